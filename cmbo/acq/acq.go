@@ -1,0 +1,71 @@
+package acq
+
+import (
+	"fmt"
+	"math"
+)
+
+// Func orders points by the posterior mean and standard deviation there.
+type Func interface {
+	// Score returns a number that is the larger the better. It is NaN for
+	// arguments that are not a mean and a standard deviation.
+	Score(mean, sd float64) float64
+	// String names the function and its parameter, for logs.
+	String() string
+}
+
+// Gradient is a [Func] that knows its derivatives. All functions here do.
+type Gradient interface {
+	Func
+	// ScoreGrad returns the score and its derivatives by mean and sd. Derivatives
+	// beyond ±math.MaxFloat64 are cut there; where the score is −Inf they are 0,
+	// where it is NaN they are NaN.
+	ScoreGrad(mean, sd float64) (score, dmean, dsd float64)
+}
+
+// DefaultBeta is the usual weight of the standard deviation in [UCB].
+const DefaultBeta = 3
+
+// UCB is the upper confidence bound
+//
+//	mean + Beta·sd.
+//
+// Beta multiplies the standard deviation itself: where the literature writes
+// √β_t, Beta is the square root. A sum beyond ±math.MaxFloat64 is cut there.
+//
+// P. Auer, Using confidence bounds for exploitation-exploration trade-offs, JMLR 3
+// (2002) 397–422; N. Srinivas et al., Gaussian process optimization in the bandit
+// setting, ICML 2010.
+type UCB struct {
+	Beta float64
+}
+
+// Score returns mean + Beta·sd.
+func (u UCB) Score(mean, sd float64) float64 {
+	if !valid(mean, sd, u.Beta) {
+		return math.NaN()
+	}
+	return cut(mean + u.Beta*sd)
+}
+
+// ScoreGrad returns the score and its derivatives, 1 and Beta.
+func (u UCB) ScoreGrad(mean, sd float64) (score, dmean, dsd float64) {
+	if !valid(mean, sd, u.Beta) {
+		return math.NaN(), math.NaN(), math.NaN()
+	}
+	return u.Score(mean, sd), 1, u.Beta
+}
+
+// String returns for example "UCB(beta=3)".
+func (u UCB) String() string { return fmt.Sprintf("UCB(beta=%g)", u.Beta) }
+
+// valid reports whether mean and sd may be those of a posterior and the parameter
+// p is finite.
+func valid(mean, sd, p float64) bool {
+	return math.Abs(mean) <= math.MaxFloat64 && sd >= 0 && sd <= math.MaxFloat64 && math.Abs(p) <= math.MaxFloat64
+}
+
+// cut replaces infinities by the largest numbers. It leaves a NaN.
+func cut(v float64) float64 {
+	return math.Max(-math.MaxFloat64, math.Min(math.MaxFloat64, v))
+}

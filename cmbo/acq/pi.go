@@ -1,0 +1,71 @@
+package acq
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gocmbo/cmbo/internal/special"
+)
+
+// PI is the probability of improvement on Target, Φ(z), scored by
+//
+//	z = (mean − Target)/sd.
+//
+// The probability itself would tie at 1 and at 0. The score is finite for sd > 0;
+// for sd = 0 it is +Inf above Target and −Inf at or below it.
+//
+// H. J. Kushner, A new method of locating the maximum point of an arbitrary
+// multipeak curve in the presence of noise, J. Basic Eng. 86 (1964) 97–106.
+type PI struct {
+	Target float64
+}
+
+// Score returns (mean − Target)/sd.
+func (p PI) Score(mean, sd float64) float64 {
+	if !valid(mean, sd, p.Target) {
+		return math.NaN()
+	}
+	d := mean - p.Target
+	if sd == 0 {
+		if d > 0 {
+			return math.Inf(1)
+		}
+		return math.Inf(-1)
+	}
+	if math.IsInf(d, 0) { // in units of 4
+		return cut((mean/4 - p.Target/4) / sd * 4)
+	}
+	return cut(d / sd)
+}
+
+// ScoreGrad returns the score and its derivatives, 1/sd and −z/sd.
+func (p PI) ScoreGrad(mean, sd float64) (score, dmean, dsd float64) {
+	z := p.Score(mean, sd)
+	switch {
+	case z != z:
+		return z, z, z
+	case sd == 0:
+		return z, 0, 0
+	}
+	return z, cut(1 / sd), cut(-z / sd)
+}
+
+// String returns for example "PI(target=0.5)".
+func (p PI) String() string { return fmt.Sprintf("PI(target=%g)", p.Target) }
+
+// ProbImprovement returns P(f > target) = Φ((mean − target)/sd) for
+// f ~ N(mean, sd²); for sd = 0 it is 1 above target and 0 at or below it.
+// Arguments are as for a score.
+//
+// With z the quotient, its relative error is at most (8 + 2z²)·2^-53 for negative
+// z and 8·2^-53 otherwise.
+func ProbImprovement(mean, sd, target float64) float64 {
+	return special.NormCDF(PI{target}.Score(mean, sd))
+}
+
+// LogProbImprovement returns the logarithm of [ProbImprovement] without its
+// underflow, finite wherever z² is. Its relative error is at most 16·2^-53 for
+// negative z and (16 + 2z²)·2^-53 otherwise, where it is a small number.
+func LogProbImprovement(mean, sd, target float64) float64 {
+	return special.NormLogCDF(PI{target}.Score(mean, sd))
+}

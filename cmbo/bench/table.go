@@ -1,0 +1,126 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// A Table is a family of recorded tuning tasks over one search space: for each
+// task a list of configurations in the unit cube and the value measured for
+// each, larger being better.
+type Table struct {
+	// Space is the name of the search space.
+	Space string
+	// Dim is the number of coordinates of a configuration.
+	Dim int
+	// Tasks are sorted by ID.
+	Tasks []TableTask
+	// Duplicates counts the rows dropped because the task had an equal one
+	// before.
+	Duplicates int
+}
+
+// A TableTask is one task of a [Table].
+type TableTask struct {
+	ID string
+	// X holds distinct configurations in [0, 1].
+	X [][]float64
+	// Y holds one value a configuration.
+	Y []float64
+	// Split is "train", "validation" or "test" in HPO-B's own division, empty
+	// elsewhere.
+	Split string
+	// Initial holds the fixed initial configurations of HPO-B's protocol by
+	// seed name ("test0" ... "test4"), as indices into X; nil elsewhere.
+	Initial map[string][]int
+
+	kept []int // by row of the file: its index in X
+}
+
+// Range returns the smallest and the largest value of the task.
+func (t *TableTask) Range() (lo, hi float64) { return slices.Min(t.Y), slices.Max(t.Y) }
+
+// Constant reports whether all values are equal: such a task ranks nothing and
+// has no regret.
+func (t *TableTask) Constant() bool {
+	lo, hi := t.Range()
+	return !(hi > lo)
+}
+
+// Task returns the task of that ID, or nil.
+func (t *Table) Task(id string) *TableTask {
+	i, ok := slices.BinarySearchFunc(t.Tasks, id, func(a TableTask, id string) int {
+		switch {
+		case a.ID < id:
+			return -1
+		case a.ID > id:
+			return 1
+		}
+		return 0
+	})
+	if !ok {
+		return nil
+	}
+	return &t.Tasks[i]
+}
+
+// A FormatError says what in a file is not as the format wants it.
+type FormatError struct {
+	Space, Task string
+	Row         int // -1 if the trouble is not in a row
+	Reason      string
+}
+
+// Error describes the trouble and its place.
+func (e *FormatError) Error() string {
+	s := "bench: "
+	if e.Space != "" {
+		s += fmt.Sprintf("space %q: ", e.Space)
+	}
+	if e.Task != "" {
+		s += fmt.Sprintf("task %q: ", e.Task)
+	}
+	if e.Row >= 0 {
+		s += fmt.Sprintf("row %d: ", e.Row)
+	}
+	return s + e.Reason
+}
+
+// newTask validates one task's rows and drops repeated ones, the first staying.
+func newTask(space, id string, x [][]float64, y []float64, dim int) (TableTask, error) {
+	fail := func(row int, format string, args ...any) (TableTask, error) {
+		return TableTask{}, &FormatError{Space: space, Task: id, Row: row, Reason: fmt.Sprintf(format, args...)}
+	}
+	if len(x) == 0 {
+		return fail(-1, "no configurations")
+	}
+	if len(x) != len(y) {
+		return fail(-1, "%d configurations but %d values", len(x), len(y))
+	}
+	t := TableTask{ID: id, kept: make([]int, len(x))}
+	seen := make(map[string]int, len(x))
+	for i, row := range x {
+		if len(row) != dim {
+			return fail(i, "%d coordinates, want %d", len(row), dim)
+		}
+		for j, v := range row {
+			if !(v >= 0 && v <= 1) {
+				return fail(i, "coordinate %d is %g, outside [0, 1]", j, v)
+			}
+		}
+		if math.IsNaN(y[i]) || math.IsInf(y[i], 0) {
+			return fail(i, "value %g", y[i])
+		}
+		key := fmt.Sprint(row)
+		if k, dup := seen[key]; dup {
+			t.kept[i] = k
+			continue
+		}
+		seen[key] = len(t.X)
+		t.kept[i] = len(t.X)
+		t.X = append(t.X, row)
+		t.Y = append(t.Y, y[i])
+	}
+	return t, nil
+}

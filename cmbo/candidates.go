@@ -1,0 +1,151 @@
+package cmbo
+
+import (
+	"math/rand/v2"
+
+	"github.com/gocmbo/cmbo/internal/qmc"
+	"github.com/gocmbo/cmbo/internal/rng"
+)
+
+// A discrete parameter space of at most so many points is listed whole.
+const enumerable = 2000
+
+// sobolRow maps a point of the unit cube with one coordinate a parameter to a
+// row of the space.
+func sobolRow(s *Space, u []float64) []float64 {
+	row := make([]float64, len(s.params))
+	for i, p := range s.params {
+		row[i] = p.spread(u[i])
+	}
+	return row
+}
+
+// sobolRows returns n rows of a parameter space spread by a scrambled Sobol
+// sequence, without repetitions where the space has that many points.
+func sobolRows(s *Space, n int, src *rand.Rand) [][]float64 {
+	q := qmc.New(len(s.params), src)
+	u := make([]float64, len(s.params))
+	seen := make(map[string]bool, n)
+	rows := make([][]float64, 0, n)
+	// Discrete parameters repeat; a bounded number of further points makes up
+	// for it.
+	for tries := 0; len(rows) < n && tries < 4*n; tries++ {
+		q.Next(u)
+		row := sobolRow(s, u)
+		if key := rowKey(row); !seen[key] {
+			seen[key] = true
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// designRows returns n rows of a parameter space spread by a scrambled Sobol
+// sequence, repetitions included.
+func designRows(s *Space, n int, src *rand.Rand) [][]float64 {
+	q := qmc.New(len(s.params), src)
+	u := make([]float64, len(s.params))
+	rows := make([][]float64, n)
+	for i := range rows {
+		q.Next(u)
+		rows[i] = sobolRow(s, u)
+	}
+	return rows
+}
+
+// enumerate lists all points of a discrete space, nil if it has a real
+// parameter or more than limit points.
+func enumerate(s *Space, limit int) [][]float64 {
+	total := 1.0
+	for _, p := range s.params {
+		if p.kind <= KindLogFloat {
+			return nil
+		}
+		if total *= p.hi - p.lo + 1; total > float64(limit) {
+			return nil
+		}
+	}
+	rows := [][]float64{{}}
+	for _, p := range s.params {
+		var next [][]float64
+		for _, r := range rows {
+			for v := p.lo; v <= p.hi; v++ {
+				next = append(next, append(r[:len(r):len(r)], v))
+			}
+		}
+		rows = next
+	}
+	return rows
+}
+
+// Local candidates move each parameter with probability moveProb, at least
+// one, by a step drawn at one of two scales of the unit interval; categoricals
+// and booleans jump to another value.
+const (
+	moveProb   = 0.5
+	wideStep   = 0.1
+	narrowStep = 0.02
+)
+
+// localRows returns up to n rows around a point of a parameter space.
+func localRows(s *Space, around []float64, n int, seed uint64, step int) [][]float64 {
+	r := rng.Stream(seed, "local", uint64(step))
+	rows := make([][]float64, 0, n)
+	buf := make([]float64, s.dim)
+	for i := range n {
+		scale := wideStep
+		if i%2 == 1 {
+			scale = narrowStep
+		}
+		row := append([]float64(nil), around...)
+		forced := r.IntN(len(row))
+		for k, p := range s.params {
+			if k != forced && r.Float64() >= moveProb {
+				continue
+			}
+			switch p.kind {
+			case KindCategorical, KindBool:
+				if choices := int(p.hi) + 1; choices > 1 {
+					v := r.IntN(choices - 1)
+					if v >= int(row[k]) {
+						v++
+					}
+					row[k] = float64(v)
+				}
+			default:
+				p.encode(buf, row[k])
+				old := row[k]
+				buf[0] += scale * r.NormFloat64()
+				row[k] = p.decode(buf)
+				if row[k] == old && p.kind >= KindInt {
+					// A step too small for the grid of integers is one of its own.
+					row[k] = min(max(old+float64(2*r.IntN(2)-1), p.lo), p.hi)
+				}
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// pool returns the candidates of a parameter space for one proposal: Sobol
+// points fresh for each step and points around the best one, if there is one.
+// Repetitions and points in use are left out.
+func (o *Optimizer) pool(step int) [][]float64 {
+	c := o.config
+	rows := sobolRows(o.space, c.sobol, rng.Stream(c.seed, "candidates", uint64(step)))
+	if b := o.h.best(o.minimize); b >= 0 {
+		rows = append(rows, localRows(o.space, o.h.obs[b].X, c.local, c.seed, step)...)
+	}
+	seen := make(map[string]bool, len(rows))
+	kept := rows[:0]
+	for _, r := range rows {
+		key := rowKey(r)
+		if seen[key] || !c.repeats && o.h.used[key] > 0 {
+			continue
+		}
+		seen[key] = true
+		kept = append(kept, r)
+	}
+	return kept
+}

@@ -1,0 +1,66 @@
+package cmbo
+
+import "slices"
+
+// A Step says how the model chose a point: what the paper's algorithm 1
+// computes in one iteration. Values are in the scaled units of the y policy.
+type Step struct {
+	// Trial is the ID of the trial that was proposed.
+	Trial int
+	// Chosen is the row of Candidates, or of the space's list, that was
+	// proposed.
+	Chosen int
+	// Candidates are the points that were scored; nil for a finite space,
+	// where they are its list.
+	Candidates [][]float64
+	// Weights are those of the prototypes in the prior of this step; nil
+	// without a prior, as are Distances, PriorMean and PriorSD.
+	Weights []float64
+	// Distances are those of each prototype to the posterior of this step.
+	// They set the weights once this trial is told. Nil if there is one
+	// prototype, which has nothing to weigh.
+	Distances []float64
+	// MaxDistance is the largest finite distance.
+	MaxDistance float64
+	// PriorMean and PriorSD describe the adaptive prior at the candidates.
+	PriorMean, PriorSD []float64
+	// Mean and SD describe the posterior at the candidates; open and failed
+	// trials count as evaluated with the mean as the value.
+	Mean, SD []float64
+	// Scores are those of the acquisition. They compare within the step only.
+	Scores []float64
+	// Jitter is the amount added to the diagonal of the covariance of the
+	// observations, 0 if it needed none; DistanceJitter likewise of the
+	// posterior's covariance on the index set.
+	Jitter, DistanceJitter float64
+	// Parameters are the plain Gaussian process's log-parameters and, last,
+	// the logarithm of its noise variance; nil with a prior.
+	Parameters []float64
+	// NoiseVariance is the one the model assumes of measurements, in scaled
+	// units; NaN if a surrogate does not say.
+	NoiseVariance float64
+	// Shift and Scale tie scaled values z to the user's: y = Shift + Scale·z,
+	// negated when minimising. For [Copula] they are a regression line.
+	Shift, Scale float64
+}
+
+// LastStep returns a copy of how the newest proposal was chosen; ok is false
+// while only points of the initial design were proposed.
+func (o *Optimizer) LastStep() (s Step, ok bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.step == nil {
+		return Step{}, false
+	}
+	s = *o.step
+	if s.Candidates != nil {
+		s.Candidates = slices.Clone(s.Candidates)
+		for i, c := range s.Candidates {
+			s.Candidates[i] = slices.Clone(c)
+		}
+	}
+	for _, p := range []*[]float64{&s.Weights, &s.Distances, &s.PriorMean, &s.PriorSD, &s.Mean, &s.SD, &s.Scores, &s.Parameters} {
+		*p = slices.Clone(*p)
+	}
+	return s, true
+}

@@ -1,0 +1,79 @@
+// Package cmbo tunes an expensive function with the help of past tuning runs:
+// clustering-based meta Bayesian optimisation (cm-BO) after K. Nguyen, V. Huynh,
+// B. Tran, T. Pham, T. Huynh and T. Nguyen, Clustering-based Meta Bayesian
+// Optimization with Theoretical Guarantee, arXiv:2503.06093, "the paper" in
+// these pages.
+//
+//	space, err := cmbo.NewSpace(cmbo.LogFloat("lr", 1e-5, 1), cmbo.Int("depth", 1, 12))
+//	prior, err := cmbo.Learn(ctx, space, tasks)           // once, offline
+//	opt, err := cmbo.New(space, cmbo.WithPrior(prior))    // one per run
+//	for range 50 {
+//		trial, err := opt.Ask(ctx)
+//		y := train(trial.Float("lr"), trial.Int("depth")) // the expensive function
+//		err = opt.Tell(trial.ID, y)
+//	}
+//	best, ok := opt.Best()
+//
+// # Grammar
+//
+// A [Space] says what may be proposed. A point of it is a row of float64, one
+// entry a parameter. A [Task] is a history: points and measured values. [Learn]
+// turns tasks into a [Prior], which is dear, immutable and shared. [New] makes
+// an [Optimizer], which is cheap, has one run in it, and works without a prior
+// as well. Ask opens a [Trial], Tell answers it; both, and everything else on an
+// Optimizer, may be called from any goroutine.
+//
+// Larger values are better unless [WithMinimize] is given. Rows and values are
+// copied at the door; what is returned is the caller's.
+//
+// # Method
+//
+// Stage 1. Each task's values are brought to zero mean and unit variance
+// ([YPolicy]) and get two Gaussian processes with zero mean, whose
+// hyperparameters have the highest posterior density: one for clustering, with
+// the product of the Matérn-3/2 and Matérn-1/2 shapes, one for the prototypes,
+// with Matérn-3/2. The posteriors on a finite set of points, Gaussian vectors,
+// are grouped by k-means in the 2-Wasserstein distance or the Jeffreys
+// divergence.
+//
+// Stage 2. Each cluster gets a prototype, a Gaussian process N(μ_i, k_i): the
+// arithmetic mean of its members, or their Wasserstein barycentre.
+//
+// Stage 3. At each step the prior of the new task is μ0 = Σ w_i·μ_i, k0 = Σ
+// w_i²·k_i; it is conditioned on the task's data, and the acquisition picks the
+// next point. Then d_i is the distance of prototype i to that posterior, and
+//
+//	w_i = e^(1−d_i/d_max) / Σ_j e^(1−d_j/d_max).
+//
+// A [Variant] names the choices made on the way. [Optimizer.LastStep] shows
+// every quantity of a step, [Optimizer.RegretBound] the paper's Theorem 1 for it.
+//
+// # What to expect
+//
+// The weights never differ by more than a factor e, and k0 shrinks with the
+// number of prototypes and knows nothing of the spread between them: the
+// posterior is often too sure of itself. Tasks that have nothing to do with the
+// new one can make the prior worse than none.
+//
+// # Reproducibility
+//
+// Nothing here reads a clock, the environment or a global source of random
+// numbers. With one build (Go version, GOARCH, GOAMD64, vector tier of
+// linalg/accel) the same seed, data, options and sequence of calls give the same
+// proposals bit for bit at any GOMAXPROCS; other builds agree up to rounding.
+//
+// # Errors
+//
+// Data that arrives at run time never panics: errors wrap a sentinel such as
+// [ErrOutOfSpace], and a [*DataError] says which task, row and parameter. A call
+// that fails changes nothing.
+//
+// # Cost
+//
+// With K tasks of n observations, C clusters, I index points, t observations of
+// the run and N candidates: Learn takes O(K n³) for the fits, O(K C V³) a round
+// of Wasserstein clustering on V = 100 points before pruning, O(K n I²) for
+// prototypes. Ask takes O(C t N + t² N) and, for the distances, O(C I³), where
+// the candidates are a list. In a parameter space the prototypes are evaluated
+// at new candidates at each Ask, O(K n (n+t) N).
+package cmbo

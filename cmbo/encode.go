@@ -1,0 +1,425 @@
+package cmbo
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/kernel"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// A prior is stored as
+//
+//	"cmboprior", one byte of version, the payload, 32 bytes of SHA-256
+//
+// of all before. The payload holds what cannot be computed again from the rest:
+// the tasks' data and hyperparameters, and the prototypes on the index set. A
+// reader takes every version up to its own.
+const (
+	priorMagic   = "cmboprior"
+	priorVersion = 1
+)
+
+// Encode writes the prior in a compact binary form: deterministic bytes,
+// versioned and checksummed, fit for go:embed. A task with n observations in d
+// coordinates takes 8n(d+1) bytes and some hundred more, a prototype on I index
+// points 4I² bytes. It fails if w does, or with [ErrOption] if a kernel is not
+// one of package kernel, which alone have a description.
+func (p *Prior) Encode(w io.Writer) error {
+	b, err := p.encode()
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(b)
+	return err
+}
+
+// Digest returns the SHA-256 of the encoded prior in hexadecimal, by which a
+// snapshot knows the prior it belongs to. It is computed once. It fails as
+// Encode does.
+func (p *Prior) Digest() (string, error) {
+	d := p.lazy
+	d.once.Do(func() {
+		var b []byte
+		if b, d.err = p.encode(); d.err == nil {
+			d.hex = hex.EncodeToString(b[len(b)-sha256.Size:])
+		}
+	})
+	return d.hex, d.err
+}
+
+func (p *Prior) encode() ([]byte, error) {
+	e := &encoder{b: append([]byte(priorMagic), priorVersion)}
+	e.params(p.space.params)
+	if err := e.config(p.config); err != nil {
+		return nil, err
+	}
+	e.bool(p.finite)
+	e.uint(uint64(len(p.sources)))
+	for _, s := range p.sources {
+		if err := e.source(s); err != nil {
+			return nil, inTask(err, s.id)
+		}
+	}
+	e.ints(p.labels)
+	e.matrix(p.clusterSet)
+	e.matrix(p.index)
+	e.uint(uint64(len(p.prototypes)))
+	for _, q := range p.prototypes {
+		e.floats(q.normal.Mean())
+		e.floats(packSym(q.normal.Cov()))
+		c, carried := q.carrier.(*carried)
+		e.bool(carried)
+		if carried {
+			// The barycentre may have been computed on another index set.
+			if err := e.kernel(c.k); err != nil {
+				return nil, err
+			}
+			e.matrix(c.index)
+			e.floats(c.normal.Mean())
+			e.floats(packSym(c.normal.Cov()))
+		}
+	}
+	e.uint(uint64(len(p.partitions)))
+	for _, q := range p.partitions {
+		e.ints(q.Labels)
+		e.float(q.IntraCE)
+		e.float(q.InterCS)
+	}
+	e.report(p.report)
+	sum := sha256.Sum256(e.b)
+	return append(e.b, sum[:]...), nil
+}
+
+func (e *encoder) params(ps []Param) {
+	e.uint(uint64(len(ps)))
+	for _, p := range ps {
+		e.string(p.name)
+		e.string(p.kind.String())
+		e.float(p.lo)
+		e.float(p.hi)
+		e.strings(p.choices)
+	}
+}
+
+// kernel writes a kernel's description, nil as an empty one.
+func (e *encoder) kernel(k kernel.Kernel) error {
+	if k == nil {
+		e.string("")
+		return nil
+	}
+	spec, err := kernel.Describe(k)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrOption, err)
+	}
+	b, err := json.Marshal(spec)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrOption, err)
+	}
+	e.string(string(b))
+	return nil
+}
+
+func (e *encoder) config(c *learnConfig) error {
+	e.fixed(c.seed)
+	e.string(c.variant.String())
+	e.bool(c.minimize)
+	e.string(c.y.String())
+	e.bool(c.ard)
+	for _, k := range []kernel.Kernel{c.clusterKernel, c.priorKernel, c.fixed} {
+		if err := e.kernel(k); err != nil {
+			return err
+		}
+	}
+	e.float(c.fixedNoise)
+	for _, v := range []int{c.clusters, c.maxClusters, c.restarts, c.rounds, c.clusterPoints, c.indexPoints} {
+		e.int(v)
+	}
+	e.bool(c.labels != nil)
+	e.bool(c.fixedIndex)
+	e.bool(c.partitionScore)
+	return nil
+}
+
+func (e *encoder) source(s *source) error {
+	e.string(s.id)
+	e.matrix(s.x)
+	e.floats(s.y)
+	e.floats(s.extra)
+	e.float(s.sigma)
+	e.float(s.clusterSigma)
+	if err := e.kernel(s.k); err != nil {
+		return err
+	}
+	return e.kernel(s.clusterKernel)
+}
+
+func (e *encoder) report(r LearnReport) {
+	e.int(int(r.Distances))
+	e.int(r.Rounds)
+	e.float(r.ClusterJitter)
+	e.float(r.PrototypeJitter)
+	e.int(r.Unfitted)
+	e.uint(uint64(len(r.Barycenters)))
+	for _, b := range r.Barycenters {
+		e.int(b.Iterations)
+		e.float(b.Residual)
+		e.bool(b.Converged)
+	}
+}
+
+// DecodePrior reads what [Prior.Encode] wrote, in the same build to the last
+// bit. It fails with [ErrVersion] if a newer release wrote it, with [ErrCorrupt]
+// if the checksum or anything else is not right, or if r does. It reads to the
+// end of r.
+func DecodePrior(r io.Reader) (*Prior, error) {
+	b, err := io.ReadAll(r)
+	if err != nil {
+		return nil, err
+	}
+	return decodePrior(b)
+}
+
+func decodePrior(b []byte) (*Prior, error) {
+	head := len(priorMagic) + 1
+	if len(b) < head+sha256.Size || string(b[:len(priorMagic)]) != priorMagic {
+		return nil, fmt.Errorf("%w: not a prior", ErrCorrupt)
+	}
+	if v := b[head-1]; v > priorVersion {
+		return nil, fmt.Errorf("%w: prior of version %d, this release reads up to %d", ErrVersion, v, priorVersion)
+	}
+	body := b[:len(b)-sha256.Size]
+	if sum := sha256.Sum256(body); string(sum[:]) != string(b[len(body):]) {
+		return nil, fmt.Errorf("%w: the checksum of the prior does not match", ErrCorrupt)
+	}
+	d := &decoder{b: body[head:]}
+	p, err := d.prior()
+	if d.err != nil {
+		return nil, d.err
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	if len(d.b) > 0 {
+		return nil, fmt.Errorf("%w: %d bytes too many", ErrCorrupt, len(d.b))
+	}
+	return p, nil
+}
+
+func (d *decoder) prior() (*Prior, error) {
+	space, err := NewSpace(d.params()...)
+	if d.err != nil || err != nil {
+		return nil, err
+	}
+	p := &Prior{space: space, config: d.config(), finite: d.bool(), lazy: new(lazyDigest)}
+	n := d.count(1)
+	for range n {
+		s, err := d.source(space.dim)
+		if d.err != nil || err != nil {
+			return nil, err
+		}
+		p.sources = append(p.sources, s)
+	}
+	if n == 0 {
+		d.fail("a prior of no tasks")
+	}
+	p.labels = d.ints()
+	p.clusterSet, p.index = d.points(space.dim), d.points(space.dim)
+	clusters := d.count(1)
+	members := make([][]*source, clusters)
+	if len(p.labels) != n {
+		d.fail("%d labels for %d tasks", len(p.labels), n)
+	}
+	for j, l := range p.labels {
+		if d.err == nil && (l < 0 || l >= clusters) {
+			d.fail("label %d of %d clusters", l, clusters)
+		}
+		if d.err != nil {
+			return nil, nil
+		}
+		members[l] = append(members[l], p.sources[j])
+	}
+	for i := range clusters {
+		q, err := d.prototype(p.index, space.dim, members[i])
+		if d.err != nil || err != nil {
+			return nil, err
+		}
+		p.prototypes = append(p.prototypes, q)
+	}
+	for range d.count(1) {
+		q := Partition{Labels: d.ints(), IntraCE: d.finite(), InterCS: d.finite()}
+		for _, l := range q.Labels {
+			q.Clusters = max(q.Clusters, l+1)
+		}
+		p.partitions = append(p.partitions, q)
+	}
+	p.report = d.report()
+	if d.err != nil {
+		return nil, nil
+	}
+	if p.config.labels != nil {
+		p.config.labels = slices.Clone(p.labels)
+	}
+	p.noise = medianNoise(p.sources)
+	return p, nil
+}
+
+func (d *decoder) params() []Param {
+	ps := make([]Param, d.count(1))
+	for i := range ps {
+		name, kind := d.string(), d.string()
+		k := slices.Index(kindNames[:], kind)
+		if k < 0 {
+			d.fail("a parameter of kind %q", kind)
+			return nil
+		}
+		ps[i] = Param{name: name, kind: Kind(k), lo: d.float(), hi: d.float(), choices: d.strings()}
+		if err := ps[i].checkStored(); err != nil {
+			d.fail("%v", err)
+			return nil
+		}
+	}
+	return ps
+}
+
+func (d *decoder) kernel() kernel.Kernel {
+	s := d.string()
+	if s == "" {
+		return nil
+	}
+	var spec kernel.Spec
+	if err := json.Unmarshal([]byte(s), &spec); err != nil {
+		d.fail("a kernel: %v", err)
+		return nil
+	}
+	k, err := spec.Kernel()
+	if err != nil {
+		d.fail("a kernel: %v", err)
+		return nil
+	}
+	return k
+}
+
+func (d *decoder) config() *learnConfig {
+	c := &learnConfig{seed: d.fixed()}
+	v, err := ParseVariant(d.string())
+	if err != nil {
+		d.fail("%v", err)
+	}
+	c.variant, c.minimize = v, d.bool()
+	y := slices.Index(yPolicyNames[:], d.string())
+	if y < 0 {
+		d.fail("an unknown y policy")
+		y = 0
+	}
+	c.y, c.ard = YPolicy(y), d.bool()
+	c.clusterKernel, c.priorKernel, c.fixed = d.kernel(), d.kernel(), d.kernel()
+	c.fixedNoise = d.finite()
+	for _, v := range []*int{&c.clusters, &c.maxClusters, &c.restarts, &c.rounds, &c.clusterPoints, &c.indexPoints} {
+		if *v = d.int(); *v < 1 {
+			d.fail("a count of %d", *v)
+		}
+	}
+	if d.bool() {
+		c.labels = []int{}
+	}
+	c.fixedIndex, c.partitionScore = d.bool(), d.bool()
+	return c
+}
+
+// points reads points of the unit cube, at least one.
+func (d *decoder) points(dim int) *linalg.Dense {
+	m := d.matrix()
+	rows, cols := m.Dims()
+	if rows < 1 || cols != dim {
+		d.fail("%d points of %d coordinates in a space of %d", rows, cols, dim)
+	}
+	return m
+}
+
+func (d *decoder) source(dim int) (*source, error) {
+	id, x := d.string(), d.points(dim)
+	y, extra := d.floats(), d.floats()
+	sigma, clusterSigma := d.finite(), d.finite()
+	k, clusterKernel := d.kernel(), d.kernel()
+	rows, _ := x.Dims()
+	switch {
+	case d.err != nil:
+		return nil, nil
+	case len(y) != rows || extra != nil && len(extra) != rows:
+		d.fail("task %q: %d points, %d values", id, rows, len(y))
+		return nil, nil
+	case k == nil || !(sigma >= 0):
+		d.fail("task %q has no process", id)
+		return nil, nil
+	}
+	for _, c := range []kernel.Kernel{k, clusterKernel} {
+		if c == nil {
+			continue
+		}
+		if err := checkKernel(c, dim); err != nil {
+			return nil, err
+		}
+	}
+	s, err := newSource(id, x, y, extra, k, sigma)
+	if err != nil {
+		return nil, err
+	}
+	s.clusterKernel, s.clusterSigma = clusterKernel, clusterSigma
+	return s, nil
+}
+
+// normal reads a mean and a packed covariance on the given points.
+func (d *decoder) normal(index *linalg.Dense) (*gaussian.Normal, error) {
+	mean, packed := d.floats(), d.floats()
+	n, _ := index.Dims()
+	if d.err == nil && (len(mean) != n || len(packed) != n*(n+1)/2) {
+		d.fail("a prototype of dimension %d on %d points", len(mean), n)
+	}
+	if d.err != nil {
+		return nil, nil
+	}
+	normal, _, err := jitteredNormal(mean, unpackSym(packed, n))
+	return normal, err
+}
+
+func (d *decoder) prototype(index *linalg.Dense, dim int, members []*source) (prototype, error) {
+	normal, err := d.normal(index)
+	if err != nil {
+		return prototype{}, err
+	}
+	if !d.bool() {
+		if len(members) == 0 {
+			d.fail("an empty cluster")
+		}
+		return prototype{normal: normal, carrier: &geometric{members: members}}, nil
+	}
+	k, own := d.kernel(), d.points(dim)
+	on, err := d.normal(own)
+	if d.err != nil || err != nil {
+		return prototype{}, err
+	}
+	if k == nil {
+		d.fail("a barycentre without a kernel")
+		return prototype{}, nil
+	}
+	if err := checkKernel(k, dim); err != nil {
+		return prototype{}, err
+	}
+	c, err := newCarried(own, on, k)
+	return prototype{normal: normal, carrier: c}, err
+}
+
+func (d *decoder) report() LearnReport {
+	r := LearnReport{Distances: int64(d.int()), Rounds: d.int(), ClusterJitter: d.finite(), PrototypeJitter: d.finite(), Unfitted: d.int()}
+	for range d.count(1) {
+		r.Barycenters = append(r.Barycenters, BarycenterReport{Iterations: d.int(), Residual: math.Abs(d.finite()), Converged: d.bool()})
+	}
+	return r
+}

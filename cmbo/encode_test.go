@@ -1,0 +1,136 @@
+package cmbo_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"testing"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/kernel"
+	"github.com/stretchr/testify/require"
+)
+
+func encode(t testing.TB, p *cmbo.Prior) []byte {
+	var b bytes.Buffer
+	require.NoError(t, p.Encode(&b))
+	return b.Bytes()
+}
+
+var smallSets = []cmbo.LearnOption{cmbo.WithIndexPoints(12), cmbo.WithClusterPoints(10)}
+
+func TestPriorRoundTrip(t *testing.T) {
+	list, _ := grid(t, 6)
+	box, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	mixed, err := cmbo.NewSpace(cmbo.Float("a", 0, 1), cmbo.LogFloat("b", 1e-3, 1), cmbo.Categorical("c", "x", "y"), cmbo.Bool("d"), cmbo.LogInt("e", 1, 9))
+	require.NoError(t, err)
+	f := bump([]float64{0.3, 0.3})
+	var tasks []cmbo.Task
+	for j := range 4 {
+		o := newOptimizer(t, mixed, cmbo.WithInitial(12), cmbo.WithSeed(uint64(j)))
+		drive(t, o, func(x []float64) float64 { return f(x[:2]) + x[2] + float64(j)*x[3] }, 12)
+		task, err := o.Task(string(rune('a' + j)))
+		require.NoError(t, err)
+		task.NoiseVariance = make([]float64, 12)
+		task.NoiseVariance[3] = 0.01
+		tasks = append(tasks, task)
+	}
+	check := func(t *testing.T, p *cmbo.Prior, space *cmbo.Space, f func([]float64) float64) {
+		b := encode(t, p)
+		require.Equal(t, b, encode(t, p), "deterministic")
+		q, err := cmbo.DecodePrior(bytes.NewReader(b))
+		require.NoError(t, err)
+		require.Equal(t, b, encode(t, q), "whole")
+		require.Equal(t, p.Labels(), q.Labels())
+		require.Equal(t, p.Clusters(), q.Clusters())
+		require.Equal(t, p.Report(), q.Report())
+		require.Equal(t, p.Partitions(), q.Partitions())
+		require.Equal(t, p.NoiseVariance(), q.NoiseVariance())
+		require.Equal(t, p.Variant(), q.Variant())
+		require.Equal(t, p.Minimizes(), q.Minimizes())
+		dp, err := p.Digest()
+		require.NoError(t, err)
+		dq, err := q.Digest()
+		require.NoError(t, err)
+		require.Equal(t, dp, dq)
+		a, c := newOptimizer(t, space, cmbo.WithPrior(p), cmbo.WithCandidateCounts(30, 10)), newOptimizer(t, space, cmbo.WithPrior(q), cmbo.WithCandidateCounts(30, 10))
+		require.Equal(t, drive(t, a, f, 4), drive(t, c, f, 4))
+		require.Equal(t, a.Weights(), c.Weights())
+	}
+	for _, v := range cmbo.Variants() {
+		t.Run(v.String(), func(t *testing.T) {
+			opts := append(smallSets[:2:2], cmbo.WithVariant(v), cmbo.WithClusters(2))
+			check(t, learn(t, list, family(5, 10), opts...), list, f)
+			p := learn(t, box, family(5, 10), append(opts, cmbo.WithPartitionScores())...)
+			check(t, p, box, f)
+			q, err := p.For(ctx, list)
+			require.NoError(t, err)
+			check(t, q, list, f)
+			check(t, learn(t, mixed, tasks, append(opts, cmbo.WithMinimize())...), mixed, func(x []float64) float64 { return x[0] + x[3] })
+		})
+	}
+	given := learn(t, box, family(4, 8), append(smallSets[:2:2], cmbo.WithLabels([]int{1, 0, 1, 0}), cmbo.WithHyperparameters(kernel.Matern52(0.5), 0.1))...)
+	check(t, given, box, f)
+
+	// What was decoded goes on learning.
+	opts := append(smallSets[:2:2], cmbo.WithClusters(2))
+	all := learn(t, box, family(6, 10), opts...)
+	half, err := cmbo.DecodePrior(bytes.NewReader(encode(t, learn(t, box, family(6, 10)[:3], opts...))))
+	require.NoError(t, err)
+	more, err := half.Add(ctx, family(6, 10)[3:])
+	require.NoError(t, err)
+	require.Equal(t, encode(t, all), encode(t, more))
+}
+
+// TestPriorSize: the size per task is what the documentation says.
+func TestPriorSize(t *testing.T) {
+	box, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	size := func(k, n int) int {
+		return len(encode(t, learn(t, box, family(k, n), append(smallSets[:2:2], cmbo.WithClusters(1))...)))
+	}
+	perTask := (size(6, 20) - size(4, 20)) / 2
+	require.Greater(t, perTask, 8*20*3)
+	require.Less(t, perTask, 8*20*3+300)
+}
+
+// TestPriorRefusesDamage flips every bit, cuts at every length and appends.
+func TestPriorRefusesDamage(t *testing.T) {
+	box, err := cmbo.UnitCube(1)
+	require.NoError(t, err)
+	p := learn(t, box, []cmbo.Task{{ID: "a", X: [][]float64{{0.1}, {0.7}}, Y: []float64{1, 2}}}, cmbo.WithIndexPoints(2), cmbo.WithClusterPoints(2))
+	b := encode(t, p)
+	refused := func(b []byte) {
+		t.Helper()
+		_, err := cmbo.DecodePrior(bytes.NewReader(b))
+		if !errors.Is(err, cmbo.ErrCorrupt) && !errors.Is(err, cmbo.ErrVersion) {
+			t.Fatalf("err = %v", err)
+		}
+	}
+	for i := range b {
+		for bit := range 8 {
+			c := bytes.Clone(b)
+			c[i] ^= 1 << bit
+			refused(c)
+		}
+		refused(b[:i])
+	}
+	refused(append(bytes.Clone(b), 0))
+	newer := bytes.Clone(b)
+	newer[9] = 2
+	_, err = cmbo.DecodePrior(bytes.NewReader(newer))
+	require.ErrorIs(t, err, cmbo.ErrVersion)
+	require.ErrorContains(t, err, "version 2")
+	_, err = cmbo.DecodePrior(io.MultiReader(bytes.NewReader(b), failingReader{}))
+	require.ErrorIs(t, err, io.ErrClosedPipe)
+
+	foreignPrior := learn(t, box, []cmbo.Task{{ID: "a", X: [][]float64{{0.1}, {0.7}}, Y: []float64{1, 2}}}, cmbo.WithPriorKernel(foreign{1}))
+	require.ErrorIs(t, foreignPrior.Encode(io.Discard), cmbo.ErrOption)
+	_, err = foreignPrior.Digest()
+	require.ErrorContains(t, err, "foreign")
+}
+
+type failingReader struct{}
+
+func (failingReader) Read([]byte) (int, error) { return 0, io.ErrClosedPipe }

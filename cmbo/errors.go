@@ -1,0 +1,124 @@
+package cmbo
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Sentinel errors of the package. Every error returned by cmbo wraps one of
+// them, so errors.Is tells what kind of trouble it is; errors.As with
+// [*DataError] tells where in the input it lies.
+var (
+	// ErrDimension: a row, a list or a matrix has the wrong number of entries.
+	ErrDimension = errors.New("cmbo: wrong dimension")
+	// ErrNotFinite: a value is NaN or infinite where a finite one is needed.
+	ErrNotFinite = errors.New("cmbo: value is not finite")
+	// ErrOutOfSpace: a point does not lie in the search space.
+	ErrOutOfSpace = errors.New("cmbo: point outside the space")
+	// ErrSpace: the search space itself is ill-defined.
+	ErrSpace = errors.New("cmbo: invalid space")
+	// ErrNoTasks: Learn was given nothing to learn from.
+	ErrNoTasks = errors.New("cmbo: no tasks")
+	// ErrTask: a task has no observations, no ID, or an ID used twice.
+	ErrTask = errors.New("cmbo: invalid task")
+	// ErrOption: an option's value is outside its range, or two options
+	// contradict each other.
+	ErrOption = errors.New("cmbo: invalid option")
+	// ErrPriorMismatch: the prior was learned for another space, direction or
+	// variant than the optimiser is asked to use.
+	ErrPriorMismatch = errors.New("cmbo: prior does not fit")
+	// ErrNoCandidates: every candidate of a finite space has been proposed or
+	// observed.
+	ErrNoCandidates = errors.New("cmbo: no candidates left")
+	// ErrUnknownTrial: no trial of that ID was handed out.
+	ErrUnknownTrial = errors.New("cmbo: unknown trial")
+	// ErrTrialClosed: the trial was already told, failed or cancelled.
+	ErrTrialClosed = errors.New("cmbo: trial is closed")
+	// ErrCorrupt: stored data is truncated, damaged or inconsistent.
+	ErrCorrupt = errors.New("cmbo: corrupt data")
+	// ErrVersion: stored data was written by a newer release.
+	ErrVersion = errors.New("cmbo: data of a newer version")
+	// ErrNumerical: a matrix stayed singular under every jitter tried, or an
+	// iteration failed.
+	ErrNumerical = errors.New("cmbo: numerical failure")
+)
+
+// A DataError says where in the caller's data a problem lies. Fields that do
+// not apply are empty or -1.
+type DataError struct {
+	Task   string  // ID of the task, or empty
+	Row    int     // index of the observation, point or candidate, or -1
+	Column int     // index of the parameter or coordinate, or -1
+	Name   string  // name of the parameter, or empty
+	Value  float64 // the offending value, if there is one
+	Reason string  // what is wrong, with the numbers
+	Err    error   // the sentinel
+}
+
+// Error describes the problem with its place and its numbers.
+func (e *DataError) Error() string {
+	var b strings.Builder
+	b.WriteString(e.Err.Error())
+	if e.Task != "" {
+		fmt.Fprintf(&b, ": task %q", e.Task)
+	}
+	if e.Row >= 0 {
+		fmt.Fprintf(&b, ": row %d", e.Row)
+	}
+	switch {
+	case e.Name != "":
+		fmt.Fprintf(&b, ": parameter %q", e.Name)
+	case e.Column >= 0:
+		fmt.Fprintf(&b, ": column %d", e.Column)
+	}
+	if e.Reason != "" {
+		b.WriteString(": ")
+		b.WriteString(e.Reason)
+	}
+	return b.String()
+}
+
+// Unwrap returns the sentinel.
+func (e *DataError) Unwrap() error { return e.Err }
+
+// dataErrorf builds a DataError that is not tied to a place yet; inTask and
+// atRow add the place on the way up.
+func dataErrorf(sentinel error, format string, args ...any) *DataError {
+	return &DataError{Row: -1, Column: -1, Reason: fmt.Sprintf(format, args...), Err: sentinel}
+}
+
+// inTask adds the task's ID to a DataError; other errors are wrapped.
+func inTask(err error, id string) error {
+	var de *DataError
+	if errors.As(err, &de) {
+		c := *de
+		c.Task = id
+		return &c
+	}
+	return fmt.Errorf("task %q: %w", id, err)
+}
+
+// atRow adds a row index to a DataError; other errors are wrapped.
+func atRow(err error, row int) error {
+	var de *DataError
+	if errors.As(err, &de) {
+		c := *de
+		c.Row = row
+		return &c
+	}
+	return fmt.Errorf("row %d: %w", row, err)
+}
+
+func optionErrorf(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrOption, fmt.Sprintf(format, args...))
+}
+
+var errParams = fmt.Errorf("%w: it was learned for other parameters", ErrPriorMismatch)
+
+func isExhausted(err error) bool { return errors.Is(err, ErrNoCandidates) }
+
+// numerical wraps an error of the layers below.
+func numerical(err error, format string, args ...any) error {
+	return fmt.Errorf("%w: %s: %w", ErrNumerical, fmt.Sprintf(format, args...), err)
+}

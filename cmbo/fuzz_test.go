@@ -1,0 +1,276 @@
+package cmbo_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/gocmbo/cmbo/cmbo"
+)
+
+// sentinels are the errors of the package; whatever the input, an error wraps
+// one of them.
+var sentinels = []error{
+	cmbo.ErrDimension, cmbo.ErrNotFinite, cmbo.ErrOutOfSpace, cmbo.ErrSpace, cmbo.ErrNoTasks, cmbo.ErrTask,
+	cmbo.ErrOption, cmbo.ErrPriorMismatch, cmbo.ErrNoCandidates, cmbo.ErrUnknownTrial, cmbo.ErrTrialClosed, cmbo.ErrNumerical,
+}
+
+func checkError(t *testing.T, err error) {
+	t.Helper()
+	if err == nil {
+		return
+	}
+	for _, s := range sentinels {
+		if errors.Is(err, s) {
+			return
+		}
+	}
+	t.Fatalf("an error of no kind: %v", err)
+}
+
+// reader deals out bytes of a fuzz input.
+type reader struct{ b []byte }
+
+func (r *reader) byte() byte {
+	if len(r.b) == 0 {
+		return 0
+	}
+	v := r.b[0]
+	r.b = r.b[1:]
+	return v
+}
+
+// float returns any float64 at all for a tag of 0, else a multiple of 1/16.
+func (r *reader) float() float64 {
+	if tag := r.byte(); tag != 0 || len(r.b) < 8 {
+		return float64(tag) / 16
+	}
+	v := math.Float64frombits(binary.LittleEndian.Uint64(r.b))
+	r.b = r.b[8:]
+	return v
+}
+
+// FuzzTell drives an optimiser with arbitrary calls: no panic, no value lost or
+// made up, no candidate twice.
+func FuzzTell(f *testing.F) {
+	f.Add([]byte{0, 0, 1, 1, 16, 0, 0, 1, 2, 32, 2, 3, 5, 1, 1})
+	f.Add([]byte{3, 1, 0, 0, 0, 0, 0, 0, 0, 0xf8, 0x7f, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0xf0, 0x7f})
+	f.Add([]byte{4, 9, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 16, 1, 3, 16})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		r := &reader{b: b}
+		rows := [][]float64{{0, 0}, {0.5, 0}, {0, 0.5}, {1, 1}, {0.25, 0.75}, {0.75, 0.125}}
+		space, err := cmbo.Candidates(rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := cmbo.New(space, cmbo.WithInitial(2), cmbo.WithYPolicy(cmbo.YPolicy(r.byte()%4)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked := make(map[int]bool)
+		open := make(map[int]bool)
+		told := 0
+		for range 40 {
+			if len(r.b) == 0 {
+				break
+			}
+			switch r.byte() % 6 {
+			case 0:
+				trial, err := o.Ask(ctx)
+				checkError(t, err)
+				if err == nil {
+					if asked[trial.Index] {
+						t.Fatalf("candidate %d proposed twice", trial.Index)
+					}
+					asked[trial.Index], open[trial.ID] = true, true
+				}
+			case 1:
+				id := int(int8(r.byte()))
+				err := o.Tell(id, r.float())
+				checkError(t, err)
+				if err == nil {
+					if !open[id] {
+						t.Fatalf("trial %d was told without being open", id)
+					}
+					delete(open, id)
+					told++
+				}
+			case 2:
+				id := int(r.byte() % 16)
+				err := o.TellFailed(id)
+				checkError(t, err)
+				if (err == nil) != open[id] {
+					t.Fatalf("TellFailed(%d) = %v", id, err)
+				}
+				delete(open, id)
+			case 3:
+				x := []float64{r.float(), r.float()}
+				err := o.Observe(x, r.float())
+				checkError(t, err)
+				if err == nil {
+					told++
+					if i := space.Index(x); i >= 0 {
+						asked[i] = true
+					}
+				}
+			case 4:
+				err := o.Tell(int(r.byte()%8), r.float(), cmbo.WithNoise(r.float()))
+				checkError(t, err)
+				if err == nil {
+					told++
+					open = make(map[int]bool)
+					for _, tr := range o.Open() {
+						open[tr.ID] = true
+					}
+				}
+			case 5:
+				mean, sd, err := o.Predict([]float64{r.float(), r.float()})
+				checkError(t, err)
+				if err == nil && (math.IsNaN(mean) || !(sd >= 0)) {
+					t.Fatalf("prediction %g ± %g", mean, sd)
+				}
+			}
+			if got := len(o.Observations()); got != told {
+				t.Fatalf("%d observations of %d told", got, told)
+			}
+		}
+	})
+}
+
+// FuzzLearn gives Learn arbitrary tasks.
+func FuzzLearn(f *testing.F) {
+	f.Add([]byte{2, 3, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5})
+	f.Add([]byte{1, 1, 0, 0, 0, 0, 0, 0, 0, 0xf8, 0x7f, 1, 1})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		r := &reader{b: b}
+		space, err := cmbo.UnitCube(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tasks := make([]cmbo.Task, r.byte()%5)
+		for j := range tasks {
+			tasks[j].ID = string(rune('a' + r.byte()%8))
+			for range r.byte() % 6 {
+				tasks[j].X = append(tasks[j].X, make([]float64, 1+r.byte()/250))
+				tasks[j].X[len(tasks[j].X)-1][0] = r.float()
+				tasks[j].Y = append(tasks[j].Y, r.float())
+			}
+			if r.byte() > 200 {
+				tasks[j].NoiseVariance = append(tasks[j].NoiseVariance, r.float(), r.float())
+			}
+		}
+		v := cmbo.Variants()[int(r.byte())%7]
+		p, err := cmbo.Learn(ctx, space, tasks, cmbo.WithVariant(v), cmbo.WithYPolicy(cmbo.YPolicy(r.byte()%4)), cmbo.WithIndexPoints(8), cmbo.WithClusterPoints(8))
+		checkError(t, err)
+		if err != nil {
+			return
+		}
+		o, err := cmbo.New(space, cmbo.WithPrior(p), cmbo.WithCandidateCounts(16, 4))
+		checkError(t, err)
+		if err == nil {
+			_, err = o.Ask(ctx)
+			checkError(t, err)
+		}
+	})
+}
+
+// FuzzDecodePrior: whatever stands behind a right checksum, there is no panic,
+// and a prior that is accepted works.
+func FuzzDecodePrior(f *testing.F) {
+	space, err := cmbo.UnitCube(1)
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, v := range cmbo.Variants() {
+		tasks := []cmbo.Task{{ID: "a", X: [][]float64{{0.1}, {0.7}}, Y: []float64{1, 2}}, {ID: "b", X: [][]float64{{0.3}}, Y: []float64{5}}}
+		p, err := cmbo.Learn(ctx, space, tasks, cmbo.WithVariant(v), cmbo.WithIndexPoints(3), cmbo.WithClusterPoints(3))
+		if err != nil {
+			f.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := p.Encode(&b); err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b.Bytes())
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		p, err := cmbo.DecodePrior(bytes.NewReader(cmbo.Reseal(b)))
+		if err != nil {
+			if !errors.Is(err, cmbo.ErrCorrupt) && !errors.Is(err, cmbo.ErrVersion) {
+				t.Fatalf("an error of no kind: %v", err)
+			}
+			return
+		}
+		o, err := cmbo.New(space, cmbo.WithPrior(p), cmbo.WithCandidateCounts(8, 2))
+		checkError(t, err)
+		if err == nil {
+			_, err = o.Ask(ctx)
+			checkError(t, err)
+		}
+	})
+}
+
+// FuzzRestore: whatever stands behind a right checksum, there is no panic, and
+// an optimiser that is accepted is consistent and works.
+func FuzzRestore(f *testing.F) {
+	space, err := cmbo.NewSpace(cmbo.Float("a", 0, 1), cmbo.Categorical("b", "x", "y"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	list, err := cmbo.Candidates([][]float64{{0}, {0.5}, {1}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, s := range []*cmbo.Space{space, list} {
+		o, err := cmbo.New(s, cmbo.WithInitial(1), cmbo.WithCandidateCounts(8, 2))
+		if err != nil {
+			f.Fatal(err)
+		}
+		for i := range 3 {
+			trial, err := o.Ask(ctx)
+			if err != nil {
+				f.Fatal(err)
+			}
+			if i == 0 {
+				err = o.Tell(trial.ID, 1, cmbo.WithNoise(0.1))
+			} else if i == 1 {
+				err = o.Cancel(trial.ID)
+			}
+			if err != nil {
+				f.Fatal(err)
+			}
+		}
+		var b bytes.Buffer
+		if err := o.Snapshot(&b); err != nil {
+			f.Fatal(err)
+		}
+		f.Add(cmbo.SnapshotState(b.Bytes()))
+	}
+	f.Fuzz(func(t *testing.T, state []byte) {
+		o, err := cmbo.Restore(bytes.NewReader(cmbo.SealSnapshot(state)))
+		if err != nil {
+			if !errors.Is(err, cmbo.ErrCorrupt) && !errors.Is(err, cmbo.ErrPriorMismatch) && !errors.Is(err, cmbo.ErrOption) {
+				t.Fatalf("an error of no kind: %v", err)
+			}
+			return
+		}
+		var again bytes.Buffer
+		if err := o.Snapshot(&again); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := cmbo.Restore(&again); err != nil {
+			t.Fatalf("what was accepted is not accepted again: %v", err)
+		}
+		for _, trial := range o.Open() {
+			if err := o.Tell(trial.ID, 0.5); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if o.Space().Dim() < 6 {
+			_, err = o.Ask(ctx)
+			checkError(t, err)
+		}
+	})
+}

@@ -1,0 +1,87 @@
+package cmbo_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/stretchr/testify/require"
+)
+
+var ctx = context.Background()
+
+// bump is a smooth function on the unit cube with its maximum, 1, at c.
+func bump(c []float64) func(x []float64) float64 {
+	return func(x []float64) float64 {
+		var s float64
+		for i, v := range x {
+			d := v - c[i]
+			s += d * d
+		}
+		return math.Exp(-4 * s)
+	}
+}
+
+// family makes past tasks on the unit square in two groups, with maxima around
+// two places.
+func family(k, n int) []cmbo.Task {
+	tasks := make([]cmbo.Task, k)
+	for j := range tasks {
+		r := rng.Stream(11, "family", uint64(j))
+		c := []float64{0.25, 0.3}
+		if j%2 == 1 {
+			c = []float64{0.8, 0.7}
+		}
+		for i := range c {
+			c[i] += 0.05 * r.NormFloat64()
+		}
+		f := bump(c)
+		tasks[j].ID = fmt.Sprintf("task-%02d", j)
+		for range n {
+			x := []float64{r.Float64(), r.Float64()}
+			tasks[j].X = append(tasks[j].X, x)
+			tasks[j].Y = append(tasks[j].Y, 100+7*f(x))
+		}
+	}
+	return tasks
+}
+
+// grid is a list of m×m candidates on the unit square.
+func grid(t testing.TB, m int) (*cmbo.Space, [][]float64) {
+	var rows [][]float64
+	for i := range m {
+		for j := range m {
+			rows = append(rows, []float64{float64(i) / float64(m-1), float64(j) / float64(m-1)})
+		}
+	}
+	s, err := cmbo.Candidates(rows)
+	require.NoError(t, err)
+	return s, rows
+}
+
+func learn(t testing.TB, s *cmbo.Space, tasks []cmbo.Task, opts ...cmbo.LearnOption) *cmbo.Prior {
+	p, err := cmbo.Learn(ctx, s, tasks, opts...)
+	require.NoError(t, err)
+	return p
+}
+
+func newOptimizer(t testing.TB, s *cmbo.Space, opts ...cmbo.Option) *cmbo.Optimizer {
+	o, err := cmbo.New(s, opts...)
+	require.NoError(t, err)
+	return o
+}
+
+// drive asks and tells n times and returns the points asked.
+func drive(t testing.TB, o *cmbo.Optimizer, f func([]float64) float64, n int) [][]float64 {
+	var asked [][]float64
+	for range n {
+		trial, err := o.Ask(ctx)
+		require.NoError(t, err)
+		asked = append(asked, trial.X)
+		require.NoError(t, o.Tell(trial.ID, f(trial.X)))
+	}
+	return asked
+}

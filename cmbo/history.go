@@ -1,0 +1,229 @@
+package cmbo
+
+import (
+	"math"
+	"slices"
+
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// eventKind names what happened to an optimiser.
+type eventKind uint8
+
+const (
+	eventAsked eventKind = iota + 1
+	eventTold
+	eventFailed
+	eventCancelled
+	eventObserved
+	eventFitted
+)
+
+// event is one entry of an optimiser's log. The log is the optimiser's whole
+// state: everything else follows from it, the prior and the options.
+type event struct {
+	kind  eventKind
+	trial int       // asked, told, failed, cancelled
+	index int       // asked: candidate, or -1
+	x     []float64 // asked, observed: the point
+	y     float64   // told, observed: the user's value
+	noise float64   // told, observed: its noise variance, 0 if not given
+
+	// distances are those of each prototype to the posterior that chose the
+	// point (asked); nil without a prior or without clusters to weigh.
+	distances []float64
+	// params are fitted parameters (fitted) and count the number of
+	// observations they were fitted to.
+	params []float64
+	count  int
+}
+
+// status is the state of a trial.
+type status uint8
+
+const (
+	open status = iota
+	told
+	failed
+	cancelled
+)
+
+// String says what happened to the trial.
+func (s status) String() string {
+	return [...]string{"open", "told", "failed", "cancelled"}[s]
+}
+
+// trialState is what the log says of one trial.
+type trialState struct {
+	status    status
+	index     int
+	x         []float64
+	distances []float64
+}
+
+// history is the log and what follows from it.
+type history struct {
+	space  *Space
+	events []event
+	trials []trialState // trial ID - 1
+	obs    []Observation
+	seen   [][]float64    // every point asked or observed
+	used   map[string]int // rows that are not to be proposed: how many reasons
+	// weightsFrom is the last trial, in the order of asking, that was told:
+	// its posterior sets the weights.
+	weightsFrom int
+	// fitted holds parameters by the number of observations they belong to.
+	fitted map[int][]float64
+}
+
+func newHistory(s *Space) *history {
+	return &history{space: s, used: make(map[string]int), fitted: make(map[int][]float64)}
+}
+
+// apply appends an event that has been validated.
+func (h *history) apply(e event) {
+	switch e.kind {
+	case eventAsked:
+		h.trials = append(h.trials, trialState{index: e.index, x: e.x, distances: e.distances})
+		h.seen = append(h.seen, e.x)
+		h.used[rowKey(e.x)]++
+	case eventTold:
+		t := &h.trials[e.trial-1]
+		t.status = told
+		h.obs = append(h.obs, Observation{X: t.x, Y: e.y, NoiseVariance: e.noise, Trial: e.trial})
+		h.weightsFrom = max(h.weightsFrom, e.trial)
+	case eventFailed:
+		h.trials[e.trial-1].status = failed
+	case eventCancelled:
+		t := &h.trials[e.trial-1]
+		t.status = cancelled
+		if key := rowKey(t.x); h.used[key] > 1 {
+			h.used[key]--
+		} else {
+			delete(h.used, key)
+		}
+	case eventObserved:
+		h.obs = append(h.obs, Observation{X: e.x, Y: e.y, NoiseVariance: e.noise})
+		h.seen = append(h.seen, e.x)
+		h.used[rowKey(e.x)]++
+	case eventFitted:
+		h.fitted[e.count] = e.params
+	}
+	h.events = append(h.events, e)
+}
+
+// pending lists the IDs of trials that are open or failed: points a model
+// counts as visited without a value.
+func (h *history) pending() []int {
+	var ids []int
+	for i, t := range h.trials {
+		if t.status == open || t.status == failed {
+			ids = append(ids, i+1)
+		}
+	}
+	return ids
+}
+
+// numOpen counts the trials that are waited for.
+func (h *history) numOpen() int {
+	n := 0
+	for _, t := range h.trials {
+		if t.status == open {
+			n++
+		}
+	}
+	return n
+}
+
+// started counts the points that have been settled: observed by the caller or
+// asked and not cancelled.
+func (h *history) started() int {
+	n := 0
+	for _, o := range h.obs {
+		if o.Trial == 0 {
+			n++
+		}
+	}
+	for _, t := range h.trials {
+		if t.status != cancelled {
+			n++
+		}
+	}
+	return n
+}
+
+// isUsed reports whether a row was asked or observed and not cancelled.
+func (h *history) isUsed(row []float64) bool { return h.used[rowKey(row)] > 0 }
+
+// oriented returns the values with larger being better.
+func (h *history) oriented(minimize bool) []float64 {
+	y := make([]float64, len(h.obs))
+	for i, o := range h.obs {
+		y[i] = orient(o.Y, minimize)
+	}
+	return y
+}
+
+// best returns the index of the best observation, the first of equals, or -1.
+func (h *history) best(minimize bool) int {
+	best := -1
+	top := math.Inf(-1)
+	for i, o := range h.obs {
+		if y := orient(o.Y, minimize); y > top {
+			best, top = i, y
+		}
+	}
+	return best
+}
+
+// encodedObservations returns the observed points in the unit cube.
+func (h *history) encodedObservations() *linalg.Dense {
+	x := linalg.NewDense(len(h.obs), h.space.dim, nil)
+	for i, o := range h.obs {
+		h.space.encodeTo(x.Row(i), o.X)
+	}
+	return x
+}
+
+// encodedTrials returns the points of trials in the unit cube.
+func (h *history) encodedTrials(ids []int) *linalg.Dense {
+	x := linalg.NewDense(len(ids), h.space.dim, nil)
+	for i, id := range ids {
+		h.space.encodeTo(x.Row(i), h.trials[id-1].x)
+	}
+	return x
+}
+
+// encodedSeen returns every point asked or observed, in the order of the log.
+func (h *history) encodedSeen() *linalg.Dense {
+	x := linalg.NewDense(len(h.seen), h.space.dim, nil)
+	for i, row := range h.seen {
+		h.space.encodeTo(x.Row(i), row)
+	}
+	return x
+}
+
+// weights returns the weights of n prototypes that follow from the log.
+func (h *history) weights(n int) []float64 {
+	if h.weightsFrom > 0 {
+		if d := h.trials[h.weightsFrom-1].distances; d != nil {
+			return distanceWeights(d)
+		}
+	}
+	return equalWeights(n)
+}
+
+// replay makes a history of a prefix of a log.
+func replay(s *Space, events []event) *history {
+	h := newHistory(s)
+	for _, e := range events {
+		h.apply(e)
+	}
+	return h
+}
+
+// clone returns an independent copy of an observation.
+func (o Observation) clone() Observation {
+	o.X = slices.Clone(o.X)
+	return o
+}

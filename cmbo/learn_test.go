@@ -1,0 +1,269 @@
+package cmbo_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/kernel"
+	"github.com/stretchr/testify/require"
+)
+
+// TestLearnFindsGroups: the two kinds of tasks are told apart, by either
+// distance, and the number of clusters is found.
+func TestLearnFindsGroups(t *testing.T) {
+	space, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	tasks := family(10, 30)
+	for _, v := range []cmbo.Variant{cmbo.WssClusWssCMP, cmbo.JefClusJefCMP} {
+		p := learn(t, space, tasks, cmbo.WithVariant(v), cmbo.WithClusters(2), cmbo.WithIndexPoints(40), cmbo.WithClusterPoints(40))
+		require.Equal(t, []int{0, 1, 0, 1, 0, 1, 0, 1, 0, 1}, p.Labels(), "%s", v)
+		cs := p.Clusters()
+		require.Len(t, cs, 2)
+		require.Equal(t, []string{"task-01", "task-03", "task-05", "task-07", "task-09"}, cs[1].Members)
+		require.Zero(t, p.Report().Unfitted)
+	}
+	p := learn(t, space, tasks, cmbo.WithClusterRange(1, 4), cmbo.WithIndexPoints(40), cmbo.WithClusterPoints(40))
+	ps := p.Partitions()
+	require.Len(t, ps, 4)
+	best := 0
+	for i, q := range ps {
+		require.Equal(t, i+1, q.Clusters)
+		if i > 0 {
+			require.Greater(t, q.InterCS, q.IntraCE)
+		}
+		if q.Score() > ps[best].Score() {
+			best = i
+		}
+	}
+	require.Equal(t, ps[best].Labels, p.Labels())
+	require.Zero(t, ps[0].Score())
+	fixed := learn(t, space, tasks, cmbo.WithClusters(3), cmbo.WithPartitionScores(), cmbo.WithIndexPoints(40), cmbo.WithClusterPoints(40))
+	require.Len(t, fixed.Partitions(), 1)
+	require.Equal(t, ps[2], fixed.Partitions()[0])
+	require.Nil(t, learn(t, space, tasks, cmbo.WithIndexPoints(40)).Partitions())
+}
+
+func TestLearnVariants(t *testing.T) {
+	space, _ := grid(t, 6)
+	tasks := family(6, 15)
+	want := map[string]int{"JefClus_JefCMP": 4, "WssClus_WssCMP": 4, "JefClus_WssCMP": 4, "WssClus_JefCMP": 4, "WssClus_WssCMP_Bary": 4, "GlobalCen": 1, "IndiWeight-Jef": 6}
+	require.Len(t, cmbo.Variants(), len(want))
+	for _, v := range cmbo.Variants() {
+		p := learn(t, space, tasks, cmbo.WithVariant(v))
+		require.Len(t, p.Clusters(), want[v.String()], "%s", v)
+		require.Equal(t, v, p.Variant())
+		back, err := cmbo.ParseVariant(v.String())
+		require.NoError(t, err)
+		require.Equal(t, v, back)
+		o := newOptimizer(t, space, cmbo.WithPrior(p))
+		drive(t, o, bump([]float64{0.3, 0.3}), 4)
+		w := o.Weights()
+		require.Len(t, w, want[v.String()])
+		var sum float64
+		for _, x := range w {
+			require.Greater(t, x, 0.0)
+			sum += x
+		}
+		require.InDelta(t, 1, sum, 1e-14)
+		step, ok := o.LastStep()
+		require.True(t, ok)
+		if len(w) == 1 {
+			require.Nil(t, step.Distances)
+			require.Equal(t, 1.0, w[0])
+		} else {
+			require.Len(t, step.Distances, len(w))
+			require.NotEqual(t, w[0], w[1])
+		}
+		for _, b := range p.Report().Barycenters {
+			require.True(t, b.Converged)
+		}
+	}
+	_, err := cmbo.ParseVariant("nothing")
+	require.ErrorIs(t, err, cmbo.ErrOption)
+	require.ErrorContains(t, err, "WssClus_WssCMP_Bary")
+}
+
+// TestLearnAnything: histories as they come: one task, one observation,
+// constant values, repeated points, sizes far apart.
+func TestLearnAnything(t *testing.T) {
+	space, _ := grid(t, 6)
+	one := cmbo.Task{ID: "one", X: [][]float64{{0.5, 0.5}}, Y: []float64{3}}
+	constant := cmbo.Task{ID: "constant", X: [][]float64{{0, 0}, {1, 1}, {0, 1}}, Y: []float64{2, 2, 2}}
+	repeated := cmbo.Task{ID: "repeated", X: [][]float64{{0.2, 0.2}, {0.2, 0.2}, {0.2, 0.2}, {0.9, 0.1}}, Y: []float64{1, 1.5, 0.5, 4}}
+	large := family(1, 200)[0]
+	huge := cmbo.Task{ID: "huge", X: [][]float64{{0, 0}, {0.4, 1}, {1, 1}}, Y: []float64{-1e150, 0, 1e150}}
+	noisy := cmbo.Task{ID: "noisy", X: [][]float64{{0, 0}, {0.4, 1}, {1, 1}}, Y: []float64{1, 2, 3}, NoiseVariance: []float64{0.1, 0, 0.2}}
+	known := cmbo.Task{ID: "known", X: [][]float64{{0, 0}, {0.4, 1}, {1, 1}}, Y: []float64{1, 2, 3}, NoiseVariance: []float64{0.1, 0.3, 0.2}}
+	for _, tasks := range [][]cmbo.Task{
+		{one}, {constant}, {repeated}, {large}, {huge}, {noisy}, {known}, {one, constant},
+		{one, constant, repeated, large, huge, noisy, known},
+	} {
+		for _, v := range cmbo.Variants() {
+			for y := cmbo.ZScore; y <= cmbo.Copula; y++ {
+				if y == cmbo.None && len(tasks) == 1 && tasks[0].ID == "huge" {
+					continue // values of 1e150 are not on the scale that None promises
+				}
+				p, err := cmbo.Learn(ctx, space, tasks, cmbo.WithVariant(v), cmbo.WithYPolicy(y), cmbo.WithIndexPoints(20), cmbo.WithClusterPoints(20))
+				if y == cmbo.None && err != nil {
+					require.ErrorIs(t, err, cmbo.ErrNumerical)
+					continue
+				}
+				require.NoError(t, err, "%s %s", v, y)
+				o := newOptimizer(t, space, cmbo.WithPrior(p), cmbo.WithYPolicy(y))
+				drive(t, o, bump([]float64{0.3, 0.3}), 3)
+			}
+		}
+	}
+}
+
+// TestLearnDoesNotKeepInput: the tasks may be changed afterwards.
+func TestLearnDoesNotKeepInput(t *testing.T) {
+	space, _ := grid(t, 6)
+	tasks := family(4, 12)
+	p := learn(t, space, tasks)
+	q := learn(t, space, family(4, 12))
+	for j := range tasks {
+		for i := range tasks[j].X {
+			tasks[j].X[i][0], tasks[j].Y[i] = 77, -77
+		}
+	}
+	f := bump([]float64{0.3, 0.3})
+	require.Equal(t, drive(t, newOptimizer(t, space, cmbo.WithPrior(q)), f, 5), drive(t, newOptimizer(t, space, cmbo.WithPrior(p)), f, 5))
+}
+
+func TestLearnRejects(t *testing.T) {
+	space, _ := grid(t, 4)
+	good := family(3, 8)
+	edit := func(f func(ts []cmbo.Task)) []cmbo.Task {
+		ts := family(3, 8)
+		f(ts)
+		return ts
+	}
+	for name, tt := range map[string]struct {
+		space *cmbo.Space
+		tasks []cmbo.Task
+		opts  []cmbo.LearnOption
+		want  error
+		says  string
+	}{
+		"nil space":      {nil, good, nil, cmbo.ErrSpace, ""},
+		"no tasks":       {space, nil, nil, cmbo.ErrNoTasks, ""},
+		"empty task":     {space, edit(func(ts []cmbo.Task) { ts[1].X, ts[1].Y = nil, nil }), nil, cmbo.ErrTask, `"task-01"`},
+		"empty ID":       {space, edit(func(ts []cmbo.Task) { ts[2].ID = "" }), nil, cmbo.ErrTask, "row 2"},
+		"same ID":        {space, edit(func(ts []cmbo.Task) { ts[2].ID = "task-00" }), nil, cmbo.ErrTask, "tasks 0 and 2"},
+		"ragged":         {space, edit(func(ts []cmbo.Task) { ts[1].X[3] = []float64{1} }), nil, cmbo.ErrDimension, `task "task-01": row 3: 1 values for 2 parameters`},
+		"lengths":        {space, edit(func(ts []cmbo.Task) { ts[1].Y = ts[1].Y[:7] }), nil, cmbo.ErrDimension, "8 points but 7 values"},
+		"NaN point":      {space, edit(func(ts []cmbo.Task) { ts[1].X[3][1] = math.NaN() }), nil, cmbo.ErrNotFinite, `row 3: parameter "x1"`},
+		"outside":        {space, edit(func(ts []cmbo.Task) { ts[1].X[3][1] = 1.01 }), nil, cmbo.ErrOutOfSpace, "1.01 is not in [0, 1]"},
+		"NaN value":      {space, edit(func(ts []cmbo.Task) { ts[0].Y[2] = math.NaN() }), nil, cmbo.ErrNotFinite, "row 2: value NaN"},
+		"Inf value":      {space, edit(func(ts []cmbo.Task) { ts[0].Y[2] = math.Inf(-1) }), nil, cmbo.ErrNotFinite, "row 2"},
+		"huge value":     {space, edit(func(ts []cmbo.Task) { ts[0].Y[2] = 1e200 }), nil, cmbo.ErrNotFinite, "beyond"},
+		"noise length":   {space, edit(func(ts []cmbo.Task) { ts[0].NoiseVariance = []float64{1} }), nil, cmbo.ErrDimension, "1 noise variances"},
+		"noise":          {space, edit(func(ts []cmbo.Task) { ts[0].NoiseVariance = []float64{0, 0, -1, 0, 0, 0, 0, 0} }), nil, cmbo.ErrNotFinite, "row 2: noise variance -1"},
+		"nil option":     {space, good, []cmbo.LearnOption{nil}, cmbo.ErrOption, ""},
+		"variant":        {space, good, []cmbo.LearnOption{cmbo.WithVariant(255)}, cmbo.ErrOption, ""},
+		"clusters":       {space, good, []cmbo.LearnOption{cmbo.WithClusters(0)}, cmbo.ErrOption, ""},
+		"range":          {space, good, []cmbo.LearnOption{cmbo.WithClusterRange(3, 2)}, cmbo.ErrOption, ""},
+		"labels":         {space, good, []cmbo.LearnOption{cmbo.WithLabels([]int{0, 1})}, cmbo.ErrOption, "2 labels for 3 tasks"},
+		"label gap":      {space, good, []cmbo.LearnOption{cmbo.WithLabels([]int{0, 2, 2})}, cmbo.ErrOption, "cluster 1 is empty"},
+		"label range":    {space, good, []cmbo.LearnOption{cmbo.WithLabels([]int{0, -1, 2})}, cmbo.ErrOption, ""},
+		"kernel":         {space, good, []cmbo.LearnOption{cmbo.WithPriorKernel(nil)}, cmbo.ErrOption, ""},
+		"cluster kernel": {space, good, []cmbo.LearnOption{cmbo.WithClusterKernel(nil)}, cmbo.ErrOption, ""},
+		"no kernel":      {space, good, []cmbo.LearnOption{cmbo.WithHyperparameters(nil, 1)}, cmbo.ErrOption, ""},
+		"noise variance": {space, good, []cmbo.LearnOption{cmbo.WithHyperparameters(kernel.Matern32(1), 0)}, cmbo.ErrOption, ""},
+		"index set":      {space, good, []cmbo.LearnOption{cmbo.WithIndexSet([][]float64{{0, 0}, {0, 2}})}, cmbo.ErrOutOfSpace, "index set"},
+		"no index set":   {space, good, []cmbo.LearnOption{cmbo.WithIndexSet(nil)}, cmbo.ErrOption, ""},
+		"index points":   {space, good, []cmbo.LearnOption{cmbo.WithIndexPoints(0)}, cmbo.ErrOption, ""},
+		"cluster points": {space, good, []cmbo.LearnOption{cmbo.WithClusterPoints(0)}, cmbo.ErrOption, ""},
+		"distance":       {space, good, []cmbo.LearnOption{cmbo.WithClusterDistance(7)}, cmbo.ErrOption, ""},
+		"weight dist":    {space, good, []cmbo.LearnOption{cmbo.WithWeightDistance(7)}, cmbo.ErrOption, ""},
+		"prototype":      {space, good, []cmbo.LearnOption{cmbo.WithPrototype(7)}, cmbo.ErrOption, ""},
+		"y policy":       {space, good, []cmbo.LearnOption{cmbo.WithYPolicy(7)}, cmbo.ErrOption, ""},
+	} {
+		_, err := cmbo.Learn(ctx, tt.space, tt.tasks, tt.opts...)
+		require.ErrorIs(t, err, tt.want, name)
+		require.ErrorContains(t, err, tt.says, name)
+	}
+	// A kernel made for another dimension is caught, not passed on as a panic.
+	_, err := cmbo.Learn(ctx, space, good, cmbo.WithPriorKernel(kernel.Matern32(1, 1, 1)))
+	require.Error(t, err)
+	_, err = cmbo.Learn(ctx, space, good, cmbo.WithHyperparameters(kernel.Matern32(1, 1, 1), 0.1))
+	require.Error(t, err)
+}
+
+func TestLearnProgressAndCancellation(t *testing.T) {
+	space, _ := grid(t, 6)
+	tasks := family(6, 12)
+	stages := make(map[string]int)
+	total := 0
+	learn(t, space, tasks, cmbo.WithClusterRange(2, 3), cmbo.WithProgress(func(p cmbo.Progress) {
+		require.LessOrEqual(t, p.Done, p.Total)
+		stages[p.Stage]++
+		total++
+	}))
+	require.Len(t, stages, 4)
+	for at := 1; at <= total; at++ {
+		c, cancel := context.WithCancel(ctx)
+		n := 0
+		_, err := cmbo.Learn(c, space, tasks, cmbo.WithClusterRange(2, 3), cmbo.WithProgress(func(cmbo.Progress) {
+			if n++; n == at {
+				cancel()
+			}
+		}))
+		if at < total {
+			require.ErrorIs(t, err, context.Canceled, "cancelled at report %d", at)
+		}
+		cancel()
+	}
+	c, cancel := context.WithCancel(ctx)
+	cancel()
+	_, err := cmbo.Learn(c, space, tasks)
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+// foreign is a kernel of another package.
+type foreign struct{ length float64 }
+
+func (f foreign) Eval(x, y []float64) float64 {
+	var s float64
+	for i := range x {
+		s += math.Abs(x[i] - y[i])
+	}
+	return math.Exp(-s / f.length)
+}
+func (f foreign) NumParams() int                       { return 1 }
+func (f foreign) AppendParams(dst []float64) []float64 { return append(dst, math.Log(f.length)) }
+func (f foreign) WithParams(t []float64) (kernel.Kernel, error) {
+	if len(t) != 1 {
+		return nil, errors.New("one parameter")
+	}
+	return foreign{math.Exp(t[0])}, nil
+}
+
+func TestLearnKernels(t *testing.T) {
+	space, _ := grid(t, 6)
+	tasks := family(6, 15)
+	for name, opts := range map[string][]cmbo.LearnOption{
+		"ARD":       {cmbo.WithARD()},
+		"composite": {cmbo.WithPriorKernel(kernel.Sum(kernel.Scale(1, kernel.SquaredExp(0.5)), kernel.Constant(0.1)))},
+		"foreign":   {cmbo.WithPriorKernel(foreign{0.5}), cmbo.WithClusterKernel(foreign{0.5})},
+		"given":     {cmbo.WithHyperparameters(kernel.Scale(1, kernel.Matern52(0.4)), 1e-2)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := learn(t, space, tasks, append(opts, cmbo.WithClusters(2))...)
+			require.Equal(t, []int{0, 1, 0, 1, 0, 1}, p.Labels())
+			o := newOptimizer(t, space, cmbo.WithPrior(p))
+			drive(t, o, bump([]float64{0.3, 0.3}), 4)
+		})
+	}
+	o := newOptimizer(t, space, cmbo.WithPriorKernel(foreign{0.5}), cmbo.WithInitial(2))
+	drive(t, o, bump([]float64{0.3, 0.3}), 6)
+	o = newOptimizer(t, space, cmbo.WithARD(), cmbo.WithInitial(2))
+	drive(t, o, bump([]float64{0.3, 0.3}), 6)
+	step, ok := o.LastStep()
+	require.True(t, ok)
+	require.Len(t, step.Parameters, 4, "variance, two lengthscales, noise")
+}

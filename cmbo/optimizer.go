@@ -1,0 +1,645 @@
+package cmbo
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// An Optimizer proposes points of a space and learns from what was measured
+// there: stage 3 of the paper's algorithm 1 where it was given a [Prior], a
+// plain Gaussian process where it was not.
+//
+// Its state is a log of events (asked, told, failed, cancelled, observed). Any
+// number of trials may be open at a time, and they may be answered in any
+// order. A call that fails leaves the Optimizer as it was; nothing told is ever
+// lost.
+//
+// An Optimizer is safe for concurrent use; calls wait for each other. The same
+// seed, options and sequence of events give the same proposals, whatever the
+// number of cores.
+type Optimizer struct {
+	mu       sync.Mutex
+	space    *Space
+	config   *runConfig
+	minimize bool
+	initial  int
+	prior    *Prior // re-indexed for the space, nil without one
+	model    Surrogate
+	adaptive *adaptive // model, if it is the adaptive prior
+	gp       *plainGP  // model, if it is the plain Gaussian process
+
+	h      *history
+	design [][]float64 // initial design, in the order of proposing
+	listed [][]float64 // all points of a small discrete space, else nil
+	points *linalg.Dense
+	step   *Step  // of the newest proposal that a model made
+	sum    string // of the journal's last line
+}
+
+// New returns an optimiser over a space.
+//
+// With [WithPrior] the space must have the parameters the prior was learned
+// for; its candidates may differ, and then the prototypes are evaluated at them
+// first, which takes about as long as stage 2 of Learn: see [Prior.For] to pay
+// it once for many optimisers. It fails with [ErrSpace], [ErrOption],
+// [ErrPriorMismatch] or [ErrNumerical].
+func New(space *Space, opts ...Option) (*Optimizer, error) {
+	if space == nil {
+		return nil, fmt.Errorf("%w: a nil Space", ErrSpace)
+	}
+	c, err := newRunConfig(opts)
+	if err != nil {
+		return nil, err
+	}
+	o, err := newOptimizer(space, c)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.beginJournal(); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// newOptimizer makes an optimiser with an empty log.
+func newOptimizer(space *Space, c *runConfig) (*Optimizer, error) {
+	o := &Optimizer{space: space, config: c, h: newHistory(space)}
+	if c.minimize != nil {
+		o.minimize = *c.minimize
+	}
+	switch {
+	case space.finite():
+		o.points = space.encoded
+	default:
+		if o.listed = enumerate(space, enumerable); o.listed != nil {
+			o.points = space.encodeAll(o.listed)
+		}
+	}
+	if err := o.chooseModel(); err != nil {
+		return nil, err
+	}
+	if b, ok := o.model.(Binder); ok && o.points != nil {
+		if err := b.Bind(context.Background(), o.points); err != nil {
+			return nil, fmt.Errorf("binding the surrogate to %d candidates: %w", len(o.rows()), err)
+		}
+	}
+	return o, nil
+}
+
+// chooseModel makes the surrogate and the size of the initial design.
+func (o *Optimizer) chooseModel() error {
+	c := o.config
+	o.initial = c.initial
+	if c.surrogate != nil {
+		if c.prior != nil {
+			return optionErrorf("both a Prior and a Surrogate")
+		}
+		o.model = c.surrogate
+		o.initial = max(o.initial, 0)
+		return nil
+	}
+	if c.prior == nil {
+		switch {
+		case c.variant != nil:
+			return optionErrorf("variant %s without a Prior", *c.variant)
+		case c.weights != nil:
+			return optionErrorf("a distance to weigh prototypes without a Prior")
+		}
+		if o.initial < 0 {
+			o.initial = defaultInitial
+		}
+		if c.kernel != nil {
+			if err := checkKernel(c.kernel, o.space.dim); err != nil {
+				return err
+			}
+		}
+		o.gp = newPlainGP(o.space, c)
+		o.model = o.gp
+		return nil
+	}
+	o.initial = max(o.initial, 0)
+	distance, err := o.checkPrior()
+	if err != nil {
+		return err
+	}
+	if o.prior, err = c.prior.For(context.Background(), o.space); err != nil {
+		return err
+	}
+	noise := c.noise
+	if math.IsNaN(noise) {
+		noise = o.prior.noise
+	}
+	jitter := c.jitter
+	if math.IsNaN(jitter) {
+		jitter = o.prior.jeffreysJitter()
+	}
+	o.adaptive = newAdaptive(o.prior, distance, jitter, noise, c.parallelism)
+	o.model = o.adaptive
+	return nil
+}
+
+// checkPrior holds the prior against the space and the options, and returns the
+// distance that weighs the prototypes.
+func (o *Optimizer) checkPrior() (Distance, error) {
+	c, p := o.config, o.config.prior
+	if !p.space.sameParams(o.space) {
+		return 0, errParams
+	}
+	if c.kernel != nil {
+		return 0, optionErrorf("a kernel besides a Prior, which has its own")
+	}
+	if c.minimize != nil && !p.config.minimize {
+		return 0, fmt.Errorf("%w: it was learned from tasks that maximise", ErrPriorMismatch)
+	}
+	o.minimize = p.config.minimize
+	v := p.config.variant
+	if c.variant != nil {
+		if (*c.variant^v)&^variantJeffreysWeights != 0 {
+			return 0, fmt.Errorf("%w: it was learned for variant %s, not %s", ErrPriorMismatch, v, *c.variant)
+		}
+		v = *c.variant
+	}
+	if c.weights != nil {
+		return *c.weights, nil
+	}
+	return v.WeightDistance(), nil
+}
+
+// rows returns the candidates of a finite or listed space.
+func (o *Optimizer) rows() [][]float64 {
+	if o.listed != nil {
+		return o.listed
+	}
+	return o.space.rows
+}
+
+// Space returns the space.
+func (o *Optimizer) Space() *Space { return o.space }
+
+// Ask proposes the next point and opens a trial for it. On a finite space a
+// row is proposed once, unless [WithRepeats] was given or its trial was
+// cancelled.
+//
+// It fails with [ErrNoCandidates] when there is nothing left to propose, with
+// [ErrNumerical] if the model cannot be conditioned on the data, and with
+// ctx.Err() once ctx is done. It takes O(t² N) time for t points and N
+// candidates, plus the distances to the prototypes, O(C I³) on I index points.
+func (o *Optimizer) Ask(ctx context.Context) (Trial, error) {
+	ts, err := o.AskN(ctx, 1)
+	if err != nil {
+		return Trial{}, err
+	}
+	return ts[0], nil
+}
+
+// AskN proposes n points at once, as n calls of [Optimizer.Ask] in a row would:
+// each takes the ones before into account as evaluated with the value the model
+// expects. If fewer than n are left it returns those, and [ErrNoCandidates]
+// only if there are none. n must be at least 1.
+func (o *Optimizer) AskN(ctx context.Context, n int) ([]Trial, error) {
+	if n < 1 {
+		return nil, optionErrorf("asked for %d trials", n)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	undo := len(o.h.events)
+	step := o.step
+	var ts []Trial
+	for range n {
+		t, err := o.ask(ctx)
+		if err != nil {
+			if isExhausted(err) && len(ts) > 0 {
+				break
+			}
+			o.rollback(undo, step)
+			return nil, err
+		}
+		ts = append(ts, t)
+	}
+	if err := o.commit(undo, step); err != nil {
+		return nil, err
+	}
+	return ts, nil
+}
+
+func (o *Optimizer) ask(ctx context.Context) (Trial, error) {
+	if err := ctx.Err(); err != nil {
+		return Trial{}, err
+	}
+	id := len(o.h.trials) + 1
+	var e event
+	var err error
+	if o.h.started() < o.initial {
+		e, err = o.designPoint(id)
+	} else {
+		e, err = o.modelPoint(ctx, id)
+	}
+	if err != nil {
+		return Trial{}, err
+	}
+	o.h.apply(e)
+	return Trial{ID: id, Index: e.index, X: slices.Clone(e.x), space: o.space}, nil
+}
+
+// designPoint takes the next unused point of the initial design: Sobol points
+// of a parameter space, the unused candidates nearest to Sobol points of the
+// unit cube in a finite one.
+func (o *Optimizer) designPoint(id int) (event, error) {
+	if rows := o.rows(); rows != nil {
+		free := o.free()
+		if len(free) == 0 {
+			return event{}, o.exhausted()
+		}
+		target := make([]float64, o.space.dim)
+		o.space.encodeTo(target, o.designRow(o.h.started()))
+		best, dist := -1, math.Inf(1)
+		for _, r := range free {
+			if d := linalg.SqDist(o.points.Row(r), target); d < dist {
+				best, dist = r, d
+			}
+		}
+		return o.asked(id, best), nil
+	}
+	for i := o.h.started(); ; i++ {
+		row := o.designRow(i)
+		if o.config.repeats || !o.h.isUsed(row) || i > o.h.started()+enumerable {
+			return event{kind: eventAsked, trial: id, index: -1, x: row}, nil
+		}
+	}
+}
+
+// designRow returns point i of the scrambled Sobol sequence of the design.
+func (o *Optimizer) designRow(i int) []float64 {
+	if i >= len(o.design) {
+		o.design = designRows(o.space, 2*i+16, rng.Stream(o.config.seed, "design"))
+	}
+	return o.design[i]
+}
+
+// free lists the candidates that may be proposed, one of each set of equals.
+func (o *Optimizer) free() []int {
+	rows := o.rows()
+	var idx []int
+	for r := range rows {
+		if o.listed == nil && o.space.first[r] != r {
+			continue
+		}
+		if o.config.repeats || !o.h.isUsed(rows[r]) {
+			idx = append(idx, r)
+		}
+	}
+	return idx
+}
+
+func (o *Optimizer) exhausted() error {
+	return fmt.Errorf("%w: all %d are observed or asked, %d trials are open", ErrNoCandidates, len(o.rows()), o.h.numOpen())
+}
+
+// asked makes the event for candidate r.
+func (o *Optimizer) asked(id, r int) event {
+	e := event{kind: eventAsked, trial: id, index: r, x: slices.Clone(o.rows()[r])}
+	if o.listed != nil {
+		e.index = -1
+	}
+	return e
+}
+
+// modelPoint asks the model.
+func (o *Optimizer) modelPoint(ctx context.Context, id int) (event, error) {
+	rows, x := o.rows(), o.points
+	var free []int
+	if rows != nil {
+		if free = o.free(); len(free) == 0 {
+			return event{}, o.exhausted()
+		}
+	} else {
+		rows = o.pool(id)
+		if len(rows) == 0 {
+			return event{}, fmt.Errorf("%w: no unused point among the candidates drawn", ErrNoCandidates)
+		}
+		x = o.space.encodeAll(rows)
+		free = make([]int, len(rows))
+		for i := range free {
+			free[i] = i
+		}
+	}
+	s, m, err := o.score(ctx, id, x)
+	if err != nil {
+		return event{}, err
+	}
+	best := -1
+	for _, r := range free {
+		if v := s.Scores[r]; !math.IsNaN(v) && (best < 0 || v > s.Scores[best]) {
+			best = r
+		}
+	}
+	if best < 0 {
+		return event{}, fmt.Errorf("%w: the score of every candidate is NaN", ErrNumerical)
+	}
+	s.Chosen = best
+	o.step = s
+	if o.points != nil {
+		e := o.asked(id, best)
+		e.distances = m.distances
+		return e, nil
+	}
+	s.Candidates = rows
+	return event{kind: eventAsked, trial: id, index: -1, x: rows[best], distances: m.distances}, nil
+}
+
+// score fits the model and scores all rows of x.
+func (o *Optimizer) score(ctx context.Context, id int, x *linalg.Dense) (*Step, measured, error) {
+	d, scale := o.data(true)
+	if err := o.fit(ctx, d); err != nil {
+		return nil, measured{}, err
+	}
+	n, _ := x.Dims()
+	s := &Step{Trial: id, Mean: make([]float64, n), SD: make([]float64, n), Scores: make([]float64, n), Shift: scale.shift, Scale: scale.scale, NoiseVariance: math.NaN()}
+	if err := o.model.Predict(ctx, s.Mean, s.SD, x); err != nil {
+		return nil, measured{}, err
+	}
+	maxValue := math.NaN()
+	var m measured
+	if a := o.adaptive; a != nil {
+		maxValue = a.maxValue()
+		var err error
+		if m, err = a.measure(ctx); err != nil {
+			return nil, m, err
+		}
+		s.Weights = slices.Clone(a.w)
+		s.Distances = m.distances
+		s.MaxDistance = maxFinite(m.distances)
+		s.Jitter = a.cond.Jitter()
+		s.DistanceJitter = m.jitter
+		s.PriorMean, s.PriorSD = slices.Clone(a.pred.priorMean), slices.Clone(a.pred.priorSD)
+	}
+	if o.gp != nil {
+		s.Parameters = o.gp.parameters()
+		s.Jitter = o.gp.jitter()
+		o.logFit()
+	}
+	if e, ok := o.model.(NoiseEstimator); ok {
+		s.NoiseVariance = e.NoiseVariance()
+	}
+	f := o.config.acquisition.function(d.Y, maxValue)
+	if scorer, ok := o.model.(Scorer); ok {
+		best := math.NaN()
+		if len(d.Y) > 0 {
+			best = slices.Max(d.Y)
+		}
+		return s, m, scorer.Score(ctx, s.Scores, x, f, best)
+	}
+	for i := range s.Scores {
+		s.Scores[i] = f.Score(s.Mean[i], s.SD[i])
+	}
+	return s, m, nil
+}
+
+// logFit puts parameters fitted for this proposal on the log, so that a
+// restored run takes them as they are.
+func (o *Optimizer) logFit() {
+	if count, params := o.gp.fitted(); params != nil {
+		if _, known := o.h.fitted[count]; !known {
+			o.h.apply(event{kind: eventFitted, count: count, params: params})
+		}
+	}
+}
+
+// fit tells the model the data.
+func (o *Optimizer) fit(ctx context.Context, d Data) error {
+	if err := o.model.Fit(ctx, d); err != nil {
+		return fmt.Errorf("conditioning on %d observations: %w", d.len(), err)
+	}
+	return nil
+}
+
+// data prepares what the model learns of the run, with or without the pending
+// points, and the scaling that was applied.
+func (o *Optimizer) data(pending bool) (Data, scaling) {
+	raw := o.h.oriented(o.minimize)
+	s := scaleValues(o.config.y, raw)
+	noise := make([]float64, len(raw))
+	for i, ob := range o.h.obs {
+		noise[i] = ob.NoiseVariance
+	}
+	d := Data{
+		X: o.h.encodedObservations(), Y: s.z, Raw: raw,
+		NoiseVariance: s.noiseVariances(noise),
+		Pending:       linalg.NewDense(0, o.space.dim, nil),
+		Step:          len(o.h.trials) + 1,
+		noise:         noise,
+		seen:          o.h.encodedSeen(),
+		fitted:        o.h.fitted,
+	}
+	if pending {
+		d.Pending = o.h.encodedTrials(o.h.pending())
+	}
+	if o.h.weightsFrom > 0 {
+		d.distances = o.h.trials[o.h.weightsFrom-1].distances
+	}
+	return d, s
+}
+
+// Tell answers an open trial with the value measured there. See [WithNoise] for
+// the precision of the measurement. It fails, changing nothing, with
+// [ErrUnknownTrial], with [ErrTrialClosed] if the trial was answered or
+// cancelled before, or with [ErrNotFinite].
+func (o *Optimizer) Tell(id int, y float64, opts ...ObservationOption) error {
+	e := event{kind: eventTold, trial: id, y: y}
+	if err := e.observe(opts); err != nil {
+		return fmt.Errorf("trial %d: %w", id, err)
+	}
+	return o.close(id, e)
+}
+
+// TellFailed says that the evaluation of an open trial failed. No value is
+// made up for it. Its point is not proposed again, and counts as visited when
+// uncertainty is weighed, so that the search does not cling to it. It fails as
+// [Optimizer.Tell] does.
+func (o *Optimizer) TellFailed(id int) error {
+	return o.close(id, event{kind: eventFailed, trial: id})
+}
+
+// Cancel takes back an open trial that will not be evaluated: its point may be
+// proposed again. It fails as [Optimizer.Tell] does.
+func (o *Optimizer) Cancel(id int) error {
+	return o.close(id, event{kind: eventCancelled, trial: id})
+}
+
+// close applies an event that ends an open trial.
+func (o *Optimizer) close(id int, e event) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if id < 1 || id > len(o.h.trials) {
+		return fmt.Errorf("%w: %d; %d trials were asked", ErrUnknownTrial, id, len(o.h.trials))
+	}
+	if s := o.h.trials[id-1].status; s != open {
+		return fmt.Errorf("%w: %d was %s", ErrTrialClosed, id, s)
+	}
+	return o.add(e)
+}
+
+// add applies an event and writes it down.
+func (o *Optimizer) add(e event) error {
+	o.h.apply(e)
+	return o.commit(len(o.h.events)-1, o.step)
+}
+
+// Observe adds a point that the optimiser did not propose, such as an initial
+// point or a default configuration, and its value. The point must lie in the
+// space, but need not be one of its candidates; it may be observed repeatedly.
+// It fails, changing nothing, with [ErrDimension], [ErrNotFinite] or
+// [ErrOutOfSpace].
+func (o *Optimizer) Observe(x []float64, y float64, opts ...ObservationOption) error {
+	if err := o.space.Check(x); err != nil {
+		return err
+	}
+	e := event{kind: eventObserved, x: slices.Clone(x), y: y}
+	if err := e.observe(opts); err != nil {
+		return err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.add(e)
+}
+
+// An ObservationOption tells more of a measurement.
+type ObservationOption interface {
+	applyObservation(*event) error
+}
+
+type observationOption func(*event) error
+
+func (f observationOption) applyObservation(e *event) error { return f(e) }
+
+// WithNoise gives the variance of a measurement's error, in squared units of
+// the value: of the mean of n repetitions, say, their sample variance over n.
+// Positive; it takes the place of the noise variance learned or given.
+func WithNoise(variance float64) ObservationOption {
+	return observationOption(func(e *event) error {
+		if !(variance > 0) {
+			return dataErrorf(ErrNotFinite, "noise variance %g is not a finite number > 0", variance)
+		}
+		e.noise = variance
+		return checkNoise(variance)
+	})
+}
+
+// observe validates the value and applies the options.
+func (e *event) observe(opts []ObservationOption) error {
+	if err := checkValue(e.y); err != nil {
+		return err
+	}
+	for _, op := range opts {
+		if op == nil {
+			return optionErrorf("a nil ObservationOption")
+		}
+		if err := op.applyObservation(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Best returns the best value told or observed so far, the first of equals;
+// ok is false before the first.
+func (o *Optimizer) Best() (best Observation, ok bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	i := o.h.best(o.minimize)
+	if i < 0 {
+		return Observation{}, false
+	}
+	return o.h.obs[i].clone(), true
+}
+
+// Predict returns the mean and the standard deviation that the model gives the
+// noise-free objective at a point, in the user's units, from the data told so
+// far. Open and failed trials do not enter. It fails with [ErrDimension],
+// [ErrNotFinite], [ErrOutOfSpace] or [ErrNumerical].
+func (o *Optimizer) Predict(x []float64) (mean, sd float64, err error) {
+	u, err := o.space.Encode(x)
+	if err != nil {
+		return 0, 0, err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	d, scale := o.data(false)
+	ctx := context.Background()
+	if err := o.fit(ctx, d); err != nil {
+		return 0, 0, err
+	}
+	m, s := []float64{0}, []float64{0}
+	if err := o.model.Predict(ctx, m, s, linalg.NewDense(1, len(u), u)); err != nil {
+		return 0, 0, err
+	}
+	mean, sd = scale.back(m[0], s[0])
+	return orient(mean, o.minimize), sd, nil
+}
+
+// Weights returns the weights of the prototypes that the next proposal will
+// use, nil without a prior. They add up to 1.
+func (o *Optimizer) Weights() []float64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.adaptive == nil {
+		return nil
+	}
+	return o.h.weights(len(o.prior.prototypes))
+}
+
+// Task returns the observations so far as a [Task] for a later [Learn]. It
+// fails with [ErrTask] if there are none or id is empty.
+func (o *Optimizer) Task(id string) (Task, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if id == "" {
+		return Task{}, dataErrorf(ErrTask, "empty ID")
+	}
+	if len(o.h.obs) == 0 {
+		return Task{}, inTask(dataErrorf(ErrTask, "no observations"), id)
+	}
+	t := Task{ID: id}
+	known := false
+	for _, ob := range o.h.obs {
+		t.X = append(t.X, slices.Clone(ob.X))
+		t.Y = append(t.Y, ob.Y)
+		t.NoiseVariance = append(t.NoiseVariance, ob.NoiseVariance)
+		known = known || ob.NoiseVariance > 0
+	}
+	if !known {
+		t.NoiseVariance = nil
+	}
+	return t, nil
+}
+
+// Observations returns what was told and observed, in that order.
+func (o *Optimizer) Observations() []Observation {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	out := make([]Observation, len(o.h.obs))
+	for i, ob := range o.h.obs {
+		out[i] = ob.clone()
+	}
+	return out
+}
+
+// Open returns the trials that are waiting for an answer, in the order of
+// asking.
+func (o *Optimizer) Open() []Trial {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var ts []Trial
+	for i, t := range o.h.trials {
+		if t.status == open {
+			ts = append(ts, Trial{ID: i + 1, Index: t.index, X: slices.Clone(t.x), space: o.space})
+		}
+	}
+	return ts
+}

@@ -1,0 +1,461 @@
+package cmbo_test
+
+import (
+	"context"
+	"math"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/stretchr/testify/require"
+)
+
+func TestOptimizerFindsMaximum(t *testing.T) {
+	space, rows := grid(t, 15)
+	target := bump([]float64{0.27, 0.33})
+	best := math.Inf(-1)
+	for _, r := range rows {
+		best = max(best, target(r))
+	}
+	prior := learn(t, space, family(8, 30), cmbo.WithClusters(2))
+	for name, opts := range map[string][]cmbo.Option{
+		"prior, UCB":   {cmbo.WithPrior(prior)},
+		"prior, EI":    {cmbo.WithPrior(prior), cmbo.WithAcquisition(cmbo.EI())},
+		"prior, PI":    {cmbo.WithPrior(prior), cmbo.WithAcquisition(cmbo.PI())},
+		"prior, maxPI": {cmbo.WithPrior(prior), cmbo.WithAcquisition(cmbo.MaxValuePI())},
+		"plain, EI":    {cmbo.WithAcquisition(cmbo.EI())},
+		"plain, UCB":   nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := newOptimizer(t, space, opts...)
+			drive(t, o, target, 25)
+			got, ok := o.Best()
+			require.True(t, ok)
+			require.InDelta(t, best, got.Y, 1e-3)
+			require.Equal(t, target(got.X), got.Y)
+		})
+	}
+}
+
+// TestOptimizerPriorHelps: the very first proposal of a learned prior is near
+// one of the past maxima.
+func TestOptimizerPriorHelps(t *testing.T) {
+	space, _ := grid(t, 15)
+	o := newOptimizer(t, space, cmbo.WithPrior(learn(t, space, family(8, 30), cmbo.WithClusters(2))))
+	_, ok := o.Best()
+	require.False(t, ok)
+	trial, err := o.Ask(ctx)
+	require.NoError(t, err)
+	near := min(math.Hypot(trial.X[0]-0.25, trial.X[1]-0.3), math.Hypot(trial.X[0]-0.8, trial.X[1]-0.7))
+	require.Less(t, near, 0.25, "%v", trial.X)
+}
+
+func TestOptimizerProposesNothingTwice(t *testing.T) {
+	rows := [][]float64{{0.1}, {0.5}, {0.1}, {0.9}, {0.5}, {0.3}}
+	space, err := cmbo.Candidates(rows)
+	require.NoError(t, err)
+	o := newOptimizer(t, space, cmbo.WithInitial(2))
+	require.NoError(t, o.Observe([]float64{0.3}, 0.2))
+	var seen []float64
+	for range 3 {
+		trial, err := o.Ask(ctx)
+		require.NoError(t, err)
+		require.Equal(t, rows[trial.Index], trial.X)
+		require.NotContains(t, seen, trial.X[0])
+		seen = append(seen, trial.X[0])
+		require.NoError(t, o.Tell(trial.ID, trial.X[0]))
+	}
+	slices.Sort(seen)
+	require.Equal(t, []float64{0.1, 0.5, 0.9}, seen)
+	_, err = o.Ask(ctx)
+	require.ErrorIs(t, err, cmbo.ErrNoCandidates)
+	require.ErrorContains(t, err, "all 6")
+
+	// A cancelled trial's point comes back, a failed one's does not.
+	o = newOptimizer(t, space)
+	ts, err := o.AskN(ctx, 9)
+	require.NoError(t, err)
+	require.Len(t, ts, 4, "as many as there are")
+	require.NoError(t, o.TellFailed(ts[0].ID))
+	require.NoError(t, o.Cancel(ts[1].ID))
+	again, err := o.Ask(ctx)
+	require.NoError(t, err)
+	require.Equal(t, ts[1].X, again.X)
+	_, err = o.Ask(ctx)
+	require.ErrorIs(t, err, cmbo.ErrNoCandidates)
+
+	repeats := newOptimizer(t, space, cmbo.WithRepeats())
+	drive(t, repeats, func(x []float64) float64 { return x[0] }, 12)
+}
+
+func TestOptimizerSmallDiscreteSpaceIsListed(t *testing.T) {
+	space, err := cmbo.NewSpace(cmbo.Int("n", 1, 3), cmbo.Categorical("c", "a", "b"), cmbo.Bool("b"))
+	require.NoError(t, err)
+	o := newOptimizer(t, space)
+	var seen []string
+	for range 12 {
+		trial, err := o.Ask(ctx)
+		require.NoError(t, err)
+		require.Equal(t, -1, trial.Index)
+		require.NoError(t, space.Check(trial.X))
+		key := trial.Choice("c")
+		if trial.Bool("b") {
+			key += "+"
+		}
+		key += string(rune('0' + trial.Int("n")))
+		require.NotContains(t, seen, key)
+		seen = append(seen, key)
+		require.NoError(t, o.Tell(trial.ID, float64(len(seen)%5)))
+	}
+	_, err = o.Ask(ctx)
+	require.ErrorIs(t, err, cmbo.ErrNoCandidates)
+}
+
+func TestOptimizerMixedSpaceProposesValidPoints(t *testing.T) {
+	space, err := cmbo.NewSpace(cmbo.LogFloat("lr", 1e-5, 1), cmbo.Int("depth", 1, 12), cmbo.LogInt("batch", 8, 4096),
+		cmbo.Categorical("opt", "sgd", "adam", "lion"), cmbo.Bool("nesterov"), cmbo.Float("momentum", 0, 0.99))
+	require.NoError(t, err)
+	f := func(x []float64) float64 {
+		return -math.Abs(math.Log10(x[0])+2) - 0.1*math.Abs(x[1]-7) + x[4]
+	}
+	tasks := make([]cmbo.Task, 5)
+	for j := range tasks {
+		o := newOptimizer(t, space, cmbo.WithInitial(20), cmbo.WithSeed(uint64(j)))
+		drive(t, o, f, 15)
+		var err error
+		tasks[j], err = o.Task(string(rune('a' + j)))
+		require.NoError(t, err)
+	}
+	for name, opts := range map[string][]cmbo.Option{
+		"plain":      {cmbo.WithCandidateCounts(200, 50)},
+		"geometric":  {cmbo.WithPrior(learn(t, space, tasks, cmbo.WithClusters(2), cmbo.WithIndexPoints(60))), cmbo.WithCandidateCounts(200, 50)},
+		"barycenter": {cmbo.WithPrior(learn(t, space, tasks, cmbo.WithClusters(2), cmbo.WithIndexPoints(60), cmbo.WithPrototype(cmbo.Barycenter))), cmbo.WithCandidateCounts(200, 50)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := newOptimizer(t, space, opts...)
+			seen := make(map[[6]float64]bool)
+			for range 15 {
+				trial, err := o.Ask(ctx)
+				require.NoError(t, err)
+				require.NoError(t, space.Check(trial.X))
+				key := [6]float64(trial.X)
+				require.False(t, seen[key])
+				seen[key] = true
+				require.NoError(t, o.Tell(trial.ID, f(trial.X)))
+			}
+			best, _ := o.Best()
+			mean, sd, err := o.Predict(best.X)
+			require.NoError(t, err)
+			require.InDelta(t, best.Y, mean, 4*sd+0.5)
+		})
+	}
+}
+
+// TestOptimizerMinimizes: minimising f proposes what maximising -f does.
+func TestOptimizerMinimizes(t *testing.T) {
+	space, _ := grid(t, 9)
+	tasks := family(4, 20)
+	f := bump([]float64{0.3, 0.3})
+	minus := func(x []float64) float64 { return -f(x) }
+	flipped := make([]cmbo.Task, len(tasks))
+	for j, task := range tasks {
+		flipped[j] = cmbo.Task{ID: task.ID, X: task.X}
+		for _, y := range task.Y {
+			flipped[j].Y = append(flipped[j].Y, -y)
+		}
+	}
+	up := newOptimizer(t, space, cmbo.WithPrior(learn(t, space, tasks)))
+	down := newOptimizer(t, space, cmbo.WithPrior(learn(t, space, flipped, cmbo.WithMinimize())))
+	require.Equal(t, drive(t, up, f, 10), drive(t, down, minus, 10))
+	a, _ := up.Best()
+	b, _ := down.Best()
+	require.Equal(t, a.X, b.X)
+	require.Equal(t, a.Y, -b.Y)
+	ma, sa, err := up.Predict([]float64{0.5, 0.5})
+	require.NoError(t, err)
+	mb, sb, err := down.Predict([]float64{0.5, 0.5})
+	require.NoError(t, err)
+	require.Equal(t, ma, -mb)
+	require.Equal(t, sa, sb)
+
+	plainUp, plainDown := newOptimizer(t, space), newOptimizer(t, space, cmbo.WithMinimize())
+	require.Equal(t, drive(t, plainUp, f, 8), drive(t, plainDown, minus, 8))
+
+	_, err = cmbo.New(space, cmbo.WithPrior(learn(t, space, tasks)), cmbo.WithMinimize())
+	require.ErrorIs(t, err, cmbo.ErrPriorMismatch)
+}
+
+// TestOptimizerScaleOfValues: with values standardised, a power of two times
+// the values plus nothing changes no bit of a proposal.
+func TestOptimizerScaleOfValues(t *testing.T) {
+	space, _ := grid(t, 9)
+	f := bump([]float64{0.6, 0.3})
+	prior := learn(t, space, family(4, 20))
+	a := drive(t, newOptimizer(t, space, cmbo.WithPrior(prior)), f, 10)
+	b := drive(t, newOptimizer(t, space, cmbo.WithPrior(prior)), func(x []float64) float64 { return 1024 * f(x) }, 10)
+	require.Equal(t, a, b)
+}
+
+func TestOptimizerSameAtAnyNumberOfCores(t *testing.T) {
+	space, _ := grid(t, 12)
+	params, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	f := bump([]float64{0.6, 0.3})
+	run := func(cores int) (out [][]float64, weights []float64) {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores))
+		for _, v := range cmbo.Variants() {
+			o := newOptimizer(t, space, cmbo.WithPrior(learn(t, space, family(7, 20), cmbo.WithVariant(v), cmbo.WithIndexPoints(40), cmbo.WithClusterPoints(30))))
+			out = append(out, drive(t, o, f, 5)...)
+			weights = append(weights, o.Weights()...)
+		}
+		out = append(out, drive(t, newOptimizer(t, params, cmbo.WithPrior(learn(t, params, family(5, 15), cmbo.WithIndexPoints(50)))), f, 5)...)
+		out = append(out, drive(t, newOptimizer(t, params), f, 10)...)
+		return out, weights
+	}
+	one, w1 := run(1)
+	eight, w8 := run(8)
+	require.Equal(t, one, eight)
+	require.Equal(t, w1, w8)
+}
+
+func TestOptimizerTrialsInAnyOrder(t *testing.T) {
+	space, _ := grid(t, 9)
+	o := newOptimizer(t, space, cmbo.WithPrior(learn(t, space, family(4, 20))))
+	f := bump([]float64{0.3, 0.3})
+	ts, err := o.AskN(ctx, 5)
+	require.NoError(t, err)
+	for i, a := range ts {
+		require.Equal(t, i+1, a.ID)
+		for _, b := range ts[:i] {
+			require.NotEqual(t, a.X, b.X)
+		}
+	}
+	require.Len(t, o.Open(), 5)
+	for _, i := range []int{3, 0, 4} {
+		require.NoError(t, o.Tell(ts[i].ID, f(ts[i].X)))
+	}
+	require.NoError(t, o.TellFailed(ts[1].ID))
+	require.NoError(t, o.Cancel(ts[2].ID))
+	require.Empty(t, o.Open())
+
+	before := o.Observations()
+	require.ErrorIs(t, o.Tell(ts[3].ID, 1), cmbo.ErrTrialClosed)
+	require.ErrorContains(t, o.Tell(ts[3].ID, 1), "4 was told")
+	require.ErrorIs(t, o.Tell(ts[1].ID, 1), cmbo.ErrTrialClosed)
+	require.ErrorContains(t, o.TellFailed(ts[1].ID), "2 was failed")
+	require.ErrorContains(t, o.Cancel(ts[2].ID), "3 was cancelled")
+	require.ErrorIs(t, o.Tell(6, 1), cmbo.ErrUnknownTrial)
+	require.ErrorIs(t, o.Tell(0, 1), cmbo.ErrUnknownTrial)
+	require.ErrorIs(t, o.Cancel(-1), cmbo.ErrUnknownTrial)
+	require.Equal(t, before, o.Observations())
+}
+
+// TestOptimizerBatchEqualsSequence: asking for n at once is asking n times.
+func TestOptimizerBatchEqualsSequence(t *testing.T) {
+	space, _ := grid(t, 9)
+	prior := learn(t, space, family(4, 20))
+	for _, opts := range [][]cmbo.Option{{cmbo.WithPrior(prior)}, {cmbo.WithInitial(2)}} {
+		a, b := newOptimizer(t, space, opts...), newOptimizer(t, space, opts...)
+		drive(t, a, bump([]float64{0.3, 0.3}), 6)
+		drive(t, b, bump([]float64{0.3, 0.3}), 6)
+		batch, err := a.AskN(ctx, 4)
+		require.NoError(t, err)
+		for _, want := range batch {
+			got, err := b.Ask(ctx)
+			require.NoError(t, err)
+			require.Equal(t, want.X, got.X)
+			require.Equal(t, want.ID, got.ID)
+		}
+	}
+}
+
+// TestOptimizerPendingLeavesMean: open trials shrink the deviation and leave
+// the mean, and Predict does not see them.
+func TestOptimizerPendingLeavesMean(t *testing.T) {
+	space, _ := grid(t, 9)
+	prior := learn(t, space, family(4, 20))
+	for _, opts := range [][]cmbo.Option{{cmbo.WithPrior(prior)}, {cmbo.WithInitial(2)}} {
+		o := newOptimizer(t, space, opts...)
+		drive(t, o, bump([]float64{0.3, 0.3}), 4)
+		x := []float64{0.5, 0.5}
+		m0, s0, err := o.Predict(x)
+		require.NoError(t, err)
+		_, err = o.Ask(ctx)
+		require.NoError(t, err)
+		first, _ := o.LastStep()
+		_, err = o.Ask(ctx)
+		require.NoError(t, err)
+		second, _ := o.LastStep()
+		require.Equal(t, first.Mean, second.Mean)
+		for i := range first.SD {
+			require.LessOrEqual(t, second.SD[i], first.SD[i]+1e-9)
+		}
+		require.Less(t, second.SD[first.Chosen], first.SD[first.Chosen])
+		m1, s1, err := o.Predict(x)
+		require.NoError(t, err)
+		require.Equal(t, m0, m1)
+		require.Equal(t, s0, s1)
+	}
+}
+
+func TestOptimizerRejectsBadInput(t *testing.T) {
+	space, _ := grid(t, 9)
+	prior := learn(t, space, family(4, 20))
+	for _, opts := range [][]cmbo.Option{{cmbo.WithPrior(prior)}, nil} {
+		o, twin := newOptimizer(t, space, opts...), newOptimizer(t, space, opts...)
+		f := bump([]float64{0.3, 0.3})
+		drive(t, o, f, 6)
+		drive(t, twin, f, 6)
+		trial, err := o.Ask(ctx)
+		require.NoError(t, err)
+		same, err := twin.Ask(ctx)
+		require.NoError(t, err)
+		require.Equal(t, trial.X, same.X)
+
+		for _, y := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e200} {
+			require.ErrorIs(t, o.Tell(trial.ID, y), cmbo.ErrNotFinite)
+			require.ErrorIs(t, o.Observe([]float64{0, 0}, y), cmbo.ErrNotFinite)
+		}
+		require.ErrorIs(t, o.Tell(trial.ID, 1, cmbo.WithNoise(-1)), cmbo.ErrNotFinite)
+		require.ErrorIs(t, o.Tell(trial.ID, 1, cmbo.WithNoise(math.NaN())), cmbo.ErrNotFinite)
+		require.ErrorIs(t, o.Tell(trial.ID, 1, nil), cmbo.ErrOption)
+		require.ErrorIs(t, o.Observe([]float64{0}, 1), cmbo.ErrDimension)
+		require.ErrorIs(t, o.Observe([]float64{0, 1.5}, 1), cmbo.ErrOutOfSpace)
+		require.ErrorIs(t, o.Observe([]float64{0, math.NaN()}, 1), cmbo.ErrNotFinite)
+		_, _, err = o.Predict([]float64{0, 2})
+		require.ErrorIs(t, err, cmbo.ErrOutOfSpace)
+		_, err = o.AskN(ctx, 0)
+		require.ErrorIs(t, err, cmbo.ErrOption)
+		cancelled, cancel := context.WithCancel(ctx)
+		cancel()
+		_, err = o.Ask(cancelled)
+		require.ErrorIs(t, err, context.Canceled)
+		_, err = o.AskN(cancelled, 3)
+		require.ErrorIs(t, err, context.Canceled)
+		_, err = o.Task("")
+		require.ErrorIs(t, err, cmbo.ErrTask)
+
+		// Nothing of it left a trace.
+		require.Equal(t, twin.Observations(), o.Observations())
+		require.Equal(t, twin.Open(), o.Open())
+		require.NoError(t, o.Tell(trial.ID, 0.5))
+		require.NoError(t, twin.Tell(same.ID, 0.5))
+		require.Equal(t, drive(t, twin, f, 3), drive(t, o, f, 3))
+	}
+}
+
+func TestNewRejects(t *testing.T) {
+	space, _ := grid(t, 4)
+	prior := learn(t, space, family(4, 10))
+	other, err := cmbo.UnitCube(3)
+	require.NoError(t, err)
+	for name, tt := range map[string]struct {
+		space *cmbo.Space
+		opts  []cmbo.Option
+		want  error
+	}{
+		"nil space":      {nil, nil, cmbo.ErrSpace},
+		"nil option":     {space, []cmbo.Option{nil}, cmbo.ErrOption},
+		"nil prior":      {space, []cmbo.Option{cmbo.WithPrior(nil)}, cmbo.ErrOption},
+		"nil surrogate":  {space, []cmbo.Option{cmbo.WithSurrogate(nil)}, cmbo.ErrOption},
+		"nil kernel":     {space, []cmbo.Option{cmbo.WithPriorKernel(nil)}, cmbo.ErrOption},
+		"other space":    {other, []cmbo.Option{cmbo.WithPrior(prior)}, cmbo.ErrPriorMismatch},
+		"other variant":  {space, []cmbo.Option{cmbo.WithPrior(prior), cmbo.WithVariant(cmbo.GlobalCen)}, cmbo.ErrPriorMismatch},
+		"lonely variant": {space, []cmbo.Option{cmbo.WithVariant(cmbo.GlobalCen)}, cmbo.ErrOption},
+		"negative beta":  {space, []cmbo.Option{cmbo.WithAcquisition(cmbo.UCB(-1))}, cmbo.ErrOption},
+		"noise":          {space, []cmbo.Option{cmbo.WithNoiseVariance(0)}, cmbo.ErrOption},
+		"NaN noise":      {space, []cmbo.Option{cmbo.WithNoiseVariance(math.NaN())}, cmbo.ErrOption},
+		"jitter":         {space, []cmbo.Option{cmbo.WithJeffreysJitter(-1)}, cmbo.ErrOption},
+		"initial":        {space, []cmbo.Option{cmbo.WithInitial(-1)}, cmbo.ErrOption},
+		"policy":         {space, []cmbo.Option{cmbo.WithYPolicy(9)}, cmbo.ErrOption},
+		"distance":       {space, []cmbo.Option{cmbo.WithWeightDistance(9)}, cmbo.ErrOption},
+		"counts":         {space, []cmbo.Option{cmbo.WithCandidateCounts(0, 0)}, cmbo.ErrOption},
+		"parallelism":    {space, []cmbo.Option{cmbo.WithParallelism(0)}, cmbo.ErrOption},
+	} {
+		_, err := cmbo.New(tt.space, tt.opts...)
+		require.ErrorIs(t, err, tt.want, name)
+	}
+	jef, err := cmbo.New(space, cmbo.WithPrior(prior), cmbo.WithVariant(cmbo.WssClusJefCMP))
+	require.NoError(t, err, "the same clusters and prototypes, weighed by another distance")
+	drive(t, jef, bump([]float64{0.3, 0.3}), 3)
+}
+
+// TestOptimizerNoisePerObservation: a measurement said to be precise is
+// followed, one said to be vague is not.
+func TestOptimizerNoisePerObservation(t *testing.T) {
+	space, _ := grid(t, 9)
+	prior := learn(t, space, family(4, 20))
+	for _, opts := range [][]cmbo.Option{{cmbo.WithPrior(prior)}, {cmbo.WithInitial(0)}} {
+		gap := func(noise float64) float64 {
+			o := newOptimizer(t, space, opts...)
+			for i, x := range [][]float64{{0, 0}, {1, 1}, {0, 1}, {1, 0}} {
+				require.NoError(t, o.Observe(x, float64(i%2), cmbo.WithNoise(1e-6)))
+			}
+			x := []float64{0.5, 0.5}
+			require.NoError(t, o.Observe(x, 3, cmbo.WithNoise(noise)))
+			m, _, err := o.Predict(x)
+			require.NoError(t, err)
+			return math.Abs(m - 3)
+		}
+		require.Less(t, gap(1e-6), 0.1)
+		require.Greater(t, gap(100), 0.5)
+	}
+}
+
+func TestOptimizerRepeatedMeasurements(t *testing.T) {
+	space, _ := grid(t, 5)
+	r := rng.Stream(1, "repeats")
+	for _, opts := range [][]cmbo.Option{{cmbo.WithPrior(learn(t, space, family(4, 20))), cmbo.WithNoiseVariance(1e-4)}, {cmbo.WithInitial(0)}} {
+		o := newOptimizer(t, space, opts...)
+		x := []float64{0.25, 0.25}
+		_, s0, err := o.Predict(x)
+		require.NoError(t, err)
+		for range 60 {
+			require.NoError(t, o.Observe(x, 1+0.1*r.NormFloat64()))
+		}
+		m, s, err := o.Predict(x)
+		require.NoError(t, err)
+		require.InDelta(t, 1, m, 0.1)
+		require.Less(t, s, s0)
+		_, err = o.Ask(ctx)
+		require.NoError(t, err)
+	}
+}
+
+func TestOptimizerTaskRoundTrip(t *testing.T) {
+	space, _ := grid(t, 9)
+	o := newOptimizer(t, space)
+	_, err := o.Task("empty")
+	require.ErrorIs(t, err, cmbo.ErrTask)
+	drive(t, o, bump([]float64{0.3, 0.3}), 7)
+	require.NoError(t, o.Observe([]float64{0.1, 0.2}, 5, cmbo.WithNoise(0.5)))
+	task, err := o.Task("run")
+	require.NoError(t, err)
+	require.Len(t, task.Y, 8)
+	require.Equal(t, 0.5, task.NoiseVariance[7])
+	prior := learn(t, space, append(family(3, 10), task))
+	require.Equal(t, 4, prior.NumTasks())
+}
+
+func TestTrialAccessors(t *testing.T) {
+	space, err := cmbo.NewSpace(cmbo.LogFloat("lr", 1e-5, 1), cmbo.Int("depth", 1, 12), cmbo.Categorical("opt", "sgd", "adam"), cmbo.Bool("on"))
+	require.NoError(t, err)
+	trial, err := newOptimizer(t, space).Ask(ctx)
+	require.NoError(t, err)
+	require.Equal(t, trial.X[0], trial.Float("lr"))
+	require.Equal(t, int(trial.X[1]), trial.Int("depth"))
+	require.Equal(t, trial.X[1], trial.Float("depth"))
+	require.Contains(t, []string{"sgd", "adam"}, trial.Choice("opt"))
+	require.Equal(t, trial.X[3] == 1, trial.Bool("on"))
+	require.Len(t, trial.Config(), 4)
+	require.True(t, math.IsNaN(trial.Float("nothing")))
+	require.True(t, math.IsNaN(trial.Float("opt")))
+	require.Equal(t, math.MinInt, trial.Int("lr"))
+	require.Empty(t, trial.Choice("lr"))
+	require.False(t, trial.Bool("lr"))
+	require.Nil(t, cmbo.Trial{}.Config())
+	trial.X[2] = 99
+	require.Empty(t, trial.Choice("opt"))
+}

@@ -1,0 +1,99 @@
+package cmbo
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestPartitionScores evaluates the two formulas of the paper literally.
+func TestPartitionScores(t *testing.T) {
+	p := blobs("scores", 30, 3, 4, 1)
+	dist := func(_, j, k int) (float64, error) { return p.distance(0, j, p.x[k]) }
+	pairs, err := measurePairs(context.Background(), 30, 1, 2, dist)
+	require.NoError(t, err)
+	require.Len(t, pairs.d, 30*29/2)
+	labels := make([]int, 30)
+	for j := range labels {
+		labels[j] = min(j%5, 3)
+	}
+	labels[7] = 4 // a singleton
+	got := pairs.score(labels)
+
+	const c = 5
+	var intra float64
+	for i := range c {
+		var sum float64
+		n := 0
+		for j := range 30 {
+			if labels[j] == i {
+				n++
+			}
+			for k := range j {
+				if labels[j] == i && labels[k] == i {
+					d, _ := dist(0, j, k)
+					sum += d
+				}
+			}
+		}
+		if n > 1 {
+			intra += 2 * sum / float64(n*(n-1))
+		}
+	}
+	var sum, count float64
+	for k := range 30 {
+		for l := range 30 {
+			if labels[k] != labels[l] {
+				d, _ := dist(0, k, l)
+				sum += d
+				count++
+			}
+		}
+	}
+	require.Equal(t, c, got.Clusters)
+	require.InEpsilon(t, intra/c, got.IntraCE, 1e-13)
+	require.InEpsilon(t, sum/count, got.InterCS, 1e-13)
+	require.InEpsilon(t, got.InterCS/got.IntraCE, got.Score(), 1e-15)
+}
+
+func TestPartitionScoreSampled(t *testing.T) {
+	p := blobs("sampled", exactPairTasks+1, 2, 3, 0.5)
+	dist := func(_, j, k int) (float64, error) { return p.distance(0, j, p.x[k]) }
+	labels := make([]int, p.size())
+	var all pairDistances
+	for j := range labels {
+		labels[j] = j % 3
+		for k := range j {
+			d, _ := dist(0, j, k)
+			all.j, all.k, all.d = append(all.j, k), append(all.k, j), append(all.d, d)
+		}
+	}
+	pairs, err := measurePairs(context.Background(), p.size(), 1, 2, dist)
+	require.NoError(t, err)
+	require.Len(t, pairs.d, sampledPairs)
+	for i := range pairs.d {
+		require.Less(t, pairs.j[i], pairs.k[i])
+	}
+	want, got := all.score(labels), pairs.score(labels)
+	// The relative standard error of a mean of some 10,000 distances, whose
+	// relative spread is below 1, is below 0.01.
+	require.InEpsilon(t, want.IntraCE, got.IntraCE, 0.05)
+	require.InEpsilon(t, want.InterCS, got.InterCS, 0.05)
+}
+
+func TestChoosePartition(t *testing.T) {
+	two := []int{0, 0, 1}
+	ps := []Partition{
+		{Clusters: 1, Labels: []int{0, 0, 0}, IntraCE: 2},
+		{Clusters: 2, Labels: two, IntraCE: 1, InterCS: 2},
+		{Clusters: 2, Labels: two, IntraCE: 1, InterCS: 2},
+		{Clusters: 3, Labels: []int{0, 1, 2}, InterCS: 3},
+	}
+	require.Equal(t, 1, choose(ps), "the first of equals; singletons are not eligible")
+	require.True(t, math.IsInf(ps[3].Score(), -1))
+	require.Equal(t, 0, choose(ps[3:]))
+	require.True(t, math.IsInf(Partition{Clusters: 2, Labels: two, InterCS: 1}.Score(), 1))
+	require.Zero(t, Partition{Clusters: 2, Labels: two}.Score(), "all tasks alike")
+}

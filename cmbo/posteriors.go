@@ -1,0 +1,283 @@
+package cmbo
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/internal/parallel"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// posteriors holds the tasks' posteriors on the clustering points in the form
+// that k-means on thousands of tasks can keep: packed lower triangles of n
+// points, 4 n² bytes each for the covariance and its Cholesky factor.
+type posteriors struct {
+	x       *linalg.Dense // the points
+	means   [][]float64
+	covs    [][]float64 // packed
+	factors [][]float64 // packed Cholesky factors
+	traces  []float64
+}
+
+func newPosteriors(tasks int, x *linalg.Dense) *posteriors {
+	return &posteriors{
+		x:     x,
+		means: make([][]float64, tasks), covs: make([][]float64, tasks),
+		factors: make([][]float64, tasks), traces: make([]float64, tasks),
+	}
+}
+
+// posteriorScratch is one worker's memory for set.
+type posteriorScratch struct {
+	sourceScratch
+	cov  linalg.Sym
+	chol linalg.Cholesky
+}
+
+// set stores the posterior of task j and returns the jitter it needed.
+func (p *posteriors) set(j int, s *source, sc *posteriorScratch) (float64, error) {
+	n, _ := p.x.Dims()
+	p.means[j] = make([]float64, n)
+	if err := s.jointTo(p.means[j], &sc.cov, p.x, &sc.sourceScratch); err != nil {
+		return 0, err
+	}
+	jitter, err := sc.chol.FactorizeJitter(&sc.cov, carrierJitter)
+	if err != nil {
+		return jitter, numerical(err, "task %q: posterior on %d clustering points", s.id, n)
+	}
+	sc.cov.AddDiag(jitter)
+	p.covs[j] = packSym(&sc.cov)
+	p.factors[j] = packLower(sc.chol.Lower())
+	p.traces[j] = sc.cov.Trace()
+	return jitter, nil
+}
+
+func packSym(s *linalg.Sym) []float64 {
+	n := s.Dim()
+	out := make([]float64, 0, n*(n+1)/2)
+	for i := range n {
+		out = append(out, s.Row(i)[:i+1]...)
+	}
+	return out
+}
+
+func packLower(l *linalg.Dense) []float64 {
+	n, _ := l.Dims()
+	out := make([]float64, 0, n*(n+1)/2)
+	for i := range n {
+		out = append(out, l.Row(i)[:i+1]...)
+	}
+	return out
+}
+
+// unpackLower writes a packed triangle to an n×n matrix and zeros above it.
+func unpackLower(dst *linalg.Dense, packed []float64, n int) {
+	dst.Resize(n, n)
+	k := 0
+	for i := range n {
+		r := dst.Row(i)
+		copy(r, packed[k:k+i+1])
+		clear(r[i+1:])
+		k += i + 1
+	}
+}
+
+// geometry returns the tasks as points for k-means.
+func (p *posteriors) geometry(d Distance, workers int) *posteriorGeometry {
+	g := &posteriorGeometry{posteriors: p, d: d}
+	n := len(p.means)
+	g.scratch = make([]geometryScratch, parallel.Workers(workers, n*n))
+	if d == Jeffreys {
+		top := 0.0
+		for _, t := range p.traces {
+			top = max(top, t)
+		}
+		rows, _ := p.x.Dims()
+		g.jitter = jeffreysJitter * top / float64(rows)
+		g.inverses = make([][]float64, n)
+	}
+	return g
+}
+
+// jeffreysJitter times the largest mean variance of all the posteriors compared
+// is added to both covariances of a Jeffreys divergence: one amount for all, so
+// that divergences compare and inverses can be kept.
+const jeffreysJitter = 1e-6
+
+// posteriorGeometry is a [geometry] of posteriors.
+type posteriorGeometry struct {
+	*posteriors
+	d        Distance
+	jitter   float64     // Jeffreys: absolute
+	inverses [][]float64 // Jeffreys: packed, made when first asked for by invert
+	scratch  []geometryScratch
+}
+
+type geometryScratch struct {
+	work gaussian.Workspace
+	l    linalg.Dense
+	l2   linalg.Dense
+	dm   []float64
+}
+
+// gaussianCenter is a centre in both forms a distance may want.
+type gaussianCenter struct {
+	mean    []float64
+	cov     []float64 // packed
+	trace   float64
+	lower   linalg.Dense // Wasserstein: Cholesky factor
+	inverse []float64    // Jeffreys: packed inverse of the jittered covariance
+}
+
+func (g *posteriorGeometry) size() int    { return len(g.means) }
+func (g *posteriorGeometry) metric() bool { return g.d == Wasserstein }
+
+func (g *posteriorGeometry) cost(d float64) float64 {
+	if g.d == Wasserstein {
+		return d * d
+	}
+	return d
+}
+
+func (g *posteriorGeometry) point(j int) (center, error) {
+	c := &gaussianCenter{mean: g.means[j], cov: g.covs[j], trace: g.traces[j]}
+	return c, g.finish(c)
+}
+
+// mean takes the arithmetic means of means and covariances (paper, equation 9).
+func (g *posteriorGeometry) mean(members []int) (center, error) {
+	n, _ := g.x.Dims()
+	c := &gaussianCenter{mean: make([]float64, n), cov: make([]float64, n*(n+1)/2)}
+	share := 1 / float64(len(members))
+	for _, j := range members {
+		linalg.Axpy(c.mean, share, g.means[j])
+		linalg.Axpy(c.cov, share, g.covs[j])
+		c.trace += share * g.traces[j]
+	}
+	return c, g.finish(c)
+}
+
+// finish adds what the distance wants of a centre.
+func (g *posteriorGeometry) finish(c *gaussianCenter) error {
+	var err error
+	if g.d == Jeffreys {
+		c.inverse, err = g.invert(c.cov)
+		return err
+	}
+	var chol linalg.Cholesky
+	if _, err := chol.FactorizeJitter(unpackSym(c.cov, len(c.mean)), carrierJitter); err != nil {
+		return fmt.Errorf("centre of a cluster: %w", err)
+	}
+	chol.LowerTo(&c.lower)
+	return nil
+}
+
+// unpackSym makes a symmetric matrix of a packed lower triangle.
+func unpackSym(packed []float64, n int) *linalg.Sym {
+	s := linalg.NewSym(n, nil)
+	k := 0
+	for i := range n {
+		copy(s.Row(i)[:i+1], packed[k:k+i+1])
+		k += i + 1
+	}
+	s.Mirror()
+	return s
+}
+
+// invert returns the packed inverse of a covariance with the jitter added.
+func (g *posteriorGeometry) invert(cov []float64) ([]float64, error) {
+	n, _ := g.x.Dims()
+	s := unpackSym(cov, n)
+	s.AddDiag(g.jitter)
+	var chol linalg.Cholesky
+	if err := chol.Factorize(s); err != nil {
+		return nil, fmt.Errorf("inverse with jitter %g: %w", g.jitter, err)
+	}
+	chol.InverseTo(s)
+	return packSym(s), nil
+}
+
+// prepare computes the inverses of all tasks that Jeffreys divergences need.
+func (g *posteriorGeometry) prepare(j int) (err error) {
+	if g.d == Jeffreys {
+		g.inverses[j], err = g.invert(g.covs[j])
+	}
+	return err
+}
+
+func (g *posteriorGeometry) distance(w, j int, c center) (float64, error) {
+	gc := c.(*gaussianCenter)
+	s := &g.scratch[w]
+	if g.d == Jeffreys {
+		return s.jeffreys(g.means[j], g.covs[j], g.inverses[j], gc.mean, gc.cov, gc.inverse), nil
+	}
+	n, _ := g.x.Dims()
+	unpackLower(&s.l, g.factors[j], n)
+	d, err := s.work.W2SquaredFactors(g.means[j], &s.l, gc.mean, &gc.lower)
+	return math.Sqrt(d), err
+}
+
+func (g *posteriorGeometry) between(w int, a, b center) (float64, error) {
+	p, q := a.(*gaussianCenter), b.(*gaussianCenter)
+	d, err := g.scratch[w].work.W2SquaredFactors(p.mean, &p.lower, q.mean, &q.lower)
+	return math.Sqrt(d), err
+}
+
+// pair returns the Wasserstein distance of two tasks.
+func (g *posteriorGeometry) pair(w, j, k int) (float64, error) {
+	s := &g.scratch[w]
+	n, _ := g.x.Dims()
+	unpackLower(&s.l, g.factors[j], n)
+	unpackLower(&s.l2, g.factors[k], n)
+	d, err := s.work.W2SquaredFactors(g.means[j], &s.l, g.means[k], &s.l2)
+	return math.Sqrt(d), err
+}
+
+// lowerBound is the distance that would remain if one covariance were a
+// multiple of the other.
+func (g *posteriorGeometry) lowerBound(j int, c center) float64 {
+	if g.d == Jeffreys {
+		return 0
+	}
+	gc := c.(*gaussianCenter)
+	r := math.Sqrt(g.traces[j]) - math.Sqrt(gc.trace)
+	return math.Sqrt(linalg.SqDist(g.means[j], gc.mean) + r*r)
+}
+
+// slack allows for covariances that are singular to rounding ε, whose distances
+// err by the square root of n·ε·tr.
+func (g *posteriorGeometry) slack() float64 {
+	n, _ := g.x.Dims()
+	return 4 * math.Sqrt(float64(n)*0x1p-52*slices.Max(g.traces))
+}
+
+// jeffreys returns ½⟨Q−P, S−T⟩ + ½·dmᵀ(P+Q)dm for packed covariances S, T and
+// inverses P, Q: never a difference of traces, and 0 for equal arguments. What
+// rounding pushed below 0 is 0.
+func (s *geometryScratch) jeffreys(ma, cov, inv, mb, covB, invB []float64) float64 {
+	n := len(ma)
+	if cap(s.dm) < n {
+		s.dm = make([]float64, n)
+	}
+	dm := s.dm[:n]
+	for i := range dm {
+		dm[i] = ma[i] - mb[i]
+	}
+	var sum float64
+	k := 0
+	for i := range n {
+		a, p := cov[k:k+i+1], inv[k:k+i+1]
+		b, q := covB[k:k+i+1], invB[k:k+i+1]
+		var inner, quad float64
+		for j := range i {
+			inner += (q[j] - p[j]) * (a[j] - b[j])
+			quad += (p[j] + q[j]) * dm[j]
+		}
+		sum += 2*inner + (q[i]-p[i])*(a[i]-b[i])
+		sum += dm[i] * (2*quad + (p[i]+q[i])*dm[i])
+		k += i + 1
+	}
+	return max(sum/2, 0)
+}

@@ -1,0 +1,215 @@
+package cmbo
+
+import (
+	"context"
+
+	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/internal/parallel"
+	"github.com/gocmbo/cmbo/kernel"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// prototype is the Gaussian process that stands for a cluster. On the index set
+// of the prior it is known as numbers; elsewhere through carrier.
+type prototype struct {
+	normal  *gaussian.Normal // on the index set
+	carrier carrier
+}
+
+// carrier evaluates a prototype at any point. It is immutable and safe for
+// concurrent use.
+type carrier interface {
+	// at writes the mean and the variance at the rows of x, and to cross the
+	// covariances of the rows of y with them, len(y)×len(x). mean, variance and
+	// cross may be nil; y is not looked at without cross.
+	at(ctx context.Context, workers int, mean, variance []float64, cross, y, x *linalg.Dense) error
+}
+
+// blockRows is how many points a goroutine takes at a time: enough to fill the
+// matrix products, few enough to stay in cache.
+const blockRows = 128
+
+// inBlocks calls do for consecutive ranges [lo, hi) of n points. The cut does
+// not depend on the number of workers.
+func inBlocks(ctx context.Context, workers, n int, do func(worker, lo, hi int) error) error {
+	blocks := (n + blockRows - 1) / blockRows
+	return parallel.For(ctx, workers, blocks, func(w, b int) error {
+		return do(w, b*blockRows, min((b+1)*blockRows, n))
+	})
+}
+
+// geometric is the geometric centre: means and covariances are the arithmetic
+// means of the members' (paper, section 3, the text's 1/|C| form).
+type geometric struct {
+	members []*source
+}
+
+func (g *geometric) at(ctx context.Context, workers int, mean, variance []float64, cross, y, x *linalg.Dense) error {
+	// The whitened y of all members are wanted by every block.
+	var whiteY []linalg.Dense
+	if cross != nil {
+		whiteY = make([]linalg.Dense, len(g.members))
+		err := parallel.For(ctx, workers, len(g.members), func(_, j int) error {
+			return g.members[j].whiten(&whiteY[j], y)
+		})
+		if err != nil {
+			return err
+		}
+		rows, _ := y.Dims()
+		n, _ := x.Dims()
+		cross.Resize(rows, n)
+	}
+	type scratch struct {
+		sourceScratch
+		sum linalg.Dense
+		tmp []float64
+	}
+	n, d := x.Dims()
+	sc := make([]scratch, parallel.Workers(workers, n))
+	share := 1 / float64(len(g.members))
+	return inBlocks(ctx, workers, n, func(w, lo, hi int) error {
+		s := &sc[w]
+		if s.tmp == nil {
+			s.tmp = make([]float64, blockRows)
+		}
+		block := x.View(lo, 0, hi-lo, d)
+		bm, bv := slice(mean, lo, hi), slice(variance, lo, hi)
+		clear(bm)
+		clear(bv)
+		if cross != nil {
+			rows, _ := y.Dims()
+			s.sum.Resize(rows, hi-lo)
+			s.sum.Zero()
+		}
+		for j, m := range g.members {
+			if err := m.whiten(&s.vx, &block); err != nil {
+				return err
+			}
+			if err := m.addMoments(bm, bv, share, &s.vx, &block, s.tmp[:hi-lo]); err != nil {
+				return err
+			}
+			if cross == nil {
+				continue
+			}
+			if err := m.addCross(&s.sum, share, y, &whiteY[j], &block, &s.vx, &s.cross); err != nil {
+				return err
+			}
+		}
+		if cross != nil {
+			rows, _ := y.Dims()
+			for i := range rows {
+				copy(cross.Row(i)[lo:hi], s.sum.Row(i))
+			}
+		}
+		return nil
+	})
+}
+
+// slice returns v[lo:hi], nil for nil.
+func slice(v []float64, lo, hi int) []float64 {
+	if v == nil {
+		return nil
+	}
+	return v[lo:hi]
+}
+
+// carried extends a Gaussian that lives on the index set V to other points by
+// a kernel k: f is the process with covariance k conditioned to have the given
+// distribution N(m, S) on V,
+//
+//	mean(x)    = k(x, V)·K⁻¹·m
+//	cov(x, x') = k(x, x') − k(x, V)·(K⁻¹ − K⁻¹·S·K⁻¹)·k(V, x'),   K = k(V, V),
+//
+// which is exact on V up to the jitter that K may need. It is our extension:
+// the paper leaves a barycentre undefined off the index set.
+type carried struct {
+	index  *linalg.Dense
+	normal *gaussian.Normal // on the index set
+	k      kernel.Kernel
+	chol   linalg.Cholesky // of K
+	alpha  []float64       // K⁻¹·m
+	half   linalg.Dense    // L⁻¹·F, S = F·Fᵀ: K⁻¹·S·K⁻¹ = L⁻ᵀ·half·halfᵀ·L⁻¹
+}
+
+func newCarried(index *linalg.Dense, n *gaussian.Normal, k kernel.Kernel) (*carried, error) {
+	c := &carried{index: index, normal: n, k: k, alpha: make([]float64, n.Dim())}
+	var gram linalg.Sym
+	kernel.Gram(&gram, k, index)
+	if _, err := c.chol.FactorizeJitter(&gram, carrierJitter); err != nil {
+		return nil, numerical(err, "carrying a barycentre off its index set")
+	}
+	c.chol.SolveVecTo(c.alpha, n.Mean())
+	f, _, err := n.Factor()
+	if err != nil {
+		return nil, numerical(err, "carrying a barycentre off its index set")
+	}
+	c.chol.SolveLowerTo(&c.half, f)
+	return c, nil
+}
+
+// carrierJitter is the largest jitter, relative to the mean variance, that the
+// carrying kernel's Gram matrix may need.
+const carrierJitter = 1e-4
+
+func (c *carried) at(ctx context.Context, workers int, mean, variance []float64, cross, y, x *linalg.Dense) error {
+	n, d := x.Dims()
+	var vy, hy linalg.Dense // L⁻¹·k(V, y) and halfᵀ of it
+	if cross != nil {
+		rows, _ := y.Dims()
+		cross.Resize(rows, n)
+		c.project(&vy, &hy, y)
+	}
+	type scratch struct{ cov, v, h, block, part linalg.Dense }
+	sc := make([]scratch, parallel.Workers(workers, n))
+	return inBlocks(ctx, workers, n, func(w, lo, hi int) error {
+		s := &sc[w]
+		block := x.View(lo, 0, hi-lo, d)
+		if mean != nil {
+			kernel.Cross(&s.cov, c.k, &block, c.index)
+			s.cov.MulVecTo(mean[lo:hi], c.alpha)
+		}
+		if variance == nil && cross == nil {
+			return nil
+		}
+		c.project(&s.v, &s.h, &block)
+		if variance != nil {
+			bv := variance[lo:hi]
+			kernel.Diag(bv, c.k, &block)
+			addSquares(bv, -1, &s.v)
+			addSquares(bv, 1, &s.h)
+			for i, v := range bv {
+				bv[i] = max(v, 0)
+			}
+		}
+		if cross != nil {
+			kernel.Cross(&s.block, c.k, y, &block)
+			s.part.TransMul(&vy, &s.v)
+			s.block.AddScaled(-1, &s.part)
+			s.part.TransMul(&hy, &s.h)
+			s.block.AddScaled(1, &s.part)
+			rows, _ := y.Dims()
+			for i := range rows {
+				copy(cross.Row(i)[lo:hi], s.block.Row(i))
+			}
+		}
+		return nil
+	})
+}
+
+// project sets v = L⁻¹·k(V, x) and h = halfᵀ·v, whose columns' inner products
+// are what conditioning takes away and what S gives back.
+func (c *carried) project(v, h, x *linalg.Dense) {
+	kernel.Cross(v, c.k, c.index, x)
+	c.chol.SolveLowerTo(v, v)
+	h.TransMul(&c.half, v)
+}
+
+// addSquares adds w times the sum of the squares of each column of v to dst.
+func addSquares(dst []float64, w float64, v *linalg.Dense) {
+	rows, _ := v.Dims()
+	for i := range rows {
+		for j, e := range v.Row(i) {
+			dst[j] += w * e * e
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package cmbo
+
+import (
+	"math"
+	"testing"
+
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/stretchr/testify/require"
+)
+
+func TestScaleZScore(t *testing.T) {
+	s := scaleValues(ZScore, []float64{1, 2, 3, 4})
+	// Mean 2.5, population variance 1.25.
+	require.InDelta(t, 2.5, s.shift, 1e-15)
+	require.InDelta(t, math.Sqrt(1.25), s.scale, 1e-15)
+	require.InDeltaSlice(t, []float64{-1.5 / s.scale, -0.5 / s.scale, 0.5 / s.scale, 1.5 / s.scale}, s.z, 1e-15)
+	require.Equal(t, []float64{0, 0, 0}, scaleValues(ZScore, []float64{7, 7, 7}).z)
+	require.Equal(t, 1.0, scaleValues(ZScore, []float64{7, 7, 7}).scale)
+	require.Equal(t, []float64{0}, scaleValues(ZScore, []float64{-3}).z)
+	require.Empty(t, scaleValues(ZScore, nil).z)
+
+	// A spread far below the mean keeps its digits.
+	s = scaleValues(ZScore, []float64{1e12, 1e12 + 1, 1e12 + 2})
+	require.InDeltaSlice(t, []float64{-math.Sqrt(1.5), 0, math.Sqrt(1.5)}, s.z, 1e-12)
+	// So do values near the largest that are accepted.
+	s = scaleValues(ZScore, []float64{-maxValue, 0, maxValue})
+	require.InDeltaSlice(t, []float64{-math.Sqrt(1.5), 0, math.Sqrt(1.5)}, s.z, 1e-12)
+	// And two values one rounding apart do not divide by zero.
+	s = scaleValues(ZScore, []float64{1, math.Nextafter(1, 2)})
+	for _, z := range s.z {
+		require.LessOrEqual(t, math.Abs(z), 1.5)
+	}
+}
+
+func TestScaleMinMaxAndNone(t *testing.T) {
+	require.Equal(t, []float64{0, 1, 0.25}, scaleValues(MinMax, []float64{-1, 3, 0}).z)
+	require.Equal(t, []float64{0.5, 0.5}, scaleValues(MinMax, []float64{4, 4}).z)
+	require.Equal(t, []float64{-1, 3, 0}, scaleValues(None, []float64{-1, 3, 0}).z)
+}
+
+func TestScaleCopula(t *testing.T) {
+	y := []float64{10, -5, 1e6, 10, 0}
+	s := scaleValues(Copula, y)
+	require.Equal(t, s.z[0], s.z[3], "ties share a score")
+	require.Less(t, s.z[1], s.z[4])
+	require.Less(t, s.z[4], s.z[0])
+	require.Less(t, s.z[0], s.z[2])
+	// Scores follow from ranks alone.
+	require.Equal(t, s.z, scaleValues(Copula, []float64{3, 1, 4, 3, 2}).z)
+	// Mid-rank of the third and the fourth of five is 3/5.
+	require.InDelta(t, 0.2533471031357997, s.z[0], 1e-14)
+	// Untied, the scores are antisymmetric.
+	u := scaleValues(Copula, []float64{1, 2, 3, 4, 5, 6, 7})
+	for i := range u.z {
+		require.InDelta(t, -u.z[6-i], u.z[i], 1e-14)
+	}
+	require.Equal(t, []float64{0}, scaleValues(Copula, []float64{3}).z)
+	// For a thousand values the extreme quantile 1/2000 is clipped at
+	// 1/(4 n^(1/4) sqrt(pi ln n)) = 0.00954...
+	var many []float64
+	for i := range 1000 {
+		many = append(many, float64(i))
+	}
+	z := scaleValues(Copula, many).z
+	clip := 1 / (4 * math.Pow(1000, 0.25) * math.Sqrt(math.Pi*math.Log(1000)))
+	require.InDelta(t, clip, 0.5*math.Erfc(-z[0]/math.Sqrt2), 1e-12)
+	require.Equal(t, z[0], z[1])
+}
+
+// TestScaleBack: the way back inverts the way in.
+func TestScaleBack(t *testing.T) {
+	r := rng.Stream(1, "scale back")
+	y := make([]float64, 30)
+	for i := range y {
+		y[i] = 50 + 10*r.NormFloat64()
+	}
+	for p := ZScore; p.valid(); p++ {
+		s := scaleValues(p, y)
+		for i := range y {
+			got, _ := s.back(s.z[i], 1)
+			if p == Copula && (s.z[i] == s.sortedZ[0] || s.z[i] == s.sortedZ[len(s.sortedZ)-1]) {
+				continue // clipped
+			}
+			require.InDelta(t, y[i], got, 1e-10, "%s", p)
+		}
+		a, sa := s.back(-9, 2)
+		b, sb := s.back(9, 4)
+		require.Less(t, a, b)
+		require.InDelta(t, 2*sa, sb, 1e-12*sb)
+		require.Greater(t, sa, 0.0)
+	}
+}
+
+func TestScaleNoiseVariances(t *testing.T) {
+	s := scaleValues(ZScore, []float64{0, 20}) // scale 10
+	require.Equal(t, []float64{0.04, 0}, s.noiseVariances([]float64{4, 0}))
+	require.Nil(t, s.noiseVariances([]float64{0, 0}))
+	require.Nil(t, s.noiseVariances(nil))
+	require.Equal(t, []float64{0.04, 0.01}, withDefault([]float64{0.04, 0}, 2, 0.01))
+	require.Equal(t, []float64{0.01, 0.01}, withDefault(nil, 2, 0.01))
+}
+
+func TestDistanceWeights(t *testing.T) {
+	inf := math.Inf(1)
+	e := math.E
+	for _, tt := range []struct {
+		name    string
+		d, want []float64
+	}{
+		{"nearest at zero, farthest", []float64{0, 2}, []float64{e / (e + 1), 1 / (e + 1)}},
+		{"formula", []float64{1, 2, 4}, []float64{math.Exp(0.75), math.Exp(0.5), 1}},
+		{"all zero", []float64{0, 0, 0}, []float64{1, 1, 1}},
+		{"infinite counts as the farthest", []float64{1, 2, inf}, []float64{math.Exp(0.5), 1, 1}},
+		{"all infinite", []float64{inf, inf}, []float64{1, 1}},
+		{"zero and infinite", []float64{0, inf}, []float64{e, 1}},
+		{"one", []float64{3}, []float64{1}},
+	} {
+		got := distanceWeights(tt.d)
+		var sum, total float64
+		for i := range tt.want {
+			sum += tt.want[i]
+			total += got[i]
+		}
+		for i := range tt.want {
+			require.InDelta(t, tt.want[i]/sum, got[i], 1e-15, tt.name)
+		}
+		require.InDelta(t, 1, total, 1e-15)
+	}
+	require.Nil(t, distanceWeights(nil))
+}

@@ -1,0 +1,439 @@
+package cmbo
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/gocmbo/cmbo/kernel"
+)
+
+// A snapshot is one line of JSON,
+//
+//	{"cmbo":"snapshot","version":1,"sha256":"<of state>","state":{...}}
+//
+// whose state holds the space, the options by name, the digest of the prior and
+// the log of events. A reader takes every version up to its own.
+const snapshotVersion = 1
+
+type snapshotFile struct {
+	Cmbo    string          `json:"cmbo"`
+	Version int             `json:"version"`
+	SHA256  string          `json:"sha256"`
+	State   json.RawMessage `json:"state"`
+}
+
+type snapshotState struct {
+	Space   spaceJSON       `json:"space"`
+	Options snapshotOptions `json:"options"`
+	Events  []snapshotEvent `json:"events"`
+}
+
+type snapshotOptions struct {
+	Seed        uint64       `json:"seed"`
+	Minimize    bool         `json:"minimize"`
+	YPolicy     string       `json:"y_policy"`
+	Acquisition string       `json:"acquisition"`
+	Beta        float64      `json:"beta,omitempty"`
+	Prior       string       `json:"prior,omitempty"`   // digest
+	Weights     string       `json:"weights,omitempty"` // distance, with a prior
+	Surrogate   string       `json:"surrogate,omitempty"`
+	Kernel      *kernel.Spec `json:"kernel,omitempty"`
+	Foreign     string       `json:"foreign_kernel,omitempty"` // type of a kernel without a description
+	ARD         bool         `json:"ard,omitempty"`
+	Noise       *float64     `json:"noise_variance,omitempty"`
+	Jitter      *float64     `json:"jeffreys_jitter,omitempty"`
+	Initial     int          `json:"initial"`
+	Repeats     bool         `json:"repeats,omitempty"`
+	Sobol       int          `json:"sobol_candidates"`
+	Local       int          `json:"local_candidates"`
+}
+
+type snapshotEvent struct {
+	Kind      string     `json:"event"`
+	Trial     int        `json:"trial,omitempty"`
+	Index     *int       `json:"index,omitempty"`
+	X         []float64  `json:"x,omitempty"`
+	Y         *float64   `json:"y,omitempty"`
+	Noise     float64    `json:"noise_variance,omitempty"`
+	Distances []*float64 `json:"distances,omitempty"` // null for infinity
+	Count     *int       `json:"count,omitempty"`
+	Params    []float64  `json:"params,omitempty"`
+}
+
+var eventNames = [...]string{eventAsked: "asked", eventTold: "told", eventFailed: "failed", eventCancelled: "cancelled", eventObserved: "observed", eventFitted: "fitted"}
+
+var acquisitionNames = [...]string{kindUCB: "ucb", kindEI: "ei", kindPI: "pi", kindMaxValuePI: "maxpi"}
+
+// Snapshot writes the state of the optimiser, at any moment: one line of JSON
+// with the space, the options by name, the digest of the prior and the log of
+// what was asked, told, failed, cancelled and observed. It holds data only, so
+// it outlives releases and machines. It fails if w does, or with [ErrOption] if
+// the prior cannot be encoded.
+func (o *Optimizer) Snapshot(w io.Writer) error {
+	o.mu.Lock()
+	s, err := o.snapshot()
+	o.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	state, err := json.Marshal(s)
+	if err != nil {
+		return fmt.Errorf("%w: snapshot: %w", ErrOption, err)
+	}
+	_, err = w.Write(sealSnapshot(state))
+	return err
+}
+
+// sealSnapshot puts the envelope around a state.
+func sealSnapshot(state []byte) []byte {
+	sum := sha256.Sum256(state)
+	return fmt.Appendf(nil, `{"cmbo":"snapshot","version":%d,"sha256":"%s","state":%s}`+"\n", snapshotVersion, hex.EncodeToString(sum[:]), state)
+}
+
+func (o *Optimizer) snapshot() (*snapshotState, error) {
+	c := o.config
+	s := &snapshotState{Events: make([]snapshotEvent, 0, len(o.h.events))}
+	s.Space = o.space.describe()
+	s.Options = snapshotOptions{
+		Seed: c.seed, Minimize: o.minimize, YPolicy: c.y.String(), Acquisition: acquisitionNames[c.acquisition.kind], Beta: c.acquisition.beta,
+		ARD: c.ard, Initial: o.initial, Repeats: c.repeats, Sobol: c.sobol, Local: c.local,
+	}
+	p := &s.Options
+	if c.prior != nil {
+		digest, err := c.prior.Digest()
+		if err != nil {
+			return nil, err
+		}
+		p.Prior, p.Weights = digest, o.adaptive.distance.String()
+	}
+	if c.surrogate != nil {
+		p.Surrogate = fmt.Sprintf("%T", c.surrogate)
+	}
+	if c.kernel != nil {
+		if spec, err := kernel.Describe(c.kernel); err == nil {
+			p.Kernel = &spec
+		} else {
+			p.Foreign = fmt.Sprintf("%T", c.kernel)
+		}
+	}
+	if !math.IsNaN(c.noise) {
+		p.Noise = &c.noise
+	}
+	if !math.IsNaN(c.jitter) {
+		p.Jitter = &c.jitter
+	}
+	for _, e := range o.h.events {
+		s.Events = append(s.Events, e.export())
+	}
+	return s, nil
+}
+
+func (e event) export() snapshotEvent {
+	out := snapshotEvent{Kind: eventNames[e.kind], Trial: e.trial, X: e.x, Noise: e.noise, Params: e.params}
+	switch e.kind {
+	case eventAsked:
+		if e.index >= 0 {
+			out.Index = &e.index
+		}
+	case eventTold, eventObserved:
+		out.Y = &e.y
+	case eventFitted:
+		out.Count = &e.count
+	}
+	for _, d := range e.distances {
+		if math.IsInf(d, 1) {
+			out.Distances = append(out.Distances, nil)
+			continue
+		}
+		out.Distances = append(out.Distances, &d)
+	}
+	return out
+}
+
+// Restore makes the optimiser that a snapshot was taken of. The log is taken as
+// it stands: proposals and fitted parameters are not decided again. In the same
+// build the next proposals are, bit for bit, those of a process that never
+// stopped.
+//
+// What a snapshot only names has to be given again: the prior (WithPrior), a
+// surrogate (WithSurrogate), a kernel from outside package kernel
+// (WithPriorKernel). WithParallelism and WithJournal are free. No other option is
+// taken. A surrogate must be as it was when the run began.
+//
+// Restore fails with [ErrVersion] for a snapshot of a newer release, with
+// [ErrCorrupt] for a truncated or damaged one, with [ErrPriorMismatch] if the
+// prior is not the one the run began with or is missing, and with [ErrOption].
+// It reads to the end of r. [Optimizer.LastStep] knows nothing until the next
+// proposal.
+func Restore(r io.Reader, opts ...Option) (*Optimizer, error) {
+	b, err := io.ReadAll(r)
+	if err != nil {
+		return nil, err
+	}
+	o, err := restore(b, opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.beginJournal(); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// restore is Restore without a new journal's first line.
+func restore(b []byte, opts []Option) (*Optimizer, error) {
+	s, err := openSnapshot(b)
+	if err != nil {
+		return nil, err
+	}
+	given := &runConfig{}
+	for _, op := range opts {
+		if op == nil {
+			return nil, optionErrorf("a nil Option")
+		}
+		if err := op.applyRun(given); err != nil {
+			return nil, err
+		}
+	}
+	space, err := s.Space.space()
+	if err != nil {
+		return nil, corrupt(err)
+	}
+	c, err := s.Options.restore(given)
+	if err != nil {
+		return nil, err
+	}
+	o, err := newOptimizer(space, c)
+	if err != nil {
+		return nil, err
+	}
+	o.initial = s.Options.Initial
+	for i, e := range s.Events {
+		if err := o.restoreEvent(e); err != nil {
+			return nil, fmt.Errorf("%w: event %d: %w", ErrCorrupt, i, err)
+		}
+	}
+	return o, nil
+}
+
+func corrupt(err error) error { return fmt.Errorf("%w: %w", ErrCorrupt, err) }
+
+// openSnapshot checks the envelope: nothing but what sealSnapshot writes is
+// accepted, to the byte.
+func openSnapshot(b []byte) (*snapshotState, error) {
+	var f snapshotFile
+	d := json.NewDecoder(bytes.NewReader(b))
+	if err := d.Decode(&f); err != nil {
+		return nil, fmt.Errorf("%w: not a snapshot, or a truncated one: %w", ErrCorrupt, err)
+	}
+	if f.Cmbo != "snapshot" {
+		return nil, fmt.Errorf("%w: not a snapshot", ErrCorrupt)
+	}
+	if f.Version > snapshotVersion {
+		return nil, fmt.Errorf("%w: snapshot of version %d, this release reads up to %d", ErrVersion, f.Version, snapshotVersion)
+	}
+	if !bytes.Equal(b, sealSnapshot(f.State)) {
+		return nil, fmt.Errorf("%w: the checksum of the snapshot does not match", ErrCorrupt)
+	}
+	s := &snapshotState{}
+	d = json.NewDecoder(bytes.NewReader(f.State))
+	d.DisallowUnknownFields()
+	if err := d.Decode(s); err != nil {
+		return nil, corrupt(err)
+	}
+	return s, nil
+}
+
+// restore makes the configuration from the options by name and what was given
+// again.
+func (s *snapshotOptions) restore(given *runConfig) (*runConfig, error) {
+	c, err := newRunConfig(nil)
+	if err != nil {
+		return nil, err
+	}
+	if given.seed != 0 || given.minimize != nil || given.y != 0 || given.variant != nil || given.weights != nil || given.acquisition != (Acquisition{}) ||
+		given.noise != 0 || given.jitter != 0 || given.initial != 0 || given.repeats || given.sobol != 0 || given.ard {
+		return nil, optionErrorf("Restore takes a Prior, a Surrogate, a kernel, a journal and a parallelism; the snapshot has all else")
+	}
+	c.parallelism, c.journal = given.parallelism, given.journal
+	c.seed, c.ard, c.initial, c.repeats, c.sobol, c.local = s.Seed, s.ARD, s.Initial, s.Repeats, s.Sobol, s.Local
+	y := slices.Index(yPolicyNames[:], s.YPolicy)
+	kind := slices.Index(acquisitionNames[:], s.Acquisition)
+	if y < 0 || kind < 0 || c.initial < 0 || c.sobol < 1 || c.local < 0 || c.sobol > maxCandidates || c.local > maxCandidates {
+		return nil, fmt.Errorf("%w: options out of range", ErrCorrupt)
+	}
+	c.y, c.acquisition = YPolicy(y), Acquisition{kind: acquisitionKind(kind), beta: s.Beta}
+	if err := c.acquisition.validate(); err != nil {
+		return nil, corrupt(err)
+	}
+	if s.Noise != nil {
+		if c.noise = *s.Noise; !(c.noise > 0) {
+			return nil, fmt.Errorf("%w: noise variance %g", ErrCorrupt, c.noise)
+		}
+	}
+	if s.Jitter != nil {
+		if c.jitter = *s.Jitter; !(c.jitter >= 0) {
+			return nil, fmt.Errorf("%w: jitter %g", ErrCorrupt, c.jitter)
+		}
+	}
+	if err := s.restorePrior(c, given); err != nil {
+		return nil, err
+	}
+	if (s.Surrogate != "") != (given.surrogate != nil) {
+		return nil, optionErrorf("the run's surrogate was %q", s.Surrogate)
+	}
+	if got := fmt.Sprintf("%T", given.surrogate); given.surrogate != nil && got != s.Surrogate {
+		return nil, optionErrorf("the run's surrogate was a %s, not a %s", s.Surrogate, got)
+	}
+	c.surrogate = given.surrogate
+	return c, s.restoreKernel(c, given)
+}
+
+func (s *snapshotOptions) restorePrior(c, given *runConfig) error {
+	switch {
+	case s.Prior == "" && given.prior != nil:
+		return fmt.Errorf("%w: the run had none", ErrPriorMismatch)
+	case s.Prior == "":
+		if s.Minimize {
+			c.minimize = &s.Minimize
+		}
+		return nil
+	case given.prior == nil:
+		return fmt.Errorf("%w: the run had the prior of digest %s, and none is given", ErrPriorMismatch, s.Prior)
+	}
+	digest, err := given.prior.Digest()
+	if err != nil {
+		return err
+	}
+	if digest != s.Prior {
+		return fmt.Errorf("%w: the run had the prior of digest %s, not %s", ErrPriorMismatch, s.Prior, digest)
+	}
+	d := Wasserstein
+	switch {
+	case strings.EqualFold(s.Weights, Jeffreys.String()):
+		d = Jeffreys
+	case !strings.EqualFold(s.Weights, Wasserstein.String()):
+		return fmt.Errorf("%w: weights by %q", ErrCorrupt, s.Weights)
+	}
+	c.prior, c.weights = given.prior, &d
+	return nil
+}
+
+func (s *snapshotOptions) restoreKernel(c, given *runConfig) error {
+	switch {
+	case s.Kernel != nil:
+		k, err := s.Kernel.Kernel()
+		if err != nil {
+			return corrupt(err)
+		}
+		if given.kernel != nil {
+			return optionErrorf("a kernel; the snapshot has it")
+		}
+		c.kernel = k
+	case s.Foreign != "":
+		if got := fmt.Sprintf("%T", given.kernel); got != s.Foreign {
+			return optionErrorf("the run's kernel was a %s, not a %s", s.Foreign, got)
+		}
+		c.kernel = given.kernel
+	case given.kernel != nil:
+		return optionErrorf("a kernel; the run had the default")
+	}
+	return nil
+}
+
+// restoreEvent applies a logged event after checking it as if it were new.
+func (o *Optimizer) restoreEvent(s snapshotEvent) error {
+	kind := slices.Index(eventNames[:], s.Kind)
+	if kind <= 0 {
+		return fmt.Errorf("%q is not an event", s.Kind)
+	}
+	e := event{kind: eventKind(kind), trial: s.Trial, index: -1, x: s.X, noise: s.Noise, params: s.Params}
+	switch e.kind {
+	case eventAsked, eventObserved:
+		if err := o.space.Check(e.x); err != nil {
+			return err
+		}
+	default:
+		if e.x != nil {
+			return fmt.Errorf("%q with a point", s.Kind)
+		}
+	}
+	if s.Y != nil {
+		e.y = *s.Y
+	}
+	switch e.kind {
+	case eventTold, eventObserved:
+		if s.Y == nil {
+			return fmt.Errorf("%q without a value", s.Kind)
+		}
+		if err := checkValue(e.y); err != nil {
+			return err
+		}
+		if err := checkNoise(e.noise); err != nil {
+			return err
+		}
+	case eventAsked:
+		if err := o.restoreAsked(&e, s); err != nil {
+			return err
+		}
+	case eventFitted:
+		return o.restoreFitted(e, s)
+	}
+	if e.kind == eventTold || e.kind == eventFailed || e.kind == eventCancelled {
+		if e.trial < 1 || e.trial > len(o.h.trials) || o.h.trials[e.trial-1].status != open {
+			return fmt.Errorf("trial %d is not open", e.trial)
+		}
+	}
+	o.h.apply(e)
+	return nil
+}
+
+func (o *Optimizer) restoreAsked(e *event, s snapshotEvent) error {
+	if e.trial != len(o.h.trials)+1 {
+		return fmt.Errorf("trial %d follows %d", e.trial, len(o.h.trials))
+	}
+	if s.Index != nil {
+		e.index = *s.Index
+	}
+	if o.space.finite() != (e.index >= 0) || e.index >= len(o.space.rows) || e.index >= 0 && !slices.Equal(o.space.rows[e.index], e.x) {
+		return fmt.Errorf("trial %d is not candidate %d", e.trial, e.index)
+	}
+	for _, d := range s.Distances {
+		v := math.Inf(1)
+		if d != nil {
+			v = *d
+		}
+		if !(v >= 0) {
+			return fmt.Errorf("distance %g", v)
+		}
+		e.distances = append(e.distances, v)
+	}
+	if e.distances != nil && (o.prior == nil || len(e.distances) != len(o.prior.prototypes)) {
+		return fmt.Errorf("%d distances", len(e.distances))
+	}
+	return nil
+}
+
+func (o *Optimizer) restoreFitted(e event, s snapshotEvent) error {
+	if o.gp == nil || s.Count == nil || *s.Count < 0 {
+		return fmt.Errorf("fitted parameters of no use")
+	}
+	if e.count = *s.Count; len(e.params) != o.gp.template.NumParams()+1 {
+		return fmt.Errorf("%d parameters", len(e.params))
+	}
+	if _, err := o.gp.template.WithParams(e.params[:len(e.params)-1]); err != nil {
+		return err
+	}
+	if v := math.Exp(e.params[len(e.params)-1]); !(v > 0) || math.IsInf(v, 0) {
+		return fmt.Errorf("noise variance %g", v)
+	}
+	o.h.apply(e)
+	return nil
+}

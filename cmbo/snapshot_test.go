@@ -1,0 +1,365 @@
+package cmbo_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/kernel"
+	"github.com/gocmbo/cmbo/linalg"
+	"github.com/stretchr/testify/require"
+)
+
+func snapshot(t testing.TB, o *cmbo.Optimizer) []byte {
+	var b bytes.Buffer
+	require.NoError(t, o.Snapshot(&b))
+	return b.Bytes()
+}
+
+// kit is a way to make optimisers and to restore them.
+type kit struct {
+	name    string
+	space   *cmbo.Space
+	opts    []cmbo.Option
+	restore []cmbo.Option
+}
+
+func kits(t testing.TB) []kit {
+	list, _ := grid(t, 6)
+	box, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	mixed, err := cmbo.NewSpace(cmbo.Float("a", 0, 1), cmbo.LogFloat("b", 1e-3, 1), cmbo.Categorical("c", "x", "y"), cmbo.Bool("d"), cmbo.Int("e", 1, 9))
+	require.NoError(t, err)
+	small, err := cmbo.NewSpace(cmbo.Int("a", 0, 4), cmbo.Categorical("b", "x", "y", "z"))
+	require.NoError(t, err)
+	var out []kit
+	add := func(name string, s *cmbo.Space, opts []cmbo.Option, again ...cmbo.Option) {
+		out = append(out, kit{name, s, opts, again})
+	}
+	for _, v := range []cmbo.Variant{cmbo.WssClusWssCMP, cmbo.JefClusJefCMP, cmbo.WssClusWssCMPBary, cmbo.GlobalCen} {
+		p := learn(t, box, family(5, 10), append(smallSets[:2:2], cmbo.WithVariant(v), cmbo.WithClusters(2))...)
+		add("list "+v.String(), list, []cmbo.Option{cmbo.WithPrior(p)}, cmbo.WithPrior(p))
+		add("box "+v.String(), box, []cmbo.Option{cmbo.WithPrior(p), cmbo.WithCandidateCounts(20, 6), cmbo.WithAcquisition(cmbo.EI())}, cmbo.WithPrior(p))
+	}
+	p := learn(t, list, family(5, 10), smallSets...)
+	add("other weights", list, []cmbo.Option{cmbo.WithPrior(p), cmbo.WithWeightDistance(cmbo.Jeffreys), cmbo.WithJeffreysJitter(1e-5), cmbo.WithNoiseVariance(0.02), cmbo.WithYPolicy(cmbo.Copula)}, cmbo.WithPrior(p))
+	add("plain list", list, []cmbo.Option{cmbo.WithSeed(5), cmbo.WithInitial(2), cmbo.WithAcquisition(cmbo.PI()), cmbo.WithYPolicy(cmbo.MinMax)})
+	add("plain mixed", mixed, []cmbo.Option{cmbo.WithMinimize(), cmbo.WithCandidateCounts(20, 6)})
+	add("plain ARD kernel", box, []cmbo.Option{cmbo.WithPriorKernel(kernel.Scale(1, kernel.Matern52(0.3, 0.4))), cmbo.WithCandidateCounts(20, 6), cmbo.WithAcquisition(cmbo.MaxValuePI())})
+	add("foreign kernel", box, []cmbo.Option{cmbo.WithPriorKernel(foreign{0.5}), cmbo.WithCandidateCounts(20, 6), cmbo.WithRepeats()}, cmbo.WithPriorKernel(foreign{0.5}))
+	add("small discrete", small, []cmbo.Option{cmbo.WithInitial(3), cmbo.WithARD()})
+	return out
+}
+
+// act does one random thing to an optimiser and says what.
+func act(t testing.TB, r *rand.Rand, o *cmbo.Optimizer, s *cmbo.Space) string {
+	value := func(x []float64) float64 { return x[0] - x[1]*x[1] + 0.1*r.NormFloat64() }
+	open := o.Open()
+	k := r.IntN(10)
+	switch {
+	case k < 4 || len(open) == 0 && k < 9:
+		n := 1 + r.IntN(2)
+		ts, err := o.AskN(ctx, n)
+		if errors.Is(err, cmbo.ErrNoCandidates) {
+			return "exhausted"
+		}
+		require.NoError(t, err)
+		return fmt.Sprint("asked ", ts)
+	case k < 7:
+		tr := open[r.IntN(len(open))]
+		var opts []cmbo.ObservationOption
+		if r.IntN(3) == 0 {
+			opts = append(opts, cmbo.WithNoise(0.01+r.Float64()))
+		}
+		require.NoError(t, o.Tell(tr.ID, value(tr.X), opts...))
+		return "told"
+	case k == 7:
+		require.NoError(t, o.TellFailed(open[r.IntN(len(open))].ID))
+		return "failed"
+	case k == 8:
+		require.NoError(t, o.Cancel(open[r.IntN(len(open))].ID))
+		return "cancelled"
+	}
+	var row []float64
+	for _, p := range s.Params() {
+		lo, hi := p.Bounds()
+		v := lo + r.Float64()*(hi-lo)
+		if p.Kind() > cmbo.KindLogFloat {
+			v = float64(int(v))
+		}
+		row = append(row, v)
+	}
+	require.NoError(t, o.Observe(row, value(row)))
+	return "observed"
+}
+
+// same asks two optimisers for what they would do next.
+func same(t testing.TB, a, b *cmbo.Optimizer) {
+	t.Helper()
+	require.Equal(t, a.Observations(), b.Observations())
+	require.Equal(t, a.Weights(), b.Weights())
+	require.Equal(t, fmt.Sprint(a.Open()), fmt.Sprint(b.Open()))
+	ta, ea := a.AskN(ctx, 2)
+	tb, eb := b.AskN(ctx, 2)
+	require.Equal(t, fmt.Sprint(ea), fmt.Sprint(eb))
+	require.Equal(t, fmt.Sprint(ta), fmt.Sprint(tb))
+	sa, oka := a.LastStep()
+	sb, okb := b.LastStep()
+	if oka && okb && sa.Trial == sb.Trial {
+		require.Equal(t, sa, sb)
+	}
+}
+
+// TestSnapshotAfterEveryEvent stops random histories after every event: what is
+// restored proposes the same, bit for bit, and so does what is restored from the
+// journal, at whatever moment predictions were asked for in between.
+func TestSnapshotAfterEveryEvent(t *testing.T) {
+	steps := 40
+	if testing.Short() {
+		steps = 12
+	}
+	for _, k := range kits(t) {
+		t.Run(k.name, func(t *testing.T) {
+			var journal []byte
+			o := newOptimizer(t, k.space, append(k.opts[:len(k.opts):len(k.opts)], cmbo.WithJournal(func(lines []byte) error {
+				journal = append(journal, lines...)
+				return nil
+			}))...)
+			r := rng.Stream(2, "history "+k.name)
+			for range steps {
+				snap := snapshot(t, o)
+				back, err := cmbo.Restore(bytes.NewReader(snap), k.restore...)
+				require.NoError(t, err)
+				require.Equal(t, snap, snapshot(t, back), "whole")
+				fromJournal, valid, err := cmbo.RestoreJournal(bytes.NewReader(journal), k.restore...)
+				require.NoError(t, err)
+				require.EqualValues(t, len(journal), valid)
+				require.Equal(t, snap, snapshot(t, fromJournal))
+
+				twin, err := cmbo.Restore(bytes.NewReader(snap), k.restore...)
+				require.NoError(t, err)
+				if r.IntN(3) == 0 {
+					row := back.Observations()
+					if len(row) > 0 {
+						_, _, err := back.Predict(row[0].X)
+						require.NoError(t, err)
+					}
+				}
+				same(t, back, twin)
+				require.Equal(t, snap, snapshot(t, o), "nothing happened to the original")
+				// The one that never stopped goes on as the restored ones do.
+				seed := r.Uint64()
+				again, err := cmbo.Restore(bytes.NewReader(snap), k.restore...)
+				require.NoError(t, err)
+				want := act(t, rand.New(rand.NewPCG(seed, 1)), o, k.space)
+				got := act(t, rand.New(rand.NewPCG(seed, 1)), again, k.space)
+				require.Equal(t, want, got)
+				require.Equal(t, snapshot(t, o), snapshot(t, again))
+			}
+		})
+	}
+}
+
+func TestSnapshotRefusesDamage(t *testing.T) {
+	list, _ := grid(t, 3)
+	o := newOptimizer(t, list, cmbo.WithInitial(1))
+	drive(t, o, bump([]float64{0.3, 0.3}), 2)
+	_, err := o.Ask(ctx)
+	require.NoError(t, err)
+	b := snapshot(t, o)
+	refused := func(b []byte) {
+		t.Helper()
+		_, err := cmbo.Restore(bytes.NewReader(b))
+		if !errors.Is(err, cmbo.ErrCorrupt) && !errors.Is(err, cmbo.ErrVersion) {
+			t.Fatalf("%s\nerr = %v", b, err)
+		}
+	}
+	for i := range b {
+		for bit := range 8 {
+			c := bytes.Clone(b)
+			c[i] ^= 1 << bit
+			refused(c)
+		}
+		refused(b[:i])
+	}
+	refused(append(bytes.Clone(b), ' '))
+	refused(bytes.Replace(b, []byte(`"version":1`), []byte(`"Version":1`), 1))
+	_, err = cmbo.Restore(bytes.NewReader(bytes.Replace(b, []byte(`"version":1`), []byte(`"version":7`), 1)))
+	require.ErrorIs(t, err, cmbo.ErrVersion)
+	require.ErrorContains(t, err, "version 7")
+	_, err = cmbo.Restore(failingReader{})
+	require.Error(t, err)
+	// Any one digit of a value changed, checksum and all, is another run, not a
+	// damaged one; a digit without its checksum is refused.
+	refused(bytes.Replace(b, []byte(`"seed":1`), []byte(`"seed":2`), 1))
+}
+
+func TestRestoreChecksWhatIsGiven(t *testing.T) {
+	list, _ := grid(t, 5)
+	p, q := learn(t, list, family(4, 10), smallSets...), learn(t, list, family(5, 10), smallSets...)
+	withPrior := snapshot(t, newOptimizer(t, list, cmbo.WithPrior(p)))
+	plain := snapshot(t, newOptimizer(t, list))
+	withForeign := snapshot(t, newOptimizer(t, list, cmbo.WithPriorKernel(foreign{1})))
+	withSurrogate := snapshot(t, newOptimizer(t, list, cmbo.WithSurrogate(flat{})))
+	for name, tt := range map[string]struct {
+		b    []byte
+		opts []cmbo.Option
+		want error
+	}{
+		"no prior":          {withPrior, nil, cmbo.ErrPriorMismatch},
+		"wrong prior":       {withPrior, []cmbo.Option{cmbo.WithPrior(q)}, cmbo.ErrPriorMismatch},
+		"prior for plain":   {plain, []cmbo.Option{cmbo.WithPrior(p)}, cmbo.ErrPriorMismatch},
+		"seed":              {plain, []cmbo.Option{cmbo.WithSeed(3)}, cmbo.ErrOption},
+		"acquisition":       {plain, []cmbo.Option{cmbo.WithAcquisition(cmbo.UCB(1))}, cmbo.ErrOption},
+		"kernel":            {plain, []cmbo.Option{cmbo.WithPriorKernel(kernel.Matern32(1))}, cmbo.ErrOption},
+		"no foreign kernel": {withForeign, nil, cmbo.ErrOption},
+		"other kernel":      {withForeign, []cmbo.Option{cmbo.WithPriorKernel(kernel.Matern32(1))}, cmbo.ErrOption},
+		"no surrogate":      {withSurrogate, nil, cmbo.ErrOption},
+		"surrogate":         {plain, []cmbo.Option{cmbo.WithSurrogate(flat{})}, cmbo.ErrOption},
+		"nil":               {plain, []cmbo.Option{nil}, cmbo.ErrOption},
+	} {
+		_, err := cmbo.Restore(bytes.NewReader(tt.b), tt.opts...)
+		require.ErrorIs(t, err, tt.want, name)
+	}
+	for _, tt := range []struct {
+		b    []byte
+		opts []cmbo.Option
+	}{
+		{withPrior, []cmbo.Option{cmbo.WithPrior(p), cmbo.WithParallelism(2)}},
+		{plain, nil},
+		{withForeign, []cmbo.Option{cmbo.WithPriorKernel(foreign{1})}},
+		{withSurrogate, []cmbo.Option{cmbo.WithSurrogate(flat{})}},
+	} {
+		o, err := cmbo.Restore(bytes.NewReader(tt.b), tt.opts...)
+		require.NoError(t, err)
+		drive(t, o, bump([]float64{0.3, 0.3}), 2)
+	}
+}
+
+// flat is the simplest surrogate: it knows nothing.
+type flat struct{}
+
+func (flat) Fit(context.Context, cmbo.Data) error { return nil }
+func (flat) Predict(_ context.Context, mean, sd []float64, _ *linalg.Dense) error {
+	for i := range mean {
+		mean[i], sd[i] = 0, 1
+	}
+	return nil
+}
+
+// TestJournalTornAndDamaged cuts a journal at every byte: what was complete
+// counts, what is torn does not, what is damaged is refused.
+func TestJournalTornAndDamaged(t *testing.T) {
+	list, _ := grid(t, 3)
+	var journal []byte
+	var ends []int // of acknowledged writes
+	o := newOptimizer(t, list, cmbo.WithInitial(2), cmbo.WithJournal(func(lines []byte) error {
+		journal = append(journal, lines...)
+		ends = append(ends, len(journal))
+		return nil
+	}))
+	var snaps [][]byte
+	snaps = append(snaps, snapshot(t, o))
+	r := rng.Stream(1, "journal")
+	for range 12 {
+		act(t, r, o, list)
+		if len(ends) > len(snaps) {
+			snaps = append(snaps, snapshot(t, o))
+		}
+	}
+	require.Len(t, snaps, len(ends))
+	for cut := range len(journal) + 1 {
+		got, valid, err := cmbo.RestoreJournal(bytes.NewReader(journal[:cut]))
+		if cut < ends[0] {
+			require.ErrorIs(t, err, cmbo.ErrCorrupt)
+			continue
+		}
+		require.NoError(t, err)
+		require.LessOrEqual(t, int(valid), cut)
+		for i, end := range ends {
+			if int(valid) == end {
+				require.Equal(t, snaps[i], snapshot(t, got))
+			}
+		}
+	}
+	for i := range journal[:len(journal)-1] {
+		c := bytes.Clone(journal)
+		c[i] ^= 1 << (i % 8)
+		_, _, err := cmbo.RestoreJournal(bytes.NewReader(c))
+		if !errors.Is(err, cmbo.ErrCorrupt) && !errors.Is(err, cmbo.ErrVersion) {
+			t.Fatalf("byte %d of %d: err = %v", i, len(c), err)
+		}
+	}
+	lines := strings.SplitAfter(string(journal), "\n")
+	_, _, err := cmbo.RestoreJournal(strings.NewReader(lines[0] + strings.Join(lines[2:], "")))
+	require.ErrorIs(t, err, cmbo.ErrCorrupt, "a line lost")
+	_, _, err = cmbo.RestoreJournal(strings.NewReader(lines[0] + lines[2] + lines[1] + strings.Join(lines[3:], "")))
+	require.ErrorIs(t, err, cmbo.ErrCorrupt, "lines exchanged")
+
+	// It goes on where it ended.
+	half := ends[len(ends)/2]
+	tail := bytes.Clone(journal[:half])
+	on, _, err := cmbo.RestoreJournal(bytes.NewReader(journal[:half]), cmbo.WithJournal(func(l []byte) error {
+		tail = append(tail, l...)
+		return nil
+	}))
+	require.NoError(t, err)
+	act(t, r, on, list)
+	whole, _, err := cmbo.RestoreJournal(bytes.NewReader(tail))
+	require.NoError(t, err)
+	require.Equal(t, snapshot(t, on), snapshot(t, whole))
+
+	// A journal begun from a snapshot holds what went before.
+	var second []byte
+	from, err := cmbo.Restore(bytes.NewReader(snapshot(t, o)), cmbo.WithJournal(func(l []byte) error {
+		second = append(second, l...)
+		return nil
+	}))
+	require.NoError(t, err)
+	act(t, r, from, list)
+	whole, _, err = cmbo.RestoreJournal(bytes.NewReader(second))
+	require.NoError(t, err)
+	require.Equal(t, snapshot(t, from), snapshot(t, whole))
+}
+
+// TestJournalFailureChangesNothing: an event that cannot be written down did not
+// happen.
+func TestJournalFailureChangesNothing(t *testing.T) {
+	list, _ := grid(t, 4)
+	for _, k := range [][]cmbo.Option{{cmbo.WithPrior(learn(t, list, family(4, 10), smallSets...))}, {cmbo.WithInitial(1)}} {
+		full := errors.New("disk full")
+		var fail error
+		o := newOptimizer(t, list, append(k[:1:1], cmbo.WithJournal(func([]byte) error { return fail }))...)
+		drive(t, o, bump([]float64{0.3, 0.3}), 3)
+		trial, err := o.Ask(ctx)
+		require.NoError(t, err)
+		before := snapshot(t, o)
+		step, _ := o.LastStep()
+		fail = full
+		_, err = o.Ask(ctx)
+		require.ErrorIs(t, err, full)
+		_, err = o.AskN(ctx, 3)
+		require.ErrorIs(t, err, full)
+		require.ErrorIs(t, o.Tell(trial.ID, 1), full)
+		require.ErrorIs(t, o.TellFailed(trial.ID), full)
+		require.ErrorIs(t, o.Cancel(trial.ID), full)
+		require.ErrorIs(t, o.Observe([]float64{0, 0}, 1), full)
+		require.Equal(t, before, snapshot(t, o))
+		after, _ := o.LastStep()
+		require.Equal(t, step, after)
+		fail = nil
+		require.NoError(t, o.Tell(trial.ID, 1))
+		drive(t, o, bump([]float64{0.3, 0.3}), 2)
+
+		_, err = cmbo.New(list, append(k[:1:1], cmbo.WithJournal(func([]byte) error { return full }))...)
+		require.ErrorIs(t, err, full)
+	}
+	_, err := cmbo.New(list, cmbo.WithJournal(nil))
+	require.ErrorIs(t, err, cmbo.ErrOption)
+}

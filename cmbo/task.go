@@ -1,0 +1,121 @@
+package cmbo
+
+import (
+	"math"
+
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// A Task is the history of one tuning run: points of the space and the values
+// measured there. Both sources of a [Prior] and a finished run
+// ([Optimizer.Task]) take this form.
+type Task struct {
+	// ID names the task in diagnostics and errors; unique within one Learn.
+	ID string `json:"id"`
+	// X holds one point a row, as [Space] describes them.
+	X [][]float64 `json:"x"`
+	// Y holds the measured values, in the user's units and direction.
+	Y []float64 `json:"y"`
+	// NoiseVariance holds the variance of each measurement's error in squared
+	// units of Y; nil if it is not known, 0 for a single one not known.
+	NoiseVariance []float64 `json:"noise_variance,omitempty"`
+}
+
+// check validates a task against a space and names the first offending place.
+func (t *Task) check(s *Space) error {
+	if t.ID == "" {
+		return dataErrorf(ErrTask, "empty ID")
+	}
+	if len(t.X) == 0 {
+		return inTask(dataErrorf(ErrTask, "no observations"), t.ID)
+	}
+	if len(t.X) != len(t.Y) {
+		return inTask(dataErrorf(ErrDimension, "%d points but %d values", len(t.X), len(t.Y)), t.ID)
+	}
+	if t.NoiseVariance != nil && len(t.NoiseVariance) != len(t.Y) {
+		return inTask(dataErrorf(ErrDimension, "%d noise variances for %d values", len(t.NoiseVariance), len(t.Y)), t.ID)
+	}
+	for i, x := range t.X {
+		if err := s.Check(x); err != nil {
+			return inTask(atRow(err, i), t.ID)
+		}
+		if err := checkValue(t.Y[i]); err != nil {
+			return inTask(atRow(err, i), t.ID)
+		}
+		if t.NoiseVariance != nil {
+			if err := checkNoise(t.NoiseVariance[i]); err != nil {
+				return inTask(atRow(err, i), t.ID)
+			}
+		}
+	}
+	return nil
+}
+
+// checkTasks validates a list of tasks, their IDs included.
+func checkTasks(s *Space, tasks []Task) error {
+	if len(tasks) == 0 {
+		return ErrNoTasks
+	}
+	seen := make(map[string]int, len(tasks))
+	for i := range tasks {
+		if err := tasks[i].check(s); err != nil {
+			if tasks[i].ID == "" {
+				return atRow(err, i)
+			}
+			return err
+		}
+		if j, dup := seen[tasks[i].ID]; dup {
+			return inTask(dataErrorf(ErrTask, "tasks %d and %d have the same ID", j, i), tasks[i].ID)
+		}
+		seen[tasks[i].ID] = i
+	}
+	return nil
+}
+
+// maxValue bounds measured values so that sums of squares stay finite.
+const maxValue = 1e150
+
+func checkValue(y float64) error {
+	if math.IsNaN(y) || math.IsInf(y, 0) || math.Abs(y) > maxValue {
+		e := dataErrorf(ErrNotFinite, "value %g", y)
+		if math.Abs(y) > maxValue {
+			e = dataErrorf(ErrNotFinite, "value %g is beyond ±%g", y, maxValue)
+		}
+		e.Value = y
+		return e
+	}
+	return nil
+}
+
+func checkNoise(v float64) error {
+	if !(v >= 0) || math.IsInf(v, 0) || v > maxValue {
+		e := dataErrorf(ErrNotFinite, "noise variance %g is not a finite number >= 0", v)
+		e.Value = v
+		return e
+	}
+	return nil
+}
+
+// observations is a task in the form the models take: points in the unit cube
+// and oriented values, larger being better.
+type observations struct {
+	x     *linalg.Dense
+	y     []float64
+	noise []float64 // variances in squared units of y, nil or 0 where unknown
+}
+
+func (t *Task) observations(s *Space, minimize bool) observations {
+	o := observations{x: s.encodeAll(t.X), y: make([]float64, len(t.Y)), noise: t.NoiseVariance}
+	for i, v := range t.Y {
+		o.y[i] = orient(v, minimize)
+	}
+	return o
+}
+
+// orient turns a user's value into one to be maximised, and back.
+func orient(y float64, minimize bool) float64 {
+	if minimize {
+		return -y
+	}
+	return y
+}

@@ -1,0 +1,519 @@
+package cmbo
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gocmbo/cmbo/kernel"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// TheoremInputs are the quantities of the paper's Theorem 1 that no data can
+// tell. All values are in the scaled units of the y policy.
+type TheoremInputs struct {
+	// Norm is B, a bound on the norm of f − μ0 in the reproducing-kernel space
+	// of the adaptive prior's covariance k0; where Truth is nil also on the
+	// norm of f in that of each task's kernel.
+	Norm float64
+	// Delta, in (0, 1), sets the confidence: see [TheoremTerms].Probability.
+	Delta float64
+	// Gaps holds D_i, the largest difference between the target and task i at
+	// that task's points, in the order given to Learn. Nil has them estimated:
+	// |μ − y| + beta·sd at each of the task's points, at its largest.
+	Gaps []float64
+	// Truth is f, if it is known, and Optimum the point where it is largest
+	// among those that could be proposed; with them the eta terms are exact.
+	// Without, they are bounded by Σ zeta_i·Norm·sd_i.
+	Truth   func(x []float64) float64
+	Optimum []float64
+	// NoiseFree says that the target's values carry no noise.
+	NoiseFree bool
+	// GreedyGain takes, for the information gain, a bound on the largest gain of
+	// as many points, the greedy one over 1−1/e, instead of the realised gain.
+	GreedyGain bool
+}
+
+// A RegretBound is the paper's Theorem 1 evaluated for one proposal: an upper
+// bound on the instantaneous regret max f − f(x). It holds for geometric
+// centres and the UCB acquisition.
+type RegretBound struct {
+	// Trial is the proposal, Observations the number of points the posterior
+	// that chose it was conditioned on.
+	Trial, Observations int
+	// Xi is the multiplier of UCB and SD the posterior's standard deviation at
+	// the proposal.
+	Xi, SD float64
+	// InformationGain is ½·ln det(I + K0/σ²), or the greedy bound asked for.
+	InformationGain float64
+	// Gaps holds the D_i used.
+	Gaps []float64
+	// EtaOptimum, EtaChosen and EtaNorm are η at the optimum and at the
+	// proposal and the norm of η at the observations, or bounds on their sizes.
+	EtaOptimum, EtaChosen, EtaNorm float64
+	// EtaExact says that the three are η itself and not bounds.
+	EtaExact bool
+	// Printed is the theorem as the paper states it, Corrected as its proof
+	// supports it.
+	Printed, Corrected TheoremTerms
+}
+
+// TheoremTerms are the terms of one form of Theorem 1. As printed,
+//
+//	β = B + σ·√(2(γ + 1 + ln(4/δ)))
+//	α = Σ ζ_i·n_i/σ²·(D_i + 2·√(2σ²·ln(8n_i/δ)))
+//	ω = 2·Σ ζ'_i·√n_i/σ²,  ι = 2 + ω·√(τ−1),  δ_τ = ξ/β·(1 − β/ξ)
+//	r ≤ δ_τ·(ι·α + η(x*) − η(x) + ω·‖η(X)‖) + ξ/β·(ξ + β)·sd(x)
+//
+// with ζ_i = w/|C| and ζ'_i = w²/|C| of the cluster C of task i, n_i its
+// number of observations, σ² the target's noise variance and τ−1 the number of
+// observations t. The corrected form differs in five places.
+//
+// (a) β = B + √(2(γ + ln(4/δ))): conditioning divides the noise by σ² again,
+// which takes the printed factor σ away (Y. Abbasi-Yadkori, Online learning for
+// linearly parametrized control problems, PhD thesis, Alberta 2012, theorem
+// 3.11).
+//
+// (b) k0(X, x) has one entry per observation of the target, each a covariance
+// of at most v_i in size, v_i the prior variance of task i's process: ω =
+// 2·√t·Σ ζ'_i·v_i/σ² and ι = 2 + ω·√t.
+//
+// (c) α is scaled by v_i and uses each task's own noise variance; and the
+// target's noise, which the proof drops, adds ω·√t·√(2σ²·ln(8t/δ)) to the
+// bracket unless values are free of noise.
+//
+// (d) The chain of the proof, done without loss, ends in 2β·sd(x) instead of
+// (ξ+β)·sd(x), which is smaller where ξ < β and then not a bound; and with the
+// sign of ξ−β kept where it is multiplied through,
+//
+//	r ≤ |ξ/β − 1|·(ι·α ± (η(x*) − η(x)) + ω·‖η(X)‖ + noise) + 2ξ·sd(x)
+//
+// with + for ξ >= β and − below, which holds for every ξ > 0.
+//
+// (e) The lemmas hold with probability 1−δ/4 each, so the bound does with
+// 1−δ/2, or 1−3δ/4 with the noise term.
+type TheoremTerms struct {
+	Beta, Alpha, Omega, Iota float64
+	// DeltaTau multiplies the bracket, Bracket is what it multiplies.
+	DeltaTau, Bracket float64
+	// Noise is the part of the bracket for the target's noise.
+	Noise float64
+	// Bound is the bound on the regret.
+	Bound float64
+	// Probability is a lower bound on the chance that Bound holds.
+	Probability float64
+	// Applies is false where the form does not hold as a bound: as printed,
+	// where Xi < Beta.
+	Applies bool
+}
+
+// RegretBound evaluates the paper's Theorem 1 for a trial that the adaptive
+// prior proposed. The bound exceeds actual regrets by orders of magnitude; its
+// terms show what it is that learning from past tasks adds to it.
+//
+// It fails with [ErrUnknownTrial]; with [ErrOption] if an input is outside its
+// range, the acquisition is not UCB with a positive multiplier, the prototypes
+// are not geometric centres, other trials were pending when the point was
+// chosen, or it came from the initial design; and with [ErrOutOfSpace] or
+// [ErrDimension] for an unusable Optimum. It takes O(K n²) time per observation
+// and O(K n³) with Truth.
+func (o *Optimizer) RegretBound(trial int, in TheoremInputs) (*RegretBound, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.adaptive == nil || o.prior.config.variant.Prototype() != GeometricCenter {
+		return nil, optionErrorf("Theorem 1 is about priors of geometric centres")
+	}
+	if o.config.acquisition.kind != kindUCB || !(o.config.acquisition.beta > 0) {
+		return nil, optionErrorf("Theorem 1 is about UCB with a positive multiplier, not %s", o.config.acquisition)
+	}
+	if err := in.validate(len(o.prior.sources)); err != nil {
+		return nil, err
+	}
+	if trial < 1 || trial > len(o.h.trials) {
+		return nil, fmt.Errorf("%w: %d; %d trials were asked", ErrUnknownTrial, trial, len(o.h.trials))
+	}
+	at := slices.IndexFunc(o.h.events, func(e event) bool { return e.kind == eventAsked && e.trial == trial })
+	present := o.h
+	defer func() { o.h = present }()
+	o.h = replay(o.space, o.h.events[:at:at])
+	if len(o.h.pending()) > 0 {
+		return nil, optionErrorf("trial %d was proposed while others were pending", trial)
+	}
+	if o.h.started() < o.initial {
+		return nil, optionErrorf("trial %d belongs to the initial design", trial)
+	}
+	d, _ := o.data(false)
+	if err := o.fit(context.Background(), d); err != nil {
+		return nil, err
+	}
+	chosen, err := o.space.Encode(present.trials[trial-1].x)
+	if err != nil {
+		return nil, err
+	}
+	t := &theorem{a: o.adaptive, in: in, xi: o.config.acquisition.beta, chosen: chosen}
+	if in.Truth != nil {
+		if t.optimum, err = o.space.Encode(in.Optimum); err != nil {
+			return nil, err
+		}
+		t.truth = func(u []float64) (float64, error) {
+			row, err := o.space.Decode(u)
+			if err != nil {
+				return 0, err
+			}
+			return in.Truth(row), nil
+		}
+	}
+	b, err := t.evaluate()
+	if err != nil {
+		return nil, err
+	}
+	b.Trial = trial
+	return b, nil
+}
+
+func (in *TheoremInputs) validate(tasks int) error {
+	switch {
+	case !(in.Norm >= 0) || math.IsInf(in.Norm, 0):
+		return optionErrorf("norm %g is not a finite number >= 0", in.Norm)
+	case !(in.Delta > 0 && in.Delta < 1):
+		return optionErrorf("delta %g is not in (0, 1)", in.Delta)
+	case in.Gaps != nil && len(in.Gaps) != tasks:
+		return optionErrorf("%d gaps for %d tasks", len(in.Gaps), tasks)
+	case (in.Truth == nil) != (in.Optimum == nil):
+		return optionErrorf("Truth and Optimum go together")
+	}
+	for i, g := range in.Gaps {
+		if !(g >= 0) || math.IsInf(g, 0) {
+			return optionErrorf("gap %g of task %d is not a finite number >= 0", g, i)
+		}
+	}
+	return nil
+}
+
+// theorem evaluates the bound for the posterior that a is conditioned to.
+type theorem struct {
+	a       *adaptive
+	in      TheoremInputs
+	xi      float64
+	chosen  []float64
+	optimum []float64
+	truth   func(u []float64) (float64, error)
+}
+
+func (t *theorem) evaluate() (*RegretBound, error) {
+	a := t.a
+	n := len(a.obs)
+	b := &RegretBound{Observations: n, Xi: t.xi}
+	mean, sd := []float64{0}, []float64{0}
+	if err := a.Predict(context.Background(), mean, sd, linalg.NewDense(1, len(t.chosen), slices.Clone(t.chosen))); err != nil {
+		return nil, err
+	}
+	b.SD = sd[0]
+	var err error
+	if t.in.GreedyGain {
+		b.InformationGain, err = a.greedyGain(n)
+	} else {
+		b.InformationGain, err = a.informationGain()
+	}
+	if err != nil {
+		return nil, err
+	}
+	b.Printed.Beta = betaPrinted(t.in.Norm, a.noise, b.InformationGain, t.in.Delta)
+	b.Corrected.Beta = betaCorrected(t.in.Norm, b.InformationGain, t.in.Delta)
+	if b.Gaps = slices.Clone(t.in.Gaps); b.Gaps == nil {
+		if b.Gaps, err = t.estimateGaps(b.Corrected.Beta); err != nil {
+			return nil, err
+		}
+	}
+	if err := t.eta(b); err != nil {
+		return nil, err
+	}
+	t.sums(b)
+	t.finish(b)
+	return b, nil
+}
+
+func betaPrinted(norm, noise, gain, delta float64) float64 {
+	return norm + math.Sqrt(noise)*math.Sqrt(2*(gain+1+math.Log(4/delta)))
+}
+
+func betaCorrected(norm, gain, delta float64) float64 {
+	return norm + math.Sqrt(2*(gain+math.Log(4/delta)))
+}
+
+// shares returns ζ_i and ζ'_i of task i.
+func (t *theorem) shares(i int) (zeta, zetaPrime float64) {
+	c := t.a.prior.labels[i]
+	size := 0.0
+	for _, l := range t.a.prior.labels {
+		if l == c {
+			size++
+		}
+	}
+	w := t.a.w[c]
+	return w / size, w * w / size
+}
+
+// The factors of the lemma behind α: ‖k(x, X_i)‖ ≤ crossNorm, ‖(K + σ²I)⁻¹‖ ≤
+// 1/σ², ‖y_i − ỹ_i‖ ≤ dataNorm with probability 1−δ/4.
+func crossNorm(n int, v float64) float64 { return math.Sqrt(float64(n)) * v }
+
+func dataNorm(n int, gap, noise, delta float64) float64 {
+	return math.Sqrt(float64(n)) * (gap + 2*noiseBound(n, noise, delta))
+}
+
+// noiseBound bounds n noise values of the given variance at once.
+func noiseBound(n int, variance, delta float64) float64 {
+	return math.Sqrt(2 * variance * math.Log(8*float64(n)/delta))
+}
+
+// sums computes α and ω of both forms.
+func (t *theorem) sums(b *RegretBound) {
+	obs := float64(b.Observations)
+	for i, s := range t.a.prior.sources {
+		zeta, zetaPrime := t.shares(i)
+		v := t.a.priorVariance(s)
+		b.Printed.Alpha += zeta * crossNorm(s.len(), 1) / t.a.noise * dataNorm(s.len(), b.Gaps[i], t.a.noise, t.in.Delta)
+		least := slices.Min(s.noise)
+		b.Corrected.Alpha += zeta * crossNorm(s.len(), v) / least * dataNorm(s.len(), b.Gaps[i], slices.Max(s.noise), t.in.Delta)
+		b.Printed.Omega += 2 * zetaPrime * math.Sqrt(float64(s.len())) / t.a.noise
+		b.Corrected.Omega += 2 * zetaPrime * math.Sqrt(obs) * v / t.a.leastNoise()
+	}
+	b.Printed.Iota = 2 + b.Printed.Omega*math.Sqrt(obs)
+	b.Corrected.Iota = 2 + b.Corrected.Omega*math.Sqrt(obs)
+}
+
+// priorVariance returns v_i, the largest prior variance of a task's process on
+// the index set.
+func (a *adaptive) priorVariance(s *source) float64 {
+	n, _ := a.prior.index.Dims()
+	v := make([]float64, n)
+	kernel.Diag(v, s.k, a.prior.index)
+	return slices.Max(v)
+}
+
+// leastNoise returns the smallest noise variance the target is conditioned
+// with.
+func (a *adaptive) leastNoise() float64 {
+	least := a.noise
+	for _, v := range a.noises {
+		least = min(least, v)
+	}
+	return least
+}
+
+// finish puts the two bounds together.
+func (t *theorem) finish(b *RegretBound) {
+	// Above and below beta the difference of the eta terms enters with different
+	// signs; bounds on their sizes only add up.
+	above, below := b.EtaOptimum-b.EtaChosen, b.EtaChosen-b.EtaOptimum
+	if !b.EtaExact {
+		above = b.EtaOptimum + b.EtaChosen
+		below = above
+	}
+	p, c := &b.Printed, &b.Corrected
+	p.Probability, c.Probability = 1-t.in.Delta/2, 1-t.in.Delta/2
+	p.Bracket = p.Iota*p.Alpha + above + p.Omega*b.EtaNorm
+	p.DeltaTau, p.Bound = printedBound(t.xi, p.Beta, p.Bracket, b.SD)
+	p.Applies = t.xi >= p.Beta
+
+	if n := b.Observations; n > 0 && !t.in.NoiseFree {
+		c.Noise = c.Omega * math.Sqrt(float64(n)) * noiseBound(n, t.a.mostNoise(), t.in.Delta)
+		c.Probability -= t.in.Delta / 4
+	}
+	signed := above
+	if t.xi < c.Beta {
+		signed = below
+	}
+	c.Bracket = c.Iota*c.Alpha + signed + c.Omega*b.EtaNorm + c.Noise
+	c.DeltaTau, c.Bound = correctedBound(t.xi, c.Beta, c.Bracket, b.SD)
+	c.Applies = true
+}
+
+func printedBound(xi, beta, bracket, sd float64) (delta, bound float64) {
+	delta = xi / beta * (1 - beta/xi)
+	return delta, delta*bracket + xi/beta*(xi+beta)*sd
+}
+
+func correctedBound(xi, beta, bracket, sd float64) (delta, bound float64) {
+	delta = math.Abs(xi/beta - 1)
+	return delta, delta*bracket + 2*xi*sd
+}
+
+func (a *adaptive) mostNoise() float64 {
+	most := a.noise
+	for _, v := range a.noises {
+		most = max(most, v)
+	}
+	return most
+}
+
+// eta fills in η(x) = Σ ζ_i·(μ̃_i(x) − f(x)), μ̃_i being task i's posterior mean
+// had the target been observed, without noise, at the task's points; or bounds
+// on its size if f is not known.
+func (t *theorem) eta(b *RegretBound) error {
+	a := t.a
+	dim := a.prior.space.dim
+	points := linalg.NewDense(2+len(a.obs), dim, nil)
+	copy(points.Row(0), t.chosen)
+	copy(points.Row(1), t.chosen)
+	if t.optimum != nil {
+		copy(points.Row(1), t.optimum)
+	}
+	for k, e := range a.obs {
+		copy(points.Row(2+k), a.points[e].x)
+	}
+	eta := make([]float64, 2+len(a.obs))
+	for i := range a.prior.sources {
+		zeta, _ := t.shares(i)
+		if err := t.addEta(eta, zeta, i, points); err != nil {
+			return err
+		}
+	}
+	if t.truth == nil {
+		// The optimum is unknown: its sd is at most the largest prior sd.
+		eta[1] = 0
+		for i, s := range a.prior.sources {
+			zeta, _ := t.shares(i)
+			eta[1] += zeta * t.in.Norm * math.Sqrt(a.priorVariance(s))
+		}
+	} else {
+		b.EtaExact = true
+		for k := range eta {
+			f, err := t.truth(points.Row(k))
+			if err != nil {
+				return err
+			}
+			eta[k] -= f
+		}
+	}
+	b.EtaChosen, b.EtaOptimum = eta[0], eta[1]
+	b.EtaNorm = linalg.Norm2(eta[2:])
+	return nil
+}
+
+// addEta adds task i's part: ζ_i·μ̃_i where f is known, else ζ_i·B·sd_i, which
+// bounds |μ̃_i − f| for exact observations of f.
+func (t *theorem) addEta(eta []float64, zeta float64, i int, points *linalg.Dense) error {
+	s := t.a.prior.sources[i]
+	tmp := make([]float64, len(eta))
+	var v linalg.Dense
+	if t.truth == nil {
+		if err := s.whiten(&v, points); err != nil {
+			return err
+		}
+		variance := make([]float64, len(eta))
+		if err := s.addMoments(nil, variance, 1, &v, points, tmp); err != nil {
+			return err
+		}
+		for k := range eta {
+			eta[k] += zeta * t.in.Norm * math.Sqrt(variance[k])
+		}
+		return nil
+	}
+	y := make([]float64, s.len())
+	for j := range y {
+		f, err := t.truth(s.x.Row(j))
+		if err != nil {
+			return err
+		}
+		y[j] = f
+	}
+	hypothetical, err := newSource(s.id, s.x, y, s.extra, s.k, s.sigma)
+	if err != nil {
+		return err
+	}
+	if err := hypothetical.whiten(&v, points); err != nil {
+		return err
+	}
+	return hypothetical.addMoments(eta, nil, zeta, &v, points, tmp)
+}
+
+// estimateGaps bounds D_i by what the posterior leaves possible.
+func (t *theorem) estimateGaps(beta float64) ([]float64, error) {
+	gaps := make([]float64, len(t.a.prior.sources))
+	for i, s := range t.a.prior.sources {
+		mean, sd := make([]float64, s.len()), make([]float64, s.len())
+		if err := t.a.Predict(context.Background(), mean, sd, s.x); err != nil {
+			return nil, err
+		}
+		for j, y := range s.y {
+			gaps[i] = max(gaps[i], math.Abs(mean[j]-y)+beta*sd[j])
+		}
+	}
+	return gaps, nil
+}
+
+// informationGain returns ½·ln det(I + D⁻½·K0·D⁻½), D the noise variances.
+func (a *adaptive) informationGain() (float64, error) {
+	n := len(a.obs)
+	if n == 0 {
+		return 0, nil
+	}
+	k := linalg.NewSym(n, nil)
+	for i, e := range a.obs {
+		for j, f := range a.obs[:i+1] {
+			v := a.cov(e, f) / math.Sqrt(a.noises[i]) / math.Sqrt(a.noises[j])
+			if i == j {
+				v++
+			}
+			k.Set(i, j, v)
+		}
+	}
+	var c linalg.Cholesky
+	if err := c.Factorize(k); err != nil {
+		return 0, numerical(err, "information gain of %d observations", n)
+	}
+	return c.LogDet() / 2, nil
+}
+
+// greedyGain bounds the largest information gain of n points by the greedy one
+// over 1−1/e (A. Krause, A. Singh and C. Guestrin, Near-optimal sensor
+// placements in Gaussian processes, JMLR 9 (2008) 235-284), over the candidates
+// or, in a parameter space, the index set.
+func (a *adaptive) greedyGain(n int) (float64, error) {
+	x := a.cand
+	if x == nil {
+		x = a.prior.index
+	}
+	rows, dim := x.Dims()
+	variance := make([]float64, rows)
+	whitened := make([][]float64, 0, n) // rows of L⁻¹·k0(chosen, x)
+	for i, w := range a.w {
+		v := make([]float64, rows)
+		if err := a.prior.prototypes[i].carrier.at(context.Background(), a.workers, nil, v, nil, nil, x); err != nil {
+			return 0, err
+		}
+		linalg.Axpy(variance, w*w, v)
+	}
+	var gain float64
+	for range n {
+		best := 0
+		for r, v := range variance {
+			if v > variance[best] {
+				best = r
+			}
+		}
+		gain += math.Log1p(variance[best]/a.noise) / 2
+		point := x.View(best, 0, 1, dim)
+		col := make([]float64, rows)
+		var cross linalg.Dense
+		for i, w := range a.w {
+			if err := a.prior.prototypes[i].carrier.at(context.Background(), a.workers, nil, nil, &cross, &point, x); err != nil {
+				return 0, err
+			}
+			linalg.Axpy(col, w*w, cross.Row(0))
+		}
+		for _, u := range whitened {
+			linalg.Axpy(col, -u[best], u)
+		}
+		pivot := math.Sqrt(variance[best] + a.noise)
+		for r := range col {
+			col[r] /= pivot
+			variance[r] = max(variance[r]-col[r]*col[r], 0)
+		}
+		whitened = append(whitened, col)
+	}
+	return gain / (1 - 1/math.E), nil
+}

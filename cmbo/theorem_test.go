@@ -1,0 +1,396 @@
+package cmbo
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/kernel"
+	"github.com/gocmbo/cmbo/linalg"
+	"github.com/stretchr/testify/require"
+)
+
+// theoremRun is a run of UCB on a function drawn from the model, with all the
+// quantities of the theorem computed from their definitions.
+type theoremRun struct {
+	o      *Optimizer
+	a      *adaptive
+	x      *linalg.Dense // candidates, unit cube
+	f      []float64     // the target at the candidates
+	chosen int
+	step   Step
+}
+
+// newTheoremRun draws f = μ0 + g with g of norm b in the RKHS of the first
+// prior k0, observes it with noise at some candidates, and asks once.
+func newTheoremRun(t *testing.T, p *Prior, label string, seed uint64, b, noise, actual, xi float64, observed int) *theoremRun {
+	r := rng.Stream(3, label, seed)
+	rows := make([][]float64, 60)
+	for i := range rows {
+		rows[i] = []float64{r.Float64(), r.Float64()}
+	}
+	space, err := Candidates(rows)
+	require.NoError(t, err)
+	o, err := New(space, WithPrior(p), WithYPolicy(None), WithNoiseVariance(noise), WithAcquisition(UCB(xi)))
+	require.NoError(t, err)
+	run := &theoremRun{o: o, a: o.adaptive, x: space.encoded, f: make([]float64, len(rows))}
+	k0 := run.k0(t, run.x, run.x)
+	for i, w := range run.a.w {
+		linalg.Axpy(run.f, w, run.a.candMean[i])
+	}
+	if b > 0 {
+		c := make([]float64, len(rows))
+		for range 5 {
+			c[r.IntN(len(c))] += r.NormFloat64()
+		}
+		g := make([]float64, len(rows))
+		k0.MulVecTo(g, c)
+		scale := b / math.Sqrt(linalg.Dot(c, g))
+		linalg.Axpy(run.f, scale, g)
+	}
+	for _, i := range r.Perm(len(rows))[:observed] {
+		require.NoError(t, o.Observe(rows[i], run.f[i]+math.Sqrt(actual)*r.NormFloat64()))
+	}
+	trial, err := o.Ask(context.Background())
+	require.NoError(t, err)
+	run.chosen = trial.Index
+	run.step, _ = o.LastStep()
+	return run
+}
+
+// k0 is the adaptive prior's covariance between two sets of points.
+func (run *theoremRun) k0(t *testing.T, y, x *linalg.Dense) *linalg.Dense {
+	var sum, c linalg.Dense
+	for i, w := range run.a.w {
+		require.NoError(t, run.a.prior.prototypes[i].carrier.at(context.Background(), 1, nil, nil, &c, y, x))
+		if i == 0 {
+			sum.Copy(&c)
+			sum.Scale(w * w)
+		} else {
+			sum.AddScaled(w*w, &c)
+		}
+	}
+	return &sum
+}
+
+// optimum is the best candidate that could be proposed.
+func (run *theoremRun) optimum() int {
+	best := -1
+	for i, r := range run.o.space.rows {
+		if i != run.chosen && run.o.h.isUsed(r) {
+			continue
+		}
+		if best < 0 || run.f[i] > run.f[best] {
+			best = i
+		}
+	}
+	return best
+}
+
+func theoremPrior(t *testing.T, v Variant, variance, noise float64) *Prior {
+	space, err := UnitCube(2)
+	require.NoError(t, err)
+	p, err := Learn(context.Background(), space, randomTasks("theorem", 6, 8, 2), WithVariant(v), WithClusters(2), WithIndexPoints(20),
+		WithHyperparameters(kernel.Scale(variance, kernel.Matern52(0.4)), noise))
+	require.NoError(t, err)
+	return p
+}
+
+// TestTheoremBeta: |f − μ| <= β·sd everywhere, in at least 1−δ/4 of the draws;
+// with the printed β it fails when noise is small.
+func TestTheoremBeta(t *testing.T) {
+	const draws, delta = 60, 0.2
+	p := theoremPrior(t, WssClusWssCMP, 1, 0.01)
+	for _, b := range []float64{0, 1.5} {
+		for _, noise := range []float64{1e-3, 0.05} {
+			corrected, printed := 0, 0
+			for s := range draws {
+				run := newTheoremRun(t, p, "beta", uint64(s), b, noise, noise, 3, 12)
+				bound, err := run.o.RegretBound(1, TheoremInputs{Norm: b, Delta: delta, Gaps: make([]float64, 6)})
+				require.NoError(t, err)
+				c, q := true, true
+				for i, m := range run.step.Mean {
+					gap := math.Abs(run.f[i] - m)
+					c = c && gap <= bound.Corrected.Beta*run.step.SD[i]+1e-9
+					q = q && gap <= bound.Printed.Beta*run.step.SD[i]+1e-9
+				}
+				if c {
+					corrected++
+				}
+				if q {
+					printed++
+				}
+			}
+			require.GreaterOrEqual(t, float64(corrected), draws*(1-delta/4), "B = %g, noise %g", b, noise)
+			if b == 0 {
+				require.Less(t, float64(printed), draws*(1-delta/4), "the printed beta covered as well: the test sees no difference")
+			}
+		}
+	}
+	// Without noise the bound is B·sd and is attained: f − μ0 along the
+	// posterior covariance's section at a point.
+	run := newTheoremRun(t, p, "attained", 1, 0, 1e-6, 0, 3, 6)
+	bound, err := run.o.RegretBound(1, TheoremInputs{Norm: 2, Delta: delta, Gaps: make([]float64, 6)})
+	require.NoError(t, err)
+	require.InDelta(t, 2+math.Sqrt(2*(bound.InformationGain+math.Log(4/delta))), bound.Corrected.Beta, 1e-12)
+	require.InDelta(t, 2+1e-3*math.Sqrt(2*(bound.InformationGain+1+math.Log(4/delta))), bound.Printed.Beta, 1e-12)
+}
+
+// TestTheoremAlphaFactors: each factor of the lemma behind alpha is a bound,
+// and is attained, so that a smaller constant fails.
+func TestTheoremAlphaFactors(t *testing.T) {
+	const n, v, noise, delta = 7, 2.5, 0.04, 0.1
+	k := kernel.Scale(v, kernel.Matern32(0.3))
+	point := []float64{0.4, 0.6}
+	same := linalg.NewDense(n, 2, nil)
+	for i := range n {
+		copy(same.Row(i), point)
+	}
+	var row linalg.Dense
+	kernel.Cross(&row, k, linalg.NewDense(1, 2, point), same)
+	require.InEpsilon(t, linalg.Norm2(row.Row(0)), crossNorm(n, v), 1e-12, "attained where all points coincide")
+
+	var gram linalg.Sym
+	kernel.Gram(&gram, k, same)
+	gram.AddDiag(noise)
+	var e linalg.EigenSym
+	require.NoError(t, e.FactorizeValues(&gram))
+	require.InEpsilon(t, 1/noise, 1/e.Values()[0], 1e-10, "attained where the Gram matrix is singular")
+
+	r := rng.Stream(1, "alpha factors")
+	y, tilde := make([]float64, n), make([]float64, n)
+	over := 0
+	const draws = 20000
+	for range draws {
+		for i := range y {
+			y[i] = 0.7 + math.Sqrt(noise)*r.NormFloat64() // a gap of 0.7 everywhere
+			tilde[i] = math.Sqrt(noise) * r.NormFloat64()
+		}
+		if math.Sqrt(linalg.SqDist(y, tilde)) > dataNorm(n, 0.7, noise, delta) {
+			over++
+		}
+	}
+	require.LessOrEqual(t, float64(over)/draws, delta/4)
+	require.InEpsilon(t, math.Sqrt(n)*0.7, dataNorm(n, 0.7, 0, delta), 1e-14, "attained without noise")
+	// A single value exceeds its own bound about as often as Gaussian tails
+	// allow, which pins the constant in the exponent: P(|z| > s) for s² = 2 ln(8/δ).
+	s := noiseBound(1, noise, delta) / math.Sqrt(noise)
+	require.InDelta(t, delta/8, math.Exp(-s*s/2), 1e-12)
+	require.Less(t, math.Erfc(s/math.Sqrt2), delta/4)
+}
+
+// TestTheoremAlpha: |μ0 − μ̃0| <= α with the gaps known; a variance above 1 is
+// accounted for.
+func TestTheoremAlpha(t *testing.T) {
+	for _, variance := range []float64{0.5, 6} {
+		p := theoremPrior(t, WssClusWssCMP, variance, 0.5)
+		run := newTheoremRun(t, p, "alpha", 2, 1, 0.5, 0.5, 3, 5)
+		truth := func(x []float64) float64 { return 2 * math.Sin(7*x[0]+x[1]) }
+		gaps := make([]float64, len(p.sources))
+		for i, s := range p.sources {
+			for j, y := range s.y {
+				gaps[i] = max(gaps[i], math.Abs(truth(s.x.Row(j))-y))
+			}
+		}
+		bound, err := run.o.RegretBound(1, TheoremInputs{Norm: 1, Delta: 0.1, Gaps: gaps, Truth: truth, Optimum: []float64{0.2, 0.1}})
+		require.NoError(t, err)
+		require.True(t, bound.EtaExact)
+		// η at a point is μ̃0 − f, so μ̃0 = η + f.
+		at := func(x []float64, eta float64) {
+			mean, sd := []float64{0}, []float64{0}
+			require.NoError(t, run.a.Predict(context.Background(), mean, sd, linalg.NewDense(1, 2, append([]float64(nil), x...))))
+			gap := math.Abs(run.a.pred.priorMean[0] - (eta + truth(x)))
+			require.LessOrEqual(t, gap, bound.Corrected.Alpha)
+			require.Greater(t, gap, 0.0)
+		}
+		at(run.o.space.rows[run.chosen], bound.EtaChosen)
+		at([]float64{0.2, 0.1}, bound.EtaOptimum)
+	}
+}
+
+// TestTheoremOmega: ‖k0(X, x*) − k0(X, x)‖/σ² <= ω; the printed ω, which counts
+// a task's observations instead of the target's, is exceeded.
+func TestTheoremOmega(t *testing.T) {
+	space, err := UnitCube(2)
+	require.NoError(t, err)
+	tasks := []Task{{ID: "lone", X: [][]float64{{0, 0}}, Y: []float64{1}}}
+	const noise = 0.5
+	p, err := Learn(context.Background(), space, tasks, WithVariant(GlobalCen), WithIndexPoints(20),
+		WithHyperparameters(kernel.Scale(1, kernel.Matern52(0.3)), 0.01))
+	require.NoError(t, err)
+	rows := [][]float64{{0.9, 0.9}, {0.1, 0.9}, {0.9, 0.1}}
+	for i := range 30 {
+		rows = append(rows, []float64{0.9 + 0.0005*float64(i), 0.9})
+	}
+	list, err := Candidates(rows)
+	require.NoError(t, err)
+	o, err := New(list, WithPrior(p), WithYPolicy(None), WithNoiseVariance(noise))
+	require.NoError(t, err)
+	for _, r := range rows[3:] {
+		require.NoError(t, o.Observe(r, 0))
+	}
+	trial, err := o.Ask(context.Background())
+	require.NoError(t, err)
+	bound, err := o.RegretBound(trial.ID, TheoremInputs{Norm: 1, Delta: 0.1})
+	require.NoError(t, err)
+	run := &theoremRun{o: o, a: o.adaptive}
+	obs := o.h.encodedObservations()
+	near := run.k0(t, linalg.NewDense(1, 2, []float64{0.9, 0.9}), obs)
+	far := run.k0(t, linalg.NewDense(1, 2, []float64{0.1, 0.9}), obs)
+	norm := math.Sqrt(linalg.SqDist(near.Row(0), far.Row(0)))
+	require.LessOrEqual(t, norm/noise, bound.Corrected.Omega)
+	require.Greater(t, norm/noise, bound.Printed.Omega, "the printed omega covered as well: the test sees no difference")
+	require.InEpsilon(t, 2*math.Sqrt(30)/noise, bound.Corrected.Omega, 1e-12)
+	require.InEpsilon(t, 2/noise, bound.Printed.Omega, 1e-12)
+	require.InEpsilon(t, 2+bound.Corrected.Omega*math.Sqrt(30), bound.Corrected.Iota, 1e-12)
+}
+
+// TestTheoremAlgebra: with the true differences in place of their bounds, r <=
+// |ξ/β−1|·A + 2ξ·sd for every ξ, above and below β; the printed form fails below.
+func TestTheoremAlgebra(t *testing.T) {
+	p := theoremPrior(t, WssClusWssCMP, 1, 0.05)
+	checked := 0
+	for s := range 150 {
+		xi := []float64{0.3, 0.7, 1, 2, 5}[s%5]
+		run := newTheoremRun(t, p, "algebra", uint64(s), 1, 0.05, 0.05, xi, 8)
+		star := run.optimum()
+		mean, sd := run.step.Mean, run.step.SD
+		// The smallest beta for which the first lemma holds at the two points.
+		beta := max(math.Abs(run.f[star]-mean[star])/sd[star], math.Abs(run.f[run.chosen]-mean[run.chosen])/sd[run.chosen])
+		r := run.f[star] - run.f[run.chosen]
+		bracket := mean[star] - mean[run.chosen] - r
+		signed := bracket
+		if xi < beta {
+			signed = -bracket
+		}
+		_, bound := correctedBound(xi, beta, signed, sd[run.chosen])
+		require.LessOrEqual(t, r, bound+1e-9, "xi %g, beta %g", xi, beta)
+		checked++
+		if xi >= beta {
+			_, printed := printedBound(xi, beta, bracket, sd[run.chosen])
+			require.LessOrEqual(t, bound, printed+1e-12)
+		}
+		// The weaker form with denominator 2 − β/ξ follows for ξ > β/2.
+		if xi < beta && xi > beta/2 && -bracket >= 0 {
+			weak := ((beta/xi-1)*-bracket + (xi+beta)*sd[run.chosen]) / (2 - beta/xi)
+			require.LessOrEqual(t, bound, weak+1e-12)
+		}
+	}
+	require.Equal(t, 150, checked)
+
+	// The chain is attained where both confidence bounds and the choice of the
+	// acquisition are tight: any smaller constant fails there, and the printed
+	// form does for ξ < β.
+	r := rng.Stream(1, "tight")
+	fails := 0
+	for range 200 {
+		xi, beta := 0.2+3*r.Float64(), 0.2+3*r.Float64()
+		mStar, sStar, sChosen := r.NormFloat64(), r.Float64(), r.Float64()
+		mChosen := mStar + xi*sStar - xi*sChosen
+		regret := mStar + beta*sStar - (mChosen - beta*sChosen)
+		bracket := mStar - mChosen - regret
+		signed := bracket
+		if xi < beta {
+			signed = -bracket
+		}
+		_, bound := correctedBound(xi, beta, signed, sChosen)
+		require.InDelta(t, regret, bound, 1e-12)
+		if _, printed := printedBound(xi, beta, bracket, sChosen); regret > printed+1e-9 {
+			require.Less(t, xi, beta, "the printed form holds above beta")
+			fails++
+		}
+	}
+	require.Greater(t, fails, 50)
+}
+
+// TestTheoremEndToEnd puts it together: the corrected bound holds on draws from
+// the model, and inputs are checked.
+func TestTheoremEndToEnd(t *testing.T) {
+	p := theoremPrior(t, WssClusWssCMP, 1, 0.05)
+	for s := range 20 {
+		run := newTheoremRun(t, p, "end", uint64(s), 1, 0.05, 0.05, 3, 8)
+		star := run.optimum()
+		for _, greedy := range []bool{false, true} {
+			known, err := run.o.RegretBound(1, TheoremInputs{Norm: 1, Delta: 0.1, GreedyGain: greedy})
+			require.NoError(t, err)
+			require.False(t, known.EtaExact)
+			require.True(t, known.Corrected.Applies)
+			require.Equal(t, known.Printed.Beta <= 3, known.Printed.Applies)
+			require.InDelta(t, 1-0.075, known.Corrected.Probability, 1e-15)
+			require.GreaterOrEqual(t, known.Corrected.Bound, run.f[star]-run.f[run.chosen])
+			require.Len(t, known.Gaps, 6)
+			if greedy {
+				exact, err := run.o.RegretBound(1, TheoremInputs{Norm: 1, Delta: 0.1})
+				require.NoError(t, err)
+				require.Greater(t, known.InformationGain, exact.InformationGain, "the largest gain is at least the realised one")
+			}
+		}
+		free, err := run.o.RegretBound(1, TheoremInputs{Norm: 1, Delta: 0.1, NoiseFree: true})
+		require.NoError(t, err)
+		require.Zero(t, free.Corrected.Noise)
+		require.InDelta(t, 1-0.05, free.Corrected.Probability, 1e-15)
+
+		// The information gain against its definition.
+		obs := run.o.h.encodedObservations()
+		k := run.k0(t, obs, obs)
+		n := len(run.o.h.obs)
+		g := linalg.NewSym(n, nil)
+		for i := range n {
+			for j := range i + 1 {
+				v := k.At(i, j) / 0.05
+				if i == j {
+					v++
+				}
+				g.Set(i, j, v)
+			}
+		}
+		var c linalg.Cholesky
+		require.NoError(t, c.Factorize(g))
+		require.InDelta(t, c.LogDet()/2, free.InformationGain, 1e-9)
+	}
+}
+
+func TestRegretBoundRejects(t *testing.T) {
+	p := theoremPrior(t, WssClusWssCMP, 1, 0.05)
+	run := newTheoremRun(t, p, "rejects", 1, 1, 0.05, 0.05, 3, 4)
+	ok := TheoremInputs{Norm: 1, Delta: 0.1}
+	for name, in := range map[string]TheoremInputs{
+		"norm":        {Norm: -1, Delta: 0.1},
+		"delta":       {Norm: 1, Delta: 1},
+		"NaN delta":   {Norm: 1, Delta: math.NaN()},
+		"gaps":        {Norm: 1, Delta: 0.1, Gaps: []float64{1}},
+		"negative":    {Norm: 1, Delta: 0.1, Gaps: []float64{1, 1, 1, 1, 1, -1}},
+		"no optimum":  {Norm: 1, Delta: 0.1, Truth: func([]float64) float64 { return 0 }},
+		"only optium": {Norm: 1, Delta: 0.1, Optimum: []float64{0, 0}},
+	} {
+		_, err := run.o.RegretBound(1, in)
+		require.ErrorIs(t, err, ErrOption, name)
+	}
+	_, err := run.o.RegretBound(1, TheoremInputs{Norm: 1, Delta: 0.1, Truth: func([]float64) float64 { return 0 }, Optimum: []float64{0, 3}})
+	require.ErrorIs(t, err, ErrOutOfSpace)
+	_, err = run.o.RegretBound(2, ok)
+	require.ErrorIs(t, err, ErrUnknownTrial)
+	_, err = run.o.Ask(context.Background())
+	require.NoError(t, err)
+	_, err = run.o.RegretBound(2, ok)
+	require.ErrorContains(t, err, "while others were pending")
+	before := run.o.Weights()
+	_, err = run.o.RegretBound(1, ok)
+	require.NoError(t, err, "an earlier trial")
+	require.Equal(t, before, run.o.Weights())
+	require.Len(t, run.o.Open(), 2)
+
+	plain, err := New(run.o.space)
+	require.NoError(t, err)
+	_, err = plain.RegretBound(1, ok)
+	require.ErrorIs(t, err, ErrOption)
+	ei, err := New(run.o.space, WithPrior(p), WithAcquisition(EI()))
+	require.NoError(t, err)
+	_, err = ei.RegretBound(1, ok)
+	require.ErrorContains(t, err, "not EI")
+	bary, err := New(run.o.space, WithPrior(theoremPrior(t, WssClusWssCMPBary, 1, 0.05)))
+	require.NoError(t, err)
+	_, err = bary.RegretBound(1, ok)
+	require.ErrorIs(t, err, ErrOption)
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/parallel"
+	"github.com/gocmbo/cmbo/internal/rng"
+)
+
+// A past is what is left of earlier tuning: data sets and their tasks, in the
+// same order.
+type past struct {
+	sets  []*dataset
+	tasks []cmbo.Task
+}
+
+// record makes the past: it trains the classifier with random settings on each
+// of the old data sets and writes down the accuracies. step is called after
+// each data set.
+func record(ctx context.Context, space *cmbo.Space, recipes []recipe, n int, seed uint64, step func()) (*past, error) {
+	p := &past{sets: make([]*dataset, len(recipes)), tasks: make([]cmbo.Task, len(recipes))}
+	models := make([]classifier, parallel.Workers(0, len(recipes)))
+	err := parallel.For(ctx, 0, len(recipes), func(worker, i int) error {
+		f := newFolded(recipes[i].generate(seed), seed)
+		p.sets[i] = f.dataset
+		x, y, err := tryRandom(space, &models[worker], f, n, seed, "past settings")
+		if err != nil {
+			return err
+		}
+		p.tasks[i] = cmbo.Task{ID: f.name, X: x, Y: y}
+		step()
+		return nil
+	})
+	return p, err
+}
+
+// tryRandom evaluates n random settings of the classifier.
+func tryRandom(space *cmbo.Space, model *classifier, f *folded, n int, seed uint64, label string) (x [][]float64, y []float64, err error) {
+	g := rng.Stream(seed, label+" of "+f.name)
+	for range n {
+		row, err := randomRow(space, g)
+		if err != nil {
+			return nil, nil, err
+		}
+		a, err := model.accuracy(f, configOf(row))
+		if err != nil {
+			return nil, nil, err
+		}
+		x, y = append(x, row), append(y, a)
+	}
+	return x, y, nil
+}
+
+// indexPoints is the number of points of the space on which groups are compared
+// with what is known of a new data set. A distance costs its cube; for four
+// hyper-parameters this is plenty.
+const indexPoints = 100
+
+// learn turns the past into a prior. It chooses the number of groups itself,
+// for variants that form groups at all.
+func learn(ctx context.Context, space *cmbo.Space, p *past, variant cmbo.Variant, seed uint64, progress func(cmbo.Progress)) (*cmbo.Prior, error) {
+	prior, err := cmbo.Learn(ctx, space, p.tasks,
+		cmbo.WithVariant(variant),
+		cmbo.WithClusterRange(2, 6),
+		cmbo.WithIndexPoints(indexPoints),
+		cmbo.WithSeed(seed),
+		cmbo.WithProgress(progress))
+	if err != nil {
+		return nil, fmt.Errorf("learning from the past: %w", err)
+	}
+	return prior, nil
+}

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/parallel"
+)
+
+// A target is a new data set to tune.
+type target struct {
+	*folded
+	pool        []float64 // accuracies of the random settings
+	best, worst float64   // of the pool and of everything any method tried
+}
+
+// A study is the comparison: targets, and runs by target, method and repeat.
+type study struct {
+	targets []*target
+	runs    [][numMethods][]*run
+	repeats int
+	budget  int
+}
+
+// newTargets generates the new data sets and explores each with random
+// settings.
+func newTargets(ctx context.Context, space *cmbo.Space, recipes []recipe, pool int, seed uint64, step func()) ([]*target, error) {
+	targets := make([]*target, len(recipes))
+	models := make([]classifier, parallel.Workers(0, len(recipes)))
+	err := parallel.For(ctx, 0, len(recipes), func(worker, i int) error {
+		f := newFolded(recipes[i].generate(seed), seed)
+		_, y, err := tryRandom(space, &models[worker], f, pool, seed, "pool")
+		targets[i] = &target{folded: f, pool: y}
+		step()
+		return err
+	})
+	return targets, err
+}
+
+// compare runs every method on every target, repeats times each with other
+// seeds.
+func compare(ctx context.Context, space *cmbo.Space, prior *cmbo.Prior, targets []*target, repeats, budget int, seed uint64, step func()) (*study, error) {
+	s := &study{targets: targets, repeats: repeats, budget: budget, runs: make([][numMethods][]*run, len(targets))}
+	for i := range s.runs {
+		for m := range numMethods {
+			s.runs[i][m] = make([]*run, repeats)
+		}
+	}
+	n := len(targets) * int(numMethods) * repeats
+	models := make([]classifier, parallel.Workers(0, n))
+	err := parallel.For(ctx, 0, n, func(worker, k int) error {
+		// cm-BO, which takes longest, comes first.
+		m := numMethods - 1 - method(k/(len(targets)*repeats))
+		i, j := k/repeats%len(targets), k%repeats
+		r, err := tune(ctx, m, space, prior, &models[worker], targets[i].folded, budget, runSeed(seed, i, j))
+		if err != nil {
+			return fmt.Errorf("%s on %s: %w", m, targets[i].name, err)
+		}
+		s.runs[i][m][j] = r
+		step()
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, t := range targets {
+		t.best, t.worst = slices.Max(t.pool), slices.Min(t.pool)
+		for m := range numMethods {
+			for _, r := range s.runs[i][m] {
+				t.best, t.worst = max(t.best, slices.Max(r.y)), min(t.worst, slices.Min(r.y))
+			}
+		}
+	}
+	return s, nil
+}
+
+// found returns the best accuracy of the first 1, 2, ... settings of a run.
+func (r *run) found() []float64 {
+	out := slices.Clone(r.y)
+	for i := 1; i < len(out); i++ {
+		out[i] = max(out[i], out[i-1])
+	}
+	return out
+}
+
+// regret turns the best accuracy found into the normalised regret: 0 for the
+// best accuracy known of the data set, 1 for the worst. It is 0 if all settings
+// are equally good.
+func (t *target) regret(accuracy float64) float64 {
+	if !(t.best > t.worst) {
+		return 0
+	}
+	return (t.best - accuracy) / (t.best - t.worst)
+}
+
+// A curve summarises many runs, query by query.
+type curve struct{ mean, low, high []float64 }
+
+// summarize computes means and quartiles over the runs for which value gives a
+// sequence of budget numbers.
+func summarize(sequences [][]float64) curve {
+	var c curve
+	if len(sequences) == 0 {
+		return c
+	}
+	column := make([]float64, len(sequences))
+	for q := range sequences[0] {
+		var sum float64
+		for i, s := range sequences {
+			column[i] = s[q]
+			sum += s[q]
+		}
+		slices.Sort(column)
+		c.mean = append(c.mean, sum/float64(len(column)))
+		c.low = append(c.low, quantile(column, 0.25))
+		c.high = append(c.high, quantile(column, 0.75))
+	}
+	return c
+}
+
+// quantile interpolates between the order statistics of a sorted sample.
+func quantile(sorted []float64, p float64) float64 {
+	at := p * float64(len(sorted)-1)
+	i := min(int(at), len(sorted)-1)
+	j := min(i+1, len(sorted)-1)
+	return sorted[i] + (at-float64(i))*(sorted[j]-sorted[i])
+}
+
+// accuracies summarises the best accuracy found by a method on the targets
+// with the given indices.
+func (s *study) accuracies(m method, targets []int) curve {
+	return summarize(s.sequences(m, targets, func(_ *target, a float64) float64 { return a }))
+}
+
+// regrets summarises the normalised regret.
+func (s *study) regrets(m method, targets []int) curve {
+	return summarize(s.sequences(m, targets, (*target).regret))
+}
+
+func (s *study) sequences(m method, targets []int, value func(*target, float64) float64) [][]float64 {
+	var out [][]float64
+	for _, i := range targets {
+		for _, r := range s.runs[i][m] {
+			v := r.found()
+			for q := range v {
+				v[q] = value(s.targets[i], v[q])
+			}
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// all lists the indices of the targets.
+func (s *study) all() []int {
+	out := make([]int, len(s.targets))
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// weights returns the mean weights of the groups on a target, before the first
+// query and after each: one row a step.
+func (s *study) weights(i int) [][]float64 {
+	var mean [][]float64
+	runs := s.runs[i][cmBO]
+	for _, r := range runs {
+		for q, w := range r.weights {
+			if q == len(mean) {
+				mean = append(mean, make([]float64, len(w)))
+			}
+			for c, v := range w {
+				mean[q][c] += v / float64(len(runs))
+			}
+		}
+	}
+	return mean
+}
+
+// winner returns the setting with the best accuracy any run of a method found
+// on a target.
+func (s *study) winner(i int, m method) (accuracy float64, c config) {
+	accuracy = -1
+	for _, r := range s.runs[i][m] {
+		for q, y := range r.y {
+			if y > accuracy {
+				accuracy, c = y, configOf(r.x[q])
+			}
+		}
+	}
+	return accuracy, c
+}
+
+// checkpoints are the numbers of queries that tables show.
+func checkpoints(budget int) []int {
+	var out []int
+	for _, q := range []int{1, 5, 10, 20, 50, 100} {
+		if q <= budget {
+			out = append(out, q)
+		}
+	}
+	if out[len(out)-1] != budget {
+		out = append(out, budget)
+	}
+	return out
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/rng"
+)
+
+// A method is a way to choose the next setting.
+type method int
+
+const (
+	randomSearch method = iota // draws settings blindly
+	plainGP                    // learns from the new data set alone
+	cmBO                       // learns from the past as well
+
+	numMethods
+)
+
+func (m method) String() string {
+	return [...]string{"random search", "plain GP", "cm-BO"}[m]
+}
+
+// A run is one search on one data set: every setting tried in order, its
+// accuracy, and the weights of the groups before the first and after each, nil
+// without a prior.
+type run struct {
+	x       [][]float64
+	y       []float64
+	weights [][]float64
+}
+
+// tune spends the budget on a data set. This is all a program has to do to use
+// the optimiser: ask for a setting, try it, tell what came out.
+func tune(ctx context.Context, m method, space *cmbo.Space, prior *cmbo.Prior, model *classifier, f *folded, budget int, seed uint64) (*run, error) {
+	r := &run{}
+	if m == randomSearch {
+		var err error
+		r.x, r.y, err = tryRandom(space, model, f, budget, seed, "random search")
+		return r, err
+	}
+	options := []cmbo.Option{
+		cmbo.WithSeed(seed),
+		cmbo.WithParallelism(1), // runs are spread over the cores already
+	}
+	if m == cmBO {
+		options = append(options, cmbo.WithPrior(prior))
+	}
+	optimizer, err := cmbo.New(space, options...)
+	if err != nil {
+		return nil, err
+	}
+	r.remember(optimizer.Weights())
+	for range budget {
+		trial, err := optimizer.Ask(ctx)
+		if err != nil {
+			return nil, err
+		}
+		accuracy, err := model.accuracy(f, config{
+			lambda: trial.Float("lambda"),
+			width:  trial.Float("width"),
+			kernel: trial.Choice("kernel"),
+			degree: trial.Int("degree"),
+		})
+		if err != nil {
+			return nil, err
+		}
+		if err := optimizer.Tell(trial.ID, accuracy); err != nil {
+			return nil, err
+		}
+		r.x, r.y = append(r.x, trial.X), append(r.y, accuracy)
+		r.remember(optimizer.Weights())
+	}
+	return r, nil
+}
+
+func (r *run) remember(weights []float64) {
+	if weights != nil {
+		r.weights = append(r.weights, weights)
+	}
+}
+
+// runSeed is the seed of one search. All methods get the same.
+func runSeed(seed uint64, task, repeat int) uint64 {
+	return rng.Stream(seed, "run", uint64(task), uint64(repeat)).Uint64()
+}
+
+// String lists the settings that matter to the kernel.
+func (c config) String() string {
+	var s string
+	switch c.kernel {
+	case "linear":
+		s = fmt.Sprintf("linear, λ %.2g", c.lambda)
+	case "polynomial":
+		s = fmt.Sprintf("polynomial of degree %d, width %.2g, λ %.2g", c.degree, c.width, c.lambda)
+	default:
+		s = fmt.Sprintf("%s, width %.2g, λ %.2g", c.kernel, c.width, c.lambda)
+	}
+	return strings.Replace(s, "e-0", "e-", 1)
+}

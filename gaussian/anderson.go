@@ -1,0 +1,127 @@
+package gaussian
+
+import (
+	"math"
+
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// anderson accelerates a fixed-point iteration x → g(x): given the latest pairs
+// with residuals r_j = g_j − x_j it proposes
+//
+//	g_k − Σ_j c_j·(g_k − g_j),   c = argmin ‖r_k − Σ_j c_j·(r_k − r_j)‖.
+//
+// D. G. Anderson, Iterative procedures for nonlinear integral equations, J. ACM
+// 12 (1965) 547–560; H. F. Walker and P. Ni, Anderson acceleration for
+// fixed-point iterations, SIAM J. Numer. Anal. 49 (2011) 1715–1735.
+type anderson struct {
+	memory int         // pairs kept besides the latest
+	g, r   [][]float64 // the oldest first
+	q      [][]float64 // orthonormal basis of the differences
+	coef   [][]float64 // triangular factor, one row per basis vector
+	kept   []int
+}
+
+// dropTol is the part of a difference, orthogonal to the later ones, below which
+// it is left out of the least squares problem as dependent.
+const dropTol = 1e-8
+
+// reset forgets the history.
+func (a *anderson) reset() { a.g, a.r = a.g[:0], a.r[:0] }
+
+// push stores the pair (x, g), forgetting the oldest beyond the memory.
+func (a *anderson) push(x, g []float64) {
+	var gs, rs []float64
+	if len(a.g) > a.memory {
+		gs, rs = a.g[0], a.r[0]
+		copy(a.g, a.g[1:])
+		copy(a.r, a.r[1:])
+		a.g[len(a.g)-1], a.r[len(a.r)-1] = gs, rs
+	} else {
+		// Slices dropped by reset are still behind the length.
+		if k := len(a.g); k < cap(a.g) && len(a.g[:k+1][k]) == len(g) {
+			a.g, a.r = a.g[:k+1], a.r[:k+1]
+		} else {
+			a.g, a.r = append(a.g, make([]float64, len(g))), append(a.r, make([]float64, len(g)))
+		}
+		gs, rs = a.g[len(a.g)-1], a.r[len(a.r)-1]
+	}
+	copy(gs, g)
+	for i, v := range g {
+		rs[i] = v - x[i]
+	}
+}
+
+// mix sets dst to the proposal. Without history, or where the least squares
+// problem has no finite solution, it is the latest g.
+func (a *anderson) mix(dst []float64) {
+	k := len(a.g) - 1
+	copy(dst, a.g[k])
+	if k == 0 {
+		return
+	}
+	// Modified Gram–Schmidt, the newest difference first, on normalised columns.
+	rk := a.r[k]
+	n := len(rk)
+	a.kept = a.kept[:0]
+	scales := make([]float64, 0, k)
+	proj := make([]float64, 0, k)
+	for j := k - 1; j >= 0; j-- {
+		m := len(a.kept)
+		if len(a.q) <= m {
+			a.q = append(a.q, make([]float64, n))
+			a.coef = append(a.coef, make([]float64, a.memory+1))
+		}
+		if len(a.q[m]) != n {
+			a.q[m] = make([]float64, n)
+		}
+		v := a.q[m]
+		for i := range v {
+			v[i] = rk[i] - a.r[j][i]
+		}
+		scale := linalg.Norm2(v)
+		if !(scale > 0) || math.IsInf(scale, 1) {
+			continue
+		}
+		for i := range v {
+			v[i] /= scale
+		}
+		if len(a.coef[m]) < a.memory+1 {
+			a.coef[m] = make([]float64, a.memory+1)
+		}
+		for i := range m {
+			t := linalg.Dot(a.q[i], v)
+			a.coef[m][i] = t
+			linalg.Axpy(v, -t, a.q[i])
+		}
+		rest := linalg.Norm2(v)
+		if !(rest > dropTol) {
+			continue
+		}
+		for i := range v {
+			v[i] /= rest
+		}
+		a.coef[m][m] = rest
+		a.kept = append(a.kept, j)
+		scales = append(scales, scale)
+		proj = append(proj, linalg.Dot(v, rk))
+	}
+	// Column m of the problem is Σ_{i≤m} coef[m][i]·q_i: solve from the last.
+	for m := len(a.kept) - 1; m >= 0; m-- {
+		proj[m] /= a.coef[m][m]
+		for i := range m {
+			proj[i] -= a.coef[m][i] * proj[m]
+		}
+	}
+	for m, j := range a.kept {
+		c := proj[m] / scales[m]
+		if !finite(c) {
+			copy(dst, a.g[k])
+			return
+		}
+		gk, gj := a.g[k], a.g[j]
+		for i := range dst {
+			dst[i] -= c * (gk[i] - gj[i])
+		}
+	}
+}

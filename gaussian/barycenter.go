@@ -1,0 +1,182 @@
+package gaussian
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+func itoa(i int) string { return strconv.Itoa(i) }
+
+// BarycenterOptions are the settings of [Barycenter]. The zero value stands for
+// the defaults.
+type BarycenterOptions struct {
+	// Tol is the relative residual to reach, 1e-10 by default. Below n·ε it is
+	// out of reach of rounding.
+	Tol float64
+
+	// MaxIter caps the number of steps, 200 by default.
+	MaxIter int
+
+	// Memory is the number of earlier steps that Anderson acceleration uses.
+	// Negative turns it off; 0 stands for 4, more where convergence is slow.
+	Memory int
+
+	auto bool // Memory was 0
+}
+
+// BarycenterMethod says how a barycentre was found.
+type BarycenterMethod int
+
+const (
+	// BarycenterExact: one member had all the weight, or all covariances were
+	// equal. The covariance is a member's, bit for bit.
+	BarycenterExact BarycenterMethod = iota
+
+	// BarycenterCommuting: the covariances commute to rounding, where S =
+	// (Σ w_i·S_i^½)² solves the equation.
+	BarycenterCommuting
+
+	// BarycenterCholesky: fixed point S⁺ = G·Gᵀ, G = L⁻ᵀ·Σ w_i·(Lᵀ·S_i·L)^½, S = L·Lᵀ.
+	BarycenterCholesky
+
+	// BarycenterProcrustes: fixed point G⁺ = Σ w_i·L_i·U_i, U_i the polar factor of
+	// L_iᵀ·G, which inverts nothing.
+	BarycenterProcrustes
+)
+
+// String returns the name of the method.
+func (m BarycenterMethod) String() string {
+	switch m {
+	case BarycenterExact:
+		return "exact"
+	case BarycenterCommuting:
+		return "commuting"
+	case BarycenterCholesky:
+		return "cholesky"
+	case BarycenterProcrustes:
+		return "procrustes"
+	}
+	return "BarycenterMethod(" + itoa(int(m)) + ")"
+}
+
+// BarycenterResult is what [Barycenter] found.
+type BarycenterResult struct {
+	Center     *Normal          // image S⁺ of the step with the smallest residual
+	Iterations int              // steps taken, 0 for a closed form
+	Residual   float64          // ‖S⁺ − S‖_F/‖S‖_F of that step
+	Converged  bool             // Residual reached the tolerance
+	Method     BarycenterMethod // of the latest step
+}
+
+// Barycenter returns the 2-Wasserstein barycentre of ps, the normal that
+// minimises Σ w_i·W₂²(p_i, ·). Its mean is Σ w_i·m_i, and its covariance solves
+//
+//	S = Σ w_i·(S^½·S_i·S^½)^½.
+//
+// weights are as for [Centroid]: non-negative, normalised to sum 1, nil for equal
+// ones, members of weight zero ignored. opt may be nil.
+//
+// Closed forms come out as such: one member, or all the weight on one, returns
+// that member itself; equal covariances are returned bit for bit; commuting ones
+// to rounding. Otherwise the equation is solved by the fixed-point iteration of
+// Álvarez-Esteban et al. from S = (Σ w_i·S_i^½)², on Cholesky factors instead of
+// roots, with Anderson acceleration; a mix that is not positive definite gives way
+// to the plain step. Singular and ill-conditioned members take the Procrustes form
+// of the same iteration. The solution is unique if one member is definite;
+// otherwise the result is a fixed point.
+//
+// Running out of steps is not an error: see [BarycenterResult].Converged. ctx is
+// looked at before every member of every step; its error comes back wrapped.
+// Barycenter fails with [ErrWeights], [ErrArgument] (no members, a negative
+// option), [ErrDimension], with [ErrNotPositiveDefinite] if a covariance is
+// indefinite beyond rounding, and with [ErrNotFinite] on overflow. A step takes
+// O(len(ps)·n³) time.
+//
+// P. C. Álvarez-Esteban, E. del Barrio, J. A. Cuesta-Albertos and C. Matrán, A
+// fixed-point approach to barycenters in Wasserstein space, J. Math. Anal. Appl.
+// 441 (2016) 744–762; M. Agueh and G. Carlier, Barycenters in the Wasserstein
+// space, SIAM J. Math. Anal. 43 (2011) 904–924; the paper, section 2.1.
+func Barycenter(ctx context.Context, ps []*Normal, weights []float64, opt *BarycenterOptions) (BarycenterResult, error) {
+	const op = "Barycenter"
+	var none BarycenterResult
+	if ctx == nil {
+		return none, errNil(op, "ctx")
+	}
+	o, err := opt.withDefaults(op)
+	if err != nil {
+		return none, err
+	}
+	ps, w, err := activeMembers(op, ps, weights)
+	if err != nil {
+		return none, err
+	}
+	if err := ctx.Err(); err != nil {
+		return none, fmt.Errorf("gaussian: %s: %w", op, err)
+	}
+	exact := BarycenterResult{Converged: true, Method: BarycenterExact}
+	if len(ps) == 1 {
+		exact.Center = ps[0]
+		return exact, nil
+	}
+	for _, p := range ps {
+		if err := p.factor(); err != nil {
+			return none, err
+		}
+	}
+	mean := weightedMean(ps, w)
+	if equalCovs(ps) {
+		exact.Center, err = finishNormal(op, mean, ps[0].cov, ps[0].slack)
+		return exact, err
+	}
+	s := newBarySolver(ps, w, o)
+	if err := s.run(ctx); err != nil {
+		return none, err
+	}
+	cov := new(linalg.Sym)
+	cov.Copy(&s.best)
+	center, err := finishNormal(op, mean, cov, indefiniteTol*cov.Trace())
+	if err != nil {
+		return none, err
+	}
+	return BarycenterResult{Center: center, Iterations: s.iter, Residual: s.bestResidual, Converged: s.bestResidual <= o.Tol || s.iter == 0, Method: s.method}, nil
+}
+
+func (o *BarycenterOptions) withDefaults(op string) (BarycenterOptions, error) {
+	d := BarycenterOptions{Tol: 1e-10, MaxIter: 200, Memory: 4, auto: true}
+	if o == nil {
+		return d, nil
+	}
+	if err := checkNonNegative(op, "Tol", o.Tol); err != nil {
+		return d, err
+	}
+	if o.MaxIter < 0 {
+		return d, scalarError(op, "MaxIter", float64(o.MaxIter), ErrArgument)
+	}
+	if o.Tol > 0 {
+		d.Tol = o.Tol
+	}
+	if o.MaxIter > 0 {
+		d.MaxIter = o.MaxIter
+	}
+	if o.Memory != 0 {
+		d.Memory, d.auto = max(o.Memory, 0), false
+	}
+	return d, nil
+}
+
+func equalCovs(ps []*Normal) bool {
+	for _, p := range ps[1:] {
+		for i := range p.mean {
+			a, b := p.cov.Row(i), ps[0].cov.Row(i)
+			for j := range i + 1 {
+				if a[j] != b[j] {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}

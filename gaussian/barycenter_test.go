@@ -1,0 +1,204 @@
+package gaussian
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/gocmbo/cmbo/internal/testutil"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+func barycenter(t *testing.T, ps []*Normal, w []float64, o *BarycenterOptions) BarycenterResult {
+	t.Helper()
+	r, err := Barycenter(context.Background(), ps, w, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// objective is Σ w_i·W₂²(p_i, q).
+func objective(t *testing.T, ps []*Normal, w []float64, q *Normal) float64 {
+	t.Helper()
+	var s float64
+	for i, p := range ps {
+		s += w[i] * w2sq(t, p, q)
+	}
+	return s
+}
+
+func equalWeights(n int) []float64 {
+	w := make([]float64, n)
+	for i := range w {
+		w[i] = 1 / float64(n)
+	}
+	return w
+}
+
+func posteriorSet(rng *rand.Rand, g []point, members int, jitter float64, rankLosing bool) []*Normal {
+	var ps []*Normal
+	for s := range members {
+		nobs := len(g)/4 + rng.IntN(len(g)/4)
+		if rankLosing {
+			l := point{math.Exp(math.Log(.2) * rng.Float64()), math.Exp(math.Log(.2) * rng.Float64())}
+			ps = append(ps, mustNormal(randomMean(rng, len(g)), posteriorCov(uint64(s), g, l, 2*len(g)/5, 1e-12, jitter, true)))
+		} else {
+			l := point{.25 * math.Exp(.1*rng.NormFloat64()), .3 * math.Exp(.1*rng.NormFloat64())}
+			ps = append(ps, mustNormal(randomMean(rng, len(g)), posteriorCov(uint64(s), g, l, nobs, 1e-4, jitter, false)))
+		}
+	}
+	return ps
+}
+
+// fixedPointResidual evaluates S = Σ w_i·(S^½·S_i·S^½)^½ by symmetric roots,
+// independently of the solver, relative to S.
+func fixedPointResidual(t *testing.T, ps []*Normal, w []float64, s *linalg.Sym) float64 {
+	t.Helper()
+	var r linalg.RootPSD
+	var root, m linalg.Sym
+	if err := r.SqrtTo(&root, s); err != nil {
+		t.Fatal(err)
+	}
+	rd := root.Dense()
+	sum := linalg.NewSym(s.Dim(), nil)
+	for i, p := range ps {
+		m.Congruence(&rd, p.Cov())
+		if err := r.SqrtTo(&m, &m); err != nil {
+			t.Fatal(err)
+		}
+		sum.AddScaled(w[i], &m)
+	}
+	return relativeChange(sum, s)
+}
+
+func TestBarycenterMinimises(t *testing.T) {
+	rng := testutil.RNG(t)
+	sets := map[string][]*Normal{
+		"random":    {randomNormal(rng, 5, 20), randomNormal(rng, 5, 100), randomNormal(rng, 5, 5)},
+		"posterior": posteriorSet(rng, gridPoints(4, 3), 5, 1e-6, false),
+		"singular":  {mustNormal(nil, lowRank(rng, 4, 2)), mustNormal(nil, lowRank(rng, 4, 3)), mustNormal(nil, lowRank(rng, 4, 3))},
+		"one definite": {
+			mustNormal(nil, lowRank(rng, 4, 1)), mustNormal(nil, lowRank(rng, 4, 2)), randomNormal(rng, 4, 10),
+		},
+	}
+	for name, ps := range sets {
+		t.Run(name, func(t *testing.T) {
+			w := make([]float64, len(ps))
+			var sum float64
+			for i := range w {
+				w[i] = 1 + float64(i)
+				sum += w[i]
+			}
+			// Weights are normalised.
+			r := barycenter(t, ps, w, &BarycenterOptions{Tol: 1e-12, MaxIter: 2000})
+			for i := range w {
+				w[i] /= sum
+			}
+			t.Logf("%v: %d steps, residual %.1e", r.Method, r.Iterations, r.Residual)
+			if !r.Converged {
+				t.Errorf("not converged: %+v", r)
+			}
+			best := objective(t, ps, w, r.Center)
+			rng := testutil.RNG(t)
+			n := r.Center.Dim()
+			for k := range 60 {
+				eps := math.Pow(10, -float64(k%5))
+				// (I + ε·A)·S·(I + ε·A)ᵀ plus ε·m.
+				a := linalg.NewDense(n, n, nil)
+				m := append([]float64(nil), r.Center.Mean()...)
+				for i := range n {
+					for j := range n {
+						a.Set(i, j, eps*rng.NormFloat64())
+					}
+					a.Set(i, i, 1+a.At(i, i))
+					if k%2 == 0 {
+						m[i] += eps * rng.NormFloat64()
+					}
+				}
+				var s linalg.Sym
+				s.Congruence(a, r.Center.Cov())
+				if got := objective(t, ps, w, mustNormal(m, &s)); !(got >= best-1e-12*(best+r.Center.Trace())) {
+					t.Errorf("objective %.15g at a perturbation of size %g, %.15g at the barycentre", got, eps, best)
+				}
+			}
+			for _, p := range ps {
+				if got := objective(t, ps, w, p); !(got >= best) {
+					t.Errorf("objective %.15g at a member, %.15g at the barycentre", got, best)
+				}
+			}
+		})
+	}
+}
+
+func TestBarycenterFixedPoint(t *testing.T) {
+	rng := testutil.RNG(t)
+	for _, n := range []int{1, 2, 6, 17} {
+		for _, members := range []int{2, 7} {
+			ps := make([]*Normal, members)
+			for i := range ps {
+				ps[i] = randomNormal(rng, n, 50)
+			}
+			w := equalWeights(members)
+			r := barycenter(t, ps, nil, nil)
+			if !r.Converged || !(fixedPointResidual(t, ps, w, r.Center.Cov()) <= 1e-10) {
+				t.Errorf("n=%d, %d members: %+v, residual of the equation %g", n, members, r, fixedPointResidual(t, ps, w, r.Center.Cov()))
+			}
+			for i, m := range r.Center.Mean() {
+				var want float64
+				for _, p := range ps {
+					want += p.Mean()[i] / float64(members)
+				}
+				if !(math.Abs(m-want) <= 8*epsilon*float64(members)) {
+					t.Errorf("mean[%d] = %g, want %g", i, m, want)
+				}
+			}
+			// The order of the members does not matter beyond rounding.
+			for i, j := 0, len(ps)-1; i < j; i, j = i+1, j-1 {
+				ps[i], ps[j] = ps[j], ps[i]
+			}
+			if d := relativeChange(barycenter(t, ps, nil, nil).Center.Cov(), r.Center.Cov()); !(d <= 1e-9) {
+				t.Errorf("n=%d: reversed members give another covariance: %g", n, d)
+			}
+		}
+	}
+}
+
+func TestBarycenterOfTwo(t *testing.T) {
+	// Two members: ((1−w)·I + w·T)·S_0·((1−w)·I + w·T), T the optimal map, the
+	// point at w on the geodesic. Distances along it add up.
+	rng := testutil.RNG(t)
+	p, q := randomNormal(rng, 6, 100), randomNormal(rng, 6, 100)
+	d, _ := W2(p, q)
+	for _, w := range []float64{0.1, 0.5, 0.8} {
+		r := barycenter(t, []*Normal{p, q}, []float64{1 - w, w}, &BarycenterOptions{Tol: 1e-13})
+		a, _ := W2(p, r.Center)
+		b, _ := W2(r.Center, q)
+		if !testutil.Close(a, w*d, 1e-10) || !testutil.Close(b, (1-w)*d, 1e-10) {
+			t.Errorf("w = %g: distances %g and %g, want %g and %g", w, a, b, w*d, (1-w)*d)
+		}
+	}
+}
+
+func TestBarycenterScaling(t *testing.T) {
+	rng := testutil.RNG(t)
+	ps := []*Normal{randomNormal(rng, 4, 10), randomNormal(rng, 4, 10), randomNormal(rng, 4, 10)}
+	ref := barycenter(t, ps, nil, nil)
+	for _, c := range []float64{0x1p-400, 0x1p-40, 0x1p400} {
+		var qs []*Normal
+		for _, p := range ps {
+			s := new(linalg.Sym)
+			s.Copy(p.Cov())
+			s.Scale(c)
+			qs = append(qs, mustNormal(p.Mean(), s))
+		}
+		r := barycenter(t, qs, nil, nil)
+		got := new(linalg.Sym)
+		got.Copy(r.Center.Cov())
+		got.Scale(1 / c)
+		if d := relativeChange(got, ref.Center.Cov()); !r.Converged || !(d <= 1e-9) {
+			t.Errorf("scale %g: off by %g, %+v", c, d, r)
+		}
+	}
+}

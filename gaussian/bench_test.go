@@ -1,0 +1,242 @@
+package gaussian
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/gocmbo/cmbo/internal/testutil"
+	"github.com/gocmbo/cmbo/kernel"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// benchPair is a pair of posteriors on a grid of n points.
+func benchPair(n int) (p, q *Normal) {
+	sides := map[int][2]int{100: {10, 10}, 300: {20, 15}}
+	g := gridPoints(sides[n][0], sides[n][1])
+	return mustNormal(nil, posteriorCov(1, g, point{.25, .3}, 55, 1e-4, 1e-6, false)),
+		mustNormal(nil, posteriorCov(2, g, point{.5, .2}, 55, 1e-4, 1e-6, false))
+}
+
+func rate(b *testing.B, what string) {
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), what+"/s")
+}
+
+func BenchmarkW2(b *testing.B) {
+	for _, n := range []int{100, 300} {
+		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
+			p, q := benchPair(n)
+			var w Workspace
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := w.W2(p, q); err != nil {
+					b.Fatal(err)
+				}
+			}
+			rate(b, "pairs")
+		})
+	}
+}
+
+func BenchmarkW2NearEqual(b *testing.B) {
+	for _, n := range []int{100, 300} {
+		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
+			p, _ := benchPair(n)
+			s := new(linalg.Sym)
+			s.Copy(p.Cov())
+			s.AddDiag(1e-5)
+			q := mustNormal(nil, s)
+			var w Workspace
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := w.W2(p, q); err != nil {
+					b.Fatal(err)
+				}
+			}
+			rate(b, "pairs")
+		})
+	}
+}
+
+func BenchmarkKL(b *testing.B) {
+	for _, n := range []int{100, 300} {
+		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
+			p, q := benchPair(n)
+			var w Workspace
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := w.KL(p, q); err != nil {
+					b.Fatal(err)
+				}
+			}
+			rate(b, "pairs")
+		})
+	}
+}
+
+// BenchmarkJeffreys has the inverses kept, BenchmarkJeffreysOnce one of the two to
+// compute, as for a new posterior against a prototype.
+func BenchmarkJeffreys(b *testing.B) {
+	for _, n := range []int{100, 300} {
+		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
+			p, q := benchPair(n)
+			var w Workspace
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, _, err := w.Jeffreys(p, q, AutoJitter); err != nil {
+					b.Fatal(err)
+				}
+			}
+			rate(b, "pairs")
+		})
+	}
+}
+
+func BenchmarkJeffreysOnce(b *testing.B) {
+	for _, n := range []int{100, 300} {
+		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
+			p, q := benchPair(n)
+			var w Workspace
+			b.ReportAllocs()
+			for b.Loop() {
+				fresh, err := AdoptNormal(q.mean, q.cov, nil)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if _, _, err := w.Jeffreys(p, fresh, 1e-6); err != nil {
+					b.Fatal(err)
+				}
+			}
+			rate(b, "pairs")
+		})
+	}
+}
+
+func BenchmarkBarycenter(b *testing.B) {
+	for _, n := range []int{100} {
+		b.Run(fmt.Sprintf("n=%d/members=20", n), func(b *testing.B) {
+			ps := posteriorSet(testutil.RNG(b), gridPoints(10, 10), 20, 1e-6, false)
+			b.ReportAllocs()
+			steps := 0
+			for b.Loop() {
+				r, err := Barycenter(context.Background(), ps, nil, nil)
+				if err != nil || !r.Converged {
+					b.Fatal(r, err)
+				}
+				steps = r.Iterations
+			}
+			b.ReportMetric(float64(steps), "steps")
+		})
+	}
+}
+
+func BenchmarkPosterior(b *testing.B) {
+	for _, dim := range []int{2, 6} {
+		b.Run(fmt.Sprintf("obs=55/points=300/dim=%d", dim), func(b *testing.B) {
+			rng := testutil.RNG(b)
+			p := mustFit(b, mustProcess(b, kernel.Scale(1, kernel.Matern32(0.4)), WithNoise(1e-4)), randomPoints(rng, 55, dim), randomMean(rng, 55), nil)
+			z := randomPoints(rng, 300, dim)
+			var r Predictor
+			var cov linalg.Sym
+			mean := make([]float64, 300)
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := r.PosteriorTo(p, mean, &cov, z); err != nil {
+					b.Fatal(err)
+				}
+			}
+			rate(b, "posteriors")
+		})
+	}
+}
+
+func BenchmarkPredict(b *testing.B) {
+	rng := testutil.RNG(b)
+	p := mustFit(b, mustProcess(b, kernel.Scale(1, kernel.Matern32(0.4)), WithNoise(1e-4)), randomPoints(rng, 50, 6), randomMean(rng, 50), nil)
+	z := randomPoints(rng, 1200, 6)
+	mean, variance := make([]float64, 1200), make([]float64, 1200)
+	var r Predictor
+	b.Run("obs=50/points=1200/dim=6", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if err := r.PredictTo(p, mean, variance, z); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(1200*float64(b.N)/b.Elapsed().Seconds(), "points/s")
+	})
+}
+
+func BenchmarkLikelihood(b *testing.B) {
+	for name, k := range map[string]kernel.Kernel{
+		"isotropic": kernel.Scale(1, kernel.Matern32(0.5)),
+		"lengths":   kernel.Scale(1, kernel.Matern32(0.5, 0.5, 0.5, 0.5, 0.5, 0.5)),
+	} {
+		b.Run("obs=50/dim=6/"+name, func(b *testing.B) {
+			x, y := fitData(b, 50, 6)
+			var l Likelihood
+			if err := l.Reset(k, x, y, nil); err != nil {
+				b.Fatal(err)
+			}
+			grad := make([]float64, k.NumParams()+1)
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := l.Eval(k, 0.01, grad); err != nil {
+					b.Fatal(err)
+				}
+			}
+			rate(b, "evaluations")
+		})
+	}
+}
+
+func BenchmarkFit(b *testing.B) {
+	for _, starts := range []int{1, 3} {
+		b.Run(fmt.Sprintf("obs=50/dim=6/starts=%d", starts), func(b *testing.B) {
+			x, y := fitData(b, 50, 6)
+			k := kernel.Scale(1, kernel.Matern32(1))
+			var f Fitter
+			b.ReportAllocs()
+			evals := 0
+			for b.Loop() {
+				r, err := f.Fit(context.Background(), k, 0.1, x, y, nil, &FitOptions{Starts: starts})
+				if err != nil {
+					b.Fatal(err)
+				}
+				evals = 0
+				for _, s := range r.Starts {
+					evals += s.Evaluations
+				}
+			}
+			b.ReportMetric(float64(evals), "evaluations")
+			rate(b, "fits")
+		})
+	}
+}
+
+func BenchmarkConditioner(b *testing.B) {
+	b.Run("obs=50/points=300", func(b *testing.B) {
+		p, _ := benchPair(300)
+		idx := make([]int, 50)
+		cross := linalg.NewDense(50, 300, nil)
+		for i := range idx {
+			idx[i] = 6 * i
+			copy(cross.Row(i), p.Cov().Row(6*i))
+		}
+		var k, cov linalg.Sym
+		k.Subset(p.Cov(), idx)
+		resid, noise, mean := make([]float64, 50), []float64{1e-3}, make([]float64, 300)
+		var c Conditioner
+		var v linalg.Dense
+		b.ReportAllocs()
+		for b.Loop() {
+			cov.Copy(p.Cov())
+			for _, err := range [...]error{c.Factorize(&k, noise, resid), c.Whiten(&v, cross), c.UpdateMean(mean, &v), c.UpdateCov(&cov, &v)} {
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+		rate(b, "updates")
+	})
+}

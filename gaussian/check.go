@@ -1,0 +1,77 @@
+package gaussian
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
+// allFinite returns the index of the first entry of x that is not finite, or −1.
+// x−x is 0 for a finite x and NaN otherwise, so one comparison does.
+func allFinite(x []float64) int {
+	for i, v := range x {
+		if v-v != 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+func checkLen(op, what string, got, want int) error {
+	if got != want {
+		return &DimensionError{Op: op, What: what, Got: got, Want: want}
+	}
+	return nil
+}
+
+func checkVec(op, what string, x []float64, want int) error {
+	if len(x) != want {
+		return &DimensionError{Op: op, What: what, Got: len(x), Want: want}
+	}
+	if i := allFinite(x); i >= 0 {
+		return &ValueError{Op: op, What: what, Row: i, Col: -1, Value: x[i], Err: ErrNotFinite}
+	}
+	return nil
+}
+
+func errNil(op, what string) error {
+	return fmt.Errorf("gaussian: %s: %s is nil: %w", op, what, ErrArgument)
+}
+
+func scalarError(op, what string, v float64, err error) error {
+	return &ValueError{Op: op, What: what, Row: -1, Col: -1, Value: v, Err: err}
+}
+
+// checkNonNegative accepts finite v ≥ 0.
+func checkNonNegative(op, what string, v float64) error {
+	if !finite(v) {
+		return scalarError(op, what, v, ErrNotFinite)
+	}
+	if !(v >= 0) {
+		return scalarError(op, what, v, ErrArgument)
+	}
+	return nil
+}
+
+func checkPair(op string, p, q *Normal) error {
+	if p == nil || q == nil {
+		return errNil(op, "a Normal")
+	}
+	if len(q.mean) != len(p.mean) {
+		return &DimensionError{Op: op, What: "second Normal", Got: len(q.mean), Want: len(p.mean)}
+	}
+	return nil
+}
+
+func definiteError(op, what string, jitter float64, err error) error {
+	e := &DefiniteError{Op: op, What: what, Pivot: -1, Value: math.NaN(), Jitter: jitter, Err: err}
+	var npd *linalg.NotPositiveDefiniteError
+	if errors.As(err, &npd) {
+		e.Pivot, e.Value = npd.Pivot, npd.Value
+	}
+	return e
+}

@@ -1,0 +1,307 @@
+package gaussian
+
+import "github.com/gocmbo/cmbo/linalg"
+
+// Conditioner conditions a Gaussian vector or process on noisy observations,
+// given its prior as numbers only: the covariance K of the t observed values, and
+// blocks of covariances between these and the points of interest. With
+//
+//	A = K + diag(noise) + jitter·I = L·Lᵀ,   β = L⁻¹·(y − m),   V = L⁻¹·C,
+//
+// C the t×N prior covariance between observations and N points, the posterior at
+// the points is
+//
+//	mean        m_* + Vᵀ·β
+//	variance    k_** − Σ_i v_i²
+//	covariance  K_** − Vᵀ·V.
+//
+// [Conditioner.Factorize] makes L and β, [Conditioner.Whiten] makes V from C, and
+// the Update methods turn prior moments into posterior ones in place:
+//
+//	c.Factorize(k, noise, resid)
+//	c.Whiten(v, cross)
+//	c.UpdateMean(mean, v)
+//	c.UpdateVariance(variance, v)
+//
+// The posterior is latent: noise is not added to it. Nothing but the given blocks
+// is ever formed, so a prior over many points needs no N×N matrix.
+//
+// The zero value conditions on nothing. A Conditioner keeps no argument and does
+// not allocate once it has seen the sizes. Factorize, Append, SetResid and Reset
+// change it; the other methods may run concurrently.
+//
+// C. E. Rasmussen and C. K. I. Williams, Gaussian Processes for Machine Learning,
+// MIT Press 2006, algorithm 2.1.
+type Conditioner struct {
+	chol   linalg.Cholesky
+	a      linalg.Sym
+	beta   []float64
+	jitter float64
+	quad   float64 // ‖β‖²
+}
+
+// jitterMax is the largest jitter, relative to the mean of the diagonal, that
+// Factorize tries.
+const jitterMax = 1e-4
+
+// Factorize takes the prior covariance cov of the observed values, their noise
+// variances (one each, or a single one for all) and resid = y − prior mean. If
+// the matrix is singular the smallest jitter that helps is added to its diagonal,
+// 1e-10 to 1e-4 times the mean of the diagonal: see [Conditioner.Jitter].
+//
+// It fails with [ErrDimension], [ErrNotFinite], with [ErrArgument] for a negative
+// variance, and with [ErrNotPositiveDefinite] if no jitter helped; the receiver
+// then conditions on nothing. It takes O(t³) time.
+func (c *Conditioner) Factorize(cov *linalg.Sym, noise, resid []float64) error {
+	const op = "Conditioner.Factorize"
+	c.Reset()
+	if cov == nil {
+		return errNil(op, "cov")
+	}
+	n := cov.Dim()
+	if err := checkVec(op, "resid", resid, n); err != nil {
+		return err
+	}
+	if len(noise) != 1 {
+		if err := checkLen(op, "noise", len(noise), n); err != nil {
+			return err
+		}
+	}
+	for i, v := range noise {
+		if !(v >= 0) || !finite(v) {
+			return checkNonNegative(op, "noise["+itoa(i)+"]", v)
+		}
+	}
+	for i := range n {
+		if j := allFinite(cov.Row(i)[:i+1]); j >= 0 {
+			return &ValueError{Op: op, What: "cov", Row: i, Col: j, Value: cov.Row(i)[j], Err: ErrNotFinite}
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	c.a.Copy(cov)
+	for i := range n {
+		c.a.Row(i)[i] += noise[min(i, len(noise)-1)]
+	}
+	return c.factorize(op, resid)
+}
+
+// factorize works on the matrix in c.a and n > 0 residuals.
+func (c *Conditioner) factorize(op string, resid []float64) error {
+	jitter, err := c.chol.FactorizeJitter(&c.a, jitterMax)
+	if err != nil {
+		return definiteError(op, "covariance of the observations", jitter, err)
+	}
+	c.jitter = jitter
+	c.setResid(resid)
+	return nil
+}
+
+// SetResid replaces the residuals y − prior mean of all observations, keeping the
+// factor, in O(t²) time: for values that were scaled anew. It fails with
+// [ErrDimension] or [ErrNotFinite], leaving the receiver as it was.
+func (c *Conditioner) SetResid(resid []float64) error {
+	if err := checkVec("Conditioner.SetResid", "resid", resid, len(c.beta)); err != nil {
+		return err
+	}
+	if len(resid) > 0 {
+		c.setResid(resid)
+	}
+	return nil
+}
+
+func (c *Conditioner) setResid(resid []float64) {
+	c.beta = grow(c.beta, len(resid))
+	c.chol.SolveLowerVecTo(c.beta, resid)
+	c.quad = linalg.Dot(c.beta, c.beta)
+}
+
+// Reset makes c condition on nothing, keeping its memory.
+func (c *Conditioner) Reset() {
+	c.beta, c.jitter, c.quad = c.beta[:0], 0, 0
+}
+
+// Append adds one observation in O(t²) time: cross holds its prior covariances
+// with the earlier ones, variance its own, noise its noise variance and resid
+// its y − prior mean. The jitter in use is added to its diagonal too.
+//
+// It fails with [ErrDimension], [ErrNotFinite], [ErrArgument] for a negative
+// noise, and with [ErrNotPositiveDefinite] if the enlarged matrix is singular,
+// where only a new Factorize helps; the receiver is then unchanged.
+func (c *Conditioner) Append(cross []float64, variance, noise, resid float64) error {
+	const op = "Conditioner.Append"
+	n := len(c.beta)
+	if err := checkVec(op, "cross", cross, n); err != nil {
+		return err
+	}
+	if !finite(variance) {
+		return scalarError(op, "variance", variance, ErrNotFinite)
+	}
+	if !finite(resid) {
+		return scalarError(op, "resid", resid, ErrNotFinite)
+	}
+	if err := checkNonNegative(op, "noise", noise); err != nil {
+		return err
+	}
+	if n == 0 {
+		c.a.Resize(1)
+		c.a.Set(0, 0, variance+noise)
+		if err := c.chol.Factorize(&c.a); err != nil {
+			return definiteError(op, "covariance of the observation", 0, err)
+		}
+	} else if err := c.chol.Append(cross, variance+noise+c.jitter); err != nil {
+		return definiteError(op, "covariance of the observations", c.jitter, err)
+	}
+	row := c.chol.Lower().Row(n)
+	b := (resid - linalg.Dot(row[:n], c.beta)) / row[n]
+	c.beta = append(c.beta, b)
+	c.quad += b * b
+	return nil
+}
+
+// Len returns t, the number of observations.
+func (c *Conditioner) Len() int { return len(c.beta) }
+
+// Jitter returns the absolute amount added to the diagonal, 0 if none was needed.
+func (c *Conditioner) Jitter() float64 { return c.jitter }
+
+// LogMarginal returns the log density of the observations under the prior,
+//
+//	−½·(β·β + ln det A + t·ln 2π),
+//
+// 0 without observations.
+func (c *Conditioner) LogMarginal() float64 {
+	if len(c.beta) == 0 {
+		return 0
+	}
+	return -0.5 * (c.quad + c.chol.LogDet() + float64(len(c.beta))*ln2Pi)
+}
+
+// Whiten makes dst = L⁻¹·cross for a t×N matrix cross. dst may be cross. It fails
+// with [ErrDimension] and takes O(t²·N) time.
+func (c *Conditioner) Whiten(dst, cross *linalg.Dense) error {
+	const op = "Conditioner.Whiten"
+	if dst == nil || cross == nil {
+		return errNil(op, "a matrix")
+	}
+	rows, _ := cross.Dims()
+	if err := checkLen(op, "rows of cross", rows, len(c.beta)); err != nil {
+		return err
+	}
+	if len(c.beta) == 0 {
+		dst.Copy(cross)
+		return nil
+	}
+	c.chol.SolveLowerTo(dst, cross)
+	return nil
+}
+
+// UpdateMean adds Vᵀ·β to mean, v as made by [Conditioner.Whiten] and mean of
+// length N. It fails with [ErrDimension] and takes O(t·N) time.
+func (c *Conditioner) UpdateMean(mean []float64, v *linalg.Dense) error {
+	if err := c.checkWhite("Conditioner.UpdateMean", v, len(mean)); err != nil {
+		return err
+	}
+	for i, b := range c.beta {
+		linalg.Axpy(mean, b, v.Row(i))
+	}
+	return nil
+}
+
+// UpdateVariance subtracts the column sums of v_ij² from variance, of length N.
+// What rounding pushed below zero becomes 0. It fails with [ErrDimension] and
+// takes O(t·N) time.
+func (c *Conditioner) UpdateVariance(variance []float64, v *linalg.Dense) error {
+	if err := c.checkWhite("Conditioner.UpdateVariance", v, len(variance)); err != nil {
+		return err
+	}
+	for i := range c.beta {
+		r := v.Row(i)[:len(variance)]
+		for j, x := range r {
+			variance[j] -= x * x
+		}
+	}
+	for j, x := range variance {
+		if x < 0 {
+			variance[j] = 0
+		}
+	}
+	return nil
+}
+
+// UpdateCov subtracts Vᵀ·V from the N×N matrix cov. Variances that rounding
+// pushed below zero become 0. It fails with [ErrDimension] and takes O(t·N²)
+// time.
+func (c *Conditioner) UpdateCov(cov *linalg.Sym, v *linalg.Dense) error {
+	const op = "Conditioner.UpdateCov"
+	if cov == nil {
+		return errNil(op, "cov")
+	}
+	if err := c.checkWhite(op, v, cov.Dim()); err != nil {
+		return err
+	}
+	if len(c.beta) > 0 {
+		cov.AddTransGram(-1, v)
+		clampDiag(cov)
+	}
+	return nil
+}
+
+// UpdateCross subtracts Vᵀ·W from the N×M covariance dst between two sets of
+// points, v and w as made by [Conditioner.Whiten] for each. It fails with
+// [ErrDimension] and takes O(t·N·M) time.
+func (c *Conditioner) UpdateCross(dst, v, w *linalg.Dense) error {
+	const op = "Conditioner.UpdateCross"
+	if dst == nil {
+		return errNil(op, "dst")
+	}
+	rows, cols := dst.Dims()
+	if err := c.checkWhite(op, v, rows); err != nil {
+		return err
+	}
+	if err := c.checkWhite(op, w, cols); err != nil {
+		return err
+	}
+	// Four observations at a time: a row of dst is read and written once for
+	// all of them.
+	t := len(c.beta)
+	for k := 0; k < t; k += 4 {
+		if k+4 > t {
+			for ; k < t; k++ {
+				for i, x := range v.Row(k) {
+					linalg.Axpy(dst.Row(i), -x, w.Row(k))
+				}
+			}
+			break
+		}
+		v0, v1, v2, v3 := v.Row(k), v.Row(k+1), v.Row(k+2), v.Row(k+3)
+		w0, w1, w2, w3 := w.Row(k)[:cols], w.Row(k + 1)[:cols], w.Row(k + 2)[:cols], w.Row(k + 3)[:cols]
+		for i := range rows {
+			x0, x1, x2, x3 := v0[i], v1[i], v2[i], v3[i]
+			row := dst.Row(i)[:cols]
+			for j := range row {
+				row[j] -= (x0*w0[j] + x1*w1[j]) + (x2*w2[j] + x3*w3[j])
+			}
+		}
+	}
+	return nil
+}
+
+func (c *Conditioner) checkWhite(op string, v *linalg.Dense, cols int) error {
+	if v == nil {
+		return errNil(op, "v")
+	}
+	r, k := v.Dims()
+	if err := checkLen(op, "rows of v", r, len(c.beta)); err != nil {
+		return err
+	}
+	return checkLen(op, "columns of v", k, cols)
+}
+
+// alphaTo sets dst to A⁻¹·(y − m).
+func (c *Conditioner) alphaTo(dst []float64) {
+	if len(c.beta) > 0 {
+		c.chol.SolveUpperVecTo(dst, c.beta)
+	}
+}

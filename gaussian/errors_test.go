@@ -1,0 +1,165 @@
+package gaussian
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/gocmbo/cmbo/internal/testutil"
+	"github.com/gocmbo/cmbo/kernel"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+func TestErrorMessages(t *testing.T) {
+	cause := &linalg.NotPositiveDefiniteError{Pivot: 4, Value: -2}
+	for _, tt := range []struct {
+		err  error
+		is   error
+		text []string
+	}{
+		{&DimensionError{Op: "KL", What: "q", Got: 3, Want: 4}, ErrDimension, []string{"KL", "q", "3", "4"}},
+		{&ValueError{Op: "Fit", What: "y", Row: 7, Col: -1, Value: math.NaN(), Err: ErrNotFinite}, ErrNotFinite, []string{"Fit", "y[7]", "NaN"}},
+		{&ValueError{Op: "New", What: "cov", Row: 7, Col: 2, Value: 5, Err: ErrNotSymmetric}, ErrNotSymmetric, []string{"cov[7,2]", "5"}},
+		{&ValueError{Op: "New", What: "noise", Row: -1, Col: -1, Value: -5, Err: ErrArgument}, ErrArgument, []string{"noise is -5"}},
+		{&DefiniteError{Op: "Fit", What: "K", Pivot: 4, Value: -2, Jitter: 1e-4, Err: cause}, ErrNotPositiveDefinite, []string{"Fit", "K", "pivot 4", "-2", "0.0001"}},
+		{&DefiniteError{Op: "Factor", What: "cov", Pivot: -1, Value: -3}, ErrNotPositiveDefinite, []string{"eigenvalue", "-3"}},
+	} {
+		if !errors.Is(tt.err, tt.is) {
+			t.Errorf("%v does not wrap %v", tt.err, tt.is)
+		}
+		for _, s := range tt.text {
+			if !strings.Contains(tt.err.Error(), s) {
+				t.Errorf("%q does not contain %q", tt.err, s)
+			}
+		}
+	}
+	var npd *linalg.NotPositiveDefiniteError
+	if err := definiteError("Fit", "K", 0, cause); !errors.As(err, &npd) || npd != cause {
+		t.Errorf("%v does not carry the error of linalg", err)
+	}
+}
+
+// weird draws numbers that break things: special values and extremes of the
+// exponent range among ordinary ones.
+func weird(rng *rand.Rand) float64 {
+	switch rng.IntN(40) {
+	case 0:
+		return math.NaN()
+	case 1:
+		return math.Inf(1 - 2*rng.IntN(2))
+	case 2:
+		return math.MaxFloat64
+	case 3:
+		return math.SmallestNonzeroFloat64
+	case 4:
+		return 0
+	case 5:
+		return -1
+	case 6:
+		return 1e200
+	case 7:
+		return 1e-200
+	}
+	return rng.NormFloat64()
+}
+
+func weirdVec(rng *rand.Rand, n int) []float64 {
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = weird(rng)
+	}
+	return x
+}
+
+// TestNothingPanics calls everything with numbers of every kind. Results are
+// finite or come with an error.
+func TestNothingPanics(t *testing.T) {
+	rng := testutil.RNG(t)
+	ctx := context.Background()
+	trials := 1500
+	if testing.Short() {
+		trials = 300
+	}
+	made := 0
+	check := func(what string, v float64, err error) {
+		t.Helper()
+		if err == nil && !finite(v) {
+			t.Errorf("%s = %g without an error", what, v)
+		}
+	}
+	for range trials {
+		n := 1 + rng.IntN(4)
+		var ps []*Normal
+		for range 3 {
+			s := linalg.NewSym(n, nil)
+			switch rng.IntN(3) {
+			case 0:
+				f := linalg.NewDense(n, n, weirdVec(rng, n*n))
+				s.Gram(f)
+			case 1:
+				s = linalg.NewSym(n, testutil.SPD(rng, n, 1e6))
+				s.Scale(math.Abs(weird(rng)))
+			default:
+				for i := range n {
+					s.Set(i, i, math.Abs(weird(rng)))
+				}
+			}
+			if p, err := NewNormal(weirdVec(rng, n), s); err == nil {
+				ps = append(ps, p)
+			} else if p, err := AdoptNormal(make([]float64, n), s, nil); err == nil {
+				ps = append(ps, p)
+			}
+		}
+		for _, p := range ps {
+			made++
+			l, err := p.LogProb(weirdVec(rng, n))
+			if err == nil && math.IsNaN(l) {
+				t.Errorf("LogProb = %g", l)
+			}
+			_ = p.RandTo(make([]float64, n), rng)
+			_, _ = p.Marginal([]int{rng.IntN(n + 1)})
+			_, _ = p.Condition([]int{rng.IntN(n + 1)}, weirdVec(rng, 1))
+			_, _, _ = p.ConditionNoisy([]int{rng.IntN(n), 0}, weirdVec(rng, 2), weirdVec(rng, 1+rng.IntN(2)))
+			for _, q := range ps {
+				v, err := W2Squared(p, q)
+				check("W2Squared", v, err)
+				v, err = KL(p, q)
+				check("KL", v, err)
+				v, _, err = Jeffreys(p, q, weird(rng))
+				check("Jeffreys", v, err)
+				_, _ = W2SquaredLower(p, q)
+			}
+		}
+		if len(ps) > 0 {
+			w := weirdVec(rng, len(ps))
+			if c, err := Centroid(ps, w); err == nil {
+				check("Centroid", c.Mean()[0], nil)
+			}
+			if r, err := Barycenter(ctx, ps, nil, &BarycenterOptions{MaxIter: 30}); err == nil {
+				check("Barycenter", r.Center.Cov().At(0, 0), nil)
+			}
+		}
+		p, err := NewProcess(kernel.Scale(2, kernel.Matern32(0.5)), WithNoise(math.Abs(weird(rng))))
+		if err != nil {
+			continue
+		}
+		m := 1 + rng.IntN(4)
+		_ = p.FitNoise(linalg.NewDense(m, 2, weirdVec(rng, 2*m)), weirdVec(rng, m), weirdVec(rng, m))
+		_ = p.Fit(linalg.NewDense(m, 2, weirdVec(rng, 2*m)), weirdVec(rng, m))
+		_ = p.Append(weirdVec(rng, 2), weird(rng))
+		z := linalg.NewDense(2, 2, weirdVec(rng, 4))
+		_ = p.PredictTo(make([]float64, 2), make([]float64, 2), z)
+		_, _ = p.Posterior(z)
+		_, _, _ = p.Gradient(make([]float64, 2), make([]float64, 2), z.Row(0))
+		_, _ = p.LogMarginalGrad(make([]float64, 3))
+		if rng.IntN(10) == 0 {
+			_, _ = p.Tune(ctx, nil)
+		}
+	}
+	if made < trials {
+		t.Errorf("only %d usable normals: the test is too wild", made)
+	}
+}

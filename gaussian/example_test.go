@@ -1,0 +1,228 @@
+package gaussian_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/kernel"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// normal makes a normal distribution in the plane.
+func normal(m0, m1, s00, s01, s11 float64) *gaussian.Normal {
+	p, err := gaussian.NewNormal([]float64{m0, m1}, linalg.NewSym(2, []float64{s00, s01, s01, s11}))
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+func ExampleNewNormal() {
+	cov := linalg.NewSym(2, []float64{2, 0.5, 0.5, 1})
+	p, err := gaussian.NewNormal([]float64{1, 2}, cov)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	l, err := p.LogProb([]float64{1, 2})
+	fmt.Printf("density at the mean %.4f, %v\n", math.Exp(l), err)
+
+	cov.Set(1, 1, math.NaN())
+	_, err = gaussian.NewNormal([]float64{1, 2}, cov)
+	fmt.Println(err)
+	// Output:
+	// density at the mean 0.1203, <nil>
+	// gaussian: NewNormal: cov[1,1] is NaN: gaussian: value is not finite
+}
+
+func ExampleNormal_Condition() {
+	p := normal(0, 0, 1, 0.8, 1)
+	q, err := p.Condition([]int{0}, []float64{2})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("given x_0 = 2, x_1 has mean %.2f and variance %.2f\n", q.Mean()[0], q.Cov().At(0, 0))
+	// Output: given x_0 = 2, x_1 has mean 1.60 and variance 0.36
+}
+
+func ExampleNormal_ConditionNoisy() {
+	p := normal(0, 0, 1, 0.8, 1)
+	q, _, err := p.ConditionNoisy([]int{0, 0}, []float64{1.5, 2.5}, []float64{0.5})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("means %.3f, variances %.3f and %.3f\n", q.Mean(), q.Cov().At(0, 0), q.Cov().At(1, 1))
+	// Output: means [1.600 1.280], variances 0.200 and 0.488
+}
+
+func ExampleW2() {
+	// Two shapes at one place, then the same shape 5 apart.
+	d, err := gaussian.W2(normal(0, 0, 4, 0, 1), normal(0, 0, 1, 0, 4))
+	fmt.Printf("%.4f %v\n", d, err)
+	d, err = gaussian.W2(normal(0, 0, 4, 0, 1), normal(3, 4, 4, 0, 1))
+	fmt.Printf("%.4f %v\n", d, err)
+	// Output:
+	// 1.4142 <nil>
+	// 5.0000 <nil>
+}
+
+func ExampleKL() {
+	p, q := normal(0, 0, 1, 0, 1), normal(1, 0, 2, 0, 1)
+	a, _ := gaussian.KL(p, q)
+	b, _ := gaussian.KL(q, p)
+	fmt.Printf("KL(p‖q) = %.4f, KL(q‖p) = %.4f\n", a, b)
+	// Output: KL(p‖q) = 0.3466, KL(q‖p) = 0.6534
+}
+
+func ExampleJeffreys() {
+	p, q := normal(0, 0, 1, 0, 1), normal(1, 0, 2, 0, 1)
+	d, _, err := gaussian.Jeffreys(p, q, 0)
+	fmt.Printf("%.4f %v\n", d, err)
+
+	// A singular covariance needs a jitter; the default is relative to the
+	// larger mean diagonal.
+	s := normal(0, 0, 1, 1, 1)
+	_, _, err = gaussian.Jeffreys(p, s, 0)
+	fmt.Println(err)
+	d, used, err := gaussian.Jeffreys(p, s, gaussian.AutoJitter)
+	fmt.Printf("%.3g with jitter %g, %v\n", d, used, err)
+	// Output:
+	// 1.0000 <nil>
+	// gaussian: Jeffreys: covariance is not positive definite: smallest eigenvalue is 0 with 0 added to the diagonal
+	// 5e+05 with jitter 1e-06, <nil>
+}
+
+// Distances of one normal to many, as clustering asks for: the factors stay with
+// the normals, the scratch memory with the workspace.
+func ExampleWorkspace_W2SquaredTo() {
+	p := normal(0, 0, 1, 0, 1)
+	centres := []*gaussian.Normal{normal(3, 0, 1, 0, 1), normal(0, 0, 4, 0, 4), normal(0, 1, 1, 0, 1)}
+	var w gaussian.Workspace
+	d := make([]float64, len(centres))
+	if err := w.W2SquaredTo(d, p, centres); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%.2f\n", d)
+	// Output: [9.00 2.00 1.00]
+}
+
+func ExampleCentroid() {
+	c, err := gaussian.Centroid([]*gaussian.Normal{normal(0, 0, 1, 0, 4), normal(2, 0, 9, 0, 4)}, nil)
+	fmt.Printf("mean %.1f, variances %.1f and %.1f, %v\n", c.Mean(), c.Cov().At(0, 0), c.Cov().At(1, 1), err)
+	// Output: mean [1.0 0.0], variances 5.0 and 4.0, <nil>
+}
+
+func ExampleBarycenter() {
+	ps := []*gaussian.Normal{normal(0, 0, 1, 0, 4), normal(2, 0, 9, 0, 4)}
+	r, err := gaussian.Barycenter(context.Background(), ps, []float64{1, 1}, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	c := r.Center
+	fmt.Printf("mean %.1f, variances %.1f and %.1f\n", c.Mean(), c.Cov().At(0, 0), c.Cov().At(1, 1))
+	fmt.Println(r.Method, r.Converged)
+
+	ps = append(ps, normal(1, 1, 2, -0.9, 1))
+	r, err = gaussian.Barycenter(context.Background(), ps, nil, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(r.Method, r.Converged, r.Residual <= 1e-10)
+	// Output:
+	// mean [1.0 0.0], variances 4.0 and 4.0
+	// commuting true
+	// cholesky true true
+}
+
+func ExampleProcess() {
+	p, err := gaussian.NewProcess(kernel.Scale(1, kernel.Matern52(0.3)), gaussian.WithNoise(1e-4))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	x := linalg.NewDense(3, 1, []float64{0.1, 0.5, 0.9})
+	if err := p.Fit(x, []float64{0.2, 0.9, 0.3}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := p.Append([]float64{0.7}, 0.8); err != nil {
+		fmt.Println(err)
+		return
+	}
+	z := linalg.NewDense(2, 1, []float64{0.5, 0.3})
+	mean, variance := make([]float64, 2), make([]float64, 2)
+	if err := p.PredictTo(mean, variance, z); err != nil {
+		fmt.Println(err)
+		return
+	}
+	for i := range mean {
+		fmt.Printf("f(%.1f) = %.2f ± %.2f\n", z.At(i, 0), mean[i], math.Sqrt(variance[i]))
+	}
+	// Output:
+	// f(0.5) = 0.90 ± 0.01
+	// f(0.3) = 0.54 ± 0.43
+}
+
+func ExampleProcess_Tune() {
+	p, err := gaussian.NewProcess(kernel.Scale(1, kernel.Matern52(1)), gaussian.WithNoise(0.01))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	x := linalg.NewDense(12, 1, nil)
+	y := make([]float64, 12)
+	for i := range y {
+		x.Set(i, 0, float64(i)/11)
+		y[i] = math.Sin(6 * x.At(i, 0))
+	}
+	if err := p.Fit(x, y); err != nil {
+		fmt.Println(err)
+		return
+	}
+	before := p.LogMarginal()
+	r, err := p.Tune(context.Background(), &gaussian.FitOptions{Seed: 1})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(len(r.Starts), "searches, likelihood improved:", p.LogMarginal() > before)
+	fmt.Println("noise variance below 0.01:", p.Noise() < 0.01)
+	// Output:
+	// 3 searches, likelihood improved: true
+	// noise variance below 0.01: true
+}
+
+// A prior over five points, known by its columns at the points observed.
+func ExampleConditioner() {
+	mean := []float64{0, 0, 0, 0, 0}
+	variance := []float64{1, 1, 1, 1, 1}
+	columns := linalg.NewDense(2, 5, []float64{ // covariances with points 1 and 4
+		0.6, 1, 0.6, 0.3, 0.1,
+		0.1, 0.1, 0.3, 0.6, 1,
+	})
+	observed := linalg.NewSym(2, []float64{1, 0.1, 0.1, 1})
+
+	var c gaussian.Conditioner
+	if err := c.Factorize(observed, []float64{0.01}, []float64{2, -1}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	var v linalg.Dense
+	for _, err := range []error{c.Whiten(&v, columns), c.UpdateMean(mean, &v), c.UpdateVariance(variance, &v)} {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	fmt.Printf("mean %.2f\nvariance %.2f\n", mean, variance)
+	// Output:
+	// mean [1.14 1.98 0.90 -0.09 -0.99]
+	// variance [0.64 0.01 0.59 0.59 0.01]
+}

@@ -1,0 +1,302 @@
+package gaussian
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/gocmbo/cmbo/internal/optim"
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/kernel"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// FitOptions are the settings of a search for hyperparameters. The zero value
+// stands for the defaults.
+type FitOptions struct {
+	// Priors of the hyperparameters. The zero value stands for [DefaultPriors] of
+	// the dimension of the points.
+	Priors Priors
+
+	// Params, if not nil, are the priors of the kernel's parameters one by one, in
+	// the order of their logarithms in kernel.Kernel, instead of Priors by kind.
+	// A kernel that kernel.Describe does not know needs it.
+	Params []LogNormal
+
+	// Starts is the number of searches: one from the centre of the priors, the
+	// others from seeded draws. Default 3.
+	Starts int
+
+	// Warm adds a search, the first, from the given parameters.
+	Warm bool
+
+	// FixNoise keeps the noise variance as given.
+	FixNoise bool
+
+	// Seed names the draws.
+	Seed uint64
+
+	// MaxIter caps the steps of one search, 100 by default.
+	MaxIter int
+}
+
+// FitStart reports one search.
+type FitStart struct {
+	LogPosterior float64 // reached, −Inf if the search could not begin
+	Iterations   int
+	Evaluations  int
+	Converged    bool
+	Status       string // why the search ended
+}
+
+// FitResult is what a search for hyperparameters found.
+type FitResult struct {
+	Kernel       kernel.Kernel
+	Noise        float64
+	LogPosterior float64 // log marginal likelihood plus log prior, up to a constant
+	LogMarginal  float64
+	Best         int // index into Starts, −1 if all failed: the given parameters are returned
+	Starts       []FitStart
+}
+
+// Fitter searches hyperparameters, keeping its memory from one data set to the
+// next. The zero value is ready; a Fitter serves one goroutine at a time.
+type Fitter struct {
+	like   Likelihood
+	min    optim.Minimizer
+	fn     optim.Func
+	ctx    context.Context
+	kernel kernel.Kernel
+	noise  float64
+	fixed  bool // noise
+	prior  []LogNormal
+	theta  []float64
+	lo, hi []float64
+	x0     []float64
+	best   []float64
+	grad   []float64
+}
+
+// Fit returns the hyperparameters θ of kernel k and the noise variance that
+// maximise the log posterior
+//
+//	ln p(y | θ) − Σ_p ½·((ln θ_p − μ_p)/s_p)²
+//
+// within the bounds of the priors, for values resid = y − m(X) at the rows of x. k
+// gives the form of the kernel; its parameters and noise serve as the start of a
+// warm search and as the result if all searches fail. extra holds noise
+// variances of the single observations, added to the common one, or is nil. opt
+// may be nil.
+//
+// The search is a bounded quasi-Newton method on the logarithms with analytic
+// gradients, from several starts; the result is determined by the arguments.
+// Points of the search where A is not definite or the likelihood is not finite
+// shorten a step, nothing more: numerical trouble is no error, see
+// [FitResult].Best.
+//
+// ctx is looked at before each evaluation; its error comes back wrapped. Fit
+// fails like [Process.Fit] on unusable data and with [ErrArgument] for unusable
+// options. An evaluation takes O(n³) time, and a search some twenty of them.
+//
+// Rasmussen and Williams, Gaussian Processes for Machine Learning, section 5.4.
+func (f *Fitter) Fit(ctx context.Context, k kernel.Kernel, noise float64, x *linalg.Dense, resid, extra []float64, opt *FitOptions) (FitResult, error) {
+	const op = "Fitter.Fit"
+	var none FitResult
+	if ctx == nil {
+		return none, errNil(op, "ctx")
+	}
+	if err := checkNonNegative(op, "noise", noise); err != nil {
+		return none, err
+	}
+	if err := f.like.reset(op, k, x, resid, extra); err != nil {
+		return none, err
+	}
+	var o FitOptions
+	if opt != nil {
+		o = *opt
+	}
+	_, dim := x.Dims()
+	if err := f.setup(op, k, noise, dim, &o); err != nil {
+		return none, err
+	}
+	f.ctx = ctx
+	defer func() { f.ctx, f.kernel = nil, nil }()
+
+	res := FitResult{Best: -1, LogPosterior: math.Inf(-1)}
+	first := 0
+	if o.Warm {
+		first = -1
+	}
+	for s := first; s < o.Starts; s++ {
+		f.start(s, o.Seed)
+		r := f.min.Minimize(f.fn, f.x0, f.lo, f.hi, optim.Options{MaxIter: o.MaxIter, GradTol: fitGradTol})
+		if err := ctx.Err(); err != nil {
+			return none, fmt.Errorf("gaussian: %s: %w", op, err)
+		}
+		v := -r.F
+		if r.Status == optim.NotFinite {
+			v = math.Inf(-1)
+		} else if v > res.LogPosterior {
+			res.LogPosterior, res.Best = v, len(res.Starts)
+			f.best = append(f.best[:0], r.X...)
+		}
+		res.Starts = append(res.Starts, FitStart{
+			LogPosterior: v, Iterations: r.Iter, Evaluations: r.Evals, Converged: r.Status.Converged(), Status: r.Status.String(),
+		})
+	}
+	res.Kernel, res.Noise = k, noise
+	if res.Best >= 0 {
+		np := k.NumParams()
+		kk, err := k.WithParams(f.best[:np])
+		if err != nil {
+			return none, fmt.Errorf("gaussian: %s: %w: %w", op, ErrArgument, err)
+		}
+		res.Kernel = kk
+		if !f.fixed {
+			p := f.prior[np]
+			res.Noise = min(max(math.Exp(f.best[np]), p.Min), p.Max)
+		}
+	}
+	// Of the given parameters too, if that is what there is.
+	res.LogMarginal, _ = f.like.Eval(res.Kernel, res.Noise, nil)
+	return res, nil
+}
+
+// fitGradTol ends a search. A gradient g leaves the log posterior g²/2h below its
+// maximum, h its curvature, which is 1/s² ≥ ¼ at the least by the default priors:
+// below 1e-7, far less than what data say about hyperparameters.
+const fitGradTol = 2e-4
+
+// setup validates the options and fills prior, bounds and sizes.
+func (f *Fitter) setup(op string, k kernel.Kernel, noise float64, dim int, o *FitOptions) error {
+	if o.Starts < 0 || o.MaxIter < 0 {
+		return fmt.Errorf("gaussian: %s: %d starts, %d steps: %w", op, o.Starts, o.MaxIter, ErrArgument)
+	}
+	if o.Starts == 0 {
+		o.Starts = 3
+	}
+	if o.MaxIter == 0 {
+		o.MaxIter = 100
+	}
+	if o.Priors == (Priors{}) {
+		o.Priors = DefaultPriors(dim)
+	}
+	np := k.NumParams()
+	f.prior = f.prior[:0]
+	if o.Params != nil {
+		if err := checkLen(op, "Params", len(o.Params), np); err != nil {
+			return err
+		}
+		f.prior = append(f.prior, o.Params...)
+	} else {
+		var ok bool
+		if f.prior, ok = o.Priors.appendKernel(f.prior, k); !ok || len(f.prior) != np {
+			return fmt.Errorf("gaussian: %s: the parameters of %T need priors in Params: %w", op, k, ErrArgument)
+		}
+	}
+	f.fixed = o.FixNoise
+	if !f.fixed {
+		f.prior = append(f.prior, o.Priors.Noise)
+	}
+	n := len(f.prior)
+	f.lo, f.hi, f.x0, f.grad = grow(f.lo, n), grow(f.hi, n), grow(f.x0, n), grow(f.grad, np+1)
+	for i, p := range f.prior {
+		what := "parameter " + itoa(i)
+		if i == np {
+			what = "noise"
+		}
+		if err := p.check(op, what); err != nil {
+			return err
+		}
+		f.lo[i], f.hi[i] = math.Log(p.Min), math.Log(p.Max)
+	}
+	f.kernel, f.noise = k, noise
+	if f.fn == nil {
+		f.fn = f.objective
+	}
+	return nil
+}
+
+// start sets x0: the given parameters for index −1, the centre for 0, draws beyond.
+// The search moves it into the bounds.
+func (f *Fitter) start(index int, seed uint64) {
+	switch {
+	case index < 0:
+		f.theta = f.kernel.AppendParams(f.theta[:0])
+		copy(f.x0, f.theta)
+		if !f.fixed {
+			f.x0[len(f.x0)-1] = math.Log(f.noise)
+		}
+	case index == 0:
+		for i, p := range f.prior {
+			f.x0[i] = p.Mean
+		}
+	default:
+		r := rng.Stream(seed, "gaussian.fit", uint64(index))
+		for i, p := range f.prior {
+			z := r.NormFloat64()
+			if math.IsInf(p.SD, 1) {
+				// A flat prior: anywhere between the bounds.
+				u := r.Float64()
+				f.x0[i] = f.lo[i] + u*(f.hi[i]-f.lo[i])
+				continue
+			}
+			f.x0[i] = p.Mean + p.SD*z
+		}
+	}
+}
+
+// objective is the negative log posterior with its gradient.
+func (f *Fitter) objective(x, grad []float64) float64 {
+	if f.ctx.Err() != nil {
+		return math.NaN()
+	}
+	np := len(f.grad) - 1
+	k, err := f.kernel.WithParams(x[:np])
+	if err != nil {
+		return math.NaN()
+	}
+	noise := f.noise
+	if !f.fixed {
+		noise = math.Exp(x[np])
+	}
+	v, err := f.like.Eval(k, noise, f.grad)
+	if err != nil {
+		return math.NaN()
+	}
+	v = -v
+	for i, p := range f.prior {
+		z := (x[i] - p.Mean) / p.SD
+		v += 0.5 * z * z
+		grad[i] = z/p.SD - f.grad[i]
+	}
+	return v
+}
+
+// Tune replaces the hyperparameters of p, kernel parameters and noise variance, by
+// those of highest posterior density for its observations, as [Fitter.Fit] finds
+// them, and conditions on the observations anew. opt may be nil.
+//
+// It fails like Fitter.Fit, and p is then unchanged. If all searches fail the
+// parameters stay as they are and the result says so.
+func (p *Process) Tune(ctx context.Context, opt *FitOptions) (FitResult, error) {
+	const op = "Tune"
+	resid := append([]float64(nil), p.obs.y...)
+	if err := p.subtractMean(op, resid, &p.obs.x); err != nil {
+		return FitResult{}, err
+	}
+	var f Fitter
+	res, err := f.Fit(ctx, p.kernel, p.noise, &p.obs.x, resid, p.obs.extra, opt)
+	if err != nil {
+		return FitResult{}, err
+	}
+	q := *p
+	q.kernel, q.noise = res.Kernel, res.Noise
+	o := p.obs
+	o.cond, o.alpha = Conditioner{}, nil
+	if err := q.condition(op, &o); err != nil {
+		return FitResult{}, err
+	}
+	p.kernel, p.noise, p.obs = q.kernel, q.noise, o
+	return res, nil
+}

@@ -1,0 +1,392 @@
+package gaussian
+
+import (
+	"context"
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/gocmbo/cmbo/internal/testutil"
+	"github.com/gocmbo/cmbo/kernel"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// fitData draws values of a smooth function with noise.
+func fitData(t testing.TB, n, dim int) (x *linalg.Dense, y []float64) {
+	rng := testutil.RNG(t)
+	x = randomPoints(rng, n, dim)
+	y = make([]float64, n)
+	var mean float64
+	for i := range y {
+		for j, v := range x.Row(i) {
+			y[i] += math.Sin(4*v + float64(j))
+		}
+		y[i] += 0.05 * rng.NormFloat64()
+		mean += y[i] / float64(n)
+	}
+	var sd float64
+	for i := range y {
+		y[i] -= mean
+		sd += y[i] * y[i] / float64(n)
+	}
+	for i := range y {
+		y[i] /= math.Sqrt(sd)
+	}
+	return x, y
+}
+
+// logPosterior evaluates the objective of a fit from its definition.
+func logPosterior(t *testing.T, x *linalg.Dense, y, extra []float64, k kernel.Kernel, noise float64, p Priors) float64 {
+	t.Helper()
+	v := mustFit(t, mustProcess(t, k, WithNoise(noise)), x, y, extra).LogMarginal()
+	add := func(theta float64, p LogNormal) {
+		z := (theta - p.Mean) / p.SD
+		v -= 0.5 * z * z
+	}
+	for i, th := range k.AppendParams(nil) {
+		if i == 0 {
+			add(th, p.Variance)
+		} else {
+			add(th, p.LengthScale)
+		}
+	}
+	add(math.Log(noise), p.Noise)
+	return v
+}
+
+func TestFitterFindsMaximum(t *testing.T) {
+	for name, k := range map[string]kernel.Kernel{
+		"isotropic": kernel.Scale(1, kernel.Matern32(1)),
+		"lengths":   kernel.Scale(1, kernel.Matern32x12(1, 1, 1)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			const dim = 3
+			x, y := fitData(t, 30, dim)
+			extra := make([]float64, len(y))
+			extra[3] = 0.5
+			var f Fitter
+			res, err := f.Fit(context.Background(), k, 0.1, x, y, extra, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(res.Starts) != 3 || res.Best < 0 {
+				t.Fatalf("%+v", res)
+			}
+			pr := DefaultPriors(dim)
+			best := logPosterior(t, x, y, extra, res.Kernel, res.Noise, pr)
+			if !testutil.Close(res.LogPosterior, best, 1e-9) {
+				t.Errorf("LogPosterior = %.12g, from the definition %.12g", res.LogPosterior, best)
+			}
+			lml := mustFit(t, mustProcess(t, res.Kernel, WithNoise(res.Noise)), x, y, extra).LogMarginal()
+			if !testutil.Close(res.LogMarginal, lml, 1e-9) {
+				t.Errorf("LogMarginal = %.12g, want %.12g", res.LogMarginal, lml)
+			}
+			for i, s := range res.Starts {
+				t.Logf("start %d: %+v", i, s)
+				if s.LogPosterior > res.LogPosterior || i == res.Best && s.LogPosterior != res.LogPosterior {
+					t.Errorf("start %d reached %g, the result is %g", i, s.LogPosterior, res.LogPosterior)
+				}
+				if !s.Converged || s.Evaluations < s.Iterations || s.Status == "" {
+					t.Errorf("start %d: %+v", i, s)
+				}
+			}
+			// No step along a coordinate, inside the bounds, does better.
+			theta := append(res.Kernel.AppendParams(nil), math.Log(res.Noise))
+			for i := range theta {
+				for _, h := range []float64{-1, -0.1, -0.01, 0.01, 0.1, 1} {
+					th := append([]float64(nil), theta...)
+					th[i] += h
+					lo, hi := pr.LengthScale.Min, pr.LengthScale.Max
+					switch i {
+					case 0:
+						lo, hi = pr.Variance.Min, pr.Variance.Max
+					case len(theta) - 1:
+						lo, hi = pr.Noise.Min, pr.Noise.Max
+					}
+					th[i] = min(max(th[i], math.Log(lo)), math.Log(hi))
+					kk, err := k.WithParams(th[:len(th)-1])
+					if err != nil {
+						t.Fatal(err)
+					}
+					if v := logPosterior(t, x, y, extra, kk, math.Exp(th[len(th)-1]), pr); v > best+1e-6 {
+						t.Errorf("parameter %d moved by %g: %.10g, above %.10g", i, h, v, best)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestFitterDeterminism(t *testing.T) {
+	x, y := fitData(t, 20, 2)
+	k := kernel.Scale(1, kernel.Matern32(1))
+	ctx := context.Background()
+	var f Fitter
+	a, err := f.Fit(ctx, k, 0.1, x, y, nil, &FitOptions{Seed: 7, Starts: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Starts[1] == a.Starts[2] && a.Starts[2] == a.Starts[3] {
+		t.Errorf("draws are the same: %+v", a.Starts)
+	}
+	// Another data set between, and a fresh fitter, change nothing.
+	x2, y2 := fitData(t, 9, 2)
+	if _, err := f.Fit(ctx, kernel.Scale(2, kernel.SquaredExp(1, 1)), 0.1, x2, y2, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	b, err := f.Fit(ctx, k, 0.1, x, y, nil, &FitOptions{Seed: 7, Starts: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := new(Fitter).Fit(ctx, k, 0.1, x, y, nil, &FitOptions{Seed: 7, Starts: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []FitResult{b, c} {
+		if r.Noise != a.Noise || r.LogPosterior != a.LogPosterior || maxDiffVec(r.Kernel.AppendParams(nil), a.Kernel.AppendParams(nil)) != 0 {
+			t.Errorf("%+v and %+v", r, a)
+		}
+		for i := range r.Starts {
+			if r.Starts[i] != a.Starts[i] {
+				t.Errorf("start %d: %+v and %+v", i, r.Starts[i], a.Starts[i])
+			}
+		}
+	}
+	// More starts extend the list; another seed changes all but the centre.
+	d, err := f.Fit(ctx, k, 0.1, x, y, nil, &FitOptions{Seed: 7, Starts: 2})
+	if err != nil || len(d.Starts) != 2 || d.Starts[0] != a.Starts[0] || d.Starts[1] != a.Starts[1] {
+		t.Errorf("fewer starts: %+v, %v", d.Starts, err)
+	}
+	e, err := f.Fit(ctx, k, 0.1, x, y, nil, &FitOptions{Seed: 8, Starts: 2})
+	if err != nil || e.Starts[0] != a.Starts[0] || e.Starts[1] == a.Starts[1] {
+		t.Errorf("another seed: %+v, %v", e.Starts, err)
+	}
+}
+
+func TestFitterOptions(t *testing.T) {
+	x, y := fitData(t, 20, 2)
+	k := kernel.Scale(1.7, kernel.Matern52(0.6))
+	ctx := context.Background()
+	var f Fitter
+	fit := func(o *FitOptions, noise float64) FitResult {
+		t.Helper()
+		r, err := f.Fit(ctx, k, noise, x, y, nil, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	full := fit(nil, 0.1)
+
+	// A warm start at the solution stays there, in no time.
+	warm, err := f.Fit(ctx, full.Kernel, full.Noise, x, y, nil, &FitOptions{Warm: true, Starts: 1})
+	if err != nil || len(warm.Starts) != 2 || warm.Starts[0].Iterations > 2 || !(warm.LogPosterior >= full.LogPosterior-1e-9) {
+		t.Errorf("warm start: %+v, %v", warm, err)
+	}
+	// Zero noise is no obstacle to a warm start.
+	if r := fit(&FitOptions{Warm: true}, 0); r.Best < 0 || !(r.Noise >= 1e-4) {
+		t.Errorf("warm start without noise: %+v", r)
+	}
+
+	if r := fit(&FitOptions{FixNoise: true}, 0.3); r.Noise != 0.3 || !(r.LogMarginal < full.LogMarginal) {
+		t.Errorf("fixed noise: %+v", r)
+	}
+
+	// Bounds hold, also where the likelihood pulls beyond them.
+	pr := DefaultPriors(2)
+	pr.LengthScale.Max = 0.2
+	pr.Variance = LogNormal{Mean: 0, SD: math.Inf(1), Min: 1.25, Max: 1.25}
+	pr.Noise = LogNormal{Mean: math.Log(0.5), SD: 0.1, Min: 0.4, Max: 0.6}
+	r := fit(&FitOptions{Priors: pr}, 0.1)
+	th := r.Kernel.AppendParams(nil)
+	if !testutil.Close(math.Exp(th[0]), 1.25, 1e-14) || !(math.Exp(th[1]) <= 0.2*(1+1e-14)) || !(r.Noise >= 0.4 && r.Noise <= 0.6) {
+		t.Errorf("bounds: %v, noise %g", th, r.Noise)
+	}
+	// Priors one by one do the same as by kind.
+	one := []LogNormal{pr.Variance, pr.LengthScale}
+	if s := fit(&FitOptions{Priors: pr, Params: one}, 0.1); s.LogPosterior != r.LogPosterior {
+		t.Errorf("one by one: %+v, by kind: %+v", s, r)
+	}
+	// A narrow prior wins over the data.
+	pr = DefaultPriors(2)
+	pr.LengthScale = LogNormal{Mean: math.Log(3), SD: 1e-4, Min: 0.02, Max: 20}
+	if th := fit(&FitOptions{Priors: pr}, 0.1).Kernel.AppendParams(nil); !(math.Abs(th[1]-math.Log(3)) <= 1e-3) {
+		t.Errorf("length %g, the prior says 3", math.Exp(th[1]))
+	}
+	// One step only.
+	if r := fit(&FitOptions{MaxIter: 1, Starts: 1}, 0.1); r.Starts[0].Converged || r.Starts[0].Iterations != 1 {
+		t.Errorf("one step: %+v", r.Starts)
+	}
+
+	// A kernel that is not known by kind.
+	if _, err := f.Fit(ctx, foreign{1}, 0.1, x, y, nil, nil); !errors.Is(err, ErrArgument) {
+		t.Errorf("foreign kernel: %v", err)
+	}
+	s, err := f.Fit(ctx, foreign{1}, 0.1, x, y, nil, &FitOptions{Params: []LogNormal{{Mean: 0, SD: 1, Min: 0.1, Max: 10}}})
+	if err != nil || s.Best < 0 || !s.Starts[s.Best].Converged {
+		t.Errorf("foreign kernel: %+v, %v", s, err)
+	}
+}
+
+func TestFitterDegenerateData(t *testing.T) {
+	ctx := context.Background()
+	k := kernel.Scale(1, kernel.Matern32(1))
+	var f Fitter
+	for name, tt := range map[string]struct{ x, y []float64 }{
+		"nothing":        {nil, nil},
+		"one point":      {[]float64{0.3}, []float64{1}},
+		"constant":       {[]float64{0.1, 0.5, 0.9}, []float64{0, 0, 0}},
+		"duplicates":     {[]float64{0.5, 0.5, 0.5, 0.5}, []float64{1, -1, 1, -1}},
+		"huge values":    {[]float64{0.1, 0.5, 0.9}, []float64{1e100, -1e100, 3e99}},
+		"identical pair": {[]float64{0.1, 0.1 + 1e-17}, []float64{2, 2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, err := f.Fit(ctx, k, 0.1, linalg.NewDense(len(tt.y), 1, append([]float64{}, tt.x...)), tt.y, nil, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Best < 0 || !finite(r.LogPosterior) {
+				t.Errorf("%+v", r)
+			}
+		})
+	}
+	// Without data the result is the centre of the priors.
+	r, err := f.Fit(ctx, k, 0.5, linalg.NewDense(0, 4, nil), nil, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	th := r.Kernel.AppendParams(nil)
+	if !(math.Abs(th[0]) <= 1e-12) || !(math.Abs(th[1]) <= 1e-12) || !testutil.Close(r.Noise, 0.01, 1e-12) {
+		t.Errorf("without data in 4 dimensions: %v, noise %g; want length √4/2 = 1", th, r.Noise)
+	}
+}
+
+// TestFitterDegrades wants the given parameters back where nothing can be
+// evaluated.
+func TestFitterDegrades(t *testing.T) {
+	ctx := context.Background()
+	x := linalg.NewDense(2, 1, []float64{0.1, 0.9})
+	y := []float64{1e200, -1e200} // the quadratic form overflows at any parameters
+	k := kernel.Scale(1.5, kernel.Matern32(0.7))
+	r, err := new(Fitter).Fit(ctx, k, 0.2, x, y, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Best != -1 || r.Noise != 0.2 || maxDiffVec(r.Kernel.AppendParams(nil), k.AppendParams(nil)) != 0 || len(r.Starts) != 3 {
+		t.Errorf("%+v", r)
+	}
+	for _, s := range r.Starts {
+		if s.Converged || !math.IsInf(s.LogPosterior, -1) {
+			t.Errorf("%+v", s)
+		}
+	}
+	// A kernel whose range is smaller than the bounds: its errors shorten steps.
+	p := []LogNormal{{Mean: 2.5, SD: 5, Min: 1e-3, Max: 1e9}}
+	x, y = fitData(t, 8, 1)
+	r, err = new(Fitter).Fit(ctx, foreign{1}, 0.2, x, y, nil, &FitOptions{Params: p, Starts: 6})
+	if err != nil || r.Best < 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+func TestFitterErrors(t *testing.T) {
+	x, y := fitData(t, 6, 2)
+	k := kernel.Scale(1, kernel.Matern32(1))
+	nan := math.NaN()
+	prior := func(change func(*Priors)) *FitOptions {
+		p := DefaultPriors(2)
+		change(&p)
+		return &FitOptions{Priors: p}
+	}
+	ctx := context.Background()
+	var f Fitter
+	for name, tt := range map[string]struct{ err, want error }{
+		"nil kernel":      {second(f.Fit(ctx, nil, 0, x, y, nil, nil)), ErrArgument},
+		"nil x":           {second(f.Fit(ctx, k, 0, nil, y, nil, nil)), ErrArgument},
+		"negative noise":  {second(f.Fit(ctx, k, -1, x, y, nil, nil)), ErrArgument},
+		"short y":         {second(f.Fit(ctx, k, 0, x, y[1:], nil, nil)), ErrDimension},
+		"dimension":       {second(f.Fit(ctx, kernel.Matern32(1, 1, 1), 0, x, y, nil, nil)), ErrDimension},
+		"NaN mean":        {second(f.Fit(ctx, k, 0, x, y, nil, prior(func(p *Priors) { p.Variance.Mean = nan }))), ErrNotFinite},
+		"zero SD":         {second(f.Fit(ctx, k, 0, x, y, nil, prior(func(p *Priors) { p.Noise.SD = 0 }))), ErrArgument},
+		"NaN SD":          {second(f.Fit(ctx, k, 0, x, y, nil, prior(func(p *Priors) { p.Noise.SD = nan }))), ErrArgument},
+		"zero bound":      {second(f.Fit(ctx, k, 0, x, y, nil, prior(func(p *Priors) { p.LengthScale.Min = 0 }))), ErrArgument},
+		"crossed bounds":  {second(f.Fit(ctx, k, 0, x, y, nil, prior(func(p *Priors) { p.LengthScale.Max = 0.01 }))), ErrArgument},
+		"infinite bound":  {second(f.Fit(ctx, k, 0, x, y, nil, prior(func(p *Priors) { p.LengthScale.Max = math.Inf(1) }))), ErrArgument},
+		"negative starts": {second(f.Fit(ctx, k, 0, x, y, nil, &FitOptions{Starts: -1})), ErrArgument},
+		"negative steps":  {second(f.Fit(ctx, k, 0, x, y, nil, &FitOptions{MaxIter: -1})), ErrArgument},
+		"Params":          {second(f.Fit(ctx, k, 0, x, y, nil, &FitOptions{Params: make([]LogNormal, 1)})), ErrDimension},
+	} {
+		if !errors.Is(tt.err, tt.want) {
+			t.Errorf("%s: %v, want %v", name, tt.err, tt.want)
+		}
+	}
+	canceled, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := f.Fit(canceled, k, 0.1, x, y, nil, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	if _, err := f.Fit(&countdown{ctx, 5}, k, 0.1, x, y, nil, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled later: %v", err)
+	}
+}
+
+func TestProcessTune(t *testing.T) {
+	x, y := fitData(t, 25, 2)
+	ctx := context.Background()
+	for i := range y {
+		y[i] += 10
+	}
+	p := mustFit(t, mustProcess(t, kernel.Scale(1, kernel.Matern32(1)), WithNoise(0.5), WithConstantMean(10)), x, y, nil)
+	before := p.LogMarginal()
+	r, err := p.Tune(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Noise() != r.Noise || maxDiffVec(p.Kernel().AppendParams(nil), r.Kernel.AppendParams(nil)) != 0 {
+		t.Errorf("parameters not taken over: %+v", r)
+	}
+	if !testutil.Close(p.LogMarginal(), r.LogMarginal, 1e-9) || !(p.LogMarginal() > before) {
+		t.Errorf("likelihood %g before, %g after, %g reported", before, p.LogMarginal(), r.LogMarginal)
+	}
+	// The tuned process is the one fitted with these parameters.
+	q := mustFit(t, mustProcess(t, r.Kernel, WithNoise(r.Noise), WithConstantMean(10)), x, y, nil)
+	samePrediction(t, "tuned", p, q, x, 0)
+	if err := p.Append([]float64{0.5, 0.5}, 11); err != nil || p.Len() != 26 {
+		t.Errorf("Append after Tune: %v", err)
+	}
+
+	canceled, cancel := context.WithCancel(ctx)
+	cancel()
+	lml, noise := p.LogMarginal(), p.Noise()
+	if _, err := p.Tune(canceled, nil); !errors.Is(err, context.Canceled) || p.LogMarginal() != lml || p.Noise() != noise {
+		t.Errorf("cancelled: %v", err)
+	}
+	// No observations: the centre of the priors.
+	empty := mustProcess(t, kernel.Scale(3, kernel.Matern32(1)))
+	if _, err := empty.Tune(ctx, nil); err != nil || !testutil.Close(empty.Noise(), 0.01, 1e-12) {
+		t.Errorf("without observations: %v, noise %g", err, empty.Noise())
+	}
+}
+
+func TestFitterAllocatesLittle(t *testing.T) {
+	x, y := fitData(t, 20, 2)
+	k := kernel.Scale(1, kernel.Matern32(1))
+	ctx := context.Background()
+	var f Fitter
+	evals := 0
+	fit := func() {
+		r, err := f.Fit(ctx, k, 0.1, x, y, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		evals = 0
+		for _, s := range r.Starts {
+			evals += s.Evaluations
+		}
+	}
+	fit()
+	// A kernel value for each evaluation, nothing that grows with the data.
+	if n := testing.AllocsPerRun(3, fit); !(n <= 8*float64(evals)+40) {
+		t.Errorf("%g allocations for %d evaluations", n, evals)
+	}
+}

@@ -1,0 +1,180 @@
+package gaussian
+
+import (
+	"math"
+
+	"github.com/gocmbo/cmbo/kernel"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// LogMarginal returns the log density of the observations under the prior,
+//
+//	ln p(y) = −½·(rᵀ·A⁻¹·r + ln det A + n·ln 2π),   r = y − m(X),
+//
+// 0 without observations.
+//
+// Rasmussen and Williams, Gaussian Processes for Machine Learning, equation (5.8).
+func (p *Process) LogMarginal() float64 { return p.obs.cond.LogMarginal() }
+
+// LogMarginalGrad returns [Process.LogMarginal] and sets dst to its derivatives by
+// the log-parameters of the kernel and then by the logarithm of the noise
+// variance σ². It fails with [ErrDimension] if dst has another length than
+// Kernel().NumParams() + 1, and takes O(n³) time. [Likelihood] is the form for
+// repeated evaluation.
+func (p *Process) LogMarginalGrad(dst []float64) (float64, error) {
+	const op = "LogMarginalGrad"
+	if err := checkLen(op, "dst", len(dst), p.kernel.NumParams()+1); err != nil {
+		return 0, err
+	}
+	var l Likelihood
+	resid := append([]float64(nil), p.obs.y...)
+	if err := p.subtractMean(op, resid, &p.obs.x); err != nil {
+		return 0, err
+	}
+	if err := l.reset(op, p.kernel, &p.obs.x, resid, p.obs.extra); err != nil {
+		return 0, err
+	}
+	if _, err := l.Eval(p.kernel, p.noise, dst); err != nil {
+		return 0, err
+	}
+	return p.LogMarginal(), nil
+}
+
+// LeaveOneOut sets mean[i] and variance[i] to the predictive mean and variance of
+// observation y_i given all the others, noise included:
+//
+//	mean      y_i − α_i/q_ii,   α = A⁻¹·(y − m(X))
+//	variance  1/q_ii,           q = A⁻¹.
+//
+// The variance of f(x_i) is less by the noise variance of y_i. It fails with
+// [ErrDimension] if a slice does not have length Len, and takes O(n³) time.
+//
+// Rasmussen and Williams, Gaussian Processes for Machine Learning, equation (5.12).
+func (p *Process) LeaveOneOut(mean, variance []float64) error {
+	const op = "LeaveOneOut"
+	n := p.Len()
+	if err := checkLen(op, "mean", len(mean), n); err != nil {
+		return err
+	}
+	if err := checkLen(op, "variance", len(variance), n); err != nil {
+		return err
+	}
+	if n == 0 {
+		return nil
+	}
+	var q linalg.Sym
+	p.obs.cond.chol.InverseTo(&q)
+	for i, y := range p.obs.y {
+		v := 1 / q.Row(i)[i]
+		mean[i], variance[i] = y-p.obs.alpha[i]*v, v
+	}
+	return nil
+}
+
+// Likelihood evaluates the log marginal likelihood of one data set for many
+// hyperparameters. Distances between points are computed once, by
+// [Likelihood.Reset]; an evaluation does not allocate once the sizes have been
+// seen, for the kernels that [kernel.Pairs] says that of. The zero value has no
+// data, and likelihood 1. A Likelihood serves one goroutine at a time.
+type Likelihood struct {
+	pairs kernel.Pairs
+	first []float64 // a point of the data
+	resid []float64
+	extra []float64
+	noise []float64
+	alpha []float64
+	gram  linalg.Sym
+	cond  Conditioner
+}
+
+// Reset sets the data: resid = y − m(X) at the rows of x, and noise variances
+// extra to be added to the common one, or nil. All are copied.
+//
+// It fails like [Process.Fit], and leaves the receiver without data.
+func (l *Likelihood) Reset(k kernel.Kernel, x *linalg.Dense, resid, extra []float64) error {
+	return l.reset("Likelihood.Reset", k, x, resid, extra)
+}
+
+func (l *Likelihood) reset(op string, k kernel.Kernel, x *linalg.Dense, resid, extra []float64) error {
+	l.resid = l.resid[:0]
+	if k == nil {
+		return errNil(op, "the kernel")
+	}
+	if _, err := checkData(op, k, x, resid, extra); err != nil {
+		return err
+	}
+	l.extra = grow(l.extra, len(resid))
+	clear(l.extra)
+	copy(l.extra, extra)
+	if len(resid) > 0 {
+		l.pairs.Reset(x)
+		l.first = append(l.first[:0], x.Row(0)...)
+	}
+	l.resid = append(l.resid, resid...)
+	return nil
+}
+
+// Eval returns the log marginal likelihood for kernel k and common noise variance
+// noise. If grad is not nil, of length k.NumParams() + 1, it is set to the
+// derivatives by the log-parameters of k and then by ln noise,
+//
+//	½·⟨α·αᵀ − A⁻¹, ∂A/∂θ⟩,   α = A⁻¹·r.
+//
+// k has the form given to Reset. Eval fails with [ErrDimension], [ErrArgument] for
+// a negative noise, [ErrNotFinite], and with [ErrNotPositiveDefinite] if no jitter
+// makes A definite. It takes n³/3 multiplications, n³ with gradient.
+func (l *Likelihood) Eval(k kernel.Kernel, noise float64, grad []float64) (float64, error) {
+	const op = "Likelihood.Eval"
+	if k == nil {
+		return 0, errNil(op, "the kernel")
+	}
+	if err := checkNonNegative(op, "noise", noise); err != nil {
+		return 0, err
+	}
+	np := k.NumParams()
+	if grad != nil {
+		if err := checkLen(op, "grad", len(grad), np+1); err != nil {
+			return 0, err
+		}
+		clear(grad)
+	}
+	n := len(l.resid)
+	if n == 0 {
+		return 0, nil
+	}
+	if err := checkKernel(op, k, l.first); err != nil {
+		return 0, err
+	}
+	l.pairs.Gram(&l.gram, k)
+	l.noise = grow(l.noise, n)
+	for i, e := range l.extra {
+		l.noise[i] = noise + e
+	}
+	if err := l.cond.Factorize(&l.gram, l.noise, l.resid); err != nil {
+		return math.Inf(-1), err
+	}
+	v := l.cond.LogMarginal()
+	if !finite(v) {
+		return v, scalarError(op, "log likelihood", v, ErrNotFinite)
+	}
+	if grad == nil {
+		return v, nil
+	}
+	l.alpha = grow(l.alpha, n)
+	l.cond.alphaTo(l.alpha)
+	l.cond.chol.InverseTo(&l.gram)
+	var diag float64
+	for i, a := range l.alpha {
+		r := l.gram.Row(i)
+		for j, b := range l.alpha {
+			r[j] = 0.5 * (a*b - r[j])
+		}
+		diag += r[i]
+	}
+	l.pairs.GradDot(grad[:np], &l.gram)
+	grad[np] = noise * diag
+	if i := allFinite(grad); i >= 0 {
+		return v, &ValueError{Op: op, What: "gradient", Row: i, Col: -1, Value: grad[i], Err: ErrNotFinite}
+	}
+	return v, nil
+}

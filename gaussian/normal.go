@@ -1,0 +1,301 @@
+package gaussian
+
+import (
+	"math"
+	"math/rand/v2"
+	"sync"
+
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// Normal is a finite-dimensional Gaussian distribution N(m, S). S may be
+// singular. A Normal is immutable and safe for concurrent use: what derives from
+// S (its factor, its inverses) is computed at the first use, once, and kept.
+type Normal struct {
+	mean  []float64
+	cov   *linalg.Sym
+	trace float64
+
+	factorOnce sync.Once
+	chol       *linalg.Cholesky // nil if S is singular
+	lower      *linalg.Dense    // lower triangular L, S = L·Lᵀ
+	clamped    float64
+	factorErr  error
+	slack      float64 // absolute rounding in the entries of S, if known
+
+	rankOnce  sync.Once
+	rankValue int
+
+	inverseMu   sync.Mutex
+	inverses    [inverseSlots]*inverse
+	inverseNext int
+}
+
+// indefiniteTol bounds the rounding that a covariance may carry: its most
+// negative eigenvalue may reach −indefiniteTol·tr S. It is √ε: a matrix assembled
+// as a difference, as posterior covariances are, keeps half of the digits if the
+// difference lost no more than the other half.
+const indefiniteTol = 1.5e-8
+
+// NewNormal returns the distribution N(mean, cov). Both are copied. cov may be
+// singular; eigenvalues that rounding pushed below zero count as zero in the
+// factor, see [Normal.Factor].
+//
+// It fails with [ErrDimension] if mean is empty or does not fit cov, with
+// [ErrNotFinite], with [ErrNotSymmetric] if the triangles differ by more than
+// rounding, and with [ErrNotPositiveDefinite] if an eigenvalue is negative by
+// more than rounding (1.5e-8·tr S). It takes the O(n³) time of the factor, which
+// is kept.
+func NewNormal(mean []float64, cov *linalg.Sym) (*Normal, error) {
+	const op = "NewNormal"
+	if cov == nil {
+		return nil, errNil(op, "cov")
+	}
+	if err := checkMoments(op, mean, cov); err != nil {
+		return nil, err
+	}
+	s := new(linalg.Sym)
+	s.Copy(cov)
+	s.Mirror()
+	n := newNormal(append([]float64(nil), mean...), s)
+	if err := n.factor(); err != nil {
+		return nil, err
+	}
+	return n, nil
+}
+
+// AdoptNormal returns the distribution N(mean, cov) without copying: mean, cov
+// and lower belong to the Normal from then on and must not be written again. It
+// is for callers that build covariances in a loop.
+//
+// lower is a lower triangular factor of cov with zeros above its diagonal, or
+// nil to have it computed at its first use. The arguments are checked in O(n²)
+// time: finite entries, symmetry, the Cauchy–Schwarz inequality |s_ij|² ≤
+// s_ii·s_jj, and the diagonal of lower·lowerᵀ. A covariance that passes and is
+// indefinite all the same fails with [ErrNotPositiveDefinite] where its factor
+// is first used.
+func AdoptNormal(mean []float64, cov *linalg.Sym, lower *linalg.Dense) (*Normal, error) {
+	const op = "AdoptNormal"
+	if cov == nil {
+		return nil, errNil(op, "cov")
+	}
+	if err := checkMoments(op, mean, cov); err != nil {
+		return nil, err
+	}
+	n := newNormal(mean, cov)
+	if lower != nil {
+		if err := n.adopt(op, lower); err != nil {
+			return nil, err
+		}
+	}
+	return n, nil
+}
+
+func newNormal(mean []float64, cov *linalg.Sym) *Normal {
+	return &Normal{mean: mean, cov: cov, trace: cov.Trace()}
+}
+
+// adopt installs a given factor after comparing the diagonal of L·Lᵀ with that
+// of S. Rounding explains differences up to (n+2)·ε·s_ii of the rows of a
+// Cholesky factor and up to n·ε·max s_ii of those of a clamped one; the larger
+// indefiniteTol leaves room for a factor that came another way.
+func (n *Normal) adopt(op string, lower *linalg.Dense) error {
+	rows, cols := lower.Dims()
+	if rows != len(n.mean) || cols != rows {
+		return &DimensionError{Op: op, What: "lower", Got: cols, Want: len(n.mean)}
+	}
+	definite := true
+	for i := range rows {
+		r := lower.Row(i)
+		if j := allFinite(r); j >= 0 {
+			return &ValueError{Op: op, What: "lower", Row: i, Col: j, Value: r[j], Err: ErrNotFinite}
+		}
+		for j := i + 1; j < cols; j++ {
+			if r[j] != 0 {
+				return &ValueError{Op: op, What: "lower", Row: i, Col: j, Value: r[j], Err: ErrArgument}
+			}
+		}
+		if d := linalg.Dot(r, r) - n.cov.Row(i)[i]; !(math.Abs(d) <= indefiniteTol*n.trace) {
+			return &ValueError{Op: op, What: "diagonal error of lower·lowerᵀ", Row: i, Col: -1, Value: d, Err: ErrArgument}
+		}
+		if !(r[i] > 0) {
+			definite = false
+		}
+	}
+	n.factorOnce.Do(func() {
+		n.lower = lower
+		if definite {
+			c := new(linalg.Cholesky)
+			if n.factorErr = c.SetLower(lower); n.factorErr == nil {
+				n.chol, n.lower = c, c.Lower()
+			}
+		}
+	})
+	return n.factorErr
+}
+
+// checkMoments makes the O(n²) checks of a constructor.
+func checkMoments(op string, mean []float64, cov *linalg.Sym) error {
+	n := cov.Dim()
+	if n == 0 {
+		return &DimensionError{Op: op, What: "cov", Got: 0, Want: 1}
+	}
+	if err := checkVec(op, "mean", mean, n); err != nil {
+		return err
+	}
+	for i := range n {
+		ri := cov.Row(i)
+		if j := allFinite(ri); j >= 0 {
+			return &ValueError{Op: op, What: "cov", Row: i, Col: j, Value: ri[j], Err: ErrNotFinite}
+		}
+	}
+	var scale float64
+	for i := range n {
+		scale = math.Max(scale, cov.Row(i)[i])
+	}
+	// A negative eigenvalue λ allows s_ii ≥ λ and |s_ij| ≤ √(s_ii·s_jj) − λ.
+	slack := indefiniteTol * scale
+	for i := range n {
+		ri := cov.Row(i)
+		if !(ri[i] >= -slack) {
+			return &DefiniteError{Op: op, What: "cov", Pivot: i, Value: ri[i]}
+		}
+		di := math.Max(ri[i], 0)
+		for j, v := range ri[:i] {
+			rj := cov.Row(j)
+			bound := math.Sqrt(di)*math.Sqrt(math.Max(rj[j], 0)) + 2*slack
+			// A NaN cannot reach this line; the comparison is written to fail on
+			// one all the same.
+			if !(math.Abs(v) <= bound*(1+4*epsilon)) {
+				return &DefiniteError{Op: op, What: "cov", Pivot: i, Value: rj[j]*ri[i] - v*v}
+			}
+			if d := math.Abs(v - rj[i]); !(d <= symmetryTol*bound) {
+				return &ValueError{Op: op, What: "difference of the triangles of cov", Row: i, Col: j, Value: v - rj[i], Err: ErrNotSymmetric}
+			}
+		}
+	}
+	return nil
+}
+
+const (
+	epsilon = 0x1p-52
+
+	// symmetryTol is what two summation orders of one inner product of unit
+	// vectors may differ by, up to length 2¹⁰ and beyond in practice.
+	symmetryTol = 1024 * epsilon
+)
+
+// Dim returns the dimension, at least 1.
+func (n *Normal) Dim() int { return len(n.mean) }
+
+// Mean returns m. The slice is shared and for reading only.
+func (n *Normal) Mean() []float64 { return n.mean }
+
+// Cov returns S. The matrix is shared and for reading only.
+func (n *Normal) Cov() *linalg.Sym { return n.cov }
+
+// Trace returns tr S, the expected squared distance of a draw from the mean.
+func (n *Normal) Trace() float64 { return n.trace }
+
+// Factor returns a lower triangular L with S = L·Lᵀ and non-negative diagonal,
+// shared and for reading only: the Cholesky factor if S is definite, else one
+// made from its eigenvalues with negative ones set to 0. clamped is the most
+// negative of those, or 0. The first call takes O(n³) time, unless the
+// constructor did.
+//
+// It fails with [ErrNotPositiveDefinite] if S is indefinite beyond rounding,
+// which only a Normal of [AdoptNormal] can be.
+func (n *Normal) Factor() (lower *linalg.Dense, clamped float64, err error) {
+	if err := n.factor(); err != nil {
+		return nil, 0, err
+	}
+	return n.lower, n.clamped, nil
+}
+
+func (n *Normal) factor() error {
+	n.factorOnce.Do(func() {
+		var c linalg.Cholesky
+		if err := c.Factorize(n.cov); err == nil {
+			n.chol, n.lower = &c, c.Lower()
+			return
+		}
+		l := new(linalg.Dense)
+		clamped, err := linalg.FactorPSD(l, n.cov)
+		if err != nil {
+			n.factorErr = definiteError("Factor", "cov", 0, err)
+			return
+		}
+		if !(clamped >= -indefiniteTol*n.trace-n.slack) {
+			n.factorErr = &DefiniteError{Op: "Factor", What: "cov", Pivot: -1, Value: clamped}
+			return
+		}
+		n.lower, n.clamped = l, clamped
+	})
+	return n.factorErr
+}
+
+// definite returns the Cholesky factor, or an error if S is singular.
+func (n *Normal) definite(op, what string) (*linalg.Cholesky, error) {
+	if err := n.factor(); err != nil {
+		return nil, err
+	}
+	if n.chol == nil {
+		return nil, &DefiniteError{Op: op, What: what, Pivot: -1, Value: n.clamped}
+	}
+	return n.chol, nil
+}
+
+// LogProb returns the logarithm of the density at x,
+//
+//	ln p(x) = −½·(n·ln 2π + ln det S + (x − m)ᵀ·S⁻¹·(x − m)).
+//
+// It fails with [ErrNotPositiveDefinite] if S is singular, where there is no
+// density, with [ErrDimension] or [ErrNotFinite] for an unusable x, and with
+// [ErrNotFinite] on overflow, except that of the quadratic form, which gives −Inf.
+// It takes O(n²) time once the factor is known.
+func (n *Normal) LogProb(x []float64) (float64, error) {
+	const op = "LogProb"
+	if err := checkVec(op, "x", x, len(n.mean)); err != nil {
+		return 0, err
+	}
+	c, err := n.definite(op, "cov")
+	if err != nil {
+		return 0, err
+	}
+	z := make([]float64, len(x))
+	for i, v := range x {
+		z[i] = v - n.mean[i]
+	}
+	c.SolveLowerVecTo(z, z)
+	l := -0.5 * (float64(len(x))*ln2Pi + c.LogDet() + linalg.Dot(z, z))
+	if math.IsNaN(l) {
+		return 0, scalarError(op, "log density", l, ErrNotFinite)
+	}
+	return l, nil
+}
+
+const ln2Pi = 1.83787706640934548356065947281123527972279494727556682563430308 // ln 2π
+
+// RandTo sets dst to a draw m + L·z, z standard normal from rng. It fails with
+// [ErrDimension], with [ErrArgument] if rng is nil, and where the factor does.
+// It does not allocate once the factor is known, and takes O(n²) time.
+func (n *Normal) RandTo(dst []float64, rng *rand.Rand) error {
+	const op = "RandTo"
+	if err := checkLen(op, "dst", len(dst), len(n.mean)); err != nil {
+		return err
+	}
+	if rng == nil {
+		return errNil(op, "rng")
+	}
+	if err := n.factor(); err != nil {
+		return err
+	}
+	for i := range dst {
+		dst[i] = rng.NormFloat64()
+	}
+	// Row i of L reads z_0..z_i only, so going up the product can be in place.
+	for i := len(dst) - 1; i >= 0; i-- {
+		dst[i] = n.mean[i] + linalg.Dot(n.lower.Row(i)[:i+1], dst[:i+1])
+	}
+	return nil
+}

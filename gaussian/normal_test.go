@@ -1,0 +1,347 @@
+package gaussian
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/gocmbo/cmbo/internal/testutil"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+func randomMean(rng *rand.Rand, n int) []float64 {
+	m := make([]float64, n)
+	for i := range m {
+		m[i] = rng.NormFloat64()
+	}
+	return m
+}
+
+func randomNormal(rng *rand.Rand, n int, cond float64) *Normal {
+	return mustNormal(randomMean(rng, n), linalg.NewSym(n, testutil.SPD(rng, n, cond)))
+}
+
+// lowRank returns a random covariance of the given rank: a Gram matrix of that
+// many columns.
+func lowRank(rng *rand.Rand, n, rank int) *linalg.Sym {
+	f := linalg.NewDense(n, rank, nil)
+	for i := range n {
+		for j := range rank {
+			f.Set(i, j, rng.NormFloat64())
+		}
+	}
+	s := new(linalg.Sym)
+	s.Gram(f)
+	return s
+}
+
+// asymmetric returns a Sym whose upper triangle was broken through Row.
+func asymmetric(n int, by float64) *linalg.Sym {
+	s := linalg.NewSym(n, nil)
+	s.AddDiag(1)
+	s.Row(0)[n-1] = by
+	return s
+}
+
+func TestNewNormalErrors(t *testing.T) {
+	eye := func(n int) *linalg.Sym { s := linalg.NewSym(n, nil); s.AddDiag(1); return s }
+	with := func(s *linalg.Sym, i, j int, v float64) *linalg.Sym { s.Set(i, j, v); return s }
+	// Every principal 2×2 minor of this one is non-negative: only the factor
+	// shows the eigenvalue 1 − 2·0.9.
+	hidden := linalg.NewSym(3, []float64{1, 0, 0, -0.9, 1, 0, -0.9, -0.9, 1})
+	tests := []struct {
+		name string
+		mean []float64
+		cov  *linalg.Sym
+		want error
+	}{
+		{"nil covariance", []float64{0}, nil, ErrArgument},
+		{"empty", nil, linalg.NewSym(0, nil), ErrDimension},
+		{"short mean", []float64{0}, eye(2), ErrDimension},
+		{"NaN mean", []float64{0, math.NaN()}, eye(2), ErrNotFinite},
+		{"Inf mean", []float64{0, math.Inf(-1)}, eye(2), ErrNotFinite},
+		{"NaN covariance", []float64{0, 0}, with(eye(2), 1, 0, math.NaN()), ErrNotFinite},
+		{"Inf variance", []float64{0, 0}, with(eye(2), 1, 1, math.Inf(1)), ErrNotFinite},
+		{"negative variance", []float64{0, 0}, with(eye(2), 1, 1, -1e-3), ErrNotPositiveDefinite},
+		{"correlation above 1", []float64{0, 0}, with(eye(2), 1, 0, 1.001), ErrNotPositiveDefinite},
+		{"hidden indefinite", []float64{0, 0, 0}, hidden, ErrNotPositiveDefinite},
+		{"asymmetric", []float64{0, 0, 0}, asymmetric(3, 1e-9), ErrNotSymmetric},
+		{"NaN above the diagonal", []float64{0, 0, 0}, asymmetric(3, math.NaN()), ErrNotFinite},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if _, err := NewNormal(tt.mean, tt.cov); !errors.Is(err, tt.want) {
+				t.Errorf("NewNormal = %v, want %v", err, tt.want)
+			}
+			if tt.name == "hidden indefinite" {
+				p, err := AdoptNormal(tt.mean, tt.cov, nil)
+				if err != nil {
+					t.Fatalf("AdoptNormal = %v", err)
+				}
+				if _, _, err = p.Factor(); !errors.Is(err, tt.want) {
+					t.Errorf("Factor = %v, want %v", err, tt.want)
+				}
+				var d *DefiniteError
+				if !errors.As(err, &d) || !testutil.Close(d.Value, -0.8, 1e-12) {
+					t.Errorf("error %v does not carry the eigenvalue −0.8", err)
+				}
+				return
+			}
+			if _, err := AdoptNormal(tt.mean, tt.cov, nil); !errors.Is(err, tt.want) {
+				t.Errorf("AdoptNormal = %v, want %v", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestNewNormalCopies(t *testing.T) {
+	mean, cov := []float64{1, 2}, linalg.NewSym(2, []float64{2, 0, 0.5, 1})
+	p := mustNormal(mean, cov)
+	mean[0] = 9
+	cov.Set(0, 0, 9)
+	if p.Mean()[0] != 1 || p.Cov().At(0, 0) != 2 || p.Trace() != 3 || p.Dim() != 2 {
+		t.Errorf("NewNormal kept an argument: mean %v, S₀₀ %g", p.Mean(), p.Cov().At(0, 0))
+	}
+}
+
+func TestNewNormalToleratesRounding(t *testing.T) {
+	// A Gram matrix of fewer columns than rows has eigenvalues of either sign at
+	// the level of rounding.
+	rng := testutil.RNG(t)
+	s := lowRank(rng, 12, 4)
+	s.Row(3)[7] += 1e-15 // an asymmetry of rounding size
+	p, err := NewNormal(make([]float64, 12), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Cov().At(3, 7) != p.Cov().At(7, 3) {
+		t.Error("the copy is not symmetric")
+	}
+	l, clamped, err := p.Factor()
+	if err != nil || clamped > 0 || clamped < -1e-12 {
+		t.Fatalf("clamped %g, %v", clamped, err)
+	}
+	checkFactor(t, l, p.Cov())
+}
+
+func TestAdoptNormal(t *testing.T) {
+	rng := testutil.RNG(t)
+	cov := linalg.NewSym(5, testutil.SPD(rng, 5, 100))
+	ref := mustNormal(nil, cov)
+	l, _, _ := ref.Factor()
+	adopt := new(linalg.Dense)
+	adopt.Copy(l)
+	p, err := AdoptNormal(make([]float64, 5), cov, adopt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Cov() != cov {
+		t.Error("AdoptNormal copied the covariance")
+	}
+	got, _, _ := p.Factor()
+	for i := range 5 {
+		for j := range 5 {
+			if got.At(i, j) != l.At(i, j) {
+				t.Fatalf("factor differs at (%d, %d)", i, j)
+			}
+		}
+	}
+	x := randomMean(rng, 5)
+	a, err1 := p.LogProb(x)
+	b, err2 := ref.LogProb(x)
+	if a != b || err1 != nil || err2 != nil {
+		t.Errorf("LogProb %g, %v of the adopted factor; %g, %v of the computed one", a, err1, b, err2)
+	}
+
+	wrong := new(linalg.Dense)
+	wrong.Copy(l)
+	wrong.Set(4, 4, 2*l.At(4, 4))
+	if _, err := AdoptNormal(make([]float64, 5), cov, wrong); !errors.Is(err, ErrArgument) {
+		t.Errorf("a factor of another matrix: %v", err)
+	}
+	wrong.Copy(l)
+	wrong.Set(0, 4, 1e-12)
+	if _, err := AdoptNormal(make([]float64, 5), cov, wrong); !errors.Is(err, ErrArgument) {
+		t.Errorf("a factor that is not triangular: %v", err)
+	}
+	wrong.Copy(l)
+	wrong.Set(1, 0, math.NaN())
+	if _, err := AdoptNormal(make([]float64, 5), cov, wrong); !errors.Is(err, ErrNotFinite) {
+		t.Errorf("a NaN in the factor: %v", err)
+	}
+	if _, err := AdoptNormal(make([]float64, 5), cov, linalg.NewDense(5, 4, nil)); !errors.Is(err, ErrDimension) {
+		t.Errorf("a factor of another size: %v", err)
+	}
+
+	// A singular factor makes a singular normal.
+	s := lowRank(rng, 4, 2)
+	q := mustNormal(nil, s)
+	f, _, _ := q.Factor()
+	r, err := AdoptNormal(make([]float64, 4), s, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f2, _, err := r.Factor(); f2 != f || err != nil {
+		t.Errorf("singular factor not adopted: %v", err)
+	}
+}
+
+// checkFactor compares L·Lᵀ with S to n·ε·tr S.
+func checkFactor(t *testing.T, l *linalg.Dense, s *linalg.Sym) {
+	t.Helper()
+	var g linalg.Sym
+	g.Gram(l)
+	n := s.Dim()
+	tol := 8 * float64(n) * epsilon * s.Trace()
+	for i := range n {
+		if !(l.At(i, i) >= 0) {
+			t.Fatalf("L[%d,%d] = %g", i, i, l.At(i, i))
+		}
+		for j := range n {
+			if d := math.Abs(g.At(i, j) - s.At(i, j)); !(d <= tol) {
+				t.Fatalf("(L·Lᵀ − S)[%d,%d] = %g, bound %g", i, j, d, tol)
+			}
+			if j > i && l.At(i, j) != 0 {
+				t.Fatalf("L[%d,%d] = %g, want 0", i, j, l.At(i, j))
+			}
+		}
+	}
+}
+
+func TestFactorOnce(t *testing.T) {
+	rng := testutil.RNG(t)
+	p, err := AdoptNormal(make([]float64, 20), linalg.NewSym(20, testutil.SPD(rng, 20, 10)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	var ls [8]*linalg.Dense
+	var qs [8]*linalg.Sym
+	for i := range ls {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			ls[i], _, _ = p.Factor()
+			qs[i], _ = p.inverse("test", 0.5)
+		}()
+	}
+	wg.Wait()
+	for i := range ls {
+		if ls[i] == nil || ls[i] != ls[0] || qs[i] == nil || qs[i] != qs[0] {
+			t.Fatal("factor or inverse computed more than once")
+		}
+	}
+	checkFactor(t, ls[0], p.Cov())
+}
+
+func TestLogProb(t *testing.T) {
+	// N(0, 4) at 2: −½·(ln 2π + ln 4 + 1).
+	p := mustNormal([]float64{0}, linalg.NewSym(1, []float64{4}))
+	got, err := p.LogProb([]float64{2})
+	if want := -0.5 * (math.Log(2*math.Pi) + math.Log(4) + 1); err != nil || !testutil.Close(got, want, 1e-15) {
+		t.Errorf("LogProb = %g, %v, want %g", got, err, want)
+	}
+	// The chain rule ln p(x) = ln p(x_a) + ln p(x_b | x_a).
+	rng := testutil.RNG(t)
+	q := randomNormal(rng, 9, 1e3)
+	x := randomMean(rng, 9)
+	idx := []int{7, 2, 4}
+	va := []float64{x[7], x[2], x[4]}
+	vb := []float64{x[0], x[1], x[3], x[5], x[6], x[8]}
+	a, err := q.Marginal(idx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := q.Condition(idx, va)
+	if err != nil {
+		t.Fatal(err)
+	}
+	la, _ := a.LogProb(va)
+	lb, _ := b.LogProb(vb)
+	l, err := q.LogProb(x)
+	// The quadratic forms are known to 9·ε·cond relative.
+	if err != nil || !(math.Abs(la+lb-l) <= 9*epsilon*1e3*math.Max(math.Abs(la)+math.Abs(lb), 100)) {
+		t.Errorf("ln p(x_a) + ln p(x_b|x_a) = %.15g, ln p(x) = %.15g, %v", la+lb, l, err)
+	}
+
+	if _, err := q.LogProb(x[:8]); !errors.Is(err, ErrDimension) {
+		t.Errorf("short x: %v", err)
+	}
+	x[3] = math.NaN()
+	if _, err := q.LogProb(x); !errors.Is(err, ErrNotFinite) {
+		t.Errorf("NaN: %v", err)
+	}
+	s := mustNormal(nil, lowRank(rng, 3, 1))
+	if _, err := s.LogProb(make([]float64, 3)); !errors.Is(err, ErrNotPositiveDefinite) {
+		t.Errorf("singular: %v", err)
+	}
+}
+
+func TestRandTo(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		cov  func(*rand.Rand) *linalg.Sym
+	}{
+		{"definite", func(r *rand.Rand) *linalg.Sym { return linalg.NewSym(4, testutil.SPD(r, 4, 50)) }},
+		{"singular", func(r *rand.Rand) *linalg.Sym { return lowRank(r, 4, 2) }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			rng := testutil.RNG(t)
+			p := mustNormal([]float64{1, -2, 3, 0}, tt.cov(rng))
+			const draws = 20000
+			x := make([]float64, 4)
+			var sum [4]float64
+			sq := linalg.NewSym(4, nil)
+			for range draws {
+				if err := p.RandTo(x, rng); err != nil {
+					t.Fatal(err)
+				}
+				for i := range x {
+					x[i] -= p.Mean()[i]
+					sum[i] += x[i]
+				}
+				for i := range x {
+					for j := range i + 1 {
+						sq.Set(i, j, sq.At(i, j)+x[i]*x[j])
+					}
+				}
+			}
+			// Standard errors: √(s_ii/N) of a mean, √((s_ii·s_jj + s_ij²)/N) of a
+			// covariance; five of them.
+			s := p.Cov()
+			for i := range 4 {
+				if se := math.Sqrt(s.At(i, i) / draws); !(math.Abs(sum[i]/draws) <= 5*se) {
+					t.Errorf("mean[%d] off by %g, standard error %g", i, sum[i]/draws, se)
+				}
+				for j := range i + 1 {
+					se := math.Sqrt((s.At(i, i)*s.At(j, j) + s.At(i, j)*s.At(i, j)) / draws)
+					if d := sq.At(i, j)/draws - s.At(i, j); !(math.Abs(d) <= 5*se) {
+						t.Errorf("cov[%d,%d] off by %g, standard error %g", i, j, d, se)
+					}
+				}
+			}
+			testutil.ZeroAlloc(t, func() { _ = p.RandTo(x, rng) })
+			if err := p.RandTo(x[:3], rng); !errors.Is(err, ErrDimension) {
+				t.Errorf("short dst: %v", err)
+			}
+			if err := p.RandTo(x, nil); !errors.Is(err, ErrArgument) {
+				t.Errorf("nil rng: %v", err)
+			}
+		})
+	}
+}
+
+func TestZeroCovariance(t *testing.T) {
+	// A point mass is a normal too.
+	p := mustNormal([]float64{3, 4}, linalg.NewSym(2, nil))
+	q := mustNormal([]float64{0, 0}, linalg.NewSym(2, nil))
+	x := make([]float64, 2)
+	if err := p.RandTo(x, testutil.RNG(t)); err != nil || x[0] != 3 || x[1] != 4 {
+		t.Errorf("RandTo = %v, %v", x, err)
+	}
+	if d, err := W2(p, q); d != 5 || err != nil {
+		t.Errorf("W2 = %g, %v, want 5", d, err)
+	}
+}

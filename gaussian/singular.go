@@ -1,0 +1,149 @@
+package gaussian
+
+import (
+	"math"
+
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// The factor of a singular covariance is known to √ε only: what rounding of size
+// ε did to its null space shows as √ε in L. Against a covariance of the same rank
+// that is harmless, since such directions meet again in a product of two √ε. Where
+// the partner has a larger rank its own directions meet them, and W₂ changes by
+// √ε, though it is a definite function of the numbers in the two matrices. For
+// small matrices the part in question is computed from these numbers.
+
+const (
+	// singularMaxDim bounds the dimension of the correction, whose cost is that
+	// of an eigen decomposition.
+	singularMaxDim = 64
+
+	// pivotTol is the squared diagonal of a Cholesky factor, relative to the
+	// variance, below which a covariance may be singular.
+	pivotTol = 1e-12
+
+	// smallTol splits the eigenvalues of Lᵀ·S·L, relative to the largest: those
+	// above are known to √ε in their root from a decomposition in float64.
+	smallTol = 1e-10
+)
+
+// rank returns the number of eigenvalues of S above rounding.
+func (n *Normal) rank() int {
+	n.rankOnce.Do(func() {
+		n.rankValue = len(n.mean)
+		if n.chol != nil {
+			clear := true
+			for i := range n.mean {
+				d := n.lower.Row(i)[i]
+				clear = clear && d*d > pivotTol*n.cov.Row(i)[i]
+			}
+			if clear {
+				return
+			}
+		}
+		var e linalg.EigenSym
+		if e.FactorizeValues(n.cov) != nil {
+			return
+		}
+		v := e.Values()
+		floor := 8 * float64(len(v)) * epsilon * v[len(v)-1]
+		for n.rankValue > 0 && !(v[len(v)-n.rankValue] > floor) {
+			n.rankValue--
+		}
+	})
+	return n.rankValue
+}
+
+// unequalRanks returns a and b such that a has the larger rank, and whether the
+// correction applies to them.
+func unequalRanks(p, q *Normal) (a, b *Normal, ok bool) {
+	if len(p.mean) > singularMaxDim {
+		return p, q, false
+	}
+	r, s := p.rank(), q.rank()
+	if r < s {
+		p, q = q, p
+	}
+	return p, q, r != s
+}
+
+// singularFidelity returns tr (S_a^½·S_b·S_a^½)^½ for a of the larger rank: the sum
+// of the roots of the eigenvalues of M = Lᵀ·S_b·L, S_a = L·Lᵀ. The large ones are
+// squares of singular values of the factors' product. The small ones are those of
+// Uᵀ·S_b·U, U = L·V with the eigenvectors V that belong to them: an error of V
+// enters squared, so that it suffices to form S_b·U, which all but vanishes, in
+// twice the working precision.
+func (w *Workspace) singularFidelity(a, b *Normal) (float64, error) {
+	n := len(a.mean)
+	bd := b.cov.Dense()
+	linalg.MulUpper(&w.resid, a.lower, &bd)
+	w.polar.Mul(&w.resid, a.lower)
+	w.sym.Resize(n)
+	for i := range n {
+		copy(w.sym.Row(i)[:i+1], w.polar.Row(i)[:i+1])
+	}
+	w.sym.Mirror()
+	if err := w.eigen.Factorize(&w.sym); err != nil {
+		return 0, err
+	}
+	values := w.eigen.Values()
+	small := 0
+	for small < n && !(values[small] > smallTol*values[n-1]) {
+		small++
+	}
+	linalg.TransMulLower(&w.cross, a.lower, b.lower)
+	w.vec = grow(w.vec, n)
+	if err := w.svd.SingularValues(w.vec, &w.cross); err != nil {
+		return 0, err
+	}
+	var f float64
+	for _, s := range w.vec[:n-small] {
+		f += s
+	}
+	if small == 0 {
+		return f, nil
+	}
+	// Rows of resid: U; rows of polar: S_b·U.
+	w.eigen.VectorsTo(&w.polar)
+	linalg.MulLower(&w.cross, a.lower, &w.polar)
+	w.resid.CopyTrans(&w.cross)
+	w.sym.Resize(small)
+	for j := range small {
+		u, y := w.resid.Row(j), w.polar.Row(j)
+		for i := range n {
+			y[i] = dot2(b.cov.Row(i), u)
+		}
+		for i := range j + 1 {
+			w.sym.Row(j)[i] = linalg.Dot(w.resid.Row(i), y)
+		}
+	}
+	w.sym.Mirror()
+	if err := w.eigen.FactorizeValues(&w.sym); err != nil {
+		return 0, err
+	}
+	for _, v := range w.eigen.Values() {
+		if v > 0 {
+			f += math.Sqrt(v)
+		}
+	}
+	return f, nil
+}
+
+// dot2 returns Σ x_i·y_i as if computed with twice the working precision, with
+// absolute error ε·|Σ x_i·y_i| + n²·ε²·Σ |x_i·y_i|.
+//
+// T. Ogita, S. M. Rump and S. Oishi, Accurate sum and dot product, SIAM J. Sci.
+// Comput. 26 (2005) 1955–1988, algorithm 5.3.
+func dot2(x, y []float64) float64 {
+	y = y[:len(x)]
+	var sum, err float64
+	for i, v := range x {
+		p := float64(v * y[i])
+		pe := math.FMA(v, y[i], -p)
+		t := sum + p
+		z := t - sum
+		err += ((sum - (t - z)) + (p - z)) + pe
+		sum = t
+	}
+	return sum + err
+}

@@ -1,0 +1,126 @@
+package gaussian
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"testing"
+
+	"github.com/gocmbo/cmbo/internal/testutil"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// exactLowRank returns an n×rank factor of small integers and its Gram matrix,
+// which is exact and therefore singular to the last bit if rank < n.
+func exactLowRank(t *testing.T, n, rank, salt int) (bigMat, *linalg.Sym) {
+	rng := testutil.RNG(t)
+	for range salt {
+		rng.Uint64()
+	}
+	f, b := linalg.NewDense(n, rank, nil), newBigMat(n, rank)
+	for i := range n {
+		for j := range rank {
+			v := float64(rng.IntN(9) - 4)
+			f.Set(i, j, v)
+			b[i][j].SetFloat64(v)
+		}
+	}
+	s := new(linalg.Sym)
+	s.Gram(f)
+	return b, s
+}
+
+// TestW2SquaredExactlySingular wants full accuracy from singular covariances of
+// any ranks, where factors are known to √ε only.
+func TestW2SquaredExactlySingular(t *testing.T) {
+	sizes := []int{2, 6, 17}
+	if testing.Short() {
+		sizes = sizes[:2]
+	}
+	for _, n := range sizes {
+		for _, r0 := range []int{1, (n + 1) / 2, n - 1, n} {
+			for _, r1 := range []int{1, n / 3, n} {
+				if r1 == 0 {
+					continue
+				}
+				t.Run(fmt.Sprintf("n=%d/ranks=%d,%d", n, r0, r1), func(t *testing.T) {
+					f0, s0 := exactLowRank(t, n, r0, 0)
+					f1, s1 := exactLowRank(t, n, r1, 99)
+					m := f1.transMul(f0)
+					if r1 < r0 {
+						m = f0.transMul(f1)
+					}
+					fidelity := f64of(m.nuclear())
+					tr := s0.Trace() + s1.Trace()
+					want := tr - 2*fidelity
+					got := w2sq(t, mustNormal(nil, s0), mustNormal(nil, s1))
+					if !(math.Abs(got-want) <= 1e-10*want+50*float64(n)*epsilon*tr) {
+						t.Errorf("W2Squared = %.17g, want %.17g: off by %.2g of the traces", got, want, math.Abs(got-want)/tr)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestW2SquaredTinyEigenvalue gives a singular covariance a further eigenvalue of
+// rounding size. It shows as its root.
+func TestW2SquaredTinyEigenvalue(t *testing.T) {
+	const n = 6
+	for _, e := range []int{0, -30, -46, -50, -54, -60} {
+		// S_0 = F·Fᵀ of rank 2 on the first five coordinates, 2^e on the last.
+		f, _ := exactLowRank(t, n-1, 2, 0)
+		f0 := newBigMat(n, 3)
+		s0 := linalg.NewSym(n, nil)
+		for i := range n - 1 {
+			f0[i][0], f0[i][1] = f[i][0], f[i][1]
+			for j := range i + 1 {
+				s0.Set(i, j, f64of(bigDot(f[i][:2], f[j][:2])))
+			}
+		}
+		f0[n-1][2].SetFloat64(math.Ldexp(1, e/2))
+		s0.Set(n-1, n-1, math.Ldexp(1, e))
+		f1, s1 := exactLowRank(t, n, n, 7)
+		var want big.Float
+		want.SetFloat64(s0.Trace() + s1.Trace())
+		fid := f1.transMul(f0).nuclear()
+		want.Sub(&want, fid.Mul(fid, bigF(2)))
+		tr := s0.Trace() + s1.Trace()
+		if got := w2sq(t, mustNormal(nil, s0), mustNormal(nil, s1)); !(math.Abs(got-f64of(&want)) <= 1e-10*f64of(&want)+50*n*epsilon*tr) {
+			t.Errorf("eigenvalue 2^%d: W2Squared = %.17g, want %.17g", e, got, f64of(&want))
+		}
+	}
+}
+
+func TestRank(t *testing.T) {
+	for _, r := range []int{0, 1, 3, 5} {
+		_, s := exactLowRank(t, 5, max(r, 1), r)
+		if r == 0 {
+			s.Zero()
+		}
+		p := mustNormal(nil, s)
+		if got := p.rank(); got != r {
+			t.Errorf("rank %d, want %d", got, r)
+		}
+	}
+	if got := randomNormal(testutil.RNG(t), 6, 1e9).rank(); got != 6 {
+		t.Errorf("rank %d of a definite covariance", got)
+	}
+}
+
+func TestDot2(t *testing.T) {
+	// Sums that cancel to nothing in float64.
+	x := []float64{1e16, 1, -1e16, 3, 0x1p-60}
+	y := []float64{1e16, 1, 1e16, 0x1p-70, 1}
+	want := bigF(0)
+	p := bigF(0)
+	for i := range x {
+		want.Add(want, p.Mul(bigF(x[i]), bigF(y[i])))
+	}
+	if got := dot2(x, y); !testutil.Close(got, f64of(want), 2*epsilon) {
+		t.Errorf("dot2 = %g, want %g", got, f64of(want))
+	}
+	if got := dot2([]float64{0, 1}, []float64{math.NaN(), 1}); !math.IsNaN(got) {
+		t.Errorf("dot2 with a NaN = %g", got)
+	}
+}

@@ -1,0 +1,98 @@
+package gaussian
+
+import (
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// Centroid returns the normal whose mean and covariance are the weighted
+// arithmetic means of those of ps,
+//
+//	m = Σ w_i·m_i,   S = Σ w_i·S_i.
+//
+// weights are non-negative and finite with a positive sum, to which they are
+// normalised; nil stands for equal weights. Members of weight zero are ignored.
+// If one member has all the weight it is returned itself.
+//
+// Centroid fails with [ErrWeights], with [ErrArgument] if ps is empty or holds
+// nil, with [ErrDimension], and with [ErrNotFinite] on overflow. It takes
+// O(len(ps)·n²) time.
+//
+// It is the geometric centre of the paper, equation (9).
+func Centroid(ps []*Normal, weights []float64) (*Normal, error) {
+	const op = "Centroid"
+	ps, w, err := activeMembers(op, ps, weights)
+	if err != nil {
+		return nil, err
+	}
+	if len(ps) == 1 {
+		return ps[0], nil
+	}
+	mean := weightedMean(ps, w)
+	cov := linalg.NewSym(len(mean), nil)
+	var slack float64
+	for i, p := range ps {
+		cov.AddScaled(w[i], p.cov)
+		slack += w[i] * p.slack
+	}
+	return finishNormal(op, mean, cov, slack)
+}
+
+func weightedMean(ps []*Normal, w []float64) []float64 {
+	mean := make([]float64, ps[0].Dim())
+	for i, p := range ps {
+		linalg.Axpy(mean, w[i], p.mean)
+	}
+	return mean
+}
+
+// activeMembers validates a weighted family of Normals and returns the members of
+// positive weight with weights that sum to 1.
+func activeMembers(op string, ps []*Normal, weights []float64) ([]*Normal, []float64, error) {
+	if len(ps) == 0 {
+		return nil, nil, errNil(op, "the list of members")
+	}
+	for i, p := range ps {
+		if p == nil {
+			return nil, nil, errNil(op, "a member")
+		}
+		if p.Dim() != ps[0].Dim() {
+			return nil, nil, &DimensionError{Op: op, What: memberName(i), Got: p.Dim(), Want: ps[0].Dim()}
+		}
+	}
+	if weights == nil {
+		w := make([]float64, len(ps))
+		for i := range w {
+			w[i] = 1 / float64(len(ps))
+		}
+		return ps, w, nil
+	}
+	if err := checkLen(op, "weights", len(weights), len(ps)); err != nil {
+		return nil, nil, err
+	}
+	var largest float64
+	for i, v := range weights {
+		if !(v >= 0) || !finite(v) {
+			return nil, nil, &ValueError{Op: op, What: "weights", Row: i, Col: -1, Value: v, Err: ErrWeights}
+		}
+		largest = max(largest, v)
+	}
+	if !(largest > 0) {
+		return nil, nil, scalarError(op, "sum of weights", largest, ErrWeights)
+	}
+	// Scaled by the largest, the weights cannot overflow their sum.
+	var active []*Normal
+	var w []float64
+	var sum float64
+	for i, v := range weights {
+		if v /= largest; v > 0 {
+			active, w = append(active, ps[i]), append(w, v)
+			sum += v
+		}
+	}
+	for i := range w {
+		w[i] /= sum
+	}
+	return active, w, nil
+}
+
+func memberName(i int) string { return "member " + itoa(i) }

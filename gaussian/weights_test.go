@@ -1,0 +1,108 @@
+package gaussian
+
+import (
+	"context"
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/gocmbo/cmbo/internal/testutil"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+func TestBarycenterErrors(t *testing.T) {
+	rng := testutil.RNG(t)
+	ctx := context.Background()
+	p, q, r := randomNormal(rng, 3, 10), randomNormal(rng, 3, 10), randomNormal(rng, 2, 10)
+	nan := math.NaN()
+	for _, tt := range []struct {
+		name string
+		ps   []*Normal
+		w    []float64
+		o    *BarycenterOptions
+		want error
+	}{
+		{"none", nil, nil, nil, ErrArgument},
+		{"nil member", []*Normal{p, nil}, nil, nil, ErrArgument},
+		{"dimensions", []*Normal{p, r}, nil, nil, ErrDimension},
+		{"number of weights", []*Normal{p, q}, []float64{1}, nil, ErrDimension},
+		{"negative weight", []*Normal{p, q}, []float64{1, -1e-9}, nil, ErrWeights},
+		{"NaN weight", []*Normal{p, q}, []float64{1, nan}, nil, ErrWeights},
+		{"infinite weight", []*Normal{p, q}, []float64{1, math.Inf(1)}, nil, ErrWeights},
+		{"zero weights", []*Normal{p, q}, []float64{0, 0}, nil, ErrWeights},
+		{"negative tolerance", []*Normal{p, q}, nil, &BarycenterOptions{Tol: -1}, ErrArgument},
+		{"NaN tolerance", []*Normal{p, q}, nil, &BarycenterOptions{Tol: nan}, ErrNotFinite},
+		{"negative cap", []*Normal{p, q}, nil, &BarycenterOptions{MaxIter: -1}, ErrArgument},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if _, err := Barycenter(ctx, tt.ps, tt.w, tt.o); !errors.Is(err, tt.want) {
+				t.Errorf("Barycenter = %v, want %v", err, tt.want)
+			}
+			if tt.o == nil {
+				if _, err := Centroid(tt.ps, tt.w); !errors.Is(err, tt.want) {
+					t.Errorf("Centroid = %v, want %v", err, tt.want)
+				}
+			}
+		})
+	}
+	s := linalg.NewSym(3, []float64{1, 0, 0, -0.9, 1, 0, -0.9, -0.9, 1})
+	bad, err := AdoptNormal(make([]float64, 3), s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Barycenter(ctx, []*Normal{p, bad}, nil, nil); !errors.Is(err, ErrNotPositiveDefinite) {
+		t.Errorf("indefinite member: %v", err)
+	}
+	canceled, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := Barycenter(canceled, []*Normal{p, q}, nil, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	// A cap is not an error.
+	got, err := Barycenter(ctx, []*Normal{p, q}, nil, &BarycenterOptions{MaxIter: 2, Tol: 1e-14})
+	if err != nil || got.Converged || got.Iterations != 2 || !(got.Residual > 1e-14) || got.Center == nil {
+		t.Errorf("capped: %+v, %v", got, err)
+	}
+}
+
+func TestCentroid(t *testing.T) {
+	rng := testutil.RNG(t)
+	p, q, r := randomNormal(rng, 3, 10), randomNormal(rng, 3, 10), mustNormal(nil, lowRank(rng, 3, 1))
+	c, err := Centroid([]*Normal{p, q, r}, []float64{2, 1, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		if want := (2*p.Mean()[i] + q.Mean()[i] + r.Mean()[i]) / 4; !(math.Abs(c.Mean()[i]-want) <= 4*epsilon) {
+			t.Errorf("mean[%d] = %g, want %g", i, c.Mean()[i], want)
+		}
+		for j := range 3 {
+			if want := (2*p.Cov().At(i, j) + q.Cov().At(i, j) + r.Cov().At(i, j)) / 4; !(math.Abs(c.Cov().At(i, j)-want) <= 8*epsilon*r.Trace()) {
+				t.Errorf("cov[%d,%d] = %g, want %g", i, j, c.Cov().At(i, j), want)
+			}
+		}
+	}
+	if c, err = Centroid([]*Normal{p, q}, []float64{0, 7}); c != q || err != nil {
+		t.Errorf("all weight on one: %v", err)
+	}
+	if c, err = Centroid([]*Normal{p}, nil); c != p || err != nil {
+		t.Errorf("one member: %v", err)
+	}
+	// Weights near the ends of the exponent range.
+	a, err1 := Centroid([]*Normal{p, q}, []float64{1e308, 1e308})
+	b, err2 := Centroid([]*Normal{p, q}, []float64{1e-308, 1e-308})
+	if err1 != nil || err2 != nil || maxDiff(a.Cov(), b.Cov()) != 0 {
+		t.Errorf("extreme weights: %v, %v", err1, err2)
+	}
+}
+
+func TestBarycenterMethodString(t *testing.T) {
+	for m, want := range map[BarycenterMethod]string{
+		BarycenterExact: "exact", BarycenterCommuting: "commuting", BarycenterCholesky: "cholesky",
+		BarycenterProcrustes: "procrustes", 9: "BarycenterMethod(9)",
+	} {
+		if got := m.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

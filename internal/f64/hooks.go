@@ -1,0 +1,101 @@
+package f64
+
+// Table is one set of implementations, one field for each operation of the
+// package, which documents it.
+type Table struct {
+	Dot        func(x, y []float64) float64
+	Axpy       func(dst []float64, alpha float64, x []float64)
+	Exp        func(dst, x []float64)
+	Gemm       func(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int)
+	Trsm       func(m, n int, x []float64, ldx int, l []float64, ldl int)
+	SymPass    func(n int, a []float64, lda int, v, w, x, y []float64)
+	BidiagPass func(m, n int, a []float64, lda int, u, z, s, v, p []float64, g float64, y, c, r []float64)
+	PoleSum    func(a2, b2, s, w, work []float64) float64
+}
+
+// Generic is the table of plain Go loops: the default, and the reference for any
+// other.
+var Generic = Table{
+	Dot:        dot,
+	Axpy:       axpy,
+	Exp:        exp,
+	Gemm:       gemm,
+	Trsm:       trsm,
+	SymPass:    symPass,
+	BidiagPass: bidiagPass,
+	PoleSum:    poleSum,
+}
+
+var table = Generic
+
+// Use puts t in force and returns a function that puts the former table back. It
+// is for initialisation and for tests: it must not run beside any other call of
+// the package. Every field of t must be set.
+func Use(t Table) (restore func()) {
+	old := table
+	table = t
+	return func() { table = old }
+}
+
+// Dot returns Σ x_i·y_i over the length of x. x and y may overlap.
+func Dot(x, y []float64) float64 { return table.Dot(x, y) }
+
+// Axpy computes dst_i += alpha·x_i over the length of x. dst may be x.
+func Axpy(dst []float64, alpha float64, x []float64) { table.Axpy(dst, alpha, x) }
+
+// Exp sets dst_i to e^x_i over the length of x, within one unit in the last
+// place, with the special cases of math.Exp. dst may be x.
+func Exp(dst, x []float64) { table.Exp(dst, x) }
+
+// Gemm adds alpha·A·B to C. A is m×k with entry (i, l) at a[i·ars + l·acs], B is
+// k×n with entry (l, j) at b[l·brs + j·bcs], C is m×n, row-major with row stride
+// ldc. Every transpose is a choice of strides. A and B may overlap each other.
+// Computing the rows of C in several calls, cut at multiples of 16, gives the same
+// bits.
+func Gemm(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int) {
+	table.Gemm(m, n, k, alpha, a, ars, acs, b, brs, bcs, c, ldc)
+}
+
+// Trsm overwrites the m×n matrix X, row-major, with X·L⁻ᵀ for an n×n lower
+// triangular L of which only the lower triangle is read:
+//
+//	x_ij = (x_ij − Σ_{k<j} x_ik·l_jk) · (1/l_jj).
+//
+// X may lie in the same matrix as L, beside or below it. Solving the rows of X in
+// several calls, cut at multiples of 32, gives the same bits.
+func Trsm(m, n int, x []float64, ldx int, l []float64, ldl int) {
+	table.Trsm(m, n, x, ldx, l, ldl)
+}
+
+// SymPass is one step of the tridiagonal reduction, in one pass over the lower
+// triangle of the n×n symmetric matrix A:
+//
+//	A −= v·wᵀ + w·vᵀ,   y = A·x.
+//
+// Only the lower triangle of A is read and written.
+func SymPass(n int, a []float64, lda int, v, w, x, y []float64) {
+	table.SymPass(n, a, lda, v, w, x, y)
+}
+
+// BidiagPass is one step of the bidiagonal reduction, in one pass over the m×n
+// matrix A:
+//
+//	A −= u·zᵀ + s·vᵀ,   y = A·p,   c = A·e₀ + g·y,   r = Aᵀ·c.
+//
+// u, s, y and c have length m; z, v, p and r have length n.
+func BidiagPass(m, n int, a []float64, lda int, u, z, s, v, p []float64, g float64, y, c, r []float64) {
+	table.BidiagPass(m, n, a, lda, u, z, s, v, p, g, y, c, r)
+}
+
+// PoleSum returns Σ_p w_p Σ_i σ_i²/(σ_i² + s_p) for the singular values σ_i of
+// the upper bidiagonal matrix with squared diagonal a2 and squared superdiagonal
+// b2, by one recurrence for each pole s_p > 0 in which every term is
+// non-negative:
+//
+//	q = a² + t,  sum += (a² + t')/q,  t' ← b²·(t² + a²·t')/q²,  t ← s + b²·t/q
+//
+// from t = s, t' = 0. b2 is one shorter than a2. The result has a relative error
+// of a few units for each entry of a2. work has length at least 3·len(s).
+func PoleSum(a2, b2, s, w, work []float64) float64 {
+	return table.PoleSum(a2, b2, s, w, work)
+}

@@ -1,0 +1,21 @@
+package optim
+
+import (
+	"fmt"
+	"testing"
+)
+
+func BenchmarkMinimize(b *testing.B) {
+	for _, n := range []int{2, 10, 50} {
+		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
+			var m Minimizer
+			x0 := fill(n, -0.5)
+			evals := 0
+			b.ReportAllocs()
+			for b.Loop() {
+				evals += m.Minimize(rosenbrock, x0, nil, nil, Options{}).Evals
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(evals), "ns/eval")
+		})
+	}
+}

@@ -1,0 +1,172 @@
+package optim
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/gocmbo/cmbo/internal/testutil"
+)
+
+// TestDirection compares the two-loop recursion with the matrix it stands for:
+// H ← (I − ρ·s·yᵀ)·H·(I − ρ·y·sᵀ) + ρ·s·sᵀ, ρ = 1/sᵀy, from γ·I through all pairs,
+// oldest first, everything restricted to the free variables.
+func TestDirection(t *testing.T) {
+	const n, mem = 7, 4
+	rng := testutil.RNG(t)
+	a := testutil.SPD(rng, n, 50)
+	mul := func(x []float64) []float64 {
+		y := make([]float64, n)
+		for i := range n {
+			for j := range n {
+				y[i] += a[i*n+j] * x[j]
+			}
+		}
+		return y
+	}
+	normal := func() []float64 {
+		x := make([]float64, n)
+		for i := range x {
+			x[i] = rng.NormFloat64()
+		}
+		return x
+	}
+	for _, pairs := range []int{0, 1, 3, 4, 6} { // 6 overwrites the first two
+		for held := range 3 {
+			t.Run(fmt.Sprintf("pairs=%d/held=%d", pairs, held), func(t *testing.T) {
+				var m Minimizer
+				m.reset(nil, normal(), nil, nil, Options{Memory: mem})
+				copy(m.g, mul(m.x))
+				var ss, ys [][]float64
+				for range pairs {
+					copy(m.xt, normal())
+					copy(m.gt, mul(m.xt))
+					s, y := make([]float64, n), make([]float64, n)
+					for i := range n {
+						s[i], y[i] = m.xt[i]-m.x[i], m.gt[i]-m.g[i]
+					}
+					ss, ys = append(ss, s), append(ys, y)
+					m.remember(0)
+				}
+				if k := len(ss) - mem; k > 0 {
+					ss, ys = ss[k:], ys[k:]
+				}
+				for i := range m.free {
+					m.free[i] = i >= held
+				}
+				if !m.direction() {
+					t.Fatal("no direction of descent")
+				}
+
+				// The matrix over the free variables.
+				dot := func(x, y []float64) float64 {
+					var v float64
+					for i := held; i < n; i++ {
+						v += x[i] * y[i]
+					}
+					return v
+				}
+				h := make([][]float64, n)
+				gamma := 1.0
+				if k := len(ss); k > 0 {
+					for i := range k { // the newest pair with curvature there
+						if sy := dot(ss[i], ys[i]); sy > 0 {
+							gamma = sy / dot(ys[i], ys[i])
+						}
+					}
+				}
+				for i := range h {
+					h[i] = make([]float64, n)
+					h[i][i] = gamma
+				}
+				for k := range ss {
+					s, y := ss[k], ys[k]
+					sy := dot(s, y)
+					if !(sy > 0) {
+						continue
+					}
+					hy := make([]float64, n)
+					for i := held; i < n; i++ {
+						hy[i] = dot(h[i], y)
+					}
+					c := (1 + dot(y, hy)/sy) / sy
+					for i := held; i < n; i++ {
+						for j := held; j < n; j++ {
+							h[i][j] += c*s[i]*s[j] - (hy[i]*s[j]+s[i]*hy[j])/sy
+						}
+					}
+				}
+				for i := range n {
+					var want float64
+					if i >= held {
+						want = -dot(h[i], m.g)
+					}
+					if !(math.Abs(m.d[i]-want) <= 1e-10*math.Max(1, math.Abs(want))) {
+						t.Errorf("d[%d] = %v, want %v", i, m.d[i], want)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestSearch checks what a search promises, from random starts on functions with
+// a wide range of curvatures: the decrease, the curvature, the box.
+func TestSearch(t *testing.T) {
+	rng := testutil.RNG(t)
+	for range 300 {
+		c := math.Pow(10, 6*rng.Float64()-3)
+		f := func(x, g []float64) float64 { // convex, quartic far out
+			v := c * x[0]
+			g[0] = 4*v*v*v*c + 2*v*c
+			return v*v*v*v + v*v
+		}
+		x0, hi := rng.NormFloat64(), math.Inf(1)
+		if rng.IntN(2) == 0 {
+			hi = x0 + rng.Float64()
+		}
+		var m Minimizer
+		m.reset(f, []float64{x0}, nil, []float64{hi}, Options{})
+		f0 := m.eval(m.x, m.g)
+		m.fx, m.fbest = f0, f0
+		g0 := m.g[0]
+		m.hold()
+		if m.projected() == 0 || !m.direction() {
+			continue
+		}
+		first := m.firstStep()
+		if move := first * math.Abs(m.d[0]); move > 1+1e-15 {
+			t.Fatalf("first step moves by %g", move)
+		}
+		if !m.search(first * math.Pow(10, 4*rng.Float64()-2)) {
+			t.Fatalf("no point found from %v with curvature %g", x0, c*c)
+		}
+		x := m.x[0]
+		if !(m.fx <= f0+armijo*g0*(x-x0)) {
+			t.Errorf("from %v to %v: f falls from %v to %v only", x0, x, f0, m.fx)
+		}
+		if x < hi && m.g[0]*m.d[0] < curvature*g0*m.d[0] {
+			t.Errorf("from %v to %v: slope %v left of %v", x0, x, m.g[0]*m.d[0], g0*m.d[0])
+		}
+		if x > hi {
+			t.Errorf("%v is outside the box", x)
+		}
+	}
+}
+
+// TestSufficientDecrease: a step to just short of the mirror image of the start
+// lowers f, but not enough.
+func TestSufficientDecrease(t *testing.T) {
+	f := func(x, g []float64) float64 { g[0] = 2 * x[0]; return x[0] * x[0] }
+	var m Minimizer
+	m.reset(f, []float64{1}, nil, nil, Options{})
+	m.fx = m.eval(m.x, m.g)
+	m.hold()
+	m.direction()
+	if !m.search(1 - 1e-6) {
+		t.Fatal("no point found")
+	}
+	if m.x[0] < -0.99 {
+		t.Errorf("accepted %v", m.x[0])
+	}
+}

@@ -1,0 +1,19 @@
+package optim_test
+
+import (
+	"fmt"
+
+	"github.com/gocmbo/cmbo/internal/optim"
+)
+
+func ExampleMinimize() {
+	// The point of the unit square closest to (0.4, 3).
+	f := func(x, grad []float64) float64 {
+		a, b := x[0]-0.4, x[1]-3
+		grad[0], grad[1] = 2*a, 2*b
+		return a*a + b*b
+	}
+	r := optim.Minimize(f, []float64{0, 0}, []float64{0, 0}, []float64{1, 1}, optim.Options{})
+	fmt.Printf("%.3f %.3f: %v\n", r.X, r.F, r.Status)
+	// Output: [0.400 1.000] 4.000: gradient within tolerance
+}

@@ -1,0 +1,313 @@
+package optim
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/gocmbo/cmbo/internal/testutil"
+)
+
+func TestMinimize(t *testing.T) {
+	for _, p := range problems() {
+		t.Run(p.name, func(t *testing.T) {
+			g := make([]float64, len(p.x0))
+			testutil.CheckGrad(t, func(x []float64) float64 { return p.f(x, make([]float64, len(x))) },
+				append([]float64(nil), p.x0...), func() []float64 { p.f(p.x0, g); return g }(), 1e-4)
+
+			r := Minimize(p.f, p.x0, p.lo, p.hi, Options{})
+			t.Logf("%v: f = %.3g, %d steps, %d evaluations", r.Status, r.F, r.Iter, r.Evals)
+			if !r.Status.Converged() {
+				t.Errorf("status %v", r.Status)
+			}
+			if got := p.f(r.X, g); got != r.F {
+				t.Errorf("F = %v, f(X) = %v", r.F, got)
+			}
+			checkKKT(t, r.X, g, p.lo, p.hi, 1e-3*math.Max(1, math.Abs(r.F)))
+			for i, w := range p.want {
+				if !math.IsNaN(w) && !(math.Abs(r.X[i]-w) <= p.tol) {
+					t.Errorf("X = %v, want %v", r.X, p.want)
+					break
+				}
+			}
+			if r.Evals > p.maxEvals {
+				t.Errorf("%d evaluations, at most %d allowed", r.Evals, p.maxEvals)
+			}
+		})
+	}
+}
+
+// checkKKT checks the conditions of Karush, Kuhn and Tucker in a box: gradient
+// zero inside, not negative at lower bounds, not positive at upper bounds.
+func checkKKT(t *testing.T, x, g, lo, hi []float64, tol float64) {
+	t.Helper()
+	for i, v := range x {
+		l, h := math.Inf(-1), math.Inf(1)
+		if lo != nil {
+			l = lo[i]
+		}
+		if hi != nil {
+			h = hi[i]
+		}
+		if !(v >= l && v <= h) {
+			t.Errorf("x[%d] = %v outside [%v, %v]", i, v, l, h)
+		}
+		if v > l && g[i] > tol || v < h && g[i] < -tol {
+			t.Errorf("gradient %.3g at x[%d] = %v in [%v, %v]", g[i], i, v, l, h)
+		}
+	}
+}
+
+// TestQuadratic solves box-constrained convex quadratics to a tolerance that
+// identifies the active bounds, which the conditions then verify.
+func TestQuadratic(t *testing.T) {
+	for _, n := range []int{1, 2, 5, 20, 60} {
+		t.Run(fmt.Sprintf("n=%d", n), func(t *testing.T) {
+			rng := testutil.RNG(t)
+			a := testutil.SPD(rng, n, 100)
+			b, lo, hi, x0 := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
+			for i := range n {
+				b[i] = rng.NormFloat64()
+				lo[i] = -4 * rng.Float64()
+				hi[i] = 4 * rng.Float64()
+				x0[i] = rng.NormFloat64()
+			}
+			f := func(x, g []float64) float64 {
+				var v float64
+				for i := range n {
+					var s float64
+					for j := range n {
+						s += a[i*n+j] * x[j]
+					}
+					g[i] = s - b[i]
+					v += x[i] * (0.5*s - b[i])
+				}
+				return v
+			}
+			r := Minimize(f, x0, lo, hi, Options{GradTol: 1e-9, FuncTol: -1})
+			t.Logf("%v after %d evaluations", r.Status, r.Evals)
+			if r.Status != GradConverged && r.Status != Stuck {
+				t.Errorf("status %v", r.Status)
+			}
+			g := make([]float64, n)
+			f(r.X, g)
+			checkKKT(t, r.X, g, lo, hi, 1e-7)
+			// Convexity: no random feasible point is lower.
+			x := make([]float64, n)
+			for range 200 {
+				for i := range x {
+					x[i] = lo[i] + rng.Float64()*(hi[i]-lo[i])
+				}
+				if v := f(x, g); v < r.F {
+					t.Fatalf("f = %v at a random point, %v at the solution", v, r.F)
+				}
+			}
+		})
+	}
+}
+
+// TestNonFinite searches functions that fail in parts of the box.
+func TestNonFinite(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	// x − log x, not defined for x ≤ 0, minimum 1 at 1; the first step from 3e-3
+	// overshoots, a step left from 5 falls out of the domain.
+	barrier := func(bad float64) Func {
+		return func(x, g []float64) float64 {
+			if x[0] <= 0 {
+				g[0] = bad
+				return bad
+			}
+			g[0] = 1 - 1/x[0]
+			return x[0] - math.Log(x[0])
+		}
+	}
+	for _, bad := range []float64{nan, inf, -inf} {
+		for _, x0 := range []float64{3e-3, 0.5, 5, 500} {
+			r := Minimize(barrier(bad), []float64{x0}, []float64{-10}, nil, Options{})
+			if !r.Status.Converged() || math.Abs(r.X[0]-1) > 1e-4 {
+				t.Errorf("bad = %g, x0 = %g: x = %v, %v", bad, x0, r.X, r.Status)
+			}
+		}
+		r := Minimize(barrier(bad), []float64{-1}, []float64{-10}, nil, Options{})
+		if r.Status != NotFinite || r.X[0] != -1 || r.Evals != 1 {
+			t.Errorf("bad = %g: start outside the domain gives %+v", bad, r)
+		}
+	}
+	// A finite value with a gradient that is not: kept as the best point seen,
+	// not continued from.
+	r := Minimize(func(x, g []float64) float64 {
+		g[0] = 2 * x[0]
+		if math.Abs(x[0]) < 0.5 {
+			g[0] = nan
+		}
+		return x[0] * x[0]
+	}, []float64{3}, nil, nil, Options{})
+	if !(r.F < 0.3) || r.Status == NotFinite {
+		t.Errorf("undefined gradient: %+v", r)
+	}
+	// NaN everywhere but at the start.
+	calls := 0
+	r = Minimize(func(x, g []float64) float64 {
+		calls++
+		g[0] = 1
+		if calls > 1 {
+			return nan
+		}
+		return 7
+	}, []float64{3}, nil, nil, Options{})
+	if r.F != 7 || r.X[0] != 3 || r.Status != Stuck {
+		t.Errorf("NaN around the start: %+v", r)
+	}
+}
+
+// TestNeverWorse feeds gradients that have nothing to do with the function.
+func TestNeverWorse(t *testing.T) {
+	rng := testutil.RNG(t)
+	for range 200 {
+		var start float64
+		first := true
+		lowest := math.Inf(1)
+		r := Minimize(func(x, g []float64) float64 {
+			var v float64
+			for i := range x {
+				v += math.Sin(7*x[i]) * rng.Float64()
+				g[i] = rng.NormFloat64()
+			}
+			if rng.IntN(10) == 0 && !first {
+				v = math.NaN()
+			}
+			if first {
+				start, first = v, false
+			}
+			if v < lowest {
+				lowest = v
+			}
+			return v
+		}, []float64{0.1, 0.2, 0.3}, fill(3, -1), fill(3, 1), Options{MaxIter: 20})
+		if !(r.F <= start) || r.F != lowest {
+			t.Fatalf("start %v, lowest %v, result %+v", start, lowest, r)
+		}
+	}
+}
+
+func TestStatus(t *testing.T) {
+	slow := func(x, g []float64) float64 { g[0] = 1; return x[0] } // ends near -MaxFloat64, where a step of 1 is rounding
+	tests := []struct {
+		name string
+		f    Func
+		lo   []float64
+		o    Options
+		want Status
+	}{
+		{"iterations", rosenbrock, nil, Options{MaxIter: 3}, IterLimit},
+		{"evaluations", rosenbrock, nil, Options{MaxEvals: 5}, EvalLimit},
+		{"one evaluation", rosenbrock, nil, Options{MaxEvals: 1}, EvalLimit},
+		{"gradient", rosenbrock, nil, Options{FuncTol: -1}, GradConverged},
+		{"decrease", rosenbrock, nil, Options{GradTol: -1, FuncTol: 1e-3}, FuncConverged},
+		{"no tolerance", rosenbrock, nil, Options{GradTol: -1, FuncTol: -1}, Stuck},
+		{"unbounded", func(x, g []float64) float64 { g[1] = 0; return slow(x[:1], g[:1]) }, nil, Options{}, FuncConverged},
+		{"bounded", func(x, g []float64) float64 { g[1] = 0; return slow(x[:1], g[:1]) }, fill(2, -1e3), Options{}, GradConverged},
+		{"kink", func(x, g []float64) float64 {
+			g[0], g[1] = math.Copysign(1, x[0]), 0
+			return math.Abs(x[0])
+		}, nil, Options{FuncTol: -1}, Stuck},
+		{"flat", func(x, g []float64) float64 { clear(g); return 1 }, nil, Options{}, GradConverged},
+		{"wrong sign", func(x, g []float64) float64 { f := rosenbrock(x, g); g[0], g[1] = -g[0], -g[1]; return f }, nil, Options{}, Stuck},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := Minimize(tt.f, []float64{-1.2, 1}, tt.lo, nil, tt.o)
+			if r.Status != tt.want {
+				t.Errorf("status %v, want %v", r.Status, tt.want)
+			}
+			if tt.o.MaxEvals > 0 && r.Evals > tt.o.MaxEvals {
+				t.Errorf("%d evaluations, limit %d", r.Evals, tt.o.MaxEvals)
+			}
+			if r.Status.String() == "" {
+				t.Error("no text")
+			}
+		})
+	}
+	if got := Status(99).String(); got != "optim.Status(99)" {
+		t.Error(got)
+	}
+}
+
+func TestMultiStart(t *testing.T) {
+	var m Minimizer
+	starts := [][]float64{{-4, 0.5}, {9.9, 14.9}, {-3, 12}, {9.4, 2.4}, {3, 2}}
+	lo, hi := []float64{-5, 0}, []float64{10, 15}
+	r := m.MultiStart(branin, starts, lo, hi, Options{})
+	if math.Abs(r.F-0.39788735772973816) > 1e-9 {
+		t.Errorf("f = %.12f", r.F)
+	}
+	var evals int
+	best, at := math.Inf(1), -1
+	for i, x0 := range starts {
+		s := Minimize(branin, x0, lo, hi, Options{})
+		evals += s.Evals
+		if s.F < best {
+			best, at = s.F, i
+		}
+	}
+	if r.F != best || r.Start != at || r.Evals != evals {
+		t.Errorf("got start %d, f = %v, %d evaluations; want %d, %v, %d", r.Start, r.F, r.Evals, at, best, evals)
+	}
+	// Ties go to the lower index, failed starts lose, also against +MaxFloat64.
+	half := func(x, g []float64) float64 {
+		g[0] = 0
+		if x[0] < 0 {
+			return math.NaN()
+		}
+		return math.MaxFloat64
+	}
+	if r := m.MultiStart(half, [][]float64{{-1}, {2}, {1}}, nil, nil, Options{}); r.Start != 1 || r.X[0] != 2 {
+		t.Errorf("ties: %+v", r)
+	}
+	if r := m.MultiStart(half, [][]float64{{-1}, {-2}}, nil, nil, Options{}); r.Start != 0 || r.Status != NotFinite || r.X[0] != -1 {
+		t.Errorf("all starts fail: %+v", r)
+	}
+}
+
+// TestReuse runs searches of different sizes and memories on one Minimizer: a
+// result must not depend on what ran before.
+func TestReuse(t *testing.T) {
+	var m Minimizer
+	for range 2 {
+		for _, p := range problems() {
+			want := Minimize(p.f, p.x0, p.lo, p.hi, Options{})
+			got := m.Minimize(p.f, p.x0, p.lo, p.hi, Options{})
+			if got.F != want.F || got.Evals != want.Evals || fmt.Sprint(got.X) != fmt.Sprint(want.X) {
+				t.Errorf("%s: %+v after other searches, %+v alone", p.name, got, want)
+			}
+			m.Minimize(rosenbrock, fill(4, 0.1), nil, nil, Options{MaxIter: 4, Memory: 2})
+			m.Minimize(rosenbrock, fill(4, 0.1), nil, nil, Options{MaxIter: 4})
+		}
+	}
+}
+
+func TestAllocations(t *testing.T) {
+	var m Minimizer
+	x0, starts := []float64{-1.2, 1}, [][]float64{{0, 0}, {-1.2, 1}}
+	testutil.ZeroAlloc(t, func() { m.Minimize(rosenbrock, x0, nil, nil, Options{}) })
+	testutil.ZeroAlloc(t, func() { m.MultiStart(rosenbrock, starts, nil, nil, Options{}) })
+}
+
+func TestPanics(t *testing.T) {
+	for name, f := range map[string]func(){
+		"lower length": func() { Minimize(rosenbrock, fill(2, 0), fill(1, 0), nil, Options{}) },
+		"upper length": func() { Minimize(rosenbrock, fill(2, 0), nil, fill(3, 0), Options{}) },
+		"crossed":      func() { Minimize(rosenbrock, fill(2, 0), fill(2, 1), fill(2, 0), Options{}) },
+		"NaN bound":    func() { Minimize(rosenbrock, fill(2, 0), fill(2, math.NaN()), nil, Options{}) },
+		"no start":     func() { new(Minimizer).MultiStart(rosenbrock, nil, nil, nil, Options{}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if recover() == nil {
+					t.Error("no panic")
+				}
+			}()
+			f()
+		})
+	}
+}

@@ -1,0 +1,193 @@
+package plot
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// A rect is an axis-parallel rectangle, y pointing down.
+type rect struct{ x, y, w, h float64 }
+
+func (r rect) right() float64  { return r.x + r.w }
+func (r rect) bottom() float64 { return r.y + r.h }
+
+// anchor says which end of a text lies at its x.
+type anchor int
+
+const (
+	start anchor = iota
+	middle
+	end
+)
+
+// A textBox remembers where a text was put, for the tests of the layout.
+type textBox struct {
+	text        string
+	x, y        float64 // of the anchor, on the middle line
+	width, size float64
+	anchor      anchor
+	angle       float64
+}
+
+// A canvas collects SVG elements.
+type canvas struct {
+	b     strings.Builder
+	texts []textBox
+}
+
+// number formats a coordinate with at most two decimals.
+func number(v float64) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return "0"
+	}
+	s := strconv.FormatFloat(v, 'f', 2, 64)
+	s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+	if s == "-0" {
+		return "0"
+	}
+	return s
+}
+
+func (c *canvas) raw(s string) { c.b.WriteString(s) }
+
+// open starts an element; attributes come in pairs of name and value, the
+// values not yet escaped.
+func (c *canvas) open(name string, attributes ...string) {
+	c.tag(name, attributes)
+	c.raw(">")
+}
+
+func (c *canvas) tag(name string, attributes []string) {
+	c.raw("<" + name)
+	for i := 0; i+1 < len(attributes); i += 2 {
+		if attributes[i+1] != "" {
+			c.raw(" " + attributes[i] + `="` + Escape(attributes[i+1]) + `"`)
+		}
+	}
+}
+
+func (c *canvas) close(name string) { c.raw("</" + name + ">\n") }
+
+// empty writes an element without content.
+func (c *canvas) empty(name string, attributes ...string) {
+	c.tag(name, attributes)
+	c.raw("/>\n")
+}
+
+// titled writes an element whose only content is a hover text, if any.
+func (c *canvas) titled(title, name string, attributes ...string) {
+	if title == "" {
+		c.empty(name, attributes...)
+		return
+	}
+	c.open(name, attributes...)
+	c.raw("<title>" + Escape(title) + "</title>")
+	c.close(name)
+}
+
+func (c *canvas) line(x1, y1, x2, y2 float64, class string) {
+	c.empty("path", "class", class, "d", "M"+number(x1)+" "+number(y1)+"L"+number(x2)+" "+number(y2))
+}
+
+func (c *canvas) rect(r rect, class, title string, more ...string) {
+	c.titled(title, "rect", append([]string{"class", class, "x", number(r.x), "y", number(r.y),
+		"width", number(max(r.w, 0)), "height", number(max(r.h, 0))}, more...)...)
+}
+
+// text writes s with its middle line at y. The angle is in degrees,
+// counterclockwise; rotation is about the anchor.
+func (c *canvas) text(s string, x, y, size float64, a anchor, class string, angle float64) {
+	if s == "" {
+		return
+	}
+	c.texts = append(c.texts, textBox{text: s, x: x, y: y, width: textWidth(s, size), size: size, anchor: a, angle: angle})
+	attributes := []string{"class", class, "font-size", number(size),
+		"text-anchor", [...]string{"", "middle", "end"}[a]}
+	if angle != 0 {
+		attributes = append(attributes, "transform",
+			"translate("+number(x)+" "+number(y)+")rotate("+number(-angle)+")", "y", number(0.35*size))
+	} else {
+		attributes = append(attributes, "x", number(x), "y", number(y+0.35*size))
+	}
+	c.open("text", attributes...)
+	c.raw(Escape(s))
+	c.close("text")
+}
+
+// clip opens a nested svg element, with the same coordinates, that shows
+// nothing outside of r and a margin around it.
+func (c *canvas) clip(r rect, margin float64) {
+	x, y, w, h := number(r.x-margin), number(r.y-margin), number(r.w+2*margin), number(r.h+2*margin)
+	c.open("svg", "x", x, "y", y, "width", w, "height", h, "viewBox", x+" "+y+" "+w+" "+h)
+	c.raw("\n")
+}
+
+// A path builds the data of a path element.
+type path struct{ b strings.Builder }
+
+func (p *path) move(x, y float64) { p.b.WriteString("M" + number(x) + " " + number(y)) }
+func (p *path) to(x, y float64)   { p.b.WriteString("L" + number(x) + " " + number(y)) }
+func (p *path) close()            { p.b.WriteString("Z") }
+func (p *path) String() string    { return p.b.String() }
+
+// marker draws the marker of a look around (x, y). The shapes have about the
+// same area; looks beyond the first dash pattern are hollow.
+func (c *canvas) marker(look int, x, y, r float64, title string) {
+	color := strconv.Itoa(look % numColors)
+	class := "f" + color + " s-bg"
+	if look >= numColors {
+		class = "f-bg s" + color
+	}
+	width := ".8"
+	if look >= numColors {
+		width = "1.5"
+	}
+	var p path
+	polygon := func(points ...float64) {
+		for i := 0; i < len(points); i += 2 {
+			px, py := x+r*points[i], y+r*points[i+1]
+			if i == 0 {
+				p.move(px, py)
+			} else {
+				p.to(px, py)
+			}
+		}
+		p.close()
+	}
+	switch look % numColors {
+	case 0:
+		c.titled(title, "circle", "class", class, "stroke-width", width, "cx", number(x), "cy", number(y), "r", number(r))
+		return
+	case 1:
+		polygon(-0.9, -0.9, 0.9, -0.9, 0.9, 0.9, -0.9, 0.9)
+	case 2:
+		polygon(0, -1.25, 1.15, 0.8, -1.15, 0.8)
+	case 3:
+		polygon(0, -1.3, 1.3, 0, 0, 1.3, -1.3, 0)
+	case 4:
+		polygon(0, 1.25, -1.15, -0.8, 1.15, -0.8)
+	case 5: // cross
+		polygon(-1.3, -0.85, -0.85, -1.3, 0, -0.45, 0.85, -1.3, 1.3, -0.85, 0.45, 0, 1.3, 0.85, 0.85, 1.3, 0, 0.45, -0.85, 1.3, -1.3, 0.85, -0.45, 0)
+	case 6: // plus
+		polygon(-0.38, -1.35, 0.38, -1.35, 0.38, -0.38, 1.35, -0.38, 1.35, 0.38, 0.38, 0.38, 0.38, 1.35, -0.38, 1.35, -0.38, 0.38, -1.35, 0.38, -1.35, -0.38, -0.38, -0.38)
+	default: // pentagon
+		polygon(0, -1.15, 1.1, -0.36, 0.68, 0.93, -0.68, 0.93, -1.1, -0.36)
+	}
+	c.titled(title, "path", "class", class, "stroke-width", width, "d", p.String())
+}
+
+// strokeClass is the class list of a curve with a look.
+func strokeClass(look int, bold bool) string {
+	s := "line s" + strconv.Itoa(look%numColors)
+	if d := look / numColors; d > 0 {
+		s += " d" + strconv.Itoa(d)
+	}
+	if bold {
+		s += " bold"
+	}
+	return s
+}
+
+// fillClass is the class of an area with a look.
+func fillClass(look int) string { return "f" + strconv.Itoa(look%numColors) }

@@ -1,0 +1,385 @@
+package plot
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// An Axis describes one axis of a panel. The zero value is a linear axis with
+// limits from the data.
+type Axis struct {
+	// Label names the quantity and its unit.
+	Label string
+	// Log makes the axis logarithmic. Values that are not positive are drawn
+	// at its lower end and do not count for its limits.
+	Log bool
+	// Min and Max fix the limits if Min < Max. A single limit is fixed by
+	// making the other one NaN or infinite. Limits that are not positive are
+	// ignored on a logarithmic axis.
+	Min, Max float64
+	// Zero makes a linear axis include 0.
+	Zero bool
+	// Integer keeps the ticks of a linear axis at whole numbers.
+	Integer bool
+	// Format writes the tick labels; nil stands for plain numbers.
+	Format func(v float64) string
+}
+
+// limits reports which of Min and Max are fixed.
+func (a *Axis) limits() (lo, hi bool) {
+	free := func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
+	lo, hi = !free(a.Min), !free(a.Max)
+	if lo && hi && !(a.Min < a.Max) {
+		return false, false
+	}
+	if a.Log {
+		lo, hi = lo && a.Min > 0, hi && a.Max > 0
+	}
+	return lo, hi
+}
+
+// Markers says which points of a curve get a marker.
+type Markers int
+
+const (
+	// MarkersAuto marks all points of short curves, and a few of long ones if
+	// the chart has so many that colour alone is little help.
+	MarkersAuto Markers = iota
+	// MarkersNone marks only points without neighbours.
+	MarkersNone
+	// MarkersAll marks every point.
+	MarkersAll
+)
+
+// A Series is one curve, one stacked area or one cloud of points.
+type Series struct {
+	// Name is the legend entry; empty for none.
+	Name string
+	// X and Y are the points. A nil X counts 1, 2, 3, ...; if the lengths
+	// differ, the shorter one decides. A point with a NaN or an infinity
+	// interrupts the curve.
+	X, Y []float64
+	// Lo and Hi bound a shaded band; nil for none.
+	Lo, Hi []float64
+	// Step holds each value until the next point, as a best-so-far does.
+	Step bool
+	// Points draws markers without a line.
+	Points bool
+	// Markers chooses the markers of a line.
+	Markers Markers
+	// Bold draws a thicker line.
+	Bold bool
+	// Style fixes the look, counted from 1; 0 lets the figure choose.
+	Style int
+}
+
+// marks reports whether some points of the curve are marked on purpose, in a
+// chart of so many series.
+func (s *Series) marks(series int) bool {
+	return s.Points || s.Markers == MarkersAll || s.Markers == MarkersAuto && (s.points() <= shortCurve || series > fewSeries)
+}
+
+const (
+	shortCurve = 12 // points a curve may have to show them all
+	fewSeries  = 4  // curves that are told apart by colour alone
+)
+
+// points returns the common length of X and Y.
+func (s *Series) points() int {
+	if s.X == nil {
+		return len(s.Y)
+	}
+	return min(len(s.X), len(s.Y))
+}
+
+func (s *Series) x(i int) float64 {
+	if s.X == nil {
+		return float64(i + 1)
+	}
+	return s.X[i]
+}
+
+// band returns the length of the band.
+func (s *Series) band() int { return min(s.points(), len(s.Lo), len(s.Hi)) }
+
+// A Rule is a thin dashed line across a chart at one value.
+type Rule struct {
+	Name     string // legend entry; empty for none
+	At       float64
+	Vertical bool
+}
+
+// A Chart is a panel of curves.
+type Chart struct {
+	Title  string
+	X, Y   Axis
+	Series []Series
+	Rules  []Rule
+	// Stacked piles the values of the series up, index by index, and fills the
+	// areas between; what is not finite counts as 0, and X is the first
+	// series'.
+	Stacked bool
+	// EndLabels writes each name beside the right end of its curve.
+	EndLabels bool
+}
+
+// chartView is a chart being laid out.
+type chartView struct {
+	c      *Chart
+	series []Series // stacked if the chart is
+	looks  []int
+	ex, ey extent
+	name   float64 // widest name at the end of a curve
+}
+
+func (c *Chart) title() string { return c.Title }
+
+func (c *Chart) reserve(s *styles) {
+	for i := range c.Series {
+		s.reserve(c.Series[i].Name, c.Series[i].Style)
+	}
+}
+
+func (c *Chart) view(st *styles) view {
+	v := &chartView{c: c, series: c.Series}
+	for i := range c.Series {
+		s := &c.Series[i]
+		look := st.look(s.Name, s.Style, i)
+		v.looks = append(v.looks, look)
+		e := entry{name: s.Name, style: look, bold: s.Bold, band: s.band() > 0, markers: s.marks(len(c.Series))}
+		switch {
+		case c.Stacked:
+			e.glyph, e.opacity = boxGlyph, 0.75
+		case s.Points:
+			e.glyph = pointGlyph
+		}
+		if !c.EndLabels || s.Points || c.Stacked {
+			st.list(e)
+		}
+	}
+	for _, r := range c.Rules {
+		st.list(entry{name: r.Name, glyph: ruleGlyph})
+	}
+	if c.Stacked {
+		v.series = stack(c.Series)
+	}
+	for i := range v.series {
+		s := &v.series[i]
+		for j := range s.points() {
+			v.see(s.x(j), s.Y[j])
+		}
+		for j := range s.band() {
+			v.see(s.x(j), s.Lo[j])
+			v.see(s.x(j), s.Hi[j])
+		}
+	}
+	for _, r := range c.Rules {
+		if r.Vertical && !(c.X.Log && r.At <= 0) {
+			v.ex.add(r.At)
+		} else if !r.Vertical && !(c.Y.Log && r.At <= 0) {
+			v.ey.add(r.At)
+		}
+	}
+	return v
+}
+
+// see lets a point count for the limits.
+func (v *chartView) see(x, y float64) {
+	if math.IsNaN(x) || math.IsInf(x, 0) || math.IsNaN(y) || math.IsInf(y, 0) || v.c.X.Log && x <= 0 {
+		return
+	}
+	v.ex.add(x)
+	if !v.c.Y.Log || y > 0 {
+		v.ey.add(y)
+	}
+}
+
+// stack turns series into bands between cumulative sums.
+func stack(in []Series) []Series {
+	if len(in) == 0 {
+		return nil
+	}
+	n := 0
+	for i := range in {
+		n = max(n, in[i].points())
+	}
+	if in[0].X != nil {
+		n = min(n, len(in[0].X))
+	}
+	out := make([]Series, len(in))
+	base := make([]float64, n)
+	for i := range in {
+		top := make([]float64, n)
+		for j := range n {
+			top[j] = base[j]
+			if j < len(in[i].Y) && !math.IsNaN(in[i].Y[j]) && !math.IsInf(in[i].Y[j], 0) {
+				top[j] += in[i].Y[j]
+			}
+		}
+		out[i] = Series{Name: in[i].Name, X: in[0].X, Y: top, Lo: base, Hi: top, Step: in[i].Step}
+		base = top
+	}
+	return out
+}
+
+func (v *chartView) extents() (x, y extent) { return v.ex, v.ey }
+
+func (v *chartView) share(x, y extent) {
+	v.ex.merge(x)
+	v.ey.merge(y)
+}
+
+func (v *chartView) fit(cell float64) { v.name = min(maxEndLabel, 0.4*cell) }
+
+func (v *chartView) plotHeight(standard float64) float64 { return standard }
+
+const (
+	tickSize  = 11.0
+	labelSize = 12.0
+	endSize   = 11.0
+)
+
+func (v *chartView) yScale(h float64) *scale {
+	axis := v.c.Y
+	axis.Zero = axis.Zero || v.c.Stacked
+	return newScale(&axis, v.ey, true, int(h/38))
+}
+
+// xScale chooses as many ticks as their labels leave room for.
+func (v *chartView) xScale(w float64) *scale {
+	e, nice := v.ex, false
+	if v.onlyPoints() && e.any { // markers need room at the sides
+		if v.c.X.Log {
+			if f := math.Pow(e.hi/e.lo, 0.03); f < 1e10 {
+				e.lo, e.hi = e.lo/f, e.hi*f
+			}
+		} else {
+			pad := 0.03 * (e.hi - e.lo)
+			e.lo, e.hi = e.lo-pad, e.hi+pad
+		}
+	}
+	return fitScale(&v.c.X, e, nice, w, tickSize)
+}
+
+// fitScale is newScale for a horizontal axis of width w.
+func fitScale(a *Axis, e extent, nice bool, w, size float64) *scale {
+	var s *scale
+	for count := int(max(w/45, 2)); count >= 2; count-- {
+		s = newScale(a, e, nice, count)
+		if labelsFit(s, w, size) {
+			return s
+		}
+	}
+	for len(s.ticks) > 1 && !labelsFit(s, w, size) { // every second one, then every fourth ...
+		var kept []tick
+		for i := 0; i < len(s.ticks); i += 2 {
+			kept = append(kept, s.ticks[i])
+		}
+		s.ticks = kept
+	}
+	return s
+}
+
+func labelsFit(s *scale, w, size float64) bool {
+	for i := 1; i < len(s.ticks); i++ {
+		a, b := s.ticks[i-1], s.ticks[i]
+		gap := (s.pos(b.at) - s.pos(a.at)) * w
+		if gap < (textWidth(a.label, size)+textWidth(b.label, size))/2+8 {
+			return false
+		}
+	}
+	return true
+}
+
+func (v *chartView) onlyPoints() bool {
+	for i := range v.c.Series {
+		if !v.c.Series[i].Points {
+			return false
+		}
+	}
+	return !v.c.Stacked
+}
+
+func (v *chartView) sides(h float64) (left, right float64) {
+	for _, t := range v.yScale(h).ticks {
+		left = max(left, textWidth(t.label, tickSize))
+	}
+	left += 8
+	if v.c.Y.Label != "" {
+		left += labelSize + 8
+	}
+	right = 12
+	if v.c.EndLabels && !v.c.Stacked {
+		for i := range v.series {
+			if s := &v.series[i]; !s.Points && s.Name != "" {
+				right = max(right, min(textWidth(s.Name, endSize), v.name)+endLead+4)
+			}
+		}
+	}
+	return left, right
+}
+
+const (
+	maxEndLabel = 150.0 // widest label at the end of a curve
+	endLead     = 18.0  // length of the line that leads to it
+)
+
+func (v *chartView) ends(w float64) ends {
+	e := ends{top: 7, bottom: 6 + tickSize + 4}
+	if v.c.X.Label != "" {
+		e.bottom += labelSize + 5
+	}
+	e.left, e.right = overhang(v.xScale(w), w)
+	return e
+}
+
+// overhang is how far the first and the last label of a horizontal axis of
+// width w stick out.
+func overhang(s *scale, w float64) (left, right float64) {
+	if len(s.ticks) == 0 {
+		return 0, 0
+	}
+	first, last := s.ticks[0], s.ticks[len(s.ticks)-1]
+	return textWidth(first.label, tickSize)/2 - s.pos(first.at)*w, textWidth(last.label, tickSize)/2 - (1-s.pos(last.at))*w
+}
+
+func (v *chartView) describe() string {
+	kind := "Line chart"
+	if v.c.Stacked {
+		kind = "Stacked areas"
+	} else if v.onlyPoints() && len(v.series) > 0 {
+		kind = "Points"
+	}
+	var names []string
+	for i := range v.c.Series {
+		if n := v.c.Series[i].Name; n != "" {
+			names = append(names, n)
+		}
+	}
+	s := kind
+	if len(names) > 0 {
+		s += " of " + strings.Join(names, ", ")
+	}
+	axis := func(letter string, a *Axis) {
+		if a.Label == "" {
+			return
+		}
+		s += "; " + letter + ": " + a.Label
+		if a.Log {
+			s += " (logarithmic)"
+		}
+	}
+	axis("x", &v.c.X)
+	axis("y", &v.c.Y)
+	return s
+}
+
+// pointTitle is the hover text of a point.
+func pointTitle(name string, x, y float64) string {
+	t := "(" + strconv.FormatFloat(x, 'g', 5, 64) + ", " + strconv.FormatFloat(y, 'g', 5, 64) + ")"
+	if name != "" {
+		t = name + " " + t
+	}
+	return t
+}

@@ -1,0 +1,26 @@
+// Package plot draws charts as SVG and writes self-contained HTML pages around
+// them, with nothing but strings: no fonts, scripts or files are needed to make
+// or to read them.
+//
+// A [Figure] is a grid of panels with one legend. Panels are a [*Chart] (lines,
+// bands, steps, points, stacked areas), a [*Bars] (grouped or stacked, standing
+// or lying) or a [*Matrix] (a small heat map). [Figure.SVG] returns a file that
+// stands alone; [Page] collects text, figures and [Table] values into one HTML
+// file, and a Table also prints as plain text and as Markdown.
+//
+// Names decide how series look: series of the same name in one figure share
+// colour, dash pattern, marker and legend entry, in the order in which the
+// names first appear. Set Style to hold a look fixed over several figures.
+// There are [NumStyles] looks, eight colours told apart in the common forms of
+// colour blindness, each with its own marker, in three dash patterns.
+//
+// Every colour comes from a style sheet that follows the reader's light or dark
+// theme and is light on paper. Fonts are not measured but estimated from a
+// table of widths, generously, so text does not collide whichever sans-serif
+// face the viewer has.
+//
+// Any data is legal: NaN and infinite values leave gaps, empty and constant
+// series keep a readable axis, what is not positive runs along the edge of a
+// logarithmic axis. Text is escaped; bytes that XML forbids are replaced. The
+// output is a function of the input alone, byte for byte.
+package plot

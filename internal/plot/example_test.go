@@ -1,0 +1,62 @@
+package plot_test
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gocmbo/cmbo/internal/plot"
+)
+
+// A figure of two curves, one of them with a band, on a logarithmic axis.
+func ExampleFigure() {
+	f := &plot.Figure{
+		Title: "Regret after each query",
+		Panels: []plot.Panel{&plot.Chart{
+			X: plot.Axis{Label: "queries"},
+			Y: plot.Axis{Label: "regret", Log: true},
+			Series: []plot.Series{
+				{Name: "random search", Y: []float64{0.5, 0.4, 0.35, 0.3}},
+				{Name: "cm-BO", Y: []float64{0.4, 0.1, 0.03, 0.01}, Lo: []float64{0.3, 0.05, 0.02, 0.005}, Hi: []float64{0.5, 0.2, 0.06, 0.02}},
+			},
+		}},
+	}
+	svg := f.SVG()
+	fmt.Println(strings.Contains(svg, "<title id=\"figure-title\">Regret after each query</title>"))
+	fmt.Println(strings.Contains(svg, "Line chart of random search, cm-BO; x: queries; y: regret (logarithmic)."))
+	// Output:
+	// true
+	// true
+}
+
+// One table, three forms.
+func ExampleTable() {
+	t := &plot.Table{
+		Columns: []plot.Column{{Title: "method"}, {Title: "regret", Best: plot.BestMin}},
+		Rows: [][]plot.Cell{
+			{plot.Str("random search"), plot.Num(0.31, 3)},
+			{plot.Str("cm-BO"), plot.Num(0.012, 3)},
+		},
+	}
+	fmt.Print(t.Text())
+	fmt.Print(t.Markdown())
+	// Output:
+	// method         regret
+	// ─────────────  ──────
+	// random search   0.310
+	// cm-BO           0.012*
+	// | method | regret |
+	// |---|---:|
+	// | random search | 0.310 |
+	// | cm-BO | **0.012** |
+}
+
+// A page is put together in reading order.
+func ExamplePage() {
+	p := plot.NewPage("A study")
+	p.Text("Tuned with `cmbo`.")
+	p.Figure(&plot.Figure{Panels: []plot.Panel{&plot.Chart{Series: []plot.Series{{Y: []float64{1, 2, 3}}}}}}, "Accuracy of each trial.")
+	html := p.String()
+	fmt.Println(strings.Count(html, `role="img"`), strings.Contains(html, "<code>cmbo</code>"))
+	// Output:
+	// 1 true
+}

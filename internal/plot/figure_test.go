@@ -1,0 +1,438 @@
+package plot
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// elements parses a document strictly and returns its start tags and the text
+// of its title and desc elements.
+func elements(tb testing.TB, doc string) (tags []xml.StartElement, text map[string][]string) {
+	tb.Helper()
+	text = map[string][]string{}
+	d := xml.NewDecoder(strings.NewReader(doc))
+	var open []string
+	for {
+		token, err := d.Token()
+		if err == io.EOF {
+			return tags, text
+		}
+		if err != nil {
+			tb.Fatalf("not well-formed: %v", err)
+		}
+		switch e := token.(type) {
+		case xml.StartElement:
+			tags = append(tags, e.Copy())
+			open = append(open, e.Name.Local)
+		case xml.EndElement:
+			open = open[:len(open)-1]
+		case xml.CharData:
+			if len(open) > 0 {
+				name := open[len(open)-1]
+				text[name] = append(text[name], string(e))
+			}
+		}
+	}
+}
+
+func attribute(e xml.StartElement, name string) string {
+	for _, a := range e.Attr {
+		if a.Name.Local == name {
+			return a.Value
+		}
+	}
+	return ""
+}
+
+func TestSVG(t *testing.T) {
+	for _, s := range samples() {
+		t.Run(s.name, func(t *testing.T) {
+			svg := s.figure.SVG()
+			tags, text := elements(t, svg)
+			root := tags[0]
+			if root.Name.Local != "svg" || root.Name.Space != "http://www.w3.org/2000/svg" {
+				t.Errorf("root is %v", root.Name)
+			}
+			if attribute(root, "role") != "img" {
+				t.Error("no role")
+			}
+			ids := map[string]bool{}
+			for _, e := range tags {
+				if id := attribute(e, "id"); id != "" {
+					if ids[id] {
+						t.Errorf("id %q appears twice", id)
+					}
+					ids[id] = true
+				}
+				for _, a := range e.Attr {
+					if a.Name.Local != "aria-labelledby" && (strings.Contains(a.Value, "NaN") || strings.Contains(a.Value, "Inf") || a.Value == "") {
+						t.Errorf("%s has %s=%q", e.Name.Local, a.Name.Local, a.Value)
+					}
+				}
+			}
+			for _, id := range strings.Fields(attribute(root, "aria-labelledby")) {
+				if !ids[id] {
+					t.Errorf("nothing has the id %q", id)
+				}
+			}
+			if len(text["title"]) == 0 || text["title"][0] == "" {
+				t.Error("no title")
+			}
+			if !strings.Contains(svg, "prefers-color-scheme:dark") {
+				t.Error("no dark theme")
+			}
+			if again := s.figure.SVG(); again != svg {
+				t.Error("a second rendering differs")
+			}
+		})
+	}
+}
+
+func TestStandaloneAndInlineAgree(t *testing.T) {
+	f := samples()[0].figure
+	alone, inline := f.SVG(), f.Inline("figure")
+	cut := func(s, from string) string { return s[strings.Index(s, from):] }
+	if cut(alone, "</style>\n")[len("</style>\n"):] != cut(inline, "</desc>\n")[len("</desc>\n"):] {
+		t.Error("the drawings differ")
+	}
+	elements(t, f.Inline(`<"&'>`))
+	if strings.Contains(inline, "<style") {
+		t.Error("an inline figure brings its own style sheet")
+	}
+}
+
+func overlap(a, b rect) bool {
+	const slack = 0.01
+	return a.x+slack < b.right() && b.x+slack < a.right() && a.y+slack < b.bottom() && b.y+slack < a.bottom()
+}
+
+func TestLayoutKeepsPartsApart(t *testing.T) {
+	for _, s := range samples() {
+		for _, place := range []LegendPlace{LegendAuto, LegendBelow, LegendRight, LegendNone} {
+			f := *s.figure
+			f.Legend = place
+			_, l := f.layout()
+			whole := rect{0, 0, l.width, l.height}
+			parts := append([]rect(nil), l.plots...)
+			if l.legend.place != LegendNone {
+				parts = append(parts, l.legendAt)
+			}
+			for i, p := range parts {
+				if !(p.x >= 0 && p.y >= 0 && p.right() <= whole.w && p.bottom() <= whole.h) {
+					t.Errorf("%s, legend %d: part %d at %v leaves %v", s.name, place, i, p, whole)
+				}
+				if !(p.w > 0 && p.h > 0) {
+					t.Errorf("%s, legend %d: part %d is empty: %v", s.name, place, i, p)
+				}
+				for j := range i {
+					if overlap(p, parts[j]) {
+						t.Errorf("%s, legend %d: parts %d and %d overlap: %v, %v", s.name, place, j, i, parts[j], p)
+					}
+				}
+			}
+		}
+	}
+}
+
+// corners are those of the box a text needs, a little less than its line high.
+func (b textBox) corners() [4][2]float64 {
+	from := [...]float64{0, -b.width / 2, -b.width}[b.anchor]
+	sin, cos := math.Sincos(-b.angle * math.Pi / 180)
+	var out [4][2]float64
+	for i, p := range [4][2]float64{{from, -0.45 * b.size}, {from + b.width, -0.45 * b.size}, {from + b.width, 0.45 * b.size}, {from, 0.45 * b.size}} {
+		out[i] = [2]float64{b.x + cos*p[0] - sin*p[1], b.y + sin*p[0] + cos*p[1]}
+	}
+	return out
+}
+
+// collide reports whether two rectangles at any angle overlap: no side of
+// either separates them.
+func collide(a, b [4][2]float64) bool {
+	for _, q := range [2][4][2]float64{a, b} {
+		for i := range 2 {
+			nx, ny := q[i+1][1]-q[i][1], q[i][0]-q[i+1][0]
+			span := func(r [4][2]float64) (lo, hi float64) {
+				lo, hi = math.Inf(1), math.Inf(-1)
+				for _, p := range r {
+					d := nx*p[0] + ny*p[1]
+					lo, hi = min(lo, d), max(hi, d)
+				}
+				return lo, hi
+			}
+			alo, ahi := span(a)
+			blo, bhi := span(b)
+			if ahi <= blo || bhi <= alo {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func TestTextsDoNotCollide(t *testing.T) {
+	for _, s := range samples() {
+		c := &canvas{}
+		views, l := s.figure.layout()
+		s.figure.draw(c, views, l)
+		for i, b := range c.texts {
+			q := b.corners()
+			for _, p := range q {
+				if !(p[0] >= 0 && p[0] <= l.width && p[1] >= 0 && p[1] <= l.height) {
+					t.Errorf("%s: %q is clipped: (%.0f, %.0f) in %.0f×%.0f", s.name, b.text, p[0], p[1], l.width, l.height)
+					break
+				}
+			}
+			for _, o := range c.texts[:i] {
+				if collide(q, o.corners()) {
+					t.Errorf("%s: %q at (%.0f, %.0f) and %q at (%.0f, %.0f) overlap", s.name, o.text, o.x, o.y, b.text, b.x, b.y)
+				}
+			}
+		}
+	}
+}
+
+func TestEqualNamesShareALook(t *testing.T) {
+	f := &Figure{Panels: []Panel{
+		&Chart{Series: []Series{{Name: "a"}, {Name: "b"}, {Name: "fixed", Style: 2}}},
+		&Chart{Series: []Series{{Name: "b"}, {Name: "c"}, {Name: "a"}}},
+		&Bars{Series: []BarSeries{{Name: "c"}, {}}},
+	}}
+	views, entries := f.views()
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.name)
+	}
+	if got := strings.Join(names, " "); got != "a b fixed c" {
+		t.Errorf("legend is %q", got)
+	}
+	first, second, third := views[0].(*chartView).looks, views[1].(*chartView).looks, views[2].(*barView).looks
+	if first[0] != second[2] || first[1] != second[0] || second[1] != third[0] {
+		t.Errorf("looks %v, %v, %v", first, second, third)
+	}
+	if first[2] != 1 {
+		t.Errorf("the fixed look is %d, want 1", first[2])
+	}
+	seen := map[int]bool{}
+	for _, e := range entries {
+		if seen[e.style] {
+			t.Errorf("two entries have look %d", e.style)
+		}
+		seen[e.style] = true
+	}
+}
+
+func TestSharedAxes(t *testing.T) {
+	panels := func() []Panel {
+		return []Panel{
+			&Chart{Series: []Series{{Y: []float64{0, 1}}}},
+			&Chart{Series: []Series{{Y: []float64{5, 9, 7}}}},
+			&Matrix{},
+		}
+	}
+	f := &Figure{Panels: panels(), ShareX: true, ShareY: true}
+	views, _ := f.views()
+	a, b := views[0].(*chartView), views[1].(*chartView)
+	if a.ex != b.ex || a.ey != b.ey || a.ey.lo != 0 || a.ey.hi != 9 || a.ex.hi != 3 {
+		t.Errorf("extents %v %v and %v %v", a.ex, a.ey, b.ex, b.ey)
+	}
+	f = &Figure{Panels: panels()}
+	views, _ = f.views()
+	if a, b := views[0].(*chartView), views[1].(*chartView); a.ey.hi != 1 || b.ey.lo != 5 {
+		t.Errorf("extents %v and %v are not the panels' own", a.ey, b.ey)
+	}
+}
+
+// pathData returns the data of the first path of a class.
+func pathData(t *testing.T, svg, class string) []float64 {
+	t.Helper()
+	tags, _ := elements(t, svg)
+	for _, e := range tags {
+		if e.Name.Local == "path" && strings.Contains(" "+attribute(e, "class")+" ", " "+class+" ") {
+			var out []float64
+			for _, f := range strings.FieldsFunc(attribute(e, "d"), func(r rune) bool { return strings.ContainsRune("MLZ ", r) }) {
+				var v float64
+				if _, err := fmt.Sscan(f, &v); err != nil {
+					t.Fatalf("%q: %v", f, err)
+				}
+				out = append(out, v)
+			}
+			return out
+		}
+	}
+	t.Fatalf("no path of class %q", class)
+	return nil
+}
+
+func TestCurveLiesWhereTheDataAre(t *testing.T) {
+	at := func(f *Figure) rect { _, l := f.layout(); return l.plots[0] }
+	check := func(t *testing.T, got, want []float64) {
+		t.Helper()
+		if len(got) != len(want) {
+			t.Fatalf("%d coordinates %v, want %v", len(got), got, want)
+		}
+		for i := range got {
+			if math.Abs(got[i]-want[i]) > 0.005+1e-9 { // two decimals
+				t.Errorf("coordinate %d is %g, want %g", i, got[i], want[i])
+			}
+		}
+	}
+	t.Run("linear", func(t *testing.T) {
+		f := &Figure{Panels: []Panel{&Chart{Y: Axis{Min: 0, Max: 4}, Series: []Series{{X: []float64{0, 1, 4}, Y: []float64{0, 2, 4}}}}}}
+		r := at(f)
+		check(t, pathData(t, f.SVG(), "line"), []float64{r.x, r.bottom(), r.x + r.w/4, r.y + r.h/2, r.right(), r.y})
+	})
+	t.Run("logarithmic", func(t *testing.T) {
+		f := &Figure{Panels: []Panel{&Chart{X: Axis{Log: true}, Y: Axis{Log: true, Min: 0.01, Max: 100}, Series: []Series{{X: []float64{1, 10, 100}, Y: []float64{0.01, 1, 100}}}}}}
+		r := at(f)
+		check(t, pathData(t, f.SVG(), "line"), []float64{r.x, r.bottom(), r.x + r.w/2, r.y + r.h/2, r.right(), r.y})
+	})
+	t.Run("zero on a logarithmic axis", func(t *testing.T) {
+		f := &Figure{Panels: []Panel{&Chart{Y: Axis{Log: true, Min: 0.1, Max: 1}, Series: []Series{{Y: []float64{1, 0, -3}}}}}}
+		r := at(f)
+		check(t, pathData(t, f.SVG(), "line"), []float64{r.x, r.y, r.x + r.w/2, r.bottom(), r.right(), r.bottom()})
+	})
+	t.Run("step", func(t *testing.T) {
+		f := &Figure{Panels: []Panel{&Chart{Y: Axis{Min: 0, Max: 1}, Series: []Series{{X: []float64{0, 1, 2}, Y: []float64{0, 1, 0.5}, Step: true}}}}}
+		r := at(f)
+		mid := r.x + r.w/2
+		check(t, pathData(t, f.SVG(), "line"), []float64{r.x, r.bottom(), mid, r.bottom(), mid, r.y, r.right(), r.y, r.right(), r.y + r.h/2})
+	})
+	t.Run("band", func(t *testing.T) {
+		f := &Figure{Panels: []Panel{&Chart{Y: Axis{Min: 0, Max: 4}, Series: []Series{{X: []float64{0, 1}, Y: []float64{2, 2}, Lo: []float64{1, 0}, Hi: []float64{3, 4}}}}}}
+		r := at(f)
+		check(t, pathData(t, f.SVG(), "band"), []float64{r.x, r.y + r.h/4, r.right(), r.y, r.right(), r.bottom(), r.x, r.y + 3*r.h/4})
+	})
+	t.Run("stacked", func(t *testing.T) {
+		f := &Figure{Panels: []Panel{&Chart{Stacked: true, Y: Axis{Min: 0, Max: 4}, Series: []Series{{Y: []float64{1, 1}}, {Y: []float64{2, 3}}}}}}
+		r := at(f)
+		check(t, pathData(t, f.SVG(), "f1"), []float64{r.x, r.y + r.h/4, r.right(), r.y, r.right(), r.y + 3*r.h/4, r.x, r.y + 3*r.h/4})
+	})
+	t.Run("gap", func(t *testing.T) {
+		f := &Figure{Panels: []Panel{&Chart{Y: Axis{Min: 0, Max: 1}, Series: []Series{{X: []float64{0, 1, 2, 3, 4}, Y: []float64{0, 1, math.NaN(), 1, 0}}}}}}
+		r := at(f)
+		x := func(k float64) float64 { return r.x + k/4*r.w }
+		check(t, pathData(t, f.SVG(), "line"), []float64{x(0), r.bottom(), x(1), r.y, x(3), r.y, x(4), r.bottom()})
+		tags, _ := elements(t, f.SVG())
+		for _, e := range tags {
+			if d := attribute(e, "d"); attribute(e, "class") == "line s0" && strings.Count(d, "M") != 2 {
+				t.Errorf("%q does not start anew after the gap", d)
+			}
+		}
+	})
+}
+
+func TestBarsLieWhereTheDataAre(t *testing.T) {
+	for _, lying := range []bool{false, true} {
+		f := &Figure{Panels: []Panel{&Bars{Horizontal: lying, Categories: []string{"a", "b"}, Value: Axis{Min: -1, Max: 3},
+			Series: []BarSeries{{Y: []float64{3, -1}}}}}}
+		_, l := f.layout()
+		r := l.plots[0]
+		tags, _ := elements(t, f.SVG())
+		var got []rect
+		for _, e := range tags {
+			if e.Name.Local == "rect" && attribute(e, "class") == "f0" {
+				var q rect
+				for name, v := range map[string]*float64{"x": &q.x, "y": &q.y, "width": &q.w, "height": &q.h} {
+					if _, err := fmt.Sscan(attribute(e, name), v); err != nil {
+						t.Fatal(err)
+					}
+				}
+				got = append(got, q)
+			}
+		}
+		if len(got) != 2 {
+			t.Fatalf("%d bars", len(got))
+		}
+		near := func(what string, got, want float64) {
+			if math.Abs(got-want) > 0.011 { // two coordinates of two decimals
+				t.Errorf("lying %v: %s is %g, want %g", lying, what, got, want)
+			}
+		}
+		if lying {
+			near("start", got[0].x, r.x+r.w/4)
+			near("end", got[0].right(), r.right())
+			near("start of the negative", got[1].x, r.x)
+			near("end of the negative", got[1].right(), r.x+r.w/4)
+		} else {
+			near("start", got[0].bottom(), r.bottom()-r.h/4)
+			near("end", got[0].y, r.y)
+			near("start of the negative", got[1].y, r.bottom()-r.h/4)
+			near("end of the negative", got[1].bottom(), r.bottom())
+		}
+	}
+}
+
+func TestBarsStartAtZero(t *testing.T) {
+	v := (&Bars{Categories: []string{"a"}, Series: []BarSeries{{Y: []float64{5}}}}).view(newStyles()).(*barView)
+	if s := v.scale(200); s.lo != 0 {
+		t.Errorf("the axis starts at %g", s.lo)
+	}
+}
+
+// TestAnyData draws charts of random numbers, many of them special.
+func TestAnyData(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	special := []float64{0, math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, -math.MaxFloat64, math.SmallestNonzeroFloat64, 1e-300, 1, -1}
+	number := func() float64 {
+		switch rng.IntN(3) {
+		case 0:
+			return special[rng.IntN(len(special))]
+		case 1:
+			return rng.NormFloat64() * math.Pow(10, float64(rng.IntN(40)-20))
+		}
+		return rng.NormFloat64()
+	}
+	numbers := func() []float64 {
+		y := make([]float64, rng.IntN(6))
+		for i := range y {
+			y[i] = number()
+		}
+		return y
+	}
+	axis := func() Axis {
+		a := Axis{Label: "l", Log: rng.IntN(2) == 0, Zero: rng.IntN(4) == 0, Integer: rng.IntN(4) == 0}
+		if rng.IntN(2) == 0 {
+			a.Min, a.Max = number(), number()
+		}
+		return a
+	}
+	rounds := 3000
+	if testing.Short() {
+		rounds = 300
+	}
+	for range rounds {
+		chart := &Chart{X: axis(), Y: axis(), Stacked: rng.IntN(4) == 0, EndLabels: rng.IntN(4) == 0}
+		for range rng.IntN(4) {
+			s := Series{Name: string(rune('a' + rng.IntN(3))), Y: numbers(), Step: rng.IntN(2) == 0, Points: rng.IntN(4) == 0}
+			if rng.IntN(2) == 0 {
+				s.X = numbers()
+			}
+			if rng.IntN(2) == 0 {
+				s.Lo, s.Hi = numbers(), numbers()
+			}
+			chart.Series = append(chart.Series, s)
+		}
+		chart.Rules = []Rule{{At: number()}, {At: number(), Vertical: true}}
+		bars := &Bars{Categories: []string{"x", "y", "z"}[:rng.IntN(4)], Value: axis(), Horizontal: rng.IntN(2) == 0, Stacked: rng.IntN(2) == 0, Values: true,
+			Series: []BarSeries{{Name: "a", Y: numbers(), Lo: numbers(), Hi: numbers()}, {Y: numbers()}}}
+		matrix := &Matrix{Rows: []string{"x", "y"}, Cols: []string{"a", "b"}, Values: [][]float64{numbers(), numbers()}}
+		f := &Figure{Panels: []Panel{chart, bars, matrix}, Width: number() * 1000, Height: number()}
+		svg := f.SVG()
+		tags, _ := elements(t, svg)
+		for _, e := range tags {
+			for _, a := range e.Attr {
+				if strings.Contains(a.Value, "NaN") || strings.Contains(a.Value, "Inf") {
+					t.Fatalf("%s has %s=%q in %+v %+v", e.Name.Local, a.Name.Local, a.Value, chart, bars)
+				}
+			}
+		}
+		if t.Failed() {
+			return
+		}
+	}
+}

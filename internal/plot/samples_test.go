@@ -1,0 +1,263 @@
+package plot
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// sample is a figure the tests look at.
+type sample struct {
+	name    string
+	figure  *Figure
+	caption string
+}
+
+// decay is a noisy falling curve with a band, like a mean regret.
+func decay(rng *rand.Rand, n int, rate float64) (y, lo, hi []float64) {
+	v := 0.4 + 0.2*rng.Float64()
+	for range n {
+		v *= 1 - rate*rng.Float64()
+		y, lo, hi = append(y, v), append(lo, v*0.7), append(hi, v*1.35)
+	}
+	return y, lo, hi
+}
+
+var methodNames = []string{
+	"random search", "plain GP", "RGPE", "TST-R", "TAF (RGPE weights)", "TAF (TST-R weights)", "RM-GP-UCB", "RM-GP-TS",
+	"HyperBO", "HyperBO+", "MetaBO", "empirical GP", "stacked residual GP", "JefClus_JefCMP", "WssClus_WssCMP", "WssClus_WssCMP_Bary",
+}
+
+// samples covers what the callers draw.
+func samples() []sample {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var out []sample
+	add := func(name, caption string, f *Figure) { out = append(out, sample{name, f, caption}) }
+
+	few := func(title string, log bool) *Chart {
+		c := &Chart{Title: title, X: Axis{Label: "queries"}, Y: Axis{Label: "normalised regret", Log: log}}
+		for i, n := range []string{"random search", "plain GP", "cm-BO"} {
+			y, lo, hi := decay(rng, 50, 0.04+0.05*float64(i))
+			c.Series = append(c.Series, Series{Name: n, Y: y, Lo: lo, Hi: hi, Bold: i == 2})
+		}
+		return c
+	}
+	add("two", "Three methods, bands, a linear and a logarithmic axis.",
+		&Figure{Title: "Regret after each query", Panels: []Panel{few("UCB(3), linear", false), few("EI, logarithmic", true)}})
+
+	many := &Figure{Title: "Sixteen methods", Legend: LegendRight, Columns: 1, Height: 320}
+	for _, a := range []string{"EI"} {
+		c := &Chart{Title: a, X: Axis{Label: "queries"}, Y: Axis{Label: "normalised regret", Log: true}}
+		for i, n := range methodNames {
+			y, _, _ := decay(rng, 50, 0.02+0.01*float64(i))
+			c.Series = append(c.Series, Series{Name: n, Y: y})
+		}
+		many.Panels = append(many.Panels, c)
+	}
+	add("many", "Sixteen looks with a column of names.", many)
+
+	below := &Figure{Columns: 3, ShareY: true, Height: 200}
+	for _, a := range []string{"UCB(3)", "Expected improvement", "Probability of improvement over a target that is learned"} {
+		c := &Chart{Title: a, X: Axis{Label: "queries"}, Y: Axis{Label: "average rank"}}
+		for i, n := range methodNames[:8] {
+			y := make([]float64, 50)
+			for j := range y {
+				y[j] = 4.5 + (float64(i)-3.5)*(1-math.Exp(-float64(j)/10)) + 0.2*rng.NormFloat64()
+			}
+			c.Series = append(c.Series, Series{Name: n, Y: y})
+		}
+		below.Panels = append(below.Panels, c)
+	}
+	add("panels", "Three panels sharing one axis and a legend in rows.", below)
+
+	profile := &Chart{Title: "Solved fraction", X: Axis{Label: "threshold C on the regret", Log: true}, Y: Axis{Label: "fraction of runs below C", Min: 0, Max: 1}, EndLabels: true}
+	for i, n := range methodNames[:6] {
+		var x, y []float64
+		for e := -4.0; e <= 0; e += 0.1 {
+			x, y = append(x, math.Pow(10, e)), append(y, 1/(1+math.Exp(-(e+3-0.35*float64(i))*2.2)))
+		}
+		profile.Series = append(profile.Series, Series{Name: n, X: x, Y: y, Step: true})
+	}
+	profile.Rules = []Rule{{Name: "C = 0.005", At: 0.005, Vertical: true}}
+	clusters := &Chart{Title: "Regret against the number of clusters", X: Axis{Label: "C", Integer: true}, Y: Axis{Label: "regret after 50 queries", Zero: true}}
+	for _, n := range []string{"WssClus_WssCMP", "JefClus_JefCMP"} {
+		y, lo, hi := decay(rng, 5, 0.3)
+		clusters.Series = append(clusters.Series, Series{Name: n, X: []float64{2, 3, 4, 5, 6}, Y: y, Lo: lo, Hi: hi})
+	}
+	add("profile", "End labels, a rule, whole-number ticks.", &Figure{Panels: []Panel{profile, clusters}})
+
+	scaling := &Chart{Title: "Time of one Ask", X: Axis{Label: "observations n", Log: true}, Y: Axis{Label: "seconds", Log: true}}
+	for i, n := range []string{"full refit", "append a row"} {
+		var x, y []float64
+		for e := 3; e <= 11; e++ {
+			v := math.Pow(2, float64(e))
+			x, y = append(x, v), append(y, 1e-8*math.Pow(v, 3-float64(i))*(1+0.1*rng.NormFloat64()))
+		}
+		scaling.Series = append(scaling.Series, Series{Name: n, X: x, Y: y, Markers: MarkersAll})
+	}
+	add("scaling", "Both axes logarithmic.", &Figure{Panels: []Panel{scaling}, Width: 560, Height: 300})
+
+	weights := &Chart{Title: "Prototype weights", X: Axis{Label: "queries"}, Y: Axis{Label: "weight", Min: 0, Max: 1}, Stacked: true}
+	for i := range 4 {
+		var y []float64
+		for range 30 {
+			y = append(y, 0.25)
+		}
+		weights.Series = append(weights.Series, Series{Name: fmt.Sprintf("cluster %d", i+1), Y: y})
+	}
+	for j := range 30 {
+		var sum float64
+		for i := range 4 {
+			weights.Series[i].Y[j] = math.Exp(math.Sin(float64(i*i) + float64(j)/9))
+			sum += weights.Series[i].Y[j]
+		}
+		for i := range 4 {
+			weights.Series[i].Y[j] /= sum
+		}
+	}
+	study := &Chart{Title: "A study as it runs", X: Axis{Label: "trial", Integer: true}, Y: Axis{Label: "accuracy"}}
+	var told, best []float64
+	top := 0.0
+	for j := range 40 {
+		v := 0.9 - 0.3*rng.Float64()*math.Exp(-float64(j)/20)
+		top = max(top, v)
+		told, best = append(told, v), append(best, top)
+	}
+	study.Series = []Series{{Name: "told", Y: told, Points: true}, {Name: "best so far", Y: best, Step: true}}
+	add("study", "Stacked areas; points with a step line.", &Figure{Panels: []Panel{weights, study}})
+
+	bars := &Bars{Title: "Seconds per run", Categories: methodNames, Value: Axis{Label: "seconds", Log: true}, Horizontal: true, Values: true,
+		Series: []BarSeries{{Y: make([]float64, 16)}}}
+	for i := range bars.Series[0].Y {
+		bars.Series[0].Y[i] = math.Exp(rng.NormFloat64() * 2)
+	}
+	grouped := &Bars{Title: "Coverage of the 90% interval", Categories: []string{"rf", "svm", "xgb", "mlp"}, Value: Axis{Label: "coverage", Min: 0, Max: 1}, Values: true}
+	for i, n := range []string{"plain GP", "cm-BO", "HyperBO"} {
+		s := BarSeries{Name: n}
+		for range 4 {
+			v := 0.7 + 0.06*float64(i) + 0.1*rng.Float64()
+			s.Y, s.Lo, s.Hi = append(s.Y, v), append(s.Lo, v-0.05), append(s.Hi, v+0.04)
+		}
+		grouped.Series = append(grouped.Series, s)
+	}
+	add("bars", "Lying and standing bars.", &Figure{Panels: []Panel{bars, grouped}})
+	slanted := &Bars{Title: "Mean rank", Categories: methodNames[:10], Value: Axis{Label: "rank"}, Label: "method", Series: []BarSeries{{Name: "EI", Y: []float64{8, 7, 5, 6, 5.5, 4, 3, 4, 2, 1}}}}
+	stacked := &Bars{Title: "Cluster sizes", Stacked: true, Categories: []string{"C=2", "C=3", "C=4"}, Value: Axis{Label: "tasks", Integer: true},
+		Series: []BarSeries{{Name: "moons", Y: []float64{5, 4, 3}}, {Name: "circles", Y: []float64{2, 3, 4}}, {Name: "xor", Y: []float64{1, 1, -1}}}}
+	add("standing", "Slanted names; stacked bars.", &Figure{Panels: []Panel{slanted, stacked}})
+
+	member := &Matrix{Title: "Membership", Cols: []string{"C=2", "C=3", "C=4", "C=5"}, Classes: []string{"cluster 1", "cluster 2", "cluster 3", "cluster 4", "cluster 5"}, XLabel: "number of clusters"}
+	heat := &Matrix{Title: "Distances", YLabel: "task"}
+	for i := range 8 {
+		name := fmt.Sprintf("task-%d", i+1)
+		member.Rows = append(member.Rows, name)
+		heat.Rows, heat.Cols = append(heat.Rows, name), append(heat.Cols, name)
+		var row, h []float64
+		for c := 2; c <= 5; c++ {
+			row = append(row, float64((i*3+1)%c))
+		}
+		for j := range 8 {
+			h = append(h, math.Abs(float64(i-j)))
+		}
+		h[(i+3)%8] = math.NaN()
+		member.Values, heat.Values = append(member.Values, row), append(heat.Values, h)
+	}
+	counts := &Matrix{Title: "Families and clusters", Rows: []string{"moons", "circles", "two spirals"}, Cols: []string{"A", "B", "C"},
+		Values: [][]float64{{3, 0, 1}, {0, 4, 0}, {1, 1, 2}}, Format: func(v float64) string { return fixed(v, 0) }}
+	add("matrix", "Cells: classes, a heat map, counts.", &Figure{Panels: []Panel{member, heat, counts}, Columns: 3})
+	overhang := &Matrix{Title: "Slanted names", Rows: []string{"a", "b"}, Format: short}
+	for _, name := range methodNames[:9] {
+		overhang.Cols = append(overhang.Cols, name+" variant")
+	}
+	overhang.Values = [][]float64{{1, 2, 3, 4, 5, 6, 7, 8, 9}, {9, 8, 7, 6, 5, 4, 3, 2, 1}}
+	ticks := &Chart{Title: "Wide labels", X: Axis{Format: func(v float64) string { return fixed(v, 0) + " thousand queries" }}, Series: []Series{{Y: []float64{1, 2}}}}
+	add("overhang", "Labels that stick out at the right.", &Figure{Panels: []Panel{overhang, ticks}})
+	return append(out, degenerate()...)
+}
+
+// degenerate covers data that has nothing, too little or too much in it.
+func degenerate() []sample {
+	nan, inf := math.NaN(), math.Inf(1)
+	chart := func(a Axis, s ...Series) Panel { return &Chart{Title: "t", X: Axis{Label: "x"}, Y: a, Series: s} }
+	var panels []Panel
+	for _, a := range []Axis{{Label: "y"}, {Label: "y", Log: true}} {
+		panels = append(panels,
+			chart(a),
+			chart(a, Series{Name: "empty"}),
+			chart(a, Series{Name: "one", Y: []float64{3}}),
+			chart(a, Series{Name: "constant", Y: []float64{0.25, 0.25, 0.25}}),
+			chart(a, Series{Name: "zero", Y: []float64{0, 0}}),
+			chart(a, Series{Name: "unknown", Y: []float64{nan, inf, -inf}}),
+			chart(a, Series{Name: "gaps", Y: []float64{1, nan, 2, 3, inf, 4}, Lo: []float64{0.5, nan, 1, 2, 3}, Hi: []float64{2, 2, nan, 4, 5}}),
+			chart(a, Series{Name: "huge", Y: []float64{-1e308, 1e308, 1e-320}}),
+			chart(a, Series{Name: "close", Y: []float64{1, 1 + 1e-15, 1 - 1e-15}}),
+			chart(a, Series{Name: "tiny", Y: []float64{1e-310, 3e-312}}),
+			chart(a, Series{Name: "mixed", Y: []float64{-1, 0, 1e-9, 5}}),
+			chart(a, Series{Name: "ragged", X: []float64{1, 2, 3}, Y: []float64{1, 2}, Lo: []float64{0}, Hi: []float64{3, 3, 3}}),
+		)
+	}
+	long := "a name that is very long indeed, longer than any panel of this width could ever show on one line of its legend"
+	return []sample{
+		{"degenerate", &Figure{Panels: panels, Columns: 4, Width: 1200, Height: 120}, "Awkward data."},
+		{"nothing", &Figure{}, "No panels."},
+		{"odd", &Figure{Width: 500, Panels: []Panel{
+			&Bars{}, &Bars{Categories: []string{"a", "b"}, Series: []BarSeries{{Y: []float64{nan, -2}}}},
+			&Bars{Horizontal: true}, &Bars{Horizontal: true, Stacked: true, Categories: []string{"a", "b"}, Series: []BarSeries{{Y: []float64{-1, 2}}, {Name: "n", Y: []float64{inf}}}},
+			&Matrix{}, &Matrix{Rows: []string{"r"}, Cols: []string{"c", "d"}, Values: [][]float64{{1}}},
+			&Chart{Stacked: true}, &Chart{Stacked: true, Series: []Series{{Y: []float64{1}}, {Name: "s", Y: []float64{1, nan, 3}}}},
+		}}, "Panels with nothing in them."},
+		{"escaping", &Figure{Title: `<&"'> ` + "\x00\xff", Desc: "]]> --> \ufffe", Width: 400, Panels: []Panel{
+			&Chart{Title: "<b>" + long, X: Axis{Label: "<x>"}, Y: Axis{Label: "&y"}, Series: []Series{{Name: `"<script>"`, Y: []float64{1, 2}}, {Name: long, Y: []float64{2, 1}}}},
+			&Matrix{Rows: []string{"<r>", long}, Cols: []string{"&c", long}, Values: [][]float64{{1, 2}, {3, 4}}},
+			&Bars{Categories: []string{"<a>", long}, Series: []BarSeries{{Name: "&", Y: []float64{1, 2}}}},
+		}}, "Markup `<in>` every text & <caption>."},
+	}
+}
+
+// TestGallery writes all samples as one page and as files to the folder named
+// by PLOT_GALLERY, to look at in a browser.
+func TestGallery(t *testing.T) {
+	dir := os.Getenv("PLOT_GALLERY")
+	if dir == "" {
+		t.Skip("PLOT_GALLERY is not set")
+	}
+	if err := os.WriteFile(filepath.Join(dir, "gallery.html"), []byte(samplePage().String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range samples() {
+		if err := os.WriteFile(filepath.Join(dir, s.name+".svg"), []byte(s.figure.SVG()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func samplePage() *Page {
+	p := NewPage("Samples & <tests>")
+	p.Text("Every kind of figure, with `code`, a lone ` quote and <markup>.")
+	p.Section("Figures")
+	for _, s := range samples() {
+		p.Figure(s.figure, s.caption)
+	}
+	p.Section("Tables")
+	p.Table(sampleTable())
+	p.Section("Other")
+	p.Subsection("A list")
+	p.List("one", "two `three`")
+	p.Pre("go run ./examples/quickstart -seed 1 < in > out\n")
+	return p
+}
+
+func sampleTable() *Table {
+	return &Table{
+		Caption: "Mean regret; the smallest is bold.",
+		Columns: []Column{{Title: "method"}, {"1 query", BestMin}, {"10 queries", BestMin}, {"accuracy", BestMax}, {"note", BestMax}},
+		Rows: [][]Cell{
+			{Str("random search"), Num(0.41, 3), Num(0.12, 3), Num(88.25, 1), Str("a|b")},
+			{Str("plain GP"), Num(0.4101, 3), Num(0.0512, 3), Num(math.NaN(), 1), Str("")},
+			{Str("cm-BO"), Num(0.102, 3), Num(-0.0001, 3), Num(101.5, 1), Str("<x> & `y`")},
+		},
+	}
+}

@@ -1,0 +1,224 @@
+package special
+
+import (
+	"math"
+	"testing"
+)
+
+const u = 1.0 / (1 << 53)
+
+var inf = math.Inf(1)
+
+// TestLimits holds the values at the ends, where branches take over from
+// formulas that would give NaN.
+func TestLimits(t *testing.T) {
+	nan := math.NaN()
+	tests := []struct {
+		name    string
+		got     float64
+		want    float64
+		comment string
+	}{
+		{"NormPDF(+Inf)", NormPDF(inf), 0, ""},
+		{"NormPDF(-Inf)", NormPDF(-inf), 0, ""},
+		{"NormPDF(1e200)", NormPDF(1e200), 0, "z² overflows"},
+		{"NormLogPDF(-Inf)", NormLogPDF(-inf), -inf, ""},
+		{"NormCDF(-Inf)", NormCDF(-inf), 0, ""},
+		{"NormCDF(+Inf)", NormCDF(inf), 1, ""},
+		{"NormCDF(0)", NormCDF(0), 0.5, ""},
+		{"NormCDF(-1e200)", NormCDF(-1e200), 0, ""},
+		{"NormLogCDF(-Inf)", NormLogCDF(-inf), -inf, ""},
+		{"NormLogCDF(+Inf)", NormLogCDF(inf), 0, ""},
+		{"Erfcx(+Inf)", Erfcx(inf), 0, ""},
+		{"Erfcx(-Inf)", Erfcx(-inf), inf, ""},
+		{"Erfcx(-27)", Erfcx(-27), inf, "2·exp(729)"},
+		{"Erfcx(MaxFloat64)", Erfcx(math.MaxFloat64), 1 / (math.MaxFloat64 * math.Sqrt(math.Pi)), "2x overflows"},
+		{"NormEI(-Inf)", NormEI(-inf), 0, ""},
+		{"NormEI(+Inf)", NormEI(inf), inf, ""},
+		{"NormLogEI(-Inf)", NormLogEI(-inf), -inf, ""},
+		{"NormLogEI(+Inf)", NormLogEI(inf), inf, ""},
+		{"NormLogEI(-1.8e154)", NormLogEI(-1.8e154), -0.5 * 1.8e154 * 1.8e154, "x² overflows, x²/2 does not"},
+		{"NormLogEISlope(-Inf)", NormLogEISlope(-inf), inf, ""},
+		{"NormLogEISlope(+Inf)", NormLogEISlope(inf), 0, ""},
+		{"NormLogEISlope(-1e300)", NormLogEISlope(-1e300), 1e300, "R underflows"},
+		{"NormQuantile(0)", NormQuantile(0), -inf, ""},
+		{"NormQuantile(1)", NormQuantile(1), inf, ""},
+		{"NormQuantile(1/2)", NormQuantile(0.5), 0, ""},
+		{"NormQuantile(-1e-9)", NormQuantile(-1e-9), nan, ""},
+		{"NormQuantile(1+2u)", NormQuantile(1 + 2*u), nan, ""},
+		{"Log1mExp(0)", Log1mExp(0), -inf, ""},
+		{"Log1mExp(-Inf)", Log1mExp(-inf), 0, ""},
+		{"Log1mExp(1)", Log1mExp(1), nan, ""},
+		{"Log(0)", Log(0), -inf, ""},
+		{"Log(-1)", Log(-1), nan, ""},
+		{"Log(+Inf)", Log(inf), inf, ""},
+	}
+	for _, tt := range tests {
+		if tt.got != tt.want && !(math.IsNaN(tt.got) && math.IsNaN(tt.want)) {
+			t.Errorf("%s = %g, want %g %s", tt.name, tt.got, tt.want, tt.comment)
+		}
+	}
+	for _, b := range bounds {
+		if got := b.f(nan); got != skipped && !math.IsNaN(got) {
+			t.Errorf("%s(NaN) = %g", b.name, got)
+		}
+	}
+}
+
+// TestIdentities checks relations between the functions, in units of the bounds
+// they promise.
+func TestIdentities(t *testing.T) {
+	for z := -37.0; z <= 37; z += 0.0937 {
+		if got := NormQuantile(NormCDF(z)); z < 0 && math.Abs(got-z) > 32*u*math.Max(1, math.Abs(z)) {
+			t.Errorf("NormQuantile(NormCDF(%g)) = %g", z, got)
+		}
+		if got, want := NormEI(z)-NormEI(-z), z; math.Abs(got-want) > 32*u*math.Max(math.Abs(z), 1) {
+			t.Errorf("h(%g) − h(%g) = %g", z, -z, got)
+		}
+		if got := NormCDF(z) + NormCDF(-z); math.Abs(got-1) > 2*u {
+			t.Errorf("Φ(%g) + Φ(%g) = %g", z, -z, got)
+		}
+		if got, want := Log1mExp(NormLogCDF(z)), NormLogCDF(-z); z < 0 && math.Abs(got-want) > 64*u*z*z*math.Abs(want)+64*u*math.Abs(want) {
+			t.Errorf("log(1 − Φ(%g)) = %g, log Φ(%g) = %g", z, got, -z, want)
+		}
+		if got, want := math.Exp(NormLogEI(z)), NormEI(z); math.Abs(got-want) > 16*u*(1+z*z)*want {
+			t.Errorf("exp(log h(%g)) = %g, h = %g", z, got, want)
+		}
+		if got, want := mills(math.Abs(z))*NormPDF(z), NormCDF(-math.Abs(z)); math.Abs(got-want) > 24*u*want {
+			t.Errorf("M·φ at %g = %g, Φ(−|z|) = %g", z, got, want)
+		}
+	}
+}
+
+// TestNormLogEISweep walks over 10^±150 and asks for what an optimiser needs:
+// finite values and slopes, increasing and decreasing with z.
+func TestNormLogEISweep(t *testing.T) {
+	var zs []float64
+	for e := 150.0; e >= -150; e -= 0.25 {
+		zs = append(zs, -math.Pow(10, e))
+	}
+	zs = append(zs, 0)
+	for e := -150.0; e <= 150; e += 0.25 {
+		zs = append(zs, math.Pow(10, e))
+	}
+	for i, z := range zs {
+		v, d := NormLogEI(z), NormLogEISlope(z)
+		if math.IsInf(v, 0) || math.IsNaN(v) || !(d > 0) || math.IsInf(d, 0) {
+			t.Fatalf("log h(%g) = %g, slope %g", z, v, d)
+		}
+		if i == 0 {
+			continue
+		}
+		y := zs[i-1]
+		// Points closer than rounding resolves may swap within the error bound.
+		if w := NormLogEI(y); !(w <= v+12*u*math.Max(1, math.Abs(v))) || (z-y > 1e-13*math.Max(1, math.Abs(z)) && !(w < v)) {
+			t.Errorf("log h falls from %g at %g to %g at %g", w, y, v, z)
+		}
+		if e := NormLogEISlope(y); !(e >= d*(1-24*u)) {
+			t.Errorf("slope rises from %g at %g to %g at %g", e, y, d, z)
+		}
+	}
+}
+
+// TestBranchPoints steps over every point where a formula changes: the two sides
+// must agree within their bounds plus the step itself.
+func TestBranchPoints(t *testing.T) {
+	tests := []struct {
+		name  string
+		f     func(float64) float64
+		at    float64
+		units float64
+	}{
+		{"NormCDF", NormCDF, 0, 8},
+		{"NormLogCDF", NormLogCDF, 0, 10},
+		{"NormEI", NormEI, 0, 10},
+		{"NormLogEI", NormLogEI, 0, 6},
+		{"NormLogEI at the end of the polynomial", NormLogEI, -1e9, 6},
+		{"NormLogEISlope", NormLogEISlope, 0, 12},
+		{"NormLogEISlope, Mills", NormLogEISlope, -1e8, 12},
+		{"NormLogEISlope, erfcx", NormLogEISlope, -1e8 * math.Sqrt2, 12},
+		{"Erfcx", Erfcx, 0, 8},
+		{"Erfcx, asymptotic", Erfcx, 1e8, 8},
+		{"millsRest", func(x float64) float64 { return millsRest(x) }, 1e9, 4},
+		{"NormQuantile, left", NormQuantile, 0.25, 8},
+		{"NormQuantile, right", NormQuantile, 0.75, 8},
+		{"Log1mExp", Log1mExp, -math.Ln2, 4},
+		{"Log", Log, 0x1p-1022, 2},
+	}
+	for _, tt := range tests {
+		lo, hi := math.Nextafter(tt.at, -inf), math.Nextafter(tt.at, inf)
+		a, b := tt.f(lo), tt.f(hi)
+		// No function here has a relative slope above 2/|x| in these places.
+		tol := (2*tt.units + 16) * u * math.Abs(b)
+		if !(math.Abs(a-b) <= tol) {
+			t.Errorf("%s jumps from %v to %v at %g", tt.name, a, b, tt.at)
+		}
+	}
+}
+
+func TestExpSquare(t *testing.T) {
+	for _, z := range []float64{0, 1e-200, 0.1, -3.3, 17.1, 26.1, -37.5} {
+		if got := expSquare(-0.5, z) * expSquare(0.5, z); math.Abs(got-1) > 16*u {
+			t.Errorf("exp(−z²/2)·exp(z²/2) = %v at %g", got, z)
+		}
+	}
+	if got := expSquare(1, -26.7); got != inf {
+		t.Errorf("exp(26.7²) = %g", got)
+	}
+	if got := expSquare(1, 41); got != inf {
+		t.Errorf("exp(41²) = %g", got)
+	}
+	if got := expSquare(-1, 41); got != 0 {
+		t.Errorf("exp(−41²) = %g", got)
+	}
+}
+
+// FuzzNormal asks for the order of the functions and their ranges at any
+// argument at all.
+func FuzzNormal(f *testing.F) {
+	for _, z := range []float64{0, 1, -1, 38, -38.5, 1e8, -1e9, 1e154, -1e155, inf, -inf, 5e-324} {
+		f.Add(z)
+	}
+	f.Fuzz(func(t *testing.T, z float64) {
+		if z != z {
+			t.Skip()
+		}
+		p, l := NormCDF(z), NormLogCDF(z)
+		if !(p >= 0 && p <= 1) || !(l <= 0) {
+			t.Errorf("Φ(%g) = %g, log %g", z, p, l)
+		}
+		h, lh, d := NormEI(z), NormLogEI(z), NormLogEISlope(z)
+		if !(h >= 0 && h >= z) || math.IsNaN(lh) || !(d >= 0) {
+			t.Errorf("h(%g) = %g, log %g, slope %g", z, h, lh, d)
+		}
+		if e := Erfcx(z); !(e >= 0) {
+			t.Errorf("erfcx(%g) = %g", z, e)
+		}
+		if q := NormQuantile(p); p > 0 && p < 0.5 && z > -37 && math.Abs(q-z) > 64*u*math.Abs(z)+64*u {
+			t.Errorf("quantile of Φ(%g) is %g", z, q)
+		}
+	})
+}
+
+func BenchmarkSpecial(b *testing.B) {
+	for _, bb := range []struct {
+		name string
+		f    func(float64) float64
+		x    float64
+	}{
+		{"NormCDF", NormCDF, -2.3},
+		{"NormLogCDF", NormLogCDF, -2.3},
+		{"NormQuantile", NormQuantile, 0.01},
+		{"NormLogEI", NormLogEI, -2.3},
+		{"NormLogEISlope", NormLogEISlope, -2.3},
+		{"Erfcx", Erfcx, 2.3},
+	} {
+		b.Run(bb.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				bb.f(bb.x)
+			}
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds()/1e6, "Mcalls/s")
+		})
+	}
+}

@@ -1,0 +1,165 @@
+// Package testutil holds what the tests of several packages share: seeded
+// generators, error bounds, comparisons, gradient checks, allocation checks and
+// golden files. It works on plain slices and imports nothing of this module.
+package testutil
+
+import (
+	"encoding/json"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// RNG returns a generator seeded by the name of the test, so that a test sees
+// the same numbers whichever tests run beside it.
+func RNG(tb testing.TB) *rand.Rand {
+	h := fnv.New64a()
+	h.Write([]byte(tb.Name()))
+	return rand.New(rand.NewPCG(h.Sum64(), 0x9e3779b97f4a7c15))
+}
+
+// Unit is the unit roundoff of float64, 2^-53.
+const Unit = 1.0 / (1 << 53)
+
+// Gamma returns γ_k = k·u/(1 − k·u), the constant of Higham's error bounds
+// (Accuracy and Stability of Numerical Algorithms, 2002, section 3.1).
+func Gamma(k int) float64 { return float64(k) * Unit / (1 - float64(k)*Unit) }
+
+// RelErr returns |got − want|/|want|, and |got| if want is 0. Equal infinities
+// have error 0, two NaNs have error 0; one NaN or another infinity has error +Inf.
+func RelErr(got, want float64) float64 {
+	switch {
+	case got == want, math.IsNaN(got) && math.IsNaN(want):
+		return 0
+	case math.IsNaN(got) || math.IsNaN(want) || math.IsInf(want, 0):
+		return math.Inf(1)
+	case want == 0:
+		return math.Abs(got)
+	}
+	return math.Abs(got-want) / math.Abs(want)
+}
+
+// Close reports whether got is within relative error tol of want, in the sense
+// of RelErr.
+func Close(got, want, tol float64) bool { return RelErr(got, want) <= tol }
+
+// SPD returns a random symmetric positive definite n×n matrix, row-major, whose
+// eigenvalues are spaced evenly in logarithm from 1/cond to 1.
+func SPD(rng *rand.Rand, n int, cond float64) []float64 {
+	lambda := make([]float64, n)
+	for i := range lambda {
+		lambda[i] = 1
+		if n > 1 {
+			lambda[i] = math.Pow(cond, -float64(i)/float64(n-1))
+		}
+	}
+	return Spectrum(rng, lambda)
+}
+
+// Spectrum returns a random symmetric matrix, row-major, with the given
+// eigenvalues (up to rounding).
+func Spectrum(rng *rand.Rand, lambda []float64) []float64 {
+	n := len(lambda)
+	q := Orthogonal(rng, n)
+	a := make([]float64, n*n)
+	for i := range n {
+		for j := range i + 1 {
+			var s float64
+			for k, l := range lambda {
+				s += q[i*n+k] * l * q[j*n+k]
+			}
+			a[i*n+j], a[j*n+i] = s, s
+		}
+	}
+	return a
+}
+
+// Orthogonal returns a random n×n orthogonal matrix, row-major: Gaussian rows
+// orthonormalised twice by Gram–Schmidt.
+func Orthogonal(rng *rand.Rand, n int) []float64 {
+	q := make([]float64, n*n)
+	for i := range n {
+		qi := q[i*n : i*n+n]
+		for j := range qi {
+			qi[j] = rng.NormFloat64()
+		}
+		for range 2 {
+			for k := range i {
+				qk := q[k*n : k*n+n]
+				var s float64
+				for j, v := range qk {
+					s += v * qi[j]
+				}
+				for j, v := range qk {
+					qi[j] -= s * v
+				}
+			}
+		}
+		var s float64
+		for _, v := range qi {
+			s += v * v
+		}
+		s = 1 / math.Sqrt(s)
+		for j := range qi {
+			qi[j] *= s
+		}
+	}
+	return q
+}
+
+// CheckGrad compares grad with central differences of f at x, coordinate by
+// coordinate, with steps h = cbrt(ε)·max(1, |x_i|). It fails the test where the
+// two differ by more than tol·max(1, |grad_i|). x is restored.
+func CheckGrad(tb testing.TB, f func(x []float64) float64, x, grad []float64, tol float64) {
+	tb.Helper()
+	if len(grad) != len(x) {
+		tb.Fatalf("gradient has %d entries, want %d", len(grad), len(x))
+	}
+	for i := range x {
+		x0 := x[i]
+		h := math.Cbrt(2*Unit) * math.Max(1, math.Abs(x0))
+		x[i] = x0 + h
+		hi, fhi := x[i], f(x)
+		x[i] = x0 - h
+		lo, flo := x[i], f(x)
+		x[i] = x0
+		want := (fhi - flo) / (hi - lo)
+		if !(math.Abs(grad[i]-want) <= tol*math.Max(1, math.Abs(grad[i]))) {
+			tb.Errorf("gradient[%d] = %.10g, central difference %.10g", i, grad[i], want)
+		}
+	}
+}
+
+// ZeroAlloc fails the test if f allocates, after one call to size workspaces.
+// Under the race detector, which allocates itself, it only calls f.
+func ZeroAlloc(tb testing.TB, f func()) {
+	tb.Helper()
+	f()
+	if raceEnabled {
+		return
+	}
+	if n := testing.AllocsPerRun(5, f); n != 0 {
+		tb.Errorf("%g allocations in steady state, want 0", n)
+	}
+}
+
+// Golden decodes the JSON file called name into v. It is read from the folder
+// in the environment variable CMBO_GOLDEN if that is set, else from testdata of
+// the package under test.
+func Golden(tb testing.TB, name string, v any) {
+	tb.Helper()
+	dir := os.Getenv("CMBO_GOLDEN")
+	if dir == "" {
+		dir = "testdata"
+	}
+	raw, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := json.Unmarshal(raw, v); err != nil {
+		tb.Fatalf("%s: %v", name, err)
+	}
+}

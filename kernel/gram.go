@@ -1,0 +1,125 @@
+package kernel
+
+import (
+	"fmt"
+
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// Gram sets dst to the n×n matrix of k(x_i, x_j), the rows of x being the points.
+// dst is resized.
+//
+// For a [Stationary] kernel, scaled or not, rows of squared distances are turned
+// into values in place, one exponential for each pair i ≥ j, and nothing is
+// allocated. Any other kernel is evaluated once for each pair. It panics if k is
+// made for another dimension.
+func Gram(dst *linalg.Sym, k Kernel, x *linalg.Dense) {
+	n, dim := x.Dims()
+	dst.Resize(n)
+	if variance, st, ok := fast(k, nil); ok {
+		st.checkDim("Gram", dim)
+		var t tile
+		f := st.radial()
+		for j0 := 0; j0 < n; j0 += tileCols {
+			cols := min(tileCols, n-j0)
+			for d0 := 0; d0 == 0 || d0 < dim; d0 += tileDims {
+				dims := min(tileDims, dim-d0)
+				t.load(x, j0, cols, d0, dims, st.inv)
+				for i := j0; i < n; i++ {
+					row := dst.Row(i)[j0 : j0+min(cols, i-j0+1)]
+					if d0 == 0 {
+						clear(row)
+					}
+					t.add(row, x.Row(i)[d0:d0+dims])
+					if d0+dims == dim {
+						f.values(row, row, 1, variance)
+					}
+				}
+			}
+		}
+	} else {
+		for i := range n {
+			xi, row := x.Row(i), dst.Row(i)
+			for j := range i + 1 {
+				row[j] = k.Eval(xi, x.Row(j))
+			}
+		}
+	}
+	dst.Mirror()
+}
+
+// Cross sets dst to the n×m matrix of k(x_i, y_j), the rows of x (n) and y (m)
+// being the points. dst is resized and must not be x or y. Cost and panics are as
+// for [Gram]; x and y of different dimensions panic.
+func Cross(dst *linalg.Dense, k Kernel, x, y *linalg.Dense) {
+	n, dim := x.Dims()
+	m, dimY := y.Dims()
+	if dim != dimY {
+		panic(fmt.Sprintf("kernel: Cross: points of dimension %d and %d", dim, dimY))
+	}
+	dst.Resize(n, m)
+	variance, st, ok := fast(k, nil)
+	if !ok {
+		for i := range n {
+			xi, row := x.Row(i), dst.Row(i)
+			for j := range row {
+				row[j] = k.Eval(xi, y.Row(j))
+			}
+		}
+		return
+	}
+	st.checkDim("Cross", dim)
+	var t tile
+	f := st.radial()
+	for j0 := 0; j0 < m; j0 += tileCols {
+		cols := min(tileCols, m-j0)
+		for d0 := 0; d0 == 0 || d0 < dim; d0 += tileDims {
+			dims := min(tileDims, dim-d0)
+			t.load(y, j0, cols, d0, dims, st.inv)
+			for i := range n {
+				row := dst.Row(i)[j0 : j0+cols]
+				if d0 == 0 {
+					clear(row)
+				}
+				t.add(row, x.Row(i)[d0:d0+dims])
+				if d0+dims == dim {
+					f.values(row, row, 1, variance)
+				}
+			}
+		}
+	}
+}
+
+// Diag sets dst, of length n, to the prior variances k(x_i, x_i) of the rows of x.
+// It panics if the length is another.
+func Diag(dst []float64, k Kernel, x *linalg.Dense) {
+	n, _ := x.Dims()
+	if len(dst) != n {
+		panic(fmt.Sprintf("kernel: Diag: dst has length %d, %d points", len(dst), n))
+	}
+	for i := range dst {
+		xi := x.Row(i)
+		dst[i] = k.Eval(xi, xi)
+	}
+}
+
+// fast reports whether k is a Stationary kernel, perhaps scaled any number of
+// times, and returns the product of the factors. The factors are appended to
+// *scales if that is not nil.
+func fast(k Kernel, scales *[]float64) (variance float64, st Stationary, ok bool) {
+	variance = 1
+	for {
+		switch u := unwrap(k).(type) {
+		case Stationary:
+			return variance, u, true
+		case scaled:
+			variance *= u.variance
+			if scales != nil {
+				*scales = append(*scales, u.variance)
+			}
+			k = u.k
+		default:
+			return 0, Stationary{}, false
+		}
+	}
+}

@@ -1,0 +1,195 @@
+package kerneltest
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gocmbo/cmbo/kernel"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// paramStep is the first step in a log-parameter.
+const paramStep = 0x1p-5
+
+func (c *checker) paramGradient() error {
+	k, ok := c.k.(kernel.ParamGradient)
+	if !ok {
+		return nil
+	}
+	theta := k.AppendParams(nil)
+	grad := make([]float64, len(theta))
+	return c.pairs(func(i, j int, x, y []float64) error {
+		fill(grad, math.NaN())
+		if v, want := k.ParamGrad(grad, x, y), k.Eval(x, y); !(math.Abs(v-want) <= 8*eps*c.scale(x, y)) {
+			return fmt.Errorf("ParamGrad returns %v for points %d and %d, Eval %v", v, i, j, want)
+		}
+		for p, g := range grad {
+			d := difference(paramStep, func(h float64) float64 { return c.shifted(theta, p, h).Eval(x, y) })
+			if !d.agrees(g, c.largest) {
+				return fmt.Errorf("∂k(x_%d, x_%d)/∂θ_%d = %v, %v by differences", i, j, p, g, d.value)
+			}
+		}
+		return nil
+	})
+}
+
+// shifted returns k with log-parameter p moved by h.
+func (c *checker) shifted(theta []float64, p int, h float64) kernel.Kernel {
+	t := clone(theta)
+	t[p] += h
+	k, err := c.k.WithParams(t)
+	if err != nil {
+		return nan{c.k}
+	}
+	return k
+}
+
+// nan stands for a kernel that cannot be had.
+type nan struct{ kernel.Kernel }
+
+func (nan) Eval(x, y []float64) float64 { return math.NaN() }
+
+func (c *checker) inputGradient() error {
+	k, ok := c.k.(kernel.InputGradient)
+	if !ok {
+		return nil
+	}
+	_, dim := c.x.Dims()
+	grad := make([]float64, dim)
+	check := func(i, j int, x, y []float64) error {
+		fill(grad, math.NaN())
+		if v, want := k.InputGrad(grad, x, y), k.Eval(x, y); !(math.Abs(v-want) <= 8*eps*c.scale(x, y)) {
+			return fmt.Errorf("InputGrad returns %v for points %d and %d, Eval %v", v, i, j, want)
+		}
+		// Steps stay below the distance of the points, where a kink may be.
+		step := 0.0
+		for d := range x {
+			step = math.Max(step, 0x1p-6*math.Abs(x[d]-y[d]))
+		}
+		if step == 0 {
+			step = 0x1p-6
+		}
+		for d, g := range grad {
+			e := difference(step, func(h float64) float64 {
+				z := clone(x)
+				z[d] += h
+				return k.Eval(z, y)
+			})
+			if !e.agrees(g, c.largest) {
+				return fmt.Errorf("∂k(x_%d, x_%d)/∂x_%d = %v, %v by differences", i, j, d, g, e.value)
+			}
+		}
+		return nil
+	}
+	return c.pairs(func(i, j int, x, y []float64) error {
+		if err := check(i, j, x, y); err != nil {
+			return err
+		}
+		return check(j, i, y, x)
+	})
+}
+
+// gradDot compares Pairs.GradDot with the sum over all pairs, for weights of both
+// signs.
+func (c *checker) gradDot() error {
+	n, _ := c.x.Dims()
+	w := linalg.NewSym(n, nil)
+	for i := range n {
+		for j := range i + 1 {
+			w.Set(i, j, math.Cos(float64(3*i+7*j))+0.25)
+		}
+	}
+	theta := c.k.AppendParams(nil)
+	got := make([]float64, len(theta))
+	fill(got, math.NaN())
+	var g linalg.Sym
+	p := kernel.NewPairs(c.x)
+	p.Gram(&g, c.k)
+	p.GradDot(got, w)
+
+	dot := func(k kernel.Kernel) float64 {
+		var sum float64
+		for i := range n {
+			for j := range n {
+				sum += w.At(i, j) * k.Eval(c.x.Row(i), c.x.Row(j))
+			}
+		}
+		return sum
+	}
+	// The scale of the sum: all terms with one sign.
+	var scale float64
+	for i := range n {
+		for j := range n {
+			scale += math.Abs(w.At(i, j)) * c.largest
+		}
+	}
+	k, analytic := c.k.(kernel.ParamGradient)
+	want, grad := make([]float64, len(theta)), make([]float64, len(theta))
+	if analytic {
+		for i := range n {
+			for j := range n {
+				k.ParamGrad(grad, c.x.Row(i), c.x.Row(j))
+				for q, v := range grad {
+					want[q] += w.At(i, j) * v
+				}
+			}
+		}
+	}
+	for q := range theta {
+		if analytic {
+			if !(math.Abs(got[q]-want[q]) <= 1e-12*scale) {
+				return fmt.Errorf("entry %d is %v, %v by ParamGrad", q, got[q], want[q])
+			}
+			continue
+		}
+		d := difference(paramStep, func(h float64) float64 { return dot(c.shifted(theta, q, h)) })
+		if !d.agrees(got[q], scale) {
+			return fmt.Errorf("entry %d is %v, %v by differences", q, got[q], d.value)
+		}
+	}
+	return nil
+}
+
+// derivative is a numerical derivative with its uncertainty.
+type derivative struct {
+	value, err float64
+	step       float64 // the smallest step that entered
+}
+
+// difference returns the derivative of f at 0 from central differences with steps
+// h, h/2, h/4, …, extrapolated to step 0 (L. F. Richardson; the choice among the
+// extrapolations by their agreement is that of C. J. F. Ridders, Adv. Eng.
+// Software 4 (1982) 75–76). h must be small against the scale on which f varies:
+// the first extrapolations, which might agree by chance, are passed over.
+func difference(h float64, f func(h float64) float64) derivative {
+	const levels = 7
+	var row, last [levels]float64
+	best := derivative{value: math.NaN(), err: math.Inf(1), step: h}
+	for i := range levels {
+		row, last = last, row
+		row[0] = (f(h) - f(-h)) / (2 * h)
+		factor := 4.0
+		for j := 1; j <= i; j++ {
+			row[j] = (factor*row[j-1] - last[j-1]) / (factor - 1)
+			factor *= 4
+			if e := math.Max(math.Abs(row[j]-row[j-1]), math.Abs(row[j]-last[j-1])); j >= 2 && e < best.err {
+				best = derivative{row[j], e, h}
+			}
+		}
+		h /= 2
+	}
+	return best
+}
+
+// agrees reports whether the analytic derivative g of a function of the given
+// scale may be the same number: apart by no more than the uncertainty, the
+// rounding of the values in the differences and 1e-9 of the scale.
+func (d derivative) agrees(g, scale float64) bool {
+	return math.Abs(g-d.value) <= 4*d.err+scale*(1e-9+256*eps/d.step)
+}
+
+func fill(x []float64, v float64) {
+	for i := range x {
+		x[i] = v
+	}
+}

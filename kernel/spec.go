@@ -1,0 +1,141 @@
+package kernel
+
+import "fmt"
+
+// Spec describes a kernel of this package by name and parameters, as plain data
+// that encodes to JSON and back without loss. A snapshot or a learnt prior stores
+// kernels in this form.
+//
+//	Name                                    Params           Kernels
+//	Matern12, Matern32, Matern52,
+//	SquaredExp, Matern32x12                 lengths          none
+//	Constant                                value            none
+//	Scale                                   variance         one
+//	Sum, Product                            none             one or more
+//
+// Names are those of the constructors; parameters are what the constructors take,
+// not logarithms.
+type Spec struct {
+	Name    string    `json:"name"`
+	Params  []float64 `json:"params,omitempty"`
+	Kernels []Spec    `json:"kernels,omitempty"`
+}
+
+// SpecError reports a [Spec] that describes no kernel.
+type SpecError struct {
+	Name   string // of the offending part
+	Reason string
+}
+
+// Error names the part and the reason.
+func (e *SpecError) Error() string {
+	return fmt.Sprintf("kernel: description of %q: %s", e.Name, e.Reason)
+}
+
+// ForeignError reports a kernel that has no [Spec], being of another package.
+type ForeignError struct {
+	Type string // its Go type
+}
+
+// Error names the type.
+func (e *ForeignError) Error() string {
+	return fmt.Sprintf("kernel: %s is not a kernel of this package and has no description", e.Type)
+}
+
+// Describe returns the description of k. The error is a *ForeignError if k or a
+// part of it is not of this package.
+func Describe(k Kernel) (Spec, error) {
+	switch k := unwrap(k).(type) {
+	case Stationary:
+		if len(k.ls) > 0 {
+			return Spec{Name: k.name(), Params: k.Lengths()}, nil
+		}
+	case constant:
+		return Spec{Name: "Constant", Params: []float64{float64(k)}}, nil
+	case scaled:
+		return describe("Scale", []float64{k.variance}, k.k)
+	case sum:
+		return describe("Sum", nil, k.ks...)
+	case product:
+		return describe("Product", nil, k.ks...)
+	}
+	return Spec{}, &ForeignError{Type: fmt.Sprintf("%T", k)}
+}
+
+func describe(name string, params []float64, ks ...Kernel) (Spec, error) {
+	s := Spec{Name: name, Params: params, Kernels: make([]Spec, len(ks))}
+	for i, k := range ks {
+		c, err := Describe(k)
+		if err != nil {
+			return Spec{}, err
+		}
+		s.Kernels[i] = c
+	}
+	return s, nil
+}
+
+// Kernel returns the kernel that s describes. The error is a *SpecError for an
+// unknown name, missing or surplus parts and parameters out of range: nothing
+// panics, whatever s holds.
+func (s Spec) Kernel() (Kernel, error) {
+	fail := func(format string, args ...any) (Kernel, error) {
+		return nil, &SpecError{Name: s.Name, Reason: fmt.Sprintf(format, args...)}
+	}
+	for i, v := range s.Params {
+		if !validParam(v) {
+			return fail("parameter %d is %g", i, v)
+		}
+	}
+	parts := make([]Kernel, len(s.Kernels))
+	for i, c := range s.Kernels {
+		k, err := c.Kernel()
+		if err != nil {
+			return nil, err
+		}
+		parts[i] = k
+	}
+	np, nk := len(s.Params), len(parts)
+	switch s.Name {
+	case "Constant", "Scale":
+		if np != 1 {
+			return fail("%d parameters, want 1", np)
+		}
+	case "Sum", "Product":
+		if np != 0 {
+			return fail("%d parameters, want none", np)
+		}
+	}
+	switch s.Name {
+	case "Constant":
+		if nk != 0 {
+			return fail("%d kernels, want none", nk)
+		}
+		return Constant(s.Params[0]), nil
+	case "Scale":
+		if nk != 1 {
+			return fail("%d kernels, want 1", nk)
+		}
+		return Scale(s.Params[0], parts[0]), nil
+	case "Sum", "Product":
+		if nk == 0 {
+			return fail("no kernels")
+		}
+		if s.Name == "Sum" {
+			return Sum(parts...), nil
+		}
+		return Product(parts...), nil
+	}
+	for i, name := range shapeNames {
+		if name != s.Name {
+			continue
+		}
+		if nk != 0 {
+			return fail("%d kernels, want none", nk)
+		}
+		if np == 0 {
+			return fail("no length")
+		}
+		return newStationary(shape(i), s.Params), nil
+	}
+	return fail("no kernel of this name")
+}

@@ -1,0 +1,75 @@
+package linalg
+
+import (
+	"math"
+	"runtime"
+	"testing"
+
+	"github.com/gocmbo/cmbo/internal/testutil"
+)
+
+// TestZeroAlloc: with destinations and receivers that have seen the size, no
+// operation allocates, below the size of two goroutines and above it on one.
+func TestZeroAlloc(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for _, n := range []int{9, 70, 210} {
+		if n > 100 && testing.Short() {
+			break
+		}
+		rng := testutil.RNG(t)
+		a := NewSym(n, testutil.SPD(rng, n, 1e6))
+		half := NewSym(n, nil) // singular
+		for i := range n / 2 {
+			half.Set(i, i, 1)
+		}
+		g := randDense(rng, n, n)
+		x := make([]float64, n)
+		y := make([]float64, n)
+		var c, ap Cholesky
+		if err := c.Factorize(a); err != nil {
+			t.Fatal(err)
+		}
+		l := c.Lower()
+		var m Dense
+		var s, s2 Sym
+		var e EigenSym
+		var d SVD
+		var r RootPSD
+		for name, f := range map[string]func(){
+			"Mul":             func() { m.Mul(g, g) },
+			"MulTrans":        func() { m.MulTrans(g, g) },
+			"TransMul":        func() { m.TransMul(g, g) },
+			"CopyTrans":       func() { m.CopyTrans(g) },
+			"MulVecTo":        func() { g.MulVecTo(y, x) },
+			"TransMulVecTo":   func() { g.TransMulVecTo(y, x) },
+			"Gram":            func() { s.Gram(g) },
+			"AddTransGram":    func() { s.Resize(n); s.AddTransGram(1, g) },
+			"Congruence":      func() { s.Congruence(g, a) },
+			"Sym.MulVecTo":    func() { a.MulVecTo(y, x) },
+			"TransMulLower":   func() { TransMulLower(&m, l, l) },
+			"MulLower":        func() { MulLower(&m, l, g) },
+			"MulUpper":        func() { MulUpper(&m, l, g) },
+			"Factorize":       func() { _ = ap.Factorize(a) },
+			"FactorizeJitter": func() { _, _ = ap.FactorizeJitter(a, 1e-4) },
+			"SetLower":        func() { _ = ap.SetLower(l) },
+			"SolveTo":         func() { c.SolveTo(&m, g) },
+			"SolveLowerTo":    func() { c.SolveLowerTo(&m, g) },
+			"SolveUpperTo":    func() { c.SolveUpperTo(&m, g) },
+			"SolveVecTo":      func() { c.SolveVecTo(y, x) },
+			"MulLowerVecTo":   func() { c.MulLowerVecTo(y, x) },
+			"InverseTo":       func() { c.InverseTo(&s) },
+			"LogDet":          func() { c.LogDet() },
+			"EigenValues":     func() { _ = e.FactorizeValues(a) },
+			"Eigen":           func() { _ = e.Factorize(a); e.VectorsTo(&m); e.FuncTo(&s, math.Abs) },
+			"NuclearNorm":     func() { d.NuclearNorm(g) },
+			"SingularValues":  func() { _ = d.SingularValues(y, g) },
+			"PolarTo":         func() { _ = d.PolarTo(&m, g) },
+			"SqrtTo":          func() { _ = r.SqrtTo(&s, a) },
+			"SqrtTo singular": func() { _ = r.SqrtTo(&s, half) },
+			"RootsTo":         func() { _ = r.RootsTo(&s, &s2, a) },
+			"Subset":          func() { s.Subset(a, []int{0, 2, 1}) },
+		} {
+			t.Run(name, func(t *testing.T) { testutil.ZeroAlloc(t, f) })
+		}
+	}
+}

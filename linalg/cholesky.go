@@ -1,0 +1,254 @@
+package linalg
+
+import (
+	"math"
+
+	"github.com/gocmbo/cmbo/internal/f64"
+)
+
+// Cholesky is the factorisation
+//
+//	A = L·Lᵀ
+//
+// of a symmetric positive definite matrix, L lower triangular with positive
+// diagonal. The zero value is the factor of the empty matrix, ready for
+// Factorize, SetLower and Append. A Cholesky keeps its memory: factorising again
+// at a size it has seen does not allocate.
+//
+// Methods that only read the factor may run concurrently.
+//
+// The computed factor satisfies |A − L·Lᵀ| ≤ γ_{n+1}·|L|·|Lᵀ| entry by entry
+// (Higham, Accuracy and Stability of Numerical Algorithms, 2002, Theorem 10.3).
+type Cholesky struct {
+	l    Dense // stride may exceed n: room for Append
+	work []float64
+}
+
+// cholBlock is the number of columns factored together; up to cholDirect rows
+// the whole matrix is one such block.
+var (
+	cholBlock  = 64
+	cholDirect = 160
+)
+
+// cholRows is the number of rows below such a block computed at a time.
+const cholRows = 32
+
+// Factorize computes the factor of a, which is not modified. If a pivot is not
+// positive and finite, NaN included, it returns a *NotPositiveDefiniteError and
+// leaves the receiver empty. n³/3 operations.
+func (c *Cholesky) Factorize(a *Sym) error { return c.factorize(a, 0) }
+
+// FactorizeJitter factorises a + jitter·I with the first jitter that succeeds of
+// 0, 1e-10·d, 1e-9·d, … up to max·d, d being the mean of the diagonal of a. It
+// returns the absolute amount added to the diagonal, jitter, which is 0 for a
+// matrix that needs none. If all fail it returns the error of the last try, as
+// Factorize does; there is one try only if d is not positive and finite.
+func (c *Cholesky) FactorizeJitter(a *Sym, max float64) (jitter float64, err error) {
+	if err = c.factorize(a, 0); err == nil {
+		return 0, nil
+	}
+	mean := a.Trace() / float64(a.n)
+	if !(mean > 0) || math.IsInf(mean, 1) {
+		return 0, err
+	}
+	for _, rel := range [...]float64{1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1} {
+		if rel > max {
+			break
+		}
+		if err = c.factorize(a, rel*mean); err == nil {
+			return rel * mean, nil
+		}
+	}
+	return 0, err
+}
+
+func (c *Cholesky) factorize(a *Sym, jitter float64) error {
+	n := a.n
+	c.reset(n)
+	l := c.l.data
+	for i := range n {
+		copy(l[i*n:i*n+i+1], a.data[i*n:])
+		l[i*n+i] += jitter
+	}
+	if p, v := cholesky(n, l, n); p >= 0 {
+		c.reset(0)
+		return &NotPositiveDefiniteError{Pivot: p, Value: v}
+	}
+	for i := range n {
+		clear(l[i*n+i+1 : i*n+n])
+	}
+	return nil
+}
+
+// cholesky overwrites the lower triangle of the n×n matrix a with its factor. It
+// returns the index and value of the first bad pivot, or −1. Entries of a above
+// the diagonal but close to it may change.
+func cholesky(n int, a []float64, lda int) (pivot int, value float64) {
+	if n <= cholDirect {
+		return choleskyDirect(n, a, lda)
+	}
+	for j := 0; j < n; j += cholBlock {
+		jb := min(cholBlock, n-j)
+		left, diag := a[j*lda:], a[j*lda+j:]
+		symLower(jb, j, -1, left, lda, 1, left, 1, lda, diag, lda)
+		if p, v := choleskyDirect(jb, diag, lda); p >= 0 {
+			return j + p, v
+		}
+		below := n - j - jb
+		if below == 0 {
+			break
+		}
+		// Cut at multiples of cholRows, whoever works: Trsm may treat the rows of
+		// a short remainder differently.
+		if w := workers(float64(n)*float64(n)*float64(n)/3, (below+cholRows-1)/cholRows); w > 1 {
+			parallelRows(w, below, cholRows, func(lo, hi int) { choleskyRows(a, lda, j, jb, lo, hi) })
+		} else {
+			for lo := 0; lo < below; lo += cholRows {
+				choleskyRows(a, lda, j, jb, lo, min(lo+cholRows, below))
+			}
+		}
+	}
+	return -1, 0
+}
+
+// choleskyRows computes columns j to j+jb of the factor in the rows lo to hi,
+// counted from j+jb, once the columns before and the block on the diagonal are
+// known.
+func choleskyRows(a []float64, lda, j, jb, lo, hi int) {
+	o := (j + jb + lo) * lda
+	f64.Gemm(hi-lo, jb, j, -1, a[o:], lda, 1, a[j*lda:], 1, lda, a[o+j:], lda)
+	f64.Trsm(hi-lo, jb, a[o+j:], lda, a[j*lda+j:], lda)
+}
+
+// choleskyDirect is cholesky in strips of four rows: each is solved against the
+// rows above it and then updates its own diagonal block.
+func choleskyDirect(n int, a []float64, lda int) (pivot int, value float64) {
+	for i := 0; i < n; i += 4 {
+		ib := min(4, n-i)
+		x, d := a[i*lda:], a[i*lda+i:]
+		f64.Trsm(ib, i, x, lda, a, lda)
+		f64.Gemm(ib, ib, i, -1, x, lda, 1, x, 1, lda, d, lda)
+		for j := range ib {
+			dj := d[j*lda:][:j+1]
+			for k := range j {
+				dk := d[k*lda:]
+				s := dj[k]
+				for l := range k {
+					s -= dj[l] * dk[l]
+				}
+				dj[k] = s / dk[k]
+			}
+			v := dj[j]
+			for _, x := range dj[:j] {
+				v -= x * x
+			}
+			if !(v > 0) || math.IsInf(v, 1) {
+				return i + j, v
+			}
+			dj[j] = math.Sqrt(v)
+		}
+	}
+	return -1, 0
+}
+
+// reset makes the factor n×n without gaps between its rows, contents
+// unspecified.
+func (c *Cholesky) reset(n int) {
+	c.l = Dense{rows: n, cols: n, stride: n, view: true, data: grow(c.l.data, n*n)}
+}
+
+// Dim returns the size of the factored matrix.
+func (c *Cholesky) Dim() int { return c.l.rows }
+
+// Clone returns an independent copy of the factor.
+func (c *Cholesky) Clone() *Cholesky {
+	d := new(Cholesky)
+	d.reset(c.l.rows)
+	for i := range c.l.rows {
+		copy(d.l.row(i), c.l.row(i))
+	}
+	return d
+}
+
+// LogDet returns ln det A = 2·Σ ln L_ii. The absolute error, beyond that of the
+// factor, is a few units in the last place of Σ |ln L_ii|.
+func (c *Cholesky) LogDet() float64 {
+	var s float64
+	for i := range c.l.rows {
+		s += math.Log(c.l.data[i*c.l.stride+i])
+	}
+	return 2 * s
+}
+
+// LowerTo makes dst a copy of L, with zeros above the diagonal.
+func (c *Cholesky) LowerTo(dst *Dense) { dst.Copy(&c.l) }
+
+// Lower returns L, with zeros above the diagonal. It is the memory of the
+// receiver: for reading, and until the next call that changes the receiver.
+func (c *Cholesky) Lower() *Dense { return &c.l }
+
+// SetLower adopts a copy of l, of which only the lower triangle is read, as the
+// factor of the matrix l·lᵀ. If a diagonal entry is not positive and finite, or
+// so small that its reciprocal overflows, it returns a *NotPositiveDefiniteError
+// with that entry and leaves the receiver unchanged. l must not be a view of the
+// receiver's factor.
+func (c *Cholesky) SetLower(l *Dense) error {
+	n := l.rows
+	if l.cols != n {
+		panicShape("SetLower", l.rows, l.cols, l.cols, l.rows)
+	}
+	for i := range n {
+		if d := l.data[i*l.stride+i]; !(d > 0) || math.IsInf(d, 1) || math.IsInf(1/d, 1) {
+			return &NotPositiveDefiniteError{Pivot: i, Value: d}
+		}
+	}
+	c.reset(n)
+	for i := range n {
+		d := c.l.row(i)
+		copy(d[:i+1], l.row(i))
+		clear(d[i+1:])
+	}
+	return nil
+}
+
+// Append grows the factored matrix by one row and column,
+//
+//	A ← ⎡A    row⎤
+//	    ⎣rowᵀ diag⎦,
+//
+// in n² operations. Memory grows by half when it is full, so that a sequence of
+// appends copies the factor a constant number of times on average. If the new
+// pivot diag − ‖L⁻¹·row‖² is not positive and finite it returns a
+// *NotPositiveDefiniteError and leaves the factor unchanged.
+func (c *Cholesky) Append(row []float64, diag float64) error {
+	n := c.l.rows
+	if len(row) != n {
+		panicLen("Append", "row", len(row), n)
+	}
+	c.work = grow(c.work, n)
+	f64.Trsm(1, n, copyTo(c.work, row), n, c.l.data, c.l.stride)
+	v := diag - f64.Dot(c.work, c.work)
+	if !(v > 0) || math.IsInf(v, 1) {
+		return &NotPositiveDefiniteError{Pivot: n, Value: v}
+	}
+	if n+1 > c.l.stride || len(c.l.data) < (n+1)*c.l.stride {
+		ld := n + 1 + n/2
+		data := make([]float64, ld*ld)
+		for i := range n {
+			copy(data[i*ld:i*ld+i+1], c.l.row(i))
+		}
+		c.l.data, c.l.stride = data, ld
+	}
+	c.l.rows, c.l.cols = n+1, n+1
+	r := c.l.row(n)
+	copy(r, c.work)
+	r[n] = math.Sqrt(v)
+	return nil
+}
+
+// copyTo copies src to the front of dst and returns it.
+func copyTo(dst, src []float64) []float64 {
+	copy(dst, src)
+	return dst[:len(src)]
+}

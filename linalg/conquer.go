@@ -1,0 +1,331 @@
+package linalg
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/gocmbo/cmbo/internal/f64"
+)
+
+// conquer solves the symmetric tridiagonal eigenproblem by divide and conquer.
+// Eigenvectors are kept as rows.
+//
+// A block of the matrix is torn in two,
+//
+//	T = diag(T₁, T₂) + ρ·u·uᵀ,
+//
+// each half is solved, and the eigenvalues of the whole are those of
+// diag(D₁, D₂) + ρ·z·zᵀ, z = diag(Q₁, Q₂)ᵀ·u: the roots of the secular equation.
+// Entries of z that are negligible and pairs of equal diagonal entries are
+// deflated. The vectors come from the entries of z recomputed out of the roots
+// (Löwner's formula), for which the roots are exact; so they are orthogonal to
+// working precision whatever the gaps.
+//
+// M. Gu and S. C. Eisenstat, SIAM J. Matrix Anal. Appl. 16 (1995) 172–191;
+// deflation as in J. Dongarra and D. C. Sorensen, SIAM J. Sci. Stat. Comput. 8
+// (1987) 139–154.
+type conquer struct {
+	n    int
+	w    []float64 // n×n, rows are eigenvectors of the blocks solved so far
+	d    []float64
+	z    []float64
+	dl   []float64 // entries of D that are not deflated, ascending
+	zl   []float64 // and of z
+	zz   []float64 // squares of zl
+	lam  []float64 // roots, then the new diagonal
+	s    []float64 // row j: dl − lam[j]; then eigenvectors of the rank-one problem
+	half []float64 // rows gathered from either half
+	kept []float64 // deflated rows
+	ord  []int
+	src  []int // rows of dl
+	defl []int // deflated rows
+	kind []int8
+}
+
+// conquerLeaf is the size up to which a block is solved by QL iteration.
+var conquerLeaf = 24
+
+// Kinds of rows: with entries in the left half, in both, in the right half.
+const (
+	leftRow int8 = iota
+	bothRow
+	rightRow
+)
+
+// solve returns the eigenvectors, as rows, of the tridiagonal matrix with
+// diagonal d and subdiagonal e, of size about 1; d becomes the eigenvalues, in
+// the order of the rows, and e is destroyed.
+func (c *conquer) solve(d, e []float64) ([]float64, error) {
+	n := len(d)
+	c.n, c.d = n, d
+	c.w = grow(c.w, n*n)
+	clear(c.w)
+	c.z, c.dl, c.zl, c.zz, c.lam = grow(c.z, n), grow(c.dl, n), grow(c.zl, n), grow(c.zz, n), grow(c.lam, n)
+	c.ord, c.src, c.defl = growInts(c.ord, n), growInts(c.src, n), growInts(c.defl, n)
+	if cap(c.kind) < n {
+		c.kind = make([]int8, n)
+	}
+	c.kind = c.kind[:n]
+	if n > conquerLeaf {
+		c.s, c.half, c.kept = grow(c.s, n*n), grow(c.half, n*n), grow(c.kept, n*n)
+	}
+	if !c.block(0, n, e) {
+		return nil, ErrNoConvergence
+	}
+	return c.w, nil
+}
+
+func (c *conquer) block(lo, hi int, e []float64) bool {
+	if hi-lo <= conquerLeaf {
+		return c.leaf(lo, hi, e)
+	}
+	mid := lo + (hi-lo)/2
+	rho := e[mid-1]
+	c.d[mid-1] -= math.Abs(rho)
+	c.d[mid] -= math.Abs(rho)
+	if !c.block(lo, mid, e) || !c.block(mid, hi, e) {
+		return false
+	}
+	c.merge(lo, mid, hi, rho)
+	return true
+}
+
+// leaf solves the block [lo, hi) by implicit QL iteration with rotations of rows.
+func (c *conquer) leaf(lo, hi int, e []float64) bool {
+	n, w := c.n, c.w
+	for i := lo; i < hi; i++ {
+		w[i*n+i] = 1
+	}
+	d := c.d
+	var norm float64
+	for i := lo; i < hi; i++ {
+		norm = math.Max(norm, math.Abs(d[i]))
+		if i < hi-1 {
+			norm = math.Max(norm, math.Abs(e[i]))
+		}
+	}
+	tol := 0x1p-54 * norm
+	budget := 30 * (hi - lo)
+	for l := lo; l < hi; {
+		m := l
+		for m < hi-1 && math.Abs(e[m]) > tol {
+			m++
+		}
+		if m == l {
+			l++
+			continue
+		}
+		if budget--; budget < 0 {
+			return false
+		}
+		g := (d[l+1] - d[l]) / (2 * e[l])
+		g = d[m] - d[l] + e[l]/(g+math.Copysign(math.Hypot(g, 1), g))
+		s, cs, p := 1.0, 1.0, 0.0
+		i := m - 1
+		for ; i >= l; i-- {
+			f, b := s*e[i], cs*e[i]
+			r := math.Hypot(f, g)
+			if i+1 < m {
+				e[i+1] = r
+			}
+			if r == 0 {
+				d[i+1] -= p
+				break
+			}
+			s, cs = f/r, g/r
+			g = d[i+1] - p
+			r = (d[i]-g)*s + 2*cs*b
+			p = s * r
+			d[i+1] = g + p
+			g = cs*r - b
+			rotate(w[(i+1)*n+lo:(i+1)*n+hi], w[i*n+lo:i*n+hi], cs, s)
+		}
+		if i >= l {
+			if m < hi-1 {
+				e[m] = 0
+			}
+			continue
+		}
+		d[l] -= p
+		e[l] = g
+		if m < hi-1 {
+			e[m] = 0
+		}
+	}
+	return true
+}
+
+// rotate applies a plane rotation: x, y ← cs·x + sn·y, cs·y − sn·x.
+func rotate(x, y []float64, cs, sn float64) {
+	y = y[:len(x)]
+	for i, u := range x {
+		v := y[i]
+		x[i], y[i] = cs*u+sn*v, cs*v-sn*u
+	}
+}
+
+// merge joins the solved blocks [lo, mid) and [mid, hi) that were torn by rho.
+func (c *conquer) merge(lo, mid, hi int, rho float64) {
+	n, w := c.n, c.w
+	nb := hi - lo
+	d, z := c.d[lo:hi], c.z[:nb]
+	// z: last entries of the left vectors, first ones of the right. Its norm is
+	// √2: normalise.
+	sign := math.Copysign(math.Sqrt(0.5), rho)
+	for i := lo; i < mid; i++ {
+		z[i-lo] = w[i*n+mid-1] * math.Sqrt(0.5)
+		c.kind[i-lo] = leftRow
+	}
+	for i := mid; i < hi; i++ {
+		z[i-lo] = w[i*n+mid] * sign
+		c.kind[i-lo] = rightRow
+	}
+	rho = 2 * math.Abs(rho)
+	ord := c.ord[:nb]
+	for i := range ord {
+		ord[i] = i
+	}
+	slices.SortFunc(ord, func(i, j int) int { return cmp.Compare(d[i], d[j]) })
+
+	k, nd := c.deflate(lo, hi, rho, ord)
+	if k == 0 {
+		return
+	}
+	dl, zl, zz, lam := c.dl[:k], c.zl[:k], c.zz[:k], c.lam
+	for i, r := range c.src[:k] {
+		dl[i], zl[i] = d[r], z[r]
+		zz[i] = zl[i] * zl[i]
+	}
+	s := c.s
+	for j := range k {
+		lam[j] = secularRoot(j, rho, dl, zz, s[j*k:j*k+k])
+	}
+	c.rankOneVectors(k)
+
+	// Columns of the vectors in the order left, both, right, as the gathered rows.
+	left, right := mid-lo, hi-mid
+	col := c.ord[:k]
+	var count [3]int
+	for _, r := range c.src[:k] {
+		count[c.kind[r]]++
+	}
+	pos := [3]int{0, count[leftRow], count[leftRow] + count[bothRow]}
+	for i, r := range c.src[:k] {
+		col[i] = pos[c.kind[r]]
+		pos[c.kind[r]]++
+	}
+	nl, nr := count[leftRow]+count[bothRow], count[bothRow]+count[rightRow]
+	gl, gr := c.half[:nl*left], c.half[nl*left:nl*left+nr*right]
+	for i, r := range c.src[:k] {
+		row := w[(lo+r)*n+lo:][:nb]
+		p := col[i]
+		if p < nl {
+			copy(gl[p*left:p*left+left], row)
+		}
+		if p -= count[leftRow]; p >= 0 {
+			copy(gr[p*right:p*right+right], row[left:])
+		}
+	}
+	for i, r := range c.defl[:nd] {
+		copy(c.kept[i*nb:i*nb+nb], w[(lo+r)*n+lo:])
+		lam[k+i] = d[r]
+	}
+	t := zl // scratch for one row
+	for j := range k {
+		row := s[j*k : j*k+k]
+		copy(t, row)
+		for i, p := range col {
+			row[p] = t[i]
+		}
+	}
+	for j := range k {
+		clear(w[(lo+j)*n+lo:][:nb])
+	}
+	gemm(k, left, nl, 1, s, k, 1, gl, left, 1, w[lo*n+lo:], n)
+	gemm(k, right, nr, 1, s[count[leftRow]:], k, 1, gr, right, 1, w[lo*n+mid:], n)
+	for i := range nd {
+		copy(w[(lo+k+i)*n+lo:][:nb], c.kept[i*nb:])
+	}
+	copy(d, lam[:nb])
+}
+
+// deflate splits the rows of the block, in the order ord of their diagonal
+// entries, into k that enter the secular equation, in c.src, and nd that are
+// eigenvectors already, in c.defl.
+func (c *conquer) deflate(lo, hi int, rho float64, ord []int) (k, nd int) {
+	n, w := c.n, c.w
+	d, z := c.d[lo:hi], c.z
+	var norm float64
+	for i, v := range d {
+		norm = math.Max(norm, math.Max(math.Abs(v), math.Abs(z[i])))
+	}
+	tol := 8 * 0x1p-53 * norm
+	last := -1
+	for _, j := range ord {
+		if rho*math.Abs(z[j]) <= tol {
+			c.defl[nd] = j
+			nd++
+			continue
+		}
+		if last >= 0 {
+			// Rotate z[last] to zero if that leaves a negligible entry behind.
+			tau := math.Hypot(z[j], z[last])
+			cs, sn := z[j]/tau, -z[last]/tau
+			t := d[j] - d[last]
+			if math.Abs(t*cs*sn) <= tol {
+				z[j], z[last] = tau, 0
+				if c.kind[j] != c.kind[last] {
+					c.kind[j] = bothRow
+				}
+				rotate(w[(lo+last)*n+lo:(lo+last)*n+hi], w[(lo+j)*n+lo:(lo+j)*n+hi], cs, sn)
+				t = d[last]*cs*cs + d[j]*sn*sn
+				d[j] = d[last]*sn*sn + d[j]*cs*cs
+				d[last] = t
+				c.defl[nd] = last
+				nd++
+			} else {
+				c.src[k] = last
+				k++
+			}
+		}
+		last = j
+	}
+	if last >= 0 {
+		c.src[k] = last
+		k++
+	}
+	return k, nd
+}
+
+// rankOneVectors overwrites row j of c.s, the differences dl − λ_j, with the
+// eigenvector of diag(dl) + ρ·ẑ·ẑᵀ for λ_j. The ẑ for which the roots are exact
+// is, up to a factor common to all,
+//
+//	ẑ_i² = (λ_i − dl_i)·Π_{j≠i} (λ_j − dl_i)/(dl_j − dl_i).
+func (c *conquer) rankOneVectors(k int) {
+	dl, zl, s, zh := c.dl[:k], c.zl[:k], c.s, c.zz[:k]
+	for i := range zh {
+		zh[i] = 1
+	}
+	for j := range k {
+		row, dj := s[j*k:j*k+k], dl[j]
+		for i := range j {
+			zh[i] *= row[i] / (dl[i] - dj)
+		}
+		zh[j] *= row[j]
+		for i := j + 1; i < k; i++ {
+			zh[i] *= row[i] / (dl[i] - dj)
+		}
+	}
+	for i, v := range zh {
+		zh[i] = math.Copysign(math.Sqrt(math.Abs(v)), zl[i])
+	}
+	for j := range k {
+		row := s[j*k : j*k+k]
+		for i, v := range zh {
+			row[i] = v / row[i]
+		}
+		scale(row, 1/math.Sqrt(f64.Dot(row, row)))
+	}
+}

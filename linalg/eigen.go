@@ -1,0 +1,263 @@
+package linalg
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// EigenSym is the decomposition
+//
+//	A = V·diag(λ)·Vᵀ
+//
+// of a symmetric matrix into orthonormal eigenvectors and eigenvalues in
+// ascending order. The zero value is ready for Factorize. An EigenSym keeps its
+// memory: decomposing again at a size it has seen does not allocate.
+//
+// The matrix is reduced to tridiagonal form by Householder reflectors. Values
+// alone come from the root-free QL iteration, values and vectors from divide and
+// conquer. Both are backward stable: computed values are within a small multiple
+// of n·u·‖A‖ of exact ones, ‖A − V·diag(λ)·Vᵀ‖ and ‖VᵀV − I‖·‖A‖ are as small.
+// Small eigenvalues of a matrix with large ones therefore have no relative
+// accuracy.
+type EigenSym struct {
+	values  []float64
+	rows    []float64 // row k is eigenvector k; empty after FactorizeValues
+	vectors bool
+	tri     tridiag
+	dc      conquer
+	order   []int
+	scratch []float64
+}
+
+// Factorize computes eigenvalues and eigenvectors of a, which is not modified.
+// It returns ErrNotFinite if a has a NaN or an infinity, and ErrNoConvergence if
+// an iteration fails, which no matrix is known to cause; the receiver is then
+// empty. About 4n³/3 operations for the reduction, up to 4n³/3 for the
+// tridiagonal problem, fewer where eigenvalues cluster, and 2n³ to transform
+// back.
+//
+// M. Gu and S. C. Eisenstat, A divide-and-conquer algorithm for the symmetric
+// tridiagonal eigenproblem, SIAM J. Matrix Anal. Appl. 16 (1995) 172–191.
+func (e *EigenSym) Factorize(a *Sym) error {
+	e.values, e.vectors = e.values[:0], false
+	t := &e.tri
+	if err := t.reduce(a); err != nil {
+		return err
+	}
+	return e.vectorsOf(t)
+}
+
+// vectorsOf completes the decomposition of the matrix reduced in t, whose
+// tridiagonal matrix it destroys.
+func (e *EigenSym) vectorsOf(t *tridiag) error {
+	e.values, e.vectors = e.values[:0], false
+	n := t.n
+	w, err := e.dc.solve(t.d, t.e[:max(n-1, 0)])
+	if err != nil {
+		return err
+	}
+	t.multiplyRight(n, w, n)
+	// Into ascending order.
+	e.order = growInts(e.order, n)
+	for i := range e.order {
+		e.order[i] = i
+	}
+	slices.SortFunc(e.order, func(i, j int) int { return cmp.Compare(t.d[i], t.d[j]) })
+	e.values, e.rows = grow(e.values, n), grow(e.rows, n*n)
+	for k, i := range e.order {
+		e.values[k] = t.d[i]
+		copy(e.rows[k*n:k*n+n], w[i*n:i*n+n])
+	}
+	copyScaled(e.values, e.values, t.exp)
+	e.vectors = true
+	return nil
+}
+
+// FactorizeValues computes eigenvalues only, in about 4n³/3 operations. Errors
+// are those of Factorize. VectorsTo and FuncTo panic after it.
+//
+// B. N. Parlett, The Symmetric Eigenvalue Problem, SIAM, 1998, section 8.15.
+func (e *EigenSym) FactorizeValues(a *Sym) error {
+	e.values, e.vectors = e.values[:0], false
+	t := &e.tri
+	if err := t.reduce(a); err != nil {
+		return err
+	}
+	if err := tridiagValues(t.d, t.e); err != nil {
+		return err
+	}
+	e.values = grow(e.values, t.n)
+	copyScaled(e.values, t.d, t.exp)
+	return nil
+}
+
+// Values returns the eigenvalues in ascending order. The slice is the memory of
+// the receiver: for reading, and until the next factorisation.
+func (e *EigenSym) Values() []float64 { return e.values }
+
+// VectorsTo makes the columns of the n×n matrix dst the eigenvectors, in the
+// order of Values. The sign of each is arbitrary. It panics if they were not
+// computed.
+func (e *EigenSym) VectorsTo(dst *Dense) {
+	n := e.needVectors("VectorsTo")
+	dst.Resize(n, n)
+	transpose(n, n, dst.data, dst.stride, e.rows, n)
+}
+
+func (e *EigenSym) needVectors(op string) int {
+	n := len(e.values)
+	if !e.vectors && n > 0 {
+		panic("linalg: " + op + ": eigenvectors were not computed")
+	}
+	return n
+}
+
+// FuncTo makes dst the matrix function
+//
+//	f(A) = V·diag(f(λ₁), …, f(λ_n))·Vᵀ.
+//
+// f is called once for every eigenvalue. It panics if eigenvectors were not
+// computed. n³ operations; it uses scratch of the receiver.
+func (e *EigenSym) FuncTo(dst *Sym, f func(lambda float64) float64) {
+	n := e.needVectors("FuncTo")
+	dst.Resize(n)
+	dst.Zero()
+	e.scratch = grow(e.scratch, 2*n*n)
+	v, fv := e.scratch[:n*n], e.scratch[n*n:]
+	transpose(n, n, v, n, e.rows, n)
+	for k, l := range e.values {
+		x := f(l)
+		for i := k; i < n*n; i += n {
+			fv[i] = x * v[i]
+		}
+	}
+	symLower(n, n, 1, fv, n, 1, v, 1, n, dst.data, n)
+	dst.Mirror()
+}
+
+func growInts(s []int, n int) []int {
+	if cap(s) < n {
+		return make([]int, n)
+	}
+	return s[:n]
+}
+
+// tridiagValues overwrites d with the eigenvalues, ascending, of the tridiagonal
+// matrix with diagonal d and subdiagonal e, destroying e: the QL iteration of
+// Pal, Walker and Kahan, which works on squares of e and takes no square root but
+// that of the shift. Entries must be of size about 1.
+//
+// An off-diagonal entry is neglected when it is below u/2 times the norm. Each
+// value so carries an absolute error of a few u times the norm and of as many
+// for each sweep.
+func tridiagValues(d, e []float64) error {
+	n := len(d)
+	if n == 0 {
+		return nil
+	}
+	var norm float64
+	for i, v := range d {
+		norm = math.Max(norm, math.Abs(v))
+		if i < n-1 {
+			norm = math.Max(norm, math.Abs(e[i]))
+			e[i] *= e[i]
+		}
+	}
+	tol := 0x1p-54 * norm
+	tol *= tol
+	budget := 30 * n
+	for hi := n; hi > 0; {
+		// The last unreduced block is [lo, hi).
+		lo := hi - 1
+		for lo > 0 && !(e[lo-1] <= tol) {
+			lo--
+		}
+		if hi-lo > 1 && math.Abs(d[hi-1]) < math.Abs(d[lo]) {
+			// QL works best with the large entries last.
+			slices.Reverse(d[lo:hi])
+			slices.Reverse(e[lo : hi-1])
+		}
+		if !qlBlock(d[lo:hi], e[lo:max(hi-1, lo)], tol, &budget) {
+			return ErrNoConvergence
+		}
+		hi = lo
+	}
+	slices.Sort(d)
+	return nil
+}
+
+// qlBlock diagonalises one block, whose off-diagonal squares are e. It reports
+// false when it has used up the budget of sweeps.
+func qlBlock(d, e []float64, tol float64, budget *int) bool {
+	for l := 0; l < len(d); {
+		m := l
+		for m < len(e) && e[m] > tol {
+			m++
+		}
+		switch {
+		case m == l:
+			l++
+			continue
+		case m == l+1:
+			d[l], d[l+1] = eigen2(d[l], math.Sqrt(e[l]), d[l+1])
+			e[l] = 0
+			l += 2
+			continue
+		}
+		if *budget--; *budget < 0 {
+			return false
+		}
+		// Wilkinson's shift.
+		p, r := d[l], math.Sqrt(e[l])
+		s := (d[l+1] - p) / (2 * r)
+		sigma := p - r/(s+math.Copysign(math.Hypot(s, 1), s))
+		qlSweep(d[l:m+1], e[l:m], sigma)
+	}
+	return true
+}
+
+// qlSweep performs one root-free QL sweep with shift sigma, from the last entry
+// to the first.
+func qlSweep(d, e []float64, sigma float64) {
+	m := len(e)
+	d = d[:m+1]
+	c, s := 1.0, 0.0
+	gamma := d[m] - sigma
+	p := gamma * gamma
+	for i := m - 1; i >= 0; i-- {
+		b := e[i]
+		r := p + b
+		if i+1 < m {
+			e[i+1] = s * r
+		}
+		// 1/c = r/p is ready before gamma: the two divisions overlap.
+		old, rp := c, r/p
+		c, s = p/r, b/r
+		g := gamma
+		a := d[i]
+		gamma = c*(a-sigma) - s*g
+		d[i+1] = g + (a - gamma)
+		if c != 0 {
+			p = gamma * gamma * rp
+		} else {
+			p = old * b
+		}
+	}
+	e[0] = s * p
+	d[0] = sigma + gamma
+}
+
+// eigen2 returns the eigenvalues, ascending, of [a b; b c]. The one of larger
+// modulus comes from a sum without cancellation, the other from the determinant.
+func eigen2(a, b, c float64) (lo, hi float64) {
+	if a+c < 0 {
+		lo, hi = eigen2(-a, b, -c)
+		return -hi, -lo
+	}
+	hi = (a+c)/2 + math.Hypot((a-c)/2, b)
+	if hi == 0 {
+		return 0, 0
+	}
+	return math.Max(a, c)/hi*math.Min(a, c) - b/hi*b, hi
+}

@@ -1,0 +1,367 @@
+package linalg
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/gocmbo/cmbo/internal/testutil"
+)
+
+// eigenMatrices are matrices that are hard in some way, of size n, with their
+// eigenvalues where these are known in closed form.
+func eigenMatrices(rng *rand.Rand, n int) map[string]struct {
+	a      *Sym
+	values []float64
+} {
+	type entry = struct {
+		a      *Sym
+		values []float64
+	}
+	m := map[string]entry{}
+	from := func(f func(i, j int) float64) *Sym {
+		s := NewSym(n, nil)
+		for i := range n {
+			for j := range i + 1 {
+				s.Set(i, j, f(i, j))
+			}
+		}
+		return s
+	}
+	tri := func(d, e func(i int) float64) *Sym {
+		return from(func(i, j int) float64 {
+			switch i - j {
+			case 0:
+				return d(i)
+			case 1:
+				return e(j)
+			}
+			return 0
+		})
+	}
+	sorted := func(f func(i int) float64) []float64 {
+		v := make([]float64, n)
+		for i := range v {
+			v[i] = f(i)
+		}
+		slices.Sort(v)
+		return v
+	}
+	one := func(int) float64 { return 1 }
+	m["gauss"] = entry{randSym(rng, n), nil}
+	m["zero"] = entry{NewSym(n, nil), make([]float64, n)}
+	m["identity"] = entry{from(func(i, j int) float64 {
+		if i == j {
+			return 1
+		}
+		return 0
+	}), sorted(one)}
+	m["ones"] = entry{from(func(i, j int) float64 { return 1 }), sorted(func(i int) float64 {
+		if i == 0 {
+			return float64(n)
+		}
+		return 0
+	})}
+	m["laplace"] = entry{tri(func(int) float64 { return 2 }, func(int) float64 { return -1 }),
+		sorted(func(i int) float64 { return 2 - 2*math.Cos(math.Pi*float64(i+1)/float64(n+1)) })}
+	m["kac"] = entry{tri(func(int) float64 { return 0 }, func(i int) float64 { return math.Sqrt(float64(i+1) * float64(n-1-i)) }),
+		sorted(func(i int) float64 { return float64(2*i - n + 1) })}
+	m["wilkinson"] = entry{tri(func(i int) float64 { return math.Abs(float64(n-1)/2 - float64(i)) }, one), nil}
+	m["glued"] = entry{tri(func(i int) float64 { return math.Abs(float64(i%7) - 3) }, func(i int) float64 {
+		if i%7 == 6 {
+			return 1e-14
+		}
+		return 1
+	}), nil}
+	m["graded"] = entry{tri(func(i int) float64 { return math.Pow(10, -float64(i)) }, func(i int) float64 { return math.Pow(10, -float64(i)-1) }), nil}
+	m["arrow"] = entry{from(func(i, j int) float64 {
+		if i == j {
+			return float64(i)
+		} else if i == n-1 {
+			return 1
+		}
+		return 0
+	}), nil}
+	diag := func(i int) float64 { return float64(i%3) - 1 }
+	m["diagonal"] = entry{tri(diag, func(int) float64 { return 0 }), sorted(diag)}
+	clustered := sorted(func(i int) float64 { return float64(i%3) + 1e-15*float64(i) })
+	m["clustered"] = entry{NewSym(n, testutil.Spectrum(rng, clustered)), clustered}
+	m["definite"] = entry{NewSym(n, testutil.SPD(rng, n, 1e12)), sorted(func(i int) float64 { return math.Pow(1e12, -float64(i)/math.Max(1, float64(n-1))) })}
+	for name, s := range map[string]float64{"tiny": 0x1p-1040, "small": 0x1p-600, "huge": 0x1p1015} {
+		a := randSym(rng, n)
+		a.Scale(s)
+		m[name] = entry{a, nil}
+	}
+	return m
+}
+
+// checkEigen checks ‖A·V − V·Λ‖, ‖VᵀV − I‖·‖A‖ and the eigenvalues against 8·n·u·‖A‖:
+// Householder reduction, QL sweeps and divide and conquer each contribute a small
+// multiple of √n·u·‖A‖ (Higham 2002, section 19.3; Gu and Eisenstat 1995).
+func checkEigen(t *testing.T, a *Sym, want []float64) {
+	t.Helper()
+	n := a.n
+	// Scaled copies, for norms that neither overflow nor lose denormals.
+	exp, _ := scaleExp(a.data)
+	sa := NewSym(n, nil)
+	copyScaled(sa.data, a.data, -exp)
+	norm := Norm2(sa.data)
+	tol := 8 * float64(n+1) * testutil.Unit
+	var e, ev EigenSym
+	if err := e.Factorize(a); err != nil {
+		t.Fatal(err)
+	}
+	if err := ev.FactorizeValues(a); err != nil {
+		t.Fatal(err)
+	}
+	if len(e.Values()) != n || !slices.IsSorted(e.Values()) || !slices.IsSorted(ev.Values()) {
+		t.Fatalf("values %v, %v", e.Values(), ev.Values())
+	}
+	var v, p, o Dense
+	e.VectorsTo(&v)
+	sd := sa.Dense()
+	p.Mul(&sd, &v)
+	for i := range n {
+		for j, l := range e.Values() {
+			p.data[i*n+j] -= v.At(i, j) * math.Ldexp(l, -exp)
+		}
+	}
+	// A denormal eigenvalue is rounded to a multiple of 2⁻¹⁰⁷⁴.
+	denormal := math.Ldexp(float64(n), -1074-exp)
+	within(t, "A·V − V·Λ", Norm2(p.data), tol*norm+denormal)
+	o.TransMul(&v, &v)
+	for i := range n {
+		o.data[i*n+i]--
+	}
+	within(t, "VᵀV − I", Norm2(o.data), tol)
+	for i := range n {
+		l := math.Ldexp(e.Values()[i], -exp)
+		within(t, "values with and without vectors", math.Abs(l-math.Ldexp(ev.Values()[i], -exp)), tol*norm+denormal)
+		if want != nil {
+			within(t, fmt.Sprintf("value %d", i), math.Abs(l-math.Ldexp(want[i], -exp)), tol*math.Max(norm, 1))
+		}
+	}
+	if norm > 0 && exp > -900 {
+		var f Sym
+		e.FuncTo(&f, func(l float64) float64 { return math.Ldexp(l, -exp) })
+		symmetric(t, "FuncTo", &f)
+		within(t, "V·Λ·Vᵀ − A", normDiff(f.data, sa.data), 2*tol*norm)
+	}
+}
+
+// TestEigenSym crosses the leaves of divide and conquer, with the leaf size
+// lowered so that small matrices are torn many times.
+func TestEigenSym(t *testing.T) {
+	for _, leaf := range []int{conquerLeaf, 2, 1} {
+		for _, n := range []int{0, 1, 2, 3, 4, 5, 8, 17, 49, 64} {
+			if leaf == conquerLeaf && n > 8 {
+				n += 40
+			}
+			rng := testutil.RNG(t)
+			for name, m := range eigenMatrices(rng, n) {
+				t.Run(fmt.Sprintf("leaf=%d/n=%d/%s", leaf, n, name), func(t *testing.T) {
+					defer setDuringTest(&conquerLeaf, leaf)()
+					checkEigen(t, m.a, m.values)
+				})
+			}
+		}
+	}
+}
+
+func TestEigenErrors(t *testing.T) {
+	var e EigenSym
+	a := NewSym(5, testutil.SPD(testutil.RNG(t), 5, 10))
+	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		for _, at := range [][2]int{{0, 0}, {4, 4}, {3, 1}} {
+			b := new(Sym)
+			b.Copy(a)
+			b.Set(at[0], at[1], bad)
+			if err := e.Factorize(b); !errors.Is(err, ErrNotFinite) || len(e.Values()) != 0 {
+				t.Errorf("Factorize: %v", err)
+			}
+			if err := e.FactorizeValues(b); !errors.Is(err, ErrNotFinite) || len(e.Values()) != 0 {
+				t.Errorf("FactorizeValues: %v", err)
+			}
+		}
+	}
+	if err := e.Factorize(a); err != nil {
+		t.Errorf("after errors: %v", err)
+	}
+	// A budget of sweeps that runs out is an error, not a loop.
+	d, s := []float64{1, 2, 3}, []float64{1, 1}
+	budget := 0
+	if qlBlock(d, s, 0, &budget) {
+		t.Error("qlBlock succeeded without a sweep")
+	}
+}
+
+// TestEigenReuse: results do not depend on what the receiver did before.
+func TestEigenReuse(t *testing.T) {
+	rng := testutil.RNG(t)
+	var e EigenSym
+	for _, n := range []int{60, 5, 90, 33, 0, 41} {
+		a := randSym(rng, n)
+		var fresh EigenSym
+		if err := errors.Join(e.Factorize(a), fresh.Factorize(a)); err != nil {
+			t.Fatal(err)
+		}
+		var v, w Dense
+		e.VectorsTo(&v)
+		fresh.VectorsTo(&w)
+		if !slices.Equal(e.Values(), fresh.Values()) || !slices.Equal(v.data, w.data) {
+			t.Fatalf("n=%d: a used receiver gives another result", n)
+		}
+	}
+}
+
+// TestTridiag: A = Q·T·Qᵀ, with blocks of reflectors cut at every length.
+func TestTridiag(t *testing.T) {
+	for _, nb := range []int{1, 3, 8, blockReflectors} {
+		restore := setDuringTest(&blockReflectors, nb)
+		for _, n := range []int{0, 1, 2, 3, 4, 7, 8, 9, 25, 34} {
+			a := randSym(testutil.RNG(t), n)
+			if n > 4 { // a row that is zero beside the diagonal, and one that is small
+				for j := range n - 1 {
+					a.Set(n-1, j, 0)
+					a.Set(n-2, j, a.At(n-2, j)*0x1p-950)
+				}
+			}
+			var td tridiag
+			if err := td.reduce(a); err != nil {
+				t.Fatal(err)
+			}
+			s := NewSym(n, nil)
+			for i := range n {
+				s.Set(i, i, math.Ldexp(td.d[i], td.exp))
+				if i > 0 {
+					s.Set(i, i-1, math.Ldexp(td.e[i-1], td.exp))
+				}
+			}
+			tol := 8 * float64(n+1) * testutil.Unit
+			// Rows of Qᵀ.
+			q, qq := NewDense(n, n, nil), new(Dense)
+			for i := range n {
+				q.Set(i, i, 1)
+			}
+			td.multiplyRight(n, q.data, n)
+			qq.MulTrans(q, q)
+			for i := range n {
+				qq.data[i*n+i]--
+			}
+			within(t, "QᵀQ − I", Norm2(qq.data), tol)
+			var c Sym
+			qt := new(Dense)
+			qt.CopyTrans(q)
+			c.Congruence(qt, s)
+			within(t, fmt.Sprintf("n=%d: Q·T·Qᵀ − A", n), normDiff(c.data, a.data), tol*Norm2(a.data))
+			// congruence does the same from the lower triangle.
+			for i := range n {
+				for j := i + 1; j < n; j++ {
+					s.data[i*n+j] = math.NaN()
+				}
+			}
+			td.congruence(s.data, n)
+			symmetric(t, "congruence", s)
+			within(t, fmt.Sprintf("n=%d: congruence", n), normDiff(s.data, a.data), tol*Norm2(a.data))
+		}
+		restore()
+	}
+}
+
+// TestSecularRoot compares the distances of the roots from the poles with those
+// found by bisection in 300-bit arithmetic: each has a small relative error.
+func TestSecularRoot(t *testing.T) {
+	rng := testutil.RNG(t)
+	for _, k := range []int{1, 2, 3, 9} {
+		for trial := range 12 {
+			if testing.Short() && trial > 3 {
+				break
+			}
+			d, zz, delta := make([]float64, k), make([]float64, k), make([]float64, k)
+			var x, sum float64
+			for i := range d {
+				x += math.Pow(10, -12*rng.Float64()*float64(trial%3)/2)
+				d[i] = x - 1
+				zz[i] = math.Pow(10, -10*rng.Float64()*float64(trial%4)/3)
+				sum += zz[i]
+			}
+			for i := range zz {
+				zz[i] /= sum
+			}
+			rho := math.Pow(10, 4*rng.Float64()-2)
+			for j := range k {
+				lambda := secularRoot(j, rho, d, zz, delta)
+				lo, hi := bigf(d[j]), bigf(d[j])
+				if j < k-1 {
+					hi = bigf(d[j+1])
+				} else {
+					hi.Add(hi, bigf(2*rho))
+				}
+				for range 280 {
+					mid := bigf(0).Add(lo, hi)
+					mid.Quo(mid, bigf(2))
+					f := bigf(1)
+					f.Quo(f, bigf(rho))
+					for i := range d {
+						u := bigf(0).Sub(bigf(d[i]), mid)
+						if u.Sign() == 0 {
+							continue
+						}
+						f.Add(f, u.Quo(bigf(zz[i]), u))
+					}
+					if f.Sign() < 0 {
+						lo = mid
+					} else {
+						hi = mid
+					}
+				}
+				for i := range d {
+					want, _ := bigf(0).Sub(bigf(d[i]), lo).Float64()
+					if !testutil.Close(delta[i], want, 1e-13) {
+						t.Fatalf("k=%d: d_%d − λ_%d = %.17g, want %.17g", k, i, j, delta[i], want)
+					}
+				}
+				want, _ := lo.Float64()
+				// The iteration ends when f is below 8 + k/8 roundings of its terms,
+				// which are as large as 1/ρ.
+				if !(math.Abs(lambda-want) <= 20*eps*(math.Abs(want)+math.Abs(want-d[j]))) {
+					t.Fatalf("k=%d: λ_%d = %g, want %g", k, j, lambda, want)
+				}
+			}
+		}
+	}
+}
+
+// TestEigen2 compares with the roots of the characteristic polynomial in
+// 300-bit arithmetic.
+func TestEigen2(t *testing.T) {
+	rng := testutil.RNG(t)
+	for range 300 {
+		a, b, c := rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()
+		if rng.IntN(3) == 0 {
+			b *= 1e-9
+		}
+		if rng.IntN(3) == 0 {
+			c = a
+		}
+		lo, hi := eigen2(a, b, c)
+		h := bigf(0).Sub(bigf(a), bigf(c))
+		h.Mul(h, h).Quo(h, bigf(4))
+		h.Add(h, bigf(0).Mul(bigf(b), bigf(b))).Sqrt(h)
+		m := bigf(0).Add(bigf(a), bigf(c))
+		m.Quo(m, bigf(2))
+		wantLo, _ := new(big.Float).Sub(m, h).Float64()
+		wantHi, _ := new(big.Float).Add(m, h).Float64()
+		norm := math.Abs(a) + math.Abs(b) + math.Abs(c)
+		if !(math.Abs(lo-wantLo) <= 4*eps*norm && math.Abs(hi-wantHi) <= 4*eps*norm) {
+			t.Errorf("[%g %g; · %g]: %g, %g, want %g, %g", a, b, c, lo, hi, wantLo, wantHi)
+		}
+	}
+	if lo, hi := eigen2(0, 0, 0); lo != 0 || hi != 0 {
+		t.Errorf("zero matrix: %g, %g", lo, hi)
+	}
+}

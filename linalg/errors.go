@@ -1,0 +1,34 @@
+package linalg
+
+import (
+	"errors"
+	"fmt"
+)
+
+// NotPositiveDefiniteError reports that a Cholesky factorisation met a pivot
+// that is not positive.
+type NotPositiveDefiniteError struct {
+	Pivot int     // row of the pivot, from 0
+	Value float64 // the pivot, before its square root; may be NaN
+}
+
+func (e *NotPositiveDefiniteError) Error() string {
+	return fmt.Sprintf("linalg: matrix is not positive definite: pivot %d is %g", e.Pivot, e.Value)
+}
+
+var (
+	// ErrNotFinite reports a NaN or an infinity among the entries of a matrix
+	// whose decomposition was asked for.
+	ErrNotFinite = errors.New("linalg: matrix has an entry that is not finite")
+
+	// ErrNoConvergence reports that an iteration ended without converging.
+	ErrNoConvergence = errors.New("linalg: iteration did not converge")
+)
+
+func panicShape(op string, r0, c0, r1, c1 int) {
+	panic(fmt.Sprintf("linalg: %s: %d×%d by %d×%d", op, r0, c0, r1, c1))
+}
+
+func panicLen(op, what string, got, want int) {
+	panic(fmt.Sprintf("linalg: %s: %s has length %d, want %d", op, what, got, want))
+}

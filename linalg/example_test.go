@@ -1,0 +1,136 @@
+package linalg_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// A product: the destination is the receiver and takes its size from the
+// operands.
+func ExampleDense_Mul() {
+	a := linalg.NewDense(2, 3, []float64{
+		1, 2, 3,
+		4, 5, 6,
+	})
+	b := linalg.NewDense(3, 2, []float64{
+		1, 0,
+		0, 1,
+		1, 1,
+	})
+	var m linalg.Dense
+	m.Mul(a, b)
+	for i := range 2 {
+		fmt.Println(m.Row(i))
+	}
+	// Output:
+	// [4 5]
+	// [10 11]
+}
+
+// Rows of a view are rows of the matrix it was taken from.
+func ExampleDense_View() {
+	m := linalg.NewDense(3, 3, nil)
+	block := m.View(1, 1, 2, 2)
+	block.Set(0, 0, 5)
+	fmt.Println(m.Row(1))
+	// Output: [0 5 0]
+}
+
+func ExampleCholesky() {
+	a := linalg.NewSym(3, []float64{
+		4, 2, 0,
+		2, 5, 2,
+		0, 2, 5,
+	})
+	var c linalg.Cholesky
+	if err := c.Factorize(a); err != nil {
+		fmt.Println(err)
+		return
+	}
+	x := make([]float64, 3)
+	c.SolveVecTo(x, []float64{8, 18, 19})
+	fmt.Printf("x = %.3f\n", x)
+	fmt.Printf("log det A = %.4f, det A = %.1f\n", c.LogDet(), math.Exp(c.LogDet()))
+	// Output:
+	// x = [1.000 2.000 3.000]
+	// log det A = 4.1589, det A = 64.0
+}
+
+// One more observation costs O(n²), not a new factorisation.
+func ExampleCholesky_Append() {
+	var c linalg.Cholesky
+	rows := [][]float64{{}, {0.5}, {0.25, 0.5}}
+	for _, row := range rows {
+		if err := c.Append(row, 1); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	err := c.Append([]float64{1, 0.5, 0.25}, 0.9)
+	var npd *linalg.NotPositiveDefiniteError
+	if errors.As(err, &npd) {
+		fmt.Printf("row %d refused: pivot %.2f\n", npd.Pivot, npd.Value)
+	}
+	fmt.Printf("%d rows, det %.4f\n", c.Dim(), math.Exp(c.LogDet()))
+	// Output:
+	// row 3 refused: pivot -0.10
+	// 3 rows, det 0.5625
+}
+
+// The ladder returns the amount that was added to the diagonal.
+func ExampleCholesky_FactorizeJitter() {
+	a := linalg.NewSym(2, []float64{2, 2, 2, 2}) // singular
+	a.AddDiag(-1e-9)
+	var c linalg.Cholesky
+	jitter, err := c.FactorizeJitter(a, 1e-4)
+	fmt.Printf("%.1e %v\n", jitter, err)
+	// Output: 2.0e-09 <nil>
+}
+
+func ExampleEigenSym() {
+	a := linalg.NewSym(2, []float64{2, 1, 1, 2})
+	var e linalg.EigenSym
+	if err := e.Factorize(a); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%.3f\n", e.Values())
+	var inv linalg.Sym
+	e.FuncTo(&inv, func(lambda float64) float64 { return 1 / lambda })
+	fmt.Printf("%.3f\n", inv.Row(0))
+	// Output:
+	// [1.000 3.000]
+	// [0.667 -0.333]
+}
+
+// The covariance part of the squared 2-Wasserstein distance between two normal
+// distributions, tr A + tr B − 2·Σσ_i(L_Aᵀ·L_B).
+func ExampleSVD_NuclearNorm() {
+	a := linalg.NewSym(2, []float64{4, 0, 0, 9})
+	b := linalg.NewSym(2, []float64{1, 0, 0, 1})
+	var ca, cb linalg.Cholesky
+	if err := errors.Join(ca.Factorize(a), cb.Factorize(b)); err != nil {
+		fmt.Println(err)
+		return
+	}
+	var c linalg.Dense
+	linalg.TransMulLower(&c, ca.Lower(), cb.Lower())
+	var s linalg.SVD
+	fmt.Printf("%.6f\n", a.Trace()+b.Trace()-2*s.NuclearNorm(&c)) // (2−1)² + (3−1)²
+	// Output: 5.000000
+}
+
+func ExampleRootPSD() {
+	a := linalg.NewSym(2, []float64{1, 1, 1, 1}) // singular, and legal
+	var r linalg.RootPSD
+	var root linalg.Sym
+	if err := r.SqrtTo(&root, a); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%.4f\n", root.Row(0))
+	// Output: [0.7071 0.7071]
+}

@@ -1,0 +1,212 @@
+package linalg
+
+import "math"
+
+// RootPSD computes square roots and inverse square roots of symmetric positive
+// semi-definite matrices. The zero value is ready. It keeps its memory: at a size
+// it has seen it does not allocate.
+//
+// The matrix is reduced to tridiagonal form, A = Q·T·Qᵀ. If T has a Cholesky
+// factor, which is then bidiagonal, its root is formed directly,
+//
+//	T^½ = Σ_j w_j·T·(T + s_j·I)⁻¹,
+//
+// from 24 to 192 poles as the condition of T asks, 2·n² operations for each, and
+// transformed back by Q: no eigenvector is computed and nothing iterates. The
+// root of a matrix that is not numerically definite, and of a small one, comes
+// from its eigenvectors. Either way the computed root R of A is symmetric and
+// ‖R² − A‖ is a small multiple of n·u·‖A‖; small eigenvalues of A, as any
+// perturbation of that size changes them, limit the error of R itself to about
+// n·u·κ^½·‖R‖, κ the condition number, or (n·u)^½·‖R‖ if A is singular.
+//
+// N. Hale, N. J. Higham and L. N. Trefethen, Computing A^α, log(A), and related
+// matrix functions by contour integrals, SIAM J. Numer. Anal. 46 (2008)
+// 2505–2523.
+type RootPSD struct {
+	e       EigenSym
+	res     resolvents
+	a, b    []float64
+	sq      []float64
+	coef    []float64
+	clamped float64
+}
+
+// rootMinSize is the size below which the eigenvectors are used.
+var rootMinSize = 24
+
+// SqrtTo makes dst the symmetric square root of a, which may be semi-definite.
+// Negative eigenvalues count as 0, and Clamped tells the most negative: it is for
+// the caller to judge whether rounding explains it. dst may be a. Errors are
+// those of EigenSym.Factorize. 10n³/3 operations and up to 2n² for each pole.
+func (r *RootPSD) SqrtTo(dst, a *Sym) error { return r.roots(dst, nil, a) }
+
+// InvSqrtTo makes dst the inverse of the symmetric square root of a, which must
+// be positive definite: else it returns a *NotPositiveDefiniteError with the
+// smallest eigenvalue, or the other errors of EigenSym.Factorize. dst may be a.
+func (r *RootPSD) InvSqrtTo(dst, a *Sym) error { return r.roots(nil, dst, a) }
+
+// RootsTo makes root the symmetric square root of a and inv its inverse, from
+// one reduction. a must be positive definite; errors are those of InvSqrtTo.
+// root or inv may be a.
+func (r *RootPSD) RootsTo(root, inv, a *Sym) error { return r.roots(root, inv, a) }
+
+// Clamped returns the most negative eigenvalue that the latest call of SqrtTo
+// counted as 0, or 0.
+func (r *RootPSD) Clamped() float64 { return r.clamped }
+
+func (r *RootPSD) roots(root, inv, a *Sym) error {
+	r.clamped = 0
+	t := &r.e.tri
+	if err := t.reduce(a); err != nil {
+		return err
+	}
+	n := t.n
+	if n >= rootMinSize {
+		if exp, poles := r.bidiagonal(); poles != nil {
+			r.res.set(r.a, r.b, poles)
+			r.coef = grow(r.coef, len(poles.s))
+			if root != nil {
+				for p, w := range poles.w {
+					r.coef[p] = -w * poles.s[p]
+				}
+				root.Resize(n)
+				r.res.symmetric(root.data, n, r.coef)
+				for i, v := range r.res.root {
+					root.data[i*n+i] = v
+				}
+				t.congruence(root.data, n)
+				root.Scale(math.Ldexp(1, exp/2))
+			}
+			if inv != nil {
+				inv.Resize(n)
+				r.res.symmetric(inv.data, n, poles.w)
+				t.congruence(inv.data, n)
+				inv.Scale(math.Ldexp(1, -exp/2))
+			}
+			return nil
+		}
+	}
+	if err := r.e.vectorsOf(t); err != nil {
+		return err
+	}
+	smallest := 1.0
+	if n > 0 {
+		smallest = r.e.values[0]
+	}
+	if inv != nil && !(smallest > 0) {
+		return &NotPositiveDefiniteError{Pivot: 0, Value: smallest}
+	}
+	r.clamped = math.Min(smallest, 0)
+	if root != nil {
+		r.e.FuncTo(root, func(l float64) float64 { return math.Sqrt(math.Max(l, 0)) })
+	}
+	if inv != nil {
+		r.e.FuncTo(inv, func(l float64) float64 { return 1 / math.Sqrt(l) })
+	}
+	return nil
+}
+
+// bidiagonal factors the reduced matrix, T = 2^exp·BᵀB with B upper bidiagonal of
+// norm at most 1 and exp even, into r.a and r.b. It returns the poles for the
+// condition of B, or nil if that is too large or T is not positive definite.
+func (r *RootPSD) bidiagonal() (exp int, poles *poleTable) {
+	t := &r.e.tri
+	n := t.n
+	var norm float64
+	for i, v := range t.d {
+		s := math.Abs(v)
+		if i > 0 {
+			s += math.Abs(t.e[i-1])
+		}
+		if i < n-1 {
+			s += math.Abs(t.e[i])
+		}
+		norm = math.Max(norm, s)
+	}
+	if norm == 0 {
+		return 0, nil
+	}
+	_, x := math.Frexp(norm)
+	if (t.exp+x)&1 != 0 {
+		x++
+	}
+	r.a, r.b, r.sq = grow(r.a, n), grow(r.b, n-1), grow(r.sq, 2*n-1)
+	a2, b2 := r.sq[:n], r.sq[n:]
+	scale := math.Ldexp(1, -x)
+	for i, v := range t.d {
+		v *= scale
+		if i > 0 {
+			r.b[i-1] = t.e[i-1] * scale / r.a[i-1]
+			b2[i-1] = r.b[i-1] * r.b[i-1]
+			v -= b2[i-1]
+		}
+		if !(v > 0) {
+			return 0, nil
+		}
+		a2[i] = v
+		r.a[i] = math.Sqrt(v)
+	}
+	cond := inverseTrace(a2, b2)
+	if poles = polesFor(cond); !(cond <= poles.kappa) {
+		return 0, nil
+	}
+	return t.exp + x, poles
+}
+
+// FactorPSD makes dst a lower triangular L with non-negative diagonal and
+//
+//	a = L·Lᵀ
+//
+// for a symmetric positive semi-definite matrix: the Cholesky factor if a is
+// numerically definite, else the triangle of the LQ factorisation of V·Λ^½ from
+// the eigen decomposition, with negative eigenvalues counted as 0. The most
+// negative of these is returned as clamped. ‖L·Lᵀ − a‖ is a small multiple of
+// n·u·‖a‖ and of |clamped|. It returns the errors of EigenSym.Factorize.
+func FactorPSD(dst *Dense, a *Sym) (clamped float64, err error) {
+	var c Cholesky
+	if c.Factorize(a) == nil {
+		c.LowerTo(dst)
+		return 0, nil
+	}
+	var e EigenSym
+	if err := e.Factorize(a); err != nil {
+		return 0, err
+	}
+	n := a.n
+	if n > 0 {
+		clamped = math.Min(e.values[0], 0)
+	}
+	// Columns in descending order of λ, so that small ones end last.
+	f := NewDense(n, n, nil)
+	for k, l := range e.values {
+		s := math.Sqrt(math.Max(l, 0))
+		for i, v := range e.rows[k*n : k*n+n] {
+			f.data[i*n+n-1-k] = s * v
+		}
+	}
+	lowerLQ(f)
+	dst.Copy(f)
+	return clamped, nil
+}
+
+// lowerLQ overwrites the square matrix f with the lower triangular L, diagonal
+// non-negative, for which f = L·Q with an orthogonal Q: reflectors from the right
+// annihilate each row beyond its diagonal.
+func lowerLQ(f *Dense) {
+	n := f.rows
+	v := make([]float64, n)
+	for k := range n {
+		row := f.row(k)[k:]
+		beta, tau := reflector(copyTo(v, row), 0)
+		x := v[:n-k]
+		clear(row)
+		sign := math.Copysign(1, beta)
+		row[0] = math.Abs(beta)
+		for i := k + 1; i < n; i++ {
+			r := f.row(i)[k:]
+			Axpy(r, -tau*Dot(r, x), x)
+			// The sign of column k is free.
+			r[0] *= sign
+		}
+	}
+}

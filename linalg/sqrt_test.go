@@ -1,0 +1,167 @@
+package linalg
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/gocmbo/cmbo/internal/testutil"
+)
+
+// TestRootPSD checks both routes, by poles and by eigenvectors, with the size
+// that decides lowered: R² = A and R·R⁻¹ = I to 16·n·u·‖A‖ and 16·n·u·κ^½ (the
+// reduction and the transformation back contribute 8·n·u each), at all
+// conditions and scales.
+func TestRootPSD(t *testing.T) {
+	for _, min := range []int{1, 1000} {
+		for _, n := range []int{0, 1, 2, 3, 5, 8, 16, 17, 40} {
+			for _, cond := range []float64{1, 100, 1e5, 1e10, 1e13} {
+				t.Run(fmt.Sprintf("min=%d/n=%d/cond=%g", min, n, cond), func(t *testing.T) {
+					defer setDuringTest(&rootMinSize, min)()
+					a := NewSym(n, testutil.SPD(testutil.RNG(t), n, cond))
+					for _, exp := range []int{0, 1, -1001, 990} {
+						var s, root, inv, p Sym
+						var r RootPSD
+						s.Copy(a)
+						s.Scale(math.Ldexp(1, exp))
+						if err := r.RootsTo(&root, &inv, &s); err != nil {
+							t.Fatal(err)
+						}
+						symmetric(t, "root", &root)
+						symmetric(t, "inverse root", &inv)
+						if r.Clamped() != 0 {
+							t.Errorf("clamped %g", r.Clamped())
+						}
+						// Undo the scale in the root: 2^(exp/2).
+						f := math.Pow(2, -float64(exp)/2)
+						root.Scale(f)
+						inv.Scale(1 / f)
+						tol := 16 * float64(n+1) * testutil.Unit
+						rd, id := root.Dense(), inv.Dense()
+						p.Gram(&rd)
+						within(t, "R² − A", normDiff(p.data, a.data), tol*Norm2(a.data))
+						var q Dense
+						q.Mul(&rd, &id)
+						for i := range n {
+							q.data[i*n+i]--
+						}
+						within(t, "R·R⁻¹ − I", Norm2(q.data), tol*float64(n+1)*math.Sqrt(cond))
+
+						var one Sym
+						if err := r.SqrtTo(&one, &s); err != nil {
+							t.Fatal(err)
+						}
+						one.Scale(f)
+						if normDiff(one.data, root.data) != 0 {
+							t.Error("SqrtTo and RootsTo differ")
+						}
+						if err := r.InvSqrtTo(&s, &s); err != nil { // in place
+							t.Fatal(err)
+						}
+						s.Scale(1 / f)
+						if normDiff(s.data, inv.data) != 0 {
+							t.Error("InvSqrtTo in place and RootsTo differ")
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestRootPSDSemidefinite: singular matrices, and those rounding made indefinite,
+// have roots; others tell how much was lost; inverse roots they have none.
+func TestRootPSDSemidefinite(t *testing.T) {
+	rng := testutil.RNG(t)
+	var r RootPSD
+	for _, n := range []int{1, 2, 7, 30} {
+		for _, rank := range []int{0, 1, n / 2} {
+			g := randDense(rng, n, rank)
+			var a, root, p Sym
+			a.Gram(g)
+			if err := r.SqrtTo(&root, &a); err != nil {
+				t.Fatal(err)
+			}
+			rd := root.Dense()
+			p.Gram(&rd)
+			tol := 16 * float64(n) * testutil.Unit * Norm2(a.data)
+			within(t, fmt.Sprintf("n=%d, rank %d", n, rank), normDiff(p.data, a.data), tol)
+			if c := r.Clamped(); !(c <= 0 && c >= -tol) {
+				t.Errorf("n=%d, rank %d: clamped %g", n, rank, c)
+			}
+			var npd *NotPositiveDefiniteError
+			if err := r.InvSqrtTo(&p, NewSym(n, nil)); !errors.As(err, &npd) || npd.Value != 0 {
+				t.Errorf("inverse root of zero: %v", err)
+			}
+		}
+	}
+	d := NewSym(9, nil)
+	for i := range 9 {
+		d.Set(i, i, float64(i)-2)
+	}
+	var root Sym
+	if err := r.SqrtTo(&root, d); err != nil || r.Clamped() != -2 {
+		t.Errorf("indefinite: clamped %g, %v", r.Clamped(), err)
+	}
+	for i := range 9 {
+		if want := math.Sqrt(math.Max(0, float64(i)-2)); !(math.Abs(root.At(i, i)-want) <= 16*eps) {
+			t.Errorf("root of the positive part: %g, want %g", root.At(i, i), want)
+		}
+	}
+	var npd *NotPositiveDefiniteError
+	if err := r.RootsTo(&root, &root, d); !errors.As(err, &npd) || npd.Value != -2 {
+		t.Errorf("RootsTo of an indefinite matrix: %v", err)
+	}
+	if r.Clamped() != 0 {
+		t.Errorf("clamped %g after a failure", r.Clamped())
+	}
+	d.Set(3, 1, math.NaN())
+	for _, err := range []error{r.SqrtTo(&root, d), r.InvSqrtTo(&root, d)} {
+		if !errors.Is(err, ErrNotFinite) {
+			t.Errorf("NaN: %v", err)
+		}
+	}
+	if _, err := FactorPSD(new(Dense), d); !errors.Is(err, ErrNotFinite) {
+		t.Errorf("FactorPSD of NaN: %v", err)
+	}
+}
+
+func TestFactorPSD(t *testing.T) {
+	rng := testutil.RNG(t)
+	for _, n := range []int{0, 1, 2, 5, 24} {
+		for _, rank := range []int{0, 1, n / 2, n} {
+			a := new(Sym)
+			a.Gram(randDense(rng, n, rank))
+			var l Dense
+			clamped, err := FactorPSD(&l, a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range n {
+				if !(l.At(i, i) >= 0) {
+					t.Errorf("n=%d, rank %d: diagonal %g", n, rank, l.At(i, i))
+				}
+				for j := i + 1; j < n; j++ {
+					if l.At(i, j) != 0 {
+						t.Fatalf("n=%d, rank %d: L[%d,%d] = %g", n, rank, i, j, l.At(i, j))
+					}
+				}
+			}
+			var p Sym
+			p.Gram(&l)
+			tol := 16 * float64(n+1) * testutil.Unit * Norm2(a.data)
+			within(t, fmt.Sprintf("n=%d, rank %d", n, rank), normDiff(p.data, a.data), tol)
+			if !(clamped <= 0 && clamped >= -tol) {
+				t.Errorf("n=%d, rank %d: clamped %g", n, rank, clamped)
+			}
+		}
+	}
+	// A zero row, and an eigenvalue that is really negative.
+	a := NewSym(3, []float64{0, 0, 0, 0, 4, 0, 0, 0, -1})
+	var l Dense
+	clamped, err := FactorPSD(&l, a)
+	if err != nil || clamped != -1 || !(math.Abs(Norm2(l.Row(1))-2) <= 4*eps) || !(Norm2(l.Row(0)) <= 4*eps) {
+		t.Errorf("FactorPSD = %v, %g, %v", l.data, clamped, err)
+	}
+}

@@ -1,0 +1,361 @@
+package linalg
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/gocmbo/cmbo/internal/testutil"
+)
+
+// withValues returns Q1·diag(values)·Q2ᵀ, r×c, for random orthogonal Q1 and Q2,
+// and, if square, the polar factor Q1·Q2ᵀ.
+func withValues(rng *rand.Rand, r, c int, values []float64) (a, polar *Dense) {
+	q1, q2 := NewDense(r, r, testutil.Orthogonal(rng, r)), NewDense(c, c, testutil.Orthogonal(rng, c))
+	x := NewDense(r, c, nil)
+	for i := range r {
+		for j, v := range values {
+			x.Set(i, j, q1.At(i, j)*v)
+		}
+	}
+	a, polar = new(Dense), new(Dense)
+	a.MulTrans(x, q2)
+	if r == c {
+		polar.MulTrans(q1, q2)
+	}
+	return a, polar
+}
+
+// spectra are lists of n singular values, descending, of all conditions.
+func spectra(n int) map[string][]float64 {
+	make := func(f func(i int) float64) []float64 {
+		v := make([]float64, n)
+		for i := range v {
+			v[i] = f(i)
+		}
+		return v
+	}
+	t := func(i int) float64 { return float64(i) / math.Max(1, float64(n-1)) }
+	m := map[string][]float64{
+		"equal":  make(func(i int) float64 { return 3 }),
+		"linear": make(func(i int) float64 { return 1 - 0.9*t(i) }),
+		"rank 2": make(func(i int) float64 { return math.Max(0, float64(2-i)) }),
+		"zero":   make(func(i int) float64 { return 0 }),
+		"one small": make(func(i int) float64 {
+			if i == n-1 && n > 1 {
+				return 1e-9
+			}
+			return 1
+		}),
+	}
+	for _, c := range []float64{1e2, 1e5, 1e8, 1e12, 1e16, 1e25} {
+		m[fmt.Sprintf("cond %g", c)] = make(func(i int) float64 { return math.Pow(c, -t(i)) })
+	}
+	return m
+}
+
+// checkBidiag checks A = Q·L·Pᵀ, or its transpose, and the orthogonality of both
+// factors, within 8·n·u·‖A‖.
+func checkBidiag(t *testing.T, a *Dense) {
+	t.Helper()
+	var b bidiag
+	if err := b.reduce(a, true); err != nil {
+		t.Fatal(err)
+	}
+	m, n := b.m, b.n
+	tol := 8 * float64(n+1) * testutil.Unit
+	// Rows of Qᵀ and of Pᵀ.
+	q, p, o := NewDense(m, m, nil), NewDense(n, n, nil), new(Dense)
+	for i := range m {
+		q.Set(i, i, 1)
+	}
+	for i := range n {
+		p.Set(i, i, 1)
+	}
+	b.multiplyQ(m, q.data, m)
+	b.multiplyP(n, p.data, n)
+	for _, f := range []*Dense{q, p} {
+		o.MulTrans(f, f)
+		for i := range o.rows {
+			o.data[i*o.cols+i]--
+		}
+		within(t, "orthogonality", Norm2(o.data), tol)
+	}
+	l := NewDense(m, n, nil)
+	for i := range m {
+		l.Set(i, i, math.Ldexp(b.d[i], b.exp))
+		if i > 0 {
+			l.Set(i, i-1, math.Ldexp(b.e[i-1], b.exp))
+		}
+	}
+	var x, y Dense
+	x.TransMul(q, l)
+	y.Mul(&x, p)
+	want := new(Dense)
+	if a.rows > a.cols {
+		want.CopyTrans(a)
+	} else {
+		want.Copy(a)
+	}
+	within(t, fmt.Sprintf("%d×%d: Q·L·Pᵀ − A", a.rows, a.cols), normDiff(y.data, want.data), tol*Norm2(want.data))
+}
+
+func TestBidiag(t *testing.T) {
+	for _, nb := range []int{1, 3, blockReflectors} {
+		restore := setDuringTest(&blockReflectors, nb)
+		rng := testutil.RNG(t)
+		for _, s := range [][2]int{{0, 0}, {1, 1}, {2, 2}, {3, 3}, {9, 9}, {18, 18}, {33, 33}, {1, 5}, {5, 1}, {4, 7}, {7, 4}, {12, 30}, {0, 3}, {3, 0}} {
+			a, _ := inside(randDense(rng, s[0], s[1]))
+			checkBidiag(t, &a)
+			if s[0] > 4 && s[1] > 4 { // zero and tiny rows and columns
+				clear(a.Row(0))
+				scale(a.Row(2), 0x1p-950)
+				for i := range s[0] {
+					a.Set(i, 1, 0)
+				}
+				checkBidiag(t, &a)
+			}
+		}
+		checkBidiag(t, NewDense(6, 6, nil))
+		restore()
+	}
+}
+
+// TestNuclearNorm: the values are known up to the rounding of the matrix made of
+// them, n·u·‖A‖ each.
+func TestNuclearNorm(t *testing.T) {
+	rng := testutil.RNG(t)
+	var d SVD
+	for _, n := range []int{0, 1, 2, 3, 10, 45} {
+		for name, s := range spectra(n) {
+			a, _ := withValues(rng, n, n, s)
+			var want float64
+			for _, v := range s {
+				want += v
+			}
+			for _, scale := range []float64{1, 0x1p-1000, 0x1p990} {
+				b := new(Dense)
+				b.Copy(a)
+				b.Scale(scale)
+				got := d.NuclearNorm(b) / scale
+				if !(math.Abs(got-want) <= 4*float64(n)*eps*math.Max(want, 1e-300)) {
+					t.Errorf("n=%d, %s, scale %g: %.17g, want %.17g", n, name, scale, got, want)
+				}
+			}
+		}
+	}
+	for _, s := range [][2]int{{3, 9}, {9, 3}, {1, 6}, {6, 1}} {
+		v := []float64{5, 2, 1e-3}[:min(s[0], s[1], 3)]
+		a, _ := withValues(rng, s[0], s[1], v)
+		var want float64
+		for _, x := range v {
+			want += x
+		}
+		if got := d.NuclearNorm(a); !testutil.Close(got, want, 20*eps) {
+			t.Errorf("%v: %.17g, want %.17g", s, got, want)
+		}
+	}
+	if got := d.NuclearNorm(new(Dense)); got != 0 {
+		t.Errorf("empty: %g", got)
+	}
+	for _, bad := range []float64{math.NaN(), math.Inf(1)} {
+		a := randDense(rng, 5, 5)
+		a.Set(3, 4, bad)
+		if got := d.NuclearNorm(a); !math.IsNaN(got) {
+			t.Errorf("with %g: %g", bad, got)
+		}
+		if err := d.SingularValues(make([]float64, 5), a); !errors.Is(err, ErrNotFinite) {
+			t.Errorf("SingularValues with %g: %v", bad, err)
+		}
+		if err := d.PolarTo(new(Dense), a); !errors.Is(err, ErrNotFinite) {
+			t.Errorf("PolarTo with %g: %v", bad, err)
+		}
+	}
+}
+
+// TestQuadrature compares the nuclear norm of a bidiagonal matrix with 300-bit
+// arithmetic, at conditions where no reduction could keep that accuracy: the sum
+// itself is good to a few units.
+func TestQuadrature(t *testing.T) {
+	rng := testutil.RNG(t)
+	for trial := range 12 {
+		n := 6
+		b := NewDense(n, n, nil)
+		var d SVD
+		d.bi = bidiag{m: n, n: n, d: make([]float64, n), e: make([]float64, n-1)}
+		for i := range n {
+			d.bi.d[i] = math.Pow(10, -3*float64(trial)*rng.Float64())
+			b.Set(i, i, d.bi.d[i])
+			if i < n-1 {
+				d.bi.e[i] = math.Pow(10, -3*float64(trial)*rng.Float64())
+				b.Set(i, i+1, d.bi.e[i])
+			}
+		}
+		want, _ := bigOf(b).nuclear(t).Float64()
+		p := d.prepare()
+		got := math.Ldexp(poleSum(&d, p), d.bi.exp)
+		if !testutil.Close(got, want, 16*eps) {
+			t.Errorf("trial %d: %.17g, want %.17g: off by %.2g", trial, got, want, testutil.RelErr(got, want))
+		}
+	}
+}
+
+// TestPoleTables: every table approximates the root within its rounding, over
+// its whole interval.
+func TestPoleTables(t *testing.T) {
+	points := 400
+	if testing.Short() {
+		points = 50
+	}
+	for _, p := range poleTables {
+		if len(p.s) != len(p.w) || len(p.s)%8 != 0 {
+			t.Fatalf("kappa %g: %d nodes, %d weights", p.kappa, len(p.s), len(p.w))
+		}
+		for i := range points {
+			x := math.Pow(p.kappa, -float64(i)/float64(points-1))
+			sum := bigf(0)
+			for j, s := range p.s {
+				r := bigf(x)
+				r.Quo(r, bigf(0).Add(bigf(x), bigf(s)))
+				sum.Add(sum, r.Mul(r, bigf(p.w[j])))
+			}
+			root := bigf(x)
+			err, _ := sum.Quo(sum, root.Sqrt(root)).Sub(sum, bigf(1)).Float64()
+			// 1e-16 of the formula, and the rounding of each node and weight.
+			if !(math.Abs(err) <= 1e-16+2*testutil.Unit) {
+				t.Fatalf("kappa %g at %g: relative error %.2g", p.kappa, x, err)
+			}
+		}
+	}
+	if p := polesFor(math.NaN()); p != &poleTables[len(poleTables)-1] {
+		t.Error("no poles for NaN")
+	}
+}
+
+func TestSingularValues(t *testing.T) {
+	rng := testutil.RNG(t)
+	var d SVD
+	for _, s := range [][2]int{{0, 0}, {1, 1}, {2, 2}, {3, 3}, {10, 10}, {45, 45}, {5, 9}, {9, 5}, {1, 4}} {
+		n := min(s[0], s[1])
+		for name, v := range spectra(n) {
+			a, _ := withValues(rng, s[0], s[1], v)
+			for _, scale := range []float64{1, 0x1p-1000, 0x1p990} {
+				b := new(Dense)
+				b.Copy(a)
+				b.Scale(scale)
+				got := make([]float64, n)
+				if err := d.SingularValues(got, b); err != nil {
+					t.Fatalf("%v, %s: %v", s, name, err)
+				}
+				if !slices.IsSortedFunc(got, func(x, y float64) int { return int(math.Copysign(1, y-x)) * boolInt(x != y) }) {
+					t.Errorf("%v, %s: not descending: %v", s, name, got)
+				}
+				for i := range got {
+					if !(math.Abs(got[i]/scale-v[i]) <= 4*float64(s[0]+s[1])*eps*v[0]) {
+						t.Errorf("%v, %s: value %d is %g, want %g", s, name, i, got[i]/scale, v[i])
+					}
+				}
+			}
+		}
+	}
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// TestSingularValuesRelative: small values of a bidiagonal matrix have relative
+// accuracy.
+func TestSingularValuesRelative(t *testing.T) {
+	rng := testutil.RNG(t)
+	for trial := range 10 {
+		n := 7
+		b := NewDense(n, n, nil)
+		z := qdArray{q: make([]float64, n), e: make([]float64, n-1), nq: make([]float64, n), ne: make([]float64, n)}
+		for i := range n {
+			v := math.Pow(10, -float64(trial)*rng.Float64())
+			b.Set(i, i, v)
+			z.q[i] = v * v
+			if i < n-1 {
+				v = math.Pow(10, -float64(trial)*rng.Float64())
+				b.Set(i, i+1, v)
+				z.e[i] = v * v
+			}
+		}
+		var want []float64
+		for _, v := range bigOf(b).singularValues(t) {
+			f, _ := v.Float64()
+			want = append(want, f)
+		}
+		slices.Sort(want)
+		got := make([]float64, n)
+		if !z.values(got) {
+			t.Fatal("no convergence")
+		}
+		slices.Sort(got)
+		for i := range got {
+			// A few units for each step of the algorithm, of which there are some
+			// 3n, half of that after the root.
+			if !testutil.Close(math.Sqrt(got[i]), want[i], 8*float64(n)*eps) {
+				t.Errorf("trial %d: value %d is %.17g, want %.17g", trial, i, math.Sqrt(got[i]), want[i])
+			}
+		}
+	}
+}
+
+// TestLaguerreBound: for two rows the bound is the eigenvalue itself; for more it
+// is below it, and close if the next one is far.
+func TestLaguerreBound(t *testing.T) {
+	// B = [1 1; 0 1/2], eigenvalues of BᵀB (9 ± √65)/8.
+	if got, want := laguerreBound([]float64{1, 0.25}, []float64{1}), (9-math.Sqrt(65))/8; !(got <= want) || !testutil.Close(got, want, 64*eps) {
+		t.Errorf("bound %.17g, want %.17g", got, want)
+	}
+	rng := testutil.RNG(t)
+	for _, n := range []int{1, 3, 6} {
+		q, e := make([]float64, n), make([]float64, max(n-1, 0))
+		b := NewDense(n, n, nil)
+		for i := range n {
+			v := 1 + rng.Float64()
+			if i == n/2 {
+				v = 1e-3
+			}
+			b.Set(i, i, v)
+			q[i] = v * v
+			if i < n-1 {
+				v = rng.Float64()
+				b.Set(i, i+1, v)
+				e[i] = v * v
+			}
+		}
+		var want float64
+		for i, v := range bigOf(b).singularValues(t) {
+			if s, _ := v.Float64(); i == 0 || s*s < want {
+				want = s * s
+			}
+		}
+		if got := laguerreBound(q, e); !(got <= want*(1+64*eps)) || !testutil.Close(got, want, 1e-3) {
+			t.Errorf("n=%d: bound %g, eigenvalue %g", n, got, want)
+		}
+	}
+	if got := laguerreBound([]float64{1, 0}, []float64{1}); got != 0 {
+		t.Errorf("singular: %g", got)
+	}
+}
+
+func TestInverseTrace(t *testing.T) {
+	// B = [1 1; 0 1/2]: BᵀB = [1 1; 1 5/4], det 1/4, trace of the inverse 9.
+	if got := inverseTrace([]float64{1, 0.25}, []float64{1}); !testutil.Close(got, 9, 4*eps) {
+		t.Errorf("inverseTrace = %g, want 9", got)
+	}
+	for _, a2 := range [][]float64{{1, 0, 1}, {0, 1, 1}, {1, 1, 0}, {0, 0, 0}} {
+		if got := inverseTrace(a2, []float64{1, 1}); !math.IsInf(got, 1) {
+			t.Errorf("singular %v: %g", a2, got)
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package linalg
+
+import (
+	"math"
+
+	"github.com/gocmbo/cmbo/internal/f64"
+)
+
+// tridiag is the reduction A = Q·T·Qᵀ of a symmetric matrix to tridiagonal form
+// by Householder reflectors, from the last row upwards:
+//
+//	T = H_1⋯H_{n−1}·A·H_{n−1}⋯H_1,   Q = H_{n−1}⋯H_1,
+//
+// H_k acting on entries 0 to k−1. The matrix is scaled by a power of two to
+// entries of at most 1 first, so that nothing overflows.
+//
+// Every column costs one pass over what remains of the lower triangle: the
+// rank-two update of the last step and the matrix-vector product of this one are
+// done together (f64.SymPass). 4n³/3 operations; the computed T and the product
+// Q of exact reflectors satisfy ‖A + E − Q·T·Qᵀ‖ = 0, ‖E‖_F ≤ c·n·u·‖A‖_F
+// (Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 19.3).
+type tridiag struct {
+	n   int
+	exp int       // A = 2^exp · (the matrix reduced)
+	q   []float64 // n×n, row k holds the vector of H_k, then zeros
+	d   []float64 // diagonal of T, scaled
+	e   []float64 // subdiagonal of T, scaled
+	tau []float64
+	tmp []float64
+	blk block
+}
+
+// reduce computes the reduction of a, or returns ErrNotFinite.
+func (t *tridiag) reduce(a *Sym) error {
+	n := a.n
+	t.n = n
+	t.q = grow(t.q, n*n)
+	t.d, t.e, t.tau = grow(t.d, n), grow(t.e, n), grow(t.tau, n)
+	t.tmp = grow(t.tmp, 4*n)
+	var ok bool
+	if t.exp, ok = scaleExp(a.data); !ok {
+		return ErrNotFinite
+	}
+	copyScaled(t.q, a.data, -t.exp)
+	if n == 0 {
+		return nil
+	}
+	v, w, p, x := t.tmp[:n], t.tmp[n:2*n], t.tmp[2*n:3*n], t.tmp[3*n:]
+	clear(v)
+	clear(w)
+	q := t.q
+	for k := n - 1; k > 0; k-- {
+		// Row k, of the matrix with the update of the last step pending.
+		r := q[k*n : k*n+k]
+		vk, wk := v[k], w[k]
+		t.d[k] = q[k*n+k] - 2*vk*wk
+		for j := range r {
+			r[j] -= vk*w[j] + wk*v[j]
+		}
+		var tau float64
+		t.e[k-1], tau = reflector(r, k-1)
+		t.tau[k] = tau
+		copy(x, r)
+		f64.SymPass(k, q, n, v, w, x, p)
+		// A − tau·(v·pᵀ + p·vᵀ) + tau²·(vᵀp)·v·vᵀ = A − v·wᵀ − w·vᵀ.
+		g := 0.5 * tau * tau * f64.Dot(x[:k], p)
+		for j := range k {
+			w[j] = tau*p[j] - g*x[j]
+		}
+		v, x = x, v
+	}
+	t.d[0] = q[0] // the last reflector, of one entry, is the identity
+	// What is left of each row is the vector of its reflector.
+	for k := range n {
+		clear(q[k*n+k : k*n+n])
+	}
+	return nil
+}
+
+// multiplyRight overwrites the m×n matrix C with C·Qᵀ: if the rows of C are
+// eigenvectors of T they become those of A.
+func (t *tridiag) multiplyRight(m int, c []float64, ldc int) {
+	n := t.n
+	for k := 1; k < n; k += blockReflectors {
+		kb := min(blockReflectors, n-k)
+		v := t.q[k*n:]
+		t.blk.set(kb, k+kb-1, v, n, t.tau[k:], false)
+		t.blk.applyRight(kb, m, k+kb-1, v, n, c, ldc)
+	}
+}
+
+// congruence overwrites the symmetric matrix S, given by its lower triangle, with
+// Q·S·Qᵀ, both triangles. For each block H = I − Vᵀ·T·V of reflectors, with
+// X = S·Vᵀ, W = (T·V)ᵀ and Z = X − ½·W·(V·X),
+//
+//	Hᵀ·S·H = S − Z·Wᵀ − W·Zᵀ
+//
+// in the rows and columns H acts on, and S − X·Wᵀ in those of its columns alone.
+// 2n³ operations.
+func (t *tridiag) congruence(s []float64, lds int) {
+	n := t.n
+	for k := 1; k < n; k += blockReflectors {
+		kb := min(blockReflectors, n-k)
+		m := k + kb - 1
+		v := t.q[k*n:]
+		t.blk.set(kb, m, v, n, t.tau[k:], false)
+		mirror(n, s, lds)
+		t.blk.congruence(kb, m, n, v, n, s, lds)
+	}
+	mirror(n, s, lds)
+}
+
+// scaleExp returns the exponent of the power of two that bounds the entries of
+// a, 0 for a zero matrix, and whether all entries are finite.
+func scaleExp(a []float64) (exp int, finite bool) {
+	// Magnitudes are ordered as their bit patterns are, infinities and NaNs last.
+	const sign = 1 << 63
+	var b0, b1 uint64
+	for ; len(a) >= 2; a = a[2:] {
+		b0 = max(b0, math.Float64bits(a[0])&^sign)
+		b1 = max(b1, math.Float64bits(a[1])&^sign)
+	}
+	for _, v := range a {
+		b0 = max(b0, math.Float64bits(v)&^sign)
+	}
+	m := math.Float64frombits(max(b0, b1))
+	switch {
+	case m == 0:
+		return 0, true
+	case !(m <= math.MaxFloat64):
+		return 0, false
+	}
+	_, exp = math.Frexp(m)
+	return exp, true
+}
+
+// copyScaled sets dst to src·2^exp.
+func copyScaled(dst, src []float64, exp int) {
+	if exp == 0 {
+		copy(dst, src)
+		return
+	}
+	// In two factors, neither of which overflows or underflows.
+	a, b := math.Ldexp(1, exp/2), math.Ldexp(1, exp-exp/2)
+	for i, v := range src {
+		dst[i] = v * a * b
+	}
+}

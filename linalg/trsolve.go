@@ -1,0 +1,184 @@
+package linalg
+
+import (
+	"slices"
+
+	"github.com/gocmbo/cmbo/internal/f64"
+)
+
+// SolveVecTo sets dst to A⁻¹·b. dst may be b. 2n² operations.
+//
+// The computed x satisfies (A + ΔA)·x = b with |ΔA| ≤ γ_{3n+1}·|L|·|Lᵀ| (Higham,
+// Accuracy and Stability of Numerical Algorithms, 2002, Theorem 10.4).
+func (c *Cholesky) SolveVecTo(dst, b []float64) {
+	c.SolveLowerVecTo(dst, b)
+	c.SolveUpperVecTo(dst, dst)
+}
+
+// SolveLowerVecTo sets dst to L⁻¹·b. dst may be b. n² operations.
+func (c *Cholesky) SolveLowerVecTo(dst, b []float64) {
+	c.checkVec("SolveLowerVecTo", dst, b)
+	f64.Trsm(1, len(dst), copyTo(dst, b), len(dst), c.l.data, c.l.stride)
+}
+
+// SolveUpperVecTo sets dst to L⁻ᵀ·b. dst may be b. n² operations.
+func (c *Cholesky) SolveUpperVecTo(dst, b []float64) {
+	c.checkVec("SolveUpperVecTo", dst, b)
+	copy(dst, b)
+	l, ld := c.l.data, c.l.stride
+	n := len(dst)
+	for i1 := n; i1 > 0; {
+		// Four unknowns at a time, then their part in those above.
+		i0 := max(i1-4, 0)
+		for i := i1 - 1; i >= i0; i-- {
+			s := dst[i]
+			for k := i + 1; k < i1; k++ {
+				s -= l[k*ld+i] * dst[k]
+			}
+			dst[i] = s / l[i*ld+i]
+		}
+		if i0 > 0 {
+			f64.Axpy4(dst[:i0], -dst[i0], -dst[i0+1], -dst[i0+2], -dst[i0+3],
+				l[i0*ld:][:i0], l[(i0+1)*ld:][:i0], l[(i0+2)*ld:][:i0], l[(i0+3)*ld:][:i0])
+		}
+		i1 = i0
+	}
+}
+
+// MulLowerVecTo sets dst to L·x. dst may be x. n² operations.
+func (c *Cholesky) MulLowerVecTo(dst, x []float64) {
+	c.checkVec("MulLowerVecTo", dst, x)
+	for i := len(dst) - 1; i >= 0; i-- {
+		dst[i] = f64.Dot(c.l.data[i*c.l.stride:][:i+1], x)
+	}
+}
+
+func (c *Cholesky) checkVec(op string, dst, b []float64) {
+	if len(dst) != c.l.rows {
+		panicLen(op, "dst", len(dst), c.l.rows)
+	}
+	if len(b) != c.l.rows {
+		panicLen(op, "b", len(b), c.l.rows)
+	}
+}
+
+// SolveTo makes dst the n×m matrix A⁻¹·b. dst may be b or overlap it. 2n²·m
+// operations; columns are solved independently, and shared between goroutines if
+// n and m are large.
+func (c *Cholesky) SolveTo(dst, b *Dense) { c.solve("SolveTo", dst, b, true, true) }
+
+// SolveLowerTo makes dst the n×m matrix L⁻¹·b. dst may be b or overlap it. n²·m
+// operations.
+func (c *Cholesky) SolveLowerTo(dst, b *Dense) { c.solve("SolveLowerTo", dst, b, true, false) }
+
+// SolveUpperTo makes dst the n×m matrix L⁻ᵀ·b. dst may be b or overlap it. n²·m
+// operations.
+func (c *Cholesky) SolveUpperTo(dst, b *Dense) { c.solve("SolveUpperTo", dst, b, false, true) }
+
+// solve works on the transpose of b, whose rows are right-hand sides. Backward
+// substitution with Lᵀ is forward substitution with the lower triangular matrix
+// that has the rows and columns of Lᵀ in reverse order.
+func (c *Cholesky) solve(op string, dst, b *Dense, lower, upper bool) {
+	n, m := c.l.rows, b.cols
+	if b.rows != n {
+		panicShape(op, n, n, b.rows, m)
+	}
+	dst.Resize(n, m)
+	if n == 0 || m == 0 {
+		return
+	}
+	size := m * n
+	if upper {
+		size += n * n
+	}
+	buf := getScratch(size)
+	x, r := (*buf)[:m*n], (*buf)[m*n:]
+	transpose(n, m, x, n, b.data, b.stride)
+	if upper {
+		reverseLower(n, r, c.l.data, c.l.stride)
+	}
+	if w := workers(2*float64(n)*float64(n)*float64(m), (m+31)/32); w > 1 {
+		parallelRows(w, m, 32, func(lo, hi int) { c.solveRows(hi-lo, x[lo*n:], r, lower, upper) })
+	} else {
+		c.solveRows(m, x, r, lower, upper)
+	}
+	transpose(m, n, dst.data, dst.stride, x, n)
+	scratches.Put(buf)
+}
+
+// solveRows solves for m rows of x, with L, with Lᵀ or with one after the other.
+// r is what reverseLower makes of L.
+func (c *Cholesky) solveRows(m int, x, r []float64, lower, upper bool) {
+	n := c.l.rows
+	if lower {
+		f64.Trsm(m, n, x, n, c.l.data, c.l.stride)
+	}
+	if upper {
+		for i := range m {
+			slices.Reverse(x[i*n : i*n+n])
+		}
+		f64.Trsm(m, n, x, n, r, n)
+		for i := range m {
+			slices.Reverse(x[i*n : i*n+n])
+		}
+	}
+}
+
+// reverseLower sets the lower triangle of the n×n matrix r to that of Lᵀ with
+// the order of rows and of columns reversed: r_ij = l_pq, p = n−1−j, q = n−1−i.
+func reverseLower(n int, r, l []float64, ldl int) {
+	for i := range n {
+		ri, o := r[i*n:i*n+i+1], (n-1)*ldl+n-1-i
+		for j := range ri {
+			ri[j] = l[o]
+			o -= ldl
+		}
+	}
+}
+
+// InverseTo makes dst the inverse of A, from L⁻¹ and its product with itself:
+// 2n³/3 operations beyond the factor.
+func (c *Cholesky) InverseTo(dst *Sym) {
+	n := c.l.rows
+	l, ld := c.l.data, c.l.stride
+	buf := getScratch(n * n)
+	u := *buf // L⁻ᵀ, upper triangular
+	dst.Resize(n)
+	w := workers(float64(n)*float64(n)*float64(n)/3, n/16)
+	if w == 1 {
+		for i := 0; i < n; i += inverseRows {
+			invertRows(n, i, u, l, ld)
+		}
+		for i := 0; i < n; i += inverseRows {
+			inverseProduct(n, i, dst.data, u)
+		}
+	} else {
+		parallelRows(w, n, inverseRows, func(i, _ int) { invertRows(n, i, u, l, ld) })
+		parallelRows(w, n, inverseRows, func(i, _ int) { inverseProduct(n, i, dst.data, u) })
+	}
+	scratches.Put(buf)
+	dst.Mirror()
+}
+
+// inverseRows is the number of rows of L⁻ᵀ and of the inverse computed at a time.
+const inverseRows = 4
+
+// invertRows computes rows i to i+4 of U = L⁻ᵀ: row r solves L·x = e_r, whose
+// entries before r are zero.
+func invertRows(n, i int, u, l []float64, ld int) {
+	ib := min(inverseRows, n-i)
+	for r := i; r < i+ib; r++ {
+		clear(u[r*n+i : r*n+n])
+		u[r*n+r] = 1
+	}
+	f64.Trsm(ib, n-i, u[i*n+i:], n, l[i*ld+i:], ld)
+}
+
+// inverseProduct computes rows i to i+4 of the lower triangle of U·Uᵀ.
+func inverseProduct(n, i int, dst, u []float64) {
+	ib := min(inverseRows, n-i)
+	for r := i; r < i+ib; r++ {
+		clear(dst[r*n : r*n+i+ib])
+	}
+	f64.Gemm(ib, i+ib, n-i, 1, u[i*n+i:], n, 1, u[i:], 1, n, dst[i*n:], n)
+}
