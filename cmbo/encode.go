@@ -246,7 +246,7 @@ func (d *decoder) prior() (*Prior, error) {
 		members[l] = append(members[l], p.sources[j])
 	}
 	for i := range clusters {
-		q, err := d.prototype(p.index, space.dim, members[i])
+		q, err := d.prototype(p, members[i])
 		if d.err != nil || err != nil {
 			return nil, err
 		}
@@ -389,8 +389,9 @@ func (d *decoder) normal(index *linalg.Dense) (*gaussian.Normal, error) {
 	return normal, err
 }
 
-func (d *decoder) prototype(index *linalg.Dense, dim int, members []*source) (prototype, error) {
-	normal, err := d.normal(index)
+func (d *decoder) prototype(p *Prior, members []*source) (prototype, error) {
+	dim := p.space.dim
+	normal, err := d.normal(p.index)
 	if err != nil {
 		return prototype{}, err
 	}
@@ -398,7 +399,7 @@ func (d *decoder) prototype(index *linalg.Dense, dim int, members []*source) (pr
 		if len(members) == 0 {
 			d.fail("an empty cluster")
 		}
-		return prototype{normal: normal, carrier: &geometric{members: members}}, nil
+		return prototype{normal: normal, carrier: &geometric{members: members, spread: p.config.variant.Prototype() == TotalCenter}}, nil
 	}
 	k, own := d.kernel(), d.points(dim)
 	on, err := d.normal(own)

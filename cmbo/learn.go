@@ -492,6 +492,11 @@ func (l *learner) center(ctx context.Context, members []*source) (prototype, err
 		slots[i].mean = make([]float64, n)
 	}
 	share := 1 / float64(len(members))
+	spread := l.variant.Prototype() == TotalCenter
+	var means linalg.Dense
+	if spread {
+		means.Resize(len(members), n)
+	}
 	for lo := 0; lo < len(members); lo += workers {
 		hi := min(lo+workers, len(members))
 		err := parallel.For(ctx, workers, hi-lo, func(_, i int) error {
@@ -504,11 +509,18 @@ func (l *learner) center(ctx context.Context, members []*source) (prototype, err
 		for i := range hi - lo {
 			linalg.Axpy(mean, share, slots[i].mean)
 			cov.AddScaled(share, &slots[i].cov)
+			if spread {
+				copy(means.Row(lo+i), slots[i].mean)
+			}
 		}
+	}
+	if spread {
+		centre(&means)
+		cov.AddTransGram(share, &means)
 	}
 	normal, jitter, err := jitteredNormal(mean, cov)
 	l.report.PrototypeJitter = max(l.report.PrototypeJitter, jitter)
-	return prototype{normal: normal, carrier: &geometric{members: members}}, err
+	return prototype{normal: normal, carrier: &geometric{members: members, spread: spread}}, err
 }
 
 // barycenter builds a 2-Wasserstein barycentre with equal weights.

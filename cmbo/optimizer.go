@@ -31,8 +31,9 @@ type Optimizer struct {
 	initial  int
 	prior    *Prior // re-indexed for the space, nil without one
 	model    Surrogate
-	adaptive *adaptive // model, if it is the adaptive prior
-	gp       *plainGP  // model, if it is the plain Gaussian process
+	meta     priorModel // model, if it has a prior
+	adaptive *adaptive  // model, if it is the paper's adaptive prior
+	gp       *plainGP   // model, if it is the plain Gaussian process
 
 	h      *history
 	design [][]float64 // initial design, in the order of proposing
@@ -108,8 +109,8 @@ func (o *Optimizer) chooseModel() error {
 		switch {
 		case c.variant != nil:
 			return optionErrorf("variant %s without a Prior", *c.variant)
-		case c.weights != nil:
-			return optionErrorf("a distance to weigh prototypes without a Prior")
+		case c.weights != nil || c.mixture:
+			return optionErrorf("a way to weigh prototypes without a Prior")
 		}
 		if o.initial < 0 {
 			o.initial = defaultInitial
@@ -135,13 +136,34 @@ func (o *Optimizer) chooseModel() error {
 	if math.IsNaN(noise) {
 		noise = o.prior.noise
 	}
+	if c.mixture {
+		o.meta = newMixture(o.prior, noise, c.parallelism)
+		o.model = o.meta
+		return nil
+	}
 	jitter := c.jitter
 	if math.IsNaN(jitter) {
 		jitter = o.prior.jeffreysJitter()
 	}
 	o.adaptive = newAdaptive(o.prior, distance, jitter, noise, c.parallelism)
-	o.model = o.adaptive
+	o.meta, o.model = o.adaptive, o.adaptive
 	return nil
+}
+
+// priorModel is a surrogate made of the prototypes of a prior.
+type priorModel interface {
+	Surrogate
+	// weights returns those of the prototypes in the latest Fit.
+	weights() []float64
+	// priorAt returns the prior at the points of the latest Predict.
+	priorAt() priorMoments
+	// maxValue estimates the objective's maximum before the data.
+	maxValue() float64
+	// jitterUsed returns the jitter of the latest Fit.
+	jitterUsed() float64
+	// measure returns the distances that will weigh the prototypes once the
+	// proposal is told.
+	measure(ctx context.Context) (measured, error)
 }
 
 // checkPrior holds the prior against the space and the options, and returns the
@@ -164,6 +186,9 @@ func (o *Optimizer) checkPrior() (Distance, error) {
 			return 0, fmt.Errorf("%w: it was learned for variant %s, not %s", ErrPriorMismatch, v, *c.variant)
 		}
 		v = *c.variant
+	}
+	if c.mixture && (c.weights != nil || !math.IsNaN(c.jitter)) {
+		return 0, optionErrorf("a mixture is weighed by the data, not by distances")
 	}
 	if c.weights != nil {
 		return *c.weights, nil
@@ -366,18 +391,19 @@ func (o *Optimizer) score(ctx context.Context, id int, x *linalg.Dense) (*Step, 
 	}
 	maxValue := math.NaN()
 	var m measured
-	if a := o.adaptive; a != nil {
-		maxValue = a.maxValue()
+	if p := o.meta; p != nil {
+		maxValue = p.maxValue()
 		var err error
-		if m, err = a.measure(ctx); err != nil {
+		if m, err = p.measure(ctx); err != nil {
 			return nil, m, err
 		}
-		s.Weights = slices.Clone(a.w)
+		s.Weights = slices.Clone(p.weights())
 		s.Distances = m.distances
 		s.MaxDistance = maxFinite(m.distances)
-		s.Jitter = a.cond.Jitter()
+		s.Jitter = p.jitterUsed()
 		s.DistanceJitter = m.jitter
-		s.PriorMean, s.PriorSD = slices.Clone(a.pred.priorMean), slices.Clone(a.pred.priorSD)
+		prior := p.priorAt()
+		s.PriorMean, s.PriorSD = slices.Clone(prior.mean), slices.Clone(prior.sd)
 	}
 	if o.gp != nil {
 		s.Parameters = o.gp.parameters()
@@ -584,14 +610,23 @@ func (o *Optimizer) Predict(x []float64) (mean, sd float64, err error) {
 }
 
 // Weights returns the weights of the prototypes that the next proposal will
-// use, nil without a prior. They add up to 1.
+// use: the paper's, or, [WithMixture], their probabilities given the data. They
+// add up to 1. Nil without a prior, or if the mixture cannot be conditioned on
+// the data.
 func (o *Optimizer) Weights() []float64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.adaptive == nil {
+	switch {
+	case o.meta == nil:
+		return nil
+	case o.adaptive != nil:
+		return o.h.weights(len(o.prior.prototypes))
+	}
+	d, _ := o.data(false)
+	if err := o.fit(context.Background(), d); err != nil {
 		return nil
 	}
-	return o.h.weights(len(o.prior.prototypes))
+	return slices.Clone(o.meta.weights())
 }
 
 // Task returns the observations so far as a [Task] for a later [Learn]. It

@@ -76,6 +76,7 @@ type runConfig struct {
 	y           YPolicy
 	variant     *Variant
 	weights     *Distance
+	mixture     bool
 	parallelism int
 
 	journal     func(lines []byte) error
@@ -293,11 +294,13 @@ func WithWeightDistance(d Distance) SharedOption {
 // WithPrototype sets the kind of prototype, apart from the variant.
 func WithPrototype(k PrototypeKind) LearnOption {
 	return learnOption(func(c *learnConfig) error {
+		c.variant &^= variantBarycenter | variantTotal
 		switch k {
 		case GeometricCenter:
-			c.variant &^= variantBarycenter
 		case Barycenter:
 			c.variant |= variantBarycenter
+		case TotalCenter:
+			c.variant |= variantTotal
 		default:
 			return optionErrorf("%s is not a kind of prototype", k)
 		}
@@ -471,6 +474,18 @@ func WithNoiseVariance(v float64) Option {
 		c.noise = v
 		return nil
 	})
+}
+
+// WithMixture makes the new task's prior a mixture of the prototypes instead of
+// their weighted sum: a priori the task is a draw from one of the clusters, with
+// a probability proportional to the number of its tasks, and the data decide
+// which, by their marginal likelihood under each. The predictive variance then
+// holds the disagreement between clusters, and a cluster that does not fit fades
+// away, which the weights of the paper never do. It goes beyond the paper, and
+// well with [TotalCenter]. It cannot be combined with a distance that weighs
+// prototypes.
+func WithMixture() Option {
+	return runOption(func(c *runConfig) error { c.mixture = true; return nil })
 }
 
 // WithJeffreysJitter gives the absolute amount added to the diagonal of both

@@ -39,70 +39,135 @@ func inBlocks(ctx context.Context, workers, n int, do func(worker, lo, hi int) e
 }
 
 // geometric is the geometric centre: means and covariances are the arithmetic
-// means of the members' (paper, section 3, the text's 1/|C| form).
+// means of the members' (paper, section 3, the text's 1/|C| form). With spread
+// the covariance of the members' means is added, (1/|C|)·Σ (m_j − m)(m_j' − m').
 type geometric struct {
 	members []*source
+	spread  bool
+}
+
+// geometricScratch is one goroutine's memory.
+type geometricScratch struct {
+	sourceScratch
+	sum   linalg.Dense
+	means linalg.Dense // members' means at the points of a block, centred
+	tmp   []float64
+}
+
+// memberSet is what every block wants to know of the points y: each member's
+// whitened covariances and, with spread, the members' centred means.
+type memberSet struct {
+	y     *linalg.Dense
+	white []linalg.Dense
+	means linalg.Dense
+}
+
+func (g *geometric) prepare(ctx context.Context, workers int, y *linalg.Dense) (*memberSet, error) {
+	rows, _ := y.Dims()
+	s := &memberSet{y: y, white: make([]linalg.Dense, len(g.members))}
+	s.means.Resize(len(g.members), rows)
+	err := parallel.For(ctx, workers, len(g.members), func(_, j int) error {
+		if err := g.members[j].whiten(&s.white[j], y); err != nil {
+			return err
+		}
+		clear(s.means.Row(j))
+		return g.members[j].cond.UpdateMean(s.means.Row(j), &s.white[j])
+	})
+	centre(&s.means)
+	return s, err
+}
+
+// centre subtracts the mean of each column.
+func centre(m *linalg.Dense) {
+	rows, cols := m.Dims()
+	mean := make([]float64, cols)
+	for i := range rows {
+		linalg.Axpy(mean, 1/float64(rows), m.Row(i))
+	}
+	for i := range rows {
+		linalg.Axpy(m.Row(i), -1, mean)
+	}
 }
 
 func (g *geometric) at(ctx context.Context, workers int, mean, variance []float64, cross, y, x *linalg.Dense) error {
-	// The whitened y of all members are wanted by every block.
-	var whiteY []linalg.Dense
+	var ys *memberSet
+	n, d := x.Dims()
 	if cross != nil {
-		whiteY = make([]linalg.Dense, len(g.members))
-		err := parallel.For(ctx, workers, len(g.members), func(_, j int) error {
-			return g.members[j].whiten(&whiteY[j], y)
-		})
-		if err != nil {
+		var err error
+		if ys, err = g.prepare(ctx, workers, y); err != nil {
 			return err
 		}
 		rows, _ := y.Dims()
-		n, _ := x.Dims()
 		cross.Resize(rows, n)
 	}
-	type scratch struct {
-		sourceScratch
-		sum linalg.Dense
-		tmp []float64
-	}
-	n, d := x.Dims()
-	sc := make([]scratch, parallel.Workers(workers, n))
-	share := 1 / float64(len(g.members))
+	sc := make([]geometricScratch, parallel.Workers(workers, n))
 	return inBlocks(ctx, workers, n, func(w, lo, hi int) error {
 		s := &sc[w]
 		if s.tmp == nil {
 			s.tmp = make([]float64, blockRows)
 		}
 		block := x.View(lo, 0, hi-lo, d)
-		bm, bv := slice(mean, lo, hi), slice(variance, lo, hi)
-		clear(bm)
-		clear(bv)
-		if cross != nil {
-			rows, _ := y.Dims()
-			s.sum.Resize(rows, hi-lo)
-			s.sum.Zero()
+		if err := g.block(s, slice(mean, lo, hi), slice(variance, lo, hi), ys, &block); err != nil {
+			return err
 		}
-		for j, m := range g.members {
-			if err := m.whiten(&s.vx, &block); err != nil {
-				return err
-			}
-			if err := m.addMoments(bm, bv, share, &s.vx, &block, s.tmp[:hi-lo]); err != nil {
-				return err
-			}
-			if cross == nil {
-				continue
-			}
-			if err := m.addCross(&s.sum, share, y, &whiteY[j], &block, &s.vx, &s.cross); err != nil {
-				return err
-			}
-		}
-		if cross != nil {
-			rows, _ := y.Dims()
+		if ys != nil {
+			rows, _ := s.sum.Dims()
 			for i := range rows {
 				copy(cross.Row(i)[lo:hi], s.sum.Row(i))
 			}
 		}
 		return nil
 	})
+}
+
+// block computes the moments at a block of points: mean and variance, if they
+// are not nil, and in s.sum the covariances with the points of ys.
+func (g *geometric) block(s *geometricScratch, mean, variance []float64, ys *memberSet, x *linalg.Dense) error {
+	n, _ := x.Dims()
+	share := 1 / float64(len(g.members))
+	clear(mean)
+	clear(variance)
+	if ys != nil {
+		rows, _ := ys.y.Dims()
+		s.sum.Resize(rows, n)
+		s.sum.Zero()
+	}
+	s.means.Resize(len(g.members), n)
+	for j, m := range g.members {
+		if err := m.whiten(&s.vx, x); err != nil {
+			return err
+		}
+		mj := s.means.Row(j)
+		clear(mj)
+		if err := m.cond.UpdateMean(mj, &s.vx); err != nil {
+			return err
+		}
+		if mean != nil {
+			linalg.Axpy(mean, share, mj)
+		}
+		if variance != nil {
+			if err := m.addVariance(variance, share, &s.vx, x, s.tmp[:n]); err != nil {
+				return err
+			}
+		}
+		if ys != nil {
+			if err := m.addCross(&s.sum, share, ys.y, &ys.white[j], x, &s.vx, &s.cross); err != nil {
+				return err
+			}
+		}
+	}
+	if !g.spread {
+		return nil
+	}
+	centre(&s.means)
+	if variance != nil {
+		addSquares(variance, share, &s.means)
+	}
+	if ys != nil {
+		s.cross.TransMul(&ys.means, &s.means)
+		s.sum.AddScaled(share, &s.cross)
+	}
+	return nil
 }
 
 // slice returns v[lo:hi], nil for nil.

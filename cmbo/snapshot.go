@@ -43,6 +43,7 @@ type snapshotOptions struct {
 	Beta        float64      `json:"beta,omitempty"`
 	Prior       string       `json:"prior,omitempty"`   // digest
 	Weights     string       `json:"weights,omitempty"` // distance, with a prior
+	Mixture     bool         `json:"mixture,omitempty"`
 	Surrogate   string       `json:"surrogate,omitempty"`
 	Kernel      *kernel.Spec `json:"kernel,omitempty"`
 	Foreign     string       `json:"foreign_kernel,omitempty"` // type of a kernel without a description
@@ -111,7 +112,9 @@ func (o *Optimizer) snapshot() (*snapshotState, error) {
 		if err != nil {
 			return nil, err
 		}
-		p.Prior, p.Weights = digest, o.adaptive.distance.String()
+		if p.Prior, p.Mixture = digest, c.mixture; !c.mixture {
+			p.Weights = o.adaptive.distance.String()
+		}
 	}
 	if c.surrogate != nil {
 		p.Surrogate = fmt.Sprintf("%T", c.surrogate)
@@ -258,7 +261,7 @@ func (s *snapshotOptions) restore(given *runConfig) (*runConfig, error) {
 	if err != nil {
 		return nil, err
 	}
-	if given.seed != 0 || given.minimize != nil || given.y != 0 || given.variant != nil || given.weights != nil || given.acquisition != (Acquisition{}) ||
+	if given.seed != 0 || given.minimize != nil || given.y != 0 || given.variant != nil || given.weights != nil || given.mixture || given.acquisition != (Acquisition{}) ||
 		given.noise != 0 || given.jitter != 0 || given.initial != 0 || given.repeats || given.sobol != 0 || given.ard {
 		return nil, optionErrorf("Restore takes a Prior, a Surrogate, a kernel, a journal and a parallelism; the snapshot has all else")
 	}
@@ -315,6 +318,10 @@ func (s *snapshotOptions) restorePrior(c, given *runConfig) error {
 	if digest != s.Prior {
 		return fmt.Errorf("%w: the run had the prior of digest %s, not %s", ErrPriorMismatch, s.Prior, digest)
 	}
+	c.prior, c.mixture = given.prior, s.Mixture
+	if s.Mixture {
+		return nil
+	}
 	d := Wasserstein
 	switch {
 	case strings.EqualFold(s.Weights, Jeffreys.String()):
@@ -322,7 +329,7 @@ func (s *snapshotOptions) restorePrior(c, given *runConfig) error {
 	case !strings.EqualFold(s.Weights, Wasserstein.String()):
 		return fmt.Errorf("%w: weights by %q", ErrCorrupt, s.Weights)
 	}
-	c.prior, c.weights = given.prior, &d
+	c.weights = &d
 	return nil
 }
 

@@ -47,6 +47,9 @@ func kits(t testing.TB) []kit {
 		add("list "+v.String(), list, []cmbo.Option{cmbo.WithPrior(p)}, cmbo.WithPrior(p))
 		add("box "+v.String(), box, []cmbo.Option{cmbo.WithPrior(p), cmbo.WithCandidateCounts(20, 6), cmbo.WithAcquisition(cmbo.EI())}, cmbo.WithPrior(p))
 	}
+	total := learn(t, box, family(5, 10), append(smallSets[:2:2], cmbo.WithPrototype(cmbo.TotalCenter), cmbo.WithClusters(2))...)
+	add("mixture list", list, []cmbo.Option{cmbo.WithPrior(total), cmbo.WithMixture()}, cmbo.WithPrior(total))
+	add("mixture box", box, []cmbo.Option{cmbo.WithPrior(total), cmbo.WithMixture(), cmbo.WithCandidateCounts(20, 6)}, cmbo.WithPrior(total))
 	p := learn(t, list, family(5, 10), smallSets...)
 	add("other weights", list, []cmbo.Option{cmbo.WithPrior(p), cmbo.WithWeightDistance(cmbo.Jeffreys), cmbo.WithJeffreysJitter(1e-5), cmbo.WithNoiseVariance(0.02), cmbo.WithYPolicy(cmbo.Copula)}, cmbo.WithPrior(p))
 	add("plain list", list, []cmbo.Option{cmbo.WithSeed(5), cmbo.WithInitial(2), cmbo.WithAcquisition(cmbo.PI()), cmbo.WithYPolicy(cmbo.MinMax)})

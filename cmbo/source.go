@@ -64,23 +64,13 @@ func (s *source) whiten(v, x *linalg.Dense) error {
 	return s.cond.Whiten(v, v)
 }
 
-// addMoments adds w times the posterior mean and variance at the points behind
-// v to mean and variance; either may be nil.
-func (s *source) addMoments(mean, variance []float64, w float64, v, x *linalg.Dense, tmp []float64) error {
-	if mean != nil {
-		clear(tmp)
-		if err := s.cond.UpdateMean(tmp, v); err != nil {
-			return err
-		}
-		linalg.Axpy(mean, w, tmp)
+// addVariance adds w times the posterior variance at the points behind v.
+func (s *source) addVariance(variance []float64, w float64, v, x *linalg.Dense, tmp []float64) error {
+	kernel.Diag(tmp, s.k, x)
+	if err := s.cond.UpdateVariance(tmp, v); err != nil {
+		return err
 	}
-	if variance != nil {
-		kernel.Diag(tmp, s.k, x)
-		if err := s.cond.UpdateVariance(tmp, v); err != nil {
-			return err
-		}
-		linalg.Axpy(variance, w, tmp)
-	}
+	linalg.Axpy(variance, w, tmp)
 	return nil
 }
 

@@ -122,7 +122,7 @@ func (o *Optimizer) RegretBound(trial int, in TheoremInputs) (*RegretBound, erro
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.adaptive == nil || o.prior.config.variant.Prototype() != GeometricCenter {
-		return nil, optionErrorf("Theorem 1 is about priors of geometric centres")
+		return nil, optionErrorf("Theorem 1 is about weighted sums of geometric centres")
 	}
 	if o.config.acquisition.kind != kindUCB || !(o.config.acquisition.beta > 0) {
 		return nil, optionErrorf("Theorem 1 is about UCB with a positive multiplier, not %s", o.config.acquisition)
@@ -404,7 +404,7 @@ func (t *theorem) addEta(eta []float64, zeta float64, i int, points *linalg.Dens
 			return err
 		}
 		variance := make([]float64, len(eta))
-		if err := s.addMoments(nil, variance, 1, &v, points, tmp); err != nil {
+		if err := s.addVariance(variance, 1, &v, points, tmp); err != nil {
 			return err
 		}
 		for k := range eta {
@@ -427,7 +427,11 @@ func (t *theorem) addEta(eta []float64, zeta float64, i int, points *linalg.Dens
 	if err := hypothetical.whiten(&v, points); err != nil {
 		return err
 	}
-	return hypothetical.addMoments(eta, nil, zeta, &v, points, tmp)
+	if err := hypothetical.cond.UpdateMean(tmp, &v); err != nil {
+		return numerical(err, "task %q: posterior mean", s.id)
+	}
+	linalg.Axpy(eta, zeta, tmp)
+	return nil
 }
 
 // estimateGaps bounds D_i by what the posterior leaves possible.

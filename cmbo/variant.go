@@ -40,23 +40,30 @@ const (
 	// prior's index set, carried to other points by the kernel with the
 	// members' median hyperparameters, conditioned on the index set.
 	Barycenter
+	// TotalCenter is the geometric centre plus the covariance of the members'
+	// means around their mean, so that its variance is that of a task drawn
+	// from the cluster (law of total variance). It goes beyond the paper, whose
+	// prototypes hold nothing of the spread between tasks.
+	TotalCenter
 )
 
-// String returns "GeometricCenter" or "Barycenter".
+// String returns "GeometricCenter", "Barycenter" or "TotalCenter".
 func (k PrototypeKind) String() string {
 	switch k {
 	case GeometricCenter:
 		return "GeometricCenter"
 	case Barycenter:
 		return "Barycenter"
+	case TotalCenter:
+		return "TotalCenter"
 	}
 	return fmt.Sprintf("PrototypeKind(%d)", k)
 }
 
 // A Variant fixes how tasks are grouped, which distance clusters them, what
 // the prototypes are and which distance weighs them online. The named
-// constants are the seven variants of the paper's section 4; [WithDistances]
-// and [WithPrototype] make the combinations it does not name.
+// constants are the seven variants of the paper's section 4; [WithClusterDistance],
+// [WithWeightDistance] and [WithPrototype] make the combinations it does not name.
 type Variant uint8
 
 const (
@@ -65,6 +72,7 @@ const (
 	variantBarycenter
 	variantGlobal
 	variantIndividual
+	variantTotal
 
 	variantEnd
 )
@@ -130,8 +138,11 @@ func (v Variant) WeightDistance() Distance {
 
 // Prototype returns the kind of prototype.
 func (v Variant) Prototype() PrototypeKind {
-	if v&variantBarycenter != 0 {
+	switch {
+	case v&variantBarycenter != 0:
 		return Barycenter
+	case v&variantTotal != 0:
+		return TotalCenter
 	}
 	return GeometricCenter
 }
@@ -142,7 +153,7 @@ func (v Variant) clustered() bool { return v&(variantGlobal|variantIndividual) =
 // valid reports whether the combination means something: one grouping, and no
 // clustering distance where nothing is clustered.
 func (v Variant) valid() bool {
-	if v >= variantEnd || v&variantGlobal != 0 && v&variantIndividual != 0 {
+	if v >= variantEnd || v&variantGlobal != 0 && v&variantIndividual != 0 || v&variantBarycenter != 0 && v&variantTotal != 0 {
 		return false
 	}
 	return v.clustered() || v&variantJeffreysClusters == 0
@@ -172,8 +183,11 @@ func (v Variant) String() string {
 	default:
 		s = short(v.ClusterDistance()) + "Clus_" + short(v.WeightDistance()) + "CMP"
 	}
-	if v&variantBarycenter != 0 {
+	switch v.Prototype() {
+	case Barycenter:
 		s += "_Bary"
+	case TotalCenter:
+		s += "_Total"
 	}
 	return s
 }

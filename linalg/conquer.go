@@ -33,14 +33,14 @@ type conquer struct {
 	dl   []float64 // entries of D that are not deflated, ascending
 	zl   []float64 // and of z
 	zz   []float64 // squares of zl
-	lam  []float64 // roots, then the new diagonal
+	lam  []float64 // the new diagonal, roots first
 	s    []float64 // row j: dl − lam[j]; then eigenvectors of the rank-one problem
 	half []float64 // rows gathered from either half
 	kept []float64 // deflated rows
-	ord  []int
-	src  []int // rows of dl
-	defl []int // deflated rows
-	kind []int8
+	ord  []int     // rows by diagonal entry; then columns of s
+	src  []int     // rows of dl
+	defl []int     // deflated rows
+	kind []int8    // of each row, see leftRow
 }
 
 // conquerLeaf is the size up to which a block is solved by QL iteration.
@@ -174,7 +174,7 @@ func (c *conquer) merge(lo, mid, hi int, rho float64) {
 	// √2: normalise.
 	sign := math.Copysign(math.Sqrt(0.5), rho)
 	for i := lo; i < mid; i++ {
-		z[i-lo] = w[i*n+mid-1] * math.Sqrt(0.5)
+		z[i-lo] = w[i*n+mid-1] * math.Abs(sign)
 		c.kind[i-lo] = leftRow
 	}
 	for i := mid; i < hi; i++ {
@@ -192,34 +192,39 @@ func (c *conquer) merge(lo, mid, hi int, rho float64) {
 	if k == 0 {
 		return
 	}
-	dl, zl, zz, lam := c.dl[:k], c.zl[:k], c.zz[:k], c.lam
+	dl, zl, zz := c.dl[:k], c.zl[:k], c.zz[:k]
 	for i, r := range c.src[:k] {
 		dl[i], zl[i] = d[r], z[r]
 		zz[i] = zl[i] * zl[i]
 	}
-	s := c.s
 	for j := range k {
-		lam[j] = secularRoot(j, rho, dl, zz, s[j*k:j*k+k])
+		c.lam[j] = secularRoot(j, rho, dl, zz, c.s[j*k:j*k+k])
 	}
 	c.rankOneVectors(k)
+	c.assemble(lo, mid, hi, k, nd)
+}
 
-	// Columns of the vectors in the order left, both, right, as the gathered rows.
-	left, right := mid-lo, hi-mid
-	col := c.ord[:k]
+// assemble replaces the rows of the block by the k new eigenvectors, the rows of
+// c.s times those of c.src, and the nd deflated ones, and d by c.lam and their
+// eigenvalues. Rows of c.src with entries in one half only are used for that half
+// only: the columns of c.s are brought into the order left, both, right.
+func (c *conquer) assemble(lo, mid, hi, k, nd int) {
+	n, w, s := c.n, c.w, c.s
+	nb, left, right := hi-lo, mid-lo, hi-mid
+	d, lam := c.d[lo:hi], c.lam[:nb]
 	var count [3]int
 	for _, r := range c.src[:k] {
 		count[c.kind[r]]++
 	}
-	pos := [3]int{0, count[leftRow], count[leftRow] + count[bothRow]}
-	for i, r := range c.src[:k] {
-		col[i] = pos[c.kind[r]]
-		pos[c.kind[r]]++
-	}
+	next := [3]int{0, count[leftRow], count[leftRow] + count[bothRow]}
 	nl, nr := count[leftRow]+count[bothRow], count[bothRow]+count[rightRow]
 	gl, gr := c.half[:nl*left], c.half[nl*left:nl*left+nr*right]
+	col := c.ord[:k]
 	for i, r := range c.src[:k] {
+		p := next[c.kind[r]]
+		next[c.kind[r]]++
+		col[i] = p
 		row := w[(lo+r)*n+lo:][:nb]
-		p := col[i]
 		if p < nl {
 			copy(gl[p*left:p*left+left], row)
 		}
@@ -231,15 +236,13 @@ func (c *conquer) merge(lo, mid, hi int, rho float64) {
 		copy(c.kept[i*nb:i*nb+nb], w[(lo+r)*n+lo:])
 		lam[k+i] = d[r]
 	}
-	t := zl // scratch for one row
+	tmp := c.zl[:k]
 	for j := range k {
 		row := s[j*k : j*k+k]
-		copy(t, row)
+		copy(tmp, row)
 		for i, p := range col {
-			row[p] = t[i]
+			row[p] = tmp[i]
 		}
-	}
-	for j := range k {
 		clear(w[(lo+j)*n+lo:][:nb])
 	}
 	gemm(k, left, nl, 1, s, k, 1, gl, left, 1, w[lo*n+lo:], n)
@@ -247,7 +250,7 @@ func (c *conquer) merge(lo, mid, hi int, rho float64) {
 	for i := range nd {
 		copy(w[(lo+k+i)*n+lo:][:nb], c.kept[i*nb:])
 	}
-	copy(d, lam[:nb])
+	copy(d, lam)
 }
 
 // deflate splits the rows of the block, in the order ord of their diagonal

@@ -5,13 +5,15 @@ import (
 	"fmt"
 )
 
-// NotPositiveDefiniteError reports that a Cholesky factorisation met a pivot
-// that is not positive.
+// NotPositiveDefiniteError reports a matrix that is not positive definite: a
+// Cholesky factorisation met a pivot that is not positive and finite, or an
+// inverse root an eigenvalue that is not positive, which then is pivot 0.
 type NotPositiveDefiniteError struct {
 	Pivot int     // row of the pivot, from 0
-	Value float64 // the pivot, before its square root; may be NaN
+	Value float64 // the pivot, before its square root, or eigenvalue; may be NaN
 }
 
+// Error returns a message with the index and the value of the pivot.
 func (e *NotPositiveDefiniteError) Error() string {
 	return fmt.Sprintf("linalg: matrix is not positive definite: pivot %d is %g", e.Pivot, e.Value)
 }

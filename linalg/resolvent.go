@@ -28,7 +28,7 @@ import (
 // Every sum is one of positive terms: t_i − s and ρ_i − s are kept, not
 // subtracted. So each entry of each X has a small relative error, and so have
 // the sums formed here, whose terms have one sign: the condition of B does not
-// enter.
+// enter. Only entries so small that no norm shows them are left out.
 //
 // A sum over the poles of entries far from the diagonal is a matrix product:
 // with an anchor k between i and j, X_ij = (X_ik/X_kk)·X_kj. That makes the work
@@ -45,10 +45,9 @@ type resolvents struct {
 	rp     []float64 // n×np: ρ_{i+1}/p_{i+1}, 1 for the last i
 	root   []float64 // n: diagonal of (BᵀB)^½
 
-	t, y        []float64 // np
-	alpha, beta []float64
-	alphaB      []float64
-	betaA       []float64
+	h, y          []float64 // np: scratch
+	alpha, beta   []float64 // n×np, resolventBlock×np: see anchor
+	alphaB, betaA []float64 // the same times B: see polar
 }
 
 // resolventBlock is the distance of the anchors.
@@ -60,13 +59,13 @@ func (r *resolvents) set(a, b []float64, t *poleTable) {
 	r.n, r.np, r.s, r.w, r.a, r.b = n, np, t.s, t.w, a, b
 	r.diag, r.up, r.across = grow(r.diag, n*np), grow(r.up, n*np), grow(r.across, n*np)
 	r.tq, r.rp, r.root = grow(r.tq, n*np), grow(r.rp, n*np), grow(r.root, n)
-	r.t, r.y = grow(r.t, np), grow(r.y, np)
+	r.h, r.y = grow(r.h, np), grow(r.y, np)
 	nb := min(resolventBlock, n)
 	r.alpha, r.alphaB = grow(r.alpha, n*np), grow(r.alphaB, n*np)
 	r.beta, r.betaA = grow(r.beta, nb*np), grow(r.betaA, nb*np)
 
 	// Forwards; diag holds t_i − s.
-	s, h := r.s, r.t
+	s, h := r.s, r.h
 	clear(h)
 	for i := range n {
 		ai, bi := a[i], 0.0
@@ -204,9 +203,9 @@ func (r *resolvents) polar(f []float64, ldf int) {
 	}
 }
 
-// anchor sets row j − k0 of beta to c·X_{k0,j} for j from k0 to k1 and row i of
-// alpha to X_{i,k0}/X_{k0,k0} for i from i0 to k0: what X there adds to the sums
-// from rows before i0 is negligible.
+// anchor sets row j − k0 of beta to c·X_{k0,j} for j from k0 to k1, and row i of
+// alpha to X_{i,k0}/X_{k0,k0} for i from i0 to k0. Entries of the sums in columns
+// k0 to k1 and rows before i0 are negligible.
 func (r *resolvents) anchor(k0, k1 int, c []float64) (i0 int) {
 	product(r.at(r.beta, 0), r.at(r.diag, k0), c)
 	for j := k0 + 1; j < k1; j++ {

@@ -1,0 +1,295 @@
+package cmbo
+
+import (
+	"context"
+	"slices"
+
+	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// view is what the prototypes of a prior look like from the points a run cares
+// about: the candidates, the index set, and each point visited so far. It
+// depends on prototypes and points alone and is computed once a point; data and
+// weights enter in the surrogates that share it.
+type view struct {
+	prior   *Prior
+	workers int
+
+	cand *linalg.Dense // bound candidates, nil in a parameter space
+	// inIndex[r] is the index point that candidate r is, nil unless all are.
+	inIndex []int
+	// ofCand[p] is the candidate that index point p is, nil unless all are.
+	ofCand   []int
+	candMean [][]float64 // by prototype
+	candVar  [][]float64
+	candRow  map[string]int
+
+	entries map[string]int // visited points
+	points  []visited
+}
+
+func newView(p *Prior, workers int) view {
+	return view{prior: p, workers: workers, entries: make(map[string]int)}
+}
+
+// visited is a point that was observed or asked, as the prototypes see it.
+type visited struct {
+	x         []float64
+	cand      int         // row among the bound candidates, or -1
+	mean      []float64   // by prototype
+	variance  []float64   // by prototype
+	overCand  [][]float64 // by prototype: covariances with the candidates
+	overIndex [][]float64 // by prototype: covariances with the index set
+	earlier   [][]float64 // by prototype: covariances with earlier points
+}
+
+// Bind prepares for a fixed list of candidates.
+func (v *view) Bind(ctx context.Context, candidates *linalg.Dense) error {
+	n, _ := candidates.Dims()
+	v.cand = candidates
+	v.candRow = make(map[string]int, n)
+	for r := range n {
+		key := rowKey(candidates.Row(r))
+		if _, dup := v.candRow[key]; !dup {
+			v.candRow[key] = r
+		}
+	}
+	v.inIndex = locate(candidates, v.prior.index)
+	v.ofCand = locate(v.prior.index, candidates)
+	for _, p := range v.prior.prototypes {
+		mean, variance := make([]float64, n), make([]float64, n)
+		if v.inIndex != nil {
+			m, s := p.normal.Mean(), p.normal.Cov()
+			for r, i := range v.inIndex {
+				mean[r], variance[r] = m[i], s.At(i, i)
+			}
+		} else if err := p.carrier.at(ctx, v.workers, mean, variance, nil, nil, candidates); err != nil {
+			return err
+		}
+		v.candMean = append(v.candMean, mean)
+		v.candVar = append(v.candVar, variance)
+	}
+	return nil
+}
+
+// locate finds each row of x among the rows of set, the first of equals; nil
+// if one is not there.
+func locate(x, set *linalg.Dense) []int {
+	n, _ := set.Dims()
+	at := make(map[string]int, n)
+	for i := n - 1; i >= 0; i-- {
+		at[rowKey(set.Row(i))] = i
+	}
+	rows, _ := x.Dims()
+	idx := make([]int, rows)
+	for r := range rows {
+		i, ok := at[rowKey(x.Row(r))]
+		if !ok {
+			return nil
+		}
+		idx[r] = i
+	}
+	return idx
+}
+
+// visit makes entries for the rows of x and returns their numbers.
+func (v *view) visit(ctx context.Context, x *linalg.Dense) ([]int, error) {
+	n := 0
+	if x != nil {
+		n, _ = x.Dims()
+	}
+	out := make([]int, n)
+	for r := range n {
+		key := rowKey(x.Row(r))
+		e, ok := v.entries[key]
+		if !ok {
+			p, err := v.newVisited(ctx, x.Row(r), key)
+			if err != nil {
+				return nil, err
+			}
+			e = len(v.points)
+			v.points = append(v.points, p)
+			v.entries[key] = e
+		}
+		out[r] = e
+	}
+	return out, nil
+}
+
+// newVisited looks at a point through each prototype.
+func (v *view) newVisited(ctx context.Context, x []float64, key string) (visited, error) {
+	out := visited{x: slices.Clone(x), cand: -1}
+	if r, ok := v.candRow[key]; ok {
+		out.cand = r
+	}
+	point := linalg.NewDense(1, len(x), out.x)
+	// Earlier points that are candidates are read off the column over the
+	// candidates; the others are evaluated.
+	var others []int
+	for f := range v.points {
+		if v.points[f].cand < 0 || v.cand == nil {
+			others = append(others, f)
+		}
+	}
+	otherX := linalg.NewDense(len(others), len(x), nil)
+	for i, f := range others {
+		copy(otherX.Row(i), v.points[f].x)
+	}
+	var cross linalg.Dense
+	column := func(c carrier, set *linalg.Dense) ([]float64, error) {
+		if err := c.at(ctx, v.workers, nil, nil, &cross, point, set); err != nil {
+			return nil, err
+		}
+		return slices.Clone(cross.Row(0)), nil
+	}
+	for i, p := range v.prior.prototypes {
+		var overCand, overIndex []float64
+		var err error
+		switch {
+		case v.cand == nil:
+			overIndex, err = column(p.carrier, v.prior.index)
+		case out.cand >= 0 && v.inIndex != nil:
+			overIndex = p.normal.Cov().Row(v.inIndex[out.cand])
+			overCand = gather(overIndex, v.inIndex)
+		default:
+			if overCand, err = column(p.carrier, v.cand); err != nil {
+				return out, err
+			}
+			if v.ofCand != nil {
+				overIndex = gather(overCand, v.ofCand)
+			} else {
+				overIndex, err = column(p.carrier, v.prior.index)
+			}
+		}
+		if err != nil {
+			return out, err
+		}
+		out.overCand = append(out.overCand, overCand)
+		out.overIndex = append(out.overIndex, overIndex)
+
+		mean, variance := []float64{0}, []float64{0}
+		if out.cand >= 0 {
+			mean[0], variance[0] = v.candMean[i][out.cand], v.candVar[i][out.cand]
+		} else if err := p.carrier.at(ctx, 1, mean, variance, nil, nil, point); err != nil {
+			return out, err
+		}
+		out.mean = append(out.mean, mean[0])
+		out.variance = append(out.variance, variance[0])
+
+		earlier := make([]float64, len(v.points))
+		for f := range v.points {
+			if r := v.points[f].cand; r >= 0 && overCand != nil {
+				earlier[f] = overCand[r]
+			}
+		}
+		if len(others) > 0 {
+			e, err := column(p.carrier, otherX)
+			if err != nil {
+				return out, err
+			}
+			for k, f := range others {
+				earlier[f] = e[k]
+			}
+		}
+		out.earlier = append(out.earlier, earlier)
+	}
+	return out, nil
+}
+
+// visitData makes entries for the points of the data. They are visited in the
+// order of the log, so that what is kept of them does not depend on when Fit was
+// called.
+func (v *view) visitData(ctx context.Context, d Data) (obs, pending []int, err error) {
+	if _, err := v.visit(ctx, d.seen); err != nil {
+		return nil, nil, err
+	}
+	if obs, err = v.visit(ctx, d.X); err != nil {
+		return nil, nil, err
+	}
+	pending, err = v.visit(ctx, d.Pending)
+	return obs, pending, err
+}
+
+// covariance returns the covariance under prototype i of a visited point with
+// the earlier point f, or its variance.
+func (p *visited) covariance(i, f int, same bool) float64 {
+	if same {
+		return p.variance[i]
+	}
+	return p.earlier[i][f]
+}
+
+// largestMeans returns Σ w_i·max_x μ_i(x) over the bound candidates, or over the
+// index set in a parameter space.
+func (v *view) largestMeans(w []float64) float64 {
+	var s float64
+	for i, x := range w {
+		m := v.prior.prototypes[i].normal.Mean()
+		if v.cand != nil {
+			m = v.candMean[i]
+		}
+		s += x * slices.Max(m)
+	}
+	return s
+}
+
+// priorMoments is what a prior says at the points of the latest prediction.
+type priorMoments struct{ mean, sd []float64 }
+
+// growFactor extends a conditioner from its first known entries to all of them,
+// row by row; if that fails, the whole matrix is factorised with what jitter it
+// needs. Rows grown one at a time or all at once are the same to the bit.
+func growFactor(c *gaussian.Conditioner, cov func(e, f int) float64, entries []int, noises, resid []float64, known int) error {
+	if known == 0 || c.Len() != known || c.Jitter() != 0 {
+		c.Reset()
+		known = 0
+	}
+	var cross []float64
+	for i := known; i < len(entries); i++ {
+		cross = cross[:0]
+		for _, e := range entries[:i] {
+			cross = append(cross, cov(entries[i], e))
+		}
+		err := c.Append(cross, cov(entries[i], entries[i]), noises[i], resid[i])
+		if err == nil {
+			continue
+		}
+		k := linalg.NewSym(len(entries), nil)
+		for r, e := range entries {
+			for s, f := range entries[:r+1] {
+				k.Set(r, s, cov(e, f))
+			}
+		}
+		if err := c.Factorize(k, noises, resid); err != nil {
+			return numerical(err, "conditioning on %d observations", len(entries))
+		}
+		return nil
+	}
+	if err := c.SetResid(resid); err != nil {
+		return numerical(err, "conditioning on %d observations", len(entries))
+	}
+	return nil
+}
+
+// fantasise conditions c on the data and the pending points. The fantasised
+// values are the posterior mean, which leaves the mean as it is, so that only
+// the variance has to know of them and residuals do not matter.
+func fantasise(c *gaussian.Conditioner, cov func(e, f int) float64, obs, pending []int, noises []float64, noise float64, resid []float64) error {
+	all := slices.Concat(obs, pending)
+	noises, resid = slices.Clone(noises), slices.Clone(resid)
+	for range pending {
+		noises = append(noises, noise)
+		resid = append(resid, 0)
+	}
+	return growFactor(c, cov, all, noises, resid, 0)
+}
+
+// gather returns v[idx[0]], v[idx[1]], ...
+func gather(v []float64, idx []int) []float64 {
+	out := make([]float64, len(idx))
+	for i, k := range idx {
+		out[i] = v[k]
+	}
+	return out
+}
