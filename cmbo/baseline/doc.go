@@ -1,0 +1,38 @@
+// Package baseline holds the methods that transfer Bayesian optimisation is
+// compared with, as models that a [cmbo.Optimizer] can consult in place of its
+// own: random search and a Gaussian process without transfer, ensembles of the
+// past tasks' processes ([RGPE], [TSTR], [TAF], [RMGPUCB], [RMGPTS],
+// [StackedGP]), and priors learned from all past tasks at once ([HyperBO],
+// [HyperBOPlus], [MetaBO], [EmpiricalGP]).
+//
+//	model, err := baseline.LearnRGPE(ctx, space, tasks)
+//	opt, err := cmbo.New(space, cmbo.WithSurrogate(model.Surrogate(seed)))
+//
+// # Grammar
+//
+// A method has a constructor, Learn… if it learns from past tasks and New… if it
+// does not, which takes the space, the tasks and options and returns the method's
+// [Model]: dear, immutable, shared by any number of runs. Model.Surrogate makes
+// the state of one run, to be given to one Optimizer, which asks it for
+// predictions and, where the method has an acquisition of its own
+// ([cmbo.Scorer]), for scores. Everything else of the run is the Optimizer's:
+// trials, pending points, candidates, the y policy, the acquisition. So methods
+// compared differ in nothing but the model.
+//
+// [Methods] lists all of them by name in their default form, for programs that
+// compare. HyperBO, HyperBOPlus, MetaBO and EmpiricalGP need at least one task; the
+// others work with none and are then [GP], or something close to it.
+//
+// # Units
+//
+// Tasks are scaled one by one with the y policy of [WithYPolicy], by default as
+// cmbo.Learn does it; kernels work on the space's unit cube. What a surrogate
+// predicts is in the scaled units of the run it is used in.
+//
+// # Faithfulness
+//
+// Each type's comment states the source, the formulas that are computed, the
+// cost, and where it differs from the authors' code and why. Known defects of
+// published code are not reproduced. Proposals follow from seed and data alone:
+// not from how often a surrogate was asked, nor from the number of goroutines.
+package baseline

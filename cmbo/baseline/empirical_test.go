@@ -1,0 +1,265 @@
+package baseline
+
+import (
+	"math"
+	"testing"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/kernel"
+	"github.com/gocmbo/cmbo/linalg"
+	"github.com/stretchr/testify/require"
+)
+
+// empirical makes a model from observations and a base process that is given.
+func empirical(t testing.TB, obs []observations, base gpParams, gridPoints *linalg.Dense, c *config) *EmpiricalGP {
+	m, err := newEmpiricalGP(ctx, obs, base, gridPoints)
+	require.NoError(t, err)
+	require.NoError(t, m.expectMaximize(ctx, obs, c))
+	return m
+}
+
+// With every task known everywhere, up to noise that vanishes, EM ends at the
+// sample mean and covariance.
+func TestEMOnCompleteData(t *testing.T) {
+	r := testRNG(t)
+	const k, n = 7, 5
+	x := randomPoints(r, n, 2)
+	obs := make([]observations, k)
+	f := make([][]float64, k)
+	for i := range obs {
+		f[i] = make([]float64, n)
+		for j := range f[i] {
+			f[i][j] = r.NormFloat64() + float64(j)
+		}
+		obs[i] = observations{id: "t", x: x, z: f[i], noise: make([]float64, n)}
+	}
+	base := gpParams{mean: 0.4, h: hyper{k: kernel.Scale(1, kernel.Matern32(0.5)), sigma: 1e-9}}
+	m := empirical(t, obs, base, x, &config{iterations: 3, workers: 2})
+	mean, cov := sampleMoments(f, k)
+	near(t, mean, m.mean, 1e-7, "mean")
+	for i := range n {
+		near(t, cov[i], m.cov.Row(i), 1e-7, "covariance")
+	}
+	// Shrinkage is towards the base kernel at the same trace.
+	shrunk := empirical(t, obs, base, x, &config{iterations: 1, shrinkage: 0.3, workers: 1})
+	require.InEpsilon(t, m.cov.Trace(), shrunk.cov.Trace(), 1e-6)
+	for i := range n {
+		for j := range n {
+			want := 0.7*cov[i][j] + 0.3*m.cov.Trace()/m.gram.Trace()*m.gram.At(i, j)
+			require.InDelta(t, want, shrunk.cov.At(i, j), 1e-6)
+		}
+	}
+}
+
+// partial draws tasks seen at some of the grid points each.
+func partial(t testing.TB, k, n, seen int) ([]observations, *linalg.Dense) {
+	r := testRNG(t)
+	x := randomPoints(r, n, 2)
+	obs := make([]observations, k)
+	for i := range obs {
+		idx := r.Perm(n)[:seen]
+		z := make([]float64, seen)
+		a, b := r.NormFloat64(), r.NormFloat64()
+		for j, p := range idx {
+			z[j] = 1 + a*x.At(p, 0) + b*x.At(p, 1) + 0.1*r.NormFloat64()
+		}
+		obs[i] = observations{id: "t", x: pickRows(x, idx), z: z, noise: make([]float64, seen)}
+	}
+	return obs, x
+}
+
+// Each step raises the likelihood of the tasks, on a grid that has all of their
+// points and on one that has not, and the likelihood reported is the density of
+// the values under the prior.
+func TestEMRaisesTheLikelihood(t *testing.T) {
+	obs, x := partial(t, 12, 10, 5)
+	obs[3].noise[1] = 0.3
+	base := gpParams{mean: 0, h: hyper{k: kernel.Scale(1, kernel.Matern32(0.5)), sigma: 0.01}}
+	for name, g := range map[string]*linalg.Dense{"all points": x, "some": firstRows(x, 6)} {
+		t.Run(name, func(t *testing.T) {
+			m := empirical(t, obs, base, g, &config{iterations: 12, workers: 2})
+			require.Len(t, m.logs, 12)
+			for i := 1; i < len(m.logs); i++ {
+				require.GreaterOrEqual(t, m.logs[i], m.logs[i-1]-1e-9, "step %d", i)
+			}
+			require.Greater(t, m.logs[11], m.logs[0]+1)
+			// At the start the prior is the base process.
+			var want float64
+			for _, o := range obs {
+				n := len(o.z)
+				a := make([][]float64, n)
+				for i := range a {
+					a[i] = make([]float64, n)
+					for j := range n {
+						a[i][j] = base.h.k.Eval(o.x.Row(i), o.x.Row(j))
+					}
+					a[i][i] += base.h.noises(o.noise)[i]
+				}
+				alpha, logDet := solve(a, o.z)
+				want -= 0.5 * (linalg.Dot(alpha, o.z) + logDet + float64(n)*math.Log(2*math.Pi))
+			}
+			require.InEpsilon(t, want, m.logs[0], 1e-7)
+		})
+	}
+}
+
+// One step on partial data, by the textbook formulas for the joint distribution
+// of a task's values on the grid.
+func TestEMStep(t *testing.T) {
+	obs, x := partial(t, 4, 6, 3)
+	base := gpParams{mean: 0.2, h: hyper{k: kernel.Scale(1, kernel.Matern32(0.5)), sigma: 0.05}}
+	m := empirical(t, obs, base, x, &config{iterations: 1, workers: 1})
+	const n = 6
+	means, covs := make([][]float64, 4), make([][][]float64, 4)
+	for i, o := range obs {
+		mu := func([]float64) float64 { return 0.2 }
+		means[i], _ = gpOracle(base.h.k.Eval, mu, o.x, o.z, base.h.noises(o.noise), x)
+		// cov(f_p, f_q | y) by polarisation: the variance of f_p + f_q.
+		covs[i] = make([][]float64, n)
+		for p := range n {
+			covs[i][p] = make([]float64, n)
+			for q := range n {
+				a := make([][]float64, len(o.z))
+				cp, cq := make([]float64, len(o.z)), make([]float64, len(o.z))
+				for s := range a {
+					a[s] = make([]float64, len(o.z))
+					for u := range a[s] {
+						a[s][u] = base.h.k.Eval(o.x.Row(s), o.x.Row(u))
+					}
+					a[s][s] += 0.05
+					cp[s], cq[s] = base.h.k.Eval(o.x.Row(s), x.Row(p)), base.h.k.Eval(o.x.Row(s), x.Row(q))
+				}
+				w, _ := solve(a, cq)
+				covs[i][p][q] = base.h.k.Eval(x.Row(p), x.Row(q)) - linalg.Dot(cp, w)
+			}
+		}
+	}
+	mean, spread := sampleMoments(means, 4)
+	near(t, mean, m.mean, 1e-10, "mean")
+	for p := range n {
+		want := make([]float64, n)
+		for q := range n {
+			want[q] = spread[p][q]
+			for i := range covs {
+				want[q] += covs[i][p][q] / 4
+			}
+		}
+		near(t, want, m.cov.Row(p), 1e-10, "covariance")
+	}
+}
+
+// Off the grid the prior is the base process with its values on the grid replaced:
+// as a draw would be. On the grid it is mean and covariance as learned.
+func TestEmpiricalPrior(t *testing.T) {
+	obs, x := partial(t, 8, 9, 5)
+	base := gpParams{mean: 0.1, h: hyper{k: kernel.Scale(0.8, kernel.Matern52(0.6)), sigma: 0.02}}
+	m := empirical(t, obs, base, x, &config{iterations: 5, shrinkage: 0.2, workers: 1})
+	r := testRNG(t)
+	off := randomPoints(r, 3, 2)
+	all := linalg.NewDense(12, 2, nil)
+	for i := range 9 {
+		copy(all.Row(i), x.Row(i))
+	}
+	for i := range 3 {
+		copy(all.Row(9+i), off.Row(i))
+	}
+	for _, bound := range []bool{false, true} {
+		s := m.Surrogate(1).(*empiricalRun)
+		if bound {
+			require.NoError(t, s.Bind(ctx, all))
+		}
+		mean, variance := make([]float64, 12), make([]float64, 12)
+		require.NoError(t, s.momentsTo(ctx, mean, variance, all))
+		var cov linalg.Sym
+		var cross linalg.Dense
+		require.NoError(t, s.gramTo(ctx, &cov, all))
+		require.NoError(t, s.covTo(ctx, &cross, all, all))
+		near(t, m.mean, mean[:9], 1e-12, "mean on the grid")
+		for i := range 9 {
+			near(t, m.cov.Row(i), cov.Row(i)[:9], 1e-12, "covariance on the grid")
+		}
+		for i := range 12 {
+			require.InDelta(t, cov.At(i, i), variance[i], 1e-10)
+			near(t, cov.Row(i), cross.Row(i), 1e-12, "cross covariance")
+		}
+		// Off the grid: conditioned on grid values that are themselves random.
+		var gram [][]float64
+		for i := range 9 {
+			row := make([]float64, 9)
+			for j := range row {
+				row[j] = base.h.k.Eval(x.Row(i), x.Row(j))
+			}
+			gram = append(gram, row)
+		}
+		for p := range 3 {
+			c := make([]float64, 9)
+			for i := range c {
+				c[i] = base.h.k.Eval(x.Row(i), off.Row(p))
+			}
+			b, _ := solve(gram, c)
+			wantMean, wantVar := 0.1, base.h.k.Eval(off.Row(p), off.Row(p))
+			for i := range b {
+				wantMean += b[i] * (m.mean[i] - 0.1)
+				wantVar -= b[i] * c[i]
+				for j := range b {
+					wantVar += b[i] * m.cov.At(i, j) * b[j]
+				}
+			}
+			require.InDelta(t, wantMean, mean[9+p], 1e-8)
+			require.InDelta(t, wantVar, variance[9+p], 1e-8)
+		}
+		var chol linalg.Cholesky
+		_, err := chol.FactorizeJitter(&cov, 1e-10)
+		require.NoError(t, err, "a covariance")
+	}
+}
+
+// From enough tasks EM finds the process they were drawn from, spread between tasks
+// included, though each shows a fifth of the grid.
+func TestEMRecoversTheProcess(t *testing.T) {
+	if testing.Short() {
+		t.Skip("statistical")
+	}
+	const k, n = 400, 10
+	obs, x := partial(t, k, n, 4)
+	base := gpParams{mean: 1, h: hyper{k: kernel.Scale(1, kernel.Matern32(1)), sigma: 0.01}}
+	m := empirical(t, obs, base, x, &config{iterations: 60, workers: 2})
+	for p := range n {
+		vp := x.At(p, 0)*x.At(p, 0) + x.At(p, 1)*x.At(p, 1)
+		// Some 160 tasks show each point.
+		require.InDelta(t, 1, m.mean[p], 5*math.Sqrt((vp+0.01)/160))
+		for q := range n {
+			vq := x.At(q, 0)*x.At(q, 0) + x.At(q, 1)*x.At(q, 1)
+			want := x.At(p, 0)*x.At(q, 0) + x.At(p, 1)*x.At(q, 1)
+			require.InDelta(t, want, m.cov.At(p, q), 5*math.Sqrt((vp*vq+want*want)/100)+0.02)
+		}
+	}
+}
+
+// A grid is the distinct points of the tasks, or a sample of so many.
+func TestGrid(t *testing.T) {
+	obs, x := partial(t, 12, 10, 5)
+	g := gridOf(obs, 2, &config{seed: 1, grid: 10})
+	require.Equal(t, 10, rowsOf(g))
+	g = gridOf(obs, 2, &config{seed: 1, grid: 4})
+	require.Equal(t, 4, rowsOf(g))
+	known := map[string]bool{}
+	for i := range rowsOf(x) {
+		known[rowKey(x.Row(i))] = true
+	}
+	for i := range 4 {
+		require.True(t, known[rowKey(g.Row(i))])
+	}
+	m, err := LearnEmpiricalGP(ctx, square(t), publicTasks(distinctIDs(obs)), WithGrid(4), WithIterations(2))
+	require.NoError(t, err)
+	require.Equal(t, 4, rowsOf(m.grid))
+	_, err = LearnEmpiricalGP(ctx, square(t), nil)
+	require.ErrorIs(t, err, cmbo.ErrNoTasks)
+}
+
+func distinctIDs(obs []observations) []observations {
+	for i := range obs {
+		obs[i].id = string(rune('a' + i))
+	}
+	return obs
+}

@@ -1,0 +1,41 @@
+package baseline
+
+import "github.com/gocmbo/cmbo/cmbo"
+
+// GP is Bayesian optimisation without transfer: a Gaussian process with zero
+// mean on the target's observations alone, whose hyperparameters have the
+// highest posterior density under [gaussian.DefaultPriors] for the first
+// observations: all of them up to twenty, from there the largest multiple of
+// five.
+//
+// It is the model [cmbo.New] brings without a prior, and makes the same
+// proposals for the same seed, with an isotropic Matérn-3/2 kernel by default.
+// WithKernel(Matern52, true) gives the automatic relevance determination that
+// most libraries use. Being a surrogate it has no initial design of its own:
+// see [cmbo.WithInitial].
+//
+// A fit takes some hundred evaluations of O(n³) for n observations, a prediction
+// O(n² N) for N candidates.
+//
+// J. Snoek, H. Larochelle and R. P. Adams, Practical Bayesian optimization of
+// machine learning algorithms, NeurIPS 2012.
+type GP struct {
+	c   *config
+	dim int
+}
+
+// NewGP returns the method for a space. It takes [WithKernel] and fails with
+// [cmbo.ErrSpace] or [cmbo.ErrOption].
+func NewGP(space *cmbo.Space, opts ...Option) (*GP, error) {
+	c, err := newConfig(config{method: "GP", takes: setKernel}, opts)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := prepare(space, nil, c); err != nil {
+		return nil, err
+	}
+	return &GP{c: c, dim: space.Dim()}, nil
+}
+
+// Surrogate returns the surrogate of one run.
+func (m *GP) Surrogate(seed uint64) cmbo.Surrogate { return newTarget(m.dim, seed, m.c) }

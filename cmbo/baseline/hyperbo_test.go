@@ -1,0 +1,225 @@
+package baseline
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/internal/testutil"
+	"github.com/gocmbo/cmbo/kernel"
+	"github.com/gocmbo/cmbo/linalg"
+	"github.com/stretchr/testify/require"
+)
+
+// gpTasks draws tasks from one Gaussian process; shared gives them the same
+// points.
+func gpTasks(t testing.TB, k kernel.Kernel, mean, noise float64, tasks, n int, shared bool) []observations {
+	r := testRNG(t)
+	x := randomPoints(r, n, 2)
+	out := make([]observations, tasks)
+	for i := range out {
+		if !shared {
+			x = randomPoints(r, n, 2)
+		}
+		var cov linalg.Sym
+		kernel.Gram(&cov, k, x)
+		cov.AddDiag(noise)
+		z := make([]float64, n)
+		for j := range z {
+			z[j] = mean
+		}
+		require.NoError(t, draw(ctx, z, &cov, r.NormFloat64))
+		out[i] = observations{id: fmt.Sprint(i), x: x, z: z, noise: make([]float64, n)}
+	}
+	return out
+}
+
+// Gradients agree with central differences, and the value with Gaussian
+// elimination.
+func TestMultiNLL(t *testing.T) {
+	k := kernel.Scale(1.3, kernel.Matern32(0.4, 0.7))
+	tasks := gpTasks(t, k, 0.5, 0.05, 3, 6, false)
+	tasks[1].z, tasks[1].x, tasks[1].noise = tasks[1].z[:2], firstRows(tasks[1].x, 2), tasks[1].noise[:2]
+	tasks[2].noise[3] = 0.3 // known
+	theta := []float64{0.2, math.Log(0.9), math.Log(0.3), math.Log(1.1), math.Log(0.02)}
+	for _, workers := range []int{1, 3} {
+		o := newMultiNLL(k, tasks, workers)
+		grad := make([]float64, 5)
+		v := o.eval(ctx, theta, grad)
+		testutil.CheckGrad(t, func(x []float64) float64 { return o.eval(ctx, x, make([]float64, 5)) }, theta, grad, 1e-8)
+
+		kt, err := k.WithParams(theta[1:4])
+		require.NoError(t, err)
+		var want float64
+		for _, task := range tasks {
+			n := len(task.z)
+			a := make([][]float64, n)
+			resid := make([]float64, n)
+			for i := range a {
+				a[i] = make([]float64, n)
+				for j := range n {
+					a[i][j] = kt.Eval(task.x.Row(i), task.x.Row(j))
+				}
+				a[i][i] += 0.02 + task.noise[i]
+				resid[i] = task.z[i] - 0.2
+			}
+			alpha, logDet := solve(a, resid)
+			want += (linalg.Dot(alpha, resid) + logDet + float64(n)*math.Log(2*math.Pi)) / 6
+		}
+		require.InEpsilon(t, want, v, 1e-12)
+	}
+}
+
+// On shared inputs the Kullback–Leibler objective is twice the likelihood's up to
+// a constant.
+func TestEKL(t *testing.T) {
+	k := kernel.Scale(1.3, kernel.Matern32(0.4, 0.7))
+	tasks := gpTasks(t, k, 0.5, 0.05, 4, 6, true)
+	shared, err := shareInputs(tasks)
+	require.NoError(t, err)
+	o, nll := newEKL(k, shared), newMultiNLL(k, tasks, 1)
+	grad, half := make([]float64, 5), make([]float64, 5)
+	for _, theta := range [][]float64{{0.2, -0.1, -1.2, 0.1, -4}, {1, 0.5, -0.3, -0.2, -2}} {
+		v := o.eval(ctx, theta, grad)
+		testutil.CheckGrad(t, func(x []float64) float64 { return o.eval(ctx, x, make([]float64, 5)) }, theta, grad, 1e-8)
+		require.InEpsilon(t, 2*nll.eval(ctx, theta, half)-6*math.Log(2*math.Pi), v, 1e-10)
+		for i := range grad {
+			require.InDelta(t, 2*half[i], grad[i], 1e-9*(1+math.Abs(grad[i])))
+		}
+	}
+}
+
+// publicTasks turns observations into tasks.
+func publicTasks(obs []observations) []cmbo.Task {
+	var tasks []cmbo.Task
+	for _, o := range obs {
+		task := cmbo.Task{ID: "t" + o.id, Y: o.z}
+		for i := range o.z {
+			task.X = append(task.X, o.x.Row(i))
+		}
+		tasks = append(tasks, task)
+	}
+	return tasks
+}
+
+func TestLearnHyperBOObjectives(t *testing.T) {
+	k := kernel.Scale(1, kernel.Matern32(0.3, 0.6))
+	tasks := publicTasks(gpTasks(t, k, 0, 0.01, 6, 12, true))
+	a, err := LearnHyperBO(ctx, square(t), tasks)
+	require.NoError(t, err)
+	b, err := LearnHyperBO(ctx, square(t), tasks, WithObjective(EKL))
+	require.NoError(t, err)
+	near(t, a.p.vector(), b.p.vector(), 1e-3, "both objectives have one minimiser")
+
+	apart := publicTasks(gpTasks(t, k, 0, 0.01, 3, 5, false))
+	_, err = LearnHyperBO(ctx, square(t), apart, WithObjective(EKL))
+	require.ErrorIs(t, err, cmbo.ErrTask)
+	missing := slices.Clone(tasks)
+	missing[2].X, missing[2].Y = missing[2].X[:11], missing[2].Y[:11]
+	_, err = LearnHyperBO(ctx, square(t), missing, WithObjective(EKL))
+	require.ErrorIs(t, err, cmbo.ErrTask)
+	require.ErrorContains(t, err, "1 points are missing")
+	_, err = LearnHyperBO(ctx, square(t), nil)
+	require.ErrorIs(t, err, cmbo.ErrNoTasks)
+}
+
+// With one task, pre-training is type-II maximum likelihood: no start of package
+// gaussian's search, with flat priors in the same bounds and the mean profiled
+// out, finds a higher likelihood, and that search from HyperBO's parameters stays
+// there.
+func TestHyperBOWithOneTaskIsMaximumLikelihood(t *testing.T) {
+	k := kernel.Scale(1, kernel.Matern32(0.3, 0.6))
+	obs := gpTasks(t, k, 0, 0.05, 1, 30, false)
+	m, err := LearnHyperBO(ctx, square(t), publicTasks(obs), WithYPolicy(cmbo.None))
+	require.NoError(t, err)
+	mean, kh, sigma := m.Parameters()
+	resid := make([]float64, 30)
+	for i, z := range obs[0].z {
+		resid[i] = z - mean
+	}
+	_, variance := meanVariance(obs[0].z)
+	flat := func(lo, hi float64) gaussian.LogNormal {
+		return gaussian.LogNormal{Mean: 0, SD: math.Inf(1), Min: lo, Max: hi}
+	}
+	length := flat(minLength, maxLength)
+	var f gaussian.Fitter
+	res, err := f.Fit(ctx, kh, sigma, obs[0].x, resid, nil, &gaussian.FitOptions{
+		Params: []gaussian.LogNormal{flat(minVariance*variance, maxVariance*variance), length, length},
+		Priors: gaussian.Priors{LengthScale: length, Variance: length, Noise: flat(minNoise*variance, maxNoise*variance)},
+		Warm:   true, Starts: 6,
+	})
+	require.NoError(t, err)
+	own := -m.loss
+	require.InDelta(t, res.LogMarginal, own, 1e-5)
+	want := gpParams{mean: mean, h: hyper{k: res.Kernel, sigma: res.Noise}}.vector()
+	near(t, want, m.p.vector(), 0.02, "parameters")
+
+	// The mean is the generalised least-squares one.
+	gls, err := leastSquaresMean(&source{observations: obs[0], h: m.p.h})
+	require.NoError(t, err)
+	require.InDelta(t, gls, mean, 1e-3)
+}
+
+// Many tasks give back the process they were drawn from.
+func TestHyperBORecoversTheProcess(t *testing.T) {
+	if testing.Short() {
+		t.Skip("statistical")
+	}
+	k := kernel.Scale(2, kernel.Matern32(0.3, 0.8))
+	const tasks, n = 60, 25
+	obs := gpTasks(t, k, 1.5, 0.04, tasks, n, false)
+	m, err := LearnHyperBO(ctx, square(t), publicTasks(obs), WithYPolicy(cmbo.None))
+	require.NoError(t, err)
+	mean, kh, sigma := m.Parameters()
+	got := kh.AppendParams(nil)
+	want := k.AppendParams(nil)
+	// Standard errors from the curvature at the optimum would be about 0.1 here:
+	// 1500 observations, some ten of each task independent.
+	near(t, want, got, 0.35, "log-parameters")
+	require.InDelta(t, math.Log(0.04), math.Log(sigma), 0.3)
+	require.InDelta(t, 1.5, mean, 5*math.Sqrt(2.0/tasks))
+}
+
+// Online the process is conditioned, nothing more.
+func TestHyperBOPrediction(t *testing.T) {
+	r := testRNG(t)
+	m, err := LearnHyperBO(ctx, square(t), family(r, 4, 10))
+	require.NoError(t, err)
+	d := dataAt(bump([]float64{0.6, 0.2}), randomPoints(r, 5, 2), 1)
+	d.NoiseVariance[2] = 0.4
+	z := randomPoints(r, 4, 2)
+	s := m.Surrogate(1)
+	mean, k, sigma := m.Parameters()
+	require.NoError(t, s.Fit(ctx, cmbo.Data{}))
+	m0, s0 := predict(t, s, z)
+	near(t, []float64{mean, mean, mean, mean}, m0, 0, "without data")
+	near(t, []float64{k.Eval(z.Row(0), z.Row(0))}, []float64{s0[0] * s0[0]}, 1e-12, "without data")
+	require.NoError(t, s.Fit(ctx, d))
+	noise := []float64{sigma, sigma, 0.4, sigma, sigma}
+	wantMean, wantVar := gpOracle(k.Eval, func([]float64) float64 { return mean }, d.X, d.Y, noise, z)
+	gotMean, gotSD := predict(t, s, z)
+	near(t, wantMean, gotMean, 1e-8, "mean")
+	for i := range wantVar {
+		require.InDelta(t, math.Sqrt(wantVar[i]), gotSD[i], 1e-7)
+	}
+	require.Equal(t, sigma, s.(cmbo.NoiseEstimator).NoiseVariance())
+}
+
+// Where no start gives a finite value, the template stands.
+func TestPretrainWithoutAStart(t *testing.T) {
+	k := kernel.Scale(1, kernel.Matern32(0.5))
+	obs := gpTasks(t, k, 0, 0.1, 1, 3, false)
+	p, _, err := pretrain(ctx, nowhere{}, k, obs, 1)
+	require.NoError(t, err)
+	_, v := meanVariance(obs[0].z)
+	require.InEpsilon(t, 0.01*v, p.h.sigma, 1e-12)
+	require.InEpsilon(t, v, p.h.k.Eval([]float64{0, 0}, []float64{0, 0}), 1e-12)
+}
+
+type nowhere struct{}
+
+func (nowhere) eval(_ context.Context, _, grad []float64) float64 { return math.NaN() }

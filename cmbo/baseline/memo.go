@@ -1,0 +1,75 @@
+package baseline
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// memo keeps what was computed for the latest candidate lists, so that the runs
+// on one list share it. It is safe for concurrent use.
+type memo[T any] struct {
+	mu      sync.Mutex
+	entries []*memoEntry[T] // latest use last
+}
+
+// memoLists bounds the number of lists kept.
+const memoLists = 4
+
+type memoEntry[T any] struct {
+	x     *linalg.Dense
+	mu    sync.Mutex // held while value is computed
+	done  bool
+	value T
+}
+
+// get returns compute() of the candidates x, computed before for equal ones if
+// it is still there. Errors are not kept.
+func (m *memo[T]) get(x *linalg.Dense, compute func(x *linalg.Dense) (T, error)) (T, error) {
+	e := m.entry(x)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.done {
+		return e.value, nil
+	}
+	v, err := compute(e.x)
+	if err == nil {
+		e.value, e.done = v, true
+	}
+	return v, err
+}
+
+func (m *memo[T]) entry(x *linalg.Dense) *memoEntry[T] {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i, e := range m.entries {
+		if equalRows(e.x, x) {
+			m.entries = append(slices.Delete(m.entries, i, i+1), e)
+			return e
+		}
+	}
+	e := &memoEntry[T]{x: new(linalg.Dense)}
+	e.x.Copy(x)
+	if len(m.entries) == memoLists {
+		m.entries = slices.Delete(m.entries, 0, 1)
+	}
+	m.entries = append(m.entries, e)
+	return e
+}
+
+func equalRows(a, b *linalg.Dense) bool {
+	if a == b {
+		return true
+	}
+	n, d := a.Dims()
+	if m, e := b.Dims(); m != n || e != d {
+		return false
+	}
+	for i := range n {
+		if !slices.Equal(a.Row(i), b.Row(i)) {
+			return false
+		}
+	}
+	return true
+}

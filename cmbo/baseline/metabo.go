@@ -1,0 +1,286 @@
+package baseline
+
+import (
+	"context"
+	"math"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/internal/parallel"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// MetaBO is the method of Wang, Kim and Kaelbling: mean and covariance of the
+// target's prior are those of the past functions F_1 … F_N, as a sample,
+//
+//	m(x) = Σ_i F_i(x)/N,   k(x, x′) = Σ_i (F_i(x) − m(x))·(F_i(x′) − m(x′))/(N − 1),
+//
+// conditioned on t observations at A without bias,
+//
+//	m_t(x) = m(x) + k(x, A)·k(A, A)⁻¹·(y − m(A)),
+//	k_t(x, x′) = (N − 1)/(N − t − 1)·(k(x, x′) − k(x, A)·k(A, A)⁻¹·k(A, x′)).
+//
+// Where all tasks were observed at the same points, F_i are their values, the
+// noise being inside k (1e-10 on its diagonal keeps it definite), and at other
+// points the means of the tasks' Gaussian processes. Where they were not, F_i are these means everywhere, and the median
+// of their noise variances is added to the diagonal of k(A, A). That needs no
+// grid: in a parameter space it is the same.
+//
+// The estimate exists for N > t + 1 and says something for N well above that.
+// Beyond, the factor stays at its largest value, N − 1. One task has no spread to
+// estimate: then k is the kernel of its process. Pending points count as
+// evaluated, but not in t.
+//
+// Where it differs from the authors' code: the factor is applied once, as in
+// their formula, and does not compound with every observation; missing entries
+// come from Gaussian processes, not from a low-rank completion; the acquisition
+// is the run's, never one that knows the optimum of the test function. Their
+// upper confidence bound has the multiplier
+//
+//	ζ = (√(6·(N − 2 + t + 2√(tL) + 2L)/(δ·N·(N − t − 2))) + √(2·ln(3/δ)))/√(1 − 2√(L/(N − t − 1))),
+//	L = ln(6/δ),
+//
+// which takes the place of the run's with [WithConfidence] while N is large
+// enough for it (N − t − 1 > 4L: some 26 at δ = 0.01).
+//
+// Matérn-5/2 with a length for each coordinate by default, for the tasks'
+// processes. Candidates take O(Σ m_i² N) once for each list, a step O(n³ + (n² +
+// n K) N) for K tasks.
+//
+// Z. Wang, B. Kim and L. P. Kaelbling, Regret bounds for meta Bayesian
+// optimization with an unknown Gaussian process prior, NeurIPS 2018.
+type MetaBO struct {
+	c       *config
+	bank    *bank
+	shared  *sharedInputs // nil where tasks have points of their own
+	sigma   float64       // added to the diagonal of k(A, A)
+	feature memo[*linalg.Dense]
+}
+
+// leastNoise keeps a covariance of observations definite where nothing varies.
+const leastNoise = 1e-10
+
+// LearnMetaBO prepares the past functions. It takes [WithKernel] and
+// [WithConfidence], and fails with [cmbo.ErrNoTasks] and as [LearnRGPE] does.
+func LearnMetaBO(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*MetaBO, error) {
+	c, err := newConfig(config{method: "MetaBO", takes: setKernel | setConfidence, shape: Matern52, ard: true}, opts)
+	if err != nil {
+		return nil, err
+	}
+	obs, err := requireTasks(space, tasks, c)
+	if err != nil {
+		return nil, err
+	}
+	m := &MetaBO{c: c}
+	if m.bank, err = learnBank(ctx, space, obs, c); err != nil {
+		return nil, err
+	}
+	// Without points in common the error says no more than that.
+	if m.shared, err = shareInputs(obs); err != nil || len(tasks) == 1 {
+		m.shared = nil
+		m.sigma = m.bank.noise(0)
+	}
+	m.sigma = max(m.sigma, leastNoise)
+	return m, nil
+}
+
+// Surrogate returns the surrogate of one run; nothing in it is random. With
+// [WithConfidence] it is a [cmbo.Scorer].
+func (m *MetaBO) Surrogate(seed uint64) cmbo.Surrogate {
+	r := &metaRun{m: m}
+	r.priorRun = priorRun{run: run{dim: m.bank.dim, seed: seed}, prior: r, sigma: m.sigma}
+	if m.c.confidence > 0 {
+		return &confidentRun{r}
+	}
+	return r
+}
+
+// functionsAt makes dst the K×n matrix of the past functions at the rows of x.
+func (m *MetaBO) functionsAt(ctx context.Context, dst, x *linalg.Dense) error {
+	n := rowsOf(x)
+	dst.Resize(len(m.bank.sources), n)
+	row := make([]int, n)
+	if m.shared != nil {
+		for j := range row {
+			var ok bool
+			if row[j], ok = m.shared.row[rowKey(x.Row(j))]; !ok {
+				row[j] = -1
+			}
+		}
+	}
+	return parallel.For(ctx, m.bank.workers, len(m.bank.sources), func(_, i int) error {
+		s := m.bank.sources[i]
+		if m.shared == nil {
+			return sourceError(ctx, s.post.momentsTo(ctx, dst.Row(i), nil, x), s.id)
+		}
+		for j, r := range row {
+			if r >= 0 {
+				dst.Row(i)[j] = m.shared.values[i][r]
+				continue
+			}
+			v := x.View(j, 0, 1, m.bank.dim)
+			if err := s.post.momentsTo(ctx, dst.Row(i)[j:j+1], nil, &v); err != nil {
+				return sourceError(ctx, err, s.id)
+			}
+		}
+		return nil
+	})
+}
+
+// metaRun is the run and, as a field, its prior.
+type metaRun struct {
+	priorRun
+	m    *MetaBO
+	cand *linalg.Dense
+	f    *linalg.Dense // functions at cand
+}
+
+// Bind evaluates the past functions at the candidates, once for all runs.
+func (r *metaRun) Bind(ctx context.Context, candidates *linalg.Dense) error {
+	f, err := r.m.feature.get(candidates, func(x *linalg.Dense) (*linalg.Dense, error) {
+		f := new(linalg.Dense)
+		return f, r.m.functionsAt(ctx, f, x)
+	})
+	if err != nil {
+		return err
+	}
+	r.cand, r.f = candidates, f
+	return nil
+}
+
+// centred returns the mean function and, by column, the deviations from it over
+// √(N−1) at the rows of x.
+func (r *metaRun) centred(ctx context.Context, x *linalg.Dense) (mean []float64, dev *linalg.Dense, err error) {
+	dev = new(linalg.Dense)
+	if x == r.cand && r.f != nil {
+		dev.Copy(r.f)
+	} else if err := r.m.functionsAt(ctx, dev, x); err != nil {
+		return nil, nil, err
+	}
+	k, n := dev.Dims()
+	mean = make([]float64, n)
+	for i := range k {
+		linalg.Axpy(mean, 1/float64(k), dev.Row(i))
+	}
+	scale := 1 / math.Sqrt(float64(max(k-1, 1)))
+	for i := range k {
+		row := dev.Row(i)
+		for j, m := range mean {
+			row[j] = scale * (row[j] - m)
+		}
+	}
+	return mean, dev, nil
+}
+
+// single returns the process of the only task, whose kernel stands in for the
+// covariance; nil if there are more.
+func (r *metaRun) single() *kernelField {
+	if len(r.m.bank.sources) > 1 {
+		return nil
+	}
+	return &kernelField{k: r.m.bank.sources[0].h.k}
+}
+
+func (r *metaRun) momentsTo(ctx context.Context, mean, variance []float64, x *linalg.Dense) error {
+	m, dev, err := r.centred(ctx, x)
+	if err != nil {
+		return err
+	}
+	copy(mean, m)
+	if variance == nil {
+		return nil
+	}
+	if f := r.single(); f != nil {
+		return f.momentsTo(ctx, nil, variance, x)
+	}
+	clear(variance)
+	k, _ := dev.Dims()
+	for i := range k {
+		for j, v := range dev.Row(i) {
+			variance[j] += v * v
+		}
+	}
+	return nil
+}
+
+func (r *metaRun) covTo(ctx context.Context, dst, x, y *linalg.Dense) error {
+	if f := r.single(); f != nil {
+		return f.covTo(ctx, dst, x, y)
+	}
+	_, a, err := r.centred(ctx, x)
+	if err != nil {
+		return err
+	}
+	_, b, err := r.centred(ctx, y)
+	if err != nil {
+		return err
+	}
+	dst.TransMul(a, b)
+	return nil
+}
+
+func (r *metaRun) gramTo(ctx context.Context, dst *linalg.Sym, x *linalg.Dense) error {
+	if f := r.single(); f != nil {
+		return f.gramTo(ctx, dst, x)
+	}
+	_, a, err := r.centred(ctx, x)
+	if err != nil {
+		return err
+	}
+	dst.Resize(rowsOf(x))
+	dst.Zero()
+	dst.AddTransGram(1, a)
+	return nil
+}
+
+// Predict writes the posterior with the factor that makes its covariance
+// unbiased.
+func (r *metaRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) error {
+	if err := r.priorRun.Predict(ctx, mean, sd, x); err != nil {
+		return err
+	}
+	n, t := len(r.m.bank.sources), len(r.d.Y)
+	factor := math.Sqrt(float64(max(n-1, 1)) / float64(max(n-t-1, 1)))
+	if r.single() != nil {
+		factor = 1
+	}
+	for j := range sd {
+		sd[j] *= factor
+	}
+	return nil
+}
+
+// confidentRun replaces the multiplier of an upper confidence bound.
+type confidentRun struct{ *metaRun }
+
+func (r *confidentRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, f acq.Func, _ float64) error {
+	if f == nil {
+		return optionErrorf("a nil acquisition")
+	}
+	mean, sd := make([]float64, len(dst)), make([]float64, len(dst))
+	if err := r.Predict(ctx, mean, sd, x); err != nil {
+		return err
+	}
+	if _, ok := f.(acq.UCB); ok {
+		if z := confidenceMultiplier(len(r.m.bank.sources), len(r.d.Y), r.m.c.confidence); z > 0 {
+			f = acq.UCB{Beta: z}
+		}
+	}
+	for j := range dst {
+		dst[j] = f.Score(mean[j], sd[j])
+	}
+	return nil
+}
+
+// confidenceMultiplier returns ζ for n tasks after t observations, 0 where it is
+// not defined.
+func confidenceMultiplier(n, t int, delta float64) float64 {
+	l := math.Log(6 / delta)
+	rest := 1 - 2*math.Sqrt(l/float64(n-t-1))
+	if n-t-2 < 1 || !(rest > 0) {
+		return 0
+	}
+	ft, fn := float64(t), float64(n)
+	a := 6 * (fn - 2 + ft + 2*math.Sqrt(ft*l) + 2*l) / (delta * fn * float64(n-t-2))
+	return (math.Sqrt(a) + math.Sqrt(2*math.Log(3/delta))) / math.Sqrt(rest)
+}

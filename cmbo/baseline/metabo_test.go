@@ -1,0 +1,225 @@
+package baseline
+
+import (
+	"math"
+	"testing"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/internal/testutil"
+	"github.com/gocmbo/cmbo/linalg"
+	"github.com/stretchr/testify/require"
+)
+
+// sampleMoments returns mean and covariance of functions at n points by their
+// definitions, with the given divisor.
+func sampleMoments(f [][]float64, divisor float64) (mean []float64, cov [][]float64) {
+	n := len(f[0])
+	mean, cov = make([]float64, n), make([][]float64, n)
+	for _, v := range f {
+		for j := range n {
+			mean[j] += v[j] / float64(len(f))
+		}
+	}
+	for p := range n {
+		cov[p] = make([]float64, n)
+		for q := range n {
+			for _, v := range f {
+				cov[p][q] += (v[p] - mean[p]) * (v[q] - mean[q]) / divisor
+			}
+		}
+	}
+	return mean, cov
+}
+
+// shuffledTasks gives every task values at the same points, in an order of its
+// own.
+func shuffledTasks(t testing.TB, k int, x *linalg.Dense) ([]cmbo.Task, [][]float64) {
+	r := testRNG(t)
+	n := rowsOf(x)
+	tasks, f := make([]cmbo.Task, k), make([][]float64, k)
+	for i := range tasks {
+		tasks[i].ID = string(rune('a' + i))
+		f[i] = make([]float64, n)
+		for _, j := range r.Perm(n) {
+			f[i][j] = r.NormFloat64() + bump([]float64{0.7, 0.3})(x.Row(j))
+			tasks[i].X = append(tasks[i].X, x.Row(j))
+			tasks[i].Y = append(tasks[i].Y, f[i][j])
+		}
+	}
+	return tasks, f
+}
+
+// On complete data the prediction is the closed form of the paper, by plain
+// elimination on the sample covariance.
+func TestMetaBOClosedForm(t *testing.T) {
+	r := testRNG(t)
+	const k, n = 14, 9
+	x := randomPoints(r, n, 2)
+	tasks, f := shuffledTasks(t, k, x)
+	m, err := LearnMetaBO(ctx, square(t), tasks, WithYPolicy(cmbo.None))
+	require.NoError(t, err)
+	mean, cov := sampleMoments(f, k-1)
+	for _, seen := range [][]int{nil, {4}, {4, 0, 7, 2}} {
+		obs := pickRows(x, append([]int{}, seen...))
+		y := make([]float64, len(seen))
+		resid := make([]float64, len(seen))
+		a := make([][]float64, len(seen))
+		for i, p := range seen {
+			y[i] = r.NormFloat64()
+			resid[i] = y[i] - mean[p]
+			for _, q := range seen {
+				a[i] = append(a[i], cov[p][q])
+			}
+		}
+		for _, bound := range []bool{false, true} {
+			s := m.Surrogate(1)
+			if bound {
+				require.NoError(t, s.(cmbo.Binder).Bind(ctx, x))
+			}
+			require.NoError(t, s.Fit(ctx, cmbo.Data{X: obs, Y: y, Raw: y}))
+			gotMean, gotSD := predict(t, s, x)
+			factor := float64(k-1) / float64(k-len(seen)-1)
+			for j := range n {
+				c := make([]float64, len(seen))
+				for i, p := range seen {
+					c[i] = cov[p][j]
+				}
+				wm, wv := mean[j], cov[j][j]
+				if len(seen) > 0 {
+					w, _ := solve(a, c)
+					for i := range w {
+						wm += w[i] * resid[i]
+						wv -= w[i] * c[i]
+					}
+				}
+				// The 1e-10 on the diagonal, times the condition of a.
+				require.InDelta(t, wm, gotMean[j], 1e-8)
+				require.InDelta(t, factor*wv, gotSD[j]*gotSD[j], 1e-8)
+			}
+		}
+	}
+}
+
+// The factor makes the covariance unbiased: over many samples of past functions
+// its mean is that of the true process.
+func TestMetaBOIsUnbiased(t *testing.T) {
+	if testing.Short() {
+		t.Skip("statistical")
+	}
+	r := testRNG(t)
+	const k, samples = 8, 1500
+	x := randomPoints(r, 3, 2)
+	truth := linalg.NewSym(3, testutil.SPD(r, 3, 20))
+	var chol linalg.Cholesky
+	require.NoError(t, chol.Factorize(truth))
+	var sum, square2 float64
+	for range samples {
+		m := &MetaBO{c: &config{}, bank: &bank{dim: 2, workers: 1}, sigma: leastNoise, shared: &sharedInputs{row: map[string]int{}}}
+		for j := range 3 {
+			m.shared.row[rowKey(x.Row(j))] = j
+		}
+		for range k {
+			f := []float64{r.NormFloat64(), r.NormFloat64(), r.NormFloat64()}
+			chol.MulLowerVecTo(f, f)
+			m.shared.values = append(m.shared.values, f)
+			m.bank.sources = append(m.bank.sources, &source{})
+		}
+		s := m.Surrogate(1)
+		require.NoError(t, s.Fit(ctx, cmbo.Data{X: firstRows(x, 1), Y: []float64{0.3}, Raw: []float64{0.3}}))
+		_, sd := predict(t, s, x)
+		v := sd[2] * sd[2]
+		sum += v / samples
+		square2 += v * v / samples
+	}
+	want := truth.At(2, 2) - truth.At(2, 0)*truth.At(2, 0)/truth.At(0, 0)
+	se := math.Sqrt((square2 - sum*sum) / samples)
+	require.InDelta(t, want, sum, 4*se)
+	require.Less(t, 4*se, want/7, "a factor of 7/6 would be seen")
+}
+
+// Where tasks have points of their own, the functions are the means of their
+// processes, on a list and off it.
+func TestMetaBOFromPosteriors(t *testing.T) {
+	r := testRNG(t)
+	tasks := family(r, 6, 9)
+	m, err := LearnMetaBO(ctx, square(t), tasks)
+	require.NoError(t, err)
+	require.Nil(t, m.shared)
+	z := randomPoints(r, 5, 2)
+	f := make([][]float64, 6)
+	for i, src := range m.bank.sources {
+		f[i], _ = gpOracle(src.h.k.Eval, zeroMean, src.x, src.z, src.h.noises(src.noise), z)
+	}
+	mean, cov := sampleMoments(f, 5)
+	for _, bound := range []bool{false, true} {
+		s := m.Surrogate(1)
+		if bound {
+			require.NoError(t, s.(cmbo.Binder).Bind(ctx, z))
+		}
+		require.NoError(t, s.Fit(ctx, cmbo.Data{}))
+		gm, gs := predict(t, s, z)
+		near(t, mean, gm, 1e-8, "mean")
+		for j := range gs {
+			require.InDelta(t, cov[j][j], gs[j]*gs[j], 1e-8)
+		}
+	}
+	require.Greater(t, m.sigma, leastNoise)
+
+	// More observations than tasks: regularised, finite, with the largest factor.
+	s := m.Surrogate(1)
+	require.NoError(t, s.Fit(ctx, dataAt(bump([]float64{0.5, 0.5}), randomPoints(r, 12, 2), 1)))
+	gm, gs := predict(t, s, z)
+	for j := range gm {
+		require.Less(t, math.Abs(gm[j]), 10.0)
+		require.False(t, math.IsNaN(gs[j]))
+	}
+}
+
+// One task has no spread: its mean with the kernel of its process.
+func TestMetaBOOfOneTask(t *testing.T) {
+	r := testRNG(t)
+	m, err := LearnMetaBO(ctx, square(t), family(r, 1, 9))
+	require.NoError(t, err)
+	src := m.bank.sources[0]
+	d := dataAt(bump([]float64{0.5, 0.5}), randomPoints(r, 4, 2), 1)
+	z := randomPoints(r, 5, 2)
+	s := m.Surrogate(1)
+	require.NoError(t, s.Fit(ctx, d))
+	gm, gs := predict(t, s, z)
+	mu := func(x []float64) float64 {
+		m, _ := gpOracle(src.h.k.Eval, zeroMean, src.x, src.z, src.h.noises(src.noise), linalg.NewDense(1, 2, append([]float64(nil), x...)))
+		return m[0]
+	}
+	wm, wv := gpOracle(src.h.k.Eval, mu, d.X, d.Y, []float64{m.sigma, m.sigma, m.sigma, m.sigma}, z)
+	near(t, wm, gm, 1e-7, "mean")
+	for j := range gs {
+		require.InDelta(t, math.Sqrt(wv[j]), gs[j], 1e-6)
+	}
+}
+
+// The multiplier of the theorem, computed by hand for N = 100, t = 10, δ = 0.01:
+// L = 6.396930, 2√(tL) = 15.996162, 6·(98 + 10 + 15.996162 + 12.793859)/(0.01·100·88)
+// = 9.326592, √2·ln 300 under the root 3.377524, 1 − 2√(L/89) = 0.463813.
+func TestConfidenceMultiplier(t *testing.T) {
+	want := (math.Sqrt(9.326592) + 3.377524) / math.Sqrt(0.463813)
+	require.InEpsilon(t, want, confidenceMultiplier(100, 10, 0.01), 1e-5)
+	require.Zero(t, confidenceMultiplier(42, 20, 0.01), "too few tasks")
+	require.Zero(t, confidenceMultiplier(5, 4, 0.01))
+	require.Zero(t, confidenceMultiplier(5, 9, 0.01))
+
+	r := testRNG(t)
+	m, err := LearnMetaBO(ctx, square(t), family(r, 40, 4), WithConfidence(0.01))
+	require.NoError(t, err)
+	z := randomPoints(r, 3, 2)
+	s := m.Surrogate(1)
+	require.NoError(t, s.Fit(ctx, cmbo.Data{}))
+	mean, sd := predict(t, s, z)
+	score := make([]float64, 3)
+	zeta := confidenceMultiplier(40, 0, 0.01)
+	require.Greater(t, zeta, 3.0)
+	require.NoError(t, s.(cmbo.Scorer).Score(ctx, score, z, acq.UCB{Beta: 3}, 0))
+	require.InDelta(t, mean[1]+zeta*sd[1], score[1], 1e-12)
+	require.NoError(t, s.(cmbo.Scorer).Score(ctx, score, z, acq.PI{Target: 1}, 0))
+	require.InDelta(t, (mean[1]-1)/sd[1], score[1], 1e-12)
+}

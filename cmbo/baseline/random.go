@@ -1,0 +1,84 @@
+package baseline
+
+import (
+	"context"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// Random is random search: each proposal is a candidate drawn uniformly, without
+// replacement where the run does not allow repetitions. In a parameter space it
+// draws among the run's pool for the step, which is spread evenly rather than
+// independently; turn off its local part with [cmbo.WithCandidateCounts].
+//
+// It ignores past tasks, the values told and the acquisition. Its predictions
+// are those of independent values: mean and deviation of the values told, 0 and
+// 1 before the first.
+type Random struct{ dim int }
+
+// NewRandom returns random search over a space. It fails with [cmbo.ErrSpace] or
+// [cmbo.ErrOption].
+func NewRandom(space *cmbo.Space, opts ...Option) (*Random, error) {
+	c, err := newConfig(config{method: "Random"}, opts)
+	if err != nil {
+		return nil, err
+	}
+	_, err = prepare(space, nil, c)
+	if err != nil {
+		return nil, err
+	}
+	return &Random{dim: space.Dim()}, nil
+}
+
+// Surrogate returns the surrogate of one run.
+func (m *Random) Surrogate(seed uint64) cmbo.Surrogate {
+	return &randomRun{run{dim: m.dim, seed: seed}}
+}
+
+type randomRun struct{ run }
+
+func (r *randomRun) Fit(_ context.Context, d cmbo.Data) error { return r.take(d) }
+
+func (r *randomRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) error {
+	if err := r.ready(ctx, x, mean, sd); err != nil {
+		return err
+	}
+	m, v := meanVariance(r.d.Y)
+	if len(r.d.Y) == 0 {
+		v = 1
+	}
+	for i := range mean {
+		mean[i], sd[i] = m, v
+	}
+	sqrtAll(sd)
+	return nil
+}
+
+// Score draws a number for each candidate, anew at each step.
+func (r *randomRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, _ acq.Func, _ float64) error {
+	if err := r.ready(ctx, x, dst); err != nil {
+		return err
+	}
+	src := rng.Stream(r.seed, "baseline random", uint64(r.d.Step))
+	for i := range dst {
+		dst[i] = src.Float64()
+	}
+	return nil
+}
+
+// meanVariance returns the mean and the population variance of v, 0 for none.
+func meanVariance(v []float64) (mean, variance float64) {
+	if len(v) == 0 {
+		return 0, 0
+	}
+	for _, x := range v {
+		mean += x / float64(len(v))
+	}
+	for _, x := range v {
+		variance += (x - mean) * (x - mean) / float64(len(v))
+	}
+	return mean, variance
+}

@@ -1,0 +1,264 @@
+package baseline
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/linalg"
+	"github.com/stretchr/testify/require"
+)
+
+// taskOf turns a function into a task at random points.
+func taskOf(t testing.TB, id string, f func([]float64) float64, x *linalg.Dense) cmbo.Task {
+	task := cmbo.Task{ID: id}
+	for i := range rowsOf(x) {
+		task.X = append(task.X, append([]float64(nil), x.Row(i)...))
+		task.Y = append(task.Y, f(x.Row(i)))
+	}
+	return task
+}
+
+// Without sources RGPE, the averages and the stack are the plain Gaussian
+// process, and RM-GP-UCB is GP-UCB.
+func TestWithoutTasks(t *testing.T) {
+	r := testRNG(t)
+	for _, shape := range []Shape{Matern52, SquaredExp} {
+		gp, err := NewGP(square(t), WithKernel(shape, true))
+		require.NoError(t, err)
+		d := dataAt(bump([]float64{0.1, 0.5}), randomPoints(r, 9, 2), 5)
+		d.Pending = randomPoints(r, 2, 2)
+		z := randomPoints(r, 5, 2)
+		want := gp.Surrogate(4)
+		require.NoError(t, want.Fit(ctx, d))
+		mean, sd := predict(t, want, z)
+		for _, m := range Methods() {
+			switch m.Name {
+			case "RGPE", "TST-R", "TAF-RGPE", "TAF-R", "RM-GP-UCB", "RM-GP-TS", "StackedGP":
+			default:
+				continue
+			}
+			model, err := m.Learn(ctx, square(t), nil, WithKernel(shape, true))
+			require.NoError(t, err, m.Name)
+			got := model.Surrogate(4)
+			require.NoError(t, got.Fit(ctx, d), m.Name)
+			m2, s2 := predict(t, got, z)
+			near(t, mean, m2, 1e-14, m.Name)
+			near(t, sd, s2, 1e-14, m.Name)
+			if m.Name == "RM-GP-UCB" {
+				score := make([]float64, 5)
+				require.NoError(t, got.(cmbo.Scorer).Score(ctx, score, z, acq.EI{}, 0))
+				beta := math.Sqrt(0.2 * 2 * math.Log(2*3)) // two trials of five wait
+				for i := range score {
+					require.InDelta(t, mean[i]+beta*sd[i], score[i], 1e-12)
+				}
+			}
+		}
+	}
+}
+
+// A source that is the target gets nearly all of the weight, one that is its
+// opposite none.
+func TestRGPEWeights(t *testing.T) {
+	r := testRNG(t)
+	// Too rough for the few observations of the target to say much of.
+	f := func(x []float64) float64 { return math.Sin(9*x[0]) + math.Cos(8*x[1]) }
+	x := randomPoints(r, 60, 2)
+	tasks := []cmbo.Task{
+		taskOf(t, "opposite", func(x []float64) float64 { return -f(x) }, x),
+		taskOf(t, "same", func(x []float64) float64 { return 5 + 3*f(x) }, x),
+	}
+	for _, opts := range [][]Option{nil, {WithTies(SplitEqually)}, {WithGuard(NoGuard())}, {WithGuard(BudgetGuard(0))}} {
+		m, err := LearnRGPE(ctx, square(t), tasks, opts...)
+		require.NoError(t, err)
+		for _, n := range []int{3, 8, 15} {
+			s := m.Surrogate(1)
+			require.NoError(t, s.Fit(ctx, dataAt(f, randomPoints(r, n, 2), 1)))
+			w := s.(Weigher).Weights()
+			require.InDelta(t, 1, w[0]+w[1]+w[2], 1e-12)
+			require.Zero(t, w[0], "the opposite task after %d", n)
+			if n >= 8 {
+				require.Greater(t, w[1], 0.9, "the same task after %d: %v", n, w)
+			}
+		}
+		s := m.Surrogate(1)
+		require.NoError(t, s.Fit(ctx, dataAt(f, randomPoints(r, 2, 2), 1)))
+		near(t, []float64{1.0 / 3, 1.0 / 3, 1.0 / 3}, s.(Weigher).Weights(), 1e-15, "two observations")
+	}
+}
+
+// Prediction is the stated mixture of what the members predict, bound or not.
+func TestRGPEPrediction(t *testing.T) {
+	r := testRNG(t)
+	tasks := family(r, 3, 12)
+	m, err := LearnRGPE(ctx, square(t), tasks, WithTies(SplitEqually), WithGuard(NoGuard()))
+	require.NoError(t, err)
+	d := dataAt(bump([]float64{0.6, 0.4}), randomPoints(r, 5, 2), 1)
+	z := randomPoints(r, 6, 2)
+	s := m.Surrogate(2).(*rgpeRun)
+	require.NoError(t, s.Bind(ctx, z))
+	require.NoError(t, s.Fit(ctx, d))
+	mean, sd := predict(t, s, z)
+	free := m.Surrogate(2)
+	require.NoError(t, free.Fit(ctx, d))
+	m2, s2 := predict(t, free, z)
+	require.Equal(t, mean, m2, "bound and free")
+	require.Equal(t, sd, s2, "bound and free")
+
+	wantMean, wantVar := make([]float64, 6), make([]float64, 6)
+	add := func(w float64, mu, v []float64) {
+		for i := range mu {
+			wantMean[i] += w * mu[i]
+			wantVar[i] += w * w * v[i]
+		}
+	}
+	active := 0
+	for i, src := range m.bank.sources {
+		mu, v := gpOracle(src.h.k.Eval, zeroMean, src.x, src.z, src.h.noises(src.noise), z)
+		add(s.w[i], mu, v)
+		if s.w[i] > 0 {
+			active++
+		}
+	}
+	require.Greater(t, active, 1, "a test of a mixture: %v", s.w)
+	mu, v := gpOracle(s.h.k.Eval, zeroMean, d.X, d.Y, s.h.noises(d.NoiseVariance), z)
+	add(s.w[3], mu, v)
+	for i := range wantVar {
+		wantVar[i] = math.Sqrt(wantVar[i])
+	}
+	near(t, wantMean, mean, 1e-9, "mean")
+	near(t, wantVar, sd, 1e-8, "deviation")
+
+	// Expected improvement is over the best mean at the observations.
+	score := make([]float64, 6)
+	require.NoError(t, s.Score(ctx, score, z, acq.EI{Best: 123}, 123))
+	at, _ := predict(t, s, d.X)
+	for i := range score {
+		require.Equal(t, acq.EI{Best: maxOf(at)}.Score(mean[i], sd[i]), score[i])
+	}
+	require.NoError(t, s.Score(ctx, score, z, acq.UCB{Beta: 2}, 123))
+	require.Equal(t, mean[1]+2*sd[1], score[1])
+}
+
+// The ranker's draws have the moments of the sources' joint posteriors, and its
+// losses count their pairs, whether points came one by one or at once.
+func TestRanker(t *testing.T) {
+	r := testRNG(t)
+	tasks := family(r, 2, 10)
+	m, err := LearnRGPE(ctx, square(t), tasks, WithSamples(64))
+	require.NoError(t, err)
+	x := randomPoints(r, 7, 2)
+	copy(x.Row(5), x.Row(1)) // a repetition
+	d := dataAt(bump([]float64{0.2, 0.2}), x, 1)
+	d.Raw[6] = d.Raw[0] // a tie
+	one, all := newRanker(m.bank, m.c, 3), newRanker(m.bank, m.c, 3)
+	require.NoError(t, all.update(ctx, d))
+	for n := 1; n <= 7; n++ {
+		require.NoError(t, one.update(ctx, firstOf(d, n, n)))
+	}
+	for i, src := range m.bank.sources {
+		a := all.ranked[i]
+		require.Equal(t, a.draws, one.ranked[i].draws)
+		require.Equal(t, a.loss, one.ranked[i].loss)
+		mean := make([]float64, 7)
+		var cov linalg.Sym
+		require.NoError(t, src.post.momentsTo(ctx, mean, nil, x))
+		require.NoError(t, src.post.gramTo(ctx, &cov, x))
+		z := all.z.get(7)
+		for p := range 7 {
+			for q := range p + 1 {
+				got := linalg.Dot(a.l[p][:q+1], a.l[q])
+				// The floor adds 1e-10 times the prior variance to a diagonal.
+				require.InDelta(t, cov.At(p, q), got, 1e-9)
+			}
+			for s := range 64 {
+				f := mean[p]
+				for q, l := range a.l[p] {
+					f += l * z[q][s]
+				}
+				require.InDelta(t, f, a.draws[p][s], 1e-12)
+			}
+		}
+		for s := range 64 {
+			var want float64
+			for p := range 7 {
+				for q := range 7 {
+					if p != q && (a.draws[p][s] < a.draws[q][s]) != (d.Raw[p] < d.Raw[q]) {
+						want++
+					}
+				}
+			}
+			require.Equal(t, want, a.loss[s])
+		}
+	}
+}
+
+// award and guard on losses made up by hand.
+func TestAward(t *testing.T) {
+	// Four draws, two sources and the target.
+	losses := [][]float64{{1, 2, 5, 3}, {1, 4, 5, 9}}
+	own := []float64{1, 3, 5, 4}
+	for _, tt := range []struct {
+		ties Ties
+		keep []bool
+		want []float64
+	}{
+		// Draws: a tie of all three; source 0; a tie of all three; source 0.
+		{TargetWins, []bool{true, true}, []float64{0.5, 0, 0.5}},
+		{SplitEqually, []bool{true, true}, []float64{0.5 + 1.0/6, 1.0 / 6, 1.0 / 6}},
+		{TargetWins, []bool{false, true}, []float64{0, 0, 1}},
+		{SplitEqually, []bool{false, true}, []float64{0, 0.25, 0.75}},
+		{SplitEqually, []bool{false, false}, []float64{0, 0, 1}},
+	} {
+		r := &ranker{c: &config{ties: tt.ties}, ranked: []ranked{{loss: losses[0]}, {loss: losses[1]}}}
+		w := make([]float64, 3)
+		for s := range own {
+			r.award(w, tt.keep, own[s], s)
+		}
+		near(t, tt.want, w, 1e-15, fmt.Sprint(tt))
+	}
+	// Two sources tie below the target: the target does not take part.
+	r := &ranker{c: &config{}, ranked: []ranked{{loss: []float64{1}}, {loss: []float64{1}}}}
+	w := make([]float64, 3)
+	r.award(w, []bool{true, true}, 2, 0)
+	near(t, []float64{0.5, 0.5, 0}, w, 1e-15, "ties among sources")
+}
+
+func TestGuards(t *testing.T) {
+	own := []float64{2, 4, 6, 8, 10} // 95th percentile 9.6
+	r := &ranker{c: &config{guard: PercentileGuard()}, ranked: []ranked{
+		{loss: []float64{0, 0, 9.5, 99, 99}}, {loss: []float64{0, 0, 9.7, 99, 99}},
+	}}
+	require.Equal(t, []bool{true, false}, r.guard(own, 5))
+	r.c.guard = NoGuard()
+	require.Equal(t, []bool{true, true}, r.guard(own, 5))
+
+	// Below the target in 3 of 5 draws and never: kept in 0.6·(1 − 20/50) of
+	// the trials.
+	r.ranked = []ranked{{loss: []float64{1, 1, 1, 9, 11}}, {loss: []float64{2, 4, 6, 8, 10}}}
+	r.c.guard = BudgetGuard(50)
+	const trials = 4000
+	var kept float64
+	for s := range trials {
+		r.seed = uint64(s)
+		k := r.guard(own, 20)
+		require.False(t, k[1])
+		if k[0] {
+			kept++
+		}
+	}
+	p := 0.36
+	require.InDelta(t, p, kept/trials, 5*math.Sqrt(p*(1-p)/trials))
+	require.Equal(t, []bool{false, false}, r.guard(own, 50), "the budget is spent")
+}
+
+func TestPercentile(t *testing.T) {
+	v := []float64{4, 1, 3, 2}
+	require.Equal(t, 2.5, percentile(v, 0.5))
+	require.InDelta(t, 3.85, percentile(v, 0.95), 1e-15)
+	require.Equal(t, 4.0, percentile(v, 1))
+	require.Equal(t, 7.0, percentile([]float64{7}, 0.5))
+	require.Equal(t, []float64{4, 1, 3, 2}, v)
+}

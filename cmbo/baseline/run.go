@@ -1,0 +1,126 @@
+package baseline
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// run is what every surrogate keeps: the data of its run, checked.
+type run struct {
+	dim  int
+	seed uint64
+	d    cmbo.Data
+	has  bool // d is there
+}
+
+// take checks data and keeps it; missing parts become empty ones.
+func (r *run) take(d cmbo.Data) error {
+	r.has = false
+	n := len(d.Y)
+	if d.X == nil {
+		d.X = linalg.NewDense(0, r.dim, nil)
+	}
+	if d.Pending == nil {
+		d.Pending = linalg.NewDense(0, r.dim, nil)
+	}
+	if d.NoiseVariance == nil {
+		d.NoiseVariance = make([]float64, n)
+	}
+	if rows := rowsOf(d.X); rows != n || len(d.Raw) != n || len(d.NoiseVariance) != n {
+		return fmt.Errorf("%w: %d points, %d values, %d raw values, %d noise variances", cmbo.ErrDimension, rows, n, len(d.Raw), len(d.NoiseVariance))
+	}
+	for _, x := range []*linalg.Dense{d.X, d.Pending} {
+		if err := r.checkPoints(x); err != nil {
+			return err
+		}
+	}
+	for i := range n {
+		if !usable(d.Y[i]) || !usable(d.Raw[i]) {
+			return fmt.Errorf("%w: value %d is %g, before scaling %g", cmbo.ErrNotFinite, i, d.Y[i], d.Raw[i])
+		}
+		if v := d.NoiseVariance[i]; !(v >= 0) || !usable(v) {
+			return fmt.Errorf("%w: noise variance %d is %g", cmbo.ErrNotFinite, i, v)
+		}
+	}
+	r.d, r.has = d, true
+	return nil
+}
+
+func (r *run) checkPoints(x *linalg.Dense) error {
+	if x == nil {
+		return fmt.Errorf("%w: a nil matrix of points", cmbo.ErrDimension)
+	}
+	n, d := x.Dims()
+	if n > 0 && d != r.dim {
+		return fmt.Errorf("%w: points of %d coordinates, want %d", cmbo.ErrDimension, d, r.dim)
+	}
+	for i := range n {
+		for j, v := range x.Row(i) {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return fmt.Errorf("%w: point %d, coordinate %d is %g", cmbo.ErrNotFinite, i, j, v)
+			}
+		}
+	}
+	return nil
+}
+
+// ready checks the arguments of Predict and Score: destinations for the rows
+// of x.
+func (r *run) ready(ctx context.Context, x *linalg.Dense, dst ...[]float64) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if !r.has {
+		return fmt.Errorf("%w: the surrogate has not been given data", cmbo.ErrOption)
+	}
+	if err := r.checkPoints(x); err != nil {
+		return err
+	}
+	for _, v := range dst {
+		if len(v) != rowsOf(x) {
+			return fmt.Errorf("%w: %d entries for %d points", cmbo.ErrDimension, len(v), rowsOf(x))
+		}
+	}
+	return nil
+}
+
+// prefix is a copy of observations as they came in, to tell which results
+// computed before still stand.
+type prefix struct {
+	x     [][]float64
+	raw   []float64
+	noise []float64 // in squared units of raw
+}
+
+// sync makes p the observations of d and returns how many of the first ones
+// are the same as before.
+func (p *prefix) sync(d cmbo.Data) int {
+	u := unit(d.Raw, d.Y)
+	n := len(d.Raw)
+	noise := make([]float64, n)
+	for i, v := range d.NoiseVariance {
+		noise[i] = roundBits(v * u * u)
+	}
+	same := 0
+	for same < min(n, len(p.raw)) && p.raw[same] == d.Raw[same] && p.noise[same] == noise[same] && slices.Equal(p.x[same], d.X.Row(same)) {
+		same++
+	}
+	p.x, p.raw, p.noise = p.x[:same], p.raw[:same], noise
+	for i := same; i < n; i++ {
+		p.x = append(p.x, slices.Clone(d.X.Row(i)))
+		p.raw = append(p.raw, d.Raw[i])
+	}
+	return same
+}
+
+// roundBits rounds a noise variance that went to scaled units and back to 30
+// bits, so that it does not depend on the scale it went through.
+func roundBits(v float64) float64 {
+	m, e := math.Frexp(v)
+	return math.Ldexp(math.Round(math.Ldexp(m, 30)), e-30)
+}

@@ -1,0 +1,147 @@
+package baseline
+
+import (
+	"context"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/parallel"
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/kernel"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// source is the Gaussian process of one past task, conditioned on its data. It
+// is immutable.
+type source struct {
+	observations
+	h    hyper
+	post *posterior
+}
+
+// bank holds the sources of a method and what they predict at the latest
+// candidate lists. It is safe for concurrent use.
+type bank struct {
+	dim     int
+	workers int
+	sources []*source
+	lists   memo[*sheet]
+}
+
+// sheet holds the means and variances of all sources at a list of points.
+type sheet struct {
+	mean, variance [][]float64 // by source
+}
+
+// learnBank fits a zero-mean process to each task.
+func learnBank(ctx context.Context, space *cmbo.Space, tasks []observations, c *config) (*bank, error) {
+	b := &bank{dim: space.Dim(), workers: c.workers, sources: make([]*source, len(tasks))}
+	template := c.template(b.dim)
+	fitters := make([]fitter, parallel.Workers(c.workers, len(tasks)))
+	err := parallel.For(ctx, c.workers, len(tasks), func(w, i int) error {
+		var err error
+		b.sources[i], err = newSource(ctx, &fitters[w], template, tasks[i], rng.Stream(c.seed, "baseline source", uint64(i)).Uint64())
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+func newSource(ctx context.Context, f *fitter, template kernel.Kernel, o observations, seed uint64) (*source, error) {
+	s := &source{observations: o}
+	var err error
+	if s.h, err = f.fit(ctx, template, o.x, o.z, o.noise, seed); err != nil {
+		return nil, sourceError(ctx, err, o.id)
+	}
+	s.post, err = newPosterior(ctx, kernelField{k: s.h.k}, o.x, o.z, s.h.noises(o.noise))
+	return s, sourceError(ctx, err, o.id)
+}
+
+// at computes the sheet of the sources listed (all for nil) at the rows of x;
+// entries of the others are nil. With pending points each source counts them
+// as evaluated.
+func (b *bank) at(ctx context.Context, x, pending *linalg.Dense, which []int) (*sheet, error) {
+	k := len(b.sources)
+	s := &sheet{mean: make([][]float64, k), variance: make([][]float64, k)}
+	if which == nil {
+		which = make([]int, k)
+		for i := range which {
+			which[i] = i
+		}
+	}
+	n := rowsOf(x)
+	err := parallel.For(ctx, b.workers, len(which), func(_, j int) error {
+		i := which[j]
+		src := b.sources[i]
+		f, err := withPending(ctx, src.post, pending, src.h.sigma)
+		if err != nil {
+			return sourceError(ctx, err, src.id)
+		}
+		s.mean[i], s.variance[i] = make([]float64, n), make([]float64, n)
+		return sourceError(ctx, f.momentsTo(ctx, s.mean[i], s.variance[i], x), src.id)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// meansTo returns the means of all sources at the rows of x.
+func (b *bank) meansAt(ctx context.Context, x *linalg.Dense) ([][]float64, error) {
+	mean := make([][]float64, len(b.sources))
+	n := rowsOf(x)
+	for i, src := range b.sources {
+		mean[i] = make([]float64, n)
+		if err := src.post.momentsTo(ctx, mean[i], nil, x); err != nil {
+			return nil, sourceError(ctx, err, src.id)
+		}
+	}
+	return mean, ctx.Err()
+}
+
+// noise returns the median of the sources' noise variances, or the given value
+// without sources.
+func (b *bank) noise(none float64) float64 {
+	v := make([]float64, len(b.sources))
+	for i, s := range b.sources {
+		v[i] = s.h.sigma
+	}
+	return median(v, none)
+}
+
+// view is one run's access to a bank.
+type view struct {
+	*bank
+	cand  *linalg.Dense // bound candidates, nil in a parameter space
+	bound *sheet
+}
+
+// Bind evaluates the sources at the candidates, once for all runs on them.
+func (v *view) Bind(ctx context.Context, candidates *linalg.Dense) error {
+	s, err := v.lists.get(candidates, func(x *linalg.Dense) (*sheet, error) { return v.at(ctx, x, nil, nil) })
+	if err != nil {
+		return err
+	}
+	v.cand, v.bound = candidates, s
+	return nil
+}
+
+// look returns the sheet of the sources listed at the rows of x.
+func (v *view) look(ctx context.Context, x, pending *linalg.Dense, which []int) (*sheet, error) {
+	if rowsOf(pending) == 0 && x == v.cand && v.bound != nil {
+		return v.bound, nil
+	}
+	return v.at(ctx, x, pending, which)
+}
+
+// sourceError names the task an error belongs to.
+func sourceError(ctx context.Context, err error, id string) error {
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return wrapTask(err, id)
+}

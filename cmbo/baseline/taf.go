@@ -1,0 +1,188 @@
+package baseline
+
+import (
+	"context"
+	"math"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// TAFWeights says where the weights of [TAF] come from.
+type TAFWeights uint8
+
+const (
+	// WeightsRGPE are the weights of [RGPE].
+	WeightsRGPE TAFWeights = iota
+	// WeightsTSTR are those of [TSTR]: the variant TAF-R of the paper.
+	WeightsTSTR
+)
+
+// TAF is the transfer acquisition function framework. It predicts with the
+// target's own process and proposes by
+//
+//	a(x) = (w_t·EI(x) + Σ_i w_i·I_i(x))/(w_t + Σ_i w_i),
+//	I_i(x) = max(μ_i(x) − max over x′ of μ_i(x′), 0),
+//
+// the maximum over the points the target was evaluated at: what task i promises
+// beyond those. EI is the expected improvement over the best mean of the
+// target's process at those points, not the best value. It is a sum in logarithms,
+// so that points far from any improvement are still ordered. Before the first
+// observation both improve on the scaled value 0, the mean of a task. Pending
+// points count as evaluated.
+//
+// This is the acquisition of the paper, as the authors of RGPE implement it too;
+// other code under the name uses each task's own best value, or a random draw
+// in the place of the mean. The run's acquisition is ignored.
+//
+// Kernel and cost are those of [TSTR], with the weights of RGPE its sampling in
+// addition.
+//
+// M. Wistuba, N. Schilling and L. Schmidt-Thieme, Scalable Gaussian process-based
+// transfer surrogates for hyperparameter optimization, Machine Learning 107
+// (2018) 43–78.
+type TAF struct {
+	c    *config
+	bank *bank
+}
+
+// LearnTAF fits a Gaussian process to each task. It takes [WithTAFWeights],
+// [WithKernel], [WithBandwidth] and the options of [LearnRGPE], works without
+// tasks, and fails as LearnRGPE does.
+func LearnTAF(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*TAF, error) {
+	takes := setKernel | setBandwidth | setWeights | setSamples | setTies | setGuard
+	c, err := newConfig(config{method: "TAF", takes: takes, shape: SquaredExp, ard: true}, opts)
+	if err != nil {
+		return nil, err
+	}
+	b, err := learnSources(ctx, space, tasks, c)
+	if err != nil {
+		return nil, err
+	}
+	return &TAF{c: c, bank: b}, nil
+}
+
+// Surrogate returns the surrogate of one run. It is a [Weigher] and a
+// [cmbo.Scorer].
+func (m *TAF) Surrogate(seed uint64) cmbo.Surrogate {
+	r := &tafRun{target: newTarget(m.bank.dim, seed, m.c), view: view{bank: m.bank}, rho: m.c.bandwidth}
+	if m.c.weights == WeightsRGPE {
+		r.ranker = newRanker(m.bank, m.c, seed)
+	}
+	return r
+}
+
+type tafRun struct {
+	*target
+	view
+	ranker *ranker // nil for the weights of TST-R
+	rho    float64
+	w      []float64
+	best   []float64 // by source: the largest mean at points evaluated
+	own    float64   // the same of the target's process
+}
+
+func (r *tafRun) Fit(ctx context.Context, d cmbo.Data) error {
+	r.w = nil
+	if err := r.target.Fit(ctx, d); err != nil {
+		return err
+	}
+	r.has = false
+	var err error
+	if r.ranker != nil {
+		r.w, err = r.ranker.weights(ctx, r.target)
+	} else {
+		r.w, err = tstWeights(ctx, r.bank, r.d, r.rho)
+	}
+	if err == nil {
+		err = r.incumbents(ctx)
+	}
+	r.has = err == nil
+	return err
+}
+
+// incumbents finds the best means at the points evaluated and pending.
+func (r *tafRun) incumbents(ctx context.Context) error {
+	n, p := rowsOf(r.d.X), rowsOf(r.d.Pending)
+	r.best, r.own = make([]float64, len(r.bank.sources)), 0
+	if n+p == 0 {
+		return nil
+	}
+	x := linalg.NewDense(n+p, r.target.dim, nil)
+	for i := range n {
+		copy(x.Row(i), r.d.X.Row(i))
+	}
+	for i := range p {
+		copy(x.Row(n+i), r.d.Pending.Row(i))
+	}
+	means, err := r.meansAt(ctx, x)
+	if err != nil {
+		return err
+	}
+	for i, mu := range means {
+		r.best[i] = maxOf(mu)
+	}
+	own := make([]float64, n+p)
+	if err := r.full.momentsTo(ctx, own, nil, x); err != nil {
+		return err
+	}
+	r.own = maxOf(own)
+	return nil
+}
+
+func (r *tafRun) Weights() []float64 { return append([]float64(nil), r.w...) }
+
+// Score writes the logarithm of the acquisition.
+func (r *tafRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, _ acq.Func, _ float64) error {
+	sd := make([]float64, len(dst))
+	mean := make([]float64, len(dst))
+	if err := r.ready(ctx, x, dst); err != nil {
+		return err
+	}
+	if err := r.Predict(ctx, mean, sd, x); err != nil {
+		return err
+	}
+	var active []int
+	for i, w := range r.w[:len(r.w)-1] {
+		if w > 0 {
+			active = append(active, i)
+		}
+	}
+	gain := make([]float64, len(dst))
+	if active != nil {
+		s, err := r.look(ctx, x, nil, active)
+		if err != nil {
+			return err
+		}
+		for _, i := range active {
+			for j, mu := range s.mean[i] {
+				gain[j] += r.w[i] * max(mu-r.best[i], 0)
+			}
+		}
+	}
+	logOwn := math.Log(r.w[len(r.w)-1])
+	for j := range dst {
+		dst[j] = logAddExp(logOwn+acq.LogExpectedImprovement(mean[j], sd[j], r.own), math.Log(gain[j]))
+	}
+	return nil
+}
+
+func maxOf(v []float64) float64 {
+	top := math.Inf(-1)
+	for _, x := range v {
+		top = max(top, x)
+	}
+	return top
+}
+
+// logAddExp returns log(e^a + e^b).
+func logAddExp(a, b float64) float64 {
+	if a < b {
+		a, b = b, a
+	}
+	if math.IsInf(a, -1) {
+		return a
+	}
+	return a + math.Log1p(math.Exp(b-a))
+}

@@ -1,0 +1,217 @@
+package history
+
+import (
+	"bufio"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"github.com/gocmbo/cmbo/cmbo"
+)
+
+// A CSV describes a file of comma-separated values with a header: one column a
+// parameter, under the parameter's name, one with the measured value, and
+// maybe one with the task's ID and one with the variance of the measurement's
+// error. The columns are found by name, in any order; others are passed over.
+// The zero value of everything but Space is usable.
+type CSV struct {
+	// Space declares the parameters. Required.
+	Space *cmbo.Space
+	// Value, Task and Noise name the columns of the measured value, of the
+	// task's ID and of the noise variance: "value", "task" and
+	// "noise_variance" if empty. A column of the task or of the noise that is
+	// named here must be there; under its default name it may be missing. "-"
+	// says that there is none.
+	Value, Task, Noise string
+	// TaskID is the ID of the one task of a file without a column for it,
+	// "task" if empty.
+	TaskID string
+	// Comma separates the fields, ',' if 0.
+	Comma rune
+	// Policy says what becomes of bad rows.
+	Policy Policy
+	// MaxLine is the length in bytes of the longest row with its end of line,
+	// [DefaultMaxLine] if 0.
+	MaxLine int
+}
+
+// setting validates the description.
+func (c CSV) setting() (names, rune, error) {
+	if c.Space == nil {
+		return names{}, 0, fmt.Errorf("%w: a nil Space", cmbo.ErrSpace)
+	}
+	n, err := newNames(c.Value, c.Task, c.Noise, c.TaskID, c.MaxLine)
+	if err != nil {
+		return n, 0, err
+	}
+	comma := c.Comma
+	if comma == 0 {
+		comma = ','
+	}
+	if comma == '"' || comma == '\r' || comma == '\n' || comma == utf8.RuneError || !utf8.ValidRune(comma) {
+		return n, 0, fmt.Errorf("%w: %q cannot separate fields", cmbo.ErrOption, comma)
+	}
+	return n, comma, n.apart(c.Space)
+}
+
+// Read reads tasks. Rows of one task need not be next to each other.
+//
+// Fields may be quoted as RFC 4180 has it, lines end with LF or CR LF, empty
+// lines and a byte order mark of UTF-8 are passed over. White space around
+// names in the header, numbers and booleans is ignored, around choices where
+// it is not part of one. An empty noise variance, like 0, stands for one that
+// is not known.
+//
+// A bad row is dealt with as the Policy says: it has another number of fields
+// than the header, a value, a parameter or a noise variance that is missing,
+// not a number or not finite, a point outside the space, an unknown choice, or
+// an empty task ID. Whatever the Policy, Read fails, with a [*RowError] that
+// wraps cmbo's ErrCorrupt, if the header lacks a column or has one twice, if a
+// row is longer than MaxLine, or if a quoted field that spans lines is not
+// closed, since nobody can tell where the next row begins. Without a single
+// good row it fails with cmbo's ErrNoTasks.
+//
+// Read holds the tasks and one row at a time in memory.
+func (c CSV) Read(r io.Reader) (*Result, error) {
+	n, comma, err := c.setting()
+	if err != nil {
+		return nil, err
+	}
+	out, err := newCollector(c.Space, c.Policy)
+	if err != nil {
+		return nil, err
+	}
+	limit := &rowLimit{r: r}
+	br := bufio.NewReader(limit)
+	row := csv.NewReader(br) // reads through br, which is large enough for it
+	row.Comma, row.FieldsPerRecord, row.ReuseRecord = comma, -1, true
+	limit.left = max(n.maxLine, len("\ufeff"))
+	if err := skipMark(br); err != nil {
+		return nil, err
+	}
+	limit.left = n.maxLine - br.Buffered()
+	header, err := row.Read()
+	if err == io.EOF {
+		return nil, &RowError{Reason: "the file is empty; it needs a header", Err: cmbo.ErrNoTasks}
+	}
+	if err != nil {
+		return nil, csvError(err, n.maxLine, 0)
+	}
+	h, e := newHeader(header, n, c.Space)
+	if e != nil {
+		line, _ := row.FieldPos(0)
+		return nil, e.at(line)
+	}
+	last := 1
+	for {
+		limit.left = n.maxLine - br.Buffered()
+		fields, err := row.Read()
+		if err == io.EOF {
+			return out.finish("rows")
+		}
+		var pe *csv.ParseError
+		if err != nil && !(errors.As(err, &pe) && pe.StartLine == pe.Line) {
+			return nil, csvError(err, n.maxLine, last)
+		}
+		if err != nil {
+			last = pe.Line
+			if err := out.bad(rowErrorf(cmbo.ErrCorrupt, "character %d: %v", pe.Column, pe.Err).at(pe.Line)); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		last, _ = row.FieldPos(0)
+		id, x, y, v, bad := h.parse(fields, n)
+		if bad != nil {
+			bad.Task = id
+			if err := out.bad(bad.at(last)); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		out.add(id, x, y, v)
+	}
+}
+
+// csvError gives an error that ends the reading its place; last is the line on
+// which the row before begins.
+func csvError(err error, maxLine, last int) error {
+	var pe *csv.ParseError
+	switch {
+	case errors.Is(err, errRowLimit):
+		return rowErrorf(cmbo.ErrCorrupt, "a row after line %d is longer than %d bytes, or has a quote that is not closed", last, maxLine)
+	case errors.As(err, &pe):
+		return rowErrorf(cmbo.ErrCorrupt, "until line %d, character %d: %v", pe.Line, pe.Column, pe.Err).at(pe.StartLine)
+	}
+	return err
+}
+
+// Write writes tasks, with a header, as [CSV.Read] reads them: the task's ID,
+// the parameters in their order, the value, and the noise variance if any is
+// known or Noise is set. Numbers are written so that they read back bit for
+// bit; a noise variance of 0, not known, is an empty field. Rows that Read
+// accepted and Write wrote are read back as they were.
+//
+// The tasks are validated before the first byte is written: it fails as
+// cmbo.Learn does for invalid ones, with ErrTask if two have the same ID or if
+// Task is "-" and there is more than one, and with the error of w.
+func (c CSV) Write(w io.Writer, tasks ...cmbo.Task) error {
+	n, comma, err := c.setting()
+	if err != nil {
+		return err
+	}
+	if err := checkTasks(c.Space, tasks); err != nil {
+		return err
+	}
+	if err := checkNames(c.Space); err != nil {
+		return err
+	}
+	if n.task == "" && len(tasks) > 1 {
+		return fmt.Errorf("%w: %d tasks for a file without a column of their IDs", cmbo.ErrTask, len(tasks))
+	}
+	withNoise := n.needNoise || n.noise != "" && noisy(tasks)
+	var fields []string
+	if n.task != "" {
+		fields = append(fields, n.task)
+	}
+	cols := columns(c.Space)
+	for _, c := range cols {
+		fields = append(fields, c.param.Name())
+	}
+	fields = append(fields, n.value)
+	if withNoise {
+		fields = append(fields, n.noise)
+	}
+	out := csv.NewWriter(w)
+	out.Comma = comma
+	if err := out.Write(fields); err != nil {
+		return err
+	}
+	for i := range tasks {
+		t := &tasks[i]
+		for j, x := range t.X {
+			fields = fields[:0]
+			if n.task != "" {
+				fields = append(fields, t.ID)
+			}
+			for k, v := range x {
+				fields = append(fields, cols[k].text(v))
+			}
+			fields = append(fields, formatFloat(t.Y[j]))
+			if withNoise {
+				text := ""
+				if v := noise(t, j); v > 0 {
+					text = formatFloat(v)
+				}
+				fields = append(fields, text)
+			}
+			if err := out.Write(fields); err != nil {
+				return err
+			}
+		}
+	}
+	out.Flush()
+	return out.Error()
+}

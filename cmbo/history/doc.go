@@ -1,0 +1,52 @@
+// Package history reads and writes tuning histories: tasks for [cmbo.Learn]
+// from files of comma-separated values, of JSON lines, from Optuna's journals
+// and from tables in HPO-B's format; tasks and finished runs as comma-separated
+// values, as JSON lines and for DeepCAVE.
+//
+//	past, err := history.CSV{Space: space}.Read(file)
+//	prior, err := cmbo.Learn(ctx, space, past.Tasks)
+//
+// # Grammar
+//
+// A format is a struct that describes the file: [CSV], [JSONLines], [Optuna],
+// [DeepCAVE]. Its fields are the settings, its zero value but for the space is
+// usable, and one value serves both ways where a format has two: what Write
+// wrote Read reads back bit for bit. Everything goes through an io.Reader or
+// io.Writer; there are no file names, and inputs packed with gzip are for the
+// caller to unpack (but HPO-B's, which [ReadHPOB] knows).
+//
+// A reader returns a [Result]: the space, the tasks, and a [Report] of its rows.
+// Whatever it accepts is a point of the space with a finite value, as
+// cmbo.Learn wants it; what it does not is a bad row, and a [Policy] says what
+// becomes of those: [Fail] ends the reading with the first, [Skip] leaves them
+// out and lists them in the report. Trouble that concerns the input as a whole
+// ends the reading under either: a header without a column, a journal with a
+// line that is not whole.
+//
+// # Errors
+//
+// Bad rows and bad inputs are a [*RowError] with the line, the field, its text
+// and the reason. They wrap the sentinels of package cmbo:
+//
+//	ErrCorrupt     the text is not of the format, or lacks a column
+//	ErrNotFinite   a value or a noise variance is missing, no number, NaN,
+//	               infinite, beyond ±1e150 or, a variance, negative
+//	ErrOutOfSpace  a parameter is missing, no number, out of range, not a whole
+//	               number or an unknown choice
+//	ErrTask        a task has no ID, or studies do not go together
+//	ErrSpace       no space can be inferred, or it cannot be written
+//	ErrNoTasks     the input has no row, or no good one
+//	ErrVersion     the journal has operations or types not known here
+//	ErrOption      the description of the format contradicts itself
+//
+// Errors of the reader and the writer are returned as they are. A call that
+// fails returns no tasks.
+//
+// # Limits
+//
+// Inputs are streamed: in memory are the tasks and one row, which is no longer
+// than the format's MaxLine, of a journal the trials that have not failed. A
+// report keeps the first [MaxErrors] bad rows. The number of rows is not
+// limited: bound what comes from strangers with an io.LimitedReader. Integers
+// are those that a float64 holds, up to 2^53.
+package history

@@ -1,0 +1,149 @@
+package history_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/history"
+)
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// Old results in a file become the prior of a new run.
+func ExampleCSV_Read() {
+	file := `study,when,lr,depth,accuracy
+iris,Monday,0.001,2,0.71
+iris,Monday,0.01,4,0.93
+iris,Monday,0.1,8,0.80
+digits,Tuesday,0.002,3,0.64
+digits,Tuesday,0.02,5,0.88
+digits,Tuesday,0.3,9,0.70
+`
+	space := must(cmbo.NewSpace(cmbo.LogFloat("lr", 1e-4, 1), cmbo.Int("depth", 1, 10)))
+	past, err := history.CSV{Space: space, Task: "study", Value: "accuracy"}.Read(strings.NewReader(file))
+	if err != nil {
+		panic(err)
+	}
+	for _, t := range past.Tasks {
+		fmt.Println(t.ID, len(t.X))
+	}
+	prior := must(cmbo.Learn(context.Background(), space, past.Tasks, cmbo.WithClusters(1)))
+	opt := must(cmbo.New(space, cmbo.WithPrior(prior)))
+	trial := must(opt.Ask(context.Background()))
+	fmt.Println("trial", trial.ID, "without an initial design:", space.Check(trial.X) == nil)
+	// Output:
+	// iris 3
+	// digits 3
+	// trial 1 without an initial design: true
+}
+
+// Bad rows can be left out; the report says which and why.
+func ExampleReport() {
+	file := `lr,depth,value
+0.1,3,0.5
+0.1,99,0.4
+0.2,4,NaN
+0.3,five,0.6
+`
+	space := must(cmbo.NewSpace(cmbo.Float("lr", 0, 1), cmbo.Int("depth", 1, 12)))
+	past, err := history.CSV{Space: space, Policy: history.Skip}.Read(strings.NewReader(file))
+	fmt.Println(past.Report.Accepted, past.Report.Skipped, err)
+	for _, e := range past.Report.Errors {
+		fmt.Println(e, "-", errors.Is(e, cmbo.ErrOutOfSpace))
+	}
+	// Output:
+	// 1 3 <nil>
+	// history: line 3: task "task": "depth" is "99": 99 is not in [1, 12] - true
+	// history: line 4: task "task": "value" is "NaN": not finite - false
+	// history: line 5: task "task": "depth" is "five": not a number - true
+}
+
+// A finished run goes to a file as a task.
+func ExampleCSV_Write() {
+	space := must(cmbo.NewSpace(cmbo.Float("x", 0, 1), cmbo.Categorical("kernel", "rbf", "poly")))
+	opt := must(cmbo.New(space))
+	for i, y := range []float64{0.25, 0.5} {
+		if err := opt.Observe([]float64{float64(i) / 3, float64(i)}, y); err != nil {
+			panic(err)
+		}
+	}
+	if err := opt.Observe([]float64{1, 0}, 0.125, cmbo.WithNoise(1e-4)); err != nil {
+		panic(err)
+	}
+	run := must(opt.Task("monday"))
+	if err := (history.CSV{Space: space}).Write(os.Stdout, run); err != nil {
+		panic(err)
+	}
+	if err := (history.JSONLines{Space: space}).Write(os.Stdout, run); err != nil {
+		panic(err)
+	}
+	// Output:
+	// task,x,kernel,value,noise_variance
+	// monday,0,rbf,0.25,
+	// monday,0.3333333333333333,poly,0.5,
+	// monday,1,rbf,0.125,0.0001
+	// {"task": "monday", "config": {"x": 0, "kernel": "rbf"}, "value": 0.25}
+	// {"task": "monday", "config": {"x": 0.3333333333333333, "kernel": "poly"}, "value": 0.5}
+	// {"task": "monday", "config": {"x": 1, "kernel": "rbf"}, "value": 0.125, "noise_variance": 0.0001}
+}
+
+// The space of an Optuna journal need not be declared.
+func ExampleOptuna() {
+	file := must(os.Open("testdata/optuna/optuna-5.0.0-basic.log"))
+	defer file.Close()
+	past, err := history.Optuna{}.Read(file)
+	if err != nil {
+		panic(err)
+	}
+	for _, s := range past.Studies {
+		fmt.Printf("%s: %d complete, %d pruned, %d failed, %d running, %d waiting\n", s.Name, s.Complete, s.Pruned, s.Failed, s.Running, s.Waiting)
+	}
+	for _, p := range past.Space.Params() {
+		lo, hi := p.Bounds()
+		fmt.Println(p.Name(), p.Kind(), lo, hi, p.Choices())
+	}
+	fmt.Println(len(past.Tasks), "tasks, minimize:", past.Minimize, "steps:", past.Steps)
+	// Output:
+	// svm on iris: 4 complete, 1 pruned, 2 failed, 1 running, 1 waiting
+	// svm on digits: 4 complete, 1 pruned, 2 failed, 1 running, 1 waiting
+	// lr logfloat 1e-05 0.1 []
+	// momentum float 0 0.99 []
+	// dropout float 0 0.5 []
+	// depth int 1 12 []
+	// batch logint 4 512 []
+	// width int 16 256 []
+	// kernel categorical 0 2 [rbf poly, 3 say "hi"]
+	// penalty categorical 0 4 [null 1 2.5 1.0 1e-05]
+	// bias bool 0 1 []
+	// 2 tasks, minimize: true steps: map[dropout:0.1 width:16]
+}
+
+// Two files in one folder make a run for DeepCAVE.
+func ExampleDeepCAVE_Write() {
+	space := must(cmbo.NewSpace(cmbo.LogFloat("lr", 1e-5, 1), cmbo.Bool("bias")))
+	opt := must(cmbo.New(space))
+	if err := opt.Observe([]float64{0.125, 1}, 2.5); err != nil {
+		panic(err)
+	}
+	var trials, configspace strings.Builder
+	run := history.DeepCAVE{Space: space, Objective: "loss", Minimize: true}
+	if err := run.Write(&trials, &configspace, opt.Observations()); err != nil {
+		panic(err)
+	}
+	fmt.Print(trials.String(), configspace.String())
+	// Output:
+	// config_id,lr,bias,metric:loss [2.5; 2.5] (minimize),status,start_time,end_time,budget,seed,trial
+	// 0,1.25e-01,'true',2.5,success,0,1,0,0,0
+	// name,type,log,lower,upper,default,distribution,ordered,item_0,item_1
+	// lr,float,True,1e-05,1.0,,uniform,,,
+	// bias,categorical,False,,,'false',,False,'false','true'
+}

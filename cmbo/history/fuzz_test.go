@@ -1,0 +1,153 @@
+package history_test
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/history"
+)
+
+// The fuzz targets ask of each reader: no panic; an error that wraps a sentinel
+// of cmbo; whatever is accepted, an optimiser over the space accepts, too; and,
+// where there is a writer, it is read back bit for bit.
+
+// mustBeSentinel checks that an error says what kind of trouble it is.
+func mustBeSentinel(t *testing.T, err error) {
+	t.Helper()
+	for _, s := range []error{cmbo.ErrCorrupt, cmbo.ErrNotFinite, cmbo.ErrOutOfSpace, cmbo.ErrTask, cmbo.ErrSpace, cmbo.ErrNoTasks, cmbo.ErrVersion} {
+		if errors.Is(err, s) {
+			return
+		}
+	}
+	t.Fatalf("%v wraps no sentinel", err)
+}
+
+// sameUnderFail checks that the policies agree: what Skip takes without a bad
+// row Fail takes, too, and what it reports first is what Fail fails with.
+func sameUnderFail(t *testing.T, skipped *history.Result, failed *history.Result, err error) {
+	t.Helper()
+	if skipped.Report.Skipped == 0 {
+		if err != nil || !sameBits(skipped.Tasks, failed.Tasks) {
+			t.Fatalf("nothing was skipped, but: %v", err)
+		}
+		return
+	}
+	var e *history.RowError
+	if !errors.As(err, &e) || *e != *skipped.Report.Errors[0] && e.Error() != skipped.Report.Errors[0].Error() {
+		t.Fatalf("%v, but the first bad row is %v", err, skipped.Report.Errors[0])
+	}
+}
+
+func FuzzCSV(f *testing.F) {
+	for _, s := range []string{
+		"task,lr,depth,kernel,bias,value,noise_variance\na,0.1,3,rbf,true,1,\nb,1e-5,12,16,0,-1e150,0.25\n",
+		"\ufeffvalue,bias,kernel,depth,lr\r\n1,1,\"poly\",1,1\r\n\r\nNaN,1,rbf,1,1\r\n",
+		"lr,depth,kernel,bias,value\n\"0.1\n\",3,rbf,true,1\n0.1,3,\"rbf,true,1\n",
+		"lr,lr\n", "\xff\xfe", "\"", "",
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		form := history.CSV{Space: small(t), Policy: history.Skip, MaxLine: 1 << 12}
+		got, err := form.Read(bytes.NewReader(text))
+		if err != nil {
+			mustBeSentinel(t, err)
+			return
+		}
+		mustBeLearnable(t, got)
+		fail := form
+		fail.Policy = history.Fail
+		again, err := fail.Read(bytes.NewReader(text))
+		sameUnderFail(t, got, again, err)
+		var b bytes.Buffer
+		if err := form.Write(&b, got.Tasks...); err != nil {
+			if errors.Is(err, cmbo.ErrTask) {
+				return // an ID that begins with a byte order mark
+			}
+			t.Fatal(err)
+		}
+		if again, err = fail.Read(&b); err != nil || !sameBits(again.Tasks, got.Tasks) {
+			t.Fatalf("read back: %v", err)
+		}
+	})
+}
+
+func FuzzJSONLines(f *testing.F) {
+	for _, s := range []string{
+		`{"task":"a","config":{"lr":0.01,"depth":3,"kernel":"rbf","bias":true},"value":0.5}` + "\n" +
+			`{"task":7,"config":{"lr":1,"depth":3e0,"kernel":16,"bias":0},"value":NaN,"noise_variance":1e-300}` + "\n",
+		`{"lr":0.01,"depth":3,"kernel":"r\u0062f","bias":true,"value":-0,"noise_variance":0.1}` + "\r\n\r\n" + `{"value":1}`,
+		`{"config":{"lr":{"a":[{}]},"lr":1}}`, `{`, "[[[[", "\ufeff{}", "",
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		form := history.JSONLines{Space: small(t), Policy: history.Skip, MaxLine: 1 << 12}
+		got, err := form.Read(bytes.NewReader(text))
+		if err != nil {
+			mustBeSentinel(t, err)
+			return
+		}
+		mustBeLearnable(t, got)
+		fail := form
+		fail.Policy = history.Fail
+		again, err := fail.Read(bytes.NewReader(text))
+		sameUnderFail(t, got, again, err)
+		var b bytes.Buffer
+		if err := form.Write(&b, got.Tasks...); err != nil {
+			if errors.Is(err, cmbo.ErrTask) {
+				return // an ID with CR LF or a byte order mark
+			}
+			t.Fatal(err)
+		}
+		if again, err = fail.Read(&b); err != nil || !sameBits(again.Tasks, got.Tasks) {
+			t.Fatalf("read back: %v", err)
+		}
+	})
+}
+
+func FuzzOptuna(f *testing.F) {
+	f.Add(fixture(f, journals(f, "torn")[0]), true, true) // larger ones are slow to shrink
+	f.Add([]byte(study0+trial0+setParam(0, "lr", "0.25", unit)+setParam(0, "depth", "2", number("IntDistribution", `"low":1,"high":9`))+
+		setParam(0, "kernel", "1", choices(`"rbf", 16, null`))+setParam(0, "bias", "0", choices(`true, false`))+tell(0, "-1.5")), false, false)
+	f.Add([]byte(study0+`{"op_code":4,"study_id":0,"state":2,"distributions":{"lr":`+quote(unit)+`},"params":{"lr":0.5},"intermediate_values":{"3":NaN,"-1":2}}`+"\n"), true, false)
+	f.Fuzz(func(t *testing.T, text []byte, pruned, widen bool) {
+		for _, space := range []*cmbo.Space{nil, small(t)} {
+			o := history.Optuna{Space: space, Policy: history.Skip, Pruned: pruned, Widen: widen, Direction: history.Minimize, MaxLine: 1 << 12}
+			got, err := o.Read(bytes.NewReader(text))
+			if err != nil {
+				mustBeSentinel(t, err)
+				continue
+			}
+			mustBeLearnable(t, &got.Result)
+			for _, s := range got.Studies {
+				if s.Complete < 0 || s.Pruned < 0 {
+					t.Fatalf("%+v", s)
+				}
+			}
+			o.Policy = history.Fail
+			again, err := o.Read(bytes.NewReader(text))
+			if err != nil {
+				sameUnderFail(t, &got.Result, nil, err)
+			} else {
+				sameUnderFail(t, &got.Result, &again.Result, nil)
+			}
+		}
+	})
+}
+
+func FuzzReadHPOB(f *testing.F) {
+	f.Add([]byte(hpob), "4796")
+	f.Add([]byte(`{"s": {"t": {"X": [[0.5]], "y": [1e160]}}}`), "")
+	f.Add([]byte{0x1f, 0x8b, 8}, "")
+	f.Fuzz(func(t *testing.T, text []byte, space string) {
+		got, err := history.ReadHPOB(bytes.NewReader(text), space)
+		if err != nil {
+			mustBeSentinel(t, err)
+			return
+		}
+		mustBeLearnable(t, got)
+	})
+}

@@ -1,0 +1,231 @@
+package history
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strconv"
+
+	"github.com/gocmbo/cmbo/cmbo"
+)
+
+// lineReader reads lines of bounded length.
+type lineReader struct {
+	br   *bufio.Reader
+	most int // bytes of a line, its end not counted
+	buf  []byte
+	n    int // number of the last line
+}
+
+func newLineReader(r io.Reader, most int) (*lineReader, error) {
+	br := bufio.NewReaderSize(r, 1<<16)
+	if err := skipMark(br); err != nil {
+		return nil, err
+	}
+	return &lineReader{br: br, most: most}, nil
+}
+
+// next returns the next line without its end. whole is false for a last line
+// that has none. A line that is too long is passed over to its end and cut. At
+// the end of the input next returns io.EOF. The line is valid until the next
+// call.
+func (l *lineReader) next() (line []byte, whole, long bool, err error) {
+	l.buf = l.buf[:0]
+	size := 0
+	for {
+		part, err := l.br.ReadSlice('\n')
+		if err != nil && err != bufio.ErrBufferFull && err != io.EOF {
+			return nil, false, false, err
+		}
+		size += len(part)
+		whole = err == nil
+		if whole {
+			part = part[:len(part)-1]
+			size--
+		}
+		l.buf = append(l.buf, part[:min(len(part), l.most+1-len(l.buf))]...)
+		if err == bufio.ErrBufferFull {
+			continue
+		}
+		if err == io.EOF && size == 0 {
+			return nil, false, false, io.EOF
+		}
+		l.n++
+		line = l.buf
+		if size <= l.most {
+			line = bytes.TrimSuffix(line, []byte("\r"))
+		}
+		return line, whole, size > l.most, nil
+	}
+}
+
+// object decodes one JSON object and calls member with each name and the raw
+// text of its value. What is wrong with the text is a RowError of cmbo's
+// ErrCorrupt; a name that appears twice is wrong, too.
+func object(text []byte, member func(name string, raw []byte) *RowError) *RowError {
+	d := json.NewDecoder(bytes.NewReader(bare(text)))
+	fail := func(err error) *RowError {
+		if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
+			return rowErrorf(cmbo.ErrCorrupt, "JSON is cut off")
+		}
+		return rowErrorf(cmbo.ErrCorrupt, "JSON, byte %d: %v", d.InputOffset(), err)
+	}
+	t, err := d.Token()
+	if err != nil {
+		return fail(err)
+	}
+	if t != json.Delim('{') {
+		return rowErrorf(cmbo.ErrCorrupt, "not a JSON object")
+	}
+	seen := make(map[string]bool, 8)
+	for d.More() {
+		t, err := d.Token()
+		if err != nil {
+			return fail(err)
+		}
+		name := t.(string) // a decoder makes sure of it
+		if seen[name] {
+			return rowErrorf(cmbo.ErrCorrupt, "the key appears twice").in(name, "")
+		}
+		seen[name] = true
+		var raw json.RawMessage
+		if err := d.Decode(&raw); err != nil {
+			return fail(err)
+		}
+		if e := member(name, raw); e != nil {
+			return e
+		}
+	}
+	if _, err := d.Token(); err != nil {
+		return fail(err)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return rowErrorf(cmbo.ErrCorrupt, "JSON, byte %d: text after the object", d.InputOffset())
+	}
+	return nil
+}
+
+// The numbers that Python writes into what it calls JSON.
+var pythonNumbers = []string{"-Infinity", "Infinity", "NaN"}
+
+// bare puts Python's NaN and infinities into quotation marks: what is read as a
+// number is then told to be none. Text in strings stays as it is. Without any
+// of them it returns text itself.
+func bare(text []byte) []byte {
+	if !bytes.Contains(text, []byte("NaN")) && !bytes.Contains(text, []byte("Infinity")) {
+		return text
+	}
+	out := make([]byte, 0, len(text)+16)
+	inString := false
+scan:
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		if inString {
+			out = append(out, c)
+			if c == '\\' && i+1 < len(text) {
+				i++
+				out = append(out, text[i])
+			}
+			inString = c != '"'
+			continue
+		}
+		for _, n := range pythonNumbers {
+			if bytes.HasPrefix(text[i:], []byte(n)) {
+				out = strconv.AppendQuote(out, n)
+				i += len(n) - 1
+				continue scan
+			}
+		}
+		inString = c == '"'
+		out = append(out, c)
+	}
+	return out
+}
+
+// jsonString decodes a JSON string; ok is false for other values.
+func jsonString(raw []byte) (s string, ok bool) {
+	if len(raw) == 0 || raw[0] != '"' {
+		return "", false
+	}
+	return s, json.Unmarshal(raw, &s) == nil
+}
+
+// jsonNumber returns the text of a JSON number. Python's NaN and infinities,
+// which [bare] has quoted, count as numbers.
+func jsonNumber(raw []byte) (text string, ok bool) {
+	if len(raw) > 0 && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9') {
+		return string(raw), true
+	}
+	if s, ok := jsonString(raw); ok {
+		for _, n := range pythonNumbers {
+			if s == n {
+				return s, true
+			}
+		}
+	}
+	return "", false
+}
+
+// jsonFloat parses a JSON number.
+func jsonFloat(raw []byte, unread error) (float64, *RowError) {
+	text, ok := jsonNumber(raw)
+	switch {
+	case isNull(raw):
+		return 0, rowErrorf(unread, "no value")
+	case !ok:
+		return 0, rowErrorf(unread, "not a number")
+	}
+	return number(text, unread)
+}
+
+func isNull(raw []byte) bool { return len(raw) == 0 || string(raw) == "null" }
+
+// jsonName is the name by which a choice goes that may be any JSON value: the
+// text of a string, the JSON of other values without white space.
+func jsonName(raw []byte) string {
+	if s, ok := jsonString(raw); ok {
+		return s
+	}
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return string(raw)
+	}
+	return b.String()
+}
+
+// fromJSON reads a parameter's value.
+func (c column) fromJSON(raw []byte) (float64, *RowError) {
+	switch c.param.Kind() {
+	case cmbo.KindCategorical:
+		return choiceIndex(c.choices, jsonName(raw))
+	case cmbo.KindBool:
+		switch string(raw) {
+		case "true":
+			return 1, nil
+		case "false":
+			return 0, nil
+		}
+		if v, e := jsonFloat(raw, cmbo.ErrOutOfSpace); e == nil && (v == 0 || v == 1) {
+			return v, nil
+		}
+		if isNull(raw) {
+			return 0, rowErrorf(cmbo.ErrOutOfSpace, "no value")
+		}
+		return 0, rowErrorf(cmbo.ErrOutOfSpace, "not true, false, 0 or 1")
+	}
+	if text, ok := jsonNumber(raw); ok {
+		return paramNumber(c.param, text)
+	}
+	return jsonFloat(raw, cmbo.ErrOutOfSpace)
+}
+
+// quoted returns the JSON text of a string.
+func quoted(s string) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s) // every string has a JSON form
+	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+}

@@ -1,0 +1,240 @@
+package history
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/gocmbo/cmbo/cmbo"
+)
+
+// A Direction says whether small or large values are the good ones.
+type Direction uint8
+
+// The directions of a study. Unset is none.
+const (
+	Unset Direction = iota
+	Minimize
+	Maximize
+)
+
+// String returns the direction's name in lower case.
+func (d Direction) String() string {
+	switch d {
+	case Unset:
+		return "unset"
+	case Minimize:
+		return "minimize"
+	case Maximize:
+		return "maximize"
+	}
+	return fmt.Sprintf("Direction(%d)", uint8(d))
+}
+
+// An Optuna describes what to take from a journal file of Optuna, as its
+// JournalStorage with the file backend writes it. The zero value takes the
+// complete trials of all studies and infers the space.
+type Optuna struct {
+	// Space declares the parameters; nil has it inferred. The trials may have
+	// further parameters, which are passed over.
+	Space *cmbo.Space
+	// Studies names the studies to read, nil for all.
+	Studies []string
+	// Direction makes the values of all tasks go one way: those of studies of
+	// the other direction change their sign. Unset takes them as recorded, and
+	// the studies must agree.
+	Direction Direction
+	// Pruned takes pruned trials, too, with the last value they reported.
+	Pruned bool
+	// Widen has an inferred space take in ranges and lists of choices that
+	// differ between trials; without it they are an error.
+	Widen bool
+	// Policy says what becomes of bad trials.
+	Policy Policy
+	// MaxLine is the length in bytes of the longest line, [DefaultMaxLine] if
+	// 0. Lines that only hold attributes may be longer.
+	MaxLine int
+}
+
+// An OptunaResult is what [Optuna.Read] makes of a journal: a task a study,
+// whose ID is the study's name.
+type OptunaResult struct {
+	Result
+	// Minimize reports whether small values of the tasks are good: learn with
+	// cmbo.WithMinimize then.
+	Minimize bool
+	// Steps holds the steps of an inferred space's parameters that have one
+	// other than 1 for integers. A Space knows no steps: round what an
+	// optimiser proposes to the nearest low + k·step.
+	Steps map[string]float64
+	// Studies describes all studies of the journal, also those not read.
+	Studies []Study
+	// Torn reports whether a last line was passed over that was not whole,
+	// which a process left that was killed while it wrote.
+	Torn bool
+}
+
+// A Study describes a study of a journal.
+type Study struct {
+	Name string
+	// Directions has an entry an objective.
+	Directions []Direction
+	// The number of trials by their state.
+	Complete, Pruned, Failed, Running, Waiting int
+}
+
+// Read reads a journal. Its operations are replayed as Optuna does: those on
+// studies, trials and parameters that Optuna would refuse have no effect, and
+// neither has a last line that is not whole.
+//
+// A complete trial is an observation, in the order of the trials' numbers.
+// Failed, running and waiting trials have no value; intermediate values and
+// attributes are not read, but for pruned trials if they are asked for. A
+// trial is bad, and dealt with as the Policy says, if it lacks a parameter of
+// the space or lies outside it, as enqueued trials may, or if its value is not
+// finite. A [*RowError] gives the line that set the parameter or the value.
+//
+// A declared Space takes numbers for numeric parameters, and choices by name:
+// that of a string is the string, that of any other choice its JSON text, such
+// as 16, 1e-05, true or null. A categorical of numbers can be declared as a
+// numeric parameter, one of true and false as a boolean.
+//
+// An inferred space has all parameters of the trials read, in the order in
+// which they first appear. A FloatDistribution becomes Float or LogFloat, an
+// IntDistribution Int or LogInt, a CategoricalDistribution Bool if its choices
+// are true and false, else Categorical with choices named as above. Read fails
+// with cmbo's ErrSpace, and says where, if a parameter has distributions that
+// differ (see Widen), two choices of one name, or a range of one real number.
+//
+// Whatever the Policy, Read fails with cmbo's ErrCorrupt if a line is not an
+// operation or is longer than MaxLine, ErrVersion at an operation it does not
+// know, ErrTask if a study to be read has several objectives, if directions
+// differ or if there is no study of a name in Studies, and ErrNoTasks without
+// a single good trial. Studies without trials to be read count for none of
+// this.
+//
+// Read holds the trials that have not failed and one line at a time in memory.
+func (o Optuna) Read(r io.Reader) (*OptunaResult, error) {
+	if o.Direction > Maximize {
+		return nil, fmt.Errorf("%w: unknown %s", cmbo.ErrOption, o.Direction)
+	}
+	n, err := newNames("", "", "", "", o.MaxLine)
+	if err != nil {
+		return nil, err
+	}
+	out, err := newCollector(o.Space, o.Policy)
+	if err != nil {
+		return nil, err
+	}
+	lines, err := newLineReader(r, n.maxLine)
+	if err != nil {
+		return nil, err
+	}
+	j := newJournal(o)
+	torn, err := j.read(lines)
+	if err != nil {
+		return nil, err
+	}
+	res := &OptunaResult{Studies: j.describe(), Torn: torn}
+	studies, err := j.selected()
+	if err != nil {
+		return nil, err
+	}
+	if res.Minimize, err = o.direction(studies); err != nil {
+		return nil, err
+	}
+	if out.result.Space == nil && len(studies) > 0 {
+		if out.result.Space, res.Steps, err = infer(studies, o.Widen); err != nil {
+			return nil, err
+		}
+	}
+	for _, s := range studies {
+		if e := checkID(s.name); e != nil {
+			return nil, e.at(s.line)
+		}
+		flip := o.Direction != Unset && s.directions[0] != o.Direction
+		if err := s.collect(out, flip); err != nil {
+			return nil, err
+		}
+	}
+	done, err := out.finish("trials to be read")
+	if err != nil {
+		return nil, err
+	}
+	res.Result = *done
+	return res, nil
+}
+
+// direction checks the objectives of studies that have trials to be read.
+func (o Optuna) direction(studies []*study) (minimize bool, err error) {
+	d := o.Direction
+	for _, s := range studies {
+		fail := func(format string, args ...any) error {
+			e := rowErrorf(cmbo.ErrTask, format, args...).at(s.line)
+			e.Task = s.name
+			return e
+		}
+		switch {
+		case len(s.directions) != 1:
+			return false, fail("the study has %d objectives; name the studies to be read", len(s.directions))
+		case s.directions[0] == Unset:
+			return false, fail("the study has no direction")
+		case o.Direction != Unset:
+		case d != Unset && s.directions[0] != d:
+			return false, fail("the study is to %s, but study %q is to %s; name the studies to be read, or set Direction", s.directions[0], studies[0].name, d)
+		default:
+			d = s.directions[0]
+		}
+	}
+	return d == Minimize, nil
+}
+
+// collect turns a study's trials into observations.
+func (s *study) collect(out *collector, flip bool) error {
+	cols := columns(out.result.Space)
+	params := out.result.Space.Params()
+	for _, t := range s.kept {
+		x, y, bad := t.row(s, cols, params, out.result.Space)
+		if bad != nil {
+			bad.Task = s.name
+			bad.Reason = fmt.Sprintf("trial %d: %s", t.number, bad.Reason)
+			if err := out.bad(bad); err != nil {
+				return err
+			}
+			continue
+		}
+		if flip {
+			y = -y
+		}
+		out.add(s.name, x, y, 0)
+	}
+	return nil
+}
+
+// row makes an observation of a trial.
+func (t *trial) row(s *study, cols []column, params []cmbo.Param, space *cmbo.Space) ([]float64, float64, *RowError) {
+	x := make([]float64, len(cols))
+	set := make([]*setting, len(cols))
+	for i, c := range cols {
+		if set[i] = t.setting(s, c.param.Name()); set[i] == nil {
+			return nil, 0, rowErrorf(cmbo.ErrOutOfSpace, "no such parameter").in(c.param.Name(), "").at(t.line)
+		}
+		var e *RowError
+		if x[i], e = set[i].value(c); e != nil {
+			return nil, 0, e.in(c.param.Name(), set[i].text()).at(set[i].line)
+		}
+	}
+	if err := space.Check(x); err != nil {
+		e := outside(err, params, func(i int) string { return set[i].text() }).at(t.line)
+		i := slices.IndexFunc(cols, func(c column) bool { return c.param.Name() == e.Field })
+		if i >= 0 {
+			e.at(set[i].line)
+		}
+		return nil, 0, e
+	}
+	y, e := t.result()
+	if e != nil {
+		return nil, 0, e.at(t.line)
+	}
+	return x, y, nil
+}

@@ -1,0 +1,364 @@
+package history
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/gocmbo/cmbo/cmbo"
+)
+
+// The operations of a journal, by the value of "op_code".
+const (
+	opCreateStudy = iota
+	opDeleteStudy
+	opStudyUserAttr
+	opStudySystemAttr
+	opCreateTrial
+	opTrialParam
+	opTrialState
+	opTrialIntermediate
+	opTrialUserAttr
+	opTrialSystemAttr
+	opDiscardTrials // Optuna itself passes over it
+
+	numOps
+)
+
+// attributes reports whether an operation has nothing that is read here.
+func attributes(op int) bool {
+	switch op {
+	case opStudyUserAttr, opStudySystemAttr, opTrialUserAttr, opTrialSystemAttr, opDiscardTrials:
+		return true
+	}
+	return false
+}
+
+// operation is a line of the journal: the union of what operations hold.
+type operation struct {
+	Op           *int            `json:"op_code"`
+	Study        *int            `json:"study_id"`
+	Trial        *int            `json:"trial_id"`
+	StudyName    *string         `json:"study_name"`
+	Directions   []int           `json:"directions"`
+	State        *int            `json:"state"`
+	Value        json.RawMessage `json:"value"`
+	Values       json.RawMessage `json:"values"`
+	Param        *string         `json:"param_name"`
+	ParamValue   json.RawMessage `json:"param_value_internal"`
+	Distribution json.RawMessage `json:"distribution"`
+	Distribs     json.RawMessage `json:"distributions"`
+	Params       json.RawMessage `json:"params"`
+	Step         *int64          `json:"step"`
+	Intermediate json.RawMessage `json:"intermediate_value"`
+	Steps        json.RawMessage `json:"intermediate_values"`
+}
+
+// study is a study as the operations so far make it.
+type study struct {
+	name       string
+	line       int // that created it
+	directions []Direction
+	wanted     bool
+	deleted    bool
+	params     map[string]int           // index of a parameter by its name
+	first      map[string]*distribution // what later ones must be compatible with
+	trials     []*trial                 // by number
+	kept       []*trial                 // to be read, by number
+}
+
+// journal replays a journal.
+type journal struct {
+	Optuna
+	studies []*study // by ID
+	byName  map[string]*study
+	trials  []*trial // by ID
+	dists   map[string]*distribution
+}
+
+// maxParams bounds the parameters of a study, and with it the time that a
+// hostile journal can take: settings are looked up one by one.
+const maxParams = 4096
+
+func newJournal(o Optuna) *journal {
+	return &journal{Optuna: o, byName: make(map[string]*study), dists: make(map[string]*distribution)}
+}
+
+// read replays all lines.
+func (j *journal) read(lines *lineReader) (torn bool, err error) {
+	var held *RowError // a line that is not JSON, which may be the last
+	for {
+		line, whole, long, err := lines.next()
+		if err == io.EOF {
+			return torn || held != nil, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		if held != nil {
+			return false, held
+		}
+		if !whole {
+			torn = true
+			continue
+		}
+		if long {
+			if op, ok := opCode(line); ok && attributes(op) {
+				continue
+			}
+			return false, rowErrorf(cmbo.ErrCorrupt, "the line is longer than %d bytes", lines.most).at(lines.n)
+		}
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		var op operation
+		if err := json.Unmarshal(bare(line), &op); err != nil {
+			e := rowErrorf(cmbo.ErrCorrupt, "%v", err).at(lines.n)
+			if !errors.As(err, new(*json.SyntaxError)) {
+				return false, e
+			}
+			held = e
+			continue
+		}
+		if e := j.apply(&op, lines.n); e != nil {
+			return false, e.at(lines.n)
+		}
+	}
+}
+
+// opCode finds the operation at the beginning of a line that was cut.
+func opCode(line []byte) (op int, ok bool) {
+	d := json.NewDecoder(bytes.NewReader(line))
+	for _, want := range []json.Token{json.Delim('{'), "op_code"} {
+		if t, err := d.Token(); err != nil || t != want {
+			return 0, false
+		}
+	}
+	return op, d.Decode(&op) == nil
+}
+
+func missing(field string) *RowError {
+	return rowErrorf(cmbo.ErrCorrupt, "missing").in(field, "")
+}
+
+// apply replays one operation.
+func (j *journal) apply(op *operation, line int) *RowError {
+	switch {
+	case op.Op == nil:
+		return missing("op_code")
+	case *op.Op < 0 || *op.Op >= numOps:
+		return rowErrorf(cmbo.ErrVersion, "an operation unknown here; is the journal of a newer Optuna?").in("op_code", fmt.Sprint(*op.Op))
+	case attributes(*op.Op):
+		return nil
+	case *op.Op == opCreateStudy:
+		return j.createStudy(op, line)
+	case *op.Op == opDeleteStudy, *op.Op == opCreateTrial:
+		if op.Study == nil {
+			return missing("study_id")
+		}
+		s := j.study(*op.Study)
+		if s == nil {
+			return nil
+		}
+		if *op.Op == opDeleteStudy {
+			j.deleteStudy(s)
+			return nil
+		}
+		return j.createTrial(s, op, line)
+	}
+	if op.Trial == nil {
+		return missing("trial_id")
+	}
+	if *op.Trial < 0 || *op.Trial >= len(j.trials) || finished(j.trials[*op.Trial].state) {
+		return nil
+	}
+	t := j.trials[*op.Trial]
+	switch *op.Op {
+	case opTrialParam:
+		if op.Param == nil {
+			return missing("param_name")
+		}
+		return j.setParam(t, *op.Param, op.ParamValue, op.Distribution, line, true)
+	case opTrialState:
+		return t.setState(j, op, line)
+	case opTrialIntermediate:
+		if op.Step == nil {
+			return missing("step")
+		}
+		t.report(*op.Step, op.Intermediate)
+	}
+	return nil
+}
+
+// study returns a study by ID, nil if there is none.
+func (j *journal) study(id int) *study {
+	if id < 0 || id >= len(j.studies) || j.studies[id].deleted {
+		return nil
+	}
+	return j.studies[id]
+}
+
+// createStudy has no effect if there is a study of the name.
+func (j *journal) createStudy(op *operation, line int) *RowError {
+	if op.StudyName == nil {
+		return missing("study_name")
+	}
+	if j.byName[*op.StudyName] != nil {
+		return nil
+	}
+	s := &study{
+		name: *op.StudyName, line: line, wanted: j.Studies == nil || slices.Contains(j.Studies, *op.StudyName),
+		params: make(map[string]int), first: make(map[string]*distribution),
+	}
+	for _, d := range op.Directions {
+		if d < 0 || d > int(Maximize) {
+			return rowErrorf(cmbo.ErrCorrupt, "unknown").in("directions", fmt.Sprint(d))
+		}
+		s.directions = append(s.directions, Direction(d))
+	}
+	j.studies = append(j.studies, s)
+	j.byName[s.name] = s
+	return nil
+}
+
+// deleteStudy frees the name; the IDs of the study and its trials stay taken.
+func (j *journal) deleteStudy(s *study) {
+	s.deleted = true
+	delete(j.byName, s.name)
+	for _, t := range s.trials {
+		t.trim(j)
+	}
+}
+
+// createTrial makes a trial that runs, or one in whatever state it was added.
+func (j *journal) createTrial(s *study, op *operation, line int) *RowError {
+	t := &trial{study: s, number: len(s.trials), line: line}
+	if op.State != nil {
+		if t.state = *op.State; t.state < 0 || t.state >= numStates {
+			return rowErrorf(cmbo.ErrCorrupt, "unknown").in("state", fmt.Sprint(t.state))
+		}
+	}
+	if !isNull(op.Value) {
+		t.values = []json.RawMessage{op.Value}
+	}
+	if e := t.setValues(op.Values); e != nil {
+		return e
+	}
+	if !isNull(op.Params) {
+		dists := make(map[string]json.RawMessage)
+		if !isNull(op.Distribs) {
+			if e := object(op.Distribs, func(name string, raw []byte) *RowError { dists[name] = raw; return nil }); e != nil {
+				return e
+			}
+		}
+		if e := object(op.Params, func(name string, raw []byte) *RowError {
+			return j.setParam(t, name, raw, dists[name], line, false)
+		}); e != nil {
+			return e
+		}
+	}
+	if !isNull(op.Steps) {
+		if e := object(op.Steps, func(name string, raw []byte) *RowError {
+			var step int64
+			if json.Unmarshal([]byte(name), &step) != nil {
+				return rowErrorf(cmbo.ErrCorrupt, "not a step").in("intermediate_values", name)
+			}
+			t.report(step, raw)
+			return nil
+		}); e != nil {
+			return e
+		}
+	}
+	s.trials = append(s.trials, t)
+	j.trials = append(j.trials, t)
+	t.trim(j)
+	return nil
+}
+
+// setParam sets a parameter. With check it has no effect if the distribution is
+// not compatible with what the study has.
+func (j *journal) setParam(t *trial, name string, value, dist json.RawMessage, line int, check bool) *RowError {
+	s := t.study
+	if s.deleted || !s.wanted {
+		return nil
+	}
+	d, e := j.distribution(dist)
+	if e != nil {
+		e.Reason = "distribution: " + e.Reason
+		return e.in(name, e.Value)
+	}
+	if first := s.first[name]; first == nil {
+		s.first[name] = d
+	} else if check && !first.compatible(d) {
+		return nil
+	}
+	v, e := jsonFloat(value, cmbo.ErrCorrupt)
+	if e != nil {
+		return e.in(name, string(value))
+	}
+	if d.kind == distCategorical && (v < 0 || int(v) >= len(d.choices) || v != float64(int(v))) {
+		return rowErrorf(cmbo.ErrCorrupt, "not the index of one of %d choices", len(d.choices)).in(name, string(value))
+	}
+	i, ok := s.params[name]
+	if !ok {
+		if i = len(s.params); i == maxParams {
+			return rowErrorf(cmbo.ErrCorrupt, "the study has more than %d parameters", maxParams).in(name, "")
+		}
+		s.params[name] = i
+	}
+	p := setting{param: i, dist: d, v: v, line: line}
+	if k := slices.IndexFunc(t.settings, func(q setting) bool { return q.param == i }); k >= 0 {
+		t.settings[k] = p
+		return nil
+	}
+	t.settings = append(t.settings, p)
+	return nil
+}
+
+// describe summarises the studies.
+func (j *journal) describe() []Study {
+	var out []Study
+	for _, s := range j.studies {
+		if s.deleted {
+			continue
+		}
+		d := Study{Name: s.name, Directions: s.directions}
+		count := [numStates]*int{&d.Running, &d.Complete, &d.Pruned, &d.Failed, &d.Waiting}
+		for _, t := range s.trials {
+			*count[t.state]++
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+// selected returns the studies that have trials to be read.
+func (j *journal) selected() ([]*study, error) {
+	for _, name := range j.Studies {
+		if j.byName[name] == nil {
+			var known []string
+			for _, s := range j.describe() {
+				known = append(known, s.Name)
+			}
+			return nil, &RowError{Task: name, Reason: "there is no such study; the journal has " + quoteAll(known), Err: cmbo.ErrTask}
+		}
+	}
+	var out []*study
+	for _, s := range j.studies {
+		if s.deleted || !s.wanted {
+			continue
+		}
+		for _, t := range s.trials {
+			if t.state == complete || t.state == pruned && j.Pruned {
+				s.kept = append(s.kept, t)
+			}
+		}
+		if s.kept != nil {
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}

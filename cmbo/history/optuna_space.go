@@ -1,0 +1,309 @@
+package history
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gocmbo/cmbo/cmbo"
+)
+
+// The kinds of distributions.
+type distKind uint8
+
+const (
+	distFloat distKind = iota
+	distInt
+	distCategorical
+)
+
+// distribution is what a parameter was drawn from.
+type distribution struct {
+	class   string // name of Optuna's type
+	kind    distKind
+	lo, hi  float64
+	step    float64 // 0 if there is none
+	log     bool
+	choices []json.RawMessage
+	names   []string // of the choices
+}
+
+// The types of distributions by name. Those with Uniform are older; Optuna
+// still reads them.
+var classes = map[string]struct {
+	kind distKind
+	log  bool
+}{
+	"FloatDistribution":           {kind: distFloat},
+	"UniformDistribution":         {kind: distFloat},
+	"DiscreteUniformDistribution": {kind: distFloat},
+	"LogUniformDistribution":      {kind: distFloat, log: true},
+	"IntDistribution":             {kind: distInt},
+	"IntUniformDistribution":      {kind: distInt},
+	"IntLogUniformDistribution":   {kind: distInt, log: true},
+	"CategoricalDistribution":     {kind: distCategorical},
+}
+
+// distribution decodes a JSON string that holds the JSON of a distribution.
+// Equal ones are decoded once.
+func (j *journal) distribution(raw json.RawMessage) (*distribution, *RowError) {
+	text, ok := jsonString(raw)
+	if !ok {
+		return nil, rowErrorf(cmbo.ErrCorrupt, "missing, or not a string")
+	}
+	if d := j.dists[text]; d != nil {
+		return d, nil
+	}
+	var in struct {
+		Name       string `json:"name"`
+		Attributes struct {
+			Low     json.RawMessage   `json:"low"`
+			High    json.RawMessage   `json:"high"`
+			Step    json.RawMessage   `json:"step"`
+			Q       json.RawMessage   `json:"q"`
+			Log     bool              `json:"log"`
+			Choices []json.RawMessage `json:"choices"`
+		} `json:"attributes"`
+	}
+	if err := json.Unmarshal(bare([]byte(text)), &in); err != nil {
+		return nil, rowErrorf(cmbo.ErrCorrupt, "%v", err)
+	}
+	class, ok := classes[in.Name]
+	if !ok {
+		return nil, &RowError{Value: clip(in.Name), Reason: "of unknown type", Err: cmbo.ErrVersion}
+	}
+	a := in.Attributes
+	d := &distribution{class: in.Name, kind: class.kind, log: class.log || a.Log}
+	if d.kind == distCategorical {
+		d.choices = a.Choices
+		for _, c := range a.Choices {
+			d.names = append(d.names, jsonName(c))
+		}
+		j.dists[text] = d
+		return d, nil
+	}
+	step := a.Step
+	if isNull(step) {
+		step = a.Q
+	}
+	for _, f := range []struct {
+		name string
+		raw  json.RawMessage
+		to   *float64
+	}{{"low", a.Low, &d.lo}, {"high", a.High, &d.hi}, {"step", step, &d.step}} {
+		if f.name == "step" && isNull(f.raw) {
+			continue
+		}
+		v, e := jsonFloat(f.raw, cmbo.ErrCorrupt)
+		if e != nil {
+			e.Reason = f.name + ": " + e.Reason
+			return nil, e
+		}
+		*f.to = v
+	}
+	if d.kind == distInt && d.step == 1 {
+		d.step = 0
+	}
+	j.dists[text] = d
+	return d, nil
+}
+
+// compatible reports whether Optuna lets one study have both distributions for
+// one parameter.
+func (d *distribution) compatible(e *distribution) bool {
+	return d == e || d.class == e.class && d.log == e.log && slices.EqualFunc(d.choices, e.choices, sameChoice)
+}
+
+// sameChoice compares as Python does: true is 1, 1 is 1.0.
+func sameChoice(a, b json.RawMessage) bool { return pythonKey(a) == pythonKey(b) }
+
+func pythonKey(raw json.RawMessage) string {
+	switch s := string(raw); s {
+	case "true":
+		return "1"
+	case "false":
+		return "0"
+	default:
+		if raw[0] != '"' {
+			if v, err := strconv.ParseFloat(s, 64); err == nil {
+				return formatFloat(v)
+			}
+		}
+	}
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return string(raw)
+	}
+	return b.String()
+}
+
+// String describes the distribution for messages.
+func (d *distribution) String() string {
+	var b strings.Builder
+	switch d.kind {
+	case distCategorical:
+		return "one of " + quoteAll(d.names)
+	case distInt:
+		fmt.Fprintf(&b, "an integer in [%s, %s]", whole64(d.lo), whole64(d.hi))
+	default:
+		fmt.Fprintf(&b, "a number in [%s, %s]", formatFloat(d.lo), formatFloat(d.hi))
+	}
+	if d.step != 0 {
+		b.WriteString(", step " + formatFloat(d.step))
+	}
+	if d.log {
+		b.WriteString(", log")
+	}
+	return b.String()
+}
+
+func whole64(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// text is the value of a setting for messages.
+func (p *setting) text() string {
+	switch p.dist.kind {
+	case distCategorical:
+		return p.dist.names[int(p.v)]
+	case distInt:
+		return whole64(p.v)
+	}
+	return formatFloat(p.v)
+}
+
+// value returns a setting as the value of a parameter.
+func (p *setting) value(c column) (float64, *RowError) {
+	if p.dist.kind == distCategorical {
+		return c.fromJSON(p.dist.choices[int(p.v)])
+	}
+	if c.param.Kind() == cmbo.KindCategorical || c.param.Kind() == cmbo.KindBool {
+		return c.fromJSON([]byte(p.text()))
+	}
+	return p.v, nil
+}
+
+// inferred is a parameter of an inferred space in the making.
+type inferred struct {
+	distribution
+	first setting // that it was made of
+	study *study
+}
+
+// infer makes the space of all parameters of the trials to be read.
+func infer(studies []*study, widen bool) (*cmbo.Space, map[string]float64, error) {
+	all := make(map[string]*inferred)
+	var order []string
+	for _, s := range studies {
+		names := make([]string, len(s.params))
+		for name, i := range s.params {
+			names[i] = name
+		}
+		seen := make(map[*distribution]map[int]bool) // settings that were merged
+		for _, t := range s.kept {
+			for _, p := range t.settings {
+				if seen[p.dist][p.param] {
+					continue
+				}
+				if seen[p.dist] == nil {
+					seen[p.dist] = make(map[int]bool)
+				}
+				seen[p.dist][p.param] = true
+				name := names[p.param]
+				in := all[name]
+				if in == nil {
+					all[name] = &inferred{distribution: *p.dist, first: p, study: s}
+					order = append(order, name)
+					continue
+				}
+				if !in.merge(p.dist, widen) {
+					return nil, nil, &RowError{Line: p.line, Task: s.name, Field: name, Err: cmbo.ErrSpace,
+						Reason: fmt.Sprintf("%s here, but %s on line %d in study %q", p.dist, in.first.dist, in.first.line, in.study.name)}
+				}
+			}
+		}
+	}
+	var params []cmbo.Param
+	steps := make(map[string]float64)
+	for _, name := range order {
+		in := all[name]
+		p, err := in.param(name)
+		if err == nil {
+			_, err = cmbo.NewSpace(p)
+		}
+		if err != nil {
+			return nil, nil, &RowError{Line: in.first.line, Task: in.study.name, Field: name, Err: err,
+				Reason: fmt.Sprintf("%s cannot be a parameter; declare a Space without it: %v", &in.distribution, err)}
+		}
+		params = append(params, p)
+		if in.step != 0 {
+			steps[name] = in.step
+		}
+	}
+	if len(params) == 0 {
+		return nil, nil, &RowError{Reason: "no trial has a parameter to infer a space from", Err: cmbo.ErrSpace}
+	}
+	space, err := cmbo.NewSpace(params...)
+	return space, steps, err
+}
+
+// merge takes in another distribution of the parameter; it reports false if it
+// cannot.
+func (in *inferred) merge(d *distribution, widen bool) bool {
+	if in.kind != d.kind || in.log != d.log {
+		return false
+	}
+	known := make(map[string]bool, len(in.names))
+	for _, n := range in.names {
+		known[n] = true
+	}
+	var more []int // choices that are new
+	for i, n := range d.names {
+		if !known[n] {
+			more = append(more, i)
+		}
+	}
+	// Choices go by their names, so that their order does not matter.
+	same := in.lo == d.lo && in.hi == d.hi && in.step == d.step && len(in.names) == len(d.names) && more == nil
+	if same || !widen {
+		return same
+	}
+	in.lo, in.hi = math.Min(in.lo, d.lo), math.Max(in.hi, d.hi)
+	if in.step != d.step {
+		in.step = 0
+	}
+	in.names, in.choices = slices.Clip(in.names), slices.Clip(in.choices) // they are the distribution's
+	for _, i := range more {
+		in.names, in.choices = append(in.names, d.names[i]), append(in.choices, d.choices[i])
+	}
+	return true
+}
+
+// param makes a parameter of a distribution.
+func (d *distribution) param(name string) (cmbo.Param, error) {
+	switch d.kind {
+	case distCategorical:
+		if len(d.choices) == 2 {
+			a, b := string(d.choices[0]), string(d.choices[1])
+			if a == "true" && b == "false" || a == "false" && b == "true" {
+				return cmbo.Bool(name), nil
+			}
+		}
+		return cmbo.Categorical(name, d.names...), nil
+	case distInt:
+		lo, hi := int(d.lo), int(d.hi)
+		if float64(lo) != d.lo || float64(hi) != d.hi {
+			return cmbo.Param{}, fmt.Errorf("%w: %s does not fit int", cmbo.ErrSpace, d)
+		}
+		if d.log {
+			return cmbo.LogInt(name, lo, hi), nil
+		}
+		return cmbo.Int(name, lo, hi), nil
+	}
+	if d.log {
+		return cmbo.LogFloat(name, d.lo, d.hi), nil
+	}
+	return cmbo.Float(name, d.lo, d.hi), nil
+}

@@ -1,0 +1,123 @@
+package history
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gocmbo/cmbo/cmbo"
+)
+
+// The states of a trial, by the value of "state".
+const (
+	running = iota
+	complete
+	pruned
+	failed
+	waiting
+
+	numStates
+)
+
+// finished reports whether a trial in this state takes no more changes.
+func finished(state int) bool { return state == complete || state == pruned || state == failed }
+
+// trial is a trial as the operations so far make it.
+type trial struct {
+	study    *study
+	number   int
+	line     int // of the operation that finished it
+	state    int
+	settings []setting
+	values   []json.RawMessage
+	step     int64 // of last
+	last     json.RawMessage
+}
+
+// setting is the value of a parameter in a trial.
+type setting struct {
+	param int // index in the study
+	dist  *distribution
+	v     float64 // number, or index of the choice
+	line  int
+}
+
+// setState changes the state; a trial that runs is not started again.
+func (t *trial) setState(j *journal, op *operation, line int) *RowError {
+	if op.State == nil {
+		return missing("state")
+	}
+	state := *op.State
+	if state < 0 || state >= numStates {
+		return rowErrorf(cmbo.ErrCorrupt, "unknown").in("state", fmt.Sprint(state))
+	}
+	if state == running && t.state == running {
+		return nil
+	}
+	if e := t.setValues(op.Values); e != nil {
+		return e
+	}
+	t.state, t.line = state, line
+	t.trim(j)
+	return nil
+}
+
+// setValues takes a list of values, if there is one.
+func (t *trial) setValues(raw json.RawMessage) *RowError {
+	if isNull(raw) {
+		return nil
+	}
+	var vs []json.RawMessage
+	if err := json.Unmarshal(raw, &vs); err != nil {
+		return rowErrorf(cmbo.ErrCorrupt, "not a list").in("values", string(raw))
+	}
+	t.values = vs
+	return nil
+}
+
+// report keeps the intermediate value of the last step.
+func (t *trial) report(step int64, raw json.RawMessage) {
+	if t.last == nil || step >= t.step {
+		t.step, t.last = step, raw
+	}
+}
+
+// trim drops what is not needed of a finished trial.
+func (t *trial) trim(j *journal) {
+	if t.state == failed || t.state == pruned && !j.Pruned || !t.study.wanted || t.study.deleted {
+		t.settings, t.values, t.last = nil, nil, nil
+	}
+}
+
+// result returns the value of a trial to be read.
+func (t *trial) result() (float64, *RowError) {
+	raw := t.last
+	switch {
+	case len(t.values) == 1:
+		raw = t.values[0]
+	case t.state == complete || len(t.values) > 1:
+		return 0, rowErrorf(cmbo.ErrNotFinite, "%d values", len(t.values)).in("values", "")
+	}
+	y, e := jsonFloat(raw, cmbo.ErrNotFinite)
+	if e == nil {
+		e = checkValue(y)
+	}
+	if e != nil {
+		return 0, e.in("values", strings.Trim(string(raw), `"`))
+	}
+	return y, nil
+}
+
+// setting returns the trial's value of a parameter, nil if it has none.
+func (t *trial) setting(s *study, name string) *setting {
+	i, ok := s.params[name]
+	if !ok {
+		return nil
+	}
+	k := slices.IndexFunc(t.settings, func(p setting) bool { return p.param == i })
+	if k < 0 {
+		return nil
+	}
+	return &t.settings[k]
+}

@@ -1,0 +1,212 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/gocmbo/cmbo/cmbo"
+)
+
+// A Policy says what a reader does with a bad row.
+type Policy uint8
+
+const (
+	// Fail makes the first bad row the error of the whole call.
+	Fail Policy = iota
+	// Skip leaves bad rows out and lists them in the [Report].
+	Skip
+)
+
+// String returns the policy's name in lower case.
+func (p Policy) String() string {
+	switch p {
+	case Fail:
+		return "fail"
+	case Skip:
+		return "skip"
+	}
+	return fmt.Sprintf("Policy(%d)", uint8(p))
+}
+
+// MaxErrors is the number of bad rows a [Report] keeps; it counts the others.
+const MaxErrors = 100
+
+// A Report says what became of the rows of an input. A row is a line of data
+// in a CSV file or a file of JSON lines, a trial with a value in an Optuna
+// journal.
+type Report struct {
+	// Rows counts the rows seen: Accepted and Skipped together.
+	Rows, Accepted, Skipped int
+	// Errors holds the first MaxErrors bad rows, in the order of the input.
+	Errors []*RowError
+}
+
+// A Result is what a reader makes of an input.
+type Result struct {
+	// Space holds the points of the tasks.
+	Space *cmbo.Space
+	// Tasks are in the order in which the input first names them, their
+	// observations in the order of the input.
+	Tasks []cmbo.Task
+	// Report counts rows, and lists the bad ones under [Skip].
+	Report Report
+}
+
+// A RowError says where in an input a problem lies. Fields that do not apply
+// are empty or 0.
+type RowError struct {
+	Line   int    // line on which the row begins, from 1; 0: the input as a whole
+	Task   string // ID of the task
+	Field  string // name of the column, key or parameter
+	Value  string // the offending text, cut to 64 bytes
+	Reason string // what is wrong
+	Err    error  // the cause; it is or wraps a sentinel of package cmbo
+}
+
+// Error describes the problem and its place.
+func (e *RowError) Error() string {
+	var b strings.Builder
+	b.WriteString("history")
+	if e.Line > 0 {
+		fmt.Fprintf(&b, ": line %d", e.Line)
+	}
+	if e.Task != "" {
+		fmt.Fprintf(&b, ": task %q", e.Task)
+	}
+	switch {
+	case e.Field != "" && e.Value != "":
+		fmt.Fprintf(&b, ": %q is %q", e.Field, e.Value)
+	case e.Field != "":
+		fmt.Fprintf(&b, ": %q", e.Field)
+	case e.Value != "":
+		fmt.Fprintf(&b, ": %q", e.Value)
+	}
+	b.WriteString(": ")
+	b.WriteString(e.Reason)
+	return b.String()
+}
+
+// Unwrap returns the cause.
+func (e *RowError) Unwrap() error { return e.Err }
+
+// clip shortens a value for a message, at the boundary of a character.
+func clip(s string) string {
+	const most = 64
+	if len(s) <= most {
+		return s
+	}
+	n := most - len("...")
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "..."
+}
+
+// rowErrorf builds a RowError without a place.
+func rowErrorf(sentinel error, format string, args ...any) *RowError {
+	return &RowError{Reason: fmt.Sprintf(format, args...), Err: sentinel}
+}
+
+// at adds the line.
+func (e *RowError) at(line int) *RowError {
+	e.Line = line
+	return e
+}
+
+// in adds the field and its text.
+func (e *RowError) in(field, value string) *RowError {
+	e.Field, e.Value = field, clip(value)
+	return e
+}
+
+// outside turns the refusal of a row by its space into a RowError; text gives
+// the value of a parameter as the input has it.
+func outside(err error, params []cmbo.Param, text func(i int) string) *RowError {
+	var de *cmbo.DataError
+	if !errors.As(err, &de) {
+		return &RowError{Reason: err.Error(), Err: err}
+	}
+	e := &RowError{Reason: de.Reason, Err: err, Field: de.Name}
+	if de.Column >= 0 && de.Column < len(params) {
+		e.in(params[de.Column].Name(), text(de.Column))
+	}
+	return e
+}
+
+// collector gathers tasks and bad rows for a reader.
+type collector struct {
+	policy Policy
+	result *Result
+	index  map[string]int // of a task in the result, by ID
+}
+
+func newCollector(space *cmbo.Space, p Policy) (*collector, error) {
+	if p > Skip {
+		return nil, fmt.Errorf("%w: unknown %s", cmbo.ErrOption, p)
+	}
+	return &collector{policy: p, result: &Result{Space: space}, index: make(map[string]int)}, nil
+}
+
+// bad counts a bad row and returns it if it ends the reading.
+func (c *collector) bad(e *RowError) error {
+	r := &c.result.Report
+	r.Rows++
+	r.Skipped++
+	if len(r.Errors) < MaxErrors {
+		r.Errors = append(r.Errors, e)
+	}
+	if c.policy == Fail {
+		return e
+	}
+	return nil
+}
+
+// add appends an observation to its task.
+func (c *collector) add(id string, x []float64, y, noise float64) {
+	c.result.Report.Rows++
+	c.result.Report.Accepted++
+	i, ok := c.index[id]
+	if !ok {
+		i = len(c.result.Tasks)
+		id = strings.Clone(id) // may be part of a line
+		c.index[id] = i
+		c.result.Tasks = append(c.result.Tasks, cmbo.Task{ID: id})
+	}
+	t := &c.result.Tasks[i]
+	if t.NoiseVariance == nil && noise > 0 {
+		t.NoiseVariance = make([]float64, len(t.Y), cap(t.Y))
+	}
+	t.X = append(t.X, x)
+	t.Y = append(t.Y, y)
+	if t.NoiseVariance != nil {
+		t.NoiseVariance = append(t.NoiseVariance, noise)
+	}
+}
+
+// finish returns the result, which must hold an observation.
+func (c *collector) finish(rows string) (*Result, error) {
+	r := &c.result.Report
+	switch {
+	case r.Accepted > 0:
+		return c.result, nil
+	case r.Skipped > 0:
+		return nil, fmt.Errorf("%w: %s all bad: %d; the first: %w", cmbo.ErrNoTasks, rows, r.Skipped, r.Errors[0])
+	}
+	return nil, &RowError{Reason: "there are no " + rows, Err: cmbo.ErrNoTasks}
+}
+
+// quoteAll lists names for a message, at most eight.
+func quoteAll(names []string) string {
+	q := make([]string, 0, 9)
+	for i, n := range names {
+		if i == 8 {
+			q = append(q, fmt.Sprintf("and %d more", len(names)-i))
+			break
+		}
+		q = append(q, strconv.Quote(clip(n)))
+	}
+	return strings.Join(q, ", ")
+}

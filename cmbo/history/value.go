@@ -1,0 +1,241 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/gocmbo/cmbo/cmbo"
+)
+
+// maxValue bounds measured values and variances: package cmbo refuses larger
+// ones, whose squares would overflow.
+const maxValue = 1e150
+
+// maxInt bounds the integers that are exact in a float64.
+const maxInt = 1 << 53
+
+// number parses a finite decimal number; unread is the sentinel for text that
+// is none.
+func number(text string, unread error) (float64, *RowError) {
+	v, err := strconv.ParseFloat(text, 64)
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return 0, rowErrorf(cmbo.ErrNotFinite, "too large for a float64")
+	case text == "":
+		return 0, rowErrorf(unread, "no value")
+	case err != nil:
+		return 0, rowErrorf(unread, "not a number")
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		return 0, rowErrorf(cmbo.ErrNotFinite, "not finite")
+	}
+	return v, nil
+}
+
+// checkValue checks a measured value as package cmbo will.
+func checkValue(y float64) *RowError {
+	if !(math.Abs(y) <= maxValue) {
+		return rowErrorf(cmbo.ErrNotFinite, "beyond ±%g", maxValue)
+	}
+	return nil
+}
+
+// checkNoise checks a noise variance as package cmbo will.
+func checkNoise(v float64) *RowError {
+	if !(v >= 0 && v <= maxValue) {
+		return rowErrorf(cmbo.ErrNotFinite, "a noise variance is in [0, %g]", maxValue)
+	}
+	return nil
+}
+
+// paramNumber parses the value of a numeric parameter. Whether it lies in the
+// range is left to the space.
+func paramNumber(p cmbo.Param, text string) (float64, *RowError) {
+	v, e := number(text, cmbo.ErrOutOfSpace)
+	if e != nil {
+		return 0, e
+	}
+	if whole(p) && math.Abs(v) == maxInt {
+		// 2^53 may be in the range, and 2^53+1, which is not, rounds to it.
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil && float64(n) == v && n != int64(v) {
+			return 0, rowErrorf(cmbo.ErrOutOfSpace, "beyond the exact integers of a float64")
+		}
+	}
+	return v, nil
+}
+
+// whole reports whether a parameter is an integer.
+func whole(p cmbo.Param) bool {
+	return p.Kind() == cmbo.KindInt || p.Kind() == cmbo.KindLogInt
+}
+
+// choiceIndex returns the value of a choice in a row.
+func choiceIndex(choices []string, name string) (float64, *RowError) {
+	if i := slices.Index(choices, name); i >= 0 {
+		return float64(i), nil
+	}
+	if name == "" {
+		return 0, rowErrorf(cmbo.ErrOutOfSpace, "no value")
+	}
+	return 0, rowErrorf(cmbo.ErrOutOfSpace, "not one of %s", quoteAll(choices))
+}
+
+// A column reads the values of one parameter.
+type column struct {
+	param   cmbo.Param
+	choices []string
+}
+
+func columns(s *cmbo.Space) []column {
+	ps := s.Params()
+	cs := make([]column, len(ps))
+	for i, p := range ps {
+		cs[i] = column{param: p, choices: p.Choices()}
+	}
+	return cs
+}
+
+// fromText parses the text of a cell.
+func (c column) fromText(text string) (float64, *RowError) {
+	trimmed := strings.TrimSpace(text)
+	switch c.param.Kind() {
+	case cmbo.KindCategorical:
+		if slices.Contains(c.choices, text) {
+			return choiceIndex(c.choices, text)
+		}
+		return choiceIndex(c.choices, trimmed)
+	case cmbo.KindBool:
+		switch {
+		case strings.EqualFold(trimmed, "true"):
+			return 1, nil
+		case strings.EqualFold(trimmed, "false"):
+			return 0, nil
+		case trimmed == "":
+			return 0, rowErrorf(cmbo.ErrOutOfSpace, "no value")
+		}
+		if v, e := number(trimmed, cmbo.ErrOutOfSpace); e == nil && (v == 0 || v == 1) {
+			return v, nil
+		}
+		return 0, rowErrorf(cmbo.ErrOutOfSpace, "not true, false, 0 or 1")
+	}
+	return paramNumber(c.param, trimmed)
+}
+
+// text formats a checked value so that fromText gives it back.
+func (c column) text(v float64) string {
+	switch c.param.Kind() {
+	case cmbo.KindCategorical:
+		return c.choices[int(v)]
+	case cmbo.KindBool:
+		return strconv.FormatBool(v != 0)
+	case cmbo.KindInt, cmbo.KindLogInt:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return formatFloat(v)
+}
+
+// formatFloat writes the shortest decimal that reads back as v.
+func formatFloat(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// checkTasks validates what a writer is given: tasks that a reader would
+// accept, with distinct IDs.
+func checkTasks(s *cmbo.Space, tasks []cmbo.Task) error {
+	if s == nil {
+		return fmt.Errorf("%w: a nil Space", cmbo.ErrSpace)
+	}
+	if len(tasks) == 0 {
+		return cmbo.ErrNoTasks
+	}
+	seen := make(map[string]bool, len(tasks))
+	for i := range tasks {
+		t := &tasks[i]
+		fail := func(row int, sentinel error, format string, args ...any) error {
+			return &cmbo.DataError{Task: t.ID, Row: row, Column: -1, Reason: fmt.Sprintf(format, args...), Err: sentinel}
+		}
+		switch {
+		case t.ID == "":
+			return fail(i, cmbo.ErrTask, "empty ID")
+		case seen[t.ID]:
+			return fail(-1, cmbo.ErrTask, "two tasks have this ID")
+		case unwritable(t.ID) != "":
+			return fail(-1, cmbo.ErrTask, "the ID %s", unwritable(t.ID))
+		case len(t.X) == 0:
+			return fail(-1, cmbo.ErrTask, "no observations")
+		case len(t.X) != len(t.Y):
+			return fail(-1, cmbo.ErrDimension, "%d points but %d values", len(t.X), len(t.Y))
+		case t.NoiseVariance != nil && len(t.NoiseVariance) != len(t.Y):
+			return fail(-1, cmbo.ErrDimension, "%d noise variances for %d values", len(t.NoiseVariance), len(t.Y))
+		}
+		seen[t.ID] = true
+		for j, x := range t.X {
+			if err := s.Check(x); err != nil {
+				var de *cmbo.DataError
+				if errors.As(err, &de) {
+					de.Task, de.Row = t.ID, j
+				}
+				return err
+			}
+			if e := checkValue(t.Y[j]); e != nil {
+				return fail(j, e.Err, "value %g", t.Y[j])
+			}
+			if t.NoiseVariance != nil {
+				if e := checkNoise(t.NoiseVariance[j]); e != nil {
+					return fail(j, e.Err, "noise variance %g", t.NoiseVariance[j])
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// checkNames refuses names that a file does not give back.
+func checkNames(s *cmbo.Space) error {
+	for _, p := range s.Params() {
+		if why := unwritable(p.Name()); why != "" {
+			return fmt.Errorf("%w: the parameter %q %s", cmbo.ErrSpace, p.Name(), why)
+		}
+		for _, c := range p.Choices() {
+			if why := unwritable(c); why != "" {
+				return fmt.Errorf("%w: parameter %q: the choice %q %s", cmbo.ErrSpace, p.Name(), c, why)
+			}
+		}
+	}
+	return nil
+}
+
+// unwritable says why a text cannot be written so that it reads back: JSON
+// replaces what is not UTF-8, a reader of CSV files takes CR LF for LF, and the
+// first name of a file loses a byte order mark.
+func unwritable(s string) string {
+	switch {
+	case !utf8.ValidString(s):
+		return "is not UTF-8"
+	case strings.Contains(s, "\r\n"):
+		return "has an end of line of two characters"
+	case strings.HasPrefix(s, "\ufeff"):
+		return "begins with a byte order mark"
+	}
+	return ""
+}
+
+// noisy reports whether a task has a noise variance to write.
+func noisy(tasks []cmbo.Task) bool {
+	for i := range tasks {
+		if slices.ContainsFunc(tasks[i].NoiseVariance, func(v float64) bool { return v > 0 }) {
+			return true
+		}
+	}
+	return false
+}
+
+// noise returns the noise variance of an observation, 0 if it is not known.
+func noise(t *cmbo.Task, i int) float64 {
+	if t.NoiseVariance == nil {
+		return 0
+	}
+	return t.NoiseVariance[i]
+}
