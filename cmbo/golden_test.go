@@ -2,8 +2,11 @@ package cmbo_test
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
+	"hash/fnv"
 	"math"
+	"runtime"
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -79,6 +82,14 @@ func TestGoldenTrace(t *testing.T) {
 			for _, i := range g.Initial {
 				require.NoError(t, opt.Observe(g.Grid[i], g.Target[i]))
 			}
+			// go test -v tells how far this build is from the others: they all
+			// ask for the same points and differ in last digits.
+			bits := fnv.New64a()
+			var off deviations
+			defer func() {
+				t.Logf("%s/%s: off by %.1e in distances, %.1e in weights, %.1e in means, %.1e in deviations; bits %016x",
+					runtime.GOOS, runtime.GOARCH, off.distances, off.weights, off.means, off.sds, bits.Sum64())
+			}()
 			for k, want := range tr.Steps {
 				within(t, want.WeightsBefore, opt.Weights(), 1e-6, "step %d: weights before", k)
 				trial, err := opt.Ask(context.Background())
@@ -93,9 +104,23 @@ func TestGoldenTrace(t *testing.T) {
 					within(t, want.PosteriorSD, step.SD, 1e-8, "step %d: posterior sd", k)
 				}
 				require.NoError(t, opt.Tell(trial.ID, g.Target[trial.Index]))
+				off.add(&off.distances, want.Distances, step.Distances)
+				off.add(&off.weights, want.WeightsAfter, opt.Weights())
+				off.add(&off.means, want.PosteriorMean, step.Mean)
+				off.add(&off.sds, want.PosteriorSD, step.SD)
+				require.NoError(t, binary.Write(bits, binary.LittleEndian, append(step.Mean, step.SD...)))
 				within(t, want.WeightsAfter, opt.Weights(), 1e-6, "step %d: weights after", k)
 			}
 		})
+	}
+}
+
+// deviations are the largest ones from a trace, relative to max(1, |want|).
+type deviations struct{ distances, weights, means, sds float64 }
+
+func (*deviations) add(to *float64, want, got []float64) {
+	for i, w := range want {
+		*to = max(*to, math.Abs(w-got[i])/max(1, math.Abs(w)))
 	}
 }
 

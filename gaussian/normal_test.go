@@ -175,8 +175,14 @@ func TestAdoptNormal(t *testing.T) {
 		t.Errorf("a factor of another size: %v", err)
 	}
 
-	// A singular factor makes a singular normal.
-	s := lowRank(rng, 4, 2)
+	// A singular factor makes a singular normal. A coordinate without variance
+	// is singular in any arithmetic.
+	s := linalg.NewSym(4, nil)
+	for i, row := range [][]float64{{4}, {2, 5}, {0, 0, 0}, {1, -2, 0, 3}} {
+		for j, v := range row {
+			s.Set(i, j, v)
+		}
+	}
 	q := mustNormal(nil, s)
 	f, _, _ := q.Factor()
 	r, err := AdoptNormal(make([]float64, 4), s, f)
