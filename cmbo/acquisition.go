@@ -78,7 +78,10 @@ func ParseAcquisition(name string) (Acquisition, error) {
 			return Acquisition{}, optionErrorf("acquisition %q: %v", name, err)
 		}
 		a := UCB(beta)
-		return a, a.validate()
+		if err := a.validate(); err != nil {
+			return Acquisition{}, err
+		}
+		return a, nil
 	}
 	return Acquisition{}, optionErrorf("unknown acquisition %q; there are UCB(beta), EI, PI and MaxValuePI", name)
 }
