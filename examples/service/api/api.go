@@ -1,0 +1,339 @@
+// Package api has the JSON that the service and its clients exchange.
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/gocmbo/cmbo/cmbo"
+)
+
+// KeyHeader is the HTTP header with a request's key. A request that changes a
+// study and is sent again with the same key is done once, and answered each time.
+const KeyHeader = "Idempotency-Key"
+
+// A Row is a point of a space as a list of numbers. Unlike a plain slice it does
+// not take null for 0.
+type Row []float64
+
+// ErrRow: a list of numbers has null in it.
+var ErrRow = errors.New("a list of numbers with null in it")
+
+// UnmarshalJSON reads a list of numbers; null makes a nil Row. It fails with
+// [ErrRow] or as encoding/json does.
+func (r *Row) UnmarshalJSON(b []byte) error {
+	var values []*float64
+	if err := json.Unmarshal(b, &values); err != nil {
+		return err
+	}
+	if values == nil {
+		*r = nil
+		return nil
+	}
+	row := make(Row, len(values))
+	for i, v := range values {
+		if v == nil {
+			return fmt.Errorf("%w: entry %d", ErrRow, i)
+		}
+		row[i] = *v
+	}
+	*r = row
+	return nil
+}
+
+// A NewStudy is the body of a request to create a study. At most one of Prior
+// and Learn may be given; with neither, the study has no prior.
+type NewStudy struct {
+	ID    string      `json:"id"`
+	Space *cmbo.Space `json:"space"`
+	// Prior is the name or the digest of a prior the service has.
+	Prior string `json:"prior,omitempty"`
+	// Learn makes a prior for the study, over the study's parameters.
+	Learn   *Learn  `json:"learn,omitempty"`
+	Options Options `json:"options"`
+	// Optimum is the best value possible, if it is known: the study's page then
+	// shows the regret.
+	Optimum *float64 `json:"optimum,omitempty"`
+}
+
+// Options of a study; what is not given has the library's default.
+type Options struct {
+	Seed          *uint64  `json:"seed,omitempty"`
+	Minimize      bool     `json:"minimize,omitempty"`
+	Acquisition   string   `json:"acquisition,omitempty"` // UCB(beta), EI, PI or MaxValuePI
+	Variant       string   `json:"variant,omitempty"`     // with a prior
+	YPolicy       string   `json:"y_policy,omitempty"`
+	Initial       *int     `json:"initial,omitempty"`
+	Repeats       bool     `json:"repeats,omitempty"`
+	ARD           bool     `json:"ard,omitempty"` // without a prior
+	NoiseVariance *float64 `json:"noise_variance,omitempty"`
+	Sobol         *int     `json:"sobol_candidates,omitempty"`
+	Local         *int     `json:"local_candidates,omitempty"`
+}
+
+// Learn says what to learn a prior from: past tasks, or what studies of the
+// service have observed, or both.
+type Learn struct {
+	Tasks       []Task   `json:"tasks,omitempty"`
+	Studies     []string `json:"studies,omitempty"`
+	Seed        *uint64  `json:"seed,omitempty"`
+	Minimize    bool     `json:"minimize,omitempty"`
+	Variant     string   `json:"variant,omitempty"`
+	YPolicy     string   `json:"y_policy,omitempty"`
+	Clusters    *int     `json:"clusters,omitempty"`
+	IndexPoints *int     `json:"index_points,omitempty"`
+	ARD         bool     `json:"ard,omitempty"`
+}
+
+// A Task is the history of a past tuning run.
+type Task struct {
+	ID            string `json:"id"`
+	X             []Row  `json:"x"`
+	Y             Row    `json:"y"`
+	NoiseVariance Row    `json:"noise_variance,omitempty"`
+}
+
+// Task returns the library's form.
+func (t *Task) Task() cmbo.Task {
+	x := make([][]float64, len(t.X))
+	for i, row := range t.X {
+		x[i] = row
+	}
+	return cmbo.Task{ID: t.ID, X: x, Y: t.Y, NoiseVariance: t.NoiseVariance}
+}
+
+// A NewPrior is the body of a request to learn a prior. Without Space, that of
+// the studies is taken.
+type NewPrior struct {
+	Name  string      `json:"name,omitempty"`
+	Space *cmbo.Space `json:"space,omitempty"`
+	Learn
+}
+
+// A Prior describes a prior.
+type Prior struct {
+	Digest string   `json:"digest"`
+	Names  []string `json:"names,omitempty"`
+	Bytes  int      `json:"bytes"`
+	// The rest is told of a single prior, not in lists.
+	Variant  string    `json:"variant,omitempty"`
+	Minimize bool      `json:"minimize,omitempty"`
+	Tasks    int       `json:"tasks,omitempty"`
+	Clusters []Cluster `json:"clusters,omitempty"`
+}
+
+// A Cluster is a group of a prior's tasks that have one prototype.
+type Cluster struct {
+	ID      int      `json:"id"`
+	Members []string `json:"members"`
+}
+
+// Priors is a list of priors.
+type Priors struct {
+	Priors []Prior `json:"priors"`
+}
+
+// States of a study.
+const (
+	StateOK      = "ok"
+	StateDamaged = "damaged" // its log cannot be read: see Reason
+)
+
+// A Study describes a study.
+type Study struct {
+	ID           string   `json:"id"`
+	State        string   `json:"state"`
+	Reason       string   `json:"reason,omitempty"`
+	Prior        string   `json:"prior,omitempty"`      // digest of the prior it runs with
+	PriorBase    string   `json:"prior_base,omitempty"` // digest of the prior that was fitted to the candidates
+	PriorName    string   `json:"prior_name,omitempty"` // that it was asked for by
+	Minimize     bool     `json:"minimize,omitempty"`
+	Optimum      *float64 `json:"optimum,omitempty"`
+	Trials       Counts   `json:"trials"`
+	Observations int      `json:"observations"`
+	Best         *Best    `json:"best"`
+	// The rest is told of a single study, not in lists.
+	Space    *cmbo.Space `json:"space,omitempty"`
+	Options  *Options    `json:"options,omitempty"`
+	Clusters []Cluster   `json:"clusters,omitempty"`
+}
+
+// Counts of trials by status.
+type Counts struct {
+	Open      int `json:"open"`
+	Told      int `json:"told"`
+	Failed    int `json:"failed"`
+	Cancelled int `json:"cancelled"`
+}
+
+// Studies is a list of studies.
+type Studies struct {
+	Studies []Study `json:"studies"`
+}
+
+// Best is the best value told or observed.
+type Best struct {
+	X      Row            `json:"x"`
+	Config map[string]any `json:"config"`
+	Y      float64        `json:"y"`
+	Trial  int            `json:"trial,omitempty"` // none if it was observed
+}
+
+// A BestReply holds the best value, null before the first.
+type BestReply struct {
+	Best *Best `json:"best"`
+}
+
+// Ask is the body of a request for trials; N is 1 if it is not given.
+type Ask struct {
+	N *int `json:"n,omitempty"`
+}
+
+// Statuses of a trial.
+const (
+	Open      = "open"
+	Told      = "told"
+	Failed    = "failed"
+	Cancelled = "cancelled"
+)
+
+// A Trial is a point proposed and what became of it.
+type Trial struct {
+	ID            int            `json:"id"`
+	Status        string         `json:"status"`
+	Index         *int           `json:"index,omitempty"` // row of the space's candidates
+	X             Row            `json:"x"`
+	Config        map[string]any `json:"config"`
+	Y             *float64       `json:"y,omitempty"` // if it was told
+	NoiseVariance float64        `json:"noise_variance,omitempty"`
+}
+
+// Trials is a list of trials. More says that there are trials after the last.
+type Trials struct {
+	Trials []Trial `json:"trials"`
+	More   bool    `json:"more,omitempty"`
+}
+
+// Tell is the body of a request that answers a trial.
+type Tell struct {
+	Y             *float64 `json:"y"`
+	NoiseVariance *float64 `json:"noise_variance,omitempty"`
+}
+
+// A Point is given as a row, or by the names of the parameters.
+type Point struct {
+	X      Row            `json:"x,omitempty"`
+	Config map[string]any `json:"config,omitempty"`
+}
+
+// Row returns the point as a row of the space.
+func (p *Point) Row(s *cmbo.Space) ([]float64, error) {
+	switch {
+	case (p.X == nil) == (p.Config == nil):
+		return nil, ErrPoint
+	case p.X != nil:
+		return p.X, s.Check(p.X)
+	}
+	return s.Row(p.Config)
+}
+
+// ErrPoint: a point has neither or both of its two forms.
+var ErrPoint = errors.New("a point needs x, a list of numbers, or config, values by name, and not both")
+
+// Observe is the body of a request that adds a value at a point that was not
+// proposed.
+type Observe struct {
+	Point
+	Y             *float64 `json:"y"`
+	NoiseVariance *float64 `json:"noise_variance,omitempty"`
+}
+
+// Observed answers Observe: the number of observations and values told up to it.
+type Observed struct {
+	Observations int `json:"observations"`
+}
+
+// Predict is the body of a request for predictions.
+type Predict struct {
+	Points []Point `json:"points"`
+}
+
+// Predictions are what the model expects at the points, in their order.
+type Predictions struct {
+	Predictions []Prediction `json:"predictions"`
+}
+
+// A Prediction is the mean and the standard deviation of the noise-free value,
+// null where they are beyond a float64.
+type Prediction struct {
+	Mean *float64 `json:"mean"`
+	SD   *float64 `json:"sd"`
+}
+
+// Diagnostics tell how a study chooses.
+type Diagnostics struct {
+	// Weights are those of the clusters for the next proposal.
+	Weights  Row       `json:"weights,omitempty"`
+	Clusters []Cluster `json:"clusters,omitempty"`
+	// History has the weights each trial was chosen with, and the distances
+	// then found; nothing of trials without.
+	History []Weighing `json:"history,omitempty"`
+	// LastStep tells of the newest proposal a model made. It is null before the
+	// first, and after a restart of the service until the next.
+	LastStep *Step `json:"last_step"`
+}
+
+// A Weighing is what one trial did to the weights of the clusters.
+type Weighing struct {
+	Trial     int        `json:"trial"`
+	Weights   Row        `json:"weights"`
+	Distances []*float64 `json:"distances,omitempty"` // null for infinity
+}
+
+// A Step is how a proposal came about, in scaled units; see cmbo.Step.
+type Step struct {
+	Trial          int        `json:"trial"`
+	Candidates     int        `json:"candidates"` // how many were scored
+	Mean           *float64   `json:"mean"`       // at the point chosen
+	SD             *float64   `json:"sd"`
+	Score          *float64   `json:"score"`
+	PriorMean      *float64   `json:"prior_mean,omitempty"`
+	PriorSD        *float64   `json:"prior_sd,omitempty"`
+	Weights        Row        `json:"weights,omitempty"`
+	Distances      []*float64 `json:"distances,omitempty"`
+	Jitter         *float64   `json:"jitter"`
+	DistanceJitter *float64   `json:"distance_jitter"`
+	Parameters     []*float64 `json:"parameters,omitempty"`
+	NoiseVariance  *float64   `json:"noise_variance"`
+	Shift          *float64   `json:"shift"`
+	Scale          *float64   `json:"scale"`
+}
+
+// An Error is the body of every answer that is not a success.
+type Error struct {
+	Error Detail `json:"error"`
+}
+
+// A Detail says what is wrong.
+type Detail struct {
+	// Code is for programs; the README lists the codes.
+	Code string `json:"code"`
+	// Message is for people.
+	Message string `json:"message"`
+	Where   *Where `json:"where,omitempty"`
+}
+
+// A Where says where the trouble lies, as far as that is known.
+type Where struct {
+	Field  string   `json:"field,omitempty"`  // of the body
+	Offset int64    `json:"offset,omitempty"` // bytes into the body
+	Task   string   `json:"task,omitempty"`
+	Row    *int     `json:"row,omitempty"`
+	Column *int     `json:"column,omitempty"`
+	Name   string   `json:"name,omitempty"` // of a parameter
+	Value  *float64 `json:"value,omitempty"`
+	Trial  int      `json:"trial,omitempty"`
+	Status string   `json:"status,omitempty"` // of the trial
+	Limit  int      `json:"limit,omitempty"`
+}

@@ -1,0 +1,18 @@
+//go:build !unix
+
+package disk
+
+import (
+	"errors"
+	"syscall"
+)
+
+// syncDir does nothing: these systems have no way to sync a directory, and the
+// names of files last as the file system pleases.
+func syncDir(string) error { return nil }
+
+// isFull knows Windows's numbers for a full disk besides the portable one.
+func isFull(err error) bool {
+	const handleDiskFull, diskFull = syscall.Errno(39), syscall.Errno(112)
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, handleDiskFull) || errors.Is(err, diskFull)
+}

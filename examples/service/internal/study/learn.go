@@ -1,0 +1,194 @@
+package study
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/examples/service/api"
+)
+
+// PriorInfo is a prior and how it is kept.
+type PriorInfo struct {
+	PriorFile
+	Prior *cmbo.Prior
+}
+
+// LearnPrior learns a prior, keeps it, and gives it the request's name if there
+// is one. The same request makes the same prior, so it may be repeated.
+func (m *Manager) LearnPrior(ctx context.Context, q *api.NewPrior) (PriorInfo, error) {
+	if q.Name != "" && !validName(q.Name) { // better before learning than after
+		return PriorInfo{}, ErrName
+	}
+	space := q.Space
+	if space == nil {
+		if len(q.Studies) == 0 {
+			return PriorInfo{}, fmt.Errorf("%w: a space is missing", ErrRequest)
+		}
+		s, err := m.Study(q.Studies[0])
+		if err != nil {
+			return PriorInfo{}, inStudy(q.Studies[0], err)
+		}
+		if space = s.Space(); space == nil {
+			return PriorInfo{}, inStudy(q.Studies[0], s.Damaged())
+		}
+	}
+	digest, err := m.learn(ctx, space, &q.Learn)
+	if err != nil {
+		return PriorInfo{}, err
+	}
+	return m.named(q.Name, digest)
+}
+
+// named gives a kept prior a name, if that is not empty.
+func (m *Manager) named(name, digest string) (PriorInfo, error) {
+	if name != "" {
+		if err := m.priors.bind(name, digest); err != nil {
+			return PriorInfo{}, err
+		}
+	}
+	return m.Prior(digest)
+}
+
+// learn learns a prior over a space and keeps it.
+func (m *Manager) learn(ctx context.Context, space *cmbo.Space, q *api.Learn) (string, error) {
+	l := &m.limits
+	if err := checkSpace(space, l); err != nil {
+		return "", err
+	}
+	opts, err := learnOptions(q, l)
+	if err != nil {
+		return "", err
+	}
+	tasks, err := m.tasks(ctx, space, q)
+	if err != nil {
+		return "", err
+	}
+	if err := within("tasks", len(tasks), l.Tasks); err != nil {
+		return "", err
+	}
+	total := 0
+	for _, t := range tasks {
+		if err := within("observations of a task", len(t.X), l.TaskRows); err != nil {
+			return "", err
+		}
+		total += len(t.X)
+	}
+	if err := within("observations of all tasks", total, l.TotalRows); err != nil {
+		return "", err
+	}
+	var prior *cmbo.Prior
+	err = m.compute(ctx, func() error {
+		prior, err = cmbo.Learn(ctx, space, tasks, opts...)
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	return m.priors.put(prior)
+}
+
+// tasks collects the tasks that were sent and those that studies make.
+func (m *Manager) tasks(ctx context.Context, space *cmbo.Space, q *api.Learn) ([]cmbo.Task, error) {
+	var tasks []cmbo.Task
+	for i := range q.Tasks {
+		tasks = append(tasks, q.Tasks[i].Task())
+	}
+	for _, id := range q.Studies {
+		s, err := m.Study(id)
+		if err != nil {
+			return nil, inStudy(id, err)
+		}
+		if s.damaged != nil {
+			return nil, inStudy(id, s.damaged)
+		}
+		if s.minimize != q.Minimize {
+			return nil, fmt.Errorf("%w: study %s: minimize is %v there and %v here", ErrRequest, id, s.minimize, q.Minimize)
+		}
+		if !sameParams(s.Space(), space) {
+			return nil, fmt.Errorf("%w: study %s has other parameters", ErrRequest, id)
+		}
+		t, err := s.task(ctx)
+		if err != nil {
+			return nil, inStudy(id, err)
+		}
+		tasks = append(tasks, t)
+	}
+	return tasks, nil
+}
+
+// inStudy makes an error about a study that a request's body names: that it is
+// unknown is the body's fault then, not the path's.
+func inStudy(id string, err error) error {
+	if err == ErrUnknownStudy {
+		return fmt.Errorf("%w: study %q: %v", ErrRequest, id, err)
+	}
+	return fmt.Errorf("study %q: %w", id, err)
+}
+
+// sameParams reports whether two spaces have the same parameters, by their
+// descriptions.
+func sameParams(a, b *cmbo.Space) bool {
+	describe := func(s *cmbo.Space) []byte {
+		t, err := cmbo.NewSpace(s.Params()...) // without candidates
+		if err != nil {
+			return nil
+		}
+		d, err := json.Marshal(t)
+		if err != nil {
+			return nil
+		}
+		return d
+	}
+	d := describe(a)
+	return d != nil && bytes.Equal(d, describe(b))
+}
+
+// AddPrior keeps an encoded prior, and gives it a name if that is not empty.
+func (m *Manager) AddPrior(name string, b []byte) (PriorInfo, error) {
+	if name != "" && !validName(name) {
+		return PriorInfo{}, ErrName
+	}
+	if err := within("bytes of a prior", len(b), m.limits.PriorBytes); err != nil {
+		return PriorInfo{}, err
+	}
+	prior, err := decodePrior(b)
+	if err != nil {
+		return PriorInfo{}, fmt.Errorf("%w: %w", ErrRequest, err)
+	}
+	digest, err := m.priors.put(prior)
+	if err != nil {
+		return PriorInfo{}, err
+	}
+	return m.named(name, digest)
+}
+
+// Prior returns the prior of a name or a digest.
+func (m *Manager) Prior(ref string) (PriorInfo, error) {
+	prior, digest, err := m.priors.get(ref)
+	if err != nil {
+		return PriorInfo{}, err
+	}
+	m.priors.mu.Lock()
+	defer m.priors.mu.Unlock()
+	return PriorInfo{PriorFile{Digest: digest, Names: m.priors.namesOf(digest), Bytes: m.priors.size[digest]}, prior}, nil
+}
+
+// EncodedPrior returns the encoded form of the prior of a name or a digest.
+func (m *Manager) EncodedPrior(ref string) ([]byte, error) {
+	return m.priors.encoded(ref)
+}
+
+// Priors lists all priors.
+func (m *Manager) Priors() []PriorFile { return m.priors.list() }
+
+// clustersOf describes a prior's clusters.
+func clustersOf(p *cmbo.Prior) []api.Cluster {
+	var out []api.Cluster
+	for _, c := range p.Clusters() {
+		out = append(out, api.Cluster{ID: c.ID, Members: c.Members})
+	}
+	return out
+}

@@ -1,0 +1,356 @@
+package study
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/examples/service/api"
+	"github.com/gocmbo/cmbo/examples/service/internal/disk"
+)
+
+const logSuffix = ".log"
+
+// Config says where and how a [Manager] works.
+type Config struct {
+	Dir    string
+	FS     disk.FS // nil for the operating system's
+	Limits Limits
+	// Parallelism bounds the goroutines of one computation; 0 stands for 1, as
+	// other requests use the other processors.
+	Parallelism int
+	// Report is told, when the directory is opened, of studies that are
+	// damaged; nil for nobody.
+	Report func(id string, err error)
+}
+
+// A Manager has the studies and priors of a directory. Its methods may be called
+// from any goroutine.
+type Manager struct {
+	fs          disk.FS
+	dir         string
+	limits      Limits
+	parallelism int
+	priors      *priors
+	cpu         chan struct{}
+
+	mu       sync.Mutex
+	studies  map[string]*Study
+	creating map[string]chan struct{} // closed when the creation has ended
+	stopped  bool
+}
+
+// Open opens a directory, which is made if it is not there, and restores every
+// study in it. A study that cannot be restored is kept as a damaged one; the
+// others are not affected. The caller has a lock on the directory.
+func Open(c Config) (*Manager, error) {
+	m := &Manager{
+		fs: c.FS, dir: c.Dir, limits: c.Limits, parallelism: max(c.Parallelism, 1),
+		// More than there are processors, as some of them wait for the disk.
+		cpu:     make(chan struct{}, 2*runtime.GOMAXPROCS(0)),
+		studies: map[string]*Study{}, creating: map[string]chan struct{}{},
+	}
+	if m.fs == nil {
+		m.fs = disk.OS
+	}
+	dir := func(name string) string { return filepath.Join(c.Dir, name) }
+	for _, d := range []string{c.Dir, dir("studies"), dir("priors"), dir("names")} {
+		if err := disk.MakeDir(m.fs, d); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if m.priors, err = openPriors(m.fs, dir("priors"), dir("names"), c.Limits); err != nil {
+		return nil, err
+	}
+	ids, err := disk.List(m.fs, dir("studies"), logSuffix)
+	if err != nil {
+		return nil, err
+	}
+	m.restore(ids, c.Report)
+	return m, nil
+}
+
+// restore restores studies, several at a time.
+func (m *Manager) restore(ids []string, report func(string, error)) {
+	slices.Sort(ids)
+	restored := make([]*Study, len(ids))
+	var wg sync.WaitGroup
+	for i, id := range ids {
+		wg.Add(1)
+		m.cpu <- struct{}{}
+		go func() {
+			defer func() { <-m.cpu; wg.Done() }()
+			restored[i] = m.restoreStudy(id)
+		}()
+	}
+	wg.Wait()
+	for i, id := range ids {
+		m.studies[id] = restored[i]
+		if err := restored[i].damaged; err != nil && report != nil {
+			report(id, err)
+		}
+	}
+}
+
+// restoreStudy restores one study, or makes a damaged one.
+func (m *Manager) restoreStudy(id string) *Study {
+	s, err := m.openStudy(id)
+	if err != nil {
+		return &Study{header: header{ID: id}, damaged: &DamagedError{Err: err}}
+	}
+	return s
+}
+
+// A DamagedError says why a study could not be opened.
+type DamagedError struct{ Err error }
+
+// Error tells the reason.
+func (e *DamagedError) Error() string { return "the study could not be opened: " + e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *DamagedError) Unwrap() error { return e.Err }
+
+func (m *Manager) openStudy(id string) (*Study, error) {
+	if !validName(id) {
+		return nil, ErrName
+	}
+	log, txs, err := disk.OpenLog(m.fs, m.path(id))
+	if err != nil {
+		return nil, err
+	}
+	rs, err := decodeRecords(txs)
+	if err == nil && rs[0].Study.ID != id {
+		err = fmt.Errorf("%w: it is the log of study %q", disk.ErrDamaged, rs[0].Study.ID)
+	}
+	if err != nil {
+		_ = log.Close()
+		return nil, err
+	}
+	s := newStudy(*rs[0].Study, m.limits, m.cpu)
+	s.log = log
+	var prior *cmbo.Prior
+	if s.header.Prior != "" {
+		prior, _, err = m.priors.get(s.header.Prior)
+	}
+	if err == nil {
+		err = s.restore(rs, m.describe(s, prior))
+	}
+	if err != nil {
+		_ = log.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// describe sets what a study knows of its prior, and returns the options that a
+// journal does not hold.
+func (m *Manager) describe(s *Study, prior *cmbo.Prior) []cmbo.Option {
+	opts := []cmbo.Option{cmbo.WithParallelism(m.parallelism)}
+	s.minimize = s.header.Options.Minimize
+	if prior != nil {
+		s.minimize, s.clusters = prior.Minimizes(), clustersOf(prior)
+		opts = append(opts, cmbo.WithPrior(prior))
+	}
+	return opts
+}
+
+func (m *Manager) path(id string) string {
+	return filepath.Join(m.dir, "studies", id+logSuffix)
+}
+
+// compute runs f when a processor is free.
+func (m *Manager) compute(ctx context.Context, f func() error) error {
+	return (&Study{cpu: m.cpu}).compute(ctx, f)
+}
+
+// Create makes a study; fingerprint is that of the request. If the same request
+// made a study before, that is returned, and again is true.
+func (m *Manager) Create(ctx context.Context, fingerprint string, q *api.NewStudy) (s *Study, again bool, err error) {
+	if !validName(q.ID) {
+		return nil, false, ErrName
+	}
+	if err := m.reserve(ctx, q.ID); err != nil {
+		return nil, false, err
+	}
+	defer m.release(q.ID)
+	m.mu.Lock()
+	old, count := m.studies[q.ID], len(m.studies)+len(m.creating)
+	m.mu.Unlock()
+	if old != nil {
+		if old.damaged == nil && old.header.Request == fingerprint {
+			return old, true, old.settle(ctx)
+		}
+		return nil, false, ErrStudyExists
+	}
+	if err := room("studies", count, m.limits.Studies); err != nil {
+		return nil, false, err
+	}
+	if s, err = m.make(ctx, fingerprint, q); err != nil {
+		return nil, false, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.studies[q.ID] = s
+	return s, false, nil
+}
+
+// make makes a study whose ID is reserved.
+func (m *Manager) make(ctx context.Context, fingerprint string, q *api.NewStudy) (*Study, error) {
+	if err := checkSpace(q.Space, &m.limits); err != nil {
+		return nil, err
+	}
+	opts, err := runOptions(&q.Options, &m.limits)
+	if err != nil {
+		return nil, err
+	}
+	prior, h, err := m.priorFor(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	h.ID, h.Request, h.Optimum, h.Options = q.ID, fingerprint, q.Optimum, q.Options
+	s := newStudy(h, m.limits, m.cpu)
+	opts = append(opts, m.describe(s, prior)...)
+	err = m.compute(ctx, func() error { return s.create(m.fs, m.path(q.ID), q.Space, opts) })
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// priorFor finds or makes the prior that a new study asks for, nil if it asks
+// for none.
+func (m *Manager) priorFor(ctx context.Context, q *api.NewStudy) (*cmbo.Prior, header, error) {
+	var h header
+	ref := q.Prior
+	switch {
+	case q.Prior != "" && q.Learn != nil:
+		return nil, h, fmt.Errorf("%w: both prior and learn", ErrRequest)
+	case q.Learn != nil:
+		params, err := cmbo.NewSpace(q.Space.Params()...)
+		if err != nil {
+			return nil, h, err
+		}
+		if ref, err = m.learn(ctx, params, q.Learn); err != nil {
+			return nil, h, err
+		}
+	case q.Prior == "":
+		return nil, h, nil
+	}
+	base, digest, err := m.priors.get(ref)
+	if errors.Is(err, ErrUnknownPrior) {
+		return nil, h, fmt.Errorf("%w: prior %q: %v", ErrRequest, ref, err)
+	}
+	if err != nil {
+		return nil, h, err
+	}
+	h.PriorName = q.Prior
+	if q.Prior == digest {
+		h.PriorName = ""
+	}
+	var prior *cmbo.Prior
+	err = m.compute(ctx, func() error {
+		prior, h.Prior, err = m.priors.forSpace(ctx, base, digest, q.Space)
+		return err
+	})
+	if h.Prior != digest {
+		h.Base = digest
+	}
+	return prior, h, err
+}
+
+// reserve waits until nobody else creates or deletes a study of an ID.
+func (m *Manager) reserve(ctx context.Context, id string) error {
+	for {
+		m.mu.Lock()
+		busy, taken := m.creating[id]
+		if m.stopped {
+			m.mu.Unlock()
+			return ErrStopped
+		}
+		if !taken {
+			m.creating[id] = make(chan struct{})
+			m.mu.Unlock()
+			return nil
+		}
+		m.mu.Unlock()
+		select {
+		case <-busy:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (m *Manager) release(id string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	close(m.creating[id])
+	delete(m.creating, id)
+}
+
+// Study returns the study of an ID.
+func (m *Manager) Study(id string) (*Study, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s := m.studies[id]; s != nil {
+		return s, nil
+	}
+	return nil, ErrUnknownStudy
+}
+
+// Studies returns all studies, ordered by ID.
+func (m *Manager) Studies() []*Study {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []*Study
+	for _, id := range slices.Sorted(maps.Keys(m.studies)) {
+		out = append(out, m.studies[id])
+	}
+	return out
+}
+
+// Delete removes a study and its log for good. If it fails the study is still
+// there, unless the error is that the removal could not be made to last.
+func (m *Manager) Delete(ctx context.Context, id string) error {
+	if err := m.reserve(ctx, id); err != nil {
+		return err
+	}
+	defer m.release(id)
+	s, err := m.Study(id)
+	if err != nil {
+		return err
+	}
+	gone := false
+	if s.damaged != nil {
+		err = disk.Remove(m.fs, m.path(id))
+		gone = err == nil
+	} else {
+		gone, err = s.remove(ctx)
+	}
+	if !gone {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.studies, id)
+	return err
+}
+
+// Close waits for requests under way, lets no more in and closes all files.
+func (m *Manager) Close() error {
+	m.mu.Lock()
+	m.stopped = true
+	m.mu.Unlock()
+	var errs []error
+	for _, s := range m.Studies() {
+		errs = append(errs, s.stop(ErrStopped))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,121 @@
+package study
+
+import (
+	"fmt"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/examples/service/api"
+)
+
+// sharedOptions turns what requests for studies and for priors have in common
+// into cmbo's options.
+func sharedOptions(seed *uint64, minimize bool, variant, policy string, ard bool) ([]cmbo.SharedOption, error) {
+	var opts []cmbo.SharedOption
+	if seed != nil {
+		opts = append(opts, cmbo.WithSeed(*seed))
+	}
+	if minimize {
+		opts = append(opts, cmbo.WithMinimize())
+	}
+	if variant != "" {
+		v, err := cmbo.ParseVariant(variant)
+		if err != nil {
+			return nil, err
+		}
+		opts = append(opts, cmbo.WithVariant(v))
+	}
+	if policy != "" {
+		p, err := cmbo.ParseYPolicy(policy)
+		if err != nil {
+			return nil, err
+		}
+		opts = append(opts, cmbo.WithYPolicy(p))
+	}
+	if ard {
+		opts = append(opts, cmbo.WithARD())
+	}
+	return opts, nil
+}
+
+// runOptions turns a request's options into cmbo's.
+func runOptions(o *api.Options, l *Limits) ([]cmbo.Option, error) {
+	shared, err := sharedOptions(o.Seed, o.Minimize, o.Variant, o.YPolicy, o.ARD)
+	if err != nil {
+		return nil, err
+	}
+	var opts []cmbo.Option
+	for _, s := range shared {
+		opts = append(opts, s)
+	}
+	if o.Acquisition != "" {
+		a, err := cmbo.ParseAcquisition(o.Acquisition)
+		if err != nil {
+			return nil, err
+		}
+		opts = append(opts, cmbo.WithAcquisition(a))
+	}
+	if o.Initial != nil {
+		if err := within("points of an initial design", *o.Initial, l.Events); err != nil {
+			return nil, err
+		}
+		opts = append(opts, cmbo.WithInitial(*o.Initial))
+	}
+	if o.Repeats {
+		opts = append(opts, cmbo.WithRepeats())
+	}
+	if o.NoiseVariance != nil {
+		opts = append(opts, cmbo.WithNoiseVariance(*o.NoiseVariance))
+	}
+	if o.Sobol != nil || o.Local != nil {
+		sobol, local := 1000, 200
+		if o.Sobol != nil {
+			sobol = *o.Sobol
+		}
+		if o.Local != nil {
+			local = *o.Local
+		}
+		for _, n := range []int{sobol, local} {
+			if err := within("candidates", n, l.Candidates); err != nil {
+				return nil, err
+			}
+		}
+		opts = append(opts, cmbo.WithCandidateCounts(sobol, local))
+	}
+	return opts, nil
+}
+
+// learnOptions turns a request's options into cmbo's.
+func learnOptions(q *api.Learn, l *Limits) ([]cmbo.LearnOption, error) {
+	shared, err := sharedOptions(q.Seed, q.Minimize, q.Variant, q.YPolicy, q.ARD)
+	if err != nil {
+		return nil, err
+	}
+	var opts []cmbo.LearnOption
+	for _, s := range shared {
+		opts = append(opts, s)
+	}
+	if q.Clusters != nil {
+		if err := within("clusters", *q.Clusters, l.Clusters); err != nil {
+			return nil, err
+		}
+		opts = append(opts, cmbo.WithClusters(*q.Clusters))
+	}
+	if q.IndexPoints != nil {
+		if err := within("index points", *q.IndexPoints, l.Index); err != nil {
+			return nil, err
+		}
+		opts = append(opts, cmbo.WithIndexPoints(*q.IndexPoints))
+	}
+	return opts, nil
+}
+
+// checkSpace holds a space against the limits.
+func checkSpace(s *cmbo.Space, l *Limits) error {
+	if s == nil {
+		return fmt.Errorf("%w: a space is missing", ErrRequest)
+	}
+	if err := within("coordinates of a space", s.Dim(), l.Dims); err != nil {
+		return err
+	}
+	return within("candidates", s.NumCandidates(), l.Candidates)
+}

@@ -1,0 +1,238 @@
+package study
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/examples/service/internal/disk"
+)
+
+const (
+	priorSuffix = ".prior"
+	nameSuffix  = ".name"
+)
+
+// priors keeps priors by the digest of their content. What is kept is never
+// changed, so a digest, and a name once it was given, mean the same for good. A
+// prior is decoded when a study first needs it, and shared from then on.
+type priors struct {
+	fs     disk.FS
+	dir    string // of the files <digest>.prior
+	names  string // of the files <name>.name
+	limits Limits
+
+	mu     sync.Mutex
+	size   map[string]int // by digest: bytes
+	byName map[string]string
+	cache  map[string]*cmbo.Prior
+	fitted map[string]string // by prior and list of candidates: digest of the prior for them
+}
+
+func openPriors(fsys disk.FS, dir, names string, limits Limits) (*priors, error) {
+	p := &priors{
+		fs: fsys, dir: dir, names: names, limits: limits,
+		size: map[string]int{}, byName: map[string]string{}, cache: map[string]*cmbo.Prior{}, fitted: map[string]string{},
+	}
+	digests, err := disk.List(fsys, dir, priorSuffix)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range digests {
+		if p.size[d], err = disk.Size(fsys, p.file(d)); err != nil {
+			return nil, err
+		}
+	}
+	given, err := disk.List(fsys, names, nameSuffix)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range given {
+		b, err := disk.ReadFile(fsys, filepath.Join(names, n+nameSuffix))
+		if err != nil {
+			return nil, err
+		}
+		// The prior may be gone; the name is not free for another then.
+		p.byName[n] = string(bytes.TrimSpace(b))
+	}
+	return p, nil
+}
+
+func (p *priors) file(digest string) string { return filepath.Join(p.dir, digest+priorSuffix) }
+
+// put keeps a prior and returns its digest.
+func (p *priors) put(prior *cmbo.Prior) (string, error) {
+	digest, err := prior.Digest()
+	if err != nil {
+		return "", err
+	}
+	var b bytes.Buffer
+	if err := prior.Encode(&b); err != nil {
+		return "", err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, ok := p.size[digest]; ok {
+		return digest, nil
+	}
+	if err := room("priors", len(p.size)+1, p.limits.Priors); err != nil {
+		return "", err
+	}
+	if err := disk.WriteFile(p.fs, p.file(digest), b.Bytes()); err != nil {
+		return "", err
+	}
+	p.size[digest], p.cache[digest] = b.Len(), prior
+	return digest, nil
+}
+
+// bind gives a kept prior a name, for good.
+func (p *priors) bind(name, digest string) error {
+	if !validName(name) {
+		return ErrName
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if d, ok := p.byName[name]; ok {
+		if d != digest {
+			return ErrNameTaken
+		}
+		return nil
+	}
+	if err := room("names of priors", len(p.byName)+1, p.limits.Priors); err != nil {
+		return err
+	}
+	if err := disk.WriteFile(p.fs, filepath.Join(p.names, name+nameSuffix), []byte(digest+"\n")); err != nil {
+		return err
+	}
+	p.byName[name] = digest
+	return nil
+}
+
+// resolve returns the digest that a name or a digest stands for. The lock is held.
+func (p *priors) resolve(ref string) (string, error) {
+	digest, ok := p.byName[ref]
+	if !ok {
+		digest = ref
+	}
+	if _, ok := p.size[digest]; !ok {
+		return "", ErrUnknownPrior
+	}
+	return digest, nil
+}
+
+// get returns the prior of a name or a digest.
+func (p *priors) get(ref string) (*cmbo.Prior, string, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	digest, err := p.resolve(ref)
+	if err != nil {
+		return nil, "", err
+	}
+	if prior := p.cache[digest]; prior != nil {
+		return prior, digest, nil
+	}
+	b, err := disk.ReadFile(p.fs, p.file(digest))
+	if err != nil {
+		return nil, "", err
+	}
+	prior, err := decodePrior(b)
+	if err == nil && !endsIn(b, digest) {
+		err = errors.New("it has another digest")
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("%w: prior %s: %w", disk.ErrDamaged, digest, err)
+	}
+	p.cache[digest] = prior
+	return prior, digest, nil
+}
+
+func decodePrior(b []byte) (*cmbo.Prior, error) { return cmbo.DecodePrior(bytes.NewReader(b)) }
+
+// endsIn reports whether an encoded prior has a digest: its last bytes are it.
+func endsIn(b []byte, digest string) bool {
+	return len(b) >= sha256.Size && hex.EncodeToString(b[len(b)-sha256.Size:]) == digest
+}
+
+// encoded returns a prior's encoded form.
+func (p *priors) encoded(ref string) ([]byte, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	digest, err := p.resolve(ref)
+	if err != nil {
+		return nil, err
+	}
+	return disk.ReadFile(p.fs, p.file(digest))
+}
+
+// forSpace returns the prior in the form that suits studies over a space. For a
+// list of candidates that is another prior, made once and kept like any other,
+// so that a restart does not make it again and studies over one list share it.
+func (p *priors) forSpace(ctx context.Context, prior *cmbo.Prior, digest string, space *cmbo.Space) (*cmbo.Prior, string, error) {
+	if space.NumCandidates() == 0 {
+		return prior, digest, nil
+	}
+	b, err := space.MarshalJSON()
+	if err != nil {
+		return nil, "", err
+	}
+	sum := sha256.Sum256(b)
+	key := digest + hex.EncodeToString(sum[:])
+	p.mu.Lock()
+	made, ok := p.fitted[key]
+	p.mu.Unlock()
+	if ok {
+		return p.get(made)
+	}
+	suited, err := prior.For(ctx, space)
+	if err != nil {
+		return nil, "", err
+	}
+	if suited != prior {
+		if made, err = p.put(suited); err != nil {
+			return nil, "", err
+		}
+	} else {
+		made = digest
+	}
+	p.mu.Lock()
+	p.fitted[key] = made
+	p.mu.Unlock()
+	return p.get(made)
+}
+
+// PriorFile is a prior as it is kept.
+type PriorFile struct {
+	Digest string
+	Names  []string
+	Bytes  int
+}
+
+// list returns all priors, ordered by digest.
+func (p *priors) list() []PriorFile {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var out []PriorFile
+	for d, n := range p.size {
+		out = append(out, PriorFile{Digest: d, Names: p.namesOf(d), Bytes: n})
+	}
+	slices.SortFunc(out, func(a, b PriorFile) int { return bytes.Compare([]byte(a.Digest), []byte(b.Digest)) })
+	return out
+}
+
+func (p *priors) namesOf(digest string) []string {
+	var names []string
+	for n, d := range p.byName {
+		if d == digest {
+			names = append(names, n)
+		}
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,252 @@
+package study_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/examples/service/api"
+	"github.com/gocmbo/cmbo/examples/service/internal/disk"
+	"github.com/gocmbo/cmbo/examples/service/internal/study"
+	"github.com/gocmbo/cmbo/examples/service/internal/twin"
+)
+
+// pastTasks are two tasks over a parameter x in [0, 1].
+func pastTasks() []api.Task {
+	return []api.Task{
+		{ID: "one", X: []api.Row{{0.1}, {0.5}, {0.9}}, Y: api.Row{1, 2, 3}},
+		{ID: "two", X: []api.Row{{0.2}, {0.6}}, Y: api.Row{5, 1}, NoiseVariance: api.Row{0.1, 0}},
+	}
+}
+
+func unitSpace(t *testing.T) *cmbo.Space {
+	t.Helper()
+	s, err := cmbo.NewSpace(cmbo.Float("x", 0, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Priors are kept by their content, whether they are learned, uploaded or made
+// with a study, and a name means the same for good.
+func TestPriors(t *testing.T) {
+	dir := t.TempDir()
+	m := open(t, study.Config{Dir: dir})
+	points := 8
+	learn := api.Learn{Tasks: pastTasks(), IndexPoints: &points}
+	a, err := m.LearnPrior(t.Context(), &api.NewPrior{Name: "a", Space: unitSpace(t), Learn: learn})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tasks []cmbo.Task
+	for _, task := range pastTasks() {
+		tasks = append(tasks, task.Task())
+	}
+	want, err := cmbo.Learn(t.Context(), unitSpace(t), tasks, cmbo.WithIndexPoints(points))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if digest, _ := want.Digest(); a.Digest != digest || a.Prior.NumTasks() != 2 || !slices.Equal(a.Names, []string{"a"}) || a.Bytes == 0 {
+		t.Fatalf("learned %s, want %s", a.Digest, digest)
+	}
+	// The same content is the same prior, and may have several names.
+	b, err := m.AddPrior("b", encode(t, want))
+	if err != nil || b.Digest != a.Digest || b.Prior != a.Prior || !slices.Equal(b.Names, []string{"a", "b"}) {
+		t.Fatalf("%+v, %v", b.PriorFile, err)
+	}
+	other, err := cmbo.Learn(t.Context(), unitSpace(t), tasks[:1], cmbo.WithIndexPoints(points))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.AddPrior("a", encode(t, other)); !errors.Is(err, study.ErrNameTaken) {
+		t.Fatalf("a name was given to another prior: %v", err)
+	}
+	for _, name := range []string{"A", "../a", "a.b", "_a", "a b", string(bytes.Repeat([]byte("a"), 64))} {
+		if _, err := m.AddPrior(name, encode(t, other)); !errors.Is(err, study.ErrName) {
+			t.Errorf("name %q: %v", name, err)
+		}
+	}
+	if _, err := m.Prior("c"); !errors.Is(err, study.ErrUnknownPrior) {
+		t.Error(err)
+	}
+	if _, err := m.AddPrior("", []byte("cmboprior\x01 but nothing else, though this is long enough for a sum")); !errors.Is(err, study.ErrRequest) {
+		t.Error(err)
+	}
+
+	s, _, err := m.Create(t.Context(), "f", &api.NewStudy{ID: "named", Space: unitSpace(t), Prior: "b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if digest, _, name := s.Prior(); digest != a.Digest || name != "b" || len(s.Clusters()) != 2 {
+		t.Fatal(digest, name)
+	}
+	s, _, err = m.Create(t.Context(), "f", &api.NewStudy{ID: "learned", Space: unitSpace(t), Learn: &learn})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if digest, _, name := s.Prior(); digest != a.Digest || name != "" {
+		t.Fatal(digest, name)
+	}
+	files := m.Priors()
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	m = open(t, study.Config{Dir: dir})
+	if again := m.Priors(); fmt.Sprint(again) != fmt.Sprint(files) || len(again) != 2 {
+		t.Fatalf("after a restart %v, before %v", again, files)
+	}
+	if b, err := m.EncodedPrior("a"); err != nil || !bytes.Equal(b, encode(t, want)) {
+		t.Fatal(err)
+	}
+}
+
+// Studies over one list of candidates share the prior made for it; a restart
+// does not make it again.
+func TestPriorForCandidates(t *testing.T) {
+	dir := t.TempDir()
+	m := open(t, study.Config{Dir: dir})
+	k := twin.Kinds(t)[3]
+	s, w := create(t, m, "s", k)
+	count := len(m.Priors())
+	if count != 2 {
+		t.Fatalf("%d priors, want the one given and the one for the list", count)
+	}
+	second, _ := create(t, m, "second", k)
+	one, base, _ := s.Prior()
+	two, _, _ := second.Prior()
+	if one != two || one == k.Study.Prior || base != k.Study.Prior || len(m.Priors()) != count {
+		t.Fatalf("priors %s and %s", one, two)
+	}
+	same(t, s, w, twin.Op{Kind: "ask", N: 2})
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	m = open(t, study.Config{Dir: dir})
+	s = study1(t, m)
+	same(t, s, w, twin.Op{Kind: "ask", N: 2})
+	if len(m.Priors()) != count {
+		t.Fatal("a restart made another prior")
+	}
+}
+
+// A study whose prior is gone or damaged is damaged itself, and well again when
+// the file is back.
+func TestPriorGone(t *testing.T) {
+	dir := t.TempDir()
+	m := open(t, study.Config{Dir: dir})
+	s, w := create(t, m, "s", twin.Kinds(t)[2])
+	same(t, s, w, twin.Op{Kind: "ask", N: 1})
+	digest, _, _ := s.Prior()
+	if _, err := m.AddPrior("name", encode(t, twin.Kinds(t)[2].Prior)); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "priors", digest+".prior")
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	flipped := bytes.Clone(whole)
+	flipped[len(flipped)/2] ^= 4
+	otherPrior := encode(t, learnOther(t))
+	for name, content := range map[string][]byte{"gone": nil, "cut": whole[:len(whole)-1], "flipped": flipped, "another": otherPrior} {
+		if err := os.Remove(file); err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+		if content != nil {
+			if err := os.WriteFile(file, content, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var reported error
+		m := open(t, study.Config{Dir: dir, Report: func(_ string, err error) { reported = err }})
+		if reported == nil || study1(t, m).Damaged() == nil {
+			t.Errorf("%s: the study is not damaged", name)
+		}
+		if _, err := m.Prior("name"); err == nil || name == "gone" && !errors.Is(err, study.ErrUnknownPrior) {
+			t.Errorf("%s: the name stands for a prior: %v", name, err)
+		}
+		if name != "gone" && !errors.Is(reported, disk.ErrDamaged) {
+			t.Errorf("%s: %v", name, reported)
+		}
+		if err := m.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(file, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	same(t, study1(t, open(t, study.Config{Dir: dir})), w, twin.Op{Kind: "ask", N: 1})
+}
+
+func learnOther(t *testing.T) *cmbo.Prior {
+	t.Helper()
+	task := pastTasks()[0].Task()
+	p, err := cmbo.Learn(t.Context(), unitSpace(t), []cmbo.Task{task}, cmbo.WithIndexPoints(5))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// What studies have observed is something to learn from.
+func TestLearnFromStudies(t *testing.T) {
+	m := open(t, study.Config{Dir: t.TempDir()})
+	var tasks []cmbo.Task
+	for i := range 3 {
+		id := fmt.Sprintf("past-%d", i)
+		s, _, err := m.Create(t.Context(), id, &api.NewStudy{ID: id, Space: unitSpace(t), Options: api.Options{Minimize: true}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		task := cmbo.Task{ID: id}
+		for j := range 4 {
+			x, y := []float64{float64(j) / 5}, float64(i*j%3)
+			if _, _, err := do(t.Context(), s, "", twin.Op{Kind: "observe", X: x, Y: y}); err != nil {
+				t.Fatal(err)
+			}
+			task.X, task.Y = append(task.X, x), append(task.Y, y)
+		}
+		tasks = append(tasks, task)
+	}
+	points := 6
+	q := &api.NewPrior{Name: "p", Learn: api.Learn{Studies: []string{"past-0", "past-1", "past-2"}, Minimize: true, IndexPoints: &points}}
+	p, err := m.LearnPrior(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := cmbo.Learn(t.Context(), unitSpace(t), tasks, cmbo.WithMinimize(), cmbo.WithIndexPoints(points))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if digest, _ := want.Digest(); digest != p.Digest {
+		t.Error("another prior than the library learns from the same tasks")
+	}
+	if again, err := m.LearnPrior(t.Context(), q); err != nil || again.Digest != p.Digest {
+		t.Errorf("the same request again: %v", err)
+	}
+	q.Minimize = false
+	if _, err := m.LearnPrior(t.Context(), q); !errors.Is(err, study.ErrRequest) {
+		t.Errorf("another direction: %v", err)
+	}
+	q.Minimize, q.Studies = true, []string{"nobody"}
+	if _, err := m.LearnPrior(t.Context(), q); !errors.Is(err, study.ErrRequest) || errors.Is(err, study.ErrUnknownStudy) {
+		t.Errorf("an unknown study: %v", err)
+	}
+	other, err := cmbo.NewSpace(cmbo.Float("x", 0, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.Studies, q.Space = []string{"past-0"}, other
+	if _, err := m.LearnPrior(t.Context(), q); !errors.Is(err, study.ErrRequest) {
+		t.Errorf("other parameters: %v", err)
+	}
+}

@@ -1,0 +1,92 @@
+package study
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/gocmbo/cmbo/examples/service/api"
+	"github.com/gocmbo/cmbo/examples/service/internal/disk"
+)
+
+// record is a transaction of a study's log: what one request did.
+type record struct {
+	// Study describes the study, in the first record alone.
+	Study *header `json:"study,omitempty"`
+	// Key is the request's, if it had one, and Request its fingerprint.
+	Key     string `json:"key,omitempty"`
+	Request string `json:"request,omitempty"`
+	// Weights are those that the trials asked for were chosen with.
+	Weights []float64 `json:"weights,omitempty"`
+	// Journal holds lines of the optimiser's journal without their ends.
+	Journal []json.RawMessage `json:"journal"`
+}
+
+// header is what is known of a study besides its journal.
+type header struct {
+	ID        string      `json:"id"`
+	Request   string      `json:"request"`              // fingerprint of the request that created it
+	Prior     string      `json:"prior,omitempty"`      // digest of the prior it runs with
+	Base      string      `json:"base,omitempty"`       // digest of the prior that one was made from for the candidates
+	PriorName string      `json:"prior_name,omitempty"` // that the request gave
+	Optimum   *float64    `json:"optimum,omitempty"`
+	Options   api.Options `json:"options"`
+}
+
+// encode returns the record with lines of a journal.
+func (r *record) encode(lines []byte) ([]byte, error) {
+	r.Journal = nil
+	for line := range bytes.Lines(lines) {
+		r.Journal = append(r.Journal, bytes.TrimSuffix(line, []byte("\n")))
+	}
+	return json.Marshal(r)
+}
+
+// decodeRecords decodes transactions.
+func decodeRecords(txs [][]byte) ([]*record, error) {
+	rs := make([]*record, len(txs))
+	for i, tx := range txs {
+		rs[i] = new(record)
+		d := json.NewDecoder(bytes.NewReader(tx))
+		d.DisallowUnknownFields()
+		if err := d.Decode(rs[i]); err != nil {
+			return nil, fmt.Errorf("%w: transaction %d: %w", disk.ErrDamaged, i, err)
+		}
+		if (rs[i].Study != nil) != (i == 0) {
+			return nil, fmt.Errorf("%w: transaction %d: a description of the study is not where it belongs", disk.ErrDamaged, i)
+		}
+	}
+	return rs, nil
+}
+
+// journal reads the lines of all records as cmbo wrote them.
+func journal(rs []*record) io.Reader {
+	var b bytes.Buffer
+	for _, r := range rs {
+		for _, line := range r.Journal {
+			b.Write(line)
+			b.WriteByte('\n')
+		}
+	}
+	return &b
+}
+
+// event is what the view needs of a line of a journal after the first.
+type event struct {
+	Kind      string     `json:"event"`
+	Trial     int        `json:"trial"`
+	Index     *int       `json:"index"`
+	X         []float64  `json:"x"`
+	Y         *float64   `json:"y"`
+	Noise     float64    `json:"noise_variance"`
+	Distances []*float64 `json:"distances"`
+}
+
+func decodeEvent(line json.RawMessage) (event, error) {
+	var l struct {
+		Entry event `json:"entry"`
+	}
+	err := json.Unmarshal(line, &l)
+	return l.Entry, err
+}

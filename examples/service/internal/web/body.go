@@ -1,0 +1,103 @@
+package web
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/gocmbo/cmbo/examples/service/api"
+	"github.com/gocmbo/cmbo/examples/service/internal/study"
+)
+
+// Kinds of bodies.
+const (
+	jsonKind   = "application/json"
+	binaryKind = "application/octet-stream"
+)
+
+// readBody reads a body. Its type must be given: a browser sends JSON or binary
+// data to another site only after asking, so that no page can use the service
+// behind its reader's back.
+func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	want := jsonKind
+	if r.Method == http.MethodPut {
+		want = binaryKind
+	}
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != want {
+		return nil, &webError{http.StatusUnsupportedMediaType, api.Detail{Code: "content_type", Message: "the Content-Type must be " + want}}
+	}
+	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return nil, &webError{http.StatusRequestEntityTooLarge, api.Detail{
+			Code: "too_large", Message: fmt.Sprintf("the body has more than %d bytes", limit), Where: &api.Where{Limit: int(limit)}}}
+	case err != nil:
+		return nil, badRequest("body", "the body could not be read: %v", err)
+	}
+	return b, nil
+}
+
+// decode decodes a body, strictly: one object, known fields, nothing behind it.
+func (q *request) decode(v any) error {
+	b := q.body
+	if !utf8.Valid(b) {
+		return badRequest("json", "the body is not UTF-8")
+	}
+	if b = bytes.TrimSpace(b); len(b) == 0 || b[0] != '{' {
+		return badRequest("json", "the body must be one JSON object")
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	d.UseNumber()
+	if err := d.Decode(v); err != nil {
+		return err
+	}
+	if d.InputOffset() < int64(len(b)) {
+		return badRequest("json", "there is something behind the JSON object")
+	}
+	return nil
+}
+
+// change returns what identifies a request that changes a study.
+func (q *request) change() (study.Request, error) {
+	keys := q.Header.Values(api.KeyHeader)
+	if len(keys) > 1 || len(keys) == 1 && keys[0] == "" {
+		return study.Request{}, study.ErrKey
+	}
+	r := study.Request{Fingerprint: q.fingerprint()}
+	if len(keys) == 1 {
+		r.Key = keys[0]
+	}
+	return r, nil
+}
+
+// fingerprint tells requests apart by their method, path and body.
+func (q *request) fingerprint() string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s %s\n", q.Method, q.URL.Path)
+	h.Write(q.body)
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// number reads a whole number from the query, or the default.
+func (q *request) number(name string, value, least, most int) (int, error) {
+	s := q.URL.Query().Get(name)
+	if s == "" {
+		return value, nil
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < least || n > most {
+		return 0, &webError{http.StatusBadRequest, api.Detail{
+			Code: "bad_request", Message: fmt.Sprintf("%s must be a whole number from %d to %d", name, least, most), Where: &api.Where{Field: name}}}
+	}
+	return n, nil
+}

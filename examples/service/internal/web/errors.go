@@ -1,0 +1,189 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"strings"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/examples/service/api"
+	"github.com/gocmbo/cmbo/examples/service/internal/disk"
+	"github.com/gocmbo/cmbo/examples/service/internal/study"
+)
+
+// webError is an error that has its answer.
+type webError struct {
+	status int
+	detail api.Detail
+}
+
+func (e *webError) Error() string { return e.detail.Message }
+
+func badRequest(code, format string, args ...any) error {
+	return &webError{http.StatusBadRequest, api.Detail{Code: code, Message: fmt.Sprintf(format, args...)}}
+}
+
+var (
+	errNotServed = &webError{http.StatusNotFound, api.Detail{Code: "not_served", Message: "nothing is served under this path"}}
+	errMethod    = &webError{http.StatusMethodNotAllowed, api.Detail{Code: "method", Message: "the path does not take this method"}}
+)
+
+// answers tells which status and code belong to an error; the first that
+// matches does.
+var answers = []struct {
+	err    error
+	status int
+	code   string
+}{
+	{context.DeadlineExceeded, http.StatusServiceUnavailable, "timeout"},
+	{context.Canceled, http.StatusServiceUnavailable, "cancelled"},
+	{study.ErrStopped, http.StatusServiceUnavailable, "stopping"},
+	{disk.ErrFull, http.StatusInsufficientStorage, "disk_full"},
+	{disk.ErrDamaged, http.StatusServiceUnavailable, "damaged"},
+	{disk.ErrIO, http.StatusServiceUnavailable, "disk"},
+	{disk.ErrMissing, http.StatusServiceUnavailable, "disk"},
+	{disk.ErrClosed, http.StatusServiceUnavailable, "stopping"},
+
+	{study.ErrUnknownStudy, http.StatusNotFound, "unknown_study"},
+	{study.ErrUnknownPrior, http.StatusNotFound, "unknown_prior"},
+	{cmbo.ErrUnknownTrial, http.StatusNotFound, "unknown_trial"},
+	{cmbo.ErrTrialClosed, http.StatusConflict, "trial_closed"},
+	{cmbo.ErrNoCandidates, http.StatusConflict, "no_candidates"},
+	{study.ErrStudyExists, http.StatusConflict, "study_exists"},
+	{study.ErrNameTaken, http.StatusConflict, "name_taken"},
+	{study.ErrKeyReused, http.StatusUnprocessableEntity, "key_reused"},
+	{cmbo.ErrNumerical, http.StatusUnprocessableEntity, "numerical"},
+	{cmbo.ErrPriorMismatch, http.StatusUnprocessableEntity, "prior_mismatch"},
+
+	{study.ErrName, http.StatusBadRequest, "bad_name"},
+	{study.ErrKey, http.StatusBadRequest, "bad_key"},
+	{study.ErrRequest, http.StatusBadRequest, "bad_request"},
+	{api.ErrPoint, http.StatusBadRequest, "bad_point"},
+	{cmbo.ErrSpace, http.StatusBadRequest, "bad_space"},
+	{cmbo.ErrOption, http.StatusBadRequest, "bad_option"},
+	{cmbo.ErrNoTasks, http.StatusBadRequest, "bad_task"},
+	{cmbo.ErrTask, http.StatusBadRequest, "bad_task"},
+	{cmbo.ErrDimension, http.StatusBadRequest, "bad_value"},
+	{cmbo.ErrNotFinite, http.StatusBadRequest, "bad_value"},
+	{cmbo.ErrOutOfSpace, http.StatusBadRequest, "bad_value"},
+	{cmbo.ErrCorrupt, http.StatusBadRequest, "bad_data"},
+	{cmbo.ErrVersion, http.StatusBadRequest, "bad_data"},
+}
+
+// messages take the place of those that name files of the service.
+var messages = map[string]string{
+	"disk_full": "the disk is full; nothing was changed",
+	"disk":      "the disk failed; nothing was changed",
+	"timeout":   "it took too long; nothing was changed",
+	"cancelled": "the client left; nothing was changed",
+	"damaged":   "what is stored of this is damaged; the service's log says more",
+}
+
+// answer returns the status and the body for an error.
+func answer(err error) (int, api.Detail) {
+	var web *webError
+	if errors.As(err, &web) {
+		return web.status, web.detail
+	}
+	var damaged *study.DamagedError
+	if errors.As(err, &damaged) {
+		return http.StatusServiceUnavailable, api.Detail{Code: "damaged", Message: messages["damaged"]}
+	}
+	var limit *study.LimitError
+	if errors.As(err, &limit) {
+		status := http.StatusBadRequest
+		if limit.Kept {
+			status = http.StatusConflict
+		}
+		return status, api.Detail{Code: "limit", Message: err.Error(), Where: &api.Where{Limit: limit.Limit}}
+	}
+	for _, a := range answers {
+		if errors.Is(err, a.err) {
+			d := api.Detail{Code: a.code, Message: messages[a.code], Where: where(err)}
+			if d.Message == "" {
+				d.Message = strings.ReplaceAll(err.Error(), "cmbo: ", "")
+			}
+			return a.status, d
+		}
+	}
+	if d, ok := notJSON(err); ok {
+		return http.StatusBadRequest, d
+	}
+	return http.StatusInternalServerError, api.Detail{Code: "internal", Message: "the service failed; its log says more"}
+}
+
+// where tells the place a cmbo error names, nil if it names none.
+func where(err error) *api.Where {
+	var d *cmbo.DataError
+	if !errors.As(err, &d) {
+		return nil
+	}
+	w := &api.Where{Task: d.Task, Name: d.Name}
+	if d.Row >= 0 {
+		w.Row = &d.Row
+	}
+	if d.Column >= 0 {
+		w.Column = &d.Column
+	}
+	if d.Value != 0 {
+		w.Value = finite(d.Value)
+	}
+	if *w == (api.Where{}) {
+		return nil
+	}
+	return w
+}
+
+// notJSON describes what encoding/json did not like.
+func notJSON(err error) (api.Detail, bool) {
+	d := api.Detail{Code: "json", Message: "the body is not the JSON expected: " + strings.TrimPrefix(err.Error(), "json: ")}
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		d.Where = &api.Where{Offset: syntax.Offset}
+	case errors.As(err, &kind):
+		d.Where = &api.Where{Field: kind.Field, Offset: kind.Offset}
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		d.Message = "the body ends too early"
+	case !errors.Is(err, api.ErrRow) && !strings.HasPrefix(err.Error(), "json: "): // such as an unknown field
+		return api.Detail{}, false
+	}
+	return d, true
+}
+
+// refuse writes an error.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	status, d := answer(err)
+	if status >= 500 && !errors.Is(err, context.Canceled) {
+		s.Log.Printf("%s %s: %d: %v", r.Method, r.URL.Path, status, err)
+	}
+	if status == http.StatusServiceUnavailable && d.Code != "damaged" { // which does not pass
+		w.Header().Set("Retry-After", "1")
+	}
+	s.reply(w, status, &api.Error{Error: d})
+}
+
+// finite returns a number for JSON, nil for what JSON has no form of.
+func finite(v float64) *float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
+}
+
+func finites(vs []float64) []*float64 {
+	if vs == nil {
+		return nil
+	}
+	out := make([]*float64, len(vs))
+	for i, v := range vs {
+		out[i] = finite(v)
+	}
+	return out
+}

@@ -1,0 +1,63 @@
+package web
+
+import (
+	"net/http"
+
+	"github.com/gocmbo/cmbo/examples/service/api"
+	"github.com/gocmbo/cmbo/examples/service/internal/study"
+)
+
+func prior(p study.PriorInfo) api.Prior {
+	out := api.Prior{
+		Digest: p.Digest, Names: p.Names, Bytes: p.Bytes,
+		Variant: p.Prior.Variant().String(), Minimize: p.Prior.Minimizes(), Tasks: p.Prior.NumTasks(),
+	}
+	for _, c := range p.Prior.Clusters() {
+		out.Clusters = append(out.Clusters, api.Cluster{ID: c.ID, Members: c.Members})
+	}
+	return out
+}
+
+func (s *Server) listPriors(*request) (int, any, error) {
+	out := api.Priors{Priors: []api.Prior{}}
+	for _, p := range s.Studies.Priors() {
+		out.Priors = append(out.Priors, api.Prior{Digest: p.Digest, Names: p.Names, Bytes: p.Bytes})
+	}
+	return http.StatusOK, out, nil
+}
+
+func (s *Server) learnPrior(q *request) (int, any, error) {
+	var body api.NewPrior
+	if err := q.decode(&body); err != nil {
+		return 0, nil, err
+	}
+	p, err := s.Studies.LearnPrior(q.Context(), &body)
+	if err != nil {
+		return 0, nil, err
+	}
+	return http.StatusOK, prior(p), nil
+}
+
+func (s *Server) putPrior(q *request) (int, any, error) {
+	p, err := s.Studies.AddPrior(q.PathValue("name"), q.body)
+	if err != nil {
+		return 0, nil, err
+	}
+	return http.StatusOK, prior(p), nil
+}
+
+func (s *Server) showPrior(q *request) (int, any, error) {
+	p, err := s.Studies.Prior(q.PathValue("name"))
+	if err != nil {
+		return 0, nil, err
+	}
+	return http.StatusOK, prior(p), nil
+}
+
+func (s *Server) encodedPrior(q *request) (int, any, error) {
+	b, err := s.Studies.EncodedPrior(q.PathValue("name"))
+	if err != nil {
+		return 0, nil, err
+	}
+	return http.StatusOK, raw{binaryKind, b}, nil
+}

@@ -1,0 +1,240 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/examples/service/api"
+	"github.com/gocmbo/cmbo/examples/service/internal/study"
+)
+
+// trial describes a trial.
+func trial(s *cmbo.Space, t study.Trial) api.Trial {
+	out := api.Trial{ID: t.ID, Status: t.Status, X: t.X, Config: config(s, t.X), NoiseVariance: t.Noise}
+	if t.Index >= 0 {
+		out.Index = &t.Index
+	}
+	if t.Status == api.Told {
+		out.Y = &t.Y
+	}
+	return out
+}
+
+// trialID reads the trial that the path names. What is no number names none.
+func trialID(q *request) (int, error) {
+	s := q.PathValue("trial")
+	id, err := strconv.Atoi(s)
+	if err != nil || id < 1 || s[0] == '+' || s[0] == '0' {
+		return 0, cmbo.ErrUnknownTrial
+	}
+	return id, nil
+}
+
+// changed replies to a request that changed a study.
+func (q *request) changed(again bool, reply any) (int, any, error) {
+	if again {
+		q.head.Set("Idempotency-Replayed", "true")
+	}
+	return http.StatusOK, reply, nil
+}
+
+// posted finds the study that the path names, decodes the body and returns what
+// identifies the request.
+func (s *Server) posted(q *request, body any) (t *study.Study, id study.Request, err error) {
+	if t, err = s.healthy(q.Request); err == nil {
+		err = q.decode(body)
+	}
+	if err == nil {
+		id, err = q.change()
+	}
+	return t, id, err
+}
+
+func (s *Server) ask(q *request) (int, any, error) {
+	var body api.Ask
+	t, id, err := s.posted(q, &body)
+	if err != nil {
+		return 0, nil, err
+	}
+	n := 1
+	if body.N != nil {
+		n = *body.N
+	}
+	r, again, err := t.Ask(q.Context(), id, n)
+	if err != nil {
+		return 0, nil, err
+	}
+	var out api.Trials
+	for _, id := range r.Trials {
+		if tr, ok := t.Trial(id); ok {
+			out.Trials = append(out.Trials, trial(t.Space(), tr))
+		}
+	}
+	return q.changed(again, out)
+}
+
+// end answers the trial that the path names by f.
+func (s *Server) end(q *request, body any, f func(t *study.Study, r study.Request, id int) (study.Reply, bool, error)) (int, any, error) {
+	t, r, err := s.posted(q, body)
+	if err != nil {
+		return 0, nil, err
+	}
+	id, err := trialID(q)
+	if err != nil {
+		return 0, nil, err
+	}
+	_, again, err := f(t, r, id)
+	tr, known := t.Trial(id)
+	if err != nil {
+		if known && errors.Is(err, cmbo.ErrTrialClosed) {
+			return 0, nil, &webError{http.StatusConflict, api.Detail{Code: "trial_closed", Message: fmt.Sprintf("trial %d was %s", id, tr.Status), Where: &api.Where{Trial: id, Status: tr.Status}}}
+		}
+		return 0, nil, err
+	}
+	return q.changed(again, trial(t.Space(), tr))
+}
+
+// measured checks a value and its noise variance, 0 if that is not given.
+func measured(y, noise *float64) (float64, float64, error) {
+	missing := func(field, message string) error {
+		return &webError{http.StatusBadRequest, api.Detail{Code: "bad_value", Message: message, Where: &api.Where{Field: field}}}
+	}
+	if y == nil {
+		return 0, 0, missing("y", "y is missing, the value measured")
+	}
+	if noise == nil {
+		return *y, 0, nil
+	}
+	if !(*noise > 0) || math.IsInf(*noise, 0) {
+		return 0, 0, missing("noise_variance", "noise_variance must be above 0")
+	}
+	return *y, *noise, nil
+}
+
+func (s *Server) tell(q *request) (int, any, error) {
+	var body api.Tell
+	return s.end(q, &body, func(t *study.Study, r study.Request, id int) (study.Reply, bool, error) {
+		y, noise, err := measured(body.Y, body.NoiseVariance)
+		if err != nil {
+			return study.Reply{}, false, err
+		}
+		return t.Tell(q.Context(), r, id, y, noise)
+	})
+}
+
+func (s *Server) fail(q *request) (int, any, error) {
+	return s.end(q, &struct{}{}, func(t *study.Study, r study.Request, id int) (study.Reply, bool, error) {
+		return t.Fail(q.Context(), r, id)
+	})
+}
+
+func (s *Server) cancel(q *request) (int, any, error) {
+	return s.end(q, &struct{}{}, func(t *study.Study, r study.Request, id int) (study.Reply, bool, error) {
+		return t.Cancel(q.Context(), r, id)
+	})
+}
+
+func (s *Server) observe(q *request) (int, any, error) {
+	var body api.Observe
+	t, id, err := s.posted(q, &body)
+	if err != nil {
+		return 0, nil, err
+	}
+	x, err := body.Row(t.Space())
+	if err != nil {
+		return 0, nil, err
+	}
+	y, noise, err := measured(body.Y, body.NoiseVariance)
+	if err != nil {
+		return 0, nil, err
+	}
+	r, again, err := t.Observe(q.Context(), id, x, y, noise)
+	if err != nil {
+		return 0, nil, err
+	}
+	return q.changed(again, api.Observed{Observations: r.Observations})
+}
+
+func (s *Server) predict(q *request) (int, any, error) {
+	var body api.Predict
+	t, _, err := s.posted(q, &body)
+	if err != nil {
+		return 0, nil, err
+	}
+	var points [][]float64
+	for i := range body.Points {
+		x, err := body.Points[i].Row(t.Space())
+		if err != nil {
+			return 0, nil, atPoint(err, i)
+		}
+		points = append(points, x)
+	}
+	mean, sd, err := t.Predict(q.Context(), points)
+	if err != nil {
+		return 0, nil, err
+	}
+	out := api.Predictions{Predictions: make([]api.Prediction, len(points))}
+	for i := range points {
+		out.Predictions[i] = api.Prediction{Mean: finite(mean[i]), SD: finite(sd[i])}
+	}
+	return http.StatusOK, out, nil
+}
+
+// atPoint adds which point an error is about.
+func atPoint(err error, i int) error {
+	status, d := answer(err)
+	if d.Where == nil {
+		d.Where = &api.Where{}
+	}
+	d.Where.Row = &i
+	return &webError{status, d}
+}
+
+// maxTrials bounds the trials of one reply.
+const maxTrials = 1000
+
+func (s *Server) listTrials(q *request) (int, any, error) {
+	t, err := s.healthy(q.Request)
+	if err != nil {
+		return 0, nil, err
+	}
+	after, err := q.number("after", 0, 0, math.MaxInt32)
+	if err != nil {
+		return 0, nil, err
+	}
+	limit, err := q.number("limit", 100, 1, maxTrials)
+	if err != nil {
+		return 0, nil, err
+	}
+	status := q.URL.Query().Get("status")
+	if status != "" && !slices.Contains([]string{api.Open, api.Told, api.Failed, api.Cancelled}, status) {
+		return 0, nil, &webError{http.StatusBadRequest, api.Detail{Code: "bad_request", Message: "status must be open, told, failed or cancelled", Where: &api.Where{Field: "status"}}}
+	}
+	list, more := t.Trials(status, after, limit)
+	out := api.Trials{Trials: []api.Trial{}, More: more}
+	for _, tr := range list {
+		out.Trials = append(out.Trials, trial(t.Space(), tr))
+	}
+	return http.StatusOK, out, nil
+}
+
+func (s *Server) showTrial(q *request) (int, any, error) {
+	t, err := s.healthy(q.Request)
+	if err != nil {
+		return 0, nil, err
+	}
+	id, err := trialID(q)
+	if err != nil {
+		return 0, nil, err
+	}
+	tr, ok := t.Trial(id)
+	if !ok {
+		return 0, nil, cmbo.ErrUnknownTrial
+	}
+	return http.StatusOK, trial(t.Space(), tr), nil
+}

@@ -1,0 +1,195 @@
+// Service offers cmbo over HTTP: studies that are created, asked and told as
+// JSON, every event on disk before it is acknowledged, and a page on each.
+//
+//	go run ./examples/service -dir DIR [flags]
+//
+// README.md beside this file has the endpoints, the promises and the limits.
+//
+// The packages in reading order: api is the JSON, internal/study the studies
+// and their logs, internal/disk the files, internal/web the HTTP interface and
+// the pages; client calls the service, client/tune is a program that does, and
+// load measures.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/gocmbo/cmbo/examples/service/internal/disk"
+	"github.com/gocmbo/cmbo/examples/service/internal/study"
+	"github.com/gocmbo/cmbo/examples/service/internal/web"
+)
+
+// options are the command line's.
+type options struct {
+	dir         string
+	addr        string
+	priors      string
+	limits      study.Limits
+	body        int64
+	timeout     time.Duration
+	shutdown    time.Duration
+	refresh     int
+	parallelism int
+	fs          disk.FS // nil for the operating system's
+}
+
+func parse(args []string, stderr io.Writer) (*options, error) {
+	o := &options{limits: study.DefaultLimits()}
+	flags := flag.NewFlagSet("service", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.Usage = func() {
+		fmt.Fprint(stderr, "Service offers Bayesian optimisation over HTTP.\n\nUsage: go run ./examples/service -dir DIR [flags]\n\n")
+		flags.PrintDefaults()
+	}
+	flags.StringVar(&o.dir, "dir", "", "`directory` of the studies and priors; made if it is not there")
+	flags.StringVar(&o.addr, "addr", "127.0.0.1:8080", "`address` to listen on; anyone who can reach it can do everything")
+	flags.StringVar(&o.priors, "priors", "", "`directory` of encoded priors, *.prior, to take over under their file names")
+	l := &o.limits
+	for _, f := range []struct {
+		value *int
+		name  string
+		usage string
+	}{
+		{&l.Studies, "max-studies", "largest `number` of studies"},
+		{&l.Priors, "max-priors", "largest `number` of priors"},
+		{&l.OpenTrials, "max-open", "largest `number` of open trials of a study"},
+		{&l.Events, "max-events", "largest `number` of trials and observations of a study"},
+		{&l.Ask, "max-ask", "largest `number` of trials asked for at once"},
+		{&l.Dims, "max-dims", "largest `number` of coordinates of a space"},
+		{&l.Candidates, "max-candidates", "largest `number` of candidates"},
+		{&l.Tasks, "max-tasks", "largest `number` of tasks to learn from"},
+		{&l.TaskRows, "max-task-rows", "largest `number` of observations of one task"},
+	} {
+		flags.IntVar(f.value, f.name, *f.value, f.usage)
+	}
+	flags.Int64Var(&o.body, "max-body", web.DefaultBody, "largest body in `bytes`")
+	flags.DurationVar(&o.timeout, "timeout", web.DefaultTimeout, "longest `time` to work on a request")
+	flags.DurationVar(&o.shutdown, "shutdown", 20*time.Second, "longest `time` to wait for requests under way when stopped")
+	flags.IntVar(&o.refresh, "refresh", 5, "`seconds` after which pages load themselves again; 0 for never")
+	flags.IntVar(&o.parallelism, "parallelism", 1, "`number` of goroutines of one computation")
+	if err := flags.Parse(args); err != nil {
+		return nil, err
+	}
+	switch {
+	case flags.NArg() > 0:
+		return nil, fmt.Errorf("unexpected argument %q; -help lists the flags", flags.Arg(0))
+	case o.dir == "":
+		return nil, errors.New("-dir is missing; -help lists the flags")
+	case o.body < 1 || o.timeout <= 0 || o.shutdown < 0 || o.refresh < 0 || o.parallelism < 1:
+		return nil, errors.New("a flag is below its smallest value")
+	}
+	return o, nil
+}
+
+func main() { os.Exit(run(os.Args[1:], nil)) }
+
+// run is the program with its arguments and file system, nil for the operating
+// system's. It returns the exit code.
+func run(args []string, fsys disk.FS) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // so that a second signal ends the process at once
+	o, err := parse(args, os.Stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return 0
+	}
+	if err == nil {
+		o.fs = fsys
+		err = serve(ctx, o, os.Stdout, log.New(os.Stderr, "service: ", log.LstdFlags))
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "service:", err)
+		return 1
+	}
+	return 0
+}
+
+// serve runs the service until ctx is done, then lets the requests under way
+// finish and closes the files.
+func serve(ctx context.Context, o *options, stdout io.Writer, logger *log.Logger) error {
+	if err := os.MkdirAll(o.dir, 0o700); err != nil {
+		return err
+	}
+	lock, err := disk.Lock(o.dir)
+	if err != nil {
+		return fmt.Errorf("%s: %w", o.dir, err)
+	}
+	defer lock.Close()
+	m, err := study.Open(study.Config{
+		Dir: o.dir, FS: o.fs, Limits: o.limits, Parallelism: o.parallelism,
+		Report: func(id string, err error) { logger.Printf("study %s is damaged: %v", id, err) },
+	})
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	if err := importPriors(m, o.priors); err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", o.addr)
+	if err != nil {
+		return err
+	}
+	if a, ok := listener.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
+		logger.Printf("%s is open to other machines, and there is no authentication", a)
+	}
+	fmt.Fprintf(stdout, "listening on http://%s with %d studies\n", listener.Addr(), len(m.Studies()))
+	server := &http.Server{
+		Handler:           web.New(web.Config{Studies: m, Body: o.body, Timeout: o.timeout, Refresh: o.refresh, Log: logger}),
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       time.Minute,
+		WriteTimeout:      o.timeout + time.Minute, // a request waits and computes in it
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    16 << 10,
+		ErrorLog:          logger,
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	logger.Printf("stopping")
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.shutdown)
+	defer cancel()
+	if err := server.Shutdown(last); err != nil {
+		logger.Printf("requests are still under way: %v", err)
+		_ = server.Close() // their contexts end, and so do they
+	}
+	return m.Close()
+}
+
+// importPriors takes over the encoded priors of a directory.
+func importPriors(m *study.Manager, dir string) error {
+	if dir == "" {
+		return nil
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*.prior"))
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		if _, err := m.AddPrior(strings.TrimSuffix(filepath.Base(file), ".prior"), b); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,265 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gocmbo/cmbo/examples/service/client"
+	"github.com/gocmbo/cmbo/examples/service/internal/disk"
+	"github.com/gocmbo/cmbo/examples/service/internal/twin"
+	"github.com/gocmbo/cmbo/internal/testutil"
+)
+
+// asService is the first argument of a process of this binary that is to be the
+// service; the second is after how many bytes it kills itself, 0 for never.
+const asService = "as-service"
+
+func TestMain(m *testing.M) {
+	if len(os.Args) < 3 || os.Args[1] != asService {
+		os.Exit(m.Run())
+	}
+	n, err := strconv.Atoi(os.Args[2])
+	if err != nil {
+		panic(err)
+	}
+	fsys := disk.OS
+	if n > 0 {
+		fsys = &mortal{FS: disk.OS, left: n}
+	}
+	os.Exit(run(os.Args[3:], fsys))
+}
+
+// mortal is a file system whose process is killed once so many bytes were
+// written.
+type mortal struct {
+	disk.FS
+	mu   sync.Mutex
+	left int
+}
+
+func (m *mortal) file(f disk.File, err error) (disk.File, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &mortalFile{f, m}, nil
+}
+
+func (m *mortal) Create(name string) (disk.File, error) { return m.file(m.FS.Create(name)) }
+func (m *mortal) Open(name string) (disk.File, error)   { return m.file(m.FS.Open(name)) }
+
+type mortalFile struct {
+	disk.File
+	fs *mortal
+}
+
+func (f *mortalFile) WriteAt(p []byte, off int64) (int, error) {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
+	n, err := f.File.WriteAt(p[:min(len(p), f.fs.left)], off)
+	if f.fs.left -= n; f.fs.left == 0 {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	}
+	return n, err
+}
+
+// process is a running service.
+type process struct {
+	cmd    *exec.Cmd
+	addr   string // with http://
+	stderr *twin.Log
+	done   chan error
+}
+
+// start runs the service on a directory and waits until it listens.
+func start(t *testing.T, dir string, flags ...string) *process {
+	t.Helper()
+	p, err := launch(dir, 0, flags...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		p.kill()
+		p.sound(t)
+	})
+	return p
+}
+
+// launch does so for a service that kills itself after so many bytes, and fails
+// if it does before it listens.
+func launch(dir string, mortal int, flags ...string) (*process, error) {
+	p := &process{stderr: &twin.Log{}, done: make(chan error, 1)}
+	p.cmd = exec.Command(os.Args[0], append([]string{asService, strconv.Itoa(mortal), "-dir", dir, "-addr", "127.0.0.1:0"}, flags...)...)
+	p.cmd.Stderr = p.stderr
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	go func() {
+		_, _ = io.Copy(io.Discard, out)
+		p.done <- p.cmd.Wait()
+	}()
+	fields := strings.Fields(line)
+	if err != nil || len(fields) < 3 {
+		p.kill()
+		return nil, fmt.Errorf("the service said %q (%w)\n%s", line, err, p.stderr)
+	}
+	p.addr = fields[2]
+	return p, nil
+}
+
+// sound checks that the service did not complain of what must not be.
+func (p *process) sound(t *testing.T) {
+	t.Helper()
+	for _, what := range []string{"DATA RACE", "panic"} {
+		if log := p.stderr.String(); strings.Contains(log, what) {
+			t.Errorf("the service says:\n%s", log)
+		}
+	}
+}
+
+// kill ends the process as a power failure would, and waits for its end.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill()
+	_ = p.wait()
+}
+
+func (p *process) wait() error {
+	err := <-p.done
+	p.done <- err
+	return err
+}
+
+// client returns a client that sends each request once.
+func (p *process) client(key func() string) *client.Client {
+	return &client.Client{Base: p.addr, HTTP: &http.Client{Transport: &http.Transport{}}, Attempts: 1, NewKey: key}
+}
+
+// SIGTERM lets the request under way finish, takes no others, and leaves files
+// that are whole.
+func TestShutdown(t *testing.T) {
+	dir := t.TempDir()
+	p := start(t, dir)
+	c := p.client(nil)
+	createKinds(t, c)
+	stop := make(chan struct{})
+	type answered struct {
+		id  int
+		err error
+	}
+	results := make(chan answered, 1000)
+	go func() {
+		defer close(results)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			trials, err := c.Ask(t.Context(), "plain", 1)
+			if err != nil {
+				results <- answered{err: err}
+				return
+			}
+			results <- answered{id: trials[0].ID}
+		}
+	}()
+	for range 5 {
+		if r := <-results; r.err != nil {
+			t.Fatal(r.err)
+		}
+	}
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.wait(); err != nil {
+		t.Fatalf("the service ended with %v\n%s", err, p.stderr)
+	}
+	close(stop)
+	last := 5
+	for r := range results {
+		if r.err == nil {
+			last = r.id
+		}
+	}
+	if !strings.Contains(p.stderr.String(), "stopping") {
+		t.Errorf("it said %s", p.stderr)
+	}
+	c = start(t, dir).client(nil)
+	trials, err := c.Trials(t.Context(), "plain", "")
+	if err != nil || len(trials) != last {
+		t.Errorf("%d trials after the restart, %d were acknowledged (%v)", len(trials), last, err)
+	}
+}
+
+// Two services on one directory would overwrite each other's files.
+func TestOneServicePerDirectory(t *testing.T) {
+	dir := t.TempDir()
+	start(t, dir)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, os.Args[0], asService, "0", "-dir", dir, "-addr", "127.0.0.1:0").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "another process") {
+		t.Errorf("the second service: %v, %s", err, out)
+	}
+}
+
+func TestFlags(t *testing.T) {
+	for _, args := range [][]string{{}, {"-dir", "x", "more"}, {"-dir", "x", "-refresh", "-1"}, {"-dir", "x", "-timeout", "0s"}, {"-nothing"}} {
+		if _, err := parse(args, io.Discard); err == nil {
+			t.Errorf("%q: no error", args)
+		}
+	}
+	o, err := parse([]string{"-dir", "x", "-max-studies", "3"}, io.Discard)
+	if err != nil || o.limits.Studies != 3 || !strings.HasPrefix(o.addr, "127.0.0.1:") {
+		t.Errorf("%+v, %v", o, err)
+	}
+}
+
+// What is not even HTTP, or stops in the middle, does not disturb the service.
+func TestNoise(t *testing.T) {
+	p := start(t, t.TempDir())
+	c := p.client(nil)
+	createKinds(t, c)
+	rng := testutil.RNG(t)
+	const good = "POST /v1/studies/plain/ask HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 3\r\n\r\n{} "
+	for range 300 {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(p.addr, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := []byte(good[:rng.IntN(len(good)-1)])
+		for range rng.IntN(4) {
+			if len(b) > 0 {
+				b[rng.IntN(len(b))] = byte(rng.UintN(256))
+			}
+		}
+		_, _ = conn.Write(b)
+		_ = conn.Close()
+	}
+	trials, err := c.Trials(t.Context(), "plain", "")
+	if err != nil || len(trials) > 0 {
+		t.Errorf("%d trials (%v)", len(trials), err)
+	}
+	if _, err := c.Ask(t.Context(), "plain", 1); err != nil {
+		t.Error(err)
+	}
+}
