@@ -1,0 +1,168 @@
+package cmbo
+
+import (
+	"math"
+	"slices"
+
+	"github.com/gocmbo/cmbo/kernel"
+)
+
+// WithClusters fixes the number of clusters; the default is 4. With fewer
+// tasks than that, each task is a cluster. Variants that do not cluster ignore
+// it.
+func WithClusters(c int) LearnOption { return WithClusterRange(c, c) }
+
+// WithClusterRange tries every number of clusters from lo to hi and keeps the
+// one with the largest interCS/intraCE, the smaller of equals (paper, section
+// 4.1). [Prior.Partitions] tells the scores. A partition into singletons alone
+// is not eligible. Scoring takes a W2 distance per pair of tasks: all pairs up
+// to 500 tasks, 50,000 seeded ones beyond.
+func WithClusterRange(lo, hi int) LearnOption {
+	return learnOption(func(c *learnConfig) error {
+		if lo < 1 || hi < lo {
+			return optionErrorf("number of clusters from %d to %d", lo, hi)
+		}
+		c.clusters, c.maxClusters = lo, hi
+		return nil
+	})
+}
+
+// WithPartitionScores makes [Prior.Partitions] known also where the number of
+// clusters is fixed.
+func WithPartitionScores() LearnOption {
+	return learnOption(func(c *learnConfig) error { c.partitionScore = true; return nil })
+}
+
+// WithClusterDistance sets the distance that clusters tasks, apart from the
+// variant.
+func WithClusterDistance(d Distance) LearnOption {
+	return learnOption(func(c *learnConfig) error {
+		switch d {
+		case Wasserstein:
+			c.variant &^= variantJeffreysClusters
+		case Jeffreys:
+			c.variant |= variantJeffreysClusters
+		default:
+			return optionErrorf("%s is not a distance", d)
+		}
+		return nil
+	})
+}
+
+// WithPrototype sets the kind of prototype, apart from the variant.
+func WithPrototype(k PrototypeKind) LearnOption {
+	return learnOption(func(c *learnConfig) error {
+		c.variant &^= variantBarycenter | variantTotal
+		switch k {
+		case GeometricCenter:
+		case Barycenter:
+			c.variant |= variantBarycenter
+		case TotalCenter:
+			c.variant |= variantTotal
+		default:
+			return optionErrorf("%s is not a kind of prototype", k)
+		}
+		return nil
+	})
+}
+
+// WithLabels gives the clusters instead of finding them: labels[i] in 0..C-1
+// is the cluster of task i, and none of the C clusters is empty.
+func WithLabels(labels []int) LearnOption {
+	labels = slices.Clone(labels)
+	return learnOption(func(c *learnConfig) error {
+		if len(labels) == 0 {
+			return optionErrorf("no labels")
+		}
+		n := 0
+		for i, l := range labels {
+			if l < 0 || l >= len(labels) {
+				return optionErrorf("label %d of task %d is outside 0..%d", l, i, len(labels)-1)
+			}
+			n = max(n, l+1)
+		}
+		seen := make([]bool, n)
+		for _, l := range labels {
+			seen[l] = true
+		}
+		if empty := slices.Index(seen, false); empty >= 0 {
+			return optionErrorf("labels go up to %d but cluster %d is empty", n-1, empty)
+		}
+		c.labels = labels
+		return nil
+	})
+}
+
+// WithClusterKernel sets the kernel of the tasks' Gaussian processes that are
+// clustered, a template as for [WithPriorKernel]. The default is the product
+// of the Matérn-3/2 and Matérn-1/2 shapes with one variance and a shared
+// lengthscale (paper, section 4.1).
+func WithClusterKernel(k kernel.Kernel) LearnOption {
+	return learnOption(func(c *learnConfig) error {
+		if k == nil {
+			return optionErrorf("a nil kernel")
+		}
+		c.clusterKernel = k
+		return nil
+	})
+}
+
+// WithHyperparameters gives the kernel, with its parameters, and the noise
+// variance of every task's Gaussian process in scaled units instead of fitting
+// them. Both the clustering and the prototypes use them. noiseVariance must be
+// positive.
+func WithHyperparameters(k kernel.Kernel, noiseVariance float64) LearnOption {
+	return learnOption(func(c *learnConfig) error {
+		if k == nil {
+			return optionErrorf("a nil kernel")
+		}
+		if !(noiseVariance > 0) || math.IsInf(noiseVariance, 0) {
+			return optionErrorf("noise variance %g is not positive and finite", noiseVariance)
+		}
+		c.fixed, c.fixedNoise = k, noiseVariance
+		return nil
+	})
+}
+
+// WithClusterPoints sets on how many points posteriors are compared for
+// clustering; the default is 100.
+func WithClusterPoints(n int) LearnOption {
+	return learnOption(func(c *learnConfig) error {
+		if n < 1 {
+			return optionErrorf("%d cluster points", n)
+		}
+		c.clusterPoints = n
+		return nil
+	})
+}
+
+// WithIndexPoints sets the largest size of the index set, the points on which
+// prototypes are compared with the target's posterior, and on which
+// barycentres live; the default is 300. Learning a prior costs O(K n³) and a
+// distance O(n³) in it.
+func WithIndexPoints(n int) LearnOption {
+	return learnOption(func(c *learnConfig) error {
+		if n < 1 {
+			return optionErrorf("an index set of %d points", n)
+		}
+		c.indexPoints = n
+		return nil
+	})
+}
+
+// WithIndexSet gives the index set itself, rows of the space.
+func WithIndexSet(rows [][]float64) LearnOption {
+	return learnOption(func(c *learnConfig) error {
+		if len(rows) == 0 {
+			return optionErrorf("an empty index set")
+		}
+		c.indexSet, c.fixedIndex = rows, true
+		return nil
+	})
+}
+
+// WithProgress calls f as Learn proceeds, from the goroutine that called
+// Learn.
+func WithProgress(f func(Progress)) LearnOption {
+	return learnOption(func(c *learnConfig) error { c.progress = f; return nil })
+}

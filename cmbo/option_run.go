@@ -1,0 +1,106 @@
+package cmbo
+
+import (
+	"math"
+)
+
+// WithPrior gives the optimiser what was learned from past tasks.
+func WithPrior(p *Prior) Option {
+	return runOption(func(c *runConfig) error {
+		if p == nil {
+			return optionErrorf("a nil Prior")
+		}
+		c.prior = p
+		return nil
+	})
+}
+
+// WithSurrogate replaces the model the optimiser consults.
+func WithSurrogate(s Surrogate) Option {
+	return runOption(func(c *runConfig) error {
+		if s == nil {
+			return optionErrorf("a nil Surrogate")
+		}
+		c.surrogate = s
+		return nil
+	})
+}
+
+// WithAcquisition sets how the next point is chosen; the default is UCB(3).
+func WithAcquisition(a Acquisition) Option {
+	return runOption(func(c *runConfig) error { c.acquisition = a; return a.validate() })
+}
+
+// WithNoiseVariance gives the variance of the target's measurement errors, in
+// scaled units (of values after the y policy); positive. By default it is the
+// median of the tasks' fitted noise variances with a prior, and fitted without
+// one. Variances given with single observations win over it.
+func WithNoiseVariance(v float64) Option {
+	return runOption(func(c *runConfig) error {
+		if !(v > 0) || math.IsInf(v, 0) {
+			return optionErrorf("noise variance %g is not positive and finite", v)
+		}
+		c.noise = v
+		return nil
+	})
+}
+
+// WithMixture makes the new task's prior a mixture of the prototypes instead of
+// their weighted sum: a priori the task is a draw from one of the clusters, with
+// a probability proportional to the number of its tasks, and the data decide
+// which, by their marginal likelihood under each. The predictive variance then
+// holds the disagreement between clusters, and a cluster that does not fit fades
+// away, which the weights of the paper never do. It goes beyond the paper, and
+// well with [TotalCenter]. It cannot be combined with a distance that weighs
+// prototypes.
+func WithMixture() Option {
+	return runOption(func(c *runConfig) error { c.mixture = true; return nil })
+}
+
+// WithJeffreysJitter gives the absolute amount added to the diagonal of both
+// covariances of a Jeffreys divergence online. The default is 1e-6 times the
+// largest mean variance among the prototypes, one amount for all of them so
+// that their divergences compare. Not negative; 0 fails where a covariance is
+// singular.
+func WithJeffreysJitter(v float64) Option {
+	return runOption(func(c *runConfig) error {
+		if !(v >= 0) || math.IsInf(v, 0) {
+			return optionErrorf("jitter %g is not a finite number >= 0", v)
+		}
+		c.jitter = v
+		return nil
+	})
+}
+
+// WithInitial sets the size of the initial design: the first proposals come
+// from a scrambled Sobol sequence until n points have been observed or asked
+// and not cancelled. The default is 0 with a prior or a surrogate and 5
+// without.
+func WithInitial(n int) Option {
+	return runOption(func(c *runConfig) error {
+		if n < 0 {
+			return optionErrorf("an initial design of %d points", n)
+		}
+		c.initial = n
+		return nil
+	})
+}
+
+// WithRepeats lets a point be proposed again after it was asked or observed.
+func WithRepeats() Option {
+	return runOption(func(c *runConfig) error { c.repeats = true; return nil })
+}
+
+// WithCandidateCounts sets how many candidates of a parameter space are scored
+// at each Ask: sobol points spread over the space and local ones around the
+// best point told. The default is 1,000 and 200. Finite spaces score all their
+// candidates.
+func WithCandidateCounts(sobol, local int) Option {
+	return runOption(func(c *runConfig) error {
+		if sobol < 1 || local < 0 || sobol > maxCandidates || local > maxCandidates {
+			return optionErrorf("%d Sobol and %d local candidates; at most %d each", sobol, local, maxCandidates)
+		}
+		c.sobol, c.local = sobol, local
+		return nil
+	})
+}

@@ -1,0 +1,276 @@
+package cmbo
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// Ask proposes the next point and opens a trial for it. On a finite space a
+// row is proposed once, unless [WithRepeats] was given or its trial was
+// cancelled.
+//
+// It fails with [ErrNoCandidates] when there is nothing left to propose, with
+// [ErrNumerical] if the model cannot be conditioned on the data, and with
+// ctx.Err() once ctx is done. It takes O(t² N) time for t points and N
+// candidates, plus the distances to the prototypes, O(C I³) on I index points.
+func (o *Optimizer) Ask(ctx context.Context) (Trial, error) {
+	ts, err := o.AskN(ctx, 1)
+	if err != nil {
+		return Trial{}, err
+	}
+	return ts[0], nil
+}
+
+// AskN proposes n points at once, as n calls of [Optimizer.Ask] in a row would:
+// each takes the ones before into account as evaluated with the value the model
+// expects. If fewer than n are left it returns those, and [ErrNoCandidates]
+// only if there are none. n must be at least 1.
+func (o *Optimizer) AskN(ctx context.Context, n int) ([]Trial, error) {
+	if n < 1 {
+		return nil, optionErrorf("asked for %d trials", n)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	undo := len(o.h.events)
+	step := o.step
+	var ts []Trial
+	for range n {
+		t, err := o.ask(ctx)
+		if err != nil {
+			if isExhausted(err) && len(ts) > 0 {
+				break
+			}
+			o.rollback(undo, step)
+			return nil, err
+		}
+		ts = append(ts, t)
+	}
+	if err := o.commit(undo, step); err != nil {
+		return nil, err
+	}
+	return ts, nil
+}
+
+func (o *Optimizer) ask(ctx context.Context) (Trial, error) {
+	if err := ctx.Err(); err != nil {
+		return Trial{}, err
+	}
+	id := len(o.h.trials) + 1
+	var e event
+	var err error
+	if o.h.started() < o.initial {
+		e, err = o.designPoint(id)
+	} else {
+		e, err = o.modelPoint(ctx, id)
+	}
+	if err != nil {
+		return Trial{}, err
+	}
+	o.h.apply(e)
+	return Trial{ID: id, Index: e.index, X: slices.Clone(e.x), space: o.space}, nil
+}
+
+// designPoint takes the next unused point of the initial design: Sobol points
+// of a parameter space, the unused candidates nearest to Sobol points of the
+// unit cube in a finite one.
+func (o *Optimizer) designPoint(id int) (event, error) {
+	if rows := o.rows(); rows != nil {
+		free := o.free()
+		if len(free) == 0 {
+			return event{}, o.exhausted()
+		}
+		target := make([]float64, o.space.dim)
+		o.space.encodeTo(target, o.designRow(o.h.started()))
+		best, dist := -1, math.Inf(1)
+		for _, r := range free {
+			if d := linalg.SqDist(o.points.Row(r), target); d < dist {
+				best, dist = r, d
+			}
+		}
+		return o.asked(id, best), nil
+	}
+	for i := o.h.started(); ; i++ {
+		row := o.designRow(i)
+		if o.config.repeats || !o.h.isUsed(row) || i > o.h.started()+enumerable {
+			return event{kind: eventAsked, trial: id, index: -1, x: row}, nil
+		}
+	}
+}
+
+// designRow returns point i of the scrambled Sobol sequence of the design.
+func (o *Optimizer) designRow(i int) []float64 {
+	if i >= len(o.design) {
+		o.design = designRows(o.space, 2*i+16, rng.Stream(o.config.seed, "design"))
+	}
+	return o.design[i]
+}
+
+// free lists the candidates that may be proposed, one of each set of equals.
+func (o *Optimizer) free() []int {
+	rows := o.rows()
+	var idx []int
+	for r := range rows {
+		if o.listed == nil && o.space.first[r] != r {
+			continue
+		}
+		if o.config.repeats || !o.h.isUsed(rows[r]) {
+			idx = append(idx, r)
+		}
+	}
+	return idx
+}
+
+func (o *Optimizer) exhausted() error {
+	return fmt.Errorf("%w: all %d are observed or asked, %d trials are open", ErrNoCandidates, len(o.rows()), o.h.numOpen())
+}
+
+// asked makes the event for candidate r.
+func (o *Optimizer) asked(id, r int) event {
+	e := event{kind: eventAsked, trial: id, index: r, x: slices.Clone(o.rows()[r])}
+	if o.listed != nil {
+		e.index = -1
+	}
+	return e
+}
+
+// modelPoint asks the model.
+func (o *Optimizer) modelPoint(ctx context.Context, id int) (event, error) {
+	rows, x := o.rows(), o.points
+	var free []int
+	if rows != nil {
+		if free = o.free(); len(free) == 0 {
+			return event{}, o.exhausted()
+		}
+	} else {
+		rows = o.pool(id)
+		if len(rows) == 0 {
+			return event{}, fmt.Errorf("%w: no unused point among the candidates drawn", ErrNoCandidates)
+		}
+		x = o.space.encodeAll(rows)
+		free = make([]int, len(rows))
+		for i := range free {
+			free[i] = i
+		}
+	}
+	s, m, err := o.score(ctx, id, x)
+	if err != nil {
+		return event{}, err
+	}
+	best := -1
+	for _, r := range free {
+		if v := s.Scores[r]; !math.IsNaN(v) && (best < 0 || v > s.Scores[best]) {
+			best = r
+		}
+	}
+	if best < 0 {
+		return event{}, fmt.Errorf("%w: the score of every candidate is NaN", ErrNumerical)
+	}
+	s.Chosen = best
+	o.step = s
+	if o.points != nil {
+		e := o.asked(id, best)
+		e.distances = m.distances
+		return e, nil
+	}
+	s.Candidates = rows
+	return event{kind: eventAsked, trial: id, index: -1, x: rows[best], distances: m.distances}, nil
+}
+
+// score fits the model and scores all rows of x.
+func (o *Optimizer) score(ctx context.Context, id int, x *linalg.Dense) (*Step, measured, error) {
+	d, scale := o.data(true)
+	if err := o.fit(ctx, d); err != nil {
+		return nil, measured{}, err
+	}
+	n, _ := x.Dims()
+	s := &Step{Trial: id, Mean: make([]float64, n), SD: make([]float64, n), Scores: make([]float64, n), Shift: scale.shift, Scale: scale.scale, NoiseVariance: math.NaN()}
+	if err := o.model.Predict(ctx, s.Mean, s.SD, x); err != nil {
+		return nil, measured{}, err
+	}
+	maxValue := math.NaN()
+	var m measured
+	if p := o.meta; p != nil {
+		maxValue = p.maxValue()
+		var err error
+		if m, err = p.measure(ctx); err != nil {
+			return nil, m, err
+		}
+		s.Weights = slices.Clone(p.weights())
+		s.Distances = m.distances
+		s.MaxDistance = maxFinite(m.distances)
+		s.Jitter = p.jitterUsed()
+		s.DistanceJitter = m.jitter
+		prior := p.priorAt()
+		s.PriorMean, s.PriorSD = slices.Clone(prior.mean), slices.Clone(prior.sd)
+	}
+	if o.gp != nil {
+		s.Parameters = o.gp.parameters()
+		s.Jitter = o.gp.jitter()
+		o.logFit()
+	}
+	if e, ok := o.model.(NoiseEstimator); ok {
+		s.NoiseVariance = e.NoiseVariance()
+	}
+	f := o.config.acquisition.function(d.Y, maxValue)
+	if scorer, ok := o.model.(Scorer); ok {
+		best := math.NaN()
+		if len(d.Y) > 0 {
+			best = slices.Max(d.Y)
+		}
+		return s, m, scorer.Score(ctx, s.Scores, x, f, best)
+	}
+	for i := range s.Scores {
+		s.Scores[i] = f.Score(s.Mean[i], s.SD[i])
+	}
+	return s, m, nil
+}
+
+// logFit puts parameters fitted for this proposal on the log, so that a
+// restored run takes them as they are.
+func (o *Optimizer) logFit() {
+	if count, params := o.gp.fitted(); params != nil {
+		if _, known := o.h.fitted[count]; !known {
+			o.h.apply(event{kind: eventFitted, count: count, params: params})
+		}
+	}
+}
+
+// fit tells the model the data.
+func (o *Optimizer) fit(ctx context.Context, d Data) error {
+	if err := o.model.Fit(ctx, d); err != nil {
+		return fmt.Errorf("conditioning on %d observations: %w", d.len(), err)
+	}
+	return nil
+}
+
+// data prepares what the model learns of the run, with or without the pending
+// points, and the scaling that was applied.
+func (o *Optimizer) data(pending bool) (Data, scaling) {
+	raw := o.h.oriented(o.minimize)
+	s := scaleValues(o.config.y, raw)
+	noise := make([]float64, len(raw))
+	for i, ob := range o.h.obs {
+		noise[i] = ob.NoiseVariance
+	}
+	d := Data{
+		X: o.h.encodedObservations(), Y: s.z, Raw: raw,
+		NoiseVariance: s.noiseVariances(noise),
+		Pending:       linalg.NewDense(0, o.space.dim, nil),
+		Step:          len(o.h.trials) + 1,
+		noise:         noise,
+		seen:          o.h.encodedSeen(),
+		fitted:        o.h.fitted,
+	}
+	if pending {
+		d.Pending = o.h.encodedTrials(o.h.pending())
+	}
+	if o.h.weightsFrom > 0 {
+		d.distances = o.h.trials[o.h.weightsFrom-1].distances
+	}
+	return d, s
+}
