@@ -30,6 +30,12 @@ func TestZeroAlloc(t *testing.T) {
 			t.Fatal(err)
 		}
 		l := c.Lower()
+		var head Sym // the leading block, for a factor that grows back
+		idx := make([]int, n-1)
+		for i := range idx {
+			idx[i] = i
+		}
+		head.Subset(a, idx)
 		var m Dense
 		var s, s2 Sym
 		var e EigenSym
@@ -51,6 +57,14 @@ func TestZeroAlloc(t *testing.T) {
 			"MulUpper":        func() { MulUpper(&m, l, g) },
 			"Factorize":       func() { _ = ap.Factorize(a) },
 			"FactorizeJitter": func() { _, _ = ap.FactorizeJitter(a, 1e-4) },
+			"Append": func() {
+				_ = ap.Factorize(&head)
+				_ = ap.Append(a.Row(n - 1)[:n-1], a.At(n-1, n-1))
+			},
+			"LowerTo":         func() { c.LowerTo(&m) },
+			"SolveLowerVecTo": func() { c.SolveLowerVecTo(y, x) },
+			"SolveUpperVecTo": func() { c.SolveUpperVecTo(y, x) },
+			"InvSqrtTo":       func() { _ = r.InvSqrtTo(&s, a) },
 			"SetLower":        func() { _ = ap.SetLower(l) },
 			"SolveTo":         func() { c.SolveTo(&m, g) },
 			"SolveLowerTo":    func() { c.SolveLowerTo(&m, g) },

@@ -93,3 +93,40 @@ func denseData(m *Dense) []float64 {
 	}
 	return d
 }
+
+// TestAppendOnUsedMemory: a factor that grows on memory full of an earlier, larger
+// one is that of fresh memory, zeros above the diagonal included.
+func TestAppendOnUsedMemory(t *testing.T) {
+	const n, start = 40, 7
+	rng := testutil.RNG(t)
+	a := NewSym(n, testutil.SPD(rng, n, 1e3))
+	var used, fresh Cholesky
+	if err := used.Factorize(NewSym(3*n, testutil.SPD(rng, 3*n, 1e3))); err != nil {
+		t.Fatal(err)
+	}
+	memory := &used.l.data[0]
+	idx := make([]int, start)
+	for i := range idx {
+		idx[i] = i
+	}
+	var head Sym
+	head.Subset(a, idx)
+	for _, c := range []*Cholesky{&used, &fresh} {
+		if err := c.Factorize(&head); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for k := start; k < n; k++ {
+		for _, c := range []*Cholesky{&used, &fresh} {
+			if err := c.Append(a.Row(k)[:k], a.At(k, k)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, want := denseData(used.Lower()), denseData(fresh.Lower()); normDiff(got, want) != 0 {
+			t.Fatalf("%d rows: differs from a factor on fresh memory", k+1)
+		}
+	}
+	if &used.l.data[0] != memory {
+		t.Error("memory that suffices was not used")
+	}
+}

@@ -233,18 +233,28 @@ func (c *Cholesky) Append(row []float64, diag float64) error {
 		return &NotPositiveDefiniteError{Pivot: n, Value: v}
 	}
 	if n+1 > c.l.stride || len(c.l.data) < (n+1)*c.l.stride {
-		ld := n + 1 + n/2
-		data := make([]float64, ld*ld)
-		for i := range n {
-			copy(data[i*ld:i*ld+i+1], c.l.row(i))
-		}
-		c.l.data, c.l.stride = data, ld
+		c.widen(max(n+1+n/2, c.l.stride))
 	}
 	c.l.rows, c.l.cols = n+1, n+1
 	r := c.l.row(n)
 	copy(r, c.work)
 	r[n] = math.Sqrt(v)
 	return nil
+}
+
+// widen gives the factor the stride ld, not below its own, and room for ld rows, on
+// its own memory if that is large enough.
+func (c *Cholesky) widen(ld int) {
+	data := grow(c.l.data, ld*ld)
+	// Rows move away from the front, so the last one goes first. What lies between
+	// them is part of later factors and has to be zero.
+	end := ld * ld
+	for i := c.l.rows - 1; i >= 0; i-- {
+		copy(data[i*ld:], c.l.row(i)[:i+1])
+		clear(data[i*ld+i+1 : end])
+		end = i * ld
+	}
+	c.l.data, c.l.stride = data, ld
 }
 
 // copyTo copies src to the front of dst and returns it.

@@ -1,10 +1,57 @@
-// Package bench measures tuning methods on recorded tuning tasks: it reads
-// tables in HPO-B's format ([OpenTable]), divides their tasks into sources to
-// learn from and targets to tune ([SplitPlan]), and drives anything with Ask and
-// Tell over them ([Run]).
+// Package bench measures tuning methods on recorded tuning tasks.
 //
-// The yardstick is the normalised simple regret: how far the best value found
-// is below the best of the target's whole table, in units of the table's range.
+// # From a table to an experiment
+//
+// A [Table] holds tasks over one search space in HPO-B's format ([OpenTable]). A
+// [SplitPlan] divides them into sources to learn from and targets to tune. [Run]
+// drives anything with Ask and Tell over one target. An [Experiment] does all of
+// that for many methods:
+//
+//	p, err := bench.FindProtocol("paper")
+//	e := &bench.Experiment{Protocol: p, Clock: time.Now}
+//	outcome, err := e.Run(ctx, tables, "folder")
+//	records, clusterings, timings, err := bench.ReadRecords("folder")
+//
+// The [Protocol] says which runs there are, [Methods] which methods it may name; a
+// Catalogue of one's own adds others. Package report analyses the records.
+//
+// # What is compared
+//
+// The yardstick is the normalised simple regret: how far the best value found is
+// below the best of the target's whole table, in units of the table's range.
 // Methods only ever see values they asked for; the range enters the yardstick
 // alone.
+//
+// All methods see the same splits, the same observations of the sources and the
+// same initial rows, and propose rows of the target's table, each once. Tables
+// whose tasks were recorded on one list of configurations tell the methods that
+// list when they learn, as a space with candidates. A run has one seed whatever the
+// method.
+//
+// Predictions are scored too, for they explain who wins: a [Record] keeps for each
+// query how far off the value was, in predicted standard deviations of a
+// measurement.
+//
+// # The folder of an experiment
+//
+//	experiment.json    what was asked for, and of which tables
+//	runs.jsonl         a Record a line
+//	clusterings.jsonl  a Clustering a line
+//	timings.jsonl      a Timing a line
+//	failures.jsonl     a Failure a line, if there are any
+//
+// A line is written as soon as its run is done, so a process that is killed loses
+// no more than the runs under way, and the same call goes on where it stopped. At
+// the end lines are put in order. All but timings.jsonl then has the same bytes
+// whatever the number of workers and of interruptions, with one build of the
+// program (see package cmbo).
+//
+// Runs are made repeat by repeat, each for all methods, splits and targets, so that
+// methods are comparable whenever one stops: see [Experiment]'s Limit.
+//
+// # Cost
+//
+// One goroutine makes the runs of a repeat that share what was learned of a split.
+// What was learned is kept for the next repeat, about 10 MB each, as far as
+// [Experiment]'s Keep allows.
 package bench

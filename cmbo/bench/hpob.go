@@ -82,6 +82,53 @@ func OpenTable(path, space string) (*Table, error) {
 	return all, readInitial(existing(path, hpobInitial), all)
 }
 
+// Spaces lists the search spaces in a file or directory that [OpenTable] reads,
+// sorted. It fails as OpenTable does, without looking into the tasks.
+func Spaces(path string) ([]string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	files := []string{path}
+	if info.IsDir() {
+		files = files[:0]
+		for _, f := range hpobFiles {
+			files = append(files, existing(path, f.name))
+		}
+	}
+	var all []string
+	for _, name := range files {
+		names, err := spacesOf(name)
+		if errors.Is(err, os.ErrNotExist) && info.IsDir() {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", filepath.Base(name), err)
+		}
+		all = append(all, names...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all), nil
+}
+
+func spacesOf(path string) (names []string, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	r, err := plain(f)
+	if err != nil {
+		return nil, err
+	}
+	d := json.NewDecoder(r)
+	err = object(d, func(name string) error {
+		names = append(names, name)
+		return skip(d)
+	})
+	return names, err
+}
+
 // existing prefers name, then its gzip'd form.
 func existing(dir, name string) string {
 	p := filepath.Join(dir, name)

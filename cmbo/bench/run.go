@@ -3,6 +3,8 @@ package bench
 import (
 	"context"
 	"errors"
+	"math"
+	"strconv"
 
 	"github.com/gocmbo/cmbo/cmbo"
 )
@@ -19,22 +21,36 @@ type AskTeller interface {
 // query, budget+1 numbers: (max − best)/(max − min) over the task's whole table.
 // A method that has proposed every row keeps its last regret.
 func Run(ctx context.Context, t *TableTask, o AskTeller, initial []int, budget int) ([]float64, error) {
+	r, err := trace(ctx, t, o, initial, budget)
+	if err != nil {
+		return nil, err
+	}
+	return r.Regret, nil
+}
+
+// trace is Run with all that a Record keeps of a run.
+func trace(ctx context.Context, t *TableTask, o AskTeller, initial []int, budget int) (*Record, error) {
 	lo, hi := t.Range()
 	best := lo
+	r := &Record{Rows: make([]int, 0, len(initial)+budget), Regret: make([]float64, 0, budget+1)}
+	told := func(row int) {
+		r.Rows = append(r.Rows, row)
+		best = max(best, t.Y[row])
+	}
 	for _, i := range initial {
 		if err := o.Observe(t.X[i], t.Y[i]); err != nil {
 			return nil, err
 		}
-		best = max(best, t.Y[i])
+		told(i)
 	}
-	regret := make([]float64, 0, budget+1)
-	record := func() { regret = append(regret, (hi-best)/(hi-lo)) }
-	record()
-	for len(regret) <= budget {
+	reached := func() { r.Regret = append(r.Regret, (hi-best)/(hi-lo)) }
+	reached()
+	predictor, _ := o.(interface{ LastStep() (cmbo.Step, bool) })
+	for len(r.Regret) <= budget {
 		trial, err := o.Ask(ctx)
 		if errors.Is(err, cmbo.ErrNoCandidates) {
-			for len(regret) <= budget {
-				record()
+			for len(r.Regret) <= budget {
+				reached()
 			}
 			break
 		}
@@ -42,13 +58,45 @@ func Run(ctx context.Context, t *TableTask, o AskTeller, initial []int, budget i
 			return nil, err
 		}
 		y := t.Y[trial.Index]
+		if predictor != nil {
+			if s, ok := predictor.LastStep(); ok && s.Trial == trial.ID {
+				r.predicted(&s, y, hi-lo)
+			}
+		}
 		if err := o.Tell(trial.ID, y); err != nil {
 			return nil, err
 		}
-		best = max(best, y)
-		record()
+		told(trial.Index)
+		reached()
 	}
-	return regret, nil
+	return r, nil
+}
+
+// predicted keeps how good the prediction of a measurement was that came out as
+// y. A model that does not say how noisy measurements are is taken to predict
+// them without noise. A deviation of zero has neither score nor logarithm, and
+// the query is left out.
+func (r *Record) predicted(s *cmbo.Step, y, width float64) {
+	mean, variance := s.Mean[s.Chosen], s.SD[s.Chosen]*s.SD[s.Chosen]
+	if s.NoiseVariance > 0 {
+		variance += s.NoiseVariance
+	}
+	sd := s.Scale * math.Sqrt(variance)
+	z, logSD := (y-s.Shift-s.Scale*mean)/sd, math.Log(sd/width)
+	if !(sd > 0) || math.IsNaN(z) || math.IsInf(z, 0) || math.IsInf(logSD, 0) {
+		return
+	}
+	r.Z = append(r.Z, round5(z))
+	r.LogSD = append(r.LogSD, round5(logSD))
+}
+
+// round5 rounds to five significant digits.
+func round5(v float64) float64 {
+	r, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 5, 64), 64)
+	if err != nil {
+		return v
+	}
+	return r
 }
 
 // MeanCurve returns the entrywise mean of curves of equal length, nil for none.

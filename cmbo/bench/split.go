@@ -78,10 +78,14 @@ func (p SplitPlan) source(t *TableTask, split, task int) cmbo.Task {
 // InitialRows draws n distinct rows of a target for one repetition: the same
 // for every method.
 func InitialRows(seed uint64, t *TableTask, split, repeat, n int) []int {
-	var id uint64
-	for _, b := range []byte(t.ID) {
-		id = id*131 + uint64(b)
-	}
-	rows := rng.Stream(seed, "initial", uint64(split), id, uint64(repeat)).Perm(len(t.X))
+	rows := rng.Stream(seed, "initial", uint64(split), idHash(t.ID), uint64(repeat)).Perm(len(t.X))
 	return rows[:min(n, len(rows))]
+}
+
+// idHash makes a number of a task's ID, to name random streams by.
+func idHash(id string) (h uint64) {
+	for _, b := range []byte(id) {
+		h = h*131 + uint64(b)
+	}
+	return h
 }

@@ -5,11 +5,13 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/stretchr/testify/require"
@@ -40,21 +42,27 @@ func writeTable(t *testing.T) string {
 	return path
 }
 
-func TestRunWritesCurve(t *testing.T) {
+func mustParse(t *testing.T, args ...string) *options {
+	t.Helper()
+	o, err := parse(append(args, "-quiet"), os.Stderr)
+	require.NoError(t, err)
+	return o
+}
+
+func TestSingleWritesCurve(t *testing.T) {
 	path := writeTable(t)
 	random := 0.0 // what random search, the first, ends with
 	for _, args := range [][]string{
 		{"-method", "random"},
 		{"-method", "gp"},
 		{"-variant", "JefClus_JefCMP", "-acquisition", "ucb", "-clusters", "2-3"},
-		{"-clusters", "2"},
+		{"-method", "cmbo", "-clusters", "2"},
 	} {
 		out := filepath.Join(t.TempDir(), "curve.csv")
-		o, err := parse(append([]string{"-data", path, "-space", "toy", "-splits", "2", "-repeats", "2", "-budget", "6", "-out", out, "-quiet"}, args...), os.Stderr)
-		require.NoError(t, err)
+		o := mustParse(t, append([]string{"-data", path, "-space", "toy", "-splits", "3", "-repeats", "5", "-budget", "6", "-out", out}, args...)...)
 		var console bytes.Buffer
 		require.NoError(t, run(context.Background(), o, &console, os.Stderr))
-		require.Contains(t, console.String(), "mean normalised simple regret of 4 runs")
+		require.Contains(t, console.String(), "mean normalised simple regret of 15 runs")
 		f, err := os.Open(out)
 		require.NoError(t, err)
 		rows, err := csv.NewReader(f).ReadAll()
@@ -68,30 +76,112 @@ func TestRunWritesCurve(t *testing.T) {
 			require.True(t, v >= 0 && v <= last, "a mean regret never rises")
 			last = v
 		}
-		if args[1] == "random" {
+		switch args[1] {
+		case "random":
 			random = last
-		} else if args[0] != "-method" {
+		case "cmbo":
 			require.Less(t, last, random, "the past tasks show where to look")
 		}
 	}
 }
 
+// TestExperiment makes a small experiment in one go, and once more with an
+// interruption, and compares all that does not depend on time.
+func TestExperiment(t *testing.T) {
+	path := writeTable(t)
+	whole, broken := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "broken")
+	make := func(dir, workers string) {
+		o := mustParse(t, "-experiment", "quick", "-data", path, "-out", dir, "-method", "Random,GP,RGPE,cmbo,cm-BO mixture,JefClus_JefCMP", "-without", "rgpe",
+			"-source-rows", "10", "-budget", "5", "-targets", "0", "-study", "2-3", "-studied", "cmbo", "-clusters", "2", "-workers", workers)
+		var console bytes.Buffer
+		require.NoError(t, run(context.Background(), o, &console, os.Stderr))
+		require.Contains(t, console.String(), "14 of 14 runs done")
+	}
+	make(whole, "1")
+	make(broken, "2")
+	for _, name := range []string{"runs.jsonl", "clusterings.jsonl", "timings.jsonl"} {
+		p := filepath.Join(broken, name)
+		info, err := os.Stat(p)
+		require.NoError(t, err)
+		require.NoError(t, os.Truncate(p, info.Size()/3))
+	}
+	require.NoError(t, os.RemoveAll(filepath.Join(broken, "markdown")))
+	require.NoError(t, os.Remove(filepath.Join(broken, "report.html")))
+	make(broken, "2")
+	files := 0
+	compare := func() {
+		require.NoError(t, filepath.WalkDir(whole, func(p string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), "tim") {
+				return err
+			}
+			files++
+			rel, err := filepath.Rel(whole, p)
+			require.NoError(t, err)
+			want, err := os.ReadFile(p)
+			require.NoError(t, err)
+			got, err := os.ReadFile(filepath.Join(broken, rel))
+			require.NoError(t, err)
+			require.True(t, bytes.Equal(want, got), "%s differs", rel)
+			return nil
+		}))
+	}
+	compare()
+	require.GreaterOrEqual(t, files, 12, "runs, clusterings, settings, report, tables and figures")
+
+	require.NoError(t, os.Remove(filepath.Join(broken, "report.html")))
+	require.NoError(t, run(context.Background(), mustParse(t, "-report", broken), &bytes.Buffer{}, os.Stderr))
+	compare()
+
+	o := mustParse(t, "-experiment", "quick", "-data", path, "-out", whole, "-seed", "2")
+	require.ErrorContains(t, run(context.Background(), o, &bytes.Buffer{}, os.Stderr), "use another folder")
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	o = mustParse(t, "-experiment", "quick", "-data", path, "-out", t.TempDir())
+	require.ErrorContains(t, run(ctx, o, &bytes.Buffer{}, os.Stderr), "goes on from here")
+}
+
+func TestParse(t *testing.T) {
+	o := mustParse(t, "-data", "a", "-data", "b,c", "-experiment", "paper", "-acquisition", "ei,ucb(2)", "-repeats", "2", "-study", "2-4", "-studied", "cm-BO total", "-time", "40m")
+	require.Equal(t, []string{"a", "b,c"}, o.data)
+	require.Equal(t, "hpob-paper", o.out)
+	require.Equal(t, 40*time.Minute, o.limit)
+	p := o.protocol
+	require.Equal(t, []any{5, 2, 50}, []any{p.Splits, p.Repeats, p.Budget})
+	require.Equal(t, []string{"ei", "ucb(2)"}, p.Acquisitions)
+	require.Equal(t, []int{2, 3, 4}, p.Study)
+	require.Equal(t, []string{"cm-BO total"}, p.StudyMethods)
+	require.Equal(t, [2]int{2, 6}, p.Clusters)
+	o = mustParse(t, "-data", "a", "-out", "", "-variant", "GlobalCen")
+	require.Equal(t, []string{"GlobalCen"}, o.protocol.Methods)
+	require.Equal(t, [2]int{4, 4}, o.protocol.Clusters)
+	require.Empty(t, o.out)
+}
+
 func TestParseRejects(t *testing.T) {
 	for want, args := range map[string][]string{
-		"-data is missing":       {},
-		"-variant":               {"-data", "x", "-variant", "y"},
-		"-acquisition":           {"-data", "x", "-acquisition", "y"},
-		"-method":                {"-data", "x", "-method", "y"},
-		"-clusters":              {"-data", "x", "-clusters", "a-b"},
-		"must be at least 1":     {"-data", "x", "-splits", "0"},
-		`unexpected argument "z`: {"-data", "x", "z"},
+		"-data is missing":             {},
+		"-variant":                     {"-data", "x", "-variant", "y"},
+		"-acquisition":                 {"-data", "x", "-acquisition", "y"},
+		"no method":                    {"-data", "x", "-method", "y"},
+		"-clusters":                    {"-data", "x", "-clusters", "a-b"},
+		"-study":                       {"-data", "x", "-experiment", "quick", "-study", "b"},
+		"0 splits, must be at least 1": {"-data", "x", "-splits", "0"},
+		"-experiment":                  {"-data", "x", "-experiment", "y"},
+		"-without":                     {"-data", "x", "-experiment", "quick", "-without", "y"},
+		"several methods":              {"-data", "x", "-method", "gp,random"},
+		"needs a folder":               {"-data", "x", "-experiment", "quick", "-out", ""},
+		`unexpected argument "z`:       {"-data", "x", "z"},
 	} {
 		_, err := parse(args, &strings.Builder{})
 		require.ErrorContains(t, err, want)
 	}
-	o, err := parse([]string{"-data", filepath.Join(t.TempDir(), "none.json")}, &strings.Builder{})
-	require.NoError(t, err)
+	o := mustParse(t, "-data", filepath.Join(t.TempDir(), "none.json"))
 	require.ErrorIs(t, run(context.Background(), o, &bytes.Buffer{}, &strings.Builder{}), os.ErrNotExist)
+	require.ErrorIs(t, run(context.Background(), mustParse(t, "-report", t.TempDir()), &bytes.Buffer{}, &strings.Builder{}), os.ErrNotExist)
+}
+
+func TestCount(t *testing.T) {
+	require.Equal(t, "1 query, 2 queries, 0 runs", strings.Join([]string{count(1, "query"), count(2, "query"), count(0, "run")}, ", "))
 }
 
 // TestRealTable runs a recorded table where one is at hand.
@@ -100,11 +190,7 @@ func TestRealTable(t *testing.T) {
 	if dir == "" {
 		t.Skip("CMBO_DATA names no folder of tables")
 	}
-	if testing.Short() {
-		t.Skip("short")
-	}
-	o, err := parse([]string{"-data", filepath.Join(dir, "ecml_adaboost.json.gz"), "-splits", "1", "-repeats", "2", "-budget", "20", "-out", "", "-quiet"}, os.Stderr)
-	require.NoError(t, err)
+	o := mustParse(t, "-data", filepath.Join(dir, "ecml_adaboost.json.gz"), "-splits", "1", "-targets", "2", "-repeats", "2", "-budget", "20", "-out", "")
 	var console bytes.Buffer
 	require.NoError(t, run(context.Background(), o, &console, os.Stderr))
 	t.Log(console.String())

@@ -11,6 +11,10 @@ type Table struct {
 	SymPass    func(n int, a []float64, lda int, v, w, x, y []float64)
 	BidiagPass func(m, n int, a []float64, lda int, u, z, s, v, p []float64, g float64, y, c, r []float64)
 	PoleSum    func(a2, b2, s, w, work []float64) float64
+
+	RadialValues func(dst, sq []float64, scale, variance float64, f *Radial)
+	RadialSlopes func(val, slope, sq []float64, scale float64, f *Radial)
+	RadialAt     func(s float64, f *Radial) (val, slope float64)
 }
 
 // Generic is the table of plain Go loops: the default, and the reference for any
@@ -24,6 +28,10 @@ var Generic = Table{
 	SymPass:    symPass,
 	BidiagPass: bidiagPass,
 	PoleSum:    poleSum,
+
+	RadialValues: radialValues,
+	RadialSlopes: radialSlopes,
+	RadialAt:     radialAt,
 }
 
 var table = Generic
@@ -99,3 +107,21 @@ func BidiagPass(m, n int, a []float64, lda int, u, z, s, v, p []float64, g float
 func PoleSum(a2, b2, s, w, work []float64) float64 {
 	return table.PoleSum(a2, b2, s, w, work)
 }
+
+// RadialValues sets dst_i to variance·k at r² = scale·sq_i, which counts as
+// [FarSquare] beyond. dst may be sq. An entry of dst is a function of its entry of
+// sq, wherever that stands.
+func RadialValues(dst, sq []float64, scale, variance float64, f *Radial) {
+	table.RadialValues(dst, sq, scale, variance, f)
+}
+
+// RadialSlopes sets val_i and slope_i to the value, with variance 1, and the slope
+// at r² = scale·sq_i. val or slope may be sq. The values have the bits that
+// RadialValues gives.
+func RadialSlopes(val, slope, sq []float64, scale float64, f *Radial) {
+	table.RadialSlopes(val, slope, sq, scale, f)
+}
+
+// RadialAt returns the value, with variance 1, and the slope at r² = s, with the
+// bits that RadialSlopes gives. It is for single points: nothing is allocated.
+func RadialAt(s float64, f *Radial) (val, slope float64) { return table.RadialAt(s, f) }

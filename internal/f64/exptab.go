@@ -1,4 +1,4 @@
-package kernel
+package f64
 
 // Constants of exp: 1/step, and step = log(2)/128 in two parts, the first with 32
 // bits so that its multiples up to 2^17 are exact.

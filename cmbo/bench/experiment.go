@@ -1,0 +1,171 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/parallel"
+)
+
+// An Experiment compares methods on tables.
+type Experiment struct {
+	// Protocol says which runs there are.
+	Protocol Protocol
+	// Catalogue holds the methods that the protocol may name; nil for [Methods].
+	Catalogue []Method
+	// Workers is the number of runs under way at a time, each on one goroutine;
+	// 0 for GOMAXPROCS. It changes the speed, never a result.
+	Workers int
+	// Keep bounds how many models are held in memory for a later repeat; those
+	// beyond it are learned again. They take about 10 MB each. 0 stands for 100,
+	// a negative number for none. It changes the speed, never a result.
+	Keep int
+	// Clock tells the time. Without it no times are kept or told.
+	Clock func() time.Time
+	// Limit, if positive and there is a Clock, is how long after the start of
+	// the call a repeat may still be begun. The first one always is, and one
+	// begun is completed for every method.
+	Limit time.Duration
+	// Progress is called now and then, by one goroutine at a time.
+	Progress func(Progress)
+}
+
+// Progress tells how far an experiment has come.
+type Progress struct {
+	// Done of Total runs are there, Known of them since before this call.
+	// Failed more could not be made.
+	Done, Known, Failed, Total int
+	// Last names what was finished last.
+	Last string
+	// Elapsed is the time since the start of the call, Rate the number of runs a
+	// second since then, and Left how much longer it will take, judged by how
+	// long runs of the same method on the same table took so far. They are 0
+	// without a clock.
+	Elapsed, Left time.Duration
+	Rate          float64
+}
+
+// An Outcome says what an experiment has come to.
+type Outcome struct {
+	// Records holds all runs if there is no folder that does.
+	Records []Record
+	// Done of Total runs are there, Known of them since before the call.
+	Done, Known, Total int
+	// Repeats is the number of repeats that were made, or tried, completely.
+	Repeats int
+	// Failures lists what could not be done. The runs that are missing for it
+	// are tried again by the next call on the same folder.
+	Failures []Failure
+}
+
+// A Failure is a run that could not be made, or, without a Task, what could not
+// be learned for the runs of a split, all of which are missing then. It is a
+// line of an experiment's failures.jsonl.
+type Failure struct {
+	Space       string `json:"space"`
+	Method      string `json:"method"`
+	Acquisition string `json:"acquisition,omitempty"`
+	Clusters    int    `json:"clusters,omitempty"`
+	Split       int    `json:"split"`
+	Task        string `json:"task,omitempty"`
+	Repeat      int    `json:"repeat,omitempty"`
+	Error       string `json:"error"`
+}
+
+func (f *Failure) key() runKey {
+	return runKey{f.Space, f.Method, f.Acquisition, f.Clusters, f.Split, f.Task, f.Repeat}
+}
+
+// String names the place and the error.
+func (f Failure) String() string { return f.key().String() + ": " + f.Error }
+
+// String names the run.
+func (k runKey) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, %s", k.space, k.method)
+	if k.acquisition != "" {
+		fmt.Fprintf(&b, " with %s", k.acquisition)
+	}
+	if k.clusters > 0 {
+		fmt.Fprintf(&b, ", %d clusters", k.clusters)
+	}
+	fmt.Fprintf(&b, ", split %d", k.split)
+	if k.task != "" {
+		fmt.Fprintf(&b, ", task %s, repeat %d", k.task, k.repeat)
+	}
+	return b.String()
+}
+
+// Run makes the runs of the experiment that the folder dir does not hold yet,
+// and makes the folder if need be. An empty dir keeps all records in the
+// Outcome. What is found is appended run by run, so a process that is killed
+// loses no more than the runs under way, and the same call goes on from there.
+// In the end the lines are put in order: the files runs.jsonl, clusterings.jsonl
+// and experiment.json then have the same bytes whatever the number of workers
+// and interruptions (with one build, as all of cmbo). Only one process may use a
+// folder at a time.
+//
+// An experiment may be continued with more splits, repeats, targets, methods,
+// acquisitions or tables than before. With anything else changed, or another
+// table under the name of a space, Run fails with a [*SettingsError].
+//
+// A method that fails loses the run it fails in, or, if it cannot learn, those
+// of the split; it is listed in the Outcome and in failures.jsonl, and Run goes
+// on without an error. Run fails with [cmbo.ErrOption] if the protocol makes no
+// sense, with [cmbo.ErrCorrupt] if the files are damaged, with the error of the
+// file system, or with ctx.Err() soon after ctx is done; the Outcome then tells
+// how far it came.
+func (e *Experiment) Run(ctx context.Context, tables []*Table, dir string) (*Outcome, error) {
+	all := e.Catalogue
+	if all == nil {
+		all = Methods()
+	}
+	p, err := e.Protocol.settle(all)
+	if err != nil {
+		return nil, err
+	}
+	want := &Settings{Version: storeVersion, Protocol: p}
+	for _, t := range tables {
+		if slices.ContainsFunc(want.Tables, func(i TableInfo) bool { return i.Space == t.Space }) {
+			return nil, fmt.Errorf("%w: two tables of space %q", cmbo.ErrOption, t.Space)
+		}
+		want.Tables = append(want.Tables, t.info())
+	}
+	slices.SortFunc(want.Tables, func(a, b TableInfo) int { return strings.Compare(a.Space, b.Space) })
+	pl, err := newPlanner(p, all, tables)
+	if err != nil {
+		return nil, err
+	}
+	s, err := openStore(dir, want)
+	if err != nil {
+		return nil, err
+	}
+	x := &execution{Experiment: e, planner: pl, store: s, latest: -1, stop: p.Repeats, learned: make(map[runKey]*lesson)}
+	todo, total := pl.batches(s)
+	for _, b := range todo {
+		if x.learned[b.key] == nil {
+			x.learned[b.key] = &lesson{}
+		}
+		x.learned[b.key].uses++
+	}
+	x.progress = newEstimate(todo, total, s.known, e.workers())
+	x.start = x.now()
+	err = parallel.For(ctx, e.workers(), len(todo), func(_, i int) error { return x.make(ctx, todo[i]) })
+	if err == nil {
+		rank := make(map[string]int)
+		for i := range all {
+			rank[all[i].Name] = i
+		}
+		slices.SortFunc(x.failures, func(a, b Failure) int { return compareKeys(rank, a.key(), b.key()) })
+		err = errors.Join(s.finish(rank), s.writeFailures(x.failures))
+	}
+	err = errors.Join(err, s.close())
+	return &Outcome{Records: s.memory, Done: x.progress.done, Known: x.progress.known, Total: total, Repeats: x.stop, Failures: x.failures}, err
+}
+
+func (e *Experiment) workers() int { return parallel.Workers(e.Workers, 1<<30) }

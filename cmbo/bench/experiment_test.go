@@ -1,0 +1,324 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/stretchr/testify/require"
+)
+
+// gridTable is a toy table whose tasks share their configurations.
+func gridTable(tasks, rows int) *Table {
+	t := toyTable(tasks, rows)
+	t.Space = "grid"
+	for j := range t.Tasks {
+		t.Tasks[j].X = t.Tasks[0].X
+		for k, x := range t.Tasks[j].X {
+			t.Tasks[j].Y[k] = x[0] - x[1]*float64(j%3)
+		}
+	}
+	return t
+}
+
+// smallProtocol is a few runs of methods of each kind.
+func smallProtocol() Protocol {
+	p, _ := FindProtocol("paper")
+	p.Name, p.Splits, p.SourceRows, p.Targets, p.Initial, p.Repeats, p.Budget = "small", 2, 8, 2, 3, 2, 4
+	p.Methods = []string{"Random", "GP", "TAF-R", "RM-GP-UCB", "WssClus_WssCMP", "JefClus_WssCMP", "cm-BO mixture"}
+	p.Acquisitions = []string{"UCB(3)", "EI"}
+	p.Clusters, p.Study, p.StudyMethods = [2]int{2, 3}, []int{2}, []string{"WssClus_WssCMP"}
+	return p
+}
+
+func smallTables() []*Table { return []*Table{toyTable(8, 20), gridTable(9, 16)} }
+
+// smallRuns is the number of runs of smallProtocol on smallTables: on two tables,
+// in two splits, twice, and on one target (15 % of 8 or 9 tasks), once Random,
+// TAF-R with EI, RM-GP-UCB with UCB, four methods with both, and on the first
+// split the study with both.
+const smallRuns = 2*2*2*(1+1+1+4*2) + 2*2*2
+
+func runSmall(t *testing.T, dir string, workers int) *Outcome {
+	t.Helper()
+	e := &Experiment{Protocol: smallProtocol(), Workers: workers, Clock: time.Now}
+	out, err := e.Run(context.Background(), smallTables(), dir)
+	require.NoError(t, err)
+	require.Empty(t, out.Failures)
+	require.Equal(t, smallRuns, out.Total)
+	require.Equal(t, smallRuns, out.Done)
+	require.Equal(t, 2, out.Repeats)
+	return out
+}
+
+// sameFolder holds the files of two folders against each other, but for times,
+// of which there must be as many.
+func sameFolder(t *testing.T, want, got string) {
+	t.Helper()
+	for _, name := range []string{settingsFile, runsFile, clusteringsFile} {
+		a, err := os.ReadFile(filepath.Join(want, name))
+		require.NoError(t, err)
+		b, err := os.ReadFile(filepath.Join(got, name))
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(a, b), "%s differs", name)
+	}
+	entries, err := os.ReadDir(got)
+	require.NoError(t, err)
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	require.Equal(t, []string{clusteringsFile, settingsFile, runsFile, timingsFile}, names)
+}
+
+func TestExperimentWorkers(t *testing.T) {
+	one, four := t.TempDir(), t.TempDir()
+	runSmall(t, one, 1)
+	runSmall(t, four, 4)
+	sameFolder(t, one, four)
+
+	records, clusterings, timings, err := ReadRecords(one)
+	require.NoError(t, err)
+	require.Len(t, records, smallRuns)
+	// Of the three methods that cluster, on two tables in two splits, with two
+	// and three clusters.
+	require.Len(t, clusterings, 3*2*2*2)
+	// A time for each run, and for what each method learned of each split; the
+	// study learns for itself on the first.
+	require.Len(t, timings, smallRuns+7*2*2+2)
+
+	e := &Experiment{Protocol: smallProtocol(), Keep: -1}
+	out, err := e.Run(context.Background(), smallTables(), "")
+	require.NoError(t, err)
+	require.Equal(t, records, out.Records, "the same without a folder, and with nothing kept in memory")
+	again := runSmall(t, one, 2)
+	require.Equal(t, smallRuns, again.Known)
+	sameFolder(t, four, one)
+}
+
+// TestRecordsAreTrue follows the rows of each run through the table.
+func TestRecordsAreTrue(t *testing.T) {
+	p := smallProtocol()
+	for _, m := range Methods() {
+		if !slices.Contains(p.Methods, m.Name) {
+			p.Methods = append(p.Methods, m.Name)
+		}
+	}
+	tables := smallTables()
+	out, err := (&Experiment{Protocol: p}).Run(context.Background(), tables, "")
+	require.NoError(t, err)
+	require.Empty(t, out.Failures)
+	type place struct {
+		space, task   string
+		split, repeat int
+	}
+	initial := make(map[place][]int)
+	methods := make(map[string]bool)
+	predicted := make(map[string]string)
+	for i := range out.Records {
+		r := &out.Records[i]
+		methods[r.Method] = true
+		task := tables[0].Task(r.Task)
+		if r.Space == "grid" {
+			task = tables[1].Task(r.Task)
+		}
+		require.Len(t, r.Rows, p.Initial+p.Budget)
+		require.Len(t, r.Regret, p.Budget+1)
+		at := place{r.Space, r.Task, r.Split, r.Repeat}
+		if initial[at] == nil {
+			initial[at] = r.Rows[:p.Initial]
+		}
+		require.Equal(t, initial[at], r.Rows[:p.Initial], "all methods begin alike")
+		rows := slices.Clone(r.Rows)
+		slices.Sort(rows)
+		require.Len(t, slices.Compact(rows), len(r.Rows), "no row twice")
+		lo, hi := task.Range()
+		best := lo
+		for k, row := range r.Rows {
+			best = max(best, task.Y[row])
+			if q := k + 1 - p.Initial; q >= 0 {
+				require.Equal(t, (hi-best)/(hi-lo), r.Regret[q])
+			}
+		}
+		require.Len(t, r.Z, p.Budget, "%s predicts", r.Method)
+		require.Len(t, r.LogSD, p.Budget)
+		if r.Clusters == 0 {
+			predicted[r.Method] += fmt.Sprint(r.Z)
+		}
+	}
+	for _, m := range Methods() {
+		if m.school() != m.Name {
+			require.False(t, predicted[m.Name] == predicted[m.school()], "%s runs as %s", m.Name, m.school())
+		}
+	}
+	require.Len(t, methods, len(Methods()))
+	require.Len(t, initial, 8)
+}
+
+// TestResume cuts the files of a finished experiment at random bytes, which is
+// what a killed process leaves, and goes on.
+func TestResume(t *testing.T) {
+	whole := t.TempDir()
+	runSmall(t, whole, 2)
+	r := rng.Stream(1, "cuts")
+	for i := range 6 {
+		dir := t.TempDir()
+		require.NoError(t, os.CopyFS(dir, os.DirFS(whole)))
+		for _, name := range []string{runsFile, clusteringsFile, timingsFile} {
+			path := filepath.Join(dir, name)
+			info, err := os.Stat(path)
+			require.NoError(t, err)
+			at := r.Int64N(info.Size())
+			if i == 0 {
+				at = 0
+			}
+			require.NoError(t, os.Truncate(path, at))
+		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, runsFile+".tmp"), []byte("{"), 0o600))
+		partial, _, _, err := ReadRecords(dir)
+		require.NoError(t, err, "what is whole can be read at any time")
+		out := runSmall(t, dir, 1+i%3)
+		require.Equal(t, len(partial), out.Known)
+		sameFolder(t, whole, dir)
+	}
+}
+
+var child = flag.String("bench.child", "", "folder of the experiment that TestKill's child makes")
+
+func TestKillChild(t *testing.T) {
+	if *child == "" {
+		t.Skip("makes the experiment that TestKill kills")
+	}
+	runSmall(t, *child, 2)
+}
+
+// TestKill kills a process in the middle of an experiment.
+func TestKill(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short")
+	}
+	self, err := os.Executable()
+	require.NoError(t, err)
+	dir := t.TempDir()
+	for _, runs := range []int{1, 20, 60} {
+		c := exec.Command(self, "-test.run=^TestKillChild$", "-bench.child="+dir)
+		require.NoError(t, c.Start())
+		ended := make(chan error, 1)
+		go func() { ended <- c.Wait() }()
+		for waiting := true; waiting; {
+			select {
+			case err := <-ended:
+				ended <- err
+				waiting = false // too quick for us
+			case <-time.After(time.Millisecond):
+				b, _ := os.ReadFile(filepath.Join(dir, runsFile))
+				waiting = bytes.Count(b, []byte("\n")) < runs
+			}
+		}
+		require.NoError(t, ignoreDone(c.Process.Kill()))
+		<-ended
+	}
+	whole := t.TempDir()
+	runSmall(t, whole, 2)
+	out := runSmall(t, dir, 2)
+	require.GreaterOrEqual(t, out.Known, 60)
+	sameFolder(t, whole, dir)
+}
+
+func ignoreDone(err error) error {
+	if errors.Is(err, os.ErrProcessDone) {
+		return nil
+	}
+	return err
+}
+
+func TestSettingsMustFit(t *testing.T) {
+	dir := t.TempDir()
+	p := smallProtocol()
+	p.Methods, p.StudyMethods = []string{"GP", "WssClus_WssCMP"}, []string{"WssClus_WssCMP"}
+	run := func(dir string, p Protocol, tables ...*Table) (*Outcome, error) {
+		return (&Experiment{Protocol: p}).Run(context.Background(), tables, dir)
+	}
+	_, err := run(dir, p, toyTable(8, 20))
+	require.NoError(t, err)
+	for want, change := range map[string]func(*Protocol){
+		"seed 1, now 2":             func(p *Protocol) { p.Seed = 2 },
+		"source rows 8, now 9":      func(p *Protocol) { p.SourceRows = 9 },
+		"source share 0.85":         func(p *Protocol) { p.SourceShare = 0.5 },
+		"initial rows 3":            func(p *Protocol) { p.Initial = 2 },
+		"budget 4":                  func(p *Protocol) { p.Budget = 5 },
+		"clusters [2 3]":            func(p *Protocol) { p.Clusters = [2]int{2, 4} },
+		"2 splits, now only 1":      func(p *Protocol) { p.Splits = 1 },
+		"2 repeats, now only 1":     func(p *Protocol) { p.Repeats = 1 },
+		"2 targets":                 func(p *Protocol) { p.Targets = 1 },
+		"method GP, now not":        func(p *Protocol) { p.Methods = p.Methods[1:] },
+		"acquisition EI":            func(p *Protocol) { p.Acquisitions = p.Acquisitions[:1] },
+		"a study of 2":              func(p *Protocol) { p.Study = []int{3} },
+		"study of WssClus_WssCMP":   func(p *Protocol) { p.StudyMethods = []string{"JefClus_JefCMP"} },
+		"study on 1 splits, now on": func(p *Protocol) { p.StudySplits = 0 },
+	} {
+		q := p.clone()
+		change(&q)
+		_, err := run(dir, q, toyTable(8, 20))
+		var se *SettingsError
+		require.ErrorAs(t, err, &se, want)
+		require.ErrorContains(t, err, want)
+	}
+	other := toyTable(8, 20)
+	other.Tasks[3].Y[7]++
+	_, err = run(dir, p, other)
+	require.ErrorContains(t, err, `the table of space "toy" was another one`)
+
+	more := p.clone()
+	more.Splits, more.Repeats, more.Targets = 3, 3, 0
+	more.Methods = append(more.Methods, "RGPE")
+	more.Acquisitions = append(more.Acquisitions, "PI")
+	more.Study = []int{2, 3}
+	out, err := run(dir, more, gridTable(9, 16), toyTable(8, 20))
+	require.NoError(t, err)
+	require.Positive(t, out.Known)
+	fresh := t.TempDir()
+	_, err = run(fresh, more, toyTable(8, 20), gridTable(9, 16))
+	require.NoError(t, err)
+	sameFolder(t, fresh, dir)
+
+	require.NoError(t, os.Remove(filepath.Join(dir, settingsFile)))
+	_, err = run(dir, more, toyTable(8, 20))
+	require.ErrorContains(t, err, "no experiment.json")
+	_, err = run("", p, toyTable(8, 20), toyTable(8, 20))
+	require.ErrorIs(t, err, cmbo.ErrOption)
+}
+
+func TestDamagedFilesAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	runSmall(t, dir, 2)
+	path := filepath.Join(dir, runsFile)
+	b, err := os.ReadFile(path)
+	require.NoError(t, err)
+	damaged := bytes.Clone(b)
+	damaged[bytes.IndexByte(b, '\n')+1] = 'x'
+	require.NoError(t, os.WriteFile(path, damaged, 0o600))
+	_, _, _, err = ReadRecords(dir)
+	require.ErrorIs(t, err, cmbo.ErrCorrupt)
+	require.ErrorContains(t, err, "line 2")
+	_, err = (&Experiment{Protocol: smallProtocol()}).Run(context.Background(), smallTables(), dir)
+	require.ErrorIs(t, err, cmbo.ErrCorrupt)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, settingsFile), []byte(`{"version": 99}`), 0o600))
+	_, err = ReadSettings(dir)
+	require.ErrorIs(t, err, cmbo.ErrVersion)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, settingsFile), []byte(`{"version": `), 0o600))
+	_, err = ReadSettings(dir)
+	require.ErrorIs(t, err, cmbo.ErrCorrupt)
+	_, _, _, err = ReadRecords(t.TempDir())
+	require.ErrorIs(t, err, os.ErrNotExist)
+}

@@ -1,0 +1,173 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/stretchr/testify/require"
+)
+
+// broken wraps random search such that learning fails in split 0, or the runs on
+// a task.
+func broken(learns bool, task string) Method {
+	m := Methods()[0]
+	m.Name = "broken"
+	learn := m.Learn
+	m.Learn = func(ctx context.Context, l Lesson) (Tuner, error) {
+		t, err := learn(ctx, l)
+		if !learns {
+			return nil, errors.New("learned nothing")
+		}
+		return brokenTuner{t, task}, err
+	}
+	return m
+}
+
+type brokenTuner struct {
+	Tuner
+	task string
+}
+
+func (t brokenTuner) Prepare(ctx context.Context, target *cmbo.Space) (Starter, error) {
+	s, err := t.Tuner.Prepare(ctx, target)
+	first, _ := target.Candidate(0)
+	return func(seed uint64, opts ...cmbo.Option) (AskTeller, error) {
+		o, err := s(seed, opts...)
+		if fmt.Sprint(first) == t.task {
+			return &failing{}, nil
+		}
+		return o, err
+	}, err
+}
+
+func TestFailuresLoseNothingElse(t *testing.T) {
+	table := toyTable(8, 20)
+	p := smallProtocol()
+	p.Methods, p.Study = []string{"GP", "broken"}, nil
+	split, err := p.divide(table, 1)
+	require.NoError(t, err)
+	victim := table.Task(split.Targets[0])
+	for _, tt := range []struct {
+		method  Method
+		missing int
+		first   string
+	}{
+		{broken(true, fmt.Sprint(victim.X[0])), 2, "toy, broken, split 1, task " + victim.ID + ", repeat 0: broken"},
+		{broken(false, ""), 4, "toy, broken, split 0: learned nothing"},
+	} {
+		dir := t.TempDir()
+		run := func(m Method) *Outcome {
+			var last Progress
+			e := &Experiment{Protocol: p, Catalogue: []Method{Methods()[1], m}, Clock: time.Now, Progress: func(p Progress) { last = p }}
+			out, err := e.Run(context.Background(), []*Table{table}, dir)
+			require.NoError(t, err)
+			require.Equal(t, last.Total, last.Done+last.Failed)
+			return out
+		}
+		out := run(tt.method)
+		require.Equal(t, 12, out.Total)
+		require.Equal(t, 12-tt.missing, out.Done)
+		require.NotEmpty(t, out.Failures)
+		require.Equal(t, tt.first, out.Failures[0].String())
+		listed, _, err := readLines[Failure](filepath.Join(dir, failuresFile))
+		require.NoError(t, err)
+		require.Equal(t, out.Failures, listed)
+		records, _, _, err := ReadRecords(dir)
+		require.NoError(t, err)
+		require.Len(t, records, 12-tt.missing)
+
+		out = run(broken(true, ""))
+		require.Empty(t, out.Failures, "what failed is tried again")
+		require.Equal(t, 12, out.Done)
+		require.NoFileExists(t, filepath.Join(dir, failuresFile))
+	}
+}
+
+func TestLimitEndsBetweenRepeats(t *testing.T) {
+	p := smallProtocol()
+	p.Repeats, p.Study = 4, nil
+	dir := t.TempDir()
+	now := time.Unix(0, 0)
+	e := &Experiment{Protocol: p, Workers: 1, Limit: time.Hour, Clock: func() time.Time { now = now.Add(time.Minute); return now }}
+	var last Progress
+	e.Progress = func(p Progress) {
+		require.GreaterOrEqual(t, p.Done, last.Done)
+		last = p
+	}
+	for wanted := 1; wanted <= 4; wanted++ {
+		// A minute passes whenever the clock is read, so each call begins one
+		// repeat alone.
+		out, err := e.Run(context.Background(), smallTables(), dir)
+		require.NoError(t, err)
+		require.Equal(t, wanted, out.Repeats)
+		require.Equal(t, wanted*out.Total/4, out.Done, "all runs of a repeat or none")
+	}
+	require.Equal(t, last.Total, last.Done)
+	require.Positive(t, last.Rate)
+	require.Zero(t, last.Left)
+}
+
+// TestKeep follows what is held in memory: a model as long as a batch uses it, no
+// more than Keep beyond that, and none that is not needed again.
+func TestKeep(t *testing.T) {
+	x := &execution{Experiment: &Experiment{Keep: 1}, learned: make(map[runKey]*lesson)}
+	var bs []*batch
+	for i := range 3 {
+		b := &batch{key: runKey{split: i}}
+		bs = append(bs, b)
+		x.learned[b.key] = &lesson{uses: 2}
+	}
+	use := func(i int) *lesson {
+		l := x.enrol(bs[i])
+		l.tuner = modelTuner{}
+		return l
+	}
+	held := func() (n int) {
+		for _, l := range x.learned {
+			if l.tuner != nil {
+				n++
+			}
+		}
+		return n
+	}
+	a, b := use(0), use(1)
+	require.Equal(t, 2, held())
+	x.leave(a)
+	x.leave(b)
+	require.Equal(t, 1, held(), "there is room for one")
+	x.leave(use(2))
+	require.Equal(t, 1, held())
+	a, b = use(0), use(1)
+	require.Equal(t, 2, held())
+	x.leave(b)
+	require.Nil(t, b.tuner, "not needed again")
+	x.leave(use(2))
+	x.leave(a)
+	require.Zero(t, held())
+	require.Zero(t, x.kept)
+	require.Equal(t, 100, (&Experiment{}).keep())
+	require.Zero(t, (&Experiment{Keep: -1}).keep())
+}
+
+func TestCancelledExperimentGoesOn(t *testing.T) {
+	whole, dir := t.TempDir(), t.TempDir()
+	runSmall(t, whole, 2)
+	ctx, cancel := context.WithCancel(context.Background())
+	e := &Experiment{Protocol: smallProtocol(), Workers: 2, Clock: time.Now}
+	e.Progress = func(p Progress) {
+		if p.Done == 10 {
+			cancel()
+		}
+	}
+	out, err := e.Run(ctx, smallTables(), dir)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Less(t, out.Done, smallRuns)
+	require.Empty(t, out.Failures)
+	runSmall(t, dir, 2)
+	sameFolder(t, whole, dir)
+}

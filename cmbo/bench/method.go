@@ -1,0 +1,167 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/baseline"
+)
+
+// A Method is a way to tune that an [Experiment] compares with others.
+type Method struct {
+	// Name is short and unique.
+	Name string
+	// Use says what the method does with the acquisition of a run, and so beside
+	// which ones its runs belong.
+	Use baseline.Use
+	// Clusters reports whether the method groups the past tasks, so that their
+	// number may be studied.
+	Clusters bool
+	// Learn learns from the past tasks of one split.
+	Learn func(ctx context.Context, l Lesson) (Tuner, error)
+	// LearnsAs names what Learn learns: methods with the same one share it. Empty
+	// stands for the method's own name.
+	LearnsAs string
+	// Options are given to each run in addition.
+	Options []cmbo.Option
+}
+
+// school names what the method learns.
+func (m *Method) school() string {
+	if m.LearnsAs == "" {
+		return m.Name
+	}
+	return m.LearnsAs
+}
+
+// A Lesson is what a [Method] learns from.
+type Lesson struct {
+	// Space is the search space: with candidates if all tasks of the table, past
+	// and new, were recorded on the same list.
+	Space *cmbo.Space
+	// Tasks are the past tasks. They are shared and must not be changed.
+	Tasks []cmbo.Task
+	// Seed is that of all that is random.
+	Seed uint64
+	// Clusters is the least and the largest number of clusters to try.
+	Clusters [2]int
+}
+
+// A Tuner is what a [Method] learned from one split: immutable, to be used for
+// any number of runs. One that groups the past tasks is a [Clusterer] too.
+type Tuner interface {
+	// Prepare does what all runs over a target's candidates share.
+	Prepare(ctx context.Context, target *cmbo.Space) (Starter, error)
+}
+
+// A Starter begins a run. opts are the seed, the acquisition, the bound on
+// goroutines and the method's own; seed is the same one, for what takes no
+// options.
+type Starter func(seed uint64, opts ...cmbo.Option) (AskTeller, error)
+
+// A Clusterer tells the partitions it tried and their scores.
+type Clusterer interface {
+	Partitions() []cmbo.Partition
+}
+
+// Methods returns all methods known here: those of package baseline, the seven
+// variants of cm-BO named by the paper, and three that go beyond it: "cm-BO
+// mixture", the default variant with [cmbo.WithMixture], "cm-BO total", the default
+// variant with [cmbo.TotalCenter] prototypes, and "cm-BO total mixture" with both.
+func Methods() []Method {
+	var ms []Method
+	for _, m := range baseline.Methods() {
+		ms = append(ms, Method{Name: m.Name, Use: m.Use, Learn: rival(m)})
+	}
+	for _, v := range cmbo.Variants() {
+		m := Method{Name: v.String(), Clusters: v != cmbo.GlobalCen && v != cmbo.IndiWeightJef}
+		learned := v
+		switch v {
+		case cmbo.JefClusWssCMP:
+			learned = cmbo.JefClusJefCMP
+		case cmbo.WssClusJefCMP:
+			learned = cmbo.WssClusWssCMP
+		}
+		if learned != v {
+			// Only the distance that weighs differs.
+			m.LearnsAs, m.Options = learned.String(), []cmbo.Option{cmbo.WithVariant(v)}
+		}
+		m.Learn = own(m.Clusters, cmbo.WithVariant(learned))
+		ms = append(ms, m)
+	}
+	return append(ms,
+		Method{Name: "cm-BO mixture", Clusters: true, Learn: own(true), LearnsAs: cmbo.WssClusWssCMP.String(), Options: []cmbo.Option{cmbo.WithMixture()}},
+		Method{Name: "cm-BO total", Clusters: true, Learn: own(true, cmbo.WithPrototype(cmbo.TotalCenter))},
+		Method{Name: "cm-BO total mixture", Clusters: true, Learn: own(true, cmbo.WithPrototype(cmbo.TotalCenter)), LearnsAs: "cm-BO total", Options: []cmbo.Option{cmbo.WithMixture()}})
+}
+
+// findMethod returns the method of that name, letter case ignored.
+func findMethod(all []Method, name string) (*Method, error) {
+	var known []string
+	for i := range all {
+		if strings.EqualFold(all[i].Name, name) {
+			return &all[i], nil
+		}
+		known = append(known, all[i].Name)
+	}
+	return nil, fmt.Errorf("%w: there is no method %q among %s", cmbo.ErrOption, name, strings.Join(known, ", "))
+}
+
+// acquisitionOf returns how runs of the method with acquisition a are called in
+// records, and whether there are any.
+func (m *Method) acquisitionOf(a cmbo.Acquisition) (string, bool) {
+	if m.Use == baseline.NoAcquisition {
+		return "", true
+	}
+	return a.String(), m.Use.Suits(a)
+}
+
+// rival learns a method of package baseline.
+func rival(m baseline.Method) func(context.Context, Lesson) (Tuner, error) {
+	return func(ctx context.Context, l Lesson) (Tuner, error) {
+		model, err := m.Learn(ctx, l.Space, l.Tasks, baseline.WithSeed(l.Seed), baseline.WithParallelism(1))
+		if err != nil {
+			return nil, err
+		}
+		return modelTuner{model}, nil
+	}
+}
+
+type modelTuner struct{ model baseline.Model }
+
+func (t modelTuner) Prepare(_ context.Context, target *cmbo.Space) (Starter, error) {
+	return func(seed uint64, opts ...cmbo.Option) (AskTeller, error) {
+		return cmbo.New(target, append(opts, cmbo.WithSurrogate(t.model.Surrogate(seed)))...)
+	}, nil
+}
+
+// own learns a variant of cm-BO.
+func own(clustered bool, learn ...cmbo.LearnOption) func(context.Context, Lesson) (Tuner, error) {
+	return func(ctx context.Context, l Lesson) (Tuner, error) {
+		opts := append([]cmbo.LearnOption{cmbo.WithSeed(l.Seed), cmbo.WithParallelism(1)}, learn...)
+		if clustered {
+			opts = append(opts, cmbo.WithClusterRange(l.Clusters[0], l.Clusters[1]), cmbo.WithPartitionScores())
+		}
+		prior, err := cmbo.Learn(ctx, l.Space, l.Tasks, opts...)
+		if err != nil {
+			return nil, err
+		}
+		return priorTuner{prior}, nil
+	}
+}
+
+type priorTuner struct{ prior *cmbo.Prior }
+
+func (t priorTuner) Partitions() []cmbo.Partition { return t.prior.Partitions() }
+
+func (t priorTuner) Prepare(ctx context.Context, target *cmbo.Space) (Starter, error) {
+	p, err := t.prior.For(ctx, target)
+	if err != nil {
+		return nil, err
+	}
+	return func(_ uint64, opts ...cmbo.Option) (AskTeller, error) {
+		return cmbo.New(target, append(opts, cmbo.WithPrior(p))...)
+	}, nil
+}

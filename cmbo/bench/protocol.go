@@ -1,0 +1,245 @@
+package bench
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gocmbo/cmbo/cmbo"
+)
+
+// A Protocol says which runs an experiment consists of. All of them follow from
+// it and the tables.
+type Protocol struct {
+	// Name is that of the preset it was made from.
+	Name string `json:"name"`
+	// Seed is that of everything random.
+	Seed uint64 `json:"seed"`
+
+	// Own takes HPO-B's own division of the tasks, train and validation being
+	// the sources and test the targets, and its own initial configurations, in
+	// the place of random ones. Splits is 1 then.
+	Own bool `json:"own"`
+	// Splits is the number of random divisions of the tasks.
+	Splits int `json:"splits"`
+	// SourceShare is the fraction of tasks that are sources.
+	SourceShare float64 `json:"source_share"`
+	// SourceRows is how many observations of each source are learned from.
+	SourceRows int `json:"source_rows"`
+	// Targets bounds how many targets of a split are tuned, the first ones in
+	// the order of their IDs; 0 for all.
+	Targets int `json:"targets"`
+	// Initial is how many random rows of the target are told before the first
+	// query.
+	Initial int `json:"initial"`
+	// Repeats is the number of runs on each target, with other initial rows.
+	Repeats int `json:"repeats"`
+	// Budget is the number of queries of a run.
+	Budget int `json:"budget"`
+
+	// Methods are the names of the methods, as in [Methods].
+	Methods []string `json:"methods"`
+	// Acquisitions are acquisition functions as [cmbo.ParseAcquisition] reads
+	// them. A method runs with those that suit it, one without any once.
+	Acquisitions []string `json:"acquisitions"`
+	// Clusters is the least and the largest number of clusters among which
+	// methods that cluster choose by the scores of the partitions.
+	Clusters [2]int `json:"clusters"`
+	// Study lists numbers of clusters with which the methods StudyMethods run in
+	// addition, on the first StudySplits splits.
+	Study        []int    `json:"study"`
+	StudyMethods []string `json:"study_methods"`
+	StudySplits  int      `json:"study_splits"`
+}
+
+// Protocols returns the presets, each with all methods:
+//
+//   - "paper": 85 : 15 random divisions of the tasks five times over, fifty
+//     observations of each source, five initial rows of each target eight times
+//     over, fifty queries; UCB(3), EI and PI; the number of clusters chosen
+//     between 2 and 6 (arXiv:2503.06093, section 4).
+//   - "hpob": HPO-B v3's own: the test tasks are tuned from the five
+//     initialisations test0 to test4 with a hundred queries each. Sources are
+//     the training and validation tasks with fifty observations of each; the
+//     benchmark leaves open how many a method takes.
+//   - "quick": as "paper" within about a minute on a laptop: one division, three
+//     targets, two repeats, fifteen queries, EI, four clusters.
+func Protocols() []Protocol {
+	var names []string
+	for _, m := range Methods() {
+		names = append(names, m.Name)
+	}
+	paper := Protocol{
+		Name: "paper", Seed: 1,
+		Splits: 5, SourceShare: 0.85, SourceRows: 50, Initial: 5, Repeats: 8, Budget: 50,
+		Methods: names, Acquisitions: []string{cmbo.UCB(3).String(), cmbo.EI().String(), cmbo.PI().String()},
+		Clusters:     [2]int{2, 6},
+		StudyMethods: []string{cmbo.WssClusWssCMP.String(), cmbo.WssClusWssCMPBary.String()},
+		StudySplits:  1,
+	}
+	hpob := paper
+	hpob.Name, hpob.Own, hpob.Splits, hpob.Repeats, hpob.Budget = "hpob", true, 1, 5, 100
+	quick := paper
+	quick.Name, quick.Splits, quick.Repeats, quick.Targets, quick.Budget = "quick", 1, 2, 3, 15
+	quick.Clusters = [2]int{4, 4}
+	quick.Acquisitions = []string{cmbo.EI().String()}
+	ps := []Protocol{paper, hpob, quick}
+	for i := range ps {
+		ps[i] = ps[i].clone()
+	}
+	return ps
+}
+
+// FindProtocol returns the preset of that name, letter case ignored. It fails
+// with [cmbo.ErrOption].
+func FindProtocol(name string) (Protocol, error) {
+	var known []string
+	for _, p := range Protocols() {
+		if strings.EqualFold(p.Name, name) {
+			return p, nil
+		}
+		known = append(known, p.Name)
+	}
+	return Protocol{}, fmt.Errorf("%w: there is no protocol %q among %s", cmbo.ErrOption, name, strings.Join(known, ", "))
+}
+
+func (p Protocol) clone() Protocol {
+	p.Methods = slices.Clone(p.Methods)
+	p.Acquisitions = slices.Clone(p.Acquisitions)
+	p.Study = slices.Clone(p.Study)
+	p.StudyMethods = slices.Clone(p.StudyMethods)
+	return p
+}
+
+// Check says what is wrong with the protocol, wrapping [cmbo.ErrOption]; its
+// methods must be among [Methods].
+func (p Protocol) Check() error {
+	_, err := p.settle(Methods())
+	return err
+}
+
+// settle returns p with names as the methods and acquisitions write themselves,
+// or says what is wrong with it.
+func (p Protocol) settle(all []Method) (Protocol, error) {
+	p = p.clone()
+	bad := func(format string, args ...any) (Protocol, error) {
+		return p, fmt.Errorf("%w: protocol: %s", cmbo.ErrOption, fmt.Sprintf(format, args...))
+	}
+	for _, n := range []struct {
+		name     string
+		n, least int
+	}{
+		{"splits", p.Splits, 1}, {"source rows", p.SourceRows, 1}, {"targets", p.Targets, 0},
+		{"initial rows", p.Initial, 0}, {"repeats", p.Repeats, 1}, {"splits with a study", p.StudySplits, 0}, {"budget", p.Budget, 1},
+		{"methods", len(p.Methods), 1}, {"acquisitions", len(p.Acquisitions), 1},
+	} {
+		if n.n < n.least {
+			return bad("%d %s, must be at least %d", n.n, n.name, n.least)
+		}
+	}
+	switch {
+	case p.Own && p.Splits != 1:
+		return bad("%d splits of HPO-B's own division, which is one", p.Splits)
+	case p.Own && p.Repeats > hpobSeeds:
+		return bad("%d repeats of HPO-B's own initialisations, which are %d", p.Repeats, hpobSeeds)
+	case !p.Own && !(p.SourceShare > 0 && p.SourceShare < 1):
+		return bad("source share %g is outside (0, 1)", p.SourceShare)
+	case p.Clusters[0] < 1 || p.Clusters[1] < p.Clusters[0]:
+		return bad("number of clusters from %d to %d", p.Clusters[0], p.Clusters[1])
+	}
+	for _, list := range [][]string{p.Methods, p.studied()} {
+		for i, name := range list {
+			m, err := findMethod(all, name)
+			if err != nil {
+				return p, err
+			}
+			list[i] = m.Name
+		}
+	}
+	for i, name := range p.Acquisitions {
+		a, err := cmbo.ParseAcquisition(name)
+		if err != nil {
+			return p, err
+		}
+		p.Acquisitions[i] = a.String()
+	}
+	for _, c := range p.Study {
+		if c < 1 {
+			return bad("a study of %d clusters", c)
+		}
+	}
+	for _, name := range p.studied() {
+		if m, _ := findMethod(all, name); !m.Clusters {
+			return bad("a study of the number of clusters of %s, which does not cluster", name)
+		}
+	}
+	for what, list := range map[string][]string{"method": p.Methods, "acquisition": p.Acquisitions, "method of the study": p.StudyMethods} {
+		if d := repeated(list); d != "" {
+			return bad("%s %s twice", what, d)
+		}
+	}
+	slices.Sort(p.Study)
+	p.Study = slices.Compact(p.Study)
+	return p, nil
+}
+
+func repeated(list []string) string {
+	for i, s := range list {
+		if slices.Contains(list[:i], s) {
+			return s
+		}
+	}
+	return ""
+}
+
+// contains says why an experiment of protocol q may not be continued as p: ""
+// if it may, because what settles the outcome of a run is the same and p wants
+// every run that q does.
+func (p *Protocol) contains(q *Protocol) string {
+	for _, f := range []struct {
+		name string
+		p, q any
+	}{
+		{"seed", p.Seed, q.Seed}, {"HPO-B's own division", p.Own, q.Own}, {"source share", p.SourceShare, q.SourceShare},
+		{"source rows", p.SourceRows, q.SourceRows}, {"initial rows", p.Initial, q.Initial},
+		{"budget", p.Budget, q.Budget}, {"clusters", p.Clusters, q.Clusters},
+	} {
+		if f.p != f.q {
+			return fmt.Sprintf("%s %v, now %v", f.name, f.q, f.p)
+		}
+	}
+	switch {
+	case p.Splits < q.Splits:
+		return fmt.Sprintf("%d splits, now only %d", q.Splits, p.Splits)
+	case p.Repeats < q.Repeats:
+		return fmt.Sprintf("%d repeats, now only %d", q.Repeats, p.Repeats)
+	case p.StudySplits < q.StudySplits && len(q.Study) > 0:
+		return fmt.Sprintf("a study on %d splits, now only %d", q.StudySplits, p.StudySplits)
+	case p.Targets != 0 && (q.Targets == 0 || p.Targets < q.Targets):
+		return fmt.Sprintf("%d targets (0 for all), now only %d", q.Targets, p.Targets)
+	}
+	for _, c := range q.Study {
+		if !slices.Contains(p.Study, c) {
+			return fmt.Sprintf("a study of %d clusters, now not", c)
+		}
+	}
+	for _, l := range []struct {
+		what string
+		p, q []string
+	}{{"method", p.Methods, q.Methods}, {"acquisition", p.Acquisitions, q.Acquisitions}, {"study of", p.studied(), q.studied()}} {
+		for _, s := range l.q {
+			if !slices.Contains(l.p, s) {
+				return fmt.Sprintf("%s %s, now not", l.what, s)
+			}
+		}
+	}
+	return ""
+}
+
+// studied returns the methods of the study, none if there is none.
+func (p *Protocol) studied() []string {
+	if len(p.Study) == 0 {
+		return nil
+	}
+	return p.StudyMethods
+}

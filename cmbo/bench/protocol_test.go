@@ -1,0 +1,256 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/baseline"
+	"github.com/stretchr/testify/require"
+)
+
+func TestProtocolsAreWhatTheirSourcesSay(t *testing.T) {
+	for _, p := range Protocols() {
+		require.NoError(t, p.Check(), p.Name)
+		found, err := FindProtocol(p.Name)
+		require.NoError(t, err)
+		require.Equal(t, p, found)
+	}
+	paper, err := FindProtocol("Paper")
+	require.NoError(t, err)
+	require.Equal(t, []any{5, 0.85, 50, 5, 8, 50, 0}, []any{paper.Splits, paper.SourceShare, paper.SourceRows, paper.Initial, paper.Repeats, paper.Budget, paper.Targets})
+	require.Equal(t, []string{"UCB(3)", "EI", "PI"}, paper.Acquisitions)
+	require.Len(t, paper.Methods, len(baseline.Methods())+7+3)
+	hpob, err := FindProtocol("hpob")
+	require.NoError(t, err)
+	require.Equal(t, []any{true, 1, 5, 100}, []any{hpob.Own, hpob.Splits, hpob.Repeats, hpob.Budget})
+	_, err = FindProtocol("none")
+	require.ErrorIs(t, err, cmbo.ErrOption)
+}
+
+func TestProtocolRejects(t *testing.T) {
+	paper, err := FindProtocol("paper")
+	require.NoError(t, err)
+	for want, change := range map[string]func(*Protocol){
+		"0 splits":                   func(p *Protocol) { p.Splits = 0 },
+		"source share NaN":           func(p *Protocol) { p.SourceShare /= 0 * p.SourceShare; p.SourceShare -= p.SourceShare },
+		"-1 targets":                 func(p *Protocol) { p.Targets = -1 },
+		"0 methods":                  func(p *Protocol) { p.Methods = nil },
+		"0 acquisitions":             func(p *Protocol) { p.Acquisitions = nil },
+		`no method "gpx" among`:      func(p *Protocol) { p.Methods[0] = "gpx" },
+		"method GP twice":            func(p *Protocol) { p.Methods = []string{"GP", "gp"} },
+		"acquisition":                func(p *Protocol) { p.Acquisitions[0] = "x" },
+		"acquisition EI twice":       func(p *Protocol) { p.Acquisitions = []string{"EI", "ei"} },
+		"from 3 to 2":                func(p *Protocol) { p.Clusters = [2]int{3, 2} },
+		"a study of 0 clusters":      func(p *Protocol) { p.Study = []int{0} },
+		"GP, which does not cluster": func(p *Protocol) { p.Study, p.StudyMethods = []int{2}, []string{"GP"} },
+		"5 splits of HPO-B's":        func(p *Protocol) { p.Own = true },
+		"8 repeats of HPO-B's":       func(p *Protocol) { p.Own, p.Splits = true, 1 },
+	} {
+		p := paper.clone()
+		change(&p)
+		err := p.Check()
+		require.ErrorIs(t, err, cmbo.ErrOption, want)
+		require.ErrorContains(t, err, want)
+	}
+	p := paper.clone()
+	p.Methods, p.Acquisitions = []string{"wssclus_wsscmp"}, []string{"ucb"}
+	p, err = p.settle(Methods())
+	require.NoError(t, err)
+	require.Equal(t, []string{"WssClus_WssCMP"}, p.Methods)
+	require.Equal(t, []string{"UCB(3)"}, p.Acquisitions)
+	require.NotEqual(t, p.Methods, paper.Methods, "presets are copies")
+}
+
+// TestMethodsSuitAcquisitions lists beside which acquisitions each method runs.
+func TestMethodsSuitAcquisitions(t *testing.T) {
+	p := smallProtocol()
+	p.Acquisitions = []string{"UCB(3)", "EI", "PI"}
+	p.Methods, p.Study, p.Repeats, p.Splits = nil, nil, 1, 1
+	for _, m := range Methods() {
+		p.Methods = append(p.Methods, m.Name)
+	}
+	pl, err := newPlanner(p, Methods(), []*Table{toyTable(8, 20)})
+	require.NoError(t, err)
+	s, err := openStore("", nil)
+	require.NoError(t, err)
+	got := make(map[string][]string)
+	todo, total := pl.batches(s)
+	for _, b := range todo {
+		for _, r := range b.runs {
+			got[r.method.Name] = append(got[r.method.Name], r.runKey.acquisition)
+			total--
+		}
+	}
+	require.Zero(t, total)
+	for name, want := range map[string][]string{"Random": {""}, "TAF-R": {"EI"}, "TAF-RGPE": {"EI"}, "RM-GP-UCB": {"UCB(3)"}, "RM-GP-TS": {"UCB(3)"}} {
+		require.Equal(t, want, got[name], name)
+		delete(got, name)
+	}
+	require.Len(t, got, len(Methods())-5)
+	for name, as := range got {
+		require.Equal(t, []string{"UCB(3)", "EI", "PI"}, as, name)
+	}
+}
+
+// TestSharedLessons: methods that share what is learned of a split run as if each
+// had learned for itself.
+func TestSharedLessons(t *testing.T) {
+	table := toyTable(8, 20)
+	split, err := (&Protocol{Seed: 1, SourceShare: 0.85, SourceRows: 8}).divide(table, 0)
+	require.NoError(t, err)
+	cube, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	task := table.Task(split.Targets[0])
+	space, err := cube.WithCandidates(task.X)
+	require.NoError(t, err)
+	schools := make(map[string]int)
+	for _, m := range Methods() {
+		schools[m.school()]++
+		v, err := cmbo.ParseVariant(m.Name)
+		if err != nil || m.school() == m.Name {
+			continue
+		}
+		tuner, err := m.Learn(context.Background(), Lesson{Space: cube, Tasks: split.Sources, Seed: 1, Clusters: [2]int{2, 4}})
+		require.NoError(t, err)
+		start, err := tuner.Prepare(context.Background(), space)
+		require.NoError(t, err)
+		shared, err := start(1, m.Options...)
+		require.NoError(t, err)
+		prior, err := cmbo.Learn(context.Background(), cube, split.Sources, cmbo.WithVariant(v), cmbo.WithClusterRange(2, 4))
+		require.NoError(t, err)
+		alone, err := cmbo.New(space, cmbo.WithPrior(prior))
+		require.NoError(t, err)
+		a, err := trace(context.Background(), task, shared, []int{0, 1}, 8)
+		require.NoError(t, err)
+		b, err := trace(context.Background(), task, alone, []int{0, 1}, 8)
+		require.NoError(t, err)
+		require.Equal(t, b, a, m.Name)
+	}
+	require.Equal(t, 3, schools["WssClus_WssCMP"])
+	require.Equal(t, 2, schools["JefClus_JefCMP"])
+}
+
+// writeHPOB makes a directory in HPO-B's layout: spaces "1" and "2" with tasks of
+// all three kinds.
+func writeHPOB(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	files := map[string]any{}
+	type task struct {
+		X [][]float64 `json:"X"`
+		Y []float64   `json:"y"`
+	}
+	initial := map[string]map[string]map[string][]int{}
+	from := 0
+	for _, f := range hpobFiles {
+		spaces := map[string]map[string]task{}
+		for i, space := range []string{"1", "2"} {
+			all := toyTable(12, 15+i)
+			spaces[space] = map[string]task{}
+			for _, tk := range all.Tasks[from : from+4] {
+				spaces[space][tk.ID] = task{tk.X, tk.Y}
+				if f.split == "test" {
+					if initial[space] == nil {
+						initial[space] = map[string]map[string][]int{}
+					}
+					initial[space][tk.ID] = map[string][]int{}
+					for r := range hpobSeeds {
+						initial[space][tk.ID][hpobSeed(r)] = []int{r, 14 - r, 5}
+					}
+				}
+			}
+		}
+		from += 4
+		files[f.name] = spaces
+	}
+	files[hpobInitial] = initial
+	for name, v := range files {
+		b, err := json.Marshal(v)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), b, 0o600))
+	}
+	return dir
+}
+
+func TestHPOBProtocol(t *testing.T) {
+	dir := writeHPOB(t)
+	spaces, err := Spaces(dir)
+	require.NoError(t, err)
+	require.Equal(t, []string{"1", "2"}, spaces)
+	var tables []*Table
+	for _, s := range spaces {
+		table, err := OpenTable(dir, s)
+		require.NoError(t, err)
+		tables = append(tables, table)
+	}
+	p, err := FindProtocol("hpob")
+	require.NoError(t, err)
+	p.Methods, p.Acquisitions, p.SourceRows, p.Budget = []string{"Random", "GP", "RGPE", "WssClus_WssCMP"}, []string{"EI"}, 6, 12
+	out, err := (&Experiment{Protocol: p}).Run(context.Background(), tables, "")
+	require.NoError(t, err)
+	require.Empty(t, out.Failures)
+	require.Len(t, out.Records, 2*4*5*4, "spaces, test tasks, initialisations, methods")
+	for _, r := range out.Records {
+		require.Equal(t, []int{r.Repeat, 14 - r.Repeat, 5}, r.Rows[:3])
+		require.Contains(t, []string{"t08", "t09", "t10", "t11"}, r.Task)
+		require.Len(t, r.Regret, 13)
+		require.Len(t, r.Rows, min(15, len(tables[0].Tasks[0].X)+len(tables)), "as many as there are")
+	}
+	s, err := p.divide(tables[0], 0)
+	require.NoError(t, err)
+	require.Len(t, s.Sources, 8, "training and validation tasks")
+	for _, src := range s.Sources {
+		require.Len(t, src.Y, 6)
+	}
+
+	delete(tables[0].Task("t10").Initial, "test3")
+	_, err = (&Experiment{Protocol: p}).Run(context.Background(), tables, "")
+	require.ErrorContains(t, err, `task "t10" has no initialisation "test3"`)
+	_, err = (&Experiment{Protocol: p}).Run(context.Background(), []*Table{toyTable(5, 9)}, "")
+	require.ErrorContains(t, err, "needs its directory")
+}
+
+func TestDigestCoversTheTable(t *testing.T) {
+	base := func() *Table {
+		table := toyTable(3, 4)
+		table.Tasks[0].Initial = map[string][]int{"test0": {1}}
+		return table
+	}
+	digests := map[string]bool{base().info().Digest: true}
+	changes := []func(*Table){
+		func(t *Table) { t.Tasks[1].Y[2]++ },
+		func(t *Table) { t.Tasks[1].X[2][0] /= 2 },
+		func(t *Table) { t.Tasks[2].ID = "x" },
+		func(t *Table) { t.Tasks[2].Split = "test" },
+		func(t *Table) { t.Tasks[0].Initial["test0"][0] = 2 },
+		func(t *Table) { t.Tasks = t.Tasks[:2] },
+		func(t *Table) { t.Space = "other" },
+	}
+	for _, change := range changes {
+		table := base()
+		change(table)
+		digests[table.info().Digest] = true
+	}
+	require.Len(t, slices.Collect(maps.Keys(digests)), 1+len(changes))
+	require.Equal(t, base().info(), base().info())
+	require.Equal(t, 12, base().info().Rows)
+}
+
+func TestSameRows(t *testing.T) {
+	grid := gridTable(3, 8)
+	require.True(t, grid.sameRows())
+	require.False(t, toyTable(3, 8).sameRows())
+	grid.Tasks[2].X = slices.Clone(grid.Tasks[2].X)
+	slices.Reverse(grid.Tasks[2].X)
+	require.True(t, grid.sameRows(), "whatever the order")
+	grid.Tasks[2].X[3] = []float64{0.5, 0.5}
+	require.False(t, grid.sameRows())
+	grid.Tasks[2].X = grid.Tasks[0].X[:7]
+	require.False(t, grid.sameRows())
+}

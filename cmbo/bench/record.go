@@ -1,0 +1,58 @@
+package bench
+
+// A Record is what is kept of one run: a line of an experiment's runs.jsonl.
+// All of it follows from the table, the protocol and the seed; times are kept
+// elsewhere (see Timing).
+type Record struct {
+	Space       string `json:"space"`
+	Method      string `json:"method"`
+	Acquisition string `json:"acquisition"`
+	// Clusters is the number of prototypes that was asked for in a study of that
+	// number, 0 for a method's default or none.
+	Clusters int    `json:"clusters,omitempty"`
+	Split    int    `json:"split"`
+	Task     string `json:"task"`
+	Repeat   int    `json:"repeat"`
+	// Rows are the rows of the task's table that were evaluated, the initial
+	// ones first.
+	Rows []int `json:"rows"`
+	// Regret is the normalised simple regret after the initial rows and after
+	// each query, as returned by Run.
+	Regret []float64 `json:"regret"`
+	// Z and LogSD tell how good the prediction of each queried value was:
+	// (y − mean)/sd and ln(sd/range) with the deviation of a measurement, noise
+	// included, and the range of the task's table. They are rounded to five
+	// digits, and empty if the method predicts nothing.
+	Z     []float64 `json:"z,omitempty"`
+	LogSD []float64 `json:"log_sd,omitempty"`
+}
+
+// A Clustering is what was learned of one split by a method that clusters: a
+// line of an experiment's clusterings.jsonl.
+type Clustering struct {
+	Space    string  `json:"space"`
+	Method   string  `json:"method"`
+	Split    int     `json:"split"`
+	Clusters int     `json:"clusters"`
+	IntraCE  float64 `json:"intra_ce"`
+	InterCS  float64 `json:"inter_cs"`
+	// Sizes are the numbers of tasks in the clusters, largest first.
+	Sizes []int `json:"sizes"`
+}
+
+// A Timing tells how long a run took, or its offline part: a line of an
+// experiment's timings.jsonl, which is the only file that differs from one
+// execution to another.
+type Timing struct {
+	Space       string `json:"space"`
+	Method      string `json:"method"`
+	Acquisition string `json:"acquisition,omitempty"`
+	Clusters    int    `json:"clusters,omitempty"`
+	Split       int    `json:"split"`
+	// Task and Repeat name the run; Task is empty for the offline part.
+	Task   string `json:"task,omitempty"`
+	Repeat int    `json:"repeat,omitempty"`
+	// Seconds is wall time of one goroutine, Queries how many queries it holds.
+	Seconds float64 `json:"seconds"`
+	Queries int     `json:"queries,omitempty"`
+}

@@ -1,0 +1,70 @@
+// Package report turns the records of an experiment into numbers, and the
+// numbers into documents: [Analyse] makes a [Summary] of what package bench kept
+// of the runs, and the Summary writes itself as one HTML page, as CSV files and
+// as a Markdown page with figures.
+//
+// # What is compared
+//
+// A run is named by space, split, task and repeat; all methods of an experiment
+// see the same initial rows in the same run. A [Comparison] holds methods against
+// each other in one space under one acquisition function, on the runs that all of
+// them have. Methods whose records name no acquisition, as random search, stand
+// beside every acquisition function with the same runs.
+//
+// So an experiment may be analysed before it is finished. A method that has less
+// than half of the runs that any method has in that space is not compared, lest
+// it leave nothing to the others; [Entry] tells. Over all spaces the methods are
+// compared that are compared in each space.
+//
+// Records with a number of clusters belong to the study of that number and to
+// nothing else. There, a method with one such number is what a method is here.
+//
+// # Measures
+//
+// Let r(q) be the normalised simple regret of a run after q queries, q = 0 being
+// after the initial rows, and T the budget. Within a space a mean weighs all
+// shared runs alike; over several spaces it is the mean of the spaces' means, so
+// that each space counts the same.
+//
+//   - Regret: the mean of r(q).
+//   - AUC: the mean of (r(0)/2 + r(1) + ... + r(T−1) + r(T)/2)/T.
+//   - Confidence limits of both: mean ± t·s. Runs of a task are not independent,
+//     tasks are taken to be: s² = T/(T−1)·Σ(v − mean·n)²/(Σn)² over the T tasks
+//     of a space with sum of values v and n runs each, and t is Student's 97.5%
+//     quantile with T−1 degrees of freedom. Over S spaces s² is their sum over S²,
+//     with Satterthwaite's degrees of freedom. They say how well the mean over
+//     all tasks of the kind is known, and are unknown if a space has a single
+//     task.
+//   - Rank: the mean over runs of the rank of r(q) among the compared methods,
+//     regrets rounded to multiples of 1e-8, ties given the mean of the ranks
+//     they take up, 1 the lowest regret.
+//   - Solved: the fraction of runs with r(q) < [Threshold].
+//   - Performance profile: the fraction of runs with r(T) < C as C varies.
+//   - Paired bootstrap of two methods: as many tasks as a space has are drawn
+//     with replacement, each with all of its runs, and the means of r(T), or the
+//     AUC, are taken over what was drawn, for both methods on the same draws.
+//     The limits of their difference are the resamples that leave out 2.5% at
+//     either end; the share is the fraction in which the first mean is lower, ties
+//     counted half. Draws depend on the seed and the space alone. Two methods are
+//     told apart, or one is better beyond doubt, if zero lies outside of the
+//     limits; nothing is corrected for the number of pairs. The percentile
+//     bootstrap is too narrow where tasks are few.
+//   - NLPD: z²/2 + ln(sd/range) + ln(2π)/2 for each query that was predicted, z
+//     being the standardised error and sd the deviation of a measurement: the
+//     negative logarithm of the predictive density on the scale where the task's
+//     table has range 1. Its mean and median pool the queries of all shared runs,
+//     as does the coverage, the fraction with |z| ≤ 1.6449. Every method is
+//     judged where it chose to look.
+//   - intraCE and interCS: means over the splits for which every number of
+//     clusters is known.
+//   - Wall time: medians over splits of the offline seconds, and over runs of the
+//     mean seconds of a query.
+//
+// # Reproducibility
+//
+// A Summary, and every byte of what it writes, is a function of the contents of
+// the records, whatever their order and however many goroutines there are. Only
+// wall times differ from one execution of an experiment to another; without
+// timings two executions give the same documents. As everywhere in this module,
+// other processors may round the last digit of a number differently.
+package report

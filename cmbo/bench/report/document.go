@@ -1,0 +1,258 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/gocmbo/cmbo/internal/plot"
+)
+
+// document is what a report is laid out in: a [plot.Page] or a markdown folder.
+type document interface {
+	Section(title string)
+	Subsection(title string)
+	Text(paragraphs ...string)
+	List(items ...string)
+	Figure(f *plot.Figure, caption string)
+	Table(t *plot.Table)
+}
+
+// WriteHTML writes the report as one HTML file that needs nothing else. It is
+// readable on paper and follows the reader's light or dark theme.
+func (s *Summary) WriteHTML(w io.Writer) error {
+	p := plot.NewPage(s.Title)
+	s.layOut(p, true)
+	_, err := p.WriteTo(w)
+	return err
+}
+
+// WriteTimesHTML writes a page of the wall times alone, for experiments whose
+// report proper is to depend on nothing but the runs.
+func (s *Summary) WriteTimesHTML(w io.Writer) error {
+	p := plot.NewPage(s.Title + ": wall time")
+	s.wallTime(p, true)
+	_, err := p.WriteTo(w)
+	return err
+}
+
+// layOut writes all sections. The short form leaves out figures and tables that
+// repeat by space what is said otherwise.
+func (s *Summary) layOut(d document, full bool) {
+	d.Text(s.Notes...)
+	s.inShort(d)
+	s.compared(d)
+	for _, sc := range scopes(s.Comparisons) {
+		if len(sc.cs) > 0 {
+			s.results(d, sc, full)
+		}
+	}
+	s.clusterNumbers(d, full)
+	s.calibrations(d)
+	if len(s.Times) > 0 {
+		s.wallTime(d, full)
+	}
+	d.Section("How the numbers are defined")
+	d.List(s.definitions()...)
+}
+
+func (s *Summary) inShort(d document) {
+	d.Section("In short")
+	d.Text(s.overview()...)
+	d.Text("The sentences below follow from the paired bootstrap over tasks. “Beyond doubt” means that its 95% interval excludes zero; with so many pairs a few such intervals are expected to do so by chance.")
+	space, first := "", true
+	var items []string
+	flush := func() {
+		if len(items) > 0 {
+			d.Subsection(title(space))
+			d.List(items...)
+		}
+		items = nil
+	}
+	for _, f := range s.Findings() {
+		if first || f.Space != space {
+			flush()
+			space, first = f.Space, false
+		}
+		t := acquisitionTitle(f.Acquisition) + ":"
+		for _, x := range f.Sentences {
+			t += " " + x
+		}
+		items = append(items, t)
+	}
+	flush()
+}
+
+func title(space string) string {
+	if space == "" {
+		return "All spaces"
+	}
+	return space
+}
+
+func (s *Summary) compared(d document) {
+	d.Section("What was compared")
+	d.Table(s.runTable())
+	var items []string
+	for i := range s.Comparisons {
+		c := &s.Comparisons[i]
+		for _, t := range c.cautions() {
+			items = append(items, title(c.Space)+", "+acquisitionTitle(c.Acquisition)+": "+t)
+		}
+	}
+	if len(items) > 0 {
+		d.List(items...)
+	}
+}
+
+// manySpaces is how many spaces the short form has figures for.
+const manySpaces = 8
+
+func (s *Summary) results(d document, sc scope, full bool) {
+	d.Section("Results: " + scopeName(sc.space))
+	first := sc.cs[0].Space == "" || len(s.Spaces) == 1
+	everything := full || first
+	points := 0
+	switch {
+	case !full && first:
+		points = 18
+	case !full:
+		points = 15
+	}
+	switch {
+	case everything:
+		d.Figure(s.bestFigure(sc, true, points), "Mean normalised simple regret with 95% confidence bands over tasks for the default of cm-BO and the best rival, average rank among all methods, fraction of runs below the threshold, and performance profiles. Shown are the default variant of cm-BO (bold), the two best others of cm-BO, the three best rivals and the references, chosen by the average rank after the last query, which flatters them. Bands show how much tasks differ, most of which is common to all methods: see the paired differences for comparisons.")
+	case len(s.Spaces) <= manySpaces:
+		d.Figure(s.bestFigure(sc, false, points), "Mean normalised simple regret of the default variant of cm-BO (bold), its best other variant, the two best rivals and the references.")
+	}
+	if everything {
+		for _, g := range []struct {
+			title string
+			fs    []family
+		}{{"Variants of cm-BO", []family{ownFamily}}, {"Rivals and references", []family{rivalFamily, reference}}} {
+			if f := s.familyFigure(sc, points, g.title, g.fs...); len(f.Panels) > 0 {
+				d.Figure(f, "Mean normalised simple regret. Methods look the same in all figures.")
+			}
+		}
+	}
+	if everything {
+		d.Table(s.rankTable(sc))
+	}
+	for _, c := range sc.cs {
+		d.Table(s.resultTable(c))
+		if !everything {
+			continue
+		}
+		if t := s.rivalTable(c); t != nil {
+			d.Table(t)
+		}
+		if len(c.Results) < 2 {
+			continue
+		}
+		if full {
+			d.Figure(pairFigure(c), "Paired bootstrap of the regret after the last query, lowest mean regret first, columns numbered like the rows. An empty cell: the 95% interval of the difference includes zero.")
+			continue
+		}
+		t := pairTable(c)
+		t.Caption = fmt.Sprintf("%s, %s: “<” where the row's last regret is lower beyond doubt, “>” where it is higher, “·” where the two are not told apart.", title(c.Space), acquisitionTitle(c.Acquisition))
+		d.Table(t)
+	}
+}
+
+func (s *Summary) clusterNumbers(d document, full bool) {
+	studies := slices.DeleteFunc(scopes(s.Studies), func(sc scope) bool { return len(sc.cs) == 0 })
+	if len(studies) == 0 && len(s.Partitions) == 0 {
+		return
+	}
+	d.Section("The number of clusters")
+	if len(studies) > 0 {
+		shown := studies
+		if !full {
+			shown = studies[:1]
+		}
+		d.Figure(s.clusterFigure(shown), fmt.Sprintf("Mean regret after %d queries with the number of clusters given, with 95%% confidence bands over tasks.", s.Budget))
+		if full {
+			d.Figure(s.clusterCurves(studies[0]), "Mean normalised simple regret with the number of clusters given.")
+		}
+		for i, sc := range studies {
+			for _, c := range sc.cs {
+				if full || i == 0 {
+					d.Table(s.studyTable(c))
+				}
+			}
+		}
+		for i := range s.Studies {
+			c := &s.Studies[i]
+			for _, t := range c.cautions() {
+				d.Text(title(c.Space) + ", " + acquisitionTitle(c.Acquisition) + ": " + t)
+			}
+		}
+	}
+	if len(s.Partitions) == 0 {
+		return
+	}
+	if full {
+		d.Figure(s.partitionFigure(), "Distance within clusters (less is better) and between them (more is better), means over splits."+s.alikeText())
+	}
+	d.Table(s.partitionTable())
+}
+
+// alikeText says which methods divide the tasks alike.
+func (s *Summary) alikeText() string {
+	_, alike := s.distinct()
+	var names []string
+	for m := range alike {
+		names = append(names, m)
+	}
+	slices.SortFunc(names, s.roster.compare)
+	t := ""
+	for _, m := range names {
+		t += " " + m + " divides the tasks as " + alike[m] + " does."
+	}
+	return t
+}
+
+func (s *Summary) calibrations(d document) {
+	begun := false
+	for _, sc := range scopes(s.Comparisons) {
+		if t := calibrationTable(sc); t != nil {
+			if !begun {
+				d.Section("Calibration")
+				d.Text("Every method is judged at the configurations that it asked for itself. A coverage below 0.90 means that it is more certain than it should be, above that it is less.")
+				begun = true
+				if f := s.calibrationFigure(sc); f != nil {
+					d.Figure(f, "How many of the queried values the 90% interval held, which should be 0.90 of them: methods in the order of their mean regret after the last query, the lowest at the top.")
+				}
+			}
+			d.Table(t)
+		}
+	}
+}
+
+func (s *Summary) wallTime(d document, full bool) {
+	d.Section("Wall time")
+	var done []string
+	for _, x := range s.Times {
+		if !slices.Contains(done, x.Space) && (full || len(done) == 0) {
+			done = append(done, x.Space)
+			d.Table(s.timeTable(x.Space))
+		}
+	}
+	if len(done) == 0 {
+		d.Text("No times were measured.")
+	}
+}
+
+func (s *Summary) definitions() []string {
+	return []string{
+		"Regret: the best value of the task's table minus the best value found, divided by the range of the table. Means are over runs within a space, and over spaces with equal weight.",
+		"Confidence limits: 95%, from the differences between tasks, all runs of a task together; no statement about single tasks.",
+		fmt.Sprintf("Paired bootstrap: %d times as many tasks as a space has are drawn with replacement, with all of their runs and for all methods alike (seed %d); the interval holds the middle 95%% of the differences of two means.", s.Resamples, s.Seed),
+		"AUC: area under the regret curve divided by the number of queries.",
+		"Rank: among the compared methods on the same space, split, task and repeat, regrets rounded to 1e-8, ties averaged; 1 is the best.",
+		fmt.Sprintf("Solved: the fraction of runs with a regret below %g. Performance profile: the same after the last query for other thresholds.", Threshold),
+		"NLPD: negative logarithm of the predictive normal density of a queried value, noise included, just before it was told, where the range of the table is 1.",
+		"Runs enter a comparison only if all compared methods have them. A method with less than half of the runs of a space is not compared there, and over all spaces only methods compared in each of them are.",
+		"A method without an acquisition function of its own choice, such as random search, stands beside every acquisition function with the same runs.",
+	}
+}

@@ -1,0 +1,375 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gocmbo/cmbo/internal/plot"
+)
+
+// scope is all comparisons of a space, or over all of them: a section of the
+// documents and a column of its figures for each acquisition function.
+type scope struct {
+	space string
+	cs    []*Comparison
+}
+
+// scopes groups comparisons that have something to compare.
+func scopes(cs []Comparison) []scope {
+	var out []scope
+	for i := range cs {
+		c := &cs[i]
+		if n := len(out); n == 0 || out[n-1].space != c.Space {
+			out = append(out, scope{space: c.Space})
+		}
+		if len(c.Results) > 0 {
+			out[len(out)-1].cs = append(out[len(out)-1].cs, c)
+		}
+	}
+	return out
+}
+
+const (
+	figureWidth = 960
+	plotHeight  = 210
+)
+
+// acquisitionTitle is the title of a panel.
+func acquisitionTitle(a string) string {
+	if a == "" {
+		return "no acquisition function"
+	}
+	return a
+}
+
+// queries is the horizontal axis of curves, from 0.
+func (s *Summary) queries(points int) []float64 {
+	x := make([]float64, s.Budget+1)
+	for i := range x {
+		x[i] = float64(i)
+	}
+	return thin(x, points)
+}
+
+// thin returns about so many points of a curve, evenly spaced and with both ends;
+// 0 stands for all.
+func thin(curve []float64, points int) []float64 {
+	n := len(curve) - 1
+	if points < 2 || n < points {
+		return curve
+	}
+	out := make([]float64, points)
+	for i := range out {
+		out[i] = curve[i*n/(points-1)]
+	}
+	return out
+}
+
+// chosen selects the methods a figure has room for: the default variant, the two
+// best of cm-BO, the three best rivals and the references, by the average rank
+// after the last query, mean over the acquisition functions. The value is
+// whether there is room for its band too, which the default and the best rival
+// have. With few, it is one of cm-BO beside the default and two rivals.
+func (s *Summary) chosen(sc scope, few bool) map[string]bool {
+	sum, n := map[string]float64{}, map[string]float64{}
+	var names []string
+	for _, c := range sc.cs {
+		for i := range c.Results {
+			r := &c.Results[i]
+			if n[r.Method] == 0 {
+				names = append(names, r.Method)
+			}
+			sum[r.Method] += r.Rank[s.Budget]
+			n[r.Method]++
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		// Sums of ranks may differ in their last bits only.
+		x, y := math.Round(sum[a]/n[a]/rankUnit), math.Round(sum[b]/n[b]/rankUnit)
+		return cmp.Or(cmp.Compare(x, y), s.roster.compare(a, b))
+	})
+	room := map[family]int{ownFamily: 2, reference: 2, rivalFamily: 3}
+	if few {
+		room = map[family]int{ownFamily: 1, reference: 2, rivalFamily: 2}
+	}
+	in, rivals := map[string]bool{standard(): true}, false
+	for _, m := range names {
+		if f := familyOf(m); room[f] > 0 {
+			in[m] = in[m] || f == rivalFamily && !rivals
+			rivals = rivals || f == rivalFamily
+			if m != standard() {
+				room[f]--
+			}
+		}
+	}
+	return in
+}
+
+// curvePanel is a chart of a curve of each method that is in, drawn with so many
+// points, 0 for all.
+func (s *Summary) curvePanel(c *Comparison, title string, y plot.Axis, in func(r *Result) bool, curve func(r *Result) []float64, band func(r *Result) bool, points int) *plot.Chart {
+	ch := &plot.Chart{Title: title, X: plot.Axis{Label: "queries", Integer: true}, Y: y}
+	for i := range c.Results {
+		r := &c.Results[i]
+		if !in(r) {
+			continue
+		}
+		x := plot.Series{Name: r.name(), X: s.queries(points), Y: thin(curve(r), points), Bold: r.Method == standard() && r.Clusters == 0}
+		if r.Clusters == 0 {
+			x.Style = s.roster.style[r.Method]
+		}
+		if points > 0 {
+			x.Markers = plot.MarkersNone // most of a file's size
+		}
+		if band != nil && band(r) && finite(r.Lower[0]) {
+			x.Lo, x.Hi = thin(r.Lower, points), thin(r.Upper, points)
+		}
+		ch.Series = append(ch.Series, x)
+	}
+	return ch
+}
+
+// regretAxis is logarithmic and ends below the least mean that is shown rather
+// than below the bands, which reach zero.
+func regretAxis(cs []*Comparison, in func(r *Result) bool) plot.Axis {
+	least, most := 1.0, 0.0
+	for _, c := range cs {
+		for i := range c.Results {
+			if r := &c.Results[i]; in(r) {
+				for _, v := range r.Regret {
+					if v > 0 {
+						least, most = min(least, v), max(most, v)
+					}
+				}
+			}
+		}
+	}
+	if !(least < most) {
+		return plot.Axis{Label: "mean regret", Zero: true}
+	}
+	return plot.Axis{Label: "mean regret", Log: true, Min: least / 1.6, Max: most * 1.15}
+}
+
+func regretOf(r *Result) []float64 { return r.Regret }
+
+// bestFigure has a column for each acquisition function and rows for regret,
+// rank, solved fraction and performance profile, or the regret alone.
+func (s *Summary) bestFigure(sc scope, all bool, points int) *plot.Figure {
+	names := s.chosen(sc, !all)
+	in := func(r *Result) bool { _, ok := names[r.Method]; return ok }
+	band := func(r *Result) bool { return all && names[r.Method] }
+	f := &plot.Figure{Title: "Best of each kind, " + scopeName(sc.space), Width: figureWidth, Height: plotHeight, Columns: len(sc.cs), Legend: plot.LegendBelow}
+	axis := regretAxis(sc.cs, in)
+	for _, c := range sc.cs {
+		f.Panels = append(f.Panels, s.curvePanel(c, acquisitionTitle(c.Acquisition), axis, in, regretOf, band, points))
+	}
+	if !all {
+		return f
+	}
+	for _, c := range sc.cs {
+		f.Panels = append(f.Panels, s.curvePanel(c, "", plot.Axis{Label: "average rank"}, in, func(r *Result) []float64 { return r.Rank }, nil, points))
+	}
+	for _, c := range sc.cs {
+		f.Panels = append(f.Panels, s.curvePanel(c, "", plot.Axis{Label: fmt.Sprintf("fraction below %g", Threshold), Zero: true}, in, func(r *Result) []float64 { return r.Solved }, nil, points))
+	}
+	for _, c := range sc.cs {
+		f.Panels = append(f.Panels, s.profilePanel(c, in, points))
+	}
+	if len(sc.cs) == 1 {
+		f.Columns = 2
+		for i, t := range []string{"Regret", "Average rank", "Solved", "Performance profile"} {
+			f.Panels[i].(*plot.Chart).Title = t + ", " + acquisitionTitle(sc.cs[0].Acquisition)
+		}
+	}
+	return f
+}
+
+func (s *Summary) profilePanel(c *Comparison, in func(r *Result) bool, points int) *plot.Chart {
+	ch := &plot.Chart{
+		X:     plot.Axis{Label: "regret C after the last query", Log: true, Format: shortNumber},
+		Y:     plot.Axis{Label: "fraction below C", Min: 0, Max: 1},
+		Rules: []plot.Rule{{Name: fmt.Sprintf("C = %g", Threshold), At: Threshold, Vertical: true}},
+	}
+	for i := range c.Results {
+		if r := &c.Results[i]; in(r) {
+			x := plot.Series{Name: r.Method, X: thin(s.Thresholds, points), Y: thin(r.Profile, points), Style: s.roster.style[r.Method], Bold: r.Method == standard()}
+			if points > 0 {
+				x.Markers = plot.MarkersNone
+			}
+			ch.Series = append(ch.Series, x)
+		}
+	}
+	return ch
+}
+
+func shortNumber(v float64) string { return fmt.Sprintf("%g", v) }
+
+// familyFigure has the regret curves of all methods of some families.
+func (s *Summary) familyFigure(sc scope, points int, title string, fs ...family) *plot.Figure {
+	in := func(r *Result) bool { return slices.Contains(fs, familyOf(r.Method)) }
+	f := &plot.Figure{Title: title + ", " + scopeName(sc.space), Width: figureWidth, Height: 260, Columns: len(sc.cs), Legend: plot.LegendBelow}
+	axis := regretAxis(sc.cs, in)
+	for _, c := range sc.cs {
+		if ch := s.curvePanel(c, acquisitionTitle(c.Acquisition), axis, in, regretOf, nil, points); len(ch.Series) > 0 {
+			f.Panels = append(f.Panels, ch)
+		}
+	}
+	f.Columns = len(f.Panels)
+	return f
+}
+
+// pairFigure is the matrix of who beats whom, best method first.
+func pairFigure(c *Comparison) *plot.Figure {
+	m := &plot.Matrix{
+		Title:   acquisitionTitle(c.Acquisition),
+		Classes: []string{"row's regret is lower", "row's regret is higher"},
+		Format: func(v float64) string {
+			if v == 0 {
+				return "<"
+			}
+			return ">"
+		},
+	}
+	rs := byRegret(c)
+	for i, a := range rs {
+		m.Rows, m.Cols = append(m.Rows, fmt.Sprintf("%s  %d", a.Method, i+1)), append(m.Cols, fmt.Sprint(i+1))
+		var row []float64
+		for _, b := range rs {
+			v := math.NaN()
+			if p, ok := c.Pair(a.Method, b.Method); ok {
+				switch p.Regret.Sign() {
+				case -1:
+					v = 0
+				case 1:
+					v = 1
+				}
+			}
+			row = append(row, v)
+		}
+		m.Values = append(m.Values, row)
+	}
+	return &plot.Figure{Title: "Who beats whom, " + scopeName(c.Space), Width: figureWidth, Panels: []plot.Panel{m}, Columns: 1, Legend: plot.LegendBelow}
+}
+
+// clusterFigure shows the last regret against the number of clusters: a row for
+// each space, a column for each acquisition function.
+func (s *Summary) clusterFigure(scs []scope) *plot.Figure {
+	f := &plot.Figure{Title: "Regret against the number of clusters", Width: figureWidth, Height: 170, Legend: plot.LegendBelow}
+	for _, sc := range scs {
+		f.Columns = max(f.Columns, len(sc.cs))
+		for _, c := range sc.cs {
+			ch := &plot.Chart{
+				Title: scopeName(c.Space) + ", " + acquisitionTitle(c.Acquisition),
+				X:     plot.Axis{Label: "clusters C", Integer: true},
+				Y:     plot.Axis{Label: "mean regret", Zero: true},
+			}
+			for i := range c.Results {
+				r := &c.Results[i]
+				n := len(ch.Series)
+				if n == 0 || ch.Series[n-1].Name != r.Method {
+					ch.Series = append(ch.Series, plot.Series{Name: r.Method, Style: s.roster.style[r.Method], Markers: plot.MarkersAll})
+					n++
+				}
+				x := &ch.Series[n-1]
+				x.X, x.Y = append(x.X, float64(r.Clusters)), append(x.Y, r.Final())
+				x.Lo, x.Hi = append(x.Lo, r.Lower[s.Budget]), append(x.Hi, r.Upper[s.Budget])
+			}
+			f.Panels = append(f.Panels, ch)
+		}
+	}
+	return f
+}
+
+// clusterCurves shows the regret curves of each number of clusters, a row for
+// each method.
+func (s *Summary) clusterCurves(sc scope) *plot.Figure {
+	f := &plot.Figure{Title: "Regret curves by number of clusters, " + scopeName(sc.space), Width: figureWidth, Height: plotHeight, Columns: len(sc.cs), Legend: plot.LegendBelow}
+	var methods []string
+	for _, c := range sc.cs {
+		for i := range c.Results {
+			methods = append(methods, c.Results[i].Method)
+		}
+	}
+	methods = unique(methods)
+	slices.SortFunc(methods, s.roster.compare)
+	for _, m := range methods {
+		in := func(r *Result) bool { return r.Method == m }
+		axis := regretAxis(sc.cs, in)
+		for _, c := range sc.cs {
+			ch := s.curvePanel(c, m+", "+acquisitionTitle(c.Acquisition), axis, in, regretOf, nil, 0)
+			for i := range ch.Series {
+				ch.Series[i].Name = fmt.Sprintf("C = %d", clustersOf(c, m, i))
+			}
+			f.Panels = append(f.Panels, ch)
+		}
+	}
+	return f
+}
+
+// clustersOf is the number of clusters of the method's i-th result.
+func clustersOf(c *Comparison, method string, i int) int {
+	for k := range c.Results {
+		if c.Results[k].Method == method {
+			if i == 0 {
+				return c.Results[k].Clusters
+			}
+			i--
+		}
+	}
+	return 0
+}
+
+// partitionFigure shows intraCE and interCS side by side, a row for each space.
+func (s *Summary) partitionFigure() *plot.Figure {
+	f := &plot.Figure{Title: "Quality of the partitions", Width: figureWidth, Height: 170, Columns: 2, Legend: plot.LegendBelow}
+	ps, _ := s.distinct()
+	for i := 0; i < len(ps); {
+		space := ps[i].Space
+		intra := &plot.Chart{Title: space + ", within clusters", X: plot.Axis{Label: "clusters C", Integer: true}, Y: plot.Axis{Label: "intraCE", Zero: true}}
+		inter := &plot.Chart{Title: space + ", between clusters", X: plot.Axis{Label: "clusters C", Integer: true}, Y: plot.Axis{Label: "interCS", Zero: true}}
+		for i < len(ps) && ps[i].Space == space {
+			method := ps[i].Method
+			a := plot.Series{Name: method, Style: s.roster.style[method], Markers: plot.MarkersAll}
+			b := a
+			for ; i < len(ps) && ps[i].Space == space && ps[i].Method == method; i++ {
+				p := &ps[i]
+				a.X, a.Y = append(a.X, float64(p.Clusters)), append(a.Y, p.IntraCE)
+				if p.Clusters > 1 { // one cluster has nothing to be separate from
+					b.X, b.Y = append(b.X, float64(p.Clusters)), append(b.Y, p.InterCS)
+				}
+			}
+			intra.Series, inter.Series = append(intra.Series, a), append(inter.Series, b)
+		}
+		f.Panels = append(f.Panels, intra, inter)
+	}
+	return f
+}
+
+// calibrationFigure shows the coverage of the methods in the order of their last
+// regrets, a panel for each acquisition function; nil if nothing was predicted.
+func (s *Summary) calibrationFigure(sc scope) *plot.Figure {
+	f := &plot.Figure{Title: "Coverage of the 90% interval, " + scopeName(sc.space), Width: figureWidth, Legend: plot.LegendNone}
+	for _, c := range sc.cs {
+		b := &plot.Bars{
+			Title: acquisitionTitle(c.Acquisition), Horizontal: true, Values: true,
+			Value:  plot.Axis{Label: "coverage", Min: 0, Max: 1, Format: shortNumber},
+			Series: []plot.BarSeries{{Name: "coverage", Style: 7}},
+		}
+		for _, r := range byRegret(c) {
+			if r.Calibration.Predictions > 0 {
+				b.Categories = append(b.Categories, r.Method)
+				b.Series[0].Y = append(b.Series[0].Y, r.Calibration.Coverage90)
+			}
+		}
+		if len(b.Categories) > 0 {
+			f.Panels = append(f.Panels, b)
+		}
+	}
+	if len(f.Panels) == 0 {
+		return nil
+	}
+	f.Columns = min(2, len(f.Panels)) // the names need the room
+	return f
+}

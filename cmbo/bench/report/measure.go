@@ -1,0 +1,217 @@
+package report
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/gocmbo/cmbo/cmbo/bench"
+)
+
+// measure fills in the results of c.
+func (s *Summary) measure(c *Comparison, strata []*stratum) {
+	n := s.Budget + 1
+	for e := range c.Results {
+		r := &c.Results[e]
+		r.Regret, r.Lower, r.Upper = make([]float64, n), make([]float64, n), make([]float64, n)
+		r.Rank, r.Solved = make([]float64, n), make([]float64, n)
+		for q := range n {
+			r.Regret[q], r.Lower[q], r.Upper[q] = interval(strata, func(st *stratum, run int) float64 {
+				return st.records[e][run].Regret[q]
+			})
+			r.Solved[q] = mean(strata, func(st *stratum, run int) float64 {
+				return indicator(st.records[e][run].Regret[q] < Threshold)
+			})
+		}
+		r.AUC, r.AUCLower, r.AUCUpper = interval(strata, func(st *stratum, run int) float64 {
+			return area(st.records[e][run].Regret)
+		})
+		for _, t := range s.Thresholds {
+			r.Profile = append(r.Profile, mean(strata, func(st *stratum, run int) float64 {
+				return indicator(st.records[e][run].Regret[s.Budget] < t)
+			}))
+		}
+		var all []*bench.Record
+		for _, st := range strata {
+			all = append(all, st.records[e]...)
+		}
+		r.Calibration = calibrate(all)
+	}
+	rank := newRanker(len(c.Results))
+	for _, st := range strata {
+		sums := make([][]float64, len(c.Results))
+		for e := range sums {
+			sums[e] = make([]float64, n)
+		}
+		for run := range st.task {
+			for q := range n {
+				for e := range sums {
+					rank.regret[e] = st.records[e][run].Regret[q]
+				}
+				for e, v := range rank.ranks() {
+					sums[e][q] += v
+				}
+			}
+		}
+		for e := range sums {
+			for q, v := range sums[e] {
+				c.Results[e].Rank[q] += v / float64(len(st.task)) / float64(len(strata))
+			}
+		}
+	}
+}
+
+func indicator(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// mean is that over the runs of a stratum, and then over the strata.
+func mean(strata []*stratum, value func(st *stratum, run int) float64) float64 {
+	var m float64
+	for _, st := range strata {
+		var sum float64
+		for run := range st.task {
+			sum += value(st, run)
+		}
+		m += sum / float64(len(st.task)) / float64(len(strata))
+	}
+	return m
+}
+
+// interval returns the mean and its 95% confidence limits over tasks, clipped
+// to [0, 1], where all regrets lie.
+//
+// In a stratum the mean is a ratio, of the sum of values v_t over the tasks t to
+// the sum of their numbers of runs n_t. With the residuals e_t = v_t − mean·n_t
+// of T tasks its variance is T/(T−1)·Σ e_t²/(Σ n_t)², the usual linearisation for
+// samples of clusters (Cochran, Sampling Techniques, section 6.3). The mean over
+// S strata has the sum of their variances over S², with Satterthwaite's degrees
+// of freedom, rounded down.
+func interval(strata []*stratum, value func(st *stratum, run int) float64) (mean, lower, upper float64) {
+	var variance, squares float64
+	few := false
+	for _, st := range strata {
+		sums := st.sums(func(run int) float64 { return value(st, run) })
+		m, v := ratio(sums, st.runs)
+		mean += m / float64(len(strata))
+		if len(sums) < 2 {
+			few = true
+			continue
+		}
+		variance += v
+		squares += v * v / float64(len(sums)-1)
+	}
+	if few {
+		return mean, math.NaN(), math.NaN()
+	}
+	if !(variance > 0) {
+		return mean, mean, mean
+	}
+	half := studentQuantile(int(variance*variance/squares*(1+1e-9))) * math.Sqrt(variance) / float64(len(strata))
+	return mean, max(mean-half, 0), min(mean+half, 1)
+}
+
+func ratio(sums, runs []float64) (mean, variance float64) {
+	var v, n float64
+	for t := range sums {
+		v += sums[t]
+		n += runs[t]
+	}
+	mean = v / n
+	for t := range sums {
+		e := sums[t] - mean*runs[t]
+		variance += e * e
+	}
+	tasks := float64(len(sums))
+	return mean, tasks / (tasks - 1) * variance / (n * n)
+}
+
+// studentQuantile returns the 97.5% quantile of Student's distribution with a
+// whole number of degrees of freedom, at least 1 and for what it matters at most
+// 500, by bisection of its distribution function to 1e-12 relative.
+func studentQuantile(freedom int) float64 {
+	freedom = min(max(freedom, 1), 500)
+	lo, hi := 1.9, 13.0
+	for hi-lo > 1e-12*hi {
+		mid := lo + (hi-lo)/2
+		if studentCentral(mid, freedom) < 0.95 {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return hi
+}
+
+// studentCentral returns the probability that Student's variable lies within
+// ±t, by the finite series for whole degrees of freedom (Abramowitz and Stegun,
+// 26.7.3 and 26.7.4).
+func studentCentral(t float64, freedom int) float64 {
+	theta := math.Atan(t / math.Sqrt(float64(freedom)))
+	sin, cos := math.Sincos(theta)
+	if freedom%2 == 1 {
+		term, sum := cos, 0.0
+		for k := 1; k <= freedom-2; k += 2 {
+			sum += term
+			term *= cos * cos * float64(k+1) / float64(k+2)
+		}
+		return 2 / math.Pi * (theta + sin*sum)
+	}
+	term, sum := 1.0, 0.0
+	for k := 0; k <= freedom-2; k += 2 {
+		sum += term
+		term *= cos * cos * float64(k+1) / float64(k+2)
+	}
+	return sin * sum
+}
+
+// area is that under a curve by the trapezoidal rule, divided by the number of
+// queries so that it is on the regret's scale.
+func area(curve []float64) float64 {
+	n := len(curve) - 1
+	if n == 0 {
+		return curve[0]
+	}
+	sum := (curve[0] + curve[n]) / 2
+	for _, v := range curve[1:n] {
+		sum += v
+	}
+	return sum / float64(n)
+}
+
+// rankUnit is what regrets are rounded to before they are ranked.
+const rankUnit = 1e-8
+
+// ranker ranks the regrets of one run after one query.
+type ranker struct {
+	regret, key, rank []float64
+	order             []int
+}
+
+func newRanker(n int) *ranker {
+	return &ranker{make([]float64, n), make([]float64, n), make([]float64, n), make([]int, n)}
+}
+
+// ranks returns the ranks of r.regret from 1, ties averaged. The result is valid
+// until the next call.
+func (r *ranker) ranks() []float64 {
+	for i, v := range r.regret {
+		r.key[i] = math.Round(v / rankUnit)
+		r.order[i] = i
+	}
+	slices.SortFunc(r.order, func(a, b int) int { return cmp.Or(cmp.Compare(r.key[a], r.key[b]), cmp.Compare(a, b)) })
+	for i := 0; i < len(r.order); {
+		j := i
+		for j < len(r.order) && r.key[r.order[j]] == r.key[r.order[i]] {
+			j++
+		}
+		for k := i; k < j; k++ {
+			r.rank[r.order[k]] = float64(i+j+1) / 2 // the mean of i+1 to j
+		}
+		i = j
+	}
+	return r.rank
+}

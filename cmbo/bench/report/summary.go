@@ -1,0 +1,315 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/bench"
+)
+
+// Threshold is the regret below which a run counts as solved (the paper's C).
+const Threshold = 0.005
+
+// A Summary is an experiment as numbers. The package comment defines them. Title
+// and Notes are for the reader and may be set before anything is written; the
+// rest must not be changed.
+type Summary struct {
+	// Title heads the documents.
+	Title string
+	// Notes are paragraphs for their beginning: what was run, with which command
+	// and where. A pair of backquotes sets code.
+	Notes []string
+
+	// Budget is the number of queries of a run, Budgets are the numbers of
+	// queries after which tables tell ranks and regrets, ascending.
+	Budget  int
+	Budgets []int
+	// Thresholds are the regrets at which performance profiles are taken,
+	// ascending.
+	Thresholds []float64
+	// Resamples is how often the bootstrap drew tasks, Seed what it drew from.
+	Resamples int
+	Seed      uint64
+
+	// Spaces and Acquisitions are those of the records. Acquisitions holds ""
+	// only if no record names one.
+	Spaces       []string
+	Acquisitions []string
+
+	// Comparisons holds one entry for each acquisition over all spaces, if there
+	// are several, and then for each space and acquisition.
+	Comparisons []Comparison
+	// Studies are comparisons of the numbers of clusters, in the same order.
+	// They have no pairs.
+	Studies []Comparison
+	// Partitions tell how well the tasks were divided, by space, method and
+	// number of clusters.
+	Partitions []Partition
+	// Times are wall times, over all spaces first, if there are several. They
+	// alone depend on the machine: set them to nil for documents that do not.
+	Times []Time
+
+	roster *roster
+}
+
+// A Comparison holds methods against each other on the runs they share.
+type Comparison struct {
+	// Space is empty for a comparison over Spaces.
+	Space       string
+	Spaces      []string
+	Acquisition string
+	// Tasks and Runs are the numbers of tasks and of runs that all compared
+	// methods share; Known is how many runs at least one method has.
+	Tasks, Runs, Known int
+	// Entries tells for each method how many runs it has, and whether it is
+	// compared.
+	Entries []Entry
+	// Results has the compared methods, cm-BO first.
+	Results []Result
+	// Pairs has every pair of Results once.
+	Pairs []Pair
+	// fewest is the number of tasks in the space that has the fewest.
+	fewest int
+}
+
+// An Entry tells how much a method has to compare.
+type Entry struct {
+	Method   string
+	Clusters int // in a study, else 0
+	// Runs is how many runs it has.
+	Runs int
+	// Compared is false if too many runs are missing (see the package comment).
+	Compared bool
+}
+
+// A Result is what a method reached. Curves have an entry for each number of
+// queries from 0 to Summary.Budget. Limits are NaN where there are too few tasks
+// for them.
+type Result struct {
+	Method   string
+	Clusters int // in a study, else 0
+	// Regret is the mean normalised simple regret, Lower and Upper its 95%
+	// confidence limits.
+	Regret, Lower, Upper []float64
+	// AUC is the mean area under the regret curve and AUCLower and AUCUpper its
+	// 95% confidence limits.
+	AUC, AUCLower, AUCUpper float64
+	// Rank is the average rank, 1 being the best.
+	Rank []float64
+	// Solved is the fraction of runs with a regret below [Threshold].
+	Solved []float64
+	// Profile is the fraction of runs whose last regret is below each of
+	// Summary.Thresholds.
+	Profile []float64
+	// Calibration is that of the predictions.
+	Calibration Calibration
+}
+
+// Final returns the mean regret after the last query.
+func (r *Result) Final() float64 { return r.Regret[len(r.Regret)-1] }
+
+// A Pair is the paired bootstrap of two methods.
+type Pair struct {
+	A, B string
+	// Regret is of the regrets after the last query, AUC of the areas under the
+	// curves.
+	Regret, AUC Difference
+}
+
+// A Difference is that of two means, the first minus the second: negative if
+// the first is better.
+type Difference struct {
+	Mean float64
+	// Lower and Upper bound the middle 95% of the resamples, Share is the
+	// fraction of them in which the first is lower, ties counted half. All three
+	// are NaN where a space has a single task.
+	Lower, Upper, Share float64
+}
+
+// Sign returns −1 if the first method is better beyond doubt, which is to say
+// that the interval lies below zero, 1 if it is worse, and 0 if the two are not
+// told apart.
+func (d Difference) Sign() int {
+	switch {
+	case d.Upper < 0:
+		return -1
+	case d.Lower > 0:
+		return 1
+	}
+	return 0
+}
+
+func (d Difference) mirrored() Difference {
+	return Difference{Mean: -d.Mean, Lower: -d.Upper, Upper: -d.Lower, Share: 1 - d.Share}
+}
+
+// Result returns what a method reached, nil if it is not compared.
+func (c *Comparison) Result(method string) *Result {
+	for i := range c.Results {
+		if c.Results[i].Method == method {
+			return &c.Results[i]
+		}
+	}
+	return nil
+}
+
+// Pair returns the bootstrap of a against b; false if they are not both
+// compared, or the same.
+func (c *Comparison) Pair(a, b string) (Pair, bool) {
+	for _, p := range c.Pairs {
+		if p.A == a && p.B == b {
+			return p, true
+		}
+		if p.A == b && p.B == a {
+			return Pair{A: a, B: b, Regret: p.Regret.mirrored(), AUC: p.AUC.mirrored()}, true
+		}
+	}
+	return Pair{}, false
+}
+
+// An Option changes what [Analyse] does.
+type Option func(*config) error
+
+type config struct {
+	seed      uint64
+	resamples int
+	budgets   []int
+}
+
+// WithSeed sets the seed of the bootstrap; 1 if not given.
+func WithSeed(seed uint64) Option {
+	return func(c *config) error { c.seed = seed; return nil }
+}
+
+// WithResamples sets how often the bootstrap draws; 10000 if not given, at least
+// 100.
+func WithResamples(n int) Option {
+	return func(c *config) error {
+		if n < 100 {
+			return inputErrorf("option", cmbo.ErrOption, "%d resamples, must be at least 100", n)
+		}
+		c.resamples = n
+		return nil
+	}
+}
+
+// WithBudgets sets the numbers of queries after which tables tell regrets and
+// ranks, each between 0 and the budget of the runs; a fifth, a half and all of
+// it if not given.
+func WithBudgets(queries ...int) Option {
+	return func(c *config) error {
+		c.budgets = slices.Clone(queries)
+		return nil
+	}
+}
+
+func (c *config) settle(budget int) error {
+	if c.budgets == nil {
+		c.budgets = []int{budget / 5, budget / 2, budget}
+	}
+	for _, q := range c.budgets {
+		if q < 0 || q > budget {
+			return inputErrorf("option", cmbo.ErrOption, "tables after %d queries of runs with %d", q, budget)
+		}
+	}
+	if len(c.budgets) == 0 {
+		c.budgets = []int{budget}
+	}
+	slices.Sort(c.budgets)
+	c.budgets = slices.Compact(c.budgets)
+	return nil
+}
+
+// Analyse computes a Summary of records, clusterings and timings, which may come
+// from an experiment that is not finished; the latter two may be empty. It
+// changes and keeps none of them. Errors wrap [ErrInput].
+//
+// The result is a function of the input's contents: the order does not matter.
+// Most of the time goes into the bootstrap, about pairs × resamples operations
+// for each comparison.
+func Analyse(records []bench.Record, clusterings []bench.Clustering, timings []bench.Timing, opts ...Option) (*Summary, error) {
+	c := config{seed: 1, resamples: 10000}
+	for _, o := range opts {
+		if err := o(&c); err != nil {
+			return nil, err
+		}
+	}
+	rs, budget, err := checkRecords(records)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.settle(budget); err != nil {
+		return nil, err
+	}
+	cs, err := checkClusterings(clusterings)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkTimings(timings); err != nil {
+		return nil, err
+	}
+	s := &Summary{
+		Title:  "Comparison of tuning methods",
+		Budget: budget, Budgets: c.budgets, Thresholds: thresholds(),
+		Resamples: c.resamples, Seed: c.seed,
+	}
+	var methods []string
+	for i := range rs {
+		s.Spaces = append(s.Spaces, rs[i].Space)
+		methods = append(methods, rs[i].Method)
+		if rs[i].Acquisition != "" {
+			s.Acquisitions = append(s.Acquisitions, rs[i].Acquisition)
+		}
+	}
+	for _, x := range cs {
+		methods = append(methods, x.Method)
+	}
+	for _, x := range timings {
+		methods = append(methods, x.Method)
+	}
+	s.Spaces = unique(s.Spaces)
+	s.Acquisitions = unique(s.Acquisitions)
+	slices.SortFunc(s.Acquisitions, compareAcquisitions)
+	if len(s.Acquisitions) == 0 {
+		s.Acquisitions = []string{""}
+	}
+	s.roster = newRoster(unique(methods))
+	if err := s.compareAll(rs); err != nil {
+		return nil, err
+	}
+	s.Partitions = partitions(cs, s.roster)
+	s.Times = times(timings, s.roster)
+	return s, nil
+}
+
+func unique(names []string) []string {
+	return slices.Compact(slices.Sorted(slices.Values(names)))
+}
+
+// thresholds are ten a decade from 1e-4 to 1, and [Threshold].
+func thresholds() []float64 {
+	ts := []float64{Threshold}
+	for i := range 41 {
+		ts = append(ts, math.Pow(10, float64(i-40)/10))
+	}
+	slices.Sort(ts)
+	return ts
+}
+
+// scopeName names what a comparison is about.
+func scopeName(space string) string {
+	if space == "" {
+		return "all spaces"
+	}
+	return space
+}
+
+// name is what a figure calls a result.
+func (r *Result) name() string {
+	if r.Clusters > 0 {
+		return fmt.Sprintf("%s, C = %d", r.Method, r.Clusters)
+	}
+	return r.Method
+}

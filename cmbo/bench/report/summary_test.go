@@ -1,0 +1,230 @@
+package report
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/bench"
+)
+
+// An experiment that stopped: methods are compared on what they share, one with
+// too little is set aside, and both are told.
+func TestIncomplete(t *testing.T) {
+	var rs []bench.Record
+	for k := range 10 {
+		rs = append(rs, rec("A", "t", k, 0.5, 0.1))
+		if k < 7 {
+			rs = append(rs, rec("B", "t", k, 0.5, 0.2))
+		}
+		if k >= 2 {
+			rs = append(rs, rec("C", "t", k, 0.5, 0.3))
+		}
+		if k < 4 {
+			rs = append(rs, rec("D", "t", k, 0.5, 0.0))
+		}
+	}
+	c := analyse(t, rs).Comparisons[0]
+	assert.Equal(t, 5, c.Runs) // repeats 2 to 6
+	assert.Equal(t, 10, c.Known)
+	assert.Equal(t, []Entry{{"A", 0, 10, true}, {"B", 0, 7, true}, {"C", 0, 8, true}, {"D", 0, 4, false}}, c.Entries)
+	assert.Len(t, c.Results, 3)
+	assert.Len(t, c.Pairs, 3)
+	assert.Contains(t, c.cautions()[0], "D (4)")
+	assert.Contains(t, c.cautions()[1], "10 runs") // 5 + 2 + 3
+
+	// Over all spaces, what is compared in each.
+	rs = []bench.Record{rec("A", "t", 0, 0.5), rec("B", "t", 0, 0.4), rec("C", "t", 0, 0.3), rec("A", "t", 0, 0.5), rec("C", "t", 0, 0.5)}
+	rs[3].Space, rs[4].Space = "z", "z"
+	c = analyse(t, rs).Comparisons[0]
+	assert.Equal(t, []Entry{{"A", 0, 2, true}, {"B", 0, 1, false}, {"C", 0, 2, true}}, c.Entries)
+	require.Len(t, c.Results, 2)
+	assert.Equal(t, []float64{1.75}, c.Results[0].Rank, "second, and tied: ranks are among two methods")
+	assert.Equal(t, []float64{1.25}, c.Results[1].Rank)
+
+	// Two halves that do not meet.
+	rs = []bench.Record{rec("A", "t", 0, 0.5), rec("B", "t", 1, 0.5)}
+	s := analyse(t, rs)
+	assert.Empty(t, s.Comparisons[0].Results)
+	assert.Contains(t, s.Findings()[0].Sentences[0], "nothing to compare")
+	assert.NotEmpty(t, htmlOf(t, s))
+}
+
+// What has no acquisition function stands beside all that are run in its space,
+// and the study of the number of clusters stands apart.
+func TestFields(t *testing.T) {
+	random := rec("Random", "t", 0, 0.5, 0.4)
+	random.Acquisition = ""
+	pi := rec("A", "t", 0, 0.5, 0.3)
+	pi.Acquisition = "PI"
+	two, three := rec("A", "t", 0, 0.5, 0.2), rec("A", "t", 0, 0.5, 0.1)
+	two.Clusters, three.Clusters = 2, 3
+	lone := random
+	lone.Space = "z"
+	s := analyse(t, []bench.Record{random, pi, two, three, rec("A", "t", 0, 0.5, 0.35), lone})
+	assert.Equal(t, []string{"EI", "PI"}, s.Acquisitions)
+	var got []string
+	for _, c := range s.Comparisons {
+		for _, r := range c.Results {
+			got = append(got, c.Space+" "+c.Acquisition+" "+r.Method)
+			assert.Zero(t, r.Clusters)
+		}
+	}
+	assert.Equal(t, []string{" EI Random", " EI A", " PI Random", " PI A", "s EI Random", "s EI A", "s PI Random", "s PI A"}, got)
+	assert.InDelta(t, 0.35, s.Comparisons[0].Result("A").Final(), 1e-15)
+	require.Len(t, s.Studies, 2) // over all spaces and in s, both with EI
+	assert.Equal(t, []int{2, 3}, []int{s.Studies[1].Results[0].Clusters, s.Studies[1].Results[1].Clusters})
+	assert.InDelta(t, 0.1, s.Studies[1].Results[1].Final(), 1e-15)
+	assert.Empty(t, s.Studies[1].Pairs)
+}
+
+func TestPartitionsAndTimes(t *testing.T) {
+	rs, _, _ := small().make(1)
+	cs := []bench.Clustering{
+		{Space: "a", Method: "M", Split: 0, Clusters: 2, IntraCE: 1, InterCS: 4, Sizes: []int{3, 1}},
+		{Space: "a", Method: "M", Split: 1, Clusters: 2, IntraCE: 3, InterCS: 6, Sizes: []int{2, 2}},
+		{Space: "a", Method: "M", Split: 0, Clusters: 3, IntraCE: 0.5, InterCS: 5, Sizes: []int{2, 1, 1}},
+		{Space: "a", Method: "M", Split: 1, Clusters: 3, IntraCE: 0.7, InterCS: 7, Sizes: []int{2, 1, 1}},
+		{Space: "a", Method: "M", Split: 2, Clusters: 3, IntraCE: 9, InterCS: 9, Sizes: []int{2, 1, 1}}, // the other number is missing
+	}
+	for _, c := range cs[:5] {
+		c.Method = "N"
+		cs = append(cs, c)
+	}
+	ts := []bench.Timing{
+		{Space: "a", Method: "M", Seconds: 4}, {Space: "a", Method: "M", Split: 1, Seconds: 2}, {Space: "b", Method: "M", Seconds: 10},
+		{Space: "a", Method: "M", Clusters: 3, Seconds: 1000},
+		{Space: "a", Method: "M", Task: "t", Seconds: 6, Queries: 2}, {Space: "b", Method: "M", Task: "t", Seconds: 10, Queries: 10},
+		{Space: "b", Method: "M", Task: "u", Seconds: 10, Queries: 0},
+	}
+	s, err := Analyse(rs, cs, ts, WithResamples(100))
+	require.NoError(t, err)
+	require.Len(t, s.Partitions, 4)
+	assert.Equal(t, Partition{"a", "M", 2, 2, 2, 5, 0.625}, s.Partitions[0])
+	assert.InDelta(t, 0.6, s.Partitions[1].IntraCE, 1e-15)
+	ps, alike := s.distinct()
+	assert.Len(t, ps, 2)
+	assert.Equal(t, map[string]string{"N": "M"}, alike)
+	require.Len(t, s.Times, 3)
+	assert.Equal(t, Time{"", "M", 4, 2, 3, 2}, s.Times[0])
+	assert.Equal(t, Time{"a", "M", 3, 3, 2, 1}, s.Times[1])
+	assert.Equal(t, Time{"b", "M", 10, 1, 1, 1}, s.Times[2])
+}
+
+func TestFindings(t *testing.T) {
+	var rs []bench.Record
+	for i := range 12 {
+		task := string(rune('a' + i))
+		v := float64(i) / 200
+		for m, d := range map[string]float64{"WssClus_WssCMP": 0.2, "GlobalCen": 0.25, "RGPE": 0.1, "HyperBO": 0.101 + (float64(i)-5.5)/100, "MetaBO": 0.2 + (float64(i)-5.5)/100, "Random": 0.5} {
+			rs = append(rs, rec(m, task, 0, 1, d+v))
+		}
+	}
+	f := analyse(t, rs).Findings()
+	require.Len(t, f, 1)
+	require.Len(t, f[0].Sentences, 3)
+	assert.Contains(t, f[0].Sentences[0], "has the lowest mean regret after 1 queries, 0.1275")
+	assert.Contains(t, f[0].Sentences[0], "than 4 of the 5 others")
+	assert.Contains(t, f[0].Sentences[1], "loses beyond doubt to RGPE (by 0.1000 [0.1000, 0.1000])")
+	assert.Contains(t, f[0].Sentences[1], "; it beats Random")
+	assert.Equal(t, "All 2 variants of cm-BO lose beyond doubt to RGPE, HyperBO.", f[0].Sentences[2])
+}
+
+// Whoever shares the lowest regret shares the first place.
+func TestFindingsOfTies(t *testing.T) {
+	var rs []bench.Record
+	for _, task := range []string{"t", "u"} {
+		rs = append(rs, rec("WssClus_WssCMP", task, 0, 1, 0.2), rec("RGPE", task, 0, 1, 0.2+2e-9), rec("GP", task, 0, 1, 0.3))
+	}
+	s := analyse(t, rs)
+	f := s.Findings()
+	assert.Equal(t, "The lowest mean regret after 1 queries, 0.2000, is shared by 2 of 3 methods: WssClus_WssCMP, RGPE.", f[0].Sentences[0])
+	o := s.overview()
+	assert.Contains(t, o[0], "WssClus_WssCMP (1), RGPE (1)")
+	assert.Contains(t, o[0], "alone come first in 0 of them, and share the first place with others in 1.")
+}
+
+func TestErrors(t *testing.T) {
+	good := rec("A", "t", 0, 0.5, 0.2)
+	change := func(f func(r *bench.Record)) []bench.Record {
+		r := good
+		f(&r)
+		return []bench.Record{rec("B", "t", 0, 0.5, 0.2), r}
+	}
+	nan := math.NaN()
+	for name, c := range map[string]struct {
+		records     []bench.Record
+		clusterings []bench.Clustering
+		timings     []bench.Timing
+		opts        []Option
+		is          error
+		says        string
+	}{
+		"none":                {is: cmbo.ErrNoTasks, says: "there are none"},
+		"no regrets":          {records: change(func(r *bench.Record) { r.Regret = nil }), is: cmbo.ErrDimension, says: "has no regrets"},
+		"ragged":              {records: change(func(r *bench.Record) { r.Regret = []float64{0.5} }), is: cmbo.ErrDimension, says: "has 0"},
+		"NaN":                 {records: change(func(r *bench.Record) { r.Regret = []float64{0.5, nan} }), is: cmbo.ErrNotFinite, says: "after 1 queries is NaN"},
+		"outside":             {records: change(func(r *bench.Record) { r.Regret = []float64{1.5, 0.2} }), says: "outside [0, 1]"},
+		"negative":            {records: change(func(r *bench.Record) { r.Regret = []float64{0.5, -0.2} }), says: "outside [0, 1]"},
+		"rises":               {records: change(func(r *bench.Record) { r.Regret = []float64{0.2, 0.3} }), says: "rises"},
+		"twice":               {records: []bench.Record{good, good}, says: "twice"},
+		"unknown acquisition": {records: change(func(r *bench.Record) { r.Acquisition = "magic" }), is: cmbo.ErrOption, says: "unknown acquisition"},
+		"other spelling":      {records: change(func(r *bench.Record) { r.Acquisition = "ei" }), is: cmbo.ErrOption, says: `written "EI"`},
+		"no space":            {records: change(func(r *bench.Record) { r.Space = "" }), says: "space has no name"},
+		"no method":           {records: change(func(r *bench.Record) { r.Method = "" }), says: "method has no name"},
+		"no task":             {records: change(func(r *bench.Record) { r.Task = "" }), says: "task has no name"},
+		"negative clusters":   {records: change(func(r *bench.Record) { r.Clusters = -1 }), says: "negative"},
+		"predictions":         {records: change(func(r *bench.Record) { r.Z = []float64{1} }), is: cmbo.ErrDimension, says: "1 standardised errors"},
+		"too many":            {records: change(func(r *bench.Record) { r.Z, r.LogSD = make([]float64, 2), make([]float64, 2) }), is: cmbo.ErrDimension, says: "for 1 queries"},
+		"unknown prediction":  {records: change(func(r *bench.Record) { r.Z, r.LogSD = []float64{nan}, []float64{0} }), is: cmbo.ErrNotFinite, says: "prediction 0"},
+		"clustering":          {records: []bench.Record{good}, clusterings: []bench.Clustering{{Space: "s", Method: "A", Clusters: 2, IntraCE: nan}}, is: cmbo.ErrNotFinite, says: "intraCE NaN"},
+		"no clusters":         {records: []bench.Record{good}, clusterings: []bench.Clustering{{Space: "s", Method: "A"}}, says: "out of range"},
+		"clustering twice":    {records: []bench.Record{good}, clusterings: []bench.Clustering{{Space: "s", Method: "A", Clusters: 2}, {Space: "s", Method: "A", Clusters: 2}}, says: "twice"},
+		"timing":              {records: []bench.Record{good}, timings: []bench.Timing{{Space: "s", Method: "A", Seconds: math.Inf(1)}}, is: cmbo.ErrNotFinite, says: "+Inf seconds"},
+		"timing back":         {records: []bench.Record{good}, timings: []bench.Timing{{Space: "s", Method: "A", Seconds: -1}}, says: "-1 seconds"},
+		"resamples":           {records: []bench.Record{good}, opts: []Option{WithResamples(99)}, is: cmbo.ErrOption, says: "at least 100"},
+		"budget":              {records: []bench.Record{good}, opts: []Option{WithBudgets(2)}, is: cmbo.ErrOption, says: "after 2 queries"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := Analyse(c.records, c.clusterings, c.timings, c.opts...)
+			require.Error(t, err)
+			assert.Nil(t, s)
+			var detail *InputError
+			require.True(t, errors.As(err, &detail))
+			assert.ErrorIs(t, err, ErrInput)
+			if c.is != nil {
+				assert.ErrorIs(t, err, c.is)
+			}
+			assert.ErrorContains(t, err, c.says)
+		})
+	}
+}
+
+// All methods that are known look different.
+func TestLooks(t *testing.T) {
+	ms := everyMethod()
+	r := newRoster(ms)
+	seen := map[int]string{}
+	for _, m := range ms {
+		k := r.style[m]
+		assert.Positive(t, k, m)
+		assert.Empty(t, seen[k], "%s looks like", m)
+		seen[k] = m
+	}
+	assert.Equal(t, 1, r.style[standard()])
+	// Nor does a method look otherwise for the company it is in.
+	assert.Equal(t, r.style["RGPE"], newRoster([]string{"RGPE", "unheard of"}).style["RGPE"])
+	assert.Equal(t, ownFamily, familyOf("cm-BO unheard of"))
+	assert.Equal(t, rivalFamily, familyOf("unheard of"))
+}
+
+func shuffled[T any](v []T, seed uint64) []T {
+	out := append([]T(nil), v...)
+	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	return out
+}

@@ -1,0 +1,71 @@
+package bench
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/stretchr/testify/require"
+)
+
+// seer proposes rows in their order and predicts by hand.
+type seer struct {
+	inOrder
+	steps []cmbo.Step
+}
+
+func (o *seer) LastStep() (cmbo.Step, bool) { return o.steps[o.next-1], true }
+
+// TestPredictions holds what a record keeps against hand-computed values.
+func TestPredictions(t *testing.T) {
+	task := &TableTask{ID: "hand", X: [][]float64{{0}, {0.25}, {0.5}, {0.75}, {1}}, Y: []float64{3, 7, 2, 10, 5}}
+	o := &seer{inOrder: inOrder{rows: task.X}, steps: []cmbo.Step{
+		// Mean 1 + 2·0.5 = 2, deviation 2·√(0.36 + 0.64) = 2: z = (3 − 2)/2.
+		{Trial: 1, Chosen: 0, Mean: []float64{0.5}, SD: []float64{0.6}, NoiseVariance: 0.64, Shift: 1, Scale: 2},
+		// Noise unknown: deviation 4·0.5, mean −1 + 4·1 = 3, z = (7 − 3)/2.
+		{Trial: 2, Chosen: 1, Mean: []float64{9, 1}, SD: []float64{9, 0.5}, NoiseVariance: math.NaN(), Shift: -1, Scale: 4},
+		// No deviation: left out.
+		{Trial: 3, Chosen: 2, Mean: []float64{0, 0, 0}, SD: []float64{1, 1, 0}, NoiseVariance: math.NaN(), Scale: 1},
+		// Of another trial: the model did not choose this point.
+		{Trial: 3, Chosen: 3, Mean: []float64{0, 0, 0, 0}, SD: []float64{1, 1, 1, 1}, Scale: 1},
+		// z = (5 − 0)/3 = 1.6667.
+		{Trial: 5, Chosen: 4, Mean: []float64{1, 1, 1, 1, 0}, SD: []float64{1, 1, 1, 1, 3}, NoiseVariance: math.NaN(), Scale: 1},
+	}}
+	r, err := trace(context.Background(), task, o, nil, 7)
+	require.NoError(t, err)
+	require.Equal(t, []float64{0.5, 2, 1.6667}, r.Z)
+	// The range is 8: ln(2/8), ln(2/8), ln(3/8).
+	require.Equal(t, []float64{-1.3863, -1.3863, -0.98083}, r.LogSD)
+	require.Equal(t, []int{0, 1, 2, 3, 4}, r.Rows)
+	require.Len(t, r.Regret, 8, "the last regret stays when nothing is left")
+	require.Len(t, o.told, 5)
+}
+
+// TestPredictionsInTheUsersUnits holds them against Predict, which works in the
+// user's units by itself.
+func TestPredictionsInTheUsersUnits(t *testing.T) {
+	task := &gridTable(1, 12).Tasks[0]
+	for i := range task.Y {
+		task.Y[i] = 1000 + 50*task.Y[i]
+	}
+	space, err := cmbo.Candidates(task.X)
+	require.NoError(t, err)
+	o, err := cmbo.New(space, cmbo.WithInitial(0))
+	require.NoError(t, err)
+	r, err := trace(context.Background(), task, o, []int{0, 1, 2}, 1)
+	require.NoError(t, err)
+	s, ok := o.LastStep()
+	require.True(t, ok)
+	before, err := cmbo.New(space, cmbo.WithInitial(0))
+	require.NoError(t, err)
+	for _, i := range []int{0, 1, 2} {
+		require.NoError(t, before.Observe(task.X[i], task.Y[i]))
+	}
+	mean, sd, err := before.Predict(task.X[r.Rows[3]])
+	require.NoError(t, err)
+	sd = math.Sqrt(sd*sd + s.NoiseVariance*s.Scale*s.Scale)
+	lo, hi := task.Range()
+	require.InEpsilon(t, (task.Y[r.Rows[3]]-mean)/sd, r.Z[0], 1e-4)
+	require.InEpsilon(t, math.Log(sd/(hi-lo)), r.LogSD[0], 1e-4)
+}

@@ -1,0 +1,352 @@
+package bench
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/gocmbo/cmbo/cmbo"
+)
+
+// The files of an experiment's folder.
+const (
+	settingsFile    = "experiment.json"
+	runsFile        = "runs.jsonl"
+	clusteringsFile = "clusterings.jsonl"
+	timingsFile     = "timings.jsonl"
+	failuresFile    = "failures.jsonl"
+)
+
+const storeVersion = 1
+
+// Settings are what an experiment's folder holds in experiment.json: what was
+// asked for, and of which tables.
+type Settings struct {
+	Version  int         `json:"version"`
+	Protocol Protocol    `json:"protocol"`
+	Tables   []TableInfo `json:"tables"` // sorted by space
+}
+
+// A TableInfo identifies a table.
+type TableInfo struct {
+	Space  string `json:"space"`
+	Dim    int    `json:"dim"`
+	Tasks  int    `json:"tasks"`
+	Rows   int    `json:"rows"`
+	Digest string `json:"digest"` // SHA-256 of all that matters of it
+}
+
+// A SettingsError says why an experiment cannot go on in a folder: it was begun
+// with other settings or on another table.
+type SettingsError struct {
+	Dir    string
+	Reason string
+}
+
+// Error describes the difference.
+func (e *SettingsError) Error() string {
+	return fmt.Sprintf("bench: the experiment in %s cannot be continued with other settings (%s); use another folder", e.Dir, e.Reason)
+}
+
+// store keeps what an experiment has found, in a folder or, without one, in
+// memory. It is safe for concurrent use.
+type store struct {
+	dir string
+
+	mu                       sync.Mutex
+	runs, clusterings, times journal
+	memory                   []Record
+	known                    []Timing // of executions before this one
+}
+
+// journal is a file of JSON lines that grows.
+type journal struct {
+	f    *os.File
+	keys map[runKey]bool
+}
+
+// openStore opens a folder, makes it if need be, and takes off what a killed
+// process left half written. An empty name keeps everything in memory.
+func openStore(dir string, want *Settings) (*store, error) {
+	s := &store{dir: dir}
+	for _, j := range []*journal{&s.runs, &s.clusterings, &s.times} {
+		j.keys = make(map[runKey]bool)
+	}
+	if dir == "" {
+		return s, nil
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, err
+	}
+	if err := settleSettings(dir, want); err != nil {
+		return nil, err
+	}
+	_, err := openJournal(dir, runsFile, &s.runs, (*Record).key)
+	if err == nil {
+		_, err = openJournal(dir, clusteringsFile, &s.clusterings, (*Clustering).key)
+	}
+	if err == nil {
+		s.known, err = openJournal(dir, timingsFile, &s.times, (*Timing).key)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+// settleSettings holds what is asked for against what the folder is for, and
+// writes it down.
+func settleSettings(dir string, want *Settings) error {
+	have, err := ReadSettings(dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		if _, err := os.Stat(filepath.Join(dir, runsFile)); err == nil {
+			return &SettingsError{dir, "there is a " + runsFile + " but no " + settingsFile}
+		}
+		return writeSettings(dir, want)
+	case err != nil:
+		return err
+	}
+	if why := want.Protocol.contains(&have.Protocol); why != "" {
+		return &SettingsError{dir, "it was begun with " + why}
+	}
+	merged := *want
+	merged.Tables = slices.Clone(want.Tables)
+	for _, h := range have.Tables {
+		i := slices.IndexFunc(want.Tables, func(t TableInfo) bool { return t.Space == h.Space })
+		if i < 0 {
+			merged.Tables = append(merged.Tables, h)
+		} else if want.Tables[i] != h {
+			return &SettingsError{dir, fmt.Sprintf("the table of space %q was another one", h.Space)}
+		}
+	}
+	slices.SortFunc(merged.Tables, func(a, b TableInfo) int { return strings.Compare(a.Space, b.Space) })
+	return writeSettings(dir, &merged)
+}
+
+func writeSettings(dir string, s *Settings) error {
+	b, err := json.MarshalIndent(s, "", "\t")
+	if err != nil {
+		return err
+	}
+	return replaceFile(filepath.Join(dir, settingsFile), func(w io.Writer) error {
+		_, err := w.Write(append(b, '\n'))
+		return err
+	})
+}
+
+// ReadSettings reads what the experiment in a folder was asked for.
+func ReadSettings(dir string) (*Settings, error) {
+	b, err := os.ReadFile(filepath.Join(dir, settingsFile))
+	if err != nil {
+		return nil, err
+	}
+	s := &Settings{}
+	d := json.NewDecoder(bytes.NewReader(b))
+	if err := d.Decode(s); err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", cmbo.ErrCorrupt, filepath.Join(dir, settingsFile), err)
+	}
+	if s.Version != storeVersion {
+		return nil, fmt.Errorf("%w: %s has version %d, this program knows %d", cmbo.ErrVersion, filepath.Join(dir, settingsFile), s.Version, storeVersion)
+	}
+	return s, nil
+}
+
+// replaceFile writes a file in one step: it has its former contents or the new
+// ones, whenever the process ends.
+func replaceFile(path string, write func(io.Writer) error) error {
+	f, err := os.Create(path + ".tmp")
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(f, 1<<16)
+	err = write(w)
+	if err == nil {
+		err = w.Flush()
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return errors.Join(err, os.Remove(path+".tmp"))
+	}
+	return os.Rename(path+".tmp", path)
+}
+
+// ReadRecords reads all that the experiment in a folder has found so far,
+// whether it is complete, under way or was killed. Times are missing where the
+// experiment had no clock.
+func ReadRecords(dir string) ([]Record, []Clustering, []Timing, error) {
+	records, _, err := readLines[Record](filepath.Join(dir, runsFile))
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	clusterings, _, err := readLines[Clustering](filepath.Join(dir, clusteringsFile))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, nil, nil, err
+	}
+	timings, _, err := readLines[Timing](filepath.Join(dir, timingsFile))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, nil, nil, err
+	}
+	return records, clusterings, timings, nil
+}
+
+// readLines decodes a file of JSON lines. What follows the last line feed is
+// what a killed process did not finish, and not read; valid is the number of
+// bytes up to there.
+func readLines[T any](path string) (items []T, valid int64, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer f.Close()
+	err = eachLine(f, func(n int, line []byte) error {
+		var item T
+		if err := json.Unmarshal(line, &item); err != nil {
+			return fmt.Errorf("%w: %s: line %d: %w", cmbo.ErrCorrupt, path, n, err)
+		}
+		items = append(items, item)
+		valid += int64(len(line))
+		return nil
+	})
+	return items, valid, err
+}
+
+// eachLine calls do with each whole line, its line feed included, and its number
+// from 1. The line is only valid during the call.
+func eachLine(r io.Reader, do func(n int, line []byte) error) error {
+	b := bufio.NewReaderSize(r, 1<<16)
+	for n := 1; ; n++ {
+		line, err := b.ReadBytes('\n')
+		if err == io.EOF {
+			return nil
+		}
+		if err == nil {
+			err = do(n, line)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// openJournal reads a file of JSON lines, cuts off an unfinished last one and
+// opens it for more.
+func openJournal[T any](dir, name string, j *journal, key func(*T) runKey) ([]T, error) {
+	path := filepath.Join(dir, name)
+	items, valid, err := readLines[T](path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	for i := range items {
+		j.keys[key(&items[i])] = true
+	}
+	if j.f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o666); err != nil {
+		return nil, err
+	}
+	if err := j.f.Truncate(valid); err != nil {
+		return nil, err
+	}
+	_, err = j.f.Seek(valid, io.SeekStart)
+	return items, err
+}
+
+func (s *store) hasRun(k runKey) bool { return s.runs.keys[k] }
+
+func (s *store) hasClustering(k runKey) bool { return s.clusterings.keys[k] }
+
+// add appends v unless its key is there. One write makes the line, so a process
+// that is killed leaves all lines but perhaps the last one whole.
+func (s *store) add(j *journal, k runKey, v any) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if j.keys[k] {
+		return nil
+	}
+	if j.f != nil {
+		b, err := json.Marshal(v)
+		if err != nil {
+			return err
+		}
+		if _, err := j.f.Write(append(b, '\n')); err != nil {
+			return err
+		}
+	}
+	j.keys[k] = true
+	return nil
+}
+
+func (s *store) addRecord(r *Record) error {
+	if s.dir == "" {
+		s.mu.Lock()
+		s.memory = append(s.memory, *r)
+		s.mu.Unlock()
+	}
+	return s.add(&s.runs, r.key(), r)
+}
+
+func (s *store) addClustering(c *Clustering) error { return s.add(&s.clusterings, c.key(), c) }
+
+func (s *store) addTiming(t *Timing) error { return s.add(&s.times, t.key(), t) }
+
+func (s *store) close() error {
+	var errs []error
+	for _, j := range []*journal{&s.runs, &s.clusterings, &s.times} {
+		if j.f != nil {
+			errs = append(errs, j.f.Close())
+			j.f = nil
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// finish closes the files and brings their lines into an order that follows from
+// the lines alone.
+func (s *store) finish(rank map[string]int) error {
+	if s.dir == "" {
+		slices.SortFunc(s.memory, func(a, b Record) int { return compareKeys(rank, a.key(), b.key()) })
+		return nil
+	}
+	if err := s.close(); err != nil {
+		return err
+	}
+	if err := sortLines(filepath.Join(s.dir, runsFile), rank, (*Record).key); err != nil {
+		return err
+	}
+	if err := sortLines(filepath.Join(s.dir, clusteringsFile), rank, (*Clustering).key); err != nil {
+		return err
+	}
+	return sortLines(filepath.Join(s.dir, timingsFile), rank, (*Timing).key)
+}
+
+// writeFailures lists failures, or removes the list if there are none.
+func (s *store) writeFailures(fs []Failure) error {
+	if s.dir == "" {
+		return nil
+	}
+	path := filepath.Join(s.dir, failuresFile)
+	if len(fs) == 0 {
+		if err := os.Remove(path); !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	return replaceFile(path, func(w io.Writer) error {
+		e := json.NewEncoder(w)
+		for i := range fs {
+			if err := e.Encode(&fs[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+	"time"
+
+	"github.com/gocmbo/cmbo/cmbo/bench"
+)
+
+// run makes the runs of the protocol.
+func (o *options) run(ctx context.Context, tables []*bench.Table, dir string, stderr io.Writer) (*bench.Outcome, error) {
+	e := &bench.Experiment{Protocol: o.protocol, Workers: o.workers, Keep: o.keep, Clock: time.Now, Limit: o.limit}
+	if !o.quiet {
+		last := time.Time{}
+		e.Progress = func(p bench.Progress) {
+			if now := time.Now(); now.Sub(last) > 200*time.Millisecond {
+				last = now
+				fmt.Fprintf(stderr, "\r\033[K%s", line(p))
+			}
+		}
+		defer fmt.Fprint(stderr, "\r\033[K")
+	}
+	return e.Run(ctx, tables, dir)
+}
+
+// line says how far it has come.
+func line(p bench.Progress) string {
+	s := fmt.Sprintf("%d of %d runs, %.1f/s, %s, %s left", p.Done, p.Total, p.Rate, p.Elapsed.Round(time.Second), p.Left.Round(time.Second))
+	if p.Failed > 0 {
+		s += fmt.Sprintf(", %d failed", p.Failed)
+	}
+	return s + " (" + p.Last + ")"
+}
+
+// compare makes an experiment and its report.
+func compare(ctx context.Context, o *options, tables []*bench.Table, stdout, stderr io.Writer) error {
+	started := time.Now()
+	fmt.Fprintf(stdout, "experiment %s in %s: %d methods, %s %s/%s, %d processors\n", o.protocol.Name, o.out, len(o.protocol.Methods), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0))
+	out, err := o.run(ctx, tables, o.out, stderr)
+	if out != nil {
+		fmt.Fprintf(stdout, "%d of %d runs done, %d of them before, in %s\n", out.Done, out.Total, out.Known, time.Since(started).Round(time.Second))
+	}
+	if err != nil {
+		if out != nil && ctx.Err() != nil {
+			return fmt.Errorf("%w; the same command goes on from here", err)
+		}
+		return err
+	}
+	if out.Repeats < o.protocol.Repeats {
+		fmt.Fprintf(stdout, "the time was up after %d of %d repeats; the same command makes the others\n", out.Repeats, o.protocol.Repeats)
+	}
+	for _, f := range out.Failures {
+		fmt.Fprintln(stdout, "failed:", f)
+	}
+	if err := writeReport(o.out, stdout); err != nil {
+		return err
+	}
+	if n := len(out.Failures); n > 0 {
+		return fmt.Errorf("%d failures, listed above and in %s", n, o.out)
+	}
+	return nil
+}

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/bench"
+)
+
+// list is a flag that may be given several times, or once with commas.
+type list []string
+
+func (l *list) String() string { return strings.Join(*l, ",") }
+
+func (l *list) Set(s string) error {
+	for v := range strings.SplitSeq(s, ",") {
+		*l = append(*l, strings.TrimSpace(v))
+	}
+	return nil
+}
+
+// paths is a flag that may be given several times.
+type paths []string
+
+func (p *paths) String() string { return strings.Join(*p, " ") }
+
+func (p *paths) Set(s string) error { *p = append(*p, s); return nil }
+
+// overrides are the flags that change a protocol.
+type overrides struct {
+	methods, without list
+	variant          string
+	acquisitions     list
+	clusters, study  string
+	studied          list
+	seed             uint64
+	numbers          map[string]*int
+	given            map[string]bool // by name: whether a flag was given
+}
+
+// numbers lists the flags that stand for a number of a protocol.
+var numbers = []struct {
+	name, usage string
+	of          func(*bench.Protocol) *int
+}{
+	{"splits", "random divisions into past and new tasks", func(p *bench.Protocol) *int { return &p.Splits }},
+	{"source-rows", "random observations of each past task", func(p *bench.Protocol) *int { return &p.SourceRows }},
+	{"targets", "new tasks of each split to tune at most; 0 for all", func(p *bench.Protocol) *int { return &p.Targets }},
+	{"initial", "random observations of a new task before the first query", func(p *bench.Protocol) *int { return &p.Initial }},
+	{"repeats", "runs on each new task, with other initial points", func(p *bench.Protocol) *int { return &p.Repeats }},
+	{"study-splits", "splits, the first ones, in which -study is made", func(p *bench.Protocol) *int { return &p.StudySplits }},
+	{"budget", "queries of a run", func(p *bench.Protocol) *int { return &p.Budget }},
+}
+
+// parse reads the command line.
+func parse(args []string, stderr io.Writer) (*options, error) {
+	o := &options{}
+	c := overrides{numbers: make(map[string]*int), given: make(map[string]bool)}
+	f := flag.NewFlagSet("hpob", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.Usage = func() {
+		fmt.Fprint(stderr, "Usage: go run ./examples/hpob -data FILE-OR-DIRECTORY [-experiment NAME] [flags]\n\n"+
+			"Numbers that are not given are those of the experiment, without one those of \"paper\".\n\n")
+		f.PrintDefaults()
+	}
+	var presets, methods, variants []string
+	for _, q := range bench.Protocols() {
+		presets = append(presets, q.Name)
+	}
+	for _, m := range bench.Methods() {
+		methods = append(methods, m.Name)
+	}
+	for _, v := range cmbo.Variants() {
+		variants = append(variants, v.String())
+	}
+	f.Var((*paths)(&o.data), "data", "`path` of a table in HPO-B's format (.json or .json.gz) or of HPO-B's directory; may be given several times")
+	f.StringVar(&o.space, "space", "", "`name` of the search space; all of them if left out")
+	f.StringVar(&o.experiment, "experiment", "", "`protocol` to compare methods by: "+strings.Join(presets, ", "))
+	f.StringVar(&o.report, "report", "", "`folder` of an experiment to write the report of, from its records alone")
+	f.StringVar(&o.out, "out", "", "`folder` of the experiment (default hpob-NAME); without -experiment the file to write the mean curve to (default regret.csv), -out '' for none")
+	f.Var(&c.methods, "method", "`method`, or for an experiment several with commas between: "+strings.Join(methods, ", ")+"; cmbo stands for the -variant")
+	f.Var(&c.without, "without", "`methods` to leave out of an experiment")
+	f.StringVar(&c.variant, "variant", cmbo.WssClusWssCMP.String(), "`variant` of -method cmbo: "+strings.Join(variants, ", "))
+	f.Var(&c.acquisitions, "acquisition", "`acquisition`, or for an experiment several with commas between: UCB (beta 3), UCB(beta), EI, PI, MaxValuePI; without -experiment EI is the default")
+	f.StringVar(&c.clusters, "clusters", "", "number of clusters, or a `range` such as 2-6 to choose from by the scores of the partitions; without -experiment 4 is the default")
+	f.StringVar(&c.study, "study", "", "`range` such as 2-6 of numbers of clusters with which the methods of -studied run in addition")
+	f.Var(&c.studied, "studied", "`methods` to run with the numbers of -study (default "+strings.Join(bench.Protocols()[0].StudyMethods, ",")+")")
+	for _, n := range numbers {
+		c.numbers[n.name] = f.Int(n.name, 0, n.usage)
+	}
+	f.Uint64Var(&c.seed, "seed", 1, "`seed` of everything random")
+	f.IntVar(&o.workers, "workers", 0, "runs under way at a time; 0 for one a processor")
+	f.IntVar(&o.keep, "keep", 0, "models to hold in memory for later repeats, about 10 MB each; 0 for 100, -1 for none")
+	f.DurationVar(&o.limit, "time", 0, "begin no further repeat after so long, such as 40m; 0 for no limit")
+	f.BoolVar(&o.quiet, "quiet", false, "no progress")
+	if err := f.Parse(args); err != nil {
+		return nil, err
+	}
+	if f.NArg() > 0 {
+		return nil, fmt.Errorf("unexpected argument %q", f.Arg(0))
+	}
+	f.Visit(func(f *flag.Flag) { c.given[f.Name] = true })
+	if o.report != "" {
+		return o, nil
+	}
+	if len(o.data) == 0 {
+		return nil, errors.New("-data is missing; -help lists the flags")
+	}
+	switch {
+	case c.given["out"]:
+	case o.experiment != "":
+		o.out = "hpob-" + o.experiment
+	default:
+		o.out = "regret.csv"
+	}
+	return o, c.settle(o)
+}
+
+// settle makes the protocol.
+func (c *overrides) settle(o *options) error {
+	preset := o.experiment
+	if preset == "" {
+		preset = "paper"
+	}
+	var err error
+	if o.protocol, err = bench.FindProtocol(preset); err != nil {
+		return fmt.Errorf("-experiment: %w", err)
+	}
+	p := &o.protocol
+	if o.experiment == "" {
+		p.Methods, p.Acquisitions, p.Clusters = []string{"cmbo"}, []string{"EI"}, [2]int{4, 4}
+		if len(c.methods) > 1 || len(c.acquisitions) > 1 || len(c.without) > 0 || c.study != "" {
+			return errors.New("several methods or acquisitions, -without and -study need an -experiment")
+		}
+	} else if o.out == "" {
+		return errors.New("-experiment needs a folder for -out")
+	}
+	p.Seed = c.seed
+	for _, n := range numbers {
+		if c.given[n.name] {
+			*n.of(p) = *c.numbers[n.name]
+		}
+	}
+	for _, l := range []struct {
+		given list
+		to    *[]string
+	}{{c.methods, &p.Methods}, {c.acquisitions, &p.Acquisitions}, {c.studied, &p.StudyMethods}} {
+		if len(l.given) > 0 {
+			*l.to = l.given
+		}
+	}
+	for _, a := range p.Acquisitions {
+		if _, err := cmbo.ParseAcquisition(a); err != nil {
+			return fmt.Errorf("-acquisition: %w", err)
+		}
+	}
+	if _, err := cmbo.ParseVariant(c.variant); err != nil {
+		return fmt.Errorf("-variant: %w", err)
+	}
+	for _, l := range [][]string{p.Methods, p.StudyMethods, c.without} {
+		for i, name := range l {
+			if strings.EqualFold(name, "cmbo") {
+				l[i] = c.variant
+			}
+		}
+	}
+	for _, name := range c.without {
+		i := slices.IndexFunc(p.Methods, func(m string) bool { return strings.EqualFold(m, name) })
+		if i < 0 {
+			return fmt.Errorf("-without: %q is not among the methods", name)
+		}
+		p.Methods = slices.Delete(p.Methods, i, i+1)
+	}
+	if c.clusters != "" {
+		if p.Clusters, err = parseRange(c.clusters); err != nil {
+			return fmt.Errorf("-clusters: %w", err)
+		}
+	}
+	if c.study != "" {
+		r, err := parseRange(c.study)
+		if err != nil {
+			return fmt.Errorf("-study: %w", err)
+		}
+		p.Study = nil
+		for n := r[0]; n <= r[1]; n++ {
+			p.Study = append(p.Study, n)
+		}
+	}
+	if err := p.Check(); err != nil {
+		return fmt.Errorf("-method and others: %w", err)
+	}
+	return nil
+}
+
+// parseRange reads "4" or "2-6".
+func parseRange(s string) (r [2]int, err error) {
+	lo, hi, ranged := strings.Cut(s, "-")
+	if r[0], err = strconv.Atoi(lo); err != nil {
+		return r, err
+	}
+	if r[1] = r[0]; ranged {
+		r[1], err = strconv.Atoi(hi)
+	}
+	return r, err
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/gocmbo/cmbo/cmbo/bench"
+	"github.com/gocmbo/cmbo/cmbo/bench/report"
+)
+
+// writeReport writes the report of the experiment in a folder from its records
+// alone. Pages and tables follow from the runs, so they are the same however
+// often the experiment was interrupted; times are kept apart.
+func writeReport(dir string, stdout io.Writer) error {
+	settings, err := bench.ReadSettings(dir)
+	if err != nil {
+		return err
+	}
+	records, clusterings, timings, err := bench.ReadRecords(dir)
+	if err != nil {
+		return err
+	}
+	if len(records) == 0 {
+		return fmt.Errorf("there are no runs in %s", dir)
+	}
+	s, err := report.Analyse(records, clusterings, timings)
+	if err != nil {
+		return err
+	}
+	s.Title = "Experiment " + settings.Protocol.Name
+	s.Notes = notes(settings)
+	timed := *s
+	timed.Notes = []string{fmt.Sprintf("Report written with %s on %s/%s, %d processors.", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())}
+	if err := timed.WriteCSV(filepath.Join(dir, "csv")); err != nil {
+		return err
+	}
+	s.Times = nil
+	if err := s.WriteMarkdown(filepath.Join(dir, "markdown")); err != nil {
+		return err
+	}
+	page := filepath.Join(dir, "report.html")
+	if err := writeFile(page, s.WriteHTML); err != nil {
+		return err
+	}
+	if len(timed.Times) > 0 {
+		if err := writeFile(filepath.Join(dir, "times.html"), timed.WriteTimesHTML); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(stdout, "report on %d runs: %s\n", len(records), page)
+	return nil
+}
+
+// writeFile replaces a file.
+func writeFile(path string, write func(io.Writer) error) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(f), f.Close())
+}
+
+// notes says what the experiment was.
+func notes(s *bench.Settings) []string {
+	p := &s.Protocol
+	var b strings.Builder
+	if p.Own {
+		fmt.Fprintf(&b, "HPO-B's own division of the tasks and its initial configurations: %s.", count(p.Repeats, "initialisation"))
+	} else {
+		fmt.Fprintf(&b, "%s of the tasks, a share of %g of them being sources; %s of each new task with %s.",
+			count(p.Splits, "random division"), p.SourceShare, count(p.Repeats, "run"), count(p.Initial, "random observation"))
+	}
+	fmt.Fprintf(&b, " At most %s of each source; %s a run; seed %d.", count(p.SourceRows, "observation"), count(p.Budget, "query"), p.Seed)
+	if p.Targets > 0 {
+		fmt.Fprintf(&b, " At most %s of a division are tuned.", count(p.Targets, "new task"))
+	}
+	if p.Clusters[0] == p.Clusters[1] {
+		fmt.Fprintf(&b, " cm-BO with %s.", count(p.Clusters[0], "cluster"))
+	} else {
+		fmt.Fprintf(&b, " cm-BO chooses between %d and %d clusters by the scores of the partitions.", p.Clusters[0], p.Clusters[1])
+	}
+	out := []string{b.String()}
+	for _, t := range s.Tables {
+		out = append(out, fmt.Sprintf("Space %s: %s with %d rows in %s.", t.Space, count(t.Tasks, "task"), t.Rows, count(t.Dim, "dimension")))
+	}
+	return out
+}
+
+// count writes a number of things.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	if stem, ok := strings.CutSuffix(thing, "y"); ok {
+		return fmt.Sprintf("%d %sies", n, stem)
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+
+	"github.com/gocmbo/cmbo/cmbo/bench"
+)
+
+// single tries one method and reports its mean curve.
+func single(ctx context.Context, o *options, tables []*bench.Table, stdout, stderr io.Writer) error {
+	if len(tables) != 1 {
+		return fmt.Errorf("%d search spaces; name one with -space", len(tables))
+	}
+	out, err := o.run(ctx, tables, "", stderr)
+	if err != nil {
+		return err
+	}
+	if len(out.Failures) > 0 {
+		return errors.New(out.Failures[0].String())
+	}
+	if len(out.Records) == 0 {
+		return fmt.Errorf("%s has no runs with %s", o.protocol.Methods[0], o.protocol.Acquisitions[0])
+	}
+	return curve(o, out.Records, stdout)
+}
+
+// curve prints the mean curve and writes it as CSV.
+func curve(o *options, records []bench.Record, stdout io.Writer) error {
+	curves := make([][]float64, len(records))
+	tasks := make(map[string]bool)
+	for i, r := range records {
+		curves[i] = r.Regret
+		tasks[r.Task] = true
+	}
+	mean := bench.MeanCurve(curves)
+	name := records[0].Method
+	if a := records[0].Acquisition; a != "" {
+		name += ", " + a
+	}
+	fmt.Fprintf(stdout, "%s: mean normalised simple regret of %d runs on %d tasks\n\n", name, len(records), len(tasks))
+	fmt.Fprintln(stdout, "queries   regret")
+	for t, v := range mean {
+		if t <= 5 || t%5 == 0 || t == len(mean)-1 {
+			fmt.Fprintf(stdout, "%7d   %.4f\n", t, v)
+		}
+	}
+	if o.out == "" {
+		return nil
+	}
+	f, err := os.Create(o.out)
+	if err != nil {
+		return err
+	}
+	rows := [][]string{{"queries", "mean_normalised_simple_regret"}}
+	for t, v := range mean {
+		rows = append(rows, []string{strconv.Itoa(t), strconv.FormatFloat(v, 'g', -1, 64)})
+	}
+	if err := errors.Join(csv.NewWriter(f).WriteAll(rows), f.Close()); err != nil {
+		return err
+	}
+	fmt.Fprintf(stdout, "\nwrote %s\n", o.out)
+	return nil
+}

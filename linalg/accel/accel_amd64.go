@@ -1,0 +1,53 @@
+//go:build amd64 && gc && !purego && !noasm
+
+package accel
+
+import "github.com/gocmbo/cmbo/internal/f64"
+
+func init() {
+	if t := best(); t != nil {
+		tier = t.name
+		f64.Use(t.table())
+	}
+}
+
+// tiers returns what the machine supports, the best first.
+func tiers() []*kernels {
+	avx2, avx512 := detect()
+	var t []*kernels
+	if avx512 {
+		t = append(t, &avx512Kernels)
+	}
+	if avx2 {
+		t = append(t, &avx2Kernels)
+	}
+	return t
+}
+
+// best returns the tier to use, or nil.
+func best() *kernels {
+	if t := tiers(); len(t) > 0 {
+		return t[0]
+	}
+	return nil
+}
+
+var avx512Kernels = kernels{
+	name: "avx512", lanes: 8, masked: 3,
+	gemmPanel: gemmPanelAVX512, gemmNarrow: gemmPanelAVX2, gemmDots: gemmDotsAVX512, gemv: gemvAVX512,
+	packT: packTAVX512, unpackT: unpackTAVX512,
+	trsmPanel: trsmPanelAVX512, trsmRows: trsmRowsAVX512,
+	symPass: symPassAVX512, bidiagPass: bidiagPassAVX512,
+	dot: dotAVX512, axpy: axpyAVX512, exp: expAVX512, poleSum: poleSumAVX512,
+	radialValues: radialValuesAVX512, radialSlopes: radialSlopesAVX512, radialAt: radialAtAVX512,
+}
+
+var avx2Kernels = kernels{
+	name: "avx2", lanes: 4, masked: 2,
+	gemmPanel: gemmPanelAVX2, gemmNarrow: gemmPanelAVX2, gemmDots: gemmDotsAVX2, gemv: gemvAVX2,
+	packT: packTAVX2, unpackT: unpackTAVX2,
+	trsmPanel: trsmPanelAVX2, trsmRows: trsmRowsAVX2,
+	symPass: symPassAVX2, bidiagPass: bidiagPassAVX2,
+	dot: dotAVX2, axpy: axpyAVX2, exp: expAVX2, poleSum: poleSumAVX2,
+	radialValues: radialValuesAVX2, radialSlopes: radialSlopesAVX2, radialAt: radialAtAVX2,
+}

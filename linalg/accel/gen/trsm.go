@@ -1,0 +1,310 @@
+package main
+
+import "fmt"
+
+func trsm(g *gen) {
+	trsmPanel(g)
+	trsmRows(g)
+}
+
+func trsmPanel(g *gen) {
+	w := g.w
+	g.text("trsmPanel", "n int, y *float64, nv int, l *float64, ldl int", fmt.Sprintf(`
+overwrites the packed panel Y of n rows with L⁻¹·Y, n > 0, in its
+first nv vectors of columns, 1 ≤ nv ≤ 3, for a lower triangular L of which only
+the lower triangle is read:
+
+	y_j = (y_j − Σ_{k<j} l_jk·y_k)·(1/l_jj),
+
+the sum from left to right. Row j of the panel is at y[j·%d].
+
+A tile of up to %d rows is loaded, the rows above it are subtracted as in
+gemmPanel, and the triangle on the diagonal is solved in registers with entries
+of L broadcast from memory.
+
+SI: row j of L, DX: row j of Y. R8: row stride of L in bytes, R9: three times
+that. DI: Y. CX: rows left, R11: rows above. AX, BX: entry k of rows 0-3 and 4-7
+of the tile of L, R12: row k of Y, R14: k, counted down.`, w*panelVectors, g.rowHeights()[0]))
+	g.load("n CX, y DI, nv R10, l SI, ldl R8")
+	g.p("SHLQ $3, R8")
+	g.p("LEAQ (R8)(R8*2), R9")
+	g.p("MOVQ DI, DX")
+	g.p("XORQ R11, R11")
+	g.p("CMPQ R10, $2")
+	g.lj("JLT", "v1m"+fmt.Sprint(g.rowHeights()[0]))
+	g.lj("JEQ", "v2m"+fmt.Sprint(g.rowHeights()[0]))
+	for nv := 3; nv >= 1; nv-- {
+		for i, mr := range g.rowHeights() {
+			next := fmt.Sprintf("v%dm%d", nv, mr/2)
+			if mr == 1 {
+				next = "done"
+			}
+			trsmTile(g, mr, nv, next, i == 0)
+		}
+		if nv > 1 {
+			g.lj("JMP", "done")
+		}
+	}
+	g.l("done")
+	g.ret()
+}
+
+func trsmTile(g *gen, mr, nv int, next string, again bool) {
+	w := g.w
+	row := 8 * w * panelVectors
+	name := fmt.Sprintf("v%dm%d", nv, mr)
+	g.l(name)
+	g.p("CMPQ CX, $%d", mr)
+	g.lj("JLT", next)
+	rb, rbc := g.tileRegs(mr, nv)
+	for r := range mr {
+		for j := range nv {
+			g.p("VMOVUPD %d(DX), %s", r*row+8*w*j, g.v(r*nv+j))
+		}
+	}
+	g.p("MOVQ SI, AX")
+	if mr == 8 {
+		g.p("LEAQ (SI)(R8*4), BX")
+	}
+	g.p("MOVQ R11, R14")
+	g.p("TESTQ R14, R14")
+	g.lj("JZ", name+"t")
+	g.p("MOVQ DI, R12")
+	g.l(name + "k")
+	for j := range nv {
+		g.p("VMOVUPD %d(R12), %s", 8*w*j, g.v(rb+j))
+	}
+	for r := range mr {
+		g.p("VBROADCASTSD %s, %s", rowAddr(r, "AX", "BX", "R8", "R9"), g.v(rbc))
+		for j := range nv {
+			g.p("VFNMADD231PD %s, %s, %s", g.v(rb+j), g.v(rbc), g.v(r*nv+j))
+		}
+	}
+	g.p("ADDQ $8, AX")
+	if mr == 8 {
+		g.p("ADDQ $8, BX")
+	}
+	g.p("ADDQ $%d, R12", row)
+	g.p("DECQ R14")
+	g.lj("JNZ", name+"k")
+	g.l(name + "t")
+	g.c("The triangle: AX and BX stand at its first column.")
+	for r := range mr {
+		at := fmt.Sprintf("%d%s", 8*r, rowAddr(r, "AX", "BX", "R8", "R9"))
+		g.p("VMOVSD ·one(SB), %s", x(rb))
+		g.p("VDIVSD %s, %s, %s", at, x(rb), x(rb))
+		g.p("VBROADCASTSD %s, %s", x(rb), g.v(rbc))
+		for j := range nv {
+			g.p("VMULPD %s, %s, %s", g.v(rbc), g.v(r*nv+j), g.v(r*nv+j))
+			g.p("VMOVUPD %s, %d(DX)", g.v(r*nv+j), r*row+8*w*j)
+		}
+		for s := r + 1; s < mr; s++ {
+			g.p("VBROADCASTSD %d%s, %s", 8*r, rowAddr(s, "AX", "BX", "R8", "R9"), g.v(rbc))
+			for j := range nv {
+				g.p("VFNMADD231PD %s, %s, %s", g.v(r*nv+j), g.v(rbc), g.v(s*nv+j))
+			}
+		}
+	}
+	g.p("SUBQ $%d, CX", mr)
+	if again || mr > 1 {
+		g.p("ADDQ $%d, R11", mr)
+		g.p("ADDQ $%d, DX", mr*row)
+		g.p("LEAQ (SI)(R8*%d), SI", mr)
+	}
+	if again {
+		g.lj("JMP", name)
+	}
+}
+
+func trsmRows(g *gen) {
+	w, rows := g.w, g.dotRows()
+	g.text("trsmRows", "m int, n int, x *float64, ldx int, l *float64, ldl int", fmt.Sprintf(`
+overwrites the rows of X, m×n, m, n > 0, with X·L⁻ᵀ: the operation of
+trsmPanel for few rows, without packing.
+
+%d rows of X and %d unknowns at a time. The products with the unknowns before are
+inner products, as in gemmDots. The triangle on the diagonal is transposed and
+its rows divided by their diagonal entry, so that every step of the solve is one
+broadcast of an unknown and one multiplication with a column. Pointers beyond the
+last row of X or of L repeat it; rows of the triangle are read under masks that
+end at the diagonal, unknowns under a mask that ends at n.
+
+AX, BX, DX, SI: rows of X. DI, R8, R9, R12: rows of L. R10: index in bytes,
+R11: its limit, the first unknown. R13: row of L of the first unknown. R14:
+unknowns left. CX: scratch. m and x on the stack count the rows of X.`, rows, w))
+	g.p("SHLQ $3, %s", g.a("ldx"))
+	g.p("SHLQ $3, %s", g.a("ldl"))
+	g.l("rows")
+	g.load("x AX, m CX, ldx R10")
+	g.clamp(dotA[:rows], "R10", "CX")
+	g.load("n R14, l R13")
+	g.p("XORQ R11, R11")
+	if g.wide() {
+		for c := 1; c < 8; c++ {
+			g.p("MOVL $0x%X, R10", 0xFF<<c&0xFF)
+			g.p("KMOVW R10, K%d", c)
+		}
+	}
+	// Sums of row r in register sum+r.
+	sum := 26
+	if !g.wide() {
+		sum = 12
+	}
+	g.l("cols")
+	g.p("TESTQ R11, R11")
+	g.lj("JNZ", "dots")
+	for r := range rows {
+		g.zero(sum + r)
+	}
+	g.lj("JMP", "solve")
+	g.l("dots")
+	g.p("MOVQ R13, DI")
+	g.p("MOVQ %s, R10", g.a("ldl"))
+	g.clamp(dotB, "R10", "R14")
+	g.dotTile("t", "", rows, 4)
+	g.dotReduce(rows)
+	if g.wide() {
+		g.p("VMOVAPD Z0, Z24")
+		g.p("VMOVAPD Z8, Z25")
+		g.p("VXORPD Z0, Z0, Z0")
+		g.p("VXORPD Z8, Z8, Z8")
+		g.p("CMPQ R14, $4")
+		g.lj("JLE", "half")
+		g.c("Unknowns 4 to 7.")
+		g.p("LEAQ -4(R14), CX")
+		g.p("MOVQ %s, R10", g.a("ldl"))
+		g.p("LEAQ (R13)(R10*4), DI")
+		g.clamp(dotB, "R10", "CX")
+		g.dotTile("u", "", rows, 4)
+		g.dotReduce(rows)
+		g.l("half")
+		g.p("VSHUFF64X2 $0x44, Z0, Z24, Z26")
+		g.p("VSHUFF64X2 $0xEE, Z0, Z24, Z27")
+		g.p("VSHUFF64X2 $0x44, Z8, Z25, Z28")
+		g.p("VSHUFF64X2 $0xEE, Z8, Z25, Z29")
+	} else {
+		for r := range rows {
+			g.p("VMOVAPD %s, %s", y(4*r), y(sum+r))
+		}
+	}
+	g.l("solve")
+	g.c("The triangle, a row at a time up to the diagonal.")
+	g.p("LEAQ (R13)(R11*1), R12")
+	if g.wide() {
+		g.p("MOVL $1, R8")
+		for r := range w {
+			g.p("KMOVW R8, K7")
+			g.p("VMOVUPD.Z (R12), K7, Z%d", r)
+			if r < w-1 {
+				g.p("LEAQ 1(R8)(R8*1), R9")
+				g.p("MOVQ R12, CX")
+				g.p("ADDQ %s, CX", g.a("ldl"))
+				g.p("CMPQ R14, $%d", r+1)
+				g.p("CMOVQGT R9, R8")
+				g.p("CMOVQGT CX, R12")
+			}
+		}
+		g.p("MOVL $0x80, R8")
+		g.p("KMOVW R8, K7")
+		g.c("The diagonal, and its reciprocals.")
+		g.p("VMOVAPD Z0, Z16")
+		for r := 1; r < w; r++ {
+			g.p("VMOVAPD Z%d, K%d, Z16", r, r)
+		}
+	} else {
+		g.p("LEAQ ·lanes+24(SB), R8")
+		for r := range w {
+			g.p("VMOVUPD (R8), Y15")
+			g.p("VMASKMOVPD (R12), Y15, Y%d", r)
+			if r < w-1 {
+				g.p("LEAQ -8(R8), R9")
+				g.p("MOVQ R12, CX")
+				g.p("ADDQ %s, CX", g.a("ldl"))
+				g.p("CMPQ R14, $%d", r+1)
+				g.p("CMOVQGT R9, R8")
+				g.p("CMOVQGT CX, R12")
+			}
+		}
+		g.c("The diagonal, and its reciprocals.")
+		g.p("VBLENDPD $0xE, Y1, Y0, Y8")
+		g.p("VBLENDPD $0xC, Y2, Y8, Y8")
+		g.p("VBLENDPD $0x8, Y3, Y8, Y8")
+	}
+	inv := map[bool]int{true: 16, false: 8}[g.wide()]
+	t := inv + 1
+	g.p("VBROADCASTSD ·one(SB), %s", g.v(t))
+	g.p("VDIVPD %s, %s, %s", g.v(inv), g.v(t), g.v(inv))
+	g.transpose()
+	for c := range w - 1 {
+		g.p("VMULPD %s, %s, %s", g.v(inv), g.v(c), g.v(c))
+	}
+	g.c("What is left of the right-hand sides, over the diagonal.")
+	g.p("MOVQ $%d, R8", w)
+	g.p("CMPQ R14, R8")
+	g.p("CMOVQLT R14, R8")
+	mask := ""
+	if g.wide() {
+		// K7 is made again below.
+		mask = g.laneMask("R8", "R9", 7, 0)
+	} else {
+		mask = g.laneMask("R8", "R9", 0, 15)
+	}
+	for r := range rows {
+		g.ldm(fmt.Sprintf("(%s)(R11*1)", dotA[r]), mask, t)
+		g.p("VSUBPD %s, %s, %s", g.v(sum+r), g.v(t), g.v(sum+r))
+		g.p("VMULPD %s, %s, %s", g.v(inv), g.v(sum+r), g.v(sum+r))
+	}
+	if g.wide() {
+		g.p("MOVL $0x80, R9")
+		g.p("KMOVW R9, K7")
+		for c := 1; c < w-1; c++ {
+			g.p("VPBROADCASTQ ·index+%d(SB), Z%d", 8*c, 8+c)
+		}
+	}
+	g.c("Unknown by unknown.")
+	for c := range w - 1 {
+		for r := range rows {
+			switch {
+			case c == 0:
+				g.p("VBROADCASTSD %s, %s", x(sum+r), g.v(t+r))
+			case g.wide():
+				g.p("VPERMPD Z%d, Z%d, Z%d", sum+r, 8+c, t+r)
+			default:
+				g.p("VPERMPD $0x%X, %s, %s", 0x55*c, y(sum+r), y(t+r))
+			}
+		}
+		for r := range rows {
+			if g.wide() {
+				g.p("VFNMADD231PD Z%d, Z%d, K%d, Z%d", c, t+r, c+1, sum+r)
+			} else {
+				g.p("VFNMADD213PD %s, %s, %s", y(sum+r), y(c), y(t+r))
+				g.p("VBLENDPD $0x%X, %s, %s, %s", 0xF<<(c+1)&0xF, y(t+r), y(sum+r), y(sum+r))
+			}
+		}
+	}
+	g.p("CMPQ R8, $%d", w)
+	g.lj("JLT", "last")
+	for r := range rows {
+		g.stm(sum+r, "", fmt.Sprintf("(%s)(R11*1)", dotA[r]))
+	}
+	g.p("ADDQ $%d, R11", 8*w)
+	g.p("MOVQ %s, R10", g.a("ldl"))
+	g.p("LEAQ (R13)(R10*%d), R13", w)
+	g.p("SUBQ $%d, R14", w)
+	g.lj("JGT", "cols")
+	g.lj("JMP", "next")
+	g.l("last")
+	if g.wide() {
+		mask = g.laneMask("R8", "R9", 7, 0)
+	}
+	for r := range rows {
+		g.stm(sum+r, mask, fmt.Sprintf("(%s)(R11*1)", dotA[r]))
+	}
+	g.l("next")
+	g.load("ldx R10")
+	g.p("IMULQ $%d, R10", rows)
+	g.p("ADDQ R10, %s", g.a("x"))
+	g.p("SUBQ $%d, %s", rows, g.a("m"))
+	g.lj("JGT", "rows")
+	g.ret()
+}

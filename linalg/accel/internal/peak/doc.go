@@ -1,0 +1,4 @@
+//go:build !(amd64 && gc && !purego && !noasm)
+
+// Package peak is empty on this platform.
+package peak

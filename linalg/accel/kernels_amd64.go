@@ -1,0 +1,70 @@
+//go:build amd64 && gc && !purego && !noasm
+
+package accel
+
+import "github.com/gocmbo/cmbo/internal/f64"
+
+// kernels is one tier: the assembly functions, which take pointers and trust
+// them, and what the Go code around them must know. That code checks lengths,
+// packs and cuts; it is the same for both tiers.
+type kernels struct {
+	name   string
+	lanes  int // in a vector
+	masked int // widest panel, in vectors, of which the last may be partial
+
+	// gemmNarrow is gemmPanel for up to four columns, with the same sums.
+	gemmPanel, gemmNarrow func(m, k int, alpha float64, a *float64, ars, acs int, b *float64, brs int, c *float64, ldc, n int)
+	gemmDots              func(m, n, k int, alpha float64, a *float64, lda int, b *float64, ldb int, c *float64, ldc int)
+	gemv                  func(m, k int, alpha float64, a *float64, lda int, x, y *float64, incy int)
+
+	packT   func(dst, src *float64, ld, rows, k int)
+	unpackT func(dst *float64, ld int, src *float64, rows, k int)
+
+	trsmPanel func(n int, y *float64, nv int, l *float64, ldl int)
+	trsmRows  func(m, n int, x *float64, ldx int, l *float64, ldl int)
+
+	symPass    func(n int, a *float64, lda int, v, w, x, y *float64)
+	bidiagPass func(m, n int, a *float64, lda int, u, z, s, v, p *float64, g float64, y, c, r *float64)
+
+	dot     func(n int, x, y *float64) float64
+	axpy    func(n int, dst *float64, alpha float64, x *float64)
+	exp     func(n int, dst, x *float64)
+	poleSum func(n int, a2, b2 *float64, np int, s, w *float64) float64
+
+	radialValues func(n int, val, sq *float64, scale, variance float64, f *float64)
+	radialSlopes func(n int, val, slope, sq *float64, scale float64, f *float64)
+	radialAt     func(s float64, f *f64.Radial) (val, slope float64)
+}
+
+// table returns the tier as it is installed.
+func (t *kernels) table() f64.Table {
+	return f64.Table{
+		Dot:        t.tDot,
+		Axpy:       t.tAxpy,
+		Exp:        t.tExp,
+		Gemm:       t.tGemm,
+		Trsm:       t.tTrsm,
+		SymPass:    t.tSymPass,
+		BidiagPass: t.tBidiagPass,
+		PoleSum:    t.tPoleSum,
+
+		RadialValues: t.tRadialValues,
+		RadialSlopes: t.tRadialSlopes,
+		RadialAt:     t.radialAt,
+	}
+}
+
+// panelVectors is the width of a packed panel in vectors.
+const panelVectors = 3
+
+// nextPanel returns how many vectors of columns the next panel of Gemm or Trsm
+// has when so many are left: three, unless two and two divide them better.
+func nextPanel(left int) int {
+	switch {
+	case left >= 5 || left == 3:
+		return 3
+	case left == 1:
+		return 1
+	}
+	return 2
+}

@@ -1,0 +1,55 @@
+//go:build amd64 && gc && !purego && !noasm
+
+package accel
+
+import "github.com/gocmbo/cmbo/internal/f64"
+
+// trsmN is the number of unknowns solved for before the columns that follow are
+// updated by a product; it is part of the result's last bits.
+var trsmN = 256
+
+// solveRows is the number of rows, of 32, up to which they are solved for
+// without packing.
+const solveRows = 4
+
+func (t *kernels) tTrsm(m, n int, x []float64, ldx int, l []float64, ldl int) {
+	if m <= 0 || n <= 0 {
+		return
+	}
+	if n <= 2 {
+		f64.Generic.Trsm(m, n, x, ldx, l, ldl)
+		return
+	}
+	_ = x[(m-1)*ldx+n-1]
+	_ = l[(n-1)*ldl+n-1]
+	for j := 0; j < n; j += trsmN {
+		nb := min(trsmN, n-j)
+		if j > 0 {
+			t.tGemm(m, nb, j, -1, x, ldx, 1, l[j*ldl:], 1, ldl, x[j:], ldx)
+		}
+		t.trsmBlock(m, nb, x[j:], ldx, l[j*ldl+j:], ldl)
+	}
+}
+
+// trsmBlock solves for n ≤ trsmN unknowns. What is done with a row depends on its
+// place among 32 only.
+func (t *kernels) trsmBlock(m, n int, x []float64, ldx int, l []float64, ldl int) {
+	if d := m & 31; d != 0 && d <= solveRows {
+		m -= d
+		t.trsmRows(d, n, &x[m*ldx], ldx, &l[0], ldl)
+	}
+	if m == 0 {
+		return
+	}
+	buf := t.getPanel(n)
+	p := &(*buf)[0]
+	for i := 0; i < m; {
+		nv := nextPanel((m - i + t.lanes - 1) / t.lanes)
+		rows := min(nv*t.lanes, m-i)
+		t.packT(p, &x[i*ldx], ldx, rows, n)
+		t.trsmPanel(n, p, nv, &l[0], ldl)
+		t.unpackT(&x[i*ldx], ldx, p, rows, n)
+		i += rows
+	}
+	panels.Put(buf)
+}
