@@ -31,6 +31,18 @@ type adaptive struct {
 	noises  []float64            // variances in cond
 
 	pred priorMoments
+	room measureRoom
+
+	cross, white linalg.Dense // memory of Predict
+}
+
+// measureRoom is the memory that measure uses again at every step.
+type measureRoom struct {
+	mean  []float64
+	cov   linalg.Sym
+	cross linalg.Dense
+	chol  linalg.Cholesky
+	work  []gaussian.Workspace
 }
 
 func newAdaptive(p *Prior, distance Distance, jitter, noise float64, workers int) *adaptive {
@@ -104,7 +116,9 @@ func (a *adaptive) cov(e, f int) float64 {
 // Predict writes the posterior at the rows of x.
 func (a *adaptive) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) error {
 	all := slices.Concat(a.obs, a.pending)
-	cross := linalg.NewDense(len(all), len(mean), nil)
+	cross := &a.cross
+	cross.Resize(len(all), len(mean))
+	cross.Zero()
 	clear(mean)
 	clear(sd)
 	for i, w := range a.w {
@@ -128,23 +142,23 @@ func (a *adaptive) Predict(ctx context.Context, mean, sd []float64, x *linalg.De
 	a.pred.sd = append(a.pred.sd[:0], sd...)
 	sqrtAll(a.pred.sd)
 
-	var v linalg.Dense
+	v := &a.white
 	rows := len(a.obs)
 	seen := cross.View(0, 0, rows, len(mean))
-	if err := a.cond.Whiten(&v, &seen); err != nil {
+	if err := a.cond.Whiten(v, &seen); err != nil {
 		return numerical(err, "posterior at %d points", len(mean))
 	}
-	if err := a.cond.UpdateMean(mean, &v); err != nil {
+	if err := a.cond.UpdateMean(mean, v); err != nil {
 		return numerical(err, "posterior at %d points", len(mean))
 	}
 	c := &a.cond
 	if len(a.pending) > 0 {
 		c = &a.full
-		if err := c.Whiten(&v, cross); err != nil {
+		if err := c.Whiten(v, cross); err != nil {
 			return numerical(err, "posterior at %d points", len(mean))
 		}
 	}
-	if err := c.UpdateVariance(sd, &v); err != nil {
+	if err := c.UpdateVariance(sd, v); err != nil {
 		return numerical(err, "posterior at %d points", len(mean))
 	}
 	sqrtAll(sd)
@@ -181,9 +195,13 @@ func (a *adaptive) measure(ctx context.Context) (measured, error) {
 		return out, nil
 	}
 	n, _ := a.prior.index.Dims()
-	mean := make([]float64, n)
-	cov := linalg.NewSym(n, nil)
-	cross := linalg.NewDense(len(a.obs), n, nil)
+	room := &a.room
+	room.mean = append(room.mean[:0], make([]float64, n)...)
+	mean, cov, cross := room.mean, &room.cov, &room.cross
+	cov.Resize(n)
+	cov.Zero()
+	cross.Resize(len(a.obs), n)
+	cross.Zero()
 	for i, w := range a.w {
 		linalg.Axpy(mean, w, protos[i].normal.Mean())
 		cov.AddScaled(w*w, protos[i].normal.Cov())
@@ -200,19 +218,21 @@ func (a *adaptive) measure(ctx context.Context) (measured, error) {
 	if err := a.cond.UpdateCov(cov, cross); err != nil {
 		return out, numerical(err, "posterior on the index set")
 	}
-	post, jitter, err := jitteredNormal(mean, cov)
+	post, jitter, err := room.normal()
 	if err != nil {
 		return out, numerical(err, "posterior on the index set")
 	}
 	out.jitter = jitter
 	out.distances = make([]float64, len(protos))
-	work := make([]gaussian.Workspace, parallel.Workers(a.workers, len(protos)))
+	if need := parallel.Workers(a.workers, len(protos)); len(room.work) < need {
+		room.work = make([]gaussian.Workspace, need)
+	}
 	err = parallel.For(ctx, a.workers, len(protos), func(w, i int) (err error) {
 		if a.distance == Wasserstein {
-			out.distances[i], err = work[w].W2(protos[i].normal, post)
+			out.distances[i], err = room.work[w].W2(protos[i].normal, post)
 			return err
 		}
-		out.distances[i], _, err = work[w].Jeffreys(protos[i].normal, post, a.jitter)
+		out.distances[i], _, err = room.work[w].Jeffreys(protos[i].normal, post, a.jitter)
 		if errors.Is(err, gaussian.ErrNotPositiveDefinite) {
 			err = nil // infinitely far apart
 		}
@@ -224,11 +244,20 @@ func (a *adaptive) measure(ctx context.Context) (measured, error) {
 	return out, err
 }
 
+// normal makes a Normal of mean and cov that keeps the memory until the next step.
+func (r *measureRoom) normal() (*gaussian.Normal, float64, error) {
+	return adoptJittered(&r.chol, r.mean, &r.cov)
+}
+
 // jitteredNormal makes a Normal of a covariance that rounding may have left
 // without a Cholesky factor, adding the smallest jitter that gives it one. It
 // keeps its arguments.
 func jitteredNormal(mean []float64, cov *linalg.Sym) (*gaussian.Normal, float64, error) {
-	var c linalg.Cholesky
+	return adoptJittered(new(linalg.Cholesky), mean, cov)
+}
+
+// adoptJittered is jitteredNormal on the memory of c.
+func adoptJittered(c *linalg.Cholesky, mean []float64, cov *linalg.Sym) (*gaussian.Normal, float64, error) {
 	jitter, err := c.FactorizeJitter(cov, carrierJitter)
 	if err != nil {
 		return nil, jitter, err
