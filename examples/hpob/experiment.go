@@ -55,7 +55,7 @@ func compare(ctx context.Context, o *options, tables []*bench.Table, stdout, std
 	for _, f := range out.Failures {
 		fmt.Fprintln(stdout, "failed:", f)
 	}
-	if err := writeReport(o.out, stdout); err != nil {
+	if err := writeReport(o.out, o.published, stdout); err != nil {
 		return err
 	}
 	if n := len(out.Failures); n > 0 {

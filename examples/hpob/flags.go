@@ -83,6 +83,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	f.StringVar(&o.space, "space", "", "`name` of the search space; all of them if left out")
 	f.StringVar(&o.experiment, "experiment", "", "`protocol` to compare methods by: "+strings.Join(presets, ", "))
 	f.StringVar(&o.report, "report", "", "`folder` of an experiment to write the report of, from its records alone")
+	f.StringVar(&o.published, "published", "", "`path` of the results published with HPO-B, to show beside those of -experiment hpob")
 	f.StringVar(&o.out, "out", "", "`folder` of the experiment (default hpob-NAME); without -experiment the file to write the mean curve to (default regret.csv), -out '' for none")
 	f.Var(&c.methods, "method", "`method`, or for an experiment several with commas between: "+strings.Join(methods, ", ")+"; cmbo stands for the -variant")
 	f.Var(&c.without, "without", "`methods` to leave out of an experiment")

@@ -35,6 +35,7 @@ type options struct {
 	space      string
 	out        string
 	report     string // folder to report on, nothing else being done
+	published  string // curves to show beside the experiment's
 	experiment string // "" to try one method
 	protocol   bench.Protocol
 	workers    int
@@ -61,7 +62,7 @@ func main() {
 
 func run(ctx context.Context, o *options, stdout, stderr io.Writer) error {
 	if o.report != "" {
-		return writeReport(o.report, stdout)
+		return writeReport(o.report, o.published, stdout)
 	}
 	tables, err := open(o, stdout)
 	if err != nil {

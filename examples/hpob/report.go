@@ -15,8 +15,9 @@ import (
 
 // writeReport writes the report of the experiment in a folder from its records
 // alone. Pages and tables follow from the runs, so they are the same however
-// often the experiment was interrupted; times are kept apart.
-func writeReport(dir string, stdout io.Writer) error {
+// often the experiment was interrupted; times are kept apart. published, if not
+// empty, is where curves to compare with are.
+func writeReport(dir, published string, stdout io.Writer) error {
 	settings, err := bench.ReadSettings(dir)
 	if err != nil {
 		return err
@@ -27,6 +28,11 @@ func writeReport(dir string, stdout io.Writer) error {
 	}
 	if len(records) == 0 {
 		return fmt.Errorf("there are no runs in %s", dir)
+	}
+	if published != "" {
+		if records, err = addPublished(records, settings, published); err != nil {
+			return err
+		}
 	}
 	s, err := report.Analyse(records, clusterings, timings)
 	if err != nil {
