@@ -39,7 +39,7 @@ func writeReport(dir, published string, stdout io.Writer) error {
 		return err
 	}
 	s.Title = "Experiment " + settings.Protocol.Name
-	s.Notes = notes(settings)
+	s.Notes = notes(settings, records)
 	timed := *s
 	timed.Notes = []string{fmt.Sprintf("Report written with %s on %s/%s, %d processors.", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())}
 	if err := timed.WriteCSV(filepath.Join(dir, "csv")); err != nil {
@@ -71,17 +71,24 @@ func writeFile(path string, write func(io.Writer) error) error {
 	return errors.Join(write(f), f.Close())
 }
 
-// notes says what the experiment was.
-func notes(s *bench.Settings) []string {
+// notes says what the experiment was, as far as it got.
+func notes(s *bench.Settings, records []bench.Record) []string {
 	p := &s.Protocol
+	repeats := 0
+	for i := range records {
+		repeats = max(repeats, records[i].Repeat+1)
+	}
 	var b strings.Builder
 	if p.Own {
-		fmt.Fprintf(&b, "HPO-B's own division of the tasks and its initial configurations: %s.", count(p.Repeats, "initialisation"))
+		fmt.Fprintf(&b, "HPO-B's own division of the tasks and its initial configurations: %s.", count(repeats, "initialisation"))
 	} else {
 		fmt.Fprintf(&b, "%s of the tasks, a share of %g of them being sources; %s of each new task with %s.",
-			count(p.Splits, "random division"), p.SourceShare, count(p.Repeats, "run"), count(p.Initial, "random observation"))
+			count(p.Splits, "random division"), p.SourceShare, count(repeats, "run"), count(p.Initial, "random observation"))
 	}
 	fmt.Fprintf(&b, " At most %s of each source; %s a run; seed %d.", count(p.SourceRows, "observation"), count(p.Budget, "query"), p.Seed)
+	if repeats < p.Repeats {
+		fmt.Fprintf(&b, " The protocol asks for %d of these repeats.", p.Repeats)
+	}
 	if p.Targets > 0 {
 		fmt.Fprintf(&b, " At most %s of a division are tuned.", count(p.Targets, "new task"))
 	}
