@@ -6,14 +6,16 @@ import (
 	"strings"
 )
 
-// Sentinel errors of the package. Every error returned by cmbo wraps one of
-// them, so errors.Is tells what kind of trouble it is; errors.As with
-// [*DataError] tells where in the input it lies.
+// Sentinel errors of the package. Every error that cmbo itself finds wraps one
+// of them, so errors.Is tells what kind of trouble it is; errors.As with
+// [*DataError] tells where in the input it lies. What a context, a reader, a
+// writer or a journal returned is wrapped as it is.
 var (
 	// ErrDimension: a row, a list or a matrix has the wrong number of entries.
 	ErrDimension = errors.New("cmbo: wrong dimension")
-	// ErrNotFinite: a value is NaN or infinite where a finite one is needed.
-	ErrNotFinite = errors.New("cmbo: value is not finite")
+	// ErrNotFinite: a value is NaN, infinite or beyond ±1e150, or a variance is
+	// negative.
+	ErrNotFinite = errors.New("cmbo: unusable value")
 	// ErrOutOfSpace: a point does not lie in the search space.
 	ErrOutOfSpace = errors.New("cmbo: point outside the space")
 	// ErrSpace: the search space itself is ill-defined.
@@ -48,7 +50,7 @@ var (
 // not apply are empty or -1.
 type DataError struct {
 	Task   string  // ID of the task, or empty
-	Row    int     // index of the observation, point or candidate, or -1
+	Row    int     // index of the observation, point, candidate or task without an ID, or -1
 	Column int     // index of the parameter or coordinate, or -1
 	Name   string  // name of the parameter, or empty
 	Value  float64 // the offending value, if there is one

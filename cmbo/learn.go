@@ -45,8 +45,8 @@ func Learn(ctx context.Context, space *Space, tasks []Task, opts ...LearnOption)
 	if err != nil {
 		return nil, err
 	}
-	if space == nil {
-		return nil, fmt.Errorf("%w: a nil Space", ErrSpace)
+	if err := space.defined(); err != nil {
+		return nil, err
 	}
 	l := &learner{learnConfig: c, space: space}
 	if err := l.take(tasks); err != nil {

@@ -50,8 +50,8 @@ type Optimizer struct {
 // it once for many optimisers. It fails with [ErrSpace], [ErrOption],
 // [ErrPriorMismatch] or [ErrNumerical].
 func New(space *Space, opts ...Option) (*Optimizer, error) {
-	if space == nil {
-		return nil, fmt.Errorf("%w: a nil Space", ErrSpace)
+	if err := space.defined(); err != nil {
+		return nil, err
 	}
 	c, err := newRunConfig(opts)
 	if err != nil {

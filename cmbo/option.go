@@ -130,6 +130,9 @@ func (c *learnConfig) apply(opts []LearnOption) error {
 	if !c.variant.valid() {
 		return optionErrorf("%s is not a variant", c.variant)
 	}
+	if c.labels != nil && c.variant&(variantGlobal|variantIndividual) != 0 {
+		return optionErrorf("labels are given, and %s has clusters of its own", c.variant)
+	}
 	return nil
 }
 

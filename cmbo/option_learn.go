@@ -67,7 +67,9 @@ func WithPrototype(k PrototypeKind) LearnOption {
 }
 
 // WithLabels gives the clusters instead of finding them: labels[i] in 0..C-1
-// is the cluster of task i, and none of the C clusters is empty.
+// is the cluster of task i, and none of the C clusters is empty. It cannot be
+// combined with the variants [GlobalCen] and [IndiWeightJef]; a number of
+// clusters has no effect beside it.
 func WithLabels(labels []int) LearnOption {
 	labels = slices.Clone(labels)
 	return learnOption(func(c *learnConfig) error {
@@ -152,11 +154,15 @@ func WithIndexPoints(n int) LearnOption {
 
 // WithIndexSet gives the index set itself, rows of the space.
 func WithIndexSet(rows [][]float64) LearnOption {
+	own := make([][]float64, len(rows))
+	for i, r := range rows {
+		own[i] = slices.Clone(r)
+	}
 	return learnOption(func(c *learnConfig) error {
 		if len(rows) == 0 {
 			return optionErrorf("an empty index set")
 		}
-		c.indexSet, c.fixedIndex = rows, true
+		c.indexSet, c.fixedIndex = own, true
 		return nil
 	})
 }

@@ -7,8 +7,8 @@ import (
 // WithPrior gives the optimiser what was learned from past tasks.
 func WithPrior(p *Prior) Option {
 	return runOption(func(c *runConfig) error {
-		if p == nil {
-			return optionErrorf("a nil Prior")
+		if p == nil || p.space == nil {
+			return optionErrorf("a nil Prior, or one that neither Learn nor DecodePrior made")
 		}
 		c.prior = p
 		return nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"unicode/utf8"
 )
 
 // Kind is the type of a parameter.
@@ -112,6 +113,9 @@ func (p Param) validate() error {
 	if p.name == "" {
 		return fail("empty name")
 	}
+	if !utf8.ValidString(p.name) {
+		return fail("the name is not UTF-8, and could not be stored")
+	}
 	if math.IsNaN(p.lo) || math.IsInf(p.lo, 0) || math.IsNaN(p.hi) || math.IsInf(p.hi, 0) {
 		return fail("bounds [%g, %g] are not finite", p.lo, p.hi)
 	}
@@ -127,12 +131,18 @@ func (p Param) validate() error {
 		if !(p.lo > 0 && p.lo < p.hi) {
 			return fail("need 0 < lo < hi, have [%g, %g]", p.lo, p.hi)
 		}
+		if !(math.Log(p.lo) < math.Log(p.hi)) {
+			return fail("the logarithms of [%g, %g] do not differ", p.lo, p.hi)
+		}
 	case KindInt, KindLogInt:
 		if !(p.lo <= p.hi) {
 			return fail("need lo <= hi, have %g..%g", p.lo, p.hi)
 		}
 		if p.kind == KindLogInt && !(p.lo >= 1) {
 			return fail("a log integer needs lo >= 1, have %g", p.lo)
+		}
+		if p.kind == KindLogInt && p.lo < p.hi && !(math.Log(p.lo) < math.Log(p.hi)) {
+			return fail("the logarithms of %g and %g do not differ", p.lo, p.hi)
 		}
 		if math.Abs(p.lo) > maxInt || math.Abs(p.hi) > maxInt {
 			return fail("%g..%g is beyond the exact integers of a float64", p.lo, p.hi)
@@ -145,6 +155,9 @@ func (p Param) validate() error {
 		for _, c := range p.choices {
 			if seen[c] {
 				return fail("choice %q appears twice", c)
+			}
+			if !utf8.ValidString(c) {
+				return fail("choice %q is not UTF-8, and could not be stored", c)
 			}
 			seen[c] = true
 		}

@@ -26,13 +26,16 @@ func (o *Optimizer) Ask(ctx context.Context) (Trial, error) {
 	return ts[0], nil
 }
 
+// maxAsked bounds AskN: calls that wait for it would wait for good.
+const maxAsked = 1 << 16
+
 // AskN proposes n points at once, as n calls of [Optimizer.Ask] in a row would:
 // each takes the ones before into account as evaluated with the value the model
 // expects. If fewer than n are left it returns those, and [ErrNoCandidates]
-// only if there are none. n must be at least 1.
+// only if there are none. n must be in 1..65536.
 func (o *Optimizer) AskN(ctx context.Context, n int) ([]Trial, error) {
-	if n < 1 {
-		return nil, optionErrorf("asked for %d trials", n)
+	if n < 1 || n > maxAsked {
+		return nil, optionErrorf("asked for %d trials, not 1 to %d", n, maxAsked)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -126,7 +129,7 @@ func (o *Optimizer) free() []int {
 }
 
 func (o *Optimizer) exhausted() error {
-	return fmt.Errorf("%w: all %d are observed or asked, %d trials are open", ErrNoCandidates, len(o.rows()), o.h.numOpen())
+	return fmt.Errorf("%w: all %d rows are observed or asked, %d trials are open", ErrNoCandidates, len(o.rows()), o.h.numOpen())
 }
 
 // asked makes the event for candidate r.

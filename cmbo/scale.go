@@ -189,7 +189,9 @@ func (s *scaling) noiseVariances(noise []float64) []float64 {
 			if v == nil {
 				v = make([]float64, len(noise))
 			}
-			v[i] = x / s.scale / s.scale
+			// Beyond that the value says nothing, and infinity would spoil
+			// what the others say.
+			v[i] = min(x/s.scale/s.scale, maxValue)
 		}
 	}
 	return v

@@ -196,14 +196,9 @@ func restore(b []byte, opts []Option) (*Optimizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	given := &runConfig{}
-	for _, op := range opts {
-		if op == nil {
-			return nil, optionErrorf("a nil Option")
-		}
-		if err := op.applyRun(given); err != nil {
-			return nil, err
-		}
+	given, err := restoreOptions(opts)
+	if err != nil {
+		return nil, err
 	}
 	space, err := s.Space.space()
 	if err != nil {
@@ -254,16 +249,42 @@ func openSnapshot(b []byte) (*snapshotState, error) {
 	return s, nil
 }
 
+// restoreOptions applies the options of Restore and refuses those that set what
+// the snapshot says. An option that did so differs from one of two
+// configurations that have nothing in common.
+func restoreOptions(opts []Option) (*runConfig, error) {
+	none := -1 << 30
+	bases := [2]runConfig{{}, {
+		seed: 1 << 63, y: ^YPolicy(0), acquisition: Acquisition{kind: ^acquisitionKind(0)},
+		noise: -1, jitter: -1, initial: none, sobol: none, local: none,
+	}}
+	given := bases
+	for _, op := range opts {
+		if op == nil {
+			return nil, optionErrorf("a nil Option")
+		}
+		for i := range given {
+			if err := op.applyRun(&given[i]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for i, g := range given {
+		b := bases[i]
+		if g.seed != b.seed || g.minimize != nil || g.y != b.y || g.variant != nil || g.weights != nil || g.mixture || g.acquisition != b.acquisition ||
+			g.noise != b.noise || g.jitter != b.jitter || g.initial != b.initial || g.repeats || g.sobol != b.sobol || g.local != b.local || g.ard {
+			return nil, optionErrorf("Restore takes a Prior, a Surrogate, a kernel, a journal and a parallelism; the snapshot has all else")
+		}
+	}
+	return &given[0], nil
+}
+
 // restore makes the configuration from the options by name and what was given
 // again.
 func (s *snapshotOptions) restore(given *runConfig) (*runConfig, error) {
 	c, err := newRunConfig(nil)
 	if err != nil {
 		return nil, err
-	}
-	if given.seed != 0 || given.minimize != nil || given.y != 0 || given.variant != nil || given.weights != nil || given.mixture || given.acquisition != (Acquisition{}) ||
-		given.noise != 0 || given.jitter != 0 || given.initial != 0 || given.repeats || given.sobol != 0 || given.ard {
-		return nil, optionErrorf("Restore takes a Prior, a Surrogate, a kernel, a journal and a parallelism; the snapshot has all else")
 	}
 	c.parallelism, c.journal = given.parallelism, given.journal
 	c.seed, c.ard, c.initial, c.repeats, c.sobol, c.local = s.Seed, s.ARD, s.Initial, s.Repeats, s.Sobol, s.Local

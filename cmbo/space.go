@@ -30,6 +30,17 @@ type Space struct {
 	lookup  map[string]int
 }
 
+// defined refuses spaces that no constructor made.
+func (s *Space) defined() error {
+	if s == nil {
+		return fmt.Errorf("%w: a nil Space", ErrSpace)
+	}
+	if s.params == nil {
+		return fmt.Errorf("%w: a zero Space; use NewSpace, UnitCube or Candidates", ErrSpace)
+	}
+	return nil
+}
+
 // NewSpace returns the space of all values of the given parameters. It fails
 // with [ErrSpace] if there are none, a name is empty or used twice, or a
 // parameter's range is empty, not finite, or not positive where its logarithm

@@ -40,8 +40,12 @@ func (s *Space) describe() spaceJSON {
 func (s *Space) MarshalJSON() ([]byte, error) { return json.Marshal(s.describe()) }
 
 // UnmarshalJSON sets a zero Space to what MarshalJSON describes. It fails with
-// [ErrSpace] or as [Space.WithCandidates] does, and leaves s as it was.
+// [ErrSpace], also where s is a space already, which never changes, or as
+// [Space.WithCandidates] does, and leaves s as it was.
 func (s *Space) UnmarshalJSON(b []byte) error {
+	if s.params != nil {
+		return fmt.Errorf("%w: UnmarshalJSON into a space that is defined", ErrSpace)
+	}
 	var d spaceJSON
 	if err := json.Unmarshal(b, &d); err != nil {
 		return fmt.Errorf("%w: %w", ErrSpace, err)

@@ -88,8 +88,8 @@ func checkValue(y float64) error {
 }
 
 func checkNoise(v float64) error {
-	if !(v >= 0) || math.IsInf(v, 0) || v > maxValue {
-		e := dataErrorf(ErrNotFinite, "noise variance %g is not a finite number >= 0", v)
+	if !(v >= 0 && v <= maxValue) {
+		e := dataErrorf(ErrNotFinite, "noise variance %g is not in [0, %g]", v, maxValue)
 		e.Value = v
 		return e
 	}

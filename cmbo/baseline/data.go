@@ -22,8 +22,8 @@ type observations struct {
 
 // prepare validates tasks, encodes their points and scales their values.
 func prepare(space *cmbo.Space, tasks []cmbo.Task, c *config) ([]observations, error) {
-	if space == nil {
-		return nil, fmt.Errorf("%w: a nil Space", cmbo.ErrSpace)
+	if space == nil || space.Dim() == 0 {
+		return nil, fmt.Errorf("%w: a nil or zero Space", cmbo.ErrSpace)
 	}
 	seen := make(map[string]int, len(tasks))
 	out := make([]observations, len(tasks))

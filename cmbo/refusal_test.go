@@ -1,0 +1,121 @@
+package cmbo_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"math"
+	"testing"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/stretchr/testify/require"
+)
+
+// TestSpaceRefusesWhatCannotBeStored: names and choices must survive JSON, and
+// logarithms of bounds must differ.
+func TestSpaceRefusesWhatCannotBeStored(t *testing.T) {
+	for name, p := range map[string]cmbo.Param{
+		"name":    cmbo.Float("\xff", 0, 1),
+		"choice":  cmbo.Categorical("c", "ok", "\xfe"),
+		"log":     cmbo.LogFloat("a", 1e-5, math.Nextafter(1e-5, 1)),
+		"log int": cmbo.LogInt("a", 1<<53-1, 1<<53),
+	} {
+		_, err := cmbo.NewSpace(p)
+		require.ErrorIs(t, err, cmbo.ErrSpace, name)
+	}
+	s, err := cmbo.NewSpace(cmbo.LogInt("a", 7, 7), cmbo.Float("ü", 0, 1))
+	require.NoError(t, err)
+	x, err := s.Encode([]float64{7, 0.5})
+	require.NoError(t, err)
+	require.Equal(t, []float64{0, 0.5}, x)
+}
+
+// TestSpaceNeverChanges: a space in use cannot be read over, and one that
+// nobody made is refused.
+func TestSpaceNeverChanges(t *testing.T) {
+	s, err := cmbo.NewSpace(cmbo.Float("a", 0, 1), cmbo.Float("b", 0, 1))
+	require.NoError(t, err)
+	other, err := cmbo.NewSpace(cmbo.Int("c", 1, 3))
+	require.NoError(t, err)
+	b, err := json.Marshal(other)
+	require.NoError(t, err)
+	require.ErrorIs(t, json.Unmarshal(b, s), cmbo.ErrSpace)
+	require.Len(t, s.Params(), 2)
+
+	_, err = cmbo.New(&cmbo.Space{})
+	require.ErrorIs(t, err, cmbo.ErrSpace)
+	_, err = cmbo.Learn(ctx, &cmbo.Space{}, family(2, 5))
+	require.ErrorIs(t, err, cmbo.ErrSpace)
+	_, err = cmbo.New(s, cmbo.WithPrior(&cmbo.Prior{}))
+	require.ErrorIs(t, err, cmbo.ErrOption)
+}
+
+// TestLabelsAndVariants: a variant that fixes its clusters takes no labels.
+func TestLabelsAndVariants(t *testing.T) {
+	space, _ := grid(t, 5)
+	for _, v := range []cmbo.Variant{cmbo.GlobalCen, cmbo.IndiWeightJef} {
+		_, err := cmbo.Learn(ctx, space, family(3, 10), cmbo.WithLabels([]int{0, 1, 1}), cmbo.WithVariant(v))
+		require.ErrorIs(t, err, cmbo.ErrOption, v.String())
+	}
+	rows := [][]float64{{0, 0}, {0.5, 0.5}, {1, 1}}
+	o := cmbo.WithIndexSet(rows)
+	rows[0][0] = 7
+	_, err := cmbo.Learn(ctx, space, family(3, 10), cmbo.WithClusters(2), o)
+	require.NoError(t, err, "the option has a copy")
+}
+
+// TestHugeNoiseSaysNothing: a measurement whose variance overflows in scaled
+// units is heard of no further, and the run goes on.
+func TestHugeNoiseSaysNothing(t *testing.T) {
+	space, rows := grid(t, 5)
+	for name, opts := range map[string][]cmbo.Option{"plain": nil, "prior": {cmbo.WithPrior(learn(t, space, family(3, 10), cmbo.WithClusters(2)))}} {
+		o := newOptimizer(t, space, opts...)
+		for k := range 8 {
+			require.NoError(t, o.Observe(rows[k], 1e-80*float64(k), cmbo.WithNoise(1e150)))
+		}
+		_, err := o.Ask(ctx)
+		require.NoError(t, err, name)
+		err = o.Observe(rows[9], 0, cmbo.WithNoise(1e151))
+		require.ErrorIs(t, err, cmbo.ErrNotFinite)
+		require.ErrorContains(t, err, "1e+150")
+	}
+	tasks := family(2, 6)
+	for i := range tasks {
+		tasks[i].NoiseVariance = []float64{1e150, 1e150, 1e150, 1e150, 1e150, 1e150}
+		for j := range tasks[i].Y {
+			tasks[i].Y[j] *= 1e-80
+		}
+	}
+	_, err := cmbo.Learn(ctx, space, tasks, cmbo.WithClusters(1))
+	require.NoError(t, err)
+}
+
+// TestRestoreRefusesOptions: whatever the snapshot says cannot be said again,
+// zero values and defaults included.
+func TestRestoreRefusesOptions(t *testing.T) {
+	space, _ := grid(t, 4)
+	prior := learn(t, space, family(3, 10), cmbo.WithClusters(2))
+	var b bytes.Buffer
+	require.NoError(t, newOptimizer(t, space, cmbo.WithPrior(prior)).Snapshot(&b))
+	for name, o := range map[string]cmbo.Option{
+		"seed 0": cmbo.WithSeed(0), "seed": cmbo.WithSeed(1), "y": cmbo.WithYPolicy(cmbo.ZScore), "other y": cmbo.WithYPolicy(cmbo.MinMax),
+		"acquisition": cmbo.WithAcquisition(cmbo.UCB(0)), "other acquisition": cmbo.WithAcquisition(cmbo.EI()),
+		"initial": cmbo.WithInitial(0), "other initial": cmbo.WithInitial(5), "jitter": cmbo.WithJeffreysJitter(0), "noise": cmbo.WithNoiseVariance(1),
+		"candidates": cmbo.WithCandidateCounts(100, 0), "repeats": cmbo.WithRepeats(), "mixture": cmbo.WithMixture(), "minimize": cmbo.WithMinimize(),
+		"variant": cmbo.WithVariant(cmbo.JefClusJefCMP), "ARD": cmbo.WithARD(),
+	} {
+		_, err := cmbo.Restore(bytes.NewReader(b.Bytes()), cmbo.WithPrior(prior), o)
+		require.ErrorIs(t, err, cmbo.ErrOption, name)
+	}
+	_, err := cmbo.Restore(bytes.NewReader(b.Bytes()), cmbo.WithPrior(prior), cmbo.WithParallelism(1))
+	require.NoError(t, err)
+}
+
+func TestAskNIsBounded(t *testing.T) {
+	space, _ := grid(t, 3)
+	o := newOptimizer(t, space)
+	for _, n := range []int{math.MinInt, 0, 1<<16 + 1, math.MaxInt} {
+		_, err := o.AskN(context.Background(), n)
+		require.ErrorIs(t, err, cmbo.ErrOption)
+	}
+}
