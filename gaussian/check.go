@@ -13,7 +13,14 @@ func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 // allFinite returns the index of the first entry of x that is not finite, or −1.
 // x−x is 0 for a finite x and NaN otherwise, so one comparison does.
 func allFinite(x []float64) int {
-	for i, v := range x {
+	i := 0
+	for ; i+4 <= len(x); i += 4 {
+		if d := ((x[i] - x[i]) + (x[i+1] - x[i+1])) + ((x[i+2] - x[i+2]) + (x[i+3] - x[i+3])); d != 0 {
+			break
+		}
+	}
+	for ; i < len(x); i++ {
+		v := x[i]
 		if v-v != 0 {
 			return i
 		}

@@ -248,6 +248,14 @@ func (c *Conditioner) UpdateCov(cov *linalg.Sym, v *linalg.Dense) error {
 	return nil
 }
 
+// updateCovFrom is Whiten and UpdateCov in one, for sizes known to match, with Vᵀ
+// left in white: one transposition, and a product along contiguous rows.
+func (c *Conditioner) updateCovFrom(cov *linalg.Sym, white, cross *linalg.Dense) {
+	c.chol.SolveLowerTransTo(white, cross)
+	cov.AddGram(-1, white)
+	clampDiag(cov)
+}
+
 // UpdateCross subtracts Vᵀ·W from the N×M covariance dst between two sets of
 // points, v and w as made by [Conditioner.Whiten] for each. It fails with
 // [ErrDimension] and takes O(t·N·M) time.

@@ -3,6 +3,7 @@ package gaussian
 import (
 	"math"
 
+	"github.com/gocmbo/cmbo/internal/f64"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -82,11 +83,11 @@ func (w *Workspace) jeffreys(op string, p, q *Normal, jitter float64) (value, us
 	case c > 0:
 		p, q = q, p
 	}
-	qp, err := p.inverse(op, jitter)
+	qp, err := p.inverse(op, jitter, &w.chol, &w.sym)
 	if err != nil {
 		return math.Inf(1), jitter, err
 	}
-	qq, err := q.inverse(op, jitter)
+	qq, err := q.inverse(op, jitter, &w.chol, &w.sym)
 	if err != nil {
 		return math.Inf(1), jitter, err
 	}
@@ -125,21 +126,9 @@ const nearEqualJeffreys = 1e-3
 // quad the sum Σ_{j<i} 2·(a_j+b_j)·d_j plus the diagonal term.
 func jeffreysRow(a, b, s, t, d []float64) (off, diag, quad float64) {
 	last := len(a) - 1
-	b, s, t, d = b[:len(a)], s[:len(a)], t[:len(a)], d[:len(a)]
-	var o0, o1, q0, q1 float64
-	j := 0
-	for ; j+1 < last; j += 2 {
-		o0 += (b[j] - a[j]) * (s[j] - t[j])
-		q0 += (a[j] + b[j]) * d[j]
-		o1 += (b[j+1] - a[j+1]) * (s[j+1] - t[j+1])
-		q1 += (a[j+1] + b[j+1]) * d[j+1]
-	}
-	for ; j < last; j++ {
-		o0 += (b[j] - a[j]) * (s[j] - t[j])
-		q0 += (a[j] + b[j]) * d[j]
-	}
+	off, q := f64.DiffDots(a[:last], b, s, t, d)
 	diag = (b[last] - a[last]) * (s[last] - t[last])
-	return o0 + o1, diag, 2*(q0+q1) + (a[last]+b[last])*d[last]
+	return off, diag, 2*q + (a[last]+b[last])*d[last]
 }
 
 // jeffreysResidual returns ‖L_q⁻¹·(S_p − S_q)·L_p⁻ᵀ‖²_F, L·Lᵀ = S + jitter·I,
@@ -176,8 +165,9 @@ type inverse struct {
 	inv    linalg.Sym
 }
 
-// inverse returns (S + jitter·I)⁻¹, shared and for reading only.
-func (n *Normal) inverse(op string, jitter float64) (*linalg.Sym, error) {
+// inverse returns (S + jitter·I)⁻¹, shared and for reading only. c and s are
+// scratch.
+func (n *Normal) inverse(op string, jitter float64, c *linalg.Cholesky, s *linalg.Sym) (*linalg.Sym, error) {
 	n.inverseMu.Lock()
 	defer n.inverseMu.Unlock()
 	for _, v := range n.inverses {
@@ -193,10 +183,9 @@ func (n *Normal) inverse(op string, jitter float64) (*linalg.Sym, error) {
 		}
 		c.InverseTo(&v.inv)
 	} else {
-		var c linalg.Cholesky
-		v.inv.Copy(n.cov)
-		v.inv.AddDiag(jitter)
-		if err := c.Factorize(&v.inv); err != nil {
+		s.Copy(n.cov)
+		s.AddDiag(jitter)
+		if err := c.Factorize(s); err != nil {
 			return nil, definiteError(op, "covariance plus jitter", jitter, err)
 		}
 		c.InverseTo(&v.inv)

@@ -155,23 +155,48 @@ func checkMoments(op string, mean []float64, cov *linalg.Sym) error {
 	}
 	// A negative eigenvalue λ allows s_ii ≥ λ and |s_ij| ≤ √(s_ii·s_jj) − λ.
 	slack := indefiniteTol * scale
+	roots := make([]float64, n)
 	for i := range n {
-		ri := cov.Row(i)
-		if !(ri[i] >= -slack) {
-			return &DefiniteError{Op: op, What: "cov", Pivot: i, Value: ri[i]}
+		v := cov.Row(i)[i]
+		if !(v >= -slack) {
+			return &DefiniteError{Op: op, What: "cov", Pivot: i, Value: v}
 		}
-		di := math.Max(ri[i], 0)
-		for j, v := range ri[:i] {
-			rj := cov.Row(j)
-			bound := math.Sqrt(di)*math.Sqrt(math.Max(rj[j], 0)) + 2*slack
-			// A NaN cannot reach this line; the comparison is written to fail on
+		roots[i] = math.Sqrt(math.Max(v, 0))
+	}
+	const nb = 16
+	for i0 := 0; i0 < n; i0 += nb {
+		for j0 := 0; j0 <= i0; j0 += nb {
+			if err := checkBlock(op, cov, roots, slack, i0, min(i0+nb, n), j0, min(j0+nb, n)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// checkBlock checks entries below the diagonal in rows i0 to i1 and columns j0 to
+// j1, at most 16 of each: so many rows stay in the cache while they are read along
+// their columns.
+func checkBlock(op string, cov *linalg.Sym, roots []float64, slack float64, i0, i1, j0, j1 int) error {
+	var rows [16][]float64
+	for j := j0; j < j1; j++ {
+		rows[j-j0] = cov.Row(j)[i0:i1]
+	}
+	rj := roots[j0:j1]
+	for i := i0; i < i1; i++ {
+		di := roots[i]
+		for k, v := range cov.Row(i)[j0:min(j1, i)] {
+			bound := di*rj[k] + 2*slack
+			d := v - rows[k&15][i-i0]
+			// A NaN cannot reach this line; the comparisons are written to fail on
 			// one all the same.
-			if !(math.Abs(v) <= bound*(1+4*epsilon)) {
-				return &DefiniteError{Op: op, What: "cov", Pivot: i, Value: rj[j]*ri[i] - v*v}
+			if math.Abs(v) <= bound*(1+4*epsilon) && math.Abs(d) <= symmetryTol*bound {
+				continue
 			}
-			if d := math.Abs(v - rj[i]); !(d <= symmetryTol*bound) {
-				return &ValueError{Op: op, What: "difference of the triangles of cov", Row: i, Col: j, Value: v - rj[i], Err: ErrNotSymmetric}
+			if j := j0 + k; !(math.Abs(v) <= bound*(1+4*epsilon)) {
+				return &DefiniteError{Op: op, What: "cov", Pivot: i, Value: cov.Row(j)[j]*cov.Row(i)[i] - v*v}
 			}
+			return &ValueError{Op: op, What: "difference of the triangles of cov", Row: i, Col: j0 + k, Value: d, Err: ErrNotSymmetric}
 		}
 	}
 	return nil

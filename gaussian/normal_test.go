@@ -230,7 +230,7 @@ func TestFactorOnce(t *testing.T) {
 		go func() {
 			defer wg.Done()
 			ls[i], _, _ = p.Factor()
-			qs[i], _ = p.inverse("test", 0.5)
+			qs[i], _ = p.inverse("test", 0.5, new(linalg.Cholesky), new(linalg.Sym))
 		}()
 	}
 	wg.Wait()

@@ -140,10 +140,15 @@ func (r *Predictor) PosteriorTo(p *Process, mean []float64, cov *linalg.Sym, z *
 
 // posteriorTo returns the trace of the prior covariance too.
 func (r *Predictor) posteriorTo(op string, p *Process, mean []float64, cov *linalg.Sym, z *linalg.Dense) (prior float64, err error) {
-	kernel.Gram(cov, p.kernel, z)
+	// Symmetric in the end, also where the mean fails.
+	kernel.GramLower(cov, p.kernel, z)
 	prior = cov.Trace()
+	if p.Len() == 0 {
+		cov.Mirror()
+	}
 	if mean != nil {
 		if err := r.meanBlock(op, p, mean, z); err != nil {
+			cov.Mirror()
 			return 0, err
 		}
 	} else if p.Len() > 0 {
@@ -152,10 +157,8 @@ func (r *Predictor) posteriorTo(op string, p *Process, mean []float64, cov *lina
 	if p.Len() == 0 {
 		return prior, nil
 	}
-	if err := p.obs.cond.Whiten(&r.cross, &r.cross); err != nil {
-		return 0, err
-	}
-	return prior, p.obs.cond.UpdateCov(cov, &r.cross)
+	p.obs.cond.updateCovFrom(cov, &r.cross2, &r.cross)
+	return prior, nil
 }
 
 // CovTo makes dst the N×M matrix of posterior covariances between the rows of x

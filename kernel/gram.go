@@ -14,11 +14,20 @@ import (
 // allocated. Any other kernel is evaluated once for each pair. It panics if k is
 // made for another dimension.
 func Gram(dst *linalg.Sym, k Kernel, x *linalg.Dense) {
+	GramLower(dst, k, x)
+	dst.Mirror()
+}
+
+// GramLower is [Gram] for callers that go on with the lower triangle: nothing above
+// the diagonal is set, and [linalg.Sym.Mirror], or an operation that ends with it,
+// is to be called before dst is used.
+func GramLower(dst *linalg.Sym, k Kernel, x *linalg.Dense) {
 	n, dim := x.Dims()
 	dst.Resize(n)
 	if variance, st, ok := fast(k, nil); ok {
 		st.checkDim("Gram", dim)
-		var t tile
+		t := tiles.Get().(*tile)
+		defer tiles.Put(t)
 		f := st.radial()
 		for j0 := 0; j0 < n; j0 += tileCols {
 			cols := min(tileCols, n-j0)
@@ -45,7 +54,6 @@ func Gram(dst *linalg.Sym, k Kernel, x *linalg.Dense) {
 			}
 		}
 	}
-	dst.Mirror()
 }
 
 // Cross sets dst to the n×m matrix of k(x_i, y_j), the rows of x (n) and y (m)
@@ -69,7 +77,8 @@ func Cross(dst *linalg.Dense, k Kernel, x, y *linalg.Dense) {
 		return
 	}
 	st.checkDim("Cross", dim)
-	var t tile
+	t := tiles.Get().(*tile)
+	defer tiles.Put(t)
 	f := st.radial()
 	for j0 := 0; j0 < m; j0 += tileCols {
 		cols := min(tileCols, m-j0)

@@ -112,7 +112,8 @@ func (p *Pairs) distances() {
 	_, dim := p.x.Dims()
 	one := [1]float64{1}
 	clear(p.sq)
-	var t tile
+	t := tiles.Get().(*tile)
+	defer tiles.Put(t)
 	for j0 := 0; j0 < p.n; j0 += tileCols {
 		cols := min(tileCols, p.n-j0)
 		for d0 := 0; d0 < dim; d0 += tileDims {

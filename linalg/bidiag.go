@@ -142,8 +142,8 @@ func (b *bidiag) normalise() bool {
 // multiplyQ overwrites the r×m matrix C with C·Qᵀ.
 func (b *bidiag) multiplyQ(r int, c []float64, ldc int) {
 	m := b.m
-	for k := lastBlock(m - 1); k >= 0; k -= blockReflectors {
-		kb := min(blockReflectors, m-1-k)
+	for k := lastBlock(m - 1); k >= 0; k -= reflectors() {
+		kb := min(reflectors(), m-1-k)
 		v := b.q[k*m+k+1:]
 		b.blk.set(kb, m-k-1, v, m, b.tauQ[k:], true)
 		b.blk.applyRight(kb, r, m-k-1, v, m, c[k+1:], ldc)
@@ -153,8 +153,8 @@ func (b *bidiag) multiplyQ(r int, c []float64, ldc int) {
 // multiplyP overwrites the r×n matrix C with C·Pᵀ.
 func (b *bidiag) multiplyP(r int, c []float64, ldc int) {
 	n := b.n
-	for k := lastBlock(b.m); k >= 0; k -= blockReflectors {
-		kb := min(blockReflectors, b.m-k)
+	for k := lastBlock(b.m); k >= 0; k -= reflectors() {
+		kb := min(reflectors(), b.m-k)
 		v := b.p[k*n+k:]
 		b.blk.set(kb, n-k, v, n, b.tauP[k:], true)
 		b.blk.applyRight(kb, r, n-k, v, n, c[k:], ldc)
@@ -166,5 +166,5 @@ func lastBlock(n int) int {
 	if n <= 0 {
 		return -1
 	}
-	return (n - 1) / blockReflectors * blockReflectors
+	return (n - 1) / reflectors() * reflectors()
 }

@@ -121,33 +121,6 @@ func (m *Dense) CopyTrans(a *Dense) {
 	transpose(a.rows, a.cols, m.data, m.stride, a.data, a.stride)
 }
 
-// transpose sets the cols×rows matrix dst to the transpose of the rows×cols
-// matrix a, four rows of a at a time in blocks that stay in the cache.
-func transpose(rows, cols int, dst []float64, ldd int, a []float64, lda int) {
-	const nb = 32
-	for j0 := 0; j0 < cols; j0 += nb {
-		jb := min(nb, cols-j0)
-		i := 0
-		for ; i+4 <= rows; i += 4 {
-			s0 := a[i*lda+j0:][:jb]
-			s1 := a[(i+1)*lda+j0:][:len(s0)]
-			s2 := a[(i+2)*lda+j0:][:len(s0)]
-			s3 := a[(i+3)*lda+j0:][:len(s0)]
-			o := j0*ldd + i
-			for j, v := range s0 {
-				d := dst[o : o+4 : o+4]
-				d[0], d[1], d[2], d[3] = v, s1[j], s2[j], s3[j]
-				o += ldd
-			}
-		}
-		for ; i < rows; i++ {
-			for j, v := range a[i*lda+j0:][:jb] {
-				dst[(j0+j)*ldd+i] = v
-			}
-		}
-	}
-}
-
 // Scale multiplies every entry by alpha.
 func (m *Dense) Scale(alpha float64) {
 	for i := range m.rows {
@@ -155,11 +128,7 @@ func (m *Dense) Scale(alpha float64) {
 	}
 }
 
-func scale(x []float64, alpha float64) {
-	for i := range x {
-		x[i] *= alpha
-	}
-}
+func scale(x []float64, alpha float64) { f64.Scale(x, alpha) }
 
 // AddScaled adds alpha·a to m. a may be m.
 func (m *Dense) AddScaled(alpha float64, a *Dense) {
@@ -169,4 +138,9 @@ func (m *Dense) AddScaled(alpha float64, a *Dense) {
 	for i := range m.rows {
 		f64.Axpy(m.row(i), alpha, a.row(i))
 	}
+}
+
+// transpose is f64.Transpose under a short name.
+func transpose(rows, cols int, dst []float64, ldd int, a []float64, lda int) {
+	f64.Transpose(rows, cols, dst, ldd, a, lda)
 }

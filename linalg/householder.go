@@ -112,5 +112,13 @@ func (b *block) congruence(k, m, n int, v []float64, ldv int, s []float64, lds i
 	}
 }
 
-// blockReflectors is the number of reflectors applied together.
-var blockReflectors = 12
+// reflectors returns the number of reflectors applied together.
+func reflectors() int {
+	if blockReflectors > 0 {
+		return blockReflectors
+	}
+	return f64.Columns()
+}
+
+// blockReflectors, if tests set it, is the number of reflectors applied together.
+var blockReflectors = 0

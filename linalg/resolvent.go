@@ -1,10 +1,6 @@
 package linalg
 
-import (
-	"math"
-
-	"github.com/gocmbo/cmbo/internal/f64"
-)
+import "github.com/gocmbo/cmbo/internal/f64"
 
 // resolvents evaluates functions of the upper bidiagonal matrix B, of norm at
 // most 1, with diagonal a and superdiagonal b, that are sums over poles s > 0 of
@@ -64,7 +60,7 @@ func (r *resolvents) set(a, b []float64, t *poleTable) {
 	r.alpha, r.alphaB = grow(r.alpha, n*np), grow(r.alphaB, n*np)
 	r.beta, r.betaA = grow(r.beta, nb*np), grow(r.betaA, nb*np)
 
-	// Forwards; diag holds t_i − s.
+	// Forwards; h and diag hold t_i − s.
 	s, h := r.s, r.h
 	clear(h)
 	for i := range n {
@@ -72,7 +68,7 @@ func (r *resolvents) set(a, b []float64, t *poleTable) {
 		if i < n-1 {
 			bi = b[i]
 		}
-		forwardStep(ai*ai, bi*bi, -ai*bi, s, h, r.at(r.diag, i), r.at(r.up, i), r.at(r.tq, i))
+		f64.ResolveForward(ai*ai, bi*bi, -ai*bi, s, h, r.at(r.diag, i), r.at(r.up, i), r.at(r.tq, i))
 	}
 	// Backwards; h holds ρ_i − s.
 	last := a[n-1] * a[n-1]
@@ -84,61 +80,19 @@ func (r *resolvents) set(a, b []float64, t *poleTable) {
 		rp[p] = 1
 	}
 	for i := n - 1; ; i-- {
-		r.root[i] = r.diagonal(r.at(r.diag, i), h)
+		// Entry i of the diagonal of the square root is
+		// Σ w·(1 − s·X_ii) = Σ w·(t + ρ − 2s)/(t + ρ − s).
+		r.root[i] = f64.ResolveDiagonal(r.at(r.diag, i), h, s, r.w)
 		if i == 0 {
 			break
 		}
 		ai, bi := a[i-1], b[i-1]
-		backwardStep(ai*ai, bi*bi, -ai*bi, s, h, r.at(r.across, i-1), r.at(r.rp, i-1))
+		f64.ResolveBackward(ai*ai, bi*bi, -ai*bi, s, h, r.at(r.across, i-1), r.at(r.rp, i-1))
 	}
 }
 
 // at returns row i of one of the n×np matrices.
 func (r *resolvents) at(m []float64, i int) []float64 { return m[i*r.np : i*r.np+r.np] }
-
-// forwardStep is one step for all poles: h is t − s before and after.
-func forwardStep(a2, b2, ab float64, s, h, that, up, tq []float64) {
-	h, that, up, tq = h[:len(s)], that[:len(s)], up[:len(s)], tq[:len(s)]
-	for p, sp := range s {
-		hp := h[p]
-		that[p] = hp
-		t := sp + hp
-		inv := 1 / (a2 + t)
-		g := t * inv
-		up[p] = ab * inv
-		tq[p] = g
-		h[p] = b2 * g
-	}
-}
-
-// backwardStep is one step for all poles: h is ρ − s before and after.
-func backwardStep(a2, b2, ab float64, s, h, across, rp []float64) {
-	h, across, rp = h[:len(s)], across[:len(s)], rp[:len(s)]
-	for p, sp := range s {
-		rho := sp + h[p]
-		inv := 1 / (b2 + rho)
-		g := rho * inv
-		across[p] = ab * inv
-		rp[p] = g
-		h[p] = a2 * g
-	}
-}
-
-// diagonal overwrites that, t − s for one i, with X_ii, given h = ρ − s, and
-// returns entry i of the diagonal of the square root,
-// Σ w·(1 − s·X_ii) = Σ w·(t + ρ − 2s)/(t + ρ − s).
-func (r *resolvents) diagonal(that, h []float64) float64 {
-	s, w := r.s, r.w
-	that, h, w = that[:len(s)], h[:len(s)], w[:len(s)]
-	var sum float64
-	for p, sp := range s {
-		v := that[p] + h[p]
-		x := 1 / (v + sp)
-		that[p] = x
-		sum += w[p] * v * x
-	}
-	return sum
-}
 
 // symmetric sets the lower triangle of the n×n matrix f to that of Σ_p c_p·X.
 // The blocks on the diagonal are written whole.
@@ -154,10 +108,9 @@ func (r *resolvents) symmetric(f []float64, ldf int, c []float64) {
 			gemm(k1-k0, k0-i0, np, 1, r.beta, np, 1, r.alpha[i0*np:], 1, np, f[k0*ldf+i0:], ldf)
 		}
 		for j := k0; j < k1; j++ {
-			y := r.y
-			f[j*ldf+j] = product(y, r.at(r.diag, j), c)
-			for i := j + 1; i < k1; i++ {
-				f[i*ldf+j] = product(y, y, r.at(r.across, i-1))
+			f[j*ldf+j] = f64.FlushMul(r.y, r.at(r.diag, j), c)
+			if below := k1 - j - 1; below > 0 {
+				f64.FlushChain(below, r.y, r.across[j*np:], f[(j+1)*ldf+j:], ldf)
 			}
 		}
 	}
@@ -176,10 +129,10 @@ func (r *resolvents) polar(f []float64, ldf int) {
 		kb := k1 - k0
 		if i0 := r.anchor(k0, k1, r.w); i0 < k0 {
 			for i := range kb {
-				scaledProduct(r.at(r.betaA, i), r.a[k0+i], r.at(r.beta, i), r.at(r.rp, k0+i))
+				f64.ScaleMul(r.at(r.betaA, i), r.a[k0+i], r.at(r.beta, i), r.at(r.rp, k0+i))
 			}
 			for i := i0; i < k0-1; i++ {
-				scaledProduct(r.at(r.alphaB, i), r.b[i], r.at(r.alpha, i+1), r.at(r.tq, i))
+				f64.ScaleMul(r.at(r.alphaB, i), r.b[i], r.at(r.alpha, i+1), r.at(r.tq, i))
 			}
 			last := r.at(r.alphaB, k0-1)
 			copy(last, r.at(r.tq, k0-1))
@@ -189,10 +142,10 @@ func (r *resolvents) polar(f []float64, ldf int) {
 		}
 		for j := k0; j < k1; j++ {
 			y := r.y
-			product(y, r.at(r.diag, j), r.w)
+			f64.FlushMul(y, r.at(r.diag, j), r.w)
 			for i := j; i < k1; i++ {
 				if i > j {
-					product(y, y, r.at(r.across, i-1))
+					f64.FlushMul(y, y, r.at(r.across, i-1))
 				}
 				f[i*ldf+j] = r.a[i] * f64.Dot(y, r.at(r.rp, i))
 				if j > k0 {
@@ -207,75 +160,30 @@ func (r *resolvents) polar(f []float64, ldf int) {
 // alpha to X_{i,k0}/X_{k0,k0} for i from i0 to k0. Entries of the sums in columns
 // k0 to k1 and rows before i0 are negligible.
 func (r *resolvents) anchor(k0, k1 int, c []float64) (i0 int) {
-	product(r.at(r.beta, 0), r.at(r.diag, k0), c)
+	f64.FlushMul(r.at(r.beta, 0), r.at(r.diag, k0), c)
 	for j := k0 + 1; j < k1; j++ {
-		product(r.at(r.beta, j-k0), r.at(r.across, j-1), r.at(r.beta, j-1-k0))
+		f64.FlushMul(r.at(r.beta, j-k0), r.at(r.across, j-1), r.at(r.beta, j-1-k0))
 	}
 	bound := r.y // of beta, for each pole
 	clear(bound)
 	for j := range k1 - k0 {
-		for p, v := range r.at(r.beta, j) {
-			bound[p] = max(bound[p], math.Abs(v))
-		}
+		f64.MaxAbs(bound, r.at(r.beta, j))
 	}
 	for i := k0 - 1; i >= 0; i-- {
 		row := r.at(r.alpha, i)
 		if i == k0-1 {
 			copy(row, r.at(r.up, i))
 		} else {
-			product(row, r.at(r.up, i), r.at(r.alpha, i+1))
+			f64.FlushMul(row, r.at(r.up, i), r.at(r.alpha, i+1))
 		}
-		var largest float64
-		for p, v := range row {
-			largest = max(largest, math.Abs(v)*bound[p])
-		}
-		if largest < negligible {
+		if !f64.Reaches(row, bound, negligible) {
 			return i + 1
 		}
 	}
 	return 0
 }
 
-const (
-	// negligible is a bound for entries that are left out of the sums. These are
-	// of size 1 at least in norm; an entry beyond may be larger by (X_jj/X_ii)^½,
-	// below 1e20 for any table of poles.
-	negligible = 0x1p-180
-
-	// flush is a bound for factors that count as zero, so that products of two
-	// are not denormal, which many processors are slow at.
-	flush = 0x1p-400
-)
-
-// product sets dst, which may be x or y, to the entrywise product of x and y,
-// with entries below flush as zero, and returns its sum.
-func product(dst, x, y []float64) float64 {
-	x, y = x[:len(dst)], y[:len(dst)]
-	var s0, s1 float64
-	p := 0
-	for ; p < len(dst)-1; p += 2 {
-		u, v := x[p]*y[p], x[p+1]*y[p+1]
-		if math.Abs(u) < flush {
-			u = 0
-		}
-		if math.Abs(v) < flush {
-			v = 0
-		}
-		dst[p], dst[p+1] = u, v
-		s0 += u
-		s1 += v
-	}
-	if p < len(dst) {
-		dst[p] = x[p] * y[p]
-		s0 += dst[p]
-	}
-	return s0 + s1
-}
-
-// scaledProduct sets dst to c·x·y entry by entry.
-func scaledProduct(dst []float64, c float64, x, y []float64) {
-	x, y = x[:len(dst)], y[:len(dst)]
-	for p, u := range x {
-		dst[p] = c * u * y[p]
-	}
-}
+// negligible is a bound for entries that are left out of the sums. These are of
+// size 1 at least in norm; an entry beyond may be larger by (X_jj/X_ii)^½, below
+// 1e20 for any table of poles.
+const negligible = 0x1p-180

@@ -123,17 +123,19 @@ func (s *Sym) Trace() float64 {
 // the lower triangle was filled through Row.
 func (s *Sym) Mirror() { mirror(s.n, s.data, s.n) }
 
-// mirror copies the lower triangle of an n×n matrix onto the upper one, in
-// square blocks so that the columns written stay in the cache.
+// mirror copies the lower triangle of an n×n matrix onto the upper one: strips of
+// rows as far as their first diagonal entry by f64.Transpose, then the triangle
+// that is left of each.
 func mirror(n int, a []float64, lda int) {
-	const nb = 16
+	const nb = 8
 	for i0 := 0; i0 < n; i0 += nb {
 		i1 := min(i0+nb, n)
-		for j0 := 0; j0 <= i0; j0 += nb {
-			for i := i0; i < i1; i++ {
-				for j, v := range a[i*lda+j0 : i*lda+min(j0+nb, i)] {
-					a[(j0+j)*lda+i] = v
-				}
+		if i0 > 0 {
+			f64.Transpose(i1-i0, i0, a[i0:], lda, a[i0*lda:], lda)
+		}
+		for i := i0 + 1; i < i1; i++ {
+			for j, v := range a[i*lda+i0 : i*lda+i] {
+				a[(i0+j)*lda+i] = v
 			}
 		}
 	}

@@ -54,9 +54,8 @@ func (t *tridiag) reduce(a *Sym) error {
 		r := q[k*n : k*n+k]
 		vk, wk := v[k], w[k]
 		t.d[k] = q[k*n+k] - 2*vk*wk
-		for j := range r {
-			r[j] -= vk*w[j] + wk*v[j]
-		}
+		f64.Axpy(r, -vk, w[:k])
+		f64.Axpy(r, -wk, v[:k])
 		var tau float64
 		t.e[k-1], tau = reflector(r, k-1)
 		t.tau[k] = tau
@@ -64,10 +63,9 @@ func (t *tridiag) reduce(a *Sym) error {
 		f64.SymPass(k, q, n, v, w, x, p)
 		// A − tau·(v·pᵀ + p·vᵀ) + tau²·(vᵀp)·v·vᵀ = A − v·wᵀ − w·vᵀ.
 		g := 0.5 * tau * tau * f64.Dot(x[:k], p)
-		for j := range k {
-			w[j] = tau*p[j] - g*x[j]
-		}
-		v, x = x, v
+		f64.Scale(p[:k], tau)
+		f64.Axpy(p[:k], -g, x[:k])
+		v, w, x, p = x, p, v, w
 	}
 	t.d[0] = q[0] // the last reflector, of one entry, is the identity
 	// What is left of each row is the vector of its reflector.
@@ -81,8 +79,8 @@ func (t *tridiag) reduce(a *Sym) error {
 // eigenvectors of T they become those of A.
 func (t *tridiag) multiplyRight(m int, c []float64, ldc int) {
 	n := t.n
-	for k := 1; k < n; k += blockReflectors {
-		kb := min(blockReflectors, n-k)
+	for k := 1; k < n; k += reflectors() {
+		kb := min(reflectors(), n-k)
 		v := t.q[k*n:]
 		t.blk.set(kb, k+kb-1, v, n, t.tau[k:], false)
 		t.blk.applyRight(kb, m, k+kb-1, v, n, c, ldc)
@@ -99,8 +97,8 @@ func (t *tridiag) multiplyRight(m int, c []float64, ldc int) {
 // 2n³ operations.
 func (t *tridiag) congruence(s []float64, lds int) {
 	n := t.n
-	for k := 1; k < n; k += blockReflectors {
-		kb := min(blockReflectors, n-k)
+	for k := 1; k < n; k += reflectors() {
+		kb := min(reflectors(), n-k)
 		m := k + kb - 1
 		v := t.q[k*n:]
 		t.blk.set(kb, m, v, n, t.tau[k:], false)
@@ -113,17 +111,7 @@ func (t *tridiag) congruence(s []float64, lds int) {
 // scaleExp returns the exponent of the power of two that bounds the entries of
 // a, 0 for a zero matrix, and whether all entries are finite.
 func scaleExp(a []float64) (exp int, finite bool) {
-	// Magnitudes are ordered as their bit patterns are, infinities and NaNs last.
-	const sign = 1 << 63
-	var b0, b1 uint64
-	for ; len(a) >= 2; a = a[2:] {
-		b0 = max(b0, math.Float64bits(a[0])&^sign)
-		b1 = max(b1, math.Float64bits(a[1])&^sign)
-	}
-	for _, v := range a {
-		b0 = max(b0, math.Float64bits(v)&^sign)
-	}
-	m := math.Float64frombits(max(b0, b1))
+	m := f64.Magnitude(a)
 	switch {
 	case m == 0:
 		return 0, true
@@ -138,6 +126,11 @@ func scaleExp(a []float64) (exp int, finite bool) {
 func copyScaled(dst, src []float64, exp int) {
 	if exp == 0 {
 		copy(dst, src)
+		return
+	}
+	if exp == max(min(exp, 1000), -1000) {
+		copy(dst, src)
+		f64.Scale(dst[:len(src)], math.Ldexp(1, exp))
 		return
 	}
 	// In two factors, neither of which overflows or underflows.

@@ -28,18 +28,28 @@ func (c *Cholesky) SolveUpperVecTo(dst, b []float64) {
 	l, ld := c.l.data, c.l.stride
 	n := len(dst)
 	for i1 := n; i1 > 0; {
-		// Four unknowns at a time, then their part in those above.
+		// Four unknowns at a time, then their part in those above. Reciprocals do
+		// not wait for one another as quotients would; the bound is that of Trsm.
 		i0 := max(i1-4, 0)
+		if i1-i0 == 4 {
+			l0, l1, l2, l3 := l[i0*ld+i0:][:1], l[(i0+1)*ld+i0:][:2], l[(i0+2)*ld+i0:][:3], l[(i0+3)*ld+i0:][:4]
+			r0, r1, r2, r3 := 1/l0[0], 1/l1[1], 1/l2[2], 1/l3[3]
+			x := dst[i0:i1:i1][:4]
+			x3 := x[3] * r3
+			x2 := (x[2] - l3[2]*x3) * r2
+			x1 := (x[1] - l2[1]*x2 - l3[1]*x3) * r1
+			x0 := (x[0] - l1[0]*x1 - l2[0]*x2 - l3[0]*x3) * r0
+			x[0], x[1], x[2], x[3] = x0, x1, x2, x3
+			f64.Axpy4(dst[:i0], -x0, -x1, -x2, -x3, l[i0*ld:], l[(i0+1)*ld:], l[(i0+2)*ld:], l[(i0+3)*ld:])
+			i1 = i0
+			continue
+		}
 		for i := i1 - 1; i >= i0; i-- {
 			s := dst[i]
 			for k := i + 1; k < i1; k++ {
 				s -= l[k*ld+i] * dst[k]
 			}
 			dst[i] = s / l[i*ld+i]
-		}
-		if i0 > 0 {
-			f64.Axpy4(dst[:i0], -dst[i0], -dst[i0+1], -dst[i0+2], -dst[i0+3],
-				l[i0*ld:][:i0], l[(i0+1)*ld:][:i0], l[(i0+2)*ld:][:i0], l[(i0+3)*ld:][:i0])
 		}
 		i1 = i0
 	}
@@ -74,6 +84,30 @@ func (c *Cholesky) SolveLowerTo(dst, b *Dense) { c.solve("SolveLowerTo", dst, b,
 // SolveUpperTo makes dst the n×m matrix L⁻ᵀ·b. dst may be b or overlap it. n²·m
 // operations.
 func (c *Cholesky) SolveUpperTo(dst, b *Dense) { c.solve("SolveUpperTo", dst, b, false, true) }
+
+// SolveLowerTransTo makes dst the m×n matrix (L⁻¹·b)ᵀ for an n×m matrix b: rows are
+// solutions, which saves a transposition to who goes on with Gram. dst must not
+// overlap b. n²·m operations; entries have the bits of [Cholesky.SolveLowerTo].
+func (c *Cholesky) SolveLowerTransTo(dst, b *Dense) {
+	n, m := c.l.rows, b.cols
+	if b.rows != n {
+		panicShape("SolveLowerTransTo", n, n, b.rows, m)
+	}
+	dst.Resize(m, n)
+	if overlap(dst, b) {
+		panic("linalg: SolveLowerTransTo: destination aliases an operand")
+	}
+	if n == 0 || m == 0 {
+		return
+	}
+	x, ldx := dst.data, dst.stride
+	transpose(n, m, x, ldx, b.data, b.stride)
+	if w := workers(float64(n)*float64(n)*float64(m), (m+31)/32); w > 1 {
+		parallelRows(w, m, 32, func(lo, hi int) { f64.Trsm(hi-lo, n, x[lo*ldx:], ldx, c.l.data, c.l.stride) })
+	} else {
+		f64.Trsm(m, n, x, ldx, c.l.data, c.l.stride)
+	}
+}
 
 // solve works on the transpose of b, whose rows are right-hand sides. Backward
 // substitution with Lᵀ is forward substitution with the lower triangular matrix
@@ -161,9 +195,9 @@ func (c *Cholesky) InverseTo(dst *Sym) {
 }
 
 // inverseRows is the number of rows of L⁻ᵀ and of the inverse computed at a time.
-const inverseRows = 4
+const inverseRows = 8
 
-// invertRows computes rows i to i+4 of U = L⁻ᵀ: row r solves L·x = e_r, whose
+// invertRows computes rows i to i+8 of U = L⁻ᵀ: row r solves L·x = e_r, whose
 // entries before r are zero.
 func invertRows(n, i int, u, l []float64, ld int) {
 	ib := min(inverseRows, n-i)
@@ -174,7 +208,7 @@ func invertRows(n, i int, u, l []float64, ld int) {
 	f64.Trsm(ib, n-i, u[i*n+i:], n, l[i*ld+i:], ld)
 }
 
-// inverseProduct computes rows i to i+4 of the lower triangle of U·Uᵀ.
+// inverseProduct computes rows i to i+8 of the lower triangle of U·Uᵀ.
 func inverseProduct(n, i int, dst, u []float64) {
 	ib := min(inverseRows, n-i)
 	for r := i; r < i+ib; r++ {

@@ -15,6 +15,27 @@ type Table struct {
 	RadialValues func(dst, sq []float64, scale, variance float64, f *Radial)
 	RadialSlopes func(val, slope, sq []float64, scale float64, f *Radial)
 	RadialAt     func(s float64, f *Radial) (val, slope float64)
+
+	Axpy4      func(dst []float64, c0, c1, c2, c3 float64, a0, a1, a2, a3 []float64)
+	Scale      func(x []float64, alpha float64)
+	Magnitude  func(x []float64) float64
+	DiffDots   func(a, b, s, t, d []float64) (diff, sum float64)
+	Transpose  func(rows, cols int, dst []float64, ldd int, a []float64, lda int)
+	AddSquares func(dst, x, w, c []float64, ldc int)
+
+	ResolveForward  func(a2, b2, ab float64, s, h, that, up, tq []float64)
+	ResolveBackward func(a2, b2, ab float64, s, h, across, rp []float64)
+	ResolveDiagonal func(that, h, s, w []float64) float64
+
+	FlushMul   func(dst, x, y []float64) float64
+	FlushChain func(rows int, y, m, out []float64, ldo int)
+	ScaleMul   func(dst []float64, c float64, x, y []float64)
+	MaxAbs     func(dst, x []float64)
+	Reaches    func(x, y []float64, limit float64) bool
+
+	// Columns is the number of columns that Gemm is best given where there is a
+	// choice of few.
+	Columns int
 }
 
 // Generic is the table of plain Go loops: the default, and the reference for any
@@ -32,6 +53,25 @@ var Generic = Table{
 	RadialValues: radialValues,
 	RadialSlopes: radialSlopes,
 	RadialAt:     radialAt,
+
+	Axpy4:      axpy4,
+	Scale:      scale,
+	Magnitude:  magnitude,
+	DiffDots:   diffDots,
+	Transpose:  transpose,
+	AddSquares: addSquares,
+
+	ResolveForward:  resolveForward,
+	ResolveBackward: resolveBackward,
+	ResolveDiagonal: resolveDiagonal,
+
+	FlushMul:   flushMul,
+	FlushChain: flushChain,
+	ScaleMul:   scaleMul,
+	MaxAbs:     maxAbs,
+	Reaches:    reaches,
+
+	Columns: 12,
 }
 
 var table = Generic
@@ -50,6 +90,12 @@ func Dot(x, y []float64) float64 { return table.Dot(x, y) }
 
 // Axpy computes dst_i += alpha·x_i over the length of x. dst may be x.
 func Axpy(dst []float64, alpha float64, x []float64) { table.Axpy(dst, alpha, x) }
+
+// Axpy4 adds four multiples of rows to dst: dst += c0·a0 + c1·a1 + c2·a2 + c3·a3
+// over the length of dst.
+func Axpy4(dst []float64, c0, c1, c2, c3 float64, a0, a1, a2, a3 []float64) {
+	table.Axpy4(dst, c0, c1, c2, c3, a0, a1, a2, a3)
+}
 
 // Exp sets dst_i to e^x_i over the length of x, within one unit in the last
 // place, with the special cases of math.Exp. dst may be x.

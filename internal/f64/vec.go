@@ -2,6 +2,26 @@ package f64
 
 import "math"
 
+func scale(x []float64, alpha float64) {
+	for i := range x {
+		x[i] *= alpha
+	}
+}
+
+func magnitude(x []float64) float64 {
+	// Magnitudes are ordered as their bit patterns are, infinities and NaNs last.
+	const sign = 1 << 63
+	var b0, b1 uint64
+	for ; len(x) >= 2; x = x[2:] {
+		b0 = max(b0, math.Float64bits(x[0])&^sign)
+		b1 = max(b1, math.Float64bits(x[1])&^sign)
+	}
+	for _, v := range x {
+		b0 = max(b0, math.Float64bits(v)&^sign)
+	}
+	return math.Float64frombits(max(b0, b1))
+}
+
 // dot sums in four interleaved partial sums, added pairwise.
 func dot(x, y []float64) float64 {
 	y = y[:len(x)]
@@ -44,11 +64,27 @@ func exp(dst, x []float64) {
 	}
 }
 
-// Axpy4 adds four multiples of rows to dst: dst += c0·a0 + c1·a1 + c2·a2 + c3·a3
-// over the length of dst, the terms of an entry added pairwise.
-func Axpy4(dst []float64, c0, c1, c2, c3 float64, a0, a1, a2, a3 []float64) {
+// axpy4 adds the terms of an entry pairwise.
+func axpy4(dst []float64, c0, c1, c2, c3 float64, a0, a1, a2, a3 []float64) {
 	a0, a1, a2, a3 = a0[:len(dst)], a1[:len(dst)], a2[:len(dst)], a3[:len(dst)]
 	for j := range dst {
 		dst[j] += (c0*a0[j] + c1*a1[j]) + (c2*a2[j] + c3*a3[j])
 	}
+}
+
+func diffDots(a, b, s, t, d []float64) (diff, sum float64) {
+	b, s, t, d = b[:len(a)], s[:len(a)], t[:len(a)], d[:len(a)]
+	var o0, o1, q0, q1 float64
+	j := 0
+	for ; j+1 < len(a); j += 2 {
+		o0 += (b[j] - a[j]) * (s[j] - t[j])
+		q0 += (a[j] + b[j]) * d[j]
+		o1 += (b[j+1] - a[j+1]) * (s[j+1] - t[j+1])
+		q1 += (a[j+1] + b[j+1]) * d[j+1]
+	}
+	if j < len(a) {
+		o0 += (b[j] - a[j]) * (s[j] - t[j])
+		q0 += (a[j] + b[j]) * d[j]
+	}
+	return o0 + o1, q0 + q1
 }

@@ -40,6 +40,9 @@ var avx512Kernels = kernels{
 	symPass: symPassAVX512, bidiagPass: bidiagPassAVX512,
 	dot: dotAVX512, axpy: axpyAVX512, exp: expAVX512, poleSum: poleSumAVX512,
 	radialValues: radialValuesAVX512, radialSlopes: radialSlopesAVX512, radialAt: radialAtAVX512,
+	axpy4: axpy4AVX512, diffDots: rowDotsAVX512, scale: scaleAVX512, magnitude: magnitudeAVX512, transpose: transposeAVX512, addSquares: addSquaresAVX512,
+	resolveForward: resolveForwardAVX512, resolveBackward: resolveBackwardAVX512, resolveDiagonal: resolveDiagonalAVX512,
+	flushMul: flushMulAVX512, flushChain: flushChainAVX512, scaleMul: scaleMulAVX512, maxAbs: maxAbsAVX512, reaches: reachesAVX512,
 }
 
 var avx2Kernels = kernels{
@@ -50,4 +53,7 @@ var avx2Kernels = kernels{
 	symPass: symPassAVX2, bidiagPass: bidiagPassAVX2,
 	dot: dotAVX2, axpy: axpyAVX2, exp: expAVX2, poleSum: poleSumAVX2,
 	radialValues: radialValuesAVX2, radialSlopes: radialSlopesAVX2, radialAt: radialAtAVX2,
+	axpy4: axpy4AVX2, diffDots: rowDotsAVX2, scale: scaleAVX2, magnitude: magnitudeAVX2, transpose: transposeAVX2, addSquares: addSquaresAVX2,
+	resolveForward: resolveForwardAVX2, resolveBackward: resolveBackwardAVX2, resolveDiagonal: resolveDiagonalAVX2,
+	flushMul: flushMulAVX2, flushChain: flushChainAVX2, scaleMul: scaleMulAVX2, maxAbs: maxAbsAVX2, reaches: reachesAVX2,
 }

@@ -12,6 +12,14 @@ GLOBL ·one(SB), RODATA|NOPTR, $8
 DATA ·farSquare+0(SB)/8, $0x412e848000000000
 GLOBL ·farSquare(SB), RODATA|NOPTR, $8
 
+// All bits but the sign.
+DATA ·magnitude+0(SB)/8, $0x7fffffffffffffff
+GLOBL ·magnitude(SB), RODATA|NOPTR, $8
+
+// The upper two bits of the exponent: both are zero below 2^-511 in magnitude.
+DATA ·exponentTop+0(SB)/8, $0x6000000000000000
+GLOBL ·exponentTop(SB), RODATA|NOPTR, $8
+
 // 0 to 7: indices of the lanes.
 DATA ·index+0(SB)/8, $0
 DATA ·index+8(SB)/8, $1

@@ -34,6 +34,23 @@ type kernels struct {
 	radialValues func(n int, val, sq *float64, scale, variance float64, f *float64)
 	radialSlopes func(n int, val, slope, sq *float64, scale float64, f *float64)
 	radialAt     func(s float64, f *f64.Radial) (val, slope float64)
+
+	axpy4      func(n int, dst *float64, c0, c1, c2, c3 float64, a0, a1, a2, a3 *float64)
+	scale      func(n int, x *float64, alpha float64)
+	magnitude  func(n int, x *float64) float64
+	diffDots   func(a, b, s, t, d []float64) (diff, sum float64)
+	transpose  func(rows, cols int, dst *float64, ldd int, a *float64, lda int)
+	addSquares func(n int, dst *float64, dims int, x, w, c *float64, ldc int)
+
+	resolveForward  func(n int, a2, b2, ab float64, s, h, that, up, tq *float64)
+	resolveBackward func(n int, a2, b2, ab float64, s, h, across, rp *float64)
+	resolveDiagonal func(n int, that, h, s, w *float64) float64
+
+	flushMul   func(n int, dst, x, y *float64) float64
+	flushChain func(rows, n int, y, m, out *float64, ldo int)
+	scaleMul   func(n int, dst *float64, c float64, x, y *float64)
+	maxAbs     func(n int, dst, x *float64)
+	reaches    func(n int, x, y *float64, limit float64) int
 }
 
 // table returns the tier as it is installed.
@@ -51,6 +68,26 @@ func (t *kernels) table() f64.Table {
 		RadialValues: t.tRadialValues,
 		RadialSlopes: t.tRadialSlopes,
 		RadialAt:     t.radialAt,
+
+		Axpy4:      t.tAxpy4,
+		Scale:      t.tScale,
+		Magnitude:  t.tMagnitude,
+		DiffDots:   t.diffDots,
+		Transpose:  t.tTranspose,
+		AddSquares: t.tAddSquares,
+
+		ResolveForward:  t.tResolveForward,
+		ResolveBackward: t.tResolveBackward,
+		ResolveDiagonal: t.tResolveDiagonal,
+
+		FlushMul:   t.tFlushMul,
+		FlushChain: t.tFlushChain,
+		ScaleMul:   t.tScaleMul,
+		MaxAbs:     t.tMaxAbs,
+		Reaches:    t.tReaches,
+
+		// Two vectors of AVX-512, four of AVX2.
+		Columns: 16,
 	}
 }
 

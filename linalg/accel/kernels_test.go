@@ -342,6 +342,22 @@ func TestShort(t *testing.T) {
 			"BidiagPass p": func() { tab.BidiagPass(2, 5, s(10), 5, s(2), s(5), s(2), s(5), s(4), 1, s(2), s(2), s(5)) },
 			"PoleSum b2":   func() { tab.PoleSum(s(5), s(3), s(8), s(8), s(24)) },
 			"PoleSum w":    func() { tab.PoleSum(s(5), s(4), s(8), s(7), s(24)) },
+
+			"Axpy4":           func() { tab.Axpy4(s(9), 1, 1, 1, 1, s(9), s(9), s(9), s(8)) },
+			"DiffDots":        func() { tab.DiffDots(s(9), s(9), s(9), s(9), s(8)) },
+			"Transpose a":     func() { tab.Transpose(9, 8, s(72), 9, s(71), 8) },
+			"Transpose dst":   func() { tab.Transpose(9, 8, s(71), 9, s(72), 8) },
+			"AddSquares c":    func() { tab.AddSquares(s(9), s(2), s(2), s(17), 9) },
+			"AddSquares w":    func() { tab.AddSquares(s(9), s(2), s(1), s(18), 9) },
+			"ResolveForward":  func() { tab.ResolveForward(1, 1, 1, s(8), s(8), s(8), s(7), s(8)) },
+			"ResolveBackward": func() { tab.ResolveBackward(1, 1, 1, s(8), s(8), s(8), s(7)) },
+			"ResolveDiagonal": func() { tab.ResolveDiagonal(s(8), s(7), s(8), s(8)) },
+			"FlushMul":        func() { tab.FlushMul(s(8), s(8), s(7)) },
+			"FlushChain m":    func() { tab.FlushChain(2, s(8), s(15), s(2), 1) },
+			"FlushChain out":  func() { tab.FlushChain(2, s(8), s(16), s(2), 2) },
+			"ScaleMul":        func() { tab.ScaleMul(s(8), 1, s(8), s(7)) },
+			"MaxAbs":          func() { tab.MaxAbs(s(7), s(8)) },
+			"Reaches":         func() { tab.Reaches(s(8), s(7), 1) },
 		} {
 			func() {
 				defer func() {

@@ -4,6 +4,64 @@
 
 #include "textflag.h"
 
+// func transposeAVX2(rows int, cols int, dst *float64, ldd int, a *float64, lda int) 
+//
+// sets the cols×rows matrix dst to the transpose of the rows×cols matrix a,
+// both row-major, rows and cols multiples of 4 and positive.
+//
+// Strips of 4 rows are transposed in blocks, in registers.
+//
+// [AX BX DX SI]: rows of a at the current column. R10: column of a in bytes, R11: its limit.
+// R13: block of dst, R14: rows left, R15: first row of the strip, CX: ldd in bytes.
+TEXT ·transposeAVX2(SB), NOSPLIT, $0-48
+	MOVQ rows+0(FP), R14
+	MOVQ cols+8(FP), R11
+	MOVQ a+32(FP), R15
+	MOVQ ldd+24(FP), CX
+	SHLQ $3, R11
+	SHLQ $3, CX
+	SHLQ $3, lda+40(FP)
+
+transposeAVX2_strip:
+	MOVQ lda+40(FP), R10
+	MOVQ R15, AX
+	LEAQ (AX)(R10*1), BX
+	LEAQ (BX)(R10*1), DX
+	LEAQ (DX)(R10*1), SI
+	LEAQ (R15)(R10*4), R15
+	MOVQ dst+16(FP), R13
+	XORQ R10, R10
+
+transposeAVX2_block:
+	VMOVUPD (AX)(R10*1), Y0
+	VMOVUPD (BX)(R10*1), Y1
+	VMOVUPD (DX)(R10*1), Y2
+	VMOVUPD (SI)(R10*1), Y3
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VUNPCKLPD Y3, Y2, Y6
+	VUNPCKHPD Y3, Y2, Y7
+	VPERM2F128 $0x20, Y6, Y4, Y0
+	VPERM2F128 $0x20, Y7, Y5, Y1
+	VPERM2F128 $0x31, Y6, Y4, Y2
+	VPERM2F128 $0x31, Y7, Y5, Y3
+	VMOVUPD Y0, (R13)
+	ADDQ CX, R13
+	VMOVUPD Y1, (R13)
+	ADDQ CX, R13
+	VMOVUPD Y2, (R13)
+	ADDQ CX, R13
+	VMOVUPD Y3, (R13)
+	ADDQ CX, R13
+	ADDQ $32, R10
+	CMPQ R10, R11
+	JLT transposeAVX2_block
+	ADDQ $32, dst+16(FP)
+	SUBQ $4, R14
+	JGT transposeAVX2_strip
+	VZEROUPPER
+	RET
+
 // func packTAVX2(dst *float64, src *float64, ld int, rows int, k int) 
 //
 // copies the transpose of the rows×k matrix src, row-major with stride ld, to a

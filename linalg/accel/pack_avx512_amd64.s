@@ -4,6 +4,106 @@
 
 #include "textflag.h"
 
+// func transposeAVX512(rows int, cols int, dst *float64, ldd int, a *float64, lda int) 
+//
+// sets the cols×rows matrix dst to the transpose of the rows×cols matrix a,
+// both row-major, rows and cols multiples of 8 and positive.
+//
+// Strips of 8 rows are transposed in blocks, in registers.
+//
+// [AX BX DX SI DI R8 R9 R12]: rows of a at the current column. R10: column of a in bytes, R11: its limit.
+// R13: block of dst, R14: rows left, R15: first row of the strip, CX: ldd in bytes.
+TEXT ·transposeAVX512(SB), NOSPLIT, $0-48
+	MOVQ rows+0(FP), R14
+	MOVQ cols+8(FP), R11
+	MOVQ a+32(FP), R15
+	MOVQ ldd+24(FP), CX
+	SHLQ $3, R11
+	SHLQ $3, CX
+	SHLQ $3, lda+40(FP)
+
+transposeAVX512_strip:
+	MOVQ lda+40(FP), R10
+	MOVQ R15, AX
+	LEAQ (AX)(R10*1), BX
+	LEAQ (BX)(R10*1), DX
+	LEAQ (DX)(R10*1), SI
+	LEAQ (SI)(R10*1), DI
+	LEAQ (DI)(R10*1), R8
+	LEAQ (R8)(R10*1), R9
+	LEAQ (R9)(R10*1), R12
+	LEAQ (R15)(R10*8), R15
+	MOVQ dst+16(FP), R13
+	XORQ R10, R10
+
+transposeAVX512_block:
+	VMOVUPD (AX)(R10*1), Z0
+	VMOVUPD (BX)(R10*1), Z1
+	VMOVUPD (DX)(R10*1), Z2
+	VMOVUPD (SI)(R10*1), Z3
+	VMOVUPD (DI)(R10*1), Z4
+	VMOVUPD (R8)(R10*1), Z5
+	VMOVUPD (R9)(R10*1), Z6
+	VMOVUPD (R12)(R10*1), Z7
+	// Pairs of neighbouring rows, even columns in 8, 10, … and odd ones in 9, 11, …
+	VUNPCKLPD Z1, Z0, Z8
+	VUNPCKHPD Z1, Z0, Z9
+	VUNPCKLPD Z3, Z2, Z10
+	VUNPCKHPD Z3, Z2, Z11
+	VUNPCKLPD Z5, Z4, Z12
+	VUNPCKHPD Z5, Z4, Z13
+	VUNPCKLPD Z7, Z6, Z14
+	VUNPCKHPD Z7, Z6, Z15
+	// The 4×4 transposes of these in parts of 128 bits.
+	VSHUFF64X2 $0x44, Z10, Z8, Z0
+	VSHUFF64X2 $0x44, Z14, Z12, Z1
+	VSHUFF64X2 $0xEE, Z10, Z8, Z2
+	VSHUFF64X2 $0xEE, Z14, Z12, Z3
+	VSHUFF64X2 $0x44, Z11, Z9, Z4
+	VSHUFF64X2 $0x44, Z15, Z13, Z5
+	VSHUFF64X2 $0xEE, Z11, Z9, Z6
+	VSHUFF64X2 $0xEE, Z15, Z13, Z7
+	VSHUFF64X2 $0x88, Z1, Z0, Z8
+	VSHUFF64X2 $0xDD, Z1, Z0, Z10
+	VSHUFF64X2 $0x88, Z3, Z2, Z12
+	VSHUFF64X2 $0xDD, Z3, Z2, Z14
+	VSHUFF64X2 $0x88, Z5, Z4, Z9
+	VSHUFF64X2 $0xDD, Z5, Z4, Z11
+	VSHUFF64X2 $0x88, Z7, Z6, Z13
+	VSHUFF64X2 $0xDD, Z7, Z6, Z15
+	VMOVAPD Z8, Z0
+	VMOVAPD Z9, Z1
+	VMOVAPD Z10, Z2
+	VMOVAPD Z11, Z3
+	VMOVAPD Z12, Z4
+	VMOVAPD Z13, Z5
+	VMOVAPD Z14, Z6
+	VMOVAPD Z15, Z7
+	VMOVUPD Z0, (R13)
+	ADDQ CX, R13
+	VMOVUPD Z1, (R13)
+	ADDQ CX, R13
+	VMOVUPD Z2, (R13)
+	ADDQ CX, R13
+	VMOVUPD Z3, (R13)
+	ADDQ CX, R13
+	VMOVUPD Z4, (R13)
+	ADDQ CX, R13
+	VMOVUPD Z5, (R13)
+	ADDQ CX, R13
+	VMOVUPD Z6, (R13)
+	ADDQ CX, R13
+	VMOVUPD Z7, (R13)
+	ADDQ CX, R13
+	ADDQ $64, R10
+	CMPQ R10, R11
+	JLT transposeAVX512_block
+	ADDQ $64, dst+16(FP)
+	SUBQ $8, R14
+	JGT transposeAVX512_strip
+	VZEROUPPER
+	RET
+
 // func packTAVX512(dst *float64, src *float64, ld int, rows int, k int) 
 //
 // copies the transpose of the rows×k matrix src, row-major with stride ld, to a

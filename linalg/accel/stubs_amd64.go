@@ -24,6 +24,12 @@ func gemmDotsAVX512(m int, n int, k int, alpha float64, a *float64, lda int, b *
 //go:noescape
 func gemvAVX512(m int, k int, alpha float64, a *float64, lda int, x *float64, y *float64, incy int)
 
+// transposeAVX512 sets the cols×rows matrix dst to the transpose of the rows×cols matrix a,
+// both row-major, rows and cols multiples of 8 and positive.
+//
+//go:noescape
+func transposeAVX512(rows int, cols int, dst *float64, ldd int, a *float64, lda int)
+
 // packTAVX512 copies the transpose of the rows×k matrix src, row-major with stride ld, to a
 // packed panel, 0 < rows ≤ 24, k > 0: src[r·ld+l] to dst[l·24+r]. The panel is
 // written in whole blocks of 8 by 8: it must have room for k rounded up to a
@@ -76,6 +82,29 @@ func dotAVX512(n int, x *float64, y *float64) float64
 //go:noescape
 func axpyAVX512(n int, dst *float64, alpha float64, x *float64)
 
+// axpy4AVX512 adds c0·a0 + c1·a1 + c2·a2 + c3·a3 to dst, n > 0: an entry takes the terms
+// 0 and 1 one after the other and 2 and 3 beside them.
+//
+//go:noescape
+func axpy4AVX512(n int, dst *float64, c0 float64, c1 float64, c2 float64, c3 float64, a0 *float64, a1 *float64, a2 *float64, a3 *float64)
+
+// diffDotsAVX512 sets out[0] to Σ (b_i − a_i)·(s_i − t_i) and out[1] to Σ (a_i + b_i)·d_i,
+// n > 0, both summed lane by lane.
+//
+//go:noescape
+func diffDotsAVX512(n int, out *float64, a *float64, b *float64, s *float64, t *float64, d *float64)
+
+// scaleAVX512 multiplies x by alpha, n > 0.
+//
+//go:noescape
+func scaleAVX512(n int, x *float64, alpha float64)
+
+// magnitudeAVX512 returns the largest |x_i|, n > 0, or NaN if an entry is not finite: Σ 0·x,
+// which is added, is then NaN.
+//
+//go:noescape
+func magnitudeAVX512(n int, x *float64) float64
+
 // expAVX512 sets dst to e^x, n ≥ 0. dst may be x.
 //
 //go:noescape
@@ -102,6 +131,60 @@ func radialSlopesAVX512(n int, val *float64, slope *float64, sq *float64, scale 
 //go:noescape
 func poleSumAVX512(n int, a2 *float64, b2 *float64, np int, s *float64, w *float64) float64
 
+// addSquaresAVX512 adds Σ_d ((x_d − c_dj)·w_d)² to dst_j, n, dims > 0, c having rows of stride
+// ldc: the terms of an entry one after the other.
+//
+//go:noescape
+func addSquaresAVX512(n int, dst *float64, dims int, x *float64, w *float64, c *float64, ldc int)
+
+// resolveForwardAVX512 is one row of the factorisation from the top for n > 0 poles: with
+// t = s + h, r = 1/(a2 + t), it sets that = h, up = ab·r, tq = t·r, h = b2·t·r.
+//
+//go:noescape
+func resolveForwardAVX512(n int, a2 float64, b2 float64, ab float64, s *float64, h *float64, that *float64, up *float64, tq *float64)
+
+// resolveBackwardAVX512 is one row of the factorisation from the bottom for n > 0 poles: with
+// t = s + h, r = 1/(b2 + t), it sets across = ab·r, rp = t·r, h = a2·t·r.
+//
+//go:noescape
+func resolveBackwardAVX512(n int, a2 float64, b2 float64, ab float64, s *float64, h *float64, across *float64, rp *float64)
+
+// resolveDiagonalAVX512 sets that to x = 1/(v + s), v = that + h, for n > 0 poles and returns
+// Σ w·v·x, summed lane by lane.
+//
+//go:noescape
+func resolveDiagonalAVX512(n int, that *float64, h *float64, s *float64, w *float64) float64
+
+// flushMulAVX512 sets dst to the product of x and y, n > 0, entries below 2^−511 in
+// magnitude as zero, and returns the sum of dst, formed lane by lane. dst may be x or
+// y.
+//
+//go:noescape
+func flushMulAVX512(n int, dst *float64, x *float64, y *float64) float64
+
+// flushChainAVX512 multiplies y, n > 0, by one row of m after the other, rows > 0, m
+// rows×n without gaps, entries below 2^−511 in magnitude as zero, and sets out[i·ldo]
+// to the sum of y after row i, formed as in flushMul.
+//
+//go:noescape
+func flushChainAVX512(rows int, n int, y *float64, m *float64, out *float64, ldo int)
+
+// scaleMulAVX512 sets dst to c·x·y entry by entry, n > 0. dst may be x or y.
+//
+//go:noescape
+func scaleMulAVX512(n int, dst *float64, c float64, x *float64, y *float64)
+
+// maxAbsAVX512 sets dst to the larger of dst and |x| entry by entry, n > 0, for x without
+// NaN.
+//
+//go:noescape
+func maxAbsAVX512(n int, dst *float64, x *float64)
+
+// reachesAVX512 returns 1 if |x_i|·y_i is not below limit for some i < n, n > 0, else 0.
+//
+//go:noescape
+func reachesAVX512(n int, x *float64, y *float64, limit float64) int
+
 // gemmPanelAVX2 adds alpha·A·B to the m×n matrix C, 0 < n ≤ 12, m, k > 0, for A with
 // entry (i, l) at a[i·ars+l·acs], B and C row-major with strides brs and ldc.
 // Every entry of C receives alpha times one sum over l from left to right.
@@ -121,6 +204,12 @@ func gemmDotsAVX2(m int, n int, k int, alpha float64, a *float64, lda int, b *fl
 //
 //go:noescape
 func gemvAVX2(m int, k int, alpha float64, a *float64, lda int, x *float64, y *float64, incy int)
+
+// transposeAVX2 sets the cols×rows matrix dst to the transpose of the rows×cols matrix a,
+// both row-major, rows and cols multiples of 4 and positive.
+//
+//go:noescape
+func transposeAVX2(rows int, cols int, dst *float64, ldd int, a *float64, lda int)
 
 // packTAVX2 copies the transpose of the rows×k matrix src, row-major with stride ld, to a
 // packed panel, 0 < rows ≤ 12, k > 0: src[r·ld+l] to dst[l·12+r]. The panel is
@@ -174,6 +263,29 @@ func dotAVX2(n int, x *float64, y *float64) float64
 //go:noescape
 func axpyAVX2(n int, dst *float64, alpha float64, x *float64)
 
+// axpy4AVX2 adds c0·a0 + c1·a1 + c2·a2 + c3·a3 to dst, n > 0: an entry takes the terms
+// 0 and 1 one after the other and 2 and 3 beside them.
+//
+//go:noescape
+func axpy4AVX2(n int, dst *float64, c0 float64, c1 float64, c2 float64, c3 float64, a0 *float64, a1 *float64, a2 *float64, a3 *float64)
+
+// diffDotsAVX2 sets out[0] to Σ (b_i − a_i)·(s_i − t_i) and out[1] to Σ (a_i + b_i)·d_i,
+// n > 0, both summed lane by lane.
+//
+//go:noescape
+func diffDotsAVX2(n int, out *float64, a *float64, b *float64, s *float64, t *float64, d *float64)
+
+// scaleAVX2 multiplies x by alpha, n > 0.
+//
+//go:noescape
+func scaleAVX2(n int, x *float64, alpha float64)
+
+// magnitudeAVX2 returns the largest |x_i|, n > 0, or NaN if an entry is not finite: Σ 0·x,
+// which is added, is then NaN.
+//
+//go:noescape
+func magnitudeAVX2(n int, x *float64) float64
+
 // expAVX2 sets dst to e^x, n ≥ 0. dst may be x.
 //
 //go:noescape
@@ -199,3 +311,57 @@ func radialSlopesAVX2(n int, val *float64, slope *float64, sq *float64, scale fl
 //
 //go:noescape
 func poleSumAVX2(n int, a2 *float64, b2 *float64, np int, s *float64, w *float64) float64
+
+// addSquaresAVX2 adds Σ_d ((x_d − c_dj)·w_d)² to dst_j, n, dims > 0, c having rows of stride
+// ldc: the terms of an entry one after the other.
+//
+//go:noescape
+func addSquaresAVX2(n int, dst *float64, dims int, x *float64, w *float64, c *float64, ldc int)
+
+// resolveForwardAVX2 is one row of the factorisation from the top for n > 0 poles: with
+// t = s + h, r = 1/(a2 + t), it sets that = h, up = ab·r, tq = t·r, h = b2·t·r.
+//
+//go:noescape
+func resolveForwardAVX2(n int, a2 float64, b2 float64, ab float64, s *float64, h *float64, that *float64, up *float64, tq *float64)
+
+// resolveBackwardAVX2 is one row of the factorisation from the bottom for n > 0 poles: with
+// t = s + h, r = 1/(b2 + t), it sets across = ab·r, rp = t·r, h = a2·t·r.
+//
+//go:noescape
+func resolveBackwardAVX2(n int, a2 float64, b2 float64, ab float64, s *float64, h *float64, across *float64, rp *float64)
+
+// resolveDiagonalAVX2 sets that to x = 1/(v + s), v = that + h, for n > 0 poles and returns
+// Σ w·v·x, summed lane by lane.
+//
+//go:noescape
+func resolveDiagonalAVX2(n int, that *float64, h *float64, s *float64, w *float64) float64
+
+// flushMulAVX2 sets dst to the product of x and y, n > 0, entries below 2^−511 in
+// magnitude as zero, and returns the sum of dst, formed lane by lane. dst may be x or
+// y.
+//
+//go:noescape
+func flushMulAVX2(n int, dst *float64, x *float64, y *float64) float64
+
+// flushChainAVX2 multiplies y, n > 0, by one row of m after the other, rows > 0, m
+// rows×n without gaps, entries below 2^−511 in magnitude as zero, and sets out[i·ldo]
+// to the sum of y after row i, formed as in flushMul.
+//
+//go:noescape
+func flushChainAVX2(rows int, n int, y *float64, m *float64, out *float64, ldo int)
+
+// scaleMulAVX2 sets dst to c·x·y entry by entry, n > 0. dst may be x or y.
+//
+//go:noescape
+func scaleMulAVX2(n int, dst *float64, c float64, x *float64, y *float64)
+
+// maxAbsAVX2 sets dst to the larger of dst and |x| entry by entry, n > 0, for x without
+// NaN.
+//
+//go:noescape
+func maxAbsAVX2(n int, dst *float64, x *float64)
+
+// reachesAVX2 returns 1 if |x_i|·y_i is not below limit for some i < n, n > 0, else 0.
+//
+//go:noescape
+func reachesAVX2(n int, x *float64, y *float64, limit float64) int

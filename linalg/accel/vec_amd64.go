@@ -86,8 +86,30 @@ func (t *kernels) tRadialSlopes(val, slope, sq []float64, scale float64, f *f64.
 	t.radialSlopes(len(sq), first(val), first(slope), first(sq), scale, &f.A)
 }
 
-// The tiers' functions for one point call the kernel directly, so that its
-// arguments stay on the stack.
+// The tiers' functions below call the kernel directly, so that what it writes to
+// stays on the stack.
+
+func rowDotsAVX512(a, b, s, t, d []float64) (diff, sum float64) {
+	n := len(a)
+	if n < short {
+		return f64.Generic.DiffDots(a, b, s, t, d)
+	}
+	b, s, t, d = b[:n], s[:n], t[:n], d[:n]
+	var out [2]float64
+	diffDotsAVX512(n, &out[0], &a[0], &b[0], &s[0], &t[0], &d[0])
+	return out[0], out[1]
+}
+
+func rowDotsAVX2(a, b, s, t, d []float64) (diff, sum float64) {
+	n := len(a)
+	if n < short {
+		return f64.Generic.DiffDots(a, b, s, t, d)
+	}
+	b, s, t, d = b[:n], s[:n], t[:n], d[:n]
+	var out [2]float64
+	diffDotsAVX2(n, &out[0], &a[0], &b[0], &s[0], &t[0], &d[0])
+	return out[0], out[1]
+}
 
 func radialAtAVX512(s float64, f *f64.Radial) (val, slope float64) {
 	radialSlopesAVX512(1, &val, &slope, &s, 1, &f.A)

@@ -124,6 +124,222 @@ axpyAVX2_done:
 	VZEROUPPER
 	RET
 
+// func axpy4AVX2(n int, dst *float64, c0 float64, c1 float64, c2 float64, c3 float64, a0 *float64, a1 *float64, a2 *float64, a3 *float64) 
+//
+// adds c0·a0 + c1·a1 + c2·a2 + c3·a3 to dst, n > 0: an entry takes the terms
+// 0 and 1 one after the other and 2 and 3 beside them.
+//
+// DI: dst, SI, DX, R9, R11: rows. R10: vector in bytes, BX: entries left. The last
+// entries are read and written under a mask.
+TEXT ·axpy4AVX2(SB), NOSPLIT, $0-80
+	MOVQ n+0(FP), BX
+	MOVQ dst+8(FP), DI
+	MOVQ a0+48(FP), SI
+	MOVQ a1+56(FP), DX
+	MOVQ a2+64(FP), R9
+	MOVQ a3+72(FP), R11
+	VBROADCASTSD c0+16(FP), Y0
+	VBROADCASTSD c1+24(FP), Y1
+	VBROADCASTSD c2+32(FP), Y2
+	VBROADCASTSD c3+40(FP), Y3
+	XORQ R10, R10
+	SUBQ $4, BX
+	JLT axpy4AVX2_tail
+
+axpy4AVX2_vectors:
+	VMOVUPD (DI)(R10*1), Y4
+	VMOVUPD (R9)(R10*1), Y5
+	VMULPD Y5, Y2, Y5
+	VFMADD231PD (SI)(R10*1), Y0, Y4
+	VFMADD231PD (R11)(R10*1), Y3, Y5
+	VFMADD231PD (DX)(R10*1), Y1, Y4
+	VADDPD Y5, Y4, Y4
+	VMOVUPD Y4, (DI)(R10*1)
+	ADDQ $32, R10
+	SUBQ $4, BX
+	JGE axpy4AVX2_vectors
+
+axpy4AVX2_tail:
+	ADDQ $4, BX
+	JLE axpy4AVX2_done
+	LEAQ ·lanes+32(SB), CX
+	MOVQ BX, R8
+	NEGQ R8
+	VMOVUPD (CX)(R8*8), Y15
+	VMASKMOVPD (DI)(R10*1), Y15, Y4
+	VMASKMOVPD (R9)(R10*1), Y15, Y5
+	VMULPD Y5, Y2, Y5
+	VMASKMOVPD (SI)(R10*1), Y15, Y6
+	VFMADD231PD Y6, Y0, Y4
+	VMASKMOVPD (R11)(R10*1), Y15, Y6
+	VFMADD231PD Y6, Y3, Y5
+	VMASKMOVPD (DX)(R10*1), Y15, Y6
+	VFMADD231PD Y6, Y1, Y4
+	VADDPD Y5, Y4, Y4
+	VMASKMOVPD Y4, Y15, (DI)(R10*1)
+
+axpy4AVX2_done:
+	VZEROUPPER
+	RET
+
+// func diffDotsAVX2(n int, out *float64, a *float64, b *float64, s *float64, t *float64, d *float64) 
+//
+// sets out[0] to Σ (b_i − a_i)·(s_i − t_i) and out[1] to Σ (a_i + b_i)·d_i,
+// n > 0, both summed lane by lane.
+//
+// SI: a, DI: b, DX: s, R9: t, R11: d. R10: vector in bytes, BX: entries left. The last
+// entries are read under a mask: lanes off are zero in every factor.
+TEXT ·diffDotsAVX2(SB), NOSPLIT, $0-56
+	MOVQ n+0(FP), BX
+	MOVQ a+16(FP), SI
+	MOVQ b+24(FP), DI
+	MOVQ s+32(FP), DX
+	MOVQ t+40(FP), R9
+	MOVQ d+48(FP), R11
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	XORQ R10, R10
+	SUBQ $4, BX
+	JLT diffDotsAVX2_tail
+
+diffDotsAVX2_vectors:
+	VMOVUPD (SI)(R10*1), Y2
+	VMOVUPD (DI)(R10*1), Y3
+	VMOVUPD (DX)(R10*1), Y4
+	VMOVUPD (R9)(R10*1), Y5
+	VMOVUPD (R11)(R10*1), Y6
+	VSUBPD Y5, Y4, Y4
+	VSUBPD Y2, Y3, Y5
+	VADDPD Y2, Y3, Y3
+	VFMADD231PD Y5, Y4, Y0
+	VFMADD231PD Y6, Y3, Y1
+	ADDQ $32, R10
+	SUBQ $4, BX
+	JGE diffDotsAVX2_vectors
+
+diffDotsAVX2_tail:
+	ADDQ $4, BX
+	JLE diffDotsAVX2_done
+	LEAQ ·lanes+32(SB), CX
+	MOVQ BX, R8
+	NEGQ R8
+	VMOVUPD (CX)(R8*8), Y15
+	VMASKMOVPD (SI)(R10*1), Y15, Y2
+	VMASKMOVPD (DI)(R10*1), Y15, Y3
+	VMASKMOVPD (DX)(R10*1), Y15, Y4
+	VMASKMOVPD (R9)(R10*1), Y15, Y5
+	VMASKMOVPD (R11)(R10*1), Y15, Y6
+	VSUBPD Y5, Y4, Y4
+	VSUBPD Y2, Y3, Y5
+	VADDPD Y2, Y3, Y3
+	VFMADD231PD Y5, Y4, Y0
+	VFMADD231PD Y6, Y3, Y1
+
+diffDotsAVX2_done:
+	VEXTRACTF128 $1, Y0, X2
+	VADDPD X2, X0, X0
+	VPERMILPD $1, X0, X2
+	VADDSD X2, X0, X0
+	VEXTRACTF128 $1, Y1, X2
+	VADDPD X2, X1, X1
+	VPERMILPD $1, X1, X2
+	VADDSD X2, X1, X1
+	MOVQ out+8(FP), DI
+	VMOVSD X0, (DI)
+	VMOVSD X1, 8(DI)
+	VZEROUPPER
+	RET
+
+// func scaleAVX2(n int, x *float64, alpha float64) 
+//
+// multiplies x by alpha, n > 0.
+//
+// DI: x. R10: vector in bytes, BX: entries left. The last entries are read and
+// written under a mask.
+TEXT ·scaleAVX2(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), BX
+	MOVQ x+8(FP), DI
+	VBROADCASTSD alpha+16(FP), Y0
+	XORQ R10, R10
+	SUBQ $4, BX
+	JLT scaleAVX2_tail
+
+scaleAVX2_vectors:
+	VMOVUPD (DI)(R10*1), Y1
+	VMULPD Y0, Y1, Y1
+	VMOVUPD Y1, (DI)(R10*1)
+	ADDQ $32, R10
+	SUBQ $4, BX
+	JGE scaleAVX2_vectors
+
+scaleAVX2_tail:
+	ADDQ $4, BX
+	JLE scaleAVX2_done
+	LEAQ ·lanes+32(SB), CX
+	MOVQ BX, R8
+	NEGQ R8
+	VMOVUPD (CX)(R8*8), Y15
+	VMASKMOVPD (DI)(R10*1), Y15, Y1
+	VMULPD Y0, Y1, Y1
+	VMASKMOVPD Y1, Y15, (DI)(R10*1)
+
+scaleAVX2_done:
+	VZEROUPPER
+	RET
+
+// func magnitudeAVX2(n int, x *float64) float64
+//
+// returns the largest |x_i|, n > 0, or NaN if an entry is not finite: Σ 0·x,
+// which is added, is then NaN.
+//
+// SI: x. R10: vector in bytes, BX: entries left. The last entries are read under a
+// mask: lanes off are zero.
+TEXT ·magnitudeAVX2(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), BX
+	MOVQ x+8(FP), SI
+	VBROADCASTSD ·magnitude(SB), Y3
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y4, Y4, Y4
+	XORQ R10, R10
+	SUBQ $4, BX
+	JLT magnitudeAVX2_tail
+
+magnitudeAVX2_vectors:
+	VMOVUPD (SI)(R10*1), Y2
+	VFMADD231PD Y2, Y4, Y1
+	VANDPD Y3, Y2, Y2
+	VMAXPD Y2, Y0, Y0
+	ADDQ $32, R10
+	SUBQ $4, BX
+	JGE magnitudeAVX2_vectors
+
+magnitudeAVX2_tail:
+	ADDQ $4, BX
+	JLE magnitudeAVX2_done
+	LEAQ ·lanes+32(SB), CX
+	MOVQ BX, R8
+	NEGQ R8
+	VMOVUPD (CX)(R8*8), Y15
+	VMASKMOVPD (SI)(R10*1), Y15, Y2
+	VFMADD231PD Y2, Y4, Y1
+	VANDPD Y3, Y2, Y2
+	VMAXPD Y2, Y0, Y0
+
+magnitudeAVX2_done:
+	VEXTRACTF128 $1, Y1, X2
+	VADDPD X2, X1, X1
+	VPERMILPD $1, X1, X2
+	VADDSD X2, X1, X1
+	VEXTRACTF128 $1, Y0, X2
+	VMAXPD X2, X0, X0
+	VPERMILPD $1, X0, X2
+	VMAXSD X2, X0, X0
+	VADDSD X1, X0, X0
+	VMOVSD X0, ret+16(FP)
+	VZEROUPPER
+	RET
+
 // func expAVX2(n int, dst *float64, x *float64) 
 //
 // sets dst to e^x, n ≥ 0. dst may be x.
@@ -269,7 +485,7 @@ expAVX2_done:
 //
 // SI: sq, DI: val, DX: slope, at the current entry. BX: entries left. R10: the
 // shape, R9: the constants of exp, broadcast from memory. Registers 4: r; 0 to 3:
-// exp; 5: a polynomial.
+// exp; 5: a polynomial; 6, on AVX-512 13 and up: constants.
 TEXT ·radialValuesAVX2(SB), NOSPLIT, $0-48
 	MOVQ n+0(FP), BX
 	MOVQ val+8(FP), DI
@@ -442,7 +658,7 @@ radialValuesAVX2_done:
 //
 // SI: sq, DI: val, DX: slope, at the current entry. BX: entries left. R10: the
 // shape, R9: the constants of exp, broadcast from memory. Registers 4: r; 0 to 3:
-// exp; 5: a polynomial.
+// exp; 5: a polynomial; 6, on AVX-512 13 and up: constants.
 TEXT ·radialSlopesAVX2(SB), NOSPLIT, $0-48
 	MOVQ n+0(FP), BX
 	MOVQ val+8(FP), DI
@@ -786,5 +1002,74 @@ poleSumAVX2_done:
 	VPERMILPD $1, X0, X1
 	VADDSD X1, X0, X0
 	VMOVSD X0, ret+48(FP)
+	VZEROUPPER
+	RET
+
+// func addSquaresAVX2(n int, dst *float64, dims int, x *float64, w *float64, c *float64, ldc int) 
+//
+// adds Σ_d ((x_d − c_dj)·w_d)² to dst_j, n, dims > 0, c having rows of stride
+// ldc: the terms of an entry one after the other.
+//
+// DI: dst, SI: x, DX: w, R9: c at the current vector, R11: ldc in bytes, R12: dims.
+// R10: vector in bytes, BX: entries left, AX: row of c, R13: coordinate. The last
+// entries are read and written under a mask.
+TEXT ·addSquaresAVX2(SB), NOSPLIT, $0-56
+	MOVQ n+0(FP), BX
+	MOVQ dst+8(FP), DI
+	MOVQ x+24(FP), SI
+	MOVQ w+32(FP), DX
+	MOVQ c+40(FP), R9
+	MOVQ ldc+48(FP), R11
+	MOVQ dims+16(FP), R12
+	SHLQ $3, R11
+	XORQ R10, R10
+	SUBQ $4, BX
+	JLT addSquaresAVX2_tail
+
+addSquaresAVX2_vectors:
+	VMOVUPD (DI)(R10*1), Y0
+	LEAQ (R9)(R10*1), AX
+	XORQ R13, R13
+
+addSquaresAVX2_dim:
+	VBROADCASTSD (SI)(R13*8), Y1
+	VSUBPD (AX), Y1, Y1
+	VBROADCASTSD (DX)(R13*8), Y2
+	VMULPD Y2, Y1, Y1
+	VFMADD231PD Y1, Y1, Y0
+	ADDQ R11, AX
+	INCQ R13
+	CMPQ R13, R12
+	JLT addSquaresAVX2_dim
+	VMOVUPD Y0, (DI)(R10*1)
+	ADDQ $32, R10
+	SUBQ $4, BX
+	JGE addSquaresAVX2_vectors
+
+addSquaresAVX2_tail:
+	ADDQ $4, BX
+	JLE addSquaresAVX2_done
+	LEAQ ·lanes+32(SB), CX
+	MOVQ BX, R8
+	NEGQ R8
+	VMOVUPD (CX)(R8*8), Y15
+	VMASKMOVPD (DI)(R10*1), Y15, Y0
+	LEAQ (R9)(R10*1), AX
+	XORQ R13, R13
+
+addSquaresAVX2_dimm:
+	VBROADCASTSD (SI)(R13*8), Y1
+	VMASKMOVPD (AX), Y15, Y2
+	VSUBPD Y2, Y1, Y1
+	VBROADCASTSD (DX)(R13*8), Y2
+	VMULPD Y2, Y1, Y1
+	VFMADD231PD Y1, Y1, Y0
+	ADDQ R11, AX
+	INCQ R13
+	CMPQ R13, R12
+	JLT addSquaresAVX2_dimm
+	VMASKMOVPD Y0, Y15, (DI)(R10*1)
+
+addSquaresAVX2_done:
 	VZEROUPPER
 	RET

@@ -128,6 +128,234 @@ axpyAVX512_done:
 	VZEROUPPER
 	RET
 
+// func axpy4AVX512(n int, dst *float64, c0 float64, c1 float64, c2 float64, c3 float64, a0 *float64, a1 *float64, a2 *float64, a3 *float64) 
+//
+// adds c0·a0 + c1·a1 + c2·a2 + c3·a3 to dst, n > 0: an entry takes the terms
+// 0 and 1 one after the other and 2 and 3 beside them.
+//
+// DI: dst, SI, DX, R9, R11: rows. R10: vector in bytes, BX: entries left. The last
+// entries are read and written under a mask.
+TEXT ·axpy4AVX512(SB), NOSPLIT, $0-80
+	MOVQ n+0(FP), BX
+	MOVQ dst+8(FP), DI
+	MOVQ a0+48(FP), SI
+	MOVQ a1+56(FP), DX
+	MOVQ a2+64(FP), R9
+	MOVQ a3+72(FP), R11
+	VBROADCASTSD c0+16(FP), Z0
+	VBROADCASTSD c1+24(FP), Z1
+	VBROADCASTSD c2+32(FP), Z2
+	VBROADCASTSD c3+40(FP), Z3
+	XORQ R10, R10
+	SUBQ $8, BX
+	JLT axpy4AVX512_tail
+
+axpy4AVX512_vectors:
+	VMOVUPD (DI)(R10*1), Z4
+	VMOVUPD (R9)(R10*1), Z5
+	VMULPD Z5, Z2, Z5
+	VFMADD231PD (SI)(R10*1), Z0, Z4
+	VFMADD231PD (R11)(R10*1), Z3, Z5
+	VFMADD231PD (DX)(R10*1), Z1, Z4
+	VADDPD Z5, Z4, Z4
+	VMOVUPD Z4, (DI)(R10*1)
+	ADDQ $64, R10
+	SUBQ $8, BX
+	JGE axpy4AVX512_vectors
+
+axpy4AVX512_tail:
+	ADDQ $8, BX
+	JLE axpy4AVX512_done
+	MOVQ BX, CX
+	MOVL $1, R8
+	SHLL CX, R8
+	DECL R8
+	KMOVW R8, K1
+	VMOVUPD.Z (DI)(R10*1), K1, Z4
+	VMOVUPD.Z (R9)(R10*1), K1, Z5
+	VMULPD Z5, Z2, Z5
+	VMOVUPD.Z (SI)(R10*1), K1, Z6
+	VFMADD231PD Z6, Z0, Z4
+	VMOVUPD.Z (R11)(R10*1), K1, Z6
+	VFMADD231PD Z6, Z3, Z5
+	VMOVUPD.Z (DX)(R10*1), K1, Z6
+	VFMADD231PD Z6, Z1, Z4
+	VADDPD Z5, Z4, Z4
+	VMOVUPD Z4, K1, (DI)(R10*1)
+
+axpy4AVX512_done:
+	VZEROUPPER
+	RET
+
+// func diffDotsAVX512(n int, out *float64, a *float64, b *float64, s *float64, t *float64, d *float64) 
+//
+// sets out[0] to Σ (b_i − a_i)·(s_i − t_i) and out[1] to Σ (a_i + b_i)·d_i,
+// n > 0, both summed lane by lane.
+//
+// SI: a, DI: b, DX: s, R9: t, R11: d. R10: vector in bytes, BX: entries left. The last
+// entries are read under a mask: lanes off are zero in every factor.
+TEXT ·diffDotsAVX512(SB), NOSPLIT, $0-56
+	MOVQ n+0(FP), BX
+	MOVQ a+16(FP), SI
+	MOVQ b+24(FP), DI
+	MOVQ s+32(FP), DX
+	MOVQ t+40(FP), R9
+	MOVQ d+48(FP), R11
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	XORQ R10, R10
+	SUBQ $8, BX
+	JLT diffDotsAVX512_tail
+
+diffDotsAVX512_vectors:
+	VMOVUPD (SI)(R10*1), Z2
+	VMOVUPD (DI)(R10*1), Z3
+	VMOVUPD (DX)(R10*1), Z4
+	VMOVUPD (R9)(R10*1), Z5
+	VMOVUPD (R11)(R10*1), Z6
+	VSUBPD Z5, Z4, Z4
+	VSUBPD Z2, Z3, Z5
+	VADDPD Z2, Z3, Z3
+	VFMADD231PD Z5, Z4, Z0
+	VFMADD231PD Z6, Z3, Z1
+	ADDQ $64, R10
+	SUBQ $8, BX
+	JGE diffDotsAVX512_vectors
+
+diffDotsAVX512_tail:
+	ADDQ $8, BX
+	JLE diffDotsAVX512_done
+	MOVQ BX, CX
+	MOVL $1, R8
+	SHLL CX, R8
+	DECL R8
+	KMOVW R8, K1
+	VMOVUPD.Z (SI)(R10*1), K1, Z2
+	VMOVUPD.Z (DI)(R10*1), K1, Z3
+	VMOVUPD.Z (DX)(R10*1), K1, Z4
+	VMOVUPD.Z (R9)(R10*1), K1, Z5
+	VMOVUPD.Z (R11)(R10*1), K1, Z6
+	VSUBPD Z5, Z4, Z4
+	VSUBPD Z2, Z3, Z5
+	VADDPD Z2, Z3, Z3
+	VFMADD231PD Z5, Z4, Z0
+	VFMADD231PD Z6, Z3, Z1
+
+diffDotsAVX512_done:
+	VEXTRACTF64X4 $1, Z0, Y2
+	VADDPD Y2, Y0, Y0
+	VEXTRACTF128 $1, Y0, X2
+	VADDPD X2, X0, X0
+	VPERMILPD $1, X0, X2
+	VADDSD X2, X0, X0
+	VEXTRACTF64X4 $1, Z1, Y2
+	VADDPD Y2, Y1, Y1
+	VEXTRACTF128 $1, Y1, X2
+	VADDPD X2, X1, X1
+	VPERMILPD $1, X1, X2
+	VADDSD X2, X1, X1
+	MOVQ out+8(FP), DI
+	VMOVSD X0, (DI)
+	VMOVSD X1, 8(DI)
+	VZEROUPPER
+	RET
+
+// func scaleAVX512(n int, x *float64, alpha float64) 
+//
+// multiplies x by alpha, n > 0.
+//
+// DI: x. R10: vector in bytes, BX: entries left. The last entries are read and
+// written under a mask.
+TEXT ·scaleAVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), BX
+	MOVQ x+8(FP), DI
+	VBROADCASTSD alpha+16(FP), Z0
+	XORQ R10, R10
+	SUBQ $8, BX
+	JLT scaleAVX512_tail
+
+scaleAVX512_vectors:
+	VMOVUPD (DI)(R10*1), Z1
+	VMULPD Z0, Z1, Z1
+	VMOVUPD Z1, (DI)(R10*1)
+	ADDQ $64, R10
+	SUBQ $8, BX
+	JGE scaleAVX512_vectors
+
+scaleAVX512_tail:
+	ADDQ $8, BX
+	JLE scaleAVX512_done
+	MOVQ BX, CX
+	MOVL $1, R8
+	SHLL CX, R8
+	DECL R8
+	KMOVW R8, K1
+	VMOVUPD.Z (DI)(R10*1), K1, Z1
+	VMULPD Z0, Z1, Z1
+	VMOVUPD Z1, K1, (DI)(R10*1)
+
+scaleAVX512_done:
+	VZEROUPPER
+	RET
+
+// func magnitudeAVX512(n int, x *float64) float64
+//
+// returns the largest |x_i|, n > 0, or NaN if an entry is not finite: Σ 0·x,
+// which is added, is then NaN.
+//
+// SI: x. R10: vector in bytes, BX: entries left. The last entries are read under a
+// mask: lanes off are zero.
+TEXT ·magnitudeAVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), BX
+	MOVQ x+8(FP), SI
+	VBROADCASTSD ·magnitude(SB), Z3
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z4, Z4, Z4
+	XORQ R10, R10
+	SUBQ $8, BX
+	JLT magnitudeAVX512_tail
+
+magnitudeAVX512_vectors:
+	VMOVUPD (SI)(R10*1), Z2
+	VFMADD231PD Z2, Z4, Z1
+	VANDPD Z3, Z2, Z2
+	VMAXPD Z2, Z0, Z0
+	ADDQ $64, R10
+	SUBQ $8, BX
+	JGE magnitudeAVX512_vectors
+
+magnitudeAVX512_tail:
+	ADDQ $8, BX
+	JLE magnitudeAVX512_done
+	MOVQ BX, CX
+	MOVL $1, R8
+	SHLL CX, R8
+	DECL R8
+	KMOVW R8, K1
+	VMOVUPD.Z (SI)(R10*1), K1, Z2
+	VFMADD231PD Z2, Z4, Z1
+	VANDPD Z3, Z2, Z2
+	VMAXPD Z2, Z0, Z0
+
+magnitudeAVX512_done:
+	VEXTRACTF64X4 $1, Z1, Y2
+	VADDPD Y2, Y1, Y1
+	VEXTRACTF128 $1, Y1, X2
+	VADDPD X2, X1, X1
+	VPERMILPD $1, X1, X2
+	VADDSD X2, X1, X1
+	VEXTRACTF64X4 $1, Z0, Y2
+	VMAXPD Y2, Y0, Y0
+	VEXTRACTF128 $1, Y0, X2
+	VMAXPD X2, X0, X0
+	VPERMILPD $1, X0, X2
+	VMAXSD X2, X0, X0
+	VADDSD X1, X0, X0
+	VMOVSD X0, ret+16(FP)
+	VZEROUPPER
+	RET
+
 // func expAVX512(n int, dst *float64, x *float64) 
 //
 // sets dst to e^x, n ≥ 0. dst may be x.
@@ -226,7 +454,7 @@ expAVX512_done:
 //
 // SI: sq, DI: val, DX: slope, at the current entry. BX: entries left. R10: the
 // shape, R9: the constants of exp, broadcast from memory. Registers 4: r; 0 to 3:
-// exp; 5: a polynomial.
+// exp; 5: a polynomial; 6, on AVX-512 13 and up: constants.
 TEXT ·radialValuesAVX512(SB), NOSPLIT, $0-48
 	MOVQ n+0(FP), BX
 	MOVQ val+8(FP), DI
@@ -238,19 +466,25 @@ TEXT ·radialValuesAVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSD 16(R9), Z10
 	VBROADCASTSD 24(R9), Z11
 	VBROADCASTSD 32(R9), Z12
+	VBROADCASTSD scale+24(FP), Z13
+	VBROADCASTSD ·farSquare(SB), Z14
+	VBROADCASTSD ·one(SB), Z15
+	VBROADCASTSD variance+32(FP), Z16
+	VBROADCASTSD 0(R10), Z17
+	VBROADCASTSD 8(R10), Z18
+	VBROADCASTSD 16(R10), Z19
+	VBROADCASTSD 24(R10), Z20
 	SUBQ $8, BX
 	JLT radialValuesAVX512_tail
 
 radialValuesAVX512_loop:
 	VMOVUPD (SI), Z0
-	VBROADCASTSD scale+24(FP), Z6
-	VMULPD Z6, Z0, Z0
-	VBROADCASTSD ·farSquare(SB), Z6
+	VMULPD Z13, Z0, Z0
 	// A NaN is the second source: that one is returned.
-	VMINPD Z0, Z6, Z0
+	VMINPD Z0, Z14, Z0
 	VSQRTPD Z0, Z4
-	VBROADCASTSD 8(R10), Z5
-	VFMADD213PD.BCST 0(R10), Z4, Z5
+	VMOVAPD Z18, Z5
+	VFMADD213PD Z17, Z4, Z5
 	VXORPD Z0, Z0, Z0
 	VFNMADD231PD Z4, Z5, Z0
 	VMAXPD Z0, Z8, Z0
@@ -274,12 +508,11 @@ radialValuesAVX512_loop:
 	VFMADD213PD.BCST 152(R9), Z0, Z2
 	VFMADD213PD.BCST 160(R9), Z0, Z2
 	VSCALEFPD Z1, Z2, Z2
-	VBROADCASTSD 24(R10), Z5
-	VFMADD213PD.BCST 16(R10), Z4, Z5
-	VFMADD213PD.BCST ·one(SB), Z4, Z5
+	VMOVAPD Z20, Z5
+	VFMADD213PD Z19, Z4, Z5
+	VFMADD213PD Z15, Z4, Z5
 	VMULPD Z2, Z5, Z5
-	VBROADCASTSD variance+32(FP), Z6
-	VMULPD Z6, Z5, Z5
+	VMULPD Z16, Z5, Z5
 	VMOVUPD Z5, (DI)
 	ADDQ $64, SI
 	ADDQ $64, DI
@@ -295,14 +528,12 @@ radialValuesAVX512_tail:
 	DECL R8
 	KMOVW R8, K1
 	VMOVUPD.Z (SI), K1, Z0
-	VBROADCASTSD scale+24(FP), Z6
-	VMULPD Z6, Z0, Z0
-	VBROADCASTSD ·farSquare(SB), Z6
+	VMULPD Z13, Z0, Z0
 	// A NaN is the second source: that one is returned.
-	VMINPD Z0, Z6, Z0
+	VMINPD Z0, Z14, Z0
 	VSQRTPD Z0, Z4
-	VBROADCASTSD 8(R10), Z5
-	VFMADD213PD.BCST 0(R10), Z4, Z5
+	VMOVAPD Z18, Z5
+	VFMADD213PD Z17, Z4, Z5
 	VXORPD Z0, Z0, Z0
 	VFNMADD231PD Z4, Z5, Z0
 	VMAXPD Z0, Z8, Z0
@@ -326,12 +557,11 @@ radialValuesAVX512_tail:
 	VFMADD213PD.BCST 152(R9), Z0, Z2
 	VFMADD213PD.BCST 160(R9), Z0, Z2
 	VSCALEFPD Z1, Z2, Z2
-	VBROADCASTSD 24(R10), Z5
-	VFMADD213PD.BCST 16(R10), Z4, Z5
-	VFMADD213PD.BCST ·one(SB), Z4, Z5
+	VMOVAPD Z20, Z5
+	VFMADD213PD Z19, Z4, Z5
+	VFMADD213PD Z15, Z4, Z5
 	VMULPD Z2, Z5, Z5
-	VBROADCASTSD variance+32(FP), Z6
-	VMULPD Z6, Z5, Z5
+	VMULPD Z16, Z5, Z5
 	VMOVUPD Z5, K1, (DI)
 
 radialValuesAVX512_done:
@@ -346,7 +576,7 @@ radialValuesAVX512_done:
 //
 // SI: sq, DI: val, DX: slope, at the current entry. BX: entries left. R10: the
 // shape, R9: the constants of exp, broadcast from memory. Registers 4: r; 0 to 3:
-// exp; 5: a polynomial.
+// exp; 5: a polynomial; 6, on AVX-512 13 and up: constants.
 TEXT ·radialSlopesAVX512(SB), NOSPLIT, $0-48
 	MOVQ n+0(FP), BX
 	MOVQ val+8(FP), DI
@@ -359,19 +589,27 @@ TEXT ·radialSlopesAVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSD 16(R9), Z10
 	VBROADCASTSD 24(R9), Z11
 	VBROADCASTSD 32(R9), Z12
+	VBROADCASTSD scale+32(FP), Z13
+	VBROADCASTSD ·farSquare(SB), Z14
+	VBROADCASTSD ·one(SB), Z15
+	VBROADCASTSD 0(R10), Z16
+	VBROADCASTSD 8(R10), Z17
+	VBROADCASTSD 16(R10), Z18
+	VBROADCASTSD 24(R10), Z19
+	VBROADCASTSD 32(R10), Z20
+	VBROADCASTSD 40(R10), Z21
+	VBROADCASTSD 48(R10), Z22
 	SUBQ $8, BX
 	JLT radialSlopesAVX512_tail
 
 radialSlopesAVX512_loop:
 	VMOVUPD (SI), Z0
-	VBROADCASTSD scale+32(FP), Z6
-	VMULPD Z6, Z0, Z0
-	VBROADCASTSD ·farSquare(SB), Z6
+	VMULPD Z13, Z0, Z0
 	// A NaN is the second source: that one is returned.
-	VMINPD Z0, Z6, Z0
+	VMINPD Z0, Z14, Z0
 	VSQRTPD Z0, Z4
-	VBROADCASTSD 8(R10), Z5
-	VFMADD213PD.BCST 0(R10), Z4, Z5
+	VMOVAPD Z17, Z5
+	VFMADD213PD Z16, Z4, Z5
 	VXORPD Z0, Z0, Z0
 	VFNMADD231PD Z4, Z5, Z0
 	VMAXPD Z0, Z8, Z0
@@ -395,14 +633,14 @@ radialSlopesAVX512_loop:
 	VFMADD213PD.BCST 152(R9), Z0, Z2
 	VFMADD213PD.BCST 160(R9), Z0, Z2
 	VSCALEFPD Z1, Z2, Z2
-	VBROADCASTSD 24(R10), Z5
-	VFMADD213PD.BCST 16(R10), Z4, Z5
-	VFMADD213PD.BCST ·one(SB), Z4, Z5
+	VMOVAPD Z19, Z5
+	VFMADD213PD Z18, Z4, Z5
+	VFMADD213PD Z15, Z4, Z5
 	VMULPD Z2, Z5, Z5
 	VMOVUPD Z5, (DI)
-	VBROADCASTSD 48(R10), Z5
-	VFMADD213PD.BCST 40(R10), Z4, Z5
-	VFMADD213PD.BCST 32(R10), Z4, Z5
+	VMOVAPD Z22, Z5
+	VFMADD213PD Z21, Z4, Z5
+	VFMADD213PD Z20, Z4, Z5
 	VMULPD Z4, Z5, Z5
 	VMULPD Z2, Z5, Z5
 	VMOVUPD Z5, (DX)
@@ -421,14 +659,12 @@ radialSlopesAVX512_tail:
 	DECL R8
 	KMOVW R8, K1
 	VMOVUPD.Z (SI), K1, Z0
-	VBROADCASTSD scale+32(FP), Z6
-	VMULPD Z6, Z0, Z0
-	VBROADCASTSD ·farSquare(SB), Z6
+	VMULPD Z13, Z0, Z0
 	// A NaN is the second source: that one is returned.
-	VMINPD Z0, Z6, Z0
+	VMINPD Z0, Z14, Z0
 	VSQRTPD Z0, Z4
-	VBROADCASTSD 8(R10), Z5
-	VFMADD213PD.BCST 0(R10), Z4, Z5
+	VMOVAPD Z17, Z5
+	VFMADD213PD Z16, Z4, Z5
 	VXORPD Z0, Z0, Z0
 	VFNMADD231PD Z4, Z5, Z0
 	VMAXPD Z0, Z8, Z0
@@ -452,14 +688,14 @@ radialSlopesAVX512_tail:
 	VFMADD213PD.BCST 152(R9), Z0, Z2
 	VFMADD213PD.BCST 160(R9), Z0, Z2
 	VSCALEFPD Z1, Z2, Z2
-	VBROADCASTSD 24(R10), Z5
-	VFMADD213PD.BCST 16(R10), Z4, Z5
-	VFMADD213PD.BCST ·one(SB), Z4, Z5
+	VMOVAPD Z19, Z5
+	VFMADD213PD Z18, Z4, Z5
+	VFMADD213PD Z15, Z4, Z5
 	VMULPD Z2, Z5, Z5
 	VMOVUPD Z5, K1, (DI)
-	VBROADCASTSD 48(R10), Z5
-	VFMADD213PD.BCST 40(R10), Z4, Z5
-	VFMADD213PD.BCST 32(R10), Z4, Z5
+	VMOVAPD Z22, Z5
+	VFMADD213PD Z21, Z4, Z5
+	VFMADD213PD Z20, Z4, Z5
 	VMULPD Z4, Z5, Z5
 	VMULPD Z2, Z5, Z5
 	VMOVUPD Z5, K1, (DX)
@@ -850,5 +1086,75 @@ poleSumAVX512_done:
 	VPERMILPD $1, X0, X1
 	VADDSD X1, X0, X0
 	VMOVSD X0, ret+48(FP)
+	VZEROUPPER
+	RET
+
+// func addSquaresAVX512(n int, dst *float64, dims int, x *float64, w *float64, c *float64, ldc int) 
+//
+// adds Σ_d ((x_d − c_dj)·w_d)² to dst_j, n, dims > 0, c having rows of stride
+// ldc: the terms of an entry one after the other.
+//
+// DI: dst, SI: x, DX: w, R9: c at the current vector, R11: ldc in bytes, R12: dims.
+// R10: vector in bytes, BX: entries left, AX: row of c, R13: coordinate. The last
+// entries are read and written under a mask.
+TEXT ·addSquaresAVX512(SB), NOSPLIT, $0-56
+	MOVQ n+0(FP), BX
+	MOVQ dst+8(FP), DI
+	MOVQ x+24(FP), SI
+	MOVQ w+32(FP), DX
+	MOVQ c+40(FP), R9
+	MOVQ ldc+48(FP), R11
+	MOVQ dims+16(FP), R12
+	SHLQ $3, R11
+	XORQ R10, R10
+	SUBQ $8, BX
+	JLT addSquaresAVX512_tail
+
+addSquaresAVX512_vectors:
+	VMOVUPD (DI)(R10*1), Z0
+	LEAQ (R9)(R10*1), AX
+	XORQ R13, R13
+
+addSquaresAVX512_dim:
+	VBROADCASTSD (SI)(R13*8), Z1
+	VSUBPD (AX), Z1, Z1
+	VBROADCASTSD (DX)(R13*8), Z2
+	VMULPD Z2, Z1, Z1
+	VFMADD231PD Z1, Z1, Z0
+	ADDQ R11, AX
+	INCQ R13
+	CMPQ R13, R12
+	JLT addSquaresAVX512_dim
+	VMOVUPD Z0, (DI)(R10*1)
+	ADDQ $64, R10
+	SUBQ $8, BX
+	JGE addSquaresAVX512_vectors
+
+addSquaresAVX512_tail:
+	ADDQ $8, BX
+	JLE addSquaresAVX512_done
+	MOVQ BX, CX
+	MOVL $1, R8
+	SHLL CX, R8
+	DECL R8
+	KMOVW R8, K1
+	VMOVUPD.Z (DI)(R10*1), K1, Z0
+	LEAQ (R9)(R10*1), AX
+	XORQ R13, R13
+
+addSquaresAVX512_dimm:
+	VBROADCASTSD (SI)(R13*8), Z1
+	VMOVUPD.Z (AX), K1, Z2
+	VSUBPD Z2, Z1, Z1
+	VBROADCASTSD (DX)(R13*8), Z2
+	VMULPD Z2, Z1, Z1
+	VFMADD231PD Z1, Z1, Z0
+	ADDQ R11, AX
+	INCQ R13
+	CMPQ R13, R12
+	JLT addSquaresAVX512_dimm
+	VMOVUPD Z0, K1, (DI)(R10*1)
+
+addSquaresAVX512_done:
 	VZEROUPPER
 	RET

@@ -109,7 +109,7 @@ most 1e6, NaN passing through; n ≥ 0.
 
 SI: sq, DI: val, DX: slope, at the current entry. BX: entries left. R10: the
 shape, R9: the constants of exp, broadcast from memory. Registers 4: r; 0 to 3:
-exp; 5: a polynomial.`
+exp; 5: a polynomial; 6, on AVX-512 13 and up: constants.`
 	if slopes {
 		g.text("radialSlopes", "n int, val *float64, slope *float64, sq *float64, scale float64, f *float64", `
 sets val to (1 + b1·r + b2·r²)·e and slope to
@@ -122,32 +122,58 @@ sets val to variance·(1 + b1·r + b2·r²)·e, `+common)
 	}
 	g.expConstants()
 	shape := func(i int) string { return fmt.Sprintf("%d(R10)", 8*i) }
+	// AVX-512 has registers for what does not change but the constants of exp.
+	held := map[string]int{}
+	hold := func(mem string) {
+		if g.wide() {
+			held[mem] = 13 + len(held)
+			g.p("VBROADCASTSD %s, Z%d", mem, held[mem])
+		}
+	}
+	constant := func(mem string, r int) int {
+		if h, ok := held[mem]; ok {
+			return h
+		}
+		g.p("VBROADCASTSD %s, %s", mem, g.v(r))
+		return r
+	}
+	hold(g.a("scale"))
+	hold("·farSquare(SB)")
+	hold("·one(SB)")
+	last := 4
+	if slopes {
+		last = 7
+	} else {
+		hold(g.a("variance"))
+	}
+	for i := range last {
+		hold(shape(i))
+	}
 	// horner computes register 5 = register 5·r + mem.
 	horner := func(mem string) {
-		if g.wide() {
-			g.p("VFMADD213PD.BCST %s, Z4, Z5", mem)
-			return
-		}
-		g.p("VBROADCASTSD %s, Y6", mem)
-		g.p("VFMADD213PD Y6, Y4, Y5")
+		g.p("VFMADD213PD %s, %s, %s", g.v(constant(mem, 6)), g.v(4), g.v(5))
 	}
 	times := func(mem string, r int) {
-		g.p("VBROADCASTSD %s, %s", mem, g.v(6))
-		g.p("VMULPD %s, %s, %s", g.v(6), g.v(r), g.v(r))
+		g.p("VMULPD %s, %s, %s", g.v(constant(mem, 6)), g.v(r), g.v(r))
 	}
 	body := func(mask string) {
 		g.ldm("(SI)", mask, 0)
 		times(g.a("scale"), 0)
-		g.p("VBROADCASTSD ·farSquare(SB), %s", g.v(6))
+		far := constant("·farSquare(SB)", 6)
 		g.c("A NaN is the second source: that one is returned.")
-		g.p("VMINPD %s, %s, %s", g.v(0), g.v(6), g.v(0))
+		g.p("VMINPD %s, %s, %s", g.v(0), g.v(far), g.v(0))
 		g.p("VSQRTPD %s, %s", g.v(0), g.v(4))
-		g.p("VBROADCASTSD %s, %s", shape(1), g.v(5))
+		first := func(mem string) {
+			if r := constant(mem, 5); r != 5 {
+				g.p("VMOVAPD %s, %s", g.v(r), g.v(5))
+			}
+		}
+		first(shape(1))
 		horner(shape(0))
 		g.p("VXORPD %s, %s, %s", g.v(0), g.v(0), g.v(0))
 		g.p("VFNMADD231PD %s, %s, %s", g.v(4), g.v(5), g.v(0))
 		g.expBody()
-		g.p("VBROADCASTSD %s, %s", shape(3), g.v(5))
+		first(shape(3))
 		horner(shape(2))
 		horner("·one(SB)")
 		g.p("VMULPD %s, %s, %s", g.v(2), g.v(5), g.v(5))
@@ -156,7 +182,7 @@ sets val to variance·(1 + b1·r + b2·r²)·e, `+common)
 		}
 		g.stm(5, mask, "(DI)")
 		if slopes {
-			g.p("VBROADCASTSD %s, %s", shape(6), g.v(5))
+			first(shape(6))
 			horner(shape(5))
 			horner(shape(4))
 			g.p("VMULPD %s, %s, %s", g.v(4), g.v(5), g.v(5))

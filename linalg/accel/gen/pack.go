@@ -50,6 +50,7 @@ func (g *gen) transpose() {
 }
 
 func pack(g *gen) {
+	transposeBlocks(g)
 	w := g.w
 	rows := g.packRows()
 	row := 8 * w * panelVectors

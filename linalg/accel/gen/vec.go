@@ -5,10 +5,15 @@ import "fmt"
 func vec(g *gen) {
 	dot(g)
 	axpy(g)
+	axpy4(g)
+	diffDots(g)
+	scale(g)
+	magnitude(g)
 	exp(g)
 	radial(g, false)
 	radial(g, true)
 	poleSum(g)
+	addSquares(g)
 }
 
 // laneSum adds the lanes of register a, the last step of every sum over lanes.

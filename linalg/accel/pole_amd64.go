@@ -1,0 +1,135 @@
+//go:build amd64 && gc && !purego && !noasm
+
+package accel
+
+import "github.com/gocmbo/cmbo/internal/f64"
+
+func (t *kernels) tResolveForward(a2, b2, ab float64, s, h, that, up, tq []float64) {
+	n := len(s)
+	if n == 0 {
+		return
+	}
+	h, that, up, tq = h[:n], that[:n], up[:n], tq[:n]
+	t.resolveForward(n, a2, b2, ab, &s[0], &h[0], &that[0], &up[0], &tq[0])
+}
+
+func (t *kernels) tResolveBackward(a2, b2, ab float64, s, h, across, rp []float64) {
+	n := len(s)
+	if n == 0 {
+		return
+	}
+	h, across, rp = h[:n], across[:n], rp[:n]
+	t.resolveBackward(n, a2, b2, ab, &s[0], &h[0], &across[0], &rp[0])
+}
+
+func (t *kernels) tResolveDiagonal(that, h, s, w []float64) float64 {
+	n := len(s)
+	if n == 0 {
+		return 0
+	}
+	that, h, w = that[:n], h[:n], w[:n]
+	return t.resolveDiagonal(n, &that[0], &h[0], &s[0], &w[0])
+}
+
+func (t *kernels) tFlushMul(dst, x, y []float64) float64 {
+	n := len(dst)
+	if n == 0 {
+		return 0
+	}
+	x, y = x[:n], y[:n]
+	return t.flushMul(n, &dst[0], &x[0], &y[0])
+}
+
+func (t *kernels) tFlushChain(rows int, y, m, out []float64, ldo int) {
+	n := len(y)
+	if rows <= 0 {
+		return
+	}
+	_ = out[(rows-1)*ldo]
+	if n == 0 {
+		f64.Generic.FlushChain(rows, y, m, out, ldo)
+		return
+	}
+	m = m[:rows*n]
+	t.flushChain(rows, n, &y[0], &m[0], &out[0], ldo)
+}
+
+func (t *kernels) tScaleMul(dst []float64, c float64, x, y []float64) {
+	n := len(dst)
+	if n == 0 {
+		return
+	}
+	x, y = x[:n], y[:n]
+	t.scaleMul(n, &dst[0], c, &x[0], &y[0])
+}
+
+func (t *kernels) tMaxAbs(dst, x []float64) {
+	n := len(x)
+	if n == 0 {
+		return
+	}
+	dst = dst[:n]
+	t.maxAbs(n, &dst[0], &x[0])
+}
+
+func (t *kernels) tReaches(x, y []float64, limit float64) bool {
+	n := len(x)
+	if n == 0 {
+		return false
+	}
+	y = y[:n]
+	return t.reaches(n, &x[0], &y[0], limit) != 0
+}
+
+func (t *kernels) tScale(x []float64, alpha float64) {
+	if len(x) < short {
+		f64.Generic.Scale(x, alpha)
+		return
+	}
+	t.scale(len(x), &x[0], alpha)
+}
+
+func (t *kernels) tMagnitude(x []float64) float64 {
+	if len(x) == 0 {
+		return 0
+	}
+	return t.magnitude(len(x), &x[0])
+}
+
+func (t *kernels) tAxpy4(dst []float64, c0, c1, c2, c3 float64, a0, a1, a2, a3 []float64) {
+	n := len(dst)
+	if n < short {
+		f64.Generic.Axpy4(dst, c0, c1, c2, c3, a0, a1, a2, a3)
+		return
+	}
+	a0, a1, a2, a3 = a0[:n], a1[:n], a2[:n], a3[:n]
+	t.axpy4(n, &dst[0], c0, c1, c2, c3, &a0[0], &a1[0], &a2[0], &a3[0])
+}
+
+func (t *kernels) tAddSquares(dst, x, w, c []float64, ldc int) {
+	n, dims := len(dst), len(x)
+	if n == 0 || dims == 0 {
+		return
+	}
+	w = w[:dims]
+	_ = c[(dims-1)*ldc+n-1]
+	t.addSquares(n, &dst[0], dims, &x[0], &w[0], &c[0], ldc)
+}
+
+// tTranspose leaves what does not fill blocks to the plain loops.
+func (t *kernels) tTranspose(rows, cols int, dst []float64, ldd int, a []float64, lda int) {
+	r, c := rows&^(t.lanes-1), cols&^(t.lanes-1)
+	if r <= 0 || c <= 0 {
+		f64.Generic.Transpose(rows, cols, dst, ldd, a, lda)
+		return
+	}
+	_ = a[(rows-1)*lda+cols-1]
+	_ = dst[(cols-1)*ldd+rows-1]
+	t.transpose(r, c, &dst[0], ldd, &a[0], lda)
+	if c < cols {
+		f64.Generic.Transpose(r, cols-c, dst[c*ldd:], ldd, a[c:], lda)
+	}
+	if r < rows {
+		f64.Generic.Transpose(rows-r, cols, dst[r:], ldd, a[r*lda:], lda)
+	}
+}
