@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/internal/parallel"
@@ -31,19 +32,20 @@ type adaptive struct {
 	noises  []float64            // variances in cond
 
 	pred priorMoments
-	room measureRoom
-
-	cross, white linalg.Dense // memory of Predict
 }
 
-// measureRoom is the memory that measure uses again at every step.
-type measureRoom struct {
-	mean  []float64
-	cov   linalg.Sym
-	cross linalg.Dense
-	chol  linalg.Cholesky
-	work  []gaussian.Workspace
+// room is the memory that a step uses and leaves to the next one, of any run:
+// it is several times what a run itself holds, which it must not keep while it
+// waits for measurements.
+type room struct {
+	mean         []float64
+	cov          linalg.Sym
+	cross, white linalg.Dense
+	chol         linalg.Cholesky
+	work         []gaussian.Workspace
 }
+
+var rooms = sync.Pool{New: func() any { return new(room) }}
 
 func newAdaptive(p *Prior, distance Distance, jitter, noise float64, workers int) *adaptive {
 	return &adaptive{
@@ -116,7 +118,9 @@ func (a *adaptive) cov(e, f int) float64 {
 // Predict writes the posterior at the rows of x.
 func (a *adaptive) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) error {
 	all := slices.Concat(a.obs, a.pending)
-	cross := &a.cross
+	r := rooms.Get().(*room)
+	defer rooms.Put(r)
+	cross := &r.cross
 	cross.Resize(len(all), len(mean))
 	cross.Zero()
 	clear(mean)
@@ -142,7 +146,7 @@ func (a *adaptive) Predict(ctx context.Context, mean, sd []float64, x *linalg.De
 	a.pred.sd = append(a.pred.sd[:0], sd...)
 	sqrtAll(a.pred.sd)
 
-	v := &a.white
+	v := &r.white
 	rows := len(a.obs)
 	seen := cross.View(0, 0, rows, len(mean))
 	if err := a.cond.Whiten(v, &seen); err != nil {
@@ -195,9 +199,11 @@ func (a *adaptive) measure(ctx context.Context) (measured, error) {
 		return out, nil
 	}
 	n, _ := a.prior.index.Dims()
-	room := &a.room
-	room.mean = append(room.mean[:0], make([]float64, n)...)
-	mean, cov, cross := room.mean, &room.cov, &room.cross
+	r := rooms.Get().(*room)
+	defer rooms.Put(r)
+	r.mean = slices.Grow(r.mean[:0], n)[:n]
+	clear(r.mean)
+	mean, cov, cross := r.mean, &r.cov, &r.cross
 	cov.Resize(n)
 	cov.Zero()
 	cross.Resize(len(a.obs), n)
@@ -218,21 +224,21 @@ func (a *adaptive) measure(ctx context.Context) (measured, error) {
 	if err := a.cond.UpdateCov(cov, cross); err != nil {
 		return out, numerical(err, "posterior on the index set")
 	}
-	post, jitter, err := room.normal()
+	post, jitter, err := r.normal()
 	if err != nil {
 		return out, numerical(err, "posterior on the index set")
 	}
 	out.jitter = jitter
 	out.distances = make([]float64, len(protos))
-	if need := parallel.Workers(a.workers, len(protos)); len(room.work) < need {
-		room.work = make([]gaussian.Workspace, need)
+	if need := parallel.Workers(a.workers, len(protos)); len(r.work) < need {
+		r.work = make([]gaussian.Workspace, need)
 	}
 	err = parallel.For(ctx, a.workers, len(protos), func(w, i int) (err error) {
 		if a.distance == Wasserstein {
-			out.distances[i], err = room.work[w].W2(protos[i].normal, post)
+			out.distances[i], err = r.work[w].W2(protos[i].normal, post)
 			return err
 		}
-		out.distances[i], _, err = room.work[w].Jeffreys(protos[i].normal, post, a.jitter)
+		out.distances[i], _, err = r.work[w].Jeffreys(protos[i].normal, post, a.jitter)
 		if errors.Is(err, gaussian.ErrNotPositiveDefinite) {
 			err = nil // infinitely far apart
 		}
@@ -244,8 +250,8 @@ func (a *adaptive) measure(ctx context.Context) (measured, error) {
 	return out, err
 }
 
-// normal makes a Normal of mean and cov that keeps the memory until the next step.
-func (r *measureRoom) normal() (*gaussian.Normal, float64, error) {
+// normal makes a Normal of mean and cov that is gone when the room is left.
+func (r *room) normal() (*gaussian.Normal, float64, error) {
 	return adoptJittered(&r.chol, r.mean, &r.cov)
 }
 
