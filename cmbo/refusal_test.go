@@ -16,9 +16,9 @@ import (
 // logarithms of bounds must differ.
 func TestSpaceRefusesWhatCannotBeStored(t *testing.T) {
 	for name, p := range map[string]cmbo.Param{
-		"name":    cmbo.Float("\xff", 0, 1),
-		"choice":  cmbo.Categorical("c", "ok", "\xfe"),
-		"log":     cmbo.LogFloat("a", 1e-5, math.Nextafter(1e-5, 1)),
+		"name":   cmbo.Float("\xff", 0, 1),
+		"choice": cmbo.Categorical("c", "ok", "\xfe"),
+		"log":    cmbo.LogFloat("a", 1e-5, math.Nextafter(1e-5, 1)),
 	} {
 		_, err := cmbo.NewSpace(p)
 		require.ErrorIs(t, err, cmbo.ErrSpace, name)
