@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/gocmbo/cmbo/cmbo"
 )
@@ -206,11 +207,13 @@ func checkNames(s *cmbo.Space) error {
 	return nil
 }
 
-// unwritable says why a text of a space cannot be written so that it reads back:
-// a reader of CSV files takes CR LF for LF, and the first name of a file loses a
-// byte order mark.
+// unwritable says why a text cannot be written so that it reads back: JSON
+// replaces what is not UTF-8, a reader of CSV files takes CR LF for LF, and the
+// first name of a file loses a byte order mark.
 func unwritable(s string) string {
 	switch {
+	case !utf8.ValidString(s):
+		return "is not UTF-8"
 	case strings.Contains(s, "\r\n"):
 		return "has an end of line of two characters"
 	case strings.HasPrefix(s, "\ufeff"):
