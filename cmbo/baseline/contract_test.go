@@ -377,3 +377,20 @@ func TestMethodNames(t *testing.T) {
 	_, err := Find("nobody")
 	require.ErrorIs(t, err, cmbo.ErrOption)
 }
+
+// TestScorers: the methods that bring an acquisition of their own, as their
+// documentation says.
+func TestScorers(t *testing.T) {
+	tasks := family(testRNG(t), 2, 6)
+	scores := make(map[string]bool)
+	for name, m := range learnAll(t, tasks) {
+		_, scores[name] = m.Surrogate(1).(cmbo.Scorer)
+	}
+	for name, want := range map[string]bool{"RGPE": true, "TAF": true, "TAF-R": true, "TST-R": false, "GP": false} {
+		got, known := scores[name]
+		require.True(t, known, name)
+		require.Equal(t, want, got, name)
+	}
+	require.Nil(t, weighted([]float64{0, 0, 1}))
+	require.Equal(t, []int{1, 3}, weighted([]float64{0, 0.5, 0, 0.25, 0.25}))
+}

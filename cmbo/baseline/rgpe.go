@@ -32,8 +32,10 @@ import (
 //   - sources left out do not take part in the draws, so weights add up to 1;
 //   - posteriors without an observation come from the full one by a rank-one
 //     change, not from n further factorisations;
-//   - the acquisition is the run's, over the best value told; the paper uses
-//     noisy expected improvement;
+//   - the acquisition is the run's, but expected improvement is over the best
+//     mean that the ensemble predicts at the observed points, not the best value
+//     told, which is no value of the ensemble; the paper uses noisy expected
+//     improvement;
 //   - with pending points, each member counts them as evaluated at its own mean.
 //
 // Scaled Matérn-5/2 with a length for each coordinate by default. A fit of K
@@ -77,7 +79,8 @@ func learnSources(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, c *
 	return learnBank(ctx, space, obs, c)
 }
 
-// Surrogate returns the surrogate of one run. It is a [Weigher].
+// Surrogate returns the surrogate of one run. It is a [Weigher] and, for its
+// expected improvement, a [cmbo.Scorer].
 func (m *RGPE) Surrogate(seed uint64) cmbo.Surrogate {
 	return &rgpeRun{target: newTarget(m.bank.dim, seed, m.c), view: view{bank: m.bank}, ranker: newRanker(m.bank, m.c, seed)}
 }
@@ -111,12 +114,7 @@ func (r *rgpeRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.Den
 		mean[i] *= own
 		sd[i] *= own * own * sd[i]
 	}
-	var active []int
-	for i, w := range r.w[:len(r.w)-1] {
-		if w > 0 {
-			active = append(active, i)
-		}
-	}
+	active := weighted(r.w)
 	if active != nil {
 		s, err := r.look(ctx, x, r.d.Pending, active)
 		if err != nil {

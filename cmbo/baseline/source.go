@@ -87,7 +87,7 @@ func (b *bank) at(ctx context.Context, x, pending *linalg.Dense, which []int) (*
 	return s, nil
 }
 
-// meansTo returns the means of all sources at the rows of x.
+// meansAt returns the means of all sources at the rows of x.
 func (b *bank) meansAt(ctx context.Context, x *linalg.Dense) ([][]float64, error) {
 	mean := make([][]float64, len(b.sources))
 	n := rowsOf(x)
@@ -133,6 +133,18 @@ func (v *view) look(ctx context.Context, x, pending *linalg.Dense, which []int) 
 		return v.bound, nil
 	}
 	return v.at(ctx, x, pending, which)
+}
+
+// weighted lists the sources with a positive weight, nil for none; the last
+// weight is the target's.
+func weighted(w []float64) []int {
+	var active []int
+	for i, v := range w[:len(w)-1] {
+		if v > 0 {
+			active = append(active, i)
+		}
+	}
+	return active
 }
 
 // sourceError names the task an error belongs to.

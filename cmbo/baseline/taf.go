@@ -143,12 +143,7 @@ func (r *tafRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, _ ac
 	if err := r.Predict(ctx, mean, sd, x); err != nil {
 		return err
 	}
-	var active []int
-	for i, w := range r.w[:len(r.w)-1] {
-		if w > 0 {
-			active = append(active, i)
-		}
-	}
+	active := weighted(r.w)
 	gain := make([]float64, len(dst))
 	if active != nil {
 		s, err := r.look(ctx, x, nil, active)

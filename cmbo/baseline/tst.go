@@ -22,6 +22,11 @@ import (
 // methods here: the target's process with its zero mean would otherwise expect
 // the worst value wherever it knows nothing. [WithYPolicy] restores the scale.
 //
+// The acquisition is the run's as it is, over the best value told: the paper
+// changes the surrogate of the usual loop, not what improvement is measured from.
+// So this is no [cmbo.Scorer], other than [RGPE], though its mean averages models
+// with scales of their own as well.
+//
 // Squared exponential kernel with a length for each coordinate by default, whose
 // hyperparameters have the highest posterior density. A step takes O(K m n) for K
 // sources of m observations and n of the target, candidates O(K m² N) once for
@@ -81,12 +86,7 @@ func (r *tstRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dens
 	for i := range mean {
 		mean[i] *= own
 	}
-	var active []int
-	for i, w := range r.w[:len(r.w)-1] {
-		if w > 0 {
-			active = append(active, i)
-		}
-	}
+	active := weighted(r.w)
 	if active == nil {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 )
 
@@ -14,7 +15,12 @@ func (t *Table) info() TableInfo {
 	h := sha256.New()
 	number := func(n int) { h.Write(binary.LittleEndian.AppendUint64(nil, uint64(n))) }
 	text := func(s string) { number(len(s)); fmt.Fprint(h, s) }
-	floats := func(v []float64) { number(len(v)); fmt.Fprint(h, bits(v)) }
+	floats := func(v []float64) {
+		number(len(v))
+		for _, x := range v {
+			h.Write(binary.LittleEndian.AppendUint64(nil, math.Float64bits(x)))
+		}
+	}
 	info := TableInfo{Space: t.Space, Dim: t.Dim, Tasks: len(t.Tasks)}
 	text(t.Space)
 	number(t.Dim)

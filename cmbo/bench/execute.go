@@ -20,8 +20,9 @@ type execution struct {
 	start time.Time
 
 	mu       sync.Mutex
-	latest   int // the last repeat begun
-	stop     int // the first one that is not to be made
+	latest   int   // the last repeat begun
+	stop     int   // the first one that is not to be made
+	open     []int // by repeat: batches still to be made
 	learned  map[runKey]*lesson
 	kept     int // lessons in memory without a batch that uses them
 	failures []Failure
@@ -71,6 +72,16 @@ func (x *execution) make(ctx context.Context, b *batch) error {
 	if !x.begins(b.repeat) {
 		return nil
 	}
+	if err := x.makeBatch(ctx, b); err != nil {
+		return err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.open[b.repeat]--
+	return nil
+}
+
+func (x *execution) makeBatch(ctx context.Context, b *batch) error {
 	l := x.enrol(b)
 	defer x.leave(l)
 	tuner, err := x.learn(ctx, b, l)

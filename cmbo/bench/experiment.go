@@ -56,7 +56,8 @@ type Outcome struct {
 	Records []Record
 	// Done of Total runs are there, Known of them since before the call.
 	Done, Known, Total int
-	// Repeats is the number of repeats that were made, or tried, completely.
+	// Repeats is the number of repeats of which all runs are there or were tried;
+	// 0 if there are no runs to make.
 	Repeats int
 	// Failures lists what could not be done. The runs that are missing for it
 	// are tried again by the next call on the same folder.
@@ -117,9 +118,11 @@ func (k runKey) String() string {
 // A method that fails loses the run it fails in, or, if it cannot learn, those
 // of the split; it is listed in the Outcome and in failures.jsonl, and Run goes
 // on without an error. Run fails with [cmbo.ErrOption] if the protocol makes no
-// sense, with [cmbo.ErrCorrupt] if the files are damaged, with the error of the
-// file system, or with ctx.Err() soon after ctx is done; the Outcome then tells
-// how far it came.
+// sense, with [cmbo.ErrTask] if a table is nil or has no tasks, if they are not
+// sorted by ID, or if one has no rows, another number of values or a value that
+// is not finite, with [cmbo.ErrCorrupt] if the files are damaged, with the error
+// of the file system, or with ctx.Err() soon after ctx is done; the Outcome then
+// tells how far it came.
 func (e *Experiment) Run(ctx context.Context, tables []*Table, dir string) (*Outcome, error) {
 	all := e.Catalogue
 	if all == nil {
@@ -131,6 +134,9 @@ func (e *Experiment) Run(ctx context.Context, tables []*Table, dir string) (*Out
 	}
 	want := &Settings{Version: storeVersion, Protocol: p}
 	for _, t := range tables {
+		if err := t.check(); err != nil {
+			return nil, err
+		}
 		if slices.ContainsFunc(want.Tables, func(i TableInfo) bool { return i.Space == t.Space }) {
 			return nil, fmt.Errorf("%w: two tables of space %q", cmbo.ErrOption, t.Space)
 		}
@@ -145,13 +151,14 @@ func (e *Experiment) Run(ctx context.Context, tables []*Table, dir string) (*Out
 	if err != nil {
 		return nil, err
 	}
-	x := &execution{Experiment: e, planner: pl, store: s, latest: -1, stop: p.Repeats, learned: make(map[runKey]*lesson)}
+	x := &execution{Experiment: e, planner: pl, store: s, latest: -1, stop: p.Repeats, learned: make(map[runKey]*lesson), open: make([]int, p.Repeats)}
 	todo, total := pl.batches(s)
 	for _, b := range todo {
 		if x.learned[b.key] == nil {
 			x.learned[b.key] = &lesson{}
 		}
 		x.learned[b.key].uses++
+		x.open[b.repeat]++
 	}
 	x.progress = newEstimate(todo, total, s.known, e.workers())
 	x.start = x.now()
@@ -165,7 +172,13 @@ func (e *Experiment) Run(ctx context.Context, tables []*Table, dir string) (*Out
 		err = errors.Join(s.finish(rank), s.writeFailures(x.failures))
 	}
 	err = errors.Join(err, s.close())
-	return &Outcome{Records: s.memory, Done: x.progress.done, Known: x.progress.known, Total: total, Repeats: x.stop, Failures: x.failures}, err
+	out := &Outcome{Records: s.memory, Done: x.progress.done, Known: x.progress.known, Total: total, Failures: x.failures}
+	for _, batches := range x.open {
+		if total > 0 && batches == 0 {
+			out.Repeats++
+		}
+	}
+	return out, err
 }
 
 func (e *Experiment) workers() int { return parallel.Workers(e.Workers, 1<<30) }

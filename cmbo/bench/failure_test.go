@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"testing"
 	"time"
@@ -107,6 +108,9 @@ func TestLimitEndsBetweenRepeats(t *testing.T) {
 		require.Equal(t, wanted, out.Repeats)
 		require.Equal(t, wanted*out.Total/4, out.Done, "all runs of a repeat or none")
 	}
+	out, err := e.Run(context.Background(), nil, "")
+	require.NoError(t, err)
+	require.Zero(t, out.Repeats, "there is nothing to repeat")
 	require.Equal(t, last.Total, last.Done)
 	require.Positive(t, last.Rate)
 	require.Zero(t, last.Left)
@@ -154,6 +158,35 @@ func TestKeep(t *testing.T) {
 	require.Zero(t, (&Experiment{Keep: -1}).keep())
 }
 
+func TestExperimentRefusesTables(t *testing.T) {
+	change := func(f func(*Table)) *Table {
+		table := toyTable(8, 20)
+		f(table)
+		return table
+	}
+	for want, table := range map[string]*Table{
+		"a nil table":  nil,
+		"has no tasks": {Space: "none", Dim: 2},
+		`space "toy": task "t00" has no configurations`:              change(func(t *Table) { t.Tasks[0].X, t.Tasks[0].Y = nil, nil }),
+		`space "toy": task "t03" has 20 configurations but 1 values`: change(func(t *Table) { t.Tasks[3].Y = []float64{1} }),
+		`task "t04": row 2: value NaN`:                               change(func(t *Table) { t.Tasks[4].Y[2] = math.NaN() }),
+		`task "t00" follows "t01"`:                                   change(func(t *Table) { t.Tasks[0], t.Tasks[1] = t.Tasks[1], t.Tasks[0] }),
+		`task "t00" follows "t00"`:                                   change(func(t *Table) { t.Tasks[1].ID = "t00" }),
+	} {
+		dir := filepath.Join(t.TempDir(), "experiment")
+		out, err := (&Experiment{Protocol: smallProtocol()}).Run(context.Background(), []*Table{table}, dir)
+		require.ErrorIs(t, err, cmbo.ErrTask, want)
+		require.ErrorContains(t, err, want)
+		require.Nil(t, out)
+		require.NoDirExists(t, dir)
+	}
+	_, err := SplitPlan{SourceShare: 0.5, SourceRows: 1}.Make(nil, 0)
+	require.ErrorIs(t, err, cmbo.ErrTask)
+	_, err = SplitPlan{SourceShare: 0.5, SourceRows: 1}.Make(&Table{Tasks: make([]TableTask, 2)}, 0)
+	require.ErrorContains(t, err, "0 tasks that are not constant")
+	require.Empty(t, InitialRows(1, &toyTable(1, 9).Tasks[0], 0, 0, -1))
+}
+
 func TestCancelledExperimentGoesOn(t *testing.T) {
 	whole, dir := t.TempDir(), t.TempDir()
 	runSmall(t, whole, 2)
@@ -167,7 +200,19 @@ func TestCancelledExperimentGoesOn(t *testing.T) {
 	out, err := e.Run(ctx, smallTables(), dir)
 	require.ErrorIs(t, err, context.Canceled)
 	require.Less(t, out.Done, smallRuns)
+	require.Zero(t, out.Repeats, "10 of %d runs are no repeat", smallRuns)
 	require.Empty(t, out.Failures)
+	// Of the repeats, the first gets done and the second does not.
+	ctx, cancel = context.WithCancel(context.Background())
+	e.Workers = 1
+	e.Progress = func(p Progress) {
+		if p.Done == smallRuns/2+1 {
+			cancel()
+		}
+	}
+	out, err = e.Run(ctx, smallTables(), dir)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, 1, out.Repeats)
 	runSmall(t, dir, 2)
 	sameFolder(t, whole, dir)
 }

@@ -32,8 +32,9 @@ const hpobInitial = "bo-initializations.json"
 // meta-validation-dataset.json, meta-test-dataset.json and
 // bo-initializations.json, of which at least one data set must be there. An
 // empty name stands for the only space of a file. Values may be listed bare or
-// each in brackets. Other spaces are passed over without being kept, so memory
-// follows the size of the space, not of the file.
+// each in brackets; null is no number. A coordinate of -0 is read as 0. Other
+// spaces are passed over without being kept, so memory follows the size of the
+// space, not of the file.
 //
 // It fails with a [*FormatError] that names the place, or with the error of
 // the file system or of the JSON decoder.
@@ -254,6 +255,16 @@ func skip(d *json.Decoder) error {
 	}
 }
 
+// rows decodes a list of lists of numbers.
+type rows [][]float64
+
+func (r *rows) UnmarshalJSON(b []byte) error {
+	if err := json.Unmarshal(b, (*[][]float64)(r)); err != nil {
+		return err
+	}
+	return noNull("X", b)
+}
+
 // values decodes a list of numbers, each bare or alone in brackets.
 type values []float64
 
@@ -261,10 +272,13 @@ func (v *values) UnmarshalJSON(b []byte) error {
 	var bare []float64
 	if err := json.Unmarshal(b, &bare); err == nil {
 		*v = bare
-		return nil
+		return noNull("y", b)
 	}
 	var boxed [][]float64
 	if err := json.Unmarshal(b, &boxed); err != nil {
+		return err
+	}
+	if err := noNull("y", b); err != nil {
 		return err
 	}
 	*v = make(values, len(boxed))
@@ -277,12 +291,32 @@ func (v *values) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
+// noNull refuses null in b, a list of numbers or of lists of them, where the
+// decoder leaves a zero in its place. Strings, which could hold the word, have
+// been refused by then.
+func noNull(name string, b []byte) error {
+	null := []byte("null")
+	if !bytes.Contains(b, null) {
+		return nil
+	}
+	var entries []json.RawMessage
+	if err := json.Unmarshal(b, &entries); err != nil {
+		return err
+	}
+	for i, e := range entries {
+		if bytes.Contains(e, null) {
+			return &FormatError{Row: i, Reason: fmt.Sprintf("null in %s: %.64s", name, e)}
+		}
+	}
+	return &FormatError{Row: -1, Reason: name + " is null"}
+}
+
 func readSpace(d *json.Decoder, space string) (*Table, error) {
 	t := &Table{Space: space}
 	err := object(d, func(id string) error {
 		var raw struct {
-			X [][]float64 `json:"X"`
-			Y values      `json:"y"`
+			X rows   `json:"X"`
+			Y values `json:"y"`
 		}
 		if err := d.Decode(&raw); err != nil {
 			var fe *FormatError
@@ -346,21 +380,27 @@ func readInitial(path string, t *Table) error {
 			return skip(d)
 		}
 		return object(d, func(id string) error {
-			initial := make(map[string][]int)
-			if err := d.Decode(&initial); err != nil {
+			var listed map[string][]*int // nil for null
+			if err := d.Decode(&listed); err != nil {
 				return fmt.Errorf("bench: %s: task %q: %w", hpobInitial, id, noEOF(err))
 			}
 			task := t.Task(id)
 			if task == nil {
 				return nil
 			}
-			for seed, idx := range initial {
-				for k, i := range idx {
-					if i < 0 || i >= len(task.kept) {
-						return &FormatError{Space: t.Space, Task: id, Row: i, Reason: fmt.Sprintf("initial configuration of %q is outside 0..%d", seed, len(task.kept)-1)}
+			initial := make(map[string][]int, len(listed))
+			for seed, rows := range listed {
+				idx := make([]int, len(rows))
+				for k, i := range rows {
+					if i == nil {
+						return &FormatError{Space: t.Space, Task: id, Row: -1, Reason: fmt.Sprintf("initial configuration %d of %q is null", k, seed)}
 					}
-					idx[k] = task.kept[i]
+					if *i < 0 || *i >= len(task.kept) {
+						return &FormatError{Space: t.Space, Task: id, Row: *i, Reason: fmt.Sprintf("initial configuration of %q is outside 0..%d", seed, len(task.kept)-1)}
+					}
+					idx[k] = task.kept[*i]
 				}
+				initial[seed] = idx
 			}
 			task.Initial = initial
 			return nil

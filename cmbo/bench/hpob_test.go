@@ -3,11 +3,13 @@ package bench
 import (
 	"bytes"
 	"compress/gzip"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/stretchr/testify/require"
 )
 
@@ -56,6 +58,13 @@ func TestReadTableRejects(t *testing.T) {
 		{`{"s": {"t": {"X": [[0], [1.5]], "y": [1, 2]}}}`, `row 1: coordinate 0 is 1.5, outside [0, 1]`},
 		{`{"s": {"t": {"X": [[0]], "y": [1, 2]}}}`, `1 configurations but 2 values`},
 		{`{"s": {"t": {"X": [[0]], "y": [[1, 2]]}}}`, `task "t": row 0: 2 values in one entry of y`},
+		{`{"s": {"t": {"X": [[0, 1], [0.5, null]], "y": [1, 2]}}}`, `space "s": task "t": row 1: null in X: [0.5, null]`},
+		{`{"s": {"t": {"X": [[0], null], "y": [1, 2]}}}`, `space "s": task "t": row 1: null in X: null`},
+		{`{"s": {"t": {"X": null, "y": [1, 2]}}}`, `space "s": task "t": X is null`},
+		{`{"s": {"t": {"X": [[0], [1]], "y": [1, null]}}}`, `space "s": task "t": row 1: null in y: null`},
+		{`{"s": {"t": {"X": [[0], [1]], "y": [[1], [null]]}}}`, `space "s": task "t": row 1: null in y: [null]`},
+		{`{"s": {"t": {"X": [[0], [1]], "y": [[1], null]}}}`, `space "s": task "t": row 1: null in y: null`},
+		{`{"s": {"t": {"X": [[0], [1]], "y": null}}}`, `space "s": task "t": y is null`},
 		{`{"s": {"t": {"X": [], "y": []}}}`, `no coordinates`},
 		{`{"s": {"t": {"X": [[]], "y": [1]}}}`, `no coordinates`},
 		{`{"s": {"t": {"X": [["a"]], "y": [1]}}}`, `space "s": task "t"`},
@@ -65,7 +74,40 @@ func TestReadTableRejects(t *testing.T) {
 	} {
 		_, err := ReadTable(strings.NewReader(tt.in), "")
 		require.ErrorContains(t, err, tt.want, "%s", tt.in)
+		if strings.Contains(tt.want, "null") {
+			var fe *FormatError
+			require.ErrorAs(t, err, &fe)
+			require.Equal(t, []string{"s", "t"}, []string{fe.Space, fe.Task})
+		}
 	}
+}
+
+// TestNegativeZero: -0 and 0 are one row, as they are for cmbo, whichever comes
+// first.
+func TestNegativeZero(t *testing.T) {
+	got, err := ReadTable(strings.NewReader(`{"s": {
+		"a": {"X": [[-0.0, 0.5], [0, 0.5], [1, -0]], "y": [1, 2, 3]},
+		"b": {"X": [[1, 0], [0, 0.5]], "y": [4, 5]}}}`), "")
+	require.NoError(t, err)
+	require.Equal(t, 1, got.Duplicates)
+	require.Len(t, got.Tasks[0].X, 2)
+	require.Equal(t, []float64{1, 3}, got.Tasks[0].Y)
+	for _, x := range got.Tasks[0].X {
+		for _, v := range x {
+			require.False(t, math.Signbit(v))
+		}
+	}
+	require.True(t, got.sameRows())
+	// Tables made by hand may hold it all the same.
+	got.Tasks[0].X[0][0] = math.Copysign(0, -1)
+	require.True(t, got.sameRows())
+	space, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	space, err = space.WithCandidates([][]float64{{math.Copysign(0, -1), 0.5}})
+	require.NoError(t, err)
+	opt, err := cmbo.New(space, cmbo.WithInitial(0))
+	require.NoError(t, err)
+	require.NoError(t, opt.Observe([]float64{0, 0.5}, 1), "one row for cmbo")
 }
 
 func TestOpenTableDirectory(t *testing.T) {
@@ -89,6 +131,9 @@ func TestOpenTableDirectory(t *testing.T) {
 	write("bo-initializations.json", `{"4796": {"31": {"test0": [4]}}}`)
 	_, err = OpenTable(dir, "4796")
 	require.ErrorContains(t, err, `initial configuration of "test0" is outside 0..3`)
+	write("bo-initializations.json", `{"4796": {"31": {"test0": [3, null]}}}`)
+	_, err = OpenTable(dir, "4796")
+	require.ErrorContains(t, err, `task "31": initial configuration 1 of "test0" is null`)
 	_, err = OpenTable(dir, "")
 	require.ErrorContains(t, err, "needs the ID")
 	_, err = OpenTable(filepath.Join(dir, "nothing.json"), "4796")

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -283,31 +282,17 @@ func (b *batch) of(m *Method) runKey {
 func (t *Table) sameRows() bool {
 	seen := make(map[string]bool, len(t.Tasks[0].X))
 	for _, x := range t.Tasks[0].X {
-		seen[bits(x)] = true
+		seen[rowKey(x)] = true
 	}
 	for i := range t.Tasks {
 		if len(t.Tasks[i].X) != len(seen) {
 			return false
 		}
 		for _, x := range t.Tasks[i].X {
-			if !seen[bits(x)] {
+			if !seen[rowKey(x)] {
 				return false
 			}
 		}
 	}
 	return true
-}
-
-// bits is a map key of a row.
-func bits(row []float64) string {
-	b := make([]byte, 0, 8*len(row))
-	for _, v := range row {
-		b = appendBits(b, v)
-	}
-	return string(b)
-}
-
-func appendBits(b []byte, v float64) []byte {
-	u := math.Float64bits(v)
-	return append(b, byte(u), byte(u>>8), byte(u>>16), byte(u>>24), byte(u>>32), byte(u>>40), byte(u>>48), byte(u>>56))
 }

@@ -22,7 +22,10 @@ type Record struct {
 	// Z and LogSD tell how good the prediction of each queried value was:
 	// (y − mean)/sd and ln(sd/range) with the deviation of a measurement, noise
 	// included, and the range of the task's table. They are rounded to five
-	// digits, and empty if the method predicts nothing.
+	// digits, and empty if the method predicts nothing. Queries without a usable
+	// prediction (none was made of that point, or one whose deviation is 0 or not
+	// finite) are left out: entry i of one belongs to entry i of the other, but
+	// not to query i.
 	Z     []float64 `json:"z,omitempty"`
 	LogSD []float64 `json:"log_sd,omitempty"`
 }

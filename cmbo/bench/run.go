@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"strconv"
 
@@ -20,6 +21,12 @@ type AskTeller interface {
 // It returns the normalised simple regret after the initial rows and after each
 // query, budget+1 numbers: (max − best)/(max − min) over the task's whole table.
 // A method that has proposed every row keeps its last regret.
+//
+// It fails with [cmbo.ErrTask] if the task has no rows, another number of values
+// than of rows, a value that is not finite, or values that are all equal; with
+// [cmbo.ErrOption] if the budget is negative, an initial row is not in the table
+// or o proposes a point that is not, as an optimiser over a parameter space does;
+// and with the errors of o.
 func Run(ctx context.Context, t *TableTask, o AskTeller, initial []int, budget int) ([]float64, error) {
 	r, err := trace(ctx, t, o, initial, budget)
 	if err != nil {
@@ -30,7 +37,24 @@ func Run(ctx context.Context, t *TableTask, o AskTeller, initial []int, budget i
 
 // trace is Run with all that a Record keeps of a run.
 func trace(ctx context.Context, t *TableTask, o AskTeller, initial []int, budget int) (*Record, error) {
+	if why := t.fault(); why != "" {
+		return nil, fmt.Errorf("%w: %s", cmbo.ErrTask, why)
+	}
 	lo, hi := t.Range()
+	if !(hi > lo) || math.IsInf(hi-lo, 0) {
+		return nil, fmt.Errorf("%w: task %q has %d values from %g to %g, which give no regret", cmbo.ErrTask, t.ID, len(t.Y), lo, hi)
+	}
+	switch {
+	case o == nil:
+		return nil, fmt.Errorf("%w: a nil AskTeller", cmbo.ErrOption)
+	case budget < 0:
+		return nil, fmt.Errorf("%w: a budget of %d queries", cmbo.ErrOption, budget)
+	}
+	for _, i := range initial {
+		if i < 0 || i >= len(t.X) {
+			return nil, fmt.Errorf("%w: initial row %d of task %q, which has %d", cmbo.ErrOption, i, t.ID, len(t.X))
+		}
+	}
 	best := lo
 	r := &Record{Rows: make([]int, 0, len(initial)+budget), Regret: make([]float64, 0, budget+1)}
 	told := func(row int) {
@@ -56,6 +80,9 @@ func trace(ctx context.Context, t *TableTask, o AskTeller, initial []int, budget
 		}
 		if err != nil {
 			return nil, err
+		}
+		if trial.Index < 0 || trial.Index >= len(t.X) {
+			return nil, fmt.Errorf("%w: trial %d proposes candidate %d, but task %q has %d rows; they must be the candidates", cmbo.ErrOption, trial.ID, trial.Index, t.ID, len(t.X))
 		}
 		y := t.Y[trial.Index]
 		if predictor != nil {

@@ -35,6 +35,9 @@ type SplitPlan struct {
 // sides: they rank nothing and have no regret. It fails if fewer than two tasks
 // remain or the plan is out of range.
 func (p SplitPlan) Make(t *Table, i int) (*Split, error) {
+	if t == nil {
+		return nil, fmt.Errorf("%w: a nil table", cmbo.ErrTask)
+	}
 	if !(p.SourceShare > 0 && p.SourceShare < 1) || p.SourceRows < 1 {
 		return nil, fmt.Errorf("bench: a split with source share %g and %d rows a source", p.SourceShare, p.SourceRows)
 	}
@@ -76,10 +79,10 @@ func (p SplitPlan) source(t *TableTask, split, task int) cmbo.Task {
 }
 
 // InitialRows draws n distinct rows of a target for one repetition: the same
-// for every method.
+// for every method. A task with fewer rows gives all, n <= 0 none.
 func InitialRows(seed uint64, t *TableTask, split, repeat, n int) []int {
 	rows := rng.Stream(seed, "initial", uint64(split), idHash(t.ID), uint64(repeat)).Perm(len(t.X))
-	return rows[:min(n, len(rows))]
+	return rows[:min(max(n, 0), len(rows))]
 }
 
 // idHash makes a number of a task's ID, to name random streams by.

@@ -310,7 +310,7 @@ func (s *store) close() error {
 }
 
 // finish closes the files and brings their lines into an order that follows from
-// the lines alone.
+// the lines and the methods' ranks in the catalogue, not from who wrote them when.
 func (s *store) finish(rank map[string]int) error {
 	if s.dir == "" {
 		slices.SortFunc(s.memory, func(a, b Record) int { return compareKeys(rank, a.key(), b.key()) })

@@ -1,9 +1,12 @@
 package bench
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/gocmbo/cmbo/cmbo"
 )
 
 // A Table is a family of recorded tuning tasks over one search space: for each
@@ -38,14 +41,60 @@ type TableTask struct {
 	kept []int // by row of the file: its index in X
 }
 
-// Range returns the smallest and the largest value of the task.
-func (t *TableTask) Range() (lo, hi float64) { return slices.Min(t.Y), slices.Max(t.Y) }
+// Range returns the smallest and the largest value of the task; NaN if there is
+// none.
+func (t *TableTask) Range() (lo, hi float64) {
+	if len(t.Y) == 0 {
+		return math.NaN(), math.NaN()
+	}
+	return slices.Min(t.Y), slices.Max(t.Y)
+}
 
-// Constant reports whether all values are equal: such a task ranks nothing and
+// Constant reports whether no two values differ: such a task ranks nothing and
 // has no regret.
 func (t *TableTask) Constant() bool {
 	lo, hi := t.Range()
 	return !(hi > lo)
+}
+
+// check says what is wrong with a table that did not come from a file, wrapping
+// [cmbo.ErrTask].
+func (t *Table) check() error {
+	if t == nil {
+		return fmt.Errorf("%w: a nil table", cmbo.ErrTask)
+	}
+	if len(t.Tasks) == 0 {
+		return fmt.Errorf("%w: the table of space %q has no tasks", cmbo.ErrTask, t.Space)
+	}
+	for i := range t.Tasks {
+		task := &t.Tasks[i]
+		if i > 0 && task.ID <= t.Tasks[i-1].ID {
+			return fmt.Errorf("%w: space %q: task %q follows %q; they must be sorted and distinct", cmbo.ErrTask, t.Space, task.ID, t.Tasks[i-1].ID)
+		}
+		if why := task.fault(); why != "" {
+			return fmt.Errorf("%w: space %q: %s", cmbo.ErrTask, t.Space, why)
+		}
+	}
+	return nil
+}
+
+// fault says what is wrong with a task that did not come from a file, "" if
+// nothing is.
+func (t *TableTask) fault() string {
+	switch {
+	case t == nil:
+		return "a nil task"
+	case len(t.X) == 0:
+		return fmt.Sprintf("task %q has no configurations", t.ID)
+	case len(t.X) != len(t.Y):
+		return fmt.Sprintf("task %q has %d configurations but %d values", t.ID, len(t.X), len(t.Y))
+	}
+	for i, y := range t.Y {
+		if math.IsNaN(y) || math.IsInf(y, 0) {
+			return fmt.Sprintf("task %q: row %d: value %g", t.ID, i, y)
+		}
+	}
+	return ""
 }
 
 // Task returns the task of that ID, or nil.
@@ -88,6 +137,7 @@ func (e *FormatError) Error() string {
 }
 
 // newTask validates one task's rows and drops repeated ones, the first staying.
+// It makes -0 in them 0, as which package cmbo takes it.
 func newTask(space, id string, x [][]float64, y []float64, dim int) (TableTask, error) {
 	fail := func(row int, format string, args ...any) (TableTask, error) {
 		return TableTask{}, &FormatError{Space: space, Task: id, Row: row, Reason: fmt.Sprintf(format, args...)}
@@ -108,11 +158,12 @@ func newTask(space, id string, x [][]float64, y []float64, dim int) (TableTask, 
 			if !(v >= 0 && v <= 1) {
 				return fail(i, "coordinate %d is %g, outside [0, 1]", j, v)
 			}
+			row[j] = v + 0
 		}
 		if math.IsNaN(y[i]) || math.IsInf(y[i], 0) {
 			return fail(i, "value %g", y[i])
 		}
-		key := fmt.Sprint(row)
+		key := rowKey(row)
 		if k, dup := seen[key]; dup {
 			t.kept[i] = k
 			continue
@@ -123,4 +174,13 @@ func newTask(space, id string, x [][]float64, y []float64, dim int) (TableTask, 
 		t.Y = append(t.Y, y[i])
 	}
 	return t, nil
+}
+
+// rowKey is a map key that is equal for equal rows; -0 counts as 0.
+func rowKey(row []float64) string {
+	b := make([]byte, 0, 8*len(row))
+	for _, v := range row {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v+0))
+	}
+	return string(b)
 }

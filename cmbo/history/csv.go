@@ -61,8 +61,9 @@ func (c CSV) setting() (names, rune, error) {
 // Fields may be quoted as RFC 4180 has it, lines end with LF or CR LF, empty
 // lines and a byte order mark of UTF-8 are passed over. White space around
 // names in the header, numbers and booleans is ignored, around choices where
-// it is not part of one. An empty noise variance, like 0, stands for one that
-// is not known.
+// it is not part of one. Numbers are decimal, with or without a fraction and an
+// exponent: 12, -0.5, .5, 1e-05. An empty noise variance, like 0, stands for one
+// that is not known.
 //
 // A bad row is dealt with as the Policy says: it has another number of fields
 // than the header, a value, a parameter or a noise variance that is missing,

@@ -17,9 +17,9 @@ import (
 // An empty name stands for the only space of a file. The configurations are
 // encoded already: the Space is cmbo.UnitCube. The tasks are sorted by ID, and
 // of equal configurations of a task only the first stays, as HPO-B's users do;
-// larger values are better. There is no policy for bad rows: the first one is
-// an error, a [*RowError] with the task, or that of the JSON decoder, and wraps
-// cmbo's ErrCorrupt.
+// larger values are better. There is no policy for bad rows: the first one, and
+// null is one, is an error, a [*RowError] with the task, its row in the file
+// being in the Reason, or that of the JSON decoder, and wraps cmbo's ErrCorrupt.
 func ReadHPOB(r io.Reader, space string) (*Result, error) {
 	t, err := bench.ReadTable(r, space)
 	if err != nil {

@@ -20,16 +20,18 @@ const maxValue = 1e150
 const maxInt = 1 << 53
 
 // number parses a finite decimal number; unread is the sentinel for text that
-// is none.
+// is none. What else Go takes for one, 0x1p-1 or 1_0, is a mistake in a table.
 func number(text string, unread error) (float64, *RowError) {
 	v, err := strconv.ParseFloat(text, 64)
 	switch {
-	case errors.Is(err, strconv.ErrRange):
-		return 0, rowErrorf(cmbo.ErrNotFinite, "too large for a float64")
 	case text == "":
 		return 0, rowErrorf(unread, "no value")
-	case err != nil:
+	case err != nil && !errors.Is(err, strconv.ErrRange):
 		return 0, rowErrorf(unread, "not a number")
+	case strings.ContainsAny(text, "_xX"):
+		return 0, rowErrorf(unread, "not a decimal number")
+	case err != nil:
+		return 0, rowErrorf(cmbo.ErrNotFinite, "too large for a float64")
 	case math.IsNaN(v) || math.IsInf(v, 0):
 		return 0, rowErrorf(cmbo.ErrNotFinite, "not finite")
 	}

@@ -26,6 +26,14 @@ func (o *options) run(ctx context.Context, tables []*bench.Table, dir string, st
 	return e.Run(ctx, tables, dir)
 }
 
+// timeUp says what -time cut off, "" if nothing.
+func (o *options) timeUp(out *bench.Outcome) string {
+	if out.Total == 0 || out.Repeats >= o.protocol.Repeats {
+		return ""
+	}
+	return fmt.Sprintf("the time was up after %d of %d repeats", out.Repeats, o.protocol.Repeats)
+}
+
 // line says how far it has come.
 func line(p bench.Progress) string {
 	s := fmt.Sprintf("%d of %d runs, %.1f/s, %s, %s left", p.Done, p.Total, p.Rate, p.Elapsed.Round(time.Second), p.Left.Round(time.Second))
@@ -49,8 +57,8 @@ func compare(ctx context.Context, o *options, tables []*bench.Table, stdout, std
 		}
 		return err
 	}
-	if out.Repeats < o.protocol.Repeats {
-		fmt.Fprintf(stdout, "the time was up after %d of %d repeats; the same command makes the others\n", out.Repeats, o.protocol.Repeats)
+	if t := o.timeUp(out); t != "" {
+		fmt.Fprintf(stdout, "%s; the same command makes the others\n", t)
 	}
 	for _, f := range out.Failures {
 		fmt.Fprintln(stdout, "failed:", f)

@@ -87,7 +87,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	f.StringVar(&o.out, "out", "", "`folder` of the experiment (default hpob-NAME); without -experiment the file to write the mean curve to (default regret.csv), -out '' for none")
 	f.Var(&c.methods, "method", "`method`, or for an experiment several with commas between: "+strings.Join(methods, ", ")+"; cmbo stands for the -variant")
 	f.Var(&c.without, "without", "`methods` to leave out of an experiment")
-	f.StringVar(&c.variant, "variant", cmbo.WssClusWssCMP.String(), "`variant` of -method cmbo: "+strings.Join(variants, ", "))
+	f.StringVar(&c.variant, "variant", cmbo.WssClusWssCMP.String(), "`variant` that cmbo stands for in -method, -without and -studied: "+strings.Join(variants, ", "))
 	f.Var(&c.acquisitions, "acquisition", "`acquisition`, or for an experiment several with commas between: UCB (beta 3), UCB(beta), EI, PI, MaxValuePI; without -experiment EI is the default")
 	f.StringVar(&c.clusters, "clusters", "", "number of clusters, or a `range` such as 2-6 to choose from by the scores of the partitions; without -experiment 4 is the default")
 	f.StringVar(&c.study, "study", "", "`range` such as 2-6 of numbers of clusters with which the methods of -studied run in addition")
@@ -98,7 +98,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	f.Uint64Var(&c.seed, "seed", 1, "`seed` of everything random")
 	f.IntVar(&o.workers, "workers", 0, "runs under way at a time; 0 for one a processor")
 	f.IntVar(&o.keep, "keep", 0, "models to hold in memory for later repeats, about 10 MB each; 0 for 100, -1 for none")
-	f.DurationVar(&o.limit, "time", 0, "begin no further repeat after so long, such as 40m; 0 for no limit")
+	f.DurationVar(&o.limit, "time", 0, "begin no further repeat after so long, such as 40m, and say so; 0 for no limit")
 	f.BoolVar(&o.quiet, "quiet", false, "no progress")
 	if err := f.Parse(args); err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	}
 	f.Visit(func(f *flag.Flag) { c.given[f.Name] = true })
 	if o.report != "" {
-		return o, nil
+		return o, c.onlyReport()
 	}
 	if len(o.data) == 0 {
 		return nil, errors.New("-data is missing; -help lists the flags")
@@ -120,7 +120,10 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	default:
 		o.out = "regret.csv"
 	}
-	return o, c.settle(o)
+	if err := c.settle(o); err != nil {
+		return nil, err
+	}
+	return o, c.idle(o)
 }
 
 // settle makes the protocol.
@@ -164,12 +167,16 @@ func (c *overrides) settle(o *options) error {
 	if _, err := cmbo.ParseVariant(c.variant); err != nil {
 		return fmt.Errorf("-variant: %w", err)
 	}
+	named := false
 	for _, l := range [][]string{p.Methods, p.StudyMethods, c.without} {
 		for i, name := range l {
 			if strings.EqualFold(name, "cmbo") {
-				l[i] = c.variant
+				l[i], named = c.variant, true
 			}
 		}
+	}
+	if c.given["variant"] && !named {
+		return errors.New("-variant changes nothing: it is the variant of -method cmbo, and no method is named so")
 	}
 	for _, name := range c.without {
 		i := slices.IndexFunc(p.Methods, func(m string) bool { return strings.EqualFold(m, name) })
@@ -193,10 +200,7 @@ func (c *overrides) settle(o *options) error {
 			p.Study = append(p.Study, n)
 		}
 	}
-	if err := p.Check(); err != nil {
-		return fmt.Errorf("-method and others: %w", err)
-	}
-	return nil
+	return p.Check()
 }
 
 // parseRange reads "4" or "2-6".

@@ -85,6 +85,16 @@ func TestSingleWritesCurve(t *testing.T) {
 	}
 }
 
+// TestTimeIsTold: what -time cut off is said without an experiment, too.
+func TestTimeIsTold(t *testing.T) {
+	args := []string{"-data", writeTable(t), "-method", "random", "-splits", "1", "-repeats", "3", "-budget", "2", "-out", ""}
+	for limit, told := range map[string]bool{"1ns": true, "1h": false} {
+		var console bytes.Buffer
+		require.NoError(t, run(context.Background(), mustParse(t, append(args, "-time", limit)...), &console, os.Stderr))
+		require.Equal(t, told, strings.Contains(console.String(), "the time was up after 1 of 3 repeats: 1 of 3 runs\n"), console.String())
+	}
+}
+
 // TestExperiment makes a small experiment in one go, and once more with an
 // interruption, and compares all that does not depend on time.
 func TestExperiment(t *testing.T) {
@@ -159,21 +169,55 @@ func TestParse(t *testing.T) {
 
 func TestParseRejects(t *testing.T) {
 	for want, args := range map[string][]string{
-		"-data is missing":             {},
-		"-variant":                     {"-data", "x", "-variant", "y"},
-		"-acquisition":                 {"-data", "x", "-acquisition", "y"},
-		"no method":                    {"-data", "x", "-method", "y"},
-		"-clusters":                    {"-data", "x", "-clusters", "a-b"},
-		"-study":                       {"-data", "x", "-experiment", "quick", "-study", "b"},
-		"0 splits, must be at least 1": {"-data", "x", "-splits", "0"},
-		"-experiment":                  {"-data", "x", "-experiment", "y"},
-		"-without":                     {"-data", "x", "-experiment", "quick", "-without", "y"},
-		"several methods":              {"-data", "x", "-method", "gp,random"},
-		"needs a folder":               {"-data", "x", "-experiment", "quick", "-out", ""},
-		`unexpected argument "z`:       {"-data", "x", "z"},
+		"-data is missing":              {},
+		"-variant":                      {"-data", "x", "-variant", "y"},
+		"-acquisition":                  {"-data", "x", "-acquisition", "y"},
+		"no method":                     {"-data", "x", "-method", "y"},
+		"-clusters":                     {"-data", "x", "-clusters", "a-b"},
+		"-study":                        {"-data", "x", "-experiment", "quick", "-study", "b"},
+		"0 splits, must be at least 1":  {"-data", "x", "-splits", "0"},
+		"-experiment":                   {"-data", "x", "-experiment", "y"},
+		"-without":                      {"-data", "x", "-experiment", "quick", "-without", "y"},
+		"-clusters changes nothing":     {"-data", "x", "-method", "gp", "-clusters", "3"},
+		"-acquisition changes nothing":  {"-data", "x", "-method", "random", "-acquisition", "ucb"},
+		"-studied changes nothing":      {"-data", "x", "-experiment", "quick", "-studied", "cmbo"},
+		"-study-splits changes nothing": {"-data", "x", "-experiment", "quick", "-study-splits", "2"},
+		"-initial changes nothing":      {"-data", "x", "-experiment", "hpob", "-initial", "3"},
+		"-published changes nothing":    {"-data", "x", "-published", "y"},
+		"-time is negative":             {"-data", "x", "-time", "-5m"},
+		"several methods":               {"-data", "x", "-method", "gp,random"},
+		"needs a folder":                {"-data", "x", "-experiment", "quick", "-out", ""},
+		`unexpected argument "z`:        {"-data", "x", "z"},
 	} {
 		_, err := parse(args, &strings.Builder{})
 		require.ErrorContains(t, err, want)
+	}
+	for _, args := range [][]string{
+		{"-experiment", "quick", "-variant", "GlobalCen"},
+		{"-experiment", "quick", "-method", "GP,JefClus_JefCMP", "-variant", "GlobalCen"},
+		{"-method", "gp", "-variant", "GlobalCen"},
+	} {
+		_, err := parse(append([]string{"-data", "x"}, args...), &strings.Builder{})
+		require.ErrorContains(t, err, "-variant changes nothing", args)
+	}
+	for _, args := range [][]string{
+		{"-experiment", "quick", "-method", "GP,cmbo", "-variant", "GlobalCen"},
+		{"-experiment", "quick", "-without", "cmbo", "-variant", "GlobalCen"},
+		{"-experiment", "quick", "-study", "2-3", "-studied", "cmbo", "-variant", "JefClus_JefCMP"},
+		{"-variant", "GlobalCen"},
+		{"-experiment", "quick", "-method", "random", "-study", "2", "-acquisition", "ucb"},
+		{"-experiment", "hpob", "-published", "y"},
+	} {
+		mustParse(t, append([]string{"-data", "x"}, args...)...)
+	}
+	for _, args := range [][]string{{"-data", "x"}, {"-out", "y"}, {"-seed", "2"}, {"-budget", "5"}, {"-experiment", "quick"}, {"-space", "s"}, {"-workers", "1"}} {
+		_, err := parse(append([]string{"-report", "dir", "-published", "p"}, args...), &strings.Builder{})
+		require.ErrorContains(t, err, args[0]+" changes nothing")
+	}
+	for _, args := range [][]string{{"-splits", "0"}, {"-experiment", "hpob", "-splits", "2"}, {"-clusters", "4-2"}, {"-method", "y"}} {
+		_, err := parse(append([]string{"-data", "x"}, args...), &strings.Builder{})
+		require.Error(t, err, args)
+		require.NotContains(t, err.Error(), "-method", "no flag is blamed for what another says")
 	}
 	o := mustParse(t, "-data", filepath.Join(t.TempDir(), "none.json"))
 	require.ErrorIs(t, run(context.Background(), o, &bytes.Buffer{}, &strings.Builder{}), os.ErrNotExist)

@@ -257,11 +257,11 @@ func (c *Comparison) cautions() []string {
 		}
 	}
 	if len(absent) > 0 {
-		t := "Not compared, since less than half of the %d runs are there: %s."
+		t := "Left out, since less than half of the %s there: %s."
 		if c.Space == "" {
-			t = "Not compared, since it is not compared in every space (of %d runs there are): %s."
+			t = "Left out, since some space does not compare them (of the %s there): %s."
 		}
-		out = append(out, fmt.Sprintf(t, c.Known, strings.Join(absent, ", ")))
+		out = append(out, fmt.Sprintf(t, plural(c.Known, "run that is", "runs that are"), strings.Join(absent, ", ")))
 	}
 	if left > 0 {
 		out = append(out, fmt.Sprintf("The experiment is incomplete: %d runs of the compared methods are left out because another of them lacks them.", left))

@@ -231,7 +231,10 @@ func (c *config) settle(budget int) error {
 // for each comparison.
 func Analyse(records []bench.Record, clusterings []bench.Clustering, timings []bench.Timing, opts ...Option) (*Summary, error) {
 	c := config{seed: 1, resamples: 10000}
-	for _, o := range opts {
+	for i, o := range opts {
+		if o == nil {
+			return nil, inputErrorf("option", cmbo.ErrOption, "option %d of %d is nil", i, len(opts))
+		}
 		if err := o(&c); err != nil {
 			return nil, err
 		}

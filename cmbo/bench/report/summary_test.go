@@ -35,7 +35,7 @@ func TestIncomplete(t *testing.T) {
 	assert.Equal(t, []Entry{{"A", 0, 10, true}, {"B", 0, 7, true}, {"C", 0, 8, true}, {"D", 0, 4, false}}, c.Entries)
 	assert.Len(t, c.Results, 3)
 	assert.Len(t, c.Pairs, 3)
-	assert.Contains(t, c.cautions()[0], "D (4)")
+	assert.Equal(t, "Left out, since less than half of the 10 runs that are there: D (4).", c.cautions()[0])
 	assert.Contains(t, c.cautions()[1], "10 runs") // 5 + 2 + 3
 
 	// Over all spaces, what is compared in each.
@@ -43,6 +43,7 @@ func TestIncomplete(t *testing.T) {
 	rs[3].Space, rs[4].Space = "z", "z"
 	c = analyse(t, rs).Comparisons[0]
 	assert.Equal(t, []Entry{{"A", 0, 2, true}, {"B", 0, 1, false}, {"C", 0, 2, true}}, c.Entries)
+	assert.Equal(t, "Left out, since some space does not compare them (of the 2 runs that are there): B (1).", c.cautions()[0])
 	require.Len(t, c.Results, 2)
 	assert.Equal(t, []float64{1.75}, c.Results[0].Rank, "second, and tied: ranks are among two methods")
 	assert.Equal(t, []float64{1.25}, c.Results[1].Rank)
@@ -188,6 +189,7 @@ func TestErrors(t *testing.T) {
 		"timing":              {records: []bench.Record{good}, timings: []bench.Timing{{Space: "s", Method: "A", Seconds: math.Inf(1)}}, is: cmbo.ErrNotFinite, says: "+Inf seconds"},
 		"timing back":         {records: []bench.Record{good}, timings: []bench.Timing{{Space: "s", Method: "A", Seconds: -1}}, says: "-1 seconds"},
 		"resamples":           {records: []bench.Record{good}, opts: []Option{WithResamples(99)}, is: cmbo.ErrOption, says: "at least 100"},
+		"nil option":          {records: []bench.Record{good}, opts: []Option{WithSeed(2), nil}, is: cmbo.ErrOption, says: "option 1 of 2 is nil"},
 		"budget":              {records: []bench.Record{good}, opts: []Option{WithBudgets(2)}, is: cmbo.ErrOption, says: "after 2 queries"},
 	} {
 		t.Run(name, func(t *testing.T) {

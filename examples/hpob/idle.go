@@ -1,0 +1,59 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/gocmbo/cmbo/cmbo/baseline"
+	"github.com/gocmbo/cmbo/cmbo/bench"
+)
+
+// Flags that would change nothing are mistakes: who gives one believes that the
+// numbers are others than they are.
+
+// onlyReport refuses flags beside -report. It is quiet in any case.
+func (c *overrides) onlyReport() error {
+	for _, name := range slices.Sorted(maps.Keys(c.given)) {
+		if !slices.Contains([]string{"report", "published", "quiet"}, name) {
+			return fmt.Errorf("-%s changes nothing: -report works from the records alone, with no flag but -published", name)
+		}
+	}
+	return nil
+}
+
+// idle refuses flags without an effect on a protocol that is settled.
+func (c *overrides) idle(o *options) error {
+	p := &o.protocol
+	all := p.Methods
+	if len(p.Study) > 0 {
+		all = slices.Concat(all, p.StudyMethods)
+	}
+	some := func(names []string, does func(*bench.Method) bool) bool {
+		return slices.ContainsFunc(bench.Methods(), func(m bench.Method) bool {
+			return does(&m) && slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, m.Name) })
+		})
+	}
+	for _, f := range []struct {
+		name string
+		idle bool
+		why  string
+	}{
+		{"published", !p.Own, "published curves belong to the tasks and seeds of -experiment hpob"},
+		{"initial", p.Own, "HPO-B's protocol has initial configurations of its own"},
+		{"studied", len(p.Study) == 0, "there is no -study"},
+		{"study-splits", len(p.Study) == 0, "there is no -study"},
+		{"clusters", !some(p.Methods, func(m *bench.Method) bool { return m.Clusters }), "no method that is run by it clusters"},
+		{"acquisition", !some(all, func(m *bench.Method) bool { return m.Use != baseline.NoAcquisition }), "no method that is run has one"},
+	} {
+		if c.given[f.name] && f.idle {
+			return fmt.Errorf("-%s changes nothing: %s", f.name, f.why)
+		}
+	}
+	if o.limit < 0 {
+		return errors.New("-time is negative")
+	}
+	return nil
+}
