@@ -386,7 +386,7 @@ func TestScorers(t *testing.T) {
 	for name, m := range learnAll(t, tasks) {
 		_, scores[name] = m.Surrogate(1).(cmbo.Scorer)
 	}
-	for name, want := range map[string]bool{"RGPE": true, "TAF": true, "TAF-R": true, "TST-R": false, "GP": false} {
+	for name, want := range map[string]bool{"RGPE": true, "TAF-RGPE": true, "TAF-R": true, "TST-R": false, "GP": false} {
 		got, known := scores[name]
 		require.True(t, known, name)
 		require.Equal(t, want, got, name)
