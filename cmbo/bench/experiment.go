@@ -152,17 +152,17 @@ func (e *Experiment) Run(ctx context.Context, tables []*Table, dir string) (*Out
 		return nil, err
 	}
 	x := &execution{Experiment: e, planner: pl, store: s, latest: -1, stop: p.Repeats, learned: make(map[runKey]*lesson), open: make([]int, p.Repeats)}
-	todo, total := pl.batches(s)
-	for _, b := range todo {
+	open, total := pl.batches(s)
+	for _, b := range open {
 		if x.learned[b.key] == nil {
 			x.learned[b.key] = &lesson{}
 		}
 		x.learned[b.key].uses++
 		x.open[b.repeat]++
 	}
-	x.progress = newEstimate(todo, total, s.known, e.workers())
+	x.progress = newEstimate(open, total, s.known, e.workers())
 	x.start = x.now()
-	err = parallel.For(ctx, e.workers(), len(todo), func(_, i int) error { return x.make(ctx, todo[i]) })
+	err = parallel.For(ctx, e.workers(), len(open), func(_, i int) error { return x.make(ctx, open[i]) })
 	if err == nil {
 		rank := make(map[string]int)
 		for i := range all {

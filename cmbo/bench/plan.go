@@ -175,7 +175,7 @@ func (p *Protocol) runSeed(k runKey) uint64 {
 // batches lists what known does not hold yet in the order in which it is to be
 // made, repeat by repeat, so that methods are comparable whenever the experiment
 // stops. It also returns how many runs there are in all.
-func (pl *planner) batches(known *store) (todo []*batch, total int) {
+func (pl *planner) batches(known *store) (open []*batch, total int) {
 	for repeat := range pl.p.Repeats {
 		for i, t := range pl.tables {
 			for _, s := range pl.splits[i] {
@@ -183,13 +183,13 @@ func (pl *planner) batches(known *store) (todo []*batch, total int) {
 					b, n := pl.batch(t, s, g, repeat, known)
 					total += n
 					if len(b.runs)+len(b.partitions) > 0 {
-						todo = append(todo, b)
+						open = append(open, b)
 					}
 				}
 			}
 		}
 	}
-	return todo, total
+	return open, total
 }
 
 // group is methods that share what is learned, and the number of clusters asked
