@@ -26,11 +26,11 @@ func (k runKey) class() runKey {
 	return c
 }
 
-func newEstimate(todo []*batch, total int, before []Timing, workers int) *estimate {
+func newEstimate(open []*batch, total int, before []Timing, workers int) *estimate {
 	e := &estimate{total: total, workers: workers, spent: make(map[runKey]pace), left: make(map[runKey]int)}
 	missing := 0
 	lessons := make(map[runKey]bool)
-	for _, b := range todo {
+	for _, b := range open {
 		if !lessons[b.key] {
 			lessons[b.key] = true
 			e.left[b.key.class()]++

@@ -80,8 +80,8 @@ func TestMethodsSuitAcquisitions(t *testing.T) {
 	s, err := openStore("", nil)
 	require.NoError(t, err)
 	got := make(map[string][]string)
-	todo, total := pl.batches(s)
-	for _, b := range todo {
+	open, total := pl.batches(s)
+	for _, b := range open {
 		for _, r := range b.runs {
 			got[r.method.Name] = append(got[r.method.Name], r.runKey.acquisition)
 			total--

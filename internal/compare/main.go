@@ -70,19 +70,19 @@ func (o options) run() error {
 	if o.rounds < 1 {
 		return fmt.Errorf("%d rounds", o.rounds)
 	}
-	todo := rows()
+	wanted := rows()
 	if o.figures != "" {
-		todo = figureRows()
+		wanted = figureRows()
 	}
-	todo = slices.DeleteFunc(todo, func(r row) bool { return !pick.MatchString(r.String()) })
+	wanted = slices.DeleteFunc(wanted, func(r row) bool { return !pick.MatchString(r.String()) })
 	if o.list {
-		for _, r := range todo {
+		for _, r := range wanted {
 			fmt.Println(r)
 		}
 		return nil
 	}
 	if o.from != "" {
-		about, results, err := readJSON(o.from, todo)
+		about, results, err := readJSON(o.from, wanted)
 		if err != nil {
 			return err
 		}
@@ -111,13 +111,13 @@ func (o options) run() error {
 		return err
 	}
 	var results []*result
-	for i, r := range todo {
+	for i, r := range wanted {
 		select {
 		case <-stop:
-			return fmt.Errorf("interrupted before row %d of %d", i+1, len(todo))
+			return fmt.Errorf("interrupted before row %d of %d", i+1, len(wanted))
 		default:
 		}
-		fmt.Fprintf(os.Stderr, "%d/%d %s\n", i+1, len(todo), r)
+		fmt.Fprintf(os.Stderr, "%d/%d %s\n", i+1, len(wanted), r)
 		res, err := c.run(r)
 		if err != nil {
 			return fmt.Errorf("%s: %w", r, err)
