@@ -224,7 +224,7 @@ func (a *adaptive) measure(ctx context.Context) (measured, error) {
 	if err := a.cond.UpdateCov(cov, cross); err != nil {
 		return out, numerical(err, "posterior on the index set")
 	}
-	post, jitter, err := r.normal()
+	post, jitter, err := adoptJittered(&r.chol, mean, cov) // gone when the room is left
 	if err != nil {
 		return out, numerical(err, "posterior on the index set")
 	}
@@ -248,11 +248,6 @@ func (a *adaptive) measure(ctx context.Context) (measured, error) {
 		err = numerical(err, "distance to a prototype")
 	}
 	return out, err
-}
-
-// normal makes a Normal of mean and cov that is gone when the room is left.
-func (r *room) normal() (*gaussian.Normal, float64, error) {
-	return adoptJittered(&r.chol, r.mean, &r.cov)
 }
 
 // jitteredNormal makes a Normal of a covariance that rounding may have left

@@ -85,7 +85,7 @@ func TestGoldenTrace(t *testing.T) {
 			// go test -v tells how far this build is from the others: they all
 			// ask for the same points and differ in last digits.
 			bits := fnv.New64a()
-			var off deviations
+			var off struct{ distances, weights, means, sds float64 }
 			defer func() {
 				t.Logf("%s/%s: off by %.1e in distances, %.1e in weights, %.1e in means, %.1e in deviations; bits %016x",
 					runtime.GOOS, runtime.GOARCH, off.distances, off.weights, off.means, off.sds, bits.Sum64())
@@ -107,10 +107,10 @@ func TestGoldenTrace(t *testing.T) {
 					within(t, want.PosteriorSD, step.SD, 1e-8, "step %d: posterior sd", k)
 				}
 				require.NoError(t, opt.Tell(trial.ID, g.Target[trial.Index]))
-				off.add(&off.distances, want.Distances, step.Distances)
-				off.add(&off.weights, want.WeightsAfter, opt.Weights())
-				off.add(&off.means, want.PosteriorMean, step.Mean)
-				off.add(&off.sds, want.PosteriorSD, step.SD)
+				raise(&off.distances, want.Distances, step.Distances)
+				raise(&off.weights, want.WeightsAfter, opt.Weights())
+				raise(&off.means, want.PosteriorMean, step.Mean)
+				raise(&off.sds, want.PosteriorSD, step.SD)
 				require.NoError(t, binary.Write(bits, binary.LittleEndian, append(step.Mean, step.SD...)))
 				within(t, want.WeightsAfter, opt.Weights(), 1e-6, "step %d: weights after", k)
 			}
@@ -118,12 +118,10 @@ func TestGoldenTrace(t *testing.T) {
 	}
 }
 
-// deviations are the largest ones from a trace, relative to max(1, |want|).
-type deviations struct{ distances, weights, means, sds float64 }
-
-func (*deviations) add(to *float64, want, got []float64) {
+// raise makes worst the largest |want-got|/max(1, |want|) so far.
+func raise(worst *float64, want, got []float64) {
 	for i, w := range want {
-		*to = max(*to, math.Abs(w-got[i])/max(1, math.Abs(w)))
+		*worst = max(*worst, math.Abs(w-got[i])/max(1, math.Abs(w)))
 	}
 }
 
