@@ -47,6 +47,14 @@ type room struct {
 
 var rooms = sync.Pool{New: func() any { return new(room) }}
 
+// workspaces returns n workspaces.
+func (r *room) workspaces(n int) []gaussian.Workspace {
+	if len(r.work) < n {
+		r.work = make([]gaussian.Workspace, n)
+	}
+	return r.work
+}
+
 func newAdaptive(p *Prior, distance Distance, jitter, noise float64, workers int) *adaptive {
 	return &adaptive{
 		view: newView(p, workers), distance: distance, jitter: jitter, noise: noise, w: equalWeights(len(p.prototypes)),
@@ -224,30 +232,63 @@ func (a *adaptive) measure(ctx context.Context) (measured, error) {
 	if err := a.cond.UpdateCov(cov, cross); err != nil {
 		return out, numerical(err, "posterior on the index set")
 	}
-	post, jitter, err := adoptJittered(&r.chol, mean, cov) // gone when the room is left
-	if err != nil {
-		return out, numerical(err, "posterior on the index set")
-	}
-	out.jitter = jitter
 	out.distances = make([]float64, len(protos))
-	if need := parallel.Workers(a.workers, len(protos)); len(r.work) < need {
-		r.work = make([]gaussian.Workspace, need)
+	normals := make([]*gaussian.Normal, len(protos))
+	for i := range protos {
+		normals[i] = protos[i].normal
 	}
-	err = parallel.For(ctx, a.workers, len(protos), func(w, i int) (err error) {
-		if a.distance == Wasserstein {
-			out.distances[i], err = r.work[w].W2(protos[i].normal, post)
-			return err
-		}
-		out.distances[i], _, err = r.work[w].Jeffreys(protos[i].normal, post, a.jitter)
-		if errors.Is(err, gaussian.ErrNotPositiveDefinite) {
-			err = nil // infinitely far apart
-		}
-		return err
-	})
+	// The Normal of the posterior borrows from the room and is gone when it is left.
+	var err error
+	if a.distance == Wasserstein {
+		out.jitter, err = a.wasserstein(ctx, r, out.distances, normals)
+	} else {
+		out.jitter, err = a.jeffreys(ctx, r, out.distances, normals)
+	}
 	if err != nil && ctx.Err() == nil {
-		err = numerical(err, "distance to a prototype")
+		err = numerical(err, "distance of the posterior on the index set to a prototype")
 	}
 	return out, err
+}
+
+// wasserstein sets dst to the distances of the room's posterior to the normals and
+// returns the jitter that its factor needed.
+func (a *adaptive) wasserstein(ctx context.Context, r *room, dst []float64, normals []*gaussian.Normal) (float64, error) {
+	post, jitter, err := adoptJittered(&r.chol, r.mean, &r.cov)
+	if err != nil {
+		return jitter, err
+	}
+	work := r.workspaces(parallel.Workers(a.workers, len(normals)))
+	return jitter, parallel.For(ctx, a.workers, len(normals), func(w, i int) (err error) {
+		dst[i], err = work[w].W2(normals[i], post)
+		return err
+	})
+}
+
+// jeffreys is wasserstein for the divergence, whose own jitter mostly does. A
+// divergence that is not defined for want of definiteness is infinite.
+func (a *adaptive) jeffreys(ctx context.Context, r *room, dst []float64, normals []*gaussian.Normal) (float64, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	work := &r.workspaces(1)[0]
+	post, err := gaussian.AdoptNormal(r.mean, &r.cov, nil)
+	if err == nil {
+		_, err = work.JeffreysTo(dst, post, normals, a.jitter)
+	}
+	if !errors.Is(err, gaussian.ErrNotPositiveDefinite) {
+		return 0, err
+	}
+	post, jitter, err := adoptJittered(&r.chol, r.mean, &r.cov)
+	if err != nil {
+		return jitter, err
+	}
+	for i, n := range normals {
+		dst[i], _, err = work.Jeffreys(post, n, a.jitter)
+		if err != nil && !errors.Is(err, gaussian.ErrNotPositiveDefinite) {
+			return jitter, err
+		}
+	}
+	return jitter, nil
 }
 
 // jitteredNormal makes a Normal of a covariance that rounding may have left

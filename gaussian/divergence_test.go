@@ -203,6 +203,11 @@ func TestJeffreysSingular(t *testing.T) {
 	if v, _, err := Jeffreys(p, p, 0); v != 0 || err != nil {
 		t.Errorf("J(p, p) = %g, %v", v, err)
 	}
+	var w Workspace
+	dst := []float64{math.NaN()}
+	if _, err := w.JeffreysTo(dst, p, []*Normal{p}, 0); dst[0] != 0 || err != nil {
+		t.Errorf("J(p, p) = %g, %v", dst[0], err)
+	}
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		if _, _, err := Jeffreys(p, q, bad); !errors.Is(err, ErrNotFinite) {
 			t.Errorf("jitter %g: %v", bad, err)

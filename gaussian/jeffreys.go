@@ -44,74 +44,150 @@ func Jeffreys(p, q *Normal, jitter float64) (value, used float64, err error) {
 // Jeffreys is [Jeffreys] on the memory of w. It allocates where an inverse is
 // not kept yet.
 func (w *Workspace) Jeffreys(p, q *Normal, jitter float64) (value, used float64, err error) {
-	return w.jeffreys("Jeffreys", p, q, jitter)
+	const op = "Jeffreys"
+	if used, err = jeffreysJitter(op, p, q, jitter); err != nil {
+		return 0, 0, err
+	}
+	if compare(p, q) == 0 {
+		return 0, used, nil
+	}
+	own, err := p.inverse(op, used, &w.chol, &w.sym)
+	if err != nil {
+		return math.Inf(1), used, err
+	}
+	dst := [1]float64{math.Inf(1)}
+	err = w.jeffreys(op, dst[:], p, []*Normal{q}, own, used)
+	return dst[0], used, err
 }
 
 // JeffreysTo sets dst[i] to Jeffreys(p, qs[i], jitter) and returns the largest
-// jitter used. It fails like Jeffreys, and with [ErrDimension] if dst and qs
-// differ in length; entries before the failing one are set.
+// jitter used. The inverses of qs are kept with them; that of p, unless it is
+// kept already, is made in the memory of w and forgotten, as suits a distribution
+// that is compared once. It fails like Jeffreys, and with [ErrDimension] if dst
+// and qs differ in length; dst is then unspecified.
 func (w *Workspace) JeffreysTo(dst []float64, p *Normal, qs []*Normal, jitter float64) (used float64, err error) {
 	const op = "JeffreysTo"
 	if err := checkLen(op, "dst", len(dst), len(qs)); err != nil {
 		return 0, err
 	}
+	w.jitters = grow(w.jitters, len(qs))
+	jitters := w.jitters
+	const same = -1 // in the place of a jitter: q has the numbers of p
 	for i, q := range qs {
-		d, u, err := w.jeffreys(op, p, q, jitter)
-		used = math.Max(used, u)
-		if err != nil {
+		if jitters[i], err = jeffreysJitter(op, p, q, jitter); err != nil {
 			return used, err
 		}
-		dst[i] = d
+		used = math.Max(used, jitters[i])
+		if compare(p, q) == 0 {
+			jitters[i] = same
+		}
+	}
+	// Runs of one jitter share the inverse of p and one pass over it.
+	for i := 0; i < len(qs); {
+		j := i + 1
+		for j < len(qs) && jitters[j] == jitters[i] {
+			j++
+		}
+		if jitters[i] == same {
+			clear(dst[i:j])
+			i = j
+			continue
+		}
+		own := p.keptInverse(jitters[i])
+		if own == nil {
+			own = &w.inv
+			if err := p.inverseTo(op, own, jitters[i], &w.chol, &w.sym); err != nil {
+				return used, err
+			}
+		}
+		if err := w.jeffreys(op, dst[i:j], p, qs[i:j], own, jitters[i]); err != nil {
+			return used, err
+		}
+		i = j
 	}
 	return used, nil
 }
 
-func (w *Workspace) jeffreys(op string, p, q *Normal, jitter float64) (value, used float64, err error) {
+// jeffreysJitter checks a pair and returns the absolute jitter to use.
+func jeffreysJitter(op string, p, q *Normal, jitter float64) (float64, error) {
 	if err := checkPair(op, p, q); err != nil {
-		return 0, 0, err
+		return 0, err
 	}
 	if !finite(jitter) {
-		return 0, 0, scalarError(op, "jitter", jitter, ErrNotFinite)
+		return 0, scalarError(op, "jitter", jitter, ErrNotFinite)
 	}
-	n := len(p.mean)
 	if jitter < 0 {
-		jitter = autoJitterScale * math.Max(p.trace, q.trace) / float64(n)
+		jitter = autoJitterScale * math.Max(p.trace, q.trace) / float64(len(p.mean))
 	}
-	switch c := compare(p, q); {
-	case c == 0:
-		return 0, jitter, nil
-	case c > 0:
-		p, q = q, p
+	return jitter, nil
+}
+
+// jeffreysSum is what a pass over the rows adds up for one partner of p.
+type jeffreysSum struct {
+	inverse   *linalg.Sym
+	dm        []float64
+	cov, mean float64
+}
+
+// jeffreys sets dst to the divergences of p, whose inverse is own, from qs. All
+// partners pass by row by row, so that the rows of p are read from memory once;
+// none of them has the numbers of p.
+// Exchanging p with a partner changes the signs of factors in pairs, and so no
+// bit of the result.
+func (w *Workspace) jeffreys(op string, dst []float64, p *Normal, qs []*Normal, own *linalg.Sym, jitter float64) error {
+	n := len(p.mean)
+	w.vec = grow(w.vec, n*len(qs))
+	if cap(w.sums) < len(qs) {
+		w.sums = make([]jeffreysSum, len(qs))
 	}
-	qp, err := p.inverse(op, jitter, &w.chol, &w.sym)
-	if err != nil {
-		return math.Inf(1), jitter, err
-	}
-	qq, err := q.inverse(op, jitter, &w.chol, &w.sym)
-	if err != nil {
-		return math.Inf(1), jitter, err
-	}
-	w.vec = grow(w.vec, n)
-	dm := w.vec
-	for i, v := range p.mean {
-		dm[i] = v - q.mean[i]
-	}
-	covPart, meanPart := 0.0, 0.0
-	for i := range n {
-		off, diag, quad := jeffreysRow(qp.Row(i)[:i+1], qq.Row(i)[:i+1], p.cov.Row(i)[:i+1], q.cov.Row(i)[:i+1], dm[:i+1])
-		covPart += 2*off + diag
-		meanPart += dm[i] * quad
-	}
-	if !(covPart >= nearEqualJeffreys*float64(n)) && !math.IsNaN(covPart) {
-		if covPart, err = w.jeffreysResidual(op, p, q, jitter); err != nil {
-			return math.Inf(1), jitter, err
+	sums := w.sums[:len(qs)]
+	defer clear(sums) // they point into the partners
+	for k, q := range qs {
+		inv, err := q.inverse(op, jitter, &w.chol, &w.sym)
+		if err != nil {
+			dst[k] = math.Inf(1)
+			return err
+		}
+		sums[k] = jeffreysSum{inverse: inv, dm: w.vec[k*n : (k+1)*n]}
+		for i, v := range p.mean {
+			sums[k].dm[i] = v - q.mean[i]
 		}
 	}
-	value = 0.5 * (covPart + math.Max(meanPart, 0))
-	if !finite(value) {
-		return value, jitter, scalarError(op, "result", value, ErrNotFinite)
+	for i := range n {
+		a, s := own.Row(i), p.cov.Row(i)
+		for k, q := range qs {
+			u := &sums[k]
+			b, t, d := u.inverse.Row(i), q.cov.Row(i), u.dm
+			off, quad := f64.DiffDots(a[:i], b, s, t, d)
+			u.cov += 2*off + (b[i]-a[i])*(s[i]-t[i])
+			u.mean += d[i] * (2*quad + (a[i]+b[i])*d[i])
+		}
 	}
-	return value, jitter, nil
+	for k, q := range qs {
+		var err error
+		if dst[k], err = w.jeffreysValue(op, p, q, sums[k].cov, sums[k].mean, jitter); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// jeffreysValue makes the divergence of its covariance and mean parts.
+func (w *Workspace) jeffreysValue(op string, p, q *Normal, cov, mean, jitter float64) (float64, error) {
+	if !(cov >= nearEqualJeffreys*float64(len(p.mean))) && !math.IsNaN(cov) {
+		if compare(p, q) > 0 {
+			p, q = q, p
+		}
+		var err error
+		if cov, err = w.jeffreysResidual(op, p, q, jitter); err != nil {
+			return math.Inf(1), err
+		}
+	}
+	value := 0.5 * (cov + math.Max(mean, 0))
+	if !finite(value) {
+		return value, scalarError(op, "result", value, ErrNotFinite)
+	}
+	return value, nil
 }
 
 // nearEqualJeffreys is the covariance part per dimension below which it is
@@ -120,16 +196,6 @@ func (w *Workspace) jeffreys(op string, p, q *Normal, jitter float64) (value, us
 // relative error n·ε·κ/δ in the covariance part, which is about n·δ²: above the
 // switch at most some thirty times what the data themselves determine.
 const nearEqualJeffreys = 1e-3
-
-// jeffreysRow returns the parts of row i of the lower triangles: off the sum over
-// the columns before the diagonal and diag the diagonal term of (b−a)·(s−t), and
-// quad the sum Σ_{j<i} 2·(a_j+b_j)·d_j plus the diagonal term.
-func jeffreysRow(a, b, s, t, d []float64) (off, diag, quad float64) {
-	last := len(a) - 1
-	off, q := f64.DiffDots(a[:last], b, s, t, d)
-	diag = (b[last] - a[last]) * (s[last] - t[last])
-	return off, diag, 2*q + (a[last]+b[last])*d[last]
-}
 
 // jeffreysResidual returns ‖L_q⁻¹·(S_p − S_q)·L_p⁻ᵀ‖²_F, L·Lᵀ = S + jitter·I,
 // which equals ⟨Q_q − Q_p, S_p − S_q⟩ since Q_q − Q_p = Q_q·(S_p − S_q)·Q_p.
@@ -165,32 +231,54 @@ type inverse struct {
 	inv    linalg.Sym
 }
 
-// inverse returns (S + jitter·I)⁻¹, shared and for reading only. c and s are
-// scratch.
+// inverse returns (S + jitter·I)⁻¹, shared and for reading only, and keeps it. c
+// and s are scratch.
 func (n *Normal) inverse(op string, jitter float64, c *linalg.Cholesky, s *linalg.Sym) (*linalg.Sym, error) {
 	n.inverseMu.Lock()
 	defer n.inverseMu.Unlock()
-	for _, v := range n.inverses {
-		if v != nil && v.jitter == jitter {
-			return &v.inv, nil
-		}
+	if inv := n.findInverse(jitter); inv != nil {
+		return inv, nil
 	}
 	v := &inverse{jitter: jitter}
-	if jitter == 0 {
-		c, err := n.definite(op, "covariance")
-		if err != nil {
-			return nil, err
-		}
-		c.InverseTo(&v.inv)
-	} else {
-		s.Copy(n.cov)
-		s.AddDiag(jitter)
-		if err := c.Factorize(s); err != nil {
-			return nil, definiteError(op, "covariance plus jitter", jitter, err)
-		}
-		c.InverseTo(&v.inv)
+	if err := n.inverseTo(op, &v.inv, jitter, c, s); err != nil {
+		return nil, err
 	}
 	n.inverses[n.inverseNext%inverseSlots] = v
 	n.inverseNext++
 	return &v.inv, nil
+}
+
+// keptInverse returns the inverse if it is kept already, else nil.
+func (n *Normal) keptInverse(jitter float64) *linalg.Sym {
+	n.inverseMu.Lock()
+	defer n.inverseMu.Unlock()
+	return n.findInverse(jitter)
+}
+
+func (n *Normal) findInverse(jitter float64) *linalg.Sym {
+	for _, v := range n.inverses {
+		if v != nil && v.jitter == jitter {
+			return &v.inv
+		}
+	}
+	return nil
+}
+
+// inverseTo sets dst to (S + jitter·I)⁻¹. c and s are scratch.
+func (n *Normal) inverseTo(op string, dst *linalg.Sym, jitter float64, c *linalg.Cholesky, s *linalg.Sym) error {
+	if jitter == 0 {
+		c, err := n.definite(op, "covariance")
+		if err != nil {
+			return err
+		}
+		c.InverseTo(dst)
+		return nil
+	}
+	s.Copy(n.cov)
+	s.AddDiag(jitter)
+	if err := c.Factorize(s); err != nil {
+		return definiteError(op, "covariance plus jitter", jitter, err)
+	}
+	c.InverseTo(dst)
+	return nil
 }

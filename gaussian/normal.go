@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"sync"
 
+	"github.com/gocmbo/cmbo/internal/f64"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -143,35 +144,59 @@ func checkMoments(op string, mean []float64, cov *linalg.Sym) error {
 	if err := checkVec(op, "mean", mean, n); err != nil {
 		return err
 	}
-	for i := range n {
-		ri := cov.Row(i)
-		if j := allFinite(ri); j >= 0 {
-			return &ValueError{Op: op, What: "cov", Row: i, Col: j, Value: ri[j], Err: ErrNotFinite}
-		}
-	}
 	var scale float64
 	for i := range n {
-		scale = math.Max(scale, cov.Row(i)[i])
+		ri := cov.Row(i)
+		if !finite(f64.Magnitude(ri)) {
+			j := allFinite(ri)
+			return &ValueError{Op: op, What: "cov", Row: i, Col: j, Value: ri[j], Err: ErrNotFinite}
+		}
+		scale = math.Max(scale, ri[i])
 	}
 	// A negative eigenvalue λ allows s_ii ≥ λ and |s_ij| ≤ √(s_ii·s_jj) − λ.
 	slack := indefiniteTol * scale
-	roots := make([]float64, n)
+	roots, inverse := make([]float64, n), make([]float64, n)
 	for i := range n {
 		v := cov.Row(i)[i]
 		if !(v >= -slack) {
 			return &DefiniteError{Op: op, What: "cov", Pivot: i, Value: v}
 		}
 		roots[i] = math.Sqrt(math.Max(v, 0))
+		inverse[i] = 1 / math.Max(roots[i], 0x1p-1000)
 	}
-	const nb = 16
-	for i0 := 0; i0 < n; i0 += nb {
-		for j0 := 0; j0 <= i0; j0 += nb {
-			if err := checkBlock(op, cov, roots, slack, i0, min(i0+nb, n), j0, min(j0+nb, n)); err != nil {
+	strip := linalg.NewDense(min(n, checkStrip), n, nil)
+	for i0 := 0; i0 < n; i0 += checkStrip {
+		i1 := min(i0+checkStrip, n)
+		if clean(cov, roots, inverse, strip, i0, i1) {
+			continue
+		}
+		for j0 := 0; j0 <= i0; j0 += checkStrip {
+			if err := checkBlock(op, cov, roots, slack, i0, i1, j0, min(j0+checkStrip, n)); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// checkStrip is the number of rows that are checked together.
+const checkStrip = 16
+
+// clean reports whether rows i0 to i1 have below the diagonal what stands above it
+// and obey the Cauchy–Schwarz inequality without any slack, as those of most
+// covariances do; inverse holds the reciprocals of roots. strip is scratch.
+func clean(cov *linalg.Sym, roots, inverse []float64, strip *linalg.Dense, i0, i1 int) bool {
+	whole := cov.Dense()
+	above := whole.View(0, i0, i1, i1-i0)
+	strip.CopyTrans(&above)
+	for i := i0; i < i1; i++ {
+		row, column := cov.Row(i)[:i], strip.Row(i - i0)[:i]
+		linalg.Axpy(column, -1, row)
+		if f64.Magnitude(column) != 0 || f64.Reaches(row, inverse[:i], roots[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 // checkBlock checks entries below the diagonal in rows i0 to i1 and columns j0 to

@@ -351,3 +351,56 @@ func TestZeroCovariance(t *testing.T) {
 		t.Errorf("W2 = %g, %v, want 5", d, err)
 	}
 }
+
+// A single bad entry is found and named wherever it stands among the blocks that
+// the checks work by.
+func TestAdoptNormalFindsEntry(t *testing.T) {
+	const n = 37
+	at := []int{0, 1, 14, 15, 16, 17, 31, 32, 36}
+	for _, i := range at {
+		for _, j := range at {
+			s := linalg.NewSym(n, nil)
+			s.AddDiag(4)
+			set := func(i, j int, v float64) { s.Row(i)[j] = v }
+			set(i, j, math.Inf(1))
+			_, err := AdoptNormal(make([]float64, n), s, nil)
+			var v *ValueError
+			if !errors.As(err, &v) || v.Err != ErrNotFinite || v.Row != i || v.Col != j {
+				t.Errorf("infinite [%d,%d]: %v", i, j, err)
+			}
+			if j >= i {
+				continue
+			}
+			set(i, j, 3)
+			_, err = AdoptNormal(make([]float64, n), s, nil)
+			if !errors.As(err, &v) || v.Err != ErrNotSymmetric || v.Row != i || v.Col != j {
+				t.Errorf("asymmetric [%d,%d]: %v", i, j, err)
+			}
+			set(i, j, 5)
+			set(j, i, 5)
+			_, err = AdoptNormal(make([]float64, n), s, nil)
+			var d *DefiniteError
+			if !errors.As(err, &d) || d.Pivot != i {
+				t.Errorf("beyond Cauchy-Schwarz [%d,%d]: %v", i, j, err)
+			}
+			// Up to rounding a correlation of 1, and a triangle off by rounding, pass.
+			set(i, j, 4)
+			set(j, i, 4*(1+epsilon))
+			if _, err = AdoptNormal(make([]float64, n), s, nil); err != nil {
+				t.Errorf("correlated [%d,%d]: %v", i, j, err)
+			}
+		}
+	}
+	// A variance of 0 allows no covariance, up to what rounding explains.
+	s := linalg.NewSym(n, nil)
+	s.AddDiag(4)
+	s.Set(20, 20, 0)
+	s.Set(20, 3, 1e-9)
+	if _, err := AdoptNormal(make([]float64, n), s, nil); err != nil {
+		t.Error(err)
+	}
+	s.Set(20, 3, 1e-3)
+	if _, err := AdoptNormal(make([]float64, n), s, nil); !errors.Is(err, ErrNotPositiveDefinite) {
+		t.Errorf("covariance beside a variance of 0: %v", err)
+	}
+}

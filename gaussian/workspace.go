@@ -10,9 +10,10 @@ type Workspace struct {
 	cross, polar, resid linalg.Dense
 	svd                 linalg.SVD
 	eigen               linalg.EigenSym
-	sym                 linalg.Sym
+	sym, inv            linalg.Sym
 	chol                linalg.Cholesky
-	vec                 []float64
+	vec, jitters        []float64
+	sums                []jeffreysSum
 }
 
 func grow(s []float64, n int) []float64 {

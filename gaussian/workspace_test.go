@@ -68,13 +68,27 @@ func TestWorkspace(t *testing.T) {
 			t.Fatal(err)
 		}
 		check("W2SquaredTo", W2Squared)
-		if _, err := w.JeffreysTo(dst, p, qs, AutoJitter); err != nil {
-			t.Fatal(err)
+		for _, jitter := range []float64{AutoJitter, 0, 1e-3} {
+			// The inverse of one is kept, that of the other is not.
+			for _, p := range []*Normal{p, mustNormal(p.Mean(), p.Cov())} {
+				for i := range dst {
+					dst[i] = math.NaN()
+				}
+				used, err := w.JeffreysTo(dst, p, qs, jitter)
+				if err != nil {
+					t.Fatal(err)
+				}
+				largest := 0.0
+				check("JeffreysTo", func(p, q *Normal) (float64, error) {
+					d, u, err := Jeffreys(p, q, jitter)
+					largest = max(largest, u)
+					return d, err
+				})
+				if used != largest {
+					t.Errorf("n=%d: jitter %g, alone %g", n, used, largest)
+				}
+			}
 		}
-		check("JeffreysTo", func(p, q *Normal) (float64, error) {
-			d, _, err := Jeffreys(p, q, AutoJitter)
-			return d, err
-		})
 		for i, q := range qs {
 			var err error
 			if dst[i], err = w.KL(p, q); err != nil {
