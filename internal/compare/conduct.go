@@ -192,7 +192,7 @@ func (r *result) fastest(build, prefix string) *contender {
 func (r *result) verdict(k check) (number, target string, met, ok bool) {
 	us := r.ours(k.build)
 	if k.under > 0 {
-		target = fmt.Sprintf("< %.3g ms", k.under*1e3)
+		target = fmt.Sprintf("under %.3g ms", k.under*1e3)
 		if us == nil {
 			return "-", target, false, false
 		}
@@ -201,9 +201,9 @@ func (r *result) verdict(k check) (number, target string, met, ok bool) {
 	them := r.fastest(k.build, k.against)
 	name := k.against
 	if k.most > 0 {
-		target = fmt.Sprintf("<= %.3g of %s", k.most, name)
+		target = fmt.Sprintf("≤ %.3g of %s", k.most, name)
 	} else {
-		target = fmt.Sprintf(">= %.3g x %s", k.least, name)
+		target = fmt.Sprintf("≥ %.3g × %s", k.least, name)
 	}
 	if us == nil || them == nil {
 		return "-", target, false, false

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/gocmbo/cmbo/internal/plot"
 )
 
 func main() {
@@ -149,18 +151,13 @@ func (o options) show(about []string, results []*result) error {
 }
 
 func (o options) print(results []*result) {
-	t := summary(results)
-	d := details(results)
+	form := (*plot.Table).Text
 	if o.markdown {
-		fmt.Println(t.Markdown())
-		if o.details {
-			fmt.Println(d.Markdown())
-		}
-		return
+		form = (*plot.Table).Markdown
 	}
-	fmt.Println(t.Text())
+	fmt.Println(form(summary(results)))
 	if o.details {
-		fmt.Println(d.Text())
+		fmt.Println(form(details(results)))
 	}
 	met, missed, unknown := 0, 0, 0
 	for _, r := range results {
