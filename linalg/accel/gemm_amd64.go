@@ -8,16 +8,28 @@ import (
 	"github.com/gocmbo/cmbo/internal/f64"
 )
 
-// Cuts of the product. gemmK is the length of the sums that are added to C at a
-// time, and so part of the result's last bits: a packed panel of B of that length
-// is as large as the first-level cache of the processors in question, from which
-// the panel streams. gemmM rows of A of that length stay in the second level
-// while panels of B pass by. Neither must change the order of any sum but by
-// gemmK.
+// Cuts of the product, each into equal parts no longer than these. gemmK bounds
+// the sums that are added to C at a time, and so is part of the result's last
+// bits: a packed panel of B of that length leaves room in the first-level cache
+// for the tiles of A that pass by. gemmM rows of A of that length stay in the
+// second level while panels of B pass by; gemmN columns of B, in panels, are
+// packed at once where there are more rows than that. Neither of these changes the
+// order of any sum.
 var (
 	gemmK = 192
 	gemmM = 384
+	gemmN = 1536
 )
+
+// part returns the length of the parts into which n is cut, as equal as multiples
+// of unit allow and not above limit by more than that.
+func part(n, limit, unit int) int {
+	if n <= limit {
+		return n
+	}
+	parts := (n + limit - 1) / limit
+	return ((n+parts-1)/parts + unit - 1) / unit * unit
+}
 
 const (
 	// tiny is the size n·k up to which the plain loops are faster at A·Bᵀ,
@@ -40,14 +52,32 @@ var panels = sync.Pool{New: func() any { return new([]float64) }}
 
 // getPanel returns room for a packed panel of k rows, rounded up to whole blocks
 // of the transposition.
-func (t *kernels) getPanel(k int) *[]float64 {
-	n := panelVectors * t.lanes * ((k + t.lanes - 1) &^ (t.lanes - 1))
+func (t *kernels) getPanel(k int) *[]float64 { return t.getPanels(1, k) }
+
+// getPanels returns room for so many packed panels, one after the other.
+func (t *kernels) getPanels(count, k int) *[]float64 {
+	n := count * t.panelSize(k)
 	p := panels.Get().(*[]float64)
 	if cap(*p) < n {
 		*p = make([]float64, n)
 	}
 	*p = (*p)[:n]
 	return p
+}
+
+// panelSize is the length of a packed panel of k rows.
+func (t *kernels) panelSize(k int) int {
+	return panelVectors * t.lanes * ((k + t.lanes - 1) &^ (t.lanes - 1))
+}
+
+// panelWidth returns the number of columns of the next panel where so many are
+// left.
+func (t *kernels) panelWidth(left int) int {
+	nv := nextPanel((left + t.lanes - 1) / t.lanes)
+	if nv > t.masked && left < nv*t.lanes {
+		nv = t.masked
+	}
+	return min(nv*t.lanes, left)
 }
 
 func (t *kernels) tGemm(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int) {
@@ -81,39 +111,71 @@ func (t *kernels) tGemm(m, n, k int, alpha float64, a []float64, ars, acs int, b
 			}
 		}
 	}
+	kb, mb := part(k, gemmK, 1), part(m, gemmM, 8)
 	pack := bcs != 1 || brs >= farRow && m > directRows
 	var buf *[]float64
+	group, size := 1, 0
 	if pack {
-		buf = t.getPanel(min(k, gemmK))
+		if mb < m {
+			group = max(1, (min(n, gemmN)+t.lanes-1)/t.lanes/panelVectors)
+		}
+		size = t.panelSize(kb)
+		buf = t.getPanels(group, kb)
 	}
-	for l := 0; l < k; l += gemmK {
-		kb := min(gemmK, k-l)
-		for i := 0; i < m; i += gemmM {
-			mb := min(gemmM, m-i)
-			for j := 0; j < n; {
-				left := n - j
-				nv := nextPanel((left + t.lanes - 1) / t.lanes)
-				if nv > t.masked && left < nv*t.lanes {
-					nv = t.masked
+	for l := 0; l < k; l += kb {
+		kb := min(kb, k-l)
+		for j0, j1 := 0, n; j0 < n; j0, j1 = j1, n {
+			if pack {
+				j1 = t.packPanels(*buf, group, size, b[l*brs:], brs, bcs, j0, n, kb)
+			}
+			for i := 0; i < m; i += mb {
+				mb, used := min(mb, m-i), 0
+				for j := j0; j < j1; {
+					nb := t.panelWidth(n - j)
+					bp, ldb := &b[l*brs+j*bcs], brs
+					if pack {
+						bp, ldb = &(*buf)[used], panelVectors*t.lanes
+						used += size
+					}
+					panel := t.gemmPanel
+					if nb <= narrow {
+						panel = t.gemmNarrow
+					}
+					panel(mb, kb, alpha, &a[i*ars+l*acs], ars, acs, bp, ldb, &c[i*ldc+j], ldc, nb)
+					j += nb
 				}
-				nb := min(nv*t.lanes, left)
-				bp, ldb := &b[l*brs+j*bcs], brs
-				if pack {
-					t.packPanel(*buf, b[l*brs+j*bcs:], brs, bcs, nb, kb)
-					bp, ldb = &(*buf)[0], panelVectors*t.lanes
-				}
-				panel := t.gemmPanel
-				if nb <= narrow {
-					panel = t.gemmNarrow
-				}
-				panel(mb, kb, alpha, &a[i*ars+l*acs], ars, acs, bp, ldb, &c[i*ldc+j], ldc, nb)
-				j += nb
 			}
 		}
 	}
 	if pack {
 		panels.Put(buf)
 	}
+}
+
+// packPanels packs up to count panels of k rows of B from column j0 on, each of
+// length size, and returns the column after them.
+func (t *kernels) packPanels(dst []float64, count, size int, b []float64, brs, bcs, j0, n, k int) (j1 int) {
+	if bcs == 1 && brs != 1 {
+		// Row by row, as they lie in memory.
+		for l := range k {
+			row, used := b[l*brs:], l*panelVectors*t.lanes
+			j1 = j0
+			for p := 0; p < count && j1 < n; p++ {
+				nb := t.panelWidth(n - j1)
+				copy(dst[used:][:nb], row[j1:])
+				used += size
+				j1 += nb
+			}
+		}
+		return j1
+	}
+	j1 = j0
+	for p := 0; p < count && j1 < n; p++ {
+		nb := t.panelWidth(n - j1)
+		t.packPanel(dst[p*size:], b[j1*bcs:], brs, bcs, nb, k)
+		j1 += nb
+	}
+	return j1
 }
 
 // packPanel copies k rows of n entries of B, given with its strides, to a packed
@@ -123,10 +185,6 @@ func (t *kernels) packPanel(dst, b []float64, brs, bcs, n, k int) {
 	switch {
 	case brs == 1:
 		t.packT(&dst[0], &b[0], bcs, n, k)
-	case bcs == 1:
-		for l := range k {
-			copy(dst[l*w:][:n], b[l*brs:])
-		}
 	default:
 		for l := range k {
 			d := dst[l*w:][:n]
