@@ -24,15 +24,16 @@ type Cholesky struct {
 	work []float64
 }
 
-// cholBlock is the number of columns factored together; up to cholDirect rows
-// the whole matrix is one such block.
+// cholBlock is the number of columns factored together where the matrix is larger
+// than f64.CholSize, or than cholDirect, from where goroutines pay.
 var (
-	cholBlock  = 64
-	cholDirect = 160
+	cholBlock  = 96
+	cholDirect = 352
 )
 
-// cholRows is the number of rows below such a block computed at a time.
-const cholRows = 32
+// cholRows is the number of rows below such a block computed at a time, a multiple
+// of what Gemm and Trsm may be cut at.
+const cholRows = 96
 
 // Factorize computes the factor of a, which is not modified. If a pivot is not
 // positive and finite, NaN included, it returns a *NotPositiveDefiniteError and
@@ -67,11 +68,7 @@ func (c *Cholesky) factorize(a *Sym, jitter float64) error {
 	n := a.n
 	c.reset(n)
 	l := c.l.data
-	for i := range n {
-		copy(l[i*n:i*n+i+1], a.data[i*n:])
-		l[i*n+i] += jitter
-	}
-	if p, v := cholesky(n, l, n); p >= 0 {
+	if p, v := cholesky(n, jitter, a.data, l); p >= 0 {
 		c.reset(0)
 		return &NotPositiveDefiniteError{Pivot: p, Value: v}
 	}
@@ -81,31 +78,34 @@ func (c *Cholesky) factorize(a *Sym, jitter float64) error {
 	return nil
 }
 
-// cholesky overwrites the lower triangle of the n×n matrix a with its factor. It
-// returns the index and value of the first bad pivot, or −1. Entries of a above
-// the diagonal but close to it may change.
-func cholesky(n int, a []float64, lda int) (pivot int, value float64) {
-	if n <= cholDirect {
-		return choleskyDirect(n, a, lda)
+// cholesky sets the lower triangle of the n×n matrix l to the factor of
+// a + shift·I. It returns the index and value of the first bad pivot, or −1. Entries
+// of l above the diagonal but close to it may change.
+func cholesky(n int, shift float64, a, l []float64) (pivot int, value float64) {
+	if n <= min(cholDirect, f64.CholSize()) {
+		return f64.Chol(n, shift, a, n, l, n)
+	}
+	for i := range n {
+		copy(l[i*n:i*n+i+1], a[i*n:])
+		l[i*n+i] += shift
 	}
 	for j := 0; j < n; j += cholBlock {
 		jb := min(cholBlock, n-j)
-		left, diag := a[j*lda:], a[j*lda+j:]
-		symLower(jb, j, -1, left, lda, 1, left, 1, lda, diag, lda)
-		if p, v := choleskyDirect(jb, diag, lda); p >= 0 {
+		left, diag := l[j*n:], l[j*n+j:]
+		symLower(jb, j, -1, left, n, 1, left, 1, n, diag, n)
+		if p, v := f64.Chol(jb, 0, diag, n, diag, n); p >= 0 {
 			return j + p, v
 		}
 		below := n - j - jb
 		if below == 0 {
 			break
 		}
-		// Cut at multiples of cholRows, whoever works: Trsm may treat the rows of
-		// a short remainder differently.
+		// Cut at multiples of cholRows, whoever works.
 		if w := workers(float64(n)*float64(n)*float64(n)/3, (below+cholRows-1)/cholRows); w > 1 {
-			parallelRows(w, below, cholRows, func(lo, hi int) { choleskyRows(a, lda, j, jb, lo, hi) })
+			parallelRows(w, below, cholRows, func(lo, hi int) { choleskyRows(l, n, j, jb, lo, hi) })
 		} else {
 			for lo := 0; lo < below; lo += cholRows {
-				choleskyRows(a, lda, j, jb, lo, min(lo+cholRows, below))
+				choleskyRows(l, n, j, jb, lo, min(lo+cholRows, below))
 			}
 		}
 	}
@@ -119,37 +119,6 @@ func choleskyRows(a []float64, lda, j, jb, lo, hi int) {
 	o := (j + jb + lo) * lda
 	f64.Gemm(hi-lo, jb, j, -1, a[o:], lda, 1, a[j*lda:], 1, lda, a[o+j:], lda)
 	f64.Trsm(hi-lo, jb, a[o+j:], lda, a[j*lda+j:], lda)
-}
-
-// choleskyDirect is cholesky in strips of four rows: each is solved against the
-// rows above it and then updates its own diagonal block.
-func choleskyDirect(n int, a []float64, lda int) (pivot int, value float64) {
-	for i := 0; i < n; i += 4 {
-		ib := min(4, n-i)
-		x, d := a[i*lda:], a[i*lda+i:]
-		f64.Trsm(ib, i, x, lda, a, lda)
-		f64.Gemm(ib, ib, i, -1, x, lda, 1, x, 1, lda, d, lda)
-		for j := range ib {
-			dj := d[j*lda:][:j+1]
-			for k := range j {
-				dk := d[k*lda:]
-				s := dj[k]
-				for l := range k {
-					s -= dj[l] * dk[l]
-				}
-				dj[k] = s / dk[k]
-			}
-			v := dj[j]
-			for _, x := range dj[:j] {
-				v -= x * x
-			}
-			if !(v > 0) || math.IsInf(v, 1) {
-				return i + j, v
-			}
-			dj[j] = math.Sqrt(v)
-		}
-	}
-	return -1, 0
 }
 
 // reset makes the factor n×n without gaps between its rows, contents

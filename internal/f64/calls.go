@@ -78,3 +78,7 @@ func Reaches(x, y []float64, limit float64) bool { return table.Reaches(x, y, li
 // Columns returns the number of columns, about a dozen, that Gemm is best given
 // where there is a choice, as there is for reflectors that are applied together.
 func Columns() int { return table.Columns }
+
+// CholSize returns the size up to which Chol is faster than blocks of it with
+// products and solves between them.
+func CholSize() int { return table.CholSize }

@@ -8,6 +8,7 @@ type Table struct {
 	Exp        func(dst, x []float64)
 	Gemm       func(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int)
 	Trsm       func(m, n int, x []float64, ldx int, l []float64, ldl int)
+	Chol       func(n int, shift float64, a []float64, lda int, l []float64, ldl int) (pivot int, value float64)
 	SymPass    func(n int, a []float64, lda int, v, w, x, y []float64)
 	BidiagPass func(m, n int, a []float64, lda int, u, z, s, v, p []float64, g float64, y, c, r []float64)
 	PoleSum    func(a2, b2, s, w, work []float64) float64
@@ -36,6 +37,10 @@ type Table struct {
 	// Columns is the number of columns that Gemm is best given where there is a
 	// choice of few.
 	Columns int
+
+	// CholSize is the size up to which Chol is faster than blocks of it with
+	// products and solves between them.
+	CholSize int
 }
 
 // Generic is the table of plain Go loops: the default, and the reference for any
@@ -46,6 +51,7 @@ var Generic = Table{
 	Exp:        exp,
 	Gemm:       gemm,
 	Trsm:       trsm,
+	Chol:       chol,
 	SymPass:    symPass,
 	BidiagPass: bidiagPass,
 	PoleSum:    poleSum,
@@ -72,6 +78,8 @@ var Generic = Table{
 	Reaches:    reaches,
 
 	Columns: 12,
+
+	CholSize: 160,
 }
 
 var table = Generic
@@ -119,6 +127,14 @@ func Gemm(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, br
 // several calls, cut at multiples of 32, gives the same bits.
 func Trsm(m, n int, x []float64, ldx int, l []float64, ldl int) {
 	table.Trsm(m, n, x, ldx, l, ldl)
+}
+
+// Chol sets the lower triangle of the n×n matrix L to the Cholesky factor of
+// A + shift·I. It returns the index and value of the first pivot that is not
+// positive and finite, or −1. Of A the lower triangle counts; L may be A. Entries of
+// L above the diagonal but close to it may change.
+func Chol(n int, shift float64, a []float64, lda int, l []float64, ldl int) (pivot int, value float64) {
+	return table.Chol(n, shift, a, lda, l, ldl)
 }
 
 // SymPass is one step of the tridiagonal reduction, in one pass over the lower

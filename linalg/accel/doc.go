@@ -29,7 +29,8 @@
 // multiplications and additions and sum in another order. Sums of k products are
 // within γ_k·Σ|terms| of the exact ones on every tier, γ_k = k·u/(1 − k·u),
 // u = 2⁻⁵³, solves with triangular matrices satisfy |b − L·x| ≤ γ_{n+2}·|L|·|x|,
-// which are the bounds the loops have. Exponentials are within 0.9 units in the
+// factors of positive definite matrices |A − L·Lᵀ| ≤ γ_{n+2}·|L|·|Lᵀ|, which are the
+// bounds the loops have. Exponentials are within 0.9 units in the
 // last place of the exact ones, 0.95 where the result is denormal, with the
 // special cases of math.Exp. Sums over poles have a relative error of a few units
 // for each row, like the loops.

@@ -2,7 +2,11 @@
 
 package accel
 
-import "github.com/gocmbo/cmbo/internal/f64"
+import (
+	"math"
+
+	"github.com/gocmbo/cmbo/internal/f64"
+)
 
 // kernels is one tier: the assembly functions, which take pointers and trust
 // them, and what the Go code around them must know. That code checks lengths,
@@ -22,6 +26,8 @@ type kernels struct {
 
 	trsmPanel func(n int, y *float64, nv int, l *float64, ldl int)
 	trsmRows  func(m, n int, x *float64, ldx int, l *float64, ldl int)
+
+	cholPanel func(k, n int, y *float64) int
 
 	symPass    func(n int, a *float64, lda int, v, w, x, y *float64)
 	bidiagPass func(m, n int, a *float64, lda int, u, z, s, v, p *float64, g float64, y, c, r *float64)
@@ -61,6 +67,7 @@ func (t *kernels) table() f64.Table {
 		Exp:        t.tExp,
 		Gemm:       t.tGemm,
 		Trsm:       t.tTrsm,
+		Chol:       t.tChol,
 		SymPass:    t.tSymPass,
 		BidiagPass: t.tBidiagPass,
 		PoleSum:    t.tPoleSum,
@@ -88,6 +95,8 @@ func (t *kernels) table() f64.Table {
 
 		// Two vectors of AVX-512, four of AVX2.
 		Columns: 16,
+
+		CholSize: math.MaxInt,
 	}
 }
 

@@ -336,6 +336,8 @@ func TestShort(t *testing.T) {
 			"Gemm C":       func() { tab.Gemm(5, 5, 5, 1, s(25), 5, 1, s(25), 5, 1, s(24), 5) },
 			"Trsm X":       func() { tab.Trsm(5, 5, s(24), 5, s(25), 5) },
 			"Trsm L":       func() { tab.Trsm(5, 5, s(25), 5, s(24), 5) },
+			"Chol A":       func() { tab.Chol(5, 0, s(24), 5, s(25), 5) },
+			"Chol L":       func() { tab.Chol(5, 0, s(25), 5, s(24), 5) },
 			"SymPass A":    func() { tab.SymPass(5, s(24), 5, s(5), s(5), s(5), s(5)) },
 			"SymPass y":    func() { tab.SymPass(5, s(25), 5, s(5), s(5), s(5), s(4)) },
 			"BidiagPass A": func() { tab.BidiagPass(2, 5, s(9), 5, s(2), s(5), s(2), s(5), s(5), 1, s(2), s(2), s(5)) },
@@ -381,6 +383,7 @@ func TestZeroAlloc(t *testing.T) {
 			for name, f := range map[string]func(){
 				"Gemm":    func() { tab.Gemm(n, n, n, 1, a, n, 1, b, 1, n, c, n) },
 				"Trsm":    func() { tab.Trsm(n, n, a, n, b, n) },
+				"Chol":    func() { tab.Chol(n, 0, b, n, b, n) },
 				"Dot":     func() { tab.Dot(a, b) },
 				"SymPass": func() { tab.SymPass(n, a, n, b, b, b, c) },
 			} {

@@ -57,6 +57,12 @@ func trsmPanelAVX512(n int, y *float64, nv int, l *float64, ldl int)
 //go:noescape
 func trsmRowsAVX512(m int, n int, x *float64, ldx int, l *float64, ldl int)
 
+// cholPanelAVX512 factors the n×n matrix that stands in the packed panel Y below k rows X,
+// 0 < n ≤ 24, after subtracting Xᵀ·X from it:
+//
+//go:noescape
+func cholPanelAVX512(k int, n int, y *float64) int
+
 // symPassAVX512 is one pass over the lower triangle of A, n×n: A −= v·wᵀ + w·vᵀ and,
 // for y zero before, y = A·x.
 //
@@ -237,6 +243,12 @@ func trsmPanelAVX2(n int, y *float64, nv int, l *float64, ldl int)
 //
 //go:noescape
 func trsmRowsAVX2(m int, n int, x *float64, ldx int, l *float64, ldl int)
+
+// cholPanelAVX2 factors the n×n matrix that stands in the packed panel Y below k rows X,
+// 0 < n ≤ 12, after subtracting Xᵀ·X from it:
+//
+//go:noescape
+func cholPanelAVX2(k int, n int, y *float64) int
 
 // symPassAVX2 is one pass over the lower triangle of A, n×n: A −= v·wᵀ + w·vᵀ and,
 // for y zero before, y = A·x.
