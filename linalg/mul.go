@@ -14,7 +14,7 @@ func (m *Dense) Mul(a, b *Dense) {
 		panicShape("Mul", a.rows, a.cols, b.rows, b.cols)
 	}
 	m.destination("Mul", a.rows, b.cols, a, b)
-	gemm(m.rows, m.cols, a.cols, 1, a.data, a.stride, 1, b.data, b.stride, 1, m.data, m.stride)
+	gemmSet(m.rows, m.cols, a.cols, 1, a.data, a.stride, 1, b.data, b.stride, 1, m.data, m.stride)
 }
 
 // MulTrans makes m the r×c product a·bᵀ of an r×k and a c×k matrix. m must not
@@ -24,7 +24,7 @@ func (m *Dense) MulTrans(a, b *Dense) {
 		panicShape("MulTrans", a.rows, a.cols, b.rows, b.cols)
 	}
 	m.destination("MulTrans", a.rows, b.rows, a, b)
-	gemm(m.rows, m.cols, a.cols, 1, a.data, a.stride, 1, b.data, 1, b.stride, m.data, m.stride)
+	gemmSet(m.rows, m.cols, a.cols, 1, a.data, a.stride, 1, b.data, 1, b.stride, m.data, m.stride)
 }
 
 // TransMul makes m the r×c product aᵀ·b of a k×r and a k×c matrix. m must not
@@ -34,11 +34,11 @@ func (m *Dense) TransMul(a, b *Dense) {
 		panicShape("TransMul", a.rows, a.cols, b.rows, b.cols)
 	}
 	m.destination("TransMul", a.cols, b.cols, a, b)
-	gemm(m.rows, m.cols, a.rows, 1, a.data, 1, a.stride, b.data, b.stride, 1, m.data, m.stride)
+	gemmSet(m.rows, m.cols, a.rows, 1, a.data, 1, a.stride, b.data, b.stride, 1, m.data, m.stride)
 }
 
-// destination makes m a zero r×c matrix, after checking that its memory is not
-// that of an operand.
+// destination makes m an r×c matrix, contents unspecified, after checking that its
+// memory is not that of an operand.
 func (m *Dense) destination(op string, r, c int, operands ...*Dense) {
 	m.Resize(r, c)
 	for _, a := range operands {
@@ -46,7 +46,6 @@ func (m *Dense) destination(op string, r, c int, operands ...*Dense) {
 			panic("linalg: " + op + ": destination aliases an operand")
 		}
 	}
-	m.Zero()
 }
 
 // overlap reports whether a and b have an entry in common, as far as that can be
@@ -91,8 +90,7 @@ func (m *Dense) MulVecTo(dst, x []float64) {
 
 // mulVec sets dst to A·x for a row-major A.
 func mulVec(dst, a []float64, lda int, x []float64) {
-	clear(dst)
-	f64.Gemm(len(dst), 1, len(x), 1, a, lda, 1, x, 1, len(x), dst, 1)
+	f64.GemmSet(len(dst), 1, len(x), 1, a, lda, 1, x, 1, len(x), dst, 1)
 }
 
 // TransMulVecTo sets dst, of length cols, to mᵀ·x. dst must not alias x.
@@ -160,9 +158,8 @@ func (s *Sym) Congruence(a *Dense, b *Sym) {
 	r, n := a.rows, a.cols
 	buf := getScratch(r * n)
 	t := *buf
-	clear(t)
 	// b is its own transpose: read along rows on both sides.
-	gemm(r, n, n, 1, a.data, a.stride, 1, b.data, 1, n, t, n)
+	gemmSet(r, n, n, 1, a.data, a.stride, 1, b.data, 1, n, t, n)
 	s.Zero()
 	symLower(r, n, 1, t, n, 1, a.data, 1, a.stride, s.data, s.n)
 	scratches.Put(buf)

@@ -38,15 +38,25 @@ func parallelRows(workers, n, grain int, f func(lo, hi int)) {
 // gemm is f64.Gemm with the rows of C shared between goroutines where that pays,
 // cut where f64.Gemm allows it.
 func gemm(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int) {
+	gemmWith(f64.Gemm, m, n, k, alpha, a, ars, acs, b, brs, bcs, c, ldc)
+}
+
+func gemmWith(product func(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int),
+	m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int) {
 	w := workers(2*float64(m)*float64(n)*float64(k), m/16)
 	if w == 1 {
-		f64.Gemm(m, n, k, alpha, a, ars, acs, b, brs, bcs, c, ldc)
+		product(m, n, k, alpha, a, ars, acs, b, brs, bcs, c, ldc)
 		return
 	}
 	grain := (m/w + 16) &^ 15
 	parallelRows(w, m, grain, func(lo, hi int) {
-		f64.Gemm(hi-lo, n, k, alpha, a[lo*ars:], ars, acs, b, brs, bcs, c[lo*ldc:], ldc)
+		product(hi-lo, n, k, alpha, a[lo*ars:], ars, acs, b, brs, bcs, c[lo*ldc:], ldc)
 	})
+}
+
+// gemmSet is gemm for a C that is zero, whatever it is.
+func gemmSet(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int) {
+	gemmWith(f64.GemmSet, m, n, k, alpha, a, ars, acs, b, brs, bcs, c, ldc)
 }
 
 // symLower adds alpha·A·B to the lower triangle of the n×n matrix C, where A·B

@@ -27,6 +27,7 @@ func TransMulLower(dst, l1, l0 *Dense) {
 		panicShape("TransMulLower", l1.rows, l1.cols, l0.rows, l0.cols)
 	}
 	dst.destination("TransMulLower", n, n, l1, l0)
+	dst.Zero()
 	if n == 0 {
 		return
 	}
@@ -74,6 +75,7 @@ func MulLower(dst, l, b *Dense) {
 		panicShape("MulLower", l.rows, l.cols, b.rows, b.cols)
 	}
 	dst.destination("MulLower", n, m, l, b)
+	dst.Zero()
 	if n == 0 || m == 0 {
 		return
 	}
@@ -107,6 +109,7 @@ func MulUpper(dst, l, b *Dense) {
 		panicShape("MulUpper", l.rows, l.cols, b.rows, b.cols)
 	}
 	dst.destination("MulUpper", n, m, l, b)
+	dst.Zero()
 	if n == 0 || m == 0 {
 		return
 	}

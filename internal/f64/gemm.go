@@ -60,6 +60,13 @@ func gemm(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, br
 	packs.Put(buf)
 }
 
+func gemmSet(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int) {
+	for i := range m {
+		clear(c[i*ldc:][:n])
+	}
+	gemm(m, n, k, alpha, a, ars, acs, b, brs, bcs, c, ldc)
+}
+
 // pack copies the rows×cols matrix with entry (i, j) at src[i·rs + j·cs] to dst,
 // row-major without gaps. It is made for rs = 1, four columns of src at a time.
 func pack(dst, src []float64, rows, cols, rs, cs int) {

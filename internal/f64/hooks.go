@@ -7,6 +7,7 @@ type Table struct {
 	Axpy       func(dst []float64, alpha float64, x []float64)
 	Exp        func(dst, x []float64)
 	Gemm       func(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int)
+	GemmSet    func(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int)
 	Trsm       func(m, n int, x []float64, ldx int, l []float64, ldl int)
 	Chol       func(n int, shift float64, a []float64, lda int, l []float64, ldl int) (pivot int, value float64)
 	SymPass    func(n int, a []float64, lda int, v, w, x, y []float64)
@@ -50,6 +51,7 @@ var Generic = Table{
 	Axpy:       axpy,
 	Exp:        exp,
 	Gemm:       gemm,
+	GemmSet:    gemmSet,
 	Trsm:       trsm,
 	Chol:       chol,
 	SymPass:    symPass,
@@ -116,6 +118,11 @@ func Exp(dst, x []float64) { table.Exp(dst, x) }
 // bits.
 func Gemm(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int) {
 	table.Gemm(m, n, k, alpha, a, ars, acs, b, brs, bcs, c, ldc)
+}
+
+// GemmSet is Gemm for a C that is zero, whatever it is.
+func GemmSet(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int) {
+	table.GemmSet(m, n, k, alpha, a, ars, acs, b, brs, bcs, c, ldc)
 }
 
 // Trsm overwrites the m×n matrix X, row-major, with X·L⁻ᵀ for an n×n lower

@@ -84,10 +84,35 @@ func (t *kernels) tGemm(m, n, k int, alpha float64, a []float64, ars, acs int, b
 	if m <= 0 || n <= 0 || k <= 0 {
 		return
 	}
+	t.gemm(m, n, k, alpha, a, ars, acs, b, brs, bcs, c, ldc, false)
+}
+
+func (t *kernels) tGemmSet(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int) {
+	if m <= 0 || n <= 0 {
+		return
+	}
+	if k <= 0 {
+		clearRows(m, n, c, ldc)
+		return
+	}
+	t.gemm(m, n, k, alpha, a, ars, acs, b, brs, bcs, c, ldc, true)
+}
+
+func clearRows(m, n int, c []float64, ldc int) {
+	for i := range m {
+		clear(c[i*ldc:][:n])
+	}
+}
+
+// gemm is tGemm, or with set tGemmSet, for sizes that are positive.
+func (t *kernels) gemm(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int, set bool) {
 	_ = a[(m-1)*ars+(k-1)*acs]
 	_ = b[(k-1)*brs+(n-1)*bcs]
 	_ = c[(m-1)*ldc+n-1]
 	if acs == 1 && brs == 1 && (n == 1 || bcs != 1) {
+		if set && (n == 1 || n*k <= tiny) {
+			clearRows(m, n, c, ldc)
+		}
 		if n*k <= tiny {
 			f64.Generic.Gemm(m, n, k, alpha, a, ars, acs, b, brs, bcs, c, ldc)
 			return
@@ -101,6 +126,9 @@ func (t *kernels) tGemm(m, n, k int, alpha float64, a []float64, ars, acs int, b
 		// its place among 16 only, so that cuts there do not show.
 		if d := m & 15; d != 0 {
 			m -= d
+			if set {
+				clearRows(d, n, c[m*ldc:], ldc)
+			}
 			if d == 1 {
 				t.gemv(n, k, alpha, &b[0], bcs, &a[m*ars], &c[m*ldc], 1)
 			} else {
@@ -124,6 +152,10 @@ func (t *kernels) tGemm(m, n, k int, alpha float64, a []float64, ars, acs int, b
 	}
 	for l := 0; l < k; l += kb {
 		kb := min(kb, k-l)
+		overwrite := 0
+		if set && l == 0 {
+			overwrite = 1
+		}
 		for j0, j1 := 0, n; j0 < n; j0, j1 = j1, n {
 			if pack {
 				j1 = t.packPanels(*buf, group, size, b[l*brs:], brs, bcs, j0, n, kb)
@@ -141,7 +173,7 @@ func (t *kernels) tGemm(m, n, k int, alpha float64, a []float64, ars, acs int, b
 					if nb <= narrow {
 						panel = t.gemmNarrow
 					}
-					panel(mb, kb, alpha, &a[i*ars+l*acs], ars, acs, bp, ldb, &c[i*ldc+j], ldc, nb)
+					panel(mb, kb, alpha, &a[i*ars+l*acs], ars, acs, bp, ldb, &c[i*ldc+j], ldc, nb, overwrite)
 					j += nb
 				}
 			}

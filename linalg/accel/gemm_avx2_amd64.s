@@ -4,11 +4,12 @@
 
 #include "textflag.h"
 
-// func gemmPanelAVX2(m int, k int, alpha float64, a *float64, ars int, acs int, b *float64, brs int, c *float64, ldc int, n int) 
+// func gemmPanelAVX2(m int, k int, alpha float64, a *float64, ars int, acs int, b *float64, brs int, c *float64, ldc int, n int, set int) 
 //
 // adds alpha·A·B to the m×n matrix C, 0 < n ≤ 12, m, k > 0, for A with
 // entry (i, l) at a[i·ars+l·acs], B and C row-major with strides brs and ldc.
-// Every entry of C receives alpha times one sum over l from left to right.
+// Every entry of C receives alpha times one sum over l from left to right; if set
+// is not 0 it is that, whatever it was before.
 //
 // Rows are taken 4 at a time, then by halves; a tile of rows and of up to three
 // vectors of columns is summed in registers. For each l the vectors of row l of B
@@ -19,7 +20,7 @@
 // SI, R12: tile of A, of C. R8, R9: row stride of A in bytes, three times that.
 // R10: step of A for l, R11: row stride of B, R13: of C. CX: rows left.
 // AX, BX: entry l of rows 0-3 and 4-7. DX: row l of B. R14: l, counted down.
-TEXT ·gemmPanelAVX2(SB), NOSPLIT, $0-88
+TEXT ·gemmPanelAVX2(SB), NOSPLIT, $0-96
 	MOVQ n+80(FP), AX
 	// Vectors of columns, and the lanes of the last.
 	LEAQ 3(AX), DX
@@ -104,9 +105,11 @@ gemmPanelAVX2_v3m4k:
 	ADDQ R11, DX
 	DECQ R14
 	JNZ gemmPanelAVX2_v3m4k
-	// C += alpha·sums.
 	VBROADCASTSD alpha+16(FP), Y15
 	MOVQ R12, AX
+	CMPQ set+88(FP), $0
+	JNE gemmPanelAVX2_v3m4s
+	// C += alpha·sums.
 	VMOVUPD 0(AX), Y12
 	VFMADD231PD Y0, Y15, Y12
 	VMOVUPD Y12, 0(AX)
@@ -146,6 +149,39 @@ gemmPanelAVX2_v3m4k:
 	VMOVUPD 64(AX), Y14
 	VFMADD231PD Y11, Y15, Y14
 	VMOVUPD Y14, 64(AX)
+	JMP gemmPanelAVX2_v3m4n
+
+gemmPanelAVX2_v3m4s:
+	// C = alpha·sums.
+	VMULPD Y0, Y15, Y0
+	VMOVUPD Y0, 0(AX)
+	VMULPD Y1, Y15, Y1
+	VMOVUPD Y1, 32(AX)
+	VMULPD Y2, Y15, Y2
+	VMOVUPD Y2, 64(AX)
+	ADDQ R13, AX
+	VMULPD Y3, Y15, Y3
+	VMOVUPD Y3, 0(AX)
+	VMULPD Y4, Y15, Y4
+	VMOVUPD Y4, 32(AX)
+	VMULPD Y5, Y15, Y5
+	VMOVUPD Y5, 64(AX)
+	ADDQ R13, AX
+	VMULPD Y6, Y15, Y6
+	VMOVUPD Y6, 0(AX)
+	VMULPD Y7, Y15, Y7
+	VMOVUPD Y7, 32(AX)
+	VMULPD Y8, Y15, Y8
+	VMOVUPD Y8, 64(AX)
+	ADDQ R13, AX
+	VMULPD Y9, Y15, Y9
+	VMOVUPD Y9, 0(AX)
+	VMULPD Y10, Y15, Y10
+	VMOVUPD Y10, 32(AX)
+	VMULPD Y11, Y15, Y11
+	VMOVUPD Y11, 64(AX)
+
+gemmPanelAVX2_v3m4n:
 	SUBQ $4, CX
 	LEAQ (SI)(R8*4), SI
 	LEAQ (R12)(R13*4), R12
@@ -180,9 +216,11 @@ gemmPanelAVX2_v3m2k:
 	ADDQ R11, DX
 	DECQ R14
 	JNZ gemmPanelAVX2_v3m2k
-	// C += alpha·sums.
 	VBROADCASTSD alpha+16(FP), Y9
 	MOVQ R12, AX
+	CMPQ set+88(FP), $0
+	JNE gemmPanelAVX2_v3m2s
+	// C += alpha·sums.
 	VMOVUPD 0(AX), Y6
 	VFMADD231PD Y0, Y9, Y6
 	VMOVUPD Y6, 0(AX)
@@ -202,6 +240,25 @@ gemmPanelAVX2_v3m2k:
 	VMOVUPD 64(AX), Y8
 	VFMADD231PD Y5, Y9, Y8
 	VMOVUPD Y8, 64(AX)
+	JMP gemmPanelAVX2_v3m2n
+
+gemmPanelAVX2_v3m2s:
+	// C = alpha·sums.
+	VMULPD Y0, Y9, Y0
+	VMOVUPD Y0, 0(AX)
+	VMULPD Y1, Y9, Y1
+	VMOVUPD Y1, 32(AX)
+	VMULPD Y2, Y9, Y2
+	VMOVUPD Y2, 64(AX)
+	ADDQ R13, AX
+	VMULPD Y3, Y9, Y3
+	VMOVUPD Y3, 0(AX)
+	VMULPD Y4, Y9, Y4
+	VMOVUPD Y4, 32(AX)
+	VMULPD Y5, Y9, Y5
+	VMOVUPD Y5, 64(AX)
+
+gemmPanelAVX2_v3m2n:
 	SUBQ $2, CX
 	LEAQ (SI)(R8*2), SI
 	LEAQ (R12)(R13*2), R12
@@ -228,9 +285,11 @@ gemmPanelAVX2_v3m1k:
 	ADDQ R11, DX
 	DECQ R14
 	JNZ gemmPanelAVX2_v3m1k
-	// C += alpha·sums.
 	VBROADCASTSD alpha+16(FP), Y6
 	MOVQ R12, AX
+	CMPQ set+88(FP), $0
+	JNE gemmPanelAVX2_v3m1s
+	// C += alpha·sums.
 	VMOVUPD 0(AX), Y3
 	VFMADD231PD Y0, Y6, Y3
 	VMOVUPD Y3, 0(AX)
@@ -240,6 +299,18 @@ gemmPanelAVX2_v3m1k:
 	VMOVUPD 64(AX), Y5
 	VFMADD231PD Y2, Y6, Y5
 	VMOVUPD Y5, 64(AX)
+	JMP gemmPanelAVX2_v3m1n
+
+gemmPanelAVX2_v3m1s:
+	// C = alpha·sums.
+	VMULPD Y0, Y6, Y0
+	VMOVUPD Y0, 0(AX)
+	VMULPD Y1, Y6, Y1
+	VMOVUPD Y1, 32(AX)
+	VMULPD Y2, Y6, Y2
+	VMOVUPD Y2, 64(AX)
+
+gemmPanelAVX2_v3m1n:
 	SUBQ $1, CX
 	JMP gemmPanelAVX2_done
 
@@ -286,9 +357,11 @@ gemmPanelAVX2_v2m4k:
 	ADDQ R11, DX
 	DECQ R14
 	JNZ gemmPanelAVX2_v2m4k
-	// C += alpha·sums.
 	VBROADCASTSD alpha+16(FP), Y10
 	MOVQ R12, AX
+	CMPQ set+88(FP), $0
+	JNE gemmPanelAVX2_v2m4s
+	// C += alpha·sums.
 	VMOVUPD 0(AX), Y8
 	VFMADD231PD Y0, Y10, Y8
 	VMOVUPD Y8, 0(AX)
@@ -316,6 +389,31 @@ gemmPanelAVX2_v2m4k:
 	VMASKMOVPD 32(AX), Y15, Y9
 	VFMADD231PD Y7, Y10, Y9
 	VMASKMOVPD Y9, Y15, 32(AX)
+	JMP gemmPanelAVX2_v2m4n
+
+gemmPanelAVX2_v2m4s:
+	// C = alpha·sums.
+	VMULPD Y0, Y10, Y0
+	VMOVUPD Y0, 0(AX)
+	VMULPD Y1, Y10, Y1
+	VMASKMOVPD Y1, Y15, 32(AX)
+	ADDQ R13, AX
+	VMULPD Y2, Y10, Y2
+	VMOVUPD Y2, 0(AX)
+	VMULPD Y3, Y10, Y3
+	VMASKMOVPD Y3, Y15, 32(AX)
+	ADDQ R13, AX
+	VMULPD Y4, Y10, Y4
+	VMOVUPD Y4, 0(AX)
+	VMULPD Y5, Y10, Y5
+	VMASKMOVPD Y5, Y15, 32(AX)
+	ADDQ R13, AX
+	VMULPD Y6, Y10, Y6
+	VMOVUPD Y6, 0(AX)
+	VMULPD Y7, Y10, Y7
+	VMASKMOVPD Y7, Y15, 32(AX)
+
+gemmPanelAVX2_v2m4n:
 	SUBQ $4, CX
 	LEAQ (SI)(R8*4), SI
 	LEAQ (R12)(R13*4), R12
@@ -345,9 +443,11 @@ gemmPanelAVX2_v2m2k:
 	ADDQ R11, DX
 	DECQ R14
 	JNZ gemmPanelAVX2_v2m2k
-	// C += alpha·sums.
 	VBROADCASTSD alpha+16(FP), Y6
 	MOVQ R12, AX
+	CMPQ set+88(FP), $0
+	JNE gemmPanelAVX2_v2m2s
+	// C += alpha·sums.
 	VMOVUPD 0(AX), Y4
 	VFMADD231PD Y0, Y6, Y4
 	VMOVUPD Y4, 0(AX)
@@ -361,6 +461,21 @@ gemmPanelAVX2_v2m2k:
 	VMASKMOVPD 32(AX), Y15, Y5
 	VFMADD231PD Y3, Y6, Y5
 	VMASKMOVPD Y5, Y15, 32(AX)
+	JMP gemmPanelAVX2_v2m2n
+
+gemmPanelAVX2_v2m2s:
+	// C = alpha·sums.
+	VMULPD Y0, Y6, Y0
+	VMOVUPD Y0, 0(AX)
+	VMULPD Y1, Y6, Y1
+	VMASKMOVPD Y1, Y15, 32(AX)
+	ADDQ R13, AX
+	VMULPD Y2, Y6, Y2
+	VMOVUPD Y2, 0(AX)
+	VMULPD Y3, Y6, Y3
+	VMASKMOVPD Y3, Y15, 32(AX)
+
+gemmPanelAVX2_v2m2n:
 	SUBQ $2, CX
 	LEAQ (SI)(R8*2), SI
 	LEAQ (R12)(R13*2), R12
@@ -384,15 +499,27 @@ gemmPanelAVX2_v2m1k:
 	ADDQ R11, DX
 	DECQ R14
 	JNZ gemmPanelAVX2_v2m1k
-	// C += alpha·sums.
 	VBROADCASTSD alpha+16(FP), Y4
 	MOVQ R12, AX
+	CMPQ set+88(FP), $0
+	JNE gemmPanelAVX2_v2m1s
+	// C += alpha·sums.
 	VMOVUPD 0(AX), Y2
 	VFMADD231PD Y0, Y4, Y2
 	VMOVUPD Y2, 0(AX)
 	VMASKMOVPD 32(AX), Y15, Y3
 	VFMADD231PD Y1, Y4, Y3
 	VMASKMOVPD Y3, Y15, 32(AX)
+	JMP gemmPanelAVX2_v2m1n
+
+gemmPanelAVX2_v2m1s:
+	// C = alpha·sums.
+	VMULPD Y0, Y4, Y0
+	VMOVUPD Y0, 0(AX)
+	VMULPD Y1, Y4, Y1
+	VMASKMOVPD Y1, Y15, 32(AX)
+
+gemmPanelAVX2_v2m1n:
 	SUBQ $1, CX
 	JMP gemmPanelAVX2_done
 
@@ -430,9 +557,11 @@ gemmPanelAVX2_v1m4k:
 	ADDQ R11, DX
 	DECQ R14
 	JNZ gemmPanelAVX2_v1m4k
-	// C += alpha·sums.
 	VBROADCASTSD alpha+16(FP), Y5
 	MOVQ R12, AX
+	CMPQ set+88(FP), $0
+	JNE gemmPanelAVX2_v1m4s
+	// C += alpha·sums.
 	VMASKMOVPD 0(AX), Y15, Y4
 	VFMADD231PD Y0, Y5, Y4
 	VMASKMOVPD Y4, Y15, 0(AX)
@@ -448,6 +577,23 @@ gemmPanelAVX2_v1m4k:
 	VMASKMOVPD 0(AX), Y15, Y4
 	VFMADD231PD Y3, Y5, Y4
 	VMASKMOVPD Y4, Y15, 0(AX)
+	JMP gemmPanelAVX2_v1m4n
+
+gemmPanelAVX2_v1m4s:
+	// C = alpha·sums.
+	VMULPD Y0, Y5, Y0
+	VMASKMOVPD Y0, Y15, 0(AX)
+	ADDQ R13, AX
+	VMULPD Y1, Y5, Y1
+	VMASKMOVPD Y1, Y15, 0(AX)
+	ADDQ R13, AX
+	VMULPD Y2, Y5, Y2
+	VMASKMOVPD Y2, Y15, 0(AX)
+	ADDQ R13, AX
+	VMULPD Y3, Y5, Y3
+	VMASKMOVPD Y3, Y15, 0(AX)
+
+gemmPanelAVX2_v1m4n:
 	SUBQ $4, CX
 	LEAQ (SI)(R8*4), SI
 	LEAQ (R12)(R13*4), R12
@@ -472,9 +618,11 @@ gemmPanelAVX2_v1m2k:
 	ADDQ R11, DX
 	DECQ R14
 	JNZ gemmPanelAVX2_v1m2k
-	// C += alpha·sums.
 	VBROADCASTSD alpha+16(FP), Y3
 	MOVQ R12, AX
+	CMPQ set+88(FP), $0
+	JNE gemmPanelAVX2_v1m2s
+	// C += alpha·sums.
 	VMASKMOVPD 0(AX), Y15, Y2
 	VFMADD231PD Y0, Y3, Y2
 	VMASKMOVPD Y2, Y15, 0(AX)
@@ -482,6 +630,17 @@ gemmPanelAVX2_v1m2k:
 	VMASKMOVPD 0(AX), Y15, Y2
 	VFMADD231PD Y1, Y3, Y2
 	VMASKMOVPD Y2, Y15, 0(AX)
+	JMP gemmPanelAVX2_v1m2n
+
+gemmPanelAVX2_v1m2s:
+	// C = alpha·sums.
+	VMULPD Y0, Y3, Y0
+	VMASKMOVPD Y0, Y15, 0(AX)
+	ADDQ R13, AX
+	VMULPD Y1, Y3, Y1
+	VMASKMOVPD Y1, Y15, 0(AX)
+
+gemmPanelAVX2_v1m2n:
 	SUBQ $2, CX
 	LEAQ (SI)(R8*2), SI
 	LEAQ (R12)(R13*2), R12
@@ -502,12 +661,22 @@ gemmPanelAVX2_v1m1k:
 	ADDQ R11, DX
 	DECQ R14
 	JNZ gemmPanelAVX2_v1m1k
-	// C += alpha·sums.
 	VBROADCASTSD alpha+16(FP), Y2
 	MOVQ R12, AX
+	CMPQ set+88(FP), $0
+	JNE gemmPanelAVX2_v1m1s
+	// C += alpha·sums.
 	VMASKMOVPD 0(AX), Y15, Y1
 	VFMADD231PD Y0, Y2, Y1
 	VMASKMOVPD Y1, Y15, 0(AX)
+	JMP gemmPanelAVX2_v1m1n
+
+gemmPanelAVX2_v1m1s:
+	// C = alpha·sums.
+	VMULPD Y0, Y2, Y0
+	VMASKMOVPD Y0, Y15, 0(AX)
+
+gemmPanelAVX2_v1m1n:
 	SUBQ $1, CX
 
 gemmPanelAVX2_done:

@@ -4,11 +4,12 @@
 
 #include "textflag.h"
 
-// func gemmPanelAVX512(m int, k int, alpha float64, a *float64, ars int, acs int, b *float64, brs int, c *float64, ldc int, n int) 
+// func gemmPanelAVX512(m int, k int, alpha float64, a *float64, ars int, acs int, b *float64, brs int, c *float64, ldc int, n int, set int) 
 //
 // adds alpha·A·B to the m×n matrix C, 0 < n ≤ 24, m, k > 0, for A with
 // entry (i, l) at a[i·ars+l·acs], B and C row-major with strides brs and ldc.
-// Every entry of C receives alpha times one sum over l from left to right.
+// Every entry of C receives alpha times one sum over l from left to right; if set
+// is not 0 it is that, whatever it was before.
 //
 // Rows are taken 8 at a time, then by halves; a tile of rows and of up to three
 // vectors of columns is summed in registers. For each l the vectors of row l of B
@@ -19,7 +20,7 @@
 // SI, R12: tile of A, of C. R8, R9: row stride of A in bytes, three times that.
 // R10: step of A for l, R11: row stride of B, R13: of C. CX: rows left.
 // AX, BX: entry l of rows 0-3 and 4-7. DX: row l of B. R14: l, counted down.
-TEXT ·gemmPanelAVX512(SB), NOSPLIT, $0-88
+TEXT ·gemmPanelAVX512(SB), NOSPLIT, $0-96
 	MOVQ n+80(FP), AX
 	// Vectors of columns, and the lanes of the last.
 	LEAQ 7(AX), DX
@@ -156,8 +157,10 @@ gemmPanelAVX512_v3m8k:
 	ADDQ R11, DX
 	DECQ R14
 	JNZ gemmPanelAVX512_v3m8k
-	// C += alpha·sums.
 	MOVQ R12, AX
+	CMPQ set+88(FP), $0
+	JNE gemmPanelAVX512_v3m8s
+	// C += alpha·sums.
 	VMOVUPD 0(AX), Z24
 	VFMADD231PD Z0, Z31, Z24
 	VMOVUPD Z24, 0(AX)
@@ -237,6 +240,67 @@ gemmPanelAVX512_v3m8k:
 	VMOVUPD.Z 128(AX), K1, Z26
 	VFMADD231PD Z23, Z31, Z26
 	VMOVUPD Z26, K1, 128(AX)
+	JMP gemmPanelAVX512_v3m8n
+
+gemmPanelAVX512_v3m8s:
+	// C = alpha·sums.
+	VMULPD Z0, Z31, Z0
+	VMOVUPD Z0, 0(AX)
+	VMULPD Z1, Z31, Z1
+	VMOVUPD Z1, 64(AX)
+	VMULPD Z2, Z31, Z2
+	VMOVUPD Z2, K1, 128(AX)
+	ADDQ R13, AX
+	VMULPD Z3, Z31, Z3
+	VMOVUPD Z3, 0(AX)
+	VMULPD Z4, Z31, Z4
+	VMOVUPD Z4, 64(AX)
+	VMULPD Z5, Z31, Z5
+	VMOVUPD Z5, K1, 128(AX)
+	ADDQ R13, AX
+	VMULPD Z6, Z31, Z6
+	VMOVUPD Z6, 0(AX)
+	VMULPD Z7, Z31, Z7
+	VMOVUPD Z7, 64(AX)
+	VMULPD Z8, Z31, Z8
+	VMOVUPD Z8, K1, 128(AX)
+	ADDQ R13, AX
+	VMULPD Z9, Z31, Z9
+	VMOVUPD Z9, 0(AX)
+	VMULPD Z10, Z31, Z10
+	VMOVUPD Z10, 64(AX)
+	VMULPD Z11, Z31, Z11
+	VMOVUPD Z11, K1, 128(AX)
+	ADDQ R13, AX
+	VMULPD Z12, Z31, Z12
+	VMOVUPD Z12, 0(AX)
+	VMULPD Z13, Z31, Z13
+	VMOVUPD Z13, 64(AX)
+	VMULPD Z14, Z31, Z14
+	VMOVUPD Z14, K1, 128(AX)
+	ADDQ R13, AX
+	VMULPD Z15, Z31, Z15
+	VMOVUPD Z15, 0(AX)
+	VMULPD Z16, Z31, Z16
+	VMOVUPD Z16, 64(AX)
+	VMULPD Z17, Z31, Z17
+	VMOVUPD Z17, K1, 128(AX)
+	ADDQ R13, AX
+	VMULPD Z18, Z31, Z18
+	VMOVUPD Z18, 0(AX)
+	VMULPD Z19, Z31, Z19
+	VMOVUPD Z19, 64(AX)
+	VMULPD Z20, Z31, Z20
+	VMOVUPD Z20, K1, 128(AX)
+	ADDQ R13, AX
+	VMULPD Z21, Z31, Z21
+	VMOVUPD Z21, 0(AX)
+	VMULPD Z22, Z31, Z22
+	VMOVUPD Z22, 64(AX)
+	VMULPD Z23, Z31, Z23
+	VMOVUPD Z23, K1, 128(AX)
+
+gemmPanelAVX512_v3m8n:
 	SUBQ $8, CX
 	LEAQ (SI)(R8*8), SI
 	LEAQ (R12)(R13*8), R12
@@ -302,8 +366,10 @@ gemmPanelAVX512_v3m4k:
 	ADDQ R11, DX
 	DECQ R14
 	JNZ gemmPanelAVX512_v3m4k
-	// C += alpha·sums.
 	MOVQ R12, AX
+	CMPQ set+88(FP), $0
+	JNE gemmPanelAVX512_v3m4s
+	// C += alpha·sums.
 	VMOVUPD 0(AX), Z24
 	VFMADD231PD Z0, Z31, Z24
 	VMOVUPD Z24, 0(AX)
@@ -343,6 +409,39 @@ gemmPanelAVX512_v3m4k:
 	VMOVUPD.Z 128(AX), K1, Z26
 	VFMADD231PD Z11, Z31, Z26
 	VMOVUPD Z26, K1, 128(AX)
+	JMP gemmPanelAVX512_v3m4n
+
+gemmPanelAVX512_v3m4s:
+	// C = alpha·sums.
+	VMULPD Z0, Z31, Z0
+	VMOVUPD Z0, 0(AX)
+	VMULPD Z1, Z31, Z1
+	VMOVUPD Z1, 64(AX)
+	VMULPD Z2, Z31, Z2
+	VMOVUPD Z2, K1, 128(AX)
+	ADDQ R13, AX
+	VMULPD Z3, Z31, Z3
+	VMOVUPD Z3, 0(AX)
+	VMULPD Z4, Z31, Z4
+	VMOVUPD Z4, 64(AX)
+	VMULPD Z5, Z31, Z5
+	VMOVUPD Z5, K1, 128(AX)
+	ADDQ R13, AX
+	VMULPD Z6, Z31, Z6
+	VMOVUPD Z6, 0(AX)
+	VMULPD Z7, Z31, Z7
+	VMOVUPD Z7, 64(AX)
+	VMULPD Z8, Z31, Z8
+	VMOVUPD Z8, K1, 128(AX)
+	ADDQ R13, AX
+	VMULPD Z9, Z31, Z9
+	VMOVUPD Z9, 0(AX)
+	VMULPD Z10, Z31, Z10
+	VMOVUPD Z10, 64(AX)
+	VMULPD Z11, Z31, Z11
+	VMOVUPD Z11, K1, 128(AX)
+
+gemmPanelAVX512_v3m4n:
 	SUBQ $4, CX
 	LEAQ (SI)(R8*4), SI
 	LEAQ (R12)(R13*4), R12
@@ -376,8 +475,10 @@ gemmPanelAVX512_v3m2k:
 	ADDQ R11, DX
 	DECQ R14
 	JNZ gemmPanelAVX512_v3m2k
-	// C += alpha·sums.
 	MOVQ R12, AX
+	CMPQ set+88(FP), $0
+	JNE gemmPanelAVX512_v3m2s
+	// C += alpha·sums.
 	VMOVUPD 0(AX), Z24
 	VFMADD231PD Z0, Z31, Z24
 	VMOVUPD Z24, 0(AX)
@@ -397,6 +498,25 @@ gemmPanelAVX512_v3m2k:
 	VMOVUPD.Z 128(AX), K1, Z26
 	VFMADD231PD Z5, Z31, Z26
 	VMOVUPD Z26, K1, 128(AX)
+	JMP gemmPanelAVX512_v3m2n
+
+gemmPanelAVX512_v3m2s:
+	// C = alpha·sums.
+	VMULPD Z0, Z31, Z0
+	VMOVUPD Z0, 0(AX)
+	VMULPD Z1, Z31, Z1
+	VMOVUPD Z1, 64(AX)
+	VMULPD Z2, Z31, Z2
+	VMOVUPD Z2, K1, 128(AX)
+	ADDQ R13, AX
+	VMULPD Z3, Z31, Z3
+	VMOVUPD Z3, 0(AX)
+	VMULPD Z4, Z31, Z4
+	VMOVUPD Z4, 64(AX)
+	VMULPD Z5, Z31, Z5
+	VMOVUPD Z5, K1, 128(AX)
+
+gemmPanelAVX512_v3m2n:
 	SUBQ $2, CX
 	LEAQ (SI)(R8*2), SI
 	LEAQ (R12)(R13*2), R12
@@ -423,8 +543,10 @@ gemmPanelAVX512_v3m1k:
 	ADDQ R11, DX
 	DECQ R14
 	JNZ gemmPanelAVX512_v3m1k
-	// C += alpha·sums.
 	MOVQ R12, AX
+	CMPQ set+88(FP), $0
+	JNE gemmPanelAVX512_v3m1s
+	// C += alpha·sums.
 	VMOVUPD 0(AX), Z24
 	VFMADD231PD Z0, Z31, Z24
 	VMOVUPD Z24, 0(AX)
@@ -434,6 +556,18 @@ gemmPanelAVX512_v3m1k:
 	VMOVUPD.Z 128(AX), K1, Z26
 	VFMADD231PD Z2, Z31, Z26
 	VMOVUPD Z26, K1, 128(AX)
+	JMP gemmPanelAVX512_v3m1n
+
+gemmPanelAVX512_v3m1s:
+	// C = alpha·sums.
+	VMULPD Z0, Z31, Z0
+	VMOVUPD Z0, 0(AX)
+	VMULPD Z1, Z31, Z1
+	VMOVUPD Z1, 64(AX)
+	VMULPD Z2, Z31, Z2
+	VMOVUPD Z2, K1, 128(AX)
+
+gemmPanelAVX512_v3m1n:
 	SUBQ $1, CX
 	JMP gemmPanelAVX512_done
 
@@ -518,8 +652,10 @@ gemmPanelAVX512_v2m8k:
 	ADDQ R11, DX
 	DECQ R14
 	JNZ gemmPanelAVX512_v2m8k
-	// C += alpha·sums.
 	MOVQ R12, AX
+	CMPQ set+88(FP), $0
+	JNE gemmPanelAVX512_v2m8s
+	// C += alpha·sums.
 	VMOVUPD 0(AX), Z24
 	VFMADD231PD Z0, Z31, Z24
 	VMOVUPD Z24, 0(AX)
@@ -575,6 +711,51 @@ gemmPanelAVX512_v2m8k:
 	VMOVUPD.Z 64(AX), K1, Z25
 	VFMADD231PD Z15, Z31, Z25
 	VMOVUPD Z25, K1, 64(AX)
+	JMP gemmPanelAVX512_v2m8n
+
+gemmPanelAVX512_v2m8s:
+	// C = alpha·sums.
+	VMULPD Z0, Z31, Z0
+	VMOVUPD Z0, 0(AX)
+	VMULPD Z1, Z31, Z1
+	VMOVUPD Z1, K1, 64(AX)
+	ADDQ R13, AX
+	VMULPD Z2, Z31, Z2
+	VMOVUPD Z2, 0(AX)
+	VMULPD Z3, Z31, Z3
+	VMOVUPD Z3, K1, 64(AX)
+	ADDQ R13, AX
+	VMULPD Z4, Z31, Z4
+	VMOVUPD Z4, 0(AX)
+	VMULPD Z5, Z31, Z5
+	VMOVUPD Z5, K1, 64(AX)
+	ADDQ R13, AX
+	VMULPD Z6, Z31, Z6
+	VMOVUPD Z6, 0(AX)
+	VMULPD Z7, Z31, Z7
+	VMOVUPD Z7, K1, 64(AX)
+	ADDQ R13, AX
+	VMULPD Z8, Z31, Z8
+	VMOVUPD Z8, 0(AX)
+	VMULPD Z9, Z31, Z9
+	VMOVUPD Z9, K1, 64(AX)
+	ADDQ R13, AX
+	VMULPD Z10, Z31, Z10
+	VMOVUPD Z10, 0(AX)
+	VMULPD Z11, Z31, Z11
+	VMOVUPD Z11, K1, 64(AX)
+	ADDQ R13, AX
+	VMULPD Z12, Z31, Z12
+	VMOVUPD Z12, 0(AX)
+	VMULPD Z13, Z31, Z13
+	VMOVUPD Z13, K1, 64(AX)
+	ADDQ R13, AX
+	VMULPD Z14, Z31, Z14
+	VMOVUPD Z14, 0(AX)
+	VMULPD Z15, Z31, Z15
+	VMOVUPD Z15, K1, 64(AX)
+
+gemmPanelAVX512_v2m8n:
 	SUBQ $8, CX
 	LEAQ (SI)(R8*8), SI
 	LEAQ (R12)(R13*8), R12
@@ -627,8 +808,10 @@ gemmPanelAVX512_v2m4k:
 	ADDQ R11, DX
 	DECQ R14
 	JNZ gemmPanelAVX512_v2m4k
-	// C += alpha·sums.
 	MOVQ R12, AX
+	CMPQ set+88(FP), $0
+	JNE gemmPanelAVX512_v2m4s
+	// C += alpha·sums.
 	VMOVUPD 0(AX), Z24
 	VFMADD231PD Z0, Z31, Z24
 	VMOVUPD Z24, 0(AX)
@@ -656,6 +839,31 @@ gemmPanelAVX512_v2m4k:
 	VMOVUPD.Z 64(AX), K1, Z25
 	VFMADD231PD Z7, Z31, Z25
 	VMOVUPD Z25, K1, 64(AX)
+	JMP gemmPanelAVX512_v2m4n
+
+gemmPanelAVX512_v2m4s:
+	// C = alpha·sums.
+	VMULPD Z0, Z31, Z0
+	VMOVUPD Z0, 0(AX)
+	VMULPD Z1, Z31, Z1
+	VMOVUPD Z1, K1, 64(AX)
+	ADDQ R13, AX
+	VMULPD Z2, Z31, Z2
+	VMOVUPD Z2, 0(AX)
+	VMULPD Z3, Z31, Z3
+	VMOVUPD Z3, K1, 64(AX)
+	ADDQ R13, AX
+	VMULPD Z4, Z31, Z4
+	VMOVUPD Z4, 0(AX)
+	VMULPD Z5, Z31, Z5
+	VMOVUPD Z5, K1, 64(AX)
+	ADDQ R13, AX
+	VMULPD Z6, Z31, Z6
+	VMOVUPD Z6, 0(AX)
+	VMULPD Z7, Z31, Z7
+	VMOVUPD Z7, K1, 64(AX)
+
+gemmPanelAVX512_v2m4n:
 	SUBQ $4, CX
 	LEAQ (SI)(R8*4), SI
 	LEAQ (R12)(R13*4), R12
@@ -684,8 +892,10 @@ gemmPanelAVX512_v2m2k:
 	ADDQ R11, DX
 	DECQ R14
 	JNZ gemmPanelAVX512_v2m2k
-	// C += alpha·sums.
 	MOVQ R12, AX
+	CMPQ set+88(FP), $0
+	JNE gemmPanelAVX512_v2m2s
+	// C += alpha·sums.
 	VMOVUPD 0(AX), Z24
 	VFMADD231PD Z0, Z31, Z24
 	VMOVUPD Z24, 0(AX)
@@ -699,6 +909,21 @@ gemmPanelAVX512_v2m2k:
 	VMOVUPD.Z 64(AX), K1, Z25
 	VFMADD231PD Z3, Z31, Z25
 	VMOVUPD Z25, K1, 64(AX)
+	JMP gemmPanelAVX512_v2m2n
+
+gemmPanelAVX512_v2m2s:
+	// C = alpha·sums.
+	VMULPD Z0, Z31, Z0
+	VMOVUPD Z0, 0(AX)
+	VMULPD Z1, Z31, Z1
+	VMOVUPD Z1, K1, 64(AX)
+	ADDQ R13, AX
+	VMULPD Z2, Z31, Z2
+	VMOVUPD Z2, 0(AX)
+	VMULPD Z3, Z31, Z3
+	VMOVUPD Z3, K1, 64(AX)
+
+gemmPanelAVX512_v2m2n:
 	SUBQ $2, CX
 	LEAQ (SI)(R8*2), SI
 	LEAQ (R12)(R13*2), R12
@@ -722,14 +947,26 @@ gemmPanelAVX512_v2m1k:
 	ADDQ R11, DX
 	DECQ R14
 	JNZ gemmPanelAVX512_v2m1k
-	// C += alpha·sums.
 	MOVQ R12, AX
+	CMPQ set+88(FP), $0
+	JNE gemmPanelAVX512_v2m1s
+	// C += alpha·sums.
 	VMOVUPD 0(AX), Z24
 	VFMADD231PD Z0, Z31, Z24
 	VMOVUPD Z24, 0(AX)
 	VMOVUPD.Z 64(AX), K1, Z25
 	VFMADD231PD Z1, Z31, Z25
 	VMOVUPD Z25, K1, 64(AX)
+	JMP gemmPanelAVX512_v2m1n
+
+gemmPanelAVX512_v2m1s:
+	// C = alpha·sums.
+	VMULPD Z0, Z31, Z0
+	VMOVUPD Z0, 0(AX)
+	VMULPD Z1, Z31, Z1
+	VMOVUPD Z1, K1, 64(AX)
+
+gemmPanelAVX512_v2m1n:
 	SUBQ $1, CX
 	JMP gemmPanelAVX512_done
 
@@ -789,8 +1026,10 @@ gemmPanelAVX512_v1m8k:
 	ADDQ R11, DX
 	DECQ R14
 	JNZ gemmPanelAVX512_v1m8k
-	// C += alpha·sums.
 	MOVQ R12, AX
+	CMPQ set+88(FP), $0
+	JNE gemmPanelAVX512_v1m8s
+	// C += alpha·sums.
 	VMOVUPD.Z 0(AX), K1, Z24
 	VFMADD231PD Z0, Z31, Z24
 	VMOVUPD Z24, K1, 0(AX)
@@ -822,6 +1061,35 @@ gemmPanelAVX512_v1m8k:
 	VMOVUPD.Z 0(AX), K1, Z24
 	VFMADD231PD Z7, Z31, Z24
 	VMOVUPD Z24, K1, 0(AX)
+	JMP gemmPanelAVX512_v1m8n
+
+gemmPanelAVX512_v1m8s:
+	// C = alpha·sums.
+	VMULPD Z0, Z31, Z0
+	VMOVUPD Z0, K1, 0(AX)
+	ADDQ R13, AX
+	VMULPD Z1, Z31, Z1
+	VMOVUPD Z1, K1, 0(AX)
+	ADDQ R13, AX
+	VMULPD Z2, Z31, Z2
+	VMOVUPD Z2, K1, 0(AX)
+	ADDQ R13, AX
+	VMULPD Z3, Z31, Z3
+	VMOVUPD Z3, K1, 0(AX)
+	ADDQ R13, AX
+	VMULPD Z4, Z31, Z4
+	VMOVUPD Z4, K1, 0(AX)
+	ADDQ R13, AX
+	VMULPD Z5, Z31, Z5
+	VMOVUPD Z5, K1, 0(AX)
+	ADDQ R13, AX
+	VMULPD Z6, Z31, Z6
+	VMOVUPD Z6, K1, 0(AX)
+	ADDQ R13, AX
+	VMULPD Z7, Z31, Z7
+	VMOVUPD Z7, K1, 0(AX)
+
+gemmPanelAVX512_v1m8n:
 	SUBQ $8, CX
 	LEAQ (SI)(R8*8), SI
 	LEAQ (R12)(R13*8), R12
@@ -861,8 +1129,10 @@ gemmPanelAVX512_v1m4k:
 	ADDQ R11, DX
 	DECQ R14
 	JNZ gemmPanelAVX512_v1m4k
-	// C += alpha·sums.
 	MOVQ R12, AX
+	CMPQ set+88(FP), $0
+	JNE gemmPanelAVX512_v1m4s
+	// C += alpha·sums.
 	VMOVUPD.Z 0(AX), K1, Z24
 	VFMADD231PD Z0, Z31, Z24
 	VMOVUPD Z24, K1, 0(AX)
@@ -878,6 +1148,23 @@ gemmPanelAVX512_v1m4k:
 	VMOVUPD.Z 0(AX), K1, Z24
 	VFMADD231PD Z3, Z31, Z24
 	VMOVUPD Z24, K1, 0(AX)
+	JMP gemmPanelAVX512_v1m4n
+
+gemmPanelAVX512_v1m4s:
+	// C = alpha·sums.
+	VMULPD Z0, Z31, Z0
+	VMOVUPD Z0, K1, 0(AX)
+	ADDQ R13, AX
+	VMULPD Z1, Z31, Z1
+	VMOVUPD Z1, K1, 0(AX)
+	ADDQ R13, AX
+	VMULPD Z2, Z31, Z2
+	VMOVUPD Z2, K1, 0(AX)
+	ADDQ R13, AX
+	VMULPD Z3, Z31, Z3
+	VMOVUPD Z3, K1, 0(AX)
+
+gemmPanelAVX512_v1m4n:
 	SUBQ $4, CX
 	LEAQ (SI)(R8*4), SI
 	LEAQ (R12)(R13*4), R12
@@ -901,8 +1188,10 @@ gemmPanelAVX512_v1m2k:
 	ADDQ R11, DX
 	DECQ R14
 	JNZ gemmPanelAVX512_v1m2k
-	// C += alpha·sums.
 	MOVQ R12, AX
+	CMPQ set+88(FP), $0
+	JNE gemmPanelAVX512_v1m2s
+	// C += alpha·sums.
 	VMOVUPD.Z 0(AX), K1, Z24
 	VFMADD231PD Z0, Z31, Z24
 	VMOVUPD Z24, K1, 0(AX)
@@ -910,6 +1199,17 @@ gemmPanelAVX512_v1m2k:
 	VMOVUPD.Z 0(AX), K1, Z24
 	VFMADD231PD Z1, Z31, Z24
 	VMOVUPD Z24, K1, 0(AX)
+	JMP gemmPanelAVX512_v1m2n
+
+gemmPanelAVX512_v1m2s:
+	// C = alpha·sums.
+	VMULPD Z0, Z31, Z0
+	VMOVUPD Z0, K1, 0(AX)
+	ADDQ R13, AX
+	VMULPD Z1, Z31, Z1
+	VMOVUPD Z1, K1, 0(AX)
+
+gemmPanelAVX512_v1m2n:
 	SUBQ $2, CX
 	LEAQ (SI)(R8*2), SI
 	LEAQ (R12)(R13*2), R12
@@ -930,11 +1230,21 @@ gemmPanelAVX512_v1m1k:
 	ADDQ R11, DX
 	DECQ R14
 	JNZ gemmPanelAVX512_v1m1k
-	// C += alpha·sums.
 	MOVQ R12, AX
+	CMPQ set+88(FP), $0
+	JNE gemmPanelAVX512_v1m1s
+	// C += alpha·sums.
 	VMOVUPD.Z 0(AX), K1, Z24
 	VFMADD231PD Z0, Z31, Z24
 	VMOVUPD Z24, K1, 0(AX)
+	JMP gemmPanelAVX512_v1m1n
+
+gemmPanelAVX512_v1m1s:
+	// C = alpha·sums.
+	VMULPD Z0, Z31, Z0
+	VMOVUPD Z0, K1, 0(AX)
+
+gemmPanelAVX512_v1m1n:
 	SUBQ $1, CX
 
 gemmPanelAVX512_done:

@@ -17,7 +17,7 @@ type kernels struct {
 	masked int // widest panel, in vectors, of which the last may be partial
 
 	// gemmNarrow is gemmPanel for up to four columns, with the same sums.
-	gemmPanel, gemmNarrow func(m, k int, alpha float64, a *float64, ars, acs int, b *float64, brs int, c *float64, ldc, n int)
+	gemmPanel, gemmNarrow func(m, k int, alpha float64, a *float64, ars, acs int, b *float64, brs int, c *float64, ldc, n, set int)
 	gemmDots              func(m, n, k int, alpha float64, a *float64, lda int, b *float64, ldb int, c *float64, ldc int)
 	gemv                  func(m, k int, alpha float64, a *float64, lda int, x, y *float64, incy int)
 
@@ -66,6 +66,7 @@ func (t *kernels) table() f64.Table {
 		Axpy:       t.tAxpy,
 		Exp:        t.tExp,
 		Gemm:       t.tGemm,
+		GemmSet:    t.tGemmSet,
 		Trsm:       t.tTrsm,
 		Chol:       t.tChol,
 		SymPass:    t.tSymPass,

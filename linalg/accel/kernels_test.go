@@ -54,7 +54,8 @@ func layouts(r, c int) []strides {
 	return []strides{{c + 2, 1, max((r-1)*(c+2)+c, 0)}, {1, r + 1, max((c-1)*(r+1)+r, 0)}}
 }
 
-// checkGemm compares a product with its sums. All slices come from a guarded
+// checkGemm compares a product with its sums, and GemmSet on anything with Gemm on
+// zeros. All slices come from a guarded
 // region, so that nothing outside them can be touched.
 func checkGemm(t *testing.T, tab accel.TierTable, rng *rand.Rand, m, n, k int, sa, sb strides, alpha float64) {
 	t.Helper()
@@ -79,6 +80,17 @@ func checkGemm(t *testing.T, tab accel.TierTable, rng *rand.Rand, m, n, k int, s
 		})
 		if !(math.Abs(got[i]-want) <= tol) {
 			t.Fatalf("%d×%d×%d, A %v, B %v: entry (%d, %d) is %g, want %g ± %.2g", m, n, k, sa, sb, r, j, got[i], want, tol)
+		}
+	}
+	clear(c)
+	tab.Gemm(m, n, k, alpha, a, sa.rs, sa.cs, b, sb.rs, sb.cs, c, ldc)
+	for i := range got {
+		got[i] = math.NaN()
+	}
+	tab.GemmSet(m, n, k, alpha, a, sa.rs, sa.cs, b, sb.rs, sb.cs, got, ldc)
+	for i := range got {
+		if inside := i%ldc < n; inside && got[i] != c[i] || !inside && !math.IsNaN(got[i]) {
+			t.Fatalf("%d×%d×%d, A %v, B %v: GemmSet, entry (%d, %d) is %g, want %g", m, n, k, sa, sb, i/ldc, i%ldc, got[i], c[i])
 		}
 	}
 }
@@ -334,6 +346,7 @@ func TestShort(t *testing.T) {
 			"Gemm A":       func() { tab.Gemm(5, 5, 5, 1, s(24), 5, 1, s(25), 5, 1, s(25), 5) },
 			"Gemm B":       func() { tab.Gemm(5, 5, 5, 1, s(25), 5, 1, s(24), 5, 1, s(25), 5) },
 			"Gemm C":       func() { tab.Gemm(5, 5, 5, 1, s(25), 5, 1, s(25), 5, 1, s(24), 5) },
+			"GemmSet C":    func() { tab.GemmSet(5, 5, 0, 1, nil, 5, 1, nil, 5, 1, s(24), 5) },
 			"Trsm X":       func() { tab.Trsm(5, 5, s(24), 5, s(25), 5) },
 			"Trsm L":       func() { tab.Trsm(5, 5, s(25), 5, s(24), 5) },
 			"Chol A":       func() { tab.Chol(5, 0, s(24), 5, s(25), 5) },

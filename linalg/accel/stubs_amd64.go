@@ -6,10 +6,11 @@ package accel
 
 // gemmPanelAVX512 adds alpha·A·B to the m×n matrix C, 0 < n ≤ 24, m, k > 0, for A with
 // entry (i, l) at a[i·ars+l·acs], B and C row-major with strides brs and ldc.
-// Every entry of C receives alpha times one sum over l from left to right.
+// Every entry of C receives alpha times one sum over l from left to right; if set
+// is not 0 it is that, whatever it was before.
 //
 //go:noescape
-func gemmPanelAVX512(m int, k int, alpha float64, a *float64, ars int, acs int, b *float64, brs int, c *float64, ldc int, n int)
+func gemmPanelAVX512(m int, k int, alpha float64, a *float64, ars int, acs int, b *float64, brs int, c *float64, ldc int, n int, set int)
 
 // gemmDotsAVX512 adds alpha·A·Bᵀ to the m×n matrix C for A of size m×k and B of size
 // n×k, all row-major, m, n, k > 0. Every sum runs over the lanes side by side; the
@@ -193,10 +194,11 @@ func reachesAVX512(n int, x *float64, y *float64, limit float64) int
 
 // gemmPanelAVX2 adds alpha·A·B to the m×n matrix C, 0 < n ≤ 12, m, k > 0, for A with
 // entry (i, l) at a[i·ars+l·acs], B and C row-major with strides brs and ldc.
-// Every entry of C receives alpha times one sum over l from left to right.
+// Every entry of C receives alpha times one sum over l from left to right; if set
+// is not 0 it is that, whatever it was before.
 //
 //go:noescape
-func gemmPanelAVX2(m int, k int, alpha float64, a *float64, ars int, acs int, b *float64, brs int, c *float64, ldc int, n int)
+func gemmPanelAVX2(m int, k int, alpha float64, a *float64, ars int, acs int, b *float64, brs int, c *float64, ldc int, n int, set int)
 
 // gemmDotsAVX2 adds alpha·A·Bᵀ to the m×n matrix C for A of size m×k and B of size
 // n×k, all row-major, m, n, k > 0. Every sum runs over the lanes side by side; the

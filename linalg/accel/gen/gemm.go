@@ -45,10 +45,11 @@ func gemm(g *gen) {
 
 func gemmPanel(g *gen) {
 	w := g.w
-	g.text("gemmPanel", "m int, k int, alpha float64, a *float64, ars int, acs int, b *float64, brs int, c *float64, ldc int, n int", fmt.Sprintf(`
+	g.text("gemmPanel", "m int, k int, alpha float64, a *float64, ars int, acs int, b *float64, brs int, c *float64, ldc int, n int, set int", fmt.Sprintf(`
 adds alpha·A·B to the m×n matrix C, 0 < n ≤ %d, m, k > 0, for A with
 entry (i, l) at a[i·ars+l·acs], B and C row-major with strides brs and ldc.
-Every entry of C receives alpha times one sum over l from left to right.
+Every entry of C receives alpha times one sum over l from left to right; if set
+is not 0 it is that, whatever it was before.
 
 Rows are taken %d at a time, then by halves; a tile of rows and of up to three
 vectors of columns is summed in registers. For each l the vectors of row l of B
@@ -147,13 +148,15 @@ func gemmTile(g *gen, mr, nv int, mask, next string, again bool) {
 	g.p("ADDQ R11, DX")
 	g.p("DECQ R14")
 	g.lj("JNZ", name+"k")
-	g.c("C += alpha·sums.")
 	al := 31
 	if !g.wide() {
 		al = rbc
 		g.p("VBROADCASTSD %s, %s", g.a("alpha"), g.v(al))
 	}
 	g.p("MOVQ R12, AX")
+	g.p("CMPQ %s, $0", g.a("set"))
+	g.lj("JNE", name+"s")
+	g.c("C += alpha·sums.")
 	for r := range mr {
 		for j := range nv {
 			mem := fmt.Sprintf("%d(AX)", 8*g.w*j)
@@ -165,6 +168,19 @@ func gemmTile(g *gen, mr, nv int, mask, next string, again bool) {
 			g.p("ADDQ R13, AX")
 		}
 	}
+	g.lj("JMP", name+"n")
+	g.l(name + "s")
+	g.c("C = alpha·sums.")
+	for r := range mr {
+		for j := range nv {
+			g.p("VMULPD %s, %s, %s", g.v(r*nv+j), g.v(al), g.v(r*nv+j))
+			g.stm(r*nv+j, m(j), fmt.Sprintf("%d(AX)", 8*g.w*j))
+		}
+		if r < mr-1 {
+			g.p("ADDQ R13, AX")
+		}
+	}
+	g.l(name + "n")
 	g.p("SUBQ $%d, CX", mr)
 	if again || mr > 1 {
 		g.p("LEAQ (SI)(R8*%d), SI", mr)
