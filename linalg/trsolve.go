@@ -174,45 +174,22 @@ func reverseLower(n int, r, l []float64, ldl int) {
 // 2n³/3 operations beyond the factor.
 func (c *Cholesky) InverseTo(dst *Sym) {
 	n := c.l.rows
-	l, ld := c.l.data, c.l.stride
-	buf := getScratch(n * n)
-	u := *buf // L⁻ᵀ, upper triangular
+	l, ld, step := c.l.data, c.l.stride, f64.InverseStep()
+	buf := getScratch(n * (n + step))
+	u := *buf
 	dst.Resize(n)
-	w := workers(float64(n)*float64(n)*float64(n)/3, n/16)
-	if w == 1 {
-		for i := 0; i < n; i += inverseRows {
-			invertRows(n, i, u, l, ld)
-		}
-		for i := 0; i < n; i += inverseRows {
-			inverseProduct(n, i, dst.data, u)
-		}
+	d := dst.data
+	if w := workers(float64(n)*float64(n)*float64(n)/3, n/step); w > 1 {
+		parallelRows(w, n, step, func(i, _ int) { f64.InvertRows(n, i, u, l, ld) })
+		parallelRows(w, n, step, func(i, _ int) { f64.InverseRows(n, i, d, n, u) })
 	} else {
-		parallelRows(w, n, inverseRows, func(i, _ int) { invertRows(n, i, u, l, ld) })
-		parallelRows(w, n, inverseRows, func(i, _ int) { inverseProduct(n, i, dst.data, u) })
+		for i := 0; i < n; i += step {
+			f64.InvertRows(n, i, u, l, ld)
+		}
+		for i := 0; i < n; i += step {
+			f64.InverseRows(n, i, d, n, u)
+		}
 	}
 	scratches.Put(buf)
 	dst.Mirror()
-}
-
-// inverseRows is the number of rows of L⁻ᵀ and of the inverse computed at a time.
-const inverseRows = 8
-
-// invertRows computes rows i to i+8 of U = L⁻ᵀ: row r solves L·x = e_r, whose
-// entries before r are zero.
-func invertRows(n, i int, u, l []float64, ld int) {
-	ib := min(inverseRows, n-i)
-	for r := i; r < i+ib; r++ {
-		clear(u[r*n+i : r*n+n])
-		u[r*n+r] = 1
-	}
-	f64.Trsm(ib, n-i, u[i*n+i:], n, l[i*ld+i:], ld)
-}
-
-// inverseProduct computes rows i to i+8 of the lower triangle of U·Uᵀ.
-func inverseProduct(n, i int, dst, u []float64) {
-	ib := min(inverseRows, n-i)
-	for r := i; r < i+ib; r++ {
-		clear(dst[r*n : r*n+i+ib])
-	}
-	f64.Gemm(ib, i+ib, n-i, 1, u[i*n+i:], n, 1, u[i:], 1, n, dst[i*n:], n)
 }

@@ -3,16 +3,18 @@ package f64
 // Table is one set of implementations, one field for each operation of the
 // package, which documents it.
 type Table struct {
-	Dot        func(x, y []float64) float64
-	Axpy       func(dst []float64, alpha float64, x []float64)
-	Exp        func(dst, x []float64)
-	Gemm       func(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int)
-	GemmSet    func(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int)
-	Trsm       func(m, n int, x []float64, ldx int, l []float64, ldl int)
-	Chol       func(n int, shift float64, a []float64, lda int, l []float64, ldl int) (pivot int, value float64)
-	SymPass    func(n int, a []float64, lda int, v, w, x, y []float64)
-	BidiagPass func(m, n int, a []float64, lda int, u, z, s, v, p []float64, g float64, y, c, r []float64)
-	PoleSum    func(a2, b2, s, w, work []float64) float64
+	Dot         func(x, y []float64) float64
+	Axpy        func(dst []float64, alpha float64, x []float64)
+	Exp         func(dst, x []float64)
+	Gemm        func(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int)
+	GemmSet     func(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int)
+	Trsm        func(m, n int, x []float64, ldx int, l []float64, ldl int)
+	Chol        func(n int, shift float64, a []float64, lda int, l []float64, ldl int) (pivot int, value float64)
+	InvertRows  func(n, i int, u, l []float64, ldl int)
+	InverseRows func(n, i int, c []float64, ldc int, u []float64)
+	SymPass     func(n int, a []float64, lda int, v, w, x, y []float64)
+	BidiagPass  func(m, n int, a []float64, lda int, u, z, s, v, p []float64, g float64, y, c, r []float64)
+	PoleSum     func(a2, b2, s, w, work []float64) float64
 
 	RadialValues func(dst, sq []float64, scale, variance float64, f *Radial)
 	RadialSlopes func(val, slope, sq []float64, scale float64, f *Radial)
@@ -42,18 +44,25 @@ type Table struct {
 	// CholSize is the size up to which Chol is faster than blocks of it with
 	// products and solves between them.
 	CholSize int
+
+	// InverseStep is the number of rows that InvertRows and InverseRows compute.
+	InverseStep int
 }
 
 // Generic is the table of plain Go loops: the default, and the reference for any
 // other.
 var Generic = Table{
-	Dot:        dot,
-	Axpy:       axpy,
-	Exp:        exp,
-	Gemm:       gemm,
-	GemmSet:    gemmSet,
-	Trsm:       trsm,
-	Chol:       chol,
+	Dot:     dot,
+	Axpy:    axpy,
+	Exp:     exp,
+	Gemm:    gemm,
+	GemmSet: gemmSet,
+	Trsm:    trsm,
+	Chol:    chol,
+
+	InvertRows:  invertRows,
+	InverseRows: inverseRows,
+
 	SymPass:    symPass,
 	BidiagPass: bidiagPass,
 	PoleSum:    poleSum,
@@ -82,6 +91,8 @@ var Generic = Table{
 	Columns: 12,
 
 	CholSize: 160,
+
+	InverseStep: inverseStep,
 }
 
 var table = Generic
@@ -143,6 +154,20 @@ func Trsm(m, n int, x []float64, ldx int, l []float64, ldl int) {
 func Chol(n int, shift float64, a []float64, lda int, l []float64, ldl int) (pivot int, value float64) {
 	return table.Chol(n, shift, a, lda, l, ldl)
 }
+
+// InvertRows computes rows i to i+[InverseStep] of L⁻ᵀ for an n×n lower triangular L,
+// of which it reads only the lower triangle: row r solves L·x = e_r. They go to u, of
+// n·(n + InverseStep) numbers, in a form that is known to InverseRows. i is a
+// multiple of InverseStep.
+func InvertRows(n, i int, u, l []float64, ldl int) { table.InvertRows(n, i, u, l, ldl) }
+
+// InverseRows sets rows i to i+InverseStep of the lower triangle of the n×n matrix C
+// to those of U·Uᵀ, once InvertRows has computed all of U = L⁻ᵀ: the inverse of L·Lᵀ.
+// Entries above the diagonal but close to it may change.
+func InverseRows(n, i int, c []float64, ldc int, u []float64) { table.InverseRows(n, i, c, ldc, u) }
+
+// InverseStep returns the number of rows that InvertRows and InverseRows compute.
+func InverseStep() int { return table.InverseStep }
 
 // SymPass is one step of the tridiagonal reduction, in one pass over the lower
 // triangle of the n×n symmetric matrix A:

@@ -62,13 +62,17 @@ type kernels struct {
 // table returns the tier as it is installed.
 func (t *kernels) table() f64.Table {
 	return f64.Table{
-		Dot:        t.tDot,
-		Axpy:       t.tAxpy,
-		Exp:        t.tExp,
-		Gemm:       t.tGemm,
-		GemmSet:    t.tGemmSet,
-		Trsm:       t.tTrsm,
-		Chol:       t.tChol,
+		Dot:     t.tDot,
+		Axpy:    t.tAxpy,
+		Exp:     t.tExp,
+		Gemm:    t.tGemm,
+		GemmSet: t.tGemmSet,
+		Trsm:    t.tTrsm,
+		Chol:    t.tChol,
+
+		InvertRows:  t.tInvertRows,
+		InverseRows: t.tInverseRows,
+
 		SymPass:    t.tSymPass,
 		BidiagPass: t.tBidiagPass,
 		PoleSum:    t.tPoleSum,
@@ -98,6 +102,8 @@ func (t *kernels) table() f64.Table {
 		Columns: 16,
 
 		CholSize: math.MaxInt,
+
+		InverseStep: panelVectors * t.lanes,
 	}
 }
 

@@ -340,23 +340,27 @@ func TestShort(t *testing.T) {
 	eachTier(t, func(t *testing.T, tab accel.TierTable) {
 		s := func(n int) []float64 { return make([]float64, n, n+64)[:n:n] }
 		for name, f := range map[string]func(){
-			"Dot":          func() { tab.Dot(s(9), s(8)) },
-			"Axpy":         func() { tab.Axpy(s(8), 1, s(9)) },
-			"Exp":          func() { tab.Exp(s(8), s(9)) },
-			"Gemm A":       func() { tab.Gemm(5, 5, 5, 1, s(24), 5, 1, s(25), 5, 1, s(25), 5) },
-			"Gemm B":       func() { tab.Gemm(5, 5, 5, 1, s(25), 5, 1, s(24), 5, 1, s(25), 5) },
-			"Gemm C":       func() { tab.Gemm(5, 5, 5, 1, s(25), 5, 1, s(25), 5, 1, s(24), 5) },
-			"GemmSet C":    func() { tab.GemmSet(5, 5, 0, 1, nil, 5, 1, nil, 5, 1, s(24), 5) },
-			"Trsm X":       func() { tab.Trsm(5, 5, s(24), 5, s(25), 5) },
-			"Trsm L":       func() { tab.Trsm(5, 5, s(25), 5, s(24), 5) },
-			"Chol A":       func() { tab.Chol(5, 0, s(24), 5, s(25), 5) },
-			"Chol L":       func() { tab.Chol(5, 0, s(25), 5, s(24), 5) },
-			"SymPass A":    func() { tab.SymPass(5, s(24), 5, s(5), s(5), s(5), s(5)) },
-			"SymPass y":    func() { tab.SymPass(5, s(25), 5, s(5), s(5), s(5), s(4)) },
-			"BidiagPass A": func() { tab.BidiagPass(2, 5, s(9), 5, s(2), s(5), s(2), s(5), s(5), 1, s(2), s(2), s(5)) },
-			"BidiagPass p": func() { tab.BidiagPass(2, 5, s(10), 5, s(2), s(5), s(2), s(5), s(4), 1, s(2), s(2), s(5)) },
-			"PoleSum b2":   func() { tab.PoleSum(s(5), s(3), s(8), s(8), s(24)) },
-			"PoleSum w":    func() { tab.PoleSum(s(5), s(4), s(8), s(7), s(24)) },
+			"Dot":           func() { tab.Dot(s(9), s(8)) },
+			"Axpy":          func() { tab.Axpy(s(8), 1, s(9)) },
+			"Exp":           func() { tab.Exp(s(8), s(9)) },
+			"Gemm A":        func() { tab.Gemm(5, 5, 5, 1, s(24), 5, 1, s(25), 5, 1, s(25), 5) },
+			"Gemm B":        func() { tab.Gemm(5, 5, 5, 1, s(25), 5, 1, s(24), 5, 1, s(25), 5) },
+			"Gemm C":        func() { tab.Gemm(5, 5, 5, 1, s(25), 5, 1, s(25), 5, 1, s(24), 5) },
+			"GemmSet C":     func() { tab.GemmSet(5, 5, 0, 1, nil, 5, 1, nil, 5, 1, s(24), 5) },
+			"Trsm X":        func() { tab.Trsm(5, 5, s(24), 5, s(25), 5) },
+			"Trsm L":        func() { tab.Trsm(5, 5, s(25), 5, s(24), 5) },
+			"Chol A":        func() { tab.Chol(5, 0, s(24), 5, s(25), 5) },
+			"Chol L":        func() { tab.Chol(5, 0, s(25), 5, s(24), 5) },
+			"InvertRows L":  func() { tab.InvertRows(5, 0, s(5*29), s(24), 5) },
+			"InvertRows u":  func() { tab.InvertRows(5, 0, s(24), s(25), 5) },
+			"InverseRows C": func() { tab.InverseRows(5, 0, s(24), 5, s(5*29)) },
+			"InverseRows u": func() { tab.InverseRows(5, 0, s(25), 5, s(24)) },
+			"SymPass A":     func() { tab.SymPass(5, s(24), 5, s(5), s(5), s(5), s(5)) },
+			"SymPass y":     func() { tab.SymPass(5, s(25), 5, s(5), s(5), s(5), s(4)) },
+			"BidiagPass A":  func() { tab.BidiagPass(2, 5, s(9), 5, s(2), s(5), s(2), s(5), s(5), 1, s(2), s(2), s(5)) },
+			"BidiagPass p":  func() { tab.BidiagPass(2, 5, s(10), 5, s(2), s(5), s(2), s(5), s(4), 1, s(2), s(2), s(5)) },
+			"PoleSum b2":    func() { tab.PoleSum(s(5), s(3), s(8), s(8), s(24)) },
+			"PoleSum w":     func() { tab.PoleSum(s(5), s(4), s(8), s(7), s(24)) },
 
 			"Axpy4":           func() { tab.Axpy4(s(9), 1, 1, 1, 1, s(9), s(9), s(9), s(8)) },
 			"DiffDots":        func() { tab.DiffDots(s(9), s(9), s(9), s(9), s(8)) },
@@ -389,7 +393,7 @@ func TestShort(t *testing.T) {
 func TestZeroAlloc(t *testing.T) {
 	eachTier(t, func(t *testing.T, tab accel.TierTable) {
 		for _, n := range []int{6, 100, 270} {
-			a, b, c := make([]float64, n*n), make([]float64, n*n), make([]float64, n*n)
+			a, b, c := make([]float64, n*n), make([]float64, n*n), make([]float64, n*(n+24))
 			for i := range n {
 				b[i*n+i] = 1
 			}
@@ -397,6 +401,7 @@ func TestZeroAlloc(t *testing.T) {
 				"Gemm":    func() { tab.Gemm(n, n, n, 1, a, n, 1, b, 1, n, c, n) },
 				"Trsm":    func() { tab.Trsm(n, n, a, n, b, n) },
 				"Chol":    func() { tab.Chol(n, 0, b, n, b, n) },
+				"Inverse": func() { tab.InvertRows(n, 0, c, b, n); tab.InverseRows(n, 0, b, n, c) },
 				"Dot":     func() { tab.Dot(a, b) },
 				"SymPass": func() { tab.SymPass(n, a, n, b, b, b, c) },
 			} {
