@@ -26,6 +26,7 @@ type kernels struct {
 
 	trsmPanel func(n int, y *float64, nv int, l *float64, ldl int)
 	trsmRows  func(m, n int, x *float64, ldx int, l *float64, ldl int)
+	trsmRow   func(n int, x, l *float64, ldl int)
 
 	cholPanel func(k, n int, y *float64) int
 

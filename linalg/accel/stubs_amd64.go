@@ -58,6 +58,11 @@ func trsmPanelAVX512(n int, y *float64, nv int, l *float64, ldl int)
 //go:noescape
 func trsmRowsAVX512(m int, n int, x *float64, ldx int, l *float64, ldl int)
 
+// trsmRowAVX512 overwrites the row x, of length n > 0, with x·L⁻ᵀ: trsmRows for one row.
+//
+//go:noescape
+func trsmRowAVX512(n int, x *float64, l *float64, ldl int)
+
 // cholPanelAVX512 factors the n×n matrix that stands in the packed panel Y below k rows X,
 // 0 < n ≤ 24, after subtracting Xᵀ·X from it:
 //
@@ -245,6 +250,11 @@ func trsmPanelAVX2(n int, y *float64, nv int, l *float64, ldl int)
 //
 //go:noescape
 func trsmRowsAVX2(m int, n int, x *float64, ldx int, l *float64, ldl int)
+
+// trsmRowAVX2 overwrites the row x, of length n > 0, with x·L⁻ᵀ: trsmRows for one row.
+//
+//go:noescape
+func trsmRowAVX2(n int, x *float64, l *float64, ldl int)
 
 // cholPanelAVX2 factors the n×n matrix that stands in the packed panel Y below k rows X,
 // 0 < n ≤ 12, after subtracting Xᵀ·X from it:

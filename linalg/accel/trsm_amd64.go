@@ -22,6 +22,14 @@ func (t *kernels) tTrsm(m, n int, x []float64, ldx int, l []float64, ldl int) {
 	}
 	_ = x[(m-1)*ldx+n-1]
 	_ = l[(n-1)*ldl+n-1]
+	// What is done with a row depends on its place among 32 only.
+	if m&31 == 1 {
+		m--
+		t.trsmRow(n, &x[m*ldx], &l[0], ldl)
+		if m == 0 {
+			return
+		}
+	}
 	for j := 0; j < n; j += trsmN {
 		nb := min(trsmN, n-j)
 		if j > 0 {
@@ -31,8 +39,7 @@ func (t *kernels) tTrsm(m, n int, x []float64, ldx int, l []float64, ldl int) {
 	}
 }
 
-// trsmBlock solves for n ≤ trsmN unknowns. What is done with a row depends on its
-// place among 32 only.
+// trsmBlock solves for n ≤ trsmN unknowns.
 func (t *kernels) trsmBlock(m, n int, x []float64, ldx int, l []float64, ldl int) {
 	if d := m & 31; d != 0 && d <= solveRows {
 		m -= d

@@ -763,3 +763,141 @@ trsmRowsAVX2_next:
 	JGT trsmRowsAVX2_rows
 	VZEROUPPER
 	RET
+
+// func trsmRowAVX2(n int, x *float64, l *float64, ldl int) 
+//
+// overwrites the row x, of length n > 0, with x·L⁻ᵀ: trsmRows for one row.
+//
+// 4 unknowns at a time, of which the products with those before are summed side by
+// side, lane by lane.
+//
+// AX: x. [BX DX SI DI]: rows of L. R10: index in bytes, R11: its limit, the first unknown. R13:
+// row of L of the first unknown. R14: unknowns left. CX: scratch.
+TEXT ·trsmRowAVX2(SB), NOSPLIT, $0-32
+	SHLQ $3, ldl+24(FP)
+	MOVQ n+0(FP), R14
+	MOVQ x+8(FP), AX
+	MOVQ l+16(FP), R13
+	XORQ R11, R11
+
+trsmRowAVX2_cols:
+	VXORPD Y12, Y12, Y12
+	TESTQ R11, R11
+	JZ trsmRowAVX2_solve
+	MOVQ R13, BX
+	MOVQ ldl+24(FP), R10
+	LEAQ (BX)(R10*1), DX
+	CMPQ R14, $1
+	CMOVQLE BX, DX
+	LEAQ (DX)(R10*1), SI
+	CMPQ R14, $2
+	CMOVQLE DX, SI
+	LEAQ (SI)(R10*1), DI
+	CMPQ R14, $3
+	CMOVQLE SI, DI
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	XORQ R10, R10
+
+trsmRowAVX2_k:
+	VMOVUPD (AX)(R10*1), Y4
+	VFMADD231PD (BX)(R10*1), Y4, Y0
+	VFMADD231PD (DX)(R10*1), Y4, Y1
+	VFMADD231PD (SI)(R10*1), Y4, Y2
+	VFMADD231PD (DI)(R10*1), Y4, Y3
+	ADDQ $32, R10
+	CMPQ R10, R11
+	JLT trsmRowAVX2_k
+	VHADDPD Y1, Y0, Y0
+	VHADDPD Y3, Y2, Y2
+	VPERM2F128 $0x20, Y2, Y0, Y1
+	VPERM2F128 $0x31, Y2, Y0, Y3
+	VADDPD Y3, Y1, Y0
+	VMOVAPD Y0, Y12
+
+trsmRowAVX2_solve:
+	// The triangle, a row at a time up to the diagonal.
+	LEAQ (R13)(R11*1), R12
+	LEAQ ·lanes+24(SB), R8
+	VMOVUPD (R8), Y15
+	VMASKMOVPD (R12), Y15, Y0
+	LEAQ -8(R8), R9
+	MOVQ R12, CX
+	ADDQ ldl+24(FP), CX
+	CMPQ R14, $1
+	CMOVQGT R9, R8
+	CMOVQGT CX, R12
+	VMOVUPD (R8), Y15
+	VMASKMOVPD (R12), Y15, Y1
+	LEAQ -8(R8), R9
+	MOVQ R12, CX
+	ADDQ ldl+24(FP), CX
+	CMPQ R14, $2
+	CMOVQGT R9, R8
+	CMOVQGT CX, R12
+	VMOVUPD (R8), Y15
+	VMASKMOVPD (R12), Y15, Y2
+	LEAQ -8(R8), R9
+	MOVQ R12, CX
+	ADDQ ldl+24(FP), CX
+	CMPQ R14, $3
+	CMOVQGT R9, R8
+	CMOVQGT CX, R12
+	VMOVUPD (R8), Y15
+	VMASKMOVPD (R12), Y15, Y3
+	// The diagonal, and its reciprocals.
+	VBLENDPD $0xE, Y1, Y0, Y8
+	VBLENDPD $0xC, Y2, Y8, Y8
+	VBLENDPD $0x8, Y3, Y8, Y8
+	VBROADCASTSD ·one(SB), Y9
+	VDIVPD Y8, Y9, Y8
+	VUNPCKLPD Y1, Y0, Y4
+	VUNPCKHPD Y1, Y0, Y5
+	VUNPCKLPD Y3, Y2, Y6
+	VUNPCKHPD Y3, Y2, Y7
+	VPERM2F128 $0x20, Y6, Y4, Y0
+	VPERM2F128 $0x20, Y7, Y5, Y1
+	VPERM2F128 $0x31, Y6, Y4, Y2
+	VPERM2F128 $0x31, Y7, Y5, Y3
+	VMULPD Y8, Y0, Y0
+	VMULPD Y8, Y1, Y1
+	VMULPD Y8, Y2, Y2
+	// What is left of the right-hand sides, over the diagonal.
+	MOVQ $4, R8
+	CMPQ R14, R8
+	CMOVQLT R14, R8
+	LEAQ ·lanes+32(SB), CX
+	MOVQ R8, R9
+	NEGQ R9
+	VMOVUPD (CX)(R9*8), Y15
+	VMASKMOVPD (AX)(R11*1), Y15, Y9
+	VSUBPD Y12, Y9, Y12
+	VMULPD Y8, Y12, Y12
+	// Unknown by unknown.
+	VBROADCASTSD X12, Y9
+	VFNMADD213PD Y12, Y0, Y9
+	VBLENDPD $0xE, Y9, Y12, Y12
+	VPERMPD $0x55, Y12, Y9
+	VFNMADD213PD Y12, Y1, Y9
+	VBLENDPD $0xC, Y9, Y12, Y12
+	VPERMPD $0xAA, Y12, Y9
+	VFNMADD213PD Y12, Y2, Y9
+	VBLENDPD $0x8, Y9, Y12, Y12
+	CMPQ R8, $4
+	JLT trsmRowAVX2_last
+	VMOVUPD Y12, (AX)(R11*1)
+	ADDQ $32, R11
+	MOVQ ldl+24(FP), R10
+	LEAQ (R13)(R10*4), R13
+	SUBQ $4, R14
+	JGT trsmRowAVX2_cols
+	JMP trsmRowAVX2_next
+
+trsmRowAVX2_last:
+	VMASKMOVPD Y12, Y15, (AX)(R11*1)
+
+trsmRowAVX2_next:
+	VZEROUPPER
+	RET

@@ -5,6 +5,7 @@ import "fmt"
 func trsm(g *gen) {
 	trsmPanel(g)
 	trsmRows(g)
+	trsmRow(g)
 }
 
 func trsmPanel(g *gen) {
@@ -139,17 +140,8 @@ unknowns left. CX: scratch. m and x on the stack count the rows of X.`, rows, w)
 	g.clamp(dotA[:rows], "R10", "CX")
 	g.load("n R14, l R13")
 	g.p("XORQ R11, R11")
-	if g.wide() {
-		for c := 1; c < 8; c++ {
-			g.p("MOVL $0x%X, R10", 0xFF<<c&0xFF)
-			g.p("KMOVW R10, K%d", c)
-		}
-	}
-	// Sums of row r in register sum+r.
-	sum := 26
-	if !g.wide() {
-		sum = 12
-	}
+	g.rowMasks()
+	sum := g.rowSums()
 	g.l("cols")
 	g.p("TESTQ R11, R11")
 	g.lj("JNZ", "dots")
@@ -188,6 +180,39 @@ unknowns left. CX: scratch. m and x on the stack count the rows of X.`, rows, w)
 		}
 	}
 	g.l("solve")
+	g.rowSolve(rows)
+	g.l("next")
+	g.load("ldx R10")
+	g.p("IMULQ $%d, R10", rows)
+	g.p("ADDQ R10, %s", g.a("x"))
+	g.p("SUBQ $%d, %s", rows, g.a("m"))
+	g.lj("JGT", "rows")
+	g.ret()
+}
+
+// rowMasks prepares the masks of rowSolve: of the lanes from c on in K_c.
+func (g *gen) rowMasks() {
+	if g.wide() {
+		for c := 1; c < 8; c++ {
+			g.p("MOVL $0x%X, R10", 0xFF<<c&0xFF)
+			g.p("KMOVW R10, K%d", c)
+		}
+	}
+}
+
+// rowSums is the register of the sums of row 0 of X; those of the others follow.
+func (g *gen) rowSums() int {
+	if g.wide() {
+		return 26
+	}
+	return 12
+}
+
+// rowSolve solves for the unknowns of one vector, R14 of them being left, in so many
+// rows of X at once, moves on and jumps to cols if there are more; R11 is their
+// place in bytes and R13 their first row of L.
+func (g *gen) rowSolve(rows int) {
+	w, sum := g.w, g.rowSums()
 	g.c("The triangle, a row at a time up to the diagonal.")
 	g.p("LEAQ (R13)(R11*1), R12")
 	if g.wide() {
@@ -300,11 +325,47 @@ unknowns left. CX: scratch. m and x on the stack count the rows of X.`, rows, w)
 	for r := range rows {
 		g.stm(sum+r, mask, fmt.Sprintf("(%s)(R11*1)", dotA[r]))
 	}
+}
+
+func trsmRow(g *gen) {
+	w := g.w
+	lRows := []string{"BX", "DX", "SI", "DI", "R8", "R9", "R12", "R15"}[:w]
+	g.text("trsmRow", "n int, x *float64, l *float64, ldl int", fmt.Sprintf(`
+overwrites the row x, of length n > 0, with x·L⁻ᵀ: trsmRows for one row.
+
+%d unknowns at a time, of which the products with those before are summed side by
+side, lane by lane.
+
+AX: x. %v: rows of L. R10: index in bytes, R11: its limit, the first unknown. R13:
+row of L of the first unknown. R14: unknowns left. CX: scratch.`, w, lRows))
+	g.p("SHLQ $3, %s", g.a("ldl"))
+	g.load("n R14, x AX, l R13")
+	g.p("XORQ R11, R11")
+	g.rowMasks()
+	sum := g.rowSums()
+	g.l("cols")
+	g.zero(sum)
+	g.p("TESTQ R11, R11")
+	g.lj("JZ", "solve")
+	g.p("MOVQ R13, %s", lRows[0])
+	g.p("MOVQ %s, R10", g.a("ldl"))
+	g.clamp(lRows, "R10", "R14")
+	for i := range w {
+		g.zero(i)
+	}
+	g.p("XORQ R10, R10")
+	g.l("k")
+	g.p("VMOVUPD (AX)(R10*1), %s", g.v(w))
+	for i, r := range lRows {
+		g.p("VFMADD231PD (%s)(R10*1), %s, %s", r, g.v(w), g.v(i))
+	}
+	g.p("ADDQ $%d, R10", 8*w)
+	g.p("CMPQ R10, R11")
+	g.lj("JLT", "k")
+	g.dotReduce(w / 4)
+	g.p("VMOVAPD %s, %s", g.v(0), g.v(sum))
+	g.l("solve")
+	g.rowSolve(1)
 	g.l("next")
-	g.load("ldx R10")
-	g.p("IMULQ $%d, R10", rows)
-	g.p("ADDQ R10, %s", g.a("x"))
-	g.p("SUBQ $%d, %s", rows, g.a("m"))
-	g.lj("JGT", "rows")
 	g.ret()
 }
