@@ -10,11 +10,11 @@ func (t *kernels) tInvertRows(n, i int, u, l []float64, ldl int) {
 	l = l[i*ldl+i:]
 	_ = l[(n-i-1)*ldl+n-i-1]
 	p := t.inversePanel(n, i, i, u)
-	clear(p)
+	clear(p[:rows*w])
 	for r := range rows {
 		p[r*w+r] = 1
 	}
-	t.trsmPanel(n-i, &p[0], (rows+t.lanes-1)/t.lanes, &l[0], ldl)
+	t.invertPanel(n-i, &p[0], &l[0], ldl)
 }
 
 // inversePanel returns rows j to j+w of U from entry k ≥ j on.

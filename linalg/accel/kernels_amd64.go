@@ -24,9 +24,10 @@ type kernels struct {
 	packT   func(dst, src *float64, ld, rows, k int)
 	unpackT func(dst *float64, ld int, src *float64, rows, k int)
 
-	trsmPanel func(n int, y *float64, nv int, l *float64, ldl int)
-	trsmRows  func(m, n int, x *float64, ldx int, l *float64, ldl int)
-	trsmRow   func(n int, x, l *float64, ldl int)
+	trsmPanel   func(n int, y *float64, nv int, l *float64, ldl int)
+	invertPanel func(n int, y, l *float64, ldl int)
+	trsmRows    func(m, n int, x *float64, ldx int, l *float64, ldl int)
+	trsmRow     func(n int, x, l *float64, ldl int)
 
 	cholPanel func(k, n int, y *float64) int
 

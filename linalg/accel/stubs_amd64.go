@@ -52,6 +52,13 @@ func unpackTAVX512(dst *float64, ld int, src *float64, rows int, k int)
 //go:noescape
 func trsmPanelAVX512(n int, y *float64, nv int, l *float64, ldl int)
 
+// invertPanelAVX512 sets the packed panel Y of n rows to the first 24 columns of L⁻¹, n > 0:
+// trsmPanel for the first columns of the unit matrix, of which rows 0 to 23 have to
+// stand in the panel, as far as there are so many.
+//
+//go:noescape
+func invertPanelAVX512(n int, y *float64, l *float64, ldl int)
+
 // trsmRowsAVX512 overwrites the rows of X, m×n, m, n > 0, with X·L⁻ᵀ: the operation of
 // trsmPanel for few rows, without packing.
 //
@@ -244,6 +251,13 @@ func unpackTAVX2(dst *float64, ld int, src *float64, rows int, k int)
 //
 //go:noescape
 func trsmPanelAVX2(n int, y *float64, nv int, l *float64, ldl int)
+
+// invertPanelAVX2 sets the packed panel Y of n rows to the first 12 columns of L⁻¹, n > 0:
+// trsmPanel for the first columns of the unit matrix, of which rows 0 to 11 have to
+// stand in the panel, as far as there are so many.
+//
+//go:noescape
+func invertPanelAVX2(n int, y *float64, l *float64, ldl int)
 
 // trsmRowsAVX2 overwrites the rows of X, m×n, m, n > 0, with X·L⁻ᵀ: the operation of
 // trsmPanel for few rows, without packing.

@@ -4,6 +4,7 @@ import "fmt"
 
 func trsm(g *gen) {
 	trsmPanel(g)
+	invertPanel(g)
 	trsmRows(g)
 	trsmRow(g)
 }
@@ -40,7 +41,7 @@ of the tile of L, R12: row k of Y, R14: k, counted down.`, w*panelVectors, g.row
 			if mr == 1 {
 				next = "done"
 			}
-			trsmTile(g, mr, nv, next, i == 0)
+			trsmTile(g, mr, nv, next, i == 0, false)
 		}
 		if nv > 1 {
 			g.lj("JMP", "done")
@@ -50,7 +51,8 @@ of the tile of L, R12: row k of Y, R14: k, counted down.`, w*panelVectors, g.row
 	g.ret()
 }
 
-func trsmTile(g *gen, mr, nv int, next string, again bool) {
+// trsmTile is a tile of trsmPanel or, with unit, of invertPanel.
+func trsmTile(g *gen, mr, nv int, next string, again, unit bool) {
 	w := g.w
 	row := 8 * w * panelVectors
 	name := fmt.Sprintf("v%dm%d", nv, mr)
@@ -58,36 +60,65 @@ func trsmTile(g *gen, mr, nv int, next string, again bool) {
 	g.p("CMPQ CX, $%d", mr)
 	g.lj("JLT", next)
 	rb, rbc := g.tileRegs(mr, nv)
+	if unit {
+		for i := range mr * nv {
+			g.zero(i)
+		}
+		g.p("CMPQ R11, $%d", nv*w)
+		g.lj("JGE", name+"z")
+	}
 	for r := range mr {
 		for j := range nv {
 			g.p("VMOVUPD %d(DX), %s", r*row+8*w*j, g.v(r*nv+j))
 		}
 	}
+	if unit {
+		g.l(name + "z")
+	}
 	g.p("MOVQ SI, AX")
 	if mr == 8 {
 		g.p("LEAQ (SI)(R8*4), BX")
 	}
-	g.p("MOVQ R11, R14")
-	g.p("TESTQ R14, R14")
-	g.lj("JZ", name+"t")
 	g.p("MOVQ DI, R12")
-	g.l(name + "k")
-	for j := range nv {
-		g.p("VMOVUPD %d(R12), %s", 8*w*j, g.v(rb+j))
-	}
-	for r := range mr {
-		g.p("VBROADCASTSD %s, %s", rowAddr(r, "AX", "BX", "R8", "R9"), g.v(rbc))
+	sum := func(label string, nv, all int) {
+		g.l(label)
 		for j := range nv {
-			g.p("VFNMADD231PD %s, %s, %s", g.v(rb+j), g.v(rbc), g.v(r*nv+j))
+			g.p("VMOVUPD %d(R12), %s", 8*w*j, g.v(rb+j))
+		}
+		for r := range mr {
+			g.p("VBROADCASTSD %s, %s", rowAddr(r, "AX", "BX", "R8", "R9"), g.v(rbc))
+			for j := range nv {
+				g.p("VFNMADD231PD %s, %s, %s", g.v(rb+j), g.v(rbc), g.v(r*all+j))
+			}
+		}
+		g.p("ADDQ $8, AX")
+		if mr == 8 {
+			g.p("ADDQ $8, BX")
+		}
+		g.p("ADDQ $%d, R12", row)
+		g.p("DECQ R14")
+		g.lj("JNZ", label)
+	}
+	if unit {
+		// Vector j of a row begins with row j·w.
+		for j := range nv - 1 {
+			g.p("LEAQ %d(R11), R13", -w*j)
+			g.p("MOVQ $%d, R14", w)
+			g.p("CMPQ R13, R14")
+			g.p("CMOVQLT R13, R14")
+			g.p("TESTQ R14, R14")
+			g.lj("JLE", name+"t")
+			sum(fmt.Sprintf("%sk%d", name, j), j+1, nv)
 		}
 	}
-	g.p("ADDQ $8, AX")
-	if mr == 8 {
-		g.p("ADDQ $8, BX")
+	g.p("MOVQ R11, R14")
+	if unit {
+		g.p("SUBQ $%d, R14", w*(nv-1))
+	} else {
+		g.p("TESTQ R14, R14")
 	}
-	g.p("ADDQ $%d, R12", row)
-	g.p("DECQ R14")
-	g.lj("JNZ", name+"k")
+	g.lj("JLE", name+"t")
+	sum(name+"k", nv, nv)
 	g.l(name + "t")
 	g.c("The triangle: AX and BX stand at its first column.")
 	for r := range mr {
@@ -115,6 +146,33 @@ func trsmTile(g *gen, mr, nv int, next string, again bool) {
 	if again {
 		g.lj("JMP", name)
 	}
+}
+
+func invertPanel(g *gen) {
+	w := g.w
+	g.text("invertPanel", "n int, y *float64, l *float64, ldl int", fmt.Sprintf(`
+sets the packed panel Y of n rows to the first %d columns of L⁻¹, n > 0:
+trsmPanel for the first columns of the unit matrix, of which rows 0 to %d have to
+stand in the panel, as far as there are so many.
+
+What is known to be zero is not subtracted: vector j of a row of Y begins with row
+%d·j.
+
+Registers as in trsmPanel, R13: scratch.`, w*panelVectors, w*panelVectors-1, w))
+	g.load("n CX, y DI, l SI, ldl R8")
+	g.p("SHLQ $3, R8")
+	g.p("LEAQ (R8)(R8*2), R9")
+	g.p("MOVQ DI, DX")
+	g.p("XORQ R11, R11")
+	for i, mr := range g.rowHeights() {
+		next := fmt.Sprintf("v%dm%d", panelVectors, mr/2)
+		if mr == 1 {
+			next = "done"
+		}
+		trsmTile(g, mr, panelVectors, next, i == 0, true)
+	}
+	g.l("done")
+	g.ret()
 }
 
 func trsmRows(g *gen) {
