@@ -189,7 +189,7 @@ func TestProcessors(t *testing.T) {
 	defer setDuringTest(&cholDirect, 20)()
 	defer setDuringTest(&cholBlock, 16)()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
-	for _, n := range []int{37, 102} {
+	for _, n := range []int{37, 215} {
 		rng := testutil.RNG(t)
 		a := NewSym(n, testutil.SPD(rng, n, 1e5))
 		g, h := randDense(rng, n, n), randDense(rng, n, n+3)

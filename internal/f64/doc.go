@@ -1,6 +1,7 @@
 // Package f64 holds the loops under linalg and kernel: vector operations, a
-// general product, a triangular solve, the one-pass updates of the Householder
-// reductions, the pole sums of the quadrature and the shapes of covariances.
+// general product, triangular solves, factors and inverses, the one-pass updates
+// of the Householder reductions, the pole sums of the quadrature and the shapes of
+// covariances.
 //
 // # Table
 //

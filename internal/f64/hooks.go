@@ -158,7 +158,8 @@ func Chol(n int, shift float64, a []float64, lda int, l []float64, ldl int) (piv
 // InvertRows computes rows i to i+[InverseStep] of L⁻ᵀ for an n×n lower triangular L,
 // of which it reads only the lower triangle: row r solves L·x = e_r. They go to u, of
 // n·(n + InverseStep) numbers, in a form that is known to InverseRows. i is a
-// multiple of InverseStep.
+// multiple of InverseStep. What is zero for the shape of U alone may be left out of
+// sums, here and there.
 func InvertRows(n, i int, u, l []float64, ldl int) { table.InvertRows(n, i, u, l, ldl) }
 
 // InverseRows sets rows i to i+InverseStep of the lower triangle of the n×n matrix C

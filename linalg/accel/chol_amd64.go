@@ -42,4 +42,3 @@ func (t *kernels) tChol(n int, shift float64, a []float64, lda int, l []float64,
 	panels.Put(buf)
 	return -1, 0
 }
-

@@ -20,10 +20,10 @@ func Tables() []TierTable {
 	return t
 }
 
-// SetBlocks sets the cuts of Gemm and Trsm and returns a function that restores
-// them.
-func SetBlocks(k, m, n int) (restore func()) {
-	ok, om, on := gemmK, gemmM, trsmN
-	gemmK, gemmM, trsmN = k, m, n
-	return func() { gemmK, gemmM, trsmN = ok, om, on }
+// SetBlocks sets the cuts of Gemm and that of Trsm and returns a function that
+// restores them.
+func SetBlocks(k, m, n, trsm int) (restore func()) {
+	ok, om, on, ot := gemmK, gemmM, gemmN, trsmN
+	gemmK, gemmM, gemmN, trsmN = k, m, n, trsm
+	return func() { gemmK, gemmM, gemmN, trsmN = ok, om, on, ot }
 }

@@ -100,8 +100,8 @@ func checkGemm(t *testing.T, tab accel.TierTable, rng *rand.Rand, m, n, k int, s
 func TestGemm(t *testing.T) {
 	eachTier(t, func(t *testing.T, tab accel.TierTable) {
 		rng := testutil.RNG(t)
-		for _, cuts := range [][2]int{{7, 9}, {256, 256}} {
-			restore := accel.SetBlocks(cuts[0], cuts[1], 256)
+		for _, cuts := range [][3]int{{7, 9, 16}, {7, 9, 100}, {256, 256, 256}} {
+			restore := accel.SetBlocks(cuts[0], cuts[1], cuts[2], 256)
 			for _, m := range []int{0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 17, 23} {
 				for _, n := range []int{0, 1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 20, 25, 33} {
 					for _, k := range []int{0, 1, 3, 4, 5, 8, 11, 17} {
@@ -119,7 +119,7 @@ func TestGemm(t *testing.T) {
 		checkGemm(t, tab, rng, 9, 8, 10, strides{40, 2, 400}, strides{2, 30, 400}, 1)
 		checkGemm(t, tab, rng, 9, 1, 10, strides{40, 2, 400}, strides{2, 30, 400}, 1)
 		checkGemm(t, tab, rng, 41, 27, 5, strides{5, 1, 41 * 5}, strides{600, 1, 4*600 + 27}, 1)
-		for _, s := range [][3]int{{257, 5, 259}, {3, 131, 258}, {130, 101, 9}} {
+		for _, s := range [][3]int{{257, 5, 259}, {3, 131, 258}, {130, 101, 9}, {390, 60, 200}} {
 			for _, sa := range layouts(s[0], s[2]) {
 				for _, sb := range layouts(s[2], s[1]) {
 					checkGemm(t, tab, rng, s[0], s[1], s[2], sa, sb, 1)
@@ -224,7 +224,7 @@ func TestTrsm(t *testing.T) {
 	eachTier(t, func(t *testing.T, tab accel.TierTable) {
 		rng := testutil.RNG(t)
 		for _, cut := range []int{5, 256} {
-			restore := accel.SetBlocks(256, 256, cut)
+			restore := accel.SetBlocks(256, 256, 256, cut)
 			for _, m := range []int{0, 1, 2, 3, 4, 5, 8, 9, 13, 17, 31, 33, 36, 37, 70} {
 				for _, n := range []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 16, 17, 20, 24, 25, 31} {
 					checkTrsm(t, tab, rng, m, n)
