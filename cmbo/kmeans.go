@@ -2,35 +2,39 @@ package cmbo
 
 import (
 	"context"
-	"math"
 	"slices"
 
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/rng"
 )
 
-// geometry is what k-means knows of the points it groups: a distance, a way to
-// take means, and whether the triangle inequality holds. Distances to centres
-// are asked for from several goroutines; w names the scratch memory to use.
+// geometry is what k-means knows of the points it groups: a distance with cheap
+// bounds, a way to take means, and whether the triangle inequality holds.
+// Distances to centres are asked for from several goroutines; w names the scratch
+// memory to use.
 type geometry interface {
 	// size is the number of points.
 	size() int
 	// metric reports whether distance obeys the triangle inequality.
 	metric() bool
-	// cost is what the objective sums over points: d² for W2, d for Jeffreys.
+	// cost is what the objective sums over points, a rising function of the
+	// distance: d² for W2, d for Jeffreys.
 	cost(d float64) float64
 	// point returns point j as a centre.
-	point(j int) (center, error)
+	point(j int) center
 	// mean returns the arithmetic mean of the points listed.
 	mean(members []int) (center, error)
 	// distance returns the distance of point j to a centre.
 	distance(w, j int, c center) (float64, error)
-	// between returns the distance of two centres.
-	between(w int, a, b center) (float64, error)
-	// lowerBound returns a cheap number not above distance(j, c).
-	lowerBound(j int, c center) float64
+	// lower and upper return cheap numbers not above and not below
+	// distance(j, c) but for rounding; 0 and +Inf are always right.
+	lower(j int, c center) float64
+	upper(j int, c center) float64
+	// apart returns a lower and an upper bound of the distance of two centres,
+	// and is asked only where the triangle inequality holds.
+	apart(a, b center) (lower, upper float64)
 	// slack is the absolute error up to which distances obey the triangle
-	// inequality.
+	// inequality and their bounds.
 	slack() float64
 }
 
@@ -43,58 +47,53 @@ type kmeansOptions struct {
 	restarts int
 	rounds   int // reassignments at most, in each restart
 	workers  int
-	prune    bool // use the triangle inequality; the labels are the same without
 }
 
 // clustering is a partition with what it cost to find.
 type clustering struct {
 	labels    []int // cluster of each point, 0..C-1
-	objective float64
 	rounds    int   // of the restart that won
 	distances int64 // evaluated in all restarts
 }
 
-// Distances carry rounding of at most a few parts in 10^9 (the residual form of
-// near-equal pairs), and that of the geometry, so a bound decides only when it
-// is clear of both.
-const boundSlack = 1e-8
-
-// beyond reports whether a lower bound shows a distance to be above d.
-func (k *kmeansRun) beyond(bound, d float64) bool {
-	return bound > d*(1+boundSlack)+k.slack
-}
-
-// kmeans groups the points of g into c non-empty clusters: k-means++ style
-// seeding, assignment to the nearest centre with ties by index, arithmetic
-// means as centres. The means do not minimise the sum of W2 or Jeffreys
-// distances, so descent is not guaranteed: the best partition met is kept.
+// kmeans groups the points of g into c non-empty clusters: k-means++ seeding,
+// assignment to the nearest centre with ties by index, arithmetic means as
+// centres. The means do not minimise the sum of W2 or Jeffreys distances, so
+// descent is not guaranteed: the best partition met is kept, the first of them if
+// several are as good.
+//
+// No step needs a distance for its own sake: seeds, labels and the best partition
+// follow from comparisons, which bounds decide as a rule. What they leave open is
+// evaluated, so the outcome is that of evaluating all.
 func kmeans(ctx context.Context, g geometry, c int, o kmeansOptions) (clustering, error) {
 	n := g.size()
-	best := clustering{objective: math.Inf(1)}
 	if c >= n || c == 1 {
-		best.labels = make([]int, n)
+		labels := make([]int, n)
 		if c > 1 {
-			for j := range best.labels {
-				best.labels[j] = j
+			for j := range labels {
+				labels[j] = j
 			}
 		}
-		best.objective = 0
-		return best, nil
+		return clustering{labels: labels}, nil
 	}
-	var distances int64
+	k := &kmeansRun{
+		g: g, c: c, o: o, slack: g.slack(),
+		centers: make([]center, c),
+		labels:  make([]int, n),
+		spans:   make([]span, n*c),
+		counts:  make([]int64, parallel.Workers(o.workers, 2*n)), // below looks at two partitions
+		met:     make(map[string]int),
+	}
 	for r := range o.restarts {
-		k := newKmeansRun(g, c, o)
 		if err := k.run(ctx, rng.Stream(o.seed, "kmeans", uint64(c), uint64(r))); err != nil {
 			return clustering{}, err
 		}
-		distances += k.count()
-		if k.best.objective < best.objective || best.labels == nil {
-			best = k.best
-		}
 	}
-	best.labels = renumber(best.labels)
-	best.distances = distances
-	return best, nil
+	out := clustering{labels: renumber(k.best.labels), rounds: k.best.round}
+	for _, v := range k.counts {
+		out.distances += v
+	}
+	return out, nil
 }
 
 // renumber gives clusters the order of their first members, so that equal
@@ -120,9 +119,7 @@ func labelKey(labels []int) string {
 	return string(b)
 }
 
-// kmeansRun is one restart. Bounds follow C. Elkan, Using the triangle
-// inequality to accelerate k-means, ICML 2003: upper[j] is the distance of j to
-// its own centre, lower[j*c+i] a number not above the distance to centre i.
+// kmeansRun is the state of a restart and what is kept from one to the next.
 type kmeansRun struct {
 	g       geometry
 	c       int
@@ -130,41 +127,17 @@ type kmeansRun struct {
 	slack   float64
 	centers []center
 	labels  []int
-	upper   []float64 // always exact
-	lower   []float64
-	counts  []int64 // distances evaluated by each worker
-	best    clustering
-}
+	spans   []span // of the distance of point j to centre i at j*c+i
 
-func newKmeansRun(g geometry, c int, o kmeansOptions) *kmeansRun {
-	n := g.size()
-	return &kmeansRun{
-		g: g, c: c, o: o, slack: g.slack(),
-		centers: make([]center, c),
-		labels:  make([]int, n),
-		upper:   make([]float64, n),
-		lower:   make([]float64, n*c),
-		counts:  make([]int64, parallel.Workers(o.workers, n)),
-		best:    clustering{objective: math.Inf(1)},
-	}
-}
-
-func (k *kmeansRun) count() (sum int64) {
-	for _, v := range k.counts {
-		sum += v
-	}
-	return sum
-}
-
-func (k *kmeansRun) distance(w, j, i int) (float64, error) {
-	k.counts[w]++
-	return k.g.distance(w, j, k.centers[i])
+	counts []int64        // distances evaluated by each worker
+	met    map[string]int // partitions met, with the least round from which they were followed
+	best   *partition
 }
 
 // random is the part of *rand.Rand that seeding needs.
 type random interface {
 	IntN(n int) int
-	Float64() float64
+	ExpFloat64() float64
 }
 
 func (k *kmeansRun) run(ctx context.Context, rnd random) error {
@@ -175,35 +148,54 @@ func (k *kmeansRun) run(ctx context.Context, rnd random) error {
 	for i := range changed {
 		changed[i] = true
 	}
-	seen := make(map[string]bool)
+	var path []string
 	for round := 1; ; round++ {
-		k.fillEmpty(changed)
-		// Labels determine the centres and what follows, so labels met before
-		// mean a cycle: coinciding centres hand the same points to and fro.
-		key := labelKey(k.labels)
-		if seen[key] {
-			return nil
+		if err := k.fillEmpty(ctx, changed); err != nil {
+			return err
 		}
-		seen[key] = true
+		// A partition determines the centres and what follows. One that this
+		// restart has met means a cycle: coinciding centres hand the same points
+		// to and fro. One that another has met leads nowhere new, unless that
+		// restart came to it later and ran out of rounds.
+		key := labelKey(renumber(k.labels))
+		if at, ok := k.met[key]; ok && at <= round {
+			break
+		}
+		k.met[key] = round
+		path = append(path, key)
 		if err := k.recenter(ctx, changed); err != nil {
 			return err
 		}
-		var objective float64
-		for j := range k.upper {
-			objective += k.g.cost(k.upper[j])
+		next := k.labels
+		if round < k.o.rounds {
+			var err error
+			if next, err = k.assign(ctx); err != nil {
+				return err
+			}
 		}
-		if objective < k.best.objective || k.best.labels == nil {
-			k.best = clustering{labels: slices.Clone(k.labels), objective: objective, rounds: round}
+		if err := k.offer(ctx, round); err != nil {
+			return err
 		}
 		if round == k.o.rounds {
 			return nil
 		}
 		clear(changed)
-		moved, err := k.assign(ctx, changed)
-		if err != nil || !moved {
-			return err
+		moved := false
+		for j, l := range next {
+			if old := k.labels[j]; old != l {
+				moved = true
+				changed[old], changed[l] = true, true
+			}
 		}
+		if !moved {
+			break
+		}
+		k.labels = next
 	}
+	for _, key := range path {
+		k.met[key] = 0
+	}
+	return nil
 }
 
 // seed draws centres among the points: the first uniformly, each next with
@@ -211,43 +203,38 @@ func (k *kmeansRun) run(ctx context.Context, rnd random) error {
 // S. Vassilvitskii, k-means++, SODA 2007), and assigns every point.
 func (k *kmeansRun) seed(ctx context.Context, rnd random) error {
 	n := k.g.size()
+	for s := range k.spans {
+		k.spans[s] = unknown
+	}
+	near := make([]int, n) // the centre with the least upper bound
 	chosen := make([]int, 0, k.c)
-	pick := rnd.IntN(n)
+	wait := make([]float64, n)
 	for i := range k.c {
-		if i > 0 {
-			pick = drawByCost(k.g, k.upper, chosen, rnd.Float64())
+		pick := 0
+		if i == 0 {
+			pick = rnd.IntN(n)
+		} else {
+			for j := range wait {
+				wait[j] = rnd.ExpFloat64()
+			}
+			var err error
+			if pick, err = k.draw(ctx, wait, chosen, i); err != nil {
+				return err
+			}
 		}
 		chosen = append(chosen, pick)
-		p, err := k.g.point(pick)
-		if err != nil {
-			return err
-		}
-		k.centers[i] = p
-		toOthers := make([]float64, i) // distances of the new seed to the earlier ones
-		for e := range i {
-			if toOthers[e], err = k.distance(0, pick, e); err != nil {
-				return err
+		k.centers[i] = k.g.point(pick)
+		err := parallel.For(ctx, k.o.workers, n, func(_, j int) error {
+			s := k.row(j)
+			k.raise(&s[i], k.g.lower(j, k.centers[i]))
+			if i > 0 && k.g.metric() {
+				k.raise(&s[i], gap(k.row(pick)[near[j]].lo, s[near[j]].hi))
 			}
-		}
-		err = parallel.For(ctx, k.o.workers, n, func(w, j int) error {
-			low := k.lower[j*k.c : (j+1)*k.c]
-			if i > 0 && k.o.prune {
-				b := k.g.lowerBound(j, p)
-				if k.g.metric() {
-					b = max(b, toOthers[k.labels[j]]-k.upper[j])
-				}
-				low[i] = b
-				if k.beyond(b, k.upper[j]) {
-					return nil
-				}
+			if i == 0 || s[i].lo <= s[near[j]].hi {
+				k.bound(j, i)
 			}
-			d, err := k.distance(w, j, i)
-			if err != nil {
-				return err
-			}
-			low[i] = d
-			if i == 0 || d < k.upper[j] {
-				k.upper[j], k.labels[j] = d, i
+			if s[i].hi < s[near[j]].hi {
+				near[j] = i
 			}
 			return nil
 		})
@@ -255,71 +242,58 @@ func (k *kmeansRun) seed(ctx context.Context, rnd random) error {
 			return err
 		}
 	}
-	return nil
-}
-
-// drawByCost maps u in [0, 1) to a point not chosen yet, proportionally to the
-// costs; when they are all zero, to the first one.
-func drawByCost(g geometry, upper []float64, chosen []int, u float64) int {
-	var total float64
-	for j, d := range upper {
-		if !slices.Contains(chosen, j) {
-			total += g.cost(d)
-		}
-	}
-	var sum float64
-	last := -1
-	for j, d := range upper {
-		if slices.Contains(chosen, j) {
-			continue
-		}
-		if last < 0 && !(total > 0) {
-			return j
-		}
-		sum += g.cost(d)
-		if sum > u*total {
-			return j
-		}
-		last = j
-	}
-	return last
+	copy(k.labels, near)
+	next, err := k.assign(ctx)
+	k.labels = next
+	return err
 }
 
 // fillEmpty gives each empty cluster the point farthest from its centre among
 // clusters of two or more, ties by index.
-func (k *kmeansRun) fillEmpty(changed []bool) {
+func (k *kmeansRun) fillEmpty(ctx context.Context, changed []bool) error {
 	sizes := make([]int, k.c)
 	for _, l := range k.labels {
 		sizes[l]++
+	}
+	if !slices.Contains(sizes, 0) {
+		return nil
+	}
+	far := make([]float64, len(k.labels))
+	err := parallel.For(ctx, k.o.workers, len(far), func(w, j int) (err error) {
+		far[j], err = k.exact(w, j, k.labels[j])
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	for i := range k.c {
 		if sizes[i] > 0 {
 			continue
 		}
-		far := -1
+		pick := -1
 		for j, l := range k.labels {
-			if sizes[l] > 1 && (far < 0 || k.upper[j] > k.upper[far]) {
-				far = j
+			if sizes[l] > 1 && (pick < 0 || far[j] > far[pick]) {
+				pick = j
 			}
 		}
-		from := k.labels[far]
+		from := k.labels[pick]
 		sizes[from]--
 		sizes[i]++
-		k.labels[far] = i
-		k.upper[far] = 0
+		k.labels[pick] = i
 		changed[from], changed[i] = true, true
 	}
+	return nil
 }
 
-// recenter takes the means of the clusters that changed, lowers the bounds by
-// as much as the centres moved, and makes upper exact again.
+// recenter takes the means of the clusters that changed and widens what is known
+// of distances by as much as the centres moved.
 func (k *kmeansRun) recenter(ctx context.Context, changed []bool) error {
 	members := make([][]int, k.c)
 	for j, l := range k.labels {
 		members[l] = append(members[l], j)
 	}
 	moved := make([]float64, k.c)
-	err := parallel.For(ctx, k.o.workers, k.c, func(w, i int) error {
+	err := parallel.For(ctx, k.o.workers, k.c, func(_, i int) error {
 		if !changed[i] {
 			return nil
 		}
@@ -327,11 +301,8 @@ func (k *kmeansRun) recenter(ctx context.Context, changed []bool) error {
 		if err != nil {
 			return err
 		}
-		if k.g.metric() && k.o.prune {
-			k.counts[w]++
-			if moved[i], err = k.g.between(w, k.centers[i], m); err != nil {
-				return err
-			}
+		if k.g.metric() {
+			_, moved[i] = k.g.apart(k.centers[i], m)
 		}
 		k.centers[i] = m
 		return nil
@@ -339,96 +310,47 @@ func (k *kmeansRun) recenter(ctx context.Context, changed []bool) error {
 	if err != nil {
 		return err
 	}
-	return parallel.For(ctx, k.o.workers, k.g.size(), func(w, j int) error {
-		low := k.lower[j*k.c : (j+1)*k.c]
-		for i := range low {
-			if changed[i] {
-				low[i] -= moved[i] * (1 + boundSlack)
-			}
-		}
-		l := k.labels[j]
-		if changed[l] {
-			d, err := k.distance(w, j, l)
-			if err != nil {
-				return err
-			}
-			k.upper[j] = d
-		}
-		low[l] = k.upper[j]
-		return nil
-	})
-}
-
-// assign moves every point to its nearest centre and reports whether any point
-// moved; it marks the clusters that gained or lost members.
-func (k *kmeansRun) assign(ctx context.Context, changed []bool) (bool, error) {
-	n := k.g.size()
-	half, err := k.halfDistances(ctx)
-	if err != nil {
-		return false, err
-	}
-	next := make([]int, n)
-	err = parallel.For(ctx, k.o.workers, n, func(w, j int) error {
-		own := k.labels[j]
-		low := k.lower[j*k.c : (j+1)*k.c]
-		best, bestDist := own, k.upper[j]
-		for i := range k.c {
-			if i == own {
+	return parallel.For(ctx, k.o.workers, len(k.labels), func(_, j int) error {
+		for i, s := range k.row(j) {
+			if !changed[i] {
 				continue
 			}
-			if k.o.prune {
-				b := k.g.lowerBound(j, k.centers[i])
-				if k.g.metric() {
-					b = max(b, low[i], 2*half[best*k.c+i]-bestDist)
-				}
-				if k.beyond(b, bestDist) {
-					low[i] = max(b, 0)
-					continue
-				}
+			t := unknown
+			if k.g.metric() {
+				t = k.clear(gap(s.lo, moved[i]), s.hi+moved[i])
 			}
-			d, err := k.distance(w, j, i)
-			if err != nil {
-				return err
-			}
-			low[i] = d
-			if d < bestDist || d == bestDist && i < best {
-				best, bestDist = i, d
-			}
+			k.row(j)[i] = t
+			k.raise(&k.row(j)[i], k.g.lower(j, k.centers[i]))
 		}
-		next[j] = best
-		k.upper[j] = bestDist
+		if own := k.labels[j]; changed[own] {
+			k.bound(j, own)
+		}
 		return nil
 	})
-	if err != nil {
-		return false, err
-	}
-	moved := false
-	for j, l := range next {
-		if old := k.labels[j]; old != l {
-			moved = true
-			changed[old], changed[l] = true, true
-			k.labels[j] = l
-		}
-	}
-	return moved, nil
 }
 
-// halfDistances returns half the distance of each pair of centres, c by c.
-func (k *kmeansRun) halfDistances(ctx context.Context) ([]float64, error) {
-	half := make([]float64, k.c*k.c)
-	if !k.g.metric() || !k.o.prune {
-		return half, nil
-	}
-	err := parallel.For(ctx, k.o.workers, k.c, func(w, a int) error {
-		for b := range a {
-			k.counts[w]++
-			d, err := k.g.between(w, k.centers[a], k.centers[b])
-			if err != nil {
-				return err
+// assign returns the nearest centre of each point.
+func (k *kmeansRun) assign(ctx context.Context) ([]int, error) {
+	apart := make([]float64, k.c*k.c) // lower bounds
+	if k.g.metric() {
+		for a := range k.c {
+			for b := range a {
+				d, _ := k.g.apart(k.centers[a], k.centers[b])
+				apart[a*k.c+b], apart[b*k.c+a] = d, d
 			}
-			half[a*k.c+b], half[b*k.c+a] = d/2, d/2
 		}
-		return nil
+	}
+	next := make([]int, len(k.labels))
+	err := parallel.For(ctx, k.o.workers, len(next), func(w, j int) (err error) {
+		own := k.labels[j]
+		s := k.row(j)
+		for i := range s {
+			if i != own {
+				k.raise(&s[i], gap(apart[own*k.c+i], s[own].hi))
+			}
+		}
+		next[j], err = k.nearest(w, j)
+		return err
 	})
-	return half, err
+	return next, err
 }

@@ -2,25 +2,28 @@ package cmbo
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/require"
 )
 
-// plane is a geometry of points in Rᵈ with the Euclidean distance.
+// plane is a geometry of points in Rᵈ with the Euclidean distance. Its bounds
+// are the largest coordinate's and the sum of all; without they say nothing.
 type plane struct {
-	x    [][]float64
-	metr bool
+	x       [][]float64
+	metr    bool
+	without bool
 }
 
 func (p *plane) size() int              { return len(p.x) }
 func (p *plane) metric() bool           { return p.metr }
 func (p *plane) cost(d float64) float64 { return d * d }
-func (p *plane) point(j int) (center, error) {
-	return p.x[j], nil
-}
+func (p *plane) point(j int) center     { return p.x[j] }
 func (p *plane) mean(members []int) (center, error) {
 	m := make([]float64, len(p.x[0]))
 	for _, j := range members {
@@ -31,19 +34,31 @@ func (p *plane) mean(members []int) (center, error) {
 	return m, nil
 }
 func (p *plane) distance(_, j int, c center) (float64, error) {
-	return p.between(0, p.x[j], c)
-}
-func (p *plane) between(_ int, a, b center) (float64, error) {
 	var s float64
-	for i, v := range a.([]float64) {
-		d := v - b.([]float64)[i]
+	for i, v := range p.x[j] {
+		d := v - c.([]float64)[i]
 		s += d * d
 	}
 	return math.Sqrt(s), nil
 }
 func (p *plane) slack() float64 { return 1e-12 }
-func (p *plane) lowerBound(j int, c center) float64 {
-	return math.Abs(p.x[j][0] - c.([]float64)[0])
+func (p *plane) lower(j int, c center) float64 {
+	l, _ := p.apart(p.x[j], c)
+	return l
+}
+func (p *plane) upper(j int, c center) float64 {
+	_, u := p.apart(p.x[j], c)
+	return u
+}
+func (p *plane) apart(a, b center) (lower, upper float64) {
+	if p.without {
+		return 0, math.Inf(1)
+	}
+	for i, v := range a.([]float64) {
+		d := math.Abs(v - b.([]float64)[i])
+		lower, upper = max(lower, d), upper+d
+	}
+	return lower, upper
 }
 
 func blobs(label string, n, d, k int, spread float64) *plane {
@@ -66,76 +81,267 @@ func blobs(label string, n, d, k int, spread float64) *plane {
 	return p
 }
 
-// TestKMeansPruningKeepsLabels compares the pruned search with brute force:
-// the same labels, objective and rounds, with fewer distances.
-func TestKMeansPruningKeepsLabels(t *testing.T) {
+// bruteForce is k-means with every distance evaluated and nothing remembered but
+// the partitions that restarts have followed.
+func bruteForce(t *testing.T, g geometry, c int, o kmeansOptions) (clustering, float64) {
+	n := g.size()
+	var out clustering
+	distance := func(j int, m center) float64 {
+		d, err := g.distance(0, j, m)
+		require.NoError(t, err)
+		out.distances++
+		return d
+	}
+	nearest := func(j int, centers []center) (label int, d float64) {
+		d = math.Inf(1)
+		for i, m := range centers {
+			if v := distance(j, m); v < d {
+				label, d = i, v
+			}
+		}
+		return label, d
+	}
+	best := math.Inf(1)
+	met := make(map[string]int)
+	for r := range o.restarts {
+		rnd := rng.Stream(o.seed, "kmeans", uint64(c), uint64(r))
+		pick := rnd.IntN(n)
+		chosen := map[int]bool{pick: true}
+		centers := []center{g.point(pick)}
+		for len(centers) < c {
+			first := math.Inf(1)
+			pick = -1
+			for j := range n {
+				wait := rnd.ExpFloat64()
+				if chosen[j] {
+					continue
+				}
+				_, d := nearest(j, centers)
+				if at := wait / g.cost(d); pick < 0 || at < first {
+					pick, first = j, at
+				}
+			}
+			chosen[pick] = true
+			centers = append(centers, g.point(pick))
+		}
+		labels, own := make([]int, n), make([]float64, n)
+		assign := func() {
+			for j := range n {
+				labels[j], own[j] = nearest(j, centers)
+			}
+		}
+		assign()
+		var path []string
+		for round := 1; ; round++ {
+			size := make([]int, c)
+			for _, l := range labels {
+				size[l]++
+			}
+			for i := range c {
+				if size[i] > 0 {
+					continue
+				}
+				far := -1
+				for j := range n {
+					if size[labels[j]] > 1 && (far < 0 || own[j] > own[far]) {
+						far = j
+					}
+				}
+				size[labels[far]]--
+				size[i]++
+				labels[far] = i
+			}
+			key := fmt.Sprint(renumber(labels))
+			if at, ok := met[key]; ok && at <= round {
+				break
+			}
+			met[key] = round
+			path = append(path, key)
+			var objective float64
+			for i := range c {
+				var members []int
+				for j, l := range labels {
+					if l == i {
+						members = append(members, j)
+					}
+				}
+				var err error
+				centers[i], err = g.mean(members)
+				require.NoError(t, err)
+			}
+			for j, l := range labels {
+				objective += g.cost(distance(j, centers[l]))
+			}
+			if objective < best {
+				best, out.labels, out.rounds = objective, renumber(labels), round
+			}
+			if round == o.rounds {
+				path = nil // nobody knows what would have followed
+				break
+			}
+			before := slices.Clone(labels)
+			assign()
+			if slices.Equal(before, labels) {
+				break
+			}
+		}
+		for _, key := range path {
+			met[key] = 0
+		}
+	}
+	return out, best
+}
+
+// requireBrute compares kmeans with brute force on any number of goroutines.
+func requireBrute(t *testing.T, g geometry, c int, o kmeansOptions) (brute, got clustering) {
+	t.Helper()
+	brute, objective := bruteForce(t, g, c, o)
+	for _, o.workers = range []int{1, 2, 8} {
+		k, err := kmeans(context.Background(), g, c, o)
+		require.NoError(t, err)
+		require.Equal(t, brute.labels, k.labels, "objective %v", objective)
+		require.Equal(t, brute.rounds, k.rounds)
+		if o.workers > 1 {
+			require.Equal(t, got.distances, k.distances, "%d workers", o.workers)
+		}
+		got = k
+	}
+	return brute, got
+}
+
+// TestKMeansBoundsKeepLabels compares the search with brute force: the same
+// labels and rounds, with fewer distances where bounds say something.
+func TestKMeansBoundsKeepLabels(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		n, d, k int
 		spread  float64
 		c       int
 		metric  bool
+		fewer   bool
 	}{
-		{"separated", 300, 2, 5, 0.2, 5, true},
-		{"overlapping", 300, 3, 4, 3, 6, true},
-		{"noise", 200, 8, 1, 5, 4, true},
-		{"duplicates", 60, 2, 3, 0, 5, true},
-		{"without the triangle inequality", 200, 2, 4, 1, 4, false},
+		{"separated", 300, 2, 5, 0.2, 5, true, true},
+		{"overlapping", 300, 3, 4, 3, 6, true, true},
+		{"noise", 200, 8, 1, 5, 4, true, true},
+		{"duplicates", 60, 2, 3, 0, 5, true, false},
+		{"without the triangle inequality", 200, 2, 4, 1, 4, false, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := blobs(tt.name, tt.n, tt.d, tt.k, tt.spread)
 			p.metr = tt.metric
-			o := kmeansOptions{seed: 3, restarts: 3, rounds: 50, workers: 1}
-			brute, err := kmeans(context.Background(), p, tt.c, o)
-			require.NoError(t, err)
-			o.prune = true
-			pruned, err := kmeans(context.Background(), p, tt.c, o)
-			require.NoError(t, err)
-			require.Equal(t, brute.labels, pruned.labels)
-			require.Equal(t, brute.objective, pruned.objective)
-			require.Equal(t, brute.rounds, pruned.rounds)
-			if tt.name != "duplicates" {
-				require.Less(t, pruned.distances, brute.distances)
+			for _, p.without = range []bool{false, true} {
+				brute, got := requireBrute(t, p, tt.c, kmeansOptions{seed: 3, restarts: 3, rounds: 50})
+				if tt.fewer && !p.without {
+					require.Less(t, 2*got.distances, brute.distances)
+				}
+				t.Logf("distances: brute force %d, bounds %d", brute.distances, got.distances)
 			}
-			t.Logf("distances: brute force %d, pruned %d", brute.distances, pruned.distances)
-
-			o.workers = 8
-			parallel, err := kmeans(context.Background(), p, tt.c, o)
-			require.NoError(t, err)
-			require.Equal(t, pruned.labels, parallel.labels)
-			require.Equal(t, pruned.objective, parallel.objective)
 		})
 	}
+}
+
+// TestKMeansManyInstances does so for small sets of every kind: few and many
+// clusters, coinciding points, points on a grid, where distances tie, and on a
+// line, where many rounds are wanted of which few are allowed.
+func TestKMeansManyInstances(t *testing.T) {
+	r := rng.Stream(11, "instances")
+	for range 600 {
+		n, d := 3+r.IntN(40), r.IntN(4)
+		o := kmeansOptions{seed: r.Uint64(), restarts: 1 + r.IntN(4), rounds: 1 + r.IntN(8)}
+		blob := 1 + r.IntN(5)
+		if d == 0 {
+			d, blob, o.restarts, o.rounds = 1, 1, 8, 1+r.IntN(4)
+		}
+		p := blobs(fmt.Sprint(r.Uint64()), n, d, blob, 3*r.Float64()*r.Float64())
+		p.metr, p.without = r.IntN(4) > 0, r.IntN(4) == 0
+		if r.IntN(3) == 0 {
+			for _, x := range p.x {
+				for i := range x {
+					x[i] = math.Round(x[i] / 2)
+				}
+			}
+		}
+		requireBrute(t, p, min(2+r.IntN(6), n-1), o)
+	}
+}
+
+// TestKMeansPosteriors does so for posteriors of tasks, and checks the bounds and
+// the triangle inequality they stand on.
+func TestKMeansPosteriors(t *testing.T) {
+	for _, spread := range []float64{1, 0} { // of the means
+		g := randomPosteriors(spread)
+		for c := 2; c <= 6; c++ {
+			for seed := range uint64(3) {
+				brute, got := requireBrute(t, g, c, kmeansOptions{seed: seed, restarts: 3, rounds: 20})
+				t.Logf("means %g, C = %d: brute force %d, bounds %d distances", spread, c, brute.distances, got.distances)
+			}
+		}
+		n := g.size()
+		for range 200 {
+			r := rng.Stream(5, "pairs")
+			members := r.Perm(n)[:1+r.IntN(n/2)]
+			m, err := g.mean(members)
+			require.NoError(t, err)
+			j, p := r.IntN(n), g.point(r.IntN(n))
+			for _, c := range []center{m, p} {
+				d, err := g.distance(0, j, c)
+				require.NoError(t, err)
+				require.LessOrEqual(t, g.lower(j, c), d*(1+1e-12)+g.slack())
+				require.GreaterOrEqual(t, g.upper(j, c), d*(1-1e-12)-g.slack())
+			}
+			low, high := g.apart(m, p)
+			a, err := g.distance(0, members[0], m)
+			require.NoError(t, err)
+			b, err := g.distance(0, members[0], p)
+			require.NoError(t, err)
+			require.LessOrEqual(t, low, a+b)
+			require.GreaterOrEqual(t, high, math.Abs(a-b))
+		}
+	}
+}
+
+// randomPosteriors are those of 30 tasks on 12 points, of which the first two
+// are the same.
+func randomPosteriors(spread float64) *posteriorGeometry {
+	const tasks, n = 30, 12
+	r := rng.Stream(4, "posteriors")
+	p := newPosteriors(tasks, linalg.NewDense(n, 1, nil))
+	for j := range tasks {
+		if j == 1 {
+			r = rng.Stream(4, "posteriors")
+		}
+		l := linalg.NewDense(n, n, nil)
+		p.means[j] = make([]float64, n)
+		for i := range n {
+			p.means[j][i] = spread * (float64(j%3) + r.NormFloat64())
+			for k := range i {
+				l.Set(i, k, 0.3*r.NormFloat64())
+			}
+			l.Set(i, i, 0.2+float64(j%4)*r.Float64())
+		}
+		var cov linalg.Sym
+		cov.Gram(l)
+		p.covs[j], p.factors[j] = packSym(&cov), packLower(l)
+		p.sds[j] = rowNorms(p.factors[j], n)
+		p.traces[j] = cov.Trace()
+	}
+	return p.geometry(Wasserstein, 8)
 }
 
 // TestKMeansFindsBlobs checks against a known partition.
 func TestKMeansFindsBlobs(t *testing.T) {
 	p := blobs("known", 120, 2, 4, 0.05)
-	got, err := kmeans(context.Background(), p, 4, kmeansOptions{seed: 1, restarts: 3, rounds: 50, prune: true})
+	got, err := kmeans(context.Background(), p, 4, kmeansOptions{seed: 1, restarts: 3, rounds: 50})
 	require.NoError(t, err)
 	for j, l := range got.labels {
 		require.Equal(t, j%4, l, "point %d; clusters are numbered by their first members", j)
 	}
-	// The objective is the within-cluster sum of squares of those labels.
-	var want float64
-	for c := range 4 {
-		var members []int
-		for j := c; j < 120; j += 4 {
-			members = append(members, j)
-		}
-		m, _ := p.mean(members)
-		for _, j := range members {
-			d, _ := p.distance(0, j, m)
-			want += d * d
-		}
-	}
-	require.InEpsilon(t, want, got.objective, 1e-12)
 }
 
 func TestKMeansNoClusterIsEmpty(t *testing.T) {
 	for c := 1; c <= 12; c++ {
 		p := blobs("few", 10, 2, 2, 0) // only two distinct points
-		got, err := kmeans(context.Background(), p, c, kmeansOptions{seed: 1, restarts: 2, rounds: 50, prune: true})
+		got, err := kmeans(context.Background(), p, c, kmeansOptions{seed: 1, restarts: 2, rounds: 50})
 		require.NoError(t, err)
 		sizes := make([]int, min(c, 10))
 		for _, l := range got.labels {

@@ -36,10 +36,10 @@ type Progress struct {
 // [ErrNumerical], or with ctx.Err() soon after ctx is done.
 //
 // The time is O(K n³) for the fits of K tasks with n observations (the factor
-// being some hundred evaluations), O(K V³) for each round of Wasserstein
-// clustering on V points, less what the triangle inequality saves, and O(K I²
-// (n + I/|C|)) for geometric centres on I index points; a barycentre takes some
-// ten to twenty times O(|C| I³) instead.
+// being some hundred evaluations), O(K |C| V²) for each round of Wasserstein
+// clustering on V points and O(V³) for each distance that bounds leave open, few
+// as a rule and K |C| at most, and O(K I² (n + I/|C|)) for geometric centres on I
+// index points; a barycentre takes some ten to twenty times O(|C| I³) instead.
 func Learn(ctx context.Context, space *Space, tasks []Task, opts ...LearnOption) (*Prior, error) {
 	c, err := newLearnConfig(opts)
 	if err != nil {
@@ -396,7 +396,7 @@ func (l *learner) group(ctx context.Context) ([]int, []Partition, error) {
 		tries = [][]int{single}
 	default:
 		lo, hi := min(l.clusters, n), min(l.maxClusters, n)
-		o := kmeansOptions{seed: l.seed, restarts: l.restarts, rounds: l.rounds, workers: l.parallelism, prune: true}
+		o := kmeansOptions{seed: l.seed, restarts: l.restarts, rounds: l.rounds, workers: l.parallelism}
 		var g *posteriorGeometry
 		if l.posteriors != nil {
 			g = l.posteriors.geometry(l.variant.ClusterDistance(), l.parallelism)

@@ -18,6 +18,7 @@ type posteriors struct {
 	means   [][]float64
 	covs    [][]float64 // packed
 	factors [][]float64 // packed Cholesky factors
+	sds     [][]float64 // standard deviations of the points
 	traces  []float64
 }
 
@@ -25,7 +26,7 @@ func newPosteriors(tasks int, x *linalg.Dense) *posteriors {
 	return &posteriors{
 		x:     x,
 		means: make([][]float64, tasks), covs: make([][]float64, tasks),
-		factors: make([][]float64, tasks), traces: make([]float64, tasks),
+		factors: make([][]float64, tasks), sds: make([][]float64, tasks), traces: make([]float64, tasks),
 	}
 }
 
@@ -50,6 +51,7 @@ func (p *posteriors) set(j int, s *source, sc *posteriorScratch) (float64, error
 	sc.cov.AddDiag(jitter)
 	p.covs[j] = packSym(&sc.cov)
 	p.factors[j] = packLower(sc.chol.Lower())
+	p.sds[j] = rowNorms(p.factors[j], n)
 	p.traces[j] = sc.cov.Trace()
 	return jitter, nil
 }
@@ -68,6 +70,19 @@ func packLower(l *linalg.Dense) []float64 {
 	out := make([]float64, 0, n*(n+1)/2)
 	for i := range n {
 		out = append(out, l.Row(i)[:i+1]...)
+	}
+	return out
+}
+
+// rowNorms returns the norms of the rows of a packed triangle, the standard
+// deviations that belong to a factor.
+func rowNorms(packed []float64, n int) []float64 {
+	out := make([]float64, n)
+	k := 0
+	for i := range out {
+		r := packed[k : k+i+1]
+		out[i] = math.Sqrt(linalg.Dot(r, r))
+		k += i + 1
 	}
 	return out
 }
@@ -125,10 +140,11 @@ type geometryScratch struct {
 // gaussianCenter is a centre in both forms a distance may want.
 type gaussianCenter struct {
 	mean    []float64
-	cov     []float64 // packed
-	trace   float64
-	lower   linalg.Dense // Wasserstein: Cholesky factor
+	cov     []float64    // Jeffreys: packed
 	inverse []float64    // Jeffreys: packed inverse of the jittered covariance
+	factor  []float64    // Wasserstein: packed Cholesky factor
+	lower   linalg.Dense // the same
+	sds     []float64    // Wasserstein: standard deviations of the points
 }
 
 func (g *posteriorGeometry) size() int    { return len(g.means) }
@@ -141,37 +157,40 @@ func (g *posteriorGeometry) cost(d float64) float64 {
 	return d
 }
 
-func (g *posteriorGeometry) point(j int) (center, error) {
-	c := &gaussianCenter{mean: g.means[j], cov: g.covs[j], trace: g.traces[j]}
-	return c, g.finish(c)
+func (g *posteriorGeometry) point(j int) center {
+	c := &gaussianCenter{mean: g.means[j], cov: g.covs[j], factor: g.factors[j], sds: g.sds[j]}
+	if g.d == Jeffreys {
+		c.inverse = g.inverses[j]
+	} else {
+		unpackLower(&c.lower, c.factor, len(c.mean))
+	}
+	return c
 }
 
 // mean takes the arithmetic means of means and covariances (paper, equation 9).
 func (g *posteriorGeometry) mean(members []int) (center, error) {
 	n, _ := g.x.Dims()
-	c := &gaussianCenter{mean: make([]float64, n), cov: make([]float64, n*(n+1)/2)}
+	c := &gaussianCenter{mean: make([]float64, n)}
+	cov := make([]float64, n*(n+1)/2)
 	share := 1 / float64(len(members))
 	for _, j := range members {
 		linalg.Axpy(c.mean, share, g.means[j])
-		linalg.Axpy(c.cov, share, g.covs[j])
-		c.trace += share * g.traces[j]
+		linalg.Axpy(cov, share, g.covs[j])
 	}
-	return c, g.finish(c)
-}
-
-// finish adds what the distance wants of a centre.
-func (g *posteriorGeometry) finish(c *gaussianCenter) error {
 	var err error
 	if g.d == Jeffreys {
-		c.inverse, err = g.invert(c.cov)
-		return err
+		c.cov = cov
+		c.inverse, err = g.invert(cov)
+		return c, err
 	}
 	var chol linalg.Cholesky
-	if _, err := chol.FactorizeJitter(unpackSym(c.cov, len(c.mean)), carrierJitter); err != nil {
-		return fmt.Errorf("centre of a cluster: %w", err)
+	if _, err := chol.FactorizeJitter(unpackSym(cov, n), carrierJitter); err != nil {
+		return nil, fmt.Errorf("centre of a cluster: %w", err)
 	}
 	chol.LowerTo(&c.lower)
-	return nil
+	c.factor = packLower(&c.lower)
+	c.sds = rowNorms(c.factor, n)
+	return c, nil
 }
 
 // unpackSym makes a symmetric matrix of a packed lower triangle.
@@ -219,12 +238,6 @@ func (g *posteriorGeometry) distance(w, j int, c center) (float64, error) {
 	return math.Sqrt(d), err
 }
 
-func (g *posteriorGeometry) between(w int, a, b center) (float64, error) {
-	p, q := a.(*gaussianCenter), b.(*gaussianCenter)
-	d, err := g.scratch[w].work.W2SquaredFactors(p.mean, &p.lower, q.mean, &q.lower)
-	return math.Sqrt(d), err
-}
-
 // pair returns the Wasserstein distance of two tasks.
 func (g *posteriorGeometry) pair(w, j, k int) (float64, error) {
 	s := &g.scratch[w]
@@ -235,15 +248,37 @@ func (g *posteriorGeometry) pair(w, j, k int) (float64, error) {
 	return math.Sqrt(d), err
 }
 
-// lowerBound is the distance that would remain if one covariance were a
-// multiple of the other.
-func (g *posteriorGeometry) lowerBound(j int, c center) float64 {
+// lower is the distance of the marginals: for each point on its own the best
+// coupling is no dearer than what it costs in any joint one.
+func (g *posteriorGeometry) lower(j int, c center) float64 {
 	if g.d == Jeffreys {
 		return 0
 	}
 	gc := c.(*gaussianCenter)
-	r := math.Sqrt(g.traces[j]) - math.Sqrt(gc.trace)
-	return math.Sqrt(linalg.SqDist(g.means[j], gc.mean) + r*r)
+	return marginalDistance(g.means[j], g.sds[j], gc.mean, gc.sds)
+}
+
+// upper is what one coupling costs: both driven by the same normal variables
+// through their Cholesky factors.
+func (g *posteriorGeometry) upper(j int, c center) float64 {
+	if g.d == Jeffreys {
+		return math.Inf(1)
+	}
+	gc := c.(*gaussianCenter)
+	return couplingDistance(g.means[j], g.factors[j], gc.mean, gc.factor)
+}
+
+func (g *posteriorGeometry) apart(a, b center) (lower, upper float64) {
+	p, q := a.(*gaussianCenter), b.(*gaussianCenter)
+	return marginalDistance(p.mean, p.sds, q.mean, q.sds), couplingDistance(p.mean, p.factor, q.mean, q.factor)
+}
+
+func marginalDistance(mp, sp, mq, sq []float64) float64 {
+	return math.Sqrt(linalg.SqDist(mp, mq) + linalg.SqDist(sp, sq))
+}
+
+func couplingDistance(mp, lp, mq, lq []float64) float64 {
+	return math.Sqrt(linalg.SqDist(mp, mq) + linalg.SqDist(lp, lq))
 }
 
 // slack allows for covariances that are singular to rounding ε, whose distances
