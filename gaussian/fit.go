@@ -45,7 +45,7 @@ type FitStart struct {
 	LogPosterior float64 // reached, −Inf if the search could not begin
 	Iterations   int
 	Evaluations  int
-	Converged    bool
+	Converged    bool   // at a maximum, or on the way to one found before
 	Status       string // why the search ended
 }
 
@@ -75,6 +75,9 @@ type Fitter struct {
 	x0     []float64
 	best   []float64
 	grad   []float64
+	stop   func(x, grad []float64, f float64) bool
+	found  []float64 // the maxima found, one after another
+	values []float64 // the objective there
 }
 
 // Fit returns the hyperparameters θ of kernel k and the noise variance that
@@ -89,7 +92,9 @@ type Fitter struct {
 // may be nil.
 //
 // The search is a bounded quasi-Newton method on the logarithms with analytic
-// gradients, from several starts; the result is determined by the arguments.
+// gradients, from several starts; the result is determined by the arguments. A
+// search ends early where it has come so near to a maximum that an earlier one
+// found, and so clearly towards it, that it would end there.
 // Points of the search where A is not definite or the likelihood is not finite
 // shorten a step, nothing more: numerical trouble is no error, see
 // [FitResult].Best.
@@ -129,7 +134,7 @@ func (f *Fitter) Fit(ctx context.Context, k kernel.Kernel, noise float64, x *lin
 	}
 	for s := first; s < o.Starts; s++ {
 		f.start(s, o.Seed)
-		r := f.min.Minimize(f.fn, f.x0, f.lo, f.hi, optim.Options{MaxIter: o.MaxIter, GradTol: fitGradTol})
+		r := f.min.Minimize(f.fn, f.x0, f.lo, f.hi, optim.Options{MaxIter: o.MaxIter, GradTol: fitGradTol, Stop: f.stop})
 		if err := ctx.Err(); err != nil {
 			return none, fmt.Errorf("gaussian: %s: %w", op, err)
 		}
@@ -140,9 +145,16 @@ func (f *Fitter) Fit(ctx context.Context, k kernel.Kernel, noise float64, x *lin
 			res.LogPosterior, res.Best = v, len(res.Starts)
 			f.best = append(f.best[:0], r.X...)
 		}
-		res.Starts = append(res.Starts, FitStart{
+		if r.Status.Converged() {
+			f.found, f.values = append(f.found, r.X...), append(f.values, r.F)
+		}
+		start := FitStart{
 			LogPosterior: v, Iterations: r.Iter, Evaluations: r.Evals, Converged: r.Status.Converged(), Status: r.Status.String(),
-		})
+		}
+		if r.Status == optim.Stopped {
+			start.Converged, start.Status = true, "on the way to a maximum found before"
+		}
+		res.Starts = append(res.Starts, start)
 	}
 	res.Kernel, res.Noise = k, noise
 	if res.Best >= 0 {
@@ -156,8 +168,9 @@ func (f *Fitter) Fit(ctx context.Context, k kernel.Kernel, noise float64, x *lin
 			p := f.prior[np]
 			res.Noise = min(max(math.Exp(f.best[np]), p.Min), p.Max)
 		}
+		res.LogMarginal = res.LogPosterior - f.logPrior(f.best)
+		return res, nil
 	}
-	// Of the given parameters too, if that is what there is.
 	res.LogMarginal, _ = f.like.Eval(res.Kernel, res.Noise, nil)
 	return res, nil
 }
@@ -166,6 +179,36 @@ func (f *Fitter) Fit(ctx context.Context, k kernel.Kernel, noise float64, x *lin
 // maximum, h its curvature, which is 1/s² ≥ ¼ at the least by the default priors:
 // below 1e-7, far less than what data say about hyperparameters.
 const fitGradTol = 2e-4
+
+// A search is on its way to a maximum that was found if it is this near to it, in
+// every logarithm and in the log posterior, and the slope towards it is what a
+// parabola with that maximum would have there, but for this part.
+const (
+	knownNear  = 0.3
+	knownGain  = 0.1
+	knownSlope = 0.2
+)
+
+// known reports whether a search at x leads to a maximum that an earlier one found.
+func (f *Fitter) known(x, grad []float64, v float64) bool {
+	for i, to := range f.values {
+		at := f.found[i*len(x) : (i+1)*len(x)]
+		gain := v - to
+		if !(gain >= 0 && gain < knownGain) {
+			continue
+		}
+		var far, slope float64
+		for p, m := range at {
+			d := x[p] - m
+			far = math.Max(far, math.Abs(d))
+			slope += d * grad[p]
+		}
+		if far < knownNear && math.Abs(slope/2-gain) <= knownSlope*gain {
+			return true
+		}
+	}
+	return false
+}
 
 // setup validates the options and fills prior, bounds and sizes.
 func (f *Fitter) setup(op string, k kernel.Kernel, noise float64, dim int, o *FitOptions) error {
@@ -211,8 +254,9 @@ func (f *Fitter) setup(op string, k kernel.Kernel, noise float64, dim int, o *Fi
 		f.lo[i], f.hi[i] = math.Log(p.Min), math.Log(p.Max)
 	}
 	f.kernel, f.noise = k, noise
+	f.found, f.values = f.found[:0], f.values[:0]
 	if f.fn == nil {
-		f.fn = f.objective
+		f.fn, f.stop = f.objective, f.known
 	}
 	return nil
 }
@@ -269,6 +313,15 @@ func (f *Fitter) objective(x, grad []float64) float64 {
 		z := (x[i] - p.Mean) / p.SD
 		v += 0.5 * z * z
 		grad[i] = z/p.SD - f.grad[i]
+	}
+	return v
+}
+
+// logPrior returns the log prior up to a constant.
+func (f *Fitter) logPrior(x []float64) (v float64) {
+	for i, p := range f.prior {
+		z := (x[i] - p.Mean) / p.SD
+		v -= 0.5 * z * z
 	}
 	return v
 }

@@ -117,6 +117,54 @@ func TestFitterFindsMaximum(t *testing.T) {
 	}
 }
 
+// TestFitterStopsOnKnownGround compares fits whose searches end on the way to a
+// maximum found before with fits whose searches all run to their ends: the same
+// maximum, from fewer evaluations. Few and noisy values make for several maxima.
+func TestFitterStopsOnKnownGround(t *testing.T) {
+	rng := testutil.RNG(t)
+	var short, long, several int
+	for range 300 {
+		n, dim := 1+rng.IntN(25), 1+rng.IntN(3)
+		x, y := randomPoints(rng, n, dim), make([]float64, n)
+		noise, rate := 2*rng.Float64()*rng.Float64(), 20*rng.Float64()
+		for i := range y {
+			y[i] = math.Sin(rate*x.Row(i)[0]) + noise*rng.NormFloat64()
+		}
+		lengths := make([]float64, 1+rng.IntN(2)*(dim-1))
+		for i := range lengths {
+			lengths[i] = 1
+		}
+		k := kernel.Scale(1, kernel.Matern32(lengths...))
+		opt := FitOptions{Starts: 5, Seed: rng.Uint64()}
+		var f, thorough Fitter
+		thorough.fn = thorough.objective // and no stop
+		res, err := f.Fit(context.Background(), k, 0.1, x, y, nil, &opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := thorough.Fit(context.Background(), k, 0.1, x, y, nil, &opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !(res.LogPosterior >= all.LogPosterior-1e-6) {
+			t.Errorf("%d points, %d lengths: %.9g, thorough %.9g: %+v and %+v", n, len(lengths), res.LogPosterior, all.LogPosterior, res.Starts, all.Starts)
+		}
+		worst := all.LogPosterior
+		for i := range all.Starts {
+			short += res.Starts[i].Evaluations
+			long += all.Starts[i].Evaluations
+			worst = math.Min(worst, all.Starts[i].LogPosterior)
+		}
+		if worst < all.LogPosterior-1e-2 {
+			several++
+		}
+	}
+	t.Logf("%d evaluations, thorough %d; %d data sets with several maxima", short, long, several)
+	if !(float64(short) < 0.8*float64(long)) || several < 20 {
+		t.Errorf("%d evaluations, thorough %d; %d data sets with several maxima", short, long, several)
+	}
+}
+
 func TestFitterDeterminism(t *testing.T) {
 	x, y := fitData(t, 20, 2)
 	k := kernel.Scale(1, kernel.Matern32(1))

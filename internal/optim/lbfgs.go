@@ -23,6 +23,9 @@ type Options struct {
 	MaxIter, MaxEvals int
 	// Memory is the number of past steps the curvature is learnt from. Default 8.
 	Memory int
+	// Stop, if not nil, is asked before each step whether to end the search, with
+	// the current point, which it must not keep, and f and its gradient there.
+	Stop func(x, grad []float64, f float64) bool
 }
 
 func (o Options) withDefaults() Options {
@@ -67,6 +70,8 @@ const (
 	// IterLimit and EvalLimit: stopped by MaxIter and MaxEvals.
 	IterLimit
 	EvalLimit
+	// Stopped: by Stop.
+	Stopped
 	// Stuck: no lower point was found along the projected gradient, as happens
 	// at a kink, between points where f is not finite or where the gradient is
 	// wrong.
@@ -91,6 +96,8 @@ func (s Status) String() string {
 		return "iteration limit"
 	case EvalLimit:
 		return "evaluation limit"
+	case Stopped:
+		return "stopped"
 	case Stuck:
 		return "no decrease along the gradient"
 	case NotFinite:
@@ -155,6 +162,9 @@ func (m *Minimizer) Minimize(f Func, x0, lo, hi []float64, o Options) Result {
 	for iter := 0; ; iter++ {
 		if m.projected() <= m.o.GradTol {
 			return m.result(iter, GradConverged)
+		}
+		if m.o.Stop != nil && m.o.Stop(m.x, m.g, m.fx) {
+			return m.result(iter, Stopped)
 		}
 		if iter >= m.o.MaxIter {
 			return m.result(iter, IterLimit)
@@ -228,7 +238,7 @@ func (m *Minimizer) bounds(i int) (lo, hi float64) {
 }
 
 func (m *Minimizer) result(iter int, s Status) Result {
-	m.f = nil
+	m.f, m.o.Stop = nil, nil
 	return Result{X: m.best, F: m.fbest, Iter: iter, Evals: m.evals, Status: s}
 }
 

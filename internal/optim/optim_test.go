@@ -3,6 +3,7 @@ package optim
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/gocmbo/cmbo/internal/testutil"
@@ -309,5 +310,24 @@ func TestPanics(t *testing.T) {
 			}()
 			f()
 		})
+	}
+}
+
+// TestStop: the search ends where Stop says, which is asked before each step.
+func TestStop(t *testing.T) {
+	full := Minimize(rosenbrock, fill(4, -0.5), nil, nil, Options{})
+	asked := 0
+	var at []float64
+	r := Minimize(rosenbrock, fill(4, -0.5), nil, nil, Options{Stop: func(x, grad []float64, f float64) bool {
+		g := make([]float64, len(x))
+		if v := rosenbrock(x, g); v != f || !slices.Equal(g, grad) {
+			t.Errorf("Stop is told %v, %v; the function says %v, %v", f, grad, v, g)
+		}
+		at = slices.Clone(x)
+		asked++
+		return asked == 4
+	}})
+	if r.Status != Stopped || r.Status.Converged() || r.Iter != 3 || full.Iter <= 3 || !slices.Equal(at, r.X) {
+		t.Errorf("asked %d times: %+v; without %+v", asked, r, full)
 	}
 }
