@@ -287,7 +287,7 @@ func TestPosteriorGeometry(t *testing.T) {
 
 	g := ps.geometry(Wasserstein, 1)
 	require.True(t, g.metric())
-	c, err := g.mean(members)
+	c, err := g.mean(0, members)
 	require.NoError(t, err)
 	for j := range tasks {
 		w, err := gaussian.W2(normals[j], want)
@@ -314,11 +314,11 @@ func TestPosteriorGeometry(t *testing.T) {
 	require.False(t, g.metric())
 	var top float64
 	for j := range tasks {
-		require.NoError(t, g.prepare(j))
+		require.NoError(t, g.prepare(0, j))
 		top = max(top, normals[j].Trace()/25)
 	}
 	require.InEpsilon(t, 1e-6*top, g.jitter, 1e-12)
-	c, err = g.mean(members)
+	c, err = g.mean(0, members)
 	require.NoError(t, err)
 	for j := range tasks {
 		w, used, err := gaussian.Jeffreys(normals[j], want, g.jitter)

@@ -197,3 +197,29 @@ func BenchmarkOptimizerMemory(b *testing.B) {
 		})
 	}
 }
+
+// TestLearnDoesNotDependOnWorkers: the same prior, bit for bit, from any number of
+// goroutines.
+func TestLearnDoesNotDependOnWorkers(t *testing.T) {
+	space, _ := grid(t, 9)
+	tasks := family(17, 10)
+	for _, opts := range [][]cmbo.LearnOption{
+		{cmbo.WithClusterRange(2, 3)},
+		{cmbo.WithVariant(cmbo.JefClusJefCMP), cmbo.WithPrototype(cmbo.TotalCenter)},
+		{cmbo.WithVariant(cmbo.WssClusWssCMPBary)},
+		{cmbo.WithVariant(cmbo.GlobalCen)},
+	} {
+		var want string
+		var report cmbo.LearnReport
+		for _, workers := range []int{1, 2, 3, 8} {
+			p := learn(t, space, tasks, append(opts, cmbo.WithParallelism(workers))...)
+			digest, err := p.Digest()
+			require.NoError(t, err)
+			if workers == 1 {
+				want, report = digest, p.Report()
+			}
+			require.Equal(t, want, digest, "%d workers, %v", workers, p.Variant())
+			require.Equal(t, report, p.Report())
+		}
+	}
+}

@@ -385,7 +385,9 @@ func (d *decoder) normal(index *linalg.Dense) (*gaussian.Normal, error) {
 	if d.err != nil {
 		return nil, nil
 	}
-	normal, _, err := jitteredNormal(mean, unpackSym(packed, n))
+	cov := new(linalg.Sym)
+	unpackSym(cov, packed, n)
+	normal, _, err := jitteredNormal(mean, cov)
 	return normal, err
 }
 

@@ -15,6 +15,8 @@ type fitter struct {
 	priorKernel, clusterKernel kernel.Kernel
 	search                     gaussian.Fitter
 	scratch                    posteriorScratch
+	gram                       linalg.Sym
+	clustered                  source // the process whose posterior is clustered
 }
 
 // newFitter makes a fitter with the default kernels of points in dim

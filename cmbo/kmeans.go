@@ -10,8 +10,8 @@ import (
 
 // geometry is what k-means knows of the points it groups: a distance with cheap
 // bounds, a way to take means, and whether the triangle inequality holds.
-// Distances to centres are asked for from several goroutines; w names the scratch
-// memory to use.
+// Distances to centres and means are asked for from several goroutines; w names
+// the scratch memory to use.
 type geometry interface {
 	// size is the number of points.
 	size() int
@@ -23,7 +23,7 @@ type geometry interface {
 	// point returns point j as a centre.
 	point(j int) center
 	// mean returns the arithmetic mean of the points listed.
-	mean(members []int) (center, error)
+	mean(w int, members []int) (center, error)
 	// distance returns the distance of point j to a centre.
 	distance(w, j int, c center) (float64, error)
 	// lower and upper return cheap numbers not above and not below
@@ -293,11 +293,11 @@ func (k *kmeansRun) recenter(ctx context.Context, changed []bool) error {
 		members[l] = append(members[l], j)
 	}
 	moved := make([]float64, k.c)
-	err := parallel.For(ctx, k.o.workers, k.c, func(_, i int) error {
+	err := parallel.For(ctx, k.o.workers, k.c, func(w, i int) error {
 		if !changed[i] {
 			return nil
 		}
-		m, err := k.g.mean(members[i])
+		m, err := k.g.mean(w, members[i])
 		if err != nil {
 			return err
 		}

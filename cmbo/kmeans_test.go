@@ -24,7 +24,7 @@ func (p *plane) size() int              { return len(p.x) }
 func (p *plane) metric() bool           { return p.metr }
 func (p *plane) cost(d float64) float64 { return d * d }
 func (p *plane) point(j int) center     { return p.x[j] }
-func (p *plane) mean(members []int) (center, error) {
+func (p *plane) mean(_ int, members []int) (center, error) {
 	m := make([]float64, len(p.x[0]))
 	for _, j := range members {
 		for i, v := range p.x[j] {
@@ -166,7 +166,7 @@ func bruteForce(t *testing.T, g geometry, c int, o kmeansOptions) (clustering, f
 					}
 				}
 				var err error
-				centers[i], err = g.mean(members)
+				centers[i], err = g.mean(0, members)
 				require.NoError(t, err)
 			}
 			for j, l := range labels {
@@ -280,7 +280,7 @@ func TestKMeansPosteriors(t *testing.T) {
 		for range 200 {
 			r := rng.Stream(5, "pairs")
 			members := r.Perm(n)[:1+r.IntN(n/2)]
-			m, err := g.mean(members)
+			m, err := g.mean(0, members)
 			require.NoError(t, err)
 			j, p := r.IntN(n), g.point(r.IntN(n))
 			for _, c := range []center{m, p} {

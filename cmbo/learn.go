@@ -342,7 +342,8 @@ func (l *learner) fitTask(ctx context.Context, f *fitter, i int) (unfitted int, 
 	}
 	clustered := s
 	if s.clusterKernel != nil {
-		if clustered, err = newSource(s.id, s.x, s.y, s.extra, s.clusterKernel, s.clusterSigma); err != nil {
+		clustered = &f.clustered
+		if err = clustered.condition(&f.gram, s.id, s.x, s.y, s.extra, s.clusterKernel, s.clusterSigma); err != nil {
 			return unfitted, 0, err
 		}
 	}
@@ -367,8 +368,8 @@ func (l *learner) fitSource(ctx context.Context, f *fitter, i int) (*source, int
 	if !h.ok {
 		unfitted = 1
 	}
-	src, err := newSource(id, o.x, s.z, given, h.kernel, h.noise)
-	if err != nil {
+	src := new(source)
+	if err := src.condition(&f.gram, id, o.x, s.z, given, h.kernel, h.noise); err != nil {
 		return nil, unfitted, err
 	}
 	return src, unfitted, nil
@@ -400,7 +401,7 @@ func (l *learner) group(ctx context.Context) ([]int, []Partition, error) {
 		var g *posteriorGeometry
 		if l.posteriors != nil {
 			g = l.posteriors.geometry(l.variant.ClusterDistance(), l.parallelism)
-			if err := parallel.For(ctx, l.parallelism, n, func(_, j int) error { return g.prepare(j) }); err != nil {
+			if err := parallel.For(ctx, l.parallelism, n, g.prepare); err != nil {
 				return nil, nil, wrapClustering(ctx, err)
 			}
 		}

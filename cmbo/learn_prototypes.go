@@ -16,71 +16,111 @@ func (l *learner) prototypes(ctx context.Context, labels []int) ([]prototype, er
 	for j, c := range labels {
 		members[c] = append(members[c], l.sources[j])
 	}
+	if l.variant.Prototype() != Barycenter {
+		return l.centers(ctx, members)
+	}
 	out := make([]prototype, len(members))
 	for c, m := range members {
 		var err error
-		if l.variant.Prototype() == Barycenter {
-			out[c], err = l.barycenter(ctx, m)
-		} else {
-			out[c], err = l.center(ctx, m)
-		}
-		if err != nil {
-			if ctx.Err() != nil {
-				return nil, ctx.Err()
-			}
-			return nil, numerical(err, "prototype of cluster %d", c)
+		if out[c], err = l.barycenter(ctx, m); err != nil {
+			return nil, wrapPrototype(ctx, err, c)
 		}
 		l.tell("prototypes", c+1, len(members))
 	}
 	return out, nil
 }
 
-// center builds a geometric centre. Members are computed in parallel but
-// summed in their order.
-func (l *learner) center(ctx context.Context, members []*source) (prototype, error) {
+func wrapPrototype(ctx context.Context, err error, c int) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return numerical(err, "prototype of cluster %d", c)
+}
+
+// centers builds geometric centres. Members are computed in parallel, those of
+// different clusters too, but summed in their order.
+func (l *learner) centers(ctx context.Context, members [][]*source) ([]prototype, error) {
+	type item struct {
+		c, at int // cluster and place in it
+	}
+	var items []item
+	for c, m := range members {
+		for at := range m {
+			items = append(items, item{c, at})
+		}
+	}
 	n, _ := l.index.Dims()
-	mean := make([]float64, n)
-	cov := linalg.NewSym(n, nil)
-	workers := parallel.Workers(l.parallelism, len(members))
 	type slot struct {
 		mean []float64
 		cov  linalg.Sym
-		sc   sourceScratch
 	}
-	slots := make([]slot, workers)
+	slots := make([]slot, parallel.Slots(l.parallelism, len(items)))
 	for i := range slots {
 		slots[i].mean = make([]float64, n)
 	}
-	share := 1 / float64(len(members))
+	scratch := make([]sourceScratch, parallel.Workers(l.parallelism, len(items)))
 	spread := l.variant.Prototype() == TotalCenter
+	var mean []float64 // of the cluster that is being summed
+	var cov *linalg.Sym
 	var means linalg.Dense
-	if spread {
-		means.Resize(len(members), n)
-	}
-	for lo := 0; lo < len(members); lo += workers {
-		hi := min(lo+workers, len(members))
-		err := parallel.For(ctx, workers, hi-lo, func(_, i int) error {
-			s := &slots[i]
-			return members[lo+i].jointTo(s.mean, &s.cov, l.index, &s.sc)
-		})
+	out := make([]prototype, len(members))
+	do := func(w, s, i int) error {
+		it := items[i]
+		err := members[it.c][it.at].jointTo(slots[s].mean, &slots[s].cov, l.index, &scratch[w])
 		if err != nil {
-			return prototype{}, err
+			return wrapPrototype(ctx, err, it.c)
 		}
-		for i := range hi - lo {
-			linalg.Axpy(mean, share, slots[i].mean)
-			cov.AddScaled(share, &slots[i].cov)
+		return nil
+	}
+	take := func(s, i int) error {
+		c, at := items[i].c, items[i].at
+		of := members[c]
+		share := 1 / float64(len(of))
+		if at == 0 {
+			mean, cov = make([]float64, n), linalg.NewSym(n, nil)
 			if spread {
-				copy(means.Row(lo+i), slots[i].mean)
+				means.Resize(len(of), n)
+			}
+		}
+		linalg.Axpy(mean, share, slots[s].mean)
+		cov.AddScaled(share, &slots[s].cov)
+		if spread {
+			copy(means.Row(at), slots[s].mean)
+		}
+		if at < len(of)-1 {
+			return nil
+		}
+		if spread {
+			centre(&means)
+			cov.AddTransGram(share, &means)
+		}
+		normal, jitter, err := jitteredNormal(mean, cov)
+		if err != nil {
+			return wrapPrototype(ctx, err, c)
+		}
+		l.report.PrototypeJitter = max(l.report.PrototypeJitter, jitter)
+		out[c] = prototype{normal: normal, carrier: &geometric{members: of, spread: spread}}
+		return nil
+	}
+	// Batches keep the progress callback on the calling goroutine.
+	const batch = 64
+	for lo := 0; lo < len(items); lo += batch {
+		hi := min(lo+batch, len(items))
+		err := parallel.Ordered(ctx, l.parallelism, hi-lo,
+			func(w, s, i int) error { return do(w, s, lo+i) }, func(s, i int) error { return take(s, lo+i) })
+		if err != nil {
+			return nil, err
+		}
+		for _, it := range items[lo:hi] {
+			if it.at == len(members[it.c])-1 {
+				if ctx.Err() != nil {
+					return nil, ctx.Err()
+				}
+				l.tell("prototypes", it.c+1, len(members))
 			}
 		}
 	}
-	if spread {
-		centre(&means)
-		cov.AddTransGram(share, &means)
-	}
-	normal, jitter, err := jitteredNormal(mean, cov)
-	l.report.PrototypeJitter = max(l.report.PrototypeJitter, jitter)
-	return prototype{normal: normal, carrier: &geometric{members: members, spread: spread}}, err
+	return out, nil
 }
 
 // barycenter builds a 2-Wasserstein barycentre with equal weights.

@@ -135,16 +135,18 @@ type geometryScratch struct {
 	l    linalg.Dense
 	l2   linalg.Dense
 	dm   []float64
+	cov  []float64
+	sym  linalg.Sym
+	chol linalg.Cholesky
 }
 
 // gaussianCenter is a centre in both forms a distance may want.
 type gaussianCenter struct {
 	mean    []float64
-	cov     []float64    // Jeffreys: packed
-	inverse []float64    // Jeffreys: packed inverse of the jittered covariance
-	factor  []float64    // Wasserstein: packed Cholesky factor
-	lower   linalg.Dense // the same
-	sds     []float64    // Wasserstein: standard deviations of the points
+	cov     []float64 // Jeffreys: packed
+	inverse []float64 // Jeffreys: packed inverse of the jittered covariance
+	factor  []float64 // Wasserstein: packed Cholesky factor
+	sds     []float64 // Wasserstein: standard deviations of the points
 }
 
 func (g *posteriorGeometry) size() int    { return len(g.means) }
@@ -161,17 +163,20 @@ func (g *posteriorGeometry) point(j int) center {
 	c := &gaussianCenter{mean: g.means[j], cov: g.covs[j], factor: g.factors[j], sds: g.sds[j]}
 	if g.d == Jeffreys {
 		c.inverse = g.inverses[j]
-	} else {
-		unpackLower(&c.lower, c.factor, len(c.mean))
 	}
 	return c
 }
 
 // mean takes the arithmetic means of means and covariances (paper, equation 9).
-func (g *posteriorGeometry) mean(members []int) (center, error) {
+func (g *posteriorGeometry) mean(w int, members []int) (center, error) {
 	n, _ := g.x.Dims()
+	s := &g.scratch[w]
 	c := &gaussianCenter{mean: make([]float64, n)}
-	cov := make([]float64, n*(n+1)/2)
+	cov := s.cov
+	if size := n * (n + 1) / 2; g.d == Jeffreys || cap(cov) < size {
+		cov = make([]float64, size)
+	}
+	clear(cov)
 	share := 1 / float64(len(members))
 	for _, j := range members {
 		linalg.Axpy(c.mean, share, g.means[j])
@@ -180,48 +185,46 @@ func (g *posteriorGeometry) mean(members []int) (center, error) {
 	var err error
 	if g.d == Jeffreys {
 		c.cov = cov
-		c.inverse, err = g.invert(cov)
+		c.inverse, err = g.invert(s, cov)
 		return c, err
 	}
-	var chol linalg.Cholesky
-	if _, err := chol.FactorizeJitter(unpackSym(cov, n), carrierJitter); err != nil {
+	s.cov = cov
+	unpackSym(&s.sym, cov, n)
+	if _, err := s.chol.FactorizeJitter(&s.sym, carrierJitter); err != nil {
 		return nil, fmt.Errorf("centre of a cluster: %w", err)
 	}
-	chol.LowerTo(&c.lower)
-	c.factor = packLower(&c.lower)
+	c.factor = packLower(s.chol.Lower())
 	c.sds = rowNorms(c.factor, n)
 	return c, nil
 }
 
-// unpackSym makes a symmetric matrix of a packed lower triangle.
-func unpackSym(packed []float64, n int) *linalg.Sym {
-	s := linalg.NewSym(n, nil)
+// unpackSym writes a packed lower triangle to a symmetric matrix.
+func unpackSym(dst *linalg.Sym, packed []float64, n int) {
+	dst.Resize(n)
 	k := 0
 	for i := range n {
-		copy(s.Row(i)[:i+1], packed[k:k+i+1])
+		copy(dst.Row(i)[:i+1], packed[k:k+i+1])
 		k += i + 1
 	}
-	s.Mirror()
-	return s
+	dst.Mirror()
 }
 
 // invert returns the packed inverse of a covariance with the jitter added.
-func (g *posteriorGeometry) invert(cov []float64) ([]float64, error) {
+func (g *posteriorGeometry) invert(s *geometryScratch, cov []float64) ([]float64, error) {
 	n, _ := g.x.Dims()
-	s := unpackSym(cov, n)
-	s.AddDiag(g.jitter)
-	var chol linalg.Cholesky
-	if err := chol.Factorize(s); err != nil {
+	unpackSym(&s.sym, cov, n)
+	s.sym.AddDiag(g.jitter)
+	if err := s.chol.Factorize(&s.sym); err != nil {
 		return nil, fmt.Errorf("inverse with jitter %g: %w", g.jitter, err)
 	}
-	chol.InverseTo(s)
-	return packSym(s), nil
+	s.chol.InverseTo(&s.sym)
+	return packSym(&s.sym), nil
 }
 
 // prepare computes the inverses of all tasks that Jeffreys divergences need.
-func (g *posteriorGeometry) prepare(j int) (err error) {
+func (g *posteriorGeometry) prepare(w, j int) (err error) {
 	if g.d == Jeffreys {
-		g.inverses[j], err = g.invert(g.covs[j])
+		g.inverses[j], err = g.invert(&g.scratch[w], g.covs[j])
 	}
 	return err
 }
@@ -234,7 +237,8 @@ func (g *posteriorGeometry) distance(w, j int, c center) (float64, error) {
 	}
 	n, _ := g.x.Dims()
 	unpackLower(&s.l, g.factors[j], n)
-	d, err := s.work.W2SquaredFactors(g.means[j], &s.l, gc.mean, &gc.lower)
+	unpackLower(&s.l2, gc.factor, n)
+	d, err := s.work.W2SquaredFactors(g.means[j], &s.l, gc.mean, &s.l2)
 	return math.Sqrt(d), err
 }
 

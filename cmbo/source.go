@@ -28,13 +28,21 @@ type source struct {
 // that came with the data, in scaled units, 0 where none did, nil for none at
 // all; sigma takes the place of those.
 func newSource(id string, x *linalg.Dense, y, extra []float64, k kernel.Kernel, sigma float64) (*source, error) {
-	s := &source{id: id, x: x, y: y, extra: extra, noise: withDefault(extra, len(y), sigma), k: k, sigma: sigma}
-	var gram linalg.Sym
-	kernel.Gram(&gram, k, x)
-	if err := s.cond.Factorize(&gram, s.noise, y); err != nil {
-		return nil, numerical(err, "task %q: posterior", id)
+	s := new(source)
+	if err := s.condition(new(linalg.Sym), id, x, y, extra, k, sigma); err != nil {
+		return nil, err
 	}
 	return s, nil
+}
+
+// condition makes s what newSource returns, on its memory and that of gram.
+func (s *source) condition(gram *linalg.Sym, id string, x *linalg.Dense, y, extra []float64, k kernel.Kernel, sigma float64) error {
+	*s = source{id: id, x: x, y: y, extra: extra, noise: withDefault(extra, len(y), sigma), k: k, sigma: sigma, cond: s.cond}
+	kernel.Gram(gram, k, x)
+	if err := s.cond.Factorize(gram, s.noise, y); err != nil {
+		return numerical(err, "task %q: posterior", id)
+	}
+	return nil
 }
 
 // withDefault replaces the entries of v that are 0, or of a nil v, by unknown.

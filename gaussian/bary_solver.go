@@ -82,7 +82,7 @@ func (b *barySolver) run(ctx context.Context) error {
 	}
 	definite := true
 	for _, p := range b.ps {
-		definite = definite && p.chol != nil && diagonalRatio(p.lower) <= illConditioned
+		definite = definite && p.regular && diagonalRatio(p.lower) <= illConditioned
 	}
 	if definite && b.chol.Factorize(&b.s) == nil {
 		done, err := b.runCholesky(ctx)

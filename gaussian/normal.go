@@ -18,11 +18,14 @@ type Normal struct {
 	trace float64
 
 	factorOnce sync.Once
-	chol       *linalg.Cholesky // nil if S is singular
-	lower      *linalg.Dense    // lower triangular L, S = L·Lᵀ
+	regular    bool          // lower is a Cholesky factor
+	lower      *linalg.Dense // lower triangular L, S = L·Lᵀ
 	clamped    float64
 	factorErr  error
 	slack      float64 // absolute rounding in the entries of S, if known
+
+	cholOnce sync.Once
+	chol     *linalg.Cholesky // of a regular factor, once it was asked for
 
 	rankOnce  sync.Once
 	rankValue int
@@ -121,18 +124,12 @@ func (n *Normal) adopt(op string, lower *linalg.Dense) error {
 		}
 		if !(r[i] > 0) {
 			definite = false
+		} else if math.IsInf(1/r[i], 1) {
+			return &linalg.NotPositiveDefiniteError{Pivot: i, Value: r[i]}
 		}
 	}
-	n.factorOnce.Do(func() {
-		n.lower = lower
-		if definite {
-			c := new(linalg.Cholesky)
-			if n.factorErr = c.SetLower(lower); n.factorErr == nil {
-				n.chol, n.lower = c, c.Lower()
-			}
-		}
-	})
-	return n.factorErr
+	n.factorOnce.Do(func() { n.lower, n.regular = lower, definite })
+	return nil
 }
 
 // checkMoments makes the O(n²) checks of a constructor.
@@ -266,7 +263,8 @@ func (n *Normal) factor() error {
 	n.factorOnce.Do(func() {
 		var c linalg.Cholesky
 		if err := c.Factorize(n.cov); err == nil {
-			n.chol, n.lower = &c, c.Lower()
+			n.lower, n.regular = c.Lower(), true
+			n.cholOnce.Do(func() { n.chol = &c })
 			return
 		}
 		l := new(linalg.Dense)
@@ -289,10 +287,15 @@ func (n *Normal) definite(op, what string) (*linalg.Cholesky, error) {
 	if err := n.factor(); err != nil {
 		return nil, err
 	}
-	if n.chol == nil {
+	if !n.regular {
 		return nil, &DefiniteError{Op: op, What: what, Pivot: -1, Value: n.clamped}
 	}
-	return n.chol, nil
+	var err error
+	n.cholOnce.Do(func() {
+		n.chol = new(linalg.Cholesky)
+		err = n.chol.SetLower(n.lower) // which adopt has checked
+	})
+	return n.chol, err
 }
 
 // LogProb returns the logarithm of the density at x,

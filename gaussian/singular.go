@@ -31,7 +31,7 @@ const (
 func (n *Normal) rank() int {
 	n.rankOnce.Do(func() {
 		n.rankValue = len(n.mean)
-		if n.chol != nil {
+		if n.regular {
 			clear := true
 			for i := range n.mean {
 				d := n.lower.Row(i)[i]

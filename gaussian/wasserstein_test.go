@@ -193,7 +193,7 @@ func TestW2IsAMetric(t *testing.T) {
 				// its entries decides its smallest eigenvalues.
 				slack := 1e-9 * d[i][j]
 				for _, p := range []*Normal{ps[i], ps[j], ps[k]} {
-					if p.chol == nil || diagonalRatio(p.lower) > 1e12 {
+					if !p.regular || diagonalRatio(p.lower) > 1e12 {
 						slack += 2 * math.Sqrt(n*epsilon*p.Trace())
 					}
 				}

@@ -1,7 +1,7 @@
 // Package parallel runs independent pieces of work on a bounded number of
 // goroutines such that results do not depend on that number: work is named by
 // index, each index is done exactly once, and whoever needs a reduction does
-// it afterwards in the order of the indices.
+// it in the order of the indices, afterwards or by Ordered.
 package parallel
 
 import (
@@ -77,6 +77,105 @@ func For(ctx context.Context, limit, n int, do func(worker, i int) error) error 
 			}
 		}()
 	}
+	wg.Wait()
+	return first
+}
+
+// Slots returns the number of results that [Ordered] holds at a time: two for each
+// goroutine, so that none has to wait for its turn, and one if there is but one.
+func Slots(limit, n int) int {
+	if w := Workers(limit, n); w > 1 {
+		return min(2*w, n)
+	}
+	return 1
+}
+
+// Ordered is [For] with a reduction in the order of the indices: do(worker, slot,
+// i) leaves its result in the slot, in [0, Slots(limit, n)), which nobody else uses
+// until take(slot, i) has returned. take is called in ascending order, one at a
+// time, by the goroutine that finished what was waited for, while others go on.
+//
+// The first error in the order of the indices is returned; neither do of higher
+// indices nor take of it and above need be called.
+func Ordered(ctx context.Context, limit, n int, do func(worker, slot, i int) error, take func(slot, i int) error) error {
+	slots := Slots(limit, n)
+	var (
+		mu     sync.Mutex
+		freed  = sync.NewCond(&mu)
+		ready  = make([]int, n) // slot of a finished index, -1 before
+		free   = make([]int, slots)
+		next   int // index to do
+		turn   int // index to take
+		taking bool
+		failed = n // smallest index that failed
+		first  error
+	)
+	for i := range ready {
+		ready[i] = -1
+	}
+	for s := range free {
+		free[s] = s
+	}
+	fail := func(i int, err error) {
+		if i < failed {
+			failed, first = i, err
+		}
+		freed.Broadcast()
+	}
+	// reduce takes what is ready, with the lock held but while it takes.
+	reduce := func() {
+		for !taking && turn < failed && ready[turn] >= 0 {
+			i, slot := turn, ready[turn]
+			taking = true
+			mu.Unlock()
+			err := take(slot, i)
+			mu.Lock()
+			taking = false
+			if err != nil {
+				fail(i, err)
+				return
+			}
+			turn++
+			free = append(free, slot)
+			freed.Broadcast()
+		}
+	}
+	work := func(worker int) {
+		mu.Lock()
+		for {
+			for len(free) == 0 && next < failed {
+				freed.Wait() // for whoever is at work on turn
+			}
+			if next >= failed {
+				mu.Unlock()
+				return
+			}
+			i, slot := next, free[len(free)-1]
+			next++
+			free = free[:len(free)-1]
+			mu.Unlock()
+			err := ctx.Err()
+			if err == nil {
+				err = do(worker, slot, i)
+			}
+			mu.Lock()
+			if err != nil {
+				fail(i, err)
+				continue
+			}
+			ready[i] = slot
+			reduce()
+		}
+	}
+	var wg sync.WaitGroup
+	for w := 1; w < Workers(limit, n); w++ {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			work(w)
+		}()
+	}
+	work(0)
 	wg.Wait()
 	return first
 }

@@ -3,6 +3,8 @@ package parallel
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime"
 	"sync/atomic"
 	"testing"
 
@@ -53,6 +55,83 @@ func TestForStopsWhenCancelled(t *testing.T) {
 			}
 			return nil
 		})
+		require.ErrorIs(t, err, context.Canceled)
+		require.Less(t, done.Load(), int32(5+4))
+		cancel()
+	}
+}
+
+// TestOrdered: each index is done once and taken once, in order, from the slot that
+// its work was done in, which nobody touched in between.
+func TestOrdered(t *testing.T) {
+	for _, limit := range []int{1, 2, 7} {
+		for _, n := range []int{0, 1, 2, 3, 500} {
+			slots := make([]atomic.Int64, Slots(limit, n))
+			busy := make([]atomic.Int32, Workers(limit, n))
+			taken := 0
+			err := Ordered(context.Background(), limit, n, func(w, slot, i int) error {
+				if busy[w].Add(1) != 1 {
+					t.Errorf("worker %d is in use twice", w)
+				}
+				if slots[slot].Swap(int64(i+1)) != 0 {
+					t.Errorf("slot %d is in use", slot)
+				}
+				if i%7 == 0 {
+					runtime.Gosched()
+				}
+				busy[w].Add(-1)
+				return nil
+			}, func(slot, i int) error {
+				if slots[slot].Swap(0) != int64(i+1) || i != taken {
+					t.Errorf("limit %d: %d is taken from slot %d after %d", limit, i, slot, taken)
+				}
+				taken++
+				return nil
+			})
+			require.NoError(t, err)
+			require.Equal(t, n, taken, "limit %d", limit)
+		}
+	}
+}
+
+func TestOrderedReturnsFirstErrorByIndex(t *testing.T) {
+	for _, limit := range []int{1, 2, 4} {
+		for doFails := range 8 {
+			for takeFails := range 8 {
+				taken := 0
+				err := Ordered(context.Background(), limit, 26, func(_, _, i int) error {
+					if i >= doFails {
+						return fmt.Errorf("do %d", i)
+					}
+					return nil
+				}, func(_, i int) error {
+					if i >= takeFails {
+						return fmt.Errorf("take %d", i)
+					}
+					taken++
+					return nil
+				})
+				want := fmt.Sprintf("do %d", doFails)
+				if takeFails < doFails {
+					want = fmt.Sprintf("take %d", takeFails)
+				}
+				require.EqualError(t, err, want)
+				require.Equal(t, min(doFails, takeFails), taken)
+			}
+		}
+	}
+}
+
+func TestOrderedStopsWhenCancelled(t *testing.T) {
+	for _, limit := range []int{1, 4} {
+		ctx, cancel := context.WithCancel(context.Background())
+		var done atomic.Int32
+		err := Ordered(ctx, limit, 1000, func(_, _, i int) error {
+			if done.Add(1) == 5 {
+				cancel()
+			}
+			return nil
+		}, func(_, _ int) error { return nil })
 		require.ErrorIs(t, err, context.Canceled)
 		require.Less(t, done.Load(), int32(5+4))
 		cancel()
