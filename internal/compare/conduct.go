@@ -188,7 +188,8 @@ func (r *result) fastest(build, prefix string) *contender {
 }
 
 // verdict says how a check came out: the number, what was asked, and whether it
-// was met; ok is false if it could not be told.
+// was met; ok is false if it could not be told, because one side is missing or,
+// where that matters, the machine was busy.
 func (r *result) verdict(k check) (number, target string, met, ok bool) {
 	us := r.ours(k.build)
 	if k.under > 0 {
@@ -205,7 +206,7 @@ func (r *result) verdict(k check) (number, target string, met, ok bool) {
 	} else {
 		target = fmt.Sprintf("≥ %.3g × %s", k.least, name)
 	}
-	if us == nil || them == nil {
+	if us == nil || them == nil || us.extra[disturbance] > quiet || them.extra[disturbance] > quiet {
 		return "-", target, false, false
 	}
 	ratio := us.median() / them.median()
