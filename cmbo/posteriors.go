@@ -147,6 +147,7 @@ type gaussianCenter struct {
 	inverse []float64 // Jeffreys: packed inverse of the jittered covariance
 	factor  []float64 // Wasserstein: packed Cholesky factor
 	sds     []float64 // Wasserstein: standard deviations of the points
+	trace   float64   // Wasserstein: of the covariance
 }
 
 func (g *posteriorGeometry) size() int    { return len(g.means) }
@@ -160,7 +161,7 @@ func (g *posteriorGeometry) cost(d float64) float64 {
 }
 
 func (g *posteriorGeometry) point(j int) center {
-	c := &gaussianCenter{mean: g.means[j], cov: g.covs[j], factor: g.factors[j], sds: g.sds[j]}
+	c := &gaussianCenter{mean: g.means[j], cov: g.covs[j], factor: g.factors[j], sds: g.sds[j], trace: g.traces[j]}
 	if g.d == Jeffreys {
 		c.inverse = g.inverses[j]
 	}
@@ -195,6 +196,7 @@ func (g *posteriorGeometry) mean(w int, members []int) (center, error) {
 	}
 	c.factor = packLower(s.chol.Lower())
 	c.sds = rowNorms(c.factor, n)
+	c.trace = linalg.Dot(c.sds, c.sds)
 	return c, nil
 }
 
@@ -269,20 +271,25 @@ func (g *posteriorGeometry) upper(j int, c center) float64 {
 		return math.Inf(1)
 	}
 	gc := c.(*gaussianCenter)
-	return couplingDistance(g.means[j], g.factors[j], gc.mean, gc.factor)
+	return couplingDistance(g.means[j], g.factors[j], g.traces[j], gc.mean, gc.factor, gc.trace)
 }
 
 func (g *posteriorGeometry) apart(a, b center) (lower, upper float64) {
 	p, q := a.(*gaussianCenter), b.(*gaussianCenter)
-	return marginalDistance(p.mean, p.sds, q.mean, q.sds), couplingDistance(p.mean, p.factor, q.mean, q.factor)
+	return marginalDistance(p.mean, p.sds, q.mean, q.sds),
+		couplingDistance(p.mean, p.factor, p.trace, q.mean, q.factor, q.trace)
 }
 
 func marginalDistance(mp, sp, mq, sq []float64) float64 {
 	return math.Sqrt(linalg.SqDist(mp, mq) + linalg.SqDist(sp, sq))
 }
 
-func couplingDistance(mp, lp, mq, lq []float64) float64 {
-	return math.Sqrt(linalg.SqDist(mp, mq) + linalg.SqDist(lp, lq))
+// couplingDistance computes ‖lp − lq‖² from the traces, the squared norms of the
+// factors, and adds what rounding may have taken off: a fraction of len(lp) units
+// of the traces' sum.
+func couplingDistance(mp, lp []float64, tp float64, mq, lq []float64, tq float64) float64 {
+	d := tp + tq - 2*linalg.Dot(lp, lq) + float64(len(lp))*0x1p-52*(tp+tq)
+	return math.Sqrt(linalg.SqDist(mp, mq) + math.Max(d, 0))
 }
 
 // slack allows for covariances that are singular to rounding ε, whose distances
