@@ -82,3 +82,7 @@ func Columns() int { return table.Columns }
 // CholSize returns the size up to which Chol is faster than blocks of it with
 // products and solves between them.
 func CholSize() int { return table.CholSize }
+
+// Rows returns the number of rows, half a dozen or so, that Gemm and Trsm are best
+// given where there is a choice.
+func Rows() int { return table.Rows }

@@ -107,7 +107,7 @@ func checkGemm(t *testing.T, rng *rand.Rand, m, n, k int, sa, sb strides, alpha 
 func TestGemm(t *testing.T) {
 	defer f64.SetGemmBlocks(8, 6, 7)()
 	rng := testutil.RNG(t)
-	for _, m := range []int{0, 1, 2, 3, 4, 5, 7, 8, 9, 11, 17} {
+	for _, m := range []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 17} {
 		for _, n := range []int{0, 1, 2, 3, 4, 5, 6, 7, 13} {
 			for _, k := range []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 15} {
 				for _, sa := range layouts(m, k) {
@@ -178,7 +178,7 @@ func TestGemmNaN(t *testing.T) {
 
 func TestTrsm(t *testing.T) {
 	rng := testutil.RNG(t)
-	for _, m := range []int{0, 1, 2, 3, 4, 5, 8, 9, 31, 33, 70} {
+	for _, m := range []int{0, 1, 2, 3, 4, 5, 6, 7, 12, 31, 33, 70, 103} {
 		for _, n := range []int{0, 1, 2, 3, 4, 5, 6, 9, 12} {
 			ldx, ldl := n+1, n+2
 			l := fill(rng, n*ldl+1)
@@ -213,20 +213,22 @@ func TestTrsm(t *testing.T) {
 // TestTrsmRowCut: cutting the rows of X at multiples of 32 changes nothing.
 func TestTrsmRowCut(t *testing.T) {
 	rng := testutil.RNG(t)
-	m, n := 71, 9
-	l := fill(rng, n*n)
-	for i := range n {
-		l[i*n+i] = 3
-	}
-	x := fill(rng, m*n)
-	y := append([]float64(nil), x...)
-	f64.Trsm(m, n, x, n, l, n)
-	for i := 0; i < m; i += 32 {
-		f64.Trsm(min(32, m-i), n, y[i*n:], n, l, n)
-	}
-	for i := range x {
-		if x[i] != y[i] {
-			t.Fatalf("entry %d: %g whole, %g in parts", i, x[i], y[i])
+	m := 103
+	for _, n := range []int{1, 4, 9, 22, 23} {
+		l := fill(rng, n*n)
+		for i := range n {
+			l[i*n+i] = 3
+		}
+		x := fill(rng, m*n)
+		y := append([]float64(nil), x...)
+		f64.Trsm(m, n, x, n, l, n)
+		for i := 0; i < m; i += 32 {
+			f64.Trsm(min(32, m-i), n, y[i*n:], n, l, n)
+		}
+		for i := range x {
+			if x[i] != y[i] {
+				t.Fatalf("n=%d, entry %d: %g whole, %g in parts", n, i, x[i], y[i])
+			}
 		}
 	}
 }

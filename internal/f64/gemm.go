@@ -2,14 +2,13 @@ package f64
 
 import "sync"
 
-// Block sizes of the generic product, in entries. A panel of four rows of A and
-// one of two columns of B, each gemmK long, stay in the first-level cache
-// together; the gemmK×gemmN block of B the panel is run against stays in the
-// second. They decide where partial sums are added to C, so they are part of the
+// Block sizes of the generic product, in entries. A strip of six rows of A, gemmK
+// long, stays in the first-level cache; the gemmK×gemmN block of B it is run
+// against stays in the second. They decide where partial sums are added to C, so they are part of the
 // result's last bits. Tests lower them.
 var (
 	gemmK = 256
-	gemmM = 128
+	gemmM = 126
 	gemmN = 128
 )
 
@@ -104,80 +103,19 @@ func pack(dst, src []float64, rows, cols, rs, cs int) {
 // gemmBlock adds alpha·A·Bᵀ to C for row-contiguous A (m×k) and B (n×k).
 func gemmBlock(m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, c []float64, ldc int) {
 	i := 0
-	for ; i+4 <= m; i += 4 {
-		gemmStrip4(n, k, alpha, a[i*lda:], lda, b, ldb, c[i*ldc:], ldc)
+	for ; i+6 <= m; i += 6 {
+		strip6(n, k, alpha, a[i*lda:], lda, b, ldb, c[i*ldc:], ldc, 1)
 	}
-	if i+2 <= m {
-		gemmStrip2(n, k, alpha, a[i*lda:], lda, b, ldb, c[i*ldc:], ldc)
-		i += 2
+	if i == m {
+		return
 	}
-	if i < m {
-		gemmStrip1(n, k, alpha, a[i*lda:], b, ldb, c[i*ldc:])
-	}
-}
-
-// gemmStrip4 is gemmBlock for four rows of A.
-func gemmStrip4(n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, c []float64, ldc int) {
-	c0 := c[:n]
-	c1 := c[ldc:][:len(c0)]
-	c2 := c[2*ldc:][:len(c0)]
-	c3 := c[3*ldc:][:len(c0)]
+	// The rows that remain, against six of B at a time.
+	a, c, m = a[i*lda:], c[i*ldc:], m-i
 	j := 0
-	for ; j < len(c0)-1; j += 2 {
-		s00, s01, s10, s11, s20, s21, s30, s31 := tile42(k, a, lda, b[j*ldb:], ldb)
-		c0[j] += alpha * s00
-		c0[j+1] += alpha * s01
-		c1[j] += alpha * s10
-		c1[j+1] += alpha * s11
-		c2[j] += alpha * s20
-		c2[j+1] += alpha * s21
-		c3[j] += alpha * s30
-		c3[j+1] += alpha * s31
+	for ; j+6 <= n; j += 6 {
+		strip6(m, k, alpha, b[j*ldb:], ldb, a, lda, c[j:], 1, ldc)
 	}
-	if j < len(c0) {
-		s0, s1, s2, s3 := tile41(a, lda, b[j*ldb:][:k])
-		c0[j] += alpha * s0
-		c1[j] += alpha * s1
-		c2[j] += alpha * s2
-		c3[j] += alpha * s3
-	}
-}
-
-// gemmStrip2 is gemmBlock for two rows of A.
-func gemmStrip2(n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, c []float64, ldc int) {
-	a0, a1 := a[:k], a[lda:][:k]
-	c0 := c[:n]
-	c1 := c[ldc:][:len(c0)]
-	j := 0
-	for ; j < len(c0)-3; j += 4 {
-		s00, s01, s10, s11, s20, s21, s30, s31 := tile42(k, b[j*ldb:], ldb, a, lda)
-		c0[j] += alpha * s00
-		c1[j] += alpha * s01
-		c0[j+1] += alpha * s10
-		c1[j+1] += alpha * s11
-		c0[j+2] += alpha * s20
-		c1[j+2] += alpha * s21
-		c0[j+3] += alpha * s30
-		c1[j+3] += alpha * s31
-	}
-	for ; j < len(c0); j++ {
-		c0[j] += alpha * tile11(a0, b[j*ldb:][:k])
-		c1[j] += alpha * tile11(a1, b[j*ldb:][:k])
-	}
-}
-
-// gemmStrip1 is gemmBlock for one row of A.
-func gemmStrip1(n, k int, alpha float64, a []float64, b []float64, ldb int, c []float64) {
-	a, c = a[:k], c[:n]
-	j := 0
-	for ; j < len(c)-3; j += 4 {
-		s0, s1, s2, s3 := tile41(b[j*ldb:], ldb, a)
-		c[j] += alpha * s0
-		c[j+1] += alpha * s1
-		c[j+2] += alpha * s2
-		c[j+3] += alpha * s3
-	}
-	for ; j < len(c); j++ {
-		c[j] += alpha * tile11(a, b[j*ldb:][:k])
+	if j < n {
+		corner(m, n-j, k, alpha, a, lda, b[j*ldb:], ldb, c[j:], ldc, 1)
 	}
 }

@@ -38,8 +38,8 @@ type Table struct {
 	Reaches    func(x, y []float64, limit float64) bool
 
 	// Columns is the number of columns that Gemm is best given where there is a
-	// choice of few.
-	Columns int
+	// choice of few, Rows that of rows, for Trsm too.
+	Columns, Rows int
 
 	// CholSize is the size up to which Chol is faster than blocks of it with
 	// products and solves between them.
@@ -88,7 +88,7 @@ var Generic = Table{
 	MaxAbs:     maxAbs,
 	Reaches:    reaches,
 
-	Columns: 12,
+	Columns: 12, Rows: 6,
 
 	CholSize: 160,
 

@@ -1,90 +1,92 @@
 package f64
 
-// The register tile of every product here is 4×2: four rows against two, eight
-// running sums. Both operands are read along contiguous rows, so a product with
-// a transpose needs no packing and the others pack what is not contiguous. Each
-// sum runs from left to right.
+// The register tile of every product here is 6×1: six rows against one, both
+// read along contiguous rows, so a product with a transpose needs no packing and
+// the others pack what is not contiguous. Each sum runs from left to right,
+// whichever operand gives the six rows.
+//
+// A machine whose multiplication overwrites an operand has to copy what several
+// products share. Here only the one row is shared, and every product overwrites
+// what was loaded for it. Six sums with six products are also what 15 registers
+// hold: the compiler puts the last products of a loop's body before its last
+// sums, and a 4×2 tile spills one there.
 
-// tile42 returns the inner products of four rows of a with two of b, each of
-// length n: a0·b0, a0·b1, a1·b0 and so on. Its arguments fit the registers.
-func tile42(n int, a []float64, lda int, b []float64, ldb int) (s00, s01, s10, s11, s20, s21, s30, s31 float64) {
-	a0 := a[:n]
+// strip6 adds alpha·A·Bᵀ to C for six rows of A, of length k, and n of B; the
+// entry of C for rows i and j is c[i·crs + j·ccs].
+func strip6(n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, c []float64, crs, ccs int) {
+	a0 := a[:k]
 	a1 := a[lda:][:len(a0)]
 	a2 := a[2*lda:][:len(a0)]
 	a3 := a[3*lda:][:len(a0)]
-	b0 := b[:len(a0)]
-	b1 := b[ldb:][:len(a0)]
-	k := 0
-	for ; k < len(a0)-3; k += 4 {
-		x, y := b0[k], b1[k]
-		u := a0[k]
-		s00 += u * x
-		s01 += u * y
-		u = a1[k]
-		s10 += u * x
-		s11 += u * y
-		u = a2[k]
-		s20 += u * x
-		s21 += u * y
-		u = a3[k]
-		s30 += u * x
-		s31 += u * y
-		x, y = b0[k+1], b1[k+1]
-		u = a0[k+1]
-		s00 += u * x
-		s01 += u * y
-		u = a1[k+1]
-		s10 += u * x
-		s11 += u * y
-		u = a2[k+1]
-		s20 += u * x
-		s21 += u * y
-		u = a3[k+1]
-		s30 += u * x
-		s31 += u * y
-		x, y = b0[k+2], b1[k+2]
-		u = a0[k+2]
-		s00 += u * x
-		s01 += u * y
-		u = a1[k+2]
-		s10 += u * x
-		s11 += u * y
-		u = a2[k+2]
-		s20 += u * x
-		s21 += u * y
-		u = a3[k+2]
-		s30 += u * x
-		s31 += u * y
-		x, y = b0[k+3], b1[k+3]
-		u = a0[k+3]
-		s00 += u * x
-		s01 += u * y
-		u = a1[k+3]
-		s10 += u * x
-		s11 += u * y
-		u = a2[k+3]
-		s20 += u * x
-		s21 += u * y
-		u = a3[k+3]
-		s30 += u * x
-		s31 += u * y
+	a4 := a[4*lda:][:len(a0)]
+	a5 := a[5*lda:][:len(a0)]
+	for j := range n {
+		bj := b[j*ldb:][:len(a0)]
+		var s0, s1, s2, s3, s4, s5 float64
+		l := 0
+		for ; l < len(bj)-1; l += 2 {
+			x, y := bj[l], bj[l+1]
+			s0 += a0[l] * x
+			s0 += a0[l+1] * y
+			s1 += a1[l] * x
+			s1 += a1[l+1] * y
+			s2 += a2[l] * x
+			s2 += a2[l+1] * y
+			s3 += a3[l] * x
+			s3 += a3[l+1] * y
+			s4 += a4[l] * x
+			s4 += a4[l+1] * y
+			s5 += a5[l] * x
+			s5 += a5[l+1] * y
+		}
+		if l < len(bj) {
+			x := bj[l]
+			s0 += a0[l] * x
+			s1 += a1[l] * x
+			s2 += a2[l] * x
+			s3 += a3[l] * x
+			s4 += a4[l] * x
+			s5 += a5[l] * x
+		}
+		o := j * ccs
+		c[o] += alpha * s0
+		c[o+crs] += alpha * s1
+		c[o+2*crs] += alpha * s2
+		c[o+3*crs] += alpha * s3
+		c[o+4*crs] += alpha * s4
+		c[o+5*crs] += alpha * s5
 	}
-	for ; k < len(a0); k++ {
-		x, y := b0[k], b1[k]
-		u := a0[k]
-		s00 += u * x
-		s01 += u * y
-		u = a1[k]
-		s10 += u * x
-		s11 += u * y
-		u = a2[k]
-		s20 += u * x
-		s21 += u * y
-		u = a3[k]
-		s30 += u * x
-		s31 += u * y
+}
+
+// corner is strip6 for fewer than six rows on both sides.
+func corner(m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, c []float64, crs, ccs int) {
+	i := 0
+	if m >= 4 {
+		for j := range n {
+			s0, s1, s2, s3 := tile41(a, lda, b[j*ldb:][:k])
+			o := j * ccs
+			c[o] += alpha * s0
+			c[o+crs] += alpha * s1
+			c[o+2*crs] += alpha * s2
+			c[o+3*crs] += alpha * s3
+		}
+		i = 4
 	}
-	return
+	for ; i < m; i++ {
+		ai, j := a[i*lda:][:k], 0
+		if n >= 4 {
+			s0, s1, s2, s3 := tile41(b, ldb, ai)
+			o := i * crs
+			c[o] += alpha * s0
+			c[o+ccs] += alpha * s1
+			c[o+2*ccs] += alpha * s2
+			c[o+3*ccs] += alpha * s3
+			j = 4
+		}
+		for ; j < n; j++ {
+			c[i*crs+j*ccs] += alpha * tile11(ai, b[j*ldb:])
+		}
+	}
 }
 
 // tile41 returns the inner products of four rows of a with b, whose length they

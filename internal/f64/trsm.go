@@ -1,64 +1,72 @@
 package f64
 
-// trsmRows is the number of rows of X solved together. The solve goes through
-// the columns with all of them, so that the inner products of one column have
-// one length; together with two rows of L they stay in the second-level cache.
-const trsmRows = 32
+// trsmRows is the number of rows of X solved together, a multiple of six. The
+// solve goes through the columns with all of them, so that the inner products of
+// a column have one length; with four rows of L they stay in the second-level
+// cache.
+const trsmRows = 96
 
+// trsm solves for four unknowns of a row at a time: first what those before take
+// from them, then the triangle on the diagonal. An entry is the same sequence of
+// operations in a strip of six rows as in a row by itself.
 func trsm(m, n int, x []float64, ldx int, l []float64, ldl int) {
-	for i := 0; i < m; i += trsmRows {
-		trsmChunk(min(trsmRows, m-i), n, x[i*ldx:], ldx, l, ldl)
+	i := 0
+	for i+6 <= m {
+		mb := min(trsmRows, (m-i)/6*6)
+		trsmStrips(mb, n, x[i*ldx:], ldx, l, ldl)
+		i += mb
 	}
-}
-
-func trsmChunk(m, n int, x []float64, ldx int, l []float64, ldl int) {
-	strips := m / 4
-	j := 0
-	if strips > 0 {
-		for ; j < n-1; j += 2 {
-			trsmPair(strips, j, x, ldx, l[j*ldl:], ldl)
-		}
-		if j < n {
-			lj := l[j*ldl:][:j+1]
-			d := 1 / lj[j]
-			for i := range strips {
-				xi := x[4*i*ldx:]
-				s0, s1, s2, s3 := tile41(xi, ldx, lj[:j])
-				xi[j] = (xi[j] - s0) * d
-				xi[ldx+j] = (xi[ldx+j] - s1) * d
-				xi[2*ldx+j] = (xi[2*ldx+j] - s2) * d
-				xi[3*ldx+j] = (xi[3*ldx+j] - s3) * d
-			}
-		}
-	}
-	for i := 4 * strips; i < m; i++ {
+	for ; i < m; i++ {
 		trsmRow(x[i*ldx:][:n], l, ldl)
 	}
 }
 
-// trsmPair solves for unknowns j and j+1 of strips of four rows; l begins with
-// row j of L.
-func trsmPair(strips, j int, x []float64, ldx int, l []float64, ldl int) {
-	d0, e, d1 := 1/l[j], l[ldl+j], 1/l[ldl+j+1]
-	for range strips {
-		s00, s01, s10, s11, s20, s21, s30, s31 := tile42(j, x, ldx, l, ldl)
-		p := x[j : j+2 : j+2]
-		y := (p[0] - s00) * d0
-		p[0], p[1] = y, (p[1]-s01-e*y)*d1
-		p = x[ldx+j:][:2]
-		y = (p[0] - s10) * d0
-		p[0], p[1] = y, (p[1]-s11-e*y)*d1
-		p = x[2*ldx+j:][:2]
-		y = (p[0] - s20) * d0
-		p[0], p[1] = y, (p[1]-s21-e*y)*d1
-		p = x[3*ldx+j:][:2]
-		y = (p[0] - s30) * d0
-		p[0], p[1] = y, (p[1]-s31-e*y)*d1
-		x = x[min(4*ldx, len(x)):]
+func trsmStrips(m, n int, x []float64, ldx int, l []float64, ldl int) {
+	for j := 0; j < n; j += 4 {
+		jb, lj := min(4, n-j), l[j*ldl:]
+		if j > 0 {
+			for i := 0; i < m; i += 6 {
+				xi := x[i*ldx:]
+				strip6(jb, j, -1, xi, ldx, lj, ldl, xi[j:], ldx, 1)
+			}
+		}
+		if jb == 4 {
+			trsmCorner4(m, x[j:], ldx, lj[j:], ldl)
+			continue
+		}
+		for i := range m {
+			trsmCorner(x[i*ldx+j:][:jb], lj[j:], ldl)
+		}
 	}
 }
 
-// trsmRow solves for one row of X, four unknowns at a time.
+// trsmCorner4 solves for four unknowns of m rows, L being 4×4.
+func trsmCorner4(m int, x []float64, ldx int, l []float64, ldl int) {
+	l1, l2, l3 := l[ldl:][:2], l[2*ldl:][:3], l[3*ldl:][:4]
+	d0, d1, d2, d3 := 1/l[0], 1/l1[1], 1/l2[2], 1/l3[3]
+	l10, l20, l21, l30, l31, l32 := l1[0], l2[0], l2[1], l3[0], l3[1], l3[2]
+	for i := range m {
+		p := x[i*ldx:][:4]
+		y0 := p[0] * d0
+		y1 := (p[1] - l10*y0) * d1
+		y2 := (p[2] - l20*y0 - l21*y1) * d2
+		y3 := (p[3] - l30*y0 - l31*y1 - l32*y2) * d3
+		p[0], p[1], p[2], p[3] = y0, y1, y2, y3
+	}
+}
+
+// trsmCorner solves for the few unknowns of a row.
+func trsmCorner(x []float64, l []float64, ldl int) {
+	for j, v := range x {
+		lj := l[j*ldl:][:j+1]
+		for k, y := range x[:j] {
+			v -= lj[k] * y
+		}
+		x[j] = v * (1 / lj[j])
+	}
+}
+
+// trsmRow solves for one row of X.
 func trsmRow(x []float64, l []float64, ldl int) {
 	j := 0
 	for ; j < len(x)-3; j += 4 {
@@ -70,8 +78,10 @@ func trsmRow(x []float64, l []float64, ldl int) {
 		y3 := (x[j+3] - s3 - l3[j]*y0 - l3[j+1]*y1 - l3[j+2]*y2) * (1 / l3[j+3])
 		x[j], x[j+1], x[j+2], x[j+3] = y0, y1, y2, y3
 	}
-	for ; j < len(x); j++ {
-		lj := l[j*ldl:][:j+1]
-		x[j] = (x[j] - dot(x[:j], lj)) * (1 / lj[j])
+	for i := j; i < len(x); i++ {
+		x[i] -= tile11(x[:j], l[i*ldl:])
+	}
+	if j < len(x) {
+		trsmCorner(x[j:], l[j*ldl+j:], ldl)
 	}
 }

@@ -101,7 +101,7 @@ func (t *kernels) table() f64.Table {
 		Reaches:    t.tReaches,
 
 		// Two vectors of AVX-512, four of AVX2.
-		Columns: 16,
+		Columns: 16, Rows: 8,
 
 		CholSize: math.MaxInt,
 
