@@ -66,14 +66,15 @@ func symLower(n, k int, alpha float64, a []float64, ars, acs int, b []float64, b
 	if k == 0 {
 		return
 	}
+	rows := f64.Rows()
 	if n <= symLeaf {
-		for i := 0; i < n; i += 4 {
-			mb := min(4, n-i)
+		for i := 0; i < n; i += rows {
+			mb := min(rows, n-i)
 			f64.Gemm(mb, i+mb, k, alpha, a[i*ars:], ars, acs, b, brs, bcs, c[i*ldc:], ldc)
 		}
 		return
 	}
-	h := (n/2 + 3) &^ 3
+	h := (n/2 + rows - 1) / rows * rows
 	if workers(float64(n)*float64(n)*float64(k), 2) == 1 {
 		symLower(h, k, alpha, a, ars, acs, b, brs, bcs, c, ldc)
 		symLower(n-h, k, alpha, a[h*ars:], ars, acs, b[h*bcs:], brs, bcs, c[h*ldc+h:], ldc)

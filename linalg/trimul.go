@@ -2,14 +2,8 @@ package linalg
 
 import "github.com/gocmbo/cmbo/internal/f64"
 
-// triBlock is the number of rows that a product of two triangles computes at a
-// time, and triStrip that of a product of a triangle and a general matrix. Both
-// work on operands transposed beforehand, along rows that start where the
-// triangle does.
-const (
-	triBlock = 8
-	triStrip = 4
-)
+// The products here compute f64.Rows() rows at a time, on operands transposed
+// beforehand, along rows that start where the triangle does.
 
 // TransMulLower makes dst the n×n product l1ᵀ·l0 of two lower triangular
 // matrices,
@@ -33,20 +27,21 @@ func TransMulLower(dst, l1, l0 *Dense) {
 	}
 	buf := getScratch(2 * n * n)
 	u1, u0 := (*buf)[:n*n], (*buf)[n*n:]
+	rows := f64.Rows()
 	transposeLower(u1, l1)
 	transposeLower(u0, l0)
-	if w := workers(2*float64(n)*float64(n)*float64(n)/3, n/triBlock); w > 1 {
-		parallelRows(w, n, triBlock, func(lo, hi int) { transMulBlock(dst, u1, u0, lo, hi) })
+	if w := workers(2*float64(n)*float64(n)*float64(n)/3, n/rows); w > 1 {
+		parallelRows(w, n, rows, func(lo, hi int) { transMulBlock(dst, u1, u0, lo, hi) })
 	} else {
-		for i := 0; i < n; i += triBlock {
-			transMulBlock(dst, u1, u0, i, min(i+triBlock, n))
+		for i := 0; i < n; i += rows {
+			transMulBlock(dst, u1, u0, i, min(i+rows, n))
 		}
 	}
 	scratches.Put(buf)
 }
 
 // transMulBlock computes, of U1·U0ᵀ, the rows i0 to i1 left of column i1 and the
-// columns i0 to i1 above row i0: those whose sums start at i0 up to triBlock.
+// columns i0 to i1 above row i0: those whose sums start at i0 or a little later.
 func transMulBlock(dst *Dense, u1, u0 []float64, i0, i1 int) {
 	n := dst.rows
 	f64.Gemm(i1-i0, i1, n-i0, 1, u1[i0*n+i0:], n, 1, u0[i0:], 1, n, dst.data[i0*dst.stride:], dst.stride)
@@ -56,9 +51,9 @@ func transMulBlock(dst *Dense, u1, u0 []float64, i0, i1 int) {
 // transposeLower sets the n×n matrix u to the transpose of the lower triangle of
 // l, with zeros left of the diagonal as far as a block reaches.
 func transposeLower(u []float64, l *Dense) {
-	n := l.rows
-	for i := 0; i < n; i += triBlock {
-		ib := min(triBlock, n-i)
+	n, rows := l.rows, f64.Rows()
+	for i := 0; i < n; i += rows {
+		ib := min(rows, n-i)
 		transpose(n-i, ib, u[i*n+i:], n, l.data[i*l.stride+i:], l.stride)
 		for r := range ib {
 			clear(u[(i+r)*n+i:][:r])
@@ -82,11 +77,12 @@ func MulLower(dst, l, b *Dense) {
 	buf := getScratch(m * n)
 	bt := *buf
 	transpose(n, m, bt, n, b.data, b.stride)
-	if w := workers(float64(n)*float64(n)*float64(m), n/triStrip); w > 1 {
-		parallelRows(w, n, triStrip, func(i0, i1 int) { mulLowerStrip(dst, l, b, bt, i0, i1) })
+	rows := f64.Rows()
+	if w := workers(float64(n)*float64(n)*float64(m), n/rows); w > 1 {
+		parallelRows(w, n, rows, func(i0, i1 int) { mulLowerStrip(dst, l, b, bt, i0, i1) })
 	} else {
-		for i := 0; i < n; i += triStrip {
-			mulLowerStrip(dst, l, b, bt, i, min(i+triStrip, n))
+		for i := 0; i < n; i += rows {
+			mulLowerStrip(dst, l, b, bt, i, min(i+rows, n))
 		}
 	}
 	scratches.Put(buf)
@@ -117,11 +113,12 @@ func MulUpper(dst, l, b *Dense) {
 	bt, u := (*buf)[:m*n], (*buf)[m*n:]
 	transpose(n, m, bt, n, b.data, b.stride)
 	transposeLower(u, l)
-	if w := workers(float64(n)*float64(n)*float64(m), n/triStrip); w > 1 {
-		parallelRows(w, n, triStrip, func(i0, i1 int) { mulUpperStrip(dst, b, u, bt, i0, i1) })
+	rows := f64.Rows()
+	if w := workers(float64(n)*float64(n)*float64(m), n/rows); w > 1 {
+		parallelRows(w, n, rows, func(i0, i1 int) { mulUpperStrip(dst, b, u, bt, i0, i1) })
 	} else {
-		for i := 0; i < n; i += triStrip {
-			mulUpperStrip(dst, b, u, bt, i, min(i+triStrip, n))
+		for i := 0; i < n; i += rows {
+			mulUpperStrip(dst, b, u, bt, i, min(i+rows, n))
 		}
 	}
 	scratches.Put(buf)

@@ -2,37 +2,51 @@ package f64
 
 import "math"
 
-// chol works in strips of four rows: each is solved against the rows above it and
-// then updates its own diagonal block.
+// cholColumns is the number of columns that chol finishes together: trsm takes
+// four unknowns at a time.
+const cholColumns = 4
+
+// chol takes a few columns at a time: what those before take from them, the
+// triangle on the diagonal, the rows below it. So no row waits for itself.
 func chol(n int, shift float64, a []float64, lda int, l []float64, ldl int) (pivot int, value float64) {
-	for i := 0; i < n; i += 4 {
-		ib := min(4, n-i)
-		for r := i; r < i+ib; r++ {
-			copy(l[r*ldl:][:r+1], a[r*lda:])
-			l[r*ldl+r] += shift
+	for i := range n {
+		copy(l[i*ldl:][:i+1], a[i*lda:])
+		l[i*ldl+i] += shift
+	}
+	for j := 0; j < n; j += cholColumns {
+		jb := min(cholColumns, n-j)
+		left, d := l[j*ldl:], l[j*ldl+j:]
+		gemm(n-j, jb, j, -1, left, ldl, 1, left, 1, ldl, d, ldl)
+		if p, v := cholCorner(jb, d, ldl); p >= 0 {
+			return j + p, v
 		}
-		x, d := l[i*ldl:], l[i*ldl+i:]
-		trsm(ib, i, x, ldl, l, ldl)
-		gemm(ib, ib, i, -1, x, ldl, 1, x, 1, ldl, d, ldl)
-		for j := range ib {
-			dj := d[j*ldl:][:j+1]
-			for k := range j {
-				dk := d[k*ldl:]
-				s := dj[k]
-				for l := range k {
-					s -= dj[l] * dk[l]
-				}
-				dj[k] = s / dk[k]
-			}
-			v := dj[j]
-			for _, x := range dj[:j] {
-				v -= x * x
-			}
-			if !(v > 0) || math.IsInf(v, 1) {
-				return i + j, v
-			}
-			dj[j] = math.Sqrt(v)
+		if j+jb < n {
+			trsm(n-j-jb, jb, d[jb*ldl:], ldl, d, ldl)
 		}
+	}
+	return -1, 0
+}
+
+// cholCorner is chol for a few rows, in place.
+func cholCorner(n int, a []float64, lda int) (pivot int, value float64) {
+	for j := range n {
+		aj := a[j*lda:][:j+1]
+		for k := range j {
+			ak := a[k*lda:]
+			s := aj[k]
+			for l := range k {
+				s -= aj[l] * ak[l]
+			}
+			aj[k] = s / ak[k]
+		}
+		v := aj[j]
+		for _, x := range aj[:j] {
+			v -= x * x
+		}
+		if !(v > 0) || math.IsInf(v, 1) {
+			return j, v
+		}
+		aj[j] = math.Sqrt(v)
 	}
 	return -1, 0
 }

@@ -90,7 +90,7 @@ var Generic = Table{
 
 	Columns: 12, Rows: 6,
 
-	CholSize: 160,
+	CholSize: 120,
 
 	InverseStep: inverseStep,
 }

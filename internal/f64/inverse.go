@@ -1,6 +1,6 @@
 package f64
 
-const inverseStep = 8
+const inverseStep = 6
 
 // invertRows leaves U in u by rows of length n. Entries of a row before its first
 // one are zero.
