@@ -1,10 +1,6 @@
 package linalg
 
-import (
-	"slices"
-
-	"github.com/gocmbo/cmbo/internal/f64"
-)
+import "github.com/gocmbo/cmbo/internal/f64"
 
 // SolveVecTo sets dst to A⁻¹·b. dst may be b. 2n² operations.
 //
@@ -109,9 +105,7 @@ func (c *Cholesky) SolveLowerTransTo(dst, b *Dense) {
 	}
 }
 
-// solve works on the transpose of b, whose rows are right-hand sides. Backward
-// substitution with Lᵀ is forward substitution with the lower triangular matrix
-// that has the rows and columns of Lᵀ in reverse order.
+// solve works on the transpose of b, whose rows are right-hand sides.
 func (c *Cholesky) solve(op string, dst, b *Dense, lower, upper bool) {
 	n, m := c.l.rows, b.cols
 	if b.rows != n {
@@ -121,52 +115,30 @@ func (c *Cholesky) solve(op string, dst, b *Dense, lower, upper bool) {
 	if n == 0 || m == 0 {
 		return
 	}
-	size := m * n
-	if upper {
-		size += n * n
-	}
-	buf := getScratch(size)
-	x, r := (*buf)[:m*n], (*buf)[m*n:]
+	buf := getScratch(m * n)
+	x := *buf
 	transpose(n, m, x, n, b.data, b.stride)
-	if upper {
-		reverseLower(n, r, c.l.data, c.l.stride)
-	}
-	if w := workers(2*float64(n)*float64(n)*float64(m), (m+31)/32); w > 1 {
-		parallelRows(w, m, 32, func(lo, hi int) { c.solveRows(hi-lo, x[lo*n:], r, lower, upper) })
+	if w := workers(2*float64(n)*float64(n)*float64(m), (m+solveGrain-1)/solveGrain); w > 1 {
+		parallelRows(w, m, solveGrain, func(lo, hi int) { c.solveRows(hi-lo, x[lo*n:], lower, upper) })
 	} else {
-		c.solveRows(m, x, r, lower, upper)
+		c.solveRows(m, x, lower, upper)
 	}
 	transpose(m, n, dst.data, dst.stride, x, n)
 	scratches.Put(buf)
 }
 
+// solveGrain is the number of right-hand sides that a goroutine solves for at a
+// time, a multiple of what Trsm and TrsmBack may be cut at.
+const solveGrain = 96
+
 // solveRows solves for m rows of x, with L, with Lᵀ or with one after the other.
-// r is what reverseLower makes of L.
-func (c *Cholesky) solveRows(m int, x, r []float64, lower, upper bool) {
+func (c *Cholesky) solveRows(m int, x []float64, lower, upper bool) {
 	n := c.l.rows
 	if lower {
 		f64.Trsm(m, n, x, n, c.l.data, c.l.stride)
 	}
 	if upper {
-		for i := range m {
-			slices.Reverse(x[i*n : i*n+n])
-		}
-		f64.Trsm(m, n, x, n, r, n)
-		for i := range m {
-			slices.Reverse(x[i*n : i*n+n])
-		}
-	}
-}
-
-// reverseLower sets the lower triangle of the n×n matrix r to that of Lᵀ with
-// the order of rows and of columns reversed: r_ij = l_pq, p = n−1−j, q = n−1−i.
-func reverseLower(n int, r, l []float64, ldl int) {
-	for i := range n {
-		ri, o := r[i*n:i*n+i+1], (n-1)*ldl+n-1-i
-		for j := range ri {
-			ri[j] = l[o]
-			o -= ldl
-		}
+		f64.TrsmBack(m, n, x, n, c.l.data, c.l.stride)
 	}
 }
 

@@ -9,6 +9,7 @@ type Table struct {
 	Gemm        func(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int)
 	GemmSet     func(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int)
 	Trsm        func(m, n int, x []float64, ldx int, l []float64, ldl int)
+	TrsmBack    func(m, n int, x []float64, ldx int, l []float64, ldl int)
 	Chol        func(n int, shift float64, a []float64, lda int, l []float64, ldl int) (pivot int, value float64)
 	InvertRows  func(n, i int, u, l []float64, ldl int)
 	InverseRows func(n, i int, c []float64, ldc int, u []float64)
@@ -52,13 +53,14 @@ type Table struct {
 // Generic is the table of plain Go loops: the default, and the reference for any
 // other.
 var Generic = Table{
-	Dot:     dot,
-	Axpy:    axpy,
-	Exp:     exp,
-	Gemm:    gemm,
-	GemmSet: gemmSet,
-	Trsm:    trsm,
-	Chol:    chol,
+	Dot:      dot,
+	Axpy:     axpy,
+	Exp:      exp,
+	Gemm:     gemm,
+	GemmSet:  gemmSet,
+	Trsm:     trsm,
+	TrsmBack: trsmBack,
+	Chol:     chol,
 
 	InvertRows:  invertRows,
 	InverseRows: inverseRows,
@@ -145,6 +147,17 @@ func GemmSet(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64,
 // several calls, cut at multiples of 32, gives the same bits.
 func Trsm(m, n int, x []float64, ldx int, l []float64, ldl int) {
 	table.Trsm(m, n, x, ldx, l, ldl)
+}
+
+// TrsmBack overwrites the m×n matrix X, row-major, with X·L⁻¹ for an n×n lower
+// triangular L of which only the lower triangle is read:
+//
+//	x_ij = (x_ij − Σ_{k>j} x_ik·l_kj) · (1/l_jj).
+//
+// Solving the rows of X in several calls, cut at multiples of 32, gives the same
+// bits.
+func TrsmBack(m, n int, x []float64, ldx int, l []float64, ldl int) {
+	table.TrsmBack(m, n, x, ldx, l, ldl)
 }
 
 // Chol sets the lower triangle of the n×n matrix L to the Cholesky factor of

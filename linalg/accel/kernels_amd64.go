@@ -25,6 +25,7 @@ type kernels struct {
 	unpackT func(dst *float64, ld int, src *float64, rows, k int)
 
 	trsmPanel   func(n int, y *float64, nv int, l *float64, ldl int)
+	backPanel   func(n int, y *float64, nv int, l *float64, ldl int)
 	invertPanel func(n int, y, l *float64, ldl int)
 	trsmRows    func(m, n int, x *float64, ldx int, l *float64, ldl int)
 	trsmRow     func(n int, x, l *float64, ldl int)
@@ -64,13 +65,14 @@ type kernels struct {
 // table returns the tier as it is installed.
 func (t *kernels) table() f64.Table {
 	return f64.Table{
-		Dot:     t.tDot,
-		Axpy:    t.tAxpy,
-		Exp:     t.tExp,
-		Gemm:    t.tGemm,
-		GemmSet: t.tGemmSet,
-		Trsm:    t.tTrsm,
-		Chol:    t.tChol,
+		Dot:      t.tDot,
+		Axpy:     t.tAxpy,
+		Exp:      t.tExp,
+		Gemm:     t.tGemm,
+		GemmSet:  t.tGemmSet,
+		Trsm:     t.tTrsm,
+		TrsmBack: t.tTrsmBack,
+		Chol:     t.tChol,
 
 		InvertRows:  t.tInvertRows,
 		InverseRows: t.tInverseRows,

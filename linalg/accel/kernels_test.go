@@ -202,22 +202,32 @@ func checkTrsm(t *testing.T, tab accel.TierTable, rng *rand.Rand, m, n int) {
 	}
 	b := fill(rng, max((m-1)*ldx+n, 0))
 	l, x := guarded(t, lv), guarded(t, b)
-	tab.Trsm(m, n, x, ldx, l, ldl)
-	for i := range x {
-		r, j := i/ldx, i%ldx
-		if j >= n {
-			if x[i] != b[i] {
-				t.Fatalf("%d×%d: wrote outside, at %d", m, n, i)
+	check := func(what string, entry func(r, j int) (sum, tol float64)) {
+		t.Helper()
+		for i := range x {
+			r, j := i/ldx, i%ldx
+			if j >= n {
+				if x[i] != b[i] {
+					t.Fatalf("%s, %d×%d: wrote outside, at %d", what, m, n, i)
+				}
+				continue
 			}
-			continue
-		}
-		// |b − L·x| ≤ γ_{n+2}|L||x| (Higham 2002, Theorem 8.5, with one more
-		// rounding for the reciprocal, which rows of L may be multiplied by).
-		got, tol := sumBound(j+1, 3, func(k int) float64 { return x[r*ldx+k] * l[j*ldl+k] })
-		if !(math.Abs(got-b[i]) <= tol) {
-			t.Fatalf("%d×%d: residual (%d, %d) is %g, bound %g", m, n, r, j, got-b[i], tol)
+			if got, tol := entry(r, j); !(math.Abs(got-b[i]) <= tol) {
+				t.Fatalf("%s, %d×%d: residual (%d, %d) is %g, bound %g", what, m, n, r, j, got-b[i], tol)
+			}
 		}
 	}
+	// |b − L·x| ≤ γ_{n+2}|L||x| (Higham 2002, Theorem 8.5, with one more rounding
+	// for the reciprocal, which rows of L may be multiplied by).
+	tab.Trsm(m, n, x, ldx, l, ldl)
+	check("Trsm", func(r, j int) (sum, tol float64) {
+		return sumBound(j+1, 3, func(k int) float64 { return x[r*ldx+k] * l[j*ldl+k] })
+	})
+	copy(x, b)
+	tab.TrsmBack(m, n, x, ldx, l, ldl)
+	check("TrsmBack", func(r, j int) (sum, tol float64) {
+		return sumBound(n-j, 3, func(k int) float64 { return x[r*ldx+j+k] * l[(j+k)*ldl+j] })
+	})
 }
 
 func TestTrsm(t *testing.T) {
@@ -232,8 +242,8 @@ func TestTrsm(t *testing.T) {
 			}
 			restore()
 		}
-		checkTrsm(t, tab, rng, 3, 301)
-		checkTrsm(t, tab, rng, 41, 301)
+		checkTrsm(t, tab, rng, 3, 331)
+		checkTrsm(t, tab, rng, 41, 331)
 	})
 }
 
@@ -241,23 +251,25 @@ func TestTrsm(t *testing.T) {
 func TestTrsmRowCut(t *testing.T) {
 	eachTier(t, func(t *testing.T, tab accel.TierTable) {
 		rng := testutil.RNG(t)
-		for _, s := range [][2]int{{71, 9}, {99, 40}, {66, 270}, {130, 17}, {97, 3}} {
+		for _, s := range [][2]int{{71, 9}, {99, 40}, {66, 330}, {130, 17}, {97, 3}} {
 			m, n := s[0], s[1]
 			l := fill(rng, n*n)
 			for i := range n {
 				l[i*n+i] = 3 + float64(n)
 			}
-			x := fill(rng, m*n)
-			y := append([]float64(nil), x...)
-			tab.Trsm(m, n, x, n, l, n)
-			for i := 0; i < m; {
-				h := min(32*(1+rng.IntN(2)), m-i)
-				tab.Trsm(h, n, y[i*n:], n, l, n)
-				i += h
-			}
-			for i := range x {
-				if x[i] != y[i] {
-					t.Fatalf("%d×%d: entry %d: %g whole, %g in parts", m, n, i, x[i], y[i])
+			b := fill(rng, m*n)
+			for name, solve := range map[string]func(m, n int, x []float64, ldx int, l []float64, ldl int){"Trsm": tab.Trsm, "TrsmBack": tab.TrsmBack} {
+				x, y := append([]float64(nil), b...), append([]float64(nil), b...)
+				solve(m, n, x, n, l, n)
+				for i := 0; i < m; {
+					h := min(32*(1+rng.IntN(2)), m-i)
+					solve(h, n, y[i*n:], n, l, n)
+					i += h
+				}
+				for i := range x {
+					if x[i] != y[i] {
+						t.Fatalf("%s, %d×%d: entry %d: %g whole, %g in parts", name, m, n, i, x[i], y[i])
+					}
 				}
 			}
 		}
@@ -349,6 +361,8 @@ func TestShort(t *testing.T) {
 			"GemmSet C":     func() { tab.GemmSet(5, 5, 0, 1, nil, 5, 1, nil, 5, 1, s(24), 5) },
 			"Trsm X":        func() { tab.Trsm(5, 5, s(24), 5, s(25), 5) },
 			"Trsm L":        func() { tab.Trsm(5, 5, s(25), 5, s(24), 5) },
+			"TrsmBack X":    func() { tab.TrsmBack(5, 5, s(24), 5, s(25), 5) },
+			"TrsmBack L":    func() { tab.TrsmBack(5, 5, s(25), 5, s(24), 5) },
 			"Chol A":        func() { tab.Chol(5, 0, s(24), 5, s(25), 5) },
 			"Chol L":        func() { tab.Chol(5, 0, s(25), 5, s(24), 5) },
 			"InvertRows L":  func() { tab.InvertRows(5, 0, s(5*29), s(24), 5) },
@@ -392,18 +406,19 @@ func TestShort(t *testing.T) {
 
 func TestZeroAlloc(t *testing.T) {
 	eachTier(t, func(t *testing.T, tab accel.TierTable) {
-		for _, n := range []int{6, 100, 270} {
+		for _, n := range []int{6, 100, 330} {
 			a, b, c := make([]float64, n*n), make([]float64, n*n), make([]float64, n*(n+24))
 			for i := range n {
 				b[i*n+i] = 1
 			}
 			for name, f := range map[string]func(){
-				"Gemm":    func() { tab.Gemm(n, n, n, 1, a, n, 1, b, 1, n, c, n) },
-				"Trsm":    func() { tab.Trsm(n, n, a, n, b, n) },
-				"Chol":    func() { tab.Chol(n, 0, b, n, b, n) },
-				"Inverse": func() { tab.InvertRows(n, 0, c, b, n); tab.InverseRows(n, 0, b, n, c) },
-				"Dot":     func() { tab.Dot(a, b) },
-				"SymPass": func() { tab.SymPass(n, a, n, b, b, b, c) },
+				"Gemm":     func() { tab.Gemm(n, n, n, 1, a, n, 1, b, 1, n, c, n) },
+				"Trsm":     func() { tab.Trsm(n, n, a, n, b, n) },
+				"Chol":     func() { tab.Chol(n, 0, b, n, b, n) },
+				"TrsmBack": func() { tab.TrsmBack(n, n, a, n, b, n) },
+				"Inverse":  func() { tab.InvertRows(n, 0, c, b, n); tab.InverseRows(n, 0, b, n, c) },
+				"Dot":      func() { tab.Dot(a, b) },
+				"SymPass":  func() { tab.SymPass(n, a, n, b, b, b, c) },
 			} {
 				t.Run(fmt.Sprintf("%s/n=%d", name, n), func(t *testing.T) { testutil.ZeroAlloc(t, f) })
 			}

@@ -59,6 +59,11 @@ func trsmPanelAVX512(n int, y *float64, nv int, l *float64, ldl int)
 //go:noescape
 func invertPanelAVX512(n int, y *float64, l *float64, ldl int)
 
+// backPanelAVX512 is trsmPanel for the transpose: it overwrites the packed panel Y with L⁻ᵀ·Y,
+//
+//go:noescape
+func backPanelAVX512(n int, y *float64, nv int, l *float64, ldl int)
+
 // trsmRowsAVX512 overwrites the rows of X, m×n, m, n > 0, with X·L⁻ᵀ: the operation of
 // trsmPanel for few rows, without packing.
 //
@@ -258,6 +263,11 @@ func trsmPanelAVX2(n int, y *float64, nv int, l *float64, ldl int)
 //
 //go:noescape
 func invertPanelAVX2(n int, y *float64, l *float64, ldl int)
+
+// backPanelAVX2 is trsmPanel for the transpose: it overwrites the packed panel Y with L⁻ᵀ·Y,
+//
+//go:noescape
+func backPanelAVX2(n int, y *float64, nv int, l *float64, ldl int)
 
 // trsmRowsAVX2 overwrites the rows of X, m×n, m, n > 0, with X·L⁻ᵀ: the operation of
 // trsmPanel for few rows, without packing.

@@ -6,7 +6,7 @@ import "github.com/gocmbo/cmbo/internal/f64"
 
 // trsmN is the number of unknowns solved for before the columns that follow are
 // updated by a product; it is part of the result's last bits.
-var trsmN = 256
+var trsmN = 320
 
 // solveRows is the number of rows, of 32, up to which they are solved for
 // without packing.
@@ -48,15 +48,41 @@ func (t *kernels) trsmBlock(m, n int, x []float64, ldx int, l []float64, ldl int
 	if m == 0 {
 		return
 	}
+	t.solvePanels(t.trsmPanel, m, n, x, ldx, l, ldl)
+}
+
+// solvePanels solves for rows of X in packed panels.
+func (t *kernels) solvePanels(panel func(n int, y *float64, nv int, l *float64, ldl int), m, n int, x []float64, ldx int, l []float64, ldl int) {
 	buf := t.getPanel(n)
 	p := &(*buf)[0]
 	for i := 0; i < m; {
 		nv := nextPanel((m - i + t.lanes - 1) / t.lanes)
 		rows := min(nv*t.lanes, m-i)
 		t.packT(p, &x[i*ldx], ldx, rows, n)
-		t.trsmPanel(n, p, nv, &l[0], ldl)
+		panel(n, p, nv, &l[0], ldl)
 		t.unpackT(&x[i*ldx], ldx, p, rows, n)
 		i += rows
 	}
 	panels.Put(buf)
+}
+
+// tTrsmBack does the same with every row, wherever it stands.
+func (t *kernels) tTrsmBack(m, n int, x []float64, ldx int, l []float64, ldl int) {
+	if m <= 0 || n <= 0 {
+		return
+	}
+	if n <= 2 {
+		f64.Generic.TrsmBack(m, n, x, ldx, l, ldl)
+		return
+	}
+	_ = x[(m-1)*ldx+n-1]
+	_ = l[(n-1)*ldl+n-1]
+	nb := part(n, trsmN, 1)
+	for j := (n - 1) / nb * nb; j >= 0; j -= nb {
+		nb := min(nb, n-j)
+		if k := j + nb; k < n {
+			t.tGemm(m, nb, n-k, -1, x[k:], ldx, 1, l[k*ldl+j:], ldl, 1, x[j:], ldx)
+		}
+		t.solvePanels(t.backPanel, m, nb, x[j:], ldx, l[j*ldl+j:], ldl)
+	}
 }

@@ -5,6 +5,7 @@ import "fmt"
 func trsm(g *gen) {
 	trsmPanel(g)
 	invertPanel(g)
+	backPanel(g)
 	trsmRows(g)
 	trsmRow(g)
 }
@@ -173,6 +174,111 @@ Registers as in trsmPanel, R13: scratch.`, w*panelVectors, w*panelVectors-1, w))
 	}
 	g.l("done")
 	g.ret()
+}
+
+func backPanel(g *gen) {
+	w := g.w
+	g.text("backPanel", "n int, y *float64, nv int, l *float64, ldl int", fmt.Sprintf(`
+is trsmPanel for the transpose: it overwrites the packed panel Y with L⁻ᵀ·Y,
+
+	y_j = (y_j − Σ_{k>j} l_kj·y_k)·(1/l_jj),
+
+from the last row up, the sum from the tile on downwards.
+
+SI: entry of L on the diagonal, DX: row of Y, at the first row of the tile. R8: row
+stride of L in bytes, R9: three times that. CX: rows left, R11: rows below. AX: row
+k of L at the tile's columns, R12: row k of Y, R14: k, counted down. BX: rows 4-7 of
+the triangle.`))
+	g.load("n CX, y DX, nv R10, l SI, ldl R8")
+	g.p("IMUL3Q $%d, CX, AX", 8*w*panelVectors)
+	g.p("ADDQ AX, DX")
+	g.p("LEAQ 1(R8), AX")
+	g.p("IMULQ CX, AX")
+	g.p("LEAQ (SI)(AX*8), SI")
+	g.p("SHLQ $3, R8")
+	g.p("LEAQ (R8)(R8*2), R9")
+	g.p("XORQ R11, R11")
+	g.p("CMPQ R10, $2")
+	g.lj("JLT", "v1m"+fmt.Sprint(g.rowHeights()[0]))
+	g.lj("JEQ", "v2m"+fmt.Sprint(g.rowHeights()[0]))
+	for nv := 3; nv >= 1; nv-- {
+		for i, mr := range g.rowHeights() {
+			next := fmt.Sprintf("v%dm%d", nv, mr/2)
+			if mr == 1 {
+				next = "done"
+			}
+			backTile(g, mr, nv, next, i == 0)
+		}
+		if nv > 1 {
+			g.lj("JMP", "done")
+		}
+	}
+	g.l("done")
+	g.ret()
+}
+
+func backTile(g *gen, mr, nv int, next string, again bool) {
+	w := g.w
+	row := 8 * w * panelVectors
+	name := fmt.Sprintf("v%dm%d", nv, mr)
+	g.l(name)
+	g.p("CMPQ CX, $%d", mr)
+	g.lj("JLT", next)
+	rb, rbc := g.tileRegs(mr, nv)
+	g.p("SUBQ $%d, DX", mr*row)
+	g.p("LEAQ -%d(SI), AX", 8*mr)
+	g.p("MOVQ R8, BX")
+	g.p("IMULQ $-%d, BX", mr)
+	g.p("LEAQ (AX)(BX*1), SI")
+	for r := range mr {
+		for j := range nv {
+			g.p("VMOVUPD %d(DX), %s", r*row+8*w*j, g.v(r*nv+j))
+		}
+	}
+	g.p("LEAQ %d(DX), R12", mr*row)
+	g.p("MOVQ R11, R14")
+	g.p("TESTQ R14, R14")
+	g.lj("JLE", name+"t")
+	g.l(name + "k")
+	for j := range nv {
+		g.p("VMOVUPD %d(R12), %s", 8*w*j, g.v(rb+j))
+	}
+	for r := range mr {
+		g.p("VBROADCASTSD %d(AX), %s", 8*r, g.v(rbc))
+		for j := range nv {
+			g.p("VFNMADD231PD %s, %s, %s", g.v(rb+j), g.v(rbc), g.v(r*nv+j))
+		}
+	}
+	g.p("ADDQ R8, AX")
+	g.p("ADDQ $%d, R12", row)
+	g.p("DECQ R14")
+	g.lj("JNZ", name+"k")
+	g.l(name + "t")
+	g.c("The triangle.")
+	if mr == 8 {
+		g.p("LEAQ (SI)(R8*4), BX")
+	}
+	for r := mr - 1; r >= 0; r-- {
+		at := rowAddr(r, "SI", "BX", "R8", "R9")
+		g.p("VMOVSD ·one(SB), %s", x(rb))
+		g.p("VDIVSD %d%s, %s, %s", 8*r, at, x(rb), x(rb))
+		g.p("VBROADCASTSD %s, %s", x(rb), g.v(rbc))
+		for j := range nv {
+			g.p("VMULPD %s, %s, %s", g.v(rbc), g.v(r*nv+j), g.v(r*nv+j))
+			g.p("VMOVUPD %s, %d(DX)", g.v(r*nv+j), r*row+8*w*j)
+		}
+		for s := r - 1; s >= 0; s-- {
+			g.p("VBROADCASTSD %d%s, %s", 8*s, at, g.v(rbc))
+			for j := range nv {
+				g.p("VFNMADD231PD %s, %s, %s", g.v(r*nv+j), g.v(rbc), g.v(s*nv+j))
+			}
+		}
+	}
+	g.p("SUBQ $%d, CX", mr)
+	g.p("ADDQ $%d, R11", mr)
+	if again {
+		g.lj("JMP", name)
+	}
 }
 
 func trsmRows(g *gen) {
