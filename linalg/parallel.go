@@ -41,6 +41,7 @@ func gemm(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, br
 	gemmWith(f64.Gemm, m, n, k, alpha, a, ars, acs, b, brs, bcs, c, ldc)
 }
 
+// gemmWith is gemm for f64.Gemm or f64.GemmSet as the product.
 func gemmWith(product func(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int),
 	m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int) {
 	w := workers(2*float64(m)*float64(n)*float64(k), m/16)

@@ -80,32 +80,24 @@ func (t *kernels) panelWidth(left int) int {
 	return min(nv*t.lanes, left)
 }
 
-func (t *kernels) tGemm(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int) {
-	if m <= 0 || n <= 0 || k <= 0 {
-		return
+// product returns gemm for one value of set, as an entry of the table.
+func (t *kernels) product(set bool) func(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int) {
+	return func(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int) {
+		t.gemm(m, n, k, alpha, a, ars, acs, b, brs, bcs, c, ldc, set)
 	}
-	t.gemm(m, n, k, alpha, a, ars, acs, b, brs, bcs, c, ldc, false)
 }
 
-func (t *kernels) tGemmSet(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int) {
+// gemm adds alpha·A·B to C or, with set, overwrites C with it.
+func (t *kernels) gemm(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int, set bool) {
 	if m <= 0 || n <= 0 {
 		return
 	}
 	if k <= 0 {
-		clearRows(m, n, c, ldc)
+		if set {
+			clearRows(m, n, c, ldc)
+		}
 		return
 	}
-	t.gemm(m, n, k, alpha, a, ars, acs, b, brs, bcs, c, ldc, true)
-}
-
-func clearRows(m, n int, c []float64, ldc int) {
-	for i := range m {
-		clear(c[i*ldc:][:n])
-	}
-}
-
-// gemm is tGemm, or with set tGemmSet, for sizes that are positive.
-func (t *kernels) gemm(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int, set bool) {
 	_ = a[(m-1)*ars+(k-1)*acs]
 	_ = b[(k-1)*brs+(n-1)*bcs]
 	_ = c[(m-1)*ldc+n-1]
@@ -224,5 +216,12 @@ func (t *kernels) packPanel(dst, b []float64, brs, bcs, n, k int) {
 				d[j] = b[l*brs+j*bcs]
 			}
 		}
+	}
+}
+
+// clearRows clears the m×n matrix C.
+func clearRows(m, n int, c []float64, ldc int) {
+	for i := range m {
+		clear(c[i*ldc:][:n])
 	}
 }

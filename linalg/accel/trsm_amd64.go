@@ -33,7 +33,7 @@ func (t *kernels) tTrsm(m, n int, x []float64, ldx int, l []float64, ldl int) {
 	for j := 0; j < n; j += trsmN {
 		nb := min(trsmN, n-j)
 		if j > 0 {
-			t.tGemm(m, nb, j, -1, x, ldx, 1, l[j*ldl:], 1, ldl, x[j:], ldx)
+			t.gemm(m, nb, j, -1, x, ldx, 1, l[j*ldl:], 1, ldl, x[j:], ldx, false)
 		}
 		t.trsmBlock(m, nb, x[j:], ldx, l[j*ldl+j:], ldl)
 	}
@@ -81,7 +81,7 @@ func (t *kernels) tTrsmBack(m, n int, x []float64, ldx int, l []float64, ldl int
 	for j := (n - 1) / nb * nb; j >= 0; j -= nb {
 		nb := min(nb, n-j)
 		if k := j + nb; k < n {
-			t.tGemm(m, nb, n-k, -1, x[k:], ldx, 1, l[k*ldl+j:], ldl, 1, x[j:], ldx)
+			t.gemm(m, nb, n-k, -1, x[k:], ldx, 1, l[k*ldl+j:], ldl, 1, x[j:], ldx, false)
 		}
 		t.solvePanels(t.backPanel, m, nb, x[j:], ldx, l[j*ldl+j:], ldl)
 	}
