@@ -126,13 +126,17 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// TestValuesScale: the scale and the variance enter as stated, and dst may be the
-// squares themselves.
+// TestValuesScale: the scale and the variance enter as stated, an entry does not
+// depend on where it stands, and dst may be the squares themselves.
 func TestValuesScale(t *testing.T) {
-	sq := []float64{0, 0.5, 2, 7}
+	sq := []float64{0, 0.5, 2, 7, 1e7, math.Inf(1), 1e5}
+	for i := range 30 {
+		sq = append(sq, 0.1*float64(i))
+	}
+	n := len(sq)
 	for s := range shapes {
 		f := &shapes[s]
-		dst, val, slope := make([]float64, 4), make([]float64, 4), make([]float64, 4)
+		dst, val, slope := make([]float64, n), make([]float64, n), make([]float64, n)
 		f.values(dst, sq, 4, 3)
 		f.valuesAndSlopes(val, slope, sq, 4)
 		for i, q := range sq {
@@ -146,9 +150,9 @@ func TestValuesScale(t *testing.T) {
 		for _, alias := range [][2][]float64{{append([]float64(nil), sq...), nil}, {nil, append([]float64(nil), sq...)}} {
 			a, b, src := alias[0], alias[1], alias[0]
 			if a == nil {
-				a, src = make([]float64, 4), b
+				a, src = make([]float64, n), b
 			} else {
-				b = make([]float64, 4)
+				b = make([]float64, n)
 			}
 			f.valuesAndSlopes(a, b, src, 4)
 			for i := range sq {

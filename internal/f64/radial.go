@@ -14,74 +14,68 @@ type Radial struct {
 
 // FarSquare is where every shape has underflowed: points farther apart count as
 // this far, which keeps Inf·0 out of the formulas. A NaN passes.
-const FarSquare = 1e6
+const FarSquare = farRoot * farRoot
 
-// roots sets dst_i to r at r² = scale·sq_i. It is a pass of its own because a
-// square root inside the loops below would wait for the exponential before it:
-// the instruction merges into a register that the compiler reuses.
-func roots(dst, sq []float64, scale float64) {
-	dst = dst[:len(sq)]
-	for i, s := range sq {
-		s *= scale
-		if s > FarSquare {
-			s = FarSquare
-		}
-		dst[i] = math.Sqrt(s)
+const farRoot = 1000
+
+// lead is by how many entries the square roots are ahead in the loops below: a
+// root takes as long as half of what follows it, and a processor that looks ahead
+// by a few entries only does the one beside the other. They wait where results go.
+const lead = 8
+
+// firstRoots sets the first entries of dst to r at r² = scale·sq.
+func firstRoots(dst, sq []float64, scale float64) {
+	for i, s := range sq[:min(lead, len(sq))] {
+		dst[i] = math.Sqrt(scale * s)
 	}
 }
 
-// The exponential of the loops below is 2^(n/128)·exp(t), n the integer nearest to 128·x/log 2, the
-// power from a table and exp(t), |t| ≤ log(2)/256, from five terms of its series
-// (P. T. P. Tang, Table-driven implementation of the exponential function in IEEE
-// floating-point arithmetic, ACM Trans. Math. Softw. 15 (1989) 144–157). Its
-// relative error is below 1.1 units in the last place. It is written out in both
-// loops because a call would cost as much as the function.
-
 // radialValues has no slopes to compute.
 func radialValues(dst, sq []float64, scale, variance float64, f *Radial) {
-	a, h, b1, b2 := f.A, f.H, f.B1, f.B2
+	a, h, b1, b2 := -f.A, -f.H, f.B1, f.B2
 	dst = dst[:len(sq)]
-	roots(dst, sq, scale)
+	firstRoots(dst, sq, scale)
 	for i, r := range dst {
-		x := -r * (a + h*r)
+		if j := i + lead; j < len(sq) {
+			dst[j] = math.Sqrt(scale * sq[j])
+		}
 		var e float64
-		if x >= expMin {
-			k := x*expInvStep + expShift
-			n := math.Float64bits(k)
-			k -= expShift
-			t := (x - k*expStepHi) - k*expStepLo
-			p := math.Float64frombits(expTable[n%128] + n<<45)
-			t2 := t * t
-			e = p + p*(t+t2*(0.5+t*(1.0/6))+t2*t2*(1.0/24+t*(1.0/120)))
+		if x := r * (a + r*h); x >= expMin {
+			e = expNear(x)
 		} else {
-			e = math.Exp(x)
+			r, e = far(r, f)
 		}
 		dst[i] = variance * ((1 + r*(b1+r*b2)) * e)
 	}
 }
 
 func radialSlopes(val, slope, sq []float64, scale float64, f *Radial) {
-	a, h, b1, b2 := f.A, f.H, f.B1, f.B2
+	a, h, b1, b2 := -f.A, -f.H, f.B1, f.B2
 	g1, g2, g3 := f.G1, f.G2, f.G3
 	val, slope = val[:len(sq)], slope[:len(sq)]
-	roots(slope, sq, scale)
+	firstRoots(slope, sq, scale)
 	for i, r := range slope {
-		x := -r * (a + h*r)
+		if j := i + lead; j < len(sq) {
+			slope[j] = math.Sqrt(scale * sq[j])
+		}
 		var e float64
-		if x >= expMin {
-			k := x*expInvStep + expShift
-			n := math.Float64bits(k)
-			k -= expShift
-			t := (x - k*expStepHi) - k*expStepLo
-			p := math.Float64frombits(expTable[n%128] + n<<45)
-			t2 := t * t
-			e = p + p*(t+t2*(0.5+t*(1.0/6))+t2*t2*(1.0/24+t*(1.0/120)))
+		if x := r * (a + r*h); x >= expMin {
+			e = expNear(x)
 		} else {
-			e = math.Exp(x)
+			r, e = far(r, f)
 		}
 		val[i] = (1 + r*(b1+r*b2)) * e
 		slope[i] = r * (g1 + r*(g2+r*g3)) * e
 	}
+}
+
+// far returns the distance that r counts as, and its exponential, where that is
+// about to underflow or r is NaN.
+func far(r float64, f *Radial) (float64, float64) {
+	if r > farRoot {
+		r = farRoot
+	}
+	return r, math.Exp(-r * (f.A + r*f.H))
 }
 
 func radialAt(s float64, f *Radial) (val, slope float64) {
