@@ -40,9 +40,7 @@ func wrapPrototype(ctx context.Context, err error, c int) error {
 // centers builds geometric centres. Members are computed in parallel, those of
 // different clusters too, but summed in their order.
 func (l *learner) centers(ctx context.Context, members [][]*source) ([]prototype, error) {
-	type item struct {
-		c, at int // cluster and place in it
-	}
+	type item struct{ c, at int } // cluster and place in it
 	var items []item
 	for c, m := range members {
 		for at := range m {
@@ -50,60 +48,64 @@ func (l *learner) centers(ctx context.Context, members [][]*source) ([]prototype
 		}
 	}
 	n, _ := l.index.Dims()
-	type slot struct {
+	type moments struct {
 		mean []float64
-		cov  linalg.Sym
+		cov  *linalg.Sym
 	}
-	slots := make([]slot, parallel.Slots(l.parallelism, len(items)))
-	for i := range slots {
-		slots[i].mean = make([]float64, n)
+	fresh := func() moments { return moments{make([]float64, n), new(linalg.Sym)} }
+	sums, slots := make([]moments, len(members)), make([]moments, parallel.Slots(l.parallelism, len(items)))
+	for s := range slots {
+		slots[s] = fresh()
 	}
 	scratch := make([]sourceScratch, parallel.Workers(l.parallelism, len(items)))
 	spread := l.variant.Prototype() == TotalCenter
-	var mean []float64 // of the cluster that is being summed
-	var cov *linalg.Sym
-	var means linalg.Dense
-	out := make([]prototype, len(members))
+	var means linalg.Dense // of the cluster that is being summed
 	do := func(w, s, i int) error {
-		it := items[i]
-		err := members[it.c][it.at].jointTo(slots[s].mean, &slots[s].cov, l.index, &scratch[w])
+		c, at := items[i].c, items[i].at
+		err := members[c][at].jointTo(slots[s].mean, slots[s].cov, l.index, &scratch[w])
 		if err != nil {
-			return wrapPrototype(ctx, err, it.c)
+			return wrapPrototype(ctx, err, c)
 		}
 		return nil
 	}
 	take := func(s, i int) error {
 		c, at := items[i].c, items[i].at
-		of := members[c]
-		share := 1 / float64(len(of))
-		if at == 0 {
-			mean, cov = make([]float64, n), linalg.NewSym(n, nil)
-			if spread {
-				means.Resize(len(of), n)
+		sum, slot, size := &sums[c], &slots[s], len(members[c])
+		share := 1 / float64(size)
+		if spread {
+			if at == 0 {
+				means.Resize(size, n)
 			}
+			copy(means.Row(at), slot.mean)
 		}
-		linalg.Axpy(mean, share, slots[s].mean)
-		cov.AddScaled(share, &slots[s].cov)
-		if spread {
-			copy(means.Row(at), slots[s].mean)
+		if at == 0 {
+			// The memory of the first is that of the sum, and the slot gets other.
+			*sum, *slot = *slot, fresh()
+			for p := range sum.mean {
+				sum.mean[p] *= share
+			}
+			sum.cov.Scale(share)
+		} else {
+			linalg.Axpy(sum.mean, share, slot.mean)
+			sum.cov.AddScaled(share, slot.cov)
 		}
-		if at < len(of)-1 {
-			return nil
-		}
-		if spread {
+		if spread && at == size-1 {
 			centre(&means)
-			cov.AddTransGram(share, &means)
+			sum.cov.AddTransGram(share, &means)
 		}
-		normal, jitter, err := jitteredNormal(mean, cov)
-		if err != nil {
+		return nil
+	}
+	out, jitters := make([]prototype, len(members)), make([]float64, len(members))
+	finish := func(_, c int) (err error) {
+		out[c].carrier = &geometric{members: members[c], spread: spread}
+		if out[c].normal, jitters[c], err = jitteredNormal(sums[c].mean, sums[c].cov); err != nil {
 			return wrapPrototype(ctx, err, c)
 		}
-		l.report.PrototypeJitter = max(l.report.PrototypeJitter, jitter)
-		out[c] = prototype{normal: normal, carrier: &geometric{members: of, spread: spread}}
 		return nil
 	}
 	// Batches keep the progress callback on the calling goroutine.
 	const batch = 64
+	finished := 0
 	for lo := 0; lo < len(items); lo += batch {
 		hi := min(lo+batch, len(items))
 		err := parallel.Ordered(ctx, l.parallelism, hi-lo,
@@ -111,15 +113,20 @@ func (l *learner) centers(ctx context.Context, members [][]*source) ([]prototype
 		if err != nil {
 			return nil, err
 		}
-		for _, it := range items[lo:hi] {
-			if it.at == len(members[it.c])-1 {
-				if ctx.Err() != nil {
-					return nil, ctx.Err()
-				}
-				l.tell("prototypes", it.c+1, len(members))
-			}
+		first := finished
+		for finished < len(members) && (hi == len(items) || finished < items[hi].c) {
+			finished++
+		}
+		err = parallel.For(ctx, l.parallelism, finished-first, func(w, i int) error { return finish(w, first+i) })
+		for c := first; c < finished && err == nil; c++ {
+			l.tell("prototypes", c+1, len(members))
+			err = ctx.Err()
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
+	l.report.PrototypeJitter = max(l.report.PrototypeJitter, slices.Max(jitters))
 	return out, nil
 }
 

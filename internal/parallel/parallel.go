@@ -81,11 +81,11 @@ func For(ctx context.Context, limit, n int, do func(worker, i int) error) error 
 	return first
 }
 
-// Slots returns the number of results that [Ordered] holds at a time: two for each
-// goroutine, so that none has to wait for its turn, and one if there is but one.
+// Slots returns the number of results that [Ordered] holds at a time: one for each
+// goroutine and one more, so that it seldom has to wait for its turn.
 func Slots(limit, n int) int {
 	if w := Workers(limit, n); w > 1 {
-		return min(2*w, n)
+		return min(w+1, n)
 	}
 	return 1
 }
