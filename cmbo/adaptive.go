@@ -55,6 +55,13 @@ func (r *room) workspaces(n int) []gaussian.Workspace {
 	return r.work
 }
 
+// resizeAhead resizes m with room for some more rows: the observations grow by one
+// a step, and memory would be made anew for each.
+func resizeAhead(m *linalg.Dense, rows, cols int) {
+	m.Resize((rows+31)/32*32, cols)
+	m.Resize(rows, cols)
+}
+
 func newAdaptive(p *Prior, distance Distance, jitter, noise float64, workers int) *adaptive {
 	return &adaptive{
 		view: newView(p, workers), distance: distance, jitter: jitter, noise: noise, w: equalWeights(len(p.prototypes)),
@@ -129,7 +136,7 @@ func (a *adaptive) Predict(ctx context.Context, mean, sd []float64, x *linalg.De
 	r := rooms.Get().(*room)
 	defer rooms.Put(r)
 	cross := &r.cross
-	cross.Resize(len(all), len(mean))
+	resizeAhead(cross, len(all), len(mean))
 	cross.Zero()
 	clear(mean)
 	clear(sd)
@@ -155,6 +162,7 @@ func (a *adaptive) Predict(ctx context.Context, mean, sd []float64, x *linalg.De
 	sqrtAll(a.pred.sd)
 
 	v := &r.white
+	resizeAhead(v, len(all), len(mean))
 	rows := len(a.obs)
 	seen := cross.View(0, 0, rows, len(mean))
 	if err := a.cond.Whiten(v, &seen); err != nil {
@@ -214,7 +222,7 @@ func (a *adaptive) measure(ctx context.Context) (measured, error) {
 	mean, cov, cross := r.mean, &r.cov, &r.cross
 	cov.Resize(n)
 	cov.Zero()
-	cross.Resize(len(a.obs), n)
+	resizeAhead(cross, len(a.obs), n)
 	cross.Zero()
 	for i, w := range a.w {
 		linalg.Axpy(mean, w, protos[i].normal.Mean())

@@ -128,7 +128,7 @@ func (o *Optimizer) chooseModel() error {
 	if err != nil {
 		return err
 	}
-	if o.prior, err = c.prior.For(context.Background(), o.space); err != nil {
+	if o.prior, err = c.prior.on(context.Background(), o.space, c.parallelism); err != nil {
 		return err
 	}
 	noise := c.noise

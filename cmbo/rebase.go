@@ -17,8 +17,14 @@ import (
 // A geometric centre is evaluated exactly, a barycentre by its extension off
 // the index set it was computed on. For fails with [ErrPriorMismatch] if the
 // parameters differ, with [ErrNumerical], or with ctx.Err(). It takes O(K n I²)
-// time for I points.
+// time for I points, on up to GOMAXPROCS goroutines; where New does it,
+// [WithParallelism] bounds them.
 func (p *Prior) For(ctx context.Context, space *Space) (*Prior, error) {
+	return p.on(ctx, space, 0)
+}
+
+// on is For on a bounded number of goroutines.
+func (p *Prior) on(ctx context.Context, space *Space, workers int) (*Prior, error) {
 	if space == nil || !p.space.sameParams(space) {
 		return nil, errParams
 	}
@@ -41,7 +47,7 @@ func (p *Prior) For(ctx context.Context, space *Space) (*Prior, error) {
 		n, _ := q.index.Dims()
 		mean := make([]float64, n)
 		var cross linalg.Dense
-		if err := proto.carrier.at(ctx, parallel.Workers(0, n), mean, nil, &cross, q.index, q.index); err != nil {
+		if err := proto.carrier.at(ctx, parallel.Workers(workers, n), mean, nil, &cross, q.index, q.index); err != nil {
 			return nil, err
 		}
 		cov := linalg.NewSym(n, nil)
