@@ -68,6 +68,7 @@ func TestOrdered(t *testing.T) {
 		for _, n := range []int{0, 1, 2, 3, 500} {
 			slots := make([]atomic.Int64, Slots(limit, n))
 			busy := make([]atomic.Int32, Workers(limit, n))
+			var taking atomic.Int32
 			taken := 0
 			err := Ordered(context.Background(), limit, n, func(w, slot, i int) error {
 				if busy[w].Add(1) != 1 {
@@ -82,6 +83,13 @@ func TestOrdered(t *testing.T) {
 				busy[w].Add(-1)
 				return nil
 			}, func(slot, i int) error {
+				if taking.Add(1) != 1 {
+					t.Errorf("%d is taken while another one is", i)
+				}
+				for range i % 5 {
+					runtime.Gosched() // let others finish meanwhile
+				}
+				defer taking.Add(-1)
 				if slots[slot].Swap(0) != int64(i+1) || i != taken {
 					t.Errorf("limit %d: %d is taken from slot %d after %d", limit, i, slot, taken)
 				}
@@ -100,6 +108,9 @@ func TestOrderedReturnsFirstErrorByIndex(t *testing.T) {
 			for takeFails := range 8 {
 				taken := 0
 				err := Ordered(context.Background(), limit, 26, func(_, _, i int) error {
+					for range 10 * (4 - i%4) {
+						runtime.Gosched() // later ones end earlier
+					}
 					if i >= doFails {
 						return fmt.Errorf("do %d", i)
 					}
