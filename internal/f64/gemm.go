@@ -2,13 +2,13 @@ package f64
 
 import "sync"
 
-// Block sizes of the generic product, in entries. A strip of six rows of A, gemmK
-// long, stays in the first-level cache; the gemmK×gemmN block of B it is run
-// against stays in the second. They decide where partial sums are added to C, so they are part of the
-// result's last bits. Tests lower them.
+// Block sizes of the generic product, in entries. A strip of rows of A, gemmK long,
+// stays in the first-level cache; the gemmK×gemmN block of B it is run against stays
+// in the second. They decide where partial sums are added to C, so they are part of
+// the result's last bits. Tests lower them.
 var (
 	gemmK = 256
-	gemmM = 126
+	gemmM = 120
 	gemmN = 128
 )
 
@@ -103,17 +103,17 @@ func pack(dst, src []float64, rows, cols, rs, cs int) {
 // gemmBlock adds alpha·A·Bᵀ to C for row-contiguous A (m×k) and B (n×k).
 func gemmBlock(m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, c []float64, ldc int) {
 	i := 0
-	for ; i+6 <= m; i += 6 {
-		strip6(n, k, alpha, a[i*lda:], lda, b, ldb, c[i*ldc:], ldc, 1)
+	for ; i+stripRows <= m; i += stripRows {
+		strip(n, k, alpha, a[i*lda:], lda, b, ldb, c[i*ldc:], ldc, 1)
 	}
 	if i == m {
 		return
 	}
-	// The rows that remain, against six of B at a time.
+	// The rows that remain, against strips of B.
 	a, c, m = a[i*lda:], c[i*ldc:], m-i
 	j := 0
-	for ; j+6 <= n; j += 6 {
-		strip6(m, k, alpha, b[j*ldb:], ldb, a, lda, c[j:], 1, ldc)
+	for ; j+stripRows <= n; j += stripRows {
+		strip(m, k, alpha, b[j*ldb:], ldb, a, lda, c[j:], 1, ldc)
 	}
 	if j < n {
 		corner(m, n-j, k, alpha, a, lda, b[j*ldb:], ldb, c[j:], ldc, 1)

@@ -90,7 +90,7 @@ var Generic = Table{
 	MaxAbs:     maxAbs,
 	Reaches:    reaches,
 
-	Columns: 12, Rows: 6,
+	Columns: 12, Rows: stripRows,
 
 	CholSize: 120,
 

@@ -1,6 +1,6 @@
 package f64
 
-const inverseStep = 6
+const inverseStep = stripRows
 
 // invertRows leaves U in u by rows of length n. Entries of a row before its first
 // one are zero.

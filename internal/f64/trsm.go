@@ -1,18 +1,17 @@
 package f64
 
-// trsmRows is the number of rows of X solved together, a multiple of six. The
-// solve goes through the columns with all of them, so that the inner products of
-// a column have one length; with four rows of L they stay in the second-level
-// cache.
+// trsmRows is the number of rows of X solved together, a multiple of stripRows. The
+// solve goes through the columns with all of them, so that the inner products of a
+// column have one length; with four rows of L they stay in the second-level cache.
 const trsmRows = 96
 
 // trsm solves for four unknowns of a row at a time: first what those before take
 // from them, then the triangle on the diagonal. An entry is the same sequence of
-// operations in a strip of six rows as in a row by itself.
+// operations in a strip of rows as in a row by itself.
 func trsm(m, n int, x []float64, ldx int, l []float64, ldl int) {
 	i := 0
-	for i+6 <= m {
-		mb := min(trsmRows, (m-i)/6*6)
+	for i+stripRows <= m {
+		mb := min(trsmRows, (m-i)/stripRows*stripRows)
 		trsmStrips(mb, n, x[i*ldx:], ldx, l, ldl)
 		i += mb
 	}
@@ -25,9 +24,9 @@ func trsmStrips(m, n int, x []float64, ldx int, l []float64, ldl int) {
 	for j := 0; j < n; j += 4 {
 		jb, lj := min(4, n-j), l[j*ldl:]
 		if j > 0 {
-			for i := 0; i < m; i += 6 {
+			for i := 0; i < m; i += stripRows {
 				xi := x[i*ldx:]
-				strip6(jb, j, -1, xi, ldx, lj, ldl, xi[j:], ldx, 1)
+				strip(jb, j, -1, xi, ldx, lj, ldl, xi[j:], ldx, 1)
 			}
 		}
 		if jb == 4 {
