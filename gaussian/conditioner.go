@@ -1,6 +1,10 @@
 package gaussian
 
-import "github.com/gocmbo/cmbo/linalg"
+import (
+	"sync"
+
+	"github.com/gocmbo/cmbo/linalg"
+)
 
 // Conditioner conditions a Gaussian vector or process on noisy observations,
 // given its prior as numbers only: the covariance K of the t observed values, and
@@ -34,11 +38,14 @@ import "github.com/gocmbo/cmbo/linalg"
 // MIT Press 2006, algorithm 2.1.
 type Conditioner struct {
 	chol   linalg.Cholesky
-	a      linalg.Sym
 	beta   []float64
 	jitter float64
 	quad   float64 // ‖β‖²
 }
+
+// sums keeps matrices to factorise: thousands of Conditioners may be kept, and each
+// needs one for a moment only.
+var sums = sync.Pool{New: func() any { return new(linalg.Sym) }}
 
 // jitterMax is the largest jitter, relative to the mean of the diagonal, that
 // Factorize tries.
@@ -80,16 +87,13 @@ func (c *Conditioner) Factorize(cov *linalg.Sym, noise, resid []float64) error {
 	if n == 0 {
 		return nil
 	}
-	c.a.Copy(cov)
+	a := sums.Get().(*linalg.Sym)
+	defer sums.Put(a)
+	a.Copy(cov)
 	for i := range n {
-		c.a.Row(i)[i] += noise[min(i, len(noise)-1)]
+		a.Row(i)[i] += noise[min(i, len(noise)-1)]
 	}
-	return c.factorize(op, resid)
-}
-
-// factorize works on the matrix in c.a and n > 0 residuals.
-func (c *Conditioner) factorize(op string, resid []float64) error {
-	jitter, err := c.chol.FactorizeJitter(&c.a, jitterMax)
+	jitter, err := c.chol.FactorizeJitter(a, jitterMax)
 	if err != nil {
 		return definiteError(op, "covariance of the observations", jitter, err)
 	}
@@ -145,9 +149,11 @@ func (c *Conditioner) Append(cross []float64, variance, noise, resid float64) er
 		return err
 	}
 	if n == 0 {
-		c.a.Resize(1)
-		c.a.Set(0, 0, variance+noise)
-		if err := c.chol.Factorize(&c.a); err != nil {
+		a := sums.Get().(*linalg.Sym)
+		defer sums.Put(a)
+		a.Resize(1)
+		a.Set(0, 0, variance+noise)
+		if err := c.chol.Factorize(a); err != nil {
 			return definiteError(op, "covariance of the observation", 0, err)
 		}
 	} else if err := c.chol.Append(cross, variance+noise+c.jitter); err != nil {

@@ -175,7 +175,6 @@ func (p *Process) condition(op string, o *observations) error {
 	if err := o.cond.Factorize(&gram, noise, resid); err != nil {
 		return fmt.Errorf("gaussian: %s: %w", op, err)
 	}
-	o.cond.a = linalg.Sym{} // thousands of processes may be kept
 	o.alpha = make([]float64, n)
 	o.cond.alphaTo(o.alpha)
 	return nil
