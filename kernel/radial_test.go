@@ -17,8 +17,8 @@ func TestExp(t *testing.T) {
 	for range trials(3000) {
 		rs = append(rs, 708*rng.Float64(), 4*rng.Float64(), math.Exp(-20*rng.Float64()))
 	}
-	for n := range 400 { // middles and edges of the table's intervals
-		r := float64(n) * math.Ln2 / 256
+	for n := range 1600 { // middles and edges of the table's intervals
+		r := float64(n) * math.Ln2 / 1024
 		rs = append(rs, r, math.Nextafter(r, 0), math.Nextafter(r, 1e9))
 	}
 	rs = append(rs, 0, 1e-300, 1e-17, 707.99, 708)
