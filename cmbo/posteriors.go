@@ -215,11 +215,10 @@ func unpackSym(dst *linalg.Sym, packed []float64, n int) {
 func (g *posteriorGeometry) invert(s *geometryScratch, cov []float64) ([]float64, error) {
 	n, _ := g.x.Dims()
 	unpackSym(&s.sym, cov, n)
-	s.sym.AddDiag(g.jitter)
-	if err := s.chol.Factorize(&s.sym); err != nil {
+	if err := s.chol.FactorizeShift(&s.sym, g.jitter); err != nil {
 		return nil, fmt.Errorf("inverse with jitter %g: %w", g.jitter, err)
 	}
-	s.chol.InverseTo(&s.sym)
+	s.chol.InverseLowerTo(&s.sym)
 	return packSym(&s.sym), nil
 }
 

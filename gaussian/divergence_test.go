@@ -218,7 +218,7 @@ func TestJeffreysSingular(t *testing.T) {
 func TestInverseKept(t *testing.T) {
 	p := randomNormal(testutil.RNG(t), 4, 10)
 	get := func(jitter float64) *linalg.Sym {
-		q, err := p.inverse("test", jitter, new(linalg.Cholesky), new(linalg.Sym))
+		q, err := p.inverse("test", jitter, new(linalg.Cholesky))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -51,7 +51,7 @@ func (w *Workspace) Jeffreys(p, q *Normal, jitter float64) (value, used float64,
 	if compare(p, q) == 0 {
 		return 0, used, nil
 	}
-	own, err := p.inverse(op, used, &w.chol, &w.sym)
+	own, err := p.inverse(op, used, &w.chol)
 	if err != nil {
 		return math.Inf(1), used, err
 	}
@@ -96,7 +96,7 @@ func (w *Workspace) JeffreysTo(dst []float64, p *Normal, qs []*Normal, jitter fl
 		own := p.keptInverse(jitters[i])
 		if own == nil {
 			own = &w.inv
-			if err := p.inverseTo(op, own, jitters[i], &w.chol, &w.sym); err != nil {
+			if err := p.inverseTo(op, own, jitters[i], &w.chol); err != nil {
 				return used, err
 			}
 		}
@@ -143,7 +143,7 @@ func (w *Workspace) jeffreys(op string, dst []float64, p *Normal, qs []*Normal, 
 	sums := w.sums[:len(qs)]
 	defer clear(sums) // they point into the partners
 	for k, q := range qs {
-		inv, err := q.inverse(op, jitter, &w.chol, &w.sym)
+		inv, err := q.inverse(op, jitter, &w.chol)
 		if err != nil {
 			dst[k] = math.Inf(1)
 			return err
@@ -203,9 +203,7 @@ func (w *Workspace) jeffreysResidual(op string, p, q *Normal, jitter float64) (f
 	n := len(p.mean)
 	w.difference(p, q)
 	for k, m := range [2]*Normal{q, p} {
-		w.sym.Copy(m.cov)
-		w.sym.AddDiag(jitter)
-		if err := w.chol.Factorize(&w.sym); err != nil {
+		if err := w.chol.FactorizeShift(m.cov, jitter); err != nil {
 			return 0, definiteError(op, "covariance plus jitter", jitter, err)
 		}
 		w.chol.SolveLowerTo(&w.resid, &w.resid)
@@ -231,16 +229,16 @@ type inverse struct {
 	inv    linalg.Sym
 }
 
-// inverse returns (S + jitter·I)⁻¹, shared and for reading only, and keeps it. c
-// and s are scratch.
-func (n *Normal) inverse(op string, jitter float64, c *linalg.Cholesky, s *linalg.Sym) (*linalg.Sym, error) {
+// inverse returns the lower triangle of (S + jitter·I)⁻¹, shared and for reading
+// only, and keeps it. c is scratch.
+func (n *Normal) inverse(op string, jitter float64, c *linalg.Cholesky) (*linalg.Sym, error) {
 	n.inverseMu.Lock()
 	defer n.inverseMu.Unlock()
 	if inv := n.findInverse(jitter); inv != nil {
 		return inv, nil
 	}
 	v := &inverse{jitter: jitter}
-	if err := n.inverseTo(op, &v.inv, jitter, c, s); err != nil {
+	if err := n.inverseTo(op, &v.inv, jitter, c); err != nil {
 		return nil, err
 	}
 	n.inverses[n.inverseNext%inverseSlots] = v
@@ -264,21 +262,20 @@ func (n *Normal) findInverse(jitter float64) *linalg.Sym {
 	return nil
 }
 
-// inverseTo sets dst to (S + jitter·I)⁻¹. c and s are scratch.
-func (n *Normal) inverseTo(op string, dst *linalg.Sym, jitter float64, c *linalg.Cholesky, s *linalg.Sym) error {
+// inverseTo sets the lower triangle of dst to that of (S + jitter·I)⁻¹. c is
+// scratch.
+func (n *Normal) inverseTo(op string, dst *linalg.Sym, jitter float64, c *linalg.Cholesky) error {
 	if jitter == 0 {
 		c, err := n.definite(op, "covariance")
 		if err != nil {
 			return err
 		}
-		c.InverseTo(dst)
+		c.InverseLowerTo(dst)
 		return nil
 	}
-	s.Copy(n.cov)
-	s.AddDiag(jitter)
-	if err := c.Factorize(s); err != nil {
+	if err := c.FactorizeShift(n.cov, jitter); err != nil {
 		return definiteError(op, "covariance plus jitter", jitter, err)
 	}
-	c.InverseTo(dst)
+	c.InverseLowerTo(dst)
 	return nil
 }

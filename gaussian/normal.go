@@ -1,6 +1,7 @@
 package gaussian
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"sync"
@@ -143,12 +144,11 @@ func checkMoments(op string, mean []float64, cov *linalg.Sym) error {
 	}
 	var scale float64
 	for i := range n {
-		ri := cov.Row(i)
-		if !finite(f64.Magnitude(ri)) {
-			j := allFinite(ri)
-			return &ValueError{Op: op, What: "cov", Row: i, Col: j, Value: ri[j], Err: ErrNotFinite}
+		v := cov.Row(i)[i]
+		if !finite(v) {
+			return checkFinite(op, cov)
 		}
-		scale = math.Max(scale, ri[i])
+		scale = math.Max(scale, v)
 	}
 	// A negative eigenvalue λ allows s_ii ≥ λ and |s_ij| ≤ √(s_ii·s_jj) − λ.
 	slack := indefiniteTol * scale
@@ -156,21 +156,40 @@ func checkMoments(op string, mean []float64, cov *linalg.Sym) error {
 	for i := range n {
 		v := cov.Row(i)[i]
 		if !(v >= -slack) {
-			return &DefiniteError{Op: op, What: "cov", Pivot: i, Value: v}
+			return cmp.Or(checkFinite(op, cov), error(&DefiniteError{Op: op, What: "cov", Pivot: i, Value: v}))
 		}
 		roots[i] = math.Sqrt(math.Max(v, 0))
 		inverse[i] = 1 / math.Max(roots[i], 0x1p-1000)
 	}
 	strip := linalg.NewDense(min(n, checkStrip), n, nil)
+	known := false // to be finite: no strip is clean that is not
 	for i0 := 0; i0 < n; i0 += checkStrip {
 		i1 := min(i0+checkStrip, n)
-		if clean(cov, roots, inverse, strip, i0, i1) {
+		// Squares of smaller differences may underflow.
+		if scale > 0x1p-400 && clean(cov, roots, inverse, strip, i0, i1) {
 			continue
+		}
+		if !known {
+			if err := checkFinite(op, cov); err != nil {
+				return err
+			}
+			known = true
 		}
 		for j0 := 0; j0 <= i0; j0 += checkStrip {
 			if err := checkBlock(op, cov, roots, slack, i0, i1, j0, min(j0+checkStrip, n)); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// checkFinite returns an error that names the first entry that is not finite.
+func checkFinite(op string, cov *linalg.Sym) error {
+	for i := range cov.Dim() {
+		r := cov.Row(i)
+		if j := allFinite(r); j >= 0 {
+			return &ValueError{Op: op, What: "cov", Row: i, Col: j, Value: r[j], Err: ErrNotFinite}
 		}
 	}
 	return nil
@@ -188,8 +207,8 @@ func clean(cov *linalg.Sym, roots, inverse []float64, strip *linalg.Dense, i0, i
 	strip.CopyTrans(&above)
 	for i := i0; i < i1; i++ {
 		row, column := cov.Row(i)[:i], strip.Row(i - i0)[:i]
-		linalg.Axpy(column, -1, row)
-		if f64.Magnitude(column) != 0 || f64.Reaches(row, inverse[:i], roots[i]) {
+		squares, _ := f64.DiffDots(row, column, column, row, row)
+		if squares != 0 || f64.Reaches(row, inverse[:i], roots[i]) {
 			return false
 		}
 	}

@@ -230,7 +230,7 @@ func TestFactorOnce(t *testing.T) {
 		go func() {
 			defer wg.Done()
 			ls[i], _, _ = p.Factor()
-			qs[i], _ = p.inverse("test", 0.5, new(linalg.Cholesky), new(linalg.Sym))
+			qs[i], _ = p.inverse("test", 0.5, new(linalg.Cholesky))
 		}()
 	}
 	wg.Wait()
@@ -357,39 +357,8 @@ func TestZeroCovariance(t *testing.T) {
 func TestAdoptNormalFindsEntry(t *testing.T) {
 	const n = 37
 	at := []int{0, 1, 14, 15, 16, 17, 31, 32, 36}
-	for _, i := range at {
-		for _, j := range at {
-			s := linalg.NewSym(n, nil)
-			s.AddDiag(4)
-			set := func(i, j int, v float64) { s.Row(i)[j] = v }
-			set(i, j, math.Inf(1))
-			_, err := AdoptNormal(make([]float64, n), s, nil)
-			var v *ValueError
-			if !errors.As(err, &v) || v.Err != ErrNotFinite || v.Row != i || v.Col != j {
-				t.Errorf("infinite [%d,%d]: %v", i, j, err)
-			}
-			if j >= i {
-				continue
-			}
-			set(i, j, 3)
-			_, err = AdoptNormal(make([]float64, n), s, nil)
-			if !errors.As(err, &v) || v.Err != ErrNotSymmetric || v.Row != i || v.Col != j {
-				t.Errorf("asymmetric [%d,%d]: %v", i, j, err)
-			}
-			set(i, j, 5)
-			set(j, i, 5)
-			_, err = AdoptNormal(make([]float64, n), s, nil)
-			var d *DefiniteError
-			if !errors.As(err, &d) || d.Pivot != i {
-				t.Errorf("beyond Cauchy-Schwarz [%d,%d]: %v", i, j, err)
-			}
-			// Up to rounding a correlation of 1, and a triangle off by rounding, pass.
-			set(i, j, 4)
-			set(j, i, 4*(1+epsilon))
-			if _, err = AdoptNormal(make([]float64, n), s, nil); err != nil {
-				t.Errorf("correlated [%d,%d]: %v", i, j, err)
-			}
-		}
+	for _, unit := range []float64{1, 0x1p-700} {
+		findEntry(t, n, at, unit)
 	}
 	// A variance of 0 allows no covariance, up to what rounding explains.
 	s := linalg.NewSym(n, nil)
@@ -402,5 +371,43 @@ func TestAdoptNormalFindsEntry(t *testing.T) {
 	s.Set(20, 3, 1e-3)
 	if _, err := AdoptNormal(make([]float64, n), s, nil); !errors.Is(err, ErrNotPositiveDefinite) {
 		t.Errorf("covariance beside a variance of 0: %v", err)
+	}
+}
+
+func findEntry(t *testing.T, n int, at []int, unit float64) {
+	t.Helper()
+	for _, i := range at {
+		for _, j := range at {
+			s := linalg.NewSym(n, nil)
+			s.AddDiag(4 * unit)
+			set := func(i, j int, v float64) { s.Row(i)[j] = v }
+			set(i, j, math.Inf(1))
+			_, err := AdoptNormal(make([]float64, n), s, nil)
+			var v *ValueError
+			if !errors.As(err, &v) || v.Err != ErrNotFinite || v.Row != i || v.Col != j {
+				t.Errorf("infinite [%d,%d], unit %g: %v", i, j, unit, err)
+			}
+			if j >= i {
+				continue
+			}
+			set(i, j, 3*unit)
+			_, err = AdoptNormal(make([]float64, n), s, nil)
+			if !errors.As(err, &v) || v.Err != ErrNotSymmetric || v.Row != i || v.Col != j {
+				t.Errorf("asymmetric [%d,%d], unit %g: %v", i, j, unit, err)
+			}
+			set(i, j, 5*unit)
+			set(j, i, 5*unit)
+			_, err = AdoptNormal(make([]float64, n), s, nil)
+			var d *DefiniteError
+			if !errors.As(err, &d) || d.Pivot != i {
+				t.Errorf("beyond Cauchy-Schwarz [%d,%d], unit %g: %v", i, j, unit, err)
+			}
+			// Up to rounding a correlation of 1, and a triangle off by rounding, pass.
+			set(i, j, 4*unit)
+			set(j, i, 4*unit*(1+epsilon))
+			if _, err = AdoptNormal(make([]float64, n), s, nil); err != nil {
+				t.Errorf("correlated [%d,%d], unit %g: %v", i, j, unit, err)
+			}
+		}
 	}
 }

@@ -40,6 +40,9 @@ const cholRows = 96
 // leaves the receiver empty. n³/3 operations.
 func (c *Cholesky) Factorize(a *Sym) error { return c.factorize(a, 0) }
 
+// FactorizeShift is Factorize of a + shift·I.
+func (c *Cholesky) FactorizeShift(a *Sym, shift float64) error { return c.factorize(a, shift) }
+
 // FactorizeJitter factorises a + jitter·I with the first jitter that succeeds of
 // 0, 1e-10·d, 1e-9·d, … up to max·d, d being the mean of the diagonal of a. It
 // returns the absolute amount added to the diagonal, jitter, which is 0 for a

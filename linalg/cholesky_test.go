@@ -251,3 +251,36 @@ func FuzzCholesky(f *testing.F) {
 		}
 	})
 }
+
+// FactorizeShift and InverseLowerTo leave out a copy and a pass of Factorize and
+// InverseTo, and nothing else.
+func TestCholeskyShiftAndLower(t *testing.T) {
+	rng := testutil.RNG(t)
+	for _, n := range []int{1, 7, 40} {
+		a := randSym(rng, n)
+		a.AddDiag(4 * float64(n))
+		shifted := new(Sym)
+		shifted.Copy(a)
+		shifted.AddDiag(0.25)
+		var c, d Cholesky
+		if err := c.Factorize(shifted); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.FactorizeShift(a, 0.25); err != nil {
+			t.Fatal(err)
+		}
+		whole, lower := NewSym(n, nil), NewSym(n, nil)
+		c.InverseTo(whole)
+		d.InverseLowerTo(lower)
+		for i := range n {
+			for j := range i + 1 {
+				if lower.Row(i)[j] != whole.Row(i)[j] || whole.Row(j)[i] != whole.Row(i)[j] {
+					t.Errorf("n=%d: entry %d, %d is %g, %g and %g", n, i, j, lower.Row(i)[j], whole.Row(i)[j], whole.Row(j)[i])
+				}
+			}
+		}
+		if err := d.FactorizeShift(a, -1e6); err == nil {
+			t.Error("an indefinite matrix has a factor")
+		}
+	}
+}

@@ -145,6 +145,13 @@ func (c *Cholesky) solveRows(m int, x []float64, lower, upper bool) {
 // InverseTo makes dst the inverse of A, from L⁻¹ and its product with itself:
 // 2n³/3 operations beyond the factor.
 func (c *Cholesky) InverseTo(dst *Sym) {
+	c.InverseLowerTo(dst)
+	dst.Mirror()
+}
+
+// InverseLowerTo is InverseTo for those who read the lower triangle by Row only:
+// the upper one is unspecified until Mirror is called.
+func (c *Cholesky) InverseLowerTo(dst *Sym) {
 	n := c.l.rows
 	l, ld, step := c.l.data, c.l.stride, f64.InverseStep()
 	buf := getScratch(n * (n + step))
@@ -163,5 +170,4 @@ func (c *Cholesky) InverseTo(dst *Sym) {
 		}
 	}
 	scratches.Put(buf)
-	dst.Mirror()
 }
