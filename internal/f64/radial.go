@@ -53,8 +53,8 @@ func radialValues(dst, sq []float64, scale, variance float64, f *Radial) {
 	}
 }
 
-// linearValues is radialValues without the terms in r², which are 0: the same bits
-// in less time.
+// linearValues is radialValues without the terms in r², where they are 0: the same
+// bits in less time.
 func linearValues(dst, sq []float64, scale, variance float64, f *Radial) {
 	a, b1 := -f.A, f.B1
 	dst = dst[:len(sq)]
@@ -74,6 +74,10 @@ func linearValues(dst, sq []float64, scale, variance float64, f *Radial) {
 }
 
 func radialSlopes(val, slope, sq []float64, scale float64, f *Radial) {
+	if f.H == 0 && f.B2 == 0 && f.G3 == 0 {
+		linearSlopes(val, slope, sq, scale, f)
+		return
+	}
 	a, h, b1, b2 := -f.A, -f.H, f.B1, f.B2
 	g1, g2, g3 := f.G1, f.G2, f.G3
 	val, slope = val[:len(sq)], slope[:len(sq)]
@@ -90,6 +94,26 @@ func radialSlopes(val, slope, sq []float64, scale float64, f *Radial) {
 		}
 		val[i] = (1 + r*(b1+r*b2)) * e
 		slope[i] = r * (g1 + r*(g2+r*g3)) * e
+	}
+}
+
+// linearSlopes is radialSlopes without the terms that are 0.
+func linearSlopes(val, slope, sq []float64, scale float64, f *Radial) {
+	a, b1, g1, g2 := -f.A, f.B1, f.G1, f.G2
+	val, slope = val[:len(sq)], slope[:len(sq)]
+	firstRoots(slope, sq, scale)
+	for i, r := range slope {
+		if j := i + lead; j < len(sq) {
+			slope[j] = math.Sqrt(scale * sq[j])
+		}
+		var e float64
+		if x := r * a; x >= expMin {
+			e = expNear(x)
+		} else {
+			r, e = far(r, f)
+		}
+		val[i] = (1 + r*b1) * e
+		slope[i] = r * (g1 + r*g2) * e
 	}
 }
 
