@@ -46,7 +46,7 @@ func checkFactor(t *testing.T, l *Dense, a *Sym) {
 	}
 }
 
-// TestCholeskyFactorize crosses strips of four and, with the thresholds lowered,
+// TestCholeskyFactorize crosses blocks of four columns and, with the thresholds lowered,
 // every combination of blocks.
 func TestCholeskyFactorize(t *testing.T) {
 	for _, direct := range []int{cholDirect, 0} {

@@ -91,7 +91,7 @@ func symLower(n, k int, alpha float64, a []float64, ars, acs int, b []float64, b
 	gemm(n-h, h, k, alpha, a[h*ars:], ars, acs, b, brs, bcs, c[h*ldc:], ldc)
 }
 
-// symLeaf is the size up to which symLower works in strips of four rows.
+// symLeaf is the size up to which symLower works in strips of f64.Rows rows.
 var symLeaf = 16
 
 // scratches keeps temporary matrices of operations that have no receiver to keep
