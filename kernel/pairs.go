@@ -100,9 +100,13 @@ func (p *Pairs) squares() (sq []float64, scale float64) {
 	}
 	p.s = grow(p.s, packed(p.n))
 	clear(p.s)
-	for d, q := range p.dims {
-		inv := p.st.inv[d]
-		f64.Axpy(p.s, inv*inv, q)
+	// Four dimensions at a time: s is read and written once for them.
+	q, inv := p.dims, p.st.inv
+	for ; len(q) >= 4; q, inv = q[4:], inv[4:] {
+		f64.Axpy4(p.s, inv[0]*inv[0], inv[1]*inv[1], inv[2]*inv[2], inv[3]*inv[3], q[0], q[1], q[2], q[3])
+	}
+	for d, v := range q {
+		f64.Axpy(p.s, inv[d]*inv[d], v)
 	}
 	return p.s, 1
 }
