@@ -6,35 +6,35 @@ package f64
 // whichever operand gives the strip. How many rows suit the processor is a matter
 // of its instructions: see stripRows.
 
-// corner is strip for fewer than stripRows rows on both sides.
+// corner is strip for fewer rows than that on both sides.
 func corner(m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, c []float64, crs, ccs int) {
-	i := 0
-	if m >= 4 {
-		for j := range n {
-			s0, s1, s2, s3 := tile41(a, lda, b[j*ldb:][:k])
-			o := j * ccs
-			c[o] += alpha * s0
-			c[o+crs] += alpha * s1
-			c[o+2*crs] += alpha * s2
-			c[o+3*crs] += alpha * s3
-		}
-		i = 4
+	i := fours(m, n, k, alpha, a, lda, b, ldb, c, crs, ccs)
+	if i == m {
+		return
 	}
+	first := fours(n, m-i, k, alpha, b, ldb, a[i*lda:], lda, c[i*crs:], ccs, crs)
 	for ; i < m; i++ {
-		ai, j := a[i*lda:][:k], 0
-		if n >= 4 {
-			s0, s1, s2, s3 := tile41(b, ldb, ai)
-			o := i * crs
-			c[o] += alpha * s0
-			c[o+ccs] += alpha * s1
-			c[o+2*ccs] += alpha * s2
-			c[o+3*ccs] += alpha * s3
-			j = 4
-		}
-		for ; j < n; j++ {
-			c[i*crs+j*ccs] += alpha * tile11(ai, b[j*ldb:])
+		for j := first; j < n; j++ {
+			c[i*crs+j*ccs] += alpha * tile11(a[i*lda:][:k], b[j*ldb:])
 		}
 	}
+}
+
+// fours is strip for the first four rows of A, if there are so many, and returns
+// the number of rows done.
+func fours(m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, c []float64, crs, ccs int) int {
+	if m < 4 {
+		return 0
+	}
+	for j := range n {
+		s0, s1, s2, s3 := tile41(a, lda, b[j*ldb:][:k])
+		o := j * ccs
+		c[o] += alpha * s0
+		c[o+crs] += alpha * s1
+		c[o+2*crs] += alpha * s2
+		c[o+3*crs] += alpha * s3
+	}
+	return 4
 }
 
 // tile41 returns the inner products of four rows of a with b, whose length they

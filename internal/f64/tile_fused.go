@@ -27,12 +27,7 @@ func strip(n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, 
 		c[o+ccs] += alpha * s31
 	}
 	if j < n {
-		s0, s1, s2, s3 := tile41(a, lda, b[j*ldb:][:k])
-		o := j * ccs
-		c[o] += alpha * s0
-		c[o+crs] += alpha * s1
-		c[o+2*crs] += alpha * s2
-		c[o+3*crs] += alpha * s3
+		fours(stripRows, 1, k, alpha, a, lda, b[j*ldb:], ldb, c[j*ccs:], crs, ccs)
 	}
 }
 
