@@ -71,9 +71,9 @@
 // # Cost
 //
 // With K tasks of n observations, C clusters, I index points, t observations of
-// the run and N candidates: Learn takes O(K n³) for the fits, O(K C V³) a round
-// of Wasserstein clustering on V = 100 points before pruning, O(K n I²) for
-// prototypes. Ask takes O(C t N + t² N) and, for the distances, O(C I³), where
+// the run and N candidates: Learn takes O(K n³) for the fits, O(K C V²) a round
+// of Wasserstein clustering on V = 100 points and O(V³) for each distance that
+// bounds leave open, O(K n I²) for prototypes. Ask takes O(C t N + t² N) and, for the distances, O(C I³), where
 // the candidates are a list. In a parameter space the prototypes are evaluated
 // at new candidates at each Ask, O(K n (n+t) N).
 package cmbo
