@@ -28,11 +28,13 @@ func workers(work float64, parts int) int {
 // on who runs what. A function passed here is allocated, which is why callers
 // take another path for one goroutine.
 func parallelRows(workers, n, grain int, f func(lo, hi int)) {
-	// Neither the context nor f fails.
-	_ = parallel.For(context.Background(), workers, (n+grain-1)/grain, func(_, i int) error {
+	err := parallel.For(context.Background(), workers, (n+grain-1)/grain, func(_, i int) error {
 		f(i*grain, min((i+1)*grain, n))
 		return nil
 	})
+	if err != nil {
+		panic(err) // f panicked, and nothing else fails
+	}
 }
 
 // gemm is f64.Gemm with the rows of C shared between goroutines where that pays,

@@ -6,7 +6,9 @@ package parallel
 
 import (
 	"context"
+	"fmt"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 )
@@ -27,11 +29,18 @@ func Workers(limit, n int) int {
 //
 // The first error in the order of the indices is returned, and indices above
 // it may be skipped; so is ctx.Err() once ctx is done, checked before each
-// index. A single worker runs on the calling goroutine.
-func For(ctx context.Context, limit, n int, do func(worker, i int) error) error {
+// index. A panic of do counts as its error, a [*Panic]. A single worker runs on
+// the calling goroutine.
+func For(ctx context.Context, limit, n int, do func(worker, i int) error) (err error) {
 	workers := Workers(limit, n)
 	if workers == 1 {
-		for i := range n {
+		i := 0
+		defer func() {
+			if i < n && err == nil {
+				err = caught(i, recover())
+			}
+		}()
+		for ; i < n; i++ {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -57,28 +66,68 @@ func For(ctx context.Context, limit, n int, do func(worker, i int) error) error 
 			first = err
 		}
 	}
+	work := func(w int) {
+		i, ended := 0, false
+		defer func() {
+			if !ended {
+				report(i, caught(i, recover()))
+			}
+			wg.Done()
+		}()
+		for {
+			i = int(next.Add(1) - 1)
+			if i >= n || int64(i) > failed.Load() {
+				break
+			}
+			err := ctx.Err()
+			if err == nil {
+				err = do(w, i)
+			}
+			if err != nil {
+				report(i, err)
+				break
+			}
+		}
+		ended = true
+	}
 	for w := range workers {
 		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			for {
-				i := int(next.Add(1) - 1)
-				if i >= n || int64(i) > failed.Load() {
-					return
-				}
-				if err := ctx.Err(); err != nil {
-					report(i, err)
-					return
-				}
-				if err := do(w, i); err != nil {
-					report(i, err)
-					return
-				}
-			}
-		}()
+		go work(w)
 	}
 	wg.Wait()
 	return first
+}
+
+// A Panic is the error of a piece of work that panicked, or that ended its
+// goroutine, as testing.T.FailNow does.
+type Panic struct {
+	Index int
+	Value any    // what it panicked with, nil if it ended its goroutine
+	Stack []byte // where it panicked
+}
+
+// Error says what the work panicked with, without the stack.
+func (p *Panic) Error() string {
+	if p.Value == nil {
+		return fmt.Sprintf("piece %d ended its goroutine", p.Index)
+	}
+	return fmt.Sprintf("piece %d panicked: %v", p.Index, p.Value)
+}
+
+// Unwrap returns the value if it is an error.
+func (p *Panic) Unwrap() error {
+	err, _ := p.Value.(error)
+	return err
+}
+
+// caught makes the error of a piece of work from what a deferred function
+// recovered. A panic that a For within the work has caught already, and its caller
+// panicked with again, keeps its stack.
+func caught(i int, value any) error {
+	if p, ok := value.(*Panic); ok {
+		return &Panic{Index: i, Value: p.Value, Stack: p.Stack}
+	}
+	return &Panic{Index: i, Value: value, Stack: debug.Stack()}
 }
 
 // Slots returns the number of results that [Ordered] holds at a time: one for each
@@ -96,7 +145,8 @@ func Slots(limit, n int) int {
 // time, by the goroutine that finished what was waited for, while others go on.
 //
 // The first error in the order of the indices is returned; neither do of higher
-// indices nor take of it and above need be called.
+// indices nor take of it and above need be called. A panic of either counts as
+// its error, a [*Panic].
 func Ordered(ctx context.Context, limit, n int, do func(worker, slot, i int) error, take func(slot, i int) error) error {
 	slots := Slots(limit, n)
 	var (
@@ -122,17 +172,32 @@ func Ordered(ctx context.Context, limit, n int, do func(worker, slot, i int) err
 		}
 		freed.Broadcast()
 	}
-	// reduce takes what is ready, with the lock held but while it takes.
+	// unlocked calls f without the lock and reports whether it succeeded.
+	unlocked := func(i int, f func() error) (ok bool) {
+		mu.Unlock()
+		var err error
+		ended := false
+		defer func() {
+			if !ended {
+				err = caught(i, recover())
+			}
+			mu.Lock()
+			if ok = err == nil; !ok {
+				fail(i, err)
+			}
+		}()
+		err = f()
+		ended = true
+		return
+	}
+	// reduce takes what is ready.
 	reduce := func() {
 		for !taking && turn < failed && ready[turn] >= 0 {
 			i, slot := turn, ready[turn]
 			taking = true
-			mu.Unlock()
-			err := take(slot, i)
-			mu.Lock()
+			ok := unlocked(i, func() error { return take(slot, i) })
 			taking = false
-			if err != nil {
-				fail(i, err)
+			if !ok {
 				return
 			}
 			turn++
@@ -142,32 +207,30 @@ func Ordered(ctx context.Context, limit, n int, do func(worker, slot, i int) err
 	}
 	work := func(worker int) {
 		mu.Lock()
+		defer mu.Unlock()
 		for {
 			for len(free) == 0 && next < failed {
 				freed.Wait() // for whoever is at work on turn
 			}
 			if next >= failed {
-				mu.Unlock()
 				return
 			}
 			i, slot := next, free[len(free)-1]
 			next++
 			free = free[:len(free)-1]
-			mu.Unlock()
-			err := ctx.Err()
-			if err == nil {
-				err = do(worker, slot, i)
+			if unlocked(i, func() error {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				return do(worker, slot, i)
+			}) {
+				ready[i] = slot
+				reduce()
 			}
-			mu.Lock()
-			if err != nil {
-				fail(i, err)
-				continue
-			}
-			ready[i] = slot
-			reduce()
 		}
 	}
 	var wg sync.WaitGroup
+	defer wg.Wait() // also if work ends this goroutine
 	for w := 1; w < Workers(limit, n); w++ {
 		wg.Add(1)
 		go func() {

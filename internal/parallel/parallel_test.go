@@ -148,3 +148,71 @@ func TestOrderedStopsWhenCancelled(t *testing.T) {
 		cancel()
 	}
 }
+
+// TestPanicsBecomeErrors: a panic, or the end of a goroutine, is the error of its
+// piece of work, whichever goroutine it runs on, and nothing waits for it.
+func TestPanicsBecomeErrors(t *testing.T) {
+	cause := errors.New("cause")
+	ways := map[string]func(limit, n int, do, take func(i int) error) error{
+		"For": func(limit, n int, do, _ func(i int) error) error {
+			return For(context.Background(), limit, n, func(_, i int) error { return do(i) })
+		},
+		"Ordered": func(limit, n int, do, _ func(i int) error) error {
+			return Ordered(context.Background(), limit, n, func(_, _, i int) error { return do(i) }, func(_, _ int) error { return nil })
+		},
+		"Ordered, take": func(limit, n int, _, take func(i int) error) error {
+			return Ordered(context.Background(), limit, n, func(_, _, _ int) error { return nil }, func(_, i int) error { return take(i) })
+		},
+	}
+	for name, way := range ways {
+		for _, limit := range []int{1, 2, 7} {
+			for bad := range 9 {
+				calls := atomic.Int32{}
+				piece := func(i int) error {
+					calls.Add(1)
+					if i >= bad {
+						panic(fmt.Errorf("%d: %w", i, cause))
+					}
+					return nil
+				}
+				err := way(limit, 9, piece, piece)
+				var p *Panic
+				require.ErrorAs(t, err, &p, "%s, limit %d, bad %d", name, limit, bad)
+				require.Equal(t, bad, p.Index)
+				require.ErrorIs(t, err, cause)
+				require.Contains(t, string(p.Stack), "TestPanicsBecomeErrors")
+				require.EqualError(t, err, fmt.Sprintf("piece %d panicked: %d: cause", bad, bad))
+				require.Positive(t, calls.Load())
+			}
+			if limit == 1 {
+				continue
+			}
+			// The goroutine of the caller may end too, so another one calls.
+			done := make(chan error, 1)
+			go func() {
+				err := errors.New("the calling goroutine ended")
+				defer func() { done <- err }()
+				piece := func(i int) error {
+					if i == 3 {
+						runtime.Goexit()
+					}
+					return nil
+				}
+				err = way(limit, 9, piece, piece)
+			}()
+			require.Error(t, <-done, "%s, limit %d", name, limit)
+		}
+	}
+	// A panic that is passed on keeps the stack of where it began.
+	err := For(context.Background(), 2, 4, func(_, i int) error {
+		panic(For(context.Background(), 2, 2, func(_, _ int) error { inner(); return nil }))
+	})
+	var p *Panic
+	require.ErrorAs(t, err, &p)
+	require.Equal(t, 0, p.Index)
+	require.Equal(t, "inside", p.Value)
+	require.Contains(t, string(p.Stack), "parallel.inner")
+}
+
+//go:noinline
+func inner() { panic("inside") }
