@@ -131,7 +131,7 @@ func localRows(s *Space, around []float64, n int, seed uint64, step int) [][]flo
 // pool returns the candidates of a parameter space for one proposal: Sobol
 // points fresh for each step and points around the best one, if there is one.
 // Repetitions and points in use are left out.
-func (o *Optimizer) pool(step int) [][]float64 {
+func (o *draft) pool(step int) [][]float64 {
 	c := o.config
 	rows := sobolRows(o.space, c.sobol, rng.Stream(c.seed, "candidates", uint64(step)))
 	if b := o.h.best(o.minimize); b >= 0 {

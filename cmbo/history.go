@@ -1,6 +1,7 @@
 package cmbo
 
 import (
+	"maps"
 	"math"
 	"slices"
 
@@ -36,6 +37,9 @@ type event struct {
 	// observations they were fitted to.
 	params []float64
 	count  int
+	// saw is how many events of the log were known to the AskN that added this
+	// one (asked, fitted), its own not counted; 0 if all before it were.
+	saw int
 }
 
 // status is the state of a trial.
@@ -213,7 +217,30 @@ func (h *history) weights(n int) []float64 {
 	return equalWeights(n)
 }
 
-// replay makes a history of a prefix of a log.
+// clone returns a copy that shares what is only ever appended to.
+func (h *history) clone() *history {
+	c := *h
+	c.events, c.obs, c.seen = slices.Clip(h.events), slices.Clip(h.obs), slices.Clip(h.seen)
+	c.trials, c.used, c.fitted = slices.Clone(h.trials), maps.Clone(h.used), maps.Clone(h.fitted)
+	return &c
+}
+
+// before returns the history from which event i was computed.
+func (h *history) before(i int) *history {
+	e := h.events[i]
+	if e.saw == 0 {
+		return replay(h.space, h.events[:i])
+	}
+	past := slices.Clone(h.events[:e.saw])
+	for _, f := range h.events[e.saw:i] {
+		if f.saw == e.saw {
+			past = append(past, f)
+		}
+	}
+	return replay(h.space, past)
+}
+
+// replay makes a history of a log.
 func replay(s *Space, events []event) *history {
 	h := newHistory(s)
 	for _, e := range events {

@@ -26,6 +26,10 @@ import (
 // Given to [New], the journal begins with a line for the state before the first
 // event; given to [Restore] or [RestoreJournal] it goes on where the old one
 // ended: that of a snapshot starts anew, with the whole state.
+//
+// A line "asked" with a number "saw" is of a trial that was chosen while others
+// were answered: from the first so many events of the log, and those later ones
+// that were asked (or fitted, which they bring with them) with the same number.
 func WithJournal(write func(lines []byte) error) Option {
 	return runOption(func(c *runConfig) error {
 		if write == nil {
@@ -75,35 +79,29 @@ func (o *Optimizer) beginJournal() error {
 	return nil
 }
 
-// commit writes the events since undo down; if that fails, they are taken back.
-func (o *Optimizer) commit(undo int, step *Step) error {
-	if o.config.journal == nil || len(o.h.events) == undo {
-		return nil
-	}
-	sum := o.sum
-	var lines []byte
-	for _, e := range o.h.events[undo:] {
-		entry, err := json.Marshal(e.export())
-		if err != nil {
-			o.rollback(undo, step)
-			return fmt.Errorf("%w: journal: %w", ErrOption, err)
+// commit writes events down and then applies them. If the journal fails, or
+// panics, nothing has changed.
+func (o *Optimizer) commit(events ...event) error {
+	if o.config.journal != nil {
+		sum := o.sum
+		var lines []byte
+		for _, e := range events {
+			entry, err := json.Marshal(e.export())
+			if err != nil {
+				return fmt.Errorf("%w: journal: %w", ErrOption, err)
+			}
+			sum = link(sum, entry)
+			lines = append(lines, sealEntry(sum, entry)...)
 		}
-		sum = link(sum, entry)
-		lines = append(lines, sealEntry(sum, entry)...)
+		if err := o.config.journal(lines); err != nil {
+			return fmt.Errorf("journal: %w", err)
+		}
+		o.sum = sum
 	}
-	if err := o.config.journal(lines); err != nil {
-		o.rollback(undo, step)
-		return fmt.Errorf("journal: %w", err)
+	for _, e := range events {
+		o.h.apply(e)
 	}
-	o.sum = sum
 	return nil
-}
-
-// rollback takes back the events since undo.
-func (o *Optimizer) rollback(undo int, step *Step) {
-	if len(o.h.events) > undo {
-		o.h, o.step = replay(o.space, o.h.events[:undo:undo]), step
-	}
 }
 
 // RestoreJournal makes the optimiser whose journal r holds, as [Restore] does of

@@ -19,11 +19,18 @@ import (
 // order. A call that fails leaves the Optimizer as it was; nothing told is ever
 // lost.
 //
-// An Optimizer is safe for concurrent use; calls wait for each other. The same
-// seed, options and sequence of events give the same proposals, whatever the
-// number of cores.
+// An Optimizer is safe for concurrent use. Calls that compute with the model
+// (Ask, AskN, Predict, RegretBound, and Weights of a mixture) wait for each
+// other, and Observe waits for them. No other call waits for them: a trial can be
+// told, and the state be read, while an Ask computes. The log then says which
+// events the proposal was computed from. The same seed, options and sequence of
+// events give the same proposals, whatever the number of cores.
 type Optimizer struct {
-	mu       sync.Mutex
+	// modelLock is held while the model is used and while the log gets points,
+	// mu while the log is used. modelLock is taken first.
+	modelLock chan struct{}
+	mu        sync.Mutex
+
 	space    *Space
 	config   *runConfig
 	minimize bool
@@ -69,7 +76,7 @@ func New(space *Space, opts ...Option) (*Optimizer, error) {
 
 // newOptimizer makes an optimiser with an empty log.
 func newOptimizer(space *Space, c *runConfig) (*Optimizer, error) {
-	o := &Optimizer{space: space, config: c, h: newHistory(space)}
+	o := &Optimizer{modelLock: make(chan struct{}, 1), space: space, config: c, h: newHistory(space)}
 	if c.minimize != nil {
 		o.minimize = *c.minimize
 	}
@@ -242,20 +249,15 @@ func (o *Optimizer) close(id int, e event) error {
 	if s := o.h.trials[id-1].status; s != open {
 		return fmt.Errorf("%w: %d was %s", ErrTrialClosed, id, s)
 	}
-	return o.add(e)
-}
-
-// add applies an event and writes it down.
-func (o *Optimizer) add(e event) error {
-	o.h.apply(e)
-	return o.commit(len(o.h.events)-1, o.step)
+	return o.commit(e)
 }
 
 // Observe adds a point that the optimiser did not propose, such as an initial
 // point or a default configuration, and its value. The point must lie in the
 // space, but need not be one of its candidates; it may be observed repeatedly.
 // It fails, changing nothing, with [ErrDimension], [ErrNotFinite] or
-// [ErrOutOfSpace].
+// [ErrOutOfSpace]. It waits for an Ask under way, because the model looks at
+// points in the order of the log.
 func (o *Optimizer) Observe(x []float64, y float64, opts ...ObservationOption) error {
 	if err := o.space.Check(x); err != nil {
 		return err
@@ -264,9 +266,11 @@ func (o *Optimizer) Observe(x []float64, y float64, opts ...ObservationOption) e
 	if err := e.observe(opts); err != nil {
 		return err
 	}
+	_ = o.lockModel(context.Background()) // which never ends
+	defer o.unlockModel()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.add(e)
+	return o.commit(e)
 }
 
 // An ObservationOption tells more of a measurement.
@@ -328,10 +332,10 @@ func (o *Optimizer) Predict(x []float64) (mean, sd float64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	d, scale := o.data(false)
 	ctx := context.Background()
+	_ = o.lockModel(ctx) // which never ends
+	defer o.unlockModel()
+	d, scale := o.draft().data(false)
 	if err := o.fit(ctx, d); err != nil {
 		return 0, 0, err
 	}
@@ -348,15 +352,17 @@ func (o *Optimizer) Predict(x []float64) (mean, sd float64, err error) {
 // add up to 1. Nil without a prior, or if the mixture cannot be conditioned on
 // the data.
 func (o *Optimizer) Weights() []float64 {
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	switch {
 	case o.meta == nil:
 		return nil
 	case o.adaptive != nil:
+		o.mu.Lock()
+		defer o.mu.Unlock()
 		return o.h.weights(len(o.prior.prototypes))
 	}
-	d, _ := o.data(false)
+	_ = o.lockModel(context.Background()) // which never ends
+	defer o.unlockModel()
+	d, _ := o.draft().data(false)
 	if err := o.fit(context.Background(), d); err != nil {
 		return nil
 	}

@@ -32,34 +32,73 @@ const maxAsked = 1 << 16
 // AskN proposes n points at once, as n calls of [Optimizer.Ask] in a row would:
 // each takes the ones before into account as evaluated with the value the model
 // expects. If fewer than n are left it returns those, and [ErrNoCandidates]
-// only if there are none. n must be in 1..65536.
+// only if there are none. n must be in 1..65536. All n follow from the log as it
+// stood when the call began: what is told meanwhile counts from the next call on.
 func (o *Optimizer) AskN(ctx context.Context, n int) ([]Trial, error) {
 	if n < 1 || n > maxAsked {
 		return nil, optionErrorf("asked for %d trials, not 1 to %d", n, maxAsked)
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	undo := len(o.h.events)
-	step := o.step
+	if err := o.lockModel(ctx); err != nil {
+		return nil, err
+	}
+	defer o.unlockModel()
+	d := o.draft()
+	saw := len(d.h.events)
 	var ts []Trial
 	for range n {
-		t, err := o.ask(ctx)
+		t, err := d.ask(ctx)
 		if err != nil {
 			if isExhausted(err) && len(ts) > 0 {
 				break
 			}
-			o.rollback(undo, step)
 			return nil, err
 		}
 		ts = append(ts, t)
 	}
-	if err := o.commit(undo, step); err != nil {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	events := d.h.events[saw:]
+	if len(o.h.events) > saw {
+		for i := range events {
+			events[i].saw = saw
+		}
+	}
+	if err := o.commit(events...); err != nil {
 		return nil, err
 	}
+	o.step = d.step
 	return ts, nil
 }
 
-func (o *Optimizer) ask(ctx context.Context) (Trial, error) {
+// A draft is an optimiser with its own copy of the log. An Ask adds its events
+// to the copy, while other calls read and extend the log itself. Only one who
+// holds the model makes a draft.
+type draft struct {
+	*Optimizer
+	h    *history
+	step *Step
+}
+
+// draft copies the log as it stands.
+func (o *Optimizer) draft() *draft {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return &draft{Optimizer: o, h: o.h.clone(), step: o.step}
+}
+
+// lockModel waits until no other call uses the model, or until ctx is done.
+func (o *Optimizer) lockModel(ctx context.Context) error {
+	select {
+	case o.modelLock <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (o *Optimizer) unlockModel() { <-o.modelLock }
+
+func (o *draft) ask(ctx context.Context) (Trial, error) {
 	if err := ctx.Err(); err != nil {
 		return Trial{}, err
 	}
@@ -81,7 +120,7 @@ func (o *Optimizer) ask(ctx context.Context) (Trial, error) {
 // designPoint takes the next unused point of the initial design: Sobol points
 // of a parameter space, the unused candidates nearest to Sobol points of the
 // unit cube in a finite one.
-func (o *Optimizer) designPoint(id int) (event, error) {
+func (o *draft) designPoint(id int) (event, error) {
 	if rows := o.rows(); rows != nil {
 		free := o.free()
 		if len(free) == 0 {
@@ -114,7 +153,7 @@ func (o *Optimizer) designRow(i int) []float64 {
 }
 
 // free lists the candidates that may be proposed, one of each set of equals.
-func (o *Optimizer) free() []int {
+func (o *draft) free() []int {
 	rows := o.rows()
 	var idx []int
 	for r := range rows {
@@ -128,7 +167,7 @@ func (o *Optimizer) free() []int {
 	return idx
 }
 
-func (o *Optimizer) exhausted() error {
+func (o *draft) exhausted() error {
 	return fmt.Errorf("%w: all %d rows are observed or asked, %d trials are open", ErrNoCandidates, len(o.rows()), o.h.numOpen())
 }
 
@@ -142,7 +181,7 @@ func (o *Optimizer) asked(id, r int) event {
 }
 
 // modelPoint asks the model.
-func (o *Optimizer) modelPoint(ctx context.Context, id int) (event, error) {
+func (o *draft) modelPoint(ctx context.Context, id int) (event, error) {
 	rows, x := o.rows(), o.points
 	var free []int
 	if rows != nil {
@@ -185,7 +224,7 @@ func (o *Optimizer) modelPoint(ctx context.Context, id int) (event, error) {
 }
 
 // score fits the model and scores all rows of x.
-func (o *Optimizer) score(ctx context.Context, id int, x *linalg.Dense) (*Step, measured, error) {
+func (o *draft) score(ctx context.Context, id int, x *linalg.Dense) (*Step, measured, error) {
 	d, scale := o.data(true)
 	if err := o.fit(ctx, d); err != nil {
 		return nil, measured{}, err
@@ -235,7 +274,7 @@ func (o *Optimizer) score(ctx context.Context, id int, x *linalg.Dense) (*Step, 
 
 // logFit puts parameters fitted for this proposal on the log, so that a
 // restored run takes them as they are.
-func (o *Optimizer) logFit() {
+func (o *draft) logFit() {
 	if count, params := o.gp.fitted(); params != nil {
 		if _, known := o.h.fitted[count]; !known {
 			o.h.apply(event{kind: eventFitted, count: count, params: params})
@@ -253,7 +292,7 @@ func (o *Optimizer) fit(ctx context.Context, d Data) error {
 
 // data prepares what the model learns of the run, with or without the pending
 // points, and the scaling that was applied.
-func (o *Optimizer) data(pending bool) (Data, scaling) {
+func (o *draft) data(pending bool) (Data, scaling) {
 	raw := o.h.oriented(o.minimize)
 	s := scaleValues(o.config.y, raw)
 	noise := make([]float64, len(raw))

@@ -66,6 +66,7 @@ type snapshotEvent struct {
 	Distances []*float64 `json:"distances,omitempty"` // null for infinity
 	Count     *int       `json:"count,omitempty"`
 	Params    []float64  `json:"params,omitempty"`
+	Saw       int        `json:"saw,omitempty"`
 }
 
 var eventNames = [...]string{eventAsked: "asked", eventTold: "told", eventFailed: "failed", eventCancelled: "cancelled", eventObserved: "observed", eventFitted: "fitted"}
@@ -139,7 +140,7 @@ func (o *Optimizer) snapshot() (*snapshotState, error) {
 }
 
 func (e event) export() snapshotEvent {
-	out := snapshotEvent{Kind: eventNames[e.kind], Trial: e.trial, X: e.x, Noise: e.noise, Params: e.params}
+	out := snapshotEvent{Kind: eventNames[e.kind], Trial: e.trial, X: e.x, Noise: e.noise, Params: e.params, Saw: e.saw}
 	switch e.kind {
 	case eventAsked:
 		if e.index >= 0 {
@@ -382,7 +383,10 @@ func (o *Optimizer) restoreEvent(s snapshotEvent) error {
 	if kind <= 0 {
 		return fmt.Errorf("%q is not an event", s.Kind)
 	}
-	e := event{kind: eventKind(kind), trial: s.Trial, index: -1, x: s.X, noise: s.Noise, params: s.Params}
+	e := event{kind: eventKind(kind), trial: s.Trial, index: -1, x: s.X, noise: s.Noise, params: s.Params, saw: s.Saw}
+	if e.saw < 0 || e.saw > len(o.h.events) || e.saw > 0 && e.kind != eventAsked && e.kind != eventFitted {
+		return fmt.Errorf("%q saw %d of %d events", s.Kind, e.saw, len(o.h.events))
+	}
 	switch e.kind {
 	case eventAsked, eventObserved:
 		if err := o.space.Check(e.x); err != nil {

@@ -118,8 +118,9 @@ type TheoremTerms struct {
 // [ErrDimension] for an unusable Optimum. It takes O(K n²) time per observation
 // and O(K n³) with Truth.
 func (o *Optimizer) RegretBound(trial int, in TheoremInputs) (*RegretBound, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	_ = o.lockModel(context.Background()) // which never ends
+	defer o.unlockModel()
+	present := o.draft()
 	if o.adaptive == nil || o.prior.config.variant.Prototype() != GeometricCenter {
 		return nil, optionErrorf("Theorem 1 is about weighted sums of geometric centres")
 	}
@@ -129,24 +130,22 @@ func (o *Optimizer) RegretBound(trial int, in TheoremInputs) (*RegretBound, erro
 	if err := in.validate(len(o.prior.sources)); err != nil {
 		return nil, err
 	}
-	if trial < 1 || trial > len(o.h.trials) {
-		return nil, fmt.Errorf("%w: %d; %d trials were asked", ErrUnknownTrial, trial, len(o.h.trials))
+	if trial < 1 || trial > len(present.h.trials) {
+		return nil, fmt.Errorf("%w: %d; %d trials were asked", ErrUnknownTrial, trial, len(present.h.trials))
 	}
-	at := slices.IndexFunc(o.h.events, func(e event) bool { return e.kind == eventAsked && e.trial == trial })
-	present := o.h
-	defer func() { o.h = present }()
-	o.h = replay(o.space, o.h.events[:at:at])
-	if len(o.h.pending()) > 0 {
+	at := slices.IndexFunc(present.h.events, func(e event) bool { return e.kind == eventAsked && e.trial == trial })
+	past := &draft{Optimizer: o, h: present.h.before(at)}
+	if len(past.h.pending()) > 0 {
 		return nil, optionErrorf("trial %d was proposed while others were pending", trial)
 	}
-	if o.h.started() < o.initial {
+	if past.h.started() < o.initial {
 		return nil, optionErrorf("trial %d belongs to the initial design", trial)
 	}
-	d, _ := o.data(false)
+	d, _ := past.data(false)
 	if err := o.fit(context.Background(), d); err != nil {
 		return nil, err
 	}
-	chosen, err := o.space.Encode(present.trials[trial-1].x)
+	chosen, err := o.space.Encode(present.h.trials[trial-1].x)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,197 @@
+package cmbo_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/linalg"
+	"github.com/stretchr/testify/require"
+)
+
+// paused is a surrogate whose Predict waits: it says that it has begun and goes
+// on when it is let. Its mean is a sum over the data, so that a proposal tells
+// which data it saw.
+type paused struct {
+	begun, on chan struct{} // nil to go on at once
+	d         cmbo.Data
+}
+
+func (p *paused) Fit(_ context.Context, d cmbo.Data) error {
+	p.d = d
+	return nil
+}
+
+func (p *paused) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) error {
+	if p.begun != nil {
+		p.begun <- struct{}{}
+		select {
+		case <-p.on:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	for i := range mean {
+		mean[i], sd[i] = 0, 1
+		for k, y := range p.d.Y {
+			mean[i] += (y + 1) / (0.01 + linalg.SqDist(x.Row(i), p.d.X.Row(k)))
+		}
+	}
+	return nil
+}
+
+// TestCallsDuringAsk: while an Ask computes, trials are told, failed and
+// cancelled and everything is read; the proposal is that of the log before, the
+// next one knows it all, and the journal leads to both.
+func TestCallsDuringAsk(t *testing.T) {
+	space, _ := grid(t, 9)
+	model := &paused{}
+	var journal bytes.Buffer
+	opts := []cmbo.Option{cmbo.WithSurrogate(model), cmbo.WithYPolicy(cmbo.None), cmbo.WithSeed(4)}
+	opt := newOptimizer(t, space, append(opts, cmbo.WithJournal(func(lines []byte) error {
+		journal.Write(lines)
+		return nil
+	}))...)
+	ask := func(o *cmbo.Optimizer, n int) []cmbo.Trial {
+		t.Helper()
+		ts, err := o.AskN(ctx, n)
+		require.NoError(t, err)
+		return ts
+	}
+	ask(opt, 4)
+	require.NoError(t, opt.Tell(1, 2))
+
+	// The proposal as it is made undisturbed.
+	twin, err := cmbo.Restore(bytes.NewReader(snapshot(t, opt)), cmbo.WithSurrogate(&paused{}))
+	require.NoError(t, err)
+	want := ask(twin, 2)
+
+	model.begun, model.on = make(chan struct{}), make(chan struct{})
+	type asked struct {
+		ts  []cmbo.Trial
+		err error
+	}
+	done := make(chan asked)
+	go func() {
+		ts, err := opt.AskN(ctx, 2)
+		done <- asked{ts, err}
+	}()
+	<-model.begun
+	require.NoError(t, opt.Tell(2, 5))
+	require.NoError(t, opt.TellFailed(3))
+	require.NoError(t, opt.Cancel(4))
+	best, ok := opt.Best()
+	require.True(t, ok)
+	require.Equal(t, 5.0, best.Y)
+	require.Len(t, opt.Observations(), 2)
+	require.Empty(t, opt.Open())
+	require.Nil(t, opt.Weights())
+	_, ok = opt.LastStep()
+	require.True(t, ok)
+	_, err = opt.Task("t")
+	require.NoError(t, err)
+	require.NoError(t, opt.Snapshot(new(bytes.Buffer)))
+	require.Contains(t, journal.String(), `"event":"told","trial":2`)
+
+	// Another Ask waits, and no longer than its context lasts.
+	short, cancel := context.WithTimeout(ctx, time.Millisecond)
+	defer cancel()
+	_, err = opt.Ask(short)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+
+	model.on <- struct{}{}
+	<-model.begun
+	model.on <- struct{}{}
+	got := <-done
+	require.NoError(t, got.err)
+	for i := range want {
+		require.Equal(t, want[i].X, got.ts[i].X)
+		require.Equal(t, want[i].ID, got.ts[i].ID)
+	}
+	require.Equal(t, 2, strings.Count(journal.String(), `"saw":5`))
+
+	again, _, err := cmbo.RestoreJournal(bytes.NewReader(journal.Bytes()), cmbo.WithSurrogate(&paused{}))
+	require.NoError(t, err)
+	require.Equal(t, snapshot(t, opt), snapshot(t, again))
+	model.begun = nil
+	next := ask(opt, 1)
+	require.NotEqual(t, next[0].X, ask(twin, 1)[0].X, "the next proposal does not know what was told meanwhile")
+	require.Equal(t, next[0].X, ask(again, 1)[0].X)
+}
+
+// TestAbandonedAsk: an Ask that fails while others are told leaves no trace but
+// theirs.
+func TestAbandonedAsk(t *testing.T) {
+	space, _ := grid(t, 9)
+	model := &paused{}
+	opt := newOptimizer(t, space, cmbo.WithSurrogate(model))
+	_, err := opt.AskN(ctx, 2)
+	require.NoError(t, err)
+	model.begun, model.on = make(chan struct{}), make(chan struct{})
+	short, cancel := context.WithCancel(ctx)
+	done := make(chan error)
+	go func() {
+		_, err := opt.AskN(short, 2)
+		done <- err
+	}()
+	<-model.begun
+	require.NoError(t, opt.Tell(1, 3))
+	cancel()
+	require.ErrorIs(t, <-done, context.Canceled)
+	require.Len(t, opt.Open(), 1)
+	require.Len(t, opt.Observations(), 1)
+	model.begun = nil
+	trial, err := opt.Ask(ctx)
+	require.NoError(t, err)
+	require.Equal(t, 3, trial.ID)
+}
+
+// TestJournalFailsFirst: an event that the journal does not take, by an error or
+// a panic, has not happened.
+func TestJournalFailsFirst(t *testing.T) {
+	space, _ := grid(t, 9)
+	var fail func() error
+	var journal bytes.Buffer
+	opt := newOptimizer(t, space, cmbo.WithJournal(func(lines []byte) error {
+		if fail != nil {
+			return fail()
+		}
+		journal.Write(lines)
+		return nil
+	}))
+	_, err := opt.AskN(ctx, 2)
+	require.NoError(t, err)
+	state := snapshot(t, opt)
+	full := errors.New("full")
+	for name, f := range map[string]func() error{
+		"error": func() error { return full },
+		"panic": func() error { panic("full") },
+	} {
+		fail = f
+		for call, try := range map[string]func() error{
+			"Ask":     func() error { _, err := opt.AskN(ctx, 3); return err },
+			"Tell":    func() error { return opt.Tell(1, 1) },
+			"Cancel":  func() error { return opt.Cancel(1) },
+			"Observe": func() error { return opt.Observe([]float64{0.1, 0.1}, 1) },
+		} {
+			func() {
+				defer func() {
+					if v := recover(); (v != nil) != (name == "panic") {
+						t.Errorf("%s, %s: %v", name, call, v)
+					}
+				}()
+				require.ErrorIs(t, try(), full)
+			}()
+			require.Equal(t, state, snapshot(t, opt), "%s, %s", name, call)
+		}
+	}
+	fail = nil
+	require.NoError(t, opt.Tell(1, 1))
+	again, _, err := cmbo.RestoreJournal(&journal)
+	require.NoError(t, err)
+	require.Equal(t, snapshot(t, opt), snapshot(t, again))
+}
