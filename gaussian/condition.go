@@ -104,21 +104,11 @@ func (n *Normal) Condition(idx []int, values []float64) (*Normal, error) {
 // crossᵀ·S⁺·resid, and returns the rank r of s.
 func whitenExact(op string, s *linalg.Sym, cross *linalg.Dense, resid []float64) (rank int, err error) {
 	n := s.Dim()
-	cut := float64(n) * epsilon
 	var c linalg.Cholesky
 	if c.Factorize(s) == nil {
-		definite := true
-		for i := range n {
-			// A pivot is the variance left after the earlier coordinates; below
-			// the rounding of the subtraction it says nothing.
-			d := c.Lower().Row(i)[i]
-			definite = definite && d*d > cut*s.Row(i)[i]
-		}
-		if definite {
-			c.SolveLowerTo(cross, cross)
-			c.SolveLowerVecTo(resid, resid)
-			return n, nil
-		}
+		c.SolveLowerTo(cross, cross)
+		c.SolveLowerVecTo(resid, resid)
+		return n, nil
 	}
 	var e linalg.EigenSym
 	if err := e.Factorize(s); err != nil {
@@ -128,7 +118,7 @@ func whitenExact(op string, s *linalg.Sym, cross *linalg.Dense, resid []float64)
 	e.VectorsTo(&vec)
 	old.Copy(cross)
 	values := e.Values()
-	floor := cut * math.Max(values[n-1], 0)
+	floor := float64(n) * epsilon * math.Max(values[n-1], 0)
 	beta := make([]float64, n)
 	vec.TransMulVecTo(beta, resid)
 	_, cols := cross.Dims()

@@ -35,9 +35,25 @@ var (
 // of what Gemm and Trsm may be cut at.
 const cholRows = 96
 
+// pivotFloor returns what the pivot of row i, from 0, with diagonal entry a must exceed
+// to count as positive: 4·n·ε·a, n = i+1.
+//
+// The computed factor of the first n rows is the exact one of A + E with
+// |e_ij| ≤ γ_{n+2}·(a_ii·a_jj)^½, γ_k ≈ k·ε/2 (Higham, theorem 10.3; two roundings more
+// for products with reciprocals and for the square that is compared), and its last pivot
+// the least value of (−w, 1)·(A + E)·(−w, 1)ᵀ over all w. If row i repeats row j, the
+// unit vector w = e_j makes A's part of that 0 and E's at most
+//
+//	γ_{n+2}·(1 + 1)²·a_ii = 2·(n+2)·ε·a_ii ≤ 4·n·ε·a_ii,  n ≥ 2.
+//
+// So no order of summation, fused or not, lets a repeated row pass for another one.
+func pivotFloor(i int, a float64) float64 { return 4 * float64(i+1) * 0x1p-52 * a }
+
 // Factorize computes the factor of a, which is not modified. If a pivot is not
-// positive and finite, NaN included, it returns a *NotPositiveDefiniteError and
-// leaves the receiver empty. n³/3 operations.
+// positive beyond rounding and finite, it returns a *NotPositiveDefiniteError and
+// leaves the receiver empty: the pivot of row i, from 0, has to exceed
+// 4·(i+1)·2⁻⁵²·a_ii, as much as rounding may leave of 0 where a row repeats an
+// earlier one. n³/3 operations.
 func (c *Cholesky) Factorize(a *Sym) error { return c.factorize(a, 0) }
 
 // FactorizeShift is Factorize of a + shift·I.
@@ -71,12 +87,16 @@ func (c *Cholesky) factorize(a *Sym, jitter float64) error {
 	n := a.n
 	c.reset(n)
 	l := c.l.data
-	if p, v := cholesky(n, jitter, a.data, l); p >= 0 {
+	p, v := cholesky(n, jitter, a.data, l)
+	for i := 0; i < n && p < 0; i++ {
+		if d := l[i*n+i]; !(d*d > pivotFloor(i, a.data[i*n+i]+jitter)) {
+			p, v = i, d*d
+		}
+		clear(l[i*n+i+1 : i*n+n])
+	}
+	if p >= 0 {
 		c.reset(0)
 		return &NotPositiveDefiniteError{Pivot: p, Value: v}
-	}
-	for i := range n {
-		clear(l[i*n+i+1 : i*n+n])
 	}
 	return nil
 }
@@ -191,8 +211,8 @@ func (c *Cholesky) SetLower(l *Dense) error {
 //
 // in n² operations. Memory grows by half when it is full, so that a sequence of
 // appends copies the factor a constant number of times on average. If the new
-// pivot diag − ‖L⁻¹·row‖² is not positive and finite it returns a
-// *NotPositiveDefiniteError and leaves the factor unchanged.
+// pivot diag − ‖L⁻¹·row‖² is not positive beyond rounding and finite, as Factorize
+// wants it, it returns a *NotPositiveDefiniteError and leaves the factor unchanged.
 func (c *Cholesky) Append(row []float64, diag float64) error {
 	n := c.l.rows
 	if len(row) != n {
@@ -201,7 +221,7 @@ func (c *Cholesky) Append(row []float64, diag float64) error {
 	c.work = grow(c.work, n)
 	f64.Trsm(1, n, copyTo(c.work, row), n, c.l.data, c.l.stride)
 	v := diag - f64.Dot(c.work, c.work)
-	if !(v > 0) || math.IsInf(v, 1) {
+	if !(v > pivotFloor(n, diag)) || math.IsInf(v, 1) {
 		return &NotPositiveDefiniteError{Pivot: n, Value: v}
 	}
 	if n+1 > c.l.stride || len(c.l.data) < (n+1)*c.l.stride {

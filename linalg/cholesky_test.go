@@ -129,6 +129,62 @@ func TestCholeskySpecialValues(t *testing.T) {
 	}
 }
 
+// TestCholeskyRepeatedRows: a matrix with a repeated row has no factor, whatever
+// rounding leaves of the pivot, and one whose pivot is a few times that has one. Sizes
+// cross the blocks, and matrices are scaled row by row so that no pivot is
+// measured by another row's diagonal.
+func TestCholeskyRepeatedRows(t *testing.T) {
+	rng := testutil.RNG(t)
+	for _, block := range []int{cholBlock, 8} {
+		defer setDuringTest(&cholBlock, block)()
+		if block == 8 {
+			defer setDuringTest(&cholDirect, 0)()
+		}
+		for range 300 {
+			n := 2 + rng.IntN(60)
+			a := NewSym(n, testutil.SPD(rng, n, math.Pow(10, 4*rng.Float64())))
+			last, first := n-1, rng.IntN(n-1)
+			for j := range n {
+				a.Set(last, j, a.At(first, j))
+			}
+			a.Set(last, last, a.At(first, first))
+			for i := range n {
+				s := math.Ldexp(1, rng.IntN(60)-30)
+				for j := range n {
+					a.Set(i, j, a.At(i, j)*s)
+				}
+				a.Set(i, i, a.At(i, i)*s)
+			}
+			head := new(Sym)
+			idx := make([]int, last)
+			for i := range idx {
+				idx[i] = i
+			}
+			head.Subset(a, idx)
+			grown := mustFactorize(t, head)
+
+			var c Cholesky
+			var npd *NotPositiveDefiniteError
+			if err := c.Factorize(a); !errors.As(err, &npd) || npd.Pivot != last || !(math.Abs(npd.Value) <= pivotFloor(last, a.At(last, last))) {
+				t.Fatalf("n=%d, block %d: row %d repeats row %d, Factorize = %v", n, block, last, first, err)
+			}
+			if err := grown.Append(a.Row(last)[:last], a.At(last, last)); !errors.As(err, &npd) || npd.Pivot != last || grown.Dim() != last {
+				t.Fatalf("n=%d: row %d repeats row %d, Append = %v", n, last, first, err)
+			}
+			jitter, err := c.FactorizeJitter(a, 1e-4)
+			if err != nil || !(jitter > 0) {
+				t.Fatalf("n=%d: jitter %g, %v", n, jitter, err)
+			}
+			a.Set(last, last, a.At(last, last)+3*pivotFloor(last, a.At(last, last)))
+			checkFactor(t, mustFactorize(t, a).Lower(), a)
+			if err := grown.Append(a.Row(last)[:last], a.At(last, last)); err != nil {
+				t.Fatal(err)
+			}
+			checkFactor(t, grown.Lower(), a)
+		}
+	}
+}
+
 func TestFactorizeJitter(t *testing.T) {
 	n := 12
 	rng := testutil.RNG(t)
@@ -246,7 +302,8 @@ func FuzzCholesky(f *testing.F) {
 		switch {
 		case err == nil:
 			checkFactor(t, c.Lower(), a)
-		case !errors.As(err, &npd) || npd.Pivot < 0 || npd.Pivot >= n || npd.Value > 0 && !math.IsInf(npd.Value, 1):
+		case !errors.As(err, &npd) || npd.Pivot < 0 || npd.Pivot >= n ||
+			npd.Value > pivotFloor(npd.Pivot, a.At(npd.Pivot, npd.Pivot)) && !math.IsInf(npd.Value, 1):
 			t.Fatalf("Factorize = %v", err)
 		}
 	})
