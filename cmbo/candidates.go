@@ -1,6 +1,7 @@
 package cmbo
 
 import (
+	"math"
 	"math/rand/v2"
 
 	"github.com/gocmbo/cmbo/internal/qmc"
@@ -53,15 +54,12 @@ func designRows(s *Space, n int, src *rand.Rand) [][]float64 {
 	return rows
 }
 
-// enumerate lists all points of a discrete space, nil if it has a real
-// parameter or more than limit points.
+// enumerate lists all points of a discrete space, nil if it has more
+// than limit points.
 func enumerate(s *Space, limit int) [][]float64 {
 	total := 1.0
 	for _, p := range s.params {
-		if p.kind <= KindLogFloat {
-			return nil
-		}
-		if total *= p.hi - p.lo + 1; total > float64(limit) {
+		if total *= p.count(); total > float64(limit) {
 			return nil
 		}
 	}
@@ -69,8 +67,8 @@ func enumerate(s *Space, limit int) [][]float64 {
 	for _, p := range s.params {
 		var next [][]float64
 		for _, r := range rows {
-			for v := p.lo; v <= p.hi; v++ {
-				next = append(next, append(r[:len(r):len(r)], v))
+			for k := range int(p.count()) {
+				next = append(next, append(r[:len(r):len(r)], p.nth(float64(k))))
 			}
 		}
 		rows = next
@@ -117,9 +115,9 @@ func localRows(s *Space, around []float64, n int, seed uint64, step int) [][]flo
 				old := row[k]
 				buf[0] += scale * r.NormFloat64()
 				row[k] = p.decode(buf)
-				if row[k] == old && p.kind >= KindInt {
-					// A step too small for the grid of integers is one of its own.
-					row[k] = min(max(old+float64(2*r.IntN(2)-1), p.lo), p.hi)
+				if n := p.count(); row[k] == old && !math.IsInf(n, 1) {
+					// A move too small for the grid goes to a neighbour.
+					row[k] = p.nth(min(max(p.rank(old)+float64(2*r.IntN(2)-1), 0), n-1))
 				}
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/kernel"
@@ -97,14 +98,27 @@ func (p *Prior) encode() ([]byte, error) {
 	return append(e.b, sum[:]...), nil
 }
 
+// stepSuffix marks the kind of a parameter whose step follows.
+const stepSuffix = "+step"
+
 func (e *encoder) params(ps []Param) {
 	e.uint(uint64(len(ps)))
 	for _, p := range ps {
 		e.string(p.name)
-		e.string(p.kind.String())
+		kind := p.kind.String()
+		if p.step != 0 {
+			kind += stepSuffix
+		}
+		e.string(kind)
 		e.float(p.lo)
 		e.float(p.hi)
 		e.strings(p.choices)
+		if p.step != 0 {
+			e.float(p.step)
+		}
+		if p.kind == KindOrdinal {
+			e.floats(p.values)
+		}
 	}
 }
 
@@ -273,13 +287,20 @@ func (d *decoder) prior() (*Prior, error) {
 func (d *decoder) params() []Param {
 	ps := make([]Param, d.count(1))
 	for i := range ps {
-		name, kind := d.string(), d.string()
+		name := d.string()
+		kind, stepped := strings.CutSuffix(d.string(), stepSuffix)
 		k := slices.Index(kindNames[:], kind)
 		if k < 0 {
 			d.fail("a parameter of kind %q", kind)
 			return nil
 		}
 		ps[i] = Param{name: name, kind: Kind(k), lo: d.float(), hi: d.float(), choices: d.strings()}
+		if stepped {
+			ps[i] = ps[i].WithStep(d.float())
+		}
+		if ps[i].kind == KindOrdinal {
+			ps[i].values = d.floats()
+		}
 		if err := ps[i].checkStored(); err != nil {
 			d.fail("%v", err)
 			return nil

@@ -1,8 +1,10 @@
 package cmbo
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 
 	"github.com/gocmbo/cmbo/linalg"
@@ -53,6 +55,9 @@ func NewSpace(params ...Param) (*Space, error) {
 	for i, p := range s.params {
 		if err := p.validate(); err != nil {
 			return nil, err
+		}
+		if p.step != 0 {
+			s.params[i].hi = p.nth(p.count() - 1)
 		}
 		if j, dup := s.names[p.name]; dup {
 			return nil, fmt.Errorf("%w: parameters %d and %d are both named %q", ErrSpace, j, i, p.name)
@@ -210,7 +215,7 @@ func (s *Space) encodeAll(rows [][]float64) *linalg.Dense {
 // Decode returns the valid point whose encoding is nearest to u, parameter by
 // parameter; coordinates outside [0, 1] are clamped. It fails with
 // [ErrDimension] or [ErrNotFinite]. Decode inverts Encode exactly for
-// integers, categoricals and booleans, and to rounding for reals.
+// integers, ordinals, categoricals and booleans, and to rounding for reals.
 func (s *Space) Decode(u []float64) ([]float64, error) {
 	if len(u) != s.dim {
 		return nil, dataErrorf(ErrDimension, "%d coordinates for an encoding of %d", len(u), s.dim)
@@ -231,8 +236,8 @@ func (s *Space) Decode(u []float64) ([]float64, error) {
 	return row, nil
 }
 
-// Row makes a point from values by name: a number for floats, a whole number
-// for integers, a choice's name for categoricals, true or false for booleans.
+// Row makes a point from values by name: a number for floats and ordinals, a
+// whole number for integers, a choice's name for categoricals, true or false for booleans.
 // Every parameter must be there and no other. Any Go integer or float type
 // will do for numbers, so decoded JSON can be passed on. It fails with
 // [ErrOutOfSpace] or [ErrNotFinite] and names the parameter.
@@ -265,7 +270,8 @@ func (s *Space) Row(config map[string]any) ([]float64, error) {
 }
 
 // Config returns a point's values by name: float64, int, string or bool, by
-// the parameter's kind. It fails as [Space.Check] does.
+// the parameter's kind; an ordinal's are int if all its numbers are whole. It
+// fails as [Space.Check] does.
 func (s *Space) Config(row []float64) (map[string]any, error) {
 	if err := s.Check(row); err != nil {
 		return nil, err
@@ -306,37 +312,52 @@ func (p Param) fromAny(v any) (float64, error) {
 		}
 		return 0, nil
 	}
-	switch x := v.(type) {
-	case float64:
-		return x, nil
-	case float32:
-		return float64(x), nil
-	case int:
-		return float64(x), nil
-	case int64:
-		return float64(x), nil
-	case int32:
-		return float64(x), nil
-	case uint:
-		return float64(x), nil
-	case uint64:
-		return float64(x), nil
-	case uint32:
-		return float64(x), nil
-	case interface{ Float64() (float64, error) }: // json.Number
-		f, err := x.Float64()
+	if n, ok := v.(json.Number); ok {
+		f, err := parseNumber(n, p.whole())
 		if err != nil {
 			return 0, fail()
 		}
 		return f, nil
 	}
+	switch x := reflect.ValueOf(v); {
+	case x.CanFloat():
+		return x.Float(), nil
+	case x.CanInt():
+		return p.fromInt(x.Int()), nil
+	case x.CanUint():
+		return p.fromInt(int64(min(x.Uint(), math.MaxInt64))), nil
+	}
 	return 0, fail()
+}
+
+// fromInt converts an integer; of an integer parameter it must not round to a
+// bound of ±2^53.
+func (p Param) fromInt(v int64) float64 {
+	if p.whole() {
+		return wholeFloat(v)
+	}
+	return float64(v)
+}
+
+// parseNumber converts a JSON number, exactly where it has to be whole: what
+// lies beyond ±2^53 stays beyond.
+func parseNumber(n json.Number, whole bool) (float64, error) {
+	if whole {
+		if v, err := n.Int64(); err == nil {
+			return wholeFloat(v), nil
+		}
+	}
+	return n.Float64()
 }
 
 func (p Param) toAny(v float64) any {
 	switch p.kind {
 	case KindInt, KindLogInt:
 		return int(v)
+	case KindOrdinal:
+		if p.wholeValues() {
+			return int(v)
+		}
 	case KindCategorical:
 		return p.choices[int(v)]
 	case KindBool:

@@ -14,17 +14,39 @@ type spaceJSON struct {
 }
 
 type paramJSON struct {
-	Name    string   `json:"name"`
-	Kind    string   `json:"kind"`
-	Lo      float64  `json:"lo,omitempty"`
-	Hi      float64  `json:"hi,omitempty"`
-	Choices []string `json:"choices,omitempty"`
+	Name    string      `json:"name"`
+	Kind    string      `json:"kind"`
+	Lo      json.Number `json:"lo,omitempty"`
+	Hi      json.Number `json:"hi,omitempty"`
+	Step    float64     `json:"step,omitempty"`
+	Choices []string    `json:"choices,omitempty"`
+	Values  []float64   `json:"values,omitempty"`
+}
+
+// numberJSON writes a float64 as encoding/json does, nothing for 0.
+func numberJSON(v float64) json.Number {
+	if v == 0 {
+		return ""
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return "" // a space has no infinite bounds
+	}
+	return json.Number(b)
 }
 
 func (s *Space) describe() spaceJSON {
 	d := spaceJSON{Candidates: s.rows}
 	for _, p := range s.params {
-		d.Params = append(d.Params, paramJSON{Name: p.name, Kind: p.kind.String(), Lo: p.lo, Hi: p.hi, Choices: p.choices})
+		d.Params = append(d.Params, p.describe())
+	}
+	return d
+}
+
+func (p Param) describe() paramJSON {
+	d := paramJSON{Name: p.name, Kind: p.kind.String(), Step: p.step, Choices: p.choices, Values: p.values}
+	if p.kind != KindOrdinal {
+		d.Lo, d.Hi = numberJSON(p.lo), numberJSON(p.hi)
 	}
 	return d
 }
@@ -34,9 +56,10 @@ func (s *Space) describe() spaceJSON {
 //	{"params": [{"name": "lr", "kind": "logfloat", "lo": 1e-5, "hi": 1}, ...],
 //	 "candidates": [[...], ...]}
 //
-// with the kinds float, logfloat, int, logint, categorical (which has "choices"
-// and needs no bounds) and bool (which needs none); candidates are rows, absent
-// for a parameter space.
+// with the kinds float and int (which may have a "step"), logfloat, logint,
+// ordinal (which has "values" and needs no bounds), categorical (which has
+// "choices" and needs none) and bool (which needs none); candidates are rows,
+// absent for a parameter space.
 func (s *Space) MarshalJSON() ([]byte, error) { return json.Marshal(s.describe()) }
 
 // UnmarshalJSON sets a zero Space to what MarshalJSON describes. It fails with
@@ -60,22 +83,12 @@ func (s *Space) UnmarshalJSON(b []byte) error {
 
 func (s *spaceJSON) space() (*Space, error) {
 	params := make([]Param, len(s.Params))
-	for i, p := range s.Params {
-		k := slices.Index(kindNames[:], p.Kind)
-		if k < 0 {
-			return nil, fmt.Errorf("%w: parameter %q is of unknown kind %q", ErrSpace, p.Name, p.Kind)
-		}
-		q := Param{name: p.Name, kind: Kind(k), lo: p.Lo, hi: p.Hi, choices: p.Choices}
-		switch {
-		case q.kind == KindCategorical && q.lo == 0 && q.hi == 0:
-			q.hi = float64(len(q.choices) - 1)
-		case q.kind == KindBool && q.lo == 0 && q.hi == 0:
-			q.hi = 1
-		}
-		if err := q.checkStored(); err != nil {
+	for i := range s.Params {
+		p, err := s.Params[i].param()
+		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrSpace, err)
 		}
-		params[i] = q
+		params[i] = p
 	}
 	space, err := NewSpace(params...)
 	if err != nil || s.Candidates == nil {
@@ -84,16 +97,54 @@ func (s *spaceJSON) space() (*Space, error) {
 	return space.WithCandidates(s.Candidates)
 }
 
+// param makes the parameter that d describes.
+func (d *paramJSON) param() (Param, error) {
+	k := slices.Index(kindNames[:], d.Kind)
+	if k < 0 {
+		return Param{}, fmt.Errorf("parameter %q is of unknown kind %q", d.Name, d.Kind)
+	}
+	p := Param{name: d.Name, kind: Kind(k), choices: d.Choices, values: d.Values}
+	for _, b := range []struct {
+		text json.Number
+		to   *float64
+	}{{d.Lo, &p.lo}, {d.Hi, &p.hi}} {
+		if b.text == "" {
+			continue
+		}
+		v, err := parseNumber(b.text, p.whole())
+		if err != nil {
+			return Param{}, fmt.Errorf("parameter %q: bound %q: %w", d.Name, b.text, err)
+		}
+		*b.to = v
+	}
+	if p.lo == 0 && p.hi == 0 {
+		switch p.kind {
+		case KindCategorical:
+			p.hi = float64(len(p.choices) - 1)
+		case KindBool:
+			p.hi = 1
+		case KindOrdinal:
+			p = Ordinal(p.name, p.values...)
+			p.choices = d.Choices
+		}
+	}
+	return p.WithStep(d.Step), p.checkStored()
+}
+
 // checkStored checks what the constructors make sure of.
 func (p Param) checkStored() error {
 	switch {
 	case p.kind == KindCategorical && (p.lo != 0 || float64(len(p.choices)-1) != p.hi):
 		return fmt.Errorf("parameter %q has bounds other than its choices", p.name)
+	case p.kind == KindOrdinal && len(p.values) > 0 && (p.lo != p.values[0] || p.hi != p.values[len(p.values)-1]):
+		return fmt.Errorf("parameter %q has bounds other than its values", p.name)
 	case p.kind == KindBool && (p.lo != 0 || p.hi != 1):
 		return fmt.Errorf("parameter %q is boolean with bounds [%g, %g]", p.name, p.lo, p.hi)
 	case p.kind != KindCategorical && p.choices != nil:
 		return fmt.Errorf("parameter %q is a %s with choices", p.name, p.kind)
-	case (p.kind == KindInt || p.kind == KindLogInt) && (p.lo != math.Trunc(p.lo) || p.hi != math.Trunc(p.hi)):
+	case p.kind != KindOrdinal && p.values != nil:
+		return fmt.Errorf("parameter %q is a %s with values", p.name, p.kind)
+	case p.whole() && (p.lo != math.Trunc(p.lo) || p.hi != math.Trunc(p.hi)):
 		return fmt.Errorf("parameter %q is an integer in [%g, %g]", p.name, p.lo, p.hi)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package cmbo
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"math"
@@ -21,6 +22,177 @@ func mixedSpace(t testing.TB) *Space {
 	)
 	require.NoError(t, err)
 	return s
+}
+
+func gridSpace(t testing.TB) *Space {
+	s, err := NewSpace(
+		Float("dropout", 0.1, 0.75).WithStep(0.1),
+		Int("width", 16, 256).WithStep(48),
+		Ordinal("units", 16, 32, 64, 512),
+		Ordinal("rate", -0.5, 0.25, 1e10),
+		Float("one", 2, 2.5).WithStep(1),
+		Float("binary", 0, 1).WithStep(0x1p-20),
+	)
+	require.NoError(t, err)
+	return s
+}
+
+func TestGridKnownValues(t *testing.T) {
+	s := gridSpace(t)
+	lo, hi := s.Params()[0].Bounds()
+	require.Equal(t, []float64{0.1, 0.7}, []float64{lo, hi}, "the last multiple of the step is the bound")
+	var drops, widths []float64
+	for k := range 7 {
+		drops = append(drops, s.params[0].nth(float64(k)))
+	}
+	for k := range int(s.params[1].count()) {
+		widths = append(widths, s.params[1].nth(float64(k)))
+	}
+	require.Equal(t, []float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7}, drops, "decimals, not sums of binary fractions")
+	require.Equal(t, []float64{16, 64, 112, 160, 208, 256}, widths)
+
+	u, err := s.Encode([]float64{0.4, 112, 64, 0.25, 2, 0.5})
+	require.NoError(t, err)
+	require.InDeltaSlice(t, []float64{0.5, 0.4, 2. / 3, 0.5, 0, 0.5}, u, 1e-15)
+	row, err := s.Decode([]float64{0.41, 0.29, 0.49, 0.8, 1, 0.3})
+	require.NoError(t, err)
+	require.Equal(t, []float64{0.3, 64, 32, 1e10, 2, math.Round(0.3*0x1p20) * 0x1p-20}, row)
+
+	config, err := s.Config([]float64{0.4, 112, 64, 0.25, 2, 0.5})
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"dropout": 0.4, "width": 112, "units": 64, "rate": 0.25, "one": 2.0, "binary": 0.5}, config)
+	trial := Trial{ID: 1, X: []float64{0.4, 112, 64, 0.25, 2, 0.5}, space: s}
+	require.Equal(t, 64, trial.Int("units"))
+	require.Equal(t, 64.0, trial.Float("units"))
+	require.Equal(t, 0.25, trial.Float("rate"))
+
+	// Values as other programs compute them are taken, those between are not.
+	require.NoError(t, s.Check([]float64{0.1 + 2*0.1, 16, 16, 1e10, 2, 0}))
+	for _, bad := range [][]float64{
+		{0.35, 16, 16, 1e10, 2, 0}, {0.8, 16, 16, 1e10, 2, 0}, {0, 16, 16, 1e10, 2, 0}, {0.1 + 1e-8, 16, 16, 1e10, 2, 0},
+		{0.1, 17, 16, 1e10, 2, 0}, {0.1, 272, 16, 1e10, 2, 0}, {0.1, 16, 17, 1e10, 2, 0}, {0.1, 16, 16, 0, 2, 0}, {0.1, 16, 16, 1e10, 2.5, 0},
+	} {
+		require.ErrorIs(t, s.Check(bad), ErrOutOfSpace, "%v", bad)
+	}
+}
+
+// TestGridEverywhere: each way to a point of the space stays on the grid and
+// reaches all of it.
+func TestGridEverywhere(t *testing.T) {
+	s, err := NewSpace(Float("a", -0.3, 0.3).WithStep(0.2), Int("b", 1, 9).WithStep(4), Ordinal("c", 1, 10, 100))
+	require.NoError(t, err)
+	all := enumerate(s, 36)
+	require.Len(t, all, 36)
+	require.Nil(t, enumerate(s, 35))
+	want := make(map[string]bool)
+	for _, row := range all {
+		require.NoError(t, s.Check(row))
+		u, err := s.Encode(row)
+		require.NoError(t, err)
+		back, err := s.Decode(u)
+		require.NoError(t, err)
+		require.Equal(t, row, back)
+		want[rowKey(row)] = true
+	}
+	require.Len(t, want, 36)
+	reached := func(name string, n int, rows [][]float64) {
+		got := make(map[string]bool)
+		for _, row := range rows {
+			require.True(t, want[rowKey(row)], "%s: %v", name, row)
+			got[rowKey(row)] = true
+		}
+		require.Len(t, got, n, name)
+	}
+	r := rng.Stream(1, "grid")
+	reached("sobol", 36, sobolRows(s, 36, r))
+	reached("design", 36, designRows(s, 2000, r))
+	reached("neighbours of a corner", 8, localRows(s, all[0], 5000, 1, 1))
+	var decoded [][]float64
+	for range 5000 {
+		row, err := s.Decode([]float64{2*r.Float64() - 0.5, 2*r.Float64() - 0.5, 2*r.Float64() - 0.5})
+		require.NoError(t, err)
+		decoded = append(decoded, row)
+	}
+	reached("decode", 36, decoded)
+}
+
+// TestGridRestored: a space with steps and ordinals comes back from JSON, from
+// a snapshot and from a prior, and a run over it asks the same.
+func TestGridRestored(t *testing.T) {
+	s := gridSpace(t)
+	blob, err := json.Marshal(s)
+	require.NoError(t, err)
+	var again Space
+	require.NoError(t, json.Unmarshal(blob, &again))
+	require.Equal(t, s.Params(), again.Params())
+
+	o, err := New(s, WithSeed(3))
+	require.NoError(t, err)
+	tasks := []Task{{ID: "a"}, {ID: "b"}}
+	for i := range 12 {
+		trial, err := o.Ask(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, s.Check(trial.X))
+		y := trial.Float("dropout") - math.Log2(trial.Float("units")) + 0.1*float64(i)
+		require.NoError(t, o.Tell(trial.ID, y))
+		for k := range tasks {
+			tasks[k].X, tasks[k].Y = append(tasks[k].X, trial.X), append(tasks[k].Y, y*float64(k+1))
+		}
+	}
+	var snap bytes.Buffer
+	require.NoError(t, o.Snapshot(&snap))
+	restored, err := Restore(&snap)
+	require.NoError(t, err)
+	a, err := o.Ask(t.Context())
+	require.NoError(t, err)
+	b, err := restored.Ask(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, a.X, b.X)
+
+	p, err := Learn(t.Context(), s, tasks, WithClusters(1))
+	require.NoError(t, err)
+	var buf bytes.Buffer
+	require.NoError(t, p.Encode(&buf))
+	q, err := DecodePrior(&buf)
+	require.NoError(t, err)
+	require.Equal(t, s.Params(), q.space.Params())
+	_, err = New(s, WithPrior(q))
+	require.NoError(t, err)
+	other, err := NewSpace(append([]Param{Float("dropout", 0.1, 0.7)}, s.Params()[1:]...)...)
+	require.NoError(t, err)
+	_, err = New(other, WithPrior(q))
+	require.ErrorIs(t, err, ErrPriorMismatch, "the same but for a step")
+}
+
+// TestIntLimits: integers end at ±2^53, whatever rounds to it.
+func TestIntLimits(t *testing.T) {
+	if math.MaxInt == math.MaxInt32 {
+		t.Skip("int has 32 bits")
+	}
+	const most = int(maxInt)
+	s, err := NewSpace(Int("a", most-1, most), Int("b", -most, 1-most))
+	require.NoError(t, err)
+	require.Equal(t, [][]float64{{maxInt - 1, -maxInt}, {maxInt - 1, 1 - maxInt}, {maxInt, -maxInt}, {maxInt, 1 - maxInt}}, enumerate(s, 10))
+	o, err := New(s)
+	require.NoError(t, err)
+	_, err = o.Ask(t.Context())
+	require.NoError(t, err)
+
+	for _, p := range []Param{Int("a", 0, most+1), Int("a", -most-1, 0), LogInt("a", 1, most+1), Int("a", 0, math.MaxInt)} {
+		_, err := NewSpace(p)
+		require.ErrorIs(t, err, ErrSpace)
+		require.ErrorContains(t, err, "exact integers")
+	}
+	var stored Space
+	require.ErrorIs(t, json.Unmarshal([]byte(`{"params":[{"name":"a","kind":"int","lo":0,"hi":9007199254740993}]}`), &stored), ErrSpace)
+	require.NoError(t, json.Unmarshal([]byte(`{"params":[{"name":"a","kind":"int","lo":0,"hi":9007199254740992}]}`), &stored))
+	for _, v := range []any{most + 1, int64(most + 1), uint64(most + 1), json.Number("9007199254740993"), uint64(math.MaxUint64)} {
+		_, err := s.Row(map[string]any{"a": v, "b": -most})
+		require.ErrorIs(t, err, ErrOutOfSpace, "%T %v", v, v)
+	}
+	row, err := s.Row(map[string]any{"a": json.Number("9007199254740992"), "b": int64(-most)})
+	require.NoError(t, err)
+	require.Equal(t, []float64{maxInt, -maxInt}, row)
 }
 
 func TestSpaceEncodeKnownValues(t *testing.T) {
@@ -127,6 +299,15 @@ func TestNewSpaceRejects(t *testing.T) {
 		"at least one choice":      {Categorical("a")},
 		`choice "x" appears twice`: {Categorical("a", "x", "y", "x")},
 		"unknown kind":             {{name: "a", kind: 77}},
+		"not positive and finite":  {Float("a", 0, 1).WithStep(-0.5)},
+		"positive and finite":      {Float("a", 0, 1).WithStep(math.NaN())},
+		"not a whole number":       {Int("a", 0, 10).WithStep(2.5)},
+		"below a billionth":        {Float("a", 0, 1).WithStep(1e-10)},
+		"logfloat parameter takes": {LogFloat("a", 1, 2).WithStep(0.5)},
+		"logint parameter takes":   {LogInt("a", 1, 8).WithStep(2)},
+		"at least one value":       {Ordinal("a")},
+		"2 follows 2; they must":   {Ordinal("a", 1, 2, 2)},
+		"value NaN is not finite":  {Ordinal("a", 1, math.NaN(), 3)},
 	} {
 		_, err := NewSpace(params...)
 		require.ErrorIs(t, err, ErrSpace, name)

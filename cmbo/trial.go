@@ -33,19 +33,19 @@ func (t Trial) value(name string, kinds ...Kind) (Param, float64, bool) {
 	return t.space.params[i], t.X[i], true
 }
 
-// Float returns the value of a float or integer parameter, NaN if there is no
+// Float returns the value of a float, integer or ordinal parameter, NaN if there is no
 // such parameter.
 func (t Trial) Float(name string) float64 {
-	if _, v, ok := t.value(name, KindFloat, KindLogFloat, KindInt, KindLogInt); ok {
+	if _, v, ok := t.value(name, KindFloat, KindLogFloat, KindInt, KindLogInt, KindOrdinal); ok {
 		return v
 	}
 	return math.NaN()
 }
 
-// Int returns the value of an integer parameter, the smallest int if there is
-// no such parameter.
+// Int returns the value of an integer parameter or of an ordinal of whole
+// numbers, the smallest int if there is no such parameter.
 func (t Trial) Int(name string) int {
-	if _, v, ok := t.value(name, KindInt, KindLogInt); ok {
+	if p, v, ok := t.value(name, KindInt, KindLogInt, KindOrdinal); ok && p.wholeValues() {
 		return int(v)
 	}
 	return math.MinInt

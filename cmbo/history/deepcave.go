@@ -54,7 +54,8 @@ const configSpacePlaces = 13
 //
 //   - Choices that its CSV reader takes for numbers, truth values or missing
 //     values, and those that begin with an apostrophe, are put between
-//     apostrophes. Booleans are choices of 'false' and 'true'.
+//     apostrophes. Booleans are choices of 'false' and 'true', ordinals ordered
+//     choices of their numbers' texts. Steps are not written.
 //   - Parameters of only one value stay out of configspace.csv; trials.csv has
 //     them.
 //   - ConfigSpace rounds reals to 13 decimal places; they are written so, with
@@ -230,7 +231,7 @@ func bounds(lo, hi float64) (lower, upper float64) {
 // deepcaveValue writes a parameter's value.
 func deepcaveValue(c column, v float64) string {
 	switch c.param.Kind() {
-	case cmbo.KindCategorical, cmbo.KindBool:
+	case cmbo.KindCategorical, cmbo.KindBool, cmbo.KindOrdinal:
 		return asText(c.text(v))
 	case cmbo.KindInt, cmbo.KindLogInt:
 		return plain(v)
@@ -307,7 +308,7 @@ func writeConfigSpace(w io.Writer, cols []column) error {
 		case cmbo.KindInt, cmbo.KindLogInt:
 			fields = append(fields, "integer", pythonBool(k == cmbo.KindLogInt), plain(lo), plain(hi), "", "uniform", "")
 		default:
-			fields = append(fields, "categorical", pythonBool(false), "", "", c.items()[0], "", pythonBool(false))
+			fields = append(fields, "categorical", pythonBool(false), "", "", c.items()[0], "", pythonBool(k == cmbo.KindOrdinal))
 		}
 		items := c.items()
 		for i := range most {
@@ -325,13 +326,18 @@ func writeConfigSpace(w io.Writer, cols []column) error {
 	return out.Error()
 }
 
-// items lists the choices of a categorical or a boolean as they are written.
+// items lists the values of a categorical, an ordinal or a boolean as they are
+// written.
 func (c column) items() []string {
 	var items []string
 	switch c.param.Kind() {
 	case cmbo.KindCategorical:
 		for _, s := range c.choices {
 			items = append(items, asText(s))
+		}
+	case cmbo.KindOrdinal:
+		for _, v := range c.param.Values() {
+			items = append(items, asText(c.text(v)))
 		}
 	case cmbo.KindBool:
 		items = []string{asText("false"), asText("true")}

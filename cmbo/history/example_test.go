@@ -109,22 +109,22 @@ func ExampleOptuna() {
 	}
 	for _, p := range past.Space.Params() {
 		lo, hi := p.Bounds()
-		fmt.Println(p.Name(), p.Kind(), lo, hi, p.Choices())
+		fmt.Println(p.Name(), p.Kind(), lo, hi, p.Step(), p.Choices())
 	}
-	fmt.Println(len(past.Tasks), "tasks, minimize:", past.Minimize, "steps:", past.Steps)
+	fmt.Println(len(past.Tasks), "tasks, minimize:", past.Minimize)
 	// Output:
 	// svm on iris: 4 complete, 1 pruned, 2 failed, 1 running, 1 waiting
 	// svm on digits: 4 complete, 1 pruned, 2 failed, 1 running, 1 waiting
-	// lr logfloat 1e-05 0.1 []
-	// momentum float 0 0.99 []
-	// dropout float 0 0.5 []
-	// depth int 1 12 []
-	// batch logint 4 512 []
-	// width int 16 256 []
-	// kernel categorical 0 2 [rbf poly, 3 say "hi"]
-	// penalty categorical 0 4 [null 1 2.5 1.0 1e-05]
-	// bias bool 0 1 []
-	// 2 tasks, minimize: true steps: map[dropout:0.1 width:16]
+	// lr logfloat 1e-05 0.1 0 []
+	// momentum float 0 0.99 0 []
+	// dropout float 0 0.5 0.1 []
+	// depth int 1 12 1 []
+	// batch logint 4 512 1 []
+	// width int 16 256 16 []
+	// kernel categorical 0 2 0 [rbf poly, 3 say "hi"]
+	// penalty categorical 0 4 0 [null 1 2.5 1.0 1e-05]
+	// bias bool 0 1 0 []
+	// 2 tasks, minimize: true
 }
 
 // Two files in one folder make a run for DeepCAVE.

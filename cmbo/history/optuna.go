@@ -63,10 +63,6 @@ type OptunaResult struct {
 	// Minimize reports whether small values of the tasks are good: learn with
 	// cmbo.WithMinimize then.
 	Minimize bool
-	// Steps holds the steps of an inferred space's parameters that have one
-	// other than 1 for integers. A Space knows no steps: round what an
-	// optimiser proposes to the nearest low + k·step.
-	Steps map[string]float64
 	// Studies describes all studies of the journal, also those not read.
 	Studies []Study
 	// Torn reports whether a last line was passed over that was not whole,
@@ -101,8 +97,10 @@ type Study struct {
 //
 // An inferred space has all parameters of the trials read, in the order in
 // which they first appear. A FloatDistribution becomes Float or LogFloat, an
-// IntDistribution Int or LogInt, a CategoricalDistribution Bool if its choices
-// are true and false, else Categorical with choices named as above. Read fails
+// IntDistribution Int or LogInt, with the step it has, a CategoricalDistribution
+// Bool if its choices are true and false, else Categorical with choices named
+// as above. Numbers are taken as recorded: of step 0.1, 0.30000000000000004
+// stays what it is. Read fails
 // with cmbo's ErrSpace, and says where, if a parameter has distributions that
 // differ (see Widen), two choices of one name, or a range of one real number.
 //
@@ -144,7 +142,7 @@ func (o Optuna) Read(r io.Reader) (*OptunaResult, error) {
 		return nil, err
 	}
 	if out.result.Space == nil && len(studies) > 0 {
-		if out.result.Space, res.Steps, err = infer(studies, o.Widen); err != nil {
+		if out.result.Space, err = infer(studies, o.Widen); err != nil {
 			return nil, err
 		}
 	}

@@ -193,7 +193,7 @@ type inferred struct {
 }
 
 // infer makes the space of all parameters of the trials to be read.
-func infer(studies []*study, widen bool) (*cmbo.Space, map[string]float64, error) {
+func infer(studies []*study, widen bool) (*cmbo.Space, error) {
 	all := make(map[string]*inferred)
 	var order []string
 	for _, s := range studies {
@@ -219,14 +219,13 @@ func infer(studies []*study, widen bool) (*cmbo.Space, map[string]float64, error
 					continue
 				}
 				if !in.merge(p.dist, widen) {
-					return nil, nil, &RowError{Line: p.line, Task: s.name, Field: name, Err: cmbo.ErrSpace,
+					return nil, &RowError{Line: p.line, Task: s.name, Field: name, Err: cmbo.ErrSpace,
 						Reason: fmt.Sprintf("%s here, but %s on line %d in study %q", p.dist, in.first.dist, in.first.line, in.study.name)}
 				}
 			}
 		}
 	}
 	var params []cmbo.Param
-	steps := make(map[string]float64)
 	for _, name := range order {
 		in := all[name]
 		p, err := in.param(name)
@@ -234,19 +233,15 @@ func infer(studies []*study, widen bool) (*cmbo.Space, map[string]float64, error
 			_, err = cmbo.NewSpace(p)
 		}
 		if err != nil {
-			return nil, nil, &RowError{Line: in.first.line, Task: in.study.name, Field: name, Err: err,
+			return nil, &RowError{Line: in.first.line, Task: in.study.name, Field: name, Err: err,
 				Reason: fmt.Sprintf("%s cannot be a parameter; declare a Space without it: %v", &in.distribution, err)}
 		}
 		params = append(params, p)
-		if in.step != 0 {
-			steps[name] = in.step
-		}
 	}
 	if len(params) == 0 {
-		return nil, nil, &RowError{Reason: "no trial has a parameter to infer a space from", Err: cmbo.ErrSpace}
+		return nil, &RowError{Reason: "no trial has a parameter to infer a space from", Err: cmbo.ErrSpace}
 	}
-	space, err := cmbo.NewSpace(params...)
-	return space, steps, err
+	return cmbo.NewSpace(params...)
 }
 
 // merge takes in another distribution of the parameter; it reports false if it
@@ -270,10 +265,10 @@ func (in *inferred) merge(d *distribution, widen bool) bool {
 	if same || !widen {
 		return same
 	}
-	in.lo, in.hi = math.Min(in.lo, d.lo), math.Max(in.hi, d.hi)
-	if in.step != d.step {
-		in.step = 0
+	if apart := math.Abs(in.lo-d.lo) / d.step; in.step != d.step || math.Abs(apart-math.Round(apart)) > 1e-8 {
+		in.step = 0 // the values do not lie on one grid
 	}
+	in.lo, in.hi = math.Min(in.lo, d.lo), math.Max(in.hi, d.hi)
 	in.names, in.choices = slices.Clip(in.names), slices.Clip(in.choices) // they are the distribution's
 	for _, i := range more {
 		in.names, in.choices = append(in.names, d.names[i]), append(in.choices, d.choices[i])
@@ -300,10 +295,10 @@ func (d *distribution) param(name string) (cmbo.Param, error) {
 		if d.log {
 			return cmbo.LogInt(name, lo, hi), nil
 		}
-		return cmbo.Int(name, lo, hi), nil
+		return cmbo.Int(name, lo, hi).WithStep(d.step), nil
 	}
 	if d.log {
 		return cmbo.LogFloat(name, d.lo, d.hi), nil
 	}
-	return cmbo.Float(name, d.lo, d.hi), nil
+	return cmbo.Float(name, d.lo, d.hi).WithStep(d.step), nil
 }

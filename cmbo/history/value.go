@@ -134,7 +134,7 @@ func (c column) text(v float64) string {
 		return c.choices[int(v)]
 	case cmbo.KindBool:
 		return strconv.FormatBool(v != 0)
-	case cmbo.KindInt, cmbo.KindLogInt:
+	case cmbo.KindInt, cmbo.KindLogInt: // whole numbers without an exponent
 		return strconv.FormatFloat(v, 'f', -1, 64)
 	}
 	return formatFloat(v)
