@@ -1,0 +1,248 @@
+package main
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A group is a part of the project whose formulas are changed.
+type group struct {
+	name  string
+	files []string   // patterns, from the root of the module
+	tests [][]string // arguments of go test, tried in this order
+}
+
+// mutants lists the mutants of a group in the order of the sources.
+func (g group) mutants(root string) ([]mutant, error) {
+	var ms []mutant
+	for _, pattern := range g.files {
+		names, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
+		if err != nil {
+			return nil, err
+		}
+		found := false
+		for _, name := range names {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			found = true
+			file, err := filepath.Rel(root, name)
+			if err != nil {
+				return nil, err
+			}
+			src, err := os.ReadFile(name)
+			if err != nil {
+				return nil, err
+			}
+			fileMutants, err := sites(filepath.ToSlash(file), src)
+			if err != nil {
+				return nil, err
+			}
+			ms = append(ms, fileMutants...)
+		}
+		if !found {
+			return nil, fmt.Errorf("group %s: no file %s", g.name, pattern)
+		}
+	}
+	for i := range ms {
+		ms[i].id = g.name + " " + ms[i].id
+	}
+	return ms, nil
+}
+
+// A mutant is a file with the bytes [start, end) replaced.
+type mutant struct {
+	// id names the mutant by its file, its function, the operator and which of
+	// its places in the function it is, so that it outlives changes elsewhere.
+	id          string
+	file        string
+	line        int
+	start, end  int
+	replacement string
+	original    []byte // the whole file
+	sum         string // of original
+}
+
+func (m mutant) place() string { return fmt.Sprintf("%s:%d", m.file, m.line) }
+
+// change tells what is replaced by what.
+func (m mutant) change() string {
+	was := string(m.original[m.start:m.end])
+	if i := strings.IndexByte(was, '\n'); i >= 0 {
+		was = was[:i] + " ..."
+	}
+	return fmt.Sprintf("%s -> %s", was, m.replacement)
+}
+
+func (m mutant) source() []byte {
+	return slices.Concat(m.original[:m.start], []byte(m.replacement), m.original[m.end:])
+}
+
+// Operators of binary expressions and of assignments and what takes their place.
+var swaps = map[token.Token][]token.Token{
+	token.ADD: {token.SUB}, token.SUB: {token.ADD}, token.MUL: {token.QUO}, token.QUO: {token.MUL}, token.REM: {token.QUO},
+	token.LSS: {token.LEQ, token.GEQ}, token.LEQ: {token.LSS, token.GTR}, token.GTR: {token.GEQ, token.LEQ}, token.GEQ: {token.GTR, token.LSS},
+	token.EQL: {token.NEQ}, token.NEQ: {token.EQL}, token.LAND: {token.LOR}, token.LOR: {token.LAND},
+	token.ADD_ASSIGN: {token.SUB_ASSIGN}, token.SUB_ASSIGN: {token.ADD_ASSIGN}, token.MUL_ASSIGN: {token.QUO_ASSIGN}, token.QUO_ASSIGN: {token.MUL_ASSIGN},
+	token.AND_NOT_ASSIGN: {token.OR_ASSIGN}, token.OR_ASSIGN: {token.AND_NOT_ASSIGN}, token.AND: {token.OR}, token.SHL: {token.SHR}, token.SHR: {token.SHL},
+}
+
+// Functions and what is called in their place; "" stands for the argument itself.
+var calls = map[string]string{
+	"max": "min", "min": "max", "math.Max": "math.Min", "math.Min": "math.Max", "math.Sqrt": "", "math.Abs": "",
+	"math.Log": "math.Log1p", "math.Exp": "math.Expm1", "math.Log1p": "math.Log", "math.Expm1": "math.Exp", "math.Erfc": "math.Erf",
+	"slices.Max": "slices.Min", "slices.Min": "slices.Max",
+}
+
+// sites lists the mutants of a file. What only shapes the message of an error or
+// of a panic, and comparisons with nil, are left alone.
+func sites(file string, src []byte) ([]mutant, error) {
+	fset := token.NewFileSet()
+	tree, err := parser.ParseFile(fset, file, src, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	sum := fmt.Sprintf("%x", sha256.Sum256(src))[:16]
+	var out []mutant
+	for _, d := range tree.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok || f.Body == nil || f.Name.Name == "String" || f.Name.Name == "Error" {
+			continue
+		}
+		name := f.Name.Name
+		if f.Recv != nil {
+			name = receiver(f.Recv.List[0].Type) + "." + name
+		}
+		count := make(map[string]int)
+		add := func(op string, start, end token.Pos, replacement string) {
+			count[op]++
+			out = append(out, mutant{
+				id:   fmt.Sprintf("%s %s %s %d", file, name, op, count[op]),
+				file: file, line: fset.Position(start).Line,
+				start: fset.Position(start).Offset, end: fset.Position(end).Offset, replacement: replacement, original: src, sum: sum,
+			})
+		}
+		ast.Inspect(f.Body, func(n ast.Node) bool { return visit(n, add) })
+	}
+	return out, nil
+}
+
+func visit(n ast.Node, add func(op string, start, end token.Pos, replacement string)) (descend bool) {
+	text := func(op token.Token) int { return len(op.String()) }
+	switch n := n.(type) {
+	case *ast.BinaryExpr:
+		if isNil(n.X) || isNil(n.Y) || isString(n.X) || isString(n.Y) {
+			return false
+		}
+		for _, op := range swaps[n.Op] {
+			add(n.Op.String()+"to"+op.String(), n.OpPos, n.OpPos+token.Pos(text(n.Op)), op.String())
+		}
+	case *ast.AssignStmt:
+		for _, op := range swaps[n.Tok] {
+			add(n.Tok.String()+"to"+op.String(), n.TokPos, n.TokPos+token.Pos(text(n.Tok)), op.String())
+		}
+		if n.Tok == token.ASSIGN && len(n.Lhs) == 1 && len(n.Rhs) == 1 {
+			add("unassigned", n.Lhs[0].Pos(), n.Lhs[0].End(), "_")
+		}
+	case *ast.ExprStmt:
+		if c, ok := n.X.(*ast.CallExpr); ok && !isMessage(c) {
+			add("uncalled", n.Pos(), n.End(), "_ = 0")
+		}
+	case *ast.IncDecStmt:
+		if n.Tok == token.INC {
+			add("++to--", n.TokPos, n.TokPos+2, "--")
+		} else {
+			add("--to++", n.TokPos, n.TokPos+2, "++")
+		}
+	case *ast.ForStmt: // the step is left alone: most changes of it never end
+		for _, part := range []ast.Node{n.Init, n.Cond, n.Body} {
+			if part != nil {
+				ast.Inspect(part, func(m ast.Node) bool { return visit(m, add) })
+			}
+		}
+		return false
+	case *ast.UnaryExpr:
+		switch n.Op {
+		case token.SUB:
+			add("-removed", n.OpPos, n.OpPos+1, "+")
+		case token.NOT:
+			add("!removed", n.OpPos, n.OpPos+1, "")
+		}
+	case *ast.IfStmt:
+		switch n.Cond.(type) {
+		case *ast.BinaryExpr, *ast.UnaryExpr:
+		default:
+			add("negated", n.Cond.Pos(), n.Cond.Pos(), "!")
+		}
+	case *ast.BasicLit:
+		switch n.Kind {
+		case token.INT:
+			add("plus1", n.Pos(), n.End(), "("+n.Value+"+1)")
+		case token.FLOAT:
+			add("times2plus1", n.Pos(), n.End(), "(2*"+n.Value+"+1)")
+		}
+	case *ast.Ident:
+		switch n.Name {
+		case "true":
+			add("truetofalse", n.Pos(), n.End(), "false")
+		case "false":
+			add("falsetotrue", n.Pos(), n.End(), "true")
+		}
+	case *ast.CallExpr:
+		if isMessage(n) {
+			return false
+		}
+		if to, ok := calls[callee(n)]; ok && len(n.Args) > 0 {
+			add(callee(n)+"to"+to, n.Fun.Pos(), n.Fun.End(), to)
+		}
+	}
+	return true
+}
+
+// callee returns the name of the function called, with its package's if it has one.
+func callee(c *ast.CallExpr) string {
+	switch f := c.Fun.(type) {
+	case *ast.Ident:
+		return f.Name
+	case *ast.SelectorExpr:
+		if x, ok := f.X.(*ast.Ident); ok {
+			return x.Name + "." + f.Sel.Name
+		}
+	}
+	return ""
+}
+
+// isMessage reports whether a call makes an error or panics.
+func isMessage(c *ast.CallExpr) bool {
+	name := callee(c)
+	return name == "panic" || name == "numerical" || strings.HasPrefix(name, "fmt.") || strings.HasPrefix(name, "errors.") || strings.HasSuffix(strings.ToLower(name), "errorf") || strings.HasSuffix(name, ".fail")
+}
+
+func isNil(e ast.Expr) bool {
+	x, ok := e.(*ast.Ident)
+	return ok && x.Name == "nil"
+}
+
+func isString(e ast.Expr) bool {
+	x, ok := e.(*ast.BasicLit)
+	return ok && x.Kind == token.STRING
+}
+
+func receiver(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.StarExpr:
+		return receiver(e.X)
+	case *ast.IndexExpr:
+		return receiver(e.X)
+	case *ast.Ident:
+		return e.Name
+	}
+	return "?"
+}
