@@ -7,6 +7,7 @@ import (
 
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/linalg"
+	"github.com/stretchr/testify/require"
 )
 
 func maxDiff(a, b *linalg.Sym) float64 {
@@ -269,4 +270,78 @@ func TestConditionNoisy(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestConditionerExpected: a row without a value leaves means as they are, to the
+// bit, shrinks variances as any row does, and a failure leaves the receiver as it
+// was, as does what happens to a clone.
+func TestConditionerExpected(t *testing.T) {
+	rng := testutil.RNG(t)
+	const n, points = 6, 9
+	all := linalg.NewSym(points, testutil.SPD(rng, points, 50))
+	grow := func(c *Conditioner, rows int, y float64) {
+		for i := c.Len(); i < rows; i++ {
+			require.NoError(t, c.Append(all.Row(i)[:i], all.At(i, i), 0.1, y))
+		}
+	}
+	moments := func(c *Conditioner) (mean, variance []float64) {
+		mean, variance = make([]float64, points), make([]float64, points)
+		v := linalg.NewDense(c.Len(), points, nil)
+		for i := range points {
+			variance[i] = all.At(i, i)
+			for r := range c.Len() {
+				v.Set(r, i, all.At(r, i))
+			}
+		}
+		require.NoError(t, c.Whiten(v, v))
+		require.NoError(t, c.UpdateMean(mean, v))
+		require.NoError(t, c.UpdateVariance(variance, v))
+		return mean, variance
+	}
+	var c Conditioner
+	grow(&c, n, 0.7)
+	mean, before := moments(&c)
+	d := c.Clone()
+	require.NoError(t, d.AppendExpected(all.Row(n)[:n], all.At(n, n), 0.1))
+	gotMean, gotVariance := moments(d)
+	require.Equal(t, mean, gotMean)
+	e := c.Clone()
+	grow(e, n+1, 3)
+	_, wantVariance := moments(e)
+	require.Equal(t, wantVariance, gotVariance)
+	require.Less(t, gotVariance[n], before[n])
+
+	require.ErrorIs(t, d.AppendExpected(all.Row(n)[:n], 1, 0.1), ErrDimension)
+	require.ErrorIs(t, d.AppendExpected(make([]float64, n+1), 1, -1), ErrArgument)
+	require.ErrorIs(t, d.AppendExpected(make([]float64, n+1), 0, 0), ErrNotPositiveDefinite)
+	require.Equal(t, n+1, d.Len())
+	again, _ := moments(&c)
+	require.Equal(t, mean, again, "the clone shares memory with its source")
+
+	alpha := make([]float64, n)
+	var inverse linalg.Sym
+	require.NoError(t, c.Precision(alpha, &inverse))
+	for i := range n {
+		var left float64
+		for j := range n {
+			var a float64
+			for k := range n {
+				v := all.At(i, k)
+				if i == k {
+					v += 0.1
+				}
+				a += v * inverse.At(k, j)
+				if j == 0 {
+					left += v * alpha[k]
+				}
+			}
+			if i == j {
+				a--
+			}
+			require.InDelta(t, 0, a, 1e-13)
+		}
+		require.InDelta(t, 0.7, left, 1e-13)
+	}
+	require.ErrorIs(t, c.Precision(alpha[1:], &inverse), ErrDimension)
+	require.ErrorIs(t, c.Precision(alpha, nil), ErrArgument)
 }

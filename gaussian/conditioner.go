@@ -47,9 +47,9 @@ type Conditioner struct {
 // needs one for a moment only.
 var sums = sync.Pool{New: func() any { return new(linalg.Sym) }}
 
-// jitterMax is the largest jitter, relative to the mean of the diagonal, that
-// Factorize tries.
-const jitterMax = 1e-4
+// MaxJitter is the largest amount, relative to the mean of the diagonal, that is added
+// to the diagonal of a covariance to factorise it.
+const MaxJitter = 1e-4
 
 // Factorize takes the prior covariance cov of the observed values, their noise
 // variances (one each, or a single one for all) and resid = y − prior mean. If
@@ -93,7 +93,7 @@ func (c *Conditioner) Factorize(cov *linalg.Sym, noise, resid []float64) error {
 	for i := range n {
 		a.Row(i)[i] += noise[min(i, len(noise)-1)]
 	}
-	jitter, err := c.chol.FactorizeJitter(a, jitterMax)
+	jitter, err := c.chol.FactorizeJitter(a, MaxJitter)
 	if err != nil {
 		return definiteError(op, "covariance of the observations", jitter, err)
 	}
@@ -135,15 +135,40 @@ func (c *Conditioner) Reset() {
 // where only a new Factorize helps; the receiver is then unchanged.
 func (c *Conditioner) Append(cross []float64, variance, noise, resid float64) error {
 	const op = "Conditioner.Append"
+	if !finite(resid) {
+		return scalarError(op, "resid", resid, ErrNotFinite)
+	}
+	if err := c.appendRow(op, cross, variance, noise); err != nil {
+		return err
+	}
+	n := len(c.beta)
+	row := c.chol.Lower().Row(n)
+	b := (resid - linalg.Dot(row[:n], c.beta)) / row[n]
+	c.beta = append(c.beta, b)
+	c.quad += b * b
+	return nil
+}
+
+// AppendExpected is [Conditioner.Append] of an observation whose value is the mean
+// that the earlier ones predict: means stay as they are, variances shrink. It
+// stands for a measurement under way. [Conditioner.SetResid] would replace its
+// value too.
+func (c *Conditioner) AppendExpected(cross []float64, variance, noise float64) error {
+	if err := c.appendRow("Conditioner.AppendExpected", cross, variance, noise); err != nil {
+		return err
+	}
+	c.beta = append(c.beta, 0)
+	return nil
+}
+
+// appendRow extends the factor.
+func (c *Conditioner) appendRow(op string, cross []float64, variance, noise float64) error {
 	n := len(c.beta)
 	if err := checkVec(op, "cross", cross, n); err != nil {
 		return err
 	}
 	if !finite(variance) {
 		return scalarError(op, "variance", variance, ErrNotFinite)
-	}
-	if !finite(resid) {
-		return scalarError(op, "resid", resid, ErrNotFinite)
 	}
 	if err := checkNonNegative(op, "noise", noise); err != nil {
 		return err
@@ -159,10 +184,35 @@ func (c *Conditioner) Append(cross []float64, variance, noise, resid float64) er
 	} else if err := c.chol.Append(cross, variance+noise+c.jitter); err != nil {
 		return definiteError(op, "covariance of the observations", c.jitter, err)
 	}
-	row := c.chol.Lower().Row(n)
-	b := (resid - linalg.Dot(row[:n], c.beta)) / row[n]
-	c.beta = append(c.beta, b)
-	c.quad += b * b
+	return nil
+}
+
+// Clone returns an independent copy of c.
+func (c *Conditioner) Clone() *Conditioner {
+	out := &Conditioner{jitter: c.jitter, quad: c.quad}
+	if len(c.beta) > 0 {
+		out.chol, out.beta = *c.chol.Clone(), append([]float64(nil), c.beta...)
+	}
+	return out
+}
+
+// Precision sets alpha to A⁻¹·(y − m) and inverse, which is resized, to A⁻¹. It
+// fails with [ErrDimension] if alpha does not have length t, and takes O(t³) time.
+// Without observation i the others predict it with error alpha_i/q and variance
+// 1/q, noise included, q = A⁻¹_ii.
+func (c *Conditioner) Precision(alpha []float64, inverse *linalg.Sym) error {
+	const op = "Conditioner.Precision"
+	if inverse == nil {
+		return errNil(op, "inverse")
+	}
+	if err := checkLen(op, "alpha", len(alpha), len(c.beta)); err != nil {
+		return err
+	}
+	inverse.Resize(len(alpha))
+	if len(alpha) > 0 {
+		c.chol.SolveUpperVecTo(alpha, c.beta)
+		c.chol.InverseTo(inverse)
+	}
 	return nil
 }
 

@@ -1,0 +1,172 @@
+package gp
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/kernel"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// Hyper holds the hyperparameters of a Gaussian process.
+type Hyper struct {
+	Kernel        kernel.Kernel
+	NoiseVariance float64 // of values that come without one of their own
+	Fitted        bool    // false if there was nothing to fit to, or every search failed
+}
+
+// Noise returns the noise variances of n observations: their own where own has one
+// above 0, else that of h. own may be nil.
+func (h Hyper) Noise(own []float64, n int) []float64 { return Noise(own, n, h.NoiseVariance) }
+
+// Noise replaces those of n variances that are 0, or all of a nil own, by unknown.
+func Noise(own []float64, n int, unknown float64) []float64 {
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = unknown
+		if own != nil && own[i] > 0 {
+			out[i] = own[i]
+		}
+	}
+	return out
+}
+
+// Centre returns kernel parameters at the centres of the default hyperpriors for
+// points of dim coordinates: the variance and n lengths.
+func Centre(dim, n int) (variance float64, lengths []float64) {
+	p := gaussian.DefaultPriors(dim)
+	lengths = make([]float64, n)
+	for i := range lengths {
+		lengths[i] = math.Exp(p.LengthScale.Mean)
+	}
+	return math.Exp(p.Variance.Mean), lengths
+}
+
+// The parameters of a kernel from outside are of unknown kind: they are searched
+// around the template's, in units of their logarithms.
+const (
+	foreignSD    = 1.5
+	foreignRange = 7
+)
+
+// Fitter finds hyperparameters, keeping its memory from one data set to the next. The
+// zero value is ready; a Fitter serves one goroutine at a time.
+type Fitter struct{ search gaussian.Fitter }
+
+// Fit returns the hyperparameters of highest posterior density under
+// [gaussian.DefaultPriors], of the template's form, for values y of mean zero at the
+// rows of x. own holds the noise variances that are known, 0 where they are not, nil
+// for none. given is the noise variance of the others, NaN to search it. Without
+// values the template stands.
+//
+// It fails only if the data cannot be used at all or ctx is done.
+func (f *Fitter) Fit(ctx context.Context, template kernel.Kernel, x *linalg.Dense, y, own []float64, given float64, seed uint64) (Hyper, error) {
+	_, dim := x.Dims()
+	o := gaussian.FitOptions{Seed: seed, Priors: gaussian.DefaultPriors(dim)}
+	start := math.Exp(o.Priors.Noise.Mean)
+	known, sum := 0, 0.0
+	for _, v := range own {
+		if v > 0 {
+			known++
+			sum += v
+		}
+	}
+	switch {
+	case !math.IsNaN(given):
+		o.FixNoise, start = true, given
+	case known > 0 && known == len(y):
+		// Every variance is known: there is none to search.
+		o.FixNoise, start = true, 0
+	}
+	if _, err := kernel.Describe(template); err != nil {
+		for _, v := range template.AppendParams(nil) {
+			o.Params = append(o.Params, gaussian.LogNormal{
+				Mean: v, SD: foreignSD, Min: math.Exp(v - foreignRange), Max: math.Exp(v + foreignRange),
+			})
+		}
+	}
+	h := Hyper{Kernel: template, NoiseVariance: start}
+	if len(y) > 0 {
+		r, err := f.search.Fit(ctx, template, start, x, y, own, &o)
+		if err != nil {
+			return h, explained(ctx, fmt.Errorf("fitting hyperparameters to %d observations: %w", len(y), err))
+		}
+		h = Hyper{Kernel: r.Kernel, NoiseVariance: r.Noise, Fitted: r.Best >= 0}
+	}
+	if !(h.NoiseVariance > 0) {
+		// For values to come without a variance.
+		h.NoiseVariance = o.Priors.Noise.Min
+		if known > 0 {
+			h.NoiseVariance = max(sum/float64(known), h.NoiseVariance)
+		}
+	}
+	return h, nil
+}
+
+// Hyperparameters of a run are fitted to its first observations, so that which fit
+// serves n of them follows from n alone: to all of them up to refitAlways, then to
+// the largest multiple of refitEvery.
+const (
+	refitAlways = 20
+	refitEvery  = 5
+)
+
+// RefitCount returns the number of the first observations whose fit serves n.
+func RefitCount(n int) int {
+	if n <= refitAlways {
+		return n
+	}
+	return n - n%refitEvery
+}
+
+// Fits finds and keeps the hyperparameters of a run, whose kernel has the form of
+// Template. The seed of a search follows from Seed and the number of observations
+// it is made to.
+type Fits struct {
+	Template kernel.Kernel
+	Noise    float64 // given noise variance, NaN to search it
+	Seed     uint64
+
+	fitter Fitter
+	known  map[int]Hyper // by number of observations
+}
+
+// At returns the hyperparameters that serve the first n observations. data returns
+// the first count of them, scaled by themselves, with the noise variances that are
+// known; it is called only if a search is due.
+func (f *Fits) At(ctx context.Context, n int, data func(count int) (x *linalg.Dense, y, own []float64, err error)) (Hyper, error) {
+	count := RefitCount(n)
+	if h, ok := f.known[count]; ok {
+		return h, nil
+	}
+	x, y, own, err := data(count)
+	if err != nil {
+		return Hyper{}, err
+	}
+	seed := rng.Stream(f.Seed, "refit", uint64(count)).Uint64()
+	h, err := f.fitter.Fit(ctx, f.Template, x, y, own, f.Noise, seed)
+	if err == nil {
+		f.Put(count, h)
+	}
+	return h, err
+}
+
+// Put keeps h as the hyperparameters fitted to the first count observations.
+func (f *Fits) Put(count int, h Hyper) {
+	if f.known == nil {
+		f.known = make(map[int]Hyper)
+	}
+	f.known[count] = h
+}
+
+// Forget drops what was fitted to more than the first n observations.
+func (f *Fits) Forget(n int) {
+	for count := range f.known {
+		if count > n {
+			delete(f.known, count)
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package gp
+
+import (
+	"math"
+	"testing"
+
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/kernel"
+	"github.com/gocmbo/cmbo/linalg"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestRefitCount(t *testing.T) {
+	for n, want := range map[int]int{0: 0, 1: 1, 20: 20, 21: 20, 24: 20, 25: 25, 29: 25, 104: 100} {
+		assert.Equal(t, want, RefitCount(n), "%d observations", n)
+	}
+	for n := range 3000 {
+		c := RefitCount(n)
+		assert.True(t, c <= n && RefitCount(c) == c, "%d observations", n)
+	}
+}
+
+// TestFitFindsParameters: from values drawn from a process the search comes near its
+// lengths and its noise.
+func TestFitFindsParameters(t *testing.T) {
+	s := newSample(t, 120, 1)
+	truth := FromKernel{Kernel: kernel.Scale(1, kernel.Matern32(0.2, 2))}
+	var gram linalg.Sym
+	kernel.Gram(&gram, truth.Kernel, s.x)
+	gram.AddDiag(0.01)
+	var chol linalg.Cholesky
+	require.NoError(t, chol.Factorize(&gram))
+	chol.MulLowerVecTo(s.y, s.y)
+	var f Fitter
+	h, err := f.Fit(ctx, kernel.Scale(1, kernel.Matern32(0.7, 0.7)), s.x, s.y, nil, math.NaN(), 3)
+	require.NoError(t, err)
+	require.True(t, h.Fitted)
+	theta := h.Kernel.AppendParams(nil)
+	assert.InDelta(t, math.Log(0.2), theta[1], 0.7)
+	assert.Greater(t, theta[2]-theta[1], 1.0)
+	assert.InDelta(t, math.Log(0.01), math.Log(h.NoiseVariance), 1)
+}
+
+// TestFitNoise: where the variance is given it is not searched, where all values
+// bring theirs it is their mean, and without values the template stands.
+func TestFitNoise(t *testing.T) {
+	s := newSample(t, 15, 1)
+	template := kernel.Scale(1, kernel.Matern32(0.7))
+	var f Fitter
+	h, err := f.Fit(ctx, template, s.x, s.y, nil, 0.25, 3)
+	require.NoError(t, err)
+	assert.Equal(t, 0.25, h.NoiseVariance)
+	h, err = f.Fit(ctx, template, s.x, s.y, s.noise, math.NaN(), 3)
+	require.NoError(t, err)
+	var mean float64
+	for _, v := range s.noise {
+		mean += v / 15
+	}
+	assert.InDelta(t, mean, h.NoiseVariance, 1e-15)
+	h, err = f.Fit(ctx, template, points.First(s.x, 0), nil, nil, math.NaN(), 3)
+	require.NoError(t, err)
+	assert.Equal(t, Hyper{Kernel: template, NoiseVariance: math.Exp(gaussian.DefaultPriors(2).Noise.Mean)}, h)
+	assert.Equal(t, []float64{0.5, 2, 0.5}, Hyper{NoiseVariance: 0.5}.Noise([]float64{0, 2, 0}, 3))
+	assert.Equal(t, []float64{0.5, 0.5}, Hyper{NoiseVariance: 0.5}.Noise(nil, 2))
+}
+
+// foreign is a kernel that says nothing of its parameters.
+type foreign struct{ kernel.Kernel }
+
+func (f foreign) WithParams(p []float64) (kernel.Kernel, error) {
+	k, err := f.Kernel.WithParams(p)
+	return foreign{k}, err
+}
+
+func TestFitForeignKernel(t *testing.T) {
+	s := newSample(t, 15, 1)
+	var f Fitter
+	h, err := f.Fit(ctx, foreign{kernel.Matern52(0.7)}, s.x, s.y, nil, math.NaN(), 3)
+	require.NoError(t, err)
+	assert.True(t, h.Fitted)
+	assert.InDelta(t, math.Log(0.7), h.Kernel.AppendParams(nil)[0], foreignRange)
+}
+
+// TestFits: a search is made once for a number of observations, its draws follow
+// from that number, and Forget drops what it was told to.
+func TestFits(t *testing.T) {
+	s := newSample(t, 27, 1)
+	f := Fits{Template: kernel.Scale(1, kernel.Matern32(0.7)), Noise: math.NaN(), Seed: 9}
+	var asked []int
+	at := func(f *Fits, n int) Hyper {
+		h, err := f.At(ctx, n, func(count int) (*linalg.Dense, []float64, []float64, error) {
+			asked = append(asked, count)
+			return points.First(s.x, count), s.y[:count], nil, nil
+		})
+		require.NoError(t, err)
+		return h
+	}
+	at(&f, 20)
+	first := at(&f, 24)
+	at(&f, 27)
+	at(&f, 25)
+	assert.Equal(t, []int{20, 25}, asked)
+	f.Forget(24)
+	at(&f, 23)
+	at(&f, 27)
+	assert.Equal(t, []int{20, 25, 25}, asked)
+	other := Fits{Template: f.Template, Noise: math.NaN(), Seed: 9}
+	assert.Equal(t, first, at(&other, 22), "the search depends on what was asked before")
+	given := Hyper{Kernel: f.Template, NoiseVariance: 0.5}
+	f.Put(25, given)
+	assert.Equal(t, given, at(&f, 26))
+}

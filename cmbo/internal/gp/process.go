@@ -1,0 +1,233 @@
+package gp
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// Process is a Gaussian process: a [Prior] conditioned on noisy values at points,
+// none at first, and itself a Prior. Moments are those of the function, noise is not
+// added to them.
+//
+// Condition, Extend and Reset change a Process; the other methods may run
+// concurrently. After an error the process is its prior.
+type Process struct {
+	prior Prior
+	x     *linalg.Dense // points of the entries of data, nil without
+	data  Data
+}
+
+// New returns the process that prior is, without observations.
+func New(prior Prior) *Process { return &Process{prior: prior} }
+
+// Condition returns prior conditioned on values y with the given noise variances
+// at the rows of x, which it keeps.
+func Condition(ctx context.Context, prior Prior, x *linalg.Dense, y, noise []float64) (*Process, error) {
+	p := New(prior)
+	return p, p.Condition(ctx, x, y, noise)
+}
+
+// whites keeps matrices of whitened covariances between calls.
+var whites = sync.Pool{New: func() any { return new(linalg.Dense) }}
+
+// grams keeps covariance matrices between calls.
+var grams = sync.Pool{New: func() any { return new(linalg.Sym) }}
+
+// Reset makes p the process that prior is, keeping its memory.
+func (p *Process) Reset(prior Prior) {
+	p.prior, p.x = prior, nil
+	p.data.Reset()
+}
+
+// Condition replaces the observations by values y with the given noise variances at
+// the rows of x, which p keeps, in one factorisation.
+func (p *Process) Condition(ctx context.Context, x *linalg.Dense, y, noise []float64) error {
+	p.Reset(p.prior)
+	if points.Len(x) == 0 {
+		return nil
+	}
+	resid, err := p.residuals(ctx, x, y)
+	if err != nil {
+		return err
+	}
+	gram := grams.Get().(*linalg.Sym)
+	defer grams.Put(gram)
+	if err := p.prior.Gram(ctx, gram, x); err != nil {
+		return err
+	}
+	if err := p.data.Factorize(gram, noise, resid); err != nil {
+		return explained(ctx, err)
+	}
+	p.x = x
+	return nil
+}
+
+// Extend is Condition that keeps the part of the factor that belongs to the first
+// points, as far as they and their noise variances are those before, and adds the
+// others row by row. What comes out does not depend on the steps in which the
+// observations came.
+func (p *Process) Extend(ctx context.Context, x *linalg.Dense, y, noise []float64) error {
+	same := points.Same(p.x, x)
+	p.x = nil
+	if points.Len(x) == 0 {
+		p.data.Reset()
+		return nil
+	}
+	resid, err := p.residuals(ctx, x, y)
+	if err == nil {
+		err = p.data.Grow(same, p.row(ctx, x), noise, resid)
+	}
+	if err != nil {
+		p.data.Reset()
+		return explained(ctx, err)
+	}
+	p.x = new(linalg.Dense)
+	p.x.Copy(x) // compared at the next call, when x may hold other points
+	return nil
+}
+
+// WithPending returns p with pending points counted as evaluated with noise of the
+// given variance: the predicted mean as the value leaves all means as they are. p
+// itself stays as it is.
+func (p *Process) WithPending(ctx context.Context, pending *linalg.Dense, noise float64) (*Process, error) {
+	n := points.Len(pending)
+	if n == 0 {
+		return p, nil
+	}
+	all := points.Join(p.x, pending)
+	data, err := p.data.WithPending(n, p.row(ctx, all), noise)
+	if err != nil {
+		return nil, explained(ctx, err)
+	}
+	return &Process{prior: p.prior, x: all, data: *data}, nil
+}
+
+// residuals returns y less the prior means at the rows of x.
+func (p *Process) residuals(ctx context.Context, x *linalg.Dense, y []float64) ([]float64, error) {
+	resid := make([]float64, len(y))
+	if err := p.prior.Moments(ctx, resid, nil, x); err != nil {
+		return nil, err
+	}
+	for i, v := range y {
+		resid[i] = v - resid[i]
+	}
+	return resid, nil
+}
+
+// row gives the prior covariances of a row of x with the rows before and itself.
+func (p *Process) row(ctx context.Context, x *linalg.Dense) Row {
+	_, dim := x.Dims()
+	var cross linalg.Dense
+	return func(dst []float64, i int) error {
+		at, before := x.View(i, 0, 1, dim), x.View(0, 0, i, dim)
+		if i > 0 {
+			if err := p.prior.Cov(ctx, &cross, &at, &before); err != nil {
+				return err
+			}
+			copy(dst, cross.Row(0))
+		}
+		return p.prior.Moments(ctx, nil, dst[i:], &at)
+	}
+}
+
+// Prior returns what p was made from.
+func (p *Process) Prior() Prior { return p.prior }
+
+// Points returns the points p is conditioned on, nil without.
+func (p *Process) Points() *linalg.Dense { return p.x }
+
+// Data returns what p knows of its observations.
+func (p *Process) Data() *Data { return &p.data }
+
+// Moments implements [Prior].
+func (p *Process) Moments(ctx context.Context, mean, variance []float64, x *linalg.Dense) error {
+	v := whites.Get().(*linalg.Dense)
+	defer whites.Put(v)
+	if err := p.Whiten(ctx, v, x); err != nil {
+		return err
+	}
+	return p.MomentsFrom(ctx, mean, variance, x, v)
+}
+
+// Cov implements [Prior].
+func (p *Process) Cov(ctx context.Context, dst, x, y *linalg.Dense) error {
+	v, w := whites.Get().(*linalg.Dense), whites.Get().(*linalg.Dense)
+	defer whites.Put(v)
+	defer whites.Put(w)
+	if err := p.Whiten(ctx, v, x); err != nil {
+		return err
+	}
+	if err := p.Whiten(ctx, w, y); err != nil {
+		return err
+	}
+	return p.CovFrom(ctx, dst, x, v, y, w)
+}
+
+// Gram implements [Prior].
+func (p *Process) Gram(ctx context.Context, dst *linalg.Sym, x *linalg.Dense) error {
+	v := whites.Get().(*linalg.Dense)
+	defer whites.Put(v)
+	if err := p.Whiten(ctx, v, x); err != nil {
+		return err
+	}
+	return p.GramFrom(ctx, dst, x, v)
+}
+
+// Whiten makes v what the moments at the rows of x follow from, L⁻¹·k(X, x): for
+// callers that ask for several of them. MomentsFrom, CovFrom and GramFrom are
+// Moments, Cov and Gram given it.
+func (p *Process) Whiten(ctx context.Context, v, x *linalg.Dense) error {
+	if p.x == nil {
+		v.Resize(0, points.Len(x))
+		return nil
+	}
+	err := p.prior.Cov(ctx, v, p.x, x)
+	if err == nil {
+		err = p.data.Whiten(v, v)
+	}
+	return p.failed(ctx, err, x)
+}
+
+// MomentsFrom is [Process.Moments] given v as made by [Process.Whiten] for x.
+func (p *Process) MomentsFrom(ctx context.Context, mean, variance []float64, x, v *linalg.Dense) error {
+	if err := p.prior.Moments(ctx, mean, variance, x); err != nil || p.x == nil {
+		return err
+	}
+	return p.failed(ctx, p.data.Update(mean, variance, v), x)
+}
+
+// CovFrom is [Process.Cov] given v and w as made by [Process.Whiten] for x and y.
+func (p *Process) CovFrom(ctx context.Context, dst, x, v, y, w *linalg.Dense) error {
+	if err := p.prior.Cov(ctx, dst, x, y); err != nil || p.x == nil {
+		return err
+	}
+	return p.failed(ctx, p.data.UpdateCov(dst, v, w), x)
+}
+
+// GramFrom is [Process.Gram] given v as made by [Process.Whiten] for x.
+func (p *Process) GramFrom(ctx context.Context, dst *linalg.Sym, x, v *linalg.Dense) error {
+	if err := p.prior.Gram(ctx, dst, x); err != nil || p.x == nil {
+		return err
+	}
+	return p.failed(ctx, p.data.UpdateGram(dst, v), x)
+}
+
+// failed says what an error was met at.
+func (p *Process) failed(ctx context.Context, err error, x *linalg.Dense) error {
+	if err == nil {
+		return nil
+	}
+	return explained(ctx, fmt.Errorf("posterior at %d points: %w", points.Len(x), err))
+}
+
+// explained returns err, or the context's error where that explains it.
+func explained(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}

@@ -1,0 +1,125 @@
+// Package points says when two points are the same, which values are admitted, and
+// holds what else the parts of cmbo do with lists of points, the rows of a matrix.
+package points
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// MaxValue bounds measured values and variances, so that sums of squares stay
+// finite.
+const MaxValue = 1e150
+
+// Admitted reports whether v is a value that MaxValue bounds; NaN is not.
+func Admitted(v float64) bool { return math.Abs(v) <= MaxValue }
+
+// Key returns a map key that is equal for equal points; −0 counts as 0.
+func Key(x []float64) string {
+	b := make([]byte, 0, 8*len(x))
+	for _, v := range x {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v+0))
+	}
+	return string(b)
+}
+
+// Len returns the number of rows of x, 0 for nil.
+func Len(x *linalg.Dense) int {
+	if x == nil {
+		return 0
+	}
+	n, _ := x.Dims()
+	return n
+}
+
+// First returns the first n rows of x, on its memory.
+func First(x *linalg.Dense, n int) *linalg.Dense {
+	_, d := x.Dims()
+	v := x.View(0, 0, n, d)
+	return &v
+}
+
+// Pick returns the rows of x listed.
+func Pick(x *linalg.Dense, rows []int) *linalg.Dense {
+	_, d := x.Dims()
+	out := linalg.NewDense(len(rows), d, nil)
+	for i, r := range rows {
+		copy(out.Row(i), x.Row(r))
+	}
+	return out
+}
+
+// Join returns the rows of a and then those of b. Either may be nil or empty.
+func Join(a, b *linalg.Dense) *linalg.Dense {
+	n, m := Len(a), Len(b)
+	dim := 0
+	for _, x := range []*linalg.Dense{a, b} {
+		if Len(x) > 0 {
+			_, dim = x.Dims()
+		}
+	}
+	out := linalg.NewDense(n+m, dim, nil)
+	for i := range n {
+		copy(out.Row(i), a.Row(i))
+	}
+	for i := range m {
+		copy(out.Row(n+i), b.Row(i))
+	}
+	return out
+}
+
+// Distinct returns the rows of x without repetitions, in their order.
+func Distinct(x *linalg.Dense) *linalg.Dense {
+	seen := make(map[string]bool, Len(x))
+	var keep []int
+	for i := range Len(x) {
+		if key := Key(x.Row(i)); !seen[key] {
+			seen[key] = true
+			keep = append(keep, i)
+		}
+	}
+	return Pick(x, keep)
+}
+
+// Same returns how many of the first rows of a and b are equal.
+func Same(a, b *linalg.Dense) int {
+	n := min(Len(a), Len(b))
+	for i := range n {
+		if !slices.Equal(a.Row(i), b.Row(i)) {
+			return i
+		}
+	}
+	return n
+}
+
+// Equal reports whether a and b are the same list of points.
+func Equal(a, b *linalg.Dense) bool {
+	if a == b {
+		return true
+	}
+	_, d := a.Dims()
+	_, e := b.Dims()
+	n := Len(a)
+	return n == Len(b) && d == e && Same(a, b) == n
+}
+
+// Locate finds each row of x among the rows of set, the first of equal ones; nil if
+// one is not there.
+func Locate(x, set *linalg.Dense) []int {
+	at := make(map[string]int, Len(set))
+	for i := Len(set) - 1; i >= 0; i-- {
+		at[Key(set.Row(i))] = i
+	}
+	rows := make([]int, Len(x))
+	for r := range rows {
+		i, ok := at[Key(x.Row(r))]
+		if !ok {
+			return nil
+		}
+		rows[r] = i
+	}
+	return rows
+}

@@ -1,0 +1,21 @@
+// Package stat holds statistics of short lists of numbers.
+package stat
+
+import (
+	"math"
+	"slices"
+)
+
+// Median sorts v and returns its median, the mean of the middle two if their number
+// is even, NaN if v is empty.
+func Median(v []float64) float64 {
+	if len(v) == 0 {
+		return math.NaN()
+	}
+	slices.Sort(v)
+	n := len(v)
+	if n%2 == 1 {
+		return v[n/2]
+	}
+	return v[n/2-1]/2 + v[n/2]/2
+}
