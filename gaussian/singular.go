@@ -72,12 +72,19 @@ func unequalRanks(p, q *Normal) (a, b *Normal, ok bool) {
 // squares of singular values of the factors' product. The small ones are those of
 // Uᵀ·S_b·U, U = L·V with the eigenvectors V that belong to them: an error of V
 // enters squared, so that it suffices to form S_b·U, which all but vanishes, in
-// twice the working precision.
+// twice the working precision. Entries of M are products of variances: powers of two
+// keep both matrices near 1.
 func (w *Workspace) singularFidelity(a, b *Normal) (float64, error) {
 	n := len(a.mean)
-	bd := b.cov.Dense()
+	ka, kb := rootExponent(a), rootExponent(b)
+	w.inv.Copy(b.cov)
+	w.inv.Scale(math.Ldexp(1, -kb))
+	w.inv.Scale(math.Ldexp(1, -kb))
+	bd := w.inv.Dense()
 	linalg.MulUpper(&w.resid, a.lower, &bd)
+	w.resid.Scale(math.Ldexp(1, -ka))
 	w.polar.Mul(&w.resid, a.lower)
+	w.polar.Scale(math.Ldexp(1, -ka))
 	w.sym.Resize(n)
 	for i := range n {
 		copy(w.sym.Row(i)[:i+1], w.polar.Row(i)[:i+1])
@@ -107,11 +114,12 @@ func (w *Workspace) singularFidelity(a, b *Normal) (float64, error) {
 	w.eigen.VectorsTo(&w.polar)
 	linalg.MulLower(&w.cross, a.lower, &w.polar)
 	w.resid.CopyTrans(&w.cross)
+	w.resid.Scale(math.Ldexp(1, -ka))
 	w.sym.Resize(small)
 	for j := range small {
 		u, y := w.resid.Row(j), w.polar.Row(j)
 		for i := range n {
-			y[i] = dot2(b.cov.Row(i), u)
+			y[i] = dot2(w.inv.Row(i), u)
 		}
 		for i := range j + 1 {
 			w.sym.Row(j)[i] = linalg.Dot(w.resid.Row(i), y)
@@ -123,10 +131,16 @@ func (w *Workspace) singularFidelity(a, b *Normal) (float64, error) {
 	}
 	for _, v := range w.eigen.Values() {
 		if v > 0 {
-			f += math.Sqrt(v)
+			f += math.Ldexp(math.Sqrt(v), ka+kb)
 		}
 	}
 	return f, nil
+}
+
+// rootExponent returns a k for which 4^k is about the trace.
+func rootExponent(n *Normal) int {
+	_, e := math.Frexp(n.trace)
+	return e / 2
 }
 
 // dot2 returns Σ x_i·y_i as if computed with twice the working precision, with

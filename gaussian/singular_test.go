@@ -63,6 +63,35 @@ func TestW2SquaredExactlySingular(t *testing.T) {
 	}
 }
 
+// TestW2SquaredExtremeScales: multiplying covariances by powers of four changes no
+// digit, as far as numbers reach; and where only one of the two is multiplied the
+// fidelity grows with the root.
+func TestW2SquaredExtremeScales(t *testing.T) {
+	const n = 6
+	for _, ranks := range [][2]int{{1, 3}, {2, n}, {n - 1, n}, {1, 1}, {n, n}} {
+		_, s0 := exactLowRank(t, n, ranks[0], 0)
+		_, s1 := exactLowRank(t, n, ranks[1], 99)
+		want := w2sq(t, mustNormal(nil, s0), mustNormal(nil, s1))
+		fidelity := (s0.Trace() + s1.Trace() - want) / 2
+		for _, e := range []int{-900, -600, -540, 260, 500, 520, 600, 1000} {
+			a, b := new(linalg.Sym), new(linalg.Sym)
+			a.Copy(s0)
+			b.Copy(s1)
+			a.Scale(math.Ldexp(1, e))
+			b.Scale(math.Ldexp(1, e))
+			p, q := mustNormal(nil, a), mustNormal(nil, b)
+			if got := w2sq(t, p, q); got != math.Ldexp(want, e) {
+				t.Errorf("ranks %v times 2^%d: %g, want %g", ranks, e, got, math.Ldexp(want, e))
+			}
+			got := w2sq(t, p, mustNormal(nil, s1))
+			traces := a.Trace() + s1.Trace()
+			if one := traces - 2*math.Ldexp(fidelity, e/2); !(math.Abs(got-one) <= 1e-13*traces) {
+				t.Errorf("ranks %v, one times 2^%d: %g, want %g", ranks, e, got, one)
+			}
+		}
+	}
+}
+
 // TestW2SquaredTinyEigenvalue gives a singular covariance a further eigenvalue of
 // rounding size. It shows as its root.
 func TestW2SquaredTinyEigenvalue(t *testing.T) {

@@ -292,6 +292,26 @@ func TestAliasing(t *testing.T) {
 	}
 	s := NewSym(n, nil)
 	d := s.Dense()
+	vec := make([]float64, 3*n)
+	v, half := vec[:n], vec[n/2:][:n]
+	for name, f := range map[string]func(dst, x []float64){
+		"MulVecTo":          big.MulVecTo,
+		"TransMulVecTo":     big.TransMulVecTo,
+		"MulVecTo of a Sym": s.MulVecTo,
+	} {
+		want := "linalg: " + strings.Fields(name)[0] + ": destination aliases an operand"
+		for i, x := range [][]float64{v, half} {
+			if got := panics(func() { f(v, x) }); got != want {
+				t.Errorf("%s onto its operand (%d): %v", name, i, got)
+			}
+		}
+		if got := panics(func() { f(v, vec[n:][:n]) }); got != nil {
+			t.Errorf("%s beside its operand: %v", name, got)
+		}
+	}
+	if got := panics(func() { big.MulVecTo(big.data[:n], v) }); got != "linalg: MulVecTo: destination aliases an operand" {
+		t.Errorf("MulVecTo onto the matrix: %v", got)
+	}
 	for name, f := range map[string]func(){
 		"AddGram":      func() { s.AddGram(1, &d) },
 		"AddTransGram": func() { s.AddTransGram(1, &d) },

@@ -48,6 +48,15 @@ func (m *Dense) destination(op string, r, c int, operands ...*Dense) {
 	}
 }
 
+// separate checks that dst has no entry of x.
+func separate(op string, dst, x []float64) {
+	d := Dense{rows: 1, cols: len(dst), stride: len(dst), data: dst}
+	e := Dense{rows: 1, cols: len(x), stride: len(x), data: x}
+	if overlap(&d, &e) {
+		panic("linalg: " + op + ": destination aliases an operand")
+	}
+}
+
 // overlap reports whether a and b have an entry in common, as far as that can be
 // seen: slices of one array whose capacities reach to the same end show by these
 // where they begin.
@@ -90,6 +99,8 @@ func (m *Dense) MulVecTo(dst, x []float64) {
 
 // mulVec sets dst to A·x for a row-major A.
 func mulVec(dst, a []float64, lda int, x []float64) {
+	separate("MulVecTo", dst, x)
+	separate("MulVecTo", dst, a)
 	f64.GemmSet(len(dst), 1, len(x), 1, a, lda, 1, x, 1, len(x), dst, 1)
 }
 
@@ -101,6 +112,8 @@ func (m *Dense) TransMulVecTo(dst, x []float64) {
 	if len(x) != m.rows {
 		panicLen("TransMulVecTo", "x", len(x), m.rows)
 	}
+	separate("TransMulVecTo", dst, x)
+	separate("TransMulVecTo", dst, m.data)
 	clear(dst)
 	addRows(dst, x, m.data, m.stride)
 }

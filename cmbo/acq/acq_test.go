@@ -261,6 +261,7 @@ func TestSpecialArguments(t *testing.T) {
 		{"EI, negative sd", ExpectedImprovement(0, -1, 1), nan},
 		{"log EI, known better", LogExpectedImprovement(3, 0, 1), math.Log(2)},
 		{"log EI, known worse", LogExpectedImprovement(0, 0, 1), -inf},
+		{"log EI, known equal", LogExpectedImprovement(1, 0, 1), -inf},
 		{"log EI, NaN", LogExpectedImprovement(nan, 1, 1), nan},
 		{"PI, known better", ProbImprovement(3, 0, 1), 1},
 		{"PI, known equal", ProbImprovement(1, 0, 1), 0},

@@ -127,8 +127,8 @@ func ExpectedImprovement(mean, sd, best float64) float64 {
 // Its error is at most 16·2^-53 times the larger of 1, the logarithm and |log sd|.
 func LogExpectedImprovement(mean, sd, best float64) float64 {
 	s := EI{best}.Score(mean, sd)
-	if s < -fold {
-		z := 2 * (mean/2 - best/2) / sd // −Inf for sd = 0
+	if s < -fold && sd > 0 {
+		z := 2 * (mean/2 - best/2) / sd
 		return -0.5 * z * z
 	}
 	return s
