@@ -5,8 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 )
 
 // A journal is a snapshot, one line, and a line of
@@ -14,7 +17,8 @@ import (
 //	{"sum":"<16 hexadecimal digits>","entry":{...}}
 //
 // for each event since. A line's sum covers the sum of the line before, so that
-// no line can be lost, changed or exchanged unnoticed.
+// no line can be changed or exchanged, and none but the last ones can be lost,
+// unnoticed.
 
 // WithJournal has every event of the run written down before it takes effect:
 // write is called with whole lines, ends of line included, and the call that
@@ -22,6 +26,9 @@ import (
 // the lines to a file and sync it, and nothing acknowledged is ever lost:
 // [RestoreJournal] makes the optimiser again. write is called by one goroutine
 // at a time, while other calls on the optimiser wait, and must not call it.
+//
+// What a journal holds says nothing of lines that its end has lost: where the
+// storage may lose synced data, keep [Optimizer.JournalMark] elsewhere.
 //
 // Given to [New], the journal begins with a line for the state before the first
 // event; given to [Restore] or [RestoreJournal] it goes on where the old one
@@ -60,6 +67,9 @@ func sealEntry(sum string, entry []byte) []byte {
 
 // beginJournal writes the first line: the state as it is.
 func (o *Optimizer) beginJournal() error {
+	if o.config.mark.Lines > 0 {
+		return optionErrorf("a JournalMark without a journal that it could be found in")
+	}
 	if o.config.journal == nil {
 		return nil
 	}
@@ -75,7 +85,7 @@ func (o *Optimizer) beginJournal() error {
 	if err := o.config.journal(line); err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
-	o.sum = link("", line)
+	o.mark = JournalMark{1, link("", line)}
 	return nil
 }
 
@@ -83,20 +93,20 @@ func (o *Optimizer) beginJournal() error {
 // panics, nothing has changed.
 func (o *Optimizer) commit(events ...event) error {
 	if o.config.journal != nil {
-		sum := o.sum
+		mark := o.mark
 		var lines []byte
 		for _, e := range events {
 			entry, err := json.Marshal(e.export())
 			if err != nil {
 				return fmt.Errorf("%w: journal: %w", ErrOption, err)
 			}
-			sum = link(sum, entry)
-			lines = append(lines, sealEntry(sum, entry)...)
+			mark = JournalMark{mark.Lines + 1, link(mark.Sum, entry)}
+			lines = append(lines, sealEntry(mark.Sum, entry)...)
 		}
 		if err := o.config.journal(lines); err != nil {
 			return fmt.Errorf("journal: %w", err)
 		}
-		o.sum = sum
+		o.mark = mark
 	}
 	for _, e := range events {
 		o.h.apply(e)
@@ -104,50 +114,190 @@ func (o *Optimizer) commit(events ...event) error {
 	return nil
 }
 
+// A JournalMark names a line of a journal: whoever keeps the mark of the newest
+// line apart from the journal, and gives it to [RestoreJournal] with
+// [WithJournalMark], learns whether lines were lost from its end.
+type JournalMark struct {
+	// Lines is the number of lines up to this one, itself included.
+	Lines int `json:"lines"`
+	// Sum covers their content.
+	Sum string `json:"sum"`
+}
+
+// JournalMark returns the mark of the newest line that the journal callback took;
+// ok is false for an optimiser without [WithJournal].
+func (o *Optimizer) JournalMark() (m JournalMark, ok bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.mark, o.config.journal != nil
+}
+
+// WithJournalMark has [RestoreJournal], which alone takes it, fail with
+// [ErrCorrupt] unless the journal contains the line that m names. Lines after it
+// are legal.
+func WithJournalMark(m JournalMark) Option {
+	return runOption(func(c *runConfig) error {
+		if m.Lines < 1 {
+			return optionErrorf("the mark of line %d of a journal", m.Lines)
+		}
+		c.mark = m
+		return nil
+	})
+}
+
 // RestoreJournal makes the optimiser whose journal r holds, as [Restore] does of
-// a snapshot and with the same options. A last line without its end, which a
-// process left that was killed while it wrote, was never acknowledged and does
-// not count; valid is the number of bytes before it, to which a caller who goes
-// on writing cuts the file. Anything else that is not right fails with
-// [ErrCorrupt], as does a journal without a whole first line.
+// a snapshot and with the same options, and [WithJournalMark]. It reads to the end
+// of r.
+//
+// A last line without its end of line was never acknowledged and does not count:
+// a process that was killed, or lost power, while it wrote leaves the beginning of
+// a line, perhaps with bytes of zero behind it. valid is the number of bytes before
+// it, to which a caller who goes on writing cuts the file. Anything else that is
+// not right fails with [ErrCorrupt], as does a journal without a whole first line.
+//
+// A journal cannot say that whole lines are missing from its end, or that the end
+// of its last line was cut off after it had been written: [WithJournalMark] can.
 func RestoreJournal(r io.Reader, opts ...Option) (o *Optimizer, valid int64, err error) {
 	b, err := io.ReadAll(r)
 	if err != nil {
 		return nil, 0, err
 	}
-	end := bytes.LastIndexByte(b, '\n') + 1
-	if end == 0 {
-		return nil, 0, fmt.Errorf("%w: a journal without a first line", ErrCorrupt)
-	}
-	valid = int64(end)
-	b = b[:end]
 	first := bytes.IndexByte(b, '\n') + 1
+	if first == 0 {
+		return nil, 0, errFirstLine
+	}
 	if o, err = restore(b[:first], opts); err != nil {
 		return nil, 0, err
 	}
-	o.sum = link("", b[:first])
-	line := 1
-	for rest := b[first:]; len(rest) > 0; line++ {
-		n := bytes.IndexByte(rest, '\n') + 1
-		if err := o.restoreLine(rest[:n]); err != nil {
-			return nil, 0, fmt.Errorf("%w: line %d of the journal: %w", ErrCorrupt, line+1, err)
-		}
-		rest = rest[n:]
+	if valid, err = o.restoreLines(b, first); err != nil {
+		return nil, 0, err
 	}
 	return o, valid, nil
 }
 
-func (o *Optimizer) restoreLine(line []byte) error {
+var errFirstLine = fmt.Errorf("%w: a journal without a whole first line", ErrCorrupt)
+
+// ResumeJournal is [New] with an empty journal, and [RestoreJournal] with one that
+// New began with the same space and options: the program that makes a run and the
+// one that goes on with it are the same. r is read to its end; a first line whose
+// writing was interrupted makes an empty journal, with valid = 0, since that New
+// never returned.
+//
+// It fails as New and RestoreJournal do, with [ErrSpace], [ErrOption] or
+// [ErrPriorMismatch] if the run was begun with another space, option or prior.
+func ResumeJournal(r io.Reader, space *Space, opts ...Option) (o *Optimizer, valid int64, err error) {
+	b, err := io.ReadAll(r)
+	if err != nil {
+		return nil, 0, err
+	}
+	if o, err = newRun(space, opts); err == nil {
+		valid, err = o.resume(b)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	return o, valid, nil
+}
+
+// resume begins the journal b, or applies it to a run without events.
+func (o *Optimizer) resume(b []byte) (valid int64, err error) {
+	first := bytes.IndexByte(b, '\n') + 1
+	if first == 0 {
+		if !isTorn(b, snapshotHead) || o.config.mark.Lines > 0 {
+			return 0, errFirstLine
+		}
+		return 0, o.beginJournal()
+	}
+	stored, err := openSnapshot(b[:first])
+	if err != nil {
+		return 0, err
+	}
+	s, err := o.snapshot()
+	if err != nil {
+		return 0, err
+	}
+	if err := s.sameRun(stored); err != nil {
+		return 0, err
+	}
+	if err := o.restoreEvents(stored); err != nil {
+		return 0, err
+	}
+	return o.restoreLines(b, first)
+}
+
+// restoreLines applies the lines of the journal b after the first, which ends at
+// first, and returns where the last whole line ends.
+func (o *Optimizer) restoreLines(b []byte, first int) (valid int64, err error) {
+	o.mark = JournalMark{1, link("", b[:first])}
+	rest := b[first:]
+	for {
+		if m := o.config.mark; m.Lines == o.mark.Lines && m.Sum != o.mark.Sum {
+			return 0, fmt.Errorf("%w: line %d of the journal has the sum %s, its mark %s", ErrCorrupt, m.Lines, o.mark.Sum, m.Sum)
+		}
+		n := bytes.IndexByte(rest, '\n') + 1
+		if n == 0 {
+			break
+		}
+		if err := o.restoreLine(rest[:n]); err != nil {
+			return 0, fmt.Errorf("%w: line %d of the journal: %w", ErrCorrupt, o.mark.Lines+1, err)
+		}
+		rest = rest[n:]
+	}
+	valid = int64(len(b) - len(rest))
+	if m := o.config.mark; m.Lines > o.mark.Lines {
+		return 0, fmt.Errorf("%w: the journal ends after line %d, and the mark is that of line %d", ErrCorrupt, o.mark.Lines, m.Lines)
+	}
+	_, _, notWhole := o.openLine(slices.Concat(rest, []byte("\n")))
+	if !isTorn(rest, entryHead) || json.Valid(rest) && notWhole != nil {
+		return 0, fmt.Errorf("%w: line %d of the journal, at byte %d, has no end and is not the beginning of a line either", ErrCorrupt, o.mark.Lines+1, valid)
+	}
+	return valid, nil
+}
+
+// What lines of a journal begin with; 0 stands for a hexadecimal digit.
+const (
+	snapshotHead = `{"cmbo":"snapshot","version":`
+	entryHead    = `{"sum":"0000000000000000","entry":{"event":`
+)
+
+// isTorn reports whether b can be what is left of a line whose writing was
+// interrupted: its beginning, without its end of line, or less of it and then
+// zeros, with which file systems fill a block that was not written.
+func isTorn(b []byte, head string) bool {
+	line := bytes.TrimRight(b, "\x00")
+	for i, c := range line[:min(len(line), len(head))] {
+		if c != head[i] && !(head[i] == '0' && strings.IndexByte("123456789abcdef", c) >= 0) {
+			return false
+		}
+	}
+	var f json.RawMessage
+	d := json.NewDecoder(bytes.NewReader(line))
+	if err := d.Decode(&f); err != nil {
+		return err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF)
+	}
+	return int(d.InputOffset()) == len(b)
+}
+
+// openLine returns the entry of the line that follows those restored, and its sum.
+func (o *Optimizer) openLine(line []byte) (entry []byte, sum string, err error) {
 	var f journalEntry
 	if err := json.Unmarshal(line, &f); err != nil {
+		return nil, "", err
+	}
+	sum = link(o.mark.Sum, f.Entry)
+	if !bytes.Equal(line, sealEntry(sum, f.Entry)) {
+		return nil, "", fmt.Errorf("the sum does not match")
+	}
+	return f.Entry, sum, nil
+}
+
+func (o *Optimizer) restoreLine(line []byte) error {
+	entry, sum, err := o.openLine(line)
+	if err != nil {
 		return err
 	}
-	sum := link(o.sum, f.Entry)
-	if !bytes.Equal(line, sealEntry(sum, f.Entry)) {
-		return fmt.Errorf("the sum does not match")
-	}
 	var e snapshotEvent
-	d := json.NewDecoder(bytes.NewReader(f.Entry))
+	d := json.NewDecoder(bytes.NewReader(entry))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&e); err != nil {
 		return err
@@ -155,6 +305,6 @@ func (o *Optimizer) restoreLine(line []byte) error {
 	if err := o.restoreEvent(e); err != nil {
 		return err
 	}
-	o.sum = sum
+	o.mark = JournalMark{o.mark.Lines + 1, sum}
 	return nil
 }

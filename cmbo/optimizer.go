@@ -45,8 +45,8 @@ type Optimizer struct {
 	design [][]float64 // initial design, in the order of proposing
 	listed [][]float64 // all points of a small discrete space, else nil
 	points *linalg.Dense
-	step   *Step  // of the newest proposal that a model made
-	sum    string // of the journal's last line
+	step   *Step       // of the newest proposal that a model made
+	mark   JournalMark // of the journal's last line
 }
 
 // New returns an optimiser over a space.
@@ -57,14 +57,7 @@ type Optimizer struct {
 // it once for many optimisers. It fails with [ErrSpace], [ErrOption],
 // [ErrPriorMismatch] or [ErrNumerical].
 func New(space *Space, opts ...Option) (*Optimizer, error) {
-	if err := space.defined(); err != nil {
-		return nil, err
-	}
-	c, err := newRunConfig(opts)
-	if err != nil {
-		return nil, err
-	}
-	o, err := newOptimizer(space, c)
+	o, err := newRun(space, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -72,6 +65,18 @@ func New(space *Space, opts ...Option) (*Optimizer, error) {
 		return nil, err
 	}
 	return o, nil
+}
+
+// newRun is New without a journal's first line.
+func newRun(space *Space, opts []Option) (*Optimizer, error) {
+	if err := space.defined(); err != nil {
+		return nil, err
+	}
+	c, err := newRunConfig(opts)
+	if err != nil {
+		return nil, err
+	}
+	return newOptimizer(space, c)
 }
 
 // newOptimizer makes an optimiser with an empty log.

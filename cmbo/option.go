@@ -79,6 +79,7 @@ type runConfig struct {
 	parallelism int
 
 	journal     func(lines []byte) error
+	mark        JournalMark // a line that the journal to restore has to hold
 	acquisition Acquisition
 	surrogate   Surrogate
 	kernel      kernel.Kernel // template for runs without a prior

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -214,12 +215,16 @@ func restore(b []byte, opts []Option) (*Optimizer, error) {
 		return nil, err
 	}
 	o.initial = s.Options.Initial
+	return o, o.restoreEvents(s)
+}
+
+func (o *Optimizer) restoreEvents(s *snapshotState) error {
 	for i, e := range s.Events {
 		if err := o.restoreEvent(e); err != nil {
-			return nil, fmt.Errorf("%w: event %d: %w", ErrCorrupt, i, err)
+			return fmt.Errorf("%w: event %d: %w", ErrCorrupt, i, err)
 		}
 	}
-	return o, nil
+	return nil
 }
 
 func corrupt(err error) error { return fmt.Errorf("%w: %w", ErrCorrupt, err) }
@@ -248,6 +253,49 @@ func openSnapshot(b []byte) (*snapshotState, error) {
 		return nil, corrupt(err)
 	}
 	return s, nil
+}
+
+// sameRun reports how a run that is stored differs from s, one that begins, in its
+// space and options.
+func (s *snapshotState) sameRun(stored *snapshotState) error {
+	fields := func(v any) (map[string]json.RawMessage, error) {
+		b, err := json.Marshal(v)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrOption, err)
+		}
+		var m map[string]json.RawMessage
+		return m, json.Unmarshal(b, &m)
+	}
+	if s.Options.Prior != stored.Options.Prior {
+		return fmt.Errorf("%w: the stored run was begun with that of digest %q, not %q", ErrPriorMismatch, stored.Options.Prior, s.Options.Prior)
+	}
+	for i, pair := range [][2]any{{s.Space, stored.Space}, {s.Options, stored.Options}} {
+		given, err := fields(pair[0])
+		if err != nil {
+			return err
+		}
+		was, err := fields(pair[1])
+		if err != nil {
+			return err
+		}
+		names := slices.AppendSeq(slices.Collect(maps.Keys(given)), maps.Keys(was))
+		slices.Sort(names)
+		for _, name := range names {
+			if bytes.Equal(given[name], was[name]) {
+				continue
+			}
+			kind := [...]error{ErrSpace, ErrOption}[i]
+			return fmt.Errorf("%w: the stored run was begun with %s %.200s, not %.200s", kind, name, orNone(was[name]), orNone(given[name]))
+		}
+	}
+	return nil
+}
+
+func orNone(b []byte) string {
+	if b == nil {
+		return "none"
+	}
+	return string(b)
 }
 
 // restoreOptions applies the options of Restore and refuses those that set what
@@ -287,7 +335,7 @@ func (s *snapshotOptions) restore(given *runConfig) (*runConfig, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.parallelism, c.journal = given.parallelism, given.journal
+	c.parallelism, c.journal, c.mark = given.parallelism, given.journal, given.mark
 	c.seed, c.ard, c.initial, c.repeats, c.sobol, c.local = s.Seed, s.ARD, s.Initial, s.Repeats, s.Sobol, s.Local
 	y := slices.Index(yPolicyNames[:], s.YPolicy)
 	kind := slices.Index(acquisitionNames[:], s.Acquisition)

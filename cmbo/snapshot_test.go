@@ -291,13 +291,43 @@ func TestJournalTornAndDamaged(t *testing.T) {
 			}
 		}
 	}
-	for i := range journal[:len(journal)-1] {
-		c := bytes.Clone(journal)
-		c[i] ^= 1 << (i % 8)
+	refused := func(c []byte, what string, at int) {
+		t.Helper()
 		_, _, err := cmbo.RestoreJournal(bytes.NewReader(c))
 		if !errors.Is(err, cmbo.ErrCorrupt) && !errors.Is(err, cmbo.ErrVersion) {
-			t.Fatalf("byte %d of %d: err = %v", i, len(c), err)
+			t.Fatalf("%s %d of %d: err = %v", what, at, len(c), err)
 		}
+	}
+	for i := range journal {
+		c := bytes.Clone(journal)
+		c[i] ^= 1 << (i % 8)
+		refused(c, "byte", i)
+	}
+	// The end of the last line, in every way but the loss of it and what follows.
+	last := len(journal) - 1
+	for v := range 256 {
+		if v == '\n' {
+			continue
+		}
+		c := bytes.Clone(journal)
+		c[last] = byte(v)
+		refused(c, "end of line as", v)
+		refused(append(c, 'x'), "end of line, and more, as", v)
+	}
+	for _, v := range []byte("x]|~") {
+		c := bytes.Clone(journal[:last])
+		c[last-1] = v
+		refused(c, "without its end of line, the brace before as", int(v))
+	}
+	sum := bytes.Clone(journal[:last])
+	sum[ends[len(ends)-2]+8] ^= 1
+	refused(sum, "the sum of a line without its end", 0)
+	for i := ends[len(ends)-2]; i < last; i++ {
+		// Zeros behind a beginning are what a power failure leaves.
+		torn := append(bytes.Clone(journal[:i]), make([]byte, 7)...)
+		_, valid, err := cmbo.RestoreJournal(bytes.NewReader(torn))
+		require.NoError(t, err)
+		require.EqualValues(t, ends[len(ends)-2], valid)
 	}
 	lines := strings.SplitAfter(string(journal), "\n")
 	_, _, err := cmbo.RestoreJournal(strings.NewReader(lines[0] + strings.Join(lines[2:], "")))
@@ -365,4 +395,111 @@ func TestJournalFailureChangesNothing(t *testing.T) {
 	}
 	_, err := cmbo.New(list, cmbo.WithJournal(nil))
 	require.ErrorIs(t, err, cmbo.ErrOption)
+}
+
+// TestJournalMark: with the mark of an acknowledged line nothing up to it can be
+// missing, whatever else the journal holds.
+func TestJournalMark(t *testing.T) {
+	list, _ := grid(t, 3)
+	var journal []byte
+	o := newOptimizer(t, list, cmbo.WithInitial(2), cmbo.WithJournal(func(lines []byte) error {
+		journal = append(journal, lines...)
+		return nil
+	}))
+	type point struct {
+		mark cmbo.JournalMark
+		end  int
+	}
+	var points []point
+	r := rng.Stream(1, "marks")
+	for range 8 {
+		m, ok := o.JournalMark()
+		require.True(t, ok)
+		require.Equal(t, bytes.Count(journal, []byte("\n")), m.Lines)
+		points = append(points, point{m, len(journal)})
+		act(t, r, o, list)
+	}
+	for i, p := range points {
+		for k, q := range points {
+			got, valid, err := cmbo.RestoreJournal(bytes.NewReader(journal[:q.end]), cmbo.WithJournalMark(p.mark), cmbo.WithJournal(func([]byte) error { return nil }))
+			if q.mark.Lines < p.mark.Lines {
+				require.ErrorIs(t, err, cmbo.ErrCorrupt, "the mark of %d, the journal of %d", i, k)
+				continue
+			}
+			require.NoError(t, err)
+			require.EqualValues(t, q.end, valid)
+			m, ok := got.JournalMark()
+			require.True(t, ok)
+			require.Equal(t, q.mark, m)
+		}
+		other := p.mark
+		other.Sum = "0123456789abcdef"
+		_, _, err := cmbo.RestoreJournal(bytes.NewReader(journal), cmbo.WithJournalMark(other))
+		require.ErrorIs(t, err, cmbo.ErrCorrupt)
+		require.ErrorContains(t, err, fmt.Sprintf("line %d ", p.mark.Lines))
+		_, _, err = cmbo.ResumeJournal(bytes.NewReader(nil), list, cmbo.WithInitial(2), cmbo.WithJournalMark(p.mark))
+		require.ErrorIs(t, err, cmbo.ErrCorrupt)
+	}
+	m := points[0].mark
+	_, err := cmbo.New(list, cmbo.WithJournalMark(m))
+	require.ErrorIs(t, err, cmbo.ErrOption)
+	_, err = cmbo.Restore(bytes.NewReader(snapshot(t, o)), cmbo.WithJournalMark(m))
+	require.ErrorIs(t, err, cmbo.ErrOption)
+	_, _, err = cmbo.RestoreJournal(bytes.NewReader(journal), cmbo.WithJournalMark(cmbo.JournalMark{}))
+	require.ErrorIs(t, err, cmbo.ErrOption)
+	_, ok := newOptimizer(t, list).JournalMark()
+	require.False(t, ok)
+}
+
+// TestResumeJournal: the program that began a run goes on with it by the same call,
+// as one that never stopped; another space, option or prior is refused by name.
+func TestResumeJournal(t *testing.T) {
+	for _, k := range kits(t) {
+		t.Run(k.name, func(t *testing.T) {
+			var journal []byte
+			write := cmbo.WithJournal(func(lines []byte) error {
+				journal = append(journal, lines...)
+				return nil
+			})
+			twin := newOptimizer(t, k.space, k.opts...)
+			seed := rng.Stream(4, "resumed "+k.name).Uint64()
+			mine, others := rand.New(rand.NewPCG(seed, 1)), rand.New(rand.NewPCG(seed, 1))
+			for range 8 {
+				o, valid, err := cmbo.ResumeJournal(bytes.NewReader(journal), k.space, append(k.opts[:len(k.opts):len(k.opts)], write)...)
+				require.NoError(t, err)
+				if valid > 0 {
+					require.EqualValues(t, len(journal), valid)
+				}
+				require.Equal(t, act(t, others, twin, k.space), act(t, mine, o, k.space))
+				require.Equal(t, snapshot(t, twin), snapshot(t, o))
+			}
+		})
+	}
+	list, _ := grid(t, 3)
+	other, _ := grid(t, 4)
+	var journal []byte
+	newOptimizer(t, list, cmbo.WithSeed(4), cmbo.WithJournal(func(lines []byte) error { journal = append(journal, lines...); return nil }))
+	for cut := range len(journal) {
+		_, valid, err := cmbo.ResumeJournal(bytes.NewReader(journal[:cut]), list)
+		require.NoError(t, err, "New had not returned")
+		require.Zero(t, valid)
+	}
+	for text, tt := range map[string]struct {
+		space *cmbo.Space
+		opts  []cmbo.Option
+		want  error
+	}{
+		"seed 4, not 1":                {list, nil, cmbo.ErrOption},
+		"repeats none, not true":       {list, []cmbo.Option{cmbo.WithSeed(4), cmbo.WithRepeats()}, cmbo.ErrOption},
+		"begun with candidates [[0,0]": {other, []cmbo.Option{cmbo.WithSeed(4)}, cmbo.ErrSpace},
+		"digest \"\", not":             {list, []cmbo.Option{cmbo.WithSeed(4), cmbo.WithPrior(learn(t, list, family(4, 10), smallSets...))}, cmbo.ErrPriorMismatch},
+	} {
+		_, _, err := cmbo.ResumeJournal(bytes.NewReader(journal), tt.space, tt.opts...)
+		require.ErrorIs(t, err, tt.want, text)
+		require.ErrorContains(t, err, text)
+	}
+	_, _, err := cmbo.ResumeJournal(strings.NewReader("a file that is no journal"), list)
+	require.ErrorIs(t, err, cmbo.ErrCorrupt)
+	_, _, err = cmbo.ResumeJournal(failingReader{}, list)
+	require.Error(t, err)
 }
