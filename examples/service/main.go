@@ -38,13 +38,19 @@ type options struct {
 	addr        string
 	priors      string
 	limits      study.Limits
+	hosts       []string
+	token       string
 	body        int64
+	bodies      int64
 	timeout     time.Duration
 	shutdown    time.Duration
 	refresh     int
 	parallelism int
 	fs          disk.FS // nil for the operating system's
 }
+
+// shortToken is the least length of a token.
+const shortToken = 16
 
 func parse(args []string, stderr io.Writer) (*options, error) {
 	o := &options{limits: study.DefaultLimits()}
@@ -55,7 +61,16 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		flags.PrintDefaults()
 	}
 	flags.StringVar(&o.dir, "dir", "", "`directory` of the studies and priors; made if it is not there")
-	flags.StringVar(&o.addr, "addr", "127.0.0.1:8080", "`address` to listen on; anyone who can reach it can do everything")
+	flags.StringVar(&o.addr, "addr", "127.0.0.1:8080", "`address` to listen on; without a token, anyone who can reach it can do everything")
+	flags.Func("host", "`name` or address by which requests may call the service, besides localhost, loopback addresses and the address they arrive at; may be given several times", func(name string) error {
+		o.hosts = append(o.hosts, name)
+		if name == "" || strings.ContainsAny(name, "/[] ") || strings.Count(name, ":") == 1 {
+			return errors.New("a name or an address without a port is needed")
+		}
+		return nil
+	})
+	flags.StringVar(&o.token, "token", "", "`token` that every request must show; other users of the machine see a command line, so -token-file is better")
+	tokenFile := flags.String("token-file", "", "`file` with the token")
 	flags.StringVar(&o.priors, "priors", "", "`directory` of encoded priors, *.prior, to take over under their file names")
 	l := &o.limits
 	for _, f := range []struct {
@@ -76,6 +91,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		flags.IntVar(f.value, f.name, *f.value, f.usage)
 	}
 	flags.Int64Var(&o.body, "max-body", web.DefaultBody, "largest body in `bytes`")
+	flags.Int64Var(&o.bodies, "max-bodies", web.DefaultBodies, "`bytes` of all large bodies that are read or worked on at once; others wait")
 	flags.DurationVar(&o.timeout, "timeout", web.DefaultTimeout, "longest `time` to work on a request")
 	flags.DurationVar(&o.shutdown, "shutdown", 20*time.Second, "longest `time` to wait for requests under way when stopped")
 	flags.IntVar(&o.refresh, "refresh", 5, "`seconds` after which pages load themselves again; 0 for never")
@@ -88,8 +104,22 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		return nil, fmt.Errorf("unexpected argument %q; -help lists the flags", flags.Arg(0))
 	case o.dir == "":
 		return nil, errors.New("-dir is missing; -help lists the flags")
-	case o.body < 1 || o.timeout <= 0 || o.shutdown < 0 || o.refresh < 0 || o.parallelism < 1:
+	case o.body < 1 || o.bodies < o.body || o.timeout <= 0 || o.shutdown < 0 || o.refresh < 0 || o.parallelism < 1:
 		return nil, errors.New("a flag is below its smallest value")
+	case o.token != "" && *tokenFile != "":
+		return nil, errors.New("both -token and -token-file")
+	}
+	if *tokenFile != "" {
+		b, err := os.ReadFile(*tokenFile)
+		if err != nil {
+			return nil, err
+		}
+		if o.token = strings.TrimSpace(string(b)); o.token == "" {
+			return nil, fmt.Errorf("%s is empty", *tokenFile)
+		}
+	}
+	if o.token != "" && (len(o.token) < shortToken || strings.ContainsFunc(o.token, func(c rune) bool { return c <= ' ' || c >= 0x7f })) {
+		return nil, fmt.Errorf("a token needs at least %d characters, visible ASCII ones", shortToken)
 	}
 	return o, nil
 }
@@ -143,12 +173,12 @@ func serve(ctx context.Context, o *options, stdout io.Writer, logger *log.Logger
 	if err != nil {
 		return err
 	}
-	if a, ok := listener.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
-		logger.Printf("%s is open to other machines, and there is no authentication", a)
+	if a, ok := listener.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() && o.token == "" {
+		logger.Printf("%s is open to other machines without a token: whoever reaches it can do everything", a)
 	}
 	fmt.Fprintf(stdout, "listening on http://%s with %d studies\n", listener.Addr(), len(m.Studies()))
 	server := &http.Server{
-		Handler:           web.New(web.Config{Studies: m, Body: o.body, Timeout: o.timeout, Refresh: o.refresh, Log: logger}),
+		Handler:           web.New(web.Config{Studies: m, Access: web.Access{Hosts: o.hosts, Token: o.token}, Body: o.body, Bodies: o.bodies, Timeout: o.timeout, Refresh: o.refresh, Log: logger}),
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       time.Minute,
 		WriteTimeout:      o.timeout + time.Minute, // a request waits and computes in it

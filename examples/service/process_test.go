@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -223,13 +224,22 @@ func TestOneServicePerDirectory(t *testing.T) {
 }
 
 func TestFlags(t *testing.T) {
-	for _, args := range [][]string{{}, {"-dir", "x", "more"}, {"-dir", "x", "-refresh", "-1"}, {"-dir", "x", "-timeout", "0s"}, {"-nothing"}} {
+	for _, args := range [][]string{{}, {"-dir", "x", "more"}, {"-dir", "x", "-refresh", "-1"}, {"-dir", "x", "-timeout", "0s"}, {"-nothing"},
+		{"-dir", "x", "-token", "short"}, {"-dir", "x", "-token", "sixteen letters, but"}, {"-dir", "x", "-token-file", "nowhere"}, {"-dir", "x", "-host", "a:80"}, {"-dir", "x", "-host", "http://a"}, {"-dir", "x", "-max-bodies", "1"}} {
 		if _, err := parse(args, io.Discard); err == nil {
 			t.Errorf("%q: no error", args)
 		}
 	}
 	o, err := parse([]string{"-dir", "x", "-max-studies", "3"}, io.Discard)
 	if err != nil || o.limits.Studies != 3 || !strings.HasPrefix(o.addr, "127.0.0.1:") {
+		t.Errorf("%+v, %v", o, err)
+	}
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte("0123456789abcdef\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o, err = parse([]string{"-dir", "x", "-token-file", file, "-host", "a.example", "-host", "::2"}, io.Discard)
+	if err != nil || o.token != "0123456789abcdef" || len(o.hosts) != 2 {
 		t.Errorf("%+v, %v", o, err)
 	}
 }
@@ -240,7 +250,7 @@ func TestNoise(t *testing.T) {
 	c := p.client(nil)
 	createKinds(t, c)
 	rng := testutil.RNG(t)
-	const good = "POST /v1/studies/plain/ask HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 3\r\n\r\n{} "
+	const good = "POST /v1/studies/plain/ask HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 3\r\n\r\n{} "
 	for range 300 {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(p.addr, "http://"))
 		if err != nil {

@@ -2,9 +2,11 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/gocmbo/cmbo/cmbo"
 )
@@ -23,20 +25,26 @@ var ErrRow = errors.New("a list of numbers with null in it")
 // UnmarshalJSON reads a list of numbers; null makes a nil Row. It fails with
 // [ErrRow] or as encoding/json does.
 func (r *Row) UnmarshalJSON(b []byte) error {
-	var values []*float64
-	if err := json.Unmarshal(b, &values); err != nil {
-		return err
+	if len(b) < 2 || b[0] != '[' {
+		return json.Unmarshal(b, (*[]float64)(r))
 	}
-	if values == nil {
-		*r = nil
-		return nil
-	}
-	row := make(Row, len(values))
-	for i, v := range values {
-		if v == nil {
-			return fmt.Errorf("%w: entry %d", ErrRow, i)
+	var row Row
+	for rest := bytes.TrimSpace(b[1 : len(b)-1]); len(rest) > 0; {
+		entry, more, _ := bytes.Cut(rest, []byte{','})
+		if entry = bytes.TrimSpace(entry); string(entry) == "null" {
+			return fmt.Errorf("%w: entry %d", ErrRow, len(row))
 		}
-		row[i] = *v
+		v, err := strconv.ParseFloat(string(entry), 64)
+		if err != nil {
+			return json.Unmarshal(b, new([]float64)) // which says what is no number, or too large a one
+		}
+		if row == nil { // Exactly as long as it must be: bodies may be large.
+			row = make(Row, 0, 1+bytes.Count(b, []byte{','}))
+		}
+		row, rest = append(row, v), more
+	}
+	if row == nil {
+		row = Row{}
 	}
 	*r = row
 	return nil

@@ -33,6 +33,8 @@ import (
 type Client struct {
 	// Base is the service's address, such as "http://127.0.0.1:8080".
 	Base string
+	// Token is shown to a service that wants one.
+	Token string
 	// HTTP sends requests; nil for http.DefaultClient.
 	HTTP *http.Client
 	// Attempts bounds how often a request is sent; 0 stands for 8, with pauses
@@ -137,6 +139,9 @@ func (c *Client) send(ctx context.Context, method, path, key, kind string, conte
 	}
 	if key != "" {
 		r.Header.Set(api.KeyHeader, key)
+	}
+	if c.Token != "" {
+		r.Header.Set("Authorization", "Bearer "+c.Token)
 	}
 	h := c.HTTP
 	if h == nil {

@@ -29,6 +29,7 @@ func main() {
 	defer stop()
 	t := &tuner{client: &client.Client{}, out: os.Stdout}
 	flag.StringVar(&t.client.Base, "addr", "http://127.0.0.1:8080", "`address` of the service")
+	flag.StringVar(&t.client.Token, "token", os.Getenv("SERVICE_TOKEN"), "`token` of the service; the environment variable SERVICE_TOKEN is better")
 	flag.StringVar(&t.study, "study", "branin", "`ID` of the study, which is created if it is not there")
 	flag.IntVar(&t.trials, "trials", 40, "`number` of trials of the study")
 	flag.DurationVar(&t.pause, "pause", 200*time.Millisecond, "`time` that an evaluation pretends to take")

@@ -161,6 +161,9 @@ func (m *Manager) describe(s *Study, prior *cmbo.Prior) []cmbo.Option {
 	return opts
 }
 
+// Limits returns the limits. They must not be changed.
+func (m *Manager) Limits() *Limits { return &m.limits }
+
 func (m *Manager) path(id string) string {
 	return filepath.Join(m.dir, "studies", id+logSuffix)
 }

@@ -7,10 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"mime"
 	"net/http"
 	"strconv"
+	"time"
 	"unicode/utf8"
 
 	"github.com/gocmbo/cmbo/examples/service/api"
@@ -23,30 +23,51 @@ const (
 	binaryKind = "application/octet-stream"
 )
 
-// readBody reads a body. Its type must be given: a browser sends JSON or binary
-// data to another site only after asking, so that no page can use the service
-// behind its reader's back.
-func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+// bodyTime is how long a large body may take to arrive once there is room for it.
+const bodyTime = time.Minute
+
+// readBody reads a body; done must be called when the request is done with it.
+// Its type must be given: a browser sends JSON or binary data to another site only
+// after asking, so that no page can use the service behind its reader's back.
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request, limit int64) (b []byte, done func(), err error) {
+	done = func() {}
 	want := jsonKind
 	if r.Method == http.MethodPut {
 		want = binaryKind
 	}
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != want {
-		return nil, &webError{http.StatusUnsupportedMediaType, api.Detail{Code: "content_type", Message: "the Content-Type must be " + want}}
+		return nil, done, &webError{http.StatusUnsupportedMediaType, api.Detail{Code: "content_type", Message: "the Content-Type must be " + want}}
 	}
-	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	n := r.ContentLength // -1 if it is not known
+	if n < 0 {
+		n = limit
+	}
+	if n = min(n, limit); n > smallBody {
+		if err := s.large.enter(r.Context(), n); err != nil {
+			return nil, done, err
+		}
+		done = func() { s.large.leave(n) }
+		// Waiting is not the client's fault.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime))
+	}
+	var content bytes.Buffer
+	if r.ContentLength <= limit {
+		content.Grow(int(n) + bytes.MinRead) // so that reading never copies
+	}
+	_, err = content.ReadFrom(http.MaxBytesReader(w, r.Body, limit))
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		return nil, &webError{http.StatusRequestEntityTooLarge, api.Detail{
+		return nil, done, &webError{http.StatusRequestEntityTooLarge, api.Detail{
 			Code: "too_large", Message: fmt.Sprintf("the body has more than %d bytes", limit), Where: &api.Where{Limit: int(limit)}}}
 	case err != nil:
-		return nil, badRequest("body", "the body could not be read: %v", err)
+		return nil, done, badRequest("body", "the body could not be read: %v", err)
 	}
-	return b, nil
+	return content.Bytes(), done, nil
 }
 
-// decode decodes a body, strictly: one object, known fields, nothing behind it.
+// decode decodes a body, strictly: one object, known fields, none of them twice,
+// nothing behind it.
 func (q *request) decode(v any) error {
 	b := q.body
 	if !utf8.Valid(b) {
@@ -54,6 +75,9 @@ func (q *request) decode(v any) error {
 	}
 	if b = bytes.TrimSpace(b); len(b) == 0 || b[0] != '{' {
 		return badRequest("json", "the body must be one JSON object")
+	}
+	if err := scan(b, q.server.nodes, q.server.values); err != nil {
+		return err
 	}
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -129,4 +130,19 @@ func wrong(t *testing.T, c call, w *httptest.ResponseRecorder) api.Detail {
 		t.Fatalf("%v\nis answered %d %v %s (%v)", c, w.Code, w.Header(), w.Body, err)
 	}
 	return e.Error
+}
+
+// dial opens a connection: in sends on it, out closes it.
+func dial(t *testing.T, base string) (in func(string), out func()) {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return func(text string) {
+		if _, err := conn.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}, func() { conn.Close() }
 }

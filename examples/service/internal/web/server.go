@@ -20,10 +20,14 @@ import (
 // Config says what a [Server] serves, and how.
 type Config struct {
 	Studies *study.Manager
+	Access
 	// Body bounds the bytes of a body that creates a study or a prior; other
 	// bodies are bounded by 64 KiB, or by it if it is less.
 	Body int64
-	// Timeout bounds the time one request may take to compute.
+	// Bodies bounds the bytes of all large bodies that are read or worked on at
+	// once; requests wait for room. At least Body.
+	Bodies int64
+	// Timeout bounds the time one request may wait and compute.
 	Timeout time.Duration
 	// Refresh is after how many seconds pages load themselves again; 0 stands
 	// for never.
@@ -36,6 +40,7 @@ type Config struct {
 // DefaultBody is the usual bound of a large body, DefaultTimeout of a request.
 const (
 	DefaultBody    = 16 << 20
+	DefaultBodies  = 2 * DefaultBody
 	DefaultTimeout = time.Minute
 
 	smallBody = 64 << 10
@@ -44,7 +49,9 @@ const (
 // A Server is the HTTP handler.
 type Server struct {
 	Config
-	mux *http.ServeMux
+	mux           *http.ServeMux
+	large         room // for bodies of more than smallBody
+	nodes, values int  // that a body may have
 }
 
 // New returns a server.
@@ -53,6 +60,8 @@ func New(c Config) *Server {
 		c.Log = log.Default()
 	}
 	s := &Server{Config: c, mux: http.NewServeMux()}
+	s.large.free = max(c.Body, c.Bodies)
+	s.nodes, s.values = shape(c.Studies.Limits())
 	small := min(smallBody, c.Body)
 
 	s.handle("GET /v1/studies", 0, s.listStudies)
@@ -87,6 +96,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
 	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	// Pages have inline styles and nothing else.
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; form-action 'none'; base-uri 'none'")
 	defer func() {
@@ -98,6 +108,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			s.reply(w, http.StatusInternalServerError, &api.Error{Error: api.Detail{Code: "internal", Message: "the service failed; its log says more"}})
 		}
 	}()
+	if err := s.admit(w, r); err != nil {
+		s.refuse(w, r, err)
+		return
+	}
 	// The mux would redirect paths that are not clean, and say in plain text
 	// what it does not serve.
 	if r.URL.Path != path.Clean(r.URL.Path) || r.Method == http.MethodConnect {
@@ -132,18 +146,21 @@ func (s *Server) methods(w http.ResponseWriter, r *http.Request) error {
 // request is a request to the JSON interface.
 type request struct {
 	*http.Request
-	body []byte // nil for methods without one
-	head http.Header
+	server *Server
+	body   []byte // nil for methods without one
+	head   http.Header
 }
 
 // handle serves a pattern by a function that returns what to reply. Bodies of
 // more than limit bytes are refused.
 func (s *Server) handle(pattern string, limit int64, f func(*request) (status int, reply any, err error)) {
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-		q := &request{Request: r, head: w.Header()}
+		q := &request{Request: r, server: s, head: w.Header()}
 		var err error
 		if limit > 0 {
-			q.body, err = readBody(w, r, limit)
+			var done func()
+			q.body, done, err = s.readBody(w, r, limit)
+			defer done()
 		}
 		if err == nil {
 			var status int
