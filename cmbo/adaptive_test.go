@@ -98,7 +98,8 @@ func TestAdaptiveMatchesDefinition(t *testing.T) {
 				require.NoError(t, o.Tell(trial.ID, f(trial.X)))
 			}
 
-			w := o.Weights()
+			w, err := o.Weights()
+			require.NoError(t, err)
 			sizes := []float64{3, 2, 2}
 			m := mixtureKernel{}
 			for j, task := range tasks {
@@ -148,21 +149,21 @@ func TestCarriedBarycenter(t *testing.T) {
 	require.NoError(t, err)
 	p, err := Learn(context.Background(), box, tasks, WithLabels([]int{0, 0, 0, 0}), WithPrototype(Barycenter), WithIndexPoints(40))
 	require.NoError(t, err)
-	q := p.prototypes[0]
-	n, _ := p.index.Dims()
+	q := p.learned.Prototypes[0]
+	n, _ := p.learned.Index.Dims()
 	mean, variance := make([]float64, n), make([]float64, n)
 	var cross linalg.Dense
-	require.NoError(t, q.carrier.at(context.Background(), 2, mean, variance, &cross, p.index, p.index))
+	require.NoError(t, q.Process.At(context.Background(), 2, mean, variance, &cross, p.learned.Index, p.learned.Index))
 	for i := range n {
-		require.InDelta(t, q.normal.Mean()[i], mean[i], 1e-8)
-		require.InDelta(t, q.normal.Cov().At(i, i), variance[i], 1e-8)
+		require.InDelta(t, q.Normal.Mean()[i], mean[i], 1e-8)
+		require.InDelta(t, q.Normal.Cov().At(i, i), variance[i], 1e-8)
 		for j := range n {
-			require.InDelta(t, q.normal.Cov().At(i, j), cross.At(i, j), 1e-8)
+			require.InDelta(t, q.Normal.Cov().At(i, j), cross.At(i, j), 1e-8)
 		}
 	}
 	// Far from all data it returns to the kernel: positive, bounded variance.
 	far := linalg.NewDense(1, 2, []float64{0.999, 0.001})
-	require.NoError(t, q.carrier.at(context.Background(), 1, mean[:1], variance[:1], nil, nil, far))
+	require.NoError(t, q.Process.At(context.Background(), 1, mean[:1], variance[:1], nil, nil, far))
 	require.Greater(t, variance[0], 0.0)
 }
 
@@ -195,140 +196,5 @@ func TestAdaptiveGrowsByRows(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, m2, m1)
 		require.Equal(t, s2, s1)
-	}
-}
-
-// TestAdaptiveSingularPosterior: a posterior that rounding left indefinite gets
-// the jitter it needs, whatever the distance.
-func TestAdaptiveSingularPosterior(t *testing.T) {
-	const n = 20
-	ctx := context.Background()
-	r := rng.Stream(9, "singular")
-	dense := linalg.NewDense(3, n, nil)
-	for i := range 3 {
-		for j := range n {
-			dense.Row(i)[j] = r.NormFloat64()
-		}
-	}
-	rm := &room{mean: make([]float64, n)}
-	set := func() {
-		rm.cov.Resize(n)
-		rm.cov.Zero()
-		rm.cov.AddTransGram(1, dense)
-		rm.cov.AddDiag(-1e-14)
-	}
-	normals := make([]*gaussian.Normal, 3)
-	for i := range normals {
-		s := linalg.NewSym(n, nil)
-		s.AddDiag(1 + float64(i))
-		var err error
-		normals[i], err = gaussian.NewNormal(make([]float64, n), s)
-		require.NoError(t, err)
-	}
-	for _, jitter := range []float64{0, 1e-2} {
-		a := &adaptive{distance: Jeffreys, jitter: jitter, view: view{workers: 1}}
-		got := make([]float64, len(normals))
-		set()
-		used, err := a.jeffreys(ctx, rm, got, normals)
-		require.NoError(t, err)
-		require.Equal(t, jitter == 0, used > 0, "jitter %g of the posterior beside %g of the divergence", used, jitter)
-		set()
-		rm.cov.AddDiag(used)
-		post, err := gaussian.NewNormal(rm.mean, &rm.cov)
-		require.NoError(t, err)
-		for i, p := range normals {
-			want, _, err := gaussian.Jeffreys(p, post, jitter)
-			require.NoError(t, err)
-			require.InEpsilon(t, want, got[i], 1e-9)
-		}
-		set()
-		used, err = a.wasserstein(ctx, rm, got, normals)
-		require.NoError(t, err)
-		require.Positive(t, used)
-	}
-	// A prototype without a density is infinitely far from any posterior with one.
-	flat, err := gaussian.NewNormal(make([]float64, n), linalg.NewSym(n, nil))
-	require.NoError(t, err)
-	set()
-	rm.cov.AddDiag(1)
-	got := make([]float64, 2)
-	a := &adaptive{distance: Jeffreys, view: view{workers: 1}}
-	_, err = a.jeffreys(ctx, rm, got, []*gaussian.Normal{flat, normals[0]})
-	require.NoError(t, err)
-	require.True(t, math.IsInf(got[0], 1))
-	require.Positive(t, got[1])
-	require.False(t, math.IsInf(got[1], 1))
-}
-
-// TestPosteriorGeometry compares packed distances with package gaussian.
-func TestPosteriorGeometry(t *testing.T) {
-	tasks := randomTasks("geometry", 6, 12, 2)
-	box, err := UnitCube(2)
-	require.NoError(t, err)
-	points := box.encodeAll(sobolRows(box, 25, rng.Stream(1, "points")))
-	ps := newPosteriors(len(tasks), points)
-	normals := make([]*gaussian.Normal, len(tasks))
-	for j, task := range tasks {
-		s := scaleValues(ZScore, task.Y)
-		src, err := newSource(task.ID, box.encodeAll(task.X), s.z, nil, kernel.Scale(1, kernel.Matern32x12(0.4+0.1*float64(j))), 0.01)
-		require.NoError(t, err)
-		jitter, err := ps.set(j, src, new(posteriorScratch))
-		require.NoError(t, err)
-		require.Zero(t, jitter)
-		mean, cov := make([]float64, 25), new(linalg.Sym)
-		require.NoError(t, src.jointTo(mean, cov, points, new(sourceScratch)))
-		normals[j], err = gaussian.NewNormal(mean, cov)
-		require.NoError(t, err)
-	}
-	members := []int{1, 3, 4}
-	third := 1.0 / 3
-	want, err := gaussian.Centroid([]*gaussian.Normal{normals[1], normals[3], normals[4]}, []float64{third, third, third})
-	require.NoError(t, err)
-
-	g := ps.geometry(Wasserstein, 1)
-	require.True(t, g.metric())
-	c, err := g.mean(0, members)
-	require.NoError(t, err)
-	for j := range tasks {
-		w, err := gaussian.W2(normals[j], want)
-		require.NoError(t, err)
-		d, err := g.distance(0, j, c)
-		require.NoError(t, err)
-		require.InEpsilon(t, w, d, 1e-10)
-		require.LessOrEqual(t, g.lower(j, c), d*(1+1e-12))
-		require.GreaterOrEqual(t, g.upper(j, c), d*(1-1e-12))
-		pj := g.point(j)
-		low, high := g.apart(pj, c)
-		require.Equal(t, []float64{g.lower(j, c), g.upper(j, c)}, []float64{low, high})
-		d, err = g.distance(0, j, pj)
-		require.NoError(t, err)
-		require.InDelta(t, 0, d, 1e-6)
-		pair, err := g.pair(0, j, (j+1)%len(tasks))
-		require.NoError(t, err)
-		w, err = gaussian.W2(normals[j], normals[(j+1)%len(tasks)])
-		require.NoError(t, err)
-		require.InEpsilon(t, w, pair, 1e-10)
-	}
-
-	g = ps.geometry(Jeffreys, 1)
-	require.False(t, g.metric())
-	var top float64
-	for j := range tasks {
-		require.NoError(t, g.prepare(0, j))
-		top = max(top, normals[j].Trace()/25)
-	}
-	require.InEpsilon(t, 1e-6*top, g.jitter, 1e-12)
-	c, err = g.mean(0, members)
-	require.NoError(t, err)
-	for j := range tasks {
-		w, used, err := gaussian.Jeffreys(normals[j], want, g.jitter)
-		require.NoError(t, err)
-		require.Equal(t, g.jitter, used)
-		d, err := g.distance(0, j, c)
-		require.NoError(t, err)
-		require.InEpsilon(t, w, d, 1e-8)
-		d, err = g.distance(0, j, g.point(j))
-		require.NoError(t, err)
-		require.Zero(t, d)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/internal/qmc"
 	"github.com/gocmbo/cmbo/internal/rng"
 )
@@ -33,7 +34,7 @@ func sobolRows(s *Space, n int, src *rand.Rand) [][]float64 {
 	for tries := 0; len(rows) < n && tries < 4*n; tries++ {
 		q.Next(u)
 		row := sobolRow(s, u)
-		if key := rowKey(row); !seen[key] {
+		if key := points.Key(row); !seen[key] {
 			seen[key] = true
 			rows = append(rows, row)
 		}
@@ -138,7 +139,7 @@ func (o *draft) pool(step int) [][]float64 {
 	seen := make(map[string]bool, len(rows))
 	kept := rows[:0]
 	for _, r := range rows {
-		key := rowKey(r)
+		key := points.Key(r)
 		if seen[key] || !c.repeats && o.h.used[key] > 0 {
 			continue
 		}

@@ -102,7 +102,7 @@ func TestOptimizerFromManyGoroutines(t *testing.T) {
 					}
 				case 2:
 					opt.Best()
-					opt.Weights()
+					weightsOf(t, opt)
 					opt.Open()
 					opt.Observations()
 				case 3:
@@ -137,7 +137,7 @@ func TestOptimizerFromManyGoroutines(t *testing.T) {
 	require.EqualValues(t, journal.Len(), valid)
 	require.Equal(t, opt.Observations(), again.Observations())
 	require.Equal(t, opt.Open(), again.Open())
-	require.Equal(t, opt.Weights(), again.Weights())
+	require.Equal(t, weightsOf(t, opt), weightsOf(t, again))
 	next, err := opt.Ask(ctx)
 	require.NoError(t, err)
 	same, err := again.Ask(ctx)

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/cluster"
+	"github.com/gocmbo/cmbo/cmbo/internal/model"
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
@@ -62,38 +64,36 @@ func (p *Prior) encode() ([]byte, error) {
 		return nil, err
 	}
 	e.bool(p.finite)
-	e.uint(uint64(len(p.sources)))
-	for _, s := range p.sources {
+	e.uint(uint64(len(p.learned.Sources)))
+	for _, s := range p.learned.Sources {
 		if err := e.source(s); err != nil {
-			return nil, inTask(err, s.id)
+			return nil, inTask(err, s.ID)
 		}
 	}
-	e.ints(p.labels)
+	e.ints(p.learned.Labels)
 	e.matrix(p.clusterSet)
-	e.matrix(p.index)
-	e.uint(uint64(len(p.prototypes)))
-	for _, q := range p.prototypes {
-		e.floats(q.normal.Mean())
-		e.floats(packSym(q.normal.Cov()))
-		c, carried := q.carrier.(*carried)
-		e.bool(carried)
-		if carried {
+	e.matrix(p.learned.Index)
+	e.uint(uint64(len(p.learned.Prototypes)))
+	for _, q := range p.learned.Prototypes {
+		e.normal(q.Normal)
+		c, extended := q.Process.(*model.Extension)
+		e.bool(extended)
+		if extended {
 			// The barycentre may have been computed on another index set.
-			if err := e.kernel(c.k); err != nil {
+			if err := e.kernel(c.Kernel); err != nil {
 				return nil, err
 			}
-			e.matrix(c.index)
-			e.floats(c.normal.Mean())
-			e.floats(packSym(c.normal.Cov()))
+			e.matrix(c.Index)
+			e.normal(c.Normal)
 		}
 	}
-	e.uint(uint64(len(p.partitions)))
-	for _, q := range p.partitions {
+	e.uint(uint64(len(p.learned.Partitions)))
+	for _, q := range p.learned.Partitions {
 		e.ints(q.Labels)
 		e.float(q.IntraCE)
 		e.float(q.InterCS)
 	}
-	e.report(p.report)
+	e.report(p.learned.Report)
 	sum := sha256.Sum256(e.b)
 	return append(e.b, sum[:]...), nil
 }
@@ -161,20 +161,30 @@ func (e *encoder) config(c *learnConfig) error {
 	return nil
 }
 
-func (e *encoder) source(s *source) error {
-	e.string(s.id)
-	e.matrix(s.x)
-	e.floats(s.y)
-	e.floats(s.extra)
-	e.float(s.sigma)
-	e.float(s.clusterSigma)
-	if err := e.kernel(s.k); err != nil {
+func (e *encoder) source(s *model.Source) error {
+	e.string(s.ID)
+	e.matrix(s.X)
+	e.floats(s.Y)
+	e.floats(s.Given)
+	e.float(s.NoiseVariance)
+	e.float(s.ClusterNoiseVariance)
+	if err := e.kernel(s.Kernel); err != nil {
 		return err
 	}
-	return e.kernel(s.clusterKernel)
+	return e.kernel(s.ClusterKernel)
 }
 
-func (e *encoder) report(r LearnReport) {
+// normal writes a mean and the lower triangle of a covariance.
+func (e *encoder) normal(n *gaussian.Normal) {
+	e.floats(n.Mean())
+	size := n.Dim()
+	e.uint(uint64(size*(size+1)/2) + 1)
+	for i := range size {
+		each(n.Cov().Row(i)[:i+1], e.float)
+	}
+}
+
+func (e *encoder) report(r model.Report) {
 	e.int(int(r.Distances))
 	e.int(r.Rounds)
 	e.float(r.ClusterJitter)
@@ -218,7 +228,7 @@ func decodePrior(b []byte) (*Prior, error) {
 		return nil, d.err
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+		return nil, corrupt(err)
 	}
 	if len(d.b) > 0 {
 		return nil, fmt.Errorf("%w: %d bytes too many", ErrCorrupt, len(d.b))
@@ -227,60 +237,66 @@ func decodePrior(b []byte) (*Prior, error) {
 }
 
 func (d *decoder) prior() (*Prior, error) {
-	space, err := NewSpace(d.params()...)
-	if d.err != nil || err != nil {
+	params := d.params()
+	if d.err != nil {
+		return nil, d.err
+	}
+	space, err := NewSpace(params...)
+	if err != nil {
 		return nil, err
 	}
 	p := &Prior{space: space, config: d.config(), finite: d.bool(), lazy: new(lazyDigest)}
+	q := &model.Prior{}
+	p.learned = q
 	n := d.count(1)
 	for range n {
 		s, err := d.source(space.dim)
-		if d.err != nil || err != nil {
+		if err != nil {
 			return nil, err
 		}
-		p.sources = append(p.sources, s)
+		q.Sources = append(q.Sources, s)
 	}
 	if n == 0 {
 		d.fail("a prior of no tasks")
 	}
-	p.labels = d.ints()
-	p.clusterSet, p.index = d.points(space.dim), d.points(space.dim)
+	q.Labels = d.ints()
+	p.clusterSet, q.Index = d.points(space.dim), d.points(space.dim)
 	clusters := d.count(1)
-	members := make([][]*source, clusters)
-	if len(p.labels) != n {
-		d.fail("%d labels for %d tasks", len(p.labels), n)
+	members := make([][]*model.Source, clusters)
+	if len(q.Labels) != n {
+		d.fail("%d labels for %d tasks", len(q.Labels), n)
 	}
-	for j, l := range p.labels {
+	for j, l := range q.Labels {
 		if d.err == nil && (l < 0 || l >= clusters) {
 			d.fail("label %d of %d clusters", l, clusters)
 		}
 		if d.err != nil {
-			return nil, nil
+			return nil, d.err
 		}
-		members[l] = append(members[l], p.sources[j])
+		members[l] = append(members[l], q.Sources[j])
 	}
 	for i := range clusters {
-		q, err := d.prototype(p, members[i])
-		if d.err != nil || err != nil {
+		proto, err := d.prototype(p, members[i])
+		if err != nil {
 			return nil, err
 		}
-		p.prototypes = append(p.prototypes, q)
+		q.Prototypes = append(q.Prototypes, proto)
 	}
 	for range d.count(1) {
-		q := Partition{Labels: d.ints(), IntraCE: d.finite(), InterCS: d.finite()}
-		for _, l := range q.Labels {
-			q.Clusters = max(q.Clusters, l+1)
+		part := cluster.Partition{Labels: d.ints(), IntraCE: d.finite(), InterCS: d.finite()}
+		for _, l := range part.Labels {
+			part.Clusters = max(part.Clusters, l+1)
 		}
-		p.partitions = append(p.partitions, q)
+		q.Partitions = append(q.Partitions, part)
 	}
-	p.report = d.report()
+	q.Report = d.report()
 	if d.err != nil {
-		return nil, nil
+		return nil, d.err
 	}
 	if p.config.labels != nil {
-		p.config.labels = slices.Clone(p.labels)
+		p.config.labels = slices.Clone(q.Labels)
 	}
-	p.noise = medianNoise(p.sources)
+	p.noise = q.NoiseVariance()
 	return p, nil
 }
 
@@ -364,21 +380,20 @@ func (d *decoder) points(dim int) *linalg.Dense {
 	return m
 }
 
-func (d *decoder) source(dim int) (*source, error) {
+func (d *decoder) source(dim int) (*model.Source, error) {
 	id, x := d.string(), d.points(dim)
-	y, extra := d.floats(), d.floats()
-	sigma, clusterSigma := d.finite(), d.finite()
+	y, given := d.floats(), d.floats()
+	noise, clusterNoise := d.finite(), d.finite()
 	k, clusterKernel := d.kernel(), d.kernel()
 	rows, _ := x.Dims()
 	switch {
-	case d.err != nil:
-		return nil, nil
-	case len(y) != rows || extra != nil && len(extra) != rows:
+	case len(y) != rows || given != nil && len(given) != rows:
 		d.fail("task %q: %d points, %d values", id, rows, len(y))
-		return nil, nil
-	case k == nil || !(sigma >= 0):
+	case k == nil || !(noise >= 0):
 		d.fail("task %q has no process", id)
-		return nil, nil
+	}
+	if d.err != nil {
+		return nil, d.err
 	}
 	for _, c := range []kernel.Kernel{k, clusterKernel} {
 		if c == nil {
@@ -388,62 +403,65 @@ func (d *decoder) source(dim int) (*source, error) {
 			return nil, err
 		}
 	}
-	s, err := newSource(id, x, y, extra, k, sigma)
+	s, err := model.NewSource(id, x, y, given, k, noise)
 	if err != nil {
 		return nil, err
 	}
-	s.clusterKernel, s.clusterSigma = clusterKernel, clusterSigma
+	s.ClusterKernel, s.ClusterNoiseVariance = clusterKernel, clusterNoise
 	return s, nil
 }
 
-// normal reads a mean and a packed covariance on the given points.
+// normal reads a mean and the lower triangle of a covariance on the given points.
 func (d *decoder) normal(index *linalg.Dense) (*gaussian.Normal, error) {
 	mean, packed := d.floats(), d.floats()
 	n, _ := index.Dims()
-	if d.err == nil && (len(mean) != n || len(packed) != n*(n+1)/2) {
+	if len(mean) != n || len(packed) != n*(n+1)/2 {
 		d.fail("a prototype of dimension %d on %d points", len(mean), n)
 	}
 	if d.err != nil {
-		return nil, nil
+		return nil, d.err
 	}
-	cov := new(linalg.Sym)
-	unpackSym(cov, packed, n)
-	normal, _, err := jitteredNormal(mean, cov)
+	cov := linalg.NewSym(n, nil)
+	for i := range n {
+		packed = packed[copy(cov.Row(i)[:i+1], packed):]
+	}
+	cov.Mirror()
+	normal, _, err := model.JitteredNormal(mean, cov)
 	return normal, err
 }
 
-func (d *decoder) prototype(p *Prior, members []*source) (prototype, error) {
+func (d *decoder) prototype(p *Prior, members []*model.Source) (q model.Prototype, err error) {
 	dim := p.space.dim
-	normal, err := d.normal(p.index)
-	if err != nil {
-		return prototype{}, err
+	if q.Normal, err = d.normal(p.learned.Index); err != nil {
+		return q, err
 	}
 	if !d.bool() {
 		if len(members) == 0 {
 			d.fail("an empty cluster")
 		}
-		return prototype{normal: normal, carrier: &geometric{members: members, spread: p.config.variant.Prototype() == TotalCenter}}, nil
+		q.Process = model.NewGeometric(members, p.config.variant.Prototype() == TotalCenter)
+		return q, d.err
 	}
 	k, own := d.kernel(), d.points(dim)
 	on, err := d.normal(own)
-	if d.err != nil || err != nil {
-		return prototype{}, err
+	if err != nil {
+		return q, err
 	}
 	if k == nil {
 		d.fail("a barycentre without a kernel")
-		return prototype{}, nil
+		return q, d.err
 	}
 	if err := checkKernel(k, dim); err != nil {
-		return prototype{}, err
+		return q, err
 	}
-	c, err := newCarried(own, on, k)
-	return prototype{normal: normal, carrier: c}, err
+	q.Process, err = model.NewExtension(own, on, k)
+	return q, err
 }
 
-func (d *decoder) report() LearnReport {
-	r := LearnReport{Distances: int64(d.int()), Rounds: d.int(), ClusterJitter: d.finite(), PrototypeJitter: d.finite(), Unfitted: d.int()}
+func (d *decoder) report() model.Report {
+	r := model.Report{Distances: int64(d.int()), Rounds: d.int(), ClusterJitter: d.finite(), PrototypeJitter: d.finite(), Unfitted: d.int()}
 	for range d.count(1) {
-		r.Barycenters = append(r.Barycenters, BarycenterReport{Iterations: d.int(), Residual: math.Abs(d.finite()), Converged: d.bool()})
+		r.Barycenters = append(r.Barycenters, model.BarycenterReport{Iterations: d.int(), Residual: math.Abs(d.finite()), Converged: d.bool()})
 	}
 	return r
 }

@@ -91,7 +91,7 @@ func TestGoldenTrace(t *testing.T) {
 					runtime.GOOS, runtime.GOARCH, off.distances, off.weights, off.means, off.sds, bits.Sum64())
 			}()
 			for k, want := range tr.Steps {
-				within(t, want.WeightsBefore, opt.Weights(), 1e-6, "step %d: weights before", k)
+				within(t, want.WeightsBefore, weightsOf(t, opt), 1e-6, "step %d: weights before", k)
 				trial, err := opt.Ask(context.Background())
 				require.NoError(t, err)
 				require.Equal(t, want.Asked, trial.Index, "step %d", k)
@@ -108,11 +108,11 @@ func TestGoldenTrace(t *testing.T) {
 				}
 				require.NoError(t, opt.Tell(trial.ID, g.Target[trial.Index]))
 				raise(&off.distances, want.Distances, step.Distances)
-				raise(&off.weights, want.WeightsAfter, opt.Weights())
+				raise(&off.weights, want.WeightsAfter, weightsOf(t, opt))
 				raise(&off.means, want.PosteriorMean, step.Mean)
 				raise(&off.sds, want.PosteriorSD, step.SD)
 				require.NoError(t, binary.Write(bits, binary.LittleEndian, append(step.Mean, step.SD...)))
-				within(t, want.WeightsAfter, opt.Weights(), 1e-6, "step %d: weights after", k)
+				within(t, want.WeightsAfter, weightsOf(t, opt), 1e-6, "step %d: weights after", k)
 			}
 		})
 	}

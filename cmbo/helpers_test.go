@@ -85,3 +85,11 @@ func drive(t testing.TB, o *cmbo.Optimizer, f func([]float64) float64, n int) []
 	}
 	return asked
 }
+
+// weightsOf returns the weights of the next proposal.
+func weightsOf(t testing.TB, o *cmbo.Optimizer) []float64 {
+	t.Helper()
+	w, err := o.Weights()
+	require.NoError(t, err)
+	return w
+}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -30,9 +31,8 @@ type event struct {
 	y     float64   // told, observed: the user's value
 	noise float64   // told, observed: its noise variance, 0 if not given
 
-	// distances are those of each prototype to the posterior that chose the
-	// point (asked); nil without a prior or without clusters to weigh.
-	distances []float64
+	// state is what the model wants back of the proposal (asked).
+	state []float64
 	// params are fitted parameters (fitted) and count the number of
 	// observations they were fitted to.
 	params []float64
@@ -59,10 +59,10 @@ func (s status) String() string {
 
 // trialState is what the log says of one trial.
 type trialState struct {
-	status    status
-	index     int
-	x         []float64
-	distances []float64
+	status status
+	index  int
+	x      []float64
+	state  []float64
 }
 
 // history is the log and what follows from it.
@@ -73,9 +73,6 @@ type history struct {
 	obs    []Observation
 	seen   [][]float64    // every point asked or observed
 	used   map[string]int // rows that are not to be proposed: how many reasons
-	// weightsFrom is the last trial, in the order of asking, that was told:
-	// its posterior sets the weights.
-	weightsFrom int
 	// fitted holds parameters by the number of observations they belong to.
 	fitted map[int][]float64
 }
@@ -88,20 +85,19 @@ func newHistory(s *Space) *history {
 func (h *history) apply(e event) {
 	switch e.kind {
 	case eventAsked:
-		h.trials = append(h.trials, trialState{index: e.index, x: e.x, distances: e.distances})
+		h.trials = append(h.trials, trialState{index: e.index, x: e.x, state: e.state})
 		h.seen = append(h.seen, e.x)
-		h.used[rowKey(e.x)]++
+		h.used[points.Key(e.x)]++
 	case eventTold:
 		t := &h.trials[e.trial-1]
 		t.status = told
 		h.obs = append(h.obs, Observation{X: t.x, Y: e.y, NoiseVariance: e.noise, Trial: e.trial})
-		h.weightsFrom = max(h.weightsFrom, e.trial)
 	case eventFailed:
 		h.trials[e.trial-1].status = failed
 	case eventCancelled:
 		t := &h.trials[e.trial-1]
 		t.status = cancelled
-		if key := rowKey(t.x); h.used[key] > 1 {
+		if key := points.Key(t.x); h.used[key] > 1 {
 			h.used[key]--
 		} else {
 			delete(h.used, key)
@@ -109,7 +105,7 @@ func (h *history) apply(e event) {
 	case eventObserved:
 		h.obs = append(h.obs, Observation{X: e.x, Y: e.y, NoiseVariance: e.noise})
 		h.seen = append(h.seen, e.x)
-		h.used[rowKey(e.x)]++
+		h.used[points.Key(e.x)]++
 	case eventFitted:
 		h.fitted[e.count] = e.params
 	}
@@ -157,7 +153,7 @@ func (h *history) started() int {
 }
 
 // isUsed reports whether a row was asked or observed and not cancelled.
-func (h *history) isUsed(row []float64) bool { return h.used[rowKey(row)] > 0 }
+func (h *history) isUsed(row []float64) bool { return h.used[points.Key(row)] > 0 }
 
 // oriented returns the values with larger being better.
 func (h *history) oriented(minimize bool) []float64 {
@@ -205,16 +201,6 @@ func (h *history) encodedSeen() *linalg.Dense {
 		h.space.encodeTo(x.Row(i), row)
 	}
 	return x
-}
-
-// weights returns the weights of n prototypes that follow from the log.
-func (h *history) weights(n int) []float64 {
-	if h.weightsFrom > 0 {
-		if d := h.trials[h.weightsFrom-1].distances; d != nil {
-			return distanceWeights(d)
-		}
-	}
-	return equalWeights(n)
 }
 
 // clone returns a copy that shares what is only ever appended to.

@@ -3,9 +3,11 @@ package cmbo
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
-	"github.com/gocmbo/cmbo/internal/parallel"
+	"github.com/gocmbo/cmbo/cmbo/internal/model"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
@@ -48,11 +50,11 @@ func Learn(ctx context.Context, space *Space, tasks []Task, opts ...LearnOption)
 	if err := space.defined(); err != nil {
 		return nil, err
 	}
-	l := &learner{learnConfig: c, space: space}
+	l := &learner{learnConfig: c, space: space, finite: space.finite()}
 	if err := l.take(tasks); err != nil {
 		return nil, err
 	}
-	return l.learn(ctx)
+	return l.learn(ctx, 0)
 }
 
 // Add returns the prior of p's tasks and more: the same, bit for bit, as Learn
@@ -74,9 +76,9 @@ func (p *Prior) Add(ctx context.Context, tasks []Task, opts ...LearnOption) (*Pr
 		!sameKernel(c.fixed, old.fixed) || !sameKernel(c.priorKernel, old.priorKernel) || !sameKernel(c.clusterKernel, old.clusterKernel) {
 		return nil, optionErrorf("an option that would need the tasks known already to be fitted again")
 	}
-	l := &learner{learnConfig: c, space: p.space, known: p.sources, report: LearnReport{Unfitted: p.report.Unfitted}}
+	l := &learner{learnConfig: c, space: p.space, finite: p.finite, known: p.learned.Sources}
 	if !c.fixedIndex || c.indexSet == nil {
-		l.index = p.index
+		l.index = p.learned.Index
 	}
 	if p.finite {
 		l.clusterSet = p.clusterSet
@@ -84,12 +86,7 @@ func (p *Prior) Add(ctx context.Context, tasks []Task, opts ...LearnOption) (*Pr
 	if err := l.take(tasks); err != nil {
 		return nil, err
 	}
-	q, err := l.learn(ctx)
-	if err != nil {
-		return nil, err
-	}
-	q.finite = p.finite
-	return q, nil
+	return l.learn(ctx, p.learned.Report.Unfitted)
 }
 
 // sameKernel compares kernels by what they compute, as far as that shows.
@@ -107,7 +104,7 @@ func (l *learner) take(tasks []Task) error {
 	}
 	seen := make(map[string]bool, len(l.known))
 	for _, s := range l.known {
-		seen[s.id] = true
+		seen[s.ID] = true
 	}
 	for i := range tasks {
 		if seen[tasks[i].ID] {
@@ -126,8 +123,10 @@ func (l *learner) take(tasks []Task) error {
 		}
 	}
 	for i := range tasks {
-		l.obs = append(l.obs, tasks[i].observations(l.space, l.minimize))
-		l.ids = append(l.ids, tasks[i].ID)
+		t := &tasks[i]
+		m := model.Task{ID: t.ID, X: l.space.encodeAll(t.X)}
+		m.Y, m.Noise = l.y.scale(orientAll(t.Y, l.minimize), t.NoiseVariance)
+		l.tasks = append(l.tasks, m)
 	}
 	return nil
 }
@@ -135,47 +134,46 @@ func (l *learner) take(tasks []Task) error {
 // learner is one run of Learn.
 type learner struct {
 	*learnConfig
-	space *Space
-	ids   []string
-	obs   []observations
-	known []*source // of the first tasks, which are not fitted again
+	space  *Space
+	finite bool // the space the first tasks were learned on has candidates
+	tasks  []model.Task
+	known  []*model.Source // of the first tasks, which are not fitted again
 
 	clusterSet *linalg.Dense
 	index      *linalg.Dense
-	sources    []*source
-	posteriors *posteriors
-	report     LearnReport
 }
 
-func (l *learner) learn(ctx context.Context) (*Prior, error) {
+// learn makes the prior; unfitted counts the fits of known tasks that failed.
+func (l *learner) learn(ctx context.Context, unfitted int) (*Prior, error) {
 	if err := l.chooseSets(); err != nil {
 		return nil, err
 	}
-	if err := l.fit(ctx); err != nil {
-		return nil, err
+	v := l.variant
+	m := &model.Learner{
+		Seed: l.seed, Parallelism: l.parallelism,
+		ARD: l.ard, PriorKernel: l.priorKernel, ClusterKernel: l.clusterKernel, Fixed: l.fixed, FixedNoise: l.fixedNoise,
+		Labels: l.labels, Jeffreys: v.ClusterDistance() == Jeffreys,
+		Clusters: l.clusters, MaxClusters: l.maxClusters, Restarts: l.restarts, Rounds: l.rounds, ScorePartitions: l.partitionScore,
+		Prototype: model.PrototypeKind(v.Prototype()), ClusterSet: l.clusterSet, Index: l.index, Known: l.known, Tasks: l.tasks,
 	}
-	labels, partitions, err := l.group(ctx)
-	if err != nil {
-		return nil, err
+	switch {
+	case v&variantGlobal != 0:
+		m.Grouping = model.Global
+	case v&variantIndividual != 0:
+		m.Grouping = model.Individual
 	}
-	l.posteriors = nil // nothing after the clustering needs them
-	prototypes, err := l.prototypes(ctx, labels)
+	if l.progress != nil {
+		m.Progress = func(stage string, done, total int) { l.progress(Progress{stage, done, total}) }
+	}
+	learned, err := m.Learn(ctx, unfitted)
 	if err != nil {
-		return nil, err
+		return nil, modelError(ctx, err)
 	}
 	params := &Space{params: l.space.params, names: l.space.names, dim: l.space.dim}
 	return &Prior{
-		config: l.learnConfig.settled(), space: params, finite: l.space.finite(),
-		sources: l.sources, labels: labels, prototypes: prototypes, clusterSet: l.clusterSet,
-		index: l.index, noise: medianNoise(l.sources), partitions: partitions, report: l.report,
-		lazy: new(lazyDigest),
+		config: l.learnConfig.settled(), space: params, finite: l.finite, learned: learned, clusterSet: l.clusterSet,
+		noise: learned.NoiseVariance(), lazy: new(lazyDigest),
 	}, nil
-}
-
-func (l *learner) tell(stage string, done, total int) {
-	if l.progress != nil {
-		l.progress(Progress{Stage: stage, Done: done, Total: total})
-	}
 }
 
 // chooseSets picks the points on which posteriors are compared: a seeded
@@ -187,7 +185,7 @@ func (l *learner) chooseSets() error {
 		if pool == nil {
 			pool = l.inputs()
 		}
-		l.clusterSet = sampleRows(distinct(pool), l.clusterPoints, l.seed, "cluster points")
+		l.clusterSet = sampleRows(points.Distinct(pool), l.clusterPoints, l.seed, "cluster points")
 	}
 	switch {
 	case l.index != nil:
@@ -199,7 +197,7 @@ func (l *learner) chooseSets() error {
 		}
 		l.index = l.space.encodeAll(l.indexSet)
 	case l.space.finite():
-		l.index = sampleRows(distinct(l.space.encoded), l.indexPoints, l.seed, "index set")
+		l.index = sampleRows(points.Distinct(l.space.encoded), l.indexPoints, l.seed, "index set")
 	default:
 		// Prototypes are compared on points spread over the whole space.
 		l.index = l.space.encodeAll(sobolRows(l.space, l.indexPoints, rng.Stream(l.seed, "index set")))
@@ -210,50 +208,13 @@ func (l *learner) chooseSets() error {
 // inputs returns the inputs of all tasks in their order.
 func (l *learner) inputs() *linalg.Dense {
 	var xs []*linalg.Dense
-	n := 0
 	for _, s := range l.known {
-		xs = append(xs, s.x)
+		xs = append(xs, s.X)
 	}
-	for _, o := range l.obs {
-		xs = append(xs, o.x)
+	for _, t := range l.tasks {
+		xs = append(xs, t.X)
 	}
-	for _, x := range xs {
-		rows, _ := x.Dims()
-		n += rows
-	}
-	all := linalg.NewDense(n, l.space.dim, nil)
-	n = 0
-	for _, x := range xs {
-		rows, _ := x.Dims()
-		for i := range rows {
-			copy(all.Row(n), x.Row(i))
-			n++
-		}
-	}
-	return all
-}
-
-// distinct returns the rows of x without repetitions.
-func distinct(x *linalg.Dense) *linalg.Dense {
-	n, _ := x.Dims()
-	seen := make(map[string]bool, n)
-	var keep []int
-	for i := range n {
-		if key := rowKey(x.Row(i)); !seen[key] {
-			seen[key] = true
-			keep = append(keep, i)
-		}
-	}
-	return pickRows(x, keep)
-}
-
-func pickRows(x *linalg.Dense, idx []int) *linalg.Dense {
-	_, d := x.Dims()
-	out := linalg.NewDense(len(idx), d, nil)
-	for i, k := range idx {
-		copy(out.Row(i), x.Row(k))
-	}
-	return out
+	return points.Join(xs...)
 }
 
 // sampleRows returns x itself if it has at most n rows, else n of them drawn
@@ -265,187 +226,24 @@ func sampleRows(x *linalg.Dense, n int, seed uint64, label string) *linalg.Dense
 	}
 	idx := rng.Stream(seed, label).Perm(rows)[:n]
 	slices.Sort(idx)
-	return pickRows(x, idx)
+	return points.Pick(x, idx)
 }
 
-// fit makes the Gaussian processes of all tasks: the ones that prototypes are
-// made of, and, where there is something to cluster, posteriors under the
-// clustering kernel.
-func (l *learner) fit(ctx context.Context) error {
-	n := l.tasks()
-	l.sources = make([]*source, n)
-	if l.needsPosteriors() {
-		l.posteriors = newPosteriors(n, l.clusterSet)
-	}
-	fitters := make([]*fitter, parallel.Workers(l.parallelism, n))
-	unfitted := make([]int, n)
-	jitters := make([]float64, n)
-	// Batches keep the progress callback on the calling goroutine.
-	const batch = 64
-	for lo := 0; lo < n; lo += batch {
-		hi := min(lo+batch, n)
-		err := parallel.For(ctx, l.parallelism, hi-lo, func(w, i int) error {
-			i += lo
-			if fitters[w] == nil {
-				fitters[w] = l.newFitter()
-			}
-			var err error
-			unfitted[i], jitters[i], err = l.fitTask(ctx, fitters[w], i)
-			return err
-		})
-		if err != nil {
-			return err
+// checkKernel reports a kernel that cannot take points of the given dimension,
+// or whose variance is not a finite number >= 0: kernels panic on shapes, and
+// nothing panics across this package.
+func checkKernel(k kernel.Kernel, dim int) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = optionErrorf("the kernel does not take points of %d coordinates: %v", dim, r)
 		}
-		l.tell("fit", hi, n)
+	}()
+	x := make([]float64, dim)
+	if v := k.Eval(x, x); !(v >= 0) || math.IsInf(v, 0) {
+		return optionErrorf("the kernel's variance is %g", v)
 	}
-	for i := range n {
-		l.report.Unfitted += unfitted[i]
-		l.report.ClusterJitter = max(l.report.ClusterJitter, jitters[i])
+	if got, want := len(k.AppendParams(nil)), k.NumParams(); got != want {
+		return optionErrorf("the kernel has %d parameters but says %d", got, want)
 	}
 	return nil
-}
-
-// tasks returns the number of tasks, those known from before included.
-func (l *learner) tasks() int { return len(l.known) + len(l.obs) }
-
-// needsPosteriors reports whether tasks have to be compared with each other.
-func (l *learner) needsPosteriors() bool {
-	return l.labels == nil && l.variant.clustered() && l.tasks() > 1 || l.partitionScore
-}
-
-// fitTask makes the processes of task i, fitting those that are not known; f is
-// the worker's memory.
-func (l *learner) fitTask(ctx context.Context, f *fitter, i int) (unfitted int, jitter float64, err error) {
-	var s *source
-	if i < len(l.known) {
-		s = l.known[i]
-	} else if s, unfitted, err = l.fitSource(ctx, f, i); err != nil {
-		return 0, 0, err
-	}
-	l.sources[i] = s
-	if l.posteriors == nil {
-		return unfitted, 0, nil
-	}
-	if s.clusterKernel == nil && l.fixed == nil {
-		// Clusters are wanted now that were not when the task was learned.
-		c := *s
-		h, err := f.fitScaled(ctx, f.clusterKernel, s.x, s.y, s.extra, l.fitSeed("fit cluster", i))
-		if err != nil {
-			return unfitted, 0, inTask(err, s.id)
-		}
-		if !h.ok {
-			unfitted++
-		}
-		c.clusterKernel, c.clusterSigma = h.kernel, h.noise
-		s = &c
-		l.sources[i] = s
-	}
-	clustered := s
-	if s.clusterKernel != nil {
-		clustered = &f.clustered
-		if err = clustered.condition(&f.gram, s.id, s.x, s.y, s.extra, s.clusterKernel, s.clusterSigma); err != nil {
-			return unfitted, 0, err
-		}
-	}
-	jitter, err = l.posteriors.set(i, clustered, &f.scratch)
-	return unfitted, jitter, err
-}
-
-// fitSource fits the process of a new task that prototypes are made of.
-func (l *learner) fitSource(ctx context.Context, f *fitter, i int) (*source, int, error) {
-	k := i - len(l.known)
-	o, id := l.obs[k], l.ids[k]
-	s := scaleValues(l.y, o.y)
-	given := s.noiseVariances(o.noise)
-	h := fitted{kernel: l.fixed, noise: l.fixedNoise, ok: true}
-	if l.fixed == nil {
-		var err error
-		if h, err = f.fitScaled(ctx, f.priorKernel, o.x, s.z, given, l.fitSeed("fit prior", i)); err != nil {
-			return nil, 0, inTask(err, id)
-		}
-	}
-	unfitted := 0
-	if !h.ok {
-		unfitted = 1
-	}
-	src := new(source)
-	if err := src.condition(&f.gram, id, o.x, s.z, given, h.kernel, h.noise); err != nil {
-		return nil, unfitted, err
-	}
-	return src, unfitted, nil
-}
-
-func (l *learner) fitSeed(label string, i int) uint64 {
-	return rng.Stream(l.seed, label, uint64(i)).Uint64()
-}
-
-// group returns the cluster of each task and, if they were asked for, the
-// scores of the partitions tried.
-func (l *learner) group(ctx context.Context) ([]int, []Partition, error) {
-	n := l.tasks()
-	single := make([]int, n)
-	for j := range single {
-		single[j] = j
-	}
-	var tries [][]int
-	switch {
-	case l.labels != nil:
-		tries = [][]int{l.labels}
-	case l.variant&variantGlobal != 0:
-		tries = [][]int{make([]int, n)}
-	case l.variant&variantIndividual != 0:
-		tries = [][]int{single}
-	default:
-		lo, hi := min(l.clusters, n), min(l.maxClusters, n)
-		o := kmeansOptions{seed: l.seed, restarts: l.restarts, rounds: l.rounds, workers: l.parallelism}
-		var g *posteriorGeometry
-		if l.posteriors != nil {
-			g = l.posteriors.geometry(l.variant.ClusterDistance(), l.parallelism)
-			if err := parallel.For(ctx, l.parallelism, n, g.prepare); err != nil {
-				return nil, nil, wrapClustering(ctx, err)
-			}
-		}
-		for c := lo; c <= hi; c++ {
-			found := clustering{labels: make([]int, n)}
-			if g != nil {
-				var err error
-				if found, err = kmeans(ctx, g, c, o); err != nil {
-					return nil, nil, wrapClustering(ctx, err)
-				}
-			}
-			tries = append(tries, found.labels)
-			l.report.Distances += found.distances
-			l.report.Rounds = found.rounds
-			l.tell("cluster", c-lo+1, hi-lo+1)
-		}
-	}
-	if len(tries) == 1 && !l.partitionScore {
-		return tries[0], nil, nil
-	}
-	pairs, err := l.measurePairs(ctx)
-	if err != nil {
-		return nil, nil, wrapClustering(ctx, err)
-	}
-	ps := make([]Partition, len(tries))
-	for i, labels := range tries {
-		ps[i] = pairs.score(labels)
-	}
-	return ps[choose(ps)].Labels, ps, nil
-}
-
-func wrapClustering(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return numerical(err, "clustering")
-}
-
-// measurePairs computes the Wasserstein distances that partitions are scored
-// by.
-func (l *learner) measurePairs(ctx context.Context) (*pairDistances, error) {
-	l.tell("score", 0, 1)
-	g := l.posteriors.geometry(Wasserstein, l.parallelism)
-	p, err := measurePairs(ctx, l.tasks(), l.seed, l.parallelism, g.pair)
-	l.tell("score", 1, 1)
-	return p, err
 }

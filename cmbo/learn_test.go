@@ -60,7 +60,7 @@ func TestLearnVariants(t *testing.T) {
 		require.Equal(t, v, back)
 		o := newOptimizer(t, space, cmbo.WithPrior(p))
 		drive(t, o, bump([]float64{0.3, 0.3}), 4)
-		w := o.Weights()
+		w := weightsOf(t, o)
 		require.Len(t, w, want[v.String()])
 		var sum float64
 		for _, x := range w {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/model"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -20,7 +21,7 @@ import (
 // lost.
 //
 // An Optimizer is safe for concurrent use. Calls that compute with the model
-// (Ask, AskN, Predict, RegretBound, and Weights of a mixture) wait for each
+// (Ask, AskN, Predict, Weights and RegretBound) wait for each
 // other, and Observe waits for them. No other call waits for them: a trial can be
 // told, and the state be read, while an Ask computes. The log then says which
 // events the proposal was computed from. The same seed, options and sequence of
@@ -31,15 +32,13 @@ type Optimizer struct {
 	modelLock chan struct{}
 	mu        sync.Mutex
 
-	space    *Space
-	config   *runConfig
-	minimize bool
-	initial  int
-	prior    *Prior // re-indexed for the space, nil without one
-	model    Surrogate
-	meta     priorModel // model, if it has a prior
-	adaptive *adaptive  // model, if it is the paper's adaptive prior
-	gp       *plainGP   // model, if it is the plain Gaussian process
+	space          *Space
+	config         *runConfig
+	minimize       bool
+	initial        int
+	prior          *Prior // re-indexed for the space, nil without one
+	model          Surrogate
+	weightDistance Distance // of the paper's model
 
 	h      *history
 	design [][]float64 // initial design, in the order of proposing
@@ -131,8 +130,7 @@ func (o *Optimizer) chooseModel() error {
 				return err
 			}
 		}
-		o.gp = newPlainGP(o.space, c)
-		o.model = o.gp
+		o.model = plainRun{model.NewPlain(o.space.dim, c.ard, c.kernel, c.noise, c.y.scale, c.seed)}
 		return nil
 	}
 	o.initial = max(o.initial, 0)
@@ -148,33 +146,16 @@ func (o *Optimizer) chooseModel() error {
 		noise = o.prior.noise
 	}
 	if c.mixture {
-		o.meta = newMixture(o.prior, noise, c.parallelism)
-		o.model = o.meta
+		o.model = mixtureRun{model.NewMixture(o.prior.learned, noise, c.parallelism)}
 		return nil
 	}
 	jitter := c.jitter
 	if math.IsNaN(jitter) {
-		jitter = o.prior.jeffreysJitter()
+		jitter = o.prior.learned.JeffreysJitter()
 	}
-	o.adaptive = newAdaptive(o.prior, distance, jitter, noise, c.parallelism)
-	o.meta, o.model = o.adaptive, o.adaptive
+	o.weightDistance = distance
+	o.model = paperRun{model.NewWeighted(o.prior.learned, distance == Jeffreys, jitter, noise, c.parallelism)}
 	return nil
-}
-
-// priorModel is a surrogate made of the prototypes of a prior.
-type priorModel interface {
-	Surrogate
-	// weights returns those of the prototypes in the latest Fit.
-	weights() []float64
-	// priorAt returns the prior at the points of the latest Predict.
-	priorAt() priorMoments
-	// maxValue estimates the objective's maximum before the data.
-	maxValue() float64
-	// jitterUsed returns the jitter of the latest Fit.
-	jitterUsed() float64
-	// measure returns the distances that will weigh the prototypes once the
-	// proposal is told.
-	measure(ctx context.Context) (measured, error)
 }
 
 // checkPrior holds the prior against the space and the options, and returns the
@@ -354,24 +335,20 @@ func (o *Optimizer) Predict(x []float64) (mean, sd float64, err error) {
 
 // Weights returns the weights of the prototypes that the next proposal will
 // use: the paper's, or, [WithMixture], their probabilities given the data. They
-// add up to 1. Nil without a prior, or if the mixture cannot be conditioned on
-// the data.
-func (o *Optimizer) Weights() []float64 {
-	switch {
-	case o.meta == nil:
-		return nil
-	case o.adaptive != nil:
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		return o.h.weights(len(o.prior.prototypes))
+// add up to 1. They are nil where the model has none to weigh, as without a prior.
+// It fails with [ErrNumerical] if the model cannot be conditioned on the data.
+func (o *Optimizer) Weights() ([]float64, error) {
+	w, ok := o.model.(Weigher)
+	if !ok {
+		return nil, nil
 	}
 	_ = o.lockModel(context.Background()) // which never ends
 	defer o.unlockModel()
 	d, _ := o.draft().data(false)
 	if err := o.fit(context.Background(), d); err != nil {
-		return nil
+		return nil, err
 	}
-	return slices.Clone(o.meta.weights())
+	return slices.Clone(w.Weights()), nil
 }
 
 // Task returns the observations so far as a [Task] for a later [Learn]. It

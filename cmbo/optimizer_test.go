@@ -208,7 +208,7 @@ func TestOptimizerSameAtAnyNumberOfCores(t *testing.T) {
 		for _, v := range cmbo.Variants() {
 			o := newOptimizer(t, space, cmbo.WithPrior(learn(t, space, family(7, 20), cmbo.WithVariant(v), cmbo.WithIndexPoints(40), cmbo.WithClusterPoints(30))))
 			out = append(out, drive(t, o, f, 5)...)
-			weights = append(weights, o.Weights()...)
+			weights = append(weights, weightsOf(t, o)...)
 		}
 		out = append(out, drive(t, newOptimizer(t, params, cmbo.WithPrior(learn(t, params, family(5, 15), cmbo.WithIndexPoints(50)))), f, 5)...)
 		out = append(out, drive(t, newOptimizer(t, params), f, 10)...)

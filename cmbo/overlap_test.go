@@ -89,7 +89,7 @@ func TestCallsDuringAsk(t *testing.T) {
 	require.Equal(t, 5.0, best.Y)
 	require.Len(t, opt.Observations(), 2)
 	require.Empty(t, opt.Open())
-	require.Nil(t, opt.Weights())
+	require.Nil(t, weightsOf(t, opt))
 	_, ok = opt.LastStep()
 	require.True(t, ok)
 	_, err = opt.Task("t")

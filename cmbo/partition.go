@@ -1,12 +1,6 @@
 package cmbo
 
-import (
-	"context"
-	"math"
-
-	"github.com/gocmbo/cmbo/internal/parallel"
-	"github.com/gocmbo/cmbo/internal/rng"
-)
+import "github.com/gocmbo/cmbo/cmbo/internal/cluster"
 
 // A Partition is one way to group the tasks, with the paper's two scores of
 // its quality (section 4.1), both from Wasserstein distances between the
@@ -27,96 +21,4 @@ type Partition struct {
 
 // Score returns InterCS/IntraCE, by which a number of clusters is chosen:
 // -Inf for a partition into singletons alone, which is not eligible.
-func (p Partition) Score() float64 {
-	if p.Clusters == len(p.Labels) && p.Clusters > 1 {
-		return math.Inf(-1)
-	}
-	if p.InterCS == 0 {
-		return 0
-	}
-	return p.InterCS / p.IntraCE
-}
-
-// Up to exactPairTasks tasks all pairs are measured, beyond it sampledPairs.
-const (
-	exactPairTasks = 500
-	sampledPairs   = 50_000
-)
-
-// pairDistances holds distances between pairs j < k of tasks.
-type pairDistances struct {
-	j, k []int
-	d    []float64
-}
-
-// measurePairs computes the distances of all pairs of n tasks, or of a seeded
-// sample of pairs with replacement.
-func measurePairs(ctx context.Context, n int, seed uint64, workers int, distance func(w, j, k int) (float64, error)) (*pairDistances, error) {
-	p := &pairDistances{}
-	if n <= exactPairTasks {
-		for k := range n {
-			for j := range k {
-				p.j, p.k = append(p.j, j), append(p.k, k)
-			}
-		}
-	} else {
-		r := rng.Stream(seed, "pairs")
-		for range sampledPairs {
-			j, k := r.IntN(n), r.IntN(n-1)
-			if k >= j {
-				k++
-			}
-			p.j, p.k = append(p.j, min(j, k)), append(p.k, max(j, k))
-		}
-	}
-	p.d = make([]float64, len(p.j))
-	err := parallel.For(ctx, workers, len(p.d), func(w, i int) (err error) {
-		p.d[i], err = distance(w, p.j[i], p.k[i])
-		return err
-	})
-	return p, err
-}
-
-// score measures a partition. Among sampled pairs a cluster may have none of
-// its own; it then counts as a singleton does.
-func (p *pairDistances) score(labels []int) Partition {
-	c := 0
-	for _, l := range labels {
-		c = max(c, l+1)
-	}
-	within, pairs := make([]float64, c), make([]int, c)
-	var across float64
-	acrossPairs := 0
-	for i, d := range p.d {
-		a, b := labels[p.j[i]], labels[p.k[i]]
-		if a == b {
-			within[a] += d
-			pairs[a]++
-			continue
-		}
-		across += d
-		acrossPairs++
-	}
-	q := Partition{Clusters: c, Labels: labels}
-	for i := range within {
-		if pairs[i] > 0 {
-			q.IntraCE += within[i] / float64(pairs[i]) / float64(c)
-		}
-	}
-	if acrossPairs > 0 {
-		q.InterCS = across / float64(acrossPairs)
-	}
-	return q
-}
-
-// choose returns the index of the partition with the largest score, the first
-// of equals; if none is eligible, the one with the fewest clusters.
-func choose(ps []Partition) int {
-	best := 0
-	for i, p := range ps {
-		if p.Score() > ps[best].Score() {
-			best = i
-		}
-	}
-	return best
-}
+func (p Partition) Score() float64 { return cluster.Partition(p).Score() }

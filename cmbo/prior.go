@@ -1,9 +1,12 @@
 package cmbo
 
 import (
+	"context"
 	"slices"
 	"sync"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/model"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -16,14 +19,9 @@ type Prior struct {
 	space  *Space       // the parameters; candidates are not kept
 	finite bool         // the space learned on had candidates
 
-	sources    []*source
-	labels     []int
-	prototypes []prototype
+	learned    *model.Prior
 	clusterSet *linalg.Dense // where posteriors were compared, in the unit cube
-	index      *linalg.Dense // the index set, in the unit cube
 	noise      float64
-	partitions []Partition
-	report     LearnReport
 	lazy       *lazyDigest
 }
 
@@ -75,22 +73,22 @@ func (p *Prior) Variant() Variant { return p.config.variant }
 func (p *Prior) Minimizes() bool { return p.config.minimize }
 
 // NumTasks returns the number of tasks learned from.
-func (p *Prior) NumTasks() int { return len(p.sources) }
+func (p *Prior) NumTasks() int { return len(p.learned.Sources) }
 
 // Clusters returns the clusters with their members.
 func (p *Prior) Clusters() []Cluster {
-	cs := make([]Cluster, len(p.prototypes))
+	cs := make([]Cluster, len(p.learned.Prototypes))
 	for i := range cs {
 		cs[i].ID = i
 	}
-	for j, l := range p.labels {
-		cs[l].Members = append(cs[l].Members, p.sources[j].id)
+	for j, l := range p.learned.Labels {
+		cs[l].Members = append(cs[l].Members, p.learned.Sources[j].ID)
 	}
 	return cs
 }
 
 // Labels returns the cluster of each task in the order given to Learn.
-func (p *Prior) Labels() []int { return slices.Clone(p.labels) }
+func (p *Prior) Labels() []int { return slices.Clone(p.learned.Labels) }
 
 // NoiseVariance returns the median of the tasks' noise variances in scaled
 // units, the default for a new task.
@@ -100,33 +98,78 @@ func (p *Prior) NoiseVariance() float64 { return p.noise }
 // in ascending order: nil unless [WithClusterRange] or [WithPartitionScores]
 // asked for them.
 func (p *Prior) Partitions() []Partition {
-	ps := slices.Clone(p.partitions)
-	for i := range ps {
-		ps[i].Labels = slices.Clone(ps[i].Labels)
+	var ps []Partition
+	for _, q := range p.learned.Partitions {
+		q.Labels = slices.Clone(q.Labels)
+		ps = append(ps, Partition(q))
 	}
 	return ps
 }
 
 // Report says what learning took.
 func (p *Prior) Report() LearnReport {
-	r := p.report
-	r.Barycenters = slices.Clone(r.Barycenters)
-	return r
+	r := p.learned.Report
+	out := LearnReport{Distances: r.Distances, Rounds: r.Rounds, ClusterJitter: r.ClusterJitter, PrototypeJitter: r.PrototypeJitter, Unfitted: r.Unfitted}
+	for _, b := range r.Barycenters {
+		out.Barycenters = append(out.Barycenters, BarycenterReport(b))
+	}
+	return out
 }
 
 // IndexSet returns a copy of the points, in the unit cube, on which prototypes
 // are compared with a posterior.
 func (p *Prior) IndexSet() *linalg.Dense {
 	var x linalg.Dense
-	x.Copy(p.index)
+	x.Copy(p.learned.Index)
 	return &x
 }
 
 // Prototype returns the prototype of cluster i on the index set, in scaled
 // units, nil if there is no such cluster. It is shared.
 func (p *Prior) Prototype(i int) *gaussian.Normal {
-	if i < 0 || i >= len(p.prototypes) {
+	if i < 0 || i >= len(p.learned.Prototypes) {
 		return nil
 	}
-	return p.prototypes[i].normal
+	return p.learned.Prototypes[i].Normal
+}
+
+// For returns the prior in the form that suits optimisers over a finite space:
+// its prototypes known on the space's candidates, or on a seeded sample of them
+// where there are more than the index set may hold. New does this by itself; a
+// caller who starts many optimisers over one space does it once and passes the
+// result to each New. The result shares what it can with p; for a parameter
+// space, or if p's index set consists of the candidates already, it is p itself.
+//
+// A geometric centre is evaluated exactly, a barycentre by its extension off
+// the index set it was computed on. For fails with [ErrPriorMismatch] if the
+// parameters differ, with [ErrNumerical], or with ctx.Err(). It takes O(K n I²)
+// time for I points, on up to GOMAXPROCS goroutines; where New does it,
+// [WithParallelism] bounds them.
+func (p *Prior) For(ctx context.Context, space *Space) (*Prior, error) {
+	return p.on(ctx, space, 0)
+}
+
+// on is For on a bounded number of goroutines.
+func (p *Prior) on(ctx context.Context, space *Space, workers int) (*Prior, error) {
+	if space == nil || !p.space.sameParams(space) {
+		return nil, errParams
+	}
+	if !space.finite() || p.config.fixedIndex {
+		return p, nil
+	}
+	pool := points.Distinct(space.encoded)
+	if rows, _ := pool.Dims(); rows <= p.config.indexPoints {
+		if n, _ := p.learned.Index.Dims(); n == rows && points.Locate(pool, p.learned.Index) != nil {
+			return p, nil
+		}
+	} else if points.Locate(p.learned.Index, pool) != nil {
+		return p, nil
+	}
+	learned, err := p.learned.Reindex(ctx, sampleRows(pool, p.config.indexPoints, p.config.seed, "index set"), workers)
+	if err != nil {
+		return nil, modelError(ctx, err)
+	}
+	q := *p
+	q.lazy, q.learned = new(lazyDigest), learned
+	return &q, nil
 }

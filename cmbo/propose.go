@@ -199,7 +199,7 @@ func (o *draft) modelPoint(ctx context.Context, id int) (event, error) {
 			free[i] = i
 		}
 	}
-	s, m, err := o.score(ctx, id, x)
+	s, state, err := o.score(ctx, id, x)
 	if err != nil {
 		return event{}, err
 	}
@@ -216,47 +216,42 @@ func (o *draft) modelPoint(ctx context.Context, id int) (event, error) {
 	o.step = s
 	if o.points != nil {
 		e := o.asked(id, best)
-		e.distances = m.distances
+		e.state = state
 		return e, nil
 	}
 	s.Candidates = rows
-	return event{kind: eventAsked, trial: id, index: -1, x: rows[best], distances: m.distances}, nil
+	return event{kind: eventAsked, trial: id, index: -1, x: rows[best], state: state}, nil
 }
 
-// score fits the model and scores all rows of x.
-func (o *draft) score(ctx context.Context, id int, x *linalg.Dense) (*Step, measured, error) {
+// score fits the model and scores all rows of x. It returns what the model wants
+// back of the proposal.
+func (o *draft) score(ctx context.Context, id int, x *linalg.Dense) (*Step, []float64, error) {
 	d, scale := o.data(true)
 	if err := o.fit(ctx, d); err != nil {
-		return nil, measured{}, err
+		return nil, nil, err
 	}
 	n, _ := x.Dims()
 	s := &Step{Trial: id, Mean: make([]float64, n), SD: make([]float64, n), Scores: make([]float64, n), Shift: scale.shift, Scale: scale.scale, NoiseVariance: math.NaN()}
 	if err := o.model.Predict(ctx, s.Mean, s.SD, x); err != nil {
-		return nil, measured{}, err
+		return nil, nil, err
 	}
-	maxValue := math.NaN()
-	var m measured
-	if p := o.meta; p != nil {
-		maxValue = p.maxValue()
+	var state []float64
+	if k, ok := o.model.(StateKeeper); ok {
 		var err error
-		if m, err = p.measure(ctx); err != nil {
-			return nil, m, err
+		if state, err = k.State(ctx); err != nil {
+			return nil, nil, err
 		}
-		s.Weights = slices.Clone(p.weights())
-		s.Distances = m.distances
-		s.MaxDistance = maxFinite(m.distances)
-		s.Jitter = p.jitterUsed()
-		s.DistanceJitter = m.jitter
-		prior := p.priorAt()
-		s.PriorMean, s.PriorSD = slices.Clone(prior.mean), slices.Clone(prior.sd)
 	}
-	if o.gp != nil {
-		s.Parameters = o.gp.parameters()
-		s.Jitter = o.gp.jitter()
-		o.logFit()
+	if e, ok := o.model.(Describer); ok {
+		e.Describe(s)
 	}
 	if e, ok := o.model.(NoiseEstimator); ok {
 		s.NoiseVariance = e.NoiseVariance()
+	}
+	o.logFit()
+	maxValue := math.NaN()
+	if e, ok := o.model.(MaxValueEstimator); ok {
+		maxValue = e.MaxValue()
 	}
 	f := o.config.acquisition.function(d.Y, maxValue)
 	if scorer, ok := o.model.(Scorer); ok {
@@ -264,20 +259,24 @@ func (o *draft) score(ctx context.Context, id int, x *linalg.Dense) (*Step, meas
 		if len(d.Y) > 0 {
 			best = slices.Max(d.Y)
 		}
-		return s, m, scorer.Score(ctx, s.Scores, x, f, best)
+		return s, state, scorer.Score(ctx, s.Scores, x, f, best)
 	}
 	for i := range s.Scores {
 		s.Scores[i] = f.Score(s.Mean[i], s.SD[i])
 	}
-	return s, m, nil
+	return s, state, nil
 }
 
 // logFit puts parameters fitted for this proposal on the log, so that a
 // restored run takes them as they are.
 func (o *draft) logFit() {
-	if count, params := o.gp.fitted(); params != nil {
+	r, ok := o.model.(Refitter)
+	if !ok {
+		return
+	}
+	if count, params := r.Fitted(); params != nil {
 		if _, known := o.h.fitted[count]; !known {
-			o.h.apply(event{kind: eventFitted, count: count, params: params})
+			o.h.apply(event{kind: eventFitted, count: count, params: slices.Clone(params)})
 		}
 	}
 }
@@ -285,7 +284,7 @@ func (o *draft) logFit() {
 // fit tells the model the data.
 func (o *Optimizer) fit(ctx context.Context, d Data) error {
 	if err := o.model.Fit(ctx, d); err != nil {
-		return fmt.Errorf("conditioning on %d observations: %w", d.len(), err)
+		return fmt.Errorf("conditioning on %d observations: %w", len(d.Y), err)
 	}
 	return nil
 }
@@ -295,24 +294,21 @@ func (o *Optimizer) fit(ctx context.Context, d Data) error {
 func (o *draft) data(pending bool) (Data, scaling) {
 	raw := o.h.oriented(o.minimize)
 	s := scaleValues(o.config.y, raw)
-	noise := make([]float64, len(raw))
-	for i, ob := range o.h.obs {
-		noise[i] = ob.NoiseVariance
-	}
 	d := Data{
-		X: o.h.encodedObservations(), Y: s.z, Raw: raw,
-		NoiseVariance: s.noiseVariances(noise),
-		Pending:       linalg.NewDense(0, o.space.dim, nil),
-		Step:          len(o.h.trials) + 1,
-		noise:         noise,
-		seen:          o.h.encodedSeen(),
-		fitted:        o.h.fitted,
+		X: o.h.encodedObservations(), Y: s.z, Raw: raw, RawNoiseVariance: make([]float64, len(raw)),
+		Trials: make([]int, len(raw)), States: make([][]float64, len(raw)),
+		Pending: linalg.NewDense(0, o.space.dim, nil), Seen: o.h.encodedSeen(),
+		Step: len(o.h.trials) + 1, Fitted: o.h.fitted,
 	}
+	for i, ob := range o.h.obs {
+		d.RawNoiseVariance[i], d.Trials[i] = ob.NoiseVariance, ob.Trial
+		if ob.Trial > 0 {
+			d.States[i] = o.h.trials[ob.Trial-1].state
+		}
+	}
+	d.NoiseVariance = s.noiseVariances(d.RawNoiseVariance)
 	if pending {
 		d.Pending = o.h.encodedTrials(o.h.pending())
-	}
-	if o.h.weightsFrom > 0 {
-		d.distances = o.h.trials[o.h.weightsFrom-1].distances
 	}
 	return d, s
 }

@@ -59,6 +59,12 @@ func (p YPolicy) valid() bool { return int(p) < len(yPolicyNames) }
 // 1e150 in size give finite results; y is not changed.
 func (p YPolicy) Apply(y []float64) []float64 { return scaleValues(p, y).z }
 
+// scale applies the policy to values and their noise variances.
+func (p YPolicy) scale(y, noise []float64) (scaled, variances []float64) {
+	s := scaleValues(p, y)
+	return s.z, s.noiseVariances(noise)
+}
+
 // scaling is a fitted policy: values y were replaced by z, and near the data
 // z = (y - shift)/scale.
 type scaling struct {

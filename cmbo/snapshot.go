@@ -115,7 +115,7 @@ func (o *Optimizer) snapshot() (*snapshotState, error) {
 			return nil, err
 		}
 		if p.Prior, p.Mixture = digest, c.mixture; !c.mixture {
-			p.Weights = o.adaptive.distance.String()
+			p.Weights = o.weightDistance.String()
 		}
 	}
 	if c.surrogate != nil {
@@ -152,7 +152,7 @@ func (e event) export() snapshotEvent {
 	case eventFitted:
 		out.Count = &e.count
 	}
-	for _, d := range e.distances {
+	for _, d := range e.state {
 		if math.IsInf(d, 1) {
 			out.Distances = append(out.Distances, nil)
 			continue
@@ -490,30 +490,27 @@ func (o *Optimizer) restoreAsked(e *event, s snapshotEvent) error {
 		if d != nil {
 			v = *d
 		}
-		if !(v >= 0) {
-			return fmt.Errorf("distance %g", v)
-		}
-		e.distances = append(e.distances, v)
+		e.state = append(e.state, v)
 	}
-	if e.distances != nil && (o.prior == nil || len(e.distances) != len(o.prior.prototypes)) {
-		return fmt.Errorf("%d distances", len(e.distances))
+	if e.state != nil {
+		k, ok := o.model.(StateKeeper)
+		if !ok {
+			return fmt.Errorf("%d numbers of a proposal are of no use to the model", len(e.state))
+		}
+		return k.CheckState(e.state)
 	}
 	return nil
 }
 
 func (o *Optimizer) restoreFitted(e event, s snapshotEvent) error {
-	if o.gp == nil || s.Count == nil || *s.Count < 0 {
+	r, ok := o.model.(Refitter)
+	if !ok || s.Count == nil || *s.Count < 0 {
 		return fmt.Errorf("fitted parameters of no use")
 	}
-	if e.count = *s.Count; len(e.params) != o.gp.template.NumParams()+1 {
-		return fmt.Errorf("%d parameters", len(e.params))
-	}
-	if _, err := o.gp.template.WithParams(e.params[:len(e.params)-1]); err != nil {
+	if err := r.CheckFitted(e.params); err != nil {
 		return err
 	}
-	if v := math.Exp(e.params[len(e.params)-1]); !(v > 0) || math.IsInf(v, 0) {
-		return fmt.Errorf("noise variance %g", v)
-	}
+	e.count = *s.Count
 	o.h.apply(e)
 	return nil
 }

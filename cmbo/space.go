@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -118,7 +119,7 @@ func (s *Space) WithCandidates(rows [][]float64) (*Space, error) {
 		c.rows[i] = flat[i*len(s.params) : (i+1)*len(s.params) : (i+1)*len(s.params)]
 		copy(c.rows[i], r)
 		s.encodeTo(c.encoded.Row(i), r)
-		key := rowKey(r)
+		key := points.Key(r)
 		if j, dup := c.lookup[key]; dup {
 			c.first[i] = j
 			continue
@@ -127,16 +128,6 @@ func (s *Space) WithCandidates(rows [][]float64) (*Space, error) {
 		c.first[i] = i
 	}
 	return c, nil
-}
-
-// rowKey is a map key that is equal for equal rows; -0 counts as 0.
-func rowKey(row []float64) string {
-	b := make([]byte, 0, 8*len(row))
-	for _, v := range row {
-		u := math.Float64bits(v + 0)
-		b = append(b, byte(u), byte(u>>8), byte(u>>16), byte(u>>24), byte(u>>32), byte(u>>40), byte(u>>48), byte(u>>56))
-	}
-	return string(b)
 }
 
 // Dim returns the number of coordinates of the encoding in the unit cube.
@@ -160,7 +151,7 @@ func (s *Space) Candidate(i int) ([]float64, error) {
 // Index returns the smallest index of a candidate equal to row, or -1 if there
 // is none or s is a parameter space.
 func (s *Space) Index(row []float64) int {
-	if i, ok := s.lookup[rowKey(row)]; ok {
+	if i, ok := s.lookup[points.Key(row)]; ok {
 		return i
 	}
 	return -1

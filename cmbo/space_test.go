@@ -7,6 +7,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/stretchr/testify/require"
 )
@@ -92,14 +93,14 @@ func TestGridEverywhere(t *testing.T) {
 		back, err := s.Decode(u)
 		require.NoError(t, err)
 		require.Equal(t, row, back)
-		want[rowKey(row)] = true
+		want[points.Key(row)] = true
 	}
 	require.Len(t, want, 36)
 	reached := func(name string, n int, rows [][]float64) {
 		got := make(map[string]bool)
 		for _, row := range rows {
-			require.True(t, want[rowKey(row)], "%s: %v", name, row)
-			got[rowKey(row)] = true
+			require.True(t, want[points.Key(row)], "%s: %v", name, row)
+			got[points.Key(row)] = true
 		}
 		require.Len(t, got, n, name)
 	}

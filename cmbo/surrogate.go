@@ -50,6 +50,48 @@ type NoiseEstimator interface {
 	NoiseVariance() float64
 }
 
+// A StateKeeper is a [Surrogate] that remembers numbers of each proposal, such as
+// the distances that weigh the paper's prototypes. They are logged with the
+// proposal and come back in Data.States once it was told.
+type StateKeeper interface {
+	// State returns the numbers for the proposal that the latest Fit and Predict
+	// were for, nil for none. None may be NaN or -Inf.
+	State(ctx context.Context) ([]float64, error)
+	// CheckState reports numbers that State cannot have returned; they come from
+	// a snapshot.
+	CheckState(state []float64) error
+}
+
+// A Refitter is a [Surrogate] that fits parameters to the data now and then. They
+// are logged, so that a restored run takes them from Data.Fitted instead of
+// fitting them again.
+type Refitter interface {
+	// Fitted returns the parameters in use and the number of observations, from
+	// the first on, that they were fitted to; nil before the first fit.
+	Fitted() (observations int, params []float64)
+	// CheckFitted reports parameters that Fitted cannot have returned; they come
+	// from a snapshot.
+	CheckFitted(params []float64) error
+}
+
+// A Weigher is a [Surrogate] that combines several models of the objective.
+type Weigher interface {
+	// Weights returns those of the models after the latest Fit, which add up to 1.
+	Weights() []float64
+}
+
+// A MaxValueEstimator is a [Surrogate] that can tell, in scaled units, how large
+// the objective becomes before any data are known: see [MaxValuePI].
+type MaxValueEstimator interface {
+	MaxValue() float64
+}
+
+// A Describer is a [Surrogate] that fills in what it knows of the proposal it was
+// last asked for: see [Step].
+type Describer interface {
+	Describe(s *Step)
+}
+
 // Data is what a [Surrogate] learns of a run.
 type Data struct {
 	// X holds the points told or observed, one a row, in the unit cube.
@@ -59,24 +101,24 @@ type Data struct {
 	// NoiseVariance holds the noise variances of Y in scaled units; an entry
 	// of 0 is not known, and nil stands for none known.
 	NoiseVariance []float64
-	// Raw holds the values before the y policy, larger being better.
-	Raw []float64
+	// Raw holds the values before the y policy, larger being better, and
+	// RawNoiseVariance their noise variances, 0 where they are not known.
+	Raw              []float64
+	RawNoiseVariance []float64
+	// Trials holds the trial that each value answered, 0 for values of points
+	// that were not proposed.
+	Trials []int
+	// States holds what a [StateKeeper] returned for each of these trials.
+	States [][]float64
 	// Pending holds points whose value is awaited, or that failed and have
 	// none.
 	Pending *linalg.Dense
+	// Seen holds every point asked or observed, cancelled ones included, in the
+	// order of the events.
+	Seen *linalg.Dense
 	// Step numbers the proposals: what is asked for now becomes trial Step.
 	Step int
-
-	// noise holds the noise variances of Raw; 0 is not known.
-	noise []float64
-	// seen holds every point asked or observed, in the order of the log.
-	seen *linalg.Dense
-	// distances are those of the prototypes to the posterior that chose the
-	// newest trial told, nil before the first.
-	distances []float64
-	// fitted holds parameters fitted before, by the number of observations.
-	fitted map[int][]float64
+	// Fitted holds what a [Refitter] has reported in this run, by the number of
+	// observations. It must not be changed.
+	Fitted map[int][]float64
 }
-
-// len returns the number of observations.
-func (d *Data) len() int { return len(d.Y) }

@@ -1,10 +1,6 @@
 package cmbo
 
-import (
-	"math"
-
-	"github.com/gocmbo/cmbo/linalg"
-)
+import "math"
 
 // A Task is the history of one tuning run: points of the space and the values
 // measured there. Both sources of a [Prior] and a finished run
@@ -96,26 +92,19 @@ func checkNoise(v float64) error {
 	return nil
 }
 
-// observations is a task in the form the models take: points in the unit cube
-// and oriented values, larger being better.
-type observations struct {
-	x     *linalg.Dense
-	y     []float64
-	noise []float64 // variances in squared units of y, nil or 0 where unknown
-}
-
-func (t *Task) observations(s *Space, minimize bool) observations {
-	o := observations{x: s.encodeAll(t.X), y: make([]float64, len(t.Y)), noise: t.NoiseVariance}
-	for i, v := range t.Y {
-		o.y[i] = orient(v, minimize)
-	}
-	return o
-}
-
 // orient turns a user's value into one to be maximised, and back.
 func orient(y float64, minimize bool) float64 {
 	if minimize {
 		return -y
 	}
 	return y
+}
+
+// orientAll turns values into ones to be maximised.
+func orientAll(y []float64, minimize bool) []float64 {
+	out := make([]float64, len(y))
+	for i, v := range y {
+		out[i] = orient(v, minimize)
+	}
+	return out
 }

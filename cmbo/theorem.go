@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/model"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -121,13 +122,14 @@ func (o *Optimizer) RegretBound(trial int, in TheoremInputs) (*RegretBound, erro
 	_ = o.lockModel(context.Background()) // which never ends
 	defer o.unlockModel()
 	present := o.draft()
-	if o.adaptive == nil || o.prior.config.variant.Prototype() != GeometricCenter {
+	a, ok := o.model.(paperRun)
+	if !ok || o.prior.config.variant.Prototype() != GeometricCenter {
 		return nil, optionErrorf("Theorem 1 is about weighted sums of geometric centres")
 	}
 	if o.config.acquisition.kind != kindUCB || !(o.config.acquisition.beta > 0) {
 		return nil, optionErrorf("Theorem 1 is about UCB with a positive multiplier, not %s", o.config.acquisition)
 	}
-	if err := in.validate(len(o.prior.sources)); err != nil {
+	if err := in.validate(o.prior.NumTasks()); err != nil {
 		return nil, err
 	}
 	if trial < 1 || trial > len(present.h.trials) {
@@ -149,7 +151,7 @@ func (o *Optimizer) RegretBound(trial int, in TheoremInputs) (*RegretBound, erro
 	if err != nil {
 		return nil, err
 	}
-	t := &theorem{a: o.adaptive, in: in, xi: o.config.acquisition.beta, chosen: chosen}
+	t := &theorem{a: a, p: o.prior.learned, w: a.Weights(), noise: a.NoiseVariance(), in: in, xi: o.config.acquisition.beta, chosen: chosen}
 	if in.Truth != nil {
 		if t.optimum, err = o.space.Encode(in.Optimum); err != nil {
 			return nil, err
@@ -162,6 +164,7 @@ func (o *Optimizer) RegretBound(trial int, in TheoremInputs) (*RegretBound, erro
 			return in.Truth(row), nil
 		}
 	}
+	t.minNoise, t.maxNoise = a.NoiseRange()
 	b, err := t.evaluate()
 	if err != nil {
 		return nil, err
@@ -191,17 +194,21 @@ func (in *TheoremInputs) validate(tasks int) error {
 
 // theorem evaluates the bound for the posterior that a is conditioned to.
 type theorem struct {
-	a       *adaptive
-	in      TheoremInputs
-	xi      float64
-	chosen  []float64
-	optimum []float64
-	truth   func(u []float64) (float64, error)
+	a                  paperRun
+	p                  *model.Prior
+	w                  []float64 // weights of the prototypes
+	noise              float64   // noise variance where none was given
+	minNoise, maxNoise float64   // smallest and largest in use
+	in                 TheoremInputs
+	xi                 float64
+	chosen             []float64
+	optimum            []float64
+	truth              func(u []float64) (float64, error)
 }
 
 func (t *theorem) evaluate() (*RegretBound, error) {
 	a := t.a
-	n := len(a.obs)
+	n, _ := a.Observed().Dims()
 	b := &RegretBound{Observations: n, Xi: t.xi}
 	mean, sd := []float64{0}, []float64{0}
 	if err := a.Predict(context.Background(), mean, sd, linalg.NewDense(1, len(t.chosen), slices.Clone(t.chosen))); err != nil {
@@ -210,14 +217,14 @@ func (t *theorem) evaluate() (*RegretBound, error) {
 	b.SD = sd[0]
 	var err error
 	if t.in.GreedyGain {
-		b.InformationGain, err = a.greedyGain(n)
+		b.InformationGain, err = a.GreedyGain(context.Background(), n)
 	} else {
-		b.InformationGain, err = a.informationGain()
+		b.InformationGain, err = a.InformationGain()
 	}
 	if err != nil {
-		return nil, err
+		return nil, modelError(context.Background(), err)
 	}
-	b.Printed.Beta = betaPrinted(t.in.Norm, a.noise, b.InformationGain, t.in.Delta)
+	b.Printed.Beta = betaPrinted(t.in.Norm, t.noise, b.InformationGain, t.in.Delta)
 	b.Corrected.Beta = betaCorrected(t.in.Norm, b.InformationGain, t.in.Delta)
 	if b.Gaps = slices.Clone(t.in.Gaps); b.Gaps == nil {
 		if b.Gaps, err = t.estimateGaps(b.Corrected.Beta); err != nil {
@@ -248,7 +255,7 @@ func (t *theorem) finish(b *RegretBound) {
 	p.Applies = t.xi >= p.Beta
 
 	if n := b.Observations; n > 0 && !t.in.NoiseFree {
-		c.Noise = c.Omega * math.Sqrt(float64(n)) * noiseBound(n, t.a.mostNoise(), t.in.Delta)
+		c.Noise = c.Omega * math.Sqrt(float64(n)) * noiseBound(n, t.maxNoise, t.in.Delta)
 		c.Probability -= t.in.Delta / 4
 	}
 	signed := above

@@ -15,7 +15,7 @@ import (
 // quantities of the theorem computed from their definitions.
 type theoremRun struct {
 	o      *Optimizer
-	a      *adaptive
+	a      paperRun
 	x      *linalg.Dense // candidates, unit cube
 	f      []float64     // the target at the candidates
 	chosen int
@@ -34,10 +34,12 @@ func newTheoremRun(t *testing.T, p *Prior, label string, seed uint64, b, noise, 
 	require.NoError(t, err)
 	o, err := New(space, WithPrior(p), WithYPolicy(None), WithNoiseVariance(noise), WithAcquisition(UCB(xi)))
 	require.NoError(t, err)
-	run := &theoremRun{o: o, a: o.adaptive, x: space.encoded, f: make([]float64, len(rows))}
+	run := &theoremRun{o: o, a: o.model.(paperRun), x: space.encoded, f: make([]float64, len(rows))}
 	k0 := run.k0(t, run.x, run.x)
-	for i, w := range run.a.w {
-		linalg.Axpy(run.f, w, run.a.candMean[i])
+	for i, w := range run.a.Weights() {
+		mean := make([]float64, len(rows))
+		require.NoError(t, run.a.Prior.Prototypes[i].Process.At(context.Background(), 1, mean, nil, nil, nil, run.x))
+		linalg.Axpy(run.f, w, mean)
 	}
 	if b > 0 {
 		c := make([]float64, len(rows))
@@ -62,8 +64,8 @@ func newTheoremRun(t *testing.T, p *Prior, label string, seed uint64, b, noise, 
 // k0 is the adaptive prior's covariance between two sets of points.
 func (run *theoremRun) k0(t *testing.T, y, x *linalg.Dense) *linalg.Dense {
 	var sum, c linalg.Dense
-	for i, w := range run.a.w {
-		require.NoError(t, run.a.prior.prototypes[i].carrier.at(context.Background(), 1, nil, nil, &c, y, x))
+	for i, w := range run.a.Weights() {
+		require.NoError(t, run.a.Prior.Prototypes[i].Process.At(context.Background(), 1, nil, nil, &c, y, x))
 		if i == 0 {
 			sum.Copy(&c)
 			sum.Scale(w * w)
@@ -187,10 +189,10 @@ func TestTheoremAlpha(t *testing.T) {
 		p := theoremPrior(t, WssClusWssCMP, variance, 0.5)
 		run := newTheoremRun(t, p, "alpha", 2, 1, 0.5, 0.5, 3, 5)
 		truth := func(x []float64) float64 { return 2 * math.Sin(7*x[0]+x[1]) }
-		gaps := make([]float64, len(p.sources))
-		for i, s := range p.sources {
-			for j, y := range s.y {
-				gaps[i] = max(gaps[i], math.Abs(truth(s.x.Row(j))-y))
+		gaps := make([]float64, len(p.learned.Sources))
+		for i, s := range p.learned.Sources {
+			for j, y := range s.Y {
+				gaps[i] = max(gaps[i], math.Abs(truth(s.X.Row(j))-y))
 			}
 		}
 		bound, err := run.o.RegretBound(1, TheoremInputs{Norm: 1, Delta: 0.1, Gaps: gaps, Truth: truth, Optimum: []float64{0.2, 0.1}})
@@ -200,7 +202,7 @@ func TestTheoremAlpha(t *testing.T) {
 		at := func(x []float64, eta float64) {
 			mean, sd := []float64{0}, []float64{0}
 			require.NoError(t, run.a.Predict(context.Background(), mean, sd, linalg.NewDense(1, 2, append([]float64(nil), x...))))
-			gap := math.Abs(run.a.pred.mean[0] - (eta + truth(x)))
+			gap := math.Abs(run.a.PriorMoments().Mean[0] - (eta + truth(x)))
 			require.LessOrEqual(t, gap, bound.Corrected.Alpha)
 			require.Greater(t, gap, 0.0)
 		}
@@ -234,7 +236,7 @@ func TestTheoremOmega(t *testing.T) {
 	require.NoError(t, err)
 	bound, err := o.RegretBound(trial.ID, TheoremInputs{Norm: 1, Delta: 0.1})
 	require.NoError(t, err)
-	run := &theoremRun{o: o, a: o.adaptive}
+	run := &theoremRun{o: o, a: o.model.(paperRun)}
 	obs := o.h.encodedObservations()
 	near := run.k0(t, linalg.NewDense(1, 2, []float64{0.9, 0.9}), obs)
 	far := run.k0(t, linalg.NewDense(1, 2, []float64{0.1, 0.9}), obs)
@@ -375,10 +377,13 @@ func TestRegretBoundRejects(t *testing.T) {
 	require.NoError(t, err)
 	_, err = run.o.RegretBound(2, ok)
 	require.ErrorContains(t, err, "while others were pending")
-	before := run.o.Weights()
+	before, err := run.o.Weights()
+	require.NoError(t, err)
 	_, err = run.o.RegretBound(1, ok)
 	require.NoError(t, err, "an earlier trial")
-	require.Equal(t, before, run.o.Weights())
+	after, err := run.o.Weights()
+	require.NoError(t, err)
+	require.Equal(t, before, after)
 	require.Len(t, run.o.Open(), 2)
 
 	plain, err := New(run.o.space)

@@ -53,7 +53,9 @@ func tune(ctx context.Context, m method, space *cmbo.Space, prior *cmbo.Prior, m
 	if err != nil {
 		return nil, err
 	}
-	r.remember(optimizer.Weights())
+	if err := r.remember(optimizer); err != nil {
+		return nil, err
+	}
 	for range budget {
 		trial, err := optimizer.Ask(ctx)
 		if err != nil {
@@ -72,15 +74,20 @@ func tune(ctx context.Context, m method, space *cmbo.Space, prior *cmbo.Prior, m
 			return nil, err
 		}
 		r.x, r.y = append(r.x, trial.X), append(r.y, accuracy)
-		r.remember(optimizer.Weights())
+		if err := r.remember(optimizer); err != nil {
+			return nil, err
+		}
 	}
 	return r, nil
 }
 
-func (r *run) remember(weights []float64) {
+// remember keeps the weights of the next proposal, if there are any.
+func (r *run) remember(o *cmbo.Optimizer) error {
+	weights, err := o.Weights()
 	if weights != nil {
 		r.weights = append(r.weights, weights)
 	}
+	return err
 }
 
 // runSeed is the seed of one search. All methods get the same.

@@ -52,21 +52,23 @@ func Pick(x *linalg.Dense, rows []int) *linalg.Dense {
 	return out
 }
 
-// Join returns the rows of a and then those of b. Either may be nil or empty.
-func Join(a, b *linalg.Dense) *linalg.Dense {
-	n, m := Len(a), Len(b)
-	dim := 0
-	for _, x := range []*linalg.Dense{a, b} {
+// Join returns the rows of all xs, one list after the other. Any of them may be nil
+// or empty.
+func Join(xs ...*linalg.Dense) *linalg.Dense {
+	n, dim := 0, 0
+	for _, x := range xs {
 		if Len(x) > 0 {
+			n += Len(x)
 			_, dim = x.Dims()
 		}
 	}
-	out := linalg.NewDense(n+m, dim, nil)
-	for i := range n {
-		copy(out.Row(i), a.Row(i))
-	}
-	for i := range m {
-		copy(out.Row(n+i), b.Row(i))
+	out := linalg.NewDense(n, dim, nil)
+	n = 0
+	for _, x := range xs {
+		for i := range Len(x) {
+			copy(out.Row(n), x.Row(i))
+			n++
+		}
 	}
 	return out
 }

@@ -39,7 +39,11 @@ func TestStudyIsItsTwin(t *testing.T) {
 			s, w := create(t, m, "s", k)
 			weights := map[int][]float64{} // by trial
 			for step := range 60 {
-				before, n := w.Opt.Weights(), len(w.Trials)
+				before, err := w.Opt.Weights()
+				if err != nil {
+					t.Fatal(err)
+				}
+				n := len(w.Trials)
 				same(t, s, w, w.Next(rng))
 				for id := n + 1; id <= len(w.Trials); id++ {
 					weights[id] = before

@@ -161,9 +161,11 @@ func (s *Study) Ask(ctx context.Context, q Request, n int) (Reply, bool, error) 
 		if err := s.room(n); err != nil {
 			return err
 		}
-		s.tx.Weights = s.opt.Weights()
-		return s.compute(ctx, func() error {
-			_, err := s.opt.AskN(ctx, n)
+		return s.compute(ctx, func() (err error) {
+			if s.tx.Weights, err = s.opt.Weights(); err != nil {
+				return err
+			}
+			_, err = s.opt.AskN(ctx, n)
 			return err
 		})
 	})
@@ -245,7 +247,8 @@ func (s *Study) LastStep(ctx context.Context) (step cmbo.Step, ok bool, weights 
 	}
 	defer s.leave()
 	step, ok = s.opt.LastStep()
-	return step, ok, s.opt.Weights(), nil
+	weights, err = s.opt.Weights()
+	return step, ok, weights, err
 }
 
 // Snapshot writes the state in the form that cmbo.Restore reads.

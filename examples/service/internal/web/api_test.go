@@ -117,8 +117,12 @@ func compare(t *testing.T, c *client.Client, w *twin.Twin) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(d.Weights, w.Opt.Weights()) {
-		t.Errorf("weights %v, the twin's %v", d.Weights, w.Opt.Weights())
+	weights, err := w.Opt.Weights()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(d.Weights, weights) {
+		t.Errorf("weights %v, the twin's %v", d.Weights, weights)
 	}
 	step, ok := w.Opt.LastStep()
 	if ok != (d.LastStep != nil) {

@@ -1,4 +1,4 @@
-package cmbo
+package model
 
 import "math"
 
@@ -23,7 +23,7 @@ func distanceWeights(d []float64) []float64 {
 	if len(d) == 0 {
 		return nil
 	}
-	top := maxFinite(d)
+	top := MaxFinite(d)
 	w := make([]float64, len(d))
 	var sum float64
 	for i, v := range d {
@@ -44,8 +44,8 @@ func distanceWeights(d []float64) []float64 {
 	return w
 }
 
-// maxFinite returns the largest finite distance, 0 if there is none.
-func maxFinite(d []float64) float64 {
+// MaxFinite returns the largest finite distance, 0 if there is none.
+func MaxFinite(d []float64) float64 {
 	var top float64
 	for _, v := range d {
 		if !math.IsInf(v, 1) {

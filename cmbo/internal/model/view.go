@@ -1,22 +1,23 @@
-package cmbo
+package model
 
 import (
 	"context"
 	"slices"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// view is what the prototypes of a prior look like from the points a run cares
+// A View is what the prototypes of a prior look like from the points a run cares
 // about: the candidates, the index set, and each point visited so far. It
 // depends on prototypes and points alone and is computed once a point; data and
 // weights enter in the surrogates that share it.
-type view struct {
-	prior   *Prior
+type View struct {
+	Prior   *Prior
 	workers int
 
-	cand *linalg.Dense // bound candidates, nil in a parameter space
+	candidates *linalg.Dense // bound candidates, nil in a parameter space
 	// inIndex[r] is the index point that candidate r is, nil unless all are.
 	inIndex []int
 	// ofCand[p] is the candidate that index point p is, nil unless all are.
@@ -26,11 +27,12 @@ type view struct {
 	candRow  map[string]int
 
 	entries map[string]int // visited points
-	points  []visited
+	visited []visited
 }
 
-func newView(p *Prior, workers int) view {
-	return view{prior: p, workers: workers, entries: make(map[string]int)}
+// NewView returns the view of one run, which works on up to so many goroutines.
+func NewView(p *Prior, workers int) View {
+	return View{Prior: p, workers: workers, entries: make(map[string]int)}
 }
 
 // visited is a point that was observed or asked, as the prototypes see it.
@@ -45,26 +47,26 @@ type visited struct {
 }
 
 // Bind prepares for a fixed list of candidates.
-func (v *view) Bind(ctx context.Context, candidates *linalg.Dense) error {
+func (v *View) Bind(ctx context.Context, candidates *linalg.Dense) error {
 	n, _ := candidates.Dims()
-	v.cand = candidates
+	v.candidates = candidates
 	v.candRow = make(map[string]int, n)
 	for r := range n {
-		key := rowKey(candidates.Row(r))
+		key := points.Key(candidates.Row(r))
 		if _, dup := v.candRow[key]; !dup {
 			v.candRow[key] = r
 		}
 	}
-	v.inIndex = locate(candidates, v.prior.index)
-	v.ofCand = locate(v.prior.index, candidates)
-	for _, p := range v.prior.prototypes {
+	v.inIndex = points.Locate(candidates, v.Prior.Index)
+	v.ofCand = points.Locate(v.Prior.Index, candidates)
+	for _, p := range v.Prior.Prototypes {
 		mean, variance := make([]float64, n), make([]float64, n)
 		if v.inIndex != nil {
-			m, s := p.normal.Mean(), p.normal.Cov()
+			m, s := p.Normal.Mean(), p.Normal.Cov()
 			for r, i := range v.inIndex {
 				mean[r], variance[r] = m[i], s.At(i, i)
 			}
-		} else if err := p.carrier.at(ctx, v.workers, mean, variance, nil, nil, candidates); err != nil {
+		} else if err := p.Process.At(ctx, v.workers, mean, variance, nil, nil, candidates); err != nil {
 			return err
 		}
 		v.candMean = append(v.candMean, mean)
@@ -73,43 +75,23 @@ func (v *view) Bind(ctx context.Context, candidates *linalg.Dense) error {
 	return nil
 }
 
-// locate finds each row of x among the rows of set, the first of equals; nil
-// if one is not there.
-func locate(x, set *linalg.Dense) []int {
-	n, _ := set.Dims()
-	at := make(map[string]int, n)
-	for i := n - 1; i >= 0; i-- {
-		at[rowKey(set.Row(i))] = i
-	}
-	rows, _ := x.Dims()
-	idx := make([]int, rows)
-	for r := range rows {
-		i, ok := at[rowKey(x.Row(r))]
-		if !ok {
-			return nil
-		}
-		idx[r] = i
-	}
-	return idx
-}
-
 // visit makes entries for the rows of x and returns their numbers.
-func (v *view) visit(ctx context.Context, x *linalg.Dense) ([]int, error) {
+func (v *View) visit(ctx context.Context, x *linalg.Dense) ([]int, error) {
 	n := 0
 	if x != nil {
 		n, _ = x.Dims()
 	}
 	out := make([]int, n)
 	for r := range n {
-		key := rowKey(x.Row(r))
+		key := points.Key(x.Row(r))
 		e, ok := v.entries[key]
 		if !ok {
 			p, err := v.newVisited(ctx, x.Row(r), key)
 			if err != nil {
 				return nil, err
 			}
-			e = len(v.points)
-			v.points = append(v.points, p)
+			e = len(v.visited)
+			v.visited = append(v.visited, p)
 			v.entries[key] = e
 		}
 		out[r] = e
@@ -118,7 +100,7 @@ func (v *view) visit(ctx context.Context, x *linalg.Dense) ([]int, error) {
 }
 
 // newVisited looks at a point through each prototype.
-func (v *view) newVisited(ctx context.Context, x []float64, key string) (visited, error) {
+func (v *View) newVisited(ctx context.Context, x []float64, key string) (visited, error) {
 	out := visited{x: slices.Clone(x), cand: -1}
 	if r, ok := v.candRow[key]; ok {
 		out.cand = r
@@ -127,39 +109,39 @@ func (v *view) newVisited(ctx context.Context, x []float64, key string) (visited
 	// Earlier points that are candidates are read off the column over the
 	// candidates; the others are evaluated.
 	var others []int
-	for f := range v.points {
-		if v.points[f].cand < 0 || v.cand == nil {
+	for f := range v.visited {
+		if v.visited[f].cand < 0 || v.candidates == nil {
 			others = append(others, f)
 		}
 	}
 	otherX := linalg.NewDense(len(others), len(x), nil)
 	for i, f := range others {
-		copy(otherX.Row(i), v.points[f].x)
+		copy(otherX.Row(i), v.visited[f].x)
 	}
 	var cross linalg.Dense
-	column := func(c carrier, set *linalg.Dense) ([]float64, error) {
-		if err := c.at(ctx, v.workers, nil, nil, &cross, point, set); err != nil {
+	column := func(c Process, set *linalg.Dense) ([]float64, error) {
+		if err := c.At(ctx, v.workers, nil, nil, &cross, point, set); err != nil {
 			return nil, err
 		}
 		return slices.Clone(cross.Row(0)), nil
 	}
-	for i, p := range v.prior.prototypes {
+	for i, p := range v.Prior.Prototypes {
 		var overCand, overIndex []float64
 		var err error
 		switch {
-		case v.cand == nil:
-			overIndex, err = column(p.carrier, v.prior.index)
+		case v.candidates == nil:
+			overIndex, err = column(p.Process, v.Prior.Index)
 		case out.cand >= 0 && v.inIndex != nil:
-			overIndex = p.normal.Cov().Row(v.inIndex[out.cand])
+			overIndex = p.Normal.Cov().Row(v.inIndex[out.cand])
 			overCand = gather(overIndex, v.inIndex)
 		default:
-			if overCand, err = column(p.carrier, v.cand); err != nil {
+			if overCand, err = column(p.Process, v.candidates); err != nil {
 				return out, err
 			}
 			if v.ofCand != nil {
 				overIndex = gather(overCand, v.ofCand)
 			} else {
-				overIndex, err = column(p.carrier, v.prior.index)
+				overIndex, err = column(p.Process, v.Prior.Index)
 			}
 		}
 		if err != nil {
@@ -171,20 +153,20 @@ func (v *view) newVisited(ctx context.Context, x []float64, key string) (visited
 		mean, variance := []float64{0}, []float64{0}
 		if out.cand >= 0 {
 			mean[0], variance[0] = v.candMean[i][out.cand], v.candVar[i][out.cand]
-		} else if err := p.carrier.at(ctx, 1, mean, variance, nil, nil, point); err != nil {
+		} else if err := p.Process.At(ctx, 1, mean, variance, nil, nil, point); err != nil {
 			return out, err
 		}
 		out.mean = append(out.mean, mean[0])
 		out.variance = append(out.variance, variance[0])
 
-		earlier := make([]float64, len(v.points))
-		for f := range v.points {
-			if r := v.points[f].cand; r >= 0 && overCand != nil {
+		earlier := make([]float64, len(v.visited))
+		for f := range v.visited {
+			if r := v.visited[f].cand; r >= 0 && overCand != nil {
 				earlier[f] = overCand[r]
 			}
 		}
 		if len(others) > 0 {
-			e, err := column(p.carrier, otherX)
+			e, err := column(p.Process, otherX)
 			if err != nil {
 				return out, err
 			}
@@ -200,8 +182,8 @@ func (v *view) newVisited(ctx context.Context, x []float64, key string) (visited
 // visitData makes entries for the points of the data. They are visited in the
 // order of the log, so that what is kept of them does not depend on when Fit was
 // called.
-func (v *view) visitData(ctx context.Context, d Data) (obs, pending []int, err error) {
-	if _, err := v.visit(ctx, d.seen); err != nil {
+func (v *View) visitData(ctx context.Context, d *Data) (obs, pending []int, err error) {
+	if _, err := v.visit(ctx, d.Seen); err != nil {
 		return nil, nil, err
 	}
 	if obs, err = v.visit(ctx, d.X); err != nil {
@@ -222,11 +204,11 @@ func (p *visited) covariance(i, f int, same bool) float64 {
 
 // largestMeans returns Σ w_i·max_x μ_i(x) over the bound candidates, or over the
 // index set in a parameter space.
-func (v *view) largestMeans(w []float64) float64 {
+func (v *View) largestMeans(w []float64) float64 {
 	var s float64
 	for i, x := range w {
-		m := v.prior.prototypes[i].normal.Mean()
-		if v.cand != nil {
+		m := v.Prior.Prototypes[i].Normal.Mean()
+		if v.candidates != nil {
 			m = v.candMean[i]
 		}
 		s += x * slices.Max(m)
@@ -234,8 +216,28 @@ func (v *view) largestMeans(w []float64) float64 {
 	return s
 }
 
-// priorMoments is what a prior says at the points of the latest prediction.
-type priorMoments struct{ mean, sd []float64 }
+// component returns the prior mean and variance of prototype i at the rows of x
+// and its covariances with the visited points listed; the caller may change
+// them.
+func (v *View) component(ctx context.Context, i int, all []int, x *linalg.Dense, n int) (mean, variance []float64, cross *linalg.Dense, err error) {
+	cross = linalg.NewDense(len(all), n, nil)
+	if x == v.candidates && x != nil {
+		for r, e := range all {
+			copy(cross.Row(r), v.visited[e].overCand[i])
+		}
+		return slices.Clone(v.candMean[i]), slices.Clone(v.candVar[i]), cross, nil
+	}
+	mean, variance = make([]float64, n), make([]float64, n)
+	if len(all) == 0 {
+		return mean, variance, cross, v.Prior.Prototypes[i].Process.At(ctx, v.workers, mean, variance, nil, nil, x)
+	}
+	seen := linalg.NewDense(len(all), dimOf(v.Prior.Index), nil)
+	for r, e := range all {
+		copy(seen.Row(r), v.visited[e].x)
+	}
+	err = v.Prior.Prototypes[i].Process.At(ctx, v.workers, mean, variance, cross, seen, x)
+	return mean, variance, cross, err
+}
 
 // growFactor extends a conditioner from its first known entries to all of them,
 // row by row; if that fails, the whole matrix is factorised with what jitter it
@@ -262,12 +264,12 @@ func growFactor(c *gaussian.Conditioner, cov func(e, f int) float64, entries []i
 			}
 		}
 		if err := c.Factorize(k, noises, resid); err != nil {
-			return numerical(err, "conditioning on %d observations", len(entries))
+			return wrap(err, "conditioning on %d observations", len(entries))
 		}
 		return nil
 	}
 	if err := c.SetResid(resid); err != nil {
-		return numerical(err, "conditioning on %d observations", len(entries))
+		return wrap(err, "conditioning on %d observations", len(entries))
 	}
 	return nil
 }

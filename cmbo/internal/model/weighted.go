@@ -1,9 +1,9 @@
-package cmbo
+package model
 
 import (
 	"context"
 	"errors"
-	"math"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -12,15 +12,15 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// adaptive is the surrogate of the paper's stage 3: the prior
+// Weighted is the model of the paper's stage 3: the prior
 //
 //	μ0 = Σ w_i·μ_i,   k0 = Σ w_i²·k_i
 //
 // over the prototypes, conditioned on the data of the run. The weights follow
 // from the distances that came with the newest trial told.
-type adaptive struct {
-	view
-	distance Distance
+type Weighted struct {
+	View
+	jeffreys bool    // the distance that weighs, else Wasserstein
 	jitter   float64 // absolute, for Jeffreys
 	noise    float64 // noise variance where none is given, scaled units
 
@@ -31,13 +31,14 @@ type adaptive struct {
 	full    gaussian.Conditioner // on the data and the pending points
 	noises  []float64            // variances in cond
 
-	pred priorMoments
+	prior          Moments
+	distances      []float64 // of the latest State
+	distanceJitter float64
 }
 
-// room is the memory that a step uses and leaves to the next one, of any run:
-// it is several times what a run itself holds, which it must not keep while it
-// waits for measurements.
-type room struct {
+// stepScratch holds the buffers of one step. Steps of all runs take it from a
+// pool, because it is several times larger than a run's own state.
+type stepScratch struct {
 	mean         []float64
 	cov          linalg.Sym
 	cross, white linalg.Dense
@@ -45,38 +46,41 @@ type room struct {
 	work         []gaussian.Workspace
 }
 
-var rooms = sync.Pool{New: func() any { return new(room) }}
+var scratches = sync.Pool{New: func() any { return new(stepScratch) }}
 
 // workspaces returns n workspaces.
-func (r *room) workspaces(n int) []gaussian.Workspace {
+func (r *stepScratch) workspaces(n int) []gaussian.Workspace {
 	if len(r.work) < n {
 		r.work = make([]gaussian.Workspace, n)
 	}
 	return r.work
 }
 
-// resizeAhead resizes m with room for some more rows: the observations grow by one
-// a step, and memory would be made anew for each.
+// resizeAhead resizes m with capacity for some more rows: the observations grow by
+// one a step, and each would allocate anew.
 func resizeAhead(m *linalg.Dense, rows, cols int) {
 	m.Resize((rows+31)/32*32, cols)
 	m.Resize(rows, cols)
 }
 
-func newAdaptive(p *Prior, distance Distance, jitter, noise float64, workers int) *adaptive {
-	return &adaptive{
-		view: newView(p, workers), distance: distance, jitter: jitter, noise: noise, w: equalWeights(len(p.prototypes)),
+// NewWeighted returns the model of a run that weighs by the Wasserstein distance or
+// the Jeffreys divergence. jitter is the absolute amount added to both
+// covariances of a divergence, noise the noise variance where none is given.
+func NewWeighted(p *Prior, jeffreys bool, jitter, noise float64, workers int) *Weighted {
+	return &Weighted{
+		View: NewView(p, workers), jeffreys: jeffreys, jitter: jitter, noise: noise, w: equalWeights(len(p.Prototypes)),
 	}
 }
 
 // Fit conditions the prior on the data.
-func (a *adaptive) Fit(ctx context.Context, d Data) error {
+func (a *Weighted) Fit(ctx context.Context, d *Data) error {
 	obs, pending, err := a.visitData(ctx, d)
 	if err != nil {
 		return err
 	}
-	w := equalWeights(len(a.prior.prototypes))
-	if d.distances != nil {
-		w = distanceWeights(d.distances)
+	w := equalWeights(len(a.Prior.Prototypes))
+	if distances := d.newestState(); distances != nil {
+		w = distanceWeights(distances)
 	}
 	noises := withDefault(d.NoiseVariance, len(obs), a.noise)
 	// Where neither the prior nor what is known already has changed, the factor
@@ -88,7 +92,7 @@ func (a *adaptive) Fit(ctx context.Context, d Data) error {
 	a.w, a.obs, a.pending, a.noises = w, obs, pending, noises
 	resid := make([]float64, len(obs))
 	for i, e := range obs {
-		resid[i] = d.Y[i] - combine(a.w, 1, a.points[e].mean)
+		resid[i] = d.Y[i] - combine(a.w, 1, a.visited[e].mean)
 	}
 	if err := growFactor(&a.cond, a.cov, obs, noises, resid, known); err != nil {
 		a.obs = nil
@@ -115,11 +119,11 @@ func combine(w []float64, power int, v []float64) float64 {
 }
 
 // cov returns the prior covariance of two visited points.
-func (a *adaptive) cov(e, f int) float64 {
+func (a *Weighted) cov(e, f int) float64 {
 	if e < f {
 		e, f = f, e
 	}
-	p := &a.points[e]
+	p := &a.visited[e]
 	if e == f {
 		return combine(a.w, 2, p.variance)
 	}
@@ -131,21 +135,21 @@ func (a *adaptive) cov(e, f int) float64 {
 }
 
 // Predict writes the posterior at the rows of x.
-func (a *adaptive) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) error {
+func (a *Weighted) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) error {
 	all := slices.Concat(a.obs, a.pending)
-	r := rooms.Get().(*room)
-	defer rooms.Put(r)
+	r := scratches.Get().(*stepScratch)
+	defer scratches.Put(r)
 	cross := &r.cross
 	resizeAhead(cross, len(all), len(mean))
 	cross.Zero()
 	clear(mean)
 	clear(sd)
 	for i, w := range a.w {
-		if x == a.cand && x != nil {
+		if x == a.candidates && x != nil {
 			linalg.Axpy(mean, w, a.candMean[i])
 			linalg.Axpy(sd, w*w, a.candVar[i])
 			for r, e := range all {
-				linalg.Axpy(cross.Row(r), w*w, a.points[e].overCand[i])
+				linalg.Axpy(cross.Row(r), w*w, a.visited[e].overCand[i])
 			}
 			continue
 		}
@@ -157,66 +161,81 @@ func (a *adaptive) Predict(ctx context.Context, mean, sd []float64, x *linalg.De
 		linalg.Axpy(sd, w*w, v)
 		cross.AddScaled(w*w, c)
 	}
-	a.pred.mean = append(a.pred.mean[:0], mean...)
-	a.pred.sd = append(a.pred.sd[:0], sd...)
-	sqrtAll(a.pred.sd)
+	a.prior.set(mean, sd)
 
 	v := &r.white
 	resizeAhead(v, len(all), len(mean))
 	rows := len(a.obs)
 	seen := cross.View(0, 0, rows, len(mean))
 	if err := a.cond.Whiten(v, &seen); err != nil {
-		return numerical(err, "posterior at %d points", len(mean))
+		return wrap(err, "posterior at %d points", len(mean))
 	}
 	if err := a.cond.UpdateMean(mean, v); err != nil {
-		return numerical(err, "posterior at %d points", len(mean))
+		return wrap(err, "posterior at %d points", len(mean))
 	}
 	c := &a.cond
 	if len(a.pending) > 0 {
 		c = &a.full
 		if err := c.Whiten(v, cross); err != nil {
-			return numerical(err, "posterior at %d points", len(mean))
+			return wrap(err, "posterior at %d points", len(mean))
 		}
 	}
 	if err := c.UpdateVariance(sd, v); err != nil {
-		return numerical(err, "posterior at %d points", len(mean))
+		return wrap(err, "posterior at %d points", len(mean))
 	}
 	sqrtAll(sd)
 	return nil
 }
 
 // NoiseVariance returns the noise variance of values that come without one.
-func (a *adaptive) NoiseVariance() float64 { return a.noise }
+func (a *Weighted) NoiseVariance() float64 { return a.noise }
 
-func sqrtAll(v []float64) {
-	for i, x := range v {
-		v[i] = math.Sqrt(max(x, 0))
+// Weights returns the weights of the latest Fit.
+func (a *Weighted) Weights() []float64 { return a.w }
+
+// PriorMoments returns the prior at the points of the latest Predict.
+func (a *Weighted) PriorMoments() Moments { return a.prior }
+
+// MaxValue estimates the largest value of the objective before the data.
+func (a *Weighted) MaxValue() float64 { return a.largestMeans(a.w) }
+
+// Jitter returns the amount that the latest Fit added to the covariance of the
+// observations.
+func (a *Weighted) Jitter() float64 { return a.cond.Jitter() }
+
+// Distances returns what the latest State did.
+func (a *Weighted) Distances() []float64 { return a.distances }
+
+// CheckState reports numbers that State cannot have returned.
+func (a *Weighted) CheckState(state []float64) error {
+	if len(state) != len(a.Prior.Prototypes) {
+		return fmt.Errorf("%d distances to %d prototypes", len(state), len(a.Prior.Prototypes))
 	}
+	for _, d := range state {
+		if !(d >= 0) {
+			return fmt.Errorf("distance %g", d)
+		}
+	}
+	return nil
 }
 
-func (a *adaptive) weights() []float64    { return a.w }
-func (a *adaptive) priorAt() priorMoments { return a.pred }
-func (a *adaptive) maxValue() float64     { return a.largestMeans(a.w) }
-func (a *adaptive) jitterUsed() float64   { return a.cond.Jitter() }
+// DistanceJitter returns the amount that the latest State added to the posterior's
+// covariance on the index set.
+func (a *Weighted) DistanceJitter() float64 { return a.distanceJitter }
 
-// measured is what the distances to the posterior were, and what they needed.
-type measured struct {
-	distances []float64
-	jitter    float64 // added to the posterior's covariance to factorise it
-}
-
-// measure returns the distance of each prototype to the posterior on the index
-// set, conditioned on the data alone. With a single prototype there is nothing
-// to weigh, and no distance is computed.
-func (a *adaptive) measure(ctx context.Context) (measured, error) {
-	var out measured
-	protos := a.prior.prototypes
+// State returns the distance of each prototype to the posterior on the index set,
+// conditioned on the data alone: they weigh the prototypes once the proposal is
+// told. With a single prototype there is nothing to weigh, and no distance is
+// computed.
+func (a *Weighted) State(ctx context.Context) ([]float64, error) {
+	a.distances, a.distanceJitter = nil, 0
+	protos := a.Prior.Prototypes
 	if len(protos) == 1 {
-		return out, nil
+		return nil, nil
 	}
-	n, _ := a.prior.index.Dims()
-	r := rooms.Get().(*room)
-	defer rooms.Put(r)
+	n, _ := a.Prior.Index.Dims()
+	r := scratches.Get().(*stepScratch)
+	defer scratches.Put(r)
 	r.mean = slices.Grow(r.mean[:0], n)[:n]
 	clear(r.mean)
 	mean, cov, cross := r.mean, &r.cov, &r.cross
@@ -225,42 +244,40 @@ func (a *adaptive) measure(ctx context.Context) (measured, error) {
 	resizeAhead(cross, len(a.obs), n)
 	cross.Zero()
 	for i, w := range a.w {
-		linalg.Axpy(mean, w, protos[i].normal.Mean())
-		cov.AddScaled(w*w, protos[i].normal.Cov())
+		linalg.Axpy(mean, w, protos[i].Normal.Mean())
+		cov.AddScaled(w*w, protos[i].Normal.Cov())
 		for r, e := range a.obs {
-			linalg.Axpy(cross.Row(r), w*w, a.points[e].overIndex[i])
+			linalg.Axpy(cross.Row(r), w*w, a.visited[e].overIndex[i])
 		}
 	}
 	if err := a.cond.Whiten(cross, cross); err != nil {
-		return out, numerical(err, "posterior on the index set")
+		return nil, wrap(err, "posterior on the index set")
 	}
 	if err := a.cond.UpdateMean(mean, cross); err != nil {
-		return out, numerical(err, "posterior on the index set")
+		return nil, wrap(err, "posterior on the index set")
 	}
 	if err := a.cond.UpdateCov(cov, cross); err != nil {
-		return out, numerical(err, "posterior on the index set")
+		return nil, wrap(err, "posterior on the index set")
 	}
-	out.distances = make([]float64, len(protos))
+	distances := make([]float64, len(protos))
 	normals := make([]*gaussian.Normal, len(protos))
 	for i := range protos {
-		normals[i] = protos[i].normal
+		normals[i] = protos[i].Normal
 	}
-	// The Normal of the posterior borrows from the room and is gone when it is left.
+	// The posterior borrows from the scratch memory, which it does not outlive.
 	var err error
-	if a.distance == Wasserstein {
-		out.jitter, err = a.wasserstein(ctx, r, out.distances, normals)
+	if !a.jeffreys {
+		a.distanceJitter, err = a.toWasserstein(ctx, r, distances, normals)
 	} else {
-		out.jitter, err = a.jeffreys(ctx, r, out.distances, normals)
+		a.distanceJitter, err = a.toJeffreys(ctx, r, distances, normals)
 	}
-	if err != nil && ctx.Err() == nil {
-		err = numerical(err, "distance of the posterior on the index set to a prototype")
-	}
-	return out, err
+	a.distances = distances
+	return distances, wrap(err, "distance of the posterior on the index set to a prototype")
 }
 
-// wasserstein sets dst to the distances of the room's posterior to the normals and
+// toWasserstein sets dst to the distances of the posterior in r to the normals and
 // returns the jitter that its factor needed.
-func (a *adaptive) wasserstein(ctx context.Context, r *room, dst []float64, normals []*gaussian.Normal) (float64, error) {
+func (a *Weighted) toWasserstein(ctx context.Context, r *stepScratch, dst []float64, normals []*gaussian.Normal) (float64, error) {
 	post, jitter, err := adoptJittered(&r.chol, r.mean, &r.cov)
 	if err != nil {
 		return jitter, err
@@ -272,9 +289,9 @@ func (a *adaptive) wasserstein(ctx context.Context, r *room, dst []float64, norm
 	})
 }
 
-// jeffreys is wasserstein for the divergence, whose own jitter mostly does. A
+// toJeffreys is toWasserstein for the divergence, whose own jitter mostly does. A
 // divergence that is not defined for want of definiteness is infinite.
-func (a *adaptive) jeffreys(ctx context.Context, r *room, dst []float64, normals []*gaussian.Normal) (float64, error) {
+func (a *Weighted) toJeffreys(ctx context.Context, r *stepScratch, dst []float64, normals []*gaussian.Normal) (float64, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
@@ -299,16 +316,16 @@ func (a *adaptive) jeffreys(ctx context.Context, r *room, dst []float64, normals
 	return jitter, nil
 }
 
-// jitteredNormal makes a Normal of a covariance that rounding may have left
+// JitteredNormal makes a Normal of a covariance that rounding may have left
 // without a Cholesky factor, adding the smallest jitter that gives it one. It
 // keeps its arguments.
-func jitteredNormal(mean []float64, cov *linalg.Sym) (*gaussian.Normal, float64, error) {
+func JitteredNormal(mean []float64, cov *linalg.Sym) (*gaussian.Normal, float64, error) {
 	return adoptJittered(new(linalg.Cholesky), mean, cov)
 }
 
-// adoptJittered is jitteredNormal on the memory of c.
+// adoptJittered is JitteredNormal on the memory of c.
 func adoptJittered(c *linalg.Cholesky, mean []float64, cov *linalg.Sym) (*gaussian.Normal, float64, error) {
-	jitter, err := c.FactorizeJitter(cov, carrierJitter)
+	jitter, err := c.FactorizeJitter(cov, maxJitter)
 	if err != nil {
 		return nil, jitter, err
 	}

@@ -1,4 +1,4 @@
-package cmbo
+package model
 
 import (
 	"context"
@@ -11,35 +11,28 @@ import (
 )
 
 // prototypes builds the prototype of each cluster.
-func (l *learner) prototypes(ctx context.Context, labels []int) ([]prototype, error) {
-	members := make([][]*source, slices.Max(labels)+1)
+func (l *Learner) prototypes(ctx context.Context, labels []int) ([]Prototype, error) {
+	members := make([][]*Source, slices.Max(labels)+1)
 	for j, c := range labels {
 		members[c] = append(members[c], l.sources[j])
 	}
-	if l.variant.Prototype() != Barycenter {
+	if l.Prototype != Barycenter {
 		return l.centers(ctx, members)
 	}
-	out := make([]prototype, len(members))
+	out := make([]Prototype, len(members))
 	for c, m := range members {
 		var err error
 		if out[c], err = l.barycenter(ctx, m); err != nil {
-			return nil, wrapPrototype(ctx, err, c)
+			return nil, wrap(err, "prototype of cluster %d", c)
 		}
 		l.tell("prototypes", c+1, len(members))
 	}
 	return out, nil
 }
 
-func wrapPrototype(ctx context.Context, err error, c int) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return numerical(err, "prototype of cluster %d", c)
-}
-
 // centers builds geometric centres. Members are computed in parallel, those of
 // different clusters too, but summed in their order.
-func (l *learner) centers(ctx context.Context, members [][]*source) ([]prototype, error) {
+func (l *Learner) centers(ctx context.Context, members [][]*Source) ([]Prototype, error) {
 	type item struct{ c, at int } // cluster and place in it
 	var items []item
 	for c, m := range members {
@@ -47,24 +40,24 @@ func (l *learner) centers(ctx context.Context, members [][]*source) ([]prototype
 			items = append(items, item{c, at})
 		}
 	}
-	n, _ := l.index.Dims()
+	n, _ := l.Index.Dims()
 	type moments struct {
 		mean []float64
 		cov  *linalg.Sym
 	}
 	fresh := func() moments { return moments{make([]float64, n), new(linalg.Sym)} }
-	sums, slots := make([]moments, len(members)), make([]moments, parallel.Slots(l.parallelism, len(items)))
+	sums, slots := make([]moments, len(members)), make([]moments, parallel.Slots(l.Parallelism, len(items)))
 	for s := range slots {
 		slots[s] = fresh()
 	}
-	scratch := make([]sourceScratch, parallel.Workers(l.parallelism, len(items)))
-	spread := l.variant.Prototype() == TotalCenter
+	scratch := make([]SourceScratch, parallel.Workers(l.Parallelism, len(items)))
+	spread := l.Prototype == TotalCenter
 	var means linalg.Dense // of the cluster that is being summed
 	do := func(w, s, i int) error {
 		c, at := items[i].c, items[i].at
-		err := members[c][at].jointTo(slots[s].mean, slots[s].cov, l.index, &scratch[w])
+		err := members[c][at].Joint(slots[s].mean, slots[s].cov, l.Index, &scratch[w])
 		if err != nil {
-			return wrapPrototype(ctx, err, c)
+			return wrap(err, "prototype of cluster %d", c)
 		}
 		return nil
 	}
@@ -79,7 +72,7 @@ func (l *learner) centers(ctx context.Context, members [][]*source) ([]prototype
 			copy(means.Row(at), slot.mean)
 		}
 		if at == 0 {
-			// The memory of the first is that of the sum, and the slot gets other.
+			// The first member's buffers become the sum; the slot gets fresh ones.
 			*sum, *slot = *slot, fresh()
 			for p := range sum.mean {
 				sum.mean[p] *= share
@@ -95,11 +88,11 @@ func (l *learner) centers(ctx context.Context, members [][]*source) ([]prototype
 		}
 		return nil
 	}
-	out, jitters := make([]prototype, len(members)), make([]float64, len(members))
+	out, jitters := make([]Prototype, len(members)), make([]float64, len(members))
 	finish := func(_, c int) (err error) {
-		out[c].carrier = &geometric{members: members[c], spread: spread}
-		if out[c].normal, jitters[c], err = jitteredNormal(sums[c].mean, sums[c].cov); err != nil {
-			return wrapPrototype(ctx, err, c)
+		out[c].Process = &Geometric{members: members[c], spread: spread}
+		if out[c].Normal, jitters[c], err = JitteredNormal(sums[c].mean, sums[c].cov); err != nil {
+			return wrap(err, "prototype of cluster %d", c)
 		}
 		return nil
 	}
@@ -108,7 +101,7 @@ func (l *learner) centers(ctx context.Context, members [][]*source) ([]prototype
 	finished := 0
 	for lo := 0; lo < len(items); lo += batch {
 		hi := min(lo+batch, len(items))
-		err := parallel.Ordered(ctx, l.parallelism, hi-lo,
+		err := parallel.Ordered(ctx, l.Parallelism, hi-lo,
 			func(w, s, i int) error { return do(w, s, lo+i) }, func(s, i int) error { return take(s, lo+i) })
 		if err != nil {
 			return nil, err
@@ -117,7 +110,7 @@ func (l *learner) centers(ctx context.Context, members [][]*source) ([]prototype
 		for finished < len(members) && (hi == len(items) || finished < items[hi].c) {
 			finished++
 		}
-		err = parallel.For(ctx, l.parallelism, finished-first, func(w, i int) error { return finish(w, first+i) })
+		err = parallel.For(ctx, l.Parallelism, finished-first, func(w, i int) error { return finish(w, first+i) })
 		for c := first; c < finished && err == nil; c++ {
 			l.tell("prototypes", c+1, len(members))
 			err = ctx.Err()
@@ -131,54 +124,54 @@ func (l *learner) centers(ctx context.Context, members [][]*source) ([]prototype
 }
 
 // barycenter builds a 2-Wasserstein barycentre with equal weights.
-func (l *learner) barycenter(ctx context.Context, members []*source) (prototype, error) {
-	n, _ := l.index.Dims()
+func (l *Learner) barycenter(ctx context.Context, members []*Source) (Prototype, error) {
+	n, _ := l.Index.Dims()
 	normals := make([]*gaussian.Normal, len(members))
-	sc := make([]sourceScratch, parallel.Workers(l.parallelism, len(members)))
+	sc := make([]SourceScratch, parallel.Workers(l.Parallelism, len(members)))
 	jitters := make([]float64, len(members))
-	err := parallel.For(ctx, l.parallelism, len(members), func(w, i int) error {
+	err := parallel.For(ctx, l.Parallelism, len(members), func(w, i int) error {
 		mean, cov := make([]float64, n), new(linalg.Sym)
-		err := members[i].jointTo(mean, cov, l.index, &sc[w])
+		err := members[i].Joint(mean, cov, l.Index, &sc[w])
 		if err == nil {
-			normals[i], jitters[i], err = jitteredNormal(mean, cov)
+			normals[i], jitters[i], err = JitteredNormal(mean, cov)
 		}
 		return err
 	})
 	if err != nil {
-		return prototype{}, err
+		return Prototype{}, err
 	}
 	l.report.PrototypeJitter = max(l.report.PrototypeJitter, slices.Max(jitters))
 	b, err := gaussian.Barycenter(ctx, normals, nil, nil)
 	if err != nil {
-		return prototype{}, err
+		return Prototype{}, err
 	}
 	l.report.Barycenters = append(l.report.Barycenters, BarycenterReport{
 		Iterations: b.Iterations, Residual: b.Residual, Converged: b.Converged,
 	})
 	k, err := medianKernel(members)
 	if err != nil {
-		return prototype{}, err
+		return Prototype{}, err
 	}
 	var cov linalg.Sym
 	cov.Copy(b.Center.Cov())
-	normal, jitter, err := jitteredNormal(b.Center.Mean(), &cov)
+	normal, jitter, err := JitteredNormal(b.Center.Mean(), &cov)
 	if err != nil {
-		return prototype{}, err
+		return Prototype{}, err
 	}
 	l.report.PrototypeJitter = max(l.report.PrototypeJitter, jitter)
-	carrier, err := newCarried(l.index, normal, k)
-	return prototype{normal: normal, carrier: carrier}, err
+	process, err := NewExtension(l.Index, normal, k)
+	return Prototype{Normal: normal, Process: process}, err
 }
 
 // medianKernel returns the kernel whose log-parameters are the medians of the
 // members'.
-func medianKernel(members []*source) (kernel.Kernel, error) {
-	k := members[0].k
+func medianKernel(members []*Source) (kernel.Kernel, error) {
+	k := members[0].Kernel
 	theta := k.AppendParams(nil)
 	values := make([]float64, len(members))
 	for p := range theta {
 		for j, m := range members {
-			values[j] = m.k.AppendParams(nil)[p]
+			values[j] = m.Kernel.AppendParams(nil)[p]
 		}
 		theta[p] = median(values)
 	}
@@ -193,12 +186,4 @@ func median(v []float64) float64 {
 		return v[n/2]
 	}
 	return (v[n/2-1] + v[n/2]) / 2
-}
-
-func medianNoise(sources []*source) float64 {
-	v := make([]float64, len(sources))
-	for j, s := range sources {
-		v[j] = s.sigma
-	}
-	return median(v)
 }

@@ -1,37 +1,54 @@
-package cmbo
+package model
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// plainGP is the surrogate of a run without a prior: a Gaussian process with
-// zero mean whose hyperparameters are fitted to the run's own data, after each
-// observation up to twenty and after every fifth from there.
-type plainGP struct {
-	space    *Space
-	y        YPolicy
+// Plain is the model of a run without a prior: a Gaussian process with zero mean
+// whose hyperparameters are fitted to the run's own data, after each observation
+// up to twenty and after every fifth from there.
+type Plain struct {
+	scale    Scale
 	seed     uint64
 	template kernel.Kernel
 	noise    float64 // given noise variance, NaN to fit it
-	fitter   *fitter
+	fitter   *Fitter
 
 	count  int       // observations the parameters were fitted to, -1 for none
 	params []float64 // log-parameters of the kernel, then of the noise variance
 	k      kernel.Kernel
-	sigma  float64
+	fitted float64 // noise variance in use
 
 	x      *linalg.Dense
 	noises []float64
 	cond   gaussian.Conditioner // on the data
 	full   gaussian.Conditioner // on the data and the pending points
 	fullX  *linalg.Dense        // the points of full
+}
+
+// A Scale brings values and their noise variances, 0 where they are not known, to
+// the scale of a model: it returns nil variances if none is known.
+type Scale func(y, noise []float64) (scaled, variances []float64)
+
+// NewPlain returns the model of a run over points of dim coordinates. template is
+// the kernel whose parameters are fitted, nil for the default, with a lengthscale
+// for each coordinate if ard is set; noise is the noise variance where none is
+// given, NaN to fit it. A fit takes its values through scale.
+func NewPlain(dim int, ard bool, template kernel.Kernel, noise float64, scale Scale, seed uint64) *Plain {
+	g := &Plain{scale: scale, seed: seed, template: template, noise: noise, count: -1, fitter: NewFitter(dim, ard)}
+	if g.template == nil {
+		g.template = g.fitter.PriorKernel
+	}
+	return g
 }
 
 const (
@@ -47,29 +64,20 @@ func refitCount(n int) int {
 	return n - n%refitEvery
 }
 
-func newPlainGP(s *Space, c *runConfig) *plainGP {
-	g := &plainGP{space: s, y: c.y, seed: c.seed, template: c.kernel, noise: c.noise, count: -1}
-	g.fitter = newFitter(s.dim, c.ard)
-	if g.template == nil {
-		g.template = g.fitter.priorKernel
-	}
-	return g
-}
-
 // Fit conditions the process on the data, after a fit of its hyperparameters
 // where one is due. A fit depends on the observations it is made to alone, so
 // that it does not matter which of them were skipped.
-func (g *plainGP) Fit(ctx context.Context, d Data) error {
-	count := refitCount(d.len())
+func (g *Plain) Fit(ctx context.Context, d *Data) error {
+	count := refitCount(d.Len())
 	changed := count != g.count
 	if changed {
 		if err := g.refit(ctx, d, count); err != nil {
 			return err
 		}
 	}
-	noises := withDefault(d.NoiseVariance, d.len(), g.sigma)
+	noises := withDefault(d.NoiseVariance, d.Len(), g.fitted)
 	known := len(g.noises)
-	if changed || g.cond.Len() != known || g.cond.Jitter() != 0 || known > d.len() || !slices.Equal(g.noises, noises[:known]) || !sameRows(g.x, d.X, known) {
+	if changed || g.cond.Len() != known || g.cond.Jitter() != 0 || known > d.Len() || !slices.Equal(g.noises, noises[:known]) || !sameRows(g.x, d.X, known) {
 		g.cond.Reset()
 		known = 0
 	}
@@ -83,30 +91,23 @@ func (g *plainGP) Fit(ctx context.Context, d Data) error {
 
 // refit sets the hyperparameters to those fitted to the first count
 // observations, taken from the log if they are there.
-func (g *plainGP) refit(ctx context.Context, d Data, count int) error {
-	params := d.fitted[count]
+func (g *Plain) refit(ctx context.Context, d *Data, count int) error {
+	params := d.Fitted[count]
 	if params == nil {
-		s := scaleValues(g.y, d.Raw[:count])
+		y, known := g.scale(d.Raw[:count], d.RawNoiseVariance[:count])
 		seed := rng.Stream(g.seed, "refit", uint64(count)).Uint64()
-		h, err := g.fitter.fitGiven(ctx, g.template, firstRows(d.X, count), s.z, s.noiseVariances(d.noise[:count]), g.noise, seed)
+		h, err := g.fitter.Fit(ctx, g.template, points.First(d.X, count), y, known, g.noise, seed)
 		if err != nil {
 			return err
 		}
-		params = append(h.kernel.AppendParams(nil), math.Log(h.noise))
+		params = append(h.Kernel.AppendParams(nil), math.Log(h.Noise))
 	}
 	k, err := g.template.WithParams(params[:len(params)-1])
 	if err != nil {
-		return numerical(err, "hyperparameters fitted to %d observations", count)
+		return wrap(err, "hyperparameters fitted to %d observations", count)
 	}
-	g.k, g.sigma, g.params, g.count = k, math.Exp(params[len(params)-1]), params, count
+	g.k, g.fitted, g.params, g.count = k, math.Exp(params[len(params)-1]), params, count
 	return nil
-}
-
-// firstRows returns the first n rows of x.
-func firstRows(x *linalg.Dense, n int) *linalg.Dense {
-	_, d := x.Dims()
-	v := x.View(0, 0, n, d)
-	return &v
 }
 
 // sameRows reports whether the first n rows of two matrices are equal.
@@ -133,7 +134,7 @@ func growGP(c *gaussian.Conditioner, k kernel.Kernel, x *linalg.Dense, noises, r
 			var gram linalg.Sym
 			kernel.Gram(&gram, k, x)
 			if err := c.Factorize(&gram, noises, resid); err != nil {
-				return numerical(err, "conditioning on %d observations", len(resid))
+				return wrap(err, "conditioning on %d observations", len(resid))
 			}
 			return nil
 		}
@@ -143,13 +144,13 @@ func growGP(c *gaussian.Conditioner, k kernel.Kernel, x *linalg.Dense, noises, r
 
 // fantasise conditions on the pending points with the posterior mean as their
 // value, which changes variances alone.
-func (g *plainGP) fantasise(d Data) error {
+func (g *Plain) fantasise(d *Data) error {
 	g.full.Reset()
 	p, dim := d.Pending.Dims()
 	if p == 0 {
 		return nil
 	}
-	n := d.len()
+	n := d.Len()
 	g.fullX = linalg.NewDense(n+p, dim, nil)
 	noises := slices.Clone(g.noises)
 	for i := range n + p {
@@ -158,13 +159,13 @@ func (g *plainGP) fantasise(d Data) error {
 			continue
 		}
 		copy(g.fullX.Row(i), d.Pending.Row(i-n))
-		noises = append(noises, g.sigma)
+		noises = append(noises, g.fitted)
 	}
 	return growGP(&g.full, g.k, g.fullX, noises, make([]float64, n+p), 0)
 }
 
 // Predict writes the posterior at the rows of x.
-func (g *plainGP) Predict(_ context.Context, mean, sd []float64, x *linalg.Dense) error {
+func (g *Plain) Predict(_ context.Context, mean, sd []float64, x *linalg.Dense) error {
 	clear(mean)
 	kernel.Diag(sd, g.k, x)
 	var v linalg.Dense
@@ -196,19 +197,34 @@ func (g *plainGP) Predict(_ context.Context, mean, sd []float64, x *linalg.Dense
 		err = moments(&g.full, g.fullX, nil, sd)
 	}
 	if err != nil {
-		return numerical(err, "posterior at %d points", len(mean))
+		return wrap(err, "posterior at %d points", len(mean))
 	}
 	sqrtAll(sd)
 	return nil
 }
 
 // NoiseVariance returns the noise variance in use.
-func (g *plainGP) NoiseVariance() float64 { return g.sigma }
+func (g *Plain) NoiseVariance() float64 { return g.fitted }
 
-func (g *plainGP) parameters() []float64 { return slices.Clone(g.params) }
+// Jitter returns the amount added to the covariance of the observations.
+func (g *Plain) Jitter() float64 { return g.cond.Jitter() }
 
-func (g *plainGP) jitter() float64 { return g.cond.Jitter() }
+// Fitted returns the parameters in use, the kernel's log-parameters and the
+// logarithm of the noise variance, and the number of observations they were
+// fitted to; nil before the first fit.
+func (g *Plain) Fitted() (count int, params []float64) { return g.count, g.params }
 
-// fitted returns the parameters in use and the number of observations they were
-// fitted to, nil before the first fit.
-func (g *plainGP) fitted() (count int, params []float64) { return g.count, g.params }
+// CheckFitted reports parameters that Fitted cannot have returned.
+func (g *Plain) CheckFitted(params []float64) error {
+	n := len(params) - 1
+	if n != g.template.NumParams() {
+		return fmt.Errorf("%d parameters", len(params))
+	}
+	if _, err := g.template.WithParams(params[:n]); err != nil {
+		return err
+	}
+	if v := math.Exp(params[n]); !(v > 0) || math.IsInf(v, 0) {
+		return fmt.Errorf("noise variance %g", v)
+	}
+	return nil
+}

@@ -1,4 +1,4 @@
-package cmbo
+package cluster
 
 import (
 	"context"
@@ -83,13 +83,13 @@ func blobs(label string, n, d, k int, spread float64) *plane {
 
 // bruteForce is k-means with every distance evaluated and nothing remembered but
 // the partitions that restarts have followed.
-func bruteForce(t *testing.T, g geometry, c int, o kmeansOptions) (clustering, float64) {
+func bruteForce(t *testing.T, g Geometry, c int, o Options) (Result, float64) {
 	n := g.size()
-	var out clustering
+	var out Result
 	distance := func(j int, m center) float64 {
 		d, err := g.distance(0, j, m)
 		require.NoError(t, err)
-		out.distances++
+		out.Distances++
 		return d
 	}
 	nearest := func(j int, centers []center) (label int, d float64) {
@@ -103,8 +103,8 @@ func bruteForce(t *testing.T, g geometry, c int, o kmeansOptions) (clustering, f
 	}
 	best := math.Inf(1)
 	met := make(map[string]int)
-	for r := range o.restarts {
-		rnd := rng.Stream(o.seed, "kmeans", uint64(c), uint64(r))
+	for r := range o.Restarts {
+		rnd := rng.Stream(o.Seed, "kmeans", uint64(c), uint64(r))
 		pick := rnd.IntN(n)
 		chosen := map[int]bool{pick: true}
 		centers := []center{g.point(pick)}
@@ -173,9 +173,9 @@ func bruteForce(t *testing.T, g geometry, c int, o kmeansOptions) (clustering, f
 				objective += g.cost(distance(j, centers[l]))
 			}
 			if objective < best {
-				best, out.labels, out.rounds = objective, renumber(labels), round
+				best, out.Labels, out.Rounds = objective, renumber(labels), round
 			}
-			if round == o.rounds {
+			if round == o.Rounds {
 				path = nil // nobody knows what would have followed
 				break
 			}
@@ -193,16 +193,16 @@ func bruteForce(t *testing.T, g geometry, c int, o kmeansOptions) (clustering, f
 }
 
 // requireBrute compares kmeans with brute force on any number of goroutines.
-func requireBrute(t *testing.T, g geometry, c int, o kmeansOptions) (brute, got clustering) {
+func requireBrute(t *testing.T, g Geometry, c int, o Options) (brute, got Result) {
 	t.Helper()
 	brute, objective := bruteForce(t, g, c, o)
-	for _, o.workers = range []int{1, 2, 8} {
-		k, err := kmeans(context.Background(), g, c, o)
+	for _, o.Workers = range []int{1, 2, 8} {
+		k, err := KMeans(context.Background(), g, c, o)
 		require.NoError(t, err)
-		require.Equal(t, brute.labels, k.labels, "objective %v", objective)
-		require.Equal(t, brute.rounds, k.rounds)
-		if o.workers > 1 {
-			require.Equal(t, got.distances, k.distances, "%d workers", o.workers)
+		require.Equal(t, brute.Labels, k.Labels, "objective %v", objective)
+		require.Equal(t, brute.Rounds, k.Rounds)
+		if o.Workers > 1 {
+			require.Equal(t, got.Distances, k.Distances, "%d workers", o.Workers)
 		}
 		got = k
 	}
@@ -230,11 +230,11 @@ func TestKMeansBoundsKeepLabels(t *testing.T) {
 			p := blobs(tt.name, tt.n, tt.d, tt.k, tt.spread)
 			p.metr = tt.metric
 			for _, p.without = range []bool{false, true} {
-				brute, got := requireBrute(t, p, tt.c, kmeansOptions{seed: 3, restarts: 3, rounds: 50})
+				brute, got := requireBrute(t, p, tt.c, Options{Seed: 3, Restarts: 3, Rounds: 50})
 				if tt.fewer && !p.without {
-					require.Less(t, 2*got.distances, brute.distances)
+					require.Less(t, 2*got.Distances, brute.Distances)
 				}
-				t.Logf("distances: brute force %d, bounds %d", brute.distances, got.distances)
+				t.Logf("distances: brute force %d, bounds %d", brute.Distances, got.Distances)
 			}
 		})
 	}
@@ -247,10 +247,10 @@ func TestKMeansManyInstances(t *testing.T) {
 	r := rng.Stream(11, "instances")
 	for range 600 {
 		n, d := 3+r.IntN(40), r.IntN(4)
-		o := kmeansOptions{seed: r.Uint64(), restarts: 1 + r.IntN(4), rounds: 1 + r.IntN(8)}
+		o := Options{Seed: r.Uint64(), Restarts: 1 + r.IntN(4), Rounds: 1 + r.IntN(8)}
 		blob := 1 + r.IntN(5)
 		if d == 0 {
-			d, blob, o.restarts, o.rounds = 1, 1, 8, 1+r.IntN(4)
+			d, blob, o.Restarts, o.Rounds = 1, 1, 8, 1+r.IntN(4)
 		}
 		p := blobs(fmt.Sprint(r.Uint64()), n, d, blob, 3*r.Float64()*r.Float64())
 		p.metr, p.without = r.IntN(4) > 0, r.IntN(4) == 0
@@ -272,8 +272,8 @@ func TestKMeansPosteriors(t *testing.T) {
 		g := randomPosteriors(spread)
 		for c := 2; c <= 6; c++ {
 			for seed := range uint64(3) {
-				brute, got := requireBrute(t, g, c, kmeansOptions{seed: seed, restarts: 3, rounds: 20})
-				t.Logf("means %g, C = %d: brute force %d, bounds %d distances", spread, c, brute.distances, got.distances)
+				brute, got := requireBrute(t, g, c, Options{Seed: seed, Restarts: 3, Rounds: 20})
+				t.Logf("means %g, C = %d: brute force %d, bounds %d distances", spread, c, brute.Distances, got.Distances)
 			}
 		}
 		n := g.size()
@@ -302,10 +302,10 @@ func TestKMeansPosteriors(t *testing.T) {
 
 // randomPosteriors are those of 30 tasks on 12 points, of which the first two
 // are the same.
-func randomPosteriors(spread float64) *posteriorGeometry {
+func randomPosteriors(spread float64) *GaussianGeometry {
 	const tasks, n = 30, 12
 	r := rng.Stream(4, "posteriors")
-	p := newPosteriors(tasks, linalg.NewDense(n, 1, nil))
+	p := NewPosteriors(tasks, n)
 	for j := range tasks {
 		if j == 1 {
 			r = rng.Stream(4, "posteriors")
@@ -325,15 +325,15 @@ func randomPosteriors(spread float64) *posteriorGeometry {
 		p.sds[j] = rowNorms(p.factors[j], n)
 		p.traces[j] = cov.Trace()
 	}
-	return p.geometry(Wasserstein, 8)
+	return p.Wasserstein(8)
 }
 
 // TestKMeansFindsBlobs checks against a known partition.
 func TestKMeansFindsBlobs(t *testing.T) {
 	p := blobs("known", 120, 2, 4, 0.05)
-	got, err := kmeans(context.Background(), p, 4, kmeansOptions{seed: 1, restarts: 3, rounds: 50})
+	got, err := KMeans(context.Background(), p, 4, Options{Seed: 1, Restarts: 3, Rounds: 50})
 	require.NoError(t, err)
-	for j, l := range got.labels {
+	for j, l := range got.Labels {
 		require.Equal(t, j%4, l, "point %d; clusters are numbered by their first members", j)
 	}
 }
@@ -341,19 +341,19 @@ func TestKMeansFindsBlobs(t *testing.T) {
 func TestKMeansNoClusterIsEmpty(t *testing.T) {
 	for c := 1; c <= 12; c++ {
 		p := blobs("few", 10, 2, 2, 0) // only two distinct points
-		got, err := kmeans(context.Background(), p, c, kmeansOptions{seed: 1, restarts: 2, rounds: 50})
+		got, err := KMeans(context.Background(), p, c, Options{Seed: 1, Restarts: 2, Rounds: 50})
 		require.NoError(t, err)
 		sizes := make([]int, min(c, 10))
-		for _, l := range got.labels {
+		for _, l := range got.Labels {
 			sizes[l]++
 		}
-		require.NotContains(t, sizes, 0, "C = %d: %v", c, got.labels)
+		require.NotContains(t, sizes, 0, "C = %d: %v", c, got.Labels)
 	}
 }
 
 func TestKMeansCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err := kmeans(ctx, blobs("cancel", 50, 2, 2, 1), 3, kmeansOptions{seed: 1, restarts: 1, rounds: 5})
+	_, err := KMeans(ctx, blobs("cancel", 50, 2, 2, 1), 3, Options{Seed: 1, Restarts: 1, Rounds: 5})
 	require.ErrorIs(t, err, context.Canceled)
 }

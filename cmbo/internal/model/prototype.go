@@ -1,28 +1,85 @@
-package cmbo
+package model
 
 import (
 	"context"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/cluster"
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// prototype is the Gaussian process that stands for a cluster. On the index set
-// of the prior it is known as numbers; elsewhere through carrier.
-type prototype struct {
-	normal  *gaussian.Normal // on the index set
-	carrier carrier
+// A Prior is what the paper's stages 1 and 2 make of past tasks. It is immutable
+// and safe for concurrent use.
+type Prior struct {
+	Sources    []*Source
+	Labels     []int       // cluster of each source
+	Prototypes []Prototype // of each cluster
+	Index      *linalg.Dense
+	Partitions []cluster.Partition // nil unless asked for
+	Report     Report
 }
 
-// carrier evaluates a prototype at any point. It is immutable and safe for
+// A Prototype is the Gaussian process that stands for a cluster. On the index set
+// of the prior it is known as numbers; elsewhere through Process.
+type Prototype struct {
+	Normal  *gaussian.Normal // on the index set
+	Process Process
+}
+
+// A Process evaluates a prototype at any point. It is immutable and safe for
 // concurrent use.
-type carrier interface {
-	// at writes the mean and the variance at the rows of x, and to cross the
+type Process interface {
+	// At writes the mean and the variance at the rows of x, and to cross the
 	// covariances of the rows of y with them, len(y)×len(x). mean, variance and
 	// cross may be nil; y is not looked at without cross.
-	at(ctx context.Context, workers int, mean, variance []float64, cross, y, x *linalg.Dense) error
+	At(ctx context.Context, workers int, mean, variance []float64, cross, y, x *linalg.Dense) error
+}
+
+// NoiseVariance returns the median of the sources' noise variances.
+func (p *Prior) NoiseVariance() float64 {
+	v := make([]float64, len(p.Sources))
+	for j, s := range p.Sources {
+		v[j] = s.NoiseVariance
+	}
+	return median(v)
+}
+
+// JeffreysJitter returns the default jitter of Jeffreys divergences online.
+func (p *Prior) JeffreysJitter() float64 {
+	var top float64
+	for _, q := range p.Prototypes {
+		top = max(top, q.Normal.Trace())
+	}
+	return cluster.RelativeJitter * top / float64(rowsOf(p.Index))
+}
+
+// Reindex returns the prior with its prototypes known on another index set.
+func (p *Prior) Reindex(ctx context.Context, index *linalg.Dense, workers int) (*Prior, error) {
+	q := *p
+	q.Index = index
+	q.Prototypes = make([]Prototype, len(p.Prototypes))
+	n := rowsOf(index)
+	for i, proto := range p.Prototypes {
+		mean := make([]float64, n)
+		var cross linalg.Dense
+		if err := proto.Process.At(ctx, parallel.Workers(workers, n), mean, nil, &cross, index, index); err != nil {
+			return nil, err
+		}
+		cov := linalg.NewSym(n, nil)
+		for r := range n {
+			copy(cov.Row(r)[:r+1], cross.Row(r)[:r+1])
+		}
+		cov.Mirror()
+		normal, jitter, err := JitteredNormal(mean, cov)
+		if err != nil {
+			return nil, wrap(err, "prototype %d on %d candidates", i, n)
+		}
+		q.Report.PrototypeJitter = max(q.Report.PrototypeJitter, jitter)
+		q.Prototypes[i] = Prototype{Normal: normal, Process: proto.Process}
+	}
+	return &q, nil
 }
 
 // blockRows is how many points a goroutine takes at a time: enough to fill the
@@ -38,17 +95,21 @@ func inBlocks(ctx context.Context, workers, n int, do func(worker, lo, hi int) e
 	})
 }
 
-// geometric is the geometric centre: means and covariances are the arithmetic
+// Geometric is the geometric centre: means and covariances are the arithmetic
 // means of the members' (paper, section 3, the text's 1/|C| form). With spread
 // the covariance of the members' means is added, (1/|C|)·Σ (m_j − m)(m_j' − m').
-type geometric struct {
-	members []*source
+type Geometric struct {
+	members []*Source
 	spread  bool
 }
 
+// NewGeometric returns the centre of the members, with spread the covariance of
+// their means added.
+func NewGeometric(members []*Source, spread bool) *Geometric { return &Geometric{members, spread} }
+
 // geometricScratch is one goroutine's memory.
 type geometricScratch struct {
-	sourceScratch
+	SourceScratch
 	sum   linalg.Dense
 	means linalg.Dense // members' means at the points of a block, centred
 	tmp   []float64
@@ -62,12 +123,12 @@ type memberSet struct {
 	means linalg.Dense
 }
 
-func (g *geometric) prepare(ctx context.Context, workers int, y *linalg.Dense) (*memberSet, error) {
+func (g *Geometric) prepare(ctx context.Context, workers int, y *linalg.Dense) (*memberSet, error) {
 	rows, _ := y.Dims()
 	s := &memberSet{y: y, white: make([]linalg.Dense, len(g.members))}
 	s.means.Resize(len(g.members), rows)
 	err := parallel.For(ctx, workers, len(g.members), func(_, j int) error {
-		if err := g.members[j].whiten(&s.white[j], y); err != nil {
+		if err := g.members[j].Whiten(&s.white[j], y); err != nil {
 			return err
 		}
 		clear(s.means.Row(j))
@@ -89,7 +150,8 @@ func centre(m *linalg.Dense) {
 	}
 }
 
-func (g *geometric) at(ctx context.Context, workers int, mean, variance []float64, cross, y, x *linalg.Dense) error {
+// At implements [Process].
+func (g *Geometric) At(ctx context.Context, workers int, mean, variance []float64, cross, y, x *linalg.Dense) error {
 	var ys *memberSet
 	n, d := x.Dims()
 	if cross != nil {
@@ -122,7 +184,7 @@ func (g *geometric) at(ctx context.Context, workers int, mean, variance []float6
 
 // block computes the moments at a block of points: mean and variance, if they
 // are not nil, and in s.sum the covariances with the points of ys.
-func (g *geometric) block(s *geometricScratch, mean, variance []float64, ys *memberSet, x *linalg.Dense) error {
+func (g *Geometric) block(s *geometricScratch, mean, variance []float64, ys *memberSet, x *linalg.Dense) error {
 	n, _ := x.Dims()
 	share := 1 / float64(len(g.members))
 	clear(mean)
@@ -134,7 +196,7 @@ func (g *geometric) block(s *geometricScratch, mean, variance []float64, ys *mem
 	}
 	s.means.Resize(len(g.members), n)
 	for j, m := range g.members {
-		if err := m.whiten(&s.vx, x); err != nil {
+		if err := m.Whiten(&s.vx, x); err != nil {
 			return err
 		}
 		mj := s.means.Row(j)
@@ -146,7 +208,7 @@ func (g *geometric) block(s *geometricScratch, mean, variance []float64, ys *mem
 			linalg.Axpy(mean, share, mj)
 		}
 		if variance != nil {
-			if err := m.addVariance(variance, share, &s.vx, x, s.tmp[:n]); err != nil {
+			if err := m.AddVariance(variance, share, &s.vx, x, s.tmp[:n]); err != nil {
 				return err
 			}
 		}
@@ -178,7 +240,7 @@ func slice(v []float64, lo, hi int) []float64 {
 	return v[lo:hi]
 }
 
-// carried extends a Gaussian that lives on the index set V to other points by
+// An Extension extends a Gaussian that lives on the index set V to other points by
 // a kernel k: f is the process with covariance k conditioned to have the given
 // distribution N(m, S) on V,
 //
@@ -187,36 +249,36 @@ func slice(v []float64, lo, hi int) []float64 {
 //
 // which is exact on V up to the jitter that K may need. It is our extension:
 // the paper leaves a barycentre undefined off the index set.
-type carried struct {
-	index  *linalg.Dense
-	normal *gaussian.Normal // on the index set
-	k      kernel.Kernel
-	chol   linalg.Cholesky // of K
-	alpha  []float64       // K⁻¹·m
-	half   linalg.Dense    // L⁻¹·F, S = F·Fᵀ: K⁻¹·S·K⁻¹ = L⁻ᵀ·half·halfᵀ·L⁻¹
+type Extension struct {
+	Index  *linalg.Dense
+	Normal *gaussian.Normal // on the index set
+	Kernel kernel.Kernel
+
+	chol  linalg.Cholesky // of K
+	alpha []float64       // K⁻¹·m
+	half  linalg.Dense    // L⁻¹·F, S = F·Fᵀ: K⁻¹·S·K⁻¹ = L⁻ᵀ·half·halfᵀ·L⁻¹
 }
 
-func newCarried(index *linalg.Dense, n *gaussian.Normal, k kernel.Kernel) (*carried, error) {
-	c := &carried{index: index, normal: n, k: k, alpha: make([]float64, n.Dim())}
+// NewExtension prepares the extension of n by k. It fails if the covariance of k on
+// the index set is singular in spite of jitter.
+func NewExtension(index *linalg.Dense, n *gaussian.Normal, k kernel.Kernel) (*Extension, error) {
+	c := &Extension{Index: index, Normal: n, Kernel: k, alpha: make([]float64, n.Dim())}
 	var gram linalg.Sym
 	kernel.Gram(&gram, k, index)
-	if _, err := c.chol.FactorizeJitter(&gram, carrierJitter); err != nil {
-		return nil, numerical(err, "carrying a barycentre off its index set")
+	if _, err := c.chol.FactorizeJitter(&gram, maxJitter); err != nil {
+		return nil, wrap(err, "extending a barycentre off its index set")
 	}
 	c.chol.SolveVecTo(c.alpha, n.Mean())
 	f, _, err := n.Factor()
 	if err != nil {
-		return nil, numerical(err, "carrying a barycentre off its index set")
+		return nil, wrap(err, "extending a barycentre off its index set")
 	}
 	c.chol.SolveLowerTo(&c.half, f)
 	return c, nil
 }
 
-// carrierJitter is the largest jitter, relative to the mean variance, that the
-// carrying kernel's Gram matrix may need.
-const carrierJitter = 1e-4
-
-func (c *carried) at(ctx context.Context, workers int, mean, variance []float64, cross, y, x *linalg.Dense) error {
+// At implements [Process].
+func (c *Extension) At(ctx context.Context, workers int, mean, variance []float64, cross, y, x *linalg.Dense) error {
 	n, d := x.Dims()
 	var vy, hy linalg.Dense // L⁻¹·k(V, y) and halfᵀ of it
 	if cross != nil {
@@ -230,7 +292,7 @@ func (c *carried) at(ctx context.Context, workers int, mean, variance []float64,
 		s := &sc[w]
 		block := x.View(lo, 0, hi-lo, d)
 		if mean != nil {
-			kernel.Cross(&s.cov, c.k, &block, c.index)
+			kernel.Cross(&s.cov, c.Kernel, &block, c.Index)
 			s.cov.MulVecTo(mean[lo:hi], c.alpha)
 		}
 		if variance == nil && cross == nil {
@@ -239,7 +301,7 @@ func (c *carried) at(ctx context.Context, workers int, mean, variance []float64,
 		c.project(&s.v, &s.h, &block)
 		if variance != nil {
 			bv := variance[lo:hi]
-			kernel.Diag(bv, c.k, &block)
+			kernel.Diag(bv, c.Kernel, &block)
 			addSquares(bv, -1, &s.v)
 			addSquares(bv, 1, &s.h)
 			for i, v := range bv {
@@ -247,7 +309,7 @@ func (c *carried) at(ctx context.Context, workers int, mean, variance []float64,
 			}
 		}
 		if cross != nil {
-			kernel.Cross(&s.block, c.k, y, &block)
+			kernel.Cross(&s.block, c.Kernel, y, &block)
 			s.part.TransMul(&vy, &s.v)
 			s.block.AddScaled(-1, &s.part)
 			s.part.TransMul(&hy, &s.h)
@@ -263,8 +325,8 @@ func (c *carried) at(ctx context.Context, workers int, mean, variance []float64,
 
 // project sets v = L⁻¹·k(V, x) and h = halfᵀ·v, whose columns' inner products
 // are what conditioning takes away and what S gives back.
-func (c *carried) project(v, h, x *linalg.Dense) {
-	kernel.Cross(v, c.k, c.index, x)
+func (c *Extension) project(v, h, x *linalg.Dense) {
+	kernel.Cross(v, c.Kernel, c.Index, x)
 	c.chol.SolveLowerTo(v, v)
 	h.TransMul(&c.half, v)
 }

@@ -1,4 +1,4 @@
-package cmbo
+package cluster
 
 import (
 	"cmp"
@@ -141,7 +141,7 @@ func (k *kmeansRun) draw(ctx context.Context, wait []float64, chosen []int, i in
 		}
 		slices.SortFunc(open, func(a, b runner) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.j, b.j)) })
 		open = open[:lot(len(open))]
-		err := parallel.For(ctx, k.o.workers, len(open), func(w, f int) error { return k.settle(w, open[f].j, i) })
+		err := parallel.For(ctx, k.o.Workers, len(open), func(w, f int) error { return k.settle(w, open[f].j, i) })
 		if err != nil {
 			return 0, err
 		}
@@ -255,7 +255,7 @@ func (k *kmeansRun) below(ctx context.Context, p, q *partition) (bool, error) {
 		}
 		slices.SortStableFunc(open, func(a, b term) int { return cmp.Compare(b.width, a.width) })
 		open = open[:lot(len(open))]
-		err := parallel.For(ctx, k.o.workers, len(open), func(w, i int) error {
+		err := parallel.For(ctx, k.o.Workers, len(open), func(w, i int) error {
 			t := open[i]
 			_, err := k.evaluate(w, t.j, t.of.centers[t.of.labels[t.j]], &t.of.own[t.j])
 			return err

@@ -1,6 +1,7 @@
-package cmbo
+package cluster
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -10,11 +11,11 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// posteriors holds the tasks' posteriors on the clustering points in the form
+// Posteriors holds the tasks' posteriors on the clustering points in the form
 // that k-means on thousands of tasks can keep: packed lower triangles of n
 // points, 4 n² bytes each for the covariance and its Cholesky factor.
-type posteriors struct {
-	x       *linalg.Dense // the points
+type Posteriors struct {
+	n       int // points
 	means   [][]float64
 	covs    [][]float64 // packed
 	factors [][]float64 // packed Cholesky factors
@@ -22,39 +23,37 @@ type posteriors struct {
 	traces  []float64
 }
 
-func newPosteriors(tasks int, x *linalg.Dense) *posteriors {
-	return &posteriors{
-		x:     x,
+// NewPosteriors makes space for those of a number of tasks on a number of
+// points.
+func NewPosteriors(tasks, points int) *Posteriors {
+	return &Posteriors{
+		n:     points,
 		means: make([][]float64, tasks), covs: make([][]float64, tasks),
 		factors: make([][]float64, tasks), sds: make([][]float64, tasks), traces: make([]float64, tasks),
 	}
 }
 
-// posteriorScratch is one worker's memory for set.
-type posteriorScratch struct {
-	sourceScratch
-	cov  linalg.Sym
-	chol linalg.Cholesky
-}
-
-// set stores the posterior of task j and returns the jitter it needed.
-func (p *posteriors) set(j int, s *source, sc *posteriorScratch) (float64, error) {
-	n, _ := p.x.Dims()
-	p.means[j] = make([]float64, n)
-	if err := s.jointTo(p.means[j], &sc.cov, p.x, &sc.sourceScratch); err != nil {
-		return 0, err
-	}
-	jitter, err := sc.chol.FactorizeJitter(&sc.cov, carrierJitter)
+// Put stores the posterior of task j and returns the jitter that its covariance
+// needed to be factorised, an amount that it adds to cov. It keeps mean and
+// copies cov; c is memory for the factor. Different tasks may be put by
+// different goroutines at the same time.
+func (p *Posteriors) Put(j int, mean []float64, cov *linalg.Sym, c *linalg.Cholesky) (jitter float64, err error) {
+	jitter, err = c.FactorizeJitter(cov, maxJitter)
 	if err != nil {
-		return jitter, numerical(err, "task %q: posterior on %d clustering points", s.id, n)
+		return jitter, err
 	}
-	sc.cov.AddDiag(jitter)
-	p.covs[j] = packSym(&sc.cov)
-	p.factors[j] = packLower(sc.chol.Lower())
-	p.sds[j] = rowNorms(p.factors[j], n)
-	p.traces[j] = sc.cov.Trace()
+	cov.AddDiag(jitter)
+	p.means[j] = mean
+	p.covs[j] = packSym(cov)
+	p.factors[j] = packLower(c.Lower())
+	p.sds[j] = rowNorms(p.factors[j], p.n)
+	p.traces[j] = cov.Trace()
 	return jitter, nil
 }
+
+// maxJitter is the largest jitter, relative to the mean of the diagonal, that a
+// covariance may need.
+const maxJitter = 1e-4
 
 func packSym(s *linalg.Sym) []float64 {
 	n := s.Dim()
@@ -99,34 +98,37 @@ func unpackLower(dst *linalg.Dense, packed []float64, n int) {
 	}
 }
 
-// geometry returns the tasks as points for k-means.
-func (p *posteriors) geometry(d Distance, workers int) *posteriorGeometry {
-	g := &posteriorGeometry{posteriors: p, d: d}
-	n := len(p.means)
-	g.scratch = make([]geometryScratch, parallel.Workers(workers, n*n))
-	if d == Jeffreys {
-		top := 0.0
-		for _, t := range p.traces {
-			top = max(top, t)
-		}
-		rows, _ := p.x.Dims()
-		g.jitter = jeffreysJitter * top / float64(rows)
-		g.inverses = make([][]float64, n)
-	}
-	return g
-}
-
-// jeffreysJitter times the largest mean variance of all the posteriors compared
+// RelativeJitter times the largest mean variance of all the Gaussians compared
 // is added to both covariances of a Jeffreys divergence: one amount for all, so
 // that divergences compare and inverses can be kept.
-const jeffreysJitter = 1e-6
+const RelativeJitter = 1e-6
 
-// posteriorGeometry is a [geometry] of posteriors.
-type posteriorGeometry struct {
-	*posteriors
-	d        Distance
+// Wasserstein returns the tasks as points for k-means in the 2-Wasserstein
+// distance, on up to so many goroutines.
+func (p *Posteriors) Wasserstein(workers int) *GaussianGeometry {
+	return &GaussianGeometry{Posteriors: p, scratch: make([]geometryScratch, parallel.Workers(workers, len(p.means)*len(p.means)))}
+}
+
+// Jeffreys returns the tasks as points for k-means in the Jeffreys divergence.
+// It inverts their covariances, and fails if one is singular in spite of the
+// jitter.
+func (p *Posteriors) Jeffreys(ctx context.Context, workers int) (*GaussianGeometry, error) {
+	g := p.Wasserstein(workers)
+	g.jeffreys = true
+	g.jitter = RelativeJitter * max(0, slices.Max(p.traces)) / float64(p.n)
+	g.inverses = make([][]float64, len(p.means))
+	return g, parallel.For(ctx, workers, len(p.means), func(w, j int) (err error) {
+		g.inverses[j], err = g.invert(&g.scratch[w], g.covs[j])
+		return err
+	})
+}
+
+// GaussianGeometry is a [Geometry] of posteriors.
+type GaussianGeometry struct {
+	*Posteriors
+	jeffreys bool        // else Wasserstein
 	jitter   float64     // Jeffreys: absolute
-	inverses [][]float64 // Jeffreys: packed, made when first asked for by invert
+	inverses [][]float64 // Jeffreys: packed
 	scratch  []geometryScratch
 }
 
@@ -150,31 +152,31 @@ type gaussianCenter struct {
 	trace   float64   // Wasserstein: of the covariance
 }
 
-func (g *posteriorGeometry) size() int    { return len(g.means) }
-func (g *posteriorGeometry) metric() bool { return g.d == Wasserstein }
+func (g *GaussianGeometry) size() int    { return len(g.means) }
+func (g *GaussianGeometry) metric() bool { return !g.jeffreys }
 
-func (g *posteriorGeometry) cost(d float64) float64 {
-	if g.d == Wasserstein {
+func (g *GaussianGeometry) cost(d float64) float64 {
+	if !g.jeffreys {
 		return d * d
 	}
 	return d
 }
 
-func (g *posteriorGeometry) point(j int) center {
+func (g *GaussianGeometry) point(j int) center {
 	c := &gaussianCenter{mean: g.means[j], cov: g.covs[j], factor: g.factors[j], sds: g.sds[j], trace: g.traces[j]}
-	if g.d == Jeffreys {
+	if g.jeffreys {
 		c.inverse = g.inverses[j]
 	}
 	return c
 }
 
 // mean takes the arithmetic means of means and covariances (paper, equation 9).
-func (g *posteriorGeometry) mean(w int, members []int) (center, error) {
-	n, _ := g.x.Dims()
+func (g *GaussianGeometry) mean(w int, members []int) (center, error) {
+	n := g.n
 	s := &g.scratch[w]
 	c := &gaussianCenter{mean: make([]float64, n)}
 	cov := s.cov
-	if size := n * (n + 1) / 2; g.d == Jeffreys || cap(cov) < size {
+	if size := n * (n + 1) / 2; g.jeffreys || cap(cov) < size {
 		cov = make([]float64, size)
 	}
 	clear(cov)
@@ -184,14 +186,14 @@ func (g *posteriorGeometry) mean(w int, members []int) (center, error) {
 		linalg.Axpy(cov, share, g.covs[j])
 	}
 	var err error
-	if g.d == Jeffreys {
+	if g.jeffreys {
 		c.cov = cov
 		c.inverse, err = g.invert(s, cov)
 		return c, err
 	}
 	s.cov = cov
 	unpackSym(&s.sym, cov, n)
-	if _, err := s.chol.FactorizeJitter(&s.sym, carrierJitter); err != nil {
+	if _, err := s.chol.FactorizeJitter(&s.sym, maxJitter); err != nil {
 		return nil, fmt.Errorf("centre of a cluster: %w", err)
 	}
 	c.factor = packLower(s.chol.Lower())
@@ -212,8 +214,8 @@ func unpackSym(dst *linalg.Sym, packed []float64, n int) {
 }
 
 // invert returns the packed inverse of a covariance with the jitter added.
-func (g *posteriorGeometry) invert(s *geometryScratch, cov []float64) ([]float64, error) {
-	n, _ := g.x.Dims()
+func (g *GaussianGeometry) invert(s *geometryScratch, cov []float64) ([]float64, error) {
+	n := g.n
 	unpackSym(&s.sym, cov, n)
 	if err := s.chol.FactorizeShift(&s.sym, g.jitter); err != nil {
 		return nil, fmt.Errorf("inverse with jitter %g: %w", g.jitter, err)
@@ -222,31 +224,23 @@ func (g *posteriorGeometry) invert(s *geometryScratch, cov []float64) ([]float64
 	return packSym(&s.sym), nil
 }
 
-// prepare computes the inverses of all tasks that Jeffreys divergences need.
-func (g *posteriorGeometry) prepare(w, j int) (err error) {
-	if g.d == Jeffreys {
-		g.inverses[j], err = g.invert(&g.scratch[w], g.covs[j])
-	}
-	return err
-}
-
-func (g *posteriorGeometry) distance(w, j int, c center) (float64, error) {
+func (g *GaussianGeometry) distance(w, j int, c center) (float64, error) {
 	gc := c.(*gaussianCenter)
 	s := &g.scratch[w]
-	if g.d == Jeffreys {
-		return s.jeffreys(g.means[j], g.covs[j], g.inverses[j], gc.mean, gc.cov, gc.inverse), nil
+	if g.jeffreys {
+		return s.divergence(g.means[j], g.covs[j], g.inverses[j], gc.mean, gc.cov, gc.inverse), nil
 	}
-	n, _ := g.x.Dims()
+	n := g.n
 	unpackLower(&s.l, g.factors[j], n)
 	unpackLower(&s.l2, gc.factor, n)
 	d, err := s.work.W2SquaredFactors(g.means[j], &s.l, gc.mean, &s.l2)
 	return math.Sqrt(d), err
 }
 
-// pair returns the Wasserstein distance of two tasks.
-func (g *posteriorGeometry) pair(w, j, k int) (float64, error) {
+// Pair returns the Wasserstein distance of tasks j and k; w names the goroutine.
+func (g *GaussianGeometry) Pair(w, j, k int) (float64, error) {
 	s := &g.scratch[w]
-	n, _ := g.x.Dims()
+	n := g.n
 	unpackLower(&s.l, g.factors[j], n)
 	unpackLower(&s.l2, g.factors[k], n)
 	d, err := s.work.W2SquaredFactors(g.means[j], &s.l, g.means[k], &s.l2)
@@ -255,8 +249,8 @@ func (g *posteriorGeometry) pair(w, j, k int) (float64, error) {
 
 // lower is the distance of the marginals: for each point on its own the best
 // coupling is no dearer than what it costs in any joint one.
-func (g *posteriorGeometry) lower(j int, c center) float64 {
-	if g.d == Jeffreys {
+func (g *GaussianGeometry) lower(j int, c center) float64 {
+	if g.jeffreys {
 		return 0
 	}
 	gc := c.(*gaussianCenter)
@@ -265,15 +259,15 @@ func (g *posteriorGeometry) lower(j int, c center) float64 {
 
 // upper is what one coupling costs: both driven by the same normal variables
 // through their Cholesky factors.
-func (g *posteriorGeometry) upper(j int, c center) float64 {
-	if g.d == Jeffreys {
+func (g *GaussianGeometry) upper(j int, c center) float64 {
+	if g.jeffreys {
 		return math.Inf(1)
 	}
 	gc := c.(*gaussianCenter)
 	return couplingDistance(g.means[j], g.factors[j], g.traces[j], gc.mean, gc.factor, gc.trace)
 }
 
-func (g *posteriorGeometry) apart(a, b center) (lower, upper float64) {
+func (g *GaussianGeometry) apart(a, b center) (lower, upper float64) {
 	p, q := a.(*gaussianCenter), b.(*gaussianCenter)
 	return marginalDistance(p.mean, p.sds, q.mean, q.sds),
 		couplingDistance(p.mean, p.factor, p.trace, q.mean, q.factor, q.trace)
@@ -293,15 +287,15 @@ func couplingDistance(mp, lp []float64, tp float64, mq, lq []float64, tq float64
 
 // slack allows for covariances that are singular to rounding ε, whose distances
 // err by the square root of n·ε·tr.
-func (g *posteriorGeometry) slack() float64 {
-	n, _ := g.x.Dims()
+func (g *GaussianGeometry) slack() float64 {
+	n := g.n
 	return 4 * math.Sqrt(float64(n)*0x1p-52*slices.Max(g.traces))
 }
 
-// jeffreys returns ½⟨Q−P, S−T⟩ + ½·dmᵀ(P+Q)dm for packed covariances S, T and
+// divergence returns ½⟨Q−P, S−T⟩ + ½·dmᵀ(P+Q)dm for packed covariances S, T and
 // inverses P, Q: never a difference of traces, and 0 for equal arguments. What
 // rounding pushed below 0 is 0.
-func (s *geometryScratch) jeffreys(ma, cov, inv, mb, covB, invB []float64) float64 {
+func (s *geometryScratch) divergence(ma, cov, inv, mb, covB, invB []float64) float64 {
 	n := len(ma)
 	if cap(s.dm) < n {
 		s.dm = make([]float64, n)

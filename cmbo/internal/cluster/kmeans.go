@@ -1,4 +1,4 @@
-package cmbo
+package cluster
 
 import (
 	"context"
@@ -8,11 +8,11 @@ import (
 	"github.com/gocmbo/cmbo/internal/rng"
 )
 
-// geometry is what k-means knows of the points it groups: a distance with cheap
+// Geometry is what k-means knows of the points it groups: a distance with cheap
 // bounds, a way to take means, and whether the triangle inequality holds.
 // Distances to centres and means are asked for from several goroutines; w names
 // the scratch memory to use.
-type geometry interface {
+type Geometry interface {
 	// size is the number of points.
 	size() int
 	// metric reports whether distance obeys the triangle inequality.
@@ -41,22 +41,22 @@ type geometry interface {
 // center is a centre in the form its geometry likes.
 type center any
 
-// kmeansOptions are the settings of a run of k-means.
-type kmeansOptions struct {
-	seed     uint64
-	restarts int
-	rounds   int // reassignments at most, in each restart
-	workers  int
+// Options are the settings of a run of k-means.
+type Options struct {
+	Seed     uint64
+	Restarts int
+	Rounds   int // reassignments at most, in each restart
+	Workers  int // goroutines at most, GOMAXPROCS if below 1
 }
 
-// clustering is a partition with what it cost to find.
-type clustering struct {
-	labels    []int // cluster of each point, 0..C-1
-	rounds    int   // of the restart that won
-	distances int64 // evaluated in all restarts
+// Result is a partition with what it cost to find.
+type Result struct {
+	Labels    []int // cluster of each point, 0..C-1
+	Rounds    int   // of the restart that won
+	Distances int64 // evaluated in all restarts
 }
 
-// kmeans groups the points of g into c non-empty clusters: k-means++ seeding,
+// KMeans groups the points of g into c non-empty clusters: k-means++ seeding,
 // assignment to the nearest centre with ties by index, arithmetic means as
 // centres. The means do not minimise the sum of W2 or Jeffreys distances, so
 // descent is not guaranteed: the best partition met is kept, the first of them if
@@ -65,7 +65,7 @@ type clustering struct {
 // No step needs a distance for its own sake: seeds, labels and the best partition
 // follow from comparisons, which bounds decide as a rule. What they leave open is
 // evaluated, so the outcome is that of evaluating all.
-func kmeans(ctx context.Context, g geometry, c int, o kmeansOptions) (clustering, error) {
+func KMeans(ctx context.Context, g Geometry, c int, o Options) (Result, error) {
 	n := g.size()
 	if c >= n || c == 1 {
 		labels := make([]int, n)
@@ -74,24 +74,24 @@ func kmeans(ctx context.Context, g geometry, c int, o kmeansOptions) (clustering
 				labels[j] = j
 			}
 		}
-		return clustering{labels: labels}, nil
+		return Result{Labels: labels}, nil
 	}
 	k := &kmeansRun{
 		g: g, c: c, o: o, slack: g.slack(),
 		centers: make([]center, c),
 		labels:  make([]int, n),
 		spans:   make([]span, n*c),
-		counts:  make([]int64, parallel.Workers(o.workers, 2*n)), // below looks at two partitions
+		counts:  make([]int64, parallel.Workers(o.Workers, 2*n)), // below looks at two partitions
 		met:     make(map[string]int),
 	}
-	for r := range o.restarts {
-		if err := k.run(ctx, rng.Stream(o.seed, "kmeans", uint64(c), uint64(r))); err != nil {
-			return clustering{}, err
+	for r := range o.Restarts {
+		if err := k.run(ctx, rng.Stream(o.Seed, "kmeans", uint64(c), uint64(r))); err != nil {
+			return Result{}, err
 		}
 	}
-	out := clustering{labels: renumber(k.best.labels), rounds: k.best.round}
+	out := Result{Labels: renumber(k.best.labels), Rounds: k.best.round}
 	for _, v := range k.counts {
-		out.distances += v
+		out.Distances += v
 	}
 	return out, nil
 }
@@ -121,9 +121,9 @@ func labelKey(labels []int) string {
 
 // kmeansRun is the state of a restart and what is kept from one to the next.
 type kmeansRun struct {
-	g       geometry
+	g       Geometry
 	c       int
-	o       kmeansOptions
+	o       Options
 	slack   float64
 	centers []center
 	labels  []int
@@ -167,7 +167,7 @@ func (k *kmeansRun) run(ctx context.Context, rnd random) error {
 			return err
 		}
 		next := k.labels
-		if round < k.o.rounds {
+		if round < k.o.Rounds {
 			var err error
 			if next, err = k.assign(ctx); err != nil {
 				return err
@@ -176,7 +176,7 @@ func (k *kmeansRun) run(ctx context.Context, rnd random) error {
 		if err := k.offer(ctx, round); err != nil {
 			return err
 		}
-		if round == k.o.rounds {
+		if round == k.o.Rounds {
 			return nil
 		}
 		clear(changed)
@@ -224,7 +224,7 @@ func (k *kmeansRun) seed(ctx context.Context, rnd random) error {
 		}
 		chosen = append(chosen, pick)
 		k.centers[i] = k.g.point(pick)
-		err := parallel.For(ctx, k.o.workers, n, func(_, j int) error {
+		err := parallel.For(ctx, k.o.Workers, n, func(_, j int) error {
 			s := k.row(j)
 			k.raise(&s[i], k.g.lower(j, k.centers[i]))
 			if i > 0 && k.g.metric() {
@@ -259,7 +259,7 @@ func (k *kmeansRun) fillEmpty(ctx context.Context, changed []bool) error {
 		return nil
 	}
 	far := make([]float64, len(k.labels))
-	err := parallel.For(ctx, k.o.workers, len(far), func(w, j int) (err error) {
+	err := parallel.For(ctx, k.o.Workers, len(far), func(w, j int) (err error) {
 		far[j], err = k.exact(w, j, k.labels[j])
 		return err
 	})
@@ -293,7 +293,7 @@ func (k *kmeansRun) recenter(ctx context.Context, changed []bool) error {
 		members[l] = append(members[l], j)
 	}
 	moved := make([]float64, k.c)
-	err := parallel.For(ctx, k.o.workers, k.c, func(w, i int) error {
+	err := parallel.For(ctx, k.o.Workers, k.c, func(w, i int) error {
 		if !changed[i] {
 			return nil
 		}
@@ -310,7 +310,7 @@ func (k *kmeansRun) recenter(ctx context.Context, changed []bool) error {
 	if err != nil {
 		return err
 	}
-	return parallel.For(ctx, k.o.workers, len(k.labels), func(_, j int) error {
+	return parallel.For(ctx, k.o.Workers, len(k.labels), func(_, j int) error {
 		for i, s := range k.row(j) {
 			if !changed[i] {
 				continue
@@ -341,7 +341,7 @@ func (k *kmeansRun) assign(ctx context.Context) ([]int, error) {
 		}
 	}
 	next := make([]int, len(k.labels))
-	err := parallel.For(ctx, k.o.workers, len(next), func(w, j int) (err error) {
+	err := parallel.For(ctx, k.o.Workers, len(next), func(w, j int) (err error) {
 		own := k.labels[j]
 		s := k.row(j)
 		for i := range s {

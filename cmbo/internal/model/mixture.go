@@ -1,4 +1,4 @@
-package cmbo
+package model
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// mixture is the surrogate of [WithMixture]: a priori the new task is a draw
+// Mixture is the model of a mixture of the prototypes: a priori the new task is a draw
 // from one of the clusters, of cluster i with probability π_i, its share of the
 // tasks,
 //
@@ -20,8 +20,8 @@ import (
 // variance are those of the mixture,
 //
 //	m = Σ w_i·m_i,   v = Σ w_i·(v_i + (m_i − m)²).
-type mixture struct {
-	view
+type Mixture struct {
+	View
 	noise  float64 // noise variance where none is given, scaled units
 	shares []float64
 
@@ -32,13 +32,15 @@ type mixture struct {
 	conds   []gaussian.Conditioner // on the data, by prototype
 	fulls   []gaussian.Conditioner // on the data and the pending points
 
-	pred priorMoments
+	prior Moments
 }
 
-func newMixture(p *Prior, noise float64, workers int) *mixture {
-	m := &mixture{view: newView(p, workers), noise: noise, shares: make([]float64, len(p.prototypes))}
-	for _, l := range p.labels {
-		m.shares[l] += 1 / float64(len(p.labels))
+// NewMixture returns the model of a run whose noise variance is noise where none is
+// given.
+func NewMixture(p *Prior, noise float64, workers int) *Mixture {
+	m := &Mixture{View: NewView(p, workers), noise: noise, shares: make([]float64, len(p.Prototypes))}
+	for _, l := range p.Labels {
+		m.shares[l] += 1 / float64(len(p.Labels))
 	}
 	m.conds = make([]gaussian.Conditioner, len(m.shares))
 	m.fulls = make([]gaussian.Conditioner, len(m.shares))
@@ -46,7 +48,7 @@ func newMixture(p *Prior, noise float64, workers int) *mixture {
 }
 
 // Fit conditions every component on the data.
-func (m *mixture) Fit(ctx context.Context, d Data) error {
+func (m *Mixture) Fit(ctx context.Context, d *Data) error {
 	obs, pending, err := m.visitData(ctx, d)
 	if err != nil {
 		return err
@@ -60,9 +62,9 @@ func (m *mixture) Fit(ctx context.Context, d Data) error {
 	evidence := make([]float64, len(m.shares))
 	resid := make([]float64, len(obs))
 	for i := range m.conds {
-		cov := func(e, f int) float64 { return m.points[max(e, f)].covariance(i, min(e, f), e == f) }
+		cov := func(e, f int) float64 { return m.visited[max(e, f)].covariance(i, min(e, f), e == f) }
 		for k, e := range obs {
-			resid[k] = d.Y[k] - m.points[e].mean[i]
+			resid[k] = d.Y[k] - m.visited[e].mean[i]
 		}
 		if err := growFactor(&m.conds[i], cov, obs, noises, resid, known); err != nil {
 			m.obs = nil
@@ -96,7 +98,7 @@ func softmax(v []float64) []float64 {
 }
 
 // Predict writes the moments of the mixture at the rows of x.
-func (m *mixture) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) error {
+func (m *Mixture) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) error {
 	n := len(mean)
 	all := slices.Concat(m.obs, m.pending)
 	prior := newMoments(n)
@@ -122,37 +124,14 @@ func (m *mixture) Predict(ctx context.Context, mean, sd []float64, x *linalg.Den
 			err = c.UpdateVariance(vi, &white)
 		}
 		if err != nil {
-			return numerical(err, "posterior at %d points", n)
+			return wrap(err, "posterior at %d points", n)
 		}
 		post.add(w, mi, vi)
 	}
-	prior.write(&m.pred)
+	prior.write(&m.prior)
 	copy(mean, post.mean)
 	post.sdTo(sd)
 	return nil
-}
-
-// component returns the prior mean and variance of prototype i at the rows of x
-// and its covariances with the visited points listed; the caller may change
-// them.
-func (v *view) component(ctx context.Context, i int, all []int, x *linalg.Dense, n int) (mean, variance []float64, cross *linalg.Dense, err error) {
-	cross = linalg.NewDense(len(all), n, nil)
-	if x == v.cand && x != nil {
-		for r, e := range all {
-			copy(cross.Row(r), v.points[e].overCand[i])
-		}
-		return slices.Clone(v.candMean[i]), slices.Clone(v.candVar[i]), cross, nil
-	}
-	mean, variance = make([]float64, n), make([]float64, n)
-	if len(all) == 0 {
-		return mean, variance, cross, v.prior.prototypes[i].carrier.at(ctx, v.workers, mean, variance, nil, nil, x)
-	}
-	points := linalg.NewDense(len(all), v.prior.space.dim, nil)
-	for r, e := range all {
-		copy(points.Row(r), v.points[e].x)
-	}
-	err = v.prior.prototypes[i].carrier.at(ctx, v.workers, mean, variance, cross, points, x)
-	return mean, variance, cross, err
 }
 
 // moments adds up the first two moments of a mixture.
@@ -177,24 +156,28 @@ func (m *moments) sdTo(sd []float64) {
 	}
 }
 
-func (m *moments) write(p *priorMoments) {
-	p.mean = append(p.mean[:0], m.mean...)
-	p.sd = append(p.sd[:0], m.mean...)
-	m.sdTo(p.sd)
+func (m *moments) write(p *Moments) {
+	p.Mean = append(p.Mean[:0], m.mean...)
+	p.SD = append(p.SD[:0], m.mean...)
+	m.sdTo(p.SD)
 }
 
 // NoiseVariance returns the noise variance of values that come without one.
-func (m *mixture) NoiseVariance() float64 { return m.noise }
+func (m *Mixture) NoiseVariance() float64 { return m.noise }
 
-func (m *mixture) weights() []float64    { return m.w }
-func (m *mixture) priorAt() priorMoments { return m.pred }
-func (m *mixture) maxValue() float64     { return m.largestMeans(m.w) }
-func (m *mixture) jitterUsed() (top float64) {
+// Weights returns the probabilities of the components given the data.
+func (m *Mixture) Weights() []float64 { return m.w }
+
+// PriorMoments returns the prior at the points of the latest Predict.
+func (m *Mixture) PriorMoments() Moments { return m.prior }
+
+// MaxValue estimates the largest value of the objective before the data.
+func (m *Mixture) MaxValue() float64 { return m.largestMeans(m.w) }
+
+// Jitter returns the largest jitter of the components.
+func (m *Mixture) Jitter() (top float64) {
 	for i := range m.conds {
 		top = max(top, m.conds[i].Jitter())
 	}
 	return top
 }
-
-// measure has nothing to measure: the data weigh the components.
-func (m *mixture) measure(context.Context) (measured, error) { return measured{}, nil }

@@ -1,0 +1,115 @@
+package cluster
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/gocmbo/cmbo/internal/parallel"
+	"github.com/gocmbo/cmbo/internal/rng"
+)
+
+// A Partition is one way to group tasks with the paper's two scores of its quality:
+// see the type of this name in package cmbo.
+type Partition struct {
+	Clusters int
+	Labels   []int
+	IntraCE  float64
+	InterCS  float64
+}
+
+// Score returns InterCS/IntraCE: -Inf for a partition into singletons alone, 0 for
+// tasks that are all alike.
+func (p Partition) Score() float64 {
+	if p.Clusters == len(p.Labels) && p.Clusters > 1 {
+		return math.Inf(-1)
+	}
+	if p.InterCS == 0 {
+		return 0
+	}
+	return p.InterCS / p.IntraCE
+}
+
+// Choose returns the partition with the largest score, the first of equals; if
+// none is eligible, the first.
+func Choose(ps []Partition) Partition {
+	best := ps[0]
+	for _, p := range ps {
+		if p.Score() > best.Score() {
+			best = p
+		}
+	}
+	return best
+}
+
+// Up to exactPairTasks tasks all pairs are measured, beyond it sampledPairs.
+const (
+	exactPairTasks = 500
+	sampledPairs   = 50_000
+)
+
+// Pairs holds distances between pairs j < k of tasks.
+type Pairs struct {
+	j, k []int
+	d    []float64
+}
+
+// MeasurePairs computes the distances of all pairs of n tasks, or of a seeded
+// sample of pairs with replacement.
+func MeasurePairs(ctx context.Context, n int, seed uint64, workers int, distance func(w, j, k int) (float64, error)) (*Pairs, error) {
+	p := &Pairs{}
+	if n <= exactPairTasks {
+		for k := range n {
+			for j := range k {
+				p.j, p.k = append(p.j, j), append(p.k, k)
+			}
+		}
+	} else {
+		r := rng.Stream(seed, "pairs")
+		for range sampledPairs {
+			j, k := r.IntN(n), r.IntN(n-1)
+			if k >= j {
+				k++
+			}
+			p.j, p.k = append(p.j, min(j, k)), append(p.k, max(j, k))
+		}
+	}
+	p.d = make([]float64, len(p.j))
+	err := parallel.For(ctx, workers, len(p.d), func(w, i int) (err error) {
+		p.d[i], err = distance(w, p.j[i], p.k[i])
+		return err
+	})
+	return p, err
+}
+
+// Measure scores a partition (paper, section 4.1). IntraCE is the mean over
+// clusters of the mean distance between two members, a cluster of one adding 0;
+// InterCS is the mean distance between two tasks of different clusters. Among
+// sampled pairs a cluster may have none of its own; it then counts as a
+// singleton does.
+func (p *Pairs) Measure(labels []int) Partition {
+	c := slices.Max(labels) + 1
+	within, pairs := make([]float64, c), make([]int, c)
+	var across float64
+	acrossPairs := 0
+	for i, d := range p.d {
+		a, b := labels[p.j[i]], labels[p.k[i]]
+		if a == b {
+			within[a] += d
+			pairs[a]++
+			continue
+		}
+		across += d
+		acrossPairs++
+	}
+	q := Partition{Clusters: c, Labels: labels}
+	for i := range within {
+		if pairs[i] > 0 {
+			q.IntraCE += within[i] / float64(pairs[i]) / float64(c)
+		}
+	}
+	if acrossPairs > 0 {
+		q.InterCS = across / float64(acrossPairs)
+	}
+	return q
+}

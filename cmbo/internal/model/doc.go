@@ -1,0 +1,80 @@
+// Package model holds the models of a run: the paper's adaptive prior over the
+// prototypes of clusters, the mixture of them, and the plain Gaussian process of
+// a run without past tasks. It sees points of the unit cube and scaled values
+// only.
+//
+// A [Prior] is what the first two stages of the paper's algorithm make of past
+// tasks. A [View] is how its prototypes look from the points of one run. Models
+// stand on a View and differ in how they weigh and combine prototypes.
+//
+// Errors of the packages below come back wrapped with what was computed; the
+// caller adds the sentinel.
+package model
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// Data is what a model learns of a run: see the type of this name in package
+// cmbo, which has the same fields.
+type Data struct {
+	X                *linalg.Dense
+	Y                []float64
+	NoiseVariance    []float64
+	Raw              []float64
+	RawNoiseVariance []float64
+	Trials           []int
+	States           [][]float64
+	Pending          *linalg.Dense
+	Seen             *linalg.Dense
+	Step             int
+	Fitted           map[int][]float64
+}
+
+// Len returns the number of observations.
+func (d *Data) Len() int { return len(d.Y) }
+
+// newestState returns the state that came back with the newest proposal told, in
+// the order of asking, nil before the first.
+func (d *Data) newestState() []float64 {
+	newest, state := 0, []float64(nil)
+	for i, t := range d.Trials {
+		if t > newest {
+			newest, state = t, d.States[i]
+		}
+	}
+	return state
+}
+
+// Moments are means and standard deviations at some points.
+type Moments struct{ Mean, SD []float64 }
+
+// set takes means and variances.
+func (m *Moments) set(mean, variance []float64) {
+	m.Mean = append(m.Mean[:0], mean...)
+	m.SD = append(m.SD[:0], variance...)
+	sqrtAll(m.SD)
+}
+
+// sqrtAll turns variances into deviations.
+func sqrtAll(v []float64) {
+	for i, x := range v {
+		v[i] = math.Sqrt(max(x, 0))
+	}
+}
+
+// wrap says what was computed when err arose.
+func wrap(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf(format+": %w", append(slices.Clone(args), err)...)
+}
+
+// maxJitter is the largest jitter, relative to the mean of the diagonal, that a
+// covariance may need to be factorised.
+const maxJitter = 1e-4

@@ -1,0 +1,316 @@
+package model
+
+import (
+	"context"
+	"math"
+
+	"github.com/gocmbo/cmbo/cmbo/internal/cluster"
+	"github.com/gocmbo/cmbo/internal/parallel"
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/kernel"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// Task is a past task: points of the unit cube, scaled values, and their noise
+// variances where they are known, 0 elsewhere, nil for none.
+type Task struct {
+	ID    string
+	X     *linalg.Dense
+	Y     []float64
+	Noise []float64
+}
+
+// Grouping says how tasks come into clusters.
+type Grouping uint8
+
+// The ways to group: by k-means, all in one, each on its own.
+const (
+	Clustered Grouping = iota
+	Global
+	Individual
+)
+
+// PrototypeKind is the way one process stands for a cluster.
+type PrototypeKind uint8
+
+// The kinds of prototypes: see package cmbo.
+const (
+	GeometricCenter PrototypeKind = iota
+	Barycenter
+	TotalCenter
+)
+
+// Learner is one run of the paper's stages 1 and 2. All fields but Known, Tasks,
+// Labels and Progress are needed.
+type Learner struct {
+	Seed        uint64
+	Parallelism int
+	Progress    func(stage string, done, total int)
+
+	ARD           bool
+	PriorKernel   kernel.Kernel // templates, nil for the defaults
+	ClusterKernel kernel.Kernel
+	Fixed         kernel.Kernel // hyperparameters given, not fitted
+	FixedNoise    float64
+
+	Grouping              Grouping
+	Labels                []int // given instead of found
+	Jeffreys              bool  // the distance that clusters, else Wasserstein
+	Clusters, MaxClusters int   // smallest and largest number of clusters tried
+	Restarts, Rounds      int
+	ScorePartitions       bool
+	Prototype             PrototypeKind
+
+	ClusterSet *linalg.Dense // where posteriors are compared for clustering
+	Index      *linalg.Dense // the index set of the prototypes
+	Known      []*Source     // of the first tasks, which are not fitted again
+	Tasks      []Task        // the others
+
+	sources    []*Source
+	posteriors *cluster.Posteriors
+	report     Report
+}
+
+// Report says what learning took: see the type LearnReport of package cmbo.
+type Report struct {
+	Distances       int64
+	Rounds          int
+	ClusterJitter   float64
+	PrototypeJitter float64
+	Barycenters     []BarycenterReport
+	Unfitted        int
+}
+
+// BarycenterReport says how the iteration of a barycentre ended.
+type BarycenterReport struct {
+	Iterations int
+	Residual   float64
+	Converged  bool
+}
+
+// Learn fits a process to each task, groups them and builds a prototype of each
+// group. unfitted counts the fits that failed before, of the known tasks.
+func (l *Learner) Learn(ctx context.Context, unfitted int) (*Prior, error) {
+	l.report.Unfitted = unfitted
+	if err := l.fit(ctx); err != nil {
+		return nil, err
+	}
+	labels, partitions, err := l.group(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l.posteriors = nil // nothing after the clustering needs them
+	p := &Prior{Sources: l.sources, Labels: labels, Index: l.Index, Partitions: partitions}
+	if p.Prototypes, err = l.prototypes(ctx, labels); err != nil {
+		return nil, err
+	}
+	p.Report = l.report
+	return p, nil
+}
+
+func (l *Learner) tell(stage string, done, total int) {
+	if l.Progress != nil {
+		l.Progress(stage, done, total)
+	}
+}
+
+// fit makes the Gaussian processes of all tasks: the ones that prototypes are
+// made of, and, where there is something to cluster, posteriors under the
+// clustering kernel.
+func (l *Learner) fit(ctx context.Context) error {
+	n := l.tasks()
+	l.sources = make([]*Source, n)
+	if l.needsPosteriors() {
+		l.posteriors = cluster.NewPosteriors(n, rowsOf(l.ClusterSet))
+	}
+	workers := make([]*worker, parallel.Workers(l.Parallelism, n))
+	unfitted := make([]int, n)
+	jitters := make([]float64, n)
+	// Batches keep the progress callback on the calling goroutine.
+	const batch = 64
+	for lo := 0; lo < n; lo += batch {
+		hi := min(lo+batch, n)
+		err := parallel.For(ctx, l.Parallelism, hi-lo, func(w, i int) error {
+			i += lo
+			if workers[w] == nil {
+				workers[w] = l.newWorker()
+			}
+			var err error
+			unfitted[i], jitters[i], err = l.fitTask(ctx, workers[w], i)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		l.tell("fit", hi, n)
+	}
+	for i := range n {
+		l.report.Unfitted += unfitted[i]
+		l.report.ClusterJitter = max(l.report.ClusterJitter, jitters[i])
+	}
+	return nil
+}
+
+// tasks returns the number of tasks, those known from before included.
+func (l *Learner) tasks() int { return len(l.Known) + len(l.Tasks) }
+
+// needsPosteriors reports whether tasks have to be compared with each other.
+func (l *Learner) needsPosteriors() bool {
+	return l.Labels == nil && l.Grouping == Clustered && l.tasks() > 1 || l.ScorePartitions
+}
+
+// fitTask makes the processes of task i, fitting those that are not known; f is
+// the worker's memory.
+func (l *Learner) fitTask(ctx context.Context, f *worker, i int) (unfitted int, jitter float64, err error) {
+	var s *Source
+	if i < len(l.Known) {
+		s = l.Known[i]
+	} else if s, unfitted, err = l.fitSource(ctx, f, i); err != nil {
+		return 0, 0, err
+	}
+	l.sources[i] = s
+	if l.posteriors == nil {
+		return unfitted, 0, nil
+	}
+	if s.ClusterKernel == nil && l.Fixed == nil {
+		// Clusters are wanted now that were not when the task was learned.
+		c := *s
+		h, err := f.fitter.Fit(ctx, f.fitter.ClusterKernel, s.X, s.Y, s.Given, math.NaN(), l.fitSeed("fit cluster", i))
+		if err != nil {
+			return unfitted, 0, wrap(err, "task %q", s.ID)
+		}
+		if !h.OK {
+			unfitted++
+		}
+		c.ClusterKernel, c.ClusterNoiseVariance = h.Kernel, h.Noise
+		s = &c
+		l.sources[i] = s
+	}
+	clustered := s
+	if s.ClusterKernel != nil {
+		clustered = &f.clustered
+		if err = clustered.condition(&f.gram, s.ID, s.X, s.Y, s.Given, s.ClusterKernel, s.ClusterNoiseVariance); err != nil {
+			return unfitted, 0, err
+		}
+	}
+	mean := make([]float64, rowsOf(l.ClusterSet))
+	if err = clustered.Joint(mean, &f.gram, l.ClusterSet, &f.scratch); err != nil {
+		return unfitted, 0, err
+	}
+	jitter, err = l.posteriors.Put(i, mean, &f.gram, &f.chol)
+	return unfitted, jitter, wrap(err, "task %q: posterior on %d clustering points", s.ID, len(mean))
+}
+
+// fitSource fits the process of a new task that prototypes are made of.
+func (l *Learner) fitSource(ctx context.Context, f *worker, i int) (*Source, int, error) {
+	t := &l.Tasks[i-len(l.Known)]
+	h := Fitted{Kernel: l.Fixed, Noise: l.FixedNoise, OK: true}
+	if l.Fixed == nil {
+		var err error
+		if h, err = f.fitter.Fit(ctx, f.fitter.PriorKernel, t.X, t.Y, t.Noise, math.NaN(), l.fitSeed("fit prior", i)); err != nil {
+			return nil, 0, wrap(err, "task %q", t.ID)
+		}
+	}
+	unfitted := 0
+	if !h.OK {
+		unfitted = 1
+	}
+	src := new(Source)
+	if err := src.condition(&f.gram, t.ID, t.X, t.Y, t.Noise, h.Kernel, h.Noise); err != nil {
+		return nil, unfitted, err
+	}
+	return src, unfitted, nil
+}
+
+func (l *Learner) fitSeed(label string, i int) uint64 {
+	return rng.Stream(l.Seed, label, uint64(i)).Uint64()
+}
+
+// group returns the cluster of each task and, if they were asked for, the
+// scores of the partitions tried.
+func (l *Learner) group(ctx context.Context) ([]int, []cluster.Partition, error) {
+	n := l.tasks()
+	single := make([]int, n)
+	for j := range single {
+		single[j] = j
+	}
+	var tries [][]int
+	switch {
+	case l.Labels != nil:
+		tries = [][]int{l.Labels}
+	case l.Grouping == Global:
+		tries = [][]int{make([]int, n)}
+	case l.Grouping == Individual:
+		tries = [][]int{single}
+	default:
+		lo, hi := min(l.Clusters, n), min(l.MaxClusters, n)
+		o := cluster.Options{Seed: l.Seed, Restarts: l.Restarts, Rounds: l.Rounds, Workers: l.Parallelism}
+		var g *cluster.GaussianGeometry
+		if l.posteriors != nil {
+			g = l.posteriors.Wasserstein(l.Parallelism)
+			if l.Jeffreys {
+				var err error
+				if g, err = l.posteriors.Jeffreys(ctx, l.Parallelism); err != nil {
+					return nil, nil, wrap(err, "clustering")
+				}
+			}
+		}
+		for c := lo; c <= hi; c++ {
+			found := cluster.Result{Labels: make([]int, n)}
+			if g != nil {
+				var err error
+				if found, err = cluster.KMeans(ctx, g, c, o); err != nil {
+					return nil, nil, wrap(err, "clustering")
+				}
+			}
+			tries = append(tries, found.Labels)
+			l.report.Distances += found.Distances
+			l.report.Rounds = found.Rounds
+			l.tell("cluster", c-lo+1, hi-lo+1)
+		}
+	}
+	if len(tries) == 1 && !l.ScorePartitions {
+		return tries[0], nil, nil
+	}
+	l.tell("score", 0, 1)
+	pairs, err := cluster.MeasurePairs(ctx, n, l.Seed, l.Parallelism, l.posteriors.Wasserstein(l.Parallelism).Pair)
+	l.tell("score", 1, 1)
+	if err != nil {
+		return nil, nil, wrap(err, "clustering")
+	}
+	ps := make([]cluster.Partition, len(tries))
+	for i, labels := range tries {
+		ps[i] = pairs.Measure(labels)
+	}
+	return cluster.Choose(ps).Labels, ps, nil
+}
+
+// worker is what one goroutine fits tasks with.
+type worker struct {
+	fitter    *Fitter
+	scratch   SourceScratch
+	gram      linalg.Sym
+	chol      linalg.Cholesky
+	clustered Source // the process whose posterior is clustered
+}
+
+func (l *Learner) newWorker() *worker {
+	f := NewFitter(dimOf(l.Index), l.ARD)
+	if l.PriorKernel != nil {
+		f.PriorKernel = l.PriorKernel
+	}
+	if l.ClusterKernel != nil {
+		f.ClusterKernel = l.ClusterKernel
+	}
+	return &worker{fitter: f}
+}
+
+func rowsOf(x *linalg.Dense) int {
+	n, _ := x.Dims()
+	return n
+}
+
+func dimOf(x *linalg.Dense) int {
+	_, d := x.Dims()
+	return d
+}
