@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 )
 
 // Sentinel errors of the package. Every error that cmbo itself finds wraps one
@@ -43,7 +45,7 @@ var (
 	ErrVersion = errors.New("cmbo: data of a newer version")
 	// ErrNumerical: a matrix stayed singular under every jitter tried, or an
 	// iteration failed.
-	ErrNumerical = errors.New("cmbo: numerical failure")
+	ErrNumerical = gp.ErrNumerical
 )
 
 // A DataError says where in the caller's data a problem lies. Fields that do

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/require"
 )
@@ -237,7 +238,7 @@ func TestPendingPointsShrinkTheDeviation(t *testing.T) {
 			}
 			require.NoError(t, s.Fit(ctx, d))
 			m0, s0 := predict(t, s, x)
-			d.Pending = pickRows(x, []int{7, 13})
+			d.Pending = points.Pick(x, []int{7, 13})
 			d.Step += 2
 			require.NoError(t, s.Fit(ctx, d))
 			m1, s1 := predict(t, s, x)

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -73,7 +73,7 @@ func prepareTask(space *cmbo.Space, t *cmbo.Task, c *config) (observations, erro
 			return observations{}, inTask(err, t.ID, i)
 		}
 		copy(o.x.Row(i), u)
-		if raw[i] = t.Y[i]; !usable(raw[i]) {
+		if raw[i] = t.Y[i]; !points.Admitted(raw[i]) {
 			return observations{}, valueError(t.ID, i, "value", raw[i])
 		}
 		if c.minimize {
@@ -81,7 +81,7 @@ func prepareTask(space *cmbo.Space, t *cmbo.Task, c *config) (observations, erro
 		}
 	}
 	for i, v := range t.NoiseVariance {
-		if !(v >= 0) || !usable(v) {
+		if !(v >= 0) || !points.Admitted(v) {
 			return observations{}, valueError(t.ID, i, "noise variance", v)
 		}
 	}
@@ -95,11 +95,6 @@ func prepareTask(space *cmbo.Space, t *cmbo.Task, c *config) (observations, erro
 	}
 	return o, nil
 }
-
-// maxValue bounds values so that sums of squares stay finite.
-const maxValue = 1e150
-
-func usable(v float64) bool { return math.Abs(v) <= maxValue }
 
 // unit returns the size of one unit of the scaled values z in units of raw: the
 // slope of the line through them, 1 where all are equal. For the policies that
@@ -163,16 +158,3 @@ func numerical(ctx context.Context, err error, format string, args ...any) error
 
 // wrapTask names the task an error of fitting belongs to.
 func wrapTask(err error, id string) error { return fmt.Errorf("task %q: %w", id, err) }
-
-// median returns the median of v, which it sorts, or none if v is empty.
-func median(v []float64, none float64) float64 {
-	n := len(v)
-	if n == 0 {
-		return none
-	}
-	slices.Sort(v)
-	if n%2 == 1 {
-		return v[n/2]
-	}
-	return (v[n/2-1] + v[n/2]) / 2
-}

@@ -107,9 +107,3 @@ func TestOptionsAreValidated(t *testing.T) {
 	_, err = NewRandom(square(t), WithKernel(Matern52, true))
 	require.ErrorIs(t, err, cmbo.ErrOption)
 }
-
-func TestRefitCount(t *testing.T) {
-	for n, want := range map[int]int{0: 0, 1: 1, 19: 19, 20: 20, 21: 20, 24: 20, 25: 25, 29: 25, 30: 30} {
-		require.Equal(t, want, refitCount(n), "%d observations", n)
-	}
-}

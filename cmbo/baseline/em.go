@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
@@ -60,11 +62,11 @@ func (m *EmpiricalGP) newEMTask(o observations) *emTask {
 	// R = k_b(X, X) − B·k_b(Z, Z)·Bᵀ, zero for grid points.
 	var fit linalg.Sym
 	fit.Congruence(t.b, m.gram)
-	kernel.Gram(t.resid, m.base.h.k, o.x)
+	kernel.Gram(t.resid, m.base.h.Kernel, o.x)
 	t.resid.AddScaled(-1, &fit)
-	for i, v := range m.base.h.noises(o.noise) {
+	for i, v := range m.base.h.Noise(o.noise) {
 		r := t.resid.Row(i)
-		if _, on := m.row[rowKey(o.x.Row(i))]; on {
+		if _, on := m.row[points.Key(o.x.Row(i))]; on {
 			// Exactly, not but for rounding: the noise may be as small.
 			for j := range r {
 				t.resid.Set(i, j, 0)
@@ -84,7 +86,7 @@ func (t *emTask) expect(m *EmpiricalGP) error {
 	a.Congruence(t.b, m.cov)
 	a.AddScaled(1, t.resid)
 	var chol linalg.Cholesky
-	if _, err := chol.FactorizeJitter(&a, maxJitter); err != nil {
+	if _, err := chol.FactorizeJitter(&a, gaussian.MaxJitter); err != nil {
 		return err
 	}
 	beta := make([]float64, n)

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
@@ -92,7 +94,7 @@ func LearnEmpiricalGP(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task,
 	if err != nil {
 		return nil, err
 	}
-	m, err := newEmpiricalGP(ctx, obs, base, gridOf(obs, space.Dim(), c))
+	m, err := newEmpiricalGP(ctx, obs, base, gridOf(obs, c))
 	if err != nil {
 		return nil, err
 	}
@@ -101,9 +103,13 @@ func LearnEmpiricalGP(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task,
 
 // gridOf returns the distinct points of the tasks, or a sample of them in their
 // order.
-func gridOf(tasks []observations, dim int, c *config) *linalg.Dense {
-	all := distinctRows(tasks, dim)
-	n := rowsOf(all)
+func gridOf(tasks []observations, c *config) *linalg.Dense {
+	xs := make([]*linalg.Dense, len(tasks))
+	for i, t := range tasks {
+		xs[i] = t.x
+	}
+	all := points.Distinct(xs...)
+	n := points.Len(all)
 	if n <= c.grid {
 		return all
 	}
@@ -117,20 +123,20 @@ func gridOf(tasks []observations, dim int, c *config) *linalg.Dense {
 			idx = append(idx, i)
 		}
 	}
-	return pickRows(all, idx)
+	return points.Pick(all, idx)
 }
 
 // newEmpiricalGP returns the base process on the grid.
 func newEmpiricalGP(ctx context.Context, tasks []observations, base gpParams, grid *linalg.Dense) (*EmpiricalGP, error) {
 	_, dim := grid.Dims()
-	n := rowsOf(grid)
+	n := points.Len(grid)
 	m := &EmpiricalGP{dim: dim, base: base, grid: grid, row: make(map[string]int, n), gram: linalg.NewSym(n, nil), mean: make([]float64, n), cov: linalg.NewSym(n, nil)}
 	for i := range n {
-		m.row[rowKey(grid.Row(i))] = i
+		m.row[points.Key(grid.Row(i))] = i
 		m.mean[i] = base.mean
 	}
-	kernel.Gram(m.gram, base.h.k, grid)
-	if _, err := m.chol.FactorizeJitter(m.gram, maxJitter); err != nil {
+	kernel.Gram(m.gram, base.h.Kernel, grid)
+	if _, err := m.chol.FactorizeJitter(m.gram, gaussian.MaxJitter); err != nil {
 		return nil, numerical(ctx, err, "base kernel on %d grid points", n)
 	}
 	m.cov.Copy(m.gram)
@@ -152,11 +158,11 @@ func (m *EmpiricalGP) settle() {
 
 // interpolate returns B at the rows of x; those of grid points are unit vectors.
 func (m *EmpiricalGP) interpolate(x *linalg.Dense) *linalg.Dense {
-	n, g := rowsOf(x), len(m.mean)
+	n, g := points.Len(x), len(m.mean)
 	b := linalg.NewDense(n, g, nil)
 	var off []int
 	for i := range n {
-		if r, ok := m.row[rowKey(x.Row(i))]; ok {
+		if r, ok := m.row[points.Key(x.Row(i))]; ok {
 			b.Set(i, r, 1)
 			continue
 		}
@@ -166,7 +172,7 @@ func (m *EmpiricalGP) interpolate(x *linalg.Dense) *linalg.Dense {
 		return b
 	}
 	var cross linalg.Dense
-	kernel.Cross(&cross, m.base.h.k, m.grid, pickRows(x, off))
+	kernel.Cross(&cross, m.base.h.Kernel, m.grid, points.Pick(x, off))
 	m.chol.SolveTo(&cross, &cross)
 	for j, i := range off {
 		row := b.Row(i)
@@ -179,9 +185,9 @@ func (m *EmpiricalGP) interpolate(x *linalg.Dense) *linalg.Dense {
 
 // list returns what the prior says of the rows of x.
 func (m *EmpiricalGP) list(x *linalg.Dense) *empiricalList {
-	n := rowsOf(x)
+	n := points.Len(x)
 	l := &empiricalList{b: m.interpolate(x), mean: make([]float64, n), variance: make([]float64, n)}
-	kernel.Diag(l.variance, m.base.h.k, x)
+	kernel.Diag(l.variance, m.base.h.Kernel, x)
 	var t linalg.Dense
 	d := m.delta.Dense()
 	t.Mul(l.b, &d)
@@ -195,7 +201,7 @@ func (m *EmpiricalGP) list(x *linalg.Dense) *empiricalList {
 // Surrogate returns the surrogate of one run; nothing in it is random.
 func (m *EmpiricalGP) Surrogate(seed uint64) cmbo.Surrogate {
 	r := &empiricalRun{m: m}
-	r.priorRun = priorRun{run: run{dim: m.dim, seed: seed}, prior: r, sigma: m.base.h.sigma}
+	r.priorRun = priorRun{run: run{dim: m.dim, seed: seed}, prior: r, noiseVariance: m.base.h.NoiseVariance}
 	return r
 }
 
@@ -231,27 +237,27 @@ func (r *empiricalRun) interpolate(x *linalg.Dense) *linalg.Dense {
 	return r.m.interpolate(x)
 }
 
-func (r *empiricalRun) momentsTo(_ context.Context, mean, variance []float64, x *linalg.Dense) error {
+func (r *empiricalRun) Moments(_ context.Context, mean, variance []float64, x *linalg.Dense) error {
 	l := r.list(x)
 	copy(mean, l.mean)
 	copy(variance, l.variance)
 	return nil
 }
 
-func (r *empiricalRun) covTo(_ context.Context, dst, x, y *linalg.Dense) error {
+func (r *empiricalRun) Cov(_ context.Context, dst, x, y *linalg.Dense) error {
 	var t, c linalg.Dense
 	d := r.m.delta.Dense()
 	t.Mul(r.interpolate(x), &d)
 	c.MulTrans(&t, r.interpolate(y))
-	kernel.Cross(dst, r.m.base.h.k, x, y)
+	kernel.Cross(dst, r.m.base.h.Kernel, x, y)
 	dst.AddScaled(1, &c)
 	return nil
 }
 
-func (r *empiricalRun) gramTo(_ context.Context, dst *linalg.Sym, x *linalg.Dense) error {
+func (r *empiricalRun) Gram(_ context.Context, dst *linalg.Sym, x *linalg.Dense) error {
 	var c linalg.Sym
 	c.Congruence(r.interpolate(x), r.m.delta)
-	kernel.Gram(dst, r.m.base.h.k, x)
+	kernel.Gram(dst, r.m.base.h.Kernel, x)
 	dst.AddScaled(1, &c)
 	return nil
 }

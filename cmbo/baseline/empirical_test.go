@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/require"
@@ -33,7 +35,7 @@ func TestEMOnCompleteData(t *testing.T) {
 		}
 		obs[i] = observations{id: "t", x: x, z: f[i], noise: make([]float64, n)}
 	}
-	base := gpParams{mean: 0.4, h: hyper{k: kernel.Scale(1, kernel.Matern32(0.5)), sigma: 1e-9}}
+	base := gpParams{mean: 0.4, h: gp.Hyper{Kernel: kernel.Scale(1, kernel.Matern32(0.5)), NoiseVariance: 1e-9}}
 	m := empirical(t, obs, base, x, &config{iterations: 3, workers: 2})
 	mean, cov := sampleMoments(f, k)
 	near(t, mean, m.mean, 1e-7, "mean")
@@ -63,7 +65,7 @@ func partial(t testing.TB, k, n, seen int) ([]observations, *linalg.Dense) {
 		for j, p := range idx {
 			z[j] = 1 + a*x.At(p, 0) + b*x.At(p, 1) + 0.1*r.NormFloat64()
 		}
-		obs[i] = observations{id: "t", x: pickRows(x, idx), z: z, noise: make([]float64, seen)}
+		obs[i] = observations{id: "t", x: points.Pick(x, idx), z: z, noise: make([]float64, seen)}
 	}
 	return obs, x
 }
@@ -74,8 +76,8 @@ func partial(t testing.TB, k, n, seen int) ([]observations, *linalg.Dense) {
 func TestEMRaisesTheLikelihood(t *testing.T) {
 	obs, x := partial(t, 12, 10, 5)
 	obs[3].noise[1] = 0.3
-	base := gpParams{mean: 0, h: hyper{k: kernel.Scale(1, kernel.Matern32(0.5)), sigma: 0.01}}
-	for name, g := range map[string]*linalg.Dense{"all points": x, "some": firstRows(x, 6)} {
+	base := gpParams{mean: 0, h: gp.Hyper{Kernel: kernel.Scale(1, kernel.Matern32(0.5)), NoiseVariance: 0.01}}
+	for name, g := range map[string]*linalg.Dense{"all points": x, "some": points.First(x, 6)} {
 		t.Run(name, func(t *testing.T) {
 			m := empirical(t, obs, base, g, &config{iterations: 12, workers: 2})
 			require.Len(t, m.logs, 12)
@@ -91,9 +93,9 @@ func TestEMRaisesTheLikelihood(t *testing.T) {
 				for i := range a {
 					a[i] = make([]float64, n)
 					for j := range n {
-						a[i][j] = base.h.k.Eval(o.x.Row(i), o.x.Row(j))
+						a[i][j] = base.h.Kernel.Eval(o.x.Row(i), o.x.Row(j))
 					}
-					a[i][i] += base.h.noises(o.noise)[i]
+					a[i][i] += base.h.Noise(o.noise)[i]
 				}
 				alpha, logDet := solve(a, o.z)
 				want -= 0.5 * (linalg.Dot(alpha, o.z) + logDet + float64(n)*math.Log(2*math.Pi))
@@ -107,13 +109,13 @@ func TestEMRaisesTheLikelihood(t *testing.T) {
 // of a task's values on the grid.
 func TestEMStep(t *testing.T) {
 	obs, x := partial(t, 4, 6, 3)
-	base := gpParams{mean: 0.2, h: hyper{k: kernel.Scale(1, kernel.Matern32(0.5)), sigma: 0.05}}
+	base := gpParams{mean: 0.2, h: gp.Hyper{Kernel: kernel.Scale(1, kernel.Matern32(0.5)), NoiseVariance: 0.05}}
 	m := empirical(t, obs, base, x, &config{iterations: 1, workers: 1})
 	const n = 6
 	means, covs := make([][]float64, 4), make([][][]float64, 4)
 	for i, o := range obs {
 		mu := func([]float64) float64 { return 0.2 }
-		means[i], _ = gpOracle(base.h.k.Eval, mu, o.x, o.z, base.h.noises(o.noise), x)
+		means[i], _ = gpOracle(base.h.Kernel.Eval, mu, o.x, o.z, base.h.Noise(o.noise), x)
 		// cov(f_p, f_q | y) by polarisation: the variance of f_p + f_q.
 		covs[i] = make([][]float64, n)
 		for p := range n {
@@ -124,13 +126,13 @@ func TestEMStep(t *testing.T) {
 				for s := range a {
 					a[s] = make([]float64, len(o.z))
 					for u := range a[s] {
-						a[s][u] = base.h.k.Eval(o.x.Row(s), o.x.Row(u))
+						a[s][u] = base.h.Kernel.Eval(o.x.Row(s), o.x.Row(u))
 					}
 					a[s][s] += 0.05
-					cp[s], cq[s] = base.h.k.Eval(o.x.Row(s), x.Row(p)), base.h.k.Eval(o.x.Row(s), x.Row(q))
+					cp[s], cq[s] = base.h.Kernel.Eval(o.x.Row(s), x.Row(p)), base.h.Kernel.Eval(o.x.Row(s), x.Row(q))
 				}
 				w, _ := solve(a, cq)
-				covs[i][p][q] = base.h.k.Eval(x.Row(p), x.Row(q)) - linalg.Dot(cp, w)
+				covs[i][p][q] = base.h.Kernel.Eval(x.Row(p), x.Row(q)) - linalg.Dot(cp, w)
 			}
 		}
 	}
@@ -152,7 +154,7 @@ func TestEMStep(t *testing.T) {
 // as a draw would be. On the grid it is mean and covariance as learned.
 func TestEmpiricalPrior(t *testing.T) {
 	obs, x := partial(t, 8, 9, 5)
-	base := gpParams{mean: 0.1, h: hyper{k: kernel.Scale(0.8, kernel.Matern52(0.6)), sigma: 0.02}}
+	base := gpParams{mean: 0.1, h: gp.Hyper{Kernel: kernel.Scale(0.8, kernel.Matern52(0.6)), NoiseVariance: 0.02}}
 	m := empirical(t, obs, base, x, &config{iterations: 5, shrinkage: 0.2, workers: 1})
 	r := testRNG(t)
 	off := randomPoints(r, 3, 2)
@@ -169,11 +171,11 @@ func TestEmpiricalPrior(t *testing.T) {
 			require.NoError(t, s.Bind(ctx, all))
 		}
 		mean, variance := make([]float64, 12), make([]float64, 12)
-		require.NoError(t, s.momentsTo(ctx, mean, variance, all))
+		require.NoError(t, s.Moments(ctx, mean, variance, all))
 		var cov linalg.Sym
 		var cross linalg.Dense
-		require.NoError(t, s.gramTo(ctx, &cov, all))
-		require.NoError(t, s.covTo(ctx, &cross, all, all))
+		require.NoError(t, s.Gram(ctx, &cov, all))
+		require.NoError(t, s.Cov(ctx, &cross, all, all))
 		near(t, m.mean, mean[:9], 1e-12, "mean on the grid")
 		for i := range 9 {
 			near(t, m.cov.Row(i), cov.Row(i)[:9], 1e-12, "covariance on the grid")
@@ -187,17 +189,17 @@ func TestEmpiricalPrior(t *testing.T) {
 		for i := range 9 {
 			row := make([]float64, 9)
 			for j := range row {
-				row[j] = base.h.k.Eval(x.Row(i), x.Row(j))
+				row[j] = base.h.Kernel.Eval(x.Row(i), x.Row(j))
 			}
 			gram = append(gram, row)
 		}
 		for p := range 3 {
 			c := make([]float64, 9)
 			for i := range c {
-				c[i] = base.h.k.Eval(x.Row(i), off.Row(p))
+				c[i] = base.h.Kernel.Eval(x.Row(i), off.Row(p))
 			}
 			b, _ := solve(gram, c)
-			wantMean, wantVar := 0.1, base.h.k.Eval(off.Row(p), off.Row(p))
+			wantMean, wantVar := 0.1, base.h.Kernel.Eval(off.Row(p), off.Row(p))
 			for i := range b {
 				wantMean += b[i] * (m.mean[i] - 0.1)
 				wantVar -= b[i] * c[i]
@@ -222,7 +224,7 @@ func TestEMRecoversTheProcess(t *testing.T) {
 	}
 	const k, n = 400, 10
 	obs, x := partial(t, k, n, 4)
-	base := gpParams{mean: 1, h: hyper{k: kernel.Scale(1, kernel.Matern32(1)), sigma: 0.01}}
+	base := gpParams{mean: 1, h: gp.Hyper{Kernel: kernel.Scale(1, kernel.Matern32(1)), NoiseVariance: 0.01}}
 	m := empirical(t, obs, base, x, &config{iterations: 60, workers: 2})
 	for p := range n {
 		vp := x.At(p, 0)*x.At(p, 0) + x.At(p, 1)*x.At(p, 1)
@@ -239,20 +241,20 @@ func TestEMRecoversTheProcess(t *testing.T) {
 // A grid is the distinct points of the tasks, or a sample of so many.
 func TestGrid(t *testing.T) {
 	obs, x := partial(t, 12, 10, 5)
-	g := gridOf(obs, 2, &config{seed: 1, grid: 10})
-	require.Equal(t, 10, rowsOf(g))
-	g = gridOf(obs, 2, &config{seed: 1, grid: 4})
-	require.Equal(t, 4, rowsOf(g))
+	g := gridOf(obs, &config{seed: 1, grid: 10})
+	require.Equal(t, 10, points.Len(g))
+	g = gridOf(obs, &config{seed: 1, grid: 4})
+	require.Equal(t, 4, points.Len(g))
 	known := map[string]bool{}
-	for i := range rowsOf(x) {
-		known[rowKey(x.Row(i))] = true
+	for i := range points.Len(x) {
+		known[points.Key(x.Row(i))] = true
 	}
 	for i := range 4 {
-		require.True(t, known[rowKey(g.Row(i))])
+		require.True(t, known[points.Key(g.Row(i))])
 	}
 	m, err := LearnEmpiricalGP(ctx, square(t), publicTasks(distinctIDs(obs)), WithGrid(4), WithIterations(2))
 	require.NoError(t, err)
-	require.Equal(t, 4, rowsOf(m.grid))
+	require.Equal(t, 4, points.Len(m.grid))
 	_, err = LearnEmpiricalGP(ctx, square(t), nil)
 	require.ErrorIs(t, err, cmbo.ErrNoTasks)
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -95,7 +96,7 @@ func (r *gapRun) Fit(ctx context.Context, d cmbo.Data) error {
 // before, less the ones without a value.
 func (r *gapRun) weigh(ctx context.Context) error {
 	n, k := len(r.d.Y), len(r.sources)
-	queries := min(max(r.d.Step-1-rowsOf(r.d.Pending), 0), n)
+	queries := min(max(r.d.Step-1-points.Len(r.d.Pending), 0), n)
 	first := n - queries
 	r.query = queries + 1
 	r.nu = 1
@@ -137,7 +138,7 @@ func (r *gapRun) gapsAt(ctx context.Context, n, t int) ([]float64, error) {
 	for i, s := range r.sources {
 		rows := len(s.z)
 		mean, sd := make([]float64, rows), make([]float64, rows)
-		if err := p.momentsTo(ctx, mean, sd, s.x); err != nil {
+		if err := p.Moments(ctx, mean, sd, s.x); err != nil {
 			return nil, err
 		}
 		for j, y := range s.z {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/require"
@@ -85,14 +86,14 @@ func dataAt(f func([]float64) float64, x *linalg.Dense, step int) cmbo.Data {
 
 // firstOf returns what a run would have said after its first n observations.
 func firstOf(d cmbo.Data, n, step int) cmbo.Data {
-	out := cmbo.Data{X: firstRows(d.X, n), Raw: d.Raw[:n], NoiseVariance: d.NoiseVariance[:n], Pending: d.Pending, Step: step}
+	out := cmbo.Data{X: points.First(d.X, n), Raw: d.Raw[:n], NoiseVariance: d.NoiseVariance[:n], Pending: d.Pending, Step: step}
 	out.Y = cmbo.ZScore.Apply(out.Raw)
 	return out
 }
 
 // predict returns what a surrogate predicts at the rows of x.
 func predict(t testing.TB, s cmbo.Surrogate, x *linalg.Dense) (mean, sd []float64) {
-	n := rowsOf(x)
+	n := points.Len(x)
 	mean, sd = make([]float64, n), make([]float64, n)
 	require.NoError(t, s.Predict(ctx, mean, sd, x))
 	return mean, sd
@@ -147,7 +148,7 @@ func gpOracle(k func(x, y []float64) float64, m func(x []float64) float64, obs *
 		a[i][i] += noise[i]
 		resid[i] = y[i] - m(obs.Row(i))
 	}
-	for p := range rowsOf(x) {
+	for p := range points.Len(x) {
 		c := make([]float64, n)
 		for i := range c {
 			c[i] = k(obs.Row(i), x.Row(p))

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -84,13 +86,13 @@ func LearnHyperBO(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opt
 
 // Surrogate returns the surrogate of one run; nothing in it is random.
 func (m *HyperBO) Surrogate(seed uint64) cmbo.Surrogate {
-	return &priorRun{run: run{dim: m.dim, seed: seed}, prior: kernelField{k: m.p.h.k, mean: m.p.mean}, sigma: m.p.h.sigma}
+	return &priorRun{run: run{dim: m.dim, seed: seed}, prior: gp.FromKernel{Kernel: m.p.h.Kernel, Mean: m.p.mean}, noiseVariance: m.p.h.NoiseVariance}
 }
 
 // Parameters returns what was learned: the constant mean, the kernel and the
 // noise variance, in scaled units.
 func (m *HyperBO) Parameters() (mean float64, k kernel.Kernel, noiseVariance float64) {
-	return m.p.mean, m.p.h.k, m.p.h.sigma
+	return m.p.mean, m.p.h.Kernel, m.p.h.NoiseVariance
 }
 
 // sharedInputs holds tasks that were all observed at the same points.
@@ -104,20 +106,20 @@ type sharedInputs struct {
 // theirs.
 func shareInputs(tasks []observations) (*sharedInputs, error) {
 	s := &sharedInputs{row: make(map[string]int)}
-	var points []int
+	var rows []int
 	for i := range tasks[0].z {
-		key := rowKey(tasks[0].x.Row(i))
+		key := points.Key(tasks[0].x.Row(i))
 		if _, dup := s.row[key]; !dup {
-			s.row[key] = len(points)
-			points = append(points, i)
+			s.row[key] = len(rows)
+			rows = append(rows, i)
 		}
 	}
-	s.x = pickRows(tasks[0].x, points)
+	s.x = points.Pick(tasks[0].x, rows)
 	for _, t := range tasks {
-		v := make([]float64, len(points))
-		count := make([]float64, len(points))
+		v := make([]float64, len(rows))
+		count := make([]float64, len(rows))
 		for i, z := range t.z {
-			r, ok := s.row[rowKey(t.x.Row(i))]
+			r, ok := s.row[points.Key(t.x.Row(i))]
 			if !ok {
 				return nil, taskError(cmbo.ErrTask, t.id, "observation %d is at a point that %q does not have; the tasks must share theirs", i, tasks[0].id)
 			}
@@ -147,7 +149,7 @@ func countZeros(v []float64) int {
 
 // newEKL makes the objective from the empirical moments.
 func newEKL(template kernel.Kernel, s *sharedInputs) *ekl {
-	n := rowsOf(s.x)
+	n := points.Len(s.x)
 	o := &ekl{template: template, pairs: kernel.NewPairs(s.x), mean: make([]float64, n), cov: linalg.NewSym(n, nil)}
 	share := 1 / float64(len(s.values))
 	for _, v := range s.values {

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/kernel"
@@ -43,7 +45,7 @@ func gpTasks(t testing.TB, k kernel.Kernel, mean, noise float64, tasks, n int, s
 func TestMultiNLL(t *testing.T) {
 	k := kernel.Scale(1.3, kernel.Matern32(0.4, 0.7))
 	tasks := gpTasks(t, k, 0.5, 0.05, 3, 6, false)
-	tasks[1].z, tasks[1].x, tasks[1].noise = tasks[1].z[:2], firstRows(tasks[1].x, 2), tasks[1].noise[:2]
+	tasks[1].z, tasks[1].x, tasks[1].noise = tasks[1].z[:2], points.First(tasks[1].x, 2), tasks[1].noise[:2]
 	tasks[2].noise[3] = 0.3 // known
 	theta := []float64{0.2, math.Log(0.9), math.Log(0.3), math.Log(1.1), math.Log(0.02)}
 	for _, workers := range []int{1, 3} {
@@ -155,11 +157,13 @@ func TestHyperBOWithOneTaskIsMaximumLikelihood(t *testing.T) {
 	require.NoError(t, err)
 	own := -m.loss
 	require.InDelta(t, res.LogMarginal, own, 1e-5)
-	want := gpParams{mean: mean, h: hyper{k: res.Kernel, sigma: res.Noise}}.vector()
+	want := gpParams{mean: mean, h: gp.Hyper{Kernel: res.Kernel, NoiseVariance: res.Noise}}.vector()
 	near(t, want, m.p.vector(), 0.02, "parameters")
 
 	// The mean is the generalised least-squares one.
-	gls, err := leastSquaresMean(&source{observations: obs[0], h: m.p.h})
+	post, err := gp.Condition(ctx, gp.FromKernel{Kernel: m.p.h.Kernel}, obs[0].x, obs[0].z, m.p.h.Noise(obs[0].noise))
+	require.NoError(t, err)
+	gls, err := leastSquaresMean(&source{observations: obs[0], h: m.p.h, post: post})
 	require.NoError(t, err)
 	require.InDelta(t, gls, mean, 1e-3)
 }
@@ -216,8 +220,8 @@ func TestPretrainWithoutAStart(t *testing.T) {
 	p, _, err := pretrain(ctx, nowhere{}, k, obs, 1)
 	require.NoError(t, err)
 	_, v := meanVariance(obs[0].z)
-	require.InEpsilon(t, 0.01*v, p.h.sigma, 1e-12)
-	require.InEpsilon(t, v, p.h.k.Eval([]float64{0, 0}, []float64{0, 0}), 1e-12)
+	require.InEpsilon(t, 0.01*v, p.h.NoiseVariance, 1e-12)
+	require.InEpsilon(t, v, p.h.Kernel.Eval([]float64{0, 0}, []float64{0, 0}), 1e-12)
 }
 
 type nowhere struct{}

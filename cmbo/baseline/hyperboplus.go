@@ -6,6 +6,8 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/gocmbo/cmbo/kernel"
@@ -67,13 +69,13 @@ func LearnHyperBOPlus(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task,
 		if err != nil {
 			return nil, sourceError(ctx, numerical(ctx, err, "constant mean"), s.id)
 		}
-		theta := s.h.k.AppendParams(nil)
+		theta := s.h.Kernel.AppendParams(nil)
 		consts = append(consts, mean)
 		variances = append(variances, math.Exp(theta[0]))
 		for _, l := range theta[1:] {
 			lengths = append(lengths, math.Exp(l))
 		}
-		noises = append(noises, s.h.sigma)
+		noises = append(noises, s.h.NoiseVariance)
 	}
 	m.mean, m.sd = meanVariance(consts)
 	m.sd = math.Sqrt(m.sd)
@@ -83,25 +85,17 @@ func LearnHyperBOPlus(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task,
 
 // leastSquaresMean returns 1ᵀA⁻¹y/1ᵀA⁻¹1 for a source with covariance A.
 func leastSquaresMean(s *source) (float64, error) {
-	n := len(s.z)
-	var a linalg.Sym
-	kernel.Gram(&a, s.h.k, s.x)
-	for i, v := range s.h.noises(s.noise) {
-		a.Row(i)[i] += v
-	}
-	var chol linalg.Cholesky
-	if _, err := chol.FactorizeJitter(&a, maxJitter); err != nil {
+	alpha := make([]float64, len(s.z))
+	var inverse linalg.Sym
+	if err := s.post.Data().Precision(alpha, &inverse); err != nil {
 		return 0, err
 	}
-	w := make([]float64, n)
-	for i := range w {
-		w[i] = 1
-	}
-	chol.SolveVecTo(w, w)
 	var num, den float64
-	for i, v := range w {
-		num += v * s.z[i]
-		den += v
+	for i, v := range alpha {
+		num += v
+		for _, q := range inverse.Row(i) {
+			den += q
+		}
 	}
 	return num / den, nil
 }
@@ -119,12 +113,12 @@ func (m *HyperBOPlus) Surrogate(seed uint64) cmbo.Surrogate {
 		for i := range theta[1:] {
 			theta[1+i] = clip(m.length.draw(src), minLength, maxLength)
 		}
-		sigma := math.Exp(clip(m.noise.draw(src), minNoise, maxNoise))
+		noise := math.Exp(clip(m.noise.draw(src), minNoise, maxNoise))
 		k, err := m.template.WithParams(theta)
 		if err != nil {
 			k = m.template // not for parameters within the bounds
 		}
-		r.members = append(r.members, &priorRun{run: r.run, prior: kernelField{k: k, mean: mean}, sigma: sigma})
+		r.members = append(r.members, &priorRun{run: r.run, prior: gp.FromKernel{Kernel: k, Mean: mean}, noiseVariance: noise})
 	}
 	return r
 }
@@ -167,7 +161,7 @@ func (r *hierarchyRun) Fit(ctx context.Context, d cmbo.Data) error {
 			last = err // a draw under which the data is impossible
 			continue
 		}
-		logs, alive = append(logs, m.post.cond.LogMarginal()), append(alive, m)
+		logs, alive = append(logs, m.post.Data().LogMarginal()), append(alive, m)
 	}
 	if len(alive) == 0 {
 		return last
@@ -192,7 +186,7 @@ func (r *hierarchyRun) moments(ctx context.Context, x *linalg.Dense) (mean, sd [
 	if x == r.cand && r.mean != nil {
 		return r.mean, r.sd, nil
 	}
-	n := rowsOf(x)
+	n := points.Len(x)
 	for _, m := range r.active {
 		mu, s := make([]float64, n), make([]float64, n)
 		if err := m.Predict(ctx, mu, s, x); err != nil {
@@ -225,7 +219,7 @@ func (r *hierarchyRun) Predict(ctx context.Context, mean, sd []float64, x *linal
 			sd[j] += p * (s*s + d*d)
 		}
 	}
-	sqrtAll(sd)
+	gp.Deviations(sd)
 	return nil
 }
 
@@ -270,7 +264,7 @@ func (r *hierarchyRun) Score(ctx context.Context, dst []float64, x *linalg.Dense
 func (r *hierarchyRun) NoiseVariance() float64 {
 	var v float64
 	for i, p := range r.p {
-		v += p * r.active[i].sigma
+		v += p * r.active[i].noiseVariance
 	}
 	return v
 }

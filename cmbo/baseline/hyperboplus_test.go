@@ -6,6 +6,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/require"
@@ -86,7 +87,7 @@ func TestHyperBOPlus(t *testing.T) {
 	var total float64
 	means, sds := make([][]float64, 9), make([][]float64, 9)
 	for i, mem := range s.members {
-		f := mem.prior.(kernelField)
+		f := mem.prior.(gp.FromKernel)
 		n := len(d.Y)
 		a := make([][]float64, n)
 		resid := make([]float64, n)
@@ -94,16 +95,16 @@ func TestHyperBOPlus(t *testing.T) {
 		for p := range a {
 			a[p] = make([]float64, n)
 			for q := range n {
-				a[p][q] = f.k.Eval(d.X.Row(p), d.X.Row(q))
+				a[p][q] = f.Kernel.Eval(d.X.Row(p), d.X.Row(q))
 			}
-			a[p][p] += mem.sigma
-			noise[p] = mem.sigma
-			resid[p] = d.Y[p] - f.mean
+			a[p][p] += mem.noiseVariance
+			noise[p] = mem.noiseVariance
+			resid[p] = d.Y[p] - f.Mean
 		}
 		alpha, logDet := solve(a, resid)
 		like[i] = math.Exp(-0.5 * (linalg.Dot(alpha, resid) + logDet))
 		total += like[i]
-		mu, v := gpOracle(f.k.Eval, func([]float64) float64 { return f.mean }, d.X, d.Y, noise, z)
+		mu, v := gpOracle(f.Kernel.Eval, func([]float64) float64 { return f.Mean }, d.X, d.Y, noise, z)
 		for j := range v {
 			v[j] = math.Sqrt(v[j])
 		}
@@ -157,7 +158,7 @@ func TestHyperBOPlusOfEqualTasks(t *testing.T) {
 	gp, err := learnSources(ctx, square(t), tasks[:1], &config{seed: 1, workers: 1, method: "test"})
 	require.NoError(t, err)
 	h := gp.sources[0].h
-	require.InEpsilon(t, math.Exp(h.k.AppendParams(nil)[1]), m.length.shape*m.length.scale, 0.05)
-	require.InEpsilon(t, h.sigma, m.noise.shape*m.noise.scale, 0.3)
+	require.InEpsilon(t, math.Exp(h.Kernel.AppendParams(nil)[1]), m.length.shape*m.length.scale, 0.05)
+	require.InEpsilon(t, h.NoiseVariance, m.noise.shape*m.noise.scale, 0.3)
 	require.InDelta(t, 0, m.sd, 0.02)
 }

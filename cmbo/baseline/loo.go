@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 
-	"github.com/gocmbo/cmbo/kernel"
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -28,27 +28,17 @@ type leaveOneOut struct {
 	u      linalg.Dense // row j is u_j
 }
 
-// newLeaveOneOut computes them for a zero-mean process with kernel k.
-func newLeaveOneOut(ctx context.Context, k kernel.Kernel, x *linalg.Dense, y, noise []float64) (*leaveOneOut, error) {
+// newLeaveOneOut computes them for a process of zero prior mean that was given the
+// values y. Its jitter counts as noise.
+func newLeaveOneOut(ctx context.Context, p *gp.Process, y []float64) (*leaveOneOut, error) {
 	n := len(y)
+	l := &leaveOneOut{mean: make([]float64, n), shift: make([]float64, n), spread: make([]float64, n)}
+	d := p.Data().Noise()
+	alpha := make([]float64, n)
 	var a linalg.Sym
-	kernel.Gram(&a, k, x)
-	d := append([]float64(nil), noise...)
-	for i, v := range d {
-		a.Row(i)[i] += v
-	}
-	var chol linalg.Cholesky
-	jitter, err := chol.FactorizeJitter(&a, maxJitter)
-	if err != nil {
+	if err := p.Data().Precision(alpha, &a); err != nil {
 		return nil, numerical(ctx, err, "leaving out each of %d observations", n)
 	}
-	for i := range d {
-		d[i] += jitter // counts as noise
-	}
-	l := &leaveOneOut{mean: make([]float64, n), shift: make([]float64, n), spread: make([]float64, n)}
-	alpha := make([]float64, n)
-	chol.SolveVecTo(alpha, y)
-	chol.InverseTo(&a)
 	s := linalg.NewSym(n, nil)
 	l.u.Resize(n, n)
 	for j := range n {
@@ -100,10 +90,6 @@ func (l *leaveOneOut) losses(loss, raw []float64, z, eps [][]float64) {
 		}
 	}
 }
-
-// maxJitter is the largest amount, relative to the mean of the diagonal, that is
-// added to a covariance to factorise it.
-const maxJitter = 1e-4
 
 // lowerFactor makes dst a lower triangular factor of a covariance, which may be
 // singular.

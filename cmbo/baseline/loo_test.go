@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/require"
@@ -33,7 +35,9 @@ func TestLeaveOneOut(t *testing.T) {
 			for i := range y {
 				y[i], noise[i] = r.NormFloat64(), tt.noise*(0.5+r.Float64())
 			}
-			l, err := newLeaveOneOut(ctx, k, x, y, noise)
+			full, err := gp.Condition(ctx, gp.FromKernel{Kernel: k}, x, y, noise)
+			require.NoError(t, err)
+			l, err := newLeaveOneOut(ctx, full, y)
 			require.NoError(t, err)
 			for j := range n {
 				var idx []int
@@ -43,12 +47,12 @@ func TestLeaveOneOut(t *testing.T) {
 						idx, yj, dj = append(idx, i), append(yj, y[i]), append(dj, noise[i])
 					}
 				}
-				p, err := newPosterior(ctx, kernelField{k: k}, pickRows(x, idx), yj, dj)
+				p, err := gp.Condition(ctx, gp.FromKernel{Kernel: k}, points.Pick(x, idx), yj, dj)
 				require.NoError(t, err)
 				mean := make([]float64, n)
 				var cov linalg.Sym
-				require.NoError(t, p.momentsTo(ctx, mean, nil, x))
-				require.NoError(t, p.gramTo(ctx, &cov, x))
+				require.NoError(t, p.Moments(ctx, mean, nil, x))
+				require.NoError(t, p.Gram(ctx, &cov, x))
 				u := l.u.Row(j)
 				for i := range n {
 					// A factor 1e-16·cond(A), cond(A) up to 1e5 here, for each side.
@@ -72,7 +76,9 @@ func TestLeaveOneOutLosses(t *testing.T) {
 	x := randomPoints(r, n, 2)
 	y := []float64{0.3, -1, 0.8, 0.3, 1.5}
 	noise := []float64{0.05, 0.05, 0.05, 0.05, 0.05}
-	l, err := newLeaveOneOut(ctx, k, x, y, noise)
+	full, err := gp.Condition(ctx, gp.FromKernel{Kernel: k}, x, y, noise)
+	require.NoError(t, err)
+	l, err := newLeaveOneOut(ctx, full, y)
 	require.NoError(t, err)
 	z := &normals{seed: 1, label: "z", draws: draws}
 	e := &normals{seed: 1, label: "e", draws: draws}

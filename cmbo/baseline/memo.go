@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -44,7 +45,7 @@ func (m *memo[T]) entry(x *linalg.Dense) *memoEntry[T] {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i, e := range m.entries {
-		if equalRows(e.x, x) {
+		if points.Equal(e.x, x) {
 			m.entries = append(slices.Delete(m.entries, i, i+1), e)
 			return e
 		}
@@ -56,20 +57,4 @@ func (m *memo[T]) entry(x *linalg.Dense) *memoEntry[T] {
 	}
 	m.entries = append(m.entries, e)
 	return e
-}
-
-func equalRows(a, b *linalg.Dense) bool {
-	if a == b {
-		return true
-	}
-	n, d := a.Dims()
-	if m, e := b.Dims(); m != n || e != d {
-		return false
-	}
-	for i := range n {
-		if !slices.Equal(a.Row(i), b.Row(i)) {
-			return false
-		}
-	}
-	return true
 }

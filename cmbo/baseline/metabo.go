@@ -6,6 +6,8 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -50,11 +52,11 @@ import (
 // Z. Wang, B. Kim and L. P. Kaelbling, Regret bounds for meta Bayesian
 // optimization with an unknown Gaussian process prior, NeurIPS 2018.
 type MetaBO struct {
-	c       *config
-	bank    *bank
-	shared  *sharedInputs // nil where tasks have points of their own
-	sigma   float64       // added to the diagonal of k(A, A)
-	feature memo[*linalg.Dense]
+	c             *config
+	bank          *bank
+	shared        *sharedInputs // nil where tasks have points of their own
+	noiseVariance float64       // added to the diagonal of k(A, A)
+	feature       memo[*linalg.Dense]
 }
 
 // leastNoise keeps a covariance of observations definite where nothing varies.
@@ -78,9 +80,9 @@ func LearnMetaBO(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts
 	// Without points in common the error says no more than that.
 	if m.shared, err = shareInputs(obs); err != nil || len(tasks) == 1 {
 		m.shared = nil
-		m.sigma = m.bank.noise(0)
+		m.noiseVariance = m.bank.noise(0)
 	}
-	m.sigma = max(m.sigma, leastNoise)
+	m.noiseVariance = max(m.noiseVariance, leastNoise)
 	return m, nil
 }
 
@@ -88,7 +90,7 @@ func LearnMetaBO(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts
 // [WithConfidence] it is a [cmbo.Scorer].
 func (m *MetaBO) Surrogate(seed uint64) cmbo.Surrogate {
 	r := &metaRun{m: m}
-	r.priorRun = priorRun{run: run{dim: m.bank.dim, seed: seed}, prior: r, sigma: m.sigma}
+	r.priorRun = priorRun{run: run{dim: m.bank.dim, seed: seed}, prior: r, noiseVariance: m.noiseVariance}
 	if m.c.confidence > 0 {
 		return &confidentRun{r}
 	}
@@ -97,13 +99,13 @@ func (m *MetaBO) Surrogate(seed uint64) cmbo.Surrogate {
 
 // functionsAt makes dst the K×n matrix of the past functions at the rows of x.
 func (m *MetaBO) functionsAt(ctx context.Context, dst, x *linalg.Dense) error {
-	n := rowsOf(x)
+	n := points.Len(x)
 	dst.Resize(len(m.bank.sources), n)
 	row := make([]int, n)
 	if m.shared != nil {
 		for j := range row {
 			var ok bool
-			if row[j], ok = m.shared.row[rowKey(x.Row(j))]; !ok {
+			if row[j], ok = m.shared.row[points.Key(x.Row(j))]; !ok {
 				row[j] = -1
 			}
 		}
@@ -111,7 +113,7 @@ func (m *MetaBO) functionsAt(ctx context.Context, dst, x *linalg.Dense) error {
 	return parallel.For(ctx, m.bank.workers, len(m.bank.sources), func(_, i int) error {
 		s := m.bank.sources[i]
 		if m.shared == nil {
-			return sourceError(ctx, s.post.momentsTo(ctx, dst.Row(i), nil, x), s.id)
+			return sourceError(ctx, s.post.Moments(ctx, dst.Row(i), nil, x), s.id)
 		}
 		for j, r := range row {
 			if r >= 0 {
@@ -119,7 +121,7 @@ func (m *MetaBO) functionsAt(ctx context.Context, dst, x *linalg.Dense) error {
 				continue
 			}
 			v := x.View(j, 0, 1, m.bank.dim)
-			if err := s.post.momentsTo(ctx, dst.Row(i)[j:j+1], nil, &v); err != nil {
+			if err := s.post.Moments(ctx, dst.Row(i)[j:j+1], nil, &v); err != nil {
 				return sourceError(ctx, err, s.id)
 			}
 		}
@@ -174,14 +176,14 @@ func (r *metaRun) centred(ctx context.Context, x *linalg.Dense) (mean []float64,
 
 // single returns the process of the only task, whose kernel stands in for the
 // covariance; nil if there are more.
-func (r *metaRun) single() *kernelField {
+func (r *metaRun) single() *gp.FromKernel {
 	if len(r.m.bank.sources) > 1 {
 		return nil
 	}
-	return &kernelField{k: r.m.bank.sources[0].h.k}
+	return &gp.FromKernel{Kernel: r.m.bank.sources[0].h.Kernel}
 }
 
-func (r *metaRun) momentsTo(ctx context.Context, mean, variance []float64, x *linalg.Dense) error {
+func (r *metaRun) Moments(ctx context.Context, mean, variance []float64, x *linalg.Dense) error {
 	m, dev, err := r.centred(ctx, x)
 	if err != nil {
 		return err
@@ -191,7 +193,7 @@ func (r *metaRun) momentsTo(ctx context.Context, mean, variance []float64, x *li
 		return nil
 	}
 	if f := r.single(); f != nil {
-		return f.momentsTo(ctx, nil, variance, x)
+		return f.Moments(ctx, nil, variance, x)
 	}
 	clear(variance)
 	k, _ := dev.Dims()
@@ -203,9 +205,9 @@ func (r *metaRun) momentsTo(ctx context.Context, mean, variance []float64, x *li
 	return nil
 }
 
-func (r *metaRun) covTo(ctx context.Context, dst, x, y *linalg.Dense) error {
+func (r *metaRun) Cov(ctx context.Context, dst, x, y *linalg.Dense) error {
 	if f := r.single(); f != nil {
-		return f.covTo(ctx, dst, x, y)
+		return f.Cov(ctx, dst, x, y)
 	}
 	_, a, err := r.centred(ctx, x)
 	if err != nil {
@@ -219,15 +221,15 @@ func (r *metaRun) covTo(ctx context.Context, dst, x, y *linalg.Dense) error {
 	return nil
 }
 
-func (r *metaRun) gramTo(ctx context.Context, dst *linalg.Sym, x *linalg.Dense) error {
+func (r *metaRun) Gram(ctx context.Context, dst *linalg.Sym, x *linalg.Dense) error {
 	if f := r.single(); f != nil {
-		return f.gramTo(ctx, dst, x)
+		return f.Gram(ctx, dst, x)
 	}
 	_, a, err := r.centred(ctx, x)
 	if err != nil {
 		return err
 	}
-	dst.Resize(rowsOf(x))
+	dst.Resize(points.Len(x))
 	dst.Zero()
 	dst.AddTransGram(1, a)
 	return nil

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/require"
@@ -36,7 +37,7 @@ func sampleMoments(f [][]float64, divisor float64) (mean []float64, cov [][]floa
 // own.
 func shuffledTasks(t testing.TB, k int, x *linalg.Dense) ([]cmbo.Task, [][]float64) {
 	r := testRNG(t)
-	n := rowsOf(x)
+	n := points.Len(x)
 	tasks, f := make([]cmbo.Task, k), make([][]float64, k)
 	for i := range tasks {
 		tasks[i].ID = string(rune('a' + i))
@@ -61,7 +62,7 @@ func TestMetaBOClosedForm(t *testing.T) {
 	require.NoError(t, err)
 	mean, cov := sampleMoments(f, k-1)
 	for _, seen := range [][]int{nil, {4}, {4, 0, 7, 2}} {
-		obs := pickRows(x, append([]int{}, seen...))
+		obs := points.Pick(x, append([]int{}, seen...))
 		y := make([]float64, len(seen))
 		resid := make([]float64, len(seen))
 		a := make([][]float64, len(seen))
@@ -115,9 +116,9 @@ func TestMetaBOIsUnbiased(t *testing.T) {
 	require.NoError(t, chol.Factorize(truth))
 	var sum, square2 float64
 	for range samples {
-		m := &MetaBO{c: &config{}, bank: &bank{dim: 2, workers: 1}, sigma: leastNoise, shared: &sharedInputs{row: map[string]int{}}}
+		m := &MetaBO{c: &config{}, bank: &bank{dim: 2, workers: 1}, noiseVariance: leastNoise, shared: &sharedInputs{row: map[string]int{}}}
 		for j := range 3 {
-			m.shared.row[rowKey(x.Row(j))] = j
+			m.shared.row[points.Key(x.Row(j))] = j
 		}
 		for range k {
 			f := []float64{r.NormFloat64(), r.NormFloat64(), r.NormFloat64()}
@@ -126,7 +127,7 @@ func TestMetaBOIsUnbiased(t *testing.T) {
 			m.bank.sources = append(m.bank.sources, &source{})
 		}
 		s := m.Surrogate(1)
-		require.NoError(t, s.Fit(ctx, cmbo.Data{X: firstRows(x, 1), Y: []float64{0.3}, Raw: []float64{0.3}}))
+		require.NoError(t, s.Fit(ctx, cmbo.Data{X: points.First(x, 1), Y: []float64{0.3}, Raw: []float64{0.3}}))
 		_, sd := predict(t, s, x)
 		v := sd[2] * sd[2]
 		sum += v / samples
@@ -149,7 +150,7 @@ func TestMetaBOFromPosteriors(t *testing.T) {
 	z := randomPoints(r, 5, 2)
 	f := make([][]float64, 6)
 	for i, src := range m.bank.sources {
-		f[i], _ = gpOracle(src.h.k.Eval, zeroMean, src.x, src.z, src.h.noises(src.noise), z)
+		f[i], _ = gpOracle(src.h.Kernel.Eval, zeroMean, src.x, src.z, src.h.Noise(src.noise), z)
 	}
 	mean, cov := sampleMoments(f, 5)
 	for _, bound := range []bool{false, true} {
@@ -164,7 +165,7 @@ func TestMetaBOFromPosteriors(t *testing.T) {
 			require.InDelta(t, cov[j][j], gs[j]*gs[j], 1e-8)
 		}
 	}
-	require.Greater(t, m.sigma, leastNoise)
+	require.Greater(t, m.noiseVariance, leastNoise)
 
 	// More observations than tasks: regularised, finite, with the largest factor.
 	s := m.Surrogate(1)
@@ -188,10 +189,10 @@ func TestMetaBOOfOneTask(t *testing.T) {
 	require.NoError(t, s.Fit(ctx, d))
 	gm, gs := predict(t, s, z)
 	mu := func(x []float64) float64 {
-		m, _ := gpOracle(src.h.k.Eval, zeroMean, src.x, src.z, src.h.noises(src.noise), linalg.NewDense(1, 2, append([]float64(nil), x...)))
+		m, _ := gpOracle(src.h.Kernel.Eval, zeroMean, src.x, src.z, src.h.Noise(src.noise), linalg.NewDense(1, 2, append([]float64(nil), x...)))
 		return m[0]
 	}
-	wm, wv := gpOracle(src.h.k.Eval, mu, d.X, d.Y, []float64{m.sigma, m.sigma, m.sigma, m.sigma}, z)
+	wm, wv := gpOracle(src.h.Kernel.Eval, mu, d.X, d.Y, []float64{m.noiseVariance, m.noiseVariance, m.noiseVariance, m.noiseVariance}, z)
 	near(t, wm, gm, 1e-7, "mean")
 	for j := range gs {
 		require.InDelta(t, math.Sqrt(wv[j]), gs[j], 1e-6)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/internal/optim"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/rng"
@@ -16,13 +17,13 @@ import (
 // mean, a kernel and a noise variance.
 type gpParams struct {
 	mean float64
-	h    hyper
+	h    gp.Hyper
 }
 
 // vector writes them as the search sees them: the mean, the kernel's
 // log-parameters, the logarithm of the noise variance.
 func (p gpParams) vector() []float64 {
-	return append(p.h.k.AppendParams([]float64{p.mean}), math.Log(p.h.sigma))
+	return append(p.h.Kernel.AppendParams([]float64{p.mean}), math.Log(p.h.NoiseVariance))
 }
 
 // objective is a function of the parameters to be minimised.
@@ -94,11 +95,11 @@ func (o *multiNLL) eval(ctx context.Context, theta, grad []float64) float64 {
 
 // eval returns the negative log marginal likelihood of one task and its
 // gradient; the value is NaN where the covariance is not definite.
-func (t *nllTask) eval(s *nllScratch, k kernel.Kernel, mean, sigma float64, grad []float64) float64 {
+func (t *nllTask) eval(s *nllScratch, k kernel.Kernel, mean, noise float64, grad []float64) float64 {
 	n := len(t.y)
 	t.pairs.Gram(&s.gram, k)
 	for i, e := range t.extra {
-		s.gram.Row(i)[i] += sigma + e
+		s.gram.Row(i)[i] += noise + e
 	}
 	if s.chol.Factorize(&s.gram) != nil {
 		return math.NaN()
@@ -122,7 +123,7 @@ func (t *nllTask) eval(s *nllScratch, k kernel.Kernel, mean, sigma float64, grad
 	}
 	last := len(grad) - 1
 	t.pairs.GradDot(grad[1:last], &s.gram)
-	grad[0], grad[last] = -sum, sigma*trace
+	grad[0], grad[last] = -sum, noise*trace
 	return v
 }
 
@@ -146,10 +147,10 @@ func (o *ekl) eval(_ context.Context, theta, grad []float64) float64 {
 		return math.NaN()
 	}
 	n := len(o.mean)
-	sigma := math.Exp(theta[last])
+	noise := math.Exp(theta[last])
 	var a, s linalg.Sym
 	o.pairs.Gram(&a, k)
-	a.AddDiag(sigma)
+	a.AddDiag(noise)
 	var chol linalg.Cholesky
 	if chol.Factorize(&a) != nil {
 		return math.NaN()
@@ -177,7 +178,7 @@ func (o *ekl) eval(_ context.Context, theta, grad []float64) float64 {
 	w.Scale(-1)
 	w.AddScaled(1, &a)
 	o.pairs.GradDot(grad[1:last], &w)
-	grad[last] = sigma * w.Trace()
+	grad[last] = noise * w.Trace()
 	grad[0] = 0
 	for _, x := range alpha {
 		grad[0] += 2 * x
@@ -217,7 +218,7 @@ func pretrain(ctx context.Context, o objective, template kernel.Kernel, tasks []
 		lo[i], hi[i] = math.Log(minLength), math.Log(maxLength)
 	}
 	lo[np+1], hi[np+1] = math.Log(minNoise*variance), math.Log(maxNoise*variance)
-	start := gpParams{mean: mean, h: hyper{k: template, sigma: 0.01 * variance}}.vector()
+	start := gpParams{mean: mean, h: gp.Hyper{Kernel: template, NoiseVariance: 0.01 * variance}}.vector()
 	start[1] += math.Log(variance)
 	starts := [][]float64{start}
 	for s := range 2 {
@@ -249,7 +250,7 @@ func pretrain(ctx context.Context, o objective, template kernel.Kernel, tasks []
 	if err != nil {
 		return gpParams{}, 0, numerical(ctx, err, "pre-training")
 	}
-	return gpParams{mean: theta[0], h: hyper{k: k, sigma: math.Exp(theta[np+1])}}, res.F, nil
+	return gpParams{mean: theta[0], h: gp.Hyper{Kernel: k, NoiseVariance: math.Exp(theta[np+1])}}, res.F, nil
 }
 
 // resize returns a slice of length n on the memory of s if that suffices.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -11,10 +12,10 @@ import (
 // it is conditioned on the data, nothing more.
 type priorRun struct {
 	run
-	prior field
-	sigma float64 // noise variance where none is given
-	post  *posterior
-	full  field
+	prior         gp.Prior
+	noiseVariance float64     // where none is given
+	post          *gp.Process // given the data, nil before
+	full          *gp.Process // given the pending points as well
 }
 
 func (r *priorRun) Fit(ctx context.Context, d cmbo.Data) error {
@@ -22,12 +23,14 @@ func (r *priorRun) Fit(ctx context.Context, d cmbo.Data) error {
 		return err
 	}
 	r.has = false
-	var err error
-	noise := hyper{sigma: r.sigma}.noises(r.d.NoiseVariance)
-	if r.post, err = newPosterior(ctx, r.prior, r.d.X, r.d.Y, noise); err != nil {
-		return err
+	if r.post == nil {
+		r.post = gp.New(r.prior)
 	}
-	r.full, err = withPending(ctx, r.post, r.d.Pending, r.sigma)
+	noise := gp.Noise(r.d.NoiseVariance, len(r.d.Y), r.noiseVariance)
+	err := r.post.Extend(ctx, r.d.X, r.d.Y, noise)
+	if err == nil {
+		r.full, err = r.post.WithPending(ctx, r.d.Pending, r.noiseVariance)
+	}
 	r.has = err == nil
 	return err
 }
@@ -36,12 +39,12 @@ func (r *priorRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.De
 	if err := r.ready(ctx, x, mean, sd); err != nil {
 		return err
 	}
-	if err := r.full.momentsTo(ctx, mean, sd, x); err != nil {
+	if err := r.full.Moments(ctx, mean, sd, x); err != nil {
 		return err
 	}
-	sqrtAll(sd)
+	gp.Deviations(sd)
 	return nil
 }
 
 // NoiseVariance returns the noise variance learned.
-func (r *priorRun) NoiseVariance() float64 { return r.sigma }
+func (r *priorRun) NoiseVariance() float64 { return r.noiseVariance }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -53,7 +54,7 @@ func (r *randomRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.D
 	for i := range mean {
 		mean[i], sd[i] = m, v
 	}
-	sqrtAll(sd)
+	gp.Deviations(sd)
 	return nil
 }
 

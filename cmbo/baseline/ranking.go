@@ -7,7 +7,6 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/internal/rng"
-	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -104,7 +103,7 @@ func (r *ranker) weights(ctx context.Context, t *target) ([]float64, error) {
 	if err := r.update(ctx, t.d); err != nil {
 		return nil, err
 	}
-	loo, err := newLeaveOneOut(ctx, t.h.k, t.d.X, t.d.Y, t.h.noises(t.d.NoiseVariance))
+	loo, err := newLeaveOneOut(ctx, t.post, t.d.Y)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +136,7 @@ func (r *ranker) update(ctx context.Context, d cmbo.Data) error {
 		z := r.z.get(n + 1)
 		r.points = append(r.points, linalg.NewDense(1, dim, slices.Clone(d.X.Row(n))))
 		for i := range r.ranked {
-			if err := r.ranked[i].add(r.bank.sources[i], r.points, d.Raw, z); err != nil {
+			if err := r.ranked[i].add(ctx, r.bank.sources[i], r.points, d.Raw, z); err != nil {
 				r.ranked = nil
 				return sourceError(ctx, numerical(ctx, err, "ranking %d observations", n+1), r.bank.sources[i].id)
 			}
@@ -147,17 +146,16 @@ func (r *ranker) update(ctx context.Context, d cmbo.Data) error {
 }
 
 // add takes in the last of points.
-func (r *ranked) add(src *source, points []*linalg.Dense, raw []float64, z [][]float64) error {
+func (r *ranked) add(ctx context.Context, src *source, points []*linalg.Dense, raw []float64, z [][]float64) error {
 	n := len(points) - 1
 	x := points[n]
-	k := src.h.k
+	k := src.h.Kernel
 	var v linalg.Dense
-	kernel.Cross(&v, k, src.post.x, x)
-	if err := src.post.cond.Whiten(&v, &v); err != nil {
+	if err := src.post.Whiten(ctx, &v, x); err != nil {
 		return err
 	}
 	mean := []float64{0}
-	if err := src.post.cond.UpdateMean(mean, &v); err != nil {
+	if err := src.post.MomentsFrom(ctx, mean, nil, x, &v); err != nil {
 		return err
 	}
 	rows, _ := v.Dims()

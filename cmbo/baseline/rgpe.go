@@ -5,6 +5,8 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -125,7 +127,7 @@ func (r *rgpeRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.Den
 			linalg.Axpy(sd, r.w[i]*r.w[i], s.variance[i])
 		}
 	}
-	sqrtAll(sd)
+	gp.Deviations(sd)
 	return nil
 }
 
@@ -147,7 +149,7 @@ func scoreOwn(ctx context.Context, s cmbo.Surrogate, dst []float64, x, observed 
 	if err := s.Predict(ctx, mean, sd, x); err != nil {
 		return err
 	}
-	if n := rowsOf(observed); n > 0 {
+	if n := points.Len(observed); n > 0 {
 		if _, ok := f.(acq.EI); ok {
 			m, v := make([]float64, n), make([]float64, n)
 			if err := s.Predict(ctx, m, v, observed); err != nil {

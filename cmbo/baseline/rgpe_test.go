@@ -7,6 +7,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/require"
 )
@@ -14,7 +15,7 @@ import (
 // taskOf turns a function into a task at random points.
 func taskOf(t testing.TB, id string, f func([]float64) float64, x *linalg.Dense) cmbo.Task {
 	task := cmbo.Task{ID: id}
-	for i := range rowsOf(x) {
+	for i := range points.Len(x) {
 		task.X = append(task.X, append([]float64(nil), x.Row(i)...))
 		task.Y = append(task.Y, f(x.Row(i)))
 	}
@@ -116,14 +117,14 @@ func TestRGPEPrediction(t *testing.T) {
 	}
 	active := 0
 	for i, src := range m.bank.sources {
-		mu, v := gpOracle(src.h.k.Eval, zeroMean, src.x, src.z, src.h.noises(src.noise), z)
+		mu, v := gpOracle(src.h.Kernel.Eval, zeroMean, src.x, src.z, src.h.Noise(src.noise), z)
 		add(s.w[i], mu, v)
 		if s.w[i] > 0 {
 			active++
 		}
 	}
 	require.Greater(t, active, 1, "a test of a mixture: %v", s.w)
-	mu, v := gpOracle(s.h.k.Eval, zeroMean, d.X, d.Y, s.h.noises(d.NoiseVariance), z)
+	mu, v := gpOracle(s.h.Kernel.Eval, zeroMean, d.X, d.Y, s.h.Noise(d.NoiseVariance), z)
 	add(s.w[3], mu, v)
 	for i := range wantVar {
 		wantVar[i] = math.Sqrt(wantVar[i])
@@ -164,8 +165,8 @@ func TestRanker(t *testing.T) {
 		require.Equal(t, a.loss, one.ranked[i].loss)
 		mean := make([]float64, 7)
 		var cov linalg.Sym
-		require.NoError(t, src.post.momentsTo(ctx, mean, nil, x))
-		require.NoError(t, src.post.gramTo(ctx, &cov, x))
+		require.NoError(t, src.post.Moments(ctx, mean, nil, x))
+		require.NoError(t, src.post.Gram(ctx, &cov, x))
 		z := all.z.get(7)
 		for p := range 7 {
 			for q := range p + 1 {

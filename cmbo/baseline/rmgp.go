@@ -5,6 +5,8 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
+	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -86,7 +88,7 @@ func (r *rmUCBRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, _ 
 		sd := make([]float64, len(dst))
 		for i, w := range r.w {
 			copy(sd, s.variance[i])
-			sqrtAll(sd)
+			gp.Deviations(sd)
 			linalg.Axpy(dst, r.nu*w, s.mean[i])
 			linalg.Axpy(dst, r.nu*w*r.set.Tau, sd)
 		}
@@ -155,10 +157,10 @@ func (r *rmTSRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, _ a
 			return err
 		}
 	} else {
-		if err := r.full.momentsTo(ctx, dst, nil, x); err != nil {
+		if err := r.full.Moments(ctx, dst, nil, x); err != nil {
 			return err
 		}
-		if err := r.full.gramTo(ctx, &cov, x); err != nil {
+		if err := r.full.Gram(ctx, &cov, x); err != nil {
 			return err
 		}
 	}
@@ -175,12 +177,12 @@ func (r *rmTSRun) mixture(ctx context.Context, mean []float64, cov *linalg.Sym, 
 	mu := make([]float64, n)
 	for i, w := range r.w {
 		s := r.sources[i]
-		f, err := withPending(ctx, s.post, r.d.Pending, s.h.sigma)
+		f, err := s.post.WithPending(ctx, r.d.Pending, s.h.NoiseVariance)
 		if err == nil {
-			err = f.momentsTo(ctx, mu, nil, x)
+			err = f.Moments(ctx, mu, nil, x)
 		}
 		if err == nil {
-			err = f.gramTo(ctx, &part, x)
+			err = f.Gram(ctx, &part, x)
 		}
 		if err == nil {
 			err = ctx.Err()
@@ -201,7 +203,7 @@ func draw(ctx context.Context, mean []float64, cov *linalg.Sym, normal func() fl
 	for i := range z {
 		z[i] = normal()
 	}
-	if _, err := chol.FactorizeJitter(cov, maxJitter); err != nil {
+	if _, err := chol.FactorizeJitter(cov, gaussian.MaxJitter); err != nil {
 		return numerical(ctx, err, "a draw at %d points", len(mean))
 	}
 	chol.MulLowerVecTo(z, z)

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/require"
 )
@@ -28,7 +30,10 @@ func gapsOracle(r *gapRun, d cmbo.Data, first int) (w []float64, nu float64) {
 			continue
 		}
 		p := firstOf(d, n, 0)
-		h, err := r.search.fit(ctx, r.template, firstRows(p.X, refitCount(n)), cmbo.ZScore.Apply(p.Raw[:refitCount(n)]), p.NoiseVariance[:refitCount(n)], r.fitSeed(refitCount(n)))
+		fits := gp.Fits{Template: r.fits.Template, Noise: math.NaN(), Seed: r.target.seed}
+		h, err := fits.At(ctx, n, func(count int) (*linalg.Dense, []float64, []float64, error) {
+			return points.First(p.X, count), cmbo.ZScore.Apply(p.Raw[:count]), p.NoiseVariance[:count], nil
+		})
 		if err != nil {
 			panic(err)
 		}
@@ -36,7 +41,7 @@ func gapsOracle(r *gapRun, d cmbo.Data, first int) (w []float64, nu float64) {
 		var norm, mean float64
 		gap := make([]float64, k)
 		for i, s := range r.sources {
-			mu, v := gpOracle(h.k.Eval, zeroMean, p.X, p.Y, h.noises(p.NoiseVariance), s.x)
+			mu, v := gpOracle(h.Kernel.Eval, zeroMean, p.X, p.Y, h.Noise(p.NoiseVariance), s.x)
 			for j, y := range s.z {
 				sd := math.Sqrt(max(v[j], 1e-6))
 				up, down := math.Abs(mu[j]+beta*sd-y), math.Abs(mu[j]-beta*sd-y)
@@ -81,7 +86,7 @@ func TestRMGPUCB(t *testing.T) {
 			score, want := make([]float64, 4), make([]float64, 4)
 			require.NoError(t, s.Score(ctx, score, z, nil, 0))
 			for i, src := range s.sources {
-				mu, v := gpOracle(src.h.k.Eval, zeroMean, src.x, src.z, src.h.noises(src.noise), z)
+				mu, v := gpOracle(src.h.Kernel.Eval, zeroMean, src.x, src.z, src.h.Noise(src.noise), z)
 				for j := range want {
 					want[j] += nu * w[i] * (mu[j] + math.Sqrt(v[j]))
 				}
@@ -110,9 +115,6 @@ func sumOf(v []float64) (s float64) {
 	return s
 }
 
-// fitSeed is the seed of the fit to count observations.
-func (t *target) fitSeed(count int) uint64 { return refitSeed(t.seed, count) }
-
 // The largest gap instead of the mean one, and a share that stays where decay is 1
 // and gaps are below 1.
 func TestGapSettings(t *testing.T) {
@@ -129,7 +131,7 @@ func TestGapSettings(t *testing.T) {
 	require.NoError(t, b.Fit(ctx, d))
 	beta := g.beta(2, 1)
 	for i, s := range b.sources {
-		mu, v := gpOracle(b.h.k.Eval, zeroMean, d.X, d.Y, b.h.noises(d.NoiseVariance), s.x)
+		mu, v := gpOracle(b.h.Kernel.Eval, zeroMean, d.X, d.Y, b.h.Noise(d.NoiseVariance), s.x)
 		var top float64
 		for j, y := range s.z {
 			top = max(top, math.Abs(mu[j]-y)+beta*math.Sqrt(v[j]))
@@ -171,14 +173,14 @@ func TestThompsonDraws(t *testing.T) {
 	wantMean, wantVar := make([]float64, 4), make([]float64, 4)
 	for i, src := range s.sources {
 		// The pending point shrinks variances; its value is the mean, so means stay.
-		mu, _ := gpOracle(src.h.k.Eval, zeroMean, src.x, src.z, src.h.noises(src.noise), z)
+		mu, _ := gpOracle(src.h.Kernel.Eval, zeroMean, src.x, src.z, src.h.Noise(src.noise), z)
 		all := linalg.NewDense(7, 2, nil)
-		noise := src.h.noises(make([]float64, 7))
+		noise := gp.Noise(nil, 7, src.h.NoiseVariance)
 		for j := range 6 {
 			copy(all.Row(j), src.x.Row(j))
 		}
 		copy(all.Row(6), d.Pending.Row(0))
-		_, v := gpOracle(src.h.k.Eval, zeroMean, all, make([]float64, 7), noise, z)
+		_, v := gpOracle(src.h.Kernel.Eval, zeroMean, all, make([]float64, 7), noise, z)
 		for j := range mu {
 			wantMean[j] += s.w[i] * mu[j]
 			wantVar[j] += s.w[i] * s.w[i] * v[j]
@@ -229,7 +231,7 @@ func TestThompsonTurns(t *testing.T) {
 	require.InDelta(t, 0.36, s.nu, 1e-12)
 	// At an observed point the target's draws are close to its value, 1.41 in
 	// scaled units; tell the turns apart by what the tasks expect there.
-	x := firstRows(d.X, 1)
+	x := points.First(d.X, 1)
 	mean := make([]float64, 1)
 	var cov linalg.Sym
 	require.NoError(t, s.mixture(ctx, mean, &cov, x))

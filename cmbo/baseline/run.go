@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -31,7 +32,7 @@ func (r *run) take(d cmbo.Data) error {
 	if d.NoiseVariance == nil {
 		d.NoiseVariance = make([]float64, n)
 	}
-	if rows := rowsOf(d.X); rows != n || len(d.Raw) != n || len(d.NoiseVariance) != n {
+	if rows := points.Len(d.X); rows != n || len(d.Raw) != n || len(d.NoiseVariance) != n {
 		return fmt.Errorf("%w: %d points, %d values, %d raw values, %d noise variances", cmbo.ErrDimension, rows, n, len(d.Raw), len(d.NoiseVariance))
 	}
 	for _, x := range []*linalg.Dense{d.X, d.Pending} {
@@ -40,10 +41,10 @@ func (r *run) take(d cmbo.Data) error {
 		}
 	}
 	for i := range n {
-		if !usable(d.Y[i]) || !usable(d.Raw[i]) {
+		if !points.Admitted(d.Y[i]) || !points.Admitted(d.Raw[i]) {
 			return fmt.Errorf("%w: value %d is %g, before scaling %g", cmbo.ErrNotFinite, i, d.Y[i], d.Raw[i])
 		}
-		if v := d.NoiseVariance[i]; !(v >= 0) || !usable(v) {
+		if v := d.NoiseVariance[i]; !(v >= 0) || !points.Admitted(v) {
 			return fmt.Errorf("%w: noise variance %d is %g", cmbo.ErrNotFinite, i, v)
 		}
 	}
@@ -82,8 +83,8 @@ func (r *run) ready(ctx context.Context, x *linalg.Dense, dst ...[]float64) erro
 		return err
 	}
 	for _, v := range dst {
-		if len(v) != rowsOf(x) {
-			return fmt.Errorf("%w: %d entries for %d points", cmbo.ErrDimension, len(v), rowsOf(x))
+		if len(v) != points.Len(x) {
+			return fmt.Errorf("%w: %d entries for %d points", cmbo.ErrDimension, len(v), points.Len(x))
 		}
 	}
 	return nil

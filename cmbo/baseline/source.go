@@ -2,10 +2,14 @@ package baseline
 
 import (
 	"context"
+	"math"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -14,8 +18,8 @@ import (
 // is immutable.
 type source struct {
 	observations
-	h    hyper
-	post *posterior
+	h    gp.Hyper
+	post *gp.Process
 }
 
 // bank holds the sources of a method and what they predict at the latest
@@ -36,7 +40,7 @@ type sheet struct {
 func learnBank(ctx context.Context, space *cmbo.Space, tasks []observations, c *config) (*bank, error) {
 	b := &bank{dim: space.Dim(), workers: c.workers, sources: make([]*source, len(tasks))}
 	template := c.template(b.dim)
-	fitters := make([]fitter, parallel.Workers(c.workers, len(tasks)))
+	fitters := make([]gp.Fitter, parallel.Workers(c.workers, len(tasks)))
 	err := parallel.For(ctx, c.workers, len(tasks), func(w, i int) error {
 		var err error
 		b.sources[i], err = newSource(ctx, &fitters[w], template, tasks[i], rng.Stream(c.seed, "baseline source", uint64(i)).Uint64())
@@ -48,13 +52,13 @@ func learnBank(ctx context.Context, space *cmbo.Space, tasks []observations, c *
 	return b, nil
 }
 
-func newSource(ctx context.Context, f *fitter, template kernel.Kernel, o observations, seed uint64) (*source, error) {
+func newSource(ctx context.Context, f *gp.Fitter, template kernel.Kernel, o observations, seed uint64) (*source, error) {
 	s := &source{observations: o}
 	var err error
-	if s.h, err = f.fit(ctx, template, o.x, o.z, o.noise, seed); err != nil {
+	if s.h, err = f.Fit(ctx, template, o.x, o.z, o.noise, math.NaN(), seed); err != nil {
 		return nil, sourceError(ctx, err, o.id)
 	}
-	s.post, err = newPosterior(ctx, kernelField{k: s.h.k}, o.x, o.z, s.h.noises(o.noise))
+	s.post, err = gp.Condition(ctx, gp.FromKernel{Kernel: s.h.Kernel}, o.x, o.z, s.h.Noise(o.noise))
 	return s, sourceError(ctx, err, o.id)
 }
 
@@ -70,16 +74,16 @@ func (b *bank) at(ctx context.Context, x, pending *linalg.Dense, which []int) (*
 			which[i] = i
 		}
 	}
-	n := rowsOf(x)
+	n := points.Len(x)
 	err := parallel.For(ctx, b.workers, len(which), func(_, j int) error {
 		i := which[j]
 		src := b.sources[i]
-		f, err := withPending(ctx, src.post, pending, src.h.sigma)
+		f, err := src.post.WithPending(ctx, pending, src.h.NoiseVariance)
 		if err != nil {
 			return sourceError(ctx, err, src.id)
 		}
 		s.mean[i], s.variance[i] = make([]float64, n), make([]float64, n)
-		return sourceError(ctx, f.momentsTo(ctx, s.mean[i], s.variance[i], x), src.id)
+		return sourceError(ctx, f.Moments(ctx, s.mean[i], s.variance[i], x), src.id)
 	})
 	if err != nil {
 		return nil, err
@@ -90,10 +94,10 @@ func (b *bank) at(ctx context.Context, x, pending *linalg.Dense, which []int) (*
 // meansAt returns the means of all sources at the rows of x.
 func (b *bank) meansAt(ctx context.Context, x *linalg.Dense) ([][]float64, error) {
 	mean := make([][]float64, len(b.sources))
-	n := rowsOf(x)
+	n := points.Len(x)
 	for i, src := range b.sources {
 		mean[i] = make([]float64, n)
-		if err := src.post.momentsTo(ctx, mean[i], nil, x); err != nil {
+		if err := src.post.Moments(ctx, mean[i], nil, x); err != nil {
 			return nil, sourceError(ctx, err, src.id)
 		}
 	}
@@ -105,9 +109,12 @@ func (b *bank) meansAt(ctx context.Context, x *linalg.Dense) ([][]float64, error
 func (b *bank) noise(none float64) float64 {
 	v := make([]float64, len(b.sources))
 	for i, s := range b.sources {
-		v[i] = s.h.sigma
+		v[i] = s.h.NoiseVariance
 	}
-	return median(v, none)
+	if len(v) == 0 {
+		return none
+	}
+	return stat.Median(v)
 }
 
 // view is one run's access to a bank.
@@ -129,7 +136,7 @@ func (v *view) Bind(ctx context.Context, candidates *linalg.Dense) error {
 
 // look returns the sheet of the sources listed at the rows of x.
 func (v *view) look(ctx context.Context, x, pending *linalg.Dense, which []int) (*sheet, error) {
-	if rowsOf(pending) == 0 && x == v.cand && v.bound != nil {
+	if points.Len(pending) == 0 && x == v.cand && v.bound != nil {
 		return v.bound, nil
 	}
 	return v.at(ctx, x, pending, which)

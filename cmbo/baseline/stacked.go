@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -60,7 +62,7 @@ func LearnStackedGP(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, o
 	}
 	m := &StackedGP{c: c, dim: space.Dim()}
 	template := c.template(m.dim)
-	var f fitter
+	var f gp.Fitter
 	for i, o := range obs {
 		if err := m.subtract(ctx, o.z, o.x); err != nil {
 			return nil, err
@@ -78,7 +80,7 @@ func LearnStackedGP(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, o
 func (m *StackedGP) subtract(ctx context.Context, z []float64, x *linalg.Dense) error {
 	mu := make([]float64, len(z))
 	for _, s := range m.levels {
-		if err := s.post.momentsTo(ctx, mu, nil, x); err != nil {
+		if err := s.post.Moments(ctx, mu, nil, x); err != nil {
 			return sourceError(ctx, err, s.id)
 		}
 		linalg.Axpy(z, -1, mu)
@@ -88,17 +90,17 @@ func (m *StackedGP) subtract(ctx context.Context, z []float64, x *linalg.Dense) 
 
 // at returns the moments of the stack at the rows of x.
 func (m *StackedGP) at(ctx context.Context, x *linalg.Dense) (*levelMoments, error) {
-	n := rowsOf(x)
+	n := points.Len(x)
 	out := &levelMoments{mean: make([]float64, n), sd: make([]float64, n)}
 	mu, sd := make([]float64, n), make([]float64, n)
 	for i, s := range m.levels {
-		if err := s.post.momentsTo(ctx, mu, sd, x); err != nil {
+		if err := s.post.Moments(ctx, mu, sd, x); err != nil {
 			return nil, sourceError(ctx, err, s.id)
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		sqrtAll(sd)
+		gp.Deviations(sd)
 		linalg.Axpy(out.mean, 1, mu)
 		if i == 0 {
 			copy(out.sd, sd)

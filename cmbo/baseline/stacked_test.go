@@ -19,7 +19,7 @@ func TestStackedGP(t *testing.T) {
 		require.NoError(t, err)
 		mean, sd := make([]float64, 5), make([]float64, 5)
 		for i, s := range m.levels {
-			mu, v := gpOracle(s.h.k.Eval, zeroMean, s.x, s.z, s.h.noises(s.noise), z)
+			mu, v := gpOracle(s.h.Kernel.Eval, zeroMean, s.x, s.z, s.h.Noise(s.noise), z)
 			a := 1.0
 			if i > 0 {
 				// Two lengths, variance and noise: p = 4.
@@ -54,7 +54,7 @@ func TestStackedGP(t *testing.T) {
 		for i := range resid {
 			resid[i] = d.Y[i] - at.mean[i]
 		}
-		mu, v := gpOracle(s.h.k.Eval, zeroMean, d.X, resid, s.h.noises(d.NoiseVariance), z)
+		mu, v := gpOracle(s.h.Kernel.Eval, zeroMean, d.X, resid, s.h.Noise(d.NoiseVariance), z)
 		a := m.share(6, len(m.levels[levels-1].z))
 		for j := range mu {
 			mu[j] += mean[j]

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -104,7 +105,7 @@ func (r *tafRun) Fit(ctx context.Context, d cmbo.Data) error {
 
 // incumbents finds the best means at the points evaluated and pending.
 func (r *tafRun) incumbents(ctx context.Context) error {
-	n, p := rowsOf(r.d.X), rowsOf(r.d.Pending)
+	n, p := points.Len(r.d.X), points.Len(r.d.Pending)
 	r.best, r.own = make([]float64, len(r.bank.sources)), 0
 	if n+p == 0 {
 		return nil
@@ -124,7 +125,7 @@ func (r *tafRun) incumbents(ctx context.Context) error {
 		r.best[i] = maxOf(mu)
 	}
 	own := make([]float64, n+p)
-	if err := r.full.momentsTo(ctx, own, nil, x); err != nil {
+	if err := r.full.Moments(ctx, own, nil, x); err != nil {
 		return err
 	}
 	r.own = maxOf(own)

@@ -2,10 +2,11 @@ package baseline
 
 import (
 	"context"
+	"math"
 
 	"github.com/gocmbo/cmbo/cmbo"
-	"github.com/gocmbo/cmbo/internal/rng"
-	"github.com/gocmbo/cmbo/kernel"
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -14,29 +15,30 @@ import (
 // Gaussian process, of which other methods use the parts.
 //
 // What it does follows from the data alone: the fit that serves n observations
-// is the one to the first refitCount(n) of them, scaled by themselves.
+// is the one to the first gp.RefitCount(n) of them, scaled by themselves.
 type target struct {
 	run
-	y        cmbo.YPolicy
-	template kernel.Kernel
+	y cmbo.YPolicy
 	// adjust changes scaled values in place before they are modelled, if not
 	// nil: the values given come with the points they belong to.
 	adjust func(ctx context.Context, z []float64, x *linalg.Dense) error
 
-	search fitter
-	seen   prefix
-	fits   map[int]hyper // by number of observations
+	fits gp.Fits
+	seen prefix
 	// forget, if not nil, is told that what was computed for more than the
 	// first n observations no longer stands.
 	forget func(n int)
 
-	h    hyper
-	post *posterior // given the data
-	full field      // given the pending points as well
+	h    gp.Hyper
+	post *gp.Process // given the data
+	full *gp.Process // given the pending points as well
 }
 
 func newTarget(dim int, seed uint64, c *config) *target {
-	return &target{run: run{dim: dim, seed: seed}, y: c.y, template: c.template(dim), fits: make(map[int]hyper)}
+	return &target{
+		run: run{dim: dim, seed: seed}, y: c.y, post: gp.New(nil),
+		fits: gp.Fits{Template: c.template(dim), Noise: math.NaN(), Seed: seed},
+	}
 }
 
 // Fit conditions the process on the data, after a fit of its hyperparameters
@@ -53,15 +55,18 @@ func (t *target) Fit(ctx context.Context, d cmbo.Data) error {
 			return err
 		}
 	}
-	var err error
-	if t.h, err = t.hyperAt(ctx, n); err != nil {
+	h, err := t.hyperAt(ctx, n)
+	if err != nil {
 		return err
 	}
-	prior := kernelField{k: t.h.k}
-	if t.post, err = newPosterior(ctx, prior, t.d.X, z, t.h.noises(t.d.NoiseVariance)); err != nil {
+	if !h.SameKernel(t.h) {
+		t.post.Reset(gp.FromKernel{Kernel: h.Kernel})
+	}
+	t.h = h
+	if err := t.post.Extend(ctx, t.d.X, z, h.Noise(t.d.NoiseVariance)); err != nil {
 		return err
 	}
-	if t.full, err = withPending(ctx, t.post, t.d.Pending, t.h.sigma); err != nil {
+	if t.full, err = t.post.WithPending(ctx, t.d.Pending, h.NoiseVariance); err != nil {
 		return err
 	}
 	t.has = true
@@ -74,11 +79,7 @@ func (t *target) receive(d cmbo.Data) error {
 		return err
 	}
 	same := t.seen.sync(t.d)
-	for count := range t.fits {
-		if count > same {
-			delete(t.fits, count)
-		}
-	}
+	t.fits.Forget(same)
 	if t.forget != nil {
 		t.forget(same)
 	}
@@ -86,31 +87,13 @@ func (t *target) receive(d cmbo.Data) error {
 }
 
 // hyperAt returns the hyperparameters that serve the first n observations.
-func (t *target) hyperAt(ctx context.Context, n int) (hyper, error) {
-	count := refitCount(n)
-	if h, ok := t.fits[count]; ok {
-		return h, nil
-	}
-	x, z, noise, err := t.first(ctx, count)
-	if err != nil {
-		return hyper{}, err
-	}
-	h, err := t.search.fit(ctx, t.template, x, z, noise, refitSeed(t.seed, count))
-	if err == nil {
-		t.fits[count] = h
-	}
-	return h, err
-}
-
-// refitSeed names the draws of the fit to count observations, as cmbo's plain
-// Gaussian process does.
-func refitSeed(seed uint64, count int) uint64 {
-	return rng.Stream(seed, "refit", uint64(count)).Uint64()
+func (t *target) hyperAt(ctx context.Context, n int) (gp.Hyper, error) {
+	return t.fits.At(ctx, n, func(count int) (*linalg.Dense, []float64, []float64, error) { return t.first(ctx, count) })
 }
 
 // first returns the first n observations as they were scaled by themselves.
 func (t *target) first(ctx context.Context, n int) (x *linalg.Dense, z, noise []float64, err error) {
-	x = firstRows(t.d.X, n)
+	x = points.First(t.d.X, n)
 	raw := t.d.Raw[:n]
 	z = t.y.Apply(raw)
 	u := unit(raw, z)
@@ -125,7 +108,7 @@ func (t *target) first(ctx context.Context, n int) (x *linalg.Dense, z, noise []
 }
 
 // posteriorAt returns the posterior that the first n observations led to.
-func (t *target) posteriorAt(ctx context.Context, n int) (*posterior, error) {
+func (t *target) posteriorAt(ctx context.Context, n int) (*gp.Process, error) {
 	h, err := t.hyperAt(ctx, n)
 	if err != nil {
 		return nil, err
@@ -134,7 +117,7 @@ func (t *target) posteriorAt(ctx context.Context, n int) (*posterior, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newPosterior(ctx, kernelField{k: h.k}, x, z, h.noises(noise))
+	return gp.Condition(ctx, gp.FromKernel{Kernel: h.Kernel}, x, z, h.Noise(noise))
 }
 
 // Predict writes the posterior at the rows of x.
@@ -142,12 +125,12 @@ func (t *target) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dens
 	if err := t.ready(ctx, x, mean, sd); err != nil {
 		return err
 	}
-	if err := t.full.momentsTo(ctx, mean, sd, x); err != nil {
+	if err := t.full.Moments(ctx, mean, sd, x); err != nil {
 		return err
 	}
-	sqrtAll(sd)
+	gp.Deviations(sd)
 	return nil
 }
 
 // NoiseVariance returns the noise variance in use.
-func (t *target) NoiseVariance() float64 { return t.h.sigma }
+func (t *target) NoiseVariance() float64 { return t.h.NoiseVariance }

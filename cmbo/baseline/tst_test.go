@@ -38,7 +38,7 @@ func TestTSTR(t *testing.T) {
 	sum := 0.75
 	wantMean := make([]float64, 5)
 	for i, src := range m.bank.sources {
-		mu, _ := gpOracle(src.h.k.Eval, zeroMean, src.x, src.z, src.h.noises(src.noise), d.X)
+		mu, _ := gpOracle(src.h.Kernel.Eval, zeroMean, src.x, src.z, src.h.Noise(src.noise), d.X)
 		dist := discordance(mu, d.Raw)
 		if dist < 0.4 {
 			raw[i] = 0.75 * (1 - dist*dist/0.16)
@@ -52,12 +52,12 @@ func TestTSTR(t *testing.T) {
 	}
 	near(t, raw, s.Weights(), 1e-12, "weights")
 	for i, src := range m.bank.sources {
-		mu, _ := gpOracle(src.h.k.Eval, zeroMean, src.x, src.z, src.h.noises(src.noise), z)
+		mu, _ := gpOracle(src.h.Kernel.Eval, zeroMean, src.x, src.z, src.h.Noise(src.noise), z)
 		for j := range mu {
 			wantMean[j] += raw[i] * mu[j]
 		}
 	}
-	mu, v := gpOracle(s.h.k.Eval, zeroMean, d.X, d.Y, s.h.noises(d.NoiseVariance), z)
+	mu, v := gpOracle(s.h.Kernel.Eval, zeroMean, d.X, d.Y, s.h.Noise(d.NoiseVariance), z)
 	for j := range mu {
 		wantMean[j] += raw[4] * mu[j]
 		v[j] = math.Sqrt(v[j])
@@ -83,16 +83,16 @@ func TestTAF(t *testing.T) {
 		require.NoError(t, err)
 		s := m.Surrogate(1).(*tafRun)
 		require.NoError(t, s.Fit(ctx, d))
-		noise := s.h.noises(d.NoiseVariance)
-		at, _ := gpOracle(s.h.k.Eval, zeroMean, d.X, d.Y, noise, d.X)
-		mu, v := gpOracle(s.h.k.Eval, zeroMean, d.X, d.Y, noise, z)
+		noise := s.h.Noise(d.NoiseVariance)
+		at, _ := gpOracle(s.h.Kernel.Eval, zeroMean, d.X, d.Y, noise, d.X)
+		mu, v := gpOracle(s.h.Kernel.Eval, zeroMean, d.X, d.Y, noise, z)
 		want := make([]float64, 8)
 		for j := range want {
 			want[j] = s.w[3] * acq.ExpectedImprovement(mu[j], math.Sqrt(v[j]), maxOf(at))
 		}
 		for i, src := range m.bank.sources {
-			seen, _ := gpOracle(src.h.k.Eval, zeroMean, src.x, src.z, src.h.noises(src.noise), d.X)
-			mi, _ := gpOracle(src.h.k.Eval, zeroMean, src.x, src.z, src.h.noises(src.noise), z)
+			seen, _ := gpOracle(src.h.Kernel.Eval, zeroMean, src.x, src.z, src.h.Noise(src.noise), d.X)
+			mi, _ := gpOracle(src.h.Kernel.Eval, zeroMean, src.x, src.z, src.h.Noise(src.noise), z)
 			for j := range want {
 				want[j] += s.w[i] * max(mi[j]-maxOf(seen), 0)
 			}

@@ -32,6 +32,22 @@ func (d *Data) Len() int { return d.cond.Len() }
 // none was needed.
 func (d *Data) Jitter() float64 { return d.cond.Jitter() }
 
+// Noise returns the variances on the diagonal that are none of the prior: the noise of
+// each entry and the jitter.
+func (d *Data) Noise() []float64 {
+	out := slices.Clone(d.noise)
+	for i := range out {
+		out[i] += d.Jitter()
+	}
+	return out
+}
+
+// Precision sets alpha to A⁻¹·resid and inverse to A⁻¹, A the covariance of the
+// observations, in O(n³) time.
+func (d *Data) Precision(alpha []float64, inverse *linalg.Sym) error {
+	return d.cond.Precision(alpha, inverse)
+}
+
 // LogMarginal returns the log density of the observations under the prior. It has no
 // meaning where entries are pending.
 func (d *Data) LogMarginal() float64 { return d.cond.LogMarginal() }
@@ -47,7 +63,7 @@ func (d *Data) factorize(cov *linalg.Sym, resid []float64) error {
 	d.pending = 0
 	if err := d.cond.Factorize(cov, d.noise, resid); err != nil {
 		d.noise = d.noise[:0]
-		return fmt.Errorf("conditioning on %d observations: %w", len(resid), err)
+		return numerical(err, "conditioning on %d observations", len(resid))
 	}
 	return nil
 }
@@ -92,7 +108,7 @@ func (d *Data) Grow(same int, row Row, noise, resid []float64) error {
 	}
 	if err := d.cond.SetResid(resid); err != nil {
 		d.Reset()
-		return fmt.Errorf("conditioning on %d observations: %w", n, err)
+		return numerical(err, "conditioning on %d observations", n)
 	}
 	return nil
 }
@@ -130,7 +146,7 @@ func (d *Data) WithPending(p int, row Row, noise float64) (*Data, error) {
 			err = out.cond.AppendExpected(dst[:i], dst[i], noise+more)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("conditioning on %d observations and %d pending points: %w", n, p, err)
+			return nil, numerical(err, "conditioning on %d observations and %d pending points", n, p)
 		}
 		out.noise = append(out.noise, noise+more)
 	}
@@ -176,7 +192,7 @@ func (d *Data) UpdateCov(dst, v, w *linalg.Dense) error { return d.cond.UpdateCr
 // Learning, equation (5.12).
 func (d *Data) LeaveOneOut(err, variance []float64) error {
 	var inverse linalg.Sym
-	if e := d.cond.Precision(err, &inverse); e != nil {
+	if e := d.Precision(err, &inverse); e != nil {
 		return e
 	}
 	for i := range err {

@@ -2,8 +2,8 @@ package gp
 
 import (
 	"context"
-	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/internal/rng"
@@ -18,11 +18,21 @@ type Hyper struct {
 	Fitted        bool    // false if there was nothing to fit to, or every search failed
 }
 
-// Noise returns the noise variances of n observations: their own where own has one
-// above 0, else that of h. own may be nil.
-func (h Hyper) Noise(own []float64, n int) []float64 { return Noise(own, n, h.NoiseVariance) }
+// SameKernel reports whether the kernels of h and g, of one form, have the same
+// parameters. The zero Hyper has no kernel, as no other has.
+func (h Hyper) SameKernel(g Hyper) bool {
+	if h.Kernel == nil || g.Kernel == nil {
+		return false
+	}
+	return slices.Equal(h.Kernel.AppendParams(nil), g.Kernel.AppendParams(nil))
+}
 
-// Noise replaces those of n variances that are 0, or all of a nil own, by unknown.
+// Noise returns the noise variances of observations: their own where own has one above
+// 0, else that of h.
+func (h Hyper) Noise(own []float64) []float64 { return Noise(own, len(own), h.NoiseVariance) }
+
+// Noise returns the noise variances of n observations: their own where own, which may
+// be nil, has one above 0, else unknown.
 func Noise(own []float64, n int, unknown float64) []float64 {
 	out := make([]float64, n)
 	for i := range out {
@@ -92,7 +102,7 @@ func (f *Fitter) Fit(ctx context.Context, template kernel.Kernel, x *linalg.Dens
 	if len(y) > 0 {
 		r, err := f.search.Fit(ctx, template, start, x, y, own, &o)
 		if err != nil {
-			return h, explained(ctx, fmt.Errorf("fitting hyperparameters to %d observations: %w", len(y), err))
+			return h, explained(ctx, numerical(err, "fitting hyperparameters to %d observations", len(y)))
 		}
 		h = Hyper{Kernel: r.Kernel, NoiseVariance: r.Noise, Fitted: r.Best >= 0}
 	}

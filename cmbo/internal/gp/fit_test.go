@@ -62,8 +62,8 @@ func TestFitNoise(t *testing.T) {
 	h, err = f.Fit(ctx, template, points.First(s.x, 0), nil, nil, math.NaN(), 3)
 	require.NoError(t, err)
 	assert.Equal(t, Hyper{Kernel: template, NoiseVariance: math.Exp(gaussian.DefaultPriors(2).Noise.Mean)}, h)
-	assert.Equal(t, []float64{0.5, 2, 0.5}, Hyper{NoiseVariance: 0.5}.Noise([]float64{0, 2, 0}, 3))
-	assert.Equal(t, []float64{0.5, 0.5}, Hyper{NoiseVariance: 0.5}.Noise(nil, 2))
+	assert.Equal(t, []float64{0.5, 2, 0.5}, Noise([]float64{0, 2, 0}, 3, 0.5))
+	assert.Equal(t, []float64{0.5, 0.5}, Noise(nil, 2, 0.5))
 }
 
 // foreign is a kernel that says nothing of its parameters.

@@ -2,7 +2,9 @@ package gp
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"sync"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
@@ -221,7 +223,15 @@ func (p *Process) failed(ctx context.Context, err error, x *linalg.Dense) error 
 	if err == nil {
 		return nil
 	}
-	return explained(ctx, fmt.Errorf("posterior at %d points: %w", points.Len(x), err))
+	return explained(ctx, numerical(err, "posterior at %d points", points.Len(x)))
+}
+
+// ErrNumerical is wrapped by the errors of this package that are none of a context.
+var ErrNumerical = errors.New("cmbo: numerical failure")
+
+// numerical wraps an error of the layers below.
+func numerical(err error, format string, args ...any) error {
+	return fmt.Errorf("%w: %s: %w", ErrNumerical, fmt.Sprintf(format, args...), err)
 }
 
 // explained returns err, or the context's error where that explains it.
@@ -230,4 +240,11 @@ func explained(ctx context.Context, err error) error {
 		return ctx.Err()
 	}
 	return err
+}
+
+// Deviations turns variances into standard deviations, in place.
+func Deviations(variance []float64) {
+	for i, v := range variance {
+		variance[i] = math.Sqrt(max(v, 0))
+	}
 }

@@ -73,17 +73,21 @@ func Join(xs ...*linalg.Dense) *linalg.Dense {
 	return out
 }
 
-// Distinct returns the rows of x without repetitions, in their order.
-func Distinct(x *linalg.Dense) *linalg.Dense {
-	seen := make(map[string]bool, Len(x))
-	var keep []int
-	for i := range Len(x) {
-		if key := Key(x.Row(i)); !seen[key] {
-			seen[key] = true
-			keep = append(keep, i)
+// Distinct returns the rows of all xs, at least one list, without repetitions and in
+// their order.
+func Distinct(xs ...*linalg.Dense) *linalg.Dense {
+	seen := make(map[string]bool, Len(xs[0]))
+	var flat []float64
+	for _, x := range xs {
+		for i := range Len(x) {
+			if key := Key(x.Row(i)); !seen[key] {
+				seen[key] = true
+				flat = append(flat, x.Row(i)...)
+			}
 		}
 	}
-	return Pick(x, keep)
+	_, dim := xs[0].Dims()
+	return linalg.NewDense(len(seen), dim, flat)
 }
 
 // Same returns how many of the first rows of a and b are equal.

@@ -35,6 +35,7 @@ func TestRows(t *testing.T) {
 	assert.True(t, Equal(rows(2, 0, 1, 2, 3), First(x, 2)))
 	assert.True(t, Equal(rows(2, 4, 5, 0, 1), Pick(x, []int{3, 0})))
 	assert.True(t, Equal(rows(2, 0, 1, 2, 3, 4, 5), Distinct(x)))
+	assert.True(t, Equal(rows(2, 2, 3, 0, 1, 4, 5), Distinct(rows(2, 2, 3), x)))
 	assert.True(t, Equal(x, Join(First(x, 2), rows(2, 0, 1, 4, 5))))
 	assert.True(t, Equal(x, Join(nil, x)))
 	assert.True(t, Equal(x, Join(x, linalg.NewDense(0, 2, nil))))
