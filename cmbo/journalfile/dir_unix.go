@@ -1,0 +1,19 @@
+//go:build unix
+
+package journalfile
+
+import "os"
+
+// syncDir makes the names of new files in a directory last: a file whose name is
+// not on disk is lost however often its content was synced.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	err = d.Sync()
+	if e := d.Close(); err == nil {
+		err = e
+	}
+	return err
+}

@@ -1,0 +1,188 @@
+package journalfile
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/stretchr/testify/require"
+)
+
+var ctx = context.Background()
+
+func square(t testing.TB) *cmbo.Space {
+	space, err := cmbo.NewSpace(cmbo.Float("x", 0, 1), cmbo.Float("y", 0, 1))
+	require.NoError(t, err)
+	return space
+}
+
+func value(x []float64) float64 { return x[0] - x[1]*x[1] }
+
+// advance asks and tells once, or answers what is open.
+func advance(o *cmbo.Optimizer) error {
+	open := o.Open()
+	if len(open) == 0 {
+		trial, err := o.Ask(ctx)
+		if err != nil {
+			return err
+		}
+		open = append(open, trial)
+	}
+	return o.Tell(open[0].ID, value(open[0].X))
+}
+
+func state(t testing.TB, o *cmbo.Optimizer) string {
+	var b bytes.Buffer
+	require.NoError(t, o.Snapshot(&b))
+	return b.String()
+}
+
+func TestOpenBeginsAndResumes(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "run.jsonl")
+	space := square(t)
+	opts := []cmbo.Option{cmbo.WithSeed(3), cmbo.WithInitial(2), cmbo.WithCandidateCounts(20, 5)}
+	twin, err := cmbo.New(space, opts...)
+	require.NoError(t, err)
+	for round := range 6 {
+		o, file, err := Open(name, space, opts...)
+		require.NoError(t, err)
+		for range round {
+			require.NoError(t, advance(o))
+			require.NoError(t, advance(twin))
+		}
+		require.Equal(t, state(t, twin), state(t, o))
+		require.NoError(t, file.Close())
+		require.ErrorIs(t, file.Close(), os.ErrClosed)
+		require.ErrorIs(t, o.Observe([]float64{0, 0}, 1), os.ErrClosed)
+		require.Equal(t, state(t, twin), state(t, o))
+		// What a write that was interrupted leaves is cut off.
+		f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0)
+		require.NoError(t, err)
+		_, err = f.WriteString(`{"sum":"0123`)
+		require.NoError(t, err)
+		require.NoError(t, f.Close())
+	}
+	_, _, err = Open(name, space)
+	require.ErrorIs(t, err, cmbo.ErrOption)
+	require.ErrorContains(t, err, name)
+	_, _, err = Open(filepath.Join(name, "no", "such"), space)
+	require.Error(t, err)
+
+	notes := filepath.Join(t.TempDir(), "notes.txt")
+	require.NoError(t, os.WriteFile(notes, []byte("nothing to lose"), 0o600))
+	_, _, err = Open(notes, space)
+	require.ErrorIs(t, err, cmbo.ErrCorrupt)
+	b, err := os.ReadFile(notes)
+	require.NoError(t, err)
+	require.Equal(t, "nothing to lose", string(b))
+}
+
+// TestOpenWithMark: a file that has lost acknowledged lines at its end is refused.
+func TestOpenWithMark(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "run.jsonl")
+	o, file, err := Open(name, square(t))
+	require.NoError(t, err)
+	require.NoError(t, advance(o))
+	mark, ok := o.JournalMark()
+	require.True(t, ok)
+	require.NoError(t, file.Close())
+	_, file, err = Open(name, square(t), cmbo.WithJournalMark(mark))
+	require.NoError(t, err)
+	require.NoError(t, file.Close())
+	b, err := os.ReadFile(name)
+	require.NoError(t, err)
+	for _, end := range []int{len(b) - 1, bytes.LastIndexByte(b[:len(b)-1], '\n') + 1, 10, 0} {
+		require.NoError(t, os.WriteFile(name, b[:end], 0o600))
+		_, _, err = Open(name, square(t), cmbo.WithJournalMark(mark))
+		require.ErrorIs(t, err, cmbo.ErrCorrupt, "%d of %d bytes", end, len(b))
+	}
+}
+
+func TestOpenLocks(t *testing.T) {
+	if runtime.GOOS == "js" || runtime.GOOS == "wasip1" {
+		t.Skip("nothing locks files here")
+	}
+	name := filepath.Join(t.TempDir(), "run.jsonl")
+	_, file, err := Open(name, square(t))
+	require.NoError(t, err)
+	_, _, err = Open(name, square(t))
+	require.ErrorIs(t, err, ErrLocked)
+	require.NoError(t, file.Close())
+	_, file, err = Open(name, square(t))
+	require.NoError(t, err)
+	require.NoError(t, file.Close())
+}
+
+// faulty is a file in memory whose operations fail when told to.
+type faulty struct {
+	data                   []byte
+	read                   bool
+	write, truncate, flush error
+}
+
+func (f *faulty) Read(p []byte) (int, error) { return bytes.NewReader(f.data).Read(p) }
+
+func (f *faulty) WriteAt(p []byte, off int64) (int, error) {
+	n := len(p)
+	if f.write != nil {
+		n /= 2
+	}
+	f.data = append(f.data[:off:off], p[:n]...)
+	return n, f.write
+}
+
+func (f *faulty) Truncate(size int64) error {
+	if f.truncate == nil {
+		f.data = f.data[:size]
+	}
+	return f.truncate
+}
+
+func (f *faulty) Sync() error  { return f.flush }
+func (f *faulty) Close() error { return nil }
+
+// TestFaults: whatever fails, what was acknowledged is in the file, and a call that
+// failed has changed nothing.
+func TestFaults(t *testing.T) {
+	broken := errors.New("broken")
+	for _, tt := range []struct {
+		write, truncate, flush error
+		usable                 bool // after the fault is gone
+	}{
+		{write: broken, usable: true},
+		{write: broken, truncate: broken},
+		{flush: broken},
+	} {
+		f := &faulty{}
+		j := &journal{file: f}
+		o, _, err := cmbo.ResumeJournal(bytes.NewReader(nil), square(t), cmbo.WithJournal(j.write))
+		require.NoError(t, err)
+		require.NoError(t, advance(o))
+		trial, err := o.Ask(ctx)
+		require.NoError(t, err)
+		before := state(t, o)
+		f.write, f.truncate, f.flush = tt.write, tt.truncate, tt.flush
+		require.ErrorIs(t, o.Tell(trial.ID, 1), broken)
+		_, err = o.Ask(ctx)
+		require.ErrorIs(t, err, broken)
+		require.Equal(t, before, state(t, o))
+		f.write, f.truncate, f.flush = nil, nil, nil
+		if err := o.Tell(trial.ID, 1); tt.usable {
+			require.NoError(t, err)
+		} else {
+			require.ErrorIs(t, err, broken)
+			require.Equal(t, before, state(t, o))
+		}
+		back, _, err := cmbo.ResumeJournal(bytes.NewReader(f.data), square(t))
+		require.NoError(t, err)
+		if tt.flush == nil {
+			require.Equal(t, state(t, o), state(t, back))
+		}
+		require.Len(t, back.Observations(), bytes.Count(f.data, []byte(`"told"`)))
+	}
+}
