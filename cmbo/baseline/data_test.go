@@ -87,8 +87,6 @@ func TestOptionsAreValidated(t *testing.T) {
 		"parallelism": WithParallelism(0),
 		"kernel":      WithKernel(7, false),
 		"samples":     WithSamples(0),
-		"ties":        WithTies(5),
-		"guard":       WithGuard(BudgetGuard(-1)),
 		"bandwidth":   WithBandwidth(math.NaN()),
 		"weights":     WithTAFWeights(4),
 		"gaps":        WithGapSettings(bad),

@@ -25,8 +25,6 @@ type setting uint16
 const (
 	setKernel setting = 1 << iota
 	setSamples
-	setTies
-	setGuard
 	setBandwidth
 	setWeights
 	setGaps
@@ -60,12 +58,11 @@ type config struct {
 	y        cmbo.YPolicy
 	workers  int
 
-	shape Shape
-	ard   bool
+	shape  Shape
+	ard    bool
+	priors func(dim int) gaussian.Priors // of hyperparameters, nil for the default
 
 	samples    int
-	ties       Ties
-	guard      Guard
 	bandwidth  float64
 	weights    TAFWeights
 	gaps       GapSettings
@@ -105,6 +102,9 @@ func (c *config) template(dim int) kernel.Kernel {
 		n = dim
 	}
 	p := gaussian.DefaultPriors(dim)
+	if c.priors != nil {
+		p = c.priors(dim)
+	}
 	lengths := make([]float64, n)
 	for i := range lengths {
 		lengths[i] = math.Exp(p.LengthScale.Mean)
@@ -203,30 +203,6 @@ func WithSamples(n int) Option {
 			return optionErrorf("%d samples", n)
 		}
 		c.samples = n
-		return nil
-	}}
-}
-
-// WithTies sets who gets a draw of [RGPE] in which several models have the
-// smallest loss; the default is [TargetWins].
-func WithTies(t Ties) Option {
-	return option{"WithTies", setTies, func(c *config) error {
-		if t > SplitEqually {
-			return optionErrorf("Ties(%d)", t)
-		}
-		c.ties = t
-		return nil
-	}}
-}
-
-// WithGuard sets which sources [RGPE] leaves out; the default is
-// [PercentileGuard].
-func WithGuard(g Guard) Option {
-	return option{"WithGuard", setGuard, func(c *config) error {
-		if g.budget < 0 {
-			return optionErrorf("a guard for a budget of %d observations", g.budget)
-		}
-		c.guard = g
 		return nil
 	}}
 }

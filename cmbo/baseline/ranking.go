@@ -10,48 +10,6 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// Ties says who gets a draw in which several models have the smallest loss.
-type Ties uint8
-
-const (
-	// TargetWins gives the draw to the target's model if it is among them, and
-	// splits it equally else: the rule of the first version of the paper, which
-	// protects against sources that rank few observations right by luck.
-	TargetWins Ties = iota
-	// SplitEqually splits the draw between all of them, as the final version
-	// does.
-	SplitEqually
-)
-
-// A Guard decides which sources [RGPE] leaves out, so that many useless ones do
-// not take the weight of the target's model between them.
-type Guard struct {
-	kind   uint8
-	budget int
-}
-
-const (
-	guardPercentile uint8 = iota
-	guardNone
-	guardBudget
-)
-
-// PercentileGuard leaves out sources whose median loss exceeds the 95th
-// percentile of the target's losses (first version of the paper).
-func PercentileGuard() Guard { return Guard{kind: guardPercentile} }
-
-// NoGuard leaves out none.
-func NoGuard() Guard { return Guard{kind: guardNone} }
-
-// BudgetGuard keeps a source at random, with probability
-//
-//	p_i = (share of draws in which its loss is below the target's)·(1 − n/budget)
-//
-// after n observations (final version of the paper), so that none is left when
-// the budget is spent. budget counts all observations of the run, initial ones
-// included; 0 stands for keeping by the share alone.
-func BudgetGuard(budget int) Guard { return Guard{kind: guardBudget, budget: budget} }
-
 // rankFloor is the smallest variance a draw gets beyond what the points before
 // determine, relative to the prior's: repeated observations leave none.
 const rankFloor = 1e-10
@@ -65,6 +23,7 @@ type ranker struct {
 	seed uint64
 
 	z, eps normals
+	order  [][]int // by source: which of its draws stands beside each of the target's
 	seen   prefix
 	points []*linalg.Dense // one row each
 	ranked []ranked        // by source
@@ -78,12 +37,20 @@ type ranked struct {
 	loss  []float64   // by draw: ordered pairs ranked otherwise than observed
 }
 
+// newRanker returns the ranker of one run. All models are drawn with the same normal
+// numbers, which would let models that agree have the same losses draw for draw; each
+// source's draws come in a random order of their own, and are then as good as
+// independent of the others'.
 func newRanker(b *bank, c *config, seed uint64) *ranker {
-	return &ranker{
+	r := &ranker{
 		bank: b, c: c, seed: seed,
 		z:   normals{seed: seed, label: "baseline rank", draws: c.samples},
 		eps: normals{seed: seed, label: "baseline leave-one-out", draws: c.samples},
 	}
+	for i := range b.sources {
+		r.order = append(r.order, rng.Stream(seed, "baseline rank order", uint64(i)).Perm(c.samples))
+	}
+	return r
 }
 
 // weights returns the weights of the sources and, last, of the target's model.
@@ -109,11 +76,7 @@ func (r *ranker) weights(ctx context.Context, t *target) ([]float64, error) {
 	}
 	own := make([]float64, r.c.samples)
 	loo.losses(own, t.d.Raw, r.z.get(n), r.eps.get(n))
-	keep := r.guard(own, n)
-	for s := range own {
-		r.award(w, keep, own[s], s)
-	}
-	return w, nil
+	return r.award(own), nil
 }
 
 // update takes in observations that are new.
@@ -197,78 +160,31 @@ func (r *ranked) add(ctx context.Context, src *source, points []*linalg.Dense, r
 	return nil
 }
 
-// guard tells which sources stay in, given the target's losses.
-func (r *ranker) guard(own []float64, n int) []bool {
-	keep := make([]bool, len(r.ranked))
-	switch r.c.guard.kind {
-	case guardNone:
-		for i := range keep {
-			keep[i] = true
-		}
-	case guardBudget:
-		left := 1.0
-		if b := r.c.guard.budget; b > 0 {
-			left = max(0, 1-float64(n)/float64(b))
-		}
-		src := rng.Stream(r.seed, "baseline guard", uint64(n))
-		for i := range keep {
-			below := 0
-			for s, v := range r.ranked[i].loss {
-				if v < own[s] {
-					below++
-				}
+// award returns the share of the draws in which each source and, last, the target's
+// model has the smallest loss; those that tie split a draw. own holds the target's
+// losses.
+func (r *ranker) award(own []float64) []float64 {
+	k := len(r.ranked)
+	w, loss := make([]float64, k+1), make([]float64, k+1)
+	for s := range own {
+		best, tied := math.Inf(1), 0
+		for i := range loss {
+			loss[i] = own[s]
+			if i < k {
+				loss[i] = r.ranked[i].loss[r.order[i][s]]
 			}
-			keep[i] = src.Float64() < left*float64(below)/float64(len(own))
+			switch {
+			case loss[i] < best:
+				best, tied = loss[i], 1
+			case loss[i] == best:
+				tied++
+			}
 		}
-	default:
-		limit := percentile(own, 0.95)
-		for i := range keep {
-			keep[i] = percentile(r.ranked[i].loss, 0.5) <= limit
-		}
-	}
-	return keep
-}
-
-// award gives draw s to the models with the smallest loss.
-func (r *ranker) award(w []float64, keep []bool, own float64, s int) {
-	best, tied := own, 1
-	for i, k := range keep {
-		if !k {
-			continue
-		}
-		switch v := r.ranked[i].loss[s]; {
-		case v < best:
-			best, tied = v, 1
-		case v == best:
-			tied++
+		for i, v := range loss {
+			if v == best {
+				w[i] += 1 / float64(tied*len(own))
+			}
 		}
 	}
-	share := 1 / float64(len(r.ranked[0].loss))
-	last := len(w) - 1
-	if own == best && r.c.ties == TargetWins {
-		w[last] += share
-		return
-	}
-	share /= float64(tied)
-	for i, k := range keep {
-		if k && r.ranked[i].loss[s] == best {
-			w[i] += share
-		}
-	}
-	if own == best {
-		w[last] += share
-	}
-}
-
-// percentile returns the p-quantile of v by linear interpolation between order
-// statistics.
-func percentile(v []float64, p float64) float64 {
-	v = slices.Clone(v)
-	slices.Sort(v)
-	at := p * float64(len(v)-1)
-	i := int(at)
-	if i+1 >= len(v) {
-		return v[len(v)-1]
-	}
-	return v[i] + (at-float64(i))*(v[i+1]-v[i])
+	return w
 }

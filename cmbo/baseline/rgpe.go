@@ -2,11 +2,13 @@ package baseline
 
 import (
 	"context"
+	"math"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -23,15 +25,20 @@ import (
 // Sources are drawn at the observations from their posteriors. The target's own
 // model would know the answers, so for the pairs of observation j it is drawn
 // from the posterior without that observation, at all points jointly, with the
-// hyperparameters of the full fit. See [Ties] and [Guard] for what else decides.
-// With fewer than three observations all weights are equal; without tasks it is
-// [GP] with the same kernel.
+// hyperparameters of the full fit. Models that tie split a draw equally. With fewer
+// than three observations all weights are equal; without tasks a plain process is
+// left.
 //
 // Where it differs from the authors' code and from BoTorch's tutorial:
 //   - the jitter grows where a covariance is singular, and draws are L·z;
-//   - the default rule for ties and the guard are those of the paper's first
-//     version; BoTorch gives ties to the first source and has no guard;
-//   - sources left out do not take part in the draws, so weights add up to 1;
+//   - no source is left out. The paper's first version leaves out those whose median
+//     loss exceeds the 95th percentile of the target's and gives the target all draws
+//     in which it is among the best, its final version leaves out more the more of a
+//     budget is spent; both end at a larger regret on the tables we know. BoTorch's
+//     tutorial has no guard either; there the first source among the best gets a
+//     draw, and so the weights follow the order of the tasks;
+//   - the models' draws are made from the same normal numbers, in an order of its own
+//     for each source;
 //   - posteriors without an observation come from the full one by a rank-one
 //     change, not from n further factorisations;
 //   - the acquisition is the run's, but expected improvement is over the best
@@ -40,10 +47,15 @@ import (
 //     improvement;
 //   - with pending points, each member counts them as evaluated at its own mean.
 //
-// Scaled Matérn-5/2 with a length for each coordinate by default. A fit of K
-// sources with m observations takes O(K m³), candidates O(K m² N) once for each
-// list. A step takes O(K (m² + m n + S n)) for the new observation and O(S n²)
-// for the target's draws.
+// Matérn-5/2 of unit variance with a length for each coordinate by default, and
+// BoTorch's priors of lengths and noise variance,
+//
+//	ln ℓ ~ N(√2 + ½·ln d, 3),   ln σ² ~ N(−4, 1),
+//
+// of which the density by ℓ and σ², as there, and not by their logarithms is
+// maximised. A fit of K sources with m observations takes O(K m³), candidates
+// O(K m² N) once for each list. A step takes O(K (m² + m n + S n)) for the new
+// observation and O(S n²) for the target's draws.
 //
 // M. Feurer, B. Letham and E. Bakshy, Scalable meta-learning for Bayesian
 // optimization using ranking-weighted Gaussian process ensembles, AutoML workshop
@@ -54,14 +66,13 @@ type RGPE struct {
 	bank *bank
 }
 
-// LearnRGPE fits a Gaussian process to each task. It takes [WithKernel],
-// [WithSamples], [WithTies] and [WithGuard], and works without tasks. It fails
-// with [cmbo.ErrSpace], [cmbo.ErrOption], with [cmbo.ErrTask],
+// LearnRGPE fits a Gaussian process to each task. It takes [WithKernel] and
+// [WithSamples], and works without tasks. It fails with [cmbo.ErrSpace], [cmbo.ErrOption], with [cmbo.ErrTask],
 // [cmbo.ErrDimension], [cmbo.ErrNotFinite] or [cmbo.ErrOutOfSpace] and a
 // [*cmbo.DataError] that says where, with [cmbo.ErrNumerical], or with ctx.Err(),
 // as all constructors of this package.
 func LearnRGPE(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*RGPE, error) {
-	c, err := newConfig(config{method: "RGPE", takes: setKernel | setSamples | setTies | setGuard, shape: Matern52, ard: true}, opts)
+	c, err := newConfig(config{method: "RGPE", takes: setKernel | setSamples, shape: Matern52, ard: true, priors: botorchPriors}, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -70,6 +81,18 @@ func LearnRGPE(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts .
 		return nil, err
 	}
 	return &RGPE{c: c, bank: b}, nil
+}
+
+// botorchPriors are those of BoTorch's SingleTaskGP. The density of a log-normal
+// parameter has its mode at e^(mean − sd²), where that of the logarithm has it at
+// e^mean.
+func botorchPriors(dim int) gaussian.Priors {
+	length := math.Sqrt2 + math.Log(float64(dim))/2
+	return gaussian.Priors{
+		LengthScale: gaussian.LogNormal{Mean: length - 3, SD: math.Sqrt(3), Min: 0.025, Max: 100},
+		Variance:    gaussian.LogNormal{SD: 1, Min: 1, Max: 1},
+		Noise:       gaussian.LogNormal{Mean: -5, SD: 1, Min: 1e-4, Max: 1},
+	}
 }
 
 // learnSources validates tasks and fits a process to each.

@@ -1,13 +1,15 @@
 package baseline
 
 import (
-	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/require"
 )
@@ -22,8 +24,8 @@ func taskOf(t testing.TB, id string, f func([]float64) float64, x *linalg.Dense)
 	return task
 }
 
-// Without sources RGPE, the averages and the stack are the plain Gaussian
-// process, and RM-GP-UCB is GP-UCB.
+// Without sources the averages and the stack are the plain Gaussian process, RGPE
+// with its own priors, and RM-GP-UCB is GP-UCB.
 func TestWithoutTasks(t *testing.T) {
 	r := testRNG(t)
 	for _, shape := range []Shape{Matern52, SquaredExp} {
@@ -32,15 +34,18 @@ func TestWithoutTasks(t *testing.T) {
 		d := dataAt(bump([]float64{0.1, 0.5}), randomPoints(r, 9, 2), 5)
 		d.Pending = randomPoints(r, 2, 2)
 		z := randomPoints(r, 5, 2)
-		want := gp.Surrogate(4)
-		require.NoError(t, want.Fit(ctx, d))
-		mean, sd := predict(t, want, z)
 		for _, m := range Methods() {
+			gp.c.priors = nil
 			switch m.Name {
-			case "RGPE", "TST-R", "TAF-RGPE", "TAF-R", "RM-GP-UCB", "RM-GP-TS", "StackedGP":
+			case "RGPE":
+				gp.c.priors = botorchPriors
+			case "TST-R", "TAF-RGPE", "TAF-R", "RM-GP-UCB", "RM-GP-TS", "StackedGP":
 			default:
 				continue
 			}
+			want := gp.Surrogate(4)
+			require.NoError(t, want.Fit(ctx, d))
+			mean, sd := predict(t, want, z)
 			model, err := m.Learn(ctx, square(t), nil, WithKernel(shape, true))
 			require.NoError(t, err, m.Name)
 			got := model.Surrogate(4)
@@ -71,30 +76,28 @@ func TestRGPEWeights(t *testing.T) {
 		taskOf(t, "opposite", func(x []float64) float64 { return -f(x) }, x),
 		taskOf(t, "same", func(x []float64) float64 { return 5 + 3*f(x) }, x),
 	}
-	for _, opts := range [][]Option{nil, {WithTies(SplitEqually)}, {WithGuard(NoGuard())}, {WithGuard(BudgetGuard(0))}} {
-		m, err := LearnRGPE(ctx, square(t), tasks, opts...)
-		require.NoError(t, err)
-		for _, n := range []int{3, 8, 15} {
-			s := m.Surrogate(1)
-			require.NoError(t, s.Fit(ctx, dataAt(f, randomPoints(r, n, 2), 1)))
-			w := s.(Weigher).Weights()
-			require.InDelta(t, 1, w[0]+w[1]+w[2], 1e-12)
-			require.Zero(t, w[0], "the opposite task after %d", n)
-			if n >= 8 {
-				require.Greater(t, w[1], 0.9, "the same task after %d: %v", n, w)
-			}
-		}
+	m, err := LearnRGPE(ctx, square(t), tasks)
+	require.NoError(t, err)
+	for _, n := range []int{3, 8, 15} {
 		s := m.Surrogate(1)
-		require.NoError(t, s.Fit(ctx, dataAt(f, randomPoints(r, 2, 2), 1)))
-		near(t, []float64{1.0 / 3, 1.0 / 3, 1.0 / 3}, s.(Weigher).Weights(), 1e-15, "two observations")
+		require.NoError(t, s.Fit(ctx, dataAt(f, randomPoints(r, n, 2), 1)))
+		w := s.(Weigher).Weights()
+		require.InDelta(t, 1, w[0]+w[1]+w[2], 1e-12)
+		require.Zero(t, w[0], "the opposite task after %d", n)
+		if n >= 8 {
+			require.Greater(t, w[1], 0.9, "the same task after %d: %v", n, w)
+		}
 	}
+	s := m.Surrogate(1)
+	require.NoError(t, s.Fit(ctx, dataAt(f, randomPoints(r, 2, 2), 1)))
+	near(t, []float64{1.0 / 3, 1.0 / 3, 1.0 / 3}, s.(Weigher).Weights(), 1e-15, "two observations")
 }
 
 // Prediction is the stated mixture of what the members predict, bound or not.
 func TestRGPEPrediction(t *testing.T) {
 	r := testRNG(t)
 	tasks := family(r, 3, 12)
-	m, err := LearnRGPE(ctx, square(t), tasks, WithTies(SplitEqually), WithGuard(NoGuard()))
+	m, err := LearnRGPE(ctx, square(t), tasks)
 	require.NoError(t, err)
 	d := dataAt(bump([]float64{0.6, 0.4}), randomPoints(r, 5, 2), 1)
 	z := randomPoints(r, 6, 2)
@@ -196,70 +199,118 @@ func TestRanker(t *testing.T) {
 	}
 }
 
-// award and guard on losses made up by hand.
+// The weights are those of independent draws, from the sources' posteriors and from
+// posteriors of the target without one observation each, made one after another. The
+// past is the same uncertain task five times: drawn in step, all five would be one.
+func TestRGPEWeightsOfIndependentDraws(t *testing.T) {
+	r := testRNG(t)
+	f := bump([]float64{0.3, 0.6})
+	x := randomPoints(r, 4, 2)
+	var tasks []cmbo.Task
+	for _, id := range []string{"a", "b", "c", "d", "e"} {
+		tasks = append(tasks, taskOf(t, id, f, x))
+	}
+	const n, samples = 5, 4000
+	m, err := LearnRGPE(ctx, square(t), tasks, WithSamples(samples))
+	require.NoError(t, err)
+	d := dataAt(f, randomPoints(r, n, 2), 1)
+	s := m.Surrogate(1).(*rgpeRun)
+	require.NoError(t, s.Fit(ctx, d))
+
+	draw := func(p *gp.Process) []float64 {
+		mean := make([]float64, n)
+		var cov linalg.Sym
+		require.NoError(t, p.Moments(ctx, mean, nil, d.X))
+		require.NoError(t, p.Gram(ctx, &cov, d.X))
+		var factor linalg.Dense
+		require.NoError(t, lowerFactor(&factor, &cov))
+		for j := range factor.Row(0) {
+			z := r.NormFloat64()
+			for i := range mean {
+				mean[i] += factor.At(i, j) * z
+			}
+		}
+		return mean
+	}
+	wrong := func(f []float64, j int) (count int) {
+		for k := range f {
+			if k != j && (f[j] < f[k]) != (d.Raw[j] < d.Raw[k]) {
+				count++
+			}
+		}
+		return count
+	}
+	var without []*gp.Process
+	for j := range n {
+		keep := []int{0, 1, 2, 3, 4}
+		keep = append(keep[:j], keep[j+1:]...)
+		var y, noise []float64
+		for _, i := range keep {
+			y, noise = append(y, d.Y[i]), append(noise, s.h.NoiseVariance)
+		}
+		p, err := gp.Condition(ctx, gp.FromKernel{Kernel: s.h.Kernel}, points.Pick(d.X, keep), y, noise)
+		require.NoError(t, err)
+		without = append(without, p)
+	}
+	want := make([]float64, 6)
+	for range samples {
+		loss := make([]int, 6)
+		for i, src := range m.bank.sources {
+			f := draw(src.post)
+			for j := range n {
+				loss[i] += wrong(f, j)
+			}
+		}
+		for j, p := range without {
+			loss[5] += wrong(draw(p), j)
+		}
+		least, tied := slices.Min(loss), 0.0
+		for _, l := range loss {
+			if l == least {
+				tied++
+			}
+		}
+		for i, l := range loss {
+			if l == least {
+				want[i] += 1 / tied / samples
+			}
+		}
+	}
+	// Two estimates of probabilities from 4000 draws each.
+	near(t, want, s.w, 5*math.Sqrt(2*0.25/samples), "weights")
+	require.Greater(t, want[5], 0.02, "the target's weight, a test of which this is: %v", want)
+}
+
+// award on losses made up by hand, the sources' draws in orders of their own.
 func TestAward(t *testing.T) {
-	// Four draws, two sources and the target.
-	losses := [][]float64{{1, 2, 5, 3}, {1, 4, 5, 9}}
-	own := []float64{1, 3, 5, 4}
-	for _, tt := range []struct {
-		ties Ties
-		keep []bool
-		want []float64
-	}{
-		// Draws: a tie of all three; source 0; a tie of all three; source 0.
-		{TargetWins, []bool{true, true}, []float64{0.5, 0, 0.5}},
-		{SplitEqually, []bool{true, true}, []float64{0.5 + 1.0/6, 1.0 / 6, 1.0 / 6}},
-		{TargetWins, []bool{false, true}, []float64{0, 0, 1}},
-		{SplitEqually, []bool{false, true}, []float64{0, 0.25, 0.75}},
-		{SplitEqually, []bool{false, false}, []float64{0, 0, 1}},
-	} {
-		r := &ranker{c: &config{ties: tt.ties}, ranked: []ranked{{loss: losses[0]}, {loss: losses[1]}}}
-		w := make([]float64, 3)
-		for s := range own {
-			r.award(w, tt.keep, own[s], s)
-		}
-		near(t, tt.want, w, 1e-15, fmt.Sprint(tt))
+	r := &ranker{
+		ranked: []ranked{{loss: []float64{1, 2, 5, 3}}, {loss: []float64{4, 1, 9, 5}}},
+		order:  [][]int{{0, 1, 2, 3}, {1, 0, 3, 2}},
 	}
-	// Two sources tie below the target: the target does not take part.
-	r := &ranker{c: &config{}, ranked: []ranked{{loss: []float64{1}}, {loss: []float64{1}}}}
-	w := make([]float64, 3)
-	r.award(w, []bool{true, true}, 2, 0)
-	near(t, []float64{0.5, 0.5, 0}, w, 1e-15, "ties among sources")
+	// Draws: a tie of all three; source 0; a tie of all three; source 0.
+	near(t, []float64{0.5 + 1.0/6, 1.0 / 6, 1.0 / 6}, r.award([]float64{1, 3, 5, 4}), 1e-15, "ties with the target")
+	near(t, []float64{0.25 + 0.125, 0.125, 0.5}, r.award([]float64{2, 1.5, 4.9, 3.5}), 1e-15, "ties without")
 }
 
-func TestGuards(t *testing.T) {
-	own := []float64{2, 4, 6, 8, 10} // 95th percentile 9.6
-	r := &ranker{c: &config{guard: PercentileGuard()}, ranked: []ranked{
-		{loss: []float64{0, 0, 9.5, 99, 99}}, {loss: []float64{0, 0, 9.7, 99, 99}},
-	}}
-	require.Equal(t, []bool{true, false}, r.guard(own, 5))
-	r.c.guard = NoGuard()
-	require.Equal(t, []bool{true, true}, r.guard(own, 5))
-
-	// Below the target in 3 of 5 draws and never: kept in 0.6·(1 − 20/50) of
-	// the trials.
-	r.ranked = []ranked{{loss: []float64{1, 1, 1, 9, 11}}, {loss: []float64{2, 4, 6, 8, 10}}}
-	r.c.guard = BudgetGuard(50)
-	const trials = 4000
-	var kept float64
-	for s := range trials {
-		r.seed = uint64(s)
-		k := r.guard(own, 20)
-		require.False(t, k[1])
-		if k[0] {
-			kept++
-		}
+// The priors give the density of the log-normal parameters themselves, up to a
+// factor.
+func TestBoTorchPriors(t *testing.T) {
+	density := func(v, mean, variance float64) float64 {
+		d := math.Log(v) - mean
+		return math.Exp(-d*d/(2*variance)) / v
 	}
-	p := 0.36
-	require.InDelta(t, p, kept/trials, 5*math.Sqrt(p*(1-p)/trials))
-	require.Equal(t, []bool{false, false}, r.guard(own, 50), "the budget is spent")
-}
-
-func TestPercentile(t *testing.T) {
-	v := []float64{4, 1, 3, 2}
-	require.Equal(t, 2.5, percentile(v, 0.5))
-	require.InDelta(t, 3.85, percentile(v, 0.95), 1e-15)
-	require.Equal(t, 4.0, percentile(v, 1))
-	require.Equal(t, 7.0, percentile([]float64{7}, 0.5))
-	require.Equal(t, []float64{4, 1, 3, 2}, v)
+	for _, dim := range []int{1, 7} {
+		p := botorchPriors(dim)
+		for _, v := range []float64{0.1, 0.5, 3} {
+			ratio := func(l gaussian.LogNormal) float64 {
+				a, b := (math.Log(v)-l.Mean)/l.SD, (math.Log(1)-l.Mean)/l.SD
+				return math.Exp((b*b - a*a) / 2)
+			}
+			mean := math.Sqrt2 + math.Log(float64(dim))/2
+			require.InEpsilon(t, density(v, mean, 3)/density(1, mean, 3), ratio(p.LengthScale), 1e-12)
+			require.InEpsilon(t, density(v, -4, 1)/density(1, -4, 1), ratio(p.Noise), 1e-12)
+		}
+		require.Equal(t, 1.0, p.Variance.Min)
+		require.Equal(t, 1.0, p.Variance.Max)
+	}
 }

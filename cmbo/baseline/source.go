@@ -42,6 +42,7 @@ func learnBank(ctx context.Context, space *cmbo.Space, tasks []observations, c *
 	template := c.template(b.dim)
 	fitters := make([]gp.Fitter, parallel.Workers(c.workers, len(tasks)))
 	err := parallel.For(ctx, c.workers, len(tasks), func(w, i int) error {
+		fitters[w].Priors = c.priors
 		var err error
 		b.sources[i], err = newSource(ctx, &fitters[w], template, tasks[i], rng.Stream(c.seed, "baseline source", uint64(i)).Uint64())
 		return err

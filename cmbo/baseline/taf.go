@@ -49,10 +49,10 @@ type TAF struct {
 }
 
 // LearnTAF fits a Gaussian process to each task. It takes [WithTAFWeights],
-// [WithKernel], [WithBandwidth] and the options of [LearnRGPE], works without
-// tasks, and fails as LearnRGPE does.
+// [WithKernel], [WithBandwidth] and [WithSamples], works without tasks, and fails
+// as [LearnRGPE] does.
 func LearnTAF(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*TAF, error) {
-	takes := setKernel | setBandwidth | setWeights | setSamples | setTies | setGuard
+	takes := setKernel | setBandwidth | setWeights | setSamples
 	c, err := newConfig(config{method: "TAF", takes: takes, shape: SquaredExp, ard: true}, opts)
 	if err != nil {
 		return nil, err

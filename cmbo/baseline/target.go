@@ -37,7 +37,7 @@ type target struct {
 func newTarget(dim int, seed uint64, c *config) *target {
 	return &target{
 		run: run{dim: dim, seed: seed}, y: c.y, post: gp.New(nil),
-		fits: gp.Fits{Template: c.template(dim), Noise: math.NaN(), Seed: seed},
+		fits: gp.Fits{Template: c.template(dim), Noise: math.NaN(), Seed: seed, Fitter: gp.Fitter{Priors: c.priors}},
 	}
 }
 

@@ -79,7 +79,7 @@ func TestTAF(t *testing.T) {
 	d := dataAt(f, randomPoints(r, 5, 2), 1)
 	z := randomPoints(r, 8, 2)
 	for _, w := range []TAFWeights{WeightsRGPE, WeightsTSTR} {
-		m, err := LearnTAF(ctx, square(t), tasks, WithTAFWeights(w), WithGuard(NoGuard()), WithTies(SplitEqually), WithBandwidth(1))
+		m, err := LearnTAF(ctx, square(t), tasks, WithTAFWeights(w), WithBandwidth(1))
 		require.NoError(t, err)
 		s := m.Surrogate(1).(*tafRun)
 		require.NoError(t, s.Fit(ctx, d))

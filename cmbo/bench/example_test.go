@@ -55,5 +55,5 @@ func ExampleExperiment() {
 	}
 	// Output:
 	// Random 8 runs, regret [0.25 0.19 0.14 0.10]
-	// RGPE   8 runs, regret [0.25 0.00 0.00 0.00]
+	// RGPE   8 runs, regret [0.25 0.01 0.00 0.00]
 }

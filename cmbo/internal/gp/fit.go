@@ -64,10 +64,16 @@ const (
 
 // Fitter finds hyperparameters, keeping its memory from one data set to the next. The
 // zero value is ready; a Fitter serves one goroutine at a time.
-type Fitter struct{ search gaussian.Fitter }
+type Fitter struct {
+	// Priors returns the priors of the hyperparameters for points of dim
+	// coordinates; nil stands for [gaussian.DefaultPriors].
+	Priors func(dim int) gaussian.Priors
 
-// Fit returns the hyperparameters of highest posterior density under
-// [gaussian.DefaultPriors], of the template's form, for values y of mean zero at the
+	search gaussian.Fitter
+}
+
+// Fit returns the hyperparameters of highest posterior density, of the template's
+// form, for values y of mean zero at the
 // rows of x. own holds the noise variances that are known, 0 where they are not, nil
 // for none. given is the noise variance of the others, NaN to search it. Without
 // values the template stands.
@@ -76,6 +82,9 @@ type Fitter struct{ search gaussian.Fitter }
 func (f *Fitter) Fit(ctx context.Context, template kernel.Kernel, x *linalg.Dense, y, own []float64, given float64, seed uint64) (Hyper, error) {
 	_, dim := x.Dims()
 	o := gaussian.FitOptions{Seed: seed, Priors: gaussian.DefaultPriors(dim)}
+	if f.Priors != nil {
+		o.Priors = f.Priors(dim)
+	}
 	start := math.Exp(o.Priors.Noise.Mean)
 	known, sum := 0, 0.0
 	for _, v := range own {
@@ -139,9 +148,9 @@ type Fits struct {
 	Template kernel.Kernel
 	Noise    float64 // given noise variance, NaN to search it
 	Seed     uint64
+	Fitter   Fitter
 
-	fitter Fitter
-	known  map[int]Hyper // by number of observations
+	known map[int]Hyper // by number of observations
 }
 
 // At returns the hyperparameters that serve the first n observations. data returns
@@ -157,7 +166,7 @@ func (f *Fits) At(ctx context.Context, n int, data func(count int) (x *linalg.De
 		return Hyper{}, err
 	}
 	seed := rng.Stream(f.Seed, "refit", uint64(count)).Uint64()
-	h, err := f.fitter.Fit(ctx, f.Template, x, y, own, f.Noise, seed)
+	h, err := f.Fitter.Fit(ctx, f.Template, x, y, own, f.Noise, seed)
 	if err == nil {
 		f.Put(count, h)
 	}
