@@ -1,0 +1,114 @@
+package suggest
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/examples/katib/internal/api"
+)
+
+// stateSetting is the setting by which Katib keeps the state of a run: the reply
+// sets it, Katib stores it together with the reply's assignments, and the next
+// request brings it back.
+const stateSetting = "cmbo_state"
+
+// An experiment is what a request says of one.
+type experiment struct {
+	space    *space // nil without parameters
+	minimize bool
+	metric   string
+	opts     []cmbo.Option
+	prior    source // of the prior, if it has a kind
+	state    string
+}
+
+// read reads an experiment. What it refuses is an error of the experiment.
+func (s *Service) read(e *api.Experiment) (*experiment, error) {
+	spec := e.GetSpec()
+	algorithm := spec.GetAlgorithm()
+	if name := algorithm.GetAlgorithmName(); name != s.Algorithm {
+		return nil, fmt.Errorf("algorithm %q is not served here; %q is", name, s.Algorithm)
+	}
+	if spec.GetNasConfig() != nil {
+		return nil, fmt.Errorf("a search for network architectures (nasConfig) is not served")
+	}
+	x := &experiment{metric: spec.GetObjective().GetObjectiveMetricName()}
+	if o := spec.GetObjective(); o != nil {
+		switch o.GetType() {
+		case api.ObjectiveType_MINIMIZE:
+			x.minimize = true
+			x.opts = append(x.opts, cmbo.WithMinimize())
+		case api.ObjectiveType_MAXIMIZE:
+		default:
+			return nil, fmt.Errorf("objective type %s: minimize or maximize is needed", o.GetType())
+		}
+	}
+	if specs := spec.GetParameterSpecs().GetParameters(); len(specs) > 0 {
+		var err error
+		if x.space, err = newSpace(specs); err != nil {
+			return nil, err
+		}
+	}
+	seen := map[string]bool{}
+	for _, a := range algorithm.GetAlgorithmSettings() {
+		if seen[a.GetName()] {
+			return nil, fmt.Errorf("setting %q is there twice", a.GetName())
+		}
+		seen[a.GetName()] = true
+		if err := x.set(a.GetName(), a.GetValue()); err != nil {
+			return nil, err
+		}
+	}
+	return x, nil
+}
+
+// set takes one setting.
+func (x *experiment) set(name, value string) error {
+	bad := func(want string) error { return fmt.Errorf("setting %s is %q, not %s", name, value, want) }
+	switch name {
+	case "random_state":
+		seed, err := strconv.ParseUint(value, 10, 64)
+		if err != nil {
+			return bad("a whole number from 0")
+		}
+		x.opts = append(x.opts, cmbo.WithSeed(seed))
+	case "acquisition":
+		a, err := cmbo.ParseAcquisition(value)
+		if err != nil {
+			return bad("UCB, UCB(beta), EI, PI or MaxValuePI")
+		}
+		x.opts = append(x.opts, cmbo.WithAcquisition(a))
+	case "n_initial_points":
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 0 {
+			return bad("a whole number from 0")
+		}
+		x.opts = append(x.opts, cmbo.WithInitial(n))
+	case "prior", "history":
+		if x.prior.kind != "" {
+			return fmt.Errorf("both a prior and a history are given; one of them is the past to learn from")
+		}
+		x.prior = source{kind: name, place: value}
+	case stateSetting:
+		x.state = value
+	default:
+		return fmt.Errorf("setting %q is not known; random_state, acquisition, n_initial_points, prior and history are", name)
+	}
+	return nil
+}
+
+// options returns the options of the experiment's optimiser.
+func (s *Service) options(ctx context.Context, x *experiment) (opts []cmbo.Option, prior *cmbo.Prior, err error) {
+	if x.prior.kind == "" {
+		return x.opts, nil, nil
+	}
+	if prior, err = s.priors.get(ctx, x); err != nil {
+		return nil, nil, fmt.Errorf("%s %s: %w", x.prior.kind, x.prior.place, err)
+	}
+	if prior.Minimizes() != x.minimize {
+		return nil, nil, fmt.Errorf("%s %s: %w: one of it and the experiment minimises, the other maximises", x.prior.kind, x.prior.place, cmbo.ErrPriorMismatch)
+	}
+	return append(x.opts[:len(x.opts):len(x.opts)], cmbo.WithPrior(prior)), prior, nil
+}
