@@ -1,7 +1,7 @@
 // Package baseline holds the methods that transfer Bayesian optimisation is
 // compared with, as models that a [cmbo.Optimizer] can consult in place of its
 // own: random search and a Gaussian process without transfer, ensembles of the
-// past tasks' processes ([RGPE], [TSTR], [TAF], [RMGPUCB], [RMGPTS],
+// past tasks' processes ([RGPE], [TSTR], [TAF], [RMGPUCB], [RMGPTS], [ScaMLGP],
 // [StackedGP]), and priors learned from all past tasks at once ([HyperBO],
 // [HyperBOPlus], [MetaBO], [EmpiricalGP]).
 //

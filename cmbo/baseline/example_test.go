@@ -77,6 +77,7 @@ func ExampleMethods() {
 	// TAF-R true false
 	// RM-GP-UCB false true
 	// RM-GP-TS false true
+	// ScaML-GP true true
 	// HyperBO true true
 	// HyperBO+ true true
 	// MetaBO true true

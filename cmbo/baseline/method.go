@@ -71,6 +71,7 @@ func Methods() []Method {
 		{"TAF-R", true, OwnEI, learner(LearnTAF, WithTAFWeights(WeightsTSTR))},
 		{"RM-GP-UCB", true, OwnUCB, learner(LearnRMGPUCB)},
 		{"RM-GP-TS", true, OwnUCB, learner(LearnRMGPTS)},
+		{"ScaML-GP", true, AnyAcquisition, learner(LearnScaMLGP)},
 		{"HyperBO", true, AnyAcquisition, learner(LearnHyperBO)},
 		{"HyperBO+", true, AnyAcquisition, learner(LearnHyperBOPlus)},
 		{"MetaBO", true, AnyAcquisition, learner(LearnMetaBO)},

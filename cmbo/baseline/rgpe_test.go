@@ -39,7 +39,7 @@ func TestWithoutTasks(t *testing.T) {
 			switch m.Name {
 			case "RGPE":
 				gp.c.priors = botorchPriors
-			case "TST-R", "TAF-RGPE", "TAF-R", "RM-GP-UCB", "RM-GP-TS", "StackedGP":
+			case "TST-R", "TAF-RGPE", "TAF-R", "RM-GP-UCB", "RM-GP-TS", "ScaML-GP", "StackedGP":
 			default:
 				continue
 			}

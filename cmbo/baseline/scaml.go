@@ -1,0 +1,423 @@
+package baseline
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/internal/optim"
+	"github.com/gocmbo/cmbo/internal/parallel"
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/kernel"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// ScaMLGP is the scalable meta-learning Gaussian process (ScaML-GP). The target is
+// a weighted sum of the tasks and a function of its own, so that its prior, given
+// the tasks' data, is the process with
+//
+//	mean Σ_i w_i·μ_i,   covariance Σ_i w_i²·Σ_i + k_t,
+//
+// μ_i and Σ_i posterior mean and covariance of task i. The weights w_i ≥ 0, the
+// residual kernel k_t and the noise variance σ² maximise the marginal likelihood of
+// the target's values and the prior densities,
+//
+//	ln N(y; Σ_i w_i·μ_i(X), Σ_i w_i²·Σ_i(X, X) + k_t(X, X) + σ²·I) − Σ_i w_i + ln p(k_t, σ²):
+//
+// the weights have a Gamma(1, 1) distribution, whose density e^(−w) makes most of
+// them exactly 0. Before the second observation, where there is nothing to fit, they
+// are 1/K and the rest is at the centre of its prior. Hyperparameters are fitted on
+// the schedule of [GP], from the same weights and from seeded draws.
+//
+// Where it differs from the authors' code: the values of each task and of the
+// target are standardised by themselves, as for all methods here, not by the mean
+// and the deviation of all values together, which assumes that the tasks measure in
+// one unit; noise variances of single observations are used; weights of 0 are at a
+// bound of the search, not pruned after it.
+//
+// Matérn-3/2 with a length for each coordinate by default, where the authors' is
+// squared exponential. A step takes O(K (m² + m n)) for the new observation, some hundred evaluations of O(K n²
+// + n³) for a fit, and O(a (m² + m n) N) for N candidates and a tasks of positive
+// weight; K tasks of m observations, n of the target.
+//
+// P. Tighineanu, L. Grossberger, P. Baireuther, K. Skubch, S. Falkner,
+// J. Vinogradska and F. Berkenkamp, Scalable meta-learning with Gaussian processes,
+// AISTATS 2024; arXiv:2312.00742.
+type ScaMLGP struct {
+	c    *config
+	bank *bank
+}
+
+// LearnScaMLGP fits a Gaussian process to each task. It takes [WithKernel], works
+// without tasks, and fails as [LearnRGPE] does.
+func LearnScaMLGP(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*ScaMLGP, error) {
+	c, err := newConfig(config{method: "ScaMLGP", takes: setKernel, ard: true}, opts)
+	if err != nil {
+		return nil, err
+	}
+	b, err := learnSources(ctx, space, tasks, c)
+	if err != nil {
+		return nil, err
+	}
+	return &ScaMLGP{c: c, bank: b}, nil
+}
+
+// Surrogate returns the surrogate of one run.
+func (m *ScaMLGP) Surrogate(seed uint64) cmbo.Surrogate {
+	r := &scamlRun{target: newTarget(m.bank.dim, seed, m.c), view: view{bank: m.bank}}
+	r.found = make(map[int]scamlParams)
+	r.forget = func(n int) {
+		r.known = min(r.known, n)
+		for count := range r.found {
+			if count > n {
+				delete(r.found, count)
+			}
+		}
+	}
+	return r
+}
+
+// scamlParams are what is fitted to the target.
+type scamlParams struct {
+	w []float64 // by task
+	h gp.Hyper  // residual kernel, noise variance
+}
+
+type scamlRun struct {
+	*target
+	view
+	p     scamlParams
+	found map[int]scamlParams // by number of observations
+
+	// What the tasks say of the first known observations, by task.
+	known int
+	tasks []taskMoments
+}
+
+// taskMoments are the posterior moments of a task at the observations.
+type taskMoments struct {
+	mean []float64
+	cov  []float64   // the lower triangle, row after row
+	v    [][]float64 // L⁻¹·k(X_i, x_j) by observation
+}
+
+// Fit fits the weights where that is due and conditions on the data.
+func (r *scamlRun) Fit(ctx context.Context, d cmbo.Data) error {
+	if len(r.sources) == 0 {
+		return r.target.Fit(ctx, d)
+	}
+	if err := r.receive(d); err != nil {
+		return err
+	}
+	r.has = false
+	var err error
+	if r.p, err = r.paramsAt(ctx, len(d.Y)); err != nil {
+		return err
+	}
+	r.h = r.p.h
+	prior := &scamlPrior{view: &r.view, w: r.p.w, k: r.h.Kernel}
+	if r.post, err = gp.Condition(ctx, prior, r.d.X, r.d.Y, r.h.Noise(r.d.NoiseVariance)); err != nil {
+		return err
+	}
+	r.full, err = r.post.WithPending(ctx, r.d.Pending, r.h.NoiseVariance)
+	r.has = err == nil
+	return err
+}
+
+// paramsAt returns the parameters that serve the first n observations.
+func (r *scamlRun) paramsAt(ctx context.Context, n int) (scamlParams, error) {
+	count := gp.RefitCount(n)
+	if p, ok := r.found[count]; ok {
+		return p, nil
+	}
+	if err := r.learn(ctx, count); err != nil {
+		return scamlParams{}, err
+	}
+	x, z, noise, err := r.first(ctx, count)
+	if err != nil {
+		return scamlParams{}, err
+	}
+	o := newScamlObjective(r.fits.Template, r.tasks, x, z, noise)
+	p, err := o.fit(ctx, rng.Stream(r.seed, "baseline scaml", uint64(count)).Uint64())
+	if err == nil {
+		r.found[count] = p
+	}
+	return p, err
+}
+
+// learn takes in the observations up to n.
+func (r *scamlRun) learn(ctx context.Context, n int) error {
+	if r.tasks == nil {
+		r.tasks = make([]taskMoments, len(r.sources))
+	}
+	from := r.known
+	r.known = 0 // until all tasks have them
+	err := parallel.For(ctx, r.workers, len(r.tasks), func(_, i int) error {
+		t := &r.tasks[i]
+		t.mean, t.cov, t.v = t.mean[:from], t.cov[:from*(from+1)/2], t.v[:from]
+		for j := from; j < n; j++ {
+			if err := t.add(ctx, r.sources[i], r.d.X, j); err != nil {
+				return sourceError(ctx, numerical(ctx, err, "posterior at observation %d", j), r.sources[i].id)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	r.known = max(n, from)
+	return nil
+}
+
+// add takes in row j of x, the ones before being known.
+func (t *taskMoments) add(ctx context.Context, s *source, x *linalg.Dense, j int) error {
+	at := points.Pick(x, []int{j})
+	var white linalg.Dense
+	if err := s.post.Whiten(ctx, &white, at); err != nil {
+		return err
+	}
+	mean := []float64{0}
+	if err := s.post.MomentsFrom(ctx, mean, nil, at, &white); err != nil {
+		return err
+	}
+	v := make([]float64, points.Len(&white))
+	for i := range v {
+		v[i] = white.At(i, 0)
+	}
+	t.mean, t.v = append(t.mean, mean[0]), append(t.v, v)
+	for i := range j + 1 {
+		t.cov = append(t.cov, s.h.Kernel.Eval(x.Row(i), x.Row(j))-linalg.Dot(t.v[i], v))
+	}
+	return nil
+}
+
+// scamlPrior is the prior of the target: the weighted sum of the tasks' processes
+// and a residual process of mean 0.
+type scamlPrior struct {
+	*view
+	w []float64
+	k kernel.Kernel
+}
+
+func (p *scamlPrior) active() []int {
+	a := make([]int, 0, len(p.w)) // not nil, which stands for all
+	for i, w := range p.w {
+		if w > 0 {
+			a = append(a, i)
+		}
+	}
+	return a
+}
+
+// Moments implements [gp.Prior].
+func (p *scamlPrior) Moments(ctx context.Context, mean, variance []float64, x *linalg.Dense) error {
+	active := p.active()
+	s, err := p.look(ctx, x, nil, active)
+	if err != nil {
+		return err
+	}
+	clear(mean)
+	if variance != nil {
+		kernel.Diag(variance, p.k, x)
+	}
+	for _, i := range active {
+		if mean != nil {
+			linalg.Axpy(mean, p.w[i], s.mean[i])
+		}
+		if variance != nil {
+			linalg.Axpy(variance, p.w[i]*p.w[i], s.variance[i])
+		}
+	}
+	return nil
+}
+
+// Cov implements [gp.Prior].
+func (p *scamlPrior) Cov(ctx context.Context, dst, x, y *linalg.Dense) error {
+	kernel.Cross(dst, p.k, x, y)
+	var c linalg.Dense
+	for _, i := range p.active() {
+		if err := p.sources[i].post.Cov(ctx, &c, x, y); err != nil {
+			return sourceError(ctx, err, p.sources[i].id)
+		}
+		dst.AddScaled(p.w[i]*p.w[i], &c)
+	}
+	return ctx.Err()
+}
+
+// Gram implements [gp.Prior].
+func (p *scamlPrior) Gram(ctx context.Context, dst *linalg.Sym, x *linalg.Dense) error {
+	kernel.Gram(dst, p.k, x)
+	var c linalg.Sym
+	for _, i := range p.active() {
+		if err := p.sources[i].post.Gram(ctx, &c, x); err != nil {
+			return sourceError(ctx, err, p.sources[i].id)
+		}
+		dst.AddScaled(p.w[i]*p.w[i], &c)
+	}
+	return ctx.Err()
+}
+
+// scamlObjective is the negative log posterior of the parameters: the weights, the
+// logarithms of the residual kernel's parameters, the logarithm of the noise
+// variance.
+type scamlObjective struct {
+	template kernel.Kernel
+	tasks    []taskMoments
+	z, noise []float64
+	prior    []gaussian.LogNormal // of the kernel's parameters and the noise
+
+	pairs        *kernel.Pairs
+	gram         linalg.Sym
+	chol         linalg.Cholesky
+	sum          []float64 // packed as taskMoments.cov
+	resid, alpha []float64
+}
+
+// maxWeight bounds the weights, far out in the tail of their prior.
+const maxWeight = 20
+
+// scamlPriors returns the priors of the residual kernel's variance, of its lengths
+// and of the noise variance. The tasks may leave next to nothing, so small variances
+// are likelier than for a process on its own.
+func scamlPriors(dim, lengths int) []gaussian.LogNormal {
+	p := gaussian.DefaultPriors(dim)
+	out := []gaussian.LogNormal{{Mean: -2, SD: 3, Min: 1e-4, Max: 20}}
+	for range lengths {
+		out = append(out, p.LengthScale)
+	}
+	return append(out, p.Noise)
+}
+
+func newScamlObjective(template kernel.Kernel, tasks []taskMoments, x *linalg.Dense, z, noise []float64) *scamlObjective {
+	_, dim := x.Dims()
+	n := len(z)
+	o := &scamlObjective{
+		template: template, tasks: tasks, z: z, noise: noise,
+		prior: scamlPriors(dim, template.NumParams()-1),
+		sum:   make([]float64, n*(n+1)/2), resid: make([]float64, n), alpha: make([]float64, n),
+	}
+	if n > 0 {
+		o.pairs = kernel.NewPairs(x)
+	}
+	return o
+}
+
+// params turns a point of the search into parameters.
+func (o *scamlObjective) params(theta []float64) (scamlParams, error) {
+	k, last := len(o.tasks), len(theta)-1
+	kt, err := o.template.WithParams(theta[k:last])
+	return scamlParams{w: slices.Clone(theta[:k]), h: gp.Hyper{Kernel: kt, NoiseVariance: math.Exp(theta[last]), Fitted: true}}, err
+}
+
+// eval returns the objective and its gradient; the value is NaN where the
+// covariance is not definite.
+func (o *scamlObjective) eval(theta, grad []float64) float64 {
+	n, k, last := len(o.z), len(o.tasks), len(theta)-1
+	kt, err := o.template.WithParams(theta[k:last])
+	if err != nil {
+		return math.NaN()
+	}
+	sigma := math.Exp(theta[last])
+	copy(o.resid, o.z)
+	clear(o.sum)
+	for i, w := range theta[:k] {
+		linalg.Axpy(o.resid, -w, o.tasks[i].mean[:n])
+		linalg.Axpy(o.sum, w*w, o.tasks[i].cov[:len(o.sum)])
+	}
+	o.pairs.Gram(&o.gram, kt)
+	for i := range n {
+		row := o.gram.Row(i)
+		for j, v := range o.sum[i*(i+1)/2 : (i+1)*(i+2)/2] {
+			row[j] += v
+		}
+		if o.noise[i] > 0 {
+			row[i] += o.noise[i]
+		} else {
+			row[i] += sigma
+		}
+	}
+	if o.chol.Factorize(&o.gram) != nil {
+		return math.NaN()
+	}
+	o.chol.SolveVecTo(o.alpha, o.resid)
+	v := 0.5 * (linalg.Dot(o.resid, o.alpha) + o.chol.LogDet() + float64(n)*math.Log(2*math.Pi))
+
+	// ½·(A⁻¹ − α·αᵀ), whose product with ∂A/∂θ is the derivative: packed, with the
+	// entries below the diagonal counted twice, and as a matrix.
+	o.chol.InverseTo(&o.gram)
+	grad[last] = 0
+	for i, a := range o.alpha {
+		row, at := o.gram.Row(i), o.sum[i*(i+1)/2:]
+		for j, b := range o.alpha {
+			row[j] = 0.5 * (row[j] - a*b)
+			if j < i {
+				at[j] = 2 * row[j]
+			}
+		}
+		at[i] = row[i]
+		if !(o.noise[i] > 0) {
+			grad[last] += sigma * row[i]
+		}
+	}
+	for i, w := range theta[:k] {
+		t := &o.tasks[i]
+		grad[i] = 2*w*linalg.Dot(o.sum, t.cov[:len(o.sum)]) - linalg.Dot(o.alpha, t.mean[:n]) + 1
+		v += w
+	}
+	o.pairs.GradDot(grad[k:last], &o.gram)
+	for i, p := range o.prior {
+		u := (theta[k+i] - p.Mean) / p.SD
+		v += 0.5 * u * u
+		grad[k+i] += u / p.SD
+	}
+	return v
+}
+
+// fit minimises the objective. It fails only if ctx is done.
+func (o *scamlObjective) fit(ctx context.Context, seed uint64) (scamlParams, error) {
+	k := len(o.tasks)
+	size := k + len(o.prior)
+	lo, hi, start := make([]float64, size), make([]float64, size), make([]float64, size)
+	for i := range k {
+		hi[i], start[i] = maxWeight, 1/float64(k)
+	}
+	for i, p := range o.prior {
+		lo[k+i], hi[k+i], start[k+i] = math.Log(p.Min), math.Log(p.Max), p.Mean
+	}
+	theta := start
+	if len(o.z) > 1 {
+		starts := [][]float64{start}
+		for s := range 2 {
+			r := rng.Stream(seed, "baseline scaml", uint64(s))
+			x := slices.Clone(start)
+			for i := range x {
+				if i < k {
+					x[i] = r.ExpFloat64() / float64(k)
+				} else {
+					x[i] += o.prior[i-k].SD * r.NormFloat64()
+				}
+			}
+			starts = append(starts, x)
+		}
+		f := func(x, grad []float64) float64 {
+			if ctx.Err() != nil {
+				return math.NaN()
+			}
+			return o.eval(x, grad)
+		}
+		var m optim.Minimizer
+		res := m.MultiStart(f, starts, lo, hi, optim.Options{FuncTol: 1e-6, GradTol: 1e-3, MaxIter: 100})
+		if !math.IsNaN(res.F) && !math.IsInf(res.F, 0) {
+			theta = res.X // else no start will do: the first one stands
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return scamlParams{}, err
+	}
+	p, err := o.params(theta)
+	return p, numerical(ctx, err, "fitting weights to %d observations", len(o.z))
+}
