@@ -114,68 +114,6 @@ func (t *Table) Task(id string) *TableTask {
 	return &t.Tasks[i]
 }
 
-// A FormatError says what in a file is not as the format wants it.
-type FormatError struct {
-	Space, Task string
-	Row         int // -1 if the trouble is not in a row
-	Reason      string
-}
-
-// Error describes the trouble and its place.
-func (e *FormatError) Error() string {
-	s := "bench: "
-	if e.Space != "" {
-		s += fmt.Sprintf("space %q: ", e.Space)
-	}
-	if e.Task != "" {
-		s += fmt.Sprintf("task %q: ", e.Task)
-	}
-	if e.Row >= 0 {
-		s += fmt.Sprintf("row %d: ", e.Row)
-	}
-	return s + e.Reason
-}
-
-// newTask validates one task's rows and drops repeated ones, the first staying.
-// It makes -0 in them 0, as which package cmbo takes it.
-func newTask(space, id string, x [][]float64, y []float64, dim int) (TableTask, error) {
-	fail := func(row int, format string, args ...any) (TableTask, error) {
-		return TableTask{}, &FormatError{Space: space, Task: id, Row: row, Reason: fmt.Sprintf(format, args...)}
-	}
-	if len(x) == 0 {
-		return fail(-1, "no configurations")
-	}
-	if len(x) != len(y) {
-		return fail(-1, "%d configurations but %d values", len(x), len(y))
-	}
-	t := TableTask{ID: id, kept: make([]int, len(x))}
-	seen := make(map[string]int, len(x))
-	for i, row := range x {
-		if len(row) != dim {
-			return fail(i, "%d coordinates, want %d", len(row), dim)
-		}
-		for j, v := range row {
-			if !(v >= 0 && v <= 1) {
-				return fail(i, "coordinate %d is %g, outside [0, 1]", j, v)
-			}
-			row[j] = v + 0
-		}
-		if math.IsNaN(y[i]) || math.IsInf(y[i], 0) {
-			return fail(i, "value %g", y[i])
-		}
-		key := rowKey(row)
-		if k, dup := seen[key]; dup {
-			t.kept[i] = k
-			continue
-		}
-		seen[key] = len(t.X)
-		t.kept[i] = len(t.X)
-		t.X = append(t.X, row)
-		t.Y = append(t.Y, y[i])
-	}
-	return t, nil
-}
-
 // rowKey is a map key that is equal for equal rows; -0 counts as 0.
 func rowKey(row []float64) string {
 	b := make([]byte, 0, 8*len(row))

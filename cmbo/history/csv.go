@@ -32,9 +32,8 @@ type CSV struct {
 	Comma rune
 	// Policy says what becomes of bad rows.
 	Policy Policy
-	// MaxLine is the length in bytes of the longest row with its end of line,
-	// [DefaultMaxLine] if 0.
-	MaxLine int
+	// Limits bound what is read.
+	Limits Limits
 }
 
 // setting validates the description.
@@ -42,7 +41,7 @@ func (c CSV) setting() (names, rune, error) {
 	if c.Space == nil {
 		return names{}, 0, fmt.Errorf("%w: a nil Space", cmbo.ErrSpace)
 	}
-	n, err := newNames(c.Value, c.Task, c.Noise, c.TaskID, c.MaxLine)
+	n, err := newNames(c.Value, c.Task, c.Noise, c.TaskID, c.Limits)
 	if err != nil {
 		return n, 0, err
 	}
@@ -70,7 +69,7 @@ func (c CSV) setting() (names, rune, error) {
 // not a number or not finite, a point outside the space, an unknown choice, or
 // an empty task ID. Whatever the Policy, Read fails, with a [*RowError] that
 // wraps cmbo's ErrCorrupt, if the header lacks a column or has one twice, if a
-// row is longer than MaxLine, or if a quoted field that spans lines is not
+// row is longer than Limits has it, or if a quoted field that spans lines is not
 // closed, since nobody can tell where the next row begins. Without a single
 // good row it fails with cmbo's ErrNoTasks.
 //
@@ -84,21 +83,21 @@ func (c CSV) Read(r io.Reader) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	limit := &rowLimit{r: r}
+	limit := newRowLimit(r, n.limits, comma)
 	br := bufio.NewReader(limit)
 	row := csv.NewReader(br) // reads through br, which is large enough for it
 	row.Comma, row.FieldsPerRecord, row.ReuseRecord = comma, -1, true
-	limit.left = max(n.maxLine, len("\ufeff"))
+	limit.left = max(n.limits.Line, len("\ufeff"))
 	if err := skipMark(br); err != nil {
 		return nil, err
 	}
-	limit.left = n.maxLine - br.Buffered()
+	limit.left = n.limits.Line - br.Buffered()
 	header, err := row.Read()
 	if err == io.EOF {
 		return nil, &RowError{Reason: "the file is empty; it needs a header", Err: cmbo.ErrNoTasks}
 	}
 	if err != nil {
-		return nil, csvError(err, n.maxLine, 0)
+		return nil, csvError(err, 0)
 	}
 	h, e := newHeader(header, n, c.Space)
 	if e != nil {
@@ -107,14 +106,14 @@ func (c CSV) Read(r io.Reader) (*Result, error) {
 	}
 	last := 1
 	for {
-		limit.left = n.maxLine - br.Buffered()
+		limit.left = n.limits.Line - br.Buffered()
 		fields, err := row.Read()
 		if err == io.EOF {
 			return out.finish("rows")
 		}
 		var pe *csv.ParseError
 		if err != nil && !(errors.As(err, &pe) && pe.StartLine == pe.Line) {
-			return nil, csvError(err, n.maxLine, last)
+			return nil, csvError(err, last)
 		}
 		if err != nil {
 			last = pe.Line
@@ -138,11 +137,14 @@ func (c CSV) Read(r io.Reader) (*Result, error) {
 
 // csvError gives an error that ends the reading its place; last is the line on
 // which the row before begins.
-func csvError(err error, maxLine, last int) error {
+func csvError(err error, last int) error {
+	var limit *RowError
 	var pe *csv.ParseError
 	switch {
-	case errors.Is(err, errRowLimit):
-		return rowErrorf(cmbo.ErrCorrupt, "a row after line %d is longer than %d bytes, or has a quote that is not closed", last, maxLine)
+	case errors.As(err, &limit):
+		e := *limit
+		e.Reason = fmt.Sprintf("after line %d: %s", last, e.Reason)
+		return &e
 	case errors.As(err, &pe):
 		return rowErrorf(cmbo.ErrCorrupt, "until line %d, character %d: %v", pe.Line, pe.Column, pe.Err).at(pe.StartLine)
 	}

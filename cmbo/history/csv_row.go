@@ -1,9 +1,9 @@
 package history
 
 import (
-	"errors"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/gocmbo/cmbo/cmbo"
 )
@@ -98,25 +98,76 @@ func (h *header) parse(fields []string, n names) (id string, x []float64, y, v f
 	return id, x, y, v, nil
 }
 
-var errRowLimit = errors.New("history: row too long")
-
-// rowLimit ends the reading after so many bytes. Whoever reads rows through it
-// renews the number for each.
+// rowLimit hands on the bytes of a CSV file until a row has too many bytes or
+// fields. Whoever reads rows through it renews the number of bytes for each.
+// Fields are counted as encoding/csv will find them, before it does: it would
+// make an index and a string of each.
 type rowLimit struct {
-	r    io.Reader
-	left int
+	r       io.Reader
+	limits  Limits
+	comma   rune
+	left    int    // bytes
+	fields  int    // commas in the current row
+	inside  bool   // a quoted field
+	closing bool   // the last byte was a quotation mark inside a quoted field
+	begins  bool   // the next byte is the first of a field
+	last    []byte // the bytes that may make a comma
+	err     error
+}
+
+func newRowLimit(r io.Reader, limits Limits, comma rune) *rowLimit {
+	return &rowLimit{r: bounded(r, limits.Bytes), limits: limits, comma: comma, begins: true}
 }
 
 func (l *rowLimit) Read(p []byte) (int, error) {
+	if l.err != nil {
+		return 0, l.err
+	}
 	if l.left <= 0 {
 		// The row may have ended with the input.
 		var next [1]byte
 		if n, err := l.r.Read(next[:]); n == 0 {
 			return 0, err
 		}
-		return 0, errRowLimit
+		l.err = beyond("Line", int64(l.limits.Line), "a row has more bytes, or a quote that is not closed")
+		return 0, l.err
 	}
 	n, err := l.r.Read(p[:min(len(p), l.left)])
 	l.left -= n
+	for i, c := range p[:n] {
+		if l.scan(c); l.fields >= l.limits.Columns {
+			l.err = beyond("Columns", int64(l.limits.Columns), "a row has more fields")
+			return i, l.err
+		}
+	}
 	return n, err
+}
+
+// scan follows the text by a byte.
+func (l *rowLimit) scan(c byte) {
+	if l.inside {
+		switch {
+		case c == '"':
+			l.closing = !l.closing // two make one in the text
+			return
+		case !l.closing:
+			return
+		}
+		l.inside, l.closing = false, false
+	}
+	if c == '\n' {
+		l.fields, l.begins, l.last = 0, true, l.last[:0]
+		return
+	}
+	if c == '"' && l.begins {
+		l.inside, l.begins = true, false
+		return
+	}
+	l.begins = false
+	if l.last = append(l.last, c); len(l.last) > utf8.UTFMax {
+		l.last = l.last[1:]
+	}
+	if r, _ := utf8.DecodeLastRune(l.last); r == l.comma {
+		l.fields, l.begins, l.last = l.fields+1, true, l.last[:0]
+	}
 }

@@ -205,7 +205,7 @@ func TestCSVSettings(t *testing.T) {
 	}{
 		{history.CSV{}, cmbo.ErrSpace},
 		{history.CSV{Space: s, Policy: 2}, cmbo.ErrOption},
-		{history.CSV{Space: s, MaxLine: -1}, cmbo.ErrOption},
+		{history.CSV{Space: s, Limits: history.Limits{Line: -1}}, cmbo.ErrOption},
 		{history.CSV{Space: s, Comma: '"'}, cmbo.ErrOption},
 		{history.CSV{Space: s, Comma: '\n'}, cmbo.ErrOption},
 		{history.CSV{Space: s, Comma: -1}, cmbo.ErrOption},
@@ -229,9 +229,9 @@ func TestCSVSettings(t *testing.T) {
 	}
 }
 
-// TestCSVMaxLine holds the limit to the byte, and shows that no more than it is
+// TestCSVLongestLine holds the limit to the byte, and shows that no more than it is
 // read of a row without an end.
-func TestCSVMaxLine(t *testing.T) {
+func TestCSVLongestLine(t *testing.T) {
 	s := small(t)
 	const head = "lr,depth,kernel,bias,value,note\n"
 	for _, most := range []int{len(head), 100, 4095, 4096, 4097, 20000} {
@@ -239,17 +239,17 @@ func TestCSVMaxLine(t *testing.T) {
 			row := "0.1,3,rbf,true,1,"
 			row += strings.Repeat("n", max(0, most+extra-len(row)-1)) + "\n"
 			text := head + "0.1,3,rbf,true,1,\n" + row + "0.1,3,rbf,true,1,\n"
-			got, err := history.CSV{Space: s, MaxLine: most, Policy: history.Skip}.Read(strings.NewReader(text))
+			got, err := history.CSV{Space: s, Limits: history.Limits{Line: most}, Policy: history.Skip}.Read(strings.NewReader(text))
 			if len(row) > most {
-				mustBeRow(t, err, 0, "", "", cmbo.ErrCorrupt, fmt.Sprintf("after line 2 is longer than %d bytes", most))
+				mustBeRow(t, err, 0, "", "", cmbo.ErrCorrupt, fmt.Sprintf("after line 2: a row has more bytes, or a quote that is not closed; the limit is %d, which Limits.Line sets", most))
 			} else if err != nil || got.Report.Accepted != 3 {
 				t.Errorf("limit %d, row of %d: %v", most, len(row), err)
 			}
 		}
 		for _, row := range [][2]string{{"", "x"}, {"", ","}, {"\"", "x"}, {"\"", "\"\""}, {"\"", "x\n"}} {
 			r := &endless{text: row[1]}
-			_, err := history.CSV{Space: s, MaxLine: most, Policy: history.Skip}.Read(io.MultiReader(strings.NewReader(head+row[0]), r))
-			mustBeRow(t, err, 0, "", "", cmbo.ErrCorrupt, "is longer than")
+			_, err := history.CSV{Space: s, Limits: history.Limits{Line: most, Columns: 1 << 20}, Policy: history.Skip}.Read(io.MultiReader(strings.NewReader(head+row[0]), r))
+			mustBeRow(t, err, 0, "", "", cmbo.ErrCorrupt, "Limits.Line sets")
 			if r.read > most+2 {
 				t.Errorf("limit %d: %d bytes were read", most, r.read)
 			}

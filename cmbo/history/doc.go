@@ -9,11 +9,11 @@
 // # Grammar
 //
 // A format is a struct that describes the file: [CSV], [JSONLines], [Optuna],
-// [DeepCAVE]. Its fields are the settings, its zero value but for the space is
+// [HPOB], [DeepCAVE]. Its fields are the settings, its zero value but for the space is
 // usable, and one value serves both ways where a format has two: what Write
 // wrote Read reads back bit for bit. Everything goes through an io.Reader or
 // io.Writer; there are no file names, and inputs packed with gzip are for the
-// caller to unpack (but HPO-B's, which [ReadHPOB] knows).
+// caller to unpack (but HPO-B's, which [HPOB] knows).
 //
 // A reader returns a [Result]: the space, the tasks, and a [Report] of its rows.
 // Whatever it accepts is a point of the space with a finite value, as
@@ -44,9 +44,10 @@
 //
 // # Limits
 //
-// Inputs are streamed: in memory are the tasks and one row, which is no longer
-// than the format's MaxLine, of a journal the trials that have not failed. A
-// report keeps the first [MaxErrors] bad rows. The number of rows is not
-// limited: bound what comes from strangers with an io.LimitedReader. Integers
-// are those that a float64 holds, up to 2^53.
+// Inputs are streamed: in memory are the tasks and one row, of a journal the
+// trials that have not failed. [Limits] bound the row and its fields, and what
+// is unpacked; an error beyond one wraps [ErrLimit] and names the field that
+// raises it. A report keeps the first [MaxErrors] bad rows. The number of rows
+// is not limited: set Limits.Bytes for what comes from strangers. Integers are
+// those that a float64 holds, up to 2^53.
 package history

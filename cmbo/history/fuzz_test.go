@@ -50,7 +50,7 @@ func FuzzCSV(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		form := history.CSV{Space: small(t), Policy: history.Skip, MaxLine: 1 << 12}
+		form := history.CSV{Space: small(t), Policy: history.Skip, Limits: history.Limits{Line: 1 << 12}}
 		got, err := form.Read(bytes.NewReader(text))
 		if err != nil {
 			mustBeSentinel(t, err)
@@ -84,7 +84,7 @@ func FuzzJSONLines(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		form := history.JSONLines{Space: small(t), Policy: history.Skip, MaxLine: 1 << 12}
+		form := history.JSONLines{Space: small(t), Policy: history.Skip, Limits: history.Limits{Line: 1 << 12}}
 		got, err := form.Read(bytes.NewReader(text))
 		if err != nil {
 			mustBeSentinel(t, err)
@@ -115,7 +115,7 @@ func FuzzOptuna(f *testing.F) {
 	f.Add([]byte(study0+`{"op_code":4,"study_id":0,"state":2,"distributions":{"lr":`+quote(unit)+`},"params":{"lr":0.5},"intermediate_values":{"3":NaN,"-1":2}}`+"\n"), true, false)
 	f.Fuzz(func(t *testing.T, text []byte, pruned, widen bool) {
 		for _, space := range []*cmbo.Space{nil, small(t)} {
-			o := history.Optuna{Space: space, Policy: history.Skip, Pruned: pruned, Widen: widen, Direction: history.Minimize, MaxLine: 1 << 12}
+			o := history.Optuna{Space: space, Policy: history.Skip, Pruned: pruned, Widen: widen, Direction: history.Minimize, Limits: history.Limits{Line: 1 << 12}}
 			got, err := o.Read(bytes.NewReader(text))
 			if err != nil {
 				mustBeSentinel(t, err)
@@ -138,16 +138,24 @@ func FuzzOptuna(f *testing.F) {
 	})
 }
 
-func FuzzReadHPOB(f *testing.F) {
+func FuzzHPOB(f *testing.F) {
 	f.Add([]byte(hpob), "4796")
-	f.Add([]byte(`{"s": {"t": {"X": [[0.5]], "y": [1e160]}}}`), "")
+	f.Add([]byte(`{"s": {"t": {"X": [[0.5], [null], 3, [0.5, 1], ["a"], []], "y": [1e160, 1, 2, NaN, [1, 2], -Infinity, {"a": [1]}], "z": {"\\u00e4": [true, []]}}}}`), "")
 	f.Add([]byte{0x1f, 0x8b, 8}, "")
 	f.Fuzz(func(t *testing.T, text []byte, space string) {
-		got, err := history.ReadHPOB(bytes.NewReader(text), space)
+		form := history.HPOB{Name: space, Policy: history.Skip, Limits: history.Limits{Bytes: 1 << 16, String: 100, Columns: 50}}
+		got, err := form.Read(bytes.NewReader(text))
 		if err != nil {
 			mustBeSentinel(t, err)
 			return
 		}
-		mustBeLearnable(t, got)
+		mustBeLearnable(t, &got.Result)
+		form.Policy = history.Fail
+		again, err := form.Read(bytes.NewReader(text))
+		if err != nil {
+			sameUnderFail(t, &got.Result, nil, err)
+		} else {
+			sameUnderFail(t, &got.Result, &again.Result, nil)
+		}
 	})
 }

@@ -1,57 +1,439 @@
 package history
 
 import (
-	"errors"
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
 	"fmt"
+	"hash/maphash"
 	"io"
+	"math"
+	"slices"
+	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo"
-	"github.com/gocmbo/cmbo/cmbo/bench"
 )
 
-// ReadHPOB reads one search space of a file in HPO-B's format, plain or
-// gzip'd, with [bench.ReadTable]:
+// An HPOB describes what to take from a file in HPO-B's format, plain or
+// gzip'd:
 //
 //	{space: {task: {"X": [[...], ...], "y": [[v], ...]}}}
 //
-// An empty name stands for the only space of a file. The configurations are
-// encoded already: the Space is cmbo.UnitCube. The tasks are sorted by ID, and
-// of equal configurations of a task only the first stays, as HPO-B's users do;
-// larger values are better. There is no policy for bad rows: the first one, and
-// null is one, is an error, a [*RowError] with the task, its row in the file
-// being in the Reason, or that of the JSON decoder, and wraps cmbo's ErrCorrupt.
-func ReadHPOB(r io.Reader, space string) (*Result, error) {
-	t, err := bench.ReadTable(r, space)
-	if err != nil {
-		var fe *bench.FormatError
-		if errors.As(err, &fe) {
-			e := &RowError{Task: fe.Task, Reason: fe.Reason, Err: fmt.Errorf("%w: %w", cmbo.ErrCorrupt, err)}
-			if fe.Row >= 0 {
-				e.Reason = fmt.Sprintf("row %d: %s", fe.Row, fe.Reason)
-			}
-			return nil, e
-		}
-		return nil, fmt.Errorf("%w: %w", cmbo.ErrCorrupt, err)
-	}
-	cube, err := cmbo.UnitCube(t.Dim)
+// The zero value reads the only space of a file.
+//
+// S. Pineda Arango et al., HPO-B: a large-scale reproducible benchmark for
+// black-box HPO based on OpenML, NeurIPS Datasets and Benchmarks 2021.
+type HPOB struct {
+	// Name is the name of the search space to be read; empty stands for the
+	// only one of a file.
+	Name string
+	// Policy says what becomes of bad rows.
+	Policy Policy
+	// Limits bound what is read; Line does not apply.
+	Limits Limits
+}
+
+// An HPOBResult is what [HPOB.Read] makes of a file. Larger values are better.
+type HPOBResult struct {
+	Result
+	// Name is the name of the search space.
+	Name string
+	// Kept holds for each task, by row of the file, the index of the
+	// observation that the row became, or that of the equal row before it; -1
+	// for a bad row.
+	Kept [][]int
+	// Repeated counts the rows that were left out because the task had an
+	// equal one before.
+	Repeated int
+}
+
+// Read reads one search space. The configurations are encoded already, each
+// coordinate in [0, 1]: the Space is cmbo.UnitCube. The tasks are sorted by ID.
+// Of equal configurations of a task only the first stays, as HPO-B's users have
+// it; -0 counts as 0. Values may stand bare or each in brackets. Other spaces,
+// and other keys of a task, are passed over.
+//
+// A row is bad, and dealt with as the Policy says, if its configuration has
+// another number of coordinates than the first of the file, or an entry that is
+// not a number in [0, 1], if its value is not one number within ±1e150 (Python's
+// NaN and Infinity are none), or if X and y are of different lengths and it has
+// no counterpart. A [*RowError] names the task, and the row in its Reason; one of
+// a task without good rows, which is left out, is about the task. Whatever the
+// Policy, Read fails with cmbo's ErrCorrupt if the text is not JSON of this
+// shape or has a name twice, with [ErrLimit] beyond a limit, and with ErrNoTasks
+// if the file lacks the space or the space a good row.
+//
+// In memory are the tasks of the space: memory follows what is read of it, not
+// the length of the file.
+func (h HPOB) Read(r io.Reader) (*HPOBResult, error) {
+	s, err := newHPOBScanner(r, h.Limits)
 	if err != nil {
 		return nil, err
 	}
-	out, err := newCollector(cube, Fail)
+	out, err := newCollector(nil, h.Policy)
 	if err != nil {
 		return nil, err
 	}
-	for _, task := range t.Tasks {
-		if e := checkID(task.ID); e != nil {
-			return nil, e
-		}
-		for i, x := range task.X {
-			if e := checkValue(task.Y[i]); e != nil {
-				e.Task = task.ID
-				return nil, e.in("y", formatFloat(task.Y[i]))
+	t := &hpobReader{scanner: s, collector: out, seed: maphash.MakeSeed()}
+	found := false
+	var others []string
+	err = s.object(func(name string) error {
+		switch {
+		case h.Name != "" && name != h.Name:
+			if len(others) < 9 {
+				others = append(others, name)
 			}
-			out.add(task.ID, x, task.Y[i], 0)
+			return s.skip()
+		case found && h.Name == "":
+			return rowErrorf(cmbo.ErrCorrupt, "the file has more than one space, %s; name one", quoteAll([]string{t.name, name}))
+		case found:
+			return rowErrorf(cmbo.ErrCorrupt, "the space %q appears twice", clip(name))
+		}
+		found, t.name = true, name
+		return t.space()
+	})
+	if err == nil {
+		err = s.end()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		known := "there is none"
+		if others != nil {
+			known = "the file has " + quoteAll(others)
+		}
+		return nil, rowErrorf(cmbo.ErrNoTasks, "no space %q; %s", clip(h.Name), known)
+	}
+	return t.finish()
+}
+
+// Names lists the search spaces of a file, sorted. It reads the whole file
+// and fails as [HPOB.Read] does.
+func (h HPOB) Names(r io.Reader) ([]string, error) {
+	s, err := newHPOBScanner(r, h.Limits)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	err = s.object(func(name string) error {
+		if names = append(names, name); len(names) > s.limits.Columns {
+			return beyond("Columns", int64(s.limits.Columns), "the file has more spaces")
+		}
+		return s.skip()
+	})
+	if err == nil {
+		err = s.end()
+	}
+	slices.Sort(names)
+	return names, err
+}
+
+// newHPOBScanner unpacks gzip, told by its first two bytes.
+func newHPOBScanner(r io.Reader, l Limits) (*scanner, error) {
+	l, err := l.filled()
+	if err != nil {
+		return nil, err
+	}
+	if l.Bytes == 0 {
+		l.Bytes = 64 << 20
+	}
+	b := bufio.NewReaderSize(r, 1<<16)
+	if head, _ := b.Peek(2); bytes.Equal(head, []byte{0x1f, 0x8b}) {
+		z, err := gzip.NewReader(b)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", cmbo.ErrCorrupt, err)
+		}
+		r = &unpacked{z}
+	} else {
+		r = b
+	}
+	b = bufio.NewReaderSize(bounded(r, l.Bytes), 1<<16)
+	return &scanner{r: b, limits: l}, skipMark(b)
+}
+
+// unpacked makes what is wrong with packed data an error of this package.
+type unpacked struct{ z *gzip.Reader }
+
+func (u *unpacked) Read(p []byte) (int, error) {
+	n, err := u.z.Read(p)
+	if err != nil && err != io.EOF {
+		err = fmt.Errorf("%w: %w", cmbo.ErrCorrupt, err)
+	}
+	return n, err
+}
+
+// hpobReader reads the tasks of one space.
+type hpobReader struct {
+	*scanner
+	*collector
+	name     string
+	dim      int // 0 until the first good configuration
+	kept     [][]int
+	repeated int
+	seed     maphash.Seed
+}
+
+// space reads all tasks.
+func (t *hpobReader) space() error {
+	seen := make(map[string]bool)
+	return t.object(func(id string) error {
+		if e := checkID(id); e != nil {
+			return e
+		}
+		if seen[id] {
+			return &RowError{Task: clip(id), Reason: "the task appears twice", Err: cmbo.ErrCorrupt}
+		}
+		seen[id] = true
+		return t.task(id)
+	})
+}
+
+// task reads one task.
+func (t *hpobReader) task(id string) error {
+	p := hpobTask{hpobReader: t, first: make(map[uint64]int)}
+	err := t.object(func(key string) error {
+		switch {
+		case key == "X" && p.fileX == nil:
+			p.fileX = []int{}
+			return t.array(p.configuration)
+		case key == "y" && p.fileY == nil:
+			p.fileY = []float64{}
+			return t.array(p.value)
+		case key == "X" || key == "y":
+			return rowErrorf(cmbo.ErrCorrupt, "the key appears twice").in(key, "")
+		}
+		return t.skip()
+	})
+	if err != nil {
+		if e, ok := err.(*RowError); ok && e.Task == "" {
+			e.Task = clip(id)
+		}
+		return err
+	}
+	return p.collect(id)
+}
+
+// hpobTask gathers one task. Rows of the file point to distinct configurations,
+// of which only one copy is in memory.
+type hpobTask struct {
+	*hpobReader
+	fileX []int // by row of the file: its index in x, or minus the number of its reason in badX,
+	// of which the last serves all further ones
+	fileY  []float64 // NaN for a bad one
+	x      [][]float64
+	badX   []string
+	badY   map[int]string
+	values []float64      // memory of x
+	first  map[uint64]int // index in x of the first configuration of a hash
+	row    []float64
+}
+
+// numbers reads a list of numbers into row. It says what is not one.
+func (p *hpobTask) numbers() (bad string, err error) {
+	p.row = p.row[:0]
+	c, err := p.peek()
+	if err != nil {
+		return "", err
+	}
+	if c != '[' {
+		v, ok, err := p.number()
+		if err != nil || !ok {
+			return "null, or another value that is not a number", err
+		}
+		p.row = append(p.row, v)
+		return "", nil
+	}
+	err = p.array(func() error {
+		v, ok, err := p.number()
+		if err != nil {
+			return err
+		}
+		if !ok && bad == "" {
+			bad = fmt.Sprintf("entry %d is null, or another value that is not a number", len(p.row))
+		}
+		if p.row = append(p.row, v); len(p.row) > p.limits.Columns {
+			return beyond("Columns", int64(p.limits.Columns), "row %d: more numbers in a list", len(p.fileX))
+		}
+		return nil
+	})
+	return bad, err
+}
+
+// number reads a value that should be a number.
+func (p *hpobTask) number() (v float64, ok bool, err error) {
+	c, err := p.peek()
+	if err != nil {
+		return 0, false, err
+	}
+	if c == '"' || c == '[' || c == '{' {
+		return 0, false, p.skip()
+	}
+	return p.literal()
+}
+
+// configuration reads an entry of X.
+func (p *hpobTask) configuration() error {
+	c, err := p.peek()
+	if err != nil {
+		return err
+	}
+	bad, err := p.numbers()
+	if err != nil {
+		return err
+	}
+	switch {
+	case bad != "":
+	case c != '[':
+		bad = "not a list"
+	case len(p.row) == 0:
+		bad = "no coordinates"
+	case p.dim != 0 && len(p.row) != p.dim:
+		bad = fmt.Sprintf("%d coordinates, want %d", len(p.row), p.dim)
+	}
+	outside := -1
+	if bad == "" {
+		outside = slices.IndexFunc(p.row, func(v float64) bool { return !(v >= 0 && v <= 1) })
+	}
+	if bad != "" || outside >= 0 {
+		if len(p.badX) < MaxErrors {
+			if outside >= 0 {
+				bad = fmt.Sprintf("coordinate %d is %g, outside [0, 1]", outside, p.row[outside])
+			}
+			p.badX = append(p.badX, "X: "+bad)
+		}
+		p.fileX = append(p.fileX, -len(p.badX))
+		return nil
+	}
+	p.dim = len(p.row)
+	p.fileX = append(p.fileX, p.intern())
+	return nil
+}
+
+// intern returns the index in x of the configuration in row.
+func (p *hpobTask) intern() int {
+	var h maphash.Hash
+	h.SetSeed(p.seed)
+	var b [8]byte
+	for j, v := range p.row {
+		p.row[j] = v + 0 // -0 becomes 0
+		binary.LittleEndian.PutUint64(b[:], math.Float64bits(p.row[j]))
+		h.Write(b[:])
+	}
+	// Configurations of one hash take the keys after it.
+	key := h.Sum64()
+	for {
+		i, ok := p.first[key]
+		if !ok {
+			break
+		}
+		if slices.Equal(p.x[i], p.row) {
+			return i
+		}
+		key++
+	}
+	p.first[key] = len(p.x)
+	if cap(p.values)-len(p.values) < p.dim {
+		p.values = make([]float64, 0, max(p.dim, min(2*cap(p.values), 1<<16), 64))
+	}
+	n := len(p.values)
+	p.values = append(p.values, p.row...)
+	p.x = append(p.x, p.values[n:n+p.dim:n+p.dim])
+	return len(p.x) - 1
+}
+
+// value reads an entry of y.
+func (p *hpobTask) value() error {
+	bad, err := p.numbers()
+	if err != nil {
+		return err
+	}
+	v := math.NaN()
+	switch {
+	case bad != "":
+	case len(p.row) != 1:
+		bad = fmt.Sprintf("%d values in one entry of y", len(p.row))
+	default:
+		v = p.row[0]
+	}
+	if bad != "" {
+		if p.badY == nil {
+			p.badY = make(map[int]string)
+		}
+		if len(p.badY) < MaxErrors {
+			p.badY[len(p.fileY)] = "y: " + bad
 		}
 	}
-	return out.finish("configurations")
+	p.fileY = append(p.fileY, v)
+	return nil
+}
+
+// collect joins configurations and values.
+func (p *hpobTask) collect(id string) error {
+	at := make([]int, len(p.x)) // 1 + index of the observation of a configuration
+	kept := make([]int, 0, len(p.fileX))
+	n := 0
+	for i := range max(len(p.fileX), len(p.fileY)) {
+		var e *RowError
+		switch {
+		case i >= len(p.fileX) || i >= len(p.fileY):
+			e = rowErrorf(cmbo.ErrCorrupt, "row %d: %d configurations but %d values", i, len(p.fileX), len(p.fileY))
+		case p.fileX[i] < 0:
+			e = rowErrorf(cmbo.ErrCorrupt, "row %d: %s", i, p.badX[-p.fileX[i]-1])
+		case p.badY[i] != "":
+			e = rowErrorf(cmbo.ErrCorrupt, "row %d: %s", i, p.badY[i])
+		case at[p.fileX[i]] == 0:
+			if e = checkValue(p.fileY[i]); e != nil {
+				e.Reason = fmt.Sprintf("row %d: y is %g: %s", i, p.fileY[i], e.Reason)
+			}
+		}
+		k := -1
+		switch {
+		case e != nil:
+			e.Task = clip(id)
+			if err := p.bad(e); err != nil {
+				return err
+			}
+		case at[p.fileX[i]] > 0:
+			k = at[p.fileX[i]] - 1
+			p.repeated++
+		default:
+			p.add(id, p.x[p.fileX[i]], p.fileY[i], 0)
+			k = n
+			n++
+			at[p.fileX[i]] = n
+		}
+		kept = append(kept, k)
+	}
+	if n > 0 {
+		p.kept = append(p.kept, kept)
+		return nil
+	}
+	if len(kept) > 0 {
+		return nil // all bad, as the report says
+	}
+	return p.bad(&RowError{Task: clip(id), Reason: "no coordinates: the task has no configurations", Err: cmbo.ErrCorrupt})
+}
+
+// finish sorts the tasks.
+func (t *hpobReader) finish() (*HPOBResult, error) {
+	done, err := t.collector.finish("configurations")
+	if err != nil {
+		return nil, err
+	}
+	if done.Space, err = cmbo.UnitCube(t.dim); err != nil {
+		return nil, err
+	}
+	order := make([]int, len(done.Tasks))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int { return strings.Compare(done.Tasks[i].ID, done.Tasks[j].ID) })
+	res := &HPOBResult{Result: *done, Name: t.name, Repeated: t.repeated}
+	res.Tasks = nil
+	for _, i := range order {
+		res.Tasks, res.Kept = append(res.Tasks, done.Tasks[i]), append(res.Kept, t.kept[i])
+	}
+	return res, nil
 }

@@ -3,8 +3,13 @@ package history_test
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"reflect"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,7 +20,7 @@ import (
 const hpob = `{"4796": {"b": {"X": [[0.5, 0.25], [1, 0], [0.5, 0.25]], "y": [[0.1], [0.2], [0.3]]},
 	"a": {"X": [[0, 1]], "y": [-3]}}, "5527": {"c": {"X": [[0]], "y": [[1]]}}}`
 
-func TestReadHPOB(t *testing.T) {
+func TestHPOB(t *testing.T) {
 	want := []cmbo.Task{
 		{ID: "a", X: [][]float64{{0, 1}}, Y: []float64{-3}},
 		{ID: "b", X: [][]float64{{0.5, 0.25}, {1, 0}}, Y: []float64{0.1, 0.2}},
@@ -29,36 +34,242 @@ func TestReadHPOB(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, r := range map[string]io.Reader{"plain": strings.NewReader(hpob), "gzip": &packed} {
-		got, err := history.ReadHPOB(r, "4796")
+		got, err := history.HPOB{Name: "4796"}.Read(r)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		if !sameBits(got.Tasks, want) || got.Space.Dim() != 2 {
 			t.Errorf("%s: %v, want %v", name, got.Tasks, want)
 		}
-		mustBeLearnable(t, got)
+		mustBeLearnable(t, &got.Result)
 	}
 }
 
-func TestReadHPOBErrors(t *testing.T) {
-	for _, tt := range []struct{ text, space, task, reason string }{
-		{hpob, "", "", ""},
-		{hpob, "1", "", ""},
-		{"", "", "", ""},
-		{hpob[:70], "4796", "", ""},
-		{`{"s": {"t": {"X": [[0.5], [2]], "y": [1, 2]}}}`, "", "t", "row 1: coordinate 0 is 2"},
-		{`{"s": {"t": {"X": [[0.5], [null]], "y": [1, 2]}}}`, "", "t", "row 1: null in X"},
-		{`{"s": {"t": {"X": [[0.5], [1]], "y": [1, null]}}}`, "", "t", "row 1: null in y"},
-		{`{"s": {"t": {"X": [[0.5], [1]], "y": [1]}}}`, "", "t", "2 configurations but 1 values"},
-		{`{"s": {"t": {"X": [[0.5]], "y": [1e160]}}}`, "", "t", "beyond"},
-		{`{"s": {"": {"X": [[0.5]], "y": [1]}}}`, "", "", "no task ID"},
+// TestHPOBErrors: the first thing that is wrong ends the reading.
+func TestHPOBErrors(t *testing.T) {
+	for _, tt := range []struct {
+		text, space, task, reason string
+		want                      error
+	}{
+		{hpob, "", "", `more than one space, "4796", "5527"`, cmbo.ErrCorrupt},
+		{hpob, "1", "", `no space "1"; the file has "4796", "5527"`, cmbo.ErrNoTasks},
+		{`{}`, "1", "", `no space "1"; there is none`, cmbo.ErrNoTasks},
+		{`{"s": {}}`, "", "", "there are no configurations", cmbo.ErrNoTasks},
+		{"", "", "", "cut off", cmbo.ErrCorrupt},
+		{hpob[:70], "4796", "b", "cut off", cmbo.ErrCorrupt},
+		{`[]`, "", "", "want '{'", cmbo.ErrCorrupt},
+		{`{"s": {"t": {"X": [[0.5]], "y": [1]}}} {}`, "", "", "text after the end", cmbo.ErrCorrupt},
+		{`{"s": {"t": {"X": [[0.5]], "y": [1]}}, }`, "", "", "want a string", cmbo.ErrCorrupt},
+		{`{"s": {"t": {"X": [[0.5,]], "y": [1]}}}`, "", "t", "is not a value", cmbo.ErrCorrupt},
+		{`{"s": {"t": {"X": [[0.5]], "y": [1]}}, "s": {}}`, "s", "", `"s" appears twice`, cmbo.ErrCorrupt},
+		{`{"s": {"t": {"X": [[0]], "y": [1]}, "t": {"X": [[0]], "y": [1]}}}`, "", "t", "appears twice", cmbo.ErrCorrupt},
+		{`{"s": {"t": {"X": [[0]], "X": [[0]], "y": [1]}}}`, "", "t", "appears twice", cmbo.ErrCorrupt},
+		{`{"s": {"t": {"X": [[0.5], [2]], "y": [1, 2]}}}`, "", "t", "row 1: X: coordinate 0 is 2", cmbo.ErrCorrupt},
+		{`{"s": {"t": {"X": [[0.5], [0.5, 1]], "y": [1, 2]}}}`, "", "t", "row 1: X: 2 coordinates, want 1", cmbo.ErrCorrupt},
+		{`{"s": {"t": {"X": [[0.5, 1], [0, null]], "y": [1, 2]}}}`, "", "t", "row 1: X: entry 1 is null", cmbo.ErrCorrupt},
+		{`{"s": {"t": {"X": [[0.5], null], "y": [1, 2]}}}`, "", "t", "row 1: X: null", cmbo.ErrCorrupt},
+		{`{"s": {"t": {"X": [[0.5], 0.5], "y": [1, 2]}}}`, "", "t", "row 1: X: not a list", cmbo.ErrCorrupt},
+		{`{"s": {"t": {"X": [[0.5], []], "y": [1, 2]}}}`, "", "t", "row 1: X: no coordinates", cmbo.ErrCorrupt},
+		{`{"s": {"t": {"X": [["a"]], "y": [1]}}}`, "", "t", "row 0: X: entry 0", cmbo.ErrCorrupt},
+		{`{"s": {"t": {"X": [[0.5], [NaN]], "y": [1, 2]}}}`, "", "t", "row 1: X: coordinate 0 is NaN", cmbo.ErrCorrupt},
+		{`{"s": {"t": {"X": null, "y": [1]}}}`, "", "t", "want '['", cmbo.ErrCorrupt},
+		{`{"s": {"t": {"X": [[0.5], [1]], "y": [1, null]}}}`, "", "t", "row 1: y: null", cmbo.ErrCorrupt},
+		{`{"s": {"t": {"X": [[0.5], [1]], "y": [[1], [null]]}}}`, "", "t", "row 1: y: entry 0 is null", cmbo.ErrCorrupt},
+		{`{"s": {"t": {"X": [[0.5], [1]], "y": [[1], [1, 2]]}}}`, "", "t", "row 1: y: 2 values in one entry", cmbo.ErrCorrupt},
+		{`{"s": {"t": {"X": [[0.5], [1]], "y": [1]}}}`, "", "t", "2 configurations but 1 values", cmbo.ErrCorrupt},
+		{`{"s": {"t": {"X": [], "y": []}}}`, "", "t", "no configurations", cmbo.ErrCorrupt},
+		{`{"s": {"t": {"X": [[0.5]], "y": [1e160]}}}`, "", "t", "beyond", cmbo.ErrNotFinite},
+		{`{"s": {"t": {"X": [[0.5]], "y": [1e999]}}}`, "", "t", "y is +Inf", cmbo.ErrNotFinite},
+		{`{"s": {"t": {"X": [[0.5]], "y": [-Infinity]}}}`, "", "t", "y is -Inf", cmbo.ErrNotFinite},
+		{`{"s": {"": {"X": [[0.5]], "y": [1]}}}`, "", "", "no task ID", cmbo.ErrTask},
+		{"\x1f\x8b\x08", "", "", "", cmbo.ErrCorrupt},
 	} {
-		_, err := history.ReadHPOB(strings.NewReader(tt.text), tt.space)
+		_, err := history.HPOB{Name: tt.space}.Read(strings.NewReader(tt.text))
 		var e *history.RowError
-		row := errors.As(err, &e)
-		if !errors.Is(err, cmbo.ErrCorrupt) && !errors.Is(err, cmbo.ErrNotFinite) && !errors.Is(err, cmbo.ErrTask) ||
-			row != (tt.reason != "") || row && (e.Task != tt.task || !strings.Contains(e.Reason, tt.reason)) {
-			t.Errorf("%.40s: %v, want task %q, %q", tt.text, err, tt.task, tt.reason)
+		if row := errors.As(err, &e); !errors.Is(err, tt.want) || row != (tt.reason != "") || row && (e.Task != tt.task || !strings.Contains(e.Reason, tt.reason)) {
+			t.Errorf("%.60s: %v, want task %q, %q", tt.text, err, tt.task, tt.reason)
 		}
+	}
+}
+
+// TestHPOBSkip keeps the good rows of a file with all that HPO-B's own programs
+// write and do not read.
+func TestHPOBSkip(t *testing.T) {
+	text := `{"other": [{"deep": [null, "\u00e9\"", -1.5e-3]}], "s": {
+		"b": {"X": [[0.5, 0], [NaN, 0], [0.25, 1], [0.5, 0], [1, 1], [0, 0], [0.75]], "y": [[1], [2], [NaN], [4], [null], [6], [7], [8]], "note": {"x": []}},
+		"c": {"X": [[0.5, 2]], "y": [1]},
+		"a": {"y": [null, 3, 4], "X": [[0.25, 0], [0.25, -0.0], [1, 1]]}}}`
+	got, err := history.HPOB{Name: "s", Policy: history.Skip}.Read(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustBeLearnable(t, &got.Result)
+	want := []cmbo.Task{
+		{ID: "a", X: [][]float64{{0.25, 0}, {1, 1}}, Y: []float64{3, 4}},
+		{ID: "b", X: [][]float64{{0.5, 0}, {0, 0}}, Y: []float64{1, 6}},
+	}
+	if !sameBits(got.Tasks, want) {
+		t.Errorf("have %v, want %v", got.Tasks, want)
+	}
+	if kept := [][]int{{-1, 0, 1}, {0, -1, -1, 0, -1, 1, -1, -1}}; !reflect.DeepEqual(got.Kept, kept) || got.Repeated != 1 {
+		t.Errorf("kept %v, %d repeated", got.Kept, got.Repeated)
+	}
+	if r := got.Report; r.Rows != 11 || r.Accepted != 4 || r.Skipped != 7 {
+		t.Errorf("%+v", r)
+	}
+	names, err := history.HPOB{}.Names(strings.NewReader(text))
+	if err != nil || !slices.Equal(names, []string{"other", "s"}) {
+		t.Errorf("%v, %v", names, err)
+	}
+}
+
+// TestHPOBNumerals takes the numbers of JSON, and no others.
+func TestHPOBNumerals(t *testing.T) {
+	for _, text := range []string{"0", "-0", "1", "-12", "0.5", "1e5", "1E+05", "-1.25e-3", "01", "+1", ".5", "1.", "1e", "1e+", "-", "--1", "0x1", "1_0", "1a", "inf", "nan", "1.e5", "0.5.5"} {
+		_, err := history.HPOB{}.Read(strings.NewReader(`{"s": {"t": {"X": [[0]], "y": [` + text + `]}}}`))
+		if valid := json.Valid([]byte(text)); (err == nil) != valid {
+			t.Errorf("%s: %v, a number of JSON: %t", text, err, valid)
+		}
+	}
+}
+
+// pack compresses text that repeats, many times its own length.
+func pack(t *testing.T, begin, repeated string, n int, end string) *bytes.Buffer {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, err := io.WriteString(z, begin)
+	block := strings.Repeat(repeated, 1024)
+	for range n / 1024 {
+		_, err = io.WriteString(z, block)
+	}
+	_, err = io.WriteString(z, end)
+	if err = errors.Join(err, z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return &b
+}
+
+// TestLimits: small inputs that would fill the memory end with an error that
+// names the limit, and cost little until then.
+func TestLimits(t *testing.T) {
+	space := small(t)
+	hpobOf := func(l history.Limits) func(io.Reader) error {
+		return func(r io.Reader) error {
+			_, err := history.HPOB{Name: "s", Policy: history.Skip, Limits: l}.Read(r)
+			return err
+		}
+	}
+	names := func(r io.Reader) error {
+		_, err := history.HPOB{}.Names(r)
+		return err
+	}
+	const million = 1 << 20
+	head := "lr,depth,kernel,bias,value\n"
+	for name, tt := range map[string]struct {
+		input io.Reader
+		read  func(io.Reader) error
+		field string
+	}{
+		"bytes":                   {pack(t, `{"s":{"t":{"X":[`, "[0],", 2*million, ""), hpobOf(history.Limits{Bytes: 4 * million}), "Bytes"},
+		"bad rows":                {pack(t, `{"s":{"t":{"X":[`, "[9],", 2*million, ""), hpobOf(history.Limits{Bytes: 4 * million}), "Bytes"},
+		"bytes of a skipped one":  {pack(t, `{"r":{"t":{"X":[`, "[0],", 2*million, ""), hpobOf(history.Limits{Bytes: 4 * million}), "Bytes"},
+		"white space":             {pack(t, "", "      ", 20*million, ""), names, "Bytes"},
+		"depth":                   {strings.NewReader(`{"r":` + strings.Repeat("[", million)), hpobOf(history.Limits{}), "Depth"},
+		"depth of objects":        {strings.NewReader(`{"s":{"t":{"X":` + strings.Repeat(`[[{"a":`, million)), hpobOf(history.Limits{}), "Depth"},
+		"columns":                 {strings.NewReader(`{"s":{"t":{"X":[[` + strings.Repeat("0,", million)), hpobOf(history.Limits{}), "Columns"},
+		"string":                  {strings.NewReader(`{"` + strings.Repeat("s", million)), hpobOf(history.Limits{}), "String"},
+		"string of escapes":       {strings.NewReader(`{"r":"` + strings.Repeat(`\"`, million)), hpobOf(history.Limits{}), "String"},
+		"number":                  {strings.NewReader(`{"s":` + strings.Repeat("1", million)), names, "String"},
+		"columns of the header":   {strings.NewReader(strings.Repeat(",", 15*million)), csvOf(space, history.Limits{}), "Columns"},
+		"columns of a row":        {strings.NewReader(head + strings.Repeat(",", 15*million)), csvOf(space, history.Limits{}), "Columns"},
+		"columns in quotes":       {strings.NewReader(head + strings.Repeat(`"",`, 5*million)), csvOf(space, history.Limits{}), "Columns"},
+		"line":                    {strings.NewReader(head + strings.Repeat("x", 17*million)), csvOf(space, history.Limits{}), "Line"},
+		"bytes of a CSV":          {strings.NewReader(head + strings.Repeat("0.1,3,rbf,true,1\n", 100)), csvOf(space, history.Limits{Bytes: 1000}), "Bytes"},
+		"keys":                    {strings.NewReader("{" + manyKeys(20000) + "}"), linesOf(space, history.Limits{}), "Columns"},
+		"keys of the parameters":  {strings.NewReader(`{"config":{` + manyKeys(20000) + "}}"), linesOf(space, history.Limits{}), "Columns"},
+		"bytes of lines":          {strings.NewReader(strings.Repeat("{}\n", 400)), linesOf(space, history.Limits{Bytes: 1000}), "Bytes"},
+		"line of an Optuna study": {strings.NewReader(`{"op_code":6,"x":"` + strings.Repeat("x", 2000) + `"}` + "\n"), optunaOf(history.Limits{Line: 1000}), "Line"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			err := tt.read(tt.input)
+			runtime.ReadMemStats(&after)
+			if !errors.Is(err, history.ErrLimit) || !errors.Is(err, cmbo.ErrCorrupt) || !strings.Contains(err.Error(), "Limits."+tt.field+" sets") {
+				t.Errorf("%v, want the limit %s", err, tt.field)
+			}
+			// Of all that was ever allocated the most is the list of rows of a
+			// task, as it grew.
+			if mb := (after.TotalAlloc - before.TotalAlloc) >> 20; mb > 512 {
+				t.Errorf("%d MB", mb)
+			}
+		})
+	}
+	for _, l := range []history.Limits{{Bytes: -1}, {Line: -1}, {Columns: -1}, {Depth: -1}, {String: -1}} {
+		if _, err := (history.HPOB{Limits: l}).Read(strings.NewReader(hpob)); !errors.Is(err, cmbo.ErrOption) {
+			t.Errorf("%+v: %v", l, err)
+		}
+	}
+	// Up to a limit all is well.
+	exact := history.Limits{Bytes: int64(len(hpob)), Columns: 2, Depth: 5, String: 5}
+	if _, err := (history.HPOB{Name: "4796", Limits: exact}).Read(strings.NewReader(hpob)); err != nil {
+		t.Error(err)
+	}
+	row := head + `0.1,3,"rbf",true,1` + "\n"
+	if err := csvOf(space, history.Limits{Columns: 5})(strings.NewReader(row)); err != nil {
+		t.Error(err)
+	}
+	if err := csvOf(space, history.Limits{Columns: 5})(strings.NewReader("lr,depth,kernel,bias,value,x\n")); !errors.Is(err, history.ErrLimit) {
+		t.Error(err)
+	}
+}
+
+func csvOf(s *cmbo.Space, l history.Limits) func(io.Reader) error {
+	return func(r io.Reader) error {
+		_, err := history.CSV{Space: s, Policy: history.Skip, Limits: l}.Read(r)
+		return err
+	}
+}
+
+func linesOf(s *cmbo.Space, l history.Limits) func(io.Reader) error {
+	return func(r io.Reader) error {
+		_, err := history.JSONLines{Space: s, Policy: history.Skip, Limits: l}.Read(r)
+		return err
+	}
+}
+
+func optunaOf(l history.Limits) func(io.Reader) error {
+	return func(r io.Reader) error {
+		_, err := history.Optuna{Policy: history.Skip, Limits: l}.Read(r)
+		return err
+	}
+}
+
+func manyKeys(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `"k%d":1,`, i)
+	}
+	return strings.TrimSuffix(b.String(), ",")
+}
+
+// TestCSVManyCommas: commas within quotation marks are no fields, whatever rows
+// lie before.
+func TestCSVManyCommas(t *testing.T) {
+	text := "lr;depth;kernel;bias;value;note\n" + `0.1;3;"rbf";true;1;"` + strings.Repeat("a;\"\"\n", 100) + `"` + "\n" +
+		"0.1;3;rb\"f;true;1;;;;;\n" + `0.1;3;"rbf"x;true;1;` + "\n" + "0.2;3;rbf;true;2;\n"
+	got, err := history.CSV{Space: small(t), Comma: ';', Policy: history.Skip, Limits: history.Limits{Columns: 10}}.Read(strings.NewReader(text))
+	if err != nil || !slices.Equal(got.Tasks[0].Y, []float64{1, 2}) || got.Report.Skipped != 2 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	wide := "lr→depth→kernel→bias→value\n0.1→3→rbf→true→1\n"
+	form := history.CSV{Space: small(t), Comma: '→', Limits: history.Limits{Columns: 5}}
+	if _, err := form.Read(strings.NewReader(wide)); err != nil {
+		t.Error(err)
+	}
+	form.Limits.Columns = 4
+	if _, err := form.Read(strings.NewReader(wide)); !errors.Is(err, history.ErrLimit) {
+		t.Error(err)
 	}
 }

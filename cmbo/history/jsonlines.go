@@ -31,8 +31,8 @@ type JSONLines struct {
 	TaskID string
 	// Policy says what becomes of bad lines.
 	Policy Policy
-	// MaxLine is the length in bytes of the longest line, [DefaultMaxLine] if 0.
-	MaxLine int
+	// Limits bound what is read.
+	Limits Limits
 }
 
 // setting validates the description; config is empty if parameters stand
@@ -41,7 +41,7 @@ func (j JSONLines) setting() (n names, config string, err error) {
 	if j.Space == nil {
 		return names{}, "", fmt.Errorf("%w: a nil Space", cmbo.ErrSpace)
 	}
-	n, err = newNames(j.Value, j.Task, j.Noise, j.TaskID, j.MaxLine)
+	n, err = newNames(j.Value, j.Task, j.Noise, j.TaskID, j.Limits)
 	if err != nil {
 		return n, "", err
 	}
@@ -70,7 +70,7 @@ func (j JSONLines) setting() (n names, config string, err error) {
 // end with LF or CR LF. A noise variance of null, like 0, stands for one that
 // is not known.
 //
-// A bad line is dealt with as the Policy says: it is longer than MaxLine, not
+// A bad line is dealt with as the Policy says: it is longer than Limits has it, not
 // one JSON object, has a key twice, lacks a key, has a value that is not a
 // finite number (Python's NaN and Infinity are told as such) or a point
 // outside the space. Without a single good line Read fails with cmbo's
@@ -86,7 +86,7 @@ func (j JSONLines) Read(r io.Reader) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	lines, err := newLineReader(r, n.maxLine)
+	lines, err := newLineReader(r, n.limits)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (j JSONLines) Read(r io.Reader) (*Result, error) {
 		}
 		id, x, y, v, bad := "", []float64(nil), 0.0, 0.0, (*RowError)(nil)
 		if long {
-			bad = rowErrorf(cmbo.ErrCorrupt, "the line is longer than %d bytes", n.maxLine)
+			bad = lines.tooLong()
 		} else {
 			id, x, y, v, bad = d.decode(line)
 		}
@@ -148,7 +148,7 @@ func (d *lineDecoder) decode(line []byte) (id string, x []float64, y, v float64,
 		}
 		return nil
 	}
-	bad = object(line, func(name string, raw []byte) *RowError {
+	bad = object(line, d.limits.Columns, func(name string, raw []byte) *RowError {
 		switch {
 		case name == d.value:
 			value = raw
@@ -172,7 +172,7 @@ func (d *lineDecoder) decode(line []byte) (id string, x []float64, y, v float64,
 	}
 	if config != nil {
 		clear(d.raw)
-		if bad := object(config, param); bad != nil {
+		if bad := object(config, d.limits.Columns, param); bad != nil {
 			if bad.Field == "" {
 				bad.in(d.config, "")
 			}

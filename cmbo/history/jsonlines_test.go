@@ -114,10 +114,10 @@ func TestJSONLinesBadLines(t *testing.T) {
 		{line(all, `"value":[1]`), "value", "[1]", "not a number", cmbo.ErrNotFinite},
 		{line(all, `"value":1,"noise_variance":-1`), "noise_variance", "-1", "in [0,", cmbo.ErrNotFinite},
 		{line(all, `"value":1,"noise_variance":NaN`), "noise_variance", `"NaN"`, "not finite", cmbo.ErrNotFinite},
-		{strings.Repeat(" ", 1001), "", "", "longer than 1000 bytes", cmbo.ErrCorrupt},
-		{line(all, `"value":1`) + strings.Repeat(" ", 1000), "", "", "longer than 1000 bytes", cmbo.ErrCorrupt},
+		{strings.Repeat(" ", 1001), "", "", "the line has more bytes; the limit is 1000, which Limits.Line sets", cmbo.ErrCorrupt},
+		{line(all, `"value":1`) + strings.Repeat(" ", 1000), "", "", "the line has more bytes; the limit is 1000, which Limits.Line sets", cmbo.ErrCorrupt},
 	}
-	f := history.JSONLines{Space: small(t), MaxLine: 1000}
+	f := history.JSONLines{Space: small(t), Limits: history.Limits{Line: 1000}}
 	var text strings.Builder
 	text.WriteString(good)
 	for _, tt := range tests {
@@ -170,7 +170,7 @@ func TestJSONLinesFatal(t *testing.T) {
 func TestJSONLinesLongLine(t *testing.T) {
 	const good = `{"lr":0.1,"depth":3,"kernel":"rbf","bias":true,"value":1}` + "\n"
 	long := io.LimitReader(&endless{text: "0123456789"}, 8<<20)
-	f := history.JSONLines{Space: small(t), Policy: history.Skip, MaxLine: 100}
+	f := history.JSONLines{Space: small(t), Policy: history.Skip, Limits: history.Limits{Line: 100}}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	got, err := f.Read(io.MultiReader(strings.NewReader(good), long, strings.NewReader("\n"+good)))

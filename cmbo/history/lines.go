@@ -19,12 +19,17 @@ type lineReader struct {
 	n    int // number of the last line
 }
 
-func newLineReader(r io.Reader, most int) (*lineReader, error) {
-	br := bufio.NewReaderSize(r, 1<<16)
+func newLineReader(r io.Reader, limits Limits) (*lineReader, error) {
+	br := bufio.NewReaderSize(bounded(r, limits.Bytes), 1<<16)
 	if err := skipMark(br); err != nil {
 		return nil, err
 	}
-	return &lineReader{br: br, most: most}, nil
+	return &lineReader{br: br, most: limits.Line}, nil
+}
+
+// tooLong is the error of a line that next has cut.
+func (l *lineReader) tooLong() *RowError {
+	return beyond("Line", int64(l.most), "the line has more bytes").at(l.n)
 }
 
 // next returns the next line without its end. whole is false for a last line
@@ -63,8 +68,8 @@ func (l *lineReader) next() (line []byte, whole, long bool, err error) {
 
 // object decodes one JSON object and calls member with each name and the raw
 // text of its value. What is wrong with the text is a RowError of cmbo's
-// ErrCorrupt; a name that appears twice is wrong, too.
-func object(text []byte, member func(name string, raw []byte) *RowError) *RowError {
+// ErrCorrupt; a name that appears twice is wrong, too, and more names than most.
+func object(text []byte, most int, member func(name string, raw []byte) *RowError) *RowError {
 	d := json.NewDecoder(bytes.NewReader(bare(text)))
 	fail := func(err error) *RowError {
 		if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -90,6 +95,9 @@ func object(text []byte, member func(name string, raw []byte) *RowError) *RowErr
 			return rowErrorf(cmbo.ErrCorrupt, "the key appears twice").in(name, "")
 		}
 		seen[name] = true
+		if len(seen) > most {
+			return beyond("Columns", int64(most), "the object has more keys")
+		}
 		var raw json.RawMessage
 		if err := d.Decode(&raw); err != nil {
 			return fail(err)

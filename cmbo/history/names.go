@@ -9,21 +9,20 @@ import (
 	"github.com/gocmbo/cmbo/cmbo"
 )
 
-// DefaultMaxLine is the length in bytes of the longest row that readers take,
-// unless they are told otherwise.
-const DefaultMaxLine = 16 << 20
-
 // names holds the settings that a CSV and a JSONLines share, filled in.
 type names struct {
 	value, task, noise string // task and noise empty if there is none
 	needTask           bool   // the column was named by the caller
 	needNoise          bool
 	taskID             string
-	maxLine            int
+	limits             Limits
 }
 
-func newNames(value, task, noise, taskID string, maxLine int) (names, error) {
-	n := names{value: value, task: task, noise: noise, taskID: taskID, maxLine: maxLine}
+func newNames(value, task, noise, taskID string, limits Limits) (n names, err error) {
+	if limits, err = limits.filled(); err != nil {
+		return n, err
+	}
+	n = names{value: value, task: task, noise: noise, taskID: taskID, limits: limits}
 	n.needTask = task != "" && task != "-"
 	n.needNoise = noise != "" && noise != "-"
 	fill := func(s *string, preset string) {
@@ -41,12 +40,6 @@ func newNames(value, task, noise, taskID string, maxLine int) (names, error) {
 	}
 	if n.taskID == "" {
 		n.taskID = "task"
-	}
-	if n.maxLine == 0 {
-		n.maxLine = DefaultMaxLine
-	}
-	if n.maxLine < 0 {
-		return n, fmt.Errorf("%w: MaxLine is %d", cmbo.ErrOption, maxLine)
 	}
 	if n.value == n.task || n.value == n.noise || n.task != "" && n.task == n.noise {
 		return n, fmt.Errorf("%w: Value, Task and Noise are named %q, %q and %q", cmbo.ErrOption, n.value, n.task, n.noise)

@@ -51,9 +51,9 @@ type Optuna struct {
 	Widen bool
 	// Policy says what becomes of bad trials.
 	Policy Policy
-	// MaxLine is the length in bytes of the longest line, [DefaultMaxLine] if
-	// 0. Lines that only hold attributes may be longer.
-	MaxLine int
+	// Limits bound what is read. Lines that only hold attributes may be longer
+	// than Line.
+	Limits Limits
 }
 
 // An OptunaResult is what [Optuna.Read] makes of a journal: a task a study,
@@ -105,7 +105,7 @@ type Study struct {
 // differ (see Widen), two choices of one name, or a range of one real number.
 //
 // Whatever the Policy, Read fails with cmbo's ErrCorrupt if a line is not an
-// operation or is longer than MaxLine, ErrVersion at an operation it does not
+// operation or is longer than Limits has it, ErrVersion at an operation it does not
 // know, ErrTask if a study to be read has several objectives, if directions
 // differ or if there is no study of a name in Studies, and ErrNoTasks without
 // a single good trial. Studies without trials to be read count for none of
@@ -116,7 +116,7 @@ func (o Optuna) Read(r io.Reader) (*OptunaResult, error) {
 	if o.Direction > Maximize {
 		return nil, fmt.Errorf("%w: unknown %s", cmbo.ErrOption, o.Direction)
 	}
-	n, err := newNames("", "", "", "", o.MaxLine)
+	n, err := newNames("", "", "", "", o.Limits)
 	if err != nil {
 		return nil, err
 	}
@@ -124,10 +124,11 @@ func (o Optuna) Read(r io.Reader) (*OptunaResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	lines, err := newLineReader(r, n.maxLine)
+	lines, err := newLineReader(r, n.limits)
 	if err != nil {
 		return nil, err
 	}
+	o.Limits = n.limits
 	j := newJournal(o)
 	torn, err := j.read(lines)
 	if err != nil {

@@ -109,7 +109,7 @@ func (j *journal) read(lines *lineReader) (torn bool, err error) {
 			if op, ok := opCode(line); ok && attributes(op) {
 				continue
 			}
-			return false, rowErrorf(cmbo.ErrCorrupt, "the line is longer than %d bytes", lines.most).at(lines.n)
+			return false, lines.tooLong()
 		}
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
@@ -250,18 +250,18 @@ func (j *journal) createTrial(s *study, op *operation, line int) *RowError {
 	if !isNull(op.Params) {
 		dists := make(map[string]json.RawMessage)
 		if !isNull(op.Distribs) {
-			if e := object(op.Distribs, func(name string, raw []byte) *RowError { dists[name] = raw; return nil }); e != nil {
+			if e := object(op.Distribs, j.Limits.Columns, func(name string, raw []byte) *RowError { dists[name] = raw; return nil }); e != nil {
 				return e
 			}
 		}
-		if e := object(op.Params, func(name string, raw []byte) *RowError {
+		if e := object(op.Params, j.Limits.Columns, func(name string, raw []byte) *RowError {
 			return j.setParam(t, name, raw, dists[name], line, false)
 		}); e != nil {
 			return e
 		}
 	}
 	if !isNull(op.Steps) {
-		if e := object(op.Steps, func(name string, raw []byte) *RowError {
+		if e := object(op.Steps, len(op.Steps), func(name string, raw []byte) *RowError {
 			var step int64
 			if json.Unmarshal([]byte(name), &step) != nil {
 				return rowErrorf(cmbo.ErrCorrupt, "not a step").in("intermediate_values", name)

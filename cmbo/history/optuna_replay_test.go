@@ -65,7 +65,7 @@ func TestOptunaReplay(t *testing.T) {
 		"added with values": study0 + `{"op_code":4,"study_id":0,"state":1,"value":null,"values":[2],"distributions":{"x":` + quote(unit) + `},"params":{"x":0.25}}` + "\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := read(t, history.Optuna{MaxLine: 500}, []byte(text))
+			got := read(t, history.Optuna{Limits: history.Limits{Line: 500}}, []byte(text))
 			if want := []cmbo.Task{{ID: "s", X: [][]float64{{0.25}}, Y: []float64{2}}}; !sameBits(got.Tasks, want) {
 				t.Errorf("have %v, want %v", got.Tasks, want)
 			}
@@ -124,14 +124,14 @@ func TestOptunaBadLines(t *testing.T) {
 		{`{"op_code":6,"trial_id":0,"state":7}`, "state", "7", "unknown", cmbo.ErrCorrupt},
 		{`{"op_code":6,"trial_id":0,"state":1,"values":3}`, "values", "3", "not a list", cmbo.ErrCorrupt},
 		{`{"op_code":7,"trial_id":0,"intermediate_value":1}`, "step", "", "missing", cmbo.ErrCorrupt},
-		{`{"op_code":4,"study_id":0,` + strings.Repeat(" ", 500) + `}`, "", "", "longer than 400 bytes", cmbo.ErrCorrupt},
+		{`{"op_code":4,"study_id":0,` + strings.Repeat(" ", 500) + `}`, "", "", "the line has more bytes; the limit is 400, which Limits.Line sets", cmbo.ErrCorrupt},
 		{`{"op_code":5,"trial_{"op_code":6}`, "", "", "invalid character", cmbo.ErrCorrupt}, // torn, then written on
 		{`garbage`, "", "", "invalid character", cmbo.ErrCorrupt},
 	}
 	for _, tt := range tests {
 		for _, p := range []history.Policy{history.Fail, history.Skip} {
 			text := begin + strings.TrimSuffix(tt.line, "\n") + "\n" + trial0
-			_, err := history.Optuna{MaxLine: 400, Policy: p}.Read(strings.NewReader(text))
+			_, err := history.Optuna{Limits: history.Limits{Line: 400}, Policy: p}.Read(strings.NewReader(text))
 			mustBeRow(t, err, 3, tt.field, tt.value, tt.sentinel, tt.reason)
 		}
 	}
@@ -336,7 +336,7 @@ func TestOptunaSettings(t *testing.T) {
 	}{
 		{history.Optuna{Direction: 3}, text, cmbo.ErrOption},
 		{history.Optuna{Policy: 2}, text, cmbo.ErrOption},
-		{history.Optuna{MaxLine: -1}, text, cmbo.ErrOption},
+		{history.Optuna{Limits: history.Limits{Line: -1}}, text, cmbo.ErrOption},
 		{history.Optuna{}, "", cmbo.ErrNoTasks},
 		{history.Optuna{}, "\xff\xfe", cmbo.ErrCorrupt},
 		{history.Optuna{}, strings.Replace(text, `[1]`, `[0]`, 1), cmbo.ErrTask},

@@ -1,0 +1,76 @@
+package history
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/gocmbo/cmbo/cmbo"
+)
+
+// Limits bound what a reader takes from an input, so that a small hostile file
+// cannot fill the memory. A field of 0 stands for its default. What goes beyond
+// is an error that wraps [ErrLimit] and names the field.
+type Limits struct {
+	// Bytes is the length of the whole input, unpacked: 64 MiB for [HPOB],
+	// whose input may be packed; of other formats there is no limit by default.
+	Bytes int64
+	// Line is the length in bytes of a row of a CSV file with its end of line,
+	// or of a line of JSON: 16 MiB. HPOB has no lines.
+	Line int
+	// Columns is the number of fields of a CSV row, of keys of an object of
+	// JSON lines, of coordinates of HPOB's configurations: 16,384.
+	Columns int
+	// Depth is how deep HPOB's lists and objects may nest: 64.
+	Depth int
+	// String is the length in bytes of a string of HPOB: 64 KiB.
+	String int
+}
+
+// ErrLimit says that an input goes beyond one of the [Limits]. It wraps cmbo's
+// ErrCorrupt.
+var ErrLimit = fmt.Errorf("%w: beyond a limit", cmbo.ErrCorrupt)
+
+// filled returns the limits with their defaults.
+func (l Limits) filled() (Limits, error) {
+	if l.Bytes < 0 || l.Line < 0 || l.Columns < 0 || l.Depth < 0 || l.String < 0 {
+		return l, fmt.Errorf("%w: negative Limits %+v", cmbo.ErrOption, l)
+	}
+	fill := func(n *int, preset int) {
+		if *n == 0 {
+			*n = preset
+		}
+	}
+	fill(&l.Line, 16<<20)
+	fill(&l.Columns, 1<<14)
+	fill(&l.Depth, 64)
+	fill(&l.String, 64<<10)
+	return l, nil
+}
+
+// beyond is the error of an input with more than most of something.
+func beyond(field string, most int64, format string, args ...any) *RowError {
+	return rowErrorf(ErrLimit, "%s; the limit is %d, which Limits.%s sets", fmt.Sprintf(format, args...), most, field)
+}
+
+// bounded ends the reading beyond so many bytes; 0 is no limit.
+func bounded(r io.Reader, most int64) io.Reader {
+	if most == 0 {
+		return r
+	}
+	return &byteLimit{r: r, most: most, left: most}
+}
+
+type byteLimit struct {
+	r          io.Reader
+	most, left int64
+}
+
+func (b *byteLimit) Read(p []byte) (int, error) {
+	// One byte more than allowed tells a longer input from one that ends.
+	n, err := b.r.Read(p[:min(int64(len(p)), b.left+1)])
+	if b.left -= int64(n); b.left < 0 {
+		b.left = 0
+		return n - 1, beyond("Bytes", b.most, "the input, unpacked, has more bytes")
+	}
+	return n, err
+}

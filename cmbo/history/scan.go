@@ -1,0 +1,265 @@
+package history
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+
+	"github.com/gocmbo/cmbo/cmbo"
+)
+
+// A scanner reads a stream of JSON of which it keeps nothing: the largest thing
+// in memory is one string or number. It takes Python's NaN and infinities for
+// numbers.
+type scanner struct {
+	r      *bufio.Reader
+	limits Limits
+	offset int64
+	depth  int
+	buf    []byte
+}
+
+func (s *scanner) corrupt(format string, args ...any) error {
+	return rowErrorf(cmbo.ErrCorrupt, "byte %d: %s", s.offset, fmt.Sprintf(format, args...))
+}
+
+// next reads a byte; the end of the input is an error of the text.
+func (s *scanner) next() (byte, error) {
+	c, err := s.r.ReadByte()
+	if err == io.EOF {
+		return 0, s.corrupt("the text is cut off")
+	}
+	if err != nil {
+		return 0, err
+	}
+	s.offset++
+	return c, nil
+}
+
+func (s *scanner) back() {
+	_ = s.r.UnreadByte() // a byte was read before
+	s.offset--
+}
+
+// token reads the first byte that is not white space.
+func (s *scanner) token() (byte, error) {
+	for {
+		c, err := s.next()
+		if err != nil || c != ' ' && c != '\t' && c != '\r' && c != '\n' {
+			return c, err
+		}
+	}
+}
+
+// peek is token without taking the byte.
+func (s *scanner) peek() (byte, error) {
+	c, err := s.token()
+	if err == nil {
+		s.back()
+	}
+	return c, err
+}
+
+// text reads a string.
+func (s *scanner) text() (string, error) {
+	c, err := s.token()
+	if err != nil {
+		return "", err
+	}
+	if c != '"' {
+		return "", s.corrupt("want a string, have %q", c)
+	}
+	s.buf = append(s.buf[:0], c)
+	for {
+		c, err := s.next()
+		if err != nil {
+			return "", err
+		}
+		if len(s.buf) > s.limits.String {
+			return "", beyond("String", int64(s.limits.String), "byte %d: a string has more bytes", s.offset)
+		}
+		s.buf = append(s.buf, c)
+		if c == '\\' {
+			if c, err = s.next(); err != nil {
+				return "", err
+			}
+			s.buf = append(s.buf, c)
+			continue
+		}
+		if c == '"' {
+			break
+		}
+	}
+	var text string
+	if err := json.Unmarshal(s.buf, &text); err != nil {
+		return "", s.corrupt("a string: %v", err)
+	}
+	return text, nil
+}
+
+// literal reads a number or a word. A number, Python's among them, is returned
+// as such; of true, false and null ok is false.
+func (s *scanner) literal() (v float64, ok bool, err error) {
+	s.buf = s.buf[:0]
+	for {
+		c, err := s.r.ReadByte()
+		if err != nil && err != io.EOF {
+			return 0, false, err
+		}
+		if err == io.EOF || c <= ' ' || c == ',' || c == ']' || c == '}' || c == ':' || c == '"' || c == '[' || c == '{' {
+			if err == nil {
+				_ = s.r.UnreadByte()
+			}
+			break
+		}
+		s.offset++
+		if len(s.buf) > s.limits.String {
+			return 0, false, beyond("String", int64(s.limits.String), "byte %d: a number has more bytes", s.offset)
+		}
+		s.buf = append(s.buf, c)
+	}
+	word := string(s.buf)
+	switch word {
+	case "null", "true", "false":
+		return 0, false, nil
+	case "NaN":
+		return math.NaN(), true, nil
+	case "Infinity":
+		return math.Inf(1), true, nil
+	case "-Infinity":
+		return math.Inf(-1), true, nil
+	}
+	if !jsonNumeral(s.buf) {
+		return 0, false, s.corrupt("%q is not a value", clip(word))
+	}
+	v, err = strconv.ParseFloat(word, 64)
+	if errors.Is(err, strconv.ErrRange) {
+		err = nil // infinite, which the caller refuses
+	}
+	return v, true, err
+}
+
+// list calls entry before each entry of a list or an object, whose values it
+// reads; name is nil for a list.
+func (s *scanner) list(open, end byte, name func() error, entry func() error) error {
+	c, err := s.token()
+	if err != nil {
+		return err
+	}
+	if c != open {
+		return s.corrupt("want %q, have %q", open, c)
+	}
+	if s.depth++; s.depth > s.limits.Depth {
+		return beyond("Depth", int64(s.limits.Depth), "byte %d: lists and objects nest deeper", s.offset)
+	}
+	defer func() { s.depth-- }()
+	for first := true; ; first = false {
+		if c, err = s.token(); err != nil {
+			return err
+		}
+		switch {
+		case c == end:
+			return nil
+		case first:
+			s.back()
+		case c != ',':
+			return s.corrupt("want ',' or %q, have %q", end, c)
+		}
+		if name != nil {
+			if err := name(); err != nil {
+				return err
+			}
+			if c, err = s.token(); err != nil {
+				return err
+			}
+			if c != ':' {
+				return s.corrupt("want ':', have %q", c)
+			}
+		}
+		if err := entry(); err != nil {
+			return err
+		}
+	}
+}
+
+// array calls entry, which reads it, for each entry of a list.
+func (s *scanner) array(entry func() error) error { return s.list('[', ']', nil, entry) }
+
+// object calls member, which reads the value, with each name of an object.
+func (s *scanner) object(member func(name string) error) error {
+	var name string
+	return s.list('{', '}', func() (err error) {
+		name, err = s.text()
+		return err
+	}, func() error { return member(name) })
+}
+
+// skip reads a value and forgets it.
+func (s *scanner) skip() error {
+	c, err := s.peek()
+	if err != nil {
+		return err
+	}
+	switch c {
+	case '{':
+		return s.object(func(string) error { return s.skip() })
+	case '[':
+		return s.array(s.skip)
+	case '"':
+		_, err := s.text()
+		return err
+	}
+	_, _, err = s.literal()
+	return err
+}
+
+// end makes sure that nothing follows.
+func (s *scanner) end() error {
+	for {
+		c, err := s.r.ReadByte()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		s.offset++
+		if c > ' ' {
+			return s.corrupt("text after the end")
+		}
+	}
+}
+
+// jsonNumeral reports whether text is a number as JSON has it; strconv takes
+// others, too.
+func jsonNumeral(text []byte) bool {
+	digits := func() bool {
+		n := 0
+		for n < len(text) && text[n] >= '0' && text[n] <= '9' {
+			n++
+		}
+		text = text[n:]
+		return n > 0
+	}
+	text = bytes.TrimPrefix(text, []byte("-"))
+	if len(text) > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9' || !digits() {
+		return false
+	}
+	if len(text) > 0 && text[0] == '.' {
+		if text = text[1:]; !digits() {
+			return false
+		}
+	}
+	if len(text) > 0 && (text[0] == 'e' || text[0] == 'E') {
+		if text = text[1:]; len(text) > 0 && (text[0] == '+' || text[0] == '-') {
+			text = text[1:]
+		}
+		return digits() && len(text) == 0
+	}
+	return len(text) == 0
+}
