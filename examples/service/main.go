@@ -166,7 +166,7 @@ func serve(ctx context.Context, o *options, stdout io.Writer, logger *log.Logger
 		return err
 	}
 	defer m.Close()
-	if err := importPriors(m, o.priors); err != nil {
+	if err := importPriors(ctx, m, o.priors); err != nil {
 		return err
 	}
 	listener, err := net.Listen("tcp", o.addr)
@@ -186,6 +186,7 @@ func serve(ctx context.Context, o *options, stdout io.Writer, logger *log.Logger
 		MaxHeaderBytes:    16 << 10,
 		ErrorLog:          logger,
 	}
+	go expire(ctx, m, logger)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	select {
@@ -203,8 +204,27 @@ func serve(ctx context.Context, o *options, stdout io.Writer, logger *log.Logger
 	return m.Close()
 }
 
+// expire ends the trials whose deadlines pass, until ctx is done.
+func expire(ctx context.Context, m *study.Manager, logger *log.Logger) {
+	said := ""
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-tick.C:
+			err := m.Expire(ctx, now.UnixMilli())
+			if text := fmt.Sprint(err); err != nil && text != said && ctx.Err() == nil {
+				said = text // and not each second
+				logger.Printf("ending trials after their deadline: %v", err)
+			}
+		}
+	}
+}
+
 // importPriors takes over the encoded priors of a directory.
-func importPriors(m *study.Manager, dir string) error {
+func importPriors(ctx context.Context, m *study.Manager, dir string) error {
 	if dir == "" {
 		return nil
 	}
@@ -217,7 +237,7 @@ func importPriors(m *study.Manager, dir string) error {
 		if err != nil {
 			return err
 		}
-		if _, err := m.AddPrior(strings.TrimSuffix(filepath.Base(file), ".prior"), b); err != nil {
+		if _, err := m.AddPrior(ctx, strings.TrimSuffix(filepath.Base(file), ".prior"), b); err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 	}

@@ -196,6 +196,11 @@ type BestReply struct {
 // Ask is the body of a request for trials; N is 1 if it is not given.
 type Ask struct {
 	N *int `json:"n,omitempty"`
+	// DeadlineSeconds is how long the trials may take. One that is still open
+	// then ends by itself, as OnDeadline says: "cancel", which is the default
+	// and gives its point back, or "fail", as if its evaluation had crashed.
+	DeadlineSeconds *float64 `json:"deadline_seconds,omitempty"`
+	OnDeadline      string   `json:"on_deadline,omitempty"`
 }
 
 // Statuses of a trial.
@@ -215,6 +220,8 @@ type Trial struct {
 	Config        map[string]any `json:"config"`
 	Y             *float64       `json:"y,omitempty"` // if it was told
 	NoiseVariance float64        `json:"noise_variance,omitempty"`
+	Deadline      string         `json:"deadline,omitempty"` // as in RFC 3339
+	Expired       bool           `json:"expired,omitempty"`  // it failed or was cancelled because the deadline passed
 }
 
 // Trials is a list of trials. More says that there are trials after the last.

@@ -207,8 +207,13 @@ func (c *Client) DeleteStudy(ctx context.Context, id string) error {
 
 // Ask opens up to n trials.
 func (c *Client) Ask(ctx context.Context, id string, n int) ([]api.Trial, error) {
+	return c.AskWith(ctx, id, &api.Ask{N: &n})
+}
+
+// AskWith opens trials with a deadline.
+func (c *Client) AskWith(ctx context.Context, id string, ask *api.Ask) ([]api.Trial, error) {
 	var out api.Trials
-	err := c.call(ctx, http.MethodPost, studyPath(id, "/ask"), api.Ask{N: &n}, &out)
+	err := c.call(ctx, http.MethodPost, studyPath(id, "/ask"), ask, &out)
 	return out.Trials, err
 }
 

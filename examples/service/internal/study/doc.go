@@ -18,5 +18,6 @@
 // What requests look at is kept in memory, a view that follows from the
 // transactions alone, so that a restarted service sees what the one before saw.
 //
-// Nothing here depends on a clock.
+// Nothing here knows a clock: deadlines of trials, and the time they are compared
+// with, are the caller's.
 package study

@@ -137,7 +137,7 @@ func TestCreateFaults(t *testing.T) {
 			fsys := disktest.New(rng)
 			m := open(t, study.Config{Dir: "d", FS: fsys})
 			if k.Prior != nil {
-				if _, err := m.AddPrior("given", encode(t, k.Prior)); err != nil {
+				if _, err := m.AddPrior(t.Context(), "given", encode(t, k.Prior)); err != nil {
 					t.Fatal(err)
 				}
 			}

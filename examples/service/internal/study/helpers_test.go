@@ -32,7 +32,7 @@ func open(t *testing.T, c study.Config) *study.Manager {
 func create(t *testing.T, m *study.Manager, id string, k twin.Kind) (*study.Study, *twin.Twin) {
 	t.Helper()
 	if k.Prior != nil {
-		if _, err := m.AddPrior("", encode(t, k.Prior)); err != nil {
+		if _, err := m.AddPrior(t.Context(), "", encode(t, k.Prior)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -63,7 +63,7 @@ func do(ctx context.Context, s *study.Study, key string, op twin.Op) (opened []a
 	case "observe":
 		_, again, err = s.Observe(ctx, q, op.X, op.Y, op.Noise)
 	default:
-		r, again, err = s.Ask(ctx, q, op.N)
+		r, again, err = s.Ask(ctx, q, op.N, study.Deadline{})
 		for _, id := range r.Trials {
 			tr, _ := s.Trial(id)
 			opened = append(opened, wire(tr))

@@ -39,17 +39,17 @@ func (m *Manager) LearnPrior(ctx context.Context, q *api.NewPrior) (PriorInfo, e
 	if err != nil {
 		return PriorInfo{}, err
 	}
-	return m.named(q.Name, digest)
+	return m.named(ctx, q.Name, digest)
 }
 
 // named gives a kept prior a name, if that is not empty.
-func (m *Manager) named(name, digest string) (PriorInfo, error) {
+func (m *Manager) named(ctx context.Context, name, digest string) (PriorInfo, error) {
 	if name != "" {
 		if err := m.priors.bind(name, digest); err != nil {
 			return PriorInfo{}, err
 		}
 	}
-	return m.Prior(digest)
+	return m.Prior(ctx, digest)
 }
 
 // learn learns a prior over a space and keeps it.
@@ -62,7 +62,7 @@ func (m *Manager) learn(ctx context.Context, space *cmbo.Space, q *api.Learn) (s
 	if err != nil {
 		return "", err
 	}
-	tasks, err := m.tasks(ctx, space, q)
+	tasks, err := m.tasks(space, q)
 	if err != nil {
 		return "", err
 	}
@@ -80,7 +80,7 @@ func (m *Manager) learn(ctx context.Context, space *cmbo.Space, q *api.Learn) (s
 		return "", err
 	}
 	var prior *cmbo.Prior
-	err = m.compute(ctx, func() error {
+	err = m.turns.Job(ctx, func() error {
 		prior, err = cmbo.Learn(ctx, space, tasks, opts...)
 		return err
 	})
@@ -91,7 +91,7 @@ func (m *Manager) learn(ctx context.Context, space *cmbo.Space, q *api.Learn) (s
 }
 
 // tasks collects the tasks that were sent and those that studies make.
-func (m *Manager) tasks(ctx context.Context, space *cmbo.Space, q *api.Learn) ([]cmbo.Task, error) {
+func (m *Manager) tasks(space *cmbo.Space, q *api.Learn) ([]cmbo.Task, error) {
 	var tasks []cmbo.Task
 	for i := range q.Tasks {
 		tasks = append(tasks, q.Tasks[i].Task())
@@ -110,7 +110,7 @@ func (m *Manager) tasks(ctx context.Context, space *cmbo.Space, q *api.Learn) ([
 		if !sameParams(s.Space(), space) {
 			return nil, fmt.Errorf("%w: study %s has other parameters", ErrRequest, id)
 		}
-		t, err := s.task(ctx)
+		t, err := s.task()
 		if err != nil {
 			return nil, inStudy(id, err)
 		}
@@ -147,27 +147,39 @@ func sameParams(a, b *cmbo.Space) bool {
 }
 
 // AddPrior keeps an encoded prior, and gives it a name if that is not empty.
-func (m *Manager) AddPrior(name string, b []byte) (PriorInfo, error) {
+func (m *Manager) AddPrior(ctx context.Context, name string, b []byte) (PriorInfo, error) {
 	if name != "" && !validName(name) {
 		return PriorInfo{}, ErrName
 	}
 	if err := within("bytes of a prior", len(b), m.limits.PriorBytes); err != nil {
 		return PriorInfo{}, err
 	}
-	prior, err := decodePrior(b)
-	if err != nil {
+	var prior *cmbo.Prior
+	err := m.turns.Job(ctx, func() (err error) {
+		prior, err = decodePrior(ctx, b, &m.limits)
+		return err
+	})
+	switch {
+	case ctx.Err() != nil:
+		return PriorInfo{}, ctx.Err()
+	case err != nil:
 		return PriorInfo{}, fmt.Errorf("%w: %w", ErrRequest, err)
 	}
 	digest, err := m.priors.put(prior)
 	if err != nil {
 		return PriorInfo{}, err
 	}
-	return m.named(name, digest)
+	return m.named(ctx, name, digest)
 }
 
 // Prior returns the prior of a name or a digest.
-func (m *Manager) Prior(ref string) (PriorInfo, error) {
-	prior, digest, err := m.priors.get(ref)
+func (m *Manager) Prior(ctx context.Context, ref string) (PriorInfo, error) {
+	var prior *cmbo.Prior
+	var digest string
+	err := m.turns.Job(ctx, func() (err error) {
+		prior, digest, err = m.priors.get(ctx, ref)
+		return err
+	})
 	if err != nil {
 		return PriorInfo{}, err
 	}

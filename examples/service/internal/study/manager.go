@@ -13,6 +13,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/examples/service/api"
 	"github.com/gocmbo/cmbo/examples/service/internal/disk"
+	"github.com/gocmbo/cmbo/examples/service/internal/turns"
 )
 
 const logSuffix = ".log"
@@ -38,7 +39,7 @@ type Manager struct {
 	limits      Limits
 	parallelism int
 	priors      *priors
-	cpu         chan struct{}
+	turns       *turns.Turns
 
 	mu       sync.Mutex
 	studies  map[string]*Study
@@ -52,8 +53,7 @@ type Manager struct {
 func Open(c Config) (*Manager, error) {
 	m := &Manager{
 		fs: c.FS, dir: c.Dir, limits: c.Limits, parallelism: max(c.Parallelism, 1),
-		// More than there are processors, as some of them wait for the disk.
-		cpu:     make(chan struct{}, 2*runtime.GOMAXPROCS(0)),
+		turns:   turns.New(runtime.GOMAXPROCS(0)),
 		studies: map[string]*Study{}, creating: map[string]chan struct{}{},
 	}
 	if m.fs == nil {
@@ -82,11 +82,13 @@ func (m *Manager) restore(ids []string, report func(string, error)) {
 	slices.Sort(ids)
 	restored := make([]*Study, len(ids))
 	var wg sync.WaitGroup
+	// More than there are processors, as some of them wait for the disk.
+	places := make(chan struct{}, 2*runtime.GOMAXPROCS(0))
 	for i, id := range ids {
 		wg.Add(1)
-		m.cpu <- struct{}{}
+		places <- struct{}{}
 		go func() {
-			defer func() { <-m.cpu; wg.Done() }()
+			defer func() { <-places; wg.Done() }()
 			restored[i] = m.restoreStudy(id)
 		}()
 	}
@@ -133,11 +135,11 @@ func (m *Manager) openStudy(id string) (*Study, error) {
 		_ = log.Close()
 		return nil, err
 	}
-	s := newStudy(*rs[0].Study, m.limits, m.cpu)
+	s := newStudy(*rs[0].Study, m.limits, m.turns)
 	s.log = log
 	var prior *cmbo.Prior
 	if s.header.Prior != "" {
-		prior, _, err = m.priors.get(s.header.Prior)
+		prior, _, err = m.priors.get(context.Background(), s.header.Prior)
 	}
 	if err == nil {
 		err = s.restore(rs, m.describe(s, prior))
@@ -166,11 +168,6 @@ func (m *Manager) Limits() *Limits { return &m.limits }
 
 func (m *Manager) path(id string) string {
 	return filepath.Join(m.dir, "studies", id+logSuffix)
-}
-
-// compute runs f when a processor is free.
-func (m *Manager) compute(ctx context.Context, f func() error) error {
-	return (&Study{cpu: m.cpu}).compute(ctx, f)
 }
 
 // Create makes a study; fingerprint is that of the request. If the same request
@@ -218,9 +215,9 @@ func (m *Manager) make(ctx context.Context, fingerprint string, q *api.NewStudy)
 		return nil, err
 	}
 	h.ID, h.Request, h.Optimum, h.Options = q.ID, fingerprint, q.Optimum, q.Options
-	s := newStudy(h, m.limits, m.cpu)
+	s := newStudy(h, m.limits, m.turns)
 	opts = append(opts, m.describe(s, prior)...)
-	err = m.compute(ctx, func() error { return s.create(m.fs, m.path(q.ID), q.Space, opts) })
+	err = m.turns.Job(ctx, func() error { return s.create(m.fs, m.path(q.ID), q.Space, opts) })
 	if err != nil {
 		return nil, err
 	}
@@ -246,7 +243,12 @@ func (m *Manager) priorFor(ctx context.Context, q *api.NewStudy) (*cmbo.Prior, h
 	case q.Prior == "":
 		return nil, h, nil
 	}
-	base, digest, err := m.priors.get(ref)
+	var base *cmbo.Prior
+	var digest string
+	err := m.turns.Job(ctx, func() (err error) {
+		base, digest, err = m.priors.get(ctx, ref)
+		return err
+	})
 	if errors.Is(err, ErrUnknownPrior) {
 		return nil, h, fmt.Errorf("%w: prior %q: %v", ErrRequest, ref, err)
 	}
@@ -258,7 +260,7 @@ func (m *Manager) priorFor(ctx context.Context, q *api.NewStudy) (*cmbo.Prior, h
 		h.PriorName = ""
 	}
 	var prior *cmbo.Prior
-	err = m.compute(ctx, func() error {
+	err = m.turns.Job(ctx, func() error {
 		prior, h.Prior, err = m.priors.forSpace(ctx, base, digest, q.Space)
 		return err
 	})
@@ -344,6 +346,22 @@ func (m *Manager) Delete(ctx context.Context, id string) error {
 	defer m.mu.Unlock()
 	delete(m.studies, id)
 	return err
+}
+
+// Expire ends the open trials of all studies whose deadline, in milliseconds since
+// 1970, is not after now. It returns what failed; what a full disk does not let it
+// write is left for the next call.
+func (m *Manager) Expire(ctx context.Context, now int64) error {
+	var errs []error
+	for _, s := range m.Studies() {
+		if s.damaged != nil {
+			continue
+		}
+		if err := s.expire(ctx, now); err != nil && !errors.Is(err, ErrUnknownStudy) && !errors.Is(err, ErrStopped) {
+			errs = append(errs, fmt.Errorf("study %s: %w", s.ID(), err))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // Close waits for requests under way, lets no more in and closes all files.

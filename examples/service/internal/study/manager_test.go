@@ -96,7 +96,7 @@ func TestLimits(t *testing.T) {
 	five := 5
 	fine("tasks within limits", learn(api.Learn{Tasks: []api.Task{filled(2, "a"), filled(2, "b")}, IndexPoints: &five}))
 	limit("priors", learn(api.Learn{Tasks: []api.Task{filled(2, "a")}, IndexPoints: &five}), 1, true)
-	_, err = m.AddPrior("", make([]byte, 4001))
+	_, err = m.AddPrior(t.Context(), "", make([]byte, 4001))
 	limit("bytes of a prior", err, 4000, false)
 }
 

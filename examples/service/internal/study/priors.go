@@ -29,17 +29,18 @@ type priors struct {
 	names  string // of the files <name>.name
 	limits Limits
 
-	mu     sync.Mutex
-	size   map[string]int // by digest: bytes
-	byName map[string]string
-	cache  map[string]*cmbo.Prior
-	fitted map[string]string // by prior and list of candidates: digest of the prior for them
+	mu       sync.Mutex
+	size     map[string]int // by digest: bytes
+	byName   map[string]string
+	cache    map[string]*cmbo.Prior
+	decoding map[string]chan struct{} // closed when the decoding has ended
+	fitted   map[string]string        // by prior and list of candidates: digest of the prior for them
 }
 
 func openPriors(fsys disk.FS, dir, names string, limits Limits) (*priors, error) {
 	p := &priors{
 		fs: fsys, dir: dir, names: names, limits: limits,
-		size: map[string]int{}, byName: map[string]string{}, cache: map[string]*cmbo.Prior{}, fitted: map[string]string{},
+		size: map[string]int{}, byName: map[string]string{}, cache: map[string]*cmbo.Prior{}, decoding: map[string]chan struct{}{}, fitted: map[string]string{},
 	}
 	digests, err := disk.List(fsys, dir, priorSuffix)
 	if err != nil {
@@ -127,33 +128,60 @@ func (p *priors) resolve(ref string) (string, error) {
 	return digest, nil
 }
 
-// get returns the prior of a name or a digest.
-func (p *priors) get(ref string) (*cmbo.Prior, string, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	digest, err := p.resolve(ref)
-	if err != nil {
-		return nil, "", err
+// get returns the prior of a name or a digest. It is decoded by the first that
+// asks for it, outside of the lock.
+func (p *priors) get(ctx context.Context, ref string) (*cmbo.Prior, string, error) {
+	for {
+		p.mu.Lock()
+		digest, err := p.resolve(ref)
+		prior, busy := p.cache[digest], p.decoding[digest]
+		if err != nil || prior != nil {
+			p.mu.Unlock()
+			return prior, digest, err
+		}
+		if busy == nil {
+			p.decoding[digest] = make(chan struct{})
+			p.mu.Unlock()
+			prior, err := p.load(ctx, digest)
+			return prior, digest, err
+		}
+		p.mu.Unlock()
+		select {
+		case <-busy:
+		case <-ctx.Done():
+			return nil, "", ctx.Err()
+		}
 	}
-	if prior := p.cache[digest]; prior != nil {
-		return prior, digest, nil
-	}
+}
+
+// load decodes a prior that nobody else decodes.
+func (p *priors) load(ctx context.Context, digest string) (prior *cmbo.Prior, err error) {
+	defer func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if err == nil {
+			p.cache[digest] = prior
+		}
+		close(p.decoding[digest])
+		delete(p.decoding, digest)
+	}()
 	b, err := disk.ReadFile(p.fs, p.file(digest))
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	prior, err := decodePrior(b)
+	prior, err = decodePrior(ctx, b, &p.limits)
 	if err == nil && !endsIn(b, digest) {
 		err = errors.New("it has another digest")
 	}
-	if err != nil {
-		return nil, "", fmt.Errorf("%w: prior %s: %w", disk.ErrDamaged, digest, err)
+	if err != nil && ctx.Err() == nil {
+		err = fmt.Errorf("%w: prior %s: %w", disk.ErrDamaged, digest, err)
 	}
-	p.cache[digest] = prior
-	return prior, digest, nil
+	return prior, err
 }
 
-func decodePrior(b []byte) (*cmbo.Prior, error) { return cmbo.DecodePrior(bytes.NewReader(b)) }
+func decodePrior(_ context.Context, b []byte, _ *Limits) (*cmbo.Prior, error) {
+	return cmbo.DecodePrior(bytes.NewReader(b))
+}
 
 // endsIn reports whether an encoded prior has a digest: its last bytes are it.
 func endsIn(b []byte, digest string) bool {
@@ -163,8 +191,8 @@ func endsIn(b []byte, digest string) bool {
 // encoded returns a prior's encoded form.
 func (p *priors) encoded(ref string) ([]byte, error) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	digest, err := p.resolve(ref)
+	p.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +216,7 @@ func (p *priors) forSpace(ctx context.Context, prior *cmbo.Prior, digest string,
 	made, ok := p.fitted[key]
 	p.mu.Unlock()
 	if ok {
-		return p.get(made)
+		return p.get(ctx, made)
 	}
 	suited, err := prior.For(ctx, space)
 	if err != nil {
@@ -204,7 +232,7 @@ func (p *priors) forSpace(ctx context.Context, prior *cmbo.Prior, digest string,
 	p.mu.Lock()
 	p.fitted[key] = made
 	p.mu.Unlock()
-	return p.get(made)
+	return p.get(ctx, made)
 }
 
 // PriorFile is a prior as it is kept.

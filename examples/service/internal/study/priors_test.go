@@ -56,7 +56,7 @@ func TestPriors(t *testing.T) {
 		t.Fatalf("learned %s, want %s", a.Digest, digest)
 	}
 	// The same content is the same prior, and may have several names.
-	b, err := m.AddPrior("b", encode(t, want))
+	b, err := m.AddPrior(t.Context(), "b", encode(t, want))
 	if err != nil || b.Digest != a.Digest || b.Prior != a.Prior || !slices.Equal(b.Names, []string{"a", "b"}) {
 		t.Fatalf("%+v, %v", b.PriorFile, err)
 	}
@@ -64,18 +64,18 @@ func TestPriors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.AddPrior("a", encode(t, other)); !errors.Is(err, study.ErrNameTaken) {
+	if _, err := m.AddPrior(t.Context(), "a", encode(t, other)); !errors.Is(err, study.ErrNameTaken) {
 		t.Fatalf("a name was given to another prior: %v", err)
 	}
 	for _, name := range []string{"A", "../a", "a.b", "_a", "a b", string(bytes.Repeat([]byte("a"), 64))} {
-		if _, err := m.AddPrior(name, encode(t, other)); !errors.Is(err, study.ErrName) {
+		if _, err := m.AddPrior(t.Context(), name, encode(t, other)); !errors.Is(err, study.ErrName) {
 			t.Errorf("name %q: %v", name, err)
 		}
 	}
-	if _, err := m.Prior("c"); !errors.Is(err, study.ErrUnknownPrior) {
+	if _, err := m.Prior(t.Context(), "c"); !errors.Is(err, study.ErrUnknownPrior) {
 		t.Error(err)
 	}
-	if _, err := m.AddPrior("", []byte("cmboprior\x01 but nothing else, though this is long enough for a sum")); !errors.Is(err, study.ErrRequest) {
+	if _, err := m.AddPrior(t.Context(), "", []byte("cmboprior\x01 but nothing else, though this is long enough for a sum")); !errors.Is(err, study.ErrRequest) {
 		t.Error(err)
 	}
 
@@ -143,7 +143,7 @@ func TestPriorGone(t *testing.T) {
 	s, w := create(t, m, "s", twin.Kinds(t)[2])
 	same(t, s, w, twin.Op{Kind: "ask", N: 1})
 	digest, _, _ := s.Prior()
-	if _, err := m.AddPrior("name", encode(t, twin.Kinds(t)[2].Prior)); err != nil {
+	if _, err := m.AddPrior(t.Context(), "name", encode(t, twin.Kinds(t)[2].Prior)); err != nil {
 		t.Fatal(err)
 	}
 	if err := m.Close(); err != nil {
@@ -171,7 +171,7 @@ func TestPriorGone(t *testing.T) {
 		if reported == nil || study1(t, m).Damaged() == nil {
 			t.Errorf("%s: the study is not damaged", name)
 		}
-		if _, err := m.Prior("name"); err == nil || name == "gone" && !errors.Is(err, study.ErrUnknownPrior) {
+		if _, err := m.Prior(t.Context(), "name"); err == nil || name == "gone" && !errors.Is(err, study.ErrUnknownPrior) {
 			t.Errorf("%s: the name stands for a prior: %v", name, err)
 		}
 		if name != "gone" && !errors.Is(reported, disk.ErrDamaged) {

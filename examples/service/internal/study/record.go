@@ -19,8 +19,16 @@ type record struct {
 	Request string `json:"request,omitempty"`
 	// Weights are those that the trials asked for were chosen with.
 	Weights []float64 `json:"weights,omitempty"`
+	// Deadline is that of the trials asked for, in milliseconds since 1970, and
+	// Fail how they end then. Expired says that it has passed for the trial
+	// that failed or was cancelled.
+	Deadline int64 `json:"deadline,omitempty"`
+	Fail     bool  `json:"fail,omitempty"`
+	Expired  bool  `json:"expired,omitempty"`
 	// Journal holds lines of the optimiser's journal without their ends.
 	Journal []json.RawMessage `json:"journal"`
+
+	reply Reply
 }
 
 // header is what is known of a study besides its journal.
@@ -83,10 +91,17 @@ type event struct {
 	Distances []*float64 `json:"distances"`
 }
 
-func decodeEvent(line json.RawMessage) (event, error) {
-	var l struct {
-		Entry event `json:"entry"`
+// events returns the events of a record after the first.
+func (r *record) events() ([]event, error) {
+	events := make([]event, len(r.Journal))
+	for i, line := range r.Journal {
+		var l struct {
+			Entry event `json:"entry"`
+		}
+		if err := json.Unmarshal(line, &l); err != nil {
+			return nil, fmt.Errorf("%w: %w", disk.ErrDamaged, err)
+		}
+		events[i] = l.Entry
 	}
-	err := json.Unmarshal(line, &l)
-	return l.Entry, err
+	return events, nil
 }

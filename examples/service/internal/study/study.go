@@ -2,30 +2,43 @@ package study
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/examples/service/api"
 	"github.com/gocmbo/cmbo/examples/service/internal/disk"
+	"github.com/gocmbo/cmbo/examples/service/internal/turns"
 )
 
 // A Study is one run of an optimiser and its log. Its methods may be called from
 // any goroutine. Those that take a [Request] change it: once they return without
 // an error, what they did is on disk; if they fail, nothing has changed.
+//
+// What reads, tells, fails and cancels does not wait for proposals that are being
+// computed.
 type Study struct {
 	header   header
 	limits   Limits
 	minimize bool
 	clusters []api.Cluster
-	cpu      chan struct{} // shared: how many may compute at once
+	turns    *turns.Turns // shared
+	pace     turns.Pace
 
-	gate chan struct{} // held by whoever uses what follows
+	// model is held by whoever computes with the optimiser's model, gate by
+	// whoever changes the study otherwise; who needs both takes model first.
+	// Each guards a record, of the request under way.
+	model, gate     chan struct{}
+	asking, telling *record
+
 	opt  *cmbo.Optimizer
-	log  *disk.Log
-	tx   *record // of the request under way
-	gone error   // why the study takes no requests any more
+	gone error // why the study takes no requests any more; set by a holder of both
+
+	logging sync.Mutex // held while log is used
+	log     *disk.Log
 
 	view    view
 	damaged error // why it could not be opened; nothing else is set then
@@ -39,22 +52,22 @@ type Request struct {
 	Fingerprint string
 }
 
-func newStudy(h header, limits Limits, cpu chan struct{}) *Study {
-	s := &Study{header: h, limits: limits, cpu: cpu, gate: make(chan struct{}, 1)}
+func newStudy(h header, limits Limits, t *turns.Turns) *Study {
+	s := &Study{header: h, limits: limits, turns: t, model: make(chan struct{}, 1), gate: make(chan struct{}, 1)}
 	s.view.best = -1
 	s.view.replies = make(map[string]Reply)
+	s.view.running = make(map[string]bool)
 	return s
 }
 
 // create makes the optimiser and the log of a new study.
 func (s *Study) create(fsys disk.FS, path string, space *cmbo.Space, opts []cmbo.Option) error {
-	s.tx = &record{Study: &s.header}
-	defer func() { s.tx = nil }()
+	first := &record{Study: &s.header}
 	begin := func(lines []byte) error {
 		if s.log != nil {
 			return s.write(lines)
 		}
-		tx, err := s.tx.encode(lines)
+		tx, err := first.encode(lines)
 		if err != nil {
 			return err
 		}
@@ -74,95 +87,128 @@ func (s *Study) restore(rs []*record, opts []cmbo.Option) error {
 		return err
 	}
 	for _, r := range rs[1:] {
-		if _, err := s.view.apply(r, s.minimize); err != nil {
+		events, err := r.events()
+		if err != nil {
 			return err
 		}
+		s.view.apply(r, events, s.minimize)
+	}
+	if len(rs) > 1 {
+		s.pace.Suspect()
 	}
 	return nil
 }
 
 // write is the optimiser's journal: it adds the lines, as part of the request
-// under way, to the log.
+// under way, to the log, and to the view once they last. The optimiser calls it
+// for one request at a time.
 func (s *Study) write(lines []byte) error {
-	tx, err := s.tx.encode(lines)
+	r := &record{}
+	tx, err := r.encode(lines)
 	if err != nil {
 		return err
 	}
-	return s.log.Append(tx)
+	events, err := r.events()
+	if err != nil {
+		return err
+	}
+	// An Ask and another request may be under way at once. Lines of an Ask end
+	// with a trial that was asked for.
+	of := s.telling
+	if events[len(events)-1].Kind == "asked" {
+		of = s.asking
+	}
+	if tx, err = of.encode(lines); err != nil {
+		return err
+	}
+	s.logging.Lock()
+	err = s.log.Append(tx)
+	s.logging.Unlock()
+	if err != nil {
+		return err
+	}
+	of.reply = s.view.apply(of, events, s.minimize)
+	return nil
 }
 
-// enter waits until nobody else uses the optimiser.
-func (s *Study) enter(ctx context.Context) error {
+// enter waits for one of the study's locks.
+func (s *Study) enter(ctx context.Context, lock chan struct{}) error {
 	if s.damaged != nil {
 		return s.damaged
 	}
 	select {
-	case s.gate <- struct{}{}:
+	case lock <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	if s.gone != nil {
 		err := s.gone
-		s.leave()
+		<-lock
 		return err
 	}
 	return nil
 }
 
-func (s *Study) leave() { <-s.gate }
-
-// compute runs f when a processor is free.
+// compute runs f, which uses the model, when it is the study's turn.
 func (s *Study) compute(ctx context.Context, f func() error) error {
-	select {
-	case s.cpu <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	defer func() { <-s.cpu }()
-	return f()
+	return s.turns.Run(ctx, &s.pace, f)
 }
 
-// change does what a request wants, unless it was done before.
-func (s *Study) change(ctx context.Context, q Request, f func() error) (r Reply, again bool, err error) {
-	if !validKey(q.Key) {
-		return Reply{}, false, ErrKey
-	}
-	if err := s.enter(ctx); err != nil {
+// change does what a request wants, unless it was done before. The caller has
+// the lock that guards the record.
+func (s *Study) change(q Request, guarded **record, f func(tx *record) error) (r Reply, again bool, err error) {
+	r, again, err = s.view.begin(q)
+	if err != nil {
 		return Reply{}, false, err
 	}
-	defer s.leave()
-	if r, ok := s.view.replies[q.Key]; ok {
-		if r.request != q.Fingerprint {
-			return Reply{}, false, ErrKeyReused
-		}
-		return r, true, s.log.Settle()
+	if again {
+		return r, true, s.settled()
 	}
-	s.tx = &record{}
-	defer func() { s.tx = nil }()
+	defer s.view.end(q)
+	tx := &record{}
 	if q.Key != "" {
-		s.tx.Key, s.tx.Request = q.Key, q.Fingerprint
+		tx.Key, tx.Request = q.Key, q.Fingerprint
 	}
-	if err := f(); err != nil {
+	*guarded = tx
+	defer func() { *guarded = nil }()
+	if err := f(tx); err != nil {
 		return Reply{}, false, err
 	}
-	r, err = s.view.apply(s.tx, s.minimize)
-	return r, false, err
+	return tx.reply, false, nil
+}
+
+// settled returns nil if everything known of the study is on disk.
+func (s *Study) settled() error {
+	s.logging.Lock()
+	defer s.logging.Unlock()
+	return s.log.Settle()
+}
+
+// A Deadline is when a trial that is still open ends by itself, and how.
+type Deadline struct {
+	At   int64 // milliseconds since 1970, 0 for never
+	Fail bool  // as one whose evaluation failed; otherwise as one cancelled
 }
 
 // Ask opens n trials, or as many as there are candidates left.
-func (s *Study) Ask(ctx context.Context, q Request, n int) (Reply, bool, error) {
-	return s.change(ctx, q, func() error {
+func (s *Study) Ask(ctx context.Context, q Request, n int, deadline Deadline) (Reply, bool, error) {
+	if err := s.enter(ctx, s.model); err != nil {
+		return Reply{}, false, err
+	}
+	defer func() { <-s.model }()
+	return s.change(q, &s.asking, func(tx *record) error {
 		if err := within("trials at once", n, s.limits.Ask); err != nil {
 			return err
 		}
-		if err := room("open trials of a study", s.view.counts.Open+n, s.limits.OpenTrials); err != nil {
+		if err := room("open trials of a study", s.Summary().Counts.Open+n, s.limits.OpenTrials); err != nil {
 			return err
 		}
 		if err := s.room(n); err != nil {
 			return err
 		}
+		tx.Deadline, tx.Fail = deadline.At, deadline.Fail
 		return s.compute(ctx, func() (err error) {
-			if s.tx.Weights, err = s.opt.Weights(); err != nil {
+			if tx.Weights, err = s.opt.Weights(); err != nil {
 				return err
 			}
 			_, err = s.opt.AskN(ctx, n)
@@ -173,19 +219,22 @@ func (s *Study) Ask(ctx context.Context, q Request, n int) (Reply, bool, error) 
 
 // room fails if there is none for n trials or observations.
 func (s *Study) room(n int) error {
-	total := len(s.view.trials) + n
-	for _, o := range s.view.observations {
-		if o.Trial == 0 {
-			total++
-		}
+	return room("trials and observations of a study", s.view.size()+n, s.limits.Events)
+}
+
+// tell makes a change for which the model is not needed.
+func (s *Study) tell(ctx context.Context, q Request, f func(tx *record) error) (Reply, bool, error) {
+	if err := s.enter(ctx, s.gate); err != nil {
+		return Reply{}, false, err
 	}
-	return room("trials and observations of a study", total, s.limits.Events)
+	defer func() { <-s.gate }()
+	return s.change(q, &s.telling, f)
 }
 
 // Tell answers a trial with a value and the variance of its error, 0 if that is
 // not known.
 func (s *Study) Tell(ctx context.Context, q Request, trial int, y, noise float64) (Reply, bool, error) {
-	return s.change(ctx, q, func() error { return s.opt.Tell(trial, y, measured(noise)...) })
+	return s.tell(ctx, q, func(*record) error { return s.opt.Tell(trial, y, measured(noise)...) })
 }
 
 func measured(noise float64) []cmbo.ObservationOption {
@@ -197,17 +246,39 @@ func measured(noise float64) []cmbo.ObservationOption {
 
 // Fail says that a trial's evaluation failed.
 func (s *Study) Fail(ctx context.Context, q Request, trial int) (Reply, bool, error) {
-	return s.change(ctx, q, func() error { return s.opt.TellFailed(trial) })
+	return s.tell(ctx, q, func(*record) error { return s.opt.TellFailed(trial) })
 }
 
 // Cancel takes a trial back.
 func (s *Study) Cancel(ctx context.Context, q Request, trial int) (Reply, bool, error) {
-	return s.change(ctx, q, func() error { return s.opt.Cancel(trial) })
+	return s.tell(ctx, q, func(*record) error { return s.opt.Cancel(trial) })
+}
+
+// expire ends the open trials whose deadline has passed.
+func (s *Study) expire(ctx context.Context, now int64) error {
+	for _, t := range s.view.due(now) {
+		_, _, err := s.tell(ctx, Request{}, func(tx *record) error {
+			tx.Expired = true
+			if t.Deadline.Fail {
+				return s.opt.TellFailed(t.ID)
+			}
+			return s.opt.Cancel(t.ID)
+		})
+		if err != nil && !errors.Is(err, cmbo.ErrTrialClosed) { // it was answered just before
+			return err
+		}
+	}
+	return nil
 }
 
 // Observe adds a value at a point that was not proposed.
 func (s *Study) Observe(ctx context.Context, q Request, x []float64, y, noise float64) (Reply, bool, error) {
-	return s.change(ctx, q, func() error {
+	// The optimiser has it wait for proposals, which others must not do with it.
+	if err := s.enter(ctx, s.model); err != nil {
+		return Reply{}, false, err
+	}
+	defer func() { <-s.model }()
+	return s.tell(ctx, q, func(*record) error {
 		if err := s.room(1); err != nil {
 			return err
 		}
@@ -220,10 +291,10 @@ func (s *Study) Predict(ctx context.Context, points [][]float64) (mean, sd []flo
 	if err := within("points at once", len(points), s.limits.Points); err != nil {
 		return nil, nil, err
 	}
-	if err := s.enter(ctx); err != nil {
+	if err := s.enter(ctx, s.model); err != nil {
 		return nil, nil, err
 	}
-	defer s.leave()
+	defer func() { <-s.model }()
 	err = s.compute(ctx, func() error {
 		for _, x := range points {
 			if err := ctx.Err(); err != nil {
@@ -240,32 +311,36 @@ func (s *Study) Predict(ctx context.Context, points [][]float64) (mean, sd []flo
 	return mean, sd, err
 }
 
-// LastStep tells how the newest proposal was chosen, and the weights of the next.
-func (s *Study) LastStep(ctx context.Context) (step cmbo.Step, ok bool, weights []float64, err error) {
-	if err := s.enter(ctx); err != nil {
-		return cmbo.Step{}, false, nil, err
+// LastStep tells how the newest proposal was chosen, and the weights of the next
+// one; while that is being computed, those of the newest.
+func (s *Study) LastStep() (step cmbo.Step, ok bool, weights []float64, err error) {
+	if s.damaged != nil {
+		return cmbo.Step{}, false, nil, s.damaged
 	}
-	defer s.leave()
 	step, ok = s.opt.LastStep()
-	weights, err = s.opt.Weights()
+	select {
+	case s.model <- struct{}{}:
+		defer func() { <-s.model }()
+		weights, err = s.opt.Weights()
+	default:
+		weights = step.Weights
+	}
 	return step, ok, weights, err
 }
 
 // Snapshot writes the state in the form that cmbo.Restore reads.
-func (s *Study) Snapshot(ctx context.Context, w io.Writer) error {
-	if err := s.enter(ctx); err != nil {
-		return err
+func (s *Study) Snapshot(w io.Writer) error {
+	if s.damaged != nil {
+		return s.damaged
 	}
-	defer s.leave()
 	return s.opt.Snapshot(w)
 }
 
 // task returns what the study has observed.
-func (s *Study) task(ctx context.Context) (cmbo.Task, error) {
-	if err := s.enter(ctx); err != nil {
-		return cmbo.Task{}, err
+func (s *Study) task() (cmbo.Task, error) {
+	if s.damaged != nil {
+		return cmbo.Task{}, s.damaged
 	}
-	defer s.leave()
 	return s.opt.Task(s.ID())
 }
 
@@ -274,12 +349,16 @@ func (s *Study) stop(why error) error {
 	if s.damaged != nil {
 		return nil
 	}
+	s.model <- struct{}{}
+	defer func() { <-s.model }()
 	s.gate <- struct{}{}
-	defer s.leave()
+	defer func() { <-s.gate }()
 	if s.gone != nil {
 		return nil
 	}
 	s.gone = why
+	s.logging.Lock()
+	defer s.logging.Unlock()
 	if err := s.log.Close(); err != nil {
 		return fmt.Errorf("study %s: %w", s.ID(), err)
 	}
@@ -288,20 +367,26 @@ func (s *Study) stop(why error) error {
 
 // settle returns nil if everything known of the study is on disk.
 func (s *Study) settle(ctx context.Context) error {
-	if err := s.enter(ctx); err != nil {
+	if err := s.enter(ctx, s.gate); err != nil {
 		return err
 	}
-	defer s.leave()
-	return s.log.Settle()
+	defer func() { <-s.gate }()
+	return s.settled()
 }
 
 // remove removes the study's log for good. The study may be gone although the
 // removal could not be made to last.
 func (s *Study) remove(ctx context.Context) (gone bool, err error) {
-	if err := s.enter(ctx); err != nil {
+	if err := s.enter(ctx, s.model); err != nil {
 		return false, err
 	}
-	defer s.leave()
+	defer func() { <-s.model }()
+	if err := s.enter(ctx, s.gate); err != nil {
+		return false, err
+	}
+	defer func() { <-s.gate }()
+	s.logging.Lock()
+	defer s.logging.Unlock()
 	err = s.log.Remove()
 	if s.log.Closed() {
 		s.gone = ErrUnknownStudy

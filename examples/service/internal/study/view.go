@@ -1,11 +1,10 @@
 package study
 
 import (
-	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/gocmbo/cmbo/examples/service/api"
-	"github.com/gocmbo/cmbo/examples/service/internal/disk"
 )
 
 // A Trial is a point proposed and what became of it. Its slices are shared and
@@ -19,6 +18,8 @@ type Trial struct {
 	Noise     float64 // variance, 0 if it was not given
 	Weights   []float64
 	Distances []*float64 // nil entries for infinity
+	Deadline  Deadline
+	Expired   bool // it ended at its deadline
 }
 
 // An Observation is a value and where it was measured. Its slice is shared.
@@ -46,6 +47,61 @@ type view struct {
 	best         int // index of the best observation, -1 before the first
 	counts       api.Counts
 	replies      map[string]Reply // by key
+	running      map[string]bool  // keys of requests under way
+	timed        []int            // trials with a deadline that were open when last looked at
+}
+
+// begin looks up what a request was answered with, or marks its key as that of
+// a request under way.
+func (v *view) begin(q Request) (r Reply, again bool, err error) {
+	if q.Key == "" {
+		return Reply{}, false, nil
+	}
+	if !validKey(q.Key) {
+		return Reply{}, false, ErrKey
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if r, ok := v.replies[q.Key]; ok {
+		if r.request != q.Fingerprint {
+			return Reply{}, false, ErrKeyReused
+		}
+		return r, true, nil
+	}
+	// The same request would wait for the lock of this one: it is another.
+	if v.running[q.Key] {
+		return Reply{}, false, ErrKeyReused
+	}
+	v.running[q.Key] = true
+	return Reply{}, false, nil
+}
+
+// end marks a request as no longer under way.
+func (v *view) end(q Request) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	delete(v.running, q.Key)
+}
+
+// size counts trials, and observations that are of none.
+func (v *view) size() int {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	return len(v.trials) + len(v.observations) - v.counts.Told
+}
+
+// due returns the open trials whose deadline is not after now.
+func (v *view) due(now int64) []Trial {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.timed = slices.DeleteFunc(v.timed, func(id int) bool { return v.trials[id-1].Status != api.Open })
+	var due []Trial
+	for _, id := range v.timed {
+		if t := v.trials[id-1]; t.Deadline.At <= now {
+			due = append(due, t)
+		}
+	}
+	return due
 }
 
 // better reports whether y is better than the best so far; the first of equals
@@ -61,30 +117,25 @@ func (v *view) better(y float64, minimize bool) bool {
 	return y > top
 }
 
-// apply adds a record's events, all or none of them.
-func (v *view) apply(r *record, minimize bool) (Reply, error) {
-	events := make([]event, len(r.Journal))
-	for i, line := range r.Journal {
-		e, err := decodeEvent(line)
-		if err != nil {
-			return Reply{}, fmt.Errorf("%w: %w", disk.ErrDamaged, err)
-		}
-		events[i] = e
-	}
+// apply adds the events of a record and returns the reply to its request.
+func (v *view) apply(r *record, events []event, minimize bool) Reply {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	reply := Reply{request: r.Request}
 	for _, e := range events {
 		switch e.Kind {
 		case "asked":
-			t := Trial{ID: e.Trial, Status: api.Open, Index: -1, X: e.X, Weights: r.Weights, Distances: e.Distances}
+			t := Trial{ID: e.Trial, Status: api.Open, Index: -1, X: e.X, Weights: r.Weights, Distances: e.Distances, Deadline: Deadline{At: r.Deadline, Fail: r.Fail}}
 			if e.Index != nil {
 				t.Index = *e.Index
 			}
 			v.trials = append(v.trials, t)
+			if t.Deadline.At != 0 {
+				v.timed = append(v.timed, t.ID)
+			}
 			v.counts.Open++
 		case "told", "failed", "cancelled":
-			v.end(e, minimize)
+			v.answer(e, r.Expired, minimize)
 		case "observed":
 			v.observe(Observation{X: e.X, Y: *e.Y}, minimize)
 		}
@@ -96,12 +147,13 @@ func (v *view) apply(r *record, minimize bool) (Reply, error) {
 	if r.Key != "" {
 		v.replies[r.Key] = reply
 	}
-	return reply, nil
+	return reply
 }
 
-// end closes an open trial. The optimiser has accepted the event before.
-func (v *view) end(e event, minimize bool) {
+// answer closes an open trial. The optimiser has accepted the event before.
+func (v *view) answer(e event, expired, minimize bool) {
 	t := &v.trials[e.Trial-1]
+	t.Expired = expired
 	v.counts.Open--
 	switch e.Kind {
 	case "told":

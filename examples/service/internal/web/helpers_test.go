@@ -146,3 +146,15 @@ func dial(t *testing.T, base string) (in func(string), out func()) {
 		}
 	}, func() { conn.Close() }
 }
+
+// reads sends a call that succeeds and decodes the answer.
+func (s *service) reads(t *testing.T, c call, v any) {
+	t.Helper()
+	w := s.answer(c)
+	if w.Code/100 != 2 {
+		t.Fatalf("%v: %d %s", c, w.Code, w.Body)
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), v); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -39,7 +39,7 @@ func (s *Server) learnPrior(q *request) (int, any, error) {
 }
 
 func (s *Server) putPrior(q *request) (int, any, error) {
-	p, err := s.Studies.AddPrior(q.PathValue("name"), q.body)
+	p, err := s.Studies.AddPrior(q.Context(), q.PathValue("name"), q.body)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -47,7 +47,7 @@ func (s *Server) putPrior(q *request) (int, any, error) {
 }
 
 func (s *Server) showPrior(q *request) (int, any, error) {
-	p, err := s.Studies.Prior(q.PathValue("name"))
+	p, err := s.Studies.Prior(q.Context(), q.PathValue("name"))
 	if err != nil {
 		return 0, nil, err
 	}

@@ -32,6 +32,8 @@ type Config struct {
 	// Refresh is after how many seconds pages load themselves again; 0 stands
 	// for never.
 	Refresh int
+	// Now is the clock that deadlines of trials are set by; nil for the system's.
+	Now func() time.Time
 	// Log is told of failures of the service, not of bad requests; nil for the
 	// standard logger.
 	Log *log.Logger
@@ -58,6 +60,9 @@ type Server struct {
 func New(c Config) *Server {
 	if c.Log == nil {
 		c.Log = log.Default()
+	}
+	if c.Now == nil {
+		c.Now = time.Now
 	}
 	s := &Server{Config: c, mux: http.NewServeMux()}
 	s.large.free = max(c.Body, c.Bodies)

@@ -116,7 +116,7 @@ func (s *Server) snapshot(q *request) (int, any, error) {
 		return 0, nil, err
 	}
 	var b bytes.Buffer // so that a slow reader does not hold the study up
-	if err := t.Snapshot(q.Context(), &b); err != nil {
+	if err := t.Snapshot(&b); err != nil {
 		return 0, nil, err
 	}
 	return http.StatusOK, raw{jsonKind, b.Bytes()}, nil
@@ -130,7 +130,7 @@ func (s *Server) diagnostics(q *request) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	step, ok, weights, err := t.LastStep(q.Context())
+	step, ok, weights, err := t.LastStep()
 	if err != nil {
 		return 0, nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/examples/service/api"
@@ -22,7 +23,35 @@ func trial(s *cmbo.Space, t study.Trial) api.Trial {
 	if t.Status == api.Told {
 		out.Y = &t.Y
 	}
+	if t.Deadline.At != 0 {
+		out.Deadline = time.UnixMilli(t.Deadline.At).UTC().Format(time.RFC3339)
+		out.Expired = t.Expired
+	}
 	return out
+}
+
+// longest is the longest time until a deadline, in seconds: ten years.
+const longest = 10 * 365.25 * 24 * 3600
+
+// deadline reads when the trials asked for end by themselves.
+func (s *Server) deadline(a *api.Ask) (study.Deadline, error) {
+	wrong := func(field, message string) (study.Deadline, error) {
+		return study.Deadline{}, &webError{http.StatusBadRequest, api.Detail{Code: "bad_value", Message: message, Where: &api.Where{Field: field}}}
+	}
+	var d study.Deadline
+	switch {
+	case a.OnDeadline != "" && a.OnDeadline != "cancel" && a.OnDeadline != "fail":
+		return wrong("on_deadline", "on_deadline must be cancel or fail")
+	case a.OnDeadline != "" && a.DeadlineSeconds == nil:
+		return wrong("deadline_seconds", "on_deadline without deadline_seconds")
+	case a.DeadlineSeconds == nil:
+		return d, nil
+	case !(*a.DeadlineSeconds > 0 && *a.DeadlineSeconds <= longest):
+		return wrong("deadline_seconds", fmt.Sprintf("deadline_seconds must be above 0 and at most %.0f", longest))
+	}
+	d.At = s.Now().UnixMilli() + int64(math.Ceil(*a.DeadlineSeconds*1000))
+	d.Fail = a.OnDeadline == "fail"
+	return d, nil
 }
 
 // trialID reads the trial that the path names. What is no number names none.
@@ -65,7 +94,11 @@ func (s *Server) ask(q *request) (int, any, error) {
 	if body.N != nil {
 		n = *body.N
 	}
-	r, again, err := t.Ask(q.Context(), id, n)
+	deadline, err := s.deadline(&body)
+	if err != nil {
+		return 0, nil, err
+	}
+	r, again, err := t.Ask(q.Context(), id, n, deadline)
 	if err != nil {
 		return 0, nil, err
 	}
