@@ -6,7 +6,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
@@ -32,31 +32,64 @@ func randomTasks(label string, k, n, d int) []Task {
 	return tasks
 }
 
-// mixtureKernel is k0 = Σ_C w_C²·mean over members of their posterior
-// covariances, by package gaussian's processes one pair of points at a time.
-type mixtureKernel struct {
-	members []*gaussian.Process
-	share   []float64
+// definition is the adaptive prior: of mean Σ_C w_C·mean over members of their
+// posterior means and of covariance Σ_C w_C²·mean over members of their posterior
+// covariances, one member at a time.
+type definition struct {
+	members      []*gp.Process
+	mean, square []float64 // shares in either
 }
 
-func (m mixtureKernel) Eval(x, y []float64) float64 {
-	a, b := linalg.NewDense(1, len(x), append([]float64(nil), x...)), linalg.NewDense(1, len(y), append([]float64(nil), y...))
-	var s float64
-	var c linalg.Dense
-	for i, p := range m.members {
-		if err := p.CovTo(&c, a, b); err != nil {
-			panic(err)
+func (d definition) Moments(ctx context.Context, mean, variance []float64, x *linalg.Dense) error {
+	clear(mean)
+	clear(variance)
+	n, _ := x.Dims()
+	for i, p := range d.members {
+		m, v := make([]float64, n), make([]float64, n)
+		if err := p.Moments(ctx, m, v, x); err != nil {
+			return err
 		}
-		s += m.share[i] * c.At(0, 0)
+		if mean != nil {
+			linalg.Axpy(mean, d.mean[i], m)
+		}
+		if variance != nil {
+			linalg.Axpy(variance, d.square[i], v)
+		}
 	}
-	return s
+	return nil
 }
-func (m mixtureKernel) NumParams() int                              { return 0 }
-func (m mixtureKernel) AppendParams(dst []float64) []float64        { return dst }
-func (m mixtureKernel) WithParams([]float64) (kernel.Kernel, error) { return m, nil }
+
+func (d definition) Cov(ctx context.Context, dst, x, y *linalg.Dense) error {
+	n, _ := x.Dims()
+	m, _ := y.Dims()
+	dst.Resize(n, m)
+	dst.Zero()
+	for i, p := range d.members {
+		var c linalg.Dense
+		if err := p.Cov(ctx, &c, x, y); err != nil {
+			return err
+		}
+		dst.AddScaled(d.square[i], &c)
+	}
+	return nil
+}
+
+func (d definition) Gram(ctx context.Context, dst *linalg.Sym, x *linalg.Dense) error {
+	n, _ := x.Dims()
+	dst.Resize(n)
+	dst.Zero()
+	for i, p := range d.members {
+		var c linalg.Sym
+		if err := p.Gram(ctx, &c, x); err != nil {
+			return err
+		}
+		dst.AddScaled(d.square[i], &c)
+	}
+	return nil
+}
 
 // TestAdaptiveMatchesDefinition compares the surrogate with the definition of
-// the adaptive prior, put together from package gaussian's processes.
+// the adaptive prior, put together from a process for each task.
 func TestAdaptiveMatchesDefinition(t *testing.T) {
 	const dim, noise = 3, 0.02
 	tasks := randomTasks("definition", 7, 12, dim)
@@ -101,38 +134,26 @@ func TestAdaptiveMatchesDefinition(t *testing.T) {
 			w, err := o.Weights()
 			require.NoError(t, err)
 			sizes := []float64{3, 2, 2}
-			m := mixtureKernel{}
+			var m definition
 			for j, task := range tasks {
-				s := scaleValues(ZScore, task.Y)
-				p, err := gaussian.NewProcess(k, gaussian.WithNoise(0.01))
+				y := scaleValues(ZScore, task.Y).z
+				p, err := gp.Condition(context.Background(), gp.FromKernel{Kernel: k}, box.encodeAll(task.X), y, gp.Noise(nil, len(y), 0.01))
 				require.NoError(t, err)
-				require.NoError(t, p.Fit(box.encodeAll(task.X), s.z))
 				m.members = append(m.members, p)
-				m.share = append(m.share, w[labels[j]]*w[labels[j]]/sizes[labels[j]])
+				m.mean = append(m.mean, w[labels[j]]/sizes[labels[j]])
+				m.square = append(m.square, w[labels[j]]*w[labels[j]]/sizes[labels[j]])
 			}
-			mean0 := func(x []float64) float64 {
-				var sum float64
-				mean, variance := []float64{0}, []float64{0}
-				for j, p := range m.members {
-					if err := p.PredictTo(mean, variance, linalg.NewDense(1, len(x), append([]float64(nil), x...))); err != nil {
-						panic(err)
-					}
-					sum += w[labels[j]] / sizes[labels[j]] * mean[0]
-				}
-				return sum
-			}
-			target, err := gaussian.NewProcess(m, gaussian.WithNoise(noise), gaussian.WithMean(mean0))
-			require.NoError(t, err)
 			obs := o.Observations()
 			var xs [][]float64
 			var ys []float64
 			for _, ob := range obs {
 				xs, ys = append(xs, ob.X), append(ys, ob.Y)
 			}
-			require.NoError(t, target.Fit(box.encodeAll(xs), ys))
+			target, err := gp.Condition(context.Background(), m, box.encodeAll(xs), ys, gp.Noise(nil, len(ys), noise))
+			require.NoError(t, err)
 			for _, x := range append([][]float64{{0.4, 0.6, 0.5}, rows[3], rows[17]}, xs...) {
 				mean, variance := []float64{0}, []float64{0}
-				require.NoError(t, target.PredictTo(mean, variance, linalg.NewDense(1, dim, append([]float64(nil), x...))))
+				require.NoError(t, target.Moments(context.Background(), mean, variance, linalg.NewDense(1, dim, append([]float64(nil), x...))))
 				gm, gs, err := o.Predict(x)
 				require.NoError(t, err)
 				require.InDelta(t, mean[0], gm, 1e-9)

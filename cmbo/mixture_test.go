@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/kernel"
@@ -35,15 +36,17 @@ func TestTotalCenter(t *testing.T) {
 	mean := make([]float64, n+6)
 	second := linalg.NewSym(n+6, nil) // E f·fᵀ
 	for _, task := range tasks {
-		g, err := gaussian.NewProcess(k, gaussian.WithNoise(0.02))
+		y := ZScore.Apply(task.Y)
+		g, err := gp.Condition(context.Background(), gp.FromKernel{Kernel: k}, box.encodeAll(task.X), y, gp.Noise(nil, len(y), 0.02))
 		require.NoError(t, err)
-		require.NoError(t, g.Fit(box.encodeAll(task.X), ZScore.Apply(task.Y)))
-		post, err := g.Posterior(all)
-		require.NoError(t, err)
-		linalg.Axpy(mean, 0.2, post.Mean())
-		for i, a := range post.Mean() {
-			for j, b := range post.Mean()[:i+1] {
-				second.Set(i, j, second.At(i, j)+0.2*(post.Cov().At(i, j)+a*b))
+		m := make([]float64, n+6)
+		var cov linalg.Sym
+		require.NoError(t, g.Moments(context.Background(), m, nil, all))
+		require.NoError(t, g.Gram(context.Background(), &cov, all))
+		linalg.Axpy(mean, 0.2, m)
+		for i, a := range m {
+			for j, b := range m[:i+1] {
+				second.Set(i, j, second.At(i, j)+0.2*(cov.At(i, j)+a*b))
 			}
 		}
 	}

@@ -134,14 +134,13 @@ func BenchmarkPosterior(b *testing.B) {
 	for _, dim := range []int{2, 6} {
 		b.Run(fmt.Sprintf("obs=55/points=300/dim=%d", dim), func(b *testing.B) {
 			rng := testutil.RNG(b)
-			p := mustFit(b, mustProcess(b, kernel.Scale(1, kernel.Matern32(0.4)), WithNoise(1e-4)), randomPoints(rng, 55, dim), randomMean(rng, 55), nil)
+			r := regress(b, kernel.Scale(1, kernel.Matern32(0.4)), 1e-4, randomPoints(rng, 55, dim), randomMean(rng, 55), nil)
 			z := randomPoints(rng, 300, dim)
-			var r Predictor
 			var cov linalg.Sym
 			mean := make([]float64, 300)
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := r.PosteriorTo(p, mean, &cov, z); err != nil {
+				if err := r.posteriorTo(mean, &cov, z); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -152,14 +151,13 @@ func BenchmarkPosterior(b *testing.B) {
 
 func BenchmarkPredict(b *testing.B) {
 	rng := testutil.RNG(b)
-	p := mustFit(b, mustProcess(b, kernel.Scale(1, kernel.Matern32(0.4)), WithNoise(1e-4)), randomPoints(rng, 50, 6), randomMean(rng, 50), nil)
+	r := regress(b, kernel.Scale(1, kernel.Matern32(0.4)), 1e-4, randomPoints(rng, 50, 6), randomMean(rng, 50), nil)
 	z := randomPoints(rng, 1200, 6)
 	mean, variance := make([]float64, 1200), make([]float64, 1200)
-	var r Predictor
 	b.Run("obs=50/points=1200/dim=6", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if err := r.PredictTo(p, mean, variance, z); err != nil {
+			if err := r.predictTo(mean, variance, z); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -81,4 +82,64 @@ func definiteError(op, what string, jitter float64, err error) error {
 		e.Pivot, e.Value = npd.Pivot, npd.Value
 	}
 	return e
+}
+
+// checkData checks a data set and returns the dimension of its points.
+func checkData(op string, k kernel.Kernel, x *linalg.Dense, y, extra []float64) (dim int, err error) {
+	if x == nil {
+		return 0, errNil(op, "x")
+	}
+	n, dim := x.Dims()
+	if err := checkVec(op, "y", y, n); err != nil {
+		return 0, err
+	}
+	if extra != nil {
+		if err := checkLen(op, "noise variances", len(extra), n); err != nil {
+			return 0, err
+		}
+	}
+	for i, v := range extra {
+		if !(v >= 0) || !finite(v) {
+			return 0, checkNonNegative(op, "noise variance "+itoa(i), v)
+		}
+	}
+	if err := checkPoints(op, "x", x, dim); err != nil {
+		return 0, err
+	}
+	if n == 0 {
+		return dim, nil
+	}
+	return dim, checkKernel(op, k, x.Row(0))
+}
+
+// checkPoints wants rows of finite coordinates of the given dimension.
+func checkPoints(op, what string, x *linalg.Dense, dim int) error {
+	if x == nil {
+		return errNil(op, what)
+	}
+	n, d := x.Dims()
+	if n > 0 && d != dim {
+		return &DimensionError{Op: op, What: "row of " + what, Got: d, Want: dim}
+	}
+	for i := range n {
+		r := x.Row(i)
+		if j := allFinite(r); j >= 0 {
+			return &ValueError{Op: op, What: what, Row: i, Col: j, Value: r[j], Err: ErrNotFinite}
+		}
+	}
+	return nil
+}
+
+// checkKernel evaluates k once at a point of a data set. A kernel panics on points
+// of another dimension than it is made for, which here is a property of the data.
+func checkKernel(op string, k kernel.Kernel, x []float64) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("gaussian: %s: points of dimension %d: %v: %w", op, len(x), r, ErrDimension)
+		}
+	}()
+	if v := k.Eval(x, x); !(v >= 0) || !finite(v) {
+		return scalarError(op, "prior variance", v, ErrArgument)
+	}
+	return nil
 }

@@ -304,12 +304,36 @@ func (c *Conditioner) UpdateCov(cov *linalg.Sym, v *linalg.Dense) error {
 	return nil
 }
 
-// updateCovFrom is Whiten and UpdateCov in one, for sizes known to match, with Vᵀ
-// left in white: one transposition, and a product along contiguous rows.
-func (c *Conditioner) updateCovFrom(cov *linalg.Sym, white, cross *linalg.Dense) {
+// Condition turns the prior mean and covariance at N points, of which it reads the
+// lower triangle, into those given the observations: what [Conditioner.Whiten],
+// [Conditioner.UpdateMean] and [Conditioner.UpdateCov] do, faster, in O(t·N·(t + N))
+// time. cross is as for Whiten. mean may be nil; white is scratch and is resized. It
+// fails with [ErrDimension].
+func (c *Conditioner) Condition(mean []float64, cov *linalg.Sym, white, cross *linalg.Dense) error {
+	const op = "Conditioner.Condition"
+	if cov == nil || white == nil {
+		return errNil(op, "cov or white")
+	}
+	if err := c.checkWhite(op, cross, cov.Dim()); err != nil {
+		return err
+	}
+	if mean != nil {
+		if err := checkLen(op, "mean", len(mean), cov.Dim()); err != nil {
+			return err
+		}
+	}
+	if len(c.beta) == 0 {
+		cov.Mirror()
+		return nil
+	}
+	// white holds Vᵀ: one transposition, and products along contiguous rows.
 	c.chol.SolveLowerTransTo(white, cross)
+	for j := range mean {
+		mean[j] += linalg.Dot(white.Row(j), c.beta)
+	}
 	cov.AddGram(-1, white)
 	clampDiag(cov)
+	return nil
 }
 
 // UpdateCross subtracts Vᵀ·W from the N×M covariance dst between two sets of
@@ -361,11 +385,4 @@ func (c *Conditioner) checkWhite(op string, v *linalg.Dense, cols int) error {
 		return err
 	}
 	return checkLen(op, "columns of v", k, cols)
-}
-
-// alphaTo sets dst to A⁻¹·(y − m).
-func (c *Conditioner) alphaTo(dst []float64) {
-	if len(c.beta) > 0 {
-		c.chol.SolveUpperVecTo(dst, c.beta)
-	}
 }

@@ -1,7 +1,7 @@
 // Package gaussian holds finite-dimensional normal distributions, the divergences
-// and means of such distributions that transfer between tasks is built on, and
-// Gaussian process regression, whose posteriors at finitely many points are normal
-// distributions again.
+// and means of such distributions that transfer between tasks is built on, and the
+// parts of Gaussian process regression, whose posteriors at finitely many points are
+// normal distributions again.
 //
 // # Formulas
 //
@@ -21,16 +21,16 @@
 //	m = Σ w_i·m_i,   S = Σ w_i·S_i                                               Centroid
 //	m = Σ w_i·m_i,   S = Σ w_i·(S^½·S_i·S^½)^½                                   Barycenter
 //
-// Regression on y_i = f(x_i) + e_i, f a [Process] with mean m and kernel k, e_i of
-// variance d_i, with A = K + diag(d),
+// Regression on y_i = f(x_i) + e_i, f a Gaussian process with mean m and kernel k, e_i
+// of variance d_i, with A = K + diag(d),
 //
-//	E f(x)             = m(x) + k(x, X)·A⁻¹·(y − m(X))                           Process.PredictTo
-//	cov(f(x), f(x′))   = k(x, x′) − k(x, X)·A⁻¹·k(X, x′)                         Process.CovTo
-//	ln p(y)            = −½·(rᵀA⁻¹r + ln det A + n·ln 2π),  r = y − m(X)          Process.LogMarginal
+//	E f(x)             = m(x) + k(x, X)·A⁻¹·(y − m(X))                           Conditioner
+//	cov(f(x), f(x′))   = k(x, x′) − k(x, X)·A⁻¹·k(X, x′)                         Conditioner
+//	ln p(y)            = −½·(rᵀA⁻¹r + ln det A + n·ln 2π),  r = y − m(X)          Likelihood
 //	∂ ln p(y)/∂θ       = ½·⟨α·αᵀ − A⁻¹, ∂A/∂θ⟩,  α = A⁻¹·r                       Likelihood
 //
-// A [Conditioner] does the same for a prior that is known as numbers only, block by
-// block; a [Fitter] chooses hyperparameters by maximum a posteriori.
+// A [Conditioner] takes the prior as numbers, block by block, whatever they come from;
+// a [Fitter] chooses hyperparameters by maximum a posteriori.
 //
 // # Accuracy
 //
@@ -46,9 +46,8 @@
 //
 // # Memory and goroutines
 //
-// A Normal is immutable and safe for concurrent use, and so is a Process while
-// nothing changes it. [Workspace], [Predictor], [Conditioner], [Likelihood] and
-// [Fitter] hold memory that is reused: their methods do not allocate in steady
+// A Normal is immutable and safe for concurrent use. [Workspace], [Conditioner],
+// [Likelihood] and [Fitter] hold memory that is reused: their methods do not allocate in steady
 // state, unless said otherwise, and each serves one goroutine at a time. Functions
 // and methods that take none of them allocate what they need. Results are
 // determined by the arguments. Matrices of some 200 rows and more are worked on by

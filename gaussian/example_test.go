@@ -141,62 +141,48 @@ func ExampleBarycenter() {
 	// cholesky true true
 }
 
-func ExampleProcess() {
-	p, err := gaussian.NewProcess(kernel.Scale(1, kernel.Matern52(0.3)), gaussian.WithNoise(1e-4))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	x := linalg.NewDense(3, 1, []float64{0.1, 0.5, 0.9})
-	if err := p.Fit(x, []float64{0.2, 0.9, 0.3}); err != nil {
-		fmt.Println(err)
-		return
-	}
-	if err := p.Append([]float64{0.7}, 0.8); err != nil {
-		fmt.Println(err)
-		return
-	}
-	z := linalg.NewDense(2, 1, []float64{0.5, 0.3})
-	mean, variance := make([]float64, 2), make([]float64, 2)
-	if err := p.PredictTo(mean, variance, z); err != nil {
-		fmt.Println(err)
-		return
-	}
-	for i := range mean {
-		fmt.Printf("f(%.1f) = %.2f ± %.2f\n", z.At(i, 0), mean[i], math.Sqrt(variance[i]))
-	}
-	// Output:
-	// f(0.5) = 0.90 ± 0.01
-	// f(0.3) = 0.54 ± 0.43
-}
-
-func ExampleProcess_Tune() {
-	p, err := gaussian.NewProcess(kernel.Scale(1, kernel.Matern52(1)), gaussian.WithNoise(0.01))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+// Gaussian process regression: a Fitter chooses the hyperparameters, a Conditioner
+// makes the posterior of them.
+func ExampleFitter() {
 	x := linalg.NewDense(12, 1, nil)
 	y := make([]float64, 12)
 	for i := range y {
 		x.Set(i, 0, float64(i)/11)
 		y[i] = math.Sin(6 * x.At(i, 0))
 	}
-	if err := p.Fit(x, y); err != nil {
-		fmt.Println(err)
-		return
-	}
-	before := p.LogMarginal()
-	r, err := p.Tune(context.Background(), &gaussian.FitOptions{Seed: 1})
+	var f gaussian.Fitter
+	r, err := f.Fit(context.Background(), kernel.Scale(1, kernel.Matern52(1)), 0.01, x, y, nil, &gaussian.FitOptions{Seed: 1})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(len(r.Starts), "searches, likelihood improved:", p.LogMarginal() > before)
-	fmt.Println("noise variance below 0.01:", p.Noise() < 0.01)
+	fmt.Println(len(r.Starts), "searches, noise variance below 0.01:", r.Noise < 0.01)
+
+	var gram linalg.Sym
+	kernel.Gram(&gram, r.Kernel, x)
+	var c gaussian.Conditioner
+	if err := c.Factorize(&gram, []float64{r.Noise}, y); err != nil {
+		fmt.Println(err)
+		return
+	}
+	z := linalg.NewDense(2, 1, []float64{0.5, 1.2})
+	mean, variance := make([]float64, 2), make([]float64, 2)
+	kernel.Diag(variance, r.Kernel, z)
+	var v linalg.Dense
+	kernel.Cross(&v, r.Kernel, x, z)
+	for _, err := range []error{c.Whiten(&v, &v), c.UpdateMean(mean, &v), c.UpdateVariance(variance, &v)} {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	for i, m := range mean {
+		fmt.Printf("f(%.1f) = %.1f ± %.1f\n", z.At(i, 0), m, math.Sqrt(variance[i]))
+	}
 	// Output:
-	// 3 searches, likelihood improved: true
-	// noise variance below 0.01: true
+	// 3 searches, noise variance below 0.01: true
+	// f(0.5) = 0.1 ± 0.0
+	// f(1.2) = 0.6 ± 0.4
 }
 
 // A prior over five points, known by its columns at the points observed.

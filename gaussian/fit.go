@@ -100,7 +100,7 @@ type Fitter struct {
 // [FitResult].Best.
 //
 // ctx is looked at before each evaluation; its error comes back wrapped. Fit
-// fails like [Process.Fit] on unusable data and with [ErrArgument] for unusable
+// fails like [Likelihood.Reset] on unusable data and with [ErrArgument] for unusable
 // options. An evaluation takes O(n³) time, and a search some twenty of them.
 //
 // Rasmussen and Williams, Gaussian Processes for Machine Learning, section 5.4.
@@ -324,32 +324,4 @@ func (f *Fitter) logPrior(x []float64) (v float64) {
 		v -= 0.5 * z * z
 	}
 	return v
-}
-
-// Tune replaces the hyperparameters of p, kernel parameters and noise variance, by
-// those of highest posterior density for its observations, as [Fitter.Fit] finds
-// them, and conditions on the observations anew. opt may be nil.
-//
-// It fails like Fitter.Fit, and p is then unchanged. If all searches fail the
-// parameters stay as they are and the result says so.
-func (p *Process) Tune(ctx context.Context, opt *FitOptions) (FitResult, error) {
-	const op = "Tune"
-	resid := append([]float64(nil), p.obs.y...)
-	if err := p.subtractMean(op, resid, &p.obs.x); err != nil {
-		return FitResult{}, err
-	}
-	var f Fitter
-	res, err := f.Fit(ctx, p.kernel, p.noise, &p.obs.x, resid, p.obs.extra, opt)
-	if err != nil {
-		return FitResult{}, err
-	}
-	q := *p
-	q.kernel, q.noise = res.Kernel, res.Noise
-	o := p.obs
-	o.cond, o.alpha = Conditioner{}, nil
-	if err := q.condition(op, &o); err != nil {
-		return FitResult{}, err
-	}
-	p.kernel, p.noise, p.obs = q.kernel, q.noise, o
-	return res, nil
 }

@@ -38,7 +38,7 @@ func fitData(t testing.TB, n, dim int) (x *linalg.Dense, y []float64) {
 // logPosterior evaluates the objective of a fit from its definition.
 func logPosterior(t *testing.T, x *linalg.Dense, y, extra []float64, k kernel.Kernel, noise float64, p Priors) float64 {
 	t.Helper()
-	v := mustFit(t, mustProcess(t, k, WithNoise(noise)), x, y, extra).LogMarginal()
+	v := regress(t, k, noise, x, y, extra).c.LogMarginal()
 	add := func(theta float64, p LogNormal) {
 		z := (theta - p.Mean) / p.SD
 		v -= 0.5 * z * z
@@ -77,7 +77,7 @@ func TestFitterFindsMaximum(t *testing.T) {
 			if !testutil.Close(res.LogPosterior, best, 1e-9) {
 				t.Errorf("LogPosterior = %.12g, from the definition %.12g", res.LogPosterior, best)
 			}
-			lml := mustFit(t, mustProcess(t, res.Kernel, WithNoise(res.Noise)), x, y, extra).LogMarginal()
+			lml := regress(t, res.Kernel, res.Noise, x, y, extra).c.LogMarginal()
 			if !testutil.Close(res.LogMarginal, lml, 1e-9) {
 				t.Errorf("LogMarginal = %.12g, want %.12g", res.LogMarginal, lml)
 			}
@@ -375,44 +375,6 @@ func TestFitterErrors(t *testing.T) {
 	}
 	if _, err := f.Fit(&countdown{ctx, 5}, k, 0.1, x, y, nil, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled later: %v", err)
-	}
-}
-
-func TestProcessTune(t *testing.T) {
-	x, y := fitData(t, 25, 2)
-	ctx := context.Background()
-	for i := range y {
-		y[i] += 10
-	}
-	p := mustFit(t, mustProcess(t, kernel.Scale(1, kernel.Matern32(1)), WithNoise(0.5), WithConstantMean(10)), x, y, nil)
-	before := p.LogMarginal()
-	r, err := p.Tune(ctx, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if p.Noise() != r.Noise || maxDiffVec(p.Kernel().AppendParams(nil), r.Kernel.AppendParams(nil)) != 0 {
-		t.Errorf("parameters not taken over: %+v", r)
-	}
-	if !testutil.Close(p.LogMarginal(), r.LogMarginal, 1e-9) || !(p.LogMarginal() > before) {
-		t.Errorf("likelihood %g before, %g after, %g reported", before, p.LogMarginal(), r.LogMarginal)
-	}
-	// The tuned process is the one fitted with these parameters.
-	q := mustFit(t, mustProcess(t, r.Kernel, WithNoise(r.Noise), WithConstantMean(10)), x, y, nil)
-	samePrediction(t, "tuned", p, q, x, 0)
-	if err := p.Append([]float64{0.5, 0.5}, 11); err != nil || p.Len() != 26 {
-		t.Errorf("Append after Tune: %v", err)
-	}
-
-	canceled, cancel := context.WithCancel(ctx)
-	cancel()
-	lml, noise := p.LogMarginal(), p.Noise()
-	if _, err := p.Tune(canceled, nil); !errors.Is(err, context.Canceled) || p.LogMarginal() != lml || p.Noise() != noise {
-		t.Errorf("cancelled: %v", err)
-	}
-	// No observations: the centre of the priors.
-	empty := mustProcess(t, kernel.Scale(3, kernel.Matern32(1)))
-	if _, err := empty.Tune(ctx, nil); err != nil || !testutil.Close(empty.Noise(), 0.01, 1e-12) {
-		t.Errorf("without observations: %v, noise %g", err, empty.Noise())
 	}
 }
 

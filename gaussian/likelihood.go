@@ -7,70 +7,6 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// LogMarginal returns the log density of the observations under the prior,
-//
-//	ln p(y) = −½·(rᵀ·A⁻¹·r + ln det A + n·ln 2π),   r = y − m(X),
-//
-// 0 without observations.
-//
-// Rasmussen and Williams, Gaussian Processes for Machine Learning, equation (5.8).
-func (p *Process) LogMarginal() float64 { return p.obs.cond.LogMarginal() }
-
-// LogMarginalGrad returns [Process.LogMarginal] and sets dst to its derivatives by
-// the log-parameters of the kernel and then by the logarithm of the noise
-// variance σ². It fails with [ErrDimension] if dst has another length than
-// Kernel().NumParams() + 1, and takes O(n³) time. [Likelihood] is the form for
-// repeated evaluation.
-func (p *Process) LogMarginalGrad(dst []float64) (float64, error) {
-	const op = "LogMarginalGrad"
-	if err := checkLen(op, "dst", len(dst), p.kernel.NumParams()+1); err != nil {
-		return 0, err
-	}
-	var l Likelihood
-	resid := append([]float64(nil), p.obs.y...)
-	if err := p.subtractMean(op, resid, &p.obs.x); err != nil {
-		return 0, err
-	}
-	if err := l.reset(op, p.kernel, &p.obs.x, resid, p.obs.extra); err != nil {
-		return 0, err
-	}
-	if _, err := l.Eval(p.kernel, p.noise, dst); err != nil {
-		return 0, err
-	}
-	return p.LogMarginal(), nil
-}
-
-// LeaveOneOut sets mean[i] and variance[i] to the predictive mean and variance of
-// observation y_i given all the others, noise included:
-//
-//	mean      y_i − α_i/q_ii,   α = A⁻¹·(y − m(X))
-//	variance  1/q_ii,           q = A⁻¹.
-//
-// The variance of f(x_i) is less by the noise variance of y_i. It fails with
-// [ErrDimension] if a slice does not have length Len, and takes O(n³) time.
-//
-// Rasmussen and Williams, Gaussian Processes for Machine Learning, equation (5.12).
-func (p *Process) LeaveOneOut(mean, variance []float64) error {
-	const op = "LeaveOneOut"
-	n := p.Len()
-	if err := checkLen(op, "mean", len(mean), n); err != nil {
-		return err
-	}
-	if err := checkLen(op, "variance", len(variance), n); err != nil {
-		return err
-	}
-	if n == 0 {
-		return nil
-	}
-	var q linalg.Sym
-	p.obs.cond.chol.InverseTo(&q)
-	for i, y := range p.obs.y {
-		v := 1 / q.Row(i)[i]
-		mean[i], variance[i] = y-p.obs.alpha[i]*v, v
-	}
-	return nil
-}
-
 // Likelihood evaluates the log marginal likelihood of one data set for many
 // hyperparameters. Distances between points are computed once, by
 // [Likelihood.Reset]; an evaluation does not allocate once the sizes have been
@@ -90,7 +26,9 @@ type Likelihood struct {
 // Reset sets the data: resid = y − m(X) at the rows of x, and noise variances
 // extra to be added to the common one, or nil. All are copied.
 //
-// It fails like [Process.Fit], and leaves the receiver without data.
+// It fails with [ErrDimension] if resid does not fit x or the kernel is made for
+// points of another dimension, with [ErrNotFinite], and with [ErrArgument] for a
+// negative variance, and leaves the receiver without data.
 func (l *Likelihood) Reset(k kernel.Kernel, x *linalg.Dense, resid, extra []float64) error {
 	return l.reset("Likelihood.Reset", k, x, resid, extra)
 }
@@ -161,8 +99,9 @@ func (l *Likelihood) Eval(k kernel.Kernel, noise float64, grad []float64) (float
 		return v, nil
 	}
 	l.alpha = grow(l.alpha, n)
-	l.cond.alphaTo(l.alpha)
-	l.cond.chol.InverseTo(&l.gram)
+	if err := l.cond.Precision(l.alpha, &l.gram); err != nil {
+		return v, err
+	}
 	var diag float64
 	for i, a := range l.alpha {
 		r := l.gram.Row(i)

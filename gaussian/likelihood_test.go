@@ -47,17 +47,8 @@ func TestLikelihoodGradient(t *testing.T) {
 				v := eval(theta, grad)
 				testutil.CheckGrad(t, func(th []float64) float64 { return eval(th, nil) }, theta, grad, 1e-7)
 
-				// Process says the same.
-				p := mustFit(t, mustProcess(t, k, WithNoise(0.05)), x, y, e)
-				pg := make([]float64, np+1)
-				pv, err := p.LogMarginalGrad(pg)
-				if err != nil || !testutil.Close(pv, v, 1e-11) || pv != p.LogMarginal() {
-					t.Errorf("Process: %.15g, %v, Likelihood %.15g", pv, err, v)
-				}
-				for i := range pg {
-					if !(math.Abs(pg[i]-grad[i]) <= 1e-9*math.Max(1, math.Abs(grad[i]))) {
-						t.Errorf("derivative %d: Process %g, Likelihood %g", i, pg[i], grad[i])
-					}
+				if want := regress(t, k, 0.05, x, y, e).c.LogMarginal(); !testutil.Close(v, want, 1e-11) {
+					t.Errorf("likelihood %.15g, of a Conditioner %.15g", v, want)
 				}
 			}
 		})
@@ -75,7 +66,7 @@ func TestLikelihoodReuse(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := l.Eval(k, 0.1, grad)
-		if want := mustFit(t, mustProcess(t, k, WithNoise(0.1)), x, y, nil).LogMarginal(); err != nil || !testutil.Close(got, want, 1e-12) {
+		if want := regress(t, k, 0.1, x, y, nil).c.LogMarginal(); err != nil || !testutil.Close(got, want, 1e-12) {
 			t.Errorf("n=%d: %g, %v, want %g", n, got, err, want)
 		}
 		testutil.ZeroAlloc(t, func() { _, _ = l.Eval(k, 0.1, grad) })

@@ -221,31 +221,3 @@ func (w *Workspace) procrustes(lp, lq *linalg.Dense) float64 {
 	}
 	return s
 }
-
-// W2SquaredLower returns a lower bound of W2Squared(p, q) in O(n) time,
-//
-//	‖m_p − m_q‖² + (√tr S_p − √tr S_q)²,
-//
-// which is attained when one covariance is a multiple of the other. It is
-// lessened by 1e-12·(tr S_p + tr S_q), more than the rounding of either side, so
-// that it never exceeds what W2Squared returns, and 0 where that makes it
-// negative. A search for the nearest of many Normals can skip those whose bound
-// is not below the best distance so far.
-//
-// It fails with [ErrDimension].
-//
-// The bound is M. Gelbrich, On a formula for the L² Wasserstein metric between
-// measures on Euclidean and Hilbert spaces, Math. Nachr. 147 (1990) 185–203,
-// weakened by ‖A‖_* ≤ ‖L_p‖_F·‖L_q‖_F for A = L_pᵀ·L_q.
-func W2SquaredLower(p, q *Normal) (float64, error) {
-	if err := checkPair("W2SquaredLower", p, q); err != nil {
-		return 0, err
-	}
-	return w2Lower(linalg.SqDist(p.mean, q.mean), p.trace, q.trace), nil
-}
-
-func w2Lower(dm, tp, tq float64) float64 {
-	tp, tq = math.Max(tp, 0), math.Max(tq, 0)
-	r := math.Sqrt(tp) - math.Sqrt(tq)
-	return math.Max((dm+r*r)*(1-1e-12)-1e-12*(tp+tq), 0)
-}

@@ -145,16 +145,13 @@ func init() {
 		}
 	})
 	register("posterior", "ours", func(in *inputs) *task {
-		p, err := gaussian.NewProcess(kernel.Scale(1, kernel.Matern32(in.Params["length"])), gaussian.WithNoise(in.Params["noise"]))
-		must(err)
-		must(p.Fit(in.dense("x"), in.array("y")))
+		posterior := newPosterior(kernel.Scale(1, kernel.Matern32(in.Params["length"])), in.Params["noise"], in.dense("x"), in.array("y"))
 		z := in.dense("z")
 		rows, _ := z.Dims()
-		var r gaussian.Predictor
 		var cov linalg.Sym
 		mean := make([]float64, rows)
 		return &task{
-			run:    func() { must(r.PosteriorTo(p, mean, &cov, z)) },
+			run:    func() { posterior(mean, &cov, z) },
 			answer: func() []float64 { return sample(mean, symData(&cov)) },
 		}
 	})
@@ -172,6 +169,22 @@ func init() {
 			answer: func() []float64 { return append([]float64{v}, grad[:len(grad)-1]...) },
 		}
 	})
+}
+
+// newPosterior conditions a Gaussian process of mean zero on values y at the rows of x.
+// What it returns sets mean and covariance at the rows of z and keeps its memory.
+func newPosterior(k kernel.Kernel, noise float64, x *linalg.Dense, y []float64) func(mean []float64, cov *linalg.Sym, z *linalg.Dense) {
+	var gram linalg.Sym
+	kernel.Gram(&gram, k, x)
+	var c gaussian.Conditioner
+	must(c.Factorize(&gram, []float64{noise}, y))
+	var cross, white linalg.Dense
+	return func(mean []float64, cov *linalg.Sym, z *linalg.Dense) {
+		clear(mean)
+		kernel.GramLower(cov, k, z)
+		kernel.Cross(&cross, k, x, z)
+		must(c.Condition(mean, cov, &white, &cross))
+	}
 }
 
 // online prepares the distances of a new posterior, the last distribution, to

@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -232,15 +231,11 @@ func posteriors(n, k, obs int) *inputs {
 			p := x.Row(i)
 			y[i] = math.Sin(5*p[0]+float64(j)) + math.Cos(4*p[1]*(1+0.1*float64(j%7)))
 		}
-		p, err := gaussian.NewProcess(ker, gaussian.WithNoise(1e-4))
-		must(err)
-		must(p.Fit(x, y))
-		q, err := p.Posterior(grid)
-		must(err)
+		mean := make([]float64, n)
 		var s linalg.Sym
-		s.Copy(q.Cov())
+		newPosterior(ker, 1e-4, x, y)(mean, &s, grid)
 		s.AddDiag(1e-6)
-		means = append(means, q.Mean()...)
+		means = append(means, mean...)
 		covs = append(covs, symData(&s)...)
 	}
 	in.add("means", means, k, n)

@@ -26,14 +26,11 @@ func init() {
 		}}
 	})
 	register("stage-posterior", "ours", func(in *inputs) *task {
-		p, err := gaussian.NewProcess(kernel.Scale(1, kernel.Matern32(0.4)), gaussian.WithNoise(1e-2))
-		must(err)
-		must(p.Fit(in.dense("x"), in.array("y")))
+		posterior := newPosterior(kernel.Scale(1, kernel.Matern32(0.4)), 1e-2, in.dense("x"), in.array("y"))
 		z := in.dense("z")
-		var r gaussian.Predictor
 		var cov linalg.Sym
 		mean := make([]float64, in.shape("z")[0])
-		return &task{answer: none, run: func() { must(r.PosteriorTo(p, mean, &cov, z)) }}
+		return &task{answer: none, run: func() { posterior(mean, &cov, z) }}
 	})
 	register("stage-w2", "ours", func(in *inputs) *task { return stageDistance(in, false) })
 	register("stage-jeffreys", "ours", func(in *inputs) *task { return stageDistance(in, true) })
@@ -69,15 +66,12 @@ func stageDistance(in *inputs, jeffreys bool) *task {
 	z := in.dense("z")
 	var ps [2]*gaussian.Normal
 	for i := range ps {
-		p, err := gaussian.NewProcess(kernel.Scale(1, kernel.Matern32(0.4+0.1*float64(i))), gaussian.WithNoise(1e-2))
-		must(err)
-		must(p.Fit(in.dense("x"), in.array("y")))
-		q, err := p.Posterior(z)
-		must(err)
+		mean := make([]float64, in.shape("z")[0])
 		var s linalg.Sym
-		s.Copy(q.Cov())
+		newPosterior(kernel.Scale(1, kernel.Matern32(0.4+0.1*float64(i))), 1e-2, in.dense("x"), in.array("y"))(mean, &s, z)
 		s.AddDiag(1e-6)
-		ps[i], err = gaussian.NewNormal(q.Mean(), &s)
+		var err error
+		ps[i], err = gaussian.NewNormal(mean, &s)
 		must(err)
 	}
 	var w gaussian.Workspace

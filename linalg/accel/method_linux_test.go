@@ -102,18 +102,22 @@ func methodStages(t testing.TB) []stage {
 			return nil
 		}})
 	}
-	p, err := gaussian.NewProcess(kernel.Scale(1, kernel.Matern32(0.4)), gaussian.WithNoise(1e-4))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Fit(points(t, 55), fill(testutil.RNG(t), 55)); err != nil {
-		t.Fatal(err)
-	}
-	z := points(t, 300)
+	prior := kernel.Scale(1, kernel.Matern32(0.4))
+	x, z := points(t, 55), points(t, 300)
 	mean := make([]float64, 300)
-	var r gaussian.Predictor
-	var cov linalg.Sym
-	out = append(out, stage{"posterior, 55 observations, 300 points", func() error { return r.PosteriorTo(p, mean, &cov, z) }})
+	var c gaussian.Conditioner
+	var gram, cov linalg.Sym
+	var cross, white linalg.Dense
+	kernel.Gram(&gram, prior, x)
+	if err := c.Factorize(&gram, []float64{1e-4}, fill(testutil.RNG(t), 55)); err != nil {
+		t.Fatal(err)
+	}
+	out = append(out, stage{"posterior, 55 observations, 300 points", func() error {
+		clear(mean)
+		kernel.GramLower(&cov, prior, z)
+		kernel.Cross(&cross, prior, x, z)
+		return c.Condition(mean, &cov, &white, &cross)
+	}})
 	k := kernel.Scale(1, kernel.Matern32(0.5))
 	var l gaussian.Likelihood
 	if err := l.Reset(k, points(t, 50), fill(testutil.RNG(t), 50), nil); err != nil {

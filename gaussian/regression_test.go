@@ -1,0 +1,150 @@
+package gaussian
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/gocmbo/cmbo/internal/testutil"
+	"github.com/gocmbo/cmbo/kernel"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+func randomPoints(rng *rand.Rand, n, dim int) *linalg.Dense {
+	x := linalg.NewDense(n, dim, nil)
+	for i := range n {
+		for j := range dim {
+			x.Set(i, j, rng.Float64())
+		}
+	}
+	return x
+}
+
+// regression is Gaussian process regression with zero prior mean, as users put it
+// together from a kernel and a Conditioner.
+type regression struct {
+	k            kernel.Kernel
+	x            *linalg.Dense
+	c            Conditioner
+	cross, white linalg.Dense
+}
+
+func regress(t testing.TB, k kernel.Kernel, noise float64, x *linalg.Dense, y, extra []float64) *regression {
+	t.Helper()
+	r := &regression{k: k, x: x}
+	var gram linalg.Sym
+	kernel.Gram(&gram, k, x)
+	d := make([]float64, len(y))
+	for i := range d {
+		d[i] = noise
+		if extra != nil {
+			d[i] += extra[i]
+		}
+	}
+	if err := r.c.Factorize(&gram, d, y); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// predictTo sets mean and variance to those at the rows of z.
+func (r *regression) predictTo(mean, variance []float64, z *linalg.Dense) error {
+	clear(mean)
+	kernel.Diag(variance, r.k, z)
+	kernel.Cross(&r.cross, r.k, r.x, z)
+	return errors.Join(r.c.Whiten(&r.cross, &r.cross), r.c.UpdateMean(mean, &r.cross), r.c.UpdateVariance(variance, &r.cross))
+}
+
+// posteriorTo sets mean and cov to those at the rows of z.
+func (r *regression) posteriorTo(mean []float64, cov *linalg.Sym, z *linalg.Dense) error {
+	clear(mean)
+	kernel.GramLower(cov, r.k, z)
+	kernel.Cross(&r.cross, r.k, r.x, z)
+	return r.c.Condition(mean, cov, &r.white, &r.cross)
+}
+
+// TestRegressionIsConditioning: the posterior at any points is that of the normal of
+// all values given the observed ones, whichever way the covariance is updated.
+func TestRegressionIsConditioning(t *testing.T) {
+	rng := testutil.RNG(t)
+	const n, m, dim = 12, 7, 3
+	x, z := randomPoints(rng, n, dim), randomPoints(rng, m, dim)
+	y, extra := randomMean(rng, n), make([]float64, n)
+	all := linalg.NewDense(n+m, dim, nil)
+	idx, noise := make([]int, n), make([]float64, n)
+	for i := range n + m {
+		if i < n {
+			extra[i] = 0.1 * rng.Float64()
+			idx[i], noise[i] = i, 0.02+extra[i]
+			copy(all.Row(i), x.Row(i))
+			continue
+		}
+		copy(all.Row(i), z.Row(i-n))
+	}
+	k := kernel.Sum(kernel.Scale(1.5, kernel.Matern32(0.4, 0.6, 0.9)), kernel.Constant(0.3))
+	var gram linalg.Sym
+	kernel.Gram(&gram, k, all)
+	want, jitter, err := mustNormal(nil, &gram).ConditionNoisy(idx, y, noise)
+	if err != nil || jitter != 0 {
+		t.Fatal(jitter, err)
+	}
+	r := regress(t, k, 0.02, x, y, extra)
+	mean, variance := make([]float64, n+m), make([]float64, n+m)
+	var cov linalg.Sym
+	if err := r.posteriorTo(mean, &cov, all); err != nil {
+		t.Fatal(err)
+	}
+	const tol = 1e-12
+	if d := maxDiff(&cov, want.Cov()); !(d <= tol) {
+		t.Errorf("covariances differ by %g", d)
+	}
+	if d := maxDiffVec(mean, want.Mean()); !(d <= tol) {
+		t.Errorf("means differ by %g", d)
+	}
+	kernel.Cross(&r.white, k, x, all)
+	if err := r.c.Whiten(&r.white, &r.white); err != nil {
+		t.Fatal(err)
+	}
+	var other linalg.Sym
+	other.Copy(&gram)
+	var cross linalg.Dense
+	kernel.Cross(&cross, k, all, all)
+	if err := errors.Join(r.predictTo(mean, variance, all), r.c.UpdateCov(&other, &r.white), r.c.UpdateCross(&cross, &r.white, &r.white)); err != nil {
+		t.Fatal(err)
+	}
+	for i := range n + m {
+		if d := math.Abs(variance[i] - cov.At(i, i)); !(d <= 64*epsilon) {
+			t.Errorf("variance[%d] differs by %g", i, d)
+		}
+		for j := range n + m {
+			if d := math.Max(math.Abs(other.At(i, j)-cov.At(i, j)), math.Abs(cross.At(i, j)-cov.At(i, j))); !(d <= 64*epsilon) {
+				t.Errorf("covariance [%d,%d] differs by %g", i, j, d)
+			}
+		}
+	}
+	if err := r.c.Condition(nil, &cov, &r.white, linalg.NewDense(n-1, n+m, nil)); !errors.Is(err, ErrDimension) {
+		t.Errorf("another number of observations: %v", err)
+	}
+	if err := r.c.Condition(nil, nil, &r.white, &r.cross); !errors.Is(err, ErrArgument) {
+		t.Errorf("nil: %v", err)
+	}
+}
+
+// foreign is a kernel of another package: (1 + xᵀy/ℓ)².
+type foreign struct{ l float64 }
+
+func (k foreign) Eval(x, y []float64) float64 {
+	s := 1 + linalg.Dot(x, y)/k.l
+	return s * s
+}
+func (k foreign) NumParams() int                       { return 1 }
+func (k foreign) AppendParams(dst []float64) []float64 { return append(dst, math.Log(k.l)) }
+func (k foreign) WithParams(theta []float64) (kernel.Kernel, error) {
+	if !(math.Abs(theta[0]) < 3) {
+		return nil, errors.New("out of range")
+	}
+	return foreign{math.Exp(theta[0])}, nil
+}
+
+func second[T any](_ T, err error) error { return err }

@@ -1,0 +1,289 @@
+// Command surface lists the exported names of the module that nothing needs: names
+// used neither in another package nor in an example or an external test of their
+// own.
+//
+//	go run ./internal/surface [-all] [package pattern ...]
+//
+// For each package it prints how many names are exported, methods included and fields
+// not, how many of them another package uses, and those that nobody does. With
+// -all packages of commands and those that export nothing unused are printed too. A
+// method that an interface asks for counts as used with the interface. Packages below
+// internal are counted like others, packages behind build tags are not.
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sort"
+	"strings"
+)
+
+func main() {
+	all := flag.Bool("all", false, "print every package")
+	flag.Parse()
+	patterns := flag.Args()
+	if len(patterns) == 0 {
+		patterns = []string{"./..."}
+	}
+	if err := run(os.Stdout, *all, patterns); err != nil {
+		fmt.Fprintln(os.Stderr, "surface:", err)
+		os.Exit(1)
+	}
+}
+
+// listed is what go list says of a package.
+type listed struct {
+	ImportPath, Name, Dir                string
+	GoFiles, TestGoFiles, XTestGoFiles   []string
+	Imports, TestImports, XTestImports   []string
+	files, testFiles, externalTestsFiles []*ast.File
+}
+
+// module type-checks packages from source; an object is the same wherever it is met
+// if its position is.
+type module struct {
+	fset     *token.FileSet
+	std      types.Importer
+	packages map[string]*listed
+	checked  map[string]*types.Package
+	exported map[string][]types.Object // by package
+	used     map[token.Pos]bool        // in another package
+	shown    map[token.Pos]bool        // in an example or an external test of its own
+	required map[string]bool           // methods of interfaces
+}
+
+func run(w io.Writer, all bool, patterns []string) error {
+	m := &module{
+		fset: token.NewFileSet(), packages: map[string]*listed{}, checked: map[string]*types.Package{},
+		exported: map[string][]types.Object{}, used: map[token.Pos]bool{}, shown: map[token.Pos]bool{},
+		required: map[string]bool{"Error": true, "String": true, "Unwrap": true, "Is": true, "As": true},
+	}
+	m.std = importer.ForCompiler(m.fset, "source", nil)
+	if err := m.list(); err != nil {
+		return err
+	}
+	for path := range m.packages {
+		if _, err := m.Import(path); err != nil {
+			return err
+		}
+	}
+	for _, p := range m.packages {
+		if err := m.checkTests(p); err != nil {
+			return err
+		}
+	}
+	wanted, err := paths(patterns)
+	if err != nil {
+		return err
+	}
+	for _, path := range wanted {
+		m.report(w, path, all)
+	}
+	return nil
+}
+
+// list reads the packages of the module.
+func (m *module) list() error {
+	out, err := exec.Command("go", "list", "-json=ImportPath,Name,Dir,GoFiles,TestGoFiles,XTestGoFiles,Imports,TestImports,XTestImports", "./...").Output()
+	if err != nil {
+		return fmt.Errorf("go list: %w", err)
+	}
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		p := new(listed)
+		if err := dec.Decode(p); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		for _, part := range []struct {
+			names []string
+			to    *[]*ast.File
+		}{{p.GoFiles, &p.files}, {p.TestGoFiles, &p.testFiles}, {p.XTestGoFiles, &p.externalTestsFiles}} {
+			for _, name := range part.names {
+				f, err := parser.ParseFile(m.fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+				if err != nil {
+					return err
+				}
+				*part.to = append(*part.to, f)
+			}
+		}
+		m.packages[p.ImportPath] = p
+	}
+}
+
+func paths(patterns []string) ([]string, error) {
+	out, err := exec.Command("go", append([]string{"list"}, patterns...)...).Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w", err)
+	}
+	return strings.Fields(string(out)), nil
+}
+
+// Import implements [types.Importer].
+func (m *module) Import(path string) (*types.Package, error) {
+	if p, ok := m.checked[path]; ok {
+		return p, nil
+	}
+	p, ok := m.packages[path]
+	if !ok {
+		return m.std.Import(path)
+	}
+	info := newInfo()
+	pkg, err := m.check(path, p.files, info, m)
+	if err != nil {
+		return nil, err
+	}
+	m.checked[path] = pkg
+	m.collect(path, pkg)
+	m.note(info, func(o types.Object) {
+		if o.Pkg().Path() != path {
+			m.used[o.Pos()] = true
+		}
+	})
+	return pkg, nil
+}
+
+func newInfo() *types.Info {
+	return &types.Info{
+		Uses: map[*ast.Ident]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{},
+	}
+}
+
+func (m *module) check(path string, files []*ast.File, info *types.Info, imp types.Importer) (*types.Package, error) {
+	conf := types.Config{Importer: imp}
+	return conf.Check(path, m.fset, files, info)
+}
+
+// withTests imports one package as its external tests see it.
+type withTests struct {
+	*module
+	path string
+	pkg  *types.Package
+}
+
+func (w withTests) Import(path string) (*types.Package, error) {
+	if path == w.path {
+		return w.pkg, nil
+	}
+	return w.module.Import(path)
+}
+
+// checkTests notes what the tests of p use. A package that imports p and is
+// imported by p's external tests sees p without its tests, which may be an error of
+// types: such tests are noted as far as they can be checked.
+func (m *module) checkTests(p *listed) error {
+	files := append(append([]*ast.File(nil), p.files...), p.testFiles...)
+	info := newInfo()
+	pkg, err := m.check(p.ImportPath, files, info, m)
+	if err != nil {
+		return err
+	}
+	m.note(info, func(o types.Object) {
+		if o.Pkg().Path() != p.ImportPath {
+			m.used[o.Pos()] = true
+		}
+	})
+	if len(p.externalTestsFiles) == 0 {
+		return nil
+	}
+	info = newInfo()
+	conf := types.Config{Importer: withTests{m, p.ImportPath, pkg}, Error: func(error) {}}
+	_, _ = conf.Check(p.ImportPath+"_test", m.fset, p.externalTestsFiles, info)
+	m.note(info, func(o types.Object) {
+		if o.Pkg().Path() == p.ImportPath {
+			m.shown[o.Pos()] = true
+		} else {
+			m.used[o.Pos()] = true
+		}
+	})
+	return nil
+}
+
+// note calls see for every object of a package that is used.
+func (m *module) note(info *types.Info, see func(types.Object)) {
+	for _, o := range info.Uses {
+		if o.Pkg() != nil {
+			see(origin(o))
+		}
+	}
+	for _, s := range info.Selections {
+		if o := s.Obj(); o.Pkg() != nil {
+			see(origin(o))
+		}
+	}
+}
+
+// origin returns the declared object that an instantiated one comes from.
+func origin(o types.Object) types.Object {
+	if f, ok := o.(*types.Func); ok {
+		return f.Origin()
+	}
+	return o
+}
+
+// collect lists what a package exports, and the methods its interfaces ask for.
+func (m *module) collect(path string, pkg *types.Package) {
+	scope := pkg.Scope()
+	for _, name := range scope.Names() {
+		o := scope.Lookup(name)
+		t, isType := o.(*types.TypeName)
+		if isType {
+			if i, ok := t.Type().Underlying().(*types.Interface); ok {
+				for k := range i.NumMethods() {
+					m.required[i.Method(k).Name()] = true
+				}
+			}
+		}
+		if !o.Exported() {
+			continue
+		}
+		m.exported[path] = append(m.exported[path], o)
+		if !isType || t.IsAlias() {
+			continue
+		}
+		if n, ok := t.Type().(*types.Named); ok {
+			for k := range n.NumMethods() {
+				if f := n.Method(k); f.Exported() {
+					m.exported[path] = append(m.exported[path], f)
+				}
+			}
+		}
+	}
+}
+
+// report prints the line of a package and the names that nothing needs.
+func (m *module) report(w io.Writer, path string, all bool) {
+	p := m.packages[path]
+	names, used := m.exported[path], 0
+	var idle []string
+	for _, o := range names {
+		f, isFunc := o.(*types.Func)
+		method := isFunc && f.Signature().Recv() != nil
+		switch {
+		case m.used[o.Pos()]:
+			used++
+		case m.shown[o.Pos()], method && m.required[o.Name()]:
+		default:
+			idle = append(idle, m.fset.Position(o.Pos()).String()[len(p.Dir)+1:]+" "+o.Name())
+		}
+	}
+	if !all && (p.Name == "main" || len(idle) == 0) {
+		return
+	}
+	fmt.Fprintf(w, "%s: %d exported, %d used elsewhere, %d unused\n", path, len(names), used, len(idle))
+	sort.Strings(idle)
+	for _, s := range idle {
+		fmt.Fprintln(w, "\t"+s)
+	}
+}
