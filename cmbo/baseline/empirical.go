@@ -45,8 +45,9 @@ import (
 // but its own uncertainty, and the prior far too sure.
 //
 // Where it differs from the authors' code: shrinkage, which BoTorch leaves off, is
-// 0.25 by default ([WithShrinkage]), for tasks are fewer than grid points; the grid
-// is bounded; noise variances of single observations are used.
+// 0.5 by default ([WithShrinkage]), for tasks are fewer than grid points; the noise
+// variance is not fitted to the target; the grid is bounded; noise variances of
+// single observations are used.
 //
 // Matérn-3/2 with a length for each coordinate as the base kernel by default. A
 // step of EM takes O(G² Σ n_i) for G grid points, a step of a run O(n³ + n G² + (n²

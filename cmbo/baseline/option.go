@@ -82,7 +82,7 @@ func newConfig(base config, opts []Option) (*config, error) {
 		c.samples = 256
 	}
 	c.bandwidth, c.gaps = 0.1, DefaultGapSettings()
-	c.grid, c.shrinkage, c.iterations = 500, 0.25, 16
+	c.grid, c.shrinkage, c.iterations = 500, 0.5, 16
 	for _, o := range opts {
 		if o == nil {
 			return nil, optionErrorf("a nil Option")
@@ -285,7 +285,7 @@ func WithGrid(n int) Option {
 }
 
 // WithShrinkage sets how far [EmpiricalGP] draws its covariance towards the
-// base kernel at each step, from 0 (not at all) to 1; the default is 0.25.
+// base kernel at each step, from 0 (not at all) to 1; the default is 0.5.
 func WithShrinkage(rho float64) Option {
 	return option{"WithShrinkage", setShrinkage, func(c *config) error {
 		if !(rho >= 0 && rho <= 1) {
