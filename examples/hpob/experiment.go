@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"time"
 
@@ -14,16 +15,32 @@ import (
 func (o *options) run(ctx context.Context, tables []*bench.Table, dir string, stderr io.Writer) (*bench.Outcome, error) {
 	e := &bench.Experiment{Protocol: o.protocol, Workers: o.workers, Keep: o.keep, Clock: time.Now, Limit: o.limit}
 	if !o.quiet {
-		last := time.Time{}
+		begin, end, every := "\r\033[K", "", 200*time.Millisecond
+		if !terminal(stderr) {
+			begin, end, every = "", "\n", 30*time.Second
+		} else {
+			defer fmt.Fprint(stderr, begin)
+		}
+		last := time.Now()
 		e.Progress = func(p bench.Progress) {
-			if now := time.Now(); now.Sub(last) > 200*time.Millisecond {
+			if now := time.Now(); now.Sub(last) > every {
 				last = now
-				fmt.Fprintf(stderr, "\r\033[K%s", line(p))
+				fmt.Fprint(stderr, begin+line(p)+end)
 			}
 		}
-		defer fmt.Fprint(stderr, "\r\033[K")
 	}
 	return e.Run(ctx, tables, dir)
+}
+
+// terminal reports whether w is one: a file would keep the codes that overwrite a
+// line.
+func terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 // timeUp says what -time cut off, "" if nothing.

@@ -103,9 +103,10 @@ func TestExperiment(t *testing.T) {
 	make := func(dir, workers string) {
 		o := mustParse(t, "-experiment", "quick", "-data", path, "-out", dir, "-method", "Random,GP,RGPE,cmbo,cm-BO mixture,JefClus_JefCMP", "-without", "rgpe",
 			"-source-rows", "10", "-budget", "5", "-targets", "0", "-study", "2-3", "-studied", "cmbo", "-clusters", "2", "-workers", workers)
-		var console bytes.Buffer
-		require.NoError(t, run(context.Background(), o, &console, os.Stderr))
+		var console, log bytes.Buffer
+		require.NoError(t, run(context.Background(), o, &console, &log))
 		require.Contains(t, console.String(), "14 of 14 runs done")
+		require.NotContains(t, log.String(), "\x1b", "codes for a terminal in a log file")
 	}
 	make(whole, "1")
 	make(broken, "2")
@@ -137,6 +138,9 @@ func TestExperiment(t *testing.T) {
 	}
 	compare()
 	require.GreaterOrEqual(t, files, 12, "runs, clusterings, settings, report, tables and figures")
+	page, err := os.ReadFile(filepath.Join(whole, "report.html"))
+	require.NoError(t, err)
+	require.NotContains(t, string(page), "00000001", "a tick that is not rounded")
 
 	require.NoError(t, os.Remove(filepath.Join(broken, "report.html")))
 	require.NoError(t, run(context.Background(), mustParse(t, "-report", broken), &bytes.Buffer{}, os.Stderr))

@@ -199,19 +199,24 @@ func (s *scale) finerTicks(step float64, integer bool) {
 // stepTicks puts ticks at the multiples of step between the limits.
 func (s *scale) stepTicks(step float64) {
 	s.ticks, s.minor = nil, nil
+	decimals := 0
+	if e := math.Floor(math.Log10(step) + 1e-9); e < 0 {
+		decimals = int(-e)
+	}
 	first, last := math.Ceil(s.lo/step-1e-9), math.Floor(s.hi/step+1e-9)
 	for k := first; k <= last && len(s.ticks) < 100; k++ {
 		v := k * step
+		if decimals > 0 && decimals <= 15 {
+			// The number nearest to the decimal: 3*0.2 is 0.6000000000000001.
+			p := math.Pow10(decimals)
+			v = math.Round(v*p) / p
+		}
 		if v == 0 {
 			v = 0 // -0
 		}
 		s.ticks = append(s.ticks, tick{at: v})
 	}
 	size := max(math.Abs(s.lo), math.Abs(s.hi))
-	decimals := 0
-	if e := math.Floor(math.Log10(step) + 1e-9); e < 0 {
-		decimals = int(-e)
-	}
 	if size >= 1e6 || decimals > 5 && size < 1e-2 {
 		digits := int(math.Floor(math.Log10(size)+1e-9)-math.Floor(math.Log10(step)+1e-9)) + 1
 		for i, t := range s.ticks {

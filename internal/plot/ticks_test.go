@@ -192,3 +192,15 @@ func TestHorizontalLabelsDoNotTouch(t *testing.T) {
 		}
 	}
 }
+
+// A tick is the number nearest to its decimal, so that any format writes that.
+func TestTicksAreDecimals(t *testing.T) {
+	for _, hi := range []float64{1, 0.3, 0.07, 70, 1e-5} {
+		s := newScale(&Axis{}, extent{0, hi, true}, true, 6)
+		for _, tick := range s.ticks {
+			if digits := strconv.FormatFloat(tick.at, 'g', -1, 64); len(digits) > 6 {
+				t.Errorf("up to %g: tick %s", hi, digits)
+			}
+		}
+	}
+}

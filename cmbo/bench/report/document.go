@@ -150,7 +150,12 @@ func (s *Summary) results(d document, sc scope, full bool) {
 			continue
 		}
 		if full {
-			d.Figure(pairFigure(c), "Paired bootstrap of the regret after the last query, lowest mean regret first, columns numbered like the rows. An empty cell: the 95% interval of the difference includes zero.")
+			f := pairFigure(c)
+			if f == nil {
+				d.Text(title(c.Space) + ", " + acquisitionTitle(c.Acquisition) + ": no method is better than another beyond doubt.")
+				continue
+			}
+			d.Figure(f, "Paired bootstrap of the regret after the last query, lowest mean regret first, columns numbered like the rows. An empty cell: the 95% interval of the difference includes zero.")
 			continue
 		}
 		t := pairTable(c)
@@ -191,8 +196,8 @@ func (s *Summary) clusterNumbers(d document, full bool) {
 	if len(s.Partitions) == 0 {
 		return
 	}
-	if full {
-		d.Figure(s.partitionFigure(), "Distance within clusters (less is better) and between them (more is better), means over splits."+s.alikeText())
+	if f := s.partitionFigure(); full && f != nil {
+		d.Figure(f, "Distance within clusters (less is better) and between them (more is better), means over splits."+s.alikeText())
 	}
 	d.Table(s.partitionTable())
 }

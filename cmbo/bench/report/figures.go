@@ -172,7 +172,7 @@ func (s *Summary) bestFigure(sc scope, all bool, points int) *plot.Figure {
 		f.Panels = append(f.Panels, s.curvePanel(c, "", plot.Axis{Label: "average rank"}, in, func(r *Result) []float64 { return r.Rank }, nil, points))
 	}
 	for _, c := range sc.cs {
-		f.Panels = append(f.Panels, s.curvePanel(c, "", plot.Axis{Label: fmt.Sprintf("fraction below %g", Threshold), Zero: true}, in, func(r *Result) []float64 { return r.Solved }, nil, points))
+		f.Panels = append(f.Panels, s.curvePanel(c, "", plot.Axis{Label: fmt.Sprintf("fraction below %g", Threshold), Min: 0, Max: math.Inf(1)}, in, func(r *Result) []float64 { return r.Solved }, nil, points))
 	}
 	for _, c := range sc.cs {
 		f.Panels = append(f.Panels, s.profilePanel(c, in, points))
@@ -220,7 +220,8 @@ func (s *Summary) familyFigure(sc scope, points int, title string, fs ...family)
 	return f
 }
 
-// pairFigure is the matrix of who beats whom, best method first.
+// pairFigure is the matrix of who beats whom, best method first; nil if nobody
+// does, as an empty grid says less than a sentence.
 func pairFigure(c *Comparison) *plot.Figure {
 	m := &plot.Matrix{
 		Title:   acquisitionTitle(c.Acquisition),
@@ -233,6 +234,7 @@ func pairFigure(c *Comparison) *plot.Figure {
 		},
 	}
 	rs := byRegret(c)
+	some := false
 	for i, a := range rs {
 		m.Rows, m.Cols = append(m.Rows, fmt.Sprintf("%s  %d", a.Method, i+1)), append(m.Cols, fmt.Sprint(i+1))
 		var row []float64
@@ -247,8 +249,12 @@ func pairFigure(c *Comparison) *plot.Figure {
 				}
 			}
 			row = append(row, v)
+			some = some || !math.IsNaN(v)
 		}
 		m.Values = append(m.Values, row)
+	}
+	if !some {
+		return nil
 	}
 	return &plot.Figure{Title: "Who beats whom, " + scopeName(c.Space), Width: figureWidth, Panels: []plot.Panel{m}, Columns: 1, Legend: plot.LegendBelow}
 }
@@ -321,12 +327,22 @@ func clustersOf(c *Comparison, method string, i int) int {
 	return 0
 }
 
-// partitionFigure shows intraCE and interCS side by side, a row for each space.
+// partitionFigure shows intraCE and interCS side by side, a row for each space
+// with more than one number of clusters to compare; nil if there is none.
 func (s *Summary) partitionFigure() *plot.Figure {
 	f := &plot.Figure{Title: "Quality of the partitions", Width: figureWidth, Height: 170, Columns: 2, Legend: plot.LegendBelow}
 	ps, _ := s.distinct()
 	for i := 0; i < len(ps); {
-		space := ps[i].Space
+		space, first := ps[i].Space, ps[i].Clusters
+		next := i
+		several := false
+		for ; next < len(ps) && ps[next].Space == space; next++ {
+			several = several || ps[next].Clusters != first
+		}
+		if !several {
+			i = next
+			continue
+		}
 		intra := &plot.Chart{Title: space + ", within clusters", X: plot.Axis{Label: "clusters C", Integer: true}, Y: plot.Axis{Label: "intraCE", Zero: true}}
 		inter := &plot.Chart{Title: space + ", between clusters", X: plot.Axis{Label: "clusters C", Integer: true}, Y: plot.Axis{Label: "interCS", Zero: true}}
 		for i < len(ps) && ps[i].Space == space {
@@ -343,6 +359,9 @@ func (s *Summary) partitionFigure() *plot.Figure {
 			intra.Series, inter.Series = append(intra.Series, a), append(inter.Series, b)
 		}
 		f.Panels = append(f.Panels, intra, inter)
+	}
+	if len(f.Panels) == 0 {
+		return nil
 	}
 	return f
 }
