@@ -3,6 +3,7 @@ package cmbo
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/internal/qmc"
@@ -40,6 +41,34 @@ func sobolRows(s *Space, n int, src *rand.Rand) [][]float64 {
 		}
 	}
 	return rows
+}
+
+// Sample returns n points of the space: of a parameter space those of a
+// scrambled Sobol sequence, which spread evenly, of a list of candidates a random
+// choice, in both cases without repetitions. It returns all points where there
+// are no more than n, and fewer than n where they repeat too often. The same
+// seed gives the same points. It fails with [ErrOption] if n is negative.
+func (s *Space) Sample(n int, seed uint64) ([][]float64, error) {
+	if err := s.defined(); err != nil {
+		return nil, err
+	}
+	if n < 0 {
+		return nil, optionErrorf("a sample of %d points", n)
+	}
+	src := rng.Stream(seed, "sample")
+	if s.finite() {
+		var rows [][]float64
+		for _, i := range src.Perm(len(s.rows)) {
+			if len(rows) < n && s.first[i] == i {
+				rows = append(rows, slices.Clone(s.rows[i]))
+			}
+		}
+		return rows, nil
+	}
+	if rows := enumerate(s, n); rows != nil {
+		return rows, nil
+	}
+	return sobolRows(s, n, src), nil
 }
 
 // designRows returns n rows of a parameter space spread by a scrambled Sobol

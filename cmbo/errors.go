@@ -118,8 +118,6 @@ func optionErrorf(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrOption, fmt.Sprintf(format, args...))
 }
 
-var errParams = fmt.Errorf("%w: it was learned for other parameters", ErrPriorMismatch)
-
 func isExhausted(err error) bool { return errors.Is(err, ErrNoCandidates) }
 
 // numerical wraps an error of the layers below.

@@ -30,7 +30,8 @@ type Progress struct {
 // All points must lie in the space; it need not be finite, and a list of
 // candidates only serves to choose the points on which posteriors are compared.
 // Tasks may have different points and any number of observations from one up;
-// constant values and repeated points are legal. Adding tasks that have nothing
+// constant values and repeated points are legal. Tasks of failures alone are left
+// out. Adding tasks that have nothing
 // to do with the new one can make the prior worse.
 //
 // It fails with [ErrNoTasks], with [ErrTask], [ErrDimension], [ErrNotFinite] or
@@ -99,7 +100,8 @@ func sameKernel(a, b kernel.Kernel) bool {
 
 // take validates the tasks together with the options and the tasks known.
 func (l *learner) take(tasks []Task) error {
-	if err := checkTasks(l.space, tasks); err != nil {
+	tasks, err := checkTasks(l.space, tasks)
+	if err != nil {
 		return err
 	}
 	seen := make(map[string]bool, len(l.known))
@@ -111,6 +113,8 @@ func (l *learner) take(tasks []Task) error {
 			return inTask(dataErrorf(ErrTask, "the prior has a task of this ID"), tasks[i].ID)
 		}
 	}
+	// Failures alone tell a Gaussian process nothing.
+	tasks = slices.DeleteFunc(tasks, func(t Task) bool { return len(t.X) == 0 })
 	if n := len(l.known) + len(tasks); l.labels != nil && len(l.labels) != n {
 		return optionErrorf("%d labels for %d tasks", len(l.labels), n)
 	}

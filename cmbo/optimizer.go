@@ -163,7 +163,7 @@ func (o *Optimizer) chooseModel() error {
 func (o *Optimizer) checkPrior() (Distance, error) {
 	c, p := o.config, o.config.prior
 	if !p.space.sameParams(o.space) {
-		return 0, errParams
+		return 0, otherParams(p.space, o.space)
 	}
 	if c.kernel != nil {
 		return 0, optionErrorf("a kernel besides a Prior, which has its own")
@@ -351,18 +351,23 @@ func (o *Optimizer) Weights() ([]float64, error) {
 	return slices.Clone(w.Weights()), nil
 }
 
-// Task returns the observations so far as a [Task] for a later [Learn]. It
-// fails with [ErrTask] if there are none or id is empty.
+// Task returns the observations and the failed trials so far as a [Task] for a
+// later [Learn]. It fails with [ErrTask] if there are none or id is empty.
 func (o *Optimizer) Task(id string) (Task, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if id == "" {
 		return Task{}, dataErrorf(ErrTask, "empty ID")
 	}
-	if len(o.h.obs) == 0 {
+	t := Task{ID: id, Params: o.space.Params()}
+	for _, tr := range o.h.trials {
+		if tr.status == failed {
+			t.Failed = append(t.Failed, slices.Clone(tr.x))
+		}
+	}
+	if len(o.h.obs)+len(t.Failed) == 0 {
 		return Task{}, inTask(dataErrorf(ErrTask, "no observations"), id)
 	}
-	t := Task{ID: id}
 	known := false
 	for _, ob := range o.h.obs {
 		t.X = append(t.X, slices.Clone(ob.X))

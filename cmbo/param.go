@@ -135,6 +135,44 @@ func decimalScale(a, b float64) float64 {
 	return math.Pow10(places)
 }
 
+// String describes the values, such as "a logfloat in [1e-05, 1]" or "one of
+// "rbf", "poly"".
+func (p Param) String() string {
+	switch p.kind {
+	case KindCategorical:
+		return "one of " + quoteSome(p.choices)
+	case KindBool:
+		return "a bool"
+	case KindOrdinal:
+		return fmt.Sprintf("an ordinal of %v", p.values)
+	}
+	article := "a"
+	if p.kind == KindInt {
+		article = "an"
+	}
+	text := fmt.Sprintf("%s %s in [%s, %s]", article, p.kind, p.text(p.lo), p.text(p.hi))
+	if p.step != 0 {
+		text += fmt.Sprintf(" with step %g", p.step)
+	}
+	return text
+}
+
+// quoteSome lists names for a message, at most eight.
+func quoteSome(names []string) string {
+	var b strings.Builder
+	for i, n := range names {
+		if i == 8 {
+			fmt.Fprintf(&b, " and %d more", len(names)-i)
+			break
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%.64q", n)
+	}
+	return b.String()
+}
+
 // Name returns the parameter's name.
 func (p Param) Name() string { return p.name }
 

@@ -151,8 +151,11 @@ func (p *Prior) For(ctx context.Context, space *Space) (*Prior, error) {
 
 // on is For on a bounded number of goroutines.
 func (p *Prior) on(ctx context.Context, space *Space, workers int) (*Prior, error) {
-	if space == nil || !p.space.sameParams(space) {
-		return nil, errParams
+	if err := space.defined(); err != nil {
+		return nil, err
+	}
+	if !p.space.sameParams(space) {
+		return nil, otherParams(p.space, space)
 	}
 	if !space.finite() || p.config.fixedIndex {
 		return p, nil

@@ -2,6 +2,7 @@ package cmbo
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -9,7 +10,7 @@ import (
 
 // spaceJSON is the JSON form of a space.
 type spaceJSON struct {
-	Params     []paramJSON `json:"params"`
+	Params     []Param     `json:"params"`
 	Candidates [][]float64 `json:"candidates,omitempty"`
 }
 
@@ -35,20 +36,30 @@ func numberJSON(v float64) json.Number {
 	return json.Number(b)
 }
 
-func (s *Space) describe() spaceJSON {
-	d := spaceJSON{Candidates: s.rows}
-	for _, p := range s.params {
-		d.Params = append(d.Params, p.describe())
-	}
-	return d
-}
+func (s *Space) describe() spaceJSON { return spaceJSON{Params: s.params, Candidates: s.rows} }
 
-func (p Param) describe() paramJSON {
+// MarshalJSON returns the form that [Space.MarshalJSON] has for a parameter.
+func (p Param) MarshalJSON() ([]byte, error) {
 	d := paramJSON{Name: p.name, Kind: p.kind.String(), Step: p.step, Choices: p.choices, Values: p.values}
 	if p.kind != KindOrdinal {
 		d.Lo, d.Hi = numberJSON(p.lo), numberJSON(p.hi)
 	}
-	return d
+	return json.Marshal(d)
+}
+
+// UnmarshalJSON sets p to what MarshalJSON describes. It fails with [ErrSpace]
+// if that is no parameter, and leaves p as it was.
+func (p *Param) UnmarshalJSON(b []byte) error {
+	var d paramJSON
+	err := json.Unmarshal(b, &d)
+	if err == nil {
+		var q Param
+		if q, err = d.param(); err == nil {
+			*p = q
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: %w", ErrSpace, err)
 }
 
 // MarshalJSON returns
@@ -71,6 +82,9 @@ func (s *Space) UnmarshalJSON(b []byte) error {
 	}
 	var d spaceJSON
 	if err := json.Unmarshal(b, &d); err != nil {
+		if errors.Is(err, ErrSpace) {
+			return err
+		}
 		return fmt.Errorf("%w: %w", ErrSpace, err)
 	}
 	t, err := d.space()
@@ -82,15 +96,7 @@ func (s *Space) UnmarshalJSON(b []byte) error {
 }
 
 func (s *spaceJSON) space() (*Space, error) {
-	params := make([]Param, len(s.Params))
-	for i := range s.Params {
-		p, err := s.Params[i].param()
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrSpace, err)
-		}
-		params[i] = p
-	}
-	space, err := NewSpace(params...)
+	space, err := NewSpace(s.Params...)
 	if err != nil || s.Candidates == nil {
 		return space, err
 	}

@@ -15,14 +15,23 @@ type Task struct {
 	// NoiseVariance holds the variance of each measurement's error in squared
 	// units of Y; nil if it is not known, 0 for a single one not known.
 	NoiseVariance []float64 `json:"noise_variance,omitempty"`
+	// Failed holds the points whose evaluation failed and gave no value, one a
+	// row. A task may consist of failures alone.
+	Failed [][]float64 `json:"failed,omitempty"`
+	// Params are the parameters the rows were recorded with, in the order of
+	// their entries; nil if those are the space's own. With them, what reads the
+	// task for a space finds parameters by name and choices by theirs, whatever
+	// their order; where a space has others, [Space.Adopt] brings the task to it.
+	Params []Param `json:"params,omitempty"`
 }
 
-// check validates a task against a space and names the first offending place.
-func (t *Task) check(s *Space) error {
+// checkForm validates what does not depend on a space, and names the first
+// offending place.
+func (t *Task) checkForm() error {
 	if t.ID == "" {
 		return dataErrorf(ErrTask, "empty ID")
 	}
-	if len(t.X) == 0 {
+	if len(t.X)+len(t.Failed) == 0 {
 		return inTask(dataErrorf(ErrTask, "no observations"), t.ID)
 	}
 	if len(t.X) != len(t.Y) {
@@ -31,41 +40,42 @@ func (t *Task) check(s *Space) error {
 	if t.NoiseVariance != nil && len(t.NoiseVariance) != len(t.Y) {
 		return inTask(dataErrorf(ErrDimension, "%d noise variances for %d values", len(t.NoiseVariance), len(t.Y)), t.ID)
 	}
-	for i, x := range t.X {
-		if err := s.Check(x); err != nil {
-			return inTask(atRow(err, i), t.ID)
+	for i, y := range t.Y {
+		err := checkValue(y)
+		if err == nil && t.NoiseVariance != nil {
+			err = checkNoise(t.NoiseVariance[i])
 		}
-		if err := checkValue(t.Y[i]); err != nil {
+		if err != nil {
 			return inTask(atRow(err, i), t.ID)
-		}
-		if t.NoiseVariance != nil {
-			if err := checkNoise(t.NoiseVariance[i]); err != nil {
-				return inTask(atRow(err, i), t.ID)
-			}
 		}
 	}
 	return nil
 }
 
-// checkTasks validates a list of tasks, their IDs included.
-func checkTasks(s *Space, tasks []Task) error {
-	if len(tasks) == 0 {
-		return ErrNoTasks
-	}
+// checkTasks validates a list of tasks, their IDs included, and returns them
+// with rows of the space. One of them has a value.
+func checkTasks(s *Space, tasks []Task) ([]Task, error) {
+	out := make([]Task, len(tasks))
 	seen := make(map[string]int, len(tasks))
+	values := 0
 	for i := range tasks {
-		if err := tasks[i].check(s); err != nil {
+		var err error
+		if out[i], err = tasks[i].in(s); err != nil {
 			if tasks[i].ID == "" {
-				return atRow(err, i)
+				return nil, atRow(err, i)
 			}
-			return err
+			return nil, err
 		}
 		if j, dup := seen[tasks[i].ID]; dup {
-			return inTask(dataErrorf(ErrTask, "tasks %d and %d have the same ID", j, i), tasks[i].ID)
+			return nil, inTask(dataErrorf(ErrTask, "tasks %d and %d have the same ID", j, i), tasks[i].ID)
 		}
 		seen[tasks[i].ID] = i
+		values += len(tasks[i].Y)
 	}
-	return nil
+	if values == 0 {
+		return nil, ErrNoTasks
+	}
+	return out, nil
 }
 
 // maxValue bounds measured values so that sums of squares stay finite.

@@ -26,7 +26,7 @@ func prepare(space *cmbo.Space, tasks []cmbo.Task, c *config) ([]observations, e
 		return nil, fmt.Errorf("%w: a nil or zero Space", cmbo.ErrSpace)
 	}
 	seen := make(map[string]int, len(tasks))
-	out := make([]observations, len(tasks))
+	var out []observations
 	for i := range tasks {
 		t := &tasks[i]
 		if t.ID == "" {
@@ -36,10 +36,26 @@ func prepare(space *cmbo.Space, tasks []cmbo.Task, c *config) ([]observations, e
 			return nil, taskError(cmbo.ErrTask, t.ID, "tasks %d and %d have the same ID", j, i)
 		}
 		seen[t.ID] = i
-		var err error
-		if out[i], err = prepareTask(space, t, c); err != nil {
+		if t.Params != nil {
+			adopted, a, err := space.Adopt(tasks[i:i+1], nil)
+			switch {
+			case err != nil:
+				return nil, err
+			case a.Outside != nil:
+				return nil, a.Outside[0]
+			case a.Dropped != nil:
+				return nil, taskError(cmbo.ErrSpace, t.ID, "the space lacks the parameters %q", a.Dropped)
+			}
+			t = &adopted[0]
+		}
+		if len(t.X) == 0 && len(t.Failed) > 0 {
+			continue // failures alone give these methods nothing
+		}
+		o, err := prepareTask(space, t, c)
+		if err != nil {
 			return nil, err
 		}
+		out = append(out, o)
 	}
 	return out, nil
 }

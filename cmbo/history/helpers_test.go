@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -100,6 +101,7 @@ func sameBits(a, b []cmbo.Task) bool {
 	return slices.EqualFunc(a, b, func(s, t cmbo.Task) bool {
 		return s.ID == t.ID &&
 			slices.EqualFunc(s.X, t.X, func(x, y []float64) bool { return slices.EqualFunc(x, y, bits) }) &&
+			slices.EqualFunc(s.Failed, t.Failed, func(x, y []float64) bool { return slices.EqualFunc(x, y, bits) }) &&
 			slices.EqualFunc(s.Y, t.Y, bits) &&
 			(s.NoiseVariance == nil) == (t.NoiseVariance == nil) &&
 			slices.EqualFunc(s.NoiseVariance, t.NoiseVariance, bits)
@@ -118,9 +120,9 @@ func mustBeLearnable(tb testing.TB, r *history.Result) {
 		tb.Fatal("accepted without a task")
 	}
 	seen := make(map[string]bool)
-	n := 0
+	n, failed := 0, 0
 	for _, t := range r.Tasks {
-		if t.ID == "" || seen[t.ID] || len(t.X) == 0 || len(t.X) != len(t.Y) || t.NoiseVariance != nil && len(t.NoiseVariance) != len(t.Y) {
+		if t.ID == "" || seen[t.ID] || len(t.X)+len(t.Failed) == 0 || len(t.X) != len(t.Y) || t.NoiseVariance != nil && len(t.NoiseVariance) != len(t.Y) {
 			tb.Fatalf("task %q is not well formed", t.ID)
 		}
 		seen[t.ID] = true
@@ -134,8 +136,17 @@ func mustBeLearnable(tb testing.TB, r *history.Result) {
 			}
 			n++
 		}
+		for i, x := range t.Failed {
+			if err := r.Space.Check(x); err != nil {
+				tb.Fatalf("task %q: failure %d: %v", t.ID, i, err)
+			}
+			n, failed = n+1, failed+1
+		}
+		if !reflect.DeepEqual(t.Params, r.Space.Params()) {
+			tb.Fatalf("task %q: recorded with %v", t.ID, t.Params)
+		}
 	}
-	if p := r.Report; p.Accepted != n || p.Rows != p.Accepted+p.Skipped || len(p.Errors) != min(p.Skipped, history.MaxErrors) {
+	if p := r.Report; p.Accepted != n || p.Failed != failed || p.Rows != p.Accepted+p.Skipped || len(p.Errors) != min(p.Skipped, history.MaxErrors) {
 		tb.Fatalf("report %d rows, %d accepted, %d skipped, %d errors; there are %d observations", p.Rows, p.Accepted, p.Skipped, len(p.Errors), n)
 	}
 }

@@ -425,6 +425,7 @@ func (t *hpobReader) finish() (*HPOBResult, error) {
 	if done.Space, err = cmbo.UnitCube(t.dim); err != nil {
 		return nil, err
 	}
+	params := done.Space.Params()
 	order := make([]int, len(done.Tasks))
 	for i := range order {
 		order[i] = i
@@ -433,6 +434,7 @@ func (t *hpobReader) finish() (*HPOBResult, error) {
 	res := &HPOBResult{Result: *done, Name: t.name, Repeated: t.repeated}
 	res.Tasks = nil
 	for _, i := range order {
+		done.Tasks[i].Params = params
 		res.Tasks, res.Kept = append(res.Tasks, done.Tasks[i]), append(res.Kept, t.kept[i])
 	}
 	return res, nil

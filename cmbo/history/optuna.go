@@ -83,9 +83,10 @@ type Study struct {
 // studies, trials and parameters that Optuna would refuse have no effect, and
 // neither has a last line that is not whole.
 //
-// A complete trial is an observation, in the order of the trials' numbers.
-// Failed, running and waiting trials have no value; intermediate values and
-// attributes are not read, but for pruned trials if they are asked for. A
+// A complete trial is an observation, in the order of the trials' numbers. A
+// failed one is a failure of the task if it has all parameters of the space, with
+// values in it, and is passed over otherwise. Running and waiting trials have no
+// value; intermediate values and attributes are not read, but for pruned trials if they are asked for. A
 // trial is bad, and dealt with as the Policy says, if it lacks a parameter of
 // the space or lies outside it, as enqueued trials may, or if its value is not
 // finite. A [*RowError] gives the line that set the parameter or the value.
@@ -95,8 +96,8 @@ type Study struct {
 // as 16, 1e-05, true or null. A categorical of numbers can be declared as a
 // numeric parameter, one of true and false as a boolean.
 //
-// An inferred space has all parameters of the trials read, in the order in
-// which they first appear. A FloatDistribution becomes Float or LogFloat, an
+// An inferred space has all parameters of the trials with a value, in the order
+// in which they first appear. A FloatDistribution becomes Float or LogFloat, an
 // IntDistribution Int or LogInt, with the step it has, a CategoricalDistribution
 // Bool if its choices are true and false, else Categorical with choices named
 // as above. Numbers are taken as recorded: of step 0.1, 0.30000000000000004
@@ -143,9 +144,11 @@ func (o Optuna) Read(r io.Reader) (*OptunaResult, error) {
 		return nil, err
 	}
 	if out.result.Space == nil && len(studies) > 0 {
-		if out.result.Space, err = infer(studies, o.Widen); err != nil {
+		space, err := infer(studies, o.Widen)
+		if err != nil {
 			return nil, err
 		}
+		out.setSpace(space)
 	}
 	for _, s := range studies {
 		if e := checkID(s.name); e != nil {
@@ -207,20 +210,38 @@ func (s *study) collect(out *collector, flip bool) error {
 		}
 		out.add(s.name, x, y, 0)
 	}
+	for _, t := range s.failures {
+		if x, bad := t.point(s, cols, params, out.result.Space); bad == nil {
+			out.fail(s.name, x)
+		}
+	}
 	return nil
 }
 
 // row makes an observation of a trial.
 func (t *trial) row(s *study, cols []column, params []cmbo.Param, space *cmbo.Space) ([]float64, float64, *RowError) {
+	x, e := t.point(s, cols, params, space)
+	if e != nil {
+		return nil, 0, e
+	}
+	y, e := t.result()
+	if e != nil {
+		return nil, 0, e.at(t.line)
+	}
+	return x, y, nil
+}
+
+// point makes a point of a trial's parameters.
+func (t *trial) point(s *study, cols []column, params []cmbo.Param, space *cmbo.Space) ([]float64, *RowError) {
 	x := make([]float64, len(cols))
 	set := make([]*setting, len(cols))
 	for i, c := range cols {
 		if set[i] = t.setting(s, c.param.Name()); set[i] == nil {
-			return nil, 0, rowErrorf(cmbo.ErrOutOfSpace, "no such parameter").in(c.param.Name(), "").at(t.line)
+			return nil, rowErrorf(cmbo.ErrOutOfSpace, "no such parameter").in(c.param.Name(), "").at(t.line)
 		}
 		var e *RowError
 		if x[i], e = set[i].value(c); e != nil {
-			return nil, 0, e.in(c.param.Name(), set[i].text()).at(set[i].line)
+			return nil, e.in(c.param.Name(), set[i].text()).at(set[i].line)
 		}
 	}
 	if err := space.Check(x); err != nil {
@@ -229,11 +250,7 @@ func (t *trial) row(s *study, cols []column, params []cmbo.Param, space *cmbo.Sp
 		if i >= 0 {
 			e.at(set[i].line)
 		}
-		return nil, 0, e
+		return nil, e
 	}
-	y, e := t.result()
-	if e != nil {
-		return nil, 0, e.at(t.line)
-	}
-	return x, y, nil
+	return x, nil
 }

@@ -68,6 +68,7 @@ type study struct {
 	first      map[string]*distribution // what later ones must be compatible with
 	trials     []*trial                 // by number
 	kept       []*trial                 // to be read, by number
+	failures   []*trial                 // that may be read, by number
 }
 
 // journal replays a journal.
@@ -354,6 +355,8 @@ func (j *journal) selected() ([]*study, error) {
 		for _, t := range s.trials {
 			if t.state == complete || t.state == pruned && j.Pruned {
 				s.kept = append(s.kept, t)
+			} else if t.state == failed {
+				s.failures = append(s.failures, t)
 			}
 		}
 		if s.kept != nil {

@@ -60,12 +60,15 @@ func (rb readback) tasks(t *testing.T, s *cmbo.Space, pruned bool, studies ...st
 			y := trial.Values
 			if trial.State == "PRUNED" && pruned {
 				y = []json.RawMessage{trial.Last}
-			} else if trial.State != "COMPLETE" {
+			} else if trial.State != "COMPLETE" && trial.State != "FAIL" {
 				continue
 			}
 			config := make(map[string]any)
 			for _, p := range s.Params() {
 				raw := trial.Params[p.Name()]
+				if raw == nil && trial.State == "FAIL" {
+					continue
+				}
 				switch p.Kind() {
 				case cmbo.KindCategorical:
 					config[p.Name()] = choice(raw)
@@ -76,6 +79,12 @@ func (rb readback) tasks(t *testing.T, s *cmbo.Space, pruned bool, studies ...st
 				}
 			}
 			x, err := s.Row(config)
+			if trial.State == "FAIL" {
+				if err == nil {
+					task.Failed = append(task.Failed, x)
+				}
+				continue
+			}
 			if err != nil {
 				t.Fatal(err)
 			}

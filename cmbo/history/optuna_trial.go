@@ -85,7 +85,10 @@ func (t *trial) report(step int64, raw json.RawMessage) {
 
 // trim drops what is not needed of a finished trial.
 func (t *trial) trim(j *journal) {
-	if t.state == failed || t.state == pruned && !j.Pruned || !t.study.wanted || t.study.deleted {
+	if t.state == failed {
+		t.values, t.last = nil, nil
+	}
+	if t.state == pruned && !j.Pruned || !t.study.wanted || t.study.deleted {
 		t.settings, t.values, t.last = nil, nil, nil
 	}
 }

@@ -36,10 +36,12 @@ const MaxErrors = 100
 
 // A Report says what became of the rows of an input. A row is a line of data
 // in a CSV file or a file of JSON lines, a trial with a value in an Optuna
-// journal.
+// journal, or a failed one with a point of the space.
 type Report struct {
 	// Rows counts the rows seen: Accepted and Skipped together.
 	Rows, Accepted, Skipped int
+	// Failed counts those accepted that became failures of their task.
+	Failed int
 	// Errors holds the first MaxErrors bad rows, in the order of the input.
 	Errors []*RowError
 }
@@ -140,6 +142,7 @@ func outside(err error, params []cmbo.Param, text func(i int) string) *RowError 
 type collector struct {
 	policy Policy
 	result *Result
+	params []cmbo.Param   // of the space
 	index  map[string]int // of a task in the result, by ID
 }
 
@@ -147,7 +150,16 @@ func newCollector(space *cmbo.Space, p Policy) (*collector, error) {
 	if p > Skip {
 		return nil, fmt.Errorf("%w: unknown %s", cmbo.ErrOption, p)
 	}
-	return &collector{policy: p, result: &Result{Space: space}, index: make(map[string]int)}, nil
+	c := &collector{policy: p, result: new(Result), index: make(map[string]int)}
+	c.setSpace(space)
+	return c, nil
+}
+
+// setSpace sets the space before the first row; nil is none yet.
+func (c *collector) setSpace(s *cmbo.Space) {
+	if c.result.Space = s; s != nil {
+		c.params = s.Params()
+	}
 }
 
 // bad counts a bad row and returns it if it ends the reading.
@@ -164,8 +176,8 @@ func (c *collector) bad(e *RowError) error {
 	return nil
 }
 
-// add appends an observation to its task.
-func (c *collector) add(id string, x []float64, y, noise float64) {
+// task returns the task of an ID.
+func (c *collector) task(id string) *cmbo.Task {
 	c.result.Report.Rows++
 	c.result.Report.Accepted++
 	i, ok := c.index[id]
@@ -173,9 +185,14 @@ func (c *collector) add(id string, x []float64, y, noise float64) {
 		i = len(c.result.Tasks)
 		id = strings.Clone(id) // may be part of a line
 		c.index[id] = i
-		c.result.Tasks = append(c.result.Tasks, cmbo.Task{ID: id})
+		c.result.Tasks = append(c.result.Tasks, cmbo.Task{ID: id, Params: c.params})
 	}
-	t := &c.result.Tasks[i]
+	return &c.result.Tasks[i]
+}
+
+// add appends an observation to its task.
+func (c *collector) add(id string, x []float64, y, noise float64) {
+	t := c.task(id)
 	if t.NoiseVariance == nil && noise > 0 {
 		t.NoiseVariance = make([]float64, len(t.Y), cap(t.Y))
 	}
@@ -186,12 +203,21 @@ func (c *collector) add(id string, x []float64, y, noise float64) {
 	}
 }
 
+// fail appends a point without a value to its task.
+func (c *collector) fail(id string, x []float64) {
+	t := c.task(id)
+	t.Failed = append(t.Failed, x)
+	c.result.Report.Failed++
+}
+
 // finish returns the result, which must hold an observation.
 func (c *collector) finish(rows string) (*Result, error) {
 	r := &c.result.Report
 	switch {
-	case r.Accepted > 0:
+	case r.Accepted > r.Failed:
 		return c.result, nil
+	case r.Accepted > 0:
+		return nil, fmt.Errorf("%w: none of the %s has a value; %d failed", cmbo.ErrNoTasks, rows, r.Failed)
 	case r.Skipped > 0:
 		return nil, fmt.Errorf("%w: %s all bad: %d; the first: %w", cmbo.ErrNoTasks, rows, r.Skipped, r.Errors[0])
 	}

@@ -1,0 +1,74 @@
+package cmbo_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gocmbo/cmbo/cmbo"
+)
+
+// Last year's study had other parameters: the optimiser was called differently,
+// choices stood in another order, and momentum was fixed.
+func ExampleSpace_Adopt() {
+	then := must(cmbo.NewSpace(cmbo.Float("lr", 0.001, 1), cmbo.Categorical("optimizer", "sgd", "adam"), cmbo.Bool("nesterov")))
+	past := []cmbo.Task{{
+		ID: "last year", Params: then.Params(),
+		X: [][]float64{{0.1, 0, 1}, {0.01, 1, 0}, {0.9, 1, 0}}, Y: []float64{0.8, 0.9, 0.3},
+	}}
+	now := must(cmbo.NewSpace(
+		cmbo.Categorical("optimizer", "adam", "adamw", "sgd"),
+		cmbo.LogFloat("lr", 1e-5, 0.5),
+		cmbo.Float("momentum", 0, 0.99),
+	))
+	tasks, report, err := now.Adopt(past, map[string]any{"momentum": 0.9})
+	if err != nil {
+		panic(err)
+	}
+	for i, x := range tasks[0].X {
+		fmt.Println(must(now.Config(x)), tasks[0].Y[i])
+	}
+	fmt.Println("filled in:", report.Filled, "dropped:", report.Dropped)
+	fmt.Println(report.Outside[0])
+	// Output:
+	// map[lr:0.1 momentum:0.9 optimizer:sgd] 0.8
+	// map[lr:0.01 momentum:0.9 optimizer:adam] 0.9
+	// filled in: [momentum] dropped: [nesterov]
+	// cmbo: point outside the space: task "last year": row 2: parameter "lr": 0.9 is not in [1e-05, 0.5]
+}
+
+// A constraint that a space cannot express is a list of candidates: points of
+// the prior's space that satisfy it.
+func ExampleSpace_Sample() {
+	ctx := context.Background()
+	space := must(cmbo.NewSpace(cmbo.LogInt("batch", 8, 512), cmbo.LogInt("width", 16, 1024)))
+	task := cmbo.Task{ID: "past"}
+	for _, x := range must(space.Sample(40, 1)) {
+		task.X, task.Y = append(task.X, x), append(task.Y, x[0]+x[1])
+	}
+	prior := must(cmbo.Learn(ctx, space, []cmbo.Task{task}))
+
+	var fits [][]float64 // into memory
+	for _, x := range must(space.Sample(2000, 2)) {
+		if x[0]*x[1] <= 16384 {
+			fits = append(fits, x)
+		}
+	}
+	opt := must(cmbo.New(must(space.WithCandidates(fits)), cmbo.WithPrior(prior)))
+	for range 5 {
+		trial := must(opt.Ask(ctx))
+		if err := opt.Tell(trial.ID, trial.Float("batch")+trial.Float("width")); err != nil {
+			panic(err)
+		}
+	}
+	best, _ := opt.Best()
+	fmt.Println("within memory:", best.X[0]*best.X[1] <= 16384)
+	// Output:
+	// within memory: true
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
