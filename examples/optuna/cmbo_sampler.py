@@ -1,0 +1,200 @@
+"""An Optuna sampler that asks the tuning service of examples/service."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+import time
+import urllib.error
+import urllib.request
+from typing import Any, Iterable
+
+import optuna
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.samplers import BaseSampler, RandomSampler
+from optuna.search_space import intersection_search_space
+from optuna.trial import FrozenTrial, TrialState
+
+ATTR = "cmbo"  # system attribute of a trial: who proposed it, and what
+Space = dict[str, BaseDistribution]
+
+
+class ServiceError(RuntimeError):
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code = code
+
+
+class CmboSampler(BaseSampler):
+    """Proposes what the service at ``url`` does.
+
+    search_space has the distributions of an objective's parameters. Without it
+    they are those that all completed trials have in common, so that a study's
+    first trial is random. prior names a prior of the service (see learn) and
+    needs search_space. options are those of a study of the service, such as
+    acquisition="EI". Parameters outside the space are independent_sampler's.
+    Any number of processes may work on one study; deadline, in seconds, is when
+    the service takes a trial back that nobody ends. Requests are repeated for
+    patience seconds if the service is away.
+    """
+
+    def __init__(self, url: str = "http://127.0.0.1:8080", *, token: str | None = None, search_space: Space | None = None,
+                 prior: str | None = None, seed: int | None = None, independent_sampler: BaseSampler | None = None,
+                 deadline: float | None = None, patience: float = 30, **options: Any) -> None:
+        if prior and not search_space:
+            raise ValueError("a prior needs search_space, the parameters that it was learned for")
+        self._url, self._token, self._patience = url.rstrip("/") + "/v1", token, patience
+        self._space, self._prior, self._seed, self._options = search_space, prior, seed, options
+        self._random = independent_sampler or RandomSampler(seed)
+        self._ask = {"n": 1} if deadline is None else {"n": 1, "deadline_seconds": deadline}
+        self._known: dict[str, set[int]] = {}  # trials told to each study of the service
+
+    def reseed_rng(self) -> None:
+        self._random.reseed_rng()
+
+    def infer_relative_search_space(self, study: optuna.Study, trial: FrozenTrial) -> Space:
+        space = self._space or intersection_search_space(study.get_trials(deepcopy=False))
+        return {name: space[name] for name in sorted(space) if not space[name].single()}
+
+    def sample_independent(self, study: optuna.Study, trial: FrozenTrial, name: str, distribution: BaseDistribution) -> Any:
+        self._raise_error_if_multi_objective(study)
+        return self._random.sample_independent(study, trial, name, distribution)
+
+    def sample_relative(self, study: optuna.Study, trial: FrozenTrial, search_space: Space) -> dict[str, Any]:
+        self._raise_error_if_multi_objective(study)
+        if not search_space:
+            return {}
+        run = self._open(study, search_space)
+        for t in study.get_trials(deepcopy=False, states=(TrialState.COMPLETE, TrialState.FAIL, TrialState.PRUNED)):
+            if t.number not in self._known[run]:
+                self._report(run, search_space, t, t.state, t.values)
+                self._known[run].add(t.number)
+        try:
+            (asked,) = self._post(f"studies/{run}/ask", self._ask, f"ask-{trial.number}")["trials"]
+        except ServiceError as e:
+            if e.code != "no_candidates":
+                raise
+            # Every point of the space has been tried.
+            return {name: self._random.sample_independent(study, trial, name, d) for name, d in search_space.items()}
+        params = {name: _value(d, x) for (name, d), x in zip(search_space.items(), asked["x"])}
+        study._storage.set_trial_system_attr(trial._trial_id, ATTR, {"study": run, "trial": asked["id"], "params": params})
+        return params
+
+    def after_trial(self, study: optuna.Study, trial: FrozenTrial, state: TrialState, values: Any) -> None:
+        if ATTR in trial.system_attrs:
+            run = trial.system_attrs[ATTR]["study"]
+            if self._report(run, {}, trial, state, values):
+                self._known.setdefault(run, set()).add(trial.number)
+
+    def learn(self, name: str, studies: Iterable[optuna.Study]) -> None:
+        """Makes the prior of a name in the service from past studies, from any
+        storage: their completed trials in search_space."""
+        space, tasks, directions = self.infer_relative_search_space(None, None), [], set()  # type: ignore[arg-type]
+        for study in studies:
+            rows = [(_row(space, t.params), t.value) for t in study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))]
+            rows = [(x, y) for x, y in rows if x and math.isfinite(y)]
+            if rows:
+                tasks.append({"id": study.study_name, "x": [x for x, _ in rows], "y": [y for _, y in rows]})
+                directions.add(study.direction.name)
+        if len(directions) != 1:
+            raise ValueError(f"the studies' completed trials have {len(directions)} directions, not one")
+        self._post("priors", {"name": name, "space": _describe(space), "tasks": tasks, "minimize": directions == {"MINIMIZE"}})
+
+    def _open(self, study: optuna.Study, space: Space) -> str:
+        """Returns the service's study for a study and a space; makes it if need be."""
+        body = {"space": _describe(space), "options": {**self._options, "minimize": study.direction.name == "MINIMIZE"}}
+        if self._prior:
+            body["prior"] = self._prior
+        digest = hashlib.sha256(json.dumps([study.study_name, body], sort_keys=True).encode()).hexdigest()
+        body["options"]["seed"] = int(digest[:12], 16) if self._seed is None else self._seed
+        run = "optuna-" + re.sub("[^a-z0-9]+", "-", study.study_name.lower())[:36].strip("-") + "-" + digest[-16:]
+        if run not in self._known:
+            self._post("studies", {"id": run, **body})
+            self._known.setdefault(run, set())
+        return run
+
+    def _report(self, run: str, space: Space, trial: FrozenTrial, state: TrialState, values: Any) -> bool:
+        """Tells what became of a trial, and whether it was evaluated as proposed.
+        Requests have keys: repeated ones, also those of another process, are done
+        once."""
+        y = values[0] if state == TrialState.COMPLETE and math.isfinite(values[0]) else None
+        asked = trial.system_attrs.get(ATTR, {})
+        if asked.get("study") == run:
+            # The objective may have taken other values, such as enqueued ones.
+            taken = all(trial.params.get(name) == v for name, v in asked["params"].items())
+            end, body = ("tell", {"y": y}) if taken and y is not None else ("fail" if taken else "cancel", {})
+            try:
+                self._post(f"studies/{run}/trials/{asked['trial']}/{end}", body, f"{end}-{trial.number}")
+                if taken:
+                    return True
+            except ServiceError as e:
+                if e.code != "trial_closed":  # its deadline has passed; the value counts all the same
+                    raise
+        row = _row(space, trial.params)
+        if row and y is not None:
+            self._post(f"studies/{run}/observe", {"x": row, "y": y}, f"observe-{trial.number}")
+        return False
+
+    def _post(self, path: str, body: dict[str, Any], key: str = "") -> dict[str, Any]:
+        headers = {"Content-Type": "application/json"}
+        if key:
+            headers["Idempotency-Key"] = key
+        if self._token:
+            headers["Authorization"] = "Bearer " + self._token
+        request = urllib.request.Request(f"{self._url}/{path}", json.dumps(body, allow_nan=False).encode(), headers)
+        give_up = time.monotonic() + self._patience
+        while True:
+            try:
+                with urllib.request.urlopen(request, timeout=120) as reply:
+                    return json.load(reply)
+            except urllib.error.HTTPError as e:
+                if e.code != 503 or time.monotonic() > give_up:
+                    raise _refusal(e) from e
+            except OSError as e:  # the service is away: it may be starting again
+                if time.monotonic() > give_up:
+                    raise ServiceError("unreachable", f"{self._url}: {e}") from e
+            time.sleep(0.2)
+
+
+def _refusal(e: urllib.error.HTTPError) -> ServiceError:
+    try:
+        detail = json.load(e)["error"]
+        return ServiceError(detail["code"], detail["message"])
+    except (ValueError, KeyError, TypeError):  # something between here and the service
+        return ServiceError(str(e.code), str(e.reason))
+
+
+def _names(d: CategoricalDistribution) -> list[str]:
+    """Choices by name: text as it is, other values as Python writes them."""
+    names = [c if isinstance(c, str) else repr(c) for c in d.choices]
+    return names if len(set(names)) == len(names) else [f"{i}: {c!r}" for i, c in enumerate(d.choices)]
+
+
+def _describe(space: Space) -> dict[str, Any]:
+    """The space in the service's words."""
+    params = []
+    for name, d in space.items():
+        if isinstance(d, CategoricalDistribution):
+            params.append({"name": name, "kind": "categorical", "choices": _names(d)})
+            continue
+        assert isinstance(d, (FloatDistribution, IntDistribution))
+        kind = ("log" if d.log else "") + ("float" if isinstance(d, FloatDistribution) else "int")
+        params.append({"name": name, "kind": kind, "lo": d.low, "hi": d.high})
+        if d.step and not d.log:
+            params[-1]["step"] = d.step
+    return {"params": params}
+
+
+def _row(space: Space, params: dict[str, Any]) -> list[float] | None:
+    """The point of a trial, None if it does not lie in the space."""
+    try:
+        row = [d.to_internal_repr(params[name]) for name, d in space.items()]
+    except (KeyError, ValueError):
+        return None
+    return row if all(d._contains(x) for x, d in zip(row, space.values())) else None
+
+
+def _value(d: BaseDistribution, x: float) -> Any:
+    return d.to_external_repr(x) if isinstance(d, CategoricalDistribution) else (float if isinstance(d, FloatDistribution) else int)(x)

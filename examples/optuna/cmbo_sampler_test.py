@@ -1,0 +1,252 @@
+"""Tests of the sampler: Optuna's own contract for samplers, and what it does
+not ask. .ci/optuna installs what they need and runs them: CMBO_SERVICE is the
+program of examples/service.
+
+Of Optuna's test cases, MultiObjectiveSamplerTestCase does not apply: the service
+has one objective, and SingleOnlySamplerTestCase holds the sampler to saying so.
+All others are run.
+"""
+
+import json
+import math
+import os
+import signal
+import subprocess
+import threading
+import time
+import urllib.request
+
+import optuna
+import pytest
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.testing.pytest_samplers import BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase
+from optuna.trial import TrialState
+
+from cmbo_sampler import ATTR, CmboSampler, ServiceError
+
+optuna.logging.set_verbosity(optuna.logging.ERROR)
+
+
+class Service:
+    def __init__(self, directory, *flags):
+        self.directory, self.flags, self.address = directory, flags, "127.0.0.1:0"
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(
+            [os.environ["CMBO_SERVICE"], "-dir", str(self.directory), "-addr", self.address, "-max-studies", "5000", *self.flags],
+            stdout=subprocess.PIPE, text=True)
+        self.url = self.process.stdout.readline().split()[2]
+        self.address = self.url.removeprefix("http://")
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+        self.process.stdout.close()
+
+
+@pytest.fixture(scope="session")
+def service(tmp_path_factory):
+    s = Service(tmp_path_factory.mktemp("studies"))
+    yield s
+    s.kill()
+
+
+class TestContract(BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase):
+    @pytest.fixture
+    def sampler(self, service):
+        return lambda: CmboSampler(service.url, seed=1)
+
+
+SPACE = {
+    "rate": FloatDistribution(1e-5, 1, log=True),
+    "depth": IntDistribution(1, 12),
+    "drop": FloatDistribution(0, 0.5, step=0.1),
+    "kind": CategoricalDistribution(["relu", None, True, 3]),
+}
+
+
+def objective(trial, shift=0.0):
+    rate = trial.suggest_float("rate", 1e-5, 1, log=True)
+    depth = trial.suggest_int("depth", 1, 12)
+    drop = trial.suggest_float("drop", 0, 0.5, step=0.1)
+    kind = trial.suggest_categorical("kind", ["relu", None, True, 3])
+    return (math.log10(rate) + 2 + shift) ** 2 + 0.05 * (depth - 8) ** 2 + drop + (kind != "relu")
+
+
+def rows(study):
+    return [t.params for t in study.trials]
+
+
+def proposed(study):
+    return [t for t in study.trials if ATTR in t.system_attrs]
+
+
+def get(service, run, path=""):
+    with urllib.request.urlopen(f"{service.url}/v1/studies/{run}{path}") as r:
+        return json.load(r)
+
+
+def test_the_service_learns_what_became_of_trials(service):
+    study = optuna.create_study(sampler=CmboSampler(service.url, search_space=SPACE), direction="minimize")
+
+    def f(trial):
+        value = objective(trial)
+        if trial.number == 2:
+            raise RuntimeError
+        if trial.number == 3:
+            raise optuna.TrialPruned
+        return float("nan") if trial.number == 4 else value
+
+    study.enqueue_trial({"rate": 0.01, "depth": 8, "drop": 0.3, "kind": None})  # no model is asked
+    study.enqueue_trial({"depth": 1, "kind": 3})  # the model's values are not taken
+    study.optimize(f, n_trials=9, catch=RuntimeError)
+    assert [t.number for t in proposed(study)] == list(range(1, 9))  # from the first, as the space is known
+    run = study.trials[1].system_attrs[ATTR]["study"]
+    about = get(service, run)
+    assert about["minimize"] and about["trials"] == {"open": 0, "told": 4, "failed": 3, "cancelled": 1}
+    assert about["observations"] == 6  # with the enqueued ones
+    assert about["best"]["y"] == study.best_value
+    told = {t["id"]: t for t in get(service, run, "/trials")["trials"]}
+    for t in study.trials[5:]:
+        assert told[t.system_attrs[ATTR]["trial"]]["y"] == t.value
+
+
+def test_it_tunes(service):
+    study = optuna.create_study(sampler=CmboSampler(service.url, seed=3))
+    study.optimize(objective, n_trials=25)
+    assert len(proposed(study)) == 24  # all but the first, of which the space is learned
+    assert study.best_value < 0.5
+
+
+def test_past_studies_help_from_the_first_trial(service):
+    past = []
+    for k in range(6):
+        study = optuna.create_study(study_name=f"past {k}", sampler=optuna.samplers.RandomSampler(seed=k))
+        study.optimize(lambda t: 5 * k + objective(t, 0.1 * k), n_trials=25)
+        past.append(study)
+    learner = CmboSampler(service.url, search_space=dict(reversed(SPACE.items())))  # the order does not count
+    learner.learn("past", past)
+    values = []
+    for prior in ("past", None):
+        best = []
+        for seed in range(3):
+            study = optuna.create_study(sampler=CmboSampler(service.url, search_space=SPACE, prior=prior, seed=seed))
+            study.optimize(objective, n_trials=4)
+            best.append(study.best_value)
+        values.append(sum(best))
+    assert values[0] < 0.5 * values[1], values
+
+
+def test_kill_9_of_the_service_changes_nothing(tmp_path, service):
+    def study(url):
+        return optuna.create_study(study_name="killed", sampler=CmboSampler(url, search_space=SPACE, seed=5))
+
+    want = study(service.url)
+    want.optimize(objective, n_trials=12)
+    own = Service(tmp_path)
+    got = study(own.url)
+
+    def f(trial):
+        value = objective(trial)
+        if trial.number % 3 == 1:  # it is away when the value is told, and comes back
+            own.kill()
+            threading.Timer(0.3, own.start).start()
+        return value
+
+    got.optimize(f, n_trials=12)
+    own.kill()
+    assert rows(got) == rows(want)
+
+
+def test_a_value_that_comes_after_the_deadline_counts(service):
+    study = optuna.create_study(sampler=CmboSampler(service.url, search_space=SPACE, deadline=0.05))
+    for _ in range(2):
+        trial = study.ask()
+        value = objective(trial)
+        run = study.trials[-1].system_attrs[ATTR]["study"]
+        end = time.monotonic() + 60
+        while get(service, run)["trials"]["open"]:
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        study.tell(trial, value)
+    study.ask(SPACE)
+    about = get(service, run)
+    assert about["observations"] == 2 and about["trials"]["told"] == 0 and about["best"]["y"] == study.best_value
+
+
+def test_an_answer_that_is_lost_counts_once(service, monkeypatch):
+    plain, seen = urllib.request.urlopen, set()
+
+    def lossy(request, **kwargs):
+        answer = plain(request, **kwargs)
+        if id(request) not in seen:
+            seen.add(id(request))
+            kept.append(request)
+            raise ConnectionResetError
+        return answer
+
+    kept = []  # so that no other request gets the same id
+    studies = []
+    for name in ("whole", "lossy"):
+        studies.append(optuna.create_study(study_name=name, sampler=CmboSampler(service.url, search_space=SPACE, seed=7)))
+        studies[-1].optimize(objective, n_trials=4)
+        monkeypatch.setattr(urllib.request, "urlopen", lossy)
+    assert len(kept) == 9
+    assert rows(studies[0]) == rows(studies[1])
+    run = studies[1].trials[0].system_attrs[ATTR]["study"]
+    monkeypatch.undo()
+    assert get(service, run)["trials"] == {"open": 0, "told": 4, "failed": 0, "cancelled": 0}
+
+
+def test_processes_share_a_study(service):
+    """Two samplers, as two processes have them, on one storage."""
+    storage = optuna.storages.InMemoryStorage()
+    first = optuna.create_study(storage=storage, study_name="shared", sampler=CmboSampler(service.url))
+    second = optuna.load_study(storage=storage, study_name="shared", sampler=CmboSampler(service.url))
+    for _ in range(6):
+        for s in (first, second):
+            s.optimize(objective, n_trials=1)
+    runs = {t.system_attrs[ATTR]["study"] for t in proposed(first)}
+    assert len(runs) == 1
+    about = get(service, runs.pop())
+    assert about["observations"] == 12 and about["trials"]["told"] == 11
+
+
+def test_a_small_space_used_up(service):
+    study = optuna.create_study(sampler=CmboSampler(service.url, search_space={"x": IntDistribution(0, 4)}))
+    study.optimize(lambda t: t.suggest_int("x", 0, 4), n_trials=8)
+    assert sorted(t.params["x"] for t in study.trials[:5]) == [0, 1, 2, 3, 4]
+    assert len(study.trials) == 8 and len(proposed(study)) == 5
+
+
+def test_choices_that_look_alike(service):
+    choices = ["1", 1, 1.5, None, "None"]
+    space = {"c": CategoricalDistribution(choices)}
+    study = optuna.create_study(sampler=CmboSampler(service.url, search_space=space))
+    study.optimize(lambda t: float(choices.index(t.suggest_categorical("c", choices))), n_trials=5)
+    got = [t.params["c"] for t in study.trials]
+    assert sorted(map(repr, got)) == sorted(map(repr, choices))
+
+
+def test_what_goes_wrong_is_said(tmp_path, service):
+    with pytest.raises(ValueError, match="search_space"):
+        CmboSampler(service.url, prior="past")
+    study = optuna.create_study(sampler=CmboSampler(service.url, search_space=SPACE, prior="nowhere"))
+    with pytest.raises(ServiceError, match="nowhere"):
+        study.optimize(objective, n_trials=1)
+    study = optuna.create_study(sampler=CmboSampler("http://127.0.0.1:9", search_space=SPACE, patience=0))
+    with pytest.raises(ServiceError, match="unreachable"):
+        study.optimize(objective, n_trials=1)
+    with pytest.raises(ValueError, match="directions"):
+        CmboSampler(service.url, search_space=SPACE).learn("none", [])
+    (tmp_path / "token").write_text("a token is needed here".replace(" ", "-"))
+    guarded = Service(tmp_path / "guarded", "-token-file", str(tmp_path / "token"))
+    for token, ok in ((None, False), ("a-token-is-needed-here", True)):
+        study = optuna.create_study(sampler=CmboSampler(guarded.url, search_space=SPACE, token=token))
+        if ok:
+            study.optimize(objective, n_trials=2)
+        else:
+            with pytest.raises(ServiceError):
+                study.optimize(objective, n_trials=1)
+    guarded.kill()
