@@ -7,7 +7,7 @@ import (
 )
 
 // Scale returns variance·k. Its log-parameters are log variance, then those of k.
-// It has the gradients that k has. It panics if variance is not in [2^-500, 2^500]
+// It has the gradient if k has it. It panics if variance is not in [2^-500, 2^500]
 // or k is nil.
 func Scale(variance float64, k Kernel) Kernel {
 	mustParam("Scale", "variance", variance)
@@ -42,87 +42,40 @@ func mustKernels(name string, ks []Kernel) {
 	}
 }
 
-// node is a composite kernel. Its gradients work if all its parts have them; the
-// types below show the ones that do.
+// node is a composite kernel. Its gradient works if all its parts have one; gradNode
+// shows it where they do.
 type node interface {
 	Kernel
 	fmt.Stringer
 	paramGrad(dst, x, y []float64) float64
-	addInputGrad(dst, x, y []float64, c float64) float64
 }
 
-type (
-	paramNode struct{ node } // parts with parameter gradients only
-	inputNode struct{ node } // parts with input gradients only
-	bothNode  struct{ node }
-)
+type gradNode struct{ node }
 
-func (k paramNode) ParamGrad(dst, x, y []float64) float64 { return paramGrad(k.node, dst, x, y) }
-func (k bothNode) ParamGrad(dst, x, y []float64) float64  { return paramGrad(k.node, dst, x, y) }
-func (k inputNode) InputGrad(dst, x, y []float64) float64 { return inputGrad(k.node, dst, x, y) }
-func (k bothNode) InputGrad(dst, x, y []float64) float64  { return inputGrad(k.node, dst, x, y) }
-
-func paramGrad(k node, dst, x, y []float64) float64 {
+// ParamGrad implements [ParamGradient].
+func (k gradNode) ParamGrad(dst, x, y []float64) float64 {
 	if want := k.NumParams(); len(dst) != want {
 		panic(countMessage(k, "ParamGrad", len(dst), want))
 	}
 	return k.paramGrad(dst, x, y)
 }
 
-func inputGrad(k node, dst, x, y []float64) float64 {
-	if want := len(x); len(dst) != want {
-		panic(countMessage(k, "InputGrad", len(dst), want))
-	}
-	clear(dst)
-	return k.addInputGrad(dst, x, y, 1)
-}
-
-// expose wraps n in the type that has the gradients all of ks have.
+// expose wraps n in the type that has the gradient if all of ks have it.
 func expose(n node, ks []Kernel) Kernel {
-	param, input := true, true
 	for _, k := range ks {
-		_, p := k.(ParamGradient)
-		_, i := k.(InputGradient)
-		param, input = param && p, input && i
+		if _, ok := k.(ParamGradient); !ok {
+			return n
+		}
 	}
-	switch {
-	case param && input:
-		return bothNode{n}
-	case param:
-		return paramNode{n}
-	case input:
-		return inputNode{n}
-	}
-	return n
+	return gradNode{n}
 }
 
 // unwrap returns the composite inside k, or k.
 func unwrap(k Kernel) Kernel {
-	switch w := k.(type) {
-	case paramNode:
-		return w.node
-	case inputNode:
-		return w.node
-	case bothNode:
+	if w, ok := k.(gradNode); ok {
 		return w.node
 	}
 	return k
-}
-
-// addInputGrad adds c·∂k/∂x to dst and returns k(x, y). Kernels of other packages
-// cost a buffer.
-func addInputGrad(k Kernel, dst, x, y []float64, c float64) float64 {
-	if a, ok := unwrap(k).(interface {
-		addInputGrad(dst, x, y []float64, c float64) float64
-	}); ok {
-		return a.addInputGrad(dst, x, y, c)
-	}
-	g := make([]float64, len(dst))
-	v := k.(InputGradient).InputGrad(g, x, y)
-	for i, gi := range g {
-		dst[i] += c * gi
-	}
-	return v
 }
 
 // scaled is variance·k.
@@ -162,10 +115,6 @@ func (k scaled) paramGrad(dst, x, y []float64) float64 {
 	return v
 }
 
-func (k scaled) addInputGrad(dst, x, y []float64, c float64) float64 {
-	return k.variance * addInputGrad(k.k, dst, x, y, c*k.variance)
-}
-
 func (k scaled) String() string { return fmt.Sprintf("Scale(%.4g, %v)", k.variance, k.k) }
 
 // sum is the sum of its terms.
@@ -198,14 +147,6 @@ func (k sum) paramGrad(dst, x, y []float64) float64 {
 		n := t.NumParams()
 		v += t.(ParamGradient).ParamGrad(dst[:n:n], x, y)
 		dst = dst[n:]
-	}
-	return v
-}
-
-func (k sum) addInputGrad(dst, x, y []float64, c float64) float64 {
-	var v float64
-	for _, t := range k.ks {
-		v += addInputGrad(t, dst, x, y, c)
 	}
 	return v
 }
@@ -250,30 +191,6 @@ func (k product) paramGrad(dst, x, y []float64) float64 {
 		}
 		v *= fv
 		rest = rest[n:]
-	}
-	return v
-}
-
-func (k product) addInputGrad(dst, x, y []float64, c float64) float64 {
-	var buf [8]float64
-	vals := buf[:0]
-	if len(k.ks) > len(buf) {
-		vals = make([]float64, 0, len(k.ks))
-	}
-	v := 1.0
-	for _, f := range k.ks {
-		fv := f.Eval(x, y)
-		vals = append(vals, fv)
-		v *= fv
-	}
-	for i, f := range k.ks {
-		others := c
-		for j, fv := range vals {
-			if j != i {
-				others *= fv
-			}
-		}
-		addInputGrad(f, dst, x, y, others)
 	}
 	return v
 }

@@ -46,17 +46,4 @@ func (k constant) ParamGrad(dst, x, y []float64) float64 {
 	return dst[0]
 }
 
-// InputGrad sets dst to zero and returns c.
-func (k constant) InputGrad(dst, x, y []float64) float64 {
-	if want := len(x); len(dst) != want {
-		panic(countMessage(k, "InputGrad", len(dst), want))
-	}
-	clear(dst)
-	return k.Eval(x, y)
-}
-
-func (k constant) addInputGrad(dst, x, y []float64, c float64) float64 {
-	return k.Eval(x, y)
-}
-
 func (k constant) String() string { return fmt.Sprintf("Constant(%.4g)", float64(k)) }

@@ -25,12 +25,3 @@ type ParamGradient interface {
 	// log-parameters in the order of AppendParams, and returns k(x, y).
 	ParamGrad(dst, x, y []float64) float64
 }
-
-// InputGradient is a [Kernel] that knows its derivatives by its first argument.
-type InputGradient interface {
-	Kernel
-	// InputGrad sets dst, of the length of x, to ∂k(x, y)/∂x and returns
-	// k(x, y). Where a derivative does not exist dst holds the mean of the
-	// one-sided ones: for the kernels here that is zero, at x = y.
-	InputGrad(dst, x, y []float64) float64
-}

@@ -127,9 +127,6 @@ func TestAllocations(t *testing.T) {
 		dst, diag := make([]float64, k.NumParams()), make([]float64, 40)
 		testutil.ZeroAlloc(t, func() { p.Reset(x); p.Gram(&g, k); p.GradDot(dst, w) })
 		testutil.ZeroAlloc(t, func() { kernel.Gram(&g, k, x); kernel.Cross(&c, k, x, x); kernel.Diag(diag, k, x) })
-		in := k.(kernel.InputGradient)
-		grad := make([]float64, 6)
-		testutil.ZeroAlloc(t, func() { in.InputGrad(grad, x.Row(0), x.Row(1)) })
 	}
 }
 

@@ -50,8 +50,7 @@ type Stationary struct {
 //
 //	k(r) = exp(−r),
 //
-// whose sample paths are continuous but nowhere differentiable. Its input gradient
-// jumps at x = y, where it is given as 0.
+// whose sample paths are continuous but nowhere differentiable.
 //
 // One length makes it isotropic, more give one length to each dimension. It
 // panics without a length or with one outside [2^-500, 2^500].
@@ -85,8 +84,7 @@ func SquaredExp(lengths ...float64) Stationary { return newStationary(squaredExp
 //	k(r) = (1 + √3·r)·exp(−(1+√3)·r).
 //
 // It has half the parameters of Product(Matern32(…), Matern12(…)) and costs one
-// exponential. Like Matern12's, its input gradient jumps at x = y, where it is
-// given as 0. Lengths are as for [Matern12].
+// exponential. Lengths are as for [Matern12].
 func Matern32x12(lengths ...float64) Stationary { return newStationary(matern32x12, lengths) }
 
 func newStationary(s shape, lengths []float64) Stationary {
@@ -200,31 +198,6 @@ func (k Stationary) ParamGrad(dst, x, y []float64) float64 {
 	for i, xi := range x {
 		d := (xi - y[i]) * k.inv[i]
 		dst[i] = c * (d * d)
-	}
-	return v
-}
-
-// InputGrad sets dst to ∂k/∂x_d = k'(r)/r·(x_d − y_d)/ℓ_d² and returns k(x, y).
-// At x = y it is 0, also for the shapes with a kink there.
-func (k Stationary) InputGrad(dst, x, y []float64) float64 {
-	if want := len(x); len(dst) != want {
-		panic(countMessage(k, "InputGrad", len(dst), want))
-	}
-	clear(dst)
-	return k.addInputGrad(dst, x, y, 1)
-}
-
-// addInputGrad adds c·∂k/∂x to dst and returns k(x, y).
-func (k Stationary) addInputGrad(dst, x, y []float64, c float64) float64 {
-	s := k.square("InputGrad", x, y)
-	v, slope := k.radial().at(s)
-	if s > farSquare {
-		return v // zero, as is the gradient
-	}
-	c *= ratio(slope, s)
-	for i, xi := range x {
-		inv := k.inv[min(i, len(k.inv)-1)]
-		dst[i] -= c * ((xi - y[i]) * inv) * inv
 	}
 	return v
 }

@@ -5,7 +5,6 @@ package f64
 type Table struct {
 	Dot         func(x, y []float64) float64
 	Axpy        func(dst []float64, alpha float64, x []float64)
-	Exp         func(dst, x []float64)
 	Gemm        func(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int)
 	GemmSet     func(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int)
 	Trsm        func(m, n int, x []float64, ldx int, l []float64, ldl int)
@@ -55,7 +54,6 @@ type Table struct {
 var Generic = Table{
 	Dot:      dot,
 	Axpy:     axpy,
-	Exp:      exp,
 	Gemm:     gemm,
 	GemmSet:  gemmSet,
 	Trsm:     trsm,
@@ -119,10 +117,6 @@ func Axpy(dst []float64, alpha float64, x []float64) { table.Axpy(dst, alpha, x)
 func Axpy4(dst []float64, c0, c1, c2, c3 float64, a0, a1, a2, a3 []float64) {
 	table.Axpy4(dst, c0, c1, c2, c3, a0, a1, a2, a3)
 }
-
-// Exp sets dst_i to e^x_i over the length of x, within one unit in the last
-// place, with the special cases of math.Exp. dst may be x.
-func Exp(dst, x []float64) { table.Exp(dst, x) }
 
 // Gemm adds alpha·A·B to C. A is m×k with entry (i, l) at a[i·ars + l·acs], B is
 // k×n with entry (l, j) at b[l·brs + j·bcs], C is m×n, row-major with row stride

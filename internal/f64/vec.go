@@ -57,13 +57,6 @@ func axpy(dst []float64, alpha float64, x []float64) {
 	}
 }
 
-func exp(dst, x []float64) {
-	dst = dst[:len(x)]
-	for i, v := range x {
-		dst[i] = math.Exp(v)
-	}
-}
-
 // axpy4 adds the terms of an entry pairwise.
 func axpy4(dst []float64, c0, c1, c2, c3 float64, a0, a1, a2, a3 []float64) {
 	a0, a1, a2, a3 = a0[:len(dst)], a1[:len(dst)], a2[:len(dst)], a3[:len(dst)]

@@ -49,46 +49,6 @@ type nan struct{ kernel.Kernel }
 
 func (nan) Eval(x, y []float64) float64 { return math.NaN() }
 
-func (c *checker) inputGradient() error {
-	k, ok := c.k.(kernel.InputGradient)
-	if !ok {
-		return nil
-	}
-	_, dim := c.x.Dims()
-	grad := make([]float64, dim)
-	check := func(i, j int, x, y []float64) error {
-		fill(grad, math.NaN())
-		if v, want := k.InputGrad(grad, x, y), k.Eval(x, y); !(math.Abs(v-want) <= 8*eps*c.scale(x, y)) {
-			return fmt.Errorf("InputGrad returns %v for points %d and %d, Eval %v", v, i, j, want)
-		}
-		// Steps stay below the distance of the points, where a kink may be.
-		step := 0.0
-		for d := range x {
-			step = math.Max(step, 0x1p-6*math.Abs(x[d]-y[d]))
-		}
-		if step == 0 {
-			step = 0x1p-6
-		}
-		for d, g := range grad {
-			e := difference(step, func(h float64) float64 {
-				z := clone(x)
-				z[d] += h
-				return k.Eval(z, y)
-			})
-			if !e.agrees(g, c.largest) {
-				return fmt.Errorf("∂k(x_%d, x_%d)/∂x_%d = %v, %v by differences", i, j, d, g, e.value)
-			}
-		}
-		return nil
-	}
-	return c.pairs(func(i, j int, x, y []float64) error {
-		if err := check(i, j, x, y); err != nil {
-			return err
-		}
-		return check(j, i, y, x)
-	})
-}
-
 // gradDot compares Pairs.GradDot with the sum over all pairs, for weights of both
 // signs.
 func (c *checker) gradDot() error {

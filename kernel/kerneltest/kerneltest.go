@@ -21,8 +21,7 @@ const eps = 0x1p-52
 //   - semidefinite: k(x, y)² ≤ k(x, x)·k(y, y), and the Gram matrix of the points
 //     with one repeated is positive semi-definite up to rounding;
 //   - matrices: kernel.Gram, Cross, Diag and Pairs agree with Eval;
-//   - param gradient and input gradient, if k has them, agree with differences
-//     of Eval, at x = y with symmetric ones;
+//   - param gradient, if k has one, agrees with differences of Eval;
 //   - grad dot: Pairs.GradDot agrees with ParamGrad, or with differences.
 //
 // A few to a few tens of points in the region where the kernel varies suit it
@@ -53,7 +52,6 @@ func TestKernel(t testing.TB, k kernel.Kernel, points *linalg.Dense) {
 		{"semidefinite", c.semidefinite},
 		{"matrices", c.matrices},
 		{"param gradient", c.paramGradient},
-		{"input gradient", c.inputGradient},
 		{"grad dot", c.gradDot},
 	} {
 		if err := check.run(); err != nil {

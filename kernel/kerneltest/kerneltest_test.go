@@ -133,27 +133,6 @@ func (k *rational) ParamGrad(dst, x, y []float64) float64 {
 	return v
 }
 
-func (k *rational) InputGrad(dst, x, y []float64) float64 {
-	v := k.Eval(x, y)
-	for i := range dst {
-		dst[i] = -v * v / k.v * (x[i] - y[i]) / (k.l * k.l)
-		switch k.defect {
-		case "input sign":
-			dst[i] = -dst[i]
-		case "input digits":
-			dst[i] *= 1 + 1e-6
-		case "input at zero":
-			if x[i] == y[i] {
-				dst[i] = 1e-3
-			}
-		}
-	}
-	if k.defect == "input value" {
-		return k.v
-	}
-	return v
-}
-
 func grid() *linalg.Dense {
 	x := linalg.NewDense(9, 2, nil)
 	for i := range 9 {
@@ -188,10 +167,6 @@ func TestDefects(t *testing.T) {
 		{"gradient digits", "param gradient"},
 		{"gradient left out", "param gradient"},
 		{"gradient value", "param gradient"},
-		{"input sign", "input gradient"},
-		{"input digits", "input gradient"},
-		{"input at zero", "input gradient"},
-		{"input value", "input gradient"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.defect, func(t *testing.T) {
@@ -241,7 +216,6 @@ func (linear) Eval(x, y []float64) float64           { return linalg.Dot(x, y) }
 func (linear) NumParams() int                        { return 0 }
 func (linear) AppendParams(dst []float64) []float64  { return dst }
 func (linear) ParamGrad(dst, x, y []float64) float64 { return linalg.Dot(x, y) }
-func (linear) InputGrad(dst, x, y []float64) float64 { copy(dst, y); return linalg.Dot(x, y) }
 func (linear) WithParams(th []float64) (kernel.Kernel, error) {
 	if len(th) != 0 {
 		return nil, errors.New("no parameters")

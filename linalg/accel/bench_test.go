@@ -137,6 +137,5 @@ func BenchmarkVectors(b *testing.B) {
 		x, y := fill(rng, n), fill(rng, n)
 		bench(b, fmt.Sprintf("Dot/n=%d", n), 2*float64(n), func(tab accel.TierTable) func() { return func() { tab.Dot(x, y) } })
 		bench(b, fmt.Sprintf("Axpy/n=%d", n), 2*float64(n), func(tab accel.TierTable) func() { return func() { tab.Axpy(y, 1e-9, x) } })
-		bench(b, fmt.Sprintf("Exp/n=%d", n), float64(n), func(tab accel.TierTable) func() { return func() { tab.Exp(y, x) } })
 	}
 }

@@ -4,9 +4,10 @@ package accel_test
 
 import (
 	"math"
-	"math/rand/v2"
+	"slices"
 	"testing"
 
+	"github.com/gocmbo/cmbo/internal/f64"
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/linalg/accel"
 )
@@ -87,19 +88,12 @@ const (
 	expUlpsDenormal = 0.95
 )
 
-// expLimit returns the values of e^x that are exact or beyond the range.
-func expLimit(x float64) (float64, bool) {
-	switch {
-	case math.IsNaN(x), x > 709.782712893384:
-		return x * math.Inf(1), true
-	case x < -745.1332191019412:
-		return 0, true
-	case math.Abs(x) < 0x1p-60:
-		return 1, true
-	}
-	return 0, false
-}
+// exponential is the shape e^−r. Where r has 26 bits and its square is given, the
+// argument of the exponential is exact.
+var exponential = f64.Radial{A: 1}
 
+// TestExp measures the exponential under the shapes, over the whole range that
+// distances can ask for.
 func TestExp(t *testing.T) {
 	samples := 100_000
 	if testing.Short() {
@@ -112,22 +106,23 @@ func TestExp(t *testing.T) {
 			lo, hi float64
 			limit  float64
 		}{
-			{"reduced", -0.35, 0.35, expUlps},
-			{"kernels", -40, 0, expUlps},
-			{"normal", -708.39, 709.78, expUlps},
-			{"denormal", -746, -708.39, expUlpsDenormal},
-			{"near 0", -1e-8, 1e-8, expUlps},
+			{"reduced", 0, 0.35, expUlps},
+			{"kernels", 0, 40, expUlps},
+			{"normal", 0, 708.39, expUlps},
+			{"denormal", 708.3966, 745.1, expUlpsDenormal},
+			{"near 0", 0, 1e-8, expUlps},
 		} {
 			var worst, at float64
-			x, y := make([]float64, 1021), make([]float64, 1021)
+			x, sq, y := make([]float64, 1021), make([]float64, 1021), make([]float64, 1021)
 			for range samples / len(x) {
 				for i := range x {
-					x[i] = r.lo + (r.hi-r.lo)*rng.Float64()
+					x[i] = float64(float32(r.lo + (r.hi-r.lo)*rng.Float64()))
+					sq[i] = x[i] * x[i]
 				}
-				tab.Exp(y, x)
+				tab.RadialValues(y, sq, 1, 1, &exponential)
 				for i := range x {
-					if e := expError(x[i], y[i]); e > worst {
-						worst, at = e, x[i]
+					if e := expError(-x[i], y[i]); e > worst {
+						worst, at = e, -x[i]
 					}
 				}
 			}
@@ -139,57 +134,26 @@ func TestExp(t *testing.T) {
 	})
 }
 
-// TestExpSpecial: the special cases of math.Exp, the ends of the range, and
-// results where 2^k is a power of two, in every lane.
+// TestExpSpecial: the ends of the range, in every lane and in place.
 func TestExpSpecial(t *testing.T) {
-	const least = math.SmallestNonzeroFloat64
 	eachTier(t, func(t *testing.T, tab accel.TierTable) {
-		xs := []float64{
-			0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(),
-			least, -least, 0x1p-60, -0x1p-60, 0x1p-1022,
-			709.782712893384, 709.7827128933841, 709.7827128933842, 710, 720, 1e4, math.MaxFloat64,
-			-745.1332191019411, -745.1332191019412, -745.14, -746, -760, -1e4, -math.MaxFloat64,
-			-708.3964185322641, -708.3964185322642, 1, -1,
-		}
-		for n := 1; n < 20; n++ {
-			for _, v := range xs {
-				x := guarded(t, make([]float64, n))
-				for i := range x {
-					x[i] = v
+		for _, c := range [][2]float64{
+			{0, 1}, {math.Copysign(0, -1), 1}, {0x1p-60, 1}, {math.Inf(1), 0}, {math.NaN(), math.NaN()},
+			{746, 0}, {760, 0}, {1e4, 0}, {1e150, 0},
+		} {
+			for n := 1; n < 20; n++ {
+				sq := guarded(t, make([]float64, n))
+				for i := range sq {
+					sq[i] = c[0] * c[0]
 				}
 				y := guarded(t, make([]float64, n))
-				tab.Exp(y, x)
-				for i := range y {
-					if want, ok := expLimit(v); ok && y[i] != want && !(math.IsNaN(want) && math.IsNaN(y[i])) {
-						t.Fatalf("n=%d: exp(%g) = %g, want %g", n, v, y[i], want)
-					} else if !ok && !(expError(v, y[i]) <= expUlpsDenormal) {
-						t.Fatalf("n=%d: exp(%g) = %g, %.3g units off", n, v, y[i], expError(v, y[i]))
+				tab.RadialValues(y, sq, 1, 1, &exponential)
+				tab.RadialValues(sq, sq, 1, 1, &exponential)
+				for i, want := range slices.Repeat(c[1:], n) {
+					if y[i] != want && !(math.IsNaN(want) && math.IsNaN(y[i])) || math.Float64bits(y[i]) != math.Float64bits(sq[i]) && !math.IsNaN(want) {
+						t.Fatalf("n=%d: exp(−%g) = %g, in place %g, want %g", n, c[0], y[i], sq[i], want)
 					}
 				}
-				tab.Exp(x, x)
-				for i := range x {
-					if math.Float64bits(x[i]) != math.Float64bits(y[i]) && !math.IsNaN(x[i]) {
-						t.Fatalf("n=%d: exp(%g) in place: %g and %g", n, v, x[i], y[i])
-					}
-				}
-			}
-		}
-	})
-}
-
-// TestExpLanes: the value does not depend on the place in the slice.
-func TestExpLanes(t *testing.T) {
-	eachTier(t, func(t *testing.T, tab accel.TierTable) {
-		rng := rand.New(rand.NewPCG(1, 2))
-		x := make([]float64, 37)
-		for i := range x {
-			x[i] = -750 + 1500*rng.Float64()
-		}
-		y, one := make([]float64, len(x)), make([]float64, 1)
-		tab.Exp(y, x)
-		for i := range x {
-			if tab.Exp(one, x[i:i+1]); one[0] != y[i] {
-				t.Fatalf("exp(%g) is %g alone and %g at %d", x[i], one[0], y[i], i)
 			}
 		}
 	})

@@ -37,7 +37,6 @@ type kernels struct {
 
 	dot     func(n int, x, y *float64) float64
 	axpy    func(n int, dst *float64, alpha float64, x *float64)
-	exp     func(n int, dst, x *float64)
 	poleSum func(n int, a2, b2 *float64, np int, s, w *float64) float64
 
 	radialValues func(n int, val, sq *float64, scale, variance float64, f *float64)
@@ -67,7 +66,6 @@ func (t *kernels) table() f64.Table {
 	return f64.Table{
 		Dot:      t.tDot,
 		Axpy:     t.tAxpy,
-		Exp:      t.tExp,
 		Gemm:     t.product(false),
 		GemmSet:  t.product(true),
 		Trsm:     t.tTrsm,

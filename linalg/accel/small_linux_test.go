@@ -62,7 +62,6 @@ func TestSmall(t *testing.T) {
 		x, y := fill(rng, n), fill(rng, n)
 		line("Dot", 0, n, 0, func(tab f64.Table) func() { return func() { tab.Dot(x, y) } })
 		line("Axpy", 0, n, 0, func(tab f64.Table) func() { return func() { tab.Axpy(y, 1e-9, x) } })
-		line("Exp", 0, n, 0, func(tab f64.Table) func() { return func() { tab.Exp(y, x) } })
 	}
 	for _, n := range []int{1, 2, 4, 8, 16, 32} {
 		a, v, x, y := fill(rng, n*n), make([]float64, n), fill(rng, n), fill(rng, n)

@@ -129,19 +129,14 @@ func scaleAVX512(n int, x *float64, alpha float64)
 //go:noescape
 func magnitudeAVX512(n int, x *float64) float64
 
-// expAVX512 sets dst to e^x, n ≥ 0. dst may be x.
-//
-//go:noescape
-func expAVX512(n int, dst *float64, x *float64)
-
-// radialValuesAVX512 sets val to variance·(1 + b1·r + b2·r²)·e, e = exp(−(a·r + h·r²)) as in exp, r² = scale·sq, at
+// radialValuesAVX512 sets val to variance·(1 + b1·r + b2·r²)·e, e = exp(−(a·r + h·r²)), r² = scale·sq, at
 // most 1e6, NaN passing through; n ≥ 0.
 //
 //go:noescape
 func radialValuesAVX512(n int, val *float64, sq *float64, scale float64, variance float64, f *float64)
 
 // radialSlopesAVX512 sets val to (1 + b1·r + b2·r²)·e and slope to
-// (g1·r + g2·r² + g3·r³)·e, e = exp(−(a·r + h·r²)) as in exp, r² = scale·sq, at
+// (g1·r + g2·r² + g3·r³)·e, e = exp(−(a·r + h·r²)), r² = scale·sq, at
 // most 1e6, NaN passing through; n ≥ 0.
 //
 //go:noescape
@@ -334,19 +329,14 @@ func scaleAVX2(n int, x *float64, alpha float64)
 //go:noescape
 func magnitudeAVX2(n int, x *float64) float64
 
-// expAVX2 sets dst to e^x, n ≥ 0. dst may be x.
-//
-//go:noescape
-func expAVX2(n int, dst *float64, x *float64)
-
-// radialValuesAVX2 sets val to variance·(1 + b1·r + b2·r²)·e, e = exp(−(a·r + h·r²)) as in exp, r² = scale·sq, at
+// radialValuesAVX2 sets val to variance·(1 + b1·r + b2·r²)·e, e = exp(−(a·r + h·r²)), r² = scale·sq, at
 // most 1e6, NaN passing through; n ≥ 0.
 //
 //go:noescape
 func radialValuesAVX2(n int, val *float64, sq *float64, scale float64, variance float64, f *float64)
 
 // radialSlopesAVX2 sets val to (1 + b1·r + b2·r²)·e and slope to
-// (g1·r + g2·r² + g3·r³)·e, e = exp(−(a·r + h·r²)) as in exp, r² = scale·sq, at
+// (g1·r + g2·r² + g3·r³)·e, e = exp(−(a·r + h·r²)), r² = scale·sq, at
 // most 1e6, NaN passing through; n ≥ 0.
 //
 //go:noescape

@@ -33,11 +33,6 @@ func (t *kernels) tAxpy(dst []float64, alpha float64, x []float64) {
 	t.axpy(len(x), first(dst), alpha, first(x))
 }
 
-func (t *kernels) tExp(dst, x []float64) {
-	dst = dst[:len(x)]
-	t.exp(len(x), first(dst), first(x))
-}
-
 func (t *kernels) tSymPass(n int, a []float64, lda int, v, w, x, y []float64) {
 	if n < t.lanes {
 		f64.Generic.SymPass(n, a, lda, v, w, x, y)

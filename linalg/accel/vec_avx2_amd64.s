@@ -340,152 +340,15 @@ magnitudeAVX2_done:
 	VZEROUPPER
 	RET
 
-// func expAVX2(n int, dst *float64, x *float64) 
-//
-// sets dst to e^x, n ≥ 0. dst may be x.
-//
-// x is clamped to [−760, 720], where the result is 0 or overflows, NaN passing
-// through; k = x/ln 2 rounded to an integer; r = x − k·ln 2 in two steps, of which
-// the first is exact, ln 2 being split after 32 bits as in Cody and Waite; the
-// Taylor polynomial of degree 13 in r by Horner's rule (its remainder is below
-// 5e-18 for |r| ≤ ln 2/2); and a scaling by 2^k that rounds once, also where the
-// result is denormal.
-//
-// SI, DI: x, dst at the current entry. BX: entries left. The coefficients are
-// broadcast from memory.
-TEXT ·expAVX2(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), BX
-	MOVQ dst+8(FP), DI
-	MOVQ x+16(FP), SI
-	LEAQ ·expTable(SB), R9
-	VBROADCASTSD 0(R9), Y8
-	VBROADCASTSD 8(R9), Y9
-	VBROADCASTSD 16(R9), Y10
-	VBROADCASTSD 24(R9), Y11
-	VBROADCASTSD 32(R9), Y12
-	VBROADCASTSD 40(R9), Y13
-	VBROADCASTSD 48(R9), Y14
-	SUBQ $4, BX
-	JLT expAVX2_tail
-
-expAVX2_loop:
-	VMOVUPD (SI), Y0
-	VMAXPD Y0, Y8, Y0
-	VMINPD Y0, Y9, Y0
-	VMULPD Y10, Y0, Y1
-	VROUNDPD $0, Y1, Y1
-	VFNMADD231PD Y11, Y1, Y0
-	VFNMADD231PD Y12, Y1, Y0
-	VBROADCASTSD 56(R9), Y2
-	VBROADCASTSD 64(R9), Y3
-	VFMADD213PD Y3, Y0, Y2
-	VBROADCASTSD 72(R9), Y3
-	VFMADD213PD Y3, Y0, Y2
-	VBROADCASTSD 80(R9), Y3
-	VFMADD213PD Y3, Y0, Y2
-	VBROADCASTSD 88(R9), Y3
-	VFMADD213PD Y3, Y0, Y2
-	VBROADCASTSD 96(R9), Y3
-	VFMADD213PD Y3, Y0, Y2
-	VBROADCASTSD 104(R9), Y3
-	VFMADD213PD Y3, Y0, Y2
-	VBROADCASTSD 112(R9), Y3
-	VFMADD213PD Y3, Y0, Y2
-	VBROADCASTSD 120(R9), Y3
-	VFMADD213PD Y3, Y0, Y2
-	VBROADCASTSD 128(R9), Y3
-	VFMADD213PD Y3, Y0, Y2
-	VBROADCASTSD 136(R9), Y3
-	VFMADD213PD Y3, Y0, Y2
-	VBROADCASTSD 144(R9), Y3
-	VFMADD213PD Y3, Y0, Y2
-	VBROADCASTSD 152(R9), Y3
-	VFMADD213PD Y3, Y0, Y2
-	VBROADCASTSD 160(R9), Y3
-	VFMADD213PD Y3, Y0, Y2
-	// 2^k in two factors: ⌊k/2⌋ and the rest, each added to 1.5·2^52 + 1023 and
-	// shifted into the exponent.
-	VMULPD Y14, Y1, Y3
-	VROUNDPD $1, Y3, Y3
-	VSUBPD Y3, Y1, Y1
-	VADDPD Y13, Y3, Y3
-	VADDPD Y13, Y1, Y1
-	VPSLLQ $52, Y3, Y3
-	VPSLLQ $52, Y1, Y1
-	VMULPD Y3, Y2, Y2
-	VMULPD Y1, Y2, Y2
-	VMOVUPD Y2, (DI)
-	ADDQ $32, SI
-	ADDQ $32, DI
-	SUBQ $4, BX
-	JGE expAVX2_loop
-
-expAVX2_tail:
-	ADDQ $4, BX
-	JLE expAVX2_done
-	LEAQ ·lanes+32(SB), CX
-	MOVQ BX, R8
-	NEGQ R8
-	VMOVUPD (CX)(R8*8), Y7
-	VMASKMOVPD (SI), Y7, Y0
-	VMAXPD Y0, Y8, Y0
-	VMINPD Y0, Y9, Y0
-	VMULPD Y10, Y0, Y1
-	VROUNDPD $0, Y1, Y1
-	VFNMADD231PD Y11, Y1, Y0
-	VFNMADD231PD Y12, Y1, Y0
-	VBROADCASTSD 56(R9), Y2
-	VBROADCASTSD 64(R9), Y3
-	VFMADD213PD Y3, Y0, Y2
-	VBROADCASTSD 72(R9), Y3
-	VFMADD213PD Y3, Y0, Y2
-	VBROADCASTSD 80(R9), Y3
-	VFMADD213PD Y3, Y0, Y2
-	VBROADCASTSD 88(R9), Y3
-	VFMADD213PD Y3, Y0, Y2
-	VBROADCASTSD 96(R9), Y3
-	VFMADD213PD Y3, Y0, Y2
-	VBROADCASTSD 104(R9), Y3
-	VFMADD213PD Y3, Y0, Y2
-	VBROADCASTSD 112(R9), Y3
-	VFMADD213PD Y3, Y0, Y2
-	VBROADCASTSD 120(R9), Y3
-	VFMADD213PD Y3, Y0, Y2
-	VBROADCASTSD 128(R9), Y3
-	VFMADD213PD Y3, Y0, Y2
-	VBROADCASTSD 136(R9), Y3
-	VFMADD213PD Y3, Y0, Y2
-	VBROADCASTSD 144(R9), Y3
-	VFMADD213PD Y3, Y0, Y2
-	VBROADCASTSD 152(R9), Y3
-	VFMADD213PD Y3, Y0, Y2
-	VBROADCASTSD 160(R9), Y3
-	VFMADD213PD Y3, Y0, Y2
-	// 2^k in two factors: ⌊k/2⌋ and the rest, each added to 1.5·2^52 + 1023 and
-	// shifted into the exponent.
-	VMULPD Y14, Y1, Y3
-	VROUNDPD $1, Y3, Y3
-	VSUBPD Y3, Y1, Y1
-	VADDPD Y13, Y3, Y3
-	VADDPD Y13, Y1, Y1
-	VPSLLQ $52, Y3, Y3
-	VPSLLQ $52, Y1, Y1
-	VMULPD Y3, Y2, Y2
-	VMULPD Y1, Y2, Y2
-	VMASKMOVPD Y2, Y7, (DI)
-
-expAVX2_done:
-	VZEROUPPER
-	RET
-
 // func radialValuesAVX2(n int, val *float64, sq *float64, scale float64, variance float64, f *float64) 
 //
-// sets val to variance·(1 + b1·r + b2·r²)·e, e = exp(−(a·r + h·r²)) as in exp, r² = scale·sq, at
+// sets val to variance·(1 + b1·r + b2·r²)·e, e = exp(−(a·r + h·r²)), r² = scale·sq, at
 // most 1e6, NaN passing through; n ≥ 0.
 //
 // SI: sq, DI: val, DX: slope, at the current entry. BX: entries left. R10: the
-// shape, R9: the constants of exp, broadcast from memory. Registers 4: r; 0 to 3:
-// exp; 5: a polynomial; 6, on AVX-512 13 and up: constants.
+// shape, R9: the constants of the
+// exponential, broadcast from memory. Registers 4: r; 0 to 3:
+// the exponential; 5: a polynomial; 6, on AVX-512 13 and up: constants.
 TEXT ·radialValuesAVX2(SB), NOSPLIT, $0-48
 	MOVQ n+0(FP), BX
 	MOVQ val+8(FP), DI
@@ -653,12 +516,13 @@ radialValuesAVX2_done:
 // func radialSlopesAVX2(n int, val *float64, slope *float64, sq *float64, scale float64, f *float64) 
 //
 // sets val to (1 + b1·r + b2·r²)·e and slope to
-// (g1·r + g2·r² + g3·r³)·e, e = exp(−(a·r + h·r²)) as in exp, r² = scale·sq, at
+// (g1·r + g2·r² + g3·r³)·e, e = exp(−(a·r + h·r²)), r² = scale·sq, at
 // most 1e6, NaN passing through; n ≥ 0.
 //
 // SI: sq, DI: val, DX: slope, at the current entry. BX: entries left. R10: the
-// shape, R9: the constants of exp, broadcast from memory. Registers 4: r; 0 to 3:
-// exp; 5: a polynomial; 6, on AVX-512 13 and up: constants.
+// shape, R9: the constants of the
+// exponential, broadcast from memory. Registers 4: r; 0 to 3:
+// the exponential; 5: a polynomial; 6, on AVX-512 13 and up: constants.
 TEXT ·radialSlopesAVX2(SB), NOSPLIT, $0-48
 	MOVQ n+0(FP), BX
 	MOVQ val+8(FP), DI

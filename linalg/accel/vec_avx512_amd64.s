@@ -356,105 +356,15 @@ magnitudeAVX512_done:
 	VZEROUPPER
 	RET
 
-// func expAVX512(n int, dst *float64, x *float64) 
-//
-// sets dst to e^x, n ≥ 0. dst may be x.
-//
-// x is clamped to [−760, 720], where the result is 0 or overflows, NaN passing
-// through; k = x/ln 2 rounded to an integer; r = x − k·ln 2 in two steps, of which
-// the first is exact, ln 2 being split after 32 bits as in Cody and Waite; the
-// Taylor polynomial of degree 13 in r by Horner's rule (its remainder is below
-// 5e-18 for |r| ≤ ln 2/2); and a scaling by 2^k that rounds once, also where the
-// result is denormal.
-//
-// SI, DI: x, dst at the current entry. BX: entries left. The coefficients are
-// broadcast from memory.
-TEXT ·expAVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), BX
-	MOVQ dst+8(FP), DI
-	MOVQ x+16(FP), SI
-	LEAQ ·expTable(SB), R9
-	VBROADCASTSD 0(R9), Z8
-	VBROADCASTSD 8(R9), Z9
-	VBROADCASTSD 16(R9), Z10
-	VBROADCASTSD 24(R9), Z11
-	VBROADCASTSD 32(R9), Z12
-	SUBQ $8, BX
-	JLT expAVX512_tail
-
-expAVX512_loop:
-	VMOVUPD (SI), Z0
-	VMAXPD Z0, Z8, Z0
-	VMINPD Z0, Z9, Z0
-	VMULPD Z10, Z0, Z1
-	VRNDSCALEPD $0, Z1, Z1
-	VFNMADD231PD Z11, Z1, Z0
-	VFNMADD231PD Z12, Z1, Z0
-	VBROADCASTSD 56(R9), Z2
-	VFMADD213PD.BCST 64(R9), Z0, Z2
-	VFMADD213PD.BCST 72(R9), Z0, Z2
-	VFMADD213PD.BCST 80(R9), Z0, Z2
-	VFMADD213PD.BCST 88(R9), Z0, Z2
-	VFMADD213PD.BCST 96(R9), Z0, Z2
-	VFMADD213PD.BCST 104(R9), Z0, Z2
-	VFMADD213PD.BCST 112(R9), Z0, Z2
-	VFMADD213PD.BCST 120(R9), Z0, Z2
-	VFMADD213PD.BCST 128(R9), Z0, Z2
-	VFMADD213PD.BCST 136(R9), Z0, Z2
-	VFMADD213PD.BCST 144(R9), Z0, Z2
-	VFMADD213PD.BCST 152(R9), Z0, Z2
-	VFMADD213PD.BCST 160(R9), Z0, Z2
-	VSCALEFPD Z1, Z2, Z2
-	VMOVUPD Z2, (DI)
-	ADDQ $64, SI
-	ADDQ $64, DI
-	SUBQ $8, BX
-	JGE expAVX512_loop
-
-expAVX512_tail:
-	ADDQ $8, BX
-	JLE expAVX512_done
-	MOVQ BX, CX
-	MOVL $1, R8
-	SHLL CX, R8
-	DECL R8
-	KMOVW R8, K1
-	VMOVUPD.Z (SI), K1, Z0
-	VMAXPD Z0, Z8, Z0
-	VMINPD Z0, Z9, Z0
-	VMULPD Z10, Z0, Z1
-	VRNDSCALEPD $0, Z1, Z1
-	VFNMADD231PD Z11, Z1, Z0
-	VFNMADD231PD Z12, Z1, Z0
-	VBROADCASTSD 56(R9), Z2
-	VFMADD213PD.BCST 64(R9), Z0, Z2
-	VFMADD213PD.BCST 72(R9), Z0, Z2
-	VFMADD213PD.BCST 80(R9), Z0, Z2
-	VFMADD213PD.BCST 88(R9), Z0, Z2
-	VFMADD213PD.BCST 96(R9), Z0, Z2
-	VFMADD213PD.BCST 104(R9), Z0, Z2
-	VFMADD213PD.BCST 112(R9), Z0, Z2
-	VFMADD213PD.BCST 120(R9), Z0, Z2
-	VFMADD213PD.BCST 128(R9), Z0, Z2
-	VFMADD213PD.BCST 136(R9), Z0, Z2
-	VFMADD213PD.BCST 144(R9), Z0, Z2
-	VFMADD213PD.BCST 152(R9), Z0, Z2
-	VFMADD213PD.BCST 160(R9), Z0, Z2
-	VSCALEFPD Z1, Z2, Z2
-	VMOVUPD Z2, K1, (DI)
-
-expAVX512_done:
-	VZEROUPPER
-	RET
-
 // func radialValuesAVX512(n int, val *float64, sq *float64, scale float64, variance float64, f *float64) 
 //
-// sets val to variance·(1 + b1·r + b2·r²)·e, e = exp(−(a·r + h·r²)) as in exp, r² = scale·sq, at
+// sets val to variance·(1 + b1·r + b2·r²)·e, e = exp(−(a·r + h·r²)), r² = scale·sq, at
 // most 1e6, NaN passing through; n ≥ 0.
 //
 // SI: sq, DI: val, DX: slope, at the current entry. BX: entries left. R10: the
-// shape, R9: the constants of exp, broadcast from memory. Registers 4: r; 0 to 3:
-// exp; 5: a polynomial; 6, on AVX-512 13 and up: constants.
+// shape, R9: the constants of the
+// exponential, broadcast from memory. Registers 4: r; 0 to 3:
+// the exponential; 5: a polynomial; 6, on AVX-512 13 and up: constants.
 TEXT ·radialValuesAVX512(SB), NOSPLIT, $0-48
 	MOVQ n+0(FP), BX
 	MOVQ val+8(FP), DI
@@ -571,12 +481,13 @@ radialValuesAVX512_done:
 // func radialSlopesAVX512(n int, val *float64, slope *float64, sq *float64, scale float64, f *float64) 
 //
 // sets val to (1 + b1·r + b2·r²)·e and slope to
-// (g1·r + g2·r² + g3·r³)·e, e = exp(−(a·r + h·r²)) as in exp, r² = scale·sq, at
+// (g1·r + g2·r² + g3·r³)·e, e = exp(−(a·r + h·r²)), r² = scale·sq, at
 // most 1e6, NaN passing through; n ≥ 0.
 //
 // SI: sq, DI: val, DX: slope, at the current entry. BX: entries left. R10: the
-// shape, R9: the constants of exp, broadcast from memory. Registers 4: r; 0 to 3:
-// exp; 5: a polynomial; 6, on AVX-512 13 and up: constants.
+// shape, R9: the constants of the
+// exponential, broadcast from memory. Registers 4: r; 0 to 3:
+// the exponential; 5: a polynomial; 6, on AVX-512 13 and up: constants.
 TEXT ·radialSlopesAVX512(SB), NOSPLIT, $0-48
 	MOVQ n+0(FP), BX
 	MOVQ val+8(FP), DI

@@ -5,44 +5,6 @@ import "fmt"
 // expDegree is the degree of the Taylor polynomial of exp on ±ln 2/2.
 const expDegree = 13
 
-func exp(g *gen) {
-	w := g.w
-	g.text("exp", "n int, dst *float64, x *float64", fmt.Sprintf(`
-sets dst to e^x, n ≥ 0. dst may be x.
-
-x is clamped to [−760, 720], where the result is 0 or overflows, NaN passing
-through; k = x/ln 2 rounded to an integer; r = x − k·ln 2 in two steps, of which
-the first is exact, ln 2 being split after 32 bits as in Cody and Waite; the
-Taylor polynomial of degree %d in r by Horner's rule (its remainder is below
-5e-18 for |r| ≤ ln 2/2); and a scaling by 2^k that rounds once, also where the
-result is denormal.
-
-SI, DI: x, dst at the current entry. BX: entries left. The coefficients are
-broadcast from memory.`, expDegree))
-	g.load("n BX, dst DI, x SI")
-	g.expConstants()
-	body := g.expBody
-	g.p("SUBQ $%d, BX", w)
-	g.lj("JLT", "tail")
-	g.l("loop")
-	g.p("VMOVUPD (SI), %s", g.v(0))
-	body()
-	g.p("VMOVUPD %s, (DI)", g.v(2))
-	g.p("ADDQ $%d, SI", 8*w)
-	g.p("ADDQ $%d, DI", 8*w)
-	g.p("SUBQ $%d, BX", w)
-	g.lj("JGE", "loop")
-	g.l("tail")
-	g.p("ADDQ $%d, BX", w)
-	g.lj("JLE", "done")
-	mask := g.laneMask("BX", "R8", 1, 7)
-	g.ldm("(SI)", mask, 0)
-	body()
-	g.stm(2, mask, "(DI)")
-	g.l("done")
-	g.ret()
-}
-
 // expConst is entry i of the table of constants.
 func expConst(i int) string { return fmt.Sprintf("%d(R9)", 8*i) }
 
@@ -62,6 +24,13 @@ func (g *gen) expConstants() {
 }
 
 // expBody leaves e^x of register 0 in register 2. Registers 0, 1 and 3 are lost.
+//
+// x is clamped to [−760, 720], where the result is 0 or overflows, NaN passing
+// through; k = x/ln 2 rounded to an integer; r = x − k·ln 2 in two steps, of which the
+// first is exact, ln 2 being split after 32 bits as in Cody and Waite; the Taylor
+// polynomial of degree expDegree in r by Horner's rule (its remainder is below 5e-18
+// for |r| ≤ ln 2/2); and a scaling by 2^k that rounds once, also where the result is
+// denormal.
 func (g *gen) expBody() {
 	// A NaN is the second source of each: that one is returned.
 	g.p("VMAXPD %s, %s, %s", g.v(0), g.v(8), g.v(0))
@@ -104,12 +73,13 @@ func (g *gen) expBody() {
 // g2, g3.
 func radial(g *gen, slopes bool) {
 	w := g.w
-	const common = `e = exp(−(a·r + h·r²)) as in exp, r² = scale·sq, at
+	const common = `e = exp(−(a·r + h·r²)), r² = scale·sq, at
 most 1e6, NaN passing through; n ≥ 0.
 
 SI: sq, DI: val, DX: slope, at the current entry. BX: entries left. R10: the
-shape, R9: the constants of exp, broadcast from memory. Registers 4: r; 0 to 3:
-exp; 5: a polynomial; 6, on AVX-512 13 and up: constants.`
+shape, R9: the constants of the
+exponential, broadcast from memory. Registers 4: r; 0 to 3:
+the exponential; 5: a polynomial; 6, on AVX-512 13 and up: constants.`
 	if slopes {
 		g.text("radialSlopes", "n int, val *float64, slope *float64, sq *float64, scale float64, f *float64", `
 sets val to (1 + b1·r + b2·r²)·e and slope to

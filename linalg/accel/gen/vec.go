@@ -9,7 +9,6 @@ func vec(g *gen) {
 	diffDots(g)
 	scale(g)
 	magnitude(g)
-	exp(g)
 	radial(g, false)
 	radial(g, true)
 	poleSum(g)
