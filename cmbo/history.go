@@ -19,6 +19,7 @@ const (
 	eventCancelled
 	eventObserved
 	eventFitted
+	eventEnqueued
 )
 
 // event is one entry of an optimiser's log. The log is the optimiser's whole
@@ -27,7 +28,7 @@ type event struct {
 	kind  eventKind
 	trial int       // asked, told, failed, cancelled
 	index int       // asked: candidate, or -1
-	x     []float64 // asked, observed: the point
+	x     []float64 // asked, observed, enqueued: the point
 	y     float64   // told, observed: the user's value
 	noise float64   // told, observed: its noise variance, 0 if not given
 
@@ -73,6 +74,7 @@ type history struct {
 	obs    []Observation
 	seen   [][]float64    // every point asked or observed
 	used   map[string]int // rows that are not to be proposed: how many reasons
+	queue  [][]float64    // points that are proposed next
 	// fitted holds parameters by the number of observations they belong to.
 	fitted map[int][]float64
 }
@@ -88,6 +90,9 @@ func (h *history) apply(e event) {
 		h.trials = append(h.trials, trialState{index: e.index, x: e.x, state: e.state})
 		h.seen = append(h.seen, e.x)
 		h.used[points.Key(e.x)]++
+		if len(h.queue) > 0 { // as long as there is a queue, nothing else is proposed
+			h.queue = h.queue[1:]
+		}
 	case eventTold:
 		t := &h.trials[e.trial-1]
 		t.status = told
@@ -108,6 +113,8 @@ func (h *history) apply(e event) {
 		h.used[points.Key(e.x)]++
 	case eventFitted:
 		h.fitted[e.count] = e.params
+	case eventEnqueued:
+		h.queue = append(h.queue, e.x)
 	}
 	h.events = append(h.events, e)
 }
@@ -206,7 +213,7 @@ func (h *history) encodedSeen() *linalg.Dense {
 // clone returns a copy that shares what is only ever appended to.
 func (h *history) clone() *history {
 	c := *h
-	c.events, c.obs, c.seen = slices.Clip(h.events), slices.Clip(h.obs), slices.Clip(h.seen)
+	c.events, c.obs, c.seen, c.queue = slices.Clip(h.events), slices.Clip(h.obs), slices.Clip(h.seen), slices.Clip(h.queue)
 	c.trials, c.used, c.fitted = slices.Clone(h.trials), maps.Clone(h.used), maps.Clone(h.fitted)
 	return &c
 }

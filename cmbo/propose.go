@@ -105,9 +105,12 @@ func (o *draft) ask(ctx context.Context) (Trial, error) {
 	id := len(o.h.trials) + 1
 	var e event
 	var err error
-	if o.h.started() < o.initial {
+	switch {
+	case len(o.h.queue) > 0:
+		e, err = o.queuedPoint(id)
+	case o.h.started() < o.initial:
 		e, err = o.designPoint(id)
-	} else {
+	default:
 		e, err = o.modelPoint(ctx, id)
 	}
 	if err != nil {

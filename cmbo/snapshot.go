@@ -70,7 +70,7 @@ type snapshotEvent struct {
 	Saw       int        `json:"saw,omitempty"`
 }
 
-var eventNames = [...]string{eventAsked: "asked", eventTold: "told", eventFailed: "failed", eventCancelled: "cancelled", eventObserved: "observed", eventFitted: "fitted"}
+var eventNames = [...]string{eventAsked: "asked", eventTold: "told", eventFailed: "failed", eventCancelled: "cancelled", eventObserved: "observed", eventFitted: "fitted", eventEnqueued: "enqueued"}
 
 var acquisitionNames = [...]string{kindUCB: "ucb", kindEI: "ei", kindPI: "pi", kindMaxValuePI: "maxpi"}
 
@@ -436,6 +436,10 @@ func (o *Optimizer) restoreEvent(s snapshotEvent) error {
 		return fmt.Errorf("%q saw %d of %d events", s.Kind, e.saw, len(o.h.events))
 	}
 	switch e.kind {
+	case eventEnqueued:
+		if _, err := o.candidate(e.x); err != nil {
+			return err
+		}
 	case eventAsked, eventObserved:
 		if err := o.space.Check(e.x); err != nil {
 			return err
@@ -478,6 +482,9 @@ func (o *Optimizer) restoreEvent(s snapshotEvent) error {
 func (o *Optimizer) restoreAsked(e *event, s snapshotEvent) error {
 	if e.trial != len(o.h.trials)+1 {
 		return fmt.Errorf("trial %d follows %d", e.trial, len(o.h.trials))
+	}
+	if q := o.h.queue; len(q) > 0 && !slices.Equal(q[0], e.x) {
+		return fmt.Errorf("trial %d is not the point that was enqueued", e.trial)
 	}
 	if s.Index != nil {
 		e.index = *s.Index

@@ -115,7 +115,7 @@ type TheoremTerms struct {
 // It fails with [ErrUnknownTrial]; with [ErrOption] if an input is outside its
 // range, the acquisition is not UCB with a positive multiplier, the prototypes
 // are not geometric centres, other trials were pending when the point was
-// chosen, or it came from the initial design; and with [ErrOutOfSpace] or
+// chosen, or it came from the initial design or was enqueued; and with [ErrOutOfSpace] or
 // [ErrDimension] for an unusable Optimum. It takes O(K n²) time per observation
 // and O(K n³) with Truth.
 func (o *Optimizer) RegretBound(trial int, in TheoremInputs) (*RegretBound, error) {
@@ -139,6 +139,9 @@ func (o *Optimizer) RegretBound(trial int, in TheoremInputs) (*RegretBound, erro
 	past := &draft{Optimizer: o, h: present.h.before(at)}
 	if len(past.h.pending()) > 0 {
 		return nil, optionErrorf("trial %d was proposed while others were pending", trial)
+	}
+	if len(past.h.queue) > 0 {
+		return nil, optionErrorf("trial %d was enqueued", trial)
 	}
 	if past.h.started() < o.initial {
 		return nil, optionErrorf("trial %d belongs to the initial design", trial)

@@ -38,12 +38,13 @@ type Data struct {
 // Len returns the number of observations.
 func (d *Data) Len() int { return len(d.Y) }
 
-// newestState returns the state that came back with the newest proposal told, in
-// the order of asking, nil before the first.
+// newestState returns the state that came back with the newest proposal told that
+// has one, in the order of asking, nil before the first. Points of the initial
+// design and enqueued ones have none.
 func (d *Data) newestState() []float64 {
 	newest, state := 0, []float64(nil)
 	for i, t := range d.Trials {
-		if t > newest {
+		if t > newest && d.States[i] != nil {
 			newest, state = t, d.States[i]
 		}
 	}
