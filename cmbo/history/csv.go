@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -30,6 +31,9 @@ type CSV struct {
 	TaskID string
 	// Comma separates the fields, ',' if 0.
 	Comma rune
+	// Mapping says where the parameters are, which rows count, and how cells
+	// are read.
+	Mapping Mapping
 	// Policy says what becomes of bad rows.
 	Policy Policy
 	// Limits bound what is read.
@@ -41,7 +45,7 @@ func (c CSV) setting() (names, rune, error) {
 	if c.Space == nil {
 		return names{}, 0, fmt.Errorf("%w: a nil Space", cmbo.ErrSpace)
 	}
-	n, err := newNames(c.Value, c.Task, c.Noise, c.TaskID, c.Limits)
+	n, err := newNames(c.Space, c.Mapping, c.Value, c.Task, c.Noise, c.TaskID, c.Limits)
 	if err != nil {
 		return n, 0, err
 	}
@@ -52,10 +56,13 @@ func (c CSV) setting() (names, rune, error) {
 	if comma == '"' || comma == '\r' || comma == '\n' || comma == utf8.RuneError || !utf8.ValidRune(comma) {
 		return n, 0, fmt.Errorf("%w: %q cannot separate fields", cmbo.ErrOption, comma)
 	}
-	return n, comma, n.apart(c.Space)
+	return n, comma, n.apart()
 }
 
 // Read reads tasks. Rows of one task need not be next to each other.
+//
+// A row whose status, if the file has one, is that of a failed evaluation becomes
+// a failure of its task, as [Mapping] has it; it needs no value.
 //
 // Fields may be quoted as RFC 4180 has it, lines end with LF or CR LF, empty
 // lines and a byte order mark of UTF-8 are passed over. White space around
@@ -85,29 +92,29 @@ func (c CSV) Read(r io.Reader) (*Result, error) {
 	}
 	limit := newRowLimit(r, n.limits, comma)
 	br := bufio.NewReader(limit)
-	row := csv.NewReader(br) // reads through br, which is large enough for it
-	row.Comma, row.FieldsPerRecord, row.ReuseRecord = comma, -1, true
+	reader := csv.NewReader(br) // reads through br, which is large enough for it
+	reader.Comma, reader.FieldsPerRecord, reader.ReuseRecord = comma, -1, true
 	limit.left = max(n.limits.Line, len("\ufeff"))
 	if err := skipMark(br); err != nil {
 		return nil, err
 	}
 	limit.left = n.limits.Line - br.Buffered()
-	header, err := row.Read()
+	header, err := reader.Read()
 	if err == io.EOF {
 		return nil, &RowError{Reason: "the file is empty; it needs a header", Err: cmbo.ErrNoTasks}
 	}
 	if err != nil {
 		return nil, csvError(err, 0)
 	}
-	h, e := newHeader(header, n, c.Space)
+	h, e := newHeader(header, &n, c.Space)
 	if e != nil {
-		line, _ := row.FieldPos(0)
+		line, _ := reader.FieldPos(0)
 		return nil, e.at(line)
 	}
 	last := 1
 	for {
 		limit.left = n.limits.Line - br.Buffered()
-		fields, err := row.Read()
+		fields, err := reader.Read()
 		if err == io.EOF {
 			return out.finish("rows")
 		}
@@ -122,16 +129,11 @@ func (c CSV) Read(r io.Reader) (*Result, error) {
 			}
 			continue
 		}
-		last, _ = row.FieldPos(0)
-		id, x, y, v, bad := h.parse(fields, n)
-		if bad != nil {
-			bad.Task = id
-			if err := out.bad(bad.at(last)); err != nil {
-				return nil, err
-			}
-			continue
+		last, _ = reader.FieldPos(0)
+		row := h.parse(fields)
+		if err := out.take(row, last); err != nil {
+			return nil, err
 		}
-		out.add(id, x, y, v)
 	}
 }
 
@@ -152,8 +154,10 @@ func csvError(err error, last int) error {
 }
 
 // Write writes tasks, with a header, as [CSV.Read] reads them: the task's ID,
-// the parameters in their order, the value, and the noise variance if any is
-// known or Noise is set. Numbers are written so that they read back bit for
+// the parameters in their order, the value, the noise variance if any is known or
+// Noise is set, and the status if a task has failures or Status is set: the first
+// of Done and of Failed, "done" and "failed" by default. Failures come after the
+// observations of their task and have no value. Numbers are written so that they read back bit for
 // bit; a noise variance of 0, not known, is an empty field. Rows that Read
 // accepted and Write wrote are read back as they were.
 //
@@ -175,17 +179,21 @@ func (c CSV) Write(w io.Writer, tasks ...cmbo.Task) error {
 		return fmt.Errorf("%w: %d tasks for a file without a column of their IDs", cmbo.ErrTask, len(tasks))
 	}
 	withNoise := n.needNoise || n.noise != "" && noisy(tasks)
+	withStatus, err := n.withStatus(tasks)
+	if err != nil {
+		return err
+	}
 	var fields []string
 	if n.task != "" {
 		fields = append(fields, n.task)
 	}
 	cols := columns(c.Space)
-	for _, c := range cols {
-		fields = append(fields, c.param.Name())
-	}
-	fields = append(fields, n.value)
+	fields = append(append(fields, n.columns...), n.value)
 	if withNoise {
 		fields = append(fields, n.noise)
+	}
+	if withStatus {
+		fields = append(fields, n.status)
 	}
 	out := csv.NewWriter(w)
 	out.Comma = comma
@@ -194,21 +202,27 @@ func (c CSV) Write(w io.Writer, tasks ...cmbo.Task) error {
 	}
 	for i := range tasks {
 		t := &tasks[i]
-		for j, x := range t.X {
+		for j, x := range slices.Concat(t.X, t.Failed) {
 			fields = fields[:0]
 			if n.task != "" {
 				fields = append(fields, t.ID)
 			}
 			for k, v := range x {
-				fields = append(fields, cols[k].text(v))
+				fields = append(fields, n.written(cols[k], cols[k].text(v)))
 			}
-			fields = append(fields, formatFloat(t.Y[j]))
-			if withNoise {
-				text := ""
+			value, status, variance := "", n.failedText(), ""
+			if j < len(t.X) {
+				value, status = n.number(formatFloat(t.Y[j])), n.doneText()
 				if v := noise(t, j); v > 0 {
-					text = formatFloat(v)
+					variance = n.number(formatFloat(v))
 				}
-				fields = append(fields, text)
+			}
+			fields = append(fields, value)
+			if withNoise {
+				fields = append(fields, variance)
+			}
+			if withStatus {
+				fields = append(fields, status)
 			}
 			if err := out.Write(fields); err != nil {
 				return err

@@ -8,21 +8,22 @@ import (
 	"github.com/gocmbo/cmbo/cmbo"
 )
 
-// header says where the columns are; those of the task and of the noise may be
-// missing, -1.
+// header says where the columns are; -1 for those that are missing and may be.
 type header struct {
-	width              int
-	columns            []column
-	params             []int
-	value, task, noise int
-	space              *cmbo.Space
+	*names
+	width                     int
+	columns                   []column
+	params                    []int
+	value, task, noise, state int
+	at                        map[string]int
+	space                     *cmbo.Space
 }
 
-func newHeader(fields []string, n names, s *cmbo.Space) (*header, *RowError) {
-	h := &header{width: len(fields), columns: columns(s), space: s}
-	wanted := map[string]bool{n.value: true, n.task: true, n.noise: true}
-	for _, c := range h.columns {
-		wanted[c.param.Name()] = true
+func newHeader(fields []string, n *names, s *cmbo.Space) (*header, *RowError) {
+	h := &header{names: n, width: len(fields), columns: columns(s), space: s}
+	wanted := map[string]bool{n.value: true, n.task: true, n.noise: true, n.status: true}
+	for _, c := range n.columns {
+		wanted[c] = true
 	}
 	at := make(map[string]int, len(fields))
 	for i, name := range fields {
@@ -32,7 +33,7 @@ func newHeader(fields []string, n names, s *cmbo.Space) (*header, *RowError) {
 		if j, dup := at[name]; dup && name != "" {
 			return nil, rowErrorf(cmbo.ErrCorrupt, "columns %d and %d of the header have this name", j+1, i+1).in(name, "")
 		}
-		at[name] = i
+		at[strings.Clone(name)] = i
 	}
 	var missing []string
 	find := func(name string, need bool) int {
@@ -44,58 +45,74 @@ func newHeader(fields []string, n names, s *cmbo.Space) (*header, *RowError) {
 		}
 		return -1
 	}
-	for _, c := range h.columns {
-		h.params = append(h.params, find(c.param.Name(), true))
+	for i, c := range n.columns {
+		h.params = append(h.params, find(c, !n.filled[i]))
 	}
 	h.value, h.task, h.noise = find(n.value, true), find(n.task, n.needTask), find(n.noise, n.needNoise)
+	h.state, h.at = find(n.status, n.needStatus), at
 	if missing != nil {
 		return nil, rowErrorf(cmbo.ErrCorrupt, "the header lacks %s; it has %s", quoteAll(missing), quoteAll(fields))
 	}
 	return h, nil
 }
 
-// parse reads a row. The ID is valid in an error, too, if there is one.
-func (h *header) parse(fields []string, n names) (id string, x []float64, y, v float64, bad *RowError) {
-	if len(fields) != h.width {
-		return "", nil, 0, 0, rowErrorf(cmbo.ErrCorrupt, "%d fields; the header has %d", len(fields), h.width)
+// cell returns the text of a field, empty if the column is missing.
+func (h *header) cell(fields []string, i int) string {
+	if i < 0 {
+		return ""
 	}
-	id = n.taskID
-	if h.task >= 0 {
-		id = fields[h.task]
-		if e := checkID(id); e != nil {
-			return "", nil, 0, 0, e.in(n.task, "")
+	return fields[i]
+}
+
+// parse reads a row.
+func (h *header) parse(fields []string) (r row) {
+	if len(fields) != h.width {
+		return r.failed(rowErrorf(cmbo.ErrCorrupt, "%d fields; the header has %d", len(fields), h.width))
+	}
+	if h.Keep != nil && !h.Keep(func(column string) string {
+		if i, ok := h.at[column]; ok {
+			return strings.Clone(fields[i])
+		}
+		return ""
+	}) {
+		return row{outcome: passedOver}
+	}
+	if h.state >= 0 {
+		if r.outcome = h.outcome(fields[h.state]); r.outcome == passedOver {
+			return r
 		}
 	}
-	x = make([]float64, len(h.params))
+	r.id = h.taskID
+	if h.task >= 0 {
+		r.id = fields[h.task]
+		if e := checkID(r.id); e != nil {
+			r.id = ""
+			return r.failed(e.in(h.names.task, ""))
+		}
+	}
+	r.x = make([]float64, len(h.params))
 	for i, c := range h.params {
 		var e *RowError
-		if x[i], e = h.columns[i].fromText(fields[c]); e != nil {
-			return id, nil, 0, 0, e.in(h.columns[i].param.Name(), fields[c])
+		if r.x[i], e = h.param(i, h.columns[i], h.cell(fields, c)); e != nil {
+			return r.failed(e.in(h.names.columns[i], h.cell(fields, c)))
 		}
 	}
-	if err := h.space.Check(x); err != nil {
-		return id, nil, 0, 0, outside(err, h.space.Params(), func(i int) string { return fields[h.params[i]] })
+	if err := h.space.Check(r.x); err != nil {
+		return r.failed(outside(err, h.space.Params(), func(i int) string { return h.cell(fields, h.params[i]) }))
 	}
-	text := strings.TrimSpace(fields[h.value])
-	y, e := number(text, cmbo.ErrNotFinite)
-	if e == nil {
-		e = checkValue(y)
+	if r.outcome == hasFailed {
+		return r
 	}
-	if e != nil {
-		return id, nil, 0, 0, e.in(n.value, text)
+	var e *RowError
+	if r.y, e = h.mapping.value(h.names.value, fields[h.value], checkValue); e != nil {
+		return r.failed(e.in(h.names.value, strings.TrimSpace(fields[h.value])))
 	}
-	if h.noise >= 0 {
-		text := strings.TrimSpace(fields[h.noise])
-		if text != "" {
-			if v, e = number(text, cmbo.ErrNotFinite); e == nil {
-				e = checkNoise(v)
-			}
-			if e != nil {
-				return id, nil, 0, 0, e.in(n.noise, text)
-			}
+	if text := strings.TrimSpace(h.cell(fields, h.noise)); text != "" {
+		if r.noise, e = h.mapping.value(h.names.noise, text, checkNoise); e != nil {
+			return r.failed(e.in(h.names.noise, text))
 		}
 	}
-	return id, x, y, v, nil
+	return r
 }
 
 // rowLimit hands on the bytes of a CSV file until a row has too many bytes or

@@ -1,10 +1,21 @@
 // Package history reads and writes tuning histories: tasks for [cmbo.Learn]
-// from files of comma-separated values, of JSON lines, from Optuna's journals
-// and from tables in HPO-B's format; tasks and finished runs as comma-separated
-// values, as JSON lines and for DeepCAVE.
+// from files of comma-separated values and of JSON lines, exports of MLflow,
+// Optuna and Weights & Biases among them, from Optuna's journals and from tables
+// in HPO-B's format; tasks and finished runs as comma-separated values, as JSON
+// lines and for DeepCAVE.
 //
 //	past, err := history.CSV{Space: space}.Read(file)
 //	prior, err := cmbo.Learn(ctx, space, past.Tasks)
+//
+//	what you have                                    what reads it
+//	a spreadsheet saved as CSV, names of your own     CSV with a Mapping
+//	mlflow.search_runs().to_csv()                     MLflow(space, metric).Read
+//	study.trials_dataframe().to_csv()                 OptunaFrame(space, id).Read
+//	Optuna's JournalStorage                           Optuna, which infers the space
+//	Optuna's SQLite                                   optuna.copy_study to a journal, then Optuna
+//	W&B's table of runs, exported                     WandB(space, metric, id).Read
+//	one JSON object a line                            JSONLines
+//	HPO-B, or a table of its form                     HPOB
 //
 // # Grammar
 //
@@ -13,13 +24,16 @@
 // usable, and one value serves both ways where a format has two: what Write
 // wrote Read reads back bit for bit. Everything goes through an io.Reader or
 // io.Writer; there are no file names, and inputs packed with gzip are for the
-// caller to unpack (but HPO-B's, which [HPOB] knows).
+// caller to unpack (but HPO-B's, which [HPOB] knows). Other files are recognised
+// and answered with the way to convert them.
 //
 // A reader returns a [Result]: the space, the tasks, and a [Report] of its rows.
 // Whatever it accepts is a point of the space with a finite value, as
-// cmbo.Learn wants it; what it does not is a bad row, and a [Policy] says what
-// becomes of those: [Fail] ends the reading with the first, [Skip] leaves them
-// out and lists them in the report. Trouble that concerns the input as a whole
+// cmbo.Learn wants it, or a point whose evaluation failed, and each task knows the
+// parameters it was recorded with; what it does not accept is a bad row, and a
+// [Policy] says what becomes of those: [Fail] ends the reading with the first,
+// [Skip] leaves them out and lists them in the report. An error that Skip would
+// pass over says so. Trouble that concerns the input as a whole
 // ends the reading under either: a header without a column, a journal with a
 // line that is not whole.
 //

@@ -147,3 +147,31 @@ func ExampleDeepCAVE_Write() {
 	// lr,float,True,1e-05,1.0,,uniform,,,
 	// bias,categorical,False,,,'false',,False,'false','true'
 }
+
+// A spreadsheet with names of its own, a decimal comma and rows that do not count.
+func ExampleMapping() {
+	file := strings.NewReader(`date;rate;layers;accuracy;outcome
+3 May;0,01;2;91,5 %;ok
+3 May;0,1;;88 %;ok
+4 May;0,9;4;;out of memory
+4 May;0,05;3;;interrupted
+`)
+	space := must(cmbo.NewSpace(cmbo.LogFloat("lr", 1e-4, 1), cmbo.Int("depth", 1, 8)))
+	past, err := history.CSV{
+		Space: space, Comma: ';', Value: "accuracy", TaskID: "may",
+		Mapping: history.Mapping{
+			Columns:  map[string]string{"lr": "rate", "depth": "layers"},
+			Defaults: map[string]any{"depth": 3},
+			Status:   "outcome", Done: []string{"ok"}, Failed: []string{"out of memory"},
+			Parse:        func(column, text string) (string, error) { return strings.TrimSuffix(text, "%"), nil },
+			DecimalComma: true,
+		},
+	}.Read(file)
+	if err != nil {
+		panic(err)
+	}
+	task := past.Tasks[0]
+	fmt.Println(task.ID, task.X, task.Y, "failed:", task.Failed, "passed over:", past.Report.PassedOver)
+	// Output:
+	// may [[0.01 2] [0.1 3]] [91.5 88] failed: [[0.9 4]] passed over: 1
+}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -29,6 +30,10 @@ type JSONLines struct {
 	// TaskID is the ID of the task of lines without a key for it, "task" if
 	// empty.
 	TaskID string
+	// Mapping says where the parameters are, which lines count, and how values
+	// are read. Strings are taken for numbers and truth values if it has a Prefix,
+	// Columns, a Parse or a DecimalComma, as exports of other programs need it.
+	Mapping Mapping
 	// Policy says what becomes of bad lines.
 	Policy Policy
 	// Limits bound what is read.
@@ -41,7 +46,7 @@ func (j JSONLines) setting() (n names, config string, err error) {
 	if j.Space == nil {
 		return names{}, "", fmt.Errorf("%w: a nil Space", cmbo.ErrSpace)
 	}
-	n, err = newNames(j.Value, j.Task, j.Noise, j.TaskID, j.Limits)
+	n, err = newNames(j.Space, j.Mapping, j.Value, j.Task, j.Noise, j.TaskID, j.Limits)
 	if err != nil {
 		return n, "", err
 	}
@@ -50,7 +55,7 @@ func (j JSONLines) setting() (n names, config string, err error) {
 	case "":
 		config = "config"
 	case "-":
-		return n, "", n.apart(j.Space)
+		return n, "", n.apart()
 	}
 	if config == n.value || config == n.task || config == n.noise {
 		return n, "", fmt.Errorf("%w: Config is named %q, as is another key", cmbo.ErrOption, config)
@@ -68,7 +73,8 @@ func (j JSONLines) setting() (n names, config string, err error) {
 // white space, is the choice's name: 16, null, [1,2]. The task's ID is a
 // string or a number. Empty lines and a byte order mark are passed over; lines
 // end with LF or CR LF. A noise variance of null, like 0, stands for one that
-// is not known.
+// is not known. A line whose status, if it has one, is that of a failed
+// evaluation becomes a failure of its task, as [Mapping] has it.
 //
 // A bad line is dealt with as the Policy says: it is longer than Limits has it, not
 // one JSON object, has a key twice, lacks a key, has a value that is not a
@@ -102,20 +108,13 @@ func (j JSONLines) Read(r io.Reader) (*Result, error) {
 		if !long && len(strings.TrimSpace(string(line))) == 0 {
 			continue
 		}
-		id, x, y, v, bad := "", []float64(nil), 0.0, 0.0, (*RowError)(nil)
-		if long {
-			bad = lines.tooLong()
-		} else {
-			id, x, y, v, bad = d.decode(line)
+		r := row{bad: lines.tooLong()}
+		if !long {
+			r = d.decode(line)
 		}
-		if bad != nil {
-			bad.Task = id
-			if err := out.bad(bad.at(lines.n)); err != nil {
-				return nil, err
-			}
-			continue
+		if err := out.take(r, lines.n); err != nil {
+			return nil, err
 		}
-		out.add(id, x, y, v)
 	}
 }
 
@@ -126,84 +125,139 @@ type lineDecoder struct {
 	space   *cmbo.Space
 	columns []column
 	index   map[string]int
+	byText  bool     // values are read as the cells of a CSV file
 	raw     [][]byte // of the parameters of the current line
 }
 
 func newLineDecoder(s *cmbo.Space, n names, config string) *lineDecoder {
 	d := &lineDecoder{names: n, config: config, space: s, columns: columns(s), index: make(map[string]int)}
-	for i, c := range d.columns {
-		d.index[c.param.Name()] = i
+	for i, c := range n.columns {
+		d.index[c] = i
 	}
+	d.byText = n.Prefix != "" || n.Columns != nil || n.Parse != nil || n.DecimalComma
 	d.raw = make([][]byte, len(d.columns))
 	return d
 }
 
-// decode reads a line. The ID is valid in an error, too, if there is one.
-func (d *lineDecoder) decode(line []byte) (id string, x []float64, y, v float64, bad *RowError) {
+// decode reads a line.
+func (d *lineDecoder) decode(line []byte) (r row) {
 	clear(d.raw)
-	var task, value, noise, config []byte
+	var task, value, noise, status, config []byte
+	var others map[string][]byte // for Keep
+	if d.Keep != nil {
+		others = make(map[string][]byte)
+	}
 	param := func(name string, raw []byte) *RowError {
 		if i, ok := d.index[name]; ok {
 			d.raw[i] = raw
 		}
+		if others != nil {
+			others[name] = raw
+		}
 		return nil
 	}
-	bad = object(line, d.limits.Columns, func(name string, raw []byte) *RowError {
+	e := object(line, d.limits.Columns, func(name string, raw []byte) *RowError {
 		switch {
 		case name == d.value:
 			value = raw
 		case name == d.config && d.config != "":
 			config = raw
+			return nil
 		case name == d.task && d.task != "":
 			task = raw
 		case name == d.noise && d.noise != "":
 			noise = raw
+		case name == d.status && d.status != "":
+			status = raw
 		default:
 			return param(name, raw)
 		}
+		if others != nil {
+			others[name] = raw
+		}
 		return nil
 	})
-	if bad != nil {
-		return "", nil, 0, 0, bad
-	}
-	id, bad = d.id(task)
-	if bad != nil {
-		return "", nil, 0, 0, bad.in(d.task, string(task))
+	if e != nil {
+		return r.failed(e)
 	}
 	if config != nil {
 		clear(d.raw)
-		if bad := object(config, d.limits.Columns, param); bad != nil {
-			if bad.Field == "" {
-				bad.in(d.config, "")
-			}
-			return id, nil, 0, 0, bad
+		if e = object(config, d.limits.Columns, param); e != nil && e.Field == "" {
+			e.in(d.config, "")
 		}
 	}
-	x = make([]float64, len(d.columns))
+	if e == nil && d.Keep != nil && !d.Keep(func(name string) string { return cellText(others[name]) }) {
+		return row{outcome: passedOver}
+	}
+	if e == nil && status == nil && d.needStatus {
+		e = rowErrorf(cmbo.ErrCorrupt, "missing").in(d.status, "")
+	}
+	if status != nil {
+		if r.outcome = d.outcome(cellText(status)); r.outcome == passedOver {
+			return r
+		}
+	}
+	id, bad := d.id(task)
+	if bad != nil {
+		return r.failed(bad.in(d.task, string(task)))
+	}
+	if r.id = id; e != nil {
+		return r.failed(e)
+	}
+	r.x = make([]float64, len(d.columns))
 	for i, c := range d.columns {
-		if d.raw[i] == nil {
-			return id, nil, 0, 0, rowErrorf(cmbo.ErrOutOfSpace, "missing").in(c.param.Name(), "")
-		}
-		var e *RowError
-		if x[i], e = c.fromJSON(d.raw[i]); e != nil {
-			return id, nil, 0, 0, e.in(c.param.Name(), string(d.raw[i]))
+		if r.x[i], e = d.parameter(i, c); e != nil {
+			return r.failed(e.in(d.names.columns[i], string(d.raw[i])))
 		}
 	}
-	if err := d.space.Check(x); err != nil {
-		return id, nil, 0, 0, outside(err, d.space.Params(), func(i int) string { return string(d.raw[i]) })
+	if err := d.space.Check(r.x); err != nil {
+		return r.failed(outside(err, d.space.Params(), func(i int) string { return string(d.raw[i]) }))
 	}
-	if y, bad = d.number(value, checkValue); bad != nil {
-		return id, nil, 0, 0, bad.in(d.value, string(value))
+	if r.outcome == hasFailed {
+		return r
+	}
+	if r.y, e = d.number(d.value, value, checkValue); e != nil {
+		return r.failed(e.in(d.value, string(value)))
 	}
 	if noise == nil && d.needNoise {
-		return id, nil, 0, 0, rowErrorf(cmbo.ErrNotFinite, "missing").in(d.noise, "")
+		return r.failed(rowErrorf(cmbo.ErrNotFinite, "missing").in(d.noise, ""))
 	}
 	if !isNull(noise) {
-		if v, bad = d.number(noise, checkNoise); bad != nil {
-			return id, nil, 0, 0, bad.in(d.noise, string(noise))
+		if r.noise, e = d.number(d.noise, noise, checkNoise); e != nil {
+			return r.failed(e.in(d.noise, string(noise)))
 		}
 	}
-	return id, x, y, v, nil
+	return r
+}
+
+// cellText is the text of a value as a cell would have it.
+func cellText(raw []byte) string {
+	if isNull(raw) {
+		return ""
+	}
+	return jsonName(raw)
+}
+
+// cell is the text of a value in the convention of the mapping.
+func (d *lineDecoder) cell(raw []byte) string {
+	if text, ok := jsonNumber(raw); ok && raw[0] != '"' {
+		return d.mapping.number(text)
+	}
+	return cellText(raw)
+}
+
+// parameter decodes parameter i.
+func (d *lineDecoder) parameter(i int, c column) (float64, *RowError) {
+	raw := d.raw[i]
+	switch {
+	case d.byText && raw != nil:
+		return d.param(i, c, d.cell(raw))
+	case d.filled[i] && isNull(raw) && (raw == nil || !slices.Contains(c.choices, "null")):
+		return d.fill[i], nil
+	case raw == nil:
+		return 0, rowErrorf(cmbo.ErrOutOfSpace, "missing")
+	}
+	return c.fromJSON(raw)
 }
 
 // id decodes the task's ID.
@@ -224,9 +278,12 @@ func (d *lineDecoder) id(raw []byte) (string, *RowError) {
 }
 
 // number decodes a measured value or a variance.
-func (d *lineDecoder) number(raw []byte, check func(float64) *RowError) (float64, *RowError) {
-	if raw == nil {
+func (d *lineDecoder) number(key string, raw []byte, check func(float64) *RowError) (float64, *RowError) {
+	switch {
+	case raw == nil:
 		return 0, rowErrorf(cmbo.ErrNotFinite, "missing")
+	case d.byText:
+		return d.mapping.value(key, d.cell(raw), check)
 	}
 	v, e := jsonFloat(raw, cmbo.ErrNotFinite)
 	if e != nil {
@@ -239,7 +296,8 @@ func (d *lineDecoder) number(raw []byte, check func(float64) *RowError) (float64
 // with the keys in the order of the example at [JSONLines]; the parameters
 // stand beside the value if Config is "-". Numbers are written so that they
 // read back bit for bit; a noise variance of 0, not known, is left out, or
-// null if Noise is set.
+// null if Noise is set. Failures follow the observations of their task, with a
+// value of null and a status.
 //
 // The tasks are validated before the first byte is written: it fails as
 // cmbo.Learn does for invalid ones, with ErrTask if two have the same ID or if
@@ -264,8 +322,12 @@ func (j JSONLines) Write(w io.Writer, tasks ...cmbo.Task) error {
 		open, mid = "{"+quoted(config)+": {", "}, "
 	}
 	var keys []string
-	for _, c := range cols {
-		keys = append(keys, quoted(c.param.Name())+": ")
+	for _, c := range n.columns {
+		keys = append(keys, quoted(c)+": ")
+	}
+	withStatus, err := n.withStatus(tasks)
+	if err != nil {
+		return err
 	}
 	out := bufio.NewWriter(w)
 	for i := range tasks {
@@ -274,7 +336,7 @@ func (j JSONLines) Write(w io.Writer, tasks ...cmbo.Task) error {
 		if n.task != "" {
 			begin = "{" + quoted(n.task) + ": " + quoted(t.ID) + ", " + open[1:]
 		}
-		for k, x := range t.X {
+		for k, x := range slices.Concat(t.X, t.Failed) {
 			out.WriteString(begin)
 			for i, v := range x {
 				if i > 0 {
@@ -287,11 +349,23 @@ func (j JSONLines) Write(w io.Writer, tasks ...cmbo.Task) error {
 					out.WriteString(cols[i].text(v))
 				}
 			}
-			out.WriteString(mid + quoted(n.value) + ": " + formatFloat(t.Y[k]))
+			switch {
+			case k < len(t.X):
+				out.WriteString(mid + quoted(n.value) + ": " + formatFloat(t.Y[k]))
+			default:
+				out.WriteString(mid + quoted(n.value) + ": null")
+			}
 			if v := noise(t, k); v > 0 && n.noise != "" {
 				out.WriteString(", " + quoted(n.noise) + ": " + formatFloat(v))
 			} else if n.needNoise {
 				out.WriteString(", " + quoted(n.noise) + ": null")
+			}
+			if withStatus {
+				text := n.doneText()
+				if k >= len(t.X) {
+					text = n.failedText()
+				}
+				out.WriteString(", " + quoted(n.status) + ": " + quoted(text))
 			}
 			out.WriteString("}\n")
 		}

@@ -11,6 +11,7 @@ import (
 
 // names holds the settings that a CSV and a JSONLines share, filled in.
 type names struct {
+	mapping
 	value, task, noise string // task and noise empty if there is none
 	needTask           bool   // the column was named by the caller
 	needNoise          bool
@@ -18,11 +19,15 @@ type names struct {
 	limits             Limits
 }
 
-func newNames(value, task, noise, taskID string, limits Limits) (n names, err error) {
+func newNames(s *cmbo.Space, m Mapping, value, task, noise, taskID string, limits Limits) (n names, err error) {
 	if limits, err = limits.filled(); err != nil {
 		return n, err
 	}
-	n = names{value: value, task: task, noise: noise, taskID: taskID, limits: limits}
+	ready, err := m.ready(s)
+	if err != nil {
+		return n, err
+	}
+	n = names{mapping: ready, value: value, task: task, noise: noise, taskID: taskID, limits: limits}
 	n.needTask = task != "" && task != "-"
 	n.needNoise = noise != "" && noise != "-"
 	fill := func(s *string, preset string) {
@@ -45,6 +50,14 @@ func newNames(value, task, noise, taskID string, limits Limits) (n names, err er
 		return n, fmt.Errorf("%w: Value, Task and Noise are named %q, %q and %q", cmbo.ErrOption, n.value, n.task, n.noise)
 	}
 	for _, s := range []string{n.value, n.task, n.noise} {
+		if s != "" && s == n.status {
+			if n.needStatus {
+				return n, fmt.Errorf("%w: Status is named %q, as is another column", cmbo.ErrOption, s)
+			}
+			n.status = ""
+		}
+	}
+	for _, s := range []string{n.value, n.task, n.noise, n.status} {
 		if why := unwritable(s); why != "" {
 			return n, fmt.Errorf("%w: the name %q %s", cmbo.ErrOption, s, why)
 		}
@@ -52,11 +65,11 @@ func newNames(value, task, noise, taskID string, limits Limits) (n names, err er
 	return n, nil
 }
 
-// apart makes sure that no parameter has the name of another field.
-func (n names) apart(s *cmbo.Space) error {
-	for _, p := range s.Params() {
-		if p.Name() == n.value || p.Name() == n.task || p.Name() == n.noise {
-			return fmt.Errorf("%w: the column %q is a parameter; set Value, Task or Noise to another name, or Task or Noise to \"-\"", cmbo.ErrOption, p.Name())
+// apart makes sure that no parameter has the column of another field.
+func (n names) apart() error {
+	for _, c := range n.columns {
+		if c == n.value || c == n.task || c == n.noise || c == n.status {
+			return fmt.Errorf("%w: the column %q is a parameter; set Value, Task, Noise or Status to another name, or the last three to \"-\"", cmbo.ErrOption, c)
 		}
 	}
 	return nil
@@ -73,15 +86,27 @@ func checkID(id string) *RowError {
 	return nil
 }
 
-// skipMark skips a byte order mark and refuses those of other encodings.
+// skipMark skips a byte order mark, refuses those of other encodings, and says
+// what to do with files that are no text.
 func skipMark(br *bufio.Reader) error {
-	head, _ := br.Peek(3)
+	head, _ := br.Peek(16)
+	refuse := func(format string, args ...any) error {
+		return &RowError{Line: 1, Reason: fmt.Sprintf(format, args...), Err: cmbo.ErrCorrupt}
+	}
 	switch {
 	case bytes.HasPrefix(head, []byte("\ufeff")):
 		_, err := br.Discard(3)
 		return err
 	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), bytes.HasPrefix(head, []byte{0xfe, 0xff}):
-		return &RowError{Line: 1, Reason: "the text is UTF-16; it must be UTF-8", Err: cmbo.ErrCorrupt}
+		return refuse("the text is UTF-16; it must be UTF-8")
+	case bytes.HasPrefix(head, []byte("SQLite format 3\x00")):
+		return refuse("a SQLite database, which is not read here; of Optuna's, make a journal with " +
+			`optuna.copy_study(from_study_name="NAME", from_storage="sqlite:///FILE", to_storage=JournalStorage(JournalFileBackend("NAME.log"))) ` +
+			"and read it with history.Optuna; of MLflow's, write mlflow.search_runs(search_all_experiments=True).to_csv(\"runs.csv\") and read it with history.MLflow")
+	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
+		return refuse("the input is packed with gzip; unpack it")
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
+		return refuse("a ZIP archive, as workbooks are; save the sheet as CSV")
 	}
 	return nil
 }

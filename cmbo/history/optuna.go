@@ -117,7 +117,7 @@ func (o Optuna) Read(r io.Reader) (*OptunaResult, error) {
 	if o.Direction > Maximize {
 		return nil, fmt.Errorf("%w: unknown %s", cmbo.ErrOption, o.Direction)
 	}
-	n, err := newNames("", "", "", "", o.Limits)
+	limits, err := o.Limits.filled()
 	if err != nil {
 		return nil, err
 	}
@@ -125,11 +125,11 @@ func (o Optuna) Read(r io.Reader) (*OptunaResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	lines, err := newLineReader(r, n.limits)
+	lines, err := newLineReader(r, limits)
 	if err != nil {
 		return nil, err
 	}
-	o.Limits = n.limits
+	o.Limits = limits
 	j := newJournal(o)
 	torn, err := j.read(lines)
 	if err != nil {

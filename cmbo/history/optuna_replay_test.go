@@ -162,9 +162,14 @@ func TestOptunaBadTrials(t *testing.T) {
 		text := begin + tt.lines + trial0 + setParam(2, "x", "0.5", unit) + tell(2, "3")
 		_, err := o.Read(strings.NewReader(text))
 		mustBeRow(t, err, tt.line, tt.field, tt.value, tt.sentinel, tt.reason)
+		bad := err.(*history.RowError)
+		if !bad.Skippable {
+			t.Errorf("%v does not name the policy", err)
+		}
+		bad.Skippable = false
 		o.Policy = history.Skip
 		got := read(t, o, []byte(text))
-		if !reflect.DeepEqual(got.Report.Errors, []*history.RowError{err.(*history.RowError)}) || len(got.Tasks[0].X) != 2 || got.Report.Errors[0].Task != "s" {
+		if !reflect.DeepEqual(got.Report.Errors, []*history.RowError{bad}) || len(got.Tasks[0].X) != 2 || got.Report.Errors[0].Task != "s" {
 			t.Errorf("%+v, %v", got.Report, got.Tasks)
 		}
 	}

@@ -42,6 +42,8 @@ type Report struct {
 	Rows, Accepted, Skipped int
 	// Failed counts those accepted that became failures of their task.
 	Failed int
+	// PassedOver counts further rows that a [Mapping] did not want.
+	PassedOver int
 	// Errors holds the first MaxErrors bad rows, in the order of the input.
 	Errors []*RowError
 }
@@ -66,6 +68,9 @@ type RowError struct {
 	Value  string // the offending text, cut to 64 bytes
 	Reason string // what is wrong
 	Err    error  // the cause; it is or wraps a sentinel of package cmbo
+	// Skippable reports that the Policy ended the reading: under [Skip] the row
+	// is left out.
+	Skippable bool
 }
 
 // Error describes the problem and its place.
@@ -88,6 +93,9 @@ func (e *RowError) Error() string {
 	}
 	b.WriteString(": ")
 	b.WriteString(e.Reason)
+	if e.Skippable {
+		b.WriteString(" (Policy: history.Skip leaves such rows out and reports them)")
+	}
 	return b.String()
 }
 
@@ -171,7 +179,43 @@ func (c *collector) bad(e *RowError) error {
 		r.Errors = append(r.Errors, e)
 	}
 	if c.policy == Fail {
+		e.Skippable = true
 		return e
+	}
+	return nil
+}
+
+// row is what a row of a CSV file or a line of JSON says.
+type row struct {
+	id       string
+	x        []float64
+	y, noise float64
+	outcome  outcome
+	bad      *RowError // of a row that cannot be taken
+}
+
+// failed returns the row with what is wrong with it; a failed evaluation whose
+// point is not in the space is of no use, and passed over.
+func (r row) failed(e *RowError) row {
+	if r.outcome == hasFailed {
+		return row{outcome: passedOver}
+	}
+	r.bad = e
+	return r
+}
+
+// take counts a row that begins on the line.
+func (c *collector) take(r row, line int) error {
+	switch {
+	case r.bad != nil:
+		r.bad.Task = r.id
+		return c.bad(r.bad.at(line))
+	case r.outcome == passedOver:
+		c.result.Report.PassedOver++
+	case r.outcome == hasFailed:
+		c.fail(r.id, r.x)
+	default:
+		c.add(r.id, r.x, r.y, r.noise)
 	}
 	return nil
 }
@@ -220,6 +264,9 @@ func (c *collector) finish(rows string) (*Result, error) {
 		return nil, fmt.Errorf("%w: none of the %s has a value; %d failed", cmbo.ErrNoTasks, rows, r.Failed)
 	case r.Skipped > 0:
 		return nil, fmt.Errorf("%w: %s all bad: %d; the first: %w", cmbo.ErrNoTasks, rows, r.Skipped, r.Errors[0])
+	}
+	if r.PassedOver > 0 {
+		return nil, &RowError{Reason: fmt.Sprintf("of %d %s the status or Keep wants none", r.PassedOver, rows), Err: cmbo.ErrNoTasks}
 	}
 	return nil, &RowError{Reason: "there are no " + rows, Err: cmbo.ErrNoTasks}
 }

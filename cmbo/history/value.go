@@ -165,7 +165,7 @@ func checkTasks(s *cmbo.Space, tasks []cmbo.Task) error {
 			return fail(-1, cmbo.ErrTask, "two tasks have this ID")
 		case unwritable(t.ID) != "":
 			return fail(-1, cmbo.ErrTask, "the ID %s", unwritable(t.ID))
-		case len(t.X) == 0:
+		case len(t.X)+len(t.Failed) == 0:
 			return fail(-1, cmbo.ErrTask, "no observations")
 		case len(t.X) != len(t.Y):
 			return fail(-1, cmbo.ErrDimension, "%d points but %d values", len(t.X), len(t.Y))
@@ -173,13 +173,16 @@ func checkTasks(s *cmbo.Space, tasks []cmbo.Task) error {
 			return fail(-1, cmbo.ErrDimension, "%d noise variances for %d values", len(t.NoiseVariance), len(t.Y))
 		}
 		seen[t.ID] = true
-		for j, x := range t.X {
+		for j, x := range slices.Concat(t.X, t.Failed) {
 			if err := s.Check(x); err != nil {
 				var de *cmbo.DataError
 				if errors.As(err, &de) {
 					de.Task, de.Row = t.ID, j
 				}
 				return err
+			}
+			if j >= len(t.X) {
+				continue
 			}
 			if e := checkValue(t.Y[j]); e != nil {
 				return fail(j, e.Err, "value %g", t.Y[j])
@@ -236,7 +239,7 @@ func noisy(tasks []cmbo.Task) bool {
 
 // noise returns the noise variance of an observation, 0 if it is not known.
 func noise(t *cmbo.Task, i int) float64 {
-	if t.NoiseVariance == nil {
+	if i >= len(t.NoiseVariance) {
 		return 0
 	}
 	return t.NoiseVariance[i]

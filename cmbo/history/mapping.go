@@ -1,0 +1,268 @@
+package history
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/gocmbo/cmbo/cmbo"
+)
+
+// A Mapping says how the columns of a CSV file, or the keys of JSON lines,
+// become parameters, where they are not simply named alike, and which rows
+// count. The zero value maps names to themselves and takes all rows.
+type Mapping struct {
+	// Prefix stands before the name of each parameter: "params." for MLflow.
+	Prefix string
+	// Columns names, by parameter, the columns that are not Prefix and the
+	// parameter's name.
+	Columns map[string]string
+	// Defaults gives, by parameter, the value where the column is missing or
+	// the cell empty, as cmbo's Space.Row takes it.
+	Defaults map[string]any
+	// Status names the column that says how an evaluation ended, "status" if
+	// empty; "-" says that there is none. A status named here must be there.
+	Status string
+	// Done lists the statuses of rows with a value; nil stands for all that are
+	// not in Failed. Failed lists those of evaluations that failed, whose points
+	// become failures of the task, but for points that lack a parameter; nil
+	// stands for "failed". Case does not matter. Rows of another status are
+	// passed over.
+	Done, Failed []string
+	// Keep passes over the rows for which it returns false; nil keeps all. cell
+	// returns the text of a column, "" if there is none.
+	Keep func(cell func(column string) string) bool
+	// Parse replaces the text of the cells of parameters, the value and the
+	// noise before it is read as usual; an error makes the row a bad one. In JSON
+	// lines it is given the text of strings and the JSON of other values.
+	Parse func(column, text string) (string, error)
+	// DecimalComma reads 0,5 as a half in the cells of numbers. Points are an
+	// error then, and so are separators of thousands.
+	DecimalComma bool
+}
+
+// MLflow returns the description of what mlflow.search_runs(...).to_csv() writes:
+// runs with the given metric, an experiment a task, named by its ID. FINISHED
+// runs have a value, FAILED ones are failures, others are passed over. MLflow
+// does not say whether the metric is to be minimised.
+func MLflow(space *cmbo.Space, metric string) CSV {
+	return CSV{
+		Space: space, Value: "metrics." + metric, Task: "experiment_id", Noise: "-",
+		Mapping: Mapping{Prefix: "params.", Status: "status", Done: []string{"FINISHED"}, Failed: []string{"FAILED"}},
+	}
+}
+
+// OptunaFrame returns the description of what
+// study.trials_dataframe().to_csv() writes for a study of one objective: one task
+// of the given ID. COMPLETE trials have a value, FAIL ones are failures, others
+// are passed over; to take pruned trials, too, add PRUNED to Done. A choice of
+// None is an empty cell, for which Defaults may hold the choice's name. A journal
+// tells more: [Optuna].
+func OptunaFrame(space *cmbo.Space, taskID string) CSV {
+	return CSV{
+		Space: space, Value: "value", Task: "-", TaskID: taskID, Noise: "-",
+		Mapping: Mapping{Prefix: "params_", Status: "state", Done: []string{"COMPLETE"}, Failed: []string{"FAIL"}},
+	}
+}
+
+// WandB returns the description of the CSV file that the table of runs of
+// Weights & Biases exports: a column each for the configuration and the summary,
+// under their names, one task of the given ID. Finished runs have a value,
+// failed and crashed ones are failures, others are passed over. Task may be set
+// to a column instead, such as "Sweep" or "Group".
+func WandB(space *cmbo.Space, metric, taskID string) CSV {
+	return CSV{
+		Space: space, Value: metric, Task: "-", TaskID: taskID, Noise: "-",
+		Mapping: Mapping{Status: "State", Done: []string{"finished"}, Failed: []string{"failed", "crashed"}},
+	}
+}
+
+// mapping is a Mapping made ready for a space.
+type mapping struct {
+	Mapping
+	status     string // empty if there is none
+	needStatus bool
+	columns    []string  // by parameter
+	fill       []float64 // defaults by parameter
+	filled     []bool
+}
+
+func (m Mapping) ready(s *cmbo.Space) (mapping, error) {
+	r := mapping{Mapping: m, status: m.Status, needStatus: m.Status != "" && m.Status != "-"}
+	if r.Failed == nil {
+		r.Failed = []string{"failed"}
+	}
+	params := s.Params()
+	known := make(map[string]int, len(params))
+	r.fill, r.filled = make([]float64, len(params)), make([]bool, len(params))
+	at := make(map[string]string, len(params))
+	for i, p := range params {
+		known[p.Name()] = i
+		c, ok := m.Columns[p.Name()]
+		if !ok {
+			c = m.Prefix + p.Name()
+		}
+		if q, dup := at[c]; dup {
+			return r, fmt.Errorf("%w: the parameters %q and %q are both in column %q", cmbo.ErrOption, q, p.Name(), c)
+		}
+		if why := unwritable(c); c == "" || why != "" && c != p.Name() {
+			return r, fmt.Errorf("%w: the column %q of parameter %q %s", cmbo.ErrOption, c, p.Name(), why)
+		}
+		at[c] = p.Name()
+		r.columns = append(r.columns, c)
+	}
+	switch r.status {
+	case "":
+		if _, taken := at["status"]; !taken {
+			r.status = "status"
+		}
+	case "-":
+		r.status = ""
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.Columns)) {
+		if _, ok := known[name]; !ok {
+			return r, fmt.Errorf("%w: Columns has %q, which is not a parameter", cmbo.ErrOption, name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.Defaults)) {
+		i, ok := known[name]
+		if !ok {
+			return r, fmt.Errorf("%w: Defaults has %q, which is not a parameter", cmbo.ErrOption, name)
+		}
+		single, err := cmbo.NewSpace(params[i])
+		if err != nil {
+			return r, err
+		}
+		row, err := single.Row(map[string]any{name: m.Defaults[name]})
+		if err != nil {
+			return r, fmt.Errorf("%w: Defaults: %w", cmbo.ErrOption, err)
+		}
+		r.fill[i], r.filled[i] = row[0], true
+	}
+	return r, nil
+}
+
+// outcome is what a status says of a row.
+type outcome uint8
+
+const (
+	hasValue outcome = iota
+	hasFailed
+	passedOver
+)
+
+// outcome reads a status.
+func (m *mapping) outcome(status string) outcome {
+	listed := func(list []string) bool {
+		return slices.ContainsFunc(list, func(s string) bool { return strings.EqualFold(s, strings.TrimSpace(status)) })
+	}
+	switch {
+	case listed(m.Failed):
+		return hasFailed
+	case m.Done == nil || listed(m.Done):
+		return hasValue
+	}
+	return passedOver
+}
+
+// parse runs the caller's own parsing.
+func (m *mapping) parse(column, text string) (string, *RowError) {
+	if m.Parse == nil {
+		return text, nil
+	}
+	out, err := m.Parse(column, text)
+	if err != nil {
+		return "", &RowError{Reason: "Parse: " + err.Error(), Err: fmt.Errorf("%w: %w", cmbo.ErrCorrupt, err)}
+	}
+	return out, nil
+}
+
+// decimal turns a number's decimal comma into a point.
+func (m *mapping) decimal(text string) (string, *RowError) {
+	if !m.DecimalComma {
+		return text, nil
+	}
+	if strings.Contains(text, ".") {
+		return "", rowErrorf(cmbo.ErrCorrupt, "a point in a number with a decimal comma")
+	}
+	return strings.Replace(text, ",", ".", 1), nil
+}
+
+// value reads the text of a measured value or a variance.
+func (m *mapping) value(column, text string, check func(float64) *RowError) (float64, *RowError) {
+	text, e := m.parse(column, text)
+	if e == nil {
+		text, e = m.decimal(strings.TrimSpace(text))
+	}
+	if e != nil {
+		return 0, e
+	}
+	v, e := number(text, cmbo.ErrNotFinite)
+	if e == nil {
+		e = check(v)
+	}
+	return v, e
+}
+
+// param reads the text of parameter i.
+func (m *mapping) param(i int, c column, text string) (float64, *RowError) {
+	text, e := m.parse(m.columns[i], text)
+	if e == nil && c.param.Kind() != cmbo.KindCategorical {
+		text, e = m.decimal(text)
+	}
+	if e != nil {
+		return 0, e
+	}
+	if m.filled[i] && strings.TrimSpace(text) == "" && !slices.Contains(c.choices, text) {
+		return m.fill[i], nil
+	}
+	return c.fromText(text)
+}
+
+// withStatus reports whether a writer needs the column of the status.
+func (n *names) withStatus(tasks []cmbo.Task) (bool, error) {
+	if n.needStatus {
+		return true, nil
+	}
+	for i := range tasks {
+		if len(tasks[i].Failed) == 0 {
+			continue
+		}
+		if n.status == "" {
+			return false, fmt.Errorf("%w: task %q has failures, and there is no column for a status", cmbo.ErrOption, tasks[i].ID)
+		}
+		return true, nil
+	}
+	return false, nil
+}
+
+func (m *mapping) doneText() string {
+	if len(m.Done) > 0 {
+		return m.Done[0]
+	}
+	return "done"
+}
+
+func (m *mapping) failedText() string {
+	if len(m.Failed) > 0 {
+		return m.Failed[0]
+	}
+	return "failed"
+}
+
+// number writes a number with the decimal sign wanted.
+func (m *mapping) number(text string) string {
+	if m.DecimalComma {
+		return strings.Replace(text, ".", ",", 1)
+	}
+	return text
+}
+
+// written is the text of a parameter's value.
+func (m *mapping) written(c column, text string) string {
+	if c.param.Kind() == cmbo.KindCategorical {
+		return text
+	}
+	return m.number(text)
+}

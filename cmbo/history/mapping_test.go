@@ -1,0 +1,331 @@
+package history_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/history"
+)
+
+func spaceOf(t testing.TB, params ...cmbo.Param) *cmbo.Space {
+	t.Helper()
+	s, err := cmbo.NewSpace(params...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// logged is what a program logged of a run.
+type logged struct {
+	Task   string         `json:"task"`
+	Params map[string]any `json:"params"`
+	Value  *float64       `json:"value"`
+	State  string         `json:"state"`
+}
+
+// loggedTasks makes tasks of what was logged, in the order of the file.
+func loggedTasks(t *testing.T, file string, s *cmbo.Space, done string, defaults map[string]any) []cmbo.Task {
+	t.Helper()
+	text, err := os.ReadFile("testdata/frames/" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var runs []logged
+	if err := json.Unmarshal(text, &runs); err != nil {
+		t.Fatal(err)
+	}
+	var out []cmbo.Task
+	for _, r := range runs {
+		for name, v := range defaults {
+			if _, ok := r.Params[name]; !ok {
+				r.Params[name] = v
+			}
+		}
+		x, err := s.Row(r.Params)
+		i := slices.IndexFunc(out, func(t cmbo.Task) bool { return t.ID == r.Task })
+		if i < 0 && (r.State == done || strings.HasPrefix(r.State, "FAIL") && err == nil) {
+			i = len(out)
+			out = append(out, cmbo.Task{ID: r.Task, Params: s.Params()})
+		}
+		switch {
+		case r.State == done && err != nil:
+			t.Fatal(err)
+		case r.State == done:
+			out[i].X, out[i].Y = append(out[i].X, x), append(out[i].Y, *r.Value)
+		case strings.HasPrefix(r.State, "FAIL") && err == nil:
+			out[i].Failed = append(out[i].Failed, x)
+		}
+	}
+	return out
+}
+
+func frame(t *testing.T, name string) *bytes.Reader {
+	t.Helper()
+	text, err := os.ReadFile("testdata/frames/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes.NewReader(text)
+}
+
+// TestMLflow reads what MLflow wrote, as CSV and as JSON lines, and compares it
+// with what was logged.
+func TestMLflow(t *testing.T) {
+	space := spaceOf(t, cmbo.Bool("bias"), cmbo.LogFloat("lr", 1e-5, 1), cmbo.Categorical("kernel", "rbf", `say "hi"`, "poly, 3"), cmbo.Int("depth", 1, 9))
+	form := history.MLflow(space, "loss")
+	if _, err := form.Read(frame(t, "mlflow.csv")); !errors.Is(err, cmbo.ErrOutOfSpace) || !strings.Contains(err.Error(), `"params.depth": no value (Policy: history.Skip leaves such rows out`) {
+		t.Errorf("a run without depth: %v", err)
+	}
+	form.Mapping.Defaults = map[string]any{"depth": 3}
+	got, err := form.Read(frame(t, "mlflow.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustBeLearnable(t, got)
+	want := loggedTasks(t, "mlflow.json", space, "FINISHED", form.Mapping.Defaults)
+	if !sameBits(got.Tasks, want) || len(want) != 2 || len(want[0].Y) != 4 || len(want[0].Failed) != 1 {
+		t.Errorf("have %v, want %v", got.Tasks, want)
+	}
+	if r := got.Report; r.PassedOver != 4 || r.Failed != 2 || r.Skipped != 0 {
+		t.Errorf("%+v", r)
+	}
+
+	lines := history.JSONLines{Space: space, Value: form.Value, Task: form.Task, Noise: "-", Config: "-", Mapping: form.Mapping}
+	again, err := lines.Read(frame(t, "mlflow.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustBeLearnable(t, again)
+	for i := range again.Tasks {
+		for j, y := range again.Tasks[i].Y {
+			if math.Abs(y-want[i].Y[j]) > 1e-9 { // pandas writes ten decimal places
+				t.Errorf("value %g, want %g", y, want[i].Y[j])
+			}
+			again.Tasks[i].Y[j] = want[i].Y[j]
+		}
+	}
+	if !sameBits(again.Tasks, want) {
+		t.Errorf("have %v, want %v", again.Tasks, want)
+	}
+}
+
+// TestOptunaFrame reads what Optuna wrote.
+func TestOptunaFrame(t *testing.T) {
+	space := spaceOf(t,
+		cmbo.LogFloat("lr", 1e-5, 1e-1), cmbo.Float("dropout", 0, 0.5).WithStep(0.1), cmbo.Int("width", 16, 256).WithStep(16),
+		cmbo.Ordinal("units", 16, 32, 64), cmbo.Categorical("kernel", "rbf", "poly, 3"), cmbo.Bool("bias"))
+	form := history.OptunaFrame(space, "net")
+	got, err := form.Read(frame(t, "optuna.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustBeLearnable(t, got)
+	want := loggedTasks(t, "optuna.json", space, "COMPLETE", nil)
+	if !sameBits(got.Tasks, want) || len(want) != 1 || len(want[0].Y) != 6 || len(want[0].Failed) != 3 {
+		t.Errorf("have %v, want %v", got.Tasks, want)
+	}
+	if r := got.Report; r.PassedOver != 3+3+1 { // without bias, pruned, running
+		t.Errorf("%+v", r)
+	}
+	form.Mapping.Done = append(form.Mapping.Done, "PRUNED")
+	if got, err = form.Read(frame(t, "optuna.csv")); err != nil {
+		t.Log(err) // a pruned trial has its last value, so this is not to happen
+		t.Fail()
+	} else if len(got.Tasks[0].Y) != 9 {
+		t.Errorf("%d values with the pruned trials", len(got.Tasks[0].Y))
+	}
+}
+
+// TestWandB reads the form in which the table of runs is exported: every field in
+// quotation marks, columns of the run, of the configuration and of the summary.
+func TestWandB(t *testing.T) {
+	text := `"Name","State","Notes","User","Tags","Created","Runtime","Sweep","batch_size","lr","optimizer","epoch","val_loss"
+"lively-sweep-7","finished","-","ada","","2024-03-05T11:22:33.000Z","412","x1k9","64","0.0031","adam","9","0.412"
+"misty-sweep-6","crashed","-","ada","","2024-03-05T11:12:33.000Z","52","x1k9","128","0.9","sgd","",""
+"calm-sweep-5","running","-","ada","","2024-03-05T11:02:33.000Z","12","x1k9","32","0.01","sgd","1","1.7"
+"wise-sweep-4","failed","-","ada","","2024-03-05T11:01:33.000Z","2","x1k9","256","","adam","",""
+"pious-sweep-3","finished","-","ada","","2024-03-05T10:52:33.000Z","399","k2m0","32","1e-4","sgd","9","NaN"
+"deft-sweep-2","finished","-","ada","","2024-03-05T10:42:33.000Z","403","k2m0","32","1e-4","sgd","9","0.5"
+`
+	space := spaceOf(t, cmbo.LogInt("batch_size", 16, 256), cmbo.LogFloat("lr", 1e-5, 1), cmbo.Categorical("optimizer", "sgd", "adam"))
+	form := history.WandB(space, "val_loss", "resnet")
+	if _, err := form.Read(strings.NewReader(text)); !errors.Is(err, cmbo.ErrNotFinite) || !strings.Contains(err.Error(), "line 6") || !strings.Contains(err.Error(), "history.Skip") {
+		t.Errorf("a value of NaN: %v", err)
+	}
+	form.Policy = history.Skip
+	got, err := form.Read(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustBeLearnable(t, got)
+	want := []cmbo.Task{{ID: "resnet", X: [][]float64{{64, 0.0031, 1}, {32, 1e-4, 0}}, Y: []float64{0.412, 0.5}, Failed: [][]float64{{128, 0.9, 0}}}}
+	if !sameBits(got.Tasks, want) || got.Report.PassedOver != 2 || got.Report.Skipped != 1 {
+		t.Errorf("have %v, want %v; %+v", got.Tasks, want, got.Report)
+	}
+	form.Task = "Sweep"
+	if got, err = form.Read(strings.NewReader(text)); err != nil || len(got.Tasks) != 2 || got.Tasks[1].ID != "k2m0" {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// TestMapping reads a spreadsheet of another convention in every respect.
+func TestMapping(t *testing.T) {
+	space := spaceOf(t, cmbo.LogFloat("lr", 1e-5, 1), cmbo.Float("timeout", 0, 7200), cmbo.Categorical("kernel", "rbf", "0.5", ""), cmbo.Bool("bias"), cmbo.Int("depth", 1, 9))
+	mapping := history.Mapping{
+		Columns:  map[string]string{"lr": "Lernrate", "kernel": "Kern"},
+		Prefix:   "p ",
+		Defaults: map[string]any{"depth": 4, "bias": true, "kernel": "rbf"},
+		Status:   "Zustand", Done: []string{"ok", "gut"}, Failed: []string{"kaputt"},
+		Keep: func(cell func(string) string) bool { return cell("Jahr") == "2024" && cell("nichts") == "" },
+		Parse: func(column, text string) (string, error) {
+			if h, m, ok := strings.Cut(text, "h"); ok && column == "p timeout" {
+				var hours, minutes int
+				if _, err := fmt.Sscan(h, &hours); err != nil {
+					return "", err
+				}
+				fmt.Sscan(m, &minutes)
+				return fmt.Sprint(3600*hours + 60*minutes), nil
+			}
+			return strings.TrimSuffix(text, "%"), nil
+		},
+		DecimalComma: true,
+	}
+	form := history.CSV{Space: space, Comma: ';', Value: "Güte", Mapping: mapping}
+	head := "Jahr;Lernrate;p timeout;Kern;p bias;Güte;noise_variance;Zustand\n"
+	text := head +
+		"2024;0,01;1h30;0.5;wahr;12,5%;0,25;gut\n" +
+		"2023;0,01;x;y;z;12,5%;;gut\n" +
+		"2024;1e-3;12,5;;;-3;;OK\n" +
+		"2024;0,5;0h;rbf;false;;;kaputt\n" +
+		"2024;0,5;;rbf;false;;;kaputt\n" +
+		"2024;0,5;1;rbf;false;;;läuft\n"
+	form.Mapping.Parse = func(column, text string) (string, error) {
+		if text == "wahr" {
+			return "true", nil
+		}
+		return mapping.Parse(column, text)
+	}
+	got, err := form.Read(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustBeLearnable(t, got)
+	want := []cmbo.Task{{
+		ID: "task", X: [][]float64{{0.01, 5400, 1, 1, 4}, {1e-3, 12.5, 2, 1, 4}}, Y: []float64{12.5, -3}, NoiseVariance: []float64{0.25, 0},
+		Failed: [][]float64{{0.5, 0, 0, 0, 4}},
+	}}
+	if !sameBits(got.Tasks, want) || got.Report.PassedOver != 3 || got.Report.Failed != 1 {
+		t.Errorf("have %v, want %v; %+v", got.Tasks, want, got.Report)
+	}
+
+	// What is written with a mapping is read with it.
+	for _, f := range []history.Mapping{mapping, {}, {Status: "how", Prefix: "x."}} {
+		f.Keep, f.Parse = nil, nil
+		var b bytes.Buffer
+		form := history.CSV{Space: space, Comma: ';', Mapping: f}
+		if err := form.Write(&b, want...); err != nil {
+			t.Fatal(err)
+		}
+		if back, err := form.Read(&b); err != nil || !sameBits(back.Tasks, want) || back.Report.PassedOver != 0 {
+			t.Errorf("%v, %v", back, err)
+		}
+		lines := history.JSONLines{Space: space, Mapping: f}
+		if err := lines.Write(&b, want...); err != nil {
+			t.Fatal(err)
+		}
+		text := b.String()
+		if back, err := lines.Read(&b); err != nil || !sameBits(back.Tasks, want) {
+			t.Errorf("%s: %v, %v", text, back, err)
+		}
+	}
+
+	for _, tt := range []struct{ row, field, reason string }{
+		{"2024;0.01;1;rbf;true;1;;gut", "Lernrate", "a point in a number"},
+		{"2024;1.000,5;1;rbf;true;1;;gut", "Lernrate", "a point in a number"},
+		{"2024;0,1;xh;rbf;true;1;;gut", "p timeout", "Parse: expected integer"},
+		{"2024;0,1;1;poly;true;1;;gut", "Kern", "not one of"},
+		{"2024;0,1;1;rbf;true;;;gut", "Güte", "no value"},
+	} {
+		_, err := form.Read(strings.NewReader(head + tt.row + "\n"))
+		var e *history.RowError
+		if !errors.As(err, &e) || e.Field != tt.field || !strings.Contains(e.Reason, tt.reason) || !e.Skippable {
+			t.Errorf("%s: %v, want %s: %s", tt.row, err, tt.field, tt.reason)
+		}
+	}
+	if _, err := form.Read(strings.NewReader(head + "2023;0,01;1;rbf;true;1;;gut\n")); !errors.Is(err, cmbo.ErrNoTasks) || !strings.Contains(err.Error(), "wants none") {
+		t.Error(err)
+	}
+	if _, err := form.Read(strings.NewReader(head + "2024;0,01;1;rbf;true;1;;kaputt\n")); !errors.Is(err, cmbo.ErrNoTasks) || !strings.Contains(err.Error(), "1 failed") {
+		t.Error(err)
+	}
+	if _, err := form.Read(strings.NewReader("Jahr;Lernrate;Kern;Güte\n")); !errors.Is(err, cmbo.ErrCorrupt) || !strings.Contains(err.Error(), `lacks "p timeout", "Zustand"`) {
+		t.Error(err)
+	}
+}
+
+func TestMappingErrors(t *testing.T) {
+	space := spaceOf(t, cmbo.Float("a", 0, 1), cmbo.Float("b", 0, 1))
+	for reason, f := range map[string]history.CSV{
+		`Columns has "c"`:               {Mapping: history.Mapping{Columns: map[string]string{"c": "x"}}},
+		`Defaults has "c"`:              {Mapping: history.Mapping{Defaults: map[string]any{"c": 1}}},
+		`Defaults: cmbo: point`:         {Mapping: history.Mapping{Defaults: map[string]any{"a": 2}}},
+		`are both in column "x"`:        {Mapping: history.Mapping{Columns: map[string]string{"a": "x", "b": "x"}}},
+		`the column "value" is`:         {Mapping: history.Mapping{Columns: map[string]string{"a": "value"}}},
+		`the column "s" is a param`:     {Mapping: history.Mapping{Columns: map[string]string{"a": "s"}, Status: "s"}},
+		`Status is named "value"`:       {Mapping: history.Mapping{Status: "value"}},
+		`the column "" of parameter`:    {Mapping: history.Mapping{Columns: map[string]string{"a": ""}}},
+		"end of line of two characters": {Mapping: history.Mapping{Prefix: "\r\n"}},
+	} {
+		f.Space = space
+		if _, err := f.Read(strings.NewReader("a,b,value\n0,0,1\n")); !errors.Is(err, cmbo.ErrOption) || !strings.Contains(err.Error(), reason) {
+			t.Errorf("%v, want %s", err, reason)
+		}
+	}
+	// A parameter may be named status; failures then need another column.
+	own := spaceOf(t, cmbo.Categorical("status", "failed", "fine"))
+	text := "status,value\nfailed,1\nfine,2\n"
+	got, err := history.CSV{Space: own}.Read(strings.NewReader(text))
+	if err != nil || len(got.Tasks[0].Y) != 2 {
+		t.Errorf("%v, %v", got, err)
+	}
+	task := cmbo.Task{ID: "t", X: [][]float64{{0}}, Y: []float64{1}, Failed: [][]float64{{1}}}
+	if err := (history.CSV{Space: own}).Write(new(bytes.Buffer), task); !errors.Is(err, cmbo.ErrOption) {
+		t.Error(err)
+	}
+}
+
+// TestNotText: files that no reader takes are answered with what to do.
+func TestNotText(t *testing.T) {
+	space := small(t)
+	for head, want := range map[string]string{
+		"SQLite format 3\x00\x10\x00": "optuna.copy_study(",
+		"\x1f\x8b\x08\x00":            "unpack it",
+		"PK\x03\x04\x14\x00":          "save the sheet as CSV",
+	} {
+		for name, read := range map[string]func() error{
+			"CSV": func() error { _, err := history.CSV{Space: space}.Read(strings.NewReader(head)); return err },
+			"JSONLines": func() error {
+				_, err := history.JSONLines{Space: space}.Read(strings.NewReader(head))
+				return err
+			},
+			"Optuna": func() error { _, err := history.Optuna{}.Read(strings.NewReader(head)); return err },
+			"HPOB":   func() error { _, err := history.HPOB{}.Read(strings.NewReader(head)); return err },
+		} {
+			if name == "HPOB" && head[0] == 0x1f {
+				continue
+			}
+			if err := read(); !errors.Is(err, cmbo.ErrCorrupt) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+}
