@@ -31,12 +31,12 @@ import (
 //
 // Where it differs from the authors' code and from BoTorch's tutorial:
 //   - the jitter grows where a covariance is singular, and draws are L·z;
-//   - no source is left out. The paper's first version leaves out those whose median
-//     loss exceeds the 95th percentile of the target's and gives the target all draws
-//     in which it is among the best, its final version leaves out more the more of a
-//     budget is spent; both end at a larger regret on the tables we know. BoTorch's
-//     tutorial has no guard either; there the first source among the best gets a
-//     draw, and so the weights follow the order of the tasks;
+//   - no source is left out, and ties do not favour the target. The paper's first
+//     version leaves out sources whose median loss exceeds the 95th percentile of the
+//     target's and gives the target all draws in which it is among the best; its
+//     final version leaves out more the more of a budget is spent. BoTorch's tutorial
+//     has no guard either; there the first source among the best gets a draw, so that
+//     weights depend on the order of the tasks;
 //   - the models' draws are made from the same normal numbers, in an order of its own
 //     for each source;
 //   - posteriors without an observation come from the full one by a rank-one
