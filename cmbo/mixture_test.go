@@ -120,28 +120,21 @@ func TestMixtureMatchesDefinition(t *testing.T) {
 					cov.Set(a, b, cross.At(a, b))
 				}
 			}
-			joint, err := gaussian.NewNormal(m, cov)
-			require.NoError(t, err)
-			idx := make([]int, n)
-			noises := make([]float64, n)
+			var c gaussian.Conditioner
+			var seen linalg.Sym
+			var white linalg.Dense
+			idx, resid := make([]int, n), make([]float64, n)
 			for a := range idx {
-				idx[a], noises[a] = a, noise
+				idx[a], resid[a] = a, y[a]-m[a]
 			}
-			post, _, err := joint.ConditionNoisy(idx, y, noises)
-			require.NoError(t, err)
-			marginal, err := joint.Marginal(idx)
-			require.NoError(t, err)
-			noisy := new(linalg.Sym)
-			noisy.Copy(marginal.Cov())
-			noisy.AddDiag(noise)
-			evidence, err := gaussian.NewNormal(marginal.Mean(), noisy)
-			require.NoError(t, err)
-			lp, err := evidence.LogProb(y)
-			require.NoError(t, err)
-			logW[i] = math.Log(shares[i]) + lp
+			seen.Subset(cov, idx)
+			require.NoError(t, c.Factorize(&seen, []float64{noise}, resid))
+			columns := cross.View(0, 0, n, total)
+			require.NoError(t, c.Condition(m, cov, &white, &columns))
+			logW[i] = math.Log(shares[i]) + c.LogMarginal()
 			for a := range probes {
-				means[i] = append(means[i], post.Mean()[n+a])
-				vars[i] = append(vars[i], post.Cov().At(n+a, n+a))
+				means[i] = append(means[i], m[n+a])
+				vars[i] = append(vars[i], cov.At(n+a, n+a))
 			}
 		}
 		w := make([]float64, 3)

@@ -24,7 +24,7 @@ type barySolver struct {
 
 	iter     int
 	residual float64
-	method   BarycenterMethod
+	method   string
 
 	mix     anderson
 	x, y    []float64    // packed iterate and image
@@ -140,7 +140,7 @@ func (b *barySolver) finished() (bool, error) {
 	}
 	if b.iter == 1 && b.residual <= commutingTol*float64(b.n)*epsilon {
 		b.t.Copy(&b.s)
-		b.iter, b.method = 0, BarycenterCommuting
+		b.iter, b.method = 0, methodCommuting
 	}
 	if b.residual < b.bestResidual {
 		b.best.Copy(&b.t)
@@ -178,7 +178,7 @@ func relativeChange(t, s *linalg.Sym) float64 {
 // runCholesky iterates the Cholesky form from s, factored in chol. It returns
 // false where the Procrustes form should go on from chol.
 func (b *barySolver) runCholesky(ctx context.Context) (done bool, err error) {
-	b.method = BarycenterCholesky
+	b.method = methodCholesky
 	b.mix.memory = b.opt.Memory
 	b.x, b.y = grow(b.x, b.n*(b.n+1)/2), grow(b.y, b.n*(b.n+1)/2)
 	for {
@@ -258,7 +258,7 @@ func (b *barySolver) stepCholesky(ctx context.Context) error {
 // orthogonal, differ by Q on the right, so iterates stay aligned and may be mixed
 // as they are.
 func (b *barySolver) runProcrustes(ctx context.Context) error {
-	b.method = BarycenterProcrustes
+	b.method = methodProcrustes
 	b.mix.reset()
 	size := b.n * b.n
 	b.mix.memory = b.opt.Memory

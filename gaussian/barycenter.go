@@ -27,48 +27,34 @@ type BarycenterOptions struct {
 	auto bool // Memory was 0
 }
 
-// BarycenterMethod says how a barycentre was found.
-type BarycenterMethod int
-
+// How a barycentre was found, the Method of a [BarycenterResult].
 const (
-	// BarycenterExact: one member had all the weight, or all covariances were
-	// equal. The covariance is a member's, bit for bit.
-	BarycenterExact BarycenterMethod = iota
+	// One member had all the weight, or all covariances were equal. The covariance
+	// is a member's, bit for bit.
+	methodExact = "exact"
 
-	// BarycenterCommuting: the covariances commute to rounding, where S =
-	// (Σ w_i·S_i^½)² solves the equation.
-	BarycenterCommuting
+	// The covariances commute to rounding, where S = (Σ w_i·S_i^½)² solves the
+	// equation.
+	methodCommuting = "commuting"
 
-	// BarycenterCholesky: fixed point S⁺ = G·Gᵀ, G = L⁻ᵀ·Σ w_i·(Lᵀ·S_i·L)^½, S = L·Lᵀ.
-	BarycenterCholesky
+	// Fixed point S⁺ = G·Gᵀ, G = L⁻ᵀ·Σ w_i·(Lᵀ·S_i·L)^½, S = L·Lᵀ.
+	methodCholesky = "cholesky"
 
-	// BarycenterProcrustes: fixed point G⁺ = Σ w_i·L_i·U_i, U_i the polar factor of
-	// L_iᵀ·G, which inverts nothing.
-	BarycenterProcrustes
+	// Fixed point G⁺ = Σ w_i·L_i·U_i, U_i the polar factor of L_iᵀ·G, which inverts
+	// nothing.
+	methodProcrustes = "procrustes"
 )
-
-// String returns the name of the method.
-func (m BarycenterMethod) String() string {
-	switch m {
-	case BarycenterExact:
-		return "exact"
-	case BarycenterCommuting:
-		return "commuting"
-	case BarycenterCholesky:
-		return "cholesky"
-	case BarycenterProcrustes:
-		return "procrustes"
-	}
-	return "BarycenterMethod(" + itoa(int(m)) + ")"
-}
 
 // BarycenterResult is what [Barycenter] found.
 type BarycenterResult struct {
-	Center     *Normal          // image S⁺ of the step with the smallest residual
-	Iterations int              // steps taken, 0 for a closed form
-	Residual   float64          // ‖S⁺ − S‖_F/‖S‖_F of that step
-	Converged  bool             // Residual reached the tolerance
-	Method     BarycenterMethod // of the latest step
+	Center     *Normal // image S⁺ of the step with the smallest residual
+	Iterations int     // steps taken, 0 for a closed form
+	Residual   float64 // ‖S⁺ − S‖_F/‖S‖_F of that step
+	Converged  bool    // Residual reached the tolerance
+	// Method of the latest step: "exact" where a member's covariance is the answer,
+	// "commuting" in closed form where the covariances commute, "cholesky" and
+	// "procrustes" by fixed points, the latter where a covariance is singular.
+	Method string
 }
 
 // Barycenter returns the 2-Wasserstein barycentre of ps, the normal that
@@ -116,7 +102,7 @@ func Barycenter(ctx context.Context, ps []*Normal, weights []float64, opt *Baryc
 	if err := ctx.Err(); err != nil {
 		return none, fmt.Errorf("gaussian: %s: %w", op, err)
 	}
-	exact := BarycenterResult{Converged: true, Method: BarycenterExact}
+	exact := BarycenterResult{Converged: true, Method: methodExact}
 	if len(ps) == 1 {
 		exact.Center = ps[0]
 		return exact, nil

@@ -104,16 +104,16 @@ func TestBarycenterClosedForms(t *testing.T) {
 	p, q := randomNormal(rng, 4, 10), randomNormal(rng, 4, 10)
 
 	r := barycenter(t, []*Normal{p}, []float64{3}, nil)
-	if r.Center != p || r.Method != BarycenterExact || !r.Converged || r.Iterations != 0 || r.Residual != 0 {
+	if r.Center != p || r.Method != methodExact || !r.Converged || r.Iterations != 0 || r.Residual != 0 {
 		t.Errorf("one member: %+v", r)
 	}
 	r = barycenter(t, []*Normal{q, p, q}, []float64{0, 1e-300, 0}, nil)
-	if r.Center != p || r.Method != BarycenterExact {
+	if r.Center != p || r.Method != methodExact {
 		t.Errorf("all weight on one: %+v", r)
 	}
 	other := mustNormal(q.Mean(), p.Cov())
 	r = barycenter(t, []*Normal{p, other}, []float64{1, 3}, nil)
-	if r.Method != BarycenterExact || maxDiff(r.Center.Cov(), p.Cov()) != 0 {
+	if r.Method != methodExact || maxDiff(r.Center.Cov(), p.Cov()) != 0 {
 		t.Errorf("equal covariances: %+v", r)
 	}
 	for i, m := range r.Center.Mean() {
@@ -156,7 +156,7 @@ func TestBarycenterClosedForms(t *testing.T) {
 			}
 			r := barycenter(t, ps, w, nil)
 			t.Logf("spread %g, rotated %t: %v, %d steps, residual %.1e", spread, rotate, r.Method, r.Iterations, r.Residual)
-			if !r.Converged || r.Method != BarycenterCommuting {
+			if !r.Converged || r.Method != methodCommuting {
 				t.Errorf("spread %g, rotated %t: %+v", spread, rotate, r)
 			}
 			// Rotation rounds the members by E = O(n·ε), which moves their roots
@@ -218,12 +218,12 @@ func TestBarycenterSingular(t *testing.T) {
 	if d := relativeChange(b.Center.Cov(), &want); !b.Converged || !(d <= 1e-9) {
 		t.Errorf("on a subspace: off by %g, %+v", d, b)
 	}
-	if b.Method != BarycenterProcrustes {
+	if b.Method != methodProcrustes {
 		t.Errorf("method %v for singular members", b.Method)
 	}
 	// Definite, but so ill-conditioned that the Cholesky form would lose digits.
 	ill := barycenter(t, []*Normal{randomNormal(rng, 5, 1e11), randomNormal(rng, 5, 1e11)}, nil, nil)
-	if !ill.Converged || ill.Method != BarycenterProcrustes {
+	if !ill.Converged || ill.Method != methodProcrustes {
 		t.Errorf("ill-conditioned members: %+v", ill)
 	}
 	// Point masses.
@@ -251,7 +251,7 @@ func TestBarycenterNearlySingular(t *testing.T) {
 	ps := posteriorSet(rng, gridPoints(5, 4), 5, 1e-6, true)
 	r := barycenter(t, ps, nil, nil)
 	t.Logf("%v: %d steps, residual %.1e", r.Method, r.Iterations, r.Residual)
-	if !r.Converged || r.Method != BarycenterProcrustes {
+	if !r.Converged || r.Method != methodProcrustes {
 		t.Errorf("accelerated: %+v", r)
 	}
 	plain := barycenter(t, ps, nil, &BarycenterOptions{Memory: -1, MaxIter: r.Iterations})

@@ -170,11 +170,11 @@ func TestBarycenterOfTwo(t *testing.T) {
 	// point at w on the geodesic. Distances along it add up.
 	rng := testutil.RNG(t)
 	p, q := randomNormal(rng, 6, 100), randomNormal(rng, 6, 100)
-	d, _ := W2(p, q)
+	d, _ := new(Workspace).W2(p, q)
 	for _, w := range []float64{0.1, 0.5, 0.8} {
 		r := barycenter(t, []*Normal{p, q}, []float64{1 - w, w}, &BarycenterOptions{Tol: 1e-13})
-		a, _ := W2(p, r.Center)
-		b, _ := W2(r.Center, q)
+		a, _ := new(Workspace).W2(p, r.Center)
+		b, _ := new(Workspace).W2(r.Center, q)
 		if !testutil.Close(a, w*d, 1e-10) || !testutil.Close(b, (1-w)*d, 1e-10) {
 			t.Errorf("w = %g: distances %g and %g, want %g and %g", w, a, b, w*d, (1-w)*d)
 		}

@@ -11,7 +11,7 @@ import (
 
 func kl(t *testing.T, p, q *Normal) float64 {
 	t.Helper()
-	d, err := KL(p, q)
+	d, err := new(Workspace).KL(p, q)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,7 +20,7 @@ func kl(t *testing.T, p, q *Normal) float64 {
 
 func jeffreys(t *testing.T, p, q *Normal, jitter float64) float64 {
 	t.Helper()
-	d, _, err := Jeffreys(p, q, jitter)
+	d, _, err := new(Workspace).Jeffreys(p, q, jitter)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestKLProperties(t *testing.T) {
 	// Zero at equality and only there; additive over independent blocks.
 	a := randomNormal(rng, 4, 1e3)
 	if got := kl(t, a, mustNormal(a.Mean(), a.Cov())); got != 0 {
-		t.Errorf("KL(p‖p) = %g", got)
+		t.Errorf("new(Workspace).KL(p‖p) = %g", got)
 	}
 	for _, rel := range []float64{1e-1, 1e-5, 1e-9, 1e-13} {
 		if got := kl(t, a, perturbed(a, rel, 2)); !(got > 0) {
@@ -93,7 +93,7 @@ func TestKLProperties(t *testing.T) {
 	// Infinite where one covariance is singular.
 	s := mustNormal(nil, lowRank(rng, 4, 2))
 	for _, pair := range [][2]*Normal{{a, s}, {s, a}} {
-		if v, err := KL(pair[0], pair[1]); !math.IsInf(v, 1) || !errors.Is(err, ErrNotPositiveDefinite) {
+		if v, err := new(Workspace).KL(pair[0], pair[1]); !math.IsInf(v, 1) || !errors.Is(err, ErrNotPositiveDefinite) {
 			t.Errorf("KL with a singular covariance = %g, %v", v, err)
 		}
 	}
@@ -152,8 +152,8 @@ func TestJeffreysProperties(t *testing.T) {
 		}
 		for j, q := range ps {
 			for _, jitter := range []float64{AutoJitter, 0, 1e-6, 0.1} {
-				a, ua, err := Jeffreys(p, q, jitter)
-				b, ub, err2 := Jeffreys(q, p, jitter)
+				a, ua, err := new(Workspace).Jeffreys(p, q, jitter)
+				b, ub, err2 := new(Workspace).Jeffreys(q, p, jitter)
 				if err != nil || err2 != nil {
 					t.Fatal(err, err2)
 				}
@@ -194,13 +194,13 @@ func jittered(p *Normal, jitter float64) *Normal {
 func TestJeffreysSingular(t *testing.T) {
 	rng := testutil.RNG(t)
 	p, q := mustNormal(nil, lowRank(rng, 5, 2)), randomNormal(rng, 5, 10)
-	if v, used, err := Jeffreys(p, q, 0); !math.IsInf(v, 1) || used != 0 || !errors.Is(err, ErrNotPositiveDefinite) {
+	if v, used, err := new(Workspace).Jeffreys(p, q, 0); !math.IsInf(v, 1) || used != 0 || !errors.Is(err, ErrNotPositiveDefinite) {
 		t.Errorf("J without jitter = %g, %g, %v", v, used, err)
 	}
-	if v, used, err := Jeffreys(p, q, AutoJitter); !(v > 0) || !(used > 0) || err != nil {
+	if v, used, err := new(Workspace).Jeffreys(p, q, AutoJitter); !(v > 0) || !(used > 0) || err != nil {
 		t.Errorf("J with jitter = %g, %g, %v", v, used, err)
 	}
-	if v, _, err := Jeffreys(p, p, 0); v != 0 || err != nil {
+	if v, _, err := new(Workspace).Jeffreys(p, p, 0); v != 0 || err != nil {
 		t.Errorf("J(p, p) = %g, %v", v, err)
 	}
 	var w Workspace
@@ -209,7 +209,7 @@ func TestJeffreysSingular(t *testing.T) {
 		t.Errorf("J(p, p) = %g, %v", dst[0], err)
 	}
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-		if _, _, err := Jeffreys(p, q, bad); !errors.Is(err, ErrNotFinite) {
+		if _, _, err := new(Workspace).Jeffreys(p, q, bad); !errors.Is(err, ErrNotFinite) {
 			t.Errorf("jitter %g: %v", bad, err)
 		}
 	}

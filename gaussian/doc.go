@@ -37,11 +37,11 @@
 // No divergence is computed as a difference that cancels: near-equal arguments keep
 // the relative accuracy that their numbers determine, and equal ones are at 0.
 // Symmetric divergences are symmetric bit for bit. What singular covariances cost
-// in accuracy, and what is done about it, is said at [W2Squared].
+// in accuracy, and what is done about it, is said at [Workspace.W2Squared].
 //
 // Jitter is never added in silence: functions that add one return the amount.
 // Where a covariance has to be definite and is not, the smallest of 0, 1e-10, …,
-// 1e-4 times its mean diagonal that helps is added; [Jeffreys] has a rule of its
+// 1e-4 times its mean diagonal that helps is added; [Workspace.Jeffreys] has a rule of its
 // own.
 //
 // # Memory and goroutines

@@ -26,13 +26,6 @@ var (
 	// ErrWeights reports weights that are negative, not finite, or all zero.
 	ErrWeights = errors.New("gaussian: invalid weights")
 
-	// ErrIndex reports a coordinate that is out of range, or listed twice where
-	// it may not be.
-	ErrIndex = errors.New("gaussian: invalid index")
-
-	// ErrInconsistent reports exact values that a singular normal cannot take.
-	ErrInconsistent = errors.New("gaussian: values outside the support")
-
 	// ErrArgument reports any other unusable argument: nil, a negative noise
 	// variance, a kernel whose parameters do not fit.
 	ErrArgument = errors.New("gaussian: invalid argument")

@@ -37,58 +37,36 @@ func ExampleNewNormal() {
 	// gaussian: NewNormal: cov[1,1] is NaN: gaussian: value is not finite
 }
 
-func ExampleNormal_Condition() {
-	p := normal(0, 0, 1, 0.8, 1)
-	q, err := p.Condition([]int{0}, []float64{2})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Printf("given x_0 = 2, x_1 has mean %.2f and variance %.2f\n", q.Mean()[0], q.Cov().At(0, 0))
-	// Output: given x_0 = 2, x_1 has mean 1.60 and variance 0.36
-}
-
-func ExampleNormal_ConditionNoisy() {
-	p := normal(0, 0, 1, 0.8, 1)
-	q, _, err := p.ConditionNoisy([]int{0, 0}, []float64{1.5, 2.5}, []float64{0.5})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Printf("means %.3f, variances %.3f and %.3f\n", q.Mean(), q.Cov().At(0, 0), q.Cov().At(1, 1))
-	// Output: means [1.600 1.280], variances 0.200 and 0.488
-}
-
-func ExampleW2() {
+func ExampleWorkspace_W2() {
 	// Two shapes at one place, then the same shape 5 apart.
-	d, err := gaussian.W2(normal(0, 0, 4, 0, 1), normal(0, 0, 1, 0, 4))
+	d, err := new(gaussian.Workspace).W2(normal(0, 0, 4, 0, 1), normal(0, 0, 1, 0, 4))
 	fmt.Printf("%.4f %v\n", d, err)
-	d, err = gaussian.W2(normal(0, 0, 4, 0, 1), normal(3, 4, 4, 0, 1))
+	d, err = new(gaussian.Workspace).W2(normal(0, 0, 4, 0, 1), normal(3, 4, 4, 0, 1))
 	fmt.Printf("%.4f %v\n", d, err)
 	// Output:
 	// 1.4142 <nil>
 	// 5.0000 <nil>
 }
 
-func ExampleKL() {
+func ExampleWorkspace_KL() {
 	p, q := normal(0, 0, 1, 0, 1), normal(1, 0, 2, 0, 1)
-	a, _ := gaussian.KL(p, q)
-	b, _ := gaussian.KL(q, p)
+	a, _ := new(gaussian.Workspace).KL(p, q)
+	b, _ := new(gaussian.Workspace).KL(q, p)
 	fmt.Printf("KL(p‖q) = %.4f, KL(q‖p) = %.4f\n", a, b)
 	// Output: KL(p‖q) = 0.3466, KL(q‖p) = 0.6534
 }
 
-func ExampleJeffreys() {
+func ExampleWorkspace_Jeffreys() {
 	p, q := normal(0, 0, 1, 0, 1), normal(1, 0, 2, 0, 1)
-	d, _, err := gaussian.Jeffreys(p, q, 0)
+	d, _, err := new(gaussian.Workspace).Jeffreys(p, q, 0)
 	fmt.Printf("%.4f %v\n", d, err)
 
 	// A singular covariance needs a jitter; the default is relative to the
 	// larger mean diagonal.
 	s := normal(0, 0, 1, 1, 1)
-	_, _, err = gaussian.Jeffreys(p, s, 0)
+	_, _, err = new(gaussian.Workspace).Jeffreys(p, s, 0)
 	fmt.Println(err)
-	d, used, err := gaussian.Jeffreys(p, s, gaussian.AutoJitter)
+	d, used, err := new(gaussian.Workspace).Jeffreys(p, s, gaussian.AutoJitter)
 	fmt.Printf("%.3g with jitter %g, %v\n", d, used, err)
 	// Output:
 	// 1.0000 <nil>

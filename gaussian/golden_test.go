@@ -67,11 +67,11 @@ func TestGoldenDivergences(t *testing.T) {
 			p, q := mustNormal(c.M0, symOf(c.S0)), mustNormal(c.M1, symOf(c.S1))
 			n := float64(p.Dim())
 			tol := 1e-10*c.W2Squared + 50*n*epsilon*(p.Trace()+q.Trace())
-			got, err := W2Squared(p, q)
+			got, err := new(Workspace).W2Squared(p, q)
 			if err != nil || !(math.Abs(got-c.W2Squared) <= tol) {
 				t.Errorf("W2Squared = %.17g, %v, want %.17g", got, err, c.W2Squared)
 			}
-			d, err := W2(p, q)
+			d, err := new(Workspace).W2(p, q)
 			if err != nil || !(math.Abs(d*d-c.W2Squared) <= tol) {
 				t.Errorf("W2 = %.17g, %v, want %.17g", d, err, c.W2)
 			}
@@ -86,11 +86,11 @@ func TestGoldenDivergences(t *testing.T) {
 					t.Errorf("%s = %.17g, %v, want %.17g", name, got, err, want)
 				}
 			}
-			v, err := KL(p, q)
+			v, err := new(Workspace).KL(p, q)
 			check("KL(0‖1)", v, err, *c.KL01)
-			v, err = KL(q, p)
+			v, err = new(Workspace).KL(q, p)
 			check("KL(1‖0)", v, err, *c.KL10)
-			v, _, err = Jeffreys(p, q, 0)
+			v, _, err = new(Workspace).Jeffreys(p, q, 0)
 			check("Jeffreys", v, err, *c.Jeffreys)
 		})
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// AutoJitter, or any negative number, as the jitter of [Jeffreys] stands for 1e-6
+// AutoJitter, or any negative number, as the jitter of [Workspace.Jeffreys] stands for 1e-6
 // times the larger of the two mean diagonals.
 const AutoJitter = -1.0
 
@@ -34,15 +34,10 @@ const autoJitterScale = 1e-6
 // [ErrNotFinite] for a jitter that is not finite or on overflow. It only reads p
 // and q.
 //
+// It allocates where an inverse is not kept yet.
+//
 // H. Jeffreys, An invariant form for the prior probability in estimation
 // problems, Proc. R. Soc. A 186 (1946) 453–461; the paper, section 2.1.
-func Jeffreys(p, q *Normal, jitter float64) (value, used float64, err error) {
-	var w Workspace
-	return w.Jeffreys(p, q, jitter)
-}
-
-// Jeffreys is [Jeffreys] on the memory of w. It allocates where an inverse is
-// not kept yet.
 func (w *Workspace) Jeffreys(p, q *Normal, jitter float64) (value, used float64, err error) {
 	const op = "Jeffreys"
 	if used, err = jeffreysJitter(op, p, q, jitter); err != nil {

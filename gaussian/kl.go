@@ -27,12 +27,6 @@ import (
 //
 // S. Kullback and R. A. Leibler, On information and sufficiency, Ann. Math.
 // Statist. 22 (1951) 79–86; the paper, section 2.1.
-func KL(p, q *Normal) (float64, error) {
-	var w Workspace
-	return w.KL(p, q)
-}
-
-// KL is [KL] on the memory of w.
 func (w *Workspace) KL(p, q *Normal) (float64, error) {
 	const op = "KL"
 	if err := checkPair(op, p, q); err != nil {

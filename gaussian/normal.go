@@ -3,7 +3,6 @@ package gaussian
 import (
 	"cmp"
 	"math"
-	"math/rand/v2"
 	"sync"
 
 	"github.com/gocmbo/cmbo/internal/f64"
@@ -348,26 +347,27 @@ func (n *Normal) LogProb(x []float64) (float64, error) {
 
 const ln2Pi = 1.83787706640934548356065947281123527972279494727556682563430308 // ln 2π
 
-// RandTo sets dst to a draw m + L·z, z standard normal from rng. It fails with
-// [ErrDimension], with [ErrArgument] if rng is nil, and where the factor does.
-// It does not allocate once the factor is known, and takes O(n²) time.
-func (n *Normal) RandTo(dst []float64, rng *rand.Rand) error {
-	const op = "RandTo"
-	if err := checkLen(op, "dst", len(dst), len(n.mean)); err != nil {
-		return err
+// finishNormal wraps computed moments, whose covariance is a difference with
+// absolute rounding errors up to slack.
+func finishNormal(op string, mean []float64, cov *linalg.Sym, slack float64) (*Normal, error) {
+	for i := range mean {
+		if !finite(mean[i]) {
+			return nil, &ValueError{Op: op, What: "posterior mean", Row: i, Col: -1, Value: mean[i], Err: ErrNotFinite}
+		}
+		if j := allFinite(cov.Row(i)); j >= 0 {
+			return nil, &ValueError{Op: op, What: "posterior covariance", Row: i, Col: j, Value: cov.Row(i)[j], Err: ErrNotFinite}
+		}
 	}
-	if rng == nil {
-		return errNil(op, "rng")
+	post := newNormal(mean, cov)
+	post.slack = slack
+	return post, nil
+}
+
+// clampDiag sets variances that rounding made negative to 0.
+func clampDiag(s *linalg.Sym) {
+	for i := range s.Dim() {
+		if r := s.Row(i); r[i] < 0 {
+			r[i] = 0
+		}
 	}
-	if err := n.factor(); err != nil {
-		return err
-	}
-	for i := range dst {
-		dst[i] = rng.NormFloat64()
-	}
-	// Row i of L reads z_0..z_i only, so going up the product can be in place.
-	for i := len(dst) - 1; i >= 0; i-- {
-		dst[i] = n.mean[i] + linalg.Dot(n.lower.Row(i)[:i+1], dst[:i+1])
-	}
-	return nil
 }

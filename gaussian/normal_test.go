@@ -249,27 +249,28 @@ func TestLogProb(t *testing.T) {
 	if want := -0.5 * (math.Log(2*math.Pi) + math.Log(4) + 1); err != nil || !testutil.Close(got, want, 1e-15) {
 		t.Errorf("LogProb = %g, %v, want %g", got, err, want)
 	}
-	// The chain rule ln p(x) = ln p(x_a) + ln p(x_b | x_a).
+	// In the coordinates of the eigenvectors they are independent.
 	rng := testutil.RNG(t)
 	q := randomNormal(rng, 9, 1e3)
 	x := randomMean(rng, 9)
-	idx := []int{7, 2, 4}
-	va := []float64{x[7], x[2], x[4]}
-	vb := []float64{x[0], x[1], x[3], x[5], x[6], x[8]}
-	a, err := q.Marginal(idx)
-	if err != nil {
+	var e linalg.EigenSym
+	if err := e.Factorize(q.Cov()); err != nil {
 		t.Fatal(err)
 	}
-	b, err := q.Condition(idx, va)
-	if err != nil {
-		t.Fatal(err)
+	var v linalg.Dense
+	e.VectorsTo(&v)
+	var want float64
+	for k, l := range e.Values() {
+		var z float64
+		for i := range x {
+			z += v.At(i, k) * (x[i] - q.Mean()[i])
+		}
+		want -= 0.5 * (math.Log(2*math.Pi) + math.Log(l) + z*z/l)
 	}
-	la, _ := a.LogProb(va)
-	lb, _ := b.LogProb(vb)
-	l, err := q.LogProb(x)
 	// The quadratic forms are known to 9·ε·cond relative.
-	if err != nil || !(math.Abs(la+lb-l) <= 9*epsilon*1e3*math.Max(math.Abs(la)+math.Abs(lb), 100)) {
-		t.Errorf("ln p(x_a) + ln p(x_b|x_a) = %.15g, ln p(x) = %.15g, %v", la+lb, l, err)
+	l, err := q.LogProb(x)
+	if err != nil || !(math.Abs(want-l) <= 9*epsilon*1e3*math.Max(math.Abs(want), 100)) {
+		t.Errorf("ln p(x) = %.15g, %v, want %.15g", l, err, want)
 	}
 
 	if _, err := q.LogProb(x[:8]); !errors.Is(err, ErrDimension) {
@@ -285,69 +286,11 @@ func TestLogProb(t *testing.T) {
 	}
 }
 
-func TestRandTo(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		cov  func(*rand.Rand) *linalg.Sym
-	}{
-		{"definite", func(r *rand.Rand) *linalg.Sym { return linalg.NewSym(4, testutil.SPD(r, 4, 50)) }},
-		{"singular", func(r *rand.Rand) *linalg.Sym { return lowRank(r, 4, 2) }},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			rng := testutil.RNG(t)
-			p := mustNormal([]float64{1, -2, 3, 0}, tt.cov(rng))
-			const draws = 20000
-			x := make([]float64, 4)
-			var sum [4]float64
-			sq := linalg.NewSym(4, nil)
-			for range draws {
-				if err := p.RandTo(x, rng); err != nil {
-					t.Fatal(err)
-				}
-				for i := range x {
-					x[i] -= p.Mean()[i]
-					sum[i] += x[i]
-				}
-				for i := range x {
-					for j := range i + 1 {
-						sq.Set(i, j, sq.At(i, j)+x[i]*x[j])
-					}
-				}
-			}
-			// Standard errors: √(s_ii/N) of a mean, √((s_ii·s_jj + s_ij²)/N) of a
-			// covariance; five of them.
-			s := p.Cov()
-			for i := range 4 {
-				if se := math.Sqrt(s.At(i, i) / draws); !(math.Abs(sum[i]/draws) <= 5*se) {
-					t.Errorf("mean[%d] off by %g, standard error %g", i, sum[i]/draws, se)
-				}
-				for j := range i + 1 {
-					se := math.Sqrt((s.At(i, i)*s.At(j, j) + s.At(i, j)*s.At(i, j)) / draws)
-					if d := sq.At(i, j)/draws - s.At(i, j); !(math.Abs(d) <= 5*se) {
-						t.Errorf("cov[%d,%d] off by %g, standard error %g", i, j, d, se)
-					}
-				}
-			}
-			testutil.ZeroAlloc(t, func() { _ = p.RandTo(x, rng) })
-			if err := p.RandTo(x[:3], rng); !errors.Is(err, ErrDimension) {
-				t.Errorf("short dst: %v", err)
-			}
-			if err := p.RandTo(x, nil); !errors.Is(err, ErrArgument) {
-				t.Errorf("nil rng: %v", err)
-			}
-		})
-	}
-}
-
 func TestZeroCovariance(t *testing.T) {
 	// A point mass is a normal too.
 	p := mustNormal([]float64{3, 4}, linalg.NewSym(2, nil))
 	q := mustNormal([]float64{0, 0}, linalg.NewSym(2, nil))
-	x := make([]float64, 2)
-	if err := p.RandTo(x, testutil.RNG(t)); err != nil || x[0] != 3 || x[1] != 4 {
-		t.Errorf("RandTo = %v, %v", x, err)
-	}
-	if d, err := W2(p, q); d != 5 || err != nil {
+	if d, err := new(Workspace).W2(p, q); d != 5 || err != nil {
 		t.Errorf("W2 = %g, %v, want 5", d, err)
 	}
 }

@@ -158,7 +158,7 @@ func oracleBures(s0, s1 *linalg.Sym) (fidelity, squared float64) {
 	return f64of(f), f64of(d)
 }
 
-// oracleKL returns KL(p‖q) and the quadratic form (m_q−m_p)ᵀ·S_q⁻¹·(m_q−m_p).
+// oracleKL returns new(Workspace).KL(p‖q) and the quadratic form (m_q−m_p)ᵀ·S_q⁻¹·(m_q−m_p).
 func oracleKL(m0 []float64, s0 *linalg.Sym, m1 []float64, s1 *linalg.Sym) *big.Float {
 	n := len(m0)
 	l0, l1 := bigSym(s0).chol(), bigSym(s1).chol()

@@ -36,27 +36,15 @@ import (
 // the Procrustes form of V. Masarotto, V. M. Panaretos and Y. Zemel, Procrustes
 // metrics on covariance operators and optimal transportation of Gaussian
 // processes, Sankhya A 81 (2019) 172–213.
-func W2Squared(p, q *Normal) (float64, error) {
-	var w Workspace
-	return w.W2Squared(p, q)
+func (w *Workspace) W2Squared(p, q *Normal) (float64, error) {
+	return w.w2Squared("W2Squared", p, q)
 }
 
 // W2 returns the 2-Wasserstein distance between p and q, the square root of
-// [W2Squared]. It is a metric.
-func W2(p, q *Normal) (float64, error) {
-	var w Workspace
-	return w.W2(p, q)
-}
-
-// W2 is [W2] on the memory of w.
+// [Workspace.W2Squared]. It is a metric.
 func (w *Workspace) W2(p, q *Normal) (float64, error) {
 	d, err := w.w2Squared("W2", p, q)
 	return math.Sqrt(d), err
-}
-
-// W2Squared is [W2Squared] on the memory of w.
-func (w *Workspace) W2Squared(p, q *Normal) (float64, error) {
-	return w.w2Squared("W2Squared", p, q)
 }
 
 // W2SquaredTo sets dst[i] to W2Squared(p, qs[i]). It fails like W2Squared, and
@@ -116,7 +104,7 @@ func (w *Workspace) w2Squared(op string, p, q *Normal) (float64, error) {
 	return d, nil
 }
 
-// W2SquaredFactors returns [W2Squared] of N(mp, lp·lpᵀ) and N(mq, lq·lqᵀ) from
+// W2SquaredFactors returns [Workspace.W2Squared] of N(mp, lp·lpᵀ) and N(mq, lq·lqᵀ) from
 // means and factors alone,
 //
 //	‖mp − mq‖² + ‖lp‖²_F + ‖lq‖²_F − 2·‖lpᵀ·lq‖_*.

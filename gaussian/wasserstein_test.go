@@ -11,7 +11,7 @@ import (
 
 func w2sq(t *testing.T, p, q *Normal) float64 {
 	t.Helper()
-	d, err := W2Squared(p, q)
+	d, err := new(Workspace).W2Squared(p, q)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func TestW2IsAMetric(t *testing.T) {
 	for i, p := range ps {
 		d[i] = make([]float64, len(ps))
 		for j, q := range ps {
-			v, err := W2(p, q)
+			v, err := new(Workspace).W2(p, q)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -181,7 +181,7 @@ func TestW2IsAMetric(t *testing.T) {
 	for i := range ps {
 		for j := range ps {
 			if d[i][j] != d[j][i] {
-				t.Errorf("W2(%d, %d) = %g, W2(%d, %d) = %g", i, j, d[i][j], j, i, d[j][i])
+				t.Errorf("new(Workspace).W2(%d, %d) = %g, new(Workspace).W2(%d, %d) = %g", i, j, d[i][j], j, i, d[j][i])
 			}
 			for k := range ps {
 				// A squared distance is known to 1e-9 relative, and to n·ε·tr S
@@ -243,16 +243,16 @@ func TestW2SquaredMeans(t *testing.T) {
 	shifted[2] += 1e6
 	q := mustNormal(shifted, p.Cov())
 	want := shifted[2] - p.Mean()[2]
-	if got, err := W2(p, q); err != nil || !testutil.Close(got, want, 4*epsilon) {
+	if got, err := new(Workspace).W2(p, q); err != nil || !testutil.Close(got, want, 4*epsilon) {
 		t.Errorf("W2 = %.17g, %v, want %.17g", got, err, want)
 	}
 }
 
 func TestW2Scaling(t *testing.T) {
-	// W2(c·p, c·q) = c·W2(p, q), down to where squares are close to underflow.
+	// new(Workspace).W2(c·p, c·q) = c·new(Workspace).W2(p, q), down to where squares are close to underflow.
 	rng := testutil.RNG(t)
 	p, q := randomNormal(rng, 5, 30), randomNormal(rng, 5, 30)
-	d, _ := W2(p, q)
+	d, _ := new(Workspace).W2(p, q)
 	for _, c := range []float64{0x1p-100, 0x1p100} {
 		scale := func(p *Normal) *Normal {
 			m := append([]float64(nil), p.Mean()...)
@@ -264,7 +264,7 @@ func TestW2Scaling(t *testing.T) {
 			s.Scale(c * c)
 			return mustNormal(m, s)
 		}
-		if got, err := W2(scale(p), scale(q)); err != nil || !testutil.Close(got, c*d, 1e-13) {
+		if got, err := new(Workspace).W2(scale(p), scale(q)); err != nil || !testutil.Close(got, c*d, 1e-13) {
 			t.Errorf("scale %g: %g, %v, want %g", c, got, err, c*d)
 		}
 	}

@@ -95,14 +95,3 @@ func TestCentroid(t *testing.T) {
 		t.Errorf("extreme weights: %v, %v", err1, err2)
 	}
 }
-
-func TestBarycenterMethodString(t *testing.T) {
-	for m, want := range map[BarycenterMethod]string{
-		BarycenterExact: "exact", BarycenterCommuting: "commuting", BarycenterCholesky: "cholesky",
-		BarycenterProcrustes: "procrustes", 9: "BarycenterMethod(9)",
-	} {
-		if got := m.String(); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}

@@ -2,10 +2,9 @@ package gaussian
 
 import "github.com/gocmbo/cmbo/linalg"
 
-// Workspace holds the scratch memory of the distances. Its methods compute what
-// the functions of the same names do, bit for bit, and do not allocate once the
-// workspace has seen the dimension and the Normals their factors. The zero value
-// is ready; a Workspace serves one goroutine at a time.
+// Workspace computes distances and holds their scratch memory. Its methods do not
+// allocate once the workspace has seen the dimension and the Normals their factors.
+// The zero value is ready; a Workspace serves one goroutine at a time.
 type Workspace struct {
 	cross, polar, resid linalg.Dense
 	svd                 linalg.SVD

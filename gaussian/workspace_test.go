@@ -67,7 +67,7 @@ func TestWorkspace(t *testing.T) {
 		if err := w.W2SquaredTo(dst, p, qs); err != nil {
 			t.Fatal(err)
 		}
-		check("W2SquaredTo", W2Squared)
+		check("W2SquaredTo", new(Workspace).W2Squared)
 		for _, jitter := range []float64{AutoJitter, 0, 1e-3} {
 			// The inverse of one is kept, that of the other is not.
 			for _, p := range []*Normal{p, mustNormal(p.Mean(), p.Cov())} {
@@ -80,7 +80,7 @@ func TestWorkspace(t *testing.T) {
 				}
 				largest := 0.0
 				check("JeffreysTo", func(p, q *Normal) (float64, error) {
-					d, u, err := Jeffreys(p, q, jitter)
+					d, u, err := new(Workspace).Jeffreys(p, q, jitter)
 					largest = max(largest, u)
 					return d, err
 				})
@@ -95,7 +95,7 @@ func TestWorkspace(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		check("KL", KL)
+		check("KL", new(Workspace).KL)
 
 		testutil.ZeroAlloc(t, func() { _ = w.W2SquaredTo(dst, p, qs) })
 		testutil.ZeroAlloc(t, func() { _, _ = w.JeffreysTo(dst, p, qs, 1e-3) })
@@ -120,10 +120,10 @@ func TestDivergenceErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, f := range map[string]func(p, q *Normal) error{
-		"W2":        func(p, q *Normal) error { _, err := W2(p, q); return err },
-		"W2Squared": func(p, q *Normal) error { _, err := W2Squared(p, q); return err },
-		"KL":        func(p, q *Normal) error { _, err := KL(p, q); return err },
-		"Jeffreys":  func(p, q *Normal) error { _, _, err := Jeffreys(p, q, 0); return err },
+		"W2":        func(p, q *Normal) error { _, err := new(Workspace).W2(p, q); return err },
+		"W2Squared": func(p, q *Normal) error { _, err := new(Workspace).W2Squared(p, q); return err },
+		"KL":        func(p, q *Normal) error { _, err := new(Workspace).KL(p, q); return err },
+		"Jeffreys":  func(p, q *Normal) error { _, _, err := new(Workspace).Jeffreys(p, q, 0); return err },
 	} {
 		if err := f(p, q); !errors.Is(err, ErrDimension) {
 			t.Errorf("%s: dimensions: %v", name, err)

@@ -58,7 +58,7 @@ func TestPosteriorGeometry(t *testing.T) {
 	c, err := g.mean(0, members)
 	require.NoError(t, err)
 	for j := range tasks {
-		w, err := gaussian.W2(normals[j], want)
+		w, err := new(gaussian.Workspace).W2(normals[j], want)
 		require.NoError(t, err)
 		d, err := g.distance(0, j, c)
 		require.NoError(t, err)
@@ -73,7 +73,7 @@ func TestPosteriorGeometry(t *testing.T) {
 		require.InDelta(t, 0, d, 1e-6)
 		pair, err := g.Pair(0, j, (j+1)%tasks)
 		require.NoError(t, err)
-		w, err = gaussian.W2(normals[j], normals[(j+1)%tasks])
+		w, err = new(gaussian.Workspace).W2(normals[j], normals[(j+1)%tasks])
 		require.NoError(t, err)
 		require.InEpsilon(t, w, pair, 1e-10)
 	}
@@ -89,7 +89,7 @@ func TestPosteriorGeometry(t *testing.T) {
 	c, err = g.mean(0, members)
 	require.NoError(t, err)
 	for j := range tasks {
-		w, used, err := gaussian.Jeffreys(normals[j], want, g.jitter)
+		w, used, err := new(gaussian.Workspace).Jeffreys(normals[j], want, g.jitter)
 		require.NoError(t, err)
 		require.Equal(t, g.jitter, used)
 		d, err := g.distance(0, j, c)

@@ -50,7 +50,7 @@ func TestSingularPosterior(t *testing.T) {
 		post, err := gaussian.NewNormal(rm.mean, &rm.cov)
 		require.NoError(t, err)
 		for i, p := range normals {
-			want, _, err := gaussian.Jeffreys(p, post, jitter)
+			want, _, err := new(gaussian.Workspace).Jeffreys(p, post, jitter)
 			require.NoError(t, err)
 			require.InEpsilon(t, want, got[i], 1e-9)
 		}
