@@ -95,3 +95,30 @@ func TestOpenTableDirectory(t *testing.T) {
 	_, err = OpenTable(filepath.Join(dir, "nothing.json"), "4796")
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
+
+// TestNewTable makes a table of a user's own tasks.
+func TestNewTable(t *testing.T) {
+	space, err := cmbo.NewSpace(cmbo.Int("i", 0, 4), cmbo.Categorical("c", "a", "b"))
+	require.NoError(t, err)
+	other, err := cmbo.NewSpace(cmbo.Categorical("c", "b", "a"), cmbo.Int("i", 0, 4))
+	require.NoError(t, err)
+	tasks := []cmbo.Task{
+		{ID: "two", X: [][]float64{{0, 1}, {4, 0}, {0, 1}}, Y: []float64{1e6, 2e6, 3e6}, Failed: [][]float64{{1, 1}}},
+		{ID: "none", Failed: [][]float64{{1, 1}}},
+		{ID: "one", Params: other.Params(), X: [][]float64{{0, 2}}, Y: []float64{-5}},
+	}
+	got, err := NewTable("mine", space, tasks, true)
+	require.NoError(t, err)
+	require.Equal(t, &Table{Space: "mine", Dim: 3, Duplicates: 1, Tasks: []TableTask{
+		{ID: "one", X: [][]float64{{0.5, 0, 1}}, Y: []float64{5}},
+		{ID: "two", X: [][]float64{{0, 0, 1}, {1, 1, 0}}, Y: []float64{-1e6, -2e6}},
+	}}, got)
+	_, err = NewTable("mine", space, tasks[1:2], false)
+	require.ErrorIs(t, err, cmbo.ErrNoTasks)
+	_, err = NewTable("mine", space, append(tasks, tasks[0]), false)
+	require.ErrorIs(t, err, cmbo.ErrTask)
+	_, err = NewTable("mine", space, []cmbo.Task{{ID: "x", X: [][]float64{{5, 0}}, Y: []float64{1}}}, false)
+	require.ErrorIs(t, err, cmbo.ErrOutOfSpace)
+	_, err = NewTable("mine", space, []cmbo.Task{{ID: "x", Params: append(other.Params(), cmbo.Bool("more")), X: [][]float64{{0, 0, 0}}, Y: []float64{1}}}, false)
+	require.ErrorIs(t, err, cmbo.ErrSpace)
+}

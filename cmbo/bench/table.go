@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo"
 )
@@ -39,6 +40,56 @@ type TableTask struct {
 	Initial map[string][]int
 
 	kept []int // by row of the file: its index in X
+}
+
+// NewTable makes a table of tasks over a space, such as history's readers return,
+// so that methods are compared on a user's own past. Configurations are encoded
+// in the unit cube, values oriented so that larger ones are better, and of equal
+// configurations of a task the first stays. Failed evaluations, noise variances
+// and tasks without a value are left out. Parameters are matched as
+// [cmbo.Space.Adopt] does, but none may be missing or dropped, and no row may lie
+// outside; it fails as Adopt does, with [cmbo.ErrTask] if two tasks have the same
+// ID, or with [cmbo.ErrNoTasks].
+func NewTable(name string, space *cmbo.Space, tasks []cmbo.Task, minimize bool) (*Table, error) {
+	adopted, a, err := space.Adopt(tasks, nil)
+	switch {
+	case err != nil:
+		return nil, err
+	case a.Outside != nil:
+		return nil, a.Outside[0]
+	case a.Dropped != nil:
+		return nil, fmt.Errorf("%w: it lacks the parameters %q of the tasks", cmbo.ErrSpace, a.Dropped)
+	}
+	t := &Table{Space: name, Dim: space.Dim()}
+	for _, task := range adopted {
+		out := TableTask{ID: task.ID}
+		seen := make(map[string]bool, len(task.X))
+		for i, row := range task.X {
+			u, err := space.Encode(row)
+			if err != nil {
+				return nil, err
+			}
+			key := rowKey(u)
+			if seen[key] {
+				t.Duplicates++
+				continue
+			}
+			seen[key] = true
+			y := task.Y[i]
+			if minimize {
+				y = -y
+			}
+			out.X, out.Y = append(out.X, u), append(out.Y, y)
+		}
+		if len(out.X) > 0 {
+			t.Tasks = append(t.Tasks, out)
+		}
+	}
+	if len(t.Tasks) == 0 {
+		return nil, cmbo.ErrNoTasks
+	}
+	slices.SortStableFunc(t.Tasks, func(a, b TableTask) int { return strings.Compare(a.ID, b.ID) })
+	return t, t.check()
 }
 
 // Range returns the smallest and the largest value of the task; NaN if there is

@@ -79,8 +79,13 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	for _, v := range cmbo.Variants() {
 		variants = append(variants, v.String())
 	}
-	f.Var((*paths)(&o.data), "data", "`path` of a table in HPO-B's format (.json or .json.gz) or of HPO-B's directory; may be given several times")
-	f.StringVar(&o.space, "space", "", "`name` of the search space; all of them if left out")
+	f.Var((*paths)(&o.data), "data", "`path` of a table in HPO-B's format (.json or .json.gz), of HPO-B's directory, or of a history (see -format); may be given several times")
+	f.StringVar(&o.space, "space", "", "`name` of the search space, all of them if left out; for histories the file of JSON that describes the parameters")
+	f.StringVar(&o.past.format, "format", "", "`format` of -data, told by the file's name if left out: "+strings.Join(formatNames(), ", "))
+	f.StringVar(&o.past.value, "value", "", "`column` of a history's values (default value), for mlflow and wandb the metric")
+	f.StringVar(&o.past.task, "task", "", "`column` of a history's tasks (default task; without it a file is a task)")
+	f.BoolVar(&o.past.minimize, "minimize", false, "small values of a history are the good ones")
+	f.BoolVar(&o.past.skip, "skip", false, "leave out the bad rows of a history and go on")
 	f.StringVar(&o.experiment, "experiment", "", "`protocol` to compare methods by: "+strings.Join(presets, ", "))
 	f.StringVar(&o.report, "report", "", "`folder` of an experiment to write the report of, from its records alone")
 	f.StringVar(&o.published, "published", "", "`path` of the results published with HPO-B, to show beside those of -experiment hpob")
@@ -112,6 +117,9 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	}
 	if len(o.data) == 0 {
 		return nil, errors.New("-data is missing; -help lists the flags")
+	}
+	if o.past.format != "" && !slices.Contains(formatNames(), o.past.format) {
+		return nil, fmt.Errorf("-format: %q is none of %s", o.past.format, strings.Join(formatNames(), ", "))
 	}
 	switch {
 	case c.given["out"]:

@@ -15,6 +15,12 @@
 // the number of queries and writes the curve as CSV.
 //
 //	go run ./examples/hpob -data FILE -method RGPE
+//
+// Tables may be a user's own histories, too: CSV, JSON lines, exports of MLflow,
+// Optuna and Weights & Biases, and Optuna's journals, with the parameters in a
+// file of JSON.
+//
+//	go run ./examples/hpob -data history.csv -space space.json -minimize
 package main
 
 import (
@@ -33,6 +39,7 @@ import (
 type options struct {
 	data       []string
 	space      string
+	past       histories
 	out        string
 	report     string // folder to report on, nothing else being done
 	published  string // curves to show beside the experiment's
@@ -72,27 +79,4 @@ func run(ctx context.Context, o *options, stdout, stderr io.Writer) error {
 		return compare(ctx, o, tables, stdout, stderr)
 	}
 	return single(ctx, o, tables, stdout, stderr)
-}
-
-// open reads the tables: all spaces of the files unless one is named.
-func open(o *options, stdout io.Writer) ([]*bench.Table, error) {
-	var tables []*bench.Table
-	for _, path := range o.data {
-		spaces := []string{o.space}
-		if o.space == "" {
-			var err error
-			if spaces, err = bench.Spaces(path); err != nil {
-				return nil, err
-			}
-		}
-		for _, space := range spaces {
-			t, err := bench.OpenTable(path, space)
-			if err != nil {
-				return nil, err
-			}
-			fmt.Fprintf(stdout, "space %s: %d tasks, %d coordinates, %d repeated rows dropped\n", t.Space, len(t.Tasks), t.Dim, t.Duplicates)
-			tables = append(tables, t)
-		}
-	}
-	return tables, nil
 }

@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
+	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -13,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/history"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/stretchr/testify/require"
 )
@@ -242,4 +246,97 @@ func TestRealTable(t *testing.T) {
 	var console bytes.Buffer
 	require.NoError(t, run(context.Background(), o, &console, os.Stderr))
 	t.Log(console.String())
+}
+
+// writeHistories writes tasks as people have them, in units of their own: a loss
+// around a million, with choices, failures and a run that is still going.
+func writeHistories(t *testing.T, dir string) (space *cmbo.Space, tasks []cmbo.Task) {
+	space, err := cmbo.NewSpace(cmbo.LogFloat("lr", 1e-4, 1), cmbo.Int("depth", 1, 8), cmbo.Categorical("kernel", "rbf", "poly"))
+	require.NoError(t, err)
+	text, err := json.Marshal(space)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "net.json"), text, 0o600))
+	for j := range 8 {
+		task := cmbo.Task{ID: "task-" + strconv.Itoa(j), Failed: [][]float64{{1, 8, 1}}}
+		rows, err := space.Sample(30, uint64(j))
+		require.NoError(t, err)
+		for _, x := range rows {
+			task.X = append(task.X, x)
+			task.Y = append(task.Y, 1e6+float64(j)*1e4+1e3*math.Abs(math.Log10(x[0])+2)+100*x[1]+300*x[2])
+		}
+		tasks = append(tasks, task)
+	}
+	return space, tasks
+}
+
+// TestHistories: the same tasks give the same curve whatever file they came from.
+func TestHistories(t *testing.T) {
+	dir := t.TempDir()
+	space, tasks := writeHistories(t, dir)
+	write := func(name string, write func(io.Writer) error) string {
+		path := filepath.Join(dir, name)
+		f, err := os.Create(path)
+		require.NoError(t, err)
+		require.NoError(t, write(f))
+		require.NoError(t, f.Close())
+		return path
+	}
+	csvFile := write("history.csv", func(w io.Writer) error { return history.CSV{Space: space}.Write(w, tasks...) })
+	linesFile := write("history.jsonl", func(w io.Writer) error { return history.JSONLines{Space: space}.Write(w, tasks...) })
+	flow := history.MLflow(space, "loss")
+	mlflowFile := write("runs.csv", func(w io.Writer) error { return flow.Write(w, tasks...) })
+	var single []string
+	for _, task := range tasks {
+		path := write(task.ID+".csv", func(w io.Writer) error { return history.CSV{Space: space, Task: "-", Value: "loss"}.Write(w, task) })
+		single = append(single, "-data", path)
+	}
+	flipped := make([]cmbo.Task, len(tasks))
+	for i, task := range tasks {
+		flipped[i] = task
+		flipped[i].Y = make([]float64, len(task.Y))
+		for k, y := range task.Y {
+			flipped[i].Y[k] = -y
+		}
+	}
+	upFile := write("up.csv", func(w io.Writer) error { return history.CSV{Space: space}.Write(w, flipped...) })
+	curve := func(args ...string) string {
+		out := filepath.Join(dir, "curve.csv")
+		o := mustParse(t, append([]string{"-space", filepath.Join(dir, "net.json"), "-splits", "1", "-repeats", "2", "-budget", "5", "-method", "gp", "-out", out}, args...)...)
+		var console bytes.Buffer
+		require.NoError(t, run(context.Background(), o, &console, os.Stderr))
+		require.Contains(t, console.String(), "space net: 8 tasks, 4 coordinates, 0 repeated rows dropped")
+		b, err := os.ReadFile(out)
+		require.NoError(t, err)
+		return string(b)
+	}
+	want := curve("-data", csvFile, "-minimize")
+	require.Equal(t, want, curve("-data", linesFile, "-minimize"))
+	require.Equal(t, want, curve("-data", mlflowFile, "-format", "mlflow", "-value", "loss", "-minimize"))
+	require.Equal(t, want, curve(append(single, "-value", "loss", "-minimize")...))
+	require.Equal(t, want, curve("-data", upFile))
+	require.NotEqual(t, want, curve("-data", csvFile))
+
+	for reason, args := range map[string][]string{
+		"-space FILE is missing":       {"-data", csvFile},
+		"do not go together":           {"-data", csvFile, "-data", writeTable(t)},
+		"are for histories":            {"-data", writeTable(t), "-minimize"},
+		"the file that describes the":  {"-data", csvFile, "-space", "toy"},
+		"the header lacks \"lr\"":      {"-data", mlflowFile, "-space", filepath.Join(dir, "net.json")},
+		"-value is missing":            {"-data", mlflowFile, "-format", "mlflow", "-space", filepath.Join(dir, "net.json")},
+		"a journal of Optuna says all": {"-data", csvFile, "-format", "optuna", "-minimize"},
+	} {
+		err := run(context.Background(), mustParse(t, args...), io.Discard, os.Stderr)
+		require.ErrorContains(t, err, reason)
+	}
+	_, err := parse([]string{"-data", csvFile, "-format", "xls"}, io.Discard)
+	require.ErrorContains(t, err, "-format")
+}
+
+// TestOptunaJournal: a journal needs no other file.
+func TestOptunaJournal(t *testing.T) {
+	o := mustParse(t, "-data", "../../cmbo/history/testdata/optuna/optuna-5.0.0-basic.log", "-splits", "1", "-repeats", "1", "-budget", "3", "-initial", "1", "-method", "gp", "-out", "")
+	var console bytes.Buffer
+	require.NoError(t, run(context.Background(), o, &console, os.Stderr))
+	require.Contains(t, console.String(), "12 rows, 4 of them failures, in 2 tasks")
+	require.Contains(t, console.String(), "mean normalised simple regret of 1 runs")
 }

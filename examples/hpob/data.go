@@ -1,0 +1,211 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/bench"
+	"github.com/gocmbo/cmbo/cmbo/history"
+)
+
+// histories are the settings that say how a user's own histories are read.
+type histories struct {
+	format      string
+	value, task string
+	minimize    bool
+	skip        bool
+}
+
+// formats lists the formats of -data, with the ends of file names by which they
+// are told.
+var formats = []struct {
+	name string
+	ends []string
+}{
+	{"hpob", nil},
+	{"csv", []string{".csv"}},
+	{"jsonlines", []string{".jsonl", ".ndjson"}},
+	{"optuna", []string{".log", ".journal"}},
+	{"optuna-frame", nil},
+	{"mlflow", nil},
+	{"wandb", nil},
+}
+
+func formatNames() []string {
+	var names []string
+	for _, f := range formats {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// formatOf returns the format of a file.
+func (h histories) formatOf(path string) string {
+	if h.format != "" {
+		return h.format
+	}
+	for _, f := range formats {
+		if slices.Contains(f.ends, strings.ToLower(filepath.Ext(path))) {
+			return f.name
+		}
+	}
+	return "hpob"
+}
+
+// open reads the tables: of files in HPO-B's format all spaces unless one is
+// named, of histories one table of all files.
+func open(o *options, stdout io.Writer) ([]*bench.Table, error) {
+	own := 0
+	for _, path := range o.data {
+		if o.past.formatOf(path) != "hpob" {
+			own++
+		}
+	}
+	switch {
+	case own == len(o.data):
+		t, err := o.past.open(o.data, o.space, stdout)
+		if err != nil {
+			return nil, err
+		}
+		return []*bench.Table{t}, nil
+	case own > 0:
+		return nil, errors.New("-data: files in HPO-B's format and histories do not go together")
+	case o.past != (histories{format: o.past.format}):
+		return nil, errors.New("-value, -task, -minimize and -skip are for histories; HPO-B's format needs none of them")
+	}
+	var tables []*bench.Table
+	for _, path := range o.data {
+		spaces := []string{o.space}
+		if o.space == "" {
+			var err error
+			if spaces, err = bench.Spaces(path); err != nil {
+				return nil, err
+			}
+		}
+		for _, space := range spaces {
+			t, err := bench.OpenTable(path, space)
+			if err != nil {
+				return nil, err
+			}
+			tables = append(tables, announce(t, stdout))
+		}
+	}
+	return tables, nil
+}
+
+func announce(t *bench.Table, stdout io.Writer) *bench.Table {
+	fmt.Fprintf(stdout, "space %s: %d tasks, %d coordinates, %d repeated rows dropped\n", t.Space, len(t.Tasks), t.Dim, t.Duplicates)
+	return t
+}
+
+// open reads histories of one space.
+func (h histories) open(paths []string, spaceFile string, stdout io.Writer) (*bench.Table, error) {
+	var space *cmbo.Space
+	name := base(paths[0])
+	if spaceFile != "" {
+		text, err := os.ReadFile(spaceFile)
+		if err != nil {
+			return nil, fmt.Errorf("-space: of a history it is the file that describes the parameters: %w", err)
+		}
+		space, name = new(cmbo.Space), base(spaceFile)
+		if err := json.Unmarshal(text, space); err != nil {
+			return nil, fmt.Errorf("-space %s: %w", spaceFile, err)
+		}
+	}
+	var tasks []cmbo.Task
+	minimize := h.minimize
+	for _, path := range paths {
+		got, down, err := h.read(path, space)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		if space == nil {
+			if len(paths) > 1 {
+				return nil, errors.New("several histories need a -space FILE that describes their parameters")
+			}
+			space = got.Space
+		}
+		minimize = minimize || down
+		tasks = append(tasks, got.Tasks...)
+		r := got.Report
+		fmt.Fprintf(stdout, "%s: %d rows, %d of them failures, in %d tasks", path, r.Accepted, r.Failed, len(got.Tasks))
+		if r.PassedOver > 0 {
+			fmt.Fprintf(stdout, "; %d passed over", r.PassedOver)
+		}
+		if r.Skipped > 0 {
+			fmt.Fprintf(stdout, "; %d bad, the first: %v", r.Skipped, r.Errors[0])
+		}
+		fmt.Fprintln(stdout)
+	}
+	t, err := bench.NewTable(name, space, tasks, minimize)
+	if err != nil {
+		return nil, err
+	}
+	return announce(t, stdout), nil
+}
+
+// base is the name of a file without folder and extension.
+func base(path string) string {
+	name := filepath.Base(path)
+	return strings.TrimSuffix(name, filepath.Ext(name))
+}
+
+// read reads one file; minimize reports whether it says so itself.
+func (h histories) read(path string, space *cmbo.Space) (got *history.Result, minimize bool, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, false, err
+	}
+	defer f.Close()
+	policy := history.Fail
+	if h.skip {
+		policy = history.Skip
+	}
+	format := h.formatOf(path)
+	if format == "optuna" {
+		if h.value != "" || h.task != "" || h.minimize {
+			return nil, false, errors.New("-value, -task and -minimize change nothing: a journal of Optuna says all of it")
+		}
+		// One direction for all: values of studies that maximise change their sign.
+		got, err := history.Optuna{Space: space, Direction: history.Minimize, Policy: policy}.Read(f)
+		if err != nil {
+			return nil, false, err
+		}
+		return &got.Result, true, nil
+	}
+	if space == nil {
+		return nil, false, errors.New(`-space FILE is missing, which describes the parameters, such as {"params": [{"name": "lr", "kind": "logfloat", "lo": 1e-5, "hi": 1}]}`)
+	}
+	c := history.CSV{Space: space, Value: h.value, Task: h.task}
+	switch format {
+	case "csv":
+	case "jsonlines":
+		got, err = history.JSONLines{Space: space, Value: h.value, Task: h.task, TaskID: base(path), Policy: policy}.Read(f)
+		return got, false, err
+	case "mlflow", "wandb":
+		if h.value == "" {
+			return nil, false, errors.New("-value is missing, the name of the metric")
+		}
+		if c = history.MLflow(space, h.value); format == "wandb" {
+			c = history.WandB(space, h.value, "")
+		}
+	case "optuna-frame":
+		c = history.OptunaFrame(space, "")
+		if h.value != "" {
+			c.Value = h.value
+		}
+	}
+	if h.task != "" {
+		c.Task = h.task
+	}
+	c.TaskID, c.Policy = base(path), policy
+	got, err = c.Read(f)
+	return got, false, err
+}
