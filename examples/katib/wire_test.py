@@ -14,6 +14,7 @@ import types
 
 import grpc
 import pytest
+import yaml
 from google.protobuf import descriptor_pb2
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
@@ -518,6 +519,36 @@ def test_trials_of_a_lost_state_are_learned_again(service):
         c.settings["cmbo_state"] = "bm9uc2Vuc2U="
         c.suggest(3)
         assert sorted(int(r[0]) for r in c.rows()) == list(range(1, 10))
+
+
+def test_the_experiment_of_the_readme(service):
+    """experiment.yaml, as Katib's controller turns it into messages."""
+    here = os.path.dirname(__file__)
+    with open(os.path.join(here, "experiment.yaml")) as f:
+        e = yaml.safe_load(f)["spec"]
+    with open(os.path.join(here, "katib-config.yaml")) as f:
+        config = yaml.safe_load(f)["runtime"]["suggestions"][0]
+    assert e["algorithm"]["algorithmName"] == config["algorithmName"]
+    distributions = {None: api.DISTRIBUTION_UNSPECIFIED, "uniform": api.UNIFORM, "logUniform": api.LOG_UNIFORM}
+    parameters = []
+    for p in e["parameters"]:
+        space = dict(p["feasibleSpace"])
+        parameters.append(parameter(p["name"], api.ParameterType.Value(p["parameterType"].upper()),
+                                    distribution=distributions[space.pop("distribution", None)], **space))
+    settings = {s["name"]: s["value"] for s in e["algorithm"]["algorithmSettings"]}
+    s = spec(parameters, settings, api.ObjectiveType.Value(e["objective"]["type"].upper()),
+             max_trial_count=e["maxTrialCount"], parallel_trial_count=e["parallelTrialCount"])
+    assert service.validate(s) == (OK, "")
+    made = Controller(service, s, name="readme").suggest(e["parallelTrialCount"])
+    template = e["trialTemplate"]
+    for t in made:
+        v = values(t.spec.parameter_assignments.assignments)
+        assert {p["reference"] for p in template["trialParameters"]} == set(v)
+        assert 1e-4 <= float(v["lr"]) <= 0.1 and v["batch"] in ("16", "32", "64", "128")
+        assert round(float(v["momentum"]) * 20, 9) % 1 == 0 and len(v["momentum"]) <= 4
+    (container,) = template["trialSpec"]["spec"]["template"]["spec"]["containers"]
+    for p in template["trialParameters"]:
+        assert sum("${trialParameters.%s}" % p["name"] in part for part in container["command"]) == 1
 
 
 # --- what is learned from the past -------------------------------------------

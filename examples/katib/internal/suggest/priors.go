@@ -40,19 +40,13 @@ type priors struct {
 	known map[string]*cmbo.Prior
 }
 
-// get returns the prior that an experiment names.
-func (p *priors) get(ctx context.Context, x *experiment) (*cmbo.Prior, error) {
-	key := x.prior.kind + " " + x.prior.place
-	if x.prior.kind == "history" {
-		if x.space == nil {
-			return nil, nil
-		}
-		b, err := json.Marshal(x.space)
-		if err != nil {
-			return nil, err
-		}
-		key = fmt.Sprint(key, x.minimize, string(b))
+// get returns the prior that an experiment names, for the experiment's space.
+func (p *priors) get(ctx context.Context, x *experiment, logf func(string, ...any)) (*cmbo.Prior, error) {
+	b, err := json.Marshal(x.space.Space)
+	if err != nil {
+		return nil, err
 	}
+	key := fmt.Sprintf("%s %v %s", x.prior, x.minimize, b)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if prior := p.known[key]; prior != nil {
@@ -64,7 +58,7 @@ func (p *priors) get(ctx context.Context, x *experiment) (*cmbo.Prior, error) {
 	}
 	defer r.Close()
 	limited := &io.LimitedReader{R: r, N: maxSource}
-	prior, err := x.learn(ctx, limited)
+	prior, err := x.learn(ctx, limited, logf)
 	if limited.N == 0 {
 		return nil, fmt.Errorf("more than %d bytes", maxSource)
 	}
@@ -79,9 +73,20 @@ func (p *priors) get(ctx context.Context, x *experiment) (*cmbo.Prior, error) {
 }
 
 // learn makes the prior from the bytes of its source.
-func (x *experiment) learn(ctx context.Context, r io.Reader) (*cmbo.Prior, error) {
+func (x *experiment) learn(ctx context.Context, r io.Reader, logf func(string, ...any)) (*cmbo.Prior, error) {
 	if x.prior.kind == "prior" {
-		return cmbo.DecodePrior(r)
+		prior, err := cmbo.DecodePrior(r)
+		if err != nil {
+			return nil, err
+		}
+		if same, err := sameSpace(prior.Space(), x.space.Space); same || err != nil {
+			return prior, err
+		}
+		adopted, how, err := prior.Adopt(ctx, x.space.Space, nil)
+		if err == nil {
+			logf("the prior was learned for other parameters: %d evaluations are taken over, %d lie outside; dropped %q", how.Rows, len(how.Outside), how.Dropped)
+		}
+		return adopted, err
 	}
 	var past *history.Result
 	var err error

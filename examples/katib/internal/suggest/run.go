@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -22,22 +23,18 @@ import (
 type run struct {
 	*experiment
 	opt *cmbo.Optimizer
-	// ids has the trials of the optimiser by the names that Katib gave them; 0
-	// for a trial that was observed because the optimiser had not proposed it.
+	// ids has the trials of the optimiser by the names that Katib gave them.
 	ids map[string]int
 	// unclaimed has the open trials that have no name yet, by the keys of their
 	// rows.
-	unclaimed map[string]int
-	// strange has trials without a value that the optimiser did not propose, by
-	// the keys of their rows.
-	strange map[string][]*api.Trial
+	unclaimed map[string][]int
 	// evaluations counts the trials of each row.
 	evaluations map[string]int
 	logf        func(format string, args ...any)
 }
 
 // maxState bounds the size of a state once it is unpacked.
-const maxState = 256 << 20
+const maxState = 64 << 20
 
 // encode returns the state of the run: the names and, on a line of its own, the
 // optimiser's snapshot, packed.
@@ -76,15 +73,11 @@ func (r *run) decode(state string, prior *cmbo.Prior) error {
 	if err != nil {
 		return err
 	}
-	was, err := json.Marshal(opt.Space())
+	same, err := sameSpace(opt.Space(), r.space.Space)
 	if err != nil {
 		return err
 	}
-	is, err := json.Marshal(r.space)
-	if err != nil {
-		return err
-	}
-	if !bytes.Equal(was, is) {
+	if !same {
 		return errors.New("it belongs to other parameters")
 	}
 	r.opt, r.ids = opt, ids
@@ -93,10 +86,7 @@ func (r *run) decode(state string, prior *cmbo.Prior) error {
 
 // newRun takes up the run that the experiment's state describes, or begins one.
 func newRun(x *experiment, opts []cmbo.Option, prior *cmbo.Prior, logf func(string, ...any)) (*run, error) {
-	r := &run{
-		experiment: x, ids: map[string]int{}, unclaimed: map[string]int{},
-		strange: map[string][]*api.Trial{}, evaluations: map[string]int{}, logf: logf,
-	}
+	r := &run{experiment: x, ids: map[string]int{}, unclaimed: map[string][]int{}, evaluations: map[string]int{}, logf: logf}
 	if x.state != "" {
 		err := r.decode(x.state, prior)
 		if err == nil {
@@ -111,7 +101,7 @@ func newRun(x *experiment, opts []cmbo.Option, prior *cmbo.Prior, logf func(stri
 }
 
 // learn takes the trials of a request in, those that are new.
-func (r *run) learn(trials []*api.Trial) error {
+func (r *run) learn(ctx context.Context, trials []*api.Trial) error {
 	claimed := map[int]bool{}
 	for _, id := range r.ids {
 		claimed[id] = true
@@ -119,8 +109,9 @@ func (r *run) learn(trials []*api.Trial) error {
 	open := map[int]bool{}
 	for _, t := range r.opt.Open() {
 		open[t.ID] = true
-		if !claimed[t.ID] {
-			r.unclaimed[r.space.key(t.X)] = t.ID
+		if key := r.space.key(t.X); !claimed[t.ID] {
+			r.unclaimed[key] = append(r.unclaimed[key], t.ID)
+			r.evaluations[key]++
 		}
 	}
 	trials = slices.Clone(trials)
@@ -132,30 +123,40 @@ func (r *run) learn(trials []*api.Trial) error {
 			continue
 		}
 		key := r.space.key(row)
-		r.evaluations[key]++
 		id, known := r.ids[t.GetName()]
-		if !known {
-			if id = r.unclaimed[key]; id > 0 {
-				delete(r.unclaimed, key)
-				r.ids[t.GetName()] = id
-			}
+		if ids := r.unclaimed[key]; !known && len(ids) > 0 {
+			id, known, r.unclaimed[key] = ids[0], true, ids[1:]
+		} else {
+			r.evaluations[key]++
 		}
 		y, outcome := r.outcome(t)
-		switch {
-		case open[id]:
-			err = r.close(id, y, outcome)
-		case known || id > 0: // closed already
-		case outcome == told:
-			r.ids[t.GetName()] = 0
-			err = r.opt.Observe(row, y)
-		default:
-			r.strange[key] = append(r.strange[key], t)
+		if !known {
+			if outcome == cancelled {
+				continue
+			}
+			if id, err = r.propose(ctx, row); err != nil {
+				return fmt.Errorf("trial %q: %w", t.GetName(), err)
+			}
+			open[id] = true
 		}
-		if err != nil {
+		r.ids[t.GetName()] = id
+		if !open[id] {
+			continue
+		}
+		if err := r.close(id, y, outcome); err != nil {
 			return fmt.Errorf("trial %q: %w", t.GetName(), err)
 		}
 	}
 	return nil
+}
+
+// propose has the optimiser propose a row.
+func (r *run) propose(ctx context.Context, row []float64) (id int, err error) {
+	if err := r.opt.Enqueue(row); err != nil {
+		return 0, err
+	}
+	t, err := r.opt.Ask(ctx)
+	return t.ID, err
 }
 
 // Outcomes of a trial.
@@ -211,64 +212,51 @@ func (r *run) close(id int, y float64, o outcome) error {
 	return nil
 }
 
-// ask returns exactly n rows.
+// ask returns exactly n rows, n > 0.
 func (r *run) ask(ctx context.Context, n int) ([][]float64, error) {
+	trials, err := r.opt.AskN(ctx, n)
+	if err != nil && !errors.Is(err, cmbo.ErrNoCandidates) {
+		return nil, err
+	}
 	var rows [][]float64
-	for len(rows) < n {
-		trials, err := r.opt.AskN(ctx, n-len(rows))
-		if errors.Is(err, cmbo.ErrNoCandidates) {
-			return r.repeat(rows, n)
-		}
-		if err != nil {
-			return nil, err
-		}
-		for _, t := range trials {
-			key := r.space.key(t.X)
-			if s := r.strange[key]; len(s) > 0 {
-				// Katib has tried this row already: what came of it is told.
-				r.strange[key] = s[1:]
-				r.ids[s[0].GetName()] = t.ID
-				if err := r.close(t.ID, 0, second(r.outcome(s[0]))); err != nil {
-					return nil, err
-				}
-				continue
-			}
-			rows = append(rows, t.X)
-			r.evaluations[key]++
-		}
+	for _, t := range trials {
+		rows = append(rows, t.X)
+		r.evaluations[r.space.key(t.X)]++
+	}
+	if len(rows) < n {
+		return r.repeat(ctx, rows, n)
 	}
 	return rows, nil
 }
 
-func second(_ float64, o outcome) outcome { return o }
-
 // repeat adds rows to n, where a space of few points has no new one: those
 // evaluated least, the best of them first.
-func (r *run) repeat(rows [][]float64, n int) ([][]float64, error) {
-	seen := map[string]cmbo.Observation{}
+func (r *run) repeat(ctx context.Context, rows [][]float64, n int) ([][]float64, error) {
+	best := map[string]cmbo.Observation{}
+	for _, t := range r.opt.Open() {
+		best[r.space.key(t.X)] = cmbo.Observation{X: t.X, Y: math.Inf(-1)}
+	}
 	for _, o := range r.opt.Observations() {
 		if r.minimize {
 			o.Y = -o.Y
 		}
-		if key := r.space.key(o.X); seen[key].X == nil || o.Y > seen[key].Y {
-			seen[key] = o
+		if key := r.space.key(o.X); best[key].X == nil || o.Y > best[key].Y {
+			best[key] = o
 		}
 	}
-	if len(seen) == 0 {
-		for _, t := range r.opt.Open() {
-			seen[r.space.key(t.X)] = cmbo.Observation{X: t.X}
-		}
-	}
-	if len(seen) == 0 {
+	if len(best) == 0 {
 		return nil, fmt.Errorf("%w: every point of the space has failed", cmbo.ErrNoCandidates)
 	}
-	keys := slices.Sorted(maps.Keys(seen))
+	keys := slices.Sorted(maps.Keys(best))
 	for len(rows) < n {
-		best := slices.MinFunc(keys, func(a, b string) int {
-			return cmp.Or(cmp.Compare(r.evaluations[a], r.evaluations[b]), cmp.Compare(seen[b].Y, seen[a].Y))
+		next := slices.MinFunc(keys, func(a, b string) int {
+			return cmp.Or(cmp.Compare(r.evaluations[a], r.evaluations[b]), cmp.Compare(best[b].Y, best[a].Y))
 		})
-		rows = append(rows, seen[best].X)
-		r.evaluations[best]++
+		if _, err := r.propose(ctx, best[next].X); err != nil {
+			return nil, err
+		}
+		rows = append(rows, best[next].X)
+		r.evaluations[next]++
 	}
 	return rows, nil
 }

@@ -54,9 +54,7 @@ func New(algorithm, dir string, urls []string, states string, logger *log.Logger
 // GetSuggestions returns exactly as many assignments as are asked for.
 func (s *Service) GetSuggestions(ctx context.Context, q *api.GetSuggestionsRequest) (*api.GetSuggestionsReply, error) {
 	e := q.GetExperiment()
-	logf := func(format string, args ...any) {
-		s.Log.Printf("%q: "+format, append([]any{e.GetName()}, args...)...)
-	}
+	logf := s.logf(e)
 	reply, err := s.suggest(ctx, q, logf)
 	if err != nil {
 		logf("%d suggestions refused: %v", q.GetCurrentRequestNumber(), err)
@@ -64,6 +62,13 @@ func (s *Service) GetSuggestions(ctx context.Context, q *api.GetSuggestionsReque
 	}
 	logf("%d suggestions after %d trials", len(reply.ParameterAssignments), len(q.GetTrials()))
 	return reply, nil
+}
+
+// logf returns what logs about an experiment.
+func (s *Service) logf(e *api.Experiment) func(string, ...any) {
+	return func(format string, args ...any) {
+		s.Log.Printf("%q: "+format, append([]any{e.GetName()}, args...)...)
+	}
 }
 
 func (s *Service) suggest(ctx context.Context, q *api.GetSuggestionsRequest, logf func(string, ...any)) (*api.GetSuggestionsReply, error) {
@@ -81,7 +86,7 @@ func (s *Service) suggest(ctx context.Context, q *api.GetSuggestionsRequest, log
 	if err != nil {
 		return nil, invalid(err)
 	}
-	opts, prior, err := s.options(ctx, x)
+	opts, prior, err := s.options(ctx, x, logf)
 	if err != nil {
 		return nil, invalid(err)
 	}
@@ -97,12 +102,14 @@ func (s *Service) suggest(ctx context.Context, q *api.GetSuggestionsRequest, log
 	if err != nil {
 		return nil, invalid(err)
 	}
-	if err := r.learn(q.GetTrials()); err != nil {
+	if err := r.learn(ctx, q.GetTrials()); err != nil {
 		return nil, err
 	}
-	rows, err := r.ask(ctx, int(q.GetCurrentRequestNumber()))
-	if err != nil {
-		return nil, err
+	var rows [][]float64
+	if n := int(q.GetCurrentRequestNumber()); n > 0 {
+		if rows, err = r.ask(ctx, n); err != nil {
+			return nil, err
+		}
 	}
 	state, err := r.encode()
 	if err != nil {
@@ -126,16 +133,16 @@ func (s *Service) suggest(ctx context.Context, q *api.GetSuggestionsRequest, log
 // there are looked at.
 func (s *Service) ValidateAlgorithmSettings(ctx context.Context, q *api.ValidateAlgorithmSettingsRequest) (*api.ValidateAlgorithmSettingsReply, error) {
 	e := q.GetExperiment()
-	err := s.validate(ctx, e)
-	if err != nil {
-		s.Log.Printf("%q: not valid: %v", e.GetName(), err)
+	logf := s.logf(e)
+	if err := s.validate(ctx, e, logf); err != nil {
+		logf("not valid: %v", err)
 		return nil, refusal(err)
 	}
-	s.Log.Printf("%q: valid", e.GetName())
+	logf("valid")
 	return &api.ValidateAlgorithmSettingsReply{}, nil
 }
 
-func (s *Service) validate(ctx context.Context, e *api.Experiment) error {
+func (s *Service) validate(ctx context.Context, e *api.Experiment, logf func(string, ...any)) error {
 	x, err := s.read(e)
 	if err == nil && x.state != "" {
 		err = errors.New("setting " + stateSetting + " is the service's own")
@@ -143,7 +150,7 @@ func (s *Service) validate(ctx context.Context, e *api.Experiment) error {
 	if err != nil || x.space == nil || e.GetSpec().GetObjective() == nil {
 		return invalid(err)
 	}
-	opts, _, err := s.options(ctx, x)
+	opts, _, err := s.options(ctx, x, logf)
 	if err == nil {
 		_, err = cmbo.New(x.space.Space, opts...)
 	}

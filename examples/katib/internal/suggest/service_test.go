@@ -199,9 +199,26 @@ func TestPriors(t *testing.T) {
 	if secret > 0 {
 		t.Error("a URL was asked for that is not allowed")
 	}
-	// With the prior, the first proposal is near the best of the past tasks.
-	reply, err := s.GetSuggestions(context.Background(), &api.GetSuggestionsRequest{
-		Experiment: newExperiment("prior", "good.prior"), CurrentRequestNumber: 1})
+	// A prior for other parameters is adopted: another order, a wider range.
+	drifted := newExperiment("prior", "good.prior")
+	list := params()
+	list[0], list[3] = list[3], list[0]
+	list[3].FeasibleSpace.Max = "10"
+	list[0].FeasibleSpace.List = []string{"c", "b", "a"}
+	drifted.Spec.ParameterSpecs.Parameters = list
+	near(t, s, drifted)
+	drifted.Spec.ParameterSpecs.Parameters = append(list, &api.ParameterSpec{Name: "new", ParameterType: api.ParameterType_INT, FeasibleSpace: &api.FeasibleSpace{Min: "1", Max: "3"}})
+	_, err := s.ValidateAlgorithmSettings(context.Background(), &api.ValidateAlgorithmSettingsRequest{Experiment: drifted})
+	if status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), `"new"`) {
+		t.Errorf("a parameter that the prior does not know: %v", err)
+	}
+	near(t, s, newExperiment("prior", "good.prior"))
+}
+
+// near checks that the first proposal is near the best of the past tasks.
+func near(t *testing.T, s *Service, e *api.Experiment) {
+	t.Helper()
+	reply, err := s.GetSuggestions(context.Background(), &api.GetSuggestionsRequest{Experiment: e, CurrentRequestNumber: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -100,11 +100,11 @@ func (x *experiment) set(name, value string) error {
 }
 
 // options returns the options of the experiment's optimiser.
-func (s *Service) options(ctx context.Context, x *experiment) (opts []cmbo.Option, prior *cmbo.Prior, err error) {
+func (s *Service) options(ctx context.Context, x *experiment, logf func(string, ...any)) (opts []cmbo.Option, prior *cmbo.Prior, err error) {
 	if x.prior.kind == "" {
 		return x.opts, nil, nil
 	}
-	if prior, err = s.priors.get(ctx, x); err != nil {
+	if prior, err = s.priors.get(ctx, x, logf); err != nil {
 		return nil, nil, fmt.Errorf("%s %s: %w", x.prior.kind, x.prior.place, err)
 	}
 	if prior.Minimizes() != x.minimize {

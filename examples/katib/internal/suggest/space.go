@@ -1,6 +1,8 @@
 package suggest
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -216,6 +218,17 @@ func (p *parameter) entry(text string) (float64, error) {
 		return 0, fmt.Errorf("%q is not in the list", text)
 	}
 	return float64(i), nil
+}
+
+// sameSpace reports whether two spaces have the same parameters, by their
+// descriptions.
+func sameSpace(a, b *cmbo.Space) (bool, error) {
+	x, err := json.Marshal(a)
+	if err != nil {
+		return false, err
+	}
+	y, err := json.Marshal(b)
+	return bytes.Equal(x, y), err
 }
 
 // key identifies a row.
