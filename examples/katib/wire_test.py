@@ -501,6 +501,15 @@ def loss_x(t):
     return (int(values(t.spec.parameter_assignments.assignments)["x"]) - 3) ** 2
 
 
+def test_a_space_of_one_point(service):
+    c = Controller(service, spec([parameter("x", api.INT, min="7", max="7")]), name="one")
+    for n in (3, 2):
+        for k, t in enumerate(c.suggest(n)):
+            c.end(t, k)
+    c.suggest(1)
+    assert c.rows() == [("7",)] * 6
+
+
 def test_a_space_in_which_everything_fails(service):
     c = Controller(service, spec([parameter("x", api.INT, min="1", max="3")]), name="failing")
     for t, condition in zip(c.suggest(3), (Status.FAILED, Status.SUCCEEDED, Status.SUCCEEDED)):
@@ -519,6 +528,12 @@ def test_trials_of_a_lost_state_are_learned_again(service):
         c.settings["cmbo_state"] = "bm9uc2Vuc2U="
         c.suggest(3)
         assert sorted(int(r[0]) for r in c.rows()) == list(range(1, 10))
+        for t in c.trials:
+            if t.status.condition == Status.RUNNING:
+                c.end(t, loss_x(t))
+        c.settings["cmbo_state"] = "bm9uc2Vuc2U="
+        (repeated,) = c.suggest(1)  # the best one again, so the values were learned
+        assert loss_x(repeated) == min(loss_x(t) for t in c.trials if t.status.condition == Status.SUCCEEDED)
 
 
 def test_the_experiment_of_the_readme(service):
