@@ -170,11 +170,12 @@ func TestCarriedBarycenter(t *testing.T) {
 	require.NoError(t, err)
 	p, err := Learn(context.Background(), box, tasks, WithLabels([]int{0, 0, 0, 0}), WithPrototype(Barycenter), WithIndexPoints(40))
 	require.NoError(t, err)
-	q := p.learned.Prototypes[0]
-	n, _ := p.learned.Index.Dims()
+	learned := p.learned.(*paperPrior)
+	q := learned.Prototypes[0]
+	n, _ := learned.Index.Dims()
 	mean, variance := make([]float64, n), make([]float64, n)
 	var cross linalg.Dense
-	require.NoError(t, q.Process.At(context.Background(), 2, mean, variance, &cross, p.learned.Index, p.learned.Index))
+	require.NoError(t, q.Process.At(context.Background(), 2, mean, variance, &cross, learned.Index, learned.Index))
 	for i := range n {
 		require.InDelta(t, q.Normal.Mean()[i], mean[i], 1e-8)
 		require.InDelta(t, q.Normal.Cov().At(i, i), variance[i], 1e-8)

@@ -264,9 +264,9 @@ func (t *Task) in(s *Space) (Task, error) {
 // it knows of them; smaller ones are better if the prior minimises. Real
 // parameters come back to rounding. Failed evaluations are not kept.
 func (p *Prior) Tasks() []Task {
-	tasks := make([]Task, len(p.learned.Sources))
-	for i, s := range p.learned.Sources {
-		t := Task{ID: s.ID, Params: p.space.Params(), Y: orientAll(s.Y, p.config.minimize), NoiseVariance: slices.Clone(s.Given)}
+	tasks := make([]Task, len(p.facts.tasks))
+	for i, s := range p.facts.tasks {
+		t := Task{ID: s.ID, Params: p.space.Params(), Y: orientAll(s.Y, p.config.minimize), NoiseVariance: slices.Clone(s.Noise)}
 		for k := range s.Y {
 			row, err := p.space.Decode(s.X.Row(k))
 			if err != nil {
@@ -305,11 +305,11 @@ func (p *Prior) Adopt(ctx context.Context, space *Space, defaults map[string]any
 	if err := c.apply(opts); err != nil {
 		return nil, nil, err
 	}
-	l := &learner{learnConfig: c, space: space, finite: space.finite()}
-	if err := l.take(tasks); err != nil {
+	t := &trainingSet{config: c, space: space, finite: space.finite()}
+	if err := t.take(tasks); err != nil {
 		return nil, nil, err
 	}
-	q, err := l.learn(ctx, 0)
+	q, err := t.learn(ctx)
 	return q, a, err
 }
 

@@ -162,7 +162,7 @@ func localRows(s *Space, around []float64, n int, seed uint64, step int) [][]flo
 func (o *draft) pool(step int) [][]float64 {
 	c := o.config
 	rows := sobolRows(o.space, c.sobol, rng.Stream(c.seed, "candidates", uint64(step)))
-	if b := o.h.best(o.minimize); b >= 0 {
+	if b := o.h.best(o.config.minimize); b >= 0 {
 		rows = append(rows, localRows(o.space, o.h.obs[b].X, c.local, c.seed, step)...)
 	}
 	seen := make(map[string]bool, len(rows))

@@ -119,10 +119,10 @@ func TestPriorRefusesDamage(t *testing.T) {
 	}
 	refused(append(bytes.Clone(b), 0))
 	newer := bytes.Clone(b)
-	newer[9] = 2
+	newer[9] = 3
 	_, err = cmbo.DecodePrior(bytes.NewReader(newer))
 	require.ErrorIs(t, err, cmbo.ErrVersion)
-	require.ErrorContains(t, err, "version 2")
+	require.ErrorContains(t, err, "version 3")
 	_, err = cmbo.DecodePrior(io.MultiReader(bytes.NewReader(b), failingReader{}))
 	require.ErrorIs(t, err, io.ErrClosedPipe)
 

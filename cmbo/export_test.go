@@ -17,7 +17,7 @@ func Reseal(b []byte) []byte {
 }
 
 // SealSnapshot puts a right envelope around a snapshot's state.
-func SealSnapshot(state []byte) []byte { return sealSnapshot(state) }
+func SealSnapshot(state []byte) []byte { return sealSnapshot(snapshotVersion, state) }
 
 // SnapshotState returns the state in a snapshot.
 func SnapshotState(b []byte) []byte {

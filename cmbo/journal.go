@@ -38,13 +38,13 @@ import (
 // were answered: from the first so many events of the log, and those later ones
 // that were asked (or fitted, which they bring with them) with the same number.
 func WithJournal(write func(lines []byte) error) Option {
-	return runOption(func(c *runConfig) error {
+	return option{name: "WithJournal", restore: true, run: func(c *runConfig) error {
 		if write == nil {
 			return optionErrorf("a nil journal")
 		}
 		c.journal = write
 		return nil
-	})
+	}}
 }
 
 // journalEntry is one line of a journal after the first.
@@ -81,7 +81,7 @@ func (o *Optimizer) beginJournal() error {
 	if err != nil {
 		return fmt.Errorf("%w: journal: %w", ErrOption, err)
 	}
-	line := sealSnapshot(state)
+	line := sealSnapshot(snapshotVersion, state)
 	if err := o.config.journal(line); err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
@@ -136,13 +136,13 @@ func (o *Optimizer) JournalMark() (m JournalMark, ok bool) {
 // [ErrCorrupt] unless the journal contains the line that m names. Lines after it
 // are legal.
 func WithJournalMark(m JournalMark) Option {
-	return runOption(func(c *runConfig) error {
+	return option{name: "WithJournalMark", restore: true, run: func(c *runConfig) error {
 		if m.Lines < 1 {
 			return optionErrorf("the mark of line %d of a journal", m.Lines)
 		}
 		c.mark = m
 		return nil
-	})
+	}}
 }
 
 // RestoreJournal makes the optimiser whose journal r holds, as [Restore] does of

@@ -51,11 +51,11 @@ func Learn(ctx context.Context, space *Space, tasks []Task, opts ...LearnOption)
 	if err := space.defined(); err != nil {
 		return nil, err
 	}
-	l := &learner{learnConfig: c, space: space, finite: space.finite()}
-	if err := l.take(tasks); err != nil {
+	t := &trainingSet{config: c, space: space, finite: space.finite()}
+	if err := t.take(tasks); err != nil {
 		return nil, err
 	}
-	return l.learn(ctx, 0)
+	return t.learn(ctx)
 }
 
 // Add returns the prior of p's tasks and more: the same, bit for bit, as Learn
@@ -73,21 +73,15 @@ func (p *Prior) Add(ctx context.Context, tasks []Task, opts ...LearnOption) (*Pr
 	if err := c.apply(opts); err != nil {
 		return nil, err
 	}
-	if c.seed != old.seed || c.minimize != old.minimize || c.y != old.y || c.ard != old.ard || c.fixedNoise != old.fixedNoise ||
+	if c.kind != old.kind || c.seed != old.seed || c.minimize != old.minimize || c.y != old.y || c.ard != old.ard || c.fixedNoise != old.fixedNoise ||
 		!sameKernel(c.fixed, old.fixed) || !sameKernel(c.priorKernel, old.priorKernel) || !sameKernel(c.clusterKernel, old.clusterKernel) {
 		return nil, optionErrorf("an option that would need the tasks known already to be fitted again")
 	}
-	l := &learner{learnConfig: c, space: p.space, finite: p.finite, known: p.learned.Sources}
-	if !c.fixedIndex || c.indexSet == nil {
-		l.index = p.learned.Index
-	}
-	if p.finite {
-		l.clusterSet = p.clusterSet
-	}
-	if err := l.take(tasks); err != nil {
+	t := &trainingSet{config: c, space: p.space, finite: p.finite, known: p}
+	if err := t.take(tasks); err != nil {
 		return nil, err
 	}
-	return l.learn(ctx, p.learned.Report.Unfitted)
+	return t.learn(ctx)
 }
 
 // sameKernel compares kernels by what they compute, as far as that shows.
@@ -98,127 +92,83 @@ func sameKernel(a, b kernel.Kernel) bool {
 	return fmt.Sprintf("%T %v", a, a) == fmt.Sprintf("%T %v", b, b) && slices.Equal(a.AppendParams(nil), b.AppendParams(nil))
 }
 
-// take validates the tasks together with the options and the tasks known.
-func (l *learner) take(tasks []Task) error {
-	tasks, err := checkTasks(l.space, tasks)
+// trainingSet is what a model learns from.
+type trainingSet struct {
+	config *learnConfig
+	space  *Space
+	finite bool         // the space the first tasks were learned on has candidates
+	known  *Prior       // of the tasks before these, nil for none
+	tasks  []model.Task // the new ones
+}
+
+// take validates tasks together with the options and the tasks known.
+func (t *trainingSet) take(tasks []Task) error {
+	tasks, err := checkTasks(t.space, tasks)
 	if err != nil {
 		return err
 	}
-	seen := make(map[string]bool, len(l.known))
-	for _, s := range l.known {
-		seen[s.ID] = true
-	}
-	for i := range tasks {
-		if seen[tasks[i].ID] {
-			return inTask(dataErrorf(ErrTask, "the prior has a task of this ID"), tasks[i].ID)
-		}
-	}
-	// Failures alone tell a Gaussian process nothing.
-	tasks = slices.DeleteFunc(tasks, func(t Task) bool { return len(t.X) == 0 })
-	if n := len(l.known) + len(tasks); l.labels != nil && len(l.labels) != n {
-		return optionErrorf("%d labels for %d tasks", len(l.labels), n)
-	}
-	for _, k := range []kernel.Kernel{l.priorKernel, l.clusterKernel, l.fixed} {
-		if k == nil {
-			continue
-		}
-		if err := checkKernel(k, l.space.dim); err != nil {
-			return err
-		}
-	}
-	for i := range tasks {
-		t := &tasks[i]
-		m := model.Task{ID: t.ID, X: l.space.encodeAll(t.X)}
-		m.Y, m.Noise = l.y.scale(orientAll(t.Y, l.minimize), t.NoiseVariance)
-		l.tasks = append(l.tasks, m)
-	}
-	return nil
-}
-
-// learner is one run of Learn.
-type learner struct {
-	*learnConfig
-	space  *Space
-	finite bool // the space the first tasks were learned on has candidates
-	tasks  []model.Task
-	known  []*model.Source // of the first tasks, which are not fitted again
-
-	clusterSet *linalg.Dense
-	index      *linalg.Dense
-}
-
-// learn makes the prior; unfitted counts the fits of known tasks that failed.
-func (l *learner) learn(ctx context.Context, unfitted int) (*Prior, error) {
-	if err := l.chooseSets(); err != nil {
-		return nil, err
-	}
-	v := l.variant
-	m := &model.Learner{
-		Seed: l.seed, Parallelism: l.parallelism,
-		ARD: l.ard, PriorKernel: l.priorKernel, ClusterKernel: l.clusterKernel, Fixed: l.fixed, FixedNoise: l.fixedNoise,
-		Labels: l.labels, Jeffreys: v.ClusterDistance() == Jeffreys,
-		Clusters: l.clusters, MaxClusters: l.maxClusters, Restarts: l.restarts, Rounds: l.rounds, ScorePartitions: l.partitionScore,
-		Prototype: model.PrototypeKind(v.Prototype()), ClusterSet: l.clusterSet, Index: l.index, Known: l.known, Tasks: l.tasks,
-	}
-	switch {
-	case v&variantGlobal != 0:
-		m.Grouping = model.Global
-	case v&variantIndividual != 0:
-		m.Grouping = model.Individual
-	}
-	if l.progress != nil {
-		m.Progress = func(stage string, done, total int) { l.progress(Progress{stage, done, total}) }
-	}
-	learned, err := m.Learn(ctx, unfitted)
-	if err != nil {
-		return nil, modelError(ctx, err)
-	}
-	params := &Space{params: l.space.params, names: l.space.names, dim: l.space.dim}
-	return &Prior{
-		config: l.learnConfig.settled(), space: params, finite: l.finite, learned: learned, clusterSet: l.clusterSet,
-		noise: learned.NoiseVariance(), lazy: new(lazyDigest),
-	}, nil
-}
-
-// chooseSets picks the points on which posteriors are compared: a seeded
-// sample of the candidates if the space has them, else of the union of the
-// tasks' inputs. Sets known from before stay.
-func (l *learner) chooseSets() error {
-	if l.clusterSet == nil {
-		pool := l.space.encoded
-		if pool == nil {
-			pool = l.inputs()
-		}
-		l.clusterSet = sampleRows(points.Distinct(pool), l.clusterPoints, l.seed, "cluster points")
-	}
-	switch {
-	case l.index != nil:
-	case l.indexSet != nil:
-		for i, r := range l.indexSet {
-			if err := l.space.Check(r); err != nil {
-				return fmt.Errorf("%w: index set: %w", ErrOption, atRow(err, i))
+	n := 0
+	if t.known != nil {
+		n = t.known.NumTasks()
+		for i := range tasks {
+			if slices.ContainsFunc(t.known.facts.tasks, func(m model.Task) bool { return m.ID == tasks[i].ID }) {
+				return inTask(dataErrorf(ErrTask, "the prior has a task of this ID"), tasks[i].ID)
 			}
 		}
-		l.index = l.space.encodeAll(l.indexSet)
-	case l.space.finite():
-		l.index = sampleRows(points.Distinct(l.space.encoded), l.indexPoints, l.seed, "index set")
-	default:
-		// Prototypes are compared on points spread over the whole space.
-		l.index = l.space.encodeAll(sobolRows(l.space, l.indexPoints, rng.Stream(l.seed, "index set")))
+	}
+	// Failures alone tell a model nothing.
+	tasks = slices.DeleteFunc(tasks, func(t Task) bool { return len(t.X) == 0 })
+	n += len(tasks)
+	c := t.config
+	if c.labels != nil && len(c.labels) != n {
+		return optionErrorf("%d labels for %d tasks", len(c.labels), n)
+	}
+	for i := range tasks {
+		s := scaleValues(c.y, orientAll(tasks[i].Y, c.minimize))
+		t.tasks = append(t.tasks, model.Task{
+			ID: tasks[i].ID, X: t.space.encodeAll(tasks[i].X), Y: s.z, Noise: s.noiseVariances(tasks[i].NoiseVariance), Shift: s.shift, Scale: s.scale,
+		})
 	}
 	return nil
 }
 
-// inputs returns the inputs of all tasks in their order.
-func (l *learner) inputs() *linalg.Dense {
-	var xs []*linalg.Dense
-	for _, s := range l.known {
-		xs = append(xs, s.X)
+// learn has the model of the configuration learn from the tasks.
+func (t *trainingSet) learn(ctx context.Context) (*Prior, error) {
+	l, err := priorKinds[t.config.kind].learn(ctx, t)
+	if err != nil {
+		return nil, err
 	}
-	for _, t := range l.tasks {
-		xs = append(xs, t.X)
+	return newPrior(t.config.settled(), t.space, t.finite, l), nil
+}
+
+// pool returns the points that stand for the space: its candidates, if it has
+// some, else the inputs of the known tasks and then of the others.
+func (t *trainingSet) pool(known ...*linalg.Dense) *linalg.Dense {
+	if t.space.finite() {
+		return t.space.encoded
 	}
-	return points.Join(xs...)
+	for _, task := range t.tasks {
+		known = append(known, task.X)
+	}
+	return points.Join(known...)
+}
+
+// indexSet chooses the points on which prototypes are known: those given, or a
+// seeded sample of the candidates, or points spread over the whole space.
+func (t *trainingSet) indexSet() (*linalg.Dense, error) {
+	c := t.config
+	for i, r := range c.indexSet {
+		if err := t.space.Check(r); err != nil {
+			return nil, fmt.Errorf("%w: index set: %w", ErrOption, atRow(err, i))
+		}
+	}
+	switch {
+	case c.indexSet != nil:
+		return t.space.encodeAll(c.indexSet), nil
+	case t.space.finite():
+		return sampleRows(points.Distinct(t.space.encoded), c.indexPoints, c.seed, "index set"), nil
+	}
+	return t.space.encodeAll(sobolRows(t.space, c.indexPoints, rng.Stream(c.seed, "index set"))), nil
 }
 
 // sampleRows returns x itself if it has at most n rows, else n of them drawn

@@ -164,7 +164,7 @@ func TestLearnRejects(t *testing.T) {
 		"noise length":   {space, edit(func(ts []cmbo.Task) { ts[0].NoiseVariance = []float64{1} }), nil, cmbo.ErrDimension, "1 noise variances"},
 		"noise":          {space, edit(func(ts []cmbo.Task) { ts[0].NoiseVariance = []float64{0, 0, -1, 0, 0, 0, 0, 0} }), nil, cmbo.ErrNotFinite, "row 2: noise variance -1"},
 		"nil option":     {space, good, []cmbo.LearnOption{nil}, cmbo.ErrOption, ""},
-		"variant":        {space, good, []cmbo.LearnOption{cmbo.WithVariant(255)}, cmbo.ErrOption, ""},
+		"variant":        {space, good, []cmbo.LearnOption{cmbo.WithVariant(cmbo.Variant{Grouping: 7})}, cmbo.ErrOption, ""},
 		"clusters":       {space, good, []cmbo.LearnOption{cmbo.WithClusters(0)}, cmbo.ErrOption, ""},
 		"range":          {space, good, []cmbo.LearnOption{cmbo.WithClusterRange(3, 2)}, cmbo.ErrOption, ""},
 		"labels":         {space, good, []cmbo.LearnOption{cmbo.WithLabels([]int{0, 1})}, cmbo.ErrOption, "2 labels for 3 tasks"},

@@ -24,11 +24,11 @@ func TestTotalCenter(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "WssClus_WssCMP_Total", p.Variant().String())
 	extra := box.encodeAll(sobolRows(box, 6, rng.Stream(4, "extra")))
-	n, _ := p.learned.Index.Dims()
+	n, _ := p.facts.index.Dims()
 	all := linalg.NewDense(n+6, 2, nil)
 	for i := range n + 6 {
 		if i < n {
-			copy(all.Row(i), p.learned.Index.Row(i))
+			copy(all.Row(i), p.facts.index.Row(i))
 		} else {
 			copy(all.Row(i), extra.Row(i-n))
 		}
@@ -50,7 +50,7 @@ func TestTotalCenter(t *testing.T) {
 			}
 		}
 	}
-	got := p.learned.Prototypes[0]
+	got := p.learned.(*paperPrior).Prototypes[0]
 	m, v := make([]float64, n+6), make([]float64, n+6)
 	var cross linalg.Dense
 	require.NoError(t, got.Process.At(context.Background(), 2, m, v, &cross, all, all))
@@ -109,7 +109,7 @@ func TestMixtureMatchesDefinition(t *testing.T) {
 		n := len(obs)
 		logW := make([]float64, 3)
 		means, vars := make([][]float64, 3), make([][]float64, 3)
-		for i, q := range p.learned.Prototypes {
+		for i, q := range p.learned.(*paperPrior).Prototypes {
 			total, _ := points.Dims()
 			m := make([]float64, total)
 			var cross linalg.Dense

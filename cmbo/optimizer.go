@@ -3,7 +3,6 @@ package cmbo
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"sync"
 
@@ -32,13 +31,9 @@ type Optimizer struct {
 	modelLock chan struct{}
 	mu        sync.Mutex
 
-	space          *Space
-	config         *runConfig
-	minimize       bool
-	initial        int
-	prior          *Prior // re-indexed for the space, nil without one
-	model          Surrogate
-	weightDistance Distance // of the paper's model
+	space  *Space
+	config *runConfig
+	model  Surrogate
 
 	h      *history
 	design [][]float64 // initial design, in the order of proposing
@@ -72,18 +67,37 @@ func newRun(space *Space, opts []Option) (*Optimizer, error) {
 		return nil, err
 	}
 	c, err := newRunConfig(opts)
+	if err == nil {
+		err = c.fill(space)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return newOptimizer(space, c)
 }
 
-// newOptimizer makes an optimiser with an empty log.
+// fill checks the options against the prior and the space, and fills in what none
+// of them gave.
+func (c *runConfig) fill(space *Space) error {
+	if p := c.prior; p != nil {
+		if c.minimize && !p.config.minimize {
+			return fmt.Errorf("%w: it was learned from tasks that maximise", ErrPriorMismatch)
+		}
+		c.minimize = p.config.minimize
+		if err := p.learned.fill(p, c); err != nil {
+			return err
+		}
+	}
+	if !c.given.has("WithInitial") && c.prior == nil && c.surrogate == nil {
+		c.initial = defaultInitial
+	}
+	c.given, c.variant = nil, nil
+	return nil
+}
+
+// newOptimizer makes an optimiser of a complete configuration, with an empty log.
 func newOptimizer(space *Space, c *runConfig) (*Optimizer, error) {
 	o := &Optimizer{modelLock: make(chan struct{}, 1), space: space, config: c, h: newHistory(space)}
-	if c.minimize != nil {
-		o.minimize = *c.minimize
-	}
 	switch {
 	case space.finite():
 		o.points = space.encoded
@@ -92,8 +106,14 @@ func newOptimizer(space *Space, c *runConfig) (*Optimizer, error) {
 			o.points = space.encodeAll(o.listed)
 		}
 	}
-	if err := o.chooseModel(); err != nil {
+	var err error
+	if o.model, err = c.model(space); err != nil {
 		return nil, err
+	}
+	if c.acquisition == Thompson() {
+		if _, ok := o.model.(Sampler); !ok {
+			return nil, optionErrorf("%s needs joint draws, which the model does not offer: see Sampler", c.acquisition)
+		}
 	}
 	if b, ok := o.model.(Binder); ok && o.points != nil {
 		if err := b.Bind(context.Background(), o.points); err != nil {
@@ -103,89 +123,24 @@ func newOptimizer(space *Space, c *runConfig) (*Optimizer, error) {
 	return o, nil
 }
 
-// chooseModel makes the surrogate and the size of the initial design.
-func (o *Optimizer) chooseModel() error {
-	c := o.config
-	o.initial = c.initial
-	if c.surrogate != nil {
-		if c.prior != nil {
-			return optionErrorf("both a Prior and a Surrogate")
+// model makes the surrogate of a run.
+func (c *runConfig) model(space *Space) (Surrogate, error) {
+	switch {
+	case c.surrogate != nil:
+		return c.surrogate, nil
+	case c.prior != nil:
+		p, err := c.prior.on(context.Background(), space, c.parallelism)
+		if err != nil {
+			return nil, err
 		}
-		o.model = c.surrogate
-		o.initial = max(o.initial, 0)
-		return nil
-	}
-	if c.prior == nil {
-		switch {
-		case c.variant != nil:
-			return optionErrorf("variant %s without a Prior", *c.variant)
-		case c.weights != nil || c.mixture:
-			return optionErrorf("a way to weigh prototypes without a Prior")
-		}
-		if o.initial < 0 {
-			o.initial = defaultInitial
-		}
-		if c.kernel != nil {
-			if err := checkKernel(c.kernel, o.space.dim); err != nil {
-				return err
-			}
-		}
-		o.model = plainRun{model.NewPlain(o.space.dim, c.ard, c.kernel, c.noise, c.y.scale, c.seed)}
-		return nil
-	}
-	o.initial = max(o.initial, 0)
-	distance, err := o.checkPrior()
-	if err != nil {
-		return err
-	}
-	if o.prior, err = c.prior.on(context.Background(), o.space, c.parallelism); err != nil {
-		return err
-	}
-	noise := c.noise
-	if math.IsNaN(noise) {
-		noise = o.prior.noise
-	}
-	if c.mixture {
-		o.model = mixtureRun{model.NewMixture(o.prior.learned, noise, c.parallelism)}
-		return nil
-	}
-	jitter := c.jitter
-	if math.IsNaN(jitter) {
-		jitter = o.prior.learned.JeffreysJitter()
-	}
-	o.weightDistance = distance
-	o.model = paperRun{model.NewWeighted(o.prior.learned, distance == Jeffreys, jitter, noise, c.parallelism)}
-	return nil
-}
-
-// checkPrior holds the prior against the space and the options, and returns the
-// distance that weighs the prototypes.
-func (o *Optimizer) checkPrior() (Distance, error) {
-	c, p := o.config, o.config.prior
-	if !p.space.sameParams(o.space) {
-		return 0, otherParams(p.space, o.space)
+		return p.learned.surrogate(c)
 	}
 	if c.kernel != nil {
-		return 0, optionErrorf("a kernel besides a Prior, which has its own")
-	}
-	if c.minimize != nil && !p.config.minimize {
-		return 0, fmt.Errorf("%w: it was learned from tasks that maximise", ErrPriorMismatch)
-	}
-	o.minimize = p.config.minimize
-	v := p.config.variant
-	if c.variant != nil {
-		if (*c.variant^v)&^variantJeffreysWeights != 0 {
-			return 0, fmt.Errorf("%w: it was learned for variant %s, not %s", ErrPriorMismatch, v, *c.variant)
+		if err := checkKernel(c.kernel, space.dim); err != nil {
+			return nil, err
 		}
-		v = *c.variant
 	}
-	if c.mixture && (c.weights != nil || !math.IsNaN(c.jitter)) {
-		return 0, optionErrorf("a mixture is weighed by the data, not by distances")
-	}
-	if c.weights != nil {
-		return *c.weights, nil
-	}
-	return v.WeightDistance(), nil
+	return plainRun{model.NewPlain(space.dim, c.ard, c.kernel, c.noise, c.y.scale, c.seed)}, nil
 }
 
 // rows returns the candidates of a finite or listed space.
@@ -302,7 +257,7 @@ func (e *event) observe(opts []ObservationOption) error {
 func (o *Optimizer) Best() (best Observation, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	i := o.h.best(o.minimize)
+	i := o.h.best(o.config.minimize)
 	if i < 0 {
 		return Observation{}, false
 	}
@@ -330,7 +285,7 @@ func (o *Optimizer) Predict(x []float64) (mean, sd float64, err error) {
 		return 0, 0, err
 	}
 	mean, sd = scale.back(m[0], s[0])
-	return orient(mean, o.minimize), sd, nil
+	return orient(mean, o.config.minimize), sd, nil
 }
 
 // Weights returns the weights of the prototypes that the next proposal will

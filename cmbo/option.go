@@ -2,18 +2,22 @@ package cmbo
 
 import (
 	"math"
+	"slices"
 
+	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/kernel"
 )
 
 // A LearnOption sets something of [Learn]. Options are applied in their order,
-// later ones winning, and validated by Learn.
+// later ones winning, and validated by Learn, which refuses options that
+// contradict each other.
 type LearnOption interface {
 	applyLearn(*learnConfig) error
 }
 
 // An Option sets something of [New]. Options are applied in their order, later
-// ones winning, and validated by New.
+// ones winning, and validated by New, which refuses options that contradict each
+// other.
 type Option interface {
 	applyRun(*runConfig) error
 }
@@ -24,26 +28,61 @@ type SharedOption interface {
 	Option
 }
 
-type learnOption func(*learnConfig) error
-
-func (f learnOption) applyLearn(c *learnConfig) error { return f(c) }
-
-type runOption func(*runConfig) error
-
-func (f runOption) applyRun(c *runConfig) error { return f(c) }
-
-type sharedOption struct {
-	learn func(*learnConfig) error
-	run   func(*runConfig) error
+// option is every option there is: its name and what it does to a configuration.
+type option struct {
+	name  string
+	learn func(*learnConfig) error // nil if it does not concern Learn
+	run   func(*runConfig) error   // nil if it does not concern New
+	// paper says that it concerns the paper's model alone, restore that Restore
+	// takes it, because no snapshot holds what it sets.
+	paper, restore bool
 }
 
-func (o sharedOption) applyLearn(c *learnConfig) error { return o.learn(c) }
-func (o sharedOption) applyRun(c *runConfig) error     { return o.run(c) }
+func (o option) applyLearn(c *learnConfig) error {
+	c.given = append(c.given, o)
+	return o.learn(c)
+}
+
+func (o option) applyRun(c *runConfig) error {
+	c.given = append(c.given, o)
+	return o.run(c)
+}
+
+// givenOptions are the options applied, in their order.
+type givenOptions []option
+
+func (g givenOptions) has(name string) bool {
+	return slices.ContainsFunc(g, func(o option) bool { return o.name == name })
+}
+
+// paper returns the first option that concerns the paper's model alone, "" if there
+// is none.
+func (g givenOptions) paper() string {
+	for _, o := range g {
+		if o.paper {
+			return o.name
+		}
+	}
+	return ""
+}
+
+// contradictions reports two options that cannot both be meant.
+func (g givenOptions) contradictions(pairs [][2]string) error {
+	for _, p := range pairs {
+		if g.has(p[0]) && g.has(p[1]) {
+			return optionErrorf("%s contradicts %s", p[1], p[0])
+		}
+	}
+	return nil
+}
 
 // learnConfig is what Learn works with; newLearnConfig holds the defaults.
 type learnConfig struct {
+	given givenOptions
+
+	kind        priorKind // the model
+	variant     Variant   // of the paper's model
 	seed        uint64
-	variant     Variant
 	minimize    bool
 	y           YPolicy
 	parallelism int
@@ -55,7 +94,7 @@ type learnConfig struct {
 	fixed         kernel.Kernel // hyperparameters given, not fitted
 	fixedNoise    float64
 
-	clusters       int // least and most number of clusters tried
+	clusters       int // smallest and largest number of clusters tried
 	maxClusters    int
 	labels         []int
 	restarts       int
@@ -67,26 +106,29 @@ type learnConfig struct {
 	partitionScore bool
 }
 
-// runConfig is what New works with; newRunConfig holds the defaults.
+// runConfig is what New works with; newRunConfig holds the defaults. What no option
+// gave is filled in before the run begins. Every field is stored in a snapshot or
+// has to be given again: see TestSnapshotHoldsConfig.
 type runConfig struct {
+	given givenOptions
+
 	seed        uint64
 	prior       *Prior
-	minimize    *bool
+	minimize    bool
 	y           YPolicy
-	variant     *Variant
-	weights     *Distance
-	mixture     bool
+	variant     *Variant // as given, nil once the run has begun
+	weights     string   // how prototypes are weighed
 	parallelism int
 
 	journal     func(lines []byte) error
-	mark        JournalMark // a line that the journal to restore has to hold
-	acquisition Acquisition
+	mark        JournalMark
+	acquisition acq.Func
 	surrogate   Surrogate
 	kernel      kernel.Kernel // template for runs without a prior
 	ard         bool
 	noise       float64 // given noise variance, NaN to learn it
 	jitter      float64 // absolute Jeffreys jitter, NaN for the default
-	initial     int     // size of the initial design, -1 for the default
+	initial     int     // size of the initial design
 	repeats     bool
 	sobol       int // candidates of a parameter space
 	local       int
@@ -103,14 +145,13 @@ const (
 	defaultInitial       = 5
 	defaultSobol         = 1000
 	defaultLocal         = 200
-	defaultBeta          = 3
 
 	maxCandidates = 1 << 20
 )
 
 func newLearnConfig(opts []LearnOption) (*learnConfig, error) {
 	c := &learnConfig{
-		seed: defaultSeed, variant: WssClusWssCMP, y: ZScore,
+		kind: kindPaper, seed: defaultSeed, y: ZScore,
 		clusters: defaultClusters, maxClusters: defaultClusters,
 		restarts: defaultRestarts, rounds: defaultRounds,
 		clusterPoints: defaultClusterPoints, indexPoints: defaultIndexPoints,
@@ -118,8 +159,16 @@ func newLearnConfig(opts []LearnOption) (*learnConfig, error) {
 	return c, c.apply(opts)
 }
 
+// Options of which Learn takes one or the other.
+var learnContradictions = [][2]string{
+	{"WithHyperparameters", "WithPriorKernel"}, {"WithHyperparameters", "WithClusterKernel"}, {"WithHyperparameters", "WithARD"},
+	{"WithPriorKernel", "WithARD"}, {"WithClusterKernel", "WithARD"},
+	{"WithLabels", "WithClusters"}, {"WithLabels", "WithClusterDistance"}, {"WithIndexSet", "WithIndexPoints"},
+}
+
 // apply applies options and checks what they make together.
 func (c *learnConfig) apply(opts []LearnOption) error {
+	c.given = nil
 	for _, o := range opts {
 		if o == nil {
 			return optionErrorf("a nil LearnOption")
@@ -128,11 +177,27 @@ func (c *learnConfig) apply(opts []LearnOption) error {
 			return err
 		}
 	}
-	if !c.variant.valid() {
-		return optionErrorf("%s is not a variant", c.variant)
+	if err := c.given.contradictions(learnContradictions); err != nil {
+		return err
 	}
-	if c.labels != nil && c.variant&(variantGlobal|variantIndividual) != 0 {
-		return optionErrorf("labels are given, and %s has clusters of its own", c.variant)
+	if c.kind != kindPaper {
+		if name := c.given.paper(); name != "" {
+			return optionErrorf("%s concerns the paper's method, and no variant of it was chosen: see WithVariant", name)
+		}
+		return nil
+	}
+	if err := c.variant.check(); err != nil {
+		return err
+	}
+	if c.variant.Grouping != Clustered {
+		for _, name := range []string{"WithLabels", "WithClusterDistance"} {
+			if c.given.has(name) {
+				return optionErrorf("%s contradicts %s, which has clusters of its own", name, c.variant)
+			}
+		}
+		if c.labels != nil {
+			return optionErrorf("the prior has labels, and %s clusters of its own", c.variant)
+		}
 	}
 	return nil
 }
@@ -140,15 +205,27 @@ func (c *learnConfig) apply(opts []LearnOption) error {
 // settled returns a copy without what concerned one call alone.
 func (c *learnConfig) settled() *learnConfig {
 	s := *c
-	s.progress, s.indexSet, s.parallelism = nil, nil, 0
+	s.given, s.progress, s.indexSet, s.parallelism = nil, nil, nil, 0
 	return &s
 }
 
-func newRunConfig(opts []Option) (*runConfig, error) {
-	c := &runConfig{
-		seed: defaultSeed, y: ZScore, acquisition: UCB(defaultBeta),
-		noise: math.NaN(), jitter: math.NaN(), initial: -1, sobol: defaultSobol, local: defaultLocal,
+func defaultRunConfig() *runConfig {
+	return &runConfig{
+		seed: defaultSeed, y: ZScore, acquisition: UCB(acq.DefaultBeta),
+		noise: math.NaN(), jitter: math.NaN(), sobol: defaultSobol, local: defaultLocal,
 	}
+}
+
+// Options of which New takes one or the other.
+var runContradictions = [][2]string{
+	{"WithSurrogate", "WithPrior"}, {"WithSurrogate", "WithVariant"}, {"WithSurrogate", "WithWeights"}, {"WithSurrogate", "WithMixture"},
+	{"WithSurrogate", "WithPriorKernel"}, {"WithSurrogate", "WithARD"}, {"WithSurrogate", "WithNoiseVariance"}, {"WithSurrogate", "WithJeffreysJitter"},
+	{"WithPrior", "WithPriorKernel"}, {"WithPrior", "WithARD"}, {"WithPriorKernel", "WithARD"},
+	{"WithMixture", "WithVariant"}, {"WithMixture", "WithWeightDistance"}, {"WithMixture", "WithWeights"}, {"WithMixture", "WithJeffreysJitter"},
+}
+
+func newRunConfig(opts []Option) (*runConfig, error) {
+	c := defaultRunConfig()
 	for _, o := range opts {
 		if o == nil {
 			return nil, optionErrorf("a nil Option")
@@ -157,31 +234,49 @@ func newRunConfig(opts []Option) (*runConfig, error) {
 			return nil, err
 		}
 	}
+	if err := c.given.contradictions(runContradictions); err != nil {
+		return nil, err
+	}
+	if name := c.given.paper(); name != "" && c.prior == nil {
+		return nil, optionErrorf("%s without a Prior", name)
+	}
 	return c, nil
 }
 
 // WithSeed sets the seed of everything random; the default is 1. The same
 // seed, data and options give the same result, whatever the number of cores.
 func WithSeed(seed uint64) SharedOption {
-	return sharedOption{
-		func(c *learnConfig) error { c.seed = seed; return nil },
-		func(c *runConfig) error { c.seed = seed; return nil },
+	return option{
+		name:  "WithSeed",
+		learn: func(c *learnConfig) error { c.seed = seed; return nil },
+		run:   func(c *runConfig) error { c.seed = seed; return nil },
 	}
 }
 
-// WithVariant chooses the variant of the method; the default is
-// [WssClusWssCMP], for New that of the prior. New accepts another variant than
-// the prior's as long as the prior's clusters and prototypes are the same, so
-// that only the distance that weighs them differs.
+// WithVariant chooses the paper's method and a variant of it; the default is
+// [WssClusWssCMP]. It makes all four choices of a [Variant]: give options that
+// change one of them after it. Given before it, [WithPrototype] and
+// [WithClusterDistance] have to agree with it.
+//
+// New takes the variant of the prior by itself, and accepts another one as long as
+// clusters and prototypes are the same, so that only the distance that weighs
+// them differs.
 func WithVariant(v Variant) SharedOption {
-	return sharedOption{
-		func(c *learnConfig) error { c.variant = v; return nil },
-		func(c *runConfig) error {
-			if !v.valid() {
-				return optionErrorf("%s is not a variant", v)
+	return option{
+		name: "WithVariant", paper: true,
+		learn: func(c *learnConfig) error {
+			if err := v.check(); err != nil {
+				return err
 			}
-			c.variant = &v
+			if c.given.has("WithPrototype") && c.variant.Prototype != v.Prototype || c.given.has("WithClusterDistance") && c.variant.ClusterDistance != v.ClusterDistance {
+				return optionErrorf("%s contradicts an option before it, which chose %s", v, c.variant)
+			}
+			c.kind, c.variant = kindPaper, v
 			return nil
+		},
+		run: func(c *runConfig) error {
+			c.variant, c.weights = &v, v.WeightDistance.String()
+			return v.check()
 		},
 	}
 }
@@ -189,16 +284,16 @@ func WithVariant(v Variant) SharedOption {
 // WithMinimize says that smaller values are better, of the past tasks and of
 // the new one. New takes the direction of its prior by itself.
 func WithMinimize() SharedOption {
-	yes := true
-	return sharedOption{
-		func(c *learnConfig) error { c.minimize = true; return nil },
-		func(c *runConfig) error { c.minimize = &yes; return nil },
+	return option{
+		name:  "WithMinimize",
+		learn: func(c *learnConfig) error { c.minimize = true; return nil },
+		run:   func(c *runConfig) error { c.minimize = true; return nil },
 	}
 }
 
 // WithYPolicy sets how values are scaled, task by task; the default is
 // [ZScore]. For New it concerns the target's values and follows them as they
-// come in.
+// come in; the default is the policy of the prior.
 func WithYPolicy(p YPolicy) SharedOption {
 	check := func() error {
 		if !p.valid() {
@@ -206,9 +301,10 @@ func WithYPolicy(p YPolicy) SharedOption {
 		}
 		return nil
 	}
-	return sharedOption{
-		func(c *learnConfig) error { c.y = p; return check() },
-		func(c *runConfig) error { c.y = p; return check() },
+	return option{
+		name:  "WithYPolicy",
+		learn: func(c *learnConfig) error { c.y = p; return check() },
+		run:   func(c *runConfig) error { c.y = p; return check() },
 	}
 }
 
@@ -221,34 +317,21 @@ func WithParallelism(n int) SharedOption {
 		}
 		return nil
 	}
-	return sharedOption{
-		func(c *learnConfig) error { c.parallelism = n; return check() },
-		func(c *runConfig) error { c.parallelism = n; return check() },
+	return option{
+		name: "WithParallelism", restore: true,
+		learn: func(c *learnConfig) error { c.parallelism = n; return check() },
+		run:   func(c *runConfig) error { c.parallelism = n; return check() },
 	}
 }
 
-// WithWeightDistance sets the distance that weighs prototypes, apart from the
-// variant. Given to Learn it is the default of every New with that prior.
+// WithWeightDistance sets the distance that weighs prototypes. Given to Learn it
+// is the default of every New with that prior. Of it and [WithVariant] the later
+// one wins.
 func WithWeightDistance(d Distance) SharedOption {
-	return sharedOption{
-		func(c *learnConfig) error {
-			switch d {
-			case Wasserstein:
-				c.variant &^= variantJeffreysWeights
-			case Jeffreys:
-				c.variant |= variantJeffreysWeights
-			default:
-				return optionErrorf("%s is not a distance", d)
-			}
-			return nil
-		},
-		func(c *runConfig) error {
-			if d != Wasserstein && d != Jeffreys {
-				return optionErrorf("%s is not a distance", d)
-			}
-			c.weights = &d
-			return nil
-		},
+	return option{
+		name: "WithWeightDistance", paper: true,
+		learn: func(c *learnConfig) error { c.variant.WeightDistance = d; return d.check() },
+		run:   func(c *runConfig) error { c.weights = d.String(); return d.check() },
 	}
 }
 
@@ -263,17 +346,19 @@ func WithPriorKernel(k kernel.Kernel) SharedOption {
 		}
 		return nil
 	}
-	return sharedOption{
-		func(c *learnConfig) error { c.priorKernel = k; return check() },
-		func(c *runConfig) error { c.kernel = k; return check() },
+	return option{
+		name: "WithPriorKernel", restore: true,
+		learn: func(c *learnConfig) error { c.priorKernel = k; return check() },
+		run:   func(c *runConfig) error { c.kernel = k; return check() },
 	}
 }
 
 // WithARD gives the default kernels one lengthscale per coordinate. For New it
 // concerns a run without a prior.
 func WithARD() SharedOption {
-	return sharedOption{
-		func(c *learnConfig) error { c.ard = true; return nil },
-		func(c *runConfig) error { c.ard = true; return nil },
+	return option{
+		name:  "WithARD",
+		learn: func(c *learnConfig) error { c.ard = true; return nil },
+		run:   func(c *runConfig) error { c.ard = true; return nil },
 	}
 }

@@ -8,8 +8,8 @@ import (
 )
 
 // WithClusters fixes the number of clusters; the default is 4. With fewer
-// tasks than that, each task is a cluster. Variants that do not cluster ignore
-// it.
+// tasks than that, each task is a cluster. Variants that do not cluster have no use
+// for it; it contradicts [WithLabels].
 func WithClusters(c int) LearnOption { return WithClusterRange(c, c) }
 
 // WithClusterRange tries every number of clusters from lo to hi and keeps the
@@ -18,61 +18,39 @@ func WithClusters(c int) LearnOption { return WithClusterRange(c, c) }
 // is not eligible. Scoring takes a W2 distance per pair of tasks: all pairs up
 // to 500 tasks, 50,000 seeded ones beyond.
 func WithClusterRange(lo, hi int) LearnOption {
-	return learnOption(func(c *learnConfig) error {
+	return option{name: "WithClusters", learn: func(c *learnConfig) error {
 		if lo < 1 || hi < lo {
 			return optionErrorf("number of clusters from %d to %d", lo, hi)
 		}
 		c.clusters, c.maxClusters = lo, hi
 		return nil
-	})
+	}}
 }
 
 // WithPartitionScores makes [Prior.Partitions] known also where the number of
 // clusters is fixed.
 func WithPartitionScores() LearnOption {
-	return learnOption(func(c *learnConfig) error { c.partitionScore = true; return nil })
+	return option{name: "WithPartitionScores", learn: func(c *learnConfig) error { c.partitionScore = true; return nil }}
 }
 
 // WithClusterDistance sets the distance that clusters tasks, apart from the
 // variant.
 func WithClusterDistance(d Distance) LearnOption {
-	return learnOption(func(c *learnConfig) error {
-		switch d {
-		case Wasserstein:
-			c.variant &^= variantJeffreysClusters
-		case Jeffreys:
-			c.variant |= variantJeffreysClusters
-		default:
-			return optionErrorf("%s is not a distance", d)
-		}
-		return nil
-	})
+	return option{name: "WithClusterDistance", learn: func(c *learnConfig) error { c.variant.ClusterDistance = d; return d.check() }}
 }
 
 // WithPrototype sets the kind of prototype, apart from the variant.
 func WithPrototype(k PrototypeKind) LearnOption {
-	return learnOption(func(c *learnConfig) error {
-		c.variant &^= variantBarycenter | variantTotal
-		switch k {
-		case GeometricCenter:
-		case Barycenter:
-			c.variant |= variantBarycenter
-		case TotalCenter:
-			c.variant |= variantTotal
-		default:
-			return optionErrorf("%s is not a kind of prototype", k)
-		}
-		return nil
-	})
+	return option{name: "WithPrototype", paper: true, learn: func(c *learnConfig) error { c.variant.Prototype = k; return k.check() }}
 }
 
 // WithLabels gives the clusters instead of finding them: labels[i] in 0..C-1
-// is the cluster of task i, and none of the C clusters is empty. It cannot be
-// combined with the variants [GlobalCen] and [IndiWeightJef]; a number of
-// clusters has no effect beside it.
+// is the cluster of task i, and none of the C clusters is empty. It contradicts a
+// number of clusters, a distance that clusters, and the variants [GlobalCen] and
+// [IndiWeightJef].
 func WithLabels(labels []int) LearnOption {
 	labels = slices.Clone(labels)
-	return learnOption(func(c *learnConfig) error {
+	return option{name: "WithLabels", learn: func(c *learnConfig) error {
 		if len(labels) == 0 {
 			return optionErrorf("no labels")
 		}
@@ -92,7 +70,7 @@ func WithLabels(labels []int) LearnOption {
 		}
 		c.labels = labels
 		return nil
-	})
+	}}
 }
 
 // WithClusterKernel sets the kernel of the tasks' Gaussian processes that are
@@ -100,13 +78,13 @@ func WithLabels(labels []int) LearnOption {
 // of the Matérn-3/2 and Matérn-1/2 shapes with one variance and a shared
 // lengthscale (paper, section 4.1).
 func WithClusterKernel(k kernel.Kernel) LearnOption {
-	return learnOption(func(c *learnConfig) error {
+	return option{name: "WithClusterKernel", paper: true, learn: func(c *learnConfig) error {
 		if k == nil {
 			return optionErrorf("a nil kernel")
 		}
 		c.clusterKernel = k
 		return nil
-	})
+	}}
 }
 
 // WithHyperparameters gives the kernel, with its parameters, and the noise
@@ -114,7 +92,7 @@ func WithClusterKernel(k kernel.Kernel) LearnOption {
 // them. Both the clustering and the prototypes use them. noiseVariance must be
 // positive.
 func WithHyperparameters(k kernel.Kernel, noiseVariance float64) LearnOption {
-	return learnOption(func(c *learnConfig) error {
+	return option{name: "WithHyperparameters", paper: true, learn: func(c *learnConfig) error {
 		if k == nil {
 			return optionErrorf("a nil kernel")
 		}
@@ -123,19 +101,19 @@ func WithHyperparameters(k kernel.Kernel, noiseVariance float64) LearnOption {
 		}
 		c.fixed, c.fixedNoise = k, noiseVariance
 		return nil
-	})
+	}}
 }
 
 // WithClusterPoints sets on how many points posteriors are compared for
 // clustering; the default is 100.
 func WithClusterPoints(n int) LearnOption {
-	return learnOption(func(c *learnConfig) error {
+	return option{name: "WithClusterPoints", learn: func(c *learnConfig) error {
 		if n < 1 {
 			return optionErrorf("%d cluster points", n)
 		}
 		c.clusterPoints = n
 		return nil
-	})
+	}}
 }
 
 // WithIndexPoints sets the largest size of the index set, the points on which
@@ -143,13 +121,13 @@ func WithClusterPoints(n int) LearnOption {
 // barycentres live; the default is 300. Learning a prior costs O(K n³) and a
 // distance O(n³) in it.
 func WithIndexPoints(n int) LearnOption {
-	return learnOption(func(c *learnConfig) error {
+	return option{name: "WithIndexPoints", learn: func(c *learnConfig) error {
 		if n < 1 {
 			return optionErrorf("an index set of %d points", n)
 		}
 		c.indexPoints = n
 		return nil
-	})
+	}}
 }
 
 // WithIndexSet gives the index set itself, rows of the space.
@@ -158,17 +136,17 @@ func WithIndexSet(rows [][]float64) LearnOption {
 	for i, r := range rows {
 		own[i] = slices.Clone(r)
 	}
-	return learnOption(func(c *learnConfig) error {
+	return option{name: "WithIndexSet", learn: func(c *learnConfig) error {
 		if len(rows) == 0 {
 			return optionErrorf("an empty index set")
 		}
 		c.indexSet, c.fixedIndex = own, true
 		return nil
-	})
+	}}
 }
 
 // WithProgress calls f as Learn proceeds, from the goroutine that called
 // Learn.
 func WithProgress(f func(Progress)) LearnOption {
-	return learnOption(func(c *learnConfig) error { c.progress = f; return nil })
+	return option{name: "WithProgress", learn: func(c *learnConfig) error { c.progress = f; return nil }}
 }

@@ -2,33 +2,37 @@ package cmbo
 
 import (
 	"math"
+
+	"github.com/gocmbo/cmbo/cmbo/acq"
 )
 
 // WithPrior gives the optimiser what was learned from past tasks.
 func WithPrior(p *Prior) Option {
-	return runOption(func(c *runConfig) error {
+	return option{name: "WithPrior", restore: true, run: func(c *runConfig) error {
 		if p == nil || p.space == nil {
 			return optionErrorf("a nil Prior, or one that neither Learn nor DecodePrior made")
 		}
 		c.prior = p
 		return nil
-	})
+	}}
 }
 
 // WithSurrogate replaces the model the optimiser consults.
 func WithSurrogate(s Surrogate) Option {
-	return runOption(func(c *runConfig) error {
+	return option{name: "WithSurrogate", restore: true, run: func(c *runConfig) error {
 		if s == nil {
 			return optionErrorf("a nil Surrogate")
 		}
 		c.surrogate = s
 		return nil
-	})
+	}}
 }
 
-// WithAcquisition sets how the next point is chosen; the default is UCB(3).
-func WithAcquisition(a Acquisition) Option {
-	return runOption(func(c *runConfig) error { c.acquisition = a; return a.validate() })
+// WithAcquisition sets how the next point is chosen; the default is UCB(3). Any
+// [acq.Func] will do, and an [acq.Adaptive] is adapted to each proposal. One of your
+// own can be stored in a snapshot or journal if it is known to [acq.Register].
+func WithAcquisition(f acq.Func) Option {
+	return option{name: "WithAcquisition", run: func(c *runConfig) error { c.acquisition = f; return checkAcquisition(f) }}
 }
 
 // WithNoiseVariance gives the variance of the target's measurement errors, in
@@ -36,25 +40,25 @@ func WithAcquisition(a Acquisition) Option {
 // median of the tasks' fitted noise variances with a prior, and fitted without
 // one. Variances given with single observations win over it.
 func WithNoiseVariance(v float64) Option {
-	return runOption(func(c *runConfig) error {
+	return option{name: "WithNoiseVariance", run: func(c *runConfig) error {
 		if !(v > 0) || math.IsInf(v, 0) {
 			return optionErrorf("noise variance %g is not positive and finite", v)
 		}
 		c.noise = v
 		return nil
-	})
+	}}
 }
 
-// WithMixture makes the new task's prior a mixture of the prototypes instead of
-// their weighted sum: a priori the task is a draw from one of the clusters, with
-// a probability proportional to the number of its tasks, and the data decide
-// which, by their marginal likelihood under each. The predictive variance then
-// holds the disagreement between clusters, and a cluster that does not fit fades
-// away, which the weights of the paper never do. It goes beyond the paper, and
-// well with [TotalCenter]. It cannot be combined with a distance that weighs
-// prototypes.
-func WithMixture() Option {
-	return runOption(func(c *runConfig) error { c.mixture = true; return nil })
+// WithWeights sets how prototypes are weighed, by name: "Wasserstein" and
+// "Jeffreys" are the distances of [WithWeightDistance]; with "evidence" the weight
+// of a prototype is proportional to the number of its tasks and to the marginal
+// likelihood of the data under it, in the paper's weighted sum. Of it,
+// WithWeightDistance and [WithVariant] the last one wins.
+func WithWeights(name string) Option {
+	return option{name: "WithWeights", paper: true, run: func(c *runConfig) error {
+		c.weights = name
+		return checkWeights(name)
+	}}
 }
 
 // WithJeffreysJitter gives the absolute amount added to the diagonal of both
@@ -63,13 +67,13 @@ func WithMixture() Option {
 // that their divergences compare. Not negative; 0 fails where a covariance is
 // singular.
 func WithJeffreysJitter(v float64) Option {
-	return runOption(func(c *runConfig) error {
+	return option{name: "WithJeffreysJitter", paper: true, run: func(c *runConfig) error {
 		if !(v >= 0) || math.IsInf(v, 0) {
 			return optionErrorf("jitter %g is not a finite number >= 0", v)
 		}
 		c.jitter = v
 		return nil
-	})
+	}}
 }
 
 // WithInitial sets the size of the initial design: the first proposals come
@@ -77,18 +81,18 @@ func WithJeffreysJitter(v float64) Option {
 // and not cancelled. The default is 0 with a prior or a surrogate and 5
 // without.
 func WithInitial(n int) Option {
-	return runOption(func(c *runConfig) error {
+	return option{name: "WithInitial", run: func(c *runConfig) error {
 		if n < 0 {
 			return optionErrorf("an initial design of %d points", n)
 		}
 		c.initial = n
 		return nil
-	})
+	}}
 }
 
 // WithRepeats lets a point be proposed again after it was asked or observed.
 func WithRepeats() Option {
-	return runOption(func(c *runConfig) error { c.repeats = true; return nil })
+	return option{name: "WithRepeats", run: func(c *runConfig) error { c.repeats = true; return nil }}
 }
 
 // WithCandidateCounts sets how many candidates of a parameter space are scored
@@ -96,11 +100,11 @@ func WithRepeats() Option {
 // best point told. The default is 1,000 and 200. Finite spaces score all their
 // candidates.
 func WithCandidateCounts(sobol, local int) Option {
-	return runOption(func(c *runConfig) error {
+	return option{name: "WithCandidateCounts", run: func(c *runConfig) error {
 		if sobol < 1 || local < 0 || sobol > maxCandidates || local > maxCandidates {
 			return optionErrorf("%d Sobol and %d local candidates; at most %d each", sobol, local, maxCandidates)
 		}
 		c.sobol, c.local = sobol, local
 		return nil
-	})
+	}}
 }

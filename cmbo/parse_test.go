@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/stretchr/testify/require"
 )
 
 // TestNamesParse: what prints parses to itself, in any letter case, and what
 // does not is refused by name.
 func TestNamesParse(t *testing.T) {
-	for _, a := range []cmbo.Acquisition{cmbo.UCB(3), cmbo.UCB(0.125), cmbo.UCB(0), cmbo.EI(), cmbo.PI(), cmbo.MaxValuePI()} {
+	for _, a := range []acq.Func{cmbo.UCB(3), cmbo.UCB(0.125), cmbo.UCB(0), cmbo.EI(), cmbo.PI(), cmbo.MaxValuePI()} {
 		for _, name := range []string{a.String(), strings.ToLower(a.String()), strings.ToUpper(a.String())} {
 			got, err := cmbo.ParseAcquisition(name)
 			require.NoError(t, err, name)

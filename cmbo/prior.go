@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/model"
-	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -19,10 +18,57 @@ type Prior struct {
 	space  *Space       // the parameters; candidates are not kept
 	finite bool         // the space learned on had candidates
 
-	learned    *model.Prior
-	clusterSet *linalg.Dense // where posteriors were compared, in the unit cube
+	learned learned
+	facts   facts
+	lazy    *lazyDigest
+}
+
+// learned is what a model makes of past tasks. It is immutable.
+type learned interface {
+	kind() priorKind
+	// facts returns what a Prior tells of itself.
+	facts() facts
+	// fill checks the configuration of a run against what was learned and fills in
+	// what no option gave.
+	fill(p *Prior, c *runConfig) error
+	// on returns the form that suits runs over a finite space: itself, if it does.
+	on(ctx context.Context, p *Prior, space *Space, workers int) (learned, error)
+	// surrogate makes the model of a run of a complete configuration, over a space
+	// that on was called for.
+	surrogate(c *runConfig) (Surrogate, error)
+	// encode writes what the prior's decode reads.
+	encode(e *encoder) error
+}
+
+// facts are what every prior tells of itself.
+type facts struct {
+	tasks      []model.Task
+	labels     []int // cluster of each task
 	noise      float64
-	lazy       *lazyDigest
+	index      *linalg.Dense
+	prototypes []*gaussian.Normal // of each cluster, on the index set
+	partitions []Partition
+	report     LearnReport
+}
+
+// priorKind names a model of past tasks in the encoding of a prior.
+type priorKind byte
+
+// kindPaper is the paper's model.
+const kindPaper priorKind = 1
+
+// priorKinds are the models there are.
+var priorKinds = map[priorKind]struct {
+	learn  func(context.Context, *trainingSet) (learned, error)
+	decode func(*decoder, *Prior) (learned, error)
+}{
+	kindPaper: {learnPaper, decodePaper},
+}
+
+// newPrior makes a prior of what was learned.
+func newPrior(c *learnConfig, space *Space, finite bool, l learned) *Prior {
+	params := &Space{params: space.params, names: space.names, dim: space.dim}
+	return &Prior{config: c, space: params, finite: finite, learned: l, facts: l.facts(), lazy: new(lazyDigest)}
 }
 
 // lazyDigest is the digest of a prior, computed when it is first asked for.
@@ -73,64 +119,60 @@ func (p *Prior) Variant() Variant { return p.config.variant }
 func (p *Prior) Minimizes() bool { return p.config.minimize }
 
 // NumTasks returns the number of tasks learned from.
-func (p *Prior) NumTasks() int { return len(p.learned.Sources) }
+func (p *Prior) NumTasks() int { return len(p.facts.tasks) }
 
 // Clusters returns the clusters with their members.
 func (p *Prior) Clusters() []Cluster {
-	cs := make([]Cluster, len(p.learned.Prototypes))
+	cs := make([]Cluster, len(p.facts.prototypes))
 	for i := range cs {
 		cs[i].ID = i
 	}
-	for j, l := range p.learned.Labels {
-		cs[l].Members = append(cs[l].Members, p.learned.Sources[j].ID)
+	for j, l := range p.facts.labels {
+		cs[l].Members = append(cs[l].Members, p.facts.tasks[j].ID)
 	}
 	return cs
 }
 
 // Labels returns the cluster of each task in the order given to Learn.
-func (p *Prior) Labels() []int { return slices.Clone(p.learned.Labels) }
+func (p *Prior) Labels() []int { return slices.Clone(p.facts.labels) }
 
 // NoiseVariance returns the median of the tasks' noise variances in scaled
 // units, the default for a new task.
-func (p *Prior) NoiseVariance() float64 { return p.noise }
+func (p *Prior) NoiseVariance() float64 { return p.facts.noise }
 
 // Partitions returns every number of clusters that was tried, with its scores,
 // in ascending order: nil unless [WithClusterRange] or [WithPartitionScores]
 // asked for them.
 func (p *Prior) Partitions() []Partition {
-	var ps []Partition
-	for _, q := range p.learned.Partitions {
-		q.Labels = slices.Clone(q.Labels)
-		ps = append(ps, Partition(q))
+	ps := slices.Clone(p.facts.partitions)
+	for i := range ps {
+		ps[i].Labels = slices.Clone(ps[i].Labels)
 	}
 	return ps
 }
 
 // Report says what learning took.
 func (p *Prior) Report() LearnReport {
-	r := p.learned.Report
-	out := LearnReport{Distances: r.Distances, Rounds: r.Rounds, ClusterJitter: r.ClusterJitter, PrototypeJitter: r.PrototypeJitter, Unfitted: r.Unfitted}
-	for _, b := range r.Barycenters {
-		out.Barycenters = append(out.Barycenters, BarycenterReport(b))
-	}
-	return out
+	r := p.facts.report
+	r.Barycenters = slices.Clone(r.Barycenters)
+	return r
 }
 
 // IndexSet returns a copy of the points, in the unit cube, on which prototypes
 // are compared with a posterior.
 func (p *Prior) IndexSet() *linalg.Dense {
 	var x linalg.Dense
-	x.Copy(p.learned.Index)
+	x.Copy(p.facts.index)
 	return &x
 }
 
 // Prototype returns the prototype of cluster i on the index set, in scaled
 // units, nil if there is no such cluster. It is shared.
 func (p *Prior) Prototype(i int) *gaussian.Normal {
-	if i < 0 || i >= len(p.learned.Prototypes) {
+	if i < 0 || i >= len(p.facts.prototypes) {
 		return nil
 	}
-	return p.learned.Prototypes[i].Normal
+	return p.facts.prototypes[i]
 }
 
 // For returns the prior in the form that suits optimisers over a finite space:
@@ -157,22 +199,12 @@ func (p *Prior) on(ctx context.Context, space *Space, workers int) (*Prior, erro
 	if !p.space.sameParams(space) {
 		return nil, otherParams(p.space, space)
 	}
-	if !space.finite() || p.config.fixedIndex {
+	if !space.finite() {
 		return p, nil
 	}
-	pool := points.Distinct(space.encoded)
-	if rows, _ := pool.Dims(); rows <= p.config.indexPoints {
-		if n, _ := p.learned.Index.Dims(); n == rows && points.Locate(pool, p.learned.Index) != nil {
-			return p, nil
-		}
-	} else if points.Locate(p.learned.Index, pool) != nil {
-		return p, nil
+	l, err := p.learned.on(ctx, p, space, workers)
+	if err != nil || l == p.learned {
+		return p, err
 	}
-	learned, err := p.learned.Reindex(ctx, sampleRows(pool, p.config.indexPoints, p.config.seed, "index set"), workers)
-	if err != nil {
-		return nil, modelError(ctx, err)
-	}
-	q := *p
-	q.lazy, q.learned = new(lazyDigest), learned
-	return &q, nil
+	return newPrior(p.config, p.space, p.finite, l), nil
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -108,7 +109,7 @@ func (o *draft) ask(ctx context.Context) (Trial, error) {
 	switch {
 	case len(o.h.queue) > 0:
 		e, err = o.queuedPoint(id)
-	case o.h.started() < o.initial:
+	case o.h.started() < o.config.initial:
 		e, err = o.designPoint(id)
 	default:
 		e, err = o.modelPoint(ctx, id)
@@ -256,7 +257,13 @@ func (o *draft) score(ctx context.Context, id int, x *linalg.Dense) (*Step, []fl
 	if e, ok := o.model.(MaxValueEstimator); ok {
 		maxValue = e.MaxValue()
 	}
-	f := o.config.acquisition.function(d.Y, maxValue)
+	f := o.config.acquisition
+	if a, ok := f.(acq.Adaptive); ok {
+		f = a.Adapt(acq.Proposal{Told: d.Y, MaxValue: maxValue, Mean: s.Mean, SD: s.SD})
+	}
+	if f == Thompson() {
+		return s, state, o.model.(Sampler).Sample(ctx, s.Scores, x, rng.Stream(o.config.seed, "draw", uint64(id)))
+	}
 	if scorer, ok := o.model.(Scorer); ok {
 		best := math.NaN()
 		if len(d.Y) > 0 {
@@ -295,7 +302,7 @@ func (o *Optimizer) fit(ctx context.Context, d Data) error {
 // data prepares what the model learns of the run, with or without the pending
 // points, and the scaling that was applied.
 func (o *draft) data(pending bool) (Data, scaling) {
-	raw := o.h.oriented(o.minimize)
+	raw := o.h.oriented(o.config.minimize)
 	s := scaleValues(o.config.y, raw)
 	d := Data{
 		X: o.h.encodedObservations(), Y: s.z, Raw: raw, RawNoiseVariance: make([]float64, len(raw)),

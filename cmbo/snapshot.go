@@ -9,19 +9,20 @@ import (
 	"io"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
-	"strings"
 
+	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/kernel"
 )
 
 // A snapshot is one line of JSON,
 //
-//	{"cmbo":"snapshot","version":1,"sha256":"<of state>","state":{...}}
+//	{"cmbo":"snapshot","version":2,"sha256":"<of state>","state":{...}}
 //
 // whose state holds the space, the options by name, the digest of the prior and
 // the log of events. A reader takes every version up to its own.
-const snapshotVersion = 1
+const snapshotVersion = 2
 
 type snapshotFile struct {
 	Cmbo    string          `json:"cmbo"`
@@ -41,10 +42,8 @@ type snapshotOptions struct {
 	Minimize    bool         `json:"minimize"`
 	YPolicy     string       `json:"y_policy"`
 	Acquisition string       `json:"acquisition"`
-	Beta        float64      `json:"beta,omitempty"`
-	Prior       string       `json:"prior,omitempty"`   // digest
-	Weights     string       `json:"weights,omitempty"` // distance, with a prior
-	Mixture     bool         `json:"mixture,omitempty"`
+	Prior       string       `json:"prior,omitempty"` // digest
+	Weights     string       `json:"weights,omitempty"`
 	Surrogate   string       `json:"surrogate,omitempty"`
 	Kernel      *kernel.Spec `json:"kernel,omitempty"`
 	Foreign     string       `json:"foreign_kernel,omitempty"` // type of a kernel without a description
@@ -55,6 +54,31 @@ type snapshotOptions struct {
 	Repeats     bool         `json:"repeats,omitempty"`
 	Sobol       int          `json:"sobol_candidates"`
 	Local       int          `json:"local_candidates"`
+
+	// Of version 1.
+	Beta    float64 `json:"beta,omitempty"` // of UCB
+	Mixture bool    `json:"mixture,omitempty"`
+}
+
+// upgrade turns options of an earlier version into those of this one.
+func (s *snapshotOptions) upgrade(version int) {
+	if version > 1 {
+		return
+	}
+	switch s.Acquisition {
+	case "ucb":
+		s.Acquisition = UCB(s.Beta).String()
+	case "ei":
+		s.Acquisition = EI().String()
+	case "pi":
+		s.Acquisition = PI().String()
+	case "maxpi":
+		s.Acquisition = MaxValuePI().String()
+	}
+	if s.Mixture {
+		s.Weights = "mixture"
+	}
+	s.Beta, s.Mixture = 0, false
 }
 
 type snapshotEvent struct {
@@ -64,21 +88,21 @@ type snapshotEvent struct {
 	X         []float64  `json:"x,omitempty"`
 	Y         *float64   `json:"y,omitempty"`
 	Noise     float64    `json:"noise_variance,omitempty"`
-	Distances []*float64 `json:"distances,omitempty"` // null for infinity
+	State     []*float64 `json:"state,omitempty"` // null for infinity
 	Count     *int       `json:"count,omitempty"`
 	Params    []float64  `json:"params,omitempty"`
 	Saw       int        `json:"saw,omitempty"`
+	Distances []*float64 `json:"distances,omitempty"` // State in version 1
 }
 
 var eventNames = [...]string{eventAsked: "asked", eventTold: "told", eventFailed: "failed", eventCancelled: "cancelled", eventObserved: "observed", eventFitted: "fitted", eventEnqueued: "enqueued"}
-
-var acquisitionNames = [...]string{kindUCB: "ucb", kindEI: "ei", kindPI: "pi", kindMaxValuePI: "maxpi"}
 
 // Snapshot writes the state of the optimiser, at any moment: one line of JSON
 // with the space, the options by name, the digest of the prior and the log of
 // what was asked, told, failed, cancelled and observed. It holds data only, so
 // it outlives releases and machines. It fails if w does, or with [ErrOption] if
-// the prior cannot be encoded.
+// the prior cannot be encoded or the acquisition has no name that
+// [ParseAcquisition] reads.
 func (o *Optimizer) Snapshot(w io.Writer) error {
 	o.mu.Lock()
 	s, err := o.snapshot()
@@ -90,32 +114,33 @@ func (o *Optimizer) Snapshot(w io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("%w: snapshot: %w", ErrOption, err)
 	}
-	_, err = w.Write(sealSnapshot(state))
+	_, err = w.Write(sealSnapshot(snapshotVersion, state))
 	return err
 }
 
 // sealSnapshot puts the envelope around a state.
-func sealSnapshot(state []byte) []byte {
+func sealSnapshot(version int, state []byte) []byte {
 	sum := sha256.Sum256(state)
-	return fmt.Appendf(nil, `{"cmbo":"snapshot","version":%d,"sha256":"%s","state":%s}`+"\n", snapshotVersion, hex.EncodeToString(sum[:]), state)
+	return fmt.Appendf(nil, `{"cmbo":"snapshot","version":%d,"sha256":"%s","state":%s}`+"\n", version, hex.EncodeToString(sum[:]), state)
 }
 
 func (o *Optimizer) snapshot() (*snapshotState, error) {
 	c := o.config
 	s := &snapshotState{Events: make([]snapshotEvent, 0, len(o.h.events))}
 	s.Space = o.space.describe()
+	// A name that reads as something else would restore another run.
+	if f, err := acq.Parse(c.acquisition.String()); err != nil || !reflect.DeepEqual(f, c.acquisition) {
+		return nil, optionErrorf("the acquisition %s cannot be stored: its name does not read as it: see acq.Register", c.acquisition)
+	}
 	s.Options = snapshotOptions{
-		Seed: c.seed, Minimize: o.minimize, YPolicy: c.y.String(), Acquisition: acquisitionNames[c.acquisition.kind], Beta: c.acquisition.beta,
-		ARD: c.ard, Initial: o.initial, Repeats: c.repeats, Sobol: c.sobol, Local: c.local,
+		Seed: c.seed, Minimize: c.minimize, YPolicy: c.y.String(), Acquisition: c.acquisition.String(), Weights: c.weights,
+		ARD: c.ard, Initial: c.initial, Repeats: c.repeats, Sobol: c.sobol, Local: c.local,
 	}
 	p := &s.Options
 	if c.prior != nil {
-		digest, err := c.prior.Digest()
-		if err != nil {
+		var err error
+		if p.Prior, err = c.prior.Digest(); err != nil {
 			return nil, err
-		}
-		if p.Prior, p.Mixture = digest, c.mixture; !c.mixture {
-			p.Weights = o.weightDistance.String()
 		}
 	}
 	if c.surrogate != nil {
@@ -154,10 +179,10 @@ func (e event) export() snapshotEvent {
 	}
 	for _, d := range e.state {
 		if math.IsInf(d, 1) {
-			out.Distances = append(out.Distances, nil)
+			out.State = append(out.State, nil)
 			continue
 		}
-		out.Distances = append(out.Distances, &d)
+		out.State = append(out.State, &d)
 	}
 	return out
 }
@@ -214,7 +239,6 @@ func restore(b []byte, opts []Option) (*Optimizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.initial = s.Options.Initial
 	return o, o.restoreEvents(s)
 }
 
@@ -243,7 +267,7 @@ func openSnapshot(b []byte) (*snapshotState, error) {
 	if f.Version > snapshotVersion {
 		return nil, fmt.Errorf("%w: snapshot of version %d, this release reads up to %d", ErrVersion, f.Version, snapshotVersion)
 	}
-	if !bytes.Equal(b, sealSnapshot(f.State)) {
+	if f.Version < 1 || !bytes.Equal(b, sealSnapshot(f.Version, f.State)) {
 		return nil, fmt.Errorf("%w: the checksum of the snapshot does not match", ErrCorrupt)
 	}
 	s := &snapshotState{}
@@ -252,6 +276,7 @@ func openSnapshot(b []byte) (*snapshotState, error) {
 	if err := d.Decode(s); err != nil {
 		return nil, corrupt(err)
 	}
+	s.Options.upgrade(f.Version)
 	return s, nil
 }
 
@@ -299,53 +324,45 @@ func orNone(b []byte) string {
 }
 
 // restoreOptions applies the options of Restore and refuses those that set what
-// the snapshot says. An option that did so differs from one of two
-// configurations that have nothing in common.
+// the snapshot says.
 func restoreOptions(opts []Option) (*runConfig, error) {
-	none := -1 << 30
-	bases := [2]runConfig{{}, {
-		seed: 1 << 63, y: ^YPolicy(0), acquisition: Acquisition{kind: ^acquisitionKind(0)},
-		noise: -1, jitter: -1, initial: none, sobol: none, local: none,
-	}}
-	given := bases
+	c := new(runConfig)
 	for _, op := range opts {
 		if op == nil {
 			return nil, optionErrorf("a nil Option")
 		}
-		for i := range given {
-			if err := op.applyRun(&given[i]); err != nil {
-				return nil, err
-			}
+		if err := op.applyRun(c); err != nil {
+			return nil, err
 		}
 	}
-	for i, g := range given {
-		b := bases[i]
-		if g.seed != b.seed || g.minimize != nil || g.y != b.y || g.variant != nil || g.weights != nil || g.mixture || g.acquisition != b.acquisition ||
-			g.noise != b.noise || g.jitter != b.jitter || g.initial != b.initial || g.repeats || g.sobol != b.sobol || g.local != b.local || g.ard {
-			return nil, optionErrorf("Restore takes a Prior, a Surrogate, a kernel, a journal and a parallelism; the snapshot has all else")
+	for _, o := range c.given {
+		if !o.restore {
+			return nil, optionErrorf("%s: the snapshot says it, and Restore does not take it", o.name)
 		}
 	}
-	return &given[0], nil
+	return c, nil
 }
 
 // restore makes the configuration from the options by name and what was given
 // again.
 func (s *snapshotOptions) restore(given *runConfig) (*runConfig, error) {
-	c, err := newRunConfig(nil)
-	if err != nil {
-		return nil, err
+	c := &runConfig{
+		seed: s.Seed, minimize: s.Minimize, weights: s.Weights, ard: s.ARD, initial: s.Initial, repeats: s.Repeats, sobol: s.Sobol, local: s.Local,
+		noise: math.NaN(), jitter: math.NaN(),
+		prior: given.prior, surrogate: given.surrogate, parallelism: given.parallelism, journal: given.journal, mark: given.mark,
 	}
-	c.parallelism, c.journal, c.mark = given.parallelism, given.journal, given.mark
-	c.seed, c.ard, c.initial, c.repeats, c.sobol, c.local = s.Seed, s.ARD, s.Initial, s.Repeats, s.Sobol, s.Local
-	y := slices.Index(yPolicyNames[:], s.YPolicy)
-	kind := slices.Index(acquisitionNames[:], s.Acquisition)
-	if y < 0 || kind < 0 || c.initial < 0 || c.sobol < 1 || c.local < 0 || c.sobol > maxCandidates || c.local > maxCandidates {
+	if c.initial < 0 || c.sobol < 1 || c.local < 0 || c.sobol > maxCandidates || c.local > maxCandidates {
 		return nil, fmt.Errorf("%w: options out of range", ErrCorrupt)
 	}
-	c.y, c.acquisition = YPolicy(y), Acquisition{kind: acquisitionKind(kind), beta: s.Beta}
-	if err := c.acquisition.validate(); err != nil {
+	y, err := ParseYPolicy(s.YPolicy)
+	if err != nil {
 		return nil, corrupt(err)
 	}
+	f, err := acq.Parse(s.Acquisition)
+	if err != nil {
+		return nil, corrupt(err)
+	}
+	c.y, c.acquisition = y, f
 	if s.Noise != nil {
 		if c.noise = *s.Noise; !(c.noise > 0) {
 			return nil, fmt.Errorf("%w: noise variance %g", ErrCorrupt, c.noise)
@@ -356,50 +373,39 @@ func (s *snapshotOptions) restore(given *runConfig) (*runConfig, error) {
 			return nil, fmt.Errorf("%w: jitter %g", ErrCorrupt, c.jitter)
 		}
 	}
-	if err := s.restorePrior(c, given); err != nil {
+	if err := s.checkPrior(c.prior); err != nil {
 		return nil, err
 	}
-	if (s.Surrogate != "") != (given.surrogate != nil) {
-		return nil, optionErrorf("the run's surrogate was %q", s.Surrogate)
+	if c.weights != "" && (c.prior == nil || checkWeights(c.weights) != nil) {
+		return nil, fmt.Errorf("%w: weights by %q", ErrCorrupt, c.weights)
 	}
-	if got := fmt.Sprintf("%T", given.surrogate); given.surrogate != nil && got != s.Surrogate {
-		return nil, optionErrorf("the run's surrogate was a %s, not a %s", s.Surrogate, got)
+	was := ""
+	if c.surrogate != nil {
+		was = fmt.Sprintf("%T", c.surrogate)
 	}
-	c.surrogate = given.surrogate
+	if was != s.Surrogate {
+		return nil, optionErrorf("the run's surrogate was %q, not %q", s.Surrogate, was)
+	}
 	return c, s.restoreKernel(c, given)
 }
 
-func (s *snapshotOptions) restorePrior(c, given *runConfig) error {
+// checkPrior reports a prior that is not the run's.
+func (s *snapshotOptions) checkPrior(p *Prior) error {
 	switch {
-	case s.Prior == "" && given.prior != nil:
-		return fmt.Errorf("%w: the run had none", ErrPriorMismatch)
-	case s.Prior == "":
-		if s.Minimize {
-			c.minimize = &s.Minimize
-		}
+	case s.Prior == "" && p == nil:
 		return nil
-	case given.prior == nil:
+	case s.Prior == "":
+		return fmt.Errorf("%w: the run had none", ErrPriorMismatch)
+	case p == nil:
 		return fmt.Errorf("%w: the run had the prior of digest %s, and none is given", ErrPriorMismatch, s.Prior)
 	}
-	digest, err := given.prior.Digest()
+	digest, err := p.Digest()
 	if err != nil {
 		return err
 	}
 	if digest != s.Prior {
 		return fmt.Errorf("%w: the run had the prior of digest %s, not %s", ErrPriorMismatch, s.Prior, digest)
 	}
-	c.prior, c.mixture = given.prior, s.Mixture
-	if s.Mixture {
-		return nil
-	}
-	d := Wasserstein
-	switch {
-	case strings.EqualFold(s.Weights, Jeffreys.String()):
-		d = Jeffreys
-	case !strings.EqualFold(s.Weights, Wasserstein.String()):
-		return fmt.Errorf("%w: weights by %q", ErrCorrupt, s.Weights)
-	}
-	c.weights = &d
 	return nil
 }
 
@@ -492,7 +498,7 @@ func (o *Optimizer) restoreAsked(e *event, s snapshotEvent) error {
 	if o.space.finite() != (e.index >= 0) || e.index >= len(o.space.rows) || e.index >= 0 && !slices.Equal(o.space.rows[e.index], e.x) {
 		return fmt.Errorf("trial %d is not candidate %d", e.trial, e.index)
 	}
-	for _, d := range s.Distances {
+	for _, d := range append(s.State, s.Distances...) {
 		v := math.Inf(1)
 		if d != nil {
 			v = *d

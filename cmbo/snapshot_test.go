@@ -60,6 +60,17 @@ func kits(t testing.TB) []kit {
 	return out
 }
 
+// middle is a point of a space.
+func middle(t testing.TB, s *cmbo.Space) []float64 {
+	u := make([]float64, s.Dim())
+	for i := range u {
+		u[i] = 0.4
+	}
+	row, err := s.Decode(u)
+	require.NoError(t, err)
+	return row
+}
+
 // act does one random thing to an optimiser and says what.
 func act(t testing.TB, r *rand.Rand, o *cmbo.Optimizer, s *cmbo.Space) string {
 	value := func(x []float64) float64 { return x[0] - x[1]*x[1] + 0.1*r.NormFloat64() }
@@ -135,6 +146,7 @@ func TestSnapshotAfterEveryEvent(t *testing.T) {
 				return nil
 			}))...)
 			r := rng.Stream(2, "history "+k.name)
+			probe := middle(t, k.space)
 			for range steps {
 				snap := snapshot(t, o)
 				back, err := cmbo.Restore(bytes.NewReader(snap), k.restore...)
@@ -164,6 +176,18 @@ func TestSnapshotAfterEveryEvent(t *testing.T) {
 				got := act(t, rand.New(rand.NewPCG(seed, 1)), again, k.space)
 				require.Equal(t, want, got)
 				require.Equal(t, snapshot(t, o), snapshot(t, again))
+				require.Equal(t, weightsOf(t, o), weightsOf(t, again))
+				m1, s1, err := o.Predict(probe)
+				require.NoError(t, err)
+				m2, s2, err := again.Predict(probe)
+				require.NoError(t, err)
+				require.Equal(t, []float64{m1, s1}, []float64{m2, s2})
+				if strings.HasPrefix(want, "asked") {
+					step, ok := o.LastStep()
+					restored, okRestored := again.LastStep()
+					require.Equal(t, ok, okRestored)
+					require.Equal(t, fmt.Sprintf("%+v", step), fmt.Sprintf("%+v", restored))
+				}
 			}
 		})
 	}
@@ -192,8 +216,8 @@ func TestSnapshotRefusesDamage(t *testing.T) {
 		refused(b[:i])
 	}
 	refused(append(bytes.Clone(b), ' '))
-	refused(bytes.Replace(b, []byte(`"version":1`), []byte(`"Version":1`), 1))
-	_, err = cmbo.Restore(bytes.NewReader(bytes.Replace(b, []byte(`"version":1`), []byte(`"version":7`), 1)))
+	refused(bytes.Replace(b, []byte(`"version":2`), []byte(`"Version":2`), 1))
+	_, err = cmbo.Restore(bytes.NewReader(bytes.Replace(b, []byte(`"version":2`), []byte(`"version":7`), 1)))
 	require.ErrorIs(t, err, cmbo.ErrVersion)
 	require.ErrorContains(t, err, "version 7")
 	_, err = cmbo.Restore(failingReader{})

@@ -2,6 +2,7 @@ package cmbo
 
 import (
 	"context"
+	"math/rand/v2"
 
 	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/linalg"
@@ -84,6 +85,14 @@ type Weigher interface {
 // the objective becomes before any data are known: see [MaxValuePI].
 type MaxValueEstimator interface {
 	MaxValue() float64
+}
+
+// A Sampler is a [Surrogate] that can draw functions from its posterior.
+type Sampler interface {
+	// Sample writes the values, at the rows of x, of one function drawn from the
+	// posterior that the latest Fit left, pending points counting as in Predict.
+	// What it draws follows from r alone.
+	Sample(ctx context.Context, dst []float64, x *linalg.Dense, r *rand.Rand) error
 }
 
 // A Describer is a [Surrogate] that fills in what it knows of the proposal it was

@@ -110,7 +110,7 @@ func orient(y float64, minimize bool) float64 {
 	return y
 }
 
-// orientAll turns values into ones to be maximised.
+// orientAll does so with a list of values.
 func orientAll(y []float64, minimize bool) []float64 {
 	out := make([]float64, len(y))
 	for i, v := range y {

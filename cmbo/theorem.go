@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/model"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -123,13 +124,14 @@ func (o *Optimizer) RegretBound(trial int, in TheoremInputs) (*RegretBound, erro
 	defer o.unlockModel()
 	present := o.draft()
 	a, ok := o.model.(paperRun)
-	if !ok || o.prior.config.variant.Prototype() != GeometricCenter {
+	if !ok || o.config.prior.config.variant.Prototype != GeometricCenter {
 		return nil, optionErrorf("Theorem 1 is about weighted sums of geometric centres")
 	}
-	if o.config.acquisition.kind != kindUCB || !(o.config.acquisition.beta > 0) {
+	ucb, ok := o.config.acquisition.(acq.UCB)
+	if !ok || !(ucb.Beta > 0) {
 		return nil, optionErrorf("Theorem 1 is about UCB with a positive multiplier, not %s", o.config.acquisition)
 	}
-	if err := in.validate(o.prior.NumTasks()); err != nil {
+	if err := in.validate(len(a.Prior.Sources)); err != nil {
 		return nil, err
 	}
 	if trial < 1 || trial > len(present.h.trials) {
@@ -143,7 +145,7 @@ func (o *Optimizer) RegretBound(trial int, in TheoremInputs) (*RegretBound, erro
 	if len(past.h.queue) > 0 {
 		return nil, optionErrorf("trial %d was enqueued", trial)
 	}
-	if past.h.started() < o.initial {
+	if past.h.started() < o.config.initial {
 		return nil, optionErrorf("trial %d belongs to the initial design", trial)
 	}
 	d, _ := past.data(false)
@@ -154,7 +156,7 @@ func (o *Optimizer) RegretBound(trial int, in TheoremInputs) (*RegretBound, erro
 	if err != nil {
 		return nil, err
 	}
-	t := &theorem{a: a, p: o.prior.learned, w: a.Weights(), noise: a.NoiseVariance(), in: in, xi: o.config.acquisition.beta, chosen: chosen}
+	t := &theorem{a: a, p: a.Prior, w: a.Weights(), noise: a.NoiseVariance(), in: in, xi: ucb.Beta, chosen: chosen}
 	if in.Truth != nil {
 		if t.optimum, err = o.space.Encode(in.Optimum); err != nil {
 			return nil, err

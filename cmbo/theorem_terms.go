@@ -128,17 +128,13 @@ func (t *theorem) eta(b *RegretBound) error {
 func (t *theorem) addEta(eta []float64, zeta float64, i int, points *linalg.Dense) error {
 	s := t.p.Sources[i]
 	tmp := make([]float64, len(eta))
-	var v linalg.Dense
+	ctx := context.Background()
 	if t.truth == nil {
-		if err := s.Whiten(&v, points); err != nil {
-			return err
-		}
-		variance := make([]float64, len(eta))
-		if err := s.AddVariance(variance, 1, &v, points, tmp); err != nil {
-			return err
+		if err := s.Moments(ctx, nil, tmp, points); err != nil {
+			return modelError(ctx, err)
 		}
 		for k := range eta {
-			eta[k] += zeta * t.in.Norm * math.Sqrt(variance[k])
+			eta[k] += zeta * t.in.Norm * math.Sqrt(tmp[k])
 		}
 		return nil
 	}
@@ -150,12 +146,14 @@ func (t *theorem) addEta(eta []float64, zeta float64, i int, points *linalg.Dens
 		}
 		y[j] = f
 	}
-	hypothetical, err := model.NewSource(s.ID, s.X, y, s.Given, s.Kernel, s.NoiseVariance)
-	if err != nil {
-		return err
+	task := s.Task
+	task.Y = y
+	hypothetical, err := model.NewSource(ctx, task, s.Hyper)
+	if err == nil {
+		err = hypothetical.Moments(ctx, tmp, nil, points)
 	}
-	if err := hypothetical.Mean(tmp, points); err != nil {
-		return numerical(err, "task %q: posterior mean", s.ID)
+	if err != nil {
+		return modelError(ctx, err)
 	}
 	linalg.Axpy(eta, zeta, tmp)
 	return nil

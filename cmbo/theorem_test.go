@@ -35,6 +35,8 @@ func newTheoremRun(t *testing.T, p *Prior, label string, seed uint64, b, noise, 
 	o, err := New(space, WithPrior(p), WithYPolicy(None), WithNoiseVariance(noise), WithAcquisition(UCB(xi)))
 	require.NoError(t, err)
 	run := &theoremRun{o: o, a: o.model.(paperRun), x: space.encoded, f: make([]float64, len(rows))}
+	_, err = o.Weights() // conditions the model on nothing
+	require.NoError(t, err)
 	k0 := run.k0(t, run.x, run.x)
 	for i, w := range run.a.Weights() {
 		mean := make([]float64, len(rows))
@@ -189,8 +191,8 @@ func TestTheoremAlpha(t *testing.T) {
 		p := theoremPrior(t, WssClusWssCMP, variance, 0.5)
 		run := newTheoremRun(t, p, "alpha", 2, 1, 0.5, 0.5, 3, 5)
 		truth := func(x []float64) float64 { return 2 * math.Sin(7*x[0]+x[1]) }
-		gaps := make([]float64, len(p.learned.Sources))
-		for i, s := range p.learned.Sources {
+		gaps := make([]float64, len(p.learned.(*paperPrior).Sources))
+		for i, s := range p.learned.(*paperPrior).Sources {
 			for j, y := range s.Y {
 				gaps[i] = max(gaps[i], math.Abs(truth(s.X.Row(j))-y))
 			}

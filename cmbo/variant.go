@@ -25,8 +25,27 @@ func (d Distance) String() string {
 	case Jeffreys:
 		return "Jeffreys"
 	}
-	return fmt.Sprintf("Distance(%d)", d)
+	return fmt.Sprintf("Distance(%d)", uint8(d))
 }
+
+func (d Distance) check() error {
+	if d > Jeffreys {
+		return optionErrorf("%s is not a distance", d)
+	}
+	return nil
+}
+
+// Grouping is the way tasks come into clusters.
+type Grouping uint8
+
+const (
+	// Clustered groups tasks by k-means.
+	Clustered Grouping = iota
+	// Together puts all tasks in one cluster.
+	Together
+	// Apart makes each task its own cluster.
+	Apart
+)
 
 // PrototypeKind is the way one Gaussian process stands for a cluster (paper,
 // section 3, stage 2).
@@ -37,7 +56,7 @@ const (
 	// their covariances; it is a function, known at every point.
 	GeometricCenter PrototypeKind = iota
 	// Barycenter is the 2-Wasserstein barycentre with equal weights on the
-	// prior's index set, carried to other points by the kernel with the
+	// prior's index set, extended to other points by the kernel with the
 	// members' median hyperparameters, conditioned on the index set.
 	Barycenter
 	// TotalCenter is the geometric centre plus the covariance of the members'
@@ -47,57 +66,58 @@ const (
 	TotalCenter
 )
 
+var prototypeNames = [...]string{"GeometricCenter", "Barycenter", "TotalCenter"}
+
 // String returns "GeometricCenter", "Barycenter" or "TotalCenter".
 func (k PrototypeKind) String() string {
-	switch k {
-	case GeometricCenter:
-		return "GeometricCenter"
-	case Barycenter:
-		return "Barycenter"
-	case TotalCenter:
-		return "TotalCenter"
+	if int(k) < len(prototypeNames) {
+		return prototypeNames[k]
 	}
-	return fmt.Sprintf("PrototypeKind(%d)", k)
+	return fmt.Sprintf("PrototypeKind(%d)", uint8(k))
 }
 
-// A Variant fixes how tasks are grouped, which distance clusters them, what
-// the prototypes are and which distance weighs them online. The named
-// constants are the seven variants of the paper's section 4; [WithClusterDistance],
-// [WithWeightDistance] and [WithPrototype] make the combinations it does not name.
-type Variant uint8
+func (k PrototypeKind) check() error {
+	if int(k) >= len(prototypeNames) {
+		return optionErrorf("%s is not a kind of prototype", k)
+	}
+	return nil
+}
 
-const (
-	variantJeffreysClusters Variant = 1 << iota
-	variantJeffreysWeights
-	variantBarycenter
-	variantGlobal
-	variantIndividual
-	variantTotal
+// A Variant is a choice among what the paper's method leaves open. The zero value
+// is [WssClusWssCMP].
+type Variant struct {
+	// Grouping is how tasks are grouped.
+	Grouping Grouping
+	// ClusterDistance clusters them; Wasserstein where nothing is clustered.
+	ClusterDistance Distance
+	// WeightDistance weighs prototypes online. With one prototype it is not used.
+	WeightDistance Distance
+	// Prototype is what stands for a cluster.
+	Prototype PrototypeKind
+}
 
-	variantEnd
-)
-
-const (
+// The seven variants of the paper's section 4.
+var (
+	// JefClusJefCMP clusters and weighs by Jeffreys divergence.
+	JefClusJefCMP = Variant{ClusterDistance: Jeffreys, WeightDistance: Jeffreys}
 	// WssClusWssCMP clusters and weighs by Wasserstein distance, with
 	// geometric centres. The default.
-	WssClusWssCMP Variant = 0
-	// JefClusJefCMP clusters and weighs by Jeffreys divergence.
-	JefClusJefCMP = variantJeffreysClusters | variantJeffreysWeights
+	WssClusWssCMP = Variant{}
 	// JefClusWssCMP clusters by Jeffreys divergence, weighs by Wasserstein
 	// distance.
-	JefClusWssCMP = variantJeffreysClusters
+	JefClusWssCMP = Variant{ClusterDistance: Jeffreys}
 	// WssClusJefCMP clusters by Wasserstein distance, weighs by Jeffreys
 	// divergence.
-	WssClusJefCMP = variantJeffreysWeights
+	WssClusJefCMP = Variant{WeightDistance: Jeffreys}
 	// WssClusWssCMPBary is WssClusWssCMP with Wasserstein barycentres as
 	// prototypes.
-	WssClusWssCMPBary = variantBarycenter
+	WssClusWssCMPBary = Variant{Prototype: Barycenter}
 	// GlobalCen puts all tasks in one cluster whose geometric centre is a
 	// fixed prior.
-	GlobalCen = variantGlobal
+	GlobalCen = Variant{Grouping: Together}
 	// IndiWeightJef makes each task its own cluster, weighed by Jeffreys
 	// divergence.
-	IndiWeightJef = variantIndividual | variantJeffreysWeights
+	IndiWeightJef = Variant{Grouping: Apart, WeightDistance: Jeffreys}
 )
 
 // Variants returns the seven named variants in the paper's order.
@@ -108,82 +128,63 @@ func Variants() []Variant {
 // ParseVariant returns the variant that prints as name, letter case ignored.
 // It fails with [ErrOption] and lists the names it knows.
 func ParseVariant(name string) (Variant, error) {
-	for v := range variantEnd {
-		if v.valid() && strings.EqualFold(v.String(), name) {
-			return v, nil
+	for g := range Apart + 1 {
+		for c := range Jeffreys + 1 {
+			for w := range Jeffreys + 1 {
+				for p := range PrototypeKind(len(prototypeNames)) {
+					if v := (Variant{g, c, w, p}); v.check() == nil && strings.EqualFold(v.String(), name) {
+						return v, nil
+					}
+				}
+			}
 		}
 	}
 	var known []string
 	for _, v := range Variants() {
 		known = append(known, v.String())
 	}
-	return 0, optionErrorf("unknown variant %q; the paper names %s", name, strings.Join(known, ", "))
+	return Variant{}, optionErrorf("unknown variant %q; the paper names %s", name, strings.Join(known, ", "))
 }
 
-// ClusterDistance returns the distance used to cluster tasks.
-func (v Variant) ClusterDistance() Distance {
-	if v&variantJeffreysClusters != 0 {
-		return Jeffreys
+// check reports choices that do not exist, and a distance that clusters where
+// nothing is clustered.
+func (v Variant) check() error {
+	if v.Grouping > Apart {
+		return optionErrorf("Grouping(%d) is not a way to group tasks", uint8(v.Grouping))
 	}
-	return Wasserstein
-}
-
-// WeightDistance returns the distance used to weigh prototypes online.
-func (v Variant) WeightDistance() Distance {
-	if v&variantJeffreysWeights != 0 {
-		return Jeffreys
+	for _, err := range []error{v.ClusterDistance.check(), v.WeightDistance.check(), v.Prototype.check()} {
+		if err != nil {
+			return err
+		}
 	}
-	return Wasserstein
-}
-
-// Prototype returns the kind of prototype.
-func (v Variant) Prototype() PrototypeKind {
-	switch {
-	case v&variantBarycenter != 0:
-		return Barycenter
-	case v&variantTotal != 0:
-		return TotalCenter
+	if v.Grouping != Clustered && v.ClusterDistance != Wasserstein {
+		return optionErrorf("%s clusters nothing, and a distance that clusters was chosen", v)
 	}
-	return GeometricCenter
-}
-
-// clustered reports whether tasks are clustered at all.
-func (v Variant) clustered() bool { return v&(variantGlobal|variantIndividual) == 0 }
-
-// valid reports whether the combination means something: one grouping, and no
-// clustering distance where nothing is clustered.
-func (v Variant) valid() bool {
-	if v >= variantEnd || v&variantGlobal != 0 && v&variantIndividual != 0 || v&variantBarycenter != 0 && v&variantTotal != 0 {
-		return false
-	}
-	return v.clustered() || v&variantJeffreysClusters == 0
+	return nil
 }
 
 // String returns the paper's name, such as "WssClus_WssCMP_Bary", and for
 // other combinations a name built the same way.
 func (v Variant) String() string {
-	if !v.valid() {
-		return fmt.Sprintf("Variant(%d)", uint8(v))
-	}
 	short := func(d Distance) string {
-		if d == Jeffreys {
-			return "Jef"
+		if d == Wasserstein {
+			return "Wss"
 		}
-		return "Wss"
+		return d.String()[:3]
 	}
 	var s string
-	switch {
-	case v&variantGlobal != 0:
+	switch v.Grouping {
+	case Together:
 		s = "GlobalCen"
-		if v&variantJeffreysWeights != 0 {
-			s += "-Jef" // one prototype: the distance is reported, not used
+		if v.WeightDistance != Wasserstein {
+			s += "-" + short(v.WeightDistance)
 		}
-	case v&variantIndividual != 0:
-		s = "IndiWeight-" + short(v.WeightDistance())
+	case Apart:
+		s = "IndiWeight-" + short(v.WeightDistance)
 	default:
-		s = short(v.ClusterDistance()) + "Clus_" + short(v.WeightDistance()) + "CMP"
+		s = short(v.ClusterDistance) + "Clus_" + short(v.WeightDistance) + "CMP"
 	}
-	switch v.Prototype() {
+	switch v.Prototype {
 	case Barycenter:
 		s += "_Bary"
 	case TotalCenter:

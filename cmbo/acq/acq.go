@@ -10,7 +10,8 @@ type Func interface {
 	// Score returns a number that is the larger the better. It is NaN for
 	// arguments that are not a mean and a standard deviation.
 	Score(mean, sd float64) float64
-	// String names the function and its parameter, for logs.
+	// String names the function and its parameter. A snapshot can hold the
+	// function if [Parse] makes an equal one of the name.
 	String() string
 }
 
@@ -56,8 +57,17 @@ func (u UCB) ScoreGrad(mean, sd float64) (score, dmean, dsd float64) {
 	return u.Score(mean, sd), 1, u.Beta
 }
 
-// String returns for example "UCB(beta=3)".
-func (u UCB) String() string { return fmt.Sprintf("UCB(beta=%g)", u.Beta) }
+// String returns for example "UCB(3)".
+func (u UCB) String() string { return fmt.Sprintf("UCB(%g)", u.Beta) }
+
+// Validate reports a Beta that is not a finite number >= 0, which Score takes but no
+// search for a maximum wants.
+func (u UCB) Validate() error {
+	if !(u.Beta >= 0 && u.Beta <= math.MaxFloat64) {
+		return fmt.Errorf("UCB needs a finite beta >= 0, have %g", u.Beta)
+	}
+	return nil
+}
 
 // valid reports whether mean and sd may be those of a posterior and the parameter
 // p is finite.

@@ -278,9 +278,9 @@ func TestSpecialArguments(t *testing.T) {
 
 func TestString(t *testing.T) {
 	for want, f := range map[string]Func{
-		"UCB(beta=3)":       UCB{DefaultBeta},
-		"EI(best=0.5)":      EI{0.5},
-		"PI(target=-1e-09)": PI{-1e-9},
+		"UCB(3)":     UCB{DefaultBeta},
+		"EI(0.5)":    EI{0.5},
+		"PI(-1e-09)": PI{-1e-9},
 	} {
 		if got := f.String(); got != want {
 			t.Errorf("%s, want %s", got, want)

@@ -41,8 +41,8 @@ func (e EI) ScoreGrad(mean, sd float64) (score, dmean, dsd float64) {
 	return e.score(mean, sd, true)
 }
 
-// String returns for example "EI(best=0.5)".
-func (e EI) String() string { return fmt.Sprintf("EI(best=%g)", e.Best) }
+// String returns for example "EI(0.5)".
+func (e EI) String() string { return fmt.Sprintf("EI(%g)", e.Best) }
 
 // The logarithm is replaced below −fold, that is for z below −foldZ = −√(2·fold).
 const (

@@ -20,9 +20,9 @@ func ExampleFunc() {
 		fmt.Printf("%v: candidate %d\n", f, first)
 	}
 	// Output:
-	// UCB(beta=3): candidate 2
-	// EI(best=0.55): candidate 0
-	// PI(target=0.55): candidate 0
+	// UCB(3): candidate 2
+	// EI(0.55): candidate 0
+	// PI(0.55): candidate 0
 }
 
 // Far below the best value the improvement underflows; its logarithm still tells

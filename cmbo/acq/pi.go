@@ -50,8 +50,8 @@ func (p PI) ScoreGrad(mean, sd float64) (score, dmean, dsd float64) {
 	return z, cut(1 / sd), cut(-z / sd)
 }
 
-// String returns for example "PI(target=0.5)".
-func (p PI) String() string { return fmt.Sprintf("PI(target=%g)", p.Target) }
+// String returns for example "PI(0.5)".
+func (p PI) String() string { return fmt.Sprintf("PI(%g)", p.Target) }
 
 // ProbImprovement returns P(f > target) = Φ((mean − target)/sd) for
 // f ~ N(mean, sd²); for sd = 0 it is 1 above target and 0 at or below it.

@@ -150,7 +150,7 @@ func TestMethodsAreDeterministic(t *testing.T) {
 	defer runtime.GOMAXPROCS(old)
 	for name, model := range serial {
 		t.Run(name, func(t *testing.T) {
-			for _, a := range []cmbo.Acquisition{cmbo.EI(), cmbo.UCB(3)} {
+			for _, a := range []acq.Func{cmbo.EI(), cmbo.UCB(3)} {
 				start := func(m Model) *cmbo.Optimizer {
 					o, err := cmbo.New(list, cmbo.WithSurrogate(m.Surrogate(9)), cmbo.WithAcquisition(a), cmbo.WithSeed(9))
 					require.NoError(t, err)

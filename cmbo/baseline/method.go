@@ -5,9 +5,10 @@ import (
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/acq"
 )
 
-// A Model is what a method learned of past tasks: dear, immutable, shared by
+// A Model is what a method learned of past tasks: expensive, immutable, shared by
 // any number of runs and goroutines.
 type Model interface {
 	// Surrogate returns a fresh surrogate for one run, to be passed to
@@ -35,13 +36,14 @@ const (
 )
 
 // Suits reports whether runs of the method belong beside those of other methods
-// with acquisition a.
-func (u Use) Suits(a cmbo.Acquisition) bool {
+// with acquisition f.
+func (u Use) Suits(f acq.Func) bool {
 	switch u {
 	case OwnUCB:
-		return strings.HasPrefix(a.String(), "UCB")
+		_, ok := f.(acq.UCB)
+		return ok
 	case OwnEI:
-		return a == cmbo.EI()
+		return f == cmbo.EI()
 	}
 	return true
 }

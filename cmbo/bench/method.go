@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/baseline"
 )
 
@@ -111,7 +112,7 @@ func findMethod(all []Method, name string) (*Method, error) {
 
 // acquisitionOf returns how runs of the method with acquisition a are called in
 // records, and whether there are any.
-func (m *Method) acquisitionOf(a cmbo.Acquisition) (string, bool) {
+func (m *Method) acquisitionOf(a acq.Func) (string, bool) {
 	if m.Use == baseline.NoAcquisition {
 		return "", true
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/internal/rng"
 )
 
@@ -48,7 +49,7 @@ type batch struct {
 type plannedRun struct {
 	runKey
 	method      *Method
-	acquisition cmbo.Acquisition
+	acquisition acq.Func
 }
 
 // tablePlan is what the batches of a table share.
@@ -62,7 +63,7 @@ type tablePlan struct {
 type planner struct {
 	p            Protocol
 	methods      []*Method
-	acquisitions []cmbo.Acquisition
+	acquisitions []acq.Func
 	tables       []*tablePlan
 	splits       [][]*Split // by table
 }

@@ -38,7 +38,7 @@ func NewPosteriors(tasks, points int) *Posteriors {
 // copies cov; c is memory for the factor. Different tasks may be put by
 // different goroutines at the same time.
 func (p *Posteriors) Put(j int, mean []float64, cov *linalg.Sym, c *linalg.Cholesky) (jitter float64, err error) {
-	jitter, err = c.FactorizeJitter(cov, maxJitter)
+	jitter, err = c.FactorizeJitter(cov, gaussian.MaxJitter)
 	if err != nil {
 		return jitter, err
 	}
@@ -50,10 +50,6 @@ func (p *Posteriors) Put(j int, mean []float64, cov *linalg.Sym, c *linalg.Chole
 	p.traces[j] = cov.Trace()
 	return jitter, nil
 }
-
-// maxJitter is the largest jitter, relative to the mean of the diagonal, that a
-// covariance may need.
-const maxJitter = 1e-4
 
 func packSym(s *linalg.Sym) []float64 {
 	n := s.Dim()
@@ -193,7 +189,7 @@ func (g *GaussianGeometry) mean(w int, members []int) (center, error) {
 	}
 	s.cov = cov
 	unpackSym(&s.sym, cov, n)
-	if _, err := s.chol.FactorizeJitter(&s.sym, maxJitter); err != nil {
+	if _, err := s.chol.FactorizeJitter(&s.sym, gaussian.MaxJitter); err != nil {
 		return nil, fmt.Errorf("centre of a cluster: %w", err)
 	}
 	c.factor = packLower(s.chol.Lower())

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/internal/parallel"
+	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -50,12 +51,12 @@ func (l *Learner) centers(ctx context.Context, members [][]*Source) ([]Prototype
 	for s := range slots {
 		slots[s] = fresh()
 	}
-	scratch := make([]SourceScratch, parallel.Workers(l.Parallelism, len(items)))
+	white := make([]linalg.Dense, parallel.Workers(l.Parallelism, len(items)))
 	spread := l.Prototype == TotalCenter
 	var means linalg.Dense // of the cluster that is being summed
 	do := func(w, s, i int) error {
 		c, at := items[i].c, items[i].at
-		err := members[c][at].Joint(slots[s].mean, slots[s].cov, l.Index, &scratch[w])
+		err := members[c][at].joint(ctx, slots[s].mean, slots[s].cov, l.Index, &white[w])
 		if err != nil {
 			return wrap(err, "prototype of cluster %d", c)
 		}
@@ -127,11 +128,11 @@ func (l *Learner) centers(ctx context.Context, members [][]*Source) ([]Prototype
 func (l *Learner) barycenter(ctx context.Context, members []*Source) (Prototype, error) {
 	n, _ := l.Index.Dims()
 	normals := make([]*gaussian.Normal, len(members))
-	sc := make([]SourceScratch, parallel.Workers(l.Parallelism, len(members)))
+	white := make([]linalg.Dense, parallel.Workers(l.Parallelism, len(members)))
 	jitters := make([]float64, len(members))
 	err := parallel.For(ctx, l.Parallelism, len(members), func(w, i int) error {
 		mean, cov := make([]float64, n), new(linalg.Sym)
-		err := members[i].Joint(mean, cov, l.Index, &sc[w])
+		err := members[i].joint(ctx, mean, cov, l.Index, &white[w])
 		if err == nil {
 			normals[i], jitters[i], err = JitteredNormal(mean, cov)
 		}
@@ -173,17 +174,7 @@ func medianKernel(members []*Source) (kernel.Kernel, error) {
 		for j, m := range members {
 			values[j] = m.Kernel.AppendParams(nil)[p]
 		}
-		theta[p] = median(values)
+		theta[p] = stat.Median(values)
 	}
 	return k.WithParams(theta)
-}
-
-// median sorts v and returns its median, the mean of the middle two.
-func median(v []float64) float64 {
-	slices.Sort(v)
-	n := len(v)
-	if n%2 == 1 {
-		return v[n/2]
-	}
-	return (v[n/2-1] + v[n/2]) / 2
 }

@@ -13,9 +13,9 @@ package model
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -58,14 +58,7 @@ type Moments struct{ Mean, SD []float64 }
 func (m *Moments) set(mean, variance []float64) {
 	m.Mean = append(m.Mean[:0], mean...)
 	m.SD = append(m.SD[:0], variance...)
-	sqrtAll(m.SD)
-}
-
-// sqrtAll turns variances into deviations.
-func sqrtAll(v []float64) {
-	for i, x := range v {
-		v[i] = math.Sqrt(max(x, 0))
-	}
+	gp.Deviations(m.SD)
 }
 
 // wrap says what was computed when err arose.
@@ -75,7 +68,3 @@ func wrap(err error, format string, args ...any) error {
 	}
 	return fmt.Errorf(format+": %w", append(slices.Clone(args), err)...)
 }
-
-// maxJitter is the largest jitter, relative to the mean of the diagonal, that a
-// covariance may need to be factorised.
-const maxJitter = 1e-4

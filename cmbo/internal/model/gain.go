@@ -10,7 +10,7 @@ import (
 
 // Observed returns the points of the latest Fit's observations.
 func (a *Weighted) Observed() *linalg.Dense {
-	x := linalg.NewDense(len(a.obs), dimOf(a.Prior.Index), nil)
+	x := linalg.NewDense(len(a.obs), a.Prior.dim(), nil)
 	for i, e := range a.obs {
 		copy(x.Row(i), a.visited[e].x)
 	}

@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/cluster"
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/kernel"
@@ -18,6 +20,8 @@ type Task struct {
 	X     *linalg.Dense
 	Y     []float64
 	Noise []float64
+	// Shift and Scale tie scaled values z to the measured ones: Shift + Scale·z.
+	Shift, Scale float64
 }
 
 // Grouping says how tasks come into clusters.
@@ -66,6 +70,7 @@ type Learner struct {
 	Known      []*Source     // of the first tasks, which are not fitted again
 	Tasks      []Task        // the others
 
+	templates  Templates
 	sources    []*Source
 	posteriors *cluster.Posteriors
 	report     Report
@@ -92,6 +97,14 @@ type BarycenterReport struct {
 // group. unfitted counts the fits that failed before, of the known tasks.
 func (l *Learner) Learn(ctx context.Context, unfitted int) (*Prior, error) {
 	l.report.Unfitted = unfitted
+	_, dim := l.Index.Dims()
+	l.templates = DefaultTemplates(dim, l.ARD)
+	if l.PriorKernel != nil {
+		l.templates.Prior = l.PriorKernel
+	}
+	if l.ClusterKernel != nil {
+		l.templates.Cluster = l.ClusterKernel
+	}
 	if err := l.fit(ctx); err != nil {
 		return nil, err
 	}
@@ -121,7 +134,7 @@ func (l *Learner) fit(ctx context.Context) error {
 	n := l.tasks()
 	l.sources = make([]*Source, n)
 	if l.needsPosteriors() {
-		l.posteriors = cluster.NewPosteriors(n, rowsOf(l.ClusterSet))
+		l.posteriors = cluster.NewPosteriors(n, points.Len(l.ClusterSet))
 	}
 	workers := make([]*worker, parallel.Workers(l.Parallelism, n))
 	unfitted := make([]int, n)
@@ -133,7 +146,7 @@ func (l *Learner) fit(ctx context.Context) error {
 		err := parallel.For(ctx, l.Parallelism, hi-lo, func(w, i int) error {
 			i += lo
 			if workers[w] == nil {
-				workers[w] = l.newWorker()
+				workers[w] = new(worker)
 			}
 			var err error
 			unfitted[i], jitters[i], err = l.fitTask(ctx, workers[w], i)
@@ -172,54 +185,48 @@ func (l *Learner) fitTask(ctx context.Context, f *worker, i int) (unfitted int, 
 	if l.posteriors == nil {
 		return unfitted, 0, nil
 	}
-	if s.ClusterKernel == nil && l.Fixed == nil {
+	if s.Cluster.Kernel == nil && l.Fixed == nil {
 		// Clusters are wanted now that were not when the task was learned.
 		c := *s
-		h, err := f.fitter.Fit(ctx, f.fitter.ClusterKernel, s.X, s.Y, s.Given, math.NaN(), l.fitSeed("fit cluster", i))
-		if err != nil {
+		if c.Cluster, err = f.fitter.Fit(ctx, l.templates.Cluster, s.X, s.Y, s.Task.Noise, math.NaN(), l.fitSeed("fit cluster", i)); err != nil {
 			return unfitted, 0, wrap(err, "task %q", s.ID)
 		}
-		if !h.OK {
+		if !c.Cluster.Fitted {
 			unfitted++
 		}
-		c.ClusterKernel, c.ClusterNoiseVariance = h.Kernel, h.Noise
 		s = &c
 		l.sources[i] = s
 	}
 	clustered := s
-	if s.ClusterKernel != nil {
+	if s.Cluster.Kernel != nil {
 		clustered = &f.clustered
-		if err = clustered.condition(&f.gram, s.ID, s.X, s.Y, s.Given, s.ClusterKernel, s.ClusterNoiseVariance); err != nil {
+		if err = clustered.condition(ctx, s.Task, s.Cluster); err != nil {
 			return unfitted, 0, err
 		}
 	}
-	mean := make([]float64, rowsOf(l.ClusterSet))
-	if err = clustered.Joint(mean, &f.gram, l.ClusterSet, &f.scratch); err != nil {
-		return unfitted, 0, err
+	mean := make([]float64, points.Len(l.ClusterSet))
+	if err = clustered.joint(ctx, mean, &f.cov, l.ClusterSet, &f.white); err != nil {
+		return unfitted, 0, wrap(err, "task %q", s.ID)
 	}
-	jitter, err = l.posteriors.Put(i, mean, &f.gram, &f.chol)
+	jitter, err = l.posteriors.Put(i, mean, &f.cov, &f.chol)
 	return unfitted, jitter, wrap(err, "task %q: posterior on %d clustering points", s.ID, len(mean))
 }
 
 // fitSource fits the process of a new task that prototypes are made of.
 func (l *Learner) fitSource(ctx context.Context, f *worker, i int) (*Source, int, error) {
-	t := &l.Tasks[i-len(l.Known)]
-	h := Fitted{Kernel: l.Fixed, Noise: l.FixedNoise, OK: true}
+	t := l.Tasks[i-len(l.Known)]
+	h, unfitted := gp.Hyper{Kernel: l.Fixed, NoiseVariance: l.FixedNoise}, 0
 	if l.Fixed == nil {
 		var err error
-		if h, err = f.fitter.Fit(ctx, f.fitter.PriorKernel, t.X, t.Y, t.Noise, math.NaN(), l.fitSeed("fit prior", i)); err != nil {
+		if h, err = f.fitter.Fit(ctx, l.templates.Prior, t.X, t.Y, t.Noise, math.NaN(), l.fitSeed("fit prior", i)); err != nil {
 			return nil, 0, wrap(err, "task %q", t.ID)
 		}
+		if !h.Fitted {
+			unfitted = 1
+		}
 	}
-	unfitted := 0
-	if !h.OK {
-		unfitted = 1
-	}
-	src := new(Source)
-	if err := src.condition(&f.gram, t.ID, t.X, t.Y, t.Noise, h.Kernel, h.Noise); err != nil {
-		return nil, unfitted, err
-	}
-	return src, unfitted, nil
+	s, err := NewSource(ctx, t, h)
+	return s, unfitted, err
 }
 
 func (l *Learner) fitSeed(label string, i int) uint64 {
@@ -285,32 +292,11 @@ func (l *Learner) group(ctx context.Context) ([]int, []cluster.Partition, error)
 	return cluster.Choose(ps).Labels, ps, nil
 }
 
-// worker is what one goroutine fits tasks with.
+// worker is the memory with which one goroutine fits tasks.
 type worker struct {
-	fitter    *Fitter
-	scratch   SourceScratch
-	gram      linalg.Sym
+	fitter    gp.Fitter
+	white     linalg.Dense
+	cov       linalg.Sym
 	chol      linalg.Cholesky
 	clustered Source // the process whose posterior is clustered
-}
-
-func (l *Learner) newWorker() *worker {
-	f := NewFitter(dimOf(l.Index), l.ARD)
-	if l.PriorKernel != nil {
-		f.PriorKernel = l.PriorKernel
-	}
-	if l.ClusterKernel != nil {
-		f.ClusterKernel = l.ClusterKernel
-	}
-	return &worker{fitter: f}
-}
-
-func rowsOf(x *linalg.Dense) int {
-	n, _ := x.Dims()
-	return n
-}
-
-func dimOf(x *linalg.Dense) int {
-	_, d := x.Dims()
-	return d
 }

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -22,15 +22,12 @@ import (
 //	m = Σ w_i·m_i,   v = Σ w_i·(v_i + (m_i − m)²).
 type Mixture struct {
 	View
-	noise  float64 // noise variance where none is given, scaled units
-	shares []float64
+	components
+	noise float64 // noise variance where none is given, scaled units
 
 	w       []float64
-	obs     []int // entries of the data
 	pending []int
-	noises  []float64
-	conds   []gaussian.Conditioner // on the data, by prototype
-	fulls   []gaussian.Conditioner // on the data and the pending points
+	fulls   []*gp.Data // on the data and the pending points
 
 	prior Moments
 }
@@ -38,13 +35,7 @@ type Mixture struct {
 // NewMixture returns the model of a run whose noise variance is noise where none is
 // given.
 func NewMixture(p *Prior, noise float64, workers int) *Mixture {
-	m := &Mixture{View: NewView(p, workers), noise: noise, shares: make([]float64, len(p.Prototypes))}
-	for _, l := range p.Labels {
-		m.shares[l] += 1 / float64(len(p.Labels))
-	}
-	m.conds = make([]gaussian.Conditioner, len(m.shares))
-	m.fulls = make([]gaussian.Conditioner, len(m.shares))
-	return m
+	return &Mixture{View: NewView(p, workers), components: newComponents(p), noise: noise, fulls: make([]*gp.Data, len(p.Prototypes))}
 }
 
 // Fit conditions every component on the data.
@@ -53,48 +44,16 @@ func (m *Mixture) Fit(ctx context.Context, d *Data) error {
 	if err != nil {
 		return err
 	}
-	noises := withDefault(d.NoiseVariance, len(obs), m.noise)
-	known := len(m.obs)
-	if known > len(obs) || !slices.Equal(m.obs, obs[:known]) || !slices.Equal(m.noises, noises[:known]) {
-		known = 0
+	if m.w, err = m.fit(&m.View, d, obs, gp.Noise(d.NoiseVariance, len(obs), m.noise)); err != nil {
+		return err
 	}
-	m.obs, m.pending, m.noises = obs, pending, noises
-	evidence := make([]float64, len(m.shares))
-	resid := make([]float64, len(obs))
-	for i := range m.conds {
-		cov := func(e, f int) float64 { return m.visited[max(e, f)].covariance(i, min(e, f), e == f) }
-		for k, e := range obs {
-			resid[k] = d.Y[k] - m.visited[e].mean[i]
-		}
-		if err := growFactor(&m.conds[i], cov, obs, noises, resid, known); err != nil {
-			m.obs = nil
+	m.pending = pending
+	for i := range m.data {
+		if m.fulls[i], err = m.data[i].WithPending(len(pending), m.row(i, slices.Concat(obs, pending)), m.noise); err != nil {
 			return err
 		}
-		evidence[i] = math.Log(m.shares[i]) + m.conds[i].LogMarginal()
-		m.fulls[i].Reset()
-		if len(pending) > 0 {
-			if err := fantasise(&m.fulls[i], cov, obs, pending, noises, m.noise, resid); err != nil {
-				return err
-			}
-		}
 	}
-	m.w = softmax(evidence)
 	return nil
-}
-
-// softmax returns e^v_i/Σ e^v_j.
-func softmax(v []float64) []float64 {
-	top := slices.Max(v)
-	w := make([]float64, len(v))
-	var sum float64
-	for i, x := range v {
-		w[i] = math.Exp(x - top)
-		sum += w[i]
-	}
-	for i := range w {
-		w[i] /= sum
-	}
-	return w
 }
 
 // Predict writes the moments of the mixture at the rows of x.
@@ -111,17 +70,15 @@ func (m *Mixture) Predict(ctx context.Context, mean, sd []float64, x *linalg.Den
 		prior.add(m.shares[i], mi, vi)
 		seen := cross.View(0, 0, len(m.obs), n)
 		var white linalg.Dense
-		err = m.conds[i].Whiten(&white, &seen)
+		err = m.data[i].Whiten(&white, &seen)
 		if err == nil {
-			err = m.conds[i].UpdateMean(mi, &white)
+			err = m.data[i].Update(mi, nil, &white)
 		}
-		c := &m.conds[i]
 		if err == nil && len(m.pending) > 0 {
-			c = &m.fulls[i]
-			err = c.Whiten(&white, cross)
+			err = m.fulls[i].Whiten(&white, cross)
 		}
 		if err == nil {
-			err = c.UpdateVariance(vi, &white)
+			err = m.fulls[i].Update(nil, vi, &white)
 		}
 		if err != nil {
 			return wrap(err, "posterior at %d points", n)
@@ -176,8 +133,8 @@ func (m *Mixture) MaxValue() float64 { return m.largestMeans(m.w) }
 
 // Jitter returns the largest jitter of the components.
 func (m *Mixture) Jitter() (top float64) {
-	for i := range m.conds {
-		top = max(top, m.conds[i].Jitter())
+	for i := range m.data {
+		top = max(top, m.data[i].Jitter())
 	}
 	return top
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/cluster"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/internal/parallel"
+	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -37,13 +39,19 @@ type Process interface {
 	At(ctx context.Context, workers int, mean, variance []float64, cross, y, x *linalg.Dense) error
 }
 
+// dim returns the number of coordinates of a point.
+func (p *Prior) dim() int {
+	_, d := p.Index.Dims()
+	return d
+}
+
 // NoiseVariance returns the median of the sources' noise variances.
 func (p *Prior) NoiseVariance() float64 {
 	v := make([]float64, len(p.Sources))
 	for j, s := range p.Sources {
 		v[j] = s.NoiseVariance
 	}
-	return median(v)
+	return stat.Median(v)
 }
 
 // JeffreysJitter returns the default jitter of Jeffreys divergences online.
@@ -52,7 +60,7 @@ func (p *Prior) JeffreysJitter() float64 {
 	for _, q := range p.Prototypes {
 		top = max(top, q.Normal.Trace())
 	}
-	return cluster.RelativeJitter * top / float64(rowsOf(p.Index))
+	return cluster.RelativeJitter * top / float64(points.Len(p.Index))
 }
 
 // Reindex returns the prior with its prototypes known on another index set.
@@ -60,7 +68,7 @@ func (p *Prior) Reindex(ctx context.Context, index *linalg.Dense, workers int) (
 	q := *p
 	q.Index = index
 	q.Prototypes = make([]Prototype, len(p.Prototypes))
-	n := rowsOf(index)
+	n := points.Len(index)
 	for i, proto := range p.Prototypes {
 		mean := make([]float64, n)
 		var cross linalg.Dense
@@ -109,10 +117,10 @@ func NewGeometric(members []*Source, spread bool) *Geometric { return &Geometric
 
 // geometricScratch is one goroutine's memory.
 type geometricScratch struct {
-	SourceScratch
-	sum   linalg.Dense
-	means linalg.Dense // members' means at the points of a block, centred
-	tmp   []float64
+	white, cross linalg.Dense
+	sum          linalg.Dense
+	means        linalg.Dense // members' means at the points of a block, centred
+	variance     []float64
 }
 
 // memberSet is what every block wants to know of the points y: each member's
@@ -124,15 +132,14 @@ type memberSet struct {
 }
 
 func (g *Geometric) prepare(ctx context.Context, workers int, y *linalg.Dense) (*memberSet, error) {
-	rows, _ := y.Dims()
 	s := &memberSet{y: y, white: make([]linalg.Dense, len(g.members))}
-	s.means.Resize(len(g.members), rows)
+	s.means.Resize(len(g.members), points.Len(y))
 	err := parallel.For(ctx, workers, len(g.members), func(_, j int) error {
-		if err := g.members[j].Whiten(&s.white[j], y); err != nil {
+		p := &g.members[j].process
+		if err := p.Whiten(ctx, &s.white[j], y); err != nil {
 			return err
 		}
-		clear(s.means.Row(j))
-		return g.members[j].cond.UpdateMean(s.means.Row(j), &s.white[j])
+		return p.MomentsFrom(ctx, s.means.Row(j), nil, y, &s.white[j])
 	})
 	centre(&s.means)
 	return s, err
@@ -159,22 +166,20 @@ func (g *Geometric) At(ctx context.Context, workers int, mean, variance []float6
 		if ys, err = g.prepare(ctx, workers, y); err != nil {
 			return err
 		}
-		rows, _ := y.Dims()
-		cross.Resize(rows, n)
+		cross.Resize(points.Len(y), n)
 	}
 	sc := make([]geometricScratch, parallel.Workers(workers, n))
 	return inBlocks(ctx, workers, n, func(w, lo, hi int) error {
 		s := &sc[w]
-		if s.tmp == nil {
-			s.tmp = make([]float64, blockRows)
+		if s.variance == nil {
+			s.variance = make([]float64, blockRows)
 		}
 		block := x.View(lo, 0, hi-lo, d)
-		if err := g.block(s, slice(mean, lo, hi), slice(variance, lo, hi), ys, &block); err != nil {
+		if err := g.block(ctx, s, slice(mean, lo, hi), slice(variance, lo, hi), ys, &block); err != nil {
 			return err
 		}
 		if ys != nil {
-			rows, _ := s.sum.Dims()
-			for i := range rows {
+			for i := range points.Len(ys.y) {
 				copy(cross.Row(i)[lo:hi], s.sum.Row(i))
 			}
 		}
@@ -184,38 +189,38 @@ func (g *Geometric) At(ctx context.Context, workers int, mean, variance []float6
 
 // block computes the moments at a block of points: mean and variance, if they
 // are not nil, and in s.sum the covariances with the points of ys.
-func (g *Geometric) block(s *geometricScratch, mean, variance []float64, ys *memberSet, x *linalg.Dense) error {
+func (g *Geometric) block(ctx context.Context, s *geometricScratch, mean, variance []float64, ys *memberSet, x *linalg.Dense) error {
 	n, _ := x.Dims()
 	share := 1 / float64(len(g.members))
 	clear(mean)
 	clear(variance)
 	if ys != nil {
-		rows, _ := ys.y.Dims()
-		s.sum.Resize(rows, n)
+		s.sum.Resize(points.Len(ys.y), n)
 		s.sum.Zero()
 	}
 	s.means.Resize(len(g.members), n)
 	for j, m := range g.members {
-		if err := m.Whiten(&s.vx, x); err != nil {
+		if err := m.process.Whiten(ctx, &s.white, x); err != nil {
 			return err
 		}
-		mj := s.means.Row(j)
-		clear(mj)
-		if err := m.cond.UpdateMean(mj, &s.vx); err != nil {
+		mj, vj := s.means.Row(j), slice(s.variance, 0, n)
+		if variance == nil {
+			vj = nil
+		}
+		if err := m.process.MomentsFrom(ctx, mj, vj, x, &s.white); err != nil {
 			return err
 		}
 		if mean != nil {
 			linalg.Axpy(mean, share, mj)
 		}
 		if variance != nil {
-			if err := m.AddVariance(variance, share, &s.vx, x, s.tmp[:n]); err != nil {
-				return err
-			}
+			linalg.Axpy(variance, share, vj)
 		}
 		if ys != nil {
-			if err := m.addCross(&s.sum, share, ys.y, &ys.white[j], x, &s.vx, &s.cross); err != nil {
+			if err := m.process.CovFrom(ctx, &s.cross, ys.y, &ys.white[j], x, &s.white); err != nil {
 				return err
 			}
+			s.sum.AddScaled(share, &s.cross)
 		}
 	}
 	if !g.spread {
@@ -265,7 +270,7 @@ func NewExtension(index *linalg.Dense, n *gaussian.Normal, k kernel.Kernel) (*Ex
 	c := &Extension{Index: index, Normal: n, Kernel: k, alpha: make([]float64, n.Dim())}
 	var gram linalg.Sym
 	kernel.Gram(&gram, k, index)
-	if _, err := c.chol.FactorizeJitter(&gram, maxJitter); err != nil {
+	if _, err := c.chol.FactorizeJitter(&gram, gaussian.MaxJitter); err != nil {
 		return nil, wrap(err, "extending a barycentre off its index set")
 	}
 	c.chol.SolveVecTo(c.alpha, n.Mean())

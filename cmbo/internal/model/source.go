@@ -1,122 +1,82 @@
 package model
 
 import (
+	"context"
 	"slices"
 
-	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
 // Source is the Gaussian process of one past task: zero prior mean, a kernel, a
-// noise variance, conditioned on the task's scaled data. It is immutable after
-// newSource and safe for concurrent use.
+// noise variance, conditioned on the task's scaled data. It is immutable and safe
+// for concurrent use.
 type Source struct {
-	ID     string
-	X      *linalg.Dense // n×d, unit cube
-	Y      []float64     // scaled values
-	Given  []float64     // noise variances that came with the data, scaled; 0 not given, nil none
-	Kernel kernel.Kernel
-	// NoiseVariance is that of values whose own was not given.
-	NoiseVariance float64
+	Task
+	gp.Hyper
+	// Cluster holds the hyperparameters of the process that was clustered; its
+	// kernel is nil if none was.
+	Cluster gp.Hyper
 
-	// ClusterKernel and ClusterNoiseVariance are hyperparameters of the process
-	// that was clustered; nil if none was.
-	ClusterKernel        kernel.Kernel
-	ClusterNoiseVariance float64
-
-	noise []float64 // noise variance of each observation
-	cond  gaussian.Conditioner
+	process gp.Process
 }
 
-// NewSource conditions the process on its data. given holds the noise variances
-// that came with the data, in scaled units, 0 where none did, nil for none at
-// all; noise takes the place of those.
-func NewSource(id string, x *linalg.Dense, y, given []float64, k kernel.Kernel, noise float64) (*Source, error) {
+// NewSource conditions the process of hyperparameters h on a task.
+func NewSource(ctx context.Context, t Task, h gp.Hyper) (*Source, error) {
 	s := new(Source)
-	if err := s.condition(new(linalg.Sym), id, x, y, given, k, noise); err != nil {
-		return nil, err
-	}
-	return s, nil
+	return s, s.condition(ctx, t, h)
 }
 
-// condition makes s what NewSource returns, on its memory and that of gram.
-func (s *Source) condition(gram *linalg.Sym, id string, x *linalg.Dense, y, given []float64, k kernel.Kernel, noise float64) error {
-	*s = Source{ID: id, X: x, Y: y, Given: given, Kernel: k, NoiseVariance: noise, noise: withDefault(given, len(y), noise), cond: s.cond}
-	kernel.Gram(gram, k, x)
-	return wrap(s.cond.Factorize(gram, s.noise, y), "task %q: posterior", id)
+// condition makes s what NewSource returns, on its memory.
+func (s *Source) condition(ctx context.Context, t Task, h gp.Hyper) error {
+	s.Task, s.Hyper, s.Cluster = t, h, gp.Hyper{}
+	s.process.Reset(gp.FromKernel{Kernel: h.Kernel})
+	return wrap(s.process.Condition(ctx, t.X, t.Y, s.noise()), "task %q: posterior", t.ID)
 }
 
-// withDefault replaces the entries of v that are 0, or of a nil v, by unknown.
-func withDefault(v []float64, n int, unknown float64) []float64 {
-	out := make([]float64, n)
-	for i := range out {
-		out[i] = unknown
-		if v != nil && v[i] > 0 {
-			out[i] = v[i]
-		}
-	}
-	return out
-}
+// noise returns the noise variance of each observation.
+func (s *Source) noise() []float64 { return gp.Noise(s.Task.Noise, len(s.Y), s.NoiseVariance) }
 
 // NoiseRange returns the smallest and the largest noise variance of its data.
-func (s *Source) NoiseRange() (lo, hi float64) { return slices.Min(s.noise), slices.Max(s.noise) }
-
-// Mean writes the posterior mean at the rows of x.
-func (s *Source) Mean(mean []float64, x *linalg.Dense) error {
-	var v linalg.Dense
-	if err := s.Whiten(&v, x); err != nil {
-		return err
-	}
-	clear(mean)
-	return s.cond.UpdateMean(mean, &v)
+func (s *Source) NoiseRange() (lo, hi float64) {
+	v := s.noise()
+	return slices.Min(v), slices.Max(v)
 }
 
 // Len returns the number of observations.
 func (s *Source) Len() int { return len(s.Y) }
 
-// SourceScratch is the memory of one goroutine that works through sources.
-type SourceScratch struct {
-	vx    linalg.Dense
-	cross linalg.Dense
+// Moments writes the posterior at the rows of x; mean or variance may be nil.
+func (s *Source) Moments(ctx context.Context, mean, variance []float64, x *linalg.Dense) error {
+	return s.process.Moments(ctx, mean, variance, x)
 }
 
-// Whiten sets v = L⁻¹·k(X, x), from which all moments at the rows of x follow.
-func (s *Source) Whiten(v, x *linalg.Dense) error {
-	kernel.Cross(v, s.Kernel, s.X, x)
-	return s.cond.Whiten(v, v)
+// joint writes the posterior mean and covariance at the rows of x; white is memory.
+func (s *Source) joint(ctx context.Context, mean []float64, cov *linalg.Sym, x, white *linalg.Dense) error {
+	err := s.process.Whiten(ctx, white, x)
+	if err == nil {
+		err = s.process.MomentsFrom(ctx, mean, nil, x, white)
+	}
+	if err == nil {
+		err = s.process.GramFrom(ctx, cov, x, white)
+	}
+	return err
 }
 
-// AddVariance adds w times the posterior variance at the points behind v.
-func (s *Source) AddVariance(variance []float64, w float64, v, x *linalg.Dense, tmp []float64) error {
-	kernel.Diag(tmp, s.Kernel, x)
-	if err := s.cond.UpdateVariance(tmp, v); err != nil {
-		return err
-	}
-	linalg.Axpy(variance, w, tmp)
-	return nil
-}
+// Templates are the kernels whose parameters are fitted to each task.
+type Templates struct{ Prior, Cluster kernel.Kernel }
 
-// addCross adds w times the posterior covariances of the rows of y with the
-// rows of x to dst, len(y)×len(x); vy and vx are whitened.
-func (s *Source) addCross(dst *linalg.Dense, w float64, y, vy, x, vx *linalg.Dense, tmp *linalg.Dense) error {
-	kernel.Cross(tmp, s.Kernel, y, x)
-	if err := s.cond.UpdateCross(tmp, vy, vx); err != nil {
-		return err
+// DefaultTemplates returns kernels for points in dim coordinates, with a lengthscale
+// for each if ard is set, at the centres of the hyperparameters' priors.
+func DefaultTemplates(dim int, ard bool) Templates {
+	n := 1
+	if ard {
+		n = dim
 	}
-	dst.AddScaled(w, tmp)
-	return nil
-}
-
-// Joint writes the posterior mean and covariance at the rows of x.
-func (s *Source) Joint(mean []float64, cov *linalg.Sym, x *linalg.Dense, sc *SourceScratch) error {
-	if err := s.Whiten(&sc.vx, x); err != nil {
-		return err
+	variance, lengths := gp.Centre(dim, n)
+	return Templates{
+		Prior:   kernel.Scale(variance, kernel.Matern32(lengths...)),
+		Cluster: kernel.Scale(variance, kernel.Matern32x12(lengths...)),
 	}
-	clear(mean)
-	if err := s.cond.UpdateMean(mean, &sc.vx); err != nil {
-		return err
-	}
-	kernel.Gram(cov, s.Kernel, x)
-	return s.cond.UpdateCov(cov, &sc.vx)
 }

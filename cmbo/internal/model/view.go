@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
-	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -231,60 +230,12 @@ func (v *View) component(ctx context.Context, i int, all []int, x *linalg.Dense,
 	if len(all) == 0 {
 		return mean, variance, cross, v.Prior.Prototypes[i].Process.At(ctx, v.workers, mean, variance, nil, nil, x)
 	}
-	seen := linalg.NewDense(len(all), dimOf(v.Prior.Index), nil)
+	seen := linalg.NewDense(len(all), v.Prior.dim(), nil)
 	for r, e := range all {
 		copy(seen.Row(r), v.visited[e].x)
 	}
 	err = v.Prior.Prototypes[i].Process.At(ctx, v.workers, mean, variance, cross, seen, x)
 	return mean, variance, cross, err
-}
-
-// growFactor extends a conditioner from its first known entries to all of them,
-// row by row; if that fails, the whole matrix is factorised with what jitter it
-// needs. Rows grown one at a time or all at once are the same to the bit.
-func growFactor(c *gaussian.Conditioner, cov func(e, f int) float64, entries []int, noises, resid []float64, known int) error {
-	if known == 0 || c.Len() != known || c.Jitter() != 0 {
-		c.Reset()
-		known = 0
-	}
-	var cross []float64
-	for i := known; i < len(entries); i++ {
-		cross = cross[:0]
-		for _, e := range entries[:i] {
-			cross = append(cross, cov(entries[i], e))
-		}
-		err := c.Append(cross, cov(entries[i], entries[i]), noises[i], resid[i])
-		if err == nil {
-			continue
-		}
-		k := linalg.NewSym(len(entries), nil)
-		for r, e := range entries {
-			for s, f := range entries[:r+1] {
-				k.Set(r, s, cov(e, f))
-			}
-		}
-		if err := c.Factorize(k, noises, resid); err != nil {
-			return wrap(err, "conditioning on %d observations", len(entries))
-		}
-		return nil
-	}
-	if err := c.SetResid(resid); err != nil {
-		return wrap(err, "conditioning on %d observations", len(entries))
-	}
-	return nil
-}
-
-// fantasise conditions c on the data and the pending points. The fantasised
-// values are the posterior mean, which leaves the mean as it is, so that only
-// the variance has to know of them and residuals do not matter.
-func fantasise(c *gaussian.Conditioner, cov func(e, f int) float64, obs, pending []int, noises []float64, noise float64, resid []float64) error {
-	all := slices.Concat(obs, pending)
-	noises, resid = slices.Clone(noises), slices.Clone(resid)
-	for range pending {
-		noises = append(noises, noise)
-		resid = append(resid, 0)
-	}
-	return growFactor(c, cov, all, noises, resid, 0)
 }
 
 // gather returns v[idx[0]], v[idx[1]], ...

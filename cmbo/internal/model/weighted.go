@@ -2,13 +2,11 @@ package model
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"sync"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/gaussian"
-	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -16,24 +14,34 @@ import (
 //
 //	μ0 = Σ w_i·μ_i,   k0 = Σ w_i²·k_i
 //
-// over the prototypes, conditioned on the data of the run. The weights follow
-// from the distances that came with the newest trial told.
+// over the prototypes, conditioned on the data of the run, with weights that a
+// [Weigher] gives.
 type Weighted struct {
 	View
-	jeffreys bool    // the distance that weighs, else Wasserstein
-	jitter   float64 // absolute, for Jeffreys
-	noise    float64 // noise variance where none is given, scaled units
+	weigher Weigher
+	noise   float64 // noise variance where none is given, scaled units
 
 	w       []float64
 	obs     []int // entries of the data
 	pending []int
-	cond    gaussian.Conditioner // on the data
-	full    gaussian.Conditioner // on the data and the pending points
-	noises  []float64            // variances in cond
+	noises  []float64 // variances of the data
+	data    gp.Data
+	full    *gp.Data // data and the pending points
 
-	prior          Moments
-	distances      []float64 // of the latest State
-	distanceJitter float64
+	prior Moments
+}
+
+// A Weigher weighs the prototypes of one run. Its weights are not negative and add
+// up to 1.
+type Weigher interface {
+	// Weigh returns the weights for d, whose points are the entries obs of v, with
+	// noise variances noises.
+	Weigh(v *View, d *Data, obs []int, noises []float64) ([]float64, error)
+	// State returns what later weights need to know of the proposal for which m is
+	// conditioned, nil for nothing.
+	State(ctx context.Context, m *Weighted) ([]float64, error)
+	// CheckState reports numbers that State cannot have returned.
+	CheckState(state []float64) error
 }
 
 // stepScratch holds the buffers of one step. Steps of all runs take it from a
@@ -63,13 +71,10 @@ func resizeAhead(m *linalg.Dense, rows, cols int) {
 	m.Resize(rows, cols)
 }
 
-// NewWeighted returns the model of a run that weighs by the Wasserstein distance or
-// the Jeffreys divergence. jitter is the absolute amount added to both
-// covariances of a divergence, noise the noise variance where none is given.
-func NewWeighted(p *Prior, jeffreys bool, jitter, noise float64, workers int) *Weighted {
-	return &Weighted{
-		View: NewView(p, workers), jeffreys: jeffreys, jitter: jitter, noise: noise, w: equalWeights(len(p.Prototypes)),
-	}
+// NewWeighted returns the model of a run. noise is the noise variance where none is
+// given.
+func NewWeighted(p *Prior, weigher Weigher, noise float64, workers int) *Weighted {
+	return &Weighted{View: NewView(p, workers), weigher: weigher, noise: noise}
 }
 
 // Fit conditions the prior on the data.
@@ -78,35 +83,54 @@ func (a *Weighted) Fit(ctx context.Context, d *Data) error {
 	if err != nil {
 		return err
 	}
-	w := equalWeights(len(a.Prior.Prototypes))
-	if distances := d.newestState(); distances != nil {
-		w = distanceWeights(distances)
+	noises := gp.Noise(d.NoiseVariance, len(obs), a.noise)
+	w, err := a.weigher.Weigh(&a.View, d, obs, noises)
+	if err != nil {
+		return err
 	}
-	noises := withDefault(d.NoiseVariance, len(obs), a.noise)
 	// Where neither the prior nor what is known already has changed, the factor
 	// grows by rows.
-	known := len(a.obs)
-	if !slices.Equal(w, a.w) || known > len(obs) || !slices.Equal(a.obs, obs[:known]) || !slices.Equal(a.noises, noises[:known]) {
-		known = 0
+	same := 0
+	if slices.Equal(w, a.w) {
+		same = commonPrefix(a.obs, obs)
 	}
 	a.w, a.obs, a.pending, a.noises = w, obs, pending, noises
 	resid := make([]float64, len(obs))
 	for i, e := range obs {
-		resid[i] = d.Y[i] - combine(a.w, 1, a.visited[e].mean)
+		resid[i] = d.Y[i] - weightedSum(a.w, 1, a.visited[e].mean)
 	}
-	if err := growFactor(&a.cond, a.cov, obs, noises, resid, known); err != nil {
+	row := covariances(slices.Concat(obs, pending), a.cov)
+	if err := a.data.Grow(same, row, noises, resid); err != nil {
 		a.obs = nil
 		return err
 	}
-	a.full.Reset()
-	if len(pending) == 0 {
-		return nil
-	}
-	return fantasise(&a.full, a.cov, obs, pending, noises, a.noise, resid)
+	a.full, err = a.data.WithPending(len(pending), row, a.noise)
+	return err
 }
 
-// combine returns Σ w_i^power·v_i for power 1 or 2.
-func combine(w []float64, power int, v []float64) float64 {
+// commonPrefix returns how many of the first entries of a and b are equal.
+func commonPrefix(a, b []int) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return n
+}
+
+// covariances gives the covariances of entries by those of two of them.
+func covariances(entries []int, cov func(e, f int) float64) gp.Row {
+	return func(dst []float64, i int) error {
+		for j := range dst {
+			dst[j] = cov(entries[i], entries[j])
+		}
+		return nil
+	}
+}
+
+// weightedSum returns Σ w_i^power·v_i for power 1 or 2.
+func weightedSum(w []float64, power int, v []float64) float64 {
 	var s float64
 	for i, x := range v {
 		f := w[i]
@@ -125,7 +149,7 @@ func (a *Weighted) cov(e, f int) float64 {
 	}
 	p := &a.visited[e]
 	if e == f {
-		return combine(a.w, 2, p.variance)
+		return weightedSum(a.w, 2, p.variance)
 	}
 	var s float64
 	for i, w := range a.w {
@@ -165,26 +189,19 @@ func (a *Weighted) Predict(ctx context.Context, mean, sd []float64, x *linalg.De
 
 	v := &r.white
 	resizeAhead(v, len(all), len(mean))
-	rows := len(a.obs)
-	seen := cross.View(0, 0, rows, len(mean))
-	if err := a.cond.Whiten(v, &seen); err != nil {
-		return wrap(err, "posterior at %d points", len(mean))
+	seen := cross.View(0, 0, len(a.obs), len(mean))
+	err := a.data.Whiten(v, &seen)
+	if err == nil {
+		err = a.data.Update(mean, nil, v)
 	}
-	if err := a.cond.UpdateMean(mean, v); err != nil {
-		return wrap(err, "posterior at %d points", len(mean))
+	if err == nil && len(a.pending) > 0 {
+		err = a.full.Whiten(v, cross)
 	}
-	c := &a.cond
-	if len(a.pending) > 0 {
-		c = &a.full
-		if err := c.Whiten(v, cross); err != nil {
-			return wrap(err, "posterior at %d points", len(mean))
-		}
+	if err == nil {
+		err = a.full.Update(nil, sd, v)
 	}
-	if err := c.UpdateVariance(sd, v); err != nil {
-		return wrap(err, "posterior at %d points", len(mean))
-	}
-	sqrtAll(sd)
-	return nil
+	gp.Deviations(sd)
+	return wrap(err, "posterior at %d points", len(mean))
 }
 
 // NoiseVariance returns the noise variance of values that come without one.
@@ -201,41 +218,21 @@ func (a *Weighted) MaxValue() float64 { return a.largestMeans(a.w) }
 
 // Jitter returns the amount that the latest Fit added to the covariance of the
 // observations.
-func (a *Weighted) Jitter() float64 { return a.cond.Jitter() }
+func (a *Weighted) Jitter() float64 { return a.data.Jitter() }
 
-// Distances returns what the latest State did.
-func (a *Weighted) Distances() []float64 { return a.distances }
+// State returns what the weigher wants back of the proposal.
+func (a *Weighted) State(ctx context.Context) ([]float64, error) { return a.weigher.State(ctx, a) }
 
 // CheckState reports numbers that State cannot have returned.
-func (a *Weighted) CheckState(state []float64) error {
-	if len(state) != len(a.Prior.Prototypes) {
-		return fmt.Errorf("%d distances to %d prototypes", len(state), len(a.Prior.Prototypes))
-	}
-	for _, d := range state {
-		if !(d >= 0) {
-			return fmt.Errorf("distance %g", d)
-		}
-	}
-	return nil
-}
+func (a *Weighted) CheckState(state []float64) error { return a.weigher.CheckState(state) }
 
-// DistanceJitter returns the amount that the latest State added to the posterior's
-// covariance on the index set.
-func (a *Weighted) DistanceJitter() float64 { return a.distanceJitter }
+// Weigher returns what weighs the prototypes.
+func (a *Weighted) Weigher() Weigher { return a.weigher }
 
-// State returns the distance of each prototype to the posterior on the index set,
-// conditioned on the data alone: they weigh the prototypes once the proposal is
-// told. With a single prototype there is nothing to weigh, and no distance is
-// computed.
-func (a *Weighted) State(ctx context.Context) ([]float64, error) {
-	a.distances, a.distanceJitter = nil, 0
-	protos := a.Prior.Prototypes
-	if len(protos) == 1 {
-		return nil, nil
-	}
+// posteriorOnIndex sets the mean and covariance of r to the posterior on the index
+// set, conditioned on the data alone.
+func (a *Weighted) posteriorOnIndex(r *stepScratch) error {
 	n, _ := a.Prior.Index.Dims()
-	r := scratches.Get().(*stepScratch)
-	defer scratches.Put(r)
 	r.mean = slices.Grow(r.mean[:0], n)[:n]
 	clear(r.mean)
 	mean, cov, cross := r.mean, &r.cov, &r.cross
@@ -244,76 +241,21 @@ func (a *Weighted) State(ctx context.Context) ([]float64, error) {
 	resizeAhead(cross, len(a.obs), n)
 	cross.Zero()
 	for i, w := range a.w {
-		linalg.Axpy(mean, w, protos[i].Normal.Mean())
-		cov.AddScaled(w*w, protos[i].Normal.Cov())
+		proto := a.Prior.Prototypes[i].Normal
+		linalg.Axpy(mean, w, proto.Mean())
+		cov.AddScaled(w*w, proto.Cov())
 		for r, e := range a.obs {
 			linalg.Axpy(cross.Row(r), w*w, a.visited[e].overIndex[i])
 		}
 	}
-	if err := a.cond.Whiten(cross, cross); err != nil {
-		return nil, wrap(err, "posterior on the index set")
-	}
-	if err := a.cond.UpdateMean(mean, cross); err != nil {
-		return nil, wrap(err, "posterior on the index set")
-	}
-	if err := a.cond.UpdateCov(cov, cross); err != nil {
-		return nil, wrap(err, "posterior on the index set")
-	}
-	distances := make([]float64, len(protos))
-	normals := make([]*gaussian.Normal, len(protos))
-	for i := range protos {
-		normals[i] = protos[i].Normal
-	}
-	// The posterior borrows from the scratch memory, which it does not outlive.
-	var err error
-	if !a.jeffreys {
-		a.distanceJitter, err = a.toWasserstein(ctx, r, distances, normals)
-	} else {
-		a.distanceJitter, err = a.toJeffreys(ctx, r, distances, normals)
-	}
-	a.distances = distances
-	return distances, wrap(err, "distance of the posterior on the index set to a prototype")
-}
-
-// toWasserstein sets dst to the distances of the posterior in r to the normals and
-// returns the jitter that its factor needed.
-func (a *Weighted) toWasserstein(ctx context.Context, r *stepScratch, dst []float64, normals []*gaussian.Normal) (float64, error) {
-	post, jitter, err := adoptJittered(&r.chol, r.mean, &r.cov)
-	if err != nil {
-		return jitter, err
-	}
-	work := r.workspaces(parallel.Workers(a.workers, len(normals)))
-	return jitter, parallel.For(ctx, a.workers, len(normals), func(w, i int) (err error) {
-		dst[i], err = work[w].W2(normals[i], post)
-		return err
-	})
-}
-
-// toJeffreys is toWasserstein for the divergence, whose own jitter mostly does. A
-// divergence that is not defined for want of definiteness is infinite.
-func (a *Weighted) toJeffreys(ctx context.Context, r *stepScratch, dst []float64, normals []*gaussian.Normal) (float64, error) {
-	if err := ctx.Err(); err != nil {
-		return 0, err
-	}
-	work := &r.workspaces(1)[0]
-	post, err := gaussian.AdoptNormal(r.mean, &r.cov, nil)
+	err := a.data.Whiten(cross, cross)
 	if err == nil {
-		_, err = work.JeffreysTo(dst, post, normals, a.jitter)
+		err = a.data.Update(mean, nil, cross)
 	}
-	if !errors.Is(err, gaussian.ErrNotPositiveDefinite) {
-		return 0, err
+	if err == nil {
+		err = a.data.UpdateGram(cov, cross)
 	}
-	post, jitter, err := adoptJittered(&r.chol, r.mean, &r.cov)
-	if err != nil {
-		return jitter, err
-	}
-	for i, n := range normals {
-		dst[i], _, err = work.Jeffreys(post, n, a.jitter)
-		if err != nil && !errors.Is(err, gaussian.ErrNotPositiveDefinite) {
-			return jitter, err
-		}
-	}
-	return jitter, nil
+	return wrap(err, "posterior on the index set")
 }
 
 // JitteredNormal makes a Normal of a covariance that rounding may have left
@@ -325,7 +267,7 @@ func JitteredNormal(mean []float64, cov *linalg.Sym) (*gaussian.Normal, float64,
 
 // adoptJittered is JitteredNormal on the memory of c.
 func adoptJittered(c *linalg.Cholesky, mean []float64, cov *linalg.Sym) (*gaussian.Normal, float64, error) {
-	jitter, err := c.FactorizeJitter(cov, maxJitter)
+	jitter, err := c.FactorizeJitter(cov, gaussian.MaxJitter)
 	if err != nil {
 		return nil, jitter, err
 	}

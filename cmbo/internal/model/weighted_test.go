@@ -39,7 +39,7 @@ func TestSingularPosterior(t *testing.T) {
 		require.NoError(t, err)
 	}
 	for _, jitter := range []float64{0, 1e-2} {
-		a := &Weighted{jeffreys: true, jitter: jitter, View: View{workers: 1}}
+		a := NewByDistance(n, true, jitter)
 		got := make([]float64, len(normals))
 		set()
 		used, err := a.toJeffreys(ctx, rm, got, normals)
@@ -55,7 +55,7 @@ func TestSingularPosterior(t *testing.T) {
 			require.InEpsilon(t, want, got[i], 1e-9)
 		}
 		set()
-		used, err = a.toWasserstein(ctx, rm, got, normals)
+		used, err = a.toWasserstein(ctx, 1, rm, got, normals)
 		require.NoError(t, err)
 		require.Positive(t, used)
 	}
@@ -65,7 +65,7 @@ func TestSingularPosterior(t *testing.T) {
 	set()
 	rm.cov.AddDiag(1)
 	got := make([]float64, 2)
-	a := &Weighted{jeffreys: true, View: View{workers: 1}}
+	a := NewByDistance(2, true, 0)
 	_, err = a.toJeffreys(ctx, rm, got, []*gaussian.Normal{flat, normals[0]})
 	require.NoError(t, err)
 	require.True(t, math.IsInf(got[0], 1))

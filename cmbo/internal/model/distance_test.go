@@ -35,8 +35,3 @@ func TestDistanceWeights(t *testing.T) {
 	}
 	require.Nil(t, distanceWeights(nil))
 }
-
-func TestWithDefault(t *testing.T) {
-	require.Equal(t, []float64{0.04, 0.01}, withDefault([]float64{0.04, 0}, 2, 0.01))
-	require.Equal(t, []float64{0.01, 0.01}, withDefault(nil, 2, 0.01))
-}

@@ -1,0 +1,74 @@
+package acq
+
+import (
+	"fmt"
+	"math"
+	"testing"
+)
+
+// tenth is a function from outside.
+type tenth struct{ share float64 }
+
+func (f tenth) Score(mean, sd float64) float64 { return mean + f.share*sd }
+func (f tenth) String() string                 { return fmt.Sprintf("Share(%g)", f.share) }
+
+// TestParse: what String prints is read as an equal value.
+func TestParse(t *testing.T) {
+	Register("Share", func(arg string) (Func, error) {
+		var f tenth
+		_, err := fmt.Sscanf(arg, "%g", &f.share)
+		return f, err
+	})
+	for _, f := range []Func{UCB{3}, UCB{0}, UCB{0.1}, AdaptiveEI{}, AdaptivePI{}, MaxValuePI{}, Thompson{}, EI{-0.3}, PI{1e-7}, tenth{0.1}} {
+		got, err := Parse(f.String())
+		if err != nil || got != f {
+			t.Errorf("Parse(%q) = %v, %v", f, got, err)
+		}
+	}
+	if f, err := Parse(" ucb"); err != nil || f != (UCB{DefaultBeta}) {
+		t.Errorf("%v, %v", f, err)
+	}
+	for _, name := range []string{"", "UCB(", "UCB(-1)", "UCB(NaN)", "UCB(Inf)", "UCB(x)", "Thompson(1)", "MaxValuePI(2)", "mean", "share(x)"} {
+		if f, err := Parse(name); err == nil {
+			t.Errorf("Parse(%q) = %v", name, f)
+		}
+	}
+	for _, name := range []string{"", "share", "EI", "a(b"} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("Register(%q) did not panic", name)
+				}
+			}()
+			Register(name, nil)
+		}()
+	}
+}
+
+// TestAdapt: targets follow the values told.
+func TestAdapt(t *testing.T) {
+	nan := math.NaN()
+	for _, tt := range []struct {
+		f    Adaptive
+		told []float64
+		most float64
+		want Func
+	}{
+		{AdaptiveEI{}, nil, nan, EI{}},
+		{AdaptiveEI{}, []float64{-3, -1, -2}, nan, EI{-1}},
+		{AdaptivePI{}, nil, nan, PI{}},
+		{AdaptivePI{}, []float64{2}, nan, PI{2 + 0.1}},
+		{AdaptivePI{}, []float64{-4, -2}, nan, PI{-2 + 0.1*2}},
+		{MaxValuePI{}, []float64{-4, -2}, nan, PI{-2 + 0.1*2}},
+		{MaxValuePI{}, nil, -7, PI{-7}},
+		{MaxValuePI{}, []float64{-4, -2}, -7, PI{-2}},
+		{MaxValuePI{}, []float64{-4, -2}, 5, PI{5}},
+	} {
+		if got := tt.f.Adapt(Proposal{Told: tt.told, MaxValue: tt.most}); got != tt.want {
+			t.Errorf("%s after %v: %v, want %v", tt.f, tt.told, got, tt.want)
+		}
+		if got, want := tt.f.Score(1, 2), tt.f.Adapt(Proposal{MaxValue: nan}).Score(1, 2); got != want {
+			t.Errorf("%s: %g before the first value, %g adapted", tt.f, got, want)
+		}
+	}
+}
