@@ -1,0 +1,215 @@
+package hierarchy
+
+import (
+	"context"
+	"math"
+
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// Level is the kind of a hypothesis on what the target is like.
+type Level int
+
+// The levels, from no past task to a single one.
+const (
+	NoTransfer Level = iota // a draw of the base process
+	Population              // a draw of the population
+	Cluster                 // of a cluster
+	SingleTask              // like one past task
+	NumLevels
+)
+
+// Masses are the prior masses of the hypotheses, and what bounds their cost.
+type Masses struct {
+	Level [NumLevels]float64
+	// Taus are the widths of the hypothesis that the target is like one task, in
+	// shares of the population's covariance.
+	Taus []float64
+	// Reversed is the mass of the hypotheses under which large is small.
+	Reversed float64
+	// Top bounds the single tasks that are predicted with.
+	Top int
+	// Window is the number of observations, the first ones, that rank single tasks.
+	Window int
+}
+
+// DefaultMasses returns the defaults.
+func DefaultMasses() Masses {
+	return Masses{Level: [NumLevels]float64{.1, .3, .3, .3}, Taus: []float64{.03, .3}, Reversed: 0.02, Top: 16, Window: 64}
+}
+
+// component is one hypothesis, conditioned on the points told.
+type component struct {
+	level Level
+	index int     // of the cluster or task
+	tau   float64 // width of a single task
+	log   float64 // log prior mass
+
+	chol     linalg.Cholesky
+	yt, u, v []float64 // whitened values, ones and prior means
+	in       inner
+	window   inner // of the observations that rank single tasks
+
+	fit  affine
+	mass float64
+}
+
+func (c *component) reset() {
+	c.yt, c.u, c.v = c.yt[:0], c.u[:0], c.v[:0]
+	c.in, c.window = inner{}, inner{}
+}
+
+// loose returns the share of offsets far from the past tasks'.
+func (c *component) loose() float64 {
+	if c.level == NoTransfer {
+		return looseShare
+	}
+	return tailShare
+}
+
+// moments returns the index of the component's moments among those on the grid,
+// the population's being 0.
+func (c *component) moments() int {
+	if c.level == Cluster {
+		return 1 + c.index
+	}
+	return 0
+}
+
+// visited is a point told, carried to the grid.
+type visited struct {
+	*sites // a single one
+	defect []float64
+	rest   []float64   // covariances of e with the points before and itself
+	base   []float64   // the base kernel's
+	pop    []float64   // bᵀ·C·b with the points before and itself, C the population's
+	proj   [][]float64 // C·b under the population and the clusters
+	mean   []float64   // prior means under the population and the clusters
+	white  [][]float64 // V·b by single task, where it was needed
+	noise  float64     // noise variance in units of the tasks' values
+}
+
+// visit carries a point to the grid; before are the earlier ones.
+func (m *Model) visit(before []*visited, x []float64, noise float64) (*visited, error) {
+	g := m.grid
+	row := linalg.NewDense(1, len(x), append([]float64(nil), x...))
+	s, err := g.locate(context.Background(), row, 1)
+	if err != nil {
+		return nil, err
+	}
+	n := len(before)
+	p := &visited{
+		sites: s, defect: make([]float64, g.len()), white: make([][]float64, len(m.singles)), noise: noise,
+		rest: make([]float64, n+1), base: make([]float64, n+1), pop: make([]float64, n+1),
+	}
+	g.defect(p.defect, s, 0)
+	for i := range 1 + len(m.clusters) {
+		mom := m.moments(i)
+		v := make([]float64, g.len())
+		s.applyTo(v, mom.Cov, 0)
+		p.proj = append(p.proj, v)
+		p.mean = append(p.mean, g.meanAt(s, 0, mom.Mean))
+	}
+	for j, q := range before {
+		p.base[j] = g.base.Kernel.Eval(row.Row(0), q.x.Row(0))
+		p.rest[j] = restCov(s, 0, p.defect, q.sites, 0, p.base[j])
+		p.pop[j] = q.carry(0, p.proj[0])
+	}
+	p.base[n] = g.base.Kernel.Eval(row.Row(0), row.Row(0))
+	p.rest[n] = s.rest[0]
+	p.pop[n] = s.carry(0, p.proj[0])
+	return p, nil
+}
+
+// whiteOf returns V·b of single task i.
+func (m *Model) whiteOf(p *visited, i int) []float64 {
+	if p.white[i] == nil {
+		v := m.singles[i].v
+		n, _ := v.Dims()
+		p.white[i] = make([]float64, n)
+		for k := range n {
+			p.white[i][k] = p.carry(0, v.Row(k))
+		}
+	}
+	return p.white[i]
+}
+
+// meanAt returns c + b·(mean − c) at point i of s.
+func (g *grid) meanAt(s *sites, i int, mean []float64) float64 {
+	return g.base.Mean*(1-sum(s.w[i])) + s.carry(i, mean)
+}
+
+// cov sets row to the prior covariances of point p with the points before it and
+// itself, those being pts.
+func (m *Model) cov(row []float64, c *component, pts []*visited, p *visited) {
+	for j := range row {
+		q := p
+		if j < len(pts) {
+			q = pts[j]
+		}
+		switch c.level {
+		case NoTransfer:
+			row[j] = p.base[j]
+		case Population:
+			row[j] = p.rest[j] + p.pop[j]
+		case Cluster:
+			row[j] = p.rest[j] + q.carry(0, p.proj[1+c.index])
+		case SingleTask:
+			row[j] = p.rest[j] + (1+c.tau)*p.pop[j] - linalg.Dot(m.whiteOf(p, c.index), m.whiteOf(q, c.index))
+		}
+	}
+}
+
+// meanOf returns the prior mean at a point.
+func (m *Model) meanOf(c *component, p *visited) float64 {
+	switch c.level {
+	case NoTransfer:
+		return m.grid.base.Mean
+	case SingleTask:
+		return m.grid.meanAt(p.sites, 0, m.singles[c.index].mean)
+	}
+	return p.mean[c.moments()]
+}
+
+// grow conditions the component on the points up to n; values are taken from
+// centre.
+func (m *Model) grow(c *component, pts []*visited, y []float64, centre float64, n, window int) error {
+	for k := len(c.yt); k < n; k++ {
+		p := pts[k]
+		row := make([]float64, k+1)
+		m.cov(row, c, pts[:k], p)
+		if err := appendRow(&c.chol, row, p.noise); err != nil {
+			return err
+		}
+		l := c.chol.Lower().Row(k)
+		next := func(v []float64, x float64) []float64 { return append(v, (x-linalg.Dot(l[:k], v))/l[k]) }
+		c.yt, c.u, c.v = next(c.yt, y[k]-centre), next(c.u, 1), next(c.v, m.meanOf(c, p))
+		c.in.add(c.yt[k], c.u[k], c.v[k], l[k])
+		if k < window {
+			c.window = c.in
+		}
+	}
+	return nil
+}
+
+// appendRow grows a factor by a point whose covariances with the others and itself
+// are row. Noise that leaves the matrix singular is enlarged until it does not.
+func appendRow(c *linalg.Cholesky, row []float64, noise float64) error {
+	n := len(row) - 1
+	scale := math.Max(row[n], math.SmallestNonzeroFloat64)
+	var err error
+	for extra := 0.0; extra <= maxJitter; extra = math.Max(10*extra, 1e-10) {
+		diag := row[n] + noise + extra*scale
+		if n == 0 {
+			a := linalg.NewSym(1, nil)
+			a.Set(0, 0, diag)
+			err = c.Factorize(a)
+		} else {
+			err = c.Append(row[:n], diag)
+		}
+		if err == nil {
+			return nil
+		}
+	}
+	return err
+}

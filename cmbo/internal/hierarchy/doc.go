@@ -1,0 +1,34 @@
+// Package hierarchy is the hierarchical prior: what past tasks have in common, in
+// groups and one by one, as hypotheses on a new task that its data weigh.
+//
+// # Learning
+//
+// Values of a task are scaled by the caller; the shift and the scale that were taken
+// off are kept. A base process is fitted to all tasks: a constant mean c, a kernel
+// k_b, a noise variance σ². On a grid Z the tasks are draws of one Gaussian, the
+// population N(m, C), which EM finds; at each step C is drawn to the base kernel's
+// matrix of the same trace. Off the grid everything is carried by the base process.
+// Tasks are clustered by their posteriors N(μ_i, S_i) on a part of the grid; each
+// cluster has moments of its own, by EM over its members, drawn to the population.
+//
+// # A run
+//
+// The hypotheses on a new task are: a draw of the base process (no transfer), of the
+// population, of a cluster, or of N(μ_i, S_i + τ·C), something like task i. Under
+// each the target is an affine image,
+//
+//	y = a + s·f(x) + e,   e ~ N(0, s²σ²),   a ~ N(a0, v_a),   ln s ~ N(ln s0, v_s),
+//
+// the priors of offset and scale being the moments of the tasks' own, with heavier
+// tails. Offset and scale are integrated out, the one in closed form, the other on
+// a grid, and hypotheses are weighed by the marginal likelihood of the values told.
+// A small part of the prior mass lies on s < 0, tasks that rank the other way round.
+// What is predicted are the first two moments of the mixture.
+//
+// With L·Lᵀ = K_h(X, X) + σ²·I, the whitened values L⁻¹y, ones L⁻¹1 and prior means
+// L⁻¹m_h grow by a number an observation, and six inner products of them give the
+// evidence of a hypothesis for all offsets and scales.
+//
+// J. Lin, S. Ament et al., Empirical Gaussian processes, arXiv:2602.12082, learn a
+// population by EM; the clusters are those of K. Nguyen et al., arXiv:2503.06093.
+package hierarchy

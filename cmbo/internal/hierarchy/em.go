@@ -1,0 +1,257 @@
+package hierarchy
+
+import (
+	"context"
+	"math"
+
+	"github.com/gocmbo/cmbo/internal/parallel"
+	"github.com/gocmbo/cmbo/kernel"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// Moments are mean and covariance of a process on the grid.
+type Moments struct {
+	Mean []float64
+	Cov  *linalg.Sym
+}
+
+// pull draws the moments of a group to others, as if they had been seen in so many
+// tasks more: mean tasks for the mean, cov tasks for the covariance.
+type pull struct {
+	to        Moments
+	mean, cov float64
+}
+
+// carried is a task carried to the grid.
+type carried struct {
+	*sites
+	z    []float64
+	rest *linalg.Sym // covariance of e, with the noise variances on the diagonal
+}
+
+// carryTask carries a task to the grid.
+func (g *grid) carryTask(ctx context.Context, t *Task) (*carried, error) {
+	s, err := g.locate(ctx, t.X, 1)
+	if err != nil {
+		return nil, err
+	}
+	n := s.len()
+	c := &carried{sites: s, z: t.Z, rest: linalg.NewSym(n, nil)}
+	if s.cross != nil {
+		var gram linalg.Sym
+		kernel.Gram(&gram, g.base.Kernel, t.X)
+		defect := make([]float64, g.len())
+		for i := range n {
+			g.defect(defect, s, i)
+			for j := range i {
+				c.rest.Set(i, j, restCov(s, i, defect, s, j, gram.At(i, j)))
+			}
+		}
+		s.cross = nil // large, and not needed again
+	}
+	for i := range n {
+		v := g.base.NoiseVariance
+		if t.Noise != nil && t.Noise[i] > 0 {
+			v = t.Noise[i]
+		}
+		c.rest.Set(i, i, s.rest[i]+v)
+	}
+	return c, nil
+}
+
+// estep is the memory of one goroutine that conditions on tasks.
+type estep struct {
+	proj  linalg.Dense // B·C
+	a     linalg.Sym   // B·C·Bᵀ + R, then its inverse
+	chol  linalg.Cholesky
+	resid []float64
+	alpha []float64
+}
+
+// condition makes the factor of the task's covariance under the moments, and the
+// residuals' solutions α = A⁻¹·(y − m), and returns the log likelihood.
+func (e *estep) condition(c *carried, m Moments, mean float64) (float64, error) {
+	n, g := c.len(), len(m.Mean)
+	e.proj.Resize(n, g)
+	e.a.Resize(n)
+	e.resid = grow(e.resid, n)
+	e.alpha = grow(e.alpha, n)
+	for i := range n {
+		p := e.proj.Row(i)
+		c.applyTo(p, m.Cov, i)
+		row := e.a.Row(i)
+		rest := c.rest.Row(i)
+		for j := range i + 1 {
+			row[j] = c.carry(j, p) + rest[j]
+		}
+		e.resid[i] = c.z[i] - mean - (c.carry(i, m.Mean) - mean*sum(c.w[i]))
+	}
+	e.a.Mirror()
+	if _, err := e.chol.FactorizeJitter(&e.a, maxJitter); err != nil {
+		return 0, err
+	}
+	e.chol.SolveVecTo(e.alpha, e.resid)
+	return -0.5 * (linalg.Dot(e.resid, e.alpha) + e.chol.LogDet() + float64(n)*math.Log(2*math.Pi)), nil
+}
+
+// accumulate adds w times B'·(A⁻¹ − α·αᵀ)·B to the lower triangle of the g×g matrix
+// s, and w times B'·α to u.
+func (e *estep) accumulate(c *carried, w float64, s *linalg.Sym, u []float64) {
+	n := c.len()
+	e.chol.InverseTo(&e.a)
+	g := len(u)
+	e.proj.Resize(n, g) // B·C is not needed any more
+	e.proj.Zero()
+	for i := range n {
+		row, h, ai := e.proj.Row(i), e.a.Row(i), e.alpha[i]
+		for j := range n {
+			v := w * (h[j] - ai*e.alpha[j])
+			wj := c.w[j]
+			for b, q := range c.idx[j] {
+				row[q] += v * wj[b]
+			}
+		}
+		for a, r := range c.idx[i] {
+			u[r] += w * ai * c.w[i][a]
+			linalg.Axpy(s.Row(r)[:r+1], c.w[i][a], row[:r+1])
+		}
+	}
+}
+
+// chunks bounds the number of parts of a sum over tasks: a fixed number, so that
+// the order of its additions does not depend on the number of cores.
+const chunks = 8
+
+// expectMaximize makes steps of EM for the moments of a group of tasks from a start,
+// each drawn to others and, by the share shrink, to the base kernel's matrix of the
+// same trace. It returns the log likelihood before each step.
+func (g *grid) expectMaximize(ctx context.Context, tasks []*carried, start Moments, p pull, shrink float64, steps, workers int) (Moments, []float64, error) {
+	size := g.len()
+	m := Moments{Mean: append([]float64(nil), start.Mean...), Cov: linalg.NewSym(size, nil)}
+	m.Cov.Copy(start.Cov)
+	parts := min(chunks, len(tasks))
+	type part struct {
+		s   *linalg.Sym
+		u   []float64
+		log float64
+	}
+	acc := make([]part, parts)
+	for i := range acc {
+		acc[i] = part{s: linalg.NewSym(size, nil), u: make([]float64, size)}
+	}
+	memory := make([]estep, parallel.Workers(workers, parts))
+	var logs []float64
+	for range steps {
+		err := parallel.For(ctx, workers, parts, func(w, c int) error {
+			a := &acc[c]
+			a.s.Zero()
+			clear(a.u)
+			a.log = 0
+			for i := c * len(tasks) / parts; i < (c+1)*len(tasks)/parts; i++ {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				log, err := memory[w].condition(tasks[i], m, g.base.Mean)
+				if err != nil {
+					return err
+				}
+				a.log += log
+				memory[w].accumulate(tasks[i], 1, a.s, a.u)
+			}
+			return nil
+		})
+		if err != nil {
+			return m, logs, err
+		}
+		var log float64
+		for i := range acc {
+			log += acc[i].log
+			if i > 0 {
+				acc[0].s.AddScaled(1, acc[i].s)
+				linalg.Axpy(acc[0].u, 1, acc[i].u)
+			}
+		}
+		logs = append(logs, log)
+		acc[0].s.Mirror()
+		g.maximize(&m, acc[0].s, acc[0].u, float64(len(tasks)), p, shrink)
+	}
+	return m, logs, nil
+}
+
+// maximize replaces m by the moments that the sums over n tasks give,
+//
+//	δ = C·u/n,   m̄ = m + δ,   C̄ = C − C·S·C/n − δ·δᵀ,
+//
+// drawn to others and to the base kernel.
+func (g *grid) maximize(m *Moments, s *linalg.Sym, u []float64, n float64, p pull, shrink float64) {
+	size := g.len()
+	delta := make([]float64, size)
+	m.Cov.MulVecTo(delta, u)
+	for i := range delta {
+		delta[i] /= n
+	}
+	var csc linalg.Sym
+	c := m.Cov.Dense()
+	csc.Congruence(&c, s)
+	m.Cov.AddScaled(-1/n, &csc)
+	dev := make([]float64, size) // m̄ less the new mean
+	for i, d := range delta {
+		bar := m.Mean[i] + d
+		m.Mean[i] = bar
+		if p.mean > 0 {
+			m.Mean[i] = (n*bar + p.mean*p.to.Mean[i]) / (n + p.mean)
+		}
+		dev[i] = bar - m.Mean[i]
+	}
+	for i := range size {
+		row := m.Cov.Row(i)
+		for j := range i + 1 {
+			row[j] += dev[i]*dev[j] - delta[i]*delta[j]
+		}
+		row[i] = max(row[i], 0)
+	}
+	m.Cov.Mirror()
+	if p.cov > 0 {
+		m.Cov.Scale(n / (n + p.cov))
+		m.Cov.AddScaled(p.cov/(n+p.cov), p.to.Cov)
+	}
+	if shrink > 0 {
+		trace := m.Cov.Trace()
+		m.Cov.Scale(1 - shrink)
+		m.Cov.AddScaled(shrink*trace/g.gram.Trace(), g.gram)
+	}
+}
+
+// posterior is what a task leaves of the moments: f(Z) ~ N(mean, C − vᵀ·v).
+type posterior struct {
+	mean []float64
+	v    *linalg.Dense // n×g
+}
+
+// posterior conditions the moments on a task.
+func (e *estep) posterior(c *carried, m Moments, mean float64) (posterior, error) {
+	if _, err := e.condition(c, m, mean); err != nil {
+		return posterior{}, err
+	}
+	p := posterior{mean: append([]float64(nil), m.Mean...), v: new(linalg.Dense)}
+	for i, a := range e.alpha {
+		linalg.Axpy(p.mean, a, e.proj.Row(i))
+	}
+	e.chol.SolveLowerTo(p.v, &e.proj)
+	return p, nil
+}
+
+func grow(s []float64, n int) []float64 {
+	if cap(s) < n {
+		return make([]float64, n, n+n/4)
+	}
+	return s[:n]
+}
+
+func sum(v []float64) float64 {
+	var s float64
+	for _, x := range v {
+		s += x
+	}
+	return s
+}

@@ -1,0 +1,230 @@
+package hierarchy
+
+import (
+	"context"
+	"slices"
+
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/internal/parallel"
+	"github.com/gocmbo/cmbo/kernel"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// A grid is the set Z on which moments are learned, and the rule that carries them
+// to other points: with the base process f_b,
+//
+//	f(x) = c + b(x)·(f(Z) − c) + e(x),   e(x) = f_b(x) − c − b(x)·(f_b(Z) − c),
+//
+// where b(x) are the weights of the best linear predictor of the base process from
+// the nearest grid points (as its kernel measures), and e is independent of f(Z).
+// A point of the grid has the weight 1 on itself and no e. The weights are sparse,
+// so that the cost at a point does not grow with the square of the grid; e's
+// covariance is computed for those very weights, so that what results is a process
+// for any number of neighbours.
+type grid struct {
+	base       Base
+	z          *linalg.Dense
+	gram       *linalg.Sym // k_b(Z, Z)
+	row        map[string]int
+	neighbours int
+}
+
+func newGrid(base Base, z *linalg.Dense, neighbours int) *grid {
+	n, _ := z.Dims()
+	g := &grid{base: base, z: z, gram: linalg.NewSym(n, nil), row: make(map[string]int, n), neighbours: min(neighbours, n)}
+	kernel.Gram(g.gram, base.Kernel, z)
+	for i := range n {
+		g.row[points.Key(z.Row(i))] = i
+	}
+	return g
+}
+
+func (g *grid) len() int { return g.gram.Dim() }
+
+// sites are points carried to the grid.
+type sites struct {
+	x   *linalg.Dense
+	idx [][]int     // grid points that carry each, one for a point of the grid
+	w   [][]float64 // their weights
+	on  []bool      // points of the grid
+	// cross is k_b(Z, x), a column a point; nil where all points are of the grid.
+	cross *linalg.Dense
+	// rest holds the variances of e.
+	rest []float64
+}
+
+func (s *sites) len() int { return len(s.idx) }
+
+// locator is the memory of one goroutine that carries points to the grid.
+type locator struct {
+	col   []float64
+	order []int
+	sub   linalg.Sym
+	chol  linalg.Cholesky
+}
+
+// locate carries the rows of x to the grid, on at most so many goroutines.
+func (g *grid) locate(ctx context.Context, x *linalg.Dense, workers int) (*sites, error) {
+	n, _ := x.Dims()
+	s := &sites{x: x, idx: make([][]int, n), w: make([][]float64, n), on: make([]bool, n), rest: make([]float64, n)}
+	one := []float64{1}
+	off := false
+	for i := range n {
+		if r, ok := g.row[points.Key(x.Row(i))]; ok {
+			s.idx[i], s.w[i], s.on[i] = []int{r}, one, true
+			continue
+		}
+		off = true
+	}
+	if !off {
+		return s, nil
+	}
+	s.cross = new(linalg.Dense)
+	kernel.Cross(s.cross, g.base.Kernel, g.z, x)
+	kernel.Diag(s.rest, g.base.Kernel, x)
+	const batch = 32
+	locators := make([]locator, parallel.Workers(workers, n/batch+1))
+	err := parallel.For(ctx, workers, n/batch+1, func(w, k int) error {
+		for i := k * batch; i < min((k+1)*batch, n); i++ {
+			if s.on[i] {
+				s.rest[i] = 0
+				continue
+			}
+			if err := g.weigh(s, i, &locators[w]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return s, err
+}
+
+// weigh sets the weights of point i.
+func (g *grid) weigh(s *sites, i int, l *locator) error {
+	n := g.len()
+	l.col = slices.Grow(l.col[:0], n)[:n]
+	for r := range n {
+		l.col[r] = s.cross.At(r, i)
+	}
+	idx := l.nearest(g.neighbours)
+	l.sub.Subset(g.gram, idx)
+	if _, err := l.chol.FactorizeJitter(&l.sub, maxJitter); err != nil {
+		return err
+	}
+	k := make([]float64, len(idx))
+	for a, r := range idx {
+		k[a] = l.col[r]
+	}
+	w := make([]float64, len(idx))
+	l.chol.SolveVecTo(w, k)
+	s.idx[i], s.w[i] = idx, w
+	s.rest[i] = max(s.rest[i]-linalg.Dot(w, k), 0)
+	return nil
+}
+
+// nearest returns the indices of the m largest entries of col, ascending, the first
+// of equals.
+func (l *locator) nearest(m int) []int {
+	n := len(l.col)
+	l.order = l.order[:0]
+	for i := range n {
+		l.order = append(l.order, i)
+	}
+	less := func(a, b int) bool { // a before b
+		if l.col[a] != l.col[b] {
+			return l.col[a] > l.col[b]
+		}
+		return a < b
+	}
+	o := l.order
+	for lo, hi := 0, n-1; m < n && lo < hi; {
+		p := o[(lo+hi)/2]
+		i, j := lo, hi
+		for i <= j {
+			for less(o[i], p) {
+				i++
+			}
+			for less(p, o[j]) {
+				j--
+			}
+			if i <= j {
+				o[i], o[j] = o[j], o[i]
+				i++
+				j--
+			}
+		}
+		switch {
+		case m-1 <= j:
+			hi = j
+		case m-1 >= i:
+			lo = i
+		default:
+			lo, hi = 0, 0
+		}
+	}
+	idx := slices.Clone(o[:m])
+	slices.Sort(idx)
+	return idx
+}
+
+// carry returns b·v for point i, v a vector on the grid.
+func (s *sites) carry(i int, v []float64) float64 {
+	var sum float64
+	w := s.w[i]
+	for a, r := range s.idx[i] {
+		sum += w[a] * v[r]
+	}
+	return sum
+}
+
+// applyTo sets dst to C·b of point i.
+func (s *sites) applyTo(dst []float64, c *linalg.Sym, i int) {
+	clear(dst)
+	for a, r := range s.idx[i] {
+		linalg.Axpy(dst, s.w[i][a], c.Row(r))
+	}
+}
+
+// quad returns bᵀ·C·b for point i.
+func (s *sites) quad(c *linalg.Sym, i int) float64 {
+	var sum float64
+	idx, w := s.idx[i], s.w[i]
+	for a, r := range idx {
+		row := c.Row(r)
+		var t float64
+		for b, q := range idx[:a] {
+			t += w[b] * row[q]
+		}
+		sum += w[a] * (2*t + w[a]*row[r])
+	}
+	return sum
+}
+
+// defect sets dst to k_b(Z, x) − k_b(Z, Z)·b for point i: what the neighbours do
+// not say of the covariance with the other grid points.
+func (g *grid) defect(dst []float64, s *sites, i int) {
+	clear(dst)
+	if s.on[i] {
+		return
+	}
+	s.applyTo(dst, g.gram, i)
+	for r := range dst {
+		dst[r] = s.cross.At(r, i) - dst[r]
+	}
+	for _, r := range s.idx[i] {
+		dst[r] = 0
+	}
+}
+
+// restCov returns the covariance of e at point i of s and point j of t, with the
+// defect of point i and the base kernel's k of the two.
+func restCov(s *sites, i int, defect []float64, t *sites, j int, k float64) float64 {
+	if s.on[i] || t.on[j] {
+		return 0
+	}
+	v := k - t.carry(j, defect)
+	for a, r := range s.idx[i] {
+		v -= s.w[i][a] * t.cross.At(r, j)
+	}
+	return v
+}

@@ -1,0 +1,313 @@
+package hierarchy
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/gocmbo/cmbo/cmbo/internal/cluster"
+	"github.com/gocmbo/cmbo/internal/parallel"
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/kernel"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// Options are the settings of [Learn].
+type Options struct {
+	Seed     uint64
+	Workers  int
+	Progress func(stage string, done, total int)
+
+	Kernel     kernel.Kernel // template of the base process
+	Fixed      *Base         // given, not fitted
+	BaseTasks  int           // tasks that the base process is fitted to, at most
+	Neighbours int           // grid points that carry a point off the grid
+	Singles    int           // tasks that are hypotheses of their own, at most
+
+	Steps  int     // of EM for the population
+	Shrink float64 // of its covariance towards the base kernel, a share
+
+	Labels                []int // clusters given instead of found
+	Jeffreys              bool  // the distance that clusters, else Wasserstein
+	Clusters, MaxClusters int   // smallest and largest number of clusters tried
+	Restarts, Rounds      int
+	ScorePartitions       bool
+	ClusterPoints         int // grid points on which tasks are compared, at most
+	ClusterSteps          int // of EM for a cluster
+	ClusterShrink         float64
+	PullMean, PullCov     float64 // of a cluster to the population, in tasks
+}
+
+// DefaultOptions returns the defaults in dim coordinates.
+func DefaultOptions(dim int) Options {
+	return Options{
+		Seed: 1, Kernel: DefaultKernel(dim), BaseTasks: 200, Neighbours: 16, Singles: 256,
+		Steps: 16, Shrink: 0.5,
+		Clusters: 4, MaxClusters: 4, Restarts: 20, Rounds: 50, ClusterPoints: 100,
+		ClusterSteps: 4, ClusterShrink: 0.2, PullMean: 2, PullCov: 10,
+	}
+}
+
+// A Model is what was learned of past tasks. It is immutable and safe for
+// concurrent use.
+type Model struct {
+	grid       *grid
+	pop        Moments
+	clusters   []Moments
+	shares     []float64 // of the tasks, by cluster
+	labels     []int
+	partitions []cluster.Partition
+	tasks      []Task
+	singleOf   []int       // tasks that are hypotheses of their own
+	singles    []posterior // theirs
+	affine     affinePrior
+	logs       []float64 // log likelihood of the tasks before each step of EM
+	distances  int64     // evaluated by the clustering
+	rounds     int       // of the clustering that won
+}
+
+// Learn learns a model of tasks on the grid z. With an earlier model, which knows the
+// first of the tasks, the base process and the grid are that one's, and EM goes on
+// from its moments.
+//
+// It takes O(n³) for each evaluation of a task of n observations in the fit of the
+// base process, of which at most 60 are made for at most BaseTasks tasks, and O(n³ +
+// n·m·G) for each task and G³ for each step of EM on G grid points with m
+// neighbours.
+func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, earlier *Model, o Options) (*Model, error) {
+	m := &Model{tasks: tasks, affine: newAffinePrior(tasks)}
+	steps := o.Steps
+	var start Moments
+	switch {
+	case earlier != nil:
+		m.grid, start, steps = earlier.grid, earlier.pop, (o.Steps+3)/4
+	default:
+		base := o.Fixed
+		if base == nil {
+			o.tell("fit", 0, 1)
+			fitted, err := fitBase(ctx, pick(tasks, sample(tasks, o.BaseTasks, o.Seed, "base process")), o.Kernel, o.Workers)
+			if err != nil {
+				return nil, fmt.Errorf("base process of %d tasks: %w", len(tasks), err)
+			}
+			base = &fitted
+			o.tell("fit", 1, 1)
+		}
+		m.grid = newGrid(*base, z, o.Neighbours)
+		start = Moments{Mean: slices.Repeat([]float64{base.Mean}, m.grid.len()), Cov: m.grid.gram}
+	}
+	on, err := m.carryTasks(ctx, o.Workers)
+	if err != nil {
+		return nil, err
+	}
+	o.tell("population", 0, 1)
+	if m.pop, m.logs, err = m.grid.expectMaximize(ctx, on, start, pull{}, o.Shrink, steps, o.Workers); err != nil {
+		return nil, fmt.Errorf("population of %d tasks: %w", len(tasks), err)
+	}
+	o.tell("population", 1, 1)
+	if err := m.group(ctx, on, &o); err != nil {
+		return nil, err
+	}
+	p := pull{to: m.pop, mean: o.PullMean, cov: o.PullCov}
+	for c := range m.numClusters() {
+		var members []*carried
+		for i, l := range m.labels {
+			if l == c {
+				members = append(members, on[i])
+			}
+		}
+		mom, _, err := m.grid.expectMaximize(ctx, members, m.pop, p, o.ClusterShrink, o.ClusterSteps, o.Workers)
+		if err != nil {
+			return nil, fmt.Errorf("cluster %d of %d tasks: %w", c, len(members), err)
+		}
+		m.clusters = append(m.clusters, mom)
+		o.tell("prototypes", c+1, m.numClusters())
+	}
+	m.share()
+	return m, m.chooseSingles(ctx, on, o.Singles, o.Seed, o.Workers)
+}
+
+func (o *Options) tell(stage string, done, total int) {
+	if o.Progress != nil {
+		o.Progress(stage, done, total)
+	}
+}
+
+// numClusters returns the number of clusters that the labels name.
+func (m *Model) numClusters() int { return slices.Max(m.labels) + 1 }
+
+// share counts the tasks of each cluster.
+func (m *Model) share() {
+	m.shares = make([]float64, len(m.clusters))
+	for _, l := range m.labels {
+		m.shares[l] += 1 / float64(len(m.labels))
+	}
+}
+
+// carryTasks carries all tasks to the grid.
+func (m *Model) carryTasks(ctx context.Context, workers int) ([]*carried, error) {
+	on := make([]*carried, len(m.tasks))
+	return on, parallel.For(ctx, workers, len(m.tasks), func(_, i int) (err error) {
+		if on[i], err = m.grid.carryTask(ctx, &m.tasks[i]); err != nil {
+			err = fmt.Errorf("task %q: %w", m.tasks[i].ID, err)
+		}
+		return err
+	})
+}
+
+// sample returns the indices of n tasks, ascending, all if there are not more: those
+// whose IDs draw the smallest numbers, so that the order of the tasks does not matter.
+func sample(tasks []Task, n int, seed uint64, label string) []int {
+	idx := make([]int, len(tasks))
+	draw := make([]uint64, len(tasks))
+	for i := range idx {
+		idx[i] = i
+		draw[i] = rng.Stream(seed, label+":"+tasks[i].ID).Uint64()
+	}
+	if len(idx) > n {
+		slices.SortFunc(idx, func(a, b int) int { return cmp.Compare(draw[a], draw[b]) })
+		idx = idx[:n]
+		slices.Sort(idx)
+	}
+	return idx
+}
+
+func pick(tasks []Task, idx []int) []Task {
+	out := make([]Task, len(idx))
+	for i, j := range idx {
+		out[i] = tasks[j]
+	}
+	return out
+}
+
+// chooseSingles makes the posteriors of the tasks that are hypotheses of their own.
+func (m *Model) chooseSingles(ctx context.Context, on []*carried, n int, seed uint64, workers int) error {
+	m.singleOf = sample(m.tasks, n, seed, "single tasks")
+	m.singles = make([]posterior, len(m.singleOf))
+	memory := make([]estep, parallel.Workers(workers, len(m.singles)))
+	return parallel.For(ctx, workers, len(m.singles), func(w, i int) (err error) {
+		m.singles[i], err = memory[w].posterior(on[m.singleOf[i]], m.pop, m.grid.base.Mean)
+		return err
+	})
+}
+
+// group puts the tasks into clusters by their posteriors on a part of the grid.
+func (m *Model) group(ctx context.Context, on []*carried, o *Options) error {
+	n := len(m.tasks)
+	tries := [][]int{o.Labels}
+	lo, hi := min(o.Clusters, n), min(o.MaxClusters, n)
+	var ps *cluster.Posteriors
+	if o.Labels == nil && hi > 1 || o.ScorePartitions {
+		var err error
+		if ps, err = m.compare(ctx, on, o); err != nil {
+			return err
+		}
+	}
+	if o.Labels == nil {
+		tries = nil
+		ko := cluster.Options{Seed: o.Seed, Restarts: o.Restarts, Rounds: o.Rounds, Workers: o.Workers}
+		for c := lo; c <= hi; c++ {
+			found := cluster.Result{Labels: make([]int, n)}
+			if c > 1 {
+				g := ps.Wasserstein(o.Workers)
+				var err error
+				if o.Jeffreys {
+					g, err = ps.Jeffreys(ctx, o.Workers)
+				}
+				if err == nil {
+					found, err = cluster.KMeans(ctx, g, c, ko)
+				}
+				if err != nil {
+					return fmt.Errorf("clustering %d tasks: %w", n, err)
+				}
+			}
+			tries = append(tries, found.Labels)
+			m.distances += found.Distances
+			m.rounds = found.Rounds
+			o.tell("cluster", c-lo+1, hi-lo+1)
+		}
+	}
+	m.labels = tries[0]
+	if len(tries) == 1 && !o.ScorePartitions {
+		return nil
+	}
+	o.tell("score", 0, 1)
+	pairs, err := cluster.MeasurePairs(ctx, n, o.Seed, o.Workers, ps.Wasserstein(o.Workers).Pair)
+	if err != nil {
+		return fmt.Errorf("scores of partitions: %w", err)
+	}
+	for _, labels := range tries {
+		m.partitions = append(m.partitions, pairs.Measure(labels))
+	}
+	m.labels = cluster.Choose(m.partitions).Labels
+	o.tell("score", 1, 1)
+	return nil
+}
+
+// compare makes the posteriors by which tasks are compared.
+func (m *Model) compare(ctx context.Context, on []*carried, o *Options) (*cluster.Posteriors, error) {
+	g := m.grid.len()
+	idx := make([]int, g)
+	for i := range idx {
+		idx[i] = i
+	}
+	if g > o.ClusterPoints {
+		idx = rng.Stream(o.Seed, "cluster points").Perm(g)[:o.ClusterPoints]
+		slices.Sort(idx)
+	}
+	var prior linalg.Sym
+	prior.Subset(m.pop.Cov, idx)
+	ps := cluster.NewPosteriors(len(on), len(idx))
+	type scratch struct {
+		step estep
+		cov  linalg.Sym
+		chol linalg.Cholesky
+		v    linalg.Dense
+	}
+	memory := make([]scratch, parallel.Workers(o.Workers, len(on)))
+	return ps, parallel.For(ctx, o.Workers, len(on), func(w, i int) error {
+		s := &memory[w]
+		p, err := s.step.posterior(on[i], m.pop, m.grid.base.Mean)
+		if err != nil {
+			return fmt.Errorf("task %q: %w", m.tasks[i].ID, err)
+		}
+		mean := make([]float64, len(idx))
+		n, _ := p.v.Dims()
+		s.v.Resize(n, len(idx))
+		for a, r := range idx {
+			mean[a] = p.mean[r]
+			for k := range n {
+				s.v.Row(k)[a] = p.v.Row(k)[r]
+			}
+		}
+		s.cov.Copy(&prior)
+		s.cov.AddTransGram(-1, &s.v)
+		if _, err := ps.Put(i, mean, &s.cov, &s.chol); err != nil {
+			return fmt.Errorf("task %q: posterior on %d points: %w", m.tasks[i].ID, len(idx), err)
+		}
+		return nil
+	})
+}
+
+// Labels returns the cluster of each task.
+func (m *Model) Labels() []int { return m.labels }
+
+// Tasks returns the tasks, which must not be changed.
+func (m *Model) Tasks() []Task { return m.tasks }
+
+// Base returns the base process.
+func (m *Model) Base() Base { return m.grid.base }
+
+// Grid returns the grid, which must not be changed.
+func (m *Model) Grid() *linalg.Dense { return m.grid.z }
+
+// Partitions returns the partitions that were scored, nil for none.
+func (m *Model) Partitions() []cluster.Partition { return m.partitions }
+
+// moments returns the population's moments for 0, those of cluster i-1 above.
+func (m *Model) moments(i int) Moments {
+	if i == 0 {
+		return m.pop
+	}
+	return m.clusters[i-1]
+}

@@ -1,0 +1,243 @@
+package hierarchy
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/kernel"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// The gradient of the tasks' likelihood is that of central differences.
+func TestLikelihoodGradient(t *testing.T) {
+	tasks := makeTasks(1, 3, 7, 2, 0, 1)
+	tasks[1].Noise = []float64{0, .3, 0, .1, 0, 0, .2}
+	o := newLikelihood(DefaultKernel(2), tasks, 1)
+	theta := []float64{0.3, 0.2, -0.4, 0.1, math.Log(0.05)}
+	grad := make([]float64, len(theta))
+	o.eval(ctx, theta, grad)
+	tmp := make([]float64, len(theta))
+	for i := range theta {
+		const h = 1e-5
+		at := func(d float64) float64 {
+			x := append([]float64(nil), theta...)
+			x[i] += d
+			return o.eval(ctx, x, tmp)
+		}
+		want := (at(h) - at(-h)) / (2 * h)
+		assert.InDelta(t, want, grad[i], 1e-6*(1+math.Abs(want)), "parameter %d", i)
+	}
+}
+
+// The likelihood of one task is that of its dense covariance.
+func TestLikelihoodValue(t *testing.T) {
+	task := makeTasks(2, 1, 6, 2, 0, 1)[0]
+	k := DefaultKernel(2)
+	gram := linalg.NewSym(6, nil)
+	kernel.Gram(gram, k, task.X)
+	gram.AddDiag(0.05)
+	resid := make([]float64, 6)
+	for i, z := range task.Z {
+		resid[i] = z - 0.3
+	}
+	alpha, logDet := solve(t, gram, resid)
+	want := 0.5 * (linalg.Dot(alpha, resid) + logDet + 6*math.Log(2*math.Pi))
+	theta := append(k.AppendParams([]float64{0.3}), math.Log(0.05))
+	assert.InDelta(t, want, newLikelihood(k, []Task{task}, 1).eval(ctx, theta, make([]float64, len(theta))), 1e-10)
+}
+
+// carryAll carries tasks to a grid under a known base process.
+func carryAll(t *testing.T, tasks []Task, z *linalg.Dense, neighbours int) (*grid, []*carried) {
+	t.Helper()
+	m := &Model{tasks: tasks, grid: newGrid(fixedBase(2), z, neighbours)}
+	on, err := m.carryTasks(ctx, 1)
+	require.NoError(t, err)
+	return m.grid, on
+}
+
+func (g *grid) start() Moments {
+	m := Moments{Mean: make([]float64, g.len()), Cov: g.gram}
+	for i := range m.Mean {
+		m.Mean[i] = g.base.Mean
+	}
+	return m
+}
+
+// With all grid points as neighbours and the base process's own moments, a point off
+// the grid has the base process's covariances exactly.
+func TestGridKeepsBaseProcess(t *testing.T) {
+	r := rng.Stream(1, t.Name())
+	z, x := uniform(r, 12, 2), uniform(r, 5, 2)
+	for _, neighbours := range []int{3, 12} {
+		g := newGrid(fixedBase(2), z, neighbours)
+		m := &Model{grid: g, pop: g.start()}
+		_, cov := denseMoments(t, m, &component{level: Population}, join(x, z))
+		want := linalg.NewSym(17, nil)
+		kernel.Gram(want, g.base.Kernel, join(x, z))
+		for i := range 17 {
+			assert.InDelta(t, want.At(i, i), cov.At(i, i), 1e-10) // variances with any number
+			for j := range i {
+				if neighbours == 12 || i >= 5 && j >= 5 {
+					assert.InDelta(t, want.At(i, j), cov.At(i, j), 1e-9, "%d neighbours, (%d, %d)", neighbours, i, j)
+				}
+			}
+		}
+		var chol linalg.Cholesky
+		cov.AddDiag(1e-9)
+		assert.NoError(t, chol.Factorize(cov), "%d neighbours", neighbours)
+	}
+}
+
+// nearest finds the largest entries, the first of equals.
+func TestNearest(t *testing.T) {
+	r := rng.Stream(1, t.Name())
+	for range 200 {
+		n := 1 + r.IntN(30)
+		l := locator{col: make([]float64, n)}
+		for i := range l.col {
+			l.col[i] = float64(r.IntN(6))
+		}
+		m := 1 + r.IntN(n)
+		got := l.nearest(m)
+		require.Len(t, got, m)
+		in := make(map[int]bool)
+		for i, v := range got {
+			in[v] = true
+			require.True(t, i == 0 || got[i-1] < v)
+		}
+		for _, a := range got {
+			for b := range n {
+				if !in[b] {
+					require.True(t, l.col[a] > l.col[b] || l.col[a] == l.col[b] && a < b)
+				}
+			}
+		}
+	}
+}
+
+// A step of EM is the average of the tasks' posteriors, computed task by task.
+func TestEMStep(t *testing.T) {
+	r := rng.Stream(1, t.Name())
+	tasks := makeTasks(3, 5, 6, 2, 0, 1)
+	tasks[2].Noise = []float64{.1, 0, 0, .2, 0, .05}
+	z := uniform(r, 14, 2)
+	copy(z.Row(2), tasks[0].X.Row(3))
+	g, on := carryAll(t, tasks, z, 5)
+	from := g.start()
+	p := pull{to: Moments{Mean: make([]float64, 14), Cov: linalg.NewSym(14, nil)}, mean: 2, cov: 3}
+	p.to.Cov.AddDiag(0.7)
+	got, _, err := g.expectMaximize(ctx, on, from, p, 0.3, 1, 1)
+	require.NoError(t, err)
+
+	n := float64(len(tasks))
+	mean := make([]float64, 14)
+	var posts []posterior
+	var e estep
+	for _, c := range on {
+		q, err := e.posterior(c, from, g.base.Mean)
+		require.NoError(t, err)
+		posts = append(posts, q)
+		linalg.Axpy(mean, 1/n, q.mean)
+	}
+	want := make([]float64, 14)
+	for i := range want {
+		want[i] = (n*mean[i] + p.mean*p.to.Mean[i]) / (n + p.mean)
+	}
+	cov := linalg.NewSym(14, nil)
+	for _, q := range posts {
+		s := linalg.NewSym(14, nil)
+		s.Copy(from.Cov)
+		s.AddTransGram(-1, q.v)
+		cov.AddScaled(1/n, s)
+		d := linalg.NewDense(1, 14, nil)
+		for i := range want {
+			d.Set(0, i, q.mean[i]-want[i])
+		}
+		cov.AddTransGram(1/n, d)
+	}
+	cov.Scale(n / (n + p.cov))
+	cov.AddScaled(p.cov/(n+p.cov), p.to.Cov)
+	trace := cov.Trace()
+	cov.Scale(0.7)
+	cov.AddScaled(0.3*trace/g.gram.Trace(), g.gram)
+	for i := range want {
+		assert.InDelta(t, want[i], got.Mean[i], 1e-11)
+		for j := range want {
+			assert.InDelta(t, cov.At(i, j), got.Cov.At(i, j), 1e-11)
+		}
+	}
+}
+
+// A task's posterior is that of dense conditioning, and its likelihood that of its
+// dense covariance.
+func TestTaskPosterior(t *testing.T) {
+	r := rng.Stream(1, t.Name())
+	tasks := makeTasks(4, 1, 6, 2, 0, 1)
+	z := uniform(r, 10, 2)
+	g, on := carryAll(t, tasks, z, 4)
+	m := &Model{grid: g, pop: g.start()}
+	for i := range m.pop.Mean {
+		m.pop.Mean[i] += 0.3 * float64(i%3)
+	}
+	mean, cov := denseMoments(t, m, &component{level: Population}, join(tasks[0].X, z))
+	seen := linalg.NewSym(6, nil)
+	resid := make([]float64, 6)
+	for i := range 6 {
+		for j := range i + 1 {
+			seen.Set(i, j, cov.At(i, j))
+		}
+		resid[i] = tasks[0].Z[i] - mean[i]
+	}
+	seen.AddDiag(g.base.NoiseVariance)
+	alpha, logDet := solve(t, seen, resid)
+	var e estep
+	log, err := e.condition(on[0], m.pop, g.base.Mean)
+	require.NoError(t, err)
+	assert.InDelta(t, -0.5*(linalg.Dot(alpha, resid)+logDet+6*math.Log(2*math.Pi)), log, 1e-9)
+	p, err := e.posterior(on[0], m.pop, g.base.Mean)
+	require.NoError(t, err)
+	post := linalg.NewSym(10, nil)
+	post.Copy(m.pop.Cov)
+	post.AddTransGram(-1, p.v)
+	for i := range 10 {
+		k := cov.Row(6 + i)[:6]
+		w, _ := solve(t, seen, k)
+		assert.InDelta(t, mean[6+i]+linalg.Dot(k, alpha), p.mean[i], 1e-9)
+		assert.InDelta(t, cov.At(6+i, 6+i)-linalg.Dot(k, w), post.At(i, i), 1e-9)
+	}
+}
+
+// Without shrinkage and pull, EM never lowers the likelihood.
+func TestEMClimbs(t *testing.T) {
+	r := rng.Stream(1, t.Name())
+	tasks := makeTasks(5, 12, 8, 2, 0, 1)
+	g, on := carryAll(t, tasks, uniform(r, 15, 2), 6)
+	_, logs, err := g.expectMaximize(ctx, on, g.start(), pull{}, 0, 25, 1)
+	require.NoError(t, err)
+	for i := 1; i < len(logs); i++ {
+		assert.GreaterOrEqual(t, logs[i], logs[i-1]-1e-8*math.Abs(logs[i]), "step %d", i)
+	}
+	assert.Greater(t, logs[24], logs[0]+1)
+}
+
+// More tasks go on from what was learned: the base process and the grid stay, and
+// the moments come close to those of learning all at once.
+func TestLearnGoesOn(t *testing.T) {
+	r := rng.Stream(1, t.Name())
+	tasks := makeTasks(6, 20, 10, 2, 0, 1)
+	z := uniform(r, 15, 2)
+	o := testOptions(2)
+	o.Steps = 16
+	first := learn(t, tasks[:18], z, o)
+	more, err := Learn(ctx, tasks, z, first, o)
+	require.NoError(t, err)
+	require.Equal(t, first.Base(), more.Base())
+	all := learn(t, tasks, z, o)
+	for i := range more.pop.Mean {
+		assert.InDelta(t, all.pop.Mean[i], more.pop.Mean[i], 0.1)
+	}
+}

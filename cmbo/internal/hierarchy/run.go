@@ -1,0 +1,323 @@
+package hierarchy
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"github.com/gocmbo/cmbo/internal/parallel"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// A Run is the model of one new task: a mixture of hypotheses, each a Gaussian
+// process seen through an offset and a scale, weighed by their evidence. It serves
+// one goroutine at a time.
+type Run struct {
+	m       *Model
+	o       Masses
+	workers int
+	noise   float64 // noise variance where none is given, in units of the tasks' values
+	comps   []*component
+
+	pts    []*visited
+	y      []float64   // as told
+	z      []float64   // in units of the run
+	u      float64     // that unit
+	affine affinePrior // for values in it
+	given  []float64   // noise variances as told, 0 where none was
+	unit   float64     // scale by which given ones were divided
+	active []*component
+
+	pending []*visited
+	bound   *frame
+}
+
+// NewRun starts a run on at most so many goroutines. noise is the noise variance of
+// values that come without one, in units of the tasks' scaled values; NaN stands for
+// the one learned.
+func NewRun(m *Model, o Masses, noise float64, workers int) *Run {
+	if math.IsNaN(noise) {
+		noise = m.grid.base.NoiseVariance
+	}
+	r := &Run{m: m, o: o, noise: noise, workers: workers}
+	r.in(m.affine.unitFor(nil))
+	add := func(level Level, index int, tau, mass float64) {
+		if mass > 0 {
+			r.comps = append(r.comps, &component{level: level, index: index, tau: tau, log: math.Log(mass)})
+		}
+	}
+	add(NoTransfer, 0, 0, o.Level[NoTransfer])
+	add(Population, 0, 0, o.Level[Population])
+	for c := range m.clusters {
+		add(Cluster, c, 0, o.Level[Cluster]*m.shares[c])
+	}
+	for i := range m.singles {
+		for _, tau := range o.Taus {
+			add(SingleTask, i, tau, o.Level[SingleTask]/float64(len(m.singles)*len(o.Taus)))
+		}
+	}
+	return r
+}
+
+// Fit conditions the run on values y at the rows of x, with their noise variances
+// where they are known, 0 elsewhere, nil for none, and on points whose values are
+// awaited. It keeps what it knows of points that it was given before in the same
+// order.
+func (r *Run) Fit(ctx context.Context, x *linalg.Dense, y, given []float64, pending *linalg.Dense) error {
+	if u := r.m.affine.unitFor(y); u != r.u || !r.continues(x, y, given) {
+		r.reset()
+		r.in(u)
+	}
+	known := false
+	for i := len(r.y); i < len(y); i++ {
+		v := 0.0
+		if given != nil {
+			v = given[i]
+		}
+		p, err := r.m.visit(r.pts, x.Row(i), r.noise)
+		if err != nil {
+			return err
+		}
+		r.pts, r.y, r.given = append(r.pts, p), append(r.y, y[i]), append(r.given, v)
+		r.z = append(r.z, y[i]/r.u)
+	}
+	for _, v := range r.given {
+		known = known || v > 0
+	}
+	if err := r.settle(ctx, known); err != nil {
+		r.reset()
+		return err
+	}
+	return r.await(pending)
+}
+
+// continues reports whether the data begin with those that r has.
+func (r *Run) continues(x *linalg.Dense, y, given []float64) bool {
+	if len(y) < len(r.y) || !slices.Equal(r.y, y[:len(r.y)]) {
+		return false
+	}
+	for i, p := range r.pts {
+		v := 0.0
+		if given != nil {
+			v = given[i]
+		}
+		if v != r.given[i] || !slices.Equal(p.x.Row(0), x.Row(i)) {
+			return false
+		}
+	}
+	return true
+}
+
+// in makes u the unit of the run.
+func (r *Run) in(u float64) { r.u, r.affine = u, r.m.affine.in(u) }
+
+func (r *Run) reset() {
+	r.pts, r.y, r.z, r.given, r.active, r.bound = nil, nil, nil, nil, nil, nil
+	for _, c := range r.comps {
+		c.reset()
+	}
+}
+
+// settle weighs the components. Noise variances that came with values are in the
+// values' units, and the model's are the tasks': a first pass with the scale that
+// the tasks suggest finds the scale that the second one uses.
+func (r *Run) settle(ctx context.Context, known bool) error {
+	if !known {
+		return r.weigh(ctx)
+	}
+	r.rescale(math.Exp(r.affine.logScale))
+	if err := r.weigh(ctx); err != nil {
+		return err
+	}
+	var s2 float64
+	for _, c := range r.active {
+		s2 += c.mass * c.fit.all.s2
+	}
+	r.rescale(math.Sqrt(s2))
+	return r.weigh(ctx)
+}
+
+// rescale sets the noise variances given, for values of a scale.
+func (r *Run) rescale(unit float64) {
+	r.bound = nil
+	for _, c := range r.comps {
+		c.reset()
+	}
+	for i, p := range r.pts {
+		if v := r.given[i]; v > 0 {
+			p.noise = v / r.u / r.u / unit / unit
+		}
+	}
+}
+
+// centre is the value, in units of the run, that offsets are taken from.
+func (r *Run) centre() float64 {
+	if len(r.z) == 0 {
+		return r.affine.shift
+	}
+	return r.z[0]
+}
+
+// weigh conditions the components and computes their masses. Of the single tasks
+// those of the largest evidence in the window stand for all.
+func (r *Run) weigh(ctx context.Context) error {
+	t := len(r.y)
+	window := min(t, r.o.Window)
+	nodes := r.affine.nodes(deviation(r.z), r.o.Reversed)
+	early := nodes
+	if window < t {
+		early = r.affine.nodes(deviation(r.z[:window]), r.o.Reversed)
+	}
+	// Components of one task share its whitened points.
+	var groups [][]*component
+	for i, c := range r.comps {
+		if i > 0 && c.level == SingleTask && r.comps[i-1].level == SingleTask && r.comps[i-1].index == c.index {
+			groups[len(groups)-1] = append(groups[len(groups)-1], c)
+			continue
+		}
+		groups = append(groups, []*component{c})
+	}
+	logs := make([][]float64, parallel.Workers(r.workers, len(groups)))
+	size := numShifts * max(len(nodes), len(early))
+	condition := func(w int, c *component, n int) error {
+		if logs[w] == nil {
+			logs[w] = make([]float64, size)
+		}
+		return r.m.grow(c, r.pts, r.z, r.centre(), n, window)
+	}
+	err := parallel.For(ctx, r.workers, len(groups), func(w, i int) error {
+		for _, c := range groups[i] {
+			n := t
+			if c.level == SingleTask {
+				n = window
+			}
+			if err := condition(w, c, n); err != nil {
+				return err
+			}
+			if c.level == SingleTask {
+				c.fit = r.affine.infer(&c.window, early, c.loose(), r.centre(), logs[w])
+			} else {
+				c.fit = r.affine.infer(&c.in, nodes, c.loose(), r.centre(), logs[w])
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	r.active = r.active[:0]
+	var singles []*component
+	for _, c := range r.comps {
+		if c.level == SingleTask {
+			singles = append(singles, c)
+		} else {
+			r.active = append(r.active, c)
+		}
+	}
+	kept, all := 1.0, 1.0
+	if len(singles) > 0 {
+		slices.SortStableFunc(singles, func(a, b *component) int { return cmp.Compare(b.fit.evidence+b.log, a.fit.evidence+a.log) })
+		top := singles[0].fit.evidence + singles[0].log
+		kept, all = 0, 0
+		for i, c := range singles {
+			w := math.Exp(c.fit.evidence + c.log - top)
+			all += w
+			if i < r.o.Top {
+				kept += w
+			}
+		}
+		singles = singles[:min(len(singles), r.o.Top)]
+		if window < t {
+			for _, c := range singles {
+				if err := condition(0, c, t); err != nil {
+					return err
+				}
+				c.fit = r.affine.infer(&c.in, nodes, c.loose(), r.centre(), logs[0])
+			}
+		}
+		r.active = append(r.active, singles...)
+	}
+	top := math.Inf(-1)
+	for _, c := range r.active {
+		top = max(top, c.fit.evidence+c.log)
+	}
+	var total float64
+	for _, c := range r.active {
+		c.mass = math.Exp(c.fit.evidence + c.log - top)
+		if c.level == SingleTask {
+			c.mass *= all / kept
+		}
+		total += c.mass
+	}
+	for _, c := range r.active {
+		c.mass /= total
+	}
+	return nil
+}
+
+// await carries points to the grid whose values are awaited.
+func (r *Run) await(x *linalg.Dense) error {
+	r.pending = r.pending[:0]
+	if x == nil {
+		return nil
+	}
+	n, _ := x.Dims()
+	before := slices.Clone(r.pts)
+	for i := range n {
+		p, err := r.m.visit(before, x.Row(i), r.noise)
+		if err != nil {
+			return err
+		}
+		before = append(before, p)
+		r.pending = append(r.pending, p)
+	}
+	return nil
+}
+
+// deviation returns the population deviation of y, 0 if it is empty.
+func deviation(y []float64) float64 {
+	var m, v float64
+	for _, x := range y {
+		m += (x - y[0]) / float64(len(y))
+	}
+	for _, x := range y {
+		d := x - y[0] - m
+		v += d * d / float64(len(y))
+	}
+	return math.Sqrt(v)
+}
+
+// A Mass is the posterior mass of a hypothesis.
+type Mass struct {
+	Level    Level
+	Index    int // of the cluster or task, 0 elsewhere
+	Mass     float64
+	Reversed float64 // the part under which large is small
+}
+
+// Masses returns the posterior masses, which add up to 1: single tasks once each,
+// those of large evidence standing for all.
+func (r *Run) Masses() []Mass {
+	var out []Mass
+	for _, c := range r.active {
+		i := slices.IndexFunc(out, func(m Mass) bool { return m.Level == c.level && m.Index == c.index })
+		if i < 0 {
+			i = len(out)
+			out = append(out, Mass{Level: c.level, Index: c.index})
+		}
+		out[i].Mass += c.mass
+		out[i].Reversed += c.mass * c.fit.reversed
+	}
+	return out
+}
+
+// NoiseVariance returns the mean noise variance of values that come without one, in
+// the values' units.
+func (r *Run) NoiseVariance() float64 {
+	var s2 float64
+	for _, c := range r.active {
+		s2 += c.mass * c.fit.all.s2
+	}
+	return r.noise * s2 * r.u * r.u
+}

@@ -1,0 +1,569 @@
+package hierarchy
+
+import (
+	"context"
+	"math"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/kernel"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+var ctx = context.Background()
+
+// denseMoments computes a component's prior mean and covariance at points straight
+// from the definition, with dense interpolation weights.
+func denseMoments(t *testing.T, m *Model, c *component, x *linalg.Dense) ([]float64, *linalg.Sym) {
+	t.Helper()
+	g := m.grid
+	s, err := g.locate(ctx, x, 1)
+	require.NoError(t, err)
+	n, size := s.len(), g.len()
+	b := linalg.NewDense(n, size, nil)
+	for i := range n {
+		for a, r := range s.idx[i] {
+			b.Set(i, r, s.w[i][a])
+		}
+	}
+	kb := linalg.NewSym(n, nil)
+	kernel.Gram(kb, g.base.Kernel, x)
+	mean := make([]float64, n)
+	if c.level == NoTransfer {
+		for i := range mean {
+			mean[i] = g.base.Mean
+		}
+		return mean, kb
+	}
+	// e = f_b(x) − b·f_b(Z), so that its covariance follows from the base kernel's.
+	var cross linalg.Dense
+	kernel.Cross(&cross, g.base.Kernel, x, g.z)
+	var bk, rest linalg.Dense
+	gram := g.gram.Dense()
+	bk.Mul(b, &gram)
+	rest = *linalg.NewDense(n, n, nil)
+	for i := range n {
+		for j := range n {
+			v := kb.At(i, j)
+			for q := range size {
+				v += -b.At(i, q)*cross.At(j, q) - b.At(j, q)*cross.At(i, q) + bk.At(i, q)*b.At(j, q)
+			}
+			rest.Set(i, j, v)
+		}
+	}
+	grid := linalg.NewSym(size, nil)
+	var on []float64
+	switch c.level {
+	case SingleTask:
+		grid.Copy(m.pop.Cov)
+		grid.Scale(1 + c.tau)
+		grid.AddTransGram(-1, m.singles[c.index].v)
+		on = m.singles[c.index].mean
+	default:
+		mom := m.moments(c.moments())
+		grid.Copy(mom.Cov)
+		on = mom.Mean
+	}
+	cov := linalg.NewSym(n, nil)
+	cov.Congruence(b, grid)
+	for i := range n {
+		mean[i] = g.base.Mean
+		for q := range size {
+			mean[i] += b.At(i, q) * (on[q] - g.base.Mean)
+		}
+		for j := range i + 1 {
+			cov.Set(i, j, cov.At(i, j)+rest.At(i, j))
+		}
+	}
+	return mean, cov
+}
+
+// bruteForce is what a run computes, with dense covariances, for one component: the
+// log evidence and the moments at the last points, the first t having been told.
+func bruteForce(t *testing.T, m *Model, a affinePrior, c *component, x *linalg.Dense, y []float64, noise float64, nodes []node) (evidence float64, mean, variance []float64) {
+	t.Helper()
+	n, told := rows(x), len(y)
+	prior, cov := denseMoments(t, m, c, x)
+	ones := slices.Repeat([]float64{1}, n)
+	type hypothesis struct {
+		log       float64
+		mean, vrc []float64
+	}
+	var hs []hypothesis
+	for _, nd := range nodes {
+		loose := c.loose()
+		if nd.s < 0 {
+			loose = looseShare
+		}
+		for _, sh := range a.shifts(loose) {
+			full := linalg.NewSym(n, nil)
+			for i := range n {
+				for j := range i + 1 {
+					v := sh.v*ones[i]*ones[j] + nd.s2*cov.At(i, j)
+					if i == j && i < told {
+						v += nd.s2 * noise
+					}
+					full.Set(i, j, v)
+				}
+			}
+			seen := linalg.NewSym(told, nil)
+			resid := make([]float64, told)
+			for i := range told {
+				for j := range i + 1 {
+					seen.Set(i, j, full.At(i, j))
+				}
+				resid[i] = y[i] - a.shift - nd.s*prior[i]
+			}
+			h := hypothesis{log: nd.log + sh.log}
+			alpha := []float64{}
+			if told > 0 {
+				var logDet float64
+				alpha, logDet = solve(t, seen, resid)
+				h.log -= 0.5 * (linalg.Dot(alpha, resid) + logDet)
+			}
+			for i := told; i < n; i++ {
+				mu := a.shift + nd.s*prior[i]
+				v := full.At(i, i)
+				if told > 0 {
+					k := full.Row(i)[:told]
+					w, _ := solve(t, seen, k)
+					mu += linalg.Dot(k, alpha)
+					v -= linalg.Dot(k, w)
+				}
+				h.mean, h.vrc = append(h.mean, mu), append(h.vrc, v)
+			}
+			hs = append(hs, h)
+		}
+	}
+	top := math.Inf(-1)
+	for _, h := range hs {
+		top = max(top, h.log)
+	}
+	var total float64
+	mean, variance = make([]float64, n-told), make([]float64, n-told)
+	for _, h := range hs {
+		w := math.Exp(h.log - top)
+		total += w
+		linalg.Axpy(mean, w, h.mean)
+	}
+	for i := range mean {
+		mean[i] /= total
+	}
+	for _, h := range hs {
+		w := math.Exp(h.log-top) / total
+		for i := range variance {
+			d := h.mean[i] - mean[i]
+			variance[i] += w * (h.vrc[i] + d*d)
+		}
+	}
+	return top + math.Log(total), mean, variance
+}
+
+func rows(x *linalg.Dense) int {
+	n, _ := x.Dims()
+	return n
+}
+
+// join stacks points.
+func join(a, b *linalg.Dense) *linalg.Dense {
+	n, d := a.Dims()
+	k, _ := b.Dims()
+	out := linalg.NewDense(n+k, d, nil)
+	for i := range n {
+		copy(out.Row(i), a.Row(i))
+	}
+	for i := range k {
+		copy(out.Row(n+i), b.Row(i))
+	}
+	return out
+}
+
+// Every hypothesis agrees with dense covariances, offset and scale integrated over
+// the same alternatives, and so does the mixture of them.
+func TestRunAgainstBruteForce(t *testing.T) {
+	r := rng.Stream(1, t.Name())
+	tasks := makeTasks(1, 7, 12, 2, 3, 2)
+	z := uniform(r, 24, 2)
+	for i := range 6 { // some of the tasks' points are of the grid
+		copy(z.Row(i), tasks[i].X.Row(0))
+	}
+	for _, told := range []int{0, 1, 2, 7} {
+		m := learn(t, tasks, z, testOptions(2))
+		// The far alternatives leave a dense covariance no digits.
+		m.affine.tail, m.affine.far = 5, 20
+		x := uniform(r, told, 2)
+		if told > 2 {
+			copy(x.Row(1), z.Row(3)) // on the grid
+			copy(x.Row(2), x.Row(0)) // repeated
+		}
+		y := make([]float64, told)
+		for i := range y {
+			y[i] = 3.5 + 1.5*family(r, x.Row(i), 1)
+		}
+		cand := join(uniform(r, 5, 2), linalg.NewDense(2, 2, append(slices.Clone(z.Row(3)), z.Row(9)...)))
+		run := NewRun(m, DefaultMasses(), math.NaN(), 1)
+		require.NoError(t, run.Fit(ctx, x, y, nil, nil))
+		nodes := run.affine.nodes(deviation(run.z), run.o.Reversed)
+		c, err := m.Candidates(ctx, cand, 1)
+		require.NoError(t, err)
+		all := join(x, cand)
+		f := run.at(c, false)
+		require.NoError(t, run.prepare(ctx, f, run.active))
+		n := rows(cand)
+		var logs []float64
+		var means, variances [][]float64
+		for _, k := range run.active {
+			want, wantMean, wantVar := bruteForce(t, m, run.affine, k, all, run.z, m.grid.base.NoiseVariance, nodes)
+			assert.InDelta(t, want, k.fit.evidence, 1e-8*(1+math.Abs(want)), "evidence of %v %d with %d told", k.level, k.index, told)
+			mean, variance := make([]float64, n), make([]float64, n)
+			run.catchUp(f, k).momentsTo(mean, variance, &k.fit.all)
+			for j := range mean {
+				assert.InDelta(t, wantMean[j], mean[j]+run.centre(), 1e-7, "mean of %v %d at %d with %d told", k.level, k.index, j, told)
+				assert.InEpsilon(t, wantVar[j], variance[j], 1e-7, "variance of %v %d at %d with %d told", k.level, k.index, j, told)
+			}
+			logs = append(logs, want+k.log)
+			means, variances = append(means, wantMean), append(variances, wantVar)
+		}
+		// The mixture.
+		mass := make([]float64, len(logs))
+		var total float64
+		for i, l := range logs {
+			mass[i] = math.Exp(l - slices.Max(logs))
+			total += mass[i]
+		}
+		mean, sd := make([]float64, n), make([]float64, n)
+		require.NoError(t, run.Predict(ctx, mean, sd, c, false))
+		for j := range mean {
+			var mu, v float64
+			for i := range mass {
+				mu += mass[i] / total * means[i][j]
+			}
+			for i := range mass {
+				v += mass[i] / total * (variances[i][j] + (means[i][j]-mu)*(means[i][j]-mu))
+			}
+			// Components of less than minMass are left out: there are at most 20.
+			assert.InDelta(t, mu*run.u, mean[j], 20*minMass*10)
+			assert.InEpsilon(t, math.Sqrt(v)*run.u, sd[j], 0.05)
+		}
+	}
+}
+
+// A component predicted with alone gives the mixture's moments exactly.
+func TestMixtureMoments(t *testing.T) {
+	run, _, cand := conditioned(t, 5)
+	n := rows(cand)
+	c, err := run.m.Candidates(ctx, cand, 1)
+	require.NoError(t, err)
+	var heavy []*component
+	var total float64
+	for _, k := range run.active {
+		if k.mass >= minMass {
+			heavy = append(heavy, k)
+			total += k.mass
+		}
+	}
+	f := run.at(c, false)
+	require.NoError(t, run.prepare(ctx, f, heavy))
+	mean, sd := make([]float64, n), make([]float64, n)
+	require.NoError(t, run.Predict(ctx, mean, sd, c, false))
+	for j := range n {
+		var first, second float64
+		for _, k := range heavy {
+			mu, v := make([]float64, n), make([]float64, n)
+			run.catchUp(f, k).momentsTo(mu, v, &k.fit.all)
+			first += k.mass / total * (mu[j] + run.centre()) * run.u
+			second += k.mass / total * (v[j] + (mu[j]+run.centre())*(mu[j]+run.centre())) * run.u * run.u
+		}
+		assert.InDelta(t, first, mean[j], 1e-10)
+		assert.InDelta(t, second-first*first, sd[j]*sd[j], 1e-9)
+	}
+	var mass float64
+	for _, k := range run.Masses() {
+		mass += k.Mass
+	}
+	assert.InDelta(t, 1, mass, 1e-12)
+}
+
+// conditioned returns a run with values told, and candidates.
+func conditioned(t *testing.T, told int) (*Run, []float64, *linalg.Dense) {
+	t.Helper()
+	r := rng.Stream(2, t.Name())
+	m := learn(t, makeTasks(2, 6, 10, 2, 1, 1), uniform(r, 20, 2), testOptions(2))
+	x := uniform(r, told, 2)
+	y := make([]float64, told)
+	for i := range y {
+		y[i] = 1 + family(r, x.Row(i), 2)
+	}
+	run := NewRun(m, DefaultMasses(), math.NaN(), 1)
+	require.NoError(t, run.Fit(ctx, x, y, nil, nil))
+	return run, y, uniform(r, 9, 2)
+}
+
+// predictions returns what a fresh run predicts at cand.
+func predictions(t *testing.T, m *Model, workers int, x *linalg.Dense, y, noise []float64, pending, cand *linalg.Dense) (mean, sd []float64) {
+	t.Helper()
+	run := NewRun(m, DefaultMasses(), math.NaN(), workers)
+	require.NoError(t, run.Fit(ctx, x, y, noise, pending))
+	c, err := m.Candidates(ctx, cand, workers)
+	require.NoError(t, err)
+	mean, sd = make([]float64, rows(cand)), make([]float64, rows(cand))
+	require.NoError(t, run.Predict(ctx, mean, sd, c, true))
+	return mean, sd
+}
+
+// A run told its values one by one, predicting in between, has the bits of one told
+// all at once, at any number of goroutines.
+func TestRunGrows(t *testing.T) {
+	r := rng.Stream(3, t.Name())
+	m := learn(t, makeTasks(3, 9, 10, 2, 0, 1), uniform(r, 30, 2), testOptions(2))
+	masses := DefaultMasses()
+	masses.Window, masses.Top = 4, 3
+	x, cand := uniform(r, 9, 2), uniform(r, 40, 2)
+	y := make([]float64, 9)
+	for i := range y {
+		y[i] = family(r, x.Row(i), 0)
+	}
+	c, err := m.Candidates(ctx, cand, 1)
+	require.NoError(t, err)
+	grown := NewRun(m, masses, math.NaN(), 1)
+	for i := range 10 {
+		v := x.View(0, 0, i, 2)
+		require.NoError(t, grown.Fit(ctx, &v, y[:i], nil, nil))
+		got, gotSD := make([]float64, 40), make([]float64, 40)
+		require.NoError(t, grown.Predict(ctx, got, gotSD, c, true))
+		fresh := NewRun(m, masses, math.NaN(), 4)
+		require.NoError(t, fresh.Fit(ctx, &v, y[:i], nil, nil))
+		want, wantSD := make([]float64, 40), make([]float64, 40)
+		c4, err := m.Candidates(ctx, cand, 4)
+		require.NoError(t, err)
+		require.NoError(t, fresh.Predict(ctx, want, wantSD, c4, false))
+		require.Equal(t, want, got)
+		require.Equal(t, wantSD, gotSD)
+		require.Equal(t, fresh.Masses(), grown.Masses())
+	}
+	// Other values begin anew.
+	y[0]++
+	require.NoError(t, grown.Fit(ctx, x, y, nil, nil))
+	want, _ := func() ([]float64, []float64) {
+		run := NewRun(m, masses, math.NaN(), 1)
+		require.NoError(t, run.Fit(ctx, x, y, nil, nil))
+		a, b := make([]float64, 40), make([]float64, 40)
+		require.NoError(t, run.Predict(ctx, a, b, c, false))
+		return a, b
+	}()
+	got, sd := make([]float64, 40), make([]float64, 40)
+	require.NoError(t, grown.Predict(ctx, got, sd, c, true))
+	require.Equal(t, want, got)
+}
+
+// A point awaited leaves no doubt about itself and the means where they are.
+func TestPending(t *testing.T) {
+	r := rng.Stream(4, t.Name())
+	m := learn(t, makeTasks(4, 6, 10, 2, 0, 1), uniform(r, 20, 2), testOptions(2))
+	x := uniform(r, 4, 2)
+	y := []float64{.3, -.2, .9, .1}
+	cand := uniform(r, 6, 2)
+	free, sd := predictions(t, m, 1, x, y, nil, nil, cand)
+	pending := cand.View(2, 0, 1, 2)
+	got, less := predictions(t, m, 1, x, y, nil, &pending, cand)
+	assert.InDelta(t, free[2], got[2], 0.1*sd[2])
+	assert.Less(t, less[2], 0.7*sd[2])
+	for j := range less {
+		assert.LessOrEqual(t, less[j], sd[j]*1.1)
+	}
+	// Two at once: each in turn as evaluated with the mean that the others leave.
+	two := cand.View(2, 0, 2, 2)
+	_, least := predictions(t, m, 1, x, y, nil, &two, cand)
+	assert.Less(t, least[3], less[3])
+}
+
+// Values mapped by a positive affine map, those of the past too, give predictions
+// mapped by it.
+func TestEquivariance(t *testing.T) {
+	r := rng.Stream(5, t.Name())
+	z, x, cand := uniform(r, 20, 2), uniform(r, 5, 2), uniform(r, 8, 2)
+	y := []float64{1.3, 1.1, 2.9, 1.8, 2.2}
+	past := makeTasks(5, 6, 10, 2, 1, 1)
+	mean, sd := predictions(t, learn(t, past, z, testOptions(2)), 1, x, y, nil, nil, cand)
+	for _, f := range []struct{ a, b float64 }{{100, 1}, {-3, 1e-3}, {0, 1e4}} {
+		mapped := slices.Clone(past)
+		for i := range mapped {
+			mapped[i].Shift = f.a + f.b*mapped[i].Shift
+			mapped[i].Scale *= f.b
+		}
+		v := slices.Clone(y)
+		for i := range v {
+			v[i] = f.a + f.b*v[i]
+		}
+		m2, s2 := predictions(t, learn(t, mapped, z, testOptions(2)), 1, x, v, nil, nil, cand)
+		for j := range mean {
+			assert.InDelta(t, mean[j], (m2[j]-f.a)/f.b, 1e-6*sd[j], "%v", f)
+			assert.InEpsilon(t, sd[j], s2[j]/f.b, 1e-6, "%v", f)
+		}
+	}
+}
+
+// The order of the tasks changes nothing but rounding.
+func TestPermutation(t *testing.T) {
+	r := rng.Stream(6, t.Name())
+	z, x, cand := uniform(r, 20, 2), uniform(r, 5, 2), uniform(r, 8, 2)
+	y := []float64{1.3, 1.1, 2.9, 1.8, 2.2}
+	past := makeTasks(6, 8, 10, 2, 1, 1)
+	o := testOptions(2)
+	o.Singles, o.BaseTasks = 5, 6
+	mean, sd := predictions(t, learn(t, past, z, o), 1, x, y, nil, nil, cand)
+	turned := append(slices.Clone(past[3:]), past[:3]...)
+	m2, s2 := predictions(t, learn(t, turned, z, o), 1, x, y, nil, nil, cand)
+	for j := range mean {
+		assert.InDelta(t, mean[j], m2[j], 1e-5*sd[j])
+		assert.InEpsilon(t, sd[j], s2[j], 1e-5)
+	}
+}
+
+// The hypothesis that made the data gets the mass.
+func TestMassFollowsData(t *testing.T) {
+	r := rng.Stream(7, t.Name())
+	var past []Task
+	kinds := []func(x []float64) float64{
+		func(x []float64) float64 { return math.Sin(6 * x[0]) },
+		func(x []float64) float64 { return -math.Sin(6*x[0]) + x[1] },
+	}
+	for i := range 12 {
+		x := uniform(r, 20, 2)
+		y := make([]float64, 20)
+		for j := range y {
+			y[j] = kinds[i%2](x.Row(j)) + 0.05*r.NormFloat64()
+		}
+		past = append(past, scaled(string(rune('a'+i)), x, y))
+	}
+	m := learn(t, past, uniform(r, 40, 2), testOptions(2))
+	x := uniform(r, 12, 2)
+	mass := func(f func(x []float64) float64) []Mass {
+		y := make([]float64, 12)
+		for i := range y {
+			y[i] = f(x.Row(i))
+		}
+		run := NewRun(m, DefaultMasses(), math.NaN(), 1)
+		require.NoError(t, run.Fit(ctx, x, y, nil, nil))
+		return run.Masses()
+	}
+	sum := func(ms []Mass, ok func(Mass) bool) (s float64) {
+		for _, k := range ms {
+			if ok(k) {
+				s += k.Mass
+			}
+		}
+		return s
+	}
+	for kind, f := range kinds {
+		ms := mass(f)
+		like := sum(ms, func(k Mass) bool {
+			return k.Level == Cluster && m.labels[kind] == k.Index || k.Level == SingleTask && k.Index%2 == kind
+		})
+		assert.Greater(t, like, 0.8, "%d: %v", kind, ms)
+	}
+	// Something else than the past: no transfer gains on what it had at first.
+	x = uniform(r, 30, 2)
+	other := mass(func(x []float64) float64 { return math.Cos(25*x[0]) * math.Cos(25*x[1]) })
+	assert.Greater(t, sum(other, func(k Mass) bool { return k.Level == NoTransfer }), 0.5, "%v", other)
+}
+
+// A past that ranks the other way round is recognised as that.
+func TestReversedPast(t *testing.T) {
+	r := rng.Stream(7, t.Name())
+	past := makeTasks(13, 10, 20, 2, 0, 1)
+	m := learn(t, past, uniform(r, 40, 2), testOptions(2))
+	x := uniform(r, 15, 2)
+	for _, sign := range []float64{1, -1} {
+		y := make([]float64, 15)
+		for i := range y {
+			y[i] = sign * family(r, x.Row(i), 0)
+		}
+		run := NewRun(m, DefaultMasses(), math.NaN(), 1)
+		require.NoError(t, run.Fit(ctx, x, y, nil, nil))
+		var reversed float64
+		for _, k := range run.Masses() {
+			reversed += k.Reversed
+		}
+		if sign < 0 {
+			assert.Greater(t, reversed, 0.9)
+		} else {
+			assert.Less(t, reversed, 1e-3)
+		}
+	}
+}
+
+// Noise variances that come with the values count in the values' units.
+func TestKnownNoise(t *testing.T) {
+	r := rng.Stream(8, t.Name())
+	m := learn(t, makeTasks(8, 6, 10, 2, 0, 10), uniform(r, 20, 2), testOptions(2))
+	x := uniform(r, 6, 2)
+	y := make([]float64, 6)
+	for i := range y {
+		y[i] = 10 * family(r, x.Row(i), 1)
+	}
+	at := x.View(0, 0, 1, 2)
+	_, plain := predictions(t, m, 1, x, y, nil, nil, &at)
+	_, exact := predictions(t, m, 1, x, y, []float64{1e-6, 0, 0, 0, 0, 0}, nil, &at)
+	_, vague := predictions(t, m, 1, x, y, []float64{100, 0, 0, 0, 0, 0}, nil, &at)
+	assert.Less(t, exact[0], 0.1*plain[0]+1e-2)
+	assert.Greater(t, vague[0], 2*plain[0])
+}
+
+// What no one would like to meet gives finite, sensible numbers.
+func TestDegenerate(t *testing.T) {
+	r := rng.Stream(9, t.Name())
+	z, cand := uniform(r, 15, 2), uniform(r, 6, 2)
+	constant := scaled("constant", uniform(r, 5, 2), []float64{2, 2, 2, 2, 2})
+	pair := scaled("pair", uniform(r, 2, 2), []float64{0, 1})
+	same := scaled("same", linalg.NewDense(3, 2, []float64{.1, .2, .1, .2, .1, .2}), []float64{1, 2, 3})
+	decades := makeTasks(9, 3, 8, 2, 0, 1)
+	decades = append(decades, func() []Task {
+		b := makeTasks(10, 3, 8, 2, 1e6, 1e5)
+		for i := range b {
+			b[i].ID += " large"
+		}
+		return b
+	}()...)
+	x := uniform(r, 4, 2)
+	ties := linalg.NewDense(4, 2, []float64{.5, .5, .5, .5, .5, .5, .2, .2})
+	for name, past := range map[string][]Task{
+		"one task": makeTasks(9, 1, 8, 2, 0, 1), "constant": {constant}, "two rows": {pair}, "repeated points": {same, pair},
+		"all": append([]Task{constant, pair, same}, decades...), "decades": decades,
+	} {
+		for _, y := range [][]float64{{1, 1, 1, 1}, {1e9, 1e9 + 1, 1e9 - 1, 1e9}, {-1e-9, 0, 1e-9, 0}, {0, 1e6, -1e6, 3}, {1e150, -1e150, 0, 1}} {
+			for _, at := range []*linalg.Dense{x, ties} {
+				m := learn(t, past, z, testOptions(2))
+				mean, sd := predictions(t, m, 1, at, y, nil, nil, cand)
+				lo, hi := slices.Min(y), slices.Max(y)
+				for j := range mean {
+					require.False(t, math.IsNaN(mean[j]) || math.IsInf(mean[j], 0), "%s %v: mean %g", name, y, mean[j])
+					require.False(t, math.IsNaN(sd[j]) || math.IsInf(sd[j], 0), "%s %v: sd %g", name, y, sd[j])
+					if hi < 1e100 {
+						require.InDelta(t, (lo+hi)/2, mean[j], 100*(1+hi-lo)+1e-6*math.Abs(hi)+1e7, "%s %v", name, y)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestGOMAXPROCS(t *testing.T) {
+	r := rng.Stream(10, t.Name())
+	z, x, cand := uniform(r, 20, 2), uniform(r, 5, 2), uniform(r, 80, 2)
+	y := []float64{1.3, 1.1, 2.9, 1.8, 2.2}
+	past := makeTasks(11, 9, 10, 2, 1, 1)
+	at := func(n int) ([]float64, []float64) {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(n))
+		return predictions(t, learn(t, past, z, testOptions(2)), 0, x, y, nil, nil, cand)
+	}
+	m1, s1 := at(1)
+	m4, s4 := at(4)
+	require.Equal(t, m1, m4)
+	require.Equal(t, s1, s4)
+}
