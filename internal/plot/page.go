@@ -71,6 +71,22 @@ func (p *Page) Figure(f *Figure, caption string) {
 	p.body.WriteString("</figure>\n")
 }
 
+// Panels adds figures side by side, as many in a row as there is room for, under
+// one number and caption. They should be narrow: 540 pixels or less fit a phone.
+func (p *Page) Panels(fs []*Figure, caption string) {
+	p.figures++
+	n := strconv.Itoa(p.figures)
+	p.body.WriteString("<figure>\n<div class=\"panels\">\n")
+	for i, f := range fs {
+		p.body.WriteString("<div class=\"scroll\">" + f.Inline("figure"+n+"-"+strconv.Itoa(i+1)) + "</div>\n")
+	}
+	p.body.WriteString("</div>\n")
+	if caption != "" {
+		p.body.WriteString("<figcaption><b>Figure " + n + ".</b> " + inline(caption) + "</figcaption>\n")
+	}
+	p.body.WriteString("</figure>\n")
+}
+
 // Table adds a table; its caption is numbered.
 func (p *Page) Table(t *Table) {
 	p.tables++
@@ -143,11 +159,14 @@ figure svg{display:block;width:100%;height:auto}
 figcaption{color:var(--mute);font-size:.92rem;line-height:1.45;max-width:46rem;margin-top:.3rem}
 .table figcaption{margin:0 0 .4rem}
 .scroll{overflow-x:auto}
+.panels{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,20rem),1fr));gap:.6rem 1.2rem}
+.panels>*{min-width:0}
 table{border-collapse:collapse;margin:0;font-size:.95rem;font-variant-numeric:tabular-nums}
 th,td{padding:.3rem .8rem;text-align:left;vertical-align:top;border-bottom:1px solid var(--grid)}
 th:first-child,td:first-child{padding-left:.2rem}
 thead th{border-bottom:1px solid var(--axis);vertical-align:bottom}
 tbody th{font-weight:400}
+tbody td:not(.num){min-width:5em}
 .num{text-align:right;white-space:nowrap}
 @media print{body{font-size:11pt}main{max-width:none;padding:0}nav{display:none}
 figure,table,pre{break-inside:avoid}h2,h3{break-after:avoid}figure svg{min-width:0!important}.scroll{overflow:visible}}

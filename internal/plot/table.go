@@ -1,12 +1,14 @@
 package plot
 
 import (
+	"encoding/json"
 	"math"
 	"strings"
 	"unicode/utf8"
 )
 
-// A Cell is one entry of a [Table]. Make one with [Str], [Num] or [Sig].
+// A Cell is one entry of a [Table]. Make one with [Str], [Num], [Sig] or
+// [Exact].
 type Cell struct {
 	text    string
 	value   float64
@@ -24,6 +26,16 @@ func Num(v float64, decimals int) Cell {
 // Sig is a number shown in at most four significant digits; NaN shows as a
 // dash.
 func Sig(v float64) Cell { return Cell{text: short(v), value: v, numeric: true} }
+
+// Exact is a number with all the digits that tell it from others, as JSON has it;
+// what JSON has no form of shows as a dash.
+func Exact(v float64) Cell {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return Cell{text: fixed(math.NaN(), 0), value: math.NaN(), numeric: true}
+	}
+	return Cell{text: string(b), value: v, numeric: true}
+}
 
 // Best says which number of a column a table emphasises.
 type Best int

@@ -63,6 +63,10 @@ type NewStudy struct {
 	// Optimum is the best value possible, if it is known: the study's page then
 	// shows the regret.
 	Optimum *float64 `json:"optimum,omitempty"`
+	// Objective names what is optimised, and Unit is that of its values, for
+	// people who look at the study's page.
+	Objective string `json:"objective,omitempty"`
+	Unit      string `json:"unit,omitempty"`
 }
 
 // Options of a study; what is not given has the library's default.
@@ -160,6 +164,9 @@ type Study struct {
 	Optimum      *float64 `json:"optimum,omitempty"`
 	Trials       Counts   `json:"trials"`
 	Observations int      `json:"observations"`
+	Enqueued     int      `json:"enqueued,omitempty"` // points that are proposed next
+	Objective    string   `json:"objective,omitempty"`
+	Unit         string   `json:"unit,omitempty"`
 	Best         *Best    `json:"best"`
 	// The rest is told of a single study, not in lists.
 	Space    *cmbo.Space `json:"space,omitempty"`
@@ -220,6 +227,8 @@ type Trial struct {
 	Config        map[string]any `json:"config"`
 	Y             *float64       `json:"y,omitempty"` // if it was told
 	NoiseVariance float64        `json:"noise_variance,omitempty"`
+	Expected      *Prediction    `json:"expected,omitempty"` // what the model expected of y when it chose the point
+	Enqueued      bool           `json:"enqueued,omitempty"` // it was proposed because it was enqueued
 	Deadline      string         `json:"deadline,omitempty"` // as in RFC 3339
 	Expired       bool           `json:"expired,omitempty"`  // it failed or was cancelled because the deadline passed
 }
@@ -262,6 +271,11 @@ type Observe struct {
 	Point
 	Y             *float64 `json:"y"`
 	NoiseVariance *float64 `json:"noise_variance,omitempty"`
+}
+
+// Enqueued answers a request to enqueue a [Point]: the number of points that wait.
+type Enqueued struct {
+	Enqueued int `json:"enqueued"`
 }
 
 // Observed answers Observe: the number of observations and values told up to it.

@@ -245,6 +245,14 @@ func (c *Client) Observe(ctx context.Context, id string, x []float64, y float64)
 	return out.Observations, err
 }
 
+// Enqueue has a point proposed before the model's own and returns the number of
+// points that wait.
+func (c *Client) Enqueue(ctx context.Context, id string, x []float64) (int, error) {
+	var out api.Enqueued
+	err := c.call(ctx, http.MethodPost, studyPath(id, "/enqueue"), api.Point{X: x}, &out)
+	return out.Enqueued, err
+}
+
 // Best returns the best value so far, nil before the first.
 func (c *Client) Best(ctx context.Context, id string) (*api.Best, error) {
 	var out api.BestReply

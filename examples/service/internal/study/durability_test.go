@@ -72,7 +72,7 @@ func TestStudyIsItsTwin(t *testing.T) {
 						t.Fatal(err)
 					}
 				case 2:
-					if _, _, _, err := s.LastStep(); err != nil {
+					if _, _, _, err := s.LastStep(t.Context()); err != nil {
 						t.Fatal(err)
 					}
 				}

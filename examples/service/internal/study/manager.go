@@ -18,6 +18,9 @@ import (
 
 const logSuffix = ".log"
 
+// maxText bounds the name and the unit of an objective.
+const maxText = 80
+
 // Config says where and how a [Manager] works.
 type Config struct {
 	Dir    string
@@ -214,7 +217,12 @@ func (m *Manager) make(ctx context.Context, fingerprint string, q *api.NewStudy)
 	if err != nil {
 		return nil, err
 	}
-	h.ID, h.Request, h.Optimum, h.Options = q.ID, fingerprint, q.Optimum, q.Options
+	for _, text := range []string{q.Objective, q.Unit} {
+		if err := within("bytes of an objective's name or unit", len(text), maxText); err != nil {
+			return nil, err
+		}
+	}
+	h.ID, h.Request, h.Optimum, h.Options, h.Objective, h.Unit = q.ID, fingerprint, q.Optimum, q.Options, q.Objective, q.Unit
 	s := newStudy(h, m.limits, m.turns)
 	opts = append(opts, m.describe(s, prior)...)
 	err = m.turns.Job(ctx, func() error { return s.create(m.fs, m.path(q.ID), q.Space, opts) })

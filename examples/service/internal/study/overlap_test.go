@@ -89,7 +89,7 @@ func TestNothingWaitsForAnAsk(t *testing.T) {
 	if m := s.Summary(); m.Counts.Told != 181 || m.Counts.Failed != 1 || m.Best.Y != 3 {
 		t.Errorf("%+v", m)
 	}
-	if _, _, _, err := s.LastStep(); err != nil {
+	if _, _, _, err := s.LastStep(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if err := s.Snapshot(io.Discard); err != nil {

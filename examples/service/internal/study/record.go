@@ -25,6 +25,8 @@ type record struct {
 	Deadline int64 `json:"deadline,omitempty"`
 	Fail     bool  `json:"fail,omitempty"`
 	Expired  bool  `json:"expired,omitempty"`
+	// Expected is what the model expected of the value told.
+	Expected *Forecast `json:"expected,omitempty"`
 	// Journal holds lines of the optimiser's journal without their ends.
 	Journal []json.RawMessage `json:"journal"`
 
@@ -39,6 +41,8 @@ type header struct {
 	Base      string      `json:"base,omitempty"`       // digest of the prior that one was made from for the candidates
 	PriorName string      `json:"prior_name,omitempty"` // that the request gave
 	Optimum   *float64    `json:"optimum,omitempty"`
+	Objective string      `json:"objective,omitempty"` // its name
+	Unit      string      `json:"unit,omitempty"`      // of its values
 	Options   api.Options `json:"options"`
 }
 

@@ -40,6 +40,7 @@ type Study struct {
 	logging sync.Mutex // held while log is used
 	log     *disk.Log
 
+	slices  sliceCache
 	view    view
 	damaged error // why it could not be opened; nothing else is set then
 }
@@ -211,7 +212,9 @@ func (s *Study) Ask(ctx context.Context, q Request, n int, deadline Deadline) (R
 			if tx.Weights, err = s.opt.Weights(); err != nil {
 				return err
 			}
-			_, err = s.opt.AskN(ctx, n)
+			if _, err = s.opt.AskN(ctx, n); err == nil {
+				s.forecast(tx.reply.Trials)
+			}
 			return err
 		})
 	})
@@ -234,7 +237,12 @@ func (s *Study) tell(ctx context.Context, q Request, f func(tx *record) error) (
 // Tell answers a trial with a value and the variance of its error, 0 if that is
 // not known.
 func (s *Study) Tell(ctx context.Context, q Request, trial int, y, noise float64) (Reply, bool, error) {
-	return s.tell(ctx, q, func(*record) error { return s.opt.Tell(trial, y, measured(noise)...) })
+	return s.tell(ctx, q, func(tx *record) error {
+		if t, ok := s.Trial(trial); ok {
+			tx.Expected = t.Expected
+		}
+		return s.opt.Tell(trial, y, measured(noise)...)
+	})
 }
 
 func measured(noise float64) []cmbo.ObservationOption {
@@ -286,16 +294,40 @@ func (s *Study) Observe(ctx context.Context, q Request, x []float64, y, noise fl
 	})
 }
 
+// Enqueue has a point proposed before the model's own. It returns the number of
+// points that wait.
+func (s *Study) Enqueue(ctx context.Context, q Request, x []float64) (Reply, bool, error) {
+	if err := s.enter(ctx, s.model); err != nil { // as for Observe
+		return Reply{}, false, err
+	}
+	defer func() { <-s.model }()
+	return s.tell(ctx, q, func(*record) error {
+		waiting := len(s.opt.Enqueued())
+		if err := room("enqueued points of a study", waiting+1, s.limits.OpenTrials); err != nil {
+			return err
+		}
+		if err := s.room(waiting + 1); err != nil {
+			return err
+		}
+		return s.opt.Enqueue(x)
+	})
+}
+
 // Predict returns the means and standard deviations at points.
 func (s *Study) Predict(ctx context.Context, points [][]float64) (mean, sd []float64, err error) {
 	if err := within("points at once", len(points), s.limits.Points); err != nil {
 		return nil, nil, err
 	}
+	return s.predict(ctx, points, s.compute)
+}
+
+// predict makes predictions when run lets it.
+func (s *Study) predict(ctx context.Context, points [][]float64, run func(context.Context, func() error) error) (mean, sd []float64, err error) {
 	if err := s.enter(ctx, s.model); err != nil {
 		return nil, nil, err
 	}
 	defer func() { <-s.model }()
-	err = s.compute(ctx, func() error {
+	err = run(ctx, func() error {
 		for _, x := range points {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -313,7 +345,7 @@ func (s *Study) Predict(ctx context.Context, points [][]float64) (mean, sd []flo
 
 // LastStep tells how the newest proposal was chosen, and the weights of the next
 // one; while that is being computed, those of the newest.
-func (s *Study) LastStep() (step cmbo.Step, ok bool, weights []float64, err error) {
+func (s *Study) LastStep(ctx context.Context) (step cmbo.Step, ok bool, weights []float64, err error) {
 	if s.damaged != nil {
 		return cmbo.Step{}, false, nil, s.damaged
 	}
@@ -321,7 +353,10 @@ func (s *Study) LastStep() (step cmbo.Step, ok bool, weights []float64, err erro
 	select {
 	case s.model <- struct{}{}:
 		defer func() { <-s.model }()
-		weights, err = s.opt.Weights()
+		err = s.compute(ctx, func() (err error) {
+			weights, err = s.opt.Weights()
+			return err
+		})
 	default:
 		weights = step.Weights
 	}
@@ -426,3 +461,7 @@ func (s *Study) Options() api.Options { return s.header.Options }
 
 // Optimum returns the best value possible, nil if it is not known.
 func (s *Study) Optimum() *float64 { return s.header.Optimum }
+
+// Objective returns the name of what is optimised and the unit of its values,
+// empty where they were not given.
+func (s *Study) Objective() (name, unit string) { return s.header.Objective, s.header.Unit }

@@ -20,6 +20,12 @@ type Trial struct {
 	Distances []*float64 // nil entries for infinity
 	Deadline  Deadline
 	Expired   bool // it ended at its deadline
+	// Expected is what the model expected of the value when it chose the
+	// point. It is nil for points that no model chose, and for trials that were
+	// open when the service restarted.
+	Expected *Forecast
+	Enqueued bool // it was proposed because it was enqueued
+	After    int  // how many observations there were when it ended
 }
 
 // An Observation is a value and where it was measured. Its slice is shared.
@@ -35,6 +41,8 @@ type Reply struct {
 	Trials []int
 	// Observations is the number of observations after the request.
 	Observations int
+	// Enqueued is the number of points that are enqueued after the request.
+	Enqueued int
 
 	request string // fingerprint
 }
@@ -48,7 +56,23 @@ type view struct {
 	counts       api.Counts
 	replies      map[string]Reply // by key
 	running      map[string]bool  // keys of requests under way
+	queue        int              // points that are enqueued
+	events       int              // that were applied
 	timed        []int            // trials with a deadline that were open when last looked at
+}
+
+// version goes up with every event.
+func (v *view) version() int {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	return v.events
+}
+
+// expect notes what the model expects of a trial.
+func (v *view) expect(id int, f Forecast) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.trials[id-1].Expected = &f
 }
 
 // begin looks up what a request was answered with, or marks its key as that of
@@ -129,21 +153,28 @@ func (v *view) apply(r *record, events []event, minimize bool) Reply {
 			if e.Index != nil {
 				t.Index = *e.Index
 			}
+			if t.Enqueued = v.queue > 0; t.Enqueued {
+				v.queue--
+			}
 			v.trials = append(v.trials, t)
 			if t.Deadline.At != 0 {
 				v.timed = append(v.timed, t.ID)
 			}
 			v.counts.Open++
 		case "told", "failed", "cancelled":
-			v.answer(e, r.Expired, minimize)
+			v.answer(e, r, minimize)
 		case "observed":
 			v.observe(Observation{X: e.X, Y: *e.Y}, minimize)
+		}
+		if e.Kind == "enqueued" {
+			v.queue++
 		}
 		if e.Trial > 0 {
 			reply.Trials = append(reply.Trials, e.Trial)
 		}
 	}
-	reply.Observations = len(v.observations)
+	reply.Observations, reply.Enqueued = len(v.observations), v.queue
+	v.events += len(events)
 	if r.Key != "" {
 		v.replies[r.Key] = reply
 	}
@@ -151,9 +182,9 @@ func (v *view) apply(r *record, events []event, minimize bool) Reply {
 }
 
 // answer closes an open trial. The optimiser has accepted the event before.
-func (v *view) answer(e event, expired, minimize bool) {
+func (v *view) answer(e event, r *record, minimize bool) {
 	t := &v.trials[e.Trial-1]
-	t.Expired = expired
+	t.Expired, t.Expected, t.After = r.Expired, r.Expected, len(v.observations)
 	v.counts.Open--
 	switch e.Kind {
 	case "told":
@@ -181,6 +212,7 @@ func (v *view) observe(o Observation, minimize bool) {
 type Summary struct {
 	Counts       api.Counts
 	Observations int
+	Enqueued     int
 	Best         *Observation // nil before the first
 }
 
@@ -189,7 +221,7 @@ func (s *Study) Summary() Summary {
 	v := &s.view
 	v.mu.RLock()
 	defer v.mu.RUnlock()
-	m := Summary{Counts: v.counts, Observations: len(v.observations)}
+	m := Summary{Counts: v.counts, Observations: len(v.observations), Enqueued: v.queue}
 	if v.best >= 0 {
 		best := v.observations[v.best]
 		m.Best = &best

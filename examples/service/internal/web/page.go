@@ -1,9 +1,11 @@
 package web
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -52,9 +54,11 @@ func (s *Server) studyPage(t *study.Study) *plot.Page {
 	m := t.Summary()
 	p.Text(intro(t, m))
 	bestTable(p, t, m)
-	curves(p, t)
+	history(p, t)
+	modelSection(p, t)
 	weightChart(p, t, m)
 	trialTable(p, t, m)
+	settings(p, t)
 	return p
 }
 
@@ -80,6 +84,12 @@ func intro(t *study.Study, m study.Summary) string {
 	if s := summary(t); s.Prior != "" {
 		prior = fmt.Sprintf("It started from the prior `%s`, %s of past tasks.", priorLabel(s), plural(len(t.Clusters()), "cluster"))
 	}
+	if m.Enqueued > 0 {
+		line += fmt.Sprintf(" %s enqueued.", plural(m.Enqueued, "point"))
+	}
+	if name, _ := t.Objective(); name != "" {
+		goal = fmt.Sprintf("The objective is `%s`. ", strings.ReplaceAll(name, "`", "'")) + goal
+	}
 	return line + " " + goal + " " + prior
 }
 
@@ -90,7 +100,7 @@ func plural(n int, thing string) string {
 	return strconv.Itoa(n) + " " + thing + "s"
 }
 
-// bestTable shows the best point.
+// bestTable shows the best point, exactly and in the form that a request takes.
 func bestTable(p *plot.Page, t *study.Study, m study.Summary) {
 	if m.Best == nil {
 		p.Text("Nothing has been told yet.")
@@ -100,35 +110,96 @@ func bestTable(p *plot.Page, t *study.Study, m study.Summary) {
 	if m.Best.Trial > 0 {
 		from = fmt.Sprintf("trial %d", m.Best.Trial)
 	}
-	table := &plot.Table{Caption: "The best so far, " + from + ".", Columns: []plot.Column{{Title: "value"}}}
-	row := []plot.Cell{plot.Sig(m.Best.Y)}
+	table := &plot.Table{Caption: "The best so far, " + from + ".", Columns: []plot.Column{{Title: valueLabel(t)}}}
+	row := []plot.Cell{plot.Exact(m.Best.Y)}
 	for i, param := range t.Space().Params() {
 		table.Columns = append(table.Columns, plot.Column{Title: param.Name()})
 		row = append(row, cell(param, m.Best.X[i]))
 	}
 	table.Rows = [][]plot.Cell{row}
 	p.Table(table)
+	p.Pre(compact(config(t.Space(), m.Best.X)))
+}
+
+// compact writes a value as JSON on one line, with all digits.
+func compact(v any) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return ""
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// settings shows what the study was created with, to copy.
+func settings(p *plot.Page, t *study.Study) {
+	p.Section("Settings")
+	p.Text("What the study was created with; what is not there has the default.")
+	p.Pre("\"options\": " + compact(t.Options()) + ",\n\"space\": " + spaceText(t.Space()))
+}
+
+// spaceText writes a space with a line for each parameter. Of a long list of
+// candidates it tells the length.
+func spaceText(s *cmbo.Space) string {
+	var lines []string
+	for _, param := range s.Params() {
+		one, err := cmbo.NewSpace(param)
+		if err != nil {
+			return ""
+		}
+		text := compact(one)
+		text = strings.TrimSuffix(strings.TrimPrefix(text, `{"params":[`), `]}`)
+		lines = append(lines, "  "+text)
+	}
+	out := "{\"params\": [\n" + strings.Join(lines, ",\n") + "]}"
+	if n := s.NumCandidates(); n > 0 {
+		out += fmt.Sprintf(", with a list of %s", plural(n, "candidate"))
+	}
+	return out
+}
+
+// valueLabel names the values and their unit.
+func valueLabel(t *study.Study) string {
+	name, unit := t.Objective()
+	if name == "" {
+		name = "value"
+	}
+	if unit != "" {
+		name += " (" + unit + ")"
+	}
+	return name
 }
 
 // cell shows a parameter's value.
 func cell(p cmbo.Param, v float64) plot.Cell {
 	switch p.Kind() {
 	case cmbo.KindCategorical:
-		if c := p.Choices(); v >= 0 && v < float64(len(c)) {
-			return plot.Str(c[int(v)])
-		}
+		return plot.Str(choiceName(p, v))
 	case cmbo.KindBool:
 		if v != 0 {
-			return plot.Str("yes")
+			return plot.Str("true")
 		}
-		return plot.Str("no")
+		return plot.Str("false")
 	}
-	return plot.Sig(v)
+	return plot.Exact(v)
 }
 
-// curves draws the values, the best so far and, if the optimum is known, the
-// regret.
-func curves(p *plot.Page, t *study.Study) {
+// choiceName names a choice.
+func choiceName(p cmbo.Param, v float64) string {
+	if c := p.Choices(); v >= 0 && v < float64(len(c)) {
+		return c[int(v)]
+	}
+	return ""
+}
+
+// panelWidth is the width of a figure: two stand side by side, and on a phone its
+// text is legible.
+const panelWidth = 420
+
+// history draws the values, the trials that failed, the best so far and, if the
+// optimum is known, the regret.
+func history(p *plot.Page, t *study.Study) {
 	obs := t.Observations()
 	if len(obs) == 0 {
 		return
@@ -137,37 +208,122 @@ func curves(p *plot.Page, t *study.Study) {
 	if t.Minimizes() {
 		sign = -1
 	}
+	limits := coreOf(obs)
 	var tops []float64
-	top := math.Inf(-1)
+	top, worst := math.Inf(-1), limits.clamp(obs[0].Y)
 	values := plot.Series{Name: "measured", Points: true, Style: 8}
+	beyond := plot.Series{Name: "off the axis", Points: true, Style: 5}
 	bestSoFar := plot.Series{Name: "best so far", Step: true, Bold: true, Markers: plot.MarkersNone, Style: 1}
 	for i, o := range obs {
 		top = max(top, sign*o.Y)
-		tops = append(tops, sign*top)
-		if len(obs)-i <= shownPoints {
-			values.X, values.Y = append(values.X, float64(i+1)), append(values.Y, o.Y)
+		worst = sign * min(sign*worst, sign*limits.clamp(o.Y))
+		tops = append(tops, limits.clamp(sign*top))
+		if len(obs)-i > shownPoints {
+			continue
 		}
+		s := &values
+		if limits.clamp(o.Y) != o.Y {
+			s = &beyond
+		}
+		s.X, s.Y = append(s.X, float64(i+1)), append(s.Y, limits.clamp(o.Y))
 	}
 	bestSoFar.X, bestSoFar.Y = corners(tops)
 	x := plot.Axis{Label: "evaluations", Integer: true, Min: 1, Max: float64(max(len(obs), 5))}
-	chart := &plot.Chart{X: x, Y: plot.Axis{Label: "value"}, Series: []plot.Series{values, bestSoFar}}
-	f := &plot.Figure{Panels: []plot.Panel{chart}}
+	chart := &plot.Chart{X: x, Y: plot.Axis{Label: valueLabel(t), Min: limits.lo, Max: limits.hi}, Series: []plot.Series{values, bestSoFar}}
 	caption := "Measured values in the order in which they were told, and the best so far."
+	if n := len(beyond.X); n > 0 {
+		chart.Series = append(chart.Series, beyond)
+		caption += fmt.Sprintf(" %s too far from the others for the axis; the table of trials has them.", verb(n, "value lies", "values lie"))
+	}
+	failed := plot.Series{Name: "failed", Points: true, Style: 4}
+	trials, _ := t.Trials(api.Failed, 0, shownPoints)
+	for _, tr := range trials {
+		failed.X, failed.Y = append(failed.X, min(max(float64(tr.After)+0.5, x.Min), x.Max)), append(failed.Y, worst)
+	}
+	if len(failed.X) > 0 {
+		chart.Series = append(chart.Series, failed)
+		caption += fmt.Sprintf(" %s, at the edge of the figure.", verb(len(failed.X), "trial failed", "trials failed"))
+	}
+	figures := []*plot.Figure{{Panels: []plot.Panel{chart}, Width: panelWidth, Legend: plot.LegendBelow}}
 	if o := t.Optimum(); o != nil {
-		chart.Rules = []plot.Rule{{Name: "optimum", At: *o}}
-		regret := make([]float64, len(tops))
-		for i, v := range tops {
-			regret[i] = sign * (*o - v)
+		chart.Rules = []plot.Rule{{Name: "optimum", At: limits.clamp(*o)}}
+		var regret []float64
+		top := math.Inf(-1)
+		for _, v := range obs {
+			top = max(top, sign*v.Y)
+			regret = append(regret, sign**o-top)
 		}
 		s := plot.Series{Name: "regret", Step: true, Bold: true, Markers: plot.MarkersNone, Style: 2}
 		s.X, s.Y = corners(regret)
-		f.Panels = append(f.Panels, &plot.Chart{X: x, Y: plot.Axis{Label: "regret", Log: true}, Series: []plot.Series{s}})
+		figures = append(figures, &plot.Figure{Panels: []plot.Panel{&plot.Chart{X: x, Y: plot.Axis{Label: "regret", Log: true}, Series: []plot.Series{s}}}, Width: panelWidth, Legend: plot.LegendBelow})
 		caption += " Regret is the distance of the best from the optimum, which was given as " + plainNumber(*o) + "."
 		if regret[len(regret)-1] <= 0 {
 			caption += " It has been reached, which a logarithmic axis shows at its lower end."
 		}
 	}
-	p.Figure(f, caption)
+	p.Panels(figures, caption)
+}
+
+func verb(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + more
+}
+
+// limits are those of an axis of values, NaN where the data decides.
+type limits struct{ lo, hi float64 }
+
+// coreOf returns limits that keep the bulk of the values legible: what lies more
+// than five times the range of the middle 80 percent beyond it is left out.
+func coreOf(obs []study.Observation) limits {
+	ys := make([]float64, len(obs))
+	for i, o := range obs {
+		ys[i] = o.Y
+	}
+	slices.Sort(ys)
+	l := limits{math.NaN(), math.NaN()}
+	n := len(ys)
+	lo, hi := ys[n/10], ys[n-1-n/10]
+	if n < 5 {
+		return l
+	}
+	if n < 10 { // one of few may be far off
+		lo, hi = ys[1], ys[n-2]
+	}
+	reach := 5 * (hi - lo)
+	if !(reach > 0) || math.IsInf(reach, 0) {
+		return l
+	}
+	inside := slices.DeleteFunc(slices.Clone(ys), func(y float64) bool { return y < lo-reach || y > hi+reach })
+	pad := 0.08 * (inside[len(inside)-1] - inside[0])
+	if ys[0] < inside[0] {
+		l.lo = inside[0] - pad
+	}
+	if ys[n-1] > inside[len(inside)-1] {
+		l.hi = inside[len(inside)-1] + pad
+	}
+	if math.IsNaN(l.lo) && math.IsNaN(l.hi) {
+		return l
+	}
+	if math.IsNaN(l.lo) {
+		l.lo = inside[0] - pad
+	}
+	if math.IsNaN(l.hi) {
+		l.hi = inside[len(inside)-1] + pad
+	}
+	return l
+}
+
+// clamp moves a value that lies beyond the limits to them.
+func (l limits) clamp(v float64) float64 {
+	if v < l.lo {
+		return l.lo
+	}
+	if v > l.hi {
+		return l.hi
+	}
+	return v
 }
 
 // corners thins a curve of steps to the places where it changes, and its end.
@@ -225,7 +381,7 @@ func weightChart(p *plot.Page, t *study.Study, m study.Summary) {
 		X: plot.Axis{Label: "trial", Integer: true}, Y: plot.Axis{Label: "weight", Min: 0, Max: 1},
 		Series: series, Stacked: true,
 	}
-	p.Figure(&plot.Figure{Panels: []plot.Panel{chart}}, "The weights of the clusters of past tasks when each trial was chosen. They change once a trial is told.")
+	p.Panels([]*plot.Figure{{Panels: []plot.Panel{chart}, Width: panelWidth, Legend: plot.LegendBelow}}, "The weights of the clusters of past tasks when each trial was chosen. They change once a trial is told.")
 }
 
 // clusterName names a cluster by its number and some of its members.
@@ -243,6 +399,18 @@ func clusterName(c api.Cluster) string {
 	return name
 }
 
+// status says what became of a trial, and why.
+func status(t study.Trial) string {
+	s := t.Status
+	if t.Expired {
+		s += " at its deadline"
+	}
+	if t.Enqueued {
+		s += ", enqueued"
+	}
+	return s
+}
+
 // trialTable lists the newest trials.
 func trialTable(p *plot.Page, t *study.Study, m study.Summary) {
 	asked := m.Counts.Open + m.Counts.Told + m.Counts.Failed + m.Counts.Cancelled
@@ -254,7 +422,8 @@ func trialTable(p *plot.Page, t *study.Study, m study.Summary) {
 	if t.Minimizes() {
 		best = plot.BestMin
 	}
-	table := &plot.Table{Columns: []plot.Column{{Title: "trial"}, {Title: "status"}, {Title: "value", Best: best}}}
+	p.Section("Trials")
+	table := &plot.Table{Columns: []plot.Column{{Title: "trial"}, {Title: "status"}, {Title: valueLabel(t), Best: best}}}
 	table.Caption = "Trials, the newest first."
 	if asked > shownTrials {
 		table.Caption = fmt.Sprintf("The newest %d of %d trials; the others are at `/v1/studies/%s/trials`.", shownTrials, asked, t.ID())
@@ -265,9 +434,9 @@ func trialTable(p *plot.Page, t *study.Study, m study.Summary) {
 	}
 	for i := len(trials) - 1; i >= 0; i-- {
 		tr := trials[i]
-		row := []plot.Cell{plot.Num(float64(tr.ID), 0), plot.Str(tr.Status), plot.Str("")}
+		row := []plot.Cell{plot.Num(float64(tr.ID), 0), plot.Str(status(tr)), plot.Str("")}
 		if tr.Status == api.Told {
-			row[2] = plot.Sig(tr.Y)
+			row[2] = plot.Exact(tr.Y)
 		}
 		for j, param := range params {
 			row = append(row, cell(param, tr.X[j]))

@@ -54,9 +54,9 @@ func TestPages(t *testing.T) {
 	for _, k := range twin.Kinds(t) {
 		page := s.get(t, "/studies/"+k.Name)
 		counts := wellFormed(t, page)
-		figures := 1
+		figures := 1 + len(k.Study.Space.Params())
 		if k.Prior != nil {
-			figures = 2
+			figures++
 		}
 		if counts["tr"] != 9 || strings.Count(page, `role="img"`) != figures || counts["script"] > 0 {
 			t.Errorf("%s: %v, %d figures", k.Name, counts, strings.Count(page, `role="img"`))

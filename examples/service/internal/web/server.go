@@ -78,6 +78,7 @@ func New(c Config) *Server {
 	s.handle("POST /v1/studies/{id}/trials/{trial}/fail", small, s.fail)
 	s.handle("POST /v1/studies/{id}/trials/{trial}/cancel", small, s.cancel)
 	s.handle("POST /v1/studies/{id}/observe", small, s.observe)
+	s.handle("POST /v1/studies/{id}/enqueue", small, s.enqueue)
 	s.handle("POST /v1/studies/{id}/predict", small, s.predict)
 	s.handle("GET /v1/studies/{id}/best", 0, s.best)
 	s.handle("GET /v1/studies/{id}/trials", 0, s.listTrials)

@@ -32,8 +32,9 @@ func summary(t *study.Study) api.Study {
 	}
 	m := t.Summary()
 	out.Minimize, out.Optimum = t.Minimizes(), t.Optimum()
+	out.Objective, out.Unit = t.Objective()
 	out.Prior, out.PriorBase, out.PriorName = t.Prior()
-	out.Trials, out.Observations, out.Best = m.Counts, m.Observations, best(t, m)
+	out.Trials, out.Observations, out.Enqueued, out.Best = m.Counts, m.Observations, m.Enqueued, best(t, m)
 	return out
 }
 
@@ -130,7 +131,7 @@ func (s *Server) diagnostics(q *request) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	step, ok, weights, err := t.LastStep()
+	step, ok, weights, err := t.LastStep(q.Context())
 	if err != nil {
 		return 0, nil, err
 	}

@@ -23,6 +23,10 @@ func trial(s *cmbo.Space, t study.Trial) api.Trial {
 	if t.Status == api.Told {
 		out.Y = &t.Y
 	}
+	out.Enqueued = t.Enqueued
+	if t.Expected != nil && t.Status == api.Told { // not before: a restart forgets it
+		out.Expected = &api.Prediction{Mean: finite(t.Expected.Mean), SD: finite(t.Expected.SD)}
+	}
 	if t.Deadline.At != 0 {
 		out.Deadline = time.UnixMilli(t.Deadline.At).UTC().Format(time.RFC3339)
 		out.Expired = t.Expired
@@ -191,6 +195,23 @@ func (s *Server) observe(q *request) (int, any, error) {
 		return 0, nil, err
 	}
 	return q.changed(again, api.Observed{Observations: r.Observations})
+}
+
+func (s *Server) enqueue(q *request) (int, any, error) {
+	var body api.Point
+	t, id, err := s.posted(q, &body)
+	if err != nil {
+		return 0, nil, err
+	}
+	x, err := body.Row(t.Space())
+	if err != nil {
+		return 0, nil, err
+	}
+	r, again, err := t.Enqueue(q.Context(), id, x)
+	if err != nil {
+		return 0, nil, err
+	}
+	return q.changed(again, api.Enqueued{Enqueued: r.Enqueued})
 }
 
 func (s *Server) predict(q *request) (int, any, error) {

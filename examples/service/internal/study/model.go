@@ -1,0 +1,135 @@
+package study
+
+import (
+	"context"
+	"math"
+	"sync"
+
+	"github.com/gocmbo/cmbo/cmbo"
+)
+
+// A Forecast is what the model expects of a value before it is measured, in the
+// units of the values.
+type Forecast struct {
+	Mean float64 `json:"mean"`
+	SD   float64 `json:"sd"`
+}
+
+// forecast notes what the model expects of the trials that were just opened. The
+// caller has the model. A model that cannot say is no failure: the trials are
+// open.
+func (s *Study) forecast(ids []int) {
+	step, ok := s.opt.LastStep()
+	for _, id := range ids {
+		t, known := s.Trial(id)
+		if !ok || !known || step.Trial < id { // a point of the initial design
+			continue
+		}
+		if mean, sd, err := s.opt.Predict(t.X); err == nil && !math.IsNaN(mean-sd) && !math.IsInf(mean-sd, 0) {
+			s.view.expect(id, Forecast{mean, sd})
+		}
+	}
+}
+
+// A Slice is what the model says of the values along one parameter, the others
+// being those of the best point. A parameter with few values has one point for
+// each.
+type Slice struct {
+	Param        int
+	X, Mean, SD  []float64
+	Observations int // that the model knew
+}
+
+// slicePoints is how many points a slice has along a range.
+const slicePoints = 25
+
+// maxSlices bounds the parameters that slices are made for, the first ones.
+const maxSlices = 12
+
+// sliceCache holds the newest slices of a study.
+type sliceCache struct {
+	mu      sync.Mutex
+	newest  []Slice
+	version int // of the view they are of
+	busy    bool
+}
+
+// Slices returns the newest slices, nil before the first. If they are not of the
+// study as it is, new ones are begun in the background and made when the model is
+// free; done is closed when they have ended, whatever became of them.
+func (s *Study) Slices() (newest []Slice, done <-chan struct{}) {
+	closed := make(chan struct{})
+	version := s.view.version()
+	c := &s.slices
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.busy || s.damaged != nil || c.newest != nil && c.version == version {
+		close(closed)
+		return c.newest, closed
+	}
+	c.busy = true
+	go func() {
+		defer close(closed)
+		made, err := s.makeSlices()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.busy = false; err == nil {
+			c.newest, c.version = made, version
+		}
+	}()
+	return c.newest, closed
+}
+
+// makeSlices asks the model, one parameter at a time so that proposals wait for
+// no more than that.
+func (s *Study) makeSlices() ([]Slice, error) {
+	m := s.Summary()
+	if m.Best == nil {
+		return nil, nil
+	}
+	ctx := context.Background()
+	var out []Slice
+	for i, p := range s.Space().Params() {
+		if i == maxSlices {
+			break
+		}
+		sl := Slice{Param: i, X: along(p), Observations: m.Observations}
+		var points [][]float64
+		for _, x := range sl.X {
+			row := append([]float64(nil), m.Best.X...)
+			row[i] = x
+			points = append(points, row)
+		}
+		var err error
+		if sl.Mean, sl.SD, err = s.predict(ctx, points, s.turns.Job); err != nil {
+			return nil, err
+		}
+		out = append(out, sl)
+	}
+	return out, nil
+}
+
+// along returns values that cover a parameter, as the space encodes it.
+func along(p cmbo.Param) []float64 {
+	one, err := cmbo.NewSpace(p)
+	if err != nil {
+		return nil
+	}
+	var xs []float64
+	if choices := len(p.Choices()); choices > 0 || p.Kind() == cmbo.KindBool {
+		for v := range min(max(choices, 2), slicePoints) {
+			xs = append(xs, float64(v))
+		}
+		return xs
+	}
+	for k := range slicePoints {
+		row, err := one.Decode([]float64{float64(k) / (slicePoints - 1)})
+		if err != nil {
+			return nil
+		}
+		if len(xs) == 0 || row[0] > xs[len(xs)-1] {
+			xs = append(xs, row[0])
+		}
+	}
+	return xs
+}

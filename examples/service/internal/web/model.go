@@ -1,0 +1,163 @@
+package web
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/examples/service/api"
+	"github.com/gocmbo/cmbo/examples/service/internal/study"
+	"github.com/gocmbo/cmbo/internal/plot"
+)
+
+// slicesTime is how long a page waits for what the model says.
+const slicesTime = 300 * time.Millisecond
+
+// modelSection shows what the model says: the values along each parameter, and
+// how well it foretold those that were measured.
+func modelSection(p *plot.Page, t *study.Study) {
+	obs := t.Observations()
+	if len(obs) == 0 {
+		return
+	}
+	p.Section("The model")
+	newest, done := t.Slices()
+	select {
+	case <-done:
+		newest, _ = t.Slices()
+	case <-time.After(slicesTime):
+	}
+	parameterCharts(p, t, obs, newest)
+	forecastChart(p, t)
+}
+
+// parameterCharts draws the values against each parameter, and what the model
+// says along it.
+func parameterCharts(p *plot.Page, t *study.Study, obs []study.Observation, model []study.Slice) {
+	axis := coreOf(obs)
+	var figures []*plot.Figure
+	for i, param := range t.Space().Params() {
+		if i == shownParams {
+			break
+		}
+		c := &plot.Chart{X: paramAxis(param), Y: plot.Axis{Label: valueLabel(t), Min: axis.lo, Max: axis.hi}}
+		if i < len(model) {
+			s := plot.Series{Name: "model, ±2 sd", X: model[i].X, Style: 1, Markers: plot.MarkersNone}
+			if discrete(param) {
+				s.Markers = plot.MarkersAll
+			}
+			for k, m := range model[i].Mean {
+				if axis.clamp(m) != m {
+					s.Y = append(s.Y, math.NaN()) // the curve leaves the axis
+				} else {
+					s.Y = append(s.Y, m)
+				}
+				s.Lo, s.Hi = append(s.Lo, axis.clamp(m-2*model[i].SD[k])), append(s.Hi, axis.clamp(m+2*model[i].SD[k]))
+			}
+			c.Series = append(c.Series, s)
+		}
+		points := plot.Series{Name: "measured", Points: true, Style: 8}
+		for k, o := range obs {
+			if len(obs)-k <= shownPoints {
+				points.X, points.Y = append(points.X, o.X[i]), append(points.Y, axis.clamp(o.Y))
+			}
+		}
+		c.Series = append(c.Series, points)
+		figures = append(figures, &plot.Figure{Panels: []plot.Panel{c}, Width: panelWidth, Height: 180, Legend: plot.LegendBelow})
+	}
+	caption := "The values against each parameter. "
+	switch n := len(obs); {
+	case model == nil:
+		caption += "The model's curves are being computed; they are here when the page is loaded again."
+	case len(model) > 0 && model[0].Observations < n:
+		caption += fmt.Sprintf("The curve is what the model expected after %s, with two standard deviations to either side, the other parameters being those of the best point then.", plural(model[0].Observations, "observation"))
+	default:
+		caption += "The curve is what the model expects, with two standard deviations to either side, where the other parameters are those of the best point."
+	}
+	if n := len(t.Space().Params()); n > shownParams {
+		caption += fmt.Sprintf(" The first %d of %d parameters.", shownParams, n)
+	}
+	p.Panels(figures, caption)
+}
+
+// shownParams bounds the charts of parameters.
+const shownParams = 12
+
+// discrete reports whether a parameter has choices without an order.
+func discrete(p cmbo.Param) bool {
+	return p.Kind() == cmbo.KindCategorical || p.Kind() == cmbo.KindBool
+}
+
+// paramAxis is the axis of a parameter: logarithmic where its range is, with the
+// names of choices.
+func paramAxis(p cmbo.Param) plot.Axis {
+	a := plot.Axis{Label: p.Name()}
+	switch p.Kind() {
+	case cmbo.KindCategorical, cmbo.KindBool:
+		names := p.Choices()
+		if p.Kind() == cmbo.KindBool {
+			names = []string{"false", "true"}
+		}
+		a.Integer, a.Min, a.Max = true, -0.5, float64(len(names))-0.5
+		a.Format = func(v float64) string {
+			if v < 0 || v >= float64(len(names)) || v != math.Trunc(v) {
+				return ""
+			}
+			if r := []rune(names[int(v)]); len(r) > 12 {
+				return string(r[:11]) + "…"
+			}
+			return names[int(v)]
+		}
+	case cmbo.KindLogFloat, cmbo.KindLogInt:
+		a.Log = true
+	case cmbo.KindInt:
+		a.Integer = true
+	}
+	return a
+}
+
+// forecastChart draws what the model expected of values against what was
+// measured, and says how often it was right.
+func forecastChart(p *plot.Page, t *study.Study) {
+	told, _ := t.Trials(api.Told, 0, math.MaxInt)
+	var all []study.Observation
+	inside, n := 0, 0
+	s := plot.Series{Name: "trials", Points: true, Style: 1}
+	for _, tr := range told {
+		f := tr.Expected
+		if f == nil {
+			continue
+		}
+		n++
+		// Nine tenths of a normal distribution lie within 1.645 standard
+		// deviations. The noise of measurements is not in the forecast.
+		if math.Abs(tr.Y-f.Mean) <= 1.645*f.SD {
+			inside++
+		}
+		s.X, s.Y = append(s.X, f.Mean), append(s.Y, tr.Y)
+		all = append(all, study.Observation{Y: tr.Y}, study.Observation{Y: f.Mean})
+	}
+	if n < 3 {
+		return
+	}
+	axis := coreOf(t.Observations())
+	lo, hi := axis.lo, axis.hi
+	if math.IsNaN(lo) || math.IsNaN(hi) {
+		lo, hi = math.Inf(1), math.Inf(-1)
+		for _, o := range all {
+			lo, hi = min(lo, o.Y), max(hi, o.Y)
+		}
+	}
+	for i := range s.X {
+		s.X[i], s.Y[i] = axis.clamp(s.X[i]), axis.clamp(s.Y[i])
+	}
+	diagonal := plot.Series{Name: "as expected", X: []float64{lo, hi}, Y: []float64{lo, hi}, Markers: plot.MarkersNone, Style: 8}
+	chart := &plot.Chart{
+		X: plot.Axis{Label: "expected " + valueLabel(t), Min: axis.lo, Max: axis.hi}, Y: plot.Axis{Label: "measured", Min: axis.lo, Max: axis.hi},
+		Series: []plot.Series{diagonal, s},
+	}
+	p.Panels([]*plot.Figure{{Panels: []plot.Panel{chart}, Width: panelWidth, Legend: plot.LegendBelow}}, fmt.Sprintf(
+		"What the model expected when it chose a trial, and what was measured. Of %s, %d lie within the central nine tenths of what it expected; the noise of measurements comes on top of that.",
+		plural(n, "value"), inside))
+}

@@ -1,0 +1,118 @@
+package web_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/gocmbo/cmbo/examples/service/api"
+)
+
+// A page shows settings to the last digit and in the form that a request takes,
+// names what is optimised, marks trials that failed, keeps the bulk of the values
+// legible beside one that is far off, and shows what the model says.
+func TestStudyPage(t *testing.T) {
+	s := newService(t)
+	c := s.over(t)
+	create := post("/v1/studies", `{"id":"s","objective":"error","unit":"%","options":{"minimize":true,"initial":4,"sobol_candidates":50},"space":{"params":[
+		{"name":"rate","kind":"logfloat","lo":1e-5,"hi":1},{"name":"rows","kind":"int","lo":1,"hi":2000000},{"name":"kind","kind":"categorical","choices":["a","b"]},{"name":"flag","kind":"bool"}]}}`)
+	if w := s.answer(create); w.Code != 201 {
+		t.Fatal(w.Body)
+	}
+	var queued api.Enqueued
+	known := post("/v1/studies/s/enqueue", `{"config":{"rate":0.012345678901234567,"rows":1030507,"kind":"b","flag":true}}`)
+	known.header.Set(api.KeyHeader, "once")
+	for range 2 {
+		if s.reads(t, known, &queued); queued.Enqueued != 1 {
+			t.Errorf("%+v", queued)
+		}
+	}
+	if n, err := c.Enqueue(t.Context(), "s", []float64{0.5, 17, 0, 0}); err != nil || n != 2 {
+		t.Error(n, err)
+	}
+	out := post("/v1/studies/s/enqueue", `{"config":{"rate":2,"rows":1,"kind":"b","flag":true}}`)
+	if d := wrong(t, out, s.answer(out)); d.Code != "bad_value" {
+		t.Errorf("%+v", d)
+	}
+	for i := 1; i <= 16; i++ {
+		trials, err := c.Ask(t.Context(), "s", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr := trials[0]
+		switch {
+		case i <= 2 && (!tr.Enqueued || tr.X[1] != []float64{1030507, 17}[i-1]):
+			t.Errorf("trial %d is not what was enqueued: %+v", i, tr)
+		case i > 2 && tr.Enqueued:
+			t.Errorf("trial %d was not enqueued", i)
+		}
+		y := 0.125 + float64(i%7)
+		if i == 5 {
+			y = 1e12
+		}
+		if i == 6 || i == 9 {
+			if err := c.Fail(t.Context(), "s", tr.ID); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if i == 1 {
+			y = 0.0625
+		}
+		if err := c.Tell(t.Context(), "s", tr.ID, y); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.get(t, "/studies/s") // has the curves made
+	check := func(s *service) {
+		t.Helper()
+		page := ""
+		for range 100 {
+			if page = s.get(t, "/studies/s"); !strings.Contains(page, "being computed") {
+				break
+			}
+		}
+		wellFormed(t, page)
+		for _, what := range []string{
+			`{&#34;flag&#34;:true,&#34;kind&#34;:&#34;b&#34;,&#34;rate&#34;:0.012345678901234567,&#34;rows&#34;:1030507}`,
+			">0.012345678901234567<", ">1030507<", "error (%)", "<code>error</code>", "1 value lies too far", "2 trials failed", "told, enqueued",
+			`&#34;sobol_candidates&#34;:50`, `&#34;kind&#34;:&#34;logfloat&#34;`, ">1000000000000<", "What the model expected when it chose",
+		} {
+			if !strings.Contains(strings.ReplaceAll(page, "&quot;", "&#34;"), what) {
+				t.Errorf("the page lacks %q", what)
+			}
+		}
+		if n := strings.Count(page, "model, ±2 sd"); n < 4 {
+			t.Errorf("curves of %d parameters", n)
+		}
+		// No axis reaches the value that is far off.
+		if strings.Contains(page, "10¹²") || strings.Contains(page, "×10¹¹") {
+			t.Error("an axis follows the outlier")
+		}
+	}
+	check(s)
+	// What the model expected is kept with the values.
+	told := func(s *service) string {
+		var list api.Trials
+		s.reads(t, call{method: "GET", path: "/v1/studies/s/trials?status=told"}, &list)
+		text := ""
+		for _, tr := range list.Trials {
+			if tr.Expected != nil {
+				text += fmt.Sprintln(tr.ID, *tr.Expected.Mean, *tr.Expected.SD)
+			}
+		}
+		return text
+	}
+	before := told(s)
+	if n := strings.Count(before, "\n"); n < 8 {
+		t.Errorf("%d forecasts:\n%s", n, before)
+	}
+	if err := s.m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := openService(t, s.dir)
+	if after := told(again); after != before {
+		t.Errorf("after a restart: %s\nbefore: %s", after, before)
+	}
+	check(again)
+}
