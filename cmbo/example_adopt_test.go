@@ -72,3 +72,29 @@ func must[T any](v T, err error) T {
 	}
 	return v
 }
+
+// A struct describes the space, and a trial fills it.
+func ExampleSpaceOf() {
+	type config struct {
+		LR     float64 `cmbo:"lr,log,1e-5,1"`
+		Units  int     `cmbo:"units,ordinal,16,32,64"`
+		Kernel string  `cmbo:"kernel,rbf,poly"`
+		Bias   bool    `cmbo:"bias"`
+	}
+	opt := must(cmbo.New(must(cmbo.SpaceOf(config{}))))
+	trial := must(opt.Ask(context.Background()))
+	var cfg config
+	if err := trial.Into(&cfg); err != nil {
+		panic(err)
+	}
+	fmt.Println(cfg.LR == trial.Float("lr"), cfg.Units >= 16, cfg.Kernel != "")
+	for _, p := range opt.Space().Params() {
+		fmt.Println(p.Name(), "is", p)
+	}
+	// Output:
+	// true true true
+	// lr is a logfloat in [1e-05, 1]
+	// units is an ordinal of [16 32 64]
+	// kernel is one of "rbf", "poly"
+	// bias is a bool
+}

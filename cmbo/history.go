@@ -96,7 +96,7 @@ func (h *history) apply(e event) {
 	case eventTold:
 		t := &h.trials[e.trial-1]
 		t.status = told
-		h.obs = append(h.obs, Observation{X: t.x, Y: e.y, NoiseVariance: e.noise, Trial: e.trial})
+		h.obs = append(h.obs, Observation{X: t.x, Y: e.y, NoiseVariance: e.noise, Trial: e.trial, space: h.space})
 	case eventFailed:
 		h.trials[e.trial-1].status = failed
 	case eventCancelled:
@@ -108,7 +108,7 @@ func (h *history) apply(e event) {
 			delete(h.used, key)
 		}
 	case eventObserved:
-		h.obs = append(h.obs, Observation{X: e.x, Y: e.y, NoiseVariance: e.noise})
+		h.obs = append(h.obs, Observation{X: e.x, Y: e.y, NoiseVariance: e.noise, space: h.space})
 		h.seen = append(h.seen, e.x)
 		h.used[points.Key(e.x)]++
 	case eventFitted:

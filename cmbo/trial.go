@@ -21,65 +21,42 @@ type Trial struct {
 	space *Space
 }
 
-// value returns the entry of the named parameter if it has one of the kinds.
-func (t Trial) value(name string, kinds ...Kind) (Param, float64, bool) {
-	if t.space == nil {
-		return Param{}, 0, false
-	}
-	i, ok := t.space.names[name]
-	if !ok || i >= len(t.X) || !slices.Contains(kinds, t.space.params[i].kind) {
-		return Param{}, 0, false
-	}
-	return t.space.params[i], t.X[i], true
-}
-
-// Float returns the value of a float, integer or ordinal parameter, NaN if there is no
-// such parameter.
-func (t Trial) Float(name string) float64 {
-	if _, v, ok := t.value(name, KindFloat, KindLogFloat, KindInt, KindLogInt, KindOrdinal); ok {
-		return v
-	}
-	return math.NaN()
-}
+// Float returns the value of a float, integer or ordinal parameter, NaN if there
+// is no such parameter.
+func (t Trial) Float(name string) float64 { return t.values().float(name) }
 
 // Int returns the value of an integer parameter or of an ordinal of whole
 // numbers, the smallest int if there is no such parameter.
-func (t Trial) Int(name string) int {
-	if p, v, ok := t.value(name, KindInt, KindLogInt, KindOrdinal); ok && p.wholeValues() {
-		return int(v)
-	}
-	return math.MinInt
-}
+func (t Trial) Int(name string) int { return t.values().int(name) }
 
 // Choice returns the chosen name of a categorical parameter, the empty string
 // if there is no such parameter.
-func (t Trial) Choice(name string) string {
-	p, v, ok := t.value(name, KindCategorical)
-	if !ok || !(v >= 0 && v < float64(len(p.choices))) {
-		return ""
-	}
-	return p.choices[int(v)]
-}
+func (t Trial) Choice(name string) string { return t.values().choice(name) }
 
 // Bool returns the value of a boolean parameter, false if there is no such
 // parameter.
-func (t Trial) Bool(name string) bool {
-	_, v, ok := t.value(name, KindBool)
-	return ok && v != 0
-}
+func (t Trial) Bool(name string) bool { return t.values().bool(name) }
 
 // Config returns the values by name, as [Space.Config] does; nil if the trial
 // was not made by an Optimizer.
-func (t Trial) Config() map[string]any {
-	if t.space == nil {
-		return nil
-	}
-	m, err := t.space.Config(t.X)
-	if err != nil {
-		return nil
-	}
-	return m
-}
+func (t Trial) Config() map[string]any { return t.values().config() }
+
+// Into sets the fields of a struct to the values of the parameters that their
+// tags name:
+//
+//	var cfg struct {
+//		LR    float64 `cmbo:"lr"`
+//		Depth int     `cmbo:"depth"`
+//	}
+//	err := trial.Into(&cfg)
+//
+// [SpaceOf] describes the tags, of which only the name matters here, and the
+// types of fields. Into fails with [ErrSpace] if cfg is no pointer to a struct, if
+// a tag names no parameter, a parameter has no field or one of another type, or
+// if the trial was not made by an Optimizer; cfg is unchanged then.
+func (t Trial) Into(cfg any) error { return t.values().into(cfg) }
+
+func (t Trial) values() values { return values{t.space, t.X} }
 
 // An Observation is a point and the value measured there.
 type Observation struct {
@@ -91,6 +68,85 @@ type Observation struct {
 	// Trial is the ID of the trial that was told, 0 for an observation the
 	// optimiser did not propose.
 	Trial int
+
+	space *Space
+}
+
+// Float returns the value of a parameter as [Trial.Float] does.
+func (o Observation) Float(name string) float64 { return o.values().float(name) }
+
+// Int returns the value of a parameter as [Trial.Int] does.
+func (o Observation) Int(name string) int { return o.values().int(name) }
+
+// Choice returns the value of a parameter as [Trial.Choice] does.
+func (o Observation) Choice(name string) string { return o.values().choice(name) }
+
+// Bool returns the value of a parameter as [Trial.Bool] does.
+func (o Observation) Bool(name string) bool { return o.values().bool(name) }
+
+// Config returns the values by name as [Trial.Config] does.
+func (o Observation) Config() map[string]any { return o.values().config() }
+
+// Into sets the fields of a struct as [Trial.Into] does.
+func (o Observation) Into(cfg any) error { return o.values().into(cfg) }
+
+func (o Observation) values() values { return values{o.space, o.X} }
+
+// values is a point and the space that knows its parameters, nil if an
+// optimiser did not make it.
+type values struct {
+	space *Space
+	x     []float64
+}
+
+// value returns the entry of the named parameter if it has one of the kinds.
+func (v values) value(name string, kinds ...Kind) (Param, float64, bool) {
+	if v.space == nil {
+		return Param{}, 0, false
+	}
+	i, ok := v.space.names[name]
+	if !ok || i >= len(v.x) || !slices.Contains(kinds, v.space.params[i].kind) {
+		return Param{}, 0, false
+	}
+	return v.space.params[i], v.x[i], true
+}
+
+func (v values) float(name string) float64 {
+	if _, x, ok := v.value(name, KindFloat, KindLogFloat, KindInt, KindLogInt, KindOrdinal); ok {
+		return x
+	}
+	return math.NaN()
+}
+
+func (v values) int(name string) int {
+	if p, x, ok := v.value(name, KindInt, KindLogInt, KindOrdinal); ok && p.wholeValues() {
+		return int(x)
+	}
+	return math.MinInt
+}
+
+func (v values) choice(name string) string {
+	p, x, ok := v.value(name, KindCategorical)
+	if !ok || !(x >= 0 && x < float64(len(p.choices))) {
+		return ""
+	}
+	return p.choices[int(x)]
+}
+
+func (v values) bool(name string) bool {
+	_, x, ok := v.value(name, KindBool)
+	return ok && x != 0
+}
+
+func (v values) config() map[string]any {
+	if v.space == nil {
+		return nil
+	}
+	m, err := v.space.Config(v.x)
+	if err != nil {
+		return nil
+	}
+	return m
 }
 
 // String lists the trial's ID and its values by name, such as

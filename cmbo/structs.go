@@ -1,0 +1,239 @@
+package cmbo
+
+import (
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// SpaceOf returns the space that the tags of a struct's fields describe, in the
+// order of the fields; cfg is the struct or a pointer to one:
+//
+//	type config struct {
+//		LR      float64 `cmbo:"lr,log,1e-5,1"`
+//		Dropout float64 `cmbo:"dropout,0,0.5,step=0.1"`
+//		Depth   int     `cmbo:"depth,1,12"`
+//		Batch   int     `cmbo:"batch,log,8,512"`
+//		Units   int     `cmbo:"units,ordinal,16,32,64"`
+//		Kernel  string  `cmbo:"kernel,rbf,poly,linear"`
+//		Bias    bool    `cmbo:"bias"`
+//	}
+//
+// A tag is a list with commas between: the parameter's name, which is the field's
+// if it is left empty, and then what the type of the field needs.
+//
+//	float64, float32                lo,hi or log,lo,hi or lo,hi,step=s or ordinal,v1,v2,...
+//	int, int8 ... int64, uint ...   the same, in whole numbers
+//	string                          the choices, which cannot hold commas
+//	bool                            nothing
+//
+// Fields without a tag, and those with the tag "-", are no parameters; the fields
+// of embedded structs belong to the struct. [Trial.Into] fills such a struct. It
+// fails with [ErrSpace] and names the field if a tag is not of this form, and as
+// [NewSpace] does.
+func SpaceOf(cfg any) (*Space, error) {
+	v := reflect.ValueOf(cfg)
+	if v.Kind() == reflect.Pointer && v.Type().Elem().Kind() == reflect.Struct {
+		v = reflect.Zero(v.Type().Elem())
+	}
+	if v.Kind() != reflect.Struct {
+		return nil, dataErrorf(ErrSpace, "%T is no struct", cfg)
+	}
+	var params []Param
+	for _, f := range taggedFields(v.Type(), nil) {
+		p, why := f.param()
+		if why != "" {
+			return nil, f.fail("%s", why)
+		}
+		params = append(params, p)
+	}
+	return NewSpace(params...)
+}
+
+// field is a tagged field of a struct.
+type field struct {
+	reflect.StructField
+	path  []int // of the field in the struct that was asked for
+	name  string
+	terms []string // after the name
+}
+
+// taggedFields lists the fields with a tag, those of embedded structs included.
+func taggedFields(t reflect.Type, path []int) []field {
+	var fields []field
+	for i := range t.NumField() {
+		f := t.Field(i)
+		at := append(slices.Clip(path), i)
+		tag, ok := f.Tag.Lookup("cmbo")
+		switch {
+		case tag == "-":
+		case !ok && f.Anonymous && f.Type.Kind() == reflect.Struct:
+			fields = append(fields, taggedFields(f.Type, at)...)
+		case ok:
+			terms := strings.Split(tag, ",")
+			for k := range terms {
+				terms[k] = strings.TrimSpace(terms[k])
+			}
+			name := terms[0]
+			if name == "" {
+				name = f.Name
+			}
+			fields = append(fields, field{f, at, name, terms[1:]})
+		}
+	}
+	return fields
+}
+
+func (f *field) fail(format string, args ...any) error {
+	e := dataErrorf(ErrSpace, "field "+f.Name+": "+format, args...)
+	e.Name = f.name
+	return e
+}
+
+// param makes the parameter of a field, or says why it cannot.
+func (f *field) param() (p Param, why string) {
+	switch k := f.Type.Kind(); {
+	case !f.IsExported():
+		return p, "it is not exported, and could not be set"
+	case k == reflect.Bool:
+		if len(f.terms) > 0 {
+			return p, "a bool has nothing after its name"
+		}
+		return Bool(f.name), ""
+	case k == reflect.String:
+		if len(f.terms) == 0 {
+			return p, "a string needs its choices after the name"
+		}
+		return Categorical(f.name, f.terms...), ""
+	case f.whole() || k == reflect.Float32 || k == reflect.Float64:
+		return f.number()
+	}
+	return p, "a " + f.Type.String() + " cannot be a parameter"
+}
+
+// whole reports whether the field holds integers.
+func (f *field) whole() bool {
+	return f.Type.Kind() >= reflect.Int && f.Type.Kind() <= reflect.Uint64
+}
+
+// number makes the parameter of a field that holds numbers.
+func (f *field) number() (p Param, why string) {
+	const form = "want lo,hi or log,lo,hi or lo,hi,step=s or ordinal,v1,v2,..."
+	terms, word := f.terms, ""
+	if len(terms) > 0 && (terms[0] == "log" || terms[0] == "ordinal") {
+		word, terms = terms[0], terms[1:]
+	}
+	step := 0.0
+	if n := len(terms); n > 0 && strings.HasPrefix(terms[n-1], "step=") {
+		var err error
+		if step, err = strconv.ParseFloat(terms[n-1][len("step="):], 64); err != nil {
+			return p, form
+		}
+		terms = terms[:n-1]
+	}
+	values := make([]float64, len(terms))
+	for i, text := range terms {
+		var err error
+		if f.whole() {
+			var n int64
+			n, err = strconv.ParseInt(text, 10, 64)
+			values[i] = wholeFloat(n)
+		} else {
+			values[i], err = strconv.ParseFloat(text, 64)
+		}
+		if err != nil {
+			return p, strconv.Quote(text) + " is no number of the field's type; " + form
+		}
+	}
+	if word == "ordinal" {
+		if step != 0 {
+			return p, form
+		}
+		return Ordinal(f.name, values...), ""
+	}
+	if len(values) != 2 {
+		return p, form
+	}
+	kind := KindFloat
+	switch {
+	case f.whole() && word == "log":
+		kind = KindLogInt
+	case f.whole():
+		kind = KindInt
+	case word == "log":
+		kind = KindLogFloat
+	}
+	return Param{name: f.name, kind: kind, lo: values[0], hi: values[1]}.WithStep(step), ""
+}
+
+// into sets the tagged fields of the struct that cfg points to.
+func (v values) into(cfg any) error {
+	dst := reflect.ValueOf(cfg)
+	if dst.Kind() != reflect.Pointer || dst.IsNil() || dst.Elem().Kind() != reflect.Struct {
+		return dataErrorf(ErrSpace, "%T is no pointer to a struct that could be filled", cfg)
+	}
+	if v.space == nil {
+		return dataErrorf(ErrSpace, "an Optimizer did not make this point, so its parameters are not known")
+	}
+	if err := v.space.Check(v.x); err != nil {
+		return err
+	}
+	filled := reflect.New(dst.Elem().Type()).Elem()
+	filled.Set(dst.Elem())
+	seen := make(map[string]bool)
+	for _, f := range taggedFields(filled.Type(), nil) {
+		i, ok := v.space.names[f.name]
+		if !ok {
+			return f.fail("the space has no such parameter")
+		}
+		p, x := v.space.params[i], v.x[i]
+		if seen[p.name] = true; !f.IsExported() {
+			return f.fail("it is not exported, and cannot be set")
+		}
+		if !p.set(filled.FieldByIndex(f.path), x) {
+			return f.fail("a %s does not hold %s, a value of %s", f.Type, p.text(x), p)
+		}
+	}
+	for _, p := range v.space.params {
+		if !seen[p.name] {
+			e := dataErrorf(ErrSpace, "%T has no field for it; a tag `cmbo:%q` makes one", cfg, p.name)
+			e.Name = p.name
+			return e
+		}
+	}
+	dst.Elem().Set(filled)
+	return nil
+}
+
+// set sets a field to a value of the parameter; it reports whether the field
+// holds it.
+func (p Param) set(dst reflect.Value, x float64) bool {
+	switch {
+	case p.kind == KindBool:
+		if dst.Kind() != reflect.Bool {
+			return false
+		}
+		dst.SetBool(x != 0)
+	case p.kind == KindCategorical:
+		if dst.Kind() != reflect.String {
+			return false
+		}
+		dst.SetString(p.choices[int(x)])
+	case dst.CanFloat():
+		dst.SetFloat(x)
+	case dst.CanInt():
+		if !p.wholeValues() || dst.OverflowInt(int64(x)) {
+			return false
+		}
+		dst.SetInt(int64(x))
+	case dst.CanUint():
+		if !p.wholeValues() || x < 0 || dst.OverflowUint(uint64(x)) {
+			return false
+		}
+		dst.SetUint(uint64(x))
+	default:
+		return false
+	}
+	return true
+}
