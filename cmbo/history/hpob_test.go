@@ -216,6 +216,12 @@ func TestLimits(t *testing.T) {
 	if _, err := (history.HPOB{Name: "4796", Limits: exact}).Read(strings.NewReader(hpob)); err != nil {
 		t.Error(err)
 	}
+	for depth, beyond := range map[int]bool{63: false, 64: true} { // the object is one more
+		text := `{"r": ` + strings.Repeat("[", depth) + strings.Repeat("]", depth) + `, "4796": {"a": {"X": [[0]], "y": [1]}}}`
+		if _, err := (history.HPOB{Name: "4796"}).Read(strings.NewReader(text)); errors.Is(err, history.ErrLimit) != beyond || err != nil != beyond {
+			t.Errorf("depth %d: %v", depth, err)
+		}
+	}
 	row := head + `0.1,3,"rbf",true,1` + "\n"
 	if err := csvOf(space, history.Limits{Columns: 5})(strings.NewReader(row)); err != nil {
 		t.Error(err)
@@ -257,7 +263,7 @@ func manyKeys(n int) string {
 // TestCSVManyCommas: commas within quotation marks are no fields, whatever rows
 // lie before.
 func TestCSVManyCommas(t *testing.T) {
-	text := "lr;depth;kernel;bias;value;note\n" + `0.1;3;"rbf";true;1;"` + strings.Repeat("a;\"\"\n", 100) + `"` + "\n" +
+	text := "lr;depth;kernel;bias;value;note\n" + `0.1;3;"rbf";true;1;"` + strings.Repeat("a;\"\"", 100) + "\n" + `"` + "\n" +
 		"0.1;3;rb\"f;true;1;;;;;\n" + `0.1;3;"rbf"x;true;1;` + "\n" + "0.2;3;rbf;true;2;\n"
 	got, err := history.CSV{Space: small(t), Comma: ';', Policy: history.Skip, Limits: history.Limits{Columns: 10}}.Read(strings.NewReader(text))
 	if err != nil || !slices.Equal(got.Tasks[0].Y, []float64{1, 2}) || got.Report.Skipped != 2 {
