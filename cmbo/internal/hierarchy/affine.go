@@ -10,6 +10,7 @@ type affinePrior struct {
 	shift, shiftVar       float64 // a ~ N(shift, shiftVar), but for its tail
 	logScale, logScaleVar float64 // ln |s|, likewise
 	tail, far             float64 // deviations of a's tail and of its far part, in those of a
+	exact                 bool    // a is 0 and s is 1, all else being 0
 }
 
 // What the tasks say of offset and scale is taken for granted less than wholly: a
@@ -83,6 +84,9 @@ type node struct {
 // nodes covers the scales that the prior or the values told, of deviation spread,
 // make possible; reversed is the prior mass of negative scales.
 func (p *affinePrior) nodes(spread, reversed float64) []node {
+	if p.exact {
+		return []node{{s: 1, s2: 1}}
+	}
 	sd := math.Sqrt(p.logScaleVar)
 	lo, hi := p.logScale-max(1.9, 3*sd), p.logScale+max(1.8, 3*sd)
 	if spread > 0 {

@@ -31,6 +31,9 @@ type Masses struct {
 	Top int
 	// Window is the number of observations, the first ones, that rank single tasks.
 	Window int
+	// Exact says that the target is in the tasks' scaled units: its offset is 0 and
+	// its scale 1.
+	Exact bool
 }
 
 // DefaultMasses returns the defaults.

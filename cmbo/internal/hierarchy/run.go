@@ -41,7 +41,7 @@ func NewRun(m *Model, o Masses, noise float64, workers int) *Run {
 		noise = m.grid.base.NoiseVariance
 	}
 	r := &Run{m: m, o: o, noise: noise, workers: workers}
-	r.in(m.affine.unitFor(nil))
+	r.in(r.unitFor(nil))
 	add := func(level Level, index int, tau, mass float64) {
 		if mass > 0 {
 			r.comps = append(r.comps, &component{level: level, index: index, tau: tau, log: math.Log(mass)})
@@ -65,7 +65,7 @@ func NewRun(m *Model, o Masses, noise float64, workers int) *Run {
 // awaited. It keeps what it knows of points that it was given before in the same
 // order.
 func (r *Run) Fit(ctx context.Context, x *linalg.Dense, y, given []float64, pending *linalg.Dense) error {
-	if u := r.m.affine.unitFor(y); u != r.u || !r.continues(x, y, given) {
+	if u := r.unitFor(y); u != r.u || !r.continues(x, y, given) {
 		r.reset()
 		r.in(u)
 	}
@@ -109,8 +109,21 @@ func (r *Run) continues(x *linalg.Dense, y, given []float64) bool {
 	return true
 }
 
+// unitFor returns the unit of a run on values y.
+func (r *Run) unitFor(y []float64) float64 {
+	if r.o.Exact {
+		return 1
+	}
+	return r.m.affine.unitFor(y)
+}
+
 // in makes u the unit of the run.
-func (r *Run) in(u float64) { r.u, r.affine = u, r.m.affine.in(u) }
+func (r *Run) in(u float64) {
+	r.u, r.affine = u, affinePrior{exact: true}
+	if !r.o.Exact {
+		r.affine = r.m.affine.in(u)
+	}
+}
 
 func (r *Run) reset() {
 	r.pts, r.y, r.z, r.given, r.active, r.bound = nil, nil, nil, nil, nil, nil

@@ -1,0 +1,111 @@
+package hierarchy
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/gocmbo/cmbo/internal/parallel"
+	"github.com/gocmbo/cmbo/internal/special"
+	"github.com/gocmbo/cmbo/kernel"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// Whether an evaluation succeeds is learned as a value: +1 where it did, -1 where it
+// failed. The probability that a point succeeds is that of a label above 0,
+//
+//	P(x) = Σ_k w_k·Φ(μ_k(x)/√(v_k(x) + σ²))
+//
+// over the hypotheses k. Labels have no offset and scale to be inferred, and a task
+// that ranks them the other way round is not thought of.
+const (
+	Succeeded = 1.0
+	Failed    = -1.0
+)
+
+// successVariance and successNoise are those of labels of which the past says
+// nothing: evaluations are expected to succeed.
+const (
+	successVariance = 1.0
+	successNoise    = 0.1
+)
+
+// LabelledTask returns the labels of a task's points as a task: ok are the points
+// that succeeded, failed those that did not; nil for none.
+func LabelledTask(id string, ok, failed *linalg.Dense) Task {
+	n, d := dims(ok)
+	k, e := dims(failed)
+	t := Task{ID: id, X: linalg.NewDense(n+k, max(d, e), nil), Z: make([]float64, n+k), Scale: 1}
+	for i := range t.Z {
+		if i < n {
+			copy(t.X.Row(i), ok.Row(i))
+			t.Z[i] = Succeeded
+			continue
+		}
+		copy(t.X.Row(i), failed.Row(i-n))
+		t.Z[i] = Failed
+	}
+	return t
+}
+
+func dims(x *linalg.Dense) (rows, cols int) {
+	if x == nil {
+		return 0, 0
+	}
+	return x.Dims()
+}
+
+// NewSuccess returns the model of labels of which no past is known: the process of
+// the kernel, in the labels' units, about success. x is any point of the kernel's.
+func NewSuccess(k kernel.Kernel, x *linalg.Dense) *Model {
+	_, d := x.Dims()
+	at := linalg.NewDense(1, d, slices.Clone(x.Row(0)))
+	variance := []float64{0}
+	kernel.Diag(variance, k, at)
+	if v := variance[0]; v > 0 {
+		k = kernel.Scale(successVariance/v, k)
+	}
+	base := Base{Kernel: k, Mean: Succeeded, NoiseVariance: successNoise}
+	m := &Model{grid: newGrid(base, at, 1)}
+	m.pop = Moments{Mean: []float64{base.Mean}, Cov: m.grid.gram}
+	return m
+}
+
+// NewSuccessRun starts a run on labels, with the masses o of its hypotheses; a model
+// without tasks has one hypothesis only.
+func NewSuccessRun(m *Model, o Masses, workers int) *Run {
+	o.Exact, o.Reversed = true, 0
+	if len(m.tasks) == 0 {
+		o.Level = [NumLevels]float64{NoTransfer: 1}
+	}
+	return NewRun(m, o, math.NaN(), workers)
+}
+
+// Success writes the probability of success at the candidates. keep says that they
+// come again.
+func (r *Run) Success(ctx context.Context, dst []float64, c *Candidates, keep bool) error {
+	ks, parts, err := r.parts(ctx, c, keep, 0)
+	if err != nil {
+		return err
+	}
+	_, mass := r.heavy()
+	n := len(dst)
+	ps := make([][]float64, len(ks))
+	err = parallel.For(ctx, r.workers, len(ks), func(_, i int) error {
+		mean, variance := make([]float64, n), make([]float64, n)
+		parts[i].momentsTo(mean, variance, &ks[i].fit.all)
+		for j, v := range variance {
+			mean[j] = special.NormCDF((mean[j] + r.centre()) / math.Sqrt(v+r.noise))
+		}
+		ps[i] = mean
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	clear(dst)
+	for i, w := range mass {
+		linalg.Axpy(dst, w, ps[i])
+	}
+	return nil
+}
