@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -63,7 +64,7 @@ func TestOpenBeginsAndResumes(t *testing.T) {
 		// What a write that was interrupted leaves is cut off.
 		f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0)
 		require.NoError(t, err)
-		_, err = f.WriteString(`{"sum":"0123`)
+		_, err = f.WriteString(`{"sum":"0123456789abcdef","entry":{"event":"observed","x":[` + strings.Repeat("0.25,", 1000))
 		require.NoError(t, err)
 		require.NoError(t, f.Close())
 	}
