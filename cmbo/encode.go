@@ -31,7 +31,8 @@ const (
 // coordinates takes 8n(d+1) bytes and some hundred more, a prototype on I index
 // points 4I² bytes. It fails if w does, or with [ErrOption] if a kernel is not
 // one of package kernel, which alone have a description.
-func (p *Prior) Encode(w io.Writer) error {
+func (p *Prior) Encode(w io.Writer) (err error) {
+	defer func() { err = panicked(recover(), err) }()
 	b, err := p.encode()
 	if err != nil {
 		return err
@@ -46,6 +47,7 @@ func (p *Prior) Encode(w io.Writer) error {
 func (p *Prior) Digest() (string, error) {
 	d := p.lazy
 	d.once.Do(func() {
+		defer func() { d.err = panicked(recover(), d.err) }()
 		var b []byte
 		if b, d.err = p.encode(); d.err == nil {
 			d.hex = hex.EncodeToString(b[len(b)-sha256.Size:])

@@ -3,6 +3,8 @@ package cmbo
 import (
 	"errors"
 	"fmt"
+	"github.com/gocmbo/cmbo/internal/parallel"
+	"runtime/debug"
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
@@ -41,6 +43,9 @@ var (
 	ErrTrialClosed = errors.New("cmbo: trial is closed")
 	// ErrCorrupt: stored data is truncated, damaged or inconsistent.
 	ErrCorrupt = errors.New("cmbo: corrupt data")
+	// ErrPanic: code that the caller gave, such as a journal, a surrogate or a kernel,
+	// panicked. See [*PanicError].
+	ErrPanic = errors.New("cmbo: panic in the caller's code")
 	// ErrVersion: stored data was written by a newer release.
 	ErrVersion = errors.New("cmbo: data of a newer version")
 	// ErrNumerical: a matrix stayed singular under every jitter tried, or an
@@ -85,6 +90,46 @@ func (e *DataError) Error() string {
 
 // Unwrap returns the sentinel.
 func (e *DataError) Unwrap() error { return e.Err }
+
+// A PanicError is a panic of code that the caller gave, in whatever goroutine: the
+// call that ran it fails and changes nothing.
+type PanicError struct {
+	Value any    // what it panicked with
+	Stack []byte // where, as runtime/debug.Stack formats it
+	where error  // what cmbo did meanwhile, nil if that is not known
+}
+
+// Error says what the panic was and, if that is known, what for.
+func (e *PanicError) Error() string {
+	if e.where != nil {
+		return fmt.Sprintf("%v: %v", ErrPanic, e.where)
+	}
+	return fmt.Sprintf("%v: %v", ErrPanic, e.Value)
+}
+
+// Unwrap returns [ErrPanic], and the value if it is an error.
+func (e *PanicError) Unwrap() []error {
+	if err, ok := e.Value.(error); ok {
+		return []error{ErrPanic, err}
+	}
+	return []error{ErrPanic}
+}
+
+// panicked returns the error of a call that ends: with what its deferred function
+// recovered, or with err, in which a panic of another goroutine may lie.
+func panicked(recovered any, err error) error {
+	var p *parallel.Panic
+	switch {
+	case recovered == nil && (errors.Is(err, ErrPanic) || !errors.As(err, &p)):
+		return err
+	case recovered == nil:
+		return &PanicError{Value: p.Value, Stack: p.Stack, where: err}
+	}
+	if p, ok := recovered.(*parallel.Panic); ok {
+		return &PanicError{Value: p.Value, Stack: p.Stack}
+	}
+	return &PanicError{Value: recovered, Stack: debug.Stack()}
+}
 
 // dataErrorf builds a DataError that is not tied to a place yet; inTask and
 // atRow add the place on the way up.

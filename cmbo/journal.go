@@ -25,7 +25,9 @@ import (
 // caused the event fails with its error, changing nothing, if it fails. Append
 // the lines to a file and sync it, and nothing acknowledged is ever lost:
 // [RestoreJournal] makes the optimiser again. write is called by one goroutine
-// at a time, while other calls on the optimiser wait, and must not call it.
+// at a time, while other calls on the optimiser wait, and must not call it. Where
+// it fails, or panics, it must leave none of the lines behind but the beginning of
+// the first.
 //
 // What a journal holds says nothing of lines that its end has lost: where the
 // storage may lose synced data, keep [Optimizer.JournalMark] elsewhere.
@@ -158,6 +160,7 @@ func WithJournalMark(m JournalMark) Option {
 // A journal cannot say that whole lines are missing from its end, or that the end
 // of its last line was cut off after it had been written: [WithJournalMark] can.
 func RestoreJournal(r io.Reader, opts ...Option) (o *Optimizer, valid int64, err error) {
+	defer func() { o, err = begun(o, panicked(recover(), err)) }()
 	b, err := io.ReadAll(r)
 	if err != nil {
 		return nil, 0, err
@@ -186,6 +189,7 @@ var errFirstLine = fmt.Errorf("%w: a journal without a whole first line", ErrCor
 // It fails as New and RestoreJournal do, with [ErrSpace], [ErrOption] or
 // [ErrPriorMismatch] if the run was begun with another space, option or prior.
 func ResumeJournal(r io.Reader, space *Space, opts ...Option) (o *Optimizer, valid int64, err error) {
+	defer func() { o, err = begun(o, panicked(recover(), err)) }()
 	b, err := io.ReadAll(r)
 	if err != nil {
 		return nil, 0, err

@@ -43,7 +43,8 @@ type Progress struct {
 // clustering on V points and O(V³) for each distance that bounds leave open, few
 // as a rule and K |C| at most, and O(K I² (n + I/|C|)) for geometric centres on I
 // index points; a barycentre takes some ten to twenty times O(|C| I³) instead.
-func Learn(ctx context.Context, space *Space, tasks []Task, opts ...LearnOption) (*Prior, error) {
+func Learn(ctx context.Context, space *Space, tasks []Task, opts ...LearnOption) (prior *Prior, err error) {
+	defer func() { err = panicked(recover(), err) }()
 	c, err := newLearnConfig(opts)
 	if err != nil {
 		return nil, err
@@ -67,7 +68,8 @@ func Learn(ctx context.Context, space *Space, tasks []Task, opts ...LearnOption)
 // may not concern the fits of single tasks (seed, direction, y policy, kernels,
 // hyperparameters). A prior learned [WithLabels] needs labels for all tasks
 // again. Add fails as Learn does; an ID that p has already is a duplicate.
-func (p *Prior) Add(ctx context.Context, tasks []Task, opts ...LearnOption) (*Prior, error) {
+func (p *Prior) Add(ctx context.Context, tasks []Task, opts ...LearnOption) (sum *Prior, err error) {
+	defer func() { err = panicked(recover(), err) }()
 	old := p.config
 	c := old.settled()
 	if err := c.apply(opts); err != nil {

@@ -39,6 +39,8 @@ type Optimizer struct {
 	design [][]float64 // initial design, in the order of proposing
 	listed [][]float64 // all points of a small discrete space, else nil
 	points *linalg.Dense
+	weighs bool        // the model is a Weigher
+	stale  bool        // the model has to be made anew: code that it ran panicked
 	step   *Step       // of the newest proposal that a model made
 	mark   JournalMark // of the journal's last line
 }
@@ -50,12 +52,20 @@ type Optimizer struct {
 // first, which takes about as long as stage 2 of Learn: see [Prior.For] to pay
 // it once for many optimisers. It fails with [ErrSpace], [ErrOption],
 // [ErrPriorMismatch] or [ErrNumerical].
-func New(space *Space, opts ...Option) (*Optimizer, error) {
-	o, err := newRun(space, opts)
-	if err != nil {
+func New(space *Space, opts ...Option) (o *Optimizer, err error) {
+	defer func() { o, err = begun(o, panicked(recover(), err)) }()
+	if o, err = newRun(space, opts); err != nil {
 		return nil, err
 	}
 	if err := o.beginJournal(); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// begun returns o, or nil with an error.
+func begun(o *Optimizer, err error) (*Optimizer, error) {
+	if err != nil {
 		return nil, err
 	}
 	return o, nil
@@ -106,21 +116,31 @@ func newOptimizer(space *Space, c *runConfig) (*Optimizer, error) {
 			o.points = space.encodeAll(o.listed)
 		}
 	}
-	var err error
-	if o.model, err = c.model(space); err != nil {
+	if err := o.makeModel(); err != nil {
 		return nil, err
 	}
-	if c.acquisition == Thompson() {
+	if o.config.acquisition == Thompson() {
 		if _, ok := o.model.(Sampler); !ok {
 			return nil, optionErrorf("%s needs joint draws, which the model does not offer: see Sampler", c.acquisition)
 		}
 	}
-	if b, ok := o.model.(Binder); ok && o.points != nil {
+	_, o.weighs = o.model.(Weigher)
+	return o, nil
+}
+
+// makeModel makes the surrogate and binds it to the candidates.
+func (o *Optimizer) makeModel() error {
+	m, err := o.config.model(o.space)
+	if err != nil {
+		return err
+	}
+	o.model = m
+	if b, ok := m.(Binder); ok && o.points != nil {
 		if err := b.Bind(context.Background(), o.points); err != nil {
-			return nil, fmt.Errorf("binding the surrogate to %d candidates: %w", len(o.rows()), err)
+			return fmt.Errorf("binding the surrogate to %d candidates: %w", len(o.rows()), err)
 		}
 	}
-	return o, nil
+	return nil
 }
 
 // model makes the surrogate of a run.
@@ -181,7 +201,8 @@ func (o *Optimizer) Cancel(id int) error {
 }
 
 // close applies an event that ends an open trial.
-func (o *Optimizer) close(id int, e event) error {
+func (o *Optimizer) close(id int, e event) (err error) {
+	defer func() { err = panicked(recover(), err) }()
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if id < 1 || id > len(o.h.trials) {
@@ -199,7 +220,8 @@ func (o *Optimizer) close(id int, e event) error {
 // It fails, changing nothing, with [ErrDimension], [ErrNotFinite] or
 // [ErrOutOfSpace]. It waits for an Ask under way, because the model looks at
 // points in the order of the log.
-func (o *Optimizer) Observe(x []float64, y float64, opts ...ObservationOption) error {
+func (o *Optimizer) Observe(x []float64, y float64, opts ...ObservationOption) (err error) {
+	defer func() { err = panicked(recover(), err) }()
 	if err := o.space.Check(x); err != nil {
 		return err
 	}
@@ -276,6 +298,7 @@ func (o *Optimizer) Predict(x []float64) (mean, sd float64, err error) {
 	ctx := context.Background()
 	_ = o.lockModel(ctx) // which never ends
 	defer o.unlockModel()
+	defer func() { err = o.usedModel(recover(), err) }()
 	d, scale := o.draft().data(false)
 	if err := o.fit(ctx, d); err != nil {
 		return 0, 0, err
@@ -292,18 +315,18 @@ func (o *Optimizer) Predict(x []float64) (mean, sd float64, err error) {
 // use: the paper's, or, [WithMixture], their probabilities given the data. They
 // add up to 1. They are nil where the model has none to weigh, as without a prior.
 // It fails with [ErrNumerical] if the model cannot be conditioned on the data.
-func (o *Optimizer) Weights() ([]float64, error) {
-	w, ok := o.model.(Weigher)
-	if !ok {
+func (o *Optimizer) Weights() (weights []float64, err error) {
+	if !o.weighs {
 		return nil, nil
 	}
 	_ = o.lockModel(context.Background()) // which never ends
 	defer o.unlockModel()
+	defer func() { err = o.usedModel(recover(), err) }()
 	d, _ := o.draft().data(false)
 	if err := o.fit(context.Background(), d); err != nil {
 		return nil, err
 	}
-	return slices.Clone(w.Weights()), nil
+	return slices.Clone(o.model.(Weigher).Weights()), nil
 }
 
 // Task returns the observations and the failed trials so far as a [Task] for a

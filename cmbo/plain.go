@@ -2,10 +2,12 @@ package cmbo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/model"
+	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -17,6 +19,8 @@ func modelError(ctx context.Context, err error) error {
 		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case errors.As(err, new(*parallel.Panic)):
+		return err
 	}
 	return fmt.Errorf("%w: %w", ErrNumerical, err)
 }

@@ -187,7 +187,8 @@ func (p *Prior) Prototype(i int) *gaussian.Normal {
 // parameters differ, with [ErrNumerical], or with ctx.Err(). It takes O(K n I²)
 // time for I points, on up to GOMAXPROCS goroutines; where New does it,
 // [WithParallelism] bounds them.
-func (p *Prior) For(ctx context.Context, space *Space) (*Prior, error) {
+func (p *Prior) For(ctx context.Context, space *Space) (q *Prior, err error) {
+	defer func() { err = panicked(recover(), err) }()
 	return p.on(ctx, space, 0)
 }
 

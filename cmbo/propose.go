@@ -2,6 +2,7 @@ package cmbo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -35,7 +36,7 @@ const maxAsked = 1 << 16
 // expects. If fewer than n are left it returns those, and [ErrNoCandidates]
 // only if there are none. n must be in 1..65536. All n follow from the log as it
 // stood when the call began: what is told meanwhile counts from the next call on.
-func (o *Optimizer) AskN(ctx context.Context, n int) ([]Trial, error) {
+func (o *Optimizer) AskN(ctx context.Context, n int) (trials []Trial, err error) {
 	if n < 1 || n > maxAsked {
 		return nil, optionErrorf("asked for %d trials, not 1 to %d", n, maxAsked)
 	}
@@ -43,6 +44,7 @@ func (o *Optimizer) AskN(ctx context.Context, n int) ([]Trial, error) {
 		return nil, err
 	}
 	defer o.unlockModel()
+	defer func() { err = o.usedModel(recover(), err) }()
 	d := o.draft()
 	saw := len(d.h.events)
 	var ts []Trial
@@ -98,6 +100,16 @@ func (o *Optimizer) lockModel(ctx context.Context) error {
 }
 
 func (o *Optimizer) unlockModel() { <-o.modelLock }
+
+// usedModel returns the error of a call that ends with what its deferred function
+// recovered, or with err. After a panic nobody knows what the model holds: it is
+// made anew before it is used again, unless it is the caller's.
+func (o *Optimizer) usedModel(recovered any, err error) error {
+	if err = panicked(recovered, err); errors.Is(err, ErrPanic) {
+		o.stale = o.config.surrogate == nil
+	}
+	return err
+}
 
 func (o *draft) ask(ctx context.Context) (Trial, error) {
 	if err := ctx.Err(); err != nil {
@@ -293,6 +305,12 @@ func (o *draft) logFit() {
 
 // fit tells the model the data.
 func (o *Optimizer) fit(ctx context.Context, d Data) error {
+	if o.stale {
+		if err := o.makeModel(); err != nil {
+			return err
+		}
+		o.stale = false
+	}
 	if err := o.model.Fit(ctx, d); err != nil {
 		return fmt.Errorf("conditioning on %d observations: %w", len(d.Y), err)
 	}

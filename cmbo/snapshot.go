@@ -103,7 +103,8 @@ var eventNames = [...]string{eventAsked: "asked", eventTold: "told", eventFailed
 // it outlives releases and machines. It fails if w does, or with [ErrOption] if
 // the prior cannot be encoded or the acquisition has no name that
 // [ParseAcquisition] reads.
-func (o *Optimizer) Snapshot(w io.Writer) error {
+func (o *Optimizer) Snapshot(w io.Writer) (err error) {
+	defer func() { err = panicked(recover(), err) }()
 	o.mu.Lock()
 	s, err := o.snapshot()
 	o.mu.Unlock()
@@ -202,13 +203,13 @@ func (e event) export() snapshotEvent {
 // prior is not the one the run began with or is missing, and with [ErrOption].
 // It reads to the end of r. [Optimizer.LastStep] knows nothing until the next
 // proposal.
-func Restore(r io.Reader, opts ...Option) (*Optimizer, error) {
+func Restore(r io.Reader, opts ...Option) (o *Optimizer, err error) {
+	defer func() { o, err = begun(o, panicked(recover(), err)) }()
 	b, err := io.ReadAll(r)
 	if err != nil {
 		return nil, err
 	}
-	o, err := restore(b, opts)
-	if err != nil {
+	if o, err = restore(b, opts); err != nil {
 		return nil, err
 	}
 	if err := o.beginJournal(); err != nil {

@@ -119,9 +119,10 @@ type TheoremTerms struct {
 // chosen, or it came from the initial design or was enqueued; and with [ErrOutOfSpace] or
 // [ErrDimension] for an unusable Optimum. It takes O(K n²) time per observation
 // and O(K n³) with Truth.
-func (o *Optimizer) RegretBound(trial int, in TheoremInputs) (*RegretBound, error) {
+func (o *Optimizer) RegretBound(trial int, in TheoremInputs) (bound *RegretBound, err error) {
 	_ = o.lockModel(context.Background()) // which never ends
 	defer o.unlockModel()
+	defer func() { err = o.usedModel(recover(), err) }()
 	present := o.draft()
 	a, ok := o.model.(paperRun)
 	if !ok || o.config.prior.config.variant.Prototype != GeometricCenter {
@@ -156,6 +157,7 @@ func (o *Optimizer) RegretBound(trial int, in TheoremInputs) (*RegretBound, erro
 	if err != nil {
 		return nil, err
 	}
+	a = o.model.(paperRun) // which the fit may have made anew
 	t := &theorem{a: a, p: a.Prior, w: a.Weights(), noise: a.NoiseVariance(), in: in, xi: ucb.Beta, chosen: chosen}
 	if in.Truth != nil {
 		if t.optimum, err = o.space.Encode(in.Optimum); err != nil {

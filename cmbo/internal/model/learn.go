@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"errors"
 	"math"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/cluster"
@@ -152,6 +153,10 @@ func (l *Learner) fit(ctx context.Context) error {
 			unfitted[i], jitters[i], err = l.fitTask(ctx, workers[w], i)
 			return err
 		})
+		var p *parallel.Panic // of a kernel
+		if errors.As(err, &p) {
+			return wrap(err, "task %q", l.id(lo+p.Index))
+		}
 		if err != nil {
 			return err
 		}
@@ -166,6 +171,13 @@ func (l *Learner) fit(ctx context.Context) error {
 
 // tasks returns the number of tasks, those known from before included.
 func (l *Learner) tasks() int { return len(l.Known) + len(l.Tasks) }
+
+func (l *Learner) id(i int) string {
+	if i < len(l.Known) {
+		return l.Known[i].ID
+	}
+	return l.Tasks[i-len(l.Known)].ID
+}
 
 // needsPosteriors reports whether tasks have to be compared with each other.
 func (l *Learner) needsPosteriors() bool {

@@ -182,6 +182,7 @@ func (v *View) newVisited(ctx context.Context, x []float64, key string) (visited
 // order of the log, so that what is kept of them does not depend on when Fit was
 // called.
 func (v *View) visitData(ctx context.Context, d *Data) (obs, pending []int, err error) {
+	v.forget(d.Seen)
 	if _, err := v.visit(ctx, d.Seen); err != nil {
 		return nil, nil, err
 	}
@@ -190,6 +191,29 @@ func (v *View) visitData(ctx context.Context, d *Data) (obs, pending []int, err 
 	}
 	pending, err = v.visit(ctx, d.Pending)
 	return obs, pending, err
+}
+
+// forget drops visited points that do not come in the order of the log, with those
+// after them: they belong to proposals that were not made in the end. Data never
+// refer to such points.
+func (v *View) forget(seen *linalg.Dense) {
+	if seen == nil {
+		return
+	}
+	next := 0
+	for r := range points.Len(seen) {
+		switch e, ok := v.entries[points.Key(seen.Row(r))]; {
+		case ok && e < next: // seen before
+		case ok && e == next:
+			next++
+		default:
+			for _, p := range v.visited[next:] {
+				delete(v.entries, points.Key(p.x))
+			}
+			v.visited = v.visited[:next]
+			return
+		}
+	}
 }
 
 // covariance returns the covariance under prototype i of a visited point with
