@@ -38,6 +38,9 @@ type FitOptions struct {
 
 	// MaxIter caps the steps of one search, 100 by default.
 	MaxIter int
+
+	// Evidence asks for [FitResult].Evidence.
+	Evidence bool
 }
 
 // FitStart reports one search.
@@ -55,8 +58,19 @@ type FitResult struct {
 	Noise        float64
 	LogPosterior float64 // log marginal likelihood plus log prior, up to a constant
 	LogMarginal  float64
-	Best         int // index into Starts, −1 if all failed: the given parameters are returned
-	Starts       []FitStart
+
+	// Evidence is the logarithm of the probability density of the values under the
+	// form of the kernel, parameters and noise variance integrated over their priors
+	// without the bounds, by Laplace's approximation: what tells which of several
+	// forms the data are for. With H the Hessian of the negative log posterior at its
+	// maximum and S the diagonal matrix of the priors' deviations it is LogPosterior −
+	// ½·ln det S·H·S; a direction in which the data blur what the prior knows counts
+	// as one that they say nothing of. −Inf if all searches failed, 0 if it was not
+	// asked for.
+	Evidence float64
+
+	Best   int // index into Starts, −1 if all failed: the given parameters are returned
+	Starts []FitStart
 }
 
 // Fitter searches hyperparameters, keeping its memory from one data set to the
@@ -169,10 +183,66 @@ func (f *Fitter) Fit(ctx context.Context, k kernel.Kernel, noise float64, x *lin
 			res.Noise = min(max(math.Exp(f.best[np]), p.Min), p.Max)
 		}
 		res.LogMarginal = res.LogPosterior - f.logPrior(f.best)
-		return res, nil
+		if o.Evidence {
+			res.Evidence = res.LogPosterior - f.halfLogDet()
+		}
+		return res, ctx.Err()
 	}
 	res.LogMarginal, _ = f.like.Eval(res.Kernel, res.Noise, nil)
+	if o.Evidence {
+		res.Evidence = math.Inf(-1)
+	}
 	return res, nil
+}
+
+// hessianStep is the step in a logarithm with which gradients are differenced: its
+// square is far above their rounding, relative to what hyperparameters vary on.
+const hessianStep = 1e-3
+
+// halfLogDet returns ½·ln det S·H·S at the best point found, eigenvalues below 1
+// counting as 1: the prior alone gives that much.
+func (f *Fitter) halfLogDet() float64 {
+	n := len(f.best)
+	up, down, x := make([]float64, n), make([]float64, n), append([]float64(nil), f.best...)
+	h := linalg.NewSym(n, nil)
+	for i := range n {
+		// A derivative at a bound is one from inside of it.
+		hi, lo := min(f.best[i]+hessianStep, f.hi[i]), max(f.best[i]-hessianStep, f.lo[i])
+		if !(hi > lo) {
+			h.Set(i, i, 0) // fixed by its bounds
+			continue
+		}
+		x[i] = hi
+		f.objective(x, up)
+		x[i] = lo
+		f.objective(x, down)
+		x[i] = f.best[i]
+		for j := range n {
+			v := (up[j] - down[j]) / (hi - lo) * f.scale(i) * f.scale(j)
+			if i == j {
+				h.Set(i, i, v)
+			} else {
+				h.Set(i, j, h.At(i, j)+v/2) // both orders
+			}
+		}
+	}
+	var e linalg.EigenSym
+	if err := e.Factorize(h); err != nil {
+		return math.Inf(1) // the likelihood is not finite around its maximum
+	}
+	var v float64
+	for _, l := range e.Values() {
+		v += 0.5 * math.Log(math.Max(l, 1))
+	}
+	return v
+}
+
+// scale returns the deviation of the prior of parameter i, 1 for a flat one.
+func (f *Fitter) scale(i int) float64 {
+	if s := f.prior[i].SD; !math.IsInf(s, 1) {
+		return s
+	}
+	return 1
 }
 
 // fitGradTol ends a search. A gradient g leaves the log posterior g²/2h below its

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/kernel"
@@ -16,6 +17,7 @@ type Hyper struct {
 	Kernel        kernel.Kernel
 	NoiseVariance float64 // of values that come without one of their own
 	Fitted        bool    // false if there was nothing to fit to, or every search failed
+	Evidence      float64 // see [gaussian.FitResult]; 0 if it was not asked for
 }
 
 // SameKernel reports whether the kernels of h and g, of one form, have the same
@@ -68,6 +70,8 @@ type Fitter struct {
 	// Priors returns the priors of the hyperparameters for points of dim
 	// coordinates; nil stands for [gaussian.DefaultPriors].
 	Priors func(dim int) gaussian.Priors
+	// Evidence asks for [Hyper].Evidence.
+	Evidence bool
 
 	search gaussian.Fitter
 }
@@ -81,7 +85,7 @@ type Fitter struct {
 // It fails only if the data cannot be used at all or ctx is done.
 func (f *Fitter) Fit(ctx context.Context, template kernel.Kernel, x *linalg.Dense, y, own []float64, given float64, seed uint64) (Hyper, error) {
 	_, dim := x.Dims()
-	o := gaussian.FitOptions{Seed: seed, Priors: gaussian.DefaultPriors(dim)}
+	o := gaussian.FitOptions{Seed: seed, Priors: gaussian.DefaultPriors(dim), Evidence: f.Evidence}
 	if f.Priors != nil {
 		o.Priors = f.Priors(dim)
 	}
@@ -113,7 +117,7 @@ func (f *Fitter) Fit(ctx context.Context, template kernel.Kernel, x *linalg.Dens
 		if err != nil {
 			return h, explained(ctx, numerical(err, "fitting hyperparameters to %d observations", len(y)))
 		}
-		h = Hyper{Kernel: r.Kernel, NoiseVariance: r.Noise, Fitted: r.Best >= 0}
+		h = Hyper{Kernel: r.Kernel, NoiseVariance: r.Noise, Fitted: r.Best >= 0, Evidence: r.Evidence}
 	}
 	if !(h.NoiseVariance > 0) {
 		// For values to come without a variance.
@@ -127,10 +131,14 @@ func (f *Fitter) Fit(ctx context.Context, template kernel.Kernel, x *linalg.Dens
 
 // Hyperparameters of a run are fitted to its first observations, so that which fit
 // serves n of them follows from n alone: to all of them up to refitAlways, then to
-// the largest multiple of refitEvery.
+// the largest multiple of refitEvery, of twice as much from refitDouble observations,
+// and so on whenever their number has doubled. A search takes at most refitRows of
+// them, drawn from those it is made to, which bounds its time.
 const (
 	refitAlways = 20
 	refitEvery  = 5
+	refitDouble = 100
+	refitRows   = 300
 )
 
 // RefitCount returns the number of the first observations whose fit serves n.
@@ -138,7 +146,11 @@ func RefitCount(n int) int {
 	if n <= refitAlways {
 		return n
 	}
-	return n - n%refitEvery
+	every := refitEvery
+	for top := refitDouble; n >= top; top *= 2 {
+		every *= 2
+	}
+	return n - n%every
 }
 
 // Fits finds and keeps the hyperparameters of a run, whose kernel has the form of
@@ -146,9 +158,12 @@ func RefitCount(n int) int {
 // it is made to.
 type Fits struct {
 	Template kernel.Kernel
-	Noise    float64 // given noise variance, NaN to search it
-	Seed     uint64
-	Fitter   Fitter
+	// Other is another form, of another number of parameters, that is fitted too; the
+	// one of larger evidence serves, Template if they are equal. Nil for none.
+	Other  kernel.Kernel
+	Noise  float64 // given noise variance, NaN to search it
+	Seed   uint64
+	Fitter Fitter
 
 	known map[int]Hyper // by number of observations
 }
@@ -165,12 +180,39 @@ func (f *Fits) At(ctx context.Context, n int, data func(count int) (x *linalg.De
 	if err != nil {
 		return Hyper{}, err
 	}
+	if count > refitRows {
+		x, y, own = subset(x, y, own, rng.Stream(f.Seed, "refit rows", uint64(count)).Perm(count)[:refitRows])
+	}
 	seed := rng.Stream(f.Seed, "refit", uint64(count)).Uint64()
+	f.Fitter.Evidence = f.Other != nil
 	h, err := f.Fitter.Fit(ctx, f.Template, x, y, own, f.Noise, seed)
+	if err == nil && f.Other != nil {
+		var o Hyper
+		if o, err = f.Fitter.Fit(ctx, f.Other, x, y, own, f.Noise, seed); err == nil && o.Evidence > h.Evidence {
+			h = o
+		}
+	}
 	if err == nil {
 		f.Put(count, h)
 	}
 	return h, err
+}
+
+// subset returns the observations listed, in their order.
+func subset(x *linalg.Dense, y, own []float64, rows []int) (*linalg.Dense, []float64, []float64) {
+	slices.Sort(rows)
+	z := make([]float64, len(rows))
+	var known []float64
+	if own != nil {
+		known = make([]float64, len(rows))
+	}
+	for i, r := range rows {
+		z[i] = y[r]
+		if own != nil {
+			known[i] = own[r]
+		}
+	}
+	return points.Pick(x, rows), z, known
 }
 
 // Put keeps h as the hyperparameters fitted to the first count observations.

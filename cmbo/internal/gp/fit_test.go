@@ -13,7 +13,7 @@ import (
 )
 
 func TestRefitCount(t *testing.T) {
-	for n, want := range map[int]int{0: 0, 1: 1, 20: 20, 21: 20, 24: 20, 25: 25, 29: 25, 104: 100} {
+	for n, want := range map[int]int{0: 0, 1: 1, 20: 20, 21: 20, 24: 20, 25: 25, 29: 25, 99: 95, 104: 100, 110: 110, 219: 200, 799: 760, 1000: 960} {
 		assert.Equal(t, want, RefitCount(n), "%d observations", n)
 	}
 	for n := range 3000 {
