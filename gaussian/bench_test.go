@@ -229,7 +229,7 @@ func BenchmarkConditioner(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			cov.Copy(p.Cov())
-			for _, err := range [...]error{c.Factorize(&k, noise, resid), c.Whiten(&v, cross), c.UpdateMean(mean, &v), c.UpdateCov(&cov, &v)} {
+			for _, err := range [...]error{c.Factorize(&k, noise, resid), c.Whiten(&v, cross), c.Update(mean, nil, &v), c.UpdateCov(&cov, &v)} {
 				if err != nil {
 					b.Fatal(err)
 				}

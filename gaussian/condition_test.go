@@ -58,8 +58,7 @@ func TestConditionerExpected(t *testing.T) {
 			}
 		}
 		require.NoError(t, c.Whiten(v, v))
-		require.NoError(t, c.UpdateMean(mean, v))
-		require.NoError(t, c.UpdateVariance(variance, v))
+		require.NoError(t, c.Update(mean, variance, v))
 		return mean, variance
 	}
 	var c Conditioner

@@ -24,8 +24,7 @@ import (
 //
 //	c.Factorize(k, noise, resid)
 //	c.Whiten(v, cross)
-//	c.UpdateMean(mean, v)
-//	c.UpdateVariance(variance, v)
+//	c.Update(mean, variance, v)
 //
 // The posterior is latent: noise is not added to it. Nothing but the given blocks
 // is ever formed, so a prior over many points needs no N×N matrix.
@@ -253,29 +252,31 @@ func (c *Conditioner) Whiten(dst, cross *linalg.Dense) error {
 	return nil
 }
 
-// UpdateMean adds Vᵀ·β to mean, v as made by [Conditioner.Whiten] and mean of
-// length N. It fails with [ErrDimension] and takes O(t·N) time.
-func (c *Conditioner) UpdateMean(mean []float64, v *linalg.Dense) error {
-	if err := c.checkWhite("Conditioner.UpdateMean", v, len(mean)); err != nil {
-		return err
+// Update turns the prior means and variances at N points into those given the
+// observations, v as made by [Conditioner.Whiten]: it adds Vᵀ·β to mean and subtracts
+// the column sums of v_ij² from variance. Either may be nil. A variance that rounding
+// pushed below zero becomes 0. It fails with [ErrDimension] and takes O(t·N) time.
+func (c *Conditioner) Update(mean, variance []float64, v *linalg.Dense) error {
+	const op = "Conditioner.Update"
+	if mean != nil {
+		if err := c.checkWhite(op, v, len(mean)); err != nil {
+			return err
+		}
+	}
+	if variance != nil {
+		if err := c.checkWhite(op, v, len(variance)); err != nil {
+			return err
+		}
 	}
 	for i, b := range c.beta {
-		linalg.Axpy(mean, b, v.Row(i))
-	}
-	return nil
-}
-
-// UpdateVariance subtracts the column sums of v_ij² from variance, of length N.
-// What rounding pushed below zero becomes 0. It fails with [ErrDimension] and
-// takes O(t·N) time.
-func (c *Conditioner) UpdateVariance(variance []float64, v *linalg.Dense) error {
-	if err := c.checkWhite("Conditioner.UpdateVariance", v, len(variance)); err != nil {
-		return err
-	}
-	for i := range c.beta {
-		r := v.Row(i)[:len(variance)]
-		for j, x := range r {
-			variance[j] -= x * x
+		if mean != nil {
+			linalg.Axpy(mean, b, v.Row(i))
+		}
+		if variance != nil {
+			r := v.Row(i)[:len(variance)]
+			for j, x := range r {
+				variance[j] -= x * x
+			}
 		}
 	}
 	for j, x := range variance {
@@ -306,7 +307,7 @@ func (c *Conditioner) UpdateCov(cov *linalg.Sym, v *linalg.Dense) error {
 
 // Condition turns the prior mean and covariance at N points, of which it reads the
 // lower triangle, into those given the observations: what [Conditioner.Whiten],
-// [Conditioner.UpdateMean] and [Conditioner.UpdateCov] do, faster, in O(t·N·(t + N))
+// [Conditioner.Update] and [Conditioner.UpdateCov] do, faster, in O(t·N·(t + N))
 // time. cross is as for Whiten. mean may be nil; white is scratch and is resized. It
 // fails with [ErrDimension].
 func (c *Conditioner) Condition(mean []float64, cov *linalg.Sym, white, cross *linalg.Dense) error {

@@ -153,8 +153,7 @@ func TestNothingPanics(t *testing.T) {
 		_ = c.Append(weirdVec(rng, c.Len()), weird(rng), weird(rng), weird(rng))
 		_ = c.AppendExpected(weirdVec(rng, c.Len()), weird(rng), weird(rng))
 		cross := linalg.NewDense(c.Len(), m, weirdVec(rng, c.Len()*m))
-		_ = c.UpdateMean(weirdVec(rng, m), cross)
-		_ = c.UpdateVariance(weirdVec(rng, m), cross)
+		_ = c.Update(weirdVec(rng, m), weirdVec(rng, m), cross)
 		_ = c.Condition(nil, cov, new(linalg.Dense), cross)
 		_ = c.Precision(make([]float64, c.Len()), cov)
 	}

@@ -148,7 +148,7 @@ func ExampleFitter() {
 	kernel.Diag(variance, r.Kernel, z)
 	var v linalg.Dense
 	kernel.Cross(&v, r.Kernel, x, z)
-	for _, err := range []error{c.Whiten(&v, &v), c.UpdateMean(mean, &v), c.UpdateVariance(variance, &v)} {
+	for _, err := range []error{c.Whiten(&v, &v), c.Update(mean, variance, &v)} {
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -179,7 +179,7 @@ func ExampleConditioner() {
 		return
 	}
 	var v linalg.Dense
-	for _, err := range []error{c.Whiten(&v, columns), c.UpdateMean(mean, &v), c.UpdateVariance(variance, &v)} {
+	for _, err := range []error{c.Whiten(&v, columns), c.Update(mean, variance, &v)} {
 		if err != nil {
 			fmt.Println(err)
 			return

@@ -172,7 +172,7 @@ func TestConditionerBlocks(t *testing.T) {
 		}
 		for _, err := range []error{
 			c.Whiten(&v, cross), c.Whiten(&v0, &left), c.Whiten(&v1, &right),
-			c.UpdateMean(mean, &v), c.UpdateVariance(variance, &v), c.UpdateCov(cov, &v), c.UpdateCross(block, &v0, &v1),
+			c.Update(mean, variance, &v), c.UpdateCov(cov, &v), c.UpdateCross(block, &v0, &v1),
 		} {
 			if err != nil {
 				t.Fatal(err)
@@ -217,7 +217,7 @@ func TestConditionerBlocks(t *testing.T) {
 			t.Fatal(err)
 		}
 		scaled := make([]float64, n)
-		if err := c.UpdateMean(scaled, &v); err != nil {
+		if err := c.Update(scaled, nil, &v); err != nil {
 			t.Fatal(err)
 		}
 		for i, s := range scaled {
@@ -248,8 +248,8 @@ func TestConditionerClamps(t *testing.T) {
 	v := linalg.NewDense(1, 2, []float64{1 + 1e-9, 0.5})
 	variance := []float64{1, 1}
 	cov := linalg.NewSym(2, []float64{1, 0, 0.3, 1})
-	if err := c.UpdateVariance(variance, v); err != nil || variance[0] != 0 || variance[1] != 0.75 {
-		t.Errorf("UpdateVariance: %v, %v", variance, err)
+	if err := c.Update(nil, variance, v); err != nil || variance[0] != 0 || variance[1] != 0.75 {
+		t.Errorf("Update: %v, %v", variance, err)
 	}
 	if err := c.UpdateCov(cov, v); err != nil || cov.At(0, 0) != 0 || cov.At(1, 1) != 0.75 {
 		t.Errorf("UpdateCov: %g, %g, %v", cov.At(0, 0), cov.At(1, 1), err)
@@ -270,8 +270,7 @@ func TestConditionerZeroAlloc(t *testing.T) {
 	testutil.ZeroAlloc(t, func() {
 		_ = c.Factorize(&k, noise, resid)
 		_ = c.Whiten(&v, cross)
-		_ = c.UpdateMean(mean, &v)
-		_ = c.UpdateVariance(variance, &v)
+		_ = c.Update(mean, variance, &v)
 		cov.Copy(p.Cov())
 		_ = c.UpdateCov(&cov, &v)
 		_ = c.UpdateCross(dst, &v, &v)
@@ -331,10 +330,10 @@ func TestConditionerErrors(t *testing.T) {
 	for name, tt := range map[string]struct{ err, want error }{
 		"Whiten rows":         {c.Whiten(new(linalg.Dense), narrow), ErrDimension},
 		"Whiten nil":          {c.Whiten(nil, v), ErrArgument},
-		"UpdateMean rows":     {c.UpdateMean(three, narrow), ErrDimension},
-		"UpdateMean columns":  {c.UpdateMean(two, v), ErrDimension},
-		"UpdateMean nil":      {c.UpdateMean(three, nil), ErrArgument},
-		"UpdateVariance":      {c.UpdateVariance(two, v), ErrDimension},
+		"Update rows":         {c.Update(three, nil, narrow), ErrDimension},
+		"Update columns":      {c.Update(two, nil, v), ErrDimension},
+		"Update nil":          {c.Update(three, nil, nil), ErrArgument},
+		"Update variance":     {c.Update(nil, two, v), ErrDimension},
 		"UpdateCov":           {c.UpdateCov(k, v), ErrDimension},
 		"UpdateCov nil":       {c.UpdateCov(nil, v), ErrArgument},
 		"UpdateCov fits":      {c.UpdateCov(s3, v), nil},

@@ -53,7 +53,7 @@ func (r *regression) predictTo(mean, variance []float64, z *linalg.Dense) error 
 	clear(mean)
 	kernel.Diag(variance, r.k, z)
 	kernel.Cross(&r.cross, r.k, r.x, z)
-	return errors.Join(r.c.Whiten(&r.cross, &r.cross), r.c.UpdateMean(mean, &r.cross), r.c.UpdateVariance(variance, &r.cross))
+	return errors.Join(r.c.Whiten(&r.cross, &r.cross), r.c.Update(mean, variance, &r.cross))
 }
 
 // posteriorTo sets mean and cov to those at the rows of z.

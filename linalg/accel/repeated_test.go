@@ -116,7 +116,7 @@ func (r *regression) means(t *testing.T, z *linalg.Dense) []float64 {
 	if err := r.c.Whiten(&v, &v); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.c.UpdateMean(mean, &v); err != nil {
+	if err := r.c.Update(mean, nil, &v); err != nil {
 		t.Fatal(err)
 	}
 	return mean

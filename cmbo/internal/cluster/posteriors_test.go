@@ -39,7 +39,7 @@ func TestPosteriorGeometry(t *testing.T) {
 		mean := make([]float64, n)
 		kernel.Cross(&white, k, x, points)
 		require.NoError(t, c.Whiten(&white, &white))
-		require.NoError(t, c.UpdateMean(mean, &white))
+		require.NoError(t, c.Update(mean, nil, &white))
 		kernel.Gram(&cov, k, points)
 		require.NoError(t, c.UpdateCov(&cov, &white))
 		jitter, err := ps.Put(j, mean, &cov, new(linalg.Cholesky))

@@ -161,15 +161,7 @@ func (d *Data) Whiten(white, cross *linalg.Dense) error { return d.cond.Whiten(w
 // Update turns the prior means and variances at the points behind white into those
 // given the data. mean or variance may be nil.
 func (d *Data) Update(mean, variance []float64, white *linalg.Dense) error {
-	if mean != nil {
-		if err := d.cond.UpdateMean(mean, white); err != nil {
-			return err
-		}
-	}
-	if variance != nil {
-		return d.cond.UpdateVariance(variance, white)
-	}
-	return nil
+	return d.cond.Update(mean, variance, white)
 }
 
 // UpdateGram turns the prior covariance matrix of the points behind white into that
