@@ -7,6 +7,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/internal/special"
 )
 
@@ -197,7 +198,7 @@ func (s *scaling) noiseVariances(noise []float64) []float64 {
 			}
 			// Beyond that the value says nothing, and infinity would spoil
 			// what the others say.
-			v[i] = min(x/s.scale/s.scale, maxValue)
+			v[i] = min(x/s.scale/s.scale, points.MaxValue)
 		}
 	}
 	return v

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/stretchr/testify/require"
 )
@@ -23,7 +24,7 @@ func TestScaleZScore(t *testing.T) {
 	s = scaleValues(ZScore, []float64{1e12, 1e12 + 1, 1e12 + 2})
 	require.InDeltaSlice(t, []float64{-math.Sqrt(1.5), 0, math.Sqrt(1.5)}, s.z, 1e-12)
 	// So do values near the largest that are accepted.
-	s = scaleValues(ZScore, []float64{-maxValue, 0, maxValue})
+	s = scaleValues(ZScore, []float64{-points.MaxValue, 0, points.MaxValue})
 	require.InDeltaSlice(t, []float64{-math.Sqrt(1.5), 0, math.Sqrt(1.5)}, s.z, 1e-12)
 	// And two values one rounding apart do not divide by zero.
 	s = scaleValues(ZScore, []float64{1, math.Nextafter(1, 2)})

@@ -1,6 +1,10 @@
 package cmbo
 
-import "math"
+import (
+	"math"
+
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
+)
 
 // A Task is the history of one tuning run: points of the space and the values
 // measured there. Both sources of a [Prior] and a finished run
@@ -78,14 +82,11 @@ func checkTasks(s *Space, tasks []Task) ([]Task, error) {
 	return out, nil
 }
 
-// maxValue bounds measured values so that sums of squares stay finite.
-const maxValue = 1e150
-
 func checkValue(y float64) error {
-	if math.IsNaN(y) || math.IsInf(y, 0) || math.Abs(y) > maxValue {
+	if math.IsNaN(y) || math.IsInf(y, 0) || math.Abs(y) > points.MaxValue {
 		e := dataErrorf(ErrNotFinite, "value %g", y)
-		if math.Abs(y) > maxValue {
-			e = dataErrorf(ErrNotFinite, "value %g is beyond ±%g", y, maxValue)
+		if math.Abs(y) > points.MaxValue {
+			e = dataErrorf(ErrNotFinite, "value %g is beyond ±%g", y, points.MaxValue)
 		}
 		e.Value = y
 		return e
@@ -94,8 +95,8 @@ func checkValue(y float64) error {
 }
 
 func checkNoise(v float64) error {
-	if !(v >= 0 && v <= maxValue) {
-		e := dataErrorf(ErrNotFinite, "noise variance %g is not in [0, %g]", v, maxValue)
+	if !(v >= 0 && v <= points.MaxValue) {
+		e := dataErrorf(ErrNotFinite, "noise variance %g is not in [0, %g]", v, points.MaxValue)
 		e.Value = v
 		return e
 	}

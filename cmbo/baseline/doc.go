@@ -12,7 +12,7 @@
 //
 // A method has a constructor, Learn… if it learns from past tasks and New… if it
 // does not, which takes the space, the tasks and options and returns the method's
-// [Model]: dear, immutable, shared by any number of runs. Model.Surrogate makes
+// [Model]: expensive, immutable, shared by any number of runs. Model.Surrogate makes
 // the state of one run, to be given to one Optimizer, which asks it for
 // predictions and, where the method has an acquisition of its own
 // ([cmbo.Scorer]), for scores. Everything else of the run is the Optimizer's:

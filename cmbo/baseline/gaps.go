@@ -68,8 +68,8 @@ type gapEntry struct {
 	d    []float64
 }
 
-func newGapRun(b *bank, c *config, seed uint64) *gapRun {
-	r := &gapRun{target: newTarget(b.dim, seed, c), view: view{bank: b}, set: c.gaps, gaps: make(map[int]gapEntry)}
+func newGapRun(b *past, c *config, seed uint64) *gapRun {
+	r := &gapRun{target: newTarget(b.dim, seed, c), view: view{past: b}, set: c.gaps, gaps: make(map[int]gapEntry)}
 	r.forget = func(n int) {
 		for m := range r.gaps {
 			if m > n {
@@ -156,13 +156,13 @@ func (r *gapRun) gapsAt(ctx context.Context, n, t int) ([]float64, error) {
 
 // expWeights sets w_i to exp(−eta·sum_i), normalised.
 func expWeights(w, sum []float64, eta float64) {
-	least := math.Inf(1)
+	smallest := math.Inf(1)
 	for _, v := range sum {
-		least = min(least, v)
+		smallest = min(smallest, v)
 	}
 	var total float64
 	for i, v := range sum {
-		w[i] = math.Exp(-eta * (v - least))
+		w[i] = math.Exp(-eta * (v - smallest))
 		total += w[i]
 	}
 	for i := range w {

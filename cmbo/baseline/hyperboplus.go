@@ -58,7 +58,7 @@ func LearnHyperBOPlus(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task,
 	if err != nil {
 		return nil, err
 	}
-	b, err := learnBank(ctx, space, obs, c)
+	b, err := learnPast(ctx, space, obs, c)
 	if err != nil {
 		return nil, err
 	}
@@ -133,9 +133,9 @@ type hierarchyRun struct {
 	mean, sd [][]float64   // of the active ones at cand, nil if not known yet
 }
 
-// leastWeight is the smallest weight, relative to the largest, with which a draw
+// minWeight is the smallest weight, relative to the largest, with which a draw
 // takes part.
-const leastWeight = 1e-9
+const minWeight = 1e-9
 
 // Bind lets Score use what Predict computed at the candidates.
 func (r *hierarchyRun) Bind(_ context.Context, candidates *linalg.Dense) error {
@@ -169,7 +169,7 @@ func (r *hierarchyRun) Fit(ctx context.Context, d cmbo.Data) error {
 	top := maxOf(logs)
 	var sum float64
 	for i, l := range logs {
-		if w := math.Exp(l - top); w >= leastWeight {
+		if w := math.Exp(l - top); w >= minWeight {
 			r.active, r.p = append(r.active, alive[i]), append(r.p, w)
 			sum += w
 		}

@@ -53,14 +53,14 @@ import (
 // optimization with an unknown Gaussian process prior, NeurIPS 2018.
 type MetaBO struct {
 	c             *config
-	bank          *bank
+	past          *past
 	shared        *sharedInputs // nil where tasks have points of their own
 	noiseVariance float64       // added to the diagonal of k(A, A)
 	feature       memo[*linalg.Dense]
 }
 
-// leastNoise keeps a covariance of observations definite where nothing varies.
-const leastNoise = 1e-10
+// noiseFloor keeps a covariance of observations definite where nothing varies.
+const noiseFloor = 1e-10
 
 // LearnMetaBO prepares the past functions. It takes [WithKernel] and
 // [WithConfidence], and fails with [cmbo.ErrNoTasks] and as [LearnRGPE] does.
@@ -74,15 +74,15 @@ func LearnMetaBO(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts
 		return nil, err
 	}
 	m := &MetaBO{c: c}
-	if m.bank, err = learnBank(ctx, space, obs, c); err != nil {
+	if m.past, err = learnPast(ctx, space, obs, c); err != nil {
 		return nil, err
 	}
 	// Without points in common the error says no more than that.
 	if m.shared, err = shareInputs(obs); err != nil || len(tasks) == 1 {
 		m.shared = nil
-		m.noiseVariance = m.bank.noise(0)
+		m.noiseVariance = m.past.noise(0)
 	}
-	m.noiseVariance = max(m.noiseVariance, leastNoise)
+	m.noiseVariance = max(m.noiseVariance, noiseFloor)
 	return m, nil
 }
 
@@ -90,7 +90,7 @@ func LearnMetaBO(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts
 // [WithConfidence] it is a [cmbo.Scorer].
 func (m *MetaBO) Surrogate(seed uint64) cmbo.Surrogate {
 	r := &metaRun{m: m}
-	r.priorRun = priorRun{run: run{dim: m.bank.dim, seed: seed}, prior: r, noiseVariance: m.noiseVariance}
+	r.priorRun = priorRun{run: run{dim: m.past.dim, seed: seed}, prior: r, noiseVariance: m.noiseVariance}
 	if m.c.confidence > 0 {
 		return &confidentRun{r}
 	}
@@ -100,7 +100,7 @@ func (m *MetaBO) Surrogate(seed uint64) cmbo.Surrogate {
 // functionsAt makes dst the K×n matrix of the past functions at the rows of x.
 func (m *MetaBO) functionsAt(ctx context.Context, dst, x *linalg.Dense) error {
 	n := points.Len(x)
-	dst.Resize(len(m.bank.sources), n)
+	dst.Resize(len(m.past.sources), n)
 	row := make([]int, n)
 	if m.shared != nil {
 		for j := range row {
@@ -110,8 +110,8 @@ func (m *MetaBO) functionsAt(ctx context.Context, dst, x *linalg.Dense) error {
 			}
 		}
 	}
-	return parallel.For(ctx, m.bank.workers, len(m.bank.sources), func(_, i int) error {
-		s := m.bank.sources[i]
+	return parallel.For(ctx, m.past.workers, len(m.past.sources), func(_, i int) error {
+		s := m.past.sources[i]
 		if m.shared == nil {
 			return sourceError(ctx, s.post.Moments(ctx, dst.Row(i), nil, x), s.id)
 		}
@@ -120,7 +120,7 @@ func (m *MetaBO) functionsAt(ctx context.Context, dst, x *linalg.Dense) error {
 				dst.Row(i)[j] = m.shared.values[i][r]
 				continue
 			}
-			v := x.View(j, 0, 1, m.bank.dim)
+			v := x.View(j, 0, 1, m.past.dim)
 			if err := s.post.Moments(ctx, dst.Row(i)[j:j+1], nil, &v); err != nil {
 				return sourceError(ctx, err, s.id)
 			}
@@ -177,10 +177,10 @@ func (r *metaRun) centred(ctx context.Context, x *linalg.Dense) (mean []float64,
 // single returns the process of the only task, whose kernel stands in for the
 // covariance; nil if there are more.
 func (r *metaRun) single() *gp.FromKernel {
-	if len(r.m.bank.sources) > 1 {
+	if len(r.m.past.sources) > 1 {
 		return nil
 	}
-	return &gp.FromKernel{Kernel: r.m.bank.sources[0].h.Kernel}
+	return &gp.FromKernel{Kernel: r.m.past.sources[0].h.Kernel}
 }
 
 func (r *metaRun) Moments(ctx context.Context, mean, variance []float64, x *linalg.Dense) error {
@@ -241,7 +241,7 @@ func (r *metaRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.Den
 	if err := r.priorRun.Predict(ctx, mean, sd, x); err != nil {
 		return err
 	}
-	n, t := len(r.m.bank.sources), len(r.d.Y)
+	n, t := len(r.m.past.sources), len(r.d.Y)
 	factor := math.Sqrt(float64(max(n-1, 1)) / float64(max(n-t-1, 1)))
 	if r.single() != nil {
 		factor = 1
@@ -264,7 +264,7 @@ func (r *confidentRun) Score(ctx context.Context, dst []float64, x *linalg.Dense
 		return err
 	}
 	if _, ok := f.(acq.UCB); ok {
-		if z := confidenceMultiplier(len(r.m.bank.sources), len(r.d.Y), r.m.c.confidence); z > 0 {
+		if z := confidenceMultiplier(len(r.m.past.sources), len(r.d.Y), r.m.c.confidence); z > 0 {
 			f = acq.UCB{Beta: z}
 		}
 	}

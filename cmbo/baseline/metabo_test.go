@@ -116,7 +116,7 @@ func TestMetaBOIsUnbiased(t *testing.T) {
 	require.NoError(t, chol.Factorize(truth))
 	var sum, square2 float64
 	for range samples {
-		m := &MetaBO{c: &config{}, bank: &bank{dim: 2, workers: 1}, noiseVariance: leastNoise, shared: &sharedInputs{row: map[string]int{}}}
+		m := &MetaBO{c: &config{}, past: &past{dim: 2, workers: 1}, noiseVariance: noiseFloor, shared: &sharedInputs{row: map[string]int{}}}
 		for j := range 3 {
 			m.shared.row[points.Key(x.Row(j))] = j
 		}
@@ -124,7 +124,7 @@ func TestMetaBOIsUnbiased(t *testing.T) {
 			f := []float64{r.NormFloat64(), r.NormFloat64(), r.NormFloat64()}
 			chol.MulLowerVecTo(f, f)
 			m.shared.values = append(m.shared.values, f)
-			m.bank.sources = append(m.bank.sources, &source{})
+			m.past.sources = append(m.past.sources, &source{})
 		}
 		s := m.Surrogate(1)
 		require.NoError(t, s.Fit(ctx, cmbo.Data{X: points.First(x, 1), Y: []float64{0.3}, Raw: []float64{0.3}}))
@@ -149,7 +149,7 @@ func TestMetaBOFromPosteriors(t *testing.T) {
 	require.Nil(t, m.shared)
 	z := randomPoints(r, 5, 2)
 	f := make([][]float64, 6)
-	for i, src := range m.bank.sources {
+	for i, src := range m.past.sources {
 		f[i], _ = gpOracle(src.h.Kernel.Eval, zeroMean, src.x, src.z, src.h.Noise(src.noise), z)
 	}
 	mean, cov := sampleMoments(f, 5)
@@ -165,7 +165,7 @@ func TestMetaBOFromPosteriors(t *testing.T) {
 			require.InDelta(t, cov[j][j], gs[j]*gs[j], 1e-8)
 		}
 	}
-	require.Greater(t, m.noiseVariance, leastNoise)
+	require.Greater(t, m.noiseVariance, noiseFloor)
 
 	// More observations than tasks: regularised, finite, with the largest factor.
 	s := m.Surrogate(1)
@@ -182,7 +182,7 @@ func TestMetaBOOfOneTask(t *testing.T) {
 	r := testRNG(t)
 	m, err := LearnMetaBO(ctx, square(t), family(r, 1, 9))
 	require.NoError(t, err)
-	src := m.bank.sources[0]
+	src := m.past.sources[0]
 	d := dataAt(bump([]float64{0.5, 0.5}), randomPoints(r, 4, 2), 1)
 	z := randomPoints(r, 5, 2)
 	s := m.Surrogate(1)

@@ -18,7 +18,7 @@ const rankFloor = 1e-10
 // one, in their order, so that what it holds does not depend on when it was
 // asked.
 type ranker struct {
-	bank *bank
+	past *past
 	c    *config
 	seed uint64
 
@@ -41,9 +41,9 @@ type ranked struct {
 // numbers, which would let models that agree have the same losses draw for draw; each
 // source's draws come in a random order of their own, and are then as good as
 // independent of the others'.
-func newRanker(b *bank, c *config, seed uint64) *ranker {
+func newRanker(b *past, c *config, seed uint64) *ranker {
 	r := &ranker{
-		bank: b, c: c, seed: seed,
+		past: b, c: c, seed: seed,
 		z:   normals{seed: seed, label: "baseline rank", draws: c.samples},
 		eps: normals{seed: seed, label: "baseline leave-one-out", draws: c.samples},
 	}
@@ -55,7 +55,7 @@ func newRanker(b *bank, c *config, seed uint64) *ranker {
 
 // weights returns the weights of the sources and, last, of the target's model.
 func (r *ranker) weights(ctx context.Context, t *target) ([]float64, error) {
-	k, n := len(r.bank.sources), len(t.d.Y)
+	k, n := len(r.past.sources), len(t.d.Y)
 	w := make([]float64, k+1)
 	switch {
 	case k == 0:
@@ -85,7 +85,7 @@ func (r *ranker) update(ctx context.Context, d cmbo.Data) error {
 	if r.ranked == nil || same < len(r.points) {
 		same = 0
 		r.points = r.points[:0]
-		r.ranked = make([]ranked, len(r.bank.sources))
+		r.ranked = make([]ranked, len(r.past.sources))
 		for i := range r.ranked {
 			r.ranked[i].loss = make([]float64, r.c.samples)
 		}
@@ -99,9 +99,9 @@ func (r *ranker) update(ctx context.Context, d cmbo.Data) error {
 		z := r.z.get(n + 1)
 		r.points = append(r.points, linalg.NewDense(1, dim, slices.Clone(d.X.Row(n))))
 		for i := range r.ranked {
-			if err := r.ranked[i].add(ctx, r.bank.sources[i], r.points, d.Raw, z); err != nil {
+			if err := r.ranked[i].add(ctx, r.past.sources[i], r.points, d.Raw, z); err != nil {
 				r.ranked = nil
-				return sourceError(ctx, numerical(ctx, err, "ranking %d observations", n+1), r.bank.sources[i].id)
+				return sourceError(ctx, numerical(ctx, err, "ranking %d observations", n+1), r.past.sources[i].id)
 			}
 		}
 	}

@@ -63,7 +63,7 @@ import (
 // arXiv:1802.02219.
 type RGPE struct {
 	c    *config
-	bank *bank
+	past *past
 }
 
 // LearnRGPE fits a Gaussian process to each task. It takes [WithKernel] and
@@ -80,7 +80,7 @@ func LearnRGPE(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts .
 	if err != nil {
 		return nil, err
 	}
-	return &RGPE{c: c, bank: b}, nil
+	return &RGPE{c: c, past: b}, nil
 }
 
 // botorchPriors are those of BoTorch's SingleTaskGP. The density of a log-normal
@@ -96,18 +96,18 @@ func botorchPriors(dim int) gaussian.Priors {
 }
 
 // learnSources validates tasks and fits a process to each.
-func learnSources(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, c *config) (*bank, error) {
+func learnSources(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, c *config) (*past, error) {
 	obs, err := prepare(space, tasks, c)
 	if err != nil {
 		return nil, err
 	}
-	return learnBank(ctx, space, obs, c)
+	return learnPast(ctx, space, obs, c)
 }
 
 // Surrogate returns the surrogate of one run. It is a [Weigher] and, for its
 // expected improvement, a [cmbo.Scorer].
 func (m *RGPE) Surrogate(seed uint64) cmbo.Surrogate {
-	return &rgpeRun{target: newTarget(m.bank.dim, seed, m.c), view: view{bank: m.bank}, ranker: newRanker(m.bank, m.c, seed)}
+	return &rgpeRun{target: newTarget(m.past.dim, seed, m.c), view: view{past: m.past}, ranker: newRanker(m.past, m.c, seed)}
 }
 
 type rgpeRun struct {

@@ -119,7 +119,7 @@ func TestRGPEPrediction(t *testing.T) {
 		}
 	}
 	active := 0
-	for i, src := range m.bank.sources {
+	for i, src := range m.past.sources {
 		mu, v := gpOracle(src.h.Kernel.Eval, zeroMean, src.x, src.z, src.h.Noise(src.noise), z)
 		add(s.w[i], mu, v)
 		if s.w[i] > 0 {
@@ -157,12 +157,12 @@ func TestRanker(t *testing.T) {
 	copy(x.Row(5), x.Row(1)) // a repetition
 	d := dataAt(bump([]float64{0.2, 0.2}), x, 1)
 	d.Raw[6] = d.Raw[0] // a tie
-	one, all := newRanker(m.bank, m.c, 3), newRanker(m.bank, m.c, 3)
+	one, all := newRanker(m.past, m.c, 3), newRanker(m.past, m.c, 3)
 	require.NoError(t, all.update(ctx, d))
 	for n := 1; n <= 7; n++ {
 		require.NoError(t, one.update(ctx, firstOf(d, n, n)))
 	}
-	for i, src := range m.bank.sources {
+	for i, src := range m.past.sources {
 		a := all.ranked[i]
 		require.Equal(t, a.draws, one.ranked[i].draws)
 		require.Equal(t, a.loss, one.ranked[i].loss)
@@ -255,7 +255,7 @@ func TestRGPEWeightsOfIndependentDraws(t *testing.T) {
 	want := make([]float64, 6)
 	for range samples {
 		loss := make([]int, 6)
-		for i, src := range m.bank.sources {
+		for i, src := range m.past.sources {
 			f := draw(src.post)
 			for j := range n {
 				loss[i] += wrong(f, j)

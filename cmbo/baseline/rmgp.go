@@ -44,7 +44,7 @@ import (
 // meta-Bayesian optimization, UAI 2022.
 type RMGPUCB struct {
 	c    *config
-	bank *bank
+	past *past
 }
 
 // LearnRMGPUCB fits a Gaussian process to each task. It takes [WithKernel] and
@@ -54,10 +54,10 @@ func LearnRMGPUCB(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opt
 	if err != nil {
 		return nil, err
 	}
-	return &RMGPUCB{c: c, bank: b}, nil
+	return &RMGPUCB{c: c, past: b}, nil
 }
 
-func learnRM(ctx context.Context, method string, space *cmbo.Space, tasks []cmbo.Task, opts []Option) (*config, *bank, error) {
+func learnRM(ctx context.Context, method string, space *cmbo.Space, tasks []cmbo.Task, opts []Option) (*config, *past, error) {
 	c, err := newConfig(config{method: method, takes: setKernel | setGaps, shape: Matern52}, opts)
 	if err != nil {
 		return nil, nil, err
@@ -69,7 +69,7 @@ func learnRM(ctx context.Context, method string, space *cmbo.Space, tasks []cmbo
 // Surrogate returns the surrogate of one run. It is a [Weigher] and a
 // [cmbo.Scorer].
 func (m *RMGPUCB) Surrogate(seed uint64) cmbo.Surrogate {
-	return &rmUCBRun{newGapRun(m.bank, m.c, seed)}
+	return &rmUCBRun{newGapRun(m.past, m.c, seed)}
 }
 
 type rmUCBRun struct{ *gapRun }
@@ -120,7 +120,7 @@ func (r *rmUCBRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, _ 
 // O(N³ + N² Σ m_i) where the tasks have their turn.
 type RMGPTS struct {
 	c    *config
-	bank *bank
+	past *past
 }
 
 // LearnRMGPTS fits a Gaussian process to each task. It takes [WithKernel] and
@@ -130,13 +130,13 @@ func LearnRMGPTS(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts
 	if err != nil {
 		return nil, err
 	}
-	return &RMGPTS{c: c, bank: b}, nil
+	return &RMGPTS{c: c, past: b}, nil
 }
 
 // Surrogate returns the surrogate of one run. It is a [Weigher] and a
 // [cmbo.Scorer].
 func (m *RMGPTS) Surrogate(seed uint64) cmbo.Surrogate {
-	return &rmTSRun{newGapRun(m.bank, m.c, seed)}
+	return &rmTSRun{newGapRun(m.past, m.c, seed)}
 }
 
 type rmTSRun struct{ *gapRun }

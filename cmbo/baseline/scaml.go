@@ -49,7 +49,7 @@ import (
 // AISTATS 2024; arXiv:2312.00742.
 type ScaMLGP struct {
 	c    *config
-	bank *bank
+	past *past
 }
 
 // LearnScaMLGP fits a Gaussian process to each task. It takes [WithKernel], works
@@ -63,12 +63,12 @@ func LearnScaMLGP(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opt
 	if err != nil {
 		return nil, err
 	}
-	return &ScaMLGP{c: c, bank: b}, nil
+	return &ScaMLGP{c: c, past: b}, nil
 }
 
 // Surrogate returns the surrogate of one run.
 func (m *ScaMLGP) Surrogate(seed uint64) cmbo.Surrogate {
-	r := &scamlRun{target: newTarget(m.bank.dim, seed, m.c), view: view{bank: m.bank}}
+	r := &scamlRun{target: newTarget(m.past.dim, seed, m.c), view: view{past: m.past}}
 	r.found = make(map[int]scamlParams)
 	r.forget = func(n int) {
 		r.known = min(r.known, n)

@@ -61,7 +61,7 @@ func TestScaMLObjective(t *testing.T) {
 	x, z, noise, err := s.first(ctx, n)
 	require.NoError(t, err)
 	o := newScamlObjective(s.fits.Template, s.tasks, x, z, noise)
-	size := len(m.bank.sources) + len(o.prior)
+	size := len(m.past.sources) + len(o.prior)
 	require.Equal(t, 3+4, size) // a variance, two lengths, the noise
 	for range 5 {
 		theta := make([]float64, size)
@@ -78,12 +78,12 @@ func TestScaMLObjective(t *testing.T) {
 		for i := range n {
 			a[i] = make([]float64, n)
 			resid[i] = d.Y[i]
-			for k, src := range m.bank.sources {
+			for k, src := range m.past.sources {
 				resid[i] -= theta[k] * meanOracle(src)(x.Row(i))
 			}
 			for j := range n {
 				a[i][j] = p.h.Kernel.Eval(x.Row(i), x.Row(j))
-				for k, src := range m.bank.sources {
+				for k, src := range m.past.sources {
 					a[i][j] += theta[k] * theta[k] * posteriorOracle(src)(x.Row(i), x.Row(j))
 				}
 			}
@@ -168,14 +168,14 @@ func TestScaMLPrediction(t *testing.T) {
 	near(t, sd, s2, 1e-12, "deviation, bound")
 
 	priorMean := func(x []float64) (v float64) {
-		for i, src := range m.bank.sources {
+		for i, src := range m.past.sources {
 			v += s.p.w[i] * meanOracle(src)(x)
 		}
 		return v
 	}
 	cov := func(x, y []float64) float64 {
 		v := s.h.Kernel.Eval(x, y)
-		for i, src := range m.bank.sources {
+		for i, src := range m.past.sources {
 			v += s.p.w[i] * s.p.w[i] * posteriorOracle(src)(x, y)
 		}
 		return v

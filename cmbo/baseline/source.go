@@ -22,35 +22,35 @@ type source struct {
 	post *gp.Process
 }
 
-// bank holds the sources of a method and what they predict at the latest
+// past holds the sources of a method and what they predict at the latest
 // candidate lists. It is safe for concurrent use.
-type bank struct {
+type past struct {
 	dim     int
 	workers int
 	sources []*source
-	lists   memo[*sheet]
+	lists   memo[*predictions]
 }
 
-// sheet holds the means and variances of all sources at a list of points.
-type sheet struct {
+// predictions holds the means and variances of all sources at a list of points.
+type predictions struct {
 	mean, variance [][]float64 // by source
 }
 
-// learnBank fits a zero-mean process to each task.
-func learnBank(ctx context.Context, space *cmbo.Space, tasks []observations, c *config) (*bank, error) {
-	b := &bank{dim: space.Dim(), workers: c.workers, sources: make([]*source, len(tasks))}
-	template := c.template(b.dim)
+// learnPast fits a zero-mean process to each task.
+func learnPast(ctx context.Context, space *cmbo.Space, tasks []observations, c *config) (*past, error) {
+	p := &past{dim: space.Dim(), workers: c.workers, sources: make([]*source, len(tasks))}
+	template := c.template(p.dim)
 	fitters := make([]gp.Fitter, parallel.Workers(c.workers, len(tasks)))
 	err := parallel.For(ctx, c.workers, len(tasks), func(w, i int) error {
 		fitters[w].Priors = c.priors
 		var err error
-		b.sources[i], err = newSource(ctx, &fitters[w], template, tasks[i], rng.Stream(c.seed, "baseline source", uint64(i)).Uint64())
+		p.sources[i], err = newSource(ctx, &fitters[w], template, tasks[i], rng.Stream(c.seed, "baseline source", uint64(i)).Uint64())
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return b, nil
+	return p, nil
 }
 
 func newSource(ctx context.Context, f *gp.Fitter, template kernel.Kernel, o observations, seed uint64) (*source, error) {
@@ -63,12 +63,12 @@ func newSource(ctx context.Context, f *gp.Fitter, template kernel.Kernel, o obse
 	return s, sourceError(ctx, err, o.id)
 }
 
-// at computes the sheet of the sources listed (all for nil) at the rows of x;
+// at computes the predictions of the sources listed (all for nil) at the rows of x;
 // entries of the others are nil. With pending points each source counts them
 // as evaluated.
-func (b *bank) at(ctx context.Context, x, pending *linalg.Dense, which []int) (*sheet, error) {
-	k := len(b.sources)
-	s := &sheet{mean: make([][]float64, k), variance: make([][]float64, k)}
+func (p *past) at(ctx context.Context, x, pending *linalg.Dense, which []int) (*predictions, error) {
+	k := len(p.sources)
+	s := &predictions{mean: make([][]float64, k), variance: make([][]float64, k)}
 	if which == nil {
 		which = make([]int, k)
 		for i := range which {
@@ -76,9 +76,9 @@ func (b *bank) at(ctx context.Context, x, pending *linalg.Dense, which []int) (*
 		}
 	}
 	n := points.Len(x)
-	err := parallel.For(ctx, b.workers, len(which), func(_, j int) error {
+	err := parallel.For(ctx, p.workers, len(which), func(_, j int) error {
 		i := which[j]
-		src := b.sources[i]
+		src := p.sources[i]
 		f, err := src.post.WithPending(ctx, pending, src.h.NoiseVariance)
 		if err != nil {
 			return sourceError(ctx, err, src.id)
@@ -93,10 +93,10 @@ func (b *bank) at(ctx context.Context, x, pending *linalg.Dense, which []int) (*
 }
 
 // meansAt returns the means of all sources at the rows of x.
-func (b *bank) meansAt(ctx context.Context, x *linalg.Dense) ([][]float64, error) {
-	mean := make([][]float64, len(b.sources))
+func (p *past) meansAt(ctx context.Context, x *linalg.Dense) ([][]float64, error) {
+	mean := make([][]float64, len(p.sources))
 	n := points.Len(x)
-	for i, src := range b.sources {
+	for i, src := range p.sources {
 		mean[i] = make([]float64, n)
 		if err := src.post.Moments(ctx, mean[i], nil, x); err != nil {
 			return nil, sourceError(ctx, err, src.id)
@@ -107,9 +107,9 @@ func (b *bank) meansAt(ctx context.Context, x *linalg.Dense) ([][]float64, error
 
 // noise returns the median of the sources' noise variances, or the given value
 // without sources.
-func (b *bank) noise(none float64) float64 {
-	v := make([]float64, len(b.sources))
-	for i, s := range b.sources {
+func (p *past) noise(none float64) float64 {
+	v := make([]float64, len(p.sources))
+	for i, s := range p.sources {
 		v[i] = s.h.NoiseVariance
 	}
 	if len(v) == 0 {
@@ -118,16 +118,16 @@ func (b *bank) noise(none float64) float64 {
 	return stat.Median(v)
 }
 
-// view is one run's access to a bank.
+// view is one run's access to past tasks.
 type view struct {
-	*bank
+	*past
 	cand  *linalg.Dense // bound candidates, nil in a parameter space
-	bound *sheet
+	bound *predictions
 }
 
 // Bind evaluates the sources at the candidates, once for all runs on them.
 func (v *view) Bind(ctx context.Context, candidates *linalg.Dense) error {
-	s, err := v.lists.get(candidates, func(x *linalg.Dense) (*sheet, error) { return v.at(ctx, x, nil, nil) })
+	s, err := v.lists.get(candidates, func(x *linalg.Dense) (*predictions, error) { return v.at(ctx, x, nil, nil) })
 	if err != nil {
 		return err
 	}
@@ -135,8 +135,8 @@ func (v *view) Bind(ctx context.Context, candidates *linalg.Dense) error {
 	return nil
 }
 
-// look returns the sheet of the sources listed at the rows of x.
-func (v *view) look(ctx context.Context, x, pending *linalg.Dense, which []int) (*sheet, error) {
+// look returns the predictions of the sources listed at the rows of x.
+func (v *view) look(ctx context.Context, x, pending *linalg.Dense, which []int) (*predictions, error) {
 	if points.Len(pending) == 0 && x == v.cand && v.bound != nil {
 		return v.bound, nil
 	}

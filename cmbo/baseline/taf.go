@@ -45,7 +45,7 @@ const (
 // (2018) 43–78.
 type TAF struct {
 	c    *config
-	bank *bank
+	past *past
 }
 
 // LearnTAF fits a Gaussian process to each task. It takes [WithTAFWeights],
@@ -61,15 +61,15 @@ func LearnTAF(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ..
 	if err != nil {
 		return nil, err
 	}
-	return &TAF{c: c, bank: b}, nil
+	return &TAF{c: c, past: b}, nil
 }
 
 // Surrogate returns the surrogate of one run. It is a [Weigher] and a
 // [cmbo.Scorer].
 func (m *TAF) Surrogate(seed uint64) cmbo.Surrogate {
-	r := &tafRun{target: newTarget(m.bank.dim, seed, m.c), view: view{bank: m.bank}, rho: m.c.bandwidth}
+	r := &tafRun{target: newTarget(m.past.dim, seed, m.c), view: view{past: m.past}, rho: m.c.bandwidth}
 	if m.c.weights == WeightsRGPE {
-		r.ranker = newRanker(m.bank, m.c, seed)
+		r.ranker = newRanker(m.past, m.c, seed)
 	}
 	return r
 }
@@ -94,7 +94,7 @@ func (r *tafRun) Fit(ctx context.Context, d cmbo.Data) error {
 	if r.ranker != nil {
 		r.w, err = r.ranker.weights(ctx, r.target)
 	} else {
-		r.w, err = tstWeights(ctx, r.bank, r.d, r.rho)
+		r.w, err = tstWeights(ctx, r.past, r.d, r.rho)
 	}
 	if err == nil {
 		err = r.incumbents(ctx)
@@ -106,7 +106,7 @@ func (r *tafRun) Fit(ctx context.Context, d cmbo.Data) error {
 // incumbents finds the best means at the points evaluated and pending.
 func (r *tafRun) incumbents(ctx context.Context) error {
 	n, p := points.Len(r.d.X), points.Len(r.d.Pending)
-	r.best, r.own = make([]float64, len(r.bank.sources)), 0
+	r.best, r.own = make([]float64, len(r.past.sources)), 0
 	if n+p == 0 {
 		return nil
 	}

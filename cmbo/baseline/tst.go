@@ -36,7 +36,7 @@ import (
 // model for automatic hyperparameter optimization, ECML PKDD 2016.
 type TSTR struct {
 	c    *config
-	bank *bank
+	past *past
 }
 
 // LearnTSTR fits a Gaussian process to each task. It takes [WithKernel] and
@@ -50,12 +50,12 @@ func LearnTSTR(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts .
 	if err != nil {
 		return nil, err
 	}
-	return &TSTR{c: c, bank: b}, nil
+	return &TSTR{c: c, past: b}, nil
 }
 
 // Surrogate returns the surrogate of one run. It is a [Weigher].
 func (m *TSTR) Surrogate(seed uint64) cmbo.Surrogate {
-	return &tstRun{target: newTarget(m.bank.dim, seed, m.c), view: view{bank: m.bank}, rho: m.c.bandwidth}
+	return &tstRun{target: newTarget(m.past.dim, seed, m.c), view: view{past: m.past}, rho: m.c.bandwidth}
 }
 
 type tstRun struct {
@@ -71,7 +71,7 @@ func (r *tstRun) Fit(ctx context.Context, d cmbo.Data) error {
 		return err
 	}
 	var err error
-	r.w, err = tstWeights(ctx, r.bank, r.d, r.rho)
+	r.w, err = tstWeights(ctx, r.past, r.d, r.rho)
 	r.has = err == nil
 	return err
 }
@@ -104,7 +104,7 @@ func (r *tstRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dens
 const tstWeight = 0.75
 
 // tstWeights returns the weights of the sources and of the target, normalised.
-func tstWeights(ctx context.Context, b *bank, d cmbo.Data, rho float64) ([]float64, error) {
+func tstWeights(ctx context.Context, b *past, d cmbo.Data, rho float64) ([]float64, error) {
 	k := len(b.sources)
 	w := make([]float64, k+1)
 	for i := range w {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/internal/rng"
 )
 
@@ -283,14 +284,14 @@ func (b *batch) of(m *Method) runKey {
 func (t *Table) sameRows() bool {
 	seen := make(map[string]bool, len(t.Tasks[0].X))
 	for _, x := range t.Tasks[0].X {
-		seen[rowKey(x)] = true
+		seen[points.Key(x)] = true
 	}
 	for i := range t.Tasks {
 		if len(t.Tasks[i].X) != len(seen) {
 			return false
 		}
 		for _, x := range t.Tasks[i].X {
-			if !seen[rowKey(x)] {
+			if !seen[points.Key(x)] {
 				return false
 			}
 		}

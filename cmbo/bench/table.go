@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 	"slices"
@@ -163,13 +162,4 @@ func (t *Table) Task(id string) *TableTask {
 		return nil
 	}
 	return &t.Tasks[i]
-}
-
-// rowKey is a map key that is equal for equal rows; -0 counts as 0.
-func rowKey(row []float64) string {
-	b := make([]byte, 0, 8*len(row))
-	for _, v := range row {
-		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v+0))
-	}
-	return string(b)
 }

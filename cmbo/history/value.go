@@ -10,11 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 )
-
-// maxValue bounds measured values and variances: package cmbo refuses larger
-// ones, whose squares would overflow.
-const maxValue = 1e150
 
 // maxInt bounds the integers that are exact in a float64.
 const maxInt = 1 << 53
@@ -40,16 +37,16 @@ func number(text string, unread error) (float64, *RowError) {
 
 // checkValue checks a measured value as package cmbo will.
 func checkValue(y float64) *RowError {
-	if !(math.Abs(y) <= maxValue) {
-		return rowErrorf(cmbo.ErrNotFinite, "beyond ±%g", maxValue)
+	if !(math.Abs(y) <= points.MaxValue) {
+		return rowErrorf(cmbo.ErrNotFinite, "beyond ±%g", points.MaxValue)
 	}
 	return nil
 }
 
 // checkNoise checks a noise variance as package cmbo will.
 func checkNoise(v float64) *RowError {
-	if !(v >= 0 && v <= maxValue) {
-		return rowErrorf(cmbo.ErrNotFinite, "a noise variance is in [0, %g]", maxValue)
+	if !(v >= 0 && v <= points.MaxValue) {
+		return rowErrorf(cmbo.ErrNotFinite, "a noise variance is in [0, %g]", points.MaxValue)
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ import (
 func main() {
 	var o options
 	flag.StringVar(&o.rows, "rows", "", "only rows whose name, size and kind, as -list prints them, match this `regexp`")
-	flag.IntVar(&o.rounds, "rounds", 9, "rounds; dear work gets fewer, at least 3")
+	flag.IntVar(&o.rounds, "rounds", 9, "rounds; expensive work gets fewer, at least 3")
 	flag.DurationVar(&o.sample, "sample", 50*time.Millisecond, "shortest sample")
 	flag.DurationVar(&o.budget, "budget", 2*time.Second, "time for all samples of one contender in one row")
 	flag.StringVar(&o.python, "python", "/usr/bin/python3", "comma-separated Python interpreters")

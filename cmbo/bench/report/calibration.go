@@ -2,9 +2,9 @@ package report
 
 import (
 	"math"
-	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/bench"
+	"github.com/gocmbo/cmbo/internal/stat"
 )
 
 // A Calibration tells how good predictions of the queried values were. All but
@@ -43,20 +43,7 @@ func calibrate(rs []*bench.Record) Calibration {
 	n := float64(len(scores))
 	return Calibration{
 		Predictions: len(scores),
-		MeanNLPD:    sum / n, MedianNLPD: median(scores),
-		Coverage90: float64(inside) / n, MedianSD: math.Exp(median(logs)),
+		MeanNLPD:    sum / n, MedianNLPD: stat.Median(scores),
+		Coverage90: float64(inside) / n, MedianSD: math.Exp(stat.Median(logs)),
 	}
-}
-
-// median sorts v and returns its median, NaN if it is empty.
-func median(v []float64) float64 {
-	if len(v) == 0 {
-		return math.NaN()
-	}
-	slices.Sort(v)
-	m := len(v) / 2
-	if len(v)%2 == 1 {
-		return v[m]
-	}
-	return v[m-1]/2 + v[m]/2
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo/bench"
+	"github.com/gocmbo/cmbo/internal/stat"
 )
 
 // A Partition tells how well a method divided the past tasks of a space into a
@@ -140,8 +141,8 @@ func times(ts []bench.Timing, order *roster) []Time {
 		}
 		out = append(out, Time{
 			Space: g.space, Method: g.method,
-			Offline: median(offline[g]), Lessons: len(offline[g]),
-			Online: median(online[g]), Runs: len(online[g]),
+			Offline: stat.Median(offline[g]), Lessons: len(offline[g]),
+			Online: stat.Median(online[g]), Runs: len(online[g]),
 		})
 	}
 	return out
