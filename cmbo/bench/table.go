@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 )
 
 // A Table is a family of recorded tuning tasks over one search space: for each
@@ -68,7 +69,7 @@ func NewTable(name string, space *cmbo.Space, tasks []cmbo.Task, minimize bool) 
 			if err != nil {
 				return nil, err
 			}
-			key := rowKey(u)
+			key := points.Key(u)
 			if seen[key] {
 				t.Duplicates++
 				continue
