@@ -354,7 +354,8 @@ func WithPriorKernel(k kernel.Kernel) SharedOption {
 }
 
 // WithARD gives the default kernels one lengthscale per coordinate. For New it
-// concerns a run without a prior.
+// concerns a run without a prior, which has one lengthscale for all coordinates or one
+// for each by default, as the evidence has it at each fit of its hyperparameters.
 func WithARD() SharedOption {
 	return option{
 		name:  "WithARD",

@@ -400,3 +400,42 @@ func TestFitterAllocatesLittle(t *testing.T) {
 		t.Errorf("%g allocations for %d evaluations", n, evals)
 	}
 }
+
+// TestEvidence compares Laplace's approximation with the sum over a grid of the
+// parameters, two of them, and wants it to leave the rest of the result alone.
+func TestEvidence(t *testing.T) {
+	x, y := fitData(t, 30, 2)
+	k := kernel.Scale(1, kernel.Matern32(1))
+	pr := DefaultPriors(2)
+	ctx := context.Background()
+	var f Fitter
+	o := &FitOptions{FixNoise: true}
+	plain, err := f.Fit(ctx, k, 0.05, x, y, nil, o)
+	if err != nil || plain.Evidence != 0 {
+		t.Fatal(plain.Evidence, err)
+	}
+	o.Evidence = true
+	r, err := f.Fit(ctx, k, 0.05, x, y, nil, o)
+	if err != nil || r.LogPosterior != plain.LogPosterior || r.Best != plain.Best {
+		t.Fatal(r, err)
+	}
+	const steps = 60
+	var sum float64
+	for i := range steps {
+		for j := range steps {
+			za, zb := (float64(i)+0.5)/steps*8-4, (float64(j)+0.5)/steps*8-4
+			at := kernel.Scale(math.Exp(pr.Variance.Mean+za*pr.Variance.SD), kernel.Matern32(math.Exp(pr.LengthScale.Mean+zb*pr.LengthScale.SD)))
+			l := regress(t, at, 0.05, x, y, nil).c.LogMarginal()
+			sum += math.Exp(l-0.5*(za*za+zb*zb)-r.LogPosterior) / (2 * math.Pi) * (8.0 / steps) * (8.0 / steps)
+		}
+	}
+	want := math.Log(sum) + r.LogPosterior
+	if !(math.Abs(r.Evidence-want) <= 0.3) {
+		t.Errorf("evidence %g, by a grid %g", r.Evidence, want)
+	}
+	// A form that cannot be fitted has none.
+	bad, err := f.Fit(ctx, foreign{1}, 0.05, x, y, nil, &FitOptions{Evidence: true, Params: []LogNormal{{Mean: 5, SD: 1, Min: math.Exp(4), Max: math.Exp(6)}}})
+	if err != nil || bad.Best != -1 || !math.IsInf(bad.Evidence, -1) {
+		t.Errorf("evidence %g, best %d, %v", bad.Evidence, bad.Best, err)
+	}
+}

@@ -5,13 +5,14 @@ import "github.com/gocmbo/cmbo/cmbo"
 // GP is Bayesian optimisation without transfer: a Gaussian process with zero
 // mean on the target's observations alone, whose hyperparameters have the
 // highest posterior density under [gaussian.DefaultPriors] for the first
-// observations: all of them up to twenty, from there the largest multiple of
-// five.
+// observations: all of them up to twenty, from there at growing distances, and to at
+// most 200 of them.
 //
 // It is the model [cmbo.New] brings without a prior, and makes the same
-// proposals for the same seed, with an isotropic Matérn-3/2 kernel by default.
-// WithKernel(Matern52, true) gives the automatic relevance determination that
-// most libraries use. Being a surrogate it has no initial design of its own:
+// proposals for the same seed, by default with a Matérn-3/2 kernel of one length for
+// all coordinates or of one for each, whichever has the larger evidence at each fit
+// (Laplace's approximation). WithKernel(Matern52, true) gives the automatic relevance
+// determination that most libraries use. Being a surrogate it has no initial design of its own:
 // see [cmbo.WithInitial].
 //
 // A fit takes some hundred evaluations of O(n³) for n observations, a prediction
@@ -27,7 +28,7 @@ type GP struct {
 // NewGP returns the method for a space. It takes [WithKernel] and fails with
 // [cmbo.ErrSpace] or [cmbo.ErrOption].
 func NewGP(space *cmbo.Space, opts ...Option) (*GP, error) {
-	c, err := newConfig(config{method: "GP", takes: setKernel}, opts)
+	c, err := newConfig(config{method: "GP", takes: setKernel, either: true}, opts)
 	if err != nil {
 		return nil, err
 	}

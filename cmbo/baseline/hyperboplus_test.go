@@ -112,10 +112,10 @@ func TestHyperBOPlus(t *testing.T) {
 	}
 	mean, sd := predict(t, s, z)
 	score := map[string][]float64{}
-	for _, f := range []acq.Func{acq.UCB{Beta: 3}, acq.EI{Best: 1}, acq.PI{Target: 1.2}} {
+	for name, f := range map[string]acq.Func{"UCB": acq.UCB{Beta: 3}, "EI": acq.EI{Best: 1}, "PI": acq.PI{Target: 1.2}} {
 		v := make([]float64, 4)
 		require.NoError(t, s.Score(ctx, v, z, f, 1))
-		score[f.String()] = v
+		score[name] = v
 	}
 	for j := range mean {
 		var wm, wv, ucb, ei, pi float64
@@ -129,9 +129,9 @@ func TestHyperBOPlus(t *testing.T) {
 		}
 		require.InDelta(t, wm, mean[j], 1e-7)
 		require.InDelta(t, math.Sqrt(wv-wm*wm), sd[j], 1e-6)
-		require.InEpsilon(t, ucb, score["UCB(beta=3)"][j], 1e-6)
-		require.InEpsilon(t, ei, math.Exp(score["EI(best=1)"][j]), 1e-5)
-		require.InEpsilon(t, pi, math.Exp(score["PI(target=1.2)"][j]), 1e-5)
+		require.InEpsilon(t, ucb, score["UCB"][j], 1e-6)
+		require.InEpsilon(t, ei, math.Exp(score["EI"][j]), 1e-5)
+		require.InEpsilon(t, pi, math.Exp(score["PI"][j]), 1e-5)
 	}
 	// Bound or not, the same.
 	free := m.Surrogate(3)

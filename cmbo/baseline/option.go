@@ -60,6 +60,7 @@ type config struct {
 
 	shape  Shape
 	ard    bool
+	either bool                          // isotropic or with a length for each coordinate, by evidence
 	priors func(dim int) gaussian.Priors // of hyperparameters, nil for the default
 
 	samples    int
@@ -92,6 +93,17 @@ func newConfig(base config, opts []Option) (*config, error) {
 		}
 	}
 	return c, nil
+}
+
+// forms returns the template and, unless a kernel was asked for, a second form.
+func (c *config) forms(dim int) (template, other kernel.Kernel) {
+	template = c.template(dim)
+	if c.either && dim > 1 {
+		d := *c
+		d.ard = !c.ard
+		other = d.template(dim)
+	}
+	return template, other
 }
 
 // template returns the form of the kernel at the centres of the
@@ -189,7 +201,7 @@ func WithKernel(s Shape, ard bool) Option {
 		if s > SquaredExp {
 			return optionErrorf("%s is not a kernel", s)
 		}
-		c.shape, c.ard = s, ard
+		c.shape, c.ard, c.either = s, ard, false
 		return nil
 	}}
 }

@@ -35,9 +35,10 @@ type target struct {
 }
 
 func newTarget(dim int, seed uint64, c *config) *target {
+	template, other := c.forms(dim)
 	return &target{
 		run: run{dim: dim, seed: seed}, y: c.y, post: gp.New(nil),
-		fits: gp.Fits{Template: c.template(dim), Noise: math.NaN(), Seed: seed, Fitter: gp.Fitter{Priors: c.priors}},
+		fits: gp.Fits{Template: template, Other: other, Noise: math.NaN(), Seed: seed, Fitter: gp.Fitter{Priors: c.priors}},
 	}
 }
 

@@ -20,8 +20,8 @@ type Hyper struct {
 	Evidence      float64 // see [gaussian.FitResult]; 0 if it was not asked for
 }
 
-// SameKernel reports whether the kernels of h and g, of one form, have the same
-// parameters. The zero Hyper has no kernel, as no other has.
+// SameKernel reports whether the kernels of h and g, of forms that their numbers of
+// parameters tell apart, have the same parameters. The zero Hyper has no kernel, as no other has.
 func (h Hyper) SameKernel(g Hyper) bool {
 	if h.Kernel == nil || g.Kernel == nil {
 		return false
@@ -138,7 +138,7 @@ const (
 	refitAlways = 20
 	refitEvery  = 5
 	refitDouble = 100
-	refitRows   = 300
+	refitRows   = 200
 )
 
 // RefitCount returns the number of the first observations whose fit serves n.
@@ -213,6 +213,15 @@ func subset(x *linalg.Dense, y, own []float64, rows []int) (*linalg.Dense, []flo
 		}
 	}
 	return points.Pick(x, rows), z, known
+}
+
+// Form returns the one of Template and Other that has n parameters, Template if
+// neither has.
+func (f *Fits) Form(n int) kernel.Kernel {
+	if f.Other != nil && f.Other.NumParams() == n {
+		return f.Other
+	}
+	return f.Template
 }
 
 // Put keeps h as the hyperparameters fitted to the first count observations.

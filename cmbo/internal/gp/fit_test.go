@@ -6,6 +6,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/assert"
@@ -111,4 +112,68 @@ func TestFits(t *testing.T) {
 	given := Hyper{Kernel: f.Template, NoiseVariance: 0.5}
 	f.Put(25, given)
 	assert.Equal(t, given, at(&f, 26))
+}
+
+// TestFormByEvidence: values that follow one coordinate of six get a length for each,
+// values that follow the distance alone get one for all, and the choice depends on the
+// observations alone.
+func TestFormByEvidence(t *testing.T) {
+	const n, dim = 40, 6
+	one, all := kernel.Scale(1, kernel.Matern32(1)), kernel.Scale(1, kernel.Matern32(1, 1, 1, 1, 1, 1))
+	for name, tt := range map[string]struct {
+		truth kernel.Kernel
+		want  int // parameters of the form
+	}{
+		"one coordinate": {kernel.Scale(1, kernel.Matern32(0.3, 20, 20, 20, 20, 20)), all.NumParams()},
+		"isotropic":      {kernel.Scale(1, kernel.Matern32(1.5)), one.NumParams()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			right := 0
+			for trial := range 5 {
+				rng := testutil.RNG(t)
+				for range trial * 1000 {
+					rng.Float64()
+				}
+				x, y := linalg.NewDense(n, dim, nil), make([]float64, n)
+				for i := range n {
+					for j := range dim {
+						x.Set(i, j, rng.Float64())
+					}
+					y[i] = rng.NormFloat64()
+				}
+				var gram linalg.Sym
+				kernel.Gram(&gram, tt.truth, x)
+				gram.AddDiag(0.001)
+				var chol linalg.Cholesky
+				require.NoError(t, chol.Factorize(&gram))
+				chol.MulLowerVecTo(y, y)
+				f := Fits{Template: one, Other: all, Noise: math.NaN(), Seed: 4}
+				data := func(int) (*linalg.Dense, []float64, []float64, error) { return x, y, nil, nil }
+				h, err := f.At(ctx, n, data)
+				require.NoError(t, err)
+				if got := h.Kernel.NumParams(); got == tt.want {
+					right++
+				}
+				require.Equal(t, h.Kernel.NumParams(), f.Form(h.Kernel.NumParams()).NumParams())
+			}
+			assert.GreaterOrEqual(t, right, 4)
+		})
+	}
+}
+
+// TestSearchRows: a search takes at most refitRows observations, a sample of those it
+// is made to, with the variances that belong to them.
+func TestSearchRows(t *testing.T) {
+	const n = 400
+	x, y, own := linalg.NewDense(n, 1, nil), make([]float64, n), make([]float64, n)
+	for i := range n {
+		x.Set(i, 0, float64(i))
+		y[i], own[i] = float64(2*i), float64(3*i)
+	}
+	sx, sy, so := subset(x, y, own, []int{7, 399, 0})
+	assert.Equal(t, []float64{0, 14, 798}, sy)
+	assert.Equal(t, []float64{0, 21, 1197}, so)
+	assert.True(t, points.Equal(points.Pick(x, []int{0, 7, 399}), sx))
+	_, _, so = subset(x, y, nil, []int{1})
+	assert.Nil(t, so)
 }

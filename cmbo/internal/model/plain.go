@@ -13,7 +13,7 @@ import (
 
 // Plain is the model of a run without a prior: a Gaussian process with zero mean
 // whose hyperparameters are fitted to the run's own data, after each observation
-// up to twenty and after every fifth from there.
+// up to twenty and at growing distances from there: see [gp.RefitCount].
 type Plain struct {
 	scale Scale
 	fits  gp.Fits
@@ -31,14 +31,19 @@ type Plain struct {
 type Scale func(y, noise []float64) (scaled, variances []float64)
 
 // NewPlain returns the model of a run whose points have dim coordinates. template is
-// the kernel whose parameters are fitted, nil for the default, with a lengthscale
-// for each coordinate if ard is set; noise is the noise variance where none is
+// the kernel whose parameters are fitted, nil for the default, Matérn-3/2 with a
+// lengthscale for each coordinate if ard is set, else with one for all of them or one
+// for each as the evidence has it at each fit; noise is the noise variance where none is
 // given, NaN to fit it. A fit takes its values through scale.
 func NewPlain(dim int, ard bool, template kernel.Kernel, noise float64, scale Scale, seed uint64) *Plain {
+	fits := gp.Fits{Template: template, Noise: noise, Seed: seed}
 	if template == nil {
-		template = DefaultTemplates(dim, ard).Prior
+		fits.Template = DefaultTemplates(dim, ard).Prior
+		if !ard && dim > 1 {
+			fits.Other = DefaultTemplates(dim, true).Prior
+		}
 	}
-	return &Plain{scale: scale, fits: gp.Fits{Template: template, Noise: noise, Seed: seed}, count: -1}
+	return &Plain{scale: scale, fits: fits, count: -1}
 }
 
 // Fit conditions the process on the data, after a fit of its hyperparameters
@@ -71,7 +76,7 @@ func (g *Plain) refit(ctx context.Context, d *Data, count int) error {
 		}
 		params = append(h.Kernel.AppendParams(nil), math.Log(h.NoiseVariance))
 	}
-	k, err := g.fits.Template.WithParams(params[:len(params)-1])
+	k, err := g.fits.Form(len(params) - 1).WithParams(params[:len(params)-1])
 	if err != nil {
 		return wrap(err, "hyperparameters fitted to %d observations", count)
 	}
@@ -105,10 +110,11 @@ func (g *Plain) Fitted() (count int, params []float64) { return g.count, g.param
 // CheckFitted reports parameters that Fitted cannot have returned.
 func (g *Plain) CheckFitted(params []float64) error {
 	n := len(params) - 1
-	if n != g.fits.Template.NumParams() {
+	form := g.fits.Form(n)
+	if n != form.NumParams() {
 		return fmt.Errorf("%d parameters", len(params))
 	}
-	if _, err := g.fits.Template.WithParams(params[:n]); err != nil {
+	if _, err := form.WithParams(params[:n]); err != nil {
 		return err
 	}
 	if v := math.Exp(params[n]); !(v > 0) || math.IsInf(v, 0) {
