@@ -170,7 +170,8 @@ func TestIntLimits(t *testing.T) {
 	if math.MaxInt == math.MaxInt32 {
 		t.Skip("int has 32 bits")
 	}
-	const most = int(maxInt)
+	limit := int64(maxInt)
+	most := int(limit)
 	s, err := NewSpace(Int("a", most-1, most), Int("b", -most, 1-most))
 	require.NoError(t, err)
 	require.Equal(t, [][]float64{{maxInt - 1, -maxInt}, {maxInt - 1, 1 - maxInt}, {maxInt, -maxInt}, {maxInt, 1 - maxInt}}, enumerate(s, 10))
