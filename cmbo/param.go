@@ -338,7 +338,7 @@ func (p Param) validate() error {
 			return fail("the logarithms of %g and %g do not differ", p.lo, p.hi)
 		}
 		if math.Abs(p.lo) > maxInt || math.Abs(p.hi) > maxInt {
-			return fail("a bound of %.0f..%.0f is beyond ±%d, the exact integers of a float64", p.lo, p.hi, maxInt)
+			return fail("a bound of %.0f..%.0f is beyond ±%d, the exact integers of a float64", p.lo, p.hi, int64(maxInt))
 		}
 	case KindCategorical:
 		if len(p.choices) == 0 {
