@@ -1,6 +1,7 @@
 package cmbo
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -61,8 +62,28 @@ func (e *encoder) matrix(m *linalg.Dense) {
 // decoder reads what encoder wrote. The first trouble sticks in err; reads
 // after it return zero values.
 type decoder struct {
-	b   []byte
-	err error
+	b      []byte
+	err    error
+	ctx    context.Context
+	limits PriorLimits
+	// tasks, rows and entries are what addRows has counted.
+	tasks, rows, entries int64
+}
+
+// within fails if n is above the limit of a field of PriorLimits.
+func (d *decoder) within(field string, n, most int64, format string, args ...any) {
+	if d.err == nil && n > most {
+		d.err = beyond(field, most, format, args...)
+	}
+}
+
+// addRows counts a task of n observations and holds the sums against the limits.
+func (d *decoder) addRows(id string, observations int) {
+	n := int64(observations)
+	d.tasks, d.rows, d.entries = d.tasks+1, d.rows+n, d.entries+n*n
+	d.within("TaskRows", n, int64(d.limits.TaskRows), "task %q has %d observations", id, n)
+	d.within("TotalRows", d.rows, int64(d.limits.TotalRows), "the first %d tasks have %d observations", d.tasks, d.rows)
+	d.within("Entries", d.entries, d.limits.Entries, "the covariance matrices of the first %d tasks have %d entries", d.tasks, d.entries)
 }
 
 func (d *decoder) fail(format string, args ...any) {

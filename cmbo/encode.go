@@ -1,6 +1,8 @@
 package cmbo
 
 import (
+	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -140,18 +142,72 @@ func (e *encoder) config(c *learnConfig) error {
 }
 
 // DecodePrior reads what [Prior.Encode] wrote, in the same build to the last
-// bit. It fails with [ErrVersion] if a newer release wrote it, with [ErrCorrupt]
-// if the checksum or anything else is not right, or if r does. It reads to the
-// end of r.
+// bit: see [PriorLimits.Decode], which it is with the default limits.
 func DecodePrior(r io.Reader) (*Prior, error) {
-	b, err := io.ReadAll(r)
+	return PriorLimits{}.Decode(context.Background(), r)
+}
+
+// PriorLimits bound what decoding a prior may take, for whoever does not trust its
+// source: an encoded task of n observations in one coordinate has 16n bytes, and
+// its process takes 8n² bytes of memory and n³/3 multiplications. A field of 0
+// stands for its default.
+type PriorLimits struct {
+	// Bytes is the encoded length: 256 MiB.
+	Bytes int64
+	// Tasks is the number of tasks: 10,000.
+	Tasks int
+	// TaskRows is the number of observations of one task: 2,000.
+	TaskRows int
+	// TotalRows is the number of observations of all tasks: 200,000.
+	TotalRows int
+	// Points is the size of the index set and of the set for clustering: 4,000.
+	Points int
+	// Clusters is the number of clusters: 1,000.
+	Clusters int
+	// Entries is the number of entries of all tasks' covariance matrices, the
+	// squares of their observations: 256 Mi, which take 2 GiB.
+	Entries int64
+}
+
+// filled returns the limits with their defaults.
+func (l PriorLimits) filled() (PriorLimits, error) {
+	if l.Bytes < 0 || l.Entries < 0 || min(l.Tasks, l.TaskRows, l.TotalRows, l.Points, l.Clusters) < 0 {
+		return l, optionErrorf("negative PriorLimits %+v", l)
+	}
+	l.Bytes, l.Entries = cmp.Or(l.Bytes, 256<<20), cmp.Or(l.Entries, 256<<20)
+	l.Tasks, l.TaskRows, l.TotalRows = cmp.Or(l.Tasks, 10_000), cmp.Or(l.TaskRows, 2000), cmp.Or(l.TotalRows, 200_000)
+	l.Points, l.Clusters = cmp.Or(l.Points, 4000), cmp.Or(l.Clusters, 1000)
+	return l, nil
+}
+
+// Decode reads what [Prior.Encode] wrote, in the same build to the last bit. It
+// reads to the end of r.
+//
+// It fails with [ErrLimit] beyond a limit, which the error names, before it makes
+// any matrix; with [ErrVersion] if a newer release wrote the prior; with
+// [ErrCorrupt] if the checksum or anything else is not right; if r does; and with
+// ctx.Err(), which it looks at before each task and cluster. It takes O(n³) time
+// for a task of n observations, and for a prototype on n points.
+func (l PriorLimits) Decode(ctx context.Context, r io.Reader) (p *Prior, err error) {
+	defer func() { err = panicked(recover(), err) }()
+	if l, err = l.filled(); err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(io.LimitReader(r, l.Bytes+1))
 	if err != nil {
 		return nil, err
 	}
-	return decodePrior(b)
+	if int64(len(b)) > l.Bytes {
+		return nil, beyond("Bytes", l.Bytes, "the encoded prior is longer")
+	}
+	return decodePrior(ctx, b, l)
 }
 
-func decodePrior(b []byte) (*Prior, error) {
+func beyond(field string, most int64, format string, args ...any) error {
+	return fmt.Errorf("%w: %s; the limit is %d, which PriorLimits.%s sets", ErrLimit, fmt.Sprintf(format, args...), most, field)
+}
+
+func decodePrior(ctx context.Context, b []byte, l PriorLimits) (*Prior, error) {
 	head := len(priorMagic) + 1
 	if len(b) < head+sha256.Size || string(b[:len(priorMagic)]) != priorMagic {
 		return nil, fmt.Errorf("%w: not a prior", ErrCorrupt)
@@ -164,7 +220,7 @@ func decodePrior(b []byte) (*Prior, error) {
 	if sum := sha256.Sum256(body); string(sum[:]) != string(b[len(body):]) {
 		return nil, fmt.Errorf("%w: the checksum of the prior does not match", ErrCorrupt)
 	}
-	d := &decoder{b: body[head:]}
+	d := &decoder{b: body[head:], ctx: ctx, limits: l}
 	kind := kindPaper
 	if version > 1 {
 		kind = priorKind(d.byte())
@@ -173,10 +229,12 @@ func decodePrior(b []byte) (*Prior, error) {
 		d.fail("a prior of kind %d", kind)
 	}
 	p, err := d.prior(kind)
-	if d.err != nil {
+	switch {
+	case d.err != nil:
 		return nil, d.err
-	}
-	if err != nil {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
 		return nil, corrupt(err)
 	}
 	if len(d.b) > 0 {
@@ -239,6 +297,10 @@ func (d *decoder) kernel() kernel.Kernel {
 	if s == "" {
 		return nil
 	}
+	if len(s) > maxKernel {
+		d.fail("a kernel of %d bytes; none has more than %d", len(s), maxKernel)
+		return nil
+	}
 	var spec kernel.Spec
 	if err := json.Unmarshal([]byte(s), &spec); err != nil {
 		d.fail("a kernel: %v", err)
@@ -251,6 +313,10 @@ func (d *decoder) kernel() kernel.Kernel {
 	}
 	return k
 }
+
+// maxKernel bounds the description of a kernel, whose terms each covariance of two
+// points evaluates.
+const maxKernel = 64 << 10
 
 func (d *decoder) config(kind priorKind) *learnConfig {
 	c := &learnConfig{kind: kind, seed: d.fixed()}
@@ -283,6 +349,7 @@ func (d *decoder) config(kind priorKind) *learnConfig {
 func (d *decoder) points(dim int) *linalg.Dense {
 	m := d.matrix()
 	rows, cols := m.Dims()
+	d.within("Points", int64(rows), int64(d.limits.Points), "a set of %d points", rows)
 	if rows < 1 || cols != dim {
 		d.fail("%d points of %d coordinates in a space of %d", rows, cols, dim)
 	}

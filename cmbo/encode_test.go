@@ -2,8 +2,10 @@ package cmbo_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
+	"runtime"
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -130,6 +132,49 @@ func TestPriorRefusesDamage(t *testing.T) {
 	require.ErrorIs(t, foreignPrior.Encode(io.Discard), cmbo.ErrOption)
 	_, err = foreignPrior.Digest()
 	require.ErrorContains(t, err, "foreign")
+}
+
+// TestPriorLimits: each limit refuses what is one beyond it, by name, before any
+// matrix is made, and accepts what is not.
+func TestPriorLimits(t *testing.T) {
+	list, _ := grid(t, 4)
+	k := kernel.Scale(1, kernel.Matern32(0.3))
+	tasks := append(family(3, 20), family(4, 300)[3])
+	b := encode(t, learn(t, list, tasks, cmbo.WithHyperparameters(k, 0.01), cmbo.WithLabels([]int{0, 1, 1, 0}), cmbo.WithIndexPoints(12), cmbo.WithClusterPoints(10)))
+	for _, tt := range []struct {
+		name         string
+		exact, below cmbo.PriorLimits
+	}{
+		{"Bytes", cmbo.PriorLimits{Bytes: int64(len(b))}, cmbo.PriorLimits{Bytes: int64(len(b)) - 1}},
+		{"Tasks", cmbo.PriorLimits{Tasks: 4}, cmbo.PriorLimits{Tasks: 3}},
+		{"TaskRows", cmbo.PriorLimits{TaskRows: 300}, cmbo.PriorLimits{TaskRows: 299}},
+		{"TotalRows", cmbo.PriorLimits{TotalRows: 360}, cmbo.PriorLimits{TotalRows: 359}},
+		{"Points", cmbo.PriorLimits{Points: 12}, cmbo.PriorLimits{Points: 11}},
+		{"Clusters", cmbo.PriorLimits{Clusters: 2}, cmbo.PriorLimits{Clusters: 1}},
+		{"Entries", cmbo.PriorLimits{Entries: 3*400 + 90000}, cmbo.PriorLimits{Entries: 3*400 + 89999}},
+	} {
+		_, err := tt.exact.Decode(ctx, bytes.NewReader(b))
+		require.NoError(t, err, tt.name)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		p, err := tt.below.Decode(ctx, bytes.NewReader(b))
+		runtime.ReadMemStats(&after)
+		require.Nil(t, p)
+		require.ErrorIs(t, err, cmbo.ErrLimit)
+		require.ErrorIs(t, err, cmbo.ErrCorrupt)
+		require.ErrorContains(t, err, ", which PriorLimits."+tt.name+" sets")
+		if tt.name != "Points" && tt.name != "Clusters" { // which come after the tasks
+			require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(8*300*300), tt.name)
+		}
+	}
+	_, err := cmbo.PriorLimits{Tasks: -1}.Decode(ctx, bytes.NewReader(b))
+	require.ErrorIs(t, err, cmbo.ErrOption)
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	p, err := cmbo.PriorLimits{}.Decode(cancelled, bytes.NewReader(b))
+	require.Nil(t, p)
+	require.ErrorIs(t, err, context.Canceled)
+	require.NotErrorIs(t, err, cmbo.ErrCorrupt)
 }
 
 type failingReader struct{}

@@ -43,6 +43,9 @@ var (
 	ErrTrialClosed = errors.New("cmbo: trial is closed")
 	// ErrCorrupt: stored data is truncated, damaged or inconsistent.
 	ErrCorrupt = errors.New("cmbo: corrupt data")
+	// ErrLimit: stored data goes beyond a limit, such as one of [PriorLimits]. It
+	// wraps ErrCorrupt.
+	ErrLimit = fmt.Errorf("%w: beyond a limit", ErrCorrupt)
 	// ErrPanic: code that the caller gave, such as a journal, a surrogate or a kernel,
 	// panicked. See [*PanicError].
 	ErrPanic = errors.New("cmbo: panic in the caller's code")

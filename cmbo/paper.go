@@ -253,20 +253,37 @@ func (p *paperPrior) encode(e *encoder) error {
 func decodePaper(d *decoder, p *Prior) (learned, error) {
 	dim, q := p.space.dim, new(model.Prior)
 	n := d.count(1)
+	d.within("Tasks", int64(n), int64(d.limits.Tasks), "a prior of %d tasks", n)
+	var tasks []storedTask
 	for range n {
-		s, err := d.source(dim)
+		t := d.task(dim)
+		if d.err != nil {
+			return nil, d.err
+		}
+		d.addRows(t.ID, len(t.Y))
+		tasks = append(tasks, t)
+	}
+	if n == 0 {
+		d.fail("a prior of no tasks")
+	}
+	for _, t := range tasks {
+		if d.err != nil {
+			return nil, d.err
+		}
+		s, err := t.source(d.ctx, dim)
 		if err != nil {
 			return nil, err
 		}
 		q.Sources = append(q.Sources, s)
 	}
-	if n == 0 {
-		d.fail("a prior of no tasks")
-	}
 	q.Labels = d.ints()
 	clusterSet := d.points(dim)
 	q.Index = d.points(dim)
 	clusters := d.count(1)
+	d.within("Clusters", int64(clusters), int64(d.limits.Clusters), "a prior of %d clusters", clusters)
+	if d.err != nil {
+		return nil, d.err
+	}
 	members := make([][]*model.Source, clusters)
 	if len(q.Labels) != n {
 		d.fail("%d labels for %d tasks", len(q.Labels), n)
@@ -338,39 +355,54 @@ func (e *encoder) report(r model.Report) {
 	}
 }
 
-func (d *decoder) source(dim int) (*model.Source, error) {
-	id, x := d.string(), d.points(dim)
-	y, given := d.floats(), d.floats()
-	noise, clusterNoise := d.finite(), d.finite()
-	k, clusterKernel := d.kernel(), d.kernel()
-	rows, _ := x.Dims()
-	switch {
-	case len(y) != rows || given != nil && len(given) != rows:
-		d.fail("task %q: %d points, %d values", id, rows, len(y))
-	case k == nil || !(noise >= 0):
-		d.fail("task %q has no process", id)
+// storedTask is what the encoding of a prior says of a task.
+type storedTask struct {
+	model.Task
+	prior, cluster gp.Hyper
+}
+
+func (d *decoder) task(dim int) (t storedTask) {
+	t.ID, t.X = d.string(), d.matrix()
+	t.Y, t.Noise = d.floats(), d.floats()
+	t.prior.NoiseVariance, t.cluster.NoiseVariance = d.finite(), d.finite()
+	t.prior.Kernel, t.cluster.Kernel = d.kernel(), d.kernel()
+	switch rows, cols := t.X.Dims(); {
+	case rows < 1 || cols != dim:
+		d.fail("task %q: %d points of %d coordinates in a space of %d", t.ID, rows, cols, dim)
+	case len(t.Y) != rows || t.Noise != nil && len(t.Noise) != rows:
+		d.fail("task %q: %d points, %d values", t.ID, rows, len(t.Y))
+	case t.prior.Kernel == nil || !(t.prior.NoiseVariance >= 0):
+		d.fail("task %q has no process", t.ID)
 	}
-	if d.err != nil {
-		return nil, d.err
+	return t
+}
+
+// source makes the process of the task.
+func (t *storedTask) source(ctx context.Context, dim int) (*model.Source, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
-	for _, c := range []kernel.Kernel{k, clusterKernel} {
-		if c == nil {
+	for _, k := range []kernel.Kernel{t.prior.Kernel, t.cluster.Kernel} {
+		if k == nil {
 			continue
 		}
-		if err := checkKernel(c, dim); err != nil {
+		if err := checkKernel(k, dim); err != nil {
 			return nil, err
 		}
 	}
-	s, err := model.NewSource(context.Background(), model.Task{ID: id, X: x, Y: y, Noise: given}, gp.Hyper{Kernel: k, NoiseVariance: noise})
+	s, err := model.NewSource(ctx, t.Task, t.prior)
 	if err != nil {
 		return nil, err
 	}
-	s.Cluster = gp.Hyper{Kernel: clusterKernel, NoiseVariance: clusterNoise}
+	s.Cluster = t.cluster
 	return s, nil
 }
 
 // normal reads a mean and the lower triangle of a covariance on the given points.
 func (d *decoder) normal(index *linalg.Dense) (*gaussian.Normal, error) {
+	if err := d.ctx.Err(); err != nil {
+		return nil, err
+	}
 	mean, packed := d.floats(), d.floats()
 	n, _ := index.Dims()
 	if len(mean) != n || len(packed) != n*(n+1)/2 {

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -169,7 +170,7 @@ func (p *priors) load(ctx context.Context, digest string) (prior *cmbo.Prior, er
 	if err != nil {
 		return nil, err
 	}
-	prior, err = decodePrior(ctx, b, &p.limits)
+	prior, err = decodeKept(ctx, b)
 	if err == nil && !endsIn(b, digest) {
 		err = errors.New("it has another digest")
 	}
@@ -179,8 +180,18 @@ func (p *priors) load(ctx context.Context, digest string) (prior *cmbo.Prior, er
 	return prior, err
 }
 
-func decodePrior(_ context.Context, b []byte, _ *Limits) (*cmbo.Prior, error) {
-	return cmbo.DecodePrior(bytes.NewReader(b))
+func decodePrior(ctx context.Context, b []byte, l *Limits) (*cmbo.Prior, error) {
+	limits := cmbo.PriorLimits{
+		Bytes: int64(l.PriorBytes), Tasks: l.Tasks, TaskRows: l.TaskRows, TotalRows: l.TotalRows, Points: l.Index, Clusters: l.Clusters,
+	}
+	return limits.Decode(ctx, bytes.NewReader(b))
+}
+
+// decodeKept decodes a prior that was kept, whatever the limits were then.
+func decodeKept(ctx context.Context, b []byte) (*cmbo.Prior, error) {
+	const any = math.MaxInt
+	limits := cmbo.PriorLimits{Bytes: math.MaxInt64 - 1, Tasks: any, TaskRows: any, TotalRows: any, Points: any, Clusters: any, Entries: math.MaxInt64}
+	return limits.Decode(ctx, bytes.NewReader(b))
 }
 
 // endsIn reports whether an encoded prior has a digest: its last bytes are it.
