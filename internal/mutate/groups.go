@@ -7,10 +7,9 @@ var groups = []group{
 	{"kernel", []string{"kernel/*.go"}, [][]string{{"./kernel/..."}}},
 	{"acq", []string{"cmbo/acq/*.go", "cmbo/acquisition.go"}, [][]string{{"./cmbo/acq"}, {"./cmbo"}}},
 	{"model", []string{
-		"cmbo/adaptive.go", "cmbo/mixture.go", "cmbo/plaingp.go", "cmbo/view.go", "cmbo/prototype.go", "cmbo/posteriors.go",
-		"cmbo/weights.go", "cmbo/scale.go", "cmbo/kmeans.go", "cmbo/kmeans_bounds.go", "cmbo/partition.go",
-	}, [][]string{{"./cmbo"}}},
+		"cmbo/internal/cluster/*.go", "cmbo/internal/gp/*.go", "cmbo/internal/model/*.go", "cmbo/scale.go",
+	}, [][]string{{"./cmbo/internal/..."}, {"-run", "Golden|Mixture|Adaptive|Learn", "./cmbo"}, {"./cmbo"}}},
 	{"theorem", []string{"cmbo/theorem.go", "cmbo/theorem_terms.go"}, [][]string{{"-run", "Theorem|RegretBound", "./cmbo"}, {"./cmbo"}}},
-	{"journal", []string{"cmbo/journal.go"}, [][]string{{"-run", "Journal", "./cmbo"}, {"./cmbo"}}},
-	{"snapshot", []string{"cmbo/snapshot.go"}, [][]string{{"-run", "Snapshot|Restore", "./cmbo"}, {"./cmbo"}}},
+	{"journal", []string{"cmbo/journal.go", "cmbo/journalfile/journalfile.go"}, [][]string{{"./cmbo/journalfile"}, {"-run", "Journal", "./cmbo"}, {"./cmbo"}}},
+	{"snapshot", []string{"cmbo/snapshot.go"}, [][]string{{"-run", "Snapshot|Restore|Journal", "./cmbo"}, {"./cmbo"}}},
 }
