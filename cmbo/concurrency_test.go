@@ -3,19 +3,31 @@ package cmbo_test
 import (
 	"bytes"
 	"errors"
+	"flag"
 	"runtime"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/stretchr/testify/require"
 )
 
+var soak = flag.Duration("soak", 0, "for how long TestOptimizerFromManyGoroutines begins again")
+
 // TestOptimizerFromManyGoroutines lets sixteen of them ask, tell, fail, cancel,
 // observe, look and snapshot at once, and holds what they were told against what
 // the optimiser has in the end. Its worth is greatest under -race.
 func TestOptimizerFromManyGoroutines(t *testing.T) {
+	rounds := uint64(0)
+	for start := time.Now(); rounds == 0 || time.Since(start) < *soak; rounds++ {
+		manyGoroutines(t, rounds)
+	}
+	t.Logf("%d rounds", rounds)
+}
+
+func manyGoroutines(t *testing.T, round uint64) {
 	const workers = 16
 	rounds := 16
 	if testing.Short() {
@@ -61,7 +73,7 @@ func TestOptimizerFromManyGoroutines(t *testing.T) {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			r := rng.Stream(3, "worker", uint64(w))
+			r := rng.Stream(3+round, "worker", uint64(w))
 			for range rounds {
 				trials, err := opt.AskN(ctx, 1+r.IntN(2))
 				if err != nil {

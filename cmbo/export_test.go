@@ -19,6 +19,17 @@ func Reseal(b []byte) []byte {
 // SealSnapshot puts a right envelope around a snapshot's state.
 func SealSnapshot(state []byte) []byte { return sealSnapshot(snapshotVersion, state) }
 
+// SealJournal makes a journal of a first line and entries, whatever these are.
+func SealJournal(first []byte, entries [][]byte) []byte {
+	sum := link("", first)
+	b := bytes.Clone(first)
+	for _, e := range entries {
+		sum = link(sum, e)
+		b = append(b, sealEntry(sum, e)...)
+	}
+	return b
+}
+
 // SnapshotState returns the state in a snapshot.
 func SnapshotState(b []byte) []byte {
 	i, j := bytes.Index(b, []byte(`"state":`)), bytes.LastIndexByte(b, '}')

@@ -274,3 +274,64 @@ func FuzzRestore(f *testing.F) {
 		}
 	})
 }
+
+// FuzzJournal: whatever stands behind right sums, and however a journal is cut,
+// there is no panic, and an optimiser that is accepted is that of a journal too.
+func FuzzJournal(f *testing.F) {
+	list, err := cmbo.Candidates([][]float64{{0}, {0.5}, {1}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	var journal []byte
+	o, err := cmbo.New(list, cmbo.WithInitial(1), cmbo.WithJournal(func(lines []byte) error {
+		journal = append(journal, lines...)
+		return nil
+	}))
+	if err != nil {
+		f.Fatal(err)
+	}
+	first := bytes.Clone(journal)
+	for range 2 {
+		trial, err := o.Ask(ctx)
+		if err == nil {
+			err = o.Tell(trial.ID, 1, cmbo.WithNoise(0.1))
+		}
+		if err != nil {
+			f.Fatal(err)
+		}
+	}
+	var entries [][]byte
+	for line := range bytes.Lines(journal[len(first):]) {
+		_, entry, _ := bytes.Cut(line, []byte(`"entry":`))
+		entries = append(entries, bytes.TrimSuffix(entry, []byte("}\n")))
+	}
+	f.Add(bytes.Join(entries, []byte("\n")), 0)
+	f.Add([]byte(`{"event":"observed","x":[0.25],"y":3}`+"\n"+`{"event":"told","trial":1,"y":1}`), 3)
+	f.Fuzz(func(t *testing.T, b []byte, cut int) {
+		j := cmbo.SealJournal(first, bytes.Split(b, []byte("\n")))
+		j = j[:len(j)-min(max(cut, 0), len(j))]
+		o, valid, err := cmbo.RestoreJournal(bytes.NewReader(j))
+		if err != nil {
+			if !errors.Is(err, cmbo.ErrCorrupt) && !errors.Is(err, cmbo.ErrVersion) {
+				t.Fatalf("an error of no kind: %v", err)
+			}
+			return
+		}
+		if valid > int64(len(j)) || bytes.IndexByte(j[valid:], '\n') >= 0 {
+			t.Fatalf("%d bytes are valid of %d", valid, len(j))
+		}
+		var state, again bytes.Buffer
+		if err := o.Snapshot(&state); err != nil {
+			t.Fatal(err)
+		}
+		back, _, err := cmbo.ResumeJournal(bytes.NewReader(j[:valid]), list, cmbo.WithInitial(1))
+		if err == nil {
+			err = back.Snapshot(&again)
+		}
+		if err != nil || state.String() != again.String() {
+			t.Fatalf("%v:\n%s\n%s", err, state.String(), again.String())
+		}
+		_, err = o.Ask(ctx)
+		checkError(t, err)
+	})
+}
