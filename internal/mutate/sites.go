@@ -219,10 +219,11 @@ func callee(c *ast.CallExpr) string {
 	return ""
 }
 
-// isMessage reports whether a call makes an error or panics.
+// isMessage reports whether a call makes an error or panics, or, as math.Inf, takes
+// numbers of which only the sign counts.
 func isMessage(c *ast.CallExpr) bool {
 	name := callee(c)
-	return name == "panic" || name == "numerical" || strings.HasPrefix(name, "fmt.") || strings.HasPrefix(name, "errors.") || strings.HasSuffix(strings.ToLower(name), "errorf") || strings.HasSuffix(name, ".fail")
+	return name == "panic" || name == "math.Inf" || name == "numerical" || strings.HasPrefix(name, "fmt.") || strings.HasPrefix(name, "errors.") || strings.HasSuffix(strings.ToLower(name), "errorf") || strings.HasSuffix(name, ".fail")
 }
 
 func isNil(e ast.Expr) bool {
