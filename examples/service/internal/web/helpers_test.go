@@ -158,3 +158,12 @@ func (s *service) reads(t *testing.T, c call, v any) {
 		t.Fatal(err)
 	}
 }
+
+func marshal(t *testing.T, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
