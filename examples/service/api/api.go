@@ -75,6 +75,8 @@ type Options struct {
 	Minimize      bool     `json:"minimize,omitempty"`
 	Acquisition   string   `json:"acquisition,omitempty"` // UCB(beta), EI, PI or MaxValuePI
 	Variant       string   `json:"variant,omitempty"`     // with a prior
+	Weights       string   `json:"weights,omitempty"`     // how a prior's prototypes are weighed, as in cmbo.WithWeights
+	Jitter        *float64 `json:"jeffreys_jitter,omitempty"`
 	YPolicy       string   `json:"y_policy,omitempty"`
 	Initial       *int     `json:"initial,omitempty"`
 	Repeats       bool     `json:"repeats,omitempty"`
@@ -87,15 +89,20 @@ type Options struct {
 // Learn says what to learn a prior from: past tasks, or what studies of the
 // service have observed, or both.
 type Learn struct {
-	Tasks       []Task   `json:"tasks,omitempty"`
-	Studies     []string `json:"studies,omitempty"`
-	Seed        *uint64  `json:"seed,omitempty"`
-	Minimize    bool     `json:"minimize,omitempty"`
-	Variant     string   `json:"variant,omitempty"`
-	YPolicy     string   `json:"y_policy,omitempty"`
-	Clusters    *int     `json:"clusters,omitempty"`
-	IndexPoints *int     `json:"index_points,omitempty"`
-	ARD         bool     `json:"ard,omitempty"`
+	Tasks    []Task   `json:"tasks,omitempty"`
+	Studies  []string `json:"studies,omitempty"`
+	Seed     *uint64  `json:"seed,omitempty"`
+	Minimize bool     `json:"minimize,omitempty"`
+	Variant  string   `json:"variant,omitempty"`
+	YPolicy  string   `json:"y_policy,omitempty"`
+	Clusters *int     `json:"clusters,omitempty"`
+	// MaxClusters has the number chosen between Clusters and it, by the scores of
+	// the partitions if PartitionScores is set.
+	MaxClusters     *int `json:"max_clusters,omitempty"`
+	PartitionScores bool `json:"partition_scores,omitempty"`
+	ClusterPoints   *int `json:"cluster_points,omitempty"`
+	IndexPoints     *int `json:"index_points,omitempty"`
+	ARD             bool `json:"ard,omitempty"`
 }
 
 // A Task is the history of a past tuning run.

@@ -54,6 +54,12 @@ func runOptions(o *api.Options, l *Limits) ([]cmbo.Option, error) {
 		}
 		opts = append(opts, cmbo.WithAcquisition(a))
 	}
+	if o.Weights != "" {
+		opts = append(opts, cmbo.WithWeights(o.Weights))
+	}
+	if o.Jitter != nil {
+		opts = append(opts, cmbo.WithJeffreysJitter(*o.Jitter))
+	}
 	if o.Initial != nil {
 		if err := within("points of an initial design", *o.Initial, l.Events); err != nil {
 			return nil, err
@@ -94,11 +100,27 @@ func learnOptions(q *api.Learn, l *Limits) ([]cmbo.LearnOption, error) {
 	for _, s := range shared {
 		opts = append(opts, s)
 	}
-	if q.Clusters != nil {
-		if err := within("clusters", *q.Clusters, l.Clusters); err != nil {
+	switch {
+	case q.Clusters != nil:
+		most := *q.Clusters
+		if q.MaxClusters != nil {
+			most = *q.MaxClusters
+		}
+		if err := within("clusters", most, l.Clusters); err != nil {
 			return nil, err
 		}
-		opts = append(opts, cmbo.WithClusters(*q.Clusters))
+		opts = append(opts, cmbo.WithClusterRange(*q.Clusters, most))
+	case q.MaxClusters != nil:
+		return nil, fmt.Errorf("%w: max_clusters without clusters", ErrRequest)
+	}
+	if q.PartitionScores {
+		opts = append(opts, cmbo.WithPartitionScores())
+	}
+	if q.ClusterPoints != nil {
+		if err := within("cluster points", *q.ClusterPoints, l.Index); err != nil {
+			return nil, err
+		}
+		opts = append(opts, cmbo.WithClusterPoints(*q.ClusterPoints))
 	}
 	if q.IndexPoints != nil {
 		if err := within("index points", *q.IndexPoints, l.Index); err != nil {

@@ -250,3 +250,33 @@ func TestLearnFromStudies(t *testing.T) {
 		t.Errorf("other parameters: %v", err)
 	}
 }
+
+// The options of a prior are the library's.
+func TestLearnOptions(t *testing.T) {
+	m := open(t, study.Config{Dir: t.TempDir()})
+	two, three, points := 2, 3, 6
+	learn := api.Learn{Tasks: pastTasks(), Clusters: &two, MaxClusters: &three, PartitionScores: true, ClusterPoints: &points, IndexPoints: &points}
+	p, err := m.LearnPrior(t.Context(), &api.NewPrior{Space: unitSpace(t), Learn: learn})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tasks []cmbo.Task
+	for i := range learn.Tasks {
+		tasks = append(tasks, learn.Tasks[i].Task())
+	}
+	want, err := cmbo.Learn(t.Context(), unitSpace(t), tasks, cmbo.WithClusterRange(2, 3), cmbo.WithPartitionScores(), cmbo.WithClusterPoints(points), cmbo.WithIndexPoints(points))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if digest, _ := want.Digest(); digest != p.Digest {
+		t.Error("another prior than the library's")
+	}
+	learn.Clusters = nil
+	if _, err := m.LearnPrior(t.Context(), &api.NewPrior{Space: unitSpace(t), Learn: learn}); !errors.Is(err, study.ErrRequest) {
+		t.Errorf("max_clusters alone: %v", err)
+	}
+	q := &api.NewStudy{ID: "s", Space: unitSpace(t), Prior: p.Digest, Options: api.Options{Weights: "nobody's"}}
+	if _, _, err := m.Create(t.Context(), "f", q); !errors.Is(err, cmbo.ErrOption) {
+		t.Errorf("weights that are not there: %v", err)
+	}
+}

@@ -42,11 +42,12 @@ func parameterCharts(p *plot.Page, t *study.Study, obs []study.Observation, mode
 			break
 		}
 		c := &plot.Chart{X: paramAxis(param), Y: plot.Axis{Label: valueLabel(t), Min: axis.lo, Max: axis.hi}}
-		if i < len(model) {
+		switch {
+		case i >= len(model):
+		case discrete(param):
+			c.Series = append(c.Series, bars(&model[i], axis)...)
+		default:
 			s := plot.Series{Name: "model, ±2 sd", X: model[i].X, Style: 1, Markers: plot.MarkersNone}
-			if discrete(param) {
-				s.Markers = plot.MarkersAll
-			}
 			for k, m := range model[i].Mean {
 				if axis.clamp(m) != m {
 					s.Y = append(s.Y, math.NaN()) // the curve leaves the axis
@@ -79,6 +80,23 @@ func parameterCharts(p *plot.Page, t *study.Study, obs []study.Observation, mode
 		caption += fmt.Sprintf(" The first %d of %d parameters.", shownParams, n)
 	}
 	p.Panels(figures, caption)
+}
+
+// bars shows what the model says of choices: the mean and a bar of two standard
+// deviations to either side for each, as there is nothing between them.
+func bars(s *study.Slice, axis limits) []plot.Series {
+	const name, style = "model, ±2 sd", 1
+	means := plot.Series{Name: name, Points: true, Style: style}
+	var out []plot.Series
+	for k, m := range s.Mean {
+		x := s.X[k]
+		if axis.clamp(m) == m {
+			means.X, means.Y = append(means.X, x), append(means.Y, m)
+		}
+		lo, hi := axis.clamp(m-2*s.SD[k]), axis.clamp(m+2*s.SD[k])
+		out = append(out, plot.Series{X: []float64{x, x}, Y: []float64{lo, hi}, Markers: plot.MarkersNone, Bold: true, Style: style})
+	}
+	return append(out, means)
 }
 
 // shownParams bounds the charts of parameters.

@@ -110,15 +110,17 @@ func bestTable(p *plot.Page, t *study.Study, m study.Summary) {
 	if m.Best.Trial > 0 {
 		from = fmt.Sprintf("trial %d", m.Best.Trial)
 	}
-	table := &plot.Table{Caption: "The best so far, " + from + ".", Columns: []plot.Column{{Title: valueLabel(t)}}}
-	row := []plot.Cell{plot.Exact(m.Best.Y)}
+	table := &plot.Table{Caption: "The best so far, " + from + ".", Columns: []plot.Column{{Title: valueLabel(t)}, {Title: compact(m.Best.Y)}}}
 	for i, param := range t.Space().Params() {
-		table.Columns = append(table.Columns, plot.Column{Title: param.Name()})
-		row = append(row, cell(param, m.Best.X[i]))
+		table.Rows = append(table.Rows, []plot.Cell{plot.Str(param.Name()), cell(param, m.Best.X[i])})
 	}
-	table.Rows = [][]plot.Cell{row}
 	p.Table(table)
-	p.Pre(compact(config(t.Space(), m.Best.X)))
+	toCopy(p, compact(config(t.Space(), m.Best.X)))
+}
+
+// toCopy shows text that is to be copied, whole on any screen.
+func toCopy(p *plot.Page, text string) {
+	p.HTML("<pre style=\"white-space:pre-wrap;overflow-wrap:anywhere\">" + plot.Escape(text) + "</pre>\n")
 }
 
 // compact writes a value as JSON on one line, with all digits.
@@ -136,7 +138,7 @@ func compact(v any) string {
 func settings(p *plot.Page, t *study.Study) {
 	p.Section("Settings")
 	p.Text("What the study was created with; what is not there has the default.")
-	p.Pre("\"options\": " + compact(t.Options()) + ",\n\"space\": " + spaceText(t.Space()))
+	toCopy(p, "\"options\": " + compact(t.Options()) + ",\n\"space\": " + spaceText(t.Space()))
 }
 
 // spaceText writes a space with a line for each parameter. Of a long list of

@@ -58,7 +58,7 @@ func TestPages(t *testing.T) {
 		if k.Prior != nil {
 			figures++
 		}
-		if counts["tr"] != 9 || strings.Count(page, `role="img"`) != figures || counts["script"] > 0 {
+		if counts["tr"] != 8+len(k.Study.Space.Params()) || strings.Count(page, `role="img"`) != figures || counts["script"] > 0 {
 			t.Errorf("%s: %v, %d figures", k.Name, counts, strings.Count(page, `role="img"`))
 		}
 		for _, what := range []string{"best so far", "cancelled", "0.25", `http-equiv="refresh" content="5"`} {
