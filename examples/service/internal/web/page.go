@@ -138,7 +138,7 @@ func compact(v any) string {
 func settings(p *plot.Page, t *study.Study) {
 	p.Section("Settings")
 	p.Text("What the study was created with; what is not there has the default.")
-	toCopy(p, "\"options\": " + compact(t.Options()) + ",\n\"space\": " + spaceText(t.Space()))
+	toCopy(p, "\"options\": "+compact(t.Options())+",\n\"space\": "+spaceText(t.Space()))
 }
 
 // spaceText writes a space with a line for each parameter. Of a long list of
