@@ -15,15 +15,6 @@ type Func interface {
 	String() string
 }
 
-// Gradient is a [Func] that knows its derivatives. All functions here do.
-type Gradient interface {
-	Func
-	// ScoreGrad returns the score and its derivatives by mean and sd. Derivatives
-	// beyond ±math.MaxFloat64 are cut there; where the score is −Inf they are 0,
-	// where it is NaN they are NaN.
-	ScoreGrad(mean, sd float64) (score, dmean, dsd float64)
-}
-
 // DefaultBeta is the usual weight of the standard deviation in [UCB].
 const DefaultBeta = 3
 
@@ -47,14 +38,6 @@ func (u UCB) Score(mean, sd float64) float64 {
 		return math.NaN()
 	}
 	return cut(mean + u.Beta*sd)
-}
-
-// ScoreGrad returns the score and its derivatives, 1 and Beta.
-func (u UCB) ScoreGrad(mean, sd float64) (score, dmean, dsd float64) {
-	if !valid(mean, sd, u.Beta) {
-		return math.NaN(), math.NaN(), math.NaN()
-	}
-	return u.Score(mean, sd), 1, u.Beta
 }
 
 // String returns for example "UCB(3)".

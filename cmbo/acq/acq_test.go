@@ -45,7 +45,7 @@ func TestGolden(t *testing.T) {
 }
 
 // funcs returns every function with the given parameter for EI and PI.
-func funcs(p float64) []Gradient { return []Gradient{UCB{DefaultBeta}, EI{p}, PI{p}} }
+func funcs(p float64) []Func { return []Func{UCB{DefaultBeta}, EI{p}, PI{p}} }
 
 // decades are the powers of ten from 10^-100 to 10^100 and their negatives, in
 // order, around 0.
@@ -61,8 +61,8 @@ func decades() []float64 {
 	return v
 }
 
-// TestSweep moves mean and sd over 10^±100, in all combinations: scores and
-// derivatives are finite, scores never fall with the mean, EI and UCB not with sd,
+// TestSweep moves mean and sd over 10^±100, in all combinations: scores are finite,
+// they never fall with the mean, EI and UCB not with sd,
 // PI does as the sign of mean − target says.
 func TestSweep(t *testing.T) {
 	means := decades()
@@ -77,18 +77,9 @@ func TestSweep(t *testing.T) {
 			score := make([][]float64, len(means))
 			for i, m := range means {
 				for _, sd := range sds {
-					s, dm, ds := f.ScoreGrad(m, sd)
-					if s != f.Score(m, sd) {
-						t.Fatalf("%v: Score and ScoreGrad differ at mean %g, sd %g", f, m, sd)
-					}
-					for _, v := range []float64{s, dm, ds} {
-						if math.IsNaN(v) || math.IsInf(v, 0) {
-							t.Fatalf("%v at mean %g, sd %g: %g, derivatives %g, %g", f, m, sd, s, dm, ds)
-						}
-					}
-					_, isPI := f.(PI)
-					if !(dm > 0) && !isEIFarAbove(f, m, sd) || !isPI && !(ds >= 0) || isPI && ds != 0 && math.Signbit(ds) == math.Signbit(s) {
-						t.Fatalf("%v at mean %g, sd %g: derivatives %g, %g", f, m, sd, dm, ds)
+					s := f.Score(m, sd)
+					if math.IsNaN(s) || math.IsInf(s, 0) {
+						t.Fatalf("%v at mean %g, sd %g: %g", f, m, sd, s)
 					}
 					score[i] = append(score[i], s)
 				}
@@ -115,12 +106,6 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// isEIFarAbove: the derivative 1/(mean − best) of log EI may underflow.
-func isEIFarAbove(f Func, mean, sd float64) bool {
-	e, ok := f.(EI)
-	return ok && mean-e.Best > 1e300
-}
-
 // TestStrictlyIncreasing: apart by more than rounding, points must not tie, not
 // at z = −10^200 either. A step of 10% in mean − best is a step of 0.2 and more
 // in log EI where that matters.
@@ -143,41 +128,6 @@ func TestStrictlyIncreasing(t *testing.T) {
 	}
 }
 
-// TestScoreGrad compares derivatives with central differences, in the ordinary
-// range and, with steps relative to the arguments, far out.
-func TestScoreGrad(t *testing.T) {
-	const best = 0.3
-	for _, f := range funcs(best) {
-		for _, mean := range []float64{-30, -5, -1, 0.2, 0.3, 0.7, 1.3, 4, 50} {
-			for _, sd := range []float64{0.05, 0.4, 1, 3} {
-				_, dm, ds := f.ScoreGrad(mean, sd)
-				scale := 1 + math.Abs(f.Score(mean, sd))
-				testutil.CheckGrad(t, func(x []float64) float64 { return f.Score(x[0], x[1]) / scale },
-					[]float64{mean, sd}, []float64{dm / scale, ds / scale}, 1e-6)
-			}
-		}
-	}
-	// Differences of relative steps: |score| is of the size of the derivative
-	// times the argument here, so they are accurate.
-	for _, f := range []Gradient{EI{0}, PI{0}} {
-		for _, mean := range []float64{-1e100, -3e99, -1e60, -1e3, -50} {
-			for _, sd := range []float64{1e-100, 1e-20, 0.5, 1} {
-				_, dm, ds := f.ScoreGrad(mean, sd)
-				const h = 1e-4
-				gm := (f.Score(mean*(1+h), sd) - f.Score(mean*(1-h), sd)) / (2 * h) / mean
-				gs := (f.Score(mean, sd*(1+h)) - f.Score(mean, sd*(1-h))) / (2 * h) / sd
-				if !testutil.Close(dm, gm, 1e-6) || !testutil.Close(ds, gs, 1e-6) {
-					t.Errorf("%v at %g, %g: derivatives %g, %g; %g, %g by differences", f, mean, sd, dm, ds, gm, gs)
-				}
-			}
-		}
-	}
-	// Far above best log EI is log(mean − best), with slope 1/(mean − best).
-	if _, dm, ds := (EI{0}).ScoreGrad(1e100, 1e-100); !testutil.Close(dm, 1e-100, 1e-14) || ds != 0 {
-		t.Errorf("far above: derivatives %g, %g", dm, ds)
-	}
-}
-
 // TestFold steps over the points where the formula of the EI score changes.
 func TestFold(t *testing.T) {
 	for _, z := range []float64{-foldZ, 0, 1} {
@@ -185,12 +135,8 @@ func TestFold(t *testing.T) {
 		if z == 0 {
 			lo, hi = -1e-14, 1e-14
 		}
-		a, am, as := EI{0}.ScoreGrad(lo, 1)
-		b, bm, bs := EI{0}.ScoreGrad(hi, 1)
-		for _, p := range [][2]float64{{a, b}, {am, bm}, {as, bs}} {
-			if !testutil.Close(p[0], p[1], 1e-12) {
-				t.Errorf("at z = %g: %v, %v, %v and %v, %v, %v", z, a, am, as, b, bm, bs)
-			}
+		if a, b := (EI{0}).Score(lo, 1), (EI{0}).Score(hi, 1); !testutil.Close(a, b, 1e-12) {
+			t.Errorf("at z = %g: %v and %v", z, a, b)
 		}
 	}
 	// The logarithm itself goes on as it is.
@@ -208,45 +154,39 @@ func TestSpecialArguments(t *testing.T) {
 	inf, nan := math.Inf(1), math.NaN()
 	const big = math.MaxFloat64
 	tests := []struct {
-		f          Gradient
-		mean, sd   float64
-		s, dm, dsd float64
+		f           Func
+		mean, sd, s float64
 	}{
-		{UCB{3}, 2, 0, 2, 1, 3},
-		{UCB{3}, big, big, big, 1, 3},
-		{UCB{-3}, -big, big, -big, 1, -3},
-		{UCB{0}, 2, 1, 2, 1, 0},
-		{EI{1}, 3, 0, math.Log(2), 0.5, 0},
-		{EI{1}, 1, 0, -inf, 0, 0},
-		{EI{1}, 0, 0, -inf, 0, 0},
-		{EI{0}, 5e-324, 0, -744.4400719213812, big, 0},
-		{EI{-big}, big, 0, math.Log(big) + math.Ln2, 1 / big / 2, 0},
-		{EI{-big}, big, 1, math.Log(big) + math.Ln2, 1 / big / 2, 0},
-		{PI{1}, 3, 0, inf, 0, 0},
-		{PI{1}, 1, 0, -inf, 0, 0},
-		{PI{1}, 0, 0, -inf, 0, 0},
-		{PI{0}, 1, 1e-310, big, big, -big},
-		{PI{-big}, big, 1, big, 1, -big},
-		{PI{-big}, big, big, 2, 1 / big, -2 / big},
+		{UCB{3}, 2, 0, 2},
+		{UCB{3}, big, big, big},
+		{UCB{-3}, -big, big, -big},
+		{UCB{0}, 2, 1, 2},
+		{EI{1}, 3, 0, math.Log(2)},
+		{EI{1}, 1, 0, -inf},
+		{EI{1}, 0, 0, -inf},
+		{EI{0}, 5e-324, 0, -744.4400719213812},
+		{EI{-big}, big, 0, math.Log(big) + math.Ln2},
+		{EI{-big}, big, 1, math.Log(big) + math.Ln2},
+		{PI{1}, 3, 0, inf},
+		{PI{1}, 1, 0, -inf},
+		{PI{1}, 0, 0, -inf},
+		{PI{0}, 1, 1e-310, big},
+		{PI{-big}, big, 1, big},
+		{PI{-big}, big, big, 2},
 	}
 	for _, tt := range tests {
-		s, dm, ds := tt.f.ScoreGrad(tt.mean, tt.sd)
-		if !testutil.Close(s, tt.s, 1e-15) || !testutil.Close(dm, tt.dm, 1e-14) || !testutil.Close(ds, tt.dsd, 1e-14) {
-			t.Errorf("%v at mean %g, sd %g: %v, %v, %v; want %v, %v, %v", tt.f, tt.mean, tt.sd, s, dm, ds, tt.s, tt.dm, tt.dsd)
-		}
-		if got := tt.f.Score(tt.mean, tt.sd); got != s {
-			t.Errorf("%v: Score %v, ScoreGrad %v", tt.f, got, s)
+		if s := tt.f.Score(tt.mean, tt.sd); !testutil.Close(s, tt.s, 1e-15) {
+			t.Errorf("%v at mean %g, sd %g: %v, want %v", tt.f, tt.mean, tt.sd, s, tt.s)
 		}
 	}
 	for _, f := range funcs(1) {
 		for _, a := range [][2]float64{{nan, 1}, {1, nan}, {inf, 1}, {-inf, 1}, {1, inf}, {1, -1}, {1, -5e-324}, {1, -inf}} {
-			s, dm, ds := f.ScoreGrad(a[0], a[1])
-			if !math.IsNaN(s) || !math.IsNaN(dm) || !math.IsNaN(ds) || !math.IsNaN(f.Score(a[0], a[1])) {
-				t.Errorf("%v at %v: %v, %v, %v", f, a, s, dm, ds)
+			if s := f.Score(a[0], a[1]); !math.IsNaN(s) {
+				t.Errorf("%v at %v: %v", f, a, s)
 			}
 		}
 	}
-	for _, f := range []Gradient{UCB{nan}, UCB{inf}, EI{nan}, EI{-inf}, PI{nan}, PI{inf}} {
+	for _, f := range []Func{UCB{nan}, UCB{inf}, EI{nan}, EI{-inf}, PI{nan}, PI{inf}} {
 		if s := f.Score(0, 1); !math.IsNaN(s) {
 			t.Errorf("%v: %v", f, s)
 		}
@@ -290,12 +230,12 @@ func TestString(t *testing.T) {
 
 func TestAllocations(t *testing.T) {
 	for _, f := range funcs(0.5) {
-		testutil.ZeroAlloc(t, func() { f.Score(0.3, 0.2); f.ScoreGrad(0.3, 0.2) })
+		testutil.ZeroAlloc(t, func() { f.Score(0.3, 0.2) })
 	}
 }
 
 // FuzzScore asks any arguments for a score that is a number exactly when they are
-// legal, and for finite derivatives.
+// legal.
 func FuzzScore(f *testing.F) {
 	f.Add(0.0, 1.0, 0.5)
 	f.Add(-1e100, 1e-100, 1e100)
@@ -307,15 +247,12 @@ func FuzzScore(f *testing.F) {
 			if _, ok := g.(UCB); ok && math.IsNaN(p-p) {
 				continue
 			}
-			s, dm, ds := g.ScoreGrad(mean, sd)
+			s := g.Score(mean, sd)
 			if math.IsNaN(s) == legal {
 				t.Errorf("%v at %g, %g: %g", g, mean, sd, s)
 			}
 			if legal && sd > 0 && math.IsInf(s, 0) {
 				t.Errorf("%v at %g, %g: %g", g, mean, sd, s)
-			}
-			if legal && (math.IsNaN(dm-dm) || math.IsNaN(ds-ds)) {
-				t.Errorf("%v at %g, %g: derivatives %g, %g", g, mean, sd, dm, ds)
 			}
 			if up := g.Score(math.Nextafter(mean, math.Inf(1)), sd); legal && up < s-1e-13*math.Max(1, math.Abs(s))-1e-12*math.Abs(math.Log(sd)) {
 				t.Errorf("%v falls from %g to %g after mean %g, sd %g", g, s, up, mean, sd)

@@ -14,8 +14,7 @@
 //
 // Scores of one Func value are comparable with each other, and with nothing else.
 // Two points whose acquisition differs by less than the rounding of the score may
-// tie; the order is never wrong by more than that rounding. [Gradient] adds the
-// derivatives by mean and sd.
+// tie; the order is never wrong by more than that rounding.
 //
 // The functions [ExpectedImprovement], [LogExpectedImprovement],
 // [ProbImprovement] and [LogProbImprovement] return the quantities themselves.

@@ -26,21 +26,6 @@ type EI struct {
 	Best float64
 }
 
-// Score returns the logarithm of the expected improvement, continued as described.
-func (e EI) Score(mean, sd float64) float64 {
-	s, _, _ := e.score(mean, sd, false)
-	return s
-}
-
-// ScoreGrad returns the score and its derivatives
-//
-//	Φ(z)/(sd·h(z)),  φ(z)/(sd·h(z)),  z = (mean − Best)/sd,  h(z) = φ(z) + z·Φ(z),
-//
-// both positive for sd > 0 (they underflow to 0 far above Best, the second one).
-func (e EI) ScoreGrad(mean, sd float64) (score, dmean, dsd float64) {
-	return e.score(mean, sd, true)
-}
-
 // String returns for example "EI(0.5)".
 func (e EI) String() string { return fmt.Sprintf("EI(%g)", e.Best) }
 
@@ -51,47 +36,30 @@ const (
 	logFold = 460.51701859880913680359829093687 // log fold
 )
 
-func (e EI) score(mean, sd float64, grad bool) (score, dmean, dsd float64) {
+// Score returns the logarithm of the expected improvement, continued as described.
+func (e EI) Score(mean, sd float64) float64 {
 	if !valid(mean, sd, e.Best) {
-		return math.NaN(), math.NaN(), math.NaN()
+		return math.NaN()
 	}
 	d := mean - e.Best
 	if math.IsInf(d, 0) {
 		// Take everything in units of 4.
-		s, dm, ds := EI{e.Best / 4}.score(mean/4, sd/4, grad)
-		return s + 2*math.Ln2, dm / 4, ds / 4
+		return EI{e.Best / 4}.Score(mean/4, sd/4) + 2*math.Ln2
 	}
 	if sd == 0 {
 		if d > 0 {
-			return special.Log(d), cut(1 / d), 0
+			return special.Log(d)
 		}
-		return math.Inf(-1), 0, 0
+		return math.Inf(-1)
 	}
 	z := d / sd
 	switch {
 	case z < -foldZ: // L = −z²/2 to rounding
-		score = -fold * (1 - logFold - math.Ln2 + 2*(special.Log(-d)-special.Log(sd)))
-		return score, cut(2 * fold / -d), cut(2 * fold / sd)
+		return -fold * (1 - logFold - math.Ln2 + 2*(special.Log(-d)-special.Log(sd)))
 	case z <= 1:
-		score = special.Log(sd) + special.NormLogEI(z)
-		if grad {
-			slope := special.NormLogEISlope(z)
-			dmean = cut(slope / sd)
-			if z <= 0 {
-				dsd = cut((1 - z*slope) / sd) // φ = h − z·Φ
-			} else {
-				dsd = cut(special.NormPDF(z) / special.NormEI(z) / sd)
-			}
-		}
-		return score, dmean, dsd
+		return special.Log(sd) + special.NormLogEI(z)
 	default: // EI = d·(1 + h(−z)/z): z may be infinite
-		rest := special.NormEI(-z) / z
-		score = special.Log(d) + math.Log1p(rest)
-		if grad {
-			dmean = special.NormCDF(z) / d / (1 + rest)
-			dsd = special.NormPDF(z) / d / (1 + rest)
-		}
-		return score, cut(dmean), cut(dsd)
+		return special.Log(d) + math.Log1p(special.NormEI(-z)/z)
 	}
 }
 

@@ -38,18 +38,6 @@ func (p PI) Score(mean, sd float64) float64 {
 	return cut(d / sd)
 }
 
-// ScoreGrad returns the score and its derivatives, 1/sd and −z/sd.
-func (p PI) ScoreGrad(mean, sd float64) (score, dmean, dsd float64) {
-	z := p.Score(mean, sd)
-	switch {
-	case z != z:
-		return z, z, z
-	case sd == 0:
-		return z, 0, 0
-	}
-	return z, cut(1 / sd), cut(-z / sd)
-}
-
 // String returns for example "PI(0.5)".
 func (p PI) String() string { return fmt.Sprintf("PI(%g)", p.Target) }
 
