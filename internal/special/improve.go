@@ -37,22 +37,6 @@ func NormLogEI(z float64) float64 {
 	return -0.5*z*z - logSqrt2Pi + math.Log(millsRest(-z))
 }
 
-// NormLogEISlope returns the derivative of log h,
-//
-//	h'(z)/h(z) = Φ(z)/h(z),
-//
-// about |z| on the far left and 1/z on the far right. Relative error at most
-// 12u; it is positive and finite for every finite z.
-func NormLogEISlope(z float64) float64 {
-	if z > 0 {
-		return NormCDF(z) / NormEI(z)
-	}
-	if z < -1e8 { // Φ/h = |z|·(1 + 2/z² + …)
-		return -z
-	}
-	return mills(-z) / millsRest(-z) // φ cancels
-}
-
 // mills returns M(x) = Φ(−x)/φ(x) for x ≥ 0.
 func mills(x float64) float64 {
 	return sqrtHalfPi * Erfcx(x/math.Sqrt2)

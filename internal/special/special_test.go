@@ -25,7 +25,6 @@ var bounds = []struct {
 	{"NormEI", NormEI, 10, nil},
 	{"NormLogEI", func(x float64) float64 { return keep(x <= 0, NormLogEI(x)) }, 6, nil},
 	{"NormLogEI", func(x float64) float64 { return keep(x > 0, NormLogEI(x)) }, 6, func(float64) float64 { return 1 }},
-	{"NormLogEISlope", NormLogEISlope, 12, nil},
 	{"NormQuantile", NormQuantile, 8, nil},
 	{"Log", Log, 2, nil},
 	{"Log1mExp", Log1mExp, 4, nil},

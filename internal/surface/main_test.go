@@ -1,0 +1,37 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestRun lists a small module: a name that another package uses, one that an example
+// shows, one that only an in-package test touches, a method that an interface asks for
+// and one that nobody does.
+func TestRun(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, text := range map[string]string{
+		"go.mod":       "module m\n\ngo 1.24\n",
+		"a/a.go":       "package a\n\ntype T struct{}\n\nfunc (T) Error() string { return \"\" }\nfunc (T) Idle() {}\nfunc Used() T { return T{} }\nfunc Shown() {}\nfunc Tested() {}\nfunc hidden() {}\n",
+		"a/a_test.go":  "package a\n\nfunc touch() { Tested(); hidden() }\n",
+		"a/ex_test.go": "package a_test\n\nimport \"m/a\"\n\nfunc ExampleShown() { a.Shown() }\n",
+		"b/b.go":       "package b\n\nimport \"m/a\"\n\nvar _ a.T = a.Used()\n",
+	} {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var b strings.Builder
+	if err := run(&b, false, []string{"./..."}); err != nil {
+		t.Fatal(err)
+	}
+	want := "m/a: 6 exported, 2 used elsewhere, 2 unused\n\ta.go:6:10 Idle\n\ta.go:9:6 Tested\n"
+	if b.String() != want {
+		t.Errorf("got\n%s, want\n%s", b.String(), want)
+	}
+}
