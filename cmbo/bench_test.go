@@ -114,3 +114,61 @@ func BenchmarkAskTell(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkAskPlain is a proposal and its answer without a prior in 6 coordinates: the
+// first one after n observations, with a fit and the factor from nothing, and those
+// that follow it, for which factors grow and fits come at growing distances.
+func BenchmarkAskPlain(b *testing.B) {
+	space, err := cmbo.UnitCube(6)
+	if err != nil {
+		b.Fatal(err)
+	}
+	value := func(x []float64) float64 { return math.Sin(5*x[0]) + math.Cos(4*x[1]*x[2]) }
+	for _, n := range []int{50, 200, 960} {
+		r := rng.Stream(17, "plain")
+		var xs [][]float64
+		for range n {
+			x := make([]float64, 6)
+			for j := range x {
+				x[j] = r.Float64()
+			}
+			xs = append(xs, x)
+		}
+		begin := func() *cmbo.Optimizer {
+			o, err := cmbo.New(space)
+			if err != nil {
+				b.Fatal(err)
+			}
+			for _, x := range xs {
+				if err := o.Observe(x, value(x)); err != nil {
+					b.Fatal(err)
+				}
+			}
+			return o
+		}
+		ask := func(o *cmbo.Optimizer) {
+			t, err := o.Ask(b.Context())
+			if err == nil {
+				err = o.Tell(t.ID, value(t.X))
+			}
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.Run(fmt.Sprintf("n=%d/first", n), func(b *testing.B) {
+			for b.Loop() {
+				b.StopTimer()
+				o := begin()
+				b.StartTimer()
+				ask(o)
+			}
+		})
+		b.Run(fmt.Sprintf("n=%d/next", n), func(b *testing.B) {
+			o := begin()
+			ask(o)
+			for b.Loop() {
+				ask(o)
+			}
+		})
+	}
+}
