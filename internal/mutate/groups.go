@@ -7,7 +7,7 @@ var groups = []group{
 	{"kernel", []string{"kernel/*.go"}, [][]string{{"./kernel/..."}}},
 	{"acq", []string{"cmbo/acq/*.go", "cmbo/acquisition.go"}, [][]string{{"./cmbo/acq"}, {"./cmbo"}}},
 	{"model", []string{
-		"cmbo/internal/cluster/*.go", "cmbo/internal/gp/*.go", "cmbo/internal/model/*.go", "cmbo/scale.go",
+		"cmbo/internal/cluster/*.go", "cmbo/internal/gp/*.go", "cmbo/internal/model/*.go", "cmbo/internal/hierarchy/*.go", "cmbo/scale.go",
 	}, [][]string{{"./cmbo/internal/..."}, {"-run", "Golden|Mixture|Adaptive|Learn", "./cmbo"}, {"./cmbo"}}},
 	{"theorem", []string{"cmbo/theorem.go", "cmbo/theorem_terms.go"}, [][]string{{"-run", "Theorem|RegretBound", "./cmbo"}, {"./cmbo"}}},
 	{"journal", []string{"cmbo/journal.go", "cmbo/journalfile/journalfile.go"}, [][]string{{"./cmbo/journalfile"}, {"-run", "Journal", "./cmbo"}, {"./cmbo"}}},
