@@ -117,7 +117,7 @@ func TestAdaptiveMatchesDefinition(t *testing.T) {
 		"candidates unknown when learning": {box, list, 300},
 	} {
 		t.Run(name, func(t *testing.T) {
-			prior, err := Learn(context.Background(), tt.learn, tasks, WithLabels(labels), WithHyperparameters(k, 0.01), WithIndexPoints(tt.index))
+			prior, err := Learn(context.Background(), tt.learn, tasks, WithVariant(WssClusWssCMP), WithLabels(labels), WithHyperparameters(k, 0.01), WithIndexPoints(tt.index))
 			require.NoError(t, err)
 			o, err := New(tt.run, WithPrior(prior), WithYPolicy(None), WithNoiseVariance(noise), WithCandidateCounts(40, 10))
 			require.NoError(t, err)
@@ -168,7 +168,7 @@ func TestCarriedBarycenter(t *testing.T) {
 	tasks := randomTasks("carried", 4, 15, 2)
 	box, err := UnitCube(2)
 	require.NoError(t, err)
-	p, err := Learn(context.Background(), box, tasks, WithLabels([]int{0, 0, 0, 0}), WithPrototype(Barycenter), WithIndexPoints(40))
+	p, err := Learn(context.Background(), box, tasks, WithVariant(WssClusWssCMPBary), WithLabels([]int{0, 0, 0, 0}), WithIndexPoints(40))
 	require.NoError(t, err)
 	learned := p.learned.(*paperPrior)
 	q := learned.Prototypes[0]

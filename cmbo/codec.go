@@ -212,3 +212,51 @@ func (d *decoder) matrix() *linalg.Dense {
 	}
 	return m
 }
+
+// lower writes the lower triangle of a symmetric matrix.
+func (e *encoder) lower(a *linalg.Sym) {
+	n := a.Dim()
+	e.uint(uint64(n*(n+1)/2) + 1)
+	for i := range n {
+		each(a.Row(i)[:i+1], e.float)
+	}
+}
+
+// lower reads a symmetric matrix of n rows, nil if it has not so many.
+func (d *decoder) lower(n int) *linalg.Sym {
+	packed := d.floats()
+	if len(packed) != n*(n+1)/2 {
+		d.fail("a symmetric matrix of %d entries on %d points", len(packed), n)
+	}
+	if d.err != nil {
+		return nil
+	}
+	a := linalg.NewSym(n, nil)
+	for i := range n {
+		packed = packed[copy(a.Row(i)[:i+1], packed):]
+	}
+	a.Mirror()
+	return a
+}
+
+// partitions writes the partitions that were scored.
+func (e *encoder) partitions(ps []Partition) {
+	e.uint(uint64(len(ps)))
+	for _, p := range ps {
+		e.ints(p.Labels)
+		e.float(p.IntraCE)
+		e.float(p.InterCS)
+	}
+}
+
+func (d *decoder) partitions() []Partition {
+	var ps []Partition
+	for range d.count(1) {
+		p := Partition{Labels: d.ints(), IntraCE: d.finite(), InterCS: d.finite()}
+		for _, l := range p.Labels {
+			p.Clusters = max(p.Clusters, l+1)
+		}
+		ps = append(ps, p)
+	}
+	return ps
+}

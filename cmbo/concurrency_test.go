@@ -219,7 +219,7 @@ func TestLearnDoesNotDependOnWorkers(t *testing.T) {
 	tasks := family(17, 10)
 	for _, opts := range [][]cmbo.LearnOption{
 		{cmbo.WithClusterRange(2, 3)},
-		{cmbo.WithVariant(cmbo.JefClusJefCMP), cmbo.WithPrototype(cmbo.TotalCenter)},
+		{cmbo.WithVariant(cmbo.JefClusJefCMP), cmbo.WithPrototype(cmbo.Barycenter)}, {},
 		{cmbo.WithVariant(cmbo.WssClusWssCMPBary)},
 		{cmbo.WithVariant(cmbo.GlobalCen)},
 	} {

@@ -72,12 +72,11 @@ func TestPriorRoundTrip(t *testing.T) {
 			check(t, learn(t, mixed, tasks, append(opts, cmbo.WithMinimize())...), mixed, func(x []float64) float64 { return x[0] + x[3] })
 		})
 	}
-	check(t, learn(t, box, family(5, 10), append(smallSets[:2:2], cmbo.WithPrototype(cmbo.TotalCenter))...), box, f)
-	given := learn(t, box, family(4, 8), append(smallSets[:2:2], cmbo.WithLabels([]int{1, 0, 1, 0}), cmbo.WithHyperparameters(kernel.Matern52(0.5), 0.1))...)
+	given := learn(t, box, family(4, 8), append(smallSets[:2:2], cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithLabels([]int{1, 0, 1, 0}), cmbo.WithHyperparameters(kernel.Matern52(0.5), 0.1))...)
 	check(t, given, box, f)
 
 	// What was decoded goes on learning.
-	opts := append(smallSets[:2:2], cmbo.WithClusters(2))
+	opts := append(smallSets[:2:2], cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithClusters(2))
 	all := learn(t, box, family(6, 10), opts...)
 	half, err := cmbo.DecodePrior(bytes.NewReader(encode(t, learn(t, box, family(6, 10)[:3], opts...))))
 	require.NoError(t, err)

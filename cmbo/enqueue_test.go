@@ -83,7 +83,7 @@ func TestEnqueueCandidate(t *testing.T) {
 // leaves the weights of the prototypes as the newest proposal set them.
 func TestEnqueueKeepsWeights(t *testing.T) {
 	space, rows := grid(t, 9)
-	prior := learn(t, space, family(6, 20), cmbo.WithClusters(3))
+	prior := learn(t, space, family(6, 20), cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithClusters(3))
 	o := newOptimizer(t, space, cmbo.WithPrior(prior), cmbo.WithVariant(cmbo.WssClusWssCMP))
 	drive(t, o, bump([]float64{0.3, 0.6}), 3)
 	want, err := o.Weights()

@@ -71,7 +71,7 @@ func TestGoldenTrace(t *testing.T) {
 			if tr.Acquisition == "ei" {
 				acquisition = cmbo.EI()
 			}
-			prior, err := cmbo.Learn(context.Background(), space, tasks,
+			prior, err := cmbo.Learn(context.Background(), space, tasks, cmbo.WithVariant(cmbo.WssClusWssCMP),
 				cmbo.WithLabels(g.Labels), cmbo.WithPrototype(prototype), cmbo.WithIndexSet(g.Grid),
 				cmbo.WithHyperparameters(kernel.Scale(1, kernel.Matern32(traceLengthScale)), traceNoiseVariance),
 				cmbo.WithYPolicy(cmbo.None))

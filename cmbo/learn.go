@@ -15,31 +15,40 @@ import (
 
 // Progress tells how far [Learn] has come.
 type Progress struct {
-	// Stage is "fit", "cluster", "score" or "prototypes".
+	// Stage is "fit", "population", "cluster", "score" or "prototypes"; the paper's
+	// variants have no population.
 	Stage string
-	// Done of Total pieces of the stage are finished: tasks, numbers of
-	// clusters tried, or clusters.
+	// Done of Total pieces of the stage are finished: tasks or processes fitted,
+	// numbers of clusters tried, or clusters.
 	Done, Total int
 }
 
-// Learn makes a [Prior] from past tasks: stages 1 and 2 of the paper's
-// algorithm 1. It fits a Gaussian process to each task, clusters the posteriors
-// on a finite set of points, and builds a prototype of each cluster. The tasks
-// are copied.
+// Learn makes a [Prior] from past tasks. Without options it is the hierarchical
+// prior: what all tasks have in common, what clusters of them have, and the tasks
+// themselves are learned as hypotheses on the next task, which its own values will
+// weigh, and the offsets and scales of the tasks as a prior of the next one's. With
+// [WithVariant] it makes stages 1 and 2 of the paper's algorithm 1: it fits a Gaussian
+// process to each task, clusters the posteriors on a finite set of points, and builds
+// a prototype of each cluster. The tasks are copied.
 //
 // All points must lie in the space; it need not be finite, and a list of
-// candidates only serves to choose the points on which posteriors are compared.
-// Tasks may have different points and any number of observations from one up;
-// constant values and repeated points are legal. Tasks of failures alone are left
-// out. Adding tasks that have nothing
-// to do with the new one can make the prior worse.
+// candidates only serves to choose the points on which moments are learned and
+// posteriors compared. Tasks may have different points and any number of
+// observations from one up; constant values and repeated points are legal. Tasks of
+// failures alone are left out. Tasks that have nothing to do with the new one cost the
+// hierarchical prior little; they can make the paper's worse.
 //
 // It fails with [ErrNoTasks], with [ErrTask], [ErrDimension], [ErrNotFinite] or
 // [ErrOutOfSpace] and a [*DataError] that says where, with [ErrOption], with
 // [ErrNumerical], or with ctx.Err() soon after ctx is done.
 //
-// The time is O(K n³) for the fits of K tasks with n observations (the factor
-// being some hundred evaluations), O(K |C| V²) for each round of Wasserstein
+// The hierarchical prior takes time linear in the number K of tasks: with n
+// observations each and I points of the index set, O(n³) for each of at most 60
+// evaluations of at most 200 tasks in the fit of the process that all share, and for
+// each of 16 steps of EM O(K (n³ + n I) + I³).
+//
+// The paper's variants take O(K n³) for the fits (the factor being some hundred
+// evaluations), O(K |C| V²) for each round of Wasserstein
 // clustering on V points and O(V³) for each distance that bounds leave open, few
 // as a rule and K |C| at most, and O(K I² (n + I/|C|)) for geometric centres on I
 // index points; a barycentre takes some ten to twenty times O(|C| I³) instead.
@@ -59,10 +68,12 @@ func Learn(ctx context.Context, space *Space, tasks []Task, opts ...LearnOption)
 	return t.learn(ctx)
 }
 
-// Add returns the prior of p's tasks and more: the same, bit for bit, as Learn
-// gives for all of them at once, p's first, on the same space with the same
-// options. What was fitted to p's tasks is kept; clustering and prototypes are
-// done anew. p is not changed.
+// Add returns the prior of p's tasks and more. p is not changed. The hierarchical
+// prior keeps the process that all tasks share and the index set, and goes on with EM
+// from the population it has, a quarter of the steps. A variant of the paper keeps
+// what was fitted to p's tasks and does clustering and prototypes anew: the result is
+// the same, bit for bit, as Learn gives for all tasks at once, p's first, on the same
+// space with the same options.
 //
 // The options are those p was learned with. Those given here win over them, but
 // may not concern the fits of single tasks (seed, direction, y policy, kernels,

@@ -204,7 +204,7 @@ func TestLearnProgressAndCancellation(t *testing.T) {
 		stages[p.Stage]++
 		total++
 	}))
-	require.Len(t, stages, 4)
+	require.Len(t, stages, 5)
 	for at := 1; at <= total; at++ {
 		c, cancel := context.WithCancel(ctx)
 		n := 0
@@ -249,8 +249,8 @@ func TestLearnKernels(t *testing.T) {
 	for name, opts := range map[string][]cmbo.LearnOption{
 		"ARD":       {cmbo.WithARD()},
 		"composite": {cmbo.WithPriorKernel(kernel.Sum(kernel.Scale(1, kernel.SquaredExp(0.5)), kernel.Constant(0.1)))},
-		"foreign":   {cmbo.WithPriorKernel(foreign{0.5}), cmbo.WithClusterKernel(foreign{0.5})},
-		"given":     {cmbo.WithHyperparameters(kernel.Scale(1, kernel.Matern52(0.4)), 1e-2)},
+		"foreign":   {cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithPriorKernel(foreign{0.5}), cmbo.WithClusterKernel(foreign{0.5})},
+		"given":     {cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithHyperparameters(kernel.Scale(1, kernel.Matern52(0.4)), 1e-2)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := learn(t, space, tasks, append(opts, cmbo.WithClusters(2))...)

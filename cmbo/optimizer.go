@@ -312,7 +312,8 @@ func (o *Optimizer) Predict(x []float64) (mean, sd float64, err error) {
 }
 
 // Weights returns the weights of the prototypes that the next proposal will
-// use: the paper's, or, [WithMixture], their probabilities given the data. They
+// use: the paper's, or the masses of the hypotheses of the default prior: no transfer, the
+// population, each cluster, all single tasks together. They
 // add up to 1. They are nil where the model has none to weigh, as without a prior.
 // It fails with [ErrNumerical] if the model cannot be conditioned on the data.
 func (o *Optimizer) Weights() (weights []float64, err error) {

@@ -130,8 +130,8 @@ func TestOptimizerMixedSpaceProposesValidPoints(t *testing.T) {
 	}
 	for name, opts := range map[string][]cmbo.Option{
 		"plain":      {cmbo.WithCandidateCounts(200, 50)},
-		"geometric":  {cmbo.WithPrior(learn(t, space, tasks, cmbo.WithClusters(2), cmbo.WithIndexPoints(60))), cmbo.WithCandidateCounts(200, 50)},
-		"barycenter": {cmbo.WithPrior(learn(t, space, tasks, cmbo.WithClusters(2), cmbo.WithIndexPoints(60), cmbo.WithPrototype(cmbo.Barycenter))), cmbo.WithCandidateCounts(200, 50)},
+		"default":    {cmbo.WithPrior(learn(t, space, tasks, cmbo.WithClusters(2), cmbo.WithIndexPoints(60))), cmbo.WithCandidateCounts(200, 50)},
+		"barycenter": {cmbo.WithPrior(learn(t, space, tasks, cmbo.WithClusters(2), cmbo.WithIndexPoints(60), cmbo.WithVariant(cmbo.WssClusWssCMPBary))), cmbo.WithCandidateCounts(200, 50)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := newOptimizer(t, space, opts...)
@@ -192,9 +192,20 @@ func TestOptimizerMinimizes(t *testing.T) {
 func TestOptimizerScaleOfValues(t *testing.T) {
 	space, _ := grid(t, 9)
 	f := bump([]float64{0.6, 0.3})
-	prior := learn(t, space, family(4, 20))
+	larger := func(x []float64) float64 { return 1024 * f(x) }
+	prior := learn(t, space, family(4, 20), cmbo.WithVariant(cmbo.WssClusWssCMP))
 	a := drive(t, newOptimizer(t, space, cmbo.WithPrior(prior)), f, 10)
-	b := drive(t, newOptimizer(t, space, cmbo.WithPrior(prior)), func(x []float64) float64 { return 1024 * f(x) }, 10)
+	b := drive(t, newOptimizer(t, space, cmbo.WithPrior(prior)), larger, 10)
+	require.Equal(t, a, b)
+	// The default prior knows the scale of the past, which has to be larger too.
+	past := family(4, 20)
+	a = drive(t, newOptimizer(t, space, cmbo.WithPrior(learn(t, space, past))), f, 10)
+	for i := range past {
+		for j := range past[i].Y {
+			past[i].Y[j] *= 1024
+		}
+	}
+	b = drive(t, newOptimizer(t, space, cmbo.WithPrior(learn(t, space, past))), larger, 10)
 	require.Equal(t, a, b)
 }
 
@@ -275,7 +286,7 @@ func TestOptimizerBatchEqualsSequence(t *testing.T) {
 // the mean, and Predict does not see them.
 func TestOptimizerPendingLeavesMean(t *testing.T) {
 	space, _ := grid(t, 9)
-	prior := learn(t, space, family(4, 20))
+	prior := learn(t, space, family(4, 20), cmbo.WithVariant(cmbo.WssClusWssCMP))
 	for _, opts := range [][]cmbo.Option{{cmbo.WithPrior(prior)}, {cmbo.WithInitial(2)}} {
 		o := newOptimizer(t, space, opts...)
 		drive(t, o, bump([]float64{0.3, 0.3}), 4)
@@ -377,7 +388,7 @@ func TestNewRejects(t *testing.T) {
 		_, err := cmbo.New(tt.space, tt.opts...)
 		require.ErrorIs(t, err, tt.want, name)
 	}
-	jef, err := cmbo.New(space, cmbo.WithPrior(prior), cmbo.WithVariant(cmbo.WssClusJefCMP))
+	jef, err := cmbo.New(space, cmbo.WithPrior(learn(t, space, family(4, 10), cmbo.WithVariant(cmbo.WssClusWssCMP))), cmbo.WithVariant(cmbo.WssClusJefCMP))
 	require.NoError(t, err, "the same clusters and prototypes, weighed by another distance")
 	drive(t, jef, bump([]float64{0.3, 0.3}), 3)
 }

@@ -151,7 +151,7 @@ const (
 
 func newLearnConfig(opts []LearnOption) (*learnConfig, error) {
 	c := &learnConfig{
-		kind: kindPaper, seed: defaultSeed, y: ZScore,
+		kind: kindHierarchy, seed: defaultSeed, y: ZScore,
 		clusters: defaultClusters, maxClusters: defaultClusters,
 		restarts: defaultRestarts, rounds: defaultRounds,
 		clusterPoints: defaultClusterPoints, indexPoints: defaultIndexPoints,
@@ -211,17 +211,16 @@ func (c *learnConfig) settled() *learnConfig {
 
 func defaultRunConfig() *runConfig {
 	return &runConfig{
-		seed: defaultSeed, y: ZScore, acquisition: UCB(acq.DefaultBeta),
+		seed: defaultSeed, y: ZScore, acquisition: EI(),
 		noise: math.NaN(), jitter: math.NaN(), sobol: defaultSobol, local: defaultLocal,
 	}
 }
 
 // Options of which New takes one or the other.
 var runContradictions = [][2]string{
-	{"WithSurrogate", "WithPrior"}, {"WithSurrogate", "WithVariant"}, {"WithSurrogate", "WithWeights"}, {"WithSurrogate", "WithMixture"},
+	{"WithSurrogate", "WithPrior"}, {"WithSurrogate", "WithVariant"}, {"WithSurrogate", "WithWeights"},
 	{"WithSurrogate", "WithPriorKernel"}, {"WithSurrogate", "WithARD"}, {"WithSurrogate", "WithNoiseVariance"}, {"WithSurrogate", "WithJeffreysJitter"},
 	{"WithPrior", "WithPriorKernel"}, {"WithPrior", "WithARD"}, {"WithPriorKernel", "WithARD"},
-	{"WithMixture", "WithVariant"}, {"WithMixture", "WithWeightDistance"}, {"WithMixture", "WithWeights"}, {"WithMixture", "WithJeffreysJitter"},
 }
 
 func newRunConfig(opts []Option) (*runConfig, error) {

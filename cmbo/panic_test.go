@@ -87,7 +87,7 @@ func TestPanicsChangeNothing(t *testing.T) {
 	require.NoError(t, err)
 	f := new(fuse)
 	k := fusedKernel{foreign{0.5}, f}
-	few := append(smallSets[:len(smallSets):len(smallSets)], cmbo.WithClusters(2), cmbo.WithHyperparameters(k, 0.05))
+	few := append(smallSets[:len(smallSets):len(smallSets)], cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithClusters(2), cmbo.WithHyperparameters(k, 0.05))
 	prior := learn(t, box, family(4, 6), few...)
 	bary := learn(t, list, family(4, 6), append(few, cmbo.WithVariant(cmbo.WssClusWssCMPBary))...)
 	known := learn(t, box, family(4, 6), append(smallSets[:len(smallSets):len(smallSets)], cmbo.WithClusters(2))...)

@@ -151,7 +151,6 @@ var weighings = map[string]func(s paperSettings) Surrogate{
 		return s.weighedBy(model.NewByDistance(len(s.Prototypes), true, s.jitter))
 	},
 	"evidence": func(s paperSettings) Surrogate { return s.weighedBy(model.NewByEvidence(s.Prior)) },
-	"mixture":  newMixtureRun,
 }
 
 func (s paperSettings) weighedBy(w model.Weigher) Surrogate {
@@ -240,12 +239,11 @@ func (p *paperPrior) encode(e *encoder) error {
 			e.normal(c.Normal)
 		}
 	}
-	e.uint(uint64(len(p.Partitions)))
+	var ps []Partition
 	for _, q := range p.Partitions {
-		e.ints(q.Labels)
-		e.float(q.IntraCE)
-		e.float(q.InterCS)
+		ps = append(ps, Partition(q))
 	}
+	e.partitions(ps)
 	e.report(p.Report)
 	return nil
 }
@@ -298,18 +296,14 @@ func decodePaper(d *decoder, p *Prior) (learned, error) {
 		members[l] = append(members[l], q.Sources[j])
 	}
 	for i := range clusters {
-		proto, err := d.prototype(q.Index, members[i], p.config.variant.Prototype == TotalCenter)
+		proto, err := d.prototype(q.Index, members[i])
 		if err != nil {
 			return nil, err
 		}
 		q.Prototypes = append(q.Prototypes, proto)
 	}
-	for range d.count(1) {
-		part := cluster.Partition{Labels: d.ints(), IntraCE: d.finite(), InterCS: d.finite()}
-		for _, l := range part.Labels {
-			part.Clusters = max(part.Clusters, l+1)
-		}
-		q.Partitions = append(q.Partitions, part)
+	for _, part := range d.partitions() {
+		q.Partitions = append(q.Partitions, cluster.Partition(part))
 	}
 	q.Report = d.report()
 	if d.err != nil {
@@ -334,11 +328,7 @@ func (e *encoder) source(s *model.Source) error {
 // normal writes a mean and the lower triangle of a covariance.
 func (e *encoder) normal(n *gaussian.Normal) {
 	e.floats(n.Mean())
-	size := n.Dim()
-	e.uint(uint64(size*(size+1)/2) + 1)
-	for i := range size {
-		each(n.Cov().Row(i)[:i+1], e.float)
-	}
+	e.lower(n.Cov())
 }
 
 func (e *encoder) report(r model.Report) {
@@ -403,24 +393,20 @@ func (d *decoder) normal(index *linalg.Dense) (*gaussian.Normal, error) {
 	if err := d.ctx.Err(); err != nil {
 		return nil, err
 	}
-	mean, packed := d.floats(), d.floats()
+	mean := d.floats()
 	n, _ := index.Dims()
-	if len(mean) != n || len(packed) != n*(n+1)/2 {
+	cov := d.lower(n)
+	if len(mean) != n {
 		d.fail("a prototype of dimension %d on %d points", len(mean), n)
 	}
 	if d.err != nil {
 		return nil, d.err
 	}
-	cov := linalg.NewSym(n, nil)
-	for i := range n {
-		packed = packed[copy(cov.Row(i)[:i+1], packed):]
-	}
-	cov.Mirror()
 	normal, _, err := model.JitteredNormal(mean, cov)
 	return normal, err
 }
 
-func (d *decoder) prototype(index *linalg.Dense, members []*model.Source, spread bool) (q model.Prototype, err error) {
+func (d *decoder) prototype(index *linalg.Dense, members []*model.Source) (q model.Prototype, err error) {
 	_, dim := index.Dims()
 	if q.Normal, err = d.normal(index); err != nil {
 		return q, err
@@ -429,7 +415,7 @@ func (d *decoder) prototype(index *linalg.Dense, members []*model.Source, spread
 		if len(members) == 0 {
 			d.fail("an empty cluster")
 		}
-		q.Process = model.NewGeometric(members, spread)
+		q.Process = model.NewGeometric(members)
 		return q, d.err
 	}
 	k, own := d.kernel(), d.points(dim)

@@ -54,15 +54,18 @@ type facts struct {
 // priorKind names a model of past tasks in the encoding of a prior.
 type priorKind byte
 
-// kindPaper is the paper's model.
-const kindPaper priorKind = 1
+const (
+	kindPaper     priorKind = 1 // the paper's model
+	kindHierarchy priorKind = 2 // the hierarchical prior, the default
+)
 
 // priorKinds are the models there are.
 var priorKinds = map[priorKind]struct {
 	learn  func(context.Context, *trainingSet) (learned, error)
 	decode func(*decoder, *Prior) (learned, error)
 }{
-	kindPaper: {learnPaper, decodePaper},
+	kindPaper:     {learnPaper, decodePaper},
+	kindHierarchy: {learnHierarchy, decodeHierarchy},
 }
 
 // newPrior makes a prior of what was learned.

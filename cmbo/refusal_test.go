@@ -105,7 +105,7 @@ func TestRestoreRefusesOptions(t *testing.T) {
 		"seed 0": cmbo.WithSeed(0), "seed": cmbo.WithSeed(1), "y": cmbo.WithYPolicy(cmbo.ZScore), "other y": cmbo.WithYPolicy(cmbo.MinMax),
 		"acquisition": cmbo.WithAcquisition(cmbo.UCB(0)), "other acquisition": cmbo.WithAcquisition(cmbo.EI()),
 		"initial": cmbo.WithInitial(0), "other initial": cmbo.WithInitial(5), "jitter": cmbo.WithJeffreysJitter(0), "noise": cmbo.WithNoiseVariance(1),
-		"candidates": cmbo.WithCandidateCounts(100, 0), "repeats": cmbo.WithRepeats(), "mixture": cmbo.WithMixture(), "minimize": cmbo.WithMinimize(),
+		"candidates": cmbo.WithCandidateCounts(100, 0), "repeats": cmbo.WithRepeats(), "minimize": cmbo.WithMinimize(),
 		"variant": cmbo.WithVariant(cmbo.JefClusJefCMP), "ARD": cmbo.WithARD(),
 	} {
 		_, err := cmbo.Restore(bytes.NewReader(b.Bytes()), cmbo.WithPrior(prior), o)

@@ -202,7 +202,7 @@ func TestRegretBoundTerms(t *testing.T) {
 	require.NoError(t, err)
 	cube, err := cmbo.UnitCube(2)
 	require.NoError(t, err)
-	prior, err := cmbo.Learn(ctx, cube, ref.tasks, cmbo.WithLabels(labels), cmbo.WithPrototype(cmbo.GeometricCenter),
+	prior, err := cmbo.Learn(ctx, cube, ref.tasks, cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithLabels(labels), cmbo.WithPrototype(cmbo.GeometricCenter),
 		cmbo.WithHyperparameters(k, sourced), cmbo.WithYPolicy(cmbo.None), cmbo.WithIndexSet(rows))
 	require.NoError(t, err)
 	require.Equal(t, labels, prior.Labels())

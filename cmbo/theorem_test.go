@@ -229,7 +229,7 @@ func TestTheoremOmega(t *testing.T) {
 	}
 	list, err := Candidates(rows)
 	require.NoError(t, err)
-	o, err := New(list, WithPrior(p), WithYPolicy(None), WithNoiseVariance(noise))
+	o, err := New(list, WithPrior(p), WithYPolicy(None), WithNoiseVariance(noise), WithAcquisition(UCB(3)))
 	require.NoError(t, err)
 	for _, r := range rows[3:] {
 		require.NoError(t, o.Observe(r, 0))

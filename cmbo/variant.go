@@ -59,16 +59,11 @@ const (
 	// prior's index set, extended to other points by the kernel with the
 	// members' median hyperparameters, conditioned on the index set.
 	Barycenter
-	// TotalCenter is the geometric centre plus the covariance of the members'
-	// means around their mean, so that its variance is that of a task drawn
-	// from the cluster (law of total variance). It goes beyond the paper, whose
-	// prototypes hold nothing of the spread between tasks.
-	TotalCenter
 )
 
-var prototypeNames = [...]string{"GeometricCenter", "Barycenter", "TotalCenter"}
+var prototypeNames = [...]string{"GeometricCenter", "Barycenter"}
 
-// String returns "GeometricCenter", "Barycenter" or "TotalCenter".
+// String returns "GeometricCenter" or "Barycenter".
 func (k PrototypeKind) String() string {
 	if int(k) < len(prototypeNames) {
 		return prototypeNames[k]
@@ -184,11 +179,8 @@ func (v Variant) String() string {
 	default:
 		s = short(v.ClusterDistance) + "Clus_" + short(v.WeightDistance) + "CMP"
 	}
-	switch v.Prototype {
-	case Barycenter:
+	if v.Prototype == Barycenter {
 		s += "_Bary"
-	case TotalCenter:
-		s += "_Total"
 	}
 	return s
 }

@@ -68,9 +68,8 @@ type Clusterer interface {
 }
 
 // Methods returns all methods known here: those of package baseline, the seven
-// variants of cm-BO named by the paper, and three that go beyond it: "cm-BO
-// mixture", the default variant with [cmbo.WithMixture], "cm-BO total", the default
-// variant with [cmbo.TotalCenter] prototypes, and "cm-BO total mixture" with both.
+// variants of cm-BO named by the paper, and "cm-BO", what [cmbo.Learn] and [cmbo.New]
+// do without options.
 func Methods() []Method {
 	var ms []Method
 	for _, m := range baseline.Methods() {
@@ -92,10 +91,7 @@ func Methods() []Method {
 		m.Learn = own(m.Clusters, cmbo.WithVariant(learned))
 		ms = append(ms, m)
 	}
-	return append(ms,
-		Method{Name: "cm-BO mixture", Clusters: true, Learn: own(true), LearnsAs: cmbo.WssClusWssCMP.String(), Options: []cmbo.Option{cmbo.WithMixture()}},
-		Method{Name: "cm-BO total", Clusters: true, Learn: own(true, cmbo.WithPrototype(cmbo.TotalCenter))},
-		Method{Name: "cm-BO total mixture", Clusters: true, Learn: own(true, cmbo.WithPrototype(cmbo.TotalCenter)), LearnsAs: "cm-BO total", Options: []cmbo.Option{cmbo.WithMixture()}})
+	return append(ms, Method{Name: "cm-BO", Learn: own(false)})
 }
 
 // findMethod returns the method of that name, letter case ignored.

@@ -30,24 +30,34 @@ const (
 	maxNodes       = 65
 )
 
-// newAffinePrior makes the prior of the tasks' shifts and scales. One imagined task
-// more, a scale's deviation away, keeps few tasks from being believed too much.
+// newAffinePrior makes the prior of the tasks' shifts and scales; a task of one value
+// alone has no scale. One imagined task more, a scale's deviation away, keeps few
+// tasks from being believed too much.
 func newAffinePrior(tasks []Task) affinePrior {
-	n := float64(len(tasks))
 	p := affinePrior{tail: tailShift, far: farShift}
+	n := float64(len(tasks))
+	var scales []float64
 	for i := range tasks {
 		p.shift += tasks[i].Shift / n
-		p.logScale += math.Log(tasks[i].Scale) / n
+		if deviation(tasks[i].Z) > 0 {
+			scales = append(scales, math.Log(tasks[i].Scale))
+		}
 	}
-	for i := range tasks {
-		d := tasks[i].Shift - p.shift
-		p.shiftVar += d * d
-		d = math.Log(tasks[i].Scale) - p.logScale
-		p.logScaleVar += d * d
+	k := float64(len(scales))
+	for _, l := range scales {
+		p.logScale += l / k
 	}
+	for _, l := range scales {
+		p.logScaleVar += (l - p.logScale) * (l - p.logScale)
+	}
+	p.logScaleVar = max((p.logScaleVar+pseudoScaleVar)/(k+1), minScaleVar)
 	unit := math.Exp(p.logScale)
-	p.shiftVar = (p.shiftVar + unit*unit) / (n + 1)
-	p.logScaleVar = max((p.logScaleVar+pseudoScaleVar)/(n+1), minScaleVar)
+	for i := range tasks {
+		// In units of the scale, so that no square overflows.
+		d := (tasks[i].Shift - p.shift) / unit
+		p.shiftVar += d * d
+	}
+	p.shiftVar = (p.shiftVar + 1) / (n + 1) * unit * unit
 	return p
 }
 

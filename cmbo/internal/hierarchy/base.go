@@ -2,6 +2,8 @@ package hierarchy
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"math"
 	"slices"
 
@@ -71,8 +73,8 @@ func fitBase(ctx context.Context, tasks []Task, template kernel.Kernel, workers 
 		return v
 	}
 	res := optim.Minimize(f, start, lo, hi, optim.Options{FuncTol: 1e-7, MaxIter: 60})
-	if err := ctx.Err(); err != nil {
-		return Base{}, err
+	if o.err != nil {
+		return Base{}, o.err
 	}
 	theta := res.X
 	if math.IsNaN(res.F) || math.IsInf(res.F, 0) {
@@ -127,6 +129,7 @@ type likelihood struct {
 	scratch  []likelihoodScratch
 	values   []float64
 	grads    [][]float64
+	err      error // of the first evaluation that failed
 }
 
 type likelihoodScratch struct {
@@ -151,7 +154,7 @@ func newLikelihood(template kernel.Kernel, tasks []Task, workers int) *likelihoo
 func (o *likelihood) eval(ctx context.Context, theta, grad []float64) float64 {
 	last := len(theta) - 1
 	k, err := o.template.WithParams(theta[1:last])
-	if err != nil {
+	if err != nil || o.err != nil {
 		return math.NaN()
 	}
 	err = parallel.For(ctx, o.workers, len(o.tasks), func(w, i int) error {
@@ -159,6 +162,11 @@ func (o *likelihood) eval(ctx context.Context, theta, grad []float64) float64 {
 		return nil
 	})
 	if err != nil {
+		// A kernel that panics, or a context that is done: no point is any better.
+		o.err = err
+		if p := (*parallel.Panic)(nil); errors.As(err, &p) {
+			o.err = fmt.Errorf("task %q: %w", o.tasks[p.Index].ID, err)
+		}
 		return math.NaN()
 	}
 	var v float64

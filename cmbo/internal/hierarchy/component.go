@@ -55,11 +55,20 @@ type component struct {
 
 	fit  affine
 	mass float64
+
+	ext *extension // with the points awaited, nil for none
+}
+
+// extension is a component conditioned on points awaited as well.
+type extension struct {
+	chol     linalg.Cholesky
+	yt, u, v []float64
 }
 
 func (c *component) reset() {
 	c.yt, c.u, c.v = c.yt[:0], c.u[:0], c.v[:0]
 	c.in, c.window = inner{}, inner{}
+	c.ext = nil
 }
 
 // loose returns the share of offsets far from the past tasks'.

@@ -3,6 +3,7 @@ package hierarchy
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/special"
@@ -227,7 +228,7 @@ const minMass = 1e-3
 // candidates. Points awaited count as evaluated with the predicted mean as the value.
 // keep says that the candidates come again.
 func (r *Run) Predict(ctx context.Context, mean, sd []float64, c *Candidates, keep bool) error {
-	heavy, parts, err := r.parts(ctx, c, keep, len(r.pending))
+	heavy, parts, err := r.parts(ctx, c, keep)
 	if err != nil {
 		return err
 	}
@@ -251,34 +252,21 @@ func (r *Run) heavy() (ks []*component, mass []float64) {
 }
 
 // parts returns the shares of the components that are predicted with, conditioned on
-// the points told and so many of those awaited.
-func (r *Run) parts(ctx context.Context, c *Candidates, keep bool, awaited int) ([]*component, []*part, error) {
+// the points told and awaited.
+func (r *Run) parts(ctx context.Context, c *Candidates, keep bool) ([]*component, []*part, error) {
 	ks, _ := r.heavy()
-	values := make([]float64, awaited)
-	for i := range awaited {
-		v, s := []float64{0}, []float64{0}
-		one, err := r.m.Candidates(ctx, r.pending[i].x, 1)
-		if err != nil {
-			return nil, nil, err
-		}
-		_, parts, err := r.parts(ctx, one, false, i)
-		if err == nil {
-			err = r.mix(ctx, v, s, ks, parts)
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		values[i] = v[0]/r.u - r.centre()
-	}
 	f := r.at(c, keep)
 	if err := r.prepare(ctx, f, ks); err != nil {
 		return nil, nil, err
 	}
-	rest, base := r.crossed(c, r.pending[:awaited])
+	var rest, base [][]float64
+	if len(r.pending) > 0 {
+		rest, base = r.crossed(c, r.pending)
+	}
 	out := make([]*part, len(ks))
 	return ks, out, parallel.For(ctx, r.workers, len(ks), func(_, i int) (err error) {
-		if out[i] = r.catchUp(f, ks[i]); awaited > 0 {
-			out[i], err = r.imagine(f, ks[i], out[i], values, rest, base)
+		if out[i] = r.catchUp(f, ks[i]); len(r.pending) > 0 {
+			out[i], err = r.imagine(f, ks[i], out[i], rest, base)
 		}
 		return err
 	})
@@ -326,7 +314,7 @@ const minAtom = 1e-4
 // improvement of its first two moments would send the search where values may only
 // be lower than they are predicted.
 func (r *Run) LogImprovement(ctx context.Context, dst []float64, c *Candidates, keep bool, best float64) error {
-	ks, parts, err := r.parts(ctx, c, keep, len(r.pending))
+	ks, parts, err := r.parts(ctx, c, keep)
 	if err != nil {
 		return err
 	}
@@ -419,35 +407,34 @@ func (r *Run) prepare(ctx context.Context, f *frame, heavy []*component) error {
 	return nil
 }
 
-// imagine returns a share conditioned on the points awaited as well, with values
-// from the centre.
-func (r *Run) imagine(f *frame, k *component, p *part, values []float64, rest, base [][]float64) (*part, error) {
-	q := &part{
-		w:  append(make([][]float64, 0, len(p.w)+len(values)), p.w...),
-		p0: append([]float64(nil), p.p0...), p1: append([]float64(nil), p.p1...), p2: append([]float64(nil), p.p2...),
-		variance: append([]float64(nil), p.variance...),
-	}
+// imagine returns a share conditioned on the points awaited as well.
+func (r *Run) imagine(f *frame, k *component, p *part, rest, base [][]float64) (*part, error) {
 	t := len(r.pts)
-	chol := new(linalg.Cholesky)
-	if t > 0 {
-		chol = k.chol.Clone()
-	}
-	yt, u, v := append([]float64(nil), k.yt...), append([]float64(nil), k.u...), append([]float64(nil), k.v...)
-	pts := append([]*visited(nil), r.pts...)
-	for i, y := range values {
-		a := r.pending[i]
-		row := make([]float64, t+i+1)
-		r.m.cov(row, k, pts, a)
-		if err := appendRow(chol, row, a.noise); err != nil {
-			return nil, err
+	if k.ext == nil {
+		k.ext = &extension{yt: slices.Clone(k.yt), u: slices.Clone(k.u), v: slices.Clone(k.v)}
+		if t > 0 {
+			k.ext.chol = *k.chol.Clone()
 		}
-		l := chol.Lower().Row(t + i)
-		next := func(v []float64, x float64) []float64 { return append(v, (x-linalg.Dot(l[:t+i], v))/l[t+i]) }
-		yt, u, v = next(yt, y), next(u, 1), next(v, r.m.meanOf(k, a))
+	}
+	q := &part{
+		w:  append(make([][]float64, 0, len(p.w)+len(r.values)), p.w...),
+		p0: slices.Clone(p.p0), p1: slices.Clone(p.p1), p2: slices.Clone(p.p2), variance: slices.Clone(p.variance),
+	}
+	e := k.ext
+	for i, a := range r.pending {
+		if n := t + i; n == len(e.yt) {
+			row := make([]float64, n+1)
+			r.m.cov(row, k, slices.Concat(r.pts, r.pending[:i]), a)
+			if err := appendRow(&e.chol, row, a.noise); err != nil {
+				return nil, err
+			}
+			l := e.chol.Lower().Row(n)
+			next := func(v []float64, x float64) []float64 { return append(v, (x-linalg.Dot(l[:n], v))/l[n]) }
+			e.yt, e.u, e.v = next(e.yt, r.values[i]), next(e.u, 1), next(e.v, r.m.meanOf(k, a))
+		}
 		cross := make([]float64, f.c.len())
 		r.m.crossTo(cross, f, k, a, rest[i], base[i])
-		q.add(cross, l, yt[t+i], u[t+i], v[t+i])
-		pts = append(pts, a)
+		q.add(cross, e.chol.Lower().Row(t+i), e.yt[t+i], e.u[t+i], e.v[t+i])
 	}
 	return q, nil
 }

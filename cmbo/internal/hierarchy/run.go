@@ -30,6 +30,7 @@ type Run struct {
 	active []*component
 
 	pending []*visited
+	values  []float64 // imagined of them, from the centre
 	bound   *frame
 }
 
@@ -69,7 +70,7 @@ func (r *Run) Fit(ctx context.Context, x *linalg.Dense, y, given []float64, pend
 		r.reset()
 		r.in(u)
 	}
-	known := false
+	known, fresh := false, len(r.y) < len(y) || r.active == nil
 	for i := len(r.y); i < len(y); i++ {
 		v := 0.0
 		if given != nil {
@@ -85,11 +86,17 @@ func (r *Run) Fit(ctx context.Context, x *linalg.Dense, y, given []float64, pend
 	for _, v := range r.given {
 		known = known || v > 0
 	}
-	if err := r.settle(ctx, known); err != nil {
-		r.reset()
-		return err
+	if fresh {
+		if err := r.settle(ctx, known); err != nil {
+			r.reset()
+			return err
+		}
+		r.pending, r.values = nil, nil
+		for _, c := range r.comps {
+			c.ext = nil
+		}
 	}
-	return r.await(pending)
+	return r.await(ctx, pending)
 }
 
 // continues reports whether the data begin with those that r has.
@@ -127,6 +134,7 @@ func (r *Run) in(u float64) {
 
 func (r *Run) reset() {
 	r.pts, r.y, r.z, r.given, r.active, r.bound = nil, nil, nil, nil, nil, nil
+	r.pending, r.values = nil, nil
 	for _, c := range r.comps {
 		c.reset()
 	}
@@ -269,21 +277,38 @@ func (r *Run) weigh(ctx context.Context) error {
 	return nil
 }
 
-// await carries points to the grid whose values are awaited.
-func (r *Run) await(x *linalg.Dense) error {
-	r.pending = r.pending[:0]
-	if x == nil {
-		return nil
+// await conditions the run on points whose values are awaited, each as evaluated with
+// the mean that those before it leave. Points that it has already stay.
+func (r *Run) await(ctx context.Context, x *linalg.Dense) error {
+	n := 0
+	if x != nil {
+		n, _ = x.Dims()
 	}
-	n, _ := x.Dims()
-	before := slices.Clone(r.pts)
-	for i := range n {
-		p, err := r.m.visit(before, x.Row(i), r.noise)
+	same := 0
+	for same < min(n, len(r.pending)) && slices.Equal(r.pending[same].x.Row(0), x.Row(same)) {
+		same++
+	}
+	if same < len(r.pending) {
+		same = 0
+		r.pending, r.values = nil, nil
+		for _, c := range r.comps {
+			c.ext = nil
+		}
+	}
+	for i := same; i < n; i++ {
+		p, err := r.m.visit(slices.Concat(r.pts, r.pending), x.Row(i), r.noise)
 		if err != nil {
 			return err
 		}
-		before = append(before, p)
-		r.pending = append(r.pending, p)
+		one, err := r.m.Candidates(ctx, p.x, 1)
+		if err != nil {
+			return err
+		}
+		v, s := []float64{0}, []float64{0}
+		if err := r.Predict(ctx, v, s, one, false); err != nil {
+			return err
+		}
+		r.pending, r.values = append(r.pending, p), append(r.values, v[0]/r.u-r.centre())
 	}
 	return nil
 }

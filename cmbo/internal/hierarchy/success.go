@@ -84,7 +84,7 @@ func NewSuccessRun(m *Model, o Masses, workers int) *Run {
 // Success writes the probability of success at the candidates. keep says that they
 // come again.
 func (r *Run) Success(ctx context.Context, dst []float64, c *Candidates, keep bool) error {
-	ks, parts, err := r.parts(ctx, c, keep, 0)
+	ks, parts, err := r.parts(ctx, c, keep)
 	if err != nil {
 		return err
 	}

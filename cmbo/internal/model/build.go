@@ -52,8 +52,6 @@ func (l *Learner) centers(ctx context.Context, members [][]*Source) ([]Prototype
 		slots[s] = fresh()
 	}
 	white := make([]linalg.Dense, parallel.Workers(l.Parallelism, len(items)))
-	spread := l.Prototype == TotalCenter
-	var means linalg.Dense // of the cluster that is being summed
 	do := func(w, s, i int) error {
 		c, at := items[i].c, items[i].at
 		err := members[c][at].joint(ctx, slots[s].mean, slots[s].cov, l.Index, &white[w])
@@ -66,12 +64,6 @@ func (l *Learner) centers(ctx context.Context, members [][]*Source) ([]Prototype
 		c, at := items[i].c, items[i].at
 		sum, slot, size := &sums[c], &slots[s], len(members[c])
 		share := 1 / float64(size)
-		if spread {
-			if at == 0 {
-				means.Resize(size, n)
-			}
-			copy(means.Row(at), slot.mean)
-		}
 		if at == 0 {
 			// The first member's buffers become the sum; the slot gets fresh ones.
 			*sum, *slot = *slot, fresh()
@@ -83,15 +75,11 @@ func (l *Learner) centers(ctx context.Context, members [][]*Source) ([]Prototype
 			linalg.Axpy(sum.mean, share, slot.mean)
 			sum.cov.AddScaled(share, slot.cov)
 		}
-		if spread && at == size-1 {
-			centre(&means)
-			sum.cov.AddTransGram(share, &means)
-		}
 		return nil
 	}
 	out, jitters := make([]Prototype, len(members)), make([]float64, len(members))
 	finish := func(_, c int) (err error) {
-		out[c].Process = &Geometric{members: members[c], spread: spread}
+		out[c].Process = NewGeometric(members[c])
 		if out[c].Normal, jitters[c], err = JitteredNormal(sums[c].mean, sums[c].cov); err != nil {
 			return wrap(err, "prototype of cluster %d", c)
 		}

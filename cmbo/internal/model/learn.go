@@ -42,7 +42,6 @@ type PrototypeKind uint8
 const (
 	GeometricCenter PrototypeKind = iota
 	Barycenter
-	TotalCenter
 )
 
 // Learner is one run of the paper's stages 1 and 2. All fields but Known, Tasks,

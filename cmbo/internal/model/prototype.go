@@ -104,57 +104,32 @@ func inBlocks(ctx context.Context, workers, n int, do func(worker, lo, hi int) e
 }
 
 // Geometric is the geometric centre: means and covariances are the arithmetic
-// means of the members' (paper, section 3, the text's 1/|C| form). With spread
-// the covariance of the members' means is added, (1/|C|)·Σ (m_j − m)(m_j' − m').
-type Geometric struct {
-	members []*Source
-	spread  bool
-}
+// means of the members' (paper, section 3, the text's 1/|C| form).
+type Geometric struct{ members []*Source }
 
-// NewGeometric returns the centre of the members, with spread the covariance of
-// their means added.
-func NewGeometric(members []*Source, spread bool) *Geometric { return &Geometric{members, spread} }
+// NewGeometric returns the centre of the members.
+func NewGeometric(members []*Source) *Geometric { return &Geometric{members} }
 
 // geometricScratch is one goroutine's memory.
 type geometricScratch struct {
 	white, cross linalg.Dense
 	sum          linalg.Dense
-	means        linalg.Dense // members' means at the points of a block, centred
+	mean         []float64 // a member's
 	variance     []float64
 }
 
 // memberSet is what every block wants to know of the points y: each member's
-// whitened covariances and, with spread, the members' centred means.
+// whitened covariances.
 type memberSet struct {
 	y     *linalg.Dense
 	white []linalg.Dense
-	means linalg.Dense
 }
 
 func (g *Geometric) prepare(ctx context.Context, workers int, y *linalg.Dense) (*memberSet, error) {
 	s := &memberSet{y: y, white: make([]linalg.Dense, len(g.members))}
-	s.means.Resize(len(g.members), points.Len(y))
-	err := parallel.For(ctx, workers, len(g.members), func(_, j int) error {
-		p := &g.members[j].process
-		if err := p.Whiten(ctx, &s.white[j], y); err != nil {
-			return err
-		}
-		return p.MomentsFrom(ctx, s.means.Row(j), nil, y, &s.white[j])
+	return s, parallel.For(ctx, workers, len(g.members), func(_, j int) error {
+		return g.members[j].process.Whiten(ctx, &s.white[j], y)
 	})
-	centre(&s.means)
-	return s, err
-}
-
-// centre subtracts the mean of each column.
-func centre(m *linalg.Dense) {
-	rows, cols := m.Dims()
-	mean := make([]float64, cols)
-	for i := range rows {
-		linalg.Axpy(mean, 1/float64(rows), m.Row(i))
-	}
-	for i := range rows {
-		linalg.Axpy(m.Row(i), -1, mean)
-	}
 }
 
 // At implements [Process].
@@ -172,7 +147,7 @@ func (g *Geometric) At(ctx context.Context, workers int, mean, variance []float6
 	return inBlocks(ctx, workers, n, func(w, lo, hi int) error {
 		s := &sc[w]
 		if s.variance == nil {
-			s.variance = make([]float64, blockRows)
+			s.mean, s.variance = make([]float64, blockRows), make([]float64, blockRows)
 		}
 		block := x.View(lo, 0, hi-lo, d)
 		if err := g.block(ctx, s, slice(mean, lo, hi), slice(variance, lo, hi), ys, &block); err != nil {
@@ -198,12 +173,11 @@ func (g *Geometric) block(ctx context.Context, s *geometricScratch, mean, varian
 		s.sum.Resize(points.Len(ys.y), n)
 		s.sum.Zero()
 	}
-	s.means.Resize(len(g.members), n)
 	for j, m := range g.members {
 		if err := m.process.Whiten(ctx, &s.white, x); err != nil {
 			return err
 		}
-		mj, vj := s.means.Row(j), slice(s.variance, 0, n)
+		mj, vj := slice(s.mean, 0, n), slice(s.variance, 0, n)
 		if variance == nil {
 			vj = nil
 		}
@@ -222,17 +196,6 @@ func (g *Geometric) block(ctx context.Context, s *geometricScratch, mean, varian
 			}
 			s.sum.AddScaled(share, &s.cross)
 		}
-	}
-	if !g.spread {
-		return nil
-	}
-	centre(&s.means)
-	if variance != nil {
-		addSquares(variance, share, &s.means)
-	}
-	if ys != nil {
-		s.cross.TransMul(&ys.means, &s.means)
-		s.sum.AddScaled(share, &s.cross)
 	}
 	return nil
 }

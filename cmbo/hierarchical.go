@@ -1,0 +1,371 @@
+package cmbo
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/cmbo/internal/cluster"
+	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
+	"github.com/gocmbo/cmbo/cmbo/internal/model"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// hierarchicalPrior is what Learn makes of past tasks without a variant of the
+// paper's method: hypotheses on a new task, from no transfer to one past task.
+type hierarchicalPrior struct {
+	*hierarchy.Model
+	space *Space // whose candidates are carried to the grid, nil for none
+	at    *hierarchy.Candidates
+}
+
+func learnHierarchy(ctx context.Context, t *trainingSet) (learned, error) {
+	c := t.config
+	o := hierarchyOptions(c, t.space.dim)
+	if c.progress != nil {
+		o.Progress = func(stage string, done, total int) { c.progress(Progress{stage, done, total}) }
+	}
+	if c.priorKernel != nil {
+		if err := checkKernel(c.priorKernel, t.space.dim); err != nil {
+			return nil, err
+		}
+		o.Kernel = c.priorKernel
+	}
+	tasks := standardize(t.tasks, c.y == Copula)
+	var earlier *hierarchy.Model
+	var grid *linalg.Dense
+	if t.known != nil {
+		earlier = t.known.learned.(*hierarchicalPrior).Model
+		tasks = append(slices.Clone(earlier.Tasks()), tasks...)
+		if c.indexSet != nil {
+			return nil, optionErrorf("another index set, on which the tasks known already would have to be learned again")
+		}
+	} else {
+		var err error
+		if grid, err = t.grid(); err != nil {
+			return nil, err
+		}
+	}
+	m, err := hierarchy.Learn(ctx, tasks, grid, earlier, o)
+	if err != nil {
+		return nil, modelError(ctx, err)
+	}
+	return &hierarchicalPrior{Model: m}, nil
+}
+
+// hierarchyOptions are the settings of a model in dim coordinates.
+func hierarchyOptions(c *learnConfig, dim int) hierarchy.Options {
+	o := hierarchy.DefaultOptions(dim)
+	o.Seed, o.Workers = c.seed, c.parallelism
+	o.Labels, o.Jeffreys, o.Clusters, o.MaxClusters = c.labels, c.variant.ClusterDistance == Jeffreys, c.clusters, c.maxClusters
+	o.Restarts, o.Rounds, o.ScorePartitions, o.ClusterPoints = c.restarts, c.rounds, c.partitionScore, c.clusterPoints
+	return o
+}
+
+// grid chooses the points on which moments are learned: those given, a seeded sample
+// of the candidates, or of the tasks' points.
+func (t *trainingSet) grid() (*linalg.Dense, error) {
+	if t.config.indexSet != nil {
+		return t.indexSet()
+	}
+	return sampleRows(points.Distinct(t.pool()), t.config.indexPoints, t.config.seed, "index set"), nil
+}
+
+// standardize brings tasks to a common mean of 0 and a deviation of 1, which they
+// have by themselves if each was. Scores by rank are the values of a run, too, and so
+// have no offset and scale behind them.
+func standardize(tasks []model.Task, scores bool) []hierarchy.Task {
+	var mean, square, n float64
+	for _, t := range tasks {
+		for _, z := range t.Y {
+			n++
+			d := z - mean
+			mean += d / n
+			square += d * (z - mean)
+		}
+	}
+	sd := math.Sqrt(square / n)
+	if !(sd > 0) || math.Abs(mean) < 1e-9 && math.Abs(sd-1) < 1e-9 {
+		mean, sd = 0, 1
+	}
+	out := make([]hierarchy.Task, len(tasks))
+	for i, t := range tasks {
+		if scores {
+			t.Shift, t.Scale = 0, 1
+		}
+		h := hierarchy.Task{ID: t.ID, X: t.X, Z: slices.Clone(t.Y), Noise: slices.Clone(t.Noise), Shift: t.Shift + mean*t.Scale, Scale: sd * t.Scale}
+		for j := range h.Z {
+			h.Z[j] = (h.Z[j] - mean) / sd
+		}
+		for j := range h.Noise {
+			h.Noise[j] /= sd * sd
+		}
+		out[i] = h
+	}
+	return out
+}
+
+func (p *hierarchicalPrior) kind() priorKind { return kindHierarchy }
+
+func (p *hierarchicalPrior) facts() facts {
+	f := facts{labels: p.Labels(), noise: p.Base().NoiseVariance, index: p.Grid()}
+	for _, t := range p.Tasks() {
+		f.tasks = append(f.tasks, model.Task{ID: t.ID, X: t.X, Y: t.Z, Noise: t.Noise, Shift: t.Shift, Scale: t.Scale})
+	}
+	for i := range slices.Max(f.labels) + 1 {
+		m := p.Moments(1 + i)
+		cov := linalg.NewSym(len(m.Mean), nil)
+		cov.Copy(m.Cov)
+		n, jitter, err := model.JitteredNormal(slices.Clone(m.Mean), cov)
+		if err != nil {
+			n = nil // of a covariance that only jitter beyond all bounds would mend
+		}
+		f.prototypes = append(f.prototypes, n)
+		f.report.PrototypeJitter = max(f.report.PrototypeJitter, jitter)
+	}
+	for _, q := range p.Partitions() {
+		f.partitions = append(f.partitions, Partition(q))
+	}
+	f.report.Distances, f.report.Rounds = p.Report()
+	return f
+}
+
+// fill takes the target's values as they are, whose offset and scale are inferred.
+// Scores by rank take the place of values that were learned by rank.
+func (p *hierarchicalPrior) fill(prior *Prior, c *runConfig) error {
+	if name := c.given.paper(); name != "" {
+		return fmt.Errorf("%w: %s concerns the paper's method, and it was learned without a variant of that", ErrPriorMismatch, name)
+	}
+	y := None
+	if prior.config.y == Copula {
+		y = Copula
+	}
+	if c.given.has("WithYPolicy") && c.y != y && c.y != prior.config.y {
+		return fmt.Errorf("%w: it was learned with the y policy %s, from which the scale of the target is inferred, not %s", ErrPriorMismatch, prior.config.y, c.y)
+	}
+	c.y = y
+	return nil
+}
+
+// on carries the candidates to the grid.
+func (p *hierarchicalPrior) on(ctx context.Context, prior *Prior, space *Space, workers int) (learned, error) {
+	if p.space != nil && points.Equal(p.space.encoded, space.encoded) {
+		return p, nil
+	}
+	at, err := p.Candidates(ctx, space.encoded, workers)
+	if err != nil {
+		return nil, modelError(ctx, err)
+	}
+	return &hierarchicalPrior{p.Model, space, at}, nil
+}
+
+func (p *hierarchicalPrior) surrogate(c *runConfig) (Surrogate, error) {
+	r := &hierarchicalRun{model: p.Model, workers: c.parallelism, run: hierarchy.NewRun(p.Model, hierarchy.DefaultMasses(), c.noise, c.parallelism)}
+	if p.space != nil {
+		r.x, r.at = p.space.encoded, p.at
+	}
+	return r, nil
+}
+
+// hierarchicalRun makes a [Surrogate] of the hierarchical prior.
+type hierarchicalRun struct {
+	model   *hierarchy.Model
+	run     *hierarchy.Run
+	workers int
+	x       *linalg.Dense // the candidates bound
+	at      *hierarchy.Candidates
+
+	fresh *linalg.Dense // those of the latest Predict, if they were others
+	carry *hierarchy.Candidates
+}
+
+// Bind carries the candidates to the grid, unless the prior has done so.
+func (r *hierarchicalRun) Bind(ctx context.Context, x *linalg.Dense) error {
+	if r.at != nil && points.Equal(r.x, x) {
+		r.x = x
+		return nil
+	}
+	at, err := r.model.Candidates(ctx, x, r.workers)
+	if err != nil {
+		return modelError(ctx, err)
+	}
+	r.x, r.at = x, at
+	return nil
+}
+
+// Fit weighs the hypotheses. It takes the values as they are, or their scores.
+func (r *hierarchicalRun) Fit(ctx context.Context, d Data) error {
+	r.fresh, r.carry = nil, nil
+	return modelError(ctx, r.run.Fit(ctx, d.X, d.Y, d.NoiseVariance, d.Pending))
+}
+
+// candidates returns x carried to the grid, and whether it comes again.
+func (r *hierarchicalRun) candidates(ctx context.Context, x *linalg.Dense) (*hierarchy.Candidates, bool, error) {
+	switch {
+	case x == r.x && r.at != nil:
+		return r.at, true, nil
+	case x != r.fresh:
+		c, err := r.model.Candidates(ctx, x, r.workers)
+		if err != nil {
+			return nil, false, err
+		}
+		r.fresh, r.carry = x, c
+	}
+	return r.carry, false, nil
+}
+
+func (r *hierarchicalRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) error {
+	c, again, err := r.candidates(ctx, x)
+	if err == nil {
+		err = r.run.Predict(ctx, mean, sd, c, again)
+	}
+	return modelError(ctx, err)
+}
+
+// Score takes the expected improvement over all hypotheses, which is not that of the
+// first two moments; other acquisitions see the moments. Before the first value the
+// largest mean is asked for.
+func (r *hierarchicalRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, f acq.Func, best float64) error {
+	c, again, err := r.candidates(ctx, x)
+	if err != nil {
+		return modelError(ctx, err)
+	}
+	if _, ok := f.(acq.EI); ok && !math.IsNaN(best) {
+		return modelError(ctx, r.run.LogImprovement(ctx, dst, c, again, best))
+	}
+	sd := make([]float64, len(dst))
+	if err := r.run.Predict(ctx, dst, sd, c, again); err != nil {
+		return modelError(ctx, err)
+	}
+	if math.IsNaN(best) {
+		return nil
+	}
+	for i, m := range dst {
+		dst[i] = f.Score(m, sd[i])
+	}
+	return nil
+}
+
+func (r *hierarchicalRun) NoiseVariance() float64 { return r.run.NoiseVariance() }
+
+// Weights returns the masses of the hypotheses: no transfer, the population, each
+// cluster, and all single tasks together.
+func (r *hierarchicalRun) Weights() []float64 {
+	w := make([]float64, 3+slices.Max(r.model.Labels())+1)
+	for _, m := range r.run.Masses() {
+		i := int(m.Level)
+		switch m.Level {
+		case hierarchy.Cluster:
+			i += m.Index
+		case hierarchy.SingleTask:
+			i = len(w) - 1
+		}
+		w[i] += m.Mass
+	}
+	return w
+}
+
+func (r *hierarchicalRun) Describe(s *Step) { s.Weights = r.Weights() }
+
+func (p *hierarchicalPrior) encode(e *encoder) error {
+	b := p.Base()
+	if err := e.kernel(b.Kernel); err != nil {
+		return err
+	}
+	e.float(b.Mean)
+	e.float(b.NoiseVariance)
+	e.matrix(p.Grid())
+	e.int(p.Neighbours())
+	e.ints(p.Labels())
+	for i := range slices.Max(p.Labels()) + 2 {
+		m := p.Moments(i)
+		e.floats(m.Mean)
+		e.lower(m.Cov)
+	}
+	e.uint(uint64(len(p.Tasks())))
+	for _, t := range p.Tasks() {
+		e.string(t.ID)
+		e.matrix(t.X)
+		e.floats(t.Z)
+		e.floats(t.Noise)
+		e.float(t.Shift)
+		e.float(t.Scale)
+	}
+	var ps []Partition
+	for _, q := range p.Partitions() {
+		ps = append(ps, Partition(q))
+	}
+	e.partitions(ps)
+	distances, rounds := p.Report()
+	e.int(int(distances))
+	e.int(rounds)
+	return nil
+}
+
+func decodeHierarchy(d *decoder, p *Prior) (learned, error) {
+	dim := p.space.dim
+	base := hierarchy.Base{Kernel: d.kernel(), Mean: d.finite(), NoiseVariance: d.finite()}
+	grid := d.points(dim)
+	neighbours := d.int()
+	labels := d.ints()
+	clusters := 0
+	for _, l := range labels {
+		if l < 0 || l >= len(labels) {
+			d.fail("label %d of %d tasks", l, len(labels))
+		}
+		clusters = max(clusters, l+1)
+	}
+	if d.err == nil && (base.Kernel == nil || !(base.NoiseVariance > 0) || neighbours < 1 || len(labels) == 0) {
+		d.fail("a prior without a base process or tasks")
+	}
+	if d.err != nil {
+		return nil, d.err
+	}
+	if err := checkKernel(base.Kernel, dim); err != nil {
+		return nil, err
+	}
+	size := points.Len(grid)
+	var moments []hierarchy.Moments
+	for range clusters + 1 {
+		m := hierarchy.Moments{Mean: d.floats(), Cov: d.lower(size)}
+		if d.err == nil && len(m.Mean) != size {
+			d.fail("moments of dimension %d on %d points", len(m.Mean), size)
+		}
+		if d.err != nil {
+			return nil, d.err
+		}
+		moments = append(moments, m)
+	}
+	tasks := make([]hierarchy.Task, d.count(1))
+	for i := range tasks {
+		t := hierarchy.Task{ID: d.string(), X: d.points(dim), Z: d.floats(), Noise: d.floats(), Shift: d.finite(), Scale: d.finite()}
+		rows := points.Len(t.X)
+		if d.err == nil && (len(t.Z) != rows || t.Noise != nil && len(t.Noise) != rows || !(t.Scale > 0)) {
+			d.fail("task %q: %d points, %d values, scale %g", t.ID, rows, len(t.Z), t.Scale)
+		}
+		if d.err != nil {
+			return nil, d.err
+		}
+		tasks[i] = t
+	}
+	if len(tasks) != len(labels) {
+		d.fail("%d labels for %d tasks", len(labels), len(tasks))
+	}
+	var parts []cluster.Partition
+	for _, q := range d.partitions() {
+		parts = append(parts, cluster.Partition(q))
+	}
+	distances, rounds := d.int(), d.int()
+	if d.err != nil {
+		return nil, d.err
+	}
+	m, err := hierarchy.Restore(context.Background(), base, grid, neighbours, moments, tasks, labels, hierarchyOptions(p.config, dim))
+	if err != nil {
+		return nil, err
+	}
+	m.SetRecord(parts, int64(distances), rounds)
+	return &hierarchicalPrior{Model: m}, nil
+}
