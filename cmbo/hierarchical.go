@@ -318,6 +318,7 @@ func decodeHierarchy(d *decoder, p *Prior) (learned, error) {
 		}
 		clusters = max(clusters, l+1)
 	}
+	d.within("Clusters", int64(clusters), int64(d.limits.Clusters), "a prior of %d clusters", clusters)
 	if d.err == nil && (base.Kernel == nil || !(base.NoiseVariance > 0) || neighbours < 1 || len(labels) == 0) {
 		d.fail("a prior without a base process or tasks")
 	}
@@ -339,13 +340,16 @@ func decodeHierarchy(d *decoder, p *Prior) (learned, error) {
 		}
 		moments = append(moments, m)
 	}
-	tasks := make([]hierarchy.Task, d.count(1))
+	n := d.count(1)
+	d.within("Tasks", int64(n), int64(d.limits.Tasks), "a prior of %d tasks", n)
+	tasks := make([]hierarchy.Task, n)
 	for i := range tasks {
 		t := hierarchy.Task{ID: d.string(), X: d.points(dim), Z: d.floats(), Noise: d.floats(), Shift: d.finite(), Scale: d.finite()}
 		rows := points.Len(t.X)
 		if d.err == nil && (len(t.Z) != rows || t.Noise != nil && len(t.Noise) != rows || !(t.Scale > 0)) {
 			d.fail("task %q: %d points, %d values, scale %g", t.ID, rows, len(t.Z), t.Scale)
 		}
+		d.addRows(t.ID, rows)
 		if d.err != nil {
 			return nil, d.err
 		}
@@ -362,7 +366,7 @@ func decodeHierarchy(d *decoder, p *Prior) (learned, error) {
 	if d.err != nil {
 		return nil, d.err
 	}
-	m, err := hierarchy.Restore(context.Background(), base, grid, neighbours, moments, tasks, labels, hierarchyOptions(p.config, dim))
+	m, err := hierarchy.Restore(d.ctx, base, grid, neighbours, moments, tasks, labels, hierarchyOptions(p.config, dim))
 	if err != nil {
 		return nil, err
 	}
