@@ -119,7 +119,7 @@ func TestAdaptiveMatchesDefinition(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			prior, err := Learn(context.Background(), tt.learn, tasks, WithVariant(WssClusWssCMP), WithLabels(labels), WithHyperparameters(k, 0.01), WithIndexPoints(tt.index))
 			require.NoError(t, err)
-			o, err := New(tt.run, WithPrior(prior), WithYPolicy(None), WithNoiseVariance(noise), WithCandidateCounts(40, 10))
+			o, err := New(tt.run, WithPrior(prior), WithYPolicy(RawValues), WithNoiseVariance(noise), WithCandidateCounts(40, 10))
 			require.NoError(t, err)
 			f := func(x []float64) float64 { return math.Sin(3*x[0]) + x[1] - x[2] }
 			for _, x := range outside {

@@ -162,6 +162,17 @@ func atRow(err error, row int) error {
 	return fmt.Errorf("row %d: %w", row, err)
 }
 
+// atColumn adds the index of a parameter to a DataError; other errors are wrapped.
+func atColumn(err error, column int) error {
+	var de *DataError
+	if errors.As(err, &de) {
+		c := *de
+		c.Column = column
+		return &c
+	}
+	return fmt.Errorf("column %d: %w", column, err)
+}
+
 func optionErrorf(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrOption, fmt.Sprintf(format, args...))
 }

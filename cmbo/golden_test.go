@@ -74,9 +74,9 @@ func TestGoldenTrace(t *testing.T) {
 			prior, err := cmbo.Learn(context.Background(), space, tasks, cmbo.WithVariant(cmbo.WssClusWssCMP),
 				cmbo.WithLabels(g.Labels), cmbo.WithPrototype(prototype), cmbo.WithIndexSet(g.Grid),
 				cmbo.WithHyperparameters(kernel.Scale(1, kernel.Matern32(traceLengthScale)), traceNoiseVariance),
-				cmbo.WithYPolicy(cmbo.None))
+				cmbo.WithYPolicy(cmbo.RawValues))
 			require.NoError(t, err)
-			opt, err := cmbo.New(space, cmbo.WithPrior(prior), cmbo.WithYPolicy(cmbo.None), cmbo.WithAcquisition(acquisition),
+			opt, err := cmbo.New(space, cmbo.WithPrior(prior), cmbo.WithYPolicy(cmbo.RawValues), cmbo.WithAcquisition(acquisition),
 				cmbo.WithWeightDistance(distance), cmbo.WithNoiseVariance(traceNoiseVariance), cmbo.WithJeffreysJitter(traceJeffreysJitter))
 			require.NoError(t, err)
 			for _, i := range g.Initial {

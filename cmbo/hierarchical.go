@@ -139,7 +139,7 @@ func (p *hierarchicalPrior) fill(prior *Prior, c *runConfig) error {
 	if name := c.given.paper(); name != "" {
 		return fmt.Errorf("%w: %s concerns the paper's method, and it was learned without a variant of that", ErrPriorMismatch, name)
 	}
-	y := None
+	y := RawValues
 	if prior.config.y == Copula {
 		y = Copula
 	}

@@ -103,11 +103,11 @@ func TestLearnAnything(t *testing.T) {
 	} {
 		for _, v := range cmbo.Variants() {
 			for y := cmbo.ZScore; y <= cmbo.Copula; y++ {
-				if y == cmbo.None && len(tasks) == 1 && tasks[0].ID == "huge" {
-					continue // values of 1e150 are not on the scale that None promises
+				if y == cmbo.RawValues && len(tasks) == 1 && tasks[0].ID == "huge" {
+					continue // values of 1e150 are not on the scale that RawValues promises
 				}
 				p, err := cmbo.Learn(ctx, space, tasks, cmbo.WithVariant(v), cmbo.WithYPolicy(y), cmbo.WithIndexPoints(20), cmbo.WithClusterPoints(20))
-				if y == cmbo.None && err != nil {
+				if y == cmbo.RawValues && err != nil {
 					require.ErrorIs(t, err, cmbo.ErrNumerical)
 					continue
 				}

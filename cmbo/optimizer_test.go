@@ -461,12 +461,17 @@ func TestTrialAccessors(t *testing.T) {
 	require.Contains(t, []string{"sgd", "adam"}, trial.Choice("opt"))
 	require.Equal(t, trial.X[3] == 1, trial.Bool("on"))
 	require.Len(t, trial.Config(), 4)
-	require.True(t, math.IsNaN(trial.Float("nothing")))
-	require.True(t, math.IsNaN(trial.Float("opt")))
-	require.Equal(t, math.MinInt, trial.Int("lr"))
-	require.Empty(t, trial.Choice("lr"))
-	require.False(t, trial.Bool("lr"))
+	for want, f := range map[string]func(){
+		`Float("nothing"): there is no parameter of that name among ["lr" "depth" "opt" "on"]`: func() { trial.Float("nothing") },
+		`Float("opt"): it is a parameter of kind categorical`:                                  func() { trial.Float("opt") },
+		`Int("lr"): it is a parameter of kind logfloat`:                                        func() { trial.Int("lr") },
+		`Choice("lr"): it is a parameter of kind logfloat`:                                     func() { trial.Choice("lr") },
+		`Bool("depth"): it is a parameter of kind int`:                                         func() { trial.Bool("depth") },
+		`Bool("on"): no Optimizer made the point`:                                              func() { (cmbo.Trial{}).Bool("on") },
+	} {
+		require.PanicsWithValue(t, "cmbo: "+want, f)
+	}
 	require.Nil(t, cmbo.Trial{}.Config())
 	trial.X[2] = 99
-	require.Empty(t, trial.Choice("opt"))
+	require.Panics(t, func() { trial.Choice("opt") })
 }

@@ -51,7 +51,7 @@ func TestCallsDuringAsk(t *testing.T) {
 	space, _ := grid(t, 9)
 	model := &paused{}
 	var journal bytes.Buffer
-	opts := []cmbo.Option{cmbo.WithSurrogate(model), cmbo.WithYPolicy(cmbo.None), cmbo.WithSeed(4)}
+	opts := []cmbo.Option{cmbo.WithSurrogate(model), cmbo.WithYPolicy(cmbo.RawValues), cmbo.WithSeed(4)}
 	opt := newOptimizer(t, space, append(opts, cmbo.WithJournal(func(lines []byte) error {
 		journal.Write(lines)
 		return nil

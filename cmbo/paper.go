@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -197,6 +198,10 @@ func (r paperRun) Bind(ctx context.Context, x *linalg.Dense) error {
 func (r paperRun) State(ctx context.Context) ([]float64, error) {
 	d, err := r.Weighted.State(ctx)
 	return d, modelError(ctx, err)
+}
+
+func (r paperRun) Sample(ctx context.Context, dst []float64, x *linalg.Dense, rnd *rand.Rand) error {
+	return modelError(ctx, r.Weighted.Sample(ctx, dst, x, rnd))
 }
 
 func (r paperRun) Describe(s *Step) {

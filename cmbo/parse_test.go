@@ -26,7 +26,7 @@ func TestNamesParse(t *testing.T) {
 		_, err := cmbo.ParseAcquisition(name)
 		require.ErrorIs(t, err, cmbo.ErrOption, "%q", name)
 	}
-	for _, p := range []cmbo.YPolicy{cmbo.ZScore, cmbo.MinMax, cmbo.None, cmbo.Copula} {
+	for _, p := range []cmbo.YPolicy{cmbo.ZScore, cmbo.MinMax, cmbo.RawValues, cmbo.Copula} {
 		got, err := cmbo.ParseYPolicy(strings.ToUpper(p.String()))
 		require.NoError(t, err)
 		require.Equal(t, p, got)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/model"
@@ -40,4 +41,8 @@ func (r plainRun) Describe(s *Step) {
 	_, params := r.Fitted()
 	s.Parameters = slices.Clone(params)
 	s.Jitter = r.Jitter()
+}
+
+func (r plainRun) Sample(ctx context.Context, dst []float64, x *linalg.Dense, rnd *rand.Rand) error {
+	return modelError(ctx, r.Plain.Sample(ctx, dst, x, rnd))
 }

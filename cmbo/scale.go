@@ -24,8 +24,9 @@ const (
 	// MinMax maps the smallest value to 0 and the largest to 1; fewer than two
 	// distinct values become 0.5.
 	MinMax
-	// None leaves values as they are: for data that is on a common scale.
-	None
+	// RawValues leaves values as they are: for data that is on a common scale. Its
+	// name is "none".
+	RawValues
 	// Copula maps ranks to normal quantiles, ties averaged, with the quantile
 	// clipped at 1/(4 n^(1/4) sqrt(pi ln n)) from either end (Winsorised
 	// normal scores; Salinas, Shen and Perrone, A quantile-based approach for
@@ -84,7 +85,7 @@ func scaleValues(p YPolicy, y []float64) scaling {
 	}
 	lo, hi := slices.Min(y), slices.Max(y)
 	switch p {
-	case None:
+	case RawValues:
 		copy(s.z, y)
 		return s
 	case MinMax:

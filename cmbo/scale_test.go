@@ -36,7 +36,7 @@ func TestScaleZScore(t *testing.T) {
 func TestScaleMinMaxAndNone(t *testing.T) {
 	require.Equal(t, []float64{0, 1, 0.25}, scaleValues(MinMax, []float64{-1, 3, 0}).z)
 	require.Equal(t, []float64{0.5, 0.5}, scaleValues(MinMax, []float64{4, 4}).z)
-	require.Equal(t, []float64{-1, 3, 0}, scaleValues(None, []float64{-1, 3, 0}).z)
+	require.Equal(t, []float64{-1, 3, 0}, scaleValues(RawValues, []float64{-1, 3, 0}).z)
 }
 
 func TestScaleCopula(t *testing.T) {

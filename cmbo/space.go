@@ -167,8 +167,7 @@ func (s *Space) Check(row []float64) error {
 	}
 	for i, p := range s.params {
 		if err := p.check(row[i]); err != nil {
-			err.(*DataError).Column = i
-			return err
+			return atColumn(err, i)
 		}
 	}
 	return nil

@@ -83,7 +83,7 @@ func checkTasks(s *Space, tasks []Task) ([]Task, error) {
 }
 
 func checkValue(y float64) error {
-	if math.IsNaN(y) || math.IsInf(y, 0) || math.Abs(y) > points.MaxValue {
+	if !points.Admitted(y) {
 		e := dataErrorf(ErrNotFinite, "value %g", y)
 		if math.Abs(y) > points.MaxValue {
 			e = dataErrorf(ErrNotFinite, "value %g is beyond ±%g", y, points.MaxValue)

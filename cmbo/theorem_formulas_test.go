@@ -203,7 +203,7 @@ func TestRegretBoundTerms(t *testing.T) {
 	cube, err := cmbo.UnitCube(2)
 	require.NoError(t, err)
 	prior, err := cmbo.Learn(ctx, cube, ref.tasks, cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithLabels(labels), cmbo.WithPrototype(cmbo.GeometricCenter),
-		cmbo.WithHyperparameters(k, sourced), cmbo.WithYPolicy(cmbo.None), cmbo.WithIndexSet(rows))
+		cmbo.WithHyperparameters(k, sourced), cmbo.WithYPolicy(cmbo.RawValues), cmbo.WithIndexSet(rows))
 	require.NoError(t, err)
 	require.Equal(t, labels, prior.Labels())
 
@@ -215,7 +215,7 @@ func TestRegretBoundTerms(t *testing.T) {
 	}
 	forms := map[bool]int{} // whether xi is below the corrected beta
 	for _, xi := range []float64{0.8, 3, 30} {
-		opt, err := cmbo.New(space, cmbo.WithPrior(prior), cmbo.WithYPolicy(cmbo.None), cmbo.WithNoiseVariance(common), cmbo.WithAcquisition(cmbo.UCB(xi)))
+		opt, err := cmbo.New(space, cmbo.WithPrior(prior), cmbo.WithYPolicy(cmbo.RawValues), cmbo.WithNoiseVariance(common), cmbo.WithAcquisition(cmbo.UCB(xi)))
 		require.NoError(t, err)
 		ref.x, ref.y, ref.sigma = nil, nil, nil
 		told := func(x []float64, y, sigma float64) {

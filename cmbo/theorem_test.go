@@ -32,7 +32,7 @@ func newTheoremRun(t *testing.T, p *Prior, label string, seed uint64, b, noise, 
 	}
 	space, err := Candidates(rows)
 	require.NoError(t, err)
-	o, err := New(space, WithPrior(p), WithYPolicy(None), WithNoiseVariance(noise), WithAcquisition(UCB(xi)))
+	o, err := New(space, WithPrior(p), WithYPolicy(RawValues), WithNoiseVariance(noise), WithAcquisition(UCB(xi)))
 	require.NoError(t, err)
 	run := &theoremRun{o: o, a: o.model.(paperRun), x: space.encoded, f: make([]float64, len(rows))}
 	_, err = o.Weights() // conditions the model on nothing
@@ -229,7 +229,7 @@ func TestTheoremOmega(t *testing.T) {
 	}
 	list, err := Candidates(rows)
 	require.NoError(t, err)
-	o, err := New(list, WithPrior(p), WithYPolicy(None), WithNoiseVariance(noise), WithAcquisition(UCB(3)))
+	o, err := New(list, WithPrior(p), WithYPolicy(RawValues), WithNoiseVariance(noise), WithAcquisition(UCB(3)))
 	require.NoError(t, err)
 	for _, r := range rows[3:] {
 		require.NoError(t, o.Observe(r, 0))

@@ -2,8 +2,6 @@ package cmbo
 
 import (
 	"fmt"
-	"math"
-	"slices"
 	"strings"
 )
 
@@ -21,20 +19,21 @@ type Trial struct {
 	space *Space
 }
 
-// Float returns the value of a float, integer or ordinal parameter, NaN if there
-// is no such parameter.
+// Float returns the value of a float, integer or ordinal parameter. Like an index
+// out of range, the name of no such parameter is a mistake of the program: Float,
+// Int, Choice and Bool panic and say which names there are. Where names come from
+// elsewhere, use [Trial.Config]; [Trial.Into] returns an error.
 func (t Trial) Float(name string) float64 { return t.values().float(name) }
 
 // Int returns the value of an integer parameter or of an ordinal of whole
-// numbers, the smallest int if there is no such parameter.
+// numbers. It panics as [Trial.Float] does.
 func (t Trial) Int(name string) int { return t.values().int(name) }
 
-// Choice returns the chosen name of a categorical parameter, the empty string
-// if there is no such parameter.
+// Choice returns the chosen name of a categorical parameter. It panics as
+// [Trial.Float] does.
 func (t Trial) Choice(name string) string { return t.values().choice(name) }
 
-// Bool returns the value of a boolean parameter, false if there is no such
-// parameter.
+// Bool returns the value of a boolean parameter. It panics as [Trial.Float] does.
 func (t Trial) Bool(name string) bool { return t.values().bool(name) }
 
 // Config returns the values by name, as [Space.Config] does; nil if the trial
@@ -99,43 +98,47 @@ type values struct {
 	x     []float64
 }
 
-// value returns the entry of the named parameter if it has one of the kinds.
-func (v values) value(name string, kinds ...Kind) (Param, float64, bool) {
+// value returns the entry of the named parameter and panics unless it suits.
+func (v values) value(getter, name string, suits func(Param) bool) (Param, float64) {
 	if v.space == nil {
-		return Param{}, 0, false
+		panic(fmt.Sprintf("cmbo: %s(%q): no Optimizer made the point", getter, name))
 	}
 	i, ok := v.space.names[name]
-	if !ok || i >= len(v.x) || !slices.Contains(kinds, v.space.params[i].kind) {
-		return Param{}, 0, false
+	if !ok {
+		var names []string
+		for _, p := range v.space.params {
+			names = append(names, p.name)
+		}
+		panic(fmt.Sprintf("cmbo: %s(%q): there is no parameter of that name among %q", getter, name, names))
 	}
-	return v.space.params[i], v.x[i], true
+	p := v.space.params[i]
+	if !suits(p) {
+		panic(fmt.Sprintf("cmbo: %s(%q): it is a parameter of kind %s", getter, name, p.kind))
+	}
+	if i >= len(v.x) || p.check(v.x[i]) != nil {
+		panic(fmt.Sprintf("cmbo: %s(%q): the point %v was changed and is none of the space", getter, name, v.x))
+	}
+	return p, v.x[i]
 }
 
 func (v values) float(name string) float64 {
-	if _, x, ok := v.value(name, KindFloat, KindLogFloat, KindInt, KindLogInt, KindOrdinal); ok {
-		return x
-	}
-	return math.NaN()
+	_, x := v.value("Float", name, Param.numeric)
+	return x
 }
 
 func (v values) int(name string) int {
-	if p, x, ok := v.value(name, KindInt, KindLogInt, KindOrdinal); ok && p.wholeValues() {
-		return int(x)
-	}
-	return math.MinInt
+	_, x := v.value("Int", name, Param.wholeValues)
+	return int(x)
 }
 
 func (v values) choice(name string) string {
-	p, x, ok := v.value(name, KindCategorical)
-	if !ok || !(x >= 0 && x < float64(len(p.choices))) {
-		return ""
-	}
+	p, x := v.value("Choice", name, func(p Param) bool { return p.kind == KindCategorical })
 	return p.choices[int(x)]
 }
 
 func (v values) bool(name string) bool {
-	_, x, ok := v.value(name, KindBool)
-	return ok && x != 0
+	_, x := v.value("Bool", name, func(p Param) bool { return p.kind == KindBool })
+	return x != 0
 }
 
 func (v values) config() map[string]any {

@@ -153,7 +153,7 @@ func (v Variant) check() error {
 		}
 	}
 	if v.Grouping != Clustered && v.ClusterDistance != Wasserstein {
-		return optionErrorf("%s clusters nothing, and a distance that clusters was chosen", v)
+		return optionErrorf("a distance that clusters contradicts %s, which clusters nothing", v)
 	}
 	return nil
 }

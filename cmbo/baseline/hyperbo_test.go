@@ -136,7 +136,7 @@ func TestLearnHyperBOObjectives(t *testing.T) {
 func TestHyperBOWithOneTaskIsMaximumLikelihood(t *testing.T) {
 	k := kernel.Scale(1, kernel.Matern32(0.3, 0.6))
 	obs := gpTasks(t, k, 0, 0.05, 1, 30, false)
-	m, err := LearnHyperBO(ctx, square(t), publicTasks(obs), WithYPolicy(cmbo.None))
+	m, err := LearnHyperBO(ctx, square(t), publicTasks(obs), WithYPolicy(cmbo.RawValues))
 	require.NoError(t, err)
 	mean, kh, sigma := m.Parameters()
 	resid := make([]float64, 30)
@@ -176,7 +176,7 @@ func TestHyperBORecoversTheProcess(t *testing.T) {
 	k := kernel.Scale(2, kernel.Matern32(0.3, 0.8))
 	const tasks, n = 60, 25
 	obs := gpTasks(t, k, 1.5, 0.04, tasks, n, false)
-	m, err := LearnHyperBO(ctx, square(t), publicTasks(obs), WithYPolicy(cmbo.None))
+	m, err := LearnHyperBO(ctx, square(t), publicTasks(obs), WithYPolicy(cmbo.RawValues))
 	require.NoError(t, err)
 	mean, kh, sigma := m.Parameters()
 	got := kh.AppendParams(nil)

@@ -58,7 +58,7 @@ func TestMetaBOClosedForm(t *testing.T) {
 	const k, n = 14, 9
 	x := randomPoints(r, n, 2)
 	tasks, f := shuffledTasks(t, k, x)
-	m, err := LearnMetaBO(ctx, square(t), tasks, WithYPolicy(cmbo.None))
+	m, err := LearnMetaBO(ctx, square(t), tasks, WithYPolicy(cmbo.RawValues))
 	require.NoError(t, err)
 	mean, cov := sampleMoments(f, k-1)
 	for _, seen := range [][]int{nil, {4}, {4, 0, 7, 2}} {

@@ -8,8 +8,8 @@ import (
 	"github.com/gocmbo/cmbo/internal/rng"
 )
 
-// Geometry is what k-means knows of the points it groups: a distance with cheap
-// bounds, a way to take means, and whether the triangle inequality holds.
+// A Geometry tells k-means about the points it groups: a distance with cheap bounds,
+// a way to take means, and whether the triangle inequality holds.
 // Distances to centres and means are asked for from several goroutines; w names
 // the scratch memory to use.
 type Geometry interface {
@@ -130,7 +130,7 @@ type kmeansRun struct {
 	spans   []span // of the distance of point j to centre i at j*c+i
 
 	counts []int64        // distances evaluated by each worker
-	met    map[string]int // partitions met, with the least round from which they were followed
+	met    map[string]int // partitions met, with the earliest round from which they were followed
 	best   *partition
 }
 
@@ -153,10 +153,10 @@ func (k *kmeansRun) run(ctx context.Context, rnd random) error {
 		if err := k.fillEmpty(ctx, changed); err != nil {
 			return err
 		}
-		// A partition determines the centres and what follows. One that this
-		// restart has met means a cycle: coinciding centres hand the same points
-		// to and fro. One that another has met leads nowhere new, unless that
-		// restart came to it later and ran out of rounds.
+		// A partition determines the centres and so all that follows. If this
+		// restart met it before, it is in a cycle: coinciding centres hand points
+		// back and forth. If another restart met it in an earlier round, this one
+		// would repeat it. In both cases: stop.
 		key := labelKey(renumber(k.labels))
 		if at, ok := k.met[key]; ok && at <= round {
 			break
@@ -206,19 +206,19 @@ func (k *kmeansRun) seed(ctx context.Context, rnd random) error {
 	for s := range k.spans {
 		k.spans[s] = unknown
 	}
-	near := make([]int, n) // the centre with the least upper bound
+	near := make([]int, n) // the centre with the smallest upper bound
 	chosen := make([]int, 0, k.c)
-	wait := make([]float64, n)
+	exponentials := make([]float64, n)
 	for i := range k.c {
 		pick := 0
 		if i == 0 {
 			pick = rnd.IntN(n)
 		} else {
-			for j := range wait {
-				wait[j] = rnd.ExpFloat64()
+			for j := range exponentials {
+				exponentials[j] = rnd.ExpFloat64()
 			}
 			var err error
-			if pick, err = k.draw(ctx, wait, chosen, i); err != nil {
+			if pick, err = k.draw(ctx, exponentials, chosen, i); err != nil {
 				return err
 			}
 		}

@@ -16,6 +16,12 @@ type span struct{ lo, hi float64 }
 
 var unknown = span{0, math.Inf(1)}
 
+// The search keeps bounds of the distances of points to centres and widens them by
+// as much as a centre moved, as C. Elkan, Using the triangle inequality to
+// accelerate k-means, ICML 2003, and G. Hamerly, Making k-means even faster, SDM
+// 2010, do for Euclidean distances. Here the geometry gives bounds of its own
+// besides, and seeds and objectives are decided by bounds too.
+
 // Distances carry rounding of at most a few parts in 10^9 (the residual form of
 // near-equal pairs), and that of the geometry, so bounds that come from anything
 // but the distance itself are weakened by as much.
@@ -73,7 +79,7 @@ func (k *kmeansRun) evaluate(w, j int, c center, s *span) (float64, error) {
 func (k *kmeansRun) nearest(w, j int) (int, error) {
 	s := k.row(j)
 	for try := 0; ; try++ {
-		limit := least(s).hi
+		limit := smallest(s).hi
 		best, next, left := -1, -1, 0
 		for i := range s {
 			if s[i].lo > limit {
@@ -104,8 +110,8 @@ func (k *kmeansRun) nearest(w, j int) (int, error) {
 	}
 }
 
-// least returns what is known of the least of several distances.
-func least(s []span) span {
+// smallest returns what is known of the smallest of several distances.
+func smallest(s []span) span {
 	out := span{math.Inf(1), math.Inf(1)}
 	for _, v := range s {
 		out.lo, out.hi = math.Min(out.lo, v.lo), math.Min(out.hi, v.hi)
@@ -113,40 +119,45 @@ func least(s []span) span {
 	return out
 }
 
-// draw returns the point not chosen yet whose wait, exponentially distributed,
-// over its cost to the nearest of the first i centres is the least: j with
-// probability proportional to its cost. Where all costs are zero it is the first
-// of them. Other than a sum of costs, a comparison seldom needs them exactly.
-func (k *kmeansRun) draw(ctx context.Context, wait []float64, chosen []int, i int) (int, error) {
-	type runner struct {
-		j        int
-		from, to float64 // when it arrives, at the earliest and at the latest
+// draw picks the next centre: one of the points not chosen yet, point j with
+// probability proportional to its cost c_j to the nearest of the first i centres.
+// It runs an exponential race: with independent standard exponential E_j, the
+// smallest arrival E_j/c_j is that of j with probability c_j/Σc. Other than a draw
+// from the sum of costs, a race seldom needs costs exactly, because intervals of
+// them often decide who is first. Where all costs are zero it returns the first
+// point.
+func (k *kmeansRun) draw(ctx context.Context, exponentials []float64, chosen []int, i int) (int, error) {
+	type racer struct {
+		j                int
+		earliest, latest float64 // bounds of its arrival
 	}
-	var field []runner
-	time := func(j int) runner {
-		near := least(k.row(j)[:i])
-		return runner{j, wait[j] / k.g.cost(near.hi), wait[j] / k.g.cost(near.lo)}
+	var racers []racer
+	arrival := func(j int) racer {
+		near := smallest(k.row(j)[:i])
+		return racer{j, exponentials[j] / k.g.cost(near.hi), exponentials[j] / k.g.cost(near.lo)}
 	}
-	for j := range wait {
+	for j := range exponentials {
 		if !slices.Contains(chosen, j) {
-			field = append(field, time(j))
+			racers = append(racers, arrival(j))
 		}
 	}
 	for {
-		first := slices.MinFunc(field, func(a, b runner) int { return cmp.Compare(a.to, b.to) })
-		field = slices.DeleteFunc(field, func(r runner) bool { return r.from > first.to })
-		open := slices.DeleteFunc(slices.Clone(field), func(r runner) bool { return r.from == r.to })
-		if len(field) == 1 || len(open) == 0 {
+		first := slices.MinFunc(racers, func(a, b racer) int { return cmp.Compare(a.latest, b.latest) })
+		racers = slices.DeleteFunc(racers, func(r racer) bool { return r.earliest > first.latest })
+		open := slices.DeleteFunc(slices.Clone(racers), func(r racer) bool { return r.earliest == r.latest })
+		if len(racers) == 1 || len(open) == 0 {
 			return first.j, nil
 		}
-		slices.SortFunc(open, func(a, b runner) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.j, b.j)) })
-		open = open[:lot(len(open))]
+		slices.SortFunc(open, func(a, b racer) int {
+			return cmp.Or(cmp.Compare(a.earliest, b.earliest), cmp.Compare(a.j, b.j))
+		})
+		open = open[:batchSize(len(open))]
 		err := parallel.For(ctx, k.o.Workers, len(open), func(w, f int) error { return k.settle(w, open[f].j, i) })
 		if err != nil {
 			return 0, err
 		}
-		for f := range field {
-			field[f] = time(field[f].j)
+		for f := range racers {
+			racers[f] = arrival(racers[f].j)
 		}
 	}
 }
@@ -156,7 +167,7 @@ func (k *kmeansRun) draw(ctx context.Context, wait []float64, chosen []int, i in
 func (k *kmeansRun) settle(w, j, i int) error {
 	s := k.row(j)[:i]
 	for {
-		near, next := least(s), -1
+		near, next := smallest(s), -1
 		if near.lo == near.hi {
 			return nil
 		}
@@ -171,9 +182,10 @@ func (k *kmeansRun) settle(w, j, i int) error {
 	}
 }
 
-// lot is how many of n open distances to evaluate before looking again. It is no
-// function of the number of workers, or the work would be.
-func lot(n int) int { return min(n, max(8, n/4)) }
+// batchSize returns how many of n open distances to evaluate before looking at the
+// bounds again. It does not depend on the number of workers, so neither does the
+// work.
+func batchSize(n int) int { return min(n, max(8, n/4)) }
 
 // A partition is one met by a restart, with what is known of the distances of
 // the points to the means of their clusters.
@@ -222,7 +234,7 @@ func (k *kmeansRun) below(ctx context.Context, p, q *partition) (bool, error) {
 	}
 	everything := false
 	for {
-		var least, most, size float64 // of the difference of the objectives
+		var lo, hi, size float64 // bounds of the difference of the objectives
 		var open []term
 		for j := range shared {
 			a, b := p.own[j], q.own[j]
@@ -231,8 +243,8 @@ func (k *kmeansRun) below(ctx context.Context, p, q *partition) (bool, error) {
 			if shared[j] && !everything {
 				continue
 			}
-			least += al - bh
-			most += ah - bl
+			lo += al - bh
+			hi += ah - bl
 			if a.lo < a.hi {
 				open = append(open, term{j, p, ah - al})
 			}
@@ -243,9 +255,9 @@ func (k *kmeansRun) below(ctx context.Context, p, q *partition) (bool, error) {
 		// Sums of n terms and of some n more err by less than this.
 		rounding := 4 * float64(len(shared)) * 0x1p-53 * size
 		switch {
-		case least > rounding:
+		case lo > rounding:
 			return false, nil
-		case most < -rounding:
+		case hi < -rounding:
 			return true, nil
 		case len(open) == 0 && everything:
 			return k.objective(p) < k.objective(q), nil
@@ -254,7 +266,7 @@ func (k *kmeansRun) below(ctx context.Context, p, q *partition) (bool, error) {
 			continue
 		}
 		slices.SortStableFunc(open, func(a, b term) int { return cmp.Compare(b.width, a.width) })
-		open = open[:lot(len(open))]
+		open = open[:batchSize(len(open))]
 		err := parallel.For(ctx, k.o.Workers, len(open), func(w, i int) error {
 			t := open[i]
 			_, err := k.evaluate(w, t.j, t.of.centers[t.of.labels[t.j]], &t.of.own[t.j])

@@ -1,0 +1,333 @@
+package cmbo
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/kernel"
+	"github.com/gocmbo/cmbo/linalg"
+	"github.com/stretchr/testify/require"
+)
+
+// flat is a surrogate that knows nothing.
+type flat struct{}
+
+func (flat) Fit(context.Context, Data) error { return nil }
+func (flat) Predict(_ context.Context, mean, sd []float64, _ *linalg.Dense) error {
+	clear(mean)
+	for i := range sd {
+		sd[i] = 1
+	}
+	return nil
+}
+
+func configPrior(t *testing.T, opts ...LearnOption) (*Space, *Prior) {
+	box, err := UnitCube(2)
+	require.NoError(t, err)
+	p, err := Learn(context.Background(), box, randomTasks("config", 5, 8, 2), append(opts, WithVariant(WssClusWssCMP), WithClusters(2), WithIndexPoints(12), WithClusterPoints(8))...)
+	require.NoError(t, err)
+	return box, p
+}
+
+// TestSnapshotHoldsConfig walks all fields of a run's configuration: a value that
+// is not the default goes into a snapshot, the same comes out. Whoever adds a field
+// has to say here how it is set, and by which options it is given again.
+func TestSnapshotHoldsConfig(t *testing.T) {
+	box, p := configPrior(t)
+	journal := WithJournal(func([]byte) error { return nil })
+	fields := map[string]struct{ opts, again []Option }{
+		"seed":        {opts: []Option{WithSeed(7)}},
+		"prior":       {[]Option{WithPrior(p)}, []Option{WithPrior(p)}},
+		"minimize":    {opts: []Option{WithMinimize()}},
+		"y":           {opts: []Option{WithYPolicy(Copula)}},
+		"weights":     {[]Option{WithPrior(p), WithWeights("evidence")}, []Option{WithPrior(p)}},
+		"parallelism": {[]Option{WithParallelism(2)}, []Option{WithParallelism(2)}},
+		"journal":     {[]Option{journal}, []Option{journal}},
+		"acquisition": {opts: []Option{WithAcquisition(UCB(0.3))}},
+		"surrogate":   {[]Option{WithSurrogate(flat{})}, []Option{WithSurrogate(flat{})}},
+		"kernel":      {opts: []Option{WithPriorKernel(kernel.Scale(0.7, kernel.Matern52(0.2, 0.3)))}},
+		"ard":         {opts: []Option{WithARD()}},
+		"noise":       {opts: []Option{WithNoiseVariance(0.03)}},
+		"jitter":      {[]Option{WithPrior(p), WithWeightDistance(Jeffreys), WithJeffreysJitter(1e-3)}, []Option{WithPrior(p)}},
+		"initial":     {opts: []Option{WithInitial(3)}},
+		"repeats":     {opts: []Option{WithRepeats()}},
+		"sobol":       {opts: []Option{WithCandidateCounts(17, 200)}},
+		"local":       {opts: []Option{WithCandidateCounts(1000, 9)}},
+	}
+	elsewhere := map[string]string{
+		"given":   "nil once the options are checked",
+		"variant": "nil once the weights follow from it",
+		"mark":    "for RestoreJournal alone",
+	}
+	value := func(c *runConfig, i int) string { return fmt.Sprintf("%v", reflect.ValueOf(*c).Field(i)) }
+	plain, err := New(box)
+	require.NoError(t, err)
+	kind := reflect.TypeFor[runConfig]()
+	for i := range kind.NumField() {
+		name := kind.Field(i).Name
+		f, ok := fields[name]
+		if !ok {
+			require.NotEmpty(t, elsewhere[name], "nothing says how field %s of a run's configuration is stored", name)
+			require.True(t, reflect.ValueOf(*plain.config).Field(i).IsZero(), name)
+			continue
+		}
+		o, err := New(box, f.opts...)
+		require.NoError(t, err, name)
+		require.NotEqual(t, value(plain.config, i), value(o.config, i), "%s is at its default", name)
+		var b bytes.Buffer
+		require.NoError(t, o.Snapshot(&b), name)
+		back, err := Restore(&b, f.again...)
+		require.NoError(t, err, name)
+		for j := range kind.NumField() {
+			require.Equal(t, value(o.config, j), value(back.config, j), "field %s, with another %s", kind.Field(j).Name, name)
+		}
+	}
+}
+
+// TestRestoreReadsVersion1: what the first release wrote means what it did.
+func TestRestoreReadsVersion1(t *testing.T) {
+	box, p := configPrior(t)
+	for want, c := range map[string]struct {
+		opts []Option
+		old  map[string]string
+	}{
+		"UCB(0)":     {[]Option{WithAcquisition(UCB(0)), WithPrior(p)}, map[string]string{`"acquisition":"UCB(0)"`: `"acquisition":"ucb"`}},
+		"UCB(0.5)":   {[]Option{WithAcquisition(UCB(0.5))}, map[string]string{`"acquisition":"UCB(0.5)"`: `"acquisition":"ucb","beta":0.5`}},
+		"EI":         {[]Option{WithAcquisition(EI())}, map[string]string{`"acquisition":"EI"`: `"acquisition":"ei"`}},
+		"PI":         {[]Option{WithAcquisition(PI())}, map[string]string{`"acquisition":"PI"`: `"acquisition":"pi"`}},
+		"MaxValuePI": {[]Option{WithAcquisition(MaxValuePI()), WithPrior(p)}, map[string]string{`"acquisition":"MaxValuePI"`: `"acquisition":"maxpi"`}},
+	} {
+		o, err := New(box, c.opts...)
+		require.NoError(t, err)
+		for range 2 {
+			trial, err := o.Ask(context.Background())
+			require.NoError(t, err)
+			require.NoError(t, o.Tell(trial.ID, trial.X[0]))
+		}
+		var b bytes.Buffer
+		require.NoError(t, o.Snapshot(&b))
+		state := string(SnapshotState(b.Bytes()))
+		for now, then := range c.old {
+			require.Contains(t, state, now)
+			state = strings.ReplaceAll(state, now, then)
+		}
+		state = strings.ReplaceAll(state, `"state":[`, `"distances":[`)
+		again := []Option{}
+		if o.config.prior != nil {
+			require.Contains(t, state, `"distances":[`)
+			again = append(again, WithPrior(p))
+		}
+		back, err := Restore(bytes.NewReader(sealSnapshot(1, []byte(state))), again...)
+		require.NoError(t, err)
+		require.Equal(t, want, back.config.acquisition.String())
+		for range 2 {
+			a, err := o.Ask(context.Background())
+			require.NoError(t, err)
+			c, err := back.Ask(context.Background())
+			require.NoError(t, err)
+			require.Equal(t, a.X, c.X)
+		}
+	}
+}
+
+// TestOptionsContradict: two options that cannot both be meant are refused, in
+// either order; of two that say the same thing the later one counts.
+func TestOptionsContradict(t *testing.T) {
+	box, p := configPrior(t)
+	k := kernel.Scale(1, kernel.Matern52(0.3))
+	for _, pair := range [][2]Option{
+		{WithSurrogate(flat{}), WithPrior(p)}, {WithSurrogate(flat{}), WithPriorKernel(k)}, {WithSurrogate(flat{}), WithARD()},
+		{WithSurrogate(flat{}), WithNoiseVariance(1)}, {WithPrior(p), WithPriorKernel(k)}, {WithPrior(p), WithARD()}, {WithPriorKernel(k), WithARD()},
+	} {
+		for _, opts := range [][]Option{{pair[0], pair[1]}, {pair[1], pair[0]}} {
+			_, err := New(box, opts...)
+			require.ErrorIs(t, err, ErrOption)
+			require.ErrorContains(t, err, "contradicts")
+		}
+	}
+	for _, o := range []Option{WithVariant(WssClusJefCMP), WithWeightDistance(Jeffreys), WithWeights("evidence"), WithJeffreysJitter(1)} {
+		_, err := New(box, o)
+		require.ErrorContains(t, err, "without a Prior")
+	}
+	for want, opts := range map[string][]Option{
+		"Wasserstein": {WithWeightDistance(Jeffreys), WithVariant(WssClusWssCMP)},
+		"Jeffreys":    {WithVariant(WssClusWssCMP), WithWeights("evidence"), WithWeightDistance(Jeffreys)},
+		"evidence":    {WithVariant(WssClusJefCMP), WithWeights("evidence")},
+	} {
+		o, err := New(box, append(opts, WithPrior(p))...)
+		require.NoError(t, err)
+		require.Equal(t, want, o.config.weights)
+	}
+	_, err := New(box, WithPrior(p), WithWeights("guess"))
+	require.ErrorContains(t, err, "evidence")
+
+	tasks := randomTasks("contradict", 3, 5, 2)
+	for _, opts := range [][]LearnOption{
+		{WithPrototype(Barycenter), WithVariant(JefClusJefCMP)},
+		{WithClusterDistance(Jeffreys), WithVariant(WssClusWssCMP)},
+		{WithVariant(GlobalCen), WithClusterDistance(Jeffreys)},
+		{WithVariant(IndiWeightJef), WithLabels([]int{0, 0, 1})},
+		{WithLabels([]int{0, 0, 1}), WithClusters(2)},
+		{WithHyperparameters(k, 1), WithPriorKernel(k)},
+		{WithARD(), WithPriorKernel(k)},
+		{WithIndexPoints(3), WithIndexSet([][]float64{{0, 0}})},
+	} {
+		_, err := Learn(context.Background(), box, tasks, opts...)
+		require.ErrorIs(t, err, ErrOption)
+		require.ErrorContains(t, err, "contradicts")
+	}
+	q, err := Learn(context.Background(), box, tasks, WithVariant(JefClusJefCMP), WithPrototype(Barycenter), WithWeightDistance(Wasserstein), WithIndexPoints(5))
+	require.NoError(t, err)
+	require.Equal(t, Variant{ClusterDistance: Jeffreys, Prototype: Barycenter}, q.Variant())
+}
+
+// TestRunTakesPolicyOfPrior: values of the run are scaled as the past was, unless
+// told otherwise.
+func TestRunTakesPolicyOfPrior(t *testing.T) {
+	box, p := configPrior(t, WithYPolicy(Copula))
+	o, err := New(box, WithPrior(p))
+	require.NoError(t, err)
+	require.Equal(t, Copula, o.config.y)
+	o, err = New(box, WithPrior(p), WithYPolicy(ZScore))
+	require.NoError(t, err)
+	require.Equal(t, ZScore, o.config.y)
+}
+
+// greedy is an acquisition from outside, with a value that does not compare.
+type greedy struct{ shares []float64 }
+
+func (g greedy) Score(mean, sd float64) float64 { return mean + g.shares[0]*sd }
+func (g greedy) String() string                 { return fmt.Sprintf("greedy(%g)", g.shares[0]) }
+
+// TestForeignAcquisition: any acq.Func proposes; a snapshot holds one whose name
+// reads as it, and refuses others.
+func TestForeignAcquisition(t *testing.T) {
+	box, err := UnitCube(2)
+	require.NoError(t, err)
+	run := func(f acq.Func) *Optimizer {
+		o, err := New(box, WithAcquisition(f), WithInitial(2), WithCandidateCounts(20, 5))
+		require.NoError(t, err)
+		for range 3 {
+			trial, err := o.Ask(context.Background())
+			require.NoError(t, err)
+			require.NoError(t, o.Tell(trial.ID, trial.X[0]))
+		}
+		return o
+	}
+	o := run(greedy{[]float64{0.5}})
+	require.Equal(t, run(UCB(0.5)).Observations(), o.Observations())
+	require.ErrorIs(t, o.Snapshot(new(bytes.Buffer)), ErrOption)
+	_, err = New(box, WithAcquisition(greedy{[]float64{0.5}}), WithJournal(func([]byte) error { return nil }))
+	require.ErrorIs(t, err, ErrOption)
+
+	acq.Register("greedy", func(arg string) (acq.Func, error) {
+		g := greedy{[]float64{0}}
+		_, err := fmt.Sscanf(arg, "%g", &g.shares[0])
+		return g, err
+	})
+	var b bytes.Buffer
+	require.NoError(t, o.Snapshot(&b))
+	back, err := Restore(&b)
+	require.NoError(t, err)
+	x, err := o.Ask(context.Background())
+	require.NoError(t, err)
+	y, err := back.Ask(context.Background())
+	require.NoError(t, err)
+	require.Equal(t, x.X, y.X)
+
+	_, err = New(box, WithAcquisition(nil))
+	require.ErrorIs(t, err, ErrOption)
+	require.NoError(t, run(acq.EI{Best: 0.2}).Snapshot(new(bytes.Buffer)), "a fixed value to improve on has a name")
+}
+
+// TestThompson: draws follow the posterior, its covariances included, and the seed.
+func TestThompson(t *testing.T) {
+	box, p := configPrior(t)
+	_, err := New(box, WithSurrogate(flat{}), WithAcquisition(Thompson()))
+	require.ErrorIs(t, err, ErrOption)
+	for name, opts := range map[string][]Option{"plain": nil, "prior": {WithPrior(p)}} {
+		opts = append(opts, WithAcquisition(Thompson()), WithCandidateCounts(30, 5), WithInitial(2))
+		a, err := New(box, opts...)
+		require.NoError(t, err)
+		for range 5 {
+			trial, err := a.Ask(context.Background())
+			require.NoError(t, err, name)
+			require.NoError(t, a.Tell(trial.ID, math.Sin(4*trial.X[0])+trial.X[1]))
+		}
+		_, err = a.Ask(context.Background()) // left open: pending
+		require.NoError(t, err)
+		var b bytes.Buffer
+		require.NoError(t, a.Snapshot(&b))
+		again := opts[:0:0]
+		if name == "prior" {
+			again = append(again, WithPrior(p))
+		}
+		back, err := Restore(&b, again...)
+		require.NoError(t, err)
+		x, err := a.Ask(context.Background())
+		require.NoError(t, err)
+		y, err := back.Ask(context.Background())
+		require.NoError(t, err)
+		require.Equal(t, x.X, y.X)
+
+		// Means, variances and a covariance of many draws at two near points.
+		d, _ := a.draft().data(true)
+		require.NoError(t, a.fit(context.Background(), d))
+		points := linalg.NewDense(3, 2, []float64{0.3, 0.4, 0.32, 0.41, 0.9, 0.1})
+		mean, sd := make([]float64, 3), make([]float64, 3)
+		require.NoError(t, a.model.Predict(context.Background(), mean, sd, points))
+		const n = 4000
+		var near float64
+		sums, squares := make([]float64, 3), make([]float64, 3)
+		for k := range n {
+			f := make([]float64, 3)
+			require.NoError(t, a.model.(Sampler).Sample(context.Background(), f, points, rng.Stream(1, "draws", uint64(k))))
+			for i := range f {
+				z := (f[i] - mean[i]) / sd[i]
+				sums[i] += z / n
+				squares[i] += z * z / n
+			}
+			near += (f[0] - mean[0]) / sd[0] * (f[1] - mean[1]) / sd[1] / n
+		}
+		for i := range sums {
+			require.InDelta(t, 0, sums[i], 5/math.Sqrt(n), name)
+			require.InDelta(t, 1, squares[i], 5*math.Sqrt2/math.Sqrt(n), name)
+		}
+		require.Greater(t, near, 0.8, "near points have near values")
+	}
+}
+
+// TestEvidenceWeights: weights follow the marginal likelihood of the data under
+// each prototype, from the shares of the tasks on.
+func TestEvidenceWeights(t *testing.T) {
+	const noise = 0.5
+	box, p := configPrior(t)
+	o, err := New(box, WithPrior(p), WithWeights("evidence"), WithYPolicy(RawValues), WithNoiseVariance(noise))
+	require.NoError(t, err)
+	shares := make([]float64, 2)
+	for _, l := range p.Labels() {
+		shares[l] += 0.2
+	}
+	w, err := o.Weights()
+	require.NoError(t, err)
+	require.InDeltaSlice(t, shares, w, 1e-15)
+	x, y := []float64{0.2, 0.3}, 0.7
+	require.NoError(t, o.Observe(x, y))
+	w, err = o.Weights()
+	require.NoError(t, err)
+	density := make([]float64, 2)
+	for i, q := range p.learned.(*paperPrior).Prototypes {
+		m, v := []float64{0}, []float64{0}
+		require.NoError(t, q.Process.At(context.Background(), 1, m, v, nil, nil, linalg.NewDense(1, 2, x)))
+		density[i] = shares[i] * math.Exp(-0.5*(y-m[0])*(y-m[0])/(v[0]+noise)) / math.Sqrt(v[0]+noise)
+	}
+	sum := density[0] + density[1]
+	require.InDeltaSlice(t, []float64{density[0] / sum, density[1] / sum}, w, 1e-12)
+}

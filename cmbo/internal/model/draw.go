@@ -1,0 +1,83 @@
+package model
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// Sample writes the values at the rows of x of one function drawn from the
+// posterior, pending points counted as in Predict. It takes O(n³) time for n rows.
+func (g *Plain) Sample(ctx context.Context, dst []float64, x *linalg.Dense, r *rand.Rand) error {
+	var cov linalg.Sym
+	err := g.process.Moments(ctx, dst, nil, x)
+	if err == nil {
+		err = g.full.Gram(ctx, &cov, x)
+	}
+	if err != nil {
+		return err
+	}
+	return addNoise(dst, &cov, r)
+}
+
+// Sample is as [Plain.Sample]; the covariances of n points under every prototype
+// come to the cost.
+func (a *Weighted) Sample(ctx context.Context, dst []float64, x *linalg.Dense, r *rand.Rand) error {
+	n, _ := x.Dims()
+	all := slices.Concat(a.obs, a.pending)
+	cov := linalg.NewSym(n, nil)
+	cross := linalg.NewDense(len(all), n, nil)
+	clear(dst)
+	var among linalg.Dense
+	for i, w := range a.w {
+		mean, _, c, err := a.component(ctx, i, all, x, n)
+		if err == nil {
+			err = a.Prior.Prototypes[i].Process.At(ctx, a.workers, nil, nil, &among, x, x)
+		}
+		if err != nil {
+			return err
+		}
+		linalg.Axpy(dst, w, mean)
+		cross.AddScaled(w*w, c)
+		for k := range n {
+			linalg.Axpy(cov.Row(k)[:k+1], w*w, among.Row(k)[:k+1])
+		}
+	}
+	cov.Mirror()
+	seen := cross.View(0, 0, len(a.obs), n)
+	var white linalg.Dense
+	err := a.data.Whiten(&white, &seen)
+	if err == nil {
+		err = a.data.Update(dst, nil, &white)
+	}
+	if err == nil {
+		err = a.full.Whiten(&white, cross)
+	}
+	if err == nil {
+		err = a.full.UpdateGram(cov, &white)
+	}
+	if err != nil {
+		return wrap(err, "joint posterior at %d points", n)
+	}
+	return addNoise(dst, cov, r)
+}
+
+// addNoise adds a draw of the Gaussian of mean 0 and covariance cov to dst.
+func addNoise(dst []float64, cov *linalg.Sym, r *rand.Rand) error {
+	var c linalg.Cholesky
+	if _, err := c.FactorizeJitter(cov, gaussian.MaxJitter); err != nil {
+		return wrap(err, "drawing a function at %d points", len(dst))
+	}
+	z := make([]float64, len(dst))
+	for i := range z {
+		z[i] = r.NormFloat64()
+	}
+	lower := c.Lower()
+	for i := range dst {
+		dst[i] += linalg.Dot(lower.Row(i)[:i+1], z[:i+1])
+	}
+	return nil
+}
