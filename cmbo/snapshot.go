@@ -193,10 +193,10 @@ func (e event) export() snapshotEvent {
 // build the next proposals are, bit for bit, those of a process that never
 // stopped.
 //
-// What a snapshot only names has to be given again: the prior (WithPrior), a
-// surrogate (WithSurrogate), a kernel from outside package kernel
-// (WithPriorKernel). WithParallelism and WithJournal are free. No other option is
-// taken. A surrogate must be as it was when the run began.
+// The caller gives again the parts that a snapshot only names: the prior
+// ([WithPrior]), a surrogate ([WithSurrogate]), a kernel from outside package kernel
+// ([WithPriorKernel]). [WithParallelism] and [WithJournal] are free. Restore takes no
+// other option. A surrogate must be as it was when the run began.
 //
 // Restore fails with [ErrVersion] for a snapshot of a newer release, with
 // [ErrCorrupt] for a truncated or damaged one, with [ErrPriorMismatch] if the

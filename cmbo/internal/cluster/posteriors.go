@@ -244,7 +244,7 @@ func (g *GaussianGeometry) Pair(w, j, k int) (float64, error) {
 }
 
 // lower is the distance of the marginals: for each point on its own the best
-// coupling is no dearer than what it costs in any joint one.
+// coupling costs no more than any joint one.
 func (g *GaussianGeometry) lower(j int, c center) float64 {
 	if g.jeffreys {
 		return 0
