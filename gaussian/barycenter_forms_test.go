@@ -122,9 +122,9 @@ func TestBarycenterClosedForms(t *testing.T) {
 		}
 	}
 
-	// Commuting covariances: (Σ w_i·S_i^½)². The second family is ill-conditioned
+	// Commuting covariances: (Σ w_i·S_i^½)². The latter families are ill-conditioned
 	// and rotated.
-	for _, spread := range []float64{1, 6} {
+	for _, spread := range []float64{1, 3, 6} {
 		for _, rotate := range []bool{false, true} {
 			const n = 6
 			rot := linalg.NewDense(n, n, testutil.Orthogonal(rng, n))

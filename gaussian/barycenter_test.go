@@ -2,6 +2,7 @@ package gaussian
 
 import (
 	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -199,6 +200,97 @@ func TestBarycenterScaling(t *testing.T) {
 		got.Scale(1 / c)
 		if d := relativeChange(got, ref.Center.Cov()); !r.Converged || !(d <= 1e-9) {
 			t.Errorf("scale %g: off by %g, %+v", c, d, r)
+		}
+	}
+}
+
+// TestBarycenterResidual: what is reported is the relative change of the step that is
+// returned, and the smallest of all steps taken. Plain steps are compared with each
+// other; accelerated ones, some of which must make the residual grow, by running one
+// step more at a time.
+func TestBarycenterResidual(t *testing.T) {
+	rng := testutil.RNG(t)
+	ps := make([]*Normal, 3)
+	for i := range ps {
+		s := linalg.NewSym(5, testutil.SPD(rng, 5, 300))
+		s.Scale(1000)
+		ps[i] = mustNormal(nil, s)
+	}
+	last := barycenter(t, ps, nil, &BarycenterOptions{Memory: -1, MaxIter: 1}).Center.Cov()
+	for k := 2; k < 8; k++ {
+		r := barycenter(t, ps, nil, &BarycenterOptions{Memory: -1, MaxIter: k})
+		want := math.Sqrt(frobenius(r.Center.Cov(), last)) / math.Sqrt(frobenius(last, linalg.NewSym(5, nil)))
+		if r.Iterations != k || r.Converged || !testutil.Close(r.Residual, want, 1e-9) {
+			t.Errorf("after %d plain steps: %+v, the centre changed by %g", k, r, want)
+		}
+		last = r.Center.Cov()
+	}
+	grew := 0
+	for range 8 {
+		ps = []*Normal{randomNormal(rng, 5, 1e6), randomNormal(rng, 5, 1e6), randomNormal(rng, 5, 1e6)}
+		best := math.Inf(1)
+		var center *Normal
+		for k := 1; k < 40; k++ {
+			r := barycenter(t, ps, nil, &BarycenterOptions{Memory: 4, MaxIter: k, Tol: 1e-13})
+			if !(r.Residual <= best) {
+				t.Fatalf("residual %g after %d steps, %g before", r.Residual, k, best)
+			}
+			if r.Residual == best {
+				grew++
+				if maxDiff(r.Center.Cov(), center.Cov()) != 0 {
+					t.Fatalf("%d steps: another centre than that of residual %g", k, best)
+				}
+			}
+			best, center = r.Residual, r.Center
+			if r.Converged {
+				break
+			}
+		}
+	}
+	t.Logf("the residual grew %d times", grew)
+	if grew == 0 {
+		t.Error("the residual never grew: the test is too easy")
+	}
+
+	// A step that is not a number is an error, not a step.
+	b := newBarySolver(ps, equalWeights(len(ps)), BarycenterOptions{Tol: 1e-10, MaxIter: 5})
+	if err := b.start(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	b.t.Copy(&b.s)
+	b.t.Set(2, 1, math.NaN())
+	if done, err := b.finished(); !done || !errors.Is(err, ErrNotFinite) {
+		t.Errorf("NaN: finished = %t, %v", done, err)
+	}
+}
+
+// frobenius returns ‖a − b‖²_F.
+func frobenius(a, b *linalg.Sym) (s float64) {
+	for i := range a.Dim() {
+		for j := range a.Dim() {
+			d := a.At(i, j) - b.At(i, j)
+			s += d * d
+		}
+	}
+	return s
+}
+
+// TestBarycenterNearlyCommuting: members that commute but for a small rotation start
+// next to the solution and are solved all the same.
+func TestBarycenterNearlyCommuting(t *testing.T) {
+	for _, angle := range []float64{1e-6, 1e-5, 1e-4, 1e-3, 1e-2} {
+		var ps []*Normal
+		for i, d := range [][2]float64{{1, 4}, {9, 1}, {2, 2.5}} {
+			sin, cos := math.Sincos(angle * float64(i))
+			s := linalg.NewSym(2, nil)
+			s.Set(0, 0, d[0]*cos*cos+d[1]*sin*sin)
+			s.Set(1, 1, d[0]*sin*sin+d[1]*cos*cos)
+			s.Set(0, 1, (d[0]-d[1])*sin*cos)
+			ps = append(ps, mustNormal(nil, s))
+		}
+		r := barycenter(t, ps, nil, nil)
+		if off := fixedPointResidual(t, ps, equalWeights(3), r.Center.Cov()); !r.Converged || !(off <= 1e-10) {
+			t.Errorf("angle %g: %v, residual %g; of the equation %g", angle, r.Method, r.Residual, off)
 		}
 	}
 }
