@@ -90,6 +90,38 @@ func TestOptimizerProposesNothingTwice(t *testing.T) {
 	drive(t, repeats, func(x []float64) float64 { return x[0] }, 12)
 }
 
+// TestOptimizerParameterSpaceProposesNothingTwice: in a space too large to be
+// listed, local candidates hit points in use again and again, and one that is greedy
+// would ask for the best of them. It may not, whether told, open, failed or
+// observed; with WithRepeats it does.
+func TestOptimizerParameterSpaceProposesNothingTwice(t *testing.T) {
+	space, err := cmbo.NewSpace(cmbo.Int("n", 1, 5000))
+	require.NoError(t, err)
+	run := func(opts ...cmbo.Option) (again int) {
+		o := newOptimizer(t, space, append(opts, cmbo.WithAcquisition(cmbo.UCB(1e-9)), cmbo.WithCandidateCounts(100, 200), cmbo.WithInitial(3))...)
+		used := map[float64]bool{2500: true}
+		require.NoError(t, o.Observe([]float64{2500}, 1))
+		for i := range 16 {
+			trial, err := o.Ask(ctx)
+			require.NoError(t, err)
+			if x := trial.X[0]; used[x] {
+				again++
+			}
+			used[trial.X[0]] = true
+			switch i % 8 {
+			case 5:
+				require.NoError(t, o.TellFailed(trial.ID))
+			case 6: // stays open
+			default:
+				require.NoError(t, o.Tell(trial.ID, -math.Abs(trial.X[0]-2500)/5000))
+			}
+		}
+		return again
+	}
+	require.Zero(t, run())
+	require.Positive(t, run(cmbo.WithRepeats()), "no candidate was a point in use: the test is too easy")
+}
+
 func TestOptimizerSmallDiscreteSpaceIsListed(t *testing.T) {
 	space, err := cmbo.NewSpace(cmbo.Int("n", 1, 3), cmbo.Categorical("c", "a", "b"), cmbo.Bool("b"))
 	require.NoError(t, err)
