@@ -102,6 +102,10 @@ func (e *encoder) params(ps []Param) {
 	}
 }
 
+// encodedRestarts stands where the format has a number of restarts, which follows from
+// that of the tasks.
+const encodedRestarts = 3
+
 // kernel writes a kernel's description, nil as an empty one.
 func (e *encoder) kernel(k kernel.Kernel) error {
 	if k == nil {
@@ -132,7 +136,7 @@ func (e *encoder) config(c *learnConfig) error {
 		}
 	}
 	e.float(c.fixedNoise)
-	for _, v := range []int{c.clusters, c.maxClusters, c.restarts, c.rounds, c.clusterPoints, c.indexPoints} {
+	for _, v := range []int{c.clusters, c.maxClusters, encodedRestarts, c.rounds, c.clusterPoints, c.indexPoints} {
 		e.int(v)
 	}
 	e.bool(c.labels != nil)
@@ -333,7 +337,8 @@ func (d *decoder) config(kind priorKind) *learnConfig {
 	c.y, c.ard = YPolicy(y), d.bool()
 	c.clusterKernel, c.priorKernel, c.fixed = d.kernel(), d.kernel(), d.kernel()
 	c.fixedNoise = d.finite()
-	for _, v := range []*int{&c.clusters, &c.maxClusters, &c.restarts, &c.rounds, &c.clusterPoints, &c.indexPoints} {
+	var restarts int
+	for _, v := range []*int{&c.clusters, &c.maxClusters, &restarts, &c.rounds, &c.clusterPoints, &c.indexPoints} {
 		if *v = d.int(); *v < 1 {
 			d.fail("a count of %d", *v)
 		}

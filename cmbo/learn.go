@@ -163,7 +163,7 @@ func (t *trainingSet) pool(known ...*linalg.Dense) *linalg.Dense {
 	for _, task := range t.tasks {
 		known = append(known, task.X)
 	}
-	return points.Join(known...)
+	return points.Sorted(points.Join(known...)) // whatever the order of the tasks
 }
 
 // indexSet chooses the points on which prototypes are known: those given, or a

@@ -97,7 +97,6 @@ type learnConfig struct {
 	clusters       int // smallest and largest number of clusters tried
 	maxClusters    int
 	labels         []int
-	restarts       int
 	rounds         int
 	clusterPoints  int
 	indexPoints    int
@@ -138,7 +137,6 @@ type runConfig struct {
 const (
 	defaultSeed          = 1
 	defaultClusters      = 4
-	defaultRestarts      = 3
 	defaultRounds        = 50
 	defaultClusterPoints = 100
 	defaultIndexPoints   = 300
@@ -153,7 +151,7 @@ func newLearnConfig(opts []LearnOption) (*learnConfig, error) {
 	c := &learnConfig{
 		kind: kindHierarchy, seed: defaultSeed, y: ZScore,
 		clusters: defaultClusters, maxClusters: defaultClusters,
-		restarts: defaultRestarts, rounds: defaultRounds,
+		rounds:        defaultRounds,
 		clusterPoints: defaultClusterPoints, indexPoints: defaultIndexPoints,
 	}
 	return c, c.apply(opts)

@@ -31,7 +31,7 @@ func learnPaper(ctx context.Context, t *trainingSet) (learned, error) {
 		Seed: c.seed, Parallelism: c.parallelism,
 		ARD: c.ard, PriorKernel: c.priorKernel, ClusterKernel: c.clusterKernel, Fixed: c.fixed, FixedNoise: c.fixedNoise,
 		Grouping: model.Grouping(v.Grouping), Labels: c.labels, Jeffreys: v.ClusterDistance == Jeffreys,
-		Clusters: c.clusters, MaxClusters: c.maxClusters, Restarts: c.restarts, Rounds: c.rounds, ScorePartitions: c.partitionScore,
+		Clusters: c.clusters, MaxClusters: c.maxClusters, Rounds: c.rounds, ScorePartitions: c.partitionScore,
 		Prototype: model.PrototypeKind(v.Prototype), Tasks: t.tasks,
 	}
 	if c.progress != nil {

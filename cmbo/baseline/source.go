@@ -44,7 +44,7 @@ func learnPast(ctx context.Context, space *cmbo.Space, tasks []observations, c *
 	err := parallel.For(ctx, c.workers, len(tasks), func(w, i int) error {
 		fitters[w].Priors = c.priors
 		var err error
-		p.sources[i], err = newSource(ctx, &fitters[w], template, tasks[i], rng.Stream(c.seed, "baseline source", uint64(i)).Uint64())
+		p.sources[i], err = newSource(ctx, &fitters[w], template, tasks[i], rng.Stream(c.seed, "baseline source: "+tasks[i].id).Uint64())
 		return err
 	})
 	if err != nil {

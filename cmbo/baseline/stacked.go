@@ -63,11 +63,11 @@ func LearnStackedGP(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, o
 	m := &StackedGP{c: c, dim: space.Dim()}
 	template := c.template(m.dim)
 	var f gp.Fitter
-	for i, o := range obs {
+	for _, o := range obs {
 		if err := m.subtract(ctx, o.z, o.x); err != nil {
 			return nil, err
 		}
-		s, err := newSource(ctx, &f, template, o, rng.Stream(c.seed, "baseline source", uint64(i)).Uint64())
+		s, err := newSource(ctx, &f, template, o, rng.Stream(c.seed, "baseline source: "+o.id).Uint64())
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -56,11 +57,28 @@ type Result struct {
 	Distances int64 // evaluated in all restarts
 }
 
+// Restarts returns how many restarts suit n points: 40 up to 25 points, 20 for 50, and
+// from there on as many fewer as keep the work in hand, but 3.
+func Restarts(n int) int { return max(3, min(40, 1000/n)) }
+
+// Up to movePoints points are moved one at a time where the nearest centres leave
+// nothing to do, and up to polishPoints the best polishedPartitions are polished. Where
+// points are many, one of them hardly changes a boundary.
+var (
+	movePoints         = 100
+	polishPoints       = 30
+	polishedPartitions = 10
+)
+
 // KMeans groups the points of g into c non-empty clusters: k-means++ seeding,
 // assignment to the nearest centre with ties by index, arithmetic means as
 // centres. The means do not minimise the sum of W2 or Jeffreys distances, so
 // descent is not guaranteed: the best partition met is kept, the first of them if
 // several are as good.
+//
+// Where every point has its nearest centre, points move that the objective gains by:
+// see move. If the triangle inequality does not hold, so that the gain is an estimate
+// only, the best partitions are at last polished by moves whose gain is computed.
 //
 // No step needs a distance for its own sake: seeds, labels and the best partition
 // follow from comparisons, which bounds decide as a rule. What they leave open is
@@ -84,21 +102,32 @@ func KMeans(ctx context.Context, g Geometry, c int, o Options) (Result, error) {
 		counts:  make([]int64, parallel.Workers(o.Workers, 2*n)), // below looks at two partitions
 		met:     make(map[string]int),
 	}
+	polished := !g.metric() && n <= polishPoints
+	var found []*partition
 	for r := range o.Restarts {
 		if err := k.run(ctx, rng.Stream(o.Seed, "kmeans", uint64(c), uint64(r))); err != nil {
 			return Result{}, err
 		}
+		if polished && k.best != nil {
+			found = append(found, k.best)
+			k.best = nil
+		}
 	}
-	out := Result{Labels: renumber(k.best.labels), Rounds: k.best.round}
+	if polished {
+		if err := k.polishBest(ctx, found); err != nil {
+			return Result{}, err
+		}
+	}
+	out := Result{Labels: Renumber(k.best.labels), Rounds: k.best.round}
 	for _, v := range k.counts {
 		out.Distances += v
 	}
 	return out, nil
 }
 
-// renumber gives clusters the order of their first members, so that equal
+// Renumber gives clusters the order of their first members, so that equal
 // partitions have equal labels.
-func renumber(labels []int) []int {
+func Renumber(labels []int) []int {
 	to := make(map[int]int)
 	out := make([]int, len(labels))
 	for j, l := range labels {
@@ -157,7 +186,7 @@ func (k *kmeansRun) run(ctx context.Context, rnd random) error {
 		// restart met it before, it is in a cycle: coinciding centres hand points
 		// back and forth. If another restart met it in an earlier round, this one
 		// would repeat it. In both cases: stop.
-		key := labelKey(renumber(k.labels))
+		key := labelKey(Renumber(k.labels))
 		if at, ok := k.met[key]; ok && at <= round {
 			break
 		}
@@ -167,17 +196,22 @@ func (k *kmeansRun) run(ctx context.Context, rnd random) error {
 			return err
 		}
 		next := k.labels
+		var err error
 		if round < k.o.Rounds {
-			var err error
 			if next, err = k.assign(ctx); err != nil {
 				return err
 			}
 		}
-		if err := k.offer(ctx, round); err != nil {
+		if err = k.offer(ctx, round); err != nil {
 			return err
 		}
 		if round == k.o.Rounds {
 			return nil
+		}
+		if slices.Equal(next, k.labels) && len(next) <= movePoints {
+			if next, err = k.move(); err != nil {
+				return err
+			}
 		}
 		clear(changed)
 		moved := false
@@ -353,4 +387,145 @@ func (k *kmeansRun) assign(ctx context.Context) ([]int, error) {
 		return err
 	})
 	return next, err
+}
+
+// move returns labels by which points change clusters that the objective gains by. To
+// take a point out of a cluster of n takes n/(n−1) times its cost off the objective,
+// and to put it into one of m adds m/(m+1) times its cost to the centre there: so it
+// is for squared Euclidean distances and arithmetic means, and nearly so here (J. A.
+// Hartigan and M. A. Wong, A k-means clustering algorithm, Applied Statistics 28 (1979)
+// 100-108). Points take their turns by index, and each cluster takes part in one move
+// at most, since its centre is another one afterwards.
+func (k *kmeansRun) move() ([]int, error) {
+	sizes := make([]float64, k.c)
+	for _, l := range k.labels {
+		sizes[l]++
+	}
+	next := slices.Clone(k.labels)
+	busy := make([]bool, k.c)
+	for j, own := range k.labels {
+		if busy[own] || sizes[own] < 2 {
+			continue
+		}
+		s := k.row(j)
+		out, to := sizes[own]/(sizes[own]-1), -1
+		best := span{out * k.g.cost(s[own].lo), out * k.g.cost(s[own].hi)}
+		for i := range s {
+			in := sizes[i] / (sizes[i] + 1)
+			if i == own || busy[i] || in*k.g.cost(s[i].lo) >= best.hi {
+				continue
+			}
+			k.bound(j, i)
+			if to < 0 { // the first that bounds leave open
+				d, err := k.exact(0, j, own)
+				if err != nil {
+					return nil, err
+				}
+				best = span{out * k.g.cost(d), out * k.g.cost(d)}
+			}
+			if in*k.g.cost(s[i].lo) >= best.hi {
+				continue
+			}
+			d, err := k.exact(0, j, i)
+			if err != nil {
+				return nil, err
+			}
+			if v := in * k.g.cost(d); v < best.hi {
+				best, to = span{v, v}, i
+			}
+		}
+		if to >= 0 {
+			next[j] = to
+			busy[own], busy[to] = true, true
+		}
+	}
+	return next, nil
+}
+
+// polishBest polishes the best of the partitions found and keeps the best of these.
+func (k *kmeansRun) polishBest(ctx context.Context, found []*partition) error {
+	for _, p := range found {
+		err := parallel.For(ctx, k.o.Workers, len(p.own), func(w, j int) error {
+			_, err := k.evaluate(w, j, p.centers[p.labels[j]], &p.own[j])
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	slices.SortStableFunc(found, func(p, q *partition) int { return cmp.Compare(k.objective(p), k.objective(q)) })
+	var best *partition
+	for _, k.best = range found[:min(polishedPartitions, len(found))] {
+		if err := k.polish(ctx); err != nil {
+			return err
+		}
+		better := best == nil
+		if !better {
+			var err error
+			if better, err = k.below(ctx, k.best, best); err != nil {
+				return err
+			}
+		}
+		if better {
+			best = k.best
+		}
+	}
+	k.best = best
+	return nil
+}
+
+// polish moves points of the best partition to other clusters, one at a time and by
+// index, as long as that lowers the objective.
+func (k *kmeansRun) polish(ctx context.Context) error {
+	n := len(k.labels)
+	sizes := make([]int, k.c)
+	centers := make([]center, k.c)
+	labels := Renumber(k.best.labels)
+	for j, l := range labels {
+		centers[l] = k.best.centers[k.best.labels[j]]
+		sizes[l]++
+	}
+	k.best.labels, k.best.centers = labels, centers
+	for at, idle := 0, 0; idle < n; at, idle = (at+1)%n, idle+1 {
+		for to := range k.c {
+			from := k.best.labels[at]
+			if to == from || sizes[from] < 2 {
+				continue
+			}
+			p, err := k.moved(ctx, at, to)
+			if err != nil {
+				return err
+			}
+			better, err := k.below(ctx, p, k.best)
+			if err != nil {
+				return err
+			}
+			if better {
+				k.best, idle = p, 0
+				sizes[from]--
+				sizes[to]++
+			}
+		}
+	}
+	return nil
+}
+
+// moved returns the best partition with one point in another cluster.
+func (k *kmeansRun) moved(ctx context.Context, at, to int) (*partition, error) {
+	p := &partition{labels: slices.Clone(k.best.labels), centers: slices.Clone(k.best.centers), own: slices.Clone(k.best.own), round: k.best.round}
+	from := p.labels[at]
+	p.labels[at] = to
+	changed := []int{from, to}
+	err := parallel.For(ctx, k.o.Workers, len(changed), func(w, i int) (err error) {
+		var members []int
+		for j, l := range p.labels {
+			if l == changed[i] {
+				members = append(members, j)
+				p.own[j] = unknown
+			}
+		}
+		p.centers[changed[i]], err = k.g.mean(w, members)
+		return err
+	})
+	return p, err
 }

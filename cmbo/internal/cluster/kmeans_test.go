@@ -151,7 +151,7 @@ func bruteForce(t *testing.T, g Geometry, c int, o Options) (Result, float64) {
 				size[i]++
 				labels[far] = i
 			}
-			key := fmt.Sprint(renumber(labels))
+			key := fmt.Sprint(Renumber(labels))
 			if at, ok := met[key]; ok && at <= round {
 				break
 			}
@@ -173,7 +173,7 @@ func bruteForce(t *testing.T, g Geometry, c int, o Options) (Result, float64) {
 				objective += g.cost(distance(j, centers[l]))
 			}
 			if objective < best {
-				best, out.Labels, out.Rounds = objective, renumber(labels), round
+				best, out.Labels, out.Rounds = objective, Renumber(labels), round
 			}
 			if round == o.Rounds {
 				path = nil // nobody knows what would have followed
@@ -181,6 +181,9 @@ func bruteForce(t *testing.T, g Geometry, c int, o Options) (Result, float64) {
 			}
 			before := slices.Clone(labels)
 			assign()
+			if slices.Equal(before, labels) && n <= movePoints {
+				bruteMove(labels, c, func(j, i int) float64 { return g.cost(distance(j, centers[i])) })
+			}
 			if slices.Equal(before, labels) {
 				break
 			}
@@ -189,7 +192,79 @@ func bruteForce(t *testing.T, g Geometry, c int, o Options) (Result, float64) {
 			met[key] = 0
 		}
 	}
+	if !g.metric() && n <= polishPoints {
+		out.Labels, best = brutePolish(t, g, c, out.Labels, best, &out.Distances)
+	}
 	return out, best
+}
+
+// bruteMove moves points that the objective gains by, each cluster taking part once.
+func bruteMove(labels []int, c int, cost func(j, i int) float64) {
+	size, busy := make([]float64, c), make([]bool, c)
+	before := slices.Clone(labels)
+	for _, l := range before {
+		size[l]++
+	}
+	for j, own := range before {
+		if busy[own] || size[own] < 2 {
+			continue
+		}
+		to, best := own, size[own]/(size[own]-1)*cost(j, own)
+		for i := range c {
+			if i == own || busy[i] {
+				continue
+			}
+			if v := size[i] / (size[i] + 1) * cost(j, i); v < best {
+				to, best = i, v
+			}
+		}
+		if to != own {
+			labels[j] = to
+			busy[own], busy[to] = true, true
+		}
+	}
+}
+
+// brutePolish moves single points as long as that lowers the objective.
+func brutePolish(t *testing.T, g Geometry, c int, labels []int, best float64, distances *int64) ([]int, float64) {
+	n := len(labels)
+	for at, idle := 0, 0; idle < n; at, idle = (at+1)%n, idle+1 {
+		for to := range c {
+			try := slices.Clone(labels)
+			try[at] = to
+			if slices.Max(Renumber(try)) < slices.Max(Renumber(labels)) || to == labels[at] {
+				continue
+			}
+			*distances += int64(n)
+			if v := objectiveOf(t, g, try); v < best {
+				labels, best, idle = try, v, 0
+			}
+		}
+	}
+	return Renumber(labels), best
+}
+
+// objectiveOf returns the objective of a partition.
+func objectiveOf(t testing.TB, g Geometry, labels []int) float64 {
+	centers := make([]center, slices.Max(labels)+1)
+	for i := range centers {
+		var members []int
+		for j, l := range labels {
+			if l == i {
+				members = append(members, j)
+			}
+		}
+		var err error
+		centers[i], err = g.mean(0, members)
+		require.NoError(t, err)
+	}
+	var sum float64
+	for j, l := range labels {
+		d, err := g.distance(0, j, centers[l])
+		require.NoError(t, err)
+		sum += g.cost(d)
+	}
+	return sum
 }
 
 // requireBrute compares kmeans with brute force on any number of goroutines.

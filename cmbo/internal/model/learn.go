@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/cluster"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
@@ -61,7 +63,7 @@ type Learner struct {
 	Labels                []int // given instead of found
 	Jeffreys              bool  // the distance that clusters, else Wasserstein
 	Clusters, MaxClusters int   // smallest and largest number of clusters tried
-	Restarts, Rounds      int
+	Rounds                int
 	ScorePartitions       bool
 	Prototype             PrototypeKind
 
@@ -72,7 +74,8 @@ type Learner struct {
 
 	templates  Templates
 	sources    []*Source
-	posteriors *cluster.Posteriors
+	rank       []int               // of each task by ID, the order in which tasks are grouped
+	posteriors *cluster.Posteriors // by rank
 	report     Report
 }
 
@@ -133,6 +136,15 @@ func (l *Learner) tell(stage string, done, total int) {
 func (l *Learner) fit(ctx context.Context) error {
 	n := l.tasks()
 	l.sources = make([]*Source, n)
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return strings.Compare(l.id(a), l.id(b)) })
+	l.rank = make([]int, n)
+	for r, i := range order {
+		l.rank[i] = r
+	}
 	if l.needsPosteriors() {
 		l.posteriors = cluster.NewPosteriors(n, points.Len(l.ClusterSet))
 	}
@@ -199,7 +211,7 @@ func (l *Learner) fitTask(ctx context.Context, f *worker, i int) (unfitted int, 
 	if s.Cluster.Kernel == nil && l.Fixed == nil {
 		// Clusters are wanted now that were not when the task was learned.
 		c := *s
-		if c.Cluster, err = f.fitter.Fit(ctx, l.templates.Cluster, s.X, s.Y, s.Task.Noise, math.NaN(), l.fitSeed("fit cluster", i)); err != nil {
+		if c.Cluster, err = f.fitter.Fit(ctx, l.templates.Cluster, s.X, s.Y, s.Task.Noise, math.NaN(), l.fitSeed("fit cluster", s.ID)); err != nil {
 			return unfitted, 0, wrap(err, "task %q", s.ID)
 		}
 		if !c.Cluster.Fitted {
@@ -219,7 +231,7 @@ func (l *Learner) fitTask(ctx context.Context, f *worker, i int) (unfitted int, 
 	if err = clustered.joint(ctx, mean, &f.cov, l.ClusterSet, &f.white); err != nil {
 		return unfitted, 0, wrap(err, "task %q", s.ID)
 	}
-	jitter, err = l.posteriors.Put(i, mean, &f.cov, &f.chol)
+	jitter, err = l.posteriors.Put(l.rank[i], mean, &f.cov, &f.chol)
 	return unfitted, jitter, wrap(err, "task %q: posterior on %d clustering points", s.ID, len(mean))
 }
 
@@ -229,7 +241,7 @@ func (l *Learner) fitSource(ctx context.Context, f *worker, i int) (*Source, int
 	h, unfitted := gp.Hyper{Kernel: l.Fixed, NoiseVariance: l.FixedNoise}, 0
 	if l.Fixed == nil {
 		var err error
-		if h, err = f.fitter.Fit(ctx, l.templates.Prior, t.X, t.Y, t.Noise, math.NaN(), l.fitSeed("fit prior", i)); err != nil {
+		if h, err = f.fitter.Fit(ctx, l.templates.Prior, t.X, t.Y, t.Noise, math.NaN(), l.fitSeed("fit prior", t.ID)); err != nil {
 			return nil, 0, wrap(err, "task %q", t.ID)
 		}
 		if !h.Fitted {
@@ -240,8 +252,10 @@ func (l *Learner) fitSource(ctx context.Context, f *worker, i int) (*Source, int
 	return s, unfitted, err
 }
 
-func (l *Learner) fitSeed(label string, i int) uint64 {
-	return rng.Stream(l.Seed, label, uint64(i)).Uint64()
+// fitSeed names the starts of a fit by the task, so that its place among the others
+// does not matter.
+func (l *Learner) fitSeed(label, id string) uint64 {
+	return rng.Stream(l.Seed, label+": "+id).Uint64()
 }
 
 // group returns the cluster of each task and, if they were asked for, the
@@ -262,7 +276,7 @@ func (l *Learner) group(ctx context.Context) ([]int, []cluster.Partition, error)
 		tries = [][]int{single}
 	default:
 		lo, hi := min(l.Clusters, n), min(l.MaxClusters, n)
-		o := cluster.Options{Seed: l.Seed, Restarts: l.Restarts, Rounds: l.Rounds, Workers: l.Parallelism}
+		o := cluster.Options{Seed: l.Seed, Restarts: cluster.Restarts(n), Rounds: l.Rounds, Workers: l.Parallelism}
 		var g *cluster.GaussianGeometry
 		if l.posteriors != nil {
 			g = l.posteriors.Wasserstein(l.Parallelism)
@@ -281,7 +295,11 @@ func (l *Learner) group(ctx context.Context) ([]int, []cluster.Partition, error)
 					return nil, nil, wrap(err, "clustering")
 				}
 			}
-			tries = append(tries, found.Labels)
+			labels := make([]int, n)
+			for i, r := range l.rank {
+				labels[i] = found.Labels[r]
+			}
+			tries = append(tries, cluster.Renumber(labels))
 			l.report.Distances += found.Distances
 			l.report.Rounds = found.Rounds
 			l.tell("cluster", c-lo+1, hi-lo+1)
@@ -298,7 +316,12 @@ func (l *Learner) group(ctx context.Context) ([]int, []cluster.Partition, error)
 	}
 	ps := make([]cluster.Partition, len(tries))
 	for i, labels := range tries {
-		ps[i] = pairs.Measure(labels)
+		byRank := make([]int, n)
+		for j, r := range l.rank {
+			byRank[r] = labels[j]
+		}
+		ps[i] = pairs.Measure(byRank)
+		ps[i].Labels = labels
 	}
 	return cluster.Choose(ps).Labels, ps, nil
 }

@@ -129,3 +129,14 @@ func Locate(x, set *linalg.Dense) []int {
 	}
 	return rows
 }
+
+// Sorted returns the rows of x in the order of their first coordinates, those of
+// equal ones in that of their second, and so on.
+func Sorted(x *linalg.Dense) *linalg.Dense {
+	rows := make([]int, Len(x))
+	for i := range rows {
+		rows[i] = i
+	}
+	slices.SortStableFunc(rows, func(a, b int) int { return slices.Compare(x.Row(a), x.Row(b)) })
+	return Pick(x, rows)
+}

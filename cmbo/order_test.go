@@ -1,0 +1,82 @@
+package cmbo_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/stretchr/testify/require"
+)
+
+// TestLearnIgnoresTheOrderOfTasks: tasks in another order are the same past. Every
+// task has the same fit and the same company, scores of partitions are the same, and
+// what a run then proposes and predicts differs by rounding.
+func TestLearnIgnoresTheOrderOfTasks(t *testing.T) {
+	cube, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	list, _ := grid(t, 7)
+	r := rng.Stream(3, "order of tasks")
+	var tasks []cmbo.Task
+	for j := range 9 {
+		// Few noisy points, so that likelihoods have several modes.
+		task := cmbo.Task{ID: fmt.Sprint("task ", (7*j)%9)}
+		a, b := 3+4*r.Float64(), r.NormFloat64()
+		for range 5 + j%4 {
+			x := []float64{r.Float64(), r.Float64()}
+			task.X, task.Y = append(task.X, x), append(task.Y, math.Sin(a*x[0]+b)+b*x[1]+0.3*r.NormFloat64())
+		}
+		tasks = append(tasks, task)
+	}
+	for _, space := range []*cmbo.Space{cube, list} {
+		for _, v := range []cmbo.Variant{cmbo.WssClusWssCMP, cmbo.JefClusJefCMP} {
+			opts := []cmbo.LearnOption{cmbo.WithVariant(v), cmbo.WithClusterRange(2, 4), cmbo.WithClusterPoints(20), cmbo.WithIndexPoints(25)}
+			first := learn(t, space, tasks, opts...)
+			for range 3 {
+				order := r.Perm(len(tasks))
+				moved := make([]cmbo.Task, len(tasks))
+				for to, from := range order {
+					moved[to] = tasks[from]
+				}
+				again := learn(t, space, moved, opts...)
+				require.InEpsilon(t, first.NoiseVariance(), again.NoiseVariance(), 1e-14)
+				a, b := first.Labels(), again.Labels()
+				for i, from := range order {
+					for j, other := range order {
+						require.Equal(t, a[from] == a[other], b[i] == b[j], "%v: %q and %q", v, moved[i].ID, moved[j].ID)
+					}
+				}
+				ps, qs := first.Partitions(), again.Partitions()
+				require.Len(t, qs, 3)
+				for i, p := range ps {
+					require.InEpsilon(t, p.IntraCE, qs[i].IntraCE, 1e-12)
+					require.InEpsilon(t, p.InterCS, qs[i].InterCS, 1e-12)
+				}
+				x, y := newOptimizer(t, space, cmbo.WithPrior(first)), newOptimizer(t, space, cmbo.WithPrior(again))
+				for range 4 {
+					p, err := x.Ask(ctx)
+					require.NoError(t, err)
+					q, err := y.Ask(ctx)
+					require.NoError(t, err)
+					require.Equal(t, p.X, q.X)
+					require.NoError(t, x.Tell(p.ID, p.X[0]-p.X[1]))
+					require.NoError(t, y.Tell(q.ID, p.X[0]-p.X[1]))
+				}
+				for range 10 {
+					z := []float64{r.Float64(), r.Float64()}
+					if space == list {
+						z, err = list.Candidate(r.IntN(49))
+						require.NoError(t, err)
+					}
+					m, s, err := x.Predict(z)
+					require.NoError(t, err)
+					n, u, err := y.Predict(z)
+					require.NoError(t, err)
+					require.InDelta(t, m, n, 1e-8)
+					require.InDelta(t, s, u, 1e-8)
+				}
+			}
+		}
+	}
+}
