@@ -26,7 +26,9 @@ type TheoremInputs struct {
 	Gaps []float64
 	// Truth is f, if it is known, and Optimum the point where it is largest
 	// among those that could be proposed; with them the eta terms are exact.
-	// Without, they are bounded by Σ zeta_i·Norm·sd_i.
+	// Without, they are bounded by Σ zeta_i·Norm·sd_i, sd_i the deviation of task
+	// i's posterior at the proposal and at the observations; at the optimum, which is
+	// not known then, the largest one of its prior.
 	Truth   func(x []float64) float64
 	Optimum []float64
 	// NoiseFree says that the target's values carry no noise.
@@ -90,7 +92,8 @@ type RegretBound struct {
 //
 //	r ≤ |ξ/β − 1|·(ι·α ± (η(x*) − η(x)) + ω·‖η(X)‖ + noise) + 2ξ·sd(x)
 //
-// with + for ξ >= β and − below, which holds for every ξ > 0.
+// with + for ξ >= β and − below, which holds for every ξ > 0. Where η is not known,
+// bounds on the sizes of η(x*) and η(x) are added in place of the difference.
 //
 // (e) The lemmas hold with probability 1−δ/4 each, so the bound does with
 // 1−δ/2, or 1−3δ/4 with the noise term.

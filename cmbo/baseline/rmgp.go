@@ -28,7 +28,9 @@ import (
 //
 // The queries are told apart from the observations a run began with by
 // [cmbo.Data].Step; a cancelled trial makes one of the latter count as a query.
-// Weights of the past are computed with the target's process of the time.
+// Weights of the past are computed with the target's process of the time. With such
+// observations the share decays once before query 1, whose score is the tasks' alone
+// all the same: the share that Weights reports then is not in it.
 //
 // Where it differs from the authors' code: deviations are those of the noise-free
 // objective; hyperparameters have the highest posterior, not likelihood, and

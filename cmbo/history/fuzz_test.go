@@ -116,6 +116,9 @@ func FuzzJSONLines(f *testing.F) {
 	})
 }
 
+// FuzzOptuna spends its time on shrinking inputs unless that is limited:
+//
+//	go test -run '^$' -fuzz FuzzOptuna -fuzztime 60s -fuzzminimizetime 10x ./cmbo/history
 func FuzzOptuna(f *testing.F) {
 	f.Add(fixture(f, journals(f, "torn")[0]), true, true) // larger ones are slow to shrink
 	f.Add([]byte(study0+trial0+setParam(0, "lr", "0.25", unit)+setParam(0, "depth", "2", number("IntDistribution", `"low":1,"high":9`))+
