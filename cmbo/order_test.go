@@ -19,19 +19,19 @@ func TestLearnIgnoresTheOrderOfTasks(t *testing.T) {
 	list, _ := grid(t, 7)
 	r := rng.Stream(3, "order of tasks")
 	var tasks []cmbo.Task
-	for j := range 9 {
+	for j := range 25 {
 		// Few noisy points, so that likelihoods have several modes.
-		task := cmbo.Task{ID: fmt.Sprint("task ", (7*j)%9)}
+		task := cmbo.Task{ID: fmt.Sprint("task ", (7*j)%25)}
 		a, b := 3+4*r.Float64(), r.NormFloat64()
-		for range 5 + j%4 {
+		for range 4 + j%5 {
 			x := []float64{r.Float64(), r.Float64()}
-			task.X, task.Y = append(task.X, x), append(task.Y, math.Sin(a*x[0]+b)+b*x[1]+0.3*r.NormFloat64())
+			task.X, task.Y = append(task.X, x), append(task.Y, math.Sin(a*x[0]+b)+r.NormFloat64())
 		}
 		tasks = append(tasks, task)
 	}
 	for _, space := range []*cmbo.Space{cube, list} {
 		for _, v := range []cmbo.Variant{cmbo.WssClusWssCMP, cmbo.JefClusJefCMP} {
-			opts := []cmbo.LearnOption{cmbo.WithVariant(v), cmbo.WithClusterRange(2, 4), cmbo.WithClusterPoints(20), cmbo.WithIndexPoints(25)}
+			opts := []cmbo.LearnOption{cmbo.WithVariant(v), cmbo.WithARD(), cmbo.WithClusterRange(2, 4), cmbo.WithClusterPoints(20), cmbo.WithIndexPoints(25)}
 			first := learn(t, space, tasks, opts...)
 			for range 3 {
 				order := r.Perm(len(tasks))
