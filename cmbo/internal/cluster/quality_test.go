@@ -48,7 +48,7 @@ func unlikeTasks(t *testing.T, label string, tasks int) *Posteriors {
 		require.NoError(t, c.Factorize(&gram, []float64{0.01}, y))
 		require.NoError(t, c.Whiten(&cross, &cross))
 		mean := make([]float64, points)
-		require.NoError(t, c.UpdateMean(mean, &cross))
+		require.NoError(t, c.Update(mean, nil, &cross))
 		require.NoError(t, c.UpdateCov(&cov, &cross))
 		_, err := p.Put(j, mean, &cov, new(linalg.Cholesky))
 		require.NoError(t, err)
