@@ -61,7 +61,7 @@ func hierarchyOptions(c *learnConfig, dim int) hierarchy.Options {
 	o := hierarchy.DefaultOptions(dim)
 	o.Seed, o.Workers = c.seed, c.parallelism
 	o.Labels, o.Jeffreys, o.Clusters, o.MaxClusters = c.labels, c.variant.ClusterDistance == Jeffreys, c.clusters, c.maxClusters
-	o.Restarts, o.Rounds, o.ScorePartitions, o.ClusterPoints = c.restarts, c.rounds, c.partitionScore, c.clusterPoints
+	o.Rounds, o.ScorePartitions, o.ClusterPoints = c.rounds, c.partitionScore, c.clusterPoints
 	return o
 }
 

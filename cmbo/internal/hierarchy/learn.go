@@ -31,7 +31,7 @@ type Options struct {
 	Labels                []int // clusters given instead of found
 	Jeffreys              bool  // the distance that clusters, else Wasserstein
 	Clusters, MaxClusters int   // smallest and largest number of clusters tried
-	Restarts, Rounds      int
+	Rounds                int
 	ScorePartitions       bool
 	ClusterPoints         int // grid points on which tasks are compared, at most
 	ClusterSteps          int // of EM for a cluster
@@ -44,7 +44,7 @@ func DefaultOptions(dim int) Options {
 	return Options{
 		Seed: 1, Kernel: DefaultKernel(dim), BaseTasks: 200, Neighbours: 16, Singles: 256,
 		Steps: 16, Shrink: 0.5,
-		Clusters: 4, MaxClusters: 4, Restarts: 20, Rounds: 50, ClusterPoints: 100,
+		Clusters: 4, MaxClusters: 4, Rounds: 50, ClusterPoints: 100,
 		ClusterSteps: 4, ClusterShrink: 0.2, PullMean: 2, PullCov: 10,
 	}
 }
@@ -196,16 +196,17 @@ func (m *Model) group(ctx context.Context, on []*carried, o *Options) error {
 	n := len(m.tasks)
 	tries := [][]int{o.Labels}
 	lo, hi := min(o.Clusters, n), min(o.MaxClusters, n)
+	rank := m.rank()
 	var ps *cluster.Posteriors
 	if o.Labels == nil && hi > 1 || o.ScorePartitions {
 		var err error
-		if ps, err = m.compare(ctx, on, o); err != nil {
+		if ps, err = m.compare(ctx, on, rank, o); err != nil {
 			return err
 		}
 	}
 	if o.Labels == nil {
 		tries = nil
-		ko := cluster.Options{Seed: o.Seed, Restarts: o.Restarts, Rounds: o.Rounds, Workers: o.Workers}
+		ko := cluster.Options{Seed: o.Seed, Restarts: cluster.Restarts(n), Rounds: o.Rounds, Workers: o.Workers}
 		for c := lo; c <= hi; c++ {
 			found := cluster.Result{Labels: make([]int, n)}
 			if c > 1 {
@@ -221,7 +222,11 @@ func (m *Model) group(ctx context.Context, on []*carried, o *Options) error {
 					return fmt.Errorf("clustering %d tasks: %w", n, err)
 				}
 			}
-			tries = append(tries, found.Labels)
+			labels := make([]int, n)
+			for i, r := range rank {
+				labels[i] = found.Labels[r]
+			}
+			tries = append(tries, labels)
 			m.distances += found.Distances
 			m.rounds = found.Rounds
 			o.tell("cluster", c-lo+1, hi-lo+1)
@@ -232,20 +237,36 @@ func (m *Model) group(ctx context.Context, on []*carried, o *Options) error {
 		return nil
 	}
 	o.tell("score", 0, 1)
-	pairs, err := cluster.MeasurePairs(ctx, n, o.Seed, o.Workers, ps.Wasserstein(o.Workers).Pair)
+	g := ps.Wasserstein(o.Workers)
+	pairs, err := cluster.MeasurePairs(ctx, n, o.Seed, o.Workers, func(w, j, k int) (float64, error) { return g.Pair(w, rank[j], rank[k]) })
 	if err != nil {
 		return fmt.Errorf("scores of partitions: %w", err)
 	}
 	for _, labels := range tries {
 		m.partitions = append(m.partitions, pairs.Measure(labels))
 	}
-	m.labels = cluster.Choose(m.partitions).Labels
+	m.labels = slices.Clone(cluster.Choose(m.partitions).Labels)
 	o.tell("score", 1, 1)
 	return nil
 }
 
-// compare makes the posteriors by which tasks are compared.
-func (m *Model) compare(ctx context.Context, on []*carried, o *Options) (*cluster.Posteriors, error) {
+// rank returns the place of each task in the order of their IDs, in which they are
+// grouped, so that the order they come in does not matter.
+func (m *Model) rank() []int {
+	order := make([]int, len(m.tasks))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(m.tasks[a].ID, m.tasks[b].ID) })
+	rank := make([]int, len(order))
+	for r, i := range order {
+		rank[i] = r
+	}
+	return rank
+}
+
+// compare makes the posteriors by which tasks are compared, in the order of rank.
+func (m *Model) compare(ctx context.Context, on []*carried, rank []int, o *Options) (*cluster.Posteriors, error) {
 	g := m.grid.len()
 	idx := make([]int, g)
 	for i := range idx {
@@ -282,7 +303,7 @@ func (m *Model) compare(ctx context.Context, on []*carried, o *Options) (*cluste
 		}
 		s.cov.Copy(&prior)
 		s.cov.AddTransGram(-1, &s.v)
-		if _, err := ps.Put(i, mean, &s.cov, &s.chol); err != nil {
+		if _, err := ps.Put(rank[i], mean, &s.cov, &s.chol); err != nil {
 			return fmt.Errorf("task %q: posterior on %d points: %w", m.tasks[i].ID, len(idx), err)
 		}
 		return nil
