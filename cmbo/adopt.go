@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+
+	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 )
 
 // A remap turns rows recorded with some parameters into rows of a space.
@@ -262,9 +264,10 @@ func (t *Task) in(s *Space) (Task, error) {
 // Tasks returns the tasks of the prior as it holds them: their points, with the
 // parameters, and their values in the units of the prior's y policy, which is all
 // it knows of them; smaller ones are better if the prior minimises. Real
-// parameters come back to rounding. Failed evaluations are not kept.
+// parameters come back to rounding. Tasks of failures alone come last.
 func (p *Prior) Tasks() []Task {
 	tasks := make([]Task, len(p.facts.tasks))
+	byID := make(map[string]int, len(tasks))
 	for i, s := range p.facts.tasks {
 		t := Task{ID: s.ID, Params: p.space.Params(), Y: orientAll(s.Y, p.config.minimize), NoiseVariance: slices.Clone(s.Noise)}
 		for k := range s.Y {
@@ -275,6 +278,24 @@ func (p *Prior) Tasks() []Task {
 			t.X = append(t.X, row)
 		}
 		tasks[i] = t
+		byID[s.ID] = i
+	}
+	if p.success == nil {
+		return tasks
+	}
+	for _, s := range p.success.Tasks() {
+		i, ok := byID[s.ID]
+		if !ok {
+			i = len(tasks)
+			tasks = append(tasks, Task{ID: s.ID, Params: p.space.Params()})
+		}
+		for k, z := range s.Z {
+			if z == hierarchy.Failed {
+				if row, err := p.space.Decode(s.X.Row(k)); err == nil {
+					tasks[i].Failed = append(tasks[i].Failed, row)
+				}
+			}
+		}
 	}
 	return tasks
 }

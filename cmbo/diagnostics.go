@@ -24,10 +24,15 @@ type Step struct {
 	MaxDistance float64
 	// PriorMean and PriorSD describe the adaptive prior at the candidates.
 	PriorMean, PriorSD []float64
-	// Mean and SD describe the posterior at the candidates; open and failed
-	// trials count as evaluated with the mean as the value.
+	// Mean and SD describe the posterior at the candidates; open trials count as
+	// evaluated with the mean as the value.
 	Mean, SD []float64
-	// Scores are those of the acquisition. They compare within the step only.
+	// Success holds the probability that an evaluation succeeds, at the
+	// candidates; nil as long as no failure is known, of the run or of past tasks.
+	Success []float64
+	// Scores are those of the acquisition, multiplied by the probability of
+	// success where there is one: logarithms for EI and PI, and for the others counted
+	// from the least of them. They compare within the step only.
 	Scores []float64
 	// Jitter is the amount added to the diagonal of the covariance of the
 	// observations, 0 if it needed none; DistanceJitter likewise of the
@@ -59,7 +64,7 @@ func (o *Optimizer) LastStep() (s Step, ok bool) {
 			s.Candidates[i] = slices.Clone(c)
 		}
 	}
-	for _, p := range []*[]float64{&s.Weights, &s.Distances, &s.PriorMean, &s.PriorSD, &s.Mean, &s.SD, &s.Scores, &s.Parameters} {
+	for _, p := range []*[]float64{&s.Weights, &s.Distances, &s.PriorMean, &s.PriorSD, &s.Mean, &s.SD, &s.Success, &s.Scores, &s.Parameters} {
 		*p = slices.Clone(*p)
 	}
 	return s, true

@@ -22,7 +22,8 @@ import (
 // of all before. The payload holds what cannot be computed again from the rest. A
 // reader takes every version up to its own. Version 1 is the paper's model: the
 // tasks' data and hyperparameters, and the prototypes on the index set. From
-// version 2 on the payload begins with a byte for the kind of the model.
+// version 2 on the payload begins with a byte for the kind of the model and ends with
+// what is known of failures.
 const (
 	priorMagic   = "cmboprior"
 	priorVersion = 2
@@ -60,7 +61,7 @@ func (p *Prior) Digest() (string, error) {
 
 func (p *Prior) encode() ([]byte, error) {
 	e := &encoder{b: []byte(priorMagic)}
-	if k := p.learned.kind(); k == kindPaper {
+	if k := p.learned.kind(); k == kindPaper && p.success == nil {
 		e.byte(1)
 	} else {
 		e.byte(2)
@@ -73,6 +74,14 @@ func (p *Prior) encode() ([]byte, error) {
 	e.bool(p.finite)
 	if err := p.learned.encode(e); err != nil {
 		return nil, err
+	}
+	if e.b[len(priorMagic)] > 1 {
+		e.bool(p.success != nil)
+		if p.success != nil {
+			if err := (&hierarchicalPrior{Model: p.success}).encode(e); err != nil {
+				return nil, err
+			}
+		}
 	}
 	sum := sha256.Sum256(e.b)
 	return append(e.b, sum[:]...), nil
@@ -232,7 +241,7 @@ func decodePrior(ctx context.Context, b []byte, l PriorLimits) (*Prior, error) {
 	if _, ok := priorKinds[kind]; !ok {
 		d.fail("a prior of kind %d", kind)
 	}
-	p, err := d.prior(kind)
+	p, err := d.prior(kind, version > 1)
 	switch {
 	case d.err != nil:
 		return nil, d.err
@@ -247,7 +256,7 @@ func decodePrior(ctx context.Context, b []byte, l PriorLimits) (*Prior, error) {
 	return p, nil
 }
 
-func (d *decoder) prior(kind priorKind) (*Prior, error) {
+func (d *decoder) prior(kind priorKind, success bool) (*Prior, error) {
 	params := d.params()
 	if d.err != nil { // the kind's too
 		return nil, d.err
@@ -265,6 +274,13 @@ func (d *decoder) prior(kind priorKind) (*Prior, error) {
 		return nil, err
 	}
 	p = newPrior(p.config, space, p.finite, l)
+	if success && d.bool() {
+		l, err := decodeHierarchy(d, p)
+		if err != nil {
+			return nil, err
+		}
+		p.success = l.(*hierarchicalPrior).Model
+	}
 	if p.config.labels != nil {
 		p.config.labels = p.Labels()
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/model"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/internal/rng"
@@ -15,8 +16,8 @@ import (
 
 // Progress tells how far [Learn] has come.
 type Progress struct {
-	// Stage is "fit", "population", "cluster", "score" or "prototypes"; the paper's
-	// variants have no population.
+	// Stage is "fit", "population", "cluster", "score", "prototypes" or "success"; the
+	// paper's variants have no population.
 	Stage string
 	// Done of Total pieces of the stage are finished: tasks or processes fitted,
 	// numbers of clusters tried, or clusters.
@@ -34,9 +35,10 @@ type Progress struct {
 // All points must lie in the space; it need not be finite, and a list of
 // candidates only serves to choose the points on which moments are learned and
 // posteriors compared. Tasks may have different points and any number of
-// observations from one up; constant values and repeated points are legal. Tasks of
-// failures alone are left out. Tasks that have nothing to do with the new one cost the
-// hierarchical prior little; they can make the paper's worse.
+// observations from one up; constant values and repeated points are legal. Where
+// evaluations of past tasks failed, the probability of success is learned too; tasks
+// of failures alone serve nothing else. Tasks that have nothing to do with the new one
+// cost the hierarchical prior little; they can make the paper's worse.
 //
 // It fails with [ErrNoTasks], with [ErrTask], [ErrDimension], [ErrNotFinite] or
 // [ErrOutOfSpace] and a [*DataError] that says where, with [ErrOption], with
@@ -107,11 +109,13 @@ func sameKernel(a, b kernel.Kernel) bool {
 
 // trainingSet is what a model learns from.
 type trainingSet struct {
-	config *learnConfig
-	space  *Space
-	finite bool         // the space the first tasks were learned on has candidates
-	known  *Prior       // of the tasks before these, nil for none
-	tasks  []model.Task // the new ones
+	config   *learnConfig
+	space    *Space
+	finite   bool             // the space the first tasks were learned on has candidates
+	known    *Prior           // of the tasks before these, nil for none
+	tasks    []model.Task     // the new ones
+	labelled []hierarchy.Task // all of them, failures too, with what became of each point
+	failures bool             // there are some
 }
 
 // take validates tasks together with the options and the tasks known.
@@ -129,7 +133,11 @@ func (t *trainingSet) take(tasks []Task) error {
 			}
 		}
 	}
-	// Failures alone tell a model nothing.
+	for _, k := range tasks {
+		t.labelled = append(t.labelled, hierarchy.LabelledTask(k.ID, t.space.encodeAll(k.X), t.space.encodeAll(k.Failed)))
+		t.failures = t.failures || len(k.Failed) > 0
+	}
+	// Failures alone tell a model of values nothing.
 	tasks = slices.DeleteFunc(tasks, func(t Task) bool { return len(t.X) == 0 })
 	n += len(tasks)
 	c := t.config
@@ -151,7 +159,11 @@ func (t *trainingSet) learn(ctx context.Context) (*Prior, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newPrior(t.config.settled(), t.space, t.finite, l), nil
+	p := newPrior(t.config.settled(), t.space, t.finite, l)
+	if p.success, err = t.learnSuccess(ctx, p.facts.index); err != nil {
+		return nil, fmt.Errorf("probability of success: %w", err)
+	}
+	return p, nil
 }
 
 // pool returns the points that stand for the space: its candidates, if it has

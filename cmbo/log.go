@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -58,6 +59,12 @@ func (s status) String() string {
 	return [...]string{"open", "told", "failed", "cancelled"}[s]
 }
 
+// label says whether the evaluation of a point succeeded.
+type label struct {
+	x  []float64
+	ok bool
+}
+
 // trialState is what the log says of one trial.
 type trialState struct {
 	status status
@@ -68,13 +75,15 @@ type trialState struct {
 
 // history is the log and what follows from it.
 type history struct {
-	space  *Space
-	events []event
-	trials []trialState // trial ID - 1
-	obs    []Observation
-	seen   [][]float64    // every point asked or observed
-	used   map[string]int // rows that are not to be proposed: how many reasons
-	queue  [][]float64    // points that are proposed next
+	space    *Space
+	events   []event
+	trials   []trialState // trial ID - 1
+	obs      []Observation
+	labels   []label        // of the points evaluated, in the order of the answers
+	failures int            // among them
+	seen     [][]float64    // every point asked or observed
+	used     map[string]int // rows that are not to be proposed: how many reasons
+	queue    [][]float64    // points that are proposed next
 	// fitted holds parameters by the number of observations they belong to.
 	fitted map[int][]float64
 }
@@ -97,8 +106,12 @@ func (h *history) apply(e event) {
 		t := &h.trials[e.trial-1]
 		t.status = told
 		h.obs = append(h.obs, Observation{X: t.x, Y: e.y, NoiseVariance: e.noise, Trial: e.trial, space: h.space})
+		h.labels = append(h.labels, label{t.x, true})
 	case eventFailed:
-		h.trials[e.trial-1].status = failed
+		t := &h.trials[e.trial-1]
+		t.status = failed
+		h.labels = append(h.labels, label{t.x, false})
+		h.failures++
 	case eventCancelled:
 		t := &h.trials[e.trial-1]
 		t.status = cancelled
@@ -109,6 +122,7 @@ func (h *history) apply(e event) {
 		}
 	case eventObserved:
 		h.obs = append(h.obs, Observation{X: e.x, Y: e.y, NoiseVariance: e.noise, space: h.space})
+		h.labels = append(h.labels, label{e.x, true})
 		h.seen = append(h.seen, e.x)
 		h.used[points.Key(e.x)]++
 	case eventFitted:
@@ -119,12 +133,12 @@ func (h *history) apply(e event) {
 	h.events = append(h.events, e)
 }
 
-// pending lists the IDs of trials that are open or failed: points a model
-// counts as visited without a value.
+// pending lists the IDs of trials that are open: points a model counts as visited
+// without a value.
 func (h *history) pending() []int {
 	var ids []int
 	for i, t := range h.trials {
-		if t.status == open || t.status == failed {
+		if t.status == open {
 			ids = append(ids, i+1)
 		}
 	}
@@ -192,6 +206,19 @@ func (h *history) encodedObservations() *linalg.Dense {
 	return x
 }
 
+// encodedLabels returns the points evaluated in the unit cube, and their labels.
+func (h *history) encodedLabels() (x *linalg.Dense, z []float64) {
+	x = linalg.NewDense(len(h.labels), h.space.dim, nil)
+	for i, l := range h.labels {
+		h.space.encodeTo(x.Row(i), l.x)
+		z = append(z, hierarchy.Failed)
+		if l.ok {
+			z[i] = hierarchy.Succeeded
+		}
+	}
+	return x, z
+}
+
 // encodedTrials returns the points of trials in the unit cube.
 func (h *history) encodedTrials(ids []int) *linalg.Dense {
 	x := linalg.NewDense(len(ids), h.space.dim, nil)
@@ -213,7 +240,7 @@ func (h *history) encodedSeen() *linalg.Dense {
 // clone returns a copy that shares what is only ever appended to.
 func (h *history) clone() *history {
 	c := *h
-	c.events, c.obs, c.seen, c.queue = slices.Clip(h.events), slices.Clip(h.obs), slices.Clip(h.seen), slices.Clip(h.queue)
+	c.events, c.obs, c.seen, c.queue, c.labels = slices.Clip(h.events), slices.Clip(h.obs), slices.Clip(h.seen), slices.Clip(h.queue), slices.Clip(h.labels)
 	c.trials, c.used, c.fitted = slices.Clone(h.trials), maps.Clone(h.used), maps.Clone(h.fitted)
 	return &c
 }

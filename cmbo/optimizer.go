@@ -35,14 +35,15 @@ type Optimizer struct {
 	config *runConfig
 	model  Surrogate
 
-	h      *history
-	design [][]float64 // initial design, in the order of proposing
-	listed [][]float64 // all points of a small discrete space, else nil
-	points *linalg.Dense
-	weighs bool        // the model is a Weigher
-	stale  bool        // the model has to be made anew: code that it ran panicked
-	step   *Step       // of the newest proposal that a model made
-	mark   JournalMark // of the journal's last line
+	h        *history
+	design   [][]float64 // initial design, in the order of proposing
+	listed   [][]float64 // all points of a small discrete space, else nil
+	points   *linalg.Dense
+	weighs   bool // the model is a Weigher
+	stale    bool // the model has to be made anew: code that it ran panicked
+	succeeds success
+	step     *Step       // of the newest proposal that a model made
+	mark     JournalMark // of the journal's last line
 }
 
 // New returns an optimiser over a space.
@@ -187,8 +188,9 @@ func (o *Optimizer) Tell(id int, y float64, opts ...ObservationOption) error {
 }
 
 // TellFailed says that the evaluation of an open trial failed. No value is
-// made up for it. Its point is not proposed again, and counts as visited when
-// uncertainty is weighed, so that the search does not cling to it. It fails as
+// made up for it and its point is not proposed again. From failures and successes,
+// of the past tasks and of the run, the optimiser learns the probability that a
+// point succeeds, and multiplies the acquisition by it: see [Step]. It fails as
 // [Optimizer.Tell] does.
 func (o *Optimizer) TellFailed(id int) error {
 	return o.close(id, event{kind: eventFailed, trial: id})

@@ -81,12 +81,12 @@ func TestCallsDuringAsk(t *testing.T) {
 		done <- asked{ts, err}
 	}()
 	<-model.begun
-	require.NoError(t, opt.Tell(2, 5))
+	require.NoError(t, opt.Tell(2, 50))
 	require.NoError(t, opt.TellFailed(3))
 	require.NoError(t, opt.Cancel(4))
 	best, ok := opt.Best()
 	require.True(t, ok)
-	require.Equal(t, 5.0, best.Y)
+	require.Equal(t, 50.0, best.Y)
 	require.Len(t, opt.Observations(), 2)
 	require.Empty(t, opt.Open())
 	require.Nil(t, weightsOf(t, opt))

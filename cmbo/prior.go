@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/model"
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/linalg"
@@ -19,6 +20,7 @@ type Prior struct {
 	finite bool         // the space learned on had candidates
 
 	learned learned
+	success *hierarchy.Model // where evaluations succeed, nil if none failed
 	facts   facts
 	lazy    *lazyDigest
 }
@@ -210,5 +212,7 @@ func (p *Prior) on(ctx context.Context, space *Space, workers int) (*Prior, erro
 	if err != nil || l == p.learned {
 		return p, err
 	}
-	return newPrior(p.config, p.space, p.finite, l), nil
+	q := newPrior(p.config, p.space, p.finite, l)
+	q.success = p.success
+	return q, nil
 }

@@ -106,7 +106,7 @@ func (o *Optimizer) unlockModel() { <-o.modelLock }
 // made anew before it is used again, unless it is the caller's.
 func (o *Optimizer) usedModel(recovered any, err error) error {
 	if err = panicked(recovered, err); errors.Is(err, ErrPanic) {
-		o.stale = o.config.surrogate == nil
+		o.stale, o.succeeds = o.config.surrogate == nil, success{}
 	}
 	return err
 }
@@ -273,20 +273,32 @@ func (o *draft) score(ctx context.Context, id int, x *linalg.Dense) (*Step, []fl
 	if a, ok := f.(acq.Adaptive); ok {
 		f = a.Adapt(acq.Proposal{Told: d.Y, MaxValue: maxValue, Mean: s.Mean, SD: s.SD})
 	}
-	if f == Thompson() {
-		return s, state, o.model.(Sampler).Sample(ctx, s.Scores, x, rng.Stream(o.config.seed, "draw", uint64(id)))
-	}
-	if scorer, ok := o.model.(Scorer); ok {
+	var err error
+	scorer, scores := o.model.(Scorer)
+	switch {
+	case f == Thompson():
+		err = o.model.(Sampler).Sample(ctx, s.Scores, x, rng.Stream(o.config.seed, "draw", uint64(id)))
+	case scores:
 		best := math.NaN()
 		if len(d.Y) > 0 {
 			best = slices.Max(d.Y)
 		}
-		return s, state, scorer.Score(ctx, s.Scores, x, f, best)
+		err = scorer.Score(ctx, s.Scores, x, f, best)
+	default:
+		for i := range s.Scores {
+			s.Scores[i] = f.Score(s.Mean[i], s.SD[i])
+		}
 	}
-	for i := range s.Scores {
-		s.Scores[i] = f.Score(s.Mean[i], s.SD[i])
+	if err == nil {
+		s.Success, err = o.probability(ctx, x)
 	}
-	return s, state, nil
+	if err == nil && s.Success != nil {
+		if scores && (o.config.surrogate != nil || len(d.Y) == 0) {
+			f = nil // a surrogate from outside, and ours before the first value, score by something else
+		}
+		weighBySuccess(s.Scores, s.Success, f)
+	}
+	return s, state, err
 }
 
 // logFit puts parameters fitted for this proposal on the log, so that a

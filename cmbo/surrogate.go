@@ -119,8 +119,7 @@ type Data struct {
 	Trials []int
 	// States holds what a [StateKeeper] returned for each of these trials.
 	States [][]float64
-	// Pending holds points whose value is awaited, or that failed and have
-	// none.
+	// Pending holds points whose value is awaited.
 	Pending *linalg.Dense
 	// Seen holds every point asked or observed, cancelled ones included, in the
 	// order of the events.

@@ -16,8 +16,9 @@ import (
 //
 //	P(x) = Σ_k w_k·Φ(μ_k(x)/√(v_k(x) + σ²))
 //
-// over the hypotheses k. Labels have no offset and scale to be inferred, and a task
-// that ranks them the other way round is not thought of.
+// over the hypotheses k, σ² being the noise variance of the past's labels. Labels
+// have no offset and scale to be inferred, and a task that ranks them the other way
+// round is not thought of.
 const (
 	Succeeded = 1.0
 	Failed    = -1.0
@@ -28,6 +29,15 @@ const (
 const (
 	successVariance = 1.0
 	successNoise    = 0.1
+)
+
+// A label of the run is conditioned on with at least minLabelNoise, and few tasks
+// have nothing to do with the past: otherwise a single failure that no one expected,
+// next to the border of a region that is well known, would pass for the proof that
+// nothing is known.
+const (
+	minLabelNoise     = 0.2
+	successNoTransfer = 0.02
 )
 
 // LabelledTask returns the labels of a task's points as a task: ok are the points
@@ -75,10 +85,11 @@ func NewSuccess(k kernel.Kernel, x *linalg.Dense) *Model {
 // without tasks has one hypothesis only.
 func NewSuccessRun(m *Model, o Masses, workers int) *Run {
 	o.Exact, o.Reversed = true, 0
+	o.Level[NoTransfer] = successNoTransfer
 	if len(m.tasks) == 0 {
 		o.Level = [NumLevels]float64{NoTransfer: 1}
 	}
-	return NewRun(m, o, math.NaN(), workers)
+	return NewRun(m, o, max(m.grid.base.NoiseVariance, minLabelNoise), workers)
 }
 
 // Success writes the probability of success at the candidates. keep says that they
@@ -95,7 +106,7 @@ func (r *Run) Success(ctx context.Context, dst []float64, c *Candidates, keep bo
 		mean, variance := make([]float64, n), make([]float64, n)
 		parts[i].momentsTo(mean, variance, &ks[i].fit.all)
 		for j, v := range variance {
-			mean[j] = special.NormCDF((mean[j] + r.centre()) / math.Sqrt(v+r.noise))
+			mean[j] = special.NormCDF((mean[j] + r.centre()) / math.Sqrt(v+r.m.grid.base.NoiseVariance))
 		}
 		ps[i] = mean
 		return nil

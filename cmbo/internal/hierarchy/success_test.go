@@ -49,7 +49,7 @@ func success(t *testing.T, m *Model, workers int, x *linalg.Dense, labels []floa
 
 // dense returns the log density of labels under prior moments and the probability
 // that the others' are positive.
-func dense(t *testing.T, mean []float64, cov *linalg.Sym, labels []float64, noise float64) (float64, []float64) {
+func dense(t *testing.T, mean []float64, cov *linalg.Sym, labels []float64, given, noise float64) (float64, []float64) {
 	n, told := len(mean), len(labels)
 	k := linalg.NewSym(told, nil)
 	resid := make([]float64, told)
@@ -58,7 +58,7 @@ func dense(t *testing.T, mean []float64, cov *linalg.Sym, labels []float64, nois
 		for j := range labels {
 			k.Row(i)[j] = cov.At(i, j)
 		}
-		k.Row(i)[i] += noise
+		k.Row(i)[i] += given
 	}
 	alpha, logDet := []float64(nil), 0.0
 	if told > 0 {
@@ -102,7 +102,7 @@ func TestSuccessAgainstBruteForce(t *testing.T) {
 		var ps [][]float64
 		for _, k := range run.active {
 			mean, cov := denseMoments(t, m, k, all)
-			l, p := dense(t, mean, cov, labels, m.Base().NoiseVariance)
+			l, p := dense(t, mean, cov, labels, max(m.Base().NoiseVariance, minLabelNoise), m.Base().NoiseVariance)
 			assert.InDelta(t, l, k.fit.evidence, 1e-8*(1+math.Abs(l)), "evidence of %v %d with %d told", k.level, k.index, told)
 			logs, ps = append(logs, l+k.log), append(ps, p)
 		}
@@ -147,14 +147,14 @@ func TestSuccessWithoutPast(t *testing.T) {
 	labels := []float64{Succeeded, Failed, Succeeded}
 	got := success(t, m, 1, x, labels, x)
 	assert.Greater(t, got[0], 0.95)
-	assert.Less(t, got[1], 0.1)
+	assert.Less(t, got[1], 0.2)
 	// And by dense covariances.
 	cand := uniform(rng.Stream(23, t.Name()), 5, 2)
 	all := join(x, cand)
 	cov := linalg.NewSym(8, nil)
 	kernel.Gram(cov, m.Base().Kernel, all)
 	mean := slices.Repeat([]float64{Succeeded}, 8)
-	_, want := dense(t, mean, cov, labels, successNoise)
+	_, want := dense(t, mean, cov, labels, minLabelNoise, successNoise)
 	assert.InDeltaSlice(t, want, success(t, m, 1, x, labels, cand), 1e-10)
 }
 

@@ -1,0 +1,142 @@
+package cmbo
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
+	"github.com/gocmbo/cmbo/internal/special"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// success is what a run knows of where evaluations succeed.
+type success struct {
+	model *hierarchy.Model
+	run   *hierarchy.Run
+	known candidates // the list of a finite space
+}
+
+type candidates struct {
+	x *linalg.Dense
+	c *hierarchy.Candidates
+}
+
+// probability returns the probability of success at the rows of x, nil as long as
+// neither the run nor the prior knows of a failure.
+func (o *draft) probability(ctx context.Context, x *linalg.Dense) ([]float64, error) {
+	s := &o.succeeds
+	if s.model == nil {
+		p := o.config.prior
+		switch {
+		case p != nil && p.success != nil:
+			s.model = p.success
+		case o.h.failures == 0:
+			return nil, nil
+		default:
+			k := hierarchy.DefaultKernel(o.space.dim)
+			if p != nil {
+				if l, ok := p.learned.(*hierarchicalPrior); ok {
+					k = l.Base().Kernel
+				}
+			}
+			s.model = hierarchy.NewSuccess(k, x)
+		}
+		s.run = hierarchy.NewSuccessRun(s.model, hierarchy.DefaultMasses(), o.config.parallelism)
+	}
+	if o.h.failures == 0 && len(s.model.Tasks()) == 0 {
+		return nil, nil // a draft of an earlier log
+	}
+	c, keep := s.known.c, true
+	if x != s.known.x {
+		var err error
+		if c, err = s.model.Candidates(ctx, x, o.config.parallelism); err != nil {
+			return nil, modelError(ctx, err)
+		}
+		if keep = x == o.points; keep {
+			s.known = candidates{x, c}
+		}
+	}
+	at, labels := o.h.encodedLabels()
+	err := s.run.Fit(ctx, at, labels, nil, nil)
+	n, _ := x.Dims()
+	p := make([]float64, n)
+	if err == nil {
+		err = s.run.Success(ctx, p, c, keep)
+	}
+	if err != nil {
+		return nil, modelError(ctx, err)
+	}
+	return p, nil
+}
+
+// weighBySuccess multiplies an acquisition by the probability of success. Scores of EI
+// are logarithms of what is expected and those of PI are quantiles of a probability:
+// they become the logarithm of the product. All others, whose sign and unit are
+// unknown, as nil is, count from the least of them.
+func weighBySuccess(scores, p []float64, f acq.Func) {
+	switch f.(type) {
+	case acq.EI:
+		for i, v := range p {
+			scores[i] += math.Log(v)
+		}
+		return
+	case acq.PI:
+		for i, v := range p {
+			scores[i] = special.NormLogCDF(scores[i]) + math.Log(v)
+		}
+		return
+	}
+	least := math.Inf(1)
+	for _, v := range scores {
+		if v < least && !math.IsInf(v, -1) {
+			least = v
+		}
+	}
+	for i, v := range p {
+		scores[i] = (scores[i] - least) * v
+	}
+}
+
+// successPoints is the number of points of the index set, at most, on which labels
+// are learned: where evaluations fail is a coarser thing than their values.
+const successPoints = 128
+
+// successBaseTasks is the number of tasks, at most, to which the base process of the
+// labels is fitted.
+const successBaseTasks = 100
+
+// learnSuccess learns where the tasks' evaluations succeed, nil if none failed.
+func (t *trainingSet) learnSuccess(ctx context.Context, index *linalg.Dense) (*hierarchy.Model, error) {
+	tasks, failures := t.labelled, t.failures
+	if p := t.known; p != nil {
+		var known []hierarchy.Task
+		if p.success != nil {
+			known, failures = p.success.Tasks(), true
+		} else {
+			for _, k := range p.facts.tasks {
+				known = append(known, hierarchy.LabelledTask(k.ID, k.X, nil))
+			}
+		}
+		tasks = append(slices.Clip(known), tasks...)
+	}
+	if !failures {
+		return nil, nil
+	}
+	c := t.config
+	if c.progress != nil {
+		c.progress(Progress{"success", 0, 1})
+	}
+	_, dim := index.Dims()
+	o := hierarchyOptions(c, dim)
+	o.Labels, o.ScorePartitions, o.BaseTasks = nil, false, successBaseTasks
+	m, err := hierarchy.Learn(ctx, tasks, sampleRows(index, successPoints, c.seed, "success"), nil, o)
+	if err != nil {
+		return nil, modelError(ctx, err)
+	}
+	if c.progress != nil {
+		c.progress(Progress{"success", 1, 1})
+	}
+	return m, nil
+}

@@ -1,0 +1,186 @@
+package cmbo_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/acq"
+)
+
+// crashes reports whether an evaluation of the test's objective fails.
+func crashes(x []float64) bool { return x[0]+x[1] > 1 }
+
+// objective is best where evaluations fail.
+func objective(x []float64) float64 { return -math.Hypot(x[0]-0.7, x[1]-0.7) }
+
+// crashing makes past tasks that fail in a part of the space.
+func crashing(n int) []cmbo.Task {
+	tasks := make([]cmbo.Task, n)
+	for i := range tasks {
+		r := rand.New(rand.NewPCG(7, uint64(i)))
+		tasks[i].ID = fmt.Sprint("task ", i)
+		for range 15 {
+			x := []float64{r.Float64(), r.Float64()}
+			if crashes(x) {
+				tasks[i].Failed = append(tasks[i].Failed, x)
+			} else {
+				tasks[i].X, tasks[i].Y = append(tasks[i].X, x), append(tasks[i].Y, objective(x)+0.1*float64(i))
+			}
+		}
+	}
+	return tasks
+}
+
+// driveFailing asks and answers n times, and returns the points and how many failed.
+func driveFailing(t *testing.T, o *cmbo.Optimizer, n int) (points [][]float64, failed int) {
+	t.Helper()
+	for range n {
+		trial, err := o.Ask(t.Context())
+		require.NoError(t, err)
+		points = append(points, trial.X)
+		if crashes(trial.X) {
+			failed++
+			require.NoError(t, o.TellFailed(trial.ID))
+		} else {
+			require.NoError(t, o.Tell(trial.ID, objective(trial.X)))
+		}
+	}
+	return points, failed
+}
+
+// TestFailuresTeach: with every acquisition a run keeps away from where the past
+// failed, which one that knows of no failures does not.
+func TestFailuresTeach(t *testing.T) {
+	space, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	tasks := crashing(4)
+	prior, err := cmbo.Learn(t.Context(), space, tasks)
+	require.NoError(t, err)
+	for i := range tasks {
+		tasks[i].Failed = nil
+	}
+	without, err := cmbo.Learn(t.Context(), space, tasks)
+	require.NoError(t, err)
+	for _, a := range []acq.Func{cmbo.EI(), cmbo.PI(), cmbo.UCB(1)} {
+		for told := range 3 {
+			asks := func(p *cmbo.Prior) []float64 {
+				o := newOptimizer(t, space, cmbo.WithAcquisition(a), cmbo.WithPrior(p))
+				for _, x := range [][]float64{{0.2, 0.3}, {0.1, 0.6}}[:told] {
+					require.NoError(t, o.Observe(x, objective(x)))
+				}
+				trial, err := o.Ask(t.Context())
+				require.NoError(t, err)
+				return trial.X
+			}
+			require.True(t, crashes(asks(without)), "%v after %d", a, told)
+			x := asks(prior)
+			require.Less(t, x[0]+x[1], 1.1, "%v after %d", a, told)
+		}
+	}
+	o := newOptimizer(t, space, cmbo.WithPrior(prior))
+	_, err = o.Ask(t.Context())
+	require.NoError(t, err)
+	s, ok := o.LastStep()
+	require.True(t, ok)
+	for i, x := range s.Candidates {
+		switch sum := x[0] + x[1]; {
+		case sum > 1.4:
+			require.Less(t, s.Success[i], 0.3, "%v", x)
+		case sum < 0.6:
+			require.Greater(t, s.Success[i], 0.7, "%v", x)
+		}
+	}
+}
+
+// TestNoFailuresNoModel: without a failure there is no probability of success, and
+// tasks that hold none give the prior of tasks without the field, bit for bit.
+func TestNoFailuresNoModel(t *testing.T) {
+	space, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	tasks := crashing(3)
+	for i := range tasks {
+		tasks[i].Failed = nil
+	}
+	prior, err := cmbo.Learn(t.Context(), space, tasks)
+	require.NoError(t, err)
+	o := newOptimizer(t, space, cmbo.WithPrior(prior))
+	trial, err := o.Ask(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, o.Tell(trial.ID, 1))
+	trial, err = o.Ask(t.Context())
+	require.NoError(t, err)
+	s, ok := o.LastStep()
+	require.True(t, ok)
+	require.Nil(t, s.Success)
+	require.NoError(t, o.TellFailed(trial.ID))
+	_, err = o.Ask(t.Context())
+	require.NoError(t, err)
+	s, _ = o.LastStep()
+	require.Len(t, s.Success, len(s.Mean))
+	for _, p := range s.Success {
+		require.True(t, p >= 0 && p <= 1)
+	}
+}
+
+// TestFailuresRestored: a run with failures goes on from a snapshot, a journal and an
+// encoded prior as it would have.
+func TestFailuresRestored(t *testing.T) {
+	space, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	learned, err := cmbo.Learn(t.Context(), space, crashing(3))
+	require.NoError(t, err)
+	var blob bytes.Buffer
+	require.NoError(t, learned.Encode(&blob))
+	decoded, err := cmbo.DecodePrior(bytes.NewReader(blob.Bytes()))
+	require.NoError(t, err)
+	var again bytes.Buffer
+	require.NoError(t, decoded.Encode(&again))
+	require.Equal(t, blob.Bytes(), again.Bytes())
+	for _, prior := range []*cmbo.Prior{nil, learned} {
+		var opts, restoring []cmbo.Option
+		if prior != nil {
+			opts = append(opts, cmbo.WithPrior(prior), cmbo.WithInitial(2))
+			restoring = append(restoring, cmbo.WithPrior(decoded))
+		}
+		o := newOptimizer(t, space, opts...)
+		driveFailing(t, o, 9)
+		trial, err := o.Ask(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, o.TellFailed(trial.ID))
+		twin, err := cmbo.Restore(bytes.NewReader(snapshot(t, o)), restoring...)
+		require.NoError(t, err)
+		want, _ := driveFailing(t, o, 3)
+		got, _ := driveFailing(t, twin, 3)
+		require.Equal(t, want, got)
+	}
+}
+
+// TestFailuresAdded: a prior that was added to knows the failures of all its tasks,
+// those of tasks learned when nothing had failed too.
+func TestFailuresAdded(t *testing.T) {
+	space, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	tasks := crashing(4)
+	tasks[0].Failed = nil
+	ctx := context.Background()
+	want, err := cmbo.Learn(ctx, space, tasks, cmbo.WithVariant(cmbo.WssClusWssCMP))
+	require.NoError(t, err)
+	for _, n := range []int{1, 2} {
+		p, err := cmbo.Learn(ctx, space, tasks[:n], cmbo.WithVariant(cmbo.WssClusWssCMP))
+		require.NoError(t, err)
+		p, err = p.Add(ctx, tasks[n:])
+		require.NoError(t, err)
+		a, err := want.Digest()
+		require.NoError(t, err)
+		b, err := p.Digest()
+		require.NoError(t, err)
+		require.Equal(t, a, b, "%d first", n)
+	}
+}
