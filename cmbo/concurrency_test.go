@@ -232,7 +232,7 @@ func TestLearnDoesNotDependOnWorkers(t *testing.T) {
 			if workers == 1 {
 				want, report = digest, p.Report()
 			}
-			require.Equal(t, want, digest, "%d workers, %v", workers, p.Variant())
+			require.Equal(t, want, digest, "%d workers, %v", workers, p.Labels())
 			require.Equal(t, report, p.Report())
 		}
 	}

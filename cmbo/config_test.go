@@ -185,7 +185,13 @@ func TestOptionsContradict(t *testing.T) {
 	}
 	q, err := Learn(context.Background(), box, tasks, WithVariant(JefClusJefCMP), WithPrototype(Barycenter), WithWeightDistance(Wasserstein), WithIndexPoints(5))
 	require.NoError(t, err)
-	require.Equal(t, Variant{ClusterDistance: Jeffreys, Prototype: Barycenter}, q.Variant())
+	v, ok := q.Variant()
+	require.True(t, ok)
+	require.Equal(t, Variant{ClusterDistance: Jeffreys, Prototype: Barycenter}, v)
+	r, err := Learn(context.Background(), box, tasks, WithIndexPoints(5))
+	require.NoError(t, err)
+	_, ok = r.Variant()
+	require.False(t, ok)
 }
 
 // TestRunTakesPolicyOfPrior: values of the run are scaled as the past was, unless

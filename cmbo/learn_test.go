@@ -54,7 +54,9 @@ func TestLearnVariants(t *testing.T) {
 	for _, v := range cmbo.Variants() {
 		p := learn(t, space, tasks, cmbo.WithVariant(v))
 		require.Len(t, p.Clusters(), want[v.String()], "%s", v)
-		require.Equal(t, v, p.Variant())
+		got, ok := p.Variant()
+		require.True(t, ok)
+		require.Equal(t, v, got)
 		back, err := cmbo.ParseVariant(v.String())
 		require.NoError(t, err)
 		require.Equal(t, v, back)

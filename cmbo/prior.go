@@ -117,8 +117,9 @@ type BarycenterReport struct {
 	Converged  bool
 }
 
-// Variant returns the variant the prior was learned for.
-func (p *Prior) Variant() Variant { return p.config.variant }
+// Variant returns the variant of the paper's method that the prior was learned for;
+// ok is false for the hierarchical prior, which has none.
+func (p *Prior) Variant() (v Variant, ok bool) { return p.config.variant, p.config.kind == kindPaper }
 
 // Minimizes reports whether smaller values are better.
 func (p *Prior) Minimizes() bool { return p.config.minimize }

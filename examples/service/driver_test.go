@@ -13,10 +13,10 @@ import (
 	"github.com/gocmbo/cmbo/examples/service/internal/twin"
 )
 
-// createKinds uploads the prior and creates a study of each kind.
+// createKinds uploads the priors and creates a study of each kind.
 func createKinds(t *testing.T, c *client.Client) {
 	t.Helper()
-	putPrior(t, c)
+	putPriors(t, c)
 	for _, k := range twin.Kinds(t) {
 		q := k.Study
 		q.ID = k.Name
@@ -26,14 +26,19 @@ func createKinds(t *testing.T, c *client.Client) {
 	}
 }
 
-func putPrior(t *testing.T, c *client.Client) {
+func putPriors(t *testing.T, c *client.Client) {
 	t.Helper()
-	var b bytes.Buffer
-	if err := twin.Kinds(t)[2].Prior.Encode(&b); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.PutPrior(t.Context(), "past", b.Bytes()); err != nil {
-		t.Fatal(err)
+	for _, k := range twin.Kinds(t) {
+		if k.Prior == nil {
+			continue
+		}
+		var b bytes.Buffer
+		if err := k.Prior.Encode(&b); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.PutPrior(t.Context(), k.Past, b.Bytes()); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -59,7 +59,7 @@ func TestKillAtAnyByte(t *testing.T) {
 func interrupt(t *testing.T, rng *rand.Rand, n int, mortal func() int, end func(p *process)) {
 	dir := t.TempDir()
 	p := start(t, dir)
-	putPrior(t, p.client(nil))
+	putPriors(t, p.client(nil))
 	p.kill()
 	drivers := make([]*driver, len(twin.Kinds(t)))
 	for i, k := range twin.Kinds(t) {

@@ -73,9 +73,9 @@ type NewStudy struct {
 type Options struct {
 	Seed          *uint64  `json:"seed,omitempty"`
 	Minimize      bool     `json:"minimize,omitempty"`
-	Acquisition   string   `json:"acquisition,omitempty"` // UCB(beta), EI, PI or MaxValuePI
-	Variant       string   `json:"variant,omitempty"`     // with a prior
-	Weights       string   `json:"weights,omitempty"`     // how a prior's prototypes are weighed, as in cmbo.WithWeights
+	Acquisition   string   `json:"acquisition,omitempty"` // EI, which is the default, UCB(beta), PI or MaxValuePI
+	Variant       string   `json:"variant,omitempty"`     // with a prior that was learned for a variant
+	Weights       string   `json:"weights,omitempty"`     // likewise: how its prototypes are weighed, as in cmbo.WithWeights
 	Jitter        *float64 `json:"jeffreys_jitter,omitempty"`
 	YPolicy       string   `json:"y_policy,omitempty"`
 	Initial       *int     `json:"initial,omitempty"`
@@ -93,9 +93,12 @@ type Learn struct {
 	Studies  []string `json:"studies,omitempty"`
 	Seed     *uint64  `json:"seed,omitempty"`
 	Minimize bool     `json:"minimize,omitempty"`
-	Variant  string   `json:"variant,omitempty"`
-	YPolicy  string   `json:"y_policy,omitempty"`
-	Clusters *int     `json:"clusters,omitempty"`
+	// Variant chooses the paper's method and a variant of it, such as
+	// WssClus_WssCMP. Without it the library's default is learned, the
+	// hierarchical prior.
+	Variant  string `json:"variant,omitempty"`
+	YPolicy  string `json:"y_policy,omitempty"`
+	Clusters *int   `json:"clusters,omitempty"`
 	// MaxClusters has the number chosen between Clusters and it, by the scores of
 	// the partitions if PartitionScores is set.
 	MaxClusters     *int `json:"max_clusters,omitempty"`
@@ -136,13 +139,13 @@ type Prior struct {
 	Names  []string `json:"names,omitempty"`
 	Bytes  int      `json:"bytes"`
 	// The rest is told of a single prior, not in lists.
-	Variant  string    `json:"variant,omitempty"`
+	Variant  string    `json:"variant,omitempty"` // none for the hierarchical prior
 	Minimize bool      `json:"minimize,omitempty"`
 	Tasks    int       `json:"tasks,omitempty"`
 	Clusters []Cluster `json:"clusters,omitempty"`
 }
 
-// A Cluster is a group of a prior's tasks that have one prototype.
+// A Cluster is a group of a prior's tasks.
 type Cluster struct {
 	ID      int      `json:"id"`
 	Members []string `json:"members"`
@@ -309,18 +312,21 @@ type Prediction struct {
 
 // Diagnostics tell how a study chooses.
 type Diagnostics struct {
-	// Weights are those of the clusters for the next proposal.
+	// Weights are those for the next proposal, which add up to 1: of the clusters
+	// if the prior was learned for a variant, else of the hypotheses of the
+	// hierarchical prior, which are no transfer, all past tasks as one population,
+	// each cluster, and single tasks.
 	Weights  Row       `json:"weights,omitempty"`
 	Clusters []Cluster `json:"clusters,omitempty"`
 	// History has the weights each trial was chosen with, and the distances
-	// then found; nothing of trials without.
+	// then found, which only variants have; nothing of trials without.
 	History []Weighing `json:"history,omitempty"`
 	// LastStep tells of the newest proposal a model made. It is null before the
 	// first, and after a restart of the service until the next.
 	LastStep *Step `json:"last_step"`
 }
 
-// A Weighing is what one trial did to the weights of the clusters.
+// A Weighing is what one trial was chosen with and did to the weights.
 type Weighing struct {
 	Trial     int        `json:"trial"`
 	Weights   Row        `json:"weights"`

@@ -26,7 +26,7 @@ func TestDiskFaults(t *testing.T) {
 	rng := testutil.RNG(t)
 	for round := range rounds {
 		fault := []error{syscall.ENOSPC, syscall.EIO}[round%2]
-		c.run(t, rng, twin.Kinds(t)[round/2%4], fault)
+		c.run(t, rng, twin.Kinds(t)[round/2%len(twin.Kinds(t))], fault)
 	}
 	t.Logf("%d requests, %d failed, %d power failures, %d failed requests found after them", c.requests, c.failed, c.powerFailures, c.found)
 	if c.failed == 0 || c.powerFailures == 0 || c.found == 0 && !testing.Short() {
@@ -195,7 +195,7 @@ func TestCreateKilled(t *testing.T) {
 				q := k.Study
 				q.ID, q.Prior = "s", ""
 				if k.Prior != nil { // a prior of its own, that the kill interrupts too
-					q.Options.Variant, q.Learn = "", &api.Learn{IndexPoints: &points, Tasks: []api.Task{{ID: "a", X: []api.Row{{0, 1}}, Y: api.Row{1}}}}
+					q.Learn = &api.Learn{IndexPoints: &points, Tasks: []api.Task{{ID: "a", X: []api.Row{{0, 1}}, Y: api.Row{1}}}}
 				}
 				fsys.Fault(func(i int, op string) error {
 					if i >= n {

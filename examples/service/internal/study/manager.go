@@ -158,9 +158,16 @@ func (m *Manager) openStudy(id string) (*Study, error) {
 // journal does not hold.
 func (m *Manager) describe(s *Study, prior *cmbo.Prior) []cmbo.Option {
 	opts := []cmbo.Option{cmbo.WithParallelism(m.parallelism)}
-	s.minimize = s.header.Options.Minimize
+	s.minimize, s.modelName = s.header.Options.Minimize, "Gaussian process without a prior"
 	if prior != nil {
-		s.minimize, s.clusters = prior.Minimizes(), clustersOf(prior)
+		s.minimize, s.clusters, s.modelName = prior.Minimizes(), clustersOf(prior), "hierarchical prior"
+		if v, ok := prior.Variant(); ok {
+			name := s.header.Options.Variant // which may weigh in another way
+			if name == "" {
+				name = v.String()
+			}
+			s.modelName = "variant " + name + " of the paper's method"
+		}
 		opts = append(opts, cmbo.WithPrior(prior))
 	}
 	return opts

@@ -210,9 +210,10 @@ func (p *priors) encoded(ref string) ([]byte, error) {
 	return disk.ReadFile(p.fs, p.file(digest))
 }
 
-// forSpace returns the prior in the form that suits studies over a space. For a
-// list of candidates that is another prior, made once and kept like any other,
-// so that a restart does not make it again and studies over one list share it.
+// forSpace returns the prior in the form that suits studies over a space. Of a
+// variant, for a list of candidates, that is another prior, made once and kept like
+// any other, so that a restart does not make it again and studies over one list share
+// it. The form of a hierarchical prior has the digest it had.
 func (p *priors) forSpace(ctx context.Context, prior *cmbo.Prior, digest string, space *cmbo.Space) (*cmbo.Prior, string, error) {
 	if space.NumCandidates() == 0 {
 		return prior, digest, nil
@@ -233,12 +234,14 @@ func (p *priors) forSpace(ctx context.Context, prior *cmbo.Prior, digest string,
 	if err != nil {
 		return nil, "", err
 	}
+	made = digest
 	if suited != prior {
 		if made, err = p.put(suited); err != nil {
 			return nil, "", err
 		}
-	} else {
-		made = digest
+		if made == digest {
+			return suited, digest, nil
+		}
 	}
 	p.mu.Lock()
 	p.fitted[key] = made

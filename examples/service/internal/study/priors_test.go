@@ -111,7 +111,7 @@ func TestPriors(t *testing.T) {
 func TestPriorForCandidates(t *testing.T) {
 	dir := t.TempDir()
 	m := open(t, study.Config{Dir: dir})
-	k := twin.Kinds(t)[3]
+	k := twin.Kinds(t)[4]
 	s, w := create(t, m, "s", k)
 	count := len(m.Priors())
 	if count != 2 {
@@ -133,6 +133,18 @@ func TestPriorForCandidates(t *testing.T) {
 	if len(m.Priors()) != count {
 		t.Fatal("a restart made another prior")
 	}
+}
+
+// A hierarchical prior is not made anew for a list: the study that runs over one has
+// the prior that was given.
+func TestPriorWithoutOneForCandidates(t *testing.T) {
+	m := open(t, study.Config{Dir: t.TempDir()})
+	k := twin.Kinds(t)[3]
+	s, w := create(t, m, "s", k)
+	if one, base, _ := s.Prior(); one != k.Study.Prior || base != "" || len(m.Priors()) != 1 {
+		t.Fatalf("prior %s of %q, %d priors", one, base, len(m.Priors()))
+	}
+	same(t, s, w, twin.Op{Kind: "ask", N: 2})
 }
 
 // A study whose prior is gone or damaged is damaged itself, and well again when

@@ -21,12 +21,13 @@ import (
 // What reads, tells, fails and cancels does not wait for proposals that are being
 // computed.
 type Study struct {
-	header   header
-	limits   Limits
-	minimize bool
-	clusters []api.Cluster
-	turns    *turns.Turns // shared
-	pace     turns.Pace
+	header    header
+	limits    Limits
+	minimize  bool
+	clusters  []api.Cluster
+	modelName string
+	turns     *turns.Turns // shared
+	pace      turns.Pace
 
 	// model is held by whoever computes with the optimiser's model, gate by
 	// whoever changes the study otherwise; who needs both takes model first.
@@ -455,6 +456,10 @@ func (s *Study) Prior() (digest, base, name string) {
 
 // Clusters returns the prior's clusters, nil without one. They are shared.
 func (s *Study) Clusters() []api.Cluster { return s.clusters }
+
+// Model names what the study's proposals come from, as in cmbo.Learn: a Gaussian
+// process, the hierarchical prior, or a variant of the paper's method.
+func (s *Study) Model() string { return s.modelName }
 
 // Options returns the options that the study was created with.
 func (s *Study) Options() api.Options { return s.header.Options }

@@ -24,11 +24,12 @@ type Kind struct {
 	Name    string
 	Study   api.NewStudy // without ID
 	Prior   *cmbo.Prior  // nil for none; Study.Prior names it by its digest
+	Past    string       // a name for the prior
 	Options []cmbo.Option
 }
 
-// Kinds returns studies without and with a prior, over parameters and over
-// lists, small enough for a proposal to take milliseconds. They are made once and
+// Kinds returns studies without a prior, with a hierarchical one and with a variant
+// of the paper's method, over parameters and over lists, small enough for a proposal to take milliseconds. They are made once and
 // must not be changed.
 func Kinds(tb testing.TB) []Kind {
 	tb.Helper()
@@ -73,11 +74,18 @@ func makeKinds() ([]Kind, error) {
 		}
 		tasks = append(tasks, t)
 	}
-	prior, err := cmbo.Learn(context.Background(), space, tasks, cmbo.WithClusters(2), cmbo.WithIndexPoints(20), cmbo.WithClusterPoints(10))
+	learn := func(opts ...cmbo.LearnOption) (prior *cmbo.Prior, digest string, err error) {
+		opts = append(opts, cmbo.WithClusters(2), cmbo.WithIndexPoints(20), cmbo.WithClusterPoints(10))
+		if prior, err = cmbo.Learn(context.Background(), space, tasks, opts...); err == nil {
+			digest, err = prior.Digest()
+		}
+		return prior, digest, err
+	}
+	prior, digest, err := learn()
 	if err != nil {
 		return nil, err
 	}
-	digest, err := prior.Digest()
+	paper, paperDigest, err := learn(cmbo.WithVariant(cmbo.WssClusWssCMP))
 	if err != nil {
 		return nil, err
 	}
@@ -91,14 +99,19 @@ func makeKinds() ([]Kind, error) {
 		},
 		{Name: "few", Study: api.NewStudy{Space: few, Options: api.Options{Initial: &initial}}, Options: []cmbo.Option{cmbo.WithInitial(initial)}},
 		{
-			Name: "prior", Prior: prior,
-			Study:   api.NewStudy{Space: space, Prior: digest, Options: api.Options{Variant: "WssClus_JefCMP", Sobol: &sobol, Local: &local}},
-			Options: []cmbo.Option{cmbo.WithPrior(prior), cmbo.WithVariant(cmbo.WssClusJefCMP), counts},
+			Name: "prior", Prior: prior, Past: "past",
+			Study:   api.NewStudy{Space: space, Prior: digest, Options: api.Options{Sobol: &sobol, Local: &local}},
+			Options: []cmbo.Option{cmbo.WithPrior(prior), counts},
 		},
 		{
-			Name: "list", Prior: prior,
+			Name: "list", Prior: prior, Past: "past",
 			Study:   api.NewStudy{Space: list, Prior: digest},
 			Options: []cmbo.Option{cmbo.WithPrior(prior)},
+		},
+		{
+			Name: "variant", Prior: paper, Past: "past-paper",
+			Study:   api.NewStudy{Space: list, Prior: paperDigest, Options: api.Options{Variant: "WssClus_JefCMP"}},
+			Options: []cmbo.Option{cmbo.WithPrior(paper), cmbo.WithVariant(cmbo.WssClusJefCMP)},
 		},
 	}, nil
 }

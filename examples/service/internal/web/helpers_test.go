@@ -66,7 +66,7 @@ func (s *service) create(t *testing.T, c *client.Client, id string, k twin.Kind)
 		if err := k.Prior.Encode(&b); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.PutPrior(t.Context(), "past", b.Bytes()); err != nil {
+		if _, err := c.PutPrior(t.Context(), k.Past, b.Bytes()); err != nil {
 			t.Fatal(err)
 		}
 	}

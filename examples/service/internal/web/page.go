@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	shownTrials   = 100  // rows of the table, the newest
-	shownPoints   = 1000 // points of a curve; the best so far is drawn from all
-	shownClusters = 8    // areas of the weights, one of each colour; the others are summed up
+	shownTrials  = 100  // rows of the table, the newest
+	shownPoints  = 1000 // points of a curve; the best so far is drawn from all
+	shownWeights = 8    // areas of the weights, one of each colour; those of other clusters are summed up
 )
 
 // page serves a study's page.
@@ -137,7 +137,7 @@ func compact(v any) string {
 // settings shows what the study was created with, to copy.
 func settings(p *plot.Page, t *study.Study) {
 	p.Section("Settings")
-	p.Text("What the study was created with; what is not there has the default.")
+	p.Text(fmt.Sprintf("The model: %s. What the study was created with; what is not there has the default.", t.Model()))
 	toCopy(p, "\"options\": "+compact(t.Options())+",\n\"space\": "+spaceText(t.Space()))
 }
 
@@ -340,50 +340,56 @@ func corners(y []float64) (xs, ys []float64) {
 
 func plainNumber(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
-// weightChart draws the weights of the clusters, trial by trial.
+// weightChart draws the weights of the clusters or, of the hierarchical prior, of its
+// hypotheses, trial by trial.
 func weightChart(p *plot.Page, t *study.Study, m study.Summary) {
-	clusters := t.Clusters()
-	if len(clusters) < 2 {
-		return
-	}
 	asked := m.Counts.Open + m.Counts.Told + m.Counts.Failed + m.Counts.Cancelled
 	trials, _ := t.Trials("", asked-shownPoints, shownPoints)
-	shown := len(clusters)
-	if shown > shownClusters {
-		shown = shownClusters - 1
+	trials = slices.DeleteFunc(trials, func(tr study.Trial) bool { return tr.Weights == nil })
+	if len(trials) < 2 || len(trials[0].Weights) < 2 {
+		return
+	}
+	names := make([]string, len(t.Clusters()))
+	for i, c := range t.Clusters() {
+		names[i] = clusterName(c)
+	}
+	last := 0 // areas after those of the clusters
+	caption := "The weights of the clusters of past tasks when each trial was chosen. They change once a trial is told."
+	if len(trials[0].Weights) > len(names) {
+		last = 1
+		names = slices.Concat([]string{"no transfer", "all past tasks"}, names, []string{"single tasks"})
+		caption = "How far the past was believed to bear on this task when each trial was chosen: not at all, as one population, by a cluster of it, or by single tasks. It changes once a trial is told."
+	}
+	rest, to := len(names)-last, len(names)-last // the clusters summed up
+	if len(names) > shownWeights {
+		rest = shownWeights - 1 - last
 	}
 	var series []plot.Series
-	for i := range shown {
-		series = append(series, plot.Series{Name: clusterName(clusters[i]), Step: true, Style: i + 1})
-	}
-	if shown < len(clusters) {
-		series = append(series, plot.Series{Name: plural(len(clusters)-shown, "other cluster"), Step: true, Style: shownClusters})
-	}
-	for _, tr := range trials {
-		if len(tr.Weights) != len(clusters) {
-			continue
-		}
-		rest := 0.0
-		for i, w := range tr.Weights {
-			if i < shown {
-				series[i].X, series[i].Y = append(series[i].X, float64(tr.ID)), append(series[i].Y, w)
-			} else {
-				rest += w
+	add := func(name string, from, to int) {
+		s := plot.Series{Name: name, Step: true, Style: len(series) + 1}
+		for _, tr := range trials {
+			sum := 0.0
+			for _, w := range tr.Weights[from:to] {
+				sum += w
 			}
+			s.X, s.Y = append(s.X, float64(tr.ID)), append(s.Y, sum)
 		}
-		if shown < len(clusters) {
-			last := &series[shown]
-			last.X, last.Y = append(last.X, float64(tr.ID)), append(last.Y, rest)
-		}
+		series = append(series, s)
 	}
-	if len(series[0].X) < 2 {
-		return
+	for i := range rest {
+		add(names[i], i, i+1)
+	}
+	if rest < to {
+		add(plural(to-rest, "other cluster"), rest, to)
+	}
+	for i := to; i < len(names); i++ {
+		add(names[i], i, i+1)
 	}
 	chart := &plot.Chart{
 		X: plot.Axis{Label: "trial", Integer: true}, Y: plot.Axis{Label: "weight", Min: 0, Max: 1},
 		Series: series, Stacked: true,
 	}
-	p.Panels([]*plot.Figure{{Panels: []plot.Panel{chart}, Width: panelWidth, Legend: plot.LegendBelow}}, "The weights of the clusters of past tasks when each trial was chosen. They change once a trial is told.")
+	p.Panels([]*plot.Figure{{Panels: []plot.Panel{chart}, Width: panelWidth, Legend: plot.LegendBelow}}, caption)
 }
 
 // clusterName names a cluster by its number and some of its members.

@@ -61,7 +61,14 @@ func TestPages(t *testing.T) {
 		if counts["tr"] != 8+len(k.Study.Space.Params()) || strings.Count(page, `role="img"`) != figures || counts["script"] > 0 {
 			t.Errorf("%s: %v, %d figures", k.Name, counts, strings.Count(page, `role="img"`))
 		}
-		for _, what := range []string{"best so far", "cancelled", "0.25", `http-equiv="refresh" content="5"`} {
+		shown := []string{"best so far", "cancelled", "0.25", `http-equiv="refresh" content="5"`, "The model: Gaussian process without a prior."}
+		switch k.Past {
+		case "past":
+			shown = append(shown[:4], "The model: hierarchical prior.", "no transfer", "all past tasks", "1: past 0", "single tasks")
+		case "past-paper":
+			shown = append(shown[:4], "The model: variant WssClus_JefCMP of the paper", "1: past 0")
+		}
+		for _, what := range shown {
 			if !strings.Contains(page, what) {
 				t.Errorf("%s: the page lacks %q", k.Name, what)
 			}

@@ -10,7 +10,10 @@ import (
 func prior(p study.PriorInfo) api.Prior {
 	out := api.Prior{
 		Digest: p.Digest, Names: p.Names, Bytes: p.Bytes,
-		Variant: p.Prior.Variant().String(), Minimize: p.Prior.Minimizes(), Tasks: p.Prior.NumTasks(),
+		Minimize: p.Prior.Minimizes(), Tasks: p.Prior.NumTasks(),
+	}
+	if v, ok := p.Prior.Variant(); ok {
+		out.Variant = v.String()
 	}
 	for _, c := range p.Prior.Clusters() {
 		out.Clusters = append(out.Clusters, api.Cluster{ID: c.ID, Members: c.Members})
