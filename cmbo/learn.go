@@ -160,7 +160,7 @@ func (t *trainingSet) learn(ctx context.Context) (*Prior, error) {
 		return nil, err
 	}
 	p := newPrior(t.config.settled(), t.space, t.finite, l)
-	if p.success, err = t.learnSuccess(ctx, p.facts.index); err != nil {
+	if p.success, err = t.learnSuccess(ctx); err != nil {
 		return nil, fmt.Errorf("probability of success: %w", err)
 	}
 	return p, nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -99,8 +100,9 @@ func weighBySuccess(scores, p []float64, f acq.Func) {
 	}
 }
 
-// successPoints is the number of points of the index set, at most, on which labels
-// are learned: where evaluations fail is a coarser thing than their values.
+// successPoints is the number of the tasks' points, failed ones among them, at most,
+// on which labels are learned: where evaluations fail is a coarser thing than their
+// values.
 const successPoints = 128
 
 // successBaseTasks is the number of tasks, at most, to which the base process of the
@@ -108,7 +110,7 @@ const successPoints = 128
 const successBaseTasks = 100
 
 // learnSuccess learns where the tasks' evaluations succeed, nil if none failed.
-func (t *trainingSet) learnSuccess(ctx context.Context, index *linalg.Dense) (*hierarchy.Model, error) {
+func (t *trainingSet) learnSuccess(ctx context.Context) (*hierarchy.Model, error) {
 	tasks, failures := t.labelled, t.failures
 	if p := t.known; p != nil {
 		var known []hierarchy.Task
@@ -128,10 +130,14 @@ func (t *trainingSet) learnSuccess(ctx context.Context, index *linalg.Dense) (*h
 	if c.progress != nil {
 		c.progress(Progress{"success", 0, 1})
 	}
-	_, dim := index.Dims()
-	o := hierarchyOptions(c, dim)
+	var pool []*linalg.Dense
+	for _, k := range tasks {
+		pool = append(pool, k.X)
+	}
+	grid := sampleRows(points.Distinct(points.Join(pool...)), successPoints, c.seed, "success")
+	o := hierarchyOptions(c, t.space.dim)
 	o.Labels, o.ScorePartitions, o.BaseTasks = nil, false, successBaseTasks
-	m, err := hierarchy.Learn(ctx, tasks, sampleRows(index, successPoints, c.seed, "success"), nil, o)
+	m, err := hierarchy.Learn(ctx, tasks, grid, nil, o)
 	if err != nil {
 		return nil, modelError(ctx, err)
 	}
