@@ -130,14 +130,12 @@ func checkPoints(op, what string, x *linalg.Dense, dim int) error {
 	return nil
 }
 
-// checkKernel evaluates k once at a point of a data set. A kernel panics on points
-// of another dimension than it is made for, which here is a property of the data.
-func checkKernel(op string, k kernel.Kernel, x []float64) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("gaussian: %s: points of dimension %d: %v: %w", op, len(x), r, ErrDimension)
-		}
-	}()
+// checkKernel evaluates k once at a point of a data set. A panic of a kernel from
+// outside passes: it must reach the caller, not look like a point that a search avoids.
+func checkKernel(op string, k kernel.Kernel, x []float64) error {
+	if err := kernel.CheckDim(k, len(x)); err != nil {
+		return fmt.Errorf("gaussian: %s: %w: %w", op, err, ErrDimension)
+	}
 	if v := k.Eval(x, x); !(v >= 0) || !finite(v) {
 		return scalarError(op, "prior variance", v, ErrArgument)
 	}

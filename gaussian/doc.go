@@ -58,7 +58,8 @@
 //
 // # Failure
 //
-// Nothing here panics on data. Errors wrap one of the sentinels such as
+// Nothing here panics on data; a panic of a kernel from outside package kernel passes to
+// the caller. Errors wrap one of the sentinels such as
 // [ErrDimension], and most are a [*DimensionError], [*ValueError] or
 // [*DefiniteError] with the numbers. On error a destination holds unspecified
 // numbers; receivers stay as they were unless said otherwise.

@@ -354,3 +354,47 @@ func TestConditionerErrors(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// panicking is a kernel that panics at its last evaluation.
+type panicking struct {
+	kernel.Kernel
+	left *int
+}
+
+func (k panicking) Eval(x, y []float64) float64 {
+	if *k.left--; *k.left == 0 {
+		panic("countdown")
+	}
+	return k.Kernel.Eval(x, y)
+}
+
+func (k panicking) WithParams(theta []float64) (kernel.Kernel, error) {
+	w, err := k.Kernel.WithParams(theta)
+	return panicking{w, k.left}, err
+}
+
+// TestKernelPanicsPass: a search does not take a kernel's panic, wherever it is, for a
+// point that is not defined, nor a check of the data for a wrong dimension.
+func TestKernelPanicsPass(t *testing.T) {
+	rng := testutil.RNG(t)
+	x, y := randomPoints(rng, 4, 2), randomMean(rng, 4)
+	left := 0
+	k := panicking{kernel.Matern32(0.5), &left}
+	fit := func(at int) (panicked bool) {
+		defer func() { panicked = recover() == "countdown" }()
+		left = at
+		var f Fitter
+		if _, err := f.Fit(t.Context(), k, 0.01, x, y, nil, &FitOptions{Starts: 1, MaxIter: 2, Params: []LogNormal{{SD: 1, Min: 0.01, Max: 10}}}); err != nil {
+			t.Errorf("call %d: %v", at, err)
+		}
+		return
+	}
+	if fit(0) {
+		t.Fatal("panics without being asked")
+	}
+	for at, calls := 1, -left; at <= calls; at++ {
+		if !fit(at) {
+			t.Errorf("call %d of %d: the panic did not pass", at, calls)
+		}
+	}
+}

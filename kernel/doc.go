@@ -47,6 +47,7 @@
 // # Failure
 //
 // Points of different dimensions, or of another one than the lengths, and
-// destinations of the wrong size are programming errors and panic with the sizes.
+// destinations of the wrong size are programming errors and panic with the sizes;
+// [CheckDim] looks at a kernel first.
 // A NaN coordinate gives NaN, not an error.
 package kernel

@@ -36,6 +36,42 @@ func (e *ParamCountError) Error() string {
 	return fmt.Sprintf("kernel: %s: %d log-parameters, want %d", e.Kernel, e.Got, e.Want)
 }
 
+// DimensionError reports a kernel that is not made for points of a dimension.
+type DimensionError struct {
+	Kernel    string // the (part of the) kernel that is not, such as "Matern32"
+	Got, Want int    // dimension of the points, number of lengths
+}
+
+// Error names kernel and dimensions.
+func (e *DimensionError) Error() string {
+	return fmt.Sprintf("kernel: %s: points of dimension %d, %d lengths", e.Kernel, e.Got, e.Want)
+}
+
+// CheckDim returns a *DimensionError if k, or a part of it, has lengths for points of
+// another dimension than dim, on which its methods panic. It calls no method of a
+// kernel of another package: what points that takes is not known.
+func CheckDim(k Kernel, dim int) error {
+	var parts []Kernel
+	switch k := unwrap(k).(type) {
+	case Stationary:
+		if !k.takes(dim) {
+			return &DimensionError{Kernel: k.name(), Got: dim, Want: len(k.ls)}
+		}
+	case scaled:
+		return CheckDim(k.k, dim)
+	case sum:
+		parts = k.ks
+	case product:
+		parts = k.ks
+	}
+	for _, p := range parts {
+		if err := CheckDim(p, dim); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // fromLog returns exp(theta[i]), checked.
 func fromLog(kernel string, theta []float64, i int) (float64, error) {
 	v := math.Exp(theta[i])

@@ -39,6 +39,34 @@ func TestWithParamsErrors(t *testing.T) {
 	}
 }
 
+// TestCheckDim: lengths anywhere in a kernel decide what points it takes, and no
+// method of another package's kernel is called.
+func TestCheckDim(t *testing.T) {
+	for name, tt := range map[string]struct {
+		k    kernel.Kernel
+		part string
+		want int
+	}{
+		"lengths":      {kernel.Matern32(1, 2, 3), "Matern32", 3},
+		"scaled":       {kernel.Scale(1, kernel.SquaredExp(1, 2, 3)), "SquaredExp", 3},
+		"sum":          {kernel.Sum(kernel.Constant(1), kernel.Matern12(1), kernel.Matern52(1, 2, 3)), "Matern52", 3},
+		"product":      {kernel.Product(kernel.Matern32(1, 2), kernel.Scale(1, kernel.Matern12(1, 2, 3))), "Matern12", 3},
+		"with foreign": {kernel.Sum(struct{ kernel.Kernel }{}, kernel.Matern32(1, 2, 3)), "Matern32", 3},
+	} {
+		var de *kernel.DimensionError
+		if err := kernel.CheckDim(tt.k, 2); !errors.As(err, &de) || *de != (kernel.DimensionError{Kernel: tt.part, Got: 2, Want: tt.want}) {
+			t.Errorf("%s: %v", name, err)
+		} else if s := err.Error(); !strings.Contains(s, tt.part+": points of dimension 2, 3 lengths") {
+			t.Errorf("message %q", s)
+		}
+	}
+	for _, k := range append(kernels(2), kernel.Constant(1), kernel.Scale(1, struct{ kernel.Kernel }{})) {
+		if err := kernel.CheckDim(k, 2); err != nil {
+			t.Errorf("%T: %v", k, err)
+		}
+	}
+}
+
 // TestPanics lists the programming errors, and what the message must contain.
 func TestPanics(t *testing.T) {
 	m3 := kernel.Matern32(1, 2, 3)

@@ -148,10 +148,12 @@ func (k Stationary) square(op string, x, y []float64) float64 {
 }
 
 func (k Stationary) checkDim(op string, dim int) {
-	if !k.isotropic() && len(k.ls) != dim {
+	if !k.takes(dim) {
 		panic(fmt.Sprintf("kernel: %s: %s: points of dimension %d, %d lengths", k.name(), op, dim, len(k.ls)))
 	}
 }
+
+func (k Stationary) takes(dim int) bool { return k.isotropic() || len(k.ls) == dim }
 
 // NumParams returns the number of lengths.
 func (k Stationary) NumParams() int { return len(k.ls) }
