@@ -34,7 +34,7 @@ class CmboSampler(BaseSampler):
     they are those that all completed trials have in common, so that a study's
     first trial is random. prior names a prior of the service (see learn) and
     needs search_space. options are those of a study of the service, such as
-    acquisition="EI". Parameters outside the space are independent_sampler's.
+    acquisition="UCB(2)". Parameters outside the space are independent_sampler's.
     Any number of processes may work on one study; deadline, in seconds, is when
     the service takes a trial back that nobody ends. Requests are repeated for
     patience seconds if the service is away.

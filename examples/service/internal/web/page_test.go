@@ -4,8 +4,10 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -77,6 +79,51 @@ func TestPages(t *testing.T) {
 	w := s.answer(call{method: "GET", path: "/studies/nobody"})
 	if w.Code != 404 || !strings.Contains(w.Body.String(), "No such study") {
 		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// Of many clusters some are summed up; the other hypotheses of a hierarchical prior
+// are drawn all the same.
+func TestWeightsOfManyClusters(t *testing.T) {
+	s := newService(t)
+	c := s.over(t)
+	space, err := cmbo.NewSpace(cmbo.Float("x", 0, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	clusters, points := 9, 12
+	learn := &api.Learn{Clusters: &clusters, IndexPoints: &points, ClusterPoints: &points}
+	for i := range clusters {
+		task := api.Task{ID: fmt.Sprintf("task %d", i)}
+		for j := range points {
+			x := float64(j) / 11
+			task.X, task.Y = append(task.X, api.Row{x}), append(task.Y, math.Sin(float64(i+1)*x))
+		}
+		learn.Tasks = append(learn.Tasks, task)
+	}
+	for variant, want := range map[string]*regexp.Regexp{
+		"":               regexp.MustCompile(`areas of no transfer, all past tasks, 1: task \d, 2: task \d, 3: task \d, 4: task \d, 5 other clusters, single tasks;`),
+		"WssClus_WssCMP": regexp.MustCompile(`areas of 1: task \d, 2: task \d, 3: task \d, 4: task \d, 5: task \d, 6: task \d, 7: task \d, 2 other clusters;`),
+	} {
+		id := "s" + strings.ToLower(variant)[:min(3, len(variant))]
+		learn.Variant = variant
+		if _, err := c.CreateStudy(t.Context(), &api.NewStudy{ID: id, Space: space, Learn: learn}); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			trials, err := c.Ask(t.Context(), id, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Tell(t.Context(), id, trials[0].ID, trials[0].X[0]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		page := s.get(t, "/studies/"+id)
+		wellFormed(t, page)
+		if !want.MatchString(page) {
+			t.Errorf("variant %q: the page has no %s", variant, want)
+		}
 	}
 }
 
