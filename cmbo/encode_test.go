@@ -142,7 +142,7 @@ func TestPriorLimits(t *testing.T) {
 	list, _ := grid(t, 4)
 	k := kernel.Scale(1, kernel.Matern32(0.3))
 	tasks := append(family(3, 20), family(4, 300)[3])
-	b := encode(t, learn(t, list, tasks, cmbo.WithHyperparameters(k, 0.01), cmbo.WithLabels([]int{0, 1, 1, 0}), cmbo.WithIndexPoints(12), cmbo.WithClusterPoints(10)))
+	b := encode(t, learn(t, list, tasks, cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithHyperparameters(k, 0.01), cmbo.WithLabels([]int{0, 1, 1, 0}), cmbo.WithIndexPoints(12), cmbo.WithClusterPoints(10)))
 	for _, tt := range []struct {
 		name         string
 		exact, below cmbo.PriorLimits
