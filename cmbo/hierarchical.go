@@ -65,13 +65,25 @@ func hierarchyOptions(c *learnConfig, dim int) hierarchy.Options {
 	return o
 }
 
-// grid chooses the points on which moments are learned: those given, a seeded sample
-// of the candidates, or of the tasks' points.
+// grid chooses the points on which moments are learned: those given, or what the
+// tasks have observed and then, up to the number allowed, other candidates. What was
+// observed off the grid would only count as far as the base process carries it there.
 func (t *trainingSet) grid() (*linalg.Dense, error) {
-	if t.config.indexSet != nil {
+	c := t.config
+	if c.indexSet != nil {
 		return t.indexSet()
 	}
-	return sampleRows(points.Distinct(t.pool()), t.config.indexPoints, t.config.seed, "index set"), nil
+	var xs []*linalg.Dense
+	for _, task := range t.tasks {
+		xs = append(xs, task.X)
+	}
+	seen := sampleRows(points.Distinct(xs...), c.indexPoints, c.seed, "index set")
+	if !t.space.finite() {
+		return seen, nil
+	}
+	others := sampleRows(points.Distinct(t.space.encoded), c.indexPoints, c.seed, "index set of candidates")
+	all := points.Distinct(seen, others)
+	return points.First(all, min(points.Len(all), c.indexPoints)), nil
 }
 
 // standardize brings tasks to a common mean of 0 and a deviation of 1, which they

@@ -140,6 +140,7 @@ const (
 	defaultRounds        = 50
 	defaultClusterPoints = 100
 	defaultIndexPoints   = 300
+	defaultGridPoints    = 500 // of the hierarchical prior
 	defaultInitial       = 5
 	defaultSobol         = 1000
 	defaultLocal         = 200
@@ -154,7 +155,11 @@ func newLearnConfig(opts []LearnOption) (*learnConfig, error) {
 		rounds:        defaultRounds,
 		clusterPoints: defaultClusterPoints, indexPoints: defaultIndexPoints,
 	}
-	return c, c.apply(opts)
+	err := c.apply(opts)
+	if c.kind == kindHierarchy && !c.given.has("WithIndexPoints") {
+		c.indexPoints = defaultGridPoints
+	}
+	return c, err
 }
 
 // Options of which Learn takes one or the other.

@@ -116,7 +116,9 @@ func WithClusterPoints(n int) LearnOption {
 	}}
 }
 
-// WithIndexPoints sets the largest size of the index set, the points on which
+// WithIndexPoints sets the largest size of the index set. The hierarchical prior
+// learns its moments on it, and keeps 4 I² bytes for the population and each cluster;
+// the default is 500. With a variant of the paper it holds the points on which
 // prototypes are compared with the target's posterior, and on which
 // barycentres live; the default is 300. Learning a prior costs O(K n³) and a
 // distance O(n³) in it.

@@ -127,6 +127,13 @@ func (p *Protocol) divide(t *Table, i int) (*Split, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p.Past == "negated" {
+		for _, t := range s.Sources {
+			for j := range t.Y {
+				t.Y[j] = -t.Y[j]
+			}
+		}
+	}
 	if p.Targets > 0 {
 		s.Targets = s.Targets[:min(p.Targets, len(s.Targets))]
 	}

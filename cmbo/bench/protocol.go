@@ -26,6 +26,9 @@ type Protocol struct {
 	SourceShare float64 `json:"source_share"`
 	// SourceRows is how many observations of each source are learned from.
 	SourceRows int `json:"source_rows"`
+	// Past is "" for the past tasks as they are, or "negated" for their values with
+	// the opposite sign: a past that misleads.
+	Past string `json:"past,omitempty"`
 	// Targets bounds how many targets of a split are tuned, the first ones in
 	// the order of their IDs; 0 for all.
 	Targets int `json:"targets"`
@@ -138,6 +141,8 @@ func (p Protocol) settle(all []Method) (Protocol, error) {
 		}
 	}
 	switch {
+	case p.Past != "" && p.Past != "negated":
+		return bad("past %q, which is neither empty nor negated", p.Past)
 	case p.Own && p.Splits != 1:
 		return bad("%d splits of HPO-B's own division, which is one", p.Splits)
 	case p.Own && p.Repeats > hpobSeeds:

@@ -59,7 +59,8 @@ func TestSingleWritesCurve(t *testing.T) {
 	for _, args := range [][]string{
 		{"-method", "random"},
 		{"-method", "gp"},
-		{"-variant", "JefClus_JefCMP", "-acquisition", "ucb", "-clusters", "2-3"},
+		{"-method", "cmbo", "-variant", "JefClus_JefCMP", "-acquisition", "ucb", "-clusters", "2-3"},
+		{"-method", "cm-bo"},
 		{"-method", "cmbo", "-clusters", "2"},
 	} {
 		out := filepath.Join(t.TempDir(), "curve.csv")
@@ -105,7 +106,7 @@ func TestExperiment(t *testing.T) {
 	path := writeTable(t)
 	whole, broken := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "broken")
 	make := func(dir, workers string) {
-		o := mustParse(t, "-experiment", "quick", "-data", path, "-out", dir, "-method", "Random,GP,RGPE,cmbo,cm-BO mixture,JefClus_JefCMP", "-without", "rgpe",
+		o := mustParse(t, "-experiment", "quick", "-data", path, "-out", dir, "-method", "Random,GP,RGPE,cmbo,cm-BO,JefClus_JefCMP", "-without", "rgpe",
 			"-source-rows", "10", "-budget", "5", "-targets", "0", "-study", "2-3", "-studied", "cmbo", "-clusters", "2", "-workers", workers)
 		var console, log bytes.Buffer
 		require.NoError(t, run(context.Background(), o, &console, &log))
@@ -159,7 +160,7 @@ func TestExperiment(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	o := mustParse(t, "-data", "a", "-data", "b,c", "-experiment", "paper", "-acquisition", "ei,ucb(2)", "-repeats", "2", "-study", "2-4", "-studied", "cm-BO total", "-time", "40m")
+	o := mustParse(t, "-data", "a", "-data", "b,c", "-experiment", "paper", "-acquisition", "ei,ucb(2)", "-repeats", "2", "-study", "2-4", "-studied", "JefClus_JefCMP", "-time", "40m")
 	require.Equal(t, []string{"a", "b,c"}, o.data)
 	require.Equal(t, "hpob-paper", o.out)
 	require.Equal(t, 40*time.Minute, o.limit)
@@ -167,9 +168,9 @@ func TestParse(t *testing.T) {
 	require.Equal(t, []any{5, 2, 50}, []any{p.Splits, p.Repeats, p.Budget})
 	require.Equal(t, []string{"ei", "ucb(2)"}, p.Acquisitions)
 	require.Equal(t, []int{2, 3, 4}, p.Study)
-	require.Equal(t, []string{"cm-BO total"}, p.StudyMethods)
+	require.Equal(t, []string{"JefClus_JefCMP"}, p.StudyMethods)
 	require.Equal(t, [2]int{2, 6}, p.Clusters)
-	o = mustParse(t, "-data", "a", "-out", "", "-variant", "GlobalCen")
+	o = mustParse(t, "-data", "a", "-out", "", "-method", "cmbo", "-variant", "GlobalCen")
 	require.Equal(t, []string{"GlobalCen"}, o.protocol.Methods)
 	require.Equal(t, [2]int{4, 4}, o.protocol.Clusters)
 	require.Empty(t, o.out)
@@ -212,7 +213,8 @@ func TestParseRejects(t *testing.T) {
 		{"-experiment", "quick", "-method", "GP,cmbo", "-variant", "GlobalCen"},
 		{"-experiment", "quick", "-without", "cmbo", "-variant", "GlobalCen"},
 		{"-experiment", "quick", "-study", "2-3", "-studied", "cmbo", "-variant", "JefClus_JefCMP"},
-		{"-variant", "GlobalCen"},
+		{"-method", "cmbo", "-variant", "GlobalCen"},
+		{"-past", "negated"},
 		{"-experiment", "quick", "-method", "random", "-study", "2", "-acquisition", "ucb"},
 		{"-experiment", "hpob", "-published", "y"},
 	} {

@@ -42,7 +42,7 @@ func familyOf(method string) family {
 }
 
 // standard is the name of cm-BO as the library runs it unless told otherwise.
-func standard() string { return cmbo.WssClusWssCMP.String() }
+func standard() string { return "cm-BO" }
 
 // roster orders methods and gives each a look that is the same in all figures.
 type roster struct {
@@ -60,7 +60,6 @@ func newRoster(methods []string) *roster {
 			own = append(own, n)
 		}
 	}
-	own = append(own, "cm-BO mixture", "cm-BO total", "cm-BO total mixture")
 	for _, m := range baseline.Methods() {
 		if familyOf(m.Name) == rivalFamily {
 			others = append(others, m.Name)

@@ -122,7 +122,7 @@ func TestFindings(t *testing.T) {
 	for i := range 12 {
 		task := string(rune('a' + i))
 		v := float64(i) / 200
-		for m, d := range map[string]float64{"WssClus_WssCMP": 0.2, "GlobalCen": 0.25, "RGPE": 0.1, "HyperBO": 0.101 + (float64(i)-5.5)/100, "MetaBO": 0.2 + (float64(i)-5.5)/100, "Random": 0.5} {
+		for m, d := range map[string]float64{"cm-BO": 0.2, "GlobalCen": 0.25, "RGPE": 0.1, "HyperBO": 0.101 + (float64(i)-5.5)/100, "MetaBO": 0.2 + (float64(i)-5.5)/100, "Random": 0.5} {
 			rs = append(rs, rec(m, task, 0, 1, d+v))
 		}
 	}
@@ -140,13 +140,13 @@ func TestFindings(t *testing.T) {
 func TestFindingsOfTies(t *testing.T) {
 	var rs []bench.Record
 	for _, task := range []string{"t", "u"} {
-		rs = append(rs, rec("WssClus_WssCMP", task, 0, 1, 0.2), rec("RGPE", task, 0, 1, 0.2+2e-9), rec("GP", task, 0, 1, 0.3))
+		rs = append(rs, rec("cm-BO", task, 0, 1, 0.2), rec("RGPE", task, 0, 1, 0.2+2e-9), rec("GP", task, 0, 1, 0.3))
 	}
 	s := analyse(t, rs)
 	f := s.Findings()
-	assert.Equal(t, "The lowest mean regret after 1 queries, 0.2000, is shared by 2 of 3 methods: WssClus_WssCMP, RGPE.", f[0].Sentences[0])
+	assert.Equal(t, "The lowest mean regret after 1 queries, 0.2000, is shared by 2 of 3 methods: cm-BO, RGPE.", f[0].Sentences[0])
 	o := s.overview()
-	assert.Contains(t, o[0], "WssClus_WssCMP (1), RGPE (1)")
+	assert.Contains(t, o[0], "cm-BO (1), RGPE (1)")
 	assert.Contains(t, o[0], "alone come first in 0 of them, and share the first place with others in 1.")
 }
 
