@@ -178,8 +178,3 @@ func optionErrorf(format string, args ...any) error {
 }
 
 func isExhausted(err error) bool { return errors.Is(err, ErrNoCandidates) }
-
-// numerical wraps an error of the layers below.
-func numerical(err error, format string, args ...any) error {
-	return fmt.Errorf("%w: %s: %w", ErrNumerical, fmt.Sprintf(format, args...), err)
-}

@@ -122,7 +122,6 @@ func TestOpenLocks(t *testing.T) {
 // faulty is a file in memory whose operations fail when told to.
 type faulty struct {
 	data                   []byte
-	read                   bool
 	write, truncate, flush error
 }
 

@@ -26,7 +26,6 @@ type Run struct {
 	u      float64     // that unit
 	affine affinePrior // for values in it
 	given  []float64   // noise variances as told, 0 where none was
-	unit   float64     // scale by which given ones were divided
 	active []*component
 
 	pending []*visited

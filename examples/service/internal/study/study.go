@@ -106,8 +106,7 @@ func (s *Study) restore(rs []*record, opts []cmbo.Option) error {
 // for one request at a time.
 func (s *Study) write(lines []byte) error {
 	r := &record{}
-	tx, err := r.encode(lines)
-	if err != nil {
+	if _, err := r.encode(lines); err != nil {
 		return err
 	}
 	events, err := r.events()
@@ -120,7 +119,8 @@ func (s *Study) write(lines []byte) error {
 	if events[len(events)-1].Kind == "asked" {
 		of = s.asking
 	}
-	if tx, err = of.encode(lines); err != nil {
+	tx, err := of.encode(lines)
+	if err != nil {
 		return err
 	}
 	s.logging.Lock()
