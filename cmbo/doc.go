@@ -32,6 +32,19 @@
 //
 // # Method
 //
+// The default is a hierarchical prior. On a set of points Z the past tasks, brought
+// to zero mean and unit variance, are draws of one Gaussian, the population N(m, C),
+// which EM finds from what each task knows of it; a Gaussian process that all
+// tasks share carries it to other points. Tasks are clustered by their posteriors
+// N(μ_i, S_i), and each cluster has moments of its own, drawn to the population's. The
+// new task is, up to an offset and a scale that have the past tasks' as their prior, a
+// draw of the shared process (no transfer), of the population, of a cluster, or of
+// N(μ_i, S_i + τ·C); its values weigh these hypotheses by their marginal likelihood,
+// and the acquisition is the expected improvement over all of them. Before the first
+// value the largest mean is asked for. [Optimizer.Weights] returns the masses.
+//
+// [WithVariant] chooses the paper's method instead, in three stages.
+//
 // Stage 1. Each task's values are brought to zero mean and unit variance
 // ([YPolicy]) and get two Gaussian processes with zero mean, whose
 // hyperparameters have the highest posterior density: one for clustering, with
@@ -54,10 +67,12 @@
 //
 // # What to expect
 //
-// The weights never differ by more than a factor e, and k0 shrinks with the
+// Of the paper's method: the weights never differ by more than a factor e, and k0 shrinks with the
 // number of prototypes and knows nothing of the spread between them: the
 // posterior is often too sure of itself. Tasks that have nothing to do with the
-// new one can make the prior worse than none.
+// new one can make the prior worse than none. The hierarchical prior notices by its
+// values that the past does not help, but a past that ranks everything the wrong way
+// round still costs it the first few evaluations.
 //
 // # Reproducibility
 //
@@ -75,7 +90,9 @@
 // # Cost
 //
 // With K tasks of n observations, C clusters, I index points, t observations of
-// the run and N candidates: Learn takes O(K n³) for the fits, O(K C V²) a round
+// the run and N candidates: the hierarchical prior takes O(K (n³ + n I) + I³) for each of
+// 16 steps of EM, and an Ask O(h t N) on a list and O(h t² N) at new candidates for the h
+// hypotheses that matter, at most some twenty. With the paper's method Learn takes O(K n³) for the fits, O(K C V²) a round
 // of Wasserstein clustering on V = 100 points and O(V³) for each distance that
 // bounds leave open, O(K n I²) for prototypes. Ask takes O(C t N + t² N) and, for the distances, O(C I³), where
 // the candidates are a list. In a parameter space the prototypes are evaluated

@@ -255,8 +255,8 @@ func WithSeed(seed uint64) SharedOption {
 	}
 }
 
-// WithVariant chooses the paper's method and a variant of it; the default is
-// [WssClusWssCMP]. It makes all four choices of a [Variant]: give options that
+// WithVariant chooses the paper's method and a variant of it, in place of the
+// hierarchical prior, which is the default. It makes all four choices of a [Variant]: give options that
 // change one of them after it. Given before it, [WithPrototype] and
 // [WithClusterDistance] have to agree with it.
 //

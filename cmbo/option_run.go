@@ -28,7 +28,8 @@ func WithSurrogate(s Surrogate) Option {
 	}}
 }
 
-// WithAcquisition sets how the next point is chosen; the default is UCB(3). Any
+// WithAcquisition sets how the next point is chosen; the default is [EI], which
+// for the hierarchical prior is the expected improvement over all its hypotheses. Any
 // [acq.Func] will do, and an [acq.Adaptive] is adapted to each proposal. One of your
 // own can be stored in a snapshot or journal if it is known to [acq.Register].
 func WithAcquisition(f acq.Func) Option {
@@ -36,7 +37,8 @@ func WithAcquisition(f acq.Func) Option {
 }
 
 // WithNoiseVariance gives the variance of the target's measurement errors, in
-// scaled units (of values after the y policy); positive. By default it is the
+// scaled units (of values after the y policy; for the hierarchical prior, which
+// infers the target's scale, those of the past tasks' scaled values); positive. By default it is the
 // median of the tasks' fitted noise variances with a prior, and fitted without
 // one. Variances given with single observations win over it.
 func WithNoiseVariance(v float64) Option {

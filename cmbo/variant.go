@@ -96,7 +96,7 @@ var (
 	// JefClusJefCMP clusters and weighs by Jeffreys divergence.
 	JefClusJefCMP = Variant{ClusterDistance: Jeffreys, WeightDistance: Jeffreys}
 	// WssClusWssCMP clusters and weighs by Wasserstein distance, with
-	// geometric centres. The default.
+	// geometric centres.
 	WssClusWssCMP = Variant{}
 	// JefClusWssCMP clusters by Jeffreys divergence, weighs by Wasserstein
 	// distance.
