@@ -214,7 +214,9 @@ func (r *hierarchicalRun) Fit(ctx context.Context, d Data) error {
 	return modelError(ctx, r.run.Fit(ctx, d.X, d.Y, d.NoiseVariance, d.Pending))
 }
 
-// candidates returns x carried to the grid, and whether it comes again.
+// candidates returns x carried to the grid, and whether what the run works out there
+// is worth keeping: a list comes again at each proposal, other candidates of a space
+// without a list are scored after they were predicted at.
 func (r *hierarchicalRun) candidates(ctx context.Context, x *linalg.Dense) (*hierarchy.Candidates, bool, error) {
 	switch {
 	case x == r.x && r.at != nil:
@@ -226,7 +228,7 @@ func (r *hierarchicalRun) candidates(ctx context.Context, x *linalg.Dense) (*hie
 		}
 		r.fresh, r.carry = x, c
 	}
-	return r.carry, false, nil
+	return r.carry, r.at == nil, nil
 }
 
 func (r *hierarchicalRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) error {

@@ -136,6 +136,10 @@ func quickstart(ctx context.Context, o *options, w io.Writer) error {
 	if err != nil {
 		return err
 	}
+	byDefault, err := cmbo.Learn(ctx, space, p.tasks, cmbo.WithSeed(o.seed))
+	if err != nil {
+		return err
+	}
 	bar.end()
 
 	bar.begin(fmt.Sprintf("exploring %s for reference", count(o.tasks, "new data set")), o.tasks)
@@ -147,7 +151,7 @@ func quickstart(ctx context.Context, o *options, w io.Writer) error {
 
 	runs := o.tasks * o.repeats * int(numMethods)
 	bar.begin(fmt.Sprintf("tuning them: %d runs of %s", runs, count(o.budget, "setting")), runs)
-	s, err := compare(ctx, space, prior, targets, o.repeats, o.budget, o.seed, bar.step)
+	s, err := compare(ctx, space, [numMethods]*cmbo.Prior{paper: prior, cmBO: byDefault}, targets, o.repeats, o.budget, o.seed, bar.step)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // Looks of the methods, the same in all figures.
-var looks = [numMethods]int{randomSearch: 8, plainGP: 2, cmBO: 1}
+var looks = [numMethods]int{randomSearch: 8, plainGP: 2, paper: 3, cmBO: 1}
 
 // report writes the outcome as a page of HTML.
 func report(o *options, p *past, prior *cmbo.Prior, s *study) string {
@@ -42,7 +42,7 @@ func report(o *options, p *past, prior *cmbo.Prior, s *study) string {
 	page.Table(pastTable(o, p, prior))
 	if len(names) > 1 {
 		page.Section("How the weights moved")
-		page.Text("The prior of a new data set is a weighted sum of the groups' prototypes. All begin with the same weight; after each result, groups whose prototype is near to what is now known of the data set gain.")
+		page.Text("This is the method named paper, a variant of arXiv:2503.06093; cm-BO is the hierarchical prior that the library takes by default. With the paper's method the prior of a new data set is a weighted sum of the groups' prototypes. All begin with the same weight; after each result, groups whose prototype is near to what is now known of the data set gain.")
 		caption := fmt.Sprintf("Weight of each group before the first setting and after each, mean over %s. The axis does not begin at 0.", count(s.repeats, "seed"))
 		if len(names) > maxGroups {
 			caption += " There is a line for each group."
@@ -60,7 +60,7 @@ func report(o *options, p *past, prior *cmbo.Prior, s *study) string {
 		fmt.Sprintf("Its accuracy is measured by %d-fold cross-validation, stratified by class; the same folds for all settings of a data set.", numFolds),
 		fmt.Sprintf("Past records: %d random settings of each of %s.", o.recorded, count(len(p.tasks), "data set")),
 		fmt.Sprintf("Best and worst accuracy, for the normalised regret: over %d random settings of each new data set, which no method sees, and all settings any method tried.", o.pool),
-		"The plain GP starts with five scattered settings, cm-BO with none: its prior makes the first proposal. Both then choose the setting with the largest upper confidence bound, mean + 3 sd of what they believe.",
+		"The plain GP starts with five scattered settings, the paper's method and cm-BO with none: their priors make the first proposal. All then choose the setting with the largest expected improvement.",
 		"New data sets come from other seeds and other parameters than past ones; of the last family there is no past data set at all.",
 		fmt.Sprintf("Everything random follows from the seed %d.", o.seed))
 	return page.String()
