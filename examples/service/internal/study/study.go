@@ -115,9 +115,12 @@ func (s *Study) write(lines []byte) error {
 	}
 	// An Ask and another request may be under way at once. Lines of an Ask end
 	// with a trial that was asked for.
-	of := s.telling
+	// Each of the two looks at its own record alone.
+	var of *record
 	if events[len(events)-1].Kind == "asked" {
 		of = s.asking
+	} else {
+		of = s.telling
 	}
 	tx, err := of.encode(lines)
 	if err != nil {
