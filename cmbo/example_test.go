@@ -50,12 +50,9 @@ func Example_transfer() {
 		tasks = append(tasks, task)
 	}
 
-	prior, err := cmbo.Learn(ctx, space, tasks, cmbo.WithClusters(2))
+	prior, err := cmbo.Learn(ctx, space, tasks)
 	if err != nil {
 		panic(err)
-	}
-	for _, c := range prior.Clusters() {
-		fmt.Println("cluster", c.ID, c.Members)
 	}
 
 	// A new data set of the second kind.
@@ -76,13 +73,11 @@ func Example_transfer() {
 	best, _ := opt.Best()
 	fmt.Printf("best accuracy after 8 trials: %.2f of 0.95\n", best.Y)
 	// Output:
-	// cluster 0 [dataset-0 dataset-2 dataset-4]
-	// cluster 1 [dataset-1 dataset-3 dataset-5]
 	// best accuracy after 8 trials: 0.95 of 0.95
 }
 
-// Trials may be open at the same time, fail, or be taken back.
-func ExampleOptimizer_AskN() {
+// A trial has one fate: it is told, failed or taken back.
+func ExampleOptimizer_Cancel() {
 	ctx := context.Background()
 	space, err := cmbo.Candidates([][]float64{{0.1}, {0.3}, {0.5}, {0.7}, {0.9}})
 	if err != nil {

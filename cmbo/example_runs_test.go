@@ -1,0 +1,189 @@
+package cmbo_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/gocmbo/cmbo/cmbo"
+)
+
+// Small values are good: times, costs, errors.
+func ExampleWithMinimize() {
+	ctx := context.Background()
+	space := must(cmbo.NewSpace(cmbo.LogInt("buffer", 1, 4096)))
+	milliseconds := func(buffer int) float64 { return 20 + math.Abs(math.Log2(float64(buffer))-7) }
+
+	opt := must(cmbo.New(space, cmbo.WithMinimize()))
+	for range 12 {
+		trial := must(opt.Ask(ctx))
+		if err := opt.Tell(trial.ID, milliseconds(trial.Int("buffer"))); err != nil {
+			panic(err)
+		}
+	}
+	best, _ := opt.Best()
+	fmt.Printf("best of 12: %.0f ms\n", best.Y)
+	// Output:
+	// best of 12: 20 ms
+}
+
+// Names, switches and numbers that have an order are parameters like any others.
+func ExampleCategorical() {
+	ctx := context.Background()
+	space := must(cmbo.NewSpace(
+		cmbo.Categorical("codec", "gzip", "lz4", "zstd"),
+		cmbo.Ordinal("block", 64, 128, 256, 1024),
+		cmbo.Bool("checksum")))
+	speed := func(codec string, block int, checksum bool) float64 {
+		v := map[string]float64{"gzip": 1, "lz4": 4, "zstd": 3}[codec] - math.Abs(float64(block)-256)/1000
+		if checksum {
+			v -= 0.5
+		}
+		return v
+	}
+
+	opt := must(cmbo.New(space))
+	for range 15 { // of 24 combinations
+		trial := must(opt.Ask(ctx))
+		y := speed(trial.Choice("codec"), trial.Int("block"), trial.Bool("checksum"))
+		if err := opt.Tell(trial.ID, y); err != nil {
+			panic(err)
+		}
+	}
+	best, _ := opt.Best()
+	fmt.Println(best.Y, best.Config())
+	// Output:
+	// 4 map[block:256 checksum:false codec:lz4]
+}
+
+// The choice is among machines that can be had, and of those among the ones that
+// are cheap enough.
+func ExampleSpace_WithCandidates() {
+	ctx := context.Background()
+	space := must(cmbo.NewSpace(cmbo.LogInt("cores", 1, 64), cmbo.LogInt("gigabytes", 1, 512)))
+	price := func(x []float64) float64 { return 0.03*x[0] + 0.005*x[1] }
+	var affordable [][]float64
+	for cores := 1.0; cores <= 64; cores *= 2 {
+		for _, perCore := range []float64{2, 4, 8} {
+			if x := []float64{cores, cores * perCore}; price(x) <= 1 {
+				affordable = append(affordable, x)
+			}
+		}
+	}
+	space = must(space.WithCandidates(affordable))
+
+	opt := must(cmbo.New(space, cmbo.WithMinimize()))
+	for range 8 {
+		trial := must(opt.Ask(ctx))
+		hours := 10/trial.Float("cores") + 40/trial.Float("gigabytes")
+		if err := opt.Tell(trial.ID, hours); err != nil {
+			panic(err)
+		}
+	}
+	best, _ := opt.Best()
+	fmt.Println(space.NumCandidates(), "machines, best of 8:", best.Config())
+	// Output:
+	// 14 machines, best of 8: map[cores:16 gigabytes:64]
+}
+
+// Four machines work at the same time. What is being evaluated is not proposed
+// again.
+func ExampleOptimizer_AskN() {
+	ctx := context.Background()
+	space := must(cmbo.NewSpace(cmbo.Float("x", -2, 2), cmbo.Float("y", -2, 2)))
+	measure := func(x, y float64) float64 { return 1 - x*x - y*y }
+
+	opt := must(cmbo.New(space))
+	for range 5 {
+		trials := must(opt.AskN(ctx, 4))
+		var wg sync.WaitGroup
+		for _, trial := range trials {
+			wg.Add(1)
+			go func() {
+				defer wg.Done()
+				// Answers come in any order; an Optimizer takes them from any goroutine.
+				if err := opt.Tell(trial.ID, measure(trial.Float("x"), trial.Float("y"))); err != nil {
+					panic(err)
+				}
+			}()
+		}
+		wg.Wait()
+	}
+	best, _ := opt.Best()
+	fmt.Println(len(opt.Observations()), "measured, close to the best:", best.Y > 0.9)
+	// Output:
+	// 20 measured, close to the best: true
+}
+
+// Evaluations crash. A crash has no value, and no value has to be made up: the
+// optimiser learns where evaluations succeed.
+func ExampleOptimizer_TellFailed() {
+	ctx := context.Background()
+	space := must(cmbo.NewSpace(cmbo.LogInt("batch", 1, 1024), cmbo.Int("layers", 1, 20)))
+	train := func(batch, layers int) (accuracy float64, ok bool) {
+		accuracy = 0.95 - math.Pow(math.Log2(float64(batch))-7, 2)/100 - math.Pow(float64(layers)-8, 2)/200
+		return accuracy, batch*layers <= 2000 // out of memory beyond
+	}
+
+	opt := must(cmbo.New(space))
+	crashes := 0
+	for range 15 {
+		trial := must(opt.Ask(ctx))
+		y, ok := train(trial.Int("batch"), trial.Int("layers"))
+		var err error
+		if ok {
+			err = opt.Tell(trial.ID, y)
+		} else {
+			crashes++
+			err = opt.TellFailed(trial.ID)
+		}
+		if err != nil {
+			panic(err)
+		}
+	}
+	best, _ := opt.Best()
+	fmt.Println("crashes: at most 5 of 15:", crashes <= 5, "- best accuracy above 0.9:", best.Y > 0.9)
+	// Output:
+	// crashes: at most 5 of 15: true - best accuracy above 0.9: true
+}
+
+// What the model believes: of the past, of a point, of its last proposal.
+func ExampleOptimizer_LastStep() {
+	ctx := context.Background()
+	space := must(cmbo.NewSpace(cmbo.Float("x", 0, 1)))
+	measure := func(x, peak float64) float64 { return math.Exp(-8*(x-peak)*(x-peak)) + 0.02*math.Sin(50*x) }
+	var tasks []cmbo.Task
+	for i := range 4 {
+		task := cmbo.Task{ID: fmt.Sprint("task ", i)}
+		for j := range 12 {
+			x := float64(j) / 11
+			task.X, task.Y = append(task.X, []float64{x}), append(task.Y, measure(x, 0.28+0.02*float64(i)))
+		}
+		tasks = append(tasks, task)
+	}
+	prior := must(cmbo.Learn(ctx, space, tasks))
+	opt := must(cmbo.New(space, cmbo.WithPrior(prior)))
+	for range 5 {
+		trial := must(opt.Ask(ctx))
+		if err := opt.Tell(trial.ID, measure(trial.Float("x"), 0.3)); err != nil {
+			panic(err)
+		}
+	}
+
+	weights := must(opt.Weights()) // no transfer, population, each cluster, single tasks
+	fmt.Println("the past helps:", weights[0] < 0.5)
+
+	mean, sd, err := opt.Predict([]float64{0.9})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("0.9 is known to be bad:", mean+2*sd < 0.5)
+
+	step, _ := opt.LastStep()
+	fmt.Printf("trial %d scored best of %d candidates\n", step.Trial, len(step.Scores))
+	// Output:
+	// the past helps: true
+	// 0.9 is known to be bad: true
+	// trial 5 scored best of 1200 candidates
+}

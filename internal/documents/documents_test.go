@@ -1,0 +1,269 @@
+// Package documents holds the documents to the code: what README files show as Go
+// compiles as a reader pastes it.
+package documents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const root = "../.."
+
+// given declares what a fragment of a document, a block without a package clause or
+// a cell of the table of situations, may use without having declared it.
+const given = `package documents
+
+import (
+	"context"
+	"io"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/cmbo/history"
+	"github.com/gocmbo/cmbo/cmbo/journalfile"
+	"github.com/gocmbo/cmbo/examples/service/client"
+)
+
+var (
+	ctx      context.Context
+	space    *cmbo.Space
+	tasks    []cmbo.Task
+	prior    *cmbo.Prior
+	opt      *cmbo.Optimizer
+	trial    cmbo.Trial
+	row      []float64
+	rows     [][]float64
+	defaults map[string]any
+	y        float64
+	n        int
+	path     string
+	cfg      struct{}
+	model    cmbo.Surrogate
+	f        acq.Func
+	r        io.Reader
+	w        io.Writer
+
+	_ history.CSV
+	_ client.Client
+	_ = journalfile.Open
+)
+
+func use(...any) {}
+
+func _() {
+%s
+}
+`
+
+// A block is Go code of a document.
+type block struct {
+	where, text string
+}
+
+func (b block) complete() bool { return strings.HasPrefix(b.text, "package ") }
+
+var fenced = regexp.MustCompile("(?ms)^```go\n(.*?)^```$")
+
+// blocks returns the Go code of all documents, README.md of the module first.
+func blocks(t *testing.T) []block {
+	t.Helper()
+	var found []block
+	for _, name := range documents(t) {
+		text, err := os.ReadFile(filepath.Join(root, name))
+		require.NoError(t, err)
+		for _, m := range fenced.FindAllSubmatchIndex(text, -1) {
+			line := strings.Count(string(text[:m[2]]), "\n") + 1
+			found = append(found, block{fmt.Sprintf("%s:%d", name, line), string(text[m[2]:m[3]])})
+		}
+	}
+	return found
+}
+
+// documents returns the names of the module's documents in Markdown.
+func documents(t *testing.T) []string {
+	t.Helper()
+	names := []string{"README.md"}
+	err := fs.WalkDir(os.DirFS(root), ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && name != "." && strings.HasPrefix(d.Name(), "."):
+			return fs.SkipDir
+		case strings.HasSuffix(name, ".md") && name != "README.md":
+			names = append(names, name)
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	return names
+}
+
+// goTool runs the go command in the root of the module.
+func goTool(t *testing.T, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = root
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	require.NoError(t, err, "go %s: %s", strings.Join(args, " "), &stderr)
+	return string(out)
+}
+
+// checker type-checks code with the packages that the go command has compiled.
+type checker struct {
+	t        *testing.T
+	fset     *token.FileSet
+	exported map[string]string // file of export data by import path
+	importer types.Importer
+}
+
+func newChecker(t *testing.T, imports map[string]bool) *checker {
+	t.Helper()
+	c := &checker{t: t, fset: token.NewFileSet(), exported: map[string]string{}}
+	args := []string{"list", "-e", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}"}
+	for path := range imports {
+		args = append(args, path)
+	}
+	for line := range strings.Lines(goTool(t, args...)) {
+		if path, file, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok && file != "" {
+			c.exported[path] = file
+		}
+	}
+	c.importer = importer.ForCompiler(c.fset, "gc", func(path string) (io.ReadCloser, error) {
+		file, ok := c.exported[path]
+		if !ok {
+			return nil, fmt.Errorf("no package %q", path)
+		}
+		return os.Open(file)
+	})
+	return c
+}
+
+// check reports the first error of a file. Of a fragment it forgives names that are
+// declared and not used.
+func (c *checker) check(where, text string, fragment bool) {
+	c.t.Helper()
+	f, err := parser.ParseFile(c.fset, where, text, parser.SkipObjectResolution)
+	if err != nil {
+		c.t.Errorf("%s: %v", where, err)
+		return
+	}
+	var first error
+	conf := types.Config{Importer: c.importer, Error: func(err error) {
+		var e types.Error
+		if first == nil && !(fragment && errors.As(err, &e) && e.Soft) {
+			first = err
+		}
+	}}
+	_, _ = conf.Check("documents", c.fset, []*ast.File{f}, nil)
+	if first != nil {
+		c.t.Errorf("%s does not compile as pasted: %v\n%s", where, first, text)
+	}
+}
+
+func skipWithoutGo(t *testing.T) {
+	t.Helper()
+	if runtime.GOOS == "js" || runtime.GOOS == "wasip1" {
+		t.Skip("needs the go command, which " + runtime.GOOS + " cannot run")
+	}
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("needs the go command: ", err)
+	}
+}
+
+func TestCodeCompilesAsPasted(t *testing.T) {
+	skipWithoutGo(t)
+	all := blocks(t)
+	cells := situations(t)
+	require.Greater(t, len(cells), 10, "README.md has lost its table of situations")
+	imports := map[string]bool{}
+	for _, b := range append(all, block{"given", fmt.Sprintf(given, "")}) {
+		if !b.complete() {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), b.where, b.text, parser.ImportsOnly)
+		require.NoError(t, err, b.where)
+		for _, s := range f.Imports {
+			path, err := strconv.Unquote(s.Path.Value)
+			require.NoError(t, err)
+			imports[path] = true
+		}
+	}
+	c := newChecker(t, imports)
+	for _, b := range all {
+		if b.complete() {
+			c.check(b.where, b.text, false)
+		} else {
+			c.check(b.where, fmt.Sprintf(given, b.text), true)
+		}
+	}
+	for _, b := range cells {
+		text := b.text
+		if _, err := parser.ParseExpr(text); err == nil {
+			text = "use(" + text + ")"
+		}
+		c.check(b.where, fmt.Sprintf(given, text), true)
+	}
+}
+
+var span = regexp.MustCompile("`([^`]+)`")
+
+// situations returns what README.md's table of situations has the reader write.
+func situations(t *testing.T) []block {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "README.md"))
+	require.NoError(t, err)
+	_, table, ok := strings.Cut(string(text), "| your situation | what to write |\n|---|---|\n")
+	require.True(t, ok, "README.md has no table of situations")
+	table, _, _ = strings.Cut(table, "\n\n")
+	var found []block
+	for line := range strings.Lines(table) {
+		_, write, _ := strings.Cut(strings.Trim(line, "| \n"), " | ")
+		for _, m := range span.FindAllStringSubmatch(write, -1) {
+			if !strings.HasPrefix(m[1], "//") { // a directive
+				found = append(found, block{"README.md, " + line, m[1]})
+			}
+		}
+	}
+	return found
+}
+
+// TestFirstProgram: the first code of README.md is a program, shows the default
+// configuration and does what it says.
+func TestFirstProgram(t *testing.T) {
+	skipWithoutGo(t)
+	first := blocks(t)[0]
+	require.True(t, strings.HasPrefix(first.where, "README.md:"), first.where)
+	require.True(t, strings.HasPrefix(first.text, "package main\n"), first.text)
+	for _, option := range regexp.MustCompile(`cmbo\.With\w+`).FindAllString(first.text, -1) {
+		require.Equal(t, "cmbo.WithPrior", option, "the first program shows an option beside the prior")
+	}
+	if testing.Short() {
+		t.Skip("-short: it is not built and run")
+	}
+	name := filepath.Join(t.TempDir(), "main.go")
+	require.NoError(t, os.WriteFile(name, []byte(first.text), 0o600))
+	require.Regexp(t, `^0\.[89]\d* map\[depth:\d+ kernel:\w+ lr:[0-9.e-]+\]\n$`, goTool(t, "run", name))
+}
