@@ -41,7 +41,9 @@
 // draw of the shared process (no transfer), of the population, of a cluster, or of
 // N(μ_i, S_i + τ·C); its values weigh these hypotheses by their marginal likelihood,
 // and the acquisition is the expected improvement over all of them. Before the first
-// value the largest mean is asked for. [Optimizer.Weights] returns the masses.
+// value the largest mean is asked for. [Optimizer.Transfer] returns the masses
+// and says in words whether the past helps, [Optimizer.Calibration] how well values were
+// foretold.
 //
 // [WithVariant] chooses the paper's method instead, in three stages.
 //

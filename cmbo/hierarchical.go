@@ -265,19 +265,35 @@ func (r *hierarchicalRun) Score(ctx context.Context, dst []float64, x *linalg.De
 
 func (r *hierarchicalRun) NoiseVariance() float64 { return r.run.NoiseVariance() }
 
+// shares returns the masses of the hypotheses, single tasks in the order of theirs.
+func (r *hierarchicalRun) shares() []Share {
+	var out []Share
+	for _, m := range r.run.Masses() {
+		s := Share{Level: Level(m.Level), Cluster: -1, Mass: m.Mass, Reversed: m.Reversed}
+		switch m.Level {
+		case hierarchy.Cluster:
+			s.Cluster = m.Index
+		case hierarchy.SingleTask:
+			s.Tasks = []string{r.model.Tasks()[m.Index].ID}
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
 // Weights returns the masses of the hypotheses: no transfer, the population, each
 // cluster, and all single tasks together.
 func (r *hierarchicalRun) Weights() []float64 {
 	w := make([]float64, 3+slices.Max(r.model.Labels())+1)
-	for _, m := range r.run.Masses() {
-		i := int(m.Level)
-		switch m.Level {
-		case hierarchy.Cluster:
-			i += m.Index
-		case hierarchy.SingleTask:
+	for _, s := range r.shares() {
+		i := int(s.Level)
+		switch s.Level {
+		case LevelCluster:
+			i += s.Cluster
+		case LevelTask:
 			i = len(w) - 1
 		}
-		w[i] += m.Mass
+		w[i] += s.Mass
 	}
 	return w
 }

@@ -20,7 +20,7 @@ import (
 // lost.
 //
 // An Optimizer is safe for concurrent use. Calls that compute with the model
-// (Ask, AskN, Predict, Weights and RegretBound) wait for each
+// (Ask, AskN, Predict, Weights, Transfer, Calibration and RegretBound) wait for each
 // other, and Observe waits for them. No other call waits for them: a trial can be
 // told, and the state be read, while an Ask computes. The log then says which
 // events the proposal was computed from. The same seed, options and sequence of
@@ -42,6 +42,7 @@ type Optimizer struct {
 	weighs   bool // the model is a Weigher
 	stale    bool // the model has to be made anew: code that it ran panicked
 	succeeds success
+	past     *hindsight  // what the model would have said earlier, nil until asked for
 	step     *Step       // of the newest proposal that a model made
 	mark     JournalMark // of the journal's last line
 }
@@ -149,12 +150,20 @@ func (c *runConfig) model(space *Space) (Surrogate, error) {
 	switch {
 	case c.surrogate != nil:
 		return c.surrogate, nil
-	case c.prior != nil:
-		p, err := c.prior.on(context.Background(), space, c.parallelism)
-		if err != nil {
-			return nil, err
-		}
-		return p.learned.surrogate(c)
+	case c.prior == nil:
+		return c.unbound(space)
+	}
+	p, err := c.prior.on(context.Background(), space, c.parallelism)
+	if err != nil {
+		return nil, err
+	}
+	return p.learned.surrogate(c)
+}
+
+// unbound makes a surrogate of the library that does not know the candidates.
+func (c *runConfig) unbound(space *Space) (Surrogate, error) {
+	if c.prior != nil {
+		return c.prior.learned.surrogate(c)
 	}
 	if c.kernel != nil {
 		if err := checkKernel(c.kernel, space.dim); err != nil {
@@ -316,7 +325,7 @@ func (o *Optimizer) Predict(x []float64) (mean, sd float64, err error) {
 // Weights returns the weights of the prototypes that the next proposal will
 // use: the paper's, or the masses of the hypotheses of the default prior: no transfer, the
 // population, each cluster, all single tasks together. They
-// add up to 1. They are nil where the model has none to weigh, as without a prior.
+// add up to 1. [Optimizer.Transfer] says the same with names. They are nil where the model has none to weigh, as without a prior.
 // It fails with [ErrNumerical] if the model cannot be conditioned on the data.
 func (o *Optimizer) Weights() (weights []float64, err error) {
 	if !o.weighs {

@@ -106,7 +106,7 @@ func (o *Optimizer) unlockModel() { <-o.modelLock }
 // made anew before it is used again, unless it is the caller's.
 func (o *Optimizer) usedModel(recovered any, err error) error {
 	if err = panicked(recovered, err); errors.Is(err, ErrPanic) {
-		o.stale, o.succeeds = o.config.surrogate == nil, success{}
+		o.stale, o.succeeds, o.past = o.config.surrogate == nil, success{}, nil
 	}
 	return err
 }

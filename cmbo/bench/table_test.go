@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/stretchr/testify/require"
 )
 
@@ -55,5 +56,57 @@ func TestRealTable(t *testing.T) {
 			require.Greater(t, mean[50], want[2])
 			require.Less(t, mean[50], want[3])
 		}
+	}
+}
+
+// TestMisleadingTable: where the values of all past tasks are negated, a run says
+// within 15 evaluations that the past misleads.
+func TestMisleadingTable(t *testing.T) {
+	dir := os.Getenv("CMBO_DATA")
+	if dir == "" {
+		t.Skip("CMBO_DATA names no folder of tables")
+	}
+	if testing.Short() {
+		t.Skip("it takes some ten seconds")
+	}
+	ctx := context.Background()
+	for _, name := range []string{"ecml_adaboost", "tst_svm"} {
+		table, err := OpenTable(filepath.Join(dir, name+".json.gz"), "")
+		require.NoError(t, err)
+		said := make(map[string]int)
+		for _, past := range []string{"", "negated"} {
+			p, err := FindProtocol("paper")
+			require.NoError(t, err)
+			p.Past = past
+			split, err := p.divide(table, 0)
+			require.NoError(t, err)
+			cube, err := cmbo.UnitCube(table.Dim)
+			require.NoError(t, err)
+			prior, err := cmbo.Learn(ctx, cube, split.Sources)
+			require.NoError(t, err)
+			for _, id := range split.Targets[:min(6, len(split.Targets))] {
+				task := table.Task(id)
+				space, err := cube.WithCandidates(task.X)
+				require.NoError(t, err)
+				o, err := cmbo.New(space, cmbo.WithPrior(prior))
+				require.NoError(t, err)
+				var tr cmbo.Transfer
+				for range 15 {
+					trial, err := o.Ask(ctx)
+					require.NoError(t, err)
+					require.NoError(t, o.Tell(trial.ID, task.Y[trial.Index]))
+					if tr, err = o.Transfer(ctx); tr.Verdict == cmbo.TransferMisleads {
+						break
+					}
+					require.NoError(t, err)
+				}
+				t.Logf("%s %s %q after %d: %v", name, id, past, tr.Values, tr)
+				if tr.Verdict == cmbo.TransferMisleads {
+					said[past]++
+				}
+			}
+		}
+		require.GreaterOrEqual(t, said["negated"], 5, name)
+		require.LessOrEqual(t, said[""], 2, name)
 	}
 }

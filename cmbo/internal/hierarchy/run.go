@@ -328,7 +328,7 @@ func deviation(y []float64) float64 {
 // A Mass is the posterior mass of a hypothesis.
 type Mass struct {
 	Level    Level
-	Index    int // of the cluster or task, 0 elsewhere
+	Index    int // of the cluster, or of the task among [Model.Tasks], 0 elsewhere
 	Mass     float64
 	Reversed float64 // the part under which large is small
 }
@@ -338,10 +338,14 @@ type Mass struct {
 func (r *Run) Masses() []Mass {
 	var out []Mass
 	for _, c := range r.active {
-		i := slices.IndexFunc(out, func(m Mass) bool { return m.Level == c.level && m.Index == c.index })
+		index := c.index
+		if c.level == SingleTask {
+			index = r.m.singleOf[index]
+		}
+		i := slices.IndexFunc(out, func(m Mass) bool { return m.Level == c.level && m.Index == index })
 		if i < 0 {
 			i = len(out)
-			out = append(out, Mass{Level: c.level, Index: c.index})
+			out = append(out, Mass{Level: c.level, Index: index})
 		}
 		out[i].Mass += c.mass
 		out[i].Reversed += c.mass * c.fit.reversed

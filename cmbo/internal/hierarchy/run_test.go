@@ -567,3 +567,22 @@ func TestGOMAXPROCS(t *testing.T) {
 	require.Equal(t, m1, m4)
 	require.Equal(t, s1, s4)
 }
+
+// Masses of single tasks name tasks, also where only some are hypotheses.
+func TestMassesNameTasks(t *testing.T) {
+	r := rng.Stream(7, t.Name())
+	past := makeTasks(13, 12, 10, 2, 0, 1)
+	o := testOptions(2)
+	o.Singles = 3
+	m := learn(t, past, uniform(r, 30, 2), o)
+	run := NewRun(m, DefaultMasses(), math.NaN(), 1)
+	require.NoError(t, run.Fit(ctx, linalg.NewDense(0, 2, nil), nil, nil, nil))
+	var named []int
+	for _, k := range run.Masses() {
+		if k.Level == SingleTask {
+			named = append(named, k.Index)
+		}
+	}
+	require.ElementsMatch(t, sample(m.Tasks(), 3, o.Seed, "single tasks"), named)
+	require.NotElementsMatch(t, []int{0, 1, 2}, named)
+}

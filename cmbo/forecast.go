@@ -1,0 +1,199 @@
+package cmbo
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// A Forecast is what the model expected of a value from the values told before it,
+// in the user's units, and the value.
+type Forecast struct {
+	// Trial is the trial that was told, 0 for an observation the optimiser did not
+	// propose.
+	Trial int
+	// Y is the value.
+	Y float64
+	// Mean and SD are those of the noise-free objective at the point, as
+	// [Optimizer.Predict] gave them just before the value was told.
+	Mean, SD float64
+	// NoiseSD is the standard deviation of the measurement's error: the one given with
+	// the value ([WithNoise]), else the model's; 0 if a surrogate does not say.
+	NoiseSD float64
+}
+
+// Z returns how many standard deviations, of objective and noise together, the value
+// lies above the mean.
+func (f Forecast) Z() float64 {
+	if f.Y == f.Mean {
+		return 0
+	}
+	return (f.Y - f.Mean) / math.Hypot(f.SD, f.NoiseSD)
+}
+
+// z90 bounds the central nine tenths of the standard normal distribution.
+const z90 = 1.6448536269514722
+
+// Inside reports whether the value lies in the 90 % interval of the forecast, the mean
+// and 1.645 standard deviations to either side.
+func (f Forecast) Inside() bool { return math.Abs(f.Z()) <= z90 }
+
+// LogScore returns the logarithm of the density that the forecast gave the value, as a
+// normal distribution: larger is better. Values in units a thousand times smaller add
+// ln 1000 to it, so that scores compare for values of one run alone.
+func (f Forecast) LogScore() float64 {
+	z := f.Z()
+	return -0.5*z*z - math.Log(math.Hypot(f.SD, f.NoiseSD)) - 0.5*math.Log(2*math.Pi)
+}
+
+// Calibration says how well the model foretold the values of a run, each before it
+// was told.
+type Calibration struct {
+	// Forecasts has them in the order of the values. There is none of values that came
+	// before the model knew their scale: with a y policy other than [RawValues] before
+	// two different values were told. The hierarchical prior knows it from past tasks.
+	Forecasts []Forecast
+	// Coverage is the share of values inside their 90 % intervals, and LogScore the
+	// mean of [Forecast.LogScore]; NaN if there are no forecasts.
+	Coverage, LogScore float64
+}
+
+// String says in words how many values lay inside the intervals, and whether the
+// intervals are too narrow or too wide: with intervals that hold nine tenths, so few
+// or so many inside would be seen in one of twenty runs.
+func (c Calibration) String() string {
+	n, k := len(c.Forecasts), inside(c.Forecasts)
+	switch {
+	case n == 0:
+		return "no forecasts yet"
+	case binomialTail(n, k, 0.9) < 0.05:
+		return fmt.Sprintf("the model is too sure of itself: %d of %d values lay inside their 90 %% interval", k, n)
+	case binomialTail(n, n-k, 0.1) < 0.05:
+		return fmt.Sprintf("the model is less sure than it could be: %d of %d values lay inside their 90 %% interval", k, n)
+	}
+	return fmt.Sprintf("%d of %d values lay inside their 90 %% interval", k, n)
+}
+
+// binomialTail returns the probability of at most k successes among n, each with
+// probability p.
+func binomialTail(n, k int, p float64) float64 {
+	var sum float64
+	lg := func(x int) float64 { l, _ := math.Lgamma(float64(x + 1)); return l }
+	for i := range k + 1 {
+		sum += math.Exp(lg(n) - lg(i) - lg(n-i) + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
+	}
+	return sum
+}
+
+// Calibration compares the values of the run with what the model expected of each
+// before it was told. Nothing is recorded for it: the model goes through the log again,
+// so that it is the same after [Restore] and [RestoreJournal], and knows of values that
+// were never asked for. What it found is kept: a call goes through the values told
+// since the one before and takes, for each, about the time of [Optimizer.Predict] after
+// one value more, without a prior that of the fit of hyperparameters where the run made
+// none. Proposals do not change.
+//
+// It fails with [ErrNumerical] if the model could not be conditioned on some of the
+// data, and with ctx.Err() once ctx is done; what was found until then is kept.
+func (o *Optimizer) Calibration(ctx context.Context) (c Calibration, err error) {
+	if err := o.lockModel(ctx); err != nil {
+		return c, err
+	}
+	defer o.unlockModel()
+	defer func() { err = o.usedModel(recover(), err) }()
+	return o.calibration(ctx)
+}
+
+// hindsight is a model that goes through the log of a run once more.
+type hindsight struct {
+	model     Surrogate
+	h         *history // as far as it went
+	forecasts []Forecast
+}
+
+// calibration brings the forecasts up to date. The caller holds the model.
+func (o *Optimizer) calibration(ctx context.Context) (Calibration, error) {
+	log := o.draft().h.events
+	past := o.past
+	if past == nil {
+		past = &hindsight{model: o.config.surrogate, h: newHistory(o.space)}
+		if past.model == nil {
+			var err error
+			if past.model, err = o.config.unbound(o.space); err != nil {
+				return Calibration{}, err
+			}
+		}
+		o.past = past
+	}
+	d := &draft{Optimizer: o, h: past.h}
+	for _, e := range log[len(past.h.events):] {
+		if e.kind == eventTold || e.kind == eventObserved {
+			x := e.x
+			if e.kind == eventTold {
+				x = past.h.trials[e.trial-1].x
+			}
+			if f, ok, err := d.forecast(ctx, past.model, x); err != nil {
+				return Calibration{}, fmt.Errorf("forecast of value %d: %w", len(past.h.obs)+1, err)
+			} else if ok {
+				f.Trial, f.Y = e.trial, e.y
+				if e.noise > 0 {
+					f.NoiseSD = math.Sqrt(e.noise)
+				}
+				past.forecasts = append(past.forecasts, f)
+			}
+		}
+		past.h.apply(e)
+	}
+	return calibrationOf(past.forecasts), nil
+}
+
+// forecast is what a model expects at x from the log of the draft; ok is false as long
+// as the values have no scale.
+func (o *draft) forecast(ctx context.Context, m Surrogate, x []float64) (f Forecast, ok bool, err error) {
+	d, scale := o.data(false)
+	if o.config.y != RawValues && !distinct(d.Raw) {
+		return f, false, ctx.Err()
+	}
+	if err := m.Fit(ctx, d); err != nil {
+		return f, false, fmt.Errorf("conditioning on %d observations: %w", len(d.Y), err)
+	}
+	mean, sd := []float64{0}, []float64{0}
+	if err := m.Predict(ctx, mean, sd, o.space.encodeAll([][]float64{x})); err != nil {
+		return f, false, err
+	}
+	f.Mean, f.SD = scale.back(mean[0], sd[0])
+	f.Mean = orient(f.Mean, o.config.minimize)
+	if e, ok := m.(NoiseEstimator); ok && e.NoiseVariance() > 0 {
+		_, f.NoiseSD = scale.back(mean[0], math.Sqrt(e.NoiseVariance()))
+	}
+	return f, true, nil
+}
+
+// distinct reports whether there are two different values.
+func distinct(y []float64) bool {
+	return slices.ContainsFunc(y, func(v float64) bool { return v != y[0] })
+}
+
+// calibrationOf sums forecasts up.
+func calibrationOf(fs []Forecast) Calibration {
+	c := Calibration{Forecasts: slices.Clone(fs), Coverage: math.NaN(), LogScore: math.NaN()}
+	if n := float64(len(fs)); n > 0 {
+		c.Coverage, c.LogScore = float64(inside(fs))/n, 0
+		for _, f := range fs {
+			c.LogScore += f.LogScore() / n
+		}
+	}
+	return c
+}
+
+// inside counts the values inside their 90 % intervals.
+func inside(fs []Forecast) int {
+	n := 0
+	for _, f := range fs {
+		if f.Inside() {
+			n++
+		}
+	}
+	return n
+}

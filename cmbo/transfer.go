@@ -1,0 +1,237 @@
+package cmbo
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Level is how much of the past a hypothesis on the new task takes over.
+type Level uint8
+
+// The levels, from no past task to a single one.
+const (
+	LevelNone       Level = iota // nothing of what past tasks were like: no transfer
+	LevelPopulation              // what all of them have in common
+	LevelCluster                 // what the tasks of a cluster have in common
+	LevelTask                    // one past task
+)
+
+var levelNames = [...]string{"no transfer", "population", "cluster", "task"}
+
+// String returns "no transfer", "population", "cluster" or "task".
+func (l Level) String() string { return nameOf(levelNames[:], int(l), "Level") }
+
+// nameOf returns entry i, or one that says that there is none.
+func nameOf(names []string, i int, kind string) string {
+	if i < len(names) {
+		return names[i]
+	}
+	return fmt.Sprintf("%s(%d)", kind, i)
+}
+
+// A Share is what a hypothesis on the new task holds of the mass of all.
+type Share struct {
+	Level Level
+	// Cluster is the ID of the cluster, -1 at other levels.
+	Cluster int
+	// Tasks are the IDs of the tasks of the cluster, or of the single one.
+	Tasks []string
+	// Mass is the posterior probability of the hypothesis, or the weight of the
+	// prototype; all shares add up to 1.
+	Mass float64
+	// Reversed is the part of Mass under which the hypothesis holds upside down: where
+	// values were high they are low.
+	Reversed float64
+}
+
+// String names the hypothesis and its mass, such as "cluster 2 (tasks a, b) 93 %".
+func (s Share) String() string {
+	return fmt.Sprintf("%s %.0f %%", s.name(), 100*s.Mass)
+}
+
+// shownTasks bounds the tasks that a text names.
+const shownTasks = 3
+
+func (s Share) name() string {
+	switch s.Level {
+	case LevelTask:
+		return "task " + strings.Join(s.Tasks, ", ")
+	case LevelCluster:
+		more := ""
+		if n := len(s.Tasks) - shownTasks; n > 0 {
+			more = fmt.Sprintf(" and %d more", n)
+		}
+		noun := "tasks"
+		if len(s.Tasks) == 1 {
+			noun = "task"
+		}
+		return fmt.Sprintf("cluster %d (%s %s%s)", s.Cluster, noun, strings.Join(s.Tasks[:min(len(s.Tasks), shownTasks)], ", "), more)
+	}
+	if s.Level == LevelPopulation {
+		return "what all tasks have in common"
+	}
+	return s.Level.String()
+}
+
+// Verdict says whether the past helps a run.
+type Verdict uint8
+
+// The verdicts on transfer. They follow from the mass of the hypotheses that take
+// something over from the past, right way up.
+const (
+	// TransferUnknown: there is no prior, or a model that does not weigh it against no
+	// transfer, such as the variants of the paper.
+	TransferUnknown Verdict = iota
+	// TransferTooEarly: fewer than 5 values were told.
+	TransferTooEarly
+	// TransferHelps: at least 90 % of the mass.
+	TransferHelps
+	// TransferUnclear: less than that, and more than 25 %.
+	TransferUnclear
+	// TransferMisleads: at most 25 %. The new task is like no past task, or what was
+	// good there is bad here.
+	TransferMisleads
+)
+
+// What the verdicts begin at.
+const (
+	verdictValues = 5
+	helpingMass   = 0.9
+	misleadMass   = 0.25
+)
+
+var verdictNames = [...]string{"unknown", "too early to tell", "transfer helps", "unclear", "the past misleads"}
+
+// String returns "unknown", "too early to tell", "transfer helps", "unclear" or "the
+// past misleads".
+func (v Verdict) String() string { return nameOf(verdictNames[:], int(v), "Verdict") }
+
+// Transfer says what the run has found out about the worth of the past.
+type Transfer struct {
+	Verdict Verdict
+	// Values is the number of values told, on which the shares are based.
+	Values int
+	// Shares are the hypotheses on the new task that the model weighs: no transfer, the
+	// population, each cluster, and single tasks, those of the largest evidence
+	// standing for all, largest first. The paper's variants have their
+	// clusters alone, or each task (IndiWeight), with the weights of their prototypes,
+	// which never differ by more than a factor e. Nil without a prior.
+	Shares []Share
+}
+
+// Mass returns the mass of a level, and the part of it under which the past holds
+// upside down. A draft of no past task has no such part that means anything.
+func (t Transfer) Mass(l Level) (mass, reversed float64) {
+	for _, s := range t.Shares {
+		if s.Level == l {
+			mass += s.Mass
+			reversed += s.Reversed
+		}
+	}
+	return mass, reversed
+}
+
+// upright returns the mass of the hypotheses that take something over, right way up,
+// and that of those that hold upside down.
+func (t Transfer) upright() (mass, reversed float64) {
+	for l := LevelPopulation; l <= LevelTask; l++ {
+		m, r := t.Mass(l)
+		mass, reversed = mass+m-r, reversed+r
+	}
+	return mass, reversed
+}
+
+// String says it in words, such as "transfer helps: 97 % of the mass lies on the past,
+// 93 % on cluster 2 (tasks a, b, c and 4 more)".
+func (t Transfer) String() string {
+	if len(t.Shares) == 0 {
+		return "unknown: there is no past to transfer from, or the model does not say"
+	}
+	past := t.Shares[0]
+	if i := slices.IndexFunc(t.Shares, func(s Share) bool { return s.Level != LevelNone }); i > 0 {
+		past = t.Shares[i]
+	}
+	up, down := t.upright()
+	none, _ := t.Mass(LevelNone)
+	switch t.Verdict {
+	case TransferUnknown:
+		return fmt.Sprintf("unknown: the model does not weigh the past against no transfer; the largest weight is that of %s", past)
+	case TransferTooEarly:
+		return fmt.Sprintf("too early to tell: %d of %d values", t.Values, verdictValues)
+	case TransferHelps:
+		return fmt.Sprintf("transfer helps: %.0f %% of the mass lies on the past, %.0f %% on %s", 100*up, 100*past.Mass, past.name())
+	case TransferMisleads:
+		if down > none {
+			return fmt.Sprintf("the past misleads: %.0f %% of the mass says that what was good there is bad here, %.0f %% that no past task is like this one", 100*down, 100*none)
+		}
+		return fmt.Sprintf("the past misleads: %.0f %% of the mass says that no past task is like this one, %.0f %% that what was good there is bad here", 100*none, 100*down)
+	}
+	return fmt.Sprintf("unclear: %.0f %% of the mass lies on the past, %.0f %% says that no past task is like this one, %.0f %% that what was good there is bad here", 100*up, 100*none, 100*down)
+}
+
+// Transfer says whether the past helps: the masses of the hypotheses after the values
+// told so far, and a verdict on them. The mass that a run begins with is a bet, and
+// so is the verdict after few values. Open and failed trials do not enter. It takes
+// what [Optimizer.Predict] takes, and fails with [ErrNumerical] if the model cannot be
+// conditioned on the data, or with ctx.Err().
+func (o *Optimizer) Transfer(ctx context.Context) (t Transfer, err error) {
+	if err := o.lockModel(ctx); err != nil {
+		return t, err
+	}
+	defer o.unlockModel()
+	defer func() { err = o.usedModel(recover(), err) }()
+	d, _ := o.draft().data(false)
+	if err := o.fit(ctx, d); err != nil {
+		return t, err
+	}
+	t = Transfer{Values: len(d.Y), Shares: o.shares()}
+	slices.SortStableFunc(t.Shares, func(a, b Share) int { return cmp.Compare(b.Mass, a.Mass) })
+	if _, ok := o.model.(*hierarchicalRun); ok {
+		t.Verdict = t.verdict()
+	}
+	return t, nil
+}
+
+// verdict judges shares among which no transfer is one.
+func (t Transfer) verdict() Verdict {
+	switch up, _ := t.upright(); {
+	case t.Values < verdictValues:
+		return TransferTooEarly
+	case up >= helpingMass:
+		return TransferHelps
+	case up <= misleadMass:
+		return TransferMisleads
+	}
+	return TransferUnclear
+}
+
+// shares returns what the model has weighed, nil if it does not tell.
+func (o *Optimizer) shares() []Share {
+	var out []Share
+	switch m := o.model.(type) {
+	case *hierarchicalRun:
+		out = m.shares()
+	case paperRun:
+		for i, w := range m.Weights() {
+			out = append(out, Share{Level: LevelCluster, Cluster: i, Mass: w})
+		}
+	default:
+		return nil
+	}
+	clusters := o.config.prior.Clusters()
+	v, paper := o.config.prior.Variant()
+	for i := range out {
+		s := &out[i]
+		if s.Level != LevelCluster {
+			continue
+		}
+		s.Tasks = clusters[s.Cluster].Members
+		if paper && v.Grouping == Apart {
+			s.Level, s.Cluster = LevelTask, -1
+		}
+	}
+	return out
+}
