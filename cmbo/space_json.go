@@ -24,11 +24,8 @@ type paramJSON struct {
 	Values  []float64   `json:"values,omitempty"`
 }
 
-// numberJSON writes a float64 as encoding/json does, nothing for 0.
+// numberJSON writes a float64 as encoding/json does.
 func numberJSON(v float64) json.Number {
-	if v == 0 {
-		return ""
-	}
 	b, err := json.Marshal(v)
 	if err != nil {
 		return "" // a space has no infinite bounds
@@ -41,7 +38,8 @@ func (s *Space) describe() spaceJSON { return spaceJSON{Params: s.params, Candid
 // MarshalJSON returns the form that [Space.MarshalJSON] has for a parameter.
 func (p Param) MarshalJSON() ([]byte, error) {
 	d := paramJSON{Name: p.name, Kind: p.kind.String(), Step: p.step, Choices: p.choices, Values: p.values}
-	if p.kind != KindOrdinal {
+	switch p.kind {
+	case KindFloat, KindLogFloat, KindInt, KindLogInt:
 		d.Lo, d.Hi = numberJSON(p.lo), numberJSON(p.hi)
 	}
 	return json.Marshal(d)

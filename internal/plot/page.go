@@ -166,7 +166,9 @@ th,td{padding:.3rem .8rem;text-align:left;vertical-align:top;border-bottom:1px s
 th:first-child,td:first-child{padding-left:.2rem}
 thead th{border-bottom:1px solid var(--axis);vertical-align:bottom}
 tbody th{font-weight:400}
+tbody th:not(.num){min-width:7em;overflow-wrap:anywhere}
 tbody td:not(.num){min-width:5em}
+tbody td.long{min-width:13em}
 .num{text-align:right;white-space:nowrap}
 @media print{body{font-size:11pt}main{max-width:none;padding:0}nav{display:none}
 figure,table,pre{break-inside:avoid}h2,h3{break-after:avoid}figure svg{min-width:0!important}.scroll{overflow:visible}}

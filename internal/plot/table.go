@@ -154,7 +154,7 @@ func (t *Table) HTML() string {
 				name = "th"
 				c.open(name, "scope", "row", "class", class(numeric[j], "num"))
 			} else {
-				c.open(name, "class", class(numeric[j], "num"))
+				c.open(name, "class", class(numeric[j], "num")+class(utf8.RuneCountInString(cell.text) > longCell && !numeric[j], "long"))
 			}
 			if cell.numeric && cell.text == best[j] {
 				c.raw("<strong>" + Escape(cell.text) + "</strong>")
@@ -168,6 +168,10 @@ func (t *Table) HTML() string {
 	c.raw("</tbody></table></div>\n</figure>\n")
 	return c.b.String()
 }
+
+// longCell is the number of characters beyond which the text of a cell asks for a
+// column that is not narrow.
+const longCell = 16
 
 func class(on bool, name string) string {
 	if on {

@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -37,6 +38,7 @@ func modelSection(p *plot.Page, t *study.Study) {
 func parameterCharts(p *plot.Page, t *study.Study, obs []study.Observation, model []study.Slice) {
 	axis := coreOf(obs)
 	var figures []*plot.Figure
+	off := false
 	for i, param := range t.Space().Params() {
 		if i == shownParams {
 			break
@@ -47,8 +49,9 @@ func parameterCharts(p *plot.Page, t *study.Study, obs []study.Observation, mode
 		case discrete(param):
 			c.Series = append(c.Series, bars(&model[i], axis)...)
 		default:
-			s := plot.Series{Name: "model, ±2 sd", X: model[i].X, Style: 1, Markers: plot.MarkersNone}
+			s := plot.Series{Name: "model, ±2 sd", Style: 1, Markers: plot.MarkersNone}
 			for k, m := range model[i].Mean {
+				s.X = append(s.X, place(param, model[i].X[k]))
 				if axis.clamp(m) != m {
 					s.Y = append(s.Y, math.NaN()) // the curve leaves the axis
 				} else {
@@ -58,13 +61,21 @@ func parameterCharts(p *plot.Page, t *study.Study, obs []study.Observation, mode
 			}
 			c.Series = append(c.Series, s)
 		}
-		points := plot.Series{Name: "measured", Points: true, Style: 8}
+		points, beyond := measuredPoints(), beyondPoints()
 		for k, o := range obs {
-			if len(obs)-k <= shownPoints {
-				points.X, points.Y = append(points.X, o.X[i]), append(points.Y, axis.clamp(o.Y))
+			if len(obs)-k > shownPoints {
+				continue
 			}
+			s := &points
+			if axis.clamp(o.Y) != o.Y {
+				s, off = &beyond, true
+			}
+			s.X, s.Y = append(s.X, place(param, o.X[i])), append(s.Y, axis.clamp(o.Y))
 		}
 		c.Series = append(c.Series, points)
+		if len(beyond.X) > 0 {
+			c.Series = append(c.Series, beyond)
+		}
 		figures = append(figures, &plot.Figure{Panels: []plot.Panel{c}, Width: panelWidth, Height: 180, Legend: plot.LegendBelow})
 	}
 	caption := "The values against each parameter. "
@@ -75,6 +86,9 @@ func parameterCharts(p *plot.Page, t *study.Study, obs []study.Observation, mode
 		caption += fmt.Sprintf("The curve is what the model expected after %s, with two standard deviations to either side, the other parameters being those of the best point then.", plural(model[0].Observations, "observation"))
 	default:
 		caption += "The curve is what the model expects, with two standard deviations to either side, where the other parameters are those of the best point."
+	}
+	if off {
+		caption += " What lies beyond the axis of values is at its edge."
 	}
 	if n := len(t.Space().Params()); n > shownParams {
 		caption += fmt.Sprintf(" The first %d of %d parameters.", shownParams, n)
@@ -107,15 +121,27 @@ func discrete(p cmbo.Param) bool {
 	return p.Kind() == cmbo.KindCategorical || p.Kind() == cmbo.KindBool
 }
 
+// place returns where a value stands on the axis of its parameter. The values of an
+// ordinal are equally far apart there, as they are for the model.
+func place(p cmbo.Param, v float64) float64 {
+	if p.Kind() != cmbo.KindOrdinal {
+		return v
+	}
+	return float64(slices.Index(p.Values(), v))
+}
+
 // paramAxis is the axis of a parameter: logarithmic where its range is, with the
-// names of choices.
+// names of choices and the numbers of ordinals.
 func paramAxis(p cmbo.Param) plot.Axis {
 	a := plot.Axis{Label: p.Name()}
 	switch p.Kind() {
-	case cmbo.KindCategorical, cmbo.KindBool:
+	case cmbo.KindCategorical, cmbo.KindBool, cmbo.KindOrdinal:
 		names := p.Choices()
 		if p.Kind() == cmbo.KindBool {
 			names = []string{"false", "true"}
+		}
+		for _, v := range p.Values() {
+			names = append(names, compact(v))
 		}
 		a.Integer, a.Min, a.Max = true, -0.5, float64(len(names))-0.5
 		a.Format = func(v float64) string {
@@ -141,7 +167,7 @@ func forecastChart(p *plot.Page, t *study.Study) {
 	told, _ := t.Trials(api.Told, 0, math.MaxInt)
 	var all []study.Observation
 	inside, n := 0, 0
-	s := plot.Series{Name: "trials", Points: true, Style: 1}
+	s, beyond := plot.Series{Name: "trials", Points: true, Style: 1}, beyondPoints()
 	for _, tr := range told {
 		f := tr.Expected
 		if f == nil {
@@ -167,15 +193,26 @@ func forecastChart(p *plot.Page, t *study.Study) {
 			lo, hi = min(lo, o.Y), max(hi, o.Y)
 		}
 	}
-	for i := range s.X {
-		s.X[i], s.Y[i] = axis.clamp(s.X[i]), axis.clamp(s.Y[i])
+	at := s
+	s.X, s.Y = nil, nil
+	for i := range at.X {
+		x, y, to := axis.clamp(at.X[i]), axis.clamp(at.Y[i]), &s
+		if x != at.X[i] || y != at.Y[i] {
+			to = &beyond
+		}
+		to.X, to.Y = append(to.X, x), append(to.Y, y)
 	}
 	diagonal := plot.Series{Name: "as expected", X: []float64{lo, hi}, Y: []float64{lo, hi}, Markers: plot.MarkersNone, Style: 8}
 	chart := &plot.Chart{
 		X: plot.Axis{Label: "expected " + valueLabel(t), Min: axis.lo, Max: axis.hi}, Y: plot.Axis{Label: "measured", Min: axis.lo, Max: axis.hi},
 		Series: []plot.Series{diagonal, s},
 	}
+	caption := ""
+	if len(beyond.X) > 0 {
+		chart.Series = append(chart.Series, beyond)
+		caption = " What lies beyond an axis is at its edge."
+	}
 	p.Panels([]*plot.Figure{{Panels: []plot.Panel{chart}, Width: panelWidth, Legend: plot.LegendBelow}}, fmt.Sprintf(
 		"What the model expected when it chose a trial, and what was measured. Of %s, %d lie within the central nine tenths of what it expected; the noise of measurements comes on top of that.",
-		plural(n, "value"), inside))
+		plural(n, "value"), inside)+caption)
 }

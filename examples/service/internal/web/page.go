@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -115,7 +116,7 @@ func bestTable(p *plot.Page, t *study.Study, m study.Summary) {
 		table.Rows = append(table.Rows, []plot.Cell{plot.Str(param.Name()), cell(param, m.Best.X[i])})
 	}
 	p.Table(table)
-	toCopy(p, compact(config(t.Space(), m.Best.X)))
+	toCopy(p, spaced(compact(config(t.Space(), m.Best.X))))
 }
 
 // toCopy shows text that is to be copied, whole on any screen.
@@ -134,31 +135,49 @@ func compact(v any) string {
 	return strings.TrimSpace(b.String())
 }
 
-// settings shows what the study was created with, to copy.
+// settings shows what the study was created with, as the request that creates one
+// like it.
 func settings(p *plot.Page, t *study.Study) {
+	m, o := summary(t), t.Options()
+	q := api.NewStudy{ID: m.ID, Prior: cmp.Or(m.PriorName, m.PriorBase, m.Prior), Options: o, Optimum: m.Optimum, Objective: m.Objective, Unit: m.Unit}
 	p.Section("Settings")
-	p.Text(fmt.Sprintf("The model: %s. What the study was created with; what is not there has the default.", t.Model()))
-	toCopy(p, "\"options\": "+compact(t.Options())+",\n\"space\": "+spaceText(t.Space()))
+	text := fmt.Sprintf("The model: %s. As `POST /v1/studies` takes them; what is not there has the default.", t.Model())
+	space := t.Space()
+	if n := space.NumCandidates(); n > 0 {
+		text += fmt.Sprintf(" The list of %s is left out here: `GET /v1/studies/%s` has it.", plural(n, "candidate"), t.ID())
+		only, err := cmbo.NewSpace(space.Params()...)
+		if err != nil {
+			return
+		}
+		space = only
+	}
+	q.Space = space
+	p.Text(text)
+	// A line for each parameter, and spaces at which a narrow screen may break it.
+	lines := strings.NewReplacer("\"params\": [{", "\"params\": [\n{", "}, {\"name\"", "},\n{\"name\"")
+	toCopy(p, lines.Replace(spaced(compact(q))))
 }
 
-// spaceText writes a space with a line for each parameter. Of a long list of
-// candidates it tells the length.
-func spaceText(s *cmbo.Space) string {
-	var lines []string
-	for _, param := range s.Params() {
-		one, err := cmbo.NewSpace(param)
-		if err != nil {
-			return ""
+// spaced puts a space after the commas and colons of JSON that is written without.
+func spaced(text string) string {
+	var b strings.Builder
+	quoted := false
+	for i := range len(text) {
+		c := text[i]
+		b.WriteByte(c)
+		switch {
+		case c == '"' && !(quoted && escaped(text[:i])):
+			quoted = !quoted
+		case !quoted && (c == ',' || c == ':'):
+			b.WriteByte(' ')
 		}
-		text := compact(one)
-		text = strings.TrimSuffix(strings.TrimPrefix(text, `{"params":[`), `]}`)
-		lines = append(lines, "  "+text)
 	}
-	out := "{\"params\": [\n" + strings.Join(lines, ",\n") + "]}"
-	if n := s.NumCandidates(); n > 0 {
-		out += fmt.Sprintf(", with a list of %s", plural(n, "candidate"))
-	}
-	return out
+	return b.String()
+}
+
+// escaped reports whether a backslash that is none itself ends the text.
+func escaped(text string) bool {
+	return (len(text)-len(strings.TrimRight(text, "\\")))%2 == 1
 }
 
 // valueLabel names the values and their unit.
@@ -213,8 +232,7 @@ func history(p *plot.Page, t *study.Study) {
 	limits := coreOf(obs)
 	var tops []float64
 	top, worst := math.Inf(-1), limits.clamp(obs[0].Y)
-	values := plot.Series{Name: "measured", Points: true, Style: 8}
-	beyond := plot.Series{Name: "off the axis", Points: true, Style: 5}
+	values, beyond := measuredPoints(), beyondPoints()
 	bestSoFar := plot.Series{Name: "best so far", Step: true, Bold: true, Markers: plot.MarkersNone, Style: 1}
 	for i, o := range obs {
 		top = max(top, sign*o.Y)
@@ -272,6 +290,11 @@ func verb(n int, one, more string) string {
 	}
 	return strconv.Itoa(n) + " " + more
 }
+
+func measuredPoints() plot.Series { return plot.Series{Name: "measured", Points: true, Style: 8} }
+
+// beyondPoints are drawn at the edge of the axis that they lie beyond.
+func beyondPoints() plot.Series { return plot.Series{Name: "off the axis", Points: true, Style: 5} }
 
 // limits are those of an axis of values, NaN where the data decides.
 type limits struct{ lo, hi float64 }

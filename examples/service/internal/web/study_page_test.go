@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"fmt"
+	"html"
 	"strings"
 	"testing"
 
@@ -15,22 +16,23 @@ func TestStudyPage(t *testing.T) {
 	s := newService(t)
 	c := s.over(t)
 	create := post("/v1/studies", `{"id":"s","objective":"error","unit":"%","options":{"minimize":true,"initial":4,"sobol_candidates":50},"space":{"params":[
-		{"name":"rate","kind":"logfloat","lo":1e-5,"hi":1},{"name":"rows","kind":"int","lo":1,"hi":2000000},{"name":"kind","kind":"categorical","choices":["a","b"]},{"name":"flag","kind":"bool"}]}}`)
+		{"name":"rate","kind":"logfloat","lo":1e-5,"hi":1},{"name":"rows","kind":"int","lo":1,"hi":2000000},{"name":"kind","kind":"categorical","choices":["a","b","q\",:{}\\"]},{"name":"flag","kind":"bool"},
+		{"name":"units","kind":"ordinal","values":[16,32,1048576]},{"name":"zero","kind":"float","lo":0,"hi":1}]}}`)
 	if w := s.answer(create); w.Code != 201 {
 		t.Fatal(w.Body)
 	}
 	var queued api.Enqueued
-	known := post("/v1/studies/s/enqueue", `{"config":{"rate":0.012345678901234567,"rows":1030507,"kind":"b","flag":true}}`)
+	known := post("/v1/studies/s/enqueue", `{"config":{"rate":0.012345678901234567,"rows":1030507,"kind":"b","flag":true,"units":32,"zero":0}}`)
 	known.header.Set(api.KeyHeader, "once")
 	for range 2 {
 		if s.reads(t, known, &queued); queued.Enqueued != 1 {
 			t.Errorf("%+v", queued)
 		}
 	}
-	if n, err := c.Enqueue(t.Context(), "s", []float64{0.5, 17, 0, 0}); err != nil || n != 2 {
+	if n, err := c.Enqueue(t.Context(), "s", []float64{0.5, 17, 0, 0, 16, 1}); err != nil || n != 2 {
 		t.Error(n, err)
 	}
-	out := post("/v1/studies/s/enqueue", `{"config":{"rate":2,"rows":1,"kind":"b","flag":true}}`)
+	out := post("/v1/studies/s/enqueue", `{"config":{"rate":2,"rows":1,"kind":"b","flag":true,"units":32,"zero":0}}`)
 	if d := wrong(t, out, s.answer(out)); d.Code != "bad_value" {
 		t.Errorf("%+v", d)
 	}
@@ -74,9 +76,9 @@ func TestStudyPage(t *testing.T) {
 		}
 		wellFormed(t, page)
 		for _, what := range []string{
-			`{&#34;flag&#34;:true,&#34;kind&#34;:&#34;b&#34;,&#34;rate&#34;:0.012345678901234567,&#34;rows&#34;:1030507}`,
+			`{&#34;flag&#34;: true, &#34;kind&#34;: &#34;b&#34;, &#34;rate&#34;: 0.012345678901234567, &#34;rows&#34;: 1030507, &#34;units&#34;: 32, &#34;zero&#34;: 0}`,
 			">0.012345678901234567<", ">1030507<", "error (%)", "<code>error</code>", "1 value lies too far", "2 trials failed", "told, enqueued",
-			`&#34;sobol_candidates&#34;:50`, `&#34;kind&#34;:&#34;logfloat&#34;`, ">1000000000000<", "What the model expected when it chose",
+			">1048576</text>", "lies beyond the axis", "lies beyond an axis", ">1000000000000<", "What the model expected when it chose",
 		} {
 			if !strings.Contains(strings.ReplaceAll(page, "&quot;", "&#34;"), what) {
 				t.Errorf("the page lacks %q", what)
@@ -91,6 +93,21 @@ func TestStudyPage(t *testing.T) {
 		}
 	}
 	check(s)
+	// The settings are the request that makes a study like it.
+	page := s.get(t, "/studies/s")
+	_, text, _ := strings.Cut(page[strings.Index(page, "Settings</h2>"):], "<pre")
+	_, text, _ = strings.Cut(text, ">")
+	text, _, _ = strings.Cut(text, "</pre>")
+	again := html.UnescapeString(text)
+	if w := s.answer(post("/v1/studies", strings.Replace(again, `"id": "s"`, `"id": "again"`, 1))); w.Code != 201 {
+		t.Fatalf("%s\n%s", w.Body, again)
+	}
+	var one, other api.Study
+	s.reads(t, call{method: "GET", path: "/v1/studies/s"}, &one)
+	s.reads(t, call{method: "GET", path: "/v1/studies/again"}, &other)
+	if a, b := fmt.Sprint(one.Space.Params(), *one.Options.Sobol, one.Options.Minimize, one.Objective, one.Unit), fmt.Sprint(other.Space.Params(), *other.Options.Sobol, other.Options.Minimize, other.Objective, other.Unit); a != b {
+		t.Errorf("%s is not %s", b, a)
+	}
 	// What the model expected is kept with the values.
 	told := func(s *service) string {
 		var list api.Trials
@@ -110,9 +127,9 @@ func TestStudyPage(t *testing.T) {
 	if err := s.m.Close(); err != nil {
 		t.Fatal(err)
 	}
-	again := openService(t, s.dir)
-	if after := told(again); after != before {
+	reopened := openService(t, s.dir)
+	if after := told(reopened); after != before {
 		t.Errorf("after a restart: %s\nbefore: %s", after, before)
 	}
-	check(again)
+	check(reopened)
 }
