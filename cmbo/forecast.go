@@ -133,9 +133,17 @@ func (o *Optimizer) calibration(ctx context.Context) (Calibration, error) {
 			if e.kind == eventTold {
 				x = past.h.trials[e.trial-1].x
 			}
-			if f, ok, err := d.forecast(ctx, past.model, x); err != nil {
+			data, scale := d.data(false)
+			err := past.model.Fit(ctx, data)
+			var f Forecast
+			var ok bool
+			if err == nil {
+				f, ok, err = d.forecast(ctx, past.model, data, scale, x)
+			}
+			if err != nil {
 				return Calibration{}, fmt.Errorf("forecast of value %d: %w", len(past.h.obs)+1, err)
-			} else if ok {
+			}
+			if ok {
 				f.Trial, f.Y = e.trial, e.y
 				if e.noise > 0 {
 					f.NoiseSD = math.Sqrt(e.noise)
@@ -148,15 +156,11 @@ func (o *Optimizer) calibration(ctx context.Context) (Calibration, error) {
 	return calibrationOf(past.forecasts), nil
 }
 
-// forecast is what a model expects at x from the log of the draft; ok is false as long
-// as the values have no scale.
-func (o *draft) forecast(ctx context.Context, m Surrogate, x []float64) (f Forecast, ok bool, err error) {
-	d, scale := o.data(false)
+// forecast is what a model that was told d expects at x; ok is false as long as the
+// values have no scale.
+func (o *draft) forecast(ctx context.Context, m Surrogate, d Data, scale scaling, x []float64) (f Forecast, ok bool, err error) {
 	if o.config.y != RawValues && !distinct(d.Raw) {
-		return f, false, ctx.Err()
-	}
-	if err := m.Fit(ctx, d); err != nil {
-		return f, false, fmt.Errorf("conditioning on %d observations: %w", len(d.Y), err)
+		return f, false, nil
 	}
 	mean, sd := []float64{0}, []float64{0}
 	if err := m.Predict(ctx, mean, sd, o.space.encodeAll([][]float64{x})); err != nil {

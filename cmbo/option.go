@@ -12,6 +12,7 @@ import (
 // later ones winning, and validated by Learn, which refuses options that
 // contradict each other.
 type LearnOption interface {
+	CheckOption
 	applyLearn(*learnConfig) error
 }
 
@@ -19,6 +20,7 @@ type LearnOption interface {
 // ones winning, and validated by New, which refuses options that contradict each
 // other.
 type Option interface {
+	CheckOption
 	applyRun(*runConfig) error
 }
 
@@ -33,6 +35,7 @@ type option struct {
 	name  string
 	learn func(*learnConfig) error // nil if it does not concern Learn
 	run   func(*runConfig) error   // nil if it does not concern New
+	check func(*checkConfig) error // nil if it does not concern Check alone
 	// paper says that it concerns the paper's model alone, restore that Restore
 	// takes it, because no snapshot holds what it sets.
 	paper, restore bool

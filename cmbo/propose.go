@@ -118,10 +118,10 @@ func (o *draft) ask(ctx context.Context) (Trial, error) {
 	id := len(o.h.trials) + 1
 	var e event
 	var err error
-	switch {
-	case len(o.h.queue) > 0:
+	switch o.reason() {
+	case ReasonEnqueued:
 		e, err = o.queuedPoint(id)
-	case o.h.started() < o.config.initial:
+	case ReasonDesign:
 		e, err = o.designPoint(id)
 	default:
 		e, err = o.modelPoint(ctx, id)
@@ -196,31 +196,43 @@ func (o *Optimizer) asked(id, r int) event {
 	return e
 }
 
+// proposable are the rows that a proposal is chosen from.
+type proposable struct {
+	rows [][]float64
+	x    *linalg.Dense // in the unit cube
+	free []int         // those that may be proposed
+}
+
+// candidates returns those of a trial.
+func (o *draft) candidates(id int) (c proposable, err error) {
+	if c.rows, c.x = o.rows(), o.points; c.rows != nil {
+		if c.free = o.free(); len(c.free) == 0 {
+			return c, o.exhausted()
+		}
+		return c, nil
+	}
+	if c.rows = o.pool(id); len(c.rows) == 0 {
+		return c, fmt.Errorf("%w: no unused point among the candidates drawn", ErrNoCandidates)
+	}
+	c.x, c.free = o.space.encodeAll(c.rows), make([]int, len(c.rows))
+	for i := range c.free {
+		c.free[i] = i
+	}
+	return c, nil
+}
+
 // modelPoint asks the model.
 func (o *draft) modelPoint(ctx context.Context, id int) (event, error) {
-	rows, x := o.rows(), o.points
-	var free []int
-	if rows != nil {
-		if free = o.free(); len(free) == 0 {
-			return event{}, o.exhausted()
-		}
-	} else {
-		rows = o.pool(id)
-		if len(rows) == 0 {
-			return event{}, fmt.Errorf("%w: no unused point among the candidates drawn", ErrNoCandidates)
-		}
-		x = o.space.encodeAll(rows)
-		free = make([]int, len(rows))
-		for i := range free {
-			free[i] = i
-		}
+	c, err := o.candidates(id)
+	if err != nil {
+		return event{}, err
 	}
-	s, state, err := o.score(ctx, id, x)
+	s, state, err := o.score(ctx, id, c.x)
 	if err != nil {
 		return event{}, err
 	}
 	best := -1
-	for _, r := range free {
+	for _, r := range c.free {
 		if v := s.Scores[r]; !math.IsNaN(v) && (best < 0 || v > s.Scores[best]) {
 			best = r
 		}
@@ -235,8 +247,8 @@ func (o *draft) modelPoint(ctx context.Context, id int) (event, error) {
 		e.state = state
 		return e, nil
 	}
-	s.Candidates = rows
-	return event{kind: eventAsked, trial: id, index: -1, x: rows[best], state: state}, nil
+	s.Candidates = c.rows
+	return event{kind: eventAsked, trial: id, index: -1, x: c.rows[best], state: state}, nil
 }
 
 // score fits the model and scores all rows of x. It returns what the model wants

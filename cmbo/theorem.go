@@ -2,7 +2,6 @@ package cmbo
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 
@@ -138,25 +137,24 @@ func (o *Optimizer) RegretBound(trial int, in TheoremInputs) (bound *RegretBound
 	if err := in.validate(len(a.Prior.Sources)); err != nil {
 		return nil, err
 	}
-	if trial < 1 || trial > len(present.h.trials) {
-		return nil, fmt.Errorf("%w: %d; %d trials were asked", ErrUnknownTrial, trial, len(present.h.trials))
+	past, asked, err := present.beforeAsk(trial)
+	if err != nil {
+		return nil, err
 	}
-	at := slices.IndexFunc(present.h.events, func(e event) bool { return e.kind == eventAsked && e.trial == trial })
-	past := &draft{Optimizer: o, h: present.h.before(at)}
 	if len(past.h.pending()) > 0 {
 		return nil, optionErrorf("trial %d was proposed while others were pending", trial)
 	}
-	if len(past.h.queue) > 0 {
+	switch past.reason() {
+	case ReasonEnqueued:
 		return nil, optionErrorf("trial %d was enqueued", trial)
-	}
-	if past.h.started() < o.config.initial {
+	case ReasonDesign:
 		return nil, optionErrorf("trial %d belongs to the initial design", trial)
 	}
 	d, _ := past.data(false)
 	if err := o.fit(context.Background(), d); err != nil {
 		return nil, err
 	}
-	chosen, err := o.space.Encode(present.h.trials[trial-1].x)
+	chosen, err := o.space.Encode(asked.x)
 	if err != nil {
 		return nil, err
 	}

@@ -187,12 +187,17 @@ func (o *Optimizer) Transfer(ctx context.Context) (t Transfer, err error) {
 	if err := o.fit(ctx, d); err != nil {
 		return t, err
 	}
-	t = Transfer{Values: len(d.Y), Shares: o.shares()}
+	return o.transfer(len(d.Y)), nil
+}
+
+// transfer sums up what the model has found out from so many values.
+func (o *Optimizer) transfer(values int) Transfer {
+	t := Transfer{Values: values, Shares: o.shares()}
 	slices.SortStableFunc(t.Shares, func(a, b Share) int { return cmp.Compare(b.Mass, a.Mass) })
 	if _, ok := o.model.(*hierarchicalRun); ok {
 		t.Verdict = t.verdict()
 	}
-	return t, nil
+	return t
 }
 
 // verdict judges shares among which no transfer is one.

@@ -1,0 +1,452 @@
+package cmbo
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/internal/rng"
+)
+
+// A CheckOption sets something of [Check]: every [LearnOption] and [Option] does, and
+// concerns the priors and the runs that Check makes.
+type CheckOption interface {
+	applyCheck(*checkConfig) error
+}
+
+// checkConfig is what Check works with.
+type checkConfig struct {
+	tasks, evaluations int
+	learn              []LearnOption
+	with, without      []Option
+}
+
+func (o option) applyCheck(c *checkConfig) error {
+	if o.check != nil {
+		return o.check(c)
+	}
+	if o.learn != nil {
+		c.learn = append(c.learn, o)
+	}
+	if o.run == nil {
+		return nil
+	}
+	switch o.name {
+	case "WithPrior", "WithSurrogate", "WithJournal", "WithJournalMark":
+		return optionErrorf("%s, and Check makes the priors and the runs itself", o.name)
+	case "WithPriorKernel", "WithARD": // with a prior they concern Learn
+	default:
+		c.with = append(c.with, o)
+	}
+	if !o.paper {
+		c.without = append(c.without, o)
+	}
+	return nil
+}
+
+// Defaults of Check.
+const (
+	defaultCheckTasks       = 10
+	defaultCheckEvaluations = 30
+	checkRepeats            = 3 // of a run without prior, whose first points are random
+	checkRows               = 5 // that a task must have to be left out, at least
+	checkClose              = 0.01
+)
+
+// WithCheckTasks bounds the tasks that [Check] leaves out at n, a seeded sample; the
+// default is 10. The time it takes is proportional to their number.
+func WithCheckTasks(n int) CheckOption {
+	return option{name: "WithCheckTasks", check: func(c *checkConfig) error {
+		if c.tasks = n; n < 1 {
+			return optionErrorf("a check of %d tasks", n)
+		}
+		return nil
+	}}
+}
+
+// WithCheckEvaluations bounds the evaluations of each run of [Check] at n; the default
+// is 30.
+func WithCheckEvaluations(n int) CheckOption {
+	return option{name: "WithCheckEvaluations", check: func(c *checkConfig) error {
+		if c.evaluations = n; n < 1 {
+			return optionErrorf("a check with %d evaluations", n)
+		}
+		return nil
+	}}
+}
+
+// A CheckReport says whether what was learned from some tasks helps the others.
+type CheckReport struct {
+	// Verdict is [TransferHelps] or [TransferMisleads] if the mean difference of
+	// regrets without and with the past is twice its standard error above or below 0,
+	// else [TransferUnclear]; [TransferTooEarly] with fewer than 5 tasks.
+	Verdict Verdict
+	// Tasks are those that were left out, in the order given.
+	Tasks []CheckedTask
+	// Difference is the mean over the tasks of Without.Regret - With.Regret, and
+	// StandardError that of the mean; NaN for a single task.
+	Difference, StandardError float64
+	// Reversed are the tasks that most of the tasks left out contradict: their values
+	// are likelier if the task holds upside down. Nil with a variant of the paper.
+	Reversed []string
+}
+
+// A CheckedTask is a task that was left out and then tuned on its own records.
+type CheckedTask struct {
+	ID string
+	// With was tuned with the prior of the other tasks, Without with none, as the mean
+	// of three runs.
+	With, Without Replay
+	// LogScore is the amount by which the log score of a value ([Forecast]) was better
+	// with the prior than without, the median of the values that the run with the prior
+	// met, through which both models go; NaN if there is no forecast without.
+	LogScore float64
+	// Transfer is what the run with the prior found out.
+	Transfer Transfer
+}
+
+// A Replay sums up runs on the records of a task. Regret counts from the best value of
+// the task in units of the difference between that and their median (or worst, if the
+// median is as good as the best), and as 1 beyond, or before the first value.
+type Replay struct {
+	// Regret is that of the best value so far, as the mean over the evaluations.
+	Regret float64
+	// Evaluations is the number it took to a regret of .01, one more than there were
+	// if it was not reached.
+	Evaluations float64
+}
+
+// Check says whether transfer helps on the caller's own histories. It leaves out tasks
+// one at a time, learns a prior from the others and tunes the task left out on its own
+// records, with the prior and without: the candidates are the points recorded, whose
+// values (or means, of points recorded repeatedly) and failures are known. No function
+// is evaluated.
+//
+// Points that an optimiser chose lie where it found good values: on such histories all
+// methods look better, and the difference smaller, than on a new task. A task needs 5
+// different points and two different values to be left out.
+//
+// The options are those of Learn and New, and [WithCheckTasks] and
+// [WithCheckEvaluations], which bound the time: for each task left out that of a Learn
+// and of five runs, one with the prior, three without, and one that goes through the
+// values again.
+//
+// Check fails as [Learn] and [New] do, and with [ErrTask] if no task can be left out.
+func Check(ctx context.Context, space *Space, tasks []Task, opts ...CheckOption) (report *CheckReport, err error) {
+	defer func() { err = panicked(recover(), err) }()
+	c := &checkConfig{tasks: defaultCheckTasks, evaluations: defaultCheckEvaluations}
+	for _, o := range opts {
+		if o == nil {
+			return nil, optionErrorf("a nil CheckOption")
+		}
+		if err := o.applyCheck(c); err != nil {
+			return nil, err
+		}
+	}
+	l, err := newLearnConfig(c.learn)
+	if err != nil {
+		return nil, err
+	}
+	if err := space.defined(); err != nil {
+		return nil, err
+	}
+	if tasks, err = checkTasks(space, tasks); err != nil {
+		return nil, err
+	}
+	var out []int // tasks to leave out
+	records := make([]*record, len(tasks))
+	for i := range tasks {
+		if records[i], err = newRecord(space, &tasks[i], l.minimize); err != nil {
+			return nil, inTask(err, tasks[i].ID)
+		}
+		if records[i].usable() && len(tasks) > 1 {
+			out = append(out, i)
+		}
+	}
+	if len(out) == 0 {
+		return nil, dataErrorf(ErrTask, "none of %d tasks has %d different points and two different values, and others to learn from", len(tasks), checkRows)
+	}
+	draw := func(i int) uint64 { return rng.Stream(l.seed, "check:"+tasks[i].ID).Uint64() }
+	slices.SortFunc(out, func(a, b int) int { return cmp.Compare(draw(a), draw(b)) })
+	out = out[:min(len(out), c.tasks)]
+	slices.Sort(out)
+	report = new(CheckReport)
+	contradicted := make(map[string]int)
+	for _, i := range out {
+		t, reversed, err := c.leaveOut(ctx, space, records[i], slices.Delete(slices.Clone(tasks), i, i+1))
+		if err != nil {
+			return nil, fmt.Errorf("task %q left out: %w", tasks[i].ID, err)
+		}
+		report.Tasks = append(report.Tasks, t)
+		for _, id := range reversed {
+			contradicted[id]++
+		}
+	}
+	for i := range tasks {
+		others := len(out)
+		if slices.Contains(out, i) {
+			others--
+		}
+		if n := contradicted[tasks[i].ID]; 2*n > others {
+			report.Reversed = append(report.Reversed, tasks[i].ID)
+		}
+	}
+	report.judge()
+	return report, nil
+}
+
+// judge compares the runs with and without.
+func (r *CheckReport) judge() {
+	n := float64(len(r.Tasks))
+	for _, t := range r.Tasks {
+		r.Difference += (t.Without.Regret - t.With.Regret) / n
+	}
+	for _, t := range r.Tasks {
+		d := t.Without.Regret - t.With.Regret - r.Difference
+		r.StandardError += d * d / (n - 1) / n
+	}
+	r.StandardError = math.Sqrt(r.StandardError)
+	switch {
+	case len(r.Tasks) < verdictValues:
+		r.Verdict = TransferTooEarly
+	case r.Difference > 2*r.StandardError:
+		r.Verdict = TransferHelps
+	case r.Difference < -2*r.StandardError:
+		r.Verdict = TransferMisleads
+	default:
+		r.Verdict = TransferUnclear
+	}
+}
+
+// String is a table of the tasks, with a line for their means, and the verdict.
+func (r *CheckReport) String() string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprint(w, "left out\tregret with\twithout\tevaluations with\twithout\tlog score gain\tverdict of the run\n")
+	mean := CheckedTask{ID: "mean"}
+	n, better := float64(len(r.Tasks)), 0
+	row := func(t CheckedTask, verdict string) {
+		fmt.Fprintf(w, "%s\t%.3f\t%.3f\t%.1f\t%.1f\t%+.2f\t%s\n", t.ID, t.With.Regret, t.Without.Regret, t.With.Evaluations, t.Without.Evaluations, t.LogScore, verdict)
+	}
+	for _, t := range r.Tasks {
+		row(t, t.Transfer.Verdict.String())
+		mean.With.add(t.With, 1/n)
+		mean.Without.add(t.Without, 1/n)
+		mean.LogScore += t.LogScore / n
+		if t.With.Regret < t.Without.Regret {
+			better++
+		}
+	}
+	row(mean, "(verdict below)")
+	w.Flush()
+	words := r.Verdict.String()
+	switch r.Verdict {
+	case TransferTooEarly:
+		words = fmt.Sprintf("too few tasks to tell: %d of %d", len(r.Tasks), verdictValues)
+	case TransferUnclear:
+		words = "no difference that stands out"
+	}
+	fmt.Fprintf(&b, "%s: the mean regret is %.3f with the past and %.3f without, a difference of %.3f ± %.3f; better with it on %d of %d tasks\n",
+		words, mean.With.Regret, mean.Without.Regret, r.Difference, r.StandardError, better, len(r.Tasks))
+	if len(r.Reversed) > 0 {
+		fmt.Fprintf(&b, "upside down for most others: %s\n", strings.Join(r.Reversed, ", "))
+	}
+	return b.String()
+}
+
+func (r *Replay) add(s Replay, share float64) {
+	r.Regret += share * s.Regret
+	r.Evaluations += share * s.Evaluations
+}
+
+// record is what is known of a task: a table on which runs are replayed.
+type record struct {
+	id     string
+	space  *Space
+	y      []float64 // by candidate, NaN for a failure
+	regret []float64
+}
+
+// newRecord makes the record of a task of the space.
+func newRecord(space *Space, t *Task, minimize bool) (*record, error) {
+	r := &record{id: t.ID}
+	at := make(map[string]int)
+	var rows [][]float64
+	var count []float64
+	place := func(x []float64) int {
+		key := points.Key(x)
+		i, known := at[key]
+		if !known {
+			i = len(rows)
+			at[key] = i
+			rows, r.y, count = append(rows, x), append(r.y, 0), append(count, 0)
+		}
+		return i
+	}
+	for j, x := range t.X {
+		i := place(x)
+		count[i]++
+		r.y[i] += (t.Y[j] - r.y[i]) / count[i]
+	}
+	for _, x := range t.Failed {
+		place(x)
+	}
+	var known []float64
+	for i, y := range r.y {
+		if count[i] == 0 {
+			r.y[i] = math.NaN()
+			continue
+		}
+		known = append(known, orient(y, minimize))
+	}
+	slices.Sort(known)
+	params := &Space{params: space.params, names: space.names, dim: space.dim}
+	var err error
+	if r.space, err = params.WithCandidates(rows); err != nil || len(known) == 0 {
+		return r, err
+	}
+	best := known[len(known)-1]
+	unit := best - known[(len(known)-1)/2]
+	if !(unit > 0) {
+		unit = best - known[0]
+	}
+	for _, y := range r.y {
+		v := 1.0
+		if unit > 0 && !math.IsNaN(y) {
+			v = min((best-orient(y, minimize))/unit, 1)
+		}
+		r.regret = append(r.regret, v)
+	}
+	return r, nil
+}
+
+// usable reports whether there is something to find.
+func (r *record) usable() bool {
+	return len(r.y) >= checkRows && slices.Contains(r.regret, 0) && slices.Max(r.regret) > 0
+}
+
+// replay tunes the task on what is known of it.
+func (r *record) replay(ctx context.Context, evaluations int, opts []Option) (o *Optimizer, out Replay, err error) {
+	if o, err = New(r.space, opts...); err != nil {
+		return nil, out, err
+	}
+	regret := 1.0
+	evaluations = min(evaluations, len(r.y))
+	out.Evaluations = float64(evaluations + 1)
+	for n := range evaluations {
+		trial, err := o.Ask(ctx)
+		if err != nil {
+			return nil, out, err
+		}
+		if y := r.y[trial.Index]; math.IsNaN(y) {
+			err = o.TellFailed(trial.ID)
+		} else {
+			err = o.Tell(trial.ID, y)
+		}
+		if err != nil {
+			return nil, out, err
+		}
+		regret = min(regret, r.regret[trial.Index])
+		out.Regret += regret / float64(evaluations)
+		if regret <= checkClose {
+			out.Evaluations = min(out.Evaluations, float64(n+1))
+		}
+	}
+	return o, out, nil
+}
+
+// leaveOut compares runs on a task with and without the prior of others. It returns
+// those that the task contradicts.
+func (c *checkConfig) leaveOut(ctx context.Context, space *Space, r *record, others []Task) (t CheckedTask, reversed []string, err error) {
+	t.ID = r.id
+	prior, err := Learn(ctx, space, others, c.learn...)
+	if err != nil {
+		return t, nil, err
+	}
+	o, with, err := r.replay(ctx, c.evaluations, append(slices.Clip(c.with), WithPrior(prior)))
+	if err != nil {
+		return t, nil, err
+	}
+	t.With = with
+	if t.Transfer, err = o.Transfer(ctx); err != nil {
+		return t, nil, err
+	}
+	seed := o.config.seed
+	for i := range checkRepeats {
+		_, without, err := r.replay(ctx, c.evaluations, append(slices.Clip(c.without), WithSeed(seed+uint64(i))))
+		if err != nil {
+			return t, nil, err
+		}
+		t.Without.add(without, 1.0/checkRepeats)
+	}
+	if t.LogScore, err = c.foretold(ctx, r, o); err != nil {
+		return t, nil, err
+	}
+	if m, ok := o.model.(*hierarchicalRun); ok {
+		reversed, err = m.contradicted(ctx, r, o.config)
+	}
+	return t, reversed, err
+}
+
+// foretold compares forecasts of the values of a run with those made without a prior.
+func (c *checkConfig) foretold(ctx context.Context, r *record, o *Optimizer) (float64, error) {
+	with, err := o.Calibration(ctx)
+	if err != nil {
+		return 0, err
+	}
+	plain, err := New(r.space, c.without...)
+	if err != nil {
+		return 0, err
+	}
+	for _, ob := range o.Observations() {
+		if err := plain.Observe(ob.X, ob.Y); err != nil {
+			return 0, err
+		}
+	}
+	without, err := plain.Calibration(ctx)
+	if err != nil {
+		return 0, err
+	}
+	// Both end with the newest value.
+	n := min(len(with.Forecasts), len(without.Forecasts))
+	if n == 0 {
+		return math.NaN(), nil
+	}
+	var gain []float64
+	for i := range n {
+		gain = append(gain, with.Forecasts[len(with.Forecasts)-n+i].LogScore()-without.Forecasts[len(without.Forecasts)-n+i].LogScore())
+	}
+	slices.Sort(gain)
+	return (gain[(n-1)/2] + gain[n/2]) / 2, nil
+}
+
+// contradicted returns the past tasks that hold upside down for a record, if it is
+// like them.
+func (r *hierarchicalRun) contradicted(ctx context.Context, rec *record, c *runConfig) ([]string, error) {
+	m := hierarchy.DefaultMasses()
+	run := hierarchy.NewRun(r.model, m, c.noise, c.parallelism)
+	var at []int
+	var y []float64
+	for i, v := range rec.y {
+		if !math.IsNaN(v) && len(at) < m.Window {
+			at, y = append(at, i), append(y, orient(v, c.minimize))
+		}
+	}
+	x := points.Pick(rec.space.encoded, at)
+	if err := run.Fit(ctx, x, scaleValues(c.y, y).z, nil, nil); err != nil {
+		return nil, modelError(ctx, err)
+	}
+	var out []string
+	for i, p := range run.Reversed() {
+		if p > 0.5 {
+			out = append(out, r.model.Tasks()[i].ID)
+		}
+	}
+	return out, nil
+}

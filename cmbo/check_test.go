@@ -1,0 +1,183 @@
+package cmbo_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/stretchr/testify/require"
+)
+
+// recorded makes k past tasks of n points each, all alike but for their offset, and
+// turns the last one upside down.
+func recorded(k, n int) []cmbo.Task {
+	f := bump([]float64{0.3, 0.7})
+	var tasks []cmbo.Task
+	for j := range k {
+		r := rng.Stream(9, "recorded", uint64(j))
+		t := cmbo.Task{ID: fmt.Sprintf("task-%d", j)}
+		sign := 1.0
+		if j == k-1 {
+			sign = -1
+		}
+		for range n {
+			x := []float64{r.Float64(), r.Float64()}
+			t.X, t.Y = append(t.X, x), append(t.Y, float64(j)+sign*f(x))
+		}
+		tasks = append(tasks, t)
+	}
+	return tasks
+}
+
+// Check does what anybody could do by hand.
+func TestCheckByHand(t *testing.T) {
+	space, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	tasks := recorded(5, 12)
+	// A point recorded twice, and two failures.
+	tasks[1].X, tasks[1].Y = append(tasks[1].X, tasks[1].X[0]), append(tasks[1].Y, tasks[1].Y[0]-0.5)
+	tasks[1].Failed = [][]float64{{0.31, 0.72}, {0.9, 0.1}}
+	for i := range tasks {
+		for j := range tasks[i].Y {
+			tasks[i].Y[j] = -tasks[i].Y[j] // to be minimised
+		}
+	}
+	const evaluations = 6
+	report, err := cmbo.Check(ctx, space, tasks, cmbo.WithMinimize(), cmbo.WithCheckEvaluations(evaluations))
+	require.NoError(t, err)
+	require.Len(t, report.Tasks, 5)
+	got := report.Tasks[1]
+	require.Equal(t, "task-1", got.ID)
+
+	y := make(map[string]float64)
+	for i, x := range tasks[1].X {
+		y[fmt.Sprint(x)] = tasks[1].Y[i]
+	}
+	y[fmt.Sprint(tasks[1].X[0])] = tasks[1].Y[0] + 0.25
+	var known []float64
+	for _, v := range y {
+		known = append(known, v)
+	}
+	slices.Sort(known) // 12 of them; from the best, the median is the 7th
+	unit := known[6] - known[0]
+	rows := append(slices.Clone(tasks[1].X[:12]), tasks[1].Failed...)
+	list, err := space.WithCandidates(rows)
+	require.NoError(t, err)
+	run := func(opts ...cmbo.Option) (o *cmbo.Optimizer, regret, reached float64) {
+		o = newOptimizer(t, list, opts...)
+		best := 1.0
+		reached = evaluations + 1
+		for n := range evaluations {
+			trial, err := o.Ask(ctx)
+			require.NoError(t, err)
+			if v, ok := y[fmt.Sprint(trial.X)]; ok {
+				require.NoError(t, o.Tell(trial.ID, v))
+				best = min(best, (v-known[0])/unit)
+			} else {
+				require.NoError(t, o.TellFailed(trial.ID))
+			}
+			if regret += best / evaluations; best <= 0.01 {
+				reached = min(reached, float64(n+1))
+			}
+		}
+		return o, regret, reached
+	}
+	prior := learn(t, space, slices.Delete(slices.Clone(tasks), 1, 2), cmbo.WithMinimize())
+	with, regret, reached := run(cmbo.WithPrior(prior))
+	require.InDelta(t, regret, got.With.Regret, 1e-12)
+	require.Equal(t, reached, got.With.Evaluations)
+	require.Equal(t, transferOf(t, with), got.Transfer)
+	var sum, n float64
+	for seed := range uint64(3) {
+		_, regret, reached := run(cmbo.WithMinimize(), cmbo.WithSeed(1+seed))
+		sum, n = sum+regret/3, n+reached/3
+	}
+	require.InDelta(t, sum, got.Without.Regret, 1e-12)
+	require.InDelta(t, n, got.Without.Evaluations, 1e-12)
+
+	c, err := with.Calibration(ctx)
+	require.NoError(t, err)
+	plain := newOptimizer(t, list, cmbo.WithMinimize())
+	for _, ob := range with.Observations() {
+		require.NoError(t, plain.Observe(ob.X, ob.Y))
+	}
+	p, err := plain.Calibration(ctx)
+	require.NoError(t, err)
+	require.NotEmpty(t, p.Forecasts)
+	var gain []float64
+	last := c.Forecasts[len(c.Forecasts)-len(p.Forecasts):]
+	for i, f := range last {
+		gain = append(gain, f.LogScore()-p.Forecasts[i].LogScore())
+	}
+	slices.Sort(gain)
+	require.Len(t, gain, 3)
+	require.InDelta(t, gain[1], got.LogScore, 1e-9)
+
+	var d, v float64
+	for _, k := range report.Tasks {
+		d += (k.Without.Regret - k.With.Regret) / 5
+	}
+	for _, k := range report.Tasks {
+		e := k.Without.Regret - k.With.Regret - d
+		v += e * e / 4
+	}
+	require.InDelta(t, d, report.Difference, 1e-12)
+	require.InDelta(t, math.Sqrt(v/5), report.StandardError, 1e-12)
+}
+
+// On tasks that are alike the prior helps, and the one that is upside down is named.
+// The sample of tasks does not depend on their order.
+func TestCheckSays(t *testing.T) {
+	space, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	tasks := recorded(7, 15)
+	report, err := cmbo.Check(ctx, space, tasks, cmbo.WithCheckEvaluations(6), cmbo.WithCheckTasks(6), cmbo.WithClusters(2))
+	require.NoError(t, err)
+	require.Len(t, report.Tasks, 6)
+	require.Equal(t, []string{"task-6"}, report.Reversed)
+	require.Equal(t, cmbo.TransferHelps, report.Verdict, "%v", report)
+	require.Contains(t, report.String(), "transfer helps: the mean regret is ")
+	require.Contains(t, report.String(), "upside down for most others: task-6\n")
+	for _, k := range report.Tasks {
+		if k.ID != "task-6" {
+			require.Less(t, k.With.Regret, k.Without.Regret, "%v", report)
+		}
+	}
+	slices.Reverse(tasks)
+	again, err := cmbo.Check(ctx, space, tasks, cmbo.WithCheckEvaluations(1), cmbo.WithCheckTasks(2), cmbo.WithVariant(cmbo.GlobalCen), cmbo.WithIndexPoints(20))
+	require.NoError(t, err)
+	require.Nil(t, again.Reversed)
+	require.Equal(t, cmbo.TransferTooEarly, again.Verdict)
+	require.Contains(t, again.String(), "too few tasks to tell: 2 of 5")
+	for _, k := range again.Tasks {
+		require.True(t, slices.ContainsFunc(report.Tasks, func(c cmbo.CheckedTask) bool { return c.ID == k.ID }))
+	}
+}
+
+func TestCheckRefuses(t *testing.T) {
+	space, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	tasks := recorded(3, 6)
+	constant := []cmbo.Task{{ID: "a", X: tasks[0].X, Y: make([]float64, 6)}, {ID: "b", X: tasks[1].X[:4], Y: tasks[1].Y[:4]}}
+	prior := learn(t, space, tasks)
+	for _, c := range []struct {
+		tasks []cmbo.Task
+		opts  []cmbo.CheckOption
+		err   error
+	}{
+		{nil, nil, cmbo.ErrNoTasks},
+		{tasks[:1], nil, cmbo.ErrTask},
+		{constant, nil, cmbo.ErrTask},
+		{tasks, []cmbo.CheckOption{nil}, cmbo.ErrOption},
+		{tasks, []cmbo.CheckOption{cmbo.WithCheckTasks(0)}, cmbo.ErrOption},
+		{tasks, []cmbo.CheckOption{cmbo.WithCheckEvaluations(0)}, cmbo.ErrOption},
+		{tasks, []cmbo.CheckOption{cmbo.WithPrior(prior)}, cmbo.ErrOption},
+		{tasks, []cmbo.CheckOption{cmbo.WithWeights("none")}, cmbo.ErrOption},
+	} {
+		_, err := cmbo.Check(ctx, space, c.tasks, c.opts...)
+		require.ErrorIs(t, err, c.err)
+	}
+}

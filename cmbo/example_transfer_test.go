@@ -1,0 +1,109 @@
+package cmbo_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/gocmbo/cmbo/cmbo"
+)
+
+// histories makes records of training on six data sets that like about the same
+// learning rate, and on one whose scores were stored as losses.
+func histories() (*cmbo.Space, []cmbo.Task) {
+	space, err := cmbo.NewSpace(cmbo.LogFloat("lr", 1e-5, 1), cmbo.Int("depth", 1, 12))
+	if err != nil {
+		panic(err)
+	}
+	rows, err := space.Sample(15, 1)
+	if err != nil {
+		panic(err)
+	}
+	var tasks []cmbo.Task
+	noise := rand.New(rand.NewPCG(1, 1))
+	for i, id := range []string{"iris", "wine", "glass", "seeds", "sonar", "yeast", "losses"} {
+		train := accuracy(-3 + 0.1*float64(i))
+		t := cmbo.Task{ID: id, X: rows}
+		for _, x := range rows {
+			y := train(x[0], int(x[1])) + 0.02*noise.NormFloat64()
+			if id == "losses" {
+				y = 1 - y
+			}
+			t.Y = append(t.Y, y)
+		}
+		tasks = append(tasks, t)
+	}
+	return space, tasks
+}
+
+// Before trusting your histories, have each of them tuned with what the others teach.
+func ExampleCheck() {
+	space, tasks := histories()
+	report, err := cmbo.Check(context.Background(), space, tasks, cmbo.WithCheckEvaluations(8))
+	if err != nil {
+		panic(err)
+	}
+	fmt.Print(report)
+	// Output:
+	// left out  regret with  without  evaluations with  without  log score gain  verdict of the run
+	// iris      0.000        0.307    1.0               6.3      +3.71           transfer helps
+	// wine      0.000        0.316    1.0               6.3      +2.79           transfer helps
+	// glass     0.000        0.348    1.0               6.0      +3.56           transfer helps
+	// seeds     0.000        0.329    1.0               6.0      +3.90           transfer helps
+	// sonar     0.000        0.359    1.0               6.0      +4.02           transfer helps
+	// yeast     0.000        0.338    1.0               4.3      +2.19           transfer helps
+	// losses    0.125        0.095    2.0               6.0      +2.43           the past misleads
+	// mean      0.018        0.299    1.1               5.9      +3.23           (verdict below)
+	// transfer helps: the mean regret is 0.018 with the past and 0.299 without, a difference of 0.281 ± 0.052; better with it on 6 of 7 tasks
+	// upside down for most others: losses
+}
+
+// A run says whether the past helps, how far to trust its forecasts, what more
+// evaluations may bring, and why it asked for a trial.
+func ExampleOptimizer_Transfer() {
+	ctx := context.Background()
+	space, tasks := histories()
+	prior, err := cmbo.Learn(ctx, space, tasks[:6], cmbo.WithClusters(2))
+	if err != nil {
+		panic(err)
+	}
+	opt, err := cmbo.New(space, cmbo.WithPrior(prior))
+	if err != nil {
+		panic(err)
+	}
+	train := accuracy(-2.8)
+	for range 8 {
+		trial, err := opt.Ask(ctx)
+		if err != nil {
+			panic(err)
+		}
+		if err := opt.Tell(trial.ID, train(trial.Float("lr"), trial.Int("depth"))); err != nil {
+			panic(err)
+		}
+	}
+	transfer, err := opt.Transfer(ctx)
+	if err != nil {
+		panic(err)
+	}
+	calibration, err := opt.Calibration(ctx)
+	if err != nil {
+		panic(err)
+	}
+	outlook, err := opt.Outlook(ctx)
+	if err != nil {
+		panic(err)
+	}
+	first, err := opt.Explain(ctx, 1)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(transfer.Verdict)
+	fmt.Println(calibration)
+	fmt.Println("worth going on for 0.1:", outlook.Next > 0.1)
+	fmt.Println(first.Reason, "of", len(first.Step.Scores), "candidates")
+	// Output:
+	// transfer helps
+	// 8 of 8 values lay inside their 90 % interval
+	// worth going on for 0.1: false
+	// largest score of 1000 candidates
+}

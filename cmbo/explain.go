@@ -1,0 +1,244 @@
+package cmbo
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/gocmbo/cmbo/cmbo/acq"
+)
+
+// Reason is why a point was proposed.
+type Reason uint8
+
+// The reasons.
+const (
+	ReasonScore    Reason = iota // its score was the largest of the candidates'
+	ReasonDesign                 // it belongs to the initial design
+	ReasonEnqueued               // it was enqueued
+)
+
+var reasonNames = [...]string{"largest score", "initial design", "enqueued"}
+
+// String returns "largest score", "initial design" or "enqueued".
+func (r Reason) String() string { return nameOf(reasonNames[:], int(r), "Reason") }
+
+// An Explanation says how a trial came about.
+type Explanation struct {
+	Trial  Trial
+	Reason Reason
+	// Mean and SD are what the model expected of the noise-free objective at the point
+	// when it was proposed, in the user's units: trials open then count as evaluated
+	// with the mean as the value, as they do for the acquisition. NaN if there was no
+	// model yet, as before the first values of a run without a prior.
+	Mean, SD float64
+	// Step is how the candidates were scored, as [Optimizer.LastStep] had it then: the
+	// point is candidate Step.Chosen. It is zero for other reasons than ReasonScore.
+	Step Step
+	// Transfer is what was known of the worth of the past.
+	Transfer    Transfer
+	acquisition string
+}
+
+// String explains it in words.
+func (e Explanation) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%v: ", e.Trial)
+	switch e.Reason {
+	case ReasonScore:
+		n := 0
+		for _, v := range e.Step.Scores {
+			if !math.IsNaN(v) {
+				n++
+			}
+		}
+		fmt.Fprintf(&b, "the largest %s (score %.4g) of %d candidates", e.acquisition, e.Step.Scores[e.Step.Chosen], n)
+		if p := e.Step.Success; p != nil {
+			fmt.Fprintf(&b, ", times a probability of success of %.2f", p[e.Step.Chosen])
+		}
+	default:
+		b.WriteString(e.Reason.String())
+	}
+	switch {
+	case math.IsNaN(e.Mean):
+	case e.Transfer.Values == 0: // whose scale the past alone tells
+		fmt.Fprintf(&b, "; expected %.4g", e.Mean)
+	default:
+		fmt.Fprintf(&b, "; expected %.4g ± %.2g", e.Mean, e.SD)
+	}
+	if e.Transfer.Shares != nil {
+		fmt.Fprintf(&b, "; %v", e.Transfer)
+	}
+	return b.String()
+}
+
+// Explain says how a trial came about, whatever has become of it, also after [Restore]
+// and [RestoreJournal]: the model goes back to the log as it was when the trial was
+// asked for and scores the candidates again. In the build that made the proposal the
+// numbers are those of then, bit for bit. It takes about twice the time of an Ask, and
+// the next Ask some more than usual. Later proposals do not change.
+//
+// It fails with [ErrUnknownTrial], with [ErrNumerical], and with ctx.Err().
+func (o *Optimizer) Explain(ctx context.Context, trial int) (x Explanation, err error) {
+	if err := o.lockModel(ctx); err != nil {
+		return x, err
+	}
+	defer o.unlockModel()
+	defer func() { err = o.usedModel(recover(), err) }()
+	past, e, err := o.draft().beforeAsk(trial)
+	if err != nil {
+		return x, err
+	}
+	x = Explanation{Trial: Trial{ID: trial, Index: e.index, X: slices.Clone(e.x), space: o.space}, Reason: past.reason(), Mean: math.NaN(), SD: math.NaN()}
+	d, scale := past.data(true)
+	if x.Reason == ReasonScore {
+		c, err := past.candidates(trial)
+		if err != nil {
+			return x, err
+		}
+		s, _, err := past.score(ctx, trial, c.x)
+		if err != nil {
+			return x, err
+		}
+		if s.Chosen = slices.IndexFunc(c.rows, func(r []float64) bool { return slices.Equal(r, e.x) }); s.Chosen < 0 {
+			return x, fmt.Errorf("%w: trial %d is none of the %d candidates that this release draws", ErrVersion, trial, len(c.rows))
+		}
+		if o.points == nil {
+			s.Candidates = c.rows
+		}
+		x.Step, x.acquisition = *s, o.config.acquisition.String()
+		if _, ok := o.model.(*hierarchicalRun); ok && len(d.Y) == 0 {
+			x.acquisition = "mean"
+		}
+		x.Mean, x.SD = scale.back(s.Mean[s.Chosen], s.SD[s.Chosen])
+		x.Mean = orient(x.Mean, o.config.minimize)
+	} else {
+		if err := o.fit(ctx, d); err != nil {
+			return x, err
+		}
+		f, ok, err := past.forecast(ctx, o.model, d, scale, e.x)
+		if err != nil {
+			return x, err
+		}
+		if ok {
+			x.Mean, x.SD = f.Mean, f.SD
+		}
+	}
+	x.Transfer = o.transfer(len(d.Y))
+	return x, nil
+}
+
+// beforeAsk returns the log from which a trial was chosen, and the event.
+func (o *draft) beforeAsk(trial int) (*draft, event, error) {
+	if trial < 1 || trial > len(o.h.trials) {
+		return nil, event{}, fmt.Errorf("%w: %d; %d trials were asked", ErrUnknownTrial, trial, len(o.h.trials))
+	}
+	at := slices.IndexFunc(o.h.events, func(e event) bool { return e.kind == eventAsked && e.trial == trial })
+	return &draft{Optimizer: o.Optimizer, h: o.h.before(at)}, o.h.events[at], nil
+}
+
+// reason says how the next point is chosen.
+func (o *draft) reason() Reason {
+	switch {
+	case len(o.h.queue) > 0:
+		return ReasonEnqueued
+	case o.h.started() < o.config.initial:
+		return ReasonDesign
+	}
+	return ReasonScore
+}
+
+// An Outlook says what more evaluations may bring, in the user's units: advice on when
+// to stop.
+type Outlook struct {
+	// Next is the largest expected improvement over the best value told, of the
+	// candidates that are left: what the model expects the best next evaluation to
+	// gain. A run whose evaluations cost more than that is worth has ended. It is what
+	// one evaluation brings, not all that could follow; and it is the model's word, so
+	// look at [Optimizer.Calibration] before believing it.
+	Next float64
+	// Most is an upper bound on what is left as the model sees it: at no single
+	// candidate does it give more than a chance of 5 % to an improvement by more. 0
+	// where it gives none a chance of 5 % to improve at all.
+	Most float64
+	// Gained is how much better the best value told is than the first.
+	Gained float64
+}
+
+// String says it in words.
+func (u Outlook) String() string {
+	if math.IsNaN(u.Next) {
+		return "nothing told yet"
+	}
+	return fmt.Sprintf("the next evaluation is expected to gain %.3g, and none is likely to gain more than %.3g; %.3g was gained since the first", u.Next, u.Most, u.Gained)
+}
+
+// Outlook says what more evaluations may bring: NaN before the first value. Candidates
+// are those that an Ask would score, trials that are open among them; the improvement
+// is multiplied by the probability of success where failures are known. With [Copula]
+// the model's scores are turned into values by a line, which makes the numbers rough.
+// It takes the time of an Ask, changes no proposal, says the same after [Restore], and
+// fails with [ErrNumerical] or ctx.Err().
+func (o *Optimizer) Outlook(ctx context.Context) (u Outlook, err error) {
+	if err := o.lockModel(ctx); err != nil {
+		return u, err
+	}
+	defer o.unlockModel()
+	defer func() { err = o.usedModel(recover(), err) }()
+	present := o.draft()
+	best := present.h.best(o.config.minimize)
+	if best < 0 {
+		return Outlook{math.NaN(), math.NaN(), math.NaN()}, nil
+	}
+	u.Gained = math.Abs(present.h.obs[best].Y - present.h.obs[0].Y)
+	c, err := present.candidates(len(present.h.trials) + 1)
+	if isExhausted(err) && present.h.numOpen() == 0 {
+		return u, nil
+	}
+	if err != nil && !isExhausted(err) {
+		return u, err
+	}
+	for _, id := range present.h.pending() {
+		c.rows = append(slices.Clip(c.rows), present.h.trials[id-1].x)
+		c.free = append(c.free, len(c.rows)-1)
+	}
+	rows := make([][]float64, len(c.free))
+	for i, r := range c.free {
+		rows[i] = c.rows[r]
+	}
+	x := o.space.encodeAll(rows)
+	d, scale := present.data(false)
+	if err := o.fit(ctx, d); err != nil {
+		return u, err
+	}
+	n := len(rows)
+	mean, sd, score := make([]float64, n), make([]float64, n), make([]float64, n)
+	if err := o.model.Predict(ctx, mean, sd, x); err != nil {
+		return u, err
+	}
+	top := slices.Max(d.Y)
+	f := acq.EI{Best: top}
+	if m, ok := o.model.(*hierarchicalRun); ok {
+		if err := m.Score(ctx, score, x, f, top); err != nil {
+			return u, err
+		}
+	} else {
+		for i := range score {
+			score[i] = f.Score(mean[i], sd[i])
+		}
+	}
+	success, err := present.probability(ctx, x)
+	if err != nil {
+		return u, err
+	}
+	for i, v := range score {
+		v = math.Exp(v)
+		if success != nil {
+			v *= success[i]
+		}
+		u.Next, u.Most = max(u.Next, scale.scale*v), max(u.Most, scale.scale*(mean[i]+z90*sd[i]-top))
+	}
+	return u, nil
+}

@@ -1,0 +1,181 @@
+package cmbo_test
+
+import (
+	"bytes"
+	"math"
+	"testing"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/stretchr/testify/require"
+)
+
+// What is said of a trial later, and after a restore, is what LastStep said at once,
+// bit for bit, and to ask for it changes no proposal.
+func TestExplain(t *testing.T) {
+	list, rows := grid(t, 9)
+	cube, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	past, f := kinds(6, 15)
+	past[0].Failed = [][]float64{{0.1, 0.1}}
+	hierarchical := learn(t, list, past, cmbo.WithIndexPoints(80))
+	paper := learn(t, list, past, cmbo.WithVariant(cmbo.JefClusJefCMP), cmbo.WithIndexPoints(30))
+	for _, c := range []struct {
+		name  string
+		space *cmbo.Space
+		opts  []cmbo.Option
+	}{
+		{"hierarchical", list, []cmbo.Option{cmbo.WithPrior(hierarchical)}},
+		{"cube", cube, []cmbo.Option{cmbo.WithPrior(hierarchical)}},
+		{"paper", list, []cmbo.Option{cmbo.WithPrior(paper)}},
+		{"no prior", cube, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := newOptimizer(t, c.space, append(c.opts, cmbo.WithCandidateCounts(100, 20), cmbo.WithInitial(2))...)
+			silent := newOptimizer(t, c.space, append(c.opts, cmbo.WithCandidateCounts(100, 20), cmbo.WithInitial(2))...)
+			require.NoError(t, o.Enqueue(rows[3]))
+			require.NoError(t, silent.Enqueue(rows[3]))
+			steps := make(map[int]cmbo.Step)
+			transfers := make(map[int]cmbo.Transfer)
+			// 1 is enqueued and 2 of the design; 5 and 6 are asked while 4 is open.
+			play := func(o *cmbo.Optimizer, explain bool) (asked [][]float64) {
+				var open []cmbo.Trial
+				for i := 1; i <= 8; i++ {
+					if i != 5 && i != 6 {
+						transfers[i] = transferOf(t, o)
+					}
+					trial, err := o.Ask(ctx)
+					require.NoError(t, err)
+					asked = append(asked, trial.X)
+					if s, ok := o.LastStep(); ok {
+						steps[i] = s
+					}
+					if open = append(open, trial); i == 4 || i == 5 {
+						continue
+					}
+					if explain {
+						_, err = o.Explain(ctx, max(1, i-2))
+						require.NoError(t, err)
+						_, err = o.Outlook(ctx)
+						require.NoError(t, err)
+					}
+					for _, trial := range open {
+						require.NoError(t, o.Tell(trial.ID, f(trial.X)))
+					}
+					open = nil
+				}
+				return asked
+			}
+			require.Equal(t, play(silent, false), play(o, true))
+			var snapshot bytes.Buffer
+			require.NoError(t, o.Snapshot(&snapshot))
+			restored, err := cmbo.Restore(&snapshot, c.opts...)
+			require.NoError(t, err)
+			for id := 1; id <= 8; id++ {
+				x, err := restored.Explain(ctx, id)
+				require.NoError(t, err)
+				again, err := o.Explain(ctx, id)
+				require.NoError(t, err)
+				require.Equal(t, x.Step, again.Step)
+				require.Equal(t, o.Observations()[id-1].X, x.Trial.X)
+				if want, ok := transfers[id]; ok {
+					require.Equal(t, want, x.Transfer)
+				}
+				want, modelled := steps[id]
+				if !modelled {
+					require.Equal(t, map[int]cmbo.Reason{1: cmbo.ReasonEnqueued, 2: cmbo.ReasonDesign}[id], x.Reason)
+					require.Equal(t, c.name == "paper" || c.name == "no prior", math.IsNaN(x.Mean))
+					require.Contains(t, x.String(), ": "+x.Reason.String())
+					continue
+				}
+				require.Equal(t, cmbo.ReasonScore, x.Reason)
+				require.Equal(t, want, x.Step, "trial %d", id)
+				mean := want.Shift + want.Scale*want.Mean[want.Chosen]
+				require.InDelta(t, mean, x.Mean, 1e-9)
+				require.InDelta(t, want.Scale*want.SD[want.Chosen], x.SD, 1e-9)
+				require.Contains(t, x.String(), "the largest EI (score ")
+			}
+			was, err := o.Outlook(ctx)
+			require.NoError(t, err)
+			is, err := restored.Outlook(ctx)
+			require.NoError(t, err)
+			require.Equal(t, was, is)
+			_, err = o.Explain(ctx, 9)
+			require.ErrorIs(t, err, cmbo.ErrUnknownTrial)
+			_, err = o.Explain(ctx, 0)
+			require.ErrorIs(t, err, cmbo.ErrUnknownTrial)
+		})
+	}
+}
+
+// The outlook is the largest expected improvement in the user's units, by numerical
+// integration, over the candidates that are left and the trials that are open.
+func TestOutlook(t *testing.T) {
+	list, rows := grid(t, 5)
+	f := bump([]float64{0.6, 0.3})
+	o := newOptimizer(t, list, cmbo.WithMinimize())
+	u, err := o.Outlook(ctx)
+	require.NoError(t, err)
+	require.True(t, math.IsNaN(u.Next) && math.IsNaN(u.Most))
+	drive(t, o, func(x []float64) float64 { return 30 - 20*f(x) }, 7)
+	open, err := o.Ask(ctx)
+	require.NoError(t, err)
+	u, err = o.Outlook(ctx)
+	require.NoError(t, err)
+
+	best, _ := o.Best()
+	done := make(map[[2]float64]bool)
+	for _, ob := range o.Observations() {
+		done[[2]float64(ob.X)] = true
+	}
+	require.False(t, done[[2]float64(open.X)])
+	var next, most float64
+	for _, x := range rows {
+		if done[[2]float64(x)] {
+			continue
+		}
+		mean, sd, err := o.Predict(x)
+		require.NoError(t, err)
+		const steps = 4000
+		var ei float64
+		for i := range steps {
+			z := -8 + 16*(float64(i)+0.5)/steps
+			ei += math.Max(best.Y-mean-sd*z, 0) * math.Exp(-0.5*z*z) / math.Sqrt(2*math.Pi) * 16 / steps
+		}
+		next, most = max(next, ei), max(most, best.Y-mean+1.6448536269514722*sd)
+	}
+	require.InEpsilon(t, next, u.Next, 1e-5)
+	require.InEpsilon(t, most, u.Most, 1e-9)
+	require.InDelta(t, o.Observations()[0].Y-best.Y, u.Gained, 1e-12)
+	require.Contains(t, u.String(), "the next evaluation is expected to gain ")
+
+	// Once nothing is left, nothing is to be gained.
+	require.NoError(t, o.Tell(open.ID, f(open.X)))
+	drive(t, o, f, 17)
+	u, err = o.Outlook(ctx)
+	require.NoError(t, err)
+	require.Zero(t, u.Next)
+	require.Zero(t, u.Most)
+}
+
+// The hierarchical prior's outlook is the mean over its hypotheses, in the user's
+// units, and failures count.
+func TestOutlookOfPrior(t *testing.T) {
+	list, _ := grid(t, 7)
+	past, f := kinds(6, 15)
+	prior := learn(t, list, past, cmbo.WithIndexPoints(60))
+	o := newOptimizer(t, list, cmbo.WithPrior(prior))
+	drive(t, o, f, 6)
+	x, err := o.Explain(ctx, 1)
+	require.NoError(t, err)
+	require.Regexp(t, `^trial 1: .*: the largest mean \(score 5\d.*\) of 49 candidates; expected 5[0-9.]+; too early`, x.String())
+	u, err := o.Outlook(ctx)
+	require.NoError(t, err)
+	next, err := o.Ask(ctx)
+	require.NoError(t, err)
+	s, _ := o.LastStep()
+	require.InEpsilon(t, math.Exp(s.Scores[s.Chosen]), u.Next, 1e-9)
+	require.NoError(t, o.TellFailed(next.ID))
+	v, err := o.Outlook(ctx)
+	require.NoError(t, err)
+	require.Less(t, v.Next, u.Next)
+}
