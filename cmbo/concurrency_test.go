@@ -160,8 +160,8 @@ func manyGoroutines(t *testing.T, round uint64) {
 // TestPriorIsShared: optimisers with one prior, used at once, do what each does
 // alone.
 func TestPriorIsShared(t *testing.T) {
-	space, _ := grid(t, 15)
-	prior := learn(t, space, family(8, 20), cmbo.WithClusters(3))
+	space, _ := grid(t, 11)
+	prior := learn(t, space, family(8, 10), cmbo.WithClusters(3))
 	run := func(seed uint64) []cmbo.Observation {
 		o := newOptimizer(t, space, cmbo.WithPrior(prior), cmbo.WithSeed(seed), cmbo.WithInitial(2), cmbo.WithParallelism(1))
 		drive(t, o, bump([]float64{0.4, 0.4}), 6)
@@ -215,8 +215,12 @@ func BenchmarkOptimizerMemory(b *testing.B) {
 // TestLearnDoesNotDependOnWorkers: the same prior, bit for bit, from any number of
 // goroutines.
 func TestLearnDoesNotDependOnWorkers(t *testing.T) {
-	space, _ := grid(t, 9)
-	tasks := family(17, 10)
+	space, _ := grid(t, 6)
+	tasks := family(17, 6)
+	counts := []int{1, 2, 3, 8}
+	if testing.Short() {
+		counts = []int{1, 3}
+	}
 	for _, opts := range [][]cmbo.LearnOption{
 		{cmbo.WithClusterRange(2, 3)},
 		{cmbo.WithVariant(cmbo.JefClusJefCMP), cmbo.WithPrototype(cmbo.Barycenter)}, {},
@@ -225,7 +229,7 @@ func TestLearnDoesNotDependOnWorkers(t *testing.T) {
 	} {
 		var want string
 		var report cmbo.LearnReport
-		for _, workers := range []int{1, 2, 3, 8} {
+		for _, workers := range counts {
 			p := learn(t, space, tasks, append(opts, cmbo.WithParallelism(workers))...)
 			digest, err := p.Digest()
 			require.NoError(t, err)

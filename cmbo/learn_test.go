@@ -95,7 +95,11 @@ func TestLearnAnything(t *testing.T) {
 	one := cmbo.Task{ID: "one", X: [][]float64{{0.5, 0.5}}, Y: []float64{3}}
 	constant := cmbo.Task{ID: "constant", X: [][]float64{{0, 0}, {1, 1}, {0, 1}}, Y: []float64{2, 2, 2}}
 	repeated := cmbo.Task{ID: "repeated", X: [][]float64{{0.2, 0.2}, {0.2, 0.2}, {0.2, 0.2}, {0.9, 0.1}}, Y: []float64{1, 1.5, 0.5, 4}}
-	large := family(1, 200)[0]
+	points := 200
+	if testing.Short() {
+		points = 50
+	}
+	large := family(1, points)[0]
 	huge := cmbo.Task{ID: "huge", X: [][]float64{{0, 0}, {0.4, 1}, {1, 1}}, Y: []float64{-1e150, 0, 1e150}}
 	noisy := cmbo.Task{ID: "noisy", X: [][]float64{{0, 0}, {0.4, 1}, {1, 1}}, Y: []float64{1, 2, 3}, NoiseVariance: []float64{0.1, 0, 0.2}}
 	known := cmbo.Task{ID: "known", X: [][]float64{{0, 0}, {0.4, 1}, {1, 1}}, Y: []float64{1, 2, 3}, NoiseVariance: []float64{0.1, 0.3, 0.2}}

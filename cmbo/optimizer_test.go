@@ -19,7 +19,7 @@ func TestOptimizerFindsMaximum(t *testing.T) {
 	for _, r := range rows {
 		best = max(best, target(r))
 	}
-	prior := learn(t, space, family(8, 30), cmbo.WithClusters(2))
+	prior := learn(t, space, family(8, 20), cmbo.WithClusters(2))
 	for name, opts := range map[string][]cmbo.Option{
 		"prior, UCB":   {cmbo.WithPrior(prior)},
 		"prior, EI":    {cmbo.WithPrior(prior), cmbo.WithAcquisition(cmbo.EI())},
@@ -43,7 +43,7 @@ func TestOptimizerFindsMaximum(t *testing.T) {
 // one of the past maxima.
 func TestOptimizerPriorHelps(t *testing.T) {
 	space, _ := grid(t, 15)
-	o := newOptimizer(t, space, cmbo.WithPrior(learn(t, space, family(8, 30), cmbo.WithClusters(2))))
+	o := newOptimizer(t, space, cmbo.WithPrior(learn(t, space, family(8, 20), cmbo.WithClusters(2))))
 	_, ok := o.Best()
 	require.False(t, ok)
 	trial, err := o.Ask(ctx)

@@ -109,6 +109,9 @@ func TestExperimentWorkers(t *testing.T) {
 // TestRecordsAreTrue follows the rows of each run through the table.
 func TestRecordsAreTrue(t *testing.T) {
 	p := smallProtocol()
+	if testing.Short() {
+		p.Splits, p.Repeats = 1, 1
+	}
 	for _, m := range Methods() {
 		if !slices.Contains(p.Methods, m.Name) {
 			p.Methods = append(p.Methods, m.Name)
@@ -162,7 +165,7 @@ func TestRecordsAreTrue(t *testing.T) {
 		}
 	}
 	require.Len(t, methods, len(Methods()))
-	require.Len(t, initial, 8)
+	require.Len(t, initial, 2*p.Splits*p.Repeats)
 }
 
 // TestResume cuts the files of a finished experiment at random bytes, which is
@@ -171,7 +174,11 @@ func TestResume(t *testing.T) {
 	whole := t.TempDir()
 	runSmall(t, whole, 2)
 	r := rng.Stream(1, "cuts")
-	for i := range 6 {
+	cuts := 6
+	if testing.Short() {
+		cuts = 3
+	}
+	for i := range cuts {
 		dir := t.TempDir()
 		require.NoError(t, os.CopyFS(dir, os.DirFS(whole)))
 		for _, name := range []string{runsFile, clusteringsFile, timingsFile} {

@@ -91,7 +91,7 @@ func TestFailuresLoseNothingElse(t *testing.T) {
 
 func TestLimitEndsBetweenRepeats(t *testing.T) {
 	p := smallProtocol()
-	p.Repeats, p.Study = 4, nil
+	p.Repeats, p.Study, p.Methods = 4, nil, []string{"Random", "GP", "WssClus_WssCMP"}
 	dir := t.TempDir()
 	now := time.Unix(0, 0)
 	e := &Experiment{Protocol: p, Workers: 1, Limit: time.Hour, Clock: func() time.Time { now = now.Add(time.Minute); return now }}

@@ -320,7 +320,11 @@ func TestKMeansBoundsKeepLabels(t *testing.T) {
 // line, where many rounds are wanted of which few are allowed.
 func TestKMeansManyInstances(t *testing.T) {
 	r := rng.Stream(11, "instances")
-	for range 600 {
+	sets := 600
+	if testing.Short() {
+		sets = 200
+	}
+	for range sets {
 		n, d := 3+r.IntN(40), r.IntN(4)
 		o := Options{Seed: r.Uint64(), Restarts: 1 + r.IntN(4), Rounds: 1 + r.IntN(8)}
 		blob := 1 + r.IntN(5)
@@ -343,17 +347,21 @@ func TestKMeansManyInstances(t *testing.T) {
 // TestKMeansPosteriors does so for posteriors of tasks, and checks the bounds and
 // the triangle inequality they stand on.
 func TestKMeansPosteriors(t *testing.T) {
+	seeds := uint64(3)
+	if testing.Short() {
+		seeds = 1
+	}
 	for _, spread := range []float64{1, 0} { // of the means
 		g := randomPosteriors(spread)
 		for c := 2; c <= 6; c++ {
-			for seed := range uint64(3) {
+			for seed := range seeds {
 				brute, got := requireBrute(t, g, c, Options{Seed: seed, Restarts: 3, Rounds: 20})
 				t.Logf("means %g, C = %d: brute force %d, bounds %d distances", spread, c, brute.Distances, got.Distances)
 			}
 		}
 		n := g.size()
+		r := rng.Stream(5, "pairs")
 		for range 200 {
-			r := rng.Stream(5, "pairs")
 			members := r.Perm(n)[:1+r.IntN(n/2)]
 			m, err := g.mean(0, members)
 			require.NoError(t, err)
