@@ -64,8 +64,10 @@ type estep struct {
 	proj  linalg.Dense // B·C
 	a     linalg.Sym   // B·C·Bᵀ + R, then its inverse
 	chol  linalg.Cholesky
+	white linalg.Dense // L⁻¹·B·C
 	resid []float64
 	alpha []float64
+	shift []float64 // C·Bᵀ·α
 }
 
 // condition makes the factor of the task's covariance under the moments, and the
@@ -94,9 +96,43 @@ func (e *estep) condition(c *carried, m Moments, mean float64) (float64, error) 
 	return -0.5 * (linalg.Dot(e.resid, e.alpha) + e.chol.LogDet() + float64(n)*math.Log(2*math.Pi)), nil
 }
 
-// accumulate adds w times B'·(A⁻¹ − α·αᵀ)·B to the lower triangle of the g×g matrix
-// s, and w times B'·α to u.
-func (e *estep) accumulate(c *carried, w float64, s *linalg.Sym, u []float64) {
+// A tally sums what EM needs of tasks, in one of two forms: the lower triangle of s
+// is the sum of C·Bᵀ·(A⁻¹ − α·αᵀ)·B·C and u that of C·Bᵀ·α, or, if dual, both
+// without the C's. With n points a task takes O(n·g²) in the one form and O(n³ +
+// n·m·g) in the other, which leaves products of O(g³) to the end.
+type tally struct {
+	dual bool
+	s    *linalg.Sym
+	u    []float64
+	log  float64 // sum of the log likelihoods
+}
+
+// dualFrom is the number of the tasks' points, in those of the grid, from which the
+// dual form takes less.
+const dualFrom = 2
+
+// add adds the task that e was conditioned on last.
+func (t *tally) add(e *estep, c *carried) {
+	if t.dual {
+		e.accumulate(c, t.s, t.u)
+		return
+	}
+	e.shift = grow(e.shift, len(t.u))
+	clear(e.shift)
+	for i, a := range e.alpha {
+		linalg.Axpy(e.shift, a, e.proj.Row(i))
+	}
+	linalg.Axpy(t.u, 1, e.shift)
+	e.chol.SolveLowerTo(&e.white, &e.proj)
+	t.s.AddTransGram(1, &e.white)
+	for i, v := range e.shift {
+		linalg.Axpy(t.s.Row(i)[:i+1], -v, e.shift[:i+1])
+	}
+}
+
+// accumulate adds Bᵀ·(A⁻¹ − α·αᵀ)·B to the lower triangle of the g×g matrix s, and
+// Bᵀ·α to u.
+func (e *estep) accumulate(c *carried, s *linalg.Sym, u []float64) {
 	n := c.len()
 	e.chol.InverseTo(&e.a)
 	g := len(u)
@@ -105,14 +141,14 @@ func (e *estep) accumulate(c *carried, w float64, s *linalg.Sym, u []float64) {
 	for i := range n {
 		row, h, ai := e.proj.Row(i), e.a.Row(i), e.alpha[i]
 		for j := range n {
-			v := w * (h[j] - ai*e.alpha[j])
+			v := h[j] - ai*e.alpha[j]
 			wj := c.w[j]
 			for b, q := range c.idx[j] {
 				row[q] += v * wj[b]
 			}
 		}
 		for a, r := range c.idx[i] {
-			u[r] += w * ai * c.w[i][a]
+			u[r] += ai * c.w[i][a]
 			linalg.Axpy(s.Row(r)[:r+1], c.w[i][a], row[:r+1])
 		}
 	}
@@ -130,14 +166,13 @@ func (g *grid) expectMaximize(ctx context.Context, tasks []*carried, start Momen
 	m := Moments{Mean: append([]float64(nil), start.Mean...), Cov: linalg.NewSym(size, nil)}
 	m.Cov.Copy(start.Cov)
 	parts := min(chunks, len(tasks))
-	type part struct {
-		s   *linalg.Sym
-		u   []float64
-		log float64
+	points := 0
+	for _, t := range tasks {
+		points += t.len()
 	}
-	acc := make([]part, parts)
+	acc := make([]tally, parts)
 	for i := range acc {
-		acc[i] = part{s: linalg.NewSym(size, nil), u: make([]float64, size)}
+		acc[i] = tally{dual: points > dualFrom*size, s: linalg.NewSym(size, nil), u: make([]float64, size)}
 	}
 	memory := make([]estep, parallel.Workers(workers, parts))
 	var logs []float64
@@ -156,44 +191,47 @@ func (g *grid) expectMaximize(ctx context.Context, tasks []*carried, start Momen
 					return err
 				}
 				a.log += log
-				memory[w].accumulate(tasks[i], 1, a.s, a.u)
+				a.add(&memory[w], tasks[i])
 			}
 			return nil
 		})
 		if err != nil {
 			return m, logs, err
 		}
-		var log float64
-		for i := range acc {
-			log += acc[i].log
-			if i > 0 {
-				acc[0].s.AddScaled(1, acc[i].s)
-				linalg.Axpy(acc[0].u, 1, acc[i].u)
-			}
+		all := &acc[0]
+		for i := range acc[1:] {
+			all.log += acc[1+i].log
+			all.s.AddScaled(1, acc[1+i].s)
+			linalg.Axpy(all.u, 1, acc[1+i].u)
 		}
-		logs = append(logs, log)
-		acc[0].s.Mirror()
-		g.maximize(&m, acc[0].s, acc[0].u, float64(len(tasks)), p, shrink)
+		logs = append(logs, all.log)
+		all.s.Mirror()
+		if all.dual {
+			var csc linalg.Sym
+			c := m.Cov.Dense()
+			csc.Congruence(&c, all.s)
+			all.s.Copy(&csc)
+			u := append([]float64(nil), all.u...)
+			m.Cov.MulVecTo(all.u, u)
+		}
+		g.maximize(&m, all.s, all.u, float64(len(tasks)), p, shrink)
 	}
 	return m, logs, nil
 }
 
-// maximize replaces m by the moments that the sums over n tasks give,
+// maximize replaces m by the moments that the sums over n tasks give, S' = Σ
+// C·Bᵀ·(A⁻¹ − α·αᵀ)·B·C and u' = Σ C·Bᵀ·α,
 //
-//	δ = C·u/n,   m̄ = m + δ,   C̄ = C − C·S·C/n − δ·δᵀ,
+//	δ = u'/n,   m̄ = m + δ,   C̄ = C − S'/n − δ·δᵀ,
 //
 // drawn to others and to the base kernel.
 func (g *grid) maximize(m *Moments, s *linalg.Sym, u []float64, n float64, p pull, shrink float64) {
 	size := g.len()
 	delta := make([]float64, size)
-	m.Cov.MulVecTo(delta, u)
 	for i := range delta {
-		delta[i] /= n
+		delta[i] = u[i] / n
 	}
-	var csc linalg.Sym
-	c := m.Cov.Dense()
-	csc.Congruence(&c, s)
-	m.Cov.AddScaled(-1/n, &csc)
+	m.Cov.AddScaled(-1/n, s)
 	dev := make([]float64, size) // m̄ less the new mean
 	for i, d := range delta {
 		bar := m.Mean[i] + d

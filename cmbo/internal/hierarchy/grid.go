@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/internal/f64"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
@@ -57,7 +58,9 @@ func (s *sites) len() int { return len(s.idx) }
 
 // locator is the memory of one goroutine that carries points to the grid.
 type locator struct {
-	col   []float64
+	cols  linalg.Dense // k_b(x, Z) of a batch of points
+	col   []float64    // the row of one of them
+	near  []float64    // its entries at the neighbours
 	order []int
 	sub   linalg.Sym
 	chol  linalg.Cholesky
@@ -83,14 +86,23 @@ func (g *grid) locate(ctx context.Context, x *linalg.Dense, workers int) (*sites
 	kernel.Cross(s.cross, g.base.Kernel, g.z, x)
 	kernel.Diag(s.rest, g.base.Kernel, x)
 	const batch = 32
-	locators := make([]locator, parallel.Workers(workers, n/batch+1))
-	err := parallel.For(ctx, workers, n/batch+1, func(w, k int) error {
-		for i := k * batch; i < min((k+1)*batch, n); i++ {
+	batches := (n + batch - 1) / batch
+	locators := make([]locator, parallel.Workers(workers, batches))
+	err := parallel.For(ctx, workers, batches, func(w, k int) error {
+		l, lo, hi := &locators[w], k*batch, min((k+1)*batch, n)
+		l.cols.Resize(hi-lo, g.len())
+		for r := range g.len() {
+			for i, v := range s.cross.Row(r)[lo:hi] {
+				l.cols.Row(i)[r] = v
+			}
+		}
+		for i := lo; i < hi; i++ {
 			if s.on[i] {
 				s.rest[i] = 0
 				continue
 			}
-			if err := g.weigh(s, i, &locators[w]); err != nil {
+			l.col = l.cols.Row(i - lo)
+			if err := g.weigh(s, i, l); err != nil {
 				return err
 			}
 		}
@@ -99,89 +111,73 @@ func (g *grid) locate(ctx context.Context, x *linalg.Dense, workers int) (*sites
 	return s, err
 }
 
-// weigh sets the weights of point i.
+// weigh sets the weights of point i, whose row is in l.
 func (g *grid) weigh(s *sites, i int, l *locator) error {
-	n := g.len()
-	l.col = slices.Grow(l.col[:0], n)[:n]
-	for r := range n {
-		l.col[r] = s.cross.At(r, i)
-	}
 	idx := l.nearest(g.neighbours)
 	l.sub.Subset(g.gram, idx)
 	if _, err := l.chol.FactorizeJitter(&l.sub, maxJitter); err != nil {
 		return err
 	}
-	k := make([]float64, len(idx))
+	l.near = grow(l.near, len(idx))
 	for a, r := range idx {
-		k[a] = l.col[r]
+		l.near[a] = l.col[r]
 	}
 	w := make([]float64, len(idx))
-	l.chol.SolveVecTo(w, k)
+	l.chol.SolveVecTo(w, l.near)
 	s.idx[i], s.w[i] = idx, w
-	s.rest[i] = max(s.rest[i]-linalg.Dot(w, k), 0)
+	s.rest[i] = max(s.rest[i]-linalg.Dot(w, l.near), 0)
 	return nil
 }
 
 // nearest returns the indices of the m largest entries of col, ascending, the first
 // of equals.
 func (l *locator) nearest(m int) []int {
-	n := len(l.col)
-	l.order = l.order[:0]
-	for i := range n {
-		l.order = append(l.order, i)
-	}
-	less := func(a, b int) bool { // a before b
-		if l.col[a] != l.col[b] {
-			return l.col[a] > l.col[b]
-		}
-		return a < b
-	}
-	o := l.order
-	for lo, hi := 0, n-1; m < n && lo < hi; {
-		p := o[(lo+hi)/2]
-		i, j := lo, hi
-		for i <= j {
-			for less(o[i], p) {
-				i++
+	top := l.order[:0] // the largest so far, in falling order
+	for i, v := range l.col {
+		if len(top) == m {
+			if !(v > l.col[top[m-1]]) {
+				continue
 			}
-			for less(p, o[j]) {
-				j--
-			}
-			if i <= j {
-				o[i], o[j] = o[j], o[i]
-				i++
-				j--
-			}
+			top = top[:m-1]
 		}
-		switch {
-		case m-1 <= j:
-			hi = j
-		case m-1 >= i:
-			lo = i
-		default:
-			lo, hi = 0, 0
+		j := len(top)
+		top = append(top, i)
+		for ; j > 0 && v > l.col[top[j-1]]; j-- {
+			top[j] = top[j-1]
 		}
+		top[j] = i
 	}
-	idx := slices.Clone(o[:m])
+	l.order = top
+	idx := slices.Clone(top)
 	slices.Sort(idx)
 	return idx
 }
 
 // carry returns b·v for point i, v a vector on the grid.
 func (s *sites) carry(i int, v []float64) float64 {
-	var sum float64
-	w := s.w[i]
-	for a, r := range s.idx[i] {
-		sum += w[a] * v[r]
+	idx, w := s.idx[i], s.w[i]
+	var s0, s1, s2, s3 float64 // sums that do not wait for each other
+	for ; len(idx) >= 4 && len(w) >= 4; idx, w = idx[4:], w[4:] {
+		s0 += w[0] * v[idx[0]]
+		s1 += w[1] * v[idx[1]]
+		s2 += w[2] * v[idx[2]]
+		s3 += w[3] * v[idx[3]]
 	}
-	return sum
+	for a, r := range idx {
+		s0 += w[a] * v[r]
+	}
+	return (s0 + s1) + (s2 + s3)
 }
 
 // applyTo sets dst to C·b of point i.
 func (s *sites) applyTo(dst []float64, c *linalg.Sym, i int) {
 	clear(dst)
-	for a, r := range s.idx[i] {
-		linalg.Axpy(dst, s.w[i][a], c.Row(r))
+	idx, w := s.idx[i], s.w[i]
+	for ; len(idx) >= 4; idx, w = idx[4:], w[4:] {
+		f64.Axpy4(dst, w[0], w[1], w[2], w[3], c.Row(idx[0]), c.Row(idx[1]), c.Row(idx[2]), c.Row(idx[3]))
+	}
+	for a, r := range idx {
+		linalg.Axpy(dst, w[a], c.Row(r))
 	}
 }
 

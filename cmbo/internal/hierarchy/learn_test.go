@@ -121,8 +121,17 @@ func TestNearest(t *testing.T) {
 
 // A step of EM is the average of the tasks' posteriors, computed task by task.
 func TestEMStep(t *testing.T) {
+	const few, many = 4, 7 // tasks of 6 points on a grid of 14
+	require.Less(t, few*6, dualFrom*14)
+	require.Greater(t, many*6, dualFrom*14)
+	for _, k := range []int{few, many} {
+		testEMStep(t, k)
+	}
+}
+
+func testEMStep(t *testing.T, k int) {
 	r := rng.Stream(1, t.Name())
-	tasks := makeTasks(3, 5, 6, 2, 0, 1)
+	tasks := makeTasks(3, k, 6, 2, 0, 1)
 	tasks[2].Noise = []float64{.1, 0, 0, .2, 0, .05}
 	z := uniform(r, 14, 2)
 	copy(z.Row(2), tasks[0].X.Row(3))

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gocmbo/cmbo/internal/f64"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/gocmbo/cmbo/kernel"
@@ -186,8 +187,12 @@ func (m *Model) crossTo(row []float64, f *frame, k *component, p *visited, rest,
 // prior mean.
 func (p *part) add(row, lower []float64, yt, u, v float64) {
 	k := len(p.w)
-	for i, w := range p.w {
-		linalg.Axpy(row, -lower[i], w)
+	i := 0
+	for ; i+4 <= k; i += 4 {
+		f64.Axpy4(row, -lower[i], -lower[i+1], -lower[i+2], -lower[i+3], p.w[i], p.w[i+1], p.w[i+2], p.w[i+3])
+	}
+	for ; i < k; i++ {
+		linalg.Axpy(row, -lower[i], p.w[i])
 	}
 	for j := range row {
 		row[j] /= lower[k]
