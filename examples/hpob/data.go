@@ -77,8 +77,8 @@ func open(o *options, stdout io.Writer) ([]*bench.Table, error) {
 		return []*bench.Table{t}, nil
 	case own > 0:
 		return nil, errors.New("-data: files in HPO-B's format and histories do not go together")
-	case o.past != (histories{format: o.past.format}):
-		return nil, errors.New("-value, -task, -minimize and -skip are for histories; HPO-B's format needs none of them")
+	case o.past.value != "" || o.past.task != "":
+		return nil, errors.New("-value and -task are for histories; HPO-B's format has no columns")
 	}
 	var tables []*bench.Table
 	for _, path := range o.data {
@@ -90,14 +90,62 @@ func open(o *options, stdout io.Writer) ([]*bench.Table, error) {
 			}
 		}
 		for _, space := range spaces {
-			t, err := bench.OpenTable(path, space)
+			t, err := o.past.table(path, space, stdout)
 			if err != nil {
-				return nil, err
+				return nil, skippable(fmt.Errorf("%s: %w", path, err))
 			}
 			tables = append(tables, announce(t, stdout))
 		}
 	}
 	return tables, nil
+}
+
+// table reads a space of a table in HPO-B's format. HPO-B's own, a directory, has
+// neither bad rows nor values to be minimised.
+func (h histories) table(path, space string, stdout io.Writer) (*bench.Table, error) {
+	if !h.skip && !h.minimize {
+		return bench.OpenTable(path, space)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return nil, errors.New("-skip and -minimize are for files, not for HPO-B's directory")
+	}
+	got, err := history.HPOB{Name: space, Policy: h.policy(), Limits: history.Limits{Bytes: maxTable}}.Read(f)
+	if err != nil {
+		return nil, err
+	}
+	if r := got.Report; r.Skipped > 0 {
+		fmt.Fprintf(stdout, "%s: %d rows and tasks left out, the first: %v\n", path, r.Skipped, r.Errors[0])
+	}
+	t, err := bench.NewTable(got.Name, got.Space, got.Tasks, h.minimize)
+	if err != nil {
+		return nil, err
+	}
+	t.Duplicates = got.Repeated
+	return t, nil
+}
+
+// maxTable bounds a table, unpacked, in bytes, as bench.OpenTable does.
+const maxTable = 8 << 30
+
+func (h histories) policy() history.Policy {
+	if h.skip {
+		return history.Skip
+	}
+	return history.Fail
+}
+
+// skippable names the flag that passes over an error.
+func skippable(err error) error {
+	var row *history.RowError
+	if errors.As(err, &row) && row.Skippable {
+		return fmt.Errorf("%w; here that is the flag -skip", err)
+	}
+	return err
 }
 
 func announce(t *bench.Table, stdout io.Writer) *bench.Table {
@@ -124,7 +172,7 @@ func (h histories) open(paths []string, spaceFile string, stdout io.Writer) (*be
 	for _, path := range paths {
 		got, down, err := h.read(path, space)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
+			return nil, skippable(fmt.Errorf("%s: %w", path, err))
 		}
 		if space == nil {
 			if len(paths) > 1 {
@@ -164,10 +212,7 @@ func (h histories) read(path string, space *cmbo.Space) (got *history.Result, mi
 		return nil, false, err
 	}
 	defer f.Close()
-	policy := history.Fail
-	if h.skip {
-		policy = history.Skip
-	}
+	policy := h.policy()
 	format := h.formatOf(path)
 	if format == "optuna" {
 		if h.value != "" || h.task != "" || h.minimize {

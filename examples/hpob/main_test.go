@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
+	"fmt"
 	"io"
 	"io/fs"
 	"math"
@@ -321,7 +322,8 @@ func TestHistories(t *testing.T) {
 	for reason, args := range map[string][]string{
 		"-space FILE is missing":       {"-data", csvFile},
 		"do not go together":           {"-data", csvFile, "-data", writeTable(t)},
-		"are for histories":            {"-data", writeTable(t), "-minimize"},
+		"are for histories":            {"-data", writeTable(t), "-value", "loss"},
+		"not for HPO-B's directory":    {"-data", dir, "-space", "4796", "-skip"},
 		"the file that describes the":  {"-data", csvFile, "-space", "toy"},
 		"the header lacks \"lr\"":      {"-data", mlflowFile, "-space", filepath.Join(dir, "net.json")},
 		"-value is missing":            {"-data", mlflowFile, "-format", "mlflow", "-space", filepath.Join(dir, "net.json")},
@@ -332,6 +334,52 @@ func TestHistories(t *testing.T) {
 	}
 	_, err := parse([]string{"-data", csvFile, "-format", "xls"}, io.Discard)
 	require.ErrorContains(t, err, "-format")
+}
+
+// TestOwnTable: a table that somebody made, with bad rows and values to be minimised.
+func TestOwnTable(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name string, sign float64, bad string) string {
+		tasks := make(map[string]any)
+		for k := range 4 {
+			var x [][]float64
+			var y []float64
+			for i := range 20 {
+				u := float64(i) / 19
+				x, y = append(x, []float64{u, 0.5}), append(y, sign*math.Pow(u-0.2*float64(k), 2))
+			}
+			tasks[fmt.Sprint("task ", k)] = map[string]any{"X": x, "y": y}
+		}
+		b, err := json.Marshal(map[string]any{"own": tasks})
+		require.NoError(t, err)
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte(strings.Replace(string(b), "}}", "}"+bad+"}", 1)), 0o600))
+		return path
+	}
+	curve := func(args ...string) (console, curve string) {
+		out := filepath.Join(dir, "curve.csv")
+		o := mustParse(t, append([]string{"-splits", "1", "-repeats", "1", "-budget", "4", "-initial", "0", "-method", "gp", "-out", out, "-quiet"}, args...)...)
+		var b bytes.Buffer
+		require.NoError(t, run(context.Background(), o, &b, os.Stderr))
+		text, err := os.ReadFile(out)
+		require.NoError(t, err)
+		return b.String(), string(text)
+	}
+	up, down := write("up.json", -1, ""), write("down.json", 1, "")
+	_, want := curve("-data", up)
+	_, got := curve("-data", down, "-minimize")
+	require.Equal(t, want, got)
+	_, got = curve("-data", down)
+	require.NotEqual(t, want, got)
+
+	bad := write("bad.json", -1, `, "crashed": {"X": [[0.5, 0.5]], "y": [NaN]}`)
+	err := run(context.Background(), mustParse(t, "-data", bad), io.Discard, io.Discard)
+	require.ErrorContains(t, err, bad)
+	require.ErrorContains(t, err, `task "crashed": row 0: y is NaN: not finite`)
+	require.ErrorContains(t, err, "the flag -skip")
+	console, got := curve("-data", bad, "-skip")
+	require.Equal(t, want, got)
+	require.Contains(t, console, `task "crashed"`)
 }
 
 // TestOptunaJournal: a journal needs no other file.

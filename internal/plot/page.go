@@ -166,7 +166,7 @@ th,td{padding:.3rem .8rem;text-align:left;vertical-align:top;border-bottom:1px s
 th:first-child,td:first-child{padding-left:.2rem}
 thead th{border-bottom:1px solid var(--axis);vertical-align:bottom}
 tbody th{font-weight:400}
-tbody th:not(.num){min-width:7em;overflow-wrap:anywhere}
+tbody th:not(.num){min-width:11em;overflow-wrap:anywhere}
 tbody td:not(.num){min-width:5em}
 tbody td.long{min-width:13em}
 .num{text-align:right;white-space:nowrap}

@@ -120,7 +120,7 @@ func (s *Summary) standing(c *Comparison) string {
 	if len(wins)+len(losses)+len(even) == 0 {
 		return ""
 	}
-	t := fmt.Sprintf("cm-BO's default, %s, reaches %s. It ", own.Method, regretText(own.Final()))
+	t := fmt.Sprintf("The default, %s, reaches %s. It ", own.Method, regretText(own.Final()))
 	if len(losses) > 0 {
 		t += "loses beyond doubt to " + listText(losses, 6)
 	} else {
