@@ -103,10 +103,6 @@ type CheckedTask struct {
 	// With was tuned with the prior of the other tasks, Without with none, as the mean
 	// of three runs.
 	With, Without Replay
-	// LogScore is the amount by which the log score of a value ([Forecast]) was better
-	// with the prior than without, the median of the values that the run with the prior
-	// met, through which both models go; NaN if there is no forecast without.
-	LogScore float64
 	// Transfer is what the run with the prior found out.
 	Transfer Transfer
 }
@@ -134,8 +130,7 @@ type Replay struct {
 //
 // The options are those of Learn and New, and [WithCheckTasks] and
 // [WithCheckEvaluations], which bound the time: for each task left out that of a Learn
-// and of five runs, one with the prior, three without, and one that goes through the
-// values again.
+// and of four runs, one with the prior and three without.
 //
 // Check fails as [Learn] and [New] do, and with [ErrTask] if no task can be left out.
 func Check(ctx context.Context, space *Space, tasks []Task, opts ...CheckOption) (report *CheckReport, err error) {
@@ -228,17 +223,16 @@ func (r *CheckReport) judge() {
 func (r *CheckReport) String() string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprint(w, "left out\tregret with\twithout\tevaluations with\twithout\tlog score gain\tverdict of the run\n")
+	fmt.Fprint(w, "left out\tregret with\twithout\tevaluations with\twithout\tverdict of the run\n")
 	mean := CheckedTask{ID: "mean"}
 	n, better := float64(len(r.Tasks)), 0
 	row := func(t CheckedTask, verdict string) {
-		fmt.Fprintf(w, "%s\t%.3f\t%.3f\t%.1f\t%.1f\t%+.2f\t%s\n", t.ID, t.With.Regret, t.Without.Regret, t.With.Evaluations, t.Without.Evaluations, t.LogScore, verdict)
+		fmt.Fprintf(w, "%s\t%.3f\t%.3f\t%.1f\t%.1f\t%s\n", t.ID, t.With.Regret, t.Without.Regret, t.With.Evaluations, t.Without.Evaluations, verdict)
 	}
 	for _, t := range r.Tasks {
 		row(t, t.Transfer.Verdict.String())
 		mean.With.add(t.With, 1/n)
 		mean.Without.add(t.Without, 1/n)
-		mean.LogScore += t.LogScore / n
 		if t.With.Regret < t.Without.Regret {
 			better++
 		}
@@ -385,45 +379,10 @@ func (c *checkConfig) leaveOut(ctx context.Context, space *Space, r *record, oth
 		}
 		t.Without.add(without, 1.0/checkRepeats)
 	}
-	if t.LogScore, err = c.foretold(ctx, r, o); err != nil {
-		return t, nil, err
-	}
 	if m, ok := o.model.(*hierarchicalRun); ok {
 		reversed, err = m.contradicted(ctx, r, o.config)
 	}
 	return t, reversed, err
-}
-
-// foretold compares forecasts of the values of a run with those made without a prior.
-func (c *checkConfig) foretold(ctx context.Context, r *record, o *Optimizer) (float64, error) {
-	with, err := o.Calibration(ctx)
-	if err != nil {
-		return 0, err
-	}
-	plain, err := New(r.space, c.without...)
-	if err != nil {
-		return 0, err
-	}
-	for _, ob := range o.Observations() {
-		if err := plain.Observe(ob.X, ob.Y); err != nil {
-			return 0, err
-		}
-	}
-	without, err := plain.Calibration(ctx)
-	if err != nil {
-		return 0, err
-	}
-	// Both end with the newest value.
-	n := min(len(with.Forecasts), len(without.Forecasts))
-	if n == 0 {
-		return math.NaN(), nil
-	}
-	var gain []float64
-	for i := range n {
-		gain = append(gain, with.Forecasts[len(with.Forecasts)-n+i].LogScore()-without.Forecasts[len(without.Forecasts)-n+i].LogScore())
-	}
-	slices.Sort(gain)
-	return (gain[(n-1)/2] + gain[n/2]) / 2, nil
 }
 
 // contradicted returns the past tasks that hold upside down for a record, if it is

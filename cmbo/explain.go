@@ -172,7 +172,11 @@ func (u Outlook) String() string {
 	if math.IsNaN(u.Next) {
 		return "nothing told yet"
 	}
-	return fmt.Sprintf("the next evaluation is expected to gain %.3g, and none is likely to gain more than %.3g; %.3g was gained since the first", u.Next, u.Most, u.Gained)
+	more := "none is likely to gain more"
+	if u.Most > u.Next {
+		more += fmt.Sprintf(" than %.3g", u.Most)
+	}
+	return fmt.Sprintf("the next evaluation is expected to gain %.3g, and %s; %.3g was gained since the first", u.Next, more, u.Gained)
 }
 
 // Outlook says what more evaluations may bring: NaN before the first value. Candidates

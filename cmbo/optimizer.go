@@ -20,8 +20,8 @@ import (
 // lost.
 //
 // An Optimizer is safe for concurrent use. Calls that compute with the model
-// (Ask, AskN, Predict, Weights, Transfer, Calibration and RegretBound) wait for each
-// other, and Observe waits for them. No other call waits for them: a trial can be
+// (Ask, AskN, Predict, Weights, Transfer, Calibration, Outlook, Explain and
+// RegretBound) wait for each other, and Observe waits for them. No other call waits for them: a trial can be
 // told, and the state be read, while an Ask computes. The log then says which
 // events the proposal was computed from. The same seed, options and sequence of
 // events give the same proposals, whatever the number of cores.

@@ -202,7 +202,7 @@ func (e event) export() snapshotEvent {
 // [ErrCorrupt] for a truncated or damaged one, with [ErrPriorMismatch] if the
 // prior is not the one the run began with or is missing, and with [ErrOption].
 // It reads to the end of r. [Optimizer.LastStep] knows nothing until the next
-// proposal.
+// proposal; [Optimizer.Explain] tells the same of any trial.
 func Restore(r io.Reader, opts ...Option) (o *Optimizer, err error) {
 	defer func() { o, err = begun(o, panicked(recover(), err)) }()
 	b, err := io.ReadAll(r)

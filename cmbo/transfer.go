@@ -144,25 +144,43 @@ func (t Transfer) upright() (mass, reversed float64) {
 	return mass, reversed
 }
 
+// focus says where most of the mass lies: on a single task if that has half of it, else
+// on what all tasks have in common or on a cluster, with those of its tasks that are
+// hypotheses of their own.
+func (t Transfer) focus() string {
+	best := t.Shares[0]
+	if best.Level == LevelTask && best.Mass >= 0.5 {
+		return fmt.Sprintf("%.0f %% on %s", 100*best.Mass, best.name())
+	}
+	best.Mass = 0
+	for _, s := range t.Shares {
+		for _, k := range t.Shares {
+			if s.Level == LevelCluster && k.Level == LevelTask && slices.Contains(s.Tasks, k.Tasks[0]) {
+				s.Mass += k.Mass
+			}
+		}
+		if (s.Level == LevelCluster || s.Level == LevelPopulation) && s.Mass > best.Mass {
+			best = s
+		}
+	}
+	return fmt.Sprintf("%.0f %% on %s", 100*best.Mass, best.name())
+}
+
 // String says it in words, such as "transfer helps: 97 % of the mass lies on the past,
 // 93 % on cluster 2 (tasks a, b, c and 4 more)".
 func (t Transfer) String() string {
 	if len(t.Shares) == 0 {
 		return "unknown: there is no past to transfer from, or the model does not say"
 	}
-	past := t.Shares[0]
-	if i := slices.IndexFunc(t.Shares, func(s Share) bool { return s.Level != LevelNone }); i > 0 {
-		past = t.Shares[i]
-	}
 	up, down := t.upright()
 	none, _ := t.Mass(LevelNone)
 	switch t.Verdict {
 	case TransferUnknown:
-		return fmt.Sprintf("unknown: the model does not weigh the past against no transfer; the largest weight is that of %s", past)
+		return fmt.Sprintf("unknown: the model does not weigh the past against no transfer; the largest weight is that of %s", t.Shares[0])
 	case TransferTooEarly:
 		return fmt.Sprintf("too early to tell: %d of %d values", t.Values, verdictValues)
 	case TransferHelps:
-		return fmt.Sprintf("transfer helps: %.0f %% of the mass lies on the past, %.0f %% on %s", 100*up, 100*past.Mass, past.name())
+		return fmt.Sprintf("transfer helps: %.0f %% of the mass lies on the past, %s", 100*up, t.focus())
 	case TransferMisleads:
 		if down > none {
 			return fmt.Sprintf("the past misleads: %.0f %% of the mass says that what was good there is bad here, %.0f %% that no past task is like this one", 100*down, 100*none)

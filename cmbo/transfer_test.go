@@ -113,6 +113,17 @@ func TestTransferVerdict(t *testing.T) {
 			if c.verdict != cmbo.TransferHelps {
 				return
 			}
+			// A cluster is named with the mass of its single tasks.
+			label := prior.Labels()[0]
+			var mass float64
+			for _, s := range tr.Shares {
+				if s.Cluster == label || s.Level == cmbo.LevelTask && slices.Contains(prior.Clusters()[label].Members, s.Tasks[0]) {
+					mass += s.Mass
+				}
+			}
+			if tr.Shares[0].Mass < 0.5 {
+				require.Contains(t, tr.String(), fmt.Sprintf(", %.0f %% on cluster %d (tasks task-0, task-2, task-4 and 1 more)", 100*mass, label))
+			}
 			// The tasks of the other kind have next to nothing.
 			for _, s := range tr.Shares {
 				if len(s.Tasks) > 0 && slices.Contains([]string{"task-1", "task-3", "task-5", "task-7"}, s.Tasks[0]) {

@@ -324,6 +324,48 @@ type Diagnostics struct {
 	// LastStep tells of the newest proposal a model made. It is null before the
 	// first, and after a restart of the service until the next.
 	LastStep *Step `json:"last_step"`
+	// Transfer, Calibration and Outlook say whether the past helps, how well values
+	// were foretold, and what is left to gain. They are null while the model is busy.
+	Transfer    *Transfer    `json:"transfer"`
+	Calibration *Calibration `json:"calibration"`
+	Outlook     *Outlook     `json:"outlook"`
+}
+
+// Transfer is what a study has found out of the worth of past tasks; see
+// cmbo.Transfer.
+type Transfer struct {
+	// Verdict is "transfer helps", "the past misleads", "unclear", "too early to tell"
+	// or "unknown", and Text says why.
+	Verdict string  `json:"verdict"`
+	Text    string  `json:"text"`
+	Values  int     `json:"values"`
+	Shares  []Share `json:"shares,omitempty"`
+}
+
+// A Share is the mass of one hypothesis, largest first.
+type Share struct {
+	Level    string   `json:"level"` // "no transfer", "population", "cluster" or "task"
+	Cluster  *int     `json:"cluster,omitempty"`
+	Tasks    []string `json:"tasks,omitempty"`
+	Mass     float64  `json:"mass"`
+	Reversed float64  `json:"reversed"`
+}
+
+// Calibration says how well values were foretold; see cmbo.Calibration.
+type Calibration struct {
+	Text     string   `json:"text"`
+	Values   int      `json:"values"`
+	Coverage *float64 `json:"coverage"`  // of the 90 % interval
+	LogScore *float64 `json:"log_score"` // mean
+}
+
+// Outlook says what more evaluations may bring, in the units of the values, null
+// before the first; see cmbo.Outlook.
+type Outlook struct {
+	Text   string   `json:"text"`
+	Next   *float64 `json:"next"`
+	Most   *float64 `json:"most"`
+	Gained *float64 `json:"gained"`
 }
 
 // A Weighing is what one trial was chosen with and did to the weights.

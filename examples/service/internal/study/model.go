@@ -46,18 +46,57 @@ const slicePoints = 25
 // maxSlices bounds the parameters that slices are made for, the first ones.
 const maxSlices = 12
 
-// sliceCache holds the newest slices of a study.
+// sliceCache holds the newest slices of a study, and the advice.
 type sliceCache struct {
 	mu      sync.Mutex
 	newest  []Slice
+	advice  *Advice
 	version int // of the view they are of
 	busy    bool
 }
 
-// Slices returns the newest slices, nil before the first. If they are not of the
+// Advice is what the model says of the run.
+type Advice struct {
+	Transfer     cmbo.Transfer
+	Calibration  cmbo.Calibration
+	Outlook      cmbo.Outlook
+	Observations int // that the model knew
+}
+
+// Advice asks the model, nil if it is busy.
+func (s *Study) Advice(ctx context.Context) (*Advice, error) {
+	if s.damaged != nil {
+		return nil, s.damaged
+	}
+	select {
+	case s.model <- struct{}{}:
+		defer func() { <-s.model }()
+		return s.advise(ctx, s.compute)
+	default:
+		return nil, nil
+	}
+}
+
+// advise asks the model, which the caller has, when run lets it.
+func (s *Study) advise(ctx context.Context, run func(context.Context, func() error) error) (a *Advice, err error) {
+	a = new(Advice)
+	err = run(ctx, func() (err error) {
+		if a.Transfer, err = s.opt.Transfer(ctx); err != nil {
+			return err
+		}
+		a.Observations = a.Transfer.Values
+		if a.Calibration, err = s.opt.Calibration(ctx); err == nil {
+			a.Outlook, err = s.opt.Outlook(ctx)
+		}
+		return err
+	})
+	return a, err
+}
+
+// Slices returns the newest slices, nil before the first, and advice as old. If they are not of the
 // study as it is, new ones are begun in the background and made when the model is
 // free; done is closed when they have ended, whatever became of them.
-func (s *Study) Slices() (newest []Slice, done <-chan struct{}) {
+func (s *Study) Slices() (newest []Slice, advice *Advice, done <-chan struct{}) {
 	closed := make(chan struct{})
 	version := s.view.version()
 	c := &s.slices
@@ -65,30 +104,37 @@ func (s *Study) Slices() (newest []Slice, done <-chan struct{}) {
 	defer c.mu.Unlock()
 	if c.busy || s.damaged != nil || c.newest != nil && c.version == version {
 		close(closed)
-		return c.newest, closed
+		return c.newest, c.advice, closed
 	}
 	c.busy = true
 	go func() {
 		defer close(closed)
-		made, err := s.makeSlices()
+		made, advice, err := s.makeSlices()
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.busy = false; err == nil {
-			c.newest, c.version = made, version
+			c.newest, c.advice, c.version = made, advice, version
 		}
 	}()
-	return c.newest, closed
+	return c.newest, c.advice, closed
 }
 
 // makeSlices asks the model, one parameter at a time so that proposals wait for
 // no more than that.
-func (s *Study) makeSlices() ([]Slice, error) {
+func (s *Study) makeSlices() (out []Slice, a *Advice, err error) {
 	m := s.Summary()
 	if m.Best == nil {
-		return nil, nil
+		return nil, nil, nil
 	}
 	ctx := context.Background()
-	var out []Slice
+	if err := s.enter(ctx, s.model); err != nil {
+		return nil, nil, err
+	}
+	a, err = s.advise(ctx, s.turns.Job)
+	<-s.model
+	if err != nil {
+		return nil, nil, err
+	}
 	for i, p := range s.Space().Params() {
 		if i == maxSlices {
 			break
@@ -100,13 +146,12 @@ func (s *Study) makeSlices() ([]Slice, error) {
 			row[i] = x
 			points = append(points, row)
 		}
-		var err error
 		if sl.Mean, sl.SD, err = s.predict(ctx, points, s.turns.Job); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		out = append(out, sl)
 	}
-	return out, nil
+	return out, a, nil
 }
 
 // along returns values that cover a parameter, as the space encodes it.

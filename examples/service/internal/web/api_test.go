@@ -133,6 +133,32 @@ func compare(t *testing.T, c *client.Client, w *twin.Twin) {
 	if !slices.Equal(d.Weights, weights) {
 		t.Errorf("weights %v, the twin's %v", d.Weights, weights)
 	}
+	transfer, err := w.Opt.Transfer(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Transfer.Text != transfer.String() || len(d.Transfer.Shares) != len(transfer.Shares) {
+		t.Errorf("transfer %+v, the twin's %v", d.Transfer, transfer)
+	}
+	for i, s := range d.Transfer.Shares {
+		if want := transfer.Shares[i]; s.Mass != want.Mass || s.Level != want.Level.String() || !slices.Equal(s.Tasks, want.Tasks) || s.Cluster != nil && *s.Cluster != want.Cluster {
+			t.Errorf("share %d is %+v, the twin's %+v", i, s, want)
+		}
+	}
+	calibration, err := w.Opt.Calibration(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	outlook, err := w.Opt.Outlook(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Calibration.Text != calibration.String() || d.Calibration.Values != len(calibration.Forecasts) || *d.Calibration.Coverage != calibration.Coverage || *d.Calibration.LogScore != calibration.LogScore {
+		t.Errorf("calibration %+v, the twin's %v", d.Calibration, calibration)
+	}
+	if d.Outlook.Text != outlook.String() || *d.Outlook.Next != outlook.Next || *d.Outlook.Most != outlook.Most || *d.Outlook.Gained != outlook.Gained {
+		t.Errorf("outlook %+v, the twin's %v", d.Outlook, outlook)
+	}
 	step, ok := w.Opt.LastStep()
 	if ok != (d.LastStep != nil) {
 		t.Fatalf("a last step: %v, the twin: %v", d.LastStep != nil, ok)

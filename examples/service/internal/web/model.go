@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -15,23 +16,72 @@ import (
 // slicesTime is how long a page waits for what the model says.
 const slicesTime = 300 * time.Millisecond
 
-// modelSection shows what the model says: the values along each parameter, and
-// how well it foretold those that were measured.
+// modelSection shows what the model says: whether the past helps and what is left to
+// gain, the values along each parameter, and how well it foretold those that were
+// measured.
 func modelSection(p *plot.Page, t *study.Study) {
 	obs := t.Observations()
 	if len(obs) == 0 {
 		return
 	}
 	p.Section("The model")
-	newest, done := t.Slices()
+	newest, advice, done := t.Slices()
 	select {
 	case <-done:
-		newest, _ = t.Slices()
+		newest, advice, _ = t.Slices()
 	case <-time.After(slicesTime):
 	}
+	adviceText(p, advice)
 	parameterCharts(p, t, obs, newest)
 	forecastChart(p, t)
 }
+
+// adviceText says in words whether the past helps, how far to trust the model, and
+// what is left to gain.
+func adviceText(p *plot.Page, a *study.Advice) {
+	if a == nil {
+		return
+	}
+	var lines []string
+	if a.Transfer.Shares != nil {
+		lines = append(lines, sentence(a.Transfer.String()))
+	}
+	lines = append(lines, sentence(a.Calibration.String()), sentence(a.Outlook.String()))
+	p.Text(strings.Join(lines, " "))
+	if a.Transfer.Verdict == cmbo.TransferUnknown {
+		return
+	}
+	var items []string
+	for l := cmbo.LevelNone; l <= cmbo.LevelTask; l++ {
+		item, shown := "", 0
+		for _, s := range a.Transfer.Shares {
+			if s.Level == l && s.Mass >= 0.005 && shown < shownShares {
+				if shown++; shown > 1 {
+					item += ", "
+				}
+				item += s.String()
+			}
+		}
+		mass, reversed := a.Transfer.Mass(l)
+		if l > cmbo.LevelPopulation {
+			item = fmt.Sprintf("%ss %.0f %%: %s", l, 100*mass, item)
+		} else if item == "" {
+			item = fmt.Sprintf("%s %.0f %%", l, 100*mass)
+		}
+		if l > cmbo.LevelNone && reversed >= 0.005 {
+			item += fmt.Sprintf("; of it %.0f %% upside down", 100*reversed/mass)
+		}
+		items = append(items, strings.TrimSuffix(item, ": "))
+	}
+	p.Text(fmt.Sprintf("What the past was found to bear on this task, after %s:", plural(a.Observations, "value")))
+	p.List(items...)
+}
+
+// shownShares bounds the hypotheses of a level that are named.
+const shownShares = 4
+
+// sentence makes one of words.
+func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
 
 // parameterCharts draws the values against each parameter, and what the model
 // says along it.
@@ -161,12 +211,11 @@ func paramAxis(p cmbo.Param) plot.Axis {
 	return a
 }
 
-// forecastChart draws what the model expected of values against what was
-// measured, and says how often it was right.
+// forecastChart draws what the model expected of values against what was measured.
 func forecastChart(p *plot.Page, t *study.Study) {
 	told, _ := t.Trials(api.Told, 0, math.MaxInt)
 	var all []study.Observation
-	inside, n := 0, 0
+	n := 0
 	s, beyond := plot.Series{Name: "trials", Points: true, Style: 1}, beyondPoints()
 	for _, tr := range told {
 		f := tr.Expected
@@ -174,11 +223,6 @@ func forecastChart(p *plot.Page, t *study.Study) {
 			continue
 		}
 		n++
-		// Nine tenths of a normal distribution lie within 1.645 standard
-		// deviations. The noise of measurements is not in the forecast.
-		if math.Abs(tr.Y-f.Mean) <= 1.645*f.SD {
-			inside++
-		}
 		s.X, s.Y = append(s.X, f.Mean), append(s.Y, tr.Y)
 		all = append(all, study.Observation{Y: tr.Y}, study.Observation{Y: f.Mean})
 	}
@@ -207,12 +251,10 @@ func forecastChart(p *plot.Page, t *study.Study) {
 		X: plot.Axis{Label: "expected " + valueLabel(t), Min: axis.lo, Max: axis.hi}, Y: plot.Axis{Label: "measured", Min: axis.lo, Max: axis.hi},
 		Series: []plot.Series{diagonal, s},
 	}
-	caption := ""
+	caption := "What the model expected when it chose a trial, and what was measured."
 	if len(beyond.X) > 0 {
 		chart.Series = append(chart.Series, beyond)
-		caption = " What lies beyond an axis is at its edge."
+		caption += " What lies beyond an axis is at its edge."
 	}
-	p.Panels([]*plot.Figure{{Panels: []plot.Panel{chart}, Width: panelWidth, Legend: plot.LegendBelow}}, fmt.Sprintf(
-		"What the model expected when it chose a trial, and what was measured. Of %s, %d lie within the central nine tenths of what it expected; the noise of measurements comes on top of that.",
-		plural(n, "value"), inside)+caption)
+	p.Panels([]*plot.Figure{{Panels: []plot.Panel{chart}, Width: panelWidth, Legend: plot.LegendBelow}}, caption)
 }

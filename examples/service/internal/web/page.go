@@ -417,7 +417,7 @@ func weightChart(p *plot.Page, t *study.Study, m study.Summary) {
 
 // clusterName names a cluster by its number and some of its members.
 func clusterName(c api.Cluster) string {
-	name := fmt.Sprintf("%d: ", c.ID+1)
+	name := fmt.Sprintf("%d: ", c.ID)
 	for i, m := range c.Members {
 		if i > 0 {
 			name += ", "

@@ -63,12 +63,12 @@ func TestPages(t *testing.T) {
 		if counts["tr"] != 8+len(k.Study.Space.Params()) || strings.Count(page, `role="img"`) != figures || counts["script"] > 0 {
 			t.Errorf("%s: %v, %d figures", k.Name, counts, strings.Count(page, `role="img"`))
 		}
-		shown := []string{"best so far", "cancelled", "0.25", `http-equiv="refresh" content="5"`, "The model: Gaussian process without a prior."}
+		shown := []string{"best so far", "cancelled", "0.25", `http-equiv="refresh" content="5"`, "The model: Gaussian process without a prior.", "The next evaluation is expected to gain "}
 		switch k.Past {
 		case "past":
-			shown = append(shown[:4], "The model: hierarchical prior.", "no transfer", "all past tasks", "1: past 0", "single tasks")
+			shown = append(shown[:4:4], "The model: hierarchical prior.", "no transfer", "all past tasks", "0: past 0", "single tasks", "Too early to tell: ", "found to bear on this task, after ")
 		case "past-paper":
-			shown = append(shown[:4], "The model: variant WssClus_JefCMP of the paper", "1: past 0")
+			shown = append(shown[:4:4], "The model: variant WssClus_JefCMP of the paper", "0: past 0", "does not weigh the past")
 		}
 		for _, what := range shown {
 			if !strings.Contains(page, what) {
@@ -102,8 +102,8 @@ func TestWeightsOfManyClusters(t *testing.T) {
 		learn.Tasks = append(learn.Tasks, task)
 	}
 	for variant, want := range map[string]*regexp.Regexp{
-		"":               regexp.MustCompile(`areas of no transfer, all past tasks, 1: task \d, 2: task \d, 3: task \d, 4: task \d, 5 other clusters, single tasks;`),
-		"WssClus_WssCMP": regexp.MustCompile(`areas of 1: task \d, 2: task \d, 3: task \d, 4: task \d, 5: task \d, 6: task \d, 7: task \d, 2 other clusters;`),
+		"":               regexp.MustCompile(`areas of no transfer, all past tasks, 0: task \d, 1: task \d, 2: task \d, 3: task \d, 5 other clusters, single tasks;`),
+		"WssClus_WssCMP": regexp.MustCompile(`areas of 0: task \d, 1: task \d, 2: task \d, 3: task \d, 4: task \d, 5: task \d, 6: task \d, 2 other clusters;`),
 	} {
 		id := "s" + strings.ToLower(variant)[:min(3, len(variant))]
 		learn.Variant = variant

@@ -135,7 +135,14 @@ func (s *Server) diagnostics(q *request) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
+	a, err := t.Advice(q.Context())
+	if err != nil {
+		return 0, nil, err
+	}
 	out := api.Diagnostics{Weights: weights, Clusters: t.Clusters()}
+	if a != nil {
+		out.Transfer, out.Calibration, out.Outlook = transfer(&a.Transfer), calibration(&a.Calibration), outlook(&a.Outlook)
+	}
 	if ok {
 		out.LastStep = lastStep(&step)
 	}
@@ -147,6 +154,26 @@ func (s *Server) diagnostics(q *request) (int, any, error) {
 		}
 	}
 	return http.StatusOK, out, nil
+}
+
+func transfer(t *cmbo.Transfer) *api.Transfer {
+	out := &api.Transfer{Verdict: t.Verdict.String(), Text: t.String(), Values: t.Values}
+	for _, s := range t.Shares {
+		share := api.Share{Level: s.Level.String(), Tasks: s.Tasks, Mass: s.Mass, Reversed: s.Reversed}
+		if s.Level == cmbo.LevelCluster {
+			share.Cluster = &s.Cluster
+		}
+		out.Shares = append(out.Shares, share)
+	}
+	return out
+}
+
+func calibration(c *cmbo.Calibration) *api.Calibration {
+	return &api.Calibration{Text: c.String(), Values: len(c.Forecasts), Coverage: finite(c.Coverage), LogScore: finite(c.LogScore)}
+}
+
+func outlook(u *cmbo.Outlook) *api.Outlook {
+	return &api.Outlook{Text: u.String(), Next: finite(u.Next), Most: finite(u.Most), Gained: finite(u.Gained)}
 }
 
 // lastStep tells of a step at the point that was chosen.
