@@ -7,7 +7,6 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/internal/optim"
-	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
@@ -33,98 +32,19 @@ type objective interface {
 	eval(ctx context.Context, theta, grad []float64) float64
 }
 
-// multiNLL is the negative log marginal likelihood of a list of tasks, averaged
-// over them,
-//
-//	(1/K)·Σ_i ½·(r_iᵀA_i⁻¹r_i + ln det A_i + n_i·ln 2π),   r_i = y_i − c,
-//	A_i = K_i + diag(σ² + s_i), s_i variances given.
-type multiNLL struct {
-	template kernel.Kernel
-	tasks    []*nllTask
-	workers  int
-	scratch  []nllScratch
-	values   []float64
-	grads    [][]float64 // by task
-}
+// multiNLL is the negative log marginal likelihood of tasks, averaged over them.
+type multiNLL struct{ *gp.MultiTask }
 
-type nllTask struct {
-	pairs *kernel.Pairs
-	y     []float64
-	extra []float64
-}
-
-// nllScratch is the memory of one goroutine.
-type nllScratch struct {
-	gram         linalg.Sym
-	chol         linalg.Cholesky
-	resid, alpha []float64
-}
-
-func newMultiNLL(template kernel.Kernel, tasks []observations, workers int) *multiNLL {
-	o := &multiNLL{template: template, workers: workers, scratch: make([]nllScratch, parallel.Workers(workers, len(tasks)))}
-	n := template.NumParams() + 2
+func newMultiNLL(template kernel.Kernel, tasks []observations, workers int) multiNLL {
+	o := multiNLL{gp.NewMultiTask(template, 1/float64(len(tasks)), workers)}
 	for _, t := range tasks {
-		o.tasks = append(o.tasks, &nllTask{pairs: kernel.NewPairs(t.x), y: t.z, extra: t.noise})
-		o.grads = append(o.grads, make([]float64, n))
+		o.Add(t.x, t.z, t.noise)
 	}
-	o.values = make([]float64, len(tasks))
 	return o
 }
 
-func (o *multiNLL) eval(ctx context.Context, theta, grad []float64) float64 {
-	k, err := o.template.WithParams(theta[1 : len(theta)-1])
-	if err != nil {
-		return math.NaN()
-	}
-	err = parallel.For(ctx, o.workers, len(o.tasks), func(w, i int) error {
-		o.values[i] = o.tasks[i].eval(&o.scratch[w], k, theta[0], math.Exp(theta[len(theta)-1]), o.grads[i])
-		return nil
-	})
-	if err != nil {
-		return math.NaN()
-	}
-	var v float64
-	clear(grad)
-	share := 1 / float64(len(o.tasks))
-	for i := range o.tasks {
-		v += share * o.values[i]
-		linalg.Axpy(grad, share, o.grads[i])
-	}
-	return v
-}
-
-// eval returns the negative log marginal likelihood of one task and its
-// gradient; the value is NaN where the covariance is not definite.
-func (t *nllTask) eval(s *nllScratch, k kernel.Kernel, mean, noise float64, grad []float64) float64 {
-	n := len(t.y)
-	t.pairs.Gram(&s.gram, k)
-	for i, e := range t.extra {
-		s.gram.Row(i)[i] += noise + e
-	}
-	if s.chol.Factorize(&s.gram) != nil {
-		return math.NaN()
-	}
-	s.resid, s.alpha = resize(s.resid, n), resize(s.alpha, n)
-	for i, y := range t.y {
-		s.resid[i] = y - mean
-	}
-	s.chol.SolveVecTo(s.alpha, s.resid)
-	v := 0.5 * (linalg.Dot(s.resid, s.alpha) + s.chol.LogDet() + float64(n)*math.Log(2*math.Pi))
-	s.chol.InverseTo(&s.gram)
-	// ½·(A⁻¹ − α·αᵀ), whose product with ∂A/∂θ is the derivative.
-	var trace, sum float64
-	for i, a := range s.alpha {
-		r := s.gram.Row(i)
-		for j, b := range s.alpha {
-			r[j] = 0.5 * (r[j] - a*b)
-		}
-		trace += r[i]
-		sum += a
-	}
-	last := len(grad) - 1
-	t.pairs.GradDot(grad[1:last], &s.gram)
-	grad[0], grad[last] = -sum, noise*trace
-	return v
+func (o multiNLL) eval(ctx context.Context, theta, grad []float64) float64 {
+	return o.Eval(ctx, theta, grad)
 }
 
 // ekl is the empirical Kullback–Leibler objective on inputs that all tasks
@@ -251,12 +171,4 @@ func pretrain(ctx context.Context, o objective, template kernel.Kernel, tasks []
 		return gpParams{}, 0, numerical(ctx, err, "pre-training")
 	}
 	return gpParams{mean: theta[0], h: gp.Hyper{Kernel: k, NoiseVariance: math.Exp(theta[np+1])}}, res.F, nil
-}
-
-// resize returns a slice of length n on the memory of s if that suffices.
-func resize(s []float64, n int) []float64 {
-	if cap(s) < n {
-		return make([]float64, n)
-	}
-	return s[:n]
 }

@@ -1,7 +1,7 @@
 // Package parallel runs independent pieces of work on a bounded number of
 // goroutines such that results do not depend on that number: work is named by
 // index, each index is done exactly once, and whoever needs a reduction does
-// it in the order of the indices, afterwards or by Ordered.
+// it in the order of the indices, afterwards.
 package parallel
 
 import (
@@ -128,117 +128,4 @@ func caught(i int, value any) error {
 		return &Panic{Index: i, Value: p.Value, Stack: p.Stack}
 	}
 	return &Panic{Index: i, Value: value, Stack: debug.Stack()}
-}
-
-// Slots returns the number of results that [Ordered] holds at a time: one for each
-// goroutine and one more, so that it seldom has to wait for its turn.
-func Slots(limit, n int) int {
-	if w := Workers(limit, n); w > 1 {
-		return min(w+1, n)
-	}
-	return 1
-}
-
-// Ordered is [For] with a reduction in the order of the indices: do(worker, slot,
-// i) leaves its result in the slot, in [0, Slots(limit, n)), which nobody else uses
-// until take(slot, i) has returned. take is called in ascending order, one at a
-// time, by the goroutine that finished what was waited for, while others go on.
-//
-// The first error in the order of the indices is returned; neither do of higher
-// indices nor take of it and above need be called. A panic of either counts as
-// its error, a [*Panic].
-func Ordered(ctx context.Context, limit, n int, do func(worker, slot, i int) error, take func(slot, i int) error) error {
-	slots := Slots(limit, n)
-	var (
-		mu     sync.Mutex
-		freed  = sync.NewCond(&mu)
-		ready  = make([]int, n) // slot of a finished index, -1 before
-		free   = make([]int, slots)
-		next   int // index to do
-		turn   int // index to take
-		taking bool
-		failed = n // smallest index that failed
-		first  error
-	)
-	for i := range ready {
-		ready[i] = -1
-	}
-	for s := range free {
-		free[s] = s
-	}
-	fail := func(i int, err error) {
-		if i < failed {
-			failed, first = i, err
-		}
-		freed.Broadcast()
-	}
-	// unlocked calls f without the lock and reports whether it succeeded.
-	unlocked := func(i int, f func() error) (ok bool) {
-		mu.Unlock()
-		var err error
-		ended := false
-		defer func() {
-			if !ended {
-				err = caught(i, recover())
-			}
-			mu.Lock()
-			if ok = err == nil; !ok {
-				fail(i, err)
-			}
-		}()
-		err = f()
-		ended = true
-		return
-	}
-	// reduce takes what is ready.
-	reduce := func() {
-		for !taking && turn < failed && ready[turn] >= 0 {
-			i, slot := turn, ready[turn]
-			taking = true
-			ok := unlocked(i, func() error { return take(slot, i) })
-			taking = false
-			if !ok {
-				return
-			}
-			turn++
-			free = append(free, slot)
-			freed.Broadcast()
-		}
-	}
-	work := func(worker int) {
-		mu.Lock()
-		defer mu.Unlock()
-		for {
-			for len(free) == 0 && next < failed {
-				freed.Wait() // for whoever is at work on turn
-			}
-			if next >= failed {
-				return
-			}
-			i, slot := next, free[len(free)-1]
-			next++
-			free = free[:len(free)-1]
-			if unlocked(i, func() error {
-				if err := ctx.Err(); err != nil {
-					return err
-				}
-				return do(worker, slot, i)
-			}) {
-				ready[i] = slot
-				reduce()
-			}
-		}
-	}
-	var wg sync.WaitGroup
-	defer wg.Wait() // also if work ends this goroutine
-	for w := 1; w < Workers(limit, n); w++ {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			work(w)
-		}()
-	}
-	work(0)
-	wg.Wait()
-	return first
 }

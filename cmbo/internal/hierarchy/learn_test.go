@@ -12,44 +12,6 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// The gradient of the tasks' likelihood is that of central differences.
-func TestLikelihoodGradient(t *testing.T) {
-	tasks := makeTasks(1, 3, 7, 2, 0, 1)
-	tasks[1].Noise = []float64{0, .3, 0, .1, 0, 0, .2}
-	o := newLikelihood(DefaultKernel(2), tasks, 1)
-	theta := []float64{0.3, 0.2, -0.4, 0.1, math.Log(0.05)}
-	grad := make([]float64, len(theta))
-	o.eval(ctx, theta, grad)
-	tmp := make([]float64, len(theta))
-	for i := range theta {
-		const h = 1e-5
-		at := func(d float64) float64 {
-			x := append([]float64(nil), theta...)
-			x[i] += d
-			return o.eval(ctx, x, tmp)
-		}
-		want := (at(h) - at(-h)) / (2 * h)
-		assert.InDelta(t, want, grad[i], 1e-6*(1+math.Abs(want)), "parameter %d", i)
-	}
-}
-
-// The likelihood of one task is that of its dense covariance.
-func TestLikelihoodValue(t *testing.T) {
-	task := makeTasks(2, 1, 6, 2, 0, 1)[0]
-	k := DefaultKernel(2)
-	gram := linalg.NewSym(6, nil)
-	kernel.Gram(gram, k, task.X)
-	gram.AddDiag(0.05)
-	resid := make([]float64, 6)
-	for i, z := range task.Z {
-		resid[i] = z - 0.3
-	}
-	alpha, logDet := solve(t, gram, resid)
-	want := 0.5 * (linalg.Dot(alpha, resid) + logDet + 6*math.Log(2*math.Pi))
-	theta := append(k.AppendParams([]float64{0.3}), math.Log(0.05))
-	assert.InDelta(t, want, newLikelihood(k, []Task{task}, 1).eval(ctx, theta, make([]float64, len(theta))), 1e-10)
-}
-
 // carryAll carries tasks to a grid under a known base process.
 func carryAll(t *testing.T, tasks []Task, z *linalg.Dense, neighbours int) (*grid, []*carried) {
 	t.Helper()

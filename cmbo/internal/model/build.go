@@ -46,62 +46,52 @@ func (l *Learner) centers(ctx context.Context, members [][]*Source) ([]Prototype
 		mean []float64
 		cov  *linalg.Sym
 	}
-	fresh := func() moments { return moments{make([]float64, n), new(linalg.Sym)} }
-	sums, slots := make([]moments, len(members)), make([]moments, parallel.Slots(l.Parallelism, len(items)))
-	for s := range slots {
-		slots[s] = fresh()
+	// A batch has several items for each goroutine, so that few wait at its end,
+	// and no more, because each holds a matrix.
+	workers := parallel.Workers(l.Parallelism, len(items))
+	batch := make([]moments, min(4*workers, len(items)))
+	for i := range batch {
+		batch[i] = moments{make([]float64, n), new(linalg.Sym)}
 	}
-	white := make([]linalg.Dense, parallel.Workers(l.Parallelism, len(items)))
-	do := func(w, s, i int) error {
-		c, at := items[i].c, items[i].at
-		err := members[c][at].joint(ctx, slots[s].mean, slots[s].cov, l.Index, &white[w])
-		if err != nil {
-			return wrap(err, "prototype of cluster %d", c)
-		}
-		return nil
-	}
-	take := func(s, i int) error {
-		c, at := items[i].c, items[i].at
-		sum, slot, size := &sums[c], &slots[s], len(members[c])
-		share := 1 / float64(size)
-		if at == 0 {
-			// The first member's buffers become the sum; the slot gets fresh ones.
-			*sum, *slot = *slot, fresh()
-			for p := range sum.mean {
-				sum.mean[p] *= share
-			}
-			sum.cov.Scale(share)
-		} else {
-			linalg.Axpy(sum.mean, share, slot.mean)
-			sum.cov.AddScaled(share, slot.cov)
-		}
-		return nil
-	}
+	sums, white := make([]moments, len(members)), make([]linalg.Dense, workers)
 	out, jitters := make([]Prototype, len(members)), make([]float64, len(members))
-	finish := func(_, c int) (err error) {
-		out[c].Process = NewGeometric(members[c])
-		if out[c].Normal, jitters[c], err = JitteredNormal(sums[c].mean, sums[c].cov); err != nil {
-			return wrap(err, "prototype of cluster %d", c)
-		}
-		return nil
-	}
-	// Batches keep the progress callback on the calling goroutine.
-	const batch = 64
 	finished := 0
-	for lo := 0; lo < len(items); lo += batch {
-		hi := min(lo+batch, len(items))
-		err := parallel.Ordered(ctx, l.Parallelism, hi-lo,
-			func(w, s, i int) error { return do(w, s, lo+i) }, func(s, i int) error { return take(s, lo+i) })
+	for lo := 0; lo < len(items); lo += len(batch) {
+		hi := min(lo+len(batch), len(items))
+		err := parallel.For(ctx, l.Parallelism, hi-lo, func(w, i int) error {
+			it := items[lo+i]
+			err := members[it.c][it.at].joint(ctx, batch[i].mean, batch[i].cov, l.Index, &white[w])
+			return wrap(err, "prototype of cluster %d", it.c)
+		})
 		if err != nil {
 			return nil, err
+		}
+		for i, it := range items[lo:hi] {
+			sum, share := &sums[it.c], 1/float64(len(members[it.c]))
+			if it.at == 0 {
+				// The first member's buffers become the sum; the batch gets fresh ones.
+				*sum, batch[i] = batch[i], moments{make([]float64, n), new(linalg.Sym)}
+				for p := range sum.mean {
+					sum.mean[p] *= share
+				}
+				sum.cov.Scale(share)
+			} else {
+				linalg.Axpy(sum.mean, share, batch[i].mean)
+				sum.cov.AddScaled(share, batch[i].cov)
+			}
 		}
 		first := finished
 		for finished < len(members) && (hi == len(items) || finished < items[hi].c) {
 			finished++
 		}
-		err = parallel.For(ctx, l.Parallelism, finished-first, func(w, i int) error { return finish(w, first+i) })
+		err = parallel.For(ctx, l.Parallelism, finished-first, func(_, i int) (err error) {
+			c := first + i
+			out[c].Process = NewGeometric(members[c])
+			out[c].Normal, jitters[c], err = JitteredNormal(sums[c].mean, sums[c].cov)
+			return wrap(err, "prototype of cluster %d", c)
+		})
 		for c := first; c < finished && err == nil; c++ {
-			l.tell("prototypes", c+1, len(members))
+			l.tell("prototypes", c+1, len(members)) // on the calling goroutine
 			err = ctx.Err()
 		}
 		if err != nil {
