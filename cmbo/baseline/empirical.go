@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/internal/rng"
@@ -40,9 +41,8 @@ import (
 // no shrinkage, m and C are sample mean and covariance (divisor K) as σ² → 0.
 //
 // The grid is the distinct points of all tasks, or a seeded sample of 500 of them
-// ([WithGrid]). At most 16 steps ([WithIterations]) are made, fewer if no entry
-// changes by more than 1e-6 times the largest variance. One task leaves C nothing
-// but its own uncertainty, and the prior far too sure.
+// ([WithGrid]); 16 steps ([WithIterations]) are made. One task leaves C nothing but
+// its own uncertainty, and the prior far too sure.
 //
 // Where it differs from the authors' code: shrinkage, which BoTorch leaves off, is
 // 0.5 by default ([WithShrinkage]), for tasks are fewer than grid points; the noise
@@ -68,8 +68,7 @@ type EmpiricalGP struct {
 	delta *linalg.Sym     // C − k_b(Z, Z)
 	lists memo[*empiricalList]
 
-	steps int
-	logs  []float64 // log likelihood of the tasks before each step
+	logs []float64 // log likelihood of the tasks before each step
 }
 
 // empiricalList is what the prior says of a list of points.
@@ -100,6 +99,22 @@ func LearnEmpiricalGP(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task,
 		return nil, err
 	}
 	return m, m.expectMaximize(ctx, obs, c)
+}
+
+// expectMaximize runs EM from the base process.
+func (m *EmpiricalGP) expectMaximize(ctx context.Context, obs []observations, c *config) error {
+	tasks := make([]hierarchy.Task, len(obs))
+	for i, o := range obs {
+		tasks[i] = hierarchy.Task{ID: o.id, X: o.x, Z: o.z, Noise: o.noise}
+	}
+	base := hierarchy.Base{Kernel: m.base.h.Kernel, Mean: m.base.mean, NoiseVariance: m.base.h.NoiseVariance}
+	moments, logs, err := hierarchy.EM(ctx, base, m.grid, tasks, c.shrinkage, c.iterations, c.workers)
+	if err != nil {
+		return numerical(ctx, err, "EM on %d grid points", len(m.mean))
+	}
+	m.mean, m.cov, m.logs = moments.Mean, moments.Cov, logs
+	m.settle()
+	return nil
 }
 
 // gridOf returns the distinct points of the tasks, or a sample of them in their

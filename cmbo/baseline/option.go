@@ -308,8 +308,8 @@ func WithShrinkage(rho float64) Option {
 	}}
 }
 
-// WithIterations sets the largest number of steps of the EM algorithm of
-// [EmpiricalGP]; the default is 16.
+// WithIterations sets the number of steps of the EM algorithm of [EmpiricalGP]; the
+// default is 16.
 func WithIterations(n int) Option {
 	return option{"WithIterations", setIterations, func(c *config) error {
 		if n < 1 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -210,7 +211,7 @@ func appendRow(c *linalg.Cholesky, row []float64, noise float64) error {
 	n := len(row) - 1
 	scale := math.Max(row[n], math.SmallestNonzeroFloat64)
 	var err error
-	for extra := 0.0; extra <= maxJitter; extra = math.Max(10*extra, 1e-10) {
+	for extra := 0.0; extra <= gaussian.MaxJitter; extra = math.Max(10*extra, 1e-10) {
 		diag := row[n] + noise + extra*scale
 		if n == 0 {
 			a := linalg.NewSym(1, nil)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
@@ -89,7 +90,7 @@ func (e *estep) condition(c *carried, m Moments, mean float64) (float64, error) 
 		e.resid[i] = c.z[i] - mean - (c.carry(i, m.Mean) - mean*sum(c.w[i]))
 	}
 	e.a.Mirror()
-	if _, err := e.chol.FactorizeJitter(&e.a, maxJitter); err != nil {
+	if _, err := e.chol.FactorizeJitter(&e.a, gaussian.MaxJitter); err != nil {
 		return 0, err
 	}
 	e.chol.SolveVecTo(e.alpha, e.resid)
@@ -157,6 +158,24 @@ func (e *estep) accumulate(c *carried, s *linalg.Sym, u []float64) {
 // chunks bounds the number of parts of a sum over tasks: a fixed number, so that
 // the order of its additions does not depend on the number of cores.
 const chunks = 8
+
+// EM learns the moments of one group of tasks on the points z: it makes steps of EM
+// from the base process, each drawn to the base kernel's matrix of the same trace by
+// the share shrink. Points off z have weights on all of it. It returns the log
+// likelihood before each step.
+func EM(ctx context.Context, base Base, z *linalg.Dense, tasks []Task, shrink float64, steps, workers int) (Moments, []float64, error) {
+	n, _ := z.Dims()
+	m := Model{tasks: tasks, grid: newGrid(base, z, n)}
+	on, err := m.carryTasks(ctx, workers)
+	if err != nil {
+		return Moments{}, nil, err
+	}
+	start := Moments{Mean: make([]float64, n), Cov: m.grid.gram}
+	for i := range start.Mean {
+		start.Mean[i] = base.Mean
+	}
+	return m.grid.expectMaximize(ctx, on, start, pull{}, shrink, steps, workers)
+}
 
 // expectMaximize makes steps of EM for the moments of a group of tasks from a start,
 // each drawn to others and, by the share shrink, to the base kernel's matrix of the

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/internal/f64"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/kernel"
@@ -115,7 +116,7 @@ func (g *grid) locate(ctx context.Context, x *linalg.Dense, workers int) (*sites
 func (g *grid) weigh(s *sites, i int, l *locator) error {
 	idx := l.nearest(g.neighbours)
 	l.sub.Subset(g.gram, idx)
-	if _, err := l.chol.FactorizeJitter(&l.sub, maxJitter); err != nil {
+	if _, err := l.chol.FactorizeJitter(&l.sub, gaussian.MaxJitter); err != nil {
 		return err
 	}
 	l.near = grow(l.near, len(idx))
