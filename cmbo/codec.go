@@ -11,7 +11,10 @@ import (
 
 // encoder appends values to a buffer: integers as varints, floats as their 64
 // bits, little end first, strings and lists with their lengths in front.
-type encoder struct{ b []byte }
+type encoder struct {
+	b      []byte
+	failed bool // tasks say how many of their points failed
+}
 
 func (e *encoder) byte(v byte)        { e.b = append(e.b, v) }
 func (e *encoder) uint(v uint64)      { e.b = binary.AppendUvarint(e.b, v) }
@@ -66,6 +69,7 @@ type decoder struct {
 	err    error
 	ctx    context.Context
 	limits PriorLimits
+	failed bool // as in encoder
 	// tasks, rows and entries are what addRows has counted.
 	tasks, rows, entries int64
 }

@@ -23,10 +23,11 @@ import (
 // reader takes every version up to its own. Version 1 is the paper's model: the
 // tasks' data and hyperparameters, and the prototypes on the index set. From
 // version 2 on the payload begins with a byte for the kind of the model and ends with
-// what is known of failures.
+// what is known of failures. Version 3 is that with the number of points that failed
+// in each task of a hierarchical prior.
 const (
 	priorMagic   = "cmboprior"
-	priorVersion = 2
+	priorVersion = 3
 )
 
 // Encode writes the prior in a compact binary form: deterministic bytes,
@@ -64,7 +65,11 @@ func (p *Prior) encode() ([]byte, error) {
 	if k := p.learned.kind(); k == kindPaper && p.success == nil {
 		e.byte(1)
 	} else {
+		e.failed = k == kindHierarchy && p.success != nil
 		e.byte(2)
+		if e.failed {
+			e.b[len(priorMagic)] = 3
+		}
 		e.byte(byte(k))
 	}
 	e.params(p.space.params)
@@ -233,7 +238,7 @@ func decodePrior(ctx context.Context, b []byte, l PriorLimits) (*Prior, error) {
 	if sum := sha256.Sum256(body); string(sum[:]) != string(b[len(body):]) {
 		return nil, fmt.Errorf("%w: the checksum of the prior does not match", ErrCorrupt)
 	}
-	d := &decoder{b: body[head:], ctx: ctx, limits: l}
+	d := &decoder{b: body[head:], ctx: ctx, limits: l, failed: version > 2}
 	kind := kindPaper
 	if version > 1 {
 		kind = priorKind(d.byte())

@@ -35,6 +35,9 @@ func learnHierarchy(ctx context.Context, t *trainingSet) (learned, error) {
 		o.Kernel = c.priorKernel
 	}
 	tasks := standardize(t.tasks, c.y == Copula)
+	for i, x := range t.failed {
+		tasks[i] = tasks[i].WithFailed(x)
+	}
 	var earlier *hierarchy.Model
 	var grid *linalg.Dense
 	if t.known != nil {
@@ -74,8 +77,11 @@ func (t *trainingSet) grid() (*linalg.Dense, error) {
 		return t.indexSet()
 	}
 	var xs []*linalg.Dense
-	for _, task := range t.tasks {
+	for i, task := range t.tasks {
 		xs = append(xs, task.X)
+		if t.failed[i] != nil {
+			xs = append(xs, t.failed[i])
+		}
 	}
 	seen := sampleRows(points.Distinct(xs...), c.indexPoints, c.seed, "index set")
 	if !t.space.finite() {
@@ -125,7 +131,8 @@ func (p *hierarchicalPrior) kind() priorKind { return kindHierarchy }
 func (p *hierarchicalPrior) facts() facts {
 	f := facts{labels: p.Labels(), noise: p.Base().NoiseVariance, index: p.Grid()}
 	for _, t := range p.Tasks() {
-		f.tasks = append(f.tasks, model.Task{ID: t.ID, X: t.X, Y: t.Z, Noise: t.Noise, Shift: t.Shift, Scale: t.Scale})
+		n := len(t.Z) - t.Failed
+		f.tasks = append(f.tasks, model.Task{ID: t.ID, X: points.First(t.X, n), Y: t.Z[:n], Noise: t.Noise[:min(n, len(t.Noise))], Shift: t.Shift, Scale: t.Scale})
 	}
 	for i := range slices.Max(f.labels) + 1 {
 		m := p.Moments(1 + i)
@@ -321,6 +328,9 @@ func (p *hierarchicalPrior) encode(e *encoder) error {
 		e.matrix(t.X)
 		e.floats(t.Z)
 		e.floats(t.Noise)
+		if e.failed {
+			e.int(t.Failed)
+		}
 		e.float(t.Shift)
 		e.float(t.Scale)
 	}
@@ -374,8 +384,15 @@ func decodeHierarchy(d *decoder, p *Prior) (learned, error) {
 	d.within("Tasks", int64(n), int64(d.limits.Tasks), "a prior of %d tasks", n)
 	tasks := make([]hierarchy.Task, n)
 	for i := range tasks {
-		t := hierarchy.Task{ID: d.string(), X: d.points(dim), Z: d.floats(), Noise: d.floats(), Shift: d.finite(), Scale: d.finite()}
+		t := hierarchy.Task{ID: d.string(), X: d.points(dim), Z: d.floats(), Noise: d.floats()}
+		if d.failed {
+			t.Failed = d.int()
+		}
+		t.Shift, t.Scale = d.finite(), d.finite()
 		rows := points.Len(t.X)
+		if d.err == nil && (t.Failed < 0 || t.Failed > 0 && t.Failed >= rows) {
+			d.fail("task %q: %d of %d points failed", t.ID, t.Failed, rows)
+		}
 		if d.err == nil && (len(t.Z) != rows || t.Noise != nil && len(t.Noise) != rows || !(t.Scale > 0)) {
 			d.fail("task %q: %d points, %d values, scale %g", t.ID, rows, len(t.Z), t.Scale)
 		}

@@ -114,6 +114,7 @@ type trainingSet struct {
 	finite   bool             // the space the first tasks were learned on has candidates
 	known    *Prior           // of the tasks before these, nil for none
 	tasks    []model.Task     // the new ones
+	failed   []*linalg.Dense  // points of theirs that failed, nil for none
 	labelled []hierarchy.Task // all of them, failures too, with what became of each point
 	failures bool             // there are some
 }
@@ -145,6 +146,11 @@ func (t *trainingSet) take(tasks []Task) error {
 		return optionErrorf("%d labels for %d tasks", len(c.labels), n)
 	}
 	for i := range tasks {
+		var failed *linalg.Dense
+		if len(tasks[i].Failed) > 0 {
+			failed = t.space.encodeAll(tasks[i].Failed)
+		}
+		t.failed = append(t.failed, failed)
 		s := scaleValues(c.y, orientAll(tasks[i].Y, c.minimize))
 		t.tasks = append(t.tasks, model.Task{
 			ID: tasks[i].ID, X: t.space.encodeAll(tasks[i].X), Y: s.z, Noise: s.noiseVariances(tasks[i].NoiseVariance), Shift: s.shift, Scale: s.scale,

@@ -190,3 +190,23 @@ func TestFailuresAdded(t *testing.T) {
 		require.Equal(t, a, b, "%d first", n)
 	}
 }
+
+// TestFailuresLowerThePrior: what the past promises of a region where it failed is
+// less than it promises if it says nothing of that.
+func TestFailuresLowerThePrior(t *testing.T) {
+	space, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	mean := func(tasks []cmbo.Task) float64 {
+		prior, err := cmbo.Learn(t.Context(), space, tasks)
+		require.NoError(t, err)
+		m, _, err := newOptimizer(t, space, cmbo.WithPrior(prior)).Predict([]float64{0.7, 0.7})
+		require.NoError(t, err)
+		return m
+	}
+	tasks := crashing(4)
+	lower := mean(tasks)
+	for i := range tasks {
+		tasks[i].Failed = nil
+	}
+	require.Less(t, lower, mean(tasks)-0.2)
+}

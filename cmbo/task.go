@@ -20,7 +20,9 @@ type Task struct {
 	// units of Y; nil if it is not known, 0 for a single one not known.
 	NoiseVariance []float64 `json:"noise_variance,omitempty"`
 	// Failed holds the points whose evaluation failed and gave no value, one a
-	// row. A task may consist of failures alone.
+	// row. A task may consist of failures alone. The default's model of values takes
+	// the task's worst value in their place as it learns what tasks have in common;
+	// nothing is made up for the points of a run, nor for what a prior reports.
 	Failed [][]float64 `json:"failed,omitempty"`
 	// Params are the parameters the rows were recorded with, in the order of
 	// their entries; nil if those are the space's own. With them, what reads the

@@ -22,8 +22,8 @@ type job struct {
 	scans  float64 // share of requests that read ahead
 }
 
-// space holds the settings of the server.
-func space() (*cmbo.Space, error) {
+// serverSpace holds the settings of the server.
+func serverSpace() (*cmbo.Space, error) {
 	return cmbo.NewSpace(
 		cmbo.LogInt("threads", 1, 256),
 		cmbo.LogInt("cache_mb", 64, 65536),
@@ -46,9 +46,9 @@ func newJob(r *rand.Rand) *job {
 	return j
 }
 
-// latency returns the mean latency in ms of a setting, false where the server runs
+// cost returns the mean latency in ms of a setting, false where the server runs
 // out of memory.
-func (j *job) latency(row []float64) (ms float64, ok bool) {
+func (j *job) cost(row []float64) (ms float64, ok bool) {
 	threads, cache, batch, stack, ahead, flush := row[0], row[1], row[2], row[3], row[4], row[5]
 	used := 512 + cache + threads*(stack+batch*j.row*(1+0.1*ahead))
 	if used > j.memory {
@@ -73,27 +73,4 @@ func (j *job) latency(row []float64) (ms float64, ok bool) {
 		wait += 100 * cpu * (load - 0.95)
 	}
 	return fill + cpu + read + spill + wait, true
-}
-
-// optimum returns the least latency that a long search of the settings finds.
-func (j *job) optimum(s *cmbo.Space, r *rand.Rand) (float64, error) {
-	best, at := math.Inf(1), []float64(nil)
-	const draws, steps = 4000, 4000
-	u := make([]float64, s.Dim())
-	for i := range draws + steps {
-		for k := range u {
-			u[k] = r.Float64()
-			if i >= draws {
-				u[k] = min(max(at[k]+0.1*math.Exp2(-float64(10*(i-draws)/steps))*r.NormFloat64(), 0), 1)
-			}
-		}
-		row, err := s.Decode(u)
-		if err != nil {
-			return 0, err
-		}
-		if ms, ok := j.latency(row); ok && ms < best {
-			best, at = ms, append([]float64(nil), u...)
-		}
-	}
-	return best, nil
 }

@@ -22,6 +22,9 @@ type Task struct {
 	// Noise holds the noise variances of Z, 0 where one is not known; nil stands
 	// for none known.
 	Noise []float64
+	// Failed is the number of points, the last ones, whose evaluation failed: see
+	// WithFailed.
+	Failed int
 	// Shift and Scale are what was taken off the raw values and what they were then
 	// divided by: their prior is that of the target's offset and scale.
 	Shift, Scale float64

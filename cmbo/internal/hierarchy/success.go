@@ -36,7 +36,7 @@ const (
 // next to the border of a region that is well known, would pass for the proof that
 // nothing is known.
 const (
-	minLabelNoise     = 0.2
+	minLabelNoise     = 0.05
 	successNoTransfer = 0.02
 )
 
@@ -55,6 +55,32 @@ func LabelledTask(id string, ok, failed *linalg.Dense) Task {
 		copy(t.X.Row(i), failed.Row(i-n))
 		t.Z[i] = Failed
 	}
+	return t
+}
+
+// WithFailed returns a task of values with points that failed: the least value told
+// stands for theirs, so that what the tasks have in common does not promise more of a
+// region the farther nobody came out of it with a value. Shift and scale stay those
+// of the values told. A run has the values that it was told and no others.
+func (t Task) WithFailed(x *linalg.Dense) Task {
+	k, d := dims(x)
+	n := len(t.Z)
+	if k == 0 || n == 0 {
+		return t
+	}
+	all := linalg.NewDense(n+k, d, nil)
+	for i := range n + k {
+		if i < n {
+			copy(all.Row(i), t.X.Row(i))
+		} else {
+			copy(all.Row(i), x.Row(i-n))
+		}
+	}
+	t.Z = append(slices.Clone(t.Z), slices.Repeat([]float64{slices.Min(t.Z)}, k)...)
+	if t.Noise != nil {
+		t.Noise = append(slices.Clone(t.Noise), make([]float64, k)...)
+	}
+	t.X, t.Failed = all, k
 	return t
 }
 

@@ -154,7 +154,7 @@ func TestSuccessWithoutPast(t *testing.T) {
 	cov := linalg.NewSym(8, nil)
 	kernel.Gram(cov, m.Base().Kernel, all)
 	mean := slices.Repeat([]float64{Succeeded}, 8)
-	_, want := dense(t, mean, cov, labels, minLabelNoise, successNoise)
+	_, want := dense(t, mean, cov, labels, max(minLabelNoise, successNoise), successNoise)
 	assert.InDeltaSlice(t, want, success(t, m, 1, x, labels, cand), 1e-10)
 }
 
@@ -205,4 +205,16 @@ func TestSuccessDegenerate(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Points that failed stand at the least value of their task, whose shift and scale
+// remain, and so does the task that they are added to.
+func TestWithFailed(t *testing.T) {
+	told := Task{ID: "a", X: linalg.NewDense(2, 1, []float64{.1, .2}), Z: []float64{-1, 1}, Noise: []float64{0, .3}, Shift: 5, Scale: 2}
+	got := told.WithFailed(linalg.NewDense(2, 1, []float64{.8, .9}))
+	assert.Equal(t, Task{
+		ID: "a", X: linalg.NewDense(4, 1, []float64{.1, .2, .8, .9}), Z: []float64{-1, 1, -1, -1}, Noise: []float64{0, .3, 0, 0}, Failed: 2, Shift: 5, Scale: 2,
+	}, got)
+	assert.Equal(t, []float64{-1, 1}, told.Z)
+	assert.Equal(t, told, told.WithFailed(nil))
 }
