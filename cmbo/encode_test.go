@@ -123,10 +123,10 @@ func TestPriorRefusesDamage(t *testing.T) {
 	}
 	refused(append(bytes.Clone(b), 0))
 	newer := bytes.Clone(b)
-	newer[9] = 3
+	newer[9] = 4
 	_, err = cmbo.DecodePrior(bytes.NewReader(newer))
 	require.ErrorIs(t, err, cmbo.ErrVersion)
-	require.ErrorContains(t, err, "version 3")
+	require.ErrorContains(t, err, "version 4")
 	_, err = cmbo.DecodePrior(io.MultiReader(bytes.NewReader(b), failingReader{}))
 	require.ErrorIs(t, err, io.ErrClosedPipe)
 

@@ -118,9 +118,15 @@ func TestCallsDuringAsk(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, snapshot(t, opt), snapshot(t, again))
 	model.begun = nil
-	next := ask(opt, 1)
-	require.NotEqual(t, next[0].X, ask(twin, 1)[0].X, "the next proposal does not know what was told meanwhile")
-	require.Equal(t, next[0].X, ask(again, 1)[0].X)
+	at := func(o *cmbo.Optimizer) (xs [][]float64) {
+		for _, trial := range ask(o, 2) {
+			xs = append(xs, trial.X)
+		}
+		return xs
+	}
+	next := at(opt)
+	require.NotEqual(t, next, at(twin), "the next proposals do not know what was told meanwhile")
+	require.Equal(t, next, at(again))
 }
 
 // TestAbandonedAsk: an Ask that fails while others are told leaves no trace but
