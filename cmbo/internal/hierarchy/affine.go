@@ -18,8 +18,8 @@ type affinePrior struct {
 // outside all experience is learned from its own values.
 const (
 	tailShare      = 0.01 // of hypotheses that transfer
-	looseShare     = 0.5  // of hypotheses that trust the tasks' values in no such way
-	tailShift      = 100  // times the deviation of a
+	looseShare     = 0.8  // of hypotheses that trust the tasks' values in no such way
+	tailShift      = 10   // times the deviation of a
 	farShift       = 1e6  // likewise, of a small share of the tail
 	farShare       = 0.1
 	scaleTail      = 0.02

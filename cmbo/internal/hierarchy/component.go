@@ -39,7 +39,7 @@ type Masses struct {
 
 // DefaultMasses returns the defaults.
 func DefaultMasses() Masses {
-	return Masses{Level: [NumLevels]float64{.1, .3, .3, .3}, Taus: []float64{.03, .3}, Reversed: 0.02, Top: 16, Window: 64}
+	return Masses{Level: [NumLevels]float64{.2, .3, .25, .25}, Taus: []float64{.03, .3}, Reversed: 0.05, Top: 16, Window: 64}
 }
 
 // component is one hypothesis, conditioned on the points told.
