@@ -99,9 +99,9 @@ func TestOptionsAreValidated(t *testing.T) {
 		_, err := newConfig(config{method: "test", takes: 1<<16 - 1}, []Option{o})
 		require.ErrorIs(t, err, cmbo.ErrOption, name)
 	}
-	_, err := NewGP(square(t), WithBandwidth(0.2))
+	_, err := newPlainGP(square(t), WithBandwidth(0.2))
 	require.ErrorIs(t, err, cmbo.ErrOption)
 	require.ErrorContains(t, err, "GP does not take WithBandwidth")
-	_, err = NewRandom(square(t), WithKernel(Matern52, true))
+	_, err = newRandomSearch(square(t), WithKernel(Matern52, true))
 	require.ErrorIs(t, err, cmbo.ErrOption)
 }

@@ -1,27 +1,26 @@
 // Package baseline holds the methods that transfer Bayesian optimisation is
 // compared with, as models that a [cmbo.Optimizer] can consult in place of its
 // own: random search and a Gaussian process without transfer, ensembles of the
-// past tasks' processes ([RGPE], [TSTR], [TAF], [RMGPUCB], [RMGPTS], [ScaMLGP],
-// [StackedGP]), and priors learned from all past tasks at once ([HyperBO],
-// [HyperBOPlus], [MetaBO], [EmpiricalGP]).
+// past tasks' processes (RGPE, TST-R, TAF, RM-GP-UCB, RM-GP-TS, ScaML-GP,
+// StackedGP), and priors learned from all past tasks at once (HyperBO, HyperBO+,
+// MetaBO, EM-EGP).
 //
-//	model, err := baseline.LearnRGPE(ctx, space, tasks)
+//	method, err := baseline.Find("RGPE")
+//	model, err := method.Learn(ctx, space, tasks)
 //	opt, err := cmbo.New(space, cmbo.WithSurrogate(model.Surrogate(seed)))
 //
 // # Grammar
 //
-// A method has a constructor, Learn… if it learns from past tasks and New… if it
-// does not, which takes the space, the tasks and options and returns the method's
-// [Model]: expensive, immutable, shared by any number of runs. Model.Surrogate makes
-// the state of one run, to be given to one Optimizer, which asks it for
-// predictions and, where the method has an acquisition of its own
-// ([cmbo.Scorer]), for scores. Everything else of the run is the Optimizer's:
-// trials, pending points, candidates, the y policy, the acquisition. So methods
-// compared differ in nothing but the model.
+// [Methods] lists the methods by name. [Method.Learn] takes the space, the tasks and
+// options and returns the method's [Model]: expensive, immutable, shared by any
+// number of runs. Model.Surrogate makes the state of one run, to be given to one
+// Optimizer, which asks it for predictions and, where the method has an acquisition
+// of its own ([cmbo.Scorer]), for scores. Everything else of the run is the
+// Optimizer's: trials, pending points, candidates, the y policy, the acquisition. So
+// methods compared differ in nothing but the model.
 //
-// [Methods] lists all of them by name in their default form, for programs that
-// compare. HyperBO, HyperBOPlus, MetaBO and EmpiricalGP need at least one task; the
-// others work with none and are then [GP], or something close to it.
+// HyperBO, HyperBO+, MetaBO and EM-EGP need at least one task; the others work with
+// none and are then GP, or something close to it.
 //
 // # Units
 //
@@ -31,8 +30,9 @@
 //
 // # Faithfulness
 //
-// Each type's comment states the source, the formulas that are computed, the
-// cost, and where it differs from the authors' code and why. Known defects of
-// published code are not reproduced. Proposals follow from seed and data alone:
-// not from how often a surrogate was asked, nor from the number of goroutines.
+// The comment of each method's type, in the file of its name, states the source, the
+// formulas that are computed, the cost, and where it differs from the authors' code
+// and why. Known defects of published code are not reproduced. Proposals follow from
+// seed and data alone: not from how often a surrogate was asked, nor from the number
+// of goroutines.
 package baseline

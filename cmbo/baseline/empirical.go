@@ -12,7 +12,7 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// EmpiricalGP is the empirical Gaussian process learned by EM (EM-EGP): mean
+// empiricalGP is the empirical Gaussian process learned by EM (EM-EGP): mean
 // vector and covariance matrix of the tasks on a grid of points Z, each task known
 // at a few points only. The tasks are draws of one process,
 //
@@ -36,7 +36,7 @@ import (
 //	m(x) = c + B(x)·(m − c),   k(x, x′) = k_b(x, x′) + B(x)·(C − k_b(Z, Z))·B(x′)ᵀ.
 //
 // It keeps the spread between tasks, which a sum of posteriors drops. Base
-// process: the one [HyperBO] pre-trains, whose noise variance σ² is and whose
+// process: the one HyperBO pre-trains, whose noise variance σ² is and whose
 // moments m and C start from. With the values of all tasks at all grid points and
 // no shrinkage, m and C are sample mean and covariance (divisor K) as σ² → 0.
 //
@@ -55,7 +55,7 @@ import (
 //
 // J. Lin, S. Ament et al., Empirical Gaussian processes, ICML 2026,
 // arXiv:2602.12082.
-type EmpiricalGP struct {
+type empiricalGP struct {
 	dim   int
 	base  gpParams
 	grid  *linalg.Dense
@@ -77,11 +77,11 @@ type empiricalList struct {
 	mean, variance []float64
 }
 
-// LearnEmpiricalGP pre-trains the base process and runs EM. It takes
+// learnEmpiricalGP pre-trains the base process and runs EM. It takes
 // [WithKernel], [WithGrid], [WithShrinkage] and [WithIterations], and fails with
-// [cmbo.ErrNoTasks] and as [LearnRGPE] does.
-func LearnEmpiricalGP(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*EmpiricalGP, error) {
-	c, err := newConfig(config{method: "EmpiricalGP", takes: setKernel | setGrid | setShrinkage | setIterations, ard: true}, opts)
+// [cmbo.ErrNoTasks] and as learnRGPE does.
+func learnEmpiricalGP(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*empiricalGP, error) {
+	c, err := newConfig(config{method: "EM-EGP", takes: setKernel | setGrid | setShrinkage | setIterations, ard: true}, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func LearnEmpiricalGP(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task,
 }
 
 // expectMaximize runs EM from the base process.
-func (m *EmpiricalGP) expectMaximize(ctx context.Context, obs []observations, c *config) error {
+func (m *empiricalGP) expectMaximize(ctx context.Context, obs []observations, c *config) error {
 	tasks := make([]hierarchy.Task, len(obs))
 	for i, o := range obs {
 		tasks[i] = hierarchy.Task{ID: o.id, X: o.x, Z: o.z, Noise: o.noise}
@@ -143,10 +143,10 @@ func gridOf(tasks []observations, c *config) *linalg.Dense {
 }
 
 // newEmpiricalGP returns the base process on the grid.
-func newEmpiricalGP(ctx context.Context, tasks []observations, base gpParams, grid *linalg.Dense) (*EmpiricalGP, error) {
+func newEmpiricalGP(ctx context.Context, tasks []observations, base gpParams, grid *linalg.Dense) (*empiricalGP, error) {
 	_, dim := grid.Dims()
 	n := points.Len(grid)
-	m := &EmpiricalGP{dim: dim, base: base, grid: grid, row: make(map[string]int, n), gram: linalg.NewSym(n, nil), mean: make([]float64, n), cov: linalg.NewSym(n, nil)}
+	m := &empiricalGP{dim: dim, base: base, grid: grid, row: make(map[string]int, n), gram: linalg.NewSym(n, nil), mean: make([]float64, n), cov: linalg.NewSym(n, nil)}
 	for i := range n {
 		m.row[points.Key(grid.Row(i))] = i
 		m.mean[i] = base.mean
@@ -161,7 +161,7 @@ func newEmpiricalGP(ctx context.Context, tasks []observations, base gpParams, gr
 }
 
 // settle derives what depends on the current moments.
-func (m *EmpiricalGP) settle() {
+func (m *empiricalGP) settle() {
 	n := len(m.mean)
 	m.shift = make([]float64, n)
 	for i, v := range m.mean {
@@ -173,7 +173,7 @@ func (m *EmpiricalGP) settle() {
 }
 
 // interpolate returns B at the rows of x; those of grid points are unit vectors.
-func (m *EmpiricalGP) interpolate(x *linalg.Dense) *linalg.Dense {
+func (m *empiricalGP) interpolate(x *linalg.Dense) *linalg.Dense {
 	n, g := points.Len(x), len(m.mean)
 	b := linalg.NewDense(n, g, nil)
 	var off []int
@@ -200,7 +200,7 @@ func (m *EmpiricalGP) interpolate(x *linalg.Dense) *linalg.Dense {
 }
 
 // list returns what the prior says of the rows of x.
-func (m *EmpiricalGP) list(x *linalg.Dense) *empiricalList {
+func (m *empiricalGP) list(x *linalg.Dense) *empiricalList {
 	n := points.Len(x)
 	l := &empiricalList{b: m.interpolate(x), mean: make([]float64, n), variance: make([]float64, n)}
 	kernel.Diag(l.variance, m.base.h.Kernel, x)
@@ -215,7 +215,7 @@ func (m *EmpiricalGP) list(x *linalg.Dense) *empiricalList {
 }
 
 // Surrogate returns the surrogate of one run; nothing in it is random.
-func (m *EmpiricalGP) Surrogate(seed uint64) cmbo.Surrogate {
+func (m *empiricalGP) Surrogate(seed uint64) cmbo.Surrogate {
 	r := &empiricalRun{m: m}
 	r.priorRun = priorRun{run: run{dim: m.dim, seed: seed}, prior: r, noiseVariance: m.base.h.NoiseVariance}
 	return r
@@ -224,7 +224,7 @@ func (m *EmpiricalGP) Surrogate(seed uint64) cmbo.Surrogate {
 // empiricalRun is the run and, as a field, its prior.
 type empiricalRun struct {
 	priorRun
-	m     *EmpiricalGP
+	m     *empiricalGP
 	cand  *linalg.Dense
 	bound *empiricalList
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // empirical makes a model from observations and a base process that is given.
-func empirical(t testing.TB, obs []observations, base gpParams, gridPoints *linalg.Dense, c *config) *EmpiricalGP {
+func empirical(t testing.TB, obs []observations, base gpParams, gridPoints *linalg.Dense, c *config) *empiricalGP {
 	m, err := newEmpiricalGP(ctx, obs, base, gridPoints)
 	require.NoError(t, err)
 	require.NoError(t, m.expectMaximize(ctx, obs, c))
@@ -252,10 +252,10 @@ func TestGrid(t *testing.T) {
 	for i := range 4 {
 		require.True(t, known[points.Key(g.Row(i))])
 	}
-	m, err := LearnEmpiricalGP(ctx, square(t), publicTasks(distinctIDs(obs)), WithGrid(4), WithIterations(2))
+	m, err := learnEmpiricalGP(ctx, square(t), publicTasks(distinctIDs(obs)), WithGrid(4), WithIterations(2))
 	require.NoError(t, err)
 	require.Equal(t, 4, points.Len(m.grid))
-	_, err = LearnEmpiricalGP(ctx, square(t), nil)
+	_, err = learnEmpiricalGP(ctx, square(t), nil)
 	require.ErrorIs(t, err, cmbo.ErrNoTasks)
 }
 

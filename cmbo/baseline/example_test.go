@@ -29,13 +29,17 @@ func pastTasks() []cmbo.Task {
 }
 
 // An ensemble tunes a new task that resembles some of the past ones.
-func ExampleLearnRGPE() {
+func ExampleFind() {
 	ctx := context.Background()
 	space, err := cmbo.NewSpace(cmbo.Float("x", 0, 1))
 	if err != nil {
 		panic(err)
 	}
-	model, err := baseline.LearnRGPE(ctx, space, pastTasks())
+	rgpe, err := baseline.Find("RGPE")
+	if err != nil {
+		panic(err)
+	}
+	model, err := rgpe.Learn(ctx, space, pastTasks())
 	if err != nil {
 		panic(err)
 	}
@@ -56,7 +60,7 @@ func ExampleLearnRGPE() {
 	best, _ := opt.Best()
 	fmt.Printf("best of 8: %.2f\n", best.Y)
 
-	w := surrogate.(baseline.Weigher).Weights()
+	w := surrogate.(cmbo.Weigher).Weights()
 	fmt.Println("the tasks on the right weigh more:", w[3]+w[4] > w[0]+w[1]+w[2])
 	// Output:
 	// best of 8: 1.00

@@ -9,7 +9,7 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// GapSettings holds the constants of [RMGPUCB] and [RMGPTS].
+// GapSettings holds the constants of RM-GP-UCB and RM-GP-TS.
 type GapSettings struct {
 	// Eta is the rate η at which weights follow the gaps.
 	Eta float64

@@ -2,7 +2,7 @@ package baseline
 
 import "github.com/gocmbo/cmbo/cmbo"
 
-// GP is Bayesian optimisation without transfer: a Gaussian process with zero
+// plainGP is Bayesian optimisation without transfer: a Gaussian process with zero
 // mean on the target's observations alone, whose hyperparameters have the
 // highest posterior density under [gaussian.DefaultPriors] for the first
 // observations: all of them up to twenty, from there at growing distances, and to at
@@ -20,14 +20,14 @@ import "github.com/gocmbo/cmbo/cmbo"
 //
 // J. Snoek, H. Larochelle and R. P. Adams, Practical Bayesian optimization of
 // machine learning algorithms, NeurIPS 2012.
-type GP struct {
+type plainGP struct {
 	c   *config
 	dim int
 }
 
-// NewGP returns the method for a space. It takes [WithKernel] and fails with
+// newPlainGP returns the method for a space. It takes [WithKernel] and fails with
 // [cmbo.ErrSpace] or [cmbo.ErrOption].
-func NewGP(space *cmbo.Space, opts ...Option) (*GP, error) {
+func newPlainGP(space *cmbo.Space, opts ...Option) (*plainGP, error) {
 	c, err := newConfig(config{method: "GP", takes: setKernel, either: true}, opts)
 	if err != nil {
 		return nil, err
@@ -35,8 +35,8 @@ func NewGP(space *cmbo.Space, opts ...Option) (*GP, error) {
 	if _, err := prepare(space, nil, c); err != nil {
 		return nil, err
 	}
-	return &GP{c: c, dim: space.Dim()}, nil
+	return &plainGP{c: c, dim: space.Dim()}, nil
 }
 
 // Surrogate returns the surrogate of one run.
-func (m *GP) Surrogate(seed uint64) cmbo.Surrogate { return newTarget(m.dim, seed, m.c) }
+func (m *plainGP) Surrogate(seed uint64) cmbo.Surrogate { return newTarget(m.dim, seed, m.c) }

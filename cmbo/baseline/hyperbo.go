@@ -11,7 +11,7 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// Objective is what the parameters of [HyperBO] minimise.
+// Objective is what the parameters of HyperBO minimise.
 type Objective uint8
 
 const (
@@ -28,7 +28,7 @@ const (
 	EKL
 )
 
-// HyperBO conditions one Gaussian process, pre-trained on all tasks, on the
+// hyperBO conditions one Gaussian process, pre-trained on all tasks, on the
 // target's data: constant mean c, a kernel, noise variance σ², which minimise
 //
 //	(1/K)·Σ_i ½·(r_iᵀA_i⁻¹r_i + ln det A_i + n_i·ln 2π),   r_i = y_i − c, A_i = K_i + σ²·I.
@@ -49,16 +49,16 @@ const (
 // Z. Wang, G. E. Dahl, K. Swersky, C. Lee, Z. Nado, J. Gilmer, J. Snoek and
 // Z. Ghahramani, Pre-trained Gaussian processes for Bayesian optimization, JMLR 25
 // (2024); arXiv:2109.08215.
-type HyperBO struct {
+type hyperBO struct {
 	dim  int
 	p    gpParams
 	loss float64
 }
 
-// LearnHyperBO pre-trains the process. It takes [WithKernel] and
+// learnHyperBO pre-trains the process. It takes [WithKernel] and
 // [WithObjective]. It fails with [cmbo.ErrNoTasks], with [cmbo.ErrTask] if EKL is
-// asked for and the tasks do not have the same points, and as [LearnRGPE] does.
-func LearnHyperBO(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*HyperBO, error) {
+// asked for and the tasks do not have the same points, and as learnRGPE does.
+func learnHyperBO(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*hyperBO, error) {
 	c, err := newConfig(config{method: "HyperBO", takes: setKernel | setObjective, ard: true}, opts)
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func LearnHyperBO(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opt
 		}
 		o = newEKL(template, shared)
 	}
-	m := &HyperBO{dim: space.Dim()}
+	m := &hyperBO{dim: space.Dim()}
 	m.p, m.loss, err = pretrain(ctx, o, template, obs, c.seed)
 	if err != nil {
 		return nil, err
@@ -85,14 +85,8 @@ func LearnHyperBO(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opt
 }
 
 // Surrogate returns the surrogate of one run; nothing in it is random.
-func (m *HyperBO) Surrogate(seed uint64) cmbo.Surrogate {
+func (m *hyperBO) Surrogate(seed uint64) cmbo.Surrogate {
 	return &priorRun{run: run{dim: m.dim, seed: seed}, prior: gp.FromKernel{Kernel: m.p.h.Kernel, Mean: m.p.mean}, noiseVariance: m.p.h.NoiseVariance}
-}
-
-// Parameters returns what was learned: the constant mean, the kernel and the
-// noise variance, in scaled units.
-func (m *HyperBO) Parameters() (mean float64, k kernel.Kernel, noiseVariance float64) {
-	return m.p.mean, m.p.h.Kernel, m.p.h.NoiseVariance
 }
 
 // sharedInputs holds tasks that were all observed at the same points.

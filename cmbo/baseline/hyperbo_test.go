@@ -113,21 +113,21 @@ func publicTasks(obs []observations) []cmbo.Task {
 func TestLearnHyperBOObjectives(t *testing.T) {
 	k := kernel.Scale(1, kernel.Matern32(0.3, 0.6))
 	tasks := publicTasks(gpTasks(t, k, 0, 0.01, 6, 12, true))
-	a, err := LearnHyperBO(ctx, square(t), tasks)
+	a, err := learnHyperBO(ctx, square(t), tasks)
 	require.NoError(t, err)
-	b, err := LearnHyperBO(ctx, square(t), tasks, WithObjective(EKL))
+	b, err := learnHyperBO(ctx, square(t), tasks, WithObjective(EKL))
 	require.NoError(t, err)
 	near(t, a.p.vector(), b.p.vector(), 1e-3, "both objectives have one minimiser")
 
 	apart := publicTasks(gpTasks(t, k, 0, 0.01, 3, 5, false))
-	_, err = LearnHyperBO(ctx, square(t), apart, WithObjective(EKL))
+	_, err = learnHyperBO(ctx, square(t), apart, WithObjective(EKL))
 	require.ErrorIs(t, err, cmbo.ErrTask)
 	missing := slices.Clone(tasks)
 	missing[2].X, missing[2].Y = missing[2].X[:11], missing[2].Y[:11]
-	_, err = LearnHyperBO(ctx, square(t), missing, WithObjective(EKL))
+	_, err = learnHyperBO(ctx, square(t), missing, WithObjective(EKL))
 	require.ErrorIs(t, err, cmbo.ErrTask)
 	require.ErrorContains(t, err, "1 points are missing")
-	_, err = LearnHyperBO(ctx, square(t), nil)
+	_, err = learnHyperBO(ctx, square(t), nil)
 	require.ErrorIs(t, err, cmbo.ErrNoTasks)
 }
 
@@ -138,9 +138,9 @@ func TestLearnHyperBOObjectives(t *testing.T) {
 func TestHyperBOWithOneTaskIsMaximumLikelihood(t *testing.T) {
 	k := kernel.Scale(1, kernel.Matern32(0.3, 0.6))
 	obs := gpTasks(t, k, 0, 0.05, 1, 30, false)
-	m, err := LearnHyperBO(ctx, square(t), publicTasks(obs), WithYPolicy(cmbo.RawValues))
+	m, err := learnHyperBO(ctx, square(t), publicTasks(obs), WithYPolicy(cmbo.RawValues))
 	require.NoError(t, err)
-	mean, kh, sigma := m.Parameters()
+	mean, kh, sigma := m.p.mean, m.p.h.Kernel, m.p.h.NoiseVariance
 	resid := make([]float64, 30)
 	for i, z := range obs[0].z {
 		resid[i] = z - mean
@@ -178,9 +178,9 @@ func TestHyperBORecoversTheProcess(t *testing.T) {
 	k := kernel.Scale(2, kernel.Matern32(0.3, 0.8))
 	const tasks, n = 60, 25
 	obs := gpTasks(t, k, 1.5, 0.04, tasks, n, false)
-	m, err := LearnHyperBO(ctx, square(t), publicTasks(obs), WithYPolicy(cmbo.RawValues))
+	m, err := learnHyperBO(ctx, square(t), publicTasks(obs), WithYPolicy(cmbo.RawValues))
 	require.NoError(t, err)
-	mean, kh, sigma := m.Parameters()
+	mean, kh, sigma := m.p.mean, m.p.h.Kernel, m.p.h.NoiseVariance
 	got := kh.AppendParams(nil)
 	want := k.AppendParams(nil)
 	// Standard errors from the curvature at the optimum would be about 0.1 here:
@@ -193,13 +193,13 @@ func TestHyperBORecoversTheProcess(t *testing.T) {
 // Online the process is conditioned, nothing more.
 func TestHyperBOPrediction(t *testing.T) {
 	r := testRNG(t)
-	m, err := LearnHyperBO(ctx, square(t), family(r, 4, 10))
+	m, err := learnHyperBO(ctx, square(t), family(r, 4, 10))
 	require.NoError(t, err)
 	d := dataAt(bump([]float64{0.6, 0.2}), randomPoints(r, 5, 2), 1)
 	d.NoiseVariance[2] = 0.4
 	z := randomPoints(r, 4, 2)
 	s := m.Surrogate(1)
-	mean, k, sigma := m.Parameters()
+	mean, k, sigma := m.p.mean, m.p.h.Kernel, m.p.h.NoiseVariance
 	require.NoError(t, s.Fit(ctx, cmbo.Data{}))
 	m0, s0 := predict(t, s, z)
 	near(t, []float64{mean, mean, mean, mean}, m0, 0, "without data")

@@ -14,7 +14,7 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// HyperBOPlus is HyperBO+: a prior over the parameters of the target's Gaussian
+// hyperBOPlus is HyperBO+: a prior over the parameters of the target's Gaussian
 // process, learned from the parameters of many. Offline it fits
 //
 //	c ~ N(m, v),   ℓ_d, variance, σ² ~ Gamma laws of their own
@@ -28,7 +28,7 @@ import (
 // mixture. Draws with less than 1e-9 of the largest weight are left out.
 //
 // Where it differs from the authors' code: there the parameters are those of
-// several search spaces, each pre-trained as in [HyperBO]; here there is one
+// several search spaces, each pre-trained as in HyperBO; here there is one
 // space, and each task takes the part of a space. Parameters of a task have the
 // highest posterior density under [gaussian.DefaultPriors], not the highest
 // likelihood, which leaves those undetermined that fifty observations say
@@ -40,17 +40,17 @@ import (
 //
 // Z. Fan, X. Han and Z. Wang, HyperBO+: pre-training a universal prior for Bayesian
 // optimization with hierarchical Gaussian processes, arXiv:2212.10538.
-type HyperBOPlus struct {
+type hyperBOPlus struct {
 	dim, samples            int
 	template                kernel.Kernel
 	mean, sd                float64 // of c
 	length, variance, noise gammaLaw
 }
 
-// LearnHyperBOPlus fits the laws of the parameters. It takes [WithKernel] and
-// [WithSamples], and fails with [cmbo.ErrNoTasks] and as [LearnRGPE] does.
-func LearnHyperBOPlus(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*HyperBOPlus, error) {
-	c, err := newConfig(config{method: "HyperBOPlus", takes: setKernel | setSamples, ard: true, samples: 100}, opts)
+// learnHyperBOPlus fits the laws of the parameters. It takes [WithKernel] and
+// [WithSamples], and fails with [cmbo.ErrNoTasks] and as learnRGPE does.
+func learnHyperBOPlus(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*hyperBOPlus, error) {
+	c, err := newConfig(config{method: "HyperBO+", takes: setKernel | setSamples, ard: true, samples: 100}, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func LearnHyperBOPlus(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task,
 	if err != nil {
 		return nil, err
 	}
-	m := &HyperBOPlus{dim: b.dim, samples: c.samples, template: c.template(b.dim)}
+	m := &hyperBOPlus{dim: b.dim, samples: c.samples, template: c.template(b.dim)}
 	var consts, lengths, variances, noises []float64
 	for _, s := range b.sources {
 		mean, err := leastSquaresMean(s)
@@ -102,7 +102,7 @@ func leastSquaresMean(s *source) (float64, error) {
 
 // Surrogate returns the surrogate of one run, for which seed draws the
 // parameters. It is a [cmbo.Scorer].
-func (m *HyperBOPlus) Surrogate(seed uint64) cmbo.Surrogate {
+func (m *hyperBOPlus) Surrogate(seed uint64) cmbo.Surrogate {
 	r := &hierarchyRun{run: run{dim: m.dim, seed: seed}}
 	clip := func(v, lo, hi float64) float64 { return math.Log(min(max(v, lo), hi)) }
 	for s := range m.samples {

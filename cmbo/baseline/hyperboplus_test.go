@@ -76,7 +76,7 @@ func TestGammaLaw(t *testing.T) {
 // the mixture's and acquisitions the weighted sum.
 func TestHyperBOPlus(t *testing.T) {
 	r := testRNG(t)
-	m, err := LearnHyperBOPlus(ctx, square(t), family(r, 5, 12), WithSamples(9))
+	m, err := learnHyperBOPlus(ctx, square(t), family(r, 5, 12), WithSamples(9))
 	require.NoError(t, err)
 	d := dataAt(bump([]float64{0.6, 0.2}), randomPoints(r, 6, 2), 1)
 	z := randomPoints(r, 4, 2)
@@ -139,7 +139,7 @@ func TestHyperBOPlus(t *testing.T) {
 	m2, s2 := predict(t, free, z)
 	require.Equal(t, mean, m2)
 	require.Equal(t, sd, s2)
-	_, err = LearnHyperBOPlus(ctx, square(t), nil)
+	_, err = learnHyperBOPlus(ctx, square(t), nil)
 	require.ErrorIs(t, err, cmbo.ErrNoTasks)
 }
 
@@ -153,7 +153,7 @@ func TestHyperBOPlusOfEqualTasks(t *testing.T) {
 		tasks = append(tasks, cmbo.Task{ID: id, X: task.X, Y: task.Y})
 	}
 	// An isotropic kernel: with a length for each coordinate these differ.
-	m, err := LearnHyperBOPlus(ctx, square(t), tasks, WithKernel(Matern32, false))
+	m, err := learnHyperBOPlus(ctx, square(t), tasks, WithKernel(Matern32, false))
 	require.NoError(t, err)
 	gp, err := learnSources(ctx, square(t), tasks[:1], &config{seed: 1, workers: 1, method: "test"})
 	require.NoError(t, err)

@@ -12,7 +12,7 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// MetaBO is the method of Wang, Kim and Kaelbling: mean and covariance of the
+// metaBO is the method of Wang, Kim and Kaelbling: mean and covariance of the
 // target's prior are those of the past functions F_1 … F_N, as a sample,
 //
 //	m(x) = Σ_i F_i(x)/N,   k(x, x′) = Σ_i (F_i(x) − m(x))·(F_i(x′) − m(x′))/(N − 1),
@@ -51,7 +51,7 @@ import (
 //
 // Z. Wang, B. Kim and L. P. Kaelbling, Regret bounds for meta Bayesian
 // optimization with an unknown Gaussian process prior, NeurIPS 2018.
-type MetaBO struct {
+type metaBO struct {
 	c             *config
 	past          *past
 	shared        *sharedInputs // nil where tasks have points of their own
@@ -62,9 +62,9 @@ type MetaBO struct {
 // noiseFloor keeps a covariance of observations definite where nothing varies.
 const noiseFloor = 1e-10
 
-// LearnMetaBO prepares the past functions. It takes [WithKernel] and
-// [WithConfidence], and fails with [cmbo.ErrNoTasks] and as [LearnRGPE] does.
-func LearnMetaBO(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*MetaBO, error) {
+// learnMetaBO prepares the past functions. It takes [WithKernel] and
+// [WithConfidence], and fails with [cmbo.ErrNoTasks] and as learnRGPE does.
+func learnMetaBO(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*metaBO, error) {
 	c, err := newConfig(config{method: "MetaBO", takes: setKernel | setConfidence, shape: Matern52, ard: true}, opts)
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func LearnMetaBO(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts
 	if err != nil {
 		return nil, err
 	}
-	m := &MetaBO{c: c}
+	m := &metaBO{c: c}
 	if m.past, err = learnPast(ctx, space, obs, c); err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func LearnMetaBO(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts
 
 // Surrogate returns the surrogate of one run; nothing in it is random. With
 // [WithConfidence] it is a [cmbo.Scorer].
-func (m *MetaBO) Surrogate(seed uint64) cmbo.Surrogate {
+func (m *metaBO) Surrogate(seed uint64) cmbo.Surrogate {
 	r := &metaRun{m: m}
 	r.priorRun = priorRun{run: run{dim: m.past.dim, seed: seed}, prior: r, noiseVariance: m.noiseVariance}
 	if m.c.confidence > 0 {
@@ -98,7 +98,7 @@ func (m *MetaBO) Surrogate(seed uint64) cmbo.Surrogate {
 }
 
 // functionsAt makes dst the K×n matrix of the past functions at the rows of x.
-func (m *MetaBO) functionsAt(ctx context.Context, dst, x *linalg.Dense) error {
+func (m *metaBO) functionsAt(ctx context.Context, dst, x *linalg.Dense) error {
 	n := points.Len(x)
 	dst.Resize(len(m.past.sources), n)
 	row := make([]int, n)
@@ -132,7 +132,7 @@ func (m *MetaBO) functionsAt(ctx context.Context, dst, x *linalg.Dense) error {
 // metaRun is the run and, as a field, its prior.
 type metaRun struct {
 	priorRun
-	m    *MetaBO
+	m    *metaBO
 	cand *linalg.Dense
 	f    *linalg.Dense // functions at cand
 }

@@ -58,7 +58,7 @@ func TestMetaBOClosedForm(t *testing.T) {
 	const k, n = 14, 9
 	x := randomPoints(r, n, 2)
 	tasks, f := shuffledTasks(t, k, x)
-	m, err := LearnMetaBO(ctx, square(t), tasks, WithYPolicy(cmbo.RawValues))
+	m, err := learnMetaBO(ctx, square(t), tasks, WithYPolicy(cmbo.RawValues))
 	require.NoError(t, err)
 	mean, cov := sampleMoments(f, k-1)
 	for _, seen := range [][]int{nil, {4}, {4, 0, 7, 2}} {
@@ -116,7 +116,7 @@ func TestMetaBOIsUnbiased(t *testing.T) {
 	require.NoError(t, chol.Factorize(truth))
 	var sum, square2 float64
 	for range samples {
-		m := &MetaBO{c: &config{}, past: &past{dim: 2, workers: 1}, noiseVariance: noiseFloor, shared: &sharedInputs{row: map[string]int{}}}
+		m := &metaBO{c: &config{}, past: &past{dim: 2, workers: 1}, noiseVariance: noiseFloor, shared: &sharedInputs{row: map[string]int{}}}
 		for j := range 3 {
 			m.shared.row[points.Key(x.Row(j))] = j
 		}
@@ -144,7 +144,7 @@ func TestMetaBOIsUnbiased(t *testing.T) {
 func TestMetaBOFromPosteriors(t *testing.T) {
 	r := testRNG(t)
 	tasks := family(r, 6, 9)
-	m, err := LearnMetaBO(ctx, square(t), tasks)
+	m, err := learnMetaBO(ctx, square(t), tasks)
 	require.NoError(t, err)
 	require.Nil(t, m.shared)
 	z := randomPoints(r, 5, 2)
@@ -180,7 +180,7 @@ func TestMetaBOFromPosteriors(t *testing.T) {
 // One task has no spread: its mean with the kernel of its process.
 func TestMetaBOOfOneTask(t *testing.T) {
 	r := testRNG(t)
-	m, err := LearnMetaBO(ctx, square(t), family(r, 1, 9))
+	m, err := learnMetaBO(ctx, square(t), family(r, 1, 9))
 	require.NoError(t, err)
 	src := m.past.sources[0]
 	d := dataAt(bump([]float64{0.5, 0.5}), randomPoints(r, 4, 2), 1)
@@ -210,7 +210,7 @@ func TestConfidenceMultiplier(t *testing.T) {
 	require.Zero(t, confidenceMultiplier(5, 9, 0.01))
 
 	r := testRNG(t)
-	m, err := LearnMetaBO(ctx, square(t), family(r, 40, 4), WithConfidence(0.01))
+	m, err := learnMetaBO(ctx, square(t), family(r, 40, 4), WithConfidence(0.01))
 	require.NoError(t, err)
 	z := randomPoints(r, 3, 2)
 	s := m.Surrogate(1)

@@ -17,14 +17,6 @@ type Model interface {
 	Surrogate(seed uint64) cmbo.Surrogate
 }
 
-// A Weigher is a surrogate that weighs models. Weights returns the weights of
-// the tasks, in the order learned from, and last that of the target's own
-// model, as they follow from the data of the latest Fit; nil before the first.
-// They add up to 1.
-type Weigher interface {
-	Weights() []float64
-}
-
 // Use says what a method does with the acquisition of a run.
 type Use uint8
 
@@ -56,8 +48,10 @@ type Method struct {
 	Transfers bool
 	// Use says what it does with a run's acquisition.
 	Use Use
-	// Learn makes a model with the method's defaults. opts may be those that
-	// concern all methods.
+	// Learn makes a model. It fails with [cmbo.ErrOption] for an option that the
+	// method has no use for, and for tasks with a [cmbo.DataError] as [cmbo.Learn]
+	// does. The surrogate of a model that weighs the tasks is a [cmbo.Weigher],
+	// whose last weight is that of the target's own process.
 	Learn func(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (Model, error)
 }
 
@@ -65,20 +59,20 @@ type Method struct {
 // first.
 func Methods() []Method {
 	return []Method{
-		{"Random", false, NoAcquisition, alone(NewRandom)},
-		{"GP", false, AnyAcquisition, alone(NewGP)},
-		{"RGPE", true, AnyAcquisition, learner(LearnRGPE)},
-		{"TST-R", true, AnyAcquisition, learner(LearnTSTR)},
-		{"TAF-RGPE", true, OwnEI, learner(LearnTAF)},
-		{"TAF-R", true, OwnEI, learner(LearnTAF, WithTAFWeights(WeightsTSTR))},
-		{"RM-GP-UCB", true, OwnUCB, learner(LearnRMGPUCB)},
-		{"RM-GP-TS", true, OwnUCB, learner(LearnRMGPTS)},
-		{"ScaML-GP", true, AnyAcquisition, learner(LearnScaMLGP)},
-		{"HyperBO", true, AnyAcquisition, learner(LearnHyperBO)},
-		{"HyperBO+", true, AnyAcquisition, learner(LearnHyperBOPlus)},
-		{"MetaBO", true, AnyAcquisition, learner(LearnMetaBO)},
-		{"EM-EGP", true, AnyAcquisition, learner(LearnEmpiricalGP)},
-		{"StackedGP", true, AnyAcquisition, learner(LearnStackedGP)},
+		{"Random", false, NoAcquisition, alone(newRandomSearch)},
+		{"GP", false, AnyAcquisition, alone(newPlainGP)},
+		{"RGPE", true, AnyAcquisition, learner(learnRGPE)},
+		{"TST-R", true, AnyAcquisition, learner(learnTSTR)},
+		{"TAF-RGPE", true, OwnEI, learner(learnTAF)},
+		{"TAF-R", true, OwnEI, learner(learnTAF, WithTAFWeights(WeightsTSTR))},
+		{"RM-GP-UCB", true, OwnUCB, learner(learnRMGPUCB)},
+		{"RM-GP-TS", true, OwnUCB, learner(learnRMGPTS)},
+		{"ScaML-GP", true, AnyAcquisition, learner(learnScaMLGP)},
+		{"HyperBO", true, AnyAcquisition, learner(learnHyperBO)},
+		{"HyperBO+", true, AnyAcquisition, learner(learnHyperBOPlus)},
+		{"MetaBO", true, AnyAcquisition, learner(learnMetaBO)},
+		{"EM-EGP", true, AnyAcquisition, learner(learnEmpiricalGP)},
+		{"StackedGP", true, AnyAcquisition, learner(learnStackedGP)},
 	}
 }
 

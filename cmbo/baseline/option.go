@@ -195,7 +195,7 @@ func WithParallelism(n int) Option {
 
 // WithKernel sets the shape of the kernel of sources and target and whether it
 // has one length for each coordinate (ard) or one for all. Each method has a
-// default of its own. [Random] takes none.
+// default of its own. Random takes none.
 func WithKernel(s Shape, ard bool) Option {
 	return option{"WithKernel", setKernel, func(c *config) error {
 		if s > SquaredExp {
@@ -206,9 +206,9 @@ func WithKernel(s Shape, ard bool) Option {
 	}}
 }
 
-// WithSamples sets the number of draws: of the ranking loss of [RGPE] and of
-// [TAF] with its weights, 256 by default, and of hyperparameters of
-// [HyperBOPlus], 100 by default.
+// WithSamples sets the number of draws: of the ranking loss of RGPE and of
+// TAF with its weights, 256 by default, and of hyperparameters of
+// HyperBO+, 100 by default.
 func WithSamples(n int) Option {
 	return option{"WithSamples", setSamples, func(c *config) error {
 		if n < 1 {
@@ -219,7 +219,7 @@ func WithSamples(n int) Option {
 	}}
 }
 
-// WithBandwidth sets the discordance at which [TSTR] ignores a source, ρ,
+// WithBandwidth sets the discordance at which TST-R ignores a source, ρ,
 // positive; the default is 0.1.
 func WithBandwidth(rho float64) Option {
 	return option{"WithBandwidth", setBandwidth, func(c *config) error {
@@ -231,7 +231,7 @@ func WithBandwidth(rho float64) Option {
 	}}
 }
 
-// WithTAFWeights sets which weights [TAF] uses; the default is [WeightsRGPE].
+// WithTAFWeights sets which weights TAF uses; the default is [WeightsRGPE].
 func WithTAFWeights(w TAFWeights) Option {
 	return option{"WithTAFWeights", setWeights, func(c *config) error {
 		if w > WeightsTSTR {
@@ -242,7 +242,7 @@ func WithTAFWeights(w TAFWeights) Option {
 	}}
 }
 
-// WithGapSettings sets the constants of [RMGPUCB] and [RMGPTS]; the default is
+// WithGapSettings sets the constants of RM-GP-UCB and RM-GP-TS; the default is
 // [DefaultGapSettings].
 func WithGapSettings(g GapSettings) Option {
 	return option{"WithGapSettings", setGaps, func(c *config) error {
@@ -259,7 +259,7 @@ func WithGapSettings(g GapSettings) Option {
 	}}
 }
 
-// WithObjective sets what [HyperBO] minimises; the default is [NLL].
+// WithObjective sets what HyperBO minimises; the default is [NLL].
 func WithObjective(o Objective) Option {
 	return option{"WithObjective", setObjective, func(c *config) error {
 		if o > EKL {
@@ -270,7 +270,7 @@ func WithObjective(o Objective) Option {
 	}}
 }
 
-// WithConfidence makes [MetaBO] replace the multiplier of an upper confidence
+// WithConfidence makes MetaBO replace the multiplier of an upper confidence
 // bound by that of its theorem for probability 1-delta, as long as there are
 // tasks enough for it. delta is in (0, 1); the authors use 0.01. By default the
 // run's multiplier stands.
@@ -284,7 +284,7 @@ func WithConfidence(delta float64) Option {
 	}}
 }
 
-// WithGrid sets the largest number of points on which [EmpiricalGP] learns a
+// WithGrid sets the largest number of points on which EM-EGP learns a
 // mean vector and a covariance matrix; the default is 500.
 func WithGrid(n int) Option {
 	return option{"WithGrid", setGrid, func(c *config) error {
@@ -296,7 +296,7 @@ func WithGrid(n int) Option {
 	}}
 }
 
-// WithShrinkage sets how far [EmpiricalGP] draws its covariance towards the
+// WithShrinkage sets how far EM-EGP draws its covariance towards the
 // base kernel at each step, from 0 (not at all) to 1; the default is 0.5.
 func WithShrinkage(rho float64) Option {
 	return option{"WithShrinkage", setShrinkage, func(c *config) error {
@@ -308,7 +308,7 @@ func WithShrinkage(rho float64) Option {
 	}}
 }
 
-// WithIterations sets the number of steps of the EM algorithm of [EmpiricalGP]; the
+// WithIterations sets the number of steps of the EM algorithm of EM-EGP; the
 // default is 16.
 func WithIterations(n int) Option {
 	return option{"WithIterations", setIterations, func(c *config) error {

@@ -10,7 +10,7 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// Random is random search: each proposal is a candidate drawn uniformly, without
+// randomSearch is random search: each proposal is a candidate drawn uniformly, without
 // replacement where the run does not allow repetitions. In a parameter space it
 // draws among the run's pool for the step, which is spread evenly rather than
 // independently; turn off its local part with [cmbo.WithCandidateCounts].
@@ -18,11 +18,11 @@ import (
 // It ignores past tasks, the values told and the acquisition. Its predictions
 // are those of independent values: mean and deviation of the values told, 0 and
 // 1 before the first.
-type Random struct{ dim int }
+type randomSearch struct{ dim int }
 
-// NewRandom returns random search over a space. It fails with [cmbo.ErrSpace] or
+// newRandomSearch returns random search over a space. It fails with [cmbo.ErrSpace] or
 // [cmbo.ErrOption].
-func NewRandom(space *cmbo.Space, opts ...Option) (*Random, error) {
+func newRandomSearch(space *cmbo.Space, opts ...Option) (*randomSearch, error) {
 	c, err := newConfig(config{method: "Random"}, opts)
 	if err != nil {
 		return nil, err
@@ -31,11 +31,11 @@ func NewRandom(space *cmbo.Space, opts ...Option) (*Random, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Random{dim: space.Dim()}, nil
+	return &randomSearch{dim: space.Dim()}, nil
 }
 
 // Surrogate returns the surrogate of one run.
-func (m *Random) Surrogate(seed uint64) cmbo.Surrogate {
+func (m *randomSearch) Surrogate(seed uint64) cmbo.Surrogate {
 	return &randomRun{run{dim: m.dim, seed: seed}}
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// RGPE is the ranking-weighted Gaussian process ensemble. It predicts with the
+// rgpe is the ranking-weighted Gaussian process ensemble. It predicts with the
 // sum of independent processes, one for each task and one for the target,
 //
 //	mean = Σ_i w_i·μ_i + w_t·μ,   variance = Σ_i w_i²·s_i² + w_t²·s².
@@ -61,17 +61,17 @@ import (
 // optimization using ranking-weighted Gaussian process ensembles, AutoML workshop
 // at ICML 2018; Practical transfer learning for Bayesian optimization,
 // arXiv:1802.02219.
-type RGPE struct {
+type rgpe struct {
 	c    *config
 	past *past
 }
 
-// LearnRGPE fits a Gaussian process to each task. It takes [WithKernel] and
+// learnRGPE fits a Gaussian process to each task. It takes [WithKernel] and
 // [WithSamples], and works without tasks. It fails with [cmbo.ErrSpace], [cmbo.ErrOption], with [cmbo.ErrTask],
 // [cmbo.ErrDimension], [cmbo.ErrNotFinite] or [cmbo.ErrOutOfSpace] and a
 // [*cmbo.DataError] that says where, with [cmbo.ErrNumerical], or with ctx.Err(),
 // as all constructors of this package.
-func LearnRGPE(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*RGPE, error) {
+func learnRGPE(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*rgpe, error) {
 	c, err := newConfig(config{method: "RGPE", takes: setKernel | setSamples, shape: Matern52, ard: true, priors: botorchPriors}, opts)
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func LearnRGPE(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts .
 	if err != nil {
 		return nil, err
 	}
-	return &RGPE{c: c, past: b}, nil
+	return &rgpe{c: c, past: b}, nil
 }
 
 // botorchPriors are those of BoTorch's SingleTaskGP. The density of a log-normal
@@ -104,9 +104,9 @@ func learnSources(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, c *
 	return learnPast(ctx, space, obs, c)
 }
 
-// Surrogate returns the surrogate of one run. It is a [Weigher] and, for its
+// Surrogate returns the surrogate of one run. It is a [cmbo.Weigher] and, for its
 // expected improvement, a [cmbo.Scorer].
-func (m *RGPE) Surrogate(seed uint64) cmbo.Surrogate {
+func (m *rgpe) Surrogate(seed uint64) cmbo.Surrogate {
 	return &rgpeRun{target: newTarget(m.past.dim, seed, m.c), view: view{past: m.past}, ranker: newRanker(m.past, m.c, seed)}
 }
 

@@ -29,7 +29,7 @@ func taskOf(t testing.TB, id string, f func([]float64) float64, x *linalg.Dense)
 func TestWithoutTasks(t *testing.T) {
 	r := testRNG(t)
 	for _, shape := range []Shape{Matern52, SquaredExp} {
-		gp, err := NewGP(square(t), WithKernel(shape, true))
+		gp, err := newPlainGP(square(t), WithKernel(shape, true))
 		require.NoError(t, err)
 		d := dataAt(bump([]float64{0.1, 0.5}), randomPoints(r, 9, 2), 5)
 		d.Pending = randomPoints(r, 2, 2)
@@ -76,12 +76,12 @@ func TestRGPEWeights(t *testing.T) {
 		taskOf(t, "opposite", func(x []float64) float64 { return -f(x) }, x),
 		taskOf(t, "same", func(x []float64) float64 { return 5 + 3*f(x) }, x),
 	}
-	m, err := LearnRGPE(ctx, square(t), tasks)
+	m, err := learnRGPE(ctx, square(t), tasks)
 	require.NoError(t, err)
 	for _, n := range []int{3, 8, 15} {
 		s := m.Surrogate(1)
 		require.NoError(t, s.Fit(ctx, dataAt(f, randomPoints(r, n, 2), 1)))
-		w := s.(Weigher).Weights()
+		w := s.(cmbo.Weigher).Weights()
 		require.InDelta(t, 1, w[0]+w[1]+w[2], 1e-12)
 		require.Zero(t, w[0], "the opposite task after %d", n)
 		if n >= 8 {
@@ -90,14 +90,14 @@ func TestRGPEWeights(t *testing.T) {
 	}
 	s := m.Surrogate(1)
 	require.NoError(t, s.Fit(ctx, dataAt(f, randomPoints(r, 2, 2), 1)))
-	near(t, []float64{1.0 / 3, 1.0 / 3, 1.0 / 3}, s.(Weigher).Weights(), 1e-15, "two observations")
+	near(t, []float64{1.0 / 3, 1.0 / 3, 1.0 / 3}, s.(cmbo.Weigher).Weights(), 1e-15, "two observations")
 }
 
 // Prediction is the stated mixture of what the members predict, bound or not.
 func TestRGPEPrediction(t *testing.T) {
 	r := testRNG(t)
 	tasks := family(r, 3, 12)
-	m, err := LearnRGPE(ctx, square(t), tasks)
+	m, err := learnRGPE(ctx, square(t), tasks)
 	require.NoError(t, err)
 	d := dataAt(bump([]float64{0.6, 0.4}), randomPoints(r, 5, 2), 1)
 	z := randomPoints(r, 6, 2)
@@ -151,7 +151,7 @@ func TestRGPEPrediction(t *testing.T) {
 func TestRanker(t *testing.T) {
 	r := testRNG(t)
 	tasks := family(r, 2, 10)
-	m, err := LearnRGPE(ctx, square(t), tasks, WithSamples(64))
+	m, err := learnRGPE(ctx, square(t), tasks, WithSamples(64))
 	require.NoError(t, err)
 	x := randomPoints(r, 7, 2)
 	copy(x.Row(5), x.Row(1)) // a repetition
@@ -211,7 +211,7 @@ func TestRGPEWeightsOfIndependentDraws(t *testing.T) {
 		tasks = append(tasks, taskOf(t, id, f, x))
 	}
 	const n, samples = 5, 4000
-	m, err := LearnRGPE(ctx, square(t), tasks, WithSamples(samples))
+	m, err := learnRGPE(ctx, square(t), tasks, WithSamples(samples))
 	require.NoError(t, err)
 	d := dataAt(f, randomPoints(r, n, 2), 1)
 	s := m.Surrogate(1).(*rgpeRun)

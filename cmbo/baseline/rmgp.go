@@ -11,7 +11,7 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// RMGPUCB is RM-GP-UCB: the sum of the upper confidence bounds of the target and
+// rmgpUCB is RM-GP-UCB: the sum of the upper confidence bounds of the target and
 // of the past tasks, whose share ν decays as the target gathers data,
 //
 //	a_t(x) = ν_t·Σ_i w_i·(μ_i(x) + τ·s_i(x)) + (1 − ν_t)·(μ(x) + β_t·s(x)),
@@ -34,7 +34,7 @@ import (
 //
 // Where it differs from the authors' code: deviations are those of the noise-free
 // objective; hyperparameters have the highest posterior, not likelihood, and
-// those of the target are fitted on the schedule of [GP] rather than every fifth
+// those of the target are fitted on the schedule of GP rather than every fifth
 // step; values are standardised, since gaps depend on their units; points are not
 // repeated, so none has to be replaced by a random one. The run's acquisition is
 // ignored. Predictions are those of the target's process.
@@ -44,19 +44,19 @@ import (
 //
 // Z. Dai, Y. Chen, H. Yu, B. K. H. Low and P. Jaillet, On provably robust
 // meta-Bayesian optimization, UAI 2022.
-type RMGPUCB struct {
+type rmgpUCB struct {
 	c    *config
 	past *past
 }
 
-// LearnRMGPUCB fits a Gaussian process to each task. It takes [WithKernel] and
-// [WithGapSettings], works without tasks, and fails as [LearnRGPE] does.
-func LearnRMGPUCB(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*RMGPUCB, error) {
+// learnRMGPUCB fits a Gaussian process to each task. It takes [WithKernel] and
+// [WithGapSettings], works without tasks, and fails as learnRGPE does.
+func learnRMGPUCB(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*rmgpUCB, error) {
 	c, b, err := learnRM(ctx, "RMGPUCB", space, tasks, opts)
 	if err != nil {
 		return nil, err
 	}
-	return &RMGPUCB{c: c, past: b}, nil
+	return &rmgpUCB{c: c, past: b}, nil
 }
 
 func learnRM(ctx context.Context, method string, space *cmbo.Space, tasks []cmbo.Task, opts []Option) (*config, *past, error) {
@@ -68,9 +68,9 @@ func learnRM(ctx context.Context, method string, space *cmbo.Space, tasks []cmbo
 	return c, b, err
 }
 
-// Surrogate returns the surrogate of one run. It is a [Weigher] and a
+// Surrogate returns the surrogate of one run. It is a [cmbo.Weigher] and a
 // [cmbo.Scorer].
-func (m *RMGPUCB) Surrogate(seed uint64) cmbo.Surrogate {
+func (m *rmgpUCB) Surrogate(seed uint64) cmbo.Surrogate {
 	return &rmUCBRun{newGapRun(m.past, m.c, seed)}
 }
 
@@ -107,7 +107,7 @@ func (r *rmUCBRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, _ 
 	return nil
 }
 
-// RMGPTS is RM-GP-TS, the Thompson sampling form of [RMGPUCB]: with probability
+// rmgpTS is RM-GP-TS, the Thompson sampling form of RM-GP-UCB: with probability
 // 1 − ν_t it proposes the maximiser of a draw of the target's posterior, else
 // that of Σ_i w_i·f_i, f_i a draw of each task's posterior. Weights and share are
 // those of RM-GP-UCB.
@@ -120,24 +120,24 @@ func (r *rmUCBRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, _ 
 //
 // Kernel and gaps as in RM-GP-UCB. A step takes O(N³ + n N²) for N candidates,
 // O(N³ + N² Σ m_i) where the tasks have their turn.
-type RMGPTS struct {
+type rmgpTS struct {
 	c    *config
 	past *past
 }
 
-// LearnRMGPTS fits a Gaussian process to each task. It takes [WithKernel] and
-// [WithGapSettings], works without tasks, and fails as [LearnRGPE] does.
-func LearnRMGPTS(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*RMGPTS, error) {
+// learnRMGPTS fits a Gaussian process to each task. It takes [WithKernel] and
+// [WithGapSettings], works without tasks, and fails as learnRGPE does.
+func learnRMGPTS(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*rmgpTS, error) {
 	c, b, err := learnRM(ctx, "RMGPTS", space, tasks, opts)
 	if err != nil {
 		return nil, err
 	}
-	return &RMGPTS{c: c, past: b}, nil
+	return &rmgpTS{c: c, past: b}, nil
 }
 
-// Surrogate returns the surrogate of one run. It is a [Weigher] and a
+// Surrogate returns the surrogate of one run. It is a [cmbo.Weigher] and a
 // [cmbo.Scorer].
-func (m *RMGPTS) Surrogate(seed uint64) cmbo.Surrogate {
+func (m *rmgpTS) Surrogate(seed uint64) cmbo.Surrogate {
 	return &rmTSRun{newGapRun(m.past, m.c, seed)}
 }
 

@@ -65,7 +65,7 @@ func gapsOracle(r *gapRun, d cmbo.Data, first int) (w []float64, nu float64) {
 func TestRMGPUCB(t *testing.T) {
 	r := testRNG(t)
 	tasks := append(family(r, 2, 8), taskOf(t, "other", bump([]float64{0, 1}), randomPoints(r, 5, 2)))
-	m, err := LearnRMGPUCB(ctx, square(t), tasks)
+	m, err := learnRMGPUCB(ctx, square(t), tasks)
 	require.NoError(t, err)
 	x, z := randomPoints(r, 9, 2), randomPoints(r, 4, 2)
 	d := dataAt(bump([]float64{0.7, 0.3}), x, 0)
@@ -121,9 +121,9 @@ func TestGapSettings(t *testing.T) {
 	r := testRNG(t)
 	g := DefaultGapSettings()
 	g.MaxGap = true
-	mean, err := LearnRMGPUCB(ctx, square(t), family(r, 2, 8))
+	mean, err := learnRMGPUCB(ctx, square(t), family(r, 2, 8))
 	require.NoError(t, err)
-	most, err := LearnRMGPUCB(ctx, square(t), family(testRNG(t), 2, 8), WithGapSettings(g))
+	most, err := learnRMGPUCB(ctx, square(t), family(testRNG(t), 2, 8), WithGapSettings(g))
 	require.NoError(t, err)
 	d := dataAt(bump([]float64{0.7, 0.3}), randomPoints(r, 4, 2), 1)
 	a, b := mean.Surrogate(1).(*rmUCBRun), most.Surrogate(1).(*rmUCBRun)
@@ -145,7 +145,7 @@ func TestGapSettings(t *testing.T) {
 // stay the same number.
 func TestGapQueries(t *testing.T) {
 	r := testRNG(t)
-	m, err := LearnRMGPUCB(ctx, square(t), family(r, 1, 5))
+	m, err := learnRMGPUCB(ctx, square(t), family(r, 1, 5))
 	require.NoError(t, err)
 	s := m.Surrogate(1).(*rmUCBRun)
 	d := dataAt(bump([]float64{0.7, 0.3}), randomPoints(r, 8, 2), 7) // six asked
@@ -159,7 +159,7 @@ func TestGapQueries(t *testing.T) {
 func TestThompsonDraws(t *testing.T) {
 	r := testRNG(t)
 	tasks := family(r, 3, 6)
-	m, err := LearnRMGPTS(ctx, square(t), tasks)
+	m, err := learnRMGPTS(ctx, square(t), tasks)
 	require.NoError(t, err)
 	z := randomPoints(r, 4, 2)
 	s := m.Surrogate(5).(*rmTSRun)
@@ -219,7 +219,7 @@ func TestThompsonTurns(t *testing.T) {
 	r := testRNG(t)
 	g := DefaultGapSettings()
 	g.Decay, g.Exponent = 0.6, 0 // ν = 0.6 after the initial observations, 0.36 after one query
-	m, err := LearnRMGPTS(ctx, square(t), family(r, 2, 6), WithGapSettings(g))
+	m, err := learnRMGPTS(ctx, square(t), family(r, 2, 6), WithGapSettings(g))
 	require.NoError(t, err)
 	s := m.Surrogate(1).(*rmTSRun)
 	d := dataAt(func([]float64) float64 { return 0 }, randomPoints(r, 5, 2), 2)

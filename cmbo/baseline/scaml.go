@@ -16,7 +16,7 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// ScaMLGP is the scalable meta-learning Gaussian process (ScaML-GP). The target is
+// scamlGP is the scalable meta-learning Gaussian process (ScaML-GP). The target is
 // a weighted sum of the tasks and a function of its own, so that its prior, given
 // the tasks' data, is the process with
 //
@@ -31,7 +31,7 @@ import (
 // the weights have a Gamma(1, 1) distribution, whose density e^(−w) makes most of
 // them exactly 0. Before the second observation, where there is nothing to fit, they
 // are 1/K and the rest is at the centre of its prior. Hyperparameters are fitted on
-// the schedule of [GP], from the same weights and from seeded draws.
+// the schedule of GP, from the same weights and from seeded draws.
 //
 // Where it differs from the authors' code: the values of each task and of the
 // target are standardised by themselves, as for all methods here, not by the mean
@@ -47,15 +47,15 @@ import (
 // P. Tighineanu, L. Grossberger, P. Baireuther, K. Skubch, S. Falkner,
 // J. Vinogradska and F. Berkenkamp, Scalable meta-learning with Gaussian processes,
 // AISTATS 2024; arXiv:2312.00742.
-type ScaMLGP struct {
+type scamlGP struct {
 	c    *config
 	past *past
 }
 
-// LearnScaMLGP fits a Gaussian process to each task. It takes [WithKernel], works
-// without tasks, and fails as [LearnRGPE] does.
-func LearnScaMLGP(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*ScaMLGP, error) {
-	c, err := newConfig(config{method: "ScaMLGP", takes: setKernel, ard: true}, opts)
+// learnScaMLGP fits a Gaussian process to each task. It takes [WithKernel], works
+// without tasks, and fails as learnRGPE does.
+func learnScaMLGP(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*scamlGP, error) {
+	c, err := newConfig(config{method: "ScaML-GP", takes: setKernel, ard: true}, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -63,11 +63,11 @@ func LearnScaMLGP(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opt
 	if err != nil {
 		return nil, err
 	}
-	return &ScaMLGP{c: c, past: b}, nil
+	return &scamlGP{c: c, past: b}, nil
 }
 
 // Surrogate returns the surrogate of one run.
-func (m *ScaMLGP) Surrogate(seed uint64) cmbo.Surrogate {
+func (m *scamlGP) Surrogate(seed uint64) cmbo.Surrogate {
 	r := &scamlRun{target: newTarget(m.past.dim, seed, m.c), view: view{past: m.past}}
 	r.found = make(map[int]scamlParams)
 	r.forget = func(n int) {

@@ -42,8 +42,8 @@ func meanOracle(s *source) func(x []float64) float64 {
 
 // scamlOn returns a run after a Fit to observations of which one has a noise variance
 // of its own.
-func scamlOn(t testing.TB, r *rand.Rand, n int) (*ScaMLGP, *scamlRun, cmbo.Data) {
-	m, err := LearnScaMLGP(ctx, square(t), family(r, 3, 8))
+func scamlOn(t testing.TB, r *rand.Rand, n int) (*scamlGP, *scamlRun, cmbo.Data) {
+	m, err := learnScaMLGP(ctx, square(t), family(r, 3, 8))
 	require.NoError(t, err)
 	d := dataAt(bump([]float64{0.6, 0.4}), randomPoints(r, n, 2), n+1)
 	d.NoiseVariance[1] = 0.2
@@ -198,7 +198,7 @@ func TestScaMLWeights(t *testing.T) {
 		taskOf(t, "same", f, x),
 		taskOf(t, "other", func([]float64) float64 { return r.NormFloat64() }, x),
 	}
-	m, err := LearnScaMLGP(ctx, square(t), tasks)
+	m, err := learnScaMLGP(ctx, square(t), tasks)
 	require.NoError(t, err)
 	s := m.Surrogate(1).(*scamlRun)
 	require.NoError(t, s.Fit(ctx, dataAt(f, randomPoints(r, 1, 2), 1)))

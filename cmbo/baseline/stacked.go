@@ -11,7 +11,7 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// StackedGP is the stacked residual Gaussian process of Vizier. The first task
+// stackedGP is the stacked residual Gaussian process of Vizier. The first task
 // gets a Gaussian process, the second one on the residuals of the first's mean,
 // and so on in the order of the tasks; the target's is on top. Means add up,
 //
@@ -25,12 +25,12 @@ import (
 //
 // n observations of the level (of the one below for f_base), p hyperparameters.
 // The target's level without observations has α = 0 and predicts with the stack
-// below. Without tasks it is [GP] with the same kernel.
+// below. Without tasks it is GP with the same kernel.
 //
 // Where it differs from the authors' code: tasks come in the order given, oldest
 // first, not last first; zero prior means, standardised values and
 // [gaussian.DefaultPriors] in the place of Vizier's warping and priors; the
-// target's hyperparameters are fitted on the schedule of [GP]; pending points
+// target's hyperparameters are fitted on the schedule of GP; pending points
 // shrink the top level's deviation.
 //
 // Matérn-5/2 with a length for each coordinate by default. Learning takes O(K n³ +
@@ -39,7 +39,7 @@ import (
 //
 // D. Golovin, B. Solnik, S. Moitra, G. Kochanski, J. Karro and D. Sculley, Google
 // Vizier: a service for black-box optimization, KDD 2017.
-type StackedGP struct {
+type stackedGP struct {
 	c      *config
 	dim    int
 	levels []*source
@@ -49,9 +49,9 @@ type StackedGP struct {
 // levelMoments are the mean and the deviation of a stack at a list of points.
 type levelMoments struct{ mean, sd []float64 }
 
-// LearnStackedGP fits the levels below the target's. It takes [WithKernel], works
-// without tasks, and fails as [LearnRGPE] does.
-func LearnStackedGP(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*StackedGP, error) {
+// learnStackedGP fits the levels below the target's. It takes [WithKernel], works
+// without tasks, and fails as learnRGPE does.
+func learnStackedGP(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*stackedGP, error) {
 	c, err := newConfig(config{method: "StackedGP", takes: setKernel, shape: Matern52, ard: true}, opts)
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func LearnStackedGP(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, o
 	if err != nil {
 		return nil, err
 	}
-	m := &StackedGP{c: c, dim: space.Dim()}
+	m := &stackedGP{c: c, dim: space.Dim()}
 	template := c.template(m.dim)
 	var f gp.Fitter
 	for _, o := range obs {
@@ -77,7 +77,7 @@ func LearnStackedGP(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, o
 }
 
 // subtract takes the stack's mean at the rows of x off z.
-func (m *StackedGP) subtract(ctx context.Context, z []float64, x *linalg.Dense) error {
+func (m *stackedGP) subtract(ctx context.Context, z []float64, x *linalg.Dense) error {
 	mu := make([]float64, len(z))
 	for _, s := range m.levels {
 		if err := s.post.Moments(ctx, mu, nil, x); err != nil {
@@ -89,7 +89,7 @@ func (m *StackedGP) subtract(ctx context.Context, z []float64, x *linalg.Dense) 
 }
 
 // at returns the moments of the stack at the rows of x.
-func (m *StackedGP) at(ctx context.Context, x *linalg.Dense) (*levelMoments, error) {
+func (m *stackedGP) at(ctx context.Context, x *linalg.Dense) (*levelMoments, error) {
 	n := points.Len(x)
 	out := &levelMoments{mean: make([]float64, n), sd: make([]float64, n)}
 	mu, sd := make([]float64, n), make([]float64, n)
@@ -112,7 +112,7 @@ func (m *StackedGP) at(ctx context.Context, x *linalg.Dense) (*levelMoments, err
 }
 
 // share returns α for a level of n observations above one of base.
-func (m *StackedGP) share(n, base int) float64 {
+func (m *stackedGP) share(n, base int) float64 {
 	p := float64(m.c.template(m.dim).NumParams() + 1)
 	dof := func(n int) float64 { return max(float64(n)-p, float64(n)/(1+p)) }
 	b := dof(n) / dof(base) * (2 + dof(base))
@@ -127,7 +127,7 @@ func geometricMean(base, top []float64, a float64) {
 }
 
 // Surrogate returns the surrogate of one run.
-func (m *StackedGP) Surrogate(seed uint64) cmbo.Surrogate {
+func (m *stackedGP) Surrogate(seed uint64) cmbo.Surrogate {
 	r := &stackedRun{target: newTarget(m.dim, seed, m.c), m: m}
 	r.adjust = m.subtract
 	return r
@@ -135,7 +135,7 @@ func (m *StackedGP) Surrogate(seed uint64) cmbo.Surrogate {
 
 type stackedRun struct {
 	*target
-	m     *StackedGP
+	m     *stackedGP
 	cand  *linalg.Dense
 	bound *levelMoments
 }

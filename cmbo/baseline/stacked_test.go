@@ -15,7 +15,7 @@ func TestStackedGP(t *testing.T) {
 	tasks[1].X, tasks[1].Y = tasks[1].X[:4], tasks[1].Y[:4] // fewer than hyperparameters
 	z := randomPoints(r, 5, 2)
 	for levels := 1; levels <= 3; levels++ {
-		m, err := LearnStackedGP(ctx, square(t), tasks[:levels])
+		m, err := learnStackedGP(ctx, square(t), tasks[:levels])
 		require.NoError(t, err)
 		mean, sd := make([]float64, 5), make([]float64, 5)
 		for i, s := range m.levels {
@@ -70,9 +70,9 @@ func TestStackedGP(t *testing.T) {
 		require.Equal(t, s1, s2)
 	}
 	// The residuals of a level are those of all levels before.
-	m, err := LearnStackedGP(ctx, square(t), tasks)
+	m, err := learnStackedGP(ctx, square(t), tasks)
 	require.NoError(t, err)
-	two, err := LearnStackedGP(ctx, square(t), tasks[:2])
+	two, err := learnStackedGP(ctx, square(t), tasks[:2])
 	require.NoError(t, err)
 	c, err := newConfig(config{method: "test"}, nil)
 	require.NoError(t, err)

@@ -10,17 +10,17 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// TAFWeights says where the weights of [TAF] come from.
+// TAFWeights says where the weights of TAF come from.
 type TAFWeights uint8
 
 const (
-	// WeightsRGPE are the weights of [RGPE].
+	// WeightsRGPE are the weights of RGPE.
 	WeightsRGPE TAFWeights = iota
-	// WeightsTSTR are those of [TSTR]: the variant TAF-R of the paper.
+	// WeightsTSTR are those of TST-R: the variant TAF-R of the paper.
 	WeightsTSTR
 )
 
-// TAF is the transfer acquisition function framework. It predicts with the
+// taf is the transfer acquisition function framework. It predicts with the
 // target's own process and proposes by
 //
 //	a(x) = (w_t·EI(x) + Σ_i w_i·I_i(x))/(w_t + Σ_i w_i),
@@ -37,21 +37,21 @@ const (
 // other code under the name uses each task's own best value, or a random draw
 // in the place of the mean. The run's acquisition is ignored.
 //
-// Kernel and cost are those of [TSTR], with the weights of RGPE its sampling in
+// Kernel and cost are those of TST-R, with the weights of RGPE its sampling in
 // addition.
 //
 // M. Wistuba, N. Schilling and L. Schmidt-Thieme, Scalable Gaussian process-based
 // transfer surrogates for hyperparameter optimization, Machine Learning 107
 // (2018) 43–78.
-type TAF struct {
+type taf struct {
 	c    *config
 	past *past
 }
 
-// LearnTAF fits a Gaussian process to each task. It takes [WithTAFWeights],
+// learnTAF fits a Gaussian process to each task. It takes [WithTAFWeights],
 // [WithKernel], [WithBandwidth] and [WithSamples], works without tasks, and fails
-// as [LearnRGPE] does.
-func LearnTAF(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*TAF, error) {
+// as learnRGPE does.
+func learnTAF(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*taf, error) {
 	takes := setKernel | setBandwidth | setWeights | setSamples
 	c, err := newConfig(config{method: "TAF", takes: takes, shape: SquaredExp, ard: true}, opts)
 	if err != nil {
@@ -61,12 +61,12 @@ func LearnTAF(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ..
 	if err != nil {
 		return nil, err
 	}
-	return &TAF{c: c, past: b}, nil
+	return &taf{c: c, past: b}, nil
 }
 
-// Surrogate returns the surrogate of one run. It is a [Weigher] and a
+// Surrogate returns the surrogate of one run. It is a [cmbo.Weigher] and a
 // [cmbo.Scorer].
-func (m *TAF) Surrogate(seed uint64) cmbo.Surrogate {
+func (m *taf) Surrogate(seed uint64) cmbo.Surrogate {
 	r := &tafRun{target: newTarget(m.past.dim, seed, m.c), view: view{past: m.past}, rho: m.c.bandwidth}
 	if m.c.weights == WeightsRGPE {
 		r.ranker = newRanker(m.past, m.c, seed)

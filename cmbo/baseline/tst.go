@@ -7,7 +7,7 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// TSTR is the two-stage transfer surrogate with ranking meta-features (TST-R).
+// tstR is the two-stage transfer surrogate with ranking meta-features (TST-R).
 // Its mean is the average of the processes of the tasks and of the target, its
 // deviation that of the target's process alone,
 //
@@ -24,7 +24,7 @@ import (
 //
 // The acquisition is the run's as it is, over the best value told: the paper
 // changes the surrogate of the usual loop, not what improvement is measured from.
-// So this is no [cmbo.Scorer], other than [RGPE], though its mean averages models
+// So this is no [cmbo.Scorer], other than RGPE, though its mean averages models
 // with scales of their own as well.
 //
 // Squared exponential kernel with a length for each coordinate by default, whose
@@ -34,15 +34,15 @@ import (
 //
 // M. Wistuba, N. Schilling and L. Schmidt-Thieme, Two-stage transfer surrogate
 // model for automatic hyperparameter optimization, ECML PKDD 2016.
-type TSTR struct {
+type tstR struct {
 	c    *config
 	past *past
 }
 
-// LearnTSTR fits a Gaussian process to each task. It takes [WithKernel] and
-// [WithBandwidth], works without tasks, and fails as [LearnRGPE] does.
-func LearnTSTR(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*TSTR, error) {
-	c, err := newConfig(config{method: "TSTR", takes: setKernel | setBandwidth, shape: SquaredExp, ard: true}, opts)
+// learnTSTR fits a Gaussian process to each task. It takes [WithKernel] and
+// [WithBandwidth], works without tasks, and fails as learnRGPE does.
+func learnTSTR(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*tstR, error) {
+	c, err := newConfig(config{method: "TST-R", takes: setKernel | setBandwidth, shape: SquaredExp, ard: true}, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -50,11 +50,11 @@ func LearnTSTR(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts .
 	if err != nil {
 		return nil, err
 	}
-	return &TSTR{c: c, past: b}, nil
+	return &tstR{c: c, past: b}, nil
 }
 
-// Surrogate returns the surrogate of one run. It is a [Weigher].
-func (m *TSTR) Surrogate(seed uint64) cmbo.Surrogate {
+// Surrogate returns the surrogate of one run. It is a [cmbo.Weigher].
+func (m *tstR) Surrogate(seed uint64) cmbo.Surrogate {
 	return &tstRun{target: newTarget(m.past.dim, seed, m.c), view: view{past: m.past}, rho: m.c.bandwidth}
 }
 
