@@ -196,7 +196,7 @@ func TestPriorMismatchSaysWhere(t *testing.T) {
 		var de *DataError
 		require.True(t, errors.As(err, &de))
 		require.Contains(t, want, `"`+de.Name+`"`)
-		_, err = p.For(t.Context(), s)
+		_, err = p.Reindex(t.Context(), s)
 		require.ErrorContains(t, err, want)
 	}
 }

@@ -69,7 +69,7 @@ func TestPriorRoundTrip(t *testing.T) {
 			check(t, learn(t, list, family(5, 10), opts...), list, f)
 			p := learn(t, box, family(5, 10), append(opts, cmbo.WithPartitionScores())...)
 			check(t, p, box, f)
-			q, err := p.For(ctx, list)
+			q, err := p.Reindex(ctx, list)
 			require.NoError(t, err)
 			check(t, q, list, f)
 			check(t, learn(t, mixed, tasks, append(opts, cmbo.WithMinimize())...), mixed, func(x []float64) float64 { return x[0] + x[3] })

@@ -89,7 +89,7 @@ func binomialTail(n, k int, p float64) float64 {
 // Calibration compares the values of the run with what the model expected of each
 // before it was told. Nothing is recorded for it: the model goes through the log again,
 // so that it is the same after [Restore] and [RestoreJournal], and knows of values that
-// were never asked for. What it found is kept: a call goes through the values told
+// were never asked for. It keeps its results: a call goes through the values told
 // since the one before and takes, for each, about the time of [Optimizer.Predict] after
 // one value more, without a prior that of the fit of hyperparameters where the run made
 // none. Proposals do not change.

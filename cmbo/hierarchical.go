@@ -169,8 +169,8 @@ func (p *hierarchicalPrior) fill(prior *Prior, c *runConfig) error {
 	return nil
 }
 
-// on carries the candidates to the grid.
-func (p *hierarchicalPrior) on(ctx context.Context, prior *Prior, space *Space, workers int) (learned, error) {
+// reindex carries the candidates to the grid.
+func (p *hierarchicalPrior) reindex(ctx context.Context, prior *Prior, space *Space, workers int) (learned, error) {
 	if p.space != nil && points.Equal(p.space.encoded, space.encoded) {
 		return p, nil
 	}

@@ -29,7 +29,7 @@ import (
 // it fails, or panics, it must leave none of the lines behind but the beginning of
 // the first.
 //
-// What a journal holds says nothing of lines that its end has lost: where the
+// A journal cannot tell that lines are missing at its end: where the
 // storage may lose synced data, keep [Optimizer.JournalMark] elsewhere.
 //
 // Given to [New], the journal begins with a line for the state before the first
@@ -258,7 +258,7 @@ func (o *Optimizer) restoreLines(b []byte, first int) (valid int64, err error) {
 	return valid, nil
 }
 
-// What lines of a journal begin with; 0 stands for a hexadecimal digit.
+// Beginnings of a journal's lines; 0 stands for a hexadecimal digit.
 const (
 	snapshotHead = `{"cmbo":"snapshot","version":`
 	entryHead    = `{"sum":"0000000000000000","entry":{"event":`

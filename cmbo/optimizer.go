@@ -51,7 +51,7 @@ type Optimizer struct {
 //
 // With [WithPrior] the space must have the parameters the prior was learned
 // for; its candidates may differ, and then the prototypes are evaluated at them
-// first, which takes about as long as stage 2 of Learn: see [Prior.For] to pay
+// first, which takes about as long as stage 2 of Learn: see [Prior.Reindex] to pay
 // it once for many optimisers. It fails with [ErrSpace], [ErrOption],
 // [ErrPriorMismatch] or [ErrNumerical].
 func New(space *Space, opts ...Option) (o *Optimizer, err error) {
@@ -153,7 +153,7 @@ func (c *runConfig) model(space *Space) (Surrogate, error) {
 	case c.prior == nil:
 		return c.unbound(space)
 	}
-	p, err := c.prior.on(context.Background(), space, c.parallelism)
+	p, err := c.prior.reindex(context.Background(), space, c.parallelism)
 	if err != nil {
 		return nil, err
 	}

@@ -260,7 +260,7 @@ func TestLearnReportsPanics(t *testing.T) {
 		f.calls.Store(0)
 		f.at.Store(3)
 		other, _ := grid(t, 6)
-		_, err = want.For(ctx, other)
+		_, err = want.Reindex(ctx, other)
 		require.ErrorIs(t, err, cmbo.ErrPanic)
 	}
 }

@@ -116,7 +116,7 @@ func (p *paperPrior) fill(prior *Prior, c *runConfig) error {
 	return nil
 }
 
-func (p *paperPrior) on(ctx context.Context, prior *Prior, space *Space, workers int) (learned, error) {
+func (p *paperPrior) reindex(ctx context.Context, prior *Prior, space *Space, workers int) (learned, error) {
 	c := prior.config
 	if c.fixedIndex {
 		return p, nil

@@ -33,8 +33,8 @@ type learned interface {
 	// fill checks the configuration of a run against what was learned and fills in
 	// what no option gave.
 	fill(p *Prior, c *runConfig) error
-	// on returns the form that suits runs over a finite space: itself, if it does.
-	on(ctx context.Context, p *Prior, space *Space, workers int) (learned, error)
+	// reindex returns the form that suits runs over a finite space: itself, if it does.
+	reindex(ctx context.Context, p *Prior, space *Space, workers int) (learned, error)
 	// surrogate makes the model of a run of a complete configuration, over a space
 	// that on was called for.
 	surrogate(c *runConfig) (Surrogate, error)
@@ -181,7 +181,7 @@ func (p *Prior) Prototype(i int) *gaussian.Normal {
 	return p.facts.prototypes[i]
 }
 
-// For returns the prior in the form that suits optimisers over a finite space:
+// Reindex returns the prior in the form that suits optimisers over a finite space:
 // its prototypes known on the space's candidates, or on a seeded sample of them
 // where there are more than the index set may hold. New does this by itself; a
 // caller who starts many optimisers over one space does it once and passes the
@@ -189,17 +189,17 @@ func (p *Prior) Prototype(i int) *gaussian.Normal {
 // space, or if p's index set consists of the candidates already, it is p itself.
 //
 // A geometric centre is evaluated exactly, a barycentre by its extension off
-// the index set it was computed on. For fails with [ErrPriorMismatch] if the
+// the index set it was computed on. Reindex fails with [ErrPriorMismatch] if the
 // parameters differ, with [ErrNumerical], or with ctx.Err(). It takes O(K n I²)
 // time for I points, on up to GOMAXPROCS goroutines; where New does it,
 // [WithParallelism] bounds them.
-func (p *Prior) For(ctx context.Context, space *Space) (q *Prior, err error) {
+func (p *Prior) Reindex(ctx context.Context, space *Space) (q *Prior, err error) {
 	defer func() { err = panicked(recover(), err) }()
-	return p.on(ctx, space, 0)
+	return p.reindex(ctx, space, 0)
 }
 
-// on is For on a bounded number of goroutines.
-func (p *Prior) on(ctx context.Context, space *Space, workers int) (*Prior, error) {
+// reindex is Reindex on a bounded number of goroutines.
+func (p *Prior) reindex(ctx context.Context, space *Space, workers int) (*Prior, error) {
 	if err := space.defined(); err != nil {
 		return nil, err
 	}
@@ -209,7 +209,7 @@ func (p *Prior) on(ctx context.Context, space *Space, workers int) (*Prior, erro
 	if !space.finite() {
 		return p, nil
 	}
-	l, err := p.learned.on(ctx, p, space, workers)
+	l, err := p.learned.reindex(ctx, p, space, workers)
 	if err != nil || l == p.learned {
 		return p, err
 	}

@@ -91,7 +91,7 @@ type MaxValueEstimator interface {
 type Sampler interface {
 	// Sample writes the values, at the rows of x, of one function drawn from the
 	// posterior that the latest Fit left, pending points counting as in Predict.
-	// What it draws follows from r alone.
+	// The draw follows from r alone.
 	Sample(ctx context.Context, dst []float64, x *linalg.Dense, r *rand.Rand) error
 }
 

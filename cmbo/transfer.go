@@ -96,7 +96,7 @@ const (
 	TransferMisleads
 )
 
-// What the verdicts begin at.
+// The verdicts' thresholds.
 const (
 	verdictValues = 5
 	helpingMass   = 0.9

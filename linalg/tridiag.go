@@ -68,7 +68,7 @@ func (t *tridiag) reduce(a *Sym) error {
 		v, w, x, p = x, p, v, w
 	}
 	t.d[0] = q[0] // the last reflector, of one entry, is the identity
-	// What is left of each row is the vector of its reflector.
+	// Each row keeps the vector of its reflector.
 	for k := range n {
 		clear(q[k*n+k : k*n+n])
 	}

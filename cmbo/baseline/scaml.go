@@ -93,7 +93,7 @@ type scamlRun struct {
 	p     scamlParams
 	found map[int]scamlParams // by number of observations
 
-	// What the tasks say of the first known observations, by task.
+	// The tasks' predictions of the first known observations.
 	known int
 	tasks []taskMoments
 }

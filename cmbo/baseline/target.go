@@ -14,7 +14,7 @@ import (
 // hyperparameters that are fitted anew as observations come in: cmbo's plain
 // Gaussian process, of which other methods use the parts.
 //
-// What it does follows from the data alone: the fit that serves n observations
+// It follows from the data alone: the fit that serves n observations
 // is the one to the first gp.RefitCount(n) of them, scaled by themselves.
 type target struct {
 	run

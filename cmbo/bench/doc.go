@@ -52,6 +52,6 @@
 // # Cost
 //
 // One goroutine makes the runs of a repeat that share what was learned of a split.
-// What was learned is kept for the next repeat, about 10 MB each, as far as
+// A model is kept for the next repeat, about 10 MB each, as far as
 // [Experiment]'s Keep allows.
 package bench

@@ -104,7 +104,7 @@ func (k runKey) String() string {
 
 // Run makes the runs of the experiment that the folder dir does not hold yet,
 // and makes the folder if need be. An empty dir keeps all records in the
-// Outcome. What is found is appended run by run, so a process that is killed
+// Outcome. It appends each run's record as it ends, so a process that is killed
 // loses no more than the runs under way, and the same call goes on from there.
 // In the end the lines are put in order: the files runs.jsonl, clusterings.jsonl
 // and experiment.json then have the same bytes whatever the number of workers

@@ -154,7 +154,7 @@ type priorTuner struct{ prior *cmbo.Prior }
 func (t priorTuner) Partitions() []cmbo.Partition { return t.prior.Partitions() }
 
 func (t priorTuner) Prepare(ctx context.Context, target *cmbo.Space) (Starter, error) {
-	p, err := t.prior.For(ctx, target)
+	p, err := t.prior.Reindex(ctx, target)
 	if err != nil {
 		return nil, err
 	}

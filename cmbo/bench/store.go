@@ -200,8 +200,8 @@ func ReadRecords(dir string) ([]Record, []Clustering, []Timing, error) {
 	return records, clusterings, timings, nil
 }
 
-// readLines decodes a file of JSON lines. What follows the last line feed is
-// what a killed process did not finish, and not read; valid is the number of
+// readLines decodes a file of JSON lines. It ignores the text after the
+// last line feed, which a killed process did not finish; valid is the number of
 // bytes up to there.
 func readLines[T any](path string) (items []T, valid int64, err error) {
 	f, err := os.Open(path)

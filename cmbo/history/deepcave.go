@@ -50,7 +50,7 @@ const configSpacePlaces = 13
 // not written. The bounds of the objective are the smallest and the largest
 // value.
 //
-// What DeepCAVE would not read as it is meant is written otherwise or refused:
+// The writer changes or refuses what DeepCAVE would read as something else:
 //
 //   - Choices that its CSV reader takes for numbers, truth values or missing
 //     values, and those that begin with an apostrophe, are put between

@@ -67,7 +67,7 @@ func (l *lineReader) next() (line []byte, whole, long bool, err error) {
 }
 
 // object decodes one JSON object and calls member with each name and the raw
-// text of its value. What is wrong with the text is a RowError of cmbo's
+// text of its value. A text with a fault is a RowError of cmbo's
 // ErrCorrupt; a name that appears twice is wrong, too, and more names than most.
 func object(text []byte, most int, member func(name string, raw []byte) *RowError) *RowError {
 	d := json.NewDecoder(bytes.NewReader(bare(text)))

@@ -21,8 +21,8 @@ var ErrLocked = errors.New("journalfile: the file is in use")
 // is Open's own. A run is resumed with the space and the options it was begun
 // with: see [cmbo.ResumeJournal], whose errors Open returns.
 //
-// What the Optimizer acknowledges has been written and synced, and so has the
-// file's name. What an interrupted write left at the end of the file is cut off.
+// An event that the Optimizer acknowledges has been written and synced, and so has the
+// file's name. Open cuts off the remains of an interrupted write.
 // [cmbo.WithJournalMark] lets Open notice that a file has lost its end.
 //
 // Until the Closer is closed, or the process ends, another Open of the file fails
@@ -74,8 +74,7 @@ func (j *journal) resume(name string, space *cmbo.Space, opts []cmbo.Option) (*c
 	if err := j.file.Truncate(j.size); err != nil {
 		return nil, err
 	}
-	// What was found may have been written by a process that was killed before it
-	// synced.
+	// A process may have written these lines and been killed before it synced.
 	if err := j.file.Sync(); err != nil {
 		return nil, err
 	}

@@ -109,7 +109,7 @@ func stageAsk(in *inputs) *task {
 		cmbo.WithIndexPoints(p("index")), cmbo.WithHyperparameters(kernel.Matern32(0.5), 1e-2))
 	must(err)
 	// What New would do for each optimiser again.
-	prior, err = prior.For(context.Background(), space)
+	prior, err = prior.Reindex(context.Background(), space)
 	must(err)
 	r := rand.New(rand.NewPCG(5, 6))
 	t := &task{answer: none}

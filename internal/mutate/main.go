@@ -80,7 +80,7 @@ type result struct {
 	Source  string  `json:"source"` // sum of the file that was changed
 }
 
-// What can become of a mutant.
+// Fates of a mutant.
 const (
 	killed   = "killed"
 	survived = "survived"

@@ -176,7 +176,7 @@ func (m *Minimizer) Minimize(f Func, x0, lo, hi []float64, o Options) Result {
 			ok = m.search(m.firstStep())
 		}
 		if !ok && m.pairs > 0 {
-			// What was learnt misleads here: forget it.
+			// The pairs so far mislead here: forget them.
 			m.pairs, m.next = 0, 0
 			m.steepest()
 			ok = m.search(m.firstStep())

@@ -22,7 +22,7 @@ func (t *kernels) tTrsm(m, n int, x []float64, ldx int, l []float64, ldl int) {
 	}
 	_ = x[(m-1)*ldx+n-1]
 	_ = l[(n-1)*ldl+n-1]
-	// What is done with a row depends on its place among 32 only.
+	// A row is treated by its place among 32 alone.
 	if m&31 == 1 {
 		m--
 		t.trsmRow(n, &x[m*ldx], &l[0], ldl)

@@ -81,8 +81,8 @@ var (
 // only, the best partitions are at last polished by moves whose gain is computed.
 //
 // No step needs a distance for its own sake: seeds, labels and the best partition
-// follow from comparisons, which bounds decide as a rule. What they leave open is
-// evaluated, so the outcome is that of evaluating all.
+// follow from comparisons, which bounds decide as a rule. Where they do not, the distance
+// is evaluated, so the outcome is that of evaluating all.
 func KMeans(ctx context.Context, g Geometry, c int, o Options) (Result, error) {
 	n := g.size()
 	if c >= n || c == 1 {

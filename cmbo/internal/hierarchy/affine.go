@@ -13,9 +13,9 @@ type affinePrior struct {
 	exact                 bool    // a is 0 and s is 1, all else being 0
 }
 
-// What the tasks say of offset and scale is taken for granted less than wholly: a
-// share of the prior mass lies on values of a far wider spread, so that a target
-// outside all experience is learned from its own values.
+// The tasks' offsets and scales are not trusted wholly: a share of the prior mass lies
+// on values of a far wider spread, so that a target outside all experience is learned
+// from its own values.
 const (
 	tailShare      = 0.01 // of hypotheses that transfer
 	looseShare     = 0.8  // of hypotheses that trust the tasks' values in no such way

@@ -23,7 +23,7 @@
 // tails. Offset and scale are integrated out, the one in closed form, the other on
 // a grid, and hypotheses are weighed by the marginal likelihood of the values told.
 // A small part of the prior mass lies on s < 0, tasks that rank the other way round.
-// What is predicted are the first two moments of the mixture.
+// A prediction is the first two moments of the mixture.
 //
 // With L·Lᵀ = K_h(X, X) + σ²·I, the whitened values L⁻¹y, ones L⁻¹1 and prior means
 // L⁻¹m_h grow by a number an observation, and six inner products of them give the

@@ -4,7 +4,7 @@
 //	go run ./examples/service/client/tune -workers 4    # in another
 //
 // Kill either at any time and start it again: the study goes on where it was.
-// What the workers had in hand is evaluated again.
+// It evaluates again the trials that the workers had in hand.
 package main
 
 import (

@@ -2,7 +2,7 @@
 // checksummed line at a time, and files that are written once.
 //
 // Nothing counts as stored before it is synced, and the directory that names it
-// too. What a failed write or sync leaves behind is never built on: see [Log].
+// too. Nothing is built on a write or sync that failed: see [Log].
 package disk
 
 import (

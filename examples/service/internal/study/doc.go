@@ -15,8 +15,7 @@
 // request that is repeated because its answer was lost finds its key. The lines
 // alone, in their order, are a journal that cmbo.RestoreJournal reads.
 //
-// What requests look at is kept in memory, a view that follows from the
-// transactions alone, so that a restarted service sees what the one before saw.
+// Requests look at a view in memory, which follows from the transactions alone, so that a restarted service sees what the one before saw.
 //
 // Nothing here knows a clock: deadlines of trials, and the time they are compared
 // with, are the caller's.

@@ -21,8 +21,8 @@ const (
 	nameSuffix  = ".name"
 )
 
-// priors keeps priors by the digest of their content. What is kept is never
-// changed, so a digest, and a name once it was given, mean the same for good. A
+// priors keeps priors by the digest of their content. It never changes one,
+// so a digest, and a name once it was given, mean the same for good. A
 // prior is decoded when a study first needs it, and shared from then on.
 type priors struct {
 	fs     disk.FS
@@ -230,7 +230,7 @@ func (p *priors) forSpace(ctx context.Context, prior *cmbo.Prior, digest string,
 	if ok {
 		return p.get(ctx, made)
 	}
-	suited, err := prior.For(ctx, space)
+	suited, err := prior.Reindex(ctx, space)
 	if err != nil {
 		return nil, "", err
 	}

@@ -18,7 +18,7 @@ import (
 // any goroutine. Those that take a [Request] change it: once they return without
 // an error, what they did is on disk; if they fail, nothing has changed.
 //
-// What reads, tells, fails and cancels does not wait for proposals that are being
+// Requests that read, tell, fail and cancel do not wait for proposals that are being
 // computed.
 type Study struct {
 	header    header

@@ -3,7 +3,7 @@
 //
 // A computation cannot be interrupted, but the computations under way share the
 // processors fairly. So it is the number of slow ones that has to be bounded, and
-// quick ones must not queue behind them. What a study needs is not known before:
+// quick ones must not queue behind them. A study does not say how long it takes:
 // the time that its latest computation took says which queue it belongs in. One
 // that turns out slow on its way changes over as soon as there is room among the
 // slow, and takes one of four places for each processor until then.
