@@ -89,6 +89,12 @@
 // [ErrOutOfSpace], and a [*DataError] says which task, row and parameter. A call
 // that fails changes nothing.
 //
+// The getters of [Trial] and [Observation] are the exception: the name of no
+// parameter, or of one of another kind, is a mistake in the program's text, as an
+// index out of range is, and a value in its place would be evaluated and told. They
+// panic and say which names there are. [Trial.Into] returns an error and
+// [Trial.Config] a map, for names that come from elsewhere.
+//
 // # Cost
 //
 // With K tasks of n observations, C clusters, I index points, t observations of

@@ -51,7 +51,11 @@ func newHeader(fields []string, n *names, s *cmbo.Space) (*header, *RowError) {
 	h.value, h.task, h.noise = find(n.value, true), find(n.task, n.needTask), find(n.noise, n.needNoise)
 	h.state, h.at = find(n.status, n.needStatus), at
 	if missing != nil {
-		return nil, rowErrorf(cmbo.ErrCorrupt, "the header lacks %s; it has %s", quoteAll(missing), quoteAll(fields))
+		hint := ""
+		if len(fields) == 1 && strings.ContainsAny(fields[0], ";\t|") {
+			hint = "; CSV.Comma says what separates fields"
+		}
+		return nil, rowErrorf(cmbo.ErrCorrupt, "the header lacks %s; it has %s%s", quoteAll(missing), quoteAll(fields), hint)
 	}
 	return h, nil
 }

@@ -85,6 +85,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	f.StringVar(&o.past.value, "value", "", "`column` of a history's values (default value), for mlflow and wandb the metric")
 	f.StringVar(&o.past.task, "task", "", "`column` of a history's tasks (default task; without it a file is a task)")
 	f.BoolVar(&o.past.minimize, "minimize", false, "small values are the good ones")
+	f.BoolVar(&o.past.comma, "decimal-comma", false, "numbers of a CSV file are written 0,5 and its fields separated by semicolons")
 	f.BoolVar(&o.past.skip, "skip", false, "leave out bad rows, those without a finite value, say, and go on")
 	f.StringVar(&o.experiment, "experiment", "", "`protocol` to compare methods by: "+strings.Join(presets, ", "))
 	f.StringVar(&o.report, "report", "", "`folder` of an experiment to write the report of, from its records alone")

@@ -318,6 +318,12 @@ func TestHistories(t *testing.T) {
 	require.Equal(t, want, curve(append(single, "-value", "loss", "-minimize")...))
 	require.Equal(t, want, curve("-data", upFile))
 	require.NotEqual(t, want, curve("-data", csvFile))
+	// As a spreadsheet of many a country has it.
+	text, err := os.ReadFile(csvFile)
+	require.NoError(t, err)
+	sheet := filepath.Join(dir, "sheet.csv")
+	require.NoError(t, os.WriteFile(sheet, []byte("\ufeff"+strings.NewReplacer(",", ";", ".", ",", "\n", "\r\n").Replace(string(text))), 0o600))
+	require.Equal(t, want, curve("-data", sheet, "-decimal-comma", "-minimize"))
 
 	for reason, args := range map[string][]string{
 		"-space FILE is missing":       {"-data", csvFile},
@@ -326,13 +332,14 @@ func TestHistories(t *testing.T) {
 		"not for HPO-B's directory":    {"-data", dir, "-space", "4796", "-skip"},
 		"the file that describes the":  {"-data", csvFile, "-space", "toy"},
 		"the header lacks \"lr\"":      {"-data", mlflowFile, "-space", filepath.Join(dir, "net.json")},
+		"-decimal-comma reads files":   {"-data", sheet, "-space", filepath.Join(dir, "net.json")},
 		"-value is missing":            {"-data", mlflowFile, "-format", "mlflow", "-space", filepath.Join(dir, "net.json")},
 		"a journal of Optuna says all": {"-data", csvFile, "-format", "optuna", "-minimize"},
 	} {
 		err := run(context.Background(), mustParse(t, args...), io.Discard, os.Stderr)
 		require.ErrorContains(t, err, reason)
 	}
-	_, err := parse([]string{"-data", csvFile, "-format", "xls"}, io.Discard)
+	_, err = parse([]string{"-data", csvFile, "-format", "xls"}, io.Discard)
 	require.ErrorContains(t, err, "-format")
 }
 
