@@ -87,6 +87,20 @@ func ExampleSpace_WithCandidates() {
 	// 14 machines, best of 8: map[cores:16 gigabytes:64]
 }
 
+// What is known to work is evaluated first, so that the run has something to beat.
+func ExampleOptimizer_Enqueue() {
+	ctx := context.Background()
+	space := must(cmbo.NewSpace(cmbo.LogFloat("lr", 1e-5, 1), cmbo.Categorical("optimizer", "sgd", "adam")))
+	opt := must(cmbo.New(space))
+	inUse := must(space.Row(map[string]any{"lr": 0.001, "optimizer": "adam"}))
+	if err := opt.Enqueue(inUse); err != nil {
+		panic(err)
+	}
+	fmt.Println(must(opt.Ask(ctx)))
+	// Output:
+	// trial 1: lr=0.001 optimizer=adam
+}
+
 // Four machines work at the same time. What is being evaluated is not proposed
 // again.
 func ExampleOptimizer_AskN() {
