@@ -66,7 +66,7 @@ func TestPairDegenerate(t *testing.T) {
 	assert.InDelta(t, -0.25, less.Regret.Upper, 1e-15)
 	assert.Equal(t, 1.0, less.Regret.Share)
 	assert.Equal(t, -1, less.Regret.Sign())
-	assert.InDelta(t, -0.125, less.AUC.Mean, 1e-15)
+	assert.InDelta(t, -0.25, less.AUC.Mean, 1e-15)
 
 	one := analyse(t, rs[:3]).Comparisons[0]
 	p, ok := one.Pair("C", "A")

@@ -27,7 +27,9 @@
 // that each space counts the same.
 //
 //   - Regret: the mean of r(q).
-//   - AUC: the mean of (r(0)/2 + r(1) + ... + r(T−1) + r(T)/2)/T.
+//   - AUC: the mean of (r(1) + ... + r(T))/T. The geometric mean over spaces of the
+//     spaces' means stands beside it, where no space of large regrets drowns the
+//     others, and that of the queries from [LateFrom] on.
 //   - Confidence limits of both: mean ± t·s. Runs of a task are not independent,
 //     tasks are taken to be: s² = T/(T−1)·Σ(v − mean·n)²/(Σn)² over the T tasks
 //     of a space with sum of values v and n runs each, and t is Student's 97.5%

@@ -253,7 +253,7 @@ func (s *Summary) definitions() []string {
 		"Regret: the best value of the task's table minus the best value found, divided by the range of the table. Means are over runs within a space, and over spaces with equal weight.",
 		"Confidence limits: 95%, from the differences between tasks, all runs of a task together; no statement about single tasks.",
 		fmt.Sprintf("Paired bootstrap: %d times as many tasks as a space has are drawn with replacement, with all of their runs and for all methods alike (seed %d); the interval holds the middle 95%% of the differences of two means.", s.Resamples, s.Seed),
-		"AUC: area under the regret curve divided by the number of queries.",
+		fmt.Sprintf("AUC: the mean regret after each of the queries; geometric: the geometric mean of the spaces' AUC; from @%d: the same from that query on.", LateFrom),
 		"Rank: among the compared methods on the same space, split, task and repeat, regrets rounded to 1e-8, ties averaged; 1 is the best.",
 		fmt.Sprintf("Solved: the fraction of runs with a regret below %g. Performance profile: the same after the last query for other thresholds.", Threshold),
 		"NLPD: negative logarithm of the predictive normal density of a queried value, noise included, just before it was told, where the range of the table is 1.",

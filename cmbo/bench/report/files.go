@@ -111,13 +111,13 @@ func (s *Summary) curveRows() [][]string {
 
 func (s *Summary) methodRows() [][]string {
 	rows := [][]string{{"space", "acquisition", "method", "family", "runs", "tasks", "auc", "auc_lower", "auc_upper",
-		"predictions", "mean_nlpd", "median_nlpd", "coverage_90", "median_sd"}}
+		"geometric_auc", "geometric_late", "predictions", "mean_nlpd", "median_nlpd", "coverage_90", "median_sd"}}
 	for _, c := range s.Comparisons {
 		for _, r := range c.Results {
 			k := r.Calibration
 			rows = append(rows, []string{spaceCell(c.Space), c.Acquisition, r.Method, familyOf(r.Method).String(), strconv.Itoa(c.Runs), strconv.Itoa(c.Tasks),
 				num(r.AUC), num(r.AUCLower), num(r.AUCUpper),
-				strconv.Itoa(k.Predictions), num(k.MeanNLPD), num(k.MedianNLPD), num(k.Coverage90), num(k.MedianSD)})
+				num(r.GeometricAUC), num(r.GeometricLate), strconv.Itoa(k.Predictions), num(k.MeanNLPD), num(k.MedianNLPD), num(k.Coverage90), num(k.MedianSD)})
 		}
 	}
 	return rows

@@ -26,6 +26,8 @@ func (s *Summary) measure(c *Comparison, strata []*stratum) {
 		r.AUC, r.AUCLower, r.AUCUpper = interval(strata, func(st *stratum, run int) float64 {
 			return area(st.records[e][run].Regret)
 		})
+		r.GeometricAUC = geometric(strata, func(st *stratum, run int) float64 { return area(st.records[e][run].Regret) })
+		r.GeometricLate = geometric(strata, func(st *stratum, run int) float64 { return late(st.records[e][run].Regret) })
 		for _, t := range s.Thresholds {
 			r.Profile = append(r.Profile, mean(strata, func(st *stratum, run int) float64 {
 				return indicator(st.records[e][run].Regret[s.Budget] < t)
@@ -168,18 +170,35 @@ func studentCentral(t float64, freedom int) float64 {
 	return sin * sum
 }
 
-// area is that under a curve by the trapezoidal rule, divided by the number of
-// queries so that it is on the regret's scale.
+// area is the mean of a curve after its first query, and after no query if it has
+// none: what holds before is not the method's doing.
 func area(curve []float64) float64 {
-	n := len(curve) - 1
-	if n == 0 {
-		return curve[0]
+	if len(curve) > 1 {
+		curve = curve[1:]
 	}
-	sum := (curve[0] + curve[n]) / 2
-	for _, v := range curve[1:n] {
+	var sum float64
+	for _, v := range curve {
 		sum += v
 	}
-	return sum / float64(n)
+	return sum / float64(len(curve))
+}
+
+// late is the area from query [LateFrom] on, NaN for curves that end before.
+func late(curve []float64) float64 {
+	if len(curve) <= LateFrom {
+		return math.NaN()
+	}
+	return area(curve[LateFrom-1:])
+}
+
+// geometric is the geometric mean over the strata of the mean over their runs. A mean
+// below [Threshold]/1000 counts as that.
+func geometric(strata []*stratum, value func(st *stratum, run int) float64) float64 {
+	var m float64
+	for _, st := range strata {
+		m += math.Log(max(mean([]*stratum{st}, value), Threshold/1000)) / float64(len(strata))
+	}
+	return math.Exp(m)
 }
 
 // rankUnit is what regrets are rounded to before they are ranked.

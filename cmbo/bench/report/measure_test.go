@@ -36,8 +36,9 @@ func TestMeasuresByHand(t *testing.T) {
 	a, b := c.Result("A"), c.Result("B")
 	assert.InDeltaSlice(t, []float64{0.6, 0.4, 0.301 / 3}, a.Regret, 1e-15)
 	assert.InDeltaSlice(t, []float64{0.6, 0.3, 0.205 / 3}, b.Regret, 1e-15)
-	// (0.8/2+0.4+0.001/2)/2, (0.6/2+0.6+0.1/2)/2, (0.4/2+0.2+0.2/2)/2
-	assert.InDelta(t, (0.40025+0.475+0.25)/3, a.AUC, 1e-15)
+	assert.InDelta(t, (0.4+0.001+0.6+0.1+0.2+0.2)/6, a.AUC, 1e-15)
+	assert.InDelta(t, a.AUC, a.GeometricAUC, 1e-15, "one space")
+	assert.True(t, math.IsNaN(a.GeometricLate), "two queries")
 	// After the last query A is first in one run, second in two.
 	assert.InDeltaSlice(t, []float64{1.5, 5.5 / 3, 5.0 / 3}, a.Rank, 1e-15)
 	assert.InDeltaSlice(t, []float64{1.5, 3.5 / 3, 4.0 / 3}, b.Rank, 1e-15)
@@ -52,6 +53,16 @@ func TestMeasuresByHand(t *testing.T) {
 	assert.Zero(t, a.Lower[2])
 	assert.InDelta(t, a.Final()+half, a.Upper[2], 1e-9)
 	assert.Equal(t, []int{0, 1, 2}, s.Budgets)
+}
+
+// Geometric means are over the spaces' areas, the late ones from the sixth query on.
+func TestGeometricAreas(t *testing.T) {
+	wide, narrow := rec("A", "t", 0, 1, .9, .8, .7, .6, .5, .4, .2), rec("A", "t", 0, 1, .01, .01, .01, .01, .01, .003, .001)
+	narrow.Space = "narrow"
+	r := analyse(t, []bench.Record{wide, narrow}).Comparisons[0].Result("A")
+	assert.InDelta(t, (4.1/7+.054/7)/2, r.AUC, 1e-15)
+	assert.InDelta(t, math.Sqrt(4.1/7*.054/7), r.GeometricAUC, 1e-15)
+	assert.InDelta(t, math.Sqrt(.3*.002), r.GeometricLate, 1e-15)
 }
 
 // Means over spaces weigh spaces alike, whatever their numbers of runs.

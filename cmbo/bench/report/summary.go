@@ -84,6 +84,9 @@ type Entry struct {
 	Compared bool
 }
 
+// LateFrom is the query from which the late part of a regret curve is counted.
+const LateFrom = 6
+
 // A Result is what a method reached. Curves have an entry for each number of
 // queries from 0 to Summary.Budget. Limits are NaN where there are too few tasks
 // for them.
@@ -96,6 +99,10 @@ type Result struct {
 	// AUC is the mean area under the regret curve and AUCLower and AUCUpper its
 	// 95% confidence limits.
 	AUC, AUCLower, AUCUpper float64
+	// GeometricAUC is the geometric mean over the spaces of their mean areas, and
+	// GeometricLate that of the areas from query [LateFrom] on, NaN for a smaller
+	// budget: where methods that begin alike differ.
+	GeometricAUC, GeometricLate float64
 	// Rank is the average rank, 1 being the best.
 	Rank []float64
 	// Solved is the fraction of runs with a regret below [Threshold].

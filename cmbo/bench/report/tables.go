@@ -12,7 +12,7 @@ import (
 // resultTable has a row for each method, lowest last regret first.
 func (s *Summary) resultTable(c *Comparison) *plot.Table {
 	t := &plot.Table{
-		Caption: fmt.Sprintf("%s, %s: %s of %s. Mean regret after the queries in the heading, 95%% limits of the last one, area under the curve, fraction of runs below %g, and how many methods the row beats and loses to beyond doubt.",
+		Caption: fmt.Sprintf("%s, %s: %s of %s. Mean regret after the queries in the heading, 95%% limits of the last one, area under the curve, its geometric mean over spaces, of the whole and of the late part, fraction of runs below %g, and how many methods the row beats and loses to beyond doubt.",
 			title(c.Space), acquisitionTitle(c.Acquisition), plural(c.Runs, "run", "runs"), plural(c.Tasks, "task", "tasks"), Threshold),
 		Columns: []plot.Column{{Title: "method"}},
 	}
@@ -20,6 +20,7 @@ func (s *Summary) resultTable(c *Comparison) *plot.Table {
 		t.Columns = append(t.Columns, plot.Column{Title: atQuery("regret", i, q), Best: plot.BestMin})
 	}
 	t.Columns = append(t.Columns, plot.Column{Title: "lower"}, plot.Column{Title: "upper"}, plot.Column{Title: "AUC", Best: plot.BestMin},
+		plot.Column{Title: "geometric", Best: plot.BestMin}, plot.Column{Title: fmt.Sprintf("from @%d", LateFrom), Best: plot.BestMin},
 		plot.Column{Title: "solved", Best: plot.BestMax}, plot.Column{Title: "beats"}, plot.Column{Title: "loses to"})
 	for _, r := range byRegret(c) {
 		row := []plot.Cell{plot.Str(r.Method)}
@@ -38,6 +39,7 @@ func (s *Summary) resultTable(c *Comparison) *plot.Table {
 			}
 		}
 		t.Rows = append(t.Rows, append(row, plot.Num(r.Lower[s.Budget], 4), plot.Num(r.Upper[s.Budget], 4), plot.Num(r.AUC, 4),
+			plot.Num(r.GeometricAUC, 4), plot.Num(r.GeometricLate, 4),
 			plot.Num(r.Solved[s.Budget], 3), plot.Num(float64(better), 0), plot.Num(float64(worse), 0)))
 	}
 	return t
