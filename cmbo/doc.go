@@ -43,7 +43,7 @@
 // and the acquisition is the expected improvement over all of them. Before the first
 // value the largest mean is asked for. [Optimizer.Transfer] returns the masses
 // and says in words whether the past helps, [Optimizer.Calibration] how well values were
-// foretold.
+// foretold; [Check] says beforehand whether past tasks help each other.
 //
 // [WithVariant] chooses the paper's method instead, in three stages.
 //

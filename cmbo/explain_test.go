@@ -107,6 +107,29 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+// What is expected of a point of the design counts open trials as evaluated.
+func TestExplainDesign(t *testing.T) {
+	list, rows := grid(t, 7)
+	past, f := kinds(4, 10)
+	o := newOptimizer(t, list, cmbo.WithPrior(learn(t, list, past, cmbo.WithIndexPoints(40))), cmbo.WithInitial(2))
+	require.NoError(t, o.Observe(rows[10], f(rows[10])))
+	require.NoError(t, o.Enqueue(rows[24]))
+	require.NoError(t, o.Enqueue(rows[25]))
+	_, err := o.AskN(ctx, 2)
+	require.NoError(t, err)
+	for i, open := range []bool{false, true} {
+		x, err := o.Explain(ctx, 1+i)
+		require.NoError(t, err)
+		_, sd, err := o.Predict(rows[24+i])
+		require.NoError(t, err)
+		if open {
+			require.Less(t, x.SD, 0.9*sd)
+		} else {
+			require.InDelta(t, sd, x.SD, 1e-9)
+		}
+	}
+}
+
 // The outlook is the largest expected improvement in the user's units, by numerical
 // integration, over the candidates that are left and the trials that are open.
 func TestOutlook(t *testing.T) {
