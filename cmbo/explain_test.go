@@ -201,4 +201,9 @@ func TestOutlookOfPrior(t *testing.T) {
 	v, err := o.Outlook(ctx)
 	require.NoError(t, err)
 	require.Less(t, v.Next, u.Next)
+	_, err = o.Ask(ctx)
+	require.NoError(t, err)
+	s, _ = o.LastStep()
+	require.Less(t, s.Success[s.Chosen], 0.99)
+	require.InEpsilon(t, math.Exp(s.Scores[s.Chosen]), v.Next, 1e-9)
 }
