@@ -92,8 +92,8 @@ type CheckReport struct {
 	// Difference is the mean over the tasks of Without.Regret - With.Regret, and
 	// StandardError that of the mean; NaN for a single task.
 	Difference, StandardError float64
-	// Reversed are the tasks that most of the tasks left out contradict: their values
-	// are likelier if the task holds upside down. Nil with a variant of the paper.
+	// Reversed are the tasks that most of the tasks left out contradict: if they are like
+	// it, their values are likelier with it upside down. Nil with a variant of the paper.
 	Reversed []string
 }
 
@@ -385,8 +385,8 @@ func (c *checkConfig) leaveOut(ctx context.Context, space *Space, r *record, oth
 	return t, reversed, err
 }
 
-// contradicted returns the past tasks that hold upside down for a record, if it is
-// like them.
+// contradicted returns the past tasks under which the values of a record are likelier if
+// the task holds upside down than if it does not: its probability of that has grown.
 func (r *hierarchicalRun) contradicted(ctx context.Context, rec *record, c *runConfig) ([]string, error) {
 	m := hierarchy.DefaultMasses()
 	run := hierarchy.NewRun(r.model, m, c.noise, c.parallelism)
@@ -403,7 +403,7 @@ func (r *hierarchicalRun) contradicted(ctx context.Context, rec *record, c *runC
 	}
 	var out []string
 	for i, p := range run.Reversed() {
-		if p > 0.5 {
+		if p > m.Reversed {
 			out = append(out, r.model.Tasks()[i].ID)
 		}
 	}
