@@ -204,6 +204,6 @@ func TestOutlookOfPrior(t *testing.T) {
 	_, err = o.Ask(ctx)
 	require.NoError(t, err)
 	s, _ = o.LastStep()
-	require.Less(t, s.Success[s.Chosen], 0.99)
+	require.Less(t, s.Success[s.Chosen], 0.999)
 	require.InEpsilon(t, math.Exp(s.Scores[s.Chosen]), v.Next, 1e-9)
 }
