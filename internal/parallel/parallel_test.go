@@ -50,8 +50,11 @@ func TestForStopsWhenCancelled(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		var done atomic.Int32
 		err := For(ctx, limit, 1000, func(_, i int) error {
-			if done.Add(1) == 5 {
+			switch n := done.Add(1); {
+			case n == 5:
 				cancel()
+			case n > 5: // begun before the fifth came to cancel
+				<-ctx.Done()
 			}
 			return nil
 		})

@@ -26,6 +26,11 @@ type Masses struct {
 	// Taus are the widths of the hypothesis that the target is like one task, in
 	// shares of the population's covariance.
 	Taus []float64
+	// Noises are what the noise variance of the target may be, in shares of the one
+	// in use where a value has none of its own; single tasks take the last of them.
+	// The tasks' noise holds what the base process does not follow of their
+	// functions, which the hypotheses that transfer may well follow.
+	Noises []float64
 	// Reversed is the mass of the hypotheses under which large is small.
 	Reversed float64
 	// Top bounds the single tasks that are predicted with.
@@ -39,7 +44,7 @@ type Masses struct {
 
 // DefaultMasses returns the defaults.
 func DefaultMasses() Masses {
-	return Masses{Level: [NumLevels]float64{.2, .3, .25, .25}, Taus: []float64{.03, .3}, Reversed: 0.05, Top: 16, Window: 64}
+	return Masses{Level: [NumLevels]float64{.2, .3, .25, .25}, Taus: []float64{.03, .3}, Noises: []float64{1, .1}, Reversed: 0.05, Top: 16, Window: 64}
 }
 
 // component is one hypothesis, conditioned on the points told.
@@ -47,6 +52,7 @@ type component struct {
 	level Level
 	index int     // of the cluster or task
 	tau   float64 // width of a single task
+	noise float64 // share of the noise variance, where a value has none of its own
 	log   float64 // log prior mass
 
 	chol     linalg.Cholesky
@@ -80,6 +86,14 @@ func (c *component) loose() float64 {
 	return tailShare
 }
 
+// noiseAt returns the noise variance of the value at a point, its own where it has one.
+func (c *component) noiseAt(p *visited) float64 {
+	if p.known {
+		return p.noise
+	}
+	return c.noise * p.noise
+}
+
 // moments returns the index of the component's moments among those on the grid,
 // the population's being 0.
 func (c *component) moments() int {
@@ -100,6 +114,7 @@ type visited struct {
 	mean   []float64   // prior means under the population and the clusters
 	white  [][]float64 // V·b by single task, where it was needed
 	noise  float64     // noise variance in units of the tasks' values
+	known  bool        // given with the value
 }
 
 // visit carries a point to the grid; before are the earlier ones.
@@ -191,7 +206,7 @@ func (m *Model) grow(c *component, pts []*visited, y []float64, centre float64, 
 		p := pts[k]
 		row := make([]float64, k+1)
 		m.cov(row, c, pts[:k], p)
-		if err := appendRow(&c.chol, row, p.noise); err != nil {
+		if err := appendRow(&c.chol, row, c.noiseAt(p)); err != nil {
 			return err
 		}
 		l := c.chol.Lower().Row(k)

@@ -430,7 +430,7 @@ func (r *Run) imagine(f *frame, k *component, p *part, rest, base [][]float64) (
 		if n := t + i; n == len(e.yt) {
 			row := make([]float64, n+1)
 			r.m.cov(row, k, slices.Concat(r.pts, r.pending[:i]), a)
-			if err := appendRow(&e.chol, row, a.noise); err != nil {
+			if err := appendRow(&e.chol, row, k.noiseAt(a)); err != nil {
 				return nil, err
 			}
 			l := e.chol.Lower().Row(n)

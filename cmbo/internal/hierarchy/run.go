@@ -35,16 +35,24 @@ type Run struct {
 
 // NewRun starts a run on at most so many goroutines. noise is the noise variance of
 // values that come without one, in units of the tasks' scaled values; NaN stands for
-// the one learned.
+// the one learned, or a share of it as the values have it.
 func NewRun(m *Model, o Masses, noise float64, workers int) *Run {
 	if math.IsNaN(noise) {
 		noise = m.grid.base.NoiseVariance
+	} else {
+		o.Noises = []float64{1}
 	}
 	r := &Run{m: m, o: o, noise: noise, workers: workers}
 	r.in(r.unitFor(nil))
 	add := func(level Level, index int, tau, mass float64) {
-		if mass > 0 {
-			r.comps = append(r.comps, &component{level: level, index: index, tau: tau, log: math.Log(mass)})
+		noises := o.Noises
+		if level == SingleTask {
+			noises = noises[len(noises)-1:]
+		}
+		for _, share := range noises {
+			if mass > 0 {
+				r.comps = append(r.comps, &component{level: level, index: index, tau: tau, noise: share, log: math.Log(mass / float64(len(noises)))})
+			}
 		}
 	}
 	add(NoTransfer, 0, 0, o.Level[NoTransfer])
@@ -166,7 +174,7 @@ func (r *Run) rescale(unit float64) {
 	}
 	for i, p := range r.pts {
 		if v := r.given[i]; v > 0 {
-			p.noise = v / r.u / r.u / unit / unit
+			p.noise, p.known = v/r.u/r.u/unit/unit, true
 		}
 	}
 }
@@ -379,7 +387,7 @@ func (r *Run) Reversed() []float64 {
 func (r *Run) NoiseVariance() float64 {
 	var s2 float64
 	for _, c := range r.active {
-		s2 += c.mass * c.fit.all.s2
+		s2 += c.mass * c.noise * c.fit.all.s2
 	}
 	return r.noise * s2 * r.u * r.u
 }

@@ -218,7 +218,7 @@ func TestRunAgainstBruteForce(t *testing.T) {
 		var logs []float64
 		var means, variances [][]float64
 		for _, k := range run.active {
-			want, wantMean, wantVar := bruteForce(t, m, run.affine, k, all, run.z, m.grid.base.NoiseVariance, nodes)
+			want, wantMean, wantVar := bruteForce(t, m, run.affine, k, all, run.z, k.noise*m.grid.base.NoiseVariance, nodes)
 			assert.InDelta(t, want, k.fit.evidence, 1e-8*(1+math.Abs(want)), "evidence of %v %d with %d told", k.level, k.index, told)
 			mean, variance := make([]float64, n), make([]float64, n)
 			run.catchUp(f, k).momentsTo(mean, variance, &k.fit.all)
