@@ -513,6 +513,22 @@ func TestKnownNoise(t *testing.T) {
 	_, vague := predictions(t, m, 1, x, y, []float64{100, 0, 0, 0, 0, 0}, nil, &at)
 	assert.Less(t, exact[0], 0.1*plain[0]+1e-2)
 	assert.Greater(t, vague[0], 2*plain[0])
+
+	// No share is taken of a variance that is known.
+	sd := func(share float64, given []float64) []float64 {
+		o := DefaultMasses()
+		o.Noises = []float64{share}
+		run := NewRun(m, o, math.NaN(), 1)
+		require.NoError(t, run.Fit(ctx, x, y, given, nil))
+		c, err := m.Candidates(ctx, x, 1)
+		require.NoError(t, err)
+		mean, sd := make([]float64, 6), make([]float64, 6)
+		require.NoError(t, run.Predict(ctx, mean, sd, c, false))
+		return sd
+	}
+	known := []float64{1, 2, 1, 2, 1, 2}
+	assert.Equal(t, sd(1, known), sd(0.1, known))
+	assert.NotEqual(t, sd(1, nil), sd(0.1, nil))
 }
 
 // What no one would like to meet gives finite, sensible numbers.
@@ -585,4 +601,35 @@ func TestMassesNameTasks(t *testing.T) {
 	}
 	require.ElementsMatch(t, sample(m.Tasks(), 3, o.Seed, "single tasks"), named)
 	require.NotElementsMatch(t, []int{0, 1, 2}, named)
+}
+
+// The values say whether they hold the noise of the past tasks or a share of it; a
+// noise variance that is given stands.
+func TestNoiseShare(t *testing.T) {
+	r := rng.Stream(12, t.Name())
+	o := testOptions(2)
+	base := fixedBase(2)
+	o.Fixed = &base
+	m := learn(t, makeTasks(12, 12, 12, 2, 0, 1), uniform(r, 40, 2), o)
+	x := uniform(r, 60, 2)
+	y, noisy := make([]float64, 60), make([]float64, 60)
+	for i := range y {
+		y[i] = family(r, x.Row(i), 1)
+	}
+	sd := deviation(y)
+	for i := range y {
+		noisy[i] = y[i] + sd*math.Sqrt(base.NoiseVariance)*r.NormFloat64()
+	}
+	share := func(y []float64, noise float64) float64 {
+		run := NewRun(m, DefaultMasses(), noise, 1)
+		require.NoError(t, run.Fit(ctx, x, y, nil, nil))
+		var s2 float64
+		for _, c := range run.active {
+			s2 += c.mass * c.fit.all.s2
+		}
+		return run.NoiseVariance() / (base.NoiseVariance * s2 * run.u * run.u)
+	}
+	assert.InDelta(t, 0.1, share(y, math.NaN()), 0.01)
+	assert.InDelta(t, 1, share(noisy, math.NaN()), 0.1)
+	assert.InDelta(t, 1, share(y, base.NoiseVariance), 1e-12)
 }
