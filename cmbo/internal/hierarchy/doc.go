@@ -20,9 +20,10 @@
 //	y = a + s·f(x) + e,   e ~ N(0, s²σ²),   a ~ N(a0, v_a),   ln s ~ N(ln s0, v_s),
 //
 // the priors of offset and scale being the moments of the tasks' own, with heavier
-// tails. Offset and scale are integrated out, the one in closed form, the other on
-// a grid, and hypotheses are weighed by the marginal likelihood of the values told.
-// A small part of the prior mass lies on s < 0, tasks that rank the other way round.
+// tails, and σ² that of the tasks or a tenth of it, under two hypotheses. Offset and
+// scale are integrated out, the one in closed form, the other on a grid, and
+// hypotheses are weighed by the marginal likelihood of the values told. A small part
+// of the prior mass lies on s < 0, tasks that rank the other way round.
 // A prediction is the first two moments of the mixture.
 //
 // With L·Lᵀ = K_h(X, X) + σ²·I, the whitened values L⁻¹y, ones L⁻¹1 and prior means
