@@ -170,6 +170,7 @@ tbody th:not(.num){min-width:11em;overflow-wrap:anywhere}
 tbody td:not(.num){min-width:5em}
 tbody td.long{min-width:13em}
 .num{text-align:right;white-space:nowrap}
+@media (max-width:30rem){table{font-size:.85rem}th,td{padding:.3rem .4rem}tbody th:not(.num){min-width:6em}}
 @media print{body{font-size:11pt}main{max-width:none;padding:0}nav{display:none}
 figure,table,pre{break-inside:avoid}h2,h3{break-after:avoid}figure svg{min-width:0!important}.scroll{overflow:visible}}
 `
