@@ -30,9 +30,9 @@ type Step struct {
 	// Success holds the probability that an evaluation succeeds, at the
 	// candidates; nil as long as no failure is known, of the run or of past tasks.
 	Success []float64
-	// Scores are those of the acquisition, multiplied by the probability of
-	// success where there is one: logarithms for EI and PI, and for the others counted
-	// from the least of them. They compare within the step only.
+	// Scores are those of the acquisition, multiplied by the square of the
+	// probability of success where there is one: logarithms for EI and PI, and for
+	// the others counted from the least of them. They compare within the step only.
 	Scores []float64
 	// Jitter is the amount added to the diagonal of the covariance of the
 	// observations, 0 if it needed none; DistanceJitter likewise of the

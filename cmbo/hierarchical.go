@@ -134,7 +134,7 @@ func (p *hierarchicalPrior) facts() facts {
 		n := len(t.Z) - t.Failed
 		f.tasks = append(f.tasks, model.Task{ID: t.ID, X: points.First(t.X, n), Y: t.Z[:n], Noise: t.Noise[:min(n, len(t.Noise))], Shift: t.Shift, Scale: t.Scale})
 	}
-	for i := range slices.Max(f.labels) + 1 {
+	for i := range p.NumClusters() {
 		m := p.Moments(1 + i)
 		cov := linalg.NewSym(len(m.Mean), nil)
 		cov.Copy(m.Cov)
@@ -291,7 +291,7 @@ func (r *hierarchicalRun) shares() []Share {
 // Weights returns the masses of the hypotheses: no transfer, the population, each
 // cluster, and all single tasks together.
 func (r *hierarchicalRun) Weights() []float64 {
-	w := make([]float64, 3+slices.Max(r.model.Labels())+1)
+	w := make([]float64, 3+r.model.NumClusters())
 	for _, s := range r.shares() {
 		i := int(s.Level)
 		switch s.Level {
@@ -317,7 +317,7 @@ func (p *hierarchicalPrior) encode(e *encoder) error {
 	e.matrix(p.Grid())
 	e.int(p.Neighbours())
 	e.ints(p.Labels())
-	for i := range slices.Max(p.Labels()) + 2 {
+	for i := range 1 + p.NumClusters() {
 		m := p.Moments(i)
 		e.floats(m.Mean)
 		e.lower(m.Cov)

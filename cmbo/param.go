@@ -28,11 +28,15 @@ const (
 var kindNames = [...]string{"float", "logfloat", "int", "logint", "categorical", "bool", "ordinal"}
 
 // String returns the kind's name in lower case, as snapshots and priors store it.
-func (k Kind) String() string {
-	if int(k) < len(kindNames) {
-		return kindNames[k]
+func (k Kind) String() string { return nameOf(kindNames[:], int(k), "Kind") }
+
+// nameOf returns entry i of the names of a type's values, or one that says that there
+// is none.
+func nameOf(names []string, i int, kind string) string {
+	if i < len(names) {
+		return names[i]
 	}
-	return fmt.Sprintf("Kind(%d)", k)
+	return fmt.Sprintf("%s(%d)", kind, i)
 }
 
 // A Param is one named dimension of a search space. Make one with [Float],

@@ -1,7 +1,6 @@
 package cmbo
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"sort"
@@ -37,12 +36,7 @@ const (
 var yPolicyNames = [...]string{"zscore", "minmax", "none", "copula"}
 
 // String returns the policy's name in lower case.
-func (p YPolicy) String() string {
-	if int(p) < len(yPolicyNames) {
-		return yPolicyNames[p]
-	}
-	return fmt.Sprintf("YPolicy(%d)", p)
-}
+func (p YPolicy) String() string { return nameOf(yPolicyNames[:], int(p), "YPolicy") }
 
 // ParseYPolicy returns the policy that prints as name, letter case ignored. It
 // fails with [ErrOption].

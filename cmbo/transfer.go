@@ -24,14 +24,6 @@ var levelNames = [...]string{"no transfer", "population", "cluster", "task"}
 // String returns "no transfer", "population", "cluster" or "task".
 func (l Level) String() string { return nameOf(levelNames[:], int(l), "Level") }
 
-// nameOf returns entry i, or one that says that there is none.
-func nameOf(names []string, i int, kind string) string {
-	if i < len(names) {
-		return names[i]
-	}
-	return fmt.Sprintf("%s(%d)", kind, i)
-}
-
 // A Share is what a hypothesis on the new task holds of the mass of all.
 type Share struct {
 	Level Level

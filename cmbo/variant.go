@@ -65,10 +65,7 @@ var prototypeNames = [...]string{"GeometricCenter", "Barycenter"}
 
 // String returns "GeometricCenter" or "Barycenter".
 func (k PrototypeKind) String() string {
-	if int(k) < len(prototypeNames) {
-		return prototypeNames[k]
-	}
-	return fmt.Sprintf("PrototypeKind(%d)", uint8(k))
+	return nameOf(prototypeNames[:], int(k), "PrototypeKind")
 }
 
 func (k PrototypeKind) check() error {

@@ -51,8 +51,8 @@ func TestMultiNLL(t *testing.T) {
 	for _, workers := range []int{1, 3} {
 		o := newMultiNLL(k, tasks, workers)
 		grad := make([]float64, 5)
-		v := o.eval(ctx, theta, grad)
-		testutil.CheckGrad(t, func(x []float64) float64 { return o.eval(ctx, x, make([]float64, 5)) }, theta, grad, 1e-8)
+		v := o.Eval(ctx, theta, grad)
+		testutil.CheckGrad(t, func(x []float64) float64 { return o.Eval(ctx, x, make([]float64, 5)) }, theta, grad, 1e-8)
 
 		kt, err := k.WithParams(theta[1:4])
 		require.NoError(t, err)
@@ -88,9 +88,9 @@ func TestEKL(t *testing.T) {
 	o, nll := newEKL(k, shared), newMultiNLL(k, tasks, 1)
 	grad, half := make([]float64, 5), make([]float64, 5)
 	for _, theta := range [][]float64{{0.2, -0.1, -1.2, 0.1, -4}, {1, 0.5, -0.3, -0.2, -2}} {
-		v := o.eval(ctx, theta, grad)
-		testutil.CheckGrad(t, func(x []float64) float64 { return o.eval(ctx, x, make([]float64, 5)) }, theta, grad, 1e-8)
-		require.InEpsilon(t, 2*nll.eval(ctx, theta, half)-6*math.Log(2*math.Pi), v, 1e-10)
+		v := o.Eval(ctx, theta, grad)
+		testutil.CheckGrad(t, func(x []float64) float64 { return o.Eval(ctx, x, make([]float64, 5)) }, theta, grad, 1e-8)
+		require.InEpsilon(t, 2*nll.Eval(ctx, theta, half)-6*math.Log(2*math.Pi), v, 1e-10)
 		for i := range grad {
 			require.InDelta(t, 2*half[i], grad[i], 1e-9*(1+math.Abs(grad[i])))
 		}
@@ -228,4 +228,4 @@ func TestPretrainWithoutAStart(t *testing.T) {
 
 type nowhere struct{}
 
-func (nowhere) eval(_ context.Context, _, grad []float64) float64 { return math.NaN() }
+func (nowhere) Eval(_ context.Context, _, grad []float64) float64 { return math.NaN() }

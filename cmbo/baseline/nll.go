@@ -27,24 +27,18 @@ func (p gpParams) vector() []float64 {
 
 // objective is a function of the parameters to be minimised.
 type objective interface {
-	// eval returns the value and sets grad, of the length of theta, to its
+	// Eval returns the value and sets grad, of the length of theta, to its
 	// gradient. A value that is not finite says that theta will not do.
-	eval(ctx context.Context, theta, grad []float64) float64
+	Eval(ctx context.Context, theta, grad []float64) float64
 }
 
-// multiNLL is the negative log marginal likelihood of tasks, averaged over them.
-type multiNLL struct{ *gp.MultiTask }
-
-func newMultiNLL(template kernel.Kernel, tasks []observations, workers int) multiNLL {
-	o := multiNLL{gp.NewMultiTask(template, 1/float64(len(tasks)), workers)}
+// newMultiNLL returns the negative log marginal likelihood of tasks, averaged over them.
+func newMultiNLL(template kernel.Kernel, tasks []observations, workers int) *gp.MultiTask {
+	o := gp.NewMultiTask(template, 1/float64(len(tasks)), workers)
 	for _, t := range tasks {
 		o.Add(t.x, t.z, t.noise)
 	}
 	return o
-}
-
-func (o multiNLL) eval(ctx context.Context, theta, grad []float64) float64 {
-	return o.Eval(ctx, theta, grad)
 }
 
 // ekl is the empirical Kullback–Leibler objective on inputs that all tasks
@@ -60,7 +54,7 @@ type ekl struct {
 	cov      *linalg.Sym
 }
 
-func (o *ekl) eval(_ context.Context, theta, grad []float64) float64 {
+func (o *ekl) Eval(_ context.Context, theta, grad []float64) float64 {
 	last := len(theta) - 1
 	k, err := o.template.WithParams(theta[1:last])
 	if err != nil {
@@ -155,7 +149,7 @@ func pretrain(ctx context.Context, o objective, template kernel.Kernel, tasks []
 		if ctx.Err() != nil {
 			return math.NaN()
 		}
-		return o.eval(ctx, x, grad)
+		return o.Eval(ctx, x, grad)
 	}
 	var m optim.Minimizer
 	res := m.MultiStart(f, starts, lo, hi, optim.Options{FuncTol: 1e-8, MaxIter: 200})

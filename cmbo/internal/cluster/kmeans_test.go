@@ -158,17 +158,7 @@ func bruteForce(t *testing.T, g Geometry, c int, o Options) (Result, float64) {
 			met[key] = round
 			path = append(path, key)
 			var objective float64
-			for i := range c {
-				var members []int
-				for j, l := range labels {
-					if l == i {
-						members = append(members, j)
-					}
-				}
-				var err error
-				centers[i], err = g.mean(0, members)
-				require.NoError(t, err)
-			}
+			setMeans(t, g, centers, labels)
 			for j, l := range labels {
 				objective += g.cost(distance(j, centers[l]))
 			}
@@ -244,9 +234,8 @@ func brutePolish(t *testing.T, g Geometry, c int, labels []int, best float64, di
 	return Renumber(labels), best
 }
 
-// objectiveOf returns the objective of a partition.
-func objectiveOf(t testing.TB, g Geometry, labels []int) float64 {
-	centers := make([]center, slices.Max(labels)+1)
+// setMeans sets the centres to the means of their members.
+func setMeans(t testing.TB, g Geometry, centers []center, labels []int) {
 	for i := range centers {
 		var members []int
 		for j, l := range labels {
@@ -258,6 +247,12 @@ func objectiveOf(t testing.TB, g Geometry, labels []int) float64 {
 		centers[i], err = g.mean(0, members)
 		require.NoError(t, err)
 	}
+}
+
+// objectiveOf returns the objective of a partition.
+func objectiveOf(t testing.TB, g Geometry, labels []int) float64 {
+	centers := make([]center, slices.Max(labels)+1)
+	setMeans(t, g, centers, labels)
 	var sum float64
 	for j, l := range labels {
 		d, err := g.distance(0, j, centers[l])

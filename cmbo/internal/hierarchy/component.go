@@ -132,7 +132,7 @@ func (m *Model) visit(before []*visited, x []float64, noise float64) (*visited, 
 	}
 	g.defect(p.defect, s, 0)
 	for i := range 1 + len(m.clusters) {
-		mom := m.moments(i)
+		mom := m.Moments(i)
 		v := make([]float64, g.len())
 		s.applyTo(v, mom.Cov, 0)
 		p.proj = append(p.proj, v)

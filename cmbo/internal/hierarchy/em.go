@@ -170,11 +170,7 @@ func EM(ctx context.Context, base Base, z *linalg.Dense, tasks []Task, shrink fl
 	if err != nil {
 		return Moments{}, nil, err
 	}
-	start := Moments{Mean: make([]float64, n), Cov: m.grid.gram}
-	for i := range start.Mean {
-		start.Mean[i] = base.Mean
-	}
-	return m.grid.expectMaximize(ctx, on, start, pull{}, shrink, steps, workers)
+	return m.grid.expectMaximize(ctx, on, m.grid.prior(), pull{}, shrink, steps, workers)
 }
 
 // expectMaximize makes steps of EM for the moments of a group of tasks from a start,

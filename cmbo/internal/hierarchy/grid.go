@@ -43,6 +43,11 @@ func newGrid(base Base, z *linalg.Dense, neighbours int) *grid {
 
 func (g *grid) len() int { return g.gram.Dim() }
 
+// prior returns the moments of the base process.
+func (g *grid) prior() Moments {
+	return Moments{Mean: slices.Repeat([]float64{g.base.Mean}, g.len()), Cov: g.gram}
+}
+
 // sites are points carried to the grid.
 type sites struct {
 	x   *linalg.Dense

@@ -94,7 +94,7 @@ func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, earlier *Model, o
 			o.tell("fit", 1, 1)
 		}
 		m.grid = newGrid(*base, z, o.Neighbours)
-		start = Moments{Mean: slices.Repeat([]float64{base.Mean}, m.grid.len()), Cov: m.grid.gram}
+		start = m.grid.prior()
 	}
 	on, err := m.carryTasks(ctx, o.Workers)
 	if err != nil {
@@ -109,7 +109,7 @@ func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, earlier *Model, o
 		return nil, err
 	}
 	p := pull{to: m.pop, mean: o.PullMean, cov: o.PullCov}
-	for c := range m.numClusters() {
+	for c := range m.NumClusters() {
 		var members []*carried
 		for i, l := range m.labels {
 			if l == c {
@@ -121,7 +121,7 @@ func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, earlier *Model, o
 			return nil, fmt.Errorf("cluster %d of %d tasks: %w", c, len(members), err)
 		}
 		m.clusters = append(m.clusters, mom)
-		o.tell("prototypes", c+1, m.numClusters())
+		o.tell("prototypes", c+1, m.NumClusters())
 	}
 	m.share()
 	return m, m.chooseSingles(ctx, on, o.Singles, o.Seed, o.Workers)
@@ -133,8 +133,8 @@ func (o *Options) tell(stage string, done, total int) {
 	}
 }
 
-// numClusters returns the number of clusters that the labels name.
-func (m *Model) numClusters() int { return slices.Max(m.labels) + 1 }
+// NumClusters returns the number of clusters that the labels name.
+func (m *Model) NumClusters() int { return slices.Max(m.labels) + 1 }
 
 // share counts the tasks of each cluster.
 func (m *Model) share() {
@@ -325,8 +325,9 @@ func (m *Model) Grid() *linalg.Dense { return m.grid.z }
 // Partitions returns the partitions that were scored, nil for none.
 func (m *Model) Partitions() []cluster.Partition { return m.partitions }
 
-// moments returns the population's moments for 0, those of cluster i-1 above.
-func (m *Model) moments(i int) Moments {
+// Moments returns those of the population for 0 and of cluster i-1 above, which must
+// not be changed.
+func (m *Model) Moments(i int) Moments {
 	if i == 0 {
 		return m.pop
 	}
@@ -336,17 +337,13 @@ func (m *Model) moments(i int) Moments {
 // Report says what learning took.
 func (m *Model) Report() (distances int64, rounds int) { return m.distances, m.rounds }
 
-// Moments returns those of the population for 0 and of cluster i-1 above, which must
-// not be changed.
-func (m *Model) Moments(i int) Moments { return m.moments(i) }
-
 // Restore makes a model of what another one holds: its base process, grid and
 // neighbours, its moments, that of the population first, the tasks and their labels.
 // It fails if they do not fit together.
 func Restore(ctx context.Context, base Base, z *linalg.Dense, neighbours int, moments []Moments, tasks []Task, labels []int, o Options) (*Model, error) {
 	m := &Model{grid: newGrid(base, z, neighbours), pop: moments[0], clusters: moments[1:], tasks: tasks, labels: labels, affine: newAffinePrior(tasks)}
-	if m.numClusters() != len(m.clusters) {
-		return nil, fmt.Errorf("labels of %d clusters, and %d have moments", m.numClusters(), len(m.clusters))
+	if m.NumClusters() != len(m.clusters) {
+		return nil, fmt.Errorf("labels of %d clusters, and %d have moments", m.NumClusters(), len(m.clusters))
 	}
 	m.share()
 	on, err := m.carryTasks(ctx, o.Workers)

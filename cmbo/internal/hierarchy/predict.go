@@ -33,7 +33,7 @@ func (m *Model) Candidates(ctx context.Context, x *linalg.Dense, workers int) (*
 	sets := 1 + len(m.clusters)
 	c.mean, c.variance = make([][]float64, sets), make([][]float64, sets)
 	err = parallel.For(ctx, workers, sets, func(_, i int) error {
-		mom := m.moments(i)
+		mom := m.Moments(i)
 		mean, variance := make([]float64, n), make([]float64, n)
 		for j := range n {
 			mean[j] = m.grid.meanAt(s, j, mom.Mean)

@@ -65,7 +65,7 @@ func denseMoments(t *testing.T, m *Model, c *component, x *linalg.Dense) ([]floa
 		grid.AddTransGram(-1, m.singles[c.index].v)
 		on = m.singles[c.index].mean
 	default:
-		mom := m.moments(c.moments())
+		mom := m.Moments(c.moments())
 		grid.Copy(mom.Cov)
 		on = mom.Mean
 	}

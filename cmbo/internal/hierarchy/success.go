@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/gocmbo/cmbo/kernel"
@@ -43,19 +44,8 @@ const (
 // LabelledTask returns the labels of a task's points as a task: ok are the points
 // that succeeded, failed those that did not; nil for none.
 func LabelledTask(id string, ok, failed *linalg.Dense) Task {
-	n, d := dims(ok)
-	k, e := dims(failed)
-	t := Task{ID: id, X: linalg.NewDense(n+k, max(d, e), nil), Z: make([]float64, n+k), Scale: 1}
-	for i := range t.Z {
-		if i < n {
-			copy(t.X.Row(i), ok.Row(i))
-			t.Z[i] = Succeeded
-			continue
-		}
-		copy(t.X.Row(i), failed.Row(i-n))
-		t.Z[i] = Failed
-	}
-	return t
+	z := slices.Concat(slices.Repeat([]float64{Succeeded}, points.Len(ok)), slices.Repeat([]float64{Failed}, points.Len(failed)))
+	return Task{ID: id, X: points.Join(ok, failed), Z: z, Scale: 1}
 }
 
 // WithFailed returns a task of values with points that failed: the least value told
@@ -63,32 +53,16 @@ func LabelledTask(id string, ok, failed *linalg.Dense) Task {
 // region the farther nobody came out of it with a value. Shift and scale stay those
 // of the values told. A run has the values that it was told and no others.
 func (t Task) WithFailed(x *linalg.Dense) Task {
-	k, d := dims(x)
-	n := len(t.Z)
-	if k == 0 || n == 0 {
+	k := points.Len(x)
+	if k == 0 || len(t.Z) == 0 {
 		return t
-	}
-	all := linalg.NewDense(n+k, d, nil)
-	for i := range n + k {
-		if i < n {
-			copy(all.Row(i), t.X.Row(i))
-		} else {
-			copy(all.Row(i), x.Row(i-n))
-		}
 	}
 	t.Z = append(slices.Clone(t.Z), slices.Repeat([]float64{slices.Min(t.Z)}, k)...)
 	if t.Noise != nil {
 		t.Noise = append(slices.Clone(t.Noise), make([]float64, k)...)
 	}
-	t.X, t.Failed = all, k
+	t.X, t.Failed = points.Join(t.X, x), k
 	return t
-}
-
-func dims(x *linalg.Dense) (rows, cols int) {
-	if x == nil {
-		return 0, 0
-	}
-	return x.Dims()
 }
 
 // NewSuccess returns the model of labels of which no past is known: the process of
@@ -103,7 +77,7 @@ func NewSuccess(k kernel.Kernel, x *linalg.Dense) *Model {
 	}
 	base := Base{Kernel: k, Mean: Succeeded, NoiseVariance: successNoise}
 	m := &Model{grid: newGrid(base, at, 1)}
-	m.pop = Moments{Mean: []float64{base.Mean}, Cov: m.grid.gram}
+	m.pop = m.grid.prior()
 	return m
 }
 
