@@ -5,14 +5,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/codec"
+	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/kernel"
-	"github.com/gocmbo/cmbo/linalg"
 )
 
 // A prior is stored as
@@ -61,57 +61,57 @@ func (p *Prior) Digest() (string, error) {
 }
 
 func (p *Prior) encode() ([]byte, error) {
-	e := &encoder{b: []byte(priorMagic)}
+	e := &codec.Encoder{Buf: []byte(priorMagic)}
 	if k := p.learned.kind(); k == kindPaper && p.success == nil {
-		e.byte(1)
+		e.Byte(1)
 	} else {
-		e.failed = k == kindHierarchy && p.success != nil
-		e.byte(2)
-		if e.failed {
-			e.b[len(priorMagic)] = 3
+		e.Failed = k == kindHierarchy && p.success != nil
+		e.Byte(2)
+		if e.Failed {
+			e.Buf[len(priorMagic)] = 3
 		}
-		e.byte(byte(k))
+		e.Byte(byte(k))
 	}
-	e.params(p.space.params)
-	if err := e.config(p.config); err != nil {
+	encodeParams(e, p.space.params)
+	if err := encodeConfig(e, p.config); err != nil {
 		return nil, err
 	}
-	e.bool(p.finite)
+	e.Bool(p.finite)
 	if err := p.learned.encode(e); err != nil {
-		return nil, err
+		return nil, optionErrorf("%v", err)
 	}
-	if e.b[len(priorMagic)] > 1 {
-		e.bool(p.success != nil)
+	if e.Buf[len(priorMagic)] > 1 {
+		e.Bool(p.success != nil)
 		if p.success != nil {
-			if err := (&hierarchicalPrior{Model: p.success}).encode(e); err != nil {
-				return nil, err
+			if err := p.success.Encode(e); err != nil {
+				return nil, optionErrorf("%v", err)
 			}
 		}
 	}
-	sum := sha256.Sum256(e.b)
-	return append(e.b, sum[:]...), nil
+	sum := sha256.Sum256(e.Buf)
+	return append(e.Buf, sum[:]...), nil
 }
 
 // stepSuffix marks the kind of a parameter whose step follows.
 const stepSuffix = "+step"
 
-func (e *encoder) params(ps []Param) {
-	e.uint(uint64(len(ps)))
+func encodeParams(e *codec.Encoder, ps []Param) {
+	e.Uint(uint64(len(ps)))
 	for _, p := range ps {
-		e.string(p.name)
+		e.Text(p.name)
 		kind := p.kind.String()
 		if p.step != 0 {
 			kind += stepSuffix
 		}
-		e.string(kind)
-		e.float(p.lo)
-		e.float(p.hi)
-		e.strings(p.choices)
+		e.Text(kind)
+		e.Float(p.lo)
+		e.Float(p.hi)
+		e.Texts(p.choices)
 		if p.step != 0 {
-			e.float(p.step)
+			e.Float(p.step)
 		}
 		if p.kind == KindOrdinal {
-			e.floats(p.values)
+			e.Floats(p.values)
 		}
 	}
 }
@@ -120,42 +120,24 @@ func (e *encoder) params(ps []Param) {
 // that of the tasks.
 const encodedRestarts = 3
 
-// kernel writes a kernel's description, nil as an empty one.
-func (e *encoder) kernel(k kernel.Kernel) error {
-	if k == nil {
-		e.string("")
-		return nil
-	}
-	spec, err := kernel.Describe(k)
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrOption, err)
-	}
-	b, err := json.Marshal(spec)
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrOption, err)
-	}
-	e.string(string(b))
-	return nil
-}
-
-func (e *encoder) config(c *learnConfig) error {
-	e.fixed(c.seed)
-	e.string(c.variant.String())
-	e.bool(c.minimize)
-	e.string(c.y.String())
-	e.bool(c.ard)
+func encodeConfig(e *codec.Encoder, c *learnConfig) error {
+	e.Fixed(c.seed)
+	e.Text(c.variant.String())
+	e.Bool(c.minimize)
+	e.Text(c.y.String())
+	e.Bool(c.ard)
 	for _, k := range []kernel.Kernel{c.clusterKernel, c.priorKernel, c.fixed} {
-		if err := e.kernel(k); err != nil {
-			return err
+		if err := e.Kernel(k); err != nil {
+			return optionErrorf("%v", err)
 		}
 	}
-	e.float(c.fixedNoise)
+	e.Float(c.fixedNoise)
 	for _, v := range []int{c.clusters, c.maxClusters, encodedRestarts, c.rounds, c.clusterPoints, c.indexPoints} {
-		e.int(v)
+		e.Int(v)
 	}
-	e.bool(c.labels != nil)
-	e.bool(c.fixedIndex)
-	e.bool(c.partitionScore)
+	e.Bool(c.labels != nil)
+	e.Bool(c.fixedIndex)
+	e.Bool(c.partitionScore)
 	return nil
 }
 
@@ -216,13 +198,9 @@ func (l PriorLimits) Decode(ctx context.Context, r io.Reader) (p *Prior, err err
 		return nil, err
 	}
 	if int64(len(b)) > l.Bytes {
-		return nil, beyond("Bytes", l.Bytes, "the encoded prior is longer")
+		return nil, codec.Beyond("Bytes", l.Bytes, "the encoded prior is longer")
 	}
 	return decodePrior(ctx, b, l)
-}
-
-func beyond(field string, most int64, format string, args ...any) error {
-	return fmt.Errorf("%w: %s; the limit is %d, which PriorLimits.%s sets", ErrLimit, fmt.Sprintf(format, args...), most, field)
 }
 
 func decodePrior(ctx context.Context, b []byte, l PriorLimits) (*Prior, error) {
@@ -238,53 +216,51 @@ func decodePrior(ctx context.Context, b []byte, l PriorLimits) (*Prior, error) {
 	if sum := sha256.Sum256(body); string(sum[:]) != string(b[len(body):]) {
 		return nil, fmt.Errorf("%w: the checksum of the prior does not match", ErrCorrupt)
 	}
-	d := &decoder{b: body[head:], ctx: ctx, limits: l, failed: version > 2}
+	d := &codec.Decoder{Buf: body[head:], Ctx: ctx, Limits: codec.Limits(l), Failed: version > 2}
 	kind := kindPaper
 	if version > 1 {
-		kind = priorKind(d.byte())
+		kind = priorKind(d.Byte())
 	}
 	if _, ok := priorKinds[kind]; !ok {
-		d.fail("a prior of kind %d", kind)
+		d.Fail("a prior of kind %d", kind)
 	}
-	p, err := d.prior(kind, version > 1)
+	p, err := readPrior(d, kind, version > 1)
 	switch {
-	case d.err != nil:
-		return nil, d.err
+	case d.Err != nil:
+		return nil, d.Err
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil:
 		return nil, corrupt(err)
 	}
-	if len(d.b) > 0 {
-		return nil, fmt.Errorf("%w: %d bytes too many", ErrCorrupt, len(d.b))
+	if len(d.Buf) > 0 {
+		return nil, fmt.Errorf("%w: %d bytes too many", ErrCorrupt, len(d.Buf))
 	}
 	return p, nil
 }
 
-func (d *decoder) prior(kind priorKind, success bool) (*Prior, error) {
-	params := d.params()
-	if d.err != nil { // the kind's too
-		return nil, d.err
+func readPrior(d *codec.Decoder, kind priorKind, success bool) (*Prior, error) {
+	params := decodeParams(d)
+	if d.Err != nil { // the kind's too
+		return nil, d.Err
 	}
 	space, err := NewSpace(params...)
 	if err != nil {
 		return nil, err
 	}
-	p := &Prior{space: space, config: d.config(kind), finite: d.bool()}
-	if d.err != nil {
-		return nil, d.err
+	p := &Prior{space: space, config: decodeConfig(d, kind), finite: d.Bool()}
+	if d.Err != nil {
+		return nil, d.Err
 	}
 	l, err := priorKinds[kind].decode(d, p)
 	if err != nil {
 		return nil, err
 	}
 	p = newPrior(p.config, space, p.finite, l)
-	if success && d.bool() {
-		l, err := decodeHierarchy(d, p)
-		if err != nil {
+	if success && d.Bool() {
+		if p.success, err = hierarchy.Decode(d, space.dim, hierarchyOptions(p.config, space.dim)); err != nil {
 			return nil, err
 		}
-		p.success = l.(*hierarchicalPrior).Model
 	}
 	if p.config.labels != nil {
 		p.config.labels = p.Labels()
@@ -292,92 +268,55 @@ func (d *decoder) prior(kind priorKind, success bool) (*Prior, error) {
 	return p, nil
 }
 
-func (d *decoder) params() []Param {
-	ps := make([]Param, d.count(1))
+func decodeParams(d *codec.Decoder) []Param {
+	ps := make([]Param, d.Count(1))
 	for i := range ps {
-		name := d.string()
-		kind, stepped := strings.CutSuffix(d.string(), stepSuffix)
+		name := d.Text()
+		kind, stepped := strings.CutSuffix(d.Text(), stepSuffix)
 		k := slices.Index(kindNames[:], kind)
 		if k < 0 {
-			d.fail("a parameter of kind %q", kind)
+			d.Fail("a parameter of kind %q", kind)
 			return nil
 		}
-		ps[i] = Param{name: name, kind: Kind(k), lo: d.float(), hi: d.float(), choices: d.strings()}
+		ps[i] = Param{name: name, kind: Kind(k), lo: d.Float(), hi: d.Float(), choices: d.Texts()}
 		if stepped {
-			ps[i] = ps[i].WithStep(d.float())
+			ps[i] = ps[i].WithStep(d.Float())
 		}
 		if ps[i].kind == KindOrdinal {
-			ps[i].values = d.floats()
+			ps[i].values = d.Floats()
 		}
 		if err := ps[i].checkStored(); err != nil {
-			d.fail("%v", err)
+			d.Fail("%v", err)
 			return nil
 		}
 	}
 	return ps
 }
 
-func (d *decoder) kernel() kernel.Kernel {
-	s := d.string()
-	if s == "" {
-		return nil
-	}
-	if len(s) > maxKernel {
-		d.fail("a kernel of %d bytes; none has more than %d", len(s), maxKernel)
-		return nil
-	}
-	var spec kernel.Spec
-	if err := json.Unmarshal([]byte(s), &spec); err != nil {
-		d.fail("a kernel: %v", err)
-		return nil
-	}
-	k, err := spec.Kernel()
+func decodeConfig(d *codec.Decoder, kind priorKind) *learnConfig {
+	c := &learnConfig{kind: kind, seed: d.Fixed()}
+	v, err := ParseVariant(d.Text())
 	if err != nil {
-		d.fail("a kernel: %v", err)
-		return nil
+		d.Fail("%v", err)
 	}
-	return k
-}
-
-// maxKernel bounds the description of a kernel, whose terms each covariance of two
-// points evaluates.
-const maxKernel = 64 << 10
-
-func (d *decoder) config(kind priorKind) *learnConfig {
-	c := &learnConfig{kind: kind, seed: d.fixed()}
-	v, err := ParseVariant(d.string())
-	if err != nil {
-		d.fail("%v", err)
-	}
-	c.variant, c.minimize = v, d.bool()
-	y := slices.Index(yPolicyNames[:], d.string())
+	c.variant, c.minimize = v, d.Bool()
+	y := slices.Index(yPolicyNames[:], d.Text())
 	if y < 0 {
-		d.fail("an unknown y policy")
+		d.Fail("an unknown y policy")
 		y = 0
 	}
-	c.y, c.ard = YPolicy(y), d.bool()
-	c.clusterKernel, c.priorKernel, c.fixed = d.kernel(), d.kernel(), d.kernel()
-	c.fixedNoise = d.finite()
+	c.y, c.ard = YPolicy(y), d.Bool()
+	c.clusterKernel, c.priorKernel, c.fixed = d.Kernel(), d.Kernel(), d.Kernel()
+	c.fixedNoise = d.Finite()
 	var restarts int
 	for _, v := range []*int{&c.clusters, &c.maxClusters, &restarts, &c.rounds, &c.clusterPoints, &c.indexPoints} {
-		if *v = d.int(); *v < 1 {
-			d.fail("a count of %d", *v)
+		if *v = d.Int(); *v < 1 {
+			d.Fail("a count of %d", *v)
 		}
 	}
-	if d.bool() {
+	if d.Bool() {
 		c.labels = []int{}
 	}
-	c.fixedIndex, c.partitionScore = d.bool(), d.bool()
+	c.fixedIndex, c.partitionScore = d.Bool(), d.Bool()
 	return c
-}
-
-// points reads points of the unit cube, at least one.
-func (d *decoder) points(dim int) *linalg.Dense {
-	m := d.matrix()
-	rows, cols := m.Dims()
-	d.within("Points", int64(rows), int64(d.limits.Points), "a set of %d points", rows)
-	if rows < 1 || cols != dim {
-		d.fail("%d points of %d coordinates in a space of %d", rows, cols, dim)
-	}
-	return m
 }

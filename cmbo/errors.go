@@ -3,11 +3,12 @@ package cmbo
 import (
 	"errors"
 	"fmt"
-	"github.com/gocmbo/cmbo/internal/parallel"
 	"runtime/debug"
 	"strings"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/codec"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
+	"github.com/gocmbo/cmbo/internal/parallel"
 )
 
 // Sentinel errors of the package. Every error that cmbo itself finds wraps one
@@ -42,10 +43,10 @@ var (
 	// ErrTrialClosed: the trial was already told, failed or cancelled.
 	ErrTrialClosed = errors.New("cmbo: trial is closed")
 	// ErrCorrupt: stored data is truncated, damaged or inconsistent.
-	ErrCorrupt = errors.New("cmbo: corrupt data")
+	ErrCorrupt = codec.ErrCorrupt
 	// ErrLimit: stored data goes beyond a limit, such as one of [PriorLimits]. It
 	// wraps ErrCorrupt.
-	ErrLimit = fmt.Errorf("%w: beyond a limit", ErrCorrupt)
+	ErrLimit = codec.ErrLimit
 	// ErrPanic: code that the caller gave, such as a journal, a surrogate or a kernel,
 	// panicked. See [*PanicError].
 	ErrPanic = errors.New("cmbo: panic in the caller's code")

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/acq"
-	"github.com/gocmbo/cmbo/cmbo/internal/cluster"
+	"github.com/gocmbo/cmbo/cmbo/internal/codec"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/model"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
@@ -307,116 +307,9 @@ func (r *hierarchicalRun) Weights() []float64 {
 
 func (r *hierarchicalRun) Describe(s *Step) { s.Weights = r.Weights() }
 
-func (p *hierarchicalPrior) encode(e *encoder) error {
-	b := p.Base()
-	if err := e.kernel(b.Kernel); err != nil {
-		return err
-	}
-	e.float(b.Mean)
-	e.float(b.NoiseVariance)
-	e.matrix(p.Grid())
-	e.int(p.Neighbours())
-	e.ints(p.Labels())
-	for i := range 1 + p.NumClusters() {
-		m := p.Moments(i)
-		e.floats(m.Mean)
-		e.lower(m.Cov)
-	}
-	e.uint(uint64(len(p.Tasks())))
-	for _, t := range p.Tasks() {
-		e.string(t.ID)
-		e.matrix(t.X)
-		e.floats(t.Z)
-		e.floats(t.Noise)
-		if e.failed {
-			e.int(t.Failed)
-		}
-		e.float(t.Shift)
-		e.float(t.Scale)
-	}
-	var ps []Partition
-	for _, q := range p.Partitions() {
-		ps = append(ps, Partition(q))
-	}
-	e.partitions(ps)
-	distances, rounds := p.Report()
-	e.int(int(distances))
-	e.int(rounds)
-	return nil
-}
+func (p *hierarchicalPrior) encode(e *codec.Encoder) error { return p.Encode(e) }
 
-func decodeHierarchy(d *decoder, p *Prior) (learned, error) {
-	dim := p.space.dim
-	base := hierarchy.Base{Kernel: d.kernel(), Mean: d.finite(), NoiseVariance: d.finite()}
-	grid := d.points(dim)
-	neighbours := d.int()
-	labels := d.ints()
-	clusters := 0
-	for _, l := range labels {
-		if l < 0 || l >= len(labels) {
-			d.fail("label %d of %d tasks", l, len(labels))
-		}
-		clusters = max(clusters, l+1)
-	}
-	d.within("Clusters", int64(clusters), int64(d.limits.Clusters), "a prior of %d clusters", clusters)
-	if d.err == nil && (base.Kernel == nil || !(base.NoiseVariance > 0) || neighbours < 1 || len(labels) == 0) {
-		d.fail("a prior without a base process or tasks")
-	}
-	if d.err != nil {
-		return nil, d.err
-	}
-	if err := checkKernel(base.Kernel, dim); err != nil {
-		return nil, err
-	}
-	size := points.Len(grid)
-	var moments []hierarchy.Moments
-	for range clusters + 1 {
-		m := hierarchy.Moments{Mean: d.floats(), Cov: d.lower(size)}
-		if d.err == nil && len(m.Mean) != size {
-			d.fail("moments of dimension %d on %d points", len(m.Mean), size)
-		}
-		if d.err != nil {
-			return nil, d.err
-		}
-		moments = append(moments, m)
-	}
-	n := d.count(1)
-	d.within("Tasks", int64(n), int64(d.limits.Tasks), "a prior of %d tasks", n)
-	tasks := make([]hierarchy.Task, n)
-	for i := range tasks {
-		t := hierarchy.Task{ID: d.string(), X: d.points(dim), Z: d.floats(), Noise: d.floats()}
-		if d.failed {
-			t.Failed = d.int()
-		}
-		t.Shift, t.Scale = d.finite(), d.finite()
-		rows := points.Len(t.X)
-		if d.err == nil && (t.Failed < 0 || t.Failed > 0 && t.Failed >= rows) {
-			d.fail("task %q: %d of %d points failed", t.ID, t.Failed, rows)
-		}
-		if d.err == nil && (len(t.Z) != rows || t.Noise != nil && len(t.Noise) != rows || !(t.Scale > 0)) {
-			d.fail("task %q: %d points, %d values, scale %g", t.ID, rows, len(t.Z), t.Scale)
-		}
-		d.addRows(t.ID, rows)
-		if d.err != nil {
-			return nil, d.err
-		}
-		tasks[i] = t
-	}
-	if len(tasks) != len(labels) {
-		d.fail("%d labels for %d tasks", len(labels), len(tasks))
-	}
-	var parts []cluster.Partition
-	for _, q := range d.partitions() {
-		parts = append(parts, cluster.Partition(q))
-	}
-	distances, rounds := d.int(), d.int()
-	if d.err != nil {
-		return nil, d.err
-	}
-	m, err := hierarchy.Restore(d.ctx, base, grid, neighbours, moments, tasks, labels, hierarchyOptions(p.config, dim))
-	if err != nil {
-		return nil, err
-	}
-	m.SetRecord(parts, int64(distances), rounds)
-	return &hierarchicalPrior{Model: m}, nil
+func decodeHierarchy(d *codec.Decoder, p *Prior) (learned, error) {
+	m, err := hierarchy.Decode(d, p.space.dim, hierarchyOptions(p.config, p.space.dim))
+	return &hierarchicalPrior{Model: m}, err
 }

@@ -3,9 +3,9 @@ package cmbo
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/model"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
@@ -214,21 +214,11 @@ func sampleRows(x *linalg.Dense, n int, seed uint64, label string) *linalg.Dense
 	return points.Pick(x, idx)
 }
 
-// checkKernel reports a kernel that cannot take points of the given dimension,
-// or whose variance is not a finite number >= 0: kernels panic on shapes, and
-// nothing panics across this package.
-func checkKernel(k kernel.Kernel, dim int) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = optionErrorf("the kernel does not take points of %d coordinates: %v", dim, r)
-		}
-	}()
-	x := make([]float64, dim)
-	if v := k.Eval(x, x); !(v >= 0) || math.IsInf(v, 0) {
-		return optionErrorf("the kernel's variance is %g", v)
-	}
-	if got, want := len(k.AppendParams(nil)), k.NumParams(); got != want {
-		return optionErrorf("the kernel has %d parameters but says %d", got, want)
+// checkKernel reports a kernel that cannot serve as the covariance of points of the
+// given dimension.
+func checkKernel(k kernel.Kernel, dim int) error {
+	if err := gp.CheckKernel(k, dim); err != nil {
+		return optionErrorf("%v", err)
 	}
 	return nil
 }

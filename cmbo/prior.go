@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/codec"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/model"
 	"github.com/gocmbo/cmbo/gaussian"
@@ -39,7 +40,7 @@ type learned interface {
 	// that on was called for.
 	surrogate(c *runConfig) (Surrogate, error)
 	// encode writes what the prior's decode reads.
-	encode(e *encoder) error
+	encode(e *codec.Encoder) error
 }
 
 // facts are what every prior tells of itself.
@@ -64,7 +65,7 @@ const (
 // priorKinds are the models there are.
 var priorKinds = map[priorKind]struct {
 	learn  func(context.Context, *trainingSet) (learned, error)
-	decode func(*decoder, *Prior) (learned, error)
+	decode func(*codec.Decoder, *Prior) (learned, error)
 }{
 	kindPaper:     {learnPaper, decodePaper},
 	kindHierarchy: {learnHierarchy, decodeHierarchy},

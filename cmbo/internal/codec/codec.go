@@ -1,0 +1,328 @@
+// Package codec writes what a prior holds as bytes, and reads it back without trust
+// in where it came from: every length is held against the bytes that are left and
+// against [Limits] before memory is taken for it.
+package codec
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/gocmbo/cmbo/kernel"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// Errors of a Decoder, which package cmbo documents.
+var (
+	ErrCorrupt = errors.New("cmbo: corrupt data")
+	ErrLimit   = fmt.Errorf("%w: beyond a limit", ErrCorrupt)
+)
+
+// Limits bound what decoding may take: see PriorLimits of package cmbo, which has
+// the same fields.
+type Limits struct {
+	Bytes                              int64
+	Tasks, TaskRows, TotalRows, Points int
+	Clusters                           int
+	Entries                            int64
+}
+
+// Beyond is the error of what exceeds the limit of a field.
+func Beyond(field string, most int64, format string, args ...any) error {
+	return fmt.Errorf("%w: %s; the limit is %d, which PriorLimits.%s sets", ErrLimit, fmt.Sprintf(format, args...), most, field)
+}
+
+// Encoder appends values to a buffer: integers as varints, floats as their 64
+// bits, little end first, strings and lists with their lengths in front.
+type Encoder struct {
+	Buf    []byte
+	Failed bool // tasks say how many of their points failed
+}
+
+func (e *Encoder) Byte(v byte)      { e.Buf = append(e.Buf, v) }
+func (e *Encoder) Uint(v uint64)    { e.Buf = binary.AppendUvarint(e.Buf, v) }
+func (e *Encoder) Int(v int)        { e.Buf = binary.AppendVarint(e.Buf, int64(v)) }
+func (e *Encoder) Fixed(v uint64)   { e.Buf = binary.LittleEndian.AppendUint64(e.Buf, v) }
+func (e *Encoder) Float(v float64)  { e.Fixed(math.Float64bits(v)) }
+func (e *Encoder) Text(v string)    { e.Uint(uint64(len(v))); e.Buf = append(e.Buf, v...) }
+func (e *Encoder) Ints(v []int)     { e.Uint(uint64(len(v))); each(v, e.Int) }
+func (e *Encoder) Texts(v []string) { e.Uint(uint64(len(v))); each(v, e.Text) }
+
+func each[T any](v []T, f func(T)) {
+	for _, x := range v {
+		f(x)
+	}
+}
+
+func (e *Encoder) Bool(v bool) {
+	if v {
+		e.Byte(1)
+		return
+	}
+	e.Byte(0)
+}
+
+// Floats writes a list; nil and empty are told apart.
+func (e *Encoder) Floats(v []float64) {
+	if v == nil {
+		e.Uint(0)
+		return
+	}
+	e.Uint(uint64(len(v)) + 1)
+	each(v, e.Float)
+}
+
+// Matrix writes a matrix, nil as 0×0.
+func (e *Encoder) Matrix(m *linalg.Dense) {
+	rows, cols := 0, 0
+	if m != nil {
+		rows, cols = m.Dims()
+	}
+	e.Uint(uint64(rows))
+	e.Uint(uint64(cols))
+	for i := range rows {
+		each(m.Row(i), e.Float)
+	}
+}
+
+// Decoder reads what Encoder wrote. The first trouble sticks in Err; reads
+// after it return zero values.
+type Decoder struct {
+	Buf    []byte // what is left
+	Err    error
+	Ctx    context.Context
+	Limits Limits
+	Failed bool // as in Encoder
+	// tasks, rows and entries are what AddRows has counted.
+	tasks, rows, entries int64
+}
+
+// Within fails if n is above the limit of a field of Limits.
+func (d *Decoder) Within(field string, n, most int64, format string, args ...any) {
+	if d.Err == nil && n > most {
+		d.Err = Beyond(field, most, format, args...)
+	}
+}
+
+// AddRows counts a task of n observations and holds the sums against the limits.
+func (d *Decoder) AddRows(id string, observations int) {
+	n := int64(observations)
+	d.tasks, d.rows, d.entries = d.tasks+1, d.rows+n, d.entries+n*n
+	d.Within("TaskRows", n, int64(d.Limits.TaskRows), "task %q has %d observations", id, n)
+	d.Within("TotalRows", d.rows, int64(d.Limits.TotalRows), "the first %d tasks have %d observations", d.tasks, d.rows)
+	d.Within("Entries", d.entries, d.Limits.Entries, "the covariance matrices of the first %d tasks have %d entries", d.tasks, d.entries)
+}
+
+// Fail records trouble, unless there was some before.
+func (d *Decoder) Fail(format string, args ...any) {
+	if d.Err == nil {
+		d.Err = fmt.Errorf("%w: %s", ErrCorrupt, fmt.Sprintf(format, args...))
+	}
+}
+
+func (d *Decoder) take(n int) []byte {
+	if d.Err != nil || n < 0 || n > len(d.Buf) {
+		d.Fail("it ends early")
+		return make([]byte, max(min(n, 8), 0))
+	}
+	v := d.Buf[:n]
+	d.Buf = d.Buf[n:]
+	return v
+}
+
+func (d *Decoder) Byte() byte     { return d.take(1)[0] }
+func (d *Decoder) Fixed() uint64  { return binary.LittleEndian.Uint64(d.take(8)) }
+func (d *Decoder) Float() float64 { return math.Float64frombits(d.Fixed()) }
+
+func (d *Decoder) Uint() uint64 {
+	v, n := binary.Uvarint(d.Buf)
+	if n <= 0 || d.Err != nil {
+		d.Fail("a bad integer")
+		return 0
+	}
+	d.Buf = d.Buf[n:]
+	return v
+}
+
+func (d *Decoder) Int() int {
+	v, n := binary.Varint(d.Buf)
+	if n <= 0 || d.Err != nil || int64(int(v)) != v {
+		d.Fail("a bad integer")
+		return 0
+	}
+	d.Buf = d.Buf[n:]
+	return int(v)
+}
+
+// Count reads a length of items that take at least size bytes each, so that a
+// wrong one cannot make a large allocation.
+func (d *Decoder) Count(size int) int {
+	v := d.Uint()
+	if v > uint64(len(d.Buf)/size) {
+		d.Fail("a list of %d in %d bytes", v, len(d.Buf))
+		return 0
+	}
+	return int(v)
+}
+
+func (d *Decoder) Text() string { return string(d.take(d.Count(1))) }
+
+func (d *Decoder) Bool() bool {
+	switch d.Byte() {
+	case 0:
+		return false
+	case 1:
+		return true
+	}
+	d.Fail("a bad truth value")
+	return false
+}
+
+func (d *Decoder) Ints() []int {
+	v := make([]int, d.Count(1))
+	for i := range v {
+		v[i] = d.Int()
+	}
+	return v
+}
+
+func (d *Decoder) Texts() []string {
+	n := d.Count(1)
+	if n == 0 {
+		return nil
+	}
+	v := make([]string, n)
+	for i := range v {
+		v[i] = d.Text()
+	}
+	return v
+}
+
+// Finite reads a float that must be finite.
+func (d *Decoder) Finite() float64 {
+	v := d.Float()
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		d.Fail("a number that is not finite")
+		return 0
+	}
+	return v
+}
+
+func (d *Decoder) Floats() []float64 {
+	n := d.Uint()
+	if n == 0 {
+		return nil
+	}
+	if n--; n > uint64(len(d.Buf)/8) {
+		d.Fail("a list of %d in %d bytes", n, len(d.Buf))
+		return nil
+	}
+	v := make([]float64, n)
+	for i := range v {
+		v[i] = d.Finite()
+	}
+	return v
+}
+
+func (d *Decoder) Matrix() *linalg.Dense {
+	rows, cols := d.Uint(), d.Uint()
+	have := uint64(len(d.Buf) / 8)
+	if rows > have || cols > have || rows*cols > have {
+		d.Fail("a %d×%d matrix in %d bytes", rows, cols, len(d.Buf))
+		return linalg.NewDense(0, 0, nil)
+	}
+	m := linalg.NewDense(int(rows), int(cols), nil)
+	for i := range int(rows) {
+		r := m.Row(i)
+		for j := range r {
+			r[j] = d.Finite()
+		}
+	}
+	return m
+}
+
+// Lower writes the lower triangle of a symmetric matrix.
+func (e *Encoder) Lower(a *linalg.Sym) {
+	n := a.Dim()
+	e.Uint(uint64(n*(n+1)/2) + 1)
+	for i := range n {
+		each(a.Row(i)[:i+1], e.Float)
+	}
+}
+
+// Lower reads a symmetric matrix of n rows, nil if it has not so many.
+func (d *Decoder) Lower(n int) *linalg.Sym {
+	packed := d.Floats()
+	if len(packed) != n*(n+1)/2 {
+		d.Fail("a symmetric matrix of %d entries on %d points", len(packed), n)
+	}
+	if d.Err != nil {
+		return nil
+	}
+	a := linalg.NewSym(n, nil)
+	for i := range n {
+		packed = packed[copy(a.Row(i)[:i+1], packed):]
+	}
+	a.Mirror()
+	return a
+}
+
+// Kernel writes a kernel's description, nil as an empty one. It fails if the kernel is
+// not one of package kernel, which alone have a description.
+func (e *Encoder) Kernel(k kernel.Kernel) error {
+	if k == nil {
+		e.Text("")
+		return nil
+	}
+	spec, err := kernel.Describe(k)
+	if err != nil {
+		return err
+	}
+	b, err := json.Marshal(spec)
+	if err != nil {
+		return err
+	}
+	e.Text(string(b))
+	return nil
+}
+
+// maxKernel bounds the description of a kernel, whose terms each covariance of two
+// points evaluates.
+const maxKernel = 64 << 10
+
+// Kernel reads a kernel, nil if the description is empty.
+func (d *Decoder) Kernel() kernel.Kernel {
+	s := d.Text()
+	if s == "" {
+		return nil
+	}
+	if len(s) > maxKernel {
+		d.Fail("a kernel of %d bytes; none has more than %d", len(s), maxKernel)
+		return nil
+	}
+	var spec kernel.Spec
+	if err := json.Unmarshal([]byte(s), &spec); err != nil {
+		d.Fail("a kernel: %v", err)
+		return nil
+	}
+	k, err := spec.Kernel()
+	if err != nil {
+		d.Fail("a kernel: %v", err)
+		return nil
+	}
+	return k
+}
+
+// Points reads points of the unit cube, at least one.
+func (d *Decoder) Points(dim int) *linalg.Dense {
+	m := d.Matrix()
+	rows, cols := m.Dims()
+	d.Within("Points", int64(rows), int64(d.Limits.Points), "a set of %d points", rows)
+	if rows < 1 || cols != dim {
+		d.Fail("%d points of %d coordinates in a space of %d", rows, cols, dim)
+	}
+	return m
+}

@@ -1,0 +1,117 @@
+package hierarchy
+
+import (
+	"github.com/gocmbo/cmbo/cmbo/internal/cluster"
+	"github.com/gocmbo/cmbo/cmbo/internal/codec"
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
+)
+
+// Encode writes the model as Decode reads it. It fails if the kernel has no description.
+func (m *Model) Encode(e *codec.Encoder) error {
+	b := m.Base()
+	if err := e.Kernel(b.Kernel); err != nil {
+		return err
+	}
+	e.Float(b.Mean)
+	e.Float(b.NoiseVariance)
+	e.Matrix(m.Grid())
+	e.Int(m.Neighbours())
+	e.Ints(m.Labels())
+	for i := range 1 + m.NumClusters() {
+		at := m.Moments(i)
+		e.Floats(at.Mean)
+		e.Lower(at.Cov)
+	}
+	e.Uint(uint64(len(m.Tasks())))
+	for _, t := range m.Tasks() {
+		e.Text(t.ID)
+		e.Matrix(t.X)
+		e.Floats(t.Z)
+		e.Floats(t.Noise)
+		if e.Failed {
+			e.Int(t.Failed)
+		}
+		e.Float(t.Shift)
+		e.Float(t.Scale)
+	}
+	cluster.EncodePartitions(e, m.Partitions())
+	distances, rounds := m.Report()
+	e.Int(int(distances))
+	e.Int(rounds)
+	return nil
+}
+
+// Decode reads a model over points of dim coordinates, with the settings o. What is
+// wrong with the bytes is in d.Err.
+func Decode(d *codec.Decoder, dim int, o Options) (*Model, error) {
+	base := Base{Kernel: d.Kernel(), Mean: d.Finite(), NoiseVariance: d.Finite()}
+	grid := d.Points(dim)
+	neighbours := d.Int()
+	labels := d.Ints()
+	clusters := 0
+	for _, l := range labels {
+		if l < 0 || l >= len(labels) {
+			d.Fail("label %d of %d tasks", l, len(labels))
+		}
+		clusters = max(clusters, l+1)
+	}
+	d.Within("Clusters", int64(clusters), int64(d.Limits.Clusters), "a prior of %d clusters", clusters)
+	if d.Err == nil && (base.Kernel == nil || !(base.NoiseVariance > 0) || neighbours < 1 || len(labels) == 0) {
+		d.Fail("a prior without a base process or tasks")
+	}
+	if d.Err != nil {
+		return nil, d.Err
+	}
+	if err := gp.CheckKernel(base.Kernel, dim); err != nil {
+		return nil, err
+	}
+	size := points.Len(grid)
+	var moments []Moments
+	for range clusters + 1 {
+		m := Moments{Mean: d.Floats(), Cov: d.Lower(size)}
+		if d.Err == nil && len(m.Mean) != size {
+			d.Fail("moments of dimension %d on %d points", len(m.Mean), size)
+		}
+		if d.Err != nil {
+			return nil, d.Err
+		}
+		moments = append(moments, m)
+	}
+	n := d.Count(1)
+	d.Within("Tasks", int64(n), int64(d.Limits.Tasks), "a prior of %d tasks", n)
+	tasks := make([]Task, n)
+	for i := range tasks {
+		t := Task{ID: d.Text(), X: d.Points(dim), Z: d.Floats(), Noise: d.Floats()}
+		if d.Failed {
+			t.Failed = d.Int()
+		}
+		t.Shift, t.Scale = d.Finite(), d.Finite()
+		rows := points.Len(t.X)
+		if d.Err == nil && (t.Failed < 0 || t.Failed > 0 && t.Failed >= rows) {
+			d.Fail("task %q: %d of %d points failed", t.ID, t.Failed, rows)
+		}
+		if d.Err == nil && (len(t.Z) != rows || t.Noise != nil && len(t.Noise) != rows || !(t.Scale > 0)) {
+			d.Fail("task %q: %d points, %d values, scale %g", t.ID, rows, len(t.Z), t.Scale)
+		}
+		d.AddRows(t.ID, rows)
+		if d.Err != nil {
+			return nil, d.Err
+		}
+		tasks[i] = t
+	}
+	if len(tasks) != len(labels) {
+		d.Fail("%d labels for %d tasks", len(labels), len(tasks))
+	}
+	parts := cluster.DecodePartitions(d)
+	distances, rounds := d.Int(), d.Int()
+	if d.Err != nil {
+		return nil, d.Err
+	}
+	m, err := Restore(d.Ctx, base, grid, neighbours, moments, tasks, labels, o)
+	if err != nil {
+		return nil, err
+	}
+	m.SetRecord(parts, int64(distances), rounds)
+	return m, nil
+}
