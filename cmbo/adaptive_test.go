@@ -137,7 +137,7 @@ func TestAdaptiveMatchesDefinition(t *testing.T) {
 			var m definition
 			for j, task := range tasks {
 				y := scaleValues(ZScore, task.Y).z
-				p, err := gp.Condition(context.Background(), gp.FromKernel{Kernel: k}, box.encodeAll(task.X), y, gp.Noise(nil, len(y), 0.01))
+				p, err := gp.Condition(context.Background(), gp.FromKernel{Kernel: k}, box.EncodeAll(task.X), y, gp.Noise(nil, len(y), 0.01))
 				require.NoError(t, err)
 				m.members = append(m.members, p)
 				m.mean = append(m.mean, w[labels[j]]/sizes[labels[j]])
@@ -149,7 +149,7 @@ func TestAdaptiveMatchesDefinition(t *testing.T) {
 			for _, ob := range obs {
 				xs, ys = append(xs, ob.X), append(ys, ob.Y)
 			}
-			target, err := gp.Condition(context.Background(), m, box.encodeAll(xs), ys, gp.Noise(nil, len(ys), noise))
+			target, err := gp.Condition(context.Background(), m, box.EncodeAll(xs), ys, gp.Noise(nil, len(ys), noise))
 			require.NoError(t, err)
 			for _, x := range append([][]float64{{0.4, 0.6, 0.5}, rows[3], rows[17]}, xs...) {
 				mean, variance := []float64{0}, []float64{0}

@@ -1,6 +1,7 @@
 package cmbo
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"math"
@@ -39,9 +40,9 @@ func TestRecordedByName(t *testing.T) {
 
 	// What Learn does not decide by itself names the parameter.
 	for reason, params := range map[string][]Param{
-		`parameter "extra": it was not recorded`:                                            {Bool("scale"), now.params[1], now.params[2], Bool("extra")},
-		`parameter "scale": it was recorded, but is not in the space`:                       {now.params[1], now.params[2]},
-		`parameter "c": it was recorded as a logfloat in [0.01, 100]; the space has a bool`: {Bool("scale"), now.params[1], Bool("c")},
+		`parameter "extra": it was not recorded`:                                            {Bool("scale"), now.Params()[1], now.Params()[2], Bool("extra")},
+		`parameter "scale": it was recorded, but is not in the space`:                       {now.Params()[1], now.Params()[2]},
+		`parameter "c": it was recorded as a logfloat in [0.01, 100]; the space has a bool`: {Bool("scale"), now.Params()[1], Bool("c")},
 	} {
 		_, err := Learn(t.Context(), spaceOf(t, params...), recorded)
 		require.ErrorIs(t, err, ErrSpace)
@@ -51,66 +52,6 @@ func TestRecordedByName(t *testing.T) {
 	_, err := Learn(t.Context(), narrow, recorded)
 	require.ErrorIs(t, err, ErrOutOfSpace)
 	require.ErrorContains(t, err, `task "a": row 1: parameter "kernel": "poly" is not a value of one of "linear", "rbf"`)
-}
-
-func TestAdopt(t *testing.T) {
-	old := []Param{Categorical("units", "16", "32", "many"), Float("lr", 0, 1), Bool("bias"), Int("gone", 1, 3), Categorical("flag", "true", "false")}
-	tasks := []Task{
-		{
-			ID: "a", Params: old, Y: []float64{1, 2, 3, 4}, NoiseVariance: []float64{0, 0.1, 0.2, 0.3},
-			X:      [][]float64{{0, 0.5, 1, 1, 0}, {1, 0.25, 0, 2, 1}, {2, 0.5, 1, 3, 0}, {1, 1e-9, 1, 3, 0}},
-			Failed: [][]float64{{0, 0.125, 1, 1, 1}, {1, 0, 0, 1, 1}},
-		},
-		{ID: "lost", Params: old, X: [][]float64{{2, 0.5, 0, 1, 0}}, Y: []float64{1}},
-		{ID: "new", X: [][]float64{{64, 1, 1, 0.5, 3, 0}, {64, 20, 1, 0.5, 3, 0}}, Y: []float64{5, 6}},
-	}
-	before, err := json.Marshal(tasks)
-	require.NoError(t, err)
-	space := spaceOf(t, Ordinal("units", 16, 32, 64), LogFloat("lr", 1e-4, 10), Bool("flag"), Float("momentum", 0, 1).WithStep(0.25), Int("more", 1, 5), Categorical("bias", "false", "true"))
-	got, a, err := space.Adopt(tasks, map[string]any{"momentum": 0.75, "more": 2})
-	require.NoError(t, err)
-	require.Equal(t, []Task{
-		{ID: "a", Params: space.Params(), X: [][]float64{{16, 0.5, 1, 0.75, 2, 1}, {32, 0.25, 0, 0.75, 2, 0}}, Y: []float64{1, 2}, NoiseVariance: []float64{0, 0.1}, Failed: [][]float64{{16, 0.125, 0, 0.75, 2, 1}}},
-		{ID: "new", Params: space.Params(), X: [][]float64{{64, 1, 1, 0.5, 3, 0}}, Y: []float64{5}},
-	}, got)
-	require.Equal(t, []string{"momentum", "more"}, a.Filled)
-	require.Equal(t, []string{"gone"}, a.Dropped)
-	require.Equal(t, 4, a.Rows)
-	var places []string
-	for _, e := range a.Outside {
-		places = append(places, e.Error())
-	}
-	require.Equal(t, []string{
-		`cmbo: point outside the space: task "a": row 2: parameter "units": "many" is not a value of an ordinal of [16 32 64]`,
-		`cmbo: point outside the space: task "a": row 3: parameter "lr": 1e-09 is not in [0.0001, 10]`,
-		`cmbo: point outside the space: task "a": row 5: parameter "lr": 0 is not in [0.0001, 10]`,
-		`cmbo: point outside the space: task "lost": row 0: parameter "units": "many" is not a value of an ordinal of [16 32 64]`,
-		`cmbo: point outside the space: task "new": row 1: parameter "lr": 20 is not in [0.0001, 10]`,
-	}, places)
-	after, err := json.Marshal(tasks)
-	require.NoError(t, err)
-	require.Equal(t, string(before), string(after))
-
-	for _, tt := range []struct {
-		defaults map[string]any
-		tasks    []Task
-		want     error
-		reason   string
-	}{
-		{map[string]any{"more": 2}, tasks, ErrSpace, `task "a": parameter "momentum": it was not recorded`},
-		{map[string]any{"more": 2, "momentum": 0.3}, tasks, ErrOutOfSpace, `parameter "momentum": 0.3 is not one of 0, 0.25`},
-		{map[string]any{"more": "2", "momentum": 0.5}, tasks, ErrOutOfSpace, `parameter "more": a value of type string`},
-		{map[string]any{"mor": 2}, tasks, ErrOutOfSpace, `a default for "mor"`},
-		{map[string]any{"more": 2, "momentum": 0.5}, []Task{{ID: "x", Params: old, X: [][]float64{{7, 0, 0, 1, 0}}, Y: []float64{1}}}, ErrOutOfSpace, `task "x": row 0: parameter "units": choice index 7`},
-		{map[string]any{"more": 2, "momentum": 0.5}, []Task{{ID: "x", Params: old, X: [][]float64{{1, math.NaN(), 0, 1, 0}}, Y: []float64{1}}}, ErrNotFinite, `parameter "lr"`},
-		{map[string]any{"more": 2, "momentum": 0.5}, []Task{{ID: "x", Params: old, X: [][]float64{{1, 0, 0}}, Y: []float64{1}}}, ErrDimension, `3 values for 5`},
-		{nil, []Task{{ID: "x", Params: []Param{Bool("b"), Bool("b")}, X: [][]float64{{1, 0}}, Y: []float64{1}}}, ErrSpace, `task "x"`},
-		{nil, []Task{{ID: "x"}}, ErrTask, `no observations`},
-	} {
-		_, _, err := space.Adopt(tt.tasks, tt.defaults)
-		require.ErrorIs(t, err, tt.want)
-		require.ErrorContains(t, err, tt.reason)
-	}
 }
 
 // TestPriorAdopt: a prior of the same space relearned is the same prior but for
@@ -248,43 +189,108 @@ func TestTaskFailed(t *testing.T) {
 	require.ErrorContains(t, err, `task "bad": row 1: parameter "x"`)
 }
 
-func TestSpaceSample(t *testing.T) {
-	s := spaceOf(t, Float("x", 0, 1), Int("i", 1, 3))
-	a, err := s.Sample(100, 7)
+// TestGridRestored: a space with steps and ordinals comes back from JSON, from
+// a snapshot and from a prior, and a run over it asks the same.
+func TestGridRestored(t *testing.T) {
+	s := spaceOf(t,
+		Float("dropout", 0.1, 0.75).WithStep(0.1), Int("width", 16, 256).WithStep(48), Ordinal("units", 16, 32, 64, 512),
+		Ordinal("rate", -0.5, 0.25, 1e10), Float("one", 2, 2.5).WithStep(1), Float("binary", 0, 1).WithStep(0x1p-20),
+	)
+	blob, err := json.Marshal(s)
 	require.NoError(t, err)
-	b, err := s.Sample(100, 7)
-	require.NoError(t, err)
-	c, err := s.Sample(100, 8)
-	require.NoError(t, err)
-	require.Len(t, a, 100)
-	require.Equal(t, a, b)
-	require.NotEqual(t, a, c)
-	count := make(map[float64]int)
-	for _, row := range a {
-		require.NoError(t, s.Check(row))
-		count[row[1]]++
-	}
-	for i := 1.0; i <= 3; i++ {
-		require.InDelta(t, 33, count[i], 5)
-	}
+	var again Space
+	require.NoError(t, json.Unmarshal(blob, &again))
+	require.Equal(t, s.Params(), again.Params())
 
-	few := spaceOf(t, Int("i", 1, 3), Bool("b"))
-	all, err := few.Sample(10, 1)
+	o, err := New(s, WithSeed(3))
 	require.NoError(t, err)
-	require.Len(t, all, 6)
-	list, err := few.WithCandidates([][]float64{{1, 0}, {2, 1}, {1, 0}, {3, 1}})
-	require.NoError(t, err)
-	for n, want := range []int{0, 1, 2, 3, 3} {
-		rows, err := list.Sample(n, 5)
+	tasks := []Task{{ID: "a"}, {ID: "b"}}
+	for i := range 12 {
+		trial, err := o.Ask(t.Context())
 		require.NoError(t, err)
-		require.Len(t, rows, want)
-		for i, row := range rows {
-			require.GreaterOrEqual(t, list.Index(row), 0)
-			require.False(t, slices.ContainsFunc(rows[:i], func(q []float64) bool { return slices.Equal(q, row) }))
+		require.NoError(t, s.Check(trial.X))
+		y := trial.Float("dropout") - math.Log2(trial.Float("units")) + 0.1*float64(i)
+		require.NoError(t, o.Tell(trial.ID, y))
+		for k := range tasks {
+			tasks[k].X, tasks[k].Y = append(tasks[k].X, trial.X), append(tasks[k].Y, y*float64(k+1))
 		}
 	}
-	_, err = few.Sample(-1, 1)
-	require.ErrorIs(t, err, ErrOption)
-	_, err = new(Space).Sample(1, 1)
-	require.ErrorIs(t, err, ErrSpace)
+	var snap bytes.Buffer
+	require.NoError(t, o.Snapshot(&snap))
+	restored, err := Restore(&snap)
+	require.NoError(t, err)
+	a, err := o.Ask(t.Context())
+	require.NoError(t, err)
+	b, err := restored.Ask(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, a.X, b.X)
+
+	p, err := Learn(t.Context(), s, tasks, WithClusters(1))
+	require.NoError(t, err)
+	var buf bytes.Buffer
+	require.NoError(t, p.Encode(&buf))
+	q, err := DecodePrior(&buf)
+	require.NoError(t, err)
+	require.Equal(t, s.Params(), q.Space().Params())
+	_, err = New(s, WithPrior(q))
+	require.NoError(t, err)
+	other, err := NewSpace(append([]Param{Float("dropout", 0.1, 0.7)}, s.Params()[1:]...)...)
+	require.NoError(t, err)
+	_, err = New(other, WithPrior(q))
+	require.ErrorIs(t, err, ErrPriorMismatch, "the same but for a step")
+}
+
+type trialOptimizerTags struct {
+	LR       float64 `cmbo:"lr,log,1e-5,1"`
+	Momentum float32 `cmbo:"momentum, 0, 0.99"`
+}
+
+type trialTags struct {
+	trialOptimizerTags
+	Dropout float64 `cmbo:"dropout,0,0.5,step=0.1"`
+	Depth   uint8   `cmbo:",1,12"`
+	Batch   int     `cmbo:"batch,log,8,512"`
+	Width   int32   `cmbo:"width,16,256,step=16"`
+	Units   int     `cmbo:"units,ordinal,16,32,64"`
+	Gamma   float64 `cmbo:"gamma,ordinal,0.5,1"`
+	Kernel  string  `cmbo:"kernel,rbf,poly"`
+	Bias    bool    `cmbo:"bias"`
+	Note    string
+	Skipped float64 `cmbo:"-"`
+}
+
+// TestInto: a trial and what was told are read into a struct in the same way.
+func TestInto(t *testing.T) {
+	s, err := SpaceOf(trialTags{})
+	require.NoError(t, err)
+	o, err := New(s)
+	require.NoError(t, err)
+	trial, err := o.Ask(t.Context())
+	require.NoError(t, err)
+	cfg := trialTags{Note: "stays", Skipped: 7}
+	require.NoError(t, trial.Into(&cfg))
+	require.Equal(t, trialTags{
+		trialOptimizerTags: trialOptimizerTags{LR: trial.Float("lr"), Momentum: float32(trial.Float("momentum"))},
+		Dropout:            trial.Float("dropout"), Depth: uint8(trial.Int("Depth")), Batch: trial.Int("batch"), Width: int32(trial.Int("width")),
+		Units: trial.Int("units"), Gamma: trial.Float("gamma"), Kernel: trial.Choice("kernel"), Bias: trial.Bool("bias"), Note: "stays", Skipped: 7,
+	}, cfg)
+	require.NotZero(t, cfg.Batch)
+	require.NotEmpty(t, cfg.Kernel)
+
+	// What was told is read in the same way, after a restore too.
+	require.NoError(t, o.Tell(trial.ID, 1))
+	require.NoError(t, o.Observe(trial.X, 0.5))
+	best, ok := o.Best()
+	require.True(t, ok)
+	for _, ob := range append(o.Observations(), best) {
+		var again trialTags
+		require.NoError(t, ob.Into(&again))
+		require.Equal(t, cfg.trialOptimizerTags, again.trialOptimizerTags)
+		require.Equal(t, trial.Config(), ob.Config())
+		require.Equal(t, cfg.LR, ob.Float("lr"))
+		require.Equal(t, cfg.Batch, ob.Int("batch"))
+		require.Equal(t, cfg.Kernel, ob.Choice("kernel"))
+		require.Equal(t, cfg.Bias, ob.Bool("bias"))
+	}
+	require.ErrorIs(t, Trial{X: []float64{1}}.Into(&cfg), ErrSpace)
 }

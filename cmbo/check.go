@@ -11,6 +11,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/internal/rng"
 )
 
@@ -133,7 +134,7 @@ type Replay struct {
 // and of four runs, one with the prior and three without.
 //
 // Check fails as [Learn] and [New] do, and with [ErrTask] if no task can be left out.
-func Check(ctx context.Context, space *Space, tasks []Task, opts ...CheckOption) (report *CheckReport, err error) {
+func Check(ctx context.Context, s *Space, tasks []Task, opts ...CheckOption) (report *CheckReport, err error) {
 	defer func() { err = panicked(recover(), err) }()
 	c := &checkConfig{tasks: defaultCheckTasks, evaluations: defaultCheckEvaluations}
 	for _, o := range opts {
@@ -148,24 +149,24 @@ func Check(ctx context.Context, space *Space, tasks []Task, opts ...CheckOption)
 	if err != nil {
 		return nil, err
 	}
-	if err := space.defined(); err != nil {
+	if err := s.Defined(); err != nil {
 		return nil, err
 	}
-	if tasks, err = checkTasks(space, tasks); err != nil {
+	if tasks, err = space.CheckTasks(s, tasks); err != nil {
 		return nil, err
 	}
 	var out []int // tasks to leave out
 	records := make([]*record, len(tasks))
 	for i := range tasks {
-		if records[i], err = newRecord(space, &tasks[i], l.minimize); err != nil {
-			return nil, inTask(err, tasks[i].ID)
+		if records[i], err = newRecord(s, &tasks[i], l.minimize); err != nil {
+			return nil, space.InTask(err, tasks[i].ID)
 		}
 		if records[i].usable() && len(tasks) > 1 {
 			out = append(out, i)
 		}
 	}
 	if len(out) == 0 {
-		return nil, dataErrorf(ErrTask, "none of %d tasks has %d different points and two different values, and others to learn from", len(tasks), checkRows)
+		return nil, space.Errorf(ErrTask, "none of %d tasks has %d different points and two different values, and others to learn from", len(tasks), checkRows)
 	}
 	draw := func(i int) uint64 { return rng.Stream(l.seed, "check:"+tasks[i].ID).Uint64() }
 	slices.SortFunc(out, func(a, b int) int { return cmp.Compare(draw(a), draw(b)) })
@@ -174,7 +175,7 @@ func Check(ctx context.Context, space *Space, tasks []Task, opts ...CheckOption)
 	report = new(CheckReport)
 	contradicted := make(map[string]int)
 	for _, i := range out {
-		t, reversed, err := c.leaveOut(ctx, space, records[i], slices.Delete(slices.Clone(tasks), i, i+1))
+		t, reversed, err := c.leaveOut(ctx, s, records[i], slices.Delete(slices.Clone(tasks), i, i+1))
 		if err != nil {
 			return nil, fmt.Errorf("task %q left out: %w", tasks[i].ID, err)
 		}
@@ -300,7 +301,7 @@ func newRecord(space *Space, t *Task, minimize bool) (*record, error) {
 		known = append(known, orient(y, minimize))
 	}
 	slices.Sort(known)
-	params := &Space{params: space.params, names: space.names, dim: space.dim}
+	params := space.WithoutCandidates()
 	var err error
 	if r.space, err = params.WithCandidates(rows); err != nil || len(known) == 0 {
 		return r, err
@@ -397,7 +398,7 @@ func (r *hierarchicalRun) contradicted(ctx context.Context, rec *record, c *runC
 			at, y = append(at, i), append(y, orient(v, c.minimize))
 		}
 	}
-	x := points.Pick(rec.space.encoded, at)
+	x := points.Pick(rec.space.Encoded(), at)
 	if err := run.Fit(ctx, x, scaleValues(c.y, y).z, nil, nil); err != nil {
 		return nil, modelError(ctx, err)
 	}

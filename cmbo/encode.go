@@ -12,6 +12,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/internal/codec"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
+	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/kernel"
 )
 
@@ -72,7 +73,7 @@ func (p *Prior) encode() ([]byte, error) {
 		}
 		e.Byte(byte(k))
 	}
-	encodeParams(e, p.space.params)
+	encodeParams(e, p.space.Params())
 	if err := encodeConfig(e, p.config); err != nil {
 		return nil, err
 	}
@@ -98,20 +99,21 @@ const stepSuffix = "+step"
 func encodeParams(e *codec.Encoder, ps []Param) {
 	e.Uint(uint64(len(ps)))
 	for _, p := range ps {
-		e.Text(p.name)
-		kind := p.kind.String()
-		if p.step != 0 {
+		d := p.Describe()
+		e.Text(d.Name)
+		kind := d.Kind.String()
+		if d.Step != 0 {
 			kind += stepSuffix
 		}
 		e.Text(kind)
-		e.Float(p.lo)
-		e.Float(p.hi)
-		e.Texts(p.choices)
-		if p.step != 0 {
-			e.Float(p.step)
+		e.Float(d.Lo)
+		e.Float(d.Hi)
+		e.Texts(d.Choices)
+		if d.Step != 0 {
+			e.Float(d.Step)
 		}
-		if p.kind == KindOrdinal {
-			e.Floats(p.values)
+		if d.Kind == KindOrdinal {
+			e.Floats(d.Values)
 		}
 	}
 }
@@ -258,7 +260,7 @@ func readPrior(d *codec.Decoder, kind priorKind, success bool) (*Prior, error) {
 	}
 	p = newPrior(p.config, space, p.finite, l)
 	if success && d.Bool() {
-		if p.success, err = hierarchy.Decode(d, space.dim, hierarchyOptions(p.config, space.dim)); err != nil {
+		if p.success, err = hierarchy.Decode(d, space.Dim(), hierarchyOptions(p.config, space.Dim())); err != nil {
 			return nil, err
 		}
 	}
@@ -271,21 +273,21 @@ func readPrior(d *codec.Decoder, kind priorKind, success bool) (*Prior, error) {
 func decodeParams(d *codec.Decoder) []Param {
 	ps := make([]Param, d.Count(1))
 	for i := range ps {
-		name := d.Text()
-		kind, stepped := strings.CutSuffix(d.Text(), stepSuffix)
-		k := slices.Index(kindNames[:], kind)
-		if k < 0 {
-			d.Fail("a parameter of kind %q", kind)
+		p := space.Description{Name: d.Text()}
+		name, stepped := strings.CutSuffix(d.Text(), stepSuffix)
+		kind, err := space.ParseKind(name)
+		if err != nil {
+			d.Fail("a parameter of kind %q", name)
 			return nil
 		}
-		ps[i] = Param{name: name, kind: Kind(k), lo: d.Float(), hi: d.Float(), choices: d.Texts()}
+		p.Kind, p.Lo, p.Hi, p.Choices = kind, d.Float(), d.Float(), d.Texts()
 		if stepped {
-			ps[i] = ps[i].WithStep(d.Float())
+			p.Step = d.Float()
 		}
-		if ps[i].kind == KindOrdinal {
-			ps[i].values = d.Floats()
+		if kind == KindOrdinal {
+			p.Values = d.Floats()
 		}
-		if err := ps[i].checkStored(); err != nil {
+		if ps[i], err = p.Param(); err != nil {
 			d.Fail("%v", err)
 			return nil
 		}

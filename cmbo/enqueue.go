@@ -43,12 +43,12 @@ func (o *Optimizer) candidate(x []float64) (int, error) {
 	if err := o.space.Check(x); err != nil {
 		return -1, err
 	}
-	if !o.space.finite() {
+	if !o.space.Finite() {
 		return -1, nil
 	}
-	r := slices.IndexFunc(o.space.rows, func(row []float64) bool { return slices.Equal(row, x) })
+	r := slices.IndexFunc(o.space.Rows(), func(row []float64) bool { return slices.Equal(row, x) })
 	if r < 0 {
-		return -1, fmt.Errorf("%w: the point is none of the %d candidates", ErrOutOfSpace, len(o.space.rows))
+		return -1, fmt.Errorf("%w: the point is none of the %d candidates", ErrOutOfSpace, len(o.space.Rows()))
 	}
 	return r, nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/internal/names"
 )
 
 // Reason is why a point was proposed.
@@ -23,7 +24,7 @@ const (
 var reasonNames = [...]string{"largest score", "initial design", "enqueued"}
 
 // String returns "largest score", "initial design" or "enqueued".
-func (r Reason) String() string { return nameOf(reasonNames[:], int(r), "Reason") }
+func (r Reason) String() string { return names.Of(reasonNames[:], int(r), "Reason") }
 
 // An Explanation says how a trial came about.
 type Explanation struct {
@@ -212,7 +213,7 @@ func (o *Optimizer) Outlook(ctx context.Context) (u Outlook, err error) {
 	for i, r := range c.free {
 		rows[i] = c.rows[r]
 	}
-	x := o.space.encodeAll(rows)
+	x := o.space.EncodeAll(rows)
 	d, scale := present.data(false)
 	if err := o.fit(ctx, d); err != nil {
 		return u, err

@@ -163,7 +163,7 @@ func (o *draft) forecast(ctx context.Context, m Surrogate, d Data, scale scaling
 		return f, false, nil
 	}
 	mean, sd := []float64{0}, []float64{0}
-	if err := m.Predict(ctx, mean, sd, o.space.encodeAll([][]float64{x})); err != nil {
+	if err := m.Predict(ctx, mean, sd, o.space.EncodeAll([][]float64{x})); err != nil {
 		return f, false, err
 	}
 	f.Mean, f.SD = scale.back(mean[0], sd[0])

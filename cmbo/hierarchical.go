@@ -24,12 +24,12 @@ type hierarchicalPrior struct {
 
 func learnHierarchy(ctx context.Context, t *trainingSet) (learned, error) {
 	c := t.config
-	o := hierarchyOptions(c, t.space.dim)
+	o := hierarchyOptions(c, t.space.Dim())
 	if c.progress != nil {
 		o.Progress = func(stage string, done, total int) { c.progress(Progress{stage, done, total}) }
 	}
 	if c.priorKernel != nil {
-		if err := checkKernel(c.priorKernel, t.space.dim); err != nil {
+		if err := checkKernel(c.priorKernel, t.space.Dim()); err != nil {
 			return nil, err
 		}
 		o.Kernel = c.priorKernel
@@ -84,10 +84,10 @@ func (t *trainingSet) grid() (*linalg.Dense, error) {
 		}
 	}
 	seen := sampleRows(points.Distinct(xs...), c.indexPoints, c.seed, "index set")
-	if !t.space.finite() {
+	if !t.space.Finite() {
 		return seen, nil
 	}
-	others := sampleRows(points.Distinct(t.space.encoded), c.indexPoints, c.seed, "index set of candidates")
+	others := sampleRows(points.Distinct(t.space.Encoded()), c.indexPoints, c.seed, "index set of candidates")
 	all := points.Distinct(seen, others)
 	return points.First(all, min(points.Len(all), c.indexPoints)), nil
 }
@@ -171,10 +171,10 @@ func (p *hierarchicalPrior) fill(prior *Prior, c *runConfig) error {
 
 // reindex carries the candidates to the grid.
 func (p *hierarchicalPrior) reindex(ctx context.Context, prior *Prior, space *Space, workers int) (learned, error) {
-	if p.space != nil && points.Equal(p.space.encoded, space.encoded) {
+	if p.space != nil && points.Equal(p.space.Encoded(), space.Encoded()) {
 		return p, nil
 	}
-	at, err := p.Candidates(ctx, space.encoded, workers)
+	at, err := p.Candidates(ctx, space.Encoded(), workers)
 	if err != nil {
 		return nil, modelError(ctx, err)
 	}
@@ -184,7 +184,7 @@ func (p *hierarchicalPrior) reindex(ctx context.Context, prior *Prior, space *Sp
 func (p *hierarchicalPrior) surrogate(c *runConfig) (Surrogate, error) {
 	r := &hierarchicalRun{model: p.Model, workers: c.parallelism, run: hierarchy.NewRun(p.Model, hierarchy.DefaultMasses(), c.noise, c.parallelism)}
 	if p.space != nil {
-		r.x, r.at = p.space.encoded, p.at
+		r.x, r.at = p.space.Encoded(), p.at
 	}
 	return r, nil
 }
@@ -310,6 +310,6 @@ func (r *hierarchicalRun) Describe(s *Step) { s.Weights = r.Weights() }
 func (p *hierarchicalPrior) encode(e *codec.Encoder) error { return p.Encode(e) }
 
 func decodeHierarchy(d *codec.Decoder, p *Prior) (learned, error) {
-	m, err := hierarchy.Decode(d, p.space.dim, hierarchyOptions(p.config, p.space.dim))
+	m, err := hierarchy.Decode(d, p.space.Dim(), hierarchyOptions(p.config, p.space.Dim()))
 	return &hierarchicalPrior{Model: m}, err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/model"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
@@ -60,10 +61,10 @@ func Learn(ctx context.Context, space *Space, tasks []Task, opts ...LearnOption)
 	if err != nil {
 		return nil, err
 	}
-	if err := space.defined(); err != nil {
+	if err := space.Defined(); err != nil {
 		return nil, err
 	}
-	t := &trainingSet{config: c, space: space, finite: space.finite()}
+	t := &trainingSet{config: c, space: space, finite: space.Finite()}
 	if err := t.take(tasks); err != nil {
 		return nil, err
 	}
@@ -121,7 +122,7 @@ type trainingSet struct {
 
 // take validates tasks together with the options and the tasks known.
 func (t *trainingSet) take(tasks []Task) error {
-	tasks, err := checkTasks(t.space, tasks)
+	tasks, err := space.CheckTasks(t.space, tasks)
 	if err != nil {
 		return err
 	}
@@ -130,12 +131,12 @@ func (t *trainingSet) take(tasks []Task) error {
 		n = t.known.NumTasks()
 		for i := range tasks {
 			if slices.ContainsFunc(t.known.facts.tasks, func(m model.Task) bool { return m.ID == tasks[i].ID }) {
-				return inTask(dataErrorf(ErrTask, "the prior has a task of this ID"), tasks[i].ID)
+				return space.InTask(space.Errorf(ErrTask, "the prior has a task of this ID"), tasks[i].ID)
 			}
 		}
 	}
 	for _, k := range tasks {
-		t.labelled = append(t.labelled, hierarchy.LabelledTask(k.ID, t.space.encodeAll(k.X), t.space.encodeAll(k.Failed)))
+		t.labelled = append(t.labelled, hierarchy.LabelledTask(k.ID, t.space.EncodeAll(k.X), t.space.EncodeAll(k.Failed)))
 		t.failures = t.failures || len(k.Failed) > 0
 	}
 	// Failures alone tell a model of values nothing.
@@ -148,12 +149,12 @@ func (t *trainingSet) take(tasks []Task) error {
 	for i := range tasks {
 		var failed *linalg.Dense
 		if len(tasks[i].Failed) > 0 {
-			failed = t.space.encodeAll(tasks[i].Failed)
+			failed = t.space.EncodeAll(tasks[i].Failed)
 		}
 		t.failed = append(t.failed, failed)
 		s := scaleValues(c.y, orientAll(tasks[i].Y, c.minimize))
 		t.tasks = append(t.tasks, model.Task{
-			ID: tasks[i].ID, X: t.space.encodeAll(tasks[i].X), Y: s.z, Noise: s.noiseVariances(tasks[i].NoiseVariance), Shift: s.shift, Scale: s.scale,
+			ID: tasks[i].ID, X: t.space.EncodeAll(tasks[i].X), Y: s.z, Noise: s.noiseVariances(tasks[i].NoiseVariance), Shift: s.shift, Scale: s.scale,
 		})
 	}
 	return nil
@@ -175,8 +176,8 @@ func (t *trainingSet) learn(ctx context.Context) (*Prior, error) {
 // pool returns the points that stand for the space: its candidates, if it has
 // some, else the inputs of the known tasks and then of the others.
 func (t *trainingSet) pool(known ...*linalg.Dense) *linalg.Dense {
-	if t.space.finite() {
-		return t.space.encoded
+	if t.space.Finite() {
+		return t.space.Encoded()
 	}
 	for _, task := range t.tasks {
 		known = append(known, task.X)
@@ -190,16 +191,16 @@ func (t *trainingSet) indexSet() (*linalg.Dense, error) {
 	c := t.config
 	for i, r := range c.indexSet {
 		if err := t.space.Check(r); err != nil {
-			return nil, fmt.Errorf("%w: index set: %w", ErrOption, atRow(err, i))
+			return nil, fmt.Errorf("%w: index set: %w", ErrOption, space.AtRow(err, i))
 		}
 	}
 	switch {
 	case c.indexSet != nil:
-		return t.space.encodeAll(c.indexSet), nil
-	case t.space.finite():
-		return sampleRows(points.Distinct(t.space.encoded), c.indexPoints, c.seed, "index set"), nil
+		return t.space.EncodeAll(c.indexSet), nil
+	case t.space.Finite():
+		return sampleRows(points.Distinct(t.space.Encoded()), c.indexPoints, c.seed, "index set"), nil
 	}
-	return t.space.encodeAll(sobolRows(t.space, c.indexPoints, rng.Stream(c.seed, "index set"))), nil
+	return t.space.EncodeAll(t.space.Spread(c.indexPoints, rng.Stream(c.seed, "index set"))), nil
 }
 
 // sampleRows returns x itself if it has at most n rows, else n of them drawn

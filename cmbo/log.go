@@ -199,42 +199,33 @@ func (h *history) best(minimize bool) int {
 
 // encodedObservations returns the observed points in the unit cube.
 func (h *history) encodedObservations() *linalg.Dense {
-	x := linalg.NewDense(len(h.obs), h.space.dim, nil)
+	rows := make([][]float64, len(h.obs))
 	for i, o := range h.obs {
-		h.space.encodeTo(x.Row(i), o.X)
+		rows[i] = o.X
 	}
-	return x
+	return h.space.EncodeAll(rows)
 }
 
 // encodedLabels returns the points evaluated in the unit cube, and their labels.
 func (h *history) encodedLabels() (x *linalg.Dense, z []float64) {
-	x = linalg.NewDense(len(h.labels), h.space.dim, nil)
+	rows := make([][]float64, len(h.labels))
 	for i, l := range h.labels {
-		h.space.encodeTo(x.Row(i), l.x)
+		rows[i] = l.x
 		z = append(z, hierarchy.Failed)
 		if l.ok {
 			z[i] = hierarchy.Succeeded
 		}
 	}
-	return x, z
+	return h.space.EncodeAll(rows), z
 }
 
-// encodedTrials returns the points of trials in the unit cube.
-func (h *history) encodedTrials(ids []int) *linalg.Dense {
-	x := linalg.NewDense(len(ids), h.space.dim, nil)
-	for i, id := range ids {
-		h.space.encodeTo(x.Row(i), h.trials[id-1].x)
+// encodedPending returns the points of the open trials in the unit cube.
+func (h *history) encodedPending() *linalg.Dense {
+	var rows [][]float64
+	for _, id := range h.pending() {
+		rows = append(rows, h.trials[id-1].x)
 	}
-	return x
-}
-
-// encodedSeen returns every point asked or observed, in the order of the log.
-func (h *history) encodedSeen() *linalg.Dense {
-	x := linalg.NewDense(len(h.seen), h.space.dim, nil)
-	for i, row := range h.seen {
-		h.space.encodeTo(x.Row(i), row)
-	}
-	return x
+	return h.space.EncodeAll(rows)
 }
 
 // clone returns a copy that shares what is only ever appended to.

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/model"
+	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -75,7 +76,7 @@ func begun(o *Optimizer, err error) (*Optimizer, error) {
 
 // newRun is New without a journal's first line.
 func newRun(space *Space, opts []Option) (*Optimizer, error) {
-	if err := space.defined(); err != nil {
+	if err := space.Defined(); err != nil {
 		return nil, err
 	}
 	c, err := newRunConfig(opts)
@@ -111,11 +112,11 @@ func (c *runConfig) fill(space *Space) error {
 func newOptimizer(space *Space, c *runConfig) (*Optimizer, error) {
 	o := &Optimizer{modelLock: make(chan struct{}, 1), space: space, config: c, h: newHistory(space)}
 	switch {
-	case space.finite():
-		o.points = space.encoded
+	case space.Finite():
+		o.points = space.Encoded()
 	default:
-		if o.listed = enumerate(space, enumerable); o.listed != nil {
-			o.points = space.encodeAll(o.listed)
+		if o.listed = space.Enumerate(enumerable); o.listed != nil {
+			o.points = space.EncodeAll(o.listed)
 		}
 	}
 	if err := o.makeModel(); err != nil {
@@ -166,11 +167,11 @@ func (c *runConfig) unbound(space *Space) (Surrogate, error) {
 		return c.prior.learned.surrogate(c)
 	}
 	if c.kernel != nil {
-		if err := checkKernel(c.kernel, space.dim); err != nil {
+		if err := checkKernel(c.kernel, space.Dim()); err != nil {
 			return nil, err
 		}
 	}
-	return plainRun{model.NewPlain(space.dim, c.ard, c.kernel, c.noise, c.y.scale, c.seed)}, nil
+	return plainRun{model.NewPlain(space.Dim(), c.ard, c.kernel, c.noise, c.y.scale, c.seed)}, nil
 }
 
 // rows returns the candidates of a finite or listed space.
@@ -178,7 +179,7 @@ func (o *Optimizer) rows() [][]float64 {
 	if o.listed != nil {
 		return o.listed
 	}
-	return o.space.rows
+	return o.space.Rows()
 }
 
 // Space returns the space.
@@ -262,16 +263,16 @@ func (f observationOption) applyObservation(e *event) error { return f(e) }
 func WithNoise(variance float64) ObservationOption {
 	return observationOption(func(e *event) error {
 		if !(variance > 0) {
-			return dataErrorf(ErrNotFinite, "noise variance %g is not a finite number > 0", variance)
+			return space.Errorf(ErrNotFinite, "noise variance %g is not a finite number > 0", variance)
 		}
 		e.noise = variance
-		return checkNoise(variance)
+		return space.CheckNoise(variance)
 	})
 }
 
 // observe validates the value and applies the options.
 func (e *event) observe(opts []ObservationOption) error {
-	if err := checkValue(e.y); err != nil {
+	if err := space.CheckValue(e.y); err != nil {
 		return err
 	}
 	for _, op := range opts {
@@ -347,7 +348,7 @@ func (o *Optimizer) Task(id string) (Task, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if id == "" {
-		return Task{}, dataErrorf(ErrTask, "empty ID")
+		return Task{}, space.Errorf(ErrTask, "empty ID")
 	}
 	t := Task{ID: id, Params: o.space.Params()}
 	for _, tr := range o.h.trials {
@@ -356,7 +357,7 @@ func (o *Optimizer) Task(id string) (Task, error) {
 		}
 	}
 	if len(o.h.obs)+len(t.Failed) == 0 {
-		return Task{}, inTask(dataErrorf(ErrTask, "no observations"), id)
+		return Task{}, space.InTask(space.Errorf(ErrTask, "no observations"), id)
 	}
 	known := false
 	for _, ob := range o.h.obs {

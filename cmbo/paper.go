@@ -54,7 +54,7 @@ func learnPaper(ctx context.Context, t *trainingSet) (learned, error) {
 		if k == nil {
 			continue
 		}
-		if err := checkKernel(k, t.space.dim); err != nil {
+		if err := checkKernel(k, t.space.Dim()); err != nil {
 			return nil, err
 		}
 	}
@@ -119,7 +119,7 @@ func (p *paperPrior) reindex(ctx context.Context, prior *Prior, space *Space, wo
 	if c.fixedIndex {
 		return p, nil
 	}
-	pool := points.Distinct(space.encoded)
+	pool := points.Distinct(space.Encoded())
 	if n := points.Len(pool); n <= c.indexPoints {
 		if points.Len(p.Index) == n && points.Locate(pool, p.Index) != nil {
 			return p, nil
@@ -221,6 +221,6 @@ func describePrior(s *Step, weights []float64, prior model.Moments, jitter float
 func (p *paperPrior) encode(e *codec.Encoder) error { return p.Encode(e, p.clusterSet) }
 
 func decodePaper(d *codec.Decoder, p *Prior) (learned, error) {
-	q, clusterSet, err := model.DecodePrior(d, p.space.dim)
+	q, clusterSet, err := model.DecodePrior(d, p.space.Dim())
 	return &paperPrior{q, clusterSet}, err
 }

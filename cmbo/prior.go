@@ -8,6 +8,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/codec"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/model"
+	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -73,7 +74,7 @@ var priorKinds = map[priorKind]struct {
 
 // newPrior makes a prior of what was learned.
 func newPrior(c *learnConfig, space *Space, finite bool, l learned) *Prior {
-	params := &Space{params: space.params, names: space.names, dim: space.dim}
+	params := space.WithoutCandidates()
 	return &Prior{config: c, space: params, finite: finite, learned: l, facts: l.facts(), lazy: new(lazyDigest)}
 }
 
@@ -201,13 +202,13 @@ func (p *Prior) Reindex(ctx context.Context, space *Space) (q *Prior, err error)
 
 // reindex is Reindex on a bounded number of goroutines.
 func (p *Prior) reindex(ctx context.Context, space *Space, workers int) (*Prior, error) {
-	if err := space.defined(); err != nil {
+	if err := space.Defined(); err != nil {
 		return nil, err
 	}
-	if !p.space.sameParams(space) {
+	if !p.space.SameParams(space) {
 		return nil, otherParams(p.space, space)
 	}
-	if !space.finite() {
+	if !space.Finite() {
 		return p, nil
 	}
 	l, err := p.learned.reindex(ctx, p, space, workers)
@@ -217,4 +218,85 @@ func (p *Prior) reindex(ctx context.Context, space *Space, workers int) (*Prior,
 	q := newPrior(p.config, p.space, p.finite, l)
 	q.success = p.success
 	return q, nil
+}
+
+// otherParams is the error of a prior that was learned for other parameters.
+func otherParams(prior, run *Space) error {
+	name, why := prior.Difference(run)
+	e := space.Errorf(ErrPriorMismatch, "%s; Prior.Adopt brings a prior to another space", why)
+	e.Name = name
+	return e
+}
+
+// Tasks returns the tasks of the prior as it holds them: their points, with the
+// parameters, and their values in the units of the prior's y policy, which is all
+// it knows of them; smaller ones are better if the prior minimises. Real
+// parameters come back to rounding. Tasks of failures alone come last.
+func (p *Prior) Tasks() []Task {
+	tasks := make([]Task, len(p.facts.tasks))
+	byID := make(map[string]int, len(tasks))
+	for i, s := range p.facts.tasks {
+		t := Task{ID: s.ID, Params: p.space.Params(), Y: orientAll(s.Y, p.config.minimize), NoiseVariance: slices.Clone(s.Noise)}
+		for k := range s.Y {
+			row, err := p.space.Decode(s.X.Row(k))
+			if err != nil {
+				continue // points of the unit cube decode
+			}
+			t.X = append(t.X, row)
+		}
+		tasks[i] = t
+		byID[s.ID] = i
+	}
+	if p.success == nil {
+		return tasks
+	}
+	for _, s := range p.success.Tasks() {
+		i, ok := byID[s.ID]
+		if !ok {
+			i = len(tasks)
+			tasks = append(tasks, Task{ID: s.ID, Params: p.space.Params()})
+		}
+		for k, z := range s.Z {
+			if z == hierarchy.Failed {
+				if row, err := p.space.Decode(s.X.Row(k)); err == nil {
+					tasks[i].Failed = append(tasks[i].Failed, row)
+				}
+			}
+		}
+	}
+	return tasks
+}
+
+// Space returns the parameters the prior was learned for, without candidates.
+func (p *Prior) Space() *Space { return p.space }
+
+// Adopt returns a prior for a space whose parameters have changed: it brings
+// [Prior.Tasks] to the space as [space.Space.Adopt] does and learns from them anew,
+// which takes the time of [Learn]. The options are those p was learned with,
+// labels of clusters excepted; those given here win. Of values only what the
+// y policy leaves is known, so where that policy depends on all values of a task
+// and rows fall outside, the others are scaled once more.
+//
+// To restrict a prior to some points of the same parameters, no new prior is
+// needed: start an optimiser over [space.Space.WithCandidates]. Adopt fails as
+// Space.Adopt and Learn do.
+func (p *Prior) Adopt(ctx context.Context, space *Space, defaults map[string]any, opts ...LearnOption) (*Prior, *Adoption, error) {
+	if err := space.Defined(); err != nil {
+		return nil, nil, err
+	}
+	tasks, a, err := space.Adopt(p.Tasks(), defaults)
+	if err != nil {
+		return nil, nil, err
+	}
+	c := p.config.settled()
+	c.labels, c.fixedIndex = nil, false
+	if err := c.apply(opts); err != nil {
+		return nil, nil, err
+	}
+	t := &trainingSet{config: c, space: space, finite: space.Finite()}
+	if err := t.take(tasks); err != nil {
+		return nil, nil, err
+	}
+	q, err := t.learn(ctx)
+	return q, a, err
 }

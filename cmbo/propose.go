@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -27,6 +28,9 @@ func (o *Optimizer) Ask(ctx context.Context) (Trial, error) {
 	}
 	return ts[0], nil
 }
+
+// A discrete parameter space of at most so many points is listed whole.
+const enumerable = 2000
 
 // maxAsked bounds AskN: calls that wait for it would wait for good.
 const maxAsked = 1 << 16
@@ -142,8 +146,7 @@ func (o *draft) designPoint(id int) (event, error) {
 		if len(free) == 0 {
 			return event{}, o.exhausted()
 		}
-		target := make([]float64, o.space.dim)
-		o.space.encodeTo(target, o.designRow(o.h.started()))
+		target := o.space.EncodeAll([][]float64{o.designRow(o.h.started())}).Row(0)
 		best, dist := -1, math.Inf(1)
 		for _, r := range free {
 			if d := linalg.SqDist(o.points.Row(r), target); d < dist {
@@ -163,7 +166,7 @@ func (o *draft) designPoint(id int) (event, error) {
 // designRow returns point i of the scrambled Sobol sequence of the design.
 func (o *Optimizer) designRow(i int) []float64 {
 	if i >= len(o.design) {
-		o.design = designRows(o.space, 2*i+16, rng.Stream(o.config.seed, "design"))
+		o.design = o.space.Design(2*i+16, rng.Stream(o.config.seed, "design"))
 	}
 	return o.design[i]
 }
@@ -173,7 +176,7 @@ func (o *draft) free() []int {
 	rows := o.rows()
 	var idx []int
 	for r := range rows {
-		if o.listed == nil && o.space.first[r] != r {
+		if o.listed == nil && o.space.First(r) != r {
 			continue
 		}
 		if o.config.repeats || !o.h.isUsed(rows[r]) {
@@ -214,7 +217,7 @@ func (o *draft) candidates(id int) (c proposable, err error) {
 	if c.rows = o.pool(id); len(c.rows) == 0 {
 		return c, fmt.Errorf("%w: no unused point among the candidates drawn", ErrNoCandidates)
 	}
-	c.x, c.free = o.space.encodeAll(c.rows), make([]int, len(c.rows))
+	c.x, c.free = o.space.EncodeAll(c.rows), make([]int, len(c.rows))
 	for i := range c.free {
 		c.free[i] = i
 	}
@@ -349,7 +352,7 @@ func (o *draft) data(pending bool) (Data, scaling) {
 	d := Data{
 		X: o.h.encodedObservations(), Y: s.z, Raw: raw, RawNoiseVariance: make([]float64, len(raw)),
 		Trials: make([]int, len(raw)), States: make([][]float64, len(raw)),
-		Pending: linalg.NewDense(0, o.space.dim, nil), Seen: o.h.encodedSeen(),
+		Pending: linalg.NewDense(0, o.space.Dim(), nil), Seen: o.space.EncodeAll(o.h.seen),
 		Step: len(o.h.trials) + 1, Fitted: o.h.fitted,
 	}
 	for i, ob := range o.h.obs {
@@ -360,7 +363,29 @@ func (o *draft) data(pending bool) (Data, scaling) {
 	}
 	d.NoiseVariance = s.noiseVariances(d.RawNoiseVariance)
 	if pending {
-		d.Pending = o.h.encodedTrials(o.h.pending())
+		d.Pending = o.h.encodedPending()
 	}
 	return d, s
+}
+
+// pool returns the candidates of a parameter space for one proposal: Sobol
+// points fresh for each step and points around the best one, if there is one.
+// Repetitions and points in use are left out.
+func (o *draft) pool(step int) [][]float64 {
+	c := o.config
+	rows := o.space.Spread(c.sobol, rng.Stream(c.seed, "candidates", uint64(step)))
+	if b := o.h.best(o.config.minimize); b >= 0 {
+		rows = append(rows, o.space.Near(o.h.obs[b].X, c.local, rng.Stream(c.seed, "local", uint64(step)))...)
+	}
+	seen := make(map[string]bool, len(rows))
+	kept := rows[:0]
+	for _, r := range rows {
+		key := points.Key(r)
+		if seen[key] || !c.repeats && o.h.used[key] > 0 {
+			continue
+		}
+		seen[key] = true
+		kept = append(kept, r)
+	}
+	return kept
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/internal/names"
 	"github.com/gocmbo/cmbo/internal/special"
 )
 
@@ -36,7 +37,7 @@ const (
 var yPolicyNames = [...]string{"zscore", "minmax", "none", "copula"}
 
 // String returns the policy's name in lower case.
-func (p YPolicy) String() string { return nameOf(yPolicyNames[:], int(p), "YPolicy") }
+func (p YPolicy) String() string { return names.Of(yPolicyNames[:], int(p), "YPolicy") }
 
 // ParseYPolicy returns the policy that prints as name, letter case ignored. It
 // fails with [ErrOption].
@@ -197,4 +198,21 @@ func (s *scaling) noiseVariances(noise []float64) []float64 {
 		}
 	}
 	return v
+}
+
+// orient turns a user's value into one to be maximised, and back.
+func orient(y float64, minimize bool) float64 {
+	if minimize {
+		return -y
+	}
+	return y
+}
+
+// orientAll does so with a list of values.
+func orientAll(y []float64, minimize bool) []float64 {
+	out := make([]float64, len(y))
+	for i, v := range y {
+		out[i] = orient(v, minimize)
+	}
+	return out
 }

@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/kernel"
 )
 
@@ -32,7 +33,7 @@ type snapshotFile struct {
 }
 
 type snapshotState struct {
-	Space   spaceJSON       `json:"space"`
+	Space   *Space          `json:"space"`
 	Options snapshotOptions `json:"options"`
 	Events  []snapshotEvent `json:"events"`
 }
@@ -127,8 +128,7 @@ func sealSnapshot(version int, state []byte) []byte {
 
 func (o *Optimizer) snapshot() (*snapshotState, error) {
 	c := o.config
-	s := &snapshotState{Events: make([]snapshotEvent, 0, len(o.h.events))}
-	s.Space = o.space.describe()
+	s := &snapshotState{Space: o.space, Events: make([]snapshotEvent, 0, len(o.h.events))}
 	// A name that reads as something else would restore another run.
 	if f, err := acq.Parse(c.acquisition.String()); err != nil || !reflect.DeepEqual(f, c.acquisition) {
 		return nil, optionErrorf("the acquisition %s cannot be stored: its name does not read as it: see acq.Register", c.acquisition)
@@ -228,15 +228,14 @@ func restore(b []byte, opts []Option) (*Optimizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	space, err := s.Space.space()
-	if err != nil {
+	if err := s.Space.Defined(); err != nil {
 		return nil, corrupt(err)
 	}
 	c, err := s.Options.restore(given)
 	if err != nil {
 		return nil, err
 	}
-	o, err := newOptimizer(space, c)
+	o, err := newOptimizer(s.Space, c)
 	if err != nil {
 		return nil, err
 	}
@@ -464,10 +463,10 @@ func (o *Optimizer) restoreEvent(s snapshotEvent) error {
 		if s.Y == nil {
 			return fmt.Errorf("%q without a value", s.Kind)
 		}
-		if err := checkValue(e.y); err != nil {
+		if err := space.CheckValue(e.y); err != nil {
 			return err
 		}
-		if err := checkNoise(e.noise); err != nil {
+		if err := space.CheckNoise(e.noise); err != nil {
 			return err
 		}
 	case eventAsked:
@@ -496,7 +495,7 @@ func (o *Optimizer) restoreAsked(e *event, s snapshotEvent) error {
 	if s.Index != nil {
 		e.index = *s.Index
 	}
-	if o.space.finite() != (e.index >= 0) || e.index >= len(o.space.rows) || e.index >= 0 && !slices.Equal(o.space.rows[e.index], e.x) {
+	if o.space.Finite() != (e.index >= 0) || e.index >= len(o.space.Rows()) || e.index >= 0 && !slices.Equal(o.space.Rows()[e.index], e.x) {
 		return fmt.Errorf("trial %d is not candidate %d", e.trial, e.index)
 	}
 	for _, d := range append(s.State, s.Distances...) {

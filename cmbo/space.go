@@ -1,365 +1,76 @@
 package cmbo
 
-import (
-	"encoding/json"
-	"fmt"
-	"math"
-	"reflect"
-	"slices"
+import "github.com/gocmbo/cmbo/cmbo/space"
 
-	"github.com/gocmbo/cmbo/cmbo/internal/points"
-	"github.com/gocmbo/cmbo/linalg"
+// A Space is the set of points an optimiser may propose: named parameters, or an
+// explicit list of candidate rows, or a list of candidates described by named
+// parameters. A point is a row of float64 with one entry a parameter. Package space
+// has its methods.
+type Space = space.Space
+
+// A Param is one named dimension of a [Space]. Make one with [Float], [LogFloat],
+// [Int], [LogInt], [Ordinal], [Categorical] or [Bool]. Package space has its methods.
+type Param = space.Param
+
+// A Task is the history of one tuning run, a source of a [Prior]: points of the space
+// and the values measured there. [Optimizer.Task] makes one of a run.
+type Task = space.Task
+
+// An Adoption says what [Prior.Adopt] or [space.Space.Adopt] did.
+type Adoption = space.Adoption
+
+// A DataError says where in the caller's data a problem lies.
+type DataError = space.DataError
+
+// Kind is the type of a parameter.
+type Kind = space.Kind
+
+// The kinds of parameters.
+const (
+	KindFloat       = space.KindFloat
+	KindLogFloat    = space.KindLogFloat
+	KindInt         = space.KindInt
+	KindLogInt      = space.KindLogInt
+	KindCategorical = space.KindCategorical
+	KindBool        = space.KindBool
+	KindOrdinal     = space.KindOrdinal
 )
 
-// A Space is the set of points an optimiser may propose: named parameters, or
-// an explicit list of candidate rows, or a list of candidates described by
-// named parameters.
-//
-// A point is a row of float64 with one entry a parameter, in the order the
-// parameters were declared: the number itself, the index of a categorical's
-// choice, 0 or 1 for a boolean. [Space.Row] makes a row from a map of names to
-// values, [Space.Config] turns it back. Inside, points live in the unit cube:
-// [Space.Encode].
-//
-// A Space is immutable and safe for concurrent use.
-type Space struct {
-	params []Param
-	names  map[string]int
-	dim    int // coordinates of the encoding
+// NewSpace returns the space of all values of the given parameters: see [space.New].
+func NewSpace(params ...Param) (*Space, error) { return space.New(params...) }
 
-	rows    [][]float64   // candidates as given, nil for a parameter space
-	encoded *linalg.Dense // the same in the unit cube
-	first   []int         // first[i] is the smallest index of a row equal to row i
-	lookup  map[string]int
-}
+// SpaceOf returns the space that the tags of a struct's fields describe: see
+// [space.Of].
+func SpaceOf(cfg any) (*Space, error) { return space.Of(cfg) }
 
-// defined refuses spaces that no constructor made.
-func (s *Space) defined() error {
-	if s == nil {
-		return fmt.Errorf("%w: a nil Space", ErrSpace)
-	}
-	if s.params == nil {
-		return fmt.Errorf("%w: a zero Space; use NewSpace, UnitCube or Candidates", ErrSpace)
-	}
-	return nil
-}
+// UnitCube returns the space of dim anonymous coordinates in [0, 1].
+func UnitCube(dim int) (*Space, error) { return space.UnitCube(dim) }
 
-// NewSpace returns the space of all values of the given parameters. It fails
-// with [ErrSpace] if there are none, a name is empty or used twice, or a
-// parameter's range is empty, not finite, or not positive where its logarithm
-// is taken.
-func NewSpace(params ...Param) (*Space, error) {
-	if len(params) == 0 {
-		return nil, fmt.Errorf("%w: no parameters", ErrSpace)
-	}
-	s := &Space{params: slices.Clone(params), names: make(map[string]int, len(params))}
-	for i, p := range s.params {
-		if err := p.validate(); err != nil {
-			return nil, err
-		}
-		if p.step != 0 {
-			s.params[i].hi = p.nth(p.count() - 1)
-		}
-		if j, dup := s.names[p.name]; dup {
-			return nil, fmt.Errorf("%w: parameters %d and %d are both named %q", ErrSpace, j, i, p.name)
-		}
-		s.names[p.name] = i
-		s.dim += p.width()
-	}
-	return s, nil
-}
+// Candidates returns a finite space: exactly the given rows, whose coordinates lie in
+// [0, 1]. The rows are copied.
+func Candidates(rows [][]float64) (*Space, error) { return space.Candidates(rows) }
 
-// UnitCube returns the space of dim anonymous coordinates in [0, 1], named x0,
-// x1, ...: for points that are already encoded, such as the rows of a tuning
-// table.
-func UnitCube(dim int) (*Space, error) {
-	if dim < 1 {
-		return nil, fmt.Errorf("%w: a unit cube needs at least one coordinate, have %d", ErrSpace, dim)
-	}
-	params := make([]Param, dim)
-	for i := range params {
-		params[i] = Float(fmt.Sprintf("x%d", i), 0, 1)
-	}
-	return NewSpace(params...)
-}
+// Float is a real parameter in [lo, hi], lo < hi; [space.Param.WithStep] gives it a
+// step.
+func Float(name string, lo, hi float64) Param { return space.Float(name, lo, hi) }
 
-// Candidates returns a finite space: exactly the given rows, whose coordinates
-// lie in [0, 1] and enter the model as they are. For rows in other units,
-// describe their columns with [NewSpace] and restrict it with
-// [Space.WithCandidates]. The rows are copied.
-func Candidates(rows [][]float64) (*Space, error) {
-	if len(rows) == 0 {
-		return nil, fmt.Errorf("%w: an empty list of candidates", ErrSpace)
-	}
-	s, err := UnitCube(len(rows[0]))
-	if err != nil {
-		return nil, err
-	}
-	return s.WithCandidates(rows)
-}
+// LogFloat is a real parameter in [lo, hi], 0 < lo < hi, on a logarithmic scale: a
+// learning rate, a regularisation strength.
+func LogFloat(name string, lo, hi float64) Param { return space.LogFloat(name, lo, hi) }
 
-// WithCandidates returns a finite space that has the same parameters but
-// consists of exactly the given rows, which must lie in s. Only a proposal's
-// row decides whether it is a repetition: rows that are equal count as one.
-// The rows are copied.
-func (s *Space) WithCandidates(rows [][]float64) (*Space, error) {
-	if len(rows) == 0 {
-		return nil, fmt.Errorf("%w: an empty list of candidates", ErrSpace)
-	}
-	c := &Space{params: s.params, names: s.names, dim: s.dim}
-	c.rows = make([][]float64, len(rows))
-	c.first = make([]int, len(rows))
-	c.lookup = make(map[string]int, len(rows))
-	c.encoded = linalg.NewDense(len(rows), s.dim, nil)
-	flat := make([]float64, len(rows)*len(s.params))
-	for i, r := range rows {
-		if err := s.Check(r); err != nil {
-			return nil, atRow(err, i)
-		}
-		c.rows[i] = flat[i*len(s.params) : (i+1)*len(s.params) : (i+1)*len(s.params)]
-		copy(c.rows[i], r)
-		s.encodeTo(c.encoded.Row(i), r)
-		key := points.Key(r)
-		if j, dup := c.lookup[key]; dup {
-			c.first[i] = j
-			continue
-		}
-		c.lookup[key] = i
-		c.first[i] = i
-	}
-	return c, nil
-}
+// Int is an integer parameter in lo..hi, lo <= hi, both within ±2^53.
+func Int(name string, lo, hi int) Param { return space.Int(name, lo, hi) }
 
-// Dim returns the number of coordinates of the encoding in the unit cube.
-func (s *Space) Dim() int { return s.dim }
+// LogInt is an integer parameter in lo..hi, 1 <= lo <= hi, on a logarithmic scale: a
+// batch size, a number of trees.
+func LogInt(name string, lo, hi int) Param { return space.LogInt(name, lo, hi) }
 
-// Params returns a copy of the parameters in their order.
-func (s *Space) Params() []Param { return slices.Clone(s.params) }
+// Ordinal is a choice among at least one number, given in increasing order, whose
+// neighbours are equally far apart: a layer of 16, 32 or 64 units.
+func Ordinal(name string, values ...float64) Param { return space.Ordinal(name, values...) }
 
-// NumCandidates returns the number of candidate rows, 0 for a parameter space.
-func (s *Space) NumCandidates() int { return len(s.rows) }
+// Categorical is a choice among at least one distinct names without order.
+func Categorical(name string, choices ...string) Param { return space.Categorical(name, choices...) }
 
-// Candidate returns a copy of candidate row i; it fails with [ErrDimension] if
-// there is no such row.
-func (s *Space) Candidate(i int) ([]float64, error) {
-	if i < 0 || i >= len(s.rows) {
-		return nil, fmt.Errorf("%w: candidate %d of %d", ErrDimension, i, len(s.rows))
-	}
-	return slices.Clone(s.rows[i]), nil
-}
-
-// Index returns the smallest index of a candidate equal to row, or -1 if there
-// is none or s is a parameter space.
-func (s *Space) Index(row []float64) int {
-	if i, ok := s.lookup[points.Key(row)]; ok {
-		return i
-	}
-	return -1
-}
-
-// Check reports whether row is a point of the parameters' ranges, with an
-// error that names the parameter and the value: [ErrDimension],
-// [ErrNotFinite] or [ErrOutOfSpace]. It does not ask whether the row is among
-// the candidates.
-func (s *Space) Check(row []float64) error {
-	if len(row) != len(s.params) {
-		return dataErrorf(ErrDimension, "%d values for %d parameters", len(row), len(s.params))
-	}
-	for i, p := range s.params {
-		if err := p.check(row[i]); err != nil {
-			return atColumn(err, i)
-		}
-	}
-	return nil
-}
-
-// Encode returns the coordinates of a point in the unit cube, one a parameter
-// and one a choice for categoricals. It fails as [Space.Check] does.
-func (s *Space) Encode(row []float64) ([]float64, error) {
-	if err := s.Check(row); err != nil {
-		return nil, err
-	}
-	u := make([]float64, s.dim)
-	s.encodeTo(u, row)
-	return u, nil
-}
-
-// encodeTo writes the encoding of a checked row to dst.
-func (s *Space) encodeTo(dst, row []float64) {
-	k := 0
-	for i, p := range s.params {
-		p.encode(dst[k:k+p.width()], row[i])
-		k += p.width()
-	}
-}
-
-// encodeAll encodes checked rows.
-func (s *Space) encodeAll(rows [][]float64) *linalg.Dense {
-	u := linalg.NewDense(len(rows), s.dim, nil)
-	for i, r := range rows {
-		s.encodeTo(u.Row(i), r)
-	}
-	return u
-}
-
-// Decode returns the valid point whose encoding is nearest to u, parameter by
-// parameter; coordinates outside [0, 1] are clamped. It fails with
-// [ErrDimension] or [ErrNotFinite]. Decode inverts Encode exactly for
-// integers, ordinals, categoricals and booleans, and to rounding for reals.
-func (s *Space) Decode(u []float64) ([]float64, error) {
-	if len(u) != s.dim {
-		return nil, dataErrorf(ErrDimension, "%d coordinates for an encoding of %d", len(u), s.dim)
-	}
-	for i, v := range u {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			e := dataErrorf(ErrNotFinite, "%g", v)
-			e.Column, e.Value = i, v
-			return nil, e
-		}
-	}
-	row := make([]float64, len(s.params))
-	k := 0
-	for i, p := range s.params {
-		row[i] = p.decode(u[k : k+p.width()])
-		k += p.width()
-	}
-	return row, nil
-}
-
-// Row makes a point from values by name: a number for floats and ordinals, a
-// whole number for integers, a choice's name for categoricals, true or false for booleans.
-// Every parameter must be there and no other. Any Go integer or float type
-// will do for numbers, so decoded JSON can be passed on. It fails with
-// [ErrOutOfSpace] or [ErrNotFinite] and names the parameter.
-func (s *Space) Row(config map[string]any) ([]float64, error) {
-	row := make([]float64, len(s.params))
-	for i, p := range s.params {
-		v, ok := config[p.name]
-		if !ok {
-			e := dataErrorf(ErrOutOfSpace, "missing")
-			e.Name = p.name
-			return nil, e
-		}
-		f, err := p.fromAny(v)
-		if err != nil {
-			return nil, err
-		}
-		row[i] = f
-	}
-	if len(config) > len(s.params) {
-		for name := range config {
-			if _, ok := s.names[name]; !ok {
-				return nil, dataErrorf(ErrOutOfSpace, "there is no parameter %q", name)
-			}
-		}
-	}
-	if err := s.Check(row); err != nil {
-		return nil, err
-	}
-	return row, nil
-}
-
-// Config returns a point's values by name: float64, int, string or bool, by
-// the parameter's kind; an ordinal's are int if all its numbers are whole. It
-// fails as [Space.Check] does.
-func (s *Space) Config(row []float64) (map[string]any, error) {
-	if err := s.Check(row); err != nil {
-		return nil, err
-	}
-	m := make(map[string]any, len(row))
-	for i, p := range s.params {
-		m[p.name] = p.toAny(row[i])
-	}
-	return m, nil
-}
-
-func (p Param) fromAny(v any) (float64, error) {
-	fail := func() error {
-		e := dataErrorf(ErrOutOfSpace, "a value of type %T does not suit a %s parameter", v, p.kind)
-		e.Name = p.name
-		return e
-	}
-	switch p.kind {
-	case KindCategorical:
-		name, ok := v.(string)
-		if !ok {
-			return 0, fail()
-		}
-		i := slices.Index(p.choices, name)
-		if i < 0 {
-			e := dataErrorf(ErrOutOfSpace, "%q is not one of %q", name, p.choices)
-			e.Name = p.name
-			return 0, e
-		}
-		return float64(i), nil
-	case KindBool:
-		b, ok := v.(bool)
-		if !ok {
-			return 0, fail()
-		}
-		if b {
-			return 1, nil
-		}
-		return 0, nil
-	}
-	if n, ok := v.(json.Number); ok {
-		f, err := parseNumber(n, p.whole())
-		if err != nil {
-			return 0, fail()
-		}
-		return f, nil
-	}
-	switch x := reflect.ValueOf(v); {
-	case x.CanFloat():
-		return x.Float(), nil
-	case x.CanInt():
-		return p.fromInt(x.Int()), nil
-	case x.CanUint():
-		return p.fromInt(int64(min(x.Uint(), math.MaxInt64))), nil
-	}
-	return 0, fail()
-}
-
-// fromInt converts an integer; of an integer parameter it must not round to a
-// bound of ±2^53.
-func (p Param) fromInt(v int64) float64 {
-	if p.whole() {
-		return wholeFloat(v)
-	}
-	return float64(v)
-}
-
-// parseNumber converts a JSON number, exactly where it has to be whole: what
-// lies beyond ±2^53 stays beyond.
-func parseNumber(n json.Number, whole bool) (float64, error) {
-	if whole {
-		if v, err := n.Int64(); err == nil {
-			return wholeFloat(v), nil
-		}
-	}
-	return n.Float64()
-}
-
-func (p Param) toAny(v float64) any {
-	switch p.kind {
-	case KindInt, KindLogInt:
-		return int(v)
-	case KindOrdinal:
-		if p.wholeValues() {
-			return int(v)
-		}
-	case KindCategorical:
-		return p.choices[int(v)]
-	case KindBool:
-		return v != 0
-	}
-	return v
-}
-
-// sameParams reports whether two spaces encode points alike.
-func (s *Space) sameParams(t *Space) bool {
-	return slices.EqualFunc(s.params, t.params, Param.equal)
-}
-
-// finite reports whether the space is a list of candidates.
-func (s *Space) finite() bool { return s.rows != nil }
+// Bool is a switch.
+func Bool(name string) Param { return space.Bool(name) }

@@ -36,7 +36,7 @@ func (o *draft) probability(ctx context.Context, x *linalg.Dense) ([]float64, er
 		case o.h.failures == 0:
 			return nil, nil
 		default:
-			k := hierarchy.DefaultKernel(o.space.dim)
+			k := hierarchy.DefaultKernel(o.space.Dim())
 			if p != nil {
 				if l, ok := p.learned.(*hierarchicalPrior); ok {
 					k = l.Base().Kernel
@@ -138,7 +138,7 @@ func (t *trainingSet) learnSuccess(ctx context.Context) (*hierarchy.Model, error
 		pool = append(pool, k.X)
 	}
 	grid := sampleRows(points.Distinct(pool...), successPoints, c.seed, "success")
-	o := hierarchyOptions(c, t.space.dim)
+	o := hierarchyOptions(c, t.space.Dim())
 	o.Labels, o.ScorePartitions, o.BaseTasks = nil, false, successBaseTasks
 	m, err := hierarchy.Learn(ctx, tasks, grid, nil, o)
 	if err != nil {

@@ -34,7 +34,7 @@ func newTheoremRun(t *testing.T, p *Prior, label string, seed uint64, b, noise, 
 	require.NoError(t, err)
 	o, err := New(space, WithPrior(p), WithYPolicy(RawValues), WithNoiseVariance(noise), WithAcquisition(UCB(xi)))
 	require.NoError(t, err)
-	run := &theoremRun{o: o, a: o.model.(paperRun), x: space.encoded, f: make([]float64, len(rows))}
+	run := &theoremRun{o: o, a: o.model.(paperRun), x: space.Encoded(), f: make([]float64, len(rows))}
 	_, err = o.Weights() // conditions the model on nothing
 	require.NoError(t, err)
 	k0 := run.k0(t, run.x, run.x)
@@ -81,7 +81,7 @@ func (run *theoremRun) k0(t *testing.T, y, x *linalg.Dense) *linalg.Dense {
 // optimum is the best candidate that could be proposed.
 func (run *theoremRun) optimum() int {
 	best := -1
-	for i, r := range run.o.space.rows {
+	for i, r := range run.o.space.Rows() {
 		if i != run.chosen && run.o.h.isUsed(r) {
 			continue
 		}
@@ -208,7 +208,7 @@ func TestTheoremAlpha(t *testing.T) {
 			require.LessOrEqual(t, gap, bound.Corrected.Alpha)
 			require.Greater(t, gap, 0.0)
 		}
-		at(run.o.space.rows[run.chosen], bound.EtaChosen)
+		at(run.o.space.Rows()[run.chosen], bound.EtaChosen)
 		at([]float64{0.2, 0.1}, bound.EtaOptimum)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/gocmbo/cmbo/internal/names"
 )
 
 // Level is how much of the past a hypothesis on the new task takes over.
@@ -22,7 +24,7 @@ const (
 var levelNames = [...]string{"no transfer", "population", "cluster", "task"}
 
 // String returns "no transfer", "population", "cluster" or "task".
-func (l Level) String() string { return nameOf(levelNames[:], int(l), "Level") }
+func (l Level) String() string { return names.Of(levelNames[:], int(l), "Level") }
 
 // A Share is what a hypothesis on the new task holds of the mass of all.
 type Share struct {
@@ -99,7 +101,7 @@ var verdictNames = [...]string{"unknown", "too early to tell", "transfer helps",
 
 // String returns "unknown", "too early to tell", "transfer helps", "unclear" or "the
 // past misleads".
-func (v Verdict) String() string { return nameOf(verdictNames[:], int(v), "Verdict") }
+func (v Verdict) String() string { return names.Of(verdictNames[:], int(v), "Verdict") }
 
 // Transfer says what the run has found out about the worth of the past.
 type Transfer struct {

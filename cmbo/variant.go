@@ -1,8 +1,9 @@
 package cmbo
 
 import (
-	"fmt"
 	"strings"
+
+	"github.com/gocmbo/cmbo/internal/names"
 )
 
 // Distance is a distance between the Gaussian posteriors of two tasks on a
@@ -17,19 +18,15 @@ const (
 	Jeffreys
 )
 
+var distanceNames = [...]string{"Wasserstein", "Jeffreys"}
+
 // String returns "Wasserstein" or "Jeffreys".
 func (d Distance) String() string {
-	switch d {
-	case Wasserstein:
-		return "Wasserstein"
-	case Jeffreys:
-		return "Jeffreys"
-	}
-	return fmt.Sprintf("Distance(%d)", uint8(d))
+	return names.Of(distanceNames[:], int(d), "Distance")
 }
 
 func (d Distance) check() error {
-	if d > Jeffreys {
+	if int(d) >= len(distanceNames) {
 		return optionErrorf("%s is not a distance", d)
 	}
 	return nil
@@ -65,7 +62,7 @@ var prototypeNames = [...]string{"GeometricCenter", "Barycenter"}
 
 // String returns "GeometricCenter" or "Barycenter".
 func (k PrototypeKind) String() string {
-	return nameOf(prototypeNames[:], int(k), "PrototypeKind")
+	return names.Of(prototypeNames[:], int(k), "PrototypeKind")
 }
 
 func (k PrototypeKind) check() error {

@@ -1,6 +1,7 @@
-package cmbo
+package space
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -10,12 +11,9 @@ import (
 	"github.com/gocmbo/cmbo/internal/rng"
 )
 
-// A discrete parameter space of at most so many points is listed whole.
-const enumerable = 2000
-
 // sobolRow maps a point of the unit cube with one coordinate a parameter to a
 // row of the space.
-func sobolRow(s *Space, u []float64) []float64 {
+func (s *Space) sobolRow(u []float64) []float64 {
 	row := make([]float64, len(s.params))
 	for i, p := range s.params {
 		row[i] = p.spread(u[i])
@@ -23,9 +21,9 @@ func sobolRow(s *Space, u []float64) []float64 {
 	return row
 }
 
-// sobolRows returns n rows of a parameter space spread by a scrambled Sobol
-// sequence, without repetitions where the space has that many points.
-func sobolRows(s *Space, n int, src *rand.Rand) [][]float64 {
+// Spread returns up to n rows of a parameter space spread by a scrambled Sobol
+// sequence, without repetitions: fewer where the space has not many more points.
+func (s *Space) Spread(n int, src *rand.Rand) [][]float64 {
 	q := qmc.New(len(s.params), src)
 	u := make([]float64, len(s.params))
 	seen := make(map[string]bool, n)
@@ -34,7 +32,7 @@ func sobolRows(s *Space, n int, src *rand.Rand) [][]float64 {
 	// for it.
 	for tries := 0; len(rows) < n && tries < 4*n; tries++ {
 		q.Next(u)
-		row := sobolRow(s, u)
+		row := s.sobolRow(u)
 		if key := points.Key(row); !seen[key] {
 			seen[key] = true
 			rows = append(rows, row)
@@ -49,14 +47,14 @@ func sobolRows(s *Space, n int, src *rand.Rand) [][]float64 {
 // are no more than n, and fewer than n where they repeat too often. The same
 // seed gives the same points. It fails with [ErrOption] if n is negative.
 func (s *Space) Sample(n int, seed uint64) ([][]float64, error) {
-	if err := s.defined(); err != nil {
+	if err := s.Defined(); err != nil {
 		return nil, err
 	}
 	if n < 0 {
-		return nil, optionErrorf("a sample of %d points", n)
+		return nil, fmt.Errorf("%w: a sample of %d points", ErrOption, n)
 	}
 	src := rng.Stream(seed, "sample")
-	if s.finite() {
+	if s.Finite() {
 		var rows [][]float64
 		for _, i := range src.Perm(len(s.rows)) {
 			if len(rows) < n && s.first[i] == i {
@@ -65,28 +63,28 @@ func (s *Space) Sample(n int, seed uint64) ([][]float64, error) {
 		}
 		return rows, nil
 	}
-	if rows := enumerate(s, n); rows != nil {
+	if rows := s.Enumerate(n); rows != nil {
 		return rows, nil
 	}
-	return sobolRows(s, n, src), nil
+	return s.Spread(n, src), nil
 }
 
-// designRows returns n rows of a parameter space spread by a scrambled Sobol
-// sequence, repetitions included.
-func designRows(s *Space, n int, src *rand.Rand) [][]float64 {
+// Design returns n rows of a parameter space spread by a scrambled Sobol sequence,
+// repetitions included: of a longer list from the same src they are the first.
+func (s *Space) Design(n int, src *rand.Rand) [][]float64 {
 	q := qmc.New(len(s.params), src)
 	u := make([]float64, len(s.params))
 	rows := make([][]float64, n)
 	for i := range rows {
 		q.Next(u)
-		rows[i] = sobolRow(s, u)
+		rows[i] = s.sobolRow(u)
 	}
 	return rows
 }
 
-// enumerate lists all points of a discrete space, nil if it has more
+// Enumerate lists all points of a discrete space, nil if it has more
 // than limit points.
-func enumerate(s *Space, limit int) [][]float64 {
+func (s *Space) Enumerate(limit int) [][]float64 {
 	total := 1.0
 	for _, p := range s.params {
 		if total *= p.count(); total > float64(limit) {
@@ -115,9 +113,10 @@ const (
 	narrowStep = 0.02
 )
 
-// localRows returns up to n rows around a point of a parameter space.
-func localRows(s *Space, around []float64, n int, seed uint64, step int) [][]float64 {
-	r := rng.Stream(seed, "local", uint64(step))
+// Near returns n rows around a row of a parameter space, repetitions included: each
+// differs from it in one parameter at least, where those have other values, half of
+// them by about a tenth of the range and half by a fiftieth. They follow from r alone.
+func (s *Space) Near(around []float64, n int, r *rand.Rand) [][]float64 {
 	rows := make([][]float64, 0, n)
 	buf := make([]float64, s.dim)
 	for i := range n {
@@ -154,26 +153,4 @@ func localRows(s *Space, around []float64, n int, seed uint64, step int) [][]flo
 		rows = append(rows, row)
 	}
 	return rows
-}
-
-// pool returns the candidates of a parameter space for one proposal: Sobol
-// points fresh for each step and points around the best one, if there is one.
-// Repetitions and points in use are left out.
-func (o *draft) pool(step int) [][]float64 {
-	c := o.config
-	rows := sobolRows(o.space, c.sobol, rng.Stream(c.seed, "candidates", uint64(step)))
-	if b := o.h.best(o.config.minimize); b >= 0 {
-		rows = append(rows, localRows(o.space, o.h.obs[b].X, c.local, c.seed, step)...)
-	}
-	seen := make(map[string]bool, len(rows))
-	kept := rows[:0]
-	for _, r := range rows {
-		key := points.Key(r)
-		if seen[key] || !c.repeats && o.h.used[key] > 0 {
-			continue
-		}
-		seen[key] = true
-		kept = append(kept, r)
-	}
-	return kept
 }

@@ -1,4 +1,4 @@
-package cmbo
+package space
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/gocmbo/cmbo/internal/names"
 )
 
 // Kind is the type of a parameter.
@@ -28,19 +30,19 @@ const (
 var kindNames = [...]string{"float", "logfloat", "int", "logint", "categorical", "bool", "ordinal"}
 
 // String returns the kind's name in lower case, as snapshots and priors store it.
-func (k Kind) String() string { return nameOf(kindNames[:], int(k), "Kind") }
+func (k Kind) String() string { return names.Of(kindNames[:], int(k), "Kind") }
 
-// nameOf returns entry i of the names of a type's values, or one that says that there
-// is none.
-func nameOf(names []string, i int, kind string) string {
-	if i < len(names) {
-		return names[i]
+// ParseKind returns the kind that prints as name. It fails if none does.
+func ParseKind(name string) (Kind, error) {
+	k := slices.Index(kindNames[:], name)
+	if k < 0 {
+		return 0, fmt.Errorf("unknown kind %q", name)
 	}
-	return fmt.Sprintf("%s(%d)", kind, i)
+	return Kind(k), nil
 }
 
 // A Param is one named dimension of a search space. Make one with [Float],
-// [LogFloat], [Int], [LogInt], [Ordinal], [Categorical] or [Bool]; [NewSpace]
+// [LogFloat], [Int], [LogInt], [Ordinal], [Categorical] or [Bool]; [New]
 // validates it. A Param is an immutable value.
 type Param struct {
 	name    string
@@ -99,9 +101,9 @@ func Bool(name string) Param {
 }
 
 // WithStep returns a [Float] or [Int] parameter that takes the values lo,
-// lo + step, lo + 2 step, ... up to hi alone; [NewSpace] makes the last of them
+// lo + step, lo + 2 step, ... up to hi alone; [New] makes the last of them
 // the upper bound. A step of 0 is none, and so is a step of 1 of an integer.
-// NewSpace refuses steps of other kinds, logarithmic ones among them, and those
+// New refuses steps of other kinds, logarithmic ones among them, and those
 // that are negative, too small for a float64 to tell the values apart (below a
 // billionth of the larger bound) or, for an integer, no whole number. If lo and step are decimals of up to 15 places, each value is
 // the float64 next to the decimal: 0.1 + 2·0.1 is 0.3.
@@ -303,7 +305,7 @@ func wholeFloat(v int64) float64 {
 // validate reports what is wrong with the definition itself.
 func (p Param) validate() error {
 	fail := func(format string, args ...any) error {
-		e := dataErrorf(ErrSpace, format, args...)
+		e := Errorf(ErrSpace, format, args...)
 		e.Name = p.name
 		return e
 	}
@@ -393,7 +395,7 @@ func (p Param) validate() error {
 // check reports whether v is a value the parameter takes.
 func (p Param) check(v float64) error {
 	fail := func(sentinel error, format string, args ...any) error {
-		e := dataErrorf(sentinel, format, args...)
+		e := Errorf(sentinel, format, args...)
 		e.Name, e.Value = p.name, v
 		return e
 	}

@@ -1,7 +1,6 @@
-package cmbo
+package space
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"math"
@@ -13,7 +12,7 @@ import (
 )
 
 func mixedSpace(t testing.TB) *Space {
-	s, err := NewSpace(
+	s, err := New(
 		Float("momentum", -1, 3),
 		LogFloat("lr", 1e-5, 10),
 		Int("depth", 2, 9),
@@ -26,7 +25,7 @@ func mixedSpace(t testing.TB) *Space {
 }
 
 func gridSpace(t testing.TB) *Space {
-	s, err := NewSpace(
+	s, err := New(
 		Float("dropout", 0.1, 0.75).WithStep(0.1),
 		Int("width", 16, 256).WithStep(48),
 		Ordinal("units", 16, 32, 64, 512),
@@ -62,7 +61,7 @@ func TestGridKnownValues(t *testing.T) {
 	config, err := s.Config([]float64{0.4, 112, 64, 0.25, 2, 0.5})
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"dropout": 0.4, "width": 112, "units": 64, "rate": 0.25, "one": 2.0, "binary": 0.5}, config)
-	trial := Trial{ID: 1, X: []float64{0.4, 112, 64, 0.25, 2, 0.5}, space: s}
+	trial := Point{s, []float64{0.4, 112, 64, 0.25, 2, 0.5}}
 	require.Equal(t, 64, trial.Int("units"))
 	require.Equal(t, 64.0, trial.Float("units"))
 	require.Equal(t, 0.25, trial.Float("rate"))
@@ -80,11 +79,11 @@ func TestGridKnownValues(t *testing.T) {
 // TestGridEverywhere: each way to a point of the space stays on the grid and
 // reaches all of it.
 func TestGridEverywhere(t *testing.T) {
-	s, err := NewSpace(Float("a", -0.3, 0.3).WithStep(0.2), Int("b", 1, 9).WithStep(4), Ordinal("c", 1, 10, 100))
+	s, err := New(Float("a", -0.3, 0.3).WithStep(0.2), Int("b", 1, 9).WithStep(4), Ordinal("c", 1, 10, 100))
 	require.NoError(t, err)
-	all := enumerate(s, 36)
+	all := s.Enumerate(36)
 	require.Len(t, all, 36)
-	require.Nil(t, enumerate(s, 35))
+	require.Nil(t, s.Enumerate(35))
 	want := make(map[string]bool)
 	for _, row := range all {
 		require.NoError(t, s.Check(row))
@@ -105,9 +104,9 @@ func TestGridEverywhere(t *testing.T) {
 		require.Len(t, got, n, name)
 	}
 	r := rng.Stream(1, "grid")
-	reached("sobol", 36, sobolRows(s, 36, r))
-	reached("design", 36, designRows(s, 2000, r))
-	reached("neighbours of a corner", 8, localRows(s, all[0], 5000, 1, 1))
+	reached("sobol", 36, s.Spread(36, r))
+	reached("design", 36, s.Design(2000, r))
+	reached("neighbours of a corner", 8, s.Near(all[0], 5000, r))
 	var decoded [][]float64
 	for range 5000 {
 		row, err := s.Decode([]float64{2*r.Float64() - 0.5, 2*r.Float64() - 0.5, 2*r.Float64() - 0.5})
@@ -117,54 +116,6 @@ func TestGridEverywhere(t *testing.T) {
 	reached("decode", 36, decoded)
 }
 
-// TestGridRestored: a space with steps and ordinals comes back from JSON, from
-// a snapshot and from a prior, and a run over it asks the same.
-func TestGridRestored(t *testing.T) {
-	s := gridSpace(t)
-	blob, err := json.Marshal(s)
-	require.NoError(t, err)
-	var again Space
-	require.NoError(t, json.Unmarshal(blob, &again))
-	require.Equal(t, s.Params(), again.Params())
-
-	o, err := New(s, WithSeed(3))
-	require.NoError(t, err)
-	tasks := []Task{{ID: "a"}, {ID: "b"}}
-	for i := range 12 {
-		trial, err := o.Ask(t.Context())
-		require.NoError(t, err)
-		require.NoError(t, s.Check(trial.X))
-		y := trial.Float("dropout") - math.Log2(trial.Float("units")) + 0.1*float64(i)
-		require.NoError(t, o.Tell(trial.ID, y))
-		for k := range tasks {
-			tasks[k].X, tasks[k].Y = append(tasks[k].X, trial.X), append(tasks[k].Y, y*float64(k+1))
-		}
-	}
-	var snap bytes.Buffer
-	require.NoError(t, o.Snapshot(&snap))
-	restored, err := Restore(&snap)
-	require.NoError(t, err)
-	a, err := o.Ask(t.Context())
-	require.NoError(t, err)
-	b, err := restored.Ask(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, a.X, b.X)
-
-	p, err := Learn(t.Context(), s, tasks, WithClusters(1))
-	require.NoError(t, err)
-	var buf bytes.Buffer
-	require.NoError(t, p.Encode(&buf))
-	q, err := DecodePrior(&buf)
-	require.NoError(t, err)
-	require.Equal(t, s.Params(), q.space.Params())
-	_, err = New(s, WithPrior(q))
-	require.NoError(t, err)
-	other, err := NewSpace(append([]Param{Float("dropout", 0.1, 0.7)}, s.Params()[1:]...)...)
-	require.NoError(t, err)
-	_, err = New(other, WithPrior(q))
-	require.ErrorIs(t, err, ErrPriorMismatch, "the same but for a step")
-}
-
 // TestIntLimits: integers end at ±2^53, whatever rounds to it.
 func TestIntLimits(t *testing.T) {
 	if math.MaxInt == math.MaxInt32 {
@@ -172,16 +123,15 @@ func TestIntLimits(t *testing.T) {
 	}
 	limit := int64(maxInt)
 	most := int(limit)
-	s, err := NewSpace(Int("a", most-1, most), Int("b", -most, 1-most))
+	s, err := New(Int("a", most-1, most), Int("b", -most, 1-most))
 	require.NoError(t, err)
-	require.Equal(t, [][]float64{{maxInt - 1, -maxInt}, {maxInt - 1, 1 - maxInt}, {maxInt, -maxInt}, {maxInt, 1 - maxInt}}, enumerate(s, 10))
-	o, err := New(s)
-	require.NoError(t, err)
-	_, err = o.Ask(t.Context())
-	require.NoError(t, err)
+	require.Equal(t, [][]float64{{maxInt - 1, -maxInt}, {maxInt - 1, 1 - maxInt}, {maxInt, -maxInt}, {maxInt, 1 - maxInt}}, s.Enumerate(10))
+	for _, row := range s.Near([]float64{maxInt, -maxInt}, 10, rng.Stream(1, "limits")) {
+		require.NoError(t, s.Check(row))
+	}
 
 	for _, p := range []Param{Int("a", 0, most+1), Int("a", -most-1, 0), LogInt("a", 1, most+1), Int("a", 0, math.MaxInt)} {
-		_, err := NewSpace(p)
+		_, err := New(p)
 		require.ErrorIs(t, err, ErrSpace)
 		require.ErrorContains(t, err, "exact integers")
 	}
@@ -311,7 +261,7 @@ func TestNewSpaceRejects(t *testing.T) {
 		"2 follows 2; they must":   {Ordinal("a", 1, 2, 2)},
 		"value NaN is not finite":  {Ordinal("a", 1, math.NaN(), 3)},
 	} {
-		_, err := NewSpace(params...)
+		_, err := New(params...)
 		require.ErrorIs(t, err, ErrSpace, name)
 		require.ErrorContains(t, err, name)
 	}
@@ -400,9 +350,9 @@ func TestCandidateDuplicates(t *testing.T) {
 }
 
 func TestDataErrorText(t *testing.T) {
-	err := inTask(atRow(&DataError{Row: -1, Column: 2, Name: "lr", Reason: "0 is not in [1, 2]", Err: ErrOutOfSpace}, 3), "iris")
+	err := InTask(AtRow(&DataError{Row: -1, Column: 2, Name: "lr", Reason: "0 is not in [1, 2]", Err: ErrOutOfSpace}, 3), "iris")
 	require.EqualError(t, err, `cmbo: point outside the space: task "iris": row 3: parameter "lr": 0 is not in [1, 2]`)
 	foreign := errors.New("other")
-	require.ErrorIs(t, inTask(foreign, "iris"), foreign)
-	require.EqualError(t, inTask(foreign, "iris"), `task "iris": other`)
+	require.ErrorIs(t, InTask(foreign, "iris"), foreign)
+	require.EqualError(t, InTask(foreign, "iris"), `task "iris": other`)
 }

@@ -1,4 +1,4 @@
-package cmbo
+package space
 
 import (
 	"math"
@@ -7,8 +7,7 @@ import (
 )
 
 // A Task is the history of one tuning run: points of the space and the values
-// measured there. Both sources of a [Prior] and a finished run
-// ([Optimizer.Task]) take this form.
+// measured there. Both sources of a prior and a finished run take this form.
 type Task struct {
 	// ID names the task in diagnostics and errors; unique within one Learn.
 	ID string `json:"id"`
@@ -35,32 +34,34 @@ type Task struct {
 // offending place.
 func (t *Task) checkForm() error {
 	if t.ID == "" {
-		return dataErrorf(ErrTask, "empty ID")
+		return Errorf(ErrTask, "empty ID")
 	}
 	if len(t.X)+len(t.Failed) == 0 {
-		return inTask(dataErrorf(ErrTask, "no observations"), t.ID)
+		return InTask(Errorf(ErrTask, "no observations"), t.ID)
 	}
 	if len(t.X) != len(t.Y) {
-		return inTask(dataErrorf(ErrDimension, "%d points but %d values", len(t.X), len(t.Y)), t.ID)
+		return InTask(Errorf(ErrDimension, "%d points but %d values", len(t.X), len(t.Y)), t.ID)
 	}
 	if t.NoiseVariance != nil && len(t.NoiseVariance) != len(t.Y) {
-		return inTask(dataErrorf(ErrDimension, "%d noise variances for %d values", len(t.NoiseVariance), len(t.Y)), t.ID)
+		return InTask(Errorf(ErrDimension, "%d noise variances for %d values", len(t.NoiseVariance), len(t.Y)), t.ID)
 	}
 	for i, y := range t.Y {
-		err := checkValue(y)
+		err := CheckValue(y)
 		if err == nil && t.NoiseVariance != nil {
-			err = checkNoise(t.NoiseVariance[i])
+			err = CheckNoise(t.NoiseVariance[i])
 		}
 		if err != nil {
-			return inTask(atRow(err, i), t.ID)
+			return InTask(AtRow(err, i), t.ID)
 		}
 	}
 	return nil
 }
 
-// checkTasks validates a list of tasks, their IDs included, and returns them
-// with rows of the space. One of them has a value.
-func checkTasks(s *Space, tasks []Task) ([]Task, error) {
+// CheckTasks validates tasks, IDs included, and returns them with rows of the space: those
+// recorded with the same parameters in another order are turned. Slices may be shared.
+// It fails with [ErrNoTasks] if none has a value, and with [ErrTask], [ErrDimension],
+// [ErrNotFinite], [ErrOutOfSpace] or [ErrSpace] and a [*DataError] that says where.
+func CheckTasks(s *Space, tasks []Task) ([]Task, error) {
 	out := make([]Task, len(tasks))
 	seen := make(map[string]int, len(tasks))
 	values := 0
@@ -68,12 +69,12 @@ func checkTasks(s *Space, tasks []Task) ([]Task, error) {
 		var err error
 		if out[i], err = tasks[i].in(s); err != nil {
 			if tasks[i].ID == "" {
-				return nil, atRow(err, i)
+				return nil, AtRow(err, i)
 			}
 			return nil, err
 		}
 		if j, dup := seen[tasks[i].ID]; dup {
-			return nil, inTask(dataErrorf(ErrTask, "tasks %d and %d have the same ID", j, i), tasks[i].ID)
+			return nil, InTask(Errorf(ErrTask, "tasks %d and %d have the same ID", j, i), tasks[i].ID)
 		}
 		seen[tasks[i].ID] = i
 		values += len(tasks[i].Y)
@@ -84,11 +85,12 @@ func checkTasks(s *Space, tasks []Task) ([]Task, error) {
 	return out, nil
 }
 
-func checkValue(y float64) error {
+// CheckValue fails with [ErrNotFinite] if y is not finite or beyond ±1e150.
+func CheckValue(y float64) error {
 	if !points.Admitted(y) {
-		e := dataErrorf(ErrNotFinite, "value %g", y)
+		e := Errorf(ErrNotFinite, "value %g", y)
 		if math.Abs(y) > points.MaxValue {
-			e = dataErrorf(ErrNotFinite, "value %g is beyond ±%g", y, points.MaxValue)
+			e = Errorf(ErrNotFinite, "value %g is beyond ±%g", y, points.MaxValue)
 		}
 		e.Value = y
 		return e
@@ -96,28 +98,12 @@ func checkValue(y float64) error {
 	return nil
 }
 
-func checkNoise(v float64) error {
+// CheckNoise fails with [ErrNotFinite] unless v is a variance of at most 1e150.
+func CheckNoise(v float64) error {
 	if !(v >= 0 && v <= points.MaxValue) {
-		e := dataErrorf(ErrNotFinite, "noise variance %g is not in [0, %g]", v, points.MaxValue)
+		e := Errorf(ErrNotFinite, "noise variance %g is not in [0, %g]", v, points.MaxValue)
 		e.Value = v
 		return e
 	}
 	return nil
-}
-
-// orient turns a user's value into one to be maximised, and back.
-func orient(y float64, minimize bool) float64 {
-	if minimize {
-		return -y
-	}
-	return y
-}
-
-// orientAll does so with a list of values.
-func orientAll(y []float64, minimize bool) []float64 {
-	out := make([]float64, len(y))
-	for i, v := range y {
-		out[i] = orient(v, minimize)
-	}
-	return out
 }

@@ -1,14 +1,11 @@
-package cmbo
+package space
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
-
-	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 )
 
 // A remap turns rows recorded with some parameters into rows of a space.
@@ -26,11 +23,11 @@ type remap struct {
 // value of defaults. Without a default, or for recorded ones that the space
 // does not have, it fails unless loose, which drops them.
 func newRemap(s *Space, recorded []Param, defaults []float64, given []bool, loose bool) (*remap, error) {
-	r, err := NewSpace(recorded...)
+	r, err := New(recorded...)
 	if err != nil {
 		return nil, err
 	}
-	m := &remap{recorded: r, space: s, from: make([]int, len(s.params)), fill: defaults, same: r.sameParams(s)}
+	m := &remap{recorded: r, space: s, from: make([]int, len(s.params)), fill: defaults, same: r.SameParams(s)}
 	for i, p := range s.params {
 		j, ok := r.names[p.name]
 		if !ok {
@@ -57,7 +54,7 @@ func newRemap(s *Space, recorded []Param, defaults []float64, given []bool, loos
 
 // differ is the error of a task's parameter that the space has otherwise.
 func differ(name, format string, args ...any) error {
-	e := dataErrorf(ErrSpace, format, args...)
+	e := Errorf(ErrSpace, format, args...)
 	e.Name = name
 	return e
 }
@@ -88,7 +85,7 @@ func (p Param) convert(q Param, v float64) (float64, error) {
 			return f, nil
 		}
 	}
-	e := dataErrorf(ErrOutOfSpace, "%q is not a value of %s", text, p)
+	e := Errorf(ErrOutOfSpace, "%q is not a value of %s", text, p)
 	e.Name, e.Value = p.name, v
 	return 0, e
 }
@@ -115,7 +112,7 @@ func (m *remap) apply(x []float64) (row []float64, outside bool, err error) {
 		return slices.Clone(x), errors.Is(err, ErrOutOfSpace), err
 	}
 	if len(x) != len(m.recorded.params) {
-		return nil, false, dataErrorf(ErrDimension, "%d values for %d recorded parameters", len(x), len(m.recorded.params))
+		return nil, false, Errorf(ErrDimension, "%d values for %d recorded parameters", len(x), len(m.recorded.params))
 	}
 	for j, q := range m.recorded.params {
 		// Numbers may lie outside the range they were recorded with.
@@ -138,7 +135,7 @@ func (m *remap) apply(x []float64) (row []float64, outside bool, err error) {
 	return row, errors.Is(err, ErrOutOfSpace), err
 }
 
-// An Adoption says what [Space.Adopt] or [Prior.Adopt] did.
+// An Adoption says what [Space.Adopt] or a prior of package cmbo did.
 type Adoption struct {
 	// Rows counts the rows that were taken over, failed ones among them.
 	Rows int
@@ -165,17 +162,17 @@ type Adoption struct {
 //
 // The tasks are copied. It fails, and names task and parameter, with [ErrSpace]
 // if a parameter has neither a recorded value nor a default or its kind cannot
-// be converted, as [Space.Row] does for defaults, and as [Learn] does for tasks
+// be converted, as [Space.Row] does for defaults, and as Learn of package cmbo does for tasks
 // that are not valid in themselves.
 func (s *Space) Adopt(tasks []Task, defaults map[string]any) ([]Task, *Adoption, error) {
-	if err := s.defined(); err != nil {
+	if err := s.Defined(); err != nil {
 		return nil, nil, err
 	}
 	fill, given := make([]float64, len(s.params)), make([]bool, len(s.params))
 	for _, name := range slices.Sorted(maps.Keys(defaults)) {
 		i, ok := s.names[name]
 		if !ok {
-			return nil, nil, dataErrorf(ErrOutOfSpace, "a default for %q, which is not a parameter", name)
+			return nil, nil, Errorf(ErrOutOfSpace, "a default for %q, which is not a parameter", name)
 		}
 		v, err := s.params[i].fromAny(defaults[name])
 		if err == nil {
@@ -195,7 +192,7 @@ func (s *Space) Adopt(tasks []Task, defaults map[string]any) ([]Task, *Adoption,
 		}
 		m, err := newRemap(s, t.recorded(s), fill, given, true)
 		if err != nil {
-			return nil, nil, inTask(err, t.ID)
+			return nil, nil, InTask(err, t.ID)
 		}
 		a.Filled, a.Dropped = append(a.Filled, m.filled...), append(a.Dropped, m.dropped...)
 		q := Task{ID: t.ID, Params: s.Params()}
@@ -203,7 +200,7 @@ func (s *Space) Adopt(tasks []Task, defaults map[string]any) ([]Task, *Adoption,
 			row, outside, err := m.apply(x)
 			if err != nil {
 				var de *DataError
-				if err = inTask(atRow(err, k), t.ID); !outside || !errors.As(err, &de) {
+				if err = InTask(AtRow(err, k), t.ID); !outside || !errors.As(err, &de) {
 					return nil, nil, err
 				}
 				a.Outside = append(a.Outside, de)
@@ -247,13 +244,13 @@ func (t *Task) in(s *Space) (Task, error) {
 	}
 	m, err := newRemap(s, t.recorded(s), make([]float64, len(s.params)), make([]bool, len(s.params)), false)
 	if err != nil {
-		return q, inTask(err, t.ID)
+		return q, InTask(err, t.ID)
 	}
 	rows := make([][]float64, 0, len(t.X)+len(t.Failed))
 	for k, x := range slices.Concat(t.X, t.Failed) {
 		row, _, err := m.apply(x)
 		if err != nil {
-			return q, inTask(atRow(err, k), t.ID)
+			return q, InTask(AtRow(err, k), t.ID)
 		}
 		rows = append(rows, row)
 	}
@@ -261,82 +258,10 @@ func (t *Task) in(s *Space) (Task, error) {
 	return q, nil
 }
 
-// Tasks returns the tasks of the prior as it holds them: their points, with the
-// parameters, and their values in the units of the prior's y policy, which is all
-// it knows of them; smaller ones are better if the prior minimises. Real
-// parameters come back to rounding. Tasks of failures alone come last.
-func (p *Prior) Tasks() []Task {
-	tasks := make([]Task, len(p.facts.tasks))
-	byID := make(map[string]int, len(tasks))
-	for i, s := range p.facts.tasks {
-		t := Task{ID: s.ID, Params: p.space.Params(), Y: orientAll(s.Y, p.config.minimize), NoiseVariance: slices.Clone(s.Noise)}
-		for k := range s.Y {
-			row, err := p.space.Decode(s.X.Row(k))
-			if err != nil {
-				continue // points of the unit cube decode
-			}
-			t.X = append(t.X, row)
-		}
-		tasks[i] = t
-		byID[s.ID] = i
-	}
-	if p.success == nil {
-		return tasks
-	}
-	for _, s := range p.success.Tasks() {
-		i, ok := byID[s.ID]
-		if !ok {
-			i = len(tasks)
-			tasks = append(tasks, Task{ID: s.ID, Params: p.space.Params()})
-		}
-		for k, z := range s.Z {
-			if z == hierarchy.Failed {
-				if row, err := p.space.Decode(s.X.Row(k)); err == nil {
-					tasks[i].Failed = append(tasks[i].Failed, row)
-				}
-			}
-		}
-	}
-	return tasks
-}
-
-// Space returns the parameters the prior was learned for, without candidates.
-func (p *Prior) Space() *Space { return p.space }
-
-// Adopt returns a prior for a space whose parameters have changed: it brings
-// [Prior.Tasks] to the space as [Space.Adopt] does and learns from them anew,
-// which takes the time of [Learn]. The options are those p was learned with,
-// labels of clusters excepted; those given here win. Of values only what the
-// y policy leaves is known, so where that policy depends on all values of a task
-// and rows fall outside, the others are scaled once more.
-//
-// To restrict a prior to some points of the same parameters, no new prior is
-// needed: start an optimiser over [Space.WithCandidates]. Adopt fails as
-// Space.Adopt and Learn do.
-func (p *Prior) Adopt(ctx context.Context, space *Space, defaults map[string]any, opts ...LearnOption) (*Prior, *Adoption, error) {
-	if err := space.defined(); err != nil {
-		return nil, nil, err
-	}
-	tasks, a, err := space.Adopt(p.Tasks(), defaults)
-	if err != nil {
-		return nil, nil, err
-	}
-	c := p.config.settled()
-	c.labels, c.fixedIndex = nil, false
-	if err := c.apply(opts); err != nil {
-		return nil, nil, err
-	}
-	t := &trainingSet{config: c, space: space, finite: space.finite()}
-	if err := t.take(tasks); err != nil {
-		return nil, nil, err
-	}
-	q, err := t.learn(ctx)
-	return q, a, err
-}
-
-// firstDifference says where two lists of parameters part: the name and what
-// the first and the second have there. It returns "" if they are equal.
-func firstDifference(a, b []Param) (name, why string) {
+// Difference says where the parameters of s and t part, t being called the space: the
+// name of the first that differs, and how. It returns "" if they are equal.
+func (s *Space) Difference(t *Space) (name, why string) {
+	a, b := s.params, t.params
 	for i, p := range a {
 		if i >= len(b) || p.name != b[i].name {
 			j := slices.IndexFunc(b, func(q Param) bool { return q.name == p.name })
@@ -365,12 +290,4 @@ func firstDifference(a, b []Param) (name, why string) {
 		return b[len(a)].name, "the space has it besides"
 	}
 	return "", ""
-}
-
-// otherParams is the error of a prior that was learned for other parameters.
-func otherParams(prior, space *Space) error {
-	name, why := firstDifference(prior.params, space.params)
-	e := dataErrorf(ErrPriorMismatch, "%s; Prior.Adopt brings a prior to another space", why)
-	e.Name = name
-	return e
 }

@@ -1,11 +1,10 @@
-package cmbo
+package space
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 )
 
 // spaceJSON is the JSON form of a space.
@@ -24,6 +23,29 @@ type paramJSON struct {
 	Values  []float64   `json:"values,omitempty"`
 }
 
+// A Description is all that defines a parameter, for those who store spaces in a form
+// of their own: [Param.Describe] gives it and [Description.Param] takes it.
+type Description struct {
+	Name    string
+	Kind    Kind
+	Lo, Hi  float64
+	Step    float64 // 0 for none, and for an integer without one
+	Choices []string
+	Values  []float64 // of an ordinal
+}
+
+// Describe returns the parts of p. Its slices are shared and must not be changed.
+func (p Param) Describe() Description {
+	return Description{p.name, p.kind, p.lo, p.hi, p.step, p.choices, p.values}
+}
+
+// Param returns the parameter of the parts d, whose slices it keeps. It fails where no
+// constructor makes such a parameter; [New] validates the rest.
+func (d Description) Param() (Param, error) {
+	p := Param{name: d.Name, kind: d.Kind, lo: d.Lo, hi: d.Hi, choices: d.Choices, values: d.Values}.WithStep(d.Step)
+	return p, p.checkStored()
+}
+
 // numberJSON writes a float64 as encoding/json does.
 func numberJSON(v float64) json.Number {
 	b, err := json.Marshal(v)
@@ -32,8 +54,6 @@ func numberJSON(v float64) json.Number {
 	}
 	return json.Number(b)
 }
-
-func (s *Space) describe() spaceJSON { return spaceJSON{Params: s.params, Candidates: s.rows} }
 
 // MarshalJSON returns the form that [Space.MarshalJSON] has for a parameter.
 func (p Param) MarshalJSON() ([]byte, error) {
@@ -69,7 +89,9 @@ func (p *Param) UnmarshalJSON(b []byte) error {
 // ordinal (which has "values" and needs no bounds), categorical (which has
 // "choices" and needs none) and bool (which needs none); candidates are rows,
 // absent for a parameter space.
-func (s *Space) MarshalJSON() ([]byte, error) { return json.Marshal(s.describe()) }
+func (s *Space) MarshalJSON() ([]byte, error) {
+	return json.Marshal(spaceJSON{Params: s.params, Candidates: s.rows})
+}
 
 // UnmarshalJSON sets a zero Space to what MarshalJSON describes. It fails with
 // [ErrSpace], also where s is a space already, which never changes, or as
@@ -85,7 +107,10 @@ func (s *Space) UnmarshalJSON(b []byte) error {
 		}
 		return fmt.Errorf("%w: %w", ErrSpace, err)
 	}
-	t, err := d.space()
+	t, err := New(d.Params...)
+	if err == nil && d.Candidates != nil {
+		t, err = t.WithCandidates(d.Candidates)
+	}
 	if err != nil {
 		return err
 	}
@@ -93,21 +118,13 @@ func (s *Space) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-func (s *spaceJSON) space() (*Space, error) {
-	space, err := NewSpace(s.Params...)
-	if err != nil || s.Candidates == nil {
-		return space, err
-	}
-	return space.WithCandidates(s.Candidates)
-}
-
 // param makes the parameter that d describes.
 func (d *paramJSON) param() (Param, error) {
-	k := slices.Index(kindNames[:], d.Kind)
-	if k < 0 {
-		return Param{}, fmt.Errorf("parameter %q is of unknown kind %q", d.Name, d.Kind)
+	kind, err := ParseKind(d.Kind)
+	if err != nil {
+		return Param{}, fmt.Errorf("parameter %q is of %w", d.Name, err)
 	}
-	p := Param{name: d.Name, kind: Kind(k), choices: d.Choices, values: d.Values}
+	p := Param{name: d.Name, kind: kind, choices: d.Choices, values: d.Values}
 	for _, b := range []struct {
 		text json.Number
 		to   *float64

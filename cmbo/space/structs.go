@@ -1,4 +1,4 @@
-package cmbo
+package space
 
 import (
 	"reflect"
@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// SpaceOf returns the space that the tags of a struct's fields describe, in the
+// Of returns the space that the tags of a struct's fields describe, in the
 // order of the fields; cfg is the struct or a pointer to one:
 //
 //	type config struct {
@@ -29,16 +29,16 @@ import (
 //	bool                            nothing
 //
 // Fields without a tag, and those with the tag "-", are no parameters; the fields
-// of embedded structs belong to the struct. [Trial.Into] fills such a struct. It
+// of embedded structs belong to the struct. [Point.Into] fills such a struct. It
 // fails with [ErrSpace] and names the field if a tag is not of this form, and as
-// [NewSpace] does.
-func SpaceOf(cfg any) (*Space, error) {
+// [New] does.
+func Of(cfg any) (*Space, error) {
 	v := reflect.ValueOf(cfg)
 	if v.Kind() == reflect.Pointer && v.Type().Elem().Kind() == reflect.Struct {
 		v = reflect.Zero(v.Type().Elem())
 	}
 	if v.Kind() != reflect.Struct {
-		return nil, dataErrorf(ErrSpace, "%T is no struct", cfg)
+		return nil, Errorf(ErrSpace, "%T is no struct", cfg)
 	}
 	var params []Param
 	for _, f := range taggedFields(v.Type(), nil) {
@@ -48,7 +48,7 @@ func SpaceOf(cfg any) (*Space, error) {
 		}
 		params = append(params, p)
 	}
-	return NewSpace(params...)
+	return New(params...)
 }
 
 // field is a tagged field of a struct.
@@ -86,7 +86,7 @@ func taggedFields(t reflect.Type, path []int) []field {
 }
 
 func (f *field) fail(format string, args ...any) error {
-	e := dataErrorf(ErrSpace, "field "+f.Name+": "+format, args...)
+	e := Errorf(ErrSpace, "field "+f.Name+": "+format, args...)
 	e.Name = f.name
 	return e
 }
@@ -167,27 +167,27 @@ func (f *field) number() (p Param, why string) {
 	return Param{name: f.name, kind: kind, lo: values[0], hi: values[1]}.WithStep(step), ""
 }
 
-// into sets the tagged fields of the struct that cfg points to.
-func (v values) into(cfg any) error {
+// Into sets the tagged fields of the struct that cfg points to: see [Of].
+func (v Point) Into(cfg any) error {
 	dst := reflect.ValueOf(cfg)
 	if dst.Kind() != reflect.Pointer || dst.IsNil() || dst.Elem().Kind() != reflect.Struct {
-		return dataErrorf(ErrSpace, "%T is no pointer to a struct that could be filled", cfg)
+		return Errorf(ErrSpace, "%T is no pointer to a struct that could be filled", cfg)
 	}
-	if v.space == nil {
-		return dataErrorf(ErrSpace, "an Optimizer did not make this point, so its parameters are not known")
+	if v.Space == nil {
+		return Errorf(ErrSpace, "an Optimizer did not make this point, so its parameters are not known")
 	}
-	if err := v.space.Check(v.x); err != nil {
+	if err := v.Space.Check(v.X); err != nil {
 		return err
 	}
 	filled := reflect.New(dst.Elem().Type()).Elem()
 	filled.Set(dst.Elem())
 	seen := make(map[string]bool)
 	for _, f := range taggedFields(filled.Type(), nil) {
-		i, ok := v.space.names[f.name]
+		i, ok := v.Space.names[f.name]
 		if !ok {
 			return f.fail("the space has no such parameter")
 		}
-		p, x := v.space.params[i], v.x[i]
+		p, x := v.Space.params[i], v.X[i]
 		if seen[p.name] = true; !f.IsExported() {
 			return f.fail("it is not exported, and cannot be set")
 		}
@@ -195,9 +195,9 @@ func (v values) into(cfg any) error {
 			return f.fail("a %s does not hold %s, a value of %s", f.Type, p.text(x), p)
 		}
 	}
-	for _, p := range v.space.params {
+	for _, p := range v.Space.params {
 		if !seen[p.name] {
-			e := dataErrorf(ErrSpace, "%T has no field for it; a tag `cmbo:%q` makes one", cfg, p.name)
+			e := Errorf(ErrSpace, "%T has no field for it; a tag `cmbo:%q` makes one", cfg, p.name)
 			e.Name = p.name
 			return e
 		}

@@ -1,0 +1,105 @@
+package space
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Sentinel errors: errors.Is tells what kind of trouble it is, errors.As with
+// [*DataError] where in the input it lies.
+var (
+	// ErrDimension: a row, a list or a matrix has the wrong number of entries.
+	ErrDimension = errors.New("cmbo: wrong dimension")
+	// ErrNotFinite: a value is NaN, infinite or beyond ±1e150, or a variance is
+	// negative.
+	ErrNotFinite = errors.New("cmbo: unusable value")
+	// ErrOutOfSpace: a point does not lie in the search space.
+	ErrOutOfSpace = errors.New("cmbo: point outside the space")
+	// ErrSpace: the search space itself is ill-defined.
+	ErrSpace = errors.New("cmbo: invalid space")
+	// ErrNoTasks: Learn was given nothing to learn from.
+	ErrNoTasks = errors.New("cmbo: no tasks")
+	// ErrTask: a task has no observations, no ID, or an ID used twice.
+	ErrTask = errors.New("cmbo: invalid task")
+	// ErrOption: an option's value is outside its range, or two options
+	// contradict each other.
+	ErrOption = errors.New("cmbo: invalid option")
+)
+
+// A DataError says where in the caller's data a problem lies. Fields that do
+// not apply are empty or -1.
+type DataError struct {
+	Task   string  // ID of the task, or empty
+	Row    int     // index of the observation, point, candidate or task without an ID, or -1
+	Column int     // index of the parameter or coordinate, or -1
+	Name   string  // name of the parameter, or empty
+	Value  float64 // the offending value, if there is one
+	Reason string  // what is wrong, with the numbers
+	Err    error   // the sentinel
+}
+
+// Error describes the problem with its place and its numbers.
+func (e *DataError) Error() string {
+	var b strings.Builder
+	b.WriteString(e.Err.Error())
+	if e.Task != "" {
+		fmt.Fprintf(&b, ": task %q", e.Task)
+	}
+	if e.Row >= 0 {
+		fmt.Fprintf(&b, ": row %d", e.Row)
+	}
+	switch {
+	case e.Name != "":
+		fmt.Fprintf(&b, ": parameter %q", e.Name)
+	case e.Column >= 0:
+		fmt.Fprintf(&b, ": column %d", e.Column)
+	}
+	if e.Reason != "" {
+		b.WriteString(": ")
+		b.WriteString(e.Reason)
+	}
+	return b.String()
+}
+
+// Unwrap returns the sentinel.
+func (e *DataError) Unwrap() error { return e.Err }
+
+// Errorf returns a DataError that is not tied to a place yet: [InTask] and [AtRow]
+// add it on the way up.
+func Errorf(sentinel error, format string, args ...any) *DataError {
+	return &DataError{Row: -1, Column: -1, Reason: fmt.Sprintf(format, args...), Err: sentinel}
+}
+
+// InTask adds the task's ID to a DataError; other errors are wrapped.
+func InTask(err error, id string) error {
+	var de *DataError
+	if errors.As(err, &de) {
+		c := *de
+		c.Task = id
+		return &c
+	}
+	return fmt.Errorf("task %q: %w", id, err)
+}
+
+// AtRow adds a row index to a DataError; other errors are wrapped.
+func AtRow(err error, row int) error {
+	var de *DataError
+	if errors.As(err, &de) {
+		c := *de
+		c.Row = row
+		return &c
+	}
+	return fmt.Errorf("row %d: %w", row, err)
+}
+
+// atColumn adds the index of a parameter to a DataError; other errors are wrapped.
+func atColumn(err error, column int) error {
+	var de *DataError
+	if errors.As(err, &de) {
+		c := *de
+		c.Column = column
+		return &c
+	}
+	return fmt.Errorf("column %d: %w", column, err)
+}
