@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/cmbo/theorem"
 	"github.com/gocmbo/cmbo/internal/names"
 )
 
@@ -246,4 +247,56 @@ func (o *Optimizer) Outlook(ctx context.Context) (u Outlook, err error) {
 		u.Next, u.Most = max(u.Next, scale.scale*v), max(u.Most, scale.scale*(mean[i]+z90*sd[i]-top))
 	}
 	return u, nil
+}
+
+// RegretBound evaluates the paper's Theorem 1 for a trial that the adaptive
+// prior proposed. The bound exceeds actual regrets by orders of magnitude; its
+// terms show what it is that learning from past tasks adds to it.
+//
+// It fails with [ErrUnknownTrial]; with [ErrOption] if an input is outside its
+// range, the acquisition is not UCB with a positive multiplier, the prototypes
+// are not geometric centres, other trials were pending when the point was
+// chosen, or it came from the initial design or was enqueued; and with [ErrOutOfSpace] or
+// [ErrDimension] for an unusable Optimum. It takes O(K n²) time per observation
+// and O(K n³) with Truth.
+func (o *Optimizer) RegretBound(trial int, in theorem.Inputs) (bound *theorem.Bound, err error) {
+	_ = o.lockModel(context.Background()) // which never ends
+	defer o.unlockModel()
+	defer func() { err = o.usedModel(recover(), err) }()
+	present := o.draft()
+	if _, ok := o.model.(paperRun); !ok || o.config.prior.config.variant.Prototype != GeometricCenter {
+		return nil, optionErrorf("Theorem 1 is about weighted sums of geometric centres")
+	}
+	ucb, ok := o.config.acquisition.(acq.UCB)
+	if !ok || !(ucb.Beta > 0) {
+		return nil, optionErrorf("Theorem 1 is about UCB with a positive multiplier, not %s", o.config.acquisition)
+	}
+	past, asked, err := present.beforeAsk(trial)
+	if err != nil {
+		return nil, err
+	}
+	if len(past.h.pending()) > 0 {
+		return nil, optionErrorf("trial %d was proposed while others were pending", trial)
+	}
+	switch past.reason() {
+	case ReasonEnqueued:
+		return nil, optionErrorf("trial %d was enqueued", trial)
+	case ReasonDesign:
+		return nil, optionErrorf("trial %d belongs to the initial design", trial)
+	}
+	d, _ := past.data(false)
+	if err := o.fit(context.Background(), d); err != nil {
+		return nil, err
+	}
+	chosen, err := o.space.Encode(asked.x)
+	if err != nil {
+		return nil, err
+	}
+	// The fit may have made the model anew.
+	b, err := theorem.Evaluate(o.model.(paperRun).Weighted, o.space, chosen, ucb.Beta, in)
+	if err != nil {
+		return nil, err
+	}
+	b.Trial = trial
+	return b, nil
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/theorem"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/stretchr/testify/require"
@@ -247,7 +248,7 @@ func TestRegretBoundTerms(t *testing.T) {
 		obs := float64(len(ref.x))
 		mean, sd := ref.posterior(trial.X)
 		require.InEpsilon(t, step.Mean[trial.Index], mean, tol)
-		for _, in := range []cmbo.TheoremInputs{
+		for _, in := range []theorem.Inputs{
 			{},
 			{GreedyGain: true, NoiseFree: true},
 			{Gaps: []float64{0.3, 1.1, 0.7, 2, 0.1}, Truth: f, Optimum: rows[best]},

@@ -1,23 +1,28 @@
-package cmbo
+// Package theorem evaluates the paper's Theorem 1, a bound on the regret of one
+// proposal, as it is printed and as its proof supports it. RegretBound of package
+// cmbo's Optimizer asks for it.
+package theorem
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 
-	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/model"
+	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// TheoremInputs are the quantities of the paper's Theorem 1 that no data can
+// Inputs are the quantities of the paper's Theorem 1 that no data can
 // tell. All values are in the scaled units of the y policy.
-type TheoremInputs struct {
+type Inputs struct {
 	// Norm is B, a bound on the norm of f − μ0 in the reproducing-kernel space
 	// of the adaptive prior's covariance k0; where Truth is nil also on the
 	// norm of f in that of each task's kernel.
 	Norm float64
-	// Delta, in (0, 1), sets the confidence: see [TheoremTerms].Probability.
+	// Delta, in (0, 1), sets the confidence: see [Terms].Probability.
 	Delta float64
 	// Gaps holds D_i, the largest difference between the target and task i at
 	// that task's points, in the order given to Learn. Nil has them estimated:
@@ -37,10 +42,10 @@ type TheoremInputs struct {
 	GreedyGain bool
 }
 
-// A RegretBound is the paper's Theorem 1 evaluated for one proposal: an upper
+// A Bound is the paper's Theorem 1 evaluated for one proposal: an upper
 // bound on the instantaneous regret max f − f(x). It holds for geometric
 // centres and the UCB acquisition.
-type RegretBound struct {
+type Bound struct {
 	// Trial is the proposal, Observations the number of points the posterior
 	// that chose it was conditioned on.
 	Trial, Observations int
@@ -58,10 +63,10 @@ type RegretBound struct {
 	EtaExact bool
 	// Printed is the theorem as the paper states it, Corrected as its proof
 	// supports it.
-	Printed, Corrected TheoremTerms
+	Printed, Corrected Terms
 }
 
-// TheoremTerms are the terms of one form of Theorem 1. As printed,
+// Terms are the terms of one form of Theorem 1. As printed,
 //
 //	β = B + σ·√(2(γ + 1 + ln(4/δ)))
 //	α = Σ ζ_i·n_i/σ²·(D_i + 2·√(2σ²·ln(8n_i/δ)))
@@ -96,7 +101,7 @@ type RegretBound struct {
 //
 // (e) The lemmas hold with probability 1−δ/4 each, so the bound does with
 // 1−δ/2, or 1−3δ/4 with the noise term.
-type TheoremTerms struct {
+type Terms struct {
 	Beta, Alpha, Omega, Iota float64
 	// DeltaTau multiplies the bracket, Bracket is what it multiplies.
 	DeltaTau, Bracket float64
@@ -111,77 +116,11 @@ type TheoremTerms struct {
 	Applies bool
 }
 
-// RegretBound evaluates the paper's Theorem 1 for a trial that the adaptive
-// prior proposed. The bound exceeds actual regrets by orders of magnitude; its
-// terms show what it is that learning from past tasks adds to it.
-//
-// It fails with [ErrUnknownTrial]; with [ErrOption] if an input is outside its
-// range, the acquisition is not UCB with a positive multiplier, the prototypes
-// are not geometric centres, other trials were pending when the point was
-// chosen, or it came from the initial design or was enqueued; and with [ErrOutOfSpace] or
-// [ErrDimension] for an unusable Optimum. It takes O(K n²) time per observation
-// and O(K n³) with Truth.
-func (o *Optimizer) RegretBound(trial int, in TheoremInputs) (bound *RegretBound, err error) {
-	_ = o.lockModel(context.Background()) // which never ends
-	defer o.unlockModel()
-	defer func() { err = o.usedModel(recover(), err) }()
-	present := o.draft()
-	a, ok := o.model.(paperRun)
-	if !ok || o.config.prior.config.variant.Prototype != GeometricCenter {
-		return nil, optionErrorf("Theorem 1 is about weighted sums of geometric centres")
+// validate fails with [space.ErrOption].
+func (in *Inputs) validate(tasks int) error {
+	optionErrorf := func(format string, args ...any) error {
+		return fmt.Errorf("%w: "+format, append([]any{space.ErrOption}, args...)...)
 	}
-	ucb, ok := o.config.acquisition.(acq.UCB)
-	if !ok || !(ucb.Beta > 0) {
-		return nil, optionErrorf("Theorem 1 is about UCB with a positive multiplier, not %s", o.config.acquisition)
-	}
-	if err := in.validate(len(a.Prior.Sources)); err != nil {
-		return nil, err
-	}
-	past, asked, err := present.beforeAsk(trial)
-	if err != nil {
-		return nil, err
-	}
-	if len(past.h.pending()) > 0 {
-		return nil, optionErrorf("trial %d was proposed while others were pending", trial)
-	}
-	switch past.reason() {
-	case ReasonEnqueued:
-		return nil, optionErrorf("trial %d was enqueued", trial)
-	case ReasonDesign:
-		return nil, optionErrorf("trial %d belongs to the initial design", trial)
-	}
-	d, _ := past.data(false)
-	if err := o.fit(context.Background(), d); err != nil {
-		return nil, err
-	}
-	chosen, err := o.space.Encode(asked.x)
-	if err != nil {
-		return nil, err
-	}
-	a = o.model.(paperRun) // which the fit may have made anew
-	t := &theorem{a: a, p: a.Prior, w: a.Weights(), noise: a.NoiseVariance(), in: in, xi: ucb.Beta, chosen: chosen}
-	if in.Truth != nil {
-		if t.optimum, err = o.space.Encode(in.Optimum); err != nil {
-			return nil, err
-		}
-		t.truth = func(u []float64) (float64, error) {
-			row, err := o.space.Decode(u)
-			if err != nil {
-				return 0, err
-			}
-			return in.Truth(row), nil
-		}
-	}
-	t.minNoise, t.maxNoise = a.NoiseRange()
-	b, err := t.evaluate()
-	if err != nil {
-		return nil, err
-	}
-	b.Trial = trial
-	return b, nil
-}
-
-func (in *TheoremInputs) validate(tasks int) error {
 	switch {
 	case !(in.Norm >= 0) || math.IsInf(in.Norm, 0):
 		return optionErrorf("norm %g is not a finite number >= 0", in.Norm)
@@ -200,27 +139,56 @@ func (in *TheoremInputs) validate(tasks int) error {
 	return nil
 }
 
-// theorem evaluates the bound for the posterior that a is conditioned to.
-type theorem struct {
-	a                  paperRun
+// Evaluate evaluates the bound for a proposal of the adaptive prior run, which is
+// conditioned on what was known then, at the point chosen of the unit cube; xi is the
+// multiplier of UCB. Points of the caller's go through s. Trial is left to the caller,
+// which is package cmbo.
+//
+// It fails with [space.ErrOption] if an input is outside its range, with the errors of
+// [space.Space.Encode] for an unusable Optimum, and with ErrNumerical of package cmbo.
+func Evaluate(run *model.Weighted, s *space.Space, chosen []float64, xi float64, in Inputs) (*Bound, error) {
+	if err := in.validate(len(run.Prior.Sources)); err != nil {
+		return nil, err
+	}
+	t := &evaluation{a: run, p: run.Prior, w: run.Weights(), noise: run.NoiseVariance(), in: in, xi: xi, chosen: chosen}
+	if in.Truth != nil {
+		var err error
+		if t.optimum, err = s.Encode(in.Optimum); err != nil {
+			return nil, err
+		}
+		t.truth = func(u []float64) (float64, error) {
+			row, err := s.Decode(u)
+			if err != nil {
+				return 0, err
+			}
+			return in.Truth(row), nil
+		}
+	}
+	t.minNoise, t.maxNoise = run.NoiseRange()
+	return t.evaluate()
+}
+
+// evaluation is what Evaluate works with.
+type evaluation struct {
+	a                  *model.Weighted
 	p                  *model.Prior
 	w                  []float64 // weights of the prototypes
 	noise              float64   // noise variance where none was given
 	minNoise, maxNoise float64   // smallest and largest in use
-	in                 TheoremInputs
+	in                 Inputs
 	xi                 float64
 	chosen             []float64
 	optimum            []float64
 	truth              func(u []float64) (float64, error)
 }
 
-func (t *theorem) evaluate() (*RegretBound, error) {
+func (t *evaluation) evaluate() (*Bound, error) {
 	a := t.a
 	n, _ := a.Observed().Dims()
-	b := &RegretBound{Observations: n, Xi: t.xi}
+	b := &Bound{Observations: n, Xi: t.xi}
 	mean, sd := []float64{0}, []float64{0}
 	if err := a.Predict(context.Background(), mean, sd, linalg.NewDense(1, len(t.chosen), slices.Clone(t.chosen))); err != nil {
-		return nil, err
+		return nil, numerical(err)
 	}
 	b.SD = sd[0]
 	var err error
@@ -230,7 +198,7 @@ func (t *theorem) evaluate() (*RegretBound, error) {
 		b.InformationGain, err = a.InformationGain()
 	}
 	if err != nil {
-		return nil, modelError(context.Background(), err)
+		return nil, numerical(err)
 	}
 	b.Printed.Beta = betaPrinted(t.in.Norm, t.noise, b.InformationGain, t.in.Delta)
 	b.Corrected.Beta = betaCorrected(t.in.Norm, b.InformationGain, t.in.Delta)
@@ -248,7 +216,7 @@ func (t *theorem) evaluate() (*RegretBound, error) {
 }
 
 // finish puts the two bounds together.
-func (t *theorem) finish(b *RegretBound) {
+func (t *evaluation) finish(b *Bound) {
 	// Above and below beta the difference of the eta terms enters with different
 	// signs; bounds on their sizes only add up.
 	above, below := b.EtaOptimum-b.EtaChosen, b.EtaChosen-b.EtaOptimum
@@ -273,4 +241,12 @@ func (t *theorem) finish(b *RegretBound) {
 	c.Bracket = c.Iota*c.Alpha + signed + c.Omega*b.EtaNorm + c.Noise
 	c.DeltaTau, c.Bound = correctedBound(t.xi, c.Beta, c.Bracket, b.SD)
 	c.Applies = true
+}
+
+// numerical gives an error of the model its sentinel.
+func numerical(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", gp.ErrNumerical, err)
 }

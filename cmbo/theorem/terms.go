@@ -1,4 +1,4 @@
-package cmbo
+package theorem
 
 import (
 	"context"
@@ -19,7 +19,7 @@ func betaCorrected(norm, gain, delta float64) float64 {
 }
 
 // shares returns ζ_i and ζ'_i of task i.
-func (t *theorem) shares(i int) (zeta, zetaPrime float64) {
+func (t *evaluation) shares(i int) (zeta, zetaPrime float64) {
 	c := t.p.Labels[i]
 	size := 0.0
 	for _, l := range t.p.Labels {
@@ -45,7 +45,7 @@ func noiseBound(n int, variance, delta float64) float64 {
 }
 
 // sums computes α and ω of both forms.
-func (t *theorem) sums(b *RegretBound) {
+func (t *evaluation) sums(b *Bound) {
 	obs := float64(b.Observations)
 	for i, s := range t.p.Sources {
 		zeta, zetaPrime := t.shares(i)
@@ -62,7 +62,7 @@ func (t *theorem) sums(b *RegretBound) {
 
 // priorVariance returns v_i, the largest prior variance of a task's process on
 // the index set.
-func (t *theorem) priorVariance(s *model.Source) float64 {
+func (t *evaluation) priorVariance(s *model.Source) float64 {
 	n, _ := t.p.Index.Dims()
 	v := make([]float64, n)
 	kernel.Diag(v, s.Kernel, t.p.Index)
@@ -82,7 +82,7 @@ func correctedBound(xi, beta, bracket, sd float64) (delta, bound float64) {
 // eta fills in η(x) = Σ ζ_i·(μ̃_i(x) − f(x)), μ̃_i being task i's posterior mean
 // had the target been observed, without noise, at the task's points; or bounds
 // on its size if f is not known.
-func (t *theorem) eta(b *RegretBound) error {
+func (t *evaluation) eta(b *Bound) error {
 	observed := t.a.Observed()
 	n, dim := observed.Dims()
 	points := linalg.NewDense(2+n, dim, nil)
@@ -125,13 +125,13 @@ func (t *theorem) eta(b *RegretBound) error {
 
 // addEta adds task i's part: ζ_i·μ̃_i where f is known, else ζ_i·B·sd_i, which
 // bounds |μ̃_i − f| for exact observations of f.
-func (t *theorem) addEta(eta []float64, zeta float64, i int, points *linalg.Dense) error {
+func (t *evaluation) addEta(eta []float64, zeta float64, i int, points *linalg.Dense) error {
 	s := t.p.Sources[i]
 	tmp := make([]float64, len(eta))
 	ctx := context.Background()
 	if t.truth == nil {
 		if err := s.Moments(ctx, nil, tmp, points); err != nil {
-			return modelError(ctx, err)
+			return numerical(err)
 		}
 		for k := range eta {
 			eta[k] += zeta * t.in.Norm * math.Sqrt(tmp[k])
@@ -153,19 +153,19 @@ func (t *theorem) addEta(eta []float64, zeta float64, i int, points *linalg.Dens
 		err = hypothetical.Moments(ctx, tmp, nil, points)
 	}
 	if err != nil {
-		return modelError(ctx, err)
+		return numerical(err)
 	}
 	linalg.Axpy(eta, zeta, tmp)
 	return nil
 }
 
 // estimateGaps bounds D_i by what the posterior leaves possible.
-func (t *theorem) estimateGaps(beta float64) ([]float64, error) {
+func (t *evaluation) estimateGaps(beta float64) ([]float64, error) {
 	gaps := make([]float64, len(t.p.Sources))
 	for i, s := range t.p.Sources {
 		mean, sd := make([]float64, s.Len()), make([]float64, s.Len())
 		if err := t.a.Predict(context.Background(), mean, sd, s.X); err != nil {
-			return nil, err
+			return nil, numerical(err)
 		}
 		for j, y := range s.Y {
 			gaps[i] = max(gaps[i], math.Abs(mean[j]-y)+beta*sd[j])
