@@ -109,6 +109,35 @@ func TestConditionerExpected(t *testing.T) {
 	require.ErrorIs(t, c.Precision(alpha, nil), ErrArgument)
 }
 
+// TestAppendUnderJitter: a row that is appended takes the jitter in use: of n ones by
+// n the determinant is then jⁿ⁻¹·(n + j). One that is refused says how much it was.
+func TestAppendUnderJitter(t *testing.T) {
+	ones := linalg.NewSym(2, []float64{1, 1, 1, 1})
+	for _, expected := range []bool{false, true} {
+		var c Conditioner
+		require.NoError(t, c.Factorize(ones, []float64{0}, []float64{0, 0}))
+		j := c.Jitter()
+		require.Positive(t, j)
+		add := func(variance float64) error {
+			if expected {
+				return c.AppendExpected([]float64{1, 1}, variance, 0)
+			}
+			return c.Append([]float64{1, 1}, variance, 0, 0)
+		}
+		var refused *DefiniteError
+		require.ErrorAs(t, add(0.5), &refused)
+		require.Equal(t, j, refused.Jitter)
+		require.Equal(t, 2, refused.Pivot)
+		require.NoError(t, add(1))
+		// Each pivot is the difference of numbers near 1.
+		require.InDelta(t, -(2*math.Log(j)+math.Log(3+j)+3*ln2Pi)/2, c.LogMarginal(), 10*testutil.Unit/j)
+	}
+	var c Conditioner
+	var refused *DefiniteError
+	require.ErrorAs(t, c.Append(nil, 0, 0, 0), &refused)
+	require.Zero(t, refused.Jitter)
+}
+
 // conditioned is N(m, S) given y_i of coordinate idx_i with noise, by the formula and
 // an inverse from eigenvalues.
 func conditioned(t *testing.T, m []float64, s *linalg.Sym, idx []int, y, noise []float64) (mean []float64, cov *linalg.Sym) {

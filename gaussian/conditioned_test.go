@@ -256,9 +256,11 @@ func leastPivot(n *Normal) float64 {
 	return least
 }
 
+// definite reports whether a matrix is, for floats and for 60 digits: rounding may
+// have left it a little indefinite, and the factor's own rounding may hide that.
 func definite(s *linalg.Sym) bool {
 	var c linalg.Cholesky
-	return c.Factorize(s) == nil
+	return c.Factorize(s) == nil && bigSym(s).chol() != nil
 }
 
 // barycentreResidual: what calls itself converged solves the equation, by roots

@@ -38,7 +38,7 @@ func bigSym(s *linalg.Sym) bigMat {
 	return m
 }
 
-// chol returns the lower factor; it panics on a matrix that is not definite.
+// chol returns the lower factor, nil of a matrix that is not definite.
 func (a bigMat) chol() bigMat {
 	n := len(a)
 	l := newBigMat(n, n)
@@ -49,10 +49,13 @@ func (a bigMat) chol() bigMat {
 			for k := range j {
 				s.Sub(s, t.Mul(l[i][k], l[j][k]))
 			}
-			if i == j {
-				l[i][i].Sqrt(s)
-			} else {
+			switch {
+			case i > j:
 				l[i][j].Quo(s, l[j][j])
+			case s.Sign() <= 0:
+				return nil
+			default:
+				l[i][i].Sqrt(s)
 			}
 		}
 	}
