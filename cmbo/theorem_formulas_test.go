@@ -12,6 +12,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// tilted is a kernel whose variance differs from point to point.
+type tilted struct{ kernel.Kernel }
+
+func (k tilted) Eval(x, y []float64) float64 { return (1 + x[0]) * (1 + y[0]) * k.Kernel.Eval(x, y) }
+
+func (k tilted) WithParams(theta []float64) (kernel.Kernel, error) {
+	inner, err := k.Kernel.WithParams(theta)
+	return tilted{inner}, err
+}
+
 // reference computes Theorem 1 from its definitions, on nothing but kernel
 // values: the tasks' posteriors, the adaptive prior they make with given weights,
 // and its posterior given the target's observations.
@@ -163,19 +173,18 @@ func (r *reference) greedy(rows [][]float64, n int, sigma float64) float64 {
 
 // TestRegretBoundTerms compares every term of Theorem 1, in both forms, with the
 // formulas of its documentation, evaluated from kernel values alone: for multipliers
-// above and below beta, with f known and unknown, with noise and without, gaps
+// above and below beta, one observation and several, with f known and unknown, with noise and without, gaps
 // given and estimated, the realised gain and the greedy one.
 func TestRegretBoundTerms(t *testing.T) {
 	const (
-		variance = 2.3
-		sourced  = 0.03 // noise variance of the tasks
-		common   = 0.05 // of the target
-		norm     = 1.7
-		delta    = 0.1
-		tol      = 1e-8
+		sourced = 0.03 // noise variance of the tasks
+		common  = 0.05 // of the target
+		norm    = 1.7
+		delta   = 0.1
+		tol     = 1e-8
 	)
 	ctx := context.Background()
-	k := kernel.Scale(variance, kernel.Matern52(0.5))
+	k := tilted{kernel.Scale(1.1, kernel.Matern52(0.5))}
 	r := rng.Stream(4, "theorem terms")
 	point := func() []float64 { return []float64{r.Float64(), r.Float64()} }
 	f := func(x []float64) float64 { return math.Sin(4*x[0]) + x[1] }
@@ -196,8 +205,10 @@ func TestRegretBoundTerms(t *testing.T) {
 		ref.tasks, ref.noise = append(ref.tasks, task), append(ref.noise, noise)
 	}
 	var rows [][]float64
+	variance := 0.0 // the largest of the prior
 	for range 12 {
-		rows = append(rows, point())
+		x := point()
+		rows, variance = append(rows, x), max(variance, k.Eval(x, x))
 	}
 	space, err := cmbo.Candidates(rows)
 	require.NoError(t, err)
@@ -215,7 +226,11 @@ func TestRegretBoundTerms(t *testing.T) {
 		}
 	}
 	forms := map[bool]int{} // whether xi is below the corrected beta
-	for _, xi := range []float64{0.8, 3, 30} {
+	for _, run := range []struct {
+		xi     float64
+		sigmas []float64 // noise variances of what is observed before
+	}{{0.8, []float64{common, 0.4, 0.02}}, {3, []float64{common, 0.4, 0.02}}, {30, []float64{common, 0.4, 0.02}}, {3, nil}} {
+		xi := run.xi
 		opt, err := cmbo.New(space, cmbo.WithPrior(prior), cmbo.WithYPolicy(cmbo.RawValues), cmbo.WithNoiseVariance(common), cmbo.WithAcquisition(cmbo.UCB(xi)))
 		require.NoError(t, err)
 		ref.x, ref.y, ref.sigma = nil, nil, nil
@@ -223,7 +238,9 @@ func TestRegretBoundTerms(t *testing.T) {
 			ref.x, ref.y = append(ref.x, x), append(ref.y, y)
 			ref.sigma = append(ref.sigma, sigma)
 		}
-		for i, sigma := range []float64{common, 0.4, 0.02} {
+		least, most := common, common
+		for i, sigma := range run.sigmas {
+			least, most = min(least, sigma), max(most, sigma)
 			x := rows[(best+1+i)%len(rows)]
 			y := f(x) + math.Sqrt(sigma)*r.NormFloat64()
 			var opts []cmbo.ObservationOption
@@ -244,7 +261,6 @@ func TestRegretBoundTerms(t *testing.T) {
 		ref.w = step.Weights
 		require.NotEqual(t, ref.w[0], ref.w[1])
 
-		least, most := 0.02, 0.4
 		obs := float64(len(ref.x))
 		mean, sd := ref.posterior(trial.X)
 		require.InEpsilon(t, step.Mean[trial.Index], mean, tol)
@@ -364,4 +380,28 @@ func TestRegretBoundTerms(t *testing.T) {
 		}
 	}
 	require.Len(t, forms, 2, "multipliers on one side of beta only")
+}
+
+// TestRegretBoundAfterPanic: the bound is that of the observations there are, also
+// where the model that had fewer of them was given up over a kernel's panic.
+func TestRegretBoundAfterPanic(t *testing.T) {
+	list, _ := grid(t, 5)
+	f := new(fuse)
+	prior := learn(t, list, family(4, 6), append(smallSets[:len(smallSets):len(smallSets)], cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithClusters(2),
+		cmbo.WithPrototype(cmbo.GeometricCenter), cmbo.WithHyperparameters(fusedKernel{foreign{0.5}, f}, 0.05))...)
+	o := newOptimizer(t, list, cmbo.WithPrior(prior), cmbo.WithAcquisition(cmbo.UCB(2)))
+	drive(t, o, bump([]float64{0.3, 0.3}), 2)
+	trial, err := o.Ask(ctx)
+	require.NoError(t, err)
+	in := theorem.Inputs{Norm: 1, Delta: 0.1}
+	want, err := o.RegretBound(trial.ID, in)
+	require.NoError(t, err)
+	require.Equal(t, 2, want.Observations)
+	require.NoError(t, o.Observe([]float64{0.75, 0.25}, 1))
+	f.at.Store(f.calls.Load() + 1)
+	_, _, err = o.Predict([]float64{0.5, 0.25})
+	require.ErrorIs(t, err, cmbo.ErrPanic)
+	got, err := o.RegretBound(trial.ID, in)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
 }
