@@ -5,11 +5,13 @@
 //
 // It lists every place in the files of [groups] where one operator of sites can
 // change the source, draws places by the seed, as many from each group, until n
-// of the changed sources compile, and runs the group's tests on each with go test
-// -short -overlay, so that no file of the tree is touched. A mutant that fails a
-// test, or exceeds the time or the memory, is killed. FILE takes one line of JSON
-// a mutant; a run that was interrupted goes on where it ended, and mutants of files
-// that changed meanwhile are tested again.
+// of the changed sources compile, and runs the group's tests on each. One test
+// binary of a package holds all mutants of a group beside the original; an overlay
+// leaves the files of the tree as they are. The tests must pass on the original. A
+// mutant that fails a test, or exceeds the time of the processor, of the clock or
+// the memory, is killed. FILE takes one line of JSON a mutant; a run that was
+// interrupted goes on where it ended, and mutants of files that changed meanwhile
+// are tested again.
 //
 // Survivors are held against survivors.txt, which says of each why no test can, or
 // need, notice it. The exit code is 1 if fewer than -least percent were killed or a
@@ -18,7 +20,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"context"
 	_ "embed"
@@ -46,6 +47,7 @@ type options struct {
 	seed        uint64
 	out, only   string
 	timeout     time.Duration
+	cpu         time.Duration
 	memory      int
 	least       float64
 	list, again bool
@@ -58,7 +60,8 @@ func main() {
 	flag.IntVar(&o.at, "parallel", 2, "mutants tested at a time")
 	flag.StringVar(&o.out, "out", "", "`file` of the results, which a later run continues")
 	flag.StringVar(&o.only, "group", "", "only this `group`")
-	flag.DurationVar(&o.timeout, "timeout", 5*time.Minute, "time for the tests of one mutant")
+	flag.DurationVar(&o.timeout, "timeout", 10*time.Minute, "time on the clock for one run of tests")
+	flag.DurationVar(&o.cpu, "cpu", 2*time.Minute, "time of the processor for one process, where the system can bound it: unlike the clock's, a busy machine does not use it up")
 	flag.IntVar(&o.memory, "memory", 8000, "address space of one process in `MB`, where the system can bound it")
 	flag.Float64Var(&o.least, "least", 95, "`percent` to be killed")
 	flag.BoolVar(&o.list, "list", false, "print the mutants drawn and run nothing; some may not compile")
@@ -84,7 +87,6 @@ type result struct {
 const (
 	killed   = "killed"
 	survived = "survived"
-	invalid  = "does not compile"
 )
 
 func run(ctx context.Context, o options) error {
@@ -140,95 +142,136 @@ func run(ctx context.Context, o options) error {
 // change of the sources leaves most of the sample as it was.
 func (o options) lot(id string) uint64 { return rng.Stream(o.seed, id).Uint64() }
 
-// test runs mutants in their order until want of them compile. Which these are
-// does not depend on how many run at a time.
+// test runs the first want of the mutants that compile.
 func (o options) test(ctx context.Context, root string, g group, ms []mutant, want int, known map[string]result) ([]result, error) {
-	var valid []result
-	for len(valid) < want && len(ms) > 0 {
-		batch := ms[:min(want-len(valid), len(ms))]
-		ms = ms[len(batch):]
-		rs := make([]result, len(batch))
-		err := parallel.For(ctx, o.at, len(batch), func(_, i int) error {
-			m := batch[i]
-			if r, ok := known[m.id]; ok && r.Change == m.change() && r.Source == m.sum && !(o.again && r.Fate == survived) {
-				rs[i] = r
-				return nil
-			}
-			start := time.Now()
-			fate, err := o.fate(ctx, root, g, m)
-			if err != nil {
-				return err
-			}
-			rs[i] = result{ID: m.id, Place: m.place(), Change: m.change(), Fate: fate, Seconds: time.Since(start).Seconds(), Source: m.sum}
-			fmt.Printf("%-16s %s\t%s\t%s\n", fate, m.id, rs[i].Place, rs[i].Change)
-			return appendResult(o.out, rs[i])
-		})
-		if err != nil {
-			return valid, err
-		}
-		for i, r := range rs {
-			r.Place = batch[i].place()
-			if r.Fate != invalid {
-				valid = append(valid, r)
-			}
-		}
-	}
-	return valid, nil
-}
-
-// fate compiles a mutant and runs its group's tests until some fail.
-func (o options) fate(ctx context.Context, root string, g group, m mutant) (string, error) {
 	dir, err := os.MkdirTemp("", "mutate")
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	file, overlay := filepath.Join(dir, "mutant.go"), filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(file, m.source(), 0o600); err != nil {
-		return "", err
-	}
-	b, err := json.Marshal(map[string]map[string]string{"Replace": {filepath.Join(root, m.file): file}})
+	drawn, err := drawValid(ctx, root, dir, ms, want)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	if err := os.WriteFile(overlay, b, 0o600); err != nil {
-		return "", err
-	}
-	if out, err := o.goTool(ctx, root, "build", "-overlay", overlay, "./"+filepath.Dir(m.file)); err != nil {
-		if bytes.Contains(out, []byte(filepath.Base(m.file))) || bytes.Contains(out, []byte("mutant.go")) {
-			return invalid, nil
-		}
-		return "", fmt.Errorf("%s: %w\n%s", m.id, err, out)
-	}
-	for _, args := range g.tests {
-		args := append([]string{"test", "-short", "-failfast", "-timeout", o.timeout.String(), "-overlay", overlay}, args...)
-		out, err := o.goTool(ctx, root, args...)
-		var exit *exec.ExitError
-		switch {
-		case err == nil:
-		case bytes.Contains(out, []byte("[build failed]")) || bytes.Contains(out, []byte("[setup failed]")):
-			return invalid, nil // go vet, for one, finds a self-assignment
-		case errors.As(err, &exit) || errors.Is(err, context.DeadlineExceeded):
-			return killed, nil
-		default:
-			return "", err
+	rs := make([]result, len(drawn))
+	var open []int // not known
+	for i, m := range drawn {
+		if r, ok := known[m.id]; ok && r.Change == m.change() && r.Source == m.sum && !(o.again && r.Fate == survived) {
+			rs[i], rs[i].Place = r, m.place()
+		} else {
+			open = append(open, i)
 		}
 	}
-	return survived, nil
+	if len(open) == 0 {
+		return rs, nil
+	}
+	for i, step := range g.tests {
+		binary := filepath.Join(dir, filepath.Base(step.pkg)+".test")
+		if i == 0 || !slices.ContainsFunc(g.tests[:i], func(s suite) bool { return s.pkg == step.pkg }) {
+			if out, err := goTool(ctx, root, "test", "-c", "-vet=off", "-overlay", filepath.Join(dir, "overlay.json"), "-o", binary, step.pkg); err != nil {
+				return nil, fmt.Errorf("go test -c %s: %w\n%s", step.pkg, err, out)
+			}
+		}
+		fate, out, err := o.runTests(ctx, root, dir, step, 0)
+		if err == nil && fate != survived {
+			err = errors.New("they fail")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("tests of %s on the original: %w\n%s", step.pkg, err, out)
+		}
+	}
+	return rs, parallel.For(ctx, o.at, len(open), func(_, k int) error {
+		i := open[k]
+		m, start := drawn[i], time.Now()
+		fate := survived
+		for _, step := range g.tests {
+			var err error
+			if fate, _, err = o.runTests(ctx, root, dir, step, i+1); err != nil {
+				return fmt.Errorf("%s: %w", m.id, err)
+			}
+			if fate == killed {
+				break
+			}
+		}
+		rs[i] = result{ID: m.id, Place: m.place(), Change: m.change(), Fate: fate, Seconds: time.Since(start).Seconds(), Source: m.sum}
+		fmt.Printf("%-8s %s\t%s\t%s\n", fate, m.id, rs[i].Place, rs[i].Change)
+		return appendResult(o.out, rs[i])
+	})
 }
 
-// goTool runs the go command with the memory and the time bounded.
-func (o options) goTool(ctx context.Context, root string, args ...string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, 2*o.timeout)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", args...)
-	if sh, err := exec.LookPath("sh"); err == nil {
-		limit := fmt.Sprintf(`ulimit -v %d 2>/dev/null; exec go "$@"`, o.memory<<10)
-		cmd = exec.CommandContext(ctx, sh, append([]string{"-c", limit, "go"}, args...)...)
+// drawValid returns the first want mutants that compile, and leaves in dir the
+// overlay of a tree that holds them all, numbered from 1 in their order.
+func drawValid(ctx context.Context, root, dir string, ms []mutant, want int) ([]mutant, error) {
+	drawn := slices.Clone(ms[:min(want, len(ms))])
+	ms = ms[len(drawn):]
+	for {
+		files, spans, err := woven(drawn)
+		if err != nil {
+			return nil, err
+		}
+		replace := make(map[string]string)
+		args := []string{"build", "-gcflags=-e", "-overlay", filepath.Join(dir, "overlay.json")}
+		for file, text := range files {
+			name := filepath.Join(dir, strings.ReplaceAll(file, "/", "_"))
+			if err := os.WriteFile(name, text, 0o600); err != nil {
+				return nil, err
+			}
+			replace[filepath.Join(root, file)] = name
+			args = append(args, "./"+filepath.ToSlash(filepath.Dir(file)))
+		}
+		b, err := json.Marshal(map[string]any{"Replace": replace})
+		if err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(filepath.Join(dir, "overlay.json"), b, 0o600); err != nil {
+			return nil, err
+		}
+		out, err := goTool(ctx, root, args...)
+		if err == nil {
+			return drawn, nil
+		}
+		bad := blamed(out, spans)
+		if len(bad) == 0 {
+			return nil, fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, out)
+		}
+		for _, n := range slices.Backward(bad) {
+			drawn = slices.Delete(drawn, n-1, n)
+		}
+		more := min(want-len(drawn), len(ms))
+		drawn, ms = append(drawn, ms[:more]...), ms[more:]
 	}
+}
+
+func goTool(ctx context.Context, root string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = root
-	cmd.WaitDelay = 10 * time.Second
 	return cmd.CombinedOutput()
+}
+
+// runTests runs a suite on a mutant, 0 for the original, with the memory and the
+// time bounded.
+func (o options) runTests(ctx context.Context, root, dir string, s suite, mutant int) (fate string, out []byte, err error) {
+	ctx, cancel := context.WithTimeout(ctx, o.timeout+time.Minute)
+	defer cancel()
+	args := []string{"-test.short", "-test.failfast", "-test.timeout", o.timeout.String(), "-test.run", s.run}
+	binary := filepath.Join(dir, filepath.Base(s.pkg)+".test")
+	cmd := exec.CommandContext(ctx, binary, args...)
+	if sh, err := exec.LookPath("sh"); err == nil {
+		limit := fmt.Sprintf(`ulimit -v %d -t %d 2>/dev/null; exec "$0" "$@"`, o.memory<<10, int(o.cpu.Seconds()))
+		cmd = exec.CommandContext(ctx, sh, append([]string{"-c", limit, binary}, args...)...)
+	}
+	cmd.Dir = filepath.Join(root, filepath.FromSlash(s.pkg))
+	cmd.Env = append(os.Environ(), fmt.Sprint(environment, "=", mutant))
+	cmd.WaitDelay = 10 * time.Second
+	out, err = cmd.CombinedOutput()
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return survived, out, nil
+	case errors.As(err, &exit) || errors.Is(err, context.DeadlineExceeded):
+		return killed, out, nil
+	}
+	return "", out, err
 }
 
 func moduleRoot(ctx context.Context) (string, error) {

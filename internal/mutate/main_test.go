@@ -1,8 +1,10 @@
 package main
 
 import (
-	"go/parser"
-	"go/token"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,6 +15,9 @@ const source = `package p
 func (t *T) f(a []float64, err error) (float64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("%d of %d", len(a)-1, 3)
+	}
+	if a[2] == 4 {
+		return -1, err
 	}
 	s := 1.5
 	for i := 0; i < len(a); i++ {
@@ -41,14 +46,67 @@ func TestSites(t *testing.T) {
 		got = append(got, m.change())
 		require.False(t, ids[m.id], m.id)
 		ids[m.id] = true
-		_, err := parser.ParseFile(token.NewFileSet(), "", m.source(), 0)
-		require.NoError(t, err, m.change())
 	}
 	require.Equal(t, []string{
-		"0 -> (0+1)", "1.5 -> (2*1.5+1)", "0 -> (0+1)", "< -> <=", "< -> >=", "+= -> -=", "* -> /", "- -> +", "++ -> --",
+		"== -> !=", "2 -> (2+1)", "4 -> (4+1)", "1.5 -> (2*1.5+1)", "0 -> (0+1)", "< -> <=", "< -> >=", "+= -> -=", "* -> /", "- -> +", "++ -> --",
 		"t.set(s) -> _ = 0", "&& -> ||", "! -> ", "t.s -> _", " -> !", "s -> _", "math.Sqrt -> ", "max -> min", "2 -> (2+1)",
 	}, got)
 	require.True(t, ids["p.go T.f <to>= 1"])
+}
+
+// TestWeave: a woven file compiles, and behaves as the mutant of the number that it
+// is given.
+func TestWeave(t *testing.T) {
+	const source = `package main
+
+import "fmt"
+
+type box[T any] struct{ v []T }
+
+func (b *box[T]) add(_ int, vs ...T) { b.v = append(b.v, vs...) }
+
+func largest[T int | float64](a, b T) (m T, ok bool) {
+	if a < b {
+		return b, true
+	}
+	return a, false
+}
+
+func main() {
+	b := new(box[int])
+	a := [2]int{7, 2}
+	b.add(0, a[0], a[1])
+	m, ok := largest(b.v[0], b.v[1])
+	fmt.Print(m, ok)
+}
+`
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module m\ngo 1.24\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte(source), 0o600))
+	ms, err := group{"g", []string{"main.go"}, nil}.mutants(dir)
+	require.NoError(t, err)
+	drawn, err := drawValid(t.Context(), dir, dir, ms, len(ms))
+	require.NoError(t, err)
+	require.Less(t, len(drawn), len(ms), "a[2] of two does not compile")
+	out, err := goTool(t.Context(), dir, "build", "-overlay", filepath.Join(dir, "overlay.json"), "-o", "woven", ".")
+	require.NoError(t, err, "%s", out)
+	got := make(map[string]string)
+	for n := range len(drawn) + 1 {
+		cmd := exec.Command(filepath.Join(dir, "woven"))
+		cmd.Env = append(os.Environ(), fmt.Sprint(environment, "=", n))
+		out, _ := cmd.Output()
+		change := "none"
+		if n > 0 {
+			change = drawn[n-1].id
+		}
+		got[change] = string(out)
+	}
+	require.Equal(t, "7 false", got["none"])
+	require.Equal(t, "7 true", got["g main.go largest falsetotrue 1"])
+	require.Equal(t, "2 true", got["g main.go largest <to>= 1"])
+	require.Equal(t, "8 false", got["g main.go main plus1 2"])
+	require.NotContains(t, got, "g main.go main plus1 6")
+	require.Equal(t, "", got["g main.go main uncalled 1"], "without b.add there is no b.v[0]")
 }
 
 func TestGroupsHaveFiles(t *testing.T) {

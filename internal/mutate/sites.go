@@ -8,16 +8,18 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
 // A group is a part of the project whose formulas are changed.
 type group struct {
 	name  string
-	files []string   // patterns, from the root of the module
-	tests [][]string // arguments of go test, tried in this order
+	files []string // patterns, from the root of the module
+	tests []suite  // tried in this order
 }
+
+// A suite is tests of a package, all or those whose names match.
+type suite struct{ pkg, run string }
 
 // mutants lists the mutants of a group in the order of the sources.
 func (g group) mutants(root string) ([]mutant, error) {
@@ -81,10 +83,6 @@ func (m mutant) change() string {
 	return fmt.Sprintf("%s -> %s", was, m.replacement)
 }
 
-func (m mutant) source() []byte {
-	return slices.Concat(m.original[:m.start], []byte(m.replacement), m.original[m.end:])
-}
-
 // Operators of binary expressions and of assignments and what takes their place.
 var swaps = map[token.Token][]token.Token{
 	token.ADD: {token.SUB}, token.SUB: {token.ADD}, token.MUL: {token.QUO}, token.QUO: {token.MUL}, token.REM: {token.QUO},
@@ -102,7 +100,8 @@ var calls = map[string]string{
 }
 
 // sites lists the mutants of a file. What only shapes the message of an error or
-// of a panic, and comparisons with nil, are left alone.
+// of a panic, numbers returned beside an error, and comparisons with nil are left
+// alone.
 func sites(file string, src []byte) ([]mutant, error) {
 	fset := token.NewFileSet()
 	tree, err := parser.ParseFile(fset, file, src, parser.SkipObjectResolution)
@@ -113,7 +112,7 @@ func sites(file string, src []byte) ([]mutant, error) {
 	var out []mutant
 	for _, d := range tree.Decls {
 		f, ok := d.(*ast.FuncDecl)
-		if !ok || f.Body == nil || f.Name.Name == "String" || f.Name.Name == "Error" {
+		if !ok || f.Body == nil || f.Name.Name == "String" || f.Name.Name == "Error" || f.Name.Name == "init" {
 			continue
 		}
 		name := f.Name.Name
@@ -121,8 +120,12 @@ func sites(file string, src []byte) ([]mutant, error) {
 			name = receiver(f.Recv.List[0].Type) + "." + name
 		}
 		count := make(map[string]int)
+		beside := besideErrors(f.Body)
 		add := func(op string, start, end token.Pos, replacement string) {
 			count[op]++
+			if beside[start] {
+				return
+			}
 			out = append(out, mutant{
 				id:   fmt.Sprintf("%s %s %s %d", file, name, op, count[op]),
 				file: file, line: fset.Position(start).Line,
@@ -204,6 +207,38 @@ func visit(n ast.Node, add func(op string, start, end token.Pos, replacement str
 		}
 	}
 	return true
+}
+
+// besideErrors returns where numbers and truth values stand that are returned
+// together with an error.
+func besideErrors(body *ast.BlockStmt) map[token.Pos]bool {
+	out := make(map[token.Pos]bool)
+	ast.Inspect(body, func(n ast.Node) bool {
+		r, ok := n.(*ast.ReturnStmt)
+		if !ok || len(r.Results) < 2 {
+			return true
+		}
+		var name string
+		switch last := r.Results[len(r.Results)-1].(type) {
+		case *ast.Ident:
+			name = last.Name
+		case *ast.CallExpr:
+			name = callee(last)
+		}
+		if strings.Contains(strings.ToLower(name), "err") {
+			for _, x := range r.Results[:len(r.Results)-1] {
+				if u, ok := x.(*ast.UnaryExpr); ok {
+					out[u.Pos()], x = true, u.X
+				}
+				switch x.(type) {
+				case *ast.BasicLit, *ast.Ident:
+					out[x.Pos()] = true
+				}
+			}
+		}
+		return true
+	})
+	return out
 }
 
 // callee returns the name of the function called, with its package's if it has one.
