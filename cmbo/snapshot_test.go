@@ -360,6 +360,17 @@ func TestJournalTornAndDamaged(t *testing.T) {
 	require.ErrorIs(t, err, cmbo.ErrCorrupt, "a line lost")
 	_, _, err = cmbo.RestoreJournal(strings.NewReader(lines[0] + lines[2] + lines[1] + strings.Join(lines[3:], "")))
 	require.ErrorIs(t, err, cmbo.ErrCorrupt, "lines exchanged")
+	// Where each event could have happened without the others, the sums alone tell.
+	var free []byte
+	o2 := newOptimizer(t, list, cmbo.WithJournal(func(l []byte) error { free = append(free, l...); return nil }))
+	for i := range 3 {
+		require.NoError(t, o2.Observe([]float64{float64(i) / 2, 0.5}, 1))
+	}
+	lines = strings.SplitAfter(string(free), "\n")
+	_, _, err = cmbo.RestoreJournal(strings.NewReader(lines[0] + lines[2] + lines[3]))
+	require.ErrorIs(t, err, cmbo.ErrCorrupt, "an observation lost")
+	_, _, err = cmbo.RestoreJournal(strings.NewReader(lines[0] + lines[2] + lines[1] + lines[3]))
+	require.ErrorIs(t, err, cmbo.ErrCorrupt, "observations exchanged")
 
 	// It goes on where it ended.
 	half := ends[len(ends)/2]
