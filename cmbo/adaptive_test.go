@@ -136,7 +136,7 @@ func TestAdaptiveMatchesDefinition(t *testing.T) {
 			sizes := []float64{3, 2, 2}
 			var m definition
 			for j, task := range tasks {
-				y := scaleValues(ZScore, task.Y).z
+				y := ZScore.fit(task.Y).Z
 				p, err := gp.Condition(context.Background(), gp.FromKernel{Kernel: k}, box.EncodeAll(task.X), y, gp.Noise(nil, len(y), 0.01))
 				require.NoError(t, err)
 				m.members = append(m.members, p)

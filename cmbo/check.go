@@ -11,6 +11,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/internal/rng"
 )
@@ -298,7 +299,7 @@ func newRecord(space *Space, t *Task, minimize bool) (*record, error) {
 			r.y[i] = math.NaN()
 			continue
 		}
-		known = append(known, orient(y, minimize))
+		known = append(known, scaling.Orient(y, minimize))
 	}
 	slices.Sort(known)
 	params := space.WithoutCandidates()
@@ -314,7 +315,7 @@ func newRecord(space *Space, t *Task, minimize bool) (*record, error) {
 	for _, y := range r.y {
 		v := 1.0
 		if unit > 0 && !math.IsNaN(y) {
-			v = min((best-orient(y, minimize))/unit, 1)
+			v = min((best-scaling.Orient(y, minimize))/unit, 1)
 		}
 		r.regret = append(r.regret, v)
 	}
@@ -395,11 +396,11 @@ func (r *hierarchicalRun) contradicted(ctx context.Context, rec *record, c *runC
 	var y []float64
 	for i, v := range rec.y {
 		if !math.IsNaN(v) && len(at) < m.Window {
-			at, y = append(at, i), append(y, orient(v, c.minimize))
+			at, y = append(at, i), append(y, scaling.Orient(v, c.minimize))
 		}
 	}
 	x := points.Pick(rec.space.Encoded(), at)
-	if err := run.Fit(ctx, x, scaleValues(c.y, y).z, nil, nil); err != nil {
+	if err := run.Fit(ctx, x, c.y.fit(y).Z, nil, nil); err != nil {
 		return nil, modelError(ctx, err)
 	}
 	var out []string

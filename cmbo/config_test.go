@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
@@ -124,7 +125,7 @@ func TestRestoreReadsVersion1(t *testing.T) {
 			require.Contains(t, state, `"distances":[`)
 			again = append(again, WithPrior(p))
 		}
-		back, err := Restore(bytes.NewReader(sealSnapshot(1, []byte(state))), again...)
+		back, err := Restore(bytes.NewReader(runlog.SealState(1, []byte(state))), again...)
 		require.NoError(t, err)
 		require.Equal(t, want, back.config.acquisition.String())
 		for range 2 {

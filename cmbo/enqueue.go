@@ -2,8 +2,9 @@ package cmbo
 
 import (
 	"context"
-	"fmt"
 	"slices"
+
+	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 )
 
 // Enqueue has a point evaluated before the model's own proposals, such as a
@@ -15,14 +16,14 @@ import (
 // It fails, changing nothing, with [ErrDimension], [ErrNotFinite] or
 // [ErrOutOfSpace], and waits for an Ask under way.
 func (o *Optimizer) Enqueue(x []float64) error {
-	if _, err := o.candidate(x); err != nil {
+	if _, err := o.space.Place(x); err != nil {
 		return err
 	}
 	_ = o.lockModel(context.Background()) // which never ends
 	defer o.unlockModel()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.commit(event{kind: eventEnqueued, x: slices.Clone(x)})
+	return o.commit(runlog.Event{Kind: runlog.EventEnqueued, X: slices.Clone(x)})
 }
 
 // Enqueued returns the points that were enqueued and not proposed yet, in their
@@ -30,32 +31,16 @@ func (o *Optimizer) Enqueue(x []float64) error {
 func (o *Optimizer) Enqueued() [][]float64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	out := make([][]float64, len(o.h.queue))
-	for i, x := range o.h.queue {
+	out := make([][]float64, len(o.h.Queue))
+	for i, x := range o.h.Queue {
 		out[i] = slices.Clone(x)
 	}
 	return out
 }
 
-// candidate returns the row of a finite space that x is, or -1 in a parameter
-// space.
-func (o *Optimizer) candidate(x []float64) (int, error) {
-	if err := o.space.Check(x); err != nil {
-		return -1, err
-	}
-	if !o.space.Finite() {
-		return -1, nil
-	}
-	r := slices.IndexFunc(o.space.Rows(), func(row []float64) bool { return slices.Equal(row, x) })
-	if r < 0 {
-		return -1, fmt.Errorf("%w: the point is none of the %d candidates", ErrOutOfSpace, len(o.space.Rows()))
-	}
-	return r, nil
-}
-
 // queuedPoint proposes the first point of the queue.
-func (o *draft) queuedPoint(id int) (event, error) {
-	x := o.h.queue[0]
-	r, err := o.candidate(x)
-	return event{kind: eventAsked, trial: id, index: r, x: x}, err
+func (o *draft) queuedPoint(id int) (runlog.Event, error) {
+	x := o.h.Queue[0]
+	r, err := o.space.Place(x)
+	return runlog.Event{Kind: runlog.EventAsked, Trial: id, Index: r, X: x}, err
 }

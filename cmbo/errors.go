@@ -51,7 +51,7 @@ var (
 	// panicked. See [*PanicError].
 	ErrPanic = errors.New("cmbo: panic in the caller's code")
 	// ErrVersion: stored data was written by a newer release.
-	ErrVersion = errors.New("cmbo: data of a newer version")
+	ErrVersion = codec.ErrVersion
 	// ErrNumerical: a matrix stayed singular under every jitter tried, or an
 	// iteration failed.
 	ErrNumerical = gp.ErrNumerical

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
+	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/theorem"
 	"github.com/gocmbo/cmbo/internal/names"
 )
@@ -93,7 +95,7 @@ func (o *Optimizer) Explain(ctx context.Context, trial int) (x Explanation, err 
 	if err != nil {
 		return x, err
 	}
-	x = Explanation{Trial: Trial{ID: trial, Index: e.index, X: slices.Clone(e.x), space: o.space}, Reason: past.reason(), Mean: math.NaN(), SD: math.NaN()}
+	x = Explanation{Trial: Trial{ID: trial, Index: e.Index, X: slices.Clone(e.X), space: o.space}, Reason: past.reason(), Mean: math.NaN(), SD: math.NaN()}
 	d, scale := past.data(true)
 	if x.Reason == ReasonScore {
 		c, err := past.candidates(trial)
@@ -104,7 +106,7 @@ func (o *Optimizer) Explain(ctx context.Context, trial int) (x Explanation, err 
 		if err != nil {
 			return x, err
 		}
-		if s.Chosen = slices.IndexFunc(c.rows, func(r []float64) bool { return slices.Equal(r, e.x) }); s.Chosen < 0 {
+		if s.Chosen = slices.IndexFunc(c.rows, func(r []float64) bool { return slices.Equal(r, e.X) }); s.Chosen < 0 {
 			return x, fmt.Errorf("%w: trial %d is none of the %d candidates that this release draws", ErrVersion, trial, len(c.rows))
 		}
 		if o.points == nil {
@@ -114,13 +116,13 @@ func (o *Optimizer) Explain(ctx context.Context, trial int) (x Explanation, err 
 		if _, ok := o.model.(*hierarchicalRun); ok && len(d.Y) == 0 {
 			x.acquisition = "mean"
 		}
-		x.Mean, x.SD = scale.back(s.Mean[s.Chosen], s.SD[s.Chosen])
-		x.Mean = orient(x.Mean, o.config.minimize)
+		x.Mean, x.SD = scale.Back(s.Mean[s.Chosen], s.SD[s.Chosen])
+		x.Mean = scaling.Orient(x.Mean, o.config.minimize)
 	} else {
 		if err := o.fit(ctx, d); err != nil {
 			return x, err
 		}
-		f, ok, err := past.forecast(ctx, o.model, d, scale, e.x)
+		f, ok, err := past.forecast(ctx, o.model, d, scale, e.X)
 		if err != nil {
 			return x, err
 		}
@@ -133,20 +135,20 @@ func (o *Optimizer) Explain(ctx context.Context, trial int) (x Explanation, err 
 }
 
 // beforeAsk returns the log from which a trial was chosen, and the event.
-func (o *draft) beforeAsk(trial int) (*draft, event, error) {
-	if trial < 1 || trial > len(o.h.trials) {
-		return nil, event{}, fmt.Errorf("%w: %d; %d trials were asked", ErrUnknownTrial, trial, len(o.h.trials))
+func (o *draft) beforeAsk(trial int) (*draft, runlog.Event, error) {
+	if trial < 1 || trial > len(o.h.Trials) {
+		return nil, runlog.Event{}, fmt.Errorf("%w: %d; %d trials were asked", ErrUnknownTrial, trial, len(o.h.Trials))
 	}
-	at := slices.IndexFunc(o.h.events, func(e event) bool { return e.kind == eventAsked && e.trial == trial })
-	return &draft{Optimizer: o.Optimizer, h: o.h.before(at)}, o.h.events[at], nil
+	at := slices.IndexFunc(o.h.Events, func(e runlog.Event) bool { return e.Kind == runlog.EventAsked && e.Trial == trial })
+	return &draft{Optimizer: o.Optimizer, h: o.h.Before(at)}, o.h.Events[at], nil
 }
 
 // reason says how the next point is chosen.
 func (o *draft) reason() Reason {
 	switch {
-	case len(o.h.queue) > 0:
+	case len(o.h.Queue) > 0:
 		return ReasonEnqueued
-	case o.h.started() < o.config.initial:
+	case o.h.Started() < o.config.initial:
 		return ReasonDesign
 	}
 	return ReasonScore
@@ -194,20 +196,20 @@ func (o *Optimizer) Outlook(ctx context.Context) (u Outlook, err error) {
 	defer o.unlockModel()
 	defer func() { err = o.usedModel(recover(), err) }()
 	present := o.draft()
-	best := present.h.best(o.config.minimize)
+	best := present.h.Best(o.config.minimize)
 	if best < 0 {
 		return Outlook{math.NaN(), math.NaN(), math.NaN()}, nil
 	}
-	u.Gained = math.Abs(present.h.obs[best].Y - present.h.obs[0].Y)
-	c, err := present.candidates(len(present.h.trials) + 1)
-	if isExhausted(err) && present.h.numOpen() == 0 {
+	u.Gained = math.Abs(present.h.Observations[best].Y - present.h.Observations[0].Y)
+	c, err := present.candidates(len(present.h.Trials) + 1)
+	if isExhausted(err) && present.h.NumOpen() == 0 {
 		return u, nil
 	}
 	if err != nil && !isExhausted(err) {
 		return u, err
 	}
-	for _, id := range present.h.pending() {
-		c.rows = append(slices.Clip(c.rows), present.h.trials[id-1].x)
+	for _, id := range present.h.Pending() {
+		c.rows = append(slices.Clip(c.rows), present.h.Trials[id-1].X)
 		c.free = append(c.free, len(c.rows)-1)
 	}
 	rows := make([][]float64, len(c.free))
@@ -244,7 +246,7 @@ func (o *Optimizer) Outlook(ctx context.Context) (u Outlook, err error) {
 		if success != nil {
 			v *= success[i]
 		}
-		u.Next, u.Most = max(u.Next, scale.scale*v), max(u.Most, scale.scale*(mean[i]+z90*sd[i]-top))
+		u.Next, u.Most = max(u.Next, scale.Scale*v), max(u.Most, scale.Scale*(mean[i]+z90*sd[i]-top))
 	}
 	return u, nil
 }
@@ -275,7 +277,7 @@ func (o *Optimizer) RegretBound(trial int, in theorem.Inputs) (bound *theorem.Bo
 	if err != nil {
 		return nil, err
 	}
-	if len(past.h.pending()) > 0 {
+	if len(past.h.Pending()) > 0 {
 		return nil, optionErrorf("trial %d was proposed while others were pending", trial)
 	}
 	switch past.reason() {
@@ -288,7 +290,7 @@ func (o *Optimizer) RegretBound(trial int, in theorem.Inputs) (bound *theorem.Bo
 	if err := o.fit(context.Background(), d); err != nil {
 		return nil, err
 	}
-	chosen, err := o.space.Encode(asked.x)
+	chosen, err := o.space.Encode(asked.X)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,8 @@ package cmbo
 import (
 	"bytes"
 	"crypto/sha256"
+
+	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 )
 
 // Reseal replaces the checksum of an encoded prior by the right one, so that
@@ -17,15 +19,15 @@ func Reseal(b []byte) []byte {
 }
 
 // SealSnapshot puts a right envelope around a snapshot's state.
-func SealSnapshot(state []byte) []byte { return sealSnapshot(snapshotVersion, state) }
+func SealSnapshot(state []byte) []byte { return runlog.SealState(runlog.SnapshotVersion, state) }
 
 // SealJournal makes a journal of a first line and entries, whatever these are.
 func SealJournal(first []byte, entries [][]byte) []byte {
-	sum := link("", first)
+	sum := runlog.Link("", first)
 	b := bytes.Clone(first)
 	for _, e := range entries {
-		sum = link(sum, e)
-		b = append(b, sealEntry(sum, e)...)
+		sum = runlog.Link(sum, e)
+		b = append(b, runlog.SealEntry(sum, e)...)
 	}
 	return b
 }

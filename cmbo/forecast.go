@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
+	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 )
 
 // A Forecast is what the model expected of a value from the values told before it,
@@ -108,16 +111,16 @@ func (o *Optimizer) Calibration(ctx context.Context) (c Calibration, err error) 
 // hindsight is a model that goes through the log of a run once more.
 type hindsight struct {
 	model     Surrogate
-	h         *history // as far as it went
+	h         *runlog.Log // as far as it went
 	forecasts []Forecast
 }
 
 // calibration brings the forecasts up to date. The caller holds the model.
 func (o *Optimizer) calibration(ctx context.Context) (Calibration, error) {
-	log := o.draft().h.events
+	log := o.draft().h.Events
 	past := o.past
 	if past == nil {
-		past = &hindsight{model: o.config.surrogate, h: newHistory(o.space)}
+		past = &hindsight{model: o.config.surrogate, h: runlog.NewLog(o.space)}
 		if past.model == nil {
 			var err error
 			if past.model, err = o.config.unbound(o.space); err != nil {
@@ -127,11 +130,11 @@ func (o *Optimizer) calibration(ctx context.Context) (Calibration, error) {
 		o.past = past
 	}
 	d := &draft{Optimizer: o, h: past.h}
-	for _, e := range log[len(past.h.events):] {
-		if e.kind == eventTold || e.kind == eventObserved {
-			x := e.x
-			if e.kind == eventTold {
-				x = past.h.trials[e.trial-1].x
+	for _, e := range log[len(past.h.Events):] {
+		if e.Kind == runlog.EventTold || e.Kind == runlog.EventObserved {
+			x := e.X
+			if e.Kind == runlog.EventTold {
+				x = past.h.Trials[e.Trial-1].X
 			}
 			data, scale := d.data(false)
 			err := past.model.Fit(ctx, data)
@@ -141,24 +144,24 @@ func (o *Optimizer) calibration(ctx context.Context) (Calibration, error) {
 				f, ok, err = d.forecast(ctx, past.model, data, scale, x)
 			}
 			if err != nil {
-				return Calibration{}, fmt.Errorf("forecast of value %d: %w", len(past.h.obs)+1, err)
+				return Calibration{}, fmt.Errorf("forecast of value %d: %w", len(past.h.Observations)+1, err)
 			}
 			if ok {
-				f.Trial, f.Y = e.trial, e.y
-				if e.noise > 0 {
-					f.NoiseSD = math.Sqrt(e.noise)
+				f.Trial, f.Y = e.Trial, e.Y
+				if e.Noise > 0 {
+					f.NoiseSD = math.Sqrt(e.Noise)
 				}
 				past.forecasts = append(past.forecasts, f)
 			}
 		}
-		past.h.apply(e)
+		past.h.Apply(e)
 	}
 	return calibrationOf(past.forecasts), nil
 }
 
 // forecast is what a model that was told d expects at x; ok is false as long as the
 // values have no scale.
-func (o *draft) forecast(ctx context.Context, m Surrogate, d Data, scale scaling, x []float64) (f Forecast, ok bool, err error) {
+func (o *draft) forecast(ctx context.Context, m Surrogate, d Data, scale scaling.Values, x []float64) (f Forecast, ok bool, err error) {
 	if o.config.y != RawValues && !distinct(d.Raw) {
 		return f, false, nil
 	}
@@ -166,10 +169,10 @@ func (o *draft) forecast(ctx context.Context, m Surrogate, d Data, scale scaling
 	if err := m.Predict(ctx, mean, sd, o.space.EncodeAll([][]float64{x})); err != nil {
 		return f, false, err
 	}
-	f.Mean, f.SD = scale.back(mean[0], sd[0])
-	f.Mean = orient(f.Mean, o.config.minimize)
+	f.Mean, f.SD = scale.Back(mean[0], sd[0])
+	f.Mean = scaling.Orient(f.Mean, o.config.minimize)
 	if e, ok := m.(NoiseEstimator); ok && e.NoiseVariance() > 0 {
-		_, f.NoiseSD = scale.back(mean[0], math.Sqrt(e.NoiseVariance()))
+		_, f.NoiseSD = scale.Back(mean[0], math.Sqrt(e.NoiseVariance()))
 	}
 	return f, true, nil
 }

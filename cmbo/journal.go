@@ -2,23 +2,13 @@ package cmbo
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"strings"
-)
 
-// A journal is a snapshot, one line, and a line of
-//
-//	{"sum":"<16 hexadecimal digits>","entry":{...}}
-//
-// for each event since. A line's sum covers the sum of the line before, so that
-// no line can be changed or exchanged, and none but the last ones can be lost,
-// unnoticed.
+	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
+)
 
 // WithJournal has every event of the run written down before it takes effect:
 // write is called with whole lines, ends of line included, and the call that
@@ -49,24 +39,6 @@ func WithJournal(write func(lines []byte) error) Option {
 	}}
 }
 
-// journalEntry is one line of a journal after the first.
-type journalEntry struct {
-	Sum   string          `json:"sum"`
-	Entry json.RawMessage `json:"entry"`
-}
-
-// link returns the sum of an entry that follows the line of sum last.
-func link(last string, entry []byte) string {
-	h := sha256.New()
-	h.Write([]byte(last))
-	h.Write(entry)
-	return hex.EncodeToString(h.Sum(nil)[:8])
-}
-
-func sealEntry(sum string, entry []byte) []byte {
-	return fmt.Appendf(nil, `{"sum":"%s","entry":%s}`+"\n", sum, entry)
-}
-
 // beginJournal writes the first line: the state as it is.
 func (o *Optimizer) beginJournal() error {
 	if o.config.mark.Lines > 0 {
@@ -83,27 +55,27 @@ func (o *Optimizer) beginJournal() error {
 	if err != nil {
 		return fmt.Errorf("%w: journal: %w", ErrOption, err)
 	}
-	line := sealSnapshot(snapshotVersion, state)
+	line := runlog.SealState(runlog.SnapshotVersion, state)
 	if err := o.config.journal(line); err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
-	o.mark = JournalMark{1, link("", line)}
+	o.mark = JournalMark{1, runlog.Link("", line)}
 	return nil
 }
 
 // commit writes events down and then applies them. If the journal fails, or
 // panics, nothing has changed.
-func (o *Optimizer) commit(events ...event) error {
+func (o *Optimizer) commit(events ...runlog.Event) error {
 	if o.config.journal != nil {
 		mark := o.mark
 		var lines []byte
 		for _, e := range events {
-			entry, err := json.Marshal(e.export())
+			entry, err := json.Marshal(e.Export())
 			if err != nil {
 				return fmt.Errorf("%w: journal: %w", ErrOption, err)
 			}
-			mark = JournalMark{mark.Lines + 1, link(mark.Sum, entry)}
-			lines = append(lines, sealEntry(mark.Sum, entry)...)
+			mark = JournalMark{mark.Lines + 1, runlog.Link(mark.Sum, entry)}
+			lines = append(lines, runlog.SealEntry(mark.Sum, entry)...)
 		}
 		if err := o.config.journal(lines); err != nil {
 			return fmt.Errorf("journal: %w", err)
@@ -111,7 +83,7 @@ func (o *Optimizer) commit(events ...event) error {
 		o.mark = mark
 	}
 	for _, e := range events {
-		o.h.apply(e)
+		o.h.Apply(e)
 	}
 	return nil
 }
@@ -207,7 +179,7 @@ func ResumeJournal(r io.Reader, space *Space, opts ...Option) (o *Optimizer, val
 func (o *Optimizer) resume(b []byte) (valid int64, err error) {
 	first := bytes.IndexByte(b, '\n') + 1
 	if first == 0 {
-		if !isTorn(b, snapshotHead) || o.config.mark.Lines > 0 {
+		if !runlog.Torn(b, runlog.SnapshotHead) || o.config.mark.Lines > 0 {
 			return 0, errFirstLine
 		}
 		return 0, o.beginJournal()
@@ -232,7 +204,7 @@ func (o *Optimizer) resume(b []byte) (valid int64, err error) {
 // restoreLines applies the lines of the journal b after the first, which ends at
 // first, and returns where the last whole line ends.
 func (o *Optimizer) restoreLines(b []byte, first int) (valid int64, err error) {
-	o.mark = JournalMark{1, link("", b[:first])}
+	o.mark = JournalMark{1, runlog.Link("", b[:first])}
 	rest := b[first:]
 	for {
 		if m := o.config.mark; m.Lines == o.mark.Lines && m.Sum != o.mark.Sum {
@@ -251,62 +223,25 @@ func (o *Optimizer) restoreLines(b []byte, first int) (valid int64, err error) {
 	if m := o.config.mark; m.Lines > o.mark.Lines {
 		return 0, fmt.Errorf("%w: the journal ends after line %d, and the mark is that of line %d", ErrCorrupt, o.mark.Lines, m.Lines)
 	}
-	_, _, notWhole := o.openLine(slices.Concat(rest, []byte("\n")))
-	if !isTorn(rest, entryHead) || json.Valid(rest) && notWhole != nil {
+	_, _, notWhole := runlog.OpenEntry(o.mark.Sum, slices.Concat(rest, []byte("\n")))
+	if !runlog.Torn(rest, runlog.EntryHead) || json.Valid(rest) && notWhole != nil {
 		return 0, fmt.Errorf("%w: line %d of the journal, at byte %d, has no end and is not the beginning of a line either", ErrCorrupt, o.mark.Lines+1, valid)
 	}
 	return valid, nil
 }
 
-// Beginnings of a journal's lines; 0 stands for a hexadecimal digit.
-const (
-	snapshotHead = `{"cmbo":"snapshot","version":`
-	entryHead    = `{"sum":"0000000000000000","entry":{"event":`
-)
-
-// isTorn reports whether b can be what is left of a line whose writing was
-// interrupted: its beginning, without its end of line, or less of it and then
-// zeros, with which file systems fill a block that was not written.
-func isTorn(b []byte, head string) bool {
-	line := bytes.TrimRight(b, "\x00")
-	for i, c := range line[:min(len(line), len(head))] {
-		if c != head[i] && !(head[i] == '0' && strings.IndexByte("123456789abcdef", c) >= 0) {
-			return false
-		}
-	}
-	var f json.RawMessage
-	d := json.NewDecoder(bytes.NewReader(line))
-	if err := d.Decode(&f); err != nil {
-		return err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF)
-	}
-	return int(d.InputOffset()) == len(b)
-}
-
-// openLine returns the entry of the line that follows those restored, and its sum.
-func (o *Optimizer) openLine(line []byte) (entry []byte, sum string, err error) {
-	var f journalEntry
-	if err := json.Unmarshal(line, &f); err != nil {
-		return nil, "", err
-	}
-	sum = link(o.mark.Sum, f.Entry)
-	if !bytes.Equal(line, sealEntry(sum, f.Entry)) {
-		return nil, "", fmt.Errorf("the sum does not match")
-	}
-	return f.Entry, sum, nil
-}
-
 func (o *Optimizer) restoreLine(line []byte) error {
-	entry, sum, err := o.openLine(line)
+	entry, sum, err := runlog.OpenEntry(o.mark.Sum, line)
 	if err != nil {
 		return err
 	}
-	var e snapshotEvent
+	var e runlog.Stored
 	d := json.NewDecoder(bytes.NewReader(entry))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&e); err != nil {
 		return err
 	}
-	if err := o.restoreEvent(e); err != nil {
+	if err := o.h.Restore(e, o.checks()); err != nil {
 		return err
 	}
 	o.mark = JournalMark{o.mark.Lines + 1, sum}

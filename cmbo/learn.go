@@ -9,6 +9,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/model"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/kernel"
@@ -152,9 +153,9 @@ func (t *trainingSet) take(tasks []Task) error {
 			failed = t.space.EncodeAll(tasks[i].Failed)
 		}
 		t.failed = append(t.failed, failed)
-		s := scaleValues(c.y, orientAll(tasks[i].Y, c.minimize))
+		s := c.y.fit(scaling.OrientAll(tasks[i].Y, c.minimize))
 		t.tasks = append(t.tasks, model.Task{
-			ID: tasks[i].ID, X: t.space.EncodeAll(tasks[i].X), Y: s.z, Noise: s.noiseVariances(tasks[i].NoiseVariance), Shift: s.shift, Scale: s.scale,
+			ID: tasks[i].ID, X: t.space.EncodeAll(tasks[i].X), Y: s.Z, Noise: s.NoiseVariances(tasks[i].NoiseVariance), Shift: s.Shift, Scale: s.Scale,
 		})
 	}
 	return nil

@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/model"
+	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
+	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -36,7 +38,7 @@ type Optimizer struct {
 	config *runConfig
 	model  Surrogate
 
-	h        *history
+	h        *runlog.Log
 	design   [][]float64 // initial design, in the order of proposing
 	listed   [][]float64 // all points of a small discrete space, else nil
 	points   *linalg.Dense
@@ -110,7 +112,7 @@ func (c *runConfig) fill(space *Space) error {
 
 // newOptimizer makes an optimiser of a complete configuration, with an empty log.
 func newOptimizer(space *Space, c *runConfig) (*Optimizer, error) {
-	o := &Optimizer{modelLock: make(chan struct{}, 1), space: space, config: c, h: newHistory(space)}
+	o := &Optimizer{modelLock: make(chan struct{}, 1), space: space, config: c, h: runlog.NewLog(space)}
 	switch {
 	case space.Finite():
 		o.points = space.Encoded()
@@ -171,7 +173,7 @@ func (c *runConfig) unbound(space *Space) (Surrogate, error) {
 			return nil, err
 		}
 	}
-	return plainRun{model.NewPlain(space.Dim(), c.ard, c.kernel, c.noise, c.y.scale, c.seed)}, nil
+	return plainRun{model.NewPlain(space.Dim(), c.ard, c.kernel, c.noise, scaling.Policy(c.y).Scale, c.seed)}, nil
 }
 
 // rows returns the candidates of a finite or listed space.
@@ -190,8 +192,8 @@ func (o *Optimizer) Space() *Space { return o.space }
 // [ErrUnknownTrial], with [ErrTrialClosed] if the trial was answered or
 // cancelled before, or with [ErrNotFinite].
 func (o *Optimizer) Tell(id int, y float64, opts ...ObservationOption) error {
-	e := event{kind: eventTold, trial: id, y: y}
-	if err := e.observe(opts); err != nil {
+	e := runlog.Event{Kind: runlog.EventTold, Trial: id, Y: y}
+	if err := observe(&e, opts); err != nil {
 		return fmt.Errorf("trial %d: %w", id, err)
 	}
 	return o.close(id, e)
@@ -203,24 +205,24 @@ func (o *Optimizer) Tell(id int, y float64, opts ...ObservationOption) error {
 // point succeeds, and multiplies the acquisition by it: see [Step]. It fails as
 // [Optimizer.Tell] does.
 func (o *Optimizer) TellFailed(id int) error {
-	return o.close(id, event{kind: eventFailed, trial: id})
+	return o.close(id, runlog.Event{Kind: runlog.EventFailed, Trial: id})
 }
 
 // Cancel takes back an open trial that will not be evaluated: its point may be
 // proposed again. It fails as [Optimizer.Tell] does.
 func (o *Optimizer) Cancel(id int) error {
-	return o.close(id, event{kind: eventCancelled, trial: id})
+	return o.close(id, runlog.Event{Kind: runlog.EventCancelled, Trial: id})
 }
 
 // close applies an event that ends an open trial.
-func (o *Optimizer) close(id int, e event) (err error) {
+func (o *Optimizer) close(id int, e runlog.Event) (err error) {
 	defer func() { err = panicked(recover(), err) }()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if id < 1 || id > len(o.h.trials) {
-		return fmt.Errorf("%w: %d; %d trials were asked", ErrUnknownTrial, id, len(o.h.trials))
+	if id < 1 || id > len(o.h.Trials) {
+		return fmt.Errorf("%w: %d; %d trials were asked", ErrUnknownTrial, id, len(o.h.Trials))
 	}
-	if s := o.h.trials[id-1].status; s != open {
+	if s := o.h.Trials[id-1].Status; s != runlog.Open {
 		return fmt.Errorf("%w: %d was %s", ErrTrialClosed, id, s)
 	}
 	return o.commit(e)
@@ -237,8 +239,8 @@ func (o *Optimizer) Observe(x []float64, y float64, opts ...ObservationOption) (
 	if err := o.space.Check(x); err != nil {
 		return err
 	}
-	e := event{kind: eventObserved, x: slices.Clone(x), y: y}
-	if err := e.observe(opts); err != nil {
+	e := runlog.Event{Kind: runlog.EventObserved, X: slices.Clone(x), Y: y}
+	if err := observe(&e, opts); err != nil {
 		return err
 	}
 	_ = o.lockModel(context.Background()) // which never ends
@@ -250,29 +252,29 @@ func (o *Optimizer) Observe(x []float64, y float64, opts ...ObservationOption) (
 
 // An ObservationOption tells more of a measurement.
 type ObservationOption interface {
-	applyObservation(*event) error
+	applyObservation(*runlog.Event) error
 }
 
-type observationOption func(*event) error
+type observationOption func(*runlog.Event) error
 
-func (f observationOption) applyObservation(e *event) error { return f(e) }
+func (f observationOption) applyObservation(e *runlog.Event) error { return f(e) }
 
 // WithNoise gives the variance of a measurement's error, in squared units of
 // the value: of the mean of n repetitions, say, their sample variance over n.
 // Positive; it takes the place of the noise variance learned or given.
 func WithNoise(variance float64) ObservationOption {
-	return observationOption(func(e *event) error {
+	return observationOption(func(e *runlog.Event) error {
 		if !(variance > 0) {
 			return space.Errorf(ErrNotFinite, "noise variance %g is not a finite number > 0", variance)
 		}
-		e.noise = variance
+		e.Noise = variance
 		return space.CheckNoise(variance)
 	})
 }
 
-// observe validates the value and applies the options.
-func (e *event) observe(opts []ObservationOption) error {
-	if err := space.CheckValue(e.y); err != nil {
+// observe validates the value of an event and applies the options.
+func observe(e *runlog.Event, opts []ObservationOption) error {
+	if err := space.CheckValue(e.Y); err != nil {
 		return err
 	}
 	for _, op := range opts {
@@ -291,11 +293,11 @@ func (e *event) observe(opts []ObservationOption) error {
 func (o *Optimizer) Best() (best Observation, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	i := o.h.best(o.config.minimize)
+	i := o.h.Best(o.config.minimize)
 	if i < 0 {
 		return Observation{}, false
 	}
-	return o.h.obs[i].clone(), true
+	return o.observation(i), true
 }
 
 // Predict returns the mean and the standard deviation that the model gives the
@@ -319,8 +321,8 @@ func (o *Optimizer) Predict(x []float64) (mean, sd float64, err error) {
 	if err := o.model.Predict(ctx, m, s, linalg.NewDense(1, len(u), u)); err != nil {
 		return 0, 0, err
 	}
-	mean, sd = scale.back(m[0], s[0])
-	return orient(mean, o.config.minimize), sd, nil
+	mean, sd = scale.Back(m[0], s[0])
+	return scaling.Orient(mean, o.config.minimize), sd, nil
 }
 
 // Weights returns the weights of the prototypes that the next proposal will
@@ -351,16 +353,16 @@ func (o *Optimizer) Task(id string) (Task, error) {
 		return Task{}, space.Errorf(ErrTask, "empty ID")
 	}
 	t := Task{ID: id, Params: o.space.Params()}
-	for _, tr := range o.h.trials {
-		if tr.status == failed {
-			t.Failed = append(t.Failed, slices.Clone(tr.x))
+	for _, tr := range o.h.Trials {
+		if tr.Status == runlog.Failed {
+			t.Failed = append(t.Failed, slices.Clone(tr.X))
 		}
 	}
-	if len(o.h.obs)+len(t.Failed) == 0 {
+	if len(o.h.Observations)+len(t.Failed) == 0 {
 		return Task{}, space.InTask(space.Errorf(ErrTask, "no observations"), id)
 	}
 	known := false
-	for _, ob := range o.h.obs {
+	for _, ob := range o.h.Observations {
 		t.X = append(t.X, slices.Clone(ob.X))
 		t.Y = append(t.Y, ob.Y)
 		t.NoiseVariance = append(t.NoiseVariance, ob.NoiseVariance)
@@ -376,11 +378,17 @@ func (o *Optimizer) Task(id string) (Task, error) {
 func (o *Optimizer) Observations() []Observation {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	out := make([]Observation, len(o.h.obs))
-	for i, ob := range o.h.obs {
-		out[i] = ob.clone()
+	out := make([]Observation, len(o.h.Observations))
+	for i := range out {
+		out[i] = o.observation(i)
 	}
 	return out
+}
+
+// observation returns a copy of observation i of the log.
+func (o *Optimizer) observation(i int) Observation {
+	ob := o.h.Observations[i]
+	return Observation{X: slices.Clone(ob.X), Y: ob.Y, NoiseVariance: ob.NoiseVariance, Trial: ob.Trial, space: o.space}
 }
 
 // Open returns the trials that are waiting for an answer, in the order of
@@ -389,9 +397,9 @@ func (o *Optimizer) Open() []Trial {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	var ts []Trial
-	for i, t := range o.h.trials {
-		if t.status == open {
-			ts = append(ts, Trial{ID: i + 1, Index: t.index, X: slices.Clone(t.x), space: o.space})
+	for i, t := range o.h.Trials {
+		if t.Status == runlog.Open {
+			ts = append(ts, Trial{ID: i + 1, Index: t.Index, X: slices.Clone(t.X), space: o.space})
 		}
 	}
 	return ts

@@ -8,6 +8,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/codec"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/model"
+	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/linalg"
@@ -236,7 +237,7 @@ func (p *Prior) Tasks() []Task {
 	tasks := make([]Task, len(p.facts.tasks))
 	byID := make(map[string]int, len(tasks))
 	for i, s := range p.facts.tasks {
-		t := Task{ID: s.ID, Params: p.space.Params(), Y: orientAll(s.Y, p.config.minimize), NoiseVariance: slices.Clone(s.Noise)}
+		t := Task{ID: s.ID, Params: p.space.Params(), Y: scaling.OrientAll(s.Y, p.config.minimize), NoiseVariance: slices.Clone(s.Noise)}
 		for k := range s.Y {
 			row, err := p.space.Decode(s.X.Row(k))
 			if err != nil {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
+	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -50,7 +52,7 @@ func (o *Optimizer) AskN(ctx context.Context, n int) (trials []Trial, err error)
 	defer o.unlockModel()
 	defer func() { err = o.usedModel(recover(), err) }()
 	d := o.draft()
-	saw := len(d.h.events)
+	saw := len(d.h.Events)
 	var ts []Trial
 	for range n {
 		t, err := d.ask(ctx)
@@ -64,10 +66,10 @@ func (o *Optimizer) AskN(ctx context.Context, n int) (trials []Trial, err error)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	events := d.h.events[saw:]
-	if len(o.h.events) > saw {
+	events := d.h.Events[saw:]
+	if len(o.h.Events) > saw {
 		for i := range events {
-			events[i].saw = saw
+			events[i].Saw = saw
 		}
 	}
 	if err := o.commit(events...); err != nil {
@@ -82,7 +84,7 @@ func (o *Optimizer) AskN(ctx context.Context, n int) (trials []Trial, err error)
 // holds the model makes a draft.
 type draft struct {
 	*Optimizer
-	h    *history
+	h    *runlog.Log
 	step *Step
 }
 
@@ -90,7 +92,7 @@ type draft struct {
 func (o *Optimizer) draft() *draft {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return &draft{Optimizer: o, h: o.h.clone(), step: o.step}
+	return &draft{Optimizer: o, h: o.h.Clone(), step: o.step}
 }
 
 // lockModel waits until no other call uses the model, or until ctx is done.
@@ -119,8 +121,8 @@ func (o *draft) ask(ctx context.Context) (Trial, error) {
 	if err := ctx.Err(); err != nil {
 		return Trial{}, err
 	}
-	id := len(o.h.trials) + 1
-	var e event
+	id := len(o.h.Trials) + 1
+	var e runlog.Event
 	var err error
 	switch o.reason() {
 	case ReasonEnqueued:
@@ -133,20 +135,20 @@ func (o *draft) ask(ctx context.Context) (Trial, error) {
 	if err != nil {
 		return Trial{}, err
 	}
-	o.h.apply(e)
-	return Trial{ID: id, Index: e.index, X: slices.Clone(e.x), space: o.space}, nil
+	o.h.Apply(e)
+	return Trial{ID: id, Index: e.Index, X: slices.Clone(e.X), space: o.space}, nil
 }
 
 // designPoint takes the next unused point of the initial design: Sobol points
 // of a parameter space, the unused candidates nearest to Sobol points of the
 // unit cube in a finite one.
-func (o *draft) designPoint(id int) (event, error) {
+func (o *draft) designPoint(id int) (runlog.Event, error) {
 	if rows := o.rows(); rows != nil {
 		free := o.free()
 		if len(free) == 0 {
-			return event{}, o.exhausted()
+			return runlog.Event{}, o.exhausted()
 		}
-		target := o.space.EncodeAll([][]float64{o.designRow(o.h.started())}).Row(0)
+		target := o.space.EncodeAll([][]float64{o.designRow(o.h.Started())}).Row(0)
 		best, dist := -1, math.Inf(1)
 		for _, r := range free {
 			if d := linalg.SqDist(o.points.Row(r), target); d < dist {
@@ -155,10 +157,10 @@ func (o *draft) designPoint(id int) (event, error) {
 		}
 		return o.asked(id, best), nil
 	}
-	for i := o.h.started(); ; i++ {
+	for i := o.h.Started(); ; i++ {
 		row := o.designRow(i)
-		if o.config.repeats || !o.h.isUsed(row) || i > o.h.started()+enumerable {
-			return event{kind: eventAsked, trial: id, index: -1, x: row}, nil
+		if o.config.repeats || !o.h.IsUsed(row) || i > o.h.Started()+enumerable {
+			return runlog.Event{Kind: runlog.EventAsked, Trial: id, Index: -1, X: row}, nil
 		}
 	}
 }
@@ -179,7 +181,7 @@ func (o *draft) free() []int {
 		if o.listed == nil && o.space.First(r) != r {
 			continue
 		}
-		if o.config.repeats || !o.h.isUsed(rows[r]) {
+		if o.config.repeats || !o.h.IsUsed(rows[r]) {
 			idx = append(idx, r)
 		}
 	}
@@ -187,14 +189,14 @@ func (o *draft) free() []int {
 }
 
 func (o *draft) exhausted() error {
-	return fmt.Errorf("%w: all %d rows are observed or asked, %d trials are open", ErrNoCandidates, len(o.rows()), o.h.numOpen())
+	return fmt.Errorf("%w: all %d rows are observed or asked, %d trials are open", ErrNoCandidates, len(o.rows()), o.h.NumOpen())
 }
 
 // asked makes the event for candidate r.
-func (o *Optimizer) asked(id, r int) event {
-	e := event{kind: eventAsked, trial: id, index: r, x: slices.Clone(o.rows()[r])}
+func (o *Optimizer) asked(id, r int) runlog.Event {
+	e := runlog.Event{Kind: runlog.EventAsked, Trial: id, Index: r, X: slices.Clone(o.rows()[r])}
 	if o.listed != nil {
-		e.index = -1
+		e.Index = -1
 	}
 	return e
 }
@@ -225,14 +227,14 @@ func (o *draft) candidates(id int) (c proposable, err error) {
 }
 
 // modelPoint asks the model.
-func (o *draft) modelPoint(ctx context.Context, id int) (event, error) {
+func (o *draft) modelPoint(ctx context.Context, id int) (runlog.Event, error) {
 	c, err := o.candidates(id)
 	if err != nil {
-		return event{}, err
+		return runlog.Event{}, err
 	}
 	s, state, err := o.score(ctx, id, c.x)
 	if err != nil {
-		return event{}, err
+		return runlog.Event{}, err
 	}
 	best := -1
 	for _, r := range c.free {
@@ -241,17 +243,17 @@ func (o *draft) modelPoint(ctx context.Context, id int) (event, error) {
 		}
 	}
 	if best < 0 {
-		return event{}, fmt.Errorf("%w: the score of every candidate is NaN", ErrNumerical)
+		return runlog.Event{}, fmt.Errorf("%w: the score of every candidate is NaN", ErrNumerical)
 	}
 	s.Chosen = best
 	o.step = s
 	if o.points != nil {
 		e := o.asked(id, best)
-		e.state = state
+		e.State = state
 		return e, nil
 	}
 	s.Candidates = c.rows
-	return event{kind: eventAsked, trial: id, index: -1, x: c.rows[best], state: state}, nil
+	return runlog.Event{Kind: runlog.EventAsked, Trial: id, Index: -1, X: c.rows[best], State: state}, nil
 }
 
 // score fits the model and scores all rows of x. It returns what the model wants
@@ -262,7 +264,7 @@ func (o *draft) score(ctx context.Context, id int, x *linalg.Dense) (*Step, []fl
 		return nil, nil, err
 	}
 	n, _ := x.Dims()
-	s := &Step{Trial: id, Mean: make([]float64, n), SD: make([]float64, n), Scores: make([]float64, n), Shift: scale.shift, Scale: scale.scale, NoiseVariance: math.NaN()}
+	s := &Step{Trial: id, Mean: make([]float64, n), SD: make([]float64, n), Scores: make([]float64, n), Shift: scale.Shift, Scale: scale.Scale, NoiseVariance: math.NaN()}
 	if err := o.model.Predict(ctx, s.Mean, s.SD, x); err != nil {
 		return nil, nil, err
 	}
@@ -324,8 +326,8 @@ func (o *draft) logFit() {
 		return
 	}
 	if count, params := r.Fitted(); params != nil {
-		if _, known := o.h.fitted[count]; !known {
-			o.h.apply(event{kind: eventFitted, count: count, params: slices.Clone(params)})
+		if _, known := o.h.Fitted[count]; !known {
+			o.h.Apply(runlog.Event{Kind: runlog.EventFitted, Count: count, Params: slices.Clone(params)})
 		}
 	}
 }
@@ -346,24 +348,24 @@ func (o *Optimizer) fit(ctx context.Context, d Data) error {
 
 // data prepares what the model learns of the run, with or without the pending
 // points, and the scaling that was applied.
-func (o *draft) data(pending bool) (Data, scaling) {
-	raw := o.h.oriented(o.config.minimize)
-	s := scaleValues(o.config.y, raw)
+func (o *draft) data(pending bool) (Data, scaling.Values) {
+	raw := o.h.Oriented(o.config.minimize)
+	s := o.config.y.fit(raw)
 	d := Data{
-		X: o.h.encodedObservations(), Y: s.z, Raw: raw, RawNoiseVariance: make([]float64, len(raw)),
+		X: o.h.EncodedObservations(), Y: s.Z, Raw: raw, RawNoiseVariance: make([]float64, len(raw)),
 		Trials: make([]int, len(raw)), States: make([][]float64, len(raw)),
-		Pending: linalg.NewDense(0, o.space.Dim(), nil), Seen: o.space.EncodeAll(o.h.seen),
-		Step: len(o.h.trials) + 1, Fitted: o.h.fitted,
+		Pending: linalg.NewDense(0, o.space.Dim(), nil), Seen: o.space.EncodeAll(o.h.Seen),
+		Step: len(o.h.Trials) + 1, Fitted: o.h.Fitted,
 	}
-	for i, ob := range o.h.obs {
+	for i, ob := range o.h.Observations {
 		d.RawNoiseVariance[i], d.Trials[i] = ob.NoiseVariance, ob.Trial
 		if ob.Trial > 0 {
-			d.States[i] = o.h.trials[ob.Trial-1].state
+			d.States[i] = o.h.Trials[ob.Trial-1].State
 		}
 	}
-	d.NoiseVariance = s.noiseVariances(d.RawNoiseVariance)
+	d.NoiseVariance = s.NoiseVariances(d.RawNoiseVariance)
 	if pending {
-		d.Pending = o.h.encodedPending()
+		d.Pending = o.h.EncodedPending()
 	}
 	return d, s
 }
@@ -374,14 +376,14 @@ func (o *draft) data(pending bool) (Data, scaling) {
 func (o *draft) pool(step int) [][]float64 {
 	c := o.config
 	rows := o.space.Spread(c.sobol, rng.Stream(c.seed, "candidates", uint64(step)))
-	if b := o.h.best(o.config.minimize); b >= 0 {
-		rows = append(rows, o.space.Near(o.h.obs[b].X, c.local, rng.Stream(c.seed, "local", uint64(step)))...)
+	if b := o.h.Best(o.config.minimize); b >= 0 {
+		rows = append(rows, o.space.Near(o.h.Observations[b].X, c.local, rng.Stream(c.seed, "local", uint64(step)))...)
 	}
 	seen := make(map[string]bool, len(rows))
 	kept := rows[:0]
 	for _, r := range rows {
 		key := points.Key(r)
-		if seen[key] || !c.repeats && o.h.used[key] > 0 {
+		if seen[key] || !c.repeats && o.h.Used[key] > 0 {
 			continue
 		}
 		seen[key] = true

@@ -2,8 +2,6 @@ package cmbo
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,29 +11,14 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/acq"
-	"github.com/gocmbo/cmbo/cmbo/space"
+	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/kernel"
 )
-
-// A snapshot is one line of JSON,
-//
-//	{"cmbo":"snapshot","version":2,"sha256":"<of state>","state":{...}}
-//
-// whose state holds the space, the options by name, the digest of the prior and
-// the log of events. A reader takes every version up to its own.
-const snapshotVersion = 2
-
-type snapshotFile struct {
-	Cmbo    string          `json:"cmbo"`
-	Version int             `json:"version"`
-	SHA256  string          `json:"sha256"`
-	State   json.RawMessage `json:"state"`
-}
 
 type snapshotState struct {
 	Space   *Space          `json:"space"`
 	Options snapshotOptions `json:"options"`
-	Events  []snapshotEvent `json:"events"`
+	Events  []runlog.Stored `json:"events"`
 }
 
 type snapshotOptions struct {
@@ -82,22 +65,6 @@ func (s *snapshotOptions) upgrade(version int) {
 	s.Beta, s.Mixture = 0, false
 }
 
-type snapshotEvent struct {
-	Kind      string     `json:"event"`
-	Trial     int        `json:"trial,omitempty"`
-	Index     *int       `json:"index,omitempty"`
-	X         []float64  `json:"x,omitempty"`
-	Y         *float64   `json:"y,omitempty"`
-	Noise     float64    `json:"noise_variance,omitempty"`
-	State     []*float64 `json:"state,omitempty"` // null for infinity
-	Count     *int       `json:"count,omitempty"`
-	Params    []float64  `json:"params,omitempty"`
-	Saw       int        `json:"saw,omitempty"`
-	Distances []*float64 `json:"distances,omitempty"` // State in version 1
-}
-
-var eventNames = [...]string{eventAsked: "asked", eventTold: "told", eventFailed: "failed", eventCancelled: "cancelled", eventObserved: "observed", eventFitted: "fitted", eventEnqueued: "enqueued"}
-
 // Snapshot writes the state of the optimiser, at any moment: one line of JSON
 // with the space, the options by name, the digest of the prior and the log of
 // what was asked, told, failed, cancelled and observed. It holds data only, so
@@ -116,19 +83,13 @@ func (o *Optimizer) Snapshot(w io.Writer) (err error) {
 	if err != nil {
 		return fmt.Errorf("%w: snapshot: %w", ErrOption, err)
 	}
-	_, err = w.Write(sealSnapshot(snapshotVersion, state))
+	_, err = w.Write(runlog.SealState(runlog.SnapshotVersion, state))
 	return err
-}
-
-// sealSnapshot puts the envelope around a state.
-func sealSnapshot(version int, state []byte) []byte {
-	sum := sha256.Sum256(state)
-	return fmt.Appendf(nil, `{"cmbo":"snapshot","version":%d,"sha256":"%s","state":%s}`+"\n", version, hex.EncodeToString(sum[:]), state)
 }
 
 func (o *Optimizer) snapshot() (*snapshotState, error) {
 	c := o.config
-	s := &snapshotState{Space: o.space, Events: make([]snapshotEvent, 0, len(o.h.events))}
+	s := &snapshotState{Space: o.space, Events: make([]runlog.Stored, 0, len(o.h.Events))}
 	// A name that reads as something else would restore another run.
 	if f, err := acq.Parse(c.acquisition.String()); err != nil || !reflect.DeepEqual(f, c.acquisition) {
 		return nil, optionErrorf("the acquisition %s cannot be stored: its name does not read as it: see acq.Register", c.acquisition)
@@ -160,32 +121,10 @@ func (o *Optimizer) snapshot() (*snapshotState, error) {
 	if !math.IsNaN(c.jitter) {
 		p.Jitter = &c.jitter
 	}
-	for _, e := range o.h.events {
-		s.Events = append(s.Events, e.export())
+	for _, e := range o.h.Events {
+		s.Events = append(s.Events, e.Export())
 	}
 	return s, nil
-}
-
-func (e event) export() snapshotEvent {
-	out := snapshotEvent{Kind: eventNames[e.kind], Trial: e.trial, X: e.x, Noise: e.noise, Params: e.params, Saw: e.saw}
-	switch e.kind {
-	case eventAsked:
-		if e.index >= 0 {
-			out.Index = &e.index
-		}
-	case eventTold, eventObserved:
-		out.Y = &e.y
-	case eventFitted:
-		out.Count = &e.count
-	}
-	for _, d := range e.state {
-		if math.IsInf(d, 1) {
-			out.State = append(out.State, nil)
-			continue
-		}
-		out.State = append(out.State, &d)
-	}
-	return out
 }
 
 // Restore makes the optimiser that a snapshot was taken of. The log is taken as
@@ -244,7 +183,7 @@ func restore(b []byte, opts []Option) (*Optimizer, error) {
 
 func (o *Optimizer) restoreEvents(s *snapshotState) error {
 	for i, e := range s.Events {
-		if err := o.restoreEvent(e); err != nil {
+		if err := o.h.Restore(e, o.checks()); err != nil {
 			return fmt.Errorf("%w: event %d: %w", ErrCorrupt, i, err)
 		}
 	}
@@ -253,30 +192,19 @@ func (o *Optimizer) restoreEvents(s *snapshotState) error {
 
 func corrupt(err error) error { return fmt.Errorf("%w: %w", ErrCorrupt, err) }
 
-// openSnapshot checks the envelope: nothing but what sealSnapshot writes is
-// accepted, to the byte.
+// openSnapshot reads what Snapshot wrote.
 func openSnapshot(b []byte) (*snapshotState, error) {
-	var f snapshotFile
-	d := json.NewDecoder(bytes.NewReader(b))
-	if err := d.Decode(&f); err != nil {
-		return nil, fmt.Errorf("%w: not a snapshot, or a truncated one: %w", ErrCorrupt, err)
-	}
-	if f.Cmbo != "snapshot" {
-		return nil, fmt.Errorf("%w: not a snapshot", ErrCorrupt)
-	}
-	if f.Version > snapshotVersion {
-		return nil, fmt.Errorf("%w: snapshot of version %d, this release reads up to %d", ErrVersion, f.Version, snapshotVersion)
-	}
-	if f.Version < 1 || !bytes.Equal(b, sealSnapshot(f.Version, f.State)) {
-		return nil, fmt.Errorf("%w: the checksum of the snapshot does not match", ErrCorrupt)
+	state, version, err := runlog.OpenState(b)
+	if err != nil {
+		return nil, err
 	}
 	s := &snapshotState{}
-	d = json.NewDecoder(bytes.NewReader(f.State))
+	d := json.NewDecoder(bytes.NewReader(state))
 	d.DisallowUnknownFields()
 	if err := d.Decode(s); err != nil {
 		return nil, corrupt(err)
 	}
-	s.Options.upgrade(f.Version)
+	s.Options.upgrade(version)
 	return s, nil
 }
 
@@ -431,99 +359,14 @@ func (s *snapshotOptions) restoreKernel(c, given *runConfig) error {
 	return nil
 }
 
-// restoreEvent applies a logged event after checking it as if it were new.
-func (o *Optimizer) restoreEvent(s snapshotEvent) error {
-	kind := slices.Index(eventNames[:], s.Kind)
-	if kind <= 0 {
-		return fmt.Errorf("%q is not an event", s.Kind)
+// checks are those of the model for what a log holds of it.
+func (o *Optimizer) checks() runlog.Checks {
+	var c runlog.Checks
+	if k, ok := o.model.(StateKeeper); ok {
+		c.State = k.CheckState
 	}
-	e := event{kind: eventKind(kind), trial: s.Trial, index: -1, x: s.X, noise: s.Noise, params: s.Params, saw: s.Saw}
-	if e.saw < 0 || e.saw > len(o.h.events) || e.saw > 0 && e.kind != eventAsked && e.kind != eventFitted {
-		return fmt.Errorf("%q saw %d of %d events", s.Kind, e.saw, len(o.h.events))
+	if r, ok := o.model.(Refitter); ok {
+		c.Fitted = r.CheckFitted
 	}
-	switch e.kind {
-	case eventEnqueued:
-		if _, err := o.candidate(e.x); err != nil {
-			return err
-		}
-	case eventAsked, eventObserved:
-		if err := o.space.Check(e.x); err != nil {
-			return err
-		}
-	default:
-		if e.x != nil {
-			return fmt.Errorf("%q with a point", s.Kind)
-		}
-	}
-	if s.Y != nil {
-		e.y = *s.Y
-	}
-	switch e.kind {
-	case eventTold, eventObserved:
-		if s.Y == nil {
-			return fmt.Errorf("%q without a value", s.Kind)
-		}
-		if err := space.CheckValue(e.y); err != nil {
-			return err
-		}
-		if err := space.CheckNoise(e.noise); err != nil {
-			return err
-		}
-	case eventAsked:
-		if err := o.restoreAsked(&e, s); err != nil {
-			return err
-		}
-	case eventFitted:
-		return o.restoreFitted(e, s)
-	}
-	if e.kind == eventTold || e.kind == eventFailed || e.kind == eventCancelled {
-		if e.trial < 1 || e.trial > len(o.h.trials) || o.h.trials[e.trial-1].status != open {
-			return fmt.Errorf("trial %d is not open", e.trial)
-		}
-	}
-	o.h.apply(e)
-	return nil
-}
-
-func (o *Optimizer) restoreAsked(e *event, s snapshotEvent) error {
-	if e.trial != len(o.h.trials)+1 {
-		return fmt.Errorf("trial %d follows %d", e.trial, len(o.h.trials))
-	}
-	if q := o.h.queue; len(q) > 0 && !slices.Equal(q[0], e.x) {
-		return fmt.Errorf("trial %d is not the point that was enqueued", e.trial)
-	}
-	if s.Index != nil {
-		e.index = *s.Index
-	}
-	if o.space.Finite() != (e.index >= 0) || e.index >= len(o.space.Rows()) || e.index >= 0 && !slices.Equal(o.space.Rows()[e.index], e.x) {
-		return fmt.Errorf("trial %d is not candidate %d", e.trial, e.index)
-	}
-	for _, d := range append(s.State, s.Distances...) {
-		v := math.Inf(1)
-		if d != nil {
-			v = *d
-		}
-		e.state = append(e.state, v)
-	}
-	if e.state != nil {
-		k, ok := o.model.(StateKeeper)
-		if !ok {
-			return fmt.Errorf("%d numbers of a proposal are of no use to the model", len(e.state))
-		}
-		return k.CheckState(e.state)
-	}
-	return nil
-}
-
-func (o *Optimizer) restoreFitted(e event, s snapshotEvent) error {
-	r, ok := o.model.(Refitter)
-	if !ok || s.Count == nil || *s.Count < 0 {
-		return fmt.Errorf("fitted parameters of no use")
-	}
-	if err := r.CheckFitted(e.params); err != nil {
-		return err
-	}
-	e.count = *s.Count
-	o.h.apply(e)
-	return nil
+	return c
 }

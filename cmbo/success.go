@@ -33,7 +33,7 @@ func (o *draft) probability(ctx context.Context, x *linalg.Dense) ([]float64, er
 		switch {
 		case p != nil && p.success != nil:
 			s.model = p.success
-		case o.h.failures == 0:
+		case o.h.Failures == 0:
 			return nil, nil
 		default:
 			k := hierarchy.DefaultKernel(o.space.Dim())
@@ -46,7 +46,7 @@ func (o *draft) probability(ctx context.Context, x *linalg.Dense) ([]float64, er
 		}
 		s.run = hierarchy.NewSuccessRun(s.model, hierarchy.DefaultMasses(), o.config.parallelism)
 	}
-	if o.h.failures == 0 && len(s.model.Tasks()) == 0 {
+	if o.h.Failures == 0 && len(s.model.Tasks()) == 0 {
 		return nil, nil // a draft of an earlier log
 	}
 	c, keep := s.known.c, true
@@ -59,7 +59,7 @@ func (o *draft) probability(ctx context.Context, x *linalg.Dense) ([]float64, er
 			s.known = candidates{x, c}
 		}
 	}
-	at, labels := o.h.encodedLabels()
+	at, labels := o.h.EncodedLabels()
 	err := s.run.Fit(ctx, at, labels, nil, nil)
 	n, _ := x.Dims()
 	p := make([]float64, n)

@@ -83,7 +83,7 @@ func (run *theoremRun) k0(t *testing.T, y, x *linalg.Dense) *linalg.Dense {
 func (run *theoremRun) optimum() int {
 	best := -1
 	for i, r := range run.o.space.Rows() {
-		if i != run.chosen && run.o.h.isUsed(r) {
+		if i != run.chosen && run.o.h.IsUsed(r) {
 			continue
 		}
 		if best < 0 || run.f[i] > run.f[best] {
@@ -197,7 +197,7 @@ func TestTheoremOmega(t *testing.T) {
 	bound, err := o.RegretBound(trial.ID, theorem.Inputs{Norm: 1, Delta: 0.1})
 	require.NoError(t, err)
 	run := &theoremRun{o: o, a: o.model.(paperRun)}
-	obs := o.h.encodedObservations()
+	obs := o.h.EncodedObservations()
 	near := run.k0(t, linalg.NewDense(1, 2, []float64{0.9, 0.9}), obs)
 	far := run.k0(t, linalg.NewDense(1, 2, []float64{0.1, 0.9}), obs)
 	norm := math.Sqrt(linalg.SqDist(near.Row(0), far.Row(0)))
@@ -270,9 +270,9 @@ func TestTheoremEndToEnd(t *testing.T) {
 		require.InDelta(t, 1-0.05, free.Corrected.Probability, 1e-15)
 
 		// The information gain against its definition.
-		obs := run.o.h.encodedObservations()
+		obs := run.o.h.EncodedObservations()
 		k := run.k0(t, obs, obs)
-		n := len(run.o.h.obs)
+		n := len(run.o.h.Observations)
 		g := linalg.NewSym(n, nil)
 		for i := range n {
 			for j := range i + 1 {

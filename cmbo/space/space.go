@@ -173,6 +173,20 @@ func (s *Space) Index(row []float64) int {
 	return -1
 }
 
+// Place returns the smallest index of the candidate that row is, or -1 in a parameter
+// space. It fails as [Space.Check] does, and with [ErrOutOfSpace] if no candidate is
+// equal to row.
+func (s *Space) Place(row []float64) (int, error) {
+	if err := s.Check(row); err != nil {
+		return -1, err
+	}
+	i := s.Index(row)
+	if i < 0 && s.Finite() {
+		return -1, fmt.Errorf("%w: the point is none of the %d candidates", ErrOutOfSpace, len(s.rows))
+	}
+	return i, nil
+}
+
 // Check reports whether row is a point of the parameters' ranges, with an
 // error that names the parameter and the value: [ErrDimension],
 // [ErrNotFinite] or [ErrOutOfSpace]. It does not ask whether the row is among

@@ -1,0 +1,277 @@
+// Package runlog keeps the log of a run, from which its whole state follows, and writes
+// and reads it: events as JSON, the envelope of a snapshot, the chained lines of a
+// journal. Errors wrap those of package codec where stored data is damaged.
+package runlog
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
+	"github.com/gocmbo/cmbo/cmbo/space"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// Kind names what happened to an optimiser.
+type Kind uint8
+
+// The kinds of events.
+const (
+	EventAsked Kind = iota + 1
+	EventTold
+	EventFailed
+	EventCancelled
+	EventObserved
+	EventFitted
+	EventEnqueued
+)
+
+// An Event is one entry of an optimiser's log. The log is the optimiser's whole
+// state: everything else follows from it, the prior and the options.
+type Event struct {
+	Kind  Kind
+	Trial int       // asked, told, failed, Cancelled
+	Index int       // asked: candidate, or -1
+	X     []float64 // asked, observed, enqueued: the point
+	Y     float64   // told, observed: the user's value
+	Noise float64   // told, observed: its noise variance, 0 if not given
+
+	// State is what the model wants back of the proposal (asked).
+	State []float64
+	// Params are fitted parameters (fitted) and Count the number of
+	// observations they were fitted to.
+	Params []float64
+	Count  int
+	// Saw is how many events of the log were known to the AskN that added this
+	// one (asked, fitted), its own not counted; 0 if all before it were.
+	Saw int
+}
+
+// Status is the state of a trial.
+type Status uint8
+
+// The states of a trial.
+const (
+	Open Status = iota
+	Told
+	Failed
+	Cancelled
+)
+
+// String says what happened to the trial.
+func (s Status) String() string {
+	return [...]string{"open", "told", "failed", "cancelled"}[s]
+}
+
+// Observation is a value that was told or observed, and its point.
+type Observation struct {
+	X             []float64
+	Y             float64 // the user's value
+	NoiseVariance float64 // 0 if not given
+	Trial         int     // 0 if the point was not proposed
+}
+
+// label says whether the evaluation of a point succeeded.
+type label struct {
+	x  []float64
+	ok bool
+}
+
+// Trial is what the log says of one trial.
+type Trial struct {
+	Status Status
+	Index  int
+	X      []float64
+	State  []float64
+}
+
+// A Log is the list of events of a run and what follows from it.
+type Log struct {
+	space        *space.Space
+	Events       []Event
+	Trials       []Trial // trial ID - 1
+	Observations []Observation
+	labels       []label        // of the points evaluated, in the order of the answers
+	Failures     int            // among them
+	Seen         [][]float64    // every point asked or observed
+	Used         map[string]int // rows that are not to be proposed: how many reasons
+	Queue        [][]float64    // points that are proposed next
+	// Fitted holds parameters by the number of observations they belong to.
+	Fitted map[int][]float64
+}
+
+// NewLog returns an empty log of a run over s.
+func NewLog(s *space.Space) *Log {
+	return &Log{space: s, Used: make(map[string]int), Fitted: make(map[int][]float64)}
+}
+
+// Apply appends an event that has been validated.
+func (h *Log) Apply(e Event) {
+	switch e.Kind {
+	case EventAsked:
+		h.Trials = append(h.Trials, Trial{Index: e.Index, X: e.X, State: e.State})
+		h.Seen = append(h.Seen, e.X)
+		h.Used[points.Key(e.X)]++
+		if len(h.Queue) > 0 { // as long as there is a queue, nothing else is proposed
+			h.Queue = h.Queue[1:]
+		}
+	case EventTold:
+		t := &h.Trials[e.Trial-1]
+		t.Status = Told
+		h.Observations = append(h.Observations, Observation{t.X, e.Y, e.Noise, e.Trial})
+		h.labels = append(h.labels, label{t.X, true})
+	case EventFailed:
+		t := &h.Trials[e.Trial-1]
+		t.Status = Failed
+		h.labels = append(h.labels, label{t.X, false})
+		h.Failures++
+	case EventCancelled:
+		t := &h.Trials[e.Trial-1]
+		t.Status = Cancelled
+		if key := points.Key(t.X); h.Used[key] > 1 {
+			h.Used[key]--
+		} else {
+			delete(h.Used, key)
+		}
+	case EventObserved:
+		h.Observations = append(h.Observations, Observation{e.X, e.Y, e.Noise, 0})
+		h.labels = append(h.labels, label{e.X, true})
+		h.Seen = append(h.Seen, e.X)
+		h.Used[points.Key(e.X)]++
+	case EventFitted:
+		h.Fitted[e.Count] = e.Params
+	case EventEnqueued:
+		h.Queue = append(h.Queue, e.X)
+	}
+	h.Events = append(h.Events, e)
+}
+
+// Pending lists the IDs of trials that are open: points a model counts as visited
+// without a value.
+func (h *Log) Pending() []int {
+	var ids []int
+	for i, t := range h.Trials {
+		if t.Status == Open {
+			ids = append(ids, i+1)
+		}
+	}
+	return ids
+}
+
+// NumOpen counts the trials that are waited for.
+func (h *Log) NumOpen() int {
+	n := 0
+	for _, t := range h.Trials {
+		if t.Status == Open {
+			n++
+		}
+	}
+	return n
+}
+
+// Started counts the points that have been settled: observed by the caller or
+// asked and not cancelled.
+func (h *Log) Started() int {
+	n := 0
+	for _, o := range h.Observations {
+		if o.Trial == 0 {
+			n++
+		}
+	}
+	for _, t := range h.Trials {
+		if t.Status != Cancelled {
+			n++
+		}
+	}
+	return n
+}
+
+// IsUsed reports whether a row was asked or observed and not cancelled.
+func (h *Log) IsUsed(row []float64) bool { return h.Used[points.Key(row)] > 0 }
+
+// Oriented returns the values with larger being better.
+func (h *Log) Oriented(minimize bool) []float64 {
+	y := make([]float64, len(h.Observations))
+	for i, o := range h.Observations {
+		y[i] = scaling.Orient(o.Y, minimize)
+	}
+	return y
+}
+
+// Best returns the index of the best observation, the first of equals, or -1.
+func (h *Log) Best(minimize bool) int {
+	best := -1
+	top := math.Inf(-1)
+	for i, o := range h.Observations {
+		if y := scaling.Orient(o.Y, minimize); y > top {
+			best, top = i, y
+		}
+	}
+	return best
+}
+
+// EncodedObservations returns the observed points in the unit cube.
+func (h *Log) EncodedObservations() *linalg.Dense {
+	rows := make([][]float64, len(h.Observations))
+	for i, o := range h.Observations {
+		rows[i] = o.X
+	}
+	return h.space.EncodeAll(rows)
+}
+
+// EncodedLabels returns the points evaluated in the unit cube, and their labels.
+func (h *Log) EncodedLabels() (x *linalg.Dense, z []float64) {
+	rows := make([][]float64, len(h.labels))
+	for i, l := range h.labels {
+		rows[i] = l.x
+		z = append(z, hierarchy.Failed)
+		if l.ok {
+			z[i] = hierarchy.Succeeded
+		}
+	}
+	return h.space.EncodeAll(rows), z
+}
+
+// EncodedPending returns the points of the open trials in the unit cube.
+func (h *Log) EncodedPending() *linalg.Dense {
+	var rows [][]float64
+	for _, id := range h.Pending() {
+		rows = append(rows, h.Trials[id-1].X)
+	}
+	return h.space.EncodeAll(rows)
+}
+
+// Clone returns a copy that shares what is only ever appended to.
+func (h *Log) Clone() *Log {
+	c := *h
+	c.Events, c.Observations, c.Seen, c.Queue, c.labels = slices.Clip(h.Events), slices.Clip(h.Observations), slices.Clip(h.Seen), slices.Clip(h.Queue), slices.Clip(h.labels)
+	c.Trials, c.Used, c.Fitted = slices.Clone(h.Trials), maps.Clone(h.Used), maps.Clone(h.Fitted)
+	return &c
+}
+
+// Before returns the log from which event i was computed.
+func (h *Log) Before(i int) *Log {
+	e := h.Events[i]
+	if e.Saw == 0 {
+		return replay(h.space, h.Events[:i])
+	}
+	past := slices.Clone(h.Events[:e.Saw])
+	for _, f := range h.Events[e.Saw:i] {
+		if f.Saw == e.Saw {
+			past = append(past, f)
+		}
+	}
+	return replay(h.space, past)
+}
+
+// replay makes a log of its events.
+func replay(s *space.Space, events []Event) *Log {
+	h := NewLog(s)
+	for _, e := range events {
+		h.Apply(e)
+	}
+	return h
+}

@@ -1,0 +1,151 @@
+package runlog
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gocmbo/cmbo/cmbo/space"
+)
+
+// Stored is the JSON form of an event.
+type Stored struct {
+	Kind      string     `json:"event"`
+	Trial     int        `json:"trial,omitempty"`
+	Index     *int       `json:"index,omitempty"`
+	X         []float64  `json:"x,omitempty"`
+	Y         *float64   `json:"y,omitempty"`
+	Noise     float64    `json:"noise_variance,omitempty"`
+	State     []*float64 `json:"state,omitempty"` // null for infinity
+	Count     *int       `json:"count,omitempty"`
+	Params    []float64  `json:"params,omitempty"`
+	Saw       int        `json:"saw,omitempty"`
+	Distances []*float64 `json:"distances,omitempty"` // State in version 1
+}
+
+var eventNames = [...]string{EventAsked: "asked", EventTold: "told", EventFailed: "failed", EventCancelled: "cancelled", EventObserved: "observed", EventFitted: "fitted", EventEnqueued: "enqueued"}
+
+// Checks report what a model cannot have asked to be logged, nil where it asks for
+// nothing.
+type Checks struct {
+	State  func(state []float64) error  // of a proposal
+	Fitted func(params []float64) error // parameters
+}
+
+// Export returns the JSON form.
+func (e Event) Export() Stored {
+	out := Stored{Kind: eventNames[e.Kind], Trial: e.Trial, X: e.X, Noise: e.Noise, Params: e.Params, Saw: e.Saw}
+	switch e.Kind {
+	case EventAsked:
+		if e.Index >= 0 {
+			out.Index = &e.Index
+		}
+	case EventTold, EventObserved:
+		out.Y = &e.Y
+	case EventFitted:
+		out.Count = &e.Count
+	}
+	for _, d := range e.State {
+		if math.IsInf(d, 1) {
+			out.State = append(out.State, nil)
+			continue
+		}
+		out.State = append(out.State, &d)
+	}
+	return out
+}
+
+// Restore applies a stored event after checking it as if it were new.
+func (h *Log) Restore(s Stored, c Checks) error {
+	kind := slices.Index(eventNames[:], s.Kind)
+	if kind <= 0 {
+		return fmt.Errorf("%q is not an event", s.Kind)
+	}
+	e := Event{Kind: Kind(kind), Trial: s.Trial, Index: -1, X: s.X, Noise: s.Noise, Params: s.Params, Saw: s.Saw}
+	if e.Saw < 0 || e.Saw > len(h.Events) || e.Saw > 0 && e.Kind != EventAsked && e.Kind != EventFitted {
+		return fmt.Errorf("%q saw %d of %d events", s.Kind, e.Saw, len(h.Events))
+	}
+	switch e.Kind {
+	case EventEnqueued:
+		if _, err := h.space.Place(e.X); err != nil {
+			return err
+		}
+	case EventAsked, EventObserved:
+		if err := h.space.Check(e.X); err != nil {
+			return err
+		}
+	default:
+		if e.X != nil {
+			return fmt.Errorf("%q with a point", s.Kind)
+		}
+	}
+	if s.Y != nil {
+		e.Y = *s.Y
+	}
+	switch e.Kind {
+	case EventTold, EventObserved:
+		if s.Y == nil {
+			return fmt.Errorf("%q without a value", s.Kind)
+		}
+		if err := space.CheckValue(e.Y); err != nil {
+			return err
+		}
+		if err := space.CheckNoise(e.Noise); err != nil {
+			return err
+		}
+	case EventAsked:
+		if err := h.restoreAsked(&e, s, c); err != nil {
+			return err
+		}
+	case EventFitted:
+		return h.restoreFitted(e, s, c)
+	}
+	if e.Kind == EventTold || e.Kind == EventFailed || e.Kind == EventCancelled {
+		if e.Trial < 1 || e.Trial > len(h.Trials) || h.Trials[e.Trial-1].Status != Open {
+			return fmt.Errorf("trial %d is not open", e.Trial)
+		}
+	}
+	h.Apply(e)
+	return nil
+}
+
+func (h *Log) restoreAsked(e *Event, s Stored, c Checks) error {
+	if e.Trial != len(h.Trials)+1 {
+		return fmt.Errorf("trial %d follows %d", e.Trial, len(h.Trials))
+	}
+	if q := h.Queue; len(q) > 0 && !slices.Equal(q[0], e.X) {
+		return fmt.Errorf("trial %d is not the point that was enqueued", e.Trial)
+	}
+	if s.Index != nil {
+		e.Index = *s.Index
+	}
+	if h.space.Finite() != (e.Index >= 0) || e.Index >= len(h.space.Rows()) || e.Index >= 0 && !slices.Equal(h.space.Rows()[e.Index], e.X) {
+		return fmt.Errorf("trial %d is not candidate %d", e.Trial, e.Index)
+	}
+	for _, d := range append(s.State, s.Distances...) {
+		v := math.Inf(1)
+		if d != nil {
+			v = *d
+		}
+		e.State = append(e.State, v)
+	}
+	if e.State != nil {
+		if c.State == nil {
+			return fmt.Errorf("%d numbers of a proposal are of no use to the model", len(e.State))
+		}
+		return c.State(e.State)
+	}
+	return nil
+}
+
+func (h *Log) restoreFitted(e Event, s Stored, c Checks) error {
+	if c.Fitted == nil || s.Count == nil || *s.Count < 0 {
+		return fmt.Errorf("fitted parameters of no use")
+	}
+	if err := c.Fitted(e.Params); err != nil {
+		return err
+	}
+	e.Count = *s.Count
+	h.Apply(e)
+	return nil
+}

@@ -1,0 +1,184 @@
+// Package scaling brings the measured values of a task to the scale on which models see
+// them, and what models say back to the user's units.
+package scaling
+
+import (
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/internal/special"
+)
+
+// Policy says how values are scaled: see YPolicy of package cmbo.
+type Policy uint8
+
+// The policies, in the order of cmbo's.
+const (
+	ZScore Policy = iota
+	MinMax
+	Raw
+	Copula
+)
+
+// Scale applies the policy to values and their noise variances.
+func (p Policy) Scale(y, noise []float64) (scaled, variances []float64) {
+	s := Fit(p, y)
+	return s.Z, s.NoiseVariances(noise)
+}
+
+// Values are values brought to a scale: Z replaces them, and near the data z =
+// (y - Shift)/Scale.
+type Values struct {
+	Z            []float64
+	Shift, Scale float64
+	sortedY      []float64 // Copula only: the distinct values and their scores
+	sortedZ      []float64
+}
+
+// Fit fits policy p to y and applies it. Scaled values of at most 1e150
+// in size stay finite, as does the scale.
+func Fit(p Policy, y []float64) Values {
+	s := Values{Z: make([]float64, len(y)), Scale: 1}
+	if len(y) == 0 {
+		return s
+	}
+	lo, hi := slices.Min(y), slices.Max(y)
+	switch p {
+	case Raw:
+		copy(s.Z, y)
+		return s
+	case MinMax:
+		if !(hi > lo) {
+			s.Shift = lo - 0.5
+			break
+		}
+		s.Shift, s.Scale = lo, hi-lo
+	case Copula:
+		s.copula(y)
+		return s
+	default:
+		// Two passes around the midrange keep the sums free of overflow and of
+		// cancellation when the spread is small beside the mean.
+		mid := lo + (hi-lo)/2
+		var sum float64
+		for _, v := range y {
+			sum += v - mid
+		}
+		n := float64(len(y))
+		s.Shift = mid + sum/n
+		if hi > lo {
+			var ss float64
+			for _, v := range y {
+				d := (v - s.Shift) / (hi - lo)
+				ss += d * d
+			}
+			s.Scale = (hi - lo) * math.Sqrt(ss/n)
+			if !(s.Scale > 0) {
+				s.Scale = 1 // the spread is below the rounding of the mean
+			}
+		}
+	}
+	for i, v := range y {
+		s.Z[i] = (v - s.Shift) / s.Scale
+	}
+	return s
+}
+
+// copula fills in the normal scores and, for the way back, a line through the
+// scores by least squares: a rank transform has no scale of its own.
+func (s *Values) copula(y []float64) {
+	n := len(y)
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	sort.SliceStable(order, func(a, b int) bool { return y[order[a]] < y[order[b]] })
+	clip := 0.5
+	if n > 1 {
+		clip = 1 / (4 * math.Pow(float64(n), 0.25) * math.Sqrt(math.Pi*math.Log(float64(n))))
+	}
+	for i := 0; i < n; {
+		j := i
+		for j < n && y[order[j]] == y[order[i]] {
+			j++
+		}
+		q := float64(i+j) / 2 / float64(n) // mean of the mid-ranks (k-1/2)/n
+		z := special.NormQuantile(min(max(q, clip), 1-clip))
+		for k := i; k < j; k++ {
+			s.Z[order[k]] = z
+		}
+		s.sortedY = append(s.sortedY, y[order[i]])
+		s.sortedZ = append(s.sortedZ, z)
+		i = j
+	}
+	lin := Fit(ZScore, y)
+	s.Shift, s.Scale = lin.Shift, lin.Scale
+	var zz, zy float64
+	for i := range y {
+		zz += s.Z[i] * s.Z[i]
+		zy += s.Z[i] * lin.Z[i]
+	}
+	if zz > 0 && zy > 0 {
+		s.Scale *= zy / zz
+	}
+}
+
+// Back turns a scaled mean and standard deviation into the user's units. It
+// is exact for the linear policies. For Copula the mean is interpolated in the
+// table of scores and continued by the regression line beyond it, and the
+// deviation is multiplied by the line's slope.
+func (s *Values) Back(mean, sd float64) (float64, float64) {
+	if len(s.sortedY) > 1 {
+		z, y := s.sortedZ, s.sortedY
+		last := len(z) - 1
+		switch {
+		case mean <= z[0]:
+			return y[0] + (mean-z[0])*s.Scale, sd * s.Scale
+		case mean >= z[last]:
+			return y[last] + (mean-z[last])*s.Scale, sd * s.Scale
+		}
+		i := sort.SearchFloat64s(z, mean)
+		if z[i] == z[i-1] { // clipped scores share one value
+			return y[i], sd * s.Scale
+		}
+		t := (mean - z[i-1]) / (z[i] - z[i-1])
+		return y[i-1] + t*(y[i]-y[i-1]), sd * s.Scale
+	}
+	return s.Shift + mean*s.Scale, sd * s.Scale
+}
+
+// NoiseVariances converts measurement variances to the scaled units, 0 standing
+// for unknown; nil if none is known.
+func (s *Values) NoiseVariances(noise []float64) []float64 {
+	var v []float64
+	for i, x := range noise {
+		if x > 0 {
+			if v == nil {
+				v = make([]float64, len(noise))
+			}
+			// Beyond that the value says nothing, and infinity would spoil
+			// what the others say.
+			v[i] = min(x/s.Scale/s.Scale, points.MaxValue)
+		}
+	}
+	return v
+}
+
+// Orient turns a user's value into one to be maximised, and back.
+func Orient(y float64, minimize bool) float64 {
+	if minimize {
+		return -y
+	}
+	return y
+}
+
+// OrientAll does so with a list of values.
+func OrientAll(y []float64, minimize bool) []float64 {
+	out := make([]float64, len(y))
+	for i, v := range y {
+		out[i] = Orient(v, minimize)
+	}
+	return out
+}

@@ -1,0 +1,100 @@
+package scaling
+
+import (
+	"math"
+	"testing"
+
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/stretchr/testify/require"
+)
+
+func TestScaleZScore(t *testing.T) {
+	s := Fit(ZScore, []float64{1, 2, 3, 4})
+	// Mean 2.5, population variance 1.25.
+	require.InDelta(t, 2.5, s.Shift, 1e-15)
+	require.InDelta(t, math.Sqrt(1.25), s.Scale, 1e-15)
+	require.InDeltaSlice(t, []float64{-1.5 / s.Scale, -0.5 / s.Scale, 0.5 / s.Scale, 1.5 / s.Scale}, s.Z, 1e-15)
+	require.Equal(t, []float64{0, 0, 0}, Fit(ZScore, []float64{7, 7, 7}).Z)
+	require.Equal(t, 1.0, Fit(ZScore, []float64{7, 7, 7}).Scale)
+	require.Equal(t, []float64{0}, Fit(ZScore, []float64{-3}).Z)
+	require.Empty(t, Fit(ZScore, nil).Z)
+
+	// A spread far below the mean keeps its digits.
+	s = Fit(ZScore, []float64{1e12, 1e12 + 1, 1e12 + 2})
+	require.InDeltaSlice(t, []float64{-math.Sqrt(1.5), 0, math.Sqrt(1.5)}, s.Z, 1e-12)
+	// So do values near the largest that are accepted.
+	s = Fit(ZScore, []float64{-points.MaxValue, 0, points.MaxValue})
+	require.InDeltaSlice(t, []float64{-math.Sqrt(1.5), 0, math.Sqrt(1.5)}, s.Z, 1e-12)
+	// And two values one rounding apart do not divide by zero.
+	s = Fit(ZScore, []float64{1, math.Nextafter(1, 2)})
+	for _, z := range s.Z {
+		require.LessOrEqual(t, math.Abs(z), 1.5)
+	}
+}
+
+func TestScaleMinMaxAndNone(t *testing.T) {
+	require.Equal(t, []float64{0, 1, 0.25}, Fit(MinMax, []float64{-1, 3, 0}).Z)
+	require.Equal(t, []float64{0.5, 0.5}, Fit(MinMax, []float64{4, 4}).Z)
+	require.Equal(t, []float64{-1, 3, 0}, Fit(Raw, []float64{-1, 3, 0}).Z)
+}
+
+func TestScaleCopula(t *testing.T) {
+	y := []float64{10, -5, 1e6, 10, 0}
+	s := Fit(Copula, y)
+	require.Equal(t, s.Z[0], s.Z[3], "ties share a score")
+	require.Less(t, s.Z[1], s.Z[4])
+	require.Less(t, s.Z[4], s.Z[0])
+	require.Less(t, s.Z[0], s.Z[2])
+	// Scores follow from ranks alone.
+	require.Equal(t, s.Z, Fit(Copula, []float64{3, 1, 4, 3, 2}).Z)
+	// Mid-rank of the third and the fourth of five is 3/5.
+	require.InDelta(t, 0.2533471031357997, s.Z[0], 1e-14)
+	// Untied, the scores are antisymmetric.
+	u := Fit(Copula, []float64{1, 2, 3, 4, 5, 6, 7})
+	for i := range u.Z {
+		require.InDelta(t, -u.Z[6-i], u.Z[i], 1e-14)
+	}
+	require.Equal(t, []float64{0}, Fit(Copula, []float64{3}).Z)
+	// For a thousand values the extreme quantile 1/2000 is clipped at
+	// 1/(4 n^(1/4) sqrt(pi ln n)) = 0.00954...
+	var many []float64
+	for i := range 1000 {
+		many = append(many, float64(i))
+	}
+	z := Fit(Copula, many).Z
+	clip := 1 / (4 * math.Pow(1000, 0.25) * math.Sqrt(math.Pi*math.Log(1000)))
+	require.InDelta(t, clip, 0.5*math.Erfc(-z[0]/math.Sqrt2), 1e-12)
+	require.Equal(t, z[0], z[1])
+}
+
+// TestScaleBack: the way back inverts the way in.
+func TestScaleBack(t *testing.T) {
+	r := rng.Stream(1, "scale back")
+	y := make([]float64, 30)
+	for i := range y {
+		y[i] = 50 + 10*r.NormFloat64()
+	}
+	for p := ZScore; p <= Copula; p++ {
+		s := Fit(p, y)
+		for i := range y {
+			got, _ := s.Back(s.Z[i], 1)
+			if p == Copula && (s.Z[i] == s.sortedZ[0] || s.Z[i] == s.sortedZ[len(s.sortedZ)-1]) {
+				continue // clipped
+			}
+			require.InDelta(t, y[i], got, 1e-10, "%s", p)
+		}
+		a, sa := s.Back(-9, 2)
+		b, sb := s.Back(9, 4)
+		require.Less(t, a, b)
+		require.InDelta(t, 2*sa, sb, 1e-12*sb)
+		require.Greater(t, sa, 0.0)
+	}
+}
+
+func TestScaleNoiseVariances(t *testing.T) {
+	s := Fit(ZScore, []float64{0, 20}) // scale 10
+	require.Equal(t, []float64{0.04, 0}, s.NoiseVariances([]float64{4, 0}))
+	require.Nil(t, s.NoiseVariances([]float64{0, 0}))
+	require.Nil(t, s.NoiseVariances(nil))
+}
