@@ -11,6 +11,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/cmbo/internal/replay"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/internal/rng"
@@ -57,8 +58,6 @@ const (
 	defaultCheckTasks       = 10
 	defaultCheckEvaluations = 30
 	checkRepeats            = 3 // of a run without prior, whose first points are random
-	checkRows               = 5 // that a task must have to be left out, at least
-	checkClose              = 0.01
 )
 
 // WithCheckTasks bounds the tasks that [Check] leaves out at n, a seeded sample; the
@@ -157,17 +156,17 @@ func Check(ctx context.Context, s *Space, tasks []Task, opts ...CheckOption) (re
 		return nil, err
 	}
 	var out []int // tasks to leave out
-	records := make([]*record, len(tasks))
+	records := make([]*replay.Record, len(tasks))
 	for i := range tasks {
-		if records[i], err = newRecord(s, &tasks[i], l.minimize); err != nil {
+		if records[i], err = replay.New(s, &tasks[i], l.minimize); err != nil {
 			return nil, space.InTask(err, tasks[i].ID)
 		}
-		if records[i].usable() && len(tasks) > 1 {
+		if records[i].Usable() && len(tasks) > 1 {
 			out = append(out, i)
 		}
 	}
 	if len(out) == 0 {
-		return nil, space.Errorf(ErrTask, "none of %d tasks has %d different points and two different values, and others to learn from", len(tasks), checkRows)
+		return nil, space.Errorf(ErrTask, "none of %d tasks has %d different points and two different values, and others to learn from", len(tasks), replay.MinRows)
 	}
 	draw := func(i int) uint64 { return rng.Stream(l.seed, "check:"+tasks[i].ID).Uint64() }
 	slices.SortFunc(out, func(a, b int) int { return cmp.Compare(draw(a), draw(b)) })
@@ -261,111 +260,29 @@ func (r *Replay) add(s Replay, share float64) {
 	r.Evaluations += share * s.Evaluations
 }
 
-// record is what is known of a task: a table on which runs are replayed.
-type record struct {
-	id     string
-	space  *Space
-	y      []float64 // by candidate, NaN for a failure
-	regret []float64
-}
-
-// newRecord makes the record of a task of the space.
-func newRecord(space *Space, t *Task, minimize bool) (*record, error) {
-	r := &record{id: t.ID}
-	at := make(map[string]int)
-	var rows [][]float64
-	var count []float64
-	place := func(x []float64) int {
-		key := points.Key(x)
-		i, known := at[key]
-		if !known {
-			i = len(rows)
-			at[key] = i
-			rows, r.y, count = append(rows, x), append(r.y, 0), append(count, 0)
-		}
-		return i
-	}
-	for j, x := range t.X {
-		i := place(x)
-		count[i]++
-		r.y[i] += (t.Y[j] - r.y[i]) / count[i]
-	}
-	for _, x := range t.Failed {
-		place(x)
-	}
-	var known []float64
-	for i, y := range r.y {
-		if count[i] == 0 {
-			r.y[i] = math.NaN()
-			continue
-		}
-		known = append(known, scaling.Orient(y, minimize))
-	}
-	slices.Sort(known)
-	params := space.WithoutCandidates()
-	var err error
-	if r.space, err = params.WithCandidates(rows); err != nil || len(known) == 0 {
-		return r, err
-	}
-	best := known[len(known)-1]
-	unit := best - known[(len(known)-1)/2]
-	if !(unit > 0) {
-		unit = best - known[0]
-	}
-	for _, y := range r.y {
-		v := 1.0
-		if unit > 0 && !math.IsNaN(y) {
-			v = min((best-scaling.Orient(y, minimize))/unit, 1)
-		}
-		r.regret = append(r.regret, v)
-	}
-	return r, nil
-}
-
-// usable reports whether there is something to find.
-func (r *record) usable() bool {
-	return len(r.y) >= checkRows && slices.Contains(r.regret, 0) && slices.Max(r.regret) > 0
-}
-
-// replay tunes the task on what is known of it.
-func (r *record) replay(ctx context.Context, evaluations int, opts []Option) (o *Optimizer, out Replay, err error) {
-	if o, err = New(r.space, opts...); err != nil {
+// replay tunes a task on what is known of it.
+func (c *checkConfig) replay(ctx context.Context, r *replay.Record, opts ...Option) (o *Optimizer, out Replay, err error) {
+	if o, err = New(r.Space, opts...); err != nil {
 		return nil, out, err
 	}
-	regret := 1.0
-	evaluations = min(evaluations, len(r.y))
-	out.Evaluations = float64(evaluations + 1)
-	for n := range evaluations {
-		trial, err := o.Ask(ctx)
-		if err != nil {
-			return nil, out, err
-		}
-		if y := r.y[trial.Index]; math.IsNaN(y) {
-			err = o.TellFailed(trial.ID)
-		} else {
-			err = o.Tell(trial.ID, y)
-		}
-		if err != nil {
-			return nil, out, err
-		}
-		regret = min(regret, r.regret[trial.Index])
-		out.Regret += regret / float64(evaluations)
-		if regret <= checkClose {
-			out.Evaluations = min(out.Evaluations, float64(n+1))
-		}
+	ask := func(ctx context.Context) (trial, candidate int, err error) {
+		t, err := o.Ask(ctx)
+		return t.ID, t.Index, err
 	}
-	return o, out, nil
+	tell := func(trial int, y float64) error { return o.Tell(trial, y) }
+	out.Regret, out.Evaluations, err = r.Play(ctx, replay.Run{Ask: ask, Tell: tell, Failed: o.TellFailed}, c.evaluations)
+	return o, out, err
 }
 
 // leaveOut compares runs on a task with and without the prior of others. It returns
 // those that the task contradicts.
-func (c *checkConfig) leaveOut(ctx context.Context, space *Space, r *record, others []Task) (t CheckedTask, reversed []string, err error) {
-	t.ID = r.id
+func (c *checkConfig) leaveOut(ctx context.Context, space *Space, r *replay.Record, others []Task) (t CheckedTask, reversed []string, err error) {
+	t.ID = r.ID
 	prior, err := Learn(ctx, space, others, c.learn...)
 	if err != nil {
 		return t, nil, err
 	}
-	o, with, err := r.replay(ctx, c.evaluations, append(slices.Clip(c.with), WithPrior(prior)))
+	o, with, err := c.replay(ctx, r, append(slices.Clip(c.with), WithPrior(prior))...)
 	if err != nil {
 		return t, nil, err
 	}
@@ -375,7 +292,7 @@ func (c *checkConfig) leaveOut(ctx context.Context, space *Space, r *record, oth
 	}
 	seed := o.config.seed
 	for i := range checkRepeats {
-		_, without, err := r.replay(ctx, c.evaluations, append(slices.Clip(c.without), WithSeed(seed+uint64(i))))
+		_, without, err := c.replay(ctx, r, append(slices.Clip(c.without), WithSeed(seed+uint64(i)))...)
 		if err != nil {
 			return t, nil, err
 		}
@@ -389,24 +306,24 @@ func (c *checkConfig) leaveOut(ctx context.Context, space *Space, r *record, oth
 
 // contradicted returns the past tasks under which the values of a record are likelier if
 // the task holds upside down than if it does not: its probability of that has grown.
-func (r *hierarchicalRun) contradicted(ctx context.Context, rec *record, c *runConfig) ([]string, error) {
+func (r *hierarchicalRun) contradicted(ctx context.Context, rec *replay.Record, c *runConfig) ([]string, error) {
 	m := hierarchy.DefaultMasses()
-	run := hierarchy.NewRun(r.model, m, c.noise, c.parallelism)
+	run := hierarchy.NewRun(r.Model, m, c.noise, c.parallelism)
 	var at []int
 	var y []float64
-	for i, v := range rec.y {
+	for i, v := range rec.Y {
 		if !math.IsNaN(v) && len(at) < m.Window {
 			at, y = append(at, i), append(y, scaling.Orient(v, c.minimize))
 		}
 	}
-	x := points.Pick(rec.space.Encoded(), at)
+	x := points.Pick(rec.Space.Encoded(), at)
 	if err := run.Fit(ctx, x, c.y.fit(y).Z, nil, nil); err != nil {
 		return nil, modelError(ctx, err)
 	}
 	var out []string
 	for i, p := range run.Reversed() {
 		if p > m.Reversed {
-			out = append(out, r.model.Tasks()[i].ID)
+			out = append(out, r.Model.Tasks()[i].ID)
 		}
 	}
 	return out, nil

@@ -34,7 +34,14 @@ func learnHierarchy(ctx context.Context, t *trainingSet) (learned, error) {
 		}
 		o.Kernel = c.priorKernel
 	}
-	tasks := standardize(t.tasks, c.y == Copula)
+	tasks := make([]hierarchy.Task, len(t.tasks))
+	for i, k := range t.tasks {
+		tasks[i] = hierarchy.Task{ID: k.ID, X: k.X, Z: k.Y, Noise: k.Noise, Shift: k.Shift, Scale: k.Scale}
+		if c.y == Copula { // scores by rank are the values of a run, too, without an offset and a scale behind them
+			tasks[i].Shift, tasks[i].Scale = 0, 1
+		}
+	}
+	tasks = hierarchy.Standardize(tasks)
 	for i, x := range t.failed {
 		tasks[i] = tasks[i].WithFailed(x)
 	}
@@ -90,40 +97,6 @@ func (t *trainingSet) grid() (*linalg.Dense, error) {
 	others := sampleRows(points.Distinct(t.space.Encoded()), c.indexPoints, c.seed, "index set of candidates")
 	all := points.Distinct(seen, others)
 	return points.First(all, min(points.Len(all), c.indexPoints)), nil
-}
-
-// standardize brings tasks to a common mean of 0 and a deviation of 1, which they
-// have by themselves if each was. Scores by rank are the values of a run, too, and so
-// have no offset and scale behind them.
-func standardize(tasks []model.Task, scores bool) []hierarchy.Task {
-	var mean, square, n float64
-	for _, t := range tasks {
-		for _, z := range t.Y {
-			n++
-			d := z - mean
-			mean += d / n
-			square += d * (z - mean)
-		}
-	}
-	sd := math.Sqrt(square / n)
-	if !(sd > 0) || math.Abs(mean) < 1e-9 && math.Abs(sd-1) < 1e-9 {
-		mean, sd = 0, 1
-	}
-	out := make([]hierarchy.Task, len(tasks))
-	for i, t := range tasks {
-		if scores {
-			t.Shift, t.Scale = 0, 1
-		}
-		h := hierarchy.Task{ID: t.ID, X: t.X, Z: slices.Clone(t.Y), Noise: slices.Clone(t.Noise), Shift: t.Shift + mean*t.Scale, Scale: sd * t.Scale}
-		for j := range h.Z {
-			h.Z[j] = (h.Z[j] - mean) / sd
-		}
-		for j := range h.Noise {
-			h.Noise[j] /= sd * sd
-		}
-		out[i] = h
-	}
-	return out
 }
 
 func (p *hierarchicalPrior) kind() priorKind { return kindHierarchy }
@@ -182,87 +155,39 @@ func (p *hierarchicalPrior) reindex(ctx context.Context, prior *Prior, space *Sp
 }
 
 func (p *hierarchicalPrior) surrogate(c *runConfig) (Surrogate, error) {
-	r := &hierarchicalRun{model: p.Model, workers: c.parallelism, run: hierarchy.NewRun(p.Model, hierarchy.DefaultMasses(), c.noise, c.parallelism)}
+	var x *linalg.Dense
 	if p.space != nil {
-		r.x, r.at = p.space.Encoded(), p.at
+		x = p.space.Encoded()
 	}
-	return r, nil
+	return &hierarchicalRun{hierarchy.NewBound(p.Model, c.noise, c.parallelism, x, p.at)}, nil
 }
 
 // hierarchicalRun makes a [Surrogate] of the hierarchical prior.
-type hierarchicalRun struct {
-	model   *hierarchy.Model
-	run     *hierarchy.Run
-	workers int
-	x       *linalg.Dense // the candidates bound
-	at      *hierarchy.Candidates
+type hierarchicalRun struct{ *hierarchy.Bound }
 
-	fresh *linalg.Dense // those of the latest Predict, if they were others
-	carry *hierarchy.Candidates
-}
-
-// Bind carries the candidates to the grid, unless the prior has done so.
 func (r *hierarchicalRun) Bind(ctx context.Context, x *linalg.Dense) error {
-	if r.at != nil && points.Equal(r.x, x) {
-		r.x = x
-		return nil
-	}
-	at, err := r.model.Candidates(ctx, x, r.workers)
-	if err != nil {
-		return modelError(ctx, err)
-	}
-	r.x, r.at = x, at
-	return nil
+	return modelError(ctx, r.Bound.Bind(ctx, x))
 }
 
-// Fit weighs the hypotheses. It takes the values as they are, or their scores.
+// Fit takes the values as they are, or their scores.
 func (r *hierarchicalRun) Fit(ctx context.Context, d Data) error {
-	r.fresh, r.carry = nil, nil
-	return modelError(ctx, r.run.Fit(ctx, d.X, d.Y, d.NoiseVariance, d.Pending))
-}
-
-// candidates returns x carried to the grid, and whether what the run works out there
-// is worth keeping: a list comes again at each proposal, other candidates of a space
-// without a list are scored after they were predicted at.
-func (r *hierarchicalRun) candidates(ctx context.Context, x *linalg.Dense) (*hierarchy.Candidates, bool, error) {
-	switch {
-	case x == r.x && r.at != nil:
-		return r.at, true, nil
-	case x != r.fresh:
-		c, err := r.model.Candidates(ctx, x, r.workers)
-		if err != nil {
-			return nil, false, err
-		}
-		r.fresh, r.carry = x, c
-	}
-	return r.carry, r.at == nil, nil
+	return modelError(ctx, r.Bound.Fit(ctx, d.X, d.Y, d.NoiseVariance, d.Pending))
 }
 
 func (r *hierarchicalRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) error {
-	c, again, err := r.candidates(ctx, x)
-	if err == nil {
-		err = r.run.Predict(ctx, mean, sd, c, again)
-	}
-	return modelError(ctx, err)
+	return modelError(ctx, r.Bound.Predict(ctx, mean, sd, x))
 }
 
 // Score takes the expected improvement over all hypotheses, which is not that of the
 // first two moments; other acquisitions see the moments. Before the first value the
 // largest mean is asked for.
 func (r *hierarchicalRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, f acq.Func, best float64) error {
-	c, again, err := r.candidates(ctx, x)
-	if err != nil {
-		return modelError(ctx, err)
-	}
 	if _, ok := f.(acq.EI); ok && !math.IsNaN(best) {
-		return modelError(ctx, r.run.LogImprovement(ctx, dst, c, again, best))
+		return modelError(ctx, r.LogImprovement(ctx, dst, x, best))
 	}
 	sd := make([]float64, len(dst))
-	if err := r.run.Predict(ctx, dst, sd, c, again); err != nil {
-		return modelError(ctx, err)
-	}
-	if math.IsNaN(best) {
-		return nil
+	if err := r.Predict(ctx, dst, sd, x); err != nil || math.IsNaN(best) {
+		return err
 	}
 	for i, m := range dst {
 		dst[i] = f.Score(m, sd[i])
@@ -270,39 +195,20 @@ func (r *hierarchicalRun) Score(ctx context.Context, dst []float64, x *linalg.De
 	return nil
 }
 
-func (r *hierarchicalRun) NoiseVariance() float64 { return r.run.NoiseVariance() }
-
 // shares returns the masses of the hypotheses, single tasks in the order of theirs.
 func (r *hierarchicalRun) shares() []Share {
 	var out []Share
-	for _, m := range r.run.Masses() {
+	for _, m := range r.Masses() {
 		s := Share{Level: Level(m.Level), Cluster: -1, Mass: m.Mass, Reversed: m.Reversed}
 		switch m.Level {
 		case hierarchy.Cluster:
 			s.Cluster = m.Index
 		case hierarchy.SingleTask:
-			s.Tasks = []string{r.model.Tasks()[m.Index].ID}
+			s.Tasks = []string{r.Model.Tasks()[m.Index].ID}
 		}
 		out = append(out, s)
 	}
 	return out
-}
-
-// Weights returns the masses of the hypotheses: no transfer, the population, each
-// cluster, and all single tasks together.
-func (r *hierarchicalRun) Weights() []float64 {
-	w := make([]float64, 3+r.model.NumClusters())
-	for _, s := range r.shares() {
-		i := int(s.Level)
-		switch s.Level {
-		case LevelCluster:
-			i += s.Cluster
-		case LevelTask:
-			i = len(w) - 1
-		}
-		w[i] += s.Mass
-	}
-	return w
 }
 
 func (r *hierarchicalRun) Describe(s *Step) { s.Weights = r.Weights() }

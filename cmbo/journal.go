@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 )
@@ -201,49 +200,9 @@ func (o *Optimizer) resume(b []byte) (valid int64, err error) {
 	return o.restoreLines(b, first)
 }
 
-// restoreLines applies the lines of the journal b after the first, which ends at
-// first, and returns where the last whole line ends.
+// restoreLines applies the lines of the journal b after the first, which ends at first.
 func (o *Optimizer) restoreLines(b []byte, first int) (valid int64, err error) {
-	o.mark = JournalMark{1, runlog.Link("", b[:first])}
-	rest := b[first:]
-	for {
-		if m := o.config.mark; m.Lines == o.mark.Lines && m.Sum != o.mark.Sum {
-			return 0, fmt.Errorf("%w: line %d of the journal has the sum %s, its mark %s", ErrCorrupt, m.Lines, o.mark.Sum, m.Sum)
-		}
-		n := bytes.IndexByte(rest, '\n') + 1
-		if n == 0 {
-			break
-		}
-		if err := o.restoreLine(rest[:n]); err != nil {
-			return 0, fmt.Errorf("%w: line %d of the journal: %w", ErrCorrupt, o.mark.Lines+1, err)
-		}
-		rest = rest[n:]
-	}
-	valid = int64(len(b) - len(rest))
-	if m := o.config.mark; m.Lines > o.mark.Lines {
-		return 0, fmt.Errorf("%w: the journal ends after line %d, and the mark is that of line %d", ErrCorrupt, o.mark.Lines, m.Lines)
-	}
-	_, _, notWhole := runlog.OpenEntry(o.mark.Sum, slices.Concat(rest, []byte("\n")))
-	if !runlog.Torn(rest, runlog.EntryHead) || json.Valid(rest) && notWhole != nil {
-		return 0, fmt.Errorf("%w: line %d of the journal, at byte %d, has no end and is not the beginning of a line either", ErrCorrupt, o.mark.Lines+1, valid)
-	}
-	return valid, nil
-}
-
-func (o *Optimizer) restoreLine(line []byte) error {
-	entry, sum, err := runlog.OpenEntry(o.mark.Sum, line)
-	if err != nil {
-		return err
-	}
-	var e runlog.Stored
-	d := json.NewDecoder(bytes.NewReader(entry))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&e); err != nil {
-		return err
-	}
-	if err := o.h.Restore(e, o.checks()); err != nil {
-		return err
-	}
-	o.mark = JournalMark{o.mark.Lines + 1, sum}
-	return nil
+	valid, last, err := o.h.RestoreLines(b, first, runlog.Mark(o.config.mark), o.checks())
+	o.mark = JournalMark(last)
+	return valid, err
 }

@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"reflect"
-	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
@@ -211,44 +209,16 @@ func openSnapshot(b []byte) (*snapshotState, error) {
 // sameRun reports how a run that is stored differs from s, one that begins, in its
 // space and options.
 func (s *snapshotState) sameRun(stored *snapshotState) error {
-	fields := func(v any) (map[string]json.RawMessage, error) {
-		b, err := json.Marshal(v)
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrOption, err)
-		}
-		var m map[string]json.RawMessage
-		return m, json.Unmarshal(b, &m)
-	}
 	if s.Options.Prior != stored.Options.Prior {
 		return fmt.Errorf("%w: the stored run was begun with that of digest %q, not %q", ErrPriorMismatch, stored.Options.Prior, s.Options.Prior)
 	}
-	for i, pair := range [][2]any{{s.Space, stored.Space}, {s.Options, stored.Options}} {
-		given, err := fields(pair[0])
-		if err != nil {
-			return err
-		}
-		was, err := fields(pair[1])
-		if err != nil {
-			return err
-		}
-		names := slices.AppendSeq(slices.Collect(maps.Keys(given)), maps.Keys(was))
-		slices.Sort(names)
-		for _, name := range names {
-			if bytes.Equal(given[name], was[name]) {
-				continue
-			}
-			kind := [...]error{ErrSpace, ErrOption}[i]
-			return fmt.Errorf("%w: the stored run was begun with %s %.200s, not %.200s", kind, name, orNone(was[name]), orNone(given[name]))
-		}
+	if d := runlog.Difference(stored.Space, s.Space); d != "" {
+		return fmt.Errorf("%w: the stored run was begun with %s", ErrSpace, d)
+	}
+	if d := runlog.Difference(stored.Options, s.Options); d != "" {
+		return optionErrorf("the stored run was begun with %s", d)
 	}
 	return nil
-}
-
-func orNone(b []byte) string {
-	if b == nil {
-		return "none"
-	}
-	return string(b)
 }
 
 // restoreOptions applies the options of Restore and refuses those that set what

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/codec"
@@ -82,7 +84,7 @@ func SealEntry(sum string, entry []byte) []byte {
 // Beginnings of a journal's lines; 0 stands for a hexadecimal digit.
 const (
 	SnapshotHead = `{"cmbo":"snapshot","version":`
-	EntryHead    = `{"sum":"0000000000000000","entry":{"event":`
+	entryHead    = `{"sum":"0000000000000000","entry":{"event":`
 )
 
 // Torn reports whether b can be what is left of a line whose writing was
@@ -103,9 +105,9 @@ func Torn(b []byte, head string) bool {
 	return int(d.InputOffset()) == len(b)
 }
 
-// OpenEntry returns the entry of the line that follows the line of sum last, and its
+// openEntry returns the entry of the line that follows the line of sum last, and its
 // sum.
-func OpenEntry(last string, line []byte) (entry []byte, sum string, err error) {
+func openEntry(last string, line []byte) (entry []byte, sum string, err error) {
 	var f journalEntry
 	if err := json.Unmarshal(line, &f); err != nil {
 		return nil, "", err
@@ -115,4 +117,85 @@ func OpenEntry(last string, line []byte) (entry []byte, sum string, err error) {
 		return nil, "", fmt.Errorf("the sum does not match")
 	}
 	return f.Entry, sum, nil
+}
+
+// Mark names a line of a journal by its number and its sum.
+type Mark struct {
+	Lines int
+	Sum   string
+}
+
+// RestoreLines applies the lines of the journal b after the first, which ends at first.
+// It returns where the last whole line ends, and its mark, and fails unless the journal
+// has the line that want names, if it names one.
+func (h *Log) RestoreLines(b []byte, first int, want Mark, c Checks) (valid int64, last Mark, err error) {
+	last = Mark{1, Link("", b[:first])}
+	rest := b[first:]
+	for {
+		if want.Lines == last.Lines && want.Sum != last.Sum {
+			return 0, last, fmt.Errorf("%w: line %d of the journal has the sum %s, its mark %s", codec.ErrCorrupt, want.Lines, last.Sum, want.Sum)
+		}
+		n := bytes.IndexByte(rest, '\n') + 1
+		if n == 0 {
+			break
+		}
+		if last.Sum, err = h.restoreLine(rest[:n], last.Sum, c); err != nil {
+			return 0, last, fmt.Errorf("%w: line %d of the journal: %w", codec.ErrCorrupt, last.Lines+1, err)
+		}
+		last.Lines++
+		rest = rest[n:]
+	}
+	valid = int64(len(b) - len(rest))
+	if want.Lines > last.Lines {
+		return 0, last, fmt.Errorf("%w: the journal ends after line %d, and the mark is that of line %d", codec.ErrCorrupt, last.Lines, want.Lines)
+	}
+	_, _, notWhole := openEntry(last.Sum, slices.Concat(rest, []byte("\n")))
+	if !Torn(rest, entryHead) || json.Valid(rest) && notWhole != nil {
+		return 0, last, fmt.Errorf("%w: line %d of the journal, at byte %d, has no end and is not the beginning of a line either", codec.ErrCorrupt, last.Lines+1, valid)
+	}
+	return valid, last, nil
+}
+
+func (h *Log) restoreLine(line []byte, last string, c Checks) (sum string, err error) {
+	entry, sum, err := openEntry(last, line)
+	if err != nil {
+		return "", err
+	}
+	var e Stored
+	d := json.NewDecoder(bytes.NewReader(entry))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&e); err != nil {
+		return "", err
+	}
+	return sum, h.Restore(e, c)
+}
+
+// Difference says which field of a JSON object differs, the first in alphabetical order,
+// and what was there and is now: "" if all are equal.
+func Difference(was, now any) string {
+	fields := func(v any) (m map[string]json.RawMessage) {
+		b, err := json.Marshal(v)
+		if err == nil {
+			err = json.Unmarshal(b, &m)
+		}
+		if err != nil {
+			m = map[string]json.RawMessage{"JSON": []byte(err.Error())}
+		}
+		return m
+	}
+	text := func(b []byte) string {
+		if b == nil {
+			return "none"
+		}
+		return fmt.Sprintf("%.200s", b)
+	}
+	then, given := fields(was), fields(now)
+	names := slices.AppendSeq(slices.Collect(maps.Keys(given)), maps.Keys(then))
+	slices.Sort(names)
+	for _, name := range names {
+		if !bytes.Equal(given[name], then[name]) {
+			return fmt.Sprintf("%s %s, not %s", name, text(then[name]), text(given[name]))
+		}
+	}
+	return ""
 }
