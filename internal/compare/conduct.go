@@ -75,7 +75,7 @@ func (c *conductor) run(r row) (*result, error) {
 			if strings.HasPrefix(f, "gonum") && w.name != def || strings.HasPrefix(f, "peak") && peak {
 				continue
 			}
-			// What a textbook or scikit-learn loses is not lost in BLAS.
+			// A textbook's form and scikit-learn lose their time outside of BLAS.
 			if w.forced && (strings.Contains(f, "textbook") || r.kind == "learn") {
 				continue
 			}

@@ -16,7 +16,7 @@
 // files. Results that differ by more than the row's tolerance end the row. Then
 // the contenders take turns, one sample each a round, in an order that is
 // reversed from round to round; a sample repeats the work for some milliseconds.
-// What is shown is the median over the rounds, and ratios are of medians of one run.
+// Tables show the median over the rounds, and ratios are of medians of one run.
 //
 // All work is done by one thread (GOMAXPROCS and the thread counts of BLAS are
 // 1), but for the row of two goroutines. Inputs are seeded. Nothing outside the

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
-// What the method does with normal distributions, written with gonum's routines
+// Operations of the method on normal distributions, written with gonum's routines
 // in the best forms known for them: factors and inverses kept, triangular products,
 // values only.
 

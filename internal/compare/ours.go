@@ -172,7 +172,7 @@ func init() {
 }
 
 // newPosterior conditions a Gaussian process of mean zero on values y at the rows of x.
-// What it returns sets mean and covariance at the rows of z and keeps its memory.
+// The function it returns sets mean and covariance at the rows of z and keeps its memory.
 func newPosterior(k kernel.Kernel, noise float64, x *linalg.Dense, y []float64) func(mean []float64, cov *linalg.Sym, z *linalg.Dense) {
 	var gram linalg.Sym
 	kernel.Gram(&gram, k, x)

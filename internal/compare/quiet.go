@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// What a row of the wall clock on two processors may share them with: so much of
-// a processor. disturbance is the name, among a contender's extras, of the most
+// A row of the wall clock on two processors may share them with others that take so
+// much of a processor. disturbance is the name, among a contender's extras, of the most
 // that a sample of it did.
 const (
 	quiet       = 0.05

@@ -100,7 +100,7 @@ func rows() []row {
 		add(sized(r, n))
 	}
 	for _, n := range []int{50, 100, 300, 1000} {
-		// What the eigenvalue forms lose sets the tolerance.
+		// The tolerance allows for the digits that the eigenvalue forms lose.
 		r := row{name: "W2 of a pair, factors kept", kind: "w2", tol: 1e-9, inputs: func() *inputs { return posteriors(n, 2, 55) }, flop: 10. / 3 * cube(n)}
 		if at(n, 100, 300) {
 			limit := map[int]float64{100: 0.35, 300: 0.65}[n]

@@ -108,7 +108,7 @@ func stageAsk(in *inputs) *task {
 	prior, err := cmbo.Learn(context.Background(), space, tasks, cmbo.WithVariant(v), cmbo.WithLabels(labels),
 		cmbo.WithIndexPoints(p("index")), cmbo.WithHyperparameters(kernel.Matern32(0.5), 1e-2))
 	must(err)
-	// What New would do for each optimiser again.
+	// New would do this for each optimiser again.
 	prior, err = prior.Reindex(context.Background(), space)
 	must(err)
 	r := rand.New(rand.NewPCG(5, 6))

@@ -138,7 +138,7 @@ func (d *Decoder) Byte() byte     { return d.take(1)[0] }
 func (d *Decoder) Fixed() uint64  { return binary.LittleEndian.Uint64(d.take(8)) }
 func (d *Decoder) Float() float64 { return math.Float64frombits(d.Fixed()) }
 
-func (d *Decoder) Uint() uint64 {
+func (d *Decoder) uint() uint64 {
 	v, n := binary.Uvarint(d.Buf)
 	if n <= 0 || d.Err != nil {
 		d.Fail("a bad integer")
@@ -161,7 +161,7 @@ func (d *Decoder) Int() int {
 // Count reads a length of items that take at least size bytes each, so that a
 // wrong one cannot make a large allocation.
 func (d *Decoder) Count(size int) int {
-	v := d.Uint()
+	v := d.uint()
 	if v > uint64(len(d.Buf)/size) {
 		d.Fail("a list of %d in %d bytes", v, len(d.Buf))
 		return 0
@@ -213,7 +213,7 @@ func (d *Decoder) Finite() float64 {
 }
 
 func (d *Decoder) Floats() []float64 {
-	n := d.Uint()
+	n := d.uint()
 	if n == 0 {
 		return nil
 	}
@@ -229,7 +229,7 @@ func (d *Decoder) Floats() []float64 {
 }
 
 func (d *Decoder) Matrix() *linalg.Dense {
-	rows, cols := d.Uint(), d.Uint()
+	rows, cols := d.uint(), d.uint()
 	have := uint64(len(d.Buf) / 8)
 	if rows > have || cols > have || rows*cols > have {
 		d.Fail("a %d×%d matrix in %d bytes", rows, cols, len(d.Buf))

@@ -1,10 +1,14 @@
 package hierarchy
 
 import (
+	"context"
+	"fmt"
+
 	"github.com/gocmbo/cmbo/cmbo/internal/cluster"
 	"github.com/gocmbo/cmbo/cmbo/internal/codec"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/linalg"
 )
 
 // Encode writes the model as Decode reads it. It fails if the kernel has no description.
@@ -16,7 +20,7 @@ func (m *Model) Encode(e *codec.Encoder) error {
 	e.Float(b.Mean)
 	e.Float(b.NoiseVariance)
 	e.Matrix(m.Grid())
-	e.Int(m.Neighbours())
+	e.Int(m.grid.neighbours)
 	e.Ints(m.Labels())
 	for i := range 1 + m.NumClusters() {
 		at := m.Moments(i)
@@ -108,10 +112,26 @@ func Decode(d *codec.Decoder, dim int, o Options) (*Model, error) {
 	if d.Err != nil {
 		return nil, d.Err
 	}
-	m, err := Restore(d.Ctx, base, grid, neighbours, moments, tasks, labels, o)
+	m, err := restore(d.Ctx, base, grid, neighbours, moments, tasks, labels, o)
 	if err != nil {
 		return nil, err
 	}
-	m.SetRecord(parts, int64(distances), rounds)
+	m.partitions, m.distances, m.rounds = parts, int64(distances), rounds
 	return m, nil
+}
+
+// restore makes a model of what another one holds: its base process, grid and
+// neighbours, its moments, that of the population first, the tasks and their labels.
+// It fails if they do not fit together.
+func restore(ctx context.Context, base Base, z *linalg.Dense, neighbours int, moments []Moments, tasks []Task, labels []int, o Options) (*Model, error) {
+	m := &Model{grid: newGrid(base, z, neighbours), pop: moments[0], clusters: moments[1:], tasks: tasks, labels: labels, affine: newAffinePrior(tasks)}
+	if m.NumClusters() != len(m.clusters) {
+		return nil, fmt.Errorf("labels of %d clusters, and %d have moments", m.NumClusters(), len(m.clusters))
+	}
+	m.share()
+	on, err := m.carryTasks(ctx, o.Workers)
+	if err != nil {
+		return nil, err
+	}
+	return m, m.chooseSingles(ctx, on, o.Singles, o.Seed, o.Workers)
 }

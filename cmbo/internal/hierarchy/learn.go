@@ -336,27 +336,3 @@ func (m *Model) Moments(i int) Moments {
 
 // Report says what learning took.
 func (m *Model) Report() (distances int64, rounds int) { return m.distances, m.rounds }
-
-// Restore makes a model of what another one holds: its base process, grid and
-// neighbours, its moments, that of the population first, the tasks and their labels.
-// It fails if they do not fit together.
-func Restore(ctx context.Context, base Base, z *linalg.Dense, neighbours int, moments []Moments, tasks []Task, labels []int, o Options) (*Model, error) {
-	m := &Model{grid: newGrid(base, z, neighbours), pop: moments[0], clusters: moments[1:], tasks: tasks, labels: labels, affine: newAffinePrior(tasks)}
-	if m.NumClusters() != len(m.clusters) {
-		return nil, fmt.Errorf("labels of %d clusters, and %d have moments", m.NumClusters(), len(m.clusters))
-	}
-	m.share()
-	on, err := m.carryTasks(ctx, o.Workers)
-	if err != nil {
-		return nil, err
-	}
-	return m, m.chooseSingles(ctx, on, o.Singles, o.Seed, o.Workers)
-}
-
-// Neighbours returns how many grid points carry a point off the grid.
-func (m *Model) Neighbours() int { return m.grid.neighbours }
-
-// SetRecord puts in what a model keeps of how it was learned.
-func (m *Model) SetRecord(partitions []cluster.Partition, distances int64, rounds int) {
-	m.partitions, m.distances, m.rounds = partitions, distances, rounds
-}

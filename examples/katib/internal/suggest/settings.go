@@ -24,7 +24,7 @@ type experiment struct {
 	state    string
 }
 
-// read reads an experiment. What it refuses is an error of the experiment.
+// read reads an experiment. It fails with errors of the experiment.
 func (s *Service) read(e *api.Experiment) (*experiment, error) {
 	spec := e.GetSpec()
 	algorithm := spec.GetAlgorithm()

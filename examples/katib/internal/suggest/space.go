@@ -31,8 +31,8 @@ type parameter struct {
 // maxValues bounds the values that a step makes on a logarithmic scale.
 const maxValues = 1 << 16
 
-// newSpace makes the space of an experiment's parameters. What it refuses is an
-// error of the experiment.
+// newSpace makes the space of an experiment's parameters. It fails with errors of the
+// experiment.
 func newSpace(specs []*api.ParameterSpec) (*space, error) {
 	s := &space{}
 	var params []cmbo.Param

@@ -93,7 +93,7 @@ func (c *faultCount) run(t *testing.T, rng *rand.Rand, first, length int, fault 
 	}
 }
 
-// What a suspect file holds is not taken for what was acknowledged.
+// Renew does not take the content of a suspect file for what was acknowledged.
 func TestLogRenewRefuses(t *testing.T) {
 	for name, change := range map[string]func(b []byte) []byte{
 		"shorter": func(b []byte) []byte { return b[:len(b)-1] },

@@ -205,8 +205,8 @@ func Size(fsys FS, name string) (int, error) {
 }
 
 // List returns the names of a directory's files that end in suffix, without it,
-// after removing what was left unfinished. What it found lasts: the process that
-// made a file may have been killed before it synced the directory.
+// after removing what was left unfinished. It syncs the directory, so that the files
+// last: the process that made one may have been killed before it did so.
 func List(fsys FS, dir, suffix string) ([]string, error) {
 	names, err := fsys.ReadDir(dir)
 	if err != nil {

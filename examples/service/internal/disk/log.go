@@ -171,8 +171,8 @@ func (l *Log) Append(tx []byte) error {
 }
 
 // Settle returns nil if all transactions are on disk. That can only be in doubt
-// after an [OpenLog] that could not sync, or a failed Append. What was found in a
-// log must not be acknowledged before.
+// after an [OpenLog] that could not sync, or a failed Append. Callers must not
+// acknowledge transactions found in a log before.
 func (l *Log) Settle() error {
 	if l.closed {
 		return ErrClosed

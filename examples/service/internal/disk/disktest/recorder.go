@@ -42,10 +42,10 @@ func (r *Recorder) Len() int {
 // States calls yield with each state that may remain if the power fails after the
 // first n operations, until it returns false.
 //
-// What was synced remains. Of what was done to a file since it was synced, any
-// beginning remains, of a write that is its last any beginning in steps of grain
-// bytes. Of what was done to the names in a directory since that was synced, any
-// beginning remains, whatever remains of the files.
+// A disk keeps all that was synced. Of the operations on a file since it was synced it
+// keeps any beginning, of a write that is its last any beginning in steps of grain
+// bytes. Of the changes to the names in a directory since that was synced it keeps any
+// beginning, whatever remains of the files.
 func (r *Recorder) States(n, grain int, yield func(*FS) bool) {
 	r.mu.Lock()
 	ops := slices.Clone(r.ops[:n])
