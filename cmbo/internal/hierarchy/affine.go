@@ -2,6 +2,7 @@ package hierarchy
 
 import (
 	"math"
+	"slices"
 )
 
 // affinePrior is what is believed of the target's offset a and scale s, the target
@@ -185,77 +186,132 @@ type affine struct {
 // uncertain, but downwards only, which a single pair of moments does not show.
 const maxAtoms = 8
 
-// infer integrates over offset and scale. Values and offset are taken from centre.
+// quadrature is the memory of one goroutine that integrates over offset and scale, and
+// the posterior weights of the alternatives, node by node.
+type quadrature struct {
+	log   []float64            // of a node, an upper bound of its alternatives'
+	als   []float64            // least squares offsets
+	w     [][numShifts]float64 // weights of the alternatives, up to the total
+	shift [2][numShifts]shift  // alternatives of positive and negative scales
+	total float64
+}
+
+// negligible is how far below another the logarithm of a node's weight has to lie for
+// the node to be left out: all nodes there can be do not add up to a unit of rounding.
+const negligible = 50
+
+// weigh computes the evidence of a component and the mass of negative scales, and
+// leaves the weights in q. Values and offset are taken from centre.
 //
 // Given s, with w = y − s·m whitened, the least squares offset is â = u·w/u·u, and
 //
 //	−2 ln p(y | s) = (w·w − (u·w)²/u·u)/s² + (â − a0)²/(v + s²/u·u) + t·ln s² + ln(1 + v·u·u/s²) + 2 Σ ln L_ii,
 //
 // which holds no difference of large numbers wherever the values lie.
-func (p *affinePrior) infer(in *inner, nodes []node, tail, centre float64, logs []float64) affine {
-	upright, turned := p.shifts(tail), p.shifts(looseShare)
-	a0 := p.shift - centre
-	// at visits the alternatives: a node, the variance of a before the data, and the
-	// mean and variance of a after them given the node.
-	at := func(visit func(k int, n *node, sh shift, als, e float64)) {
-		k := 0
-		for i := range nodes {
-			n := &nodes[i]
-			shifts := &upright
-			if n.s < 0 {
-				shifts = &turned
-			}
-			var als, e float64
-			if in.t > 0 {
-				als, e = (in.yu-n.s*in.uv)/in.uu, n.s2/in.uu
-			}
-			for _, sh := range shifts {
-				visit(k, n, sh, als, e)
-				k++
-			}
+func (p *affinePrior) weigh(in *inner, nodes []node, tail, centre float64, q *quadrature) (evidence, reversed float64) {
+	q.log, q.als = grow(q.log, len(nodes)), grow(q.als, len(nodes))
+	q.w = slices.Grow(q.w[:0], len(nodes))[:len(nodes)]
+	q.shift = [2][numShifts]shift{p.shifts(tail), p.shifts(looseShare)}
+	a0, t := p.shift-centre, float64(in.t)
+	best := 0
+	for i := range nodes {
+		n := &nodes[i]
+		l := n.log
+		if in.t > 0 {
+			als := (in.yu - n.s*in.uv) / in.uu
+			sse := max(in.yy-2*n.s*in.yv+n.s2*in.vv-als*als*in.uu, 0)
+			l -= 0.5 * (sse/n.s2 + t*n.logS2)
+			q.als[i] = als
 		}
+		if q.log[i] = l; l > q.log[best] {
+			best = i
+		}
+	}
+	// at returns the logarithm of an alternative's weight, but for a factor.
+	at := func(i int, sh *shift) (l, factor float64) {
+		if in.t == 0 {
+			return q.log[i] + sh.log, 1
+		}
+		e := nodes[i].s2 / in.uu
+		inv := 1 / (sh.v + e)
+		d := q.als[i] - a0
+		return q.log[i] + sh.log - 0.5*d*d*inv, math.Sqrt(e * inv)
+	}
+	floor := math.Inf(-1)
+	for k := range numShifts {
+		l, factor := at(best, &q.shifts(&nodes[best])[k])
+		floor = max(floor, l+math.Log(factor)-negligible)
 	}
 	top := math.Inf(-1)
-	at(func(k int, n *node, sh shift, als, e float64) {
-		l := n.log + sh.log
-		if in.t > 0 {
-			sse := max(in.yy-2*n.s*in.yv+n.s2*in.vv-als*als*in.uu, 0)
-			d := als - a0
-			l -= 0.5 * (sse/n.s2 + d*d/(sh.v+e) + float64(in.t)*n.logS2 + math.Log1p(sh.v/e))
+	for i := range nodes {
+		if q.log[i] < floor {
+			continue
 		}
-		logs[k] = l
-		top = max(top, l)
-	})
-	var total float64
-	for i := range numShifts * len(nodes) {
-		logs[i] = math.Exp(logs[i] - top)
-		total += logs[i]
-	}
-	out := affine{evidence: top + math.Log(total) - in.logDet}
-	each := make([]atom, len(nodes))
-	at(func(k int, n *node, sh shift, als, e float64) {
-		m, v := a0, sh.v
-		if in.t > 0 {
-			m, v = a0+sh.v/(sh.v+e)*(als-a0), sh.v*e/(sh.v+e)
-		}
-		each[k/numShifts].add(atom{w: logs[k] / total, a: m, s: n.s, s2: n.s2, varA: v})
-	})
-	for _, e := range each {
-		out.all.add(e)
-		if e.s < 0 {
-			out.reversed += e.w
+		for k := range numShifts {
+			l, _ := at(i, &q.shifts(&nodes[i])[k])
+			top = max(top, l)
 		}
 	}
+	q.total = 0
+	for i := range nodes {
+		w := &q.w[i]
+		*w = [numShifts]float64{}
+		if q.log[i] < floor {
+			continue
+		}
+		for k := range w {
+			l, factor := at(i, &q.shifts(&nodes[i])[k])
+			w[k] = math.Exp(l-top) * factor
+			q.total += w[k]
+			if nodes[i].s < 0 {
+				reversed += w[k]
+			}
+		}
+	}
+	return top + math.Log(q.total) - in.logDet, reversed / q.total
+}
+
+// shifts returns the alternatives of a node.
+func (q *quadrature) shifts(n *node) *[numShifts]shift {
+	if n.s < 0 {
+		return &q.shift[1]
+	}
+	return &q.shift[0]
+}
+
+// infer integrates over offset and scale: see weigh.
+func (p *affinePrior) infer(in *inner, nodes []node, tail, centre float64, q *quadrature) affine {
+	var out affine
+	out.evidence, out.reversed = p.weigh(in, nodes, tail, centre, q)
+	a0 := p.shift - centre
 	// Neighbouring scales are put together until they weigh enough.
 	var sign float64
-	for _, e := range each {
+	for i := range nodes {
+		n := &nodes[i]
+		var each atom
+		for k, w := range q.w[i] {
+			if w == 0 {
+				continue
+			}
+			v := q.shifts(n)[k].v
+			m := a0
+			if in.t > 0 {
+				e := n.s2 / in.uu
+				m, v = a0+v/(v+e)*(q.als[i]-a0), v*e/(v+e)
+			}
+			each.add(atom{w: w / q.total, a: m, s: n.s, s2: n.s2, varA: v})
+		}
+		if each.w == 0 {
+			continue
+		}
+		out.all.add(each)
 		last := len(out.atoms) - 1
-		if last < 0 || e.s*sign < 0 || out.atoms[last].w >= 1.0/maxAtoms {
+		if last < 0 || n.s*sign < 0 || out.atoms[last].w >= 1.0/maxAtoms {
 			out.atoms = append(out.atoms, atom{})
 			last++
 		}
-		sign = e.s
-		out.atoms[last].add(e)
+		sign = n.s
+		out.atoms[last].add(each)
 	}
 	return out
 }

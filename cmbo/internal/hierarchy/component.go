@@ -134,7 +134,8 @@ func (m *Model) visit(before []*visited, x []float64, noise float64) (*visited, 
 	for i := range 1 + len(m.clusters) {
 		mom := m.Moments(i)
 		v := make([]float64, g.len())
-		s.applyTo(v, mom.Cov, 0)
+		cov := mom.Cov.Dense()
+		s.applyTo(v, &cov, 0)
 		p.proj = append(p.proj, v)
 		p.mean = append(p.mean, g.meanAt(s, 0, mom.Mean))
 	}
@@ -152,12 +153,10 @@ func (m *Model) visit(before []*visited, x []float64, noise float64) (*visited, 
 // whiteOf returns V·b of single task i.
 func (m *Model) whiteOf(p *visited, i int) []float64 {
 	if p.white[i] == nil {
-		v := m.singles[i].v
-		n, _ := v.Dims()
+		vt := m.singles[i].vt
+		_, n := vt.Dims()
 		p.white[i] = make([]float64, n)
-		for k := range n {
-			p.white[i][k] = p.carry(0, v.Row(k))
-		}
+		p.applyTo(p.white[i], vt, 0)
 	}
 	return p.white[i]
 }

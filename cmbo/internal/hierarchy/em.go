@@ -79,9 +79,10 @@ func (e *estep) condition(c *carried, m Moments, mean float64) (float64, error) 
 	e.a.Resize(n)
 	e.resid = grow(e.resid, n)
 	e.alpha = grow(e.alpha, n)
+	cov := m.Cov.Dense()
 	for i := range n {
 		p := e.proj.Row(i)
-		c.applyTo(p, m.Cov, i)
+		c.applyTo(p, &cov, i)
 		row := e.a.Row(i)
 		rest := c.rest.Row(i)
 		for j := range i + 1 {
@@ -166,8 +167,11 @@ const chunks = 8
 func EM(ctx context.Context, base Base, z *linalg.Dense, tasks []Task, shrink float64, steps, workers int) (Moments, []float64, error) {
 	n, _ := z.Dims()
 	m := Model{tasks: tasks, grid: newGrid(base, z, n)}
-	on, err := m.carryTasks(ctx, workers)
-	if err != nil {
+	on := make([]*carried, len(tasks))
+	if err := parallel.For(ctx, workers, len(tasks), func(_, i int) (err error) {
+		on[i], err = m.carry(ctx, i)
+		return err
+	}); err != nil {
 		return Moments{}, nil, err
 	}
 	return m.grid.expectMaximize(ctx, on, m.grid.prior(), pull{}, shrink, steps, workers)

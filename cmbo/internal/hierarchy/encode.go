@@ -128,10 +128,6 @@ func restore(ctx context.Context, base Base, z *linalg.Dense, neighbours int, mo
 	if m.NumClusters() != len(m.clusters) {
 		return nil, fmt.Errorf("labels of %d clusters, and %d have moments", m.NumClusters(), len(m.clusters))
 	}
-	m.share()
-	on, err := m.carryTasks(ctx, o.Workers)
-	if err != nil {
-		return nil, err
-	}
-	return m, m.chooseSingles(ctx, on, o.Singles, o.Seed, o.Workers)
+	m.finish()
+	return m, m.chooseSingles(ctx, make([]*carried, len(tasks)), o.Singles, o.Seed, o.Workers)
 }

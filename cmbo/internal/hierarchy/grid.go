@@ -2,6 +2,7 @@ package hierarchy
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
@@ -64,10 +65,12 @@ func (s *sites) len() int { return len(s.idx) }
 
 // locator is the memory of one goroutine that carries points to the grid.
 type locator struct {
-	cols  linalg.Dense // k_b(x, Z) of a batch of points
+	cross linalg.Dense // k_b(Z, x) of a batch of points
+	cols  linalg.Dense // its transpose
 	col   []float64    // the row of one of them
 	near  []float64    // its entries at the neighbours
 	order []int
+	tops  []float64
 	sub   linalg.Sym
 	chol  linalg.Cholesky
 }
@@ -88,19 +91,23 @@ func (g *grid) locate(ctx context.Context, x *linalg.Dense, workers int) (*sites
 	if !off {
 		return s, nil
 	}
-	s.cross = new(linalg.Dense)
-	kernel.Cross(s.cross, g.base.Kernel, g.z, x)
+	_, d := x.Dims()
+	s.cross = linalg.NewDense(g.len(), n, nil)
 	kernel.Diag(s.rest, g.base.Kernel, x)
-	const batch = 32
-	batches := (n + batch - 1) / batch
+	batches := (n + block - 1) / block
 	locators := make([]locator, parallel.Workers(workers, batches))
 	err := parallel.For(ctx, workers, batches, func(w, k int) error {
-		l, lo, hi := &locators[w], k*batch, min((k+1)*batch, n)
-		l.cols.Resize(hi-lo, g.len())
-		for r := range g.len() {
-			for i, v := range s.cross.Row(r)[lo:hi] {
-				l.cols.Row(i)[r] = v
+		l, lo, hi := &locators[w], k*block, min((k+1)*block, n)
+		if batches == 1 {
+			kernel.Cross(s.cross, g.base.Kernel, g.z, x)
+			l.cols.CopyTrans(s.cross)
+		} else {
+			at := x.View(lo, 0, hi-lo, d)
+			kernel.Cross(&l.cross, g.base.Kernel, g.z, &at)
+			for r := range g.len() {
+				copy(s.cross.Row(r)[lo:hi], l.cross.Row(r))
 			}
+			l.cols.CopyTrans(&l.cross)
 		}
 		for i := lo; i < hi; i++ {
 			if s.on[i] {
@@ -138,8 +145,12 @@ func (g *grid) weigh(s *sites, i int, l *locator) error {
 // nearest returns the indices of the m largest entries of col, ascending, the first
 // of equals.
 func (l *locator) nearest(m int) []int {
+	least := l.threshold(m)
 	top := l.order[:0] // the largest so far, in falling order
 	for i, v := range l.col {
+		if v < least {
+			continue
+		}
 		if len(top) == m {
 			if !(v > l.col[top[m-1]]) {
 				continue
@@ -159,6 +170,27 @@ func (l *locator) nearest(m int) []int {
 	return idx
 }
 
+// threshold returns a number that at least m entries of col reach: the least of m
+// entries of different parts of col, each about the largest of its part.
+func (l *locator) threshold(m int) float64 {
+	size := len(l.col) / (2 * m)
+	if size < 2 {
+		return math.Inf(-1)
+	}
+	l.tops = grow(l.tops, 2*m)
+	for i := range l.tops {
+		// As integers numbers that are not negative have their order, and the larger
+		// of two is found without a branch.
+		var top int64 = math.MinInt64
+		for _, v := range l.col[i*size : (i+1)*size] {
+			top = max(top, int64(math.Float64bits(v)))
+		}
+		l.tops[i] = math.Float64frombits(uint64(top))
+	}
+	slices.Sort(l.tops)
+	return l.tops[m]
+}
+
 // carry returns b·v for point i, v a vector on the grid.
 func (s *sites) carry(i int, v []float64) float64 {
 	idx, w := s.idx[i], s.w[i]
@@ -175,8 +207,8 @@ func (s *sites) carry(i int, v []float64) float64 {
 	return (s0 + s1) + (s2 + s3)
 }
 
-// applyTo sets dst to C·b of point i.
-func (s *sites) applyTo(dst []float64, c *linalg.Sym, i int) {
+// applyTo sets dst to Cᵀ·b of point i, C having a row a grid point.
+func (s *sites) applyTo(dst []float64, c *linalg.Dense, i int) {
 	clear(dst)
 	idx, w := s.idx[i], s.w[i]
 	for ; len(idx) >= 4; idx, w = idx[4:], w[4:] {
@@ -187,19 +219,37 @@ func (s *sites) applyTo(dst []float64, c *linalg.Sym, i int) {
 	}
 }
 
-// quad returns bᵀ·C·b for point i.
-func (s *sites) quad(c *linalg.Sym, i int) float64 {
-	var sum float64
+// quads adds bᵀ·C·b for point i to dst, for each of the matrices that interleave has
+// put together.
+func (s *sites) quads(dst []float64, cs []float64, i int) {
+	n := len(dst)
 	idx, w := s.idx[i], s.w[i]
 	for a, r := range idx {
-		row := c.Row(r)
-		var t float64
-		for b, q := range idx[:a] {
-			t += w[b] * row[q]
+		for b, q := range idx[:a+1] {
+			c := 2 * w[a] * w[b]
+			if a == b {
+				c = w[a] * w[a]
+			}
+			for k, v := range cs[(r*(r+1)/2+q)*n:][:n] {
+				dst[k] += c * v
+			}
 		}
-		sum += w[a] * (2*t + w[a]*row[r])
 	}
-	return sum
+}
+
+// interleave puts the lower triangles of matrices together, an entry of all after the
+// other, since those wanted of each lie far apart.
+func interleave(cs []*linalg.Sym) []float64 {
+	n := cs[0].Dim()
+	out := make([]float64, 0, n*(n+1)/2*len(cs))
+	for i := range n {
+		for j := range i + 1 {
+			for _, c := range cs {
+				out = append(out, c.At(i, j))
+			}
+		}
+	}
+	return out
 }
 
 // defect sets dst to k_b(Z, x) − k_b(Z, Z)·b for point i: what the neighbours do
@@ -209,7 +259,8 @@ func (g *grid) defect(dst []float64, s *sites, i int) {
 	if s.on[i] {
 		return
 	}
-	s.applyTo(dst, g.gram, i)
+	gram := g.gram.Dense()
+	s.applyTo(dst, &gram, i)
 	for r := range dst {
 		dst[r] = s.cross.At(r, i) - dst[r]
 	}

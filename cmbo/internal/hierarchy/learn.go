@@ -24,6 +24,7 @@ type Options struct {
 	BaseTasks  int           // tasks that the base process is fitted to, at most
 	Neighbours int           // grid points that carry a point off the grid
 	Singles    int           // tasks that are hypotheses of their own, at most
+	GroupTasks int           // tasks from which the moments of a group are learned, at most
 
 	Steps  int     // of EM for the population
 	Shrink float64 // of its covariance towards the base kernel, a share
@@ -42,7 +43,7 @@ type Options struct {
 // DefaultOptions returns the defaults in dim coordinates.
 func DefaultOptions(dim int) Options {
 	return Options{
-		Seed: 1, Kernel: DefaultKernel(dim), BaseTasks: 200, Neighbours: 16, Singles: 256,
+		Seed: 1, Kernel: DefaultKernel(dim), BaseTasks: 200, Neighbours: 16, Singles: 256, GroupTasks: 1000,
 		Steps: 16, Shrink: 0.5,
 		Clusters: 4, MaxClusters: 4, Rounds: 50, ClusterPoints: 100,
 		ClusterSteps: 4, ClusterShrink: 0.2, PullMean: 2, PullCov: 10,
@@ -59,8 +60,9 @@ type Model struct {
 	labels     []int
 	partitions []cluster.Partition
 	tasks      []Task
-	singleOf   []int       // tasks that are hypotheses of their own
-	singles    []posterior // theirs
+	singleOf   []int     // tasks that are hypotheses of their own
+	singles    []single  // theirs
+	covs       []float64 // the covariances of population and clusters, interleaved
 	affine     affinePrior
 	logs       []float64 // log likelihood of the tasks before each step of EM
 	distances  int64     // evaluated by the clustering
@@ -73,8 +75,8 @@ type Model struct {
 //
 // It takes O(n³) for each evaluation of a task of n observations in the fit of the
 // base process, of which at most 60 are made for at most BaseTasks tasks, and O(n³ +
-// n·m·G) for each task and G³ for each step of EM on G grid points with m
-// neighbours.
+// n·m·G) for each of at most GroupTasks tasks and G³ for each step of EM on G grid
+// points with m neighbours, and as much once for each task to find its group.
 func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, earlier *Model, o Options) (*Model, error) {
 	m := &Model{tasks: tasks, affine: newAffinePrior(tasks)}
 	steps := o.Steps
@@ -96,12 +98,17 @@ func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, earlier *Model, o
 		m.grid = newGrid(*base, z, o.Neighbours)
 		start = m.grid.prior()
 	}
-	on, err := m.carryTasks(ctx, o.Workers)
+	on := make([]*carried, len(tasks))
+	all := make([]int, len(tasks))
+	for i := range all {
+		all[i] = i
+	}
+	some, err := m.carrySample(ctx, on, all, &o)
 	if err != nil {
 		return nil, err
 	}
 	o.tell("population", 0, 1)
-	if m.pop, m.logs, err = m.grid.expectMaximize(ctx, on, start, pull{}, o.Shrink, steps, o.Workers); err != nil {
+	if m.pop, m.logs, err = m.grid.expectMaximize(ctx, some, start, pull{}, o.Shrink, steps, o.Workers); err != nil {
 		return nil, fmt.Errorf("population of %d tasks: %w", len(tasks), err)
 	}
 	o.tell("population", 1, 1)
@@ -110,20 +117,24 @@ func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, earlier *Model, o
 	}
 	p := pull{to: m.pop, mean: o.PullMean, cov: o.PullCov}
 	for c := range m.NumClusters() {
-		var members []*carried
+		var members []int
 		for i, l := range m.labels {
 			if l == c {
-				members = append(members, on[i])
+				members = append(members, i)
 			}
 		}
-		mom, _, err := m.grid.expectMaximize(ctx, members, m.pop, p, o.ClusterShrink, o.ClusterSteps, o.Workers)
+		some, err := m.carrySample(ctx, on, members, &o)
+		if err != nil {
+			return nil, err
+		}
+		mom, _, err := m.grid.expectMaximize(ctx, some, m.pop, p, o.ClusterShrink, o.ClusterSteps, o.Workers)
 		if err != nil {
 			return nil, fmt.Errorf("cluster %d of %d tasks: %w", c, len(members), err)
 		}
 		m.clusters = append(m.clusters, mom)
 		o.tell("prototypes", c+1, m.NumClusters())
 	}
-	m.share()
+	m.finish()
 	return m, m.chooseSingles(ctx, on, o.Singles, o.Seed, o.Workers)
 }
 
@@ -136,23 +147,50 @@ func (o *Options) tell(stage string, done, total int) {
 // NumClusters returns the number of clusters that the labels name.
 func (m *Model) NumClusters() int { return slices.Max(m.labels) + 1 }
 
-// share counts the tasks of each cluster.
-func (m *Model) share() {
+// finish makes what follows from the moments and the labels.
+func (m *Model) finish() {
+	covs := []*linalg.Sym{m.pop.Cov}
+	for _, c := range m.clusters {
+		covs = append(covs, c.Cov)
+	}
+	m.covs = interleave(covs)
 	m.shares = make([]float64, len(m.clusters))
 	for _, l := range m.labels {
 		m.shares[l] += 1 / float64(len(m.labels))
 	}
 }
 
-// carryTasks carries all tasks to the grid.
-func (m *Model) carryTasks(ctx context.Context, workers int) ([]*carried, error) {
-	on := make([]*carried, len(m.tasks))
-	return on, parallel.For(ctx, workers, len(m.tasks), func(_, i int) (err error) {
-		if on[i], err = m.grid.carryTask(ctx, &m.tasks[i]); err != nil {
-			err = fmt.Errorf("task %q: %w", m.tasks[i].ID, err)
+// carryTasks carries those of the tasks idx to the grid that on does not have.
+func (m *Model) carryTasks(ctx context.Context, on []*carried, idx []int, workers int) error {
+	return parallel.For(ctx, workers, len(idx), func(_, i int) (err error) {
+		if t := idx[i]; on[t] == nil {
+			on[t], err = m.carry(ctx, t)
 		}
 		return err
 	})
+}
+
+// carry carries task i to the grid.
+func (m *Model) carry(ctx context.Context, i int) (*carried, error) {
+	c, err := m.grid.carryTask(ctx, &m.tasks[i])
+	if err != nil {
+		err = fmt.Errorf("task %q: %w", m.tasks[i].ID, err)
+	}
+	return c, err
+}
+
+// carrySample carries at most GroupTasks of the tasks idx to the grid and returns them.
+func (m *Model) carrySample(ctx context.Context, on []*carried, idx []int, o *Options) ([]*carried, error) {
+	some := sample(pick(m.tasks, idx), o.GroupTasks, o.Seed, "group")
+	out := make([]*carried, len(some))
+	for i, j := range some {
+		some[i] = idx[j]
+	}
+	err := m.carryTasks(ctx, on, some, o.Workers)
+	for i, t := range some {
+		out[i] = on[t]
+	}
+	return out, err
 }
 
 // sample returns the indices of n tasks, ascending, all if there are not more: those
@@ -180,13 +218,27 @@ func pick(tasks []Task, idx []int) []Task {
 	return out
 }
 
+// single is a task that is a hypothesis of its own: f(Z) ~ N(mean, C − V·Vᵀ + τ·C), vt
+// being V with a row a grid point.
+type single struct {
+	mean []float64
+	vt   *linalg.Dense
+}
+
 // chooseSingles makes the posteriors of the tasks that are hypotheses of their own.
 func (m *Model) chooseSingles(ctx context.Context, on []*carried, n int, seed uint64, workers int) error {
 	m.singleOf = sample(m.tasks, n, seed, "single tasks")
-	m.singles = make([]posterior, len(m.singleOf))
+	if err := m.carryTasks(ctx, on, m.singleOf, workers); err != nil {
+		return err
+	}
+	m.singles = make([]single, len(m.singleOf))
 	memory := make([]estep, parallel.Workers(workers, len(m.singles)))
-	return parallel.For(ctx, workers, len(m.singles), func(w, i int) (err error) {
-		m.singles[i], err = memory[w].posterior(on[m.singleOf[i]], m.pop, m.grid.base.Mean)
+	return parallel.For(ctx, workers, len(m.singles), func(w, i int) error {
+		p, err := memory[w].posterior(on[m.singleOf[i]], m.pop, m.grid.base.Mean)
+		if err == nil {
+			m.singles[i] = single{p.mean, new(linalg.Dense)}
+			m.singles[i].vt.CopyTrans(p.v)
+		}
 		return err
 	})
 }
@@ -287,8 +339,14 @@ func (m *Model) compare(ctx context.Context, on []*carried, rank []int, o *Optio
 	}
 	memory := make([]scratch, parallel.Workers(o.Workers, len(on)))
 	return ps, parallel.For(ctx, o.Workers, len(on), func(w, i int) error {
-		s := &memory[w]
-		p, err := s.step.posterior(on[i], m.pop, m.grid.base.Mean)
+		s, c := &memory[w], on[i]
+		if c == nil {
+			var err error
+			if c, err = m.carry(ctx, i); err != nil {
+				return err
+			}
+		}
+		p, err := s.step.posterior(c, m.pop, m.grid.base.Mean)
 		if err != nil {
 			return fmt.Errorf("task %q: %w", m.tasks[i].ID, err)
 		}

@@ -2,6 +2,7 @@ package hierarchy
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -16,8 +17,12 @@ import (
 func carryAll(t *testing.T, tasks []Task, z *linalg.Dense, neighbours int) (*grid, []*carried) {
 	t.Helper()
 	m := &Model{tasks: tasks, grid: newGrid(fixedBase(2), z, neighbours)}
-	on, err := m.carryTasks(ctx, 1)
-	require.NoError(t, err)
+	on := make([]*carried, len(tasks))
+	idx := make([]int, len(tasks))
+	for i := range idx {
+		idx[i] = i
+	}
+	require.NoError(t, m.carryTasks(ctx, on, idx, 1))
 	return m.grid, on
 }
 
@@ -58,12 +63,12 @@ func TestGridKeepsBaseProcess(t *testing.T) {
 func TestNearest(t *testing.T) {
 	r := rng.Stream(1, t.Name())
 	for range 200 {
-		n := 1 + r.IntN(30)
+		n := 1 + r.IntN(300)
 		l := locator{col: make([]float64, n)}
 		for i := range l.col {
-			l.col[i] = float64(r.IntN(6))
+			l.col[i] = float64(r.IntN(60) - 30) // with equals
 		}
-		m := 1 + r.IntN(n)
+		m := 1 + r.IntN(min(n, 20))
 		got := l.nearest(m)
 		require.Len(t, got, m)
 		in := make(map[int]bool)
@@ -211,4 +216,26 @@ func TestLearnGoesOn(t *testing.T) {
 	for i := range more.pop.Mean {
 		assert.InDelta(t, all.pop.Mean[i], more.pop.Mean[i], 0.1)
 	}
+}
+
+// Of many tasks a sample gives the moments of a group, the same one in whatever order
+// they come; as many as the bound are all taken.
+func TestGroupTasks(t *testing.T) {
+	tasks := makeTasks(5, 12, 8, 2, 0, 1)
+	z := uniform(rng.Stream(5, t.Name()), 20, 2)
+	o := testOptions(2)
+	all := learn(t, tasks, z, o)
+	o.GroupTasks = len(tasks)
+	require.Equal(t, all.pop, learn(t, tasks, z, o).pop)
+	o.GroupTasks = 5
+	few := learn(t, tasks, z, o)
+	require.NotEqual(t, all.pop, few.pop)
+	turned := slices.Clone(tasks)
+	slices.Reverse(turned)
+	back := learn(t, turned, z, o)
+	for i := range few.pop.Mean {
+		require.InDelta(t, few.pop.Mean[i], back.pop.Mean[i], 1e-7)
+	}
+	require.Len(t, few.labels, len(tasks))
+	require.Len(t, few.singles, len(tasks))
 }

@@ -32,17 +32,21 @@ func (m *Model) Candidates(ctx context.Context, x *linalg.Dense, workers int) (*
 	kernel.Diag(c.base, m.grid.base.Kernel, x)
 	sets := 1 + len(m.clusters)
 	c.mean, c.variance = make([][]float64, sets), make([][]float64, sets)
-	err = parallel.For(ctx, workers, sets, func(_, i int) error {
-		mom := m.Moments(i)
-		mean, variance := make([]float64, n), make([]float64, n)
-		for j := range n {
-			mean[j] = m.grid.meanAt(s, j, mom.Mean)
-			variance[j] = s.rest[j] + s.quad(mom.Cov, j)
+	for i := range sets {
+		c.mean[i], c.variance[i] = make([]float64, n), make([]float64, n)
+	}
+	return c, parallel.For(ctx, workers, (n+block-1)/block, func(_, b int) error {
+		quads := make([]float64, sets)
+		for j := b * block; j < min((b+1)*block, n); j++ {
+			clear(quads)
+			s.quads(quads, m.covs, j)
+			for i, q := range quads {
+				c.mean[i][j] = m.grid.meanAt(s, j, m.Moments(i).Mean)
+				c.variance[i][j] = s.rest[j] + q
+			}
 		}
-		c.mean[i], c.variance[i] = mean, variance
 		return nil
 	})
-	return c, err
 }
 
 // A frame is what a run has worked out at a list of candidates. It grows by a row a
@@ -64,7 +68,7 @@ type part struct {
 }
 
 // at returns the frame of the candidates, keeping it if asked to.
-func (r *Run) at(c *Candidates, keep bool) *frame {
+func (r *Run) at(ctx context.Context, c *Candidates, keep bool) (*frame, error) {
 	f := r.bound
 	if f == nil || f.c != c {
 		f = &frame{c: c, parts: make(map[*component]*part), whites: make(map[int]*linalg.Dense)}
@@ -73,55 +77,114 @@ func (r *Run) at(c *Candidates, keep bool) *frame {
 		}
 	}
 	if t := len(r.pts); f.rows < t {
-		rest, base := r.crossed(f.c, r.pts[f.rows:t])
+		rest, base, err := r.crossed(ctx, c, r.pts[f.rows:t])
+		if err != nil {
+			return nil, err
+		}
 		f.rest, f.base, f.rows = append(f.rest, rest...), append(f.base, base...), t
 	}
-	return f
+	return f, nil
 }
 
 // crossed returns the covariances of e, and the base kernel's values, of points with
 // the candidates.
-func (r *Run) crossed(c *Candidates, pts []*visited) (rest, base [][]float64) {
+func (r *Run) crossed(ctx context.Context, c *Candidates, pts []*visited) (rest, base [][]float64, err error) {
 	n := c.len()
 	_, d := c.x.Dims()
 	x := linalg.NewDense(len(pts), d, nil)
 	for i, p := range pts {
 		copy(x.Row(i), p.x.Row(0))
+		base, rest = append(base, make([]float64, n)), append(rest, make([]float64, n))
 	}
-	var k linalg.Dense
-	kernel.Cross(&k, r.m.grid.base.Kernel, x, c.x)
-	for i, p := range pts {
-		row := make([]float64, n)
-		base, rest = append(base, k.Row(i)), append(rest, row)
-		if p.on[0] || c.cross == nil {
-			continue
-		}
-		copy(row, k.Row(i))
-		for a, q := range p.idx[0] {
-			linalg.Axpy(row, -p.w[0][a], c.cross.Row(q))
-		}
-		for j := range row {
-			if c.on[j] {
-				row[j] = 0
+	defects := panels(r.m.grid.len(), pts, 1, func(p *visited, _ int) []float64 { return p.defect })
+	type scratch struct {
+		k  linalg.Dense
+		on tile
+	}
+	blocks := (n + block - 1) / block
+	memory := make([]scratch, parallel.Workers(r.workers, blocks))
+	return rest, base, parallel.For(ctx, r.workers, blocks, func(w, b int) error {
+		lo, hi := b*block, min((b+1)*block, n)
+		s, at := &memory[w], c.x.View(lo, 0, hi-lo, d)
+		kernel.Cross(&s.k, r.m.grid.base.Kernel, x, &at)
+		for i, p := range pts {
+			copy(base[i][lo:hi], s.k.Row(i))
+			if c.cross == nil {
 				continue
 			}
-			row[j] -= c.carry(j, p.defect)
+			if i%panel == 0 {
+				c.carryTo(&s.on, &defects[i/panel], lo, hi)
+			}
+			if p.on[0] {
+				continue
+			}
+			row, on := rest[i][lo:hi], s.on.of(i%panel)
+			copy(row, s.k.Row(i))
+			for a, q := range p.idx[0] {
+				linalg.Axpy(row, -p.w[0][a], c.cross.Row(q)[lo:hi])
+			}
+			for j := range row {
+				if row[j] -= on[j]; c.on[lo+j] {
+					row[j] = 0
+				}
+			}
 		}
+		return nil
+	})
+}
+
+// panel is the number of points whose vectors on the grid are carried to a candidate
+// side by side: always so many, so that what comes of a point is the same whichever
+// others come with it.
+const panel = 16
+
+// block is the number of candidates that one goroutine goes on with at a time.
+const block = 128
+
+// panels lays out vectors on the grid of g points, so many for each point, a column
+// each: a panel of the points' first ones, then of the second ones, and so on.
+func panels(g int, pts []*visited, sets int, of func(p *visited, set int) []float64) []linalg.Dense {
+	var out []linalg.Dense
+	for l := 0; l < len(pts); l += panel {
+		rows := linalg.NewDense(panel*sets, g, nil)
+		for i, p := range pts[l:min(l+panel, len(pts))] {
+			for set := range sets {
+				copy(rows.Row(set*panel+i), of(p, set))
+			}
+		}
+		var cols linalg.Dense
+		cols.CopyTrans(rows)
+		out = append(out, cols)
 	}
-	return rest, base
+	return out
+}
+
+// A tile has a row for each column of panels, and a column a candidate of a block.
+type tile struct{ at, row []float64 }
+
+func (t *tile) of(i int) []float64 { return t.at[i*block:][:block] }
+
+// carryTo sets the rows of dst to what the columns of panels are at the points from lo
+// to hi, at most block of them.
+func (s *sites) carryTo(dst *tile, cols *linalg.Dense, lo, hi int) {
+	_, n := cols.Dims()
+	dst.at, dst.row = grow(dst.at, n*block), grow(dst.row, n*block)
+	for j := lo; j < hi; j++ {
+		s.applyTo(dst.row[(j-lo)*n:][:n], cols, j)
+	}
+	f64.Transpose(hi-lo, n, dst.at, block, dst.row, n)
 }
 
 // whiten computes V·b of single task i at the candidates.
 func (m *Model) whiten(c *Candidates, i int) *linalg.Dense {
-	v := m.singles[i].v
-	rows, _ := v.Dims()
-	w := linalg.NewDense(rows, c.len(), nil)
-	for k := range rows {
-		row, src := w.Row(k), v.Row(k)
-		for j := range row {
-			row[j] = c.carry(j, src)
-		}
+	vt := m.singles[i].vt
+	_, rows := vt.Dims()
+	at := linalg.NewDense(c.len(), rows, nil)
+	for j := range c.len() {
+		c.applyTo(at.Row(j), vt, j)
 	}
+	w := new(linalg.Dense)
+	w.CopyTrans(at)
 	return w
 }
 
@@ -160,69 +223,168 @@ func (m *Model) start(f *frame, k *component) *part {
 	return p
 }
 
-// crossTo sets row to the prior covariances of a point with the candidates.
-func (m *Model) crossTo(row []float64, f *frame, k *component, p *visited, rest, base []float64) {
-	c := f.c
+// add conditions a share on one point more at the candidates from lo on: row holds its
+// covariances with them, lower its row of the factor, and yt, u, v its whitened value,
+// one and prior mean. The share's rows up to k are known.
+func (p *part) add(lo int, row, lower []float64, yt, u, v float64) {
+	k, hi := len(lower)-1, lo+len(row)
+	i := 0
+	for ; i+4 <= k; i += 4 {
+		f64.Axpy4(row, -lower[i], -lower[i+1], -lower[i+2], -lower[i+3], p.w[i][lo:hi], p.w[i+1][lo:hi], p.w[i+2][lo:hi], p.w[i+3][lo:hi])
+	}
+	for ; i < k; i++ {
+		linalg.Axpy(row, -lower[i], p.w[i][lo:hi])
+	}
+	p0, p1, p2, variance := p.p0[lo:hi], p.p1[lo:hi], p.p2[lo:hi], p.variance[lo:hi]
+	d := lower[k]
+	for j, x := range row {
+		x /= d
+		row[j] = x
+		p0[j] += yt * x
+		p1[j] -= u * x
+		p2[j] -= v * x
+		variance[j] -= x * x
+	}
+}
+
+// A batch is points told or awaited whose covariances with the candidates are wanted.
+type batch struct {
+	pts        []*visited
+	rest, base [][]float64 // their covariances of e and values of the base kernel
+}
+
+// lessTo sets the rows of dst to the covariances that a task takes off those of the
+// population: between points wanted and the candidates from lo to hi.
+func (m *Model) lessTo(dst []float64, f *frame, task int, pts []*visited, lo, hi int) {
+	w := f.whites[task]
+	n, _ := w.Dims()
+	for i, p := range pts {
+		row, x := dst[i*block:][:hi-lo], m.whiteOf(p, task)
+		clear(row)
+		a := 0
+		for ; a+4 <= n; a += 4 {
+			f64.Axpy4(row, x[a], x[a+1], x[a+2], x[a+3], w.Row(a)[lo:hi], w.Row(a + 1)[lo:hi], w.Row(a + 2)[lo:hi], w.Row(a + 3)[lo:hi])
+		}
+		for ; a < n; a++ {
+			linalg.Axpy(row, x[a], w.Row(a)[lo:hi])
+		}
+	}
+}
+
+// covTo sets row to the prior covariances of a point with some candidates: of rest,
+// the covariances of e, base, the base kernel's values, on, those of the moments on the
+// grid, and less, what a single task takes off.
+func (k *component) covTo(row, rest, base, on, less []float64) {
 	switch k.level {
 	case NoTransfer:
 		copy(row, base)
 	case SingleTask:
 		for j := range row {
-			row[j] = rest[j] + (1+k.tau)*c.carry(j, p.proj[0])
-		}
-		w := f.whites[k.index]
-		for i, x := range m.whiteOf(p, k.index) {
-			linalg.Axpy(row, -x, w.Row(i))
+			row[j] = rest[j] + (1+k.tau)*on[j] - less[j]
 		}
 	default:
-		proj := p.proj[k.moments()]
 		for j := range row {
-			row[j] = rest[j] + c.carry(j, proj)
+			row[j] = rest[j] + on[j]
 		}
 	}
 }
 
-// add conditions a share on one point more: row holds its covariances with the
-// candidates, lower its row of the factor, and yt, u, v its whitened value, one and
-// prior mean.
-func (p *part) add(row, lower []float64, yt, u, v float64) {
-	k := len(p.w)
-	i := 0
-	for ; i+4 <= k; i += 4 {
-		f64.Axpy4(row, -lower[i], -lower[i+1], -lower[i+2], -lower[i+3], p.w[i], p.w[i+1], p.w[i+2], p.w[i+3])
+// condition conditions shares of hypotheses on the points of a batch, which take the
+// places from first on. solved returns the row of a hypothesis's factor at a place, and
+// the whitened value, one and prior mean. A share that knows a point has its row.
+// Hypotheses that differ in the noise or in τ alone share covariances. Shares are of no
+// use after an error.
+func (r *Run) condition(ctx context.Context, f *frame, ks []*component, parts []*part, b *batch, first int, solved func(k *component, l int) (lower []float64, yt, u, v float64)) error {
+	n := f.c.len()
+	var groups [][]int
+	known, from := make([]int, len(ks)), len(b.pts) // points that a share knows, and all of them
+	var sets []int                                  // of moments that are needed
+	for i, k := range ks {
+		known[i] = len(parts[i].w) - first
+		from = min(from, known[i])
+		for range b.pts[known[i]:] {
+			parts[i].w = append(parts[i].w, make([]float64, n))
+		}
+		g := slices.IndexFunc(groups, func(g []int) bool { return ks[g[0]].level == k.level && ks[g[0]].index == k.index })
+		if g < 0 {
+			groups = append(groups, nil)
+			g = len(groups) - 1
+		}
+		groups[g] = append(groups[g], i)
+		if k.level != NoTransfer && !slices.Contains(sets, k.moments()) {
+			sets = append(sets, k.moments())
+		}
 	}
-	for ; i < k; i++ {
-		linalg.Axpy(row, -lower[i], p.w[i])
+	if from == len(b.pts) {
+		return nil
 	}
-	for j := range row {
-		row[j] /= lower[k]
+	cols := panels(r.m.grid.len(), b.pts[from:], len(sets), func(p *visited, set int) []float64 { return p.proj[sets[set]] })
+	blocks := (n + block - 1) / block
+	type scratch struct {
+		on   tile
+		less [panel * block]float64
 	}
-	p.w = append(p.w, row)
-	linalg.Axpy(p.p0, yt, row)
-	linalg.Axpy(p.p1, -u, row)
-	linalg.Axpy(p.p2, -v, row)
-	for j, x := range row {
-		p.variance[j] -= x * x
-	}
+	memory := make([]scratch, parallel.Workers(r.workers, blocks))
+	return parallel.For(ctx, r.workers, blocks, func(w, i int) error {
+		s, lo, hi := &memory[w], i*block, min((i+1)*block, n)
+		for start := from; start < len(b.pts); start += panel {
+			end := min(start+panel, len(b.pts))
+			f.c.carryTo(&s.on, &cols[(start-from)/panel], lo, hi)
+			for _, group := range groups {
+				one := ks[group[0]]
+				set := max(slices.Index(sets, one.moments()), 0)
+				begin := end // the first point that one of the group does not know
+				for _, g := range group {
+					begin = min(begin, max(start, known[g]))
+				}
+				if one.level == SingleTask {
+					r.m.lessTo(s.less[:], f, one.index, b.pts[begin:end], lo, hi)
+				}
+				for _, g := range group {
+					k, p := ks[g], parts[g]
+					for l := max(start, known[g]); l < end; l++ {
+						row := p.w[first+l][lo:hi]
+						var on []float64
+						if len(sets) > 0 {
+							on = s.on.of(set*panel + l - start)
+						}
+						k.covTo(row, b.rest[l][lo:hi], b.base[l][lo:hi], on, s.less[max(l-begin, 0)*block:])
+						lower, yt, u, v := solved(k, first+l)
+						p.add(lo, row, lower, yt, u, v)
+					}
+				}
+			}
+		}
+		return nil
+	})
 }
 
-// catchUp brings a component's share up to the points told.
-func (r *Run) catchUp(f *frame, k *component) *part {
-	p := f.parts[k]
-	for l := len(p.w); l < len(r.pts); l++ {
-		row := make([]float64, f.c.len())
-		r.m.crossTo(row, f, k, r.pts[l], f.rest[l], f.base[l])
-		p.add(row, k.chol.Lower().Row(l), k.yt[l], k.u[l], k.v[l])
+// catchUp brings components' shares of a frame up to the points told.
+func (r *Run) catchUp(ctx context.Context, f *frame, ks []*component) error {
+	parts := make([]*part, len(ks))
+	for i, k := range ks {
+		parts[i] = f.parts[k]
 	}
-	return p
+	err := r.condition(ctx, f, ks, parts, &batch{pts: r.pts, rest: f.rest, base: f.base}, 0, func(k *component, l int) ([]float64, float64, float64, float64) {
+		return k.chol.Lower().Row(l)[:l+1], k.yt[l], k.u[l], k.v[l]
+	})
+	if err != nil {
+		r.bound = nil
+	}
+	return err
 }
 
-// momentsTo writes the moments of a part of a component, the mean from the centre.
+// momentsAt returns the moments of a part of a component at candidate j, the mean from
+// the centre.
+func (p *part) momentsAt(j int, f *atom) (mean, variance float64) {
+	p1, p2 := p.p1[j], p.p2[j]
+	return p.p0[j] + f.a*p1 + f.s*p2, max(f.s2*max(p.variance[j], 0)+f.varA*p1*p1+f.varS*p2*p2+2*f.covAS*p1*p2, 0)
+}
+
+// momentsTo writes the moments of a part of a component at all candidates.
 func (p *part) momentsTo(mean, variance []float64, f *atom) {
 	for j := range mean {
-		p1, p2 := p.p1[j], p.p2[j]
-		mean[j] = p.p0[j] + f.a*p1 + f.s*p2
-		variance[j] = max(f.s2*max(p.variance[j], 0)+f.varA*p1*p1+f.varS*p2*p2+2*f.covAS*p1*p2, 0)
+		mean[j], variance[j] = p.momentsAt(j, f)
 	}
 }
 
@@ -260,21 +422,24 @@ func (r *Run) heavy() (ks []*component, mass []float64) {
 // the points told and awaited.
 func (r *Run) parts(ctx context.Context, c *Candidates, keep bool) ([]*component, []*part, error) {
 	ks, _ := r.heavy()
-	f := r.at(c, keep)
-	if err := r.prepare(ctx, f, ks); err != nil {
+	f, err := r.at(ctx, c, keep)
+	if err == nil {
+		err = r.prepare(ctx, f, ks)
+	}
+	if err == nil {
+		err = r.catchUp(ctx, f, ks)
+	}
+	if err != nil {
 		return nil, nil, err
 	}
-	var rest, base [][]float64
-	if len(r.pending) > 0 {
-		rest, base = r.crossed(c, r.pending)
-	}
 	out := make([]*part, len(ks))
-	return ks, out, parallel.For(ctx, r.workers, len(ks), func(_, i int) (err error) {
-		if out[i] = r.catchUp(f, ks[i]); len(r.pending) > 0 {
-			out[i], err = r.imagine(f, ks[i], out[i], rest, base)
-		}
-		return err
-	})
+	for i, k := range ks {
+		out[i] = f.parts[k]
+	}
+	if len(r.pending) > 0 {
+		err = r.imagine(ctx, f, ks, out)
+	}
+	return ks, out, err
 }
 
 // mix writes mean and standard deviation of the mixture of all components.
@@ -326,40 +491,38 @@ func (r *Run) LogImprovement(ctx context.Context, dst []float64, c *Candidates, 
 	_, mass := r.heavy()
 	n := len(dst)
 	over := best/r.u - r.centre()
-	logs := make([][]float64, len(ks)) // by component: ln Σ w·EI of its parts
-	err = parallel.For(ctx, r.workers, len(ks), func(_, i int) error {
-		l, mean, variance := make([]float64, n), make([]float64, n), make([]float64, n)
-		for j := range l {
-			l[j] = math.Inf(-1)
-		}
-		for k := range ks[i].fit.atoms {
-			a := &ks[i].fit.atoms[k]
-			w := mass[i] * a.w
-			if w < minAtom {
-				continue
-			}
-			parts[i].momentsTo(mean, variance, a)
-			lw := math.Log(w)
-			for j := range l {
-				sd := math.Sqrt(max(variance[j], math.SmallestNonzeroFloat64))
-				l[j] = logAdd(l[j], lw+math.Log(sd)+special.NormLogEI((mean[j]-over)/sd))
+	// each visits the parts, which have a mass, a mean and a deviation each.
+	each := func(j int, visit func(w, mean, sd float64)) {
+		for i, p := range parts {
+			for k := range ks[i].fit.atoms {
+				a := &ks[i].fit.atoms[k]
+				if w := mass[i] * a.w; w >= minAtom {
+					mean, variance := p.momentsAt(j, a)
+					visit(w, mean, math.Sqrt(max(variance, math.SmallestNonzeroFloat64)))
+				}
 			}
 		}
-		logs[i] = l
+	}
+	return parallel.For(ctx, r.workers, (n+block-1)/block, func(_, b int) error {
+		for j := b * block; j < min((b+1)*block, n); j++ {
+			var sum float64
+			each(j, func(w, mean, sd float64) { sum += w * sd * special.NormEI((mean-over)/sd) })
+			dst[j] = math.Log(sum)
+			if sum < minSum {
+				dst[j] = math.Inf(-1)
+				each(j, func(w, mean, sd float64) {
+					dst[j] = logAdd(dst[j], math.Log(w)+math.Log(sd)+special.NormLogEI((mean-over)/sd))
+				})
+			}
+			dst[j] += math.Log(r.u)
+		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	for j := range dst {
-		dst[j] = math.Inf(-1)
-		for _, l := range logs {
-			dst[j] = logAdd(dst[j], l[j])
-		}
-		dst[j] += math.Log(r.u)
-	}
-	return nil
 }
+
+// minSum is the expected improvement below which logarithms are summed: above, what
+// underflows is far below its rounding.
+const minSum = 1e-250
 
 // logAdd returns ln(eᵃ + eᵇ).
 func logAdd(a, b float64) float64 {
@@ -412,8 +575,31 @@ func (r *Run) prepare(ctx context.Context, f *frame, heavy []*component) error {
 	return nil
 }
 
-// imagine returns a share conditioned on the points awaited as well.
-func (r *Run) imagine(f *frame, k *component, p *part, rest, base [][]float64) (*part, error) {
+// imagine replaces shares by those conditioned on the points awaited as well.
+func (r *Run) imagine(ctx context.Context, f *frame, ks []*component, parts []*part) error {
+	t := len(r.pts)
+	rest, base, err := r.crossed(ctx, f.c, r.pending)
+	if err != nil {
+		return err
+	}
+	err = parallel.For(ctx, r.workers, len(ks), func(_, i int) error {
+		p := parts[i]
+		parts[i] = &part{
+			w:  append(make([][]float64, 0, len(p.w)+len(r.values)), p.w...),
+			p0: slices.Clone(p.p0), p1: slices.Clone(p.p1), p2: slices.Clone(p.p2), variance: slices.Clone(p.variance),
+		}
+		return r.extend(ks[i])
+	})
+	if err != nil {
+		return err
+	}
+	return r.condition(ctx, f, ks, parts, &batch{pts: r.pending, rest: rest, base: base}, t, func(k *component, l int) ([]float64, float64, float64, float64) {
+		return k.ext.chol.Lower().Row(l)[:l+1], k.ext.yt[l], k.ext.u[l], k.ext.v[l]
+	})
+}
+
+// extend conditions a component on the points awaited as well.
+func (r *Run) extend(k *component) error {
 	t := len(r.pts)
 	if k.ext == nil {
 		k.ext = &extension{yt: slices.Clone(k.yt), u: slices.Clone(k.u), v: slices.Clone(k.v)}
@@ -421,25 +607,17 @@ func (r *Run) imagine(f *frame, k *component, p *part, rest, base [][]float64) (
 			k.ext.chol = *k.chol.Clone()
 		}
 	}
-	q := &part{
-		w:  append(make([][]float64, 0, len(p.w)+len(r.values)), p.w...),
-		p0: slices.Clone(p.p0), p1: slices.Clone(p.p1), p2: slices.Clone(p.p2), variance: slices.Clone(p.variance),
-	}
 	e := k.ext
-	for i, a := range r.pending {
-		if n := t + i; n == len(e.yt) {
-			row := make([]float64, n+1)
-			r.m.cov(row, k, slices.Concat(r.pts, r.pending[:i]), a)
-			if err := appendRow(&e.chol, row, k.noiseAt(a)); err != nil {
-				return nil, err
-			}
-			l := e.chol.Lower().Row(n)
-			next := func(v []float64, x float64) []float64 { return append(v, (x-linalg.Dot(l[:n], v))/l[n]) }
-			e.yt, e.u, e.v = next(e.yt, r.values[i]), next(e.u, 1), next(e.v, r.m.meanOf(k, a))
+	for i := len(e.yt) - t; i < len(r.pending); i++ {
+		n, a := t+i, r.pending[i]
+		row := make([]float64, n+1)
+		r.m.cov(row, k, slices.Concat(r.pts, r.pending[:i]), a)
+		if err := appendRow(&e.chol, row, k.noiseAt(a)); err != nil {
+			return err
 		}
-		cross := make([]float64, f.c.len())
-		r.m.crossTo(cross, f, k, a, rest[i], base[i])
-		q.add(cross, e.chol.Lower().Row(t+i), e.yt[t+i], e.u[t+i], e.v[t+i])
+		l := e.chol.Lower().Row(n)
+		next := func(v []float64, x float64) []float64 { return append(v, (x-linalg.Dot(l[:n], v))/l[n]) }
+		e.yt, e.u, e.v = next(e.yt, r.values[i]), next(e.u, 1), next(e.v, r.m.meanOf(k, a))
 	}
-	return q, nil
+	return nil
 }

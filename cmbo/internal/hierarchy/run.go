@@ -206,27 +206,20 @@ func (r *Run) weigh(ctx context.Context) error {
 		}
 		groups = append(groups, []*component{c})
 	}
-	logs := make([][]float64, parallel.Workers(r.workers, len(groups)))
-	size := numShifts * max(len(nodes), len(early))
-	condition := func(w int, c *component, n int) error {
-		if logs[w] == nil {
-			logs[w] = make([]float64, size)
-		}
-		return r.m.grow(c, r.pts, r.z, r.centre(), n, window)
-	}
+	memory := make([]quadrature, parallel.Workers(r.workers, len(groups)))
 	err := parallel.For(ctx, r.workers, len(groups), func(w, i int) error {
 		for _, c := range groups[i] {
 			n := t
 			if c.level == SingleTask {
 				n = window
 			}
-			if err := condition(w, c, n); err != nil {
+			if err := r.m.grow(c, r.pts, r.z, r.centre(), n, window); err != nil {
 				return err
 			}
 			if c.level == SingleTask {
-				c.fit = r.affine.infer(&c.window, early, c.loose(), r.centre(), logs[w])
+				c.fit.evidence, c.fit.reversed = r.affine.weigh(&c.window, early, c.loose(), r.centre(), &memory[w])
 			} else {
-				c.fit = r.affine.infer(&c.in, nodes, c.loose(), r.centre(), logs[w])
+				c.fit = r.affine.infer(&c.in, nodes, c.loose(), r.centre(), &memory[w])
 			}
 		}
 		return nil
@@ -256,13 +249,11 @@ func (r *Run) weigh(ctx context.Context) error {
 			}
 		}
 		singles = singles[:min(len(singles), r.o.Top)]
-		if window < t {
-			for _, c := range singles {
-				if err := condition(0, c, t); err != nil {
-					return err
-				}
-				c.fit = r.affine.infer(&c.in, nodes, c.loose(), r.centre(), logs[0])
+		for _, c := range singles {
+			if err := r.m.grow(c, r.pts, r.z, r.centre(), t, window); err != nil {
+				return err
 			}
+			c.fit = r.affine.infer(&c.in, nodes, c.loose(), r.centre(), &memory[0])
 		}
 		r.active = append(r.active, singles...)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -62,7 +63,7 @@ func denseMoments(t *testing.T, m *Model, c *component, x *linalg.Dense) ([]floa
 	case SingleTask:
 		grid.Copy(m.pop.Cov)
 		grid.Scale(1 + c.tau)
-		grid.AddTransGram(-1, m.singles[c.index].v)
+		grid.AddGram(-1, m.singles[c.index].vt)
 		on = m.singles[c.index].mean
 	default:
 		mom := m.Moments(c.moments())
@@ -212,8 +213,10 @@ func TestRunAgainstBruteForce(t *testing.T) {
 		c, err := m.Candidates(ctx, cand, 1)
 		require.NoError(t, err)
 		all := join(x, cand)
-		f := run.at(c, false)
+		f, err := run.at(ctx, c, false)
+		require.NoError(t, err)
 		require.NoError(t, run.prepare(ctx, f, run.active))
+		require.NoError(t, run.catchUp(ctx, f, run.active))
 		n := rows(cand)
 		var logs []float64
 		var means, variances [][]float64
@@ -221,7 +224,7 @@ func TestRunAgainstBruteForce(t *testing.T) {
 			want, wantMean, wantVar := bruteForce(t, m, run.affine, k, all, run.z, k.noise*m.grid.base.NoiseVariance, nodes)
 			assert.InDelta(t, want, k.fit.evidence, 1e-8*(1+math.Abs(want)), "evidence of %v %d with %d told", k.level, k.index, told)
 			mean, variance := make([]float64, n), make([]float64, n)
-			run.catchUp(f, k).momentsTo(mean, variance, &k.fit.all)
+			f.parts[k].momentsTo(mean, variance, &k.fit.all)
 			for j := range mean {
 				assert.InDelta(t, wantMean[j], mean[j]+run.centre(), 1e-7, "mean of %v %d at %d with %d told", k.level, k.index, j, told)
 				assert.InEpsilon(t, wantVar[j], variance[j], 1e-7, "variance of %v %d at %d with %d told", k.level, k.index, j, told)
@@ -267,15 +270,17 @@ func TestMixtureMoments(t *testing.T) {
 			total += k.mass
 		}
 	}
-	f := run.at(c, false)
+	f, err := run.at(ctx, c, false)
+	require.NoError(t, err)
 	require.NoError(t, run.prepare(ctx, f, heavy))
+	require.NoError(t, run.catchUp(ctx, f, heavy))
 	mean, sd := make([]float64, n), make([]float64, n)
 	require.NoError(t, run.Predict(ctx, mean, sd, c, false))
 	for j := range n {
 		var first, second float64
 		for _, k := range heavy {
 			mu, v := make([]float64, n), make([]float64, n)
-			run.catchUp(f, k).momentsTo(mu, v, &k.fit.all)
+			f.parts[k].momentsTo(mu, v, &k.fit.all)
 			first += k.mass / total * (mu[j] + run.centre()) * run.u
 			second += k.mass / total * (v[j] + (mu[j]+run.centre())*(mu[j]+run.centre())) * run.u * run.u
 		}
@@ -323,22 +328,23 @@ func TestRunGrows(t *testing.T) {
 	m := learn(t, makeTasks(3, 9, 10, 2, 0, 1), uniform(r, 30, 2), testOptions(2))
 	masses := DefaultMasses()
 	masses.Window, masses.Top = 4, 3
-	x, cand := uniform(r, 9, 2), uniform(r, 40, 2)
-	y := make([]float64, 9)
+	const told, cands = panel + 3, block + 22 // more than go side by side
+	x, cand := uniform(r, told, 2), uniform(r, cands, 2)
+	y := make([]float64, told)
 	for i := range y {
 		y[i] = family(r, x.Row(i), 0)
 	}
 	c, err := m.Candidates(ctx, cand, 1)
 	require.NoError(t, err)
 	grown := NewRun(m, masses, math.NaN(), 1)
-	for i := range 10 {
+	for i := range told + 1 {
 		v := x.View(0, 0, i, 2)
 		require.NoError(t, grown.Fit(ctx, &v, y[:i], nil, nil))
-		got, gotSD := make([]float64, 40), make([]float64, 40)
+		got, gotSD := make([]float64, cands), make([]float64, cands)
 		require.NoError(t, grown.Predict(ctx, got, gotSD, c, true))
 		fresh := NewRun(m, masses, math.NaN(), 4)
 		require.NoError(t, fresh.Fit(ctx, &v, y[:i], nil, nil))
-		want, wantSD := make([]float64, 40), make([]float64, 40)
+		want, wantSD := make([]float64, cands), make([]float64, cands)
 		c4, err := m.Candidates(ctx, cand, 4)
 		require.NoError(t, err)
 		require.NoError(t, fresh.Predict(ctx, want, wantSD, c4, false))
@@ -352,13 +358,55 @@ func TestRunGrows(t *testing.T) {
 	want, _ := func() ([]float64, []float64) {
 		run := NewRun(m, masses, math.NaN(), 1)
 		require.NoError(t, run.Fit(ctx, x, y, nil, nil))
-		a, b := make([]float64, 40), make([]float64, 40)
+		a, b := make([]float64, cands), make([]float64, cands)
 		require.NoError(t, run.Predict(ctx, a, b, c, false))
 		return a, b
 	}()
-	got, sd := make([]float64, 40), make([]float64, 40)
+	got, sd := make([]float64, cands), make([]float64, cands)
 	require.NoError(t, grown.Predict(ctx, got, sd, c, true))
 	require.Equal(t, want, got)
+}
+
+// The expected improvement is the sum over all parts, far down where only its logarithm
+// is a number too.
+func TestLogImprovement(t *testing.T) {
+	run, y, cand := conditioned(t, 8)
+	c, err := run.m.Candidates(ctx, cand, 1)
+	require.NoError(t, err)
+	n := rows(cand)
+	got := make([]float64, n)
+	deep := 0
+	for _, over := range []float64{-30, 0, 0.5, 3, 10, 30, 100, 1e4} {
+		best := slices.Max(y) + over
+		require.NoError(t, run.LogImprovement(ctx, got, c, false, best))
+		ks, parts, err := run.parts(ctx, c, false)
+		require.NoError(t, err)
+		_, mass := run.heavy()
+		for j := range n {
+			var logs []float64
+			for i, p := range parts {
+				for k := range ks[i].fit.atoms {
+					a := &ks[i].fit.atoms[k]
+					if w := mass[i] * a.w; w >= minAtom {
+						mean, v := p.momentsAt(j, a)
+						logs = append(logs, math.Log(w*math.Sqrt(v))+special.NormLogEI((mean-(best/run.u-run.centre()))/math.Sqrt(v)))
+					}
+				}
+			}
+			top := slices.Max(logs)
+			var sum float64
+			for _, l := range logs {
+				sum += math.Exp(l - top)
+			}
+			want := top + math.Log(sum) + math.Log(run.u)
+			assert.InDelta(t, want, got[j], 1e-12*(1+math.Abs(want)), "at %d, %v above", j, over)
+			if want < -600 {
+				deep++
+			}
+		}
+	}
+	require.NotZero(t, deep)
+	require.Less(t, deep, 7*n)
 }
 
 // A point awaited leaves no doubt about itself and the means where they are.

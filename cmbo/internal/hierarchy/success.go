@@ -78,6 +78,7 @@ func NewSuccess(k kernel.Kernel, x *linalg.Dense) *Model {
 	base := Base{Kernel: k, Mean: Succeeded, NoiseVariance: successNoise}
 	m := &Model{grid: newGrid(base, at, 1)}
 	m.pop = m.grid.prior()
+	m.finish()
 	return m
 }
 
