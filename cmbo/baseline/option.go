@@ -1,12 +1,12 @@
 package baseline
 
 import (
-	"fmt"
 	"math"
 	"runtime"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/internal/names"
 	"github.com/gocmbo/cmbo/kernel"
 )
 
@@ -135,15 +135,7 @@ const (
 
 // String returns the name of the kernel's constructor in package kernel.
 func (s Shape) String() string {
-	switch s {
-	case Matern32:
-		return "Matern32"
-	case Matern52:
-		return "Matern52"
-	case SquaredExp:
-		return "SquaredExp"
-	}
-	return fmt.Sprintf("Shape(%d)", s)
+	return names.Of([]string{"Matern32", "Matern52", "SquaredExp"}, int(s), "Shape")
 }
 
 func (s Shape) kernel(lengths []float64) kernel.Kernel {
