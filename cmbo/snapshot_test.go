@@ -271,6 +271,42 @@ func TestRestoreChecksWhatIsGiven(t *testing.T) {
 	}
 }
 
+// TestRestoreRefusesForgedState: a state that no run can have come to is refused,
+// whatever its sum, and what options allow at most is not.
+func TestRestoreRefusesForgedState(t *testing.T) {
+	list, _ := grid(t, 3)
+	o := newOptimizer(t, list, cmbo.WithInitial(1))
+	require.NoError(t, o.Enqueue([]float64{0.5, 0.5}))
+	drive(t, o, bump([]float64{0.3, 0.3}), 2)
+	state := cmbo.SnapshotState(snapshot(t, o))
+	for _, tt := range []struct{ was, is, says string }{
+		{`"trial":1,"index":4,"x":[0.5,0.5]`, `"trial":1,"index":3,"x":[0.5,0]`, "enqueued"},
+		{`"trial":1,"index":4,"x":[0.5,0.5]`, `"trial":1,"index":4,"x":[0.5,0.5],"saw":-1`, "saw -1 of 1 events"},
+		{`"trial":1,"index":4,"x":[0.5,0.5]`, `"trial":1,"index":4,"x":[0.5,0.5],"saw":2`, "saw 2 of 1 events"},
+		{`"event":"told","trial":1`, `"event":"told","trial":2`, "trial 2 is not open"},
+		{`"event":"told","trial":1`, `"event":"told","trial":0`, "trial 0 is not open"},
+		{`"event":"told","trial":1`, `"saw":1,"event":"told","trial":1`, "saw 1 of 2 events"},
+		{`"asked","trial":2`, `"asked","trial":3`, "trial 3 follows 1"},
+		{`"sobol_candidates":1000`, `"sobol_candidates":0`, "options"},
+		{`"sobol_candidates":1000`, `"sobol_candidates":1048577`, "options"},
+		{`"local_candidates":200`, `"local_candidates":-1`, "options"},
+		{`"local_candidates":200`, `"local_candidates":1048577`, "options"},
+		{`"initial":1`, `"initial":-1`, "options"},
+	} {
+		forged := bytes.Replace(state, []byte(tt.was), []byte(tt.is), 1)
+		require.NotEqual(t, state, forged, tt.was)
+		_, err := cmbo.Restore(bytes.NewReader(cmbo.SealSnapshot(forged)))
+		require.ErrorIs(t, err, cmbo.ErrCorrupt, tt.is)
+		require.ErrorContains(t, err, tt.says)
+	}
+	for _, n := range [][2]int{{1, 0}, {1 << 20, 1 << 20}} {
+		at := snapshot(t, newOptimizer(t, list, cmbo.WithCandidateCounts(n[0], n[1])))
+		again, err := cmbo.Restore(bytes.NewReader(at))
+		require.NoError(t, err)
+		require.Equal(t, at, snapshot(t, again))
+	}
+}
+
 // flat is the simplest surrogate: it knows nothing.
 type flat struct{}
 
