@@ -337,6 +337,7 @@ func TestRunGrows(t *testing.T) {
 	c, err := m.Candidates(ctx, cand, 1)
 	require.NoError(t, err)
 	grown := NewRun(m, masses, math.NaN(), 1)
+	var first *visited
 	for i := range told + 1 {
 		v := x.View(0, 0, i, 2)
 		require.NoError(t, grown.Fit(ctx, &v, y[:i], nil, nil))
@@ -351,6 +352,11 @@ func TestRunGrows(t *testing.T) {
 		require.Equal(t, want, got)
 		require.Equal(t, wantSD, gotSD)
 		require.Equal(t, fresh.Masses(), grown.Masses())
+		if i == 1 {
+			first = grown.pts[0]
+		} else if i > 1 {
+			require.Same(t, first, grown.pts[0], "a point that was known is prepared again")
+		}
 	}
 	// Other values begin anew.
 	y[0]++
