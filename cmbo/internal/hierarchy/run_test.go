@@ -687,3 +687,28 @@ func TestNoiseShare(t *testing.T) {
 	assert.InDelta(t, 1, share(noisy, math.NaN()), 0.1)
 	assert.InDelta(t, 1, share(y, base.NoiseVariance), 1e-12)
 }
+
+// A point takes what jitter it needs, up to gaussian.MaxJitter itself, and is refused
+// where that is not enough.
+func TestAppendRowJitter(t *testing.T) {
+	for _, tt := range []struct {
+		cross float64 // with a first point, both of variance 1
+		pivot float64 // of the second, after the jitter of 0 or a power of ten
+	}{{0.6, 1 - 0.36}, {1, 1e-10}, {1 + 2e-5, 1e-4 - 4e-5}, {1 + 1e-4, math.NaN()}} {
+		var c linalg.Cholesky
+		require.NoError(t, appendRow(&c, []float64{1}, 0))
+		err := appendRow(&c, []float64{tt.cross, 1}, 0)
+		if math.IsNaN(tt.pivot) {
+			require.Error(t, err)
+			continue
+		}
+		require.NoError(t, err)
+		d := c.Lower().Row(1)[1]
+		require.InDelta(t, tt.pivot, d*d, 1e-9)
+	}
+	var c linalg.Cholesky
+	require.NoError(t, appendRow(&c, []float64{1}, 0))
+	require.NoError(t, appendRow(&c, []float64{1, 1}, 0))
+	d := c.Lower().Row(1)[1]
+	require.InEpsilon(t, 1e-10, d*d, 1e-5, "the least jitter that helps")
+}
