@@ -568,6 +568,18 @@ func TestKnownNoise(t *testing.T) {
 	assert.Less(t, exact[0], 0.1*plain[0]+1e-2)
 	assert.Greater(t, vague[0], 2*plain[0])
 
+	// So they do where the values spread ten times as far as those of the past:
+	// no posterior is less certain of a value than its observation is.
+	wide := make([]float64, 6)
+	for i, v := range y {
+		wide[i] = 10 * v
+	}
+	const given = 5.0 // the values spread over some 200
+	_, seen := predictions(t, m, 1, x, wide, slices.Repeat([]float64{given * given}, 6), nil, x)
+	for _, v := range seen {
+		assert.Less(t, v, 2*given)
+	}
+
 	// No share is taken of a variance that is known.
 	sd := func(share float64, given []float64) []float64 {
 		o := DefaultMasses()
@@ -711,4 +723,42 @@ func TestAppendRowJitter(t *testing.T) {
 	require.NoError(t, appendRow(&c, []float64{1, 1}, 0))
 	d := c.Lower().Row(1)[1]
 	require.InEpsilon(t, 1e-10, d*d, 1e-5, "the least jitter that helps")
+}
+
+// Atoms are parts of the whole, of one sign each and in the order of the scales; all
+// but the last of a sign weigh enough for their number to be bounded.
+func TestAtoms(t *testing.T) {
+	r := rng.Stream(14, t.Name())
+	m := learn(t, makeTasks(14, 8, 12, 2, 1, 2), uniform(r, 20, 2), testOptions(2))
+	x := uniform(r, 4, 2)
+	for _, told := range []int{0, 1, 4} {
+		y := make([]float64, told)
+		for i := range y {
+			y[i] = 1 + 2*family(r, x.Row(i), 1)
+		}
+		at := x.View(0, 0, told, 2)
+		run := NewRun(m, DefaultMasses(), math.NaN(), 1)
+		require.NoError(t, run.Fit(ctx, &at, y, nil, nil))
+		for _, c := range run.active {
+			var all atom
+			signs := map[bool]int{}
+			for i, a := range c.fit.atoms {
+				all.add(a)
+				signs[a.s < 0]++
+				if i+1 < len(c.fit.atoms) {
+					next := c.fit.atoms[i+1]
+					if next.s*a.s > 0 {
+						require.GreaterOrEqual(t, a.w, 1.0/maxAtoms)
+						require.Less(t, math.Abs(a.s), math.Abs(next.s))
+					}
+				}
+			}
+			require.LessOrEqual(t, max(signs[true], signs[false]), maxAtoms+1)
+			for i, want := range []float64{c.fit.all.w, c.fit.all.a, c.fit.all.s, c.fit.all.s2, c.fit.all.varA, c.fit.all.varS, c.fit.all.covAS} {
+				got := []float64{all.w, all.a, all.s, all.s2, all.varA, all.varS, all.covAS}[i]
+				require.InDelta(t, want, got, 1e-10*(1+math.Abs(want)))
+			}
+			require.InDelta(t, 1, all.w, 1e-12)
+		}
+	}
 }

@@ -40,7 +40,9 @@ func TestEvidenceAfterError(t *testing.T) {
 	_, err := v.visit(context.Background(), linalg.NewDense(4, 1, []float64{0.1, 0.2, 0.5, 0.9}))
 	require.NoError(t, err)
 	noises := []float64{0.1, 0.1}
-	weights := func(b *ByEvidence, obs []int, y ...float64) ([]float64, error) { return b.Weigh(&v, &Data{Y: y}, obs, noises) }
+	weights := func(b *ByEvidence, obs []int, y ...float64) ([]float64, error) {
+		return b.Weigh(&v, &Data{Y: y}, obs, noises)
+	}
 	b := NewByEvidence(p)
 	_, err = weights(b, []int{0, 1}, 1, 2)
 	require.NoError(t, err)
