@@ -212,12 +212,14 @@ func drawValid(ctx context.Context, root, dir string, ms []mutant, want int) ([]
 		replace := make(map[string]string)
 		args := []string{"build", "-gcflags=-e", "-overlay", filepath.Join(dir, "overlay.json")}
 		for file, text := range files {
-			name := filepath.Join(dir, strings.ReplaceAll(file, "/", "_"))
+			name := filepath.Join(dir, flat(file))
 			if err := os.WriteFile(name, text, 0o600); err != nil {
 				return nil, err
 			}
 			replace[filepath.Join(root, file)] = name
-			args = append(args, "./"+filepath.ToSlash(filepath.Dir(file)))
+			if pkg := "./" + filepath.ToSlash(filepath.Dir(file)); !slices.Contains(args, pkg) {
+				args = append(args, pkg)
+			}
 		}
 		b, err := json.Marshal(map[string]any{"Replace": replace})
 		if err != nil {

@@ -80,15 +80,15 @@ func main() {
 	fmt.Print(m, ok)
 }
 `
-	dir := t.TempDir()
+	dir, outside := t.TempDir(), t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module m\ngo 1.24\n"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte(source), 0o600))
 	ms, err := group{"g", []string{"main.go"}, nil}.mutants(dir)
 	require.NoError(t, err)
-	drawn, err := drawValid(t.Context(), dir, dir, ms, len(ms))
+	drawn, err := drawValid(t.Context(), dir, outside, ms, len(ms))
 	require.NoError(t, err)
 	require.Less(t, len(drawn), len(ms), "a[2] of two does not compile")
-	out, err := goTool(t.Context(), dir, "build", "-overlay", filepath.Join(dir, "overlay.json"), "-o", "woven", ".")
+	out, err := goTool(t.Context(), dir, "build", "-overlay", filepath.Join(outside, "overlay.json"), "-o", "woven", ".")
 	require.NoError(t, err, "%s", out)
 	got := make(map[string]string)
 	for n := range len(drawn) + 1 {

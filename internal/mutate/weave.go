@@ -150,6 +150,9 @@ var mutantNumber, _ = strconv.Atoi(os.Getenv(%q))
 	return files, spans, nil
 }
 
+// flat is the name of a woven file outside the tree.
+func flat(file string) string { return strings.ReplaceAll(file, "/", "_") }
+
 // blamed returns the numbers of the mutants in whose lines the compiler found
 // errors, in order.
 func blamed(output []byte, spans map[string][]span) []int {
@@ -163,9 +166,15 @@ func blamed(output []byte, spans map[string][]span) []int {
 		if _, err := fmt.Sscan(parts[1], &at); err != nil {
 			continue
 		}
-		for _, s := range spans[strings.TrimPrefix(parts[0], "./")] {
-			if at >= s.first && at <= s.last {
-				out = append(out, s.mutant)
+		for file, own := range spans {
+			// The compiler names the file or what stands in for it.
+			if name := filepath.Base(parts[0]); name != flat(file) && name != filepath.Base(file) {
+				continue
+			}
+			for _, s := range own {
+				if at >= s.first && at <= s.last {
+					out = append(out, s.mutant)
+				}
 			}
 		}
 	}
