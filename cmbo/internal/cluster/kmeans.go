@@ -244,7 +244,7 @@ func (k *kmeansRun) seed(ctx context.Context, rnd random) error {
 	chosen := make([]int, 0, k.c)
 	exponentials := make([]float64, n)
 	for i := range k.c {
-		pick := 0
+		var pick int
 		if i == 0 {
 			pick = rnd.IntN(n)
 		} else {
