@@ -148,22 +148,31 @@ func (r *Run) reset() {
 }
 
 // settle weighs the components. Noise variances that came with values are in the
-// values' units, and the model's are the tasks': a first pass with the scale that
-// the tasks suggest finds the scale that the second one uses.
+// values' units, and the model's are the tasks': starting from the scale that the tasks
+// suggest, each pass finds the scale that the next one uses, until both agree. Where the
+// values spread more widely than any task's, that takes some.
 func (r *Run) settle(ctx context.Context, known bool) error {
 	if !known {
 		return r.weigh(ctx)
 	}
-	r.rescale(math.Exp(r.affine.logScale))
-	if err := r.weigh(ctx); err != nil {
-		return err
+	const passes, agreement = 12, 0.05
+	unit := r.affine.logScale
+	for range passes {
+		r.rescale(math.Exp(unit))
+		if err := r.weigh(ctx); err != nil {
+			return err
+		}
+		var s2 float64
+		for _, c := range r.active {
+			s2 += c.mass * c.fit.all.s2
+		}
+		found := math.Log(s2) / 2
+		if math.Abs(found-unit) < agreement {
+			break
+		}
+		unit = found
 	}
-	var s2 float64
-	for _, c := range r.active {
-		s2 += c.mass * c.fit.all.s2
-	}
-	r.rescale(math.Sqrt(s2))
-	return r.weigh(ctx)
+	return nil
 }
 
 // rescale sets the noise variances given, for values of a scale.

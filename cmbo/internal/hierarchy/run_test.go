@@ -568,16 +568,18 @@ func TestKnownNoise(t *testing.T) {
 	assert.Less(t, exact[0], 0.1*plain[0]+1e-2)
 	assert.Greater(t, vague[0], 2*plain[0])
 
-	// So they do where the values spread ten times as far as those of the past:
-	// no posterior is less certain of a value than its observation is.
-	wide := make([]float64, 6)
-	for i, v := range y {
-		wide[i] = 10 * v
-	}
-	const given = 5.0 // the values spread over some 200
-	_, seen := predictions(t, m, 1, x, wide, slices.Repeat([]float64{given * given}, 6), nil, x)
-	for _, v := range seen {
-		assert.Less(t, v, 2*given)
+	// So they do where the values spread far wider than those of the past: no
+	// posterior is less certain of a value than its observation is.
+	for _, times := range []float64{10, 100, 1e3, 1e5} {
+		wide := make([]float64, 6)
+		for i, v := range y {
+			wide[i] = times * v
+		}
+		given := times / 2 // the values spread over some 20 times as much
+		_, seen := predictions(t, m, 1, x, wide, slices.Repeat([]float64{given * given}, 6), nil, x)
+		for _, v := range seen {
+			assert.Less(t, v, 2*given, "%g times", times)
+		}
 	}
 
 	// No share is taken of a variance that is known.
