@@ -114,6 +114,24 @@ func newPlanner(p Protocol, all []Method, tables []*Table) (*planner, error) {
 	return pl, nil
 }
 
+// pasts are the changes that a protocol may make to the values of past tasks.
+var pasts = map[string]func(y []float64){
+	"negated": func(y []float64) {
+		for i := range y {
+			y[i] = -y[i]
+		}
+	},
+	"penalized": func(y []float64) {
+		sorted := slices.Sorted(slices.Values(y))
+		lo, hi := sorted[0], sorted[len(y)-1]
+		for i, v := range y {
+			if v <= sorted[len(y)/10] && v < hi {
+				y[i] = lo - 1000*(hi-lo)
+			}
+		}
+	},
+}
+
 // divide makes split i of a table.
 func (p *Protocol) divide(t *Table, i int) (*Split, error) {
 	plan := SplitPlan{Seed: p.Seed, SourceShare: p.SourceShare, SourceRows: p.SourceRows}
@@ -127,11 +145,9 @@ func (p *Protocol) divide(t *Table, i int) (*Split, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.Past == "negated" {
+	if change := pasts[p.Past]; change != nil {
 		for _, t := range s.Sources {
-			for j := range t.Y {
-				t.Y[j] = -t.Y[j]
-			}
+			change(t.Y)
 		}
 	}
 	if p.Targets > 0 {

@@ -26,8 +26,9 @@ type Protocol struct {
 	SourceShare float64 `json:"source_share"`
 	// SourceRows is how many observations of each source are learned from.
 	SourceRows int `json:"source_rows"`
-	// Past is "" for the past tasks as they are, or "negated" for their values with
-	// the opposite sign: a past that misleads.
+	// Past is "" for the past tasks as they are, "negated" for their values with the
+	// opposite sign, a past that misleads, or "penalized" for the lowest tenth of each
+	// task's values replaced by a penalty, a thousand times their range below them.
 	Past string `json:"past,omitempty"`
 	// Targets bounds how many targets of a split are tuned, the first ones in
 	// the order of their IDs; 0 for all.
@@ -141,8 +142,8 @@ func (p Protocol) settle(all []Method) (Protocol, error) {
 		}
 	}
 	switch {
-	case p.Past != "" && p.Past != "negated":
-		return bad("past %q, which is neither empty nor negated", p.Past)
+	case p.Past != "" && pasts[p.Past] == nil:
+		return bad("past %q, which is neither empty, negated nor penalized", p.Past)
 	case p.Own && p.Splits != 1:
 		return bad("%d splits of HPO-B's own division, which is one", p.Splits)
 	case p.Own && p.Repeats > hpobSeeds:

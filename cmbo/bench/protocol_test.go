@@ -254,3 +254,39 @@ func TestSameRows(t *testing.T) {
 	grid.Tasks[2].X = grid.Tasks[0].X[:7]
 	require.False(t, grid.sameRows())
 }
+
+// TestPasts: the values of past tasks are changed as the protocol says, and nothing else.
+func TestPasts(t *testing.T) {
+	table := toyTable(8, 40)
+	plain := Protocol{Seed: 1, SourceShare: 0.85, SourceRows: 20}
+	was, err := plain.divide(table, 0)
+	require.NoError(t, err)
+	for _, past := range []string{"negated", "penalized"} {
+		p := plain
+		p.Past = past
+		is, err := p.divide(table, 0)
+		require.NoError(t, err)
+		require.Equal(t, was.Targets, is.Targets)
+		for i, s := range is.Sources {
+			y := was.Sources[i].Y
+			require.Equal(t, was.Sources[i].X, s.X)
+			lo, hi, penalties := slices.Min(y), slices.Max(y), 0
+			for j, v := range s.Y {
+				switch {
+				case past == "negated":
+					require.Equal(t, -y[j], v)
+				case v != y[j]:
+					require.Equal(t, lo-1000*(hi-lo), v)
+					penalties++
+				}
+			}
+			if past == "penalized" {
+				require.Equal(t, 3, penalties, "the lowest of 20 distinct values, and those up to the tenth")
+			}
+		}
+	}
+	p, err := FindProtocol("quick")
+	require.NoError(t, err)
+	p.Past = "rosy"
+	require.ErrorContains(t, p.Check(), `past "rosy"`)
+}
