@@ -60,7 +60,7 @@ func (e Explanation) String() string {
 		}
 		fmt.Fprintf(&b, "the largest %s (score %.4g) of %d candidates", e.acquisition, e.Step.Scores[e.Step.Chosen], n)
 		if p := e.Step.Success; p != nil {
-			fmt.Fprintf(&b, ", times a probability of success of %.2f", p[e.Step.Chosen])
+			fmt.Fprintf(&b, ", times the square of a probability of success of %.2f", p[e.Step.Chosen])
 		}
 	default:
 		b.WriteString(e.Reason.String())

@@ -90,11 +90,11 @@ func (t *trainingSet) grid() (*linalg.Dense, error) {
 			xs = append(xs, t.failed[i])
 		}
 	}
-	seen := sampleRows(points.Distinct(xs...), c.indexPoints, c.seed, "index set")
+	seen := points.Sample(points.Distinct(xs...), c.indexPoints, c.seed, "index set")
 	if !t.space.Finite() {
 		return seen, nil
 	}
-	others := sampleRows(points.Distinct(t.space.Encoded()), c.indexPoints, c.seed, "index set of candidates")
+	others := points.Sample(points.Distinct(t.space.Encoded()), c.indexPoints, c.seed, "index set of candidates")
 	all := points.Distinct(seen, others)
 	return points.First(all, min(points.Len(all), c.indexPoints)), nil
 }

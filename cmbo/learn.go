@@ -37,7 +37,10 @@ type Progress struct {
 // All points must lie in the space; it need not be finite, and a list of
 // candidates only serves to choose the points on which moments are learned and
 // posteriors compared. Tasks may have different points and any number of
-// observations from one up; constant values and repeated points are legal. Where
+// observations from one up; constant values and repeated points are legal. To the
+// hierarchical prior a value more than five times as far below the best of its task as
+// the median is lies at that distance, in tasks of eight values and more: a penalty, or
+// a loss that diverged, says that a point is bad, not how bad. Where
 // evaluations of past tasks failed, the probability of success is learned too; tasks
 // of failures alone serve nothing else. Tasks that have nothing to do with the new one
 // cost the hierarchical prior little; they can make the paper's worse.
@@ -154,7 +157,11 @@ func (t *trainingSet) take(tasks []Task) error {
 			failed = t.space.EncodeAll(tasks[i].Failed)
 		}
 		t.failed = append(t.failed, failed)
-		s := c.y.fit(scaling.OrientAll(tasks[i].Y, c.minimize))
+		y := scaling.OrientAll(tasks[i].Y, c.minimize)
+		if c.kind == kindHierarchy {
+			y = scaling.RaiseLow(y, 0)
+		}
+		s := c.y.fit(y)
 		t.tasks = append(t.tasks, model.Task{
 			ID: tasks[i].ID, X: t.space.EncodeAll(tasks[i].X), Y: s.Z, Noise: s.NoiseVariances(tasks[i].NoiseVariance), Shift: s.Shift, Scale: s.Scale,
 		})
@@ -200,21 +207,9 @@ func (t *trainingSet) indexSet() (*linalg.Dense, error) {
 	case c.indexSet != nil:
 		return t.space.EncodeAll(c.indexSet), nil
 	case t.space.Finite():
-		return sampleRows(points.Distinct(t.space.Encoded()), c.indexPoints, c.seed, "index set"), nil
+		return points.Sample(points.Distinct(t.space.Encoded()), c.indexPoints, c.seed, "index set"), nil
 	}
 	return t.space.EncodeAll(t.space.Spread(c.indexPoints, rng.Stream(c.seed, "index set"))), nil
-}
-
-// sampleRows returns x itself if it has at most n rows, else n of them drawn
-// without replacement, in their order.
-func sampleRows(x *linalg.Dense, n int, seed uint64, label string) *linalg.Dense {
-	rows, _ := x.Dims()
-	if rows <= n {
-		return x
-	}
-	idx := rng.Stream(seed, label).Perm(rows)[:n]
-	slices.Sort(idx)
-	return points.Pick(x, idx)
 }
 
 // checkKernel reports a kernel that cannot serve as the covariance of points of the

@@ -202,7 +202,7 @@ func (o *Optimizer) Tell(id int, y float64, opts ...ObservationOption) error {
 // TellFailed says that the evaluation of an open trial failed. No value is
 // made up for it and its point is not proposed again. From failures and successes,
 // of the past tasks and of the run, the optimiser learns the probability that a
-// point succeeds, and multiplies the acquisition by it: see [Step]. It fails as
+// point succeeds, and multiplies the acquisition by its square: see [Step]. It fails as
 // [Optimizer.Tell] does.
 func (o *Optimizer) TellFailed(id int) error {
 	return o.close(id, runlog.Event{Kind: runlog.EventFailed, Trial: id})

@@ -6,7 +6,9 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/acq"
 )
 
-// WithPrior gives the optimiser what was learned from past tasks.
+// WithPrior gives the optimiser what was learned from past tasks. Like those of a past
+// task (see [Learn]), values far below the others of the run count as at a limit; from
+// the third on, its width being at least one that the past tasks make likely.
 func WithPrior(p *Prior) Option {
 	return option{name: "WithPrior", restore: true, run: func(c *runConfig) error {
 		if p == nil || p.space == nil {

@@ -59,7 +59,7 @@ func learnPaper(ctx context.Context, t *trainingSet) (learned, error) {
 		}
 	}
 	if m.ClusterSet == nil {
-		m.ClusterSet = sampleRows(points.Distinct(t.pool(inputs...)), c.clusterPoints, c.seed, "cluster points")
+		m.ClusterSet = points.Sample(points.Distinct(t.pool(inputs...)), c.clusterPoints, c.seed, "cluster points")
 	}
 	if m.Index == nil {
 		var err error
@@ -127,7 +127,7 @@ func (p *paperPrior) reindex(ctx context.Context, prior *Prior, space *Space, wo
 	} else if points.Locate(p.Index, pool) != nil {
 		return p, nil
 	}
-	q, err := p.Reindex(ctx, sampleRows(pool, c.indexPoints, c.seed, "index set"), workers)
+	q, err := p.Reindex(ctx, points.Sample(pool, c.indexPoints, c.seed, "index set"), workers)
 	if err != nil {
 		return nil, modelError(ctx, err)
 	}

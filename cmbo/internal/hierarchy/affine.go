@@ -62,6 +62,11 @@ func newAffinePrior(tasks []Task) affinePrior {
 	return p
 }
 
+// wide returns a deviation that a target's values are not unlikely to have.
+func (p *affinePrior) wide() float64 {
+	return math.Exp(p.logScale + math.Sqrt(p.logScaleVar))
+}
+
 // in returns the prior for values divided by unit.
 func (p affinePrior) in(unit float64) affinePrior {
 	p.shift /= unit

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -73,6 +74,9 @@ func NewRun(m *Model, o Masses, noise float64, workers int) *Run {
 // awaited. It keeps what it knows of points that it was given before in the same
 // order.
 func (r *Run) Fit(ctx context.Context, x *linalg.Dense, y, given []float64, pending *linalg.Dense) error {
+	if !r.o.Exact {
+		y = scaling.RaiseLow(y, r.m.affine.wide())
+	}
 	if u := r.unitFor(y); u != r.u || !r.continues(x, y, given) {
 		r.reset()
 		r.in(u)

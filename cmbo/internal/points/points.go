@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -128,6 +129,17 @@ func Locate(x, set *linalg.Dense) []int {
 		rows[r] = i
 	}
 	return rows
+}
+
+// Sample returns x itself if it has at most n rows, else n of them drawn without
+// replacement from the stream of that label, in their order.
+func Sample(x *linalg.Dense, n int, seed uint64, label string) *linalg.Dense {
+	if Len(x) <= n {
+		return x
+	}
+	idx := rng.Stream(seed, label).Perm(Len(x))[:n]
+	slices.Sort(idx)
+	return Pick(x, idx)
 }
 
 // Sorted returns the rows of x in the order of their first coordinates, those of

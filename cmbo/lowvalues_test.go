@@ -1,0 +1,47 @@
+package cmbo_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// How large a penalty is changes nothing: neither what is learned of tasks that hold
+// it, nor what is proposed once the run has told it.
+func TestPenalties(t *testing.T) {
+	space, rows := grid(t, 6)
+	priorOf := func(penalty float64) *cmbo.Prior {
+		tasks := family(5, 12)
+		for i := range tasks {
+			tasks[i].Y[i], tasks[i].Y[i+3] = penalty, 2*penalty
+		}
+		return learn(t, space, tasks)
+	}
+	run := func(p *cmbo.Prior, penalty float64) (asked []int) {
+		o := newOptimizer(t, space, cmbo.WithPrior(p))
+		f := bump([]float64{0.3, 0.35})
+		for i, x := range [][]float64{rows[2], rows[20], rows[33], rows[9]} {
+			y := 100 + 7*f(x)
+			if i%2 == 1 {
+				y = penalty
+			}
+			require.NoError(t, o.Observe(x, y))
+		}
+		for range 8 {
+			trial, err := o.Ask(ctx)
+			require.NoError(t, err)
+			require.NoError(t, o.Tell(trial.ID, 100+7*f(trial.X)))
+			asked = append(asked, trial.Index)
+		}
+		return asked
+	}
+	mild := priorOf(-1e4)
+	a := encode(t, mild)
+	for _, penalty := range []float64{-1e6, -1e12, -1e100} {
+		assert.True(t, slices.Equal(a, encode(t, priorOf(penalty))), "the prior with penalties of %g", penalty)
+		assert.Equal(t, run(mild, -1e4), run(mild, penalty), "told %g", penalty)
+	}
+}
