@@ -33,6 +33,10 @@
 // L⁻¹m_h grow by a number an observation, and six inner products of them give the
 // evidence of a hypothesis for all offsets and scales.
 //
+// Package gp conditions one process on its values. Here hundreds of processes are
+// conditioned on the same points, with three right-hand sides each and covariances that
+// many of them share, so that factors and predictions grow in this package.
+//
 // J. Lin, S. Ament et al., Empirical Gaussian processes, arXiv:2602.12082, learn a
 // population by EM; the clusters are those of K. Nguyen et al., arXiv:2503.06093.
 package hierarchy
