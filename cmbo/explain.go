@@ -202,7 +202,7 @@ func (o *Optimizer) Outlook(ctx context.Context) (u Outlook, err error) {
 	}
 	u.Gained = math.Abs(present.h.Observations[best].Y - present.h.Observations[0].Y)
 	c, err := present.candidates(len(present.h.Trials) + 1)
-	if isExhausted(err) && present.h.NumOpen() == 0 {
+	if isExhausted(err) && len(present.h.Pending()) == 0 {
 		return u, nil
 	}
 	if err != nil && !isExhausted(err) {

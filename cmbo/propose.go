@@ -189,7 +189,7 @@ func (o *draft) free() []int {
 }
 
 func (o *draft) exhausted() error {
-	return fmt.Errorf("%w: all %d rows are observed or asked, %d trials are open", ErrNoCandidates, len(o.rows()), o.h.NumOpen())
+	return fmt.Errorf("%w: all %d rows are observed or asked, %d trials are open", ErrNoCandidates, len(o.rows()), len(o.h.Pending()))
 }
 
 // asked makes the event for candidate r.

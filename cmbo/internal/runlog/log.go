@@ -161,17 +161,6 @@ func (h *Log) Pending() []int {
 	return ids
 }
 
-// NumOpen counts the trials that are waited for.
-func (h *Log) NumOpen() int {
-	n := 0
-	for _, t := range h.Trials {
-		if t.Status == Open {
-			n++
-		}
-	}
-	return n
-}
-
 // Started counts the points that have been settled: observed by the caller or
 // asked and not cancelled.
 func (h *Log) Started() int {
