@@ -3,6 +3,7 @@ package cluster
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/gocmbo/cmbo/internal/parallel"
@@ -139,15 +140,6 @@ func Renumber(labels []int) []int {
 	return out
 }
 
-// labelKey is a map key that is equal for equal labels.
-func labelKey(labels []int) string {
-	b := make([]byte, 0, 4*len(labels))
-	for _, l := range labels {
-		b = append(b, byte(l), byte(l>>8), byte(l>>16), byte(l>>24))
-	}
-	return string(b)
-}
-
 // kmeansRun is the state of a restart and what is kept from one to the next.
 type kmeansRun struct {
 	g       Geometry
@@ -186,7 +178,7 @@ func (k *kmeansRun) run(ctx context.Context, rnd random) error {
 		// restart met it before, it is in a cycle: coinciding centres hand points
 		// back and forth. If another restart met it in an earlier round, this one
 		// would repeat it. In both cases: stop.
-		key := labelKey(Renumber(k.labels))
+		key := fmt.Sprint(Renumber(k.labels)) // equal for equal partitions
 		if at, ok := k.met[key]; ok && at <= round {
 			break
 		}

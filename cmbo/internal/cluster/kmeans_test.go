@@ -351,6 +351,7 @@ func TestKMeansPosteriors(t *testing.T) {
 		for c := 2; c <= 6; c++ {
 			for seed := range seeds {
 				brute, got := requireBrute(t, g, c, Options{Seed: seed, Restarts: 3, Rounds: 20})
+				require.Less(t, 2*got.Distances, brute.Distances)
 				t.Logf("means %g, C = %d: brute force %d, bounds %d distances", spread, c, brute.Distances, got.Distances)
 			}
 		}

@@ -1,0 +1,198 @@
+package model
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/testutil"
+	"github.com/gocmbo/cmbo/kernel"
+	"github.com/gocmbo/cmbo/linalg"
+	"github.com/stretchr/testify/require"
+)
+
+// extensions returns a prior of two clusters, of two tasks and one, whose prototypes
+// extend random Gaussians on n points.
+func extensions(t *testing.T, n, d int) *Prior {
+	t.Helper()
+	r := rng.Stream(3, t.Name())
+	p := &Prior{Labels: []int{0, 1, 0}, Index: uniform(r, n, d)}
+	for i := range 2 {
+		mean := make([]float64, n)
+		for j := range mean {
+			mean[j] = r.NormFloat64()
+		}
+		cov := linalg.NewSym(n, testutil.SPD(r, n, 10))
+		normal, err := gaussian.NewNormal(mean, cov)
+		require.NoError(t, err)
+		e, err := NewExtension(p.Index, normal, kernel.Scale(1.5, kernel.Matern32(0.3+0.2*float64(i))))
+		require.NoError(t, err)
+		p.Prototypes = append(p.Prototypes, Prototype{normal, e})
+	}
+	return p
+}
+
+// covariancesOf returns the covariances of the rows of x under p.
+func covariancesOf(t *testing.T, p Process, x *linalg.Dense) *linalg.Dense {
+	t.Helper()
+	cross := new(linalg.Dense)
+	require.NoError(t, p.At(context.Background(), 1, nil, nil, cross, x, x))
+	return cross
+}
+
+// An extension has its Gaussian's distribution on the index set, and elsewhere that of
+// the kernel's process conditioned on it: the formula with the inverse of K written out.
+func TestExtension(t *testing.T) {
+	const n, d, more = 6, 2, 5
+	p := extensions(t, n, d)
+	x := points.Join(p.Index, uniform(rng.Stream(4, t.Name()), more, d))
+	for _, q := range p.Prototypes {
+		e := q.Process.(*Extension)
+		mean, variance := make([]float64, n+more), make([]float64, n+more)
+		var cross linalg.Dense
+		require.NoError(t, e.At(context.Background(), 2, mean, variance, &cross, x, x))
+
+		// K⁻¹ column by column, and C = K⁻¹ − K⁻¹·S·K⁻¹.
+		inverse := linalg.NewDense(n, n, nil)
+		for j := range n {
+			col := make([]float64, n)
+			col[j] = 1
+			e.chol.SolveVecTo(col, col)
+			for i := range n {
+				inverse.Set(i, j, col[i])
+			}
+		}
+		s := q.Normal.Cov()
+		c := func(i, j int) float64 {
+			v := inverse.At(i, j)
+			for a := range n {
+				for b := range n {
+					v -= inverse.At(i, a) * s.At(a, b) * inverse.At(b, j)
+				}
+			}
+			return v
+		}
+		for r := range n + more {
+			var wantMean float64
+			for i := range n {
+				for j := range n {
+					wantMean += e.Kernel.Eval(x.Row(r), p.Index.Row(i)) * inverse.At(i, j) * q.Normal.Mean()[j]
+				}
+			}
+			require.InDelta(t, wantMean, mean[r], 1e-8)
+			require.InDelta(t, cross.At(r, r), variance[r], 1e-9)
+			for k := range n + more {
+				want := e.Kernel.Eval(x.Row(r), x.Row(k))
+				for i := range n {
+					for j := range n {
+						want -= e.Kernel.Eval(x.Row(r), p.Index.Row(i)) * c(i, j) * e.Kernel.Eval(p.Index.Row(j), x.Row(k))
+					}
+				}
+				require.InDelta(t, want, cross.At(r, k), 1e-8)
+				if r < n && k < n {
+					require.InDelta(t, s.At(r, k), cross.At(r, k), 1e-8)
+				}
+			}
+			if r < n {
+				require.InDelta(t, q.Normal.Mean()[r], mean[r], 1e-8)
+			}
+		}
+	}
+}
+
+// The greedy gain is that of points each of which adds most to ½·ln det(I + K/noise),
+// of the candidates, or of the index set without.
+func TestGreedyGain(t *testing.T) {
+	ctx := context.Background()
+	const d, noise, n = 2, 0.1, 4
+	p := extensions(t, 7, d)
+	candidates := uniform(rng.Stream(5, t.Name()), 9, d)
+	for _, bound := range []bool{false, true} {
+		a := NewWeighted(p, NewByEvidence(p), noise, 1)
+		x := p.Index
+		if bound {
+			x = candidates
+			require.NoError(t, a.Bind(ctx, x))
+		}
+		none := linalg.NewDense(0, d, nil)
+		require.NoError(t, a.Fit(ctx, &Data{X: none, Pending: none, Seen: none}))
+		require.InDeltaSlice(t, []float64{2. / 3, 1. / 3}, a.w, 1e-15, "the shares of the tasks")
+		k0, k1 := covariancesOf(t, p.Prototypes[0].Process, x), covariancesOf(t, p.Prototypes[1].Process, x)
+		gain := func(chosen []int) float64 {
+			m := linalg.NewSym(len(chosen), nil)
+			for i, r := range chosen {
+				for j, s := range chosen[:i+1] {
+					v := (4./9*k0.At(r, s) + 1./9*k1.At(r, s)) / noise
+					if i == j {
+						v++
+					}
+					m.Set(i, j, v)
+				}
+			}
+			var c linalg.Cholesky
+			require.NoError(t, c.Factorize(m))
+			return c.LogDet() / 2
+		}
+		var chosen []int
+		rows, _ := x.Dims()
+		var top float64
+		for range n {
+			best := 0
+			top = math.Inf(-1)
+			for r := range rows { // a point may be chosen again
+				if g := gain(append(chosen[:len(chosen):len(chosen)], r)); g > top {
+					best, top = r, g
+				}
+			}
+			chosen = append(chosen, best)
+		}
+		got, err := a.GreedyGain(ctx, n)
+		require.NoError(t, err)
+		require.InEpsilon(t, top/(1-1/math.E), got, 1e-9)
+	}
+}
+
+// A step computes nothing again of the points that the factors hold: what is known of
+// them may be gone.
+func TestByEvidenceGrows(t *testing.T) {
+	ctx := context.Background()
+	const d, n = 2, 5
+	p := extensions(t, 6, d)
+	x := uniform(rng.Stream(6, t.Name()), n, d)
+	y := []float64{0.3, -1, 0.5, 2, 0.1}
+	noises := []float64{0.1, 0.1, 0.2, 0.1, 0.1}
+	v := NewView(p, 1)
+	obs, err := v.visit(ctx, x)
+	require.NoError(t, err)
+	step := func(b *ByEvidence, n int) []float64 {
+		w, err := b.Weigh(&v, &Data{Y: y[:n]}, obs[:n], noises[:n])
+		require.NoError(t, err)
+		return w
+	}
+	want := step(NewByEvidence(p), n)
+	grown := NewByEvidence(p)
+	step(grown, n-1)
+	for _, past := range v.visited[:n-1] {
+		for i := range past.variance {
+			past.variance[i] = math.NaN()
+			for f := range past.earlier[i] {
+				past.earlier[i][f] = math.NaN()
+			}
+		}
+	}
+	require.InDeltaSlice(t, want, step(grown, n), 1e-9)
+}
+
+// uniform returns points of the unit cube.
+func uniform(r interface{ Float64() float64 }, n, d int) *linalg.Dense {
+	x := linalg.NewDense(n, d, nil)
+	for i := range n {
+		for j := range d {
+			x.Set(i, j, r.Float64())
+		}
+	}
+	return x
+}
