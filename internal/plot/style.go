@@ -39,10 +39,19 @@ var roles = []role{
 	{"link", "#1742af", "#a8afff"},
 }
 
-// css returns the style sheet of the figures: colours as custom properties on the
-// root element, dark where the reader's screen asks for it, and the rules that use
+// background returns the light or dark background colour.
+func background(dark bool) string {
+	if dark {
+		return roles[0].dark
+	}
+	return roles[0].light
+}
+
+// CSS returns the style sheet of the figures, for pages that do not come from
+// [Page] and include [Figure.Inline]: colours as custom properties on the root
+// element, dark where the reader's screen asks for it, and the rules that use
 // them below the class "plot".
-func css() string {
+func CSS() string {
 	var b strings.Builder
 	variables := func(dark bool) {
 		for _, r := range roles {
@@ -73,11 +82,11 @@ func css() string {
 	}
 	for _, r := range roles {
 		switch r.name {
-		case "bg", "fg", "mute":
+		case "bg", "fg", "mute", "soft":
 			rule(".f-"+r.name, "fill", r.name, r.light)
 		}
 		switch r.name {
-		case "bg", "mute", "axis", "grid":
+		case "bg", "fg", "mute", "axis", "grid":
 			rule(".s-"+r.name, "stroke", r.name, r.light)
 		}
 	}
@@ -124,6 +133,7 @@ type entry struct {
 	bold    bool
 	markers bool
 	band    bool
+	opacity float64 // of a box
 }
 
 func newStyles() *styles {

@@ -7,20 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// A Cell is one entry of a [Table]. Make one with [Str], [Link], [Num], [Sig] or
+// A Cell is one entry of a [Table]. Make one with [Str], [Num], [Sig] or
 // [Exact].
 type Cell struct {
 	text    string
-	link    string
 	value   float64
 	numeric bool
 }
 
 // Str is a cell of text.
 func Str(s string) Cell { return Cell{text: s} }
-
-// Link is a cell of text that leads to a path.
-func Link(s, path string) Cell { return Cell{text: s, link: path} }
 
 // Num is a number shown with the given decimals; NaN shows as a dash.
 func Num(v float64, decimals int) Cell {
@@ -57,15 +53,6 @@ const (
 type Column struct {
 	Title string
 	Best  Best
-}
-
-// Titled describes columns by their titles alone.
-func Titled(titles ...string) []Column {
-	var cs []Column
-	for _, t := range titles {
-		cs = append(cs, Column{Title: t})
-	}
-	return cs
 }
 
 // A Table is a table of text and numbers. Columns whose cells are numbers are
@@ -140,9 +127,9 @@ func (t *Table) best(j int) string {
 	return text
 }
 
-// html returns the table as an HTML element, captioned like a figure: a caption
+// HTML returns the table as an HTML element, captioned like a figure: a caption
 // proper would be squeezed to the width of the table.
-func (t *Table) html() string {
+func (t *Table) HTML() string {
 	c := &canvas{}
 	c.raw("<figure class=\"table\">\n")
 	if t.Caption != "" {
@@ -169,12 +156,9 @@ func (t *Table) html() string {
 			} else {
 				c.open(name, "class", class(numeric[j], "num")+class(utf8.RuneCountInString(cell.text) > longCell && !numeric[j], "long"))
 			}
-			switch {
-			case cell.link != "":
-				c.raw("<a href=\"" + escape(cell.link) + "\">" + escape(cell.text) + "</a>")
-			case cell.numeric && cell.text == best[j]:
-				c.raw("<strong>" + escape(cell.text) + "</strong>")
-			default:
+			if cell.numeric && cell.text == best[j] {
+				c.raw("<strong>" + Escape(cell.text) + "</strong>")
+			} else {
 				c.raw(inline(cell.text))
 			}
 			c.raw("</" + name + ">")
@@ -245,10 +229,10 @@ func (t *Table) Text() string {
 // The caption is left out.
 func (t *Table) Markdown() string {
 	n := t.width()
-	plain := strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;", ">", "&gt;")
+	escape := strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;", ">", "&gt;")
 	var b strings.Builder
 	for j := range n {
-		b.WriteString("| " + plain.Replace(t.heading(j)) + " ")
+		b.WriteString("| " + escape.Replace(t.heading(j)) + " ")
 	}
 	b.WriteString("|\n")
 	best := make([]string, n)
@@ -260,7 +244,7 @@ func (t *Table) Markdown() string {
 	for i := range t.Rows {
 		for j := range n {
 			cell := t.cell(i, j)
-			s := plain.Replace(cell.text)
+			s := escape.Replace(cell.text)
 			if cell.numeric && cell.text == best[j] {
 				s = "**" + s + "**"
 			}
