@@ -55,29 +55,33 @@ type sites struct {
 	idx [][]int     // grid points that carry each, one for a point of the grid
 	w   [][]float64 // their weights
 	on  []bool      // points of the grid
-	// cross is k_b(Z, x), a column a point; nil where all points are of the grid.
-	cross *linalg.Dense
+	// cross is k_b(Z, x), a column a point, block of them a matrix; nil where all
+	// points are of the grid.
+	cross []linalg.Dense
 	// rest holds the variances of e.
 	rest []float64
 }
+
+// crossAt returns k_b of a grid point and point i.
+func (s *sites) crossAt(r, i int) float64 { return s.cross[i/block].At(r, i%block) }
 
 func (s *sites) len() int { return len(s.idx) }
 
 // locator is the memory of one goroutine that carries points to the grid.
 type locator struct {
-	cross linalg.Dense // k_b(Z, x) of a batch of points
-	cols  linalg.Dense // its transpose
+	cols  linalg.Dense // k_b(x, Z) of a block of points
 	col   []float64    // the row of one of them
 	near  []float64    // its entries at the neighbours
 	order []int
-	tops  []float64
+	tops  []float64 // entries of col that may be among the largest
+	most  []float64 // the largest of those, in falling order
 	sub   linalg.Sym
 	chol  linalg.Cholesky
 }
 
 // locate carries the rows of x to the grid, on at most so many goroutines.
 func (g *grid) locate(ctx context.Context, x *linalg.Dense, workers int) (*sites, error) {
-	n, _ := x.Dims()
+	n, d := x.Dims()
 	s := &sites{x: x, idx: make([][]int, n), w: make([][]float64, n), on: make([]bool, n), rest: make([]float64, n)}
 	one := []float64{1}
 	off := false
@@ -91,24 +95,15 @@ func (g *grid) locate(ctx context.Context, x *linalg.Dense, workers int) (*sites
 	if !off {
 		return s, nil
 	}
-	_, d := x.Dims()
-	s.cross = linalg.NewDense(g.len(), n, nil)
+	blocks := (n + block - 1) / block
+	s.cross = make([]linalg.Dense, blocks)
 	kernel.Diag(s.rest, g.base.Kernel, x)
-	batches := (n + block - 1) / block
-	locators := make([]locator, parallel.Workers(workers, batches))
-	err := parallel.For(ctx, workers, batches, func(w, k int) error {
+	locators := make([]locator, parallel.Workers(workers, blocks))
+	return s, parallel.For(ctx, workers, blocks, func(w, k int) error {
 		l, lo, hi := &locators[w], k*block, min((k+1)*block, n)
-		if batches == 1 {
-			kernel.Cross(s.cross, g.base.Kernel, g.z, x)
-			l.cols.CopyTrans(s.cross)
-		} else {
-			at := x.View(lo, 0, hi-lo, d)
-			kernel.Cross(&l.cross, g.base.Kernel, g.z, &at)
-			for r := range g.len() {
-				copy(s.cross.Row(r)[lo:hi], l.cross.Row(r))
-			}
-			l.cols.CopyTrans(&l.cross)
-		}
+		at := x.View(lo, 0, hi-lo, d)
+		kernel.Cross(&s.cross[k], g.base.Kernel, g.z, &at)
+		l.cols.CopyTrans(&s.cross[k])
 		for i := lo; i < hi; i++ {
 			if s.on[i] {
 				s.rest[i] = 0
@@ -121,7 +116,6 @@ func (g *grid) locate(ctx context.Context, x *linalg.Dense, workers int) (*sites
 		}
 		return nil
 	})
-	return s, err
 }
 
 // weigh sets the weights of point i, whose row is in l.
@@ -146,27 +140,24 @@ func (g *grid) weigh(s *sites, i int, l *locator) error {
 // of equals.
 func (l *locator) nearest(m int) []int {
 	least := l.threshold(m)
-	top := l.order[:0] // the largest so far, in falling order
+	l.order, l.tops = l.order[:0], l.tops[:0]
 	for i, v := range l.col {
-		if v < least {
+		if !(v < least) {
+			l.order, l.tops = append(l.order, i), append(l.tops, v)
+		}
+	}
+	least = l.largest(m)
+	equals := m - slices.Index(l.most, least) // of the least of them, so many belong
+	idx := make([]int, 0, m)
+	for i, v := range l.tops {
+		if v < least || v == least && equals == 0 {
 			continue
 		}
-		if len(top) == m {
-			if !(v > l.col[top[m-1]]) {
-				continue
-			}
-			top = top[:m-1]
+		if v == least {
+			equals--
 		}
-		j := len(top)
-		top = append(top, i)
-		for ; j > 0 && v > l.col[top[j-1]]; j-- {
-			top[j] = top[j-1]
-		}
-		top[j] = i
+		idx = append(idx, l.order[i])
 	}
-	l.order = top
-	idx := slices.Clone(top)
-	slices.Sort(idx)
 	return idx
 }
 
@@ -187,8 +178,28 @@ func (l *locator) threshold(m int) float64 {
 		}
 		l.tops[i] = math.Float64frombits(uint64(top))
 	}
-	slices.Sort(l.tops)
-	return l.tops[m]
+	return l.largest(m)
+}
+
+// largest returns the m-th largest of tops, the others being in most.
+func (l *locator) largest(m int) float64 {
+	most := l.most[:0]
+	for _, v := range l.tops {
+		if len(most) == m {
+			if !(v > most[m-1]) {
+				continue
+			}
+			most = most[:m-1]
+		}
+		j := len(most)
+		most = append(most, v)
+		for ; j > 0 && v > most[j-1]; j-- {
+			most[j] = most[j-1]
+		}
+		most[j] = v
+	}
+	l.most = most
+	return most[m-1]
 }
 
 // carry returns b·v for point i, v a vector on the grid.
@@ -262,7 +273,7 @@ func (g *grid) defect(dst []float64, s *sites, i int) {
 	gram := g.gram.Dense()
 	s.applyTo(dst, &gram, i)
 	for r := range dst {
-		dst[r] = s.cross.At(r, i) - dst[r]
+		dst[r] = s.crossAt(r, i) - dst[r]
 	}
 	for _, r := range s.idx[i] {
 		dst[r] = 0
@@ -277,7 +288,7 @@ func restCov(s *sites, i int, defect []float64, t *sites, j int, k float64) floa
 	}
 	v := k - t.carry(j, defect)
 	for a, r := range s.idx[i] {
-		v -= s.w[i][a] * t.cross.At(r, j)
+		v -= s.w[i][a] * t.crossAt(r, j)
 	}
 	return v
 }

@@ -121,7 +121,7 @@ func (r *Run) crossed(ctx context.Context, c *Candidates, pts []*visited) (rest,
 			row, on := rest[i][lo:hi], s.on.of(i%panel)
 			copy(row, s.k.Row(i))
 			for a, q := range p.idx[0] {
-				linalg.Axpy(row, -p.w[0][a], c.cross.Row(q)[lo:hi])
+				linalg.Axpy(row, -p.w[0][a], c.cross[b].Row(q))
 			}
 			for j := range row {
 				if row[j] -= on[j]; c.on[lo+j] {
