@@ -79,29 +79,12 @@ func TestUnit(t *testing.T) {
 }
 
 func TestOptionsAreValidated(t *testing.T) {
-	bad := DefaultGapSettings()
-	bad.Decay = 1.5
 	for name, o := range map[string]Option{
 		"nil":         nil,
 		"policy":      WithYPolicy(9),
 		"parallelism": WithParallelism(0),
-		"kernel":      WithKernel(7, false),
-		"samples":     WithSamples(0),
-		"bandwidth":   WithBandwidth(math.NaN()),
-		"weights":     WithTAFWeights(4),
-		"gaps":        WithGapSettings(bad),
-		"objective":   WithObjective(3),
-		"confidence":  WithConfidence(1),
-		"grid":        WithGrid(0),
-		"shrinkage":   WithShrinkage(math.NaN()),
-		"iterations":  WithIterations(0),
 	} {
-		_, err := newConfig(config{method: "test", takes: 1<<16 - 1}, []Option{o})
+		_, err := newConfig(config{method: "test"}, []Option{o})
 		require.ErrorIs(t, err, cmbo.ErrOption, name)
 	}
-	_, err := newPlainGP(square(t), WithBandwidth(0.2))
-	require.ErrorIs(t, err, cmbo.ErrOption)
-	require.ErrorContains(t, err, "GP does not take WithBandwidth")
-	_, err = newRandomSearch(square(t), WithKernel(Matern52, true))
-	require.ErrorIs(t, err, cmbo.ErrOption)
 }

@@ -40,16 +40,16 @@ import (
 // moments m and C start from. With the values of all tasks at all grid points and
 // no shrinkage, m and C are sample mean and covariance (divisor K) as σ² → 0.
 //
-// The grid is the distinct points of all tasks, or a seeded sample of 500 of them
-// ([WithGrid]); 16 steps ([WithIterations]) are made. One task leaves C nothing but
+// The grid is the distinct points of all tasks, or a seeded sample of 500 of
+// them; 16 steps are made. One task leaves C nothing but
 // its own uncertainty, and the prior far too sure.
 //
 // Where it differs from the authors' code: shrinkage, which BoTorch leaves off, is
-// 0.5 by default ([WithShrinkage]), for tasks are fewer than grid points; the noise
+// 0.5, for tasks are fewer than grid points; the noise
 // variance is not fitted to the target; the grid is bounded; noise variances of
 // single observations are used.
 //
-// Matérn-3/2 with a length for each coordinate as the base kernel by default. A
+// Matérn-3/2 with a length for each coordinate as the base kernel. A
 // step of EM takes O(G² Σ n_i) for G grid points, a step of a run O(n³ + n G² + (n²
 // + n G) N), candidates off the grid O(G² N) once for each list.
 //
@@ -77,11 +77,10 @@ type empiricalList struct {
 	mean, variance []float64
 }
 
-// learnEmpiricalGP pre-trains the base process and runs EM. It takes
-// [WithKernel], [WithGrid], [WithShrinkage] and [WithIterations], and fails with
+// learnEmpiricalGP pre-trains the base process and runs EM. It fails with
 // [cmbo.ErrNoTasks] and as learnRGPE does.
 func learnEmpiricalGP(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*empiricalGP, error) {
-	c, err := newConfig(config{method: "EM-EGP", takes: setKernel | setGrid | setShrinkage | setIterations, ard: true}, opts)
+	c, err := newConfig(config{method: "EM-EGP", ard: true}, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -89,8 +88,7 @@ func learnEmpiricalGP(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task,
 	if err != nil {
 		return nil, err
 	}
-	template := c.template(space.Dim())
-	base, _, err := pretrain(ctx, newMultiNLL(template, obs, c.workers), template, obs, c.seed)
+	base, _, err := pretrain(ctx, c.template(space.Dim()), obs, c)
 	if err != nil {
 		return nil, err
 	}

@@ -252,7 +252,7 @@ func TestGrid(t *testing.T) {
 	for i := range 4 {
 		require.True(t, known[points.Key(g.Row(i))])
 	}
-	m, err := learnEmpiricalGP(ctx, square(t), publicTasks(distinctIDs(obs)), WithGrid(4), WithIterations(2))
+	m, err := learnEmpiricalGP(ctx, square(t), publicTasks(distinctIDs(obs)), set(func(c *config) { c.grid, c.iterations = 4, 2 }))
 	require.NoError(t, err)
 	require.Equal(t, 4, points.Len(m.grid))
 	_, err = learnEmpiricalGP(ctx, square(t), nil)

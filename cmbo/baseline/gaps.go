@@ -9,34 +9,17 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// GapSettings holds the constants of RM-GP-UCB and RM-GP-TS.
-type GapSettings struct {
-	// Eta is the rate η at which weights follow the gaps.
-	Eta float64
-	// Decay is r, the largest factor by which the share of the past tasks
-	// changes in a step, from 0 to 1.
-	Decay float64
-	// Exponent is ε, with which the share follows the gaps.
-	Exponent float64
-	// Tau multiplies the deviation of the tasks' processes; the square root of
-	// the authors' τ.
-	Tau float64
-	// BetaScale is κ in β_t = √(κ·d·ln 2t), d the number of coordinates.
-	BetaScale float64
-	// MaxGap takes the largest bound over a task's observations for its gap, as
-	// the theory has it, in place of the mean.
-	MaxGap bool
-}
+// The constants of RM-GP-UCB and RM-GP-TS, those of the authors' experiments. The
+// weights follow the gaps at the rate 1, and the tasks' deviations count once.
+const (
+	gapDecay    = 0.7 // r, the largest factor by which the share of the tasks changes in a step
+	gapExponent = 0.7 // ε, with which the share follows the gaps
+	gapKappa    = 0.2 // κ
+)
 
-// DefaultGapSettings returns the constants of the authors' experiments: η = 1, r
-// = 0.7, ε = 0.7, τ = 1, κ = 0.2, mean gaps.
-func DefaultGapSettings() GapSettings {
-	return GapSettings{Eta: 1, Decay: 0.7, Exponent: 0.7, Tau: 1, BetaScale: 0.2}
-}
-
-// beta returns β_t.
-func (g GapSettings) beta(dim, t int) float64 {
-	return math.Sqrt(g.BetaScale * float64(dim) * math.Log(2*float64(t)))
+// gapBeta returns β_t = √(κ·d·ln 2t), d the number of coordinates.
+func gapBeta(dim, t int) float64 {
+	return math.Sqrt(gapKappa * float64(dim) * math.Log(2*float64(t)))
 }
 
 // gapFloor is the smallest variance of the target's process in a gap.
@@ -55,7 +38,6 @@ const gapFloor = 1e-6
 type gapRun struct {
 	*target
 	view
-	set  GapSettings
 	gaps map[int]gapEntry // by number of observations
 	// of the latest Fit:
 	w     []float64 // of the tasks
@@ -69,7 +51,7 @@ type gapEntry struct {
 }
 
 func newGapRun(b *past, c *config, seed uint64) *gapRun {
-	r := &gapRun{target: newTarget(b.dim, seed, c), view: view{past: b}, set: c.gaps, gaps: make(map[int]gapEntry)}
+	r := &gapRun{target: newTarget(b.dim, seed, c), view: view{past: b}, gaps: make(map[int]gapEntry)}
 	r.forget = func(n int) {
 		for m := range r.gaps {
 			if m > n {
@@ -106,7 +88,7 @@ func (r *gapRun) weigh(ctx context.Context) error {
 		return nil
 	}
 	sum := make([]float64, k)
-	expWeights(r.w, sum, r.set.Eta)
+	expWeights(r.w, sum)
 	for m := max(first, 1); m <= n; m++ {
 		d, err := r.gapsAt(ctx, m, max(m-first, 1))
 		if err != nil {
@@ -114,11 +96,11 @@ func (r *gapRun) weigh(ctx context.Context) error {
 		}
 		var mean float64
 		linalg.Axpy(sum, 1, d)
-		expWeights(r.w, sum, r.set.Eta)
+		expWeights(r.w, sum)
 		for i, v := range d {
 			mean += r.w[i] * v
 		}
-		r.nu *= min(r.set.Decay, math.Pow(mean, -r.set.Exponent))
+		r.nu *= min(gapDecay, math.Pow(mean, -gapExponent))
 	}
 	return nil
 }
@@ -126,7 +108,7 @@ func (r *gapRun) weigh(ctx context.Context) error {
 // gapsAt returns the gaps of the tasks after n observations, with the β of
 // query t.
 func (r *gapRun) gapsAt(ctx context.Context, n, t int) ([]float64, error) {
-	beta := r.set.beta(r.target.dim, t)
+	beta := gapBeta(r.target.dim, t)
 	if e, ok := r.gaps[n]; ok && e.beta == beta {
 		return e.d, nil
 	}
@@ -142,27 +124,22 @@ func (r *gapRun) gapsAt(ctx context.Context, n, t int) ([]float64, error) {
 			return nil, err
 		}
 		for j, y := range s.z {
-			g := math.Abs(mean[j]-y) + beta*math.Sqrt(max(sd[j], gapFloor))
-			if r.set.MaxGap {
-				d[i] = max(d[i], g)
-			} else {
-				d[i] += g / float64(rows)
-			}
+			d[i] += (math.Abs(mean[j]-y) + beta*math.Sqrt(max(sd[j], gapFloor))) / float64(rows)
 		}
 	}
 	r.gaps[n] = gapEntry{beta: beta, d: d}
 	return d, nil
 }
 
-// expWeights sets w_i to exp(−eta·sum_i), normalised.
-func expWeights(w, sum []float64, eta float64) {
+// expWeights sets w_i to exp(−sum_i), normalised.
+func expWeights(w, sum []float64) {
 	smallest := math.Inf(1)
 	for _, v := range sum {
 		smallest = min(smallest, v)
 	}
 	var total float64
 	for i, v := range sum {
-		w[i] = math.Exp(-eta * (v - smallest))
+		w[i] = math.Exp(smallest - v)
 		total += w[i]
 	}
 	for i := range w {

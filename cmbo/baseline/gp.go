@@ -9,11 +9,10 @@ import "github.com/gocmbo/cmbo/cmbo"
 // most 200 of them.
 //
 // It is the model [cmbo.New] brings without a prior, and makes the same
-// proposals for the same seed, by default with a Matérn-3/2 kernel of one length for
+// proposals for the same seed, with a Matérn-3/2 kernel of one length for
 // all coordinates or of one for each, whichever has the larger evidence at each fit
-// (Laplace's approximation). WithKernel(Matern52, true) gives the automatic relevance
-// determination that most libraries use. Being a surrogate it has no initial design of its own:
-// see [cmbo.WithInitial].
+// (Laplace's approximation). Being a surrogate it has no initial design of its own: see
+// [cmbo.WithInitial].
 //
 // A fit takes some hundred evaluations of O(n³) for n observations, a prediction
 // O(n² N) for N candidates.
@@ -25,10 +24,10 @@ type plainGP struct {
 	dim int
 }
 
-// newPlainGP returns the method for a space. It takes [WithKernel] and fails with
-// [cmbo.ErrSpace] or [cmbo.ErrOption].
+// newPlainGP returns the method for a space. It fails with [cmbo.ErrSpace] or
+// [cmbo.ErrOption].
 func newPlainGP(space *cmbo.Space, opts ...Option) (*plainGP, error) {
-	c, err := newConfig(config{method: "GP", takes: setKernel, either: true}, opts)
+	c, err := newConfig(config{method: "GP", either: true}, opts)
 	if err != nil {
 		return nil, err
 	}

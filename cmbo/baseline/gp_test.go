@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/require"
 )
@@ -82,7 +83,7 @@ func mustTrial(t testing.TB, o *cmbo.Optimizer, id int) []float64 {
 // thirty observations told one by one, told at once, or after others.
 func TestTargetFollowsFromData(t *testing.T) {
 	r := testRNG(t)
-	m, err := newPlainGP(square(t), WithKernel(Matern52, true))
+	m, err := newPlainGP(square(t), withKernel(kernel.Matern52, true))
 	require.NoError(t, err)
 	x, z := randomPoints(r, 27, 2), randomPoints(r, 4, 2)
 	d := dataAt(func(x []float64) float64 { return 1e3 + 5*bump([]float64{0.2, 0.9})(x) }, x, 28)

@@ -10,11 +10,20 @@ import (
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/internal/testutil"
+	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/require"
 )
 
 var ctx = context.Background()
+
+// set changes a constant of a method.
+func set(f func(c *config)) Option { return func(c *config) error { f(c); return nil } }
+
+// withKernel gives a method another kernel.
+func withKernel(shape func(lengths ...float64) kernel.Stationary, ard bool) Option {
+	return set(func(c *config) { c.shape, c.ard, c.either = shape, ard, false })
+}
 
 // bump is a smooth function on the unit cube with its maximum at c.
 func bump(c []float64) func(x []float64) float64 {

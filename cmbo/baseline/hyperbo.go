@@ -2,30 +2,9 @@ package baseline
 
 import (
 	"context"
-	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
-	"github.com/gocmbo/cmbo/cmbo/internal/points"
-	"github.com/gocmbo/cmbo/kernel"
-	"github.com/gocmbo/cmbo/linalg"
-)
-
-// Objective is what the parameters of HyperBO minimise.
-type Objective uint8
-
-const (
-	// NLL is the negative log marginal likelihood, averaged over tasks.
-	NLL Objective = iota
-	// EKL is the Kullback–Leibler divergence from the tasks' empirical mean and
-	// covariance on inputs that they share, without the terms that do not
-	// depend on the parameters,
-	//
-	//	tr(A⁻¹·S) + (c − m)ᵀ·A⁻¹·(c − m) + ln det A.
-	//
-	// It is twice the NLL up to a constant, and takes one factorisation for all
-	// tasks in place of one for each.
-	EKL
 )
 
 // hyperBO conditions one Gaussian process, pre-trained on all tasks, on the
@@ -43,7 +22,7 @@ const (
 // constant and the kernel works on the coordinates, as in the authors' HPO-B
 // experiment, without a network.
 //
-// Matérn-3/2 with a length for each coordinate by default. An evaluation takes
+// Matérn-3/2 with a length for each coordinate. An evaluation takes
 // O(Σ n_i³), a step O(n³ + n² N).
 //
 // Z. Wang, G. E. Dahl, K. Swersky, C. Lee, Z. Nado, J. Gilmer, J. Snoek and
@@ -55,11 +34,10 @@ type hyperBO struct {
 	loss float64
 }
 
-// learnHyperBO pre-trains the process. It takes [WithKernel] and
-// [WithObjective]. It fails with [cmbo.ErrNoTasks], with [cmbo.ErrTask] if EKL is
-// asked for and the tasks do not have the same points, and as learnRGPE does.
+// learnHyperBO pre-trains the process. It fails with [cmbo.ErrNoTasks] and as
+// learnRGPE does.
 func learnHyperBO(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*hyperBO, error) {
-	c, err := newConfig(config{method: "HyperBO", takes: setKernel | setObjective, ard: true}, opts)
+	c, err := newConfig(config{method: "HyperBO", ard: true}, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -67,17 +45,8 @@ func learnHyperBO(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opt
 	if err != nil {
 		return nil, err
 	}
-	template := c.template(space.Dim())
-	var o objective = newMultiNLL(template, obs, c.workers)
-	if c.objective == EKL {
-		shared, err := shareInputs(obs)
-		if err != nil {
-			return nil, err
-		}
-		o = newEKL(template, shared)
-	}
 	m := &hyperBO{dim: space.Dim()}
-	m.p, m.loss, err = pretrain(ctx, o, template, obs, c.seed)
+	m.p, m.loss, err = pretrain(ctx, c.template(m.dim), obs, c)
 	if err != nil {
 		return nil, err
 	}
@@ -87,75 +56,4 @@ func learnHyperBO(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opt
 // Surrogate returns the surrogate of one run; nothing in it is random.
 func (m *hyperBO) Surrogate(seed uint64) cmbo.Surrogate {
 	return &priorRun{run: run{dim: m.dim, seed: seed}, prior: gp.FromKernel{Kernel: m.p.h.Kernel, Mean: m.p.mean}, noiseVariance: m.p.h.NoiseVariance}
-}
-
-// sharedInputs holds tasks that were all observed at the same points.
-type sharedInputs struct {
-	x      *linalg.Dense // distinct points
-	values [][]float64   // by task and point: the mean of the values there
-	row    map[string]int
-}
-
-// shareInputs brings tasks to that form, with a [cmbo.ErrTask] if it is not
-// theirs.
-func shareInputs(tasks []observations) (*sharedInputs, error) {
-	s := &sharedInputs{row: make(map[string]int)}
-	var rows []int
-	for i := range tasks[0].z {
-		key := points.Key(tasks[0].x.Row(i))
-		if _, dup := s.row[key]; !dup {
-			s.row[key] = len(rows)
-			rows = append(rows, i)
-		}
-	}
-	s.x = points.Pick(tasks[0].x, rows)
-	for _, t := range tasks {
-		v := make([]float64, len(rows))
-		count := make([]float64, len(rows))
-		for i, z := range t.z {
-			r, ok := s.row[points.Key(t.x.Row(i))]
-			if !ok {
-				return nil, taskError(cmbo.ErrTask, t.id, "observation %d is at a point that %q does not have; the tasks must share theirs", i, tasks[0].id)
-			}
-			v[r] += z
-			count[r]++
-		}
-		if slices.Contains(count, 0) {
-			return nil, taskError(cmbo.ErrTask, t.id, "%d points are missing that %q has; the tasks must share theirs", countZeros(count), tasks[0].id)
-		}
-		for r := range v {
-			v[r] /= count[r]
-		}
-		s.values = append(s.values, v)
-	}
-	return s, nil
-}
-
-func countZeros(v []float64) int {
-	n := 0
-	for _, x := range v {
-		if x == 0 {
-			n++
-		}
-	}
-	return n
-}
-
-// newEKL makes the objective from the empirical moments.
-func newEKL(template kernel.Kernel, s *sharedInputs) *ekl {
-	n := points.Len(s.x)
-	o := &ekl{template: template, pairs: kernel.NewPairs(s.x), mean: make([]float64, n), cov: linalg.NewSym(n, nil)}
-	share := 1 / float64(len(s.values))
-	for _, v := range s.values {
-		linalg.Axpy(o.mean, share, v)
-	}
-	dev := linalg.NewDense(n, len(s.values), nil)
-	for j, v := range s.values {
-		for i := range n {
-			dev.Set(i, j, v[i]-o.mean[i])
-		}
-	}
-	o.cov.Gram(dev)
-	o.cov.Scale(share)
-	return o
 }

@@ -1,10 +1,8 @@
 package baseline
 
 import (
-	"context"
 	"fmt"
 	"math"
-	"slices"
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -78,25 +76,6 @@ func TestMultiNLL(t *testing.T) {
 	}
 }
 
-// On shared inputs the Kullback–Leibler objective is twice the likelihood's up to
-// a constant.
-func TestEKL(t *testing.T) {
-	k := kernel.Scale(1.3, kernel.Matern32(0.4, 0.7))
-	tasks := gpTasks(t, k, 0.5, 0.05, 4, 6, true)
-	shared, err := shareInputs(tasks)
-	require.NoError(t, err)
-	o, nll := newEKL(k, shared), newMultiNLL(k, tasks, 1)
-	grad, half := make([]float64, 5), make([]float64, 5)
-	for _, theta := range [][]float64{{0.2, -0.1, -1.2, 0.1, -4}, {1, 0.5, -0.3, -0.2, -2}} {
-		v := o.Eval(ctx, theta, grad)
-		testutil.CheckGrad(t, func(x []float64) float64 { return o.Eval(ctx, x, make([]float64, 5)) }, theta, grad, 1e-8)
-		require.InEpsilon(t, 2*nll.Eval(ctx, theta, half)-6*math.Log(2*math.Pi), v, 1e-10)
-		for i := range grad {
-			require.InDelta(t, 2*half[i], grad[i], 1e-9*(1+math.Abs(grad[i])))
-		}
-	}
-}
-
 // publicTasks turns observations into tasks.
 func publicTasks(obs []observations) []cmbo.Task {
 	var tasks []cmbo.Task
@@ -108,27 +87,6 @@ func publicTasks(obs []observations) []cmbo.Task {
 		tasks = append(tasks, task)
 	}
 	return tasks
-}
-
-func TestLearnHyperBOObjectives(t *testing.T) {
-	k := kernel.Scale(1, kernel.Matern32(0.3, 0.6))
-	tasks := publicTasks(gpTasks(t, k, 0, 0.01, 6, 12, true))
-	a, err := learnHyperBO(ctx, square(t), tasks)
-	require.NoError(t, err)
-	b, err := learnHyperBO(ctx, square(t), tasks, WithObjective(EKL))
-	require.NoError(t, err)
-	near(t, a.p.vector(), b.p.vector(), 1e-3, "both objectives have one minimiser")
-
-	apart := publicTasks(gpTasks(t, k, 0, 0.01, 3, 5, false))
-	_, err = learnHyperBO(ctx, square(t), apart, WithObjective(EKL))
-	require.ErrorIs(t, err, cmbo.ErrTask)
-	missing := slices.Clone(tasks)
-	missing[2].X, missing[2].Y = missing[2].X[:11], missing[2].Y[:11]
-	_, err = learnHyperBO(ctx, square(t), missing, WithObjective(EKL))
-	require.ErrorIs(t, err, cmbo.ErrTask)
-	require.ErrorContains(t, err, "1 points are missing")
-	_, err = learnHyperBO(ctx, square(t), nil)
-	require.ErrorIs(t, err, cmbo.ErrNoTasks)
 }
 
 // With one task, pre-training is type-II maximum likelihood: no start of package
@@ -219,13 +177,10 @@ func TestHyperBOPrediction(t *testing.T) {
 func TestPretrainWithoutAStart(t *testing.T) {
 	k := kernel.Scale(1, kernel.Matern32(0.5))
 	obs := gpTasks(t, k, 0, 0.1, 1, 3, false)
-	p, _, err := pretrain(ctx, nowhere{}, k, obs, 1)
+	obs[0].x.Set(0, 0, math.NaN())
+	p, _, err := pretrain(ctx, k, obs, &config{seed: 1, workers: 1})
 	require.NoError(t, err)
 	_, v := meanVariance(obs[0].z)
 	require.InEpsilon(t, 0.01*v, p.h.NoiseVariance, 1e-12)
 	require.InEpsilon(t, v, p.h.Kernel.Eval([]float64{0, 0}, []float64{0, 0}), 1e-12)
 }
-
-type nowhere struct{}
-
-func (nowhere) Eval(_ context.Context, _, grad []float64) float64 { return math.NaN() }

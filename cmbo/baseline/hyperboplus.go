@@ -35,8 +35,7 @@ import (
 // nothing of; c is its generalised least-squares estimate given them. Weights are
 // normalised in logarithms.
 //
-// Matérn-3/2 with a length for each coordinate by default, S = 100
-// ([WithSamples]). A step takes O(S (n³ + n² N)).
+// Matérn-3/2 with a length for each coordinate, S = 100. A step takes O(S (n³ + n² N)).
 //
 // Z. Fan, X. Han and Z. Wang, HyperBO+: pre-training a universal prior for Bayesian
 // optimization with hierarchical Gaussian processes, arXiv:2212.10538.
@@ -47,10 +46,10 @@ type hyperBOPlus struct {
 	length, variance, noise gammaLaw
 }
 
-// learnHyperBOPlus fits the laws of the parameters. It takes [WithKernel] and
-// [WithSamples], and fails with [cmbo.ErrNoTasks] and as learnRGPE does.
+// learnHyperBOPlus fits the laws of the parameters. It fails with [cmbo.ErrNoTasks]
+// and as learnRGPE does.
 func learnHyperBOPlus(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*hyperBOPlus, error) {
-	c, err := newConfig(config{method: "HyperBO+", takes: setKernel | setSamples, ard: true, samples: 100}, opts)
+	c, err := newConfig(config{method: "HyperBO+", ard: true, samples: 100}, opts)
 	if err != nil {
 		return nil, err
 	}

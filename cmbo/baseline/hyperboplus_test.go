@@ -8,6 +8,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/internal/special"
+	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/require"
 )
@@ -76,7 +77,7 @@ func TestGammaLaw(t *testing.T) {
 // the mixture's and acquisitions the weighted sum.
 func TestHyperBOPlus(t *testing.T) {
 	r := testRNG(t)
-	m, err := learnHyperBOPlus(ctx, square(t), family(r, 5, 12), WithSamples(9))
+	m, err := learnHyperBOPlus(ctx, square(t), family(r, 5, 12), set(func(c *config) { c.samples = 9 }))
 	require.NoError(t, err)
 	d := dataAt(bump([]float64{0.6, 0.2}), randomPoints(r, 6, 2), 1)
 	z := randomPoints(r, 4, 2)
@@ -153,7 +154,7 @@ func TestHyperBOPlusOfEqualTasks(t *testing.T) {
 		tasks = append(tasks, cmbo.Task{ID: id, X: task.X, Y: task.Y})
 	}
 	// An isotropic kernel: with a length for each coordinate these differ.
-	m, err := learnHyperBOPlus(ctx, square(t), tasks, WithKernel(Matern32, false))
+	m, err := learnHyperBOPlus(ctx, square(t), tasks, withKernel(kernel.Matern32, false))
 	require.NoError(t, err)
 	gp, err := learnSources(ctx, square(t), tasks[:1], &config{seed: 1, workers: 1, method: "test"})
 	require.NoError(t, err)

@@ -3,12 +3,13 @@ package baseline
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo"
-	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/internal/parallel"
+	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -36,23 +37,16 @@ import (
 // Where it differs from the authors' code: the factor is applied once, as in
 // their formula, and does not compound with every observation; missing entries
 // come from Gaussian processes, not from a low-rank completion; the acquisition
-// is the run's, never one that knows the optimum of the test function. Their
-// upper confidence bound has the multiplier
+// is the run's, never one that knows the optimum of the test function. An
+// upper confidence bound has the run's multiplier, not that of their theorem, which is
+// defined from some 26 tasks on.
 //
-//	ζ = (√(6·(N − 2 + t + 2√(tL) + 2L)/(δ·N·(N − t − 2))) + √(2·ln(3/δ)))/√(1 − 2√(L/(N − t − 1))),
-//	L = ln(6/δ),
-//
-// which takes the place of the run's with [WithConfidence] while N is large
-// enough for it (N − t − 1 > 4L: some 26 at δ = 0.01).
-//
-// Matérn-5/2 with a length for each coordinate by default, for the tasks'
-// processes. Candidates take O(Σ m_i² N) once for each list, a step O(n³ + (n² +
+// Matérn-5/2 with a length for each coordinate for the tasks' processes. Candidates take O(Σ m_i² N) once for each list, a step O(n³ + (n² +
 // n K) N) for K tasks.
 //
 // Z. Wang, B. Kim and L. P. Kaelbling, Regret bounds for meta Bayesian
 // optimization with an unknown Gaussian process prior, NeurIPS 2018.
 type metaBO struct {
-	c             *config
 	past          *past
 	shared        *sharedInputs // nil where tasks have points of their own
 	noiseVariance float64       // added to the diagonal of k(A, A)
@@ -62,10 +56,10 @@ type metaBO struct {
 // noiseFloor keeps a covariance of observations definite where nothing varies.
 const noiseFloor = 1e-10
 
-// learnMetaBO prepares the past functions. It takes [WithKernel] and
-// [WithConfidence], and fails with [cmbo.ErrNoTasks] and as learnRGPE does.
+// learnMetaBO prepares the past functions. It fails with [cmbo.ErrNoTasks] and as
+// learnRGPE does.
 func learnMetaBO(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*metaBO, error) {
-	c, err := newConfig(config{method: "MetaBO", takes: setKernel | setConfidence, shape: Matern52, ard: true}, opts)
+	c, err := newConfig(config{method: "MetaBO", shape: kernel.Matern52, ard: true}, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -73,27 +67,24 @@ func learnMetaBO(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts
 	if err != nil {
 		return nil, err
 	}
-	m := &metaBO{c: c}
+	m := new(metaBO)
 	if m.past, err = learnPast(ctx, space, obs, c); err != nil {
 		return nil, err
 	}
-	// Without points in common the error says no more than that.
-	if m.shared, err = shareInputs(obs); err != nil || len(tasks) == 1 {
-		m.shared = nil
+	if len(tasks) > 1 {
+		m.shared = shareInputs(obs)
+	}
+	if m.shared == nil {
 		m.noiseVariance = m.past.noise(0)
 	}
 	m.noiseVariance = max(m.noiseVariance, noiseFloor)
 	return m, nil
 }
 
-// Surrogate returns the surrogate of one run; nothing in it is random. With
-// [WithConfidence] it is a [cmbo.Scorer].
+// Surrogate returns the surrogate of one run; nothing in it is random.
 func (m *metaBO) Surrogate(seed uint64) cmbo.Surrogate {
 	r := &metaRun{m: m}
 	r.priorRun = priorRun{run: run{dim: m.past.dim, seed: seed}, prior: r, noiseVariance: m.noiseVariance}
-	if m.c.confidence > 0 {
-		return &confidentRun{r}
-	}
 	return r
 }
 
@@ -252,37 +243,38 @@ func (r *metaRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.Den
 	return nil
 }
 
-// confidentRun replaces the multiplier of an upper confidence bound.
-type confidentRun struct{ *metaRun }
-
-func (r *confidentRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, f acq.Func, _ float64) error {
-	if f == nil {
-		return optionErrorf("a nil acquisition")
-	}
-	mean, sd := make([]float64, len(dst)), make([]float64, len(dst))
-	if err := r.Predict(ctx, mean, sd, x); err != nil {
-		return err
-	}
-	if _, ok := f.(acq.UCB); ok {
-		if z := confidenceMultiplier(len(r.m.past.sources), len(r.d.Y), r.m.c.confidence); z > 0 {
-			f = acq.UCB{Beta: z}
-		}
-	}
-	for j := range dst {
-		dst[j] = f.Score(mean[j], sd[j])
-	}
-	return nil
+// sharedInputs holds the values of tasks that were all observed at the same points.
+type sharedInputs struct {
+	values [][]float64 // by task and point: the mean of the values there
+	row    map[string]int
 }
 
-// confidenceMultiplier returns ζ for n tasks after t observations, 0 where it is
-// not defined.
-func confidenceMultiplier(n, t int, delta float64) float64 {
-	l := math.Log(6 / delta)
-	rest := 1 - 2*math.Sqrt(l/float64(n-t-1))
-	if n-t-2 < 1 || !(rest > 0) {
-		return 0
+// shareInputs brings tasks to that form, nil if it is not theirs.
+func shareInputs(tasks []observations) *sharedInputs {
+	s := &sharedInputs{row: make(map[string]int)}
+	for i := range tasks[0].z {
+		key := points.Key(tasks[0].x.Row(i))
+		if _, dup := s.row[key]; !dup {
+			s.row[key] = len(s.row)
+		}
 	}
-	ft, fn := float64(t), float64(n)
-	a := 6 * (fn - 2 + ft + 2*math.Sqrt(ft*l) + 2*l) / (delta * fn * float64(n-t-2))
-	return (math.Sqrt(a) + math.Sqrt(2*math.Log(3/delta))) / math.Sqrt(rest)
+	for _, t := range tasks {
+		v, count := make([]float64, len(s.row)), make([]float64, len(s.row))
+		for i, z := range t.z {
+			r, ok := s.row[points.Key(t.x.Row(i))]
+			if !ok {
+				return nil
+			}
+			v[r] += z
+			count[r]++
+		}
+		if slices.Contains(count, 0) {
+			return nil
+		}
+		for r := range v {
+			v[r] /= count[r]
+		}
+		s.values = append(s.values, v)
+	}
+	return s
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
-	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/linalg"
@@ -116,7 +115,7 @@ func TestMetaBOIsUnbiased(t *testing.T) {
 	require.NoError(t, chol.Factorize(truth))
 	var sum, square2 float64
 	for range samples {
-		m := &metaBO{c: &config{}, past: &past{dim: 2, workers: 1}, noiseVariance: noiseFloor, shared: &sharedInputs{row: map[string]int{}}}
+		m := &metaBO{past: &past{dim: 2, workers: 1}, noiseVariance: noiseFloor, shared: &sharedInputs{row: map[string]int{}}}
 		for j := range 3 {
 			m.shared.row[points.Key(x.Row(j))] = j
 		}
@@ -197,30 +196,4 @@ func TestMetaBOOfOneTask(t *testing.T) {
 	for j := range gs {
 		require.InDelta(t, math.Sqrt(wv[j]), gs[j], 1e-6)
 	}
-}
-
-// The multiplier of the theorem, computed by hand for N = 100, t = 10, δ = 0.01:
-// L = 6.396930, 2√(tL) = 15.996162, 6·(98 + 10 + 15.996162 + 12.793859)/(0.01·100·88)
-// = 9.326592, √2·ln 300 under the root 3.377524, 1 − 2√(L/89) = 0.463813.
-func TestConfidenceMultiplier(t *testing.T) {
-	want := (math.Sqrt(9.326592) + 3.377524) / math.Sqrt(0.463813)
-	require.InEpsilon(t, want, confidenceMultiplier(100, 10, 0.01), 1e-5)
-	require.Zero(t, confidenceMultiplier(42, 20, 0.01), "too few tasks")
-	require.Zero(t, confidenceMultiplier(5, 4, 0.01))
-	require.Zero(t, confidenceMultiplier(5, 9, 0.01))
-
-	r := testRNG(t)
-	m, err := learnMetaBO(ctx, square(t), family(r, 40, 4), WithConfidence(0.01))
-	require.NoError(t, err)
-	z := randomPoints(r, 3, 2)
-	s := m.Surrogate(1)
-	require.NoError(t, s.Fit(ctx, cmbo.Data{}))
-	mean, sd := predict(t, s, z)
-	score := make([]float64, 3)
-	zeta := confidenceMultiplier(40, 0, 0.01)
-	require.Greater(t, zeta, 3.0)
-	require.NoError(t, s.(cmbo.Scorer).Score(ctx, score, z, acq.UCB{Beta: 3}, 0))
-	require.InDelta(t, mean[1]+zeta*sd[1], score[1], 1e-12)
-	require.NoError(t, s.(cmbo.Scorer).Score(ctx, score, z, acq.PI{Target: 1}, 0))
-	require.InDelta(t, (mean[1]-1)/sd[1], score[1], 1e-12)
 }

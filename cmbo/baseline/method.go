@@ -48,14 +48,13 @@ type Method struct {
 	Transfers bool
 	// Use says what it does with a run's acquisition.
 	Use Use
-	// Learn makes a model. It fails with [cmbo.ErrOption] for an option that the
-	// method has no use for, and for tasks with a [cmbo.DataError] as [cmbo.Learn]
-	// does. The surrogate of a model that weighs the tasks is a [cmbo.Weigher],
+	// Learn makes a model. It fails with [cmbo.ErrOption], and for tasks with a
+	// [cmbo.DataError] as [cmbo.Learn] does. The surrogate of a model that weighs the tasks is a [cmbo.Weigher],
 	// whose last weight is that of the target's own process.
 	Learn func(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (Model, error)
 }
 
-// Methods returns all methods in their default form, the ones without transfer
+// Methods returns all methods, the ones without transfer
 // first.
 func Methods() []Method {
 	return []Method{
@@ -64,7 +63,7 @@ func Methods() []Method {
 		{"RGPE", true, AnyAcquisition, learner(learnRGPE)},
 		{"TST-R", true, AnyAcquisition, learner(learnTSTR)},
 		{"TAF-RGPE", true, OwnEI, learner(learnTAF)},
-		{"TAF-R", true, OwnEI, learner(learnTAF, WithTAFWeights(WeightsTSTR))},
+		{"TAF-R", true, OwnEI, learner(learnTAF, byRanks)},
 		{"RM-GP-UCB", true, OwnUCB, learner(learnRMGPUCB)},
 		{"RM-GP-TS", true, OwnUCB, learner(learnRMGPTS)},
 		{"ScaML-GP", true, AnyAcquisition, learner(learnScaMLGP)},

@@ -9,7 +9,6 @@ import (
 	"github.com/gocmbo/cmbo/internal/optim"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/kernel"
-	"github.com/gocmbo/cmbo/linalg"
 )
 
 // gpParams are the parameters of one Gaussian process for all tasks: a constant
@@ -25,13 +24,6 @@ func (p gpParams) vector() []float64 {
 	return append(p.h.Kernel.AppendParams([]float64{p.mean}), math.Log(p.h.NoiseVariance))
 }
 
-// objective is a function of the parameters to be minimised.
-type objective interface {
-	// Eval returns the value and sets grad, of the length of theta, to its
-	// gradient. A value that is not finite says that theta will not do.
-	Eval(ctx context.Context, theta, grad []float64) float64
-}
-
 // newMultiNLL returns the negative log marginal likelihood of tasks, averaged over them.
 func newMultiNLL(template kernel.Kernel, tasks []observations, workers int) *gp.MultiTask {
 	o := gp.NewMultiTask(template, 1/float64(len(tasks)), workers)
@@ -39,65 +31,6 @@ func newMultiNLL(template kernel.Kernel, tasks []observations, workers int) *gp.
 		o.Add(t.x, t.z, t.noise)
 	}
 	return o
-}
-
-// ekl is the empirical Kullback–Leibler objective on inputs that all tasks
-// share,
-//
-//	tr(A⁻¹·S) + (c − m)ᵀ·A⁻¹·(c − m) + ln det A,   A = K + σ²·I,
-//
-// m and S mean and covariance (divisor N) of the tasks' values.
-type ekl struct {
-	template kernel.Kernel
-	pairs    *kernel.Pairs
-	mean     []float64
-	cov      *linalg.Sym
-}
-
-func (o *ekl) Eval(_ context.Context, theta, grad []float64) float64 {
-	last := len(theta) - 1
-	k, err := o.template.WithParams(theta[1:last])
-	if err != nil {
-		return math.NaN()
-	}
-	n := len(o.mean)
-	noise := math.Exp(theta[last])
-	var a, s linalg.Sym
-	o.pairs.Gram(&a, k)
-	a.AddDiag(noise)
-	var chol linalg.Cholesky
-	if chol.Factorize(&a) != nil {
-		return math.NaN()
-	}
-	chol.InverseTo(&a)
-	// With T = S + d·dᵀ, d = c − m, the value is tr(A⁻¹T) + ln det A and its
-	// derivative ⟨A⁻¹ − A⁻¹TA⁻¹, ∂A⟩.
-	d := make([]float64, n)
-	s.Copy(o.cov)
-	for i := range d {
-		d[i] = theta[0] - o.mean[i]
-	}
-	for i := range d {
-		r := s.Row(i)
-		for j := range d {
-			r[j] += d[i] * d[j]
-		}
-	}
-	v := a.Dot(&s) + chol.LogDet()
-	alpha := make([]float64, n)
-	a.MulVecTo(alpha, d)
-	var w linalg.Sym
-	dense := a.Dense()
-	w.Congruence(&dense, &s)
-	w.Scale(-1)
-	w.AddScaled(1, &a)
-	o.pairs.GradDot(grad[1:last], &w)
-	grad[last] = noise * w.Trace()
-	grad[0] = 0
-	for _, x := range alpha {
-		grad[0] += 2 * x
-	}
-	return v
 }
 
 // Bounds of the search for parameters that all tasks share, in units of the
@@ -112,9 +45,10 @@ const (
 	maxNoise    = 1
 )
 
-// pretrain minimises an objective from several starts: the template with the
-// mean of all values, and seeded draws around it.
-func pretrain(ctx context.Context, o objective, template kernel.Kernel, tasks []observations, seed uint64) (gpParams, float64, error) {
+// pretrain minimises the negative log marginal likelihood of tasks from several
+// starts: the template with the mean of all values, and seeded draws around it.
+func pretrain(ctx context.Context, template kernel.Kernel, tasks []observations, c *config) (gpParams, float64, error) {
+	o := newMultiNLL(template, tasks, c.workers)
 	var all []float64
 	for _, t := range tasks {
 		all = append(all, t.z...)
@@ -136,7 +70,7 @@ func pretrain(ctx context.Context, o objective, template kernel.Kernel, tasks []
 	start[1] += math.Log(variance)
 	starts := [][]float64{start}
 	for s := range 2 {
-		r := rng.Stream(seed, "baseline pretrain", uint64(s))
+		r := rng.Stream(c.seed, "baseline pretrain", uint64(s))
 		x := slices.Clone(start)
 		for i := range x {
 			if z := r.NormFloat64(); i > 0 {

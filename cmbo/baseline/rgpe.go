@@ -9,6 +9,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -47,8 +48,7 @@ import (
 //     improvement;
 //   - with pending points, each member counts them as evaluated at its own mean.
 //
-// Matérn-5/2 of unit variance with a length for each coordinate by default, and
-// BoTorch's priors of lengths and noise variance,
+// Matérn-5/2 of unit variance with a length for each coordinate, and BoTorch's priors of lengths and noise variance,
 //
 //	ln ℓ ~ N(√2 + ½·ln d, 3),   ln σ² ~ N(−4, 1),
 //
@@ -66,13 +66,12 @@ type rgpe struct {
 	past *past
 }
 
-// learnRGPE fits a Gaussian process to each task. It takes [WithKernel] and
-// [WithSamples], and works without tasks. It fails with [cmbo.ErrSpace], [cmbo.ErrOption], with [cmbo.ErrTask],
-// [cmbo.ErrDimension], [cmbo.ErrNotFinite] or [cmbo.ErrOutOfSpace] and a
+// learnRGPE fits a Gaussian process to each task, and works without tasks. It fails
+// with [cmbo.ErrSpace], [cmbo.ErrOption], with [cmbo.ErrTask], [cmbo.ErrDimension], [cmbo.ErrNotFinite] or [cmbo.ErrOutOfSpace] and a
 // [*cmbo.DataError] that says where, with [cmbo.ErrNumerical], or with ctx.Err(),
 // as all constructors of this package.
 func learnRGPE(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*rgpe, error) {
-	c, err := newConfig(config{method: "RGPE", takes: setKernel | setSamples, shape: Matern52, ard: true, priors: botorchPriors}, opts)
+	c, err := newConfig(config{method: "RGPE", shape: kernel.Matern52, ard: true, priors: botorchPriors}, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/require"
 )
@@ -28,8 +29,8 @@ func taskOf(t testing.TB, id string, f func([]float64) float64, x *linalg.Dense)
 // with its own priors, and RM-GP-UCB is GP-UCB.
 func TestWithoutTasks(t *testing.T) {
 	r := testRNG(t)
-	for _, shape := range []Shape{Matern52, SquaredExp} {
-		gp, err := newPlainGP(square(t), WithKernel(shape, true))
+	for _, shape := range []func(...float64) kernel.Stationary{kernel.Matern52, kernel.SquaredExp} {
+		gp, err := newPlainGP(square(t), withKernel(shape, true))
 		require.NoError(t, err)
 		d := dataAt(bump([]float64{0.1, 0.5}), randomPoints(r, 9, 2), 5)
 		d.Pending = randomPoints(r, 2, 2)
@@ -46,7 +47,7 @@ func TestWithoutTasks(t *testing.T) {
 			want := gp.Surrogate(4)
 			require.NoError(t, want.Fit(ctx, d))
 			mean, sd := predict(t, want, z)
-			model, err := m.Learn(ctx, square(t), nil, WithKernel(shape, true))
+			model, err := m.Learn(ctx, square(t), nil, withKernel(shape, true))
 			require.NoError(t, err, m.Name)
 			got := model.Surrogate(4)
 			require.NoError(t, got.Fit(ctx, d), m.Name)
@@ -151,7 +152,7 @@ func TestRGPEPrediction(t *testing.T) {
 func TestRanker(t *testing.T) {
 	r := testRNG(t)
 	tasks := family(r, 2, 10)
-	m, err := learnRGPE(ctx, square(t), tasks, WithSamples(64))
+	m, err := learnRGPE(ctx, square(t), tasks, set(func(c *config) { c.samples = 64 }))
 	require.NoError(t, err)
 	x := randomPoints(r, 7, 2)
 	copy(x.Row(5), x.Row(1)) // a repetition
@@ -211,7 +212,7 @@ func TestRGPEWeightsOfIndependentDraws(t *testing.T) {
 		tasks = append(tasks, taskOf(t, id, f, x))
 	}
 	const n, samples = 5, 4000
-	m, err := learnRGPE(ctx, square(t), tasks, WithSamples(samples))
+	m, err := learnRGPE(ctx, square(t), tasks, set(func(c *config) { c.samples = samples }))
 	require.NoError(t, err)
 	d := dataAt(f, randomPoints(r, n, 2), 1)
 	s := m.Surrogate(1).(*rgpeRun)

@@ -8,6 +8,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -23,8 +24,8 @@ import (
 //
 //	w_i ∝ exp(−η·Σ_s d_i,s),   ν_t = ν_{t−1}·min(r, (Σ_i w_i·d_i)^−ε).
 //
-// The first query is by the tasks alone. Constants: [GapSettings]. With r = 0.7
-// the share is below 0.03 after ten queries, from where on it is GP-UCB.
+// The first query is by the tasks alone. With the authors' constants,
+// η = 1, r = 0.7, ε = 0.7, τ = 1 and κ = 0.2, the share is below 0.03 after ten queries, from where on it is GP-UCB.
 //
 // The queries are told apart from the observations a run began with by
 // [cmbo.Data].Step; a cancelled trial makes one of the latter count as a query.
@@ -39,7 +40,7 @@ import (
 // repeated, so none has to be replaced by a random one. The run's acquisition is
 // ignored. Predictions are those of the target's process.
 //
-// Isotropic Matérn-5/2 kernel by default, as in the code. A step takes O(n² Σ m_i)
+// Isotropic Matérn-5/2 kernel, as in the code. A step takes O(n² Σ m_i)
 // for the gaps, n observations of the target and m_i of task i, and O(K N).
 //
 // Z. Dai, Y. Chen, H. Yu, B. K. H. Low and P. Jaillet, On provably robust
@@ -49,8 +50,8 @@ type rmgpUCB struct {
 	past *past
 }
 
-// learnRMGPUCB fits a Gaussian process to each task. It takes [WithKernel] and
-// [WithGapSettings], works without tasks, and fails as learnRGPE does.
+// learnRMGPUCB fits a Gaussian process to each task, works without tasks, and fails as
+// learnRGPE does.
 func learnRMGPUCB(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*rmgpUCB, error) {
 	c, b, err := learnRM(ctx, "RMGPUCB", space, tasks, opts)
 	if err != nil {
@@ -60,7 +61,7 @@ func learnRMGPUCB(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opt
 }
 
 func learnRM(ctx context.Context, method string, space *cmbo.Space, tasks []cmbo.Task, opts []Option) (*config, *past, error) {
-	c, err := newConfig(config{method: method, takes: setKernel | setGaps, shape: Matern52}, opts)
+	c, err := newConfig(config{method: method, shape: kernel.Matern52}, opts)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -92,7 +93,7 @@ func (r *rmUCBRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, _ 
 			copy(sd, s.variance[i])
 			gp.Deviations(sd)
 			linalg.Axpy(dst, r.nu*w, s.mean[i])
-			linalg.Axpy(dst, r.nu*w*r.set.Tau, sd)
+			linalg.Axpy(dst, r.nu*w, sd) // τ is 1
 		}
 		if r.query == 1 {
 			return nil
@@ -103,7 +104,7 @@ func (r *rmUCBRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, _ 
 		return err
 	}
 	linalg.Axpy(dst, 1-r.nu, mean)
-	linalg.Axpy(dst, (1-r.nu)*r.set.beta(r.target.dim, r.query), sd)
+	linalg.Axpy(dst, (1-r.nu)*gapBeta(r.target.dim, r.query), sd)
 	return nil
 }
 
@@ -125,8 +126,8 @@ type rmgpTS struct {
 	past *past
 }
 
-// learnRMGPTS fits a Gaussian process to each task. It takes [WithKernel] and
-// [WithGapSettings], works without tasks, and fails as learnRGPE does.
+// learnRMGPTS fits a Gaussian process to each task, works without tasks, and fails as
+// learnRGPE does.
 func learnRMGPTS(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*rmgpTS, error) {
 	c, b, err := learnRM(ctx, "RMGPTS", space, tasks, opts)
 	if err != nil {

@@ -39,7 +39,7 @@ import (
 // one unit; noise variances of single observations are used; weights of 0 are at a
 // bound of the search, not pruned after it.
 //
-// Matérn-3/2 with a length for each coordinate by default, where the authors' is
+// Matérn-3/2 with a length for each coordinate, where the authors' is
 // squared exponential. A step takes O(K (m² + m n)) for the new observation, some hundred evaluations of O(K n²
 // + n³) for a fit, and O(a (m² + m n) N) for N candidates and a tasks of positive
 // weight; K tasks of m observations, n of the target.
@@ -52,10 +52,10 @@ type scamlGP struct {
 	past *past
 }
 
-// learnScaMLGP fits a Gaussian process to each task. It takes [WithKernel], works
-// without tasks, and fails as learnRGPE does.
+// learnScaMLGP fits a Gaussian process to each task, works without tasks, and fails as
+// learnRGPE does.
 func learnScaMLGP(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*scamlGP, error) {
-	c, err := newConfig(config{method: "ScaML-GP", takes: setKernel, ard: true}, opts)
+	c, err := newConfig(config{method: "ScaML-GP", ard: true}, opts)
 	if err != nil {
 		return nil, err
 	}

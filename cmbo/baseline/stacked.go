@@ -8,6 +8,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -33,7 +34,7 @@ import (
 // target's hyperparameters are fitted on the schedule of GP; pending points
 // shrink the top level's deviation.
 //
-// Matérn-5/2 with a length for each coordinate by default. Learning takes O(K n³ +
+// Matérn-5/2 with a length for each coordinate. Learning takes O(K n³ +
 // K² n²), one task after the other; candidates O(K m² N) once for each list, a
 // step O(n² N + K m n).
 //
@@ -49,10 +50,10 @@ type stackedGP struct {
 // levelMoments are the mean and the deviation of a stack at a list of points.
 type levelMoments struct{ mean, sd []float64 }
 
-// learnStackedGP fits the levels below the target's. It takes [WithKernel], works
-// without tasks, and fails as learnRGPE does.
+// learnStackedGP fits the levels below the target's, works without tasks, and fails as
+// learnRGPE does.
 func learnStackedGP(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*stackedGP, error) {
-	c, err := newConfig(config{method: "StackedGP", takes: setKernel, shape: Matern52, ard: true}, opts)
+	c, err := newConfig(config{method: "StackedGP", shape: kernel.Matern52, ard: true}, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -7,18 +7,13 @@ import (
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// TAFWeights says where the weights of TAF come from.
-type TAFWeights uint8
-
-const (
-	// WeightsRGPE are the weights of RGPE.
-	WeightsRGPE TAFWeights = iota
-	// WeightsTSTR are those of TST-R: the variant TAF-R of the paper.
-	WeightsTSTR
-)
+// byRanks makes TAF the variant TAF-R of the paper, with the weights of TST-R in the
+// place of those of RGPE.
+func byRanks(c *config) error { c.byRanks = true; return nil }
 
 // taf is the transfer acquisition function framework. It predicts with the
 // target's own process and proposes by
@@ -48,12 +43,10 @@ type taf struct {
 	past *past
 }
 
-// learnTAF fits a Gaussian process to each task. It takes [WithTAFWeights],
-// [WithKernel], [WithBandwidth] and [WithSamples], works without tasks, and fails
-// as learnRGPE does.
+// learnTAF fits a Gaussian process to each task, works without tasks, and fails as
+// learnRGPE does.
 func learnTAF(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*taf, error) {
-	takes := setKernel | setBandwidth | setWeights | setSamples
-	c, err := newConfig(config{method: "TAF", takes: takes, shape: SquaredExp, ard: true}, opts)
+	c, err := newConfig(config{method: "TAF", shape: kernel.SquaredExp, ard: true}, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +61,7 @@ func learnTAF(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ..
 // [cmbo.Scorer].
 func (m *taf) Surrogate(seed uint64) cmbo.Surrogate {
 	r := &tafRun{target: newTarget(m.past.dim, seed, m.c), view: view{past: m.past}, rho: m.c.bandwidth}
-	if m.c.weights == WeightsRGPE {
+	if !m.c.byRanks {
 		r.ranker = newRanker(m.past, m.c, seed)
 	}
 	return r

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -27,7 +28,7 @@ import (
 // So this is no [cmbo.Scorer], other than RGPE, though its mean averages models
 // with scales of their own as well.
 //
-// Squared exponential kernel with a length for each coordinate by default, whose
+// ρ is 0.1. Squared exponential kernel with a length for each coordinate, whose
 // hyperparameters have the highest posterior density. A step takes O(K m n) for K
 // sources of m observations and n of the target, candidates O(K m² N) once for
 // each list.
@@ -39,10 +40,10 @@ type tstR struct {
 	past *past
 }
 
-// learnTSTR fits a Gaussian process to each task. It takes [WithKernel] and
-// [WithBandwidth], works without tasks, and fails as learnRGPE does.
+// learnTSTR fits a Gaussian process to each task, works without tasks, and fails as
+// learnRGPE does.
 func learnTSTR(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*tstR, error) {
-	c, err := newConfig(config{method: "TST-R", takes: setKernel | setBandwidth, shape: SquaredExp, ard: true}, opts)
+	c, err := newConfig(config{method: "TST-R", shape: kernel.SquaredExp, ard: true}, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ func TestTSTR(t *testing.T) {
 	f := bump([]float64{0.7, 0.3})
 	x := randomPoints(r, 25, 2)
 	tasks := append(family(r, 3, 20), taskOf(t, "opposite", func(x []float64) float64 { return -f(x) }, x))
-	m, err := learnTSTR(ctx, square(t), tasks, WithBandwidth(0.4))
+	m, err := learnTSTR(ctx, square(t), tasks, set(func(c *config) { c.bandwidth = 0.4 }))
 	require.NoError(t, err)
 	d := dataAt(f, randomPoints(r, 6, 2), 1)
 	z := randomPoints(r, 5, 2)
@@ -78,8 +78,8 @@ func TestTAF(t *testing.T) {
 	f := bump([]float64{0.65, 0.35})
 	d := dataAt(f, randomPoints(r, 5, 2), 1)
 	z := randomPoints(r, 8, 2)
-	for _, w := range []TAFWeights{WeightsRGPE, WeightsTSTR} {
-		m, err := learnTAF(ctx, square(t), tasks, WithTAFWeights(w), WithBandwidth(1))
+	for _, ranks := range []bool{false, true} {
+		m, err := learnTAF(ctx, square(t), tasks, set(func(c *config) { c.byRanks, c.bandwidth = ranks, 1 }))
 		require.NoError(t, err)
 		s := m.Surrogate(1).(*tafRun)
 		require.NoError(t, s.Fit(ctx, d))
