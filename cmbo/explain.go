@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/cmbo/internal/regret"
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/theorem"
@@ -295,7 +296,7 @@ func (o *Optimizer) RegretBound(trial int, in theorem.Inputs) (bound *theorem.Bo
 		return nil, err
 	}
 	// The fit may have made the model anew.
-	b, err := theorem.Evaluate(o.model.(paperRun).Weighted, o.space, chosen, ucb.Beta, in)
+	b, err := regret.Bound(o.model.(paperRun).Weighted, o.space, chosen, ucb.Beta, in)
 	if err != nil {
 		return nil, err
 	}

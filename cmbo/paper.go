@@ -182,7 +182,7 @@ func (p *paperPrior) surrogate(c *runConfig) (Surrogate, error) {
 type paperRun struct{ *model.Weighted }
 
 func (r paperRun) Fit(ctx context.Context, d Data) error {
-	return modelError(ctx, r.Weighted.Fit(ctx, (*model.Data)(&d)))
+	return modelError(ctx, r.Weighted.Fit(ctx, &d))
 }
 
 func (r paperRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) error {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/model"
+	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -107,34 +108,7 @@ type Describer interface {
 }
 
 // Data is what a [Surrogate] learns of a run.
-type Data struct {
-	// X holds the points told or observed, one a row, in the unit cube.
-	X *linalg.Dense
-	// Y holds their values after the y policy, larger being better.
-	Y []float64
-	// NoiseVariance holds the noise variances of Y in scaled units; an entry
-	// of 0 is not known, and nil stands for none known.
-	NoiseVariance []float64
-	// Raw holds the values before the y policy, larger being better, and
-	// RawNoiseVariance their noise variances, 0 where they are not known.
-	Raw              []float64
-	RawNoiseVariance []float64
-	// Trials holds the trial that each value answered, 0 for values of points
-	// that were not proposed.
-	Trials []int
-	// States holds what a [StateKeeper] returned for each of these trials.
-	States [][]float64
-	// Pending holds points whose value is awaited.
-	Pending *linalg.Dense
-	// Seen holds every point asked or observed, cancelled ones included, in the
-	// order of the events.
-	Seen *linalg.Dense
-	// Step numbers the proposals: what is asked for now becomes trial Step.
-	Step int
-	// Fitted holds what a [Refitter] has reported in this run, by the number of
-	// observations. It must not be changed.
-	Fitted map[int][]float64
-}
+type Data = space.Data
 
 // modelError gives an error of a model its sentinel; a done context takes its
 // place.
@@ -154,7 +128,7 @@ func modelError(ctx context.Context, err error) error {
 type plainRun struct{ *model.Plain }
 
 func (r plainRun) Fit(ctx context.Context, d Data) error {
-	return modelError(ctx, r.Plain.Fit(ctx, (*model.Data)(&d)))
+	return modelError(ctx, r.Plain.Fit(ctx, &d))
 }
 
 func (r plainRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) error {

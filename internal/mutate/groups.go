@@ -4,7 +4,7 @@ package main
 // that have to notice a change: those nearest to it first, and those of cmbo that use
 // it.
 var groups = []group{
-	{"theorem", []string{"cmbo/theorem/*.go"}, []suite{{"./cmbo/theorem", ""}, {"./cmbo", "Theorem|RegretBound"}}},
+	{"theorem", []string{"cmbo/internal/regret/*.go"}, []suite{{"./cmbo/internal/regret", ""}, {"./cmbo", "Theorem|RegretBound"}}},
 	{"journal", []string{"cmbo/journal.go", "cmbo/internal/runlog/seal.go", "cmbo/journalfile/journalfile.go"}, []suite{{"./cmbo/journalfile", ""}, {"./cmbo", "Journal|Restore|Panic"}}},
 	{"snapshot", []string{"cmbo/snapshot.go", "cmbo/internal/runlog/log.go", "cmbo/internal/runlog/stored.go"}, []suite{{"./cmbo/internal/runlog", ""}, {"./cmbo", "Snapshot|Restore|Journal|Enqueue|Config"}, {"./cmbo", ""}}},
 	{"hierarchy", []string{"cmbo/internal/hierarchy/*.go"}, []suite{{"./cmbo/internal/hierarchy", ""}, {"./cmbo", "Golden|Explain|Transfer|Fail"}}},

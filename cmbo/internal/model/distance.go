@@ -29,7 +29,7 @@ func NewByDistance(n int, jeffreys bool, jitter float64) *ByDistance {
 
 // Weigh implements [Weigher].
 func (b *ByDistance) Weigh(_ *View, d *Data, _ []int, _ []float64) ([]float64, error) {
-	if distances := d.newestState(); distances != nil {
+	if distances := newestState(d); distances != nil {
 		return distanceWeights(distances), nil
 	}
 	return equalWeights(b.n), nil

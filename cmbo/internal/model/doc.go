@@ -16,32 +16,16 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
-	"github.com/gocmbo/cmbo/linalg"
+	"github.com/gocmbo/cmbo/cmbo/space"
 )
 
-// Data is what a model learns of a run: see the type of this name in package
-// cmbo, which has the same fields.
-type Data struct {
-	X                *linalg.Dense
-	Y                []float64
-	NoiseVariance    []float64
-	Raw              []float64
-	RawNoiseVariance []float64
-	Trials           []int
-	States           [][]float64
-	Pending          *linalg.Dense
-	Seen             *linalg.Dense
-	Step             int
-	Fitted           map[int][]float64
-}
-
-// Len returns the number of observations.
-func (d *Data) Len() int { return len(d.Y) }
+// Data is what a model learns of a run.
+type Data = space.Data
 
 // newestState returns the state that came back with the newest proposal told that
 // has one, in the order of asking, nil before the first. Points of the initial
 // design and enqueued ones have none.
-func (d *Data) newestState() []float64 {
+func newestState(d *Data) []float64 {
 	newest, state := 0, []float64(nil)
 	for i, t := range d.Trials {
 		if t > newest && d.States[i] != nil {

@@ -50,12 +50,12 @@ func NewPlain(dim int, ard bool, template kernel.Kernel, noise float64, scale Sc
 // where one is due. A fit depends on the observations it is made to alone, so
 // that it does not matter which of them were skipped.
 func (g *Plain) Fit(ctx context.Context, d *Data) error {
-	if count := gp.RefitCount(d.Len()); count != g.count {
+	if count := gp.RefitCount(len(d.Y)); count != g.count {
 		if err := g.refit(ctx, d, count); err != nil {
 			return err
 		}
 	}
-	err := g.process.Extend(ctx, d.X, d.Y, gp.Noise(d.NoiseVariance, d.Len(), g.noise))
+	err := g.process.Extend(ctx, d.X, d.Y, gp.Noise(d.NoiseVariance, len(d.Y), g.noise))
 	if err == nil {
 		g.full, err = g.process.WithPending(ctx, d.Pending, g.noise)
 	}
@@ -67,7 +67,7 @@ func (g *Plain) Fit(ctx context.Context, d *Data) error {
 func (g *Plain) refit(ctx context.Context, d *Data, count int) error {
 	params := d.Fitted[count]
 	if params == nil {
-		h, err := g.fits.At(ctx, d.Len(), func(count int) (x *linalg.Dense, y, own []float64, err error) {
+		h, err := g.fits.At(ctx, len(d.Y), func(count int) (x *linalg.Dense, y, own []float64, err error) {
 			y, own = g.scale(d.Raw[:count], d.RawNoiseVariance[:count])
 			return points.First(d.X, count), y, own, nil
 		})

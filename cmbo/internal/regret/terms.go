@@ -1,4 +1,4 @@
-package theorem
+package regret
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/model"
+	"github.com/gocmbo/cmbo/cmbo/theorem"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -45,7 +46,7 @@ func noiseBound(n int, variance, delta float64) float64 {
 }
 
 // sums computes α and ω of both forms.
-func (t *evaluation) sums(b *Bound) {
+func (t *evaluation) sums(b *theorem.Bound) {
 	obs := float64(b.Observations)
 	for i, s := range t.p.Sources {
 		zeta, zetaPrime := t.shares(i)
@@ -82,7 +83,7 @@ func correctedBound(xi, beta, bracket, sd float64) (delta, bound float64) {
 // eta fills in η(x) = Σ ζ_i·(μ̃_i(x) − f(x)), μ̃_i being task i's posterior mean
 // had the target been observed, without noise, at the task's points; or bounds
 // on its size if f is not known.
-func (t *evaluation) eta(b *Bound) error {
+func (t *evaluation) eta(b *theorem.Bound) error {
 	observed := t.a.Observed()
 	n, dim := observed.Dims()
 	points := linalg.NewDense(2+n, dim, nil)

@@ -1,4 +1,4 @@
-package theorem
+package regret
 
 import (
 	"math"

@@ -1,0 +1,33 @@
+package space
+
+import "github.com/gocmbo/cmbo/linalg"
+
+// Data is what a model learns of a run: cmbo.Data.
+type Data struct {
+	// X holds the points told or observed, one a row, in the unit cube.
+	X *linalg.Dense
+	// Y holds their values after the y policy, larger being better.
+	Y []float64
+	// NoiseVariance holds the noise variances of Y in scaled units; an entry
+	// of 0 is not known, and nil stands for none known.
+	NoiseVariance []float64
+	// Raw holds the values before the y policy, larger being better, and
+	// RawNoiseVariance their noise variances, 0 where they are not known.
+	Raw              []float64
+	RawNoiseVariance []float64
+	// Trials holds the trial that each value answered, 0 for values of points
+	// that were not proposed.
+	Trials []int
+	// States holds what a cmbo.StateKeeper returned for each of these trials.
+	States [][]float64
+	// Pending holds points whose value is awaited.
+	Pending *linalg.Dense
+	// Seen holds every point asked or observed, cancelled ones included, in the
+	// order of the events.
+	Seen *linalg.Dense
+	// Step numbers the proposals: what is asked for now becomes trial Step.
+	Step int
+	// Fitted holds what a cmbo.Refitter has reported in this run, by the number of
+	// observations. It must not be changed.
+	Fitted map[int][]float64
+}
