@@ -78,7 +78,7 @@ type empiricalList struct {
 }
 
 // learnEmpiricalGP pre-trains the base process and runs EM. It fails with
-// [cmbo.ErrNoTasks] and as learnRGPE does.
+// [cmbo.ErrNoTasks] and as [ensemble] says.
 func learnEmpiricalGP(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*empiricalGP, error) {
 	c, err := newConfig(config{method: "EM-EGP", ard: true}, opts)
 	if err != nil {

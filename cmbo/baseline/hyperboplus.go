@@ -47,7 +47,7 @@ type hyperBOPlus struct {
 }
 
 // learnHyperBOPlus fits the laws of the parameters. It fails with [cmbo.ErrNoTasks]
-// and as learnRGPE does.
+// and as [ensemble] says.
 func learnHyperBOPlus(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*hyperBOPlus, error) {
 	c, err := newConfig(config{method: "HyperBO+", ard: true, samples: 100}, opts)
 	if err != nil {

@@ -41,8 +41,8 @@ import (
 // upper confidence bound has the run's multiplier, not that of their theorem, which is
 // defined from some 26 tasks on.
 //
-// Matérn-5/2 with a length for each coordinate for the tasks' processes. Candidates take O(Σ m_i² N) once for each list, a step O(n³ + (n² +
-// n K) N) for K tasks.
+// Matérn-5/2 with a length for each coordinate for the tasks' processes. Candidates take
+// O(Σ m_i² N) once for each list, a step O(n³ + (n² + n K) N) for K tasks.
 //
 // Z. Wang, B. Kim and L. P. Kaelbling, Regret bounds for meta Bayesian
 // optimization with an unknown Gaussian process prior, NeurIPS 2018.

@@ -13,7 +13,7 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// rgpe is the ranking-weighted Gaussian process ensemble. It predicts with the
+// learnRGPE learns the ranking-weighted Gaussian process ensemble. It predicts with the
 // sum of independent processes, one for each task and one for the target,
 //
 //	mean = Σ_i w_i·μ_i + w_t·μ,   variance = Σ_i w_i²·s_i² + w_t²·s².
@@ -48,7 +48,8 @@ import (
 //     improvement;
 //   - with pending points, each member counts them as evaluated at its own mean.
 //
-// Matérn-5/2 of unit variance with a length for each coordinate, and BoTorch's priors of lengths and noise variance,
+// Matérn-5/2 of unit variance with a length for each coordinate, and BoTorch's priors of
+// lengths and noise variance,
 //
 //	ln ℓ ~ N(√2 + ½·ln d, 3),   ln σ² ~ N(−4, 1),
 //
@@ -61,26 +62,7 @@ import (
 // optimization using ranking-weighted Gaussian process ensembles, AutoML workshop
 // at ICML 2018; Practical transfer learning for Bayesian optimization,
 // arXiv:1802.02219.
-type rgpe struct {
-	c    *config
-	past *past
-}
-
-// learnRGPE fits a Gaussian process to each task, and works without tasks. It fails
-// with [cmbo.ErrSpace], [cmbo.ErrOption], with [cmbo.ErrTask], [cmbo.ErrDimension], [cmbo.ErrNotFinite] or [cmbo.ErrOutOfSpace] and a
-// [*cmbo.DataError] that says where, with [cmbo.ErrNumerical], or with ctx.Err(),
-// as all constructors of this package.
-func learnRGPE(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*rgpe, error) {
-	c, err := newConfig(config{method: "RGPE", shape: kernel.Matern52, ard: true, priors: botorchPriors}, opts)
-	if err != nil {
-		return nil, err
-	}
-	b, err := learnSources(ctx, space, tasks, c)
-	if err != nil {
-		return nil, err
-	}
-	return &rgpe{c: c, past: b}, nil
-}
+var learnRGPE = ensemble(config{method: "RGPE", shape: kernel.Matern52, ard: true, priors: botorchPriors}, newRGPERun)
 
 // botorchPriors are those of BoTorch's SingleTaskGP. The density of a log-normal
 // parameter has its mode at e^(mean − sd²), where that of the logarithm has it at
@@ -94,19 +76,10 @@ func botorchPriors(dim int) gaussian.Priors {
 	}
 }
 
-// learnSources validates tasks and fits a process to each.
-func learnSources(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, c *config) (*past, error) {
-	obs, err := prepare(space, tasks, c)
-	if err != nil {
-		return nil, err
-	}
-	return learnPast(ctx, space, obs, c)
-}
-
-// Surrogate returns the surrogate of one run. It is a [cmbo.Weigher] and, for its
-// expected improvement, a [cmbo.Scorer].
-func (m *rgpe) Surrogate(seed uint64) cmbo.Surrogate {
-	return &rgpeRun{target: newTarget(m.past.dim, seed, m.c), view: view{past: m.past}, ranker: newRanker(m.past, m.c, seed)}
+// newRGPERun returns a [cmbo.Weigher] and, for its expected improvement, a
+// [cmbo.Scorer].
+func newRGPERun(p *past, c *config, seed uint64) cmbo.Surrogate {
+	return &rgpeRun{target: newTarget(p.dim, seed, c), view: view{past: p}, ranker: newRanker(p, c, seed)}
 }
 
 type rgpeRun struct {

@@ -12,7 +12,7 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// rmgpUCB is RM-GP-UCB: the sum of the upper confidence bounds of the target and
+// learnRMGPUCB learns RM-GP-UCB: the sum of the upper confidence bounds of the target and
 // of the past tasks, whose share ν decays as the target gathers data,
 //
 //	a_t(x) = ν_t·Σ_i w_i·(μ_i(x) + τ·s_i(x)) + (1 − ν_t)·(μ(x) + β_t·s(x)),
@@ -24,8 +24,9 @@ import (
 //
 //	w_i ∝ exp(−η·Σ_s d_i,s),   ν_t = ν_{t−1}·min(r, (Σ_i w_i·d_i)^−ε).
 //
-// The first query is by the tasks alone. With the authors' constants,
-// η = 1, r = 0.7, ε = 0.7, τ = 1 and κ = 0.2, the share is below 0.03 after ten queries, from where on it is GP-UCB.
+// The first query is by the tasks alone. With the authors' constants, η = 1, r = 0.7,
+// ε = 0.7, τ = 1 and κ = 0.2, the share is below 0.03 after ten queries, from where on
+// it is GP-UCB.
 //
 // The queries are told apart from the observations a run began with by
 // [cmbo.Data].Step; a cancelled trial makes one of the latter count as a query.
@@ -45,34 +46,11 @@ import (
 //
 // Z. Dai, Y. Chen, H. Yu, B. K. H. Low and P. Jaillet, On provably robust
 // meta-Bayesian optimization, UAI 2022.
-type rmgpUCB struct {
-	c    *config
-	past *past
-}
+var learnRMGPUCB = ensemble(config{method: "RM-GP-UCB", shape: kernel.Matern52}, newRMUCBRun)
 
-// learnRMGPUCB fits a Gaussian process to each task, works without tasks, and fails as
-// learnRGPE does.
-func learnRMGPUCB(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*rmgpUCB, error) {
-	c, b, err := learnRM(ctx, "RMGPUCB", space, tasks, opts)
-	if err != nil {
-		return nil, err
-	}
-	return &rmgpUCB{c: c, past: b}, nil
-}
-
-func learnRM(ctx context.Context, method string, space *cmbo.Space, tasks []cmbo.Task, opts []Option) (*config, *past, error) {
-	c, err := newConfig(config{method: method, shape: kernel.Matern52}, opts)
-	if err != nil {
-		return nil, nil, err
-	}
-	b, err := learnSources(ctx, space, tasks, c)
-	return c, b, err
-}
-
-// Surrogate returns the surrogate of one run. It is a [cmbo.Weigher] and a
-// [cmbo.Scorer].
-func (m *rmgpUCB) Surrogate(seed uint64) cmbo.Surrogate {
-	return &rmUCBRun{newGapRun(m.past, m.c, seed)}
+// newRMUCBRun returns a [cmbo.Weigher] and a [cmbo.Scorer].
+func newRMUCBRun(p *past, c *config, seed uint64) cmbo.Surrogate {
+	return &rmUCBRun{newGapRun(p, c, seed)}
 }
 
 type rmUCBRun struct{ *gapRun }
@@ -108,7 +86,7 @@ func (r *rmUCBRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, _ 
 	return nil
 }
 
-// rmgpTS is RM-GP-TS, the Thompson sampling form of RM-GP-UCB: with probability
+// learnRMGPTS learns RM-GP-TS, the Thompson sampling form of RM-GP-UCB: with probability
 // 1 − ν_t it proposes the maximiser of a draw of the target's posterior, else
 // that of Σ_i w_i·f_i, f_i a draw of each task's posterior. Weights and share are
 // those of RM-GP-UCB.
@@ -121,25 +99,11 @@ func (r *rmUCBRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, _ 
 //
 // Kernel and gaps as in RM-GP-UCB. A step takes O(N³ + n N²) for N candidates,
 // O(N³ + N² Σ m_i) where the tasks have their turn.
-type rmgpTS struct {
-	c    *config
-	past *past
-}
+var learnRMGPTS = ensemble(config{method: "RM-GP-TS", shape: kernel.Matern52}, newRMTSRun)
 
-// learnRMGPTS fits a Gaussian process to each task, works without tasks, and fails as
-// learnRGPE does.
-func learnRMGPTS(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*rmgpTS, error) {
-	c, b, err := learnRM(ctx, "RMGPTS", space, tasks, opts)
-	if err != nil {
-		return nil, err
-	}
-	return &rmgpTS{c: c, past: b}, nil
-}
-
-// Surrogate returns the surrogate of one run. It is a [cmbo.Weigher] and a
-// [cmbo.Scorer].
-func (m *rmgpTS) Surrogate(seed uint64) cmbo.Surrogate {
-	return &rmTSRun{newGapRun(m.past, m.c, seed)}
+// newRMTSRun returns a [cmbo.Weigher] and a [cmbo.Scorer].
+func newRMTSRun(p *past, c *config, seed uint64) cmbo.Surrogate {
+	return &rmTSRun{newGapRun(p, c, seed)}
 }
 
 type rmTSRun struct{ *gapRun }

@@ -16,7 +16,7 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// scamlGP is the scalable meta-learning Gaussian process (ScaML-GP). The target is
+// learnScaMLGP learns the scalable meta-learning Gaussian process (ScaML-GP). The target is
 // a weighted sum of the tasks and a function of its own, so that its prior, given
 // the tasks' data, is the process with
 //
@@ -47,28 +47,10 @@ import (
 // P. Tighineanu, L. Grossberger, P. Baireuther, K. Skubch, S. Falkner,
 // J. Vinogradska and F. Berkenkamp, Scalable meta-learning with Gaussian processes,
 // AISTATS 2024; arXiv:2312.00742.
-type scamlGP struct {
-	c    *config
-	past *past
-}
+var learnScaMLGP = ensemble(config{method: "ScaML-GP", ard: true}, newScaMLRun)
 
-// learnScaMLGP fits a Gaussian process to each task, works without tasks, and fails as
-// learnRGPE does.
-func learnScaMLGP(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*scamlGP, error) {
-	c, err := newConfig(config{method: "ScaML-GP", ard: true}, opts)
-	if err != nil {
-		return nil, err
-	}
-	b, err := learnSources(ctx, space, tasks, c)
-	if err != nil {
-		return nil, err
-	}
-	return &scamlGP{c: c, past: b}, nil
-}
-
-// Surrogate returns the surrogate of one run.
-func (m *scamlGP) Surrogate(seed uint64) cmbo.Surrogate {
-	r := &scamlRun{target: newTarget(m.past.dim, seed, m.c), view: view{past: m.past}}
+func newScaMLRun(p *past, c *config, seed uint64) cmbo.Surrogate {
+	r := &scamlRun{target: newTarget(p.dim, seed, c), view: view{past: p}}
 	r.found = make(map[int]scamlParams)
 	r.forget = func(n int) {
 		r.known = min(r.known, n)

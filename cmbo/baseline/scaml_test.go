@@ -42,7 +42,7 @@ func meanOracle(s *source) func(x []float64) float64 {
 
 // scamlOn returns a run after a Fit to observations of which one has a noise variance
 // of its own.
-func scamlOn(t testing.TB, r *rand.Rand, n int) (*scamlGP, *scamlRun, cmbo.Data) {
+func scamlOn(t testing.TB, r *rand.Rand, n int) (*ensembleModel, *scamlRun, cmbo.Data) {
 	m, err := learnScaMLGP(ctx, square(t), family(r, 3, 8))
 	require.NoError(t, err)
 	d := dataAt(bump([]float64{0.6, 0.4}), randomPoints(r, n, 2), n+1)

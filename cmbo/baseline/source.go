@@ -36,6 +36,44 @@ type predictions struct {
 	mean, variance [][]float64 // by source
 }
 
+// learnSources validates tasks and fits a process to each.
+func learnSources(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, c *config) (*past, error) {
+	obs, err := prepare(space, tasks, c)
+	if err != nil {
+		return nil, err
+	}
+	return learnPast(ctx, space, obs, c)
+}
+
+// ensembleModel is what a method learns that fits a process to each task: all else is
+// in its runs.
+type ensembleModel struct {
+	c     *config
+	past  *past
+	start func(p *past, c *config, seed uint64) cmbo.Surrogate
+}
+
+// Surrogate returns the surrogate of one run.
+func (m *ensembleModel) Surrogate(seed uint64) cmbo.Surrogate { return m.start(m.past, m.c, seed) }
+
+// ensemble returns the constructor of such a method. It works without tasks, and fails
+// with [cmbo.ErrSpace], [cmbo.ErrOption], with [cmbo.ErrTask], [cmbo.ErrDimension],
+// [cmbo.ErrNotFinite] or [cmbo.ErrOutOfSpace] and a [*cmbo.DataError] that says where,
+// with [cmbo.ErrNumerical], or with ctx.Err(), as all constructors of this package.
+func ensemble(base config, start func(p *past, c *config, seed uint64) cmbo.Surrogate) learnFunc[*ensembleModel] {
+	return func(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*ensembleModel, error) {
+		c, err := newConfig(base, opts)
+		if err != nil {
+			return nil, err
+		}
+		p, err := learnSources(ctx, space, tasks, c)
+		if err != nil {
+			return nil, err
+		}
+		return &ensembleModel{c: c, past: p, start: start}, nil
+	}
+}
+
 // learnPast fits a zero-mean process to each task.
 func learnPast(ctx context.Context, space *cmbo.Space, tasks []observations, c *config) (*past, error) {
 	p := &past{dim: space.Dim(), workers: c.workers, sources: make([]*source, len(tasks))}

@@ -15,7 +15,7 @@ import (
 // place of those of RGPE.
 func byRanks(c *config) error { c.byRanks = true; return nil }
 
-// taf is the transfer acquisition function framework. It predicts with the
+// learnTAF learns the transfer acquisition function framework. It predicts with the
 // target's own process and proposes by
 //
 //	a(x) = (w_t·EI(x) + Σ_i w_i·I_i(x))/(w_t + Σ_i w_i),
@@ -38,31 +38,13 @@ func byRanks(c *config) error { c.byRanks = true; return nil }
 // M. Wistuba, N. Schilling and L. Schmidt-Thieme, Scalable Gaussian process-based
 // transfer surrogates for hyperparameter optimization, Machine Learning 107
 // (2018) 43–78.
-type taf struct {
-	c    *config
-	past *past
-}
+var learnTAF = ensemble(config{method: "TAF", shape: kernel.SquaredExp, ard: true}, newTAFRun)
 
-// learnTAF fits a Gaussian process to each task, works without tasks, and fails as
-// learnRGPE does.
-func learnTAF(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*taf, error) {
-	c, err := newConfig(config{method: "TAF", shape: kernel.SquaredExp, ard: true}, opts)
-	if err != nil {
-		return nil, err
-	}
-	b, err := learnSources(ctx, space, tasks, c)
-	if err != nil {
-		return nil, err
-	}
-	return &taf{c: c, past: b}, nil
-}
-
-// Surrogate returns the surrogate of one run. It is a [cmbo.Weigher] and a
-// [cmbo.Scorer].
-func (m *taf) Surrogate(seed uint64) cmbo.Surrogate {
-	r := &tafRun{target: newTarget(m.past.dim, seed, m.c), view: view{past: m.past}, rho: m.c.bandwidth}
-	if !m.c.byRanks {
-		r.ranker = newRanker(m.past, m.c, seed)
+// newTAFRun returns a [cmbo.Weigher] and a [cmbo.Scorer].
+func newTAFRun(p *past, c *config, seed uint64) cmbo.Surrogate {
+	r := &tafRun{target: newTarget(p.dim, seed, c), view: view{past: p}, rho: c.bandwidth}
+	if !c.byRanks {
+		r.ranker = newRanker(p, c, seed)
 	}
 	return r
 }

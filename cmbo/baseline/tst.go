@@ -8,7 +8,7 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// tstR is the two-stage transfer surrogate with ranking meta-features (TST-R).
+// learnTSTR learns the two-stage transfer surrogate with ranking meta-features (TST-R).
 // Its mean is the average of the processes of the tasks and of the target, its
 // deviation that of the target's process alone,
 //
@@ -35,28 +35,11 @@ import (
 //
 // M. Wistuba, N. Schilling and L. Schmidt-Thieme, Two-stage transfer surrogate
 // model for automatic hyperparameter optimization, ECML PKDD 2016.
-type tstR struct {
-	c    *config
-	past *past
-}
+var learnTSTR = ensemble(config{method: "TST-R", shape: kernel.SquaredExp, ard: true}, newTSTRun)
 
-// learnTSTR fits a Gaussian process to each task, works without tasks, and fails as
-// learnRGPE does.
-func learnTSTR(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*tstR, error) {
-	c, err := newConfig(config{method: "TST-R", shape: kernel.SquaredExp, ard: true}, opts)
-	if err != nil {
-		return nil, err
-	}
-	b, err := learnSources(ctx, space, tasks, c)
-	if err != nil {
-		return nil, err
-	}
-	return &tstR{c: c, past: b}, nil
-}
-
-// Surrogate returns the surrogate of one run. It is a [cmbo.Weigher].
-func (m *tstR) Surrogate(seed uint64) cmbo.Surrogate {
-	return &tstRun{target: newTarget(m.past.dim, seed, m.c), view: view{past: m.past}, rho: m.c.bandwidth}
+// newTSTRun returns a [cmbo.Weigher].
+func newTSTRun(p *past, c *config, seed uint64) cmbo.Surrogate {
+	return &tstRun{target: newTarget(p.dim, seed, c), view: view{past: p}, rho: c.bandwidth}
 }
 
 type tstRun struct {

@@ -25,9 +25,6 @@ type DeepCAVE struct {
 	Objective string
 	// Minimize says that small values are good.
 	Minimize bool
-	// Times gives the seconds at which the evaluation of observation i
-	// started and ended; nil has it start at second i and take one.
-	Times func(i int) (start, end float64)
 }
 
 // Columns of trials.csv that are no parameters. DeepCAVE takes those whose
@@ -44,8 +41,8 @@ const configSpacePlaces = 13
 
 // Write writes a run's observations, as cmbo.Optimizer.Observations returns
 // them, to trials.csv and its space to configspace.csv. A row has status
-// success, the number of the optimiser's trial in the column trial, and the
-// budget 0. Repeated measurements of a point differ in the seed, 0, 1, ...,
+// success, a second from its number on for its time, the number of the optimiser's
+// trial in the column trial, and the budget 0. Repeated measurements of a point differ in the seed, 0, 1, ...,
 // since DeepCAVE keeps one row a point, budget and seed. Noise variances are
 // not written. The bounds of the objective are the smallest and the largest
 // value.
@@ -92,10 +89,6 @@ func (d DeepCAVE) Write(trials, configspace io.Writer, run []cmbo.Observation) e
 	if err := deepcaveCheck(cols); err != nil {
 		return err
 	}
-	times, err := d.times(len(run))
-	if err != nil {
-		return err
-	}
 	if err := writeConfigSpace(configspace, cols); err != nil {
 		return err
 	}
@@ -129,7 +122,7 @@ func (d DeepCAVE) Write(trials, configspace io.Writer, run []cmbo.Observation) e
 		}
 		fields = append(fields[:0], strconv.Itoa(id))
 		fields = append(fields, row...)
-		fields = append(fields, asReal(o.Y), "success", plain(times[i][0]), plain(times[i][1]), "0", strconv.Itoa(count[id]), strconv.Itoa(o.Trial))
+		fields = append(fields, asReal(o.Y), "success", strconv.Itoa(i), strconv.Itoa(i+1), "0", strconv.Itoa(count[id]), strconv.Itoa(o.Trial))
 		count[id]++
 		if err := w.Write(fields); err != nil {
 			return err
@@ -137,23 +130,6 @@ func (d DeepCAVE) Write(trials, configspace io.Writer, run []cmbo.Observation) e
 	}
 	w.Flush()
 	return w.Error()
-}
-
-// times lists the times of n observations.
-func (d DeepCAVE) times(n int) ([][2]float64, error) {
-	ts := make([][2]float64, n)
-	for i := range ts {
-		ts[i] = [2]float64{float64(i), float64(i + 1)}
-		if d.Times == nil {
-			continue
-		}
-		start, end := d.Times(i)
-		if !(start <= end) || math.IsInf(start, 0) || math.IsInf(end, 0) {
-			return nil, fmt.Errorf("%w: observation %d runs from %g s to %g s", cmbo.ErrOption, i, start, end)
-		}
-		ts[i] = [2]float64{start, end}
-	}
-	return ts, nil
 }
 
 // plain writes a number without an exponent, as the pattern for bounds wants.

@@ -4,15 +4,14 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
-	"encoding/binary"
 	"fmt"
-	"hash/maphash"
 	"io"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 )
 
 // An HPOB describes what to take from a file in HPO-B's format, plain or
@@ -75,7 +74,7 @@ func (h HPOB) Read(r io.Reader) (*HPOBResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &hpobReader{scanner: s, collector: out, seed: maphash.MakeSeed()}
+	t := &hpobReader{scanner: s, collector: out}
 	found := false
 	var others []string
 	err = s.object(func(name string) error {
@@ -172,7 +171,6 @@ type hpobReader struct {
 	dim      int // 0 until the first good configuration
 	kept     [][]int
 	repeated int
-	seed     maphash.Seed
 }
 
 // space reads all tasks.
@@ -192,7 +190,7 @@ func (t *hpobReader) space() error {
 
 // task reads one task.
 func (t *hpobReader) task(id string) error {
-	p := hpobTask{hpobReader: t, first: make(map[uint64]int)}
+	p := hpobTask{hpobReader: t, first: make(map[string]int)}
 	err := t.object(func(key string) error {
 		switch {
 		case key == "X" && p.fileX == nil:
@@ -221,13 +219,12 @@ type hpobTask struct {
 	*hpobReader
 	fileX []int // by row of the file: its index in x, or minus the number of its reason in badX,
 	// of which the last serves all further ones
-	fileY  []float64 // NaN for a bad one
-	x      [][]float64
-	badX   []string
-	badY   map[int]string
-	values []float64      // memory of x
-	first  map[uint64]int // index in x of the first configuration of a hash
-	row    []float64
+	fileY []float64 // NaN for a bad one
+	x     [][]float64
+	badX  []string
+	badY  map[int]string
+	first map[string]int // index in x by configuration
+	row   []float64
 }
 
 // numbers reads a list of numbers into row. It says what is not one.
@@ -313,34 +310,16 @@ func (p *hpobTask) configuration() error {
 
 // intern returns the index in x of the configuration in row.
 func (p *hpobTask) intern() int {
-	var h maphash.Hash
-	h.SetSeed(p.seed)
-	var b [8]byte
 	for j, v := range p.row {
 		p.row[j] = v + 0 // -0 becomes 0
-		binary.LittleEndian.PutUint64(b[:], math.Float64bits(p.row[j]))
-		h.Write(b[:])
 	}
-	// Configurations of one hash take the keys after it.
-	key := h.Sum64()
-	for {
-		i, ok := p.first[key]
-		if !ok {
-			break
-		}
-		if slices.Equal(p.x[i], p.row) {
-			return i
-		}
-		key++
+	key := points.Key(p.row)
+	i, ok := p.first[key]
+	if !ok {
+		i = len(p.x)
+		p.first[key], p.x = i, append(p.x, slices.Clone(p.row))
 	}
-	p.first[key] = len(p.x)
-	if cap(p.values)-len(p.values) < p.dim {
-		p.values = make([]float64, 0, max(p.dim, min(2*cap(p.values), 1<<16), 64))
-	}
-	n := len(p.values)
-	p.values = append(p.values, p.row...)
-	p.x = append(p.x, p.values[n:n+p.dim:n+p.dim])
-	return len(p.x) - 1
+	return i
 }
 
 // value reads an entry of y.

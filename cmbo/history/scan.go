@@ -2,7 +2,6 @@ package history
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -134,7 +133,7 @@ func (s *scanner) literal() (v float64, ok bool, err error) {
 	case "-Infinity":
 		return math.Inf(-1), true, nil
 	}
-	if !jsonNumeral(s.buf) {
+	if !json.Valid(s.buf) { // strconv takes numbers that JSON has not
 		return 0, false, s.corrupt("%q is not a value", clip(word))
 	}
 	v, err = strconv.ParseFloat(word, 64)
@@ -233,33 +232,4 @@ func (s *scanner) end() error {
 			return s.corrupt("text after the end")
 		}
 	}
-}
-
-// jsonNumeral reports whether text is a number as JSON has it; strconv takes
-// others, too.
-func jsonNumeral(text []byte) bool {
-	digits := func() bool {
-		n := 0
-		for n < len(text) && text[n] >= '0' && text[n] <= '9' {
-			n++
-		}
-		text = text[n:]
-		return n > 0
-	}
-	text = bytes.TrimPrefix(text, []byte("-"))
-	if len(text) > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9' || !digits() {
-		return false
-	}
-	if len(text) > 0 && text[0] == '.' {
-		if text = text[1:]; !digits() {
-			return false
-		}
-	}
-	if len(text) > 0 && (text[0] == 'e' || text[0] == 'E') {
-		if text = text[1:]; len(text) > 0 && (text[0] == '+' || text[0] == '-') {
-			text = text[1:]
-		}
-		return digits() && len(text) == 0
-	}
-	return len(text) == 0
 }

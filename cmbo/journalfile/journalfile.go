@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/files"
 )
 
 // ErrLocked: another process, or another Open of this one, writes to the file.
@@ -35,7 +36,10 @@ var ErrLocked = errors.New("journalfile: the file is in use")
 // cannot be cut off, nobody knows what the file holds, and all later calls fail:
 // open the file again.
 func Open(name string, space *cmbo.Space, opts ...cmbo.Option) (*cmbo.Optimizer, io.Closer, error) {
-	f, err := openLocked(name)
+	f, err := files.OpenLocked(name, 0o666)
+	if errors.Is(err, files.ErrLocked) {
+		err = fmt.Errorf("%s: %w", name, ErrLocked)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -78,7 +82,7 @@ func (j *journal) resume(name string, space *cmbo.Space, opts []cmbo.Option) (*c
 	if err := j.file.Sync(); err != nil {
 		return nil, err
 	}
-	return o, syncDir(filepath.Dir(name))
+	return o, files.SyncDir(filepath.Dir(name))
 }
 
 // write appends lines, or leaves the file as it was.

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/files"
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/stretchr/testify/require"
 )
@@ -70,7 +71,7 @@ func child(name, after string) error {
 	if err != nil {
 		return err
 	}
-	f, err := openLocked(name)
+	f, err := files.OpenLocked(name, 0o666)
 	if err != nil {
 		return err
 	}

@@ -173,23 +173,3 @@ func (d *Data) UpdateGram(cov *linalg.Sym, white *linalg.Dense) error {
 // UpdateCov turns the prior covariances between the points behind v, by row, and
 // those behind w into those given the data.
 func (d *Data) UpdateCov(dst, v, w *linalg.Dense) error { return d.cond.UpdateCross(dst, v, w) }
-
-// LeaveOneOut sets, for each observation, err to what it differs by from the mean
-// that the others predict for it, and variance to the variance of that difference,
-// noise included: with A the covariance of the observations and α = A⁻¹·resid,
-//
-//	err_i = α_i/q_i,   variance_i = 1/q_i,   q the diagonal of A⁻¹.
-//
-// It takes O(n³) time. Rasmussen and Williams, Gaussian Processes for Machine
-// Learning, equation (5.12).
-func (d *Data) LeaveOneOut(err, variance []float64) error {
-	var inverse linalg.Sym
-	if e := d.Precision(err, &inverse); e != nil {
-		return e
-	}
-	for i := range err {
-		variance[i] = 1 / inverse.At(i, i)
-		err[i] *= variance[i]
-	}
-	return nil
-}

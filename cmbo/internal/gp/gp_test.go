@@ -284,29 +284,6 @@ func TestSingular(t *testing.T) {
 	assert.Equal(t, momentsOf(t, once, s.at).inBytes(), momentsOf(t, p, s.at).inBytes())
 }
 
-func TestLeaveOneOut(t *testing.T) {
-	s := newSample(t, 9, 1)
-	p, err := Condition(ctx, prior, s.x, s.y, s.noise)
-	require.NoError(t, err)
-	diff, variance := make([]float64, 9), make([]float64, 9)
-	require.NoError(t, p.Data().LeaveOneOut(diff, variance))
-	for i := range s.y {
-		var rest []int
-		var y, noise []float64
-		for j := range s.y {
-			if j != i {
-				rest, y, noise = append(rest, j), append(y, s.y[j]), append(noise, s.noise[j])
-			}
-		}
-		q, err := Condition(ctx, prior, points.Pick(s.x, rest), y, noise)
-		require.NoError(t, err)
-		at := momentsOf(t, q, points.Pick(s.x, []int{i, i}))
-		assert.InDelta(t, s.y[i]-at.mean[0], diff[i], 1e-12, "observation %d", i)
-		assert.InDelta(t, at.variance[0]+s.noise[i], variance[i], 1e-12, "observation %d", i)
-	}
-	assert.ErrorIs(t, p.Data().LeaveOneOut(diff[:8], variance), gaussian.ErrDimension)
-}
-
 func TestErrors(t *testing.T) {
 	s := newSample(t, 4, 2)
 	bad := []float64{0, math.NaN(), 0, 0}

@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/gocmbo/cmbo/internal/files"
 )
 
 // FS is what the package needs of a file system; [OS] is the real one. Names
@@ -139,7 +141,7 @@ func (system) Mkdir(dir string) error {
 	return nil
 }
 
-func (system) SyncDir(dir string) error { return syncDir(dir) }
+func (system) SyncDir(dir string) error { return files.SyncDir(dir) }
 
 // unfinished ends the names of files that are being written. Those found at a
 // start were left by a process that was killed.

@@ -7,10 +7,6 @@ import (
 	"syscall"
 )
 
-// syncDir does nothing: these systems have no way to sync a directory, and the
-// names of files last as the file system pleases.
-func syncDir(string) error { return nil }
-
 // isFull knows Windows's numbers for a full disk besides the portable one.
 func isFull(err error) bool {
 	const handleDiskFull, diskFull = syscall.Errno(39), syscall.Errno(112)

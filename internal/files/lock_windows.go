@@ -1,14 +1,13 @@
-package journalfile
+package files
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"syscall"
 )
 
-// openLocked lets others read the file while it is open, and not write to it.
-func openLocked(name string) (*os.File, error) {
+// OpenLocked opens a file, which others may read meanwhile and not write to.
+func OpenLocked(name string, _ os.FileMode) (*os.File, error) {
 	path, err := syscall.UTF16PtrFromString(name)
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: name, Err: err}
@@ -17,7 +16,7 @@ func openLocked(name string) (*os.File, error) {
 	const sharingViolation = syscall.Errno(32)
 	switch {
 	case errors.Is(err, sharingViolation):
-		return nil, fmt.Errorf("%s: %w", name, ErrLocked)
+		return nil, ErrLocked
 	case err != nil:
 		return nil, &os.PathError{Op: "open", Path: name, Err: err}
 	}

@@ -1,12 +1,12 @@
 //go:build unix
 
-package journalfile
+package files
 
 import "os"
 
-// syncDir makes the names of new files in a directory last: a file whose name is
+// SyncDir makes the names of new files in a directory last: a file whose name is
 // not on disk is lost however often its content was synced.
-func syncDir(dir string) error {
+func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err
