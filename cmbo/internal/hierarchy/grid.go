@@ -55,25 +55,20 @@ type sites struct {
 	idx [][]int     // grid points that carry each, one for a point of the grid
 	w   [][]float64 // their weights
 	on  []bool      // points of the grid
-	// cross is k_b(Z, x), a column a point, block of them a matrix; nil where all
-	// points are of the grid.
-	cross []linalg.Dense
+	// cross is k_b(x, Z), a row a point; nil where all points are of the grid.
+	cross *linalg.Dense
 	// rest holds the variances of e.
 	rest []float64
 }
-
-// crossAt returns k_b of a grid point and point i.
-func (s *sites) crossAt(r, i int) float64 { return s.cross[i/block].At(r, i%block) }
 
 func (s *sites) len() int { return len(s.idx) }
 
 // locator is the memory of one goroutine that carries points to the grid.
 type locator struct {
-	cols  linalg.Dense // k_b(x, Z) of a block of points
-	col   []float64    // the row of one of them
-	near  []float64    // its entries at the neighbours
+	row   []float64 // k_b(x, Z) of a point
+	near  []float64 // its entries at the neighbours
 	order []int
-	tops  []float64 // entries of col that may be among the largest
+	tops  []float64 // entries of row that may be among the largest
 	most  []float64 // the largest of those, in falling order
 	sub   linalg.Sym
 	chol  linalg.Cholesky
@@ -96,20 +91,19 @@ func (g *grid) locate(ctx context.Context, x *linalg.Dense, workers int) (*sites
 		return s, nil
 	}
 	blocks := (n + block - 1) / block
-	s.cross = make([]linalg.Dense, blocks)
+	s.cross = linalg.NewDense(n, g.len(), nil)
 	kernel.Diag(s.rest, g.base.Kernel, x)
 	locators := make([]locator, parallel.Workers(workers, blocks))
 	return s, parallel.For(ctx, workers, blocks, func(w, k int) error {
 		l, lo, hi := &locators[w], k*block, min((k+1)*block, n)
-		at := x.View(lo, 0, hi-lo, d)
-		kernel.Cross(&s.cross[k], g.base.Kernel, g.z, &at)
-		l.cols.CopyTrans(&s.cross[k])
+		at, cross := x.View(lo, 0, hi-lo, d), s.cross.View(lo, 0, hi-lo, g.len())
+		kernel.Cross(&cross, g.base.Kernel, &at, g.z)
 		for i := lo; i < hi; i++ {
 			if s.on[i] {
 				s.rest[i] = 0
 				continue
 			}
-			l.col = l.cols.Row(i - lo)
+			l.row = s.cross.Row(i)
 			if err := g.weigh(s, i, l); err != nil {
 				return err
 			}
@@ -127,7 +121,7 @@ func (g *grid) weigh(s *sites, i int, l *locator) error {
 	}
 	l.near = grow(l.near, len(idx))
 	for a, r := range idx {
-		l.near[a] = l.col[r]
+		l.near[a] = l.row[r]
 	}
 	w := make([]float64, len(idx))
 	l.chol.SolveVecTo(w, l.near)
@@ -136,12 +130,12 @@ func (g *grid) weigh(s *sites, i int, l *locator) error {
 	return nil
 }
 
-// nearest returns the indices of the m largest entries of col, ascending, the first
+// nearest returns the indices of the m largest entries of row, ascending, the first
 // of equals.
 func (l *locator) nearest(m int) []int {
 	least := l.threshold(m)
 	l.order, l.tops = l.order[:0], l.tops[:0]
-	for i, v := range l.col {
+	for i, v := range l.row {
 		if !(v < least) {
 			l.order, l.tops = append(l.order, i), append(l.tops, v)
 		}
@@ -161,10 +155,10 @@ func (l *locator) nearest(m int) []int {
 	return idx
 }
 
-// threshold returns a number that at least m entries of col reach: the least of m
-// entries of different parts of col, each about the largest of its part.
+// threshold returns a number that at least m entries of row reach: the least of m
+// entries of different parts of row, each about the largest of its part.
 func (l *locator) threshold(m int) float64 {
-	size := len(l.col) / (2 * m)
+	size := len(l.row) / (2 * m)
 	if size < 2 {
 		return math.Inf(-1)
 	}
@@ -173,7 +167,7 @@ func (l *locator) threshold(m int) float64 {
 		// As integers numbers that are not negative have their order, and the larger
 		// of two is found without a branch.
 		var top int64 = math.MinInt64
-		for _, v := range l.col[i*size : (i+1)*size] {
+		for _, v := range l.row[i*size : (i+1)*size] {
 			top = max(top, int64(math.Float64bits(v)))
 		}
 		l.tops[i] = math.Float64frombits(uint64(top))
@@ -272,8 +266,8 @@ func (g *grid) defect(dst []float64, s *sites, i int) {
 	}
 	gram := g.gram.Dense()
 	s.applyTo(dst, &gram, i)
-	for r := range dst {
-		dst[r] = s.crossAt(r, i) - dst[r]
+	for r, k := range s.cross.Row(i) {
+		dst[r] = k - dst[r]
 	}
 	for _, r := range s.idx[i] {
 		dst[r] = 0
@@ -286,9 +280,5 @@ func restCov(s *sites, i int, defect []float64, t *sites, j int, k float64) floa
 	if s.on[i] || t.on[j] {
 		return 0
 	}
-	v := k - t.carry(j, defect)
-	for a, r := range s.idx[i] {
-		v -= s.w[i][a] * t.crossAt(r, j)
-	}
-	return v
+	return k - t.carry(j, defect) - s.carry(i, t.cross.Row(j))
 }

@@ -64,9 +64,9 @@ func TestNearest(t *testing.T) {
 	r := rng.Stream(1, t.Name())
 	for range 200 {
 		n := 1 + r.IntN(300)
-		l := locator{col: make([]float64, n)}
-		for i := range l.col {
-			l.col[i] = float64(r.IntN(60) - 30) // with equals
+		l := locator{row: make([]float64, n)}
+		for i := range l.row {
+			l.row[i] = float64(r.IntN(60) - 30) // with equals
 		}
 		m := 1 + r.IntN(min(n, 20))
 		got := l.nearest(m)
@@ -79,7 +79,7 @@ func TestNearest(t *testing.T) {
 		for _, a := range got {
 			for b := range n {
 				if !in[b] {
-					require.True(t, l.col[a] > l.col[b] || l.col[a] == l.col[b] && a < b)
+					require.True(t, l.row[a] > l.row[b] || l.row[a] == l.row[b] && a < b)
 				}
 			}
 		}

@@ -119,13 +119,9 @@ func (r *Run) crossed(ctx context.Context, c *Candidates, pts []*visited) (rest,
 				continue
 			}
 			row, on := rest[i][lo:hi], s.on.of(i%panel)
-			copy(row, s.k.Row(i))
-			for a, q := range p.idx[0] {
-				linalg.Axpy(row, -p.w[0][a], c.cross[b].Row(q))
-			}
-			for j := range row {
-				if row[j] -= on[j]; c.on[lo+j] {
-					row[j] = 0
+			for j, k := range s.k.Row(i) {
+				if !c.on[lo+j] {
+					row[j] = k - on[j] - p.carry(0, c.cross.Row(lo+j))
 				}
 			}
 		}
