@@ -1,6 +1,7 @@
 package linalg
 
 import (
+	"iter"
 	"math"
 
 	"github.com/gocmbo/cmbo/internal/f64"
@@ -59,25 +60,31 @@ func (c *Cholesky) Factorize(a *Sym) error { return c.factorize(a, 0) }
 // FactorizeShift is Factorize of a + shift·I.
 func (c *Cholesky) FactorizeShift(a *Sym, shift float64) error { return c.factorize(a, shift) }
 
+// Jitters are the shares of a variance that are added to a matrix for it to have a
+// factor, one after the other until it has: 0, then 1e-10, 1e-9, … up to limit, or to 1.
+func Jitters(limit float64) iter.Seq[float64] {
+	return func(yield func(float64) bool) {
+		for _, share := range [...]float64{0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1} {
+			if share > max(limit, 0) || !yield(share) {
+				return
+			}
+		}
+	}
+}
+
 // FactorizeJitter factorises a + jitter·I with the first jitter that succeeds of
-// 0, 1e-10·d, 1e-9·d, … up to max·d, d being the mean of the diagonal of a. It
+// [Jitters] of max, times the mean d of the diagonal of a. It
 // returns the absolute amount added to the diagonal, jitter, which is 0 for a
 // matrix that needs none. If all fail it returns the error of the last try, as
 // Factorize does; there is one try only if d is not positive and finite.
 func (c *Cholesky) FactorizeJitter(a *Sym, max float64) (jitter float64, err error) {
-	if err = c.factorize(a, 0); err == nil {
-		return 0, nil
-	}
 	mean := a.Trace() / float64(a.n)
 	if !(mean > 0) || math.IsInf(mean, 1) {
-		return 0, err
+		return 0, c.factorize(a, 0)
 	}
-	for _, rel := range [...]float64{1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1} {
-		if rel > max {
-			break
-		}
-		if err = c.factorize(a, rel*mean); err == nil {
-			return rel * mean, nil
+	for share := range Jitters(max) {
+		if err = c.factorize(a, share*mean); err == nil {
+			return share * mean, nil
 		}
 	}
 	return 0, err

@@ -119,10 +119,6 @@ func (d *Data) Reset() {
 	d.noise, d.pending = d.noise[:0], 0
 }
 
-// pendingJitter is the largest amount, relative to its variance, that is added to a
-// pending entry's noise so that the factor takes its row.
-const pendingJitter = gaussian.MaxJitter
-
 // WithPending returns d with p more entries of the given noise variance, whose
 // values are what d predicts: means stay as they are, variances shrink. row is as
 // for Grow, the pending entries being those from d.Len() on. An entry that the ones
@@ -139,16 +135,17 @@ func (d *Data) WithPending(p int, row Row, noise float64) (*Data, error) {
 		if err := row(dst[:i+1], i); err != nil {
 			return nil, err
 		}
-		more := 0.0
-		err := out.cond.AppendExpected(dst[:i], dst[i], noise)
-		for rel := 1e-10; err != nil && rel <= pendingJitter; rel *= 10 {
-			more = rel * dst[i]
-			err = out.cond.AppendExpected(dst[:i], dst[i], noise+more)
+		var err error
+		for share := range linalg.Jitters(gaussian.MaxJitter) {
+			all := noise + share*dst[i]
+			if err = out.cond.AppendExpected(dst[:i], dst[i], all); err == nil {
+				out.noise = append(out.noise, all)
+				break
+			}
 		}
 		if err != nil {
 			return nil, numerical(err, "conditioning on %d observations and %d pending points", n, p)
 		}
-		out.noise = append(out.noise, noise+more)
 	}
 	return out, nil
 }

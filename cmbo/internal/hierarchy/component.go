@@ -225,7 +225,7 @@ func appendRow(c *linalg.Cholesky, row []float64, noise float64) error {
 	n := len(row) - 1
 	scale := math.Max(row[n], math.SmallestNonzeroFloat64)
 	var err error
-	for extra := 0.0; extra <= gaussian.MaxJitter; extra = math.Max(10*extra, 1e-10) {
+	for extra := range linalg.Jitters(gaussian.MaxJitter) {
 		diag := row[n] + noise + extra*scale
 		if n == 0 {
 			a := linalg.NewSym(1, nil)
