@@ -161,3 +161,19 @@ func TestNothingPanics(t *testing.T) {
 		t.Errorf("only %d usable normals: the test is too wild", made)
 	}
 }
+
+// TestFactorOfChangedCov: a covariance that its owner changed after all, here to hold a
+// NaN, gives an error with the cause, and says that nothing was added to its diagonal.
+func TestFactorOfChangedCov(t *testing.T) {
+	cov := linalg.NewSym(3, []float64{2, 0, 0, 0, 2, 0, 0, 0, 2})
+	n, err := AdoptNormal(make([]float64, 3), cov, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cov.Set(2, 1, math.NaN())
+	_, _, err = n.Factor()
+	var d *DefiniteError
+	if !errors.As(err, &d) || !errors.Is(err, linalg.ErrNotFinite) || d.Op != "Factor" || d.What != "cov" || d.Jitter != 0 || d.Pivot != -1 {
+		t.Fatalf("Factor = %v (%+v)", err, d)
+	}
+}

@@ -9,10 +9,14 @@ import (
 )
 
 // TestEIBeyondRange: a certain improvement is the difference, also where that is beyond
-// the range of numbers.
+// the range of numbers, and an uncertain one is that of smaller units.
 func TestEIBeyondRange(t *testing.T) {
 	require.InDelta(t, math.Log(1.5e308)+math.Ln2, acq.EI{Best: -1.5e308}.Score(1.5e308, 1), 1e-12)
 	require.InDelta(t, math.Log(1.6e308)+math.Log1p(1.2/1.6), acq.EI{Best: -1.2e308}.Score(1.6e308, 1), 1e-12)
+	for _, sd := range []float64{1e307, 1e308, 1.7e308} {
+		want := acq.EI{Best: -0x1p1013}.Score(0x1p1013, sd/1024) + 10*math.Ln2
+		require.InDelta(t, want, acq.EI{Best: -0x1p1023}.Score(0x1p1023, sd), 1e-12)
+	}
 }
 
 // TestParseEmptyParameter: parentheses hold a parameter.

@@ -84,3 +84,16 @@ func TestProgress(t *testing.T) {
 	assert.Equal(t, last.total, last.done, last)
 	assert.Equal(t, []string{"fit", "population", "cluster", "score", "prototypes"}, stages)
 }
+
+// Every task is a hypothesis of its own, of more than 256 a sample of so many.
+func TestManyTasks(t *testing.T) {
+	z := uniform(rng.Stream(24, t.Name()), 3, 1)
+	o := DefaultOptions(1)
+	base := fixedBase(1)
+	o.Fixed, o.Steps, o.ClusterSteps = &base, 1, 1
+	tasks := makeTasks(24, 300, 1, 1, 0, 1)
+	for n, want := range map[int]int{200: 200, 256: 256, 257: 256, 300: 256} {
+		o.Labels = make([]int, n)
+		assert.Len(t, learn(t, tasks[:n], z, o).singles, want)
+	}
+}

@@ -186,6 +186,27 @@ func TestByEvidenceGrows(t *testing.T) {
 	require.InDeltaSlice(t, want, step(grown, n), 1e-9)
 }
 
+// The range of noise is that of the data, and in a run that of values to come as well.
+func TestNoiseRange(t *testing.T) {
+	for _, test := range []struct {
+		given  []float64
+		lo, hi float64
+	}{
+		{[]float64{0.4, 0.1, 0.3}, 0.1, 0.4},
+		{nil, 0.2, 0.2},
+	} {
+		s := &Source{Task: Task{Y: make([]float64, 3), Noise: test.given}}
+		s.NoiseVariance = 0.2
+		lo, hi := s.NoiseRange()
+		require.Equal(t, []float64{test.lo, test.hi}, []float64{lo, hi})
+	}
+	for _, usual := range []float64{0.05, 0.2, 0.5} {
+		a := &Weighted{noise: usual, noises: []float64{0.4, 0.1, 0.3}}
+		lo, hi := a.NoiseRange()
+		require.Equal(t, []float64{min(0.1, usual), max(0.4, usual)}, []float64{lo, hi})
+	}
+}
+
 // uniform returns points of the unit cube.
 func uniform(r interface{ Float64() float64 }, n, d int) *linalg.Dense {
 	x := linalg.NewDense(n, d, nil)
