@@ -24,7 +24,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
+	"time"
 
 	"github.com/gocmbo/cmbo/cmbo"
 )
@@ -36,7 +36,6 @@ type options struct {
 	tasks   int
 	repeats int
 	budget  int
-	variant cmbo.Variant
 	quiet   bool
 
 	recorded int // settings tried on each past data set
@@ -56,11 +55,6 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	flags.IntVar(&o.tasks, "tasks", len(newRecipes), fmt.Sprintf("`number` of new data sets to tune, 1 to %d", len(newRecipes)))
 	flags.IntVar(&o.repeats, "repeats", 5, "`number` of runs of each method on each data set, with other seeds")
 	flags.IntVar(&o.budget, "budget", 20, "`number` of settings each run may try")
-	var names []string
-	for _, v := range cmbo.Variants() {
-		names = append(names, v.String())
-	}
-	variant := flags.String("variant", cmbo.WssClusWssCMP.String(), "`name` of the variant of cm-BO: "+strings.Join(names, ", "))
 	flags.BoolVar(&o.quiet, "quiet", false, "print results only, no progress")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
@@ -76,10 +70,6 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	}
 	if o.budget < 1 {
 		return nil, fmt.Errorf("-budget %d is below 1", o.budget)
-	}
-	var err error
-	if o.variant, err = cmbo.ParseVariant(*variant); err != nil {
-		return nil, fmt.Errorf("-variant: %w", err)
 	}
 	return o, nil
 }
@@ -103,12 +93,14 @@ func main() {
 	}
 }
 
-// stages says in other words what Learn is doing.
-var stages = map[string]string{
-	"fit":        "fitting models",
-	"cluster":    "grouping",
-	"score":      "comparing groups",
-	"prototypes": "summarising",
+// stage prints what begins; what it returns prints how long it took.
+func (o *options) stage(w io.Writer, format string, args ...any) (done func()) {
+	if o.quiet {
+		return func() {}
+	}
+	fmt.Fprintf(w, "  %-46s", fmt.Sprintf(format, args...))
+	begun := time.Now()
+	return func() { fmt.Fprintf(w, " %5.1f s\n", time.Since(begun).Seconds()) }
 }
 
 // quickstart runs the whole program.
@@ -117,51 +109,43 @@ func quickstart(ctx context.Context, o *options, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	var bar *progress
 	if !o.quiet {
-		bar = newProgress(w)
-		defer bar.abandon()
 		fmt.Fprintf(w, "Tuning a kernel classifier: its kernel, width, regularisation and degree.\n\n")
 	}
 
-	bar.begin(fmt.Sprintf("trying %d settings on %s", o.recorded, count(len(pastRecipes), "past data set")), len(pastRecipes))
-	p, err := record(ctx, space, pastRecipes, o.recorded, o.seed, bar.step)
+	done := o.stage(w, "trying %d settings on %s", o.recorded, count(len(pastRecipes), "past data set"))
+	p, err := record(ctx, space, pastRecipes, o.recorded, o.seed)
 	if err != nil {
 		return err
 	}
-	bar.end()
+	done()
 
-	bar.begin("learning from these records", len(p.tasks))
-	prior, err := learn(ctx, space, p, o.variant, o.seed, func(s cmbo.Progress) { bar.set(stages[s.Stage], s.Done, s.Total) })
+	done = o.stage(w, "learning from these records")
+	prior, err := cmbo.Learn(ctx, space, p.tasks, cmbo.WithSeed(o.seed))
 	if err != nil {
-		return err
+		return fmt.Errorf("learning from the past: %w", err)
 	}
-	byDefault, err := cmbo.Learn(ctx, space, p.tasks, cmbo.WithSeed(o.seed))
-	if err != nil {
-		return err
-	}
-	bar.end()
+	done()
 
-	bar.begin(fmt.Sprintf("exploring %s for reference", count(o.tasks, "new data set")), o.tasks)
-	targets, err := newTargets(ctx, space, newRecipes[:o.tasks], o.pool, o.seed, bar.step)
+	done = o.stage(w, "exploring %s for reference", count(o.tasks, "new data set"))
+	targets, err := newTargets(ctx, space, newRecipes[:o.tasks], o.pool, o.seed)
 	if err != nil {
 		return err
 	}
-	bar.end()
+	done()
 
-	runs := o.tasks * o.repeats * int(numMethods)
-	bar.begin(fmt.Sprintf("tuning them: %d runs of %s", runs, count(o.budget, "setting")), runs)
-	s, err := compare(ctx, space, [numMethods]*cmbo.Prior{paper: prior, cmBO: byDefault}, targets, o.repeats, o.budget, o.seed, bar.step)
+	done = o.stage(w, "tuning them: %d runs of %s", o.tasks*o.repeats*int(numMethods), count(o.budget, "setting"))
+	s, err := compare(ctx, space, prior, targets, o.repeats, o.budget, o.seed)
 	if err != nil {
 		return err
 	}
-	bar.end()
+	done()
 
-	printResults(w, o, p, prior, s)
+	printResults(w, o, s)
 	if o.out == "" {
 		return nil
 	}
-	if err := os.WriteFile(o.out, []byte(report(o, p, prior, s)), 0o644); err != nil {
+	if err := os.WriteFile(o.out, []byte(report(o, p, s)), 0o644); err != nil {
 		return fmt.Errorf("writing the report: %w", err)
 	}
 	fmt.Fprintf(w, "The report with charts is in %s; open it in a browser.\n", o.out)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/internal/parallel"
@@ -17,9 +16,8 @@ type past struct {
 }
 
 // record makes the past: it trains the classifier with random settings on each
-// of the old data sets and writes down the accuracies. step is called after
-// each data set.
-func record(ctx context.Context, space *cmbo.Space, recipes []recipe, n int, seed uint64, step func()) (*past, error) {
+// of the old data sets and writes down the accuracies.
+func record(ctx context.Context, space *cmbo.Space, recipes []recipe, n int, seed uint64) (*past, error) {
 	p := &past{sets: make([]*dataset, len(recipes)), tasks: make([]cmbo.Task, len(recipes))}
 	models := make([]classifier, parallel.Workers(0, len(recipes)))
 	err := parallel.For(ctx, 0, len(recipes), func(worker, i int) error {
@@ -30,7 +28,6 @@ func record(ctx context.Context, space *cmbo.Space, recipes []recipe, n int, see
 			return err
 		}
 		p.tasks[i] = cmbo.Task{ID: f.name, X: x, Y: y}
-		step()
 		return nil
 	})
 	return p, err
@@ -51,24 +48,4 @@ func tryRandom(space *cmbo.Space, model *classifier, f *folded, n int, seed uint
 		x, y = append(x, row), append(y, a)
 	}
 	return x, y, nil
-}
-
-// indexPoints is the number of points of the space on which groups are compared
-// with what is known of a new data set. A distance costs its cube; for four
-// hyper-parameters this is plenty.
-const indexPoints = 100
-
-// learn turns the past into a prior. It chooses the number of groups itself,
-// for variants that form groups at all.
-func learn(ctx context.Context, space *cmbo.Space, p *past, variant cmbo.Variant, seed uint64, progress func(cmbo.Progress)) (*cmbo.Prior, error) {
-	prior, err := cmbo.Learn(ctx, space, p.tasks,
-		cmbo.WithVariant(variant),
-		cmbo.WithClusterRange(2, 6),
-		cmbo.WithIndexPoints(indexPoints),
-		cmbo.WithSeed(seed),
-		cmbo.WithProgress(progress))
-	if err != nil {
-		return nil, fmt.Errorf("learning from the past: %w", err)
-	}
-	return prior, nil
 }

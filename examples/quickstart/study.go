@@ -26,14 +26,13 @@ type study struct {
 
 // newTargets generates the new data sets and explores each with random
 // settings.
-func newTargets(ctx context.Context, space *cmbo.Space, recipes []recipe, pool int, seed uint64, step func()) ([]*target, error) {
+func newTargets(ctx context.Context, space *cmbo.Space, recipes []recipe, pool int, seed uint64) ([]*target, error) {
 	targets := make([]*target, len(recipes))
 	models := make([]classifier, parallel.Workers(0, len(recipes)))
 	err := parallel.For(ctx, 0, len(recipes), func(worker, i int) error {
 		f := newFolded(recipes[i].generate(seed), seed)
 		_, y, err := tryRandom(space, &models[worker], f, pool, seed, "pool")
 		targets[i] = &target{folded: f, pool: y}
-		step()
 		return err
 	})
 	return targets, err
@@ -41,7 +40,7 @@ func newTargets(ctx context.Context, space *cmbo.Space, recipes []recipe, pool i
 
 // compare runs every method on every target, repeats times each with other
 // seeds.
-func compare(ctx context.Context, space *cmbo.Space, priors [numMethods]*cmbo.Prior, targets []*target, repeats, budget int, seed uint64, step func()) (*study, error) {
+func compare(ctx context.Context, space *cmbo.Space, prior *cmbo.Prior, targets []*target, repeats, budget int, seed uint64) (*study, error) {
 	s := &study{targets: targets, repeats: repeats, budget: budget, runs: make([][numMethods][]*run, len(targets))}
 	for i := range s.runs {
 		for m := range numMethods {
@@ -54,12 +53,11 @@ func compare(ctx context.Context, space *cmbo.Space, priors [numMethods]*cmbo.Pr
 		// cm-BO, which takes longest, comes first.
 		m := numMethods - 1 - method(k/(len(targets)*repeats))
 		i, j := k/repeats%len(targets), k%repeats
-		r, err := tune(ctx, m, space, priors[m], &models[worker], targets[i].folded, budget, runSeed(seed, i, j))
+		r, err := tune(ctx, m, space, prior, &models[worker], targets[i].folded, budget, runSeed(seed, i, j))
 		if err != nil {
 			return fmt.Errorf("%s on %s: %w", m, targets[i].name, err)
 		}
 		s.runs[i][m][j] = r
-		step()
 		return nil
 	})
 	if err != nil {
@@ -160,24 +158,6 @@ func (s *study) all() []int {
 		out[i] = i
 	}
 	return out
-}
-
-// weights returns the mean weights of the groups on a target, before the first
-// query and after each: one row a step.
-func (s *study) weights(i int) [][]float64 {
-	var mean [][]float64
-	runs := s.runs[i][paper]
-	for _, r := range runs {
-		for q, w := range r.weights {
-			if q == len(mean) {
-				mean = append(mean, make([]float64, len(w)))
-			}
-			for c, v := range w {
-				mean[q][c] += v / float64(len(runs))
-			}
-		}
-	}
-	return mean
 }
 
 // winner returns the setting with the best accuracy any run of a method found

@@ -13,8 +13,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/gocmbo/cmbo/cmbo"
 )
 
 // smallStudy is two small targets with made-up runs.
@@ -26,8 +24,6 @@ func smallStudy() *study {
 		s.runs[0][m] = []*run{{y: []float64{0.4, 0.65, 0.5}, x: [][]float64{{1, 1, 0, 1}, {2, 1, 0, 1}, {3, 1, 0, 1}}}}
 		s.runs[1][m] = []*run{{y: []float64{1, 0.5, 0.75}, x: [][]float64{{1, 1, 0, 1}, {2, 1, 0, 1}, {3, 1, 0, 1}}}}
 	}
-	s.runs[0][paper][0].weights = [][]float64{{0.5, 0.5}, {0.25, 0.75}, {0.25, 0.75}, {0, 1}}
-	s.runs[1][paper][0].weights = [][]float64{{0.5, 0.5}, {0.5, 0.5}, {0.5, 0.5}, {1, 0}}
 	return s
 }
 
@@ -47,12 +43,6 @@ func TestRegret(t *testing.T) {
 	}
 	if a, c := s.winner(0, cmBO); a != 0.65 || c.lambda != 2 {
 		t.Errorf("the winner is %v with %g", c, a)
-	}
-	if got, want := gainers(s, []string{"A", "B"}), "Largest weight at the end: A on 1 of 2, B on 1 of 2."; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	if w := s.weights(0); len(w) != 4 || !slices.Equal(w[3], []float64{0, 1}) {
-		t.Errorf("weights %v", w)
 	}
 }
 
@@ -95,14 +85,14 @@ func TestSeedsOfRunsDiffer(t *testing.T) {
 }
 
 func TestFlags(t *testing.T) {
-	o, err := parse([]string{"-seed", "7", "-tasks", "2", "-repeats", "3", "-budget", "4", "-variant", "globalcen", "-quiet", "-out", ""}, io.Discard)
+	o, err := parse([]string{"-seed", "7", "-tasks", "2", "-repeats", "3", "-budget", "4", "-quiet", "-out", ""}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (options{seed: 7, tasks: 2, repeats: 3, budget: 4, variant: cmbo.GlobalCen, quiet: true, recorded: 40, pool: 500}); *o != want {
+	if want := (options{seed: 7, tasks: 2, repeats: 3, budget: 4, quiet: true, recorded: 40, pool: 500}); *o != want {
 		t.Errorf("options %+v, want %+v", *o, want)
 	}
-	for _, bad := range []string{"-tasks 0", "-tasks 99", "-repeats 0", "-budget 0", "-budget x", "-variant none", "stray", "-unknown"} {
+	for _, bad := range []string{"-tasks 0", "-tasks 99", "-repeats 0", "-budget 0", "-budget x", "stray", "-unknown"} {
 		if _, err := parse(strings.Fields(bad), io.Discard); err == nil {
 			t.Errorf("%q is accepted", bad)
 		}
@@ -111,7 +101,7 @@ func TestFlags(t *testing.T) {
 	if _, err := parse([]string{"-help"}, &help); !errors.Is(err, flag.ErrHelp) {
 		t.Errorf("-help: %v", err)
 	}
-	for _, name := range []string{"-seed", "-out", "-tasks", "-repeats", "-budget", "-variant", "-quiet", "WssClus_WssCMP_Bary"} {
+	for _, name := range []string{"-seed", "-out", "-tasks", "-repeats", "-budget", "-quiet"} {
 		if !strings.Contains(help.String(), name) {
 			t.Errorf("the help does not mention %s", name)
 		}
@@ -127,7 +117,7 @@ func TestQuickstart(t *testing.T) {
 	do := func(procs int) (console, html string) {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
 		out := filepath.Join(t.TempDir(), "report.html")
-		o := &options{seed: 3, out: out, tasks: 2, repeats: 2, budget: 6, variant: cmbo.GlobalCen, quiet: true, recorded: 6, pool: 20}
+		o := &options{seed: 3, out: out, tasks: 2, repeats: 2, budget: 6, quiet: true, recorded: 6, pool: 20}
 		var w bytes.Buffer
 		if err := quickstart(context.Background(), o, &w); err != nil {
 			t.Fatal(err)
@@ -170,32 +160,4 @@ func TestQuickstartStopsWhenAsked(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
-}
-
-func TestProgress(t *testing.T) {
-	var w bytes.Buffer
-	p := newProgress(&w)
-	p.begin("work", 2)
-	p.step()
-	p.set("more", 2, 2)
-	p.end()
-	if lines := strings.Split(w.String(), "\n"); len(lines) != 2 || !strings.Contains(lines[0], "work") || strings.Contains(lines[0], "\r") {
-		t.Errorf("%q", w.String())
-	}
-	w.Reset()
-	p.live = true
-	p.begin("work", 2)
-	p.step()
-	p.step()
-	p.end()
-	p.abandon()
-	if s := w.String(); !strings.Contains(s, "2/2") || !strings.HasSuffix(s, " s\n") {
-		t.Errorf("%q", s)
-	}
-	var none *progress
-	none.begin("work", 1)
-	none.step()
-	none.set("", 1, 1)
-	none.end()
-	none.abandon()
 }

@@ -15,23 +15,20 @@ type method int
 const (
 	randomSearch method = iota // draws settings blindly
 	plainGP                    // learns from the new data set alone
-	paper                      // learns from the past as well, by a variant of the paper's method
-	cmBO                       // by what the library does without options
+	cmBO                       // learns from the past as well
 
 	numMethods
 )
 
 func (m method) String() string {
-	return [...]string{"random search", "plain GP", "paper", "cm-BO"}[m]
+	return [...]string{"random search", "plain GP", "cm-BO"}[m]
 }
 
-// A run is one search on one data set: every setting tried in order, its
-// accuracy, and the weights of the groups before the first and after each, nil
-// without a prior.
+// A run is one search on one data set: every setting tried in order, and its
+// accuracy.
 type run struct {
-	x       [][]float64
-	y       []float64
-	weights [][]float64
+	x [][]float64
+	y []float64
 }
 
 // tune spends the budget on a data set. This is all a program has to do to use
@@ -47,14 +44,11 @@ func tune(ctx context.Context, m method, space *cmbo.Space, prior *cmbo.Prior, m
 		cmbo.WithSeed(seed),
 		cmbo.WithParallelism(1), // runs are spread over the cores already
 	}
-	if prior != nil {
+	if m == cmBO {
 		options = append(options, cmbo.WithPrior(prior))
 	}
 	optimizer, err := cmbo.New(space, options...)
 	if err != nil {
-		return nil, err
-	}
-	if err := r.remember(optimizer); err != nil {
 		return nil, err
 	}
 	for range budget {
@@ -75,20 +69,8 @@ func tune(ctx context.Context, m method, space *cmbo.Space, prior *cmbo.Prior, m
 			return nil, err
 		}
 		r.x, r.y = append(r.x, trial.X), append(r.y, accuracy)
-		if err := r.remember(optimizer); err != nil {
-			return nil, err
-		}
 	}
 	return r, nil
-}
-
-// remember keeps the weights of the next proposal, if there are any.
-func (r *run) remember(o *cmbo.Optimizer) error {
-	weights, err := o.Weights()
-	if weights != nil {
-		r.weights = append(r.weights, weights)
-	}
-	return err
 }
 
 // runSeed is the seed of one search. All methods get the same.

@@ -89,7 +89,7 @@ func drawFigures(folder string, results []*result) error {
 	}
 	for _, name := range order {
 		f := figures[name]
-		f.Panels = slices.DeleteFunc(f.Panels, func(p plot.Panel) bool { return len(p.(*plot.Chart).Series) == 0 })
+		f.Panels = slices.DeleteFunc(f.Panels, func(c *plot.Chart) bool { return len(c.Series) == 0 })
 		if len(f.Panels) == 0 {
 			continue
 		}

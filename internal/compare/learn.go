@@ -16,10 +16,7 @@ import (
 // learnMany runs Learn on ever more tasks, each number in a process of its own, so
 // that the peak of its memory is its own, too.
 func learnMany(o options) error {
-	t := &plot.Table{Caption: "Learn"}
-	for _, h := range []string{"tasks", "time", "processor time", "fits", "clustering", "prototypes", "processor time per task", "peak memory", "memory per task", "distances", "rounds"} {
-		t.Columns = append(t.Columns, plot.Column{Title: h})
-	}
+	t := &plot.Table{Caption: "Learn", Columns: plot.Titled("tasks", "time", "processor time", "fits", "clustering", "prototypes", "processor time per task", "peak memory", "memory per task", "distances", "rounds")}
 	self, err := os.Executable()
 	if err != nil {
 		return err

@@ -33,11 +33,8 @@ func (r *result) cell(c *contender) plot.Cell {
 // summary is the table: a line for each row, and one more for each further
 // target of a build.
 func summary(results []*result) *plot.Table {
-	t := &plot.Table{Caption: "Side by side"}
-	for _, h := range []string{"piece", "size", "ours", "accelerated", "gonum", "numpy", "scikit-learn",
-		"default", "target", "met", "accelerated", "target", "met"} {
-		t.Columns = append(t.Columns, plot.Column{Title: h})
-	}
+	t := &plot.Table{Caption: "Side by side", Columns: plot.Titled("piece", "size", "ours", "accelerated", "gonum", "numpy", "scikit-learn",
+		"default", "target", "met", "accelerated", "target", "met")}
 	for _, r := range results {
 		var checks [2][]check
 		for _, k := range r.row.checks {
@@ -82,10 +79,7 @@ func verdictWord(met, ok bool) string {
 // details lists every form of every row with its median, and what else was
 // measured.
 func details(results []*result) *plot.Table {
-	t := &plot.Table{Caption: "All forms"}
-	for _, h := range []string{"piece", "size", "form", "median", "fastest sample", "samples", "GFLOP/s", "besides"} {
-		t.Columns = append(t.Columns, plot.Column{Title: h})
-	}
+	t := &plot.Table{Caption: "All forms", Columns: plot.Titled("piece", "size", "form", "median", "fastest sample", "samples", "GFLOP/s", "besides")}
 	for _, r := range results {
 		for _, c := range r.contenders {
 			rate := ""

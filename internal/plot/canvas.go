@@ -62,7 +62,7 @@ func (c *canvas) tag(name string, attributes []string) {
 	c.raw("<" + name)
 	for i := 0; i+1 < len(attributes); i += 2 {
 		if attributes[i+1] != "" {
-			c.raw(" " + attributes[i] + `="` + Escape(attributes[i+1]) + `"`)
+			c.raw(" " + attributes[i] + `="` + escape(attributes[i+1]) + `"`)
 		}
 	}
 }
@@ -82,7 +82,7 @@ func (c *canvas) titled(title, name string, attributes ...string) {
 		return
 	}
 	c.open(name, attributes...)
-	c.raw("<title>" + Escape(title) + "</title>")
+	c.raw("<title>" + escape(title) + "</title>")
 	c.close(name)
 }
 
@@ -90,9 +90,8 @@ func (c *canvas) line(x1, y1, x2, y2 float64, class string) {
 	c.empty("path", "class", class, "d", "M"+number(x1)+" "+number(y1)+"L"+number(x2)+" "+number(y2))
 }
 
-func (c *canvas) rect(r rect, class, title string, more ...string) {
-	c.titled(title, "rect", append([]string{"class", class, "x", number(r.x), "y", number(r.y),
-		"width", number(max(r.w, 0)), "height", number(max(r.h, 0))}, more...)...)
+func (c *canvas) rect(r rect, class string) {
+	c.empty("rect", "class", class, "x", number(r.x), "y", number(r.y), "width", number(max(r.w, 0)), "height", number(max(r.h, 0)))
 }
 
 // text writes s with its middle line at y. The angle is in degrees,
@@ -111,7 +110,7 @@ func (c *canvas) text(s string, x, y, size float64, a anchor, class string, angl
 		attributes = append(attributes, "x", number(x), "y", number(y+0.35*size))
 	}
 	c.open("text", attributes...)
-	c.raw(Escape(s))
+	c.raw(escape(s))
 	c.close("text")
 }
 

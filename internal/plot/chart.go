@@ -2,6 +2,7 @@ package plot
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -22,8 +23,8 @@ type Axis struct {
 	Zero bool
 	// Integer keeps the ticks of a linear axis at whole numbers.
 	Integer bool
-	// Format writes the tick labels; nil stands for plain numbers.
-	Format func(v float64) string
+	// Names label the whole numbers from 0 on, and are all there is on the axis.
+	Names []string
 }
 
 // limits reports which of Min and Max are fixed.
@@ -39,19 +40,6 @@ func (a *Axis) limits() (lo, hi bool) {
 	return lo, hi
 }
 
-// Markers says which points of a curve get a marker.
-type Markers int
-
-const (
-	// MarkersAuto marks all points of short curves, and a few of long ones if
-	// the chart has so many that colour alone is little help.
-	MarkersAuto Markers = iota
-	// MarkersNone marks only points without neighbours.
-	MarkersNone
-	// MarkersAll marks every point.
-	MarkersAll
-)
-
 // A Series is one curve, one stacked area or one cloud of points.
 type Series struct {
 	// Name is the legend entry; empty for none.
@@ -66,8 +54,10 @@ type Series struct {
 	Step bool
 	// Points draws markers without a line.
 	Points bool
-	// Markers chooses the markers of a line.
-	Markers Markers
+	// Plain draws a line without markers, but for points that have no neighbours.
+	// Else all points of a short curve are marked, and a few of a long one if the
+	// chart has so many that colour alone is little help.
+	Plain bool
 	// Bold draws a thicker line.
 	Bold bool
 	// Style fixes the look, counted from 1; 0 lets the figure choose.
@@ -77,7 +67,7 @@ type Series struct {
 // marks reports whether some points of the curve are marked on purpose, in a
 // chart of so many series.
 func (s *Series) marks(series int) bool {
-	return s.Points || s.Markers == MarkersAll || s.Markers == MarkersAuto && (s.points() <= shortCurve || series > fewSeries)
+	return s.Points || !s.Plain && (s.points() <= shortCurve || series > fewSeries)
 }
 
 const (
@@ -120,8 +110,6 @@ type Chart struct {
 	// areas between; what is not finite counts as 0, and X is the first
 	// series'.
 	Stacked bool
-	// EndLabels writes each name beside the right end of its curve.
-	EndLabels bool
 }
 
 // chartView is a chart being laid out.
@@ -130,18 +118,9 @@ type chartView struct {
 	series []Series // stacked if the chart is
 	looks  []int
 	ex, ey extent
-	name   float64 // widest name at the end of a curve
 }
 
-func (c *Chart) title() string { return c.Title }
-
-func (c *Chart) reserve(s *styles) {
-	for i := range c.Series {
-		s.reserve(c.Series[i].Name, c.Series[i].Style)
-	}
-}
-
-func (c *Chart) view(st *styles) view {
+func (c *Chart) view(st *styles) *chartView {
 	v := &chartView{c: c, series: c.Series}
 	for i := range c.Series {
 		s := &c.Series[i]
@@ -150,13 +129,11 @@ func (c *Chart) view(st *styles) view {
 		e := entry{name: s.Name, style: look, bold: s.Bold, band: s.band() > 0, markers: s.marks(len(c.Series))}
 		switch {
 		case c.Stacked:
-			e.glyph, e.opacity = boxGlyph, 0.75
+			e.glyph = boxGlyph
 		case s.Points:
 			e.glyph = pointGlyph
 		}
-		if !c.EndLabels || s.Points || c.Stacked {
-			st.list(e)
-		}
+		st.list(e)
 	}
 	for _, r := range c.Rules {
 		st.list(entry{name: r.Name, glyph: ruleGlyph})
@@ -223,21 +200,9 @@ func stack(in []Series) []Series {
 	return out
 }
 
-func (v *chartView) extents() (x, y extent) { return v.ex, v.ey }
-
-func (v *chartView) share(x, y extent) {
-	v.ex.merge(x)
-	v.ey.merge(y)
-}
-
-func (v *chartView) fit(cell float64) { v.name = min(maxEndLabel, 0.4*cell) }
-
-func (v *chartView) plotHeight(standard float64) float64 { return standard }
-
 const (
 	tickSize  = 11.0
 	labelSize = 12.0
-	endSize   = 11.0
 )
 
 func (v *chartView) yScale(h float64) *scale {
@@ -248,8 +213,8 @@ func (v *chartView) yScale(h float64) *scale {
 
 // xScale chooses as many ticks as their labels leave room for.
 func (v *chartView) xScale(w float64) *scale {
-	e, nice := v.ex, false
-	if v.onlyPoints() && e.any { // markers need room at the sides
+	e := v.ex
+	if v.c.onlyPoints() && e.any { // markers need room at the sides
 		if v.c.X.Log {
 			if f := math.Pow(e.hi/e.lo, 0.03); f < 1e10 {
 				e.lo, e.hi = e.lo/f, e.hi*f
@@ -259,19 +224,14 @@ func (v *chartView) xScale(w float64) *scale {
 			e.lo, e.hi = e.lo-pad, e.hi+pad
 		}
 	}
-	return fitScale(&v.c.X, e, nice, w, tickSize)
-}
-
-// fitScale is newScale for a horizontal axis of width w.
-func fitScale(a *Axis, e extent, nice bool, w, size float64) *scale {
 	var s *scale
 	for count := int(max(w/45, 2)); count >= 2; count-- {
-		s = newScale(a, e, nice, count)
-		if labelsFit(s, w, size) {
+		s = newScale(&v.c.X, e, false, count)
+		if labelsFit(s, w) {
 			return s
 		}
 	}
-	for len(s.ticks) > 1 && !labelsFit(s, w, size) { // every second one, then every fourth ...
+	for len(s.ticks) > 1 && !labelsFit(s, w) { // every second one, then every fourth ...
 		var kept []tick
 		for i := 0; i < len(s.ticks); i += 2 {
 			kept = append(kept, s.ticks[i])
@@ -281,57 +241,38 @@ func fitScale(a *Axis, e extent, nice bool, w, size float64) *scale {
 	return s
 }
 
-func labelsFit(s *scale, w, size float64) bool {
+func labelsFit(s *scale, w float64) bool {
 	for i := 1; i < len(s.ticks); i++ {
 		a, b := s.ticks[i-1], s.ticks[i]
 		gap := (s.pos(b.at) - s.pos(a.at)) * w
-		if gap < (textWidth(a.label, size)+textWidth(b.label, size))/2+8 {
+		if gap < (textWidth(a.label, tickSize)+textWidth(b.label, tickSize))/2+8 {
 			return false
 		}
 	}
 	return true
 }
 
-func (v *chartView) onlyPoints() bool {
-	for i := range v.c.Series {
-		if !v.c.Series[i].Points {
-			return false
-		}
-	}
-	return !v.c.Stacked
+func (c *Chart) onlyPoints() bool {
+	return !c.Stacked && !slices.ContainsFunc(c.Series, func(s Series) bool { return !s.Points })
 }
 
-func (v *chartView) sides(h float64) (left, right float64) {
-	for _, t := range v.yScale(h).ticks {
-		left = max(left, textWidth(t.label, tickSize))
-	}
-	left += 8
+// left is the room that tick labels and name of the vertical axis take beside a
+// plot area of height h.
+func (v *chartView) left(h float64) float64 {
+	w := leftOf(v.yScale(h))
 	if v.c.Y.Label != "" {
-		left += labelSize + 8
+		w += labelSize + 8
 	}
-	right = 12
-	if v.c.EndLabels && !v.c.Stacked {
-		for i := range v.series {
-			if s := &v.series[i]; !s.Points && s.Name != "" {
-				right = max(right, min(textWidth(s.Name, endSize), v.name)+endLead+4)
-			}
-		}
-	}
-	return left, right
+	return w
 }
 
-const (
-	maxEndLabel = 150.0 // widest label at the end of a curve
-	endLead     = 18.0  // length of the line that leads to it
-)
-
-func (v *chartView) ends(w float64) ends {
-	e := ends{top: 7, bottom: 6 + tickSize + 4}
+// below is the room that those of the horizontal axis take.
+func (v *chartView) below() float64 {
+	h := 6 + tickSize + 4
 	if v.c.X.Label != "" {
-		e.bottom += labelSize + 5
+		h += labelSize + 5
 	}
-	e.left, e.right = overhang(v.xScale(w), w)
-	return e
+	return h
 }
 
 // overhang is how far the first and the last label of a horizontal axis of
@@ -344,20 +285,19 @@ func overhang(s *scale, w float64) (left, right float64) {
 	return textWidth(first.label, tickSize)/2 - s.pos(first.at)*w, textWidth(last.label, tickSize)/2 - (1-s.pos(last.at))*w
 }
 
-func (v *chartView) describe() string {
-	kind := "Line chart"
-	if v.c.Stacked {
-		kind = "Stacked areas"
-	} else if v.onlyPoints() && len(v.series) > 0 {
-		kind = "Points"
+func (c *Chart) describe() string {
+	s := "Line chart"
+	if c.Stacked {
+		s = "Stacked areas"
+	} else if c.onlyPoints() && len(c.Series) > 0 {
+		s = "Points"
 	}
 	var names []string
-	for i := range v.c.Series {
-		if n := v.c.Series[i].Name; n != "" {
+	for i := range c.Series {
+		if n := c.Series[i].Name; n != "" {
 			names = append(names, n)
 		}
 	}
-	s := kind
 	if len(names) > 0 {
 		s += " of " + strings.Join(names, ", ")
 	}
@@ -370,8 +310,8 @@ func (v *chartView) describe() string {
 			s += " (logarithmic)"
 		}
 	}
-	axis("x", &v.c.X)
-	axis("y", &v.c.Y)
+	axis("x", &c.X)
+	axis("y", &c.Y)
 	return s
 }
 

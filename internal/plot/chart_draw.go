@@ -3,12 +3,11 @@ package plot
 import (
 	"math"
 	"slices"
-	"strconv"
 )
 
 func (v *chartView) draw(c *canvas, r rect) {
 	xs, ys := v.xScale(r.w), v.yScale(r.h)
-	drawFrame(c, r, xs, ys, &v.c.X, &v.c.Y)
+	v.drawFrame(c, r, xs, ys)
 	if !v.ex.any || !v.ey.any && !v.c.Y.Log {
 		c.text("no data", r.x+r.w/2, r.y+r.h/2, labelSize, middle, "f-mute", 0)
 		return
@@ -40,13 +39,10 @@ func (v *chartView) draw(c *canvas, r rect) {
 		v.drawCurve(c, &v.series[i], v.looks[i], r, px, py)
 	}
 	c.close("svg")
-	if v.c.EndLabels && !v.c.Stacked {
-		v.drawEndLabels(c, r, px, py)
-	}
 }
 
 // drawFrame draws grid, axes, tick labels and axis labels of a panel.
-func drawFrame(c *canvas, r rect, xs, ys *scale, x, y *Axis) {
+func (v *chartView) drawFrame(c *canvas, r rect, xs, ys *scale) {
 	c.open("g")
 	c.raw("\n")
 	var minor, major path
@@ -83,7 +79,8 @@ func drawFrame(c *canvas, r rect, xs, ys *scale, x, y *Axis) {
 	if s := minor.String(); s != "" {
 		c.empty("path", "class", "thin s-axis", "d", s)
 	}
-	axisLabels(c, r, x, y, leftOf(ys), tickSize+6)
+	c.text(shorten(v.c.X.Label, labelSize, r.w), r.x+r.w/2, r.bottom()+tickSize+11+labelSize/2, labelSize, middle, "f-fg", 0)
+	c.text(shorten(v.c.Y.Label, labelSize, r.h+20), r.x-leftOf(ys)-labelSize/2-2, r.y+r.h/2, labelSize, middle, "f-fg", 90)
 	c.close("g")
 }
 
@@ -94,16 +91,6 @@ func leftOf(s *scale) float64 {
 		w = max(w, textWidth(t.label, tickSize))
 	}
 	return w + 8
-}
-
-// axisLabels writes the names of the axes outside of the tick labels.
-func axisLabels(c *canvas, r rect, x, y *Axis, left, below float64) {
-	if x.Label != "" {
-		c.text(shorten(x.Label, labelSize, r.w), r.x+r.w/2, r.bottom()+below+5+labelSize/2, labelSize, middle, "f-fg", 0)
-	}
-	if y.Label != "" {
-		c.text(shorten(y.Label, labelSize, r.h+20), r.x-left-labelSize/2-2, r.y+r.h/2, labelSize, middle, "f-fg", 90)
-	}
 }
 
 // runs calls f for each maximal range of points whose coordinates are known.
@@ -179,7 +166,7 @@ func (v *chartView) drawCurve(c *canvas, s *Series, look int, r rect, px, py fun
 	}
 	c.open("g")
 	if s.Name != "" {
-		c.raw("<title>" + Escape(s.Name) + "</title>")
+		c.raw("<title>" + escape(s.Name) + "</title>")
 	}
 	c.raw("\n")
 	at := func(i int) bool { return known(px(s.x(i)), s.Y[i]) }
@@ -217,7 +204,7 @@ func (v *chartView) drawCurve(c *canvas, s *Series, look int, r rect, px, py fun
 	}
 	marked := alone
 	switch {
-	case s.Points, s.Markers == MarkersAll, s.Markers == MarkersAuto && n <= shortCurve:
+	case s.Points, !s.Plain && n <= shortCurve:
 		marked = nil
 		for i := range n {
 			if at(i) {
@@ -266,54 +253,4 @@ func spread(s *Series, look int, r rect, at func(int) bool, px func(float64) flo
 		}
 	}
 	return picked
-}
-
-// drawEndLabels writes the names right of the curves' last points, pushed
-// apart where they would collide.
-func (v *chartView) drawEndLabels(c *canvas, r rect, px, py func(float64) float64) {
-	type label struct {
-		series int
-		x, y   float64 // of the curve's end
-		at     float64 // of the text
-	}
-	var labels []label
-	for i := range v.series {
-		s := &v.series[i]
-		if s.Name == "" || s.Points {
-			continue
-		}
-		for j := s.points() - 1; j >= 0; j-- {
-			if x, y := px(s.x(j)), py(s.Y[j]); known(x, s.Y[j]) {
-				y = min(max(y, r.y), r.bottom())
-				labels = append(labels, label{i, min(max(x, r.x), r.right()), y, y})
-				break
-			}
-		}
-	}
-	slices.SortStableFunc(labels, func(a, b label) int {
-		switch {
-		case a.y < b.y:
-			return -1
-		case a.y > b.y:
-			return 1
-		}
-		return 0
-	})
-	const apart = endSize + 3
-	for i := 1; i < len(labels); i++ {
-		labels[i].at = max(labels[i].at, labels[i-1].at+apart)
-	}
-	bottom := max(r.bottom(), r.y+apart*float64(len(labels)-1))
-	for i := len(labels) - 1; i >= 0; i-- {
-		labels[i].at = min(labels[i].at, bottom)
-		bottom = labels[i].at - apart
-	}
-	for _, l := range labels {
-		var p path
-		p.move(l.x+2, l.y)
-		p.to(r.right()+4, l.y)
-		p.to(r.right()+endLead-4, l.at)
-		c.empty("path", "class", "thin s"+strconv.Itoa(v.looks[l.series]%numColors), "d", p.String())
-		c.text(shorten(v.series[l.series].Name, endSize, v.name), r.right()+endLead, l.at, endSize, start, "f-fg", 0)
-	}
 }

@@ -2,11 +2,10 @@
 // them, with nothing but strings: no fonts, scripts or files are needed to make
 // or to read them.
 //
-// A [Figure] is a grid of panels with one legend. Panels are a [*Chart] (lines,
-// bands, steps, points, stacked areas), a [*Bars] (grouped or stacked, standing
-// or lying) or a [*Matrix] (a small heat map). [Figure.SVG] returns a file that
-// stands alone; [Page] collects text, figures and [Table] values into one HTML
-// file, and a Table also prints as plain text and as Markdown.
+// A [Figure] is a grid of [Chart] panels (lines, bands, steps, points, stacked
+// areas) with one legend. [Figure.SVG] returns a file that stands alone; [Page]
+// collects text, figures and [Table] values into one HTML file, and a Table also
+// prints as plain text and as Markdown.
 //
 // Names decide how series look: series of the same name in one figure share
 // colour, dash pattern, marker and legend entry, in the order in which the

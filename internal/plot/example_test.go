@@ -11,7 +11,7 @@ import (
 func ExampleFigure() {
 	f := &plot.Figure{
 		Title: "Regret after each query",
-		Panels: []plot.Panel{&plot.Chart{
+		Panels: []*plot.Chart{{
 			X: plot.Axis{Label: "queries"},
 			Y: plot.Axis{Label: "regret", Log: true},
 			Series: []plot.Series{
@@ -54,7 +54,7 @@ func ExampleTable() {
 func ExamplePage() {
 	p := plot.NewPage("A study")
 	p.Text("Tuned with `cmbo`.")
-	p.Figure(&plot.Figure{Panels: []plot.Panel{&plot.Chart{Series: []plot.Series{{Y: []float64{1, 2, 3}}}}}}, "Accuracy of each trial.")
+	p.Figure("Accuracy of each trial.", &plot.Figure{Panels: []*plot.Chart{{Series: []plot.Series{{Y: []float64{1, 2, 3}}}}}})
 	html := p.String()
 	fmt.Println(strings.Count(html, `role="img"`), strings.Contains(html, "<code>cmbo</code>"))
 	// Output:

@@ -1,17 +1,13 @@
 package plot
 
-import (
-	"strings"
-)
+import "strings"
 
-// A Figure is a grid of panels with one legend.
+// A Figure is a grid of charts with one legend below it.
 type Figure struct {
 	// Title stands above the panels and names the figure for screen readers.
 	Title string
-	// Desc describes it for screen readers; empty for a list of what is drawn.
-	Desc string
 	// Panels fill the grid row by row.
-	Panels []Panel
+	Panels []*Chart
 	// Columns is the number of panels in a row; 0 stands for at most two, or
 	// three if there are more than four panels.
 	Columns int
@@ -19,42 +15,9 @@ type Figure struct {
 	// 20,000 it is 900. A figure whose labels leave its panels no room becomes
 	// wider.
 	Width float64
-	// Height is the height of a chart's plot area; outside of 40 to 20,000 it
-	// is 240. Lying bars and matrices are as high as they need.
+	// Height is the height of a plot area; outside of 40 to 20,000 it is 240.
 	Height float64
-	// Legend places the legend.
-	Legend LegendPlace
-	// ShareX and ShareY give all panels the same free axis limits.
-	ShareX, ShareY bool
 }
-
-// A Panel is one cell of a figure's grid: a [*Chart], [*Bars] or [*Matrix].
-type Panel interface {
-	title() string
-	// reserve takes the looks that are fixed, before others are chosen.
-	reserve(s *styles)
-	// view prepares the layout and lists legend entries.
-	view(s *styles) view
-}
-
-// A view is a panel with its looks chosen, ready to be measured and drawn.
-type view interface {
-	extents() (x, y extent)
-	share(x, y extent)
-	// fit tells the panel how wide its cell is, before it is measured.
-	fit(cell float64)
-	plotHeight(standard float64) float64
-	// sides is the room needed beside a plot area of height h.
-	sides(h float64) (left, right float64)
-	// ends is the room needed around one of width w.
-	ends(w float64) ends
-	draw(c *canvas, plot rect)
-	describe() string
-}
-
-// ends is the room a panel needs above and below its plot area, and the least
-// it needs beside it for labels of the horizontal axis that stick out.
-type ends struct{ top, bottom, left, right float64 }
 
 const (
 	outer      = 10.0 // margin around everything
@@ -62,6 +25,7 @@ const (
 	titleSize  = 15.0
 	panelTitle = 13.0
 	minPlot    = 60.0
+	plotMargin = 12.0 // right of a plot area
 )
 
 // A layout is where the parts of a figure lie.
@@ -77,22 +41,17 @@ type layout struct {
 
 // SVG returns the figure as a complete SVG file with its own style sheet.
 func (f *Figure) SVG() string {
-	return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n" + f.render("", true)
+	return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n" + f.render("figure", true)
 }
 
-// Inline returns the figure as an SVG element for an HTML page that has the
-// style sheet [CSS]. The id must be unique in the page; it begins the names of
-// the parts that describe the figure.
-func (f *Figure) Inline(id string) string { return f.render(id, false) }
-
+// render returns the figure as an SVG element, for a file that stands alone or for
+// a page with the style sheet of [css]. The id must be unique there; it begins the
+// names of the parts that describe the figure.
 func (f *Figure) render(id string, alone bool) string {
 	c := &canvas{}
 	views, l := f.layout()
 	w, h := number(l.width), number(l.height)
 	attributes := []string{"class", "plot", "viewBox", "0 0 " + w + " " + h, "width", w, "height", h, "role", "img"}
-	if id == "" {
-		id = "figure"
-	}
 	attributes = append(attributes, "aria-labelledby", id+"-title "+id+"-desc")
 	if alone {
 		attributes = append(attributes, "xmlns", "http://www.w3.org/2000/svg")
@@ -102,13 +61,13 @@ func (f *Figure) render(id string, alone bool) string {
 	c.open("svg", attributes...)
 	c.raw("\n")
 	c.open("title", "id", id+"-title")
-	c.raw(Escape(f.name()))
+	c.raw(escape(f.name()))
 	c.close("title")
 	c.open("desc", "id", id+"-desc")
-	c.raw(Escape(f.describe(views)))
+	c.raw(escape(f.describe()))
 	c.close("desc")
 	if alone {
-		c.raw("<style>\n" + CSS() + "</style>\n")
+		c.raw("<style>\n" + css() + "</style>\n")
 	}
 	f.draw(c, views, l)
 	c.close("svg")
@@ -122,8 +81,8 @@ func (f *Figure) name() string {
 	}
 	var titles []string
 	for _, p := range f.Panels {
-		if t := p.title(); t != "" {
-			titles = append(titles, t)
+		if p.Title != "" {
+			titles = append(titles, p.Title)
 		}
 	}
 	if len(titles) == 0 {
@@ -132,15 +91,13 @@ func (f *Figure) name() string {
 	return strings.Join(titles, "; ")
 }
 
-func (f *Figure) describe(views []view) string {
-	if f.Desc != "" {
-		return f.Desc
-	}
+// describe lists what is drawn, for screen readers.
+func (f *Figure) describe() string {
 	var parts []string
-	for i, v := range views {
-		s := v.describe()
-		if t := f.Panels[i].title(); t != "" && t != f.name() {
-			s = t + ": " + s
+	for _, p := range f.Panels {
+		s := p.describe()
+		if p.Title != "" && p.Title != f.name() {
+			s = p.Title + ": " + s
 		}
 		parts = append(parts, s+".")
 	}
@@ -148,29 +105,16 @@ func (f *Figure) describe(views []view) string {
 }
 
 // views chooses looks and axis limits.
-func (f *Figure) views() ([]view, []entry) {
+func (f *Figure) views() ([]*chartView, []entry) {
 	st := newStyles()
 	for _, p := range f.Panels {
-		p.reserve(st)
+		for i := range p.Series {
+			st.reserve(p.Series[i].Name, p.Series[i].Style)
+		}
 	}
-	var views []view
+	var views []*chartView
 	for _, p := range f.Panels {
 		views = append(views, p.view(st))
-	}
-	var x, y extent
-	for _, v := range views {
-		ex, ey := v.extents()
-		x.merge(ex)
-		y.merge(ey)
-	}
-	if !f.ShareX {
-		x = extent{}
-	}
-	if !f.ShareY {
-		y = extent{}
-	}
-	for _, v := range views {
-		v.share(x, y)
 	}
 	return views, st.entries
 }
@@ -186,25 +130,20 @@ func (f *Figure) columns() int {
 	return max(1, min(n, len(f.Panels)))
 }
 
-// layout places everything: the legend first, since a column at the right
-// narrows the grid; then, column by column, the widths; then, row by row, the
-// heights.
-func (f *Figure) layout() ([]view, *layout) {
+// layout places everything: column by column the widths, then row by row the
+// heights, and the legend at the end.
+func (f *Figure) layout() ([]*chartView, *layout) {
 	views, entries := f.views()
 	l := &layout{width: f.Width}
 	if !(l.width >= 120 && l.width <= 20000) {
 		l.width = 900
 	}
-	standard := f.Height
-	if !(standard >= 40 && standard <= 20000) {
-		standard = 240
+	h := f.Height
+	if !(h >= 40 && h <= 20000) {
+		h = 240
 	}
 	inner := l.width - 2*outer
-	l.legend = layoutLegend(entries, f.Legend, inner)
-	grid := inner
-	if l.legend.place == LegendRight {
-		grid -= l.legend.width + legendSpace
-	}
+	l.legend = layoutLegend(entries, inner)
 	y := outer
 	l.titles = wrap(f.Title, titleSize*1.05, inner)
 	y += float64(len(l.titles)) * (titleSize + 5)
@@ -213,25 +152,16 @@ func (f *Figure) layout() ([]view, *layout) {
 	}
 
 	n := f.columns()
-	cell := (grid - panelGap*float64(n-1)) / float64(n)
+	cell := (inner - panelGap*float64(n-1)) / float64(n)
 	rows := (len(views) + n - 1) / n
-	rowHeight := func(row int) float64 {
-		var h float64
-		for i := row * n; i < min(len(views), row*n+n); i++ {
-			h = max(h, views[i].plotHeight(standard))
-		}
-		return h
-	}
 	left, right := make([]float64, n), make([]float64, n)
 	for i, v := range views {
-		v.fit(cell)
-		a, b := v.sides(v.plotHeight(rowHeight(i / n)))
-		left[i%n], right[i%n] = max(left[i%n], a), max(right[i%n], b)
+		left[i%n], right[i%n] = max(left[i%n], v.left(h)), plotMargin
 	}
 	for i, v := range views { // labels at the end of a horizontal axis
-		e := v.ends(max(minPlot, cell-left[i%n]-right[i%n]))
-		left[i%n] = max(left[i%n], min(e.left, cell/3))
-		right[i%n] = max(right[i%n], min(e.right+2, cell/3))
+		a, b := overhang(v.xScale(max(minPlot, cell-left[i%n]-plotMargin)), max(minPlot, cell-left[i%n]-plotMargin))
+		left[i%n] = max(left[i%n], min(a, cell/3))
+		right[i%n] = max(right[i%n], min(b+2, cell/3))
 	}
 	for k := range n {
 		if lack := left[k] + right[k] + minPlot - cell; lack > 0 {
@@ -245,28 +175,21 @@ func (f *Figure) layout() ([]view, *layout) {
 	for row := range rows {
 		var top, bottom float64
 		for i := row * n; i < min(len(views), row*n+n); i++ {
-			k := i % n
-			l.panelTitles[i] = wrap(f.Panels[i].title(), panelTitle*1.05, cell-left[k])
-			w := cell - left[k] - right[k]
-			e := views[i].ends(w)
-			t := e.top + float64(len(l.panelTitles[i]))*(panelTitle+4)
-			l.tops[i] = t
-			top, bottom = max(top, t), max(bottom, e.bottom)
+			l.panelTitles[i] = wrap(f.Panels[i].Title, panelTitle*1.05, cell-left[i%n])
+			l.tops[i] = 7 + float64(len(l.panelTitles[i]))*(panelTitle+4)
+			top, bottom = max(top, l.tops[i]), max(bottom, views[i].below())
 		}
-		h := rowHeight(row)
 		for i := row * n; i < min(len(views), row*n+n); i++ {
 			k := i % n
-			x := outer + float64(k)*(cell+panelGap)
 			l.tops[i] = y + top - l.tops[i]
-			l.plots[i] = rect{x + left[k], y + top, cell - left[k] - right[k], views[i].plotHeight(h)}
+			l.plots[i] = rect{outer + float64(k)*(cell+panelGap) + left[k], y + top, cell - left[k] - right[k], h}
 		}
 		y += top + h + bottom
 		if row < rows-1 {
 			y += panelGap
 		}
 	}
-	switch l.legend.place {
-	case LegendBelow:
+	if len(entries) > 0 {
 		y += legendSpace
 		x := outer
 		if len(l.plots) > 0 {
@@ -276,20 +199,13 @@ func (f *Figure) layout() ([]view, *layout) {
 		}
 		l.legendAt = rect{x, y, l.legend.width, l.legend.height}
 		y += l.legend.height
-	case LegendRight:
-		top := y
-		if len(l.plots) > 0 {
-			top = l.plots[0].y
-		}
-		l.legendAt = rect{l.width - outer - l.legend.width, top, l.legend.width, l.legend.height}
-		y = max(y, l.legendAt.bottom())
 	}
 	l.height = y + outer
 	return views, l
 }
 
-func (f *Figure) draw(c *canvas, views []view, l *layout) {
-	c.rect(rect{0, 0, l.width, l.height}, "f-bg", "")
+func (f *Figure) draw(c *canvas, views []*chartView, l *layout) {
+	c.rect(rect{0, 0, l.width, l.height}, "f-bg")
 	y := outer
 	for _, line := range l.titles {
 		c.text(line, outer, y+titleSize/2, titleSize, start, "f-fg b", 0)

@@ -95,12 +95,12 @@ func TestSVG(t *testing.T) {
 
 func TestStandaloneAndInlineAgree(t *testing.T) {
 	f := samples()[0].figure
-	alone, inline := f.SVG(), f.Inline("figure")
+	alone, inline := f.SVG(), f.render("figure", false)
 	cut := func(s, from string) string { return s[strings.Index(s, from):] }
 	if cut(alone, "</style>\n")[len("</style>\n"):] != cut(inline, "</desc>\n")[len("</desc>\n"):] {
 		t.Error("the drawings differ")
 	}
-	elements(t, f.Inline(`<"&'>`))
+	elements(t, f.render(`<"&'>`, false))
 	if strings.Contains(inline, "<style") {
 		t.Error("an inline figure brings its own style sheet")
 	}
@@ -113,26 +113,22 @@ func overlap(a, b rect) bool {
 
 func TestLayoutKeepsPartsApart(t *testing.T) {
 	for _, s := range samples() {
-		for _, place := range []LegendPlace{LegendAuto, LegendBelow, LegendRight, LegendNone} {
-			f := *s.figure
-			f.Legend = place
-			_, l := f.layout()
-			whole := rect{0, 0, l.width, l.height}
-			parts := append([]rect(nil), l.plots...)
-			if l.legend.place != LegendNone {
-				parts = append(parts, l.legendAt)
+		_, l := s.figure.layout()
+		whole := rect{0, 0, l.width, l.height}
+		parts := append([]rect(nil), l.plots...)
+		if len(l.legend.entry) > 0 {
+			parts = append(parts, l.legendAt)
+		}
+		for i, p := range parts {
+			if !(p.x >= 0 && p.y >= 0 && p.right() <= whole.w && p.bottom() <= whole.h) {
+				t.Errorf("%s: part %d at %v leaves %v", s.name, i, p, whole)
 			}
-			for i, p := range parts {
-				if !(p.x >= 0 && p.y >= 0 && p.right() <= whole.w && p.bottom() <= whole.h) {
-					t.Errorf("%s, legend %d: part %d at %v leaves %v", s.name, place, i, p, whole)
-				}
-				if !(p.w > 0 && p.h > 0) {
-					t.Errorf("%s, legend %d: part %d is empty: %v", s.name, place, i, p)
-				}
-				for j := range i {
-					if overlap(p, parts[j]) {
-						t.Errorf("%s, legend %d: parts %d and %d overlap: %v, %v", s.name, place, j, i, parts[j], p)
-					}
+			if !(p.w > 0 && p.h > 0) {
+				t.Errorf("%s: part %d is empty: %v", s.name, i, p)
+			}
+			for j := range i {
+				if overlap(p, parts[j]) {
+					t.Errorf("%s: parts %d and %d overlap: %v, %v", s.name, j, i, parts[j], p)
 				}
 			}
 		}
@@ -197,10 +193,10 @@ func TestTextsDoNotCollide(t *testing.T) {
 }
 
 func TestEqualNamesShareALook(t *testing.T) {
-	f := &Figure{Panels: []Panel{
+	f := &Figure{Panels: []*Chart{
 		&Chart{Series: []Series{{Name: "a"}, {Name: "b"}, {Name: "fixed", Style: 2}}},
 		&Chart{Series: []Series{{Name: "b"}, {Name: "c"}, {Name: "a"}}},
-		&Bars{Series: []BarSeries{{Name: "c"}, {}}},
+		{Series: []Series{{Name: "c"}, {}}},
 	}}
 	views, entries := f.views()
 	var names []string
@@ -210,7 +206,7 @@ func TestEqualNamesShareALook(t *testing.T) {
 	if got := strings.Join(names, " "); got != "a b fixed c" {
 		t.Errorf("legend is %q", got)
 	}
-	first, second, third := views[0].(*chartView).looks, views[1].(*chartView).looks, views[2].(*barView).looks
+	first, second, third := views[0].looks, views[1].looks, views[2].looks
 	if first[0] != second[2] || first[1] != second[0] || second[1] != third[0] {
 		t.Errorf("looks %v, %v, %v", first, second, third)
 	}
@@ -223,27 +219,6 @@ func TestEqualNamesShareALook(t *testing.T) {
 			t.Errorf("two entries have look %d", e.style)
 		}
 		seen[e.style] = true
-	}
-}
-
-func TestSharedAxes(t *testing.T) {
-	panels := func() []Panel {
-		return []Panel{
-			&Chart{Series: []Series{{Y: []float64{0, 1}}}},
-			&Chart{Series: []Series{{Y: []float64{5, 9, 7}}}},
-			&Matrix{},
-		}
-	}
-	f := &Figure{Panels: panels(), ShareX: true, ShareY: true}
-	views, _ := f.views()
-	a, b := views[0].(*chartView), views[1].(*chartView)
-	if a.ex != b.ex || a.ey != b.ey || a.ey.lo != 0 || a.ey.hi != 9 || a.ex.hi != 3 {
-		t.Errorf("extents %v %v and %v %v", a.ex, a.ey, b.ex, b.ey)
-	}
-	f = &Figure{Panels: panels()}
-	views, _ = f.views()
-	if a, b := views[0].(*chartView), views[1].(*chartView); a.ey.hi != 1 || b.ey.lo != 5 {
-		t.Errorf("extents %v and %v are not the panels' own", a.ey, b.ey)
 	}
 }
 
@@ -282,38 +257,38 @@ func TestCurveLiesWhereTheDataAre(t *testing.T) {
 		}
 	}
 	t.Run("linear", func(t *testing.T) {
-		f := &Figure{Panels: []Panel{&Chart{Y: Axis{Min: 0, Max: 4}, Series: []Series{{X: []float64{0, 1, 4}, Y: []float64{0, 2, 4}}}}}}
+		f := &Figure{Panels: []*Chart{&Chart{Y: Axis{Min: 0, Max: 4}, Series: []Series{{X: []float64{0, 1, 4}, Y: []float64{0, 2, 4}}}}}}
 		r := at(f)
 		check(t, pathData(t, f.SVG(), "line"), []float64{r.x, r.bottom(), r.x + r.w/4, r.y + r.h/2, r.right(), r.y})
 	})
 	t.Run("logarithmic", func(t *testing.T) {
-		f := &Figure{Panels: []Panel{&Chart{X: Axis{Log: true}, Y: Axis{Log: true, Min: 0.01, Max: 100}, Series: []Series{{X: []float64{1, 10, 100}, Y: []float64{0.01, 1, 100}}}}}}
+		f := &Figure{Panels: []*Chart{&Chart{X: Axis{Log: true}, Y: Axis{Log: true, Min: 0.01, Max: 100}, Series: []Series{{X: []float64{1, 10, 100}, Y: []float64{0.01, 1, 100}}}}}}
 		r := at(f)
 		check(t, pathData(t, f.SVG(), "line"), []float64{r.x, r.bottom(), r.x + r.w/2, r.y + r.h/2, r.right(), r.y})
 	})
 	t.Run("zero on a logarithmic axis", func(t *testing.T) {
-		f := &Figure{Panels: []Panel{&Chart{Y: Axis{Log: true, Min: 0.1, Max: 1}, Series: []Series{{Y: []float64{1, 0, -3}}}}}}
+		f := &Figure{Panels: []*Chart{&Chart{Y: Axis{Log: true, Min: 0.1, Max: 1}, Series: []Series{{Y: []float64{1, 0, -3}}}}}}
 		r := at(f)
 		check(t, pathData(t, f.SVG(), "line"), []float64{r.x, r.y, r.x + r.w/2, r.bottom(), r.right(), r.bottom()})
 	})
 	t.Run("step", func(t *testing.T) {
-		f := &Figure{Panels: []Panel{&Chart{Y: Axis{Min: 0, Max: 1}, Series: []Series{{X: []float64{0, 1, 2}, Y: []float64{0, 1, 0.5}, Step: true}}}}}
+		f := &Figure{Panels: []*Chart{&Chart{Y: Axis{Min: 0, Max: 1}, Series: []Series{{X: []float64{0, 1, 2}, Y: []float64{0, 1, 0.5}, Step: true}}}}}
 		r := at(f)
 		mid := r.x + r.w/2
 		check(t, pathData(t, f.SVG(), "line"), []float64{r.x, r.bottom(), mid, r.bottom(), mid, r.y, r.right(), r.y, r.right(), r.y + r.h/2})
 	})
 	t.Run("band", func(t *testing.T) {
-		f := &Figure{Panels: []Panel{&Chart{Y: Axis{Min: 0, Max: 4}, Series: []Series{{X: []float64{0, 1}, Y: []float64{2, 2}, Lo: []float64{1, 0}, Hi: []float64{3, 4}}}}}}
+		f := &Figure{Panels: []*Chart{&Chart{Y: Axis{Min: 0, Max: 4}, Series: []Series{{X: []float64{0, 1}, Y: []float64{2, 2}, Lo: []float64{1, 0}, Hi: []float64{3, 4}}}}}}
 		r := at(f)
 		check(t, pathData(t, f.SVG(), "band"), []float64{r.x, r.y + r.h/4, r.right(), r.y, r.right(), r.bottom(), r.x, r.y + 3*r.h/4})
 	})
 	t.Run("stacked", func(t *testing.T) {
-		f := &Figure{Panels: []Panel{&Chart{Stacked: true, Y: Axis{Min: 0, Max: 4}, Series: []Series{{Y: []float64{1, 1}}, {Y: []float64{2, 3}}}}}}
+		f := &Figure{Panels: []*Chart{&Chart{Stacked: true, Y: Axis{Min: 0, Max: 4}, Series: []Series{{Y: []float64{1, 1}}, {Y: []float64{2, 3}}}}}}
 		r := at(f)
 		check(t, pathData(t, f.SVG(), "f1"), []float64{r.x, r.y + r.h/4, r.right(), r.y, r.right(), r.y + 3*r.h/4, r.x, r.y + 3*r.h/4})
 	})
 	t.Run("gap", func(t *testing.T) {
-		f := &Figure{Panels: []Panel{&Chart{Y: Axis{Min: 0, Max: 1}, Series: []Series{{X: []float64{0, 1, 2, 3, 4}, Y: []float64{0, 1, math.NaN(), 1, 0}}}}}}
+		f := &Figure{Panels: []*Chart{&Chart{Y: Axis{Min: 0, Max: 1}, Series: []Series{{X: []float64{0, 1, 2, 3, 4}, Y: []float64{0, 1, math.NaN(), 1, 0}}}}}}
 		r := at(f)
 		x := func(k float64) float64 { return r.x + k/4*r.w }
 		check(t, pathData(t, f.SVG(), "line"), []float64{x(0), r.bottom(), x(1), r.y, x(3), r.y, x(4), r.bottom()})
@@ -326,51 +301,17 @@ func TestCurveLiesWhereTheDataAre(t *testing.T) {
 	})
 }
 
-func TestBarsLieWhereTheDataAre(t *testing.T) {
-	for _, lying := range []bool{false, true} {
-		f := &Figure{Panels: []Panel{&Bars{Horizontal: lying, Categories: []string{"a", "b"}, Value: Axis{Min: -1, Max: 3},
-			Series: []BarSeries{{Y: []float64{3, -1}}}}}}
-		_, l := f.layout()
-		r := l.plots[0]
-		tags, _ := elements(t, f.SVG())
-		var got []rect
-		for _, e := range tags {
-			if e.Name.Local == "rect" && attribute(e, "class") == "f0" {
-				var q rect
-				for name, v := range map[string]*float64{"x": &q.x, "y": &q.y, "width": &q.w, "height": &q.h} {
-					if _, err := fmt.Sscan(attribute(e, name), v); err != nil {
-						t.Fatal(err)
-					}
-				}
-				got = append(got, q)
-			}
-		}
-		if len(got) != 2 {
-			t.Fatalf("%d bars", len(got))
-		}
-		near := func(what string, got, want float64) {
-			if math.Abs(got-want) > 0.011 { // two coordinates of two decimals
-				t.Errorf("lying %v: %s is %g, want %g", lying, what, got, want)
-			}
-		}
-		if lying {
-			near("start", got[0].x, r.x+r.w/4)
-			near("end", got[0].right(), r.right())
-			near("start of the negative", got[1].x, r.x)
-			near("end of the negative", got[1].right(), r.x+r.w/4)
-		} else {
-			near("start", got[0].bottom(), r.bottom()-r.h/4)
-			near("end", got[0].y, r.y)
-			near("start of the negative", got[1].y, r.bottom()-r.h/4)
-			near("end of the negative", got[1].bottom(), r.bottom())
-		}
+func TestNamedAxis(t *testing.T) {
+	f := &Figure{Panels: []*Chart{{Y: Axis{Names: []string{"a", "b", "c", "d"}}, X: Axis{Min: 0, Max: 1}, Series: []Series{{X: []float64{0, 1}, Y: []float64{0, 3}}}}}}
+	views, l := f.layout()
+	r := l.plots[0]
+	if got, want := pathData(t, f.SVG(), "line"), []float64{r.x, r.bottom() - r.h/8, r.right(), r.y + r.h/8}; len(got) != 4 || math.Abs(got[1]-want[1]) > 0.006 || math.Abs(got[3]-want[3]) > 0.006 {
+		t.Errorf("the curve is %v, want %v", got, want)
 	}
-}
-
-func TestBarsStartAtZero(t *testing.T) {
-	v := (&Bars{Categories: []string{"a"}, Series: []BarSeries{{Y: []float64{5}}}}).view(newStyles()).(*barView)
-	if s := v.scale(200); s.lo != 0 {
-		t.Errorf("the axis starts at %g", s.lo)
+	for i, tick := range views[0].yScale(r.h).ticks {
+		if tick.at != float64(i) || tick.label != string(rune('a'+i)) {
+			t.Errorf("tick %d is %v", i, tick)
+		}
 	}
 }
 
@@ -406,7 +347,7 @@ func TestAnyData(t *testing.T) {
 		rounds = 300
 	}
 	for range rounds {
-		chart := &Chart{X: axis(), Y: axis(), Stacked: rng.IntN(4) == 0, EndLabels: rng.IntN(4) == 0}
+		chart := &Chart{X: axis(), Y: axis(), Stacked: rng.IntN(4) == 0}
 		for range rng.IntN(4) {
 			s := Series{Name: string(rune('a' + rng.IntN(3))), Y: numbers(), Step: rng.IntN(2) == 0, Points: rng.IntN(4) == 0}
 			if rng.IntN(2) == 0 {
@@ -418,16 +359,13 @@ func TestAnyData(t *testing.T) {
 			chart.Series = append(chart.Series, s)
 		}
 		chart.Rules = []Rule{{At: number()}, {At: number(), Vertical: true}}
-		bars := &Bars{Categories: []string{"x", "y", "z"}[:rng.IntN(4)], Value: axis(), Horizontal: rng.IntN(2) == 0, Stacked: rng.IntN(2) == 0, Values: true,
-			Series: []BarSeries{{Name: "a", Y: numbers(), Lo: numbers(), Hi: numbers()}, {Y: numbers()}}}
-		matrix := &Matrix{Rows: []string{"x", "y"}, Cols: []string{"a", "b"}, Values: [][]float64{numbers(), numbers()}}
-		f := &Figure{Panels: []Panel{chart, bars, matrix}, Width: number() * 1000, Height: number()}
+		f := &Figure{Panels: []*Chart{chart}, Width: number() * 1000, Height: number()}
 		svg := f.SVG()
 		tags, _ := elements(t, svg)
 		for _, e := range tags {
 			for _, a := range e.Attr {
 				if strings.Contains(a.Value, "NaN") || strings.Contains(a.Value, "Inf") {
-					t.Fatalf("%s has %s=%q in %+v %+v", e.Name.Local, a.Name.Local, a.Value, chart, bars)
+					t.Fatalf("%s has %s=%q in %+v", e.Name.Local, a.Name.Local, a.Value, chart)
 				}
 			}
 		}

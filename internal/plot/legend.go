@@ -1,24 +1,5 @@
 package plot
 
-import (
-	"strconv"
-)
-
-// LegendPlace says where a figure's legend stands. It never lies on a panel.
-type LegendPlace int
-
-const (
-	// LegendAuto is LegendBelow for up to eight entries and LegendRight for
-	// more, and none if there is no entry.
-	LegendAuto LegendPlace = iota
-	// LegendBelow is one or more rows below the panels.
-	LegendBelow
-	// LegendRight is a column right of the panels.
-	LegendRight
-	// LegendNone leaves the legend out.
-	LegendNone
-)
-
 const (
 	legendSize  = 12.0
 	lineWidth   = 28.0 // of the glyph of a line
@@ -26,13 +7,11 @@ const (
 	glyphGap    = 6.0
 	legendRow   = 19.0
 	legendGap   = 22.0
-	maxLegend   = 230.0 // widest name in a column at the right
-	legendSpace = 14.0  // between panels and legend
+	legendSpace = 14.0 // between panels and legend
 )
 
 // legendLayout is where the entries go, relative to the legend's corner.
 type legendLayout struct {
-	place  LegendPlace
 	entry  []entry
 	x, y   []float64
 	name   []string
@@ -41,22 +20,9 @@ type legendLayout struct {
 	height float64
 }
 
-// layoutLegend arranges the entries within a width, which for a column is all
-// there is for the whole figure.
-func layoutLegend(entries []entry, place LegendPlace, width float64) legendLayout {
-	if place == LegendAuto {
-		place = LegendBelow
-		if len(entries) > 8 {
-			place = LegendRight
-		}
-	}
-	if len(entries) == 0 {
-		place = LegendNone
-	}
-	l := legendLayout{place: place}
-	if place == LegendNone {
-		return l
-	}
+// layoutLegend arranges the entries in rows of a width.
+func layoutLegend(entries []entry, width float64) legendLayout {
+	var l legendLayout
 	l.entry = entries
 	l.glyph = boxWidth
 	for _, e := range entries {
@@ -71,13 +37,6 @@ func layoutLegend(entries []entry, place LegendPlace, width float64) legendLayou
 		l.x, l.y = append(l.x, x), append(l.y, y)
 		l.width = max(l.width, x+entryWidth(name))
 		l.height = max(l.height, y+legendRow)
-	}
-	if place == LegendRight {
-		room := min(maxLegend, 0.4*width)
-		for i, e := range entries {
-			add(e, 0, float64(i)*legendRow, room)
-		}
-		return l
 	}
 	widest, total := 0.0, 0.0
 	for _, e := range entries {
@@ -107,13 +66,13 @@ func (l *legendLayout) draw(c *canvas, x, y float64) {
 		ex, ey := x+l.x[i], y+l.y[i]+legendRow/2
 		c.open("g")
 		if l.name[i] != e.name {
-			c.raw("<title>" + Escape(e.name) + "</title>")
+			c.raw("<title>" + escape(e.name) + "</title>")
 		}
 		c.raw("\n")
 		switch e.glyph {
 		case lineGlyph:
 			if e.band {
-				c.rect(rect{ex, ey - 5, lineWidth, 10}, fillClass(e.style)+" band", "")
+				c.rect(rect{ex, ey - 5, lineWidth, 10}, fillClass(e.style)+" band")
 			}
 			c.line(ex, ey, ex+lineWidth, ey, strokeClass(e.style, e.bold))
 			if e.markers {
@@ -122,7 +81,7 @@ func (l *legendLayout) draw(c *canvas, x, y float64) {
 		case pointGlyph:
 			c.marker(e.style, ex+l.glyph/2, ey, 3.6, "")
 		case boxGlyph:
-			c.rect(rect{ex + (l.glyph-boxWidth)/2, ey - 6, boxWidth, 12}, fillClass(e.style), "", "fill-opacity", strconv.FormatFloat(e.opacity, 'g', -1, 64))
+			c.rect(rect{ex + (l.glyph-boxWidth)/2, ey - 6, boxWidth, 12}, fillClass(e.style)+" area")
 		case ruleGlyph:
 			c.line(ex, ey, ex+lineWidth, ey, "thin s-mute ref")
 		}

@@ -31,12 +31,12 @@ func (p *Page) Refresh(seconds int) { p.refresh = max(seconds, 0) }
 // least three sections.
 func (p *Page) Section(title string) {
 	p.sections = append(p.sections, title)
-	p.body.WriteString("<h2 id=\"s" + strconv.Itoa(len(p.sections)) + "\">" + Escape(title) + "</h2>\n")
+	p.body.WriteString("<h2 id=\"s" + strconv.Itoa(len(p.sections)) + "\">" + escape(title) + "</h2>\n")
 }
 
 // Subsection adds a smaller heading.
 func (p *Page) Subsection(title string) {
-	p.body.WriteString("<h3>" + Escape(title) + "</h3>\n")
+	p.body.WriteString("<h3>" + escape(title) + "</h3>\n")
 }
 
 // Text adds one paragraph for each argument.
@@ -55,30 +55,21 @@ func (p *Page) List(items ...string) {
 	p.body.WriteString("</ul>\n")
 }
 
-// Pre adds text as it is laid out, such as a command or its output.
+// Pre adds text as it is laid out, such as a command or its output; lines that are too
+// long for the screen are broken.
 func (p *Page) Pre(s string) {
-	p.body.WriteString("<pre>" + Escape(s) + "</pre>\n")
+	p.body.WriteString("<pre>" + escape(s) + "</pre>\n")
 }
 
-// Figure adds a figure, numbered and with a caption if that is not empty.
-func (p *Page) Figure(f *Figure, caption string) {
-	p.figures++
-	n := strconv.Itoa(p.figures)
-	p.body.WriteString("<figure>\n<div class=\"scroll\">\n" + f.Inline("figure"+n) + "</div>\n")
-	if caption != "" {
-		p.body.WriteString("<figcaption><b>Figure " + n + ".</b> " + inline(caption) + "</figcaption>\n")
-	}
-	p.body.WriteString("</figure>\n")
-}
-
-// Panels adds figures side by side, as many in a row as there is room for, under
-// one number and caption. They should be narrow: 540 pixels or less fit a phone.
-func (p *Page) Panels(fs []*Figure, caption string) {
+// Figure adds figures under one number and caption, which may be empty: one over
+// the width of the page, or several side by side, as many in a row as there is room
+// for. Those should be narrow: 540 pixels or less fit a phone.
+func (p *Page) Figure(caption string, fs ...*Figure) {
 	p.figures++
 	n := strconv.Itoa(p.figures)
 	p.body.WriteString("<figure>\n<div class=\"panels\">\n")
 	for i, f := range fs {
-		p.body.WriteString("<div class=\"scroll\">" + f.Inline("figure"+n+"-"+strconv.Itoa(i+1)) + "</div>\n")
+		p.body.WriteString("<div class=\"scroll\">" + f.render("figure"+n+"-"+strconv.Itoa(i+1), false) + "</div>\n")
 	}
 	p.body.WriteString("</div>\n")
 	if caption != "" {
@@ -90,7 +81,7 @@ func (p *Page) Panels(fs []*Figure, caption string) {
 // Table adds a table; its caption is numbered.
 func (p *Page) Table(t *Table) {
 	p.tables++
-	s := t.HTML()
+	s := t.html()
 	if t.Caption != "" {
 		s = strings.Replace(s, "<figcaption>", "<figcaption><b>Table "+strconv.Itoa(p.tables)+".</b> ", 1)
 	}
@@ -108,12 +99,12 @@ func (p *Page) String() string {
 	if p.refresh > 0 {
 		b.WriteString("<meta http-equiv=\"refresh\" content=\"" + strconv.Itoa(p.refresh) + "\"/>\n")
 	}
-	b.WriteString("<title>" + Escape(p.title) + "</title>\n<style>\n" + CSS() + pageCSS + "</style>\n</head>\n<body>\n<main>\n")
-	b.WriteString("<h1>" + Escape(p.title) + "</h1>\n")
+	b.WriteString("<title>" + escape(p.title) + "</title>\n<style>\n" + css() + pageCSS + "</style>\n</head>\n<body>\n<main>\n")
+	b.WriteString("<h1>" + escape(p.title) + "</h1>\n")
 	if len(p.sections) > 2 {
 		b.WriteString("<nav aria-label=\"Contents\">")
 		for i, s := range p.sections {
-			b.WriteString("<a href=\"#s" + strconv.Itoa(i+1) + "\">" + Escape(s) + "</a> ")
+			b.WriteString("<a href=\"#s" + strconv.Itoa(i+1) + "\">" + escape(s) + "</a> ")
 		}
 		b.WriteString("</nav>\n")
 	}
@@ -135,10 +126,10 @@ func inline(s string) string {
 		before, rest, found := strings.Cut(s, "`")
 		code, after, closed := strings.Cut(rest, "`")
 		if !found || !closed {
-			b.WriteString(Escape(s))
+			b.WriteString(escape(s))
 			return b.String()
 		}
-		b.WriteString(Escape(before) + "<code>" + Escape(code) + "</code>")
+		b.WriteString(escape(before) + "<code>" + escape(code) + "</code>")
 		s = after
 	}
 }
@@ -153,7 +144,7 @@ a{color:var(--link)}
 nav{display:flex;flex-wrap:wrap;gap:.3rem 1.1rem;margin:0 0 1.2rem;font-size:.95rem}
 code,pre{font:.9em/1.45 ui-monospace,"SF Mono",Menlo,Consolas,"Liberation Mono",monospace}
 code{background:var(--soft);padding:.1em .3em;border-radius:3px}
-pre{background:var(--soft);padding:.8rem 1rem;overflow-x:auto;border-radius:4px}
+pre{background:var(--soft);padding:.8rem 1rem;white-space:pre-wrap;overflow-wrap:anywhere;border-radius:4px}
 figure{margin:1.2rem 0 1.8rem}
 figure svg{display:block;width:100%;height:auto}
 figcaption{color:var(--mute);font-size:.92rem;line-height:1.45;max-width:46rem;margin-top:.3rem}

@@ -96,7 +96,7 @@ cm-BO            0.102*       0.000*     101.5*  <x> & ` + "`y`" + `
 	if got := "\n" + table.Markdown(); got != wantMarkdown {
 		t.Errorf("Markdown\n%s\nwant\n%s", got, wantMarkdown)
 	}
-	html := table.HTML()
+	html := table.html()
 	elements(t, html)
 	if n := strings.Count(html, "<strong>"); n != 3 {
 		t.Errorf("%d numbers are emphasised", n)
@@ -146,9 +146,9 @@ func TestRaggedTable(t *testing.T) {
 	if utf8.RuneCountInString(lines[2]) != len("long name")+2+3 {
 		t.Errorf("%q", lines[2])
 	}
-	elements(t, table.HTML())
+	elements(t, table.html())
 	if (&Table{}).Text() != "\n\n" {
 		t.Errorf("empty table: %q", (&Table{}).Text())
 	}
-	elements(t, (&Table{}).HTML())
+	elements(t, (&Table{}).html())
 }

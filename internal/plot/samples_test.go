@@ -46,9 +46,9 @@ func samples() []sample {
 		return c
 	}
 	add("two", "Three methods, bands, a linear and a logarithmic axis.",
-		&Figure{Title: "Regret after each query", Panels: []Panel{few("UCB(3), linear", false), few("EI, logarithmic", true)}})
+		&Figure{Title: "Regret after each query", Panels: []*Chart{few("UCB(3), linear", false), few("EI, logarithmic", true)}})
 
-	many := &Figure{Title: "Sixteen methods", Legend: LegendRight, Columns: 1, Height: 320}
+	many := &Figure{Title: "Sixteen methods", Columns: 1, Height: 320}
 	for _, a := range []string{"EI"} {
 		c := &Chart{Title: a, X: Axis{Label: "queries"}, Y: Axis{Label: "normalised regret", Log: true}}
 		for i, n := range methodNames {
@@ -57,9 +57,9 @@ func samples() []sample {
 		}
 		many.Panels = append(many.Panels, c)
 	}
-	add("many", "Sixteen looks with a column of names.", many)
+	add("many", "Sixteen looks with rows of names.", many)
 
-	below := &Figure{Columns: 3, ShareY: true, Height: 200}
+	below := &Figure{Columns: 3, Height: 200}
 	for _, a := range []string{"UCB(3)", "Expected improvement", "Probability of improvement over a target that is learned"} {
 		c := &Chart{Title: a, X: Axis{Label: "queries"}, Y: Axis{Label: "average rank"}}
 		for i, n := range methodNames[:8] {
@@ -71,9 +71,9 @@ func samples() []sample {
 		}
 		below.Panels = append(below.Panels, c)
 	}
-	add("panels", "Three panels sharing one axis and a legend in rows.", below)
+	add("panels", "Three panels and a legend in rows.", below)
 
-	profile := &Chart{Title: "Solved fraction", X: Axis{Label: "threshold C on the regret", Log: true}, Y: Axis{Label: "fraction of runs below C", Min: 0, Max: 1}, EndLabels: true}
+	profile := &Chart{Title: "Solved fraction", X: Axis{Label: "threshold C on the regret", Log: true}, Y: Axis{Label: "fraction of runs below C", Min: 0, Max: 1}}
 	for i, n := range methodNames[:6] {
 		var x, y []float64
 		for e := -4.0; e <= 0; e += 0.1 {
@@ -87,7 +87,7 @@ func samples() []sample {
 		y, lo, hi := decay(rng, 5, 0.3)
 		clusters.Series = append(clusters.Series, Series{Name: n, X: []float64{2, 3, 4, 5, 6}, Y: y, Lo: lo, Hi: hi})
 	}
-	add("profile", "End labels, a rule, whole-number ticks.", &Figure{Panels: []Panel{profile, clusters}})
+	add("profile", "A rule, whole-number ticks.", &Figure{Panels: []*Chart{profile, clusters}})
 
 	scaling := &Chart{Title: "Time of one Ask", X: Axis{Label: "observations n", Log: true}, Y: Axis{Label: "seconds", Log: true}}
 	for i, n := range []string{"full refit", "append a row"} {
@@ -96,9 +96,9 @@ func samples() []sample {
 			v := math.Pow(2, float64(e))
 			x, y = append(x, v), append(y, 1e-8*math.Pow(v, 3-float64(i))*(1+0.1*rng.NormFloat64()))
 		}
-		scaling.Series = append(scaling.Series, Series{Name: n, X: x, Y: y, Markers: MarkersAll})
+		scaling.Series = append(scaling.Series, Series{Name: n, X: x, Y: y})
 	}
-	add("scaling", "Both axes logarithmic.", &Figure{Panels: []Panel{scaling}, Width: 560, Height: 300})
+	add("scaling", "Both axes logarithmic.", &Figure{Panels: []*Chart{scaling}, Width: 560, Height: 300})
 
 	weights := &Chart{Title: "Prototype weights", X: Axis{Label: "queries"}, Y: Axis{Label: "weight", Min: 0, Max: 1}, Stacked: true}
 	for i := range 4 {
@@ -127,62 +127,25 @@ func samples() []sample {
 		told, best = append(told, v), append(best, top)
 	}
 	study.Series = []Series{{Name: "told", Y: told, Points: true}, {Name: "best so far", Y: best, Step: true}}
-	add("study", "Stacked areas; points with a step line.", &Figure{Panels: []Panel{weights, study}})
+	add("study", "Stacked areas; points with a step line.", &Figure{Panels: []*Chart{weights, study}})
 
-	bars := &Bars{Title: "Seconds per run", Categories: methodNames, Value: Axis{Label: "seconds", Log: true}, Horizontal: true, Values: true,
-		Series: []BarSeries{{Y: make([]float64, 16)}}}
-	for i := range bars.Series[0].Y {
-		bars.Series[0].Y[i] = math.Exp(rng.NormFloat64() * 2)
+	coverage := Series{Points: true, Style: 7}
+	for i := range methodNames {
+		coverage.X, coverage.Y = append(coverage.X, 0.5+0.5*rng.Float64()), append(coverage.Y, float64(i))
 	}
-	grouped := &Bars{Title: "Coverage of the 90% interval", Categories: []string{"rf", "svm", "xgb", "mlp"}, Value: Axis{Label: "coverage", Min: 0, Max: 1}, Values: true}
-	for i, n := range []string{"plain GP", "cm-BO", "HyperBO"} {
-		s := BarSeries{Name: n}
-		for range 4 {
-			v := 0.7 + 0.06*float64(i) + 0.1*rng.Float64()
-			s.Y, s.Lo, s.Hi = append(s.Y, v), append(s.Lo, v-0.05), append(s.Hi, v+0.04)
-		}
-		grouped.Series = append(grouped.Series, s)
-	}
-	add("bars", "Lying and standing bars.", &Figure{Panels: []Panel{bars, grouped}})
-	slanted := &Bars{Title: "Mean rank", Categories: methodNames[:10], Value: Axis{Label: "rank"}, Label: "method", Series: []BarSeries{{Name: "EI", Y: []float64{8, 7, 5, 6, 5.5, 4, 3, 4, 2, 1}}}}
-	stacked := &Bars{Title: "Cluster sizes", Stacked: true, Categories: []string{"C=2", "C=3", "C=4"}, Value: Axis{Label: "tasks", Integer: true},
-		Series: []BarSeries{{Name: "moons", Y: []float64{5, 4, 3}}, {Name: "circles", Y: []float64{2, 3, 4}}, {Name: "xor", Y: []float64{1, 1, -1}}}}
-	add("standing", "Slanted names; stacked bars.", &Figure{Panels: []Panel{slanted, stacked}})
-
-	member := &Matrix{Title: "Membership", Cols: []string{"C=2", "C=3", "C=4", "C=5"}, Classes: []string{"cluster 1", "cluster 2", "cluster 3", "cluster 4", "cluster 5"}, XLabel: "number of clusters"}
-	heat := &Matrix{Title: "Distances", YLabel: "task"}
-	for i := range 8 {
-		name := fmt.Sprintf("task-%d", i+1)
-		member.Rows = append(member.Rows, name)
-		heat.Rows, heat.Cols = append(heat.Rows, name), append(heat.Cols, name)
-		var row, h []float64
-		for c := 2; c <= 5; c++ {
-			row = append(row, float64((i*3+1)%c))
-		}
-		for j := range 8 {
-			h = append(h, math.Abs(float64(i-j)))
-		}
-		h[(i+3)%8] = math.NaN()
-		member.Values, heat.Values = append(member.Values, row), append(heat.Values, h)
-	}
-	counts := &Matrix{Title: "Families and clusters", Rows: []string{"moons", "circles", "two spirals"}, Cols: []string{"A", "B", "C"},
-		Values: [][]float64{{3, 0, 1}, {0, 4, 0}, {1, 1, 2}}, Format: func(v float64) string { return fixed(v, 0) }}
-	add("matrix", "Cells: classes, a heat map, counts.", &Figure{Panels: []Panel{member, heat, counts}, Columns: 3})
-	overhang := &Matrix{Title: "Slanted names", Rows: []string{"a", "b"}, Format: short}
-	for _, name := range methodNames[:9] {
-		overhang.Cols = append(overhang.Cols, name+" variant")
-	}
-	overhang.Values = [][]float64{{1, 2, 3, 4, 5, 6, 7, 8, 9}, {9, 8, 7, 6, 5, 4, 3, 2, 1}}
-	ticks := &Chart{Title: "Wide labels", X: Axis{Format: func(v float64) string { return fixed(v, 0) + " thousand queries" }}, Series: []Series{{Y: []float64{1, 2}}}}
-	add("overhang", "Labels that stick out at the right.", &Figure{Panels: []Panel{overhang, ticks}})
+	named := &Chart{Title: "Coverage", X: Axis{Label: "coverage", Min: 0, Max: 1}, Y: Axis{Names: methodNames}, Series: []Series{coverage}, Rules: []Rule{{At: 0.9, Vertical: true}}}
+	choices := &Chart{Title: "Choices", X: Axis{Label: "kernel", Names: methodNames}, Y: Axis{Label: "value"}, Series: []Series{{Points: true, X: coverage.Y, Y: coverage.X}}}
+	add("named", "Axes with names.", &Figure{Panels: []*Chart{named, choices}, Height: 320})
+	ticks := &Chart{Title: "Wide labels", X: Axis{Names: []string{"a name that is wide", "and another one, wider"}}, Series: []Series{{X: []float64{0, 1}, Y: []float64{1, 2}}}}
+	add("overhang", "Labels that stick out at the right.", &Figure{Panels: []*Chart{ticks}, Width: 300})
 	return append(out, degenerate()...)
 }
 
 // degenerate covers data that has nothing, too little or too much in it.
 func degenerate() []sample {
 	nan, inf := math.NaN(), math.Inf(1)
-	chart := func(a Axis, s ...Series) Panel { return &Chart{Title: "t", X: Axis{Label: "x"}, Y: a, Series: s} }
-	var panels []Panel
+	chart := func(a Axis, s ...Series) *Chart { return &Chart{Title: "t", X: Axis{Label: "x"}, Y: a, Series: s} }
+	var panels []*Chart
 	for _, a := range []Axis{{Label: "y"}, {Label: "y", Log: true}} {
 		panels = append(panels,
 			chart(a),
@@ -203,16 +166,13 @@ func degenerate() []sample {
 	return []sample{
 		{"degenerate", &Figure{Panels: panels, Columns: 4, Width: 1200, Height: 120}, "Awkward data."},
 		{"nothing", &Figure{}, "No panels."},
-		{"odd", &Figure{Width: 500, Panels: []Panel{
-			&Bars{}, &Bars{Categories: []string{"a", "b"}, Series: []BarSeries{{Y: []float64{nan, -2}}}},
-			&Bars{Horizontal: true}, &Bars{Horizontal: true, Stacked: true, Categories: []string{"a", "b"}, Series: []BarSeries{{Y: []float64{-1, 2}}, {Name: "n", Y: []float64{inf}}}},
-			&Matrix{}, &Matrix{Rows: []string{"r"}, Cols: []string{"c", "d"}, Values: [][]float64{{1}}},
+		{"odd", &Figure{Width: 500, Panels: []*Chart{
+			{}, {X: Axis{Names: []string{}}, Y: Axis{Names: []string{"a"}}},
 			&Chart{Stacked: true}, &Chart{Stacked: true, Series: []Series{{Y: []float64{1}}, {Name: "s", Y: []float64{1, nan, 3}}}},
 		}}, "Panels with nothing in them."},
-		{"escaping", &Figure{Title: `<&"'> ` + "\x00\xff", Desc: "]]> --> \ufffe", Width: 400, Panels: []Panel{
+		{"escaping", &Figure{Title: `<&"'> ]]> --> ` + "\x00\xff\ufffe", Width: 400, Panels: []*Chart{
 			&Chart{Title: "<b>" + long, X: Axis{Label: "<x>"}, Y: Axis{Label: "&y"}, Series: []Series{{Name: `"<script>"`, Y: []float64{1, 2}}, {Name: long, Y: []float64{2, 1}}}},
-			&Matrix{Rows: []string{"<r>", long}, Cols: []string{"&c", long}, Values: [][]float64{{1, 2}, {3, 4}}},
-			&Bars{Categories: []string{"<a>", long}, Series: []BarSeries{{Name: "&", Y: []float64{1, 2}}}},
+			{X: Axis{Names: []string{"&c", long}}, Y: Axis{Names: []string{"<r>", "s"}}, Series: []Series{{Name: "&", Y: []float64{0, 1}}}},
 		}}, "Markup `<in>` every text & <caption>."},
 	}
 }
@@ -239,7 +199,7 @@ func samplePage() *Page {
 	p.Text("Every kind of figure, with `code`, a lone ` quote and <markup>.")
 	p.Section("Figures")
 	for _, s := range samples() {
-		p.Figure(s.figure, s.caption)
+		p.Figure(s.caption, s.figure)
 	}
 	p.Section("Tables")
 	p.Table(sampleTable())

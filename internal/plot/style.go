@@ -39,19 +39,10 @@ var roles = []role{
 	{"link", "#1742af", "#a8afff"},
 }
 
-// background returns the light or dark background colour.
-func background(dark bool) string {
-	if dark {
-		return roles[0].dark
-	}
-	return roles[0].light
-}
-
-// CSS returns the style sheet of the figures, for pages that do not come from
-// [Page] and include [Figure.Inline]: colours as custom properties on the root
-// element, dark where the reader's screen asks for it, and the rules that use
+// css returns the style sheet of the figures: colours as custom properties on the
+// root element, dark where the reader's screen asks for it, and the rules that use
 // them below the class "plot".
-func CSS() string {
+func css() string {
 	var b strings.Builder
 	variables := func(dark bool) {
 		for _, r := range roles {
@@ -82,11 +73,11 @@ func CSS() string {
 	}
 	for _, r := range roles {
 		switch r.name {
-		case "bg", "fg", "mute", "soft":
+		case "bg", "fg", "mute":
 			rule(".f-"+r.name, "fill", r.name, r.light)
 		}
 		switch r.name {
-		case "bg", "fg", "mute", "axis", "grid":
+		case "bg", "mute", "axis", "grid":
 			rule(".s-"+r.name, "stroke", r.name, r.light)
 		}
 	}
@@ -133,7 +124,6 @@ type entry struct {
 	bold    bool
 	markers bool
 	band    bool
-	opacity float64 // of a box
 }
 
 func newStyles() *styles {

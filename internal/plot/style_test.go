@@ -73,7 +73,10 @@ func TestColorsAreToldApart(t *testing.T) {
 		if dark {
 			colors = darkColors
 		}
-		paper := linear(t, background(dark))
+		paper := linear(t, roles[0].light)
+		if dark {
+			paper = linear(t, roles[0].dark)
+		}
 		for i, c := range colors {
 			if r := contrast(linear(t, c), paper); r < 3 {
 				t.Errorf("dark %v: colour %d, %s, has contrast %.2f", dark, i, c, r)
@@ -138,19 +141,19 @@ func TestLooksDiffer(t *testing.T) {
 
 // TestEveryClassHasARule finds classes that the style sheet does not know.
 func TestEveryClassHasARule(t *testing.T) {
-	css := CSS()
+	sheet := css()
 	for _, s := range samples() {
-		tags, _ := elements(t, s.figure.Inline("f"))
+		tags, _ := elements(t, s.figure.render("f", false))
 		for _, e := range tags {
 			for _, class := range strings.Fields(attribute(e, "class")) {
-				if class != "plot" && !strings.Contains(css, ".plot ."+class+"{") {
+				if class != "plot" && !strings.Contains(sheet, ".plot ."+class+"{") {
 					t.Fatalf("%s: nothing is said about class %q", s.name, class)
 				}
 			}
 		}
 	}
-	for _, m := range regexp.MustCompile(`var\(--([a-z0-9]+)\)`).FindAllStringSubmatch(css+pageCSS, -1) {
-		if strings.Count(css, "--"+m[1]+":") != 2 {
+	for _, m := range regexp.MustCompile(`var\(--([a-z0-9]+)\)`).FindAllStringSubmatch(sheet+pageCSS, -1) {
+		if strings.Count(sheet, "--"+m[1]+":") != 2 {
 			t.Errorf("--%s is not defined for both themes", m[1])
 		}
 	}

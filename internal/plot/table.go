@@ -7,16 +7,20 @@ import (
 	"unicode/utf8"
 )
 
-// A Cell is one entry of a [Table]. Make one with [Str], [Num], [Sig] or
+// A Cell is one entry of a [Table]. Make one with [Str], [Link], [Num], [Sig] or
 // [Exact].
 type Cell struct {
 	text    string
+	link    string
 	value   float64
 	numeric bool
 }
 
 // Str is a cell of text.
 func Str(s string) Cell { return Cell{text: s} }
+
+// Link is a cell of text that leads to a path.
+func Link(s, path string) Cell { return Cell{text: s, link: path} }
 
 // Num is a number shown with the given decimals; NaN shows as a dash.
 func Num(v float64, decimals int) Cell {
@@ -53,6 +57,15 @@ const (
 type Column struct {
 	Title string
 	Best  Best
+}
+
+// Titled describes columns by their titles alone.
+func Titled(titles ...string) []Column {
+	var cs []Column
+	for _, t := range titles {
+		cs = append(cs, Column{Title: t})
+	}
+	return cs
 }
 
 // A Table is a table of text and numbers. Columns whose cells are numbers are
@@ -127,9 +140,9 @@ func (t *Table) best(j int) string {
 	return text
 }
 
-// HTML returns the table as an HTML element, captioned like a figure: a caption
+// html returns the table as an HTML element, captioned like a figure: a caption
 // proper would be squeezed to the width of the table.
-func (t *Table) HTML() string {
+func (t *Table) html() string {
 	c := &canvas{}
 	c.raw("<figure class=\"table\">\n")
 	if t.Caption != "" {
@@ -156,9 +169,12 @@ func (t *Table) HTML() string {
 			} else {
 				c.open(name, "class", class(numeric[j], "num")+class(utf8.RuneCountInString(cell.text) > longCell && !numeric[j], "long"))
 			}
-			if cell.numeric && cell.text == best[j] {
-				c.raw("<strong>" + Escape(cell.text) + "</strong>")
-			} else {
+			switch {
+			case cell.link != "":
+				c.raw("<a href=\"" + escape(cell.link) + "\">" + escape(cell.text) + "</a>")
+			case cell.numeric && cell.text == best[j]:
+				c.raw("<strong>" + escape(cell.text) + "</strong>")
+			default:
 				c.raw(inline(cell.text))
 			}
 			c.raw("</" + name + ">")
@@ -229,10 +245,10 @@ func (t *Table) Text() string {
 // The caption is left out.
 func (t *Table) Markdown() string {
 	n := t.width()
-	escape := strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;", ">", "&gt;")
+	plain := strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;", ">", "&gt;")
 	var b strings.Builder
 	for j := range n {
-		b.WriteString("| " + escape.Replace(t.heading(j)) + " ")
+		b.WriteString("| " + plain.Replace(t.heading(j)) + " ")
 	}
 	b.WriteString("|\n")
 	best := make([]string, n)
@@ -244,7 +260,7 @@ func (t *Table) Markdown() string {
 	for i := range t.Rows {
 		for j := range n {
 			cell := t.cell(i, j)
-			s := escape.Replace(cell.text)
+			s := plain.Replace(cell.text)
 			if cell.numeric && cell.text == best[j] {
 				s = "**" + s + "**"
 			}

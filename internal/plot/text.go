@@ -1,46 +1,23 @@
 package plot
 
 import (
+	"html"
 	"math"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
-// Escape returns s with the characters that are markup in XML and HTML
+// escape returns s with the characters that are markup in XML and HTML
 // replaced by entities, fit for text and for quoted attributes. Characters XML
 // does not allow, such as control codes and broken UTF-8, become U+FFFD.
-func Escape(s string) string {
-	plain := true
-	for i := 0; i < len(s); i++ {
-		if c := s[i]; c < ' ' || c >= utf8.RuneSelf || strings.IndexByte(`&<>"'`, c) >= 0 {
-			plain = false
-			break
+func escape(s string) string {
+	return html.EscapeString(strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\t' && r != '\n' || r == 0xFFFE || r == 0xFFFF {
+			return utf8.RuneError
 		}
-	}
-	if plain {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s { // broken UTF-8 arrives as U+FFFD
-		switch {
-		case r == '&':
-			b.WriteString("&amp;")
-		case r == '<':
-			b.WriteString("&lt;")
-		case r == '>':
-			b.WriteString("&gt;")
-		case r == '"':
-			b.WriteString("&#34;")
-		case r == '\'':
-			b.WriteString("&#39;")
-		case r < ' ' && r != '\t' && r != '\n', r == 0xFFFE, r == 0xFFFF:
-			b.WriteRune(utf8.RuneError)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
+		return r // RuneError for broken UTF-8
+	}, s))
 }
 
 // advance holds the widths of the printable ASCII characters in thousandths of

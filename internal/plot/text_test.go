@@ -20,8 +20,8 @@ func TestEscape(t *testing.T) {
 		{"β ≥ 0 – 日本", "β ≥ 0 – 日本"},
 	}
 	for _, tt := range tests {
-		if got := Escape(tt.in); got != tt.want {
-			t.Errorf("Escape(%q) = %q, want %q", tt.in, got, tt.want)
+		if got := escape(tt.in); got != tt.want {
+			t.Errorf("escape(%q) = %q, want %q", tt.in, got, tt.want)
 		}
 	}
 }
@@ -31,13 +31,13 @@ func FuzzEscape(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		e := Escape(s)
+		e := escape(s)
 		var got struct {
 			A string `xml:"a,attr"`
 			S string `xml:",chardata"`
 		}
 		if err := xml.Unmarshal([]byte(`<r a="`+e+`">`+e+`</r>`), &got); err != nil {
-			t.Fatalf("Escape(%q) = %q: %v", s, e, err)
+			t.Fatalf("escape(%q) = %q: %v", s, e, err)
 		}
 		if utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0xFFFE || r == 0xFFFF }) && (got.A != s || got.S != s) {
 			t.Fatalf("%q came back as %q and %q", s, got.A, got.S)

@@ -28,13 +28,6 @@ func (e *extent) add(v float64) {
 	e.lo, e.hi = min(e.lo, v), max(e.hi, v)
 }
 
-func (e *extent) merge(o extent) {
-	if o.any {
-		e.add(o.lo)
-		e.add(o.hi)
-	}
-}
-
 // maxMagnitude keeps differences and steps of axis limits finite.
 const maxMagnitude = 1e300
 
@@ -84,6 +77,13 @@ func (s *scale) pos(v float64) float64 {
 // free ones are the data's, moved outward to a tick if nice. There are about
 // count ticks; fewer is possible, never none.
 func newScale(a *Axis, e extent, nice bool, count int) *scale {
+	if a.Names != nil {
+		s := &scale{lo: -0.5, hi: max(float64(len(a.Names)), 1) - 0.5}
+		for i, n := range a.Names {
+			s.ticks = append(s.ticks, tick{float64(i), n})
+		}
+		return s
+	}
 	s := &scale{log: a.Log}
 	fixedLo, fixedHi := a.limits()
 	if !e.any {
@@ -115,11 +115,6 @@ func newScale(a *Axis, e extent, nice bool, count int) *scale {
 		s.logTicks(nice && !fixedLo, nice && !fixedHi, count)
 	} else {
 		s.linearTicks(nice && !fixedLo, nice && !fixedHi, count, a.Integer)
-	}
-	if a.Format != nil {
-		for i := range s.ticks {
-			s.ticks[i].label = a.Format(s.ticks[i].at)
-		}
 	}
 	return s
 }

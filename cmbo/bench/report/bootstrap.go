@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"slices"
 
 	"github.com/gocmbo/cmbo/internal/rng"
 )
@@ -22,14 +23,14 @@ func (s *Summary) pair(c *Comparison, strata []*stratum) {
 	for k := range means {
 		means[k] = make([][]float64, len(c.Results))
 		for e := range c.Results {
-			means[k][e] = make([]float64, s.Resamples)
+			means[k][e] = make([]float64, s.resamples)
 		}
 	}
 	few := c.fewest < 2
 	for _, st := range strata {
 		s.resample(st, &means, len(strata))
 	}
-	scratch := make([]float64, s.Resamples)
+	scratch := make([]float64, s.resamples)
 	final := func(e int) float64 { return c.Results[e].Final() }
 	auc := func(e int) float64 { return c.Results[e].AUC }
 	for a := range c.Results {
@@ -54,9 +55,9 @@ func (s *Summary) resample(st *stratum, means *[len(metrics)][][]float64, strata
 			sums[k] = append(sums[k], st.sums(func(run int) float64 { return metric(st.records[e][run].Regret) }))
 		}
 	}
-	r := rng.Stream(s.Seed, "report/bootstrap/"+st.space)
+	r := rng.Stream(seed, "report/bootstrap/"+st.space)
 	times := make([]float64, tasks)
-	for b := range s.Resamples {
+	for b := range s.resamples {
 		clear(times)
 		for range tasks {
 			times[r.IntN(tasks)]++
@@ -93,42 +94,11 @@ func difference(a, b, scratch []float64, few bool) Difference {
 			halves++
 		}
 	}
+	slices.Sort(scratch)
 	n := len(scratch)
 	k := int(math.Round((1 - coverage) / 2 * float64(n)))
 	return Difference{
-		Lower: nth(scratch, k), Upper: nth(scratch, n-1-k),
+		Lower: scratch[k], Upper: scratch[n-1-k],
 		Share: float64(halves) / float64(2*n),
 	}
-}
-
-// nth returns the element of v that would be v[k] if v were sorted, and moves
-// the others about (Hoare's selection, linear time unless v is built to defeat
-// it). v must not hold NaN.
-func nth(v []float64, k int) float64 {
-	for lo, hi := 0, len(v)-1; lo < hi; {
-		pivot := v[lo+(hi-lo)/2]
-		i, j := lo, hi
-		for i <= j {
-			for v[i] < pivot {
-				i++
-			}
-			for v[j] > pivot {
-				j--
-			}
-			if i <= j {
-				v[i], v[j] = v[j], v[i]
-				i++
-				j--
-			}
-		}
-		switch {
-		case k <= j:
-			hi = j
-		case k >= i:
-			lo = i
-		default:
-			return v[k]
-		}
-	}
-	return v[k]
 }

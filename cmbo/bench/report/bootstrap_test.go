@@ -83,13 +83,14 @@ func TestPairOfTwoTasks(t *testing.T) {
 		rec("A", "t1", 0, 1, 0.5), rec("B", "t1", 0, 1, 0.75), // −0.25
 		rec("A", "t2", 0, 1, 0.75), rec("B", "t2", 0, 1, 0.25), // +0.5
 	}
-	const n = 10000
-	c := analyse(t, rs, WithResamples(n)).Comparisons[0]
+	s, err := Analyse(rs, nil, nil)
+	require.NoError(t, err)
+	c := s.Comparisons[0]
 	d := c.Pairs[0].Regret
 	assert.Equal(t, 0.125, d.Mean)
 	assert.Equal(t, -0.25, d.Lower)
 	assert.Equal(t, 0.5, d.Upper)
-	assert.InDelta(t, 0.25, d.Share, 4*math.Sqrt(0.25*0.75/n))
+	assert.InDelta(t, 0.25, d.Share, 4*math.Sqrt(0.25*0.75/resamples))
 }
 
 // Tasks are drawn, not runs: eight runs of each of many tasks that agree within
@@ -111,25 +112,15 @@ func TestBootstrapDrawsTasks(t *testing.T) {
 			}
 		}
 	}
-	a := analyse(t, many, WithResamples(10000)).Comparisons[0].Pairs[0].Regret
-	b := analyse(t, single, WithResamples(10000)).Comparisons[0].Pairs[0].Regret
+	pair := func(rs []bench.Record) Difference {
+		s, err := Analyse(rs, nil, nil)
+		require.NoError(t, err)
+		return s.Comparisons[0].Pairs[0].Regret
+	}
+	a := pair(many)
+	b := pair(single)
 	assert.InDelta(t, b.Lower, a.Lower, 1e-12)
 	assert.InDelta(t, b.Upper, a.Upper, 1e-12)
 	width := 2 * 1.96 * math.Sqrt(variance/tasks)
 	assert.InDelta(t, width, a.Upper-a.Lower, 0.15*width)
-}
-
-func TestNth(t *testing.T) {
-	g := rand.New(rand.NewPCG(11, 12))
-	for range 300 {
-		v := make([]float64, 1+g.IntN(40))
-		for i := range v {
-			v[i] = float64(g.IntN(1 + g.IntN(30)))
-		}
-		sorted := slices.Sorted(slices.Values(v))
-		for k := range v {
-			require.Equal(t, sorted[k], nth(v, k))
-		}
-		assert.Equal(t, sorted, slices.Sorted(slices.Values(v)), "nothing is lost")
-	}
 }

@@ -14,7 +14,7 @@ type document interface {
 	Subsection(title string)
 	Text(paragraphs ...string)
 	List(items ...string)
-	Figure(f *plot.Figure, caption string)
+	Figure(caption string, fs ...*plot.Figure)
 	Table(t *plot.Table)
 }
 
@@ -121,9 +121,9 @@ func (s *Summary) results(d document, sc scope, full bool) {
 	}
 	switch {
 	case everything:
-		d.Figure(s.bestFigure(sc, true, points), "Mean normalised simple regret with 95% confidence bands over tasks for the default of cm-BO and the best rival, average rank among all methods, fraction of runs below the threshold, and performance profiles. Shown are the default variant of cm-BO (bold), the two best others of cm-BO, the three best rivals and the references, chosen by the average rank after the last query, which flatters them. Bands show how much tasks differ, most of which is common to all methods: see the paired differences for comparisons.")
+		d.Figure("Mean normalised simple regret with 95% confidence bands over tasks for the default of cm-BO and the best rival, average rank among all methods, fraction of runs below the threshold, and performance profiles. Shown are the default variant of cm-BO (bold), the two best others of cm-BO, the three best rivals and the references, chosen by the average rank after the last query, which flatters them. Bands show how much tasks differ, most of which is common to all methods: see the paired differences for comparisons.", s.bestFigure(sc, true, points))
 	case len(s.Spaces) <= manySpaces:
-		d.Figure(s.bestFigure(sc, false, points), "Mean normalised simple regret of the default variant of cm-BO (bold), its best other variant, the two best rivals and the references.")
+		d.Figure("Mean normalised simple regret of the default variant of cm-BO (bold), its best other variant, the two best rivals and the references.", s.bestFigure(sc, false, points))
 	}
 	if everything {
 		for _, g := range []struct {
@@ -131,7 +131,7 @@ func (s *Summary) results(d document, sc scope, full bool) {
 			fs    []family
 		}{{"Variants of cm-BO", []family{ownFamily}}, {"Rivals and references", []family{rivalFamily, reference}}} {
 			if f := s.familyFigure(sc, points, g.title, g.fs...); len(f.Panels) > 0 {
-				d.Figure(f, "Mean normalised simple regret. Methods look the same in all figures.")
+				d.Figure("Mean normalised simple regret. Methods look the same in all figures.", f)
 			}
 		}
 	}
@@ -147,15 +147,6 @@ func (s *Summary) results(d document, sc scope, full bool) {
 			d.Table(t)
 		}
 		if len(c.Results) < 2 {
-			continue
-		}
-		if full {
-			f := pairFigure(c)
-			if f == nil {
-				d.Text(title(c.Space) + ", " + acquisitionTitle(c.Acquisition) + ": no method is better than another beyond doubt.")
-				continue
-			}
-			d.Figure(f, "Paired bootstrap of the regret after the last query, lowest mean regret first, columns numbered like the rows. An empty cell: the 95% interval of the difference includes zero.")
 			continue
 		}
 		t := pairTable(c)
@@ -175,10 +166,7 @@ func (s *Summary) clusterNumbers(d document, full bool) {
 		if !full {
 			shown = studies[:1]
 		}
-		d.Figure(s.clusterFigure(shown), fmt.Sprintf("Mean regret after %d queries with the number of clusters given, with 95%% confidence bands over tasks.", s.Budget))
-		if full {
-			d.Figure(s.clusterCurves(studies[0]), "Mean normalised simple regret with the number of clusters given.")
-		}
+		d.Figure(fmt.Sprintf("Mean regret after %d queries with the number of clusters given, with 95%% confidence bands over tasks.", s.Budget), s.clusterFigure(shown))
 		for i, sc := range studies {
 			for _, c := range sc.cs {
 				if full || i == 0 {
@@ -195,9 +183,6 @@ func (s *Summary) clusterNumbers(d document, full bool) {
 	}
 	if len(s.Partitions) == 0 {
 		return
-	}
-	if f := s.partitionFigure(); full && f != nil {
-		d.Figure(f, "Distance within clusters (less is better) and between them (more is better), means over splits."+s.alikeText())
 	}
 	d.Table(s.partitionTable())
 }
@@ -226,7 +211,7 @@ func (s *Summary) calibrations(d document) {
 				d.Text("Every method is judged at the configurations that it asked for itself. A coverage below 0.90 means that it is more certain than it should be, above that it is less.")
 				begun = true
 				if f := s.calibrationFigure(sc); f != nil {
-					d.Figure(f, "How many of the queried values the 90% interval held, which should be 0.90 of them: methods in the order of their mean regret after the last query, the lowest at the top.")
+					d.Figure("How many of the queried values the 90% interval held, which should be 0.90 of them: methods in the order of their mean regret after the last query, the lowest at the top.", f)
 				}
 			}
 			d.Table(t)
@@ -252,7 +237,7 @@ func (s *Summary) definitions() []string {
 	return []string{
 		"Regret: the best value of the task's table minus the best value found, divided by the range of the table. Means are over runs within a space, and over spaces with equal weight.",
 		"Confidence limits: 95%, from the differences between tasks, all runs of a task together; no statement about single tasks.",
-		fmt.Sprintf("Paired bootstrap: %d times as many tasks as a space has are drawn with replacement, with all of their runs and for all methods alike (seed %d); the interval holds the middle 95%% of the differences of two means.", s.Resamples, s.Seed),
+		fmt.Sprintf("Paired bootstrap: %d times as many tasks as a space has are drawn with replacement, with all of their runs and for all methods alike (seed %d); the interval holds the middle 95%% of the differences of two means.", s.resamples, seed),
 		fmt.Sprintf("AUC: the mean regret after each of the queries; geometric: the geometric mean of the spaces' AUC; from @%d: the same from that query on.", LateFrom),
 		"Rank: among the compared methods on the same space, split, task and repeat, regrets rounded to 1e-8, ties averaged; 1 is the best.",
 		fmt.Sprintf("Solved: the fraction of runs with a regret below %g. Performance profile: the same after the last query for other thresholds.", Threshold),

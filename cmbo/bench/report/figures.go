@@ -121,7 +121,7 @@ func (s *Summary) curvePanel(c *Comparison, title string, y plot.Axis, in func(r
 			x.Style = s.roster.style[r.Method]
 		}
 		if points > 0 {
-			x.Markers = plot.MarkersNone // most of a file's size
+			x.Plain = true // most of a file's size
 		}
 		if band != nil && band(r) && finite(r.Lower[0]) {
 			x.Lo, x.Hi = thin(r.Lower, points), thin(r.Upper, points)
@@ -160,7 +160,7 @@ func (s *Summary) bestFigure(sc scope, all bool, points int) *plot.Figure {
 	names := s.chosen(sc, !all)
 	in := func(r *Result) bool { _, ok := names[r.Method]; return ok }
 	band := func(r *Result) bool { return all && names[r.Method] }
-	f := &plot.Figure{Title: "Best of each kind, " + scopeName(sc.space), Width: figureWidth, Height: plotHeight, Columns: len(sc.cs), Legend: plot.LegendBelow}
+	f := &plot.Figure{Title: "Best of each kind, " + scopeName(sc.space), Width: figureWidth, Height: plotHeight, Columns: len(sc.cs)}
 	axis := regretAxis(sc.cs, in)
 	for _, c := range sc.cs {
 		f.Panels = append(f.Panels, s.curvePanel(c, acquisitionTitle(c.Acquisition), axis, in, regretOf, band, points))
@@ -180,7 +180,7 @@ func (s *Summary) bestFigure(sc scope, all bool, points int) *plot.Figure {
 	if len(sc.cs) == 1 {
 		f.Columns = 2
 		for i, t := range []string{"Regret", "Average rank", "Solved", "Performance profile"} {
-			f.Panels[i].(*plot.Chart).Title = t + ", " + acquisitionTitle(sc.cs[0].Acquisition)
+			f.Panels[i].Title = t + ", " + acquisitionTitle(sc.cs[0].Acquisition)
 		}
 	}
 	return f
@@ -188,7 +188,7 @@ func (s *Summary) bestFigure(sc scope, all bool, points int) *plot.Figure {
 
 func (s *Summary) profilePanel(c *Comparison, in func(r *Result) bool, points int) *plot.Chart {
 	ch := &plot.Chart{
-		X:     plot.Axis{Label: "regret C after the last query", Log: true, Format: shortNumber},
+		X:     plot.Axis{Label: "regret C after the last query", Log: true},
 		Y:     plot.Axis{Label: "fraction below C", Min: 0, Max: 1},
 		Rules: []plot.Rule{{Name: fmt.Sprintf("C = %g", Threshold), At: Threshold, Vertical: true}},
 	}
@@ -196,7 +196,7 @@ func (s *Summary) profilePanel(c *Comparison, in func(r *Result) bool, points in
 		if r := &c.Results[i]; in(r) {
 			x := plot.Series{Name: r.Method, X: thin(s.Thresholds, points), Y: thin(r.Profile, points), Style: s.roster.style[r.Method], Bold: r.Method == standard()}
 			if points > 0 {
-				x.Markers = plot.MarkersNone
+				x.Plain = true
 			}
 			ch.Series = append(ch.Series, x)
 		}
@@ -204,12 +204,10 @@ func (s *Summary) profilePanel(c *Comparison, in func(r *Result) bool, points in
 	return ch
 }
 
-func shortNumber(v float64) string { return fmt.Sprintf("%g", v) }
-
 // familyFigure has the regret curves of all methods of some families.
 func (s *Summary) familyFigure(sc scope, points int, title string, fs ...family) *plot.Figure {
 	in := func(r *Result) bool { return slices.Contains(fs, familyOf(r.Method)) }
-	f := &plot.Figure{Title: title + ", " + scopeName(sc.space), Width: figureWidth, Height: 260, Columns: len(sc.cs), Legend: plot.LegendBelow}
+	f := &plot.Figure{Title: title + ", " + scopeName(sc.space), Width: figureWidth, Height: 260, Columns: len(sc.cs)}
 	axis := regretAxis(sc.cs, in)
 	for _, c := range sc.cs {
 		if ch := s.curvePanel(c, acquisitionTitle(c.Acquisition), axis, in, regretOf, nil, points); len(ch.Series) > 0 {
@@ -220,49 +218,10 @@ func (s *Summary) familyFigure(sc scope, points int, title string, fs ...family)
 	return f
 }
 
-// pairFigure is the matrix of who beats whom, best method first; nil if nobody
-// does, as an empty grid says less than a sentence.
-func pairFigure(c *Comparison) *plot.Figure {
-	m := &plot.Matrix{
-		Title:   acquisitionTitle(c.Acquisition),
-		Classes: []string{"row's regret is lower", "row's regret is higher"},
-		Format: func(v float64) string {
-			if v == 0 {
-				return "<"
-			}
-			return ">"
-		},
-	}
-	rs := byRegret(c)
-	some := false
-	for i, a := range rs {
-		m.Rows, m.Cols = append(m.Rows, fmt.Sprintf("%s  %d", a.Method, i+1)), append(m.Cols, fmt.Sprint(i+1))
-		var row []float64
-		for _, b := range rs {
-			v := math.NaN()
-			if p, ok := c.Pair(a.Method, b.Method); ok {
-				switch p.Regret.Sign() {
-				case -1:
-					v = 0
-				case 1:
-					v = 1
-				}
-			}
-			row = append(row, v)
-			some = some || !math.IsNaN(v)
-		}
-		m.Values = append(m.Values, row)
-	}
-	if !some {
-		return nil
-	}
-	return &plot.Figure{Title: "Who beats whom, " + scopeName(c.Space), Width: figureWidth, Panels: []plot.Panel{m}, Columns: 1, Legend: plot.LegendBelow}
-}
-
 // clusterFigure shows the last regret against the number of clusters: a row for
 // each space, a column for each acquisition function.
 func (s *Summary) clusterFigure(scs []scope) *plot.Figure {
-	f := &plot.Figure{Title: "Regret against the number of clusters", Width: figureWidth, Height: 170, Legend: plot.LegendBelow}
+	f := &plot.Figure{Title: "Regret against the number of clusters", Width: figureWidth, Height: 170}
 	for _, sc := range scs {
 		f.Columns = max(f.Columns, len(sc.cs))
 		for _, c := range sc.cs {
@@ -275,7 +234,7 @@ func (s *Summary) clusterFigure(scs []scope) *plot.Figure {
 				r := &c.Results[i]
 				n := len(ch.Series)
 				if n == 0 || ch.Series[n-1].Name != r.Method {
-					ch.Series = append(ch.Series, plot.Series{Name: r.Method, Style: s.roster.style[r.Method], Markers: plot.MarkersAll})
+					ch.Series = append(ch.Series, plot.Series{Name: r.Method, Style: s.roster.style[r.Method]})
 					n++
 				}
 				x := &ch.Series[n-1]
@@ -288,102 +247,26 @@ func (s *Summary) clusterFigure(scs []scope) *plot.Figure {
 	return f
 }
 
-// clusterCurves shows the regret curves of each number of clusters, a row for
-// each method.
-func (s *Summary) clusterCurves(sc scope) *plot.Figure {
-	f := &plot.Figure{Title: "Regret curves by number of clusters, " + scopeName(sc.space), Width: figureWidth, Height: plotHeight, Columns: len(sc.cs), Legend: plot.LegendBelow}
-	var methods []string
-	for _, c := range sc.cs {
-		for i := range c.Results {
-			methods = append(methods, c.Results[i].Method)
-		}
-	}
-	methods = unique(methods)
-	slices.SortFunc(methods, s.roster.compare)
-	for _, m := range methods {
-		in := func(r *Result) bool { return r.Method == m }
-		axis := regretAxis(sc.cs, in)
-		for _, c := range sc.cs {
-			ch := s.curvePanel(c, m+", "+acquisitionTitle(c.Acquisition), axis, in, regretOf, nil, 0)
-			for i := range ch.Series {
-				ch.Series[i].Name = fmt.Sprintf("C = %d", clustersOf(c, m, i))
-			}
-			f.Panels = append(f.Panels, ch)
-		}
-	}
-	return f
-}
-
-// clustersOf is the number of clusters of the method's i-th result.
-func clustersOf(c *Comparison, method string, i int) int {
-	for k := range c.Results {
-		if c.Results[k].Method == method {
-			if i == 0 {
-				return c.Results[k].Clusters
-			}
-			i--
-		}
-	}
-	return 0
-}
-
-// partitionFigure shows intraCE and interCS side by side, a row for each space
-// with more than one number of clusters to compare; nil if there is none.
-func (s *Summary) partitionFigure() *plot.Figure {
-	f := &plot.Figure{Title: "Quality of the partitions", Width: figureWidth, Height: 170, Columns: 2, Legend: plot.LegendBelow}
-	ps, _ := s.distinct()
-	for i := 0; i < len(ps); {
-		space, first := ps[i].Space, ps[i].Clusters
-		next := i
-		several := false
-		for ; next < len(ps) && ps[next].Space == space; next++ {
-			several = several || ps[next].Clusters != first
-		}
-		if !several {
-			i = next
-			continue
-		}
-		intra := &plot.Chart{Title: space + ", within clusters", X: plot.Axis{Label: "clusters C", Integer: true}, Y: plot.Axis{Label: "intraCE", Zero: true}}
-		inter := &plot.Chart{Title: space + ", between clusters", X: plot.Axis{Label: "clusters C", Integer: true}, Y: plot.Axis{Label: "interCS", Zero: true}}
-		for i < len(ps) && ps[i].Space == space {
-			method := ps[i].Method
-			a := plot.Series{Name: method, Style: s.roster.style[method], Markers: plot.MarkersAll}
-			b := a
-			for ; i < len(ps) && ps[i].Space == space && ps[i].Method == method; i++ {
-				p := &ps[i]
-				a.X, a.Y = append(a.X, float64(p.Clusters)), append(a.Y, p.IntraCE)
-				if p.Clusters > 1 { // one cluster has nothing to be separate from
-					b.X, b.Y = append(b.X, float64(p.Clusters)), append(b.Y, p.InterCS)
-				}
-			}
-			intra.Series, inter.Series = append(intra.Series, a), append(inter.Series, b)
-		}
-		f.Panels = append(f.Panels, intra, inter)
-	}
-	if len(f.Panels) == 0 {
-		return nil
-	}
-	return f
-}
-
 // calibrationFigure shows the coverage of the methods in the order of their last
 // regrets, a panel for each acquisition function; nil if nothing was predicted.
 func (s *Summary) calibrationFigure(sc scope) *plot.Figure {
-	f := &plot.Figure{Title: "Coverage of the 90% interval, " + scopeName(sc.space), Width: figureWidth, Legend: plot.LegendNone}
+	f := &plot.Figure{Title: "Coverage of the 90% interval, " + scopeName(sc.space), Width: figureWidth, Height: 60}
 	for _, c := range sc.cs {
-		b := &plot.Bars{
-			Title: acquisitionTitle(c.Acquisition), Horizontal: true, Values: true,
-			Value:  plot.Axis{Label: "coverage", Min: 0, Max: 1, Format: shortNumber},
-			Series: []plot.BarSeries{{Name: "coverage", Style: 7}},
+		ch := &plot.Chart{
+			Title: acquisitionTitle(c.Acquisition),
+			X:     plot.Axis{Label: "coverage", Min: 0, Max: 1},
+			Rules: []plot.Rule{{Name: "0.90", At: 0.9, Vertical: true}},
 		}
-		for _, r := range byRegret(c) {
+		points := plot.Series{Points: true, Style: 7}
+		for _, r := range slices.Backward(byRegret(c)) {
 			if r.Calibration.Predictions > 0 {
-				b.Categories = append(b.Categories, r.Method)
-				b.Series[0].Y = append(b.Series[0].Y, r.Calibration.Coverage90)
+				points.X, points.Y = append(points.X, r.Calibration.Coverage90), append(points.Y, float64(len(ch.Y.Names)))
+				ch.Y.Names = append(ch.Y.Names, r.Method)
 			}
 		}
-		if len(b.Categories) > 0 {
-			f.Panels = append(f.Panels, b)
+		if n := len(ch.Y.Names); n > 0 {
+			ch.Series = []plot.Series{points}
+			f.Panels, f.Height = append(f.Panels, ch), max(f.Height, 18*float64(n))
 		}
 	}
 	if len(f.Panels) == 0 {

@@ -223,13 +223,16 @@ func (d *markdown) List(items ...string) {
 	}
 }
 
-func (d *markdown) Figure(f *plot.Figure, caption string) {
+func (d *markdown) Figure(caption string, fs ...*plot.Figure) {
 	d.figures++
-	name := d.fileName(f.Title)
-	if err := os.WriteFile(filepath.Join(d.dir, name), []byte(f.SVG()), 0o666); err != nil && d.err == nil {
-		d.err = err
+	for _, f := range fs {
+		name := d.fileName(f.Title)
+		if err := os.WriteFile(filepath.Join(d.dir, name), []byte(f.SVG()), 0o666); err != nil && d.err == nil {
+			d.err = err
+		}
+		fmt.Fprintf(&d.b, "\n![%s](%s)\n", markdownText(f.Title), name)
 	}
-	d.b.WriteString(fmt.Sprintf("\n![%s](%s)\n\nFigure %d. %s\n", markdownText(f.Title), name, d.figures, markdownText(caption)))
+	fmt.Fprintf(&d.b, "\nFigure %d. %s\n", d.figures, markdownText(caption))
 }
 
 // fileName makes a name of a title that no other figure has.
@@ -255,7 +258,7 @@ func (d *markdown) fileName(title string) string {
 func (d *markdown) Table(t *plot.Table) {
 	d.tables++
 	if t.Caption != "" {
-		d.b.WriteString(fmt.Sprintf("\nTable %d. %s\n", d.tables, markdownText(t.Caption)))
+		fmt.Fprintf(&d.b, "\nTable %d. %s\n", d.tables, markdownText(t.Caption))
 	}
 	d.b.WriteString("\n" + t.Markdown())
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -10,6 +11,18 @@ import (
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/bench"
 )
+
+// ErrInput is what every refusal of an input wraps, beside an error of package cmbo
+// such as cmbo.ErrNotFinite where one fits.
+var ErrInput = errors.New("report: invalid input")
+
+func inputErrorf(where string, kind error, format string, args ...any) error {
+	reason := fmt.Sprintf(format, args...)
+	if kind == nil {
+		return fmt.Errorf("%w: %s: %s", ErrInput, where, reason)
+	}
+	return fmt.Errorf("%w: %s: %s (%w)", ErrInput, where, reason, kind)
+}
 
 // An entrant is what takes part in a comparison: a method or, in the study of
 // the number of clusters, a method with one such number.

@@ -39,18 +39,18 @@ func (s *Summary) measure(c *Comparison, strata []*stratum) {
 		}
 		r.Calibration = calibrate(all)
 	}
-	rank := newRanker(len(c.Results))
 	for _, st := range strata {
 		sums := make([][]float64, len(c.Results))
 		for e := range sums {
 			sums[e] = make([]float64, n)
 		}
+		regret := make([]float64, len(c.Results))
 		for run := range st.task {
 			for q := range n {
-				for e := range sums {
-					rank.regret[e] = st.records[e][run].Regret[q]
+				for e := range regret {
+					regret[e] = st.records[e][run].Regret[q]
 				}
-				for e, v := range rank.ranks() {
+				for e, v := range ranks(regret) {
 					sums[e][q] += v
 				}
 			}
@@ -204,33 +204,22 @@ func geometric(strata []*stratum, value func(st *stratum, run int) float64) floa
 // rankUnit is what regrets are rounded to before they are ranked.
 const rankUnit = 1e-8
 
-// ranker ranks the regrets of one run after one query.
-type ranker struct {
-	regret, key, rank []float64
-	order             []int
-}
-
-func newRanker(n int) *ranker {
-	return &ranker{make([]float64, n), make([]float64, n), make([]float64, n), make([]int, n)}
-}
-
-// ranks returns the ranks of r.regret from 1, ties averaged. The result is valid
-// until the next call.
-func (r *ranker) ranks() []float64 {
-	for i, v := range r.regret {
-		r.key[i] = math.Round(v / rankUnit)
-		r.order[i] = i
+// ranks returns the ranks of regrets from 1, ties averaged.
+func ranks(regret []float64) []float64 {
+	key, order, rank := make([]float64, len(regret)), make([]int, len(regret)), make([]float64, len(regret))
+	for i, v := range regret {
+		key[i], order[i] = math.Round(v/rankUnit), i
 	}
-	slices.SortFunc(r.order, func(a, b int) int { return cmp.Or(cmp.Compare(r.key[a], r.key[b]), cmp.Compare(a, b)) })
-	for i := 0; i < len(r.order); {
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(key[a], key[b]) })
+	for i := 0; i < len(order); {
 		j := i
-		for j < len(r.order) && r.key[r.order[j]] == r.key[r.order[i]] {
+		for j < len(order) && key[order[j]] == key[order[i]] {
 			j++
 		}
 		for k := i; k < j; k++ {
-			r.rank[r.order[k]] = float64(i+j+1) / 2 // the mean of i+1 to j
+			rank[order[k]] = float64(i+j+1) / 2 // the mean of i+1 to j
 		}
 		i = j
 	}
-	return r.rank
+	return rank
 }

@@ -16,9 +16,9 @@ func rec(method, task string, repeat int, regret ...float64) bench.Record {
 	return bench.Record{Space: "s", Method: method, Acquisition: "EI", Task: task, Repeat: repeat, Regret: regret}
 }
 
-func analyse(t *testing.T, rs []bench.Record, opts ...Option) *Summary {
+func analyse(t *testing.T, rs []bench.Record) *Summary {
 	t.Helper()
-	s, err := Analyse(rs, nil, nil, append([]Option{WithResamples(1000)}, opts...)...)
+	s, err := summarise(rs, nil, nil, 1000)
 	require.NoError(t, err)
 	return s
 }
@@ -89,7 +89,6 @@ func TestMeanOverSpaces(t *testing.T) {
 }
 
 func TestRanks(t *testing.T) {
-	r := newRanker(5)
 	for _, c := range []struct{ regret, want []float64 }{
 		{[]float64{0.1, 0.2, 0.3, 0.4, 0.5}, []float64{1, 2, 3, 4, 5}},
 		{[]float64{0.5, 0.5, 0.5, 0.5, 0.5}, []float64{3, 3, 3, 3, 3}},
@@ -97,17 +96,17 @@ func TestRanks(t *testing.T) {
 		// Less than half of 1e-8 apart: a tie. Twice 1e-8: none.
 		{[]float64{0.1, 0.1 + 4e-9, 0.1 - 4e-9, 0.1 + 2e-8, 0}, []float64{3, 3, 3, 5, 1}},
 	} {
-		copy(r.regret, c.regret)
-		assert.Equal(t, c.want, r.ranks())
+		assert.Equal(t, c.want, ranks(c.regret))
 	}
 	// Ranks of any regrets add up to n(n+1)/2.
 	g := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
-		for i := range r.regret {
-			r.regret[i] = float64(g.IntN(4)) / 4
+		regret := make([]float64, 5)
+		for i := range regret {
+			regret[i] = float64(g.IntN(4)) / 4
 		}
 		var sum float64
-		for _, v := range r.ranks() {
+		for _, v := range ranks(regret) {
 			sum += v
 		}
 		assert.Equal(t, 15.0, sum)

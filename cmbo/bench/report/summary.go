@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/bench"
 )
 
@@ -23,15 +22,12 @@ type Summary struct {
 	Notes []string
 
 	// Budget is the number of queries of a run, Budgets are the numbers of
-	// queries after which tables tell ranks and regrets, ascending.
+	// queries after which tables tell ranks and regrets: a fifth of it, a half and all.
 	Budget  int
 	Budgets []int
 	// Thresholds are the regrets at which performance profiles are taken,
 	// ascending.
 	Thresholds []float64
-	// Resamples is how often the bootstrap drew tasks, Seed what it drew from.
-	Resamples int
-	Seed      uint64
 
 	// Spaces and Acquisitions are those of the records. Acquisitions holds ""
 	// only if no record names one.
@@ -51,7 +47,8 @@ type Summary struct {
 	// alone depend on the machine: set them to nil for documents that do not.
 	Times []Time
 
-	roster *roster
+	resamples int // how often the bootstrap drew tasks
+	roster    *roster
 }
 
 // A Comparison holds methods against each other on the runs they share.
@@ -176,81 +173,26 @@ func (c *Comparison) Pair(a, b string) (Pair, bool) {
 	return Pair{}, false
 }
 
-// An Option changes what [Analyse] does.
-type Option func(*config) error
-
-type config struct {
-	seed      uint64
-	resamples int
-	budgets   []int
-}
-
-// WithSeed sets the seed of the bootstrap; 1 if not given.
-func WithSeed(seed uint64) Option {
-	return func(c *config) error { c.seed = seed; return nil }
-}
-
-// WithResamples sets how often the bootstrap draws; 10000 if not given, at least
-// 100.
-func WithResamples(n int) Option {
-	return func(c *config) error {
-		if n < 100 {
-			return inputErrorf("option", cmbo.ErrOption, "%d resamples, must be at least 100", n)
-		}
-		c.resamples = n
-		return nil
-	}
-}
-
-// WithBudgets sets the numbers of queries after which tables tell regrets and
-// ranks, each between 0 and the budget of the runs; a fifth, a half and all of
-// it if not given.
-func WithBudgets(queries ...int) Option {
-	return func(c *config) error {
-		c.budgets = slices.Clone(queries)
-		return nil
-	}
-}
-
-func (c *config) settle(budget int) error {
-	if c.budgets == nil {
-		c.budgets = []int{budget / 5, budget / 2, budget}
-	}
-	for _, q := range c.budgets {
-		if q < 0 || q > budget {
-			return inputErrorf("option", cmbo.ErrOption, "tables after %d queries of runs with %d", q, budget)
-		}
-	}
-	if len(c.budgets) == 0 {
-		c.budgets = []int{budget}
-	}
-	slices.Sort(c.budgets)
-	c.budgets = slices.Compact(c.budgets)
-	return nil
-}
+// resamples is how often the bootstrap draws, seed what it draws from.
+const (
+	resamples = 10000
+	seed      = 1
+)
 
 // Analyse computes a Summary of records, clusterings and timings, which may come
 // from an experiment that is not finished; the latter two may be empty. It
 // changes and keeps none of them. Errors wrap [ErrInput].
 //
 // The result is a function of the input's contents: the order does not matter.
-// Most of the time goes into the bootstrap, about pairs × resamples operations
-// for each comparison.
-func Analyse(records []bench.Record, clusterings []bench.Clustering, timings []bench.Timing, opts ...Option) (*Summary, error) {
-	c := config{seed: 1, resamples: 10000}
-	for i, o := range opts {
-		if o == nil {
-			return nil, inputErrorf("option", cmbo.ErrOption, "option %d of %d is nil", i, len(opts))
-		}
-		if err := o(&c); err != nil {
-			return nil, err
-		}
-	}
+// Most of the time goes into the bootstrap, about 10,000 operations for each pair of
+// methods in each comparison.
+func Analyse(records []bench.Record, clusterings []bench.Clustering, timings []bench.Timing) (*Summary, error) {
+	return summarise(records, clusterings, timings, resamples)
+}
+
+func summarise(records []bench.Record, clusterings []bench.Clustering, timings []bench.Timing, resamples int) (*Summary, error) {
 	rs, budget, err := checkRecords(records)
 	if err != nil {
-		return nil, err
-	}
-	if err := c.settle(budget); err != nil {
 		return nil, err
 	}
 	cs, err := checkClusterings(clusterings)
@@ -262,8 +204,8 @@ func Analyse(records []bench.Record, clusterings []bench.Clustering, timings []b
 	}
 	s := &Summary{
 		Title:  "Comparison of tuning methods",
-		Budget: budget, Budgets: c.budgets, Thresholds: thresholds(),
-		Resamples: c.resamples, Seed: c.seed,
+		Budget: budget, Budgets: slices.Compact([]int{budget / 5, budget / 2, budget}), Thresholds: thresholds(),
+		resamples: resamples,
 	}
 	var methods []string
 	for i := range rs {

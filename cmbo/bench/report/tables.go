@@ -14,7 +14,7 @@ func (s *Summary) resultTable(c *Comparison) *plot.Table {
 	t := &plot.Table{
 		Caption: fmt.Sprintf("%s, %s: %s of %s. Mean regret after the queries in the heading, 95%% limits of the last one, area under the curve, its geometric mean over spaces, of the whole and of the late part, fraction of runs below %g, and how many methods the row beats and loses to beyond doubt.",
 			title(c.Space), acquisitionTitle(c.Acquisition), plural(c.Runs, "run", "runs"), plural(c.Tasks, "task", "tasks"), Threshold),
-		Columns: []plot.Column{{Title: "method"}},
+		Columns: plot.Titled("method"),
 	}
 	for i, q := range s.Budgets {
 		t.Columns = append(t.Columns, plot.Column{Title: atQuery("regret", i, q), Best: plot.BestMin})
@@ -59,7 +59,7 @@ func atQuery(what string, i, q int) string {
 func (s *Summary) rankTable(sc scope) *plot.Table {
 	t := &plot.Table{
 		Caption: title(sc.space) + ": average rank among the compared methods after the queries in the heading. Ranks of different acquisition functions are not comparable where the number of methods differs.",
-		Columns: []plot.Column{{Title: "method"}},
+		Columns: plot.Titled("method"),
 	}
 	type line struct {
 		method string
@@ -116,7 +116,7 @@ func (s *Summary) rivalTable(c *Comparison) *plot.Table {
 	t := &plot.Table{
 		Caption: fmt.Sprintf("%s, %s: %s minus each other method, paired bootstrap over tasks. Negative is in its favour; 95%% limits; “share” is the fraction of resamples in its favour; no verdict on the regret where its limits include zero.",
 			title(c.Space), acquisitionTitle(c.Acquisition), standard()),
-		Columns: []plot.Column{{Title: "other method"}, {Title: fmt.Sprintf("regret @%d", s.Budget)}, {Title: "lower"}, {Title: "upper"}, {Title: "share"}, {Title: "verdict"}, {Title: "AUC"}, {Title: "lower"}, {Title: "upper"}},
+		Columns: plot.Titled("other method", fmt.Sprintf("regret @%d", s.Budget), "lower", "upper", "share", "verdict", "AUC", "lower", "upper"),
 	}
 	for _, r := range byRegret(c) {
 		p, ok := c.Pair(standard(), r.Method)
@@ -144,7 +144,7 @@ func (s *Summary) rivalTable(c *Comparison) *plot.Table {
 func calibrationTable(sc scope) *plot.Table {
 	t := &plot.Table{
 		Caption: title(sc.space) + ": predictions of the queried values, range of a task's table = 1. Mean and median NLPD in nats, less is better; how much of the values the 90% interval held.",
-		Columns: []plot.Column{{Title: "method"}},
+		Columns: plot.Titled("method"),
 	}
 	// More columns than this do not fit on a page.
 	each, spread := 3, len(sc.cs) <= 2
@@ -194,7 +194,7 @@ func calibrationTable(sc scope) *plot.Table {
 func (s *Summary) runTable() *plot.Table {
 	t := &plot.Table{
 		Caption: "What was compared. Runs and tasks are those that all compared methods share.",
-		Columns: []plot.Column{{Title: "space"}, {Title: "acquisition"}, {Title: "methods"}, {Title: "tasks"}, {Title: "runs"}, {Title: "runs left out"}, {Title: "methods not compared"}},
+		Columns: plot.Titled("space", "acquisition", "methods", "tasks", "runs", "runs left out", "methods not compared"),
 	}
 	for i := range s.Comparisons {
 		c := &s.Comparisons[i]
@@ -218,7 +218,7 @@ func (s *Summary) runTable() *plot.Table {
 func (s *Summary) timeTable(space string) *plot.Table {
 	t := &plot.Table{
 		Caption: title(space) + ": median wall time of one goroutine, in seconds. Offline is learning from the past tasks of one split, online one query.",
-		Columns: []plot.Column{{Title: "method"}, {Title: "offline (s)"}, {Title: "lessons"}, {Title: "online (s/query)"}, {Title: "runs"}},
+		Columns: plot.Titled("method", "offline (s)", "lessons", "online (s/query)", "runs"),
 	}
 	for _, x := range s.Times {
 		if x.Space == space {
@@ -236,7 +236,7 @@ func (s *Summary) studyTable(c *Comparison) *plot.Table {
 	t := &plot.Table{
 		Caption: fmt.Sprintf("%s, %s: regret after %d queries against the number of clusters; %s of %s.",
 			title(c.Space), acquisitionTitle(c.Acquisition), s.Budget, plural(c.Runs, "run", "runs"), plural(c.Tasks, "task", "tasks")),
-		Columns: []plot.Column{{Title: "clusters"}},
+		Columns: plot.Titled("clusters"),
 	}
 	var methods []string
 	var numbers []int
@@ -271,7 +271,7 @@ func (s *Summary) studyTable(c *Comparison) *plot.Table {
 func (s *Summary) partitionTable() *plot.Table {
 	t := &plot.Table{
 		Caption: "Partitions of the past tasks, means over splits. “Largest” is the share of the tasks in the largest cluster." + s.alikeText(),
-		Columns: []plot.Column{{Title: "space"}, {Title: "method"}, {Title: "clusters"}, {Title: "intraCE"}, {Title: "interCS"}, {Title: "largest"}, {Title: "splits"}},
+		Columns: plot.Titled("space", "method", "clusters", "intraCE", "interCS", "largest", "splits"),
 	}
 	ps, _ := s.distinct()
 	for _, p := range ps {
@@ -283,7 +283,7 @@ func (s *Summary) partitionTable() *plot.Table {
 // pairTable is the matrix of who beats whom as text: "<" where the row has the
 // lower regret beyond doubt, ">" where it has the higher one.
 func pairTable(c *Comparison) *plot.Table {
-	t := &plot.Table{Columns: []plot.Column{{Title: "method"}}}
+	t := &plot.Table{Columns: plot.Titled("method")}
 	rs := byRegret(c)
 	for i, a := range rs {
 		t.Columns = append(t.Columns, plot.Column{Title: fmt.Sprint(i + 1)})

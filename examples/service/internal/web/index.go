@@ -2,10 +2,8 @@ package web
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/gocmbo/cmbo/examples/service/api"
@@ -17,43 +15,47 @@ import (
 func (s *Server) index(w http.ResponseWriter, _ *http.Request) {
 	p := plot.NewPage("Studies")
 	p.Refresh(s.Refresh)
-	var rows [][]entry
+	studies := &plot.Table{Columns: plot.Titled("study", "best", "better", "open", "told", "failed", "observations", "prior")}
 	for _, t := range s.Studies.Studies() {
 		m := summary(t)
-		row := []entry{{text: m.ID, link: "/studies/" + m.ID}}
+		row := []plot.Cell{plot.Link(m.ID, "/studies/"+m.ID)}
 		if m.State == api.StateDamaged {
-			rows = append(rows, append(row, entry{text: "damaged"}))
+			studies.Rows = append(studies.Rows, append(row, plot.Str("damaged")))
 			continue
 		}
-		best, goal := entry{number: true}, "larger"
+		best, goal := plot.Str(""), "larger"
 		if m.Best != nil {
-			best.text = strconv.FormatFloat(m.Best.Y, 'g', 5, 64)
+			best = plot.Sig(m.Best.Y)
 		}
 		if m.Minimize {
 			goal = "smaller"
 		}
-		rows = append(rows, append(row, best, entry{text: goal}, count(m.Trials.Open), count(m.Trials.Told), count(m.Trials.Failed), count(m.Observations), entry{text: priorLabel(m)}))
+		studies.Rows = append(studies.Rows, append(row, best, plot.Str(goal), count(m.Trials.Open), count(m.Trials.Told), count(m.Trials.Failed), count(m.Observations), plot.Str(priorLabel(m))))
 	}
-	if rows == nil {
+	if studies.Rows == nil {
 		p.Text("There are none yet. Create one with `POST /v1/studies`.")
 	} else {
-		p.HTML(table("", []string{"study", "best", "better", "open", "told", "failed", "observations", "prior"}, rows))
+		p.Table(studies)
 	}
-	rows = nil
-	priors := s.Studies.Priors()
-	slices.SortStableFunc(priors, func(a, b study.PriorFile) int { // those with a name first
+	files := s.Studies.Priors()
+	slices.SortStableFunc(files, func(a, b study.PriorFile) int { // those with a name first
 		return cmp.Compare(min(len(b.Names), 1), min(len(a.Names), 1))
 	})
-	for _, f := range priors {
-		names := strings.Join(f.Names, ", ")
-		rows = append(rows, []entry{{text: names}, {text: shortDigest(f.Digest)}, {text: fmt.Sprintf("%.1f", float64(f.Bytes)/1024), number: true}})
+	priors := &plot.Table{
+		Caption: "What was learned from past tasks. Those without a name were made for one study or for one list of candidates.",
+		Columns: plot.Titled("name", "digest", "KiB"),
 	}
-	if rows != nil {
+	for _, f := range files {
+		priors.Rows = append(priors.Rows, []plot.Cell{plot.Str(strings.Join(f.Names, ", ")), plot.Str(shortDigest(f.Digest)), plot.Num(float64(f.Bytes)/1024, 1)})
+	}
+	if priors.Rows != nil {
 		p.Section("Priors")
-		p.HTML(table("What was learned from past tasks. Those without a name were made for one study or for one list of candidates.", []string{"name", "digest", "KiB"}, rows))
+		p.Table(priors)
 	}
 	s.html(w, http.StatusOK, p)
 }
+
+func count(n int) plot.Cell { return plot.Num(float64(n), 0) }
 
 // priorLabel names the prior of a study.
 func priorLabel(m api.Study) string {
@@ -69,50 +71,3 @@ func priorLabel(m api.Study) string {
 }
 
 func shortDigest(d string) string { return d[:min(12, len(d))] + "…" }
-
-// entry is a cell of a table with links.
-type entry struct {
-	text   string
-	link   string // a path; empty for none
-	number bool
-}
-
-func count(n int) entry { return entry{text: strconv.Itoa(n), number: true} }
-
-// table writes a table as package plot does, with links.
-func table(caption string, columns []string, rows [][]entry) string {
-	var b strings.Builder
-	class := func(number bool) string {
-		if number {
-			return ` class="num"`
-		}
-		return ""
-	}
-	b.WriteString("<figure class=\"table\">\n")
-	if caption != "" {
-		b.WriteString("<figcaption>" + plot.Escape(caption) + "</figcaption>\n")
-	}
-	b.WriteString("<div class=\"scroll\"><table>\n<thead><tr>")
-	for j, c := range columns {
-		number := slices.ContainsFunc(rows, func(r []entry) bool { return j < len(r) && r[j].number })
-		b.WriteString("<th scope=\"col\"" + class(number) + ">" + plot.Escape(c) + "</th>")
-	}
-	b.WriteString("</tr></thead>\n<tbody>\n")
-	for _, r := range rows {
-		b.WriteString("<tr>")
-		for j := range columns {
-			var e entry
-			if j < len(r) {
-				e = r[j]
-			}
-			text := plot.Escape(e.text)
-			if e.link != "" {
-				text = "<a href=\"" + plot.Escape(e.link) + "\">" + text + "</a>"
-			}
-			b.WriteString("<td" + class(e.number) + ">" + text + "</td>")
-		}
-		b.WriteString("</tr>\n")
-	}
-	b.WriteString("</tbody></table></div>\n</figure>\n")
-	return b.String()
-}

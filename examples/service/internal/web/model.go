@@ -99,7 +99,7 @@ func parameterCharts(p *plot.Page, t *study.Study, obs []study.Observation, mode
 		case discrete(param):
 			c.Series = append(c.Series, bars(&model[i], axis)...)
 		default:
-			s := plot.Series{Name: "model, ±2 sd", Style: 1, Markers: plot.MarkersNone}
+			s := plot.Series{Name: "model, ±2 sd", Style: 1, Plain: true}
 			for k, m := range model[i].Mean {
 				s.X = append(s.X, place(param, model[i].X[k]))
 				if axis.clamp(m) != m {
@@ -126,7 +126,7 @@ func parameterCharts(p *plot.Page, t *study.Study, obs []study.Observation, mode
 		if len(beyond.X) > 0 {
 			c.Series = append(c.Series, beyond)
 		}
-		figures = append(figures, &plot.Figure{Panels: []plot.Panel{c}, Width: panelWidth, Height: 180, Legend: plot.LegendBelow})
+		figures = append(figures, &plot.Figure{Panels: []*plot.Chart{c}, Width: panelWidth, Height: 180})
 	}
 	caption := "The values against each parameter. "
 	switch n := len(obs); {
@@ -143,7 +143,7 @@ func parameterCharts(p *plot.Page, t *study.Study, obs []study.Observation, mode
 	if n := len(t.Space().Params()); n > shownParams {
 		caption += fmt.Sprintf(" The first %d of %d parameters.", shownParams, n)
 	}
-	p.Panels(figures, caption)
+	p.Figure(caption, figures...)
 }
 
 // bars shows what the model says of choices: the mean and a bar of two standard
@@ -158,7 +158,7 @@ func bars(s *study.Slice, axis limits) []plot.Series {
 			means.X, means.Y = append(means.X, x), append(means.Y, m)
 		}
 		lo, hi := axis.clamp(m-2*s.SD[k]), axis.clamp(m+2*s.SD[k])
-		out = append(out, plot.Series{X: []float64{x, x}, Y: []float64{lo, hi}, Markers: plot.MarkersNone, Bold: true, Style: style})
+		out = append(out, plot.Series{X: []float64{x, x}, Y: []float64{lo, hi}, Plain: true, Bold: true, Style: style})
 	}
 	return append(out, means)
 }
@@ -193,15 +193,11 @@ func paramAxis(p cmbo.Param) plot.Axis {
 		for _, v := range p.Values() {
 			names = append(names, compact(v))
 		}
-		a.Integer, a.Min, a.Max = true, -0.5, float64(len(names))-0.5
-		a.Format = func(v float64) string {
-			if v < 0 || v >= float64(len(names)) || v != math.Trunc(v) {
-				return ""
+		for _, name := range names {
+			if r := []rune(name); len(r) > 12 {
+				name = string(r[:11]) + "…"
 			}
-			if r := []rune(names[int(v)]); len(r) > 12 {
-				return string(r[:11]) + "…"
-			}
-			return names[int(v)]
+			a.Names = append(a.Names, name)
 		}
 	case cmbo.KindLogFloat, cmbo.KindLogInt:
 		a.Log = true
@@ -246,7 +242,7 @@ func forecastChart(p *plot.Page, t *study.Study) {
 		}
 		to.X, to.Y = append(to.X, x), append(to.Y, y)
 	}
-	diagonal := plot.Series{Name: "as expected", X: []float64{lo, hi}, Y: []float64{lo, hi}, Markers: plot.MarkersNone, Style: 8}
+	diagonal := plot.Series{Name: "as expected", X: []float64{lo, hi}, Y: []float64{lo, hi}, Plain: true, Style: 8}
 	chart := &plot.Chart{
 		X: plot.Axis{Label: "expected " + valueLabel(t), Min: axis.lo, Max: axis.hi}, Y: plot.Axis{Label: "measured", Min: axis.lo, Max: axis.hi},
 		Series: []plot.Series{diagonal, s},
@@ -256,5 +252,5 @@ func forecastChart(p *plot.Page, t *study.Study) {
 		chart.Series = append(chart.Series, beyond)
 		caption += " What lies beyond an axis is at its edge."
 	}
-	p.Panels([]*plot.Figure{{Panels: []plot.Panel{chart}, Width: panelWidth, Legend: plot.LegendBelow}}, caption)
+	p.Figure(caption, &plot.Figure{Panels: []*plot.Chart{chart}, Width: panelWidth})
 }

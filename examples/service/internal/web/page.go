@@ -116,12 +116,7 @@ func bestTable(p *plot.Page, t *study.Study, m study.Summary) {
 		table.Rows = append(table.Rows, []plot.Cell{plot.Str(param.Name()), cell(param, m.Best.X[i])})
 	}
 	p.Table(table)
-	toCopy(p, spaced(compact(config(t.Space(), m.Best.X))))
-}
-
-// toCopy shows text that is to be copied, whole on any screen.
-func toCopy(p *plot.Page, text string) {
-	p.HTML("<pre style=\"white-space:pre-wrap;overflow-wrap:anywhere\">" + plot.Escape(text) + "</pre>\n")
+	p.Pre(spaced(compact(config(t.Space(), m.Best.X))))
 }
 
 // compact writes a value as JSON on one line, with all digits.
@@ -155,7 +150,7 @@ func settings(p *plot.Page, t *study.Study) {
 	p.Text(text)
 	// A line for each parameter, and spaces at which a narrow screen may break it.
 	lines := strings.NewReplacer("\"params\": [{", "\"params\": [\n{", "}, {\"name\"", "},\n{\"name\"")
-	toCopy(p, lines.Replace(spaced(compact(q))))
+	p.Pre(lines.Replace(spaced(compact(q))))
 }
 
 // spaced puts a space after the commas and colons of JSON that is written without.
@@ -233,7 +228,7 @@ func history(p *plot.Page, t *study.Study) {
 	var tops []float64
 	top, worst := math.Inf(-1), limits.clamp(obs[0].Y)
 	values, beyond := measuredPoints(), beyondPoints()
-	bestSoFar := plot.Series{Name: "best so far", Step: true, Bold: true, Markers: plot.MarkersNone, Style: 1}
+	bestSoFar := plot.Series{Name: "best so far", Step: true, Bold: true, Plain: true, Style: 1}
 	for i, o := range obs {
 		top = max(top, sign*o.Y)
 		worst = sign * min(sign*worst, sign*limits.clamp(o.Y))
@@ -264,7 +259,7 @@ func history(p *plot.Page, t *study.Study) {
 		chart.Series = append(chart.Series, failed)
 		caption += fmt.Sprintf(" %s, at the edge of the figure.", verb(len(failed.X), "trial failed", "trials failed"))
 	}
-	figures := []*plot.Figure{{Panels: []plot.Panel{chart}, Width: panelWidth, Legend: plot.LegendBelow}}
+	figures := []*plot.Figure{{Panels: []*plot.Chart{chart}, Width: panelWidth}}
 	if o := t.Optimum(); o != nil {
 		chart.Rules = []plot.Rule{{Name: "optimum", At: limits.clamp(*o)}}
 		var regret []float64
@@ -273,15 +268,15 @@ func history(p *plot.Page, t *study.Study) {
 			top = max(top, sign*v.Y)
 			regret = append(regret, sign**o-top)
 		}
-		s := plot.Series{Name: "regret", Step: true, Bold: true, Markers: plot.MarkersNone, Style: 2}
+		s := plot.Series{Name: "regret", Step: true, Bold: true, Plain: true, Style: 2}
 		s.X, s.Y = corners(regret)
-		figures = append(figures, &plot.Figure{Panels: []plot.Panel{&plot.Chart{X: x, Y: plot.Axis{Label: "regret", Log: true}, Series: []plot.Series{s}}}, Width: panelWidth, Legend: plot.LegendBelow})
+		figures = append(figures, &plot.Figure{Panels: []*plot.Chart{{X: x, Y: plot.Axis{Label: "regret", Log: true}, Series: []plot.Series{s}}}, Width: panelWidth})
 		caption += " Regret is the distance of the best from the optimum, which was given as " + plainNumber(*o) + "."
 		if regret[len(regret)-1] <= 0 {
 			caption += " It has been reached, which a logarithmic axis shows at its lower end."
 		}
 	}
-	p.Panels(figures, caption)
+	p.Figure(caption, figures...)
 }
 
 func verb(n int, one, more string) string {
@@ -412,7 +407,7 @@ func weightChart(p *plot.Page, t *study.Study, m study.Summary) {
 		X: plot.Axis{Label: "trial", Integer: true}, Y: plot.Axis{Label: "weight", Min: 0, Max: 1},
 		Series: series, Stacked: true,
 	}
-	p.Panels([]*plot.Figure{{Panels: []plot.Panel{chart}, Width: panelWidth, Legend: plot.LegendBelow}}, caption)
+	p.Figure(caption, &plot.Figure{Panels: []*plot.Chart{chart}, Width: panelWidth})
 }
 
 // clusterName names a cluster by its number and some of its members.
