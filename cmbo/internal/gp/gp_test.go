@@ -2,6 +2,7 @@ package gp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"testing"
@@ -189,6 +190,53 @@ func TestExtendBySteps(t *testing.T) {
 	s.x.Set(4, 1, 0.5)
 	require.NoError(t, p.Extend(ctx, points.First(s.x, 11), s.y[:11], s.noise[:11]))
 	assert.Equal(t, at(11), momentsOf(t, p, s.at).inBytes(), "another point")
+}
+
+// TestGrowAfterError: after an error of any kind nothing is conditioned on, and what
+// comes then is as if nothing had been.
+func TestGrowAfterError(t *testing.T) {
+	errRow := errors.New("row")
+	rowOf := func(broken int, cross float64) Row {
+		return func(dst []float64, i int) error {
+			if i == broken {
+				return errRow
+			}
+			for j := range dst {
+				dst[j] = cross
+			}
+			dst[i] = 1
+			return nil
+		}
+	}
+	noise, resid := []float64{0.1, 0.2, 0.1}, []float64{1, -1, 0.5}
+	nan := []float64{1, -1, math.NaN()}
+	good := rowOf(-1, 0.5)
+	var fresh Data
+	require.NoError(t, fresh.Grow(0, good, noise, resid))
+	for name, fail := range map[string]func(d *Data) error{
+		"a row":                 func(d *Data) error { return d.Grow(3, rowOf(3, 0.5), append(noise, 0.1), append(resid, 0)) },
+		"a row again":           func(d *Data) error { return d.Grow(0, breakAt(rowOf(-1, 1), 4, errRow), make([]float64, 3), resid) },
+		"a residual":            func(d *Data) error { return d.Grow(3, good, noise, nan) },
+		"a residual of a new":   func(d *Data) error { return d.Grow(2, good, noise, nan) },
+		"a matrix not definite": func(d *Data) error { return d.Grow(0, rowOf(-1, 9), noise, resid) },
+	} {
+		var d Data
+		require.NoError(t, d.Grow(0, good, noise, resid), name)
+		require.Error(t, fail(&d), name)
+		require.Zero(t, d.Len(), name)
+		require.NoError(t, d.Grow(0, good, noise, resid), name)
+		require.Equal(t, fresh.LogMarginal(), d.LogMarginal(), name)
+	}
+}
+
+// breakAt returns row with an error at its n-th call.
+func breakAt(row Row, n int, err error) Row {
+	return func(dst []float64, i int) error {
+		if n--; n == 0 {
+			return err
+		}
+		return row(dst, i)
+	}
 }
 
 // TestGrowKeepsTheFactor: rows that are known are not asked for again.
