@@ -91,10 +91,6 @@ func optionErrorf(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", cmbo.ErrOption, fmt.Sprintf(format, args...))
 }
 
-func taskError(sentinel error, id, format string, args ...any) error {
-	return space.InTask(space.Errorf(sentinel, format, args...), id)
-}
-
 // numerical wraps an error of the layers below, unless ctx explains it.
 func numerical(ctx context.Context, err error, format string, args ...any) error {
 	if err == nil {

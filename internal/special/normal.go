@@ -19,14 +19,6 @@ func NormPDF(z float64) float64 {
 	return expSquare(-0.5, z) / sqrt2Pi
 }
 
-// NormLogPDF returns log φ(z) = −z²/2 − log √(2π).
-//
-// Relative error at most 3u. It is −Inf where z²/2 overflows, from
-// |z| = 1.9e154 on.
-func NormLogPDF(z float64) float64 {
-	return -0.5*z*z - logSqrt2Pi
-}
-
 // NormCDF returns the standard normal distribution function Φ(z).
 //
 // Relative error at most 8u for every z. The left tail is φ(z)·M(−z), which

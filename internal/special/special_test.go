@@ -17,7 +17,6 @@ var bounds = []struct {
 	floor func(x float64) float64
 }{
 	{"NormPDF", NormPDF, 6, nil},
-	{"NormLogPDF", NormLogPDF, 3, nil},
 	{"NormCDF", NormCDF, 8, nil},
 	{"NormLogCDF", NormLogCDF, 10, nil},
 	{"Erfcx", func(x float64) float64 { return keep(x >= 0, Erfcx(x)) }, 8, nil},
@@ -27,7 +26,6 @@ var bounds = []struct {
 	{"NormLogEI", func(x float64) float64 { return keep(x > 0, NormLogEI(x)) }, 6, func(float64) float64 { return 1 }},
 	{"NormQuantile", NormQuantile, 8, nil},
 	{"Log", Log, 2, nil},
-	{"Log1mExp", Log1mExp, 4, nil},
 }
 
 // skipped marks the arguments to which a bound does not apply.
