@@ -83,6 +83,24 @@ func TestOpenBeginsAndResumes(t *testing.T) {
 	require.Equal(t, "nothing to lose", string(b))
 }
 
+// TestMode: the file may be read and written by those to whom the process leaves it,
+// as other files that it makes.
+func TestMode(t *testing.T) {
+	dir := t.TempDir()
+	_, journal, err := Open(filepath.Join(dir, "run.jsonl"), square(t))
+	require.NoError(t, err)
+	require.NoError(t, journal.Close())
+	other, err := os.Create(filepath.Join(dir, "other"))
+	require.NoError(t, err)
+	require.NoError(t, other.Close())
+	mode := func(name string) os.FileMode {
+		info, err := os.Stat(filepath.Join(dir, name))
+		require.NoError(t, err)
+		return info.Mode()
+	}
+	require.Equal(t, mode("other"), mode("run.jsonl"))
+}
+
 // TestOpenWithMark: a file that has lost acknowledged lines at its end is refused.
 func TestOpenWithMark(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "run.jsonl")

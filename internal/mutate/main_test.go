@@ -25,6 +25,7 @@ func (t *T) f(a []float64, err error) (float64, error) {
 	}
 	t.n++
 	t.set(s)
+	_ = t.flag
 	if ok := t.ok; !ok && t.closed {
 		t.s = "a" + "b"
 	}

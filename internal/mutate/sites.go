@@ -141,7 +141,7 @@ func visit(n ast.Node, add func(op string, start, end token.Pos, replacement str
 	text := func(op token.Token) int { return len(op.String()) }
 	switch n := n.(type) {
 	case *ast.BinaryExpr:
-		if isNil(n.X) || isNil(n.Y) || isString(n.X) || isString(n.Y) {
+		if isIdent(n.X, "nil") || isIdent(n.Y, "nil") || isString(n.X) || isString(n.Y) {
 			return false
 		}
 		for _, op := range swaps[n.Op] {
@@ -151,7 +151,7 @@ func visit(n ast.Node, add func(op string, start, end token.Pos, replacement str
 		for _, op := range swaps[n.Tok] {
 			add(n.Tok.String()+"to"+op.String(), n.TokPos, n.TokPos+token.Pos(text(n.Tok)), op.String())
 		}
-		if n.Tok == token.ASSIGN && len(n.Lhs) == 1 && len(n.Rhs) == 1 {
+		if n.Tok == token.ASSIGN && len(n.Lhs) == 1 && len(n.Rhs) == 1 && !isIdent(n.Lhs[0], "_") {
 			add("unassigned", n.Lhs[0].Pos(), n.Lhs[0].End(), "_")
 		}
 	case *ast.ExprStmt:
@@ -261,9 +261,9 @@ func isMessage(c *ast.CallExpr) bool {
 	return name == "panic" || name == "math.Inf" || name == "numerical" || strings.HasPrefix(name, "fmt.") || strings.HasPrefix(name, "errors.") || strings.HasSuffix(strings.ToLower(name), "errorf") || strings.HasSuffix(name, ".fail")
 }
 
-func isNil(e ast.Expr) bool {
+func isIdent(e ast.Expr, name string) bool {
 	x, ok := e.(*ast.Ident)
-	return ok && x.Name == "nil"
+	return ok && x.Name == name
 }
 
 func isString(e ast.Expr) bool {
