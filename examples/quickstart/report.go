@@ -8,13 +8,13 @@ import (
 )
 
 // Looks of the methods, the same in all figures.
-var looks = [numMethods]int{randomSearch: 8, plainGP: 2, cmBO: 1}
+var looks = [numMethods]int{randomSearch: 8, plainGP: 2, paper: 3, cmBO: 1}
 
 // report writes the outcome as a page of HTML.
 func report(o *options, p *past, s *study) string {
 	page := plot.NewPage("Tuning with and without experience")
 	page.Text(
-		fmt.Sprintf("A kernel classifier was tuned on %s. Random search draws settings blindly. The plain GP, a Gaussian process, learns from the data set at hand alone. cm-BO starts from what was learned on %s, and weighs by the results that come in how far the new one is like them.",
+		fmt.Sprintf("A kernel classifier was tuned on %s. Random search draws settings blindly. The plain GP, a Gaussian process, learns from the data set at hand alone. cm-BO starts from what was learned on %s, and weighs by the results that come in how far the new one is like them; \"paper\" is the default variant of the paper that it began with.",
 			count(len(s.targets), "new data set"), count(len(p.tasks), "past data set")))
 	page.Pre(fmt.Sprintf("go run ./examples/quickstart -seed %d -tasks %d -repeats %d -budget %d\n", o.seed, o.tasks, o.repeats, o.budget))
 
@@ -37,7 +37,7 @@ func report(o *options, p *past, s *study) string {
 		fmt.Sprintf("Its accuracy is measured by %d-fold cross-validation, stratified by class; the same folds for all settings of a data set.", numFolds),
 		fmt.Sprintf("Past records: %d random settings of each of %s.", o.recorded, count(len(p.tasks), "data set")),
 		fmt.Sprintf("Best and worst accuracy, for the normalised regret: over %d random settings of each new data set, which no method sees, and all settings any method tried.", o.pool),
-		"The plain GP starts with five scattered settings, cm-BO with none: its prior makes the first proposal. Both then choose the setting with the largest expected improvement.",
+		"The plain GP starts with five scattered settings, the paper's method and cm-BO with none: their priors make the first proposal. All then choose the setting with the largest expected improvement.",
 		"New data sets come from other seeds and other parameters than past ones; of the last family there is no past data set at all.",
 		fmt.Sprintf("Everything random follows from the seed %d.", o.seed))
 	return page.String()

@@ -15,13 +15,14 @@ type method int
 const (
 	randomSearch method = iota // draws settings blindly
 	plainGP                    // learns from the new data set alone
-	cmBO                       // learns from the past as well
+	paper                      // learns from the past as well, by the paper's method
+	cmBO                       // learns from the past, by what the library does without options
 
 	numMethods
 )
 
 func (m method) String() string {
-	return [...]string{"random search", "plain GP", "cm-BO"}[m]
+	return [...]string{"random search", "plain GP", "paper", "cm-BO"}[m]
 }
 
 // A run is one search on one data set: every setting tried in order, and its
@@ -44,7 +45,7 @@ func tune(ctx context.Context, m method, space *cmbo.Space, prior *cmbo.Prior, m
 		cmbo.WithSeed(seed),
 		cmbo.WithParallelism(1), // runs are spread over the cores already
 	}
-	if m == cmBO {
+	if prior != nil {
 		options = append(options, cmbo.WithPrior(prior))
 	}
 	optimizer, err := cmbo.New(space, options...)
