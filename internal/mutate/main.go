@@ -259,7 +259,7 @@ func (o options) runTests(ctx context.Context, root, dir string, s suite, mutant
 	binary := filepath.Join(dir, filepath.Base(s.pkg)+".test")
 	cmd := exec.CommandContext(ctx, binary, args...)
 	if sh, err := exec.LookPath("sh"); err == nil {
-		limit := fmt.Sprintf(`ulimit -v %d -t %d 2>/dev/null; exec "$0" "$@"`, o.memory<<10, int(o.cpu.Seconds()))
+		limit := fmt.Sprintf(`ulimit -v %d 2>/dev/null; ulimit -t %d 2>/dev/null; exec "$0" "$@"`, o.memory<<10, int(o.cpu.Seconds()))
 		cmd = exec.CommandContext(ctx, sh, append([]string{"-c", limit, binary}, args...)...)
 	}
 	cmd.Dir = filepath.Join(root, filepath.FromSlash(s.pkg))
