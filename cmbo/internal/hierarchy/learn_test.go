@@ -239,3 +239,47 @@ func TestGroupTasks(t *testing.T) {
 	require.Len(t, few.labels, len(tasks))
 	require.Len(t, few.singles, len(tasks))
 }
+
+// Progress of Learn names the stages in their order and counts each up to its total,
+// one by one.
+func TestProgress(t *testing.T) {
+	r := rng.Stream(23, t.Name())
+	o := testOptions(2)
+	o.MaxClusters = o.Clusters + 1
+	type step struct {
+		stage       string
+		done, total int
+	}
+	var steps []step
+	o.Progress = func(stage string, done, total int) { steps = append(steps, step{stage, done, total}) }
+	m := learn(t, makeTasks(23, 8, 6, 2, 0, 1), uniform(r, 12, 2), o)
+	totals := map[string]int{"fit": 1, "population": 1, "cluster": 2, "score": 1, "prototypes": m.NumClusters()}
+	var stages []string
+	last := step{}
+	for _, s := range steps {
+		assert.Equal(t, totals[s.stage], s.total, s)
+		if s.stage == last.stage {
+			assert.Equal(t, last.done+1, s.done, s)
+		} else {
+			stages = append(stages, s.stage)
+			assert.LessOrEqual(t, s.done, 1, s)
+			assert.Equal(t, last.total, last.done, last)
+		}
+		last = s
+	}
+	assert.Equal(t, last.total, last.done, last)
+	assert.Equal(t, []string{"fit", "population", "cluster", "score", "prototypes"}, stages)
+}
+
+// Every task is a hypothesis of its own, of more than 256 a sample of so many.
+func TestManyTasks(t *testing.T) {
+	z := uniform(rng.Stream(24, t.Name()), 3, 1)
+	o := DefaultOptions(1)
+	base := fixedBase(1)
+	o.Fixed, o.Steps, o.ClusterSteps = &base, 1, 1
+	tasks := makeTasks(24, 300, 1, 1, 0, 1)
+	for n, want := range map[int]int{200: 200, 256: 256, 257: 256, 300: 256} {
+		o.Labels = make([]int, n)
+		assert.Len(t, learn(t, tasks[:n], z, o).singles, want)
+	}
+}

@@ -436,6 +436,49 @@ func TestPending(t *testing.T) {
 	assert.Less(t, least[3], less[3])
 }
 
+// A component that is conditioned on awaited points as well has the factor L of all
+// covariances and noises, and L times what it keeps is the values, ones and the prior
+// means.
+func TestAwaitedPoints(t *testing.T) {
+	r := rng.Stream(22, t.Name())
+	m := learn(t, makeTasks(22, 6, 10, 2, 0, 1), uniform(r, 12, 2), testOptions(2))
+	x, pending := uniform(r, 4, 2), uniform(r, 3, 2)
+	y := []float64{0.3, -0.8, 1.1, 0.2}
+	run := NewRun(m, DefaultMasses(), math.NaN(), 1)
+	require.NoError(t, run.Fit(ctx, x, y, nil, pending))
+	c, err := m.Candidates(ctx, uniform(r, 2, 2), 1)
+	require.NoError(t, err)
+	require.NoError(t, run.Predict(ctx, make([]float64, 2), make([]float64, 2), c, false))
+
+	pts := slices.Concat(run.pts, run.pending)
+	var values []float64
+	for _, z := range run.z {
+		values = append(values, z-run.centre())
+	}
+	values = append(values, run.values...)
+	levels := make(map[Level]bool)
+	for _, k := range run.comps {
+		if k.ext == nil {
+			continue
+		}
+		levels[k.level] = true
+		l := k.ext.chol.Lower()
+		for i, p := range pts {
+			row := make([]float64, i+1)
+			m.cov(row, k, pts[:i], p)
+			row[i] += k.noiseAt(p)
+			for j, v := range row {
+				assert.InDelta(t, v, linalg.Dot(l.Row(i)[:j+1], l.Row(j)[:j+1]), 1e-12)
+			}
+			at := l.Row(i)[:i+1]
+			assert.InDelta(t, values[i], linalg.Dot(at, k.ext.yt[:i+1]), 1e-12)
+			assert.InDelta(t, 1, linalg.Dot(at, k.ext.u[:i+1]), 1e-12)
+			assert.InDelta(t, m.meanOf(k, p), linalg.Dot(at, k.ext.v[:i+1]), 1e-12)
+		}
+	}
+	require.NotEmpty(t, levels)
+}
+
 // Values mapped by a positive affine map, those of the past too, give predictions
 // mapped by it.
 func TestEquivariance(t *testing.T) {
@@ -597,6 +640,32 @@ func TestKnownNoise(t *testing.T) {
 	known := []float64{1, 2, 1, 2, 1, 2}
 	assert.Equal(t, sd(1, known), sd(0.1, known))
 	assert.NotEqual(t, sd(1, nil), sd(0.1, nil))
+}
+
+// Noise that came with values is, in the tasks' units, what it is by the scale that
+// the posterior finds, to five per cent, however far the values spread.
+func TestNoiseInTheScaleFound(t *testing.T) {
+	r := rng.Stream(21, t.Name())
+	m := learn(t, makeTasks(21, 4, 8, 2, 0, 1), uniform(r, 8, 2), testOptions(2))
+	x := uniform(r, 4, 2)
+	y := []float64{-0.4, 1.1, 0.3, -0.9}
+	for times := 1. / 64; times < 256; times *= 1.08 {
+		wide := slices.Clone(y)
+		for i := range wide {
+			wide[i] *= times
+		}
+		given := 0.04 * times * times
+		run := NewRun(m, DefaultMasses(), math.NaN(), 1)
+		require.NoError(t, run.Fit(ctx, x, wide, slices.Repeat([]float64{given}, 4), nil))
+		var s2 float64
+		for _, c := range run.active {
+			s2 += c.mass * c.fit.all.s2
+		}
+		for _, p := range run.pts {
+			used := given / (run.u * run.u * p.noise)
+			assert.InDelta(t, math.Log(s2)/2, math.Log(used)/2, 0.05, "%g times", times)
+		}
+	}
 }
 
 // What no one would like to meet gives finite, sensible numbers.
