@@ -6,9 +6,10 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/acq"
 )
 
-// WithPrior gives the optimiser what was learned from past tasks. Like those of a past
-// task (see [Learn]), values far below the others of the run count as at a limit; from
-// the third on, its width being at least one that the past tasks make likely.
+// WithPrior gives the optimiser what was learned from past tasks. From the third value
+// on the hierarchical prior takes values far below the others of the run for values at a
+// limit, as [Learn] does in a past task. The limit is five widths below the best value; a
+// run's width is at least one that the past tasks make likely.
 func WithPrior(p *Prior) Option {
 	return option{name: "WithPrior", restore: true, run: func(c *runConfig) error {
 		if p == nil || p.space == nil {

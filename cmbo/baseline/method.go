@@ -49,8 +49,8 @@ type Method struct {
 	// Use says what it does with a run's acquisition.
 	Use Use
 	// Learn makes a model. It fails with [cmbo.ErrOption], and for tasks with a
-	// [cmbo.DataError] as [cmbo.Learn] does. The surrogate of a model that weighs the tasks is a [cmbo.Weigher],
-	// whose last weight is that of the target's own process.
+	// [cmbo.DataError] as [cmbo.Learn] does. The surrogate of a model that weighs the
+	// tasks is a [cmbo.Weigher], whose last weight is that of the target's own process.
 	Learn func(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (Model, error)
 }
 
