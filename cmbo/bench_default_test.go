@@ -71,8 +71,8 @@ func stepper(b *testing.B, space *cmbo.Space, prior *cmbo.Prior, n int) func() {
 }
 
 // BenchmarkDefaultAsk is a proposal of the default configuration and its answer, by
-// past tasks of 50 observations, observations of the run and candidates: 1,200 fresh
-// ones in a parameter space of 6 coordinates, or a list.
+// past tasks of 50 observations, observations of the run and candidates: 1,200 in a
+// parameter space of 6 coordinates, a quarter of them or more new, or a list.
 func BenchmarkDefaultAsk(b *testing.B) {
 	box, err := cmbo.UnitCube(6)
 	if err != nil {
@@ -108,7 +108,7 @@ func BenchmarkDefaultAsk(b *testing.B) {
 }
 
 // BenchmarkPlainAsk is a proposal without past tasks and its answer, by observations of
-// the run, among 1,200 fresh candidates in a parameter space of 6 coordinates. The first
+// the run, among 1,200 candidates in a parameter space of 6 coordinates. The first
 // one, which fits the process to all observations, is not measured; later fits are, as
 // far as they fall among the ten proposals that follow.
 func BenchmarkPlainAsk(b *testing.B) {

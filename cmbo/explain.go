@@ -209,45 +209,45 @@ func (o *Optimizer) Outlook(ctx context.Context) (u Outlook, err error) {
 	if err != nil && !isExhausted(err) {
 		return u, err
 	}
-	for _, id := range present.h.Pending() {
-		c.rows = append(slices.Clip(c.rows), present.h.Trials[id-1].X)
-		c.free = append(c.free, len(c.rows)-1)
+	open := proposable{x: present.h.EncodedPending()}
+	for i := range present.h.Pending() {
+		open.free = append(open.free, i)
 	}
-	rows := make([][]float64, len(c.free))
-	for i, r := range c.free {
-		rows[i] = c.rows[r]
-	}
-	x := o.space.EncodeAll(rows)
 	d, scale := present.data(false)
 	if err := o.fit(ctx, d); err != nil {
 		return u, err
 	}
-	n := len(rows)
-	mean, sd, score := make([]float64, n), make([]float64, n), make([]float64, n)
-	if err := o.model.Predict(ctx, mean, sd, x); err != nil {
-		return u, err
-	}
 	top := slices.Max(d.Y)
 	f := acq.EI{Best: top}
-	if m, ok := o.model.(*hierarchicalRun); ok {
-		if err := m.Score(ctx, score, x, f, top); err != nil {
+	for _, c := range []proposable{c, open} {
+		if len(c.free) == 0 {
+			continue
+		}
+		n, _ := c.x.Dims()
+		mean, sd, score := make([]float64, n), make([]float64, n), make([]float64, n)
+		if err := o.model.Predict(ctx, mean, sd, c.x); err != nil {
 			return u, err
 		}
-	} else {
-		for i := range score {
-			score[i] = f.Score(mean[i], sd[i])
+		if m, ok := o.model.(*hierarchicalRun); ok {
+			if err := m.Score(ctx, score, c.x, f, top); err != nil {
+				return u, err
+			}
+		} else {
+			for i := range score {
+				score[i] = f.Score(mean[i], sd[i])
+			}
 		}
-	}
-	success, err := present.probability(ctx, x)
-	if err != nil {
-		return u, err
-	}
-	for i, v := range score {
-		v = math.Exp(v)
-		if success != nil {
-			v *= success[i]
+		success, err := present.probability(ctx, c.x)
+		if err != nil {
+			return u, err
 		}
-		u.Next, u.Most = max(u.Next, scale.Scale*v), max(u.Most, scale.Scale*(mean[i]+z90*sd[i]-top))
+		for _, i := range c.free {
+			v := math.Exp(score[i])
+			if success != nil {
+				v *= success[i]
+			}
+			u.Next, u.Most = max(u.Next, scale.Scale*v), max(u.Most, scale.Scale*(mean[i]+z90*sd[i]-top))
+		}
 	}
 	return u, nil
 }

@@ -159,7 +159,7 @@ func (p *hierarchicalPrior) surrogate(c *runConfig) (Surrogate, error) {
 	if p.space != nil {
 		x = p.space.Encoded()
 	}
-	return &hierarchicalRun{hierarchy.NewBound(p.Model, c.noise, c.parallelism, x, p.at)}, nil
+	return &hierarchicalRun{hierarchy.NewBound(p.Model, c.noise, c.parallelism, c.parts(), x, p.at)}, nil
 }
 
 // hierarchicalRun makes a [Surrogate] of the hierarchical prior.

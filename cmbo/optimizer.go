@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/model"
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
@@ -42,12 +43,12 @@ type Optimizer struct {
 	design   [][]float64 // initial design, in the order of proposing
 	listed   [][]float64 // all points of a small discrete space, else nil
 	points   *linalg.Dense
-	weighs   bool // the model is a Weigher
-	stale    bool // the model has to be made anew: code that it ran panicked
-	succeeds success
-	past     *hindsight  // what the model would have said earlier, nil until asked for
-	step     *Step       // of the newest proposal that a model made
-	mark     JournalMark // of the journal's last line
+	weighs   bool             // the model is a Weigher
+	stale    bool             // the model has to be made anew: code that it ran panicked
+	succeeds *hierarchy.Bound // the model of where evaluations succeed, nil before it is needed
+	past     *hindsight       // what the model would have said earlier, nil until asked for
+	step     *Step            // of the newest proposal that a model made
+	mark     JournalMark      // of the journal's last line
 }
 
 // New returns an optimiser over a space.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/acq"
@@ -22,7 +23,8 @@ import (
 // It fails with [ErrNoCandidates] when there is nothing left to propose, with
 // [ErrNumerical] if the model cannot be conditioned on the data, and with
 // ctx.Err() once ctx is done. It takes O(t² N) time for t points and N
-// candidates, plus the distances to the prototypes, O(C I³) on I index points.
+// candidates, the default only for those that are new to it and O(t N) for the
+// others; variants take O(C I³) more for the distances on I index points.
 func (o *Optimizer) Ask(ctx context.Context) (Trial, error) {
 	ts, err := o.AskN(ctx, 1)
 	if err != nil {
@@ -112,7 +114,7 @@ func (o *Optimizer) unlockModel() { <-o.modelLock }
 // made anew before it is used again, unless it is the caller's.
 func (o *Optimizer) usedModel(recovered any, err error) error {
 	if err = panicked(recovered, err); errors.Is(err, ErrPanic) {
-		o.stale, o.succeeds, o.past = o.config.surrogate == nil, success{}, nil
+		o.stale, o.succeeds, o.past = o.config.surrogate == nil, nil, nil
 	}
 	return err
 }
@@ -216,13 +218,18 @@ func (o *draft) candidates(id int) (c proposable, err error) {
 		}
 		return c, nil
 	}
-	if c.rows = o.pool(id); len(c.rows) == 0 {
+	c.rows = o.pool(id)
+	seen := make(map[string]bool, len(c.rows))
+	for i, r := range c.rows {
+		if key := points.Key(r); !seen[key] && (o.config.repeats || o.h.Used[key] == 0) {
+			seen[key] = true
+			c.free = append(c.free, i)
+		}
+	}
+	if len(c.free) == 0 {
 		return c, fmt.Errorf("%w: no unused point among the candidates drawn", ErrNoCandidates)
 	}
-	c.x, c.free = o.space.EncodeAll(c.rows), make([]int, len(c.rows))
-	for i := range c.free {
-		c.free[i] = i
-	}
+	c.x = o.space.EncodeAll(c.rows)
 	return c, nil
 }
 
@@ -370,26 +377,39 @@ func (o *draft) data(pending bool) (Data, scaling.Values) {
 	return d, s
 }
 
-// pool returns the candidates of a parameter space for one proposal: Sobol
-// points fresh for each step and points around the best one, if there is one.
-// Repetitions and points in use are left out.
-func (o *draft) pool(step int) [][]float64 {
-	c := o.config
-	rows := o.space.Spread(c.sobol, rng.Stream(c.seed, "candidates", uint64(step)))
-	if b := o.h.Best(o.config.minimize); b >= 0 {
-		rows = append(rows, o.space.Near(o.h.Observations[b].X, c.local, rng.Stream(c.seed, "local", uint64(step)))...)
+// poolSteps is the number of proposals that a block of candidates serves: a model keeps
+// what it worked out there, and a quarter of the candidates is new to it.
+const poolSteps = 4
+
+// blocks returns the sizes of the blocks that n candidates come in.
+func blocks(n int) []int {
+	sizes := make([]int, min(n, poolSteps))
+	for i := range sizes {
+		sizes[i] = (n + i) / len(sizes)
 	}
-	seen := make(map[string]bool, len(rows))
-	kept := rows[:0]
-	for _, r := range rows {
-		key := points.Key(r)
-		if seen[key] || !c.repeats && o.h.Used[key] > 0 {
-			continue
+	return sizes
+}
+
+// parts returns the sizes of the blocks that a pool comes in.
+func (c *runConfig) parts() []int { return append(blocks(c.sobol), blocks(c.local)...) }
+
+// pool returns the candidates of a parameter space for one proposal: Sobol points and
+// points around the best one, if there is one, in blocks. Block k serves poolSteps
+// proposals, the last of them that of step k, in the same place each time. It follows
+// from the seed, k and, around the best point, that one. Points in use are among them.
+func (o *draft) pool(step int) (rows [][]float64) {
+	each := func(label string, n int, draw func(n int, r *rand.Rand) [][]float64) {
+		sizes := blocks(n)
+		for i, size := range sizes {
+			k := step + (i+len(sizes)-step%len(sizes))%len(sizes)
+			rows = append(rows, draw(size, rng.Stream(o.config.seed, label, uint64(k)))...)
 		}
-		seen[key] = true
-		kept = append(kept, r)
 	}
-	return kept
+	each("candidates", o.config.sobol, o.space.Spread)
+	if b := o.h.Best(o.config.minimize); b >= 0 {
+		each("local", o.config.local, func(n int, r *rand.Rand) [][]float64 { return o.space.Near(o.h.Observations[b].X, n, r) })
+	}
+	return rows
 }
 
 // Enqueue has a point evaluated before the model's own proposals, such as a

@@ -12,27 +12,15 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// success is what a run knows of where evaluations succeed.
-type success struct {
-	model *hierarchy.Model
-	run   *hierarchy.Run
-	known candidates // the list of a finite space
-}
-
-type candidates struct {
-	x *linalg.Dense
-	c *hierarchy.Candidates
-}
-
 // probability returns the probability of success at the rows of x, nil as long as
 // neither the run nor the prior knows of a failure.
 func (o *draft) probability(ctx context.Context, x *linalg.Dense) ([]float64, error) {
-	s := &o.succeeds
-	if s.model == nil {
+	if o.succeeds == nil {
+		var m *hierarchy.Model
 		p := o.config.prior
 		switch {
 		case p != nil && p.success != nil:
-			s.model = p.success
+			m = p.success
 		case o.h.Failures == 0:
 			return nil, nil
 		default:
@@ -42,29 +30,24 @@ func (o *draft) probability(ctx context.Context, x *linalg.Dense) ([]float64, er
 					k = l.Base().Kernel
 				}
 			}
-			s.model = hierarchy.NewSuccess(k, x)
+			m = hierarchy.NewSuccess(k, x)
 		}
-		s.run = hierarchy.NewSuccessRun(s.model, hierarchy.DefaultMasses(), o.config.parallelism)
+		o.succeeds = hierarchy.NewBoundSuccess(m, o.config.parallelism, o.config.parts())
 	}
-	if o.h.Failures == 0 && len(s.model.Tasks()) == 0 {
+	if o.h.Failures == 0 && len(o.succeeds.Model.Tasks()) == 0 {
 		return nil, nil // a draft of an earlier log
 	}
-	c, keep := s.known.c, true
-	if x != s.known.x {
-		var err error
-		if c, err = s.model.Candidates(ctx, x, o.config.parallelism); err != nil {
+	if x == o.points {
+		if err := o.succeeds.Bind(ctx, x); err != nil {
 			return nil, modelError(ctx, err)
-		}
-		if keep = x == o.points; keep {
-			s.known = candidates{x, c}
 		}
 	}
 	at, labels := o.h.EncodedLabels()
-	err := s.run.Fit(ctx, at, labels, nil, nil)
+	err := o.succeeds.Fit(ctx, at, labels, nil, nil)
 	n, _ := x.Dims()
 	p := make([]float64, n)
 	if err == nil {
-		err = s.run.Success(ctx, p, c, keep)
+		err = o.succeeds.Success(ctx, p, x)
 	}
 	if err != nil {
 		return nil, modelError(ctx, err)

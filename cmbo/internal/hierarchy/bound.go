@@ -7,60 +7,62 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// Bound is a run that carries the points it is asked about to the grid itself, a list
-// that comes again at each proposal once.
+// Bound is a run that carries the points it is asked about to the grid itself, and keeps
+// what it worked out there for those that come again: a list, or, in a space without one,
+// the parts that the candidates of one proposal share with those of the one before.
 type Bound struct {
 	*Run
 	Model   *Model
 	workers int
+	parts   []int
 
-	x     *linalg.Dense // the list, nil for none
-	at    *Candidates
-	fresh *linalg.Dense // other points, those asked about last
-	carry *Candidates
+	list bool
+	x    *linalg.Dense // the list, or the candidates asked about last
+	at   *Candidates
 }
 
-// NewBound returns a run with the default masses: see NewRun. at is what x is carried to,
-// both nil if there is no list yet.
-func NewBound(m *Model, noise float64, workers int, x *linalg.Dense, at *Candidates) *Bound {
-	return &Bound{Run: NewRun(m, DefaultMasses(), noise, workers), Model: m, workers: workers, x: x, at: at}
+// NewBound returns a run with the default masses: see [NewRun]. The candidates of a space
+// without a list come in parts of so many rows. at is what the list x is carried to, both
+// nil if there is no list yet.
+func NewBound(m *Model, noise float64, workers int, parts []int, x *linalg.Dense, at *Candidates) *Bound {
+	return &Bound{Run: NewRun(m, DefaultMasses(), noise, workers), Model: m, workers: workers, parts: parts, list: at != nil, x: x, at: at}
+}
+
+// NewBoundSuccess returns a run on labels with the default masses: see [NewSuccessRun]
+// and [NewBound].
+func NewBoundSuccess(m *Model, workers int, parts []int) *Bound {
+	return &Bound{Run: NewSuccessRun(m, DefaultMasses(), workers), Model: m, workers: workers, parts: parts}
 }
 
 // Bind makes x the list, which is carried unless its points are those of the list
 // already.
 func (r *Bound) Bind(ctx context.Context, x *linalg.Dense) error {
-	if r.at == nil || !points.Equal(r.x, x) {
+	if !r.list || !points.Equal(r.x, x) {
 		at, err := r.Model.Candidates(ctx, x, r.workers)
 		if err != nil {
 			return err
 		}
-		r.at = at
+		r.list, r.at = true, at
 	}
 	r.x = x
 	return nil
 }
 
-// Fit weighs the hypotheses: see [Run.Fit].
-func (r *Bound) Fit(ctx context.Context, x *linalg.Dense, y, given []float64, pending *linalg.Dense) error {
-	r.fresh, r.carry = nil, nil
-	return r.Run.Fit(ctx, x, y, given, pending)
-}
-
-// candidates returns x carried to the grid, and whether what the run works out there
-// is worth keeping: a list comes again at each proposal, other candidates of a space
-// without a list are scored after they were predicted at.
+// candidates returns x carried to the grid, and whether what the run works out there is
+// worth keeping: a few points are asked about in passing.
 func (r *Bound) candidates(ctx context.Context, x *linalg.Dense) (*Candidates, bool, error) {
-	switch {
-	case x == r.x && r.at != nil:
+	if x == r.x {
 		return r.at, true, nil
-	case x != r.fresh:
-		c, err := r.Model.Candidates(ctx, x, r.workers)
-		if err != nil {
-			return nil, false, err
-		}
-		r.fresh, r.carry = x, c
 	}
-	return r.carry, r.at == nil, nil
+	if r.list || points.Len(x) < r.parts[0] {
+		c, err := r.Model.Candidates(ctx, x, r.workers)
+		return c, false, err
+	}
+	c, err := r.Model.candidates(ctx, x, r.workers, r.parts, r.at)
+	if err == nil {
+		r.x, r.at = x, c
+	}
+	return c, true, err
 }
 
 // Predict is [Run.Predict] at the rows of x.
@@ -79,6 +81,15 @@ func (r *Bound) LogImprovement(ctx context.Context, dst []float64, x *linalg.Den
 		return err
 	}
 	return r.Run.LogImprovement(ctx, dst, c, again, best)
+}
+
+// Success is [Run.Success] at the rows of x.
+func (r *Bound) Success(ctx context.Context, dst []float64, x *linalg.Dense) error {
+	c, again, err := r.candidates(ctx, x)
+	if err != nil {
+		return err
+	}
+	return r.Run.Success(ctx, dst, c, again)
 }
 
 // Weights returns the masses of no transfer, the population, each cluster, and all

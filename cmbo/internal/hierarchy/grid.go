@@ -44,6 +44,11 @@ func newGrid(base Base, z *linalg.Dense, neighbours int) *grid {
 
 func (g *grid) len() int { return g.gram.Dim() }
 
+func (g *grid) dim() int {
+	_, d := g.z.Dims()
+	return d
+}
+
 // prior returns the moments of the base process.
 func (g *grid) prior() Moments {
 	return Moments{Mean: slices.Repeat([]float64{g.base.Mean}, g.len()), Cov: g.gram}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/internal/f64"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/special"
@@ -12,9 +13,15 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// Candidates are points to predict at, carried to the grid, with the prior moments
-// that all runs share. They are immutable.
+// Candidates are points to predict at, carried to the grid. They are immutable.
 type Candidates struct {
+	blocks []*placed
+	from   []int // the first candidate of each block, and their number
+}
+
+// placed is a block of candidates on the grid, with the prior moments that all runs
+// share. What is worked out of a block follows from its own points.
+type placed struct {
 	*sites
 	base     []float64   // variances of the base process
 	mean     [][]float64 // under the population and the clusters
@@ -23,41 +30,85 @@ type Candidates struct {
 
 // Candidates carries the rows of x to the grid.
 func (m *Model) Candidates(ctx context.Context, x *linalg.Dense, workers int) (*Candidates, error) {
-	s, err := m.grid.locate(ctx, x, workers)
-	if err != nil {
-		return nil, err
-	}
-	n := s.len()
-	c := &Candidates{sites: s, base: make([]float64, n)}
-	kernel.Diag(c.base, m.grid.base.Kernel, x)
-	sets := 1 + len(m.clusters)
-	c.mean, c.variance = make([][]float64, sets), make([][]float64, sets)
-	for i := range sets {
-		c.mean[i], c.variance[i] = make([]float64, n), make([]float64, n)
-	}
-	return c, parallel.For(ctx, workers, (n+block-1)/block, func(_, b int) error {
-		quads := make([]float64, sets)
-		for j := b * block; j < min((b+1)*block, n); j++ {
-			clear(quads)
-			s.quads(quads, m.covs, j)
-			for i, q := range quads {
-				c.mean[i][j] = m.grid.meanAt(s, j, m.Moments(i).Mean)
-				c.variance[i][j] = s.rest[j] + q
-			}
+	return m.candidates(ctx, x, workers, nil, nil)
+}
+
+// candidates is Candidates of points that come in parts of so many rows, which no block
+// straddles. Blocks that are known already are taken as they are.
+func (m *Model) candidates(ctx context.Context, x *linalg.Dense, workers int, parts []int, known *Candidates) (*Candidates, error) {
+	n, d := x.Dims()
+	c := new(Candidates)
+	for lo := 0; lo < n; {
+		end := n
+		if len(parts) > 0 {
+			end, parts = min(lo+parts[0], n), parts[1:]
 		}
-		return nil
+		for ; lo < end; lo = min(lo+block, end) {
+			c.from = append(c.from, lo)
+		}
+	}
+	c.from = append(c.from, n)
+	c.blocks = make([]*placed, len(c.from)-1)
+	var left []*placed // of two equal blocks each takes another
+	if known != nil {
+		left = slices.Clone(known.blocks)
+	}
+	rows := func(b int) *linalg.Dense {
+		at := x.View(c.from[b], 0, c.from[b+1]-c.from[b], d)
+		return &at
+	}
+	for b := range c.blocks {
+		at := rows(b)
+		if i := slices.IndexFunc(left, func(k *placed) bool { return points.Equal(k.x, at) }); i >= 0 {
+			c.blocks[b] = left[i]
+			left = slices.Delete(left, i, i+1)
+		}
+	}
+	return c, parallel.For(ctx, workers, len(c.blocks), func(_, b int) (err error) {
+		if c.blocks[b] == nil {
+			c.blocks[b], err = m.place(ctx, rows(b))
+		}
+		return err
 	})
 }
 
-// A frame is what a run has worked out at a list of candidates. It grows by a row a
+// place carries a block of candidates to the grid.
+func (m *Model) place(ctx context.Context, x *linalg.Dense) (*placed, error) {
+	s, err := m.grid.locate(ctx, x, 1)
+	if err != nil {
+		return nil, err
+	}
+	n, sets := s.len(), 1+len(m.clusters)
+	c := &placed{sites: s, base: make([]float64, n), mean: make([][]float64, sets), variance: make([][]float64, sets)}
+	kernel.Diag(c.base, m.grid.base.Kernel, x)
+	for i := range sets {
+		c.mean[i], c.variance[i] = make([]float64, n), make([]float64, n)
+	}
+	quads := make([]float64, sets)
+	for j := range n {
+		clear(quads)
+		s.quads(quads, m.covs, j)
+		for i, q := range quads {
+			c.mean[i][j] = m.grid.meanAt(s, j, m.Moments(i).Mean)
+			c.variance[i][j] = s.rest[j] + q
+		}
+	}
+	return c, nil
+}
+
+// A frame is what a run has worked out at a block of candidates. It grows by a row a
 // point told, in the same way whether one at a time or all at once.
 type frame struct {
-	c      *Candidates
-	rows   int         // points told that rest and base know
-	rest   [][]float64 // covariances of e of the points told with the candidates
-	base   [][]float64 // values of the base kernel
+	c *placed
+	crosses
 	parts  map[*component]*part
 	whites map[int]*linalg.Dense // V·b at the candidates by single task, a column a candidate
+}
+
+// crosses are the prior covariances of points, a row each, with a block of candidates.
+type crosses struct {
+	rest [][]float64 // those of e
+	base [][]float64 // values of the base kernel
 }
 
 // part is a component's share of a frame.
@@ -67,112 +118,93 @@ type part struct {
 	variance   []float64   // given the offset and a scale of 1
 }
 
-// at returns the frame of the candidates, keeping it if asked to.
-func (r *Run) at(ctx context.Context, c *Candidates, keep bool) (*frame, error) {
-	f := r.bound
-	if f == nil || f.c != c {
-		f = &frame{c: c, parts: make(map[*component]*part), whites: make(map[int]*linalg.Dense)}
-		if keep {
-			r.bound = f
+// frames returns those of the candidates' blocks, keeping them, and no others, if asked
+// to.
+func (r *Run) frames(c *Candidates, keep bool) []*frame {
+	out, bound := make([]*frame, len(c.blocks)), make(map[*placed]*frame, len(c.blocks))
+	for i, b := range c.blocks {
+		f := r.bound[b]
+		if f == nil {
+			f = &frame{c: b, parts: make(map[*component]*part), whites: make(map[int]*linalg.Dense)}
 		}
+		out[i], bound[b] = f, f
 	}
-	if t := len(r.pts); f.rows < t {
-		rest, base, err := r.crossed(ctx, c, r.pts[f.rows:t])
-		if err != nil {
-			return nil, err
-		}
-		f.rest, f.base, f.rows = append(f.rest, rest...), append(f.base, base...), t
-	}
-	return f, nil
-}
-
-// crossed returns the covariances of e, and the base kernel's values, of points with
-// the candidates.
-func (r *Run) crossed(ctx context.Context, c *Candidates, pts []*visited) (rest, base [][]float64, err error) {
-	n := c.len()
-	_, d := c.x.Dims()
-	x := linalg.NewDense(len(pts), d, nil)
-	for i, p := range pts {
-		copy(x.Row(i), p.x.Row(0))
-		base, rest = append(base, make([]float64, n)), append(rest, make([]float64, n))
-	}
-	defects := panels(r.m.grid.len(), pts, 1, func(p *visited, _ int) []float64 { return p.defect })
-	type scratch struct {
-		k  linalg.Dense
-		on tile
-	}
-	blocks := (n + block - 1) / block
-	memory := make([]scratch, parallel.Workers(r.workers, blocks))
-	return rest, base, parallel.For(ctx, r.workers, blocks, func(w, b int) error {
-		lo, hi := b*block, min((b+1)*block, n)
-		s, at := &memory[w], c.x.View(lo, 0, hi-lo, d)
-		kernel.Cross(&s.k, r.m.grid.base.Kernel, x, &at)
-		for i, p := range pts {
-			copy(base[i][lo:hi], s.k.Row(i))
-			if c.cross == nil {
-				continue
-			}
-			if i%panel == 0 {
-				c.carryTo(&s.on, &defects[i/panel], lo, hi)
-			}
-			if p.on[0] {
-				continue
-			}
-			row, on := rest[i][lo:hi], s.on.of(i%panel)
-			for j, k := range s.k.Row(i) {
-				if !c.on[lo+j] {
-					row[j] = k - on[j] - p.carry(0, c.cross.Row(lo+j))
-				}
-			}
-		}
-		return nil
-	})
-}
-
-// panel is the number of points whose vectors on the grid are carried to a candidate
-// side by side: always so many, so that what comes of a point is the same whichever
-// others come with it.
-const panel = 16
-
-// block is the number of candidates that one goroutine goes on with at a time.
-const block = 128
-
-// panels lays out vectors on the grid of g points, so many for each point, a column
-// each: a panel of the points' first ones, then of the second ones, and so on.
-func panels(g int, pts []*visited, sets int, of func(p *visited, set int) []float64) []linalg.Dense {
-	var out []linalg.Dense
-	for l := 0; l < len(pts); l += panel {
-		rows := linalg.NewDense(panel*sets, g, nil)
-		for i, p := range pts[l:min(l+panel, len(pts))] {
-			for set := range sets {
-				copy(rows.Row(set*panel+i), of(p, set))
-			}
-		}
-		var cols linalg.Dense
-		cols.CopyTrans(rows)
-		out = append(out, cols)
+	if keep {
+		r.bound = bound
 	}
 	return out
 }
 
-// A tile has a row for each column of panels, and a column a candidate of a block.
+// A batch is points told or awaited that candidates are conditioned on.
+type batch struct {
+	pts  []*visited
+	x    *linalg.Dense  // the points, a row each
+	sets []int          // of moments that hypotheses need
+	cols []linalg.Dense // panels of the points, empty before the first that is needed
+}
+
+// batch lays out points for hypotheses; those before from are not needed.
+func (r *Run) batch(ks []*component, pts []*visited, from int) *batch {
+	g := r.m.grid
+	b := &batch{pts: pts, x: linalg.NewDense(len(pts), g.dim(), nil), cols: make([]linalg.Dense, (len(pts)+panel-1)/panel)}
+	for i, p := range pts {
+		copy(b.x.Row(i), p.x.Row(0))
+	}
+	for _, k := range ks {
+		if k.level != NoTransfer && !slices.Contains(b.sets, k.moments()) {
+			b.sets = append(b.sets, k.moments())
+		}
+		if k.level == SingleTask {
+			for _, p := range pts {
+				r.m.whiteOf(p, k.index)
+			}
+		}
+	}
+	for l := from; l < len(pts); l = (l/panel + 1) * panel {
+		rows := linalg.NewDense(panel*(1+len(b.sets)), g.len(), nil)
+		for i, p := range pts[l/panel*panel : min((l/panel+1)*panel, len(pts))] {
+			copy(rows.Row(i), p.defect)
+			for k, set := range b.sets {
+				copy(rows.Row((1+k)*panel+i), p.proj[set])
+			}
+		}
+		b.cols[l/panel].CopyTrans(rows)
+	}
+	return b
+}
+
+// scratch is the memory of one goroutine that conditions candidates.
+type scratch struct {
+	on   tile
+	less [panel * block]float64
+}
+
+// panel is the number of points whose vectors on the grid are carried to a candidate
+// side by side, a column each: first their defects, then their covariances under each of
+// the moments. There are always so many, so that what comes of a point is the same
+// whichever others come with it.
+const panel = 16
+
+// block is the number of candidates, at most, that one goroutine goes on with at a time.
+const block = 128
+
+// A tile has a row for each column of a panel, and a column a candidate of a block.
 type tile struct{ at, row []float64 }
 
 func (t *tile) of(i int) []float64 { return t.at[i*block:][:block] }
 
-// carryTo sets the rows of dst to what the columns of panels are at the points from lo
-// to hi, at most block of them.
-func (s *sites) carryTo(dst *tile, cols *linalg.Dense, lo, hi int) {
+// carryTo sets the rows of dst to what the columns of a panel are at the candidates.
+func (c *placed) carryTo(dst *tile, cols *linalg.Dense) {
 	_, n := cols.Dims()
 	dst.at, dst.row = grow(dst.at, n*block), grow(dst.row, n*block)
-	for j := lo; j < hi; j++ {
-		s.applyTo(dst.row[(j-lo)*n:][:n], cols, j)
+	for j := range c.len() {
+		c.applyTo(dst.row[j*n:][:n], cols, j)
 	}
-	f64.Transpose(hi-lo, n, dst.at, block, dst.row, n)
+	f64.Transpose(c.len(), n, dst.at, block, dst.row, n)
 }
 
 // whiten computes V·b of single task i at the candidates.
-func (m *Model) whiten(c *Candidates, i int) *linalg.Dense {
+func (m *Model) whiten(c *placed, i int) *linalg.Dense {
 	vt := m.singles[i].vt
 	_, rows := vt.Dims()
 	at := linalg.NewDense(c.len(), rows, nil)
@@ -198,6 +230,9 @@ func (m *Model) start(f *frame, k *component) *part {
 		}
 		copy(p.variance, c.base)
 	case SingleTask:
+		if f.whites[k.index] == nil {
+			f.whites[k.index] = m.whiten(c, k.index)
+		}
 		for j, rest := range c.rest {
 			p.p2[j] = m.grid.meanAt(c.sites, j, m.singles[k.index].mean)
 			p.variance[j] = rest + (1+k.tau)*(c.variance[0][j]-rest)
@@ -219,19 +254,20 @@ func (m *Model) start(f *frame, k *component) *part {
 	return p
 }
 
-// add conditions a share on one point more at the candidates from lo on: row holds its
-// covariances with them, lower its row of the factor, and yt, u, v its whitened value,
-// one and prior mean. The share's rows up to k are known.
-func (p *part) add(lo int, row, lower []float64, yt, u, v float64) {
-	k, hi := len(lower)-1, lo+len(row)
+// add conditions a share on one point more: row holds its covariances with the
+// candidates, lower its row of the factor, and yt, u, v its whitened value, one and
+// prior mean.
+func (p *part) add(row, lower []float64, yt, u, v float64) {
+	k := len(p.w)
 	i := 0
 	for ; i+4 <= k; i += 4 {
-		f64.Axpy4(row, -lower[i], -lower[i+1], -lower[i+2], -lower[i+3], p.w[i][lo:hi], p.w[i+1][lo:hi], p.w[i+2][lo:hi], p.w[i+3][lo:hi])
+		f64.Axpy4(row, -lower[i], -lower[i+1], -lower[i+2], -lower[i+3], p.w[i], p.w[i+1], p.w[i+2], p.w[i+3])
 	}
 	for ; i < k; i++ {
-		linalg.Axpy(row, -lower[i], p.w[i][lo:hi])
+		linalg.Axpy(row, -lower[i], p.w[i])
 	}
-	p0, p1, p2, variance := p.p0[lo:hi], p.p1[lo:hi], p.p2[lo:hi], p.variance[lo:hi]
+	p.w = append(p.w, row)
+	p0, p1, p2, variance := p.p0[:len(row)], p.p1[:len(row)], p.p2[:len(row)], p.variance[:len(row)]
 	d := lower[k]
 	for j, x := range row {
 		x /= d
@@ -243,26 +279,20 @@ func (p *part) add(lo int, row, lower []float64, yt, u, v float64) {
 	}
 }
 
-// A batch is points told or awaited whose covariances with the candidates are wanted.
-type batch struct {
-	pts        []*visited
-	rest, base [][]float64 // their covariances of e and values of the base kernel
-}
-
 // lessTo sets the rows of dst to the covariances that a task takes off those of the
-// population: between points wanted and the candidates from lo to hi.
-func (m *Model) lessTo(dst []float64, f *frame, task int, pts []*visited, lo, hi int) {
+// population: between points and the candidates.
+func (m *Model) lessTo(dst []float64, f *frame, task int, pts []*visited) {
 	w := f.whites[task]
-	n, _ := w.Dims()
+	n, size := w.Dims()
 	for i, p := range pts {
-		row, x := dst[i*block:][:hi-lo], m.whiteOf(p, task)
+		row, x := dst[i*block:][:size], m.whiteOf(p, task)
 		clear(row)
 		a := 0
 		for ; a+4 <= n; a += 4 {
-			f64.Axpy4(row, x[a], x[a+1], x[a+2], x[a+3], w.Row(a)[lo:hi], w.Row(a + 1)[lo:hi], w.Row(a + 2)[lo:hi], w.Row(a + 3)[lo:hi])
+			f64.Axpy4(row, x[a], x[a+1], x[a+2], x[a+3], w.Row(a), w.Row(a+1), w.Row(a+2), w.Row(a+3))
 		}
 		for ; a < n; a++ {
-			linalg.Axpy(row, x[a], w.Row(a)[lo:hi])
+			linalg.Axpy(row, x[a], w.Row(a))
 		}
 	}
 }
@@ -286,88 +316,86 @@ func (k *component) covTo(row, rest, base, on, less []float64) {
 }
 
 // condition conditions shares of hypotheses on the points of a batch, which take the
-// places from first on. solved returns the row of a hypothesis's factor at a place, and
-// the whitened value, one and prior mean. A share that knows a point has its row.
-// Hypotheses that differ in the noise or in τ alone share covariances. Shares are of no
-// use after an error.
-func (r *Run) condition(ctx context.Context, f *frame, ks []*component, parts []*part, b *batch, first int, solved func(k *component, l int) (lower []float64, yt, u, v float64)) error {
-	n := f.c.len()
-	var groups [][]int
-	known, from := make([]int, len(ks)), len(b.pts) // points that a share knows, and all of them
-	var sets []int                                  // of moments that are needed
-	for i, k := range ks {
-		known[i] = len(parts[i].w) - first
-		from = min(from, known[i])
-		for range b.pts[known[i]:] {
-			parts[i].w = append(parts[i].w, make([]float64, n))
+// places from first on; x are their covariances with the candidates, which it completes.
+// solved returns the row of a hypothesis's factor at a place, and the whitened value, one
+// and prior mean. A share that knows a point has its row. Hypotheses that differ in the
+// noise or in τ alone share covariances.
+func (r *Run) condition(f *frame, ks []*component, parts []*part, b *batch, x *crosses, first int, s *scratch, solved func(k *component, l int) (lower []float64, yt, u, v float64)) {
+	c, n, from := f.c, f.c.len(), len(x.rest) // points that all know
+	if t := len(b.pts) - from; t > 0 {
+		var base linalg.Dense
+		at := b.x.View(from, 0, t, r.m.grid.dim())
+		kernel.Cross(&base, r.m.grid.base.Kernel, &at, c.x)
+		rest := make([]float64, t*n)
+		for i := range t {
+			x.base, x.rest = append(x.base, base.Row(i)), append(x.rest, rest[i*n:][:n:n])
 		}
+	}
+	crossed := from
+	var groups [][]int
+	for i, k := range ks {
+		known := len(parts[i].w) - first
+		if known == len(b.pts) {
+			continue
+		}
+		from = min(from, known)
 		g := slices.IndexFunc(groups, func(g []int) bool { return ks[g[0]].level == k.level && ks[g[0]].index == k.index })
 		if g < 0 {
 			groups = append(groups, nil)
 			g = len(groups) - 1
 		}
 		groups[g] = append(groups[g], i)
-		if k.level != NoTransfer && !slices.Contains(sets, k.moments()) {
-			sets = append(sets, k.moments())
-		}
 	}
-	if from == len(b.pts) {
-		return nil
-	}
-	cols := panels(r.m.grid.len(), b.pts[from:], len(sets), func(p *visited, set int) []float64 { return p.proj[sets[set]] })
-	blocks := (n + block - 1) / block
-	type scratch struct {
-		on   tile
-		less [panel * block]float64
-	}
-	memory := make([]scratch, parallel.Workers(r.workers, blocks))
-	return parallel.For(ctx, r.workers, blocks, func(w, i int) error {
-		s, lo, hi := &memory[w], i*block, min((i+1)*block, n)
-		for start := from; start < len(b.pts); start += panel {
-			end := min(start+panel, len(b.pts))
-			f.c.carryTo(&s.on, &cols[(start-from)/panel], lo, hi)
-			for _, group := range groups {
-				one := ks[group[0]]
-				set := max(slices.Index(sets, one.moments()), 0)
-				begin := end // the first point that one of the group does not know
-				for _, g := range group {
-					begin = min(begin, max(start, known[g]))
-				}
-				if one.level == SingleTask {
-					r.m.lessTo(s.less[:], f, one.index, b.pts[begin:end], lo, hi)
-				}
-				for _, g := range group {
-					k, p := ks[g], parts[g]
-					for l := max(start, known[g]); l < end; l++ {
-						row := p.w[first+l][lo:hi]
-						var on []float64
-						if len(sets) > 0 {
-							on = s.on.of(set*panel + l - start)
-						}
-						k.covTo(row, b.rest[l][lo:hi], b.base[l][lo:hi], on, s.less[max(l-begin, 0)*block:])
-						lower, yt, u, v := solved(k, first+l)
-						p.add(lo, row, lower, yt, u, v)
-					}
+	for end := from; end < len(b.pts); {
+		start := end
+		end = min((start/panel+1)*panel, len(b.pts))
+		c.carryTo(&s.on, &b.cols[start/panel])
+		for l := max(start, crossed); l < end && c.cross != nil; l++ {
+			p, on, row := b.pts[l], s.on.of(l%panel), x.rest[l]
+			for j, k := range x.base[l] {
+				if !c.on[j] && !p.on[0] {
+					row[j] = k - on[j] - p.carry(0, c.cross.Row(j))
 				}
 			}
 		}
-		return nil
-	})
+		for _, group := range groups {
+			one := ks[group[0]]
+			set := (1 + slices.Index(b.sets, one.moments())) * panel // without transfer it does not count
+			begin := end                                             // the first point that one of the group does not know
+			for _, g := range group {
+				begin = min(begin, len(parts[g].w)-first)
+			}
+			if one.level == SingleTask {
+				r.m.lessTo(s.less[:], f, one.index, b.pts[begin:end])
+			}
+			for _, g := range group {
+				k, p := ks[g], parts[g]
+				known := len(p.w) - first
+				rows := make([]float64, max(end-known, 0)*n)
+				for l := known; l < end; l++ {
+					row := rows[(l-known)*n:][:n:n]
+					k.covTo(row, x.rest[l], x.base[l], s.on.of(set+l%panel), s.less[(l-begin)*block:])
+					lower, yt, u, v := solved(k, first+l)
+					p.add(row, lower, yt, u, v)
+				}
+			}
+		}
+	}
 }
 
-// catchUp brings components' shares of a frame up to the points told.
-func (r *Run) catchUp(ctx context.Context, f *frame, ks []*component) error {
+// catchUp returns components' shares of a frame, brought up to the points told.
+func (r *Run) catchUp(f *frame, ks []*component, told *batch, s *scratch) []*part {
 	parts := make([]*part, len(ks))
 	for i, k := range ks {
+		if f.parts[k] == nil {
+			f.parts[k] = r.m.start(f, k)
+		}
 		parts[i] = f.parts[k]
 	}
-	err := r.condition(ctx, f, ks, parts, &batch{pts: r.pts, rest: f.rest, base: f.base}, 0, func(k *component, l int) ([]float64, float64, float64, float64) {
+	r.condition(f, ks, parts, told, &f.crosses, 0, s, func(k *component, l int) ([]float64, float64, float64, float64) {
 		return k.chol.Lower().Row(l)[:l+1], k.yt[l], k.u[l], k.v[l]
 	})
-	if err != nil {
-		r.bound = nil
-	}
-	return err
+	return parts
 }
 
 // momentsAt returns the moments of a part of a component at candidate j, the mean from
@@ -387,17 +415,6 @@ func (p *part) momentsTo(mean, variance []float64, f *atom) {
 // minMass is the mass below which a component is not predicted with.
 const minMass = 1e-3
 
-// Predict writes mean and standard deviation of the noise-free objective at the
-// candidates. Points awaited count as evaluated with the predicted mean as the value.
-// keep says that the candidates come again.
-func (r *Run) Predict(ctx context.Context, mean, sd []float64, c *Candidates, keep bool) error {
-	heavy, parts, err := r.parts(ctx, c, keep)
-	if err != nil {
-		return err
-	}
-	return r.mix(ctx, mean, sd, heavy, parts)
-}
-
 // heavy returns the components that are predicted with, and their masses, which add
 // up to 1.
 func (r *Run) heavy() (ks []*component, mass []float64) {
@@ -414,60 +431,73 @@ func (r *Run) heavy() (ks []*component, mass []float64) {
 	return ks, mass
 }
 
-// parts returns the shares of the components that are predicted with, conditioned on
-// the points told and awaited.
-func (r *Run) parts(ctx context.Context, c *Candidates, keep bool) ([]*component, []*part, error) {
-	ks, _ := r.heavy()
-	f, err := r.at(ctx, c, keep)
-	if err == nil {
-		err = r.prepare(ctx, f, ks)
-	}
-	if err == nil {
-		err = r.catchUp(ctx, f, ks)
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	out := make([]*part, len(ks))
-	for i, k := range ks {
-		out[i] = f.parts[k]
-	}
-	if len(r.pending) > 0 {
-		err = r.imagine(ctx, f, ks, out)
-	}
-	return ks, out, err
-}
-
-// mix writes mean and standard deviation of the mixture of all components.
-func (r *Run) mix(ctx context.Context, mean, sd []float64, ks []*component, parts []*part) error {
-	n := len(mean)
-	_, mass := r.heavy()
-	means, variances := make([][]float64, len(ks)), make([][]float64, len(ks))
-	err := parallel.For(ctx, r.workers, len(ks), func(_, i int) error {
-		means[i], variances[i] = make([]float64, n), make([]float64, n)
-		parts[i].momentsTo(means[i], variances[i], &ks[i].fit.all)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	clear(mean)
-	clear(sd)
-	for i, w := range mass {
-		linalg.Axpy(mean, w, means[i])
-	}
-	// About the mean, so that nothing cancels wherever the values lie.
-	for i, w := range mass {
-		for j, v := range variances[i] {
-			d := means[i][j] - mean[j]
-			sd[j] += w * (v + d*d)
+// each calls do for each block of the candidates, from lo to hi, on several goroutines:
+// ks are the hypotheses predicted with, of these masses, and parts their shares,
+// conditioned on the points told and awaited. keep says that the candidates come again.
+func (r *Run) each(ctx context.Context, c *Candidates, keep bool, do func(lo, hi int, ks []*component, mass []float64, parts []*part)) error {
+	ks, mass := r.heavy()
+	frames := r.frames(c, keep)
+	from := len(r.pts) // points that all frames know
+	for _, f := range frames {
+		from = min(from, len(f.base))
+		for _, k := range ks {
+			known := 0
+			if p := f.parts[k]; p != nil {
+				known = len(p.w)
+			}
+			from = min(from, known)
 		}
 	}
-	for j := range mean {
-		mean[j] = (mean[j] + r.centre()) * r.u
-		sd[j] = math.Sqrt(sd[j]) * r.u
+	told, awaited := r.batch(ks, r.pts, from), r.batch(ks, r.pending, 0)
+	memory := make([]scratch, parallel.Workers(r.workers, len(frames)))
+	var err error
+	if len(r.pending) > 0 {
+		err = parallel.For(ctx, r.workers, len(ks), func(_, i int) error { return r.extend(ks[i]) })
 	}
-	return nil
+	if err == nil {
+		err = parallel.For(ctx, r.workers, len(frames), func(w, b int) error {
+			f, s := frames[b], &memory[w]
+			parts := r.catchUp(f, ks, told, s)
+			if len(r.pending) > 0 {
+				r.imagine(f, ks, parts, awaited, s)
+			}
+			do(c.from[b], c.from[b+1], ks, mass, parts)
+			return nil
+		})
+	}
+	if err != nil {
+		r.bound = nil // of which a part may be half done
+	}
+	return err
+}
+
+// Predict writes mean and standard deviation of the noise-free objective at the
+// candidates: those of the mixture of all components. Points awaited count as evaluated
+// with the predicted mean as the value. keep says that the candidates come again, all
+// or some of their blocks.
+func (r *Run) Predict(ctx context.Context, mean, sd []float64, c *Candidates, keep bool) error {
+	return r.each(ctx, c, keep, func(lo, hi int, ks []*component, mass []float64, parts []*part) {
+		n := hi - lo
+		mean, sd := mean[lo:hi], sd[lo:hi]
+		means, variances := linalg.NewDense(len(ks), n, nil), linalg.NewDense(len(ks), n, nil)
+		clear(mean)
+		clear(sd)
+		for i, w := range mass {
+			parts[i].momentsTo(means.Row(i), variances.Row(i), &ks[i].fit.all)
+			linalg.Axpy(mean, w, means.Row(i))
+		}
+		// About the mean, so that nothing cancels wherever the values lie.
+		for i, w := range mass {
+			for j, v := range variances.Row(i) {
+				d := means.Row(i)[j] - mean[j]
+				sd[j] += w * (v + d*d)
+			}
+		}
+		for j := range mean {
+			mean[j] = (mean[j] + r.centre()) * r.u
+			sd[j] = math.Sqrt(sd[j]) * r.u
+		}
+	})
 }
 
 // minAtom is the mass below which a part of a component is left out of the expected
@@ -480,39 +510,32 @@ const minAtom = 1e-4
 // improvement of its first two moments would send the search where values may only
 // be lower than they are predicted.
 func (r *Run) LogImprovement(ctx context.Context, dst []float64, c *Candidates, keep bool, best float64) error {
-	ks, parts, err := r.parts(ctx, c, keep)
-	if err != nil {
-		return err
-	}
-	_, mass := r.heavy()
-	n := len(dst)
 	over := best/r.u - r.centre()
-	// each visits the parts, which have a mass, a mean and a deviation each.
-	each := func(j int, visit func(w, mean, sd float64)) {
-		for i, p := range parts {
-			for k := range ks[i].fit.atoms {
-				a := &ks[i].fit.atoms[k]
-				if w := mass[i] * a.w; w >= minAtom {
-					mean, variance := p.momentsAt(j, a)
-					visit(w, mean, math.Sqrt(max(variance, math.SmallestNonzeroFloat64)))
+	return r.each(ctx, c, keep, func(lo, hi int, ks []*component, mass []float64, parts []*part) {
+		// visit goes through the parts, which have a mass, a mean and a deviation each.
+		visit := func(j int, do func(w, mean, sd float64)) {
+			for i, p := range parts {
+				for k := range ks[i].fit.atoms {
+					a := &ks[i].fit.atoms[k]
+					if w := mass[i] * a.w; w >= minAtom {
+						mean, variance := p.momentsAt(j, a)
+						do(w, mean, math.Sqrt(max(variance, math.SmallestNonzeroFloat64)))
+					}
 				}
 			}
 		}
-	}
-	return parallel.For(ctx, r.workers, (n+block-1)/block, func(_, b int) error {
-		for j := b * block; j < min((b+1)*block, n); j++ {
+		for j := range hi - lo {
 			var sum float64
-			each(j, func(w, mean, sd float64) { sum += w * sd * special.NormEI((mean-over)/sd) })
-			dst[j] = math.Log(sum)
+			visit(j, func(w, mean, sd float64) { sum += w * sd * special.NormEI((mean-over)/sd) })
+			log := math.Log(sum)
 			if sum < minSum {
-				dst[j] = math.Inf(-1)
-				each(j, func(w, mean, sd float64) {
-					dst[j] = logAdd(dst[j], math.Log(w)+math.Log(sd)+special.NormLogEI((mean-over)/sd))
+				log = math.Inf(-1)
+				visit(j, func(w, mean, sd float64) {
+					log = logAdd(log, math.Log(w)+math.Log(sd)+special.NormLogEI((mean-over)/sd))
 				})
 			}
-			dst[j] += math.Log(r.u)
+			dst[lo+j] = log + math.Log(r.u)
 		}
-		return nil
 	})
 }
 
@@ -531,65 +554,16 @@ func logAdd(a, b float64) float64 {
 	return a + math.Log1p(math.Exp(b-a))
 }
 
-// prepare makes what components share of a frame, so that they can go on side by
-// side.
-func (r *Run) prepare(ctx context.Context, f *frame, heavy []*component) error {
-	var tasks []int
-	for _, k := range heavy {
-		if k.level == SingleTask && f.whites[k.index] == nil {
-			f.whites[k.index] = new(linalg.Dense)
-			tasks = append(tasks, k.index)
-		}
-		if k.level == SingleTask {
-			for _, p := range r.pts {
-				r.m.whiteOf(p, k.index)
-			}
-			for _, p := range r.pending {
-				r.m.whiteOf(p, k.index)
-			}
-		}
-	}
-	made := make([]*linalg.Dense, len(tasks))
-	err := parallel.For(ctx, r.workers, len(tasks), func(_, i int) error {
-		made[i] = r.m.whiten(f.c, tasks[i])
-		return nil
-	})
-	for i, t := range tasks {
-		f.whites[t] = made[i]
-		if made[i] == nil {
-			delete(f.whites, t)
-		}
-	}
-	if err != nil {
-		return err
-	}
-	for _, k := range heavy {
-		if f.parts[k] == nil {
-			f.parts[k] = r.m.start(f, k)
-		}
-	}
-	return nil
-}
-
 // imagine replaces shares by those conditioned on the points awaited as well.
-func (r *Run) imagine(ctx context.Context, f *frame, ks []*component, parts []*part) error {
-	t := len(r.pts)
-	rest, base, err := r.crossed(ctx, f.c, r.pending)
-	if err != nil {
-		return err
-	}
-	err = parallel.For(ctx, r.workers, len(ks), func(_, i int) error {
-		p := parts[i]
+func (r *Run) imagine(f *frame, ks []*component, parts []*part, awaited *batch, s *scratch) {
+	var x crosses
+	for i, p := range parts {
 		parts[i] = &part{
 			w:  append(make([][]float64, 0, len(p.w)+len(r.values)), p.w...),
 			p0: slices.Clone(p.p0), p1: slices.Clone(p.p1), p2: slices.Clone(p.p2), variance: slices.Clone(p.variance),
 		}
-		return r.extend(ks[i])
-	})
-	if err != nil {
-		return err
 	}
-	return r.condition(ctx, f, ks, parts, &batch{pts: r.pending, rest: rest, base: base}, t, func(k *component, l int) ([]float64, float64, float64, float64) {
+	r.condition(f, ks, parts, awaited, &x, len(r.pts), s, func(k *component, l int) ([]float64, float64, float64, float64) {
 		return k.ext.chol.Lower().Row(l)[:l+1], k.ext.yt[l], k.ext.u[l], k.ext.v[l]
 	})
 }

@@ -31,7 +31,7 @@ type Run struct {
 
 	pending []*visited
 	values  []float64 // imagined of them, from the centre
-	bound   *frame
+	bound   map[*placed]*frame
 }
 
 // NewRun starts a run on at most so many goroutines. noise is the noise variance of
@@ -181,7 +181,9 @@ func (r *Run) settle(ctx context.Context, known bool) error {
 
 // rescale sets the noise variances given, for values of a scale.
 func (r *Run) rescale(unit float64) {
-	r.bound = nil
+	for _, f := range r.bound {
+		clear(f.parts)
+	}
 	for _, c := range r.comps {
 		c.reset()
 	}

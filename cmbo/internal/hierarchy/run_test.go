@@ -213,18 +213,16 @@ func TestRunAgainstBruteForce(t *testing.T) {
 		c, err := m.Candidates(ctx, cand, 1)
 		require.NoError(t, err)
 		all := join(x, cand)
-		f, err := run.at(ctx, c, false)
-		require.NoError(t, err)
-		require.NoError(t, run.prepare(ctx, f, run.active))
-		require.NoError(t, run.catchUp(ctx, f, run.active))
+		f := run.frames(c, false)[0]
+		parts := run.catchUp(f, run.active, run.batch(run.active, run.pts, 0), new(scratch))
 		n := rows(cand)
 		var logs []float64
 		var means, variances [][]float64
-		for _, k := range run.active {
+		for i, k := range run.active {
 			want, wantMean, wantVar := bruteForce(t, m, run.affine, k, all, run.z, k.noise*m.grid.base.NoiseVariance, nodes)
 			assert.InDelta(t, want, k.fit.evidence, 1e-8*(1+math.Abs(want)), "evidence of %v %d with %d told", k.level, k.index, told)
 			mean, variance := make([]float64, n), make([]float64, n)
-			f.parts[k].momentsTo(mean, variance, &k.fit.all)
+			parts[i].momentsTo(mean, variance, &k.fit.all)
 			for j := range mean {
 				assert.InDelta(t, wantMean[j], mean[j]+run.centre(), 1e-7, "mean of %v %d at %d with %d told", k.level, k.index, j, told)
 				assert.InEpsilon(t, wantVar[j], variance[j], 1e-7, "variance of %v %d at %d with %d told", k.level, k.index, j, told)
@@ -270,17 +268,14 @@ func TestMixtureMoments(t *testing.T) {
 			total += k.mass
 		}
 	}
-	f, err := run.at(ctx, c, false)
-	require.NoError(t, err)
-	require.NoError(t, run.prepare(ctx, f, heavy))
-	require.NoError(t, run.catchUp(ctx, f, heavy))
+	parts := run.catchUp(run.frames(c, false)[0], heavy, run.batch(heavy, run.pts, 0), new(scratch))
 	mean, sd := make([]float64, n), make([]float64, n)
 	require.NoError(t, run.Predict(ctx, mean, sd, c, false))
 	for j := range n {
 		var first, second float64
-		for _, k := range heavy {
+		for i, k := range heavy {
 			mu, v := make([]float64, n), make([]float64, n)
-			f.parts[k].momentsTo(mu, v, &k.fit.all)
+			parts[i].momentsTo(mu, v, &k.fit.all)
 			first += k.mass / total * (mu[j] + run.centre()) * run.u
 			second += k.mass / total * (v[j] + (mu[j]+run.centre())*(mu[j]+run.centre())) * run.u * run.u
 		}
@@ -385,9 +380,8 @@ func TestLogImprovement(t *testing.T) {
 	for _, over := range []float64{-30, 0, 0.5, 3, 10, 30, 100, 1e4} {
 		best := slices.Max(y) + over
 		require.NoError(t, run.LogImprovement(ctx, got, c, false, best))
-		ks, parts, err := run.parts(ctx, c, false)
-		require.NoError(t, err)
-		_, mass := run.heavy()
+		ks, mass := run.heavy()
+		parts := run.catchUp(run.frames(c, false)[0], ks, run.batch(ks, run.pts, 0), new(scratch))
 		for j := range n {
 			var logs []float64
 			for i, p := range parts {

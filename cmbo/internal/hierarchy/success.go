@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
-	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
@@ -96,28 +95,14 @@ func NewSuccessRun(m *Model, o Masses, workers int) *Run {
 // Success writes the probability of success at the candidates. keep says that they
 // come again.
 func (r *Run) Success(ctx context.Context, dst []float64, c *Candidates, keep bool) error {
-	ks, parts, err := r.parts(ctx, c, keep)
-	if err != nil {
-		return err
-	}
-	_, mass := r.heavy()
-	n := len(dst)
-	ps := make([][]float64, len(ks))
-	err = parallel.For(ctx, r.workers, len(ks), func(_, i int) error {
-		mean, variance := make([]float64, n), make([]float64, n)
-		parts[i].momentsTo(mean, variance, &ks[i].fit.all)
-		for j, v := range variance {
-			mean[j] = special.NormCDF((mean[j] + r.centre()) / math.Sqrt(v+r.m.grid.base.NoiseVariance))
+	return r.each(ctx, c, keep, func(lo, hi int, ks []*component, mass []float64, parts []*part) {
+		dst, mean, variance := dst[lo:hi], make([]float64, hi-lo), make([]float64, hi-lo)
+		clear(dst)
+		for i, w := range mass {
+			parts[i].momentsTo(mean, variance, &ks[i].fit.all)
+			for j, v := range variance {
+				dst[j] += w * special.NormCDF((mean[j]+r.centre())/math.Sqrt(v+r.m.grid.base.NoiseVariance))
+			}
 		}
-		ps[i] = mean
-		return nil
 	})
-	if err != nil {
-		return err
-	}
-	clear(dst)
-	for i, w := range mass {
-		linalg.Axpy(dst, w, ps[i])
-	}
-	return nil
 }

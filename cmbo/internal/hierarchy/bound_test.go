@@ -1,0 +1,108 @@
+package hierarchy
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// A run that keeps what it worked out for candidates that come again has the bits of one
+// that is asked for the first time, whatever was told and awaited in between: values,
+// noise variances, a new unit, hypotheses that come and go. It keeps the blocks that come
+// again and no others, and points asked about in passing leave them.
+func TestBoundKeeps(t *testing.T) {
+	r := rng.Stream(1, t.Name())
+	m := learn(t, makeTasks(11, 9, 10, 2, 0, 1), uniform(r, 30, 2), testOptions(2))
+	parts := []int{block + 22, 40, 40, 1}
+	const steps = panel + 6 // more than go side by side
+	rolled := func() []*linalg.Dense {
+		out := make([]*linalg.Dense, len(parts))
+		for i, n := range parts {
+			out[i] = uniform(r, n, 2)
+		}
+		return out
+	}
+	pool := rolled()
+	copy(pool[1].Row(3), m.grid.z.Row(5))
+	copy(pool[3].Row(0), pool[2].Row(0))
+	x := uniform(r, steps, 2)
+	y, given := make([]float64, steps), make([]float64, steps)
+	for i := range y {
+		y[i] = 30 * family(r, x.Row(i), 0) // more widely spread than the tasks' values
+	}
+	kept := NewBound(m, math.NaN(), 1, parts, nil, nil)
+	heavy := make(map[*component]int)
+	for i := range steps {
+		switch i {
+		case 4:
+			given[3] = 0.1
+		case 8:
+			y[7] = 1e70 // beyond all proportion
+		case 9:
+			y[7] = 1
+			given[3] = 0 // and from here on without variances
+		}
+		if i > 0 {
+			s := i % len(parts)
+			pool[s] = uniform(r, parts[s], 2)
+		}
+		if i == 13 {
+			pool[1] = pool[2] // two equal parts
+		}
+		told, pending := points.First(x, i), linalg.NewDense(0, 2, nil)
+		if i%3 == 2 {
+			pending = uniform(r, 2, 2)
+		}
+		at := points.Join(pool...)
+		n := rows(at)
+		mean, sd, ei := make([]float64, n), make([]float64, n), make([]float64, n)
+		before := kept.at
+		require.NoError(t, kept.Fit(ctx, told, y[:i], given[:i], pending))
+		passing := make([]float64, 2)
+		require.NoError(t, kept.Predict(ctx, passing, make([]float64, 2), uniform(r, 2, 2)))
+		require.Same(t, before, kept.at)
+		for b := range kept.bound {
+			require.Contains(t, before.blocks, b)
+		}
+		require.NoError(t, kept.Predict(ctx, mean, sd, at))
+		require.NoError(t, kept.LogImprovement(ctx, ei, at, 0.5))
+		require.Len(t, kept.bound, len(kept.at.blocks))
+		if i > 0 {
+			same := 0
+			for _, b := range kept.at.blocks {
+				for _, old := range before.blocks {
+					if b == old {
+						same++
+					}
+				}
+			}
+			fresh := 1 + (parts[i%len(parts)]-1)/block
+			require.Equal(t, len(kept.at.blocks)-fresh, same, "blocks kept at step %d", i)
+		}
+		ks, _ := kept.heavy()
+		for _, k := range ks {
+			heavy[k]++
+		}
+
+		other := NewBound(m, math.NaN(), 4, parts, nil, nil)
+		wantMean, wantSD, wantEI := make([]float64, n), make([]float64, n), make([]float64, n)
+		require.NoError(t, other.Fit(ctx, told, y[:i], given[:i], pending))
+		require.NoError(t, other.Predict(ctx, wantMean, wantSD, at))
+		require.NoError(t, other.LogImprovement(ctx, wantEI, at, 0.5))
+		require.Equal(t, wantMean, mean, "means at step %d", i)
+		require.Equal(t, wantSD, sd, "deviations at step %d", i)
+		require.Equal(t, wantEI, ei, "improvements at step %d", i)
+	}
+	some := 0
+	for _, n := range heavy {
+		if n > 0 && n < steps {
+			some++
+		}
+	}
+	require.NotZero(t, some, "every hypothesis was predicted with throughout")
+}

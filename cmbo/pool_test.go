@@ -1,0 +1,104 @@
+package cmbo_test
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gocmbo/cmbo/cmbo"
+)
+
+// TestCandidatesStay: of the candidates in a parameter space all but a quarter are those
+// of the proposal before, in their places, as are those around the best point while it
+// stays the best; whatever else was asked, a run with past tasks, open trials and failures
+// says of them, bit for bit, what a restored one says that has worked out nothing yet.
+func TestCandidatesStay(t *testing.T) {
+	space, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	prior := learn(t, space, crashing(3), cmbo.WithIndexPoints(60))
+	const sobol, local = 203, 41
+	o := newOptimizer(t, space, cmbo.WithPrior(prior), cmbo.WithCandidateCounts(sobol, local))
+	var before cmbo.Step
+	var around []float64 // the best point that the candidates before were drawn around
+	var asked [][]float64
+	stayed, open := 0, 0
+	for i := range 12 {
+		var best []float64
+		if b, ok := o.Best(); ok {
+			best = b.X
+		}
+		twin, err := cmbo.Restore(bytes.NewReader(snapshot(t, o)), cmbo.WithPrior(prior))
+		require.NoError(t, err)
+		n := 1 + i%3/2*2 // 1, 1, 3
+		trials, err := o.AskN(ctx, n)
+		require.NoError(t, err)
+		again, err := twin.AskN(ctx, n)
+		require.NoError(t, err)
+		for j, trial := range trials {
+			require.Equal(t, trial.X, again[j].X)
+			require.NotContains(t, asked, trial.X, "proposed again")
+			asked = append(asked, trial.X)
+		}
+		step, ok := o.LastStep()
+		require.True(t, ok)
+		same, ok := twin.LastStep()
+		require.True(t, ok)
+		require.Equal(t, step, same, "step %d", i)
+		if n == 1 && i > 0 && step.Trial == before.Trial+1 {
+			kept := func(from, to int) (n int) {
+				for r := from; r < min(to, len(before.Candidates)); r++ {
+					if slices.Equal(step.Candidates[r], before.Candidates[r]) {
+						n++
+					}
+				}
+				return n
+			}
+			require.Contains(t, []int{152, 153}, kept(0, sobol)) // blocks of 50 and thrice 51
+			if best != nil {
+				require.Len(t, step.Candidates, sobol+local)
+			}
+			if slices.Equal(best, around) && best != nil {
+				require.Contains(t, []int{30, 31}, kept(sobol, sobol+local)) // of thrice 10 and 11
+				stayed++
+			}
+		}
+		before, around = step, best
+		for j, trial := range trials {
+			switch {
+			case j == 1:
+				open++ // stays open
+			case crashes(trial.X):
+				require.NoError(t, o.TellFailed(trial.ID))
+			default:
+				require.NoError(t, o.Tell(trial.ID, objective(trial.X)))
+			}
+		}
+		switch i % 4 {
+		case 1:
+			_, err = o.Outlook(ctx)
+		case 2:
+			_, err = o.Explain(ctx, 1)
+		case 3:
+			_, _, err = o.Predict([]float64{0.3, 0.7})
+		}
+		require.NoError(t, err)
+	}
+	require.NotZero(t, stayed)
+	require.NotZero(t, open)
+}
+
+// TestFewCandidates: where blocks have a point or none, each proposal has a new one.
+func TestFewCandidates(t *testing.T) {
+	space, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	prior := learn(t, space, family(3, 10), cmbo.WithIndexPoints(30))
+	for sobol := 1; sobol <= 5; sobol++ {
+		o := newOptimizer(t, space, cmbo.WithPrior(prior), cmbo.WithCandidateCounts(sobol, 0))
+		drive(t, o, bump([]float64{0.5, 0.5}), 7)
+		step, ok := o.LastStep()
+		require.True(t, ok)
+		require.Len(t, step.Candidates, sobol)
+	}
+}
