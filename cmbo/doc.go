@@ -40,12 +40,13 @@
 // N(μ_i, S_i), and each cluster has moments of its own, drawn to the population's. The
 // new task is, up to an offset and a scale that have the past tasks' as their prior, a
 // draw of the shared process (no transfer), of the population, of a cluster, or of
-// N(μ_i, S_i + τ·C), i one of the tasks, or of a sample of 256 where there are more; its
-// values weigh these hypotheses by their marginal likelihood, and the acquisition is the
-// expected improvement over all of them. Before the first value the largest mean is
-// asked for. [Optimizer.Transfer] returns the masses and says in words whether the past
-// helps, [Optimizer.Calibration] how well values were foretold; [Check] says beforehand
-// whether past tasks help each other.
+// N(μ_i, S_i + τ·C), i one of the tasks, or of a sample of 256 where there are more; to
+// the first two a small process of its own may be added. Its values weigh these
+// hypotheses by their marginal likelihood, and the acquisition is the expected
+// improvement over all of them. Before the first value the largest mean is asked for.
+// [Optimizer.Transfer] returns the masses and says in words whether the past helps,
+// [Optimizer.Calibration] how well values were foretold; [Check] says beforehand whether
+// past tasks help each other.
 //
 // [WithVariant] chooses the paper's method instead, in three stages.
 //

@@ -17,8 +17,10 @@
 // # A run
 //
 // The hypotheses on a new task are: a draw of the base process (no transfer), of the
-// population, of a cluster, or of N(μ_i, S_i + τ·C), something like task i. Under
-// each the target is an affine image,
+// population, of a cluster, or of N(μ_i, S_i + τ·C), something like task i. Half of the
+// mass of the first two lies on targets that have a small process of their own beside,
+// with lengths that are likely of any function: those fitted to few tasks say little of
+// another one's. Under each hypothesis the target is an affine image,
 //
 //	y = a + s·f(x) + e,   e ~ N(0, s²σ²),   a ~ N(a0, v_a),   ln s ~ N(ln s0, v_s),
 //

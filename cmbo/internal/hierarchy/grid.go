@@ -30,7 +30,12 @@ type grid struct {
 	gram       *linalg.Sym // k_b(Z, Z)
 	row        map[string]int
 	neighbours int
+	own        kernel.Kernel // of what a target has of its own
 }
+
+// A target's own process is small, and its lengths are those that are likely of any
+// function: the lengths of few tasks say little of those of another.
+const ownVariance = 0.3 // of the base process's
 
 func newGrid(base Base, z *linalg.Dense, neighbours int) *grid {
 	n, _ := z.Dims()
@@ -39,6 +44,7 @@ func newGrid(base Base, z *linalg.Dense, neighbours int) *grid {
 	for i := range n {
 		g.row[points.Key(z.Row(i))] = i
 	}
+	g.own = kernel.Scale(max(ownVariance*g.gram.Trace()/float64(n), math.SmallestNonzeroFloat64), DefaultKernel(g.dim()))
 	return g
 }
 

@@ -24,6 +24,7 @@ type Candidates struct {
 type placed struct {
 	*sites
 	base     []float64   // variances of the base process
+	own      []float64   // and of a target's own
 	mean     [][]float64 // under the population and the clusters
 	variance [][]float64
 }
@@ -79,8 +80,9 @@ func (m *Model) place(ctx context.Context, x *linalg.Dense) (*placed, error) {
 		return nil, err
 	}
 	n, sets := s.len(), 1+len(m.clusters)
-	c := &placed{sites: s, base: make([]float64, n), mean: make([][]float64, sets), variance: make([][]float64, sets)}
+	c := &placed{sites: s, base: make([]float64, n), own: make([]float64, n), mean: make([][]float64, sets), variance: make([][]float64, sets)}
 	kernel.Diag(c.base, m.grid.base.Kernel, x)
+	kernel.Diag(c.own, m.grid.own, x)
 	for i := range sets {
 		c.mean[i], c.variance[i] = make([]float64, n), make([]float64, n)
 	}
@@ -177,6 +179,7 @@ func (r *Run) batch(ks []*component, pts []*visited, from int) *batch {
 type scratch struct {
 	on   tile
 	less [panel * block]float64
+	own  linalg.Dense
 }
 
 // panel is the number of points whose vectors on the grid are carried to a candidate
@@ -251,6 +254,9 @@ func (m *Model) start(f *frame, k *component) *part {
 		copy(p.p2, c.mean[k.moments()])
 		copy(p.variance, c.variance[k.moments()])
 	}
+	if k.own {
+		linalg.Axpy(p.variance, 1, c.own)
+	}
 	return p
 }
 
@@ -319,7 +325,7 @@ func (k *component) covTo(row, rest, base, on, less []float64) {
 // places from first on; x are their covariances with the candidates, which it completes.
 // solved returns the row of a hypothesis's factor at a place, and the whitened value, one
 // and prior mean. A share that knows a point has its row. Hypotheses that differ in the
-// noise or in τ alone share covariances.
+// noise, in τ or in an own process alone share covariances but for the latter's.
 func (r *Run) condition(f *frame, ks []*component, parts []*part, b *batch, x *crosses, first int, s *scratch, solved func(k *component, l int) (lower []float64, yt, u, v float64)) {
 	c, n, from := f.c, f.c.len(), len(x.rest) // points that all know
 	if t := len(b.pts) - from; t > 0 {
@@ -372,9 +378,16 @@ func (r *Run) condition(f *frame, ks []*component, parts []*part, b *batch, x *c
 				k, p := ks[g], parts[g]
 				known := len(p.w) - first
 				rows := make([]float64, max(end-known, 0)*n)
+				if k.own && known < end {
+					at := b.x.View(known, 0, end-known, r.m.grid.dim())
+					kernel.Cross(&s.own, r.m.grid.own, &at, c.x)
+				}
 				for l := known; l < end; l++ {
 					row := rows[(l-known)*n:][:n:n]
 					k.covTo(row, x.rest[l], x.base[l], s.on.of(set+l%panel), s.less[(l-begin)*block:])
+					if k.own {
+						linalg.Axpy(row, 1, s.own.Row(l-known))
+					}
 					lower, yt, u, v := solved(k, first+l)
 					p.add(row, lower, yt, u, v)
 				}

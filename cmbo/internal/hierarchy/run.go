@@ -56,8 +56,12 @@ func NewRun(m *Model, o Masses, noise float64, workers int) *Run {
 			}
 		}
 	}
-	add(NoTransfer, 0, 0, o.Level[NoTransfer])
-	add(Population, 0, 0, o.Level[Population])
+	for _, level := range []Level{NoTransfer, Population} {
+		add(level, 0, 0, (1-o.Own)*o.Level[level])
+		if mass := o.Own * o.Level[level]; mass > 0 {
+			r.comps = append(r.comps, &component{level: level, own: true, noise: 1, log: math.Log(mass)})
+		}
+	}
 	for c := range m.clusters {
 		add(Cluster, c, 0, o.Level[Cluster]*m.shares[c])
 	}

@@ -84,7 +84,7 @@ func NewSuccess(k kernel.Kernel, x *linalg.Dense) *Model {
 // NewSuccessRun starts a run on labels, with the masses o of its hypotheses; a model
 // without tasks has one hypothesis only.
 func NewSuccessRun(m *Model, o Masses, workers int) *Run {
-	o.Exact, o.Reversed = true, 0
+	o.Exact, o.Reversed, o.Own = true, 0, 0
 	o.Level[NoTransfer] = successNoTransfer
 	if len(m.tasks) == 0 {
 		o.Level = [NumLevels]float64{NoTransfer: 1}
