@@ -134,7 +134,7 @@ var pasts = map[string]func(y []float64){
 
 // divide makes split i of a table.
 func (p *Protocol) divide(t *Table, i int) (*Split, error) {
-	plan := SplitPlan{Seed: p.Seed, SourceShare: p.SourceShare, SourceRows: p.SourceRows}
+	plan := SplitPlan{Seed: p.Seed, SourceShare: p.SourceShare, SourceRows: p.SourceRows, Sources: p.Sources}
 	var s *Split
 	var err error
 	if p.Own {

@@ -24,6 +24,9 @@ type Protocol struct {
 	Splits int `json:"splits"`
 	// SourceShare is the fraction of tasks that are sources.
 	SourceShare float64 `json:"source_share"`
+	// Sources bounds how many past tasks of a split are learned from, drawn at random; 0
+	// for all.
+	Sources int `json:"sources,omitempty"`
 	// SourceRows is how many observations of each source are learned from.
 	SourceRows int `json:"source_rows"`
 	// Past is "" for the past tasks as they are, "negated" for their values with the
@@ -133,7 +136,7 @@ func (p Protocol) settle(all []Method) (Protocol, error) {
 		name     string
 		n, least int
 	}{
-		{"splits", p.Splits, 1}, {"source rows", p.SourceRows, 1}, {"targets", p.Targets, 0},
+		{"splits", p.Splits, 1}, {"sources", p.Sources, 0}, {"source rows", p.SourceRows, 1}, {"targets", p.Targets, 0},
 		{"initial rows", p.Initial, 0}, {"repeats", p.Repeats, 1}, {"splits with a study", p.StudySplits, 0}, {"budget", p.Budget, 1},
 		{"methods", len(p.Methods), 1}, {"acquisitions", len(p.Acquisitions), 1},
 	} {
@@ -207,7 +210,7 @@ func (p *Protocol) contains(q *Protocol) string {
 		p, q any
 	}{
 		{"seed", p.Seed, q.Seed}, {"HPO-B's own division", p.Own, q.Own}, {"source share", p.SourceShare, q.SourceShare},
-		{"source rows", p.SourceRows, q.SourceRows}, {"initial rows", p.Initial, q.Initial},
+		{"sources", p.Sources, q.Sources}, {"source rows", p.SourceRows, q.SourceRows}, {"initial rows", p.Initial, q.Initial},
 		{"budget", p.Budget, q.Budget}, {"clusters", p.Clusters, q.Clusters},
 	} {
 		if f.p != f.q {

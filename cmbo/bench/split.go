@@ -29,6 +29,8 @@ type SplitPlan struct {
 	// SourceRows is how many observations of each source are kept, drawn
 	// uniformly without replacement; tasks with fewer keep all.
 	SourceRows int
+	// Sources bounds the number of sources, drawn at random as well; 0 for all.
+	Sources int
 }
 
 // Make draws split number i of a table. Constant tasks are left out on both
@@ -38,8 +40,8 @@ func (p SplitPlan) Make(t *Table, i int) (*Split, error) {
 	if t == nil {
 		return nil, fmt.Errorf("%w: a nil table", cmbo.ErrTask)
 	}
-	if !(p.SourceShare > 0 && p.SourceShare < 1) || p.SourceRows < 1 {
-		return nil, fmt.Errorf("bench: a split with source share %g and %d rows a source", p.SourceShare, p.SourceRows)
+	if !(p.SourceShare > 0 && p.SourceShare < 1) || p.SourceRows < 1 || p.Sources < 0 {
+		return nil, fmt.Errorf("bench: a split with source share %g, %d sources and %d rows a source", p.SourceShare, p.Sources, p.SourceRows)
 	}
 	var usable []int
 	for j := range t.Tasks {
@@ -54,6 +56,9 @@ func (p SplitPlan) Make(t *Table, i int) (*Split, error) {
 	r.Shuffle(len(usable), func(a, b int) { usable[a], usable[b] = usable[b], usable[a] })
 	n := min(max(int(math.Round(p.SourceShare*float64(len(usable)))), 1), len(usable)-1)
 	sources := slices.Clone(usable[:n])
+	if p.Sources > 0 {
+		sources = sources[:min(p.Sources, n)]
+	}
 	slices.Sort(sources)
 	s := &Split{Number: i}
 	for _, j := range sources {

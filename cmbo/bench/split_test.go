@@ -65,7 +65,15 @@ func TestSplitPlan(t *testing.T) {
 	first, _ := plan.Make(table, 0)
 	require.NotEqual(t, first, other)
 
-	for _, bad := range []SplitPlan{{SourceShare: 0, SourceRows: 5}, {SourceShare: 1, SourceRows: 5}, {SourceShare: 0.5}} {
+	plan.Sources = 3
+	few, err := plan.Make(table, 0)
+	require.NoError(t, err)
+	require.Len(t, few.Sources, 3)
+	require.Equal(t, first.Targets, few.Targets)
+	require.Subset(t, first.Sources, few.Sources)
+	plan.Sources = 0
+
+	for _, bad := range []SplitPlan{{SourceShare: 0, SourceRows: 5}, {SourceShare: 1, SourceRows: 5}, {SourceShare: 0.5}, {SourceShare: 0.5, SourceRows: 5, Sources: -1}} {
 		_, err := bad.Make(table, 0)
 		require.Error(t, err)
 	}

@@ -50,6 +50,7 @@ var numbers = []struct {
 	of          func(*bench.Protocol) *int
 }{
 	{"splits", "random divisions into past and new tasks", func(p *bench.Protocol) *int { return &p.Splits }},
+	{"sources", "past tasks of each split at most, drawn at random; 0 for all", func(p *bench.Protocol) *int { return &p.Sources }},
 	{"source-rows", "random observations of each past task", func(p *bench.Protocol) *int { return &p.SourceRows }},
 	{"targets", "new tasks of each split to tune at most; 0 for all", func(p *bench.Protocol) *int { return &p.Targets }},
 	{"initial", "random observations of a new task before the first query", func(p *bench.Protocol) *int { return &p.Initial }},

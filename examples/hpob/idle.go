@@ -42,6 +42,7 @@ func (c *overrides) idle(o *options) error {
 		why  string
 	}{
 		{"published", !p.Own, "published curves belong to the tasks and seeds of -experiment hpob"},
+		{"sources", p.Own, "HPO-B's protocol says which tasks are past"},
 		{"initial", p.Own, "HPO-B's protocol has initial configurations of its own"},
 		{"studied", len(p.Study) == 0, "there is no -study"},
 		{"study-splits", len(p.Study) == 0, "there is no -study"},
