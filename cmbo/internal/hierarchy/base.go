@@ -44,7 +44,7 @@ const (
 	minLength, maxLength     = 0.02, 30
 	minNoise, maxNoise       = 1e-4, 1
 	maxMean                  = 1
-	lengthSD                 = 1.5 // of a length's logarithm around √d/2
+	lengthSD                 = 0.5 // of a length's logarithm around √d/2: those of few tasks say little of another's
 )
 
 // DefaultKernel returns the template of the base process in dim coordinates: a
