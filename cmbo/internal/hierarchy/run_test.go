@@ -541,12 +541,13 @@ func TestMassFollowsData(t *testing.T) {
 	}
 	m := learn(t, past, uniform(r, 40, 2), testOptions(2))
 	x := uniform(r, 12, 2)
+	var run *Run
 	mass := func(f func(x []float64) float64) []Mass {
 		y := make([]float64, 12)
 		for i := range y {
 			y[i] = f(x.Row(i))
 		}
-		run := NewRun(m, DefaultMasses(), math.NaN(), 1)
+		run = NewRun(m, DefaultMasses(), math.NaN(), 1)
 		require.NoError(t, run.Fit(ctx, x, y, nil, nil))
 		return run.Masses()
 	}
@@ -569,6 +570,14 @@ func TestMassFollowsData(t *testing.T) {
 	x = uniform(r, 30, 2)
 	other := mass(func(x []float64) float64 { return math.Cos(25*x[0]) * math.Cos(25*x[1]) })
 	assert.Greater(t, sum(other, func(k Mass) bool { return k.Level == NoTransfer }), 2*DefaultMasses().Level[NoTransfer], "%v", other)
+	// It has its own process, rougher than the past: with the population or without.
+	var own float64
+	for _, c := range run.active {
+		if c.own {
+			own += c.mass
+		}
+	}
+	assert.Greater(t, own, 0.9)
 }
 
 // A past that ranks the other way round is recognised as that.
