@@ -24,7 +24,6 @@ type Candidates struct {
 type placed struct {
 	*sites
 	base     []float64   // variances of the base process
-	own      []float64   // and of a target's own
 	mean     [][]float64 // under the population and the clusters
 	variance [][]float64
 }
@@ -80,9 +79,8 @@ func (m *Model) place(ctx context.Context, x *linalg.Dense) (*placed, error) {
 		return nil, err
 	}
 	n, sets := s.len(), 1+len(m.clusters)
-	c := &placed{sites: s, base: make([]float64, n), own: make([]float64, n), mean: make([][]float64, sets), variance: make([][]float64, sets)}
+	c := &placed{sites: s, base: make([]float64, n), mean: make([][]float64, sets), variance: make([][]float64, sets)}
 	kernel.Diag(c.base, m.grid.base.Kernel, x)
-	kernel.Diag(c.own, m.grid.own, x)
 	for i := range sets {
 		c.mean[i], c.variance[i] = make([]float64, n), make([]float64, n)
 	}
@@ -111,6 +109,7 @@ type frame struct {
 type crosses struct {
 	rest [][]float64 // those of e
 	base [][]float64 // values of the base kernel
+	own  [][]float64 // of a target's own process, nil if none is thought of
 }
 
 // part is a component's share of a frame.
@@ -179,7 +178,6 @@ func (r *Run) batch(ks []*component, pts []*visited, from int) *batch {
 type scratch struct {
 	on   tile
 	less [panel * block]float64
-	own  linalg.Dense
 }
 
 // panel is the number of points whose vectors on the grid are carried to a candidate
@@ -255,7 +253,10 @@ func (m *Model) start(f *frame, k *component) *part {
 		copy(p.variance, c.variance[k.moments()])
 	}
 	if k.own {
-		linalg.Axpy(p.variance, 1, c.own)
+		own := m.grid.own.Eval(c.x.Row(0), c.x.Row(0)) // the same everywhere
+		for j := range p.variance {
+			p.variance[j] += own
+		}
 	}
 	return p
 }
@@ -303,13 +304,14 @@ func (m *Model) lessTo(dst []float64, f *frame, task int, pts []*visited) {
 	}
 }
 
-// covTo sets row to the prior covariances of a point with some candidates: of rest,
-// the covariances of e, base, the base kernel's values, on, those of the moments on the
-// grid, and less, what a single task takes off.
-func (k *component) covTo(row, rest, base, on, less []float64) {
+// covTo sets row to the prior covariances of point l with some candidates: of x, those
+// that hypotheses share, on, those of the moments on the grid, and less, what a single
+// task takes off.
+func (k *component) covTo(row []float64, x *crosses, l int, on, less []float64) {
+	rest := x.rest[l]
 	switch k.level {
 	case NoTransfer:
-		copy(row, base)
+		copy(row, x.base[l])
 	case SingleTask:
 		for j := range row {
 			row[j] = rest[j] + (1+k.tau)*on[j] - less[j]
@@ -319,22 +321,31 @@ func (k *component) covTo(row, rest, base, on, less []float64) {
 			row[j] = rest[j] + on[j]
 		}
 	}
+	if k.own {
+		linalg.Axpy(row, 1, x.own[l])
+	}
 }
 
 // condition conditions shares of hypotheses on the points of a batch, which take the
 // places from first on; x are their covariances with the candidates, which it completes.
 // solved returns the row of a hypothesis's factor at a place, and the whitened value, one
 // and prior mean. A share that knows a point has its row. Hypotheses that differ in the
-// noise, in τ or in an own process alone share covariances but for the latter's.
+// noise, in τ or in an own process alone share the other covariances.
 func (r *Run) condition(f *frame, ks []*component, parts []*part, b *batch, x *crosses, first int, s *scratch, solved func(k *component, l int) (lower []float64, yt, u, v float64)) {
 	c, n, from := f.c, f.c.len(), len(x.rest) // points that all know
 	if t := len(b.pts) - from; t > 0 {
-		var base linalg.Dense
+		var base, own linalg.Dense
 		at := b.x.View(from, 0, t, r.m.grid.dim())
 		kernel.Cross(&base, r.m.grid.base.Kernel, &at, c.x)
+		if r.o.Own > 0 {
+			kernel.Cross(&own, r.m.grid.own, &at, c.x)
+		}
 		rest := make([]float64, t*n)
 		for i := range t {
 			x.base, x.rest = append(x.base, base.Row(i)), append(x.rest, rest[i*n:][:n:n])
+			if r.o.Own > 0 {
+				x.own = append(x.own, own.Row(i))
+			}
 		}
 	}
 	crossed := from
@@ -378,16 +389,9 @@ func (r *Run) condition(f *frame, ks []*component, parts []*part, b *batch, x *c
 				k, p := ks[g], parts[g]
 				known := len(p.w) - first
 				rows := make([]float64, max(end-known, 0)*n)
-				if k.own && known < end {
-					at := b.x.View(known, 0, end-known, r.m.grid.dim())
-					kernel.Cross(&s.own, r.m.grid.own, &at, c.x)
-				}
 				for l := known; l < end; l++ {
 					row := rows[(l-known)*n:][:n:n]
-					k.covTo(row, x.rest[l], x.base[l], s.on.of(set+l%panel), s.less[(l-begin)*block:])
-					if k.own {
-						linalg.Axpy(row, 1, s.own.Row(l-known))
-					}
+					k.covTo(row, x, l, s.on.of(set+l%panel), s.less[(l-begin)*block:])
 					lower, yt, u, v := solved(k, first+l)
 					p.add(row, lower, yt, u, v)
 				}
