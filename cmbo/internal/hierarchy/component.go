@@ -1,7 +1,6 @@
 package hierarchy
 
 import (
-	"context"
 	"math"
 
 	"github.com/gocmbo/cmbo/gaussian"
@@ -125,7 +124,7 @@ type visited struct {
 func (m *Model) visit(before []*visited, x []float64, noise float64) (*visited, error) {
 	g := m.grid
 	row := linalg.NewDense(1, len(x), append([]float64(nil), x...))
-	s, err := g.locate(context.Background(), row, 1)
+	s, err := g.locate(row)
 	if err != nil {
 		return nil, err
 	}

@@ -31,8 +31,8 @@ type carried struct {
 }
 
 // carryTask carries a task to the grid.
-func (g *grid) carryTask(ctx context.Context, t *Task) (*carried, error) {
-	s, err := g.locate(ctx, t.X, 1)
+func (g *grid) carryTask(t *Task) (*carried, error) {
+	s, err := g.locate(t.X)
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +169,7 @@ func EM(ctx context.Context, base Base, z *linalg.Dense, tasks []Task, shrink fl
 	m := Model{tasks: tasks, grid: newGrid(base, z, n)}
 	on := make([]*carried, len(tasks))
 	if err := parallel.For(ctx, workers, len(tasks), func(_, i int) (err error) {
-		on[i], err = m.carry(ctx, i)
+		on[i], err = m.carry(i)
 		return err
 	}); err != nil {
 		return Moments{}, nil, err

@@ -1,14 +1,12 @@
 package hierarchy
 
 import (
-	"context"
 	"math"
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/internal/f64"
-	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -74,7 +72,7 @@ type sites struct {
 
 func (s *sites) len() int { return len(s.idx) }
 
-// locator is the memory of one goroutine that carries points to the grid.
+// locator is the memory of carrying one point after another to the grid.
 type locator struct {
 	row   []float64 // k_b(x, Z) of a point
 	near  []float64 // its entries at the neighbours
@@ -85,9 +83,9 @@ type locator struct {
 	chol  linalg.Cholesky
 }
 
-// locate carries the rows of x to the grid, on at most so many goroutines.
-func (g *grid) locate(ctx context.Context, x *linalg.Dense, workers int) (*sites, error) {
-	n, d := x.Dims()
+// locate carries the rows of x to the grid.
+func (g *grid) locate(x *linalg.Dense) (*sites, error) {
+	n, _ := x.Dims()
 	s := &sites{x: x, idx: make([][]int, n), w: make([][]float64, n), on: make([]bool, n), rest: make([]float64, n)}
 	one := []float64{1}
 	off := false
@@ -101,26 +99,21 @@ func (g *grid) locate(ctx context.Context, x *linalg.Dense, workers int) (*sites
 	if !off {
 		return s, nil
 	}
-	blocks := (n + block - 1) / block
-	s.cross = linalg.NewDense(n, g.len(), nil)
+	s.cross = new(linalg.Dense)
+	kernel.Cross(s.cross, g.base.Kernel, x, g.z)
 	kernel.Diag(s.rest, g.base.Kernel, x)
-	locators := make([]locator, parallel.Workers(workers, blocks))
-	return s, parallel.For(ctx, workers, blocks, func(w, k int) error {
-		l, lo, hi := &locators[w], k*block, min((k+1)*block, n)
-		at, cross := x.View(lo, 0, hi-lo, d), s.cross.View(lo, 0, hi-lo, g.len())
-		kernel.Cross(&cross, g.base.Kernel, &at, g.z)
-		for i := lo; i < hi; i++ {
-			if s.on[i] {
-				s.rest[i] = 0
-				continue
-			}
-			l.row = s.cross.Row(i)
-			if err := g.weigh(s, i, l); err != nil {
-				return err
-			}
+	var l locator
+	for i := range n {
+		if s.on[i] {
+			s.rest[i] = 0
+			continue
 		}
-		return nil
-	})
+		l.row = s.cross.Row(i)
+		if err := g.weigh(s, i, &l); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
 }
 
 // weigh sets the weights of point i, whose row is in l.

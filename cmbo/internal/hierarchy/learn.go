@@ -164,15 +164,15 @@ func (m *Model) finish() {
 func (m *Model) carryTasks(ctx context.Context, on []*carried, idx []int, workers int) error {
 	return parallel.For(ctx, workers, len(idx), func(_, i int) (err error) {
 		if t := idx[i]; on[t] == nil {
-			on[t], err = m.carry(ctx, t)
+			on[t], err = m.carry(t)
 		}
 		return err
 	})
 }
 
 // carry carries task i to the grid.
-func (m *Model) carry(ctx context.Context, i int) (*carried, error) {
-	c, err := m.grid.carryTask(ctx, &m.tasks[i])
+func (m *Model) carry(i int) (*carried, error) {
+	c, err := m.grid.carryTask(&m.tasks[i])
 	if err != nil {
 		err = fmt.Errorf("task %q: %w", m.tasks[i].ID, err)
 	}
@@ -342,7 +342,7 @@ func (m *Model) compare(ctx context.Context, on []*carried, rank []int, o *Optio
 		s, c := &memory[w], on[i]
 		if c == nil {
 			var err error
-			if c, err = m.carry(ctx, i); err != nil {
+			if c, err = m.carry(i); err != nil {
 				return err
 			}
 		}

@@ -66,15 +66,15 @@ func (m *Model) candidates(ctx context.Context, x *linalg.Dense, workers int, pa
 	}
 	return c, parallel.For(ctx, workers, len(c.blocks), func(_, b int) (err error) {
 		if c.blocks[b] == nil {
-			c.blocks[b], err = m.place(ctx, rows(b))
+			c.blocks[b], err = m.place(rows(b))
 		}
 		return err
 	})
 }
 
 // place carries a block of candidates to the grid.
-func (m *Model) place(ctx context.Context, x *linalg.Dense) (*placed, error) {
-	s, err := m.grid.locate(ctx, x, 1)
+func (m *Model) place(x *linalg.Dense) (*placed, error) {
+	s, err := m.grid.locate(x)
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ func denseMoments(t *testing.T, m *Model, c *component, x *linalg.Dense) (mean [
 			cov.AddScaled(1, own)
 		}()
 	}
-	s, err := g.locate(ctx, x, 1)
+	s, err := g.locate(x)
 	require.NoError(t, err)
 	n, size := s.len(), g.len()
 	b := linalg.NewDense(n, size, nil)
