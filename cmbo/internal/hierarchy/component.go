@@ -112,6 +112,7 @@ type visited struct {
 	defect []float64
 	rest   []float64   // covariances of e with the points before and itself
 	base   []float64   // the base kernel's
+	own    []float64   // of a target's own process
 	pop    []float64   // bᵀ·C·b with the points before and itself, C the population's
 	proj   [][]float64 // C·b under the population and the clusters
 	mean   []float64   // prior means under the population and the clusters
@@ -131,7 +132,7 @@ func (m *Model) visit(before []*visited, x []float64, noise float64) (*visited, 
 	n := len(before)
 	p := &visited{
 		sites: s, defect: make([]float64, g.len()), white: make([][]float64, len(m.singles)), noise: noise,
-		rest: make([]float64, n+1), base: make([]float64, n+1), pop: make([]float64, n+1),
+		rest: make([]float64, n+1), base: make([]float64, n+1), own: make([]float64, n+1), pop: make([]float64, n+1),
 	}
 	g.defect(p.defect, s, 0)
 	for i := range 1 + len(m.clusters) {
@@ -144,10 +145,12 @@ func (m *Model) visit(before []*visited, x []float64, noise float64) (*visited, 
 	}
 	for j, q := range before {
 		p.base[j] = g.base.Kernel.Eval(row.Row(0), q.x.Row(0))
+		p.own[j] = g.own.Eval(row.Row(0), q.x.Row(0))
 		p.rest[j] = restCov(s, 0, p.defect, q.sites, 0, p.base[j])
 		p.pop[j] = q.carry(0, p.proj[0])
 	}
 	p.base[n] = g.base.Kernel.Eval(row.Row(0), row.Row(0))
+	p.own[n] = g.own.Eval(row.Row(0), row.Row(0))
 	p.rest[n] = s.rest[0]
 	p.pop[n] = s.carry(0, p.proj[0])
 	return p, nil
@@ -188,7 +191,7 @@ func (m *Model) cov(row []float64, c *component, pts []*visited, p *visited) {
 			row[j] = p.rest[j] + (1+c.tau)*p.pop[j] - linalg.Dot(m.whiteOf(p, c.index), m.whiteOf(q, c.index))
 		}
 		if c.own {
-			row[j] += m.grid.own.Eval(p.x.Row(0), q.x.Row(0))
+			row[j] += p.own[j]
 		}
 	}
 }

@@ -45,29 +45,25 @@ func NewRun(m *Model, o Masses, noise float64, workers int) *Run {
 	}
 	r := &Run{m: m, o: o, noise: noise, workers: workers}
 	r.in(r.unitFor(nil))
-	add := func(level Level, index int, tau, mass float64) {
-		noises := o.Noises
-		if level == SingleTask {
-			noises = noises[len(noises)-1:]
-		}
+	add := func(c component, mass float64, noises ...float64) {
 		for _, share := range noises {
 			if mass > 0 {
-				r.comps = append(r.comps, &component{level: level, index: index, tau: tau, noise: share, log: math.Log(mass / float64(len(noises)))})
+				each := c
+				each.noise, each.log = share, math.Log(mass/float64(len(noises)))
+				r.comps = append(r.comps, &each)
 			}
 		}
 	}
 	for _, level := range []Level{NoTransfer, Population} {
-		add(level, 0, 0, (1-o.Own)*o.Level[level])
-		if mass := o.Own * o.Level[level]; mass > 0 {
-			r.comps = append(r.comps, &component{level: level, own: true, noise: 1, log: math.Log(mass)})
-		}
+		add(component{level: level}, (1-o.Own)*o.Level[level], o.Noises...)
+		add(component{level: level, own: true}, o.Own*o.Level[level], 1)
 	}
 	for c := range m.clusters {
-		add(Cluster, c, 0, o.Level[Cluster]*m.shares[c])
+		add(component{level: Cluster, index: c}, o.Level[Cluster]*m.shares[c], o.Noises...)
 	}
 	for i := range m.singles {
 		for _, tau := range o.Taus {
-			add(SingleTask, i, tau, o.Level[SingleTask]/float64(len(m.singles)*len(o.Taus)))
+			add(component{level: SingleTask, index: i, tau: tau}, o.Level[SingleTask]/float64(len(m.singles)*len(o.Taus)), o.Noises[len(o.Noises)-1])
 		}
 	}
 	return r
