@@ -9,7 +9,6 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/replay"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
@@ -93,8 +92,9 @@ type CheckReport struct {
 	// Difference is the mean over the tasks of Without.Regret - With.Regret, and
 	// StandardError that of the mean; NaN for a single task.
 	Difference, StandardError float64
-	// Reversed are the tasks that most of the tasks left out contradict: if they are like
-	// it, their values are likelier with it upside down. Nil with a variant of the paper.
+	// Reversed are the tasks that most of the tasks left out contradict: what was learned
+	// of such a task ranks their points the other way round, with a correlation of ranks
+	// below -2/√(n-1) for n points. Nil with a variant of the paper.
 	Reversed []string
 }
 
@@ -299,32 +299,51 @@ func (c *checkConfig) leaveOut(ctx context.Context, space *Space, r *replay.Reco
 		t.Without.add(without, 1.0/checkRepeats)
 	}
 	if m, ok := o.model.(*hierarchicalRun); ok {
-		reversed, err = m.contradicted(ctx, r, o.config)
+		reversed, err = m.contradicted(ctx, r, o.config.minimize)
 	}
 	return t, reversed, err
 }
 
-// contradicted returns the past tasks under which the values of a record are likelier if
-// the task holds upside down than if it does not: its probability of that has grown.
-func (r *hierarchicalRun) contradicted(ctx context.Context, rec *replay.Record, c *runConfig) ([]string, error) {
-	m := hierarchy.DefaultMasses()
-	run := hierarchy.NewRun(r.Model, m, c.noise, c.parallelism)
+// contradicted returns the past tasks that rank the n points of a record the other way
+// round: the normal scores of their posterior means there and of the record's values
+// have a correlation below -2/√(n-1), which those of independent rankings have once in
+// forty times.
+func (r *hierarchicalRun) contradicted(ctx context.Context, rec *replay.Record, minimize bool) ([]string, error) {
 	var at []int
 	var y []float64
 	for i, v := range rec.Y {
-		if !math.IsNaN(v) && len(at) < m.Window {
-			at, y = append(at, i), append(y, scaling.Orient(v, c.minimize))
+		if !math.IsNaN(v) {
+			at, y = append(at, i), append(y, scaling.Orient(v, minimize))
 		}
 	}
-	x := points.Pick(rec.Space.Encoded(), at)
-	if err := run.Fit(ctx, x, c.y.fit(y).Z, nil, nil); err != nil {
+	means, err := r.Model.SingleMeans(points.Pick(rec.Space.Encoded(), at))
+	if err != nil {
 		return nil, modelError(ctx, err)
 	}
 	var out []string
-	for i, p := range run.Reversed() {
-		if p > m.Reversed {
-			out = append(out, r.Model.Tasks()[i].ID)
+	for i, t := range r.Model.Tasks() {
+		if means[i] == nil {
+			continue
+		}
+		if c := rankCorrelation(y, means[i]); c*math.Sqrt(float64(len(y)-1)) < -2 {
+			out = append(out, t.ID)
 		}
 	}
 	return out, nil
+}
+
+// rankCorrelation returns the correlation of the normal scores of a and b, NaN if all
+// values of one are equal.
+func rankCorrelation(a, b []float64) float64 {
+	x, y := Copula.Apply(a), Copula.Apply(b)
+	var mx, my, xx, yy, xy float64
+	n := float64(len(x))
+	for i := range x {
+		mx, my = mx+x[i]/n, my+y[i]/n
+	}
+	for i := range x {
+		dx, dy := x[i]-mx, y[i]-my
+		xx, yy, xy = xx+dx*dx, yy+dy*dy, xy+dx*dy
+	}
+	return xy / math.Sqrt(xx*yy)
 }

@@ -110,13 +110,22 @@ func TestCheckByHand(t *testing.T) {
 	require.InDelta(t, math.Sqrt(v/5), report.StandardError, 1e-12)
 }
 
-// On tasks that are alike the prior helps, and the one that is upside down is named.
+// On tasks that are alike the prior helps, and the one that is upside down is named,
+// unlike one that has nothing to do with the others.
 // The sample of tasks does not depend on their order.
 func TestCheckSays(t *testing.T) {
 	space, err := cmbo.UnitCube(2)
 	require.NoError(t, err)
 	tasks := recorded(7, 15)
-	report, err := cmbo.Check(ctx, space, tasks, cmbo.WithCheckEvaluations(6), cmbo.WithCheckTasks(6), cmbo.WithClusters(2))
+	r := rng.Stream(9, "noise")
+	noise := cmbo.Task{ID: "noise"}
+	for range 15 {
+		noise.X, noise.Y = append(noise.X, []float64{r.Float64(), r.Float64()}), append(noise.Y, r.NormFloat64())
+	}
+	report, err := cmbo.Check(ctx, space, append(tasks[:7:7], noise), cmbo.WithCheckEvaluations(1), cmbo.WithClusters(2))
+	require.NoError(t, err)
+	require.Equal(t, []string{"task-6"}, report.Reversed)
+	report, err = cmbo.Check(ctx, space, tasks, cmbo.WithCheckEvaluations(6), cmbo.WithCheckTasks(6), cmbo.WithClusters(2))
 	require.NoError(t, err)
 	require.Len(t, report.Tasks, 6)
 	require.Equal(t, []string{"task-6"}, report.Reversed)

@@ -20,15 +20,15 @@ import (
 //
 //	"cmboprior", one byte of version, the payload, 32 bytes of SHA-256
 //
-// of all before. The payload holds what cannot be computed again from the rest. A
-// reader takes every version up to its own. Version 1 is the paper's model: the
-// tasks' data and hyperparameters, and the prototypes on the index set. From
-// version 2 on the payload begins with a byte for the kind of the model and ends with
-// what is known of failures. Version 3 is that with the number of points that failed
-// in each task of a hierarchical prior.
+// of all before. The payload holds what cannot be computed again from the rest.
+// Version 1 is the paper's model: the tasks' data and hyperparameters, and the
+// prototypes on the index set. From version 2 on the payload begins with a byte for the
+// kind of the model and ends with what is known of failures. Version 4 is a hierarchical prior, with the number of
+// points that failed in each task. Those of versions 2 and 3 hold values that are not
+// compressed as Learn does it, and are refused; all else up to version 4 is read.
 const (
 	priorMagic   = "cmboprior"
-	priorVersion = 3
+	priorVersion = 4
 )
 
 // Encode writes the prior in a compact binary form: deterministic bytes,
@@ -66,10 +66,10 @@ func (p *Prior) encode() ([]byte, error) {
 	if k := p.learned.kind(); k == kindPaper && p.success == nil {
 		e.Byte(1)
 	} else {
-		e.Failed = k == kindHierarchy && p.success != nil
+		e.Failed = k == kindHierarchy
 		e.Byte(2)
 		if e.Failed {
-			e.Buf[len(priorMagic)] = 3
+			e.Buf[len(priorMagic)] = priorVersion
 		}
 		e.Byte(byte(k))
 	}
@@ -186,10 +186,11 @@ func (l PriorLimits) filled() (PriorLimits, error) {
 // reads to the end of r.
 //
 // It fails with [ErrLimit] beyond a limit, which the error names, before it makes
-// any matrix; with [ErrVersion] if a newer release wrote the prior; with
-// [ErrCorrupt] if the checksum or anything else is not right; if r does; and with
-// ctx.Err(), which it looks at before each task and cluster. It takes O(n³) time
-// for a task of n observations, and for a prototype on n points.
+// any matrix; with [ErrVersion] if a newer release wrote the prior, or an older one that
+// learned from other values; with [ErrCorrupt] if the checksum or anything else is
+// not right; if r does; and with ctx.Err(), which it looks at before each task and
+// cluster. It takes O(n³) time for a task of n observations, and for a prototype on n
+// points.
 func (l PriorLimits) Decode(ctx context.Context, r io.Reader) (p *Prior, err error) {
 	defer func() { err = panicked(recover(), err) }()
 	if l, err = l.filled(); err != nil {
@@ -218,13 +219,16 @@ func decodePrior(ctx context.Context, b []byte, l PriorLimits) (*Prior, error) {
 	if sum := sha256.Sum256(body); string(sum[:]) != string(b[len(body):]) {
 		return nil, fmt.Errorf("%w: the checksum of the prior does not match", ErrCorrupt)
 	}
-	d := &codec.Decoder{Buf: body[head:], Ctx: ctx, Limits: codec.Limits(l), Failed: version > 2}
+	d := &codec.Decoder{Buf: body[head:], Ctx: ctx, Limits: codec.Limits(l), Failed: version == priorVersion}
 	kind := kindPaper
 	if version > 1 {
 		kind = priorKind(d.Byte())
 	}
 	if _, ok := priorKinds[kind]; !ok {
 		d.Fail("a prior of kind %d", kind)
+	}
+	if kind == kindHierarchy && version < priorVersion {
+		return nil, fmt.Errorf("%w: hierarchical prior of version %d, this release reads %d: learn it again", ErrVersion, version, priorVersion)
 	}
 	p, err := readPrior(d, kind, version > 1)
 	switch {

@@ -3,6 +3,7 @@ package cmbo_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"io"
 	"runtime"
@@ -123,10 +124,16 @@ func TestPriorRefusesDamage(t *testing.T) {
 	}
 	refused(append(bytes.Clone(b), 0))
 	newer := bytes.Clone(b)
-	newer[9] = 4
+	newer[9] = 5
 	_, err = cmbo.DecodePrior(bytes.NewReader(newer))
 	require.ErrorIs(t, err, cmbo.ErrVersion)
-	require.ErrorContains(t, err, "version 4")
+	require.ErrorContains(t, err, "version 5")
+	older := bytes.Clone(b[:len(b)-sha256.Size])
+	older[9] = 3
+	sum := sha256.Sum256(older)
+	_, err = cmbo.DecodePrior(bytes.NewReader(append(older, sum[:]...)))
+	require.ErrorIs(t, err, cmbo.ErrVersion)
+	require.ErrorContains(t, err, "learn it again")
 	_, err = cmbo.DecodePrior(io.MultiReader(bytes.NewReader(b), failingReader{}))
 	require.ErrorIs(t, err, io.ErrClosedPipe)
 
@@ -182,3 +189,24 @@ func TestPriorLimits(t *testing.T) {
 type failingReader struct{}
 
 func (failingReader) Read([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+// TestPriorTasks: a prior gives its tasks back as they were, but for the scale, whatever
+// it made of their low values to learn from them; scores by rank stay scores.
+func TestPriorTasks(t *testing.T) {
+	box, err := cmbo.UnitCube(1)
+	require.NoError(t, err)
+	task := cmbo.Task{ID: "a"}
+	for i := range 12 {
+		x := float64(i) / 11
+		task.X, task.Y = append(task.X, []float64{x}), append(task.Y, 3-8*x)
+		task.NoiseVariance = append(task.NoiseVariance, 0.01)
+	}
+	got := learn(t, box, []cmbo.Task{task}, cmbo.WithIndexPoints(12)).Tasks()[0]
+	unit := (got.Y[0] - got.Y[11]) / (task.Y[0] - task.Y[11])
+	for i := range task.Y {
+		require.InDelta(t, unit*(task.Y[i]-task.Y[0]), got.Y[i]-got.Y[0], 1e-13)
+		require.InDelta(t, unit*unit*0.01, got.NoiseVariance[i], 1e-14)
+	}
+	got = learn(t, box, []cmbo.Task{task}, cmbo.WithIndexPoints(12), cmbo.WithYPolicy(cmbo.Copula)).Tasks()[0]
+	require.InDelta(t, got.Y[0], -got.Y[11], 1e-12) // as symmetric as ranks are
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/model"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -66,6 +67,10 @@ func learnHierarchy(ctx context.Context, t *trainingSet) (learned, error) {
 	return &hierarchicalPrior{Model: m}, nil
 }
 
+// compresses reports whether the differences between low values of the tasks are
+// compressed. Scores by rank hold no differences of values.
+func (c *learnConfig) compresses() bool { return c.kind == kindHierarchy && c.y != Copula }
+
 // hierarchyOptions are the settings of a model in dim coordinates.
 func hierarchyOptions(c *learnConfig, dim int) hierarchy.Options {
 	o := hierarchy.DefaultOptions(dim)
@@ -101,11 +106,15 @@ func (t *trainingSet) grid() (*linalg.Dense, error) {
 
 func (p *hierarchicalPrior) kind() priorKind { return kindHierarchy }
 
-func (p *hierarchicalPrior) facts() facts {
+func (p *hierarchicalPrior) facts(c *learnConfig) facts {
 	f := facts{labels: p.Labels(), noise: p.Base().NoiseVariance, index: p.Grid()}
 	for _, t := range p.Tasks() {
 		n := len(t.Z) - t.Failed
-		f.tasks = append(f.tasks, model.Task{ID: t.ID, X: points.First(t.X, n), Y: t.Z[:n], Noise: t.Noise[:min(n, len(t.Noise))], Shift: t.Shift, Scale: t.Scale})
+		y, noise := t.Z[:n], t.Noise[:min(n, len(t.Noise))]
+		if c.compresses() {
+			y, noise = scaling.ExpandLow(y, noise)
+		}
+		f.tasks = append(f.tasks, model.Task{ID: t.ID, X: points.First(t.X, n), Y: y, Noise: noise, Shift: t.Shift, Scale: t.Scale})
 	}
 	for i := range p.NumClusters() {
 		m := p.Moments(1 + i)

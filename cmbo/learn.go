@@ -37,10 +37,11 @@ type Progress struct {
 // All points must lie in the space; it need not be finite, and a list of
 // candidates only serves to choose the points on which moments are learned and
 // posteriors compared. Tasks may have different points and any number of
-// observations from one up; constant values and repeated points are legal. To the
-// hierarchical prior a value more than five times as far below the best of its task as
-// the median is lies at that distance, in tasks of eight values and more: a penalty, or
-// a loss that diverged, says that a point is bad, not how bad. Where
+// observations from one up; constant values and repeated points are legal. The
+// hierarchical prior learns from how good points differ: in tasks of eight values or more,
+// differences count less and less below three quarters of the way from the best value to
+// the median, and not at all beyond a limit of three times that way. A penalty, or a loss
+// that diverged, says that a point is bad, not how bad. Where
 // evaluations of past tasks failed, the probability of success is learned too; tasks
 // of failures alone serve nothing else. Tasks that have nothing to do with the new one
 // cost the hierarchical prior little; they can make the paper's worse.
@@ -157,13 +158,13 @@ func (t *trainingSet) take(tasks []Task) error {
 			failed = t.space.EncodeAll(tasks[i].Failed)
 		}
 		t.failed = append(t.failed, failed)
-		y := scaling.OrientAll(tasks[i].Y, c.minimize)
-		if c.kind == kindHierarchy {
-			y = scaling.RaiseLow(y, 0)
+		y, noise := scaling.OrientAll(tasks[i].Y, c.minimize), tasks[i].NoiseVariance
+		if c.compresses() {
+			y, noise = scaling.CompressLow(y, noise)
 		}
 		s := c.y.fit(y)
 		t.tasks = append(t.tasks, model.Task{
-			ID: tasks[i].ID, X: t.space.EncodeAll(tasks[i].X), Y: s.Z, Noise: s.NoiseVariances(tasks[i].NoiseVariance), Shift: s.Shift, Scale: s.Scale,
+			ID: tasks[i].ID, X: t.space.EncodeAll(tasks[i].X), Y: s.Z, Noise: s.NoiseVariances(noise), Shift: s.Shift, Scale: s.Scale,
 		})
 	}
 	return nil

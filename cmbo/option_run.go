@@ -8,7 +8,7 @@ import (
 
 // WithPrior gives the optimiser what was learned from past tasks. From the third value
 // on the hierarchical prior takes values far below the others of the run for values at a
-// limit, as [Learn] does in a past task. The limit is five widths below the best value; a
+// limit, as [Learn] does in a past task. The limit is three widths below the best value; a
 // run's width is at least one that the past tasks make likely.
 func WithPrior(p *Prior) Option {
 	return option{name: "WithPrior", restore: true, run: func(c *runConfig) error {

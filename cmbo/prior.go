@@ -33,7 +33,7 @@ type Prior struct {
 type learned interface {
 	kind() priorKind
 	// facts returns what a Prior tells of itself.
-	facts() facts
+	facts(c *learnConfig) facts
 	// fill checks the configuration of a run against what was learned and fills in
 	// what no option gave.
 	fill(p *Prior, c *runConfig) error
@@ -77,7 +77,7 @@ var priorKinds = map[priorKind]struct {
 // newPrior makes a prior of what was learned.
 func newPrior(c *learnConfig, space *Space, finite bool, l learned) *Prior {
 	params := space.WithoutCandidates()
-	return &Prior{config: c, space: params, finite: finite, learned: l, facts: l.facts(), lazy: new(lazyDigest)}
+	return &Prior{config: c, space: params, finite: finite, learned: l, facts: l.facts(c), lazy: new(lazyDigest)}
 }
 
 // lazyDigest is the digest of a prior, computed when it is first asked for.
@@ -232,8 +232,9 @@ func otherParams(prior, run *Space) error {
 
 // Tasks returns the tasks of the prior as it holds them: their points, with the
 // parameters, and their values in the units of the prior's y policy, which is all
-// it knows of them; smaller ones are better if the prior minimises. Real
-// parameters come back to rounding. Tasks of failures alone come last.
+// it knows of them; smaller ones are better if the prior minimises. Of values beyond the
+// limit of [Learn] it knows the limit. Real parameters come back to rounding. Tasks of
+// failures alone come last.
 func (p *Prior) Tasks() []Task {
 	tasks := make([]Task, len(p.facts.tasks))
 	byID := make(map[string]int, len(tasks))

@@ -19,7 +19,7 @@ import (
 var (
 	ErrCorrupt = errors.New("cmbo: corrupt data")
 	ErrLimit   = fmt.Errorf("%w: beyond a limit", ErrCorrupt)
-	ErrVersion = errors.New("cmbo: data of a newer version")
+	ErrVersion = errors.New("cmbo: data of another version")
 )
 
 // Limits bound what decoding may take: see PriorLimits of package cmbo, which has

@@ -46,7 +46,7 @@ type Masses struct {
 
 // DefaultMasses returns the defaults.
 func DefaultMasses() Masses {
-	return Masses{Level: [NumLevels]float64{.2, .3, .25, .25}, Taus: []float64{.03, .3}, Noises: []float64{1, .1}, Own: 0.5, Reversed: 0.05, Top: 16, Window: 64}
+	return Masses{Level: [NumLevels]float64{.2, .3, .25, .25}, Taus: []float64{.03, .3}, Noises: []float64{1, .1}, Own: 0.5, Reversed: 0.1, Top: 16, Window: 64}
 }
 
 // component is one hypothesis, conditioned on the points told.

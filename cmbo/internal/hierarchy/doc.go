@@ -6,11 +6,14 @@
 // Values of a task are scaled by the caller; the shift and the scale that were taken
 // off are kept. Values far below the others are raised before, by the caller in past
 // tasks and by a run in its own: a penalty for a crash would set a scale on which all
-// others look alike. A base process is fitted to all tasks: a constant mean c, a kernel
-// k_b, a noise variance σ². On a grid Z the tasks are draws of one Gaussian, the
-// population N(m, C), which EM finds from at most 1,000 of them; at each step C is
-// drawn to the base kernel's matrix of the same trace. Off the grid everything is
-// carried by the base process.
+// others look alike. In past tasks the caller compresses differences between the lower
+// values as well, so that what is learned is how good points differ; a run's values stay,
+// and with them the predictions, in the user's units.
+//
+// A base process is fitted to all tasks: a constant mean c, a kernel k_b, a noise
+// variance σ². On a grid Z the tasks are draws of one Gaussian, the population N(m, C),
+// which EM finds from at most 1,000 of them; at each step C is drawn to the base kernel's
+// matrix of the same trace. Off the grid everything is carried by the base process.
 // Tasks are clustered by their posteriors N(μ_i, S_i) on a part of the grid; each
 // cluster has moments of its own, by EM over its members, drawn to the population.
 //

@@ -243,6 +243,23 @@ func (m *Model) chooseSingles(ctx context.Context, on []*carried, n int, seed ui
 	})
 }
 
+// SingleMeans returns the posterior means at the rows of x of the tasks that are
+// hypotheses of their own, by task, nil for the others.
+func (m *Model) SingleMeans(x *linalg.Dense) ([][]float64, error) {
+	s, err := m.grid.locate(x)
+	if err != nil {
+		return nil, err
+	}
+	out := make([][]float64, len(m.tasks))
+	for i, t := range m.singleOf {
+		out[t] = make([]float64, s.len())
+		for j := range out[t] {
+			out[t][j] = m.grid.meanAt(s, j, m.singles[i].mean)
+		}
+	}
+	return out, nil
+}
+
 // group puts the tasks into clusters by their posteriors on a part of the grid.
 func (m *Model) group(ctx context.Context, on []*carried, o *Options) error {
 	n := len(m.tasks)

@@ -367,27 +367,6 @@ func (r *Run) Masses() []Mass {
 	return out
 }
 
-// Reversed returns for each task the probability that large is small if the target is
-// like that task, NaN where the task is no hypothesis of its own.
-func (r *Run) Reversed() []float64 {
-	out := slices.Repeat([]float64{math.NaN()}, len(r.m.tasks))
-	logs := slices.Repeat([]float64{math.Inf(-1)}, len(out)) // evidence, all widths together
-	for _, c := range r.comps {
-		if c.level != SingleTask {
-			continue
-		}
-		i := r.m.singleOf[c.index]
-		sum := logAdd(logs[i], c.fit.evidence)
-		if w := math.Exp(c.fit.evidence - sum); math.IsNaN(out[i]) {
-			out[i] = c.fit.reversed
-		} else {
-			out[i] += w * (c.fit.reversed - out[i])
-		}
-		logs[i] = sum
-	}
-	return out
-}
-
 // NoiseVariance returns the mean noise variance of values that come without one, in
 // the values' units.
 func (r *Run) NoiseVariance() float64 {

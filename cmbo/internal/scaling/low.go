@@ -1,10 +1,19 @@
 package scaling
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
-// lowWidths is how far below the best value of its task a value is told apart from
-// worse ones, in widths of the task.
-const lowWidths = 5
+// The width of a task is the way from its median to its best value, or, where half of
+// the values are the best one, from its lower quartile.
+const (
+	// lowWidths is how far below the best value of its task a value is told apart
+	// from worse ones, in widths.
+	lowWidths = 3
+	// nearWidths is how far below the best value differences count in full.
+	nearWidths = 0.75
+)
 
 // fewestValues is the number of values that show the width of their task by themselves.
 const fewestValues = 8
@@ -14,26 +23,18 @@ const fewestValues = 8
 // penalty that stands for a crash, a loss that diverged. They would set a scale on
 // which all others look alike.
 //
-// The width of a task is the way from its median to its best value, or, where half of
-// the values are the best one, from its lower quartile; at least width, what is known
-// of it otherwise, 0 for nothing. Fewer than three values have no width, and fewer
-// than eight none by themselves.
+// width is what is known of the width of the task otherwise, 0 for nothing. Fewer than
+// three values have no width, and fewer than eight none by themselves.
 func RaiseLow(y []float64, width float64) []float64 {
-	n := len(y)
-	if n < 3 || n < fewestValues && width == 0 {
+	if len(y) < fewestValues && width == 0 {
 		return y
 	}
-	sorted := slices.Sorted(slices.Values(y))
-	best := sorted[n-1]
-	spread := best - sorted[n/2]
-	if spread == 0 {
-		spread = best - sorted[(n-1)/4]
-	}
-	if spread == 0 {
+	best, shown := widthOf(y)
+	if shown == 0 {
 		return y
 	}
-	limit := best - lowWidths*max(spread, width)
-	if !(sorted[0] < limit) {
+	limit := best - lowWidths*max(shown, width)
+	if !(slices.Min(y) < limit) {
 		return y
 	}
 	out := slices.Clone(y)
@@ -41,4 +42,62 @@ func RaiseLow(y []float64, width float64) []float64 {
 		out[i] = max(out[i], limit)
 	}
 	return out
+}
+
+// CompressLow returns the values of a past task, raised as by RaiseLow, with the
+// differences between low ones made smaller, and their noise variances, if any,
+// accordingly. How good points differ is what another task gains from; how bad ones do
+// would take most of the variance that is learned. With h for nearWidths widths, a value
+// d lower than h below the best comes to lie h·ln(1 + d/h) lower than that, so that the
+// slope falls from 1 on. Tasks without a width stay as they are.
+func CompressLow(y, noise []float64) (low, variances []float64) {
+	y = RaiseLow(y, 0)
+	best, width := widthOf(y)
+	h := nearWidths * width
+	return bend(y, noise, best-h, h, func(d float64) (far, slope float64) { return math.Log1p(d), 1 / (1 + d) })
+}
+
+// ExpandLow returns what CompressLow made low of, but for the values that RaiseLow
+// raised and for rounding. The median keeps its place, and so shows the width.
+func ExpandLow(low, noise []float64) (y, variances []float64) {
+	best, width := widthOf(low)
+	h := width / (1 - math.Log(nearWidths))
+	return bend(low, noise, best-h, h, func(d float64) (far, slope float64) {
+		e := math.Exp(min(d, math.Log(lowWidths/nearWidths)))
+		return e - 1, e
+	})
+}
+
+// bend moves values that are d·h lower than knee to far·h below it, and multiplies their
+// noise variances, if any, by the square of the slope.
+func bend(y, noise []float64, knee, h float64, f func(d float64) (far, slope float64)) (bent, variances []float64) {
+	if len(y) < fewestValues || h == 0 {
+		return y, noise
+	}
+	bent, variances = slices.Clone(y), slices.Clone(noise)
+	for i, v := range y {
+		if v >= knee {
+			continue
+		}
+		far, slope := f((knee - v) / h)
+		bent[i] = knee - far*h
+		if len(noise) > 0 {
+			variances[i] *= slope * slope
+		}
+	}
+	return bent, variances
+}
+
+// widthOf returns the best of y and its width, 0 for none.
+func widthOf(y []float64) (best, width float64) {
+	n := len(y)
+	if n < 3 {
+		return 0, 0
+	}
+	sorted := slices.Sorted(slices.Values(y))
+	best = sorted[n-1]
+	if width = best - sorted[n/2]; width == 0 {
+		width = best - sorted[(n-1)/4]
+	}
+	return best, width
 }

@@ -38,3 +38,80 @@ func TestRaiseLow(t *testing.T) {
 		assert.Equal(t, in, c.y, "%s: the argument", name)
 	}
 }
+
+// A past task's values close to its best stay; below that the difference to them is
+// compressed, its exponential giving back what it was, up to where RaiseLow ends it.
+func TestCompressLow(t *testing.T) {
+	const median, best = 3.0, 9.0 // the width is 6
+	y := []float64{best, 8, 6.5, 5, median, 2, 1, -4, -1e9}
+	const h = nearWidths * (best - median)
+	low, _ := CompressLow(y, nil)
+	assert.Equal(t, y[:2], low[:2], "near the best")
+	for i, v := range y {
+		if v >= best-h {
+			assert.Equal(t, v, low[i])
+			continue
+		}
+		v = max(v, best-lowWidths*(best-median))
+		gap := best - h - low[i]
+		assert.InDelta(t, best-h-v, h*math.Expm1(gap/h), 1e-14*(best-v)*math.Exp(gap/h), "the difference of %g", y[i])
+		assert.Less(t, low[i], low[i-1], "the order")
+	}
+	const a, b = 7, 0.125 // maps of the values map what comes of them
+	mapped := make([]float64, len(y))
+	for i := range y {
+		mapped[i] = a + b*y[i]
+	}
+	got, _ := CompressLow(mapped, nil)
+	for i := range got {
+		assert.InDelta(t, a+b*low[i], got[i], 1e-14*(a+b*best))
+	}
+	back, _ := ExpandLow(low, nil)
+	for i, v := range y {
+		assert.InDelta(t, max(v, best-lowWidths*(best-median)), back[i], 1e-13, "and back")
+	}
+	few := y[:fewestValues-1]
+	low, _ = CompressLow(few, nil)
+	assert.Equal(t, few, low, "few values")
+	same := slices.Repeat([]float64{2}, 10)
+	low, _ = CompressLow(same, nil)
+	assert.Equal(t, same, low, "no width")
+	same[3] = -1e9
+	low, _ = CompressLow(same, nil)
+	assert.Equal(t, same, low, "no width but for one value")
+	low, _ = CompressLow([]float64{4, 4, 4, 4, 4, 4, 3, 1}, nil) // the lower quartile is 3
+	assert.Equal(t, 4-nearWidths+nearWidths*math.Log(nearWidths), low[6])
+	ties := []float64{4, 4, 4, 4, 4, 3, 3, 2, 1} // the lower quartile is 3
+	low, _ = CompressLow(ties, nil)
+	assert.InDelta(t, 4-nearWidths+nearWidths*math.Log(nearWidths), low[5], 1e-15)
+	back, _ = ExpandLow(low, nil)
+	assert.InDeltaSlice(t, ties, back, 1e-14, "ties and back")
+	back, _ = ExpandLow([]float64{5, 4, 3, 2, 1, 0, 0, -1e300}, nil)
+	assert.False(t, math.IsInf(back[7], 0), "what CompressLow never makes")
+}
+
+// A small error of a value becomes as much smaller as the slope there, so that a noise
+// variance does by its square.
+func TestCompressLowNoise(t *testing.T) {
+	y := []float64{9, 8, 6.5, 5, 3, 2, 1, -4, 3}
+	noise := []float64{1, 1, 1, 1, 0, 4, 1, 1, 1}
+	low, variances := CompressLow(y, noise)
+	for i := range y {
+		const step = 1e-5
+		if y[i] == 9 || y[i] == 3 { // of which the width is made
+			continue
+		}
+		moved := slices.Clone(y)
+		moved[i] += step
+		up, _ := CompressLow(moved, nil)
+		moved[i] -= 2 * step
+		down, _ := CompressLow(moved, nil)
+		slope := (up[i] - down[i]) / (2 * step)
+		assert.InDelta(t, noise[i]*slope*slope, variances[i], 1e-8, "value %g", y[i])
+	}
+	assert.Zero(t, variances[4], "unknown stays unknown")
+	_, back := ExpandLow(low, variances)
+	assert.InDeltaSlice(t, noise, back, 1e-13, "and back")
+	assert.Equal(t, []float64{1, 1, 1, 1, 0, 4, 1, 1, 1}, noise, "the argument")
+	assert.Equal(t, 9.0, low[0])
+}
