@@ -7,6 +7,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/rng"
 )
 
@@ -129,6 +130,10 @@ var pasts = map[string]func(y []float64){
 				y[i] = lo - 1000*(hi-lo)
 			}
 		}
+	},
+	"compressed": func(y []float64) {
+		low, _ := scaling.CompressLow(y, nil)
+		copy(y, low)
 	},
 }
 

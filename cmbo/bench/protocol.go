@@ -30,8 +30,10 @@ type Protocol struct {
 	// SourceRows is how many observations of each source are learned from.
 	SourceRows int `json:"source_rows"`
 	// Past is "" for the past tasks as they are, "negated" for their values with the
-	// opposite sign, a past that misleads, or "penalized" for the lowest tenth of each
-	// task's values replaced by a penalty, a thousand times their range below them.
+	// opposite sign, a past that misleads, "penalized" for the lowest tenth of each
+	// task's values replaced by a penalty, a thousand times their range below them, or
+	// "compressed" for the values as [cmbo.Learn] sees them: for other methods, as the
+	// default compresses them by itself.
 	Past string `json:"past,omitempty"`
 	// Targets bounds how many targets of a split are tuned, the first ones in
 	// the order of their IDs; 0 for all.
@@ -146,7 +148,7 @@ func (p Protocol) settle(all []Method) (Protocol, error) {
 	}
 	switch {
 	case p.Past != "" && pasts[p.Past] == nil:
-		return bad("past %q, which is neither empty, negated nor penalized", p.Past)
+		return bad("past %q, which is neither empty, negated, penalized nor compressed", p.Past)
 	case p.Own && p.Splits != 1:
 		return bad("%d splits of HPO-B's own division, which is one", p.Splits)
 	case p.Own && p.Repeats > hpobSeeds:

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/baseline"
+	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/stretchr/testify/require"
 )
 
@@ -261,7 +262,7 @@ func TestPasts(t *testing.T) {
 	plain := Protocol{Seed: 1, SourceShare: 0.85, SourceRows: 20}
 	was, err := plain.divide(table, 0)
 	require.NoError(t, err)
-	for _, past := range []string{"negated", "penalized"} {
+	for _, past := range []string{"negated", "penalized", "compressed"} {
 		p := plain
 		p.Past = past
 		is, err := p.divide(table, 0)
@@ -275,6 +276,9 @@ func TestPasts(t *testing.T) {
 				switch {
 				case past == "negated":
 					require.Equal(t, -y[j], v)
+				case past == "compressed":
+					low, _ := scaling.CompressLow(y, nil)
+					require.Equal(t, low[j], v)
 				case v != y[j]:
 					require.Equal(t, lo-1000*(hi-lo), v)
 					penalties++
