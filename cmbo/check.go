@@ -14,6 +14,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/linalg"
 )
 
 // A CheckOption sets something of [Check]: every [LearnOption] and [Option] does, and
@@ -332,18 +333,8 @@ func (r *hierarchicalRun) contradicted(ctx context.Context, rec *replay.Record, 
 	return out, nil
 }
 
-// rankCorrelation returns the correlation of the normal scores of a and b, NaN if all
+// rankCorrelation returns the correlation of the normal scores of a and b, 0 if all
 // values of one are equal.
 func rankCorrelation(a, b []float64) float64 {
-	x, y := Copula.Apply(a), Copula.Apply(b)
-	var mx, my, xx, yy, xy float64
-	n := float64(len(x))
-	for i := range x {
-		mx, my = mx+x[i]/n, my+y[i]/n
-	}
-	for i := range x {
-		dx, dy := x[i]-mx, y[i]-my
-		xx, yy, xy = xx+dx*dx, yy+dy*dy, xy+dx*dy
-	}
-	return xy / math.Sqrt(xx*yy)
+	return linalg.Dot(ZScore.Apply(Copula.Apply(a)), ZScore.Apply(Copula.Apply(b))) / float64(len(a))
 }

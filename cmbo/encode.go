@@ -63,14 +63,15 @@ func (p *Prior) Digest() (string, error) {
 
 func (p *Prior) encode() ([]byte, error) {
 	e := &codec.Encoder{Buf: []byte(priorMagic)}
-	if k := p.learned.kind(); k == kindPaper && p.success == nil {
-		e.Byte(1)
-	} else {
-		e.Failed = k == kindHierarchy
-		e.Byte(2)
-		if e.Failed {
-			e.Buf[len(priorMagic)] = priorVersion
-		}
+	k, version := p.learned.kind(), byte(2)
+	switch {
+	case k == kindHierarchy:
+		version, e.Failed = priorVersion, true
+	case p.success == nil:
+		version = 1
+	}
+	e.Byte(version)
+	if version > 1 {
 		e.Byte(byte(k))
 	}
 	encodeParams(e, p.space.Params())
@@ -81,7 +82,7 @@ func (p *Prior) encode() ([]byte, error) {
 	if err := p.learned.encode(e); err != nil {
 		return nil, optionErrorf("%v", err)
 	}
-	if e.Buf[len(priorMagic)] > 1 {
+	if version > 1 {
 		e.Bool(p.success != nil)
 		if p.success != nil {
 			if err := p.success.Encode(e); err != nil {

@@ -232,7 +232,7 @@ func (r *Run) weigh(ctx context.Context) error {
 				return err
 			}
 			if c.level == SingleTask {
-				c.fit.evidence, c.fit.reversed = r.affine.weigh(&c.window, early, c.loose(), r.centre(), &memory[w])
+				c.fit.evidence, _ = r.affine.weigh(&c.window, early, c.loose(), r.centre(), &memory[w])
 			} else {
 				c.fit = r.affine.infer(&c.in, nodes, c.loose(), r.centre(), &memory[w])
 			}

@@ -23,8 +23,8 @@ const fewestValues = 8
 // penalty that stands for a crash, a loss that diverged. They would set a scale on
 // which all others look alike.
 //
-// width is what is known of the width of the task otherwise, 0 for nothing. Fewer than
-// three values have no width, and fewer than eight none by themselves.
+// The width is at least the one given, what is known of it otherwise, 0 for nothing.
+// Fewer than three values have no width, and fewer than eight none by themselves.
 func RaiseLow(y []float64, width float64) []float64 {
 	if len(y) < fewestValues && width == 0 {
 		return y
