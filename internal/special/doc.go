@@ -12,7 +12,9 @@
 //
 // Everything hangs on M and R, which are smooth, positive and free of overflow,
 // and are evaluated by one polynomial each; the factor φ is put on only where
-// it is wanted, from a square formed in two parts.
+// it is wanted, from a square formed in two parts. Where h is asked for most, a
+// series about the nearest of many centres takes a third of that time or less
+// (BenchmarkNormEI).
 //
 // Every function is defined for every float64. A NaN gives a NaN. The error
 // bounds stated are asserted in the tests against 50-digit values; they hold

@@ -10,14 +10,54 @@ import "math"
 // h is positive, increasing and convex, h(z) − h(−z) = z, h(0) = 1/√(2π).
 //
 // Relative error at most 10u for every z: the two terms, which cancel on the
-// left, are never formed, but h(z) = φ(z)·R(−z) for z ≤ 0 and z + h(−z) for
-// z > 0. It underflows to 0 from z = −38.4 on.
+// left, are never formed, but h(z) = φ(z)·R(−z) for z ≤ 0, in the middle by
+// Taylor's series about close centres, and z + h(−z) for z > 0. It underflows to
+// 0 from z = −38.4 on.
 func NormEI(z float64) float64 {
 	if z > 0 {
 		return z + NormEI(-z)
 	}
-	return NormPDF(z) * millsRest(-z)
+	if !(z >= seriesFrom) {
+		return excess(z)
+	}
+	i := int(0.5 - z/seriesStep)
+	c, d := &excessSeries[i], z+float64(i)*seriesStep
+	// Sums of pairs do not wait for each other.
+	d2 := d * d
+	d4 := d2 * d2
+	low := (c[0] + c[1]*d) + (c[2]+c[3]*d)*d2
+	mid := (c[4] + c[5]*d) + (c[6]+c[7]*d)*d2
+	high := (c[8] + c[9]*d) + (c[10]+c[11]*d)*d2
+	return low + (mid+(high+(c[12]+c[13]*d)*d4)*d4)*d4
 }
+
+// excess is h(z) for z ≤ 0 from φ and R.
+func excess(z float64) float64 { return NormPDF(z) * millsRest(-z) }
+
+// The centres of the series are the multiples of seriesStep from seriesFrom to 0. Half a
+// step away from the first one terms fall like 0.375^k/k!, and what follows the last is
+// below a fifth of u.
+const (
+	seriesFrom  = -12
+	seriesStep  = 1.0 / 16
+	seriesTerms = 14
+)
+
+// excessSeries holds the coefficients of h about each centre.
+var excessSeries = func() (series [1 - seriesFrom/seriesStep][seriesTerms]float64) {
+	for i := range series {
+		z, c := -float64(i)*seriesStep, &series[i]
+		c[0], c[1] = excess(z), NormCDF(z)
+		// The derivatives of φ are φ(z)·He_m(−z), with Hermite's polynomials.
+		he, before, factorial := 1.0, 0.0, 1.0
+		for k := 2; k < seriesTerms; k++ {
+			factorial *= float64(k)
+			c[k] = NormPDF(z) * he / factorial
+			he, before = -z*he-float64(k-2)*before, he
+		}
+	}
+	return series
+}()
 
 // NormLogEI returns log h(z), see [NormEI].
 //

@@ -107,6 +107,16 @@ func TestNormLogEISweep(t *testing.T) {
 	}
 }
 
+// TestNormEISeries compares the series with h from φ and R, within the bounds of both.
+func TestNormEISeries(t *testing.T) {
+	for i := range 100_000 {
+		z := seriesFrom * float64(i) / 99_999
+		if got, want := NormEI(z), excess(z); math.Abs(got-want) > 12*u*want {
+			t.Fatalf("h(%g) = %g, %g from φ and R", z, got, want)
+		}
+	}
+}
+
 // TestBranchPoints steps over every point where a formula changes: the two sides
 // must agree within their bounds plus the step itself.
 func TestBranchPoints(t *testing.T) {
@@ -119,6 +129,7 @@ func TestBranchPoints(t *testing.T) {
 		{"NormCDF", NormCDF, 0, 8},
 		{"NormLogCDF", NormLogCDF, 0, 10},
 		{"NormEI", NormEI, 0, 10},
+		{"NormEI between two centres", NormEI, -seriesStep / 2, 10},
 		{"NormLogEI", NormLogEI, 0, 6},
 		{"NormLogEI at the end of the polynomial", NormLogEI, -1e9, 6},
 		{"Erfcx", Erfcx, 0, 8},
