@@ -204,13 +204,14 @@ func (s *Summary) profilePanel(c *Comparison, in func(r *Result) bool, points in
 	return ch
 }
 
-// familyFigure has the regret curves of all methods of some families.
+// familyFigure has the regret curves of all methods of some families, without panels that
+// would have a single one.
 func (s *Summary) familyFigure(sc scope, points int, title string, fs ...family) *plot.Figure {
 	in := func(r *Result) bool { return slices.Contains(fs, familyOf(r.Method)) }
 	f := &plot.Figure{Title: title + ", " + scopeName(sc.space), Width: figureWidth, Height: 260, Columns: len(sc.cs)}
 	axis := regretAxis(sc.cs, in)
 	for _, c := range sc.cs {
-		if ch := s.curvePanel(c, acquisitionTitle(c.Acquisition), axis, in, regretOf, nil, points); len(ch.Series) > 0 {
+		if ch := s.curvePanel(c, acquisitionTitle(c.Acquisition), axis, in, regretOf, nil, points); len(ch.Series) > 1 {
 			f.Panels = append(f.Panels, ch)
 		}
 	}

@@ -218,6 +218,18 @@ func TestLooks(t *testing.T) {
 	assert.Equal(t, rivalFamily, familyOf("unheard of"))
 }
 
+// A panel compares: where a family has one method, it has no figure.
+func TestFamilyOfOne(t *testing.T) {
+	var rs []bench.Record
+	for k := range 4 {
+		rs = append(rs, rec("cm-BO", "t", k, 0.5, 0.1), rec("GP", "t", k, 0.5, 0.2), rec("RGPE", "t", k, 0.5, 0.3))
+	}
+	s := analyse(t, rs)
+	sc := scopes(s.Comparisons)[0]
+	assert.Empty(t, s.familyFigure(sc, 0, "own", ownFamily).Panels)
+	assert.Len(t, s.familyFigure(sc, 0, "others", rivalFamily, reference).Panels, 1)
+}
+
 func shuffled[T any](v []T, seed uint64) []T {
 	out := append([]T(nil), v...)
 	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
