@@ -57,15 +57,17 @@ func (o *Optimizer) LastStep() (s Step, ok bool) {
 	if o.step == nil {
 		return Step{}, false
 	}
-	s = *o.step
-	if s.Candidates != nil {
-		s.Candidates = slices.Clone(s.Candidates)
-		for i, c := range s.Candidates {
-			s.Candidates[i] = slices.Clone(c)
-		}
+	return o.step.clone(), true
+}
+
+func (s *Step) clone() Step {
+	c := *s
+	c.Candidates = slices.Clone(s.Candidates)
+	for i, r := range c.Candidates {
+		c.Candidates[i] = slices.Clone(r)
 	}
-	for _, p := range []*[]float64{&s.Weights, &s.Distances, &s.PriorMean, &s.PriorSD, &s.Mean, &s.SD, &s.Success, &s.Scores, &s.Parameters} {
+	for _, p := range []*[]float64{&c.Weights, &c.Distances, &c.PriorMean, &c.PriorSD, &c.Mean, &c.SD, &c.Success, &c.Scores, &c.Parameters} {
 		*p = slices.Clone(*p)
 	}
-	return s, true
+	return c
 }

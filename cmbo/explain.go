@@ -113,7 +113,7 @@ func (o *Optimizer) Explain(ctx context.Context, trial int) (x Explanation, err 
 		if o.points == nil {
 			s.Candidates = c.rows
 		}
-		x.Step, x.acquisition = *s, o.config.acquisition.String()
+		x.Step, x.acquisition = s.clone(), o.config.acquisition.String()
 		if _, ok := o.model.(*hierarchicalRun); ok && len(d.Y) == 0 {
 			x.acquisition = "mean"
 		}

@@ -43,6 +43,7 @@ type Optimizer struct {
 	design   [][]float64 // initial design, in the order of proposing
 	listed   [][]float64 // all points of a small discrete space, else nil
 	points   *linalg.Dense
+	drawn    []*poolBlock     // of the newest pool
 	weighs   bool             // the model is a Weigher
 	stale    bool             // the model has to be made anew: code that it ran panicked
 	succeeds *hierarchy.Bound // the model of where evaluations succeed, nil before it is needed

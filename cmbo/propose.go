@@ -218,18 +218,22 @@ func (o *draft) candidates(id int) (c proposable, err error) {
 		}
 		return c, nil
 	}
-	c.rows = o.pool(id)
-	seen := make(map[string]bool, len(c.rows))
-	for i, r := range c.rows {
-		if key := points.Key(r); !seen[key] && (o.config.repeats || o.h.Used[key] == 0) {
-			seen[key] = true
-			c.free = append(c.free, i)
+	o.draw(id)
+	var xs []*linalg.Dense
+	seen := make(map[string]bool, o.config.sobol+o.config.local)
+	for _, b := range o.drawn {
+		for i, key := range b.keys {
+			if !seen[key] && (o.config.repeats || o.h.Used[key] == 0) {
+				seen[key] = true
+				c.free = append(c.free, len(c.rows)+i)
+			}
 		}
+		c.rows, xs = append(c.rows, b.rows...), append(xs, b.x)
 	}
 	if len(c.free) == 0 {
 		return c, fmt.Errorf("%w: no unused point among the candidates drawn", ErrNoCandidates)
 	}
-	c.x = o.space.EncodeAll(c.rows)
+	c.x = points.Join(xs...)
 	return c, nil
 }
 
@@ -378,8 +382,8 @@ func (o *draft) data(pending bool) (Data, scaling.Values) {
 }
 
 // poolSteps is the number of proposals that a block of candidates serves: a model keeps
-// what it worked out there, and a quarter of the candidates is new to it.
-const poolSteps = 4
+// what it worked out there, and an eighth of the candidates is new to it.
+const poolSteps = 8
 
 // blocks returns the sizes of the blocks that n candidates come in.
 func blocks(n int) []int {
@@ -393,23 +397,43 @@ func blocks(n int) []int {
 // parts returns the sizes of the blocks that a pool comes in.
 func (c *runConfig) parts() []int { return append(blocks(c.sobol), blocks(c.local)...) }
 
-// pool returns the candidates of a parameter space for one proposal: Sobol points and
+// A poolBlock is a part of the candidates of a parameter space.
+type poolBlock struct {
+	last   int       // proposal that it serves
+	around []float64 // nil for one that is spread over the space
+	rows   [][]float64
+	keys   []string
+	x      *linalg.Dense // in the unit cube
+}
+
+// draw draws the candidates of a parameter space for one proposal: Sobol points and
 // points around the best one, if there is one, in blocks. Block k serves poolSteps
 // proposals, the last of them that of step k, in the same place each time. It follows
 // from the seed, k and, around the best point, that one. Points in use are among them.
-func (o *draft) pool(step int) (rows [][]float64) {
-	each := func(label string, n int, draw func(n int, r *rand.Rand) [][]float64) {
+func (o *draft) draw(step int) {
+	known := o.drawn
+	o.drawn = nil
+	each := func(label string, n int, around []float64, draw func(n int, r *rand.Rand) [][]float64) {
 		sizes := blocks(n)
 		for i, size := range sizes {
 			k := step + (i+len(sizes)-step%len(sizes))%len(sizes)
-			rows = append(rows, draw(size, rng.Stream(o.config.seed, label, uint64(k)))...)
+			if i := slices.IndexFunc(known, func(b *poolBlock) bool { return b.last == k && slices.Equal(b.around, around) }); i >= 0 {
+				o.drawn = append(o.drawn, known[i])
+				continue
+			}
+			b := &poolBlock{last: k, around: around, rows: draw(size, rng.Stream(o.config.seed, label, uint64(k)))}
+			b.x = o.space.EncodeAll(b.rows)
+			for _, r := range b.rows {
+				b.keys = append(b.keys, points.Key(r))
+			}
+			o.drawn = append(o.drawn, b)
 		}
 	}
-	each("candidates", o.config.sobol, o.space.Spread)
+	each("candidates", o.config.sobol, nil, o.space.Spread)
 	if b := o.h.Best(o.config.minimize); b >= 0 {
-		each("local", o.config.local, func(n int, r *rand.Rand) [][]float64 { return o.space.Near(o.h.Observations[b].X, n, r) })
+		best := o.h.Observations[b].X
+		each("local", o.config.local, best, func(n int, r *rand.Rand) [][]float64 { return o.space.Near(best, n, r) })
 	}
-	return rows
 }
 
 // Enqueue has a point evaluated before the model's own proposals, such as a

@@ -97,17 +97,21 @@ type node struct {
 	log          float64 // log prior mass
 }
 
-// nodes covers the scales that the prior or the values told, of deviation spread,
-// make possible; reversed is the prior mass of negative scales.
-func (p *affinePrior) nodes(spread, reversed float64) []node {
+// nodes covers the scales that the prior or the values told make possible; reversed is
+// the prior mass of negative scales. Values that are all equal would speak for a scale of
+// next to nothing, and nothing would then speak against the past, so as long as there is
+// no other value scales below the tasks' mean one are left out.
+func (p *affinePrior) nodes(y []float64, reversed float64) []node {
 	if p.exact {
 		return []node{{s: 1, s2: 1}}
 	}
 	sd := math.Sqrt(p.logScaleVar)
 	lo, hi := p.logScale-max(1.9, 3*sd), p.logScale+max(1.8, 3*sd)
-	if spread > 0 {
+	if spread := deviation(y); spread > 0 {
 		l := math.Log(spread)
 		lo, hi = min(lo, l-1.5), max(hi, l+2)
+	} else if len(y) > 1 {
+		lo = p.logScale
 	}
 	n := min(max(int(math.Ceil((hi-lo)/scaleStep))+1, 25), maxNodes)
 	out := make([]node, 0, 2*n)
@@ -189,7 +193,7 @@ type affine struct {
 
 // maxAtoms bounds the atoms of one sign: a scale's uncertainty makes a low prediction
 // uncertain, but downwards only, which a single pair of moments does not show.
-const maxAtoms = 8
+const maxAtoms = 5
 
 // quadrature is the memory of one goroutine that integrates over offset and scale, and
 // the posterior weights of the alternatives, node by node.

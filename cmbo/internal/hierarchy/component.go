@@ -172,14 +172,25 @@ func (g *grid) meanAt(s *sites, i int, mean []float64) float64 {
 	return g.base.Mean*(1-sum(s.w[i])) + s.carry(i, mean)
 }
 
-// cov sets row to the prior covariances of point p with the points before it and
-// itself, those being pts.
-func (m *Model) cov(row []float64, c *component, pts []*visited, p *visited) {
-	for j := range row {
-		q := p
-		if j < len(pts) {
-			q = pts[j]
-		}
+// less returns the covariances that a component's task takes off those of the
+// population: between the last of the points and all of them, nil if it has no task.
+func (m *Model) less(c *component, pts []*visited) []float64 {
+	if c.level != SingleTask {
+		return nil
+	}
+	row := make([]float64, len(pts))
+	p := m.whiteOf(pts[len(pts)-1], c.index)
+	for j, q := range pts {
+		row[j] = linalg.Dot(p, m.whiteOf(q, c.index))
+	}
+	return row
+}
+
+// cov sets row to the prior covariances of the last of the points with all of them; less
+// is what the component's task takes off.
+func (c *component) cov(row []float64, pts []*visited, less []float64) {
+	p := pts[len(pts)-1]
+	for j, q := range pts {
 		switch c.level {
 		case NoTransfer:
 			row[j] = p.base[j]
@@ -188,7 +199,7 @@ func (m *Model) cov(row []float64, c *component, pts []*visited, p *visited) {
 		case Cluster:
 			row[j] = p.rest[j] + q.carry(0, p.proj[1+c.index])
 		case SingleTask:
-			row[j] = p.rest[j] + (1+c.tau)*p.pop[j] - linalg.Dot(m.whiteOf(p, c.index), m.whiteOf(q, c.index))
+			row[j] = p.rest[j] + (1+c.tau)*p.pop[j] - less[j]
 		}
 		if c.own {
 			row[j] += p.own[j]
@@ -207,22 +218,31 @@ func (m *Model) meanOf(c *component, p *visited) float64 {
 	return p.mean[c.moments()]
 }
 
-// grow conditions the component on the points up to n; values are taken from
-// centre.
-func (m *Model) grow(c *component, pts []*visited, y []float64, centre float64, n, window int) error {
-	for k := len(c.yt); k < n; k++ {
-		p := pts[k]
-		row := make([]float64, k+1)
-		m.cov(row, c, pts[:k], p)
-		if err := appendRow(&c.chol, row, c.noiseAt(p)); err != nil {
-			return err
-		}
-		l := c.chol.Lower().Row(k)
-		next := func(v []float64, x float64) []float64 { return append(v, (x-linalg.Dot(l[:k], v))/l[k]) }
-		c.yt, c.u, c.v = next(c.yt, y[k]-centre), next(c.u, 1), next(c.v, m.meanOf(c, p))
-		c.in.add(c.yt[k], c.u[k], c.v[k], l[k])
-		if k < window {
-			c.window = c.in
+// grow conditions components, of one task if of any, on the points up to n; values are
+// taken from centre.
+func (m *Model) grow(cs []*component, pts []*visited, y []float64, centre float64, n, window int) error {
+	known := n
+	for _, c := range cs {
+		known = min(known, len(c.yt))
+	}
+	for k := known; k < n; k++ {
+		p, less := pts[k], m.less(cs[0], pts[:k+1])
+		for _, c := range cs {
+			if len(c.yt) > k {
+				continue
+			}
+			row := make([]float64, k+1)
+			c.cov(row, pts[:k+1], less)
+			if err := appendRow(&c.chol, row, c.noiseAt(p)); err != nil {
+				return err
+			}
+			l := c.chol.Lower().Row(k)
+			next := func(v []float64, x float64) []float64 { return append(v, (x-linalg.Dot(l[:k], v))/l[k]) }
+			c.yt, c.u, c.v = next(c.yt, y[k]-centre), next(c.u, 1), next(c.v, m.meanOf(c, p))
+			c.in.add(c.yt[k], c.u[k], c.v[k], l[k])
+			if k < window {
+				c.window = c.in
+			}
 		}
 	}
 	return nil

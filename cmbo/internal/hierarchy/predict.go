@@ -26,6 +26,7 @@ type placed struct {
 	base     []float64   // variances of the base process
 	mean     [][]float64 // under the population and the clusters
 	variance [][]float64
+	across   *linalg.Dense // k_b(Z, x), a column a candidate, nil where all are of the grid
 }
 
 // Candidates carries the rows of x to the grid.
@@ -92,6 +93,11 @@ func (m *Model) place(x *linalg.Dense) (*placed, error) {
 			c.mean[i][j] = m.grid.meanAt(s, j, m.Moments(i).Mean)
 			c.variance[i][j] = s.rest[j] + q
 		}
+	}
+	if s.cross != nil {
+		c.across = new(linalg.Dense)
+		c.across.CopyTrans(s.cross)
+		s.cross = nil
 	}
 	return c, nil
 }
@@ -184,7 +190,7 @@ type scratch struct {
 // side by side, a column each: first their defects, then their covariances under each of
 // the moments. There are always so many, so that what comes of a point is the same
 // whichever others come with it.
-const panel = 16
+const panel = 8
 
 // block is the number of candidates, at most, that one goroutine goes on with at a time.
 const block = 128
@@ -367,11 +373,15 @@ func (r *Run) condition(f *frame, ks []*component, parts []*part, b *batch, x *c
 		start := end
 		end = min((start/panel+1)*panel, len(b.pts))
 		c.carryTo(&s.on, &b.cols[start/panel])
-		for l := max(start, crossed); l < end && c.cross != nil; l++ {
+		for l := max(start, crossed); l < end && c.across != nil; l++ {
 			p, on, row := b.pts[l], s.on.of(l%panel), x.rest[l]
+			if p.on[0] {
+				continue
+			}
+			p.applyTo(row, c.across, 0)
 			for j, k := range x.base[l] {
-				if !c.on[j] && !p.on[0] {
-					row[j] = k - on[j] - p.carry(0, c.cross.Row(j))
+				if row[j] = k - on[j] - row[j]; c.on[j] {
+					row[j] = 0
 				}
 			}
 		}
@@ -598,7 +608,8 @@ func (r *Run) extend(k *component) error {
 	for i := len(e.yt) - t; i < len(r.pending); i++ {
 		n, a := t+i, r.pending[i]
 		row := make([]float64, n+1)
-		r.m.cov(row, k, slices.Concat(r.pts, r.pending[:i]), a)
+		pts := slices.Concat(r.pts, r.pending[:i+1])
+		k.cov(row, pts, r.m.less(k, pts))
 		if err := appendRow(&e.chol, row, k.noiseAt(a)); err != nil {
 			return err
 		}

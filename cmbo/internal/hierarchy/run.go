@@ -207,10 +207,10 @@ func (r *Run) centre() float64 {
 func (r *Run) weigh(ctx context.Context) error {
 	t := len(r.y)
 	window := min(t, r.o.Window)
-	nodes := r.affine.nodes(deviation(r.z), r.o.Reversed)
+	nodes := r.affine.nodes(r.z, r.o.Reversed)
 	early := nodes
 	if window < t {
-		early = r.affine.nodes(deviation(r.z[:window]), r.o.Reversed)
+		early = r.affine.nodes(r.z[:window], r.o.Reversed)
 	}
 	// Components of one task share its whitened points.
 	var groups [][]*component
@@ -223,14 +223,14 @@ func (r *Run) weigh(ctx context.Context) error {
 	}
 	memory := make([]quadrature, parallel.Workers(r.workers, len(groups)))
 	err := parallel.For(ctx, r.workers, len(groups), func(w, i int) error {
+		n := t
+		if groups[i][0].level == SingleTask {
+			n = window
+		}
+		if err := r.m.grow(groups[i], r.pts, r.z, r.centre(), n, window); err != nil {
+			return err
+		}
 		for _, c := range groups[i] {
-			n := t
-			if c.level == SingleTask {
-				n = window
-			}
-			if err := r.m.grow(c, r.pts, r.z, r.centre(), n, window); err != nil {
-				return err
-			}
 			if c.level == SingleTask {
 				c.fit.evidence, _ = r.affine.weigh(&c.window, early, c.loose(), r.centre(), &memory[w])
 			} else {
@@ -265,7 +265,7 @@ func (r *Run) weigh(ctx context.Context) error {
 		}
 		singles = singles[:min(len(singles), r.o.Top)]
 		for _, c := range singles {
-			if err := r.m.grow(c, r.pts, r.z, r.centre(), t, window); err != nil {
+			if err := r.m.grow([]*component{c}, r.pts, r.z, r.centre(), t, window); err != nil {
 				return err
 			}
 			c.fit = r.affine.infer(&c.in, nodes, c.loose(), r.centre(), &memory[0])

@@ -191,6 +191,31 @@ func join(a, b *linalg.Dense) *linalg.Dense {
 	return out
 }
 
+// TestScalesOfEqualValues: two equal values leave out the scales below the tasks' mean one
+// and nothing else; one value, and any two others, leave out none.
+func TestScalesOfEqualValues(t *testing.T) {
+	p := affinePrior{logScale: math.Log(3), logScaleVar: 0.5}
+	limits := func(y ...float64) (lo, hi, mass float64) {
+		lo = math.Inf(1)
+		for _, n := range p.nodes(y, 0.1) {
+			lo, hi, mass = min(lo, math.Abs(n.s)), max(hi, math.Abs(n.s)), mass+math.Exp(n.log)
+		}
+		return lo, hi, mass
+	}
+	lo, hi, mass := limits()
+	assert.Less(t, lo, 0.5)
+	assert.InDelta(t, 1, mass, 1e-12)
+	for _, y := range [][]float64{{7}, {7, 7.2}, {7, 7, 7.2}} {
+		l, h, _ := limits(y...)
+		assert.LessOrEqual(t, l, lo, "%v", y)
+		assert.InEpsilon(t, hi, h, 1e-12, "%v", y)
+	}
+	l, h, mass := limits(7, 7)
+	assert.InDelta(t, 3, l, 1e-12)
+	assert.InEpsilon(t, hi, h, 1e-12)
+	assert.InDelta(t, 1, mass, 1e-12)
+}
+
 // Every hypothesis agrees with dense covariances, offset and scale integrated over
 // the same alternatives, and so does the mixture of them.
 func TestRunAgainstBruteForce(t *testing.T) {
@@ -216,7 +241,7 @@ func TestRunAgainstBruteForce(t *testing.T) {
 		cand := join(uniform(r, 5, 2), linalg.NewDense(2, 2, append(slices.Clone(z.Row(3)), z.Row(9)...)))
 		run := NewRun(m, DefaultMasses(), math.NaN(), 1)
 		require.NoError(t, run.Fit(ctx, x, y, nil, nil))
-		nodes := run.affine.nodes(deviation(run.z), run.o.Reversed)
+		nodes := run.affine.nodes(run.z, run.o.Reversed)
 		c, err := m.Candidates(ctx, cand, 1)
 		require.NoError(t, err)
 		all := join(x, cand)
@@ -466,7 +491,7 @@ func TestAwaitedPoints(t *testing.T) {
 		l := k.ext.chol.Lower()
 		for i, p := range pts {
 			row := make([]float64, i+1)
-			m.cov(row, k, pts[:i], p)
+			k.cov(row, pts[:i+1], m.less(k, pts[:i+1]))
 			row[i] += k.noiseAt(p)
 			for j, v := range row {
 				assert.InDelta(t, v, linalg.Dot(l.Row(i)[:j+1], l.Row(j)[:j+1]), 1e-12)
