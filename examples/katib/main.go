@@ -79,7 +79,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	stop := context.AfterFunc(ctx, server.GracefulStop)
 	defer stop()
 	fmt.Fprintf(stdout, "listening on %s\n", listener.Addr())
-	return server.Serve(listener)
+	if err := server.Serve(listener); !errors.Is(err, grpc.ErrServerStopped) { // which says that ctx was done before it served
+		return err
+	}
+	return nil
 }
 
 // newServer registers the service and its health.
