@@ -79,7 +79,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	stop := context.AfterFunc(ctx, server.GracefulStop)
 	defer stop()
 	fmt.Fprintf(stdout, "listening on %s\n", listener.Addr())
-	if err := server.Serve(listener); !errors.Is(err, grpc.ErrServerStopped) { // which says that ctx was done before it served
+	return serve(server, listener)
+}
+
+// serve serves until the server is stopped, be it before it began.
+func serve(s *grpc.Server, l net.Listener) error {
+	if err := s.Serve(l); !errors.Is(err, grpc.ErrServerStopped) {
 		return err
 	}
 	return nil
