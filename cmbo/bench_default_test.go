@@ -72,7 +72,7 @@ func stepper(b *testing.B, space *cmbo.Space, prior *cmbo.Prior, n int) func() {
 
 // BenchmarkDefaultAsk is a proposal of the default configuration and its answer, by
 // past tasks of 50 observations, observations of the run and candidates: 1,200 in a
-// parameter space of 6 coordinates, an eighth of them or more new, or a list.
+// parameter space of 6 coordinates, a sixteenth of them or more new, or a list.
 func BenchmarkDefaultAsk(b *testing.B) {
 	box, err := cmbo.UnitCube(6)
 	if err != nil {

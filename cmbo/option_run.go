@@ -102,8 +102,8 @@ func WithRepeats() Option {
 
 // WithCandidateCounts sets how many candidates of a parameter space are scored
 // at each Ask: sobol points spread over the space and local ones around the
-// best point told. The default is 1,000 and 200. An eighth of either is new at
-// each Ask, and all local ones are where another point has become the best.
+// best point told. The default is 1,000 and 200. A sixteenth of either is new
+// at each Ask, and all local ones are where another point has become the best.
 // Finite spaces score all their candidates.
 func WithCandidateCounts(sobol, local int) Option {
 	return option{name: "WithCandidateCounts", run: func(c *runConfig) error {

@@ -382,8 +382,8 @@ func (o *draft) data(pending bool) (Data, scaling.Values) {
 }
 
 // poolSteps is the number of proposals that a block of candidates serves: a model keeps
-// what it worked out there, and an eighth of the candidates is new to it.
-const poolSteps = 8
+// what it worked out there, and a sixteenth of the candidates is new to it.
+const poolSteps = 16
 
 // blocks returns the sizes of the blocks that n candidates come in.
 func blocks(n int) []int {

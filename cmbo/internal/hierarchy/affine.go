@@ -201,6 +201,7 @@ type quadrature struct {
 	log   []float64            // of a node, an upper bound of its alternatives'
 	als   []float64            // least squares offsets
 	w     [][numShifts]float64 // weights of the alternatives, up to the total
+	part  [][numShifts]float64 // factors of the weights
 	shift [2][numShifts]shift  // alternatives of positive and negative scales
 	total float64
 }
@@ -219,7 +220,7 @@ const negligible = 50
 // which holds no difference of large numbers wherever the values lie.
 func (p *affinePrior) weigh(in *inner, nodes []node, tail, centre float64, q *quadrature) (evidence, reversed float64) {
 	q.log, q.als = grow(q.log, len(nodes)), grow(q.als, len(nodes))
-	q.w = slices.Grow(q.w[:0], len(nodes))[:len(nodes)]
+	q.w, q.part = slices.Grow(q.w[:0], len(nodes))[:len(nodes)], slices.Grow(q.part[:0], len(nodes))[:len(nodes)]
 	q.shift = [2][numShifts]shift{p.shifts(tail), p.shifts(looseShare)}
 	a0, t := p.shift-centre, float64(in.t)
 	best := 0
@@ -257,20 +258,19 @@ func (p *affinePrior) weigh(in *inner, nodes []node, tail, centre float64, q *qu
 			continue
 		}
 		for k := range numShifts {
-			l, _ := at(i, &q.shifts(&nodes[i])[k])
-			top = max(top, l)
+			q.w[i][k], q.part[i][k] = at(i, &q.shifts(&nodes[i])[k])
+			top = max(top, q.w[i][k])
 		}
 	}
 	q.total = 0
 	for i := range nodes {
 		w := &q.w[i]
-		*w = [numShifts]float64{}
 		if q.log[i] < floor {
+			*w = [numShifts]float64{}
 			continue
 		}
-		for k := range w {
-			l, factor := at(i, &q.shifts(&nodes[i])[k])
-			w[k] = math.Exp(l-top) * factor
+		for k, l := range w {
+			w[k] = math.Exp(l-top) * q.part[i][k]
 			q.total += w[k]
 			if nodes[i].s < 0 {
 				reversed += w[k]

@@ -106,3 +106,57 @@ func TestBoundKeeps(t *testing.T) {
 	}
 	require.NotZero(t, some, "every hypothesis was predicted with throughout")
 }
+
+// Panels that were laid out before are taken where the points are those and the moments
+// are, and nowhere else.
+func TestPanelsLaidOutBefore(t *testing.T) {
+	r := rng.Stream(1, t.Name())
+	m := learn(t, makeTasks(11, 9, 10, 2, 0, 1), uniform(r, 30, 2), testOptions(2))
+	const n = 2*panel + 3
+	x, other := uniform(r, n, 2), linalg.NewDense(n, 2, nil)
+	y := make([]float64, n)
+	for i := range y {
+		y[i] = family(r, x.Row(i), 0)
+		for j, u := range x.Row(i) {
+			other.Row(i)[j] = 0.99 * u // with about the same masses
+		}
+	}
+	run := NewRun(m, DefaultMasses(), math.NaN(), 1)
+	require.NoError(t, run.Fit(ctx, x, y, nil, nil))
+	var pop, cluster []*component
+	for _, k := range run.comps {
+		switch k.level {
+		case Population:
+			pop = append(pop, k)
+		case Cluster:
+			cluster = append(cluster, k)
+		}
+	}
+	require.NotEmpty(t, cluster)
+	short := run.batch(pop, run.pts[:panel+1], 0, nil)
+	for _, ks := range [][]*component{pop, cluster, append(cluster, pop...)} {
+		want := run.batch(ks, run.pts, 0, nil)
+		for _, earlier := range []*batch{short, run.batch(pop, run.pts, n, nil), run.batch(cluster, run.pts, panel, nil)} {
+			got := run.batch(ks, run.pts, 0, earlier)
+			require.Equal(t, want.cols, got.cols)
+		}
+	}
+	require.Same(t, &short.cols[0].Row(0)[0], &run.batch(pop, run.pts, 0, short).cols[0].Row(0)[0])
+
+	// Nothing of the points of another run is left.
+	c, err := m.Candidates(ctx, uniform(r, 5, 2), 1)
+	require.NoError(t, err)
+	predict := func(run *Run) (mean, sd []float64) {
+		mean, sd = make([]float64, 5), make([]float64, 5)
+		require.NoError(t, run.Predict(ctx, mean, sd, c, false))
+		return mean, sd
+	}
+	predict(run)
+	fresh := NewRun(m, DefaultMasses(), math.NaN(), 1)
+	require.NoError(t, run.Fit(ctx, other, y, nil, nil))
+	require.NoError(t, fresh.Fit(ctx, other, y, nil, nil))
+	mean, sd := predict(run)
+	wantMean, wantSD := predict(fresh)
+	require.Equal(t, wantMean, mean)
+	require.Equal(t, wantSD, sd)
+}

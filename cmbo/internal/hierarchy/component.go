@@ -125,7 +125,7 @@ type visited struct {
 func (m *Model) visit(before []*visited, x []float64, noise float64) (*visited, error) {
 	g := m.grid
 	row := linalg.NewDense(1, len(x), append([]float64(nil), x...))
-	s, err := g.locate(row)
+	s, err := g.locate(row, new(locator))
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ type carried struct {
 
 // carryTask carries a task to the grid.
 func (g *grid) carryTask(t *Task) (*carried, error) {
-	s, err := g.locate(t.X)
+	s, err := g.locate(t.X, new(locator))
 	if err != nil {
 		return nil, err
 	}

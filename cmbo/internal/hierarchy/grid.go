@@ -74,8 +74,9 @@ func (s *sites) len() int { return len(s.idx) }
 
 // locator is the memory of carrying one point after another to the grid.
 type locator struct {
-	row   []float64 // k_b(x, Z) of a point
-	near  []float64 // its entries at the neighbours
+	cross *linalg.Dense // of one set of points after another, nil where each keeps its own
+	row   []float64     // k_b(x, Z) of a point
+	near  []float64     // its entries at the neighbours
 	order []int
 	tops  []float64 // entries of row that may be among the largest
 	most  []float64 // the largest of those, in falling order
@@ -84,7 +85,7 @@ type locator struct {
 }
 
 // locate carries the rows of x to the grid.
-func (g *grid) locate(x *linalg.Dense) (*sites, error) {
+func (g *grid) locate(x *linalg.Dense, l *locator) (*sites, error) {
 	n, _ := x.Dims()
 	s := &sites{x: x, idx: make([][]int, n), w: make([][]float64, n), on: make([]bool, n), rest: make([]float64, n)}
 	one := []float64{1}
@@ -99,26 +100,31 @@ func (g *grid) locate(x *linalg.Dense) (*sites, error) {
 	if !off {
 		return s, nil
 	}
-	s.cross = new(linalg.Dense)
+	if s.cross = l.cross; s.cross == nil {
+		s.cross = new(linalg.Dense)
+	}
 	kernel.Cross(s.cross, g.base.Kernel, x, g.z)
 	kernel.Diag(s.rest, g.base.Kernel, x)
-	var l locator
+	m := g.neighbours
+	idx, w := make([]int, n*m), make([]float64, n*m)
 	for i := range n {
 		if s.on[i] {
 			s.rest[i] = 0
 			continue
 		}
+		s.idx[i], s.w[i] = idx[i*m:][:m:m], w[i*m:][:m:m]
 		l.row = s.cross.Row(i)
-		if err := g.weigh(s, i, &l); err != nil {
+		if err := g.weigh(s, i, l); err != nil {
 			return nil, err
 		}
 	}
 	return s, nil
 }
 
-// weigh sets the weights of point i, whose row is in l.
+// weigh finds the neighbours of point i, whose row is in l, and their weights.
 func (g *grid) weigh(s *sites, i int, l *locator) error {
-	idx := l.nearest(g.neighbours)
+	idx, w := s.idx[i], s.w[i]
+	l.nearest(idx)
 	l.sub.Subset(g.gram, idx)
 	if _, err := l.chol.FactorizeJitter(&l.sub, gaussian.MaxJitter); err != nil {
 		return err
@@ -127,16 +133,15 @@ func (g *grid) weigh(s *sites, i int, l *locator) error {
 	for a, r := range idx {
 		l.near[a] = l.row[r]
 	}
-	w := make([]float64, len(idx))
 	l.chol.SolveVecTo(w, l.near)
-	s.idx[i], s.w[i] = idx, w
 	s.rest[i] = max(s.rest[i]-linalg.Dot(w, l.near), 0)
 	return nil
 }
 
-// nearest returns the indices of the m largest entries of row, ascending, the first
-// of equals.
-func (l *locator) nearest(m int) []int {
+// nearest sets idx to the indices of the largest entries of row, ascending, the first of
+// equals.
+func (l *locator) nearest(idx []int) {
+	m := len(idx)
 	least := l.threshold(m)
 	l.order, l.tops = l.order[:0], l.tops[:0]
 	for i, v := range l.row {
@@ -146,7 +151,7 @@ func (l *locator) nearest(m int) []int {
 	}
 	least = l.largest(m)
 	equals := m - slices.Index(l.most, least) // of the least of them, so many belong
-	idx := make([]int, 0, m)
+	idx = idx[:0]
 	for i, v := range l.tops {
 		if v < least || v == least && equals == 0 {
 			continue
@@ -156,7 +161,6 @@ func (l *locator) nearest(m int) []int {
 		}
 		idx = append(idx, l.order[i])
 	}
-	return idx
 }
 
 // threshold returns a number that at least m entries of row reach: the least of m

@@ -69,7 +69,8 @@ func TestNearest(t *testing.T) {
 			l.row[i] = float64(r.IntN(60) - 30) // with equals
 		}
 		m := 1 + r.IntN(min(n, 20))
-		got := l.nearest(m)
+		got := make([]int, m)
+		l.nearest(got)
 		require.Len(t, got, m)
 		in := make(map[int]bool)
 		for i, v := range got {

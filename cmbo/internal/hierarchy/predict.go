@@ -65,17 +65,21 @@ func (m *Model) candidates(ctx context.Context, x *linalg.Dense, workers int, pa
 			left = slices.Delete(left, i, i+1)
 		}
 	}
-	return c, parallel.For(ctx, workers, len(c.blocks), func(_, b int) (err error) {
+	memory := make([]locator, parallel.Workers(workers, len(c.blocks)))
+	return c, parallel.For(ctx, workers, len(c.blocks), func(w, b int) (err error) {
 		if c.blocks[b] == nil {
-			c.blocks[b], err = m.place(rows(b))
+			if memory[w].cross == nil {
+				memory[w].cross = new(linalg.Dense)
+			}
+			c.blocks[b], err = m.place(rows(b), &memory[w])
 		}
 		return err
 	})
 }
 
 // place carries a block of candidates to the grid.
-func (m *Model) place(x *linalg.Dense) (*placed, error) {
-	s, err := m.grid.locate(x)
+func (m *Model) place(x *linalg.Dense, l *locator) (*placed, error) {
+	s, err := m.grid.locate(x, l)
 	if err != nil {
 		return nil, err
 	}
@@ -150,8 +154,9 @@ type batch struct {
 	cols []linalg.Dense // panels of the points, empty before the first that is needed
 }
 
-// batch lays out points for hypotheses; those before from are not needed.
-func (r *Run) batch(ks []*component, pts []*visited, from int) *batch {
+// batch lays out points for hypotheses; those before from are not needed. Panels that an
+// earlier batch of some of the points laid out for the same moments are taken from it.
+func (r *Run) batch(ks []*component, pts []*visited, from int, earlier *batch) *batch {
 	g := r.m.grid
 	b := &batch{pts: pts, x: linalg.NewDense(len(pts), g.dim(), nil), cols: make([]linalg.Dense, (len(pts)+panel-1)/panel)}
 	for i, p := range pts {
@@ -167,7 +172,13 @@ func (r *Run) batch(ks []*component, pts []*visited, from int) *batch {
 			}
 		}
 	}
+	if earlier != nil && slices.Equal(earlier.sets, b.sets) {
+		copy(b.cols, earlier.cols[:len(earlier.pts)/panel])
+	}
 	for l := from; l < len(pts); l = (l/panel + 1) * panel {
+		if n, _ := b.cols[l/panel].Dims(); n > 0 {
+			continue
+		}
 		rows := linalg.NewDense(panel*(1+len(b.sets)), g.len(), nil)
 		for i, p := range pts[l/panel*panel : min((l/panel+1)*panel, len(pts))] {
 			copy(rows.Row(i), p.defect)
@@ -475,7 +486,8 @@ func (r *Run) each(ctx context.Context, c *Candidates, keep bool, do func(lo, hi
 			from = min(from, known)
 		}
 	}
-	told, awaited := r.batch(ks, r.pts, from), r.batch(ks, r.pending, 0)
+	told, awaited := r.batch(ks, r.pts, from, r.told), r.batch(ks, r.pending, 0, nil)
+	r.told = told
 	memory := make([]scratch, parallel.Workers(r.workers, len(frames)))
 	var err error
 	if len(r.pending) > 0 {
@@ -537,33 +549,49 @@ const minAtom = 1e-4
 // improvement of its first two moments would send the search where values may only
 // be lower than they are predicted.
 func (r *Run) LogImprovement(ctx context.Context, dst []float64, c *Candidates, keep bool, best float64) error {
-	over := best/r.u - r.centre()
+	over, unit := best/r.u-r.centre(), math.Log(r.u)
 	return r.each(ctx, c, keep, func(lo, hi int, ks []*component, mass []float64, parts []*part) {
-		// visit goes through the parts, which have a mass, a mean and a deviation each.
-		visit := func(j int, do func(w, mean, sd float64)) {
+		dst := dst[lo:hi]
+		// each goes through the parts, which have a mass and moments each.
+		each := func(do func(w float64, p *part, a *atom)) {
 			for i, p := range parts {
 				for k := range ks[i].fit.atoms {
 					a := &ks[i].fit.atoms[k]
 					if w := mass[i] * a.w; w >= minAtom {
-						mean, variance := p.momentsAt(j, a)
-						do(w, mean, math.Sqrt(max(variance, math.SmallestNonzeroFloat64)))
+						do(w, p, a)
 					}
 				}
 			}
 		}
-		for j := range hi - lo {
-			var sum float64
-			visit(j, func(w, mean, sd float64) { sum += w * sd * special.NormEI((mean-over)/sd) })
+		clear(dst)
+		each(func(w float64, p *part, a *atom) { p.addImprovement(dst, a, w, over) })
+		for j, sum := range dst {
 			log := math.Log(sum)
 			if sum < minSum {
 				log = math.Inf(-1)
-				visit(j, func(w, mean, sd float64) {
+				each(func(w float64, p *part, a *atom) {
+					mean, sd := p.normalAt(j, a)
 					log = logAdd(log, math.Log(w)+math.Log(sd)+special.NormLogEI((mean-over)/sd))
 				})
 			}
-			dst[lo+j] = log + math.Log(r.u)
+			dst[j] = log + unit
 		}
 	})
+}
+
+// addImprovement adds the expected improvement over best under a part of a component, w
+// times, at all candidates.
+func (p *part) addImprovement(dst []float64, a *atom, w, best float64) {
+	for j := range dst {
+		mean, sd := p.normalAt(j, a)
+		dst[j] += w * sd * special.NormEI((mean-best)/sd)
+	}
+}
+
+// normalAt returns mean and deviation, not 0, of a part of a component at candidate j.
+func (p *part) normalAt(j int, a *atom) (mean, sd float64) {
+	mean, variance := p.momentsAt(j, a)
+	return mean, math.Sqrt(max(variance, math.SmallestNonzeroFloat64))
 }
 
 // minSum is the expected improvement below which logarithms are summed: above, what

@@ -32,6 +32,7 @@ type Run struct {
 	pending []*visited
 	values  []float64 // imagined of them, from the centre
 	bound   map[*placed]*frame
+	told    *batch // as last laid out, nil for none
 }
 
 // NewRun starts a run on at most so many goroutines. noise is the noise variance of
@@ -145,7 +146,7 @@ func (r *Run) in(u float64) {
 
 func (r *Run) reset() {
 	r.pts, r.y, r.z, r.given, r.active, r.bound = nil, nil, nil, nil, nil, nil
-	r.pending, r.values = nil, nil
+	r.pending, r.values, r.told = nil, nil, nil
 	for _, c := range r.comps {
 		c.reset()
 	}

@@ -30,7 +30,7 @@ func denseMoments(t *testing.T, m *Model, c *component, x *linalg.Dense) (mean [
 			cov.AddScaled(1, own)
 		}()
 	}
-	s, err := g.locate(x)
+	s, err := g.locate(x, new(locator))
 	require.NoError(t, err)
 	n, size := s.len(), g.len()
 	b := linalg.NewDense(n, size, nil)
@@ -246,7 +246,7 @@ func TestRunAgainstBruteForce(t *testing.T) {
 		require.NoError(t, err)
 		all := join(x, cand)
 		f := run.frames(c, false)[0]
-		parts := run.catchUp(f, run.active, run.batch(run.active, run.pts, 0), new(scratch))
+		parts := run.catchUp(f, run.active, run.batch(run.active, run.pts, 0, nil), new(scratch))
 		n := rows(cand)
 		var logs []float64
 		var means, variances [][]float64
@@ -300,7 +300,7 @@ func TestMixtureMoments(t *testing.T) {
 			total += k.mass
 		}
 	}
-	parts := run.catchUp(run.frames(c, false)[0], heavy, run.batch(heavy, run.pts, 0), new(scratch))
+	parts := run.catchUp(run.frames(c, false)[0], heavy, run.batch(heavy, run.pts, 0, nil), new(scratch))
 	mean, sd := make([]float64, n), make([]float64, n)
 	require.NoError(t, run.Predict(ctx, mean, sd, c, false))
 	for j := range n {
@@ -413,7 +413,7 @@ func TestLogImprovement(t *testing.T) {
 		best := slices.Max(y) + over
 		require.NoError(t, run.LogImprovement(ctx, got, c, false, best))
 		ks, mass := run.heavy()
-		parts := run.catchUp(run.frames(c, false)[0], ks, run.batch(ks, run.pts, 0), new(scratch))
+		parts := run.catchUp(run.frames(c, false)[0], ks, run.batch(ks, run.pts, 0, nil), new(scratch))
 		for j := range n {
 			var logs []float64
 			for i, p := range parts {
