@@ -8,7 +8,8 @@ import "github.com/gocmbo/cmbo/cmbo/acq"
 func UCB(beta float64) acq.Func { return acq.UCB{Beta: beta} }
 
 // EI is the expected improvement over the best value told so far, compared
-// through its logarithm; before the first value, over the scaled value 0.
+// through its logarithm; before the first value, over the scaled value 0, where the
+// hierarchical prior asks for the largest mean: see [WithAcquisition].
 func EI() acq.Func { return acq.AdaptiveEI{} }
 
 // PI is the probability that a point beats the best value told by a tenth of

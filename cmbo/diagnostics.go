@@ -2,8 +2,9 @@ package cmbo
 
 import "slices"
 
-// A Step says how the model chose a point: what the paper's algorithm 1
-// computes in one iteration. Values are in the scaled units of the y policy.
+// A Step says how the model chose a point; of the paper's method, what algorithm 1
+// computes in one iteration. Values are in the scaled units of the run's y policy: see
+// [WithYPolicy].
 type Step struct {
 	// Trial is the ID of the trial that was proposed.
 	Trial int
@@ -13,8 +14,9 @@ type Step struct {
 	// Candidates are the points that were scored; nil for a finite space,
 	// where they are its list.
 	Candidates [][]float64
-	// Weights are those of the prototypes in the prior of this step; nil
-	// without a prior, as are Distances, PriorMean and PriorSD.
+	// Weights are those of the prototypes in the prior of this step, or the masses of
+	// the hierarchical prior's hypotheses, as of [Optimizer.Weights]; nil without a
+	// prior. Distances, PriorMean and PriorSD are nil without one of the paper's method.
 	Weights []float64
 	// Distances are those of each prototype to the posterior of this step.
 	// They set the weights once this trial is told. Nil if there is one
@@ -30,13 +32,15 @@ type Step struct {
 	// Success holds the probability that an evaluation succeeds, at the
 	// candidates; nil as long as no failure is known, of the run or of past tasks.
 	Success []float64
-	// Scores are those of the acquisition, multiplied by the square of the
-	// probability of success where there is one: logarithms for EI and PI, and for
-	// the others counted from the least of them. They compare within the step only.
+	// Scores are those of the acquisition: logarithms for EI, (mean − target)/sd for PI,
+	// and means for the hierarchical prior before the first value. Where there is a
+	// probability of success they are multiplied by its square: logarithms for EI and
+	// PI, else counted from the least of them. They compare within the step only.
 	Scores []float64
 	// Jitter is the amount added to the diagonal of the covariance of the
 	// observations, 0 if it needed none; DistanceJitter likewise of the
-	// posterior's covariance on the index set.
+	// posterior's covariance on the index set. Both are 0 for the hierarchical prior,
+	// which does not count them.
 	Jitter, DistanceJitter float64
 	// Parameters are the plain Gaussian process's log-parameters and, last,
 	// the logarithm of its noise variance; nil with a prior.

@@ -103,7 +103,7 @@
 // With K tasks of n observations, C clusters, I index points, t observations of
 // the run and N candidates: the hierarchical prior takes O(K (n³ + n I) + I³) for each of
 // 16 steps of EM, and an Ask O(h t N) on a list and O(h t² N) at new candidates for the h
-// hypotheses that matter, at most some twenty. With the paper's method Learn takes O(K n³) for the fits, O(K C V²) a round
+// hypotheses that matter, at most 22 and two a cluster. With the paper's method Learn takes O(K n³) for the fits, O(K C V²) a round
 // of Wasserstein clustering on V = 100 points and O(V³) for each distance that
 // bounds leave open, O(K n I²) for prototypes. Ask takes O(C t N + t² N) and, for the distances, O(C I³), where
 // the candidates are a list. In a parameter space the prototypes are evaluated

@@ -51,10 +51,10 @@ type Progress struct {
 // [ErrNumerical], or with ctx.Err() soon after ctx is done.
 //
 // The hierarchical prior takes time linear in the number K of tasks: with n
-// observations each and I points of the index set, O(n³) for each of at most 60
-// evaluations of at most 200 tasks in the fit of the process that all share, and for
-// each of 16 steps of EM O(K (n³ + n I) + I³), for which at most 1,000 of the tasks
-// count.
+// observations each and I points of the index set, O(n³) for each of at most 200 tasks
+// at each of at most 60 steps of L-BFGS, as a rule one evaluation each, in the fit of the
+// process that all share, and for each of 16 steps of EM O(K (n³ + n I) + I³), for which
+// at most 1,000 of the tasks count.
 //
 // The paper's variants take O(K n³) for the fits (the factor being some hundred
 // evaluations), O(K |C| V²) for each round of Wasserstein

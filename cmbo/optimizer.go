@@ -15,8 +15,8 @@ import (
 )
 
 // An Optimizer proposes points of a space and learns from what was measured
-// there: stage 3 of the paper's algorithm 1 where it was given a [Prior], a
-// plain Gaussian process where it was not.
+// there, with the model that its [Prior] was learned for, or with a plain Gaussian
+// process where it was given none.
 //
 // Its state is a log of events (asked, told, failed, cancelled, observed). Any
 // number of trials may be open at a time, and they may be answered in any
@@ -55,10 +55,9 @@ type Optimizer struct {
 // New returns an optimiser over a space.
 //
 // With [WithPrior] the space must have the parameters the prior was learned
-// for; its candidates may differ, and then the prototypes are evaluated at them
-// first, which takes about as long as stage 2 of Learn: see [Prior.Reindex] to pay
-// it once for many optimisers. It fails with [ErrSpace], [ErrOption],
-// [ErrPriorMismatch] or [ErrNumerical].
+// for; its candidates may differ, and then the prior is brought to them first: see
+// [Prior.Reindex] for what that takes, and to pay it once for many optimisers. It fails
+// with [ErrSpace], [ErrOption], [ErrPriorMismatch] or [ErrNumerical].
 func New(space *Space, opts ...Option) (o *Optimizer, err error) {
 	defer func() { o, err = begun(o, panicked(recover(), err)) }()
 	if o, err = newRun(space, opts); err != nil {
@@ -304,7 +303,9 @@ func (o *Optimizer) Best() (best Observation, ok bool) {
 
 // Predict returns the mean and the standard deviation that the model gives the
 // noise-free objective at a point, in the user's units, from the data told so
-// far. Open and failed trials do not enter. It fails with [ErrDimension],
+// far. Open and failed trials do not enter. Before the first value the hierarchical
+// prior's sd is that of the far tail of what the target's offset may be, some 1e5 times
+// the spread of the past tasks' offsets. It fails with [ErrDimension],
 // [ErrNotFinite], [ErrOutOfSpace] or [ErrNumerical].
 func (o *Optimizer) Predict(x []float64) (mean, sd float64, err error) {
 	u, err := o.space.Encode(x)

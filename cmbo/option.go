@@ -298,7 +298,10 @@ func WithMinimize() SharedOption {
 
 // WithYPolicy sets how values are scaled, task by task; the default is
 // [ZScore]. For New it concerns the target's values and follows them as they
-// come in; the default is the policy of the prior.
+// come in; the default is the policy of the prior. The hierarchical prior infers the
+// target's offset and scale: its runs take values as they are, or by rank where it was
+// learned with [Copula]. New then accepts that or the policy of the prior, to the same
+// effect.
 func WithYPolicy(p YPolicy) SharedOption {
 	check := func() error {
 		if !p.valid() {
@@ -340,10 +343,11 @@ func WithWeightDistance(d Distance) SharedOption {
 	}
 }
 
-// WithPriorKernel sets the kernel of the tasks' Gaussian processes that make
-// up the prototypes. Its parameters are a template: they are fitted to each
-// task. The default is a scaled Matérn-3/2 with one lengthscale. Given to New,
-// it is the kernel of a run without a prior.
+// WithPriorKernel sets the kernel of the process that all tasks share, or, with
+// [WithVariant], of the tasks' Gaussian processes that make up the prototypes. Its
+// parameters are a template: they are fitted to all tasks together, or to each task. The
+// default is a scaled Matérn-3/2, with a lengthscale per coordinate, or with one for all.
+// Given to New, it is the kernel of a run without a prior.
 func WithPriorKernel(k kernel.Kernel) SharedOption {
 	check := func() error {
 		if k == nil {
@@ -358,7 +362,8 @@ func WithPriorKernel(k kernel.Kernel) SharedOption {
 	}
 }
 
-// WithARD gives the default kernels one lengthscale per coordinate. For New it
+// WithARD gives the default kernels one lengthscale per coordinate, as that of the
+// hierarchical prior has it anyway. For New it
 // concerns a run without a prior, which has one lengthscale for all coordinates or one
 // for each by default, as the evidence has it at each fit of its hyperparameters.
 func WithARD() SharedOption {

@@ -120,8 +120,8 @@ func WithClusterPoints(n int) LearnOption {
 // learns its moments on it, and keeps 4 I² bytes for the population and each cluster;
 // the default is 500. With a variant of the paper it holds the points on which
 // prototypes are compared with the target's posterior, and on which
-// barycentres live; the default is 300. Learning a prior costs O(K n³) and a
-// distance O(n³) in it.
+// barycentres live; the default is 300. See [Learn] for what a prior costs; a
+// distance to the target's posterior costs O(n³).
 func WithIndexPoints(n int) LearnOption {
 	return option{name: "WithIndexPoints", learn: func(c *learnConfig) error {
 		if n < 1 {

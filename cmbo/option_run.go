@@ -32,7 +32,8 @@ func WithSurrogate(s Surrogate) Option {
 }
 
 // WithAcquisition sets how the next point is chosen; the default is [EI], which
-// for the hierarchical prior is the expected improvement over all its hypotheses. Any
+// for the hierarchical prior is the expected improvement over all its hypotheses; before
+// the first value that prior asks for the largest mean, whatever is set. Any
 // [acq.Func] will do, and an [acq.Adaptive] is adapted to each proposal. One of your
 // own can be stored in a snapshot or journal if it is known to [acq.Register].
 func WithAcquisition(f acq.Func) Option {
@@ -41,9 +42,10 @@ func WithAcquisition(f acq.Func) Option {
 
 // WithNoiseVariance gives the variance of the target's measurement errors, in
 // scaled units (of values after the y policy; for the hierarchical prior, which
-// infers the target's scale, those of the past tasks' scaled values); positive. By default it is the
-// median of the tasks' fitted noise variances with a prior, and fitted without
-// one. Variances given with single observations win over it.
+// infers the target's scale, those of the past tasks' scaled values); positive. By
+// default it is [Prior.NoiseVariance], to the hierarchical prior that or a tenth of it, as
+// the values have it, and fitted where there is no prior. Variances given with single
+// observations win over it.
 func WithNoiseVariance(v float64) Option {
 	return option{name: "WithNoiseVariance", run: func(c *runConfig) error {
 		if !(v > 0) || math.IsInf(v, 0) {

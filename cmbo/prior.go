@@ -15,9 +15,9 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// A Prior is what [Learn] makes of past tasks: their Gaussian processes,
-// grouped into clusters with a prototype each. It is immutable and safe to
-// share between any number of optimisers and goroutines.
+// A Prior is what [Learn] makes of past tasks: hypotheses on a new one, or, with
+// [WithVariant], their Gaussian processes, grouped into clusters with a prototype each.
+// It is immutable and safe to share between any number of optimisers and goroutines.
 type Prior struct {
 	config *learnConfig // what it was learned with
 	space  *Space       // the parameters; candidates are not kept
@@ -40,7 +40,7 @@ type learned interface {
 	// reindex returns the form that suits runs over a finite space: itself, if it does.
 	reindex(ctx context.Context, p *Prior, space *Space, workers int) (learned, error)
 	// surrogate makes the model of a run of a complete configuration, over a space
-	// that on was called for.
+	// that reindex was called for.
 	surrogate(c *runConfig) (Surrogate, error)
 	// encode writes what the prior's decode reads.
 	encode(e *codec.Encoder) error
@@ -102,7 +102,8 @@ type LearnReport struct {
 	// Rounds is the number of rounds of the clustering that won.
 	Rounds int
 	// ClusterJitter is the largest amount added to the diagonal of a task's
-	// covariance on the clustering points to factorise it.
+	// covariance on the clustering points to factorise it; 0 for the hierarchical
+	// prior, which does not count it.
 	ClusterJitter float64
 	// PrototypeJitter is the largest amount added to the diagonal of a
 	// prototype's covariance on the index set to factorise it.
@@ -110,7 +111,7 @@ type LearnReport struct {
 	// Barycenters reports on each barycentre; nil for geometric centres.
 	Barycenters []BarycenterReport
 	// Unfitted counts the fits that failed and left a task with the default
-	// hyperparameters.
+	// hyperparameters; 0 for the hierarchical prior, which does not count them.
 	Unfitted int
 }
 
@@ -146,8 +147,8 @@ func (p *Prior) Clusters() []Cluster {
 // Labels returns the cluster of each task in the order given to Learn.
 func (p *Prior) Labels() []int { return slices.Clone(p.facts.labels) }
 
-// NoiseVariance returns the median of the tasks' noise variances in scaled
-// units, the default for a new task.
+// NoiseVariance returns the noise variance in scaled units that all tasks share, or,
+// with [WithVariant], the median of the tasks' own: see [WithNoiseVariance].
 func (p *Prior) NoiseVariance() float64 { return p.facts.noise }
 
 // Partitions returns every number of clusters that was tried, with its scores,
@@ -168,8 +169,8 @@ func (p *Prior) Report() LearnReport {
 	return r
 }
 
-// IndexSet returns a copy of the points, in the unit cube, on which prototypes
-// are compared with a posterior.
+// IndexSet returns a copy of the points, in the unit cube, on which the hierarchical
+// prior has its moments, or on which prototypes are compared with a posterior.
 func (p *Prior) IndexSet() *linalg.Dense {
 	var x linalg.Dense
 	x.Copy(p.facts.index)
@@ -177,7 +178,8 @@ func (p *Prior) IndexSet() *linalg.Dense {
 }
 
 // Prototype returns the prototype of cluster i on the index set, in scaled
-// units, nil if there is no such cluster. It is shared.
+// units, for the hierarchical prior the moments of the cluster; nil if there is no such
+// cluster. It is shared.
 func (p *Prior) Prototype(i int) *gaussian.Normal {
 	if i < 0 || i >= len(p.facts.prototypes) {
 		return nil
@@ -186,17 +188,18 @@ func (p *Prior) Prototype(i int) *gaussian.Normal {
 }
 
 // Reindex returns the prior in the form that suits optimisers over a finite space:
-// its prototypes known on the space's candidates, or on a seeded sample of them
-// where there are more than the index set may hold. New does this by itself; a
-// caller who starts many optimisers over one space does it once and passes the
+// the hierarchical prior with the candidates carried to its index set, which stays; the
+// paper's with its prototypes known on the candidates, its new index set, or on a seeded
+// sample of them where there are more than the index set may hold. New does this by
+// itself; a caller who starts many optimisers over one space does it once and passes the
 // result to each New. The result shares what it can with p; for a parameter
-// space, or if p's index set consists of the candidates already, it is p itself.
+// space, or if p suits the candidates already, it is p itself.
 //
 // A geometric centre is evaluated exactly, a barycentre by its extension off
 // the index set it was computed on. Reindex fails with [ErrPriorMismatch] if the
-// parameters differ, with [ErrNumerical], or with ctx.Err(). It takes O(K n I²)
-// time for I points, on up to GOMAXPROCS goroutines; where New does it,
-// [WithParallelism] bounds them.
+// parameters differ, with [ErrNumerical], or with ctx.Err(). With I points of the index
+// set it takes O(N (I + C)) time for N candidates, or, of the paper's, O(K n I²), on up to
+// GOMAXPROCS goroutines; where New does it, [WithParallelism] bounds them.
 func (p *Prior) Reindex(ctx context.Context, space *Space) (q *Prior, err error) {
 	defer func() { err = panicked(recover(), err) }()
 	return p.reindex(ctx, space, 0)

@@ -56,9 +56,8 @@ func (o *draft) probability(ctx context.Context, x *linalg.Dense) ([]float64, er
 }
 
 // weighBySuccess multiplies an acquisition by the square of the probability of success:
-// the best point is often next to the border of a region that fails, and there the
-// first power lost two to four more evaluations of twenty without finding less (see
-// examples/failures). Scores of EI
+// the best point is often next to the border of a region that fails, and the square
+// keeps farther from it than the first power. Scores of EI
 // are logarithms of what is expected and those of PI are quantiles of a probability:
 // they become the logarithm of the product. All others, whose sign and unit are
 // unknown, as nil is, count from the least of them.

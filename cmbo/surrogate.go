@@ -16,8 +16,8 @@ import (
 
 // A Surrogate is the model an [Optimizer] consults: it is told the data of the
 // run and predicts the objective elsewhere. Without [WithSurrogate] the
-// Optimizer brings its own: the adaptive prior of the paper where there is a
-// [Prior], a Gaussian process fitted to the run's data where there is none.
+// Optimizer brings its own: where there is a [Prior] the model it was learned for, the
+// hierarchical prior or the paper's, else a Gaussian process fitted to the run's data.
 //
 // An Optimizer calls its Surrogate from one goroutine at a time and never
 // shares it. What a Surrogate does must follow from the Data it is given, not

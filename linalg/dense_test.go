@@ -229,8 +229,6 @@ func TestShapePanics(t *testing.T) {
 		"linalg: MulVecTo: dst has length 3, want 2":        func() { a.MulVecTo(v3, v3) },
 		"linalg: MulVecTo: x has length 4, want 3":          func() { a.MulVecTo(v3[:2], v4) },
 		"linalg: MulVecTo: x has length 3, want 4":          func() { s.MulVecTo(v4, v3) },
-		"linalg: TransMulVecTo: dst has length 4, want 3":   func() { a.TransMulVecTo(v4, v3) },
-		"linalg: TransMulVecTo: x has length 3, want 2":     func() { a.TransMulVecTo(v3, v3) },
 		"linalg: AddGram: 4×4 by 2×3":                       func() { s.AddGram(1, a) },
 		"linalg: AddTransGram: 4×4 by 2×3":                  func() { s.AddTransGram(1, a) },
 		"linalg: Congruence: 2×3 by 4×4":                    func() { u.Congruence(a, s) },
@@ -296,7 +294,6 @@ func TestAliasing(t *testing.T) {
 	v, half := vec[:n], vec[n/2:][:n]
 	for name, f := range map[string]func(dst, x []float64){
 		"MulVecTo":          big.MulVecTo,
-		"TransMulVecTo":     big.TransMulVecTo,
 		"MulVecTo of a Sym": s.MulVecTo,
 	} {
 		want := "linalg: " + strings.Fields(name)[0] + ": destination aliases an operand"

@@ -104,20 +104,6 @@ func mulVec(dst, a []float64, lda int, x []float64) {
 	f64.GemmSet(len(dst), 1, len(x), 1, a, lda, 1, x, 1, len(x), dst, 1)
 }
 
-// TransMulVecTo sets dst, of length cols, to mᵀ·x. dst must not alias x.
-func (m *Dense) TransMulVecTo(dst, x []float64) {
-	if len(dst) != m.cols {
-		panicLen("TransMulVecTo", "dst", len(dst), m.cols)
-	}
-	if len(x) != m.rows {
-		panicLen("TransMulVecTo", "x", len(x), m.rows)
-	}
-	separate("TransMulVecTo", dst, x)
-	separate("TransMulVecTo", dst, m.data)
-	clear(dst)
-	addRows(dst, x, m.data, m.stride)
-}
-
 // addRows adds Σ_i x_i·A_i to dst, A_i being row i of a.
 func addRows(dst, x, a []float64, lda int) {
 	n, i := len(dst), 0

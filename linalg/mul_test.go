@@ -36,8 +36,6 @@ func TestProducts(t *testing.T) {
 				}
 				a.MulVecTo(y, x)
 				checkProduct(t, "MulVecTo "+name, NewDense(r, 1, y), r, 1, k, 0, a.At, NewDense(k, 1, x).At)
-				at.TransMulVecTo(y, x)
-				checkProduct(t, "TransMulVecTo "+name, NewDense(r, 1, y), r, 1, k, 2, trans(at.At), NewDense(k, 1, x).At)
 				for _, intact := range []func(*testing.T){ia, ib, im} {
 					intact(t)
 				}
@@ -175,10 +173,6 @@ func TestProductNaN(t *testing.T) {
 	bad.MulVecTo(y, make([]float64, n))
 	if !math.IsNaN(y[3]) || !math.IsNaN(y[5]) {
 		t.Errorf("b·0 = %v", y)
-	}
-	bad.TransMulVecTo(y, make([]float64, n))
-	if !math.IsNaN(y[4]) || !math.IsNaN(y[2]) {
-		t.Errorf("bᵀ·0 = %v", y)
 	}
 }
 

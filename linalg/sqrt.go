@@ -40,20 +40,17 @@ var rootMinSize = 24
 // those of EigenSym.Factorize. 10n³/3 operations and up to 2n² for each pole.
 func (r *RootPSD) SqrtTo(dst, a *Sym) error { return r.roots(dst, nil, a) }
 
-// InvSqrtTo makes dst the inverse of the symmetric square root of a, which must
-// be positive definite: else it returns a *NotPositiveDefiniteError with the
-// smallest eigenvalue, or the other errors of EigenSym.Factorize. dst may be a.
-func (r *RootPSD) InvSqrtTo(dst, a *Sym) error { return r.roots(nil, dst, a) }
-
 // RootsTo makes root the symmetric square root of a and inv its inverse, from
-// one reduction. a must be positive definite; errors are those of InvSqrtTo.
-// root or inv may be a.
+// one reduction. a must be positive definite: else it returns a
+// *NotPositiveDefiniteError with the smallest eigenvalue, or the other errors of
+// EigenSym.Factorize. root or inv may be a.
 func (r *RootPSD) RootsTo(root, inv, a *Sym) error { return r.roots(root, inv, a) }
 
 // Clamped returns the most negative eigenvalue that the latest call of SqrtTo
 // counted as 0, or 0.
 func (r *RootPSD) Clamped() float64 { return r.clamped }
 
+// roots is RootsTo, or SqrtTo where inv is nil.
 func (r *RootPSD) roots(root, inv, a *Sym) error {
 	r.clamped = 0
 	t := &r.e.tri
@@ -65,18 +62,16 @@ func (r *RootPSD) roots(root, inv, a *Sym) error {
 		if exp, poles := r.bidiagonal(); poles != nil {
 			r.res.set(r.a, r.b, poles)
 			r.coef = grow(r.coef, len(poles.s))
-			if root != nil {
-				for p, w := range poles.w {
-					r.coef[p] = -w * poles.s[p]
-				}
-				root.Resize(n)
-				r.res.symmetric(root.data, n, r.coef)
-				for i, v := range r.res.root {
-					root.data[i*n+i] = v
-				}
-				t.congruence(root.data, n)
-				root.Scale(math.Ldexp(1, exp/2))
+			for p, w := range poles.w {
+				r.coef[p] = -w * poles.s[p]
 			}
+			root.Resize(n)
+			r.res.symmetric(root.data, n, r.coef)
+			for i, v := range r.res.root {
+				root.data[i*n+i] = v
+			}
+			t.congruence(root.data, n)
+			root.Scale(math.Ldexp(1, exp/2))
 			if inv != nil {
 				inv.Resize(n)
 				r.res.symmetric(inv.data, n, poles.w)
@@ -97,9 +92,7 @@ func (r *RootPSD) roots(root, inv, a *Sym) error {
 		return &NotPositiveDefiniteError{Pivot: 0, Value: smallest}
 	}
 	r.clamped = math.Min(smallest, 0)
-	if root != nil {
-		r.e.FuncTo(root, func(l float64) float64 { return math.Sqrt(math.Max(l, 0)) })
-	}
+	r.e.FuncTo(root, func(l float64) float64 { return math.Sqrt(math.Max(l, 0)) })
 	if inv != nil {
 		r.e.FuncTo(inv, func(l float64) float64 { return 1 / math.Sqrt(l) })
 	}

@@ -56,12 +56,12 @@ func TestRootPSD(t *testing.T) {
 						if normDiff(one.data, root.data) != 0 {
 							t.Error("SqrtTo and RootsTo differ")
 						}
-						if err := r.InvSqrtTo(&s, &s); err != nil { // in place
+						if err := r.RootsTo(&one, &s, &s); err != nil { // in place
 							t.Fatal(err)
 						}
 						s.Scale(1 / f)
 						if normDiff(s.data, inv.data) != 0 {
-							t.Error("InvSqrtTo in place and RootsTo differ")
+							t.Error("RootsTo in place differs")
 						}
 					}
 				})
@@ -91,7 +91,7 @@ func TestRootPSDSemidefinite(t *testing.T) {
 				t.Errorf("n=%d, rank %d: clamped %g", n, rank, c)
 			}
 			var npd *NotPositiveDefiniteError
-			if err := r.InvSqrtTo(&p, NewSym(n, nil)); !errors.As(err, &npd) || npd.Value != 0 {
+			if err := r.RootsTo(new(Sym), &p, NewSym(n, nil)); !errors.As(err, &npd) || npd.Value != 0 {
 				t.Errorf("inverse root of zero: %v", err)
 			}
 		}
@@ -117,7 +117,7 @@ func TestRootPSDSemidefinite(t *testing.T) {
 		t.Errorf("clamped %g after a failure", r.Clamped())
 	}
 	d.Set(3, 1, math.NaN())
-	for _, err := range []error{r.SqrtTo(&root, d), r.InvSqrtTo(&root, d)} {
+	for _, err := range []error{r.SqrtTo(&root, d), r.RootsTo(new(Sym), &root, d)} {
 		if !errors.Is(err, ErrNotFinite) {
 			t.Errorf("NaN: %v", err)
 		}

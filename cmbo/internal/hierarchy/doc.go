@@ -28,7 +28,9 @@
 //	y = a + s·f(x) + e,   e ~ N(0, s²σ²),   a ~ N(a0, v_a),   ln s ~ N(ln s0, v_s),
 //
 // the priors of offset and scale being the moments of the tasks' own, with heavier
-// tails, and σ² that of the tasks or a tenth of it, under two hypotheses. Offset and
+// tails, and σ² that of the tasks or a tenth of it: each under a hypothesis of its own
+// for no transfer, the population and clusters, the first where there is a process
+// beside, the second for single tasks. Offset and
 // scale are integrated out, the one in closed form, the other on a grid, and
 // hypotheses are weighed by the marginal likelihood of the values told. A small part
 // of the prior mass lies on s < 0, tasks that rank the other way round.
