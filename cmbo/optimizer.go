@@ -232,15 +232,17 @@ func (o *Optimizer) close(id int, e runlog.Event) (err error) {
 // Observe adds a point that the optimiser did not propose, such as an initial
 // point or a default configuration, and its value. The point must lie in the
 // space, but need not be one of its candidates; it may be observed repeatedly.
+// [Space.Canonical] gives the point that is stored.
 // It fails, changing nothing, with [ErrDimension], [ErrNotFinite] or
 // [ErrOutOfSpace]. It waits for an Ask under way, because the model looks at
 // points in the order of the log.
 func (o *Optimizer) Observe(x []float64, y float64, opts ...ObservationOption) (err error) {
 	defer func() { err = panicked(recover(), err) }()
-	if err := o.space.Check(x); err != nil {
+	x, err = o.space.Canonical(x)
+	if err != nil {
 		return err
 	}
-	e := runlog.Event{Kind: runlog.EventObserved, X: slices.Clone(x), Y: y}
+	e := runlog.Event{Kind: runlog.EventObserved, X: x, Y: y}
 	if err := observe(&e, opts); err != nil {
 		return err
 	}

@@ -439,20 +439,22 @@ func (o *draft) draw(step int) {
 // Enqueue has a point evaluated before the model's own proposals, such as a
 // configuration known to be good: the next Asks propose what is enqueued, in that
 // order, whether or not it was proposed before, and count it towards the initial
-// design. In a finite space the point must be a candidate. If the trial that comes
+// design. In a finite space the point must be a candidate; [Space.Canonical] gives the
+// point that is proposed. If the trial that comes
 // of it is cancelled, it is not enqueued again.
 //
 // It fails, changing nothing, with [ErrDimension], [ErrNotFinite] or
 // [ErrOutOfSpace], and waits for an Ask under way.
 func (o *Optimizer) Enqueue(x []float64) error {
-	if _, err := o.space.Place(x); err != nil {
+	x, _, err := o.space.Place(x)
+	if err != nil {
 		return err
 	}
 	_ = o.lockModel(context.Background()) // which never ends
 	defer o.unlockModel()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.commit(runlog.Event{Kind: runlog.EventEnqueued, X: slices.Clone(x)})
+	return o.commit(runlog.Event{Kind: runlog.EventEnqueued, X: x})
 }
 
 // Enqueued returns the points that were enqueued and not proposed yet, in their
@@ -469,7 +471,6 @@ func (o *Optimizer) Enqueued() [][]float64 {
 
 // queuedPoint proposes the first point of the queue.
 func (o *draft) queuedPoint(id int) (runlog.Event, error) {
-	x := o.h.Queue[0]
-	r, err := o.space.Place(x)
+	x, r, err := o.space.Place(o.h.Queue[0])
 	return runlog.Event{Kind: runlog.EventAsked, Trial: id, Index: r, X: x}, err
 }

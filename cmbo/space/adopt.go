@@ -108,8 +108,8 @@ func (p Param) text(v float64) string {
 // none in itself.
 func (m *remap) apply(x []float64) (row []float64, outside bool, err error) {
 	if m.same {
-		err := m.space.Check(x)
-		return slices.Clone(x), errors.Is(err, ErrOutOfSpace), err
+		row, err = m.space.Canonical(x)
+		return row, errors.Is(err, ErrOutOfSpace), err
 	}
 	if len(x) != len(m.recorded.params) {
 		return nil, false, Errorf(ErrDimension, "%d values for %d recorded parameters", len(x), len(m.recorded.params))
@@ -131,7 +131,7 @@ func (m *remap) apply(x []float64) (row []float64, outside bool, err error) {
 			return nil, true, err
 		}
 	}
-	err = m.space.Check(row)
+	row, err = m.space.Canonical(row)
 	return row, errors.Is(err, ErrOutOfSpace), err
 }
 

@@ -106,7 +106,8 @@ func Bool(name string) Param {
 // New refuses steps of other kinds, logarithmic ones among them, and those
 // that are negative, too small for a float64 to tell the values apart (below a
 // billionth of the larger bound) or, for an integer, no whole number. If lo and step are decimals of up to 15 places, each value is
-// the float64 next to the decimal: 0.1 + 2·0.1 is 0.3.
+// the float64 next to the decimal: 0.1 + 2·0.1 is 0.3. A float that is
+// one of them but for rounding is taken for it: [Space.Canonical].
 func (p Param) WithStep(step float64) Param {
 	p.step, p.scale = step, 0
 	if p.kind == KindInt && step == 1 {

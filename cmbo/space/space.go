@@ -101,7 +101,7 @@ func Candidates(rows [][]float64) (*Space, error) {
 // WithCandidates returns a finite space that has the same parameters but
 // consists of exactly the given rows, which must lie in s. Only a proposal's
 // row decides whether it is a repetition: rows that are equal count as one.
-// The rows are copied.
+// The rows are copied, as [Space.Canonical] does.
 func (s *Space) WithCandidates(rows [][]float64) (*Space, error) {
 	if len(rows) == 0 {
 		return nil, fmt.Errorf("%w: an empty list of candidates", ErrSpace)
@@ -118,8 +118,9 @@ func (s *Space) WithCandidates(rows [][]float64) (*Space, error) {
 		}
 		c.rows[i] = flat[i*len(s.params) : (i+1)*len(s.params) : (i+1)*len(s.params)]
 		copy(c.rows[i], r)
-		s.encodeTo(c.encoded.Row(i), r)
-		key := points.Key(r)
+		s.round(c.rows[i])
+		s.encodeTo(c.encoded.Row(i), c.rows[i])
+		key := points.Key(c.rows[i])
 		if j, dup := c.lookup[key]; dup {
 			c.first[i] = j
 			continue
@@ -167,24 +168,26 @@ func (s *Space) Candidate(i int) ([]float64, error) {
 // Index returns the smallest index of a candidate equal to row, or -1 if there
 // is none or s is a parameter space.
 func (s *Space) Index(row []float64) int {
-	if i, ok := s.lookup[points.Key(row)]; ok {
-		return i
+	if row, err := s.Canonical(row); err == nil {
+		if i, ok := s.lookup[points.Key(row)]; ok {
+			return i
+		}
 	}
 	return -1
 }
 
-// Place returns the smallest index of the candidate that row is, or -1 in a parameter
-// space. It fails as [Space.Check] does, and with [ErrOutOfSpace] if no candidate is
-// equal to row.
-func (s *Space) Place(row []float64) (int, error) {
-	if err := s.Check(row); err != nil {
-		return -1, err
+// Place returns what [Space.Canonical] does and the smallest index of the candidate that
+// row is, or -1 in a parameter space. It fails as Canonical does, and with
+// [ErrOutOfSpace] if no candidate is equal to row.
+func (s *Space) Place(row []float64) (canonical []float64, i int, err error) {
+	if canonical, err = s.Canonical(row); err != nil {
+		return nil, -1, err
 	}
-	i := s.Index(row)
+	i = s.Index(canonical)
 	if i < 0 && s.Finite() {
-		return -1, fmt.Errorf("%w: the point is none of the %d candidates", ErrOutOfSpace, len(s.rows))
+		return nil, -1, fmt.Errorf("%w: the point is none of the %d candidates", ErrOutOfSpace, len(s.rows))
 	}
-	return i, nil
+	return canonical, i, nil
 }
 
 // Check reports whether row is a point of the parameters' ranges, with an
@@ -203,10 +206,32 @@ func (s *Space) Check(row []float64) error {
 	return nil
 }
 
+// Canonical returns a copy of row in the form in which equal points have equal
+// entries: where a parameter has a step, the one of its values that [Space.Check]
+// takes the entry for, 0.3 for 0.1 + 0.2. It fails as Check does.
+func (s *Space) Canonical(row []float64) ([]float64, error) {
+	if err := s.Check(row); err != nil {
+		return nil, err
+	}
+	row = slices.Clone(row)
+	s.round(row)
+	return row, nil
+}
+
+// round makes a checked row canonical.
+func (s *Space) round(row []float64) {
+	for i, p := range s.params {
+		if p.kind == KindFloat && p.step != 0 {
+			row[i] = p.nth(p.rank(row[i]))
+		}
+	}
+}
+
 // Encode returns the coordinates of a point in the unit cube, one a parameter
 // and one a choice for categoricals. It fails as [Space.Check] does.
 func (s *Space) Encode(row []float64) ([]float64, error) {
-	if err := s.Check(row); err != nil {
+	row, err := s.Canonical(row)
+	if err != nil {
 		return nil, err
 	}
 	u := make([]float64, s.dim)

@@ -65,19 +65,19 @@ func (h *Log) Restore(s Stored, c Checks) error {
 	if e.Saw < 0 || e.Saw > len(h.Events) || e.Saw > 0 && e.Kind != EventAsked && e.Kind != EventFitted {
 		return fmt.Errorf("%q saw %d of %d events", s.Kind, e.Saw, len(h.Events))
 	}
+	var err error
 	switch e.Kind {
 	case EventEnqueued:
-		if _, err := h.space.Place(e.X); err != nil {
-			return err
-		}
+		e.X, _, err = h.space.Place(e.X)
 	case EventAsked, EventObserved:
-		if err := h.space.Check(e.X); err != nil {
-			return err
-		}
+		e.X, err = h.space.Canonical(e.X)
 	default:
 		if e.X != nil {
-			return fmt.Errorf("%q with a point", s.Kind)
+			err = fmt.Errorf("%q with a point", s.Kind)
 		}
+	}
+	if err != nil {
+		return err
 	}
 	if s.Y != nil {
 		e.Y = *s.Y
