@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 )
@@ -73,7 +74,11 @@ func (p Param) convert(q Param, v float64) (float64, error) {
 	text := q.text(v)
 	switch {
 	case p.kind == KindCategorical:
-		if i := slices.Index(p.choices, text); i >= 0 {
+		i := slices.Index(p.choices, text)
+		if i < 0 && q.numeric() {
+			i = slices.Index(p.choices, strconv.FormatFloat(v, 'g', -1, 64))
+		}
+		if i >= 0 {
 			return float64(i), nil
 		}
 	case p.kind == KindBool && text == "true":
@@ -81,7 +86,7 @@ func (p Param) convert(q Param, v float64) (float64, error) {
 	case p.kind == KindBool && text == "false":
 		return 0, nil
 	case p.numeric():
-		if f, err := strconv.ParseFloat(text, 64); err == nil {
+		if f, err := strconv.ParseFloat(text, 64); err == nil && !math.IsInf(f, 0) && !math.IsNaN(f) {
 			return f, nil
 		}
 	}
@@ -90,14 +95,16 @@ func (p Param) convert(q Param, v float64) (float64, error) {
 	return 0, e
 }
 
-// text names a value: a choice's name, true or false, the shortest decimal.
+// text names a value: a choice's name, true or false, the shortest decimal, without an
+// exponent for whole numbers up to 2^53.
 func (p Param) text(v float64) string {
 	switch p.kind {
 	case KindCategorical:
 		return p.choices[int(v)]
 	case KindBool:
 		return strconv.FormatBool(v != 0)
-	case KindInt, KindLogInt:
+	}
+	if v == math.Trunc(v) && math.Abs(v) <= maxInt {
 		return strconv.FormatFloat(v, 'f', -1, 64)
 	}
 	return strconv.FormatFloat(v, 'g', -1, 64)
@@ -156,8 +163,8 @@ type Adoption struct {
 // as [Space.Row] takes them; parameters that the space does not have are
 // dropped: rows that only differed there become repeated measurements. Ranges,
 // steps, scales (linear or logarithmic) and lists of choices may differ; between
-// a categorical and another kind values go by their text, 16 and "16", true and
-// "true". Rows outside the space are left out and reported. Tasks without
+// a categorical and another kind values go by their text, 16 and "16", 1e6 and
+// "1000000" or "1e+06", true and "true". Rows outside the space are left out and reported. Tasks without
 // Params are taken as rows in the order of this space's parameters.
 //
 // The tasks are copied. It fails, and names task and parameter, with [ErrSpace]

@@ -167,7 +167,9 @@ func (f *field) number() (p Param, why string) {
 	return Param{name: f.name, kind: kind, lo: values[0], hi: values[1]}.WithStep(step), ""
 }
 
-// Into sets the tagged fields of the struct that cfg points to: see [Of].
+// Into sets the tagged fields of the struct that cfg points to: see [Of]. It fails with
+// [ErrSpace] and changes nothing if a field does not hold the value; a float32 rounds
+// that of a real parameter, but must not overflow, nor make 0 of a LogFloat.
 func (v Point) Into(cfg any) error {
 	dst := reflect.ValueOf(cfg)
 	if dst.Kind() != reflect.Pointer || dst.IsNil() || dst.Elem().Kind() != reflect.Struct {
@@ -221,7 +223,12 @@ func (p Param) set(dst reflect.Value, x float64) bool {
 		}
 		dst.SetString(p.choices[int(x)])
 	case dst.CanFloat():
+		if dst.OverflowFloat(x) {
+			return false
+		}
 		dst.SetFloat(x)
+		// A float32 may round a real, but not one with a logarithm to 0.
+		return dst.Float() == x || !p.wholeValues() && (dst.Float() != 0 || p.kind != KindLogFloat)
 	case dst.CanInt():
 		if !p.wholeValues() || dst.OverflowInt(int64(x)) {
 			return false

@@ -124,6 +124,48 @@ func TestPointInto(t *testing.T) {
 	require.ErrorIs(t, Point{X: []float64{1}}.Into(&half), ErrSpace)
 }
 
+// TestPointIntoFloat32: a float32 rounds reals, but refuses what it would turn into another
+// whole number, an infinity, or a 0 without a logarithm.
+func TestPointIntoFloat32(t *testing.T) {
+	for _, tt := range []struct {
+		p    Param
+		x    float64
+		want float32
+		text string // of the value that is refused, else empty
+	}{
+		{LogFloat("v", 1e-5, 1e300), 6.68e249, 0, "6.68e+249, a value of a logfloat in [1e-05, 1e+300]"},
+		{Float("v", -1e40, 0), -1e39, 0, "-1e+39"},
+		{Float("v", 0, 1e40), math.MaxFloat32, math.MaxFloat32, ""},
+		{LogFloat("v", 1e-60, 1), 1e-50, 0, "1e-50"},
+		{Float("v", 0, 1), 1e-50, 0, ""},
+		{Float("v", 0, 1), 0.1, 0.1, ""},
+		{Int("v", 0, 1e8), 1<<24 + 1, 0, "16777217, a value of an int in [0, 100000000]"},
+		{Int("v", 0, 1e8), 1<<24 + 2, 1<<24 + 2, ""},
+		{LogInt("v", 1, 1e8), 1<<24 + 1, 0, "16777217"},
+		{Ordinal("v", 1, 1<<24+1), 1<<24 + 1, 0, "16777217"},
+		{Ordinal("v", 0.1, 1), 0.1, 0.1, ""},
+	} {
+		point := Point{spaceOf(t, tt.p), []float64{tt.x}}
+		single := struct {
+			V float32 `cmbo:"v"`
+		}{7}
+		err := point.Into(&single)
+		if tt.text == "" {
+			require.NoError(t, err)
+			require.Equal(t, tt.want, single.V)
+		} else {
+			require.ErrorIs(t, err, ErrSpace)
+			require.ErrorContains(t, err, `parameter "v": field V: a float32 does not hold `+tt.text)
+			require.Equal(t, float32(7), single.V)
+		}
+		var double struct {
+			V float64 `cmbo:"v"`
+		}
+		require.NoError(t, point.Into(&double))
+		require.Equal(t, tt.x, double.V)
+	}
+}
+
 func spaceOf(t testing.TB, params ...Param) *Space {
 	s, err := New(params...)
 	require.NoError(t, err)
@@ -187,6 +229,40 @@ func TestAdopt(t *testing.T) {
 		_, _, err := space.Adopt(tt.tasks, tt.defaults)
 		require.ErrorIs(t, err, tt.want)
 		require.ErrorContains(t, err, tt.reason)
+	}
+}
+
+// TestAdoptText: numbers and the choices that name them find each other, and a choice
+// that names no finite number has no place among numbers.
+func TestAdoptText(t *testing.T) {
+	for _, tt := range []struct {
+		from, to Param
+		x, want  []float64
+		outside  []string // the values of the rows after these
+	}{
+		{Ordinal("p", 65536, 1048576, 2097152), Categorical("p", "65536", "1048576", "2097152"), []float64{65536, 1048576, 2097152}, []float64{0, 1, 2}, nil},
+		{Float("p", 0, 1e7), Categorical("p", "1000000", "2e+06", "3.5", "2000000"), []float64{1e6, 2e6, 3.5, 4e6}, []float64{0, 3, 2}, []string{"4000000"}},
+		{Float("p", 0, 1e7), Categorical("p", "1e+06"), []float64{1e6}, []float64{0}, nil},
+		{Float("p", 0, 1e17), Categorical("p", "9007199254740992", "1e+16"), []float64{1 << 53, 1e16}, []float64{0, 1}, nil},
+		{Categorical("p", "1", "1e1", "inf", "-Infinity", "nan", "1e400", "none", "0x10"), Float("p", 0, 100), []float64{0, 1, 2, 3, 4, 5, 6, 7}, []float64{1, 10}, []string{"inf", "-Infinity", "nan", "1e400", "none", "0x10"}},
+	} {
+		task := Task{ID: "a", Params: []Param{tt.from}, Y: make([]float64, len(tt.x))}
+		for _, v := range tt.x {
+			task.X = append(task.X, []float64{v})
+		}
+		tasks, a, err := spaceOf(t, tt.to).Adopt([]Task{task}, nil)
+		require.NoError(t, err)
+		var got []float64
+		for _, row := range tasks[0].X {
+			got = append(got, row[0])
+		}
+		require.Equal(t, tt.want, got)
+		require.Len(t, a.Outside, len(tt.outside))
+		for i, e := range a.Outside {
+			require.ErrorIs(t, e, ErrOutOfSpace)
+			require.ErrorContains(t, e, `"`+tt.outside[i]+`" is not a value of`)
+			require.Equal(t, len(tt.want)+i, e.Row)
+		}
 	}
 }
 
