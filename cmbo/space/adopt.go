@@ -71,6 +71,9 @@ func (p Param) convert(q Param, v float64) (float64, error) {
 	if p.numeric() && q.numeric() || p.kind == KindBool && q.kind == KindBool {
 		return v, nil
 	}
+	if q.check(v) == nil {
+		v = q.round(v)
+	}
 	text := q.text(v)
 	switch {
 	case p.kind == KindCategorical:

@@ -431,6 +431,14 @@ func (p Param) check(v float64) error {
 	return nil
 }
 
+// round returns the value that check takes v for.
+func (p Param) round(v float64) float64 {
+	if p.kind == KindFloat && p.step != 0 {
+		return p.nth(p.rank(v))
+	}
+	return v
+}
+
 // encode writes the coordinates of a valid value v to dst[:p.width()].
 func (p Param) encode(dst []float64, v float64) {
 	switch p.kind {

@@ -221,9 +221,7 @@ func (s *Space) Canonical(row []float64) ([]float64, error) {
 // round makes a checked row canonical.
 func (s *Space) round(row []float64) {
 	for i, p := range s.params {
-		if p.kind == KindFloat && p.step != 0 {
-			row[i] = p.nth(p.rank(row[i]))
-		}
+		row[i] = p.round(row[i])
 	}
 }
 

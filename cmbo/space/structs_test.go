@@ -242,6 +242,7 @@ func TestAdoptText(t *testing.T) {
 	}{
 		{Ordinal("p", 65536, 1048576, 2097152), Categorical("p", "65536", "1048576", "2097152"), []float64{65536, 1048576, 2097152}, []float64{0, 1, 2}, nil},
 		{Float("p", 0, 1e7), Categorical("p", "1000000", "2e+06", "3.5", "2000000"), []float64{1e6, 2e6, 3.5, 4e6}, []float64{0, 3, 2}, []string{"4000000"}},
+		{Float("p", 0, 0.5).WithStep(0.1), Categorical("p", "0.1", "0.3"), []float64{0.30000000000000004, 0.1, 0.7000000000000001}, []float64{1, 0}, []string{"0.7000000000000001"}},
 		{Float("p", 0, 1e7), Categorical("p", "1e+06"), []float64{1e6}, []float64{0}, nil},
 		{Float("p", 0, 1e17), Categorical("p", "9007199254740992", "1e+16"), []float64{1 << 53, 1e16}, []float64{0, 1}, nil},
 		{Categorical("p", "1", "1e1", "inf", "-Infinity", "nan", "1e400", "none", "0x10"), Float("p", 0, 100), []float64{0, 1, 2, 3, 4, 5, 6, 7}, []float64{1, 10}, []string{"inf", "-Infinity", "nan", "1e400", "none", "0x10"}},
