@@ -2,7 +2,6 @@ package hierarchy
 
 import (
 	"math"
-	"slices"
 )
 
 // affinePrior is what is believed of the target's offset a and scale s, the target
@@ -198,12 +197,12 @@ const maxAtoms = 5
 // quadrature is the memory of one goroutine that integrates over offset and scale, and
 // the posterior weights of the alternatives, node by node.
 type quadrature struct {
-	log   []float64            // of a node, an upper bound of its alternatives'
-	als   []float64            // least squares offsets
-	w     [][numShifts]float64 // weights of the alternatives, up to the total
-	part  [][numShifts]float64 // factors of the weights
-	shift [2][numShifts]shift  // alternatives of positive and negative scales
-	total float64
+	log    []float64            // of a node, an upper bound of its alternatives'
+	als    []float64            // least squares offsets
+	w      [][numShifts]float64 // weights of the alternatives, up to the total
+	factor [][numShifts]float64 // of the weights, beside the exponentials
+	shift  [2][numShifts]shift  // alternatives of positive and negative scales
+	total  float64
 }
 
 // negligible is how far below another the logarithm of a node's weight has to lie for
@@ -220,7 +219,7 @@ const negligible = 50
 // which holds no difference of large numbers wherever the values lie.
 func (p *affinePrior) weigh(in *inner, nodes []node, tail, centre float64, q *quadrature) (evidence, reversed float64) {
 	q.log, q.als = grow(q.log, len(nodes)), grow(q.als, len(nodes))
-	q.w, q.part = slices.Grow(q.w[:0], len(nodes))[:len(nodes)], slices.Grow(q.part[:0], len(nodes))[:len(nodes)]
+	q.w, q.factor = grow(q.w, len(nodes)), grow(q.factor, len(nodes))
 	q.shift = [2][numShifts]shift{p.shifts(tail), p.shifts(looseShare)}
 	a0, t := p.shift-centre, float64(in.t)
 	best := 0
@@ -258,7 +257,7 @@ func (p *affinePrior) weigh(in *inner, nodes []node, tail, centre float64, q *qu
 			continue
 		}
 		for k := range numShifts {
-			q.w[i][k], q.part[i][k] = at(i, &q.shifts(&nodes[i])[k])
+			q.w[i][k], q.factor[i][k] = at(i, &q.shifts(&nodes[i])[k])
 			top = max(top, q.w[i][k])
 		}
 	}
@@ -270,7 +269,7 @@ func (p *affinePrior) weigh(in *inner, nodes []node, tail, centre float64, q *qu
 			continue
 		}
 		for k, l := range w {
-			w[k] = math.Exp(l-top) * q.part[i][k]
+			w[k] = math.Exp(l-top) * q.factor[i][k]
 			q.total += w[k]
 			if nodes[i].s < 0 {
 				reversed += w[k]

@@ -58,21 +58,33 @@ type component struct {
 	noise float64 // share of the noise variance, where a value has none of its own
 	log   float64 // log prior mass
 
-	chol     linalg.Cholesky
-	yt, u, v []float64 // whitened values, ones and prior means
-	in       inner
-	window   inner // of the observations that rank single tasks
+	whitened
+	in     inner
+	window inner // of the observations that rank single tasks
 
 	fit  affine
 	mass float64
 
-	ext *extension // with the points awaited, nil for none
+	ext *whitened // with the points awaited, nil for none
 }
 
-// extension is a component conditioned on points awaited as well.
-type extension struct {
+// whitened is the factor of a component's covariances at points, with noise, and what it
+// whitens there: values, ones and prior means.
+type whitened struct {
 	chol     linalg.Cholesky
 	yt, u, v []float64
+}
+
+// add conditions on a point more, whose covariances with the others and itself are row.
+func (w *whitened) add(row []float64, noise, y, mean float64) error {
+	if err := appendRow(&w.chol, row, noise); err != nil {
+		return err
+	}
+	n := len(row) - 1
+	l := w.chol.Lower().Row(n)
+	next := func(v []float64, x float64) []float64 { return append(v, (x-linalg.Dot(l[:n], v))/l[n]) }
+	w.yt, w.u, w.v = next(w.yt, y), next(w.u, 1), next(w.v, mean)
+	return nil
 }
 
 func (c *component) reset() {
@@ -125,7 +137,7 @@ type visited struct {
 func (m *Model) visit(before []*visited, x []float64, noise float64) (*visited, error) {
 	g := m.grid
 	row := linalg.NewDense(1, len(x), append([]float64(nil), x...))
-	s, err := g.locate(row, new(locator))
+	s, err := g.locate(row, new(linalg.Dense))
 	if err != nil {
 		return nil, err
 	}
@@ -233,13 +245,10 @@ func (m *Model) grow(cs []*component, pts []*visited, y []float64, centre float6
 			}
 			row := make([]float64, k+1)
 			c.cov(row, pts[:k+1], less)
-			if err := appendRow(&c.chol, row, c.noiseAt(p)); err != nil {
+			if err := c.add(row, c.noiseAt(p), y[k]-centre, m.meanOf(c, p)); err != nil {
 				return err
 			}
-			l := c.chol.Lower().Row(k)
-			next := func(v []float64, x float64) []float64 { return append(v, (x-linalg.Dot(l[:k], v))/l[k]) }
-			c.yt, c.u, c.v = next(c.yt, y[k]-centre), next(c.u, 1), next(c.v, m.meanOf(c, p))
-			c.in.add(c.yt[k], c.u[k], c.v[k], l[k])
+			c.in.add(c.yt[k], c.u[k], c.v[k], c.chol.Lower().Row(k)[k])
 			if k < window {
 				c.window = c.in
 			}

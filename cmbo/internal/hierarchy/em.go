@@ -32,7 +32,7 @@ type carried struct {
 
 // carryTask carries a task to the grid.
 func (g *grid) carryTask(t *Task) (*carried, error) {
-	s, err := g.locate(t.X, new(locator))
+	s, err := g.locate(t.X, new(linalg.Dense))
 	if err != nil {
 		return nil, err
 	}
@@ -298,9 +298,9 @@ func (e *estep) posterior(c *carried, m Moments, mean float64) (posterior, error
 	return p, nil
 }
 
-func grow(s []float64, n int) []float64 {
+func grow[T any](s []T, n int) []T {
 	if cap(s) < n {
-		return make([]float64, n, n+n/4)
+		return make([]T, n, n+n/4)
 	}
 	return s[:n]
 }

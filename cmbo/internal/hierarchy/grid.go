@@ -74,9 +74,8 @@ func (s *sites) len() int { return len(s.idx) }
 
 // locator is the memory of carrying one point after another to the grid.
 type locator struct {
-	cross *linalg.Dense // of one set of points after another, nil where each keeps its own
-	row   []float64     // k_b(x, Z) of a point
-	near  []float64     // its entries at the neighbours
+	row   []float64 // k_b(x, Z) of a point
+	near  []float64 // its entries at the neighbours
 	order []int
 	tops  []float64 // entries of row that may be among the largest
 	most  []float64 // the largest of those, in falling order
@@ -84,8 +83,9 @@ type locator struct {
 	chol  linalg.Cholesky
 }
 
-// locate carries the rows of x to the grid.
-func (g *grid) locate(x *linalg.Dense, l *locator) (*sites, error) {
+// locate carries the rows of x to the grid. What comes of it keeps cross, which is
+// overwritten.
+func (g *grid) locate(x, cross *linalg.Dense) (*sites, error) {
 	n, _ := x.Dims()
 	s := &sites{x: x, idx: make([][]int, n), w: make([][]float64, n), on: make([]bool, n), rest: make([]float64, n)}
 	one := []float64{1}
@@ -100,13 +100,12 @@ func (g *grid) locate(x *linalg.Dense, l *locator) (*sites, error) {
 	if !off {
 		return s, nil
 	}
-	if s.cross = l.cross; s.cross == nil {
-		s.cross = new(linalg.Dense)
-	}
+	s.cross = cross
 	kernel.Cross(s.cross, g.base.Kernel, x, g.z)
 	kernel.Diag(s.rest, g.base.Kernel, x)
 	m := g.neighbours
 	idx, w := make([]int, n*m), make([]float64, n*m)
+	var l locator
 	for i := range n {
 		if s.on[i] {
 			s.rest[i] = 0
@@ -114,7 +113,7 @@ func (g *grid) locate(x *linalg.Dense, l *locator) (*sites, error) {
 		}
 		s.idx[i], s.w[i] = idx[i*m:][:m:m], w[i*m:][:m:m]
 		l.row = s.cross.Row(i)
-		if err := g.weigh(s, i, l); err != nil {
+		if err := g.weigh(s, i, &l); err != nil {
 			return nil, err
 		}
 	}

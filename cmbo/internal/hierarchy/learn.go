@@ -246,7 +246,7 @@ func (m *Model) chooseSingles(ctx context.Context, on []*carried, n int, seed ui
 // SingleMeans returns the posterior means at the rows of x of the tasks that are
 // hypotheses of their own, by task, nil for the others.
 func (m *Model) SingleMeans(x *linalg.Dense) ([][]float64, error) {
-	s, err := m.grid.locate(x, new(locator))
+	s, err := m.grid.locate(x, new(linalg.Dense))
 	if err != nil {
 		return nil, err
 	}

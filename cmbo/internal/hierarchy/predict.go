@@ -65,21 +65,18 @@ func (m *Model) candidates(ctx context.Context, x *linalg.Dense, workers int, pa
 			left = slices.Delete(left, i, i+1)
 		}
 	}
-	memory := make([]locator, parallel.Workers(workers, len(c.blocks)))
+	memory := make([]linalg.Dense, parallel.Workers(workers, len(c.blocks)))
 	return c, parallel.For(ctx, workers, len(c.blocks), func(w, b int) (err error) {
 		if c.blocks[b] == nil {
-			if memory[w].cross == nil {
-				memory[w].cross = new(linalg.Dense)
-			}
 			c.blocks[b], err = m.place(rows(b), &memory[w])
 		}
 		return err
 	})
 }
 
-// place carries a block of candidates to the grid.
-func (m *Model) place(x *linalg.Dense, l *locator) (*placed, error) {
-	s, err := m.grid.locate(x, l)
+// place carries a block of candidates to the grid. It overwrites cross.
+func (m *Model) place(x, cross *linalg.Dense) (*placed, error) {
+	s, err := m.grid.locate(x, cross)
 	if err != nil {
 		return nil, err
 	}
@@ -278,11 +275,10 @@ func (m *Model) start(f *frame, k *component) *part {
 	return p
 }
 
-// add conditions a share on one point more: row holds its covariances with the
-// candidates, lower its row of the factor, and yt, u, v its whitened value, one and
-// prior mean.
-func (p *part) add(row, lower []float64, yt, u, v float64) {
-	k := len(p.w)
+// add conditions a share on one point more, that of w at place k: row holds its
+// covariances with the candidates.
+func (p *part) add(row []float64, w *whitened, k int) {
+	lower, yt, u, v := w.chol.Lower().Row(k), w.yt[k], w.u[k], w.v[k]
 	i := 0
 	for ; i+4 <= k; i += 4 {
 		f64.Axpy4(row, -lower[i], -lower[i+1], -lower[i+2], -lower[i+3], p.w[i], p.w[i+1], p.w[i+2], p.w[i+3])
@@ -345,10 +341,10 @@ func (k *component) covTo(row []float64, x *crosses, l int, on, less []float64) 
 
 // condition conditions shares of hypotheses on the points of a batch, which take the
 // places from first on; x are their covariances with the candidates, which it completes.
-// solved returns the row of a hypothesis's factor at a place, and the whitened value, one
-// and prior mean. A share that knows a point has its row. Hypotheses that differ in the
+// solved returns what a hypothesis has at those places. A share that knows a point has its
+// row. Hypotheses that differ in the
 // noise, in τ or in an own process alone share the other covariances.
-func (r *Run) condition(f *frame, ks []*component, parts []*part, b *batch, x *crosses, first int, s *scratch, solved func(k *component, l int) (lower []float64, yt, u, v float64)) {
+func (r *Run) condition(f *frame, ks []*component, parts []*part, b *batch, x *crosses, first int, s *scratch, solved func(k *component) *whitened) {
 	c, n, from := f.c, f.c.len(), len(x.rest) // points that all know
 	if t := len(b.pts) - from; t > 0 {
 		var base, own linalg.Dense
@@ -413,8 +409,7 @@ func (r *Run) condition(f *frame, ks []*component, parts []*part, b *batch, x *c
 				for l := known; l < end; l++ {
 					row := rows[(l-known)*n:][:n:n]
 					k.covTo(row, x, l, s.on.of(set+l%panel), s.less[(l-begin)*block:])
-					lower, yt, u, v := solved(k, first+l)
-					p.add(row, lower, yt, u, v)
+					p.add(row, solved(k), first+l)
 				}
 			}
 		}
@@ -430,9 +425,7 @@ func (r *Run) catchUp(f *frame, ks []*component, told *batch, s *scratch) []*par
 		}
 		parts[i] = f.parts[k]
 	}
-	r.condition(f, ks, parts, told, &f.crosses, 0, s, func(k *component, l int) ([]float64, float64, float64, float64) {
-		return k.chol.Lower().Row(l)[:l+1], k.yt[l], k.u[l], k.v[l]
-	})
+	r.condition(f, ks, parts, told, &f.crosses, 0, s, func(k *component) *whitened { return &k.whitened })
 	return parts
 }
 
@@ -552,8 +545,8 @@ func (r *Run) LogImprovement(ctx context.Context, dst []float64, c *Candidates, 
 	over, unit := best/r.u-r.centre(), math.Log(r.u)
 	return r.each(ctx, c, keep, func(lo, hi int, ks []*component, mass []float64, parts []*part) {
 		dst := dst[lo:hi]
-		// each goes through the parts, which have a mass and moments each.
-		each := func(do func(w float64, p *part, a *atom)) {
+		// visit goes through the parts, which have a mass and moments each.
+		visit := func(do func(w float64, p *part, a *atom)) {
 			for i, p := range parts {
 				for k := range ks[i].fit.atoms {
 					a := &ks[i].fit.atoms[k]
@@ -564,12 +557,17 @@ func (r *Run) LogImprovement(ctx context.Context, dst []float64, c *Candidates, 
 			}
 		}
 		clear(dst)
-		each(func(w float64, p *part, a *atom) { p.addImprovement(dst, a, w, over) })
+		visit(func(w float64, p *part, a *atom) {
+			for j := range dst {
+				mean, sd := p.normalAt(j, a)
+				dst[j] += w * sd * special.NormEI((mean-over)/sd)
+			}
+		})
 		for j, sum := range dst {
 			log := math.Log(sum)
 			if sum < minSum {
 				log = math.Inf(-1)
-				each(func(w float64, p *part, a *atom) {
+				visit(func(w float64, p *part, a *atom) {
 					mean, sd := p.normalAt(j, a)
 					log = logAdd(log, math.Log(w)+math.Log(sd)+special.NormLogEI((mean-over)/sd))
 				})
@@ -577,15 +575,6 @@ func (r *Run) LogImprovement(ctx context.Context, dst []float64, c *Candidates, 
 			dst[j] = log + unit
 		}
 	})
-}
-
-// addImprovement adds the expected improvement over best under a part of a component, w
-// times, at all candidates.
-func (p *part) addImprovement(dst []float64, a *atom, w, best float64) {
-	for j := range dst {
-		mean, sd := p.normalAt(j, a)
-		dst[j] += w * sd * special.NormEI((mean-best)/sd)
-	}
 }
 
 // normalAt returns mean and deviation, not 0, of a part of a component at candidate j.
@@ -618,32 +607,26 @@ func (r *Run) imagine(f *frame, ks []*component, parts []*part, awaited *batch, 
 			p0: slices.Clone(p.p0), p1: slices.Clone(p.p1), p2: slices.Clone(p.p2), variance: slices.Clone(p.variance),
 		}
 	}
-	r.condition(f, ks, parts, awaited, &x, len(r.pts), s, func(k *component, l int) ([]float64, float64, float64, float64) {
-		return k.ext.chol.Lower().Row(l)[:l+1], k.ext.yt[l], k.ext.u[l], k.ext.v[l]
-	})
+	r.condition(f, ks, parts, awaited, &x, len(r.pts), s, func(k *component) *whitened { return k.ext })
 }
 
 // extend conditions a component on the points awaited as well.
 func (r *Run) extend(k *component) error {
 	t := len(r.pts)
 	if k.ext == nil {
-		k.ext = &extension{yt: slices.Clone(k.yt), u: slices.Clone(k.u), v: slices.Clone(k.v)}
+		k.ext = &whitened{yt: slices.Clone(k.yt), u: slices.Clone(k.u), v: slices.Clone(k.v)}
 		if t > 0 {
 			k.ext.chol = *k.chol.Clone()
 		}
 	}
 	e := k.ext
 	for i := len(e.yt) - t; i < len(r.pending); i++ {
-		n, a := t+i, r.pending[i]
-		row := make([]float64, n+1)
-		pts := slices.Concat(r.pts, r.pending[:i+1])
+		a, pts := r.pending[i], slices.Concat(r.pts, r.pending[:i+1])
+		row := make([]float64, len(pts))
 		k.cov(row, pts, r.m.less(k, pts))
-		if err := appendRow(&e.chol, row, k.noiseAt(a)); err != nil {
+		if err := e.add(row, k.noiseAt(a), r.values[i], r.m.meanOf(k, a)); err != nil {
 			return err
 		}
-		l := e.chol.Lower().Row(n)
-		next := func(v []float64, x float64) []float64 { return append(v, (x-linalg.Dot(l[:n], v))/l[n]) }
-		e.yt, e.u, e.v = next(e.yt, r.values[i]), next(e.u, 1), next(e.v, r.m.meanOf(k, a))
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ func denseMoments(t *testing.T, m *Model, c *component, x *linalg.Dense) (mean [
 			cov.AddScaled(1, own)
 		}()
 	}
-	s, err := g.locate(x, new(locator))
+	s, err := g.locate(x, new(linalg.Dense))
 	require.NoError(t, err)
 	n, size := s.len(), g.len()
 	b := linalg.NewDense(n, size, nil)
