@@ -54,13 +54,13 @@ func DecodePartitions(d *codec.Decoder) []Partition {
 	return ps
 }
 
-// Choose returns the partition with the largest score, the first of equals; if
-// none is eligible, the first.
-func Choose(ps []Partition) Partition {
-	best := ps[0]
-	for _, p := range ps {
-		if p.Score() > best.Score() {
-			best = p
+// Choose returns the index of the partition with the largest score, the first of
+// equals; if none is eligible, the first.
+func Choose(ps []Partition) int {
+	best := 0
+	for i, p := range ps {
+		if p.Score() > ps[best].Score() {
+			best = i
 		}
 	}
 	return best

@@ -1,14 +1,10 @@
 package hierarchy
 
 import (
-	"context"
-	"fmt"
-
 	"github.com/gocmbo/cmbo/cmbo/internal/cluster"
 	"github.com/gocmbo/cmbo/cmbo/internal/codec"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
-	"github.com/gocmbo/cmbo/linalg"
 )
 
 // Encode writes the model as Decode reads it. It fails if the kernel has no description.
@@ -112,22 +108,10 @@ func Decode(d *codec.Decoder, dim int, o Options) (*Model, error) {
 	if d.Err != nil {
 		return nil, d.Err
 	}
-	m, err := restore(d.Ctx, base, grid, neighbours, moments, tasks, labels, o)
-	if err != nil {
-		return nil, err
-	}
-	m.partitions, m.distances, m.rounds = parts, int64(distances), rounds
-	return m, nil
-}
-
-// restore makes a model of what another one holds: its base process, grid and
-// neighbours, its moments, that of the population first, the tasks and their labels.
-// It fails if they do not fit together.
-func restore(ctx context.Context, base Base, z *linalg.Dense, neighbours int, moments []Moments, tasks []Task, labels []int, o Options) (*Model, error) {
-	m := &Model{grid: newGrid(base, z, neighbours), pop: moments[0], clusters: moments[1:], tasks: tasks, labels: labels, affine: newAffinePrior(tasks)}
-	if m.NumClusters() != len(m.clusters) {
-		return nil, fmt.Errorf("labels of %d clusters, and %d have moments", m.NumClusters(), len(m.clusters))
+	m := &Model{
+		grid: newGrid(base, grid, neighbours), pop: moments[0], clusters: moments[1:], tasks: tasks, labels: labels,
+		affine: newAffinePrior(tasks), partitions: parts, distances: int64(distances), rounds: rounds,
 	}
 	m.finish()
-	return m, m.chooseSingles(ctx, make([]*carried, len(tasks)), o.Singles, o.Seed, o.Workers)
+	return m, m.chooseSingles(d.Ctx, make([]*carried, n), o.Singles, o.Seed, o.Workers)
 }

@@ -64,9 +64,8 @@ type Model struct {
 	singles    []single  // theirs
 	covs       []float64 // the covariances of population and clusters, interleaved
 	affine     affinePrior
-	logs       []float64 // log likelihood of the tasks before each step of EM
-	distances  int64     // evaluated by the clustering
-	rounds     int       // of the clustering that won
+	distances  int64 // evaluated by the clustering
+	rounds     int   // of the clustering that won
 }
 
 // Learn learns a model of tasks on the grid z. With an earlier model, which knows the
@@ -81,10 +80,9 @@ func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, earlier *Model, o
 	m := &Model{tasks: tasks, affine: newAffinePrior(tasks)}
 	steps := o.Steps
 	var start Moments
-	switch {
-	case earlier != nil:
+	if earlier != nil {
 		m.grid, start, steps = earlier.grid, earlier.pop, (o.Steps+3)/4
-	default:
+	} else {
 		base := o.Fixed
 		if base == nil {
 			o.tell("fit", 0, 1)
@@ -99,16 +97,12 @@ func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, earlier *Model, o
 		start = m.grid.prior()
 	}
 	on := make([]*carried, len(tasks))
-	all := make([]int, len(tasks))
-	for i := range all {
-		all[i] = i
-	}
-	some, err := m.carrySample(ctx, on, all, &o)
+	some, err := m.carrySample(ctx, on, indices(len(tasks)), &o)
 	if err != nil {
 		return nil, err
 	}
 	o.tell("population", 0, 1)
-	if m.pop, m.logs, err = m.grid.expectMaximize(ctx, some, start, pull{}, o.Shrink, steps, o.Workers); err != nil {
+	if m.pop, _, err = m.grid.expectMaximize(ctx, some, start, pull{}, o.Shrink, steps, o.Workers); err != nil {
 		return nil, fmt.Errorf("population of %d tasks: %w", len(tasks), err)
 	}
 	o.tell("population", 1, 1)
@@ -193,19 +187,28 @@ func (m *Model) carrySample(ctx context.Context, on []*carried, idx []int, o *Op
 	return out, err
 }
 
-// sample returns the indices of n tasks, ascending, all if there are not more: those
-// whose IDs draw the smallest numbers, so that the order of the tasks does not matter.
+// sample returns the indices of n tasks, all if there are not more, in the order of
+// their IDs: those whose IDs draw the smallest numbers, so that the order the tasks come
+// in does not matter.
 func sample(tasks []Task, n int, seed uint64, label string) []int {
-	idx := make([]int, len(tasks))
+	idx := indices(len(tasks))
 	draw := make([]uint64, len(tasks))
 	for i := range idx {
-		idx[i] = i
 		draw[i] = rng.Stream(seed, label+":"+tasks[i].ID).Uint64()
 	}
 	if len(idx) > n {
 		slices.SortFunc(idx, func(a, b int) int { return cmp.Compare(draw[a], draw[b]) })
 		idx = idx[:n]
-		slices.Sort(idx)
+	}
+	slices.SortFunc(idx, func(a, b int) int { return cmp.Compare(tasks[a].ID, tasks[b].ID) })
+	return idx
+}
+
+// indices returns 0, 1, …, n−1.
+func indices(n int) []int {
+	idx := make([]int, n)
+	for i := range idx {
+		idx[i] = i
 	}
 	return idx
 }
@@ -218,8 +221,8 @@ func pick(tasks []Task, idx []int) []Task {
 	return out
 }
 
-// single is a task that is a hypothesis of its own: f(Z) ~ N(mean, C − V·Vᵀ + τ·C), vt
-// being V with a row a grid point.
+// single is a task that is a hypothesis of its own: f(Z) ~ N(mean, C − Vᵀ·V + τ·C), vt
+// being Vᵀ, with a row a grid point.
 type single struct {
 	mean []float64
 	vt   *linalg.Dense
@@ -262,85 +265,33 @@ func (m *Model) SingleMeans(x *linalg.Dense) ([][]float64, error) {
 
 // group puts the tasks into clusters by their posteriors on a part of the grid.
 func (m *Model) group(ctx context.Context, on []*carried, o *Options) error {
-	n := len(m.tasks)
-	tries := [][]int{o.Labels}
-	lo, hi := min(o.Clusters, n), min(o.MaxClusters, n)
-	rank := m.rank()
+	ids := make([]string, len(m.tasks))
+	for i := range ids {
+		ids[i] = m.tasks[i].ID
+	}
+	s := cluster.Search{
+		Labels: o.Labels, Rank: cluster.Rank(ids), Min: o.Clusters, Max: o.MaxClusters, Jeffreys: o.Jeffreys,
+		Score: o.ScorePartitions, Rounds: o.Rounds, Seed: o.Seed, Workers: o.Workers, Progress: o.Progress,
+	}
 	var ps *cluster.Posteriors
-	if o.Labels == nil && hi > 1 || o.ScorePartitions {
-		var err error
-		if ps, err = m.compare(ctx, on, rank, o); err != nil {
+	var err error
+	if o.Labels == nil && min(o.MaxClusters, len(ids)) > 1 || o.ScorePartitions {
+		if ps, err = m.compare(ctx, on, s.Rank, o); err != nil {
 			return err
 		}
 	}
-	if o.Labels == nil {
-		tries = nil
-		ko := cluster.Options{Seed: o.Seed, Restarts: cluster.Restarts(n), Rounds: o.Rounds, Workers: o.Workers}
-		for c := lo; c <= hi; c++ {
-			found := cluster.Result{Labels: make([]int, n)}
-			if c > 1 {
-				g := ps.Wasserstein(o.Workers)
-				var err error
-				if o.Jeffreys {
-					g, err = ps.Jeffreys(ctx, o.Workers)
-				}
-				if err == nil {
-					found, err = cluster.KMeans(ctx, g, c, ko)
-				}
-				if err != nil {
-					return fmt.Errorf("clustering %d tasks: %w", n, err)
-				}
-			}
-			labels := make([]int, n)
-			for i, r := range rank {
-				labels[i] = found.Labels[r]
-			}
-			tries = append(tries, labels)
-			m.distances += found.Distances
-			m.rounds = found.Rounds
-			o.tell("cluster", c-lo+1, hi-lo+1)
-		}
-	}
-	m.labels = tries[0]
-	if len(tries) == 1 && !o.ScorePartitions {
-		return nil
-	}
-	o.tell("score", 0, 1)
-	g := ps.Wasserstein(o.Workers)
-	pairs, err := cluster.MeasurePairs(ctx, n, o.Seed, o.Workers, func(w, j, k int) (float64, error) { return g.Pair(w, rank[j], rank[k]) })
+	found, err := s.Find(ctx, ps)
 	if err != nil {
-		return fmt.Errorf("scores of partitions: %w", err)
+		return fmt.Errorf("clustering %d tasks: %w", len(ids), err)
 	}
-	for _, labels := range tries {
-		m.partitions = append(m.partitions, pairs.Measure(labels))
-	}
-	m.labels = slices.Clone(cluster.Choose(m.partitions).Labels)
-	o.tell("score", 1, 1)
+	m.labels, m.partitions, m.distances, m.rounds = found.Labels, found.Partitions, found.Distances, found.Rounds
 	return nil
-}
-
-// rank returns the place of each task in the order of their IDs, in which they are
-// grouped, so that the order they come in does not matter.
-func (m *Model) rank() []int {
-	order := make([]int, len(m.tasks))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(m.tasks[a].ID, m.tasks[b].ID) })
-	rank := make([]int, len(order))
-	for r, i := range order {
-		rank[i] = r
-	}
-	return rank
 }
 
 // compare makes the posteriors by which tasks are compared, in the order of rank.
 func (m *Model) compare(ctx context.Context, on []*carried, rank []int, o *Options) (*cluster.Posteriors, error) {
 	g := m.grid.len()
-	idx := make([]int, g)
-	for i := range idx {
-		idx[i] = i
-	}
+	idx := indices(g)
 	if g > o.ClusterPoints {
 		idx = rng.Stream(o.Seed, "cluster points").Perm(g)[:o.ClusterPoints]
 		slices.Sort(idx)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"slices"
-	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/cluster"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
@@ -111,13 +109,14 @@ func (l *Learner) Learn(ctx context.Context, unfitted int) (*Prior, error) {
 	if err := l.fit(ctx); err != nil {
 		return nil, err
 	}
-	labels, partitions, err := l.group(ctx)
+	found, err := l.group(ctx)
 	if err != nil {
 		return nil, err
 	}
 	l.posteriors = nil // nothing after the clustering needs them
-	p := &Prior{Sources: l.sources, Labels: labels, Index: l.Index, Partitions: partitions}
-	if p.Prototypes, err = l.prototypes(ctx, labels); err != nil {
+	l.report.Distances, l.report.Rounds = found.Distances, found.Rounds
+	p := &Prior{Sources: l.sources, Labels: found.Labels, Index: l.Index, Partitions: found.Partitions}
+	if p.Prototypes, err = l.prototypes(ctx, found.Labels); err != nil {
 		return nil, err
 	}
 	p.Report = l.report
@@ -136,15 +135,11 @@ func (l *Learner) tell(stage string, done, total int) {
 func (l *Learner) fit(ctx context.Context) error {
 	n := l.tasks()
 	l.sources = make([]*Source, n)
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
+	ids := make([]string, n)
+	for i := range ids {
+		ids[i] = l.id(i)
 	}
-	slices.SortFunc(order, func(a, b int) int { return strings.Compare(l.id(a), l.id(b)) })
-	l.rank = make([]int, n)
-	for r, i := range order {
-		l.rank[i] = r
-	}
+	l.rank = cluster.Rank(ids)
 	if l.needsPosteriors() {
 		l.posteriors = cluster.NewPosteriors(n, points.Len(l.ClusterSet))
 	}
@@ -258,72 +253,22 @@ func (l *Learner) fitSeed(label, id string) uint64 {
 	return rng.Stream(l.Seed, label+": "+id).Uint64()
 }
 
-// group returns the cluster of each task and, if they were asked for, the
-// scores of the partitions tried.
-func (l *Learner) group(ctx context.Context) ([]int, []cluster.Partition, error) {
-	n := l.tasks()
-	single := make([]int, n)
-	for j := range single {
-		single[j] = j
+// group puts the tasks into clusters and scores partitions if that was asked for.
+func (l *Learner) group(ctx context.Context) (cluster.Grouping, error) {
+	s := cluster.Search{
+		Labels: l.Labels, Rank: l.rank, Min: l.Clusters, Max: l.MaxClusters, Jeffreys: l.Jeffreys,
+		Score: l.ScorePartitions, Rounds: l.Rounds, Seed: l.Seed, Workers: l.Parallelism, Progress: l.Progress,
 	}
-	var tries [][]int
-	switch {
-	case l.Labels != nil:
-		tries = [][]int{l.Labels}
-	case l.Grouping == Global:
-		tries = [][]int{make([]int, n)}
-	case l.Grouping == Individual:
-		tries = [][]int{single}
-	default:
-		lo, hi := min(l.Clusters, n), min(l.MaxClusters, n)
-		o := cluster.Options{Seed: l.Seed, Restarts: cluster.Restarts(n), Rounds: l.Rounds, Workers: l.Parallelism}
-		var g *cluster.GaussianGeometry
-		if l.posteriors != nil {
-			g = l.posteriors.Wasserstein(l.Parallelism)
-			if l.Jeffreys {
-				var err error
-				if g, err = l.posteriors.Jeffreys(ctx, l.Parallelism); err != nil {
-					return nil, nil, wrap(err, "clustering")
-				}
+	if n := l.tasks(); s.Labels == nil && l.Grouping != Clustered {
+		s.Labels = make([]int, n)
+		for i := range n {
+			if l.Grouping == Individual {
+				s.Labels[i] = i
 			}
 		}
-		for c := lo; c <= hi; c++ {
-			found := cluster.Result{Labels: make([]int, n)}
-			if g != nil {
-				var err error
-				if found, err = cluster.KMeans(ctx, g, c, o); err != nil {
-					return nil, nil, wrap(err, "clustering")
-				}
-			}
-			labels := make([]int, n)
-			for i, r := range l.rank {
-				labels[i] = found.Labels[r]
-			}
-			tries = append(tries, cluster.Renumber(labels))
-			l.report.Distances += found.Distances
-			l.report.Rounds = found.Rounds
-			l.tell("cluster", c-lo+1, hi-lo+1)
-		}
 	}
-	if len(tries) == 1 && !l.ScorePartitions {
-		return tries[0], nil, nil
-	}
-	l.tell("score", 0, 1)
-	pairs, err := cluster.MeasurePairs(ctx, n, l.Seed, l.Parallelism, l.posteriors.Wasserstein(l.Parallelism).Pair)
-	l.tell("score", 1, 1)
-	if err != nil {
-		return nil, nil, wrap(err, "clustering")
-	}
-	ps := make([]cluster.Partition, len(tries))
-	for i, labels := range tries {
-		byRank := make([]int, n)
-		for j, r := range l.rank {
-			byRank[r] = labels[j]
-		}
-		ps[i] = pairs.Measure(byRank)
-		ps[i].Labels = labels
-	}
-	return cluster.Choose(ps).Labels, ps, nil
+	found, err := s.Find(ctx, l.posteriors)
+	return found, wrap(err, "clustering")
 }
 
 // worker is the memory with which one goroutine fits tasks.
