@@ -13,10 +13,19 @@ import (
 // it, nor what is proposed once the run has told it.
 func TestPenalties(t *testing.T) {
 	space, rows := grid(t, 6)
+	// Two of twelve values are penalties, or one of six, or most of them.
 	priorOf := func(penalty float64) *cmbo.Prior {
 		tasks := family(5, 12)
 		for i := range tasks {
 			tasks[i].Y[i], tasks[i].Y[i+3] = penalty, 2*penalty
+			if i == 1 {
+				tasks[i].X, tasks[i].Y = tasks[i].X[:4], tasks[i].Y[:4]
+			}
+			for j := range 6 {
+				if i == 2 {
+					tasks[i].Y[5+j] = penalty
+				}
+			}
 		}
 		return learn(t, space, tasks)
 	}

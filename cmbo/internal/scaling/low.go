@@ -18,18 +18,22 @@ const (
 // fewestValues is the number of values that show the width of their task by themselves.
 const fewestValues = 8
 
+// apart is how many times the range of the others lies between them and penalties.
+const apart = 10
+
 // RaiseLow returns y with values far below the others raised to where that begins, y
 // itself if there are none. Such values say that a point is bad, not how bad: a
 // penalty that stands for a crash, a loss that diverged. They would set a scale on
 // which all others look alike.
 //
 // The width is at least the one given, what is known of it otherwise, 0 for nothing.
-// Fewer than three values have no width, and fewer than eight none by themselves.
+// Fewer than three values have no width, and fewer than eight none by themselves unless
+// the worst of them are penalties beyond doubt: see penalties.
 func RaiseLow(y []float64, width float64) []float64 {
-	if len(y) < fewestValues && width == 0 {
+	best, shown, penalized := widthOf(y)
+	if len(y) < fewestValues && width == 0 && !penalized {
 		return y
 	}
-	best, shown := widthOf(y)
 	if shown == 0 {
 		return y
 	}
@@ -52,7 +56,7 @@ func RaiseLow(y []float64, width float64) []float64 {
 // slope falls from 1 on. Tasks without a width stay as they are.
 func CompressLow(y, noise []float64) (low, variances []float64) {
 	y = RaiseLow(y, 0)
-	best, width := widthOf(y)
+	best, width, _ := widthOf(y)
 	h := nearWidths * width
 	return bend(y, noise, best-h, h, func(d float64) (far, slope float64) { return math.Log1p(d), 1 / (1 + d) })
 }
@@ -60,7 +64,7 @@ func CompressLow(y, noise []float64) (low, variances []float64) {
 // ExpandLow returns what CompressLow made low of, but for the values that RaiseLow
 // raised and for rounding. The median keeps its place, and so shows the width.
 func ExpandLow(low, noise []float64) (y, variances []float64) {
-	best, width := widthOf(low)
+	best, width, _ := widthOf(low)
 	h := width / (1 - math.Log(nearWidths))
 	return bend(low, noise, best-h, h, func(d float64) (far, slope float64) {
 		e := math.Exp(min(d, math.Log(lowWidths/nearWidths)))
@@ -88,16 +92,36 @@ func bend(y, noise []float64, knee, h float64, f func(d float64) (far, slope flo
 	return bent, variances
 }
 
-// widthOf returns the best of y and its width, 0 for none.
-func widthOf(y []float64) (best, width float64) {
-	n := len(y)
-	if n < 3 {
-		return 0, 0
-	}
+// widthOf returns the best of y and its width, 0 for none, and whether it leaves
+// penalties out of account: those that a median of eight values or more would be.
+func widthOf(y []float64) (best, width float64, penalized bool) {
 	sorted := slices.Sorted(slices.Values(y))
+	k := penalties(sorted)
+	if n := len(y); n >= fewestValues && k <= n/2 {
+		k = 0
+	}
+	sorted = sorted[k:]
+	n := len(sorted)
+	if n < 3 {
+		return 0, 0, false
+	}
 	best = sorted[n-1]
 	if width = best - sorted[n/2]; width == 0 {
 		width = best - sorted[(n-1)/4]
 	}
-	return best, width
+	return best, width, k > 0
+}
+
+// penalties returns how many of the values, in rising order, are penalties: at most three
+// quarters of them, so that three at least are none, that are closer to each other than to
+// the others, and from these many times the range that they have.
+func penalties(sorted []float64) int {
+	n := len(sorted)
+	for k := min(n-3, 3*n/4); k > 0; k-- {
+		gap, span := sorted[k]-sorted[k-1], sorted[n-1]-sorted[k]
+		if span > 0 && gap > apart*span && gap > sorted[k-1]-sorted[0] {
+			return k
+		}
+	}
+	return 0
 }
