@@ -131,7 +131,7 @@ func (o *Optimizer) Explain(ctx context.Context, trial int) (x Explanation, err 
 			x.Mean, x.SD = f.Mean, f.SD
 		}
 	}
-	x.Transfer = o.transfer(len(d.Y))
+	x.Transfer = o.transfer(d.Y)
 	return x, nil
 }
 

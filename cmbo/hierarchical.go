@@ -42,7 +42,13 @@ func learnHierarchy(ctx context.Context, t *trainingSet) (learned, error) {
 			tasks[i].Shift, tasks[i].Scale = 0, 1
 		}
 	}
-	tasks = hierarchy.Standardize(tasks)
+	mean, sd := hierarchy.CommonScale(tasks)
+	if t.known != nil && c.y == RawValues {
+		// Values of one scale stay so: the scale is that of the tasks known already.
+		first := t.known.learned.(*hierarchicalPrior).Tasks()[0]
+		mean, sd = first.Shift, first.Scale
+	}
+	tasks = hierarchy.Standardize(tasks, mean, sd)
 	for i, x := range t.failed {
 		tasks[i] = tasks[i].WithFailed(x)
 	}
@@ -95,7 +101,8 @@ func (t *trainingSet) grid() (*linalg.Dense, error) {
 			xs = append(xs, t.failed[i])
 		}
 	}
-	seen := points.Sample(points.Distinct(xs...), c.indexPoints, c.seed, "index set")
+	// Sorted, so that the order of the tasks does not matter.
+	seen := points.Sample(points.Sorted(points.Distinct(xs...)), c.indexPoints, c.seed, "index set")
 	if !t.space.Finite() {
 		return seen, nil
 	}
@@ -114,7 +121,14 @@ func (p *hierarchicalPrior) facts(c *learnConfig) facts {
 		if c.compresses() {
 			y, noise = scaling.ExpandLow(y, noise)
 		}
-		f.tasks = append(f.tasks, model.Task{ID: t.ID, X: points.First(t.X, n), Y: y, Noise: noise, Shift: t.Shift, Scale: t.Scale})
+		y, noise = slices.Clone(y), slices.Clone(noise)
+		for i := range y {
+			y[i] = t.Shift + t.Scale*y[i]
+		}
+		for i := range noise {
+			noise[i] *= t.Scale * t.Scale
+		}
+		f.tasks = append(f.tasks, model.Task{ID: t.ID, X: points.First(t.X, n), Y: y, Noise: noise})
 	}
 	for i := range p.NumClusters() {
 		m := p.Moments(1 + i)

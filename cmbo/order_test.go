@@ -34,8 +34,12 @@ func TestLearnIgnoresTheOrderOfTasks(t *testing.T) {
 		orders = 1
 	}
 	for _, space := range []*cmbo.Space{cube, list} {
-		for _, v := range []cmbo.Variant{cmbo.WssClusWssCMP, cmbo.JefClusJefCMP} {
-			opts := []cmbo.LearnOption{cmbo.WithVariant(v), cmbo.WithARD(), cmbo.WithClusterRange(2, 4), cmbo.WithClusterPoints(12), cmbo.WithIndexPoints(25)}
+		for v, model := range map[string][]cmbo.LearnOption{
+			"the default":    nil,
+			"WssClus_WssCMP": {cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithARD()},
+			"JefClus_JefCMP": {cmbo.WithVariant(cmbo.JefClusJefCMP), cmbo.WithARD()},
+		} {
+			opts := append(model, cmbo.WithClusterRange(2, 4), cmbo.WithClusterPoints(12), cmbo.WithIndexPoints(25))
 			first := learn(t, space, tasks, opts...)
 			for range orders {
 				order := r.Perm(len(tasks))

@@ -234,9 +234,10 @@ func otherParams(prior, run *Space) error {
 }
 
 // Tasks returns the tasks of the prior as it holds them: their points, with the
-// parameters, and their values in the units of the prior's y policy, which is all
-// it knows of them; smaller ones are better if the prior minimises. Of values beyond the
-// limit of [Learn] it knows the limit. Real parameters come back to rounding. Tasks of
+// parameters, and their values as they were told, or scores by rank if those were
+// learned. A prior of the paper's method knows its values in the units of its y policy
+// only. Smaller ones are better if the prior minimises. Of values beyond the
+// limit of [Learn] it knows the limit. All come back to rounding. Tasks of
 // failures alone come last.
 func (p *Prior) Tasks() []Task {
 	tasks := make([]Task, len(p.facts.tasks))
@@ -279,9 +280,9 @@ func (p *Prior) Space() *Space { return p.space }
 // Adopt returns a prior for a space whose parameters have changed: it brings
 // [Prior.Tasks] to the space as [space.Space.Adopt] does and learns from them anew,
 // which takes the time of [Learn]. The options are those p was learned with,
-// labels of clusters excepted; those given here win. Of values only what the
-// y policy leaves is known, so where that policy depends on all values of a task
-// and rows fall outside, the others are scaled once more.
+// labels of clusters excepted; those given here win. Where a prior of the paper's method
+// knows values in the units of a y policy only that depends on all values of a task, and
+// rows fall outside, the others are scaled once more.
 //
 // To restrict a prior to some points of the same parameters, no new prior is
 // needed: start an optimiser over [space.Space.WithCandidates]. Adopt fails as

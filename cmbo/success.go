@@ -119,7 +119,7 @@ func (t *trainingSet) learnSuccess(ctx context.Context) (*hierarchy.Model, error
 	for _, k := range tasks {
 		pool = append(pool, k.X)
 	}
-	grid := points.Sample(points.Distinct(pool...), successPoints, c.seed, "success")
+	grid := points.Sample(points.Sorted(points.Distinct(pool...)), successPoints, c.seed, "success")
 	o := hierarchyOptions(c, t.space.Dim())
 	o.Labels, o.ScorePartitions, o.BaseTasks = nil, false, successBaseTasks
 	m, err := hierarchy.Learn(ctx, tasks, grid, nil, o)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -83,7 +84,9 @@ const (
 	TransferTooEarly
 	// TransferHelps: at least 90 % of the mass.
 	TransferHelps
-	// TransferUnclear: less than that, and more than 25 %.
+	// TransferUnclear: less than that, and more than 25 %, or the population or a cluster
+	// ranks the points told as their values do, whatever the mass: a correlation of the
+	// ranks of more than two of the deviations that chance gives it.
 	TransferUnclear
 	// TransferMisleads: at most 25 %. The new task is like no past task, or what was
 	// good there is bad here.
@@ -95,6 +98,7 @@ const (
 	verdictValues = 5
 	helpingMass   = 0.9
 	misleadMass   = 0.25
+	clearRanks    = 2 // deviations of a rank correlation by chance
 )
 
 var verdictNames = [...]string{"unknown", "too early to tell", "transfer helps", "unclear", "the past misleads"}
@@ -110,10 +114,14 @@ type Transfer struct {
 	Values int
 	// Shares are the hypotheses on the new task that the model weighs: no transfer, the
 	// population, each cluster, and single tasks, those of the largest evidence
-	// standing for all, largest first. The paper's variants have their
+	// standing for all, largest first. Before the first value, which is the first to tell
+	// them apart, more than eight single tasks leave their mass to the others. The paper's
+	// variants have their
 	// clusters alone, or each task (IndiWeight), with the weights of their prototypes,
 	// which never differ by more than a factor e. Nil without a prior.
 	Shares []Share
+
+	ranked bool // the past ranks the points told as their values do
 }
 
 // Mass returns the mass of a level, and the part of it under which the past holds
@@ -181,6 +189,9 @@ func (t Transfer) String() string {
 		}
 		return fmt.Sprintf("the past misleads: %.0f %% of the mass says that no past task is like this one, %.0f %% that what was good there is bad here", 100*none, 100*down)
 	}
+	if up <= misleadMass {
+		return fmt.Sprintf("unclear: the past ranks the points told as their values do, but %.0f %% of the mass says that their differences are not the past's", 100*(none+down))
+	}
 	return fmt.Sprintf("unclear: %.0f %% of the mass lies on the past, %.0f %% says that no past task is like this one, %.0f %% that what was good there is bad here", 100*up, 100*none, 100*down)
 }
 
@@ -199,14 +210,17 @@ func (o *Optimizer) Transfer(ctx context.Context) (t Transfer, err error) {
 	if err := o.fit(ctx, d); err != nil {
 		return t, err
 	}
-	return o.transfer(len(d.Y)), nil
+	return o.transfer(d.Y), nil
 }
 
-// transfer sums up what the model has found out from so many values.
-func (o *Optimizer) transfer(values int) Transfer {
-	t := Transfer{Values: values, Shares: o.shares()}
+// transfer sums up what the model has found out from values.
+func (o *Optimizer) transfer(y []float64) Transfer {
+	t := Transfer{Values: len(y), Shares: o.shares()}
 	slices.SortStableFunc(t.Shares, func(a, b Share) int { return cmp.Compare(b.Mass, a.Mass) })
-	if _, ok := o.model.(*hierarchicalRun); ok {
+	if m, ok := o.model.(*hierarchicalRun); ok {
+		for _, mean := range m.PriorMeans() {
+			t.ranked = t.ranked || len(y) > 1 && rankCorrelation(y, mean)*math.Sqrt(float64(len(y)-1)) > clearRanks
+		}
 		t.Verdict = t.verdict()
 	}
 	return t
@@ -219,7 +233,7 @@ func (t Transfer) verdict() Verdict {
 		return TransferTooEarly
 	case up >= helpingMass:
 		return TransferHelps
-	case up <= misleadMass:
+	case up <= misleadMass && !t.ranked:
 		return TransferMisleads
 	}
 	return TransferUnclear

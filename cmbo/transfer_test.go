@@ -89,7 +89,7 @@ func TestTransferVerdict(t *testing.T) {
 			task.Y[i] = -task.Y[i]
 		}
 	}
-	ripple := func(x []float64) float64 { return 50 + 10*math.Cos(40*x[0])*math.Cos(40*x[1]) }
+	ripple := func(x []float64) float64 { return 50 + 10*math.Cos(45*x[0])*math.Cos(45*x[1]) }
 	for _, c := range []struct {
 		name    string
 		past    []cmbo.Task

@@ -7,6 +7,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -134,7 +135,7 @@ func (r *tafRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, _ ac
 	}
 	logOwn := math.Log(r.w[len(r.w)-1])
 	for j := range dst {
-		dst[j] = logAddExp(logOwn+acq.LogExpectedImprovement(mean[j], sd[j], r.own), math.Log(gain[j]))
+		dst[j] = special.LogAddExp(logOwn+acq.LogExpectedImprovement(mean[j], sd[j], r.own), math.Log(gain[j]))
 	}
 	return nil
 }
@@ -145,15 +146,4 @@ func maxOf(v []float64) float64 {
 		top = max(top, x)
 	}
 	return top
-}
-
-// logAddExp returns log(e^a + e^b).
-func logAddExp(a, b float64) float64 {
-	if a < b {
-		a, b = b, a
-	}
-	if math.IsInf(a, -1) {
-		return a
-	}
-	return a + math.Log1p(math.Exp(b-a))
 }

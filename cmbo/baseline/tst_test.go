@@ -119,9 +119,6 @@ func TestTAF(t *testing.T) {
 
 func TestLogSums(t *testing.T) {
 	inf := math.Inf(1)
-	require.Equal(t, -inf, logAddExp(-inf, -inf))
-	require.Equal(t, 3.0, logAddExp(-inf, 3))
-	require.InDelta(t, -1000+math.Log(3), logAddExp(-1000, -1000+math.Log(2)), 1e-12)
 	require.InDelta(t, math.Log(6)-800, logSumExp([]float64{-800, math.Log(2) - 800, math.Log(3) - 800}), 1e-12)
 	require.Equal(t, -inf, logSumExp([]float64{-inf, -inf}))
 }

@@ -11,3 +11,14 @@ func Log(x float64) float64 {
 	}
 	return math.Log(x)
 }
+
+// LogAddExp returns log(eᵃ + eᵇ), of which either may be −Inf.
+func LogAddExp(a, b float64) float64 {
+	if a < b {
+		a, b = b, a
+	}
+	if math.IsInf(a, -1) {
+		return a
+	}
+	return a + math.Log1p(math.Exp(b-a))
+}

@@ -215,3 +215,14 @@ func BenchmarkSpecial(b *testing.B) {
 		})
 	}
 }
+
+func TestLogAddExp(t *testing.T) {
+	inf := math.Inf(1)
+	for _, c := range []struct{ a, b, want float64 }{
+		{-inf, -inf, -inf}, {-inf, 3, 3}, {3, -inf, 3}, {-1000, -1000 + math.Log(2), -1000 + math.Log(3)},
+	} {
+		if got := LogAddExp(c.a, c.b); got != c.want && !(math.Abs(got-c.want) < 1e-12) {
+			t.Errorf("LogAddExp(%g, %g) = %g, not %g", c.a, c.b, got, c.want)
+		}
+	}
+}

@@ -1,13 +1,11 @@
 package hierarchy
 
-import (
-	"math"
-)
+import "math"
 
 // affinePrior is what is believed of the target's offset a and scale s, the target
 // being y = a + s·f + noise with f in the scaled units of the tasks.
 type affinePrior struct {
-	shift, shiftVar       float64 // a ~ N(shift, shiftVar), but for its tail
+	shift, shiftVar       float64 // a ~ N(shift, shiftVar·e^(2·logScale)), but for its tail
 	logScale, logScaleVar float64 // ln |s|, likewise
 	tail, far             float64 // deviations of a's tail and of its far part, in those of a
 	exact                 bool    // a is 0 and s is 1, all else being 0
@@ -18,7 +16,7 @@ type affinePrior struct {
 // from its own values.
 const (
 	tailShare      = 0.01 // of hypotheses that transfer
-	looseShare     = 0.8  // of hypotheses that trust the tasks' values in no such way
+	looseShare     = 0.8  // of no transfer, and of every hypothesis under which large is small
 	tailShift      = 10   // times the deviation of a
 	farShift       = 1e6  // likewise, of a small share of the tail
 	farShare       = 0.1
@@ -26,9 +24,15 @@ const (
 	tailScale      = 3 // deviation of ln s, at least
 	minScaleVar    = 0.04
 	pseudoScaleVar = 1.0 // of one task more, for few tasks
+	noScaleVar     = 4.0 // where tasks of a value each show offsets alone
 	scaleStep      = 0.155
 	maxNodes       = 65
+	coarseValues   = 64 // that scaleStep is narrow enough for
 )
+
+// maxRatio bounds offsets and scales, in units of the tasks' scale, so that no square
+// overflows.
+const maxRatio = 1e50
 
 // newAffinePrior makes the prior of the tasks' shifts and scales; a task of one value
 // alone has no scale. One imagined task more, a scale's deviation away, keeps few
@@ -43,22 +47,41 @@ func newAffinePrior(tasks []Task) affinePrior {
 			scales = append(scales, math.Log(tasks[i].Scale))
 		}
 	}
-	k := float64(len(scales))
-	for _, l := range scales {
-		p.logScale += l / k
+	if k := float64(len(scales)); k > 0 {
+		for _, l := range scales {
+			p.logScale += l / k
+		}
+		for _, l := range scales {
+			p.logScaleVar += (l - p.logScale) * (l - p.logScale)
+		}
+		p.logScaleVar = max((p.logScaleVar+pseudoScaleVar)/(k+1), minScaleVar)
+	} else {
+		p.logScale, p.logScaleVar = levelScale(tasks), noScaleVar
 	}
-	for _, l := range scales {
-		p.logScaleVar += (l - p.logScale) * (l - p.logScale)
-	}
-	p.logScaleVar = max((p.logScaleVar+pseudoScaleVar)/(k+1), minScaleVar)
 	unit := math.Exp(p.logScale)
 	for i := range tasks {
-		// In units of the scale, so that no square overflows.
-		d := (tasks[i].Shift - p.shift) / unit
+		d := min(math.Abs(tasks[i].Shift-p.shift)/unit, maxRatio)
 		p.shiftVar += d * d
 	}
-	p.shiftVar = (p.shiftVar + 1) / (n + 1) * unit * unit
+	p.shiftVar = (p.shiftVar + 1) / (n + 1)
 	return p
+}
+
+// levelScale returns the logarithm of a scale for tasks that show none, from their
+// offsets, so that the unit of the values does not matter: half their range or, where all
+// are equal, their size.
+func levelScale(tasks []Task) float64 {
+	lo, hi := tasks[0].Shift, tasks[0].Shift
+	for i := range tasks {
+		lo, hi = min(lo, tasks[i].Shift), max(hi, tasks[i].Shift)
+	}
+	switch {
+	case hi > lo:
+		return math.Log(hi/2 - lo/2)
+	case hi != 0:
+		return math.Log(math.Abs(hi))
+	}
+	return 0
 }
 
 // wide returns a deviation that a target's values are not unlikely to have.
@@ -68,8 +91,9 @@ func (p *affinePrior) wide() float64 {
 
 // in returns the prior for values divided by unit.
 func (p affinePrior) in(unit float64) affinePrior {
+	scale := math.Exp(p.logScale) / unit
 	p.shift /= unit
-	p.shiftVar = p.shiftVar / unit / unit
+	p.shiftVar *= scale * scale
 	p.logScale -= math.Log(unit)
 	return p
 }
@@ -78,13 +102,12 @@ func (p affinePrior) in(unit float64) affinePrior {
 // tasks' scale, or, for values out of all proportion to it, their own; a power of
 // two, so that nothing is rounded.
 func (p *affinePrior) unitFor(y []float64) float64 {
-	const proportion = 1e50
 	unit := math.Exp(p.logScale)
 	var top float64
 	for _, v := range y {
 		top = max(top, math.Abs(v-p.shift))
 	}
-	if top > proportion*unit {
+	if top > maxRatio*unit {
 		unit = top
 	}
 	return math.Ldexp(1, math.Ilogb(unit))
@@ -100,19 +123,25 @@ type node struct {
 // the prior mass of negative scales. Values that are all equal would speak for a scale of
 // next to nothing, and nothing would then speak against the past, so as long as there is
 // no other value scales below the tasks' mean one are left out.
+//
+// Values that a hypothesis follows leave about 1/√(2t) for the deviation of ln s, and the
+// sum over nodes h apart is off by a share of 2·exp(−2π²·sd²/h²): .03 for scaleStep and
+// 100 values. Nodes come closer as 1/√t, which keeps it below .004.
 func (p *affinePrior) nodes(y []float64, reversed float64) []node {
 	if p.exact {
 		return []node{{s: 1, s2: 1}}
 	}
 	sd := math.Sqrt(p.logScaleVar)
-	lo, hi := p.logScale-max(1.9, 3*sd), p.logScale+max(1.8, 3*sd)
+	far := min(3*sd, math.Log(maxRatio))
+	lo, hi := p.logScale-max(1.9, far), p.logScale+max(1.8, far)
 	if spread := deviation(y); spread > 0 {
 		l := math.Log(spread)
 		lo, hi = min(lo, l-1.5), max(hi, l+2)
 	} else if len(y) > 1 {
 		lo = p.logScale
 	}
-	n := min(max(int(math.Ceil((hi-lo)/scaleStep))+1, 25), maxNodes)
+	closer := math.Sqrt(max(float64(len(y))/coarseValues, 1))
+	n := min(max(int(math.Ceil(closer*(hi-lo)/scaleStep))+1, 25), int(closer*maxNodes))
 	out := make([]node, 0, 2*n)
 	var total float64
 	wide := max(tailScale, 2*sd)
@@ -142,8 +171,12 @@ func (p *affinePrior) nodes(y []float64, reversed float64) []node {
 // shift is an alternative for the variance of a.
 type shift struct{ v, log float64 }
 
-// numShifts is the number of alternatives for the variance of a.
-const numShifts = 3
+// numShifts is the number of alternatives for the variance of a, the last of them the
+// tail's far part.
+const (
+	numShifts      = 3
+	farAlternative = numShifts - 1
+)
 
 // shifts returns them, the far wider ones having the share tail.
 func (p *affinePrior) shifts(tail float64) [numShifts]shift {
@@ -221,6 +254,12 @@ func (p *affinePrior) weigh(in *inner, nodes []node, tail, centre float64, q *qu
 	q.log, q.als = grow(q.log, len(nodes)), grow(q.als, len(nodes))
 	q.w, q.factor = grow(q.w, len(nodes)), grow(q.factor, len(nodes))
 	q.shift = [2][numShifts]shift{p.shifts(tail), p.shifts(looseShare)}
+	if in.t == 0 {
+		// Of the tail's far part nothing but the deviation of a prediction would be seen.
+		for i := range q.shift {
+			q.shift[i][farAlternative].v = q.shift[i][farAlternative-1].v
+		}
+	}
 	a0, t := p.shift-centre, float64(in.t)
 	best := 0
 	for i := range nodes {

@@ -2,6 +2,7 @@ package hierarchy
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 
@@ -508,7 +509,7 @@ func (r *Run) each(ctx context.Context, c *Candidates, keep bool, do func(lo, hi
 // with the predicted mean as the value. keep says that the candidates come again, all
 // or some of their blocks.
 func (r *Run) Predict(ctx context.Context, mean, sd []float64, c *Candidates, keep bool) error {
-	return r.each(ctx, c, keep, func(lo, hi int, ks []*component, mass []float64, parts []*part) {
+	err := r.each(ctx, c, keep, func(lo, hi int, ks []*component, mass []float64, parts []*part) {
 		n := hi - lo
 		mean, sd := mean[lo:hi], sd[lo:hi]
 		means, variances := linalg.NewDense(len(ks), n, nil), linalg.NewDense(len(ks), n, nil)
@@ -530,6 +531,12 @@ func (r *Run) Predict(ctx context.Context, mean, sd []float64, c *Candidates, ke
 			sd[j] = math.Sqrt(sd[j]) * r.u
 		}
 	})
+	for i := range mean {
+		if err == nil && !(math.Abs(mean[i])+sd[i] <= math.MaxFloat64) {
+			err = fmt.Errorf("candidate %d of %d: the prediction %g ± %g is not finite", i, len(mean), mean[i], sd[i])
+		}
+	}
+	return err
 }
 
 // minAtom is the mass below which a part of a component is left out of the expected
@@ -569,7 +576,7 @@ func (r *Run) LogImprovement(ctx context.Context, dst []float64, c *Candidates, 
 				log = math.Inf(-1)
 				visit(func(w float64, p *part, a *atom) {
 					mean, sd := p.normalAt(j, a)
-					log = logAdd(log, math.Log(w)+math.Log(sd)+special.NormLogEI((mean-over)/sd))
+					log = special.LogAddExp(log, math.Log(w)+math.Log(sd)+special.NormLogEI((mean-over)/sd))
 				})
 			}
 			dst[j] = log + unit
@@ -586,17 +593,6 @@ func (p *part) normalAt(j int, a *atom) (mean, sd float64) {
 // minSum is the expected improvement below which logarithms are summed: above, what
 // underflows is far below its rounding.
 const minSum = 1e-250
-
-// logAdd returns ln(eᵃ + eᵇ).
-func logAdd(a, b float64) float64 {
-	if a < b {
-		a, b = b, a
-	}
-	if math.IsInf(b, -1) {
-		return a
-	}
-	return a + math.Log1p(math.Exp(b-a))
-}
 
 // imagine replaces shares by those conditioned on the points awaited as well.
 func (r *Run) imagine(f *frame, ks []*component, parts []*part, awaited *batch, s *scratch) {

@@ -45,7 +45,7 @@ func NewRun(m *Model, o Masses, noise float64, workers int) *Run {
 		o.Noises = []float64{1}
 	}
 	r := &Run{m: m, o: o, noise: noise, workers: workers}
-	r.in(r.unitFor(nil))
+	r.setUnit(r.unitFor(nil))
 	add := func(c component, mass float64, noises ...float64) {
 		for _, share := range noises {
 			if mass > 0 {
@@ -80,9 +80,9 @@ func (r *Run) Fit(ctx context.Context, x *linalg.Dense, y, given []float64, pend
 	}
 	if u := r.unitFor(y); u != r.u || !r.continues(x, y, given) {
 		r.reset()
-		r.in(u)
+		r.setUnit(u)
 	}
-	known, fresh := false, len(r.y) < len(y) || r.active == nil
+	fresh := len(r.y) < len(y) || r.active == nil
 	for i := len(r.y); i < len(y); i++ {
 		v := 0.0
 		if given != nil {
@@ -95,11 +95,8 @@ func (r *Run) Fit(ctx context.Context, x *linalg.Dense, y, given []float64, pend
 		r.pts, r.y, r.given = append(r.pts, p), append(r.y, y[i]), append(r.given, v)
 		r.z = append(r.z, y[i]/r.u)
 	}
-	for _, v := range r.given {
-		known = known || v > 0
-	}
 	if fresh {
-		if err := r.settle(ctx, known); err != nil {
+		if err := r.settle(ctx, slices.ContainsFunc(r.given, func(v float64) bool { return v > 0 })); err != nil {
 			r.reset()
 			return err
 		}
@@ -136,8 +133,8 @@ func (r *Run) unitFor(y []float64) float64 {
 	return r.m.affine.unitFor(y)
 }
 
-// in makes u the unit of the run.
-func (r *Run) in(u float64) {
+// setUnit makes u the unit of the run.
+func (r *Run) setUnit(u float64) {
 	r.u, r.affine = u, affinePrior{exact: true}
 	if !r.o.Exact {
 		r.affine = r.m.affine.in(u)
@@ -204,7 +201,9 @@ func (r *Run) centre() float64 {
 }
 
 // weigh conditions the components and computes their masses. Of the single tasks
-// those of the largest evidence in the window stand for all.
+// those of the largest evidence in the window stand for all. Before the first value
+// nothing tells them apart: where they are too many, their mass is left to the others,
+// of which the population has the mean of all tasks.
 func (r *Run) weigh(ctx context.Context) error {
 	t := len(r.y)
 	window := min(t, r.o.Window)
@@ -251,6 +250,9 @@ func (r *Run) weigh(ctx context.Context) error {
 		} else {
 			r.active = append(r.active, c)
 		}
+	}
+	if t == 0 && len(singles) > r.o.Top {
+		singles = nil
 	}
 	kept, all := 1.0, 1.0
 	if len(singles) > 0 {
@@ -364,6 +366,18 @@ func (r *Run) Masses() []Mass {
 		}
 		out[i].Mass += c.mass
 		out[i].Reversed += c.mass * c.fit.reversed
+	}
+	return out
+}
+
+// PriorMeans returns the means of the population and of each cluster at the points told,
+// in the tasks' units.
+func (r *Run) PriorMeans() [][]float64 {
+	out := make([][]float64, 1+len(r.m.clusters))
+	for i := range out {
+		for _, p := range r.pts {
+			out[i] = append(out[i], p.mean[i])
+		}
 	}
 	return out
 }

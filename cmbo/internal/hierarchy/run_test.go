@@ -96,6 +96,9 @@ func denseMoments(t *testing.T, m *Model, c *component, x *linalg.Dense) (mean [
 func bruteForce(t *testing.T, m *Model, a affinePrior, c *component, x *linalg.Dense, y []float64, noise float64, nodes []node) (evidence float64, mean, variance []float64) {
 	t.Helper()
 	n, told := rows(x), len(y)
+	if told == 0 {
+		a.far = a.tail // the far part is not predicted with
+	}
 	prior, cov := denseMoments(t, m, c, x)
 	ones := slices.Repeat([]float64{1}, n)
 	type hypothesis struct {
@@ -214,6 +217,46 @@ func TestScalesOfEqualValues(t *testing.T) {
 	assert.InDelta(t, 3, l, 1e-12)
 	assert.InEpsilon(t, hi, h, 1e-12)
 	assert.InDelta(t, 1, mass, 1e-12)
+}
+
+// TestScalesOfManyValues: the evidence of many values, which settle the scale, does not
+// depend on where the nodes happen to lie.
+func TestScalesOfManyValues(t *testing.T) {
+	r := rng.Stream(1, t.Name())
+	p := affinePrior{logScale: math.Log(3), logScaleVar: 0.5, shiftVar: 1, tail: tailShift, far: farShift}
+	for _, n := range []int{20, 100, 300, 1000} {
+		y := make([]float64, n)
+		var in inner
+		for i := range y {
+			y[i] = r.NormFloat64()
+			in.add(y[i], 1, 0, 1)
+		}
+		for _, k := range []float64{1, 1.03, 1.05, 1.08, 1.1, 1.13, 3, 1e4} {
+			scaled, in := slices.Clone(y), in
+			for i := range scaled {
+				scaled[i] *= k
+			}
+			in.yy, in.yu = in.yy*k*k, in.yu*k
+			nodes := p.nodes(scaled, 0)
+			first, last := nodes[0].logS2/2, nodes[len(nodes)-1].logS2/2
+			fine := make([]node, 20001)
+			var total float64
+			for i := range fine {
+				l := first + (last-first)*float64(i)/float64(len(fine)-1)
+				z := (l - p.logScale) / math.Sqrt(p.logScaleVar)
+				w := (1-scaleTail)*special.NormPDF(z)/math.Sqrt(p.logScaleVar) + scaleTail*special.NormPDF((l-p.logScale)/tailScale)/tailScale
+				fine[i] = node{s: math.Exp(l), s2: math.Exp(2 * l), logS2: 2 * l, log: math.Log(w)}
+				total += w
+			}
+			for i := range fine {
+				fine[i].log -= math.Log(total)
+			}
+			got := p.infer(&in, nodes, 0.01, 0, new(quadrature))
+			want := p.infer(&in, fine, 0.01, 0, new(quadrature))
+			assert.InDelta(t, want.evidence, got.evidence, 0.04, "%d values times %g", n, k)
+			assert.InDelta(t, 0, math.Log(got.all.s2/want.all.s2)*math.Sqrt(float64(n)/2), 0.1, "their scale, in its deviations")
+		}
+	}
 }
 
 // Every hypothesis agrees with dense covariances, offset and scale integrated over
@@ -866,5 +909,35 @@ func TestAtoms(t *testing.T) {
 			}
 			require.InDelta(t, 1, all.w, 1e-12)
 		}
+	}
+}
+
+// TestSinglesBeforeTheFirstValue: nothing tells single tasks apart yet, so either all of
+// them stand among the hypotheses or none, and never some by the order they came in.
+func TestSinglesBeforeTheFirstValue(t *testing.T) {
+	for _, k := range []int{4, 20} {
+		m := learn(t, makeTasks(1, k, 8, 2, 3, 2), uniform(rng.Stream(1, t.Name()), 20, 2), testOptions(2))
+		run := NewRun(m, DefaultMasses(), math.NaN(), 1)
+		single := func() (tasks int, mass float64) {
+			var total float64
+			for _, s := range run.Masses() {
+				if total += s.Mass; s.Level == SingleTask {
+					tasks, mass = tasks+1, mass+s.Mass
+				}
+			}
+			assert.InDelta(t, 1, total, 1e-12)
+			return tasks, mass
+		}
+		require.NoError(t, run.Fit(ctx, linalg.NewDense(0, 2, nil), nil, nil, nil))
+		tasks, mass := single()
+		if k == 4 {
+			assert.Equal(t, 4, tasks)
+			assert.InDelta(t, run.o.Level[SingleTask], mass, 1e-12)
+		} else {
+			assert.Zero(t, tasks)
+		}
+		require.NoError(t, run.Fit(ctx, uniform(rng.Stream(2, t.Name()), 1, 2), []float64{3}, nil, nil))
+		tasks, _ = single()
+		assert.NotZero(t, tasks)
 	}
 }

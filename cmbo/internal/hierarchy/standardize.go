@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Standardize returns the tasks brought to a common mean of 0 and a deviation of 1,
-// which they have by themselves if each was.
-func Standardize(tasks []Task) []Task {
-	var mean, square, n float64
+// CommonScale returns mean and deviation of all values of the tasks: 0 and 1 if each
+// was standardised by itself, or if all values are equal.
+func CommonScale(tasks []Task) (mean, sd float64) {
+	var square, n float64
 	for _, t := range tasks {
 		for _, z := range t.Z {
 			n++
@@ -17,10 +17,16 @@ func Standardize(tasks []Task) []Task {
 			square += d * (z - mean)
 		}
 	}
-	sd := math.Sqrt(square / n)
+	sd = math.Sqrt(square / n)
 	if !(sd > 0) || math.Abs(mean) < 1e-9 && math.Abs(sd-1) < 1e-9 {
-		mean, sd = 0, 1
+		return 0, 1
 	}
+	return mean, sd
+}
+
+// Standardize returns the tasks with mean taken off their values, which are then divided
+// by sd.
+func Standardize(tasks []Task, mean, sd float64) []Task {
 	out := make([]Task, len(tasks))
 	for i, t := range tasks {
 		h := t

@@ -16,7 +16,8 @@ func TestStandardize(t *testing.T) {
 		{ID: "b", Z: []float64{-7, 9}, Shift: -1, Scale: 10},
 	}
 	was := slices.Clone(tasks)
-	got := Standardize(tasks)
+	mean, sd := CommonScale(tasks)
+	got := Standardize(tasks, mean, sd)
 	var n, sum, squares float64
 	for i, s := range got {
 		for j, z := range s.Z {
@@ -35,6 +36,7 @@ func TestStandardize(t *testing.T) {
 		{{Z: []float64{-1, 1}, Shift: 4, Scale: 5}, {Z: []float64{1, -1}, Scale: 1}},
 		{{Z: []float64{2, 2}, Shift: 4, Scale: 5}},
 	} {
-		assert.Equal(t, same, Standardize(same))
+		mean, sd := CommonScale(same)
+		assert.Equal(t, same, Standardize(same, mean, sd))
 	}
 }

@@ -1,0 +1,186 @@
+package cmbo_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/stretchr/testify/require"
+)
+
+// inUnit returns tasks whose values are in another unit.
+func inUnit(tasks []cmbo.Task, offset, unit float64) []cmbo.Task {
+	out := make([]cmbo.Task, len(tasks))
+	for i, t := range tasks {
+		out[i] = cmbo.Task{ID: t.ID, X: t.X}
+		for _, y := range t.Y {
+			out[i].Y = append(out[i].Y, offset+unit*y)
+		}
+	}
+	return out
+}
+
+// proposals runs n questions on f, whose values are in the tasks' unit.
+func proposals(t *testing.T, p *cmbo.Prior, s *cmbo.Space, n int, f func([]float64) float64) [][]float64 {
+	o := newOptimizer(t, s, cmbo.WithPrior(p))
+	var out [][]float64
+	for range n {
+		trial, err := o.Ask(ctx)
+		require.NoError(t, err)
+		out = append(out, trial.X)
+		require.NoError(t, o.Tell(trial.ID, f(trial.X)))
+	}
+	return out
+}
+
+// TestUnitOfValues: the unit of the values does not matter, however small they are, nor
+// where past tasks have one value each and so show no scale.
+func TestUnitOfValues(t *testing.T) {
+	s, _ := grid(t, 7)
+	many := family(6, 12)
+	var single, equal, alike []cmbo.Task
+	for i, task := range many {
+		single = append(single, cmbo.Task{ID: task.ID, X: task.X[:1], Y: task.Y[:1]})
+		equal = append(equal, cmbo.Task{ID: task.ID, X: task.X[:2], Y: []float64{float64(i), float64(i)}})
+		alike = append(alike, cmbo.Task{ID: task.ID, X: task.X[:2], Y: []float64{90, 90}})
+	}
+	f := bump([]float64{0.3, 0.3})
+	for name, tasks := range map[string][]cmbo.Task{"many": many, "of one value": single, "of equal values": equal, "all alike": alike} {
+		var want [][]float64
+		for _, unit := range []float64{1, 0x1p-20, 0x1p20, 0x1p-600} {
+			got := proposals(t, learn(t, s, inUnit(tasks, 0, unit)), s, 8, func(x []float64) float64 { return unit * (100 + 7*f(x)) })
+			if want == nil {
+				want = got
+			}
+			require.Equal(t, want, got, "%s in units of %g", name, unit)
+		}
+	}
+}
+
+// TestPredictIsFiniteOrFails: tasks whose scales differ by 450 decades.
+func TestPredictIsFiniteOrFails(t *testing.T) {
+	s, _ := grid(t, 5)
+	tasks := append(inUnit(family(2, 9), 0, 1e-300), inUnit(family(4, 9)[2:], 0, 1e147)...)
+	for _, tasks := range [][]cmbo.Task{tasks, append(family(3, 9), cmbo.Task{ID: "crashed", X: [][]float64{{0, 0}, {1, 1}}, Y: []float64{1e149, 1e149}})} {
+		o := newOptimizer(t, s, cmbo.WithPrior(learn(t, s, tasks)))
+		for range 4 {
+			mean, sd, err := o.Predict([]float64{0.5, 0.5})
+			if err != nil {
+				require.ErrorIs(t, err, cmbo.ErrNumerical)
+			} else {
+				require.False(t, math.IsInf(mean+sd, 0) || math.IsNaN(mean+sd), "%g ± %g", mean, sd)
+			}
+			trial, err := o.Ask(ctx)
+			require.NoError(t, err)
+			require.NoError(t, o.Tell(trial.ID, 100+trial.X[0]))
+		}
+	}
+}
+
+// TestFirstPrediction: before the first value a prediction has the tasks' spread, within a
+// small factor.
+func TestFirstPrediction(t *testing.T) {
+	s, _ := grid(t, 5)
+	o := newOptimizer(t, s, cmbo.WithPrior(learn(t, s, family(12, 15))))
+	mean, sd, err := o.Predict([]float64{0.5, 0.5})
+	require.NoError(t, err)
+	require.InDelta(t, 103, mean, 4)
+	require.Greater(t, sd, 2.0)
+	require.Less(t, sd, 40.0)
+}
+
+// TestAdoptKeepsUnits: a prior brought to its own space, and one brought to a space with a
+// parameter more, predict in the values' units as one learned from the tasks does.
+func TestAdoptKeepsUnits(t *testing.T) {
+	s, err := cmbo.NewSpace(cmbo.Float("a", 0, 1), cmbo.Float("b", 0, 1))
+	require.NoError(t, err)
+	wide, err := cmbo.NewSpace(cmbo.Float("a", 0, 1), cmbo.Float("b", 0, 1), cmbo.Bool("c"))
+	require.NoError(t, err)
+	for _, minimize := range []bool{false, true} {
+		var opts []cmbo.LearnOption
+		if minimize {
+			opts = append(opts, cmbo.WithMinimize())
+		}
+		tasks := inUnit(family(6, 14), 1e6, 1e3)
+		for i := range tasks {
+			tasks[i].Params = s.Params()
+			tasks[i].NoiseVariance = make([]float64, len(tasks[i].Y))
+			tasks[i].NoiseVariance[2] = 4e4
+		}
+		p := learn(t, s, tasks, opts...)
+		for i, task := range p.Tasks() {
+			require.InDelta(t, 4e4, task.NoiseVariance[2], 4e-6)
+			for j, y := range task.Y {
+				// Values far below the others are known as such only.
+				if tasks[i].Y[j] > slices.Sorted(slices.Values(tasks[i].Y))[7] != minimize {
+					require.InDelta(t, tasks[i].Y[j], y, 1e-5)
+				}
+			}
+		}
+		same, _, err := p.Adopt(ctx, s, nil)
+		require.NoError(t, err)
+		more, _, err := p.Adopt(ctx, wide, map[string]any{"c": false})
+		require.NoError(t, err)
+		told := [][]float64{{0.2, 0.3}, {0.7, 0.5}, {0.4, 0.4}}
+		predict := func(p *cmbo.Prior, s *cmbo.Space, rest ...float64) (mean, sd float64) {
+			o := newOptimizer(t, s, cmbo.WithPrior(p))
+			for _, x := range told {
+				require.NoError(t, o.Observe(append(x[:2:2], rest...), 1.1e6+7e3*bump([]float64{0.3, 0.3})(x)))
+			}
+			mean, sd, err := o.Predict(append([]float64{0.3, 0.3}, rest...))
+			require.NoError(t, err)
+			return mean, sd
+		}
+		mean, sd := predict(p, s)
+		m, d := predict(same, s)
+		require.InDelta(t, mean, m, 1e-6*sd)
+		require.InEpsilon(t, sd, d, 1e-6)
+		m, d = predict(more, wide, 0)
+		require.InDelta(t, mean, m, sd)
+		require.InEpsilon(t, sd, d, 0.5)
+	}
+}
+
+// TestTransferOfTheSameTask: a target that is the past, value for value, is never said to
+// be misled by it.
+func TestTransferOfTheSameTask(t *testing.T) {
+	s, err := cmbo.UnitCube(1)
+	require.NoError(t, err)
+	f := func(x float64) float64 { return -(x - 0.3) * (x - 0.3) }
+	var tasks []cmbo.Task
+	for i := range 5 {
+		task := cmbo.Task{ID: fmt.Sprint(i)}
+		for j := range 20 {
+			x := float64(j) / 19
+			task.X, task.Y = append(task.X, []float64{x}), append(task.Y, f(x))
+		}
+		tasks = append(tasks, task)
+	}
+	for _, y := range []cmbo.YPolicy{cmbo.ZScore, cmbo.Copula} {
+		o := newOptimizer(t, s, cmbo.WithPrior(learn(t, s, tasks, cmbo.WithYPolicy(y))))
+		for i := range 20 {
+			trial, err := o.Ask(ctx)
+			require.NoError(t, err)
+			require.NoError(t, o.Tell(trial.ID, f(trial.X[0])))
+			if i < 5 {
+				continue
+			}
+			transfer, err := o.Transfer(ctx)
+			require.NoError(t, err)
+			require.NotEqual(t, cmbo.TransferMisleads, transfer.Verdict, "%v after %d: %v", y, i+1, transfer)
+		}
+	}
+	// What is unlike the past is still found out.
+	r := rng.Stream(1, t.Name())
+	o := newOptimizer(t, s, cmbo.WithPrior(learn(t, s, tasks)))
+	for range 20 {
+		x := r.Float64()
+		require.NoError(t, o.Observe([]float64{x}, math.Sin(40*x)))
+	}
+	transfer, err := o.Transfer(ctx)
+	require.NoError(t, err)
+	require.Equal(t, cmbo.TransferMisleads, transfer.Verdict, "%v", transfer)
+}
