@@ -25,7 +25,7 @@ var (
 	ErrOutOfSpace = space.ErrOutOfSpace
 	// ErrSpace: the search space itself is ill-defined.
 	ErrSpace = space.ErrSpace
-	// ErrNoTasks: Learn was given nothing to learn from.
+	// ErrNoTasks: Learn was given nothing to learn from: no task, or none with a value.
 	ErrNoTasks = space.ErrNoTasks
 	// ErrTask: a task has no observations, no ID, or an ID used twice.
 	ErrTask = space.ErrTask

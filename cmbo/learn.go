@@ -48,8 +48,8 @@ type Progress struct {
 // of failures alone serve nothing else. Tasks that have nothing to do with the new one
 // cost the hierarchical prior little; they can make the paper's worse.
 //
-// It fails with [ErrNoTasks], with [ErrTask], [ErrDimension], [ErrNotFinite] or
-// [ErrOutOfSpace] and a [*DataError] that says where, with [ErrOption], with
+// It fails with [ErrNoTasks] if no task has a value, with [ErrTask], [ErrDimension],
+// [ErrNotFinite] or [ErrOutOfSpace] and a [*DataError] that says where, with [ErrOption], with
 // [ErrNumerical], or with ctx.Err() soon after ctx is done.
 //
 // The hierarchical prior takes time linear in the number K of tasks: with n
@@ -89,7 +89,9 @@ func Learn(ctx context.Context, space *Space, tasks []Task, opts ...LearnOption)
 // The options are those p was learned with. Those given here win over them, but
 // may not concern the fits of single tasks (seed, direction, y policy, kernels,
 // hyperparameters). A prior learned [WithLabels] needs labels for all tasks
-// again. Add fails as Learn does; an ID that p has already is a duplicate.
+// again. Tasks of failures alone can be added without others: the model of values stays
+// as it is then, if no options are given. Add fails as Learn does; an ID that p has
+// already, if only of failures, is a duplicate.
 func (p *Prior) Add(ctx context.Context, tasks []Task, opts ...LearnOption) (sum *Prior, err error) {
 	defer func() { err = panicked(recover(), err) }()
 	old := p.config
@@ -104,6 +106,9 @@ func (p *Prior) Add(ctx context.Context, tasks []Task, opts ...LearnOption) (sum
 	t := &trainingSet{config: c, space: p.space, finite: p.finite, known: p}
 	if err := t.take(tasks); err != nil {
 		return nil, err
+	}
+	if len(t.tasks) == 0 && len(opts) == 0 {
+		return t.finish(ctx, p.learned)
 	}
 	return t.learn(ctx)
 }
@@ -125,7 +130,7 @@ type trainingSet struct {
 	tasks    []model.Task     // the new ones
 	failed   []*linalg.Dense  // points of theirs that failed, nil for none
 	labelled []hierarchy.Task // all of them, failures too, with what became of each point
-	failures bool             // there are some
+	failures int              // among them
 }
 
 // take validates tasks together with the options and the tasks known.
@@ -134,21 +139,31 @@ func (t *trainingSet) take(tasks []Task) error {
 	if err != nil {
 		return err
 	}
-	n := 0
-	if t.known != nil {
-		n = t.known.NumTasks()
-		for i := range tasks {
-			if slices.ContainsFunc(t.known.facts.tasks, func(m model.Task) bool { return m.ID == tasks[i].ID }) {
-				return space.InTask(space.Errorf(ErrTask, "the prior has a task of this ID"), tasks[i].ID)
+	n, known := 0, make(map[string]bool)
+	if p := t.known; p != nil {
+		n = p.NumTasks()
+		for _, k := range p.facts.tasks {
+			known[k.ID] = true
+		}
+		if p.success != nil { // which alone has tasks of failures alone
+			for _, k := range p.success.Tasks() {
+				known[k.ID] = true
 			}
 		}
 	}
+	given := len(tasks)
 	for _, k := range tasks {
+		if known[k.ID] {
+			return space.InTask(space.Errorf(ErrTask, "the prior has a task of this ID"), k.ID)
+		}
 		t.labelled = append(t.labelled, hierarchy.LabelledTask(k.ID, t.space.EncodeAll(k.X), t.space.EncodeAll(k.Failed)))
-		t.failures = t.failures || len(k.Failed) > 0
+		t.failures += len(k.Failed)
 	}
 	// Failures alone tell a model of values nothing.
 	tasks = slices.DeleteFunc(tasks, func(t Task) bool { return len(t.X) == 0 })
+	if len(tasks) == 0 && t.known == nil {
+		return fmt.Errorf("%w: none of %d tasks has a value; they hold %d failures", ErrNoTasks, given, t.failures)
+	}
 	n += len(tasks)
 	c := t.config
 	if c.labels != nil && len(c.labels) != n {
@@ -178,7 +193,13 @@ func (t *trainingSet) learn(ctx context.Context) (*Prior, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := newPrior(t.config.settled(), t.space, t.finite, l)
+	return t.finish(ctx, l)
+}
+
+// finish makes the prior of what was learned of values, and learns where evaluations
+// succeed.
+func (t *trainingSet) finish(ctx context.Context, l learned) (p *Prior, err error) {
+	p = newPrior(t.config.settled(), t.space, t.finite, l)
 	if p.success, err = t.learnSuccess(ctx); err != nil {
 		return nil, fmt.Errorf("probability of success: %w", err)
 	}

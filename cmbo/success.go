@@ -96,7 +96,7 @@ const successBaseTasks = 100
 
 // learnSuccess learns where the tasks' evaluations succeed, nil if none failed.
 func (t *trainingSet) learnSuccess(ctx context.Context) (*hierarchy.Model, error) {
-	tasks, failures := t.labelled, t.failures
+	tasks, failures := t.labelled, t.failures > 0
 	if p := t.known; p != nil {
 		var known []hierarchy.Task
 		if p.success != nil {

@@ -191,6 +191,43 @@ func TestFailuresAdded(t *testing.T) {
 	}
 }
 
+// TestFailuresAloneAdded: a task of failures alone can be added, and gives what learning
+// it with the others does, bit for bit; its ID is known from then on. With options the
+// values are learned again.
+func TestFailuresAloneAdded(t *testing.T) {
+	space, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	valued := crashing(3)
+	valued[0].Failed = nil
+	alone := []cmbo.Task{{ID: "crash", Failed: [][]float64{{0.8, 0.7}, {0.9, 0.2}}}, {ID: "crash 2", Failed: [][]float64{{0.6, 0.6}}}}
+	for _, opts := range [][]cmbo.LearnOption{nil, {cmbo.WithVariant(cmbo.WssClusWssCMP)}} {
+		want := encode(t, learn(t, space, append(valued[:3:3], alone...), opts...))
+		for _, first := range [][]cmbo.Task{valued, append(valued[:3:3], alone[0])} {
+			p := learn(t, space, first, opts...)
+			more, err := p.Add(t.Context(), alone[len(first)-3:])
+			require.NoError(t, err)
+			require.Equal(t, want, encode(t, more))
+			require.Len(t, more.Tasks(), 5)
+			_, _, err = more.Adopt(t.Context(), space, nil)
+			require.NoError(t, err)
+			for _, twice := range [][]cmbo.Task{{{ID: "crash", Failed: alone[0].Failed}}, {{ID: "crash", X: valued[0].X, Y: valued[0].Y}}} {
+				_, err = more.Add(t.Context(), twice)
+				require.ErrorIs(t, err, cmbo.ErrTask)
+				require.ErrorContains(t, err, `task "crash": the prior has a task of this ID`)
+			}
+			grouped, err := p.Add(t.Context(), alone[len(first)-3:], cmbo.WithClusters(3))
+			require.NoError(t, err)
+			require.Len(t, grouped.Clusters(), 3)
+		}
+	}
+	_, err = cmbo.Learn(t.Context(), space, alone)
+	require.ErrorIs(t, err, cmbo.ErrNoTasks)
+	require.ErrorContains(t, err, "none of 2 tasks has a value; they hold 3 failures")
+	_, err = cmbo.Check(t.Context(), space, append(valued[:1:1], alone...))
+	require.ErrorIs(t, err, cmbo.ErrNoTasks)
+	require.ErrorContains(t, err, `task "task 0" left out: cmbo: no tasks: none of 2 tasks has a value; they hold 3 failures`)
+}
+
 // TestFailuresLowerThePrior: what the past promises of a region where it failed is
 // less than it promises if it says nothing of that.
 func TestFailuresLowerThePrior(t *testing.T) {

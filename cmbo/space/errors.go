@@ -18,7 +18,7 @@ var (
 	ErrOutOfSpace = errors.New("cmbo: point outside the space")
 	// ErrSpace: the search space itself is ill-defined.
 	ErrSpace = errors.New("cmbo: invalid space")
-	// ErrNoTasks: Learn was given nothing to learn from.
+	// ErrNoTasks: Learn was given nothing to learn from: no task, or none with a value.
 	ErrNoTasks = errors.New("cmbo: no tasks")
 	// ErrTask: a task has no observations, no ID, or an ID used twice.
 	ErrTask = errors.New("cmbo: invalid task")

@@ -59,12 +59,15 @@ func (t *Task) checkForm() error {
 
 // CheckTasks validates tasks, IDs included, and returns them with rows of the space: those
 // recorded with the same parameters in another order are turned. Slices may be shared.
-// It fails with [ErrNoTasks] if none has a value, and with [ErrTask], [ErrDimension],
-// [ErrNotFinite], [ErrOutOfSpace] or [ErrSpace] and a [*DataError] that says where.
+// It fails with [ErrNoTasks] if there are none, and with [ErrTask], [ErrDimension],
+// [ErrNotFinite], [ErrOutOfSpace] or [ErrSpace] and a [*DataError] that says where. Tasks
+// of failures alone are legal.
 func CheckTasks(s *Space, tasks []Task) ([]Task, error) {
+	if len(tasks) == 0 {
+		return nil, ErrNoTasks
+	}
 	out := make([]Task, len(tasks))
 	seen := make(map[string]int, len(tasks))
-	values := 0
 	for i := range tasks {
 		var err error
 		if out[i], err = tasks[i].in(s); err != nil {
@@ -77,10 +80,6 @@ func CheckTasks(s *Space, tasks []Task) ([]Task, error) {
 			return nil, InTask(Errorf(ErrTask, "tasks %d and %d have the same ID", j, i), tasks[i].ID)
 		}
 		seen[tasks[i].ID] = i
-		values += len(tasks[i].Y)
-	}
-	if values == 0 {
-		return nil, ErrNoTasks
 	}
 	return out, nil
 }
