@@ -35,8 +35,9 @@ var (
 	// ErrPriorMismatch: the prior was learned for another space, direction or
 	// variant than the optimiser is asked to use.
 	ErrPriorMismatch = errors.New("cmbo: prior does not fit")
-	// ErrNoCandidates: every candidate of a finite space has been proposed or
-	// observed.
+	// ErrNoCandidates: every point that could be proposed has been proposed or observed,
+	// or has failed if repeats are allowed: all of a finite or small discrete space, or all
+	// that were drawn from a larger one.
 	ErrNoCandidates = errors.New("cmbo: no candidates left")
 	// ErrUnknownTrial: no trial of that ID was handed out.
 	ErrUnknownTrial = errors.New("cmbo: unknown trial")

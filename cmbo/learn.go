@@ -151,7 +151,6 @@ func (t *trainingSet) take(tasks []Task) error {
 			}
 		}
 	}
-	given := len(tasks)
 	for _, k := range tasks {
 		if known[k.ID] {
 			return space.InTask(space.Errorf(ErrTask, "the prior has a task of this ID"), k.ID)
@@ -162,7 +161,7 @@ func (t *trainingSet) take(tasks []Task) error {
 	// Failures alone tell a model of values nothing.
 	tasks = slices.DeleteFunc(tasks, func(t Task) bool { return len(t.X) == 0 })
 	if len(tasks) == 0 && t.known == nil {
-		return fmt.Errorf("%w: none of %d tasks has a value; they hold %d failures", ErrNoTasks, given, t.failures)
+		return fmt.Errorf("%w: none of %d tasks has a value; they hold %d failures", ErrNoTasks, len(t.labelled), t.failures)
 	}
 	n += len(tasks)
 	c := t.config

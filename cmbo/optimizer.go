@@ -18,17 +18,17 @@ import (
 // there, with the model that its [Prior] was learned for, or with a plain Gaussian
 // process where it was given none.
 //
-// Its state is a log of events (asked, told, failed, cancelled, observed). Any
-// number of trials may be open at a time, and they may be answered in any
-// order. A call that fails leaves the Optimizer as it was; nothing told is ever
-// lost.
+// Its state is a log of events (asked, told, failed, cancelled, observed, enqueued, and
+// fitted, of a model's hyperparameters). Any number of trials may be open at a time, and
+// they may be answered in any order. A call that fails leaves the Optimizer as it was;
+// nothing told is ever lost.
 //
 // An Optimizer is safe for concurrent use. Calls that compute with the model
 // (Ask, AskN, Predict, Weights, Transfer, Calibration, Outlook, Explain and
-// RegretBound) wait for each other, and Observe waits for them. No other call waits for them: a trial can be
-// told, and the state be read, while an Ask computes. The log then says which
-// events the proposal was computed from. The same seed, options and sequence of
-// events give the same proposals, whatever the number of cores.
+// RegretBound) wait for each other, and Observe and Enqueue wait for them. No other call
+// does: a trial can be told, and the state be read, while an Ask computes. The log then
+// says which events the proposal was computed from. The same seed, options and sequence
+// of events give the same proposals, whatever the number of cores.
 type Optimizer struct {
 	// modelLock is held while the model is used and while the log gets points,
 	// mu while the log is used. modelLock is taken first.
@@ -201,10 +201,11 @@ func (o *Optimizer) Tell(id int, y float64, opts ...ObservationOption) error {
 }
 
 // TellFailed says that the evaluation of an open trial failed. No value is
-// made up for it and its point is not proposed again. From failures and successes,
-// of the past tasks and of the run, the optimiser learns the probability that a
-// point succeeds, and multiplies the acquisition by its square: see [Step]. It fails as
-// [Optimizer.Tell] does.
+// made up for it and its point is not proposed again, not even [WithRepeats], unless it
+// is enqueued. A failure that says nothing of the point, such as that of a machine, is
+// one for [Optimizer.Cancel]. From failures and successes, of the past tasks and of the
+// run, the optimiser learns the probability that a point succeeds, and multiplies the
+// acquisition by its square: see [Step]. It fails as [Optimizer.Tell] does.
 func (o *Optimizer) TellFailed(id int) error {
 	return o.close(id, runlog.Event{Kind: runlog.EventFailed, Trial: id})
 }

@@ -1,6 +1,7 @@
 package cmbo_test
 
 import (
+	"bytes"
 	"context"
 	"math"
 	"runtime"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/require"
 )
 
@@ -120,6 +122,99 @@ func TestOptimizerParameterSpaceProposesNothingTwice(t *testing.T) {
 	}
 	require.Zero(t, run())
 	require.Positive(t, run(cmbo.WithRepeats()), "no candidate was a point in use: the test is too easy")
+
+	// Nor is there a point left when all of them have been observed.
+	for _, initial := range []int{0, 6000} {
+		o := newOptimizer(t, space, cmbo.WithInitial(initial), cmbo.WithSurrogate(flat{}), cmbo.WithCandidateCounts(100, 0))
+		for n := range 5000 {
+			require.NoError(t, o.Observe([]float64{float64(n + 1)}, 1))
+		}
+		_, err = o.Ask(ctx)
+		require.ErrorIs(t, err, cmbo.ErrNoCandidates)
+	}
+}
+
+// again is a surrogate that thinks best of what it has seen.
+type again struct{ seen *linalg.Dense }
+
+func (a *again) Fit(_ context.Context, d cmbo.Data) error { a.seen = d.Seen; return nil }
+func (a *again) Predict(_ context.Context, mean, sd []float64, x *linalg.Dense) error {
+	n, _ := a.seen.Dims()
+	for i := range mean {
+		mean[i], sd[i] = 0, 0
+		for k := range n {
+			if slices.Equal(x.Row(i), a.seen.Row(k)) {
+				mean[i] = 1
+			}
+		}
+	}
+	return nil
+}
+
+// TestFailedPointsAreNotRepeated: with WithRepeats, too, a point that failed is proposed
+// only if it is enqueued, in the design and by the model, on candidates, listed and
+// other parameter spaces, in the same run and in those restored from it.
+func TestFailedPointsAreNotRepeated(t *testing.T) {
+	listed, err := cmbo.NewSpace(cmbo.Int("n", 0, 5))
+	require.NoError(t, err)
+	list, err := listed.WithCandidates([][]float64{{0}, {1}, {2}, {3}, {4}, {5}})
+	require.NoError(t, err)
+	large, err := cmbo.NewSpace(cmbo.LogInt("n", 1, 5000))
+	require.NoError(t, err)
+	for _, s := range []*cmbo.Space{list, listed, large} {
+		for _, initial := range []int{0, 40} {
+			var journal []byte
+			write := cmbo.WithJournal(func(lines []byte) error { journal = append(journal, lines...); return nil })
+			model := cmbo.WithSurrogate(new(again))
+			o := newOptimizer(t, s, model, cmbo.WithRepeats(), cmbo.WithInitial(initial), cmbo.WithAcquisition(cmbo.UCB(1)), write)
+			failed, used, repeated := map[float64]bool{}, map[float64]bool{}, 0
+			for i := range 20 {
+				trial, err := o.Ask(ctx)
+				require.NoError(t, err)
+				x := trial.X[0]
+				require.False(t, failed[x], "%g, which failed", x)
+				if used[x] {
+					repeated++
+				}
+				used[x] = true
+				if i < 5 {
+					failed[x] = true
+					require.NoError(t, o.TellFailed(trial.ID))
+				} else {
+					require.NoError(t, o.Tell(trial.ID, x))
+				}
+				switch i {
+				case 2:
+					fresh := len(journal)
+					o, err = cmbo.Restore(bytes.NewReader(snapshot(t, o)), model, write)
+					require.NoError(t, err)
+					journal = journal[fresh:]
+				case 3, 6:
+					o, _, err = cmbo.RestoreJournal(bytes.NewReader(journal), model, write)
+					require.NoError(t, err)
+				}
+			}
+			require.Len(t, failed, 5)
+			require.Positive(t, repeated)
+			for x := range failed {
+				require.NoError(t, o.Enqueue([]float64{x}))
+				trial, err := o.Ask(ctx)
+				require.NoError(t, err)
+				require.Equal(t, x, trial.X[0])
+			}
+		}
+	}
+	for _, initial := range []int{0, 9} {
+		o := newOptimizer(t, list, cmbo.WithRepeats(), cmbo.WithInitial(initial))
+		for range 6 {
+			trial, err := o.Ask(ctx)
+			require.NoError(t, err)
+			require.NoError(t, o.TellFailed(trial.ID))
+		}
+		_, err = o.Ask(ctx)
+		require.ErrorIs(t, err, cmbo.ErrNoCandidates)
+		require.ErrorContains(t, err, "all 6 rows failed")
+	}
 }
 
 func TestOptimizerSmallDiscreteSpaceIsListed(t *testing.T) {

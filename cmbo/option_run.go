@@ -97,7 +97,8 @@ func WithInitial(n int) Option {
 	}}
 }
 
-// WithRepeats lets a point be proposed again after it was asked or observed.
+// WithRepeats lets a point be proposed again after it was asked or observed, unless an
+// evaluation of it failed.
 func WithRepeats() Option {
 	return option{name: "WithRepeats", run: func(c *runConfig) error { c.repeats = true; return nil }}
 }

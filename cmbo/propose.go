@@ -16,9 +16,8 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// Ask proposes the next point and opens a trial for it. On a finite space a
-// row is proposed once, unless [WithRepeats] was given or its trial was
-// cancelled.
+// Ask proposes the next point and opens a trial for it. A point is proposed
+// once, unless [WithRepeats] was given, its trial was cancelled or it is enqueued.
 //
 // It fails with [ErrNoCandidates] when there is nothing left to propose, with
 // [ErrNumerical] if the model cannot be conditioned on the data, and with
@@ -159,12 +158,13 @@ func (o *draft) designPoint(id int) (runlog.Event, error) {
 		}
 		return o.asked(id, best), nil
 	}
-	for i := o.h.Started(); ; i++ {
-		row := o.designRow(i)
-		if o.config.repeats || !o.h.IsUsed(row) || i > o.h.Started()+enumerable {
+	for i := range enumerable {
+		row := o.designRow(o.h.Started() + i)
+		if o.mayPropose(points.Key(row)) {
 			return runlog.Event{Kind: runlog.EventAsked, Trial: id, Index: -1, X: row}, nil
 		}
 	}
+	return runlog.Event{}, fmt.Errorf("%w: no unused point among %d of the initial design", ErrNoCandidates, enumerable)
 }
 
 // designRow returns point i of the scrambled Sobol sequence of the design.
@@ -175,6 +175,9 @@ func (o *Optimizer) designRow(i int) []float64 {
 	return o.design[i]
 }
 
+// mayPropose reports whether the point of a key may be proposed.
+func (o *draft) mayPropose(key string) bool { return o.h.Proposable(key, o.config.repeats) }
+
 // free lists the candidates that may be proposed, one of each set of equals.
 func (o *draft) free() []int {
 	rows := o.rows()
@@ -183,7 +186,7 @@ func (o *draft) free() []int {
 		if o.listed == nil && o.space.First(r) != r {
 			continue
 		}
-		if o.config.repeats || !o.h.IsUsed(rows[r]) {
+		if o.mayPropose(points.Key(rows[r])) {
 			idx = append(idx, r)
 		}
 	}
@@ -191,6 +194,9 @@ func (o *draft) free() []int {
 }
 
 func (o *draft) exhausted() error {
+	if o.config.repeats {
+		return fmt.Errorf("%w: all %d rows failed", ErrNoCandidates, len(o.rows()))
+	}
 	return fmt.Errorf("%w: all %d rows are observed or asked, %d trials are open", ErrNoCandidates, len(o.rows()), len(o.h.Pending()))
 }
 
@@ -223,7 +229,7 @@ func (o *draft) candidates(id int) (c proposable, err error) {
 	seen := make(map[string]bool, o.config.sobol+o.config.local)
 	for _, b := range o.drawn {
 		for i, key := range b.keys {
-			if !seen[key] && (o.config.repeats || o.h.Used[key] == 0) {
+			if !seen[key] && o.mayPropose(key) {
 				seen[key] = true
 				c.free = append(c.free, len(c.rows)+i)
 			}
@@ -231,7 +237,7 @@ func (o *draft) candidates(id int) (c proposable, err error) {
 		c.rows, xs = append(c.rows, b.rows...), append(xs, b.x)
 	}
 	if len(c.free) == 0 {
-		return c, fmt.Errorf("%w: no unused point among the candidates drawn", ErrNoCandidates)
+		return c, fmt.Errorf("%w: none of the %d points drawn may be proposed", ErrNoCandidates, len(c.rows))
 	}
 	c.x = points.Join(xs...)
 	return c, nil
@@ -409,7 +415,8 @@ type poolBlock struct {
 // draw draws the candidates of a parameter space for one proposal: Sobol points and
 // points around the best one, if there is one, in blocks. Block k serves poolSteps
 // proposals, the last of them that of step k, in the same place each time. It follows
-// from the seed, k and, around the best point, that one. Points in use are among them.
+// from the seed, k and, around the best point, that one. Points that may not be proposed
+// are among them.
 func (o *draft) draw(step int) {
 	known := o.drawn
 	o.drawn = nil

@@ -65,7 +65,7 @@ func (s *snapshotOptions) upgrade(version int) {
 
 // Snapshot writes the state of the optimiser, at any moment: one line of JSON
 // with the space, the options by name, the digest of the prior and the log of
-// what was asked, told, failed, cancelled and observed. It holds data only, so
+// events that [Optimizer] names. It holds data only, so
 // it outlives releases and machines. It fails if w does, or with [ErrOption] if
 // the prior cannot be encoded or the acquisition has no name that
 // [ParseAcquisition] reads.

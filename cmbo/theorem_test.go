@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/theorem"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/kernel"
@@ -83,7 +84,7 @@ func (run *theoremRun) k0(t *testing.T, y, x *linalg.Dense) *linalg.Dense {
 func (run *theoremRun) optimum() int {
 	best := -1
 	for i, r := range run.o.space.Rows() {
-		if i != run.chosen && run.o.h.IsUsed(r) {
+		if i != run.chosen && !run.o.h.Proposable(points.Key(r), false) {
 			continue
 		}
 		if best < 0 || run.f[i] > run.f[best] {

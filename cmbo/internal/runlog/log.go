@@ -94,18 +94,19 @@ type Log struct {
 	Events       []Event
 	Trials       []Trial // trial ID - 1
 	Observations []Observation
-	labels       []label        // of the points evaluated, in the order of the answers
-	Failures     int            // among them
-	Seen         [][]float64    // every point asked or observed
-	Used         map[string]int // rows that are not to be proposed: how many reasons
-	Queue        [][]float64    // points that are proposed next
+	labels       []label         // of the points evaluated, in the order of the answers
+	Failures     int             // among them
+	Seen         [][]float64     // every point asked or observed
+	Used         map[string]int  // rows that are not to be proposed: how many reasons
+	failed       map[string]bool // those of which an evaluation failed
+	Queue        [][]float64     // points that are proposed next
 	// Fitted holds parameters by the number of observations they belong to.
 	Fitted map[int][]float64
 }
 
 // NewLog returns an empty log of a run over s.
 func NewLog(s *space.Space) *Log {
-	return &Log{space: s, Used: make(map[string]int), Fitted: make(map[int][]float64)}
+	return &Log{space: s, Used: make(map[string]int), failed: make(map[string]bool), Fitted: make(map[int][]float64)}
 }
 
 // Apply appends an event that has been validated.
@@ -127,6 +128,7 @@ func (h *Log) Apply(e Event) {
 		t := &h.Trials[e.Trial-1]
 		t.Status = Failed
 		h.labels = append(h.labels, label{t.X, false})
+		h.failed[points.Key(t.X)] = true
 		h.Failures++
 	case EventCancelled:
 		t := &h.Trials[e.Trial-1]
@@ -178,8 +180,11 @@ func (h *Log) Started() int {
 	return n
 }
 
-// IsUsed reports whether a row was asked or observed and not cancelled.
-func (h *Log) IsUsed(row []float64) bool { return h.Used[points.Key(row)] > 0 }
+// Proposable reports whether the point of a key may be proposed: it was not asked or
+// observed, or cancelled since; with repeats, no evaluation of it failed.
+func (h *Log) Proposable(key string, repeats bool) bool {
+	return h.Used[key] == 0 || repeats && !h.failed[key]
+}
 
 // Oriented returns the values with larger being better.
 func (h *Log) Oriented(minimize bool) []float64 {
@@ -237,7 +242,7 @@ func (h *Log) EncodedPending() *linalg.Dense {
 func (h *Log) Clone() *Log {
 	c := *h
 	c.Events, c.Observations, c.Seen, c.Queue, c.labels = slices.Clip(h.Events), slices.Clip(h.Observations), slices.Clip(h.Seen), slices.Clip(h.Queue), slices.Clip(h.labels)
-	c.Trials, c.Used, c.Fitted = slices.Clone(h.Trials), maps.Clone(h.Used), maps.Clone(h.Fitted)
+	c.Trials, c.Used, c.failed, c.Fitted = slices.Clone(h.Trials), maps.Clone(h.Used), maps.Clone(h.failed), maps.Clone(h.Fitted)
 	return &c
 }
 

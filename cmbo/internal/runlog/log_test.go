@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/stretchr/testify/assert"
@@ -120,7 +121,8 @@ func queue(events []Event) [][]float64 {
 // checkLog compares a log with what its events say.
 func checkLog(t *testing.T, h *Log) {
 	t.Helper()
-	points := make(map[int][]float64) // of the trials
+	asked := make(map[int][]float64) // points of the trials
+	failed := make(map[[2]float64]bool)
 	used := make(map[[2]float64]int)
 	fitted := make(map[int][]float64)
 	var values, labels, oriented []float64
@@ -133,7 +135,7 @@ func checkLog(t *testing.T, h *Log) {
 		}
 		switch e.Kind {
 		case EventAsked:
-			points[e.Trial] = e.X
+			asked[e.Trial] = e.X
 			trials = append(trials, e.X)
 			if s := statusOf(h.Events, e.Trial); s != Cancelled {
 				started++
@@ -144,7 +146,7 @@ func checkLog(t *testing.T, h *Log) {
 			}
 			assert.Equal(t, Trial{statusOf(h.Events, e.Trial), e.Index, e.X, e.State}, h.Trials[e.Trial-1])
 		case EventTold:
-			observed, labelled = append(observed, points[e.Trial]), append(labelled, points[e.Trial])
+			observed, labelled = append(observed, asked[e.Trial]), append(labelled, asked[e.Trial])
 			values, labels = append(values, e.Y), append(labels, hierarchy.Succeeded)
 		case EventObserved:
 			started++
@@ -153,7 +155,8 @@ func checkLog(t *testing.T, h *Log) {
 			values, labels = append(values, e.Y), append(labels, hierarchy.Succeeded)
 		case EventFailed:
 			failures++
-			labelled, labels = append(labelled, points[e.Trial]), append(labels, hierarchy.Failed)
+			failed[[2]float64(asked[e.Trial])] = true
+			labelled, labels = append(labelled, asked[e.Trial]), append(labels, hierarchy.Failed)
 		case EventFitted:
 			fitted[e.Count] = e.Params
 		}
@@ -170,7 +173,9 @@ func checkLog(t *testing.T, h *Log) {
 	assert.True(t, slices.EqualFunc(queue(h.Events), h.Queue, slices.Equal), "the queue")
 	assert.Len(t, h.Used, len(used))
 	for _, x := range [][]float64{{0, 0}, {0.5, 1}, {2, 1}, {1, 3}, {1, 2}, {1.5, 1}} {
-		assert.Equal(t, used[[2]float64(x)] > 0, h.IsUsed(x))
+		key := points.Key(x)
+		assert.Equal(t, used[[2]float64(x)] == 0, h.Proposable(key, false))
+		assert.Equal(t, !failed[[2]float64(x)], h.Proposable(key, true))
 	}
 	assert.Equal(t, h.space.EncodeAll(observed), h.EncodedObservations())
 	assert.Equal(t, h.space.EncodeAll(pending), h.EncodedPending())
