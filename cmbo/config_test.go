@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"strings"
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo/acq"
-	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
@@ -88,52 +86,6 @@ func TestSnapshotHoldsConfig(t *testing.T) {
 		require.NoError(t, err, name)
 		for j := range kind.NumField() {
 			require.Equal(t, value(o.config, j), value(back.config, j), "field %s, with another %s", kind.Field(j).Name, name)
-		}
-	}
-}
-
-// TestRestoreReadsVersion1: what the first release wrote means what it did.
-func TestRestoreReadsVersion1(t *testing.T) {
-	box, p := configPrior(t)
-	for want, c := range map[string]struct {
-		opts []Option
-		old  map[string]string
-	}{
-		"UCB(0)":     {[]Option{WithAcquisition(UCB(0)), WithPrior(p)}, map[string]string{`"acquisition":"UCB(0)"`: `"acquisition":"ucb"`}},
-		"UCB(0.5)":   {[]Option{WithAcquisition(UCB(0.5))}, map[string]string{`"acquisition":"UCB(0.5)"`: `"acquisition":"ucb","beta":0.5`}},
-		"EI":         {[]Option{WithAcquisition(EI())}, map[string]string{`"acquisition":"EI"`: `"acquisition":"ei"`}},
-		"PI":         {[]Option{WithAcquisition(PI())}, map[string]string{`"acquisition":"PI"`: `"acquisition":"pi"`}},
-		"MaxValuePI": {[]Option{WithAcquisition(MaxValuePI()), WithPrior(p)}, map[string]string{`"acquisition":"MaxValuePI"`: `"acquisition":"maxpi"`}},
-	} {
-		o, err := New(box, c.opts...)
-		require.NoError(t, err)
-		for range 2 {
-			trial, err := o.Ask(context.Background())
-			require.NoError(t, err)
-			require.NoError(t, o.Tell(trial.ID, trial.X[0]))
-		}
-		var b bytes.Buffer
-		require.NoError(t, o.Snapshot(&b))
-		state := string(SnapshotState(b.Bytes()))
-		for now, then := range c.old {
-			require.Contains(t, state, now)
-			state = strings.ReplaceAll(state, now, then)
-		}
-		state = strings.ReplaceAll(state, `"state":[`, `"distances":[`)
-		again := []Option{}
-		if o.config.prior != nil {
-			require.Contains(t, state, `"distances":[`)
-			again = append(again, WithPrior(p))
-		}
-		back, err := Restore(bytes.NewReader(runlog.SealState(1, []byte(state))), again...)
-		require.NoError(t, err)
-		require.Equal(t, want, back.config.acquisition.String())
-		for range 2 {
-			a, err := o.Ask(context.Background())
-			require.NoError(t, err)
-			c, err := back.Ask(context.Background())
-			require.NoError(t, err)
-			require.Equal(t, a.X, c.X)
 		}
 	}
 }

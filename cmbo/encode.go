@@ -20,15 +20,12 @@ import (
 //
 //	"cmboprior", one byte of version, the payload, 32 bytes of SHA-256
 //
-// of all before. The payload holds what cannot be computed again from the rest.
-// Version 1 is the paper's model: the tasks' data and hyperparameters, and the
-// prototypes on the index set. From version 2 on the payload begins with a byte for the
-// kind of the model and ends with what is known of failures. Version 4 is a hierarchical prior, with the number of
-// points that failed in each task. Those of versions 2 and 3 hold values that are not
-// compressed as Learn does it, and are refused; all else up to version 4 is read.
+// of all before. The payload holds what cannot be computed again from the rest: a byte
+// for the kind of the model, the parameters, the settings, what the model learned, and
+// what was learned of failures. No other version than the current one is read.
 const (
 	priorMagic   = "cmboprior"
-	priorVersion = 4
+	priorVersion = 5
 )
 
 // Encode writes the prior in a compact binary form: deterministic bytes,
@@ -63,17 +60,8 @@ func (p *Prior) Digest() (string, error) {
 
 func (p *Prior) encode() ([]byte, error) {
 	e := &codec.Encoder{Buf: []byte(priorMagic)}
-	k, version := p.learned.kind(), byte(2)
-	switch {
-	case k == kindHierarchy:
-		version, e.Failed = priorVersion, true
-	case p.success == nil:
-		version = 1
-	}
-	e.Byte(version)
-	if version > 1 {
-		e.Byte(byte(k))
-	}
+	e.Byte(priorVersion)
+	e.Byte(byte(p.learned.kind()))
 	encodeParams(e, p.space.Params())
 	if err := encodeConfig(e, p.config); err != nil {
 		return nil, err
@@ -82,12 +70,10 @@ func (p *Prior) encode() ([]byte, error) {
 	if err := p.learned.encode(e); err != nil {
 		return nil, optionErrorf("%v", err)
 	}
-	if version > 1 {
-		e.Bool(p.success != nil)
-		if p.success != nil {
-			if err := p.success.Encode(e); err != nil {
-				return nil, optionErrorf("%v", err)
-			}
+	e.Bool(p.success != nil)
+	if p.success != nil {
+		if err := p.success.Encode(e); err != nil {
+			return nil, optionErrorf("%v", err)
 		}
 	}
 	sum := sha256.Sum256(e.Buf)
@@ -119,10 +105,6 @@ func encodeParams(e *codec.Encoder, ps []Param) {
 	}
 }
 
-// encodedRestarts stands where the format has a number of restarts, which follows from
-// that of the tasks.
-const encodedRestarts = 3
-
 func encodeConfig(e *codec.Encoder, c *learnConfig) error {
 	e.Fixed(c.seed)
 	e.Text(c.variant.String())
@@ -135,7 +117,7 @@ func encodeConfig(e *codec.Encoder, c *learnConfig) error {
 		}
 	}
 	e.Float(c.fixedNoise)
-	for _, v := range []int{c.clusters, c.maxClusters, encodedRestarts, c.rounds, c.clusterPoints, c.indexPoints} {
+	for _, v := range []int{c.clusters, c.maxClusters, c.rounds, c.clusterPoints, c.indexPoints} {
 		e.Int(v)
 	}
 	e.Bool(c.labels != nil)
@@ -187,11 +169,10 @@ func (l PriorLimits) filled() (PriorLimits, error) {
 // reads to the end of r.
 //
 // It fails with [ErrLimit] beyond a limit, which the error names, before it makes
-// any matrix; with [ErrVersion] if a newer release wrote the prior, or an older one that
-// learned from other values; with [ErrCorrupt] if the checksum or anything else is
-// not right; if r does; and with ctx.Err(), which it looks at before each task and
-// cluster. It takes O(n³) time for a task of n observations, and for a prototype on n
-// points.
+// any matrix; with [ErrVersion] if a release of another format wrote the prior; with
+// [ErrCorrupt] if the checksum or anything else is not right; if r does; and with
+// ctx.Err(), which it looks at before each task and cluster. It takes O(n³) time for a
+// task of n observations, and for a prototype on n points.
 func (l PriorLimits) Decode(ctx context.Context, r io.Reader) (p *Prior, err error) {
 	defer func() { err = panicked(recover(), err) }()
 	if l, err = l.filled(); err != nil {
@@ -212,26 +193,19 @@ func decodePrior(ctx context.Context, b []byte, l PriorLimits) (*Prior, error) {
 	if len(b) < head+sha256.Size || string(b[:len(priorMagic)]) != priorMagic {
 		return nil, fmt.Errorf("%w: not a prior", ErrCorrupt)
 	}
-	version := b[head-1]
-	if version > priorVersion {
-		return nil, fmt.Errorf("%w: prior of version %d, this release reads up to %d", ErrVersion, version, priorVersion)
+	if v := b[head-1]; v != priorVersion {
+		return nil, fmt.Errorf("%w: prior of version %d, this release reads %d: learn it again", ErrVersion, v, priorVersion)
 	}
 	body := b[:len(b)-sha256.Size]
 	if sum := sha256.Sum256(body); string(sum[:]) != string(b[len(body):]) {
 		return nil, fmt.Errorf("%w: the checksum of the prior does not match", ErrCorrupt)
 	}
-	d := &codec.Decoder{Buf: body[head:], Ctx: ctx, Limits: codec.Limits(l), Failed: version == priorVersion}
-	kind := kindPaper
-	if version > 1 {
-		kind = priorKind(d.Byte())
-	}
+	d := &codec.Decoder{Buf: body[head:], Ctx: ctx, Limits: codec.Limits(l)}
+	kind := priorKind(d.Byte())
 	if _, ok := priorKinds[kind]; !ok {
 		d.Fail("a prior of kind %d", kind)
 	}
-	if kind == kindHierarchy && version < priorVersion {
-		return nil, fmt.Errorf("%w: hierarchical prior of version %d, this release reads %d: learn it again", ErrVersion, version, priorVersion)
-	}
-	p, err := readPrior(d, kind, version > 1)
+	p, err := readPrior(d, kind)
 	switch {
 	case d.Err != nil:
 		return nil, d.Err
@@ -246,7 +220,7 @@ func decodePrior(ctx context.Context, b []byte, l PriorLimits) (*Prior, error) {
 	return p, nil
 }
 
-func readPrior(d *codec.Decoder, kind priorKind, success bool) (*Prior, error) {
+func readPrior(d *codec.Decoder, kind priorKind) (*Prior, error) {
 	params := decodeParams(d)
 	if d.Err != nil { // the kind's too
 		return nil, d.Err
@@ -264,7 +238,7 @@ func readPrior(d *codec.Decoder, kind priorKind, success bool) (*Prior, error) {
 		return nil, err
 	}
 	p = newPrior(p.config, space, p.finite, l)
-	if success && d.Bool() {
+	if d.Bool() {
 		if p.success, err = hierarchy.Decode(d, space.Dim(), hierarchyOptions(p.config, space.Dim())); err != nil {
 			return nil, err
 		}
@@ -315,8 +289,7 @@ func decodeConfig(d *codec.Decoder, kind priorKind) *learnConfig {
 	c.y, c.ard = YPolicy(y), d.Bool()
 	c.clusterKernel, c.priorKernel, c.fixed = d.Kernel(), d.Kernel(), d.Kernel()
 	c.fixedNoise = d.Finite()
-	var restarts int
-	for _, v := range []*int{&c.clusters, &c.maxClusters, &restarts, &c.rounds, &c.clusterPoints, &c.indexPoints} {
+	for _, v := range []*int{&c.clusters, &c.maxClusters, &c.rounds, &c.clusterPoints, &c.indexPoints} {
 		if *v = d.Int(); *v < 1 {
 			d.Fail("a count of %d", *v)
 		}

@@ -51,8 +51,8 @@ var (
 	// ErrPanic: code that the caller gave, such as a journal, a surrogate or a kernel,
 	// panicked. See [*PanicError].
 	ErrPanic = errors.New("cmbo: panic in the caller's code")
-	// ErrVersion: stored data was written by a newer release, or by one whose data this one
-	// cannot take for its own.
+	// ErrVersion: stored data has a format that this release does not read, or comes from
+	// one whose proposals this one cannot repeat.
 	ErrVersion = codec.ErrVersion
 	// ErrNumerical: a matrix stayed singular under every jitter tried, or an
 	// iteration failed.

@@ -19,7 +19,7 @@ func Reseal(b []byte) []byte {
 }
 
 // SealSnapshot puts a right envelope around a snapshot's state.
-func SealSnapshot(state []byte) []byte { return runlog.SealState(runlog.SnapshotVersion, state) }
+func SealSnapshot(state []byte) []byte { return runlog.SealState(state) }
 
 // SealJournal makes a journal of a first line and entries, whatever these are.
 func SealJournal(first []byte, entries [][]byte) []byte {

@@ -54,7 +54,7 @@ func (o *Optimizer) beginJournal() error {
 	if err != nil {
 		return fmt.Errorf("%w: journal: %w", ErrOption, err)
 	}
-	line := runlog.SealState(runlog.SnapshotVersion, state)
+	line := runlog.SealState(state)
 	if err := o.config.journal(line); err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}

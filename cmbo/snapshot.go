@@ -36,31 +36,6 @@ type snapshotOptions struct {
 	Repeats     bool         `json:"repeats,omitempty"`
 	Sobol       int          `json:"sobol_candidates"`
 	Local       int          `json:"local_candidates"`
-
-	// Of version 1.
-	Beta    float64 `json:"beta,omitempty"` // of UCB
-	Mixture bool    `json:"mixture,omitempty"`
-}
-
-// upgrade turns options of an earlier version into those of this one.
-func (s *snapshotOptions) upgrade(version int) {
-	if version > 1 {
-		return
-	}
-	switch s.Acquisition {
-	case "ucb":
-		s.Acquisition = UCB(s.Beta).String()
-	case "ei":
-		s.Acquisition = EI().String()
-	case "pi":
-		s.Acquisition = PI().String()
-	case "maxpi":
-		s.Acquisition = MaxValuePI().String()
-	}
-	if s.Mixture {
-		s.Weights = "mixture"
-	}
-	s.Beta, s.Mixture = 0, false
 }
 
 // Snapshot writes the state of the optimiser, at any moment: one line of JSON
@@ -81,7 +56,7 @@ func (o *Optimizer) Snapshot(w io.Writer) (err error) {
 	if err != nil {
 		return fmt.Errorf("%w: snapshot: %w", ErrOption, err)
 	}
-	_, err = w.Write(runlog.SealState(runlog.SnapshotVersion, state))
+	_, err = w.Write(runlog.SealState(state))
 	return err
 }
 
@@ -135,7 +110,7 @@ func (o *Optimizer) snapshot() (*snapshotState, error) {
 // ([WithPriorKernel]). [WithParallelism] and [WithJournal] are free. Restore takes no
 // other option. A surrogate must be as it was when the run began.
 //
-// Restore fails with [ErrVersion] for a snapshot of a newer release, with
+// Restore fails with [ErrVersion] for a snapshot of another format, with
 // [ErrCorrupt] for a truncated or damaged one, with [ErrPriorMismatch] if the
 // prior is not the one the run began with or is missing, and with [ErrOption].
 // It reads to the end of r. [Optimizer.LastStep] knows nothing until the next
@@ -192,7 +167,7 @@ func corrupt(err error) error { return fmt.Errorf("%w: %w", ErrCorrupt, err) }
 
 // openSnapshot reads what Snapshot wrote.
 func openSnapshot(b []byte) (*snapshotState, error) {
-	state, version, err := runlog.OpenState(b)
+	state, err := runlog.OpenState(b)
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +177,6 @@ func openSnapshot(b []byte) (*snapshotState, error) {
 	if err := d.Decode(s); err != nil {
 		return nil, corrupt(err)
 	}
-	s.Options.upgrade(version)
 	return s, nil
 }
 

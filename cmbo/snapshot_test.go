@@ -219,9 +219,14 @@ func TestSnapshotRefusesDamage(t *testing.T) {
 	}
 	refused(append(bytes.Clone(b), ' '))
 	refused(bytes.Replace(b, []byte(`"version":2`), []byte(`"Version":2`), 1))
-	_, err = cmbo.Restore(bytes.NewReader(bytes.Replace(b, []byte(`"version":2`), []byte(`"version":7`), 1)))
-	require.ErrorIs(t, err, cmbo.ErrVersion)
-	require.ErrorContains(t, err, "version 7")
+	for _, v := range []string{"1", "3", "70"} {
+		other := bytes.Replace(b, []byte(`"version":2`), []byte(`"version":`+v), 1)
+		_, err = cmbo.Restore(bytes.NewReader(other))
+		require.ErrorIs(t, err, cmbo.ErrVersion)
+		require.ErrorContains(t, err, "snapshot of version "+v+", this release reads 2")
+		_, _, err = cmbo.RestoreJournal(bytes.NewReader(other))
+		require.ErrorIs(t, err, cmbo.ErrVersion)
+	}
 	_, err = cmbo.Restore(failingReader{})
 	require.Error(t, err)
 	// Any one digit of a value changed, checksum and all, is another run, not a

@@ -39,8 +39,7 @@ func Beyond(field string, most int64, format string, args ...any) error {
 // Encoder appends values to a buffer: integers as varints, floats as their 64
 // bits, little end first, strings and lists with their lengths in front.
 type Encoder struct {
-	Buf    []byte
-	Failed bool // tasks say how many of their points failed
+	Buf []byte
 }
 
 func (e *Encoder) Byte(v byte)      { e.Buf = append(e.Buf, v) }
@@ -96,7 +95,6 @@ type Decoder struct {
 	Err    error
 	Ctx    context.Context
 	Limits Limits
-	Failed bool // as in Encoder
 	// tasks, rows and entries are what AddRows has counted.
 	tasks, rows, entries int64
 }

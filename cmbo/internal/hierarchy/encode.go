@@ -29,9 +29,7 @@ func (m *Model) Encode(e *codec.Encoder) error {
 		e.Matrix(t.X)
 		e.Floats(t.Z)
 		e.Floats(t.Noise)
-		if e.Failed {
-			e.Int(t.Failed)
-		}
+		e.Int(t.Failed)
 		e.Float(t.Shift)
 		e.Float(t.Scale)
 	}
@@ -82,11 +80,7 @@ func Decode(d *codec.Decoder, dim int, o Options) (*Model, error) {
 	d.Within("Tasks", int64(n), int64(d.Limits.Tasks), "a prior of %d tasks", n)
 	tasks := make([]Task, n)
 	for i := range tasks {
-		t := Task{ID: d.Text(), X: d.Points(dim), Z: d.Floats(), Noise: d.Floats()}
-		if d.Failed {
-			t.Failed = d.Int()
-		}
-		t.Shift, t.Scale = d.Finite(), d.Finite()
+		t := Task{ID: d.Text(), X: d.Points(dim), Z: d.Floats(), Noise: d.Floats(), Failed: d.Int(), Shift: d.Finite(), Scale: d.Finite()}
 		rows := points.Len(t.X)
 		if d.Err == nil && (t.Failed < 0 || t.Failed > 0 && t.Failed >= rows) {
 			d.Fail("task %q: %d of %d points failed", t.ID, t.Failed, rows)

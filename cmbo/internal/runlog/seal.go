@@ -15,13 +15,13 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/codec"
 )
 
-// SnapshotVersion is the newest version of snapshots. A snapshot is one line of JSON,
+// snapshotVersion is the version of snapshots. A snapshot is one line of JSON,
 //
 //	{"cmbo":"snapshot","version":2,"sha256":"<of state>","state":{...}}
 //
 // whose state holds the space, the options by name, the digest of the prior and
-// the log of events. A reader takes every version up to its own.
-const SnapshotVersion = 2
+// the log of events. No other version is read.
+const snapshotVersion = 2
 
 type snapshotFile struct {
 	Cmbo    string          `json:"cmbo"`
@@ -31,29 +31,29 @@ type snapshotFile struct {
 }
 
 // SealState puts the envelope around a state.
-func SealState(version int, state []byte) []byte {
+func SealState(state []byte) []byte {
 	sum := sha256.Sum256(state)
-	return fmt.Appendf(nil, `{"cmbo":"snapshot","version":%d,"sha256":"%s","state":%s}`+"\n", version, hex.EncodeToString(sum[:]), state)
+	return fmt.Appendf(nil, `{"cmbo":"snapshot","version":%d,"sha256":"%s","state":%s}`+"\n", snapshotVersion, hex.EncodeToString(sum[:]), state)
 }
 
-// OpenState returns the state in a snapshot and the version it was written in: nothing
-// but what SealState writes is accepted, to the byte.
-func OpenState(b []byte) (state []byte, version int, err error) {
+// OpenState returns the state in a snapshot: nothing but what SealState writes is
+// accepted, to the byte.
+func OpenState(b []byte) (state []byte, err error) {
 	var f snapshotFile
 	d := json.NewDecoder(bytes.NewReader(b))
 	if err := d.Decode(&f); err != nil {
-		return nil, 0, fmt.Errorf("%w: not a snapshot, or a truncated one: %w", codec.ErrCorrupt, err)
+		return nil, fmt.Errorf("%w: not a snapshot, or a truncated one: %w", codec.ErrCorrupt, err)
 	}
 	if f.Cmbo != "snapshot" {
-		return nil, 0, fmt.Errorf("%w: not a snapshot", codec.ErrCorrupt)
+		return nil, fmt.Errorf("%w: not a snapshot", codec.ErrCorrupt)
 	}
-	if f.Version > SnapshotVersion {
-		return nil, 0, fmt.Errorf("%w: snapshot of version %d, this release reads up to %d", codec.ErrVersion, f.Version, SnapshotVersion)
+	if f.Version != snapshotVersion {
+		return nil, fmt.Errorf("%w: snapshot of version %d, this release reads %d", codec.ErrVersion, f.Version, snapshotVersion)
 	}
-	if f.Version < 1 || !bytes.Equal(b, SealState(f.Version, f.State)) {
-		return nil, 0, fmt.Errorf("%w: the checksum of the snapshot does not match", codec.ErrCorrupt)
+	if !bytes.Equal(b, SealState(f.State)) {
+		return nil, fmt.Errorf("%w: the checksum of the snapshot does not match", codec.ErrCorrupt)
 	}
-	return f.State, f.Version, nil
+	return f.State, nil
 }
 
 // A journal is a snapshot, one line, and a line of

@@ -10,17 +10,16 @@ import (
 
 // Stored is the JSON form of an event.
 type Stored struct {
-	Kind      string     `json:"event"`
-	Trial     int        `json:"trial,omitempty"`
-	Index     *int       `json:"index,omitempty"`
-	X         []float64  `json:"x,omitempty"`
-	Y         *float64   `json:"y,omitempty"`
-	Noise     float64    `json:"noise_variance,omitempty"`
-	State     []*float64 `json:"state,omitempty"` // null for infinity
-	Count     *int       `json:"count,omitempty"`
-	Params    []float64  `json:"params,omitempty"`
-	Saw       int        `json:"saw,omitempty"`
-	Distances []*float64 `json:"distances,omitempty"` // State in version 1
+	Kind   string     `json:"event"`
+	Trial  int        `json:"trial,omitempty"`
+	Index  *int       `json:"index,omitempty"`
+	X      []float64  `json:"x,omitempty"`
+	Y      *float64   `json:"y,omitempty"`
+	Noise  float64    `json:"noise_variance,omitempty"`
+	State  []*float64 `json:"state,omitempty"` // null for infinity
+	Count  *int       `json:"count,omitempty"`
+	Params []float64  `json:"params,omitempty"`
+	Saw    int        `json:"saw,omitempty"`
 }
 
 var eventNames = [...]string{EventAsked: "asked", EventTold: "told", EventFailed: "failed", EventCancelled: "cancelled", EventObserved: "observed", EventFitted: "fitted", EventEnqueued: "enqueued"}
@@ -122,7 +121,7 @@ func (h *Log) restoreAsked(e *Event, s Stored, c Checks) error {
 	if h.space.Finite() != (e.Index >= 0) || e.Index >= len(h.space.Rows()) || e.Index >= 0 && !slices.Equal(h.space.Rows()[e.Index], e.X) {
 		return fmt.Errorf("trial %d is not candidate %d", e.Trial, e.Index)
 	}
-	for _, d := range append(s.State, s.Distances...) {
+	for _, d := range s.State {
 		v := math.Inf(1)
 		if d != nil {
 			v = *d
