@@ -64,6 +64,7 @@ func (o *Optimizer) LastStep() (s Step, ok bool) {
 	return o.step.clone(), true
 }
 
+// clone returns a copy that shares no memory with s.
 func (s *Step) clone() Step {
 	c := *s
 	c.Candidates = slices.Clone(s.Candidates)

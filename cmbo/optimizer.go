@@ -307,9 +307,8 @@ func (o *Optimizer) Best() (best Observation, ok bool) {
 // Predict returns the mean and the standard deviation that the model gives the
 // noise-free objective at a point, in the user's units, from the data told so
 // far. Open and failed trials do not enter. Before the first value the hierarchical
-// prior's sd is that of the far tail of what the target's offset may be, some 1e5 times
-// the spread of the past tasks' offsets. It fails with [ErrDimension],
-// [ErrNotFinite], [ErrOutOfSpace] or [ErrNumerical].
+// prior's sd is that of the target's level, which may be far from the past tasks'. It
+// fails with [ErrDimension], [ErrNotFinite], [ErrOutOfSpace] or [ErrNumerical].
 func (o *Optimizer) Predict(x []float64) (mean, sd float64, err error) {
 	u, err := o.space.Encode(x)
 	if err != nil {

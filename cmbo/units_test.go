@@ -23,19 +23,6 @@ func inUnit(tasks []cmbo.Task, offset, unit float64) []cmbo.Task {
 	return out
 }
 
-// proposals runs n questions on f, whose values are in the tasks' unit.
-func proposals(t *testing.T, p *cmbo.Prior, s *cmbo.Space, n int, f func([]float64) float64) [][]float64 {
-	o := newOptimizer(t, s, cmbo.WithPrior(p))
-	var out [][]float64
-	for range n {
-		trial, err := o.Ask(ctx)
-		require.NoError(t, err)
-		out = append(out, trial.X)
-		require.NoError(t, o.Tell(trial.ID, f(trial.X)))
-	}
-	return out
-}
-
 // TestUnitOfValues: the unit of the values does not matter, however small they are, nor
 // where past tasks have one value each and so show no scale.
 func TestUnitOfValues(t *testing.T) {
@@ -51,7 +38,8 @@ func TestUnitOfValues(t *testing.T) {
 	for name, tasks := range map[string][]cmbo.Task{"many": many, "of one value": single, "of equal values": equal, "all alike": alike} {
 		var want [][]float64
 		for _, unit := range []float64{1, 0x1p-20, 0x1p20, 0x1p-600} {
-			got := proposals(t, learn(t, s, inUnit(tasks, 0, unit)), s, 8, func(x []float64) float64 { return unit * (100 + 7*f(x)) })
+			o := newOptimizer(t, s, cmbo.WithPrior(learn(t, s, inUnit(tasks, 0, unit))))
+			got := drive(t, o, func(x []float64) float64 { return unit * (100 + 7*f(x)) }, 8)
 			if want == nil {
 				want = got
 			}

@@ -73,7 +73,7 @@ type Model struct {
 // from its moments.
 //
 // It takes O(n³) for each evaluation of a task of n observations in the fit of the
-// base process, of which at most 60 are made for at most BaseTasks tasks, and O(n³ +
+// base process, about one for each of at most 60 steps, for at most BaseTasks tasks, and O(n³ +
 // n·m·G) for each of at most GroupTasks tasks and G³ for each step of EM on G grid
 // points with m neighbours, and as much once for each task to find its group.
 func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, earlier *Model, o Options) (*Model, error) {
