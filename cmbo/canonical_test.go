@@ -25,11 +25,6 @@ func TestStepRounding(t *testing.T) {
 	require.ElementsMatch(t, [][]float64{{0}, {0.1}, {0.2}, {0.4}, {0.5}}, asked)
 	_, err = o.Ask(ctx)
 	require.ErrorIs(t, err, cmbo.ErrNoCandidates)
-	mean, sd, err := o.Predict([]float64{0.3})
-	require.NoError(t, err)
-	mean2, sd2, err := o.Predict([]float64{sum})
-	require.NoError(t, err)
-	require.Equal(t, []float64{mean, sd}, []float64{mean2, sd2})
 
 	// As candidates, the two are one, and either finds it.
 	list, err := s.WithCandidates([][]float64{{0.1}, {sum}, {0.3}})

@@ -53,8 +53,9 @@ type Step struct {
 	Shift, Scale float64
 }
 
-// LastStep returns a copy of how the newest proposal was chosen; ok is false
-// while only points of the initial design were proposed.
+// LastStep returns a copy of how the newest proposal that was chosen by its score came
+// about, of trial Step.Trial; ok is false while there is none, as when only points of the
+// initial design or enqueued ones were proposed.
 func (o *Optimizer) LastStep() (s Step, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -54,8 +54,8 @@ var (
 	// ErrVersion: stored data has a format that this release does not read, or comes from
 	// one whose proposals this one cannot repeat.
 	ErrVersion = codec.ErrVersion
-	// ErrNumerical: a matrix stayed singular under every jitter tried, or an
-	// iteration failed.
+	// ErrNumerical: a matrix stayed singular under every jitter tried, an
+	// iteration failed, or a surrogate returned numbers of no use.
 	ErrNumerical = gp.ErrNumerical
 )
 

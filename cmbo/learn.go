@@ -90,8 +90,8 @@ func Learn(ctx context.Context, space *Space, tasks []Task, opts ...LearnOption)
 // may not concern the fits of single tasks (seed, direction, y policy, kernels,
 // hyperparameters). A prior learned [WithLabels] needs labels for all tasks
 // again. Tasks of failures alone can be added without others: the model of values stays
-// as it is then, if no options are given. Add fails as Learn does; an ID that p has
-// already, if only of failures, is a duplicate.
+// as it is then, if no options but [WithParallelism] and [WithProgress] are given. Add
+// fails as Learn does; an ID that p has already, if only of failures, is a duplicate.
 func (p *Prior) Add(ctx context.Context, tasks []Task, opts ...LearnOption) (sum *Prior, err error) {
 	defer func() { err = panicked(recover(), err) }()
 	old := p.config
@@ -107,7 +107,7 @@ func (p *Prior) Add(ctx context.Context, tasks []Task, opts ...LearnOption) (sum
 	if err := t.take(tasks); err != nil {
 		return nil, err
 	}
-	if len(t.tasks) == 0 && len(opts) == 0 {
+	if len(t.tasks) == 0 && !c.given.matter() {
 		return t.finish(ctx, p.learned)
 	}
 	return t.learn(ctx)
@@ -221,14 +221,16 @@ func (t *trainingSet) pool(known ...*linalg.Dense) *linalg.Dense {
 // seeded sample of the candidates, or points spread over the whole space.
 func (t *trainingSet) indexSet() (*linalg.Dense, error) {
 	c := t.config
+	rows := make([][]float64, len(c.indexSet))
 	for i, r := range c.indexSet {
-		if err := t.space.Check(r); err != nil {
+		var err error
+		if rows[i], err = t.space.Canonical(r); err != nil {
 			return nil, fmt.Errorf("%w: index set: %w", ErrOption, space.AtRow(err, i))
 		}
 	}
 	switch {
 	case c.indexSet != nil:
-		return t.space.EncodeAll(c.indexSet), nil
+		return t.space.EncodeAll(rows), nil
 	case t.space.Finite():
 		return points.Sample(points.Distinct(t.space.Encoded()), c.indexPoints, c.seed, "index set"), nil
 	}

@@ -39,6 +39,8 @@ type option struct {
 	// paper says that it concerns the paper's model alone, restore that Restore
 	// takes it, because no snapshot holds what it sets.
 	paper, restore bool
+	// idle says that it changes no result, only the speed or what is reported meanwhile.
+	idle bool
 }
 
 func (o option) applyLearn(c *learnConfig) error {
@@ -56,6 +58,11 @@ type givenOptions []option
 
 func (g givenOptions) has(name string) bool {
 	return slices.ContainsFunc(g, func(o option) bool { return o.name == name })
+}
+
+// matter reports whether there is an option that results depend on.
+func (g givenOptions) matter() bool {
+	return slices.ContainsFunc(g, func(o option) bool { return !o.idle })
 }
 
 // paper returns the first option that concerns the paper's model alone, "" if there
@@ -326,7 +333,7 @@ func WithParallelism(n int) SharedOption {
 		return nil
 	}
 	return option{
-		name: "WithParallelism", restore: true,
+		name: "WithParallelism", restore: true, idle: true,
 		learn: func(c *learnConfig) error { c.parallelism = n; return check() },
 		run:   func(c *runConfig) error { c.parallelism = n; return check() },
 	}

@@ -150,5 +150,5 @@ func WithIndexSet(rows [][]float64) LearnOption {
 // WithProgress calls f as Learn proceeds, from the goroutine that called
 // Learn.
 func WithProgress(f func(Progress)) LearnOption {
-	return option{name: "WithProgress", learn: func(c *learnConfig) error { c.progress = f; return nil }}
+	return option{name: "WithProgress", idle: true, learn: func(c *learnConfig) error { c.progress = f; return nil }}
 }

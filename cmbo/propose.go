@@ -164,7 +164,7 @@ func (o *draft) designPoint(id int) (runlog.Event, error) {
 			return runlog.Event{Kind: runlog.EventAsked, Trial: id, Index: -1, X: row}, nil
 		}
 	}
-	return runlog.Event{}, fmt.Errorf("%w: no unused point among %d of the initial design", ErrNoCandidates, enumerable)
+	return runlog.Event{}, fmt.Errorf("%w: none of %d points of the initial design may be proposed", ErrNoCandidates, enumerable)
 }
 
 // designRow returns point i of the scrambled Sobol sequence of the design.
@@ -285,12 +285,9 @@ func (o *draft) score(ctx context.Context, id int, x *linalg.Dense) (*Step, []fl
 	if err := o.model.Predict(ctx, s.Mean, s.SD, x); err != nil {
 		return nil, nil, err
 	}
-	var state []float64
-	if k, ok := o.model.(StateKeeper); ok {
-		var err error
-		if state, err = k.State(ctx); err != nil {
-			return nil, nil, err
-		}
+	state, err := o.state(ctx)
+	if err != nil {
+		return nil, nil, err
 	}
 	if e, ok := o.model.(Describer); ok {
 		e.Describe(s)
@@ -298,7 +295,9 @@ func (o *draft) score(ctx context.Context, id int, x *linalg.Dense) (*Step, []fl
 	if e, ok := o.model.(NoiseEstimator); ok {
 		s.NoiseVariance = e.NoiseVariance()
 	}
-	o.logFit()
+	if err := o.logFit(); err != nil {
+		return nil, nil, err
+	}
 	maxValue := math.NaN()
 	if e, ok := o.model.(MaxValueEstimator); ok {
 		maxValue = e.MaxValue()
@@ -307,7 +306,6 @@ func (o *draft) score(ctx context.Context, id int, x *linalg.Dense) (*Step, []fl
 	if a, ok := f.(acq.Adaptive); ok {
 		f = a.Adapt(acq.Proposal{Told: d.Y, MaxValue: maxValue, Mean: s.Mean, SD: s.SD})
 	}
-	var err error
 	scorer, scores := o.model.(Scorer)
 	switch {
 	case f == Thompson():
@@ -335,18 +333,39 @@ func (o *draft) score(ctx context.Context, id int, x *linalg.Dense) (*Step, []fl
 	return s, state, err
 }
 
+// state returns what the model wants back of the proposal. Whatever is logged must pass
+// the checks of a log that is read.
+func (o *draft) state(ctx context.Context) ([]float64, error) {
+	k, ok := o.model.(StateKeeper)
+	if !ok {
+		return nil, nil
+	}
+	state, err := k.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.checks().CheckState(state); err != nil {
+		return nil, fmt.Errorf("%w: %T.State: %w", ErrNumerical, o.model, err)
+	}
+	return state, nil
+}
+
 // logFit puts parameters fitted for this proposal on the log, so that a
 // restored run takes them as they are.
-func (o *draft) logFit() {
+func (o *draft) logFit() error {
 	r, ok := o.model.(Refitter)
 	if !ok {
-		return
+		return nil
 	}
-	if count, params := r.Fitted(); params != nil {
-		if _, known := o.h.Fitted[count]; !known {
-			o.h.Apply(runlog.Event{Kind: runlog.EventFitted, Count: count, Params: slices.Clone(params)})
-		}
+	count, params := r.Fitted()
+	if _, known := o.h.Fitted[count]; known || params == nil {
+		return nil
 	}
+	if err := o.checks().CheckFitted(count, params); err != nil {
+		return fmt.Errorf("%w: %T.Fitted: %w", ErrNumerical, o.model, err)
+	}
+	o.h.Apply(runlog.Event{Kind: runlog.EventFitted, Count: count, Params: slices.Clone(params)})
+	return nil
 }
 
 // fit tells the model the data.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"math"
 	"strconv"
 	"testing"
@@ -121,5 +122,84 @@ func TestAskNIsBounded(t *testing.T) {
 	for _, n := range []int{math.MinInt, 0, 1<<16 + 1, math.MaxInt} {
 		_, err := o.AskN(context.Background(), n)
 		require.ErrorIs(t, err, cmbo.ErrOption)
+	}
+}
+
+// logging is a surrogate with numbers to be logged.
+type logging struct {
+	flat
+	count         int
+	params, state []float64
+	err           error // of the checks
+}
+
+func (l logging) State(context.Context) ([]float64, error) { return l.state, nil }
+func (l logging) CheckState([]float64) error               { return l.err }
+func (l logging) Fitted() (int, []float64)                 { return l.count, l.params }
+func (l logging) CheckFitted([]float64) error              { return l.err }
+
+// TestSurrogateNumbersAreChecked: what a surrogate wants logged and a restored run would
+// not take fails the Ask, which logs nothing. Anything else can be read again.
+func TestSurrogateNumbersAreChecked(t *testing.T) {
+	list, _ := grid(t, 4)
+	nan, inf := math.NaN(), math.Inf(1)
+	for _, tt := range []struct {
+		s    logging
+		says string // "" if it is fine
+	}{
+		{logging{count: -5, params: []float64{1}}, "logging.Fitted: parameters fitted to -5 observations"},
+		{logging{params: []float64{1, nan}}, "logging.Fitted: fitted parameter 1 is NaN"},
+		{logging{params: []float64{-inf}}, "logging.Fitted: fitted parameter 0 is -Inf"},
+		{logging{params: []float64{1}, err: errors.New("not these")}, "logging.Fitted: not these"},
+		{logging{state: []float64{1, nan}}, "logging.State: number 1 of a proposal is NaN"},
+		{logging{state: []float64{-inf}}, "logging.State: number 0 of a proposal is -Inf"},
+		{logging{state: []float64{1}, err: errors.New("not this")}, "logging.State: not this"},
+		{logging{params: []float64{-1e300, 0}, state: []float64{inf, 1}}, ""},
+		{logging{count: -1, state: []float64{}, err: errors.New("nothing to check")}, ""},
+	} {
+		o := newOptimizer(t, list, cmbo.WithSurrogate(tt.s), cmbo.WithInitial(0))
+		before := snapshot(t, o)
+		_, err := o.Ask(ctx)
+		if tt.says != "" {
+			require.ErrorIs(t, err, cmbo.ErrNumerical)
+			require.ErrorContains(t, err, tt.says)
+			require.Equal(t, before, snapshot(t, o))
+			continue
+		}
+		require.NoError(t, err)
+		again, err := cmbo.Restore(bytes.NewReader(snapshot(t, o)), cmbo.WithSurrogate(tt.s))
+		require.NoError(t, err)
+		require.Equal(t, snapshot(t, o), snapshot(t, again))
+	}
+}
+
+// TestDesignExhausted: a range of two numbers has a design of no more, and with repeats
+// only failures use them up.
+func TestDesignExhausted(t *testing.T) {
+	s, err := cmbo.NewSpace(cmbo.Float("x", 1, math.Nextafter(1, 2)))
+	require.NoError(t, err)
+	o := newOptimizer(t, s, cmbo.WithRepeats(), cmbo.WithInitial(5))
+	for range 2 {
+		trial, err := o.Ask(ctx)
+		require.NoError(t, err)
+		require.NoError(t, o.TellFailed(trial.ID))
+	}
+	_, err = o.Ask(ctx)
+	require.ErrorIs(t, err, cmbo.ErrNoCandidates)
+	require.ErrorContains(t, err, "none of 2000 points of the initial design may be proposed")
+}
+
+// TestIndexSetIsCanonical: equal points make the same prior.
+func TestIndexSetIsCanonical(t *testing.T) {
+	s, err := cmbo.NewSpace(cmbo.Float("x", 0, 0.5).WithStep(0.1))
+	require.NoError(t, err)
+	a, b := 0.1, 0.2
+	tasks := []cmbo.Task{{ID: "a", X: [][]float64{{0}, {0.2}, {0.5}}, Y: []float64{1, 3, 2}}, {ID: "b", X: [][]float64{{0}, {0.3}}, Y: []float64{1, 2}}}
+	for _, opts := range [][]cmbo.LearnOption{nil, {cmbo.WithVariant(cmbo.WssClusWssCMP)}} {
+		var blobs [2][]byte
+		for i, x := range []float64{0.3, a + b} {
+			blobs[i] = encode(t, learn(t, s, tasks, append(opts[:len(opts):len(opts)], cmbo.WithIndexSet([][]float64{{0}, {x}, {0.5}}))...))
+		}
+		require.Equal(t, blobs[0], blobs[1])
 	}
 }

@@ -40,8 +40,8 @@ type snapshotOptions struct {
 
 // Snapshot writes the state of the optimiser, at any moment: one line of JSON
 // with the space, the options by name, the digest of the prior and the log of
-// events that [Optimizer] names. It holds data only, so
-// it outlives releases and machines. It fails if w does, or with [ErrOption] if
+// events that [Optimizer] names. It holds data only, so any machine can read it, with
+// any release that has its format. It fails if w does, or with [ErrOption] if
 // the prior cannot be encoded or the acquisition has no name that
 // [ParseAcquisition] reads.
 func (o *Optimizer) Snapshot(w io.Writer) (err error) {

@@ -60,7 +60,7 @@ func (o *draft) probability(ctx context.Context, x *linalg.Dense) ([]float64, er
 // keeps farther from it than the first power. Scores of EI
 // are logarithms of what is expected and those of PI are quantiles of a probability:
 // they become the logarithm of the product. All others, whose sign and unit are
-// unknown, as nil is, count from the least of them.
+// unknown, as nil is, count from the least finite one; infinite scores stay as they are.
 func weighBySuccess(scores, p []float64, f acq.Func) {
 	switch f.(type) {
 	case acq.EI:
@@ -81,7 +81,9 @@ func weighBySuccess(scores, p []float64, f acq.Func) {
 		}
 	}
 	for i, v := range p {
-		scores[i] = (scores[i] - least) * v * v
+		if !math.IsInf(scores[i], 0) {
+			scores[i] = (scores[i] - least) * v * v
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/linalg"
 )
 
 // crashes reports whether an evaluation of the test's objective fails.
@@ -192,8 +193,8 @@ func TestFailuresAdded(t *testing.T) {
 }
 
 // TestFailuresAloneAdded: a task of failures alone can be added, and gives what learning
-// it with the others does, bit for bit; its ID is known from then on. With options the
-// values are learned again.
+// it with the others does, bit for bit; its ID is known from then on. With options that
+// concern the result the values are learned again.
 func TestFailuresAloneAdded(t *testing.T) {
 	space, err := cmbo.UnitCube(2)
 	require.NoError(t, err)
@@ -207,6 +208,9 @@ func TestFailuresAloneAdded(t *testing.T) {
 			more, err := p.Add(t.Context(), alone[len(first)-3:])
 			require.NoError(t, err)
 			require.Equal(t, want, encode(t, more))
+			watched, err := p.Add(t.Context(), alone[len(first)-3:], cmbo.WithParallelism(1), cmbo.WithProgress(func(cmbo.Progress) {}))
+			require.NoError(t, err)
+			require.Equal(t, want, encode(t, watched))
 			require.Len(t, more.Tasks(), 5)
 			_, _, err = more.Adopt(t.Context(), space, nil)
 			require.NoError(t, err)
@@ -246,4 +250,55 @@ func TestFailuresLowerThePrior(t *testing.T) {
 		tasks[i].Failed = nil
 	}
 	require.Less(t, lower, mean(tasks)-0.2)
+}
+
+// boundless is an acquisition that is infinite at some means.
+type boundless struct{ at func(mean float64) float64 }
+
+func (b boundless) Score(mean, _ float64) float64 { return b.at(mean) }
+func (boundless) String() string                  { return "boundless" }
+
+// TestInfiniteScoresAndFailures: infinite scores are what they were once an evaluation
+// failed, and the finite ones count from the least of them.
+func TestInfiniteScoresAndFailures(t *testing.T) {
+	list, _ := grid(t, 4)
+	for name, at := range map[string]func(mean float64) float64{
+		"all": func(float64) float64 { return math.Inf(1) },
+		"some": func(mean float64) float64 {
+			switch {
+			case mean < 0.3:
+				return math.Inf(-1)
+			case mean > 0.6:
+				return math.Inf(1)
+			}
+			return mean
+		},
+	} {
+		o := newOptimizer(t, list, cmbo.WithSurrogate(coordinate{}), cmbo.WithInitial(0), cmbo.WithAcquisition(boundless{at}))
+		for range 2 {
+			trial, err := o.Ask(t.Context())
+			require.NoError(t, err, name)
+			require.NoError(t, o.TellFailed(trial.ID))
+		}
+		s, ok := o.LastStep()
+		require.True(t, ok)
+		for i, mean := range s.Mean {
+			want := at(mean)
+			if !math.IsInf(want, 0) {
+				want = (mean - 1./3) * s.Success[i] * s.Success[i]
+			}
+			require.Equal(t, want, s.Scores[i], name)
+		}
+	}
+}
+
+// coordinate is a surrogate that takes the first coordinate for the objective.
+type coordinate struct{}
+
+func (coordinate) Fit(context.Context, cmbo.Data) error { return nil }
+func (coordinate) Predict(_ context.Context, mean, sd []float64, x *linalg.Dense) error {
+	for i := range mean {
+		mean[i], sd[i] = x.Row(i)[0], 1
+	}
+	return nil
 }

@@ -62,7 +62,8 @@ type NoiseEstimator interface {
 // proposal and come back in Data.States once it was told.
 type StateKeeper interface {
 	// State returns the numbers for the proposal that the latest Fit and Predict
-	// were for, nil for none. None may be NaN or -Inf.
+	// were for, nil for none. One that is NaN or -Inf, or that CheckState reports, fails
+	// the Ask with [ErrNumerical].
 	State(ctx context.Context) ([]float64, error)
 	// CheckState reports numbers that State cannot have returned; they come from
 	// a snapshot.
@@ -74,7 +75,9 @@ type StateKeeper interface {
 // fitting them again.
 type Refitter interface {
 	// Fitted returns the parameters in use and the number of observations, from
-	// the first on, that they were fitted to; nil before the first fit.
+	// the first on, that they were fitted to; nil before the first fit. New ones that
+	// are not finite, or that CheckFitted reports, fail the Ask with [ErrNumerical], as
+	// does a number below 0.
 	Fitted() (observations int, params []float64)
 	// CheckFitted reports parameters that Fitted cannot have returned; they come
 	// from a snapshot.

@@ -161,6 +161,19 @@ func TestSpaceEncodeKnownValues(t *testing.T) {
 	require.Equal(t, []float64{1, 1, 1, 1, 0, 0, 1, 1}, hi)
 }
 
+// TestEncodeRounds: a sum of steps is encoded as the value that it stands for.
+func TestEncodeRounds(t *testing.T) {
+	s, err := New(Float("x", 0, 0.5).WithStep(0.1))
+	require.NoError(t, err)
+	a, b := 0.1, 0.2
+	require.NotEqual(t, 0.3, a+b)
+	want, err := s.Encode([]float64{0.3})
+	require.NoError(t, err)
+	got, err := s.Encode([]float64{a + b})
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+}
+
 func TestSpaceRoundTrip(t *testing.T) {
 	s := mixedSpace(t)
 	r := rng.Stream(1, "round trip")

@@ -41,21 +41,55 @@ type settings struct {
 }
 
 func main() {
-	s := settings{}
-	flag.StringVar(&s.problem, "problem", "server", "`family` of workloads: server, training or reactor")
-	flag.BoolVar(&s.log, "log", true, "tell the logarithm of a cost")
-	flag.IntVar(&s.repeats, "repeats", 40, "new workloads, each with a past of its own")
-	flag.IntVar(&s.tasks, "tasks", 10, "past workloads; 0 for none")
-	flag.IntVar(&s.rows, "rows", 30, "evaluations of a past workload, failed ones among them")
-	flag.IntVar(&s.budget, "budget", 20, "evaluations of the new workload")
-	flag.Uint64Var(&s.seed, "seed", 1, "seed of everything random")
-	flag.Parse()
+	s, err := parse(os.Args[1:], os.Stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := compare(ctx, s, os.Stdout); err != nil {
+	if err == nil {
+		err = compare(ctx, s, os.Stdout)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "failures:", err)
 		os.Exit(1)
 	}
+}
+
+// parse reads the command line.
+func parse(args []string, stderr io.Writer) (settings, error) {
+	s := settings{}
+	flags := flag.NewFlagSet("failures", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.StringVar(&s.problem, "problem", "server", "`family` of workloads: server, training or reactor")
+	flags.BoolVar(&s.log, "log", true, "tell the logarithm of a cost")
+	numbers := []struct {
+		value        *int
+		name         string
+		first, least int
+		usage        string
+	}{
+		{&s.repeats, "repeats", 40, 2, "new workloads, each with a past of its own"},
+		{&s.tasks, "tasks", 10, 0, "past workloads; 0 for none"},
+		{&s.rows, "rows", 30, 1, "evaluations of a past workload, failed ones among them"},
+		{&s.budget, "budget", 20, 2, "evaluations of the new workload"},
+	}
+	for _, f := range numbers {
+		flags.IntVar(f.value, f.name, f.first, f.usage)
+	}
+	flags.Uint64Var(&s.seed, "seed", 1, "seed of everything random")
+	if err := flags.Parse(args); err != nil {
+		return s, err
+	}
+	if flags.NArg() > 0 {
+		return s, fmt.Errorf("unexpected argument %q; -help lists the flags", flags.Arg(0))
+	}
+	for _, f := range numbers {
+		if *f.value < f.least {
+			return s, fmt.Errorf("-%s %d: at least %d is needed", f.name, *f.value, f.least)
+		}
+	}
+	return s, nil
 }
 
 // method is a way to treat failures.
@@ -226,9 +260,6 @@ func compare(ctx context.Context, s settings, w io.Writer) error {
 	p, err := pick(s.problem)
 	if err != nil {
 		return err
-	}
-	if s.repeats < 2 || s.tasks < 0 || s.rows < 1 || s.budget < 2 {
-		return errors.New("needs at least 2 repeats, 1 row of each task and 2 evaluations")
 	}
 	space, err := p.space()
 	if err != nil {

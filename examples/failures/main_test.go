@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -42,7 +43,22 @@ func TestCompare(t *testing.T) {
 	for m := range numMethods {
 		require.Contains(t, b.String(), m.String())
 	}
-	require.Error(t, compare(context.Background(), settings{problem: "server"}, &b))
 	s.problem = "none"
 	require.ErrorContains(t, compare(context.Background(), s, &b), "none")
+}
+
+func TestFlags(t *testing.T) {
+	s, err := parse([]string{"-problem", "reactor", "-tasks", "0"}, io.Discard)
+	require.NoError(t, err)
+	require.Equal(t, settings{problem: "reactor", log: true, repeats: 40, rows: 30, budget: 20, seed: 1}, s)
+	for says, args := range map[string][]string{
+		`unexpected argument "reactor"`:   {"reactor"},
+		"-tasks -1: at least 0 is needed": {"-tasks", "-1"},
+		"-repeats 1: at least 2":          {"-repeats", "1"},
+		"-rows 0: at least 1":             {"-rows", "0"},
+		"-budget 1: at least 2":           {"-budget", "1"},
+	} {
+		_, err := parse(args, io.Discard)
+		require.ErrorContains(t, err, says)
+	}
 }

@@ -12,6 +12,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -53,7 +54,7 @@ type options struct {
 const shortToken = 16
 
 func parse(args []string, stderr io.Writer) (*options, error) {
-	o := &options{limits: study.DefaultLimits()}
+	o := &options{limits: study.DefaultLimits(), refresh: 5, parallelism: 1}
 	flags := flag.NewFlagSet("service", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.Usage = func() {
@@ -73,29 +74,31 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	tokenFile := flags.String("token-file", "", "`file` with the token")
 	flags.StringVar(&o.priors, "priors", "", "`directory` of encoded priors, *.prior, to take over under their file names")
 	l := &o.limits
-	for _, f := range []struct {
+	numbers := []struct {
 		value *int
 		name  string
+		least int
 		usage string
 	}{
-		{&l.Studies, "max-studies", "largest `number` of studies"},
-		{&l.Priors, "max-priors", "largest `number` of priors"},
-		{&l.OpenTrials, "max-open", "largest `number` of open trials of a study"},
-		{&l.Events, "max-events", "largest `number` of trials and observations of a study"},
-		{&l.Ask, "max-ask", "largest `number` of trials asked for at once"},
-		{&l.Dims, "max-dims", "largest `number` of coordinates of a space"},
-		{&l.Candidates, "max-candidates", "largest `number` of candidates"},
-		{&l.Tasks, "max-tasks", "largest `number` of tasks to learn from"},
-		{&l.TaskRows, "max-task-rows", "largest `number` of observations of one task"},
-	} {
+		{&l.Studies, "max-studies", 0, "largest `number` of studies"},
+		{&l.Priors, "max-priors", 0, "largest `number` of priors"},
+		{&l.OpenTrials, "max-open", 1, "largest `number` of open trials of a study"},
+		{&l.Events, "max-events", 1, "largest `number` of trials and observations of a study"},
+		{&l.Ask, "max-ask", 1, "largest `number` of trials asked for at once"},
+		{&l.Dims, "max-dims", 1, "largest `number` of coordinates of a space"},
+		{&l.Candidates, "max-candidates", 1, "largest `number` of candidates"},
+		{&l.Tasks, "max-tasks", 0, "largest `number` of tasks to learn from"},
+		{&l.TaskRows, "max-task-rows", 1, "largest `number` of observations of one task"},
+		{&o.refresh, "refresh", 0, "`seconds` after which pages load themselves again; 0 for never"},
+		{&o.parallelism, "parallelism", 1, "`number` of goroutines of one computation"},
+	}
+	for _, f := range numbers {
 		flags.IntVar(f.value, f.name, *f.value, f.usage)
 	}
 	flags.Int64Var(&o.body, "max-body", web.DefaultBody, "largest body in `bytes`")
-	flags.Int64Var(&o.bodies, "max-bodies", web.DefaultBodies, "`bytes` of all large bodies that are read or worked on at once; others wait")
+	flags.Int64Var(&o.bodies, "max-bodies", web.DefaultBodies, "`bytes` of all large bodies that are read or worked on at once, -max-body or more; others wait")
 	flags.DurationVar(&o.timeout, "timeout", web.DefaultTimeout, "longest `time` to work on a request")
 	flags.DurationVar(&o.shutdown, "shutdown", 20*time.Second, "longest `time` to wait for requests under way when stopped")
-	flags.IntVar(&o.refresh, "refresh", 5, "`seconds` after which pages load themselves again; 0 for never")
-	flags.IntVar(&o.parallelism, "parallelism", 1, "`number` of goroutines of one computation")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
@@ -104,10 +107,18 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		return nil, fmt.Errorf("unexpected argument %q; -help lists the flags", flags.Arg(0))
 	case o.dir == "":
 		return nil, errors.New("-dir is missing; -help lists the flags")
-	case o.body < 1 || o.bodies < o.body || o.timeout <= 0 || o.shutdown < 0 || o.refresh < 0 || o.parallelism < 1:
-		return nil, errors.New("a flag is below its smallest value")
 	case o.token != "" && *tokenFile != "":
 		return nil, errors.New("both -token and -token-file")
+	}
+	errs := []error{
+		atLeast("max-body", o.body, 1), atLeast("max-bodies", o.bodies, o.body),
+		atLeast("timeout", o.timeout, time.Millisecond), atLeast("shutdown", o.shutdown, 0),
+	}
+	for _, f := range numbers {
+		errs = append(errs, atLeast(f.name, *f.value, f.least))
+	}
+	if err := cmp.Or(errs...); err != nil {
+		return nil, err
 	}
 	if *tokenFile != "" {
 		b, err := os.ReadFile(*tokenFile)
@@ -122,6 +133,14 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		return nil, fmt.Errorf("a token needs at least %d characters, visible ASCII ones", shortToken)
 	}
 	return o, nil
+}
+
+// atLeast reports a flag below its smallest value.
+func atLeast[T cmp.Ordered](name string, value, least T) error {
+	if value < least {
+		return fmt.Errorf("-%s %v: at least %v is needed", name, value, least)
+	}
+	return nil
 }
 
 func main() { os.Exit(run(os.Args[1:], nil)) }
@@ -228,16 +247,21 @@ func importPriors(ctx context.Context, m *study.Manager, dir string) error {
 	if dir == "" {
 		return nil
 	}
-	files, err := filepath.Glob(filepath.Join(dir, "*.prior"))
+	files, err := os.ReadDir(dir)
 	if err != nil {
-		return err
+		return fmt.Errorf("-priors: %w", err)
 	}
-	for _, file := range files {
+	for _, f := range files {
+		id, ok := strings.CutSuffix(f.Name(), ".prior")
+		if !ok {
+			continue
+		}
+		file := filepath.Join(dir, f.Name())
 		b, err := os.ReadFile(file)
 		if err != nil {
 			return err
 		}
-		if _, err := m.AddPrior(ctx, strings.TrimSuffix(filepath.Base(file), ".prior"), b); err != nil {
+		if _, err := m.AddPrior(ctx, id, b); err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 	}

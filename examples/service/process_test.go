@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -233,6 +234,23 @@ func TestFlags(t *testing.T) {
 	o, err := parse([]string{"-dir", "x", "-max-studies", "3"}, io.Discard)
 	if err != nil || o.limits.Studies != 3 || !strings.HasPrefix(o.addr, "127.0.0.1:") {
 		t.Errorf("%+v, %v", o, err)
+	}
+	for says, args := range map[string][]string{
+		"-max-ask -1: at least 1":      {"-max-ask", "-1"},
+		"-max-dims 0: at least 1":      {"-max-dims", "0"},
+		"-max-open 0: at least 1":      {"-max-open", "0"},
+		"-max-studies -1: at least 0":  {"-max-studies", "-1"},
+		"-parallelism 0: at least 1":   {"-parallelism", "0"},
+		"-max-bodies 99: at least 100": {"-max-body", "100", "-max-bodies", "99"},
+		"-timeout 0s: at least 1ms":    {"-timeout", "0s"},
+		"-shutdown -1s: at least 0s":   {"-shutdown", "-1s"},
+	} {
+		if _, err := parse(append([]string{"-dir", "x"}, args...), io.Discard); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v", args, err)
+		}
+	}
+	if err := importPriors(t.Context(), nil, filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("priors of no directory: %v", err)
 	}
 	file := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(file, []byte("0123456789abcdef\n"), 0o600); err != nil {

@@ -31,6 +31,40 @@ type Checks struct {
 	Fitted func(params []float64) error // parameters
 }
 
+// CheckState reports numbers of a proposal that the log cannot store or the model
+// cannot take back, if there are any.
+func (c Checks) CheckState(state []float64) error {
+	if len(state) == 0 {
+		return nil
+	}
+	if c.State == nil {
+		return fmt.Errorf("%d numbers of a proposal are of no use to the model", len(state))
+	}
+	for i, v := range state {
+		if math.IsNaN(v) || math.IsInf(v, -1) { // JSON has neither, and stores +Inf as null
+			return fmt.Errorf("number %d of a proposal is %g", i, v)
+		}
+	}
+	return c.State(state)
+}
+
+// CheckFitted reports parameters that the log cannot store or the model cannot take
+// back, and a number of observations below 0.
+func (c Checks) CheckFitted(count int, params []float64) error {
+	if c.Fitted == nil {
+		return fmt.Errorf("fitted parameters are of no use to the model")
+	}
+	if count < 0 {
+		return fmt.Errorf("parameters fitted to %d observations", count)
+	}
+	for i, v := range params {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("fitted parameter %d is %g", i, v)
+		}
+	}
+	return c.Fitted(params)
+}
+
 // Export returns the JSON form.
 func (e Event) Export() Stored {
 	out := Stored{Kind: eventNames[e.Kind], Trial: e.Trial, X: e.X, Noise: e.Noise, Params: e.Params, Saw: e.Saw}
@@ -128,20 +162,14 @@ func (h *Log) restoreAsked(e *Event, s Stored, c Checks) error {
 		}
 		e.State = append(e.State, v)
 	}
-	if e.State != nil {
-		if c.State == nil {
-			return fmt.Errorf("%d numbers of a proposal are of no use to the model", len(e.State))
-		}
-		return c.State(e.State)
-	}
-	return nil
+	return c.CheckState(e.State)
 }
 
 func (h *Log) restoreFitted(e Event, s Stored, c Checks) error {
-	if c.Fitted == nil || s.Count == nil || *s.Count < 0 {
-		return fmt.Errorf("fitted parameters of no use")
+	if s.Count == nil {
+		return fmt.Errorf("%q without a number of observations", s.Kind)
 	}
-	if err := c.Fitted(e.Params); err != nil {
+	if err := c.CheckFitted(*s.Count, e.Params); err != nil {
 		return err
 	}
 	e.Count = *s.Count
