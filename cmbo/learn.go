@@ -42,8 +42,9 @@ type Progress struct {
 // differences count less and less below three quarters of the way from the best value to
 // the median, and not at all beyond a limit of three times that way. A penalty, or a loss
 // that diverged, says that a point is bad, not how bad. In tasks of fewer values, and where
-// the median would be a penalty, penalties are what lies further below the others than ten
-// times their range, up to three quarters of the values. Where
+// the median would be a penalty, penalties are up to three quarters of the values, closer
+// to each other than to the others, that lie further below these than ten times their
+// range; three others must be left that are not all equal. Where
 // evaluations of past tasks failed, the probability of success is learned too; tasks
 // of failures alone serve nothing else. Tasks that have nothing to do with the new one
 // cost the hierarchical prior little; they can make the paper's worse.

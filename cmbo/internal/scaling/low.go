@@ -30,8 +30,16 @@ const apart = 10
 // Fewer than three values have no width, and fewer than eight none by themselves unless
 // the worst of them are penalties beyond doubt: see penalties.
 func RaiseLow(y []float64, width float64) []float64 {
-	best, shown, penalized := widthOf(y)
-	if len(y) < fewestValues && width == 0 && !penalized {
+	sorted := slices.Sorted(slices.Values(y))
+	best, shown, from := widthOf(sorted)
+	few := len(y) < fewestValues
+	if k := penalties(sorted); k > from || few && k > 0 {
+		if best, shown, _ = widthOf(sorted[k:]); shown == 0 {
+			shown = best - sorted[k]
+		}
+		few = false
+	}
+	if few && width == 0 {
 		return y
 	}
 	if shown == 0 {
@@ -56,7 +64,7 @@ func RaiseLow(y []float64, width float64) []float64 {
 // slope falls from 1 on. Tasks without a width stay as they are.
 func CompressLow(y, noise []float64) (low, variances []float64) {
 	y = RaiseLow(y, 0)
-	best, width, _ := widthOf(y)
+	best, width, _ := widthOf(slices.Sorted(slices.Values(y)))
 	h := nearWidths * width
 	return bend(y, noise, best-h, h, func(d float64) (far, slope float64) { return math.Log1p(d), 1 / (1 + d) })
 }
@@ -64,7 +72,7 @@ func CompressLow(y, noise []float64) (low, variances []float64) {
 // ExpandLow returns what CompressLow made low of, but for the values that RaiseLow
 // raised and for rounding. The median keeps its place, and so shows the width.
 func ExpandLow(low, noise []float64) (y, variances []float64) {
-	best, width, _ := widthOf(low)
+	best, width, _ := widthOf(slices.Sorted(slices.Values(low)))
 	h := width / (1 - math.Log(nearWidths))
 	return bend(low, noise, best-h, h, func(d float64) (far, slope float64) {
 		e := math.Exp(min(d, math.Log(lowWidths/nearWidths)))
@@ -92,29 +100,23 @@ func bend(y, noise []float64, knee, h float64, f func(d float64) (far, slope flo
 	return bent, variances
 }
 
-// widthOf returns the best of y and its width, 0 for none, and whether it leaves
-// penalties out of account: those that a median of eight values or more would be.
-func widthOf(y []float64) (best, width float64, penalized bool) {
-	sorted := slices.Sorted(slices.Values(y))
-	k := penalties(sorted)
-	if n := len(y); n >= fewestValues && k <= n/2 {
-		k = 0
-	}
-	sorted = sorted[k:]
+// widthOf returns the best of values in rising order, their width, 0 for none, and the
+// index of the value from which that is measured.
+func widthOf(sorted []float64) (best, width float64, from int) {
 	n := len(sorted)
 	if n < 3 {
-		return 0, 0, false
+		return 0, 0, 0
 	}
-	best = sorted[n-1]
-	if width = best - sorted[n/2]; width == 0 {
-		width = best - sorted[(n-1)/4]
+	best, from = sorted[n-1], n/2
+	if sorted[from] == best {
+		from = (n - 1) / 4
 	}
-	return best, width, k > 0
+	return best, best - sorted[from], from
 }
 
 // penalties returns how many of the values, in rising order, are penalties: at most three
 // quarters of them, so that three at least are none, that are closer to each other than to
-// the others, and from these many times the range that they have.
+// the others, and from these many times the range that they have, which is not 0.
 func penalties(sorted []float64) int {
 	n := len(sorted)
 	for k := min(n-3, 3*n/4); k > 0; k-- {

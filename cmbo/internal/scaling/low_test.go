@@ -36,7 +36,11 @@ func TestRaiseLow(t *testing.T) {
 		"few and far penalties":            {[]float64{3, -1e9, 1, -1e9, 4, -2e9}, 0, []float64{3, 4 - lowWidths, 1, 4 - lowWidths, 4, 4 - lowWidths}},
 		"not far enough":                   {[]float64{3, 1, 1 - 3*apart, 4}, 0, []float64{3, 1, 1 - 3*apart, 4}},
 		"most are penalties":               {[]float64{3, 1, -1e9, -1e9, -1e9, -1e9, -1e9, -1e9, 4}, 0, []float64{3, 1, 4 - lowWidths, 4 - lowWidths, 4 - lowWidths, 4 - lowWidths, 4 - lowWidths, 4 - lowWidths, 4}},
-		"more than three quarters":         {[]float64{3, 4, -1e9, -1e9, -1e9, -1e9, -1e9, -1e9}, 0, []float64{3, 4, -1e9, -1e9, -1e9, -1e9, -1e9, -1e9}},
+		"three quarters":                   {slices.Concat([]float64{3, 1, 2, 4}, slices.Repeat([]float64{-1e9}, 12)), 0, slices.Concat([]float64{3, 1, 2, 4}, slices.Repeat([]float64{4 - lowWidths}, 12))},
+		"more than three quarters":         {slices.Concat([]float64{3, 1, 4}, slices.Repeat([]float64{-1e9}, 13)), 0, slices.Concat([]float64{3, 1, 4}, slices.Repeat([]float64{-1e9}, 13))},
+		"half are penalties":               {[]float64{3, 1, 2, 4, -1e9, -1e9, -1e9, -1e9}, 0, []float64{3, 1, 2, 4, 4 - lowWidths*3, 4 - lowWidths*3, 4 - lowWidths*3, 4 - lowWidths*3}},
+		"half are the best":                {[]float64{1, 1, 1, 1, .5, 0, -1e9, -1e9}, 0, []float64{1, 1, 1, 1, .5, 0, 1 - lowWidths*.5, 1 - lowWidths*.5}},
+		"most are the best":                {[]float64{1, 1, 1, 1, 1, .5, -1e9, -1e9, -1e9}, 0, []float64{1, 1, 1, 1, 1, .5, 1 - lowWidths*.5, 1 - lowWidths*.5, 1 - lowWidths*.5}},
 		"low values apart from each other": {[]float64{3, 1, 4, -100, -300, -500, -700, -900}, 0, []float64{3, 1, 4, -100, -300, 4 - lowWidths*104, 4 - lowWidths*104, 4 - lowWidths*104}},
 	} {
 		in := slices.Clone(c.y)
@@ -120,4 +124,18 @@ func TestCompressLowNoise(t *testing.T) {
 	assert.InDeltaSlice(t, noise, back, 1e-13, "and back")
 	assert.Equal(t, []float64{1, 1, 1, 1, 0, 4, 1, 1, 1}, noise, "the argument")
 	assert.Equal(t, 9.0, low[0])
+}
+
+// What ExpandLow makes of compressed values is what RaiseLow made of them, also where low
+// values form groups.
+func TestExpandLowGroups(t *testing.T) {
+	for _, y := range [][]float64{
+		{.90, .905, .91, .49, .492, .495, .498, .5, .3, .2, .1, .1},
+		{1, .99, .98, -5, -5.1, -5.2, -5.3, -5.4, -1e9},
+		{3, 1, 4, -1e9, -1e9, -1e9, -1e9, -1e9},
+	} {
+		low, _ := CompressLow(y, nil)
+		back, _ := ExpandLow(low, nil)
+		assert.InDeltaSlice(t, RaiseLow(y, 0), back, 1e-12, "%v", y)
+	}
 }
