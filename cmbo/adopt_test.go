@@ -301,9 +301,15 @@ func TestAddKeepsTheCommonScale(t *testing.T) {
 	level := func(id string, y float64) Task {
 		return Task{ID: id, X: [][]float64{{0.1}, {0.5}, {0.8}}, Y: []float64{y - 0.1, y, y - 0.05}}
 	}
-	p, err := Learn(t.Context(), space, []Task{level("a", 0.9), level("b", 0.94)}, WithYPolicy(RawValues))
+	p, err := Learn(t.Context(), space, []Task{level("a", 0.9), level("b", 0.94)}, WithYPolicy(Copula))
 	require.NoError(t, err)
-	q, err := p.Add(t.Context(), []Task{level("c", 0.5)})
+	q, err := p.Add(t.Context(), []Task{{ID: "c", X: [][]float64{{0.2}, {0.3}}, Y: []float64{1, 2}}})
+	require.NoError(t, err)
+	scores := q.learned.(*hierarchicalPrior).Model.Tasks()
+	require.Equal(t, scores[0].Scale, scores[2].Scale)
+	p, err = Learn(t.Context(), space, []Task{level("a", 0.9), level("b", 0.94)}, WithYPolicy(RawValues))
+	require.NoError(t, err)
+	q, err = p.Add(t.Context(), []Task{level("c", 0.5)})
 	require.NoError(t, err)
 	tasks := q.learned.(*hierarchicalPrior).Model.Tasks()
 	for _, task := range tasks {

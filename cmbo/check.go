@@ -326,7 +326,7 @@ func (r *hierarchicalRun) contradicted(ctx context.Context, rec *replay.Record, 
 		if means[i] == nil {
 			continue
 		}
-		if c := rankCorrelation(y, means[i]); c*math.Sqrt(float64(len(y)-1)) < -clearRanks {
+		if c := rankCorrelation(y, means[i]); c*math.Sqrt(float64(len(y)-1)) <= -clearRanks {
 			out = append(out, t.ID)
 		}
 	}

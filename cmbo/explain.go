@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/regret"
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
@@ -114,11 +115,13 @@ func (o *Optimizer) Explain(ctx context.Context, trial int) (x Explanation, err 
 			s.Candidates = c.rows
 		}
 		x.Step, x.acquisition = s.clone(), o.config.acquisition.String()
-		if _, ok := o.model.(*hierarchicalRun); ok && len(d.Y) == 0 {
+		if _, ok := o.model.(*hierarchicalRun); ok && len(d.Y) == 0 && points.Len(d.Pending) == 0 {
 			x.acquisition = "mean"
 		}
-		x.Mean, x.SD = scale.Back(s.Mean[s.Chosen], s.SD[s.Chosen])
-		x.Mean = scaling.Orient(x.Mean, o.config.minimize)
+		if past.hasScale(d) {
+			x.Mean, x.SD = scale.Back(s.Mean[s.Chosen], s.SD[s.Chosen])
+			x.Mean = scaling.Orient(x.Mean, o.config.minimize)
+		}
 	} else {
 		if err := o.fit(ctx, d); err != nil {
 			return x, err
@@ -175,7 +178,7 @@ type Outlook struct {
 // String says it in words.
 func (u Outlook) String() string {
 	if math.IsNaN(u.Next) {
-		return "nothing told yet"
+		return "not known before two different values"
 	}
 	more := "none is likely to gain more"
 	if u.Most > u.Next {
@@ -184,7 +187,8 @@ func (u Outlook) String() string {
 	return fmt.Sprintf("the next evaluation is expected to gain %.3g, and %s; %.3g was gained since the first", u.Next, more, u.Gained)
 }
 
-// Outlook says what more evaluations may bring: NaN before the first value. Candidates
+// Outlook says what more evaluations may bring: NaN before the first value and, but for
+// the hierarchical prior, before two different ones, which have no scale. Candidates
 // are those that an Ask would score, trials that are open among them; the improvement
 // is multiplied by the probability of success where failures are known. With [Copula]
 // the model's scores are turned into values by a line, which makes the numbers rough.
@@ -217,7 +221,15 @@ func (o *Optimizer) Outlook(ctx context.Context) (u Outlook, err error) {
 	if err := o.fit(ctx, d); err != nil {
 		return u, err
 	}
-	top := slices.Max(d.Y)
+	if !present.hasScale(d) {
+		u.Next, u.Most = math.NaN(), math.NaN()
+		return u, nil
+	}
+	told, err := present.told(ctx, d)
+	if err != nil {
+		return u, err
+	}
+	top := slices.Max(told)
 	f := acq.EI{Best: top}
 	for _, c := range []proposable{c, open} {
 		if len(c.free) == 0 {

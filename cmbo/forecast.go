@@ -162,7 +162,7 @@ func (o *Optimizer) calibration(ctx context.Context) (Calibration, error) {
 // forecast is what a model that was told d expects at x; ok is false as long as the
 // values have no scale.
 func (o *draft) forecast(ctx context.Context, m Surrogate, d Data, scale scaling.Values, x []float64) (f Forecast, ok bool, err error) {
-	if o.config.y != RawValues && !distinct(d.Raw) {
+	if !o.hasScale(d) {
 		return f, false, nil
 	}
 	mean, sd := []float64{0}, []float64{0}
@@ -176,6 +176,9 @@ func (o *draft) forecast(ctx context.Context, m Surrogate, d Data, scale scaling
 	}
 	return f, true, nil
 }
+
+// hasScale reports whether what the model says can be brought to the values' unit.
+func (o *draft) hasScale(d Data) bool { return o.config.y == RawValues || distinct(d.Raw) }
 
 // distinct reports whether there are two different values.
 func distinct(y []float64) bool {

@@ -43,8 +43,8 @@ func learnHierarchy(ctx context.Context, t *trainingSet) (learned, error) {
 		}
 	}
 	mean, sd := hierarchy.CommonScale(tasks)
-	if t.known != nil && c.y == RawValues {
-		// Values of one scale stay so: the scale is that of the tasks known already.
+	if t.known != nil && (c.y == RawValues || c.y == Copula) {
+		// Values of one scale, and scores, stay so: the scale is that of the tasks known already.
 		first := t.known.learned.(*hierarchicalPrior).Tasks()[0]
 		mean, sd = first.Shift, first.Scale
 	}

@@ -307,8 +307,11 @@ func (o *Optimizer) Best() (best Observation, ok bool) {
 // Predict returns the mean and the standard deviation that the model gives the
 // noise-free objective at a point, in the user's units, from the data told so
 // far. Open and failed trials do not enter. Before the first value the hierarchical
-// prior's sd is that of the target's level, which may be far from the past tasks'. It
-// fails with [ErrDimension], [ErrNotFinite], [ErrOutOfSpace] or [ErrNumerical].
+// prior's sd is that of the target's level, which may be far from the past tasks'; the
+// other models have no unit before two different values, and take 1. Values far below the
+// best count as at the limit that [Learn] describes with the hierarchical prior: there
+// the mean is too high and sd too small. It fails with [ErrDimension], [ErrNotFinite],
+// [ErrOutOfSpace] or [ErrNumerical].
 func (o *Optimizer) Predict(x []float64) (mean, sd float64, err error) {
 	u, err := o.space.Encode(x)
 	if err != nil {

@@ -27,6 +27,9 @@ func TestLearnIgnoresTheOrderOfTasks(t *testing.T) {
 			x := []float64{r.Float64(), r.Float64()}
 			task.X, task.Y = append(task.X, x), append(task.Y, math.Sin(a*x[0]+b)+r.NormFloat64())
 		}
+		for range 5 { // more points than success is learned on
+			task.Failed = append(task.Failed, []float64{r.Float64(), 0.9 + 0.1*r.Float64()})
+		}
 		tasks = append(tasks, task)
 	}
 	orders := 3

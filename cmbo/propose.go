@@ -302,19 +302,25 @@ func (o *draft) score(ctx context.Context, id int, x *linalg.Dense) (*Step, []fl
 	if e, ok := o.model.(MaxValueEstimator); ok {
 		maxValue = e.MaxValue()
 	}
+	told, err := o.told(ctx, d)
+	if err != nil {
+		return nil, nil, err
+	}
 	f := o.config.acquisition
 	if a, ok := f.(acq.Adaptive); ok {
-		f = a.Adapt(acq.Proposal{Told: d.Y, MaxValue: maxValue, Mean: s.Mean, SD: s.SD})
+		f = a.Adapt(acq.Proposal{Told: told, MaxValue: maxValue, Mean: s.Mean, SD: s.SD})
+	}
+	best := math.NaN()
+	if len(told) > 0 {
+		best = slices.Max(told)
+	} else if _, ok := o.model.(*hierarchicalRun); ok && points.Len(d.Pending) > 0 {
+		best = slices.Max(s.Mean) // by the mean the point that is pending would be chosen again
 	}
 	scorer, scores := o.model.(Scorer)
 	switch {
 	case f == Thompson():
 		err = o.model.(Sampler).Sample(ctx, s.Scores, x, rng.Stream(o.config.seed, "draw", uint64(id)))
 	case scores:
-		best := math.NaN()
-		if len(d.Y) > 0 {
-			best = slices.Max(d.Y)
-		}
 		err = scorer.Score(ctx, s.Scores, x, f, best)
 	default:
 		for i := range s.Scores {
@@ -325,7 +331,7 @@ func (o *draft) score(ctx context.Context, id int, x *linalg.Dense) (*Step, []fl
 		s.Success, err = o.probability(ctx, x)
 	}
 	if err == nil && s.Success != nil {
-		if scores && (o.config.surrogate != nil || len(d.Y) == 0) {
+		if scores && (o.config.surrogate != nil || math.IsNaN(best)) {
 			f = nil // a surrogate from outside, and ours before the first value, score by something else
 		}
 		weighBySuccess(s.Scores, s.Success, f)
@@ -348,6 +354,16 @@ func (o *draft) state(ctx context.Context) ([]float64, error) {
 		return nil, fmt.Errorf("%w: %T.State: %w", ErrNumerical, o.model, err)
 	}
 	return state, nil
+}
+
+// told returns the values that proposals improve on: those told, or, where noise variances
+// were given, what the model makes of them, since the largest of noisy values says little.
+func (o *draft) told(ctx context.Context, d Data) ([]float64, error) {
+	if !slices.ContainsFunc(d.NoiseVariance, func(v float64) bool { return v > 0 }) {
+		return d.Y, nil
+	}
+	mean, sd := make([]float64, len(d.Y)), make([]float64, len(d.Y))
+	return mean, o.model.Predict(ctx, mean, sd, d.X)
 }
 
 // logFit puts parameters fitted for this proposal on the log, so that a

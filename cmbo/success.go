@@ -24,13 +24,9 @@ func (o *draft) probability(ctx context.Context, x *linalg.Dense) ([]float64, er
 		case o.h.Failures == 0:
 			return nil, nil
 		default:
-			k := hierarchy.DefaultKernel(o.space.Dim())
-			if p != nil {
-				if l, ok := p.learned.(*hierarchicalPrior); ok {
-					k = l.Base().Kernel
-				}
-			}
-			m = hierarchy.NewSuccess(k, x)
+			// The lengths that values have say nothing of failures, and long ones would make
+			// a few failures fail everywhere.
+			m = hierarchy.NewSuccess(hierarchy.DefaultKernel(o.space.Dim()), x)
 		}
 		o.succeeds = hierarchy.NewBoundSuccess(m, o.config.parallelism, o.config.parts())
 	}

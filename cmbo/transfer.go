@@ -85,11 +85,11 @@ const (
 	// TransferHelps: at least 90 % of the mass.
 	TransferHelps
 	// TransferUnclear: less than that, and more than 25 %, or the population or a cluster
-	// ranks the points told as their values do, whatever the mass: a correlation of the
-	// ranks of more than two of the deviations that chance gives it.
+	// ranks the points told as their values do: a correlation of the ranks of two or more
+	// of the deviations that chance gives it.
 	TransferUnclear
-	// TransferMisleads: at most 25 %. The new task is like no past task, or what was
-	// good there is bad here.
+	// TransferMisleads: at most 25 %, and no such ranks. The new task is like no past task,
+	// or what was good there is bad here.
 	TransferMisleads
 )
 
@@ -98,7 +98,7 @@ const (
 	verdictValues = 5
 	helpingMass   = 0.9
 	misleadMass   = 0.25
-	clearRanks    = 2 // deviations of a rank correlation by chance
+	clearRanks    = 2 - 1e-9 // deviations of a rank correlation by chance; five values have two at most
 )
 
 var verdictNames = [...]string{"unknown", "too early to tell", "transfer helps", "unclear", "the past misleads"}
@@ -219,7 +219,7 @@ func (o *Optimizer) transfer(y []float64) Transfer {
 	slices.SortStableFunc(t.Shares, func(a, b Share) int { return cmp.Compare(b.Mass, a.Mass) })
 	if m, ok := o.model.(*hierarchicalRun); ok {
 		for _, mean := range m.PriorMeans() {
-			t.ranked = t.ranked || len(y) > 1 && rankCorrelation(y, mean)*math.Sqrt(float64(len(y)-1)) > clearRanks
+			t.ranked = t.ranked || len(y) > 1 && rankCorrelation(y, mean)*math.Sqrt(float64(len(y)-1)) >= clearRanks
 		}
 		t.Verdict = t.verdict()
 	}

@@ -89,7 +89,7 @@ func TestTransferVerdict(t *testing.T) {
 			task.Y[i] = -task.Y[i]
 		}
 	}
-	ripple := func(x []float64) float64 { return 50 + 10*math.Cos(45*x[0])*math.Cos(45*x[1]) }
+	ripple := func(x []float64) float64 { return 50 + 10*math.Cos(40*x[0])*math.Cos(40*x[1]) }
 	for _, c := range []struct {
 		name    string
 		past    []cmbo.Task
@@ -106,7 +106,7 @@ func TestTransferVerdict(t *testing.T) {
 			o := newOptimizer(t, space, cmbo.WithPrior(prior))
 			drive(t, o, c.f, 4)
 			require.Equal(t, "too early to tell: 4 of 5 values", transferOf(t, o).String())
-			drive(t, o, c.f, 11)
+			drive(t, o, c.f, 16)
 			tr := transferOf(t, o)
 			require.Equal(t, c.verdict, tr.Verdict, "%v", tr.Shares)
 			require.Regexp(t, c.words, tr.String())

@@ -76,7 +76,7 @@ func levelScale(tasks []Task) float64 {
 		lo, hi = min(lo, tasks[i].Shift), max(hi, tasks[i].Shift)
 	}
 	switch {
-	case hi > lo:
+	case hi/2-lo/2 > 0:
 		return math.Log(hi/2 - lo/2)
 	case hi != 0:
 		return math.Log(math.Abs(hi))
@@ -126,7 +126,8 @@ type node struct {
 //
 // Values that a hypothesis follows leave about 1/√(2t) for the deviation of ln s, and the
 // sum over nodes h apart is off by a share of 2·exp(−2π²·sd²/h²): .03 for scaleStep and
-// 100 values. Nodes come closer as 1/√t, which keeps it below .004.
+// 100 values. Nodes come closer as 1/√t, which keeps it below .004 as long as maxNodes
+// suffice.
 func (p *affinePrior) nodes(y []float64, reversed float64) []node {
 	if p.exact {
 		return []node{{s: 1, s2: 1}}

@@ -941,3 +941,18 @@ func TestSinglesBeforeTheFirstValue(t *testing.T) {
 		assert.NotZero(t, tasks)
 	}
 }
+
+// TestPredictRefusesWhatIsNotFinite: no NaN and no infinity is passed on as a prediction.
+func TestPredictRefusesWhatIsNotFinite(t *testing.T) {
+	run, _, cand := conditioned(t, 5)
+	c, err := run.m.Candidates(ctx, cand, 1)
+	require.NoError(t, err)
+	mean, sd := make([]float64, rows(cand)), make([]float64, rows(cand))
+	require.NoError(t, run.Predict(ctx, mean, sd, c, false))
+	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		for _, k := range run.active {
+			k.fit.all.a = bad
+		}
+		require.ErrorContains(t, run.Predict(ctx, mean, sd, c, false), "is not finite")
+	}
+}

@@ -1,0 +1,123 @@
+package cmbo_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/stretchr/testify/require"
+)
+
+// paraboloids are past tasks on the unit square whose best points lie around the middle.
+func paraboloids(seed uint64, n int) (tasks []cmbo.Task) {
+	r := rng.Stream(seed, "paraboloids")
+	for i := range 8 {
+		task := cmbo.Task{ID: fmt.Sprint(i)}
+		f := paraboloid(0.4 + 0.2*r.Float64())
+		for range n {
+			x := []float64{r.Float64(), r.Float64()}
+			task.X, task.Y = append(task.X, x), append(task.Y, f(x))
+		}
+		tasks = append(tasks, task)
+	}
+	return tasks
+}
+
+func paraboloid(s float64) func(x []float64) float64 {
+	return func(x []float64) float64 { return 5 - 3*((x[0]-s)*(x[0]-s)+(x[1]-s)*(x[1]-s)) }
+}
+
+// TestLeavesAFailingRegion: failures around the past's best points, of which the past
+// knows nothing, do not fail everywhere.
+func TestLeavesAFailingRegion(t *testing.T) {
+	s, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	for _, seed := range []uint64{0, 2, 3} {
+		o := newOptimizer(t, s, cmbo.WithPrior(learn(t, s, paraboloids(seed, 40))))
+		asks := 0
+		for {
+			asks++
+			require.Less(t, asks, 25, "seed %d", seed)
+			trial, err := o.Ask(ctx)
+			require.NoError(t, err)
+			if math.Hypot(trial.X[0]-0.2, trial.X[1]-0.8) < 0.17 {
+				break
+			}
+			require.NoError(t, o.TellFailed(trial.ID))
+		}
+	}
+}
+
+// TestFirstBatch: points asked for before the first value are not all the past's best one.
+func TestFirstBatch(t *testing.T) {
+	s, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	o := newOptimizer(t, s, cmbo.WithPrior(learn(t, s, paraboloids(1, 30))))
+	trials, err := o.AskN(ctx, 8)
+	require.NoError(t, err)
+	lo, hi := slices.Clone(trials[0].X), slices.Clone(trials[0].X)
+	for i, a := range trials {
+		for j, x := range a.X {
+			lo[j], hi[j] = min(lo[j], x), max(hi[j], x)
+		}
+		for _, b := range trials[:i] {
+			require.Greater(t, math.Hypot(a.X[0]-b.X[0], a.X[1]-b.X[1]), 0.02)
+		}
+		x, err := o.Explain(ctx, a.ID)
+		require.NoError(t, err)
+		require.Equal(t, a.X, x.Trial.X)
+	}
+	require.Greater(t, hi[0]-lo[0]+hi[1]-lo[1], 0.6)
+}
+
+// TestNoisyBest: a large value that is known to say next to nothing is not what proposals
+// have to improve on.
+func TestNoisyBest(t *testing.T) {
+	s, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	prior := cmbo.WithPrior(learn(t, s, paraboloids(1, 30)))
+	f := paraboloid(0.62)
+	for _, opts := range [][]cmbo.Option{nil, {prior}} {
+		o := newOptimizer(t, s, opts...)
+		require.NoError(t, o.Observe([]float64{0.05, 0.9}, 8, cmbo.WithNoise(64)))
+		best := math.Inf(-1)
+		for range 20 {
+			trial, err := o.Ask(ctx)
+			require.NoError(t, err)
+			best = max(best, f(trial.X))
+			require.NoError(t, o.Tell(trial.ID, f(trial.X), cmbo.WithNoise(1e-6)))
+		}
+		require.Greater(t, best, 4.99)
+		u, err := o.Outlook(ctx)
+		require.NoError(t, err)
+		require.Greater(t, u.Next, 1e-12)
+	}
+}
+
+// TestNoUnitIsInvented: values that are all equal have no scale, so nothing is said of
+// what more would bring.
+func TestNoUnitIsInvented(t *testing.T) {
+	s, err := cmbo.UnitCube(1)
+	require.NoError(t, err)
+	o := newOptimizer(t, s, cmbo.WithInitial(1))
+	for i := range 2 {
+		require.NoError(t, o.Observe([]float64{float64(i)}, 1e6))
+		u, err := o.Outlook(ctx)
+		require.NoError(t, err)
+		require.True(t, math.IsNaN(u.Next) && math.IsNaN(u.Most))
+		require.Equal(t, "not known before two different values", u.String())
+		trial, err := o.Ask(ctx)
+		require.NoError(t, err)
+		x, err := o.Explain(ctx, trial.ID)
+		require.NoError(t, err)
+		require.True(t, math.IsNaN(x.Mean) && math.IsNaN(x.SD))
+		require.NoError(t, o.Cancel(trial.ID))
+	}
+	require.NoError(t, o.Observe([]float64{0.5}, 1e6+1))
+	u, err := o.Outlook(ctx)
+	require.NoError(t, err)
+	require.False(t, math.IsNaN(u.Next))
+}
