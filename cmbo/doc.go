@@ -43,7 +43,8 @@
 // N(μ_i, S_i + τ·C), i one of the tasks, or of a sample of 256 where there are more; to
 // the first two a small process of its own may be added. Its values weigh these
 // hypotheses by their marginal likelihood, and the acquisition is the expected
-// improvement over all of them. Before the first value the largest mean is asked for.
+// improvement over all of them. Before the first value the largest mean is asked for,
+// and improvements on it while that is pending.
 // [Optimizer.Transfer] returns the masses and says in words whether the past helps,
 // [Optimizer.Calibration] how well values were foretold; [Check] says beforehand whether
 // past tasks help each other.

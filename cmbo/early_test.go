@@ -108,7 +108,7 @@ func TestNoUnitIsInvented(t *testing.T) {
 		u, err := o.Outlook(ctx)
 		require.NoError(t, err)
 		require.True(t, math.IsNaN(u.Next) && math.IsNaN(u.Most))
-		require.Equal(t, "not known before two different values", u.String())
+		require.Equal(t, "what more evaluations would bring is not known yet", u.String())
 		trial, err := o.Ask(ctx)
 		require.NoError(t, err)
 		x, err := o.Explain(ctx, trial.ID)

@@ -178,7 +178,7 @@ type Outlook struct {
 // String says it in words.
 func (u Outlook) String() string {
 	if math.IsNaN(u.Next) {
-		return "not known before two different values"
+		return "what more evaluations would bring is not known yet"
 	}
 	more := "none is likely to gain more"
 	if u.Most > u.Next {

@@ -265,7 +265,8 @@ func (f observationOption) applyObservation(e *runlog.Event) error { return f(e)
 
 // WithNoise gives the variance of a measurement's error, in squared units of
 // the value: of the mean of n repetitions, say, their sample variance over n.
-// Positive; it takes the place of the noise variance learned or given.
+// Positive; it takes the place of the noise variance learned or given. In a run that has
+// such values proposals improve on what the model makes of them, not on the best told.
 func WithNoise(variance float64) ObservationOption {
 	return observationOption(func(e *runlog.Event) error {
 		if !(variance > 0) {
@@ -292,7 +293,7 @@ func observe(e *runlog.Event, opts []ObservationOption) error {
 	return nil
 }
 
-// Best returns the best value told or observed so far, the first of equals;
+// Best returns the best value told or observed so far, noisy as it may be, the first of equals;
 // ok is false before the first.
 func (o *Optimizer) Best() (best Observation, ok bool) {
 	o.mu.Lock()

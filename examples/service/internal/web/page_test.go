@@ -69,7 +69,7 @@ func TestPages(t *testing.T) {
 		if counts["tr"] != 8+len(k.Study.Space.Params()) || strings.Count(page, `role="img"`) != figures || counts["script"] > 0 {
 			t.Errorf("%s: %v, %d figures", k.Name, counts, strings.Count(page, `role="img"`))
 		}
-		shown := []string{"best so far", "cancelled", "0.25", `http-equiv="refresh" content="5"`, "The model: Gaussian process without a prior.", "The next evaluation is expected to gain "}
+		shown := []string{"best so far", "cancelled", "0.25", `http-equiv="refresh" content="5"`, "The model: Gaussian process without a prior.", "What more evaluations would bring is not known yet"}
 		switch k.Past {
 		case "past":
 			shown = append(shown[:4:4], "The model: hierarchical prior.", "no transfer", "all past tasks", "0: past 0", "single tasks", "Too early to tell: ", "found to bear on this task, after ")
