@@ -156,18 +156,24 @@ func Check(ctx context.Context, s *Space, tasks []Task, opts ...CheckOption) (re
 	if tasks, err = space.CheckTasks(s, tasks); err != nil {
 		return nil, err
 	}
+	valued := 0 // tasks to learn values from
+	for i := range tasks {
+		if len(tasks[i].Y) > 0 {
+			valued++
+		}
+	}
 	var out []int // tasks to leave out
 	records := make([]*replay.Record, len(tasks))
 	for i := range tasks {
 		if records[i], err = replay.New(s, &tasks[i], l.minimize); err != nil {
 			return nil, space.InTask(err, tasks[i].ID)
 		}
-		if records[i].Usable() && len(tasks) > 1 {
+		if records[i].Usable() && valued > 1 {
 			out = append(out, i)
 		}
 	}
 	if len(out) == 0 {
-		return nil, space.Errorf(ErrTask, "none of %d tasks has %d different points and two different values, and others to learn from", len(tasks), replay.MinRows)
+		return nil, space.Errorf(ErrTask, "none of %d tasks has %d different points and two different values, and others with values to learn from", len(tasks), replay.MinRows)
 	}
 	draw := func(i int) uint64 { return rng.Stream(l.seed, "check:"+tasks[i].ID).Uint64() }
 	slices.SortFunc(out, func(a, b int) int { return cmp.Compare(draw(a), draw(b)) })

@@ -162,6 +162,7 @@ func TestCheckRefuses(t *testing.T) {
 		{nil, nil, cmbo.ErrNoTasks},
 		{tasks[:1], nil, cmbo.ErrTask},
 		{constant, nil, cmbo.ErrTask},
+		{[]cmbo.Task{tasks[0], {ID: "crashed", Failed: tasks[1].X}}, nil, cmbo.ErrTask},
 		{tasks, []cmbo.CheckOption{nil}, cmbo.ErrOption},
 		{tasks, []cmbo.CheckOption{cmbo.WithCheckTasks(0)}, cmbo.ErrOption},
 		{tasks, []cmbo.CheckOption{cmbo.WithCheckEvaluations(0)}, cmbo.ErrOption},
