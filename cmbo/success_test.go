@@ -228,8 +228,8 @@ func TestFailuresAloneAdded(t *testing.T) {
 	require.ErrorIs(t, err, cmbo.ErrNoTasks)
 	require.ErrorContains(t, err, "none of 2 tasks has a value; they hold 3 failures")
 	_, err = cmbo.Check(t.Context(), space, append(valued[:1:1], alone...))
-	require.ErrorIs(t, err, cmbo.ErrNoTasks)
-	require.ErrorContains(t, err, `task "task 0" left out: cmbo: no tasks: none of 2 tasks has a value; they hold 3 failures`)
+	require.ErrorIs(t, err, cmbo.ErrTask)
+	require.ErrorContains(t, err, "none of 3 tasks has 5 different points and two different values, and others with values to learn from")
 }
 
 // TestFailuresLowerThePrior: what the past promises of a region where it failed is
