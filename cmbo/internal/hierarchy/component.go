@@ -37,7 +37,8 @@ type Masses struct {
 	Reversed float64
 	// Top bounds the single tasks that are predicted with.
 	Top int
-	// Window is the number of observations, the first ones, that rank single tasks.
+	// Window is the number of observations, the first ones, that choose those among all:
+	// of n of them, Top·Window/n hypotheses of single tasks go on.
 	Window int
 	// Exact says that the target is in the tasks' scaled units: its offset is 0 and
 	// its scale 1.
@@ -59,8 +60,7 @@ type component struct {
 	log   float64 // log prior mass
 
 	whitened
-	in     inner
-	window inner // of the observations that rank single tasks
+	in inner
 
 	fit  affine
 	mass float64
@@ -89,7 +89,7 @@ func (w *whitened) add(row []float64, noise, y, mean float64) error {
 
 func (c *component) reset() {
 	c.yt, c.u, c.v = c.yt[:0], c.u[:0], c.v[:0]
-	c.in, c.window = inner{}, inner{}
+	c.in = inner{}
 	c.ext = nil
 }
 
@@ -232,7 +232,7 @@ func (m *Model) meanOf(c *component, p *visited) float64 {
 
 // grow conditions components, of one task if of any, on the points up to n; values are
 // taken from centre.
-func (m *Model) grow(cs []*component, pts []*visited, y []float64, centre float64, n, window int) error {
+func (m *Model) grow(cs []*component, pts []*visited, y []float64, centre float64, n int) error {
 	known := n
 	for _, c := range cs {
 		known = min(known, len(c.yt))
@@ -249,9 +249,6 @@ func (m *Model) grow(cs []*component, pts []*visited, y []float64, centre float6
 				return err
 			}
 			c.in.add(c.yt[k], c.u[k], c.v[k], c.chol.Lower().Row(k)[k])
-			if k < window {
-				c.window = c.in
-			}
 		}
 	}
 	return nil

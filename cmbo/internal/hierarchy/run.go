@@ -20,13 +20,17 @@ type Run struct {
 	workers int
 	noise   float64 // noise variance where none is given, in units of the tasks' values
 	comps   []*component
+	single  int // the first of comps that is a single task; all others are before
 
 	pts    []*visited
-	y      []float64   // as told
-	z      []float64   // in units of the run
-	u      float64     // that unit
-	affine affinePrior // for values in it
-	given  []float64   // noise variances as told, 0 where none was
+	y      []float64    // as told
+	z      []float64    // in units of the run
+	u      float64      // that unit
+	affine affinePrior  // for values in it
+	given  []float64    // noise variances as told, 0 where none was
+	left   []*component // single tasks still asked
+	round  int          // number of values at which the next of them are left out
+	stand  float64      // what to multiply their masses by so that they stand for all
 	active []*component
 
 	pending []*visited
@@ -62,11 +66,13 @@ func NewRun(m *Model, o Masses, noise float64, workers int) *Run {
 	for c := range m.clusters {
 		add(component{level: Cluster, index: c}, o.Level[Cluster]*m.shares[c], o.Noises...)
 	}
+	r.single = len(r.comps)
 	for i := range m.singles {
 		for _, tau := range o.Taus {
 			add(component{level: SingleTask, index: i, tau: tau}, o.Level[SingleTask]/float64(len(m.singles)*len(o.Taus)), o.Noises[len(o.Noises)-1])
 		}
 	}
+	r.restart()
 	return r
 }
 
@@ -144,9 +150,15 @@ func (r *Run) setUnit(u float64) {
 func (r *Run) reset() {
 	r.pts, r.y, r.z, r.given, r.active, r.bound = nil, nil, nil, nil, nil, nil
 	r.pending, r.values, r.told = nil, nil, nil
+	r.restart()
+}
+
+// restart forgets what the components know of the values.
+func (r *Run) restart() {
 	for _, c := range r.comps {
 		c.reset()
 	}
+	r.left, r.round, r.stand = slices.Clone(r.comps[r.single:]), firstRound, 1
 }
 
 // settle weighs the components. Noise variances that came with values are in the
@@ -182,9 +194,7 @@ func (r *Run) rescale(unit float64) {
 	for _, f := range r.bound {
 		clear(f.parts)
 	}
-	for _, c := range r.comps {
-		c.reset()
-	}
+	r.restart()
 	for i, p := range r.pts {
 		if v := r.given[i]; v > 0 {
 			p.noise, p.known = v/r.u/r.u/unit/unit, true
@@ -200,80 +210,28 @@ func (r *Run) centre() float64 {
 	return r.z[0]
 }
 
-// weigh conditions the components and computes their masses. Of the single tasks
-// those of the largest evidence in the window stand for all. Before the first value
-// nothing tells them apart: where they are too many, their mass is left to the others,
-// of which the population has the mean of all tasks.
+// weigh conditions the components and computes their masses. Of the single tasks that
+// are left those of the largest evidence stand for all. Before the first value nothing
+// tells them apart: where they are too many, their mass is left to the others, of which
+// the population has the mean of all tasks.
 func (r *Run) weigh(ctx context.Context) error {
 	t := len(r.y)
-	window := min(t, r.o.Window)
-	nodes := r.affine.nodes(r.z, r.o.Reversed)
-	early := nodes
-	if window < t {
-		early = r.affine.nodes(r.z[:window], r.o.Reversed)
+	if err := r.narrow(ctx); err != nil {
+		return err
 	}
-	// Components of one task share its whitened points.
-	var groups [][]*component
-	for i, c := range r.comps {
-		if i > 0 && c.level == SingleTask && r.comps[i-1].level == SingleTask && r.comps[i-1].index == c.index {
-			groups[len(groups)-1] = append(groups[len(groups)-1], c)
-			continue
-		}
-		groups = append(groups, []*component{c})
-	}
-	memory := make([]quadrature, parallel.Workers(r.workers, len(groups)))
-	err := parallel.For(ctx, r.workers, len(groups), func(w, i int) error {
-		n := t
-		if groups[i][0].level == SingleTask {
-			n = window
-		}
-		if err := r.m.grow(groups[i], r.pts, r.z, r.centre(), n, window); err != nil {
-			return err
-		}
-		for _, c := range groups[i] {
-			if c.level == SingleTask {
-				c.fit.evidence, _ = r.affine.weigh(&c.window, early, c.loose(), r.centre(), &memory[w])
-			} else {
-				c.fit = r.affine.infer(&c.in, nodes, c.loose(), r.centre(), &memory[w])
-			}
-		}
-		return nil
-	})
+	shared := r.comps[:r.single]
+	nodes, err := r.follow(ctx, slices.Concat(shared, r.left), t)
 	if err != nil {
 		return err
 	}
-	r.active = r.active[:0]
-	var singles []*component
-	for _, c := range r.comps {
-		if c.level == SingleTask {
-			singles = append(singles, c)
-		} else {
-			r.active = append(r.active, c)
-		}
-	}
-	if t == 0 && len(singles) > r.o.Top {
+	singles, stand := foremost(r.left, r.o.Top)
+	if t == 0 && len(singles) < len(r.left) {
 		singles = nil
 	}
-	kept, all := 1.0, 1.0
-	if len(singles) > 0 {
-		slices.SortStableFunc(singles, func(a, b *component) int { return cmp.Compare(b.fit.evidence+b.log, a.fit.evidence+a.log) })
-		top := singles[0].fit.evidence + singles[0].log
-		kept, all = 0, 0
-		for i, c := range singles {
-			w := math.Exp(c.fit.evidence + c.log - top)
-			all += w
-			if i < r.o.Top {
-				kept += w
-			}
-		}
-		singles = singles[:min(len(singles), r.o.Top)]
-		for _, c := range singles {
-			if err := r.m.grow([]*component{c}, r.pts, r.z, r.centre(), t, window); err != nil {
-				return err
-			}
-			c.fit = r.affine.infer(&c.in, nodes, c.loose(), r.centre(), &memory[0])
-		}
-		r.active = append(r.active, singles...)
+	r.active = slices.Concat(shared, singles)
+	var q quadrature
+	for _, c := range singles {
+		c.fit = r.affine.infer(&c.in, nodes, c.loose(), r.centre(), &q)
 	}
 	top := math.Inf(-1)
 	for _, c := range r.active {
@@ -283,7 +241,7 @@ func (r *Run) weigh(ctx context.Context) error {
 	for _, c := range r.active {
 		c.mass = math.Exp(c.fit.evidence + c.log - top)
 		if c.level == SingleTask {
-			c.mass *= all / kept
+			c.mass *= r.stand * stand
 		}
 		total += c.mass
 	}
@@ -291,6 +249,77 @@ func (r *Run) weigh(ctx context.Context) error {
 		c.mass /= total
 	}
 	return nil
+}
+
+// firstRound is the number of values after which single tasks are first left out.
+const firstRound = 4
+
+// narrow leaves out single tasks, so that a value more does not cost a row of each of
+// hundreds: of the first n values, n being firstRound and its doubles up to Window, the
+// Top·Window/n hypotheses of the largest evidence go on, and stand for all.
+func (r *Run) narrow(ctx context.Context) error {
+	for ; r.round <= min(len(r.y), r.o.Window); r.round *= 2 {
+		places := r.o.Top * r.o.Window / r.round
+		if len(r.left) <= places {
+			continue
+		}
+		if _, err := r.follow(ctx, r.left, r.round); err != nil {
+			return err
+		}
+		left, stand := foremost(r.left, places)
+		r.left = slices.DeleteFunc(r.left, func(c *component) bool { return !slices.Contains(left, c) })
+		r.stand *= stand
+	}
+	return nil
+}
+
+// foremost returns the n components of the largest evidence, or all, in falling order,
+// and what to multiply their masses by so that they stand for all.
+func foremost(cs []*component, n int) (first []*component, stand float64) {
+	if len(cs) == 0 {
+		return nil, 1
+	}
+	first = slices.Clone(cs)
+	slices.SortStableFunc(first, func(a, b *component) int { return cmp.Compare(b.fit.evidence+b.log, a.fit.evidence+a.log) })
+	top := first[0].fit.evidence + first[0].log
+	var kept, all float64
+	for i, c := range first {
+		w := math.Exp(c.fit.evidence + c.log - top)
+		all += w
+		if i < n {
+			kept += w
+		}
+	}
+	return first[:min(len(first), n)], all / kept
+}
+
+// follow conditions components, those of one task next to each other, on the first n
+// values. It infers offset and scale, of single tasks the evidence alone, on the scales
+// that it returns.
+func (r *Run) follow(ctx context.Context, cs []*component, n int) ([]node, error) {
+	nodes := r.affine.nodes(r.z[:n], r.o.Reversed)
+	var groups [][]*component // of one task, which share its whitened points
+	for i, c := range cs {
+		if i > 0 && c.level == SingleTask && cs[i-1].level == SingleTask && cs[i-1].index == c.index {
+			groups[len(groups)-1] = append(groups[len(groups)-1], c)
+			continue
+		}
+		groups = append(groups, []*component{c})
+	}
+	memory := make([]quadrature, parallel.Workers(r.workers, len(groups)))
+	return nodes, parallel.For(ctx, r.workers, len(groups), func(w, i int) error {
+		if err := r.m.grow(groups[i], r.pts, r.z, r.centre(), n); err != nil {
+			return err
+		}
+		for _, c := range groups[i] {
+			if c.level == SingleTask { // of which few are predicted with
+				c.fit.evidence, _ = r.affine.weigh(&c.in, nodes, c.loose(), r.centre(), &memory[w])
+			} else {
+				c.fit = r.affine.infer(&c.in, nodes, c.loose(), r.centre(), &memory[w])
+			}
+		}
+		return nil
+	})
 }
 
 // await conditions the run on points whose values are awaited, each as evaluated with

@@ -397,7 +397,7 @@ func TestRunGrows(t *testing.T) {
 	r := rng.Stream(3, t.Name())
 	m := learn(t, makeTasks(3, 9, 10, 2, 0, 1), uniform(r, 30, 2), testOptions(2))
 	masses := DefaultMasses()
-	masses.Window, masses.Top = 4, 3
+	masses.Window, masses.Top = 8, 3          // 6 of 18 after four values, 3 after eight
 	const told, cands = panel + 3, block + 22 // more than go side by side
 	x, cand := uniform(r, told, 2), uniform(r, cands, 2)
 	y := make([]float64, told)
@@ -441,6 +441,47 @@ func TestRunGrows(t *testing.T) {
 	got, sd := make([]float64, cands), make([]float64, cands)
 	require.NoError(t, grown.Predict(ctx, got, sd, c, true))
 	require.Equal(t, want, got)
+}
+
+// Single tasks that are left out cost nothing more; those that are left stand for them.
+func TestNarrow(t *testing.T) {
+	r := rng.Stream(3, t.Name())
+	m := learn(t, makeTasks(3, 9, 10, 2, 0, 1), uniform(r, 30, 2), testOptions(2))
+	x := uniform(r, 20, 2)
+	y := make([]float64, 20)
+	for i := range y {
+		y[i] = family(r, x.Row(i), 0)
+	}
+	all, few := DefaultMasses(), DefaultMasses()
+	all.Top = 18
+	few.Window, few.Top = 16, 2
+	asked := map[int]int{1: 18, 4: 18, 5: 8, 8: 8, 9: 4, 16: 4, 17: 2, 20: 2}
+	level := func(run *Run, l Level) (sum float64) {
+		for _, h := range run.Masses() {
+			if h.Level == l {
+				sum += h.Mass
+			}
+		}
+		return sum
+	}
+	for n, want := range asked {
+		full, run := NewRun(m, all, math.NaN(), 1), NewRun(m, few, math.NaN(), 1)
+		v := x.View(0, 0, n, 2)
+		require.NoError(t, full.Fit(ctx, &v, y[:n], nil, nil))
+		require.NoError(t, run.Fit(ctx, &v, y[:n], nil, nil))
+		grown := 0
+		for _, c := range run.comps[run.single:] {
+			if len(c.yt) == n {
+				grown++
+			}
+		}
+		assert.Equal(t, want, grown, "%d values", n)
+		if n <= 4 { // what was left out later has evidence of its own in full
+			for l := range NumLevels {
+				assert.InDelta(t, level(full, l), level(run, l), 1e-12, "level %d after %d values", l, n)
+			}
+		}
+	}
 }
 
 // The expected improvement is the sum over all parts, far down where only its logarithm
