@@ -169,19 +169,19 @@ func (p *affinePrior) nodes(y []float64, reversed float64) []node {
 	return out
 }
 
-// shift is an alternative for the variance of a.
-type shift struct{ v, log float64 }
+// An alternative is one variance of a that is thought of.
+type alternative struct{ v, log float64 }
 
-// numShifts is the number of alternatives for the variance of a, the last of them the
+// numAlternatives is the number of alternatives for the variance of a, the last of them the
 // tail's far part.
 const (
-	numShifts      = 3
-	farAlternative = numShifts - 1
+	numAlternatives = 3
+	farAlternative  = numAlternatives - 1
 )
 
-// shifts returns them, the far wider ones having the share tail.
-func (p *affinePrior) shifts(tail float64) [numShifts]shift {
-	return [numShifts]shift{
+// alternatives returns them, the far wider ones having the share tail.
+func (p *affinePrior) alternatives(tail float64) [numAlternatives]alternative {
+	return [numAlternatives]alternative{
 		{p.shiftVar, math.Log1p(-tail)},
 		{p.shiftVar * p.tail * p.tail, math.Log(tail * (1 - farShare))},
 		{p.shiftVar * p.far * p.far, math.Log(tail * farShare)},
@@ -231,11 +231,11 @@ const maxAtoms = 5
 // quadrature is the memory of one goroutine that integrates over offset and scale, and
 // the posterior weights of the alternatives, node by node.
 type quadrature struct {
-	log    []float64            // of a node, an upper bound of its alternatives'
-	als    []float64            // least squares offsets
-	w      [][numShifts]float64 // weights of the alternatives, up to the total
-	factor [][numShifts]float64 // of the weights, beside the exponentials
-	shift  [2][numShifts]shift  // alternatives of positive and negative scales
+	log    []float64                       // of a node, an upper bound of its alternatives'
+	als    []float64                       // least squares offsets
+	w      [][numAlternatives]float64      // weights of the alternatives, up to the total
+	factor [][numAlternatives]float64      // of the weights, beside the exponentials
+	alts   [2][numAlternatives]alternative // alternatives of positive and negative scales
 	total  float64
 }
 
@@ -243,7 +243,7 @@ type quadrature struct {
 // the node to be left out: all nodes there can be do not add up to a unit of rounding.
 const negligible = 50
 
-// weigh computes the evidence of a component and the mass of negative scales, and
+// evidence computes that of a component and the mass of negative scales, and
 // leaves the weights in q. Values and offset are taken from centre.
 //
 // Given s, with w = y − s·m whitened, the least squares offset is â = u·w/u·u, and
@@ -251,14 +251,14 @@ const negligible = 50
 //	−2 ln p(y | s) = (w·w − (u·w)²/u·u)/s² + (â − a0)²/(v + s²/u·u) + t·ln s² + ln(1 + v·u·u/s²) + 2 Σ ln L_ii,
 //
 // which holds no difference of large numbers wherever the values lie.
-func (p *affinePrior) weigh(in *inner, nodes []node, tail, centre float64, q *quadrature) (evidence, reversed float64) {
-	q.log, q.als = grow(q.log, len(nodes)), grow(q.als, len(nodes))
-	q.w, q.factor = grow(q.w, len(nodes)), grow(q.factor, len(nodes))
-	q.shift = [2][numShifts]shift{p.shifts(tail), p.shifts(looseShare)}
+func (p *affinePrior) evidence(in *inner, nodes []node, tail, centre float64, q *quadrature) (evidence, reversed float64) {
+	q.log, q.als = resize(q.log, len(nodes)), resize(q.als, len(nodes))
+	q.w, q.factor = resize(q.w, len(nodes)), resize(q.factor, len(nodes))
+	q.alts = [2][numAlternatives]alternative{p.alternatives(tail), p.alternatives(looseShare)}
 	if in.t == 0 {
 		// Of the tail's far part nothing but the deviation of a prediction would be seen.
-		for i := range q.shift {
-			q.shift[i][farAlternative].v = q.shift[i][farAlternative-1].v
+		for i := range q.alts {
+			q.alts[i][farAlternative].v = q.alts[i][farAlternative-1].v
 		}
 	}
 	a0, t := p.shift-centre, float64(in.t)
@@ -277,18 +277,18 @@ func (p *affinePrior) weigh(in *inner, nodes []node, tail, centre float64, q *qu
 		}
 	}
 	// at returns the logarithm of an alternative's weight, but for a factor.
-	at := func(i int, sh *shift) (l, factor float64) {
+	at := func(i int, alt *alternative) (l, factor float64) {
 		if in.t == 0 {
-			return q.log[i] + sh.log, 1
+			return q.log[i] + alt.log, 1
 		}
 		e := nodes[i].s2 / in.uu
-		inv := 1 / (sh.v + e)
+		inv := 1 / (alt.v + e)
 		d := q.als[i] - a0
-		return q.log[i] + sh.log - 0.5*d*d*inv, math.Sqrt(e * inv)
+		return q.log[i] + alt.log - 0.5*d*d*inv, math.Sqrt(e * inv)
 	}
 	floor := math.Inf(-1)
-	for k := range numShifts {
-		l, factor := at(best, &q.shifts(&nodes[best])[k])
+	for k := range numAlternatives {
+		l, factor := at(best, &q.alternatives(&nodes[best])[k])
 		floor = max(floor, l+math.Log(factor)-negligible)
 	}
 	top := math.Inf(-1)
@@ -296,8 +296,8 @@ func (p *affinePrior) weigh(in *inner, nodes []node, tail, centre float64, q *qu
 		if q.log[i] < floor {
 			continue
 		}
-		for k := range numShifts {
-			q.w[i][k], q.factor[i][k] = at(i, &q.shifts(&nodes[i])[k])
+		for k := range numAlternatives {
+			q.w[i][k], q.factor[i][k] = at(i, &q.alternatives(&nodes[i])[k])
 			top = max(top, q.w[i][k])
 		}
 	}
@@ -305,7 +305,7 @@ func (p *affinePrior) weigh(in *inner, nodes []node, tail, centre float64, q *qu
 	for i := range nodes {
 		w := &q.w[i]
 		if q.log[i] < floor {
-			*w = [numShifts]float64{}
+			*w = [numAlternatives]float64{}
 			continue
 		}
 		for k, l := range w {
@@ -319,18 +319,18 @@ func (p *affinePrior) weigh(in *inner, nodes []node, tail, centre float64, q *qu
 	return top + math.Log(q.total) - in.logDet, reversed / q.total
 }
 
-// shifts returns the alternatives of a node.
-func (q *quadrature) shifts(n *node) *[numShifts]shift {
+// alternatives returns the alternatives of a node.
+func (q *quadrature) alternatives(n *node) *[numAlternatives]alternative {
 	if n.s < 0 {
-		return &q.shift[1]
+		return &q.alts[1]
 	}
-	return &q.shift[0]
+	return &q.alts[0]
 }
 
-// infer integrates over offset and scale: see weigh.
+// infer integrates over offset and scale: see evidence.
 func (p *affinePrior) infer(in *inner, nodes []node, tail, centre float64, q *quadrature) affine {
 	var out affine
-	out.evidence, out.reversed = p.weigh(in, nodes, tail, centre, q)
+	out.evidence, out.reversed = p.evidence(in, nodes, tail, centre, q)
 	a0 := p.shift - centre
 	// Neighbouring scales are put together until they weigh enough.
 	var sign float64
@@ -341,7 +341,7 @@ func (p *affinePrior) infer(in *inner, nodes []node, tail, centre float64, q *qu
 			if w == 0 {
 				continue
 			}
-			v := q.shifts(n)[k].v
+			v := q.alternatives(n)[k].v
 			m := a0
 			if in.t > 0 {
 				e := n.s2 / in.uu

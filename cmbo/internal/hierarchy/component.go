@@ -163,7 +163,7 @@ func (m *Model) visit(before []*visited, x []float64, noise float64) (*visited, 
 	}
 	p.base[n] = g.base.Kernel.Eval(row.Row(0), row.Row(0))
 	p.own[n] = g.own.Eval(row.Row(0), row.Row(0))
-	p.rest[n] = s.rest[0]
+	p.rest[n] = s.restVar[0]
 	p.pop[n] = s.carry(0, p.proj[0])
 	return p, nil
 }

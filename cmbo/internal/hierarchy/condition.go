@@ -122,7 +122,7 @@ func (m *Model) start(f *frame, k *component) *part {
 		if f.whites[k.index] == nil {
 			f.whites[k.index] = m.whiten(c, k.index)
 		}
-		for j, rest := range c.rest {
+		for j, rest := range c.restVar {
 			p.p2[j] = m.grid.meanAt(c.sites, j, m.singles[k.index].mean)
 			p.variance[j] = rest + (1+k.tau)*(c.variance[0][j]-rest)
 		}

@@ -55,7 +55,7 @@ func (g *grid) carryTask(t *Task) (*carried, error) {
 		if t.Noise != nil && t.Noise[i] > 0 {
 			v = t.Noise[i]
 		}
-		c.rest.Set(i, i, s.rest[i]+v)
+		c.rest.Set(i, i, s.restVar[i]+v)
 	}
 	return c, nil
 }
@@ -68,7 +68,7 @@ type estep struct {
 	white linalg.Dense // L⁻¹·B·C
 	resid []float64
 	alpha []float64
-	shift []float64 // C·Bᵀ·α
+	u     []float64 // C·Bᵀ·α
 }
 
 // condition makes the factor of the task's covariance under the moments, and the
@@ -77,8 +77,8 @@ func (e *estep) condition(c *carried, m Moments, mean float64) (float64, error) 
 	n, g := c.len(), len(m.Mean)
 	e.proj.Resize(n, g)
 	e.a.Resize(n)
-	e.resid = grow(e.resid, n)
-	e.alpha = grow(e.alpha, n)
+	e.resid = resize(e.resid, n)
+	e.alpha = resize(e.alpha, n)
 	cov := m.Cov.Dense()
 	for i := range n {
 		p := e.proj.Row(i)
@@ -119,16 +119,16 @@ func (t *tally) add(e *estep, c *carried) {
 		e.accumulate(c, t.s, t.u)
 		return
 	}
-	e.shift = grow(e.shift, len(t.u))
-	clear(e.shift)
+	e.u = resize(e.u, len(t.u))
+	clear(e.u)
 	for i, a := range e.alpha {
-		linalg.Axpy(e.shift, a, e.proj.Row(i))
+		linalg.Axpy(e.u, a, e.proj.Row(i))
 	}
-	linalg.Axpy(t.u, 1, e.shift)
+	linalg.Axpy(t.u, 1, e.u)
 	e.chol.SolveLowerTo(&e.white, &e.proj)
 	t.s.AddTransGram(1, &e.white)
-	for i, v := range e.shift {
-		linalg.Axpy(t.s.Row(i)[:i+1], -v, e.shift[:i+1])
+	for i, v := range e.u {
+		linalg.Axpy(t.s.Row(i)[:i+1], -v, e.u[:i+1])
 	}
 }
 
@@ -298,7 +298,7 @@ func (e *estep) posterior(c *carried, m Moments, mean float64) (posterior, error
 	return p, nil
 }
 
-func grow[T any](s []T, n int) []T {
+func resize[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n, n+n/4)
 	}

@@ -66,8 +66,8 @@ type sites struct {
 	on  []bool      // points of the grid
 	// cross is k_b(x, Z), a row a point; nil where all points are of the grid.
 	cross *linalg.Dense
-	// rest holds the variances of e.
-	rest []float64
+	// restVar holds the variances of e.
+	restVar []float64
 }
 
 func (s *sites) len() int { return len(s.idx) }
@@ -87,7 +87,7 @@ type locator struct {
 // overwritten.
 func (g *grid) locate(x, cross *linalg.Dense) (*sites, error) {
 	n, _ := x.Dims()
-	s := &sites{x: x, idx: make([][]int, n), w: make([][]float64, n), on: make([]bool, n), rest: make([]float64, n)}
+	s := &sites{x: x, idx: make([][]int, n), w: make([][]float64, n), on: make([]bool, n), restVar: make([]float64, n)}
 	one := []float64{1}
 	off := false
 	for i := range n {
@@ -102,38 +102,38 @@ func (g *grid) locate(x, cross *linalg.Dense) (*sites, error) {
 	}
 	s.cross = cross
 	kernel.Cross(s.cross, g.base.Kernel, x, g.z)
-	kernel.Diag(s.rest, g.base.Kernel, x)
+	kernel.Diag(s.restVar, g.base.Kernel, x)
 	m := g.neighbours
 	idx, w := make([]int, n*m), make([]float64, n*m)
 	var l locator
 	for i := range n {
 		if s.on[i] {
-			s.rest[i] = 0
+			s.restVar[i] = 0
 			continue
 		}
 		s.idx[i], s.w[i] = idx[i*m:][:m:m], w[i*m:][:m:m]
 		l.row = s.cross.Row(i)
-		if err := g.weigh(s, i, &l); err != nil {
+		if err := g.weights(s, i, &l); err != nil {
 			return nil, err
 		}
 	}
 	return s, nil
 }
 
-// weigh finds the neighbours of point i, whose row is in l, and their weights.
-func (g *grid) weigh(s *sites, i int, l *locator) error {
+// weights finds the neighbours of point i, whose row is in l, and their weights.
+func (g *grid) weights(s *sites, i int, l *locator) error {
 	idx, w := s.idx[i], s.w[i]
 	l.nearest(idx)
 	l.sub.Subset(g.gram, idx)
 	if _, err := l.chol.FactorizeJitter(&l.sub, gaussian.MaxJitter); err != nil {
 		return err
 	}
-	l.near = grow(l.near, len(idx))
+	l.near = resize(l.near, len(idx))
 	for a, r := range idx {
 		l.near[a] = l.row[r]
 	}
 	l.chol.SolveVecTo(w, l.near)
-	s.rest[i] = max(s.rest[i]-linalg.Dot(w, l.near), 0)
+	s.restVar[i] = max(s.restVar[i]-linalg.Dot(w, l.near), 0)
 	return nil
 }
 
@@ -169,7 +169,7 @@ func (l *locator) threshold(m int) float64 {
 	if size < 2 {
 		return math.Inf(-1)
 	}
-	l.tops = grow(l.tops, 2*m)
+	l.tops = resize(l.tops, 2*m)
 	for i := range l.tops {
 		// As integers numbers that are not negative have their order, and the larger
 		// of two is found without a branch.

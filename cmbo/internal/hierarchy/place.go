@@ -90,7 +90,7 @@ func (m *Model) place(x, cross *linalg.Dense) (*placed, error) {
 		s.quads(quads, m.covs, j)
 		for i, q := range quads {
 			c.mean[i][j] = m.grid.meanAt(s, j, m.Moments(i).Mean)
-			c.variance[i][j] = s.rest[j] + q
+			c.variance[i][j] = s.restVar[j] + q
 		}
 	}
 	if s.cross != nil {
@@ -112,7 +112,7 @@ func (t *tile) of(i int) []float64 { return t.at[i*block:][:block] }
 // carryTo sets the rows of dst to what the columns of a panel are at the candidates.
 func (c *placed) carryTo(dst *tile, cols *linalg.Dense) {
 	_, n := cols.Dims()
-	dst.at, dst.row = grow(dst.at, n*block), grow(dst.row, n*block)
+	dst.at, dst.row = resize(dst.at, n*block), resize(dst.row, n*block)
 	for j := range c.len() {
 		c.applyTo(dst.row[j*n:][:n], cols, j)
 	}

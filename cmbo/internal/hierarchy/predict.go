@@ -12,15 +12,15 @@ import (
 
 // momentsAt returns the moments of a part of a component at candidate j, the mean from
 // the centre.
-func (p *part) momentsAt(j int, f *atom) (mean, variance float64) {
+func (p *part) momentsAt(j int, a *atom) (mean, variance float64) {
 	p1, p2 := p.p1[j], p.p2[j]
-	return p.p0[j] + f.a*p1 + f.s*p2, max(f.s2*max(p.variance[j], 0)+f.varA*p1*p1+f.varS*p2*p2+2*f.covAS*p1*p2, 0)
+	return p.p0[j] + a.a*p1 + a.s*p2, max(a.s2*max(p.variance[j], 0)+a.varA*p1*p1+a.varS*p2*p2+2*a.covAS*p1*p2, 0)
 }
 
 // momentsTo writes the moments of a part of a component at all candidates.
-func (p *part) momentsTo(mean, variance []float64, f *atom) {
+func (p *part) momentsTo(mean, variance []float64, a *atom) {
 	for j := range mean {
-		mean[j], variance[j] = p.momentsAt(j, f)
+		mean[j], variance[j] = p.momentsAt(j, a)
 	}
 }
 

@@ -313,7 +313,7 @@ func (r *Run) follow(ctx context.Context, cs []*component, n int) ([]node, error
 		}
 		for _, c := range groups[i] {
 			if c.level == SingleTask { // of which few are predicted with
-				c.fit.evidence, _ = r.affine.weigh(&c.in, nodes, c.loose(), r.centre(), &memory[w])
+				c.fit.evidence, _ = r.affine.evidence(&c.in, nodes, c.loose(), r.centre(), &memory[w])
 			} else {
 				c.fit = r.affine.infer(&c.in, nodes, c.loose(), r.centre(), &memory[w])
 			}

@@ -111,7 +111,7 @@ func bruteForce(t *testing.T, m *Model, a affinePrior, c *component, x *linalg.D
 		if nd.s < 0 {
 			loose = looseShare
 		}
-		for _, sh := range a.shifts(loose) {
+		for _, sh := range a.alternatives(loose) {
 			full := linalg.NewSym(n, nil)
 			for i := range n {
 				for j := range i + 1 {
