@@ -34,6 +34,12 @@ func (o option) applyCheck(c *checkConfig) error {
 	if o.check != nil {
 		return o.check(c)
 	}
+	switch o.name {
+	case "WithPrior", "WithSurrogate", "WithJournal", "WithJournalMark":
+		return optionErrorf("%s, and Check makes the priors and the runs itself", o.name)
+	case "WithLabels":
+		return optionErrorf("WithLabels, and Check learns from other tasks each time")
+	}
 	if o.learn != nil {
 		c.learn = append(c.learn, o)
 	}
@@ -41,8 +47,6 @@ func (o option) applyCheck(c *checkConfig) error {
 		return nil
 	}
 	switch o.name {
-	case "WithPrior", "WithSurrogate", "WithJournal", "WithJournalMark":
-		return optionErrorf("%s, and Check makes the priors and the runs itself", o.name)
 	case "WithPriorKernel", "WithARD": // with a prior they concern Learn
 	default:
 		c.with = append(c.with, o)

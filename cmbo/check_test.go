@@ -167,6 +167,7 @@ func TestCheckRefuses(t *testing.T) {
 		{tasks, []cmbo.CheckOption{cmbo.WithCheckTasks(0)}, cmbo.ErrOption},
 		{tasks, []cmbo.CheckOption{cmbo.WithCheckEvaluations(0)}, cmbo.ErrOption},
 		{tasks, []cmbo.CheckOption{cmbo.WithPrior(prior)}, cmbo.ErrOption},
+		{tasks, []cmbo.CheckOption{cmbo.WithLabels([]int{0, 1})}, cmbo.ErrOption}, // as many as the tasks learned from
 		{tasks, []cmbo.CheckOption{cmbo.WithWeights("none")}, cmbo.ErrOption},
 	} {
 		_, err := cmbo.Check(ctx, space, c.tasks, c.opts...)
