@@ -602,3 +602,34 @@ func TestTrialAccessors(t *testing.T) {
 	trial.X[2] = 99
 	require.Panics(t, func() { trial.Choice("opt") })
 }
+
+// endingSurrogate ends a context while it computes, and does not look at it.
+type endingSurrogate struct {
+	fit, predict func()
+}
+
+func (s endingSurrogate) Fit(context.Context, cmbo.Data) error { s.fit(); return nil }
+
+func (s endingSurrogate) Predict(_ context.Context, mean, sd []float64, _ *linalg.Dense) error {
+	s.predict()
+	for i := range sd {
+		sd[i] = 1
+	}
+	return nil
+}
+
+// Ask fails once ctx is done, also with a model that does not look at it.
+func TestAskWhenContextEndsInModel(t *testing.T) {
+	for _, where := range []string{"fit", "predict"} {
+		done, cancel := context.WithCancel(ctx)
+		s := endingSurrogate{func() {}, cancel}
+		if where == "fit" {
+			s = endingSurrogate{cancel, func() { require.Fail(t, "predicts after ctx is done") }}
+		}
+		space, _ := grid(t, 3)
+		o := newOptimizer(t, space, cmbo.WithSurrogate(s))
+		_, err := o.Ask(done)
+		require.ErrorIs(t, err, context.Canceled, where)
+		require.Empty(t, o.Open())
+	}
+}

@@ -285,6 +285,9 @@ func (o *draft) score(ctx context.Context, id int, x *linalg.Dense) (*Step, []fl
 	if err := o.model.Predict(ctx, s.Mean, s.SD, x); err != nil {
 		return nil, nil, err
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
 	state, err := o.state(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -395,7 +398,7 @@ func (o *Optimizer) fit(ctx context.Context, d Data) error {
 	if err := o.model.Fit(ctx, d); err != nil {
 		return fmt.Errorf("conditioning on %d observations: %w", len(d.Y), err)
 	}
-	return nil
+	return ctx.Err() // a model may not look at ctx while it computes
 }
 
 // data prepares what the model learns of the run, with or without the pending
