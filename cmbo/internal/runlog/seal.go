@@ -171,7 +171,8 @@ func (h *Log) restoreLine(line []byte, last string, c Checks) (sum string, err e
 }
 
 // Difference says which field of a JSON object differs, the first in alphabetical order,
-// and what was there and is now: "" if all are equal.
+// and what was there and is now, of long values what is around the place where they part:
+// "" if all are equal.
 func Difference(was, now any) string {
 	fields := func(v any) (m map[string]json.RawMessage) {
 		b, err := json.Marshal(v)
@@ -183,18 +184,25 @@ func Difference(was, now any) string {
 		}
 		return m
 	}
-	text := func(b []byte) string {
+	text := func(b, other []byte) string {
 		if b == nil {
 			return "none"
 		}
-		return fmt.Sprintf("%.200s", b)
+		parts := 0
+		for parts < min(len(b), len(other)) && b[parts] == other[parts] {
+			parts++
+		}
+		if len(b) <= 200 || parts < 100 {
+			return fmt.Sprintf("%.200s", b)
+		}
+		return fmt.Sprintf("...%.200s", b[parts-100:])
 	}
 	then, given := fields(was), fields(now)
 	names := slices.AppendSeq(slices.Collect(maps.Keys(given)), maps.Keys(then))
 	slices.Sort(names)
 	for _, name := range names {
 		if !bytes.Equal(given[name], then[name]) {
-			return fmt.Sprintf("%s %s, not %s", name, text(then[name]), text(given[name]))
+			return fmt.Sprintf("%s %s, not %s", name, text(then[name], given[name]), text(given[name], then[name]))
 		}
 	}
 	return ""
