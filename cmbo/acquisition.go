@@ -37,6 +37,13 @@ func ParseAcquisition(name string) (acq.Func, error) {
 	return f, nil
 }
 
+// scoreMoments scores points of these means and deviations; dst may be mean.
+func scoreMoments(dst, mean, sd []float64, f acq.Func) {
+	for i, m := range mean {
+		dst[i] = f.Score(m, sd[i])
+	}
+}
+
 // checkAcquisition asks an acquisition about its parameters.
 func checkAcquisition(f acq.Func) error {
 	if f == nil {

@@ -245,9 +245,7 @@ func (o *Optimizer) Outlook(ctx context.Context) (u Outlook, err error) {
 				return u, err
 			}
 		} else {
-			for i := range score {
-				score[i] = f.Score(mean[i], sd[i])
-			}
+			scoreMoments(score, mean, sd, f)
 		}
 		success, err := present.probability(ctx, c.x)
 		if err != nil {

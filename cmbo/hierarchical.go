@@ -212,9 +212,7 @@ func (r *hierarchicalRun) Score(ctx context.Context, dst []float64, x *linalg.De
 	if err := r.Predict(ctx, dst, sd, x); err != nil || math.IsNaN(best) {
 		return err
 	}
-	for i, m := range dst {
-		dst[i] = f.Score(m, sd[i])
-	}
+	scoreMoments(dst, dst, sd, f)
 	return nil
 }
 

@@ -326,9 +326,7 @@ func (o *draft) score(ctx context.Context, id int, x *linalg.Dense) (*Step, []fl
 	case scores:
 		err = scorer.Score(ctx, s.Scores, x, f, best)
 	default:
-		for i := range s.Scores {
-			s.Scores[i] = f.Score(s.Mean[i], s.SD[i])
-		}
+		scoreMoments(s.Scores, s.Mean, s.SD, f)
 	}
 	if err == nil {
 		s.Success, err = o.probability(ctx, x)
