@@ -262,6 +262,7 @@ func TestSettingsMustFit(t *testing.T) {
 		"seed 1, now 2":             func(p *Protocol) { p.Seed = 2 },
 		"source rows 8, now 9":      func(p *Protocol) { p.SourceRows = 9 },
 		"source share 0.85":         func(p *Protocol) { p.SourceShare = 0.5 },
+		"past values as they are":   func(p *Protocol) { p.Past = "negated" },
 		"initial rows 3":            func(p *Protocol) { p.Initial = 2 },
 		"budget 4":                  func(p *Protocol) { p.Budget = 5 },
 		"clusters [2 3]":            func(p *Protocol) { p.Clusters = [2]int{2, 4} },
