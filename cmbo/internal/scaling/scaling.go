@@ -136,13 +136,10 @@ func (s *Values) Back(mean, sd float64) (float64, float64) {
 		switch {
 		case mean <= z[0]:
 			return y[0] + (mean-z[0])*s.Scale, sd * s.Scale
-		case mean >= z[last]:
+		case !(mean < z[last]): // NaN too
 			return y[last] + (mean-z[last])*s.Scale, sd * s.Scale
 		}
-		i := sort.SearchFloat64s(z, mean)
-		if z[i] == z[i-1] { // clipped scores share one value
-			return y[i], sd * s.Scale
-		}
+		i := sort.SearchFloat64s(z, mean) // z[i-1] < mean, clipped scores being the ends
 		t := (mean - z[i-1]) / (z[i] - z[i-1])
 		return y[i-1] + t*(y[i]-y[i-1]), sd * s.Scale
 	}

@@ -89,6 +89,8 @@ func TestScaleBack(t *testing.T) {
 		require.Less(t, a, b)
 		require.InDelta(t, 2*sa, sb, 1e-12*sb)
 		require.Greater(t, sa, 0.0)
+		c, _ := s.Back(math.NaN(), 1)
+		require.True(t, math.IsNaN(c), "%s", p)
 	}
 }
 
