@@ -57,6 +57,13 @@ func TestPriorAddRejects(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, q.Clusters(), 2)
 
+	_, err = p.Add(ctx, tasks[3:], cmbo.WithIndexPoints(5))
+	require.ErrorIs(t, err, cmbo.ErrOption, "the index set stays")
+	require.ErrorContains(t, err, "another index set")
+	again := learn(t, space, tasks[:3], cmbo.WithIndexPoints(5))
+	_, err = again.Add(ctx, tasks[3:], cmbo.WithIndexPoints(5))
+	require.NoError(t, err)
+
 	labelled := learn(t, space, tasks[:3], cmbo.WithLabels([]int{0, 1, 0}))
 	_, err = labelled.Add(ctx, tasks[3:4])
 	require.ErrorContains(t, err, "3 labels for 4 tasks")

@@ -57,7 +57,7 @@ func learnHierarchy(ctx context.Context, t *trainingSet) (learned, error) {
 	if t.known != nil {
 		earlier = t.known.learned.(*hierarchicalPrior).Model
 		tasks = append(slices.Clone(earlier.Tasks()), tasks...)
-		if c.indexSet != nil {
+		if c.indexSet != nil || c.indexPoints != t.known.config.indexPoints {
 			return nil, optionErrorf("another index set, on which the tasks known already would have to be learned again")
 		}
 	} else {
