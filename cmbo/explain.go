@@ -161,9 +161,9 @@ func (o *draft) reason() Reason {
 // An Outlook says what more evaluations may bring, in the user's units: advice on when
 // to stop.
 type Outlook struct {
-	// Next is the largest expected improvement over the best value told, of the
-	// candidates that are left: what the model expects the best next evaluation to
-	// gain. A run whose evaluations cost more than that is worth has ended. It is what
+	// Next is the largest expected improvement over the best value told, or what takes
+	// its place [WithNoise], of the candidates that are left: what the model expects the
+	// best next evaluation to gain. A run whose evaluations cost more than that is worth has ended. It is what
 	// one evaluation brings, not all that could follow; and it is the model's word, so
 	// look at [Optimizer.Calibration] before believing it.
 	Next float64
