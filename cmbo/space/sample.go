@@ -114,8 +114,9 @@ const (
 )
 
 // Near returns n rows around a row of a parameter space, repetitions included: each
-// differs from it in one parameter at least, where those have other values, half of
-// them by about a tenth of the range and half by a fiftieth. They follow from r alone.
+// moves in one parameter at least, half of them by about a tenth of the range and half by
+// a fiftieth. A move beyond a bound ends there, at the row itself if that lies on it. They
+// follow from r alone.
 func (s *Space) Near(around []float64, n int, r *rand.Rand) [][]float64 {
 	rows := make([][]float64, 0, n)
 	buf := make([]float64, s.dim)
