@@ -36,6 +36,7 @@ type Step struct {
 	// and means for the hierarchical prior before the first value. Where there is a
 	// probability of success they are multiplied by its square: logarithms for EI and
 	// PI, else counted from the least of them. They compare within the step only.
+	// Candidates that may not be proposed have one too, perhaps a larger one.
 	Scores []float64
 	// Jitter is the amount added to the diagonal of the covariance of the
 	// observations, 0 if it needed none; DistanceJitter likewise of the

@@ -46,6 +46,7 @@ type Explanation struct {
 	// Transfer is what was known of the worth of the past.
 	Transfer    Transfer
 	acquisition string
+	left        int // candidates that could be proposed
 }
 
 // String explains it in words.
@@ -54,13 +55,7 @@ func (e Explanation) String() string {
 	fmt.Fprintf(&b, "%v: ", e.Trial)
 	switch e.Reason {
 	case ReasonScore:
-		n := 0
-		for _, v := range e.Step.Scores {
-			if !math.IsNaN(v) {
-				n++
-			}
-		}
-		fmt.Fprintf(&b, "the largest %s (score %.4g) of %d candidates", e.acquisition, e.Step.Scores[e.Step.Chosen], n)
+		fmt.Fprintf(&b, "the largest %s (score %.4g) of %d candidates", e.acquisition, e.Step.Scores[e.Step.Chosen], e.left)
 		if p := e.Step.Success; p != nil {
 			fmt.Fprintf(&b, ", times the square of a probability of success of %.2f", p[e.Step.Chosen])
 		}
@@ -115,6 +110,11 @@ func (o *Optimizer) Explain(ctx context.Context, trial int) (x Explanation, err 
 			s.Candidates = c.rows
 		}
 		x.Step, x.acquisition = s.clone(), o.config.acquisition.String()
+		for _, r := range c.free {
+			if !math.IsNaN(s.Scores[r]) {
+				x.left++
+			}
+		}
 		if _, ok := o.model.(*hierarchicalRun); ok && len(d.Y) == 0 && points.Len(d.Pending) == 0 {
 			x.acquisition = "mean"
 		}

@@ -9,6 +9,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// A trial has the largest score of the candidates that were left, not of all.
+func TestExplainCandidatesLeft(t *testing.T) {
+	list, err := cmbo.Candidates([][]float64{{0}, {0.1}, {0.5}, {0.9}, {0.9}, {1}})
+	require.NoError(t, err)
+	o := newOptimizer(t, list, cmbo.WithAcquisition(cmbo.UCB(0)), cmbo.WithInitial(0))
+	require.NoError(t, o.Observe([]float64{0}, 1))
+	require.NoError(t, o.Observe([]float64{0.5}, 0))
+	trial, err := o.Ask(ctx)
+	require.NoError(t, err)
+	x, err := o.Explain(ctx, trial.ID)
+	require.NoError(t, err)
+	require.Less(t, x.Step.Scores[x.Step.Chosen], x.Step.Scores[0])
+	require.Contains(t, x.String(), " of 3 candidates; ")
+}
+
 // What is said of a trial later, and after a restore, is what LastStep said at once,
 // bit for bit, and to ask for it changes no proposal.
 func TestExplain(t *testing.T) {
