@@ -76,11 +76,10 @@ type Fitter struct {
 	search gaussian.Fitter
 }
 
-// Fit returns the hyperparameters of highest posterior density, of the template's
-// form, for values y of mean zero at the
-// rows of x. own holds the noise variances that are known, 0 where they are not, nil
-// for none. given is the noise variance of the others, NaN to search it. Without
-// values the template stands.
+// Fit returns the hyperparameters of highest posterior density, of the template's form,
+// for values y of mean zero at the rows of x. own holds the noise variances that are
+// known, 0 where they are not, nil for none. given is the noise variance of the others,
+// NaN to search it. Without values the template stands.
 //
 // It fails only if the data cannot be used at all or ctx is done.
 func (f *Fitter) Fit(ctx context.Context, template kernel.Kernel, x *linalg.Dense, y, own []float64, given float64, seed uint64) (Hyper, error) {

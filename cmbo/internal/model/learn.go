@@ -31,8 +31,8 @@ type Grouping uint8
 // The ways to group: by k-means, all in one, each on its own.
 const (
 	Clustered Grouping = iota
-	Global
-	Individual
+	Together
+	Apart
 )
 
 // PrototypeKind is the way one process stands for a cluster.
@@ -262,7 +262,7 @@ func (l *Learner) group(ctx context.Context) (cluster.Grouping, error) {
 	if n := l.tasks(); s.Labels == nil && l.Grouping != Clustered {
 		s.Labels = make([]int, n)
 		for i := range n {
-			if l.Grouping == Individual {
+			if l.Grouping == Apart {
 				s.Labels[i] = i
 			}
 		}
