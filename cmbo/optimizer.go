@@ -309,10 +309,16 @@ func (o *Optimizer) Best() (best Observation, ok bool) {
 // noise-free objective at a point, in the user's units, from the data told so
 // far. Open and failed trials do not enter. Before the first value the hierarchical
 // prior's sd is that of the target's level, which may be far from the past tasks'; the
-// other models have no unit before two different values, and take 1. Values far below the
-// best count as at the limit that [Learn] describes with the hierarchical prior: there
-// the mean is too high and sd too small. It fails with [ErrDimension], [ErrNotFinite],
-// [ErrOutOfSpace] or [ErrNumerical].
+// other models have no unit before two different values, and take 1. It fails with
+// [ErrDimension], [ErrNotFinite], [ErrOutOfSpace] or [ErrNumerical].
+//
+// Of the values that a run asks for, 90 % intervals of the hierarchical prior hold about as
+// many. Elsewhere they are too narrow, the more so the worse a point is, since a run asks
+// where it expects good values, and with the hierarchical prior low ones count as at the
+// limit that [Learn] describes: after 20 evaluations of 23 targets of four tables they
+// held 38 to 74 % of the rows not asked for, of a target's lowest third 20 to 49 %;
+// without a prior 58 to 79 % and 52 to 64 % (CMBO_DATA=DIR go test ./cmbo/bench -run
+// TestPredictCoverage -v).
 func (o *Optimizer) Predict(x []float64) (mean, sd float64, err error) {
 	u, err := o.space.Encode(x)
 	if err != nil {

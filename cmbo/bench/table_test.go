@@ -3,8 +3,10 @@ package bench
 import (
 	"context"
 	"flag"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -59,9 +61,10 @@ func TestRealTable(t *testing.T) {
 	}
 }
 
-// TestMisleadingTable: where the values of all past tasks are negated, a run says
-// within 15 evaluations that the past misleads.
-func TestMisleadingTable(t *testing.T) {
+// eachTarget calls do with six targets of a table, named under CMBO_DATA, the space of
+// each and what was learned from the other tasks, changed as past says.
+func eachTarget(t *testing.T, name, past string, do func(task *TableTask, space *cmbo.Space, prior *cmbo.Prior)) {
+	t.Helper()
 	dir := os.Getenv("CMBO_DATA")
 	if dir == "" {
 		t.Skip("CMBO_DATA names no folder of tables")
@@ -69,44 +72,106 @@ func TestMisleadingTable(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes some ten seconds")
 	}
+	table, err := OpenTable(filepath.Join(dir, name+".json.gz"), "")
+	require.NoError(t, err)
+	p, err := FindProtocol("paper")
+	require.NoError(t, err)
+	p.Past = past
+	split, err := p.divide(table, 0)
+	require.NoError(t, err)
+	cube, err := cmbo.UnitCube(table.Dim)
+	require.NoError(t, err)
+	prior, err := cmbo.Learn(context.Background(), cube, split.Sources)
+	require.NoError(t, err)
+	for _, id := range split.Targets[:min(6, len(split.Targets))] {
+		task := table.Task(id)
+		space, err := cube.WithCandidates(task.X)
+		require.NoError(t, err)
+		do(task, space, prior)
+	}
+}
+
+// askTable asks o for so many evaluations of a task and tells them, and returns the rows
+// asked for; it ends where done, if any, says so.
+func askTable(t *testing.T, o *cmbo.Optimizer, task *TableTask, n int, done func() bool) map[int]bool {
+	t.Helper()
+	asked := make(map[int]bool)
+	for range n {
+		trial, err := o.Ask(context.Background())
+		require.NoError(t, err)
+		require.NoError(t, o.Tell(trial.ID, task.Y[trial.Index]))
+		asked[trial.Index] = true
+		if done != nil && done() {
+			break
+		}
+	}
+	return asked
+}
+
+// TestMisleadingTable: where the values of all past tasks are negated, a run says
+// within 15 evaluations that the past misleads.
+func TestMisleadingTable(t *testing.T) {
 	ctx := context.Background()
 	for _, name := range []string{"ecml_adaboost", "tst_svm"} {
-		table, err := OpenTable(filepath.Join(dir, name+".json.gz"), "")
-		require.NoError(t, err)
 		said := make(map[string]int)
 		for _, past := range []string{"", "negated"} {
-			p, err := FindProtocol("paper")
-			require.NoError(t, err)
-			p.Past = past
-			split, err := p.divide(table, 0)
-			require.NoError(t, err)
-			cube, err := cmbo.UnitCube(table.Dim)
-			require.NoError(t, err)
-			prior, err := cmbo.Learn(ctx, cube, split.Sources)
-			require.NoError(t, err)
-			for _, id := range split.Targets[:min(6, len(split.Targets))] {
-				task := table.Task(id)
-				space, err := cube.WithCandidates(task.X)
-				require.NoError(t, err)
+			eachTarget(t, name, past, func(task *TableTask, space *cmbo.Space, prior *cmbo.Prior) {
 				o, err := cmbo.New(space, cmbo.WithPrior(prior))
 				require.NoError(t, err)
 				var tr cmbo.Transfer
-				for range 15 {
-					trial, err := o.Ask(ctx)
+				askTable(t, o, task, 15, func() bool {
+					tr, err = o.Transfer(ctx)
 					require.NoError(t, err)
-					require.NoError(t, o.Tell(trial.ID, task.Y[trial.Index]))
-					if tr, err = o.Transfer(ctx); tr.Verdict == cmbo.TransferMisleads {
-						break
-					}
-					require.NoError(t, err)
-				}
-				t.Logf("%s %s %q after %d: %v", name, id, past, tr.Values, tr)
+					return tr.Verdict == cmbo.TransferMisleads
+				})
+				t.Logf("%s %s %q after %d: %v", name, task.ID, past, tr.Values, tr)
 				if tr.Verdict == cmbo.TransferMisleads {
 					said[past]++
 				}
-			}
+			})
 		}
 		require.GreaterOrEqual(t, said["negated"], 5, name)
 		require.LessOrEqual(t, said[""], 2, name)
+	}
+}
+
+// TestPredictCoverage: what 90 % intervals hold away from where a run asks, of which the
+// doc comment of Optimizer.Predict gives the range, and those of a run without a prior.
+func TestPredictCoverage(t *testing.T) {
+	type count struct{ rows, held, low, lowHeld int }
+	for _, name := range []string{"tst_svm", "openml_rf", "yahpo_lcbench", "ecml_adaboost"} {
+		var with, without count
+		eachTarget(t, name, "", func(task *TableTask, space *cmbo.Space, prior *cmbo.Prior) {
+			count := func(c *count, opts ...cmbo.Option) {
+				o, err := cmbo.New(space, opts...)
+				require.NoError(t, err)
+				asked := askTable(t, o, task, 20, nil)
+				step, ok := o.LastStep()
+				require.True(t, ok)
+				third := slices.Sorted(slices.Values(task.Y))[len(task.Y)/3]
+				for i, x := range task.X {
+					if asked[i] {
+						continue
+					}
+					mean, sd, err := o.Predict(x)
+					require.NoError(t, err)
+					held := 0
+					if math.Abs(task.Y[i]-mean) <= 1.645*math.Hypot(sd, step.Scale*math.Sqrt(step.NoiseVariance)) {
+						held = 1
+					}
+					c.rows, c.held = c.rows+1, c.held+held
+					if task.Y[i] < third {
+						c.low, c.lowHeld = c.low+1, c.lowHeld+held
+					}
+				}
+			}
+			count(&with, cmbo.WithPrior(prior))
+			count(&without)
+		})
+		for _, c := range []count{with, without} {
+			share := float64(c.held) / float64(c.rows)
+			t.Logf("%s: %.0f %% of %d rows, %.0f %% of the lowest third", name, 100*share, c.rows, 100*float64(c.lowHeld)/float64(c.low))
+			require.Greater(t, share, 1.0/3, name)
+		}
 	}
 }
