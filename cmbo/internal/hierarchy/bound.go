@@ -22,10 +22,10 @@ type Bound struct {
 }
 
 // NewBound returns a run with the default masses: see [NewRun]. The candidates of a space
-// without a list come in parts of so many rows. at is what the list x is carried to, both
-// nil if there is no list yet.
+// without a list come in parts of so many rows. at is what the list x, which the run may
+// be bound to, is carried to, both nil for none.
 func NewBound(m *Model, noise float64, workers int, parts []int, x *linalg.Dense, at *Candidates) *Bound {
-	return &Bound{Run: NewRun(m, DefaultMasses(), noise, workers), Model: m, workers: workers, parts: parts, list: at != nil, x: x, at: at}
+	return &Bound{Run: NewRun(m, DefaultMasses(), noise, workers), Model: m, workers: workers, parts: parts, x: x, at: at}
 }
 
 // NewBoundSuccess returns a run on labels with the default masses: see [NewSuccessRun]
@@ -37,24 +37,29 @@ func NewBoundSuccess(m *Model, workers int, parts []int) *Bound {
 // Bind makes x the list, which is carried unless its points are those of the list
 // already.
 func (r *Bound) Bind(ctx context.Context, x *linalg.Dense) error {
-	if !r.list || !points.Equal(r.x, x) {
+	if r.at == nil || !points.Equal(r.x, x) {
 		at, err := r.Model.Candidates(ctx, x, r.workers)
 		if err != nil {
 			return err
 		}
-		r.list, r.at = true, at
+		r.at = at
 	}
-	r.x = x
+	r.list, r.x = true, x
 	return nil
 }
 
 // candidates returns x carried to the grid, and whether what the run works out there is
-// worth keeping: a few points are asked about in passing.
+// worth keeping: fewer points than half of a proposal's are asked about in passing, such
+// as those told.
 func (r *Bound) candidates(ctx context.Context, x *linalg.Dense) (*Candidates, bool, error) {
 	if x == r.x {
 		return r.at, true, nil
 	}
-	if r.list || points.Len(x) < r.parts[0] {
+	whole := 0
+	for _, n := range r.parts {
+		whole += n
+	}
+	if r.list || points.Len(x) < whole/2 {
 		c, err := r.Model.Candidates(ctx, x, r.workers)
 		return c, false, err
 	}

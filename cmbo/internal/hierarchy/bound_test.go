@@ -107,6 +107,33 @@ func TestBoundKeeps(t *testing.T) {
 	require.NotZero(t, some, "every hypothesis was predicted with throughout")
 }
 
+// What a run keeps for the candidates of proposals stays where more points than one of
+// their parts has are asked about in passing, and where its model knows a list that it
+// is not bound to.
+func TestBoundKeepsProposals(t *testing.T) {
+	r := rng.Stream(1, t.Name())
+	m := learn(t, makeTasks(11, 9, 10, 2, 0, 1), uniform(r, 30, 2), testOptions(2))
+	list := uniform(r, 7, 2)
+	at, err := m.Candidates(ctx, list, 1)
+	require.NoError(t, err)
+	b := NewBound(m, math.NaN(), 1, []int{5, 5, 5, 5}, list, at)
+	require.NoError(t, b.Fit(ctx, uniform(r, 1, 2), []float64{1}, nil, nil))
+	predict := func(n int) {
+		require.NoError(t, b.Predict(ctx, make([]float64, n), make([]float64, n), uniform(r, n, 2)))
+	}
+	predict(20)
+	kept := b.at
+	require.NotSame(t, at, kept)
+	require.Len(t, b.bound, 4)
+	predict(6)
+	require.Same(t, kept, b.at)
+	require.Len(t, b.bound, 4)
+
+	b = NewBound(m, math.NaN(), 1, []int{5, 5, 5, 5}, list, at)
+	require.NoError(t, b.Bind(ctx, points.Pick(list, []int{0, 1, 2, 3, 4, 5, 6})))
+	require.Same(t, at, b.at, "the list is carried already")
+}
+
 // Panels that were laid out before are taken where the points are those and the moments
 // are, and nowhere else.
 func TestPanelsLaidOutBefore(t *testing.T) {
