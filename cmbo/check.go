@@ -258,8 +258,12 @@ func (r *CheckReport) String() string {
 	case TransferUnclear:
 		words = "no difference that stands out"
 	}
-	fmt.Fprintf(&b, "%s: the mean regret is %.3f with the past and %.3f without, a difference of %.3f ± %.3f; better with it on %d of %d tasks\n",
-		words, mean.With.Regret, mean.Without.Regret, r.Difference, r.StandardError, better, len(r.Tasks))
+	difference := fmt.Sprintf("%.3f", r.Difference)
+	if !math.IsNaN(r.StandardError) {
+		difference += fmt.Sprintf(" ± %.3f", r.StandardError)
+	}
+	fmt.Fprintf(&b, "%s: the mean regret is %.3f with the past and %.3f without, a difference of %s; better with it on %d of %d tasks\n",
+		words, mean.With.Regret, mean.Without.Regret, difference, better, len(r.Tasks))
 	if len(r.Reversed) > 0 {
 		fmt.Fprintf(&b, "upside down for most others: %s\n", strings.Join(r.Reversed, ", "))
 	}

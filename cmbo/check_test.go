@@ -143,6 +143,9 @@ func TestCheckSays(t *testing.T) {
 	require.Nil(t, again.Reversed)
 	require.Equal(t, cmbo.TransferTooEarly, again.Verdict)
 	require.Contains(t, again.String(), "too few tasks to tell: 2 of 5")
+	one, err := cmbo.Check(ctx, space, tasks, cmbo.WithCheckEvaluations(1), cmbo.WithCheckTasks(1), cmbo.WithVariant(cmbo.GlobalCen), cmbo.WithIndexPoints(20))
+	require.NoError(t, err)
+	require.NotContains(t, one.String(), "NaN")
 	for _, k := range again.Tasks {
 		require.True(t, slices.ContainsFunc(report.Tasks, func(c cmbo.CheckedTask) bool { return c.ID == k.ID }))
 	}

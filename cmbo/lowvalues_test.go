@@ -53,4 +53,15 @@ func TestPenalties(t *testing.T) {
 		assert.True(t, slices.Equal(a, encode(t, priorOf(penalty))), "the prior with penalties of %g", penalty)
 		assert.Equal(t, run(mild, -1e4), run(mild, penalty), "told %g", penalty)
 	}
+	// Beside values that are all equal, it is the past's that tell it apart.
+	for _, penalty := range []float64{-1e6, -1e12} {
+		o := newOptimizer(t, space, cmbo.WithPrior(mild))
+		for i, x := range [][]float64{rows[2], rows[20], rows[33], rows[9]} {
+			require.NoError(t, o.Observe(x, []float64{100, 100, 100, penalty}[i]))
+		}
+		mean, sd, err := o.Predict(rows[5])
+		require.NoError(t, err)
+		assert.InDelta(t, 100, mean, 10, "told %g", penalty)
+		assert.Less(t, sd, 10.0, "told %g", penalty)
+	}
 }

@@ -183,8 +183,8 @@ func openSnapshot(b []byte) (*snapshotState, error) {
 // sameRun reports how a run that is stored differs from s, one that begins, in its
 // space and options.
 func (s *snapshotState) sameRun(stored *snapshotState) error {
-	if s.Options.Prior != stored.Options.Prior {
-		return fmt.Errorf("%w: the stored run was begun with that of digest %q, not %q", ErrPriorMismatch, stored.Options.Prior, s.Options.Prior)
+	if err := samePrior(stored.Options.Prior, s.Options.Prior); err != nil {
+		return err
 	}
 	if d := runlog.Difference(stored.Space, s.Space); d != "" {
 		return fmt.Errorf("%w: the stored run was begun with %s", ErrSpace, d)
@@ -262,23 +262,27 @@ func (s *snapshotOptions) restore(given *runConfig) (*runConfig, error) {
 }
 
 // checkPrior reports a prior that is not the run's.
-func (s *snapshotOptions) checkPrior(p *Prior) error {
+func (s *snapshotOptions) checkPrior(p *Prior) (err error) {
+	digest := ""
+	if p != nil {
+		if digest, err = p.Digest(); err != nil {
+			return err
+		}
+	}
+	return samePrior(s.Prior, digest)
+}
+
+// samePrior reports a prior that is not the run's; of none the digest is empty.
+func samePrior(was, is string) error {
 	switch {
-	case s.Prior == "" && p == nil:
+	case was == is:
 		return nil
-	case s.Prior == "":
+	case was == "":
 		return fmt.Errorf("%w: the run had none", ErrPriorMismatch)
-	case p == nil:
-		return fmt.Errorf("%w: the run had the prior of digest %s, and none is given", ErrPriorMismatch, s.Prior)
+	case is == "":
+		return fmt.Errorf("%w: the run had the prior of digest %s, and none is given", ErrPriorMismatch, was)
 	}
-	digest, err := p.Digest()
-	if err != nil {
-		return err
-	}
-	if digest != s.Prior {
-		return fmt.Errorf("%w: the run had the prior of digest %s, not %s", ErrPriorMismatch, s.Prior, digest)
-	}
-	return nil
+	return fmt.Errorf("%w: the run had the prior of digest %s, not %s", ErrPriorMismatch, was, is)
 }
 
 func (s *snapshotOptions) restoreKernel(c, given *runConfig) error {

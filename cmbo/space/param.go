@@ -484,15 +484,19 @@ func (p Param) decode(u []float64) float64 {
 		}
 		return 0
 	}
-	v := p.lo
 	t := clamp01(u[0])
 	if p.kind == KindOrdinal || p.step != 0 {
 		return p.nth(math.Round(t * (p.count() - 1)))
 	}
-	switch p.kind {
-	case KindFloat, KindInt:
+	var v float64
+	switch {
+	case t == 0: // the very bounds, which rounding may miss
+		return p.lo
+	case t == 1:
+		return p.hi
+	case p.kind == KindFloat || p.kind == KindInt:
 		v = p.lo + t*(p.hi-p.lo)
-	case KindLogFloat, KindLogInt:
+	default:
 		v = math.Exp(math.Log(p.lo) + t*(math.Log(p.hi)-math.Log(p.lo)))
 	}
 	if p.kind == KindInt || p.kind == KindLogInt {

@@ -225,6 +225,20 @@ func TestSpaceDecodeIsValid(t *testing.T) {
 	}
 }
 
+// TestBoundsAreExact: the ends of the unit interval are the bounds to the last bit.
+func TestBoundsAreExact(t *testing.T) {
+	r := rng.Stream(1, "bounds")
+	for range 200 {
+		lo, width := math.Exp(40*r.Float64()-20), math.Exp(40*r.Float64()-20)
+		for _, p := range []Param{Float("x", lo, lo+width), Float("x", -lo, width), LogFloat("x", lo, lo+width)} {
+			require.Equal(t, p.lo, p.decode([]float64{0}), "%v", p)
+			require.Equal(t, p.hi, p.decode([]float64{1}), "%v", p)
+		}
+	}
+	p := LogFloat("lr", 0.001, 10)
+	require.Equal(t, []float64{0.001, 10}, []float64{p.decode([]float64{0}), p.decode([]float64{1})})
+}
+
 // TestParamSpread: whole numbers and choices are equally likely.
 func TestParamSpread(t *testing.T) {
 	for _, p := range []Param{Int("i", -2, 5), Categorical("c", "a", "b", "c"), Bool("b")} {

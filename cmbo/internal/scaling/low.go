@@ -28,24 +28,23 @@ const apart = 10
 //
 // The width is at least the one given, what is known of it otherwise, 0 for nothing.
 // Fewer than three values have no width, and fewer than eight none by themselves unless
-// the worst of them are penalties beyond doubt: see penalties.
+// the worst of them are penalties beyond doubt: see penalties. Where the others are all
+// equal, nothing but the width given tells them from penalties.
 func RaiseLow(y []float64, width float64) []float64 {
 	sorted := slices.Sorted(slices.Values(y))
 	best, shown, from := widthOf(sorted)
 	few := len(y) < fewestValues
-	if k := penalties(sorted); k > from || few && k > 0 {
+	if k := penalties(sorted, width); k > from || few && k > 0 {
 		if best, shown, _ = widthOf(sorted[k:]); shown == 0 {
 			shown = best - sorted[k]
 		}
 		few = false
 	}
-	if few && width == 0 {
+	few = few && width == 0
+	if width = max(shown, width); few || width == 0 || len(y) < 3 {
 		return y
 	}
-	if shown == 0 {
-		return y
-	}
-	limit := best - lowWidths*max(shown, width)
+	limit := best - lowWidths*width
 	if !(slices.Min(y) < limit) {
 		return y
 	}
@@ -116,11 +115,15 @@ func widthOf(sorted []float64) (best, width float64, from int) {
 
 // penalties returns how many of the values, in rising order, are penalties: at most three
 // quarters of them, so that three at least are none, that are closer to each other than to
-// the others, and from these many times the range that they have, which is not 0.
-func penalties(sorted []float64) int {
+// the others, and from these many times the range that they have, or width where they are
+// all equal.
+func penalties(sorted []float64, width float64) int {
 	n := len(sorted)
 	for k := min(n-3, 3*n/4); k > 0; k-- {
 		gap, span := sorted[k]-sorted[k-1], sorted[n-1]-sorted[k]
+		if span == 0 {
+			span = width
+		}
 		if span > 0 && gap > apart*span && gap > sorted[k-1]-sorted[0] {
 			return k
 		}
