@@ -56,7 +56,8 @@ func (o *draft) probability(ctx context.Context, x *linalg.Dense) ([]float64, er
 // keeps farther from it than the first power. Scores of EI
 // are logarithms of what is expected and those of PI are quantiles of a probability:
 // they become the logarithm of the product. All others, whose sign and unit are
-// unknown, as nil is, count from the least finite one; infinite scores stay as they are.
+// unknown, as nil is, count from the least finite one, or as 1 where all are equal;
+// infinite scores stay as they are.
 func weighBySuccess(scores, p []float64, f acq.Func) {
 	switch f.(type) {
 	case acq.EI:
@@ -70,15 +71,20 @@ func weighBySuccess(scores, p []float64, f acq.Func) {
 		}
 		return
 	}
-	least := math.Inf(1)
+	least, differ := math.Inf(1), false
 	for _, v := range scores {
 		if v < least && !math.IsInf(v, -1) {
 			least = v
 		}
+		differ = differ || v != scores[0]
 	}
 	for i, v := range p {
-		if !math.IsInf(scores[i], 0) {
+		switch {
+		case math.IsInf(scores[i], 0):
+		case differ:
 			scores[i] = (scores[i] - least) * v * v
+		default:
+			scores[i] = v * v
 		}
 	}
 }

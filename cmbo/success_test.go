@@ -302,3 +302,23 @@ func (coordinate) Predict(_ context.Context, mean, sd []float64, x *linalg.Dense
 	}
 	return nil
 }
+
+// Where no value tells the candidates apart, failures alone do, whatever the acquisition.
+func TestFailuresAloneDecide(t *testing.T) {
+	space, rows := grid(t, 6)
+	for _, f := range []acq.Func{cmbo.EI(), cmbo.UCB(3), cmbo.PI()} {
+		o := newOptimizer(t, space, cmbo.WithAcquisition(f), cmbo.WithInitial(0))
+		for i, x := range rows {
+			if x[0] < 0.5 && i%2 == 0 {
+				require.NoError(t, o.Enqueue(x))
+				trial, err := o.Ask(ctx)
+				require.NoError(t, err)
+				require.NoError(t, o.TellFailed(trial.ID))
+			}
+		}
+		trial, err := o.Ask(ctx)
+		require.NoError(t, err)
+		step, _ := o.LastStep()
+		require.Greater(t, trial.X[0], 0.5, "%v: probability %v", f, step.Success)
+	}
+}
