@@ -153,7 +153,17 @@ func skippable(err error) error {
 }
 
 func announce(t *bench.Table, stdout io.Writer) *bench.Table {
-	fmt.Fprintf(stdout, "space %s: %d tasks, %d coordinates, %d repeated rows dropped\n", t.Space, len(t.Tasks), t.Dim, t.Duplicates)
+	constant := 0
+	for i := range t.Tasks {
+		if t.Tasks[i].Constant() {
+			constant++
+		}
+	}
+	left := ""
+	if constant > 0 {
+		left = fmt.Sprintf(", %d of them left out, whose values are all equal", constant)
+	}
+	fmt.Fprintf(stdout, "space %s: %d tasks%s, %d coordinates, %d repeated rows dropped\n", t.Space, len(t.Tasks), left, t.Dim, t.Duplicates)
 	return t
 }
 

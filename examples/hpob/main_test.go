@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/bench"
 	"github.com/gocmbo/cmbo/cmbo/history"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/stretchr/testify/require"
@@ -396,4 +397,14 @@ func TestOptunaJournal(t *testing.T) {
 	require.NoError(t, run(context.Background(), o, &console, os.Stderr))
 	require.Contains(t, console.String(), "12 rows, 4 of them failures, in 2 tasks")
 	require.Contains(t, console.String(), "mean normalised simple regret of 1 runs")
+}
+
+// Tasks that cannot be tuned are counted where the table is announced.
+func TestAnnounce(t *testing.T) {
+	task := func(id string, y ...float64) bench.TableTask {
+		return bench.TableTask{ID: id, X: [][]float64{{0}, {1}}[:len(y)], Y: y}
+	}
+	var out bytes.Buffer
+	announce(&bench.Table{Space: "net", Dim: 1, Tasks: []bench.TableTask{task("a", 1, 2), task("b", 3, 3), task("c", 1)}}, &out)
+	require.Equal(t, "space net: 3 tasks, 2 of them left out, whose values are all equal, 1 coordinates, 0 repeated rows dropped\n", out.String())
 }
