@@ -52,6 +52,14 @@ func (u UCB) Validate() error {
 	return nil
 }
 
+// checkTarget reports a value to improve on that is not finite.
+func checkTarget(name, what string, v float64) error {
+	if !(math.Abs(v) <= math.MaxFloat64) {
+		return fmt.Errorf("%s needs a finite %s, have %g", name, what, v)
+	}
+	return nil
+}
+
 // valid reports whether mean and sd may be those of a posterior and the parameter
 // p is finite.
 func valid(mean, sd, p float64) bool {

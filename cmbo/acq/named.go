@@ -84,16 +84,17 @@ func Register(name string, parse func(arg string) (Func, error)) {
 	named[key] = parse
 }
 
-// Parse returns the function of a name, letter case ignored, with its parameter in
+// Parse returns the function of a name, its letter case ignored, with its parameter in
 // parentheses if it has one: "UCB" (with [DefaultBeta]), "UCB(2)", "EI", "PI",
 // "MaxValuePI", "Thompson", "EI(0.5)" and "PI(0.5)" with a fixed value to improve on,
 // and names that were registered. It fails if there is
 // none of that name or the parameter does not suit it.
 func Parse(name string) (Func, error) {
-	key, arg := strings.ToLower(strings.TrimSpace(name)), ""
+	key, arg := strings.TrimSpace(name), ""
 	if i := strings.IndexByte(key, '('); i >= 0 && i < len(key)-2 && strings.HasSuffix(key, ")") {
 		key, arg = key[:i], key[i+1:len(key)-1]
 	}
+	key = strings.ToLower(key)
 	namedLock.RLock()
 	defer namedLock.RUnlock()
 	parse := named[key]

@@ -28,7 +28,7 @@ func TestParse(t *testing.T) {
 	if f, err := Parse(" ucb"); err != nil || f != (UCB{DefaultBeta}) {
 		t.Errorf("%v, %v", f, err)
 	}
-	for _, name := range []string{"", "UCB(", "UCB(-1)", "UCB(NaN)", "UCB(Inf)", "UCB(x)", "Thompson(1)", "MaxValuePI(2)", "mean", "share(x)"} {
+	for _, name := range []string{"", "UCB(", "UCB(-1)", "UCB(NaN)", "UCB(Inf)", "UCB(x)", "EI(NaN)", "EI(Inf)", "PI(-Inf)", "Thompson(1)", "MaxValuePI(2)", "mean", "share(x)"} {
 		if f, err := Parse(name); err == nil {
 			t.Errorf("Parse(%q) = %v", name, f)
 		}
@@ -42,6 +42,15 @@ func TestParse(t *testing.T) {
 			}()
 			Register(name, nil)
 		}()
+	}
+}
+
+// TestParseParameter: the text in parentheses reaches a function from outside as it is.
+func TestParseParameter(t *testing.T) {
+	var got string
+	Register("Text", func(arg string) (Func, error) { got = arg; return tenth{}, nil })
+	if _, err := Parse(" TEXT(Ab(C))"); err != nil || got != "Ab(C)" {
+		t.Errorf("parameter %q, %v, want \"Ab(C)\"", got, err)
 	}
 }
 

@@ -41,6 +41,9 @@ func (p PI) Score(mean, sd float64) float64 {
 // String returns for example "PI(0.5)".
 func (p PI) String() string { return fmt.Sprintf("PI(%g)", p.Target) }
 
+// Validate reports a Target that is not finite, with which every score is NaN.
+func (p PI) Validate() error { return checkTarget("PI", "target", p.Target) }
+
 // ProbImprovement returns P(f > target) = Φ((mean − target)/sd) for
 // f ~ N(mean, sd²); for sd = 0 it is 1 above target and 0 at or below it.
 // Arguments are as for a score.
