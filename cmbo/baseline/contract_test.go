@@ -27,6 +27,36 @@ func learnAll(t testing.TB, tasks []cmbo.Task, opts ...Option) map[string]Model 
 	return out
 }
 
+// Tasks that hold failures alone give the methods nothing: those that need tasks say
+// so, and beside another task they change no prediction.
+func TestTasksOfFailuresAlone(t *testing.T) {
+	failed := []cmbo.Task{{ID: "f", Failed: [][]float64{{0.1, 0.2}}}, {ID: "g", Failed: [][]float64{{0.3, 0.4}}}}
+	one := family(testRNG(t), 1, 6)
+	x := linalg.NewDense(2, 2, append([]float64{0.4, 0.9}, one[0].X[0]...))
+	for _, m := range Methods() {
+		_, without := m.Learn(ctx, square(t), nil)
+		for n := 1; n <= len(failed); n++ {
+			_, err := m.Learn(ctx, square(t), failed[:n])
+			if without == nil {
+				require.NoError(t, err, m.Name)
+				continue
+			}
+			require.ErrorIs(t, err, cmbo.ErrNoTasks, m.Name)
+		}
+		var got [2][]float64
+		for i, tasks := range [][]cmbo.Task{one, append(failed[:1:1], one...)} {
+			model, err := m.Learn(ctx, square(t), tasks)
+			require.NoError(t, err, m.Name)
+			s := model.Surrogate(1)
+			require.NoError(t, s.Fit(ctx, cmbo.Data{}))
+			mean, sd := make([]float64, 2), make([]float64, 2)
+			require.NoError(t, s.Predict(ctx, mean, sd, x))
+			got[i] = append(mean, sd...)
+		}
+		require.Equal(t, got[0], got[1], m.Name)
+	}
+}
+
 // sentinel reports whether an error wraps one of cmbo's.
 func sentinel(err error) bool {
 	for _, s := range []error{cmbo.ErrDimension, cmbo.ErrNotFinite, cmbo.ErrOutOfSpace, cmbo.ErrSpace, cmbo.ErrNoTasks, cmbo.ErrTask, cmbo.ErrOption, cmbo.ErrNumerical} {

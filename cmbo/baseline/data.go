@@ -53,12 +53,13 @@ func prepare(s *cmbo.Space, tasks []cmbo.Task, c *config) ([]observations, error
 	return out, nil
 }
 
-// requireTasks is prepare for methods that have nothing to say without tasks.
+// requireTasks is prepare for methods that have nothing to say without values of tasks.
 func requireTasks(s *cmbo.Space, tasks []cmbo.Task, c *config) ([]observations, error) {
-	if s != nil && len(tasks) == 0 {
-		return nil, fmt.Errorf("%w: %s learns from past tasks alone", cmbo.ErrNoTasks, c.method)
+	obs, err := prepare(s, tasks, c)
+	if err == nil && len(obs) == 0 {
+		err = fmt.Errorf("%w: %s learns from the values of past tasks alone, and none of %d tasks has one", cmbo.ErrNoTasks, c.method, len(tasks))
 	}
-	return prepare(s, tasks, c)
+	return obs, err
 }
 
 // unit returns the size of one unit of the scaled values z in units of raw: the

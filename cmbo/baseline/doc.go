@@ -19,8 +19,8 @@
 // Optimizer's: trials, pending points, candidates, the y policy, the acquisition. So
 // methods compared differ in nothing but the model.
 //
-// HyperBO, HyperBO+, MetaBO and EM-EGP need at least one task; the others work with
-// none and are then GP, or something close to it.
+// HyperBO, HyperBO+, MetaBO and EM-EGP need at least one task with a value; the others
+// work with none and are then GP, or something close to it.
 //
 // # Units
 //

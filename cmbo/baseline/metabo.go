@@ -71,7 +71,7 @@ func learnMetaBO(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts
 	if m.past, err = learnPast(ctx, space, obs, c); err != nil {
 		return nil, err
 	}
-	if len(tasks) > 1 {
+	if len(obs) > 1 {
 		m.shared = shareInputs(obs)
 	}
 	if m.shared == nil {
