@@ -65,7 +65,7 @@ func (c *Cholesky) FactorizeShift(a *Sym, shift float64) error { return c.factor
 func Jitters(limit float64) iter.Seq[float64] {
 	return func(yield func(float64) bool) {
 		for _, share := range [...]float64{0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1} {
-			if share > max(limit, 0) || !yield(share) {
+			if share > 0 && !(share <= limit) || !yield(share) {
 				return
 			}
 		}

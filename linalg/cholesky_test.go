@@ -341,3 +341,19 @@ func TestCholeskyShiftAndLower(t *testing.T) {
 		}
 	}
 }
+
+// TestJitters: the limit bounds what is tried, and one that is no number allows nothing.
+func TestJitters(t *testing.T) {
+	for _, tt := range []struct {
+		limit float64
+		want  int
+	}{{math.NaN(), 1}, {-1, 1}, {0, 1}, {1e-10, 2}, {1e-4, 8}, {math.Inf(1), 12}} {
+		got := 0
+		for range Jitters(tt.limit) {
+			got++
+		}
+		if got != tt.want {
+			t.Errorf("Jitters(%g) has %d shares, want %d", tt.limit, got, tt.want)
+		}
+	}
+}
