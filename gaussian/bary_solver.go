@@ -2,6 +2,7 @@ package gaussian
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -244,7 +245,7 @@ func (b *barySolver) stepCholesky(ctx context.Context) error {
 		b.t.Zero()
 		b.t.AddTransGram(1, &b.c)
 		if err := b.root.SqrtTo(&b.t, &b.t); err != nil {
-			return definiteError("Barycenter", memberName(i), 0, err)
+			return stepError(i, err)
 		}
 		b.acc.AddScaled(b.w[i], &b.t)
 	}
@@ -289,6 +290,15 @@ func (b *barySolver) runProcrustes(ctx context.Context) error {
 	}
 }
 
+// stepError reports the member at which a step failed: by overflow, if its product with
+// the iterate is not finite, as its covariance is.
+func stepError(member int, err error) error {
+	if errors.Is(err, linalg.ErrNotFinite) {
+		return scalarError("Barycenter", "a product with "+memberName(member), math.NaN(), ErrNotFinite)
+	}
+	return definiteError("Barycenter", memberName(member), 0, err)
+}
+
 // stepProcrustes sets h to the image of g.
 func (b *barySolver) stepProcrustes(ctx context.Context) error {
 	b.h.Resize(b.n, b.n)
@@ -299,7 +309,7 @@ func (b *barySolver) stepProcrustes(ctx context.Context) error {
 		}
 		linalg.MulUpper(&b.c, p.lower, &b.g)
 		if err := b.svd.PolarTo(&b.u, &b.c); err != nil {
-			return definiteError("Barycenter", memberName(i), 0, err)
+			return stepError(i, err)
 		}
 		linalg.MulLower(&b.c, p.lower, &b.u)
 		b.h.AddScaled(b.w[i], &b.c)

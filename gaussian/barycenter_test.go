@@ -264,6 +264,16 @@ func TestBarycenterResidual(t *testing.T) {
 	}
 }
 
+// TestBarycenterOverflow: covariances whose products overflow are reported as that, not
+// as indefinite ones.
+func TestBarycenterOverflow(t *testing.T) {
+	a := mustNormal(nil, linalg.NewSym(2, []float64{4e240, 1e240, 1e240, 2e240}))
+	b := mustNormal(nil, linalg.NewSym(2, []float64{1e240, 0, 0, 9e240}))
+	if _, err := Barycenter(context.Background(), []*Normal{a, b}, nil, nil); !errors.Is(err, ErrNotFinite) || errors.Is(err, ErrNotPositiveDefinite) {
+		t.Errorf("Barycenter = %v, want ErrNotFinite", err)
+	}
+}
+
 // frobenius returns ‖a − b‖²_F.
 func frobenius(a, b *linalg.Sym) (s float64) {
 	for i := range a.Dim() {

@@ -308,8 +308,8 @@ func (c *Conditioner) UpdateCov(cov *linalg.Sym, v *linalg.Dense) error {
 // Condition turns the prior mean and covariance at N points, of which it reads the
 // lower triangle, into those given the observations: what [Conditioner.Whiten],
 // [Conditioner.Update] and [Conditioner.UpdateCov] do, faster, in O(t·N·(t + N))
-// time. cross is as for Whiten. mean may be nil; white is scratch and is resized. It
-// fails with [ErrDimension].
+// time. cross is as for Whiten. mean may be nil; white is scratch, must not be cross and
+// is resized. It fails with [ErrDimension].
 func (c *Conditioner) Condition(mean []float64, cov *linalg.Sym, white, cross *linalg.Dense) error {
 	const op = "Conditioner.Condition"
 	if cov == nil || white == nil {

@@ -125,7 +125,7 @@ func (n *Normal) adopt(op string, lower *linalg.Dense) error {
 		if !(r[i] > 0) {
 			definite = false
 		} else if math.IsInf(1/r[i], 1) {
-			return &linalg.NotPositiveDefiniteError{Pivot: i, Value: r[i]}
+			return definiteError(op, "lower", 0, &linalg.NotPositiveDefiniteError{Pivot: i, Value: r[i]})
 		}
 	}
 	n.factorOnce.Do(func() { n.lower, n.regular = lower, definite })

@@ -175,6 +175,11 @@ func TestAdoptNormal(t *testing.T) {
 		t.Errorf("a factor of another size: %v", err)
 	}
 
+	tiny := linalg.NewDense(1, 1, []float64{math.SmallestNonzeroFloat64})
+	if _, err := AdoptNormal([]float64{0}, linalg.NewSym(1, nil), tiny); !errors.Is(err, ErrNotPositiveDefinite) {
+		t.Errorf("a factor without a finite reciprocal: %v", err)
+	}
+
 	// A singular factor makes a singular normal. A coordinate without variance
 	// is singular in any arithmetic.
 	s := linalg.NewSym(4, nil)
