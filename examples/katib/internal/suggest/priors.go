@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"path"
 	"slices"
@@ -124,12 +125,13 @@ func (p *priors) open(ctx context.Context, place string) (io.ReadCloser, error) 
 	return root.Open(place)
 }
 
-func (p *priors) allowed(url string) error {
-	begins := func(prefix string) bool { return strings.HasPrefix(url, prefix) }
-	if slices.ContainsFunc(p.urls, begins) && !strings.Contains(url, "..") {
+// allowed refuses a path with "..", which servers resolve in its escaped form, too.
+func (p *priors) allowed(place string) error {
+	begins := func(prefix string) bool { return strings.HasPrefix(place, prefix) }
+	if u, err := url.Parse(place); err == nil && slices.ContainsFunc(p.urls, begins) && !strings.Contains(u.Path, "..") {
 		return nil
 	}
-	return fmt.Errorf("%s is no URL that the service may ask for (flag -url)", url)
+	return fmt.Errorf("%s is no URL that the service may ask for (flag -url)", place)
 }
 
 func (p *priors) fetch(ctx context.Context, url string) (io.ReadCloser, error) {

@@ -190,6 +190,8 @@ func TestPriors(t *testing.T) {
 		web.URL + "/priors/../secret": codes.InvalidArgument,
 		web.URL + "/priors/away":      codes.Unavailable,
 		"file:///etc/passwd":          codes.InvalidArgument,
+
+		web.URL + "/priors/%2e%2e/secret": codes.InvalidArgument,
 	} {
 		_, err := s.ValidateAlgorithmSettings(context.Background(), &api.ValidateAlgorithmSettingsRequest{Experiment: newExperiment("prior", place)})
 		if status.Code(err) != want {
