@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 import time
 import urllib.error
@@ -18,6 +17,7 @@ from optuna.search_space import intersection_search_space
 from optuna.trial import FrozenTrial, TrialState
 
 ATTR = "cmbo"  # system attribute of a trial: who proposed it, and what
+MOST = 1e150  # largest size of a value that the service takes
 Space = dict[str, BaseDistribution]
 
 
@@ -94,7 +94,7 @@ class CmboSampler(BaseSampler):
         space, tasks, directions = self.infer_relative_search_space(None, None), [], set()  # type: ignore[arg-type]
         for study in studies:
             rows = [(_row(space, t.params), t.value) for t in study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))]
-            rows = [(x, y) for x, y in rows if x and math.isfinite(y)]
+            rows = [(x, y) for x, y in rows if x and abs(y) <= MOST]
             if rows:
                 tasks.append({"id": study.study_name, "x": [x for x, _ in rows], "y": [y for _, y in rows]})
                 directions.add(study.direction.name)
@@ -119,7 +119,7 @@ class CmboSampler(BaseSampler):
         """Tells what became of a trial, and whether it was evaluated as proposed.
         Requests have keys: repeated ones, also those of another process, are done
         once."""
-        y = values[0] if state == TrialState.COMPLETE and math.isfinite(values[0]) else None
+        y = values[0] if state == TrialState.COMPLETE and abs(values[0]) <= MOST else None
         asked = trial.system_attrs.get(ATTR, {})
         if asked.get("study") == run:
             # The objective may have taken other values, such as enqueued ones.
@@ -161,7 +161,8 @@ class CmboSampler(BaseSampler):
 def _refusal(e: urllib.error.HTTPError) -> ServiceError:
     try:
         detail = json.load(e)["error"]
-        return ServiceError(detail["code"], detail["message"])
+        hint = "; a study of this name was begun before, give this one another" if detail["code"] == "key_reused" else ""
+        return ServiceError(detail["code"], detail["message"] + hint)
     except (ValueError, KeyError, TypeError):  # something between here and the service
         return ServiceError(str(e.code), str(e.reason))
 

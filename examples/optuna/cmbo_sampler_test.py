@@ -229,6 +229,14 @@ def test_choices_that_look_alike(service):
     assert sorted(map(repr, got)) == sorted(map(repr, choices))
 
 
+def test_a_value_beyond_the_service_s_counts_as_failed(service):
+    study = optuna.create_study(sampler=CmboSampler(service.url, search_space=SPACE))
+    study.optimize(lambda t: objective(t) + 1.7e308 * (t.number == 1), n_trials=4)
+    trials = get(service, study.trials[0].system_attrs[ATTR]["study"])["trials"]
+    assert (trials["told"], trials["failed"]) == (3, 1)
+    CmboSampler(service.url, search_space=SPACE).learn("penalised", [study])
+
+
 def test_what_goes_wrong_is_said(tmp_path, service):
     with pytest.raises(ValueError, match="search_space"):
         CmboSampler(service.url, prior="past")
@@ -238,6 +246,13 @@ def test_what_goes_wrong_is_said(tmp_path, service):
     study = optuna.create_study(sampler=CmboSampler("http://127.0.0.1:9", search_space=SPACE, patience=0))
     with pytest.raises(ServiceError, match="unreachable"):
         study.optimize(objective, n_trials=1)
+    for shift in (0, 1):  # begun anew in memory, under the name of the first
+        study = optuna.create_study(study_name="twice", sampler=CmboSampler(service.url, search_space=SPACE))
+        if shift:
+            with pytest.raises(ServiceError, match="study of this name"):
+                study.optimize(lambda t: objective(t, shift), n_trials=1)
+        else:
+            study.optimize(objective, n_trials=1)
     with pytest.raises(ValueError, match="directions"):
         CmboSampler(service.url, search_space=SPACE).learn("none", [])
     (tmp_path / "token").write_text("a token is needed here".replace(" ", "-"))
