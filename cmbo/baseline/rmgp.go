@@ -41,8 +41,9 @@ import (
 // repeated, so none has to be replaced by a random one. The run's acquisition is
 // ignored. Predictions are those of the target's process.
 //
-// Isotropic Matérn-5/2 kernel, as in the code. A step takes O(n² Σ m_i)
-// for the gaps, n observations of the target and m_i of task i, and O(K N).
+// Isotropic Matérn-5/2 kernel, the default of the authors' code; the scripts of its
+// experiments ask for a length for each coordinate. A step takes O(n² Σ m_i) for the gaps,
+// n observations of the target and m_i of task i, and O(K N).
 //
 // Z. Dai, Y. Chen, H. Yu, B. K. H. Low and P. Jaillet, On provably robust
 // meta-Bayesian optimization, UAI 2022.

@@ -24,7 +24,8 @@ import (
 //	s = s_top^α·s_base^(1−α),   α = b/(1 + b),   b = (f_top/f_base)·(2 + f_base),
 //	f = max(n − p, n/(1 + p)) degrees of freedom,
 //
-// n observations of the level (of the one below for f_base), p hyperparameters.
+// n observations of the level (of the one below for f_base), p hyperparameters, as in
+// Open Source Vizier.
 // The target's level without observations has α = 0 and predicts with the stack
 // below. Without tasks it is GP with the same kernel.
 //
