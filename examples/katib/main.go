@@ -19,6 +19,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"syscall"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -33,6 +34,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // so that a second signal ends the process at once
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "katib:", err)
@@ -43,7 +45,8 @@ func main() {
 // maxRequest bounds the bytes of a request: trials and the state of a run.
 const maxRequest = 64 << 20
 
-// run serves until ctx is done, and then the requests under way to their end.
+// run serves until ctx is done, and then the requests under way, no longer than the
+// flag shutdown allows: a watch of the service's health has no end of its own.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("katib", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -51,6 +54,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	algorithm := flags.String("algorithm", "cmbo", "`name` of the algorithm in experiments")
 	dir := flags.String("dir", "", "`folder` of the files that the settings prior and history may name; none if it is empty")
 	states := flags.String("states", "", "`folder` to keep runs in for clients that, unlike Katib, do not bring settings back")
+	shutdown := flags.Duration("shutdown", 20*time.Second, "longest `time` to wait for requests under way when stopped")
 	var urls []string
 	flags.Func("url", "`beginning` of URLs that these settings may name, up to a slash; may be given repeatedly", func(url string) error {
 		if !strings.HasPrefix(url, "http://") && !strings.HasPrefix(url, "https://") || !strings.HasSuffix(url, "/") {
@@ -76,7 +80,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	logger := log.New(stderr, "katib: ", log.LstdFlags)
 	server := newServer(suggest.New(*algorithm, *dir, urls, *states, logger), logger)
-	stop := context.AfterFunc(ctx, server.GracefulStop)
+	stop := context.AfterFunc(ctx, func() {
+		defer time.AfterFunc(*shutdown, server.Stop).Stop()
+		server.GracefulStop()
+	})
 	defer stop()
 	fmt.Fprintf(stdout, "listening on %s\n", listener.Addr())
 	return serve(server, listener)
