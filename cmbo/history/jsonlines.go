@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/gocmbo/cmbo/cmbo"
 )
@@ -267,6 +268,9 @@ func (d *lineDecoder) id(raw []byte) (string, *RowError) {
 			return "", rowErrorf(cmbo.ErrTask, "missing")
 		}
 		return d.taskID, nil
+	}
+	if !utf8.Valid(raw) { // decoded, tasks of different names might share one
+		return "", checkID(string(raw))
 	}
 	id, ok := jsonString(raw)
 	if !ok {

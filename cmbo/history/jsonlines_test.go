@@ -98,6 +98,7 @@ func TestJSONLinesBadLines(t *testing.T) {
 		{line(`"lr":"0.1","depth":3,"kernel":"rbf","bias":true`, `"value":1`), "lr", `"0.1"`, "not a number", cmbo.ErrOutOfSpace},
 		{line(`"lr":NaN,"depth":3,"kernel":"rbf","bias":true`, `"value":1`), "lr", `"NaN"`, "not finite", cmbo.ErrNotFinite},
 		{line(`"lr":1e999,"depth":3,"kernel":"rbf","bias":true`, `"value":1`), "lr", "1e999", "too large", cmbo.ErrNotFinite},
+		{`{"task":"caf` + "\xe9" + `","config":{` + all + `},"value":1}`, "task", `"caf` + "\xe9" + `"`, "not UTF-8", cmbo.ErrTask},
 		{line(`"lr":2,"depth":3,"kernel":"rbf","bias":true`, `"value":1`), "lr", "2", "2 is not in", cmbo.ErrOutOfSpace},
 		{line(`"lr":1,"depth":3.5,"kernel":"rbf","bias":true`, `"value":1`), "depth", "3.5", "not a whole number", cmbo.ErrOutOfSpace},
 		{line(`"lr":1,"depth":true,"kernel":"rbf","bias":true`, `"value":1`), "depth", "true", "not a number", cmbo.ErrOutOfSpace},
