@@ -302,6 +302,7 @@ func TestRegretBoundRejects(t *testing.T) {
 		"negative":    {Norm: 1, Delta: 0.1, Gaps: []float64{1, 1, 1, 1, 1, -1}},
 		"no optimum":  {Norm: 1, Delta: 0.1, Truth: func([]float64) float64 { return 0 }},
 		"only optium": {Norm: 1, Delta: 0.1, Optimum: []float64{0, 0}},
+		"NaN truth":   {Norm: 1, Delta: 0.1, Truth: func([]float64) float64 { return math.NaN() }, Optimum: []float64{0, 0}},
 	} {
 		_, err := run.o.RegretBound(1, in)
 		require.ErrorIs(t, err, ErrOption, name)

@@ -59,7 +59,11 @@ func Bound(run *model.Weighted, s *space.Space, chosen []float64, xi float64, in
 			if err != nil {
 				return 0, err
 			}
-			return in.Truth(row), nil
+			v := in.Truth(row)
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				err = fmt.Errorf("%w: Truth is %g at %v", space.ErrOption, v, row)
+			}
+			return v, err
 		}
 	}
 	t.minNoise, t.maxNoise = run.NoiseRange()
