@@ -163,9 +163,9 @@ func (o *draft) reason() Reason {
 type Outlook struct {
 	// Next is the largest expected improvement over the best value told, or what takes
 	// its place [WithNoise], of the candidates that are left: what the model expects the
-	// best next evaluation to gain. A run whose evaluations cost more than that is worth has ended. It is what
-	// one evaluation brings, not all that could follow; and it is the model's word, so
-	// look at [Optimizer.Calibration] before believing it.
+	// best next evaluation to gain. A run whose evaluations cost more than that is worth
+	// has ended. It is what one evaluation brings, not all that could follow; and it is the
+	// model's word, so look at [Optimizer.Calibration] before believing it.
 	Next float64
 	// Most is an upper bound on what is left as the model sees it: at no single
 	// candidate does it give more than a chance of 5 % to an improvement by more. 0

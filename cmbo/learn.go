@@ -89,10 +89,11 @@ func Learn(ctx context.Context, space *Space, tasks []Task, opts ...LearnOption)
 //
 // The options are those p was learned with. Those given here win over them, but
 // may not concern the fits of single tasks (seed, direction, y policy, kernels,
-// hyperparameters), nor the index set of the hierarchical prior. A prior learned [WithLabels] needs labels for all tasks
-// again. Tasks of failures alone can be added without others: the model of values stays
-// as it is then, if no options but [WithParallelism] and [WithProgress] are given. Add
-// fails as Learn does; an ID that p has already, if only of failures, is a duplicate.
+// hyperparameters), nor the index set of the hierarchical prior. A prior learned
+// [WithLabels] needs labels for all tasks again. Tasks of failures alone can be added
+// without others: the model of values stays as it is then, if no options but
+// [WithParallelism] and [WithProgress] are given. Add fails as Learn does; an ID that p
+// has already, if only of failures, is a duplicate.
 func (p *Prior) Add(ctx context.Context, tasks []Task, opts ...LearnOption) (sum *Prior, err error) {
 	defer func() { err = panicked(recover(), err) }()
 	old := p.config

@@ -142,7 +142,7 @@ func TestPredictCoverage(t *testing.T) {
 	for _, name := range []string{"tst_svm", "openml_rf", "yahpo_lcbench", "ecml_adaboost"} {
 		var with, without count
 		eachTarget(t, name, "", func(task *TableTask, space *cmbo.Space, prior *cmbo.Prior) {
-			count := func(c *count, opts ...cmbo.Option) {
+			add := func(c *count, opts ...cmbo.Option) {
 				o, err := cmbo.New(space, opts...)
 				require.NoError(t, err)
 				asked := askTable(t, o, task, 20, nil)
@@ -165,8 +165,8 @@ func TestPredictCoverage(t *testing.T) {
 					}
 				}
 			}
-			count(&with, cmbo.WithPrior(prior))
-			count(&without)
+			add(&with, cmbo.WithPrior(prior))
+			add(&without)
 		})
 		for _, c := range []count{with, without} {
 			share := float64(c.held) / float64(c.rows)

@@ -14,11 +14,12 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
+func optionErrorf(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{space.ErrOption}, args...)...)
+}
+
 // validate fails with [space.ErrOption].
 func validate(in *theorem.Inputs, tasks int) error {
-	optionErrorf := func(format string, args ...any) error {
-		return fmt.Errorf("%w: "+format, append([]any{space.ErrOption}, args...)...)
-	}
 	switch {
 	case !(in.Norm >= 0) || math.IsInf(in.Norm, 0):
 		return optionErrorf("norm %g is not a finite number >= 0", in.Norm)
@@ -61,7 +62,7 @@ func Bound(run *model.Weighted, s *space.Space, chosen []float64, xi float64, in
 			}
 			v := in.Truth(row)
 			if math.IsNaN(v) || math.IsInf(v, 0) {
-				err = fmt.Errorf("%w: Truth is %g at %v", space.ErrOption, v, row)
+				err = optionErrorf("Truth is %g at %v", v, row)
 			}
 			return v, err
 		}

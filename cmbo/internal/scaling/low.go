@@ -40,8 +40,10 @@ func RaiseLow(y []float64, width float64) []float64 {
 		}
 		few = false
 	}
-	few = few && width == 0
-	if width = max(shown, width); few || width == 0 || len(y) < 3 {
+	if few && width == 0 || len(y) < 3 {
+		return y
+	}
+	if width = max(shown, width); width == 0 {
 		return y
 	}
 	limit := best - lowWidths*width
