@@ -221,6 +221,7 @@ func (s *Space) Adopt(tasks []Task, defaults map[string]any) ([]Task, *Adoption,
 				q.Failed = append(q.Failed, row)
 				continue
 			}
+			q.Outputs.Append(len(q.Y), t.Outputs.Row(k))
 			q.X, q.Y = append(q.X, row), append(q.Y, t.Y[k])
 			if t.NoiseVariance != nil {
 				q.NoiseVariance = append(q.NoiseVariance, t.NoiseVariance[k])

@@ -18,6 +18,9 @@ type Task struct {
 	// NoiseVariance holds the variance of each measurement's error in squared
 	// units of Y; nil if it is not known, 0 for a single one not known.
 	NoiseVariance []float64 `json:"noise_variance,omitempty"`
+	// Outputs holds what was measured beside Y, by name, in the user's units; nil for
+	// nothing. Tasks need not have the same outputs.
+	Outputs Columns `json:"outputs,omitempty"`
 	// Failed holds the points whose evaluation failed and gave no value, one a
 	// row. A task may consist of failures alone. The default's model of values takes
 	// the task's worst value in their place as it learns what tasks have in common;
@@ -53,6 +56,9 @@ func (t *Task) checkForm() error {
 		if err != nil {
 			return InTask(AtRow(err, i), t.ID)
 		}
+	}
+	if err := t.Outputs.check(len(t.Y)); err != nil {
+		return InTask(err, t.ID)
 	}
 	return nil
 }

@@ -39,6 +39,10 @@ type Event struct {
 	Y     float64   // told, observed: the user's value
 	Noise float64   // told, observed: its noise variance, 0 if not given
 
+	// Outputs are the values told or observed beside Y, by name, nil for none. They must
+	// not be changed.
+	Outputs map[string]float64
+
 	// State is what the model wants back of the proposal (asked).
 	State []float64
 	// Params are fitted parameters (fitted) and Count the number of
@@ -72,6 +76,7 @@ type Observation struct {
 	Y             float64 // the user's value
 	NoiseVariance float64 // 0 if not given
 	Trial         int     // 0 if the point was not proposed
+	Outputs       map[string]float64
 }
 
 // label says whether the evaluation of a point succeeded.
@@ -91,6 +96,7 @@ type Trial struct {
 // A Log is the list of events of a run and what follows from it.
 type Log struct {
 	space        *space.Space
+	outputs      []Output
 	Events       []Event
 	Trials       []Trial // trial ID - 1
 	Observations []Observation
@@ -104,9 +110,10 @@ type Log struct {
 	Fitted map[int][]float64
 }
 
-// NewLog returns an empty log of a run over s.
-func NewLog(s *space.Space) *Log {
-	return &Log{space: s, Used: make(map[string]int), failed: make(map[string]bool), Fitted: make(map[int][]float64)}
+// NewLog returns an empty log of a run over s whose evaluations have further outputs, in
+// the order of their names.
+func NewLog(s *space.Space, outputs ...Output) *Log {
+	return &Log{space: s, outputs: outputs, Used: make(map[string]int), failed: make(map[string]bool), Fitted: make(map[int][]float64)}
 }
 
 // Apply appends an event that has been validated.
@@ -122,7 +129,7 @@ func (h *Log) Apply(e Event) {
 	case EventTold:
 		t := &h.Trials[e.Trial-1]
 		t.Status = Told
-		h.Observations = append(h.Observations, Observation{t.X, e.Y, e.Noise, e.Trial})
+		h.Observations = append(h.Observations, Observation{t.X, e.Y, e.Noise, e.Trial, e.Outputs})
 		h.labels = append(h.labels, label{t.X, true})
 	case EventFailed:
 		t := &h.Trials[e.Trial-1]
@@ -139,7 +146,7 @@ func (h *Log) Apply(e Event) {
 			delete(h.Used, key)
 		}
 	case EventObserved:
-		h.Observations = append(h.Observations, Observation{e.X, e.Y, e.Noise, 0})
+		h.Observations = append(h.Observations, Observation{e.X, e.Y, e.Noise, 0, e.Outputs})
 		h.labels = append(h.labels, label{e.X, true})
 		h.Seen = append(h.Seen, e.X)
 		h.Used[points.Key(e.X)]++
@@ -195,12 +202,13 @@ func (h *Log) Oriented(minimize bool) []float64 {
 	return y
 }
 
-// Best returns the index of the best observation, the first of equals, or -1.
+// Best returns the index of the best observation that holds all limits, the first of
+// equals, or -1.
 func (h *Log) Best(minimize bool) int {
 	best := -1
 	top := math.Inf(-1)
 	for i, o := range h.Observations {
-		if y := scaling.Orient(o.Y, minimize); y > top {
+		if y := scaling.Orient(o.Y, minimize); y > top && h.Feasible(i) {
 			best, top = i, y
 		}
 	}
@@ -250,7 +258,7 @@ func (h *Log) Clone() *Log {
 func (h *Log) Before(i int) *Log {
 	e := h.Events[i]
 	if e.Saw == 0 {
-		return replay(h.space, h.Events[:i])
+		return replay(h.space, h.outputs, h.Events[:i])
 	}
 	past := slices.Clone(h.Events[:e.Saw])
 	for _, f := range h.Events[e.Saw:i] {
@@ -258,12 +266,12 @@ func (h *Log) Before(i int) *Log {
 			past = append(past, f)
 		}
 	}
-	return replay(h.space, past)
+	return replay(h.space, h.outputs, past)
 }
 
 // replay makes a log of its events.
-func replay(s *space.Space, events []Event) *Log {
-	h := NewLog(s)
+func replay(s *space.Space, outputs []Output, events []Event) *Log {
+	h := NewLog(s, outputs...)
 	for _, e := range events {
 		h.Apply(e)
 	}

@@ -24,14 +24,17 @@ func TestLog(t *testing.T) {
 	rows := [][]float64{{0, 0}, {0.5, 1}, {2, 1}, {1, 3}, {1, 2}}
 	list, err := box.WithCandidates(rows)
 	require.NoError(t, err)
-	for _, s := range []*space.Space{box, list} {
+	ten := 10.0
+	outputs := []Output{{Name: "size", AtMost: &ten}, {Name: "time", Optional: true}}
+	for k, s := range []*space.Space{box, list, box, list} {
+		declared := outputs[:k/2*2]
 		for range 10 {
-			h, stored := NewLog(s), NewLog(s)
+			h, stored := NewLog(s, declared...), NewLog(s, declared...)
 			for range 30 {
 				e := draw(rng, h, rows)
 				before := h.Clone()
 				h.Apply(e)
-				assert.Equal(t, replay(s, before.Events), before, "the clone")
+				assert.Equal(t, replay(s, declared, before.Events), before, "the clone")
 				checkLog(t, h)
 
 				b, err := json.Marshal(e.Export())
@@ -90,6 +93,12 @@ func draw(rng *rand.Rand, h *Log, rows [][]float64) Event {
 	}
 	if e.Kind == EventTold || e.Kind == EventObserved {
 		e.Y, e.Noise = float64(rng.IntN(5)), float64(rng.IntN(2))/4
+		if len(h.outputs) > 0 {
+			e.Outputs = map[string]float64{"size": 8 + float64(rng.IntN(6))}
+			if rng.IntN(2) == 0 {
+				e.Outputs["time"] = rng.NormFloat64()
+			}
+		}
 	}
 	return e
 }
@@ -188,8 +197,79 @@ func checkLog(t *testing.T, h *Log) {
 	}
 	assert.Equal(t, values, h.Oriented(false))
 	assert.Equal(t, oriented, h.Oriented(true))
-	assert.Equal(t, slices.Index(values, slices.Max(values)), h.Best(false))
-	assert.Equal(t, slices.Index(values, slices.Min(values)), h.Best(true))
+	assert.Equal(t, bestOf(h, values, 1), h.Best(false))
+	assert.Equal(t, bestOf(h, values, -1), h.Best(true))
+}
+
+// bestOf returns the index of the largest product of a value and sign whose size, if there
+// is one, is at most 10; -1 if there is none.
+func bestOf(h *Log, values []float64, sign float64) int {
+	best := -1
+	for i, v := range values {
+		if h.Observations[i].Outputs["size"] <= 10 && (best < 0 || sign*v > sign*values[best]) {
+			best = i
+		}
+	}
+	return best
+}
+
+// Of observations none of which holds the limits the nearest is the one that is the least
+// beyond them, each output in its own unit.
+func TestNearest(t *testing.T) {
+	s, err := space.UnitCube(1)
+	require.NoError(t, err)
+	zero, ten := 0.0, 10.0
+	h := NewLog(s, Output{Name: "a", AtMost: &ten, Optional: true}, Output{Name: "b", AtLeast: &zero, AtMost: &ten}, Output{Name: "c", Optional: true})
+	assert.Equal(t, -1, h.Nearest(false))
+	for i, o := range []map[string]float64{
+		{"b": 5, "c": 1},                      // a is not known
+		{"a": 12, "b": -1e6},                  // beyond by 2/sd(a) + 1e6/sd(b)
+		{"a": 12, "b": 10, "c": -1},           // beyond by 2/sd(a)
+		{"a": 12, "b": 0},                     // the same with a better value
+		{"a": 15, "b": math.Nextafter(10, 0)}, // beyond by 5/sd(a)
+		{"a": 12, "b": 0},                     // the same again
+	} {
+		require.NoError(t, h.CheckValues(o))
+		h.Apply(Event{Kind: EventObserved, X: []float64{float64(i) / 8}, Y: min(float64(i), 3), Outputs: o})
+		assert.False(t, h.Feasible(i))
+	}
+	assert.Equal(t, -1, h.Best(false))
+	assert.Equal(t, 3, h.Nearest(false))
+	assert.Equal(t, 2, h.Nearest(true))
+	h.Apply(Event{Kind: EventObserved, X: []float64{1}, Y: -9, Outputs: map[string]float64{"a": 10, "b": 10}})
+	assert.Equal(t, 6, h.Best(false), "limits themselves hold")
+}
+
+// Outputs that are unknown, missing or no numbers are errors that name them.
+func TestCheckValues(t *testing.T) {
+	s, err := space.UnitCube(1)
+	require.NoError(t, err)
+	one := 1.0
+	h := NewLog(s, Output{Name: "a", AtMost: &one}, Output{Name: "b", Optional: true})
+	for want, values := range map[string]map[string]float64{
+		`output "a" is missing`:                      {"b": 1},
+		`output "c" is none of the run's, ["a" "b"]`: {"a": 1, "c": 1},
+		`output "b": value NaN`:                      {"a": 1, "b": math.NaN()},
+		`output "a": value +Inf`:                     {"a": math.Inf(1)},
+	} {
+		assert.ErrorContains(t, h.CheckValues(values), want)
+	}
+	assert.ErrorContains(t, NewLog(s).CheckValues(map[string]float64{"a": 1}), `output "a" is none of the run's, []`)
+	y := 2.0
+	assert.ErrorContains(t, h.Restore(Stored{Kind: "observed", X: []float64{0}, Y: &y}, Checks{}), `output "a" is missing`)
+	assert.ErrorContains(t, h.Restore(Stored{Kind: "enqueued", X: []float64{0}, Outputs: map[string]float64{"a": 1}}, Checks{}), `"enqueued" with outputs`)
+	assert.Empty(t, h.Events)
+	two, nan := 2.0, math.NaN()
+	for want, outputs := range map[string][]Output{
+		`"" is not a name`:         {{}},
+		"\"\\xff\" is not a name":  {{Name: "\xff"}},
+		`output "a" follows "a"`:   {{Name: "a"}, {Name: "a"}},
+		`limit NaN`:                {{Name: "a", AtMost: &nan}},
+		`at least 2 and at most 1`: {{Name: "a", AtLeast: &two, AtMost: &one}},
+	} {
+		assert.ErrorContains(t, CheckOutputs(outputs), want)
+	}
+	assert.NoError(t, CheckOutputs([]Output{{Name: "a", AtLeast: &one, AtMost: &one}, {Name: "b"}}))
 }
 
 // A computation knew the events before the one it saw, and those of its own AskN.

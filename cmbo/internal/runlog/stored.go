@@ -10,16 +10,17 @@ import (
 
 // Stored is the JSON form of an event.
 type Stored struct {
-	Kind   string     `json:"event"`
-	Trial  int        `json:"trial,omitempty"`
-	Index  *int       `json:"index,omitempty"`
-	X      []float64  `json:"x,omitempty"`
-	Y      *float64   `json:"y,omitempty"`
-	Noise  float64    `json:"noise_variance,omitempty"`
-	State  []*float64 `json:"state,omitempty"` // null for infinity
-	Count  *int       `json:"count,omitempty"`
-	Params []float64  `json:"params,omitempty"`
-	Saw    int        `json:"saw,omitempty"`
+	Kind    string             `json:"event"`
+	Trial   int                `json:"trial,omitempty"`
+	Index   *int               `json:"index,omitempty"`
+	X       []float64          `json:"x,omitempty"`
+	Y       *float64           `json:"y,omitempty"`
+	Noise   float64            `json:"noise_variance,omitempty"`
+	Outputs map[string]float64 `json:"outputs,omitempty"`
+	State   []*float64         `json:"state,omitempty"` // null for infinity
+	Count   *int               `json:"count,omitempty"`
+	Params  []float64          `json:"params,omitempty"`
+	Saw     int                `json:"saw,omitempty"`
 }
 
 var eventNames = [...]string{EventAsked: "asked", EventTold: "told", EventFailed: "failed", EventCancelled: "cancelled", EventObserved: "observed", EventFitted: "fitted", EventEnqueued: "enqueued"}
@@ -67,7 +68,7 @@ func (c Checks) CheckFitted(count int, params []float64) error {
 
 // Export returns the JSON form.
 func (e Event) Export() Stored {
-	out := Stored{Kind: eventNames[e.Kind], Trial: e.Trial, X: e.X, Noise: e.Noise, Params: e.Params, Saw: e.Saw}
+	out := Stored{Kind: eventNames[e.Kind], Trial: e.Trial, X: e.X, Noise: e.Noise, Outputs: e.Outputs, Params: e.Params, Saw: e.Saw}
 	switch e.Kind {
 	case EventAsked:
 		if e.Index >= 0 {
@@ -94,7 +95,7 @@ func (h *Log) Restore(s Stored, c Checks) error {
 	if kind <= 0 {
 		return fmt.Errorf("%q is not an event", s.Kind)
 	}
-	e := Event{Kind: Kind(kind), Trial: s.Trial, Index: -1, X: s.X, Noise: s.Noise, Params: s.Params, Saw: s.Saw}
+	e := Event{Kind: Kind(kind), Trial: s.Trial, Index: -1, X: s.X, Noise: s.Noise, Outputs: s.Outputs, Params: s.Params, Saw: s.Saw}
 	if e.Saw < 0 || e.Saw > len(h.Events) || e.Saw > 0 && e.Kind != EventAsked && e.Kind != EventFitted {
 		return fmt.Errorf("%q saw %d of %d events", s.Kind, e.Saw, len(h.Events))
 	}
@@ -115,6 +116,9 @@ func (h *Log) Restore(s Stored, c Checks) error {
 	if s.Y != nil {
 		e.Y = *s.Y
 	}
+	if s.Outputs != nil && e.Kind != EventTold && e.Kind != EventObserved {
+		return fmt.Errorf("%q with outputs", s.Kind)
+	}
 	switch e.Kind {
 	case EventTold, EventObserved:
 		if s.Y == nil {
@@ -124,6 +128,9 @@ func (h *Log) Restore(s Stored, c Checks) error {
 			return err
 		}
 		if err := space.CheckNoise(e.Noise); err != nil {
+			return err
+		}
+		if err := h.CheckValues(e.Outputs); err != nil {
 			return err
 		}
 	case EventAsked:

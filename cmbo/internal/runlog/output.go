@@ -1,0 +1,157 @@
+package runlog
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
+	"github.com/gocmbo/cmbo/cmbo/space"
+)
+
+// An Output is a value that evaluations bring beside the objective, with limits or none.
+type Output struct {
+	Name     string   `json:"name"`
+	AtLeast  *float64 `json:"at_least,omitempty"`
+	AtMost   *float64 `json:"at_most,omitempty"`
+	Optional bool     `json:"optional,omitempty"` // it may be missing
+}
+
+// Limited reports whether it is a constraint.
+func (o *Output) Limited() bool { return o.AtLeast != nil || o.AtMost != nil }
+
+// Limits returns the limits, infinite where there is none.
+func (o *Output) Limits() (lo, hi float64) {
+	lo, hi = math.Inf(-1), math.Inf(1)
+	if o.AtLeast != nil {
+		lo = *o.AtLeast
+	}
+	if o.AtMost != nil {
+		hi = *o.AtMost
+	}
+	return lo, hi
+}
+
+// Beyond returns how far v is beyond a limit, 0 if it holds the limits.
+func (o *Output) Beyond(v float64) float64 {
+	lo, hi := o.Limits()
+	return max(lo-v, v-hi, 0)
+}
+
+// CheckOutputs reports outputs that cannot be: without a name or with one that another has,
+// not in the order of their names, or with limits that nothing holds.
+func CheckOutputs(outputs []Output) error {
+	for i, o := range outputs {
+		if err := space.CheckOutputName(o.Name); err != nil {
+			return err
+		}
+		if i > 0 && outputs[i-1].Name >= o.Name {
+			return fmt.Errorf("output %q follows %q", o.Name, outputs[i-1].Name)
+		}
+		for _, l := range []*float64{o.AtLeast, o.AtMost} {
+			if l != nil {
+				if err := space.CheckValue(*l); err != nil {
+					return fmt.Errorf("output %q: limit %g is not a number within ±1e150", o.Name, *l)
+				}
+			}
+		}
+		if lo, hi := o.Limits(); lo > hi {
+			return fmt.Errorf("output %q: at least %g and at most %g, which no value is", o.Name, lo, hi)
+		}
+	}
+	return nil
+}
+
+// CheckValues reports outputs that an evaluation cannot have brought: unknown, missing or
+// no numbers.
+func (h *Log) CheckValues(values map[string]float64) error {
+	known := 0
+	for i := range h.outputs {
+		o := &h.outputs[i]
+		v, ok := values[o.Name]
+		switch {
+		case ok:
+			known++
+			if err := space.CheckOutput(o.Name, v); err != nil {
+				return err
+			}
+		case !o.Optional:
+			return space.Errorf(space.ErrDimension, "output %q is missing, and it is not optional", o.Name)
+		}
+	}
+	if known == len(values) {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if !slices.ContainsFunc(h.outputs, func(o Output) bool { return o.Name == name }) {
+			return space.Errorf(space.ErrDimension, "output %q is none of the run's, %q", name, h.outputNames())
+		}
+	}
+	return nil
+}
+
+func (h *Log) outputNames() []string {
+	names := []string{}
+	for _, o := range h.outputs {
+		names = append(names, o.Name)
+	}
+	return names
+}
+
+// Outputs returns the outputs of the run, in the order of their names.
+func (h *Log) Outputs() []Output { return h.outputs }
+
+// Feasible reports whether observation i is known to hold all limits.
+func (h *Log) Feasible(i int) bool {
+	for k := range h.outputs {
+		o := &h.outputs[k]
+		if v, ok := h.Observations[i].Outputs[o.Name]; o.Limited() && !(ok && o.Beyond(v) == 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// Nearest returns the index of the observation that is the least beyond the limits, in
+// deviations of each output's values summed over the outputs, of equals the one of the
+// best value and then the first; -1 if all lack an output that has a limit.
+func (h *Log) Nearest(minimize bool) int {
+	n := len(h.Observations)
+	beyond := make([]float64, n)
+	for k := range h.outputs {
+		o := &h.outputs[k]
+		if !o.Limited() {
+			continue
+		}
+		_, values := h.OutputValues(o.Name)
+		unit := scaling.Fit(scaling.ZScore, values).Scale
+		for i, ob := range h.Observations {
+			if v, ok := ob.Outputs[o.Name]; ok {
+				beyond[i] += o.Beyond(v) / unit
+			} else {
+				beyond[i] = math.Inf(1)
+			}
+		}
+	}
+	best := -1
+	for i, b := range beyond {
+		if math.IsInf(b, 1) {
+			continue
+		}
+		if best < 0 || b < beyond[best] || b == beyond[best] && scaling.Orient(h.Observations[i].Y, minimize) > scaling.Orient(h.Observations[best].Y, minimize) {
+			best = i
+		}
+	}
+	return best
+}
+
+// OutputValues returns the observations that have an output, and its values.
+func (h *Log) OutputValues(name string) (at []int, values []float64) {
+	for i, o := range h.Observations {
+		if v, ok := o.Outputs[name]; ok {
+			at, values = append(at, i), append(values, v)
+		}
+	}
+	return at, values
+}

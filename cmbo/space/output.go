@@ -1,0 +1,126 @@
+package space
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"unicode/utf8"
+)
+
+// Columns are the values of a task's further outputs, by name: of each output one value
+// for each value of the objective, in the same order, NaN where it was not measured. In
+// JSON that is null.
+type Columns map[string][]float64
+
+// MarshalJSON writes an object of lists, null for NaN.
+func (c Columns) MarshalJSON() ([]byte, error) {
+	m := make(map[string][]*float64, len(c))
+	for name, values := range c {
+		m[name] = make([]*float64, len(values))
+		for i := range values {
+			if v := values[i]; !math.IsNaN(v) {
+				m[name][i] = &v
+			}
+		}
+	}
+	return json.Marshal(m)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (c *Columns) UnmarshalJSON(b []byte) error {
+	var m map[string][]*float64
+	if err := json.Unmarshal(b, &m); err != nil {
+		return err
+	}
+	*c = make(Columns, len(m))
+	for name, values := range m {
+		(*c)[name] = make([]float64, len(values))
+		for i, v := range values {
+			(*c)[name][i] = math.NaN()
+			if v != nil {
+				(*c)[name][i] = *v
+			}
+		}
+	}
+	return nil
+}
+
+// Names returns the names of the outputs, sorted.
+func (c Columns) Names() []string { return slices.Sorted(maps.Keys(c)) }
+
+// Append adds the outputs of row n, which those before it may lack and it may lack: the
+// columns then have n+1 values each.
+func (c *Columns) Append(n int, outputs map[string]float64) {
+	if *c == nil {
+		if len(outputs) == 0 {
+			return
+		}
+		*c = make(Columns)
+	}
+	for name := range outputs {
+		if _, known := (*c)[name]; !known {
+			(*c)[name] = slices.Repeat([]float64{math.NaN()}, n)
+		}
+	}
+	for name, values := range *c {
+		v, ok := outputs[name]
+		if !ok {
+			v = math.NaN()
+		}
+		(*c)[name] = append(values, v)
+	}
+}
+
+// Row returns the outputs that row i has, nil for none.
+func (c Columns) Row(i int) map[string]float64 {
+	var row map[string]float64
+	for name, values := range c {
+		if v := values[i]; !math.IsNaN(v) {
+			if row == nil {
+				row = make(map[string]float64, len(c))
+			}
+			row[name] = v
+		}
+	}
+	return row
+}
+
+// check validates the columns of a task with n values.
+func (c Columns) check(n int) error {
+	for _, name := range c.Names() {
+		if err := CheckOutputName(name); err != nil {
+			return Errorf(ErrTask, "%v", err)
+		}
+		if got := len(c[name]); got != n {
+			return Errorf(ErrDimension, "%d values of output %q for %d values", got, name, n)
+		}
+		for i, v := range c[name] {
+			if math.IsNaN(v) {
+				continue
+			}
+			if err := CheckOutput(name, v); err != nil {
+				return AtRow(err, i)
+			}
+		}
+	}
+	return nil
+}
+
+// CheckOutputName reports a name that no output can have: an empty one, and one that is
+// not UTF-8, which JSON would not keep.
+func CheckOutputName(name string) error {
+	if name == "" || !utf8.ValidString(name) {
+		return fmt.Errorf("%q is not a name for an output", name)
+	}
+	return nil
+}
+
+// CheckOutput fails with [ErrNotFinite] if v is not finite or beyond ±1e150.
+func CheckOutput(name string, v float64) error {
+	if err := CheckValue(v); err != nil {
+		return Errorf(ErrNotFinite, "output %q: value %g is not a number within ±1e150", name, v)
+	}
+	return nil
+}

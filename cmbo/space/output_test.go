@@ -1,0 +1,61 @@
+package space
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Columns keep which rows lack an output, in JSON too.
+func TestColumns(t *testing.T) {
+	nan := math.NaN()
+	var c Columns
+	rows := []map[string]float64{nil, {"a": 1}, {"a": 2, "b": 3}, nil}
+	for i, r := range rows {
+		c.Append(i, r)
+	}
+	same := func(got Columns) {
+		t.Helper()
+		require.Equal(t, []string{"a", "b"}, got.Names())
+		assert.InDeltaSlice(t, []float64{nan, 1, 2, nan}, got["a"], 0)
+		assert.InDeltaSlice(t, []float64{nan, nan, 3, nan}, got["b"], 0)
+		for i, r := range rows {
+			assert.Equal(t, r, got.Row(i))
+		}
+	}
+	same(c)
+	b, err := json.Marshal(Task{ID: "t", Outputs: c})
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"id":"t","x":null,"y":null,"outputs":{"a":[null,1,2,null],"b":[null,null,3,null]}}`, string(b))
+	var back Task
+	require.NoError(t, json.Unmarshal(b, &back))
+	same(back.Outputs)
+	b, err = json.Marshal(Task{ID: "t"})
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"id":"t","x":null,"y":null}`, string(b), "nothing is seen of no outputs")
+}
+
+// Outputs are checked with their task and follow its rows to another space.
+func TestTaskOutputs(t *testing.T) {
+	s, err := New(Float("a", 0, 1))
+	require.NoError(t, err)
+	task := Task{ID: "t", X: [][]float64{{0}, {2}, {1}}, Y: []float64{1, 2, 3}, Outputs: Columns{"time": {4, 5, math.NaN()}, "size": {math.NaN(), 5, 6}}}
+	adopted, a, err := s.Adopt([]Task{task}, nil)
+	require.NoError(t, err)
+	assert.Len(t, a.Outside, 1)
+	assert.InDeltaSlice(t, []float64{4, math.NaN()}, adopted[0].Outputs["time"], 0)
+	assert.InDeltaSlice(t, []float64{math.NaN(), 6}, adopted[0].Outputs["size"], 0)
+	task.X[1][0] = 0.5
+	for want, outputs := range map[string]Columns{
+		`task "t": 2 values of output "time" for 3 values`: {"time": {1, 2}},
+		`task "t": "" is not a name for an output`:         {"": {1, 2, 3}},
+		`task "t": row 1: output "time": value +Inf`:       {"time": {1, math.Inf(1), 3}},
+	} {
+		task.Outputs = outputs
+		_, err := CheckTasks(s, []Task{task})
+		assert.ErrorContains(t, err, want)
+	}
+}
