@@ -226,3 +226,48 @@ func TestLogAddExp(t *testing.T) {
 		}
 	}
 }
+
+// The probability of an interval is the difference of the distribution function at its
+// ends, in both tails and beyond where that underflows; adjacent intervals add up.
+func TestNormLogInterval(t *testing.T) {
+	inf := math.Inf(1)
+	for z := -40.0; z <= 40; z += 0.37 {
+		if got, want := NormLogInterval(-inf, z), NormLogCDF(z); got != want {
+			t.Errorf("below %g: %g, want %g", z, got, want)
+		}
+		if got, want := NormLogInterval(z, inf), NormLogCDF(-z); got != want {
+			t.Errorf("above %g: %g, want %g", z, got, want)
+		}
+		for _, width := range []float64{1e-12, 1e-9, 0.9e-4 / (1 + math.Abs(z)), 1.1e-4 / (1 + math.Abs(z)), 1e-3, 0.2, 3, 50} {
+			a, b := z, z+width
+			got := NormLogInterval(a, b)
+			if mirror := NormLogInterval(-b, -a); math.Abs(got-mirror) > 1e-8 {
+				t.Errorf("(%g, %g): %g, mirrored %g", a, b, got, mirror)
+			}
+			mid := a + (b-a)/2 // two halves
+			if halves := LogAddExp(NormLogInterval(a, mid), NormLogInterval(mid, b)); math.Abs(got-halves) > 1e-8 {
+				t.Errorf("(%g, %g): %g, its halves %.12g", a, b, got, halves)
+			}
+			if z > -5 && b < 5 && width > 0.1 {
+				if want := math.Log(NormCDF(b) - NormCDF(a)); math.Abs(got-want) > 1e-8 {
+					t.Errorf("(%g, %g): %g, want %g", a, b, got, want)
+				}
+			}
+		}
+	}
+	for _, z := range []float64{1e3, 1e80, 1e154, 1e200, math.MaxFloat64} {
+		for _, got := range []float64{NormLogInterval(z, inf), NormLogInterval(-inf, -z), NormLogInterval(z, 2*z), NormLogInterval(-z, -z/2)} {
+			if math.IsNaN(got) || got > -1e5 {
+				t.Errorf("beyond %g: %g", z, got)
+			}
+		}
+		if got := NormLogInterval(-z, z); got != 0 {
+			t.Errorf("within ±%g: %g", z, got)
+		}
+	}
+	for _, c := range [][2]float64{{1, 1}, {2, 1}, {math.NaN(), 1}, {0, math.NaN()}} {
+		if got := NormLogInterval(c[0], c[1]); !math.IsInf(got, -1) {
+			t.Errorf("(%g, %g): %g", c[0], c[1], got)
+		}
+	}
+}

@@ -43,6 +43,9 @@ type Masses struct {
 	// Exact says that the target is in the tasks' scaled units: its offset is 0 and
 	// its scale 1.
 	Exact bool
+	// Whole says that values far below the others are taken as they are: see
+	// scaling.RaiseLow.
+	Whole bool
 }
 
 // DefaultMasses returns the defaults.

@@ -81,7 +81,7 @@ func NewRun(m *Model, o Masses, noise float64, workers int) *Run {
 // awaited. It keeps what it knows of points that it was given before in the same
 // order.
 func (r *Run) Fit(ctx context.Context, x *linalg.Dense, y, given []float64, pending *linalg.Dense) error {
-	if !r.o.Exact {
+	if !r.o.Exact && !r.o.Whole {
 		y = scaling.RaiseLow(y, r.m.affine.wide())
 	}
 	if u := r.unitFor(y); u != r.u || !r.continues(x, y, given) {

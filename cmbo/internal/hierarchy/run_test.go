@@ -525,6 +525,79 @@ func TestLogImprovement(t *testing.T) {
 	require.Less(t, deep, 7*n)
 }
 
+// The probability of lying between two limits is the mean over all parts, noise and all,
+// far out where only its logarithm is a number too; what lies on either side of a limit adds
+// up to 1.
+func TestLogWithin(t *testing.T) {
+	run, y, cand := conditioned(t, 8)
+	c, err := run.m.Candidates(ctx, cand, 1)
+	require.NoError(t, err)
+	n := rows(cand)
+	got, other := make([]float64, n), make([]float64, n)
+	deep := 0
+	for _, at := range []float64{-1e4, -100, -30, -1, 0, 0.5, 3, 30, 1e4} {
+		lo, hi := math.Inf(-1), slices.Max(y)+at
+		if at == 0.5 {
+			lo = slices.Min(y)
+		}
+		require.NoError(t, run.LogWithin(ctx, got, c, false, lo, hi))
+		ks, mass := run.heavy()
+		parts := run.catchUp(run.frames(c, false)[0], ks, run.batch(ks, run.pts, 0, nil), new(scratch))
+		for j := range n {
+			var logs []float64
+			var total float64
+			for i, p := range parts {
+				for k := range ks[i].fit.atoms {
+					a := &ks[i].fit.atoms[k]
+					if w := mass[i] * a.w; w >= minAtom {
+						mean, v := p.momentsAt(j, a)
+						sd := math.Sqrt(v + run.noise*ks[i].noise*a.s2)
+						total += w
+						logs = append(logs, math.Log(w)+special.NormLogInterval((lo/run.u-run.centre()-mean)/sd, (hi/run.u-run.centre()-mean)/sd))
+					}
+				}
+			}
+			top := slices.Max(logs)
+			var sum float64
+			for _, l := range logs {
+				sum += math.Exp(l - top)
+			}
+			want := top + math.Log(sum/total)
+			assert.InDelta(t, want, got[j], 1e-12*(1+math.Abs(want)), "at %d, %v above", j, at)
+			if want < -600 {
+				deep++
+			}
+		}
+		if at != 0.5 {
+			require.NoError(t, run.LogWithin(ctx, other, c, false, hi, math.Inf(1)))
+			for j := range n {
+				assert.InDelta(t, 1, math.Exp(got[j])+math.Exp(other[j]), 1e-12)
+			}
+		}
+	}
+	require.NotZero(t, deep)
+	require.Less(t, deep, 8*n)
+}
+
+// Values far below the others are as they are in a run that takes them whole.
+func TestWhole(t *testing.T) {
+	r := rng.Stream(4, t.Name())
+	m := learn(t, makeTasks(4, 6, 10, 2, 0, 1), uniform(r, 20, 2), testOptions(2))
+	x := uniform(r, 9, 2)
+	y := []float64{.3, -.2, .9, .1, .4, .2, .6, .5, -1e3}
+	o := DefaultMasses()
+	raised := NewRun(m, o, math.NaN(), 1)
+	require.NoError(t, raised.Fit(ctx, x, y, nil, nil))
+	assert.Greater(t, raised.y[8], -1e3)
+	whole := NewBoundWhole(m, 1, nil)
+	require.NoError(t, whole.Fit(ctx, x, y, nil, nil))
+	assert.Equal(t, y, whole.y)
+	at := x.View(8, 0, 1, 2)
+	p := []float64{0}
+	require.NoError(t, whole.LogWithin(ctx, p, &at, math.Inf(-1), -500))
+	assert.Greater(t, p[0], math.Log(0.5))
+}
+
 // A point awaited leaves no doubt about itself and the means where they are.
 func TestPending(t *testing.T) {
 	r := rng.Stream(4, t.Name())

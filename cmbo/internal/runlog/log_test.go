@@ -269,7 +269,7 @@ func TestCheckValues(t *testing.T) {
 	} {
 		assert.ErrorContains(t, CheckOutputs(outputs), want)
 	}
-	assert.NoError(t, CheckOutputs([]Output{{Name: "a", AtLeast: &one, AtMost: &one}, {Name: "b"}}))
+	assert.NoError(t, CheckOutputs([]Output{{Name: "a", AtLeast: &one, AtMost: &two}, {Name: "b"}}))
 }
 
 // A computation knew the events before the one it saw, and those of its own AskN.

@@ -56,8 +56,8 @@ func CheckOutputs(outputs []Output) error {
 				}
 			}
 		}
-		if lo, hi := o.Limits(); lo > hi {
-			return fmt.Errorf("output %q: at least %g and at most %g, which no value is", o.Name, lo, hi)
+		if lo, hi := o.Limits(); lo >= hi {
+			return fmt.Errorf("output %q: at least %g and at most %g leave no room", o.Name, lo, hi)
 		}
 	}
 	return nil
