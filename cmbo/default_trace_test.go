@@ -86,7 +86,8 @@ func arithmetic() string {
 		for i := range x {
 			x[i], y[i] = r.NormFloat64(), r.NormFloat64()
 		}
-		put(out, x[0]*y[0]+x[1], math.Exp(x[2]), math.Log(math.Abs(x[3])), math.Sqrt(math.Abs(x[4])), linalg.Dot(x, y))
+		a, b, c := r.NormFloat64(), r.NormFloat64(), r.NormFloat64() // not in memory, where nothing is fused
+		put(out, a*b+c, math.Exp(x[2]), math.Log(math.Abs(x[3])), math.Sqrt(math.Abs(x[4])), linalg.Dot(x, y))
 		linalg.Axpy(y, x[5], x)
 		put(out, y...)
 	}
