@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"unicode/utf8"
 
@@ -34,6 +35,8 @@ type CSV struct {
 	// Mapping says where the parameters are, which rows count, and how cells
 	// are read.
 	Mapping Mapping
+	// Mixed says that the rows of a task need not follow each other, to [CSV.Tasks].
+	Mixed bool
 	// Policy says what becomes of bad rows.
 	Policy Policy
 	// Limits bound what is read.
@@ -66,7 +69,7 @@ func (c CSV) setting() (names, rune, error) {
 //
 // Fields may be quoted as RFC 4180 has it, lines end with LF or CR LF, empty
 // lines and a byte order mark of UTF-8 are passed over. White space around
-// names in the header, numbers and booleans is ignored, around choices where
+// names in the header, task IDs, numbers and booleans is ignored, around choices where
 // it is not part of one. Numbers are decimal, with or without a fraction and an
 // exponent: 12, -0.5, .5, 1e-05. An empty noise variance, like 0, stands for one
 // that is not known.
@@ -86,53 +89,78 @@ func (c CSV) Read(r io.Reader) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := newCollector(c.Space, c.Policy)
+	return readAll(c.Space, c.Policy, "rows", func(take taker) error { return c.rows(r, n, comma, nil, take) })
+}
+
+// Tasks reads what [CSV.Read] does, a task at a time, for files whose tasks do not
+// fit in the memory. The report, nil if it is not wanted, counts as the reading goes
+// on. An error ends the sequence; a task without a good row is left out.
+//
+// The rows of a task must follow each other: in memory are those of one task, and 32
+// bytes for each task before, so that one that comes apart is an error, of cmbo's
+// ErrTask, and not two. Limits.Rows bounds the rows of a task.
+//
+// Where they do not, Mixed says so: then Tasks reads r, an [io.Seeker] that it takes
+// from where it stands, as often as it needs to hold no more than Limits.Rows rows at
+// a time, which take about 8d + 64 bytes each, d the number of parameters, and less
+// than 200 bytes for the name of a task. n rows take a little more than n divided by
+// Limits.Rows readings. The first reading looks at every row, so bad rows are known
+// before the first task; the tasks come in no particular order, always the same.
+func (c CSV) Tasks(r io.Reader, report *Report) iter.Seq2[cmbo.Task, error] {
+	n, comma, err := c.setting()
 	if err != nil {
-		return nil, err
+		return failing(err)
 	}
+	s := stream{space: c.Space, policy: c.Policy, limits: n.limits, mixed: c.Mixed, report: report, rows: "rows"}
+	return s.tasks(r, func(want func(string) bool, take taker) error { return c.rows(r, n, comma, want, take) })
+}
+
+// rows calls take for each row; those of tasks that want does not want need not be
+// parsed.
+func (c CSV) rows(r io.Reader, n names, comma rune, want func(id string) bool, take taker) error {
 	limit := newRowLimit(r, n.limits, comma)
 	br := bufio.NewReader(limit)
 	reader := csv.NewReader(br) // reads through br, which is large enough for it
 	reader.Comma, reader.FieldsPerRecord, reader.ReuseRecord = comma, -1, true
 	limit.left = max(n.limits.Line, len("\ufeff"))
 	if err := skipMark(br); err != nil {
-		return nil, err
+		return err
 	}
 	limit.left = n.limits.Line - br.Buffered()
 	header, err := reader.Read()
 	if err == io.EOF {
-		return nil, &RowError{Reason: "the file is empty; it needs a header", Err: cmbo.ErrNoTasks}
+		return &RowError{Reason: "the file is empty; it needs a header", Err: cmbo.ErrNoTasks}
 	}
 	if err != nil {
-		return nil, csvError(err, 0)
+		return csvError(err, 0)
 	}
 	h, e := newHeader(header, &n, c.Space)
 	if e != nil {
 		line, _ := reader.FieldPos(0)
-		return nil, e.at(line)
+		return e.at(line)
 	}
+	h.want = want
 	last := 1
 	for {
 		limit.left = n.limits.Line - br.Buffered()
 		fields, err := reader.Read()
 		if err == io.EOF {
-			return out.finish("rows")
+			return nil
 		}
 		var pe *csv.ParseError
 		if err != nil && !(errors.As(err, &pe) && pe.StartLine == pe.Line) {
-			return nil, csvError(err, last)
+			return csvError(err, last)
 		}
+		var r row
 		if err != nil {
 			last = pe.Line
-			if err := out.bad(rowErrorf(cmbo.ErrCorrupt, "character %d: %v", pe.Column, pe.Err).at(pe.Line)); err != nil {
-				return nil, err
-			}
-			continue
+			r.bad = rowErrorf(cmbo.ErrCorrupt, "character %d: %v", pe.Column, pe.Err)
+		} else {
+			last, _ = reader.FieldPos(0)
+			r = h.parse(fields)
 		}
-		last, _ = reader.FieldPos(0)
-		row := h.parse(fields)
-		if err := out.take(row, last); err != nil {
-			return nil, err
+		if err := take(r, last); err != nil {
+			return err
 		}
 	}
 }

@@ -17,6 +17,7 @@ type header struct {
 	value, task, noise, state int
 	at                        map[string]int
 	space                     *cmbo.Space
+	want                      func(id string) bool // nil wants all
 }
 
 func newHeader(fields []string, n *names, s *cmbo.Space) (*header, *RowError) {
@@ -88,11 +89,14 @@ func (h *header) parse(fields []string) (r row) {
 	}
 	r.id = h.taskID
 	if h.task >= 0 {
-		r.id = fields[h.task]
+		r.id = strings.TrimSpace(fields[h.task])
 		if e := checkID(r.id); e != nil {
 			r.id = ""
 			return r.failed(e.in(h.names.task, ""))
 		}
+	}
+	if h.want != nil && !h.want(r.id) {
+		return row{outcome: passedOver}
 	}
 	r.x = make([]float64, len(h.params))
 	for i, c := range h.params {

@@ -1,8 +1,8 @@
 // Package history reads and writes tuning histories: tasks for [cmbo.Learn]
 // from files of comma-separated values and of JSON lines, exports of MLflow,
 // Optuna and Weights & Biases among them, from Optuna's journals and from tables
-// in HPO-B's format; tasks and finished runs as comma-separated values, as JSON
-// lines and for DeepCAVE.
+// in HPO-B's format; tasks and finished runs as comma-separated values and as JSON
+// lines.
 //
 //	past, err := history.CSV{Space: space}.Read(file)
 //	prior, err := cmbo.Learn(ctx, space, past.Tasks)
@@ -20,7 +20,7 @@
 // # Grammar
 //
 // A format is a struct that describes the file: [CSV], [JSONLines], [Optuna],
-// [HPOB], [DeepCAVE]. Its fields are the settings, its zero value but for the space is
+// [HPOB]. Its fields are the settings, its zero value but for the space is
 // usable, and one value serves both ways where a format has two: what Write
 // wrote Read reads back bit for bit. Everything goes through an io.Reader or
 // io.Writer; there are no file names, and inputs packed with gzip are for the
@@ -59,7 +59,12 @@
 // # Limits
 //
 // Inputs are streamed: in memory are the tasks and one row, of a journal the
-// trials that have not failed. [Limits] bound the row and its fields, and what
+// trials that have not failed. Of files that hold more than the memory does,
+// [CSV.Tasks] and [JSONLines.Tasks] yield the tasks one by one:
+//
+//	for task, err := range history.CSV{Space: space}.Tasks(file, &report) {
+//
+// [Limits] bound the row and its fields, the rows that these two hold, and what
 // is unpacked; an error beyond one wraps [ErrLimit] and names the field that
 // raises it. A report keeps the first [MaxErrors] bad rows. The number of rows
 // is not limited: set Limits.Bytes for what comes from strangers. Integers are

@@ -127,27 +127,6 @@ func ExampleOptuna() {
 	// 2 tasks, minimize: true
 }
 
-// Two files in one folder make a run for DeepCAVE.
-func ExampleDeepCAVE_Write() {
-	space := must(cmbo.NewSpace(cmbo.LogFloat("lr", 1e-5, 1), cmbo.Bool("bias")))
-	opt := must(cmbo.New(space))
-	if err := opt.Observe([]float64{0.125, 1}, 2.5); err != nil {
-		panic(err)
-	}
-	var trials, configspace strings.Builder
-	run := history.DeepCAVE{Space: space, Objective: "loss", Minimize: true}
-	if err := run.Write(&trials, &configspace, opt.Observations()); err != nil {
-		panic(err)
-	}
-	fmt.Print(trials.String(), configspace.String())
-	// Output:
-	// config_id,lr,bias,metric:loss [2.5; 2.5] (minimize),status,start_time,end_time,budget,seed,trial
-	// 0,1.25e-01,'true',2.5,success,0,1,0,0,0
-	// name,type,log,lower,upper,default,distribution,ordered,item_0,item_1
-	// lr,float,True,1e-05,1.0,,uniform,,,
-	// bias,categorical,False,,,'false',,False,'false','true'
-}
-
 // A spreadsheet with names of its own, a decimal comma and rows that do not count.
 func ExampleMapping() {
 	file := strings.NewReader(`date;rate;layers;accuracy;outcome

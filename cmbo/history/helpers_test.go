@@ -51,7 +51,7 @@ func small(tb testing.TB) *cmbo.Space {
 // digits, with extremes among them.
 func randomTasks(rng *rand.Rand, s *cmbo.Space, tasks, most int) []cmbo.Task {
 	var out []cmbo.Task
-	ids := []string{"a", "svm on iris", "1", " padded ", "comma, \"quote\"", "line\nbreak", "π", "-", "NaN"}
+	ids := []string{"a", "svm on iris", "1", "in  side", "comma, \"quote\"", "line\nbreak", "π", "-", "NaN"}
 	for i := range tasks {
 		t := cmbo.Task{ID: ids[i%len(ids)] + strings.Repeat("+", i/len(ids))}
 		n := 1 + rng.IntN(most)

@@ -2,9 +2,13 @@ package history
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
+	"iter"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -35,6 +39,9 @@ type JSONLines struct {
 	// are read. Strings are taken for numbers and truth values if it has a Prefix,
 	// Columns, a Parse or a DecimalComma, as exports of other programs need it.
 	Mapping Mapping
+	// Mixed says that the lines of a task need not follow each other, to
+	// [JSONLines.Tasks].
+	Mixed bool
 	// Policy says what becomes of bad lines.
 	Policy Policy
 	// Limits bound what is read.
@@ -72,7 +79,8 @@ func (j JSONLines) setting() (n names, config string, err error) {
 // A number, an integer or not, is a JSON number, a boolean true, false, 0 or 1;
 // a choice is a string, or a JSON value of another kind whose text, without
 // white space, is the choice's name: 16, null, [1,2]. The task's ID is a
-// string or a number. Empty lines and a byte order mark are passed over; lines
+// string, of which white space around it does not count, or a number: 1 and 1.0 are
+// "1". Empty lines and a byte order mark are passed over; lines
 // end with LF or CR LF. A noise variance of null, like 0, stands for one that
 // is not known. A line whose status, if it has one, is that of a failed
 // evaluation becomes a failure of its task, as [Mapping] has it.
@@ -89,32 +97,45 @@ func (j JSONLines) Read(r io.Reader) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := newCollector(j.Space, j.Policy)
+	return readAll(j.Space, j.Policy, "lines", func(take taker) error { return j.lines(r, n, config, nil, take) })
+}
+
+// Tasks reads what [JSONLines.Read] does, a task at a time, as [CSV.Tasks] does.
+func (j JSONLines) Tasks(r io.Reader, report *Report) iter.Seq2[cmbo.Task, error] {
+	n, config, err := j.setting()
 	if err != nil {
-		return nil, err
+		return failing(err)
 	}
+	s := stream{space: j.Space, policy: j.Policy, limits: n.limits, mixed: j.Mixed, report: report, rows: "lines"}
+	return s.tasks(r, func(want func(string) bool, take taker) error { return j.lines(r, n, config, want, take) })
+}
+
+// lines calls take for each line; those of tasks that want does not want need not be
+// parsed.
+func (j JSONLines) lines(r io.Reader, n names, config string, want func(id string) bool, take taker) error {
 	lines, err := newLineReader(r, n.limits)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	d := newLineDecoder(j.Space, n, config)
+	d.want = want
 	for {
 		line, _, long, err := lines.next()
 		if err == io.EOF {
-			return out.finish("lines")
+			return nil
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if !long && len(strings.TrimSpace(string(line))) == 0 {
+		if !long && len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
 		r := row{bad: lines.tooLong()}
 		if !long {
 			r = d.decode(line)
 		}
-		if err := out.take(r, lines.n); err != nil {
-			return nil, err
+		if err := take(r, lines.n); err != nil {
+			return err
 		}
 	}
 }
@@ -128,6 +149,7 @@ type lineDecoder struct {
 	index   map[string]int
 	byText  bool     // values are read as the cells of a CSV file
 	raw     [][]byte // of the parameters of the current line
+	want    func(id string) bool
 }
 
 func newLineDecoder(s *cmbo.Space, n names, config string) *lineDecoder {
@@ -201,6 +223,9 @@ func (d *lineDecoder) decode(line []byte) (r row) {
 	id, bad := d.id(task)
 	if bad != nil {
 		return r.failed(bad.in(d.task, string(task)))
+	}
+	if d.want != nil && !d.want(id) {
+		return row{outcome: passedOver}
 	}
 	if r.id = id; e != nil {
 		return r.failed(e)
@@ -277,8 +302,24 @@ func (d *lineDecoder) id(raw []byte) (string, *RowError) {
 		if id, ok = jsonNumber(raw); !ok {
 			return "", rowErrorf(cmbo.ErrTask, "not a string or a number")
 		}
+		id = numberID(id)
 	}
+	id = strings.TrimSpace(id)
 	return id, checkID(id)
+}
+
+// numberID is the ID that a number makes: 1, 1.0 and 1e0 name one task. Numbers that a
+// float64 might not tell apart stay as they are written.
+func numberID(text string) string {
+	v, err := strconv.ParseFloat(text, 64)
+	whole := v == math.Trunc(v) && math.Abs(v) < maxInt
+	switch {
+	case err != nil || len(text) > 15 && !whole:
+		return text
+	case whole:
+		return strconv.FormatFloat(v+0, 'f', -1, 64)
+	}
+	return formatFloat(v)
 }
 
 // number decodes a measured value or a variance.

@@ -22,6 +22,9 @@ type Limits struct {
 	Columns int
 	// Depth is how deep HPOB's lists and objects may nest: 64.
 	Depth int
+	// Rows is the number of rows that [CSV.Tasks] and [JSONLines.Tasks] hold: those of
+	// one task, or, of mixed ones, of as many as there is room for: 1,048,576.
+	Rows int
 	// String is the length in bytes of a string of HPOB: 64 KiB.
 	String int
 }
@@ -32,7 +35,7 @@ var ErrLimit = fmt.Errorf("%w: beyond a limit", cmbo.ErrCorrupt)
 
 // filled returns the limits with their defaults.
 func (l Limits) filled() (Limits, error) {
-	if l.Bytes < 0 || l.Line < 0 || l.Columns < 0 || l.Depth < 0 || l.String < 0 {
+	if l.Bytes < 0 || l.Line < 0 || l.Columns < 0 || l.Depth < 0 || l.Rows < 0 || l.String < 0 {
 		return l, fmt.Errorf("%w: negative Limits %+v", cmbo.ErrOption, l)
 	}
 	fill := func(n *int, preset int) {
@@ -43,6 +46,7 @@ func (l Limits) filled() (Limits, error) {
 	fill(&l.Line, 16<<20)
 	fill(&l.Columns, 1<<14)
 	fill(&l.Depth, 64)
+	fill(&l.Rows, 1<<20)
 	fill(&l.String, 64<<10)
 	return l, nil
 }

@@ -152,6 +152,8 @@ type collector struct {
 	result *Result
 	params []cmbo.Param   // of the space
 	index  map[string]int // of a task in the result, by ID
+	// keep, if not nil, says whether the rows of a task, which all count, stay.
+	keep func(id string) bool
 }
 
 func newCollector(space *cmbo.Space, p Policy) (*collector, error) {
@@ -220,11 +222,29 @@ func (c *collector) take(r row, line int) error {
 	return nil
 }
 
+// readAll collects rows.
+func readAll(space *cmbo.Space, p Policy, rows string, read func(taker) error) (*Result, error) {
+	out, err := newCollector(space, p)
+	if err == nil {
+		err = read(out.take)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return out.finish(rows)
+}
+
+// A taker is given each row and the line on which it begins; an error ends the reading.
+type taker func(r row, line int) error
+
 // task returns the task of an ID.
 func (c *collector) task(id string) *cmbo.Task {
 	c.result.Report.Rows++
 	c.result.Report.Accepted++
 	i, ok := c.index[id]
+	if !ok && c.keep != nil && !c.keep(id) {
+		return new(cmbo.Task)
+	}
 	if !ok {
 		i = len(c.result.Tasks)
 		id = strings.Clone(id) // may be part of a line

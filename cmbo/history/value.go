@@ -165,6 +165,8 @@ func checkTasks(s *cmbo.Space, tasks []cmbo.Task) error {
 			return fail(-1, cmbo.ErrTask, "two tasks have this ID")
 		case unwritable(t.ID) != "":
 			return fail(-1, cmbo.ErrTask, "the ID %s", unwritable(t.ID))
+		case strings.TrimSpace(t.ID) != t.ID:
+			return fail(-1, cmbo.ErrTask, "the ID begins or ends with white space, which readers pass over")
 		case len(t.X)+len(t.Failed) == 0:
 			return fail(-1, cmbo.ErrTask, "no observations")
 		case len(t.X) != len(t.Y):

@@ -1,0 +1,366 @@
+package history_test
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"iter"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/history"
+	"github.com/gocmbo/cmbo/internal/testutil"
+)
+
+// collect takes a sequence in.
+func collect(seq iter.Seq2[cmbo.Task, error]) (tasks []cmbo.Task, err error) {
+	for t, e := range seq {
+		if e != nil {
+			return tasks, e
+		}
+		tasks = append(tasks, t)
+	}
+	return tasks, nil
+}
+
+func byID(tasks []cmbo.Task) []cmbo.Task {
+	tasks = slices.Clone(tasks)
+	slices.SortFunc(tasks, func(a, b cmbo.Task) int { return strings.Compare(a.ID, b.ID) })
+	return tasks
+}
+
+// streams are the formats that yield tasks.
+func streams(s *cmbo.Space, p history.Policy, mixed bool, rows int) map[string]interface {
+	Tasks(io.Reader, *history.Report) iter.Seq2[cmbo.Task, error]
+	Read(io.Reader) (*history.Result, error)
+	Write(io.Writer, ...cmbo.Task) error
+} {
+	l := history.Limits{Rows: rows}
+	return map[string]interface {
+		Tasks(io.Reader, *history.Report) iter.Seq2[cmbo.Task, error]
+		Read(io.Reader) (*history.Result, error)
+		Write(io.Writer, ...cmbo.Task) error
+	}{
+		"csv":   history.CSV{Space: s, Policy: p, Mixed: mixed, Limits: l, Mapping: history.Mapping{Status: "status"}},
+		"jsonl": history.JSONLines{Space: s, Policy: p, Mixed: mixed, Limits: l},
+	}
+}
+
+// TestTasksAreThoseOfRead: whatever room there is, and however the rows lie, the tasks
+// are those that Read returns, bit for bit, and so is the report.
+func TestTasksAreThoseOfRead(t *testing.T) {
+	rng := testutil.RNG(t)
+	s, err := cmbo.NewSpace(cmbo.Float("x", -1e300, 1e300), cmbo.Categorical("kind", "a", "b, \"c\""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 6 {
+		tasks := randomTasks(rng, s, 1+rng.IntN(40), 12)
+		for i := range tasks {
+			for range rng.IntN(3) {
+				tasks[i].Failed = append(tasks[i].Failed, []float64{rng.NormFloat64(), 1})
+			}
+		}
+		for name, f := range streams(s, history.Skip, false, 0) {
+			var b bytes.Buffer
+			if err := f.Write(&b, tasks...); err != nil {
+				t.Fatal(err)
+			}
+			sorted := b.String()
+			for _, rows := range []int{14, 30, 1 << 20} {
+				for _, mixed := range []bool{false, true} {
+					text := sorted
+					if mixed {
+						text = shuffled(t, rng, name, sorted)
+					}
+					f := streams(s, history.Skip, mixed, rows)[name]
+					want, err := f.Read(strings.NewReader(text))
+					if err != nil {
+						t.Fatal(err)
+					}
+					var report history.Report
+					got, err := collect(f.Tasks(strings.NewReader(text), &report))
+					if err != nil || !sameBits(byID(got), byID(want.Tasks)) {
+						t.Fatalf("%s, mixed %v, %d rows: %d tasks of %d: %v", name, mixed, rows, len(got), len(want.Tasks), err)
+					}
+					if !mixed && !sameBits(got, want.Tasks) {
+						t.Fatalf("%s: the order differs", name)
+					}
+					if fmt.Sprint(report) != fmt.Sprint(want.Report) {
+						t.Fatalf("%s: report %+v, want %+v", name, report, want.Report)
+					}
+					again, err := collect(f.Tasks(strings.NewReader(text), nil))
+					if err != nil || !sameBits(again, got) {
+						t.Fatalf("%s: another order the second time: %v", name, err)
+					}
+				}
+			}
+		}
+	}
+}
+
+// shuffled returns the text of a file with its rows in another order.
+func shuffled(t *testing.T, rng *rand.Rand, format, text string) string {
+	if format == "jsonl" {
+		rows := strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n")
+		rows[len(rows)-1] += "\n"
+		rng.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+		return strings.Join(rows, "")
+	}
+	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := rows[1:]
+	rng.Shuffle(len(body), func(i, j int) { body[i], body[j] = body[j], body[i] })
+	var b strings.Builder
+	if err := csv.NewWriter(&b).WriteAll(rows); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// table is a file of rows that are made as they are read, one task after the other
+// or, mixed, in turn.
+type table struct {
+	tasks, each int
+	mixed       bool
+	next        int
+	left        []byte
+	passes      int
+}
+
+func (n *table) Read(p []byte) (int, error) {
+	for len(n.left) == 0 {
+		switch {
+		case n.next == 0:
+			n.passes++
+			n.left = append(n.left, "task,x0,x1,x2,x3,x4,value\n"...)
+		case n.next > n.tasks*n.each:
+			return 0, io.EOF
+		}
+		for i := 0; i < 100 && n.next < n.tasks*n.each; i++ {
+			task := n.next / n.each
+			if n.mixed {
+				task = n.next % n.tasks
+			}
+			x := uint64(n.next) * 0x9e3779b97f4a7c15 >> 40
+			n.left = fmt.Appendf(n.left, "run-%07d,0.%d,0.%d,0.%d,0.%d,0.%d,%d\n", task, x&255, x>>8&255, x>>16&255, x>>4&255, x>>12&255, n.next)
+			n.next++
+		}
+		if n.next == n.tasks*n.each {
+			n.next++
+		}
+	}
+	k := copy(p, n.left)
+	n.left = n.left[k:]
+	return k, nil
+}
+
+func (n *table) Seek(offset int64, whence int) (int64, error) {
+	if offset != 0 || whence == io.SeekEnd {
+		return 0, errors.New("only to the beginning")
+	}
+	if whence == io.SeekStart {
+		n.next, n.left = 0, nil
+	}
+	return 0, nil
+}
+
+var tasksLong = flag.Int("tasks", 0, "number of tasks that TestTasksMemory streams; 2,000 if 0")
+
+// TestTasksMemory bounds what is in memory while 50 rows a task pass through: beside
+// what the reader holds before the first row, 64 bytes a task if their rows follow each
+// other, and what doc comments promise of mixed ones.
+//
+//	go test -run TestTasksMemory -tasks 1000000 -timeout 2h -v ./cmbo/history
+func TestTasksMemory(t *testing.T) {
+	tasks := 2000
+	if *tasksLong > 0 {
+		tasks = *tasksLong
+	}
+	s, err := cmbo.UnitCube(5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	heap := func() int {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int(m.HeapAlloc)
+	}
+	for _, mixed := range []bool{false, true} {
+		in := &table{tasks: tasks, each: 50, mixed: mixed}
+		rows := tasks * 50 / 4
+		before, most, n := heap(), 0, 0
+		var report history.Report
+		for task, err := range (history.CSV{Space: s, Mixed: mixed, Limits: history.Limits{Rows: rows}}).Tasks(in, &report) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(task.X) != 50 {
+				t.Fatalf("task %q has %d rows", task.ID, len(task.X))
+			}
+			if n++; n%(tasks/20) == 0 {
+				most = max(most, heap()-before)
+			}
+		}
+		budget := tasks*64 + 1<<19
+		if mixed {
+			budget = rows*(8*5+64) + tasks*200/4 + 1<<19
+		}
+		t.Logf("mixed %v: %d tasks, %d readings, %.1f MB in use at most, budget %.1f", mixed, n, in.passes, float64(most)/1e6, float64(budget)/1e6)
+		if n != tasks || report.Accepted != 50*tasks {
+			t.Fatalf("%d tasks, %+v", n, report)
+		}
+		if most > budget {
+			t.Errorf("mixed %v: %d bytes, budget %d", mixed, most, budget)
+		}
+		if in.passes > 6 || !mixed && in.passes != 1 {
+			t.Errorf("mixed %v: %d readings", mixed, in.passes)
+		}
+	}
+}
+
+// once hides that a reader can be read again.
+type once struct{ io.Reader }
+
+func TestTasksRefusals(t *testing.T) {
+	s, err := cmbo.NewSpace(cmbo.Float("x", 0, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := "task,x,value\n"
+	for _, tt := range []struct {
+		name, text string
+		mixed      bool
+		rows       int
+		policy     history.Policy
+		once       bool
+		tasks      int // that come before the error
+		want       error
+		reason     string
+	}{
+		{name: "apart", text: "a,0,1\nb,0,1\na,1,1\n", tasks: 2, want: cmbo.ErrTask, reason: `line 4: task "a": rows of other tasks lie between`},
+		{name: "apart by white space", text: "a,0,1\nb,0,1\n a ,1,1\n", tasks: 2, want: cmbo.ErrTask, reason: `task "a": rows of other`},
+		{name: "a bad row of another task", text: "a,0,1\nb,0,?\na,1,1\n", policy: history.Skip, tasks: 1},
+		{name: "bad", text: "a,0,1\na,2,1\nb,0,1\n", want: cmbo.ErrOutOfSpace, reason: `line 3: task "a"`},
+		{name: "long", text: "a,0,1\na,.1,1\na,.2,1\n", rows: 2, want: history.ErrLimit, reason: `line 4: task "a": the task has more rows; the limit is 2, which Limits.Rows sets`},
+		{name: "no rows", want: cmbo.ErrNoTasks},
+		{name: "no values", text: "a,0,?\n", policy: history.Skip, want: cmbo.ErrNoTasks},
+		{name: "mixed", text: "a,0,1\nb,0,1\na,1,1\nc,0,1\nb,1,1\n", mixed: true, rows: 2, tasks: 3},
+		{name: "mixed, no good task", text: "a,0,?\nb,0,?\n", mixed: true, policy: history.Skip, want: cmbo.ErrNoTasks},
+		{name: "mixed, bad in a later part", text: "a,0,1\nb,0,1\na,1,1\nc,0,1\nb,2,1\n", mixed: true, rows: 2, want: cmbo.ErrOutOfSpace},
+		{name: "mixed, long", text: "a,0,1\nb,0,1\na,1,1\nc,0,1\na,.5,1\n", mixed: true, rows: 2, want: history.ErrLimit, reason: `task "a": the task has more rows`},
+		{name: "mixed, once", text: "a,0,1\nb,0,1\na,1,1\n", mixed: true, rows: 2, once: true, want: history.ErrLimit, reason: "no io.Seeker"},
+		{name: "mixed, once, with room", text: "a,0,1\nb,0,1\na,1,1\n", mixed: true, rows: 3, once: true, tasks: 2},
+	} {
+		var r io.Reader = strings.NewReader(head + tt.text)
+		if tt.once {
+			r = once{r}
+		}
+		got, err := collect(history.CSV{Space: s, Mixed: tt.mixed, Policy: tt.policy, Limits: history.Limits{Rows: tt.rows}}.Tasks(r, nil))
+		if !errors.Is(err, tt.want) || err != nil && !strings.Contains(err.Error(), tt.reason) || tt.want == nil && err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+		if len(got) != tt.tasks && !(tt.want == history.ErrLimit && tt.mixed) {
+			t.Errorf("%s: %d tasks, want %d", tt.name, len(got), tt.tasks)
+		}
+	}
+	for _, err := range []error{
+		second(collect(history.CSV{}.Tasks(nil, nil))),
+		second(collect(history.JSONLines{}.Tasks(nil, nil))),
+	} {
+		if !errors.Is(err, cmbo.ErrSpace) {
+			t.Error(err)
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// TestTasksStops: whoever has enough ends the reading.
+func TestTasksStops(t *testing.T) {
+	s, err := cmbo.UnitCube(5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, mixed := range []bool{false, true} {
+		in := &table{tasks: 100, each: 3, mixed: mixed}
+		n := 0
+		for _, err := range (history.CSV{Space: s, Mixed: mixed, Limits: history.Limits{Rows: 50}}).Tasks(in, nil) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n++; n == 2 {
+				break
+			}
+		}
+		if n != 2 || in.passes != 1 {
+			t.Errorf("%d tasks, %d readings", n, in.passes)
+		}
+	}
+}
+
+// TestOneTaskOneID: what differs in white space or in how a number is written is one
+// task, and text that only looks alike is not.
+func TestOneTaskOneID(t *testing.T) {
+	s, err := cmbo.NewSpace(cmbo.Float("x", 0, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := func(r *history.Result, err error) (out []string) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, task := range r.Tasks {
+			out = append(out, task.ID)
+		}
+		return out
+	}
+	csv := "task,x,value\nA,0,1\nA ,.1,1\n\tA,.2,1\n1.10,0,1\n1.1,0,1\n"
+	if got := fmt.Sprint(ids(history.CSV{Space: s}.Read(strings.NewReader(csv)))); got != "[A 1.10 1.1]" {
+		t.Error(got)
+	}
+	var lines strings.Builder
+	for i, id := range []string{`1`, `1.0`, `1e0`, `"1"`, `" 1"`, `"1.0"`, `-0`, `0`, `1.50`, `1.5`, `9007199254740993`, `9007199254740992`, `1e400`} {
+		fmt.Fprintf(&lines, `{"task": %s, "x": 0, "value": %d}`+"\n", id, i)
+	}
+	if got := fmt.Sprint(ids(history.JSONLines{Space: s}.Read(strings.NewReader(lines.String())))); got != "[1 1.0 0 1.5 9007199254740993 9007199254740992 1e400]" {
+		t.Error(got)
+	}
+	for _, f := range streams(s, history.Fail, false, 0) {
+		if err := f.Write(io.Discard, cmbo.Task{ID: "A ", X: [][]float64{{0}}, Y: []float64{1}}); !errors.Is(err, cmbo.ErrTask) {
+			t.Error(err)
+		}
+	}
+}
+
+// BenchmarkTasks measures the reading a row at a time.
+func BenchmarkTasks(b *testing.B) {
+	s, err := cmbo.UnitCube(5)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, mixed := range []bool{false, true} {
+		b.Run(fmt.Sprintf("mixed=%v", mixed), func(b *testing.B) {
+			text, err := io.ReadAll(&table{tasks: 2000, each: 50, mixed: mixed})
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				if _, err := collect(history.CSV{Space: s, Mixed: mixed}.Tasks(bytes.NewReader(text), nil)); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
