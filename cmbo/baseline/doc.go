@@ -2,8 +2,9 @@
 // compared with, as models that a [cmbo.Optimizer] can consult in place of its
 // own: random search and a Gaussian process without transfer, ensembles of the
 // past tasks' processes (RGPE, TST-R, TAF, RM-GP-UCB, RM-GP-TS, ScaML-GP,
-// StackedGP), and priors learned from all past tasks at once (HyperBO, HyperBO+,
-// MetaBO, EM-EGP).
+// StackedGP), priors learned from all past tasks at once (HyperBO, HyperBO+,
+// MetaBO, EM-EGP), and points that served the past tasks best, without a model of the
+// target (Portfolio).
 //
 //	method, err := baseline.Find("RGPE")
 //	model, err := method.Learn(ctx, space, tasks)
@@ -19,7 +20,7 @@
 // Optimizer's: trials, pending points, candidates, the y policy, the acquisition. So
 // methods compared differ in nothing but the model.
 //
-// HyperBO, HyperBO+, MetaBO and EM-EGP need at least one task with a value; the others
+// HyperBO, HyperBO+, MetaBO, EM-EGP and Portfolio need at least one task with a value; the others
 // work with none and are then GP, or something close to it.
 //
 // # Units

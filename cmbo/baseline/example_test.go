@@ -87,4 +87,5 @@ func ExampleMethods() {
 	// MetaBO true true
 	// EM-EGP true true
 	// StackedGP true true
+	// Portfolio true true
 }

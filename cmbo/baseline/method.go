@@ -72,6 +72,7 @@ func Methods() []Method {
 		{"MetaBO", true, AnyAcquisition, learner(learnMetaBO)},
 		{"EM-EGP", true, AnyAcquisition, learner(learnEmpiricalGP)},
 		{"StackedGP", true, AnyAcquisition, learner(learnStackedGP)},
+		{"Portfolio", true, NoAcquisition, learner(learnPortfolio)},
 	}
 }
 

@@ -89,11 +89,11 @@ func TestMethodsSuitAcquisitions(t *testing.T) {
 		}
 	}
 	require.Zero(t, total)
-	for name, want := range map[string][]string{"Random": {""}, "TAF-R": {"EI"}, "TAF-RGPE": {"EI"}, "RM-GP-UCB": {"UCB(3)"}, "RM-GP-TS": {"UCB(3)"}} {
+	for name, want := range map[string][]string{"Random": {""}, "Portfolio": {""}, "TAF-R": {"EI"}, "TAF-RGPE": {"EI"}, "RM-GP-UCB": {"UCB(3)"}, "RM-GP-TS": {"UCB(3)"}} {
 		require.Equal(t, want, got[name], name)
 		delete(got, name)
 	}
-	require.Len(t, got, len(Methods())-5)
+	require.Len(t, got, len(Methods())-6)
 	for name, as := range got {
 		require.Equal(t, []string{"UCB(3)", "EI", "PI"}, as, name)
 	}
