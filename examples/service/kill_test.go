@@ -17,7 +17,6 @@ import (
 	"github.com/gocmbo/cmbo/examples/service/api"
 	"github.com/gocmbo/cmbo/examples/service/client"
 	"github.com/gocmbo/cmbo/examples/service/internal/twin"
-	"github.com/gocmbo/cmbo/internal/testutil"
 )
 
 var killsFlag = flag.Int("kills", 0, "how often each test kills the service; 0 for a few times")
@@ -35,7 +34,7 @@ func kills(few int) int {
 
 // The service is killed at random moments while clients use it.
 func TestKill(t *testing.T) {
-	rng := testutil.RNG(t)
+	rng := twin.RNG(t)
 	interrupt(t, rng, kills(20), func() int { return 0 }, func(p *process) {
 		time.Sleep(time.Duration(rng.IntN(150)) * time.Millisecond)
 		p.kill()
@@ -46,7 +45,7 @@ func TestKill(t *testing.T) {
 // to its files: in the middle of a line, or behind one that is not synced yet, or
 // while it starts.
 func TestKillAtAnyByte(t *testing.T) {
-	rng := testutil.RNG(t)
+	rng := twin.RNG(t)
 	interrupt(t, rng, kills(30), func() int { return 1 + rng.IntN(10000) }, func(p *process) { _ = p.wait() })
 }
 
@@ -169,7 +168,7 @@ func disturb(t *testing.T, dir string, rng *rand.Rand) (halves int) {
 func TestKillWithWorkers(t *testing.T) {
 	n := min(kills(8), 60)
 	dir := t.TempDir()
-	rng := testutil.RNG(t)
+	rng := twin.RNG(t)
 	p := start(t, dir, "-max-events", "100000")
 	q := twin.Kinds(t)[0].Study
 	q.ID = "s"

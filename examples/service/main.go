@@ -1,7 +1,7 @@
 // Service offers cmbo over HTTP: studies that are created, asked and told as
 // JSON, every event on disk before it is acknowledged, and a page on each.
 //
-//	go run ./examples/service -dir DIR [flags]
+//	go run -C examples/service . -dir DIR [flags]
 //
 // README.md beside this file has the endpoints, the promises and the limits.
 //
@@ -58,7 +58,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	flags := flag.NewFlagSet("service", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.Usage = func() {
-		fmt.Fprint(stderr, "Service offers Bayesian optimisation over HTTP.\n\nUsage: go run ./examples/service -dir DIR [flags]\n\n")
+		fmt.Fprint(stderr, "Service offers Bayesian optimisation over HTTP.\n\nUsage: service -dir DIR [flags]\n\n")
 		flags.PrintDefaults()
 	}
 	flags.StringVar(&o.dir, "dir", "", "`directory` of the studies and priors; made if it is not there")

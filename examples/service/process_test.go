@@ -23,7 +23,6 @@ import (
 	"github.com/gocmbo/cmbo/examples/service/client"
 	"github.com/gocmbo/cmbo/examples/service/internal/disk"
 	"github.com/gocmbo/cmbo/examples/service/internal/twin"
-	"github.com/gocmbo/cmbo/internal/testutil"
 )
 
 // asService is the first argument of a process of this binary that is to be the
@@ -267,7 +266,7 @@ func TestNoise(t *testing.T) {
 	p := start(t, t.TempDir())
 	c := p.client(nil)
 	createKinds(t, c)
-	rng := testutil.RNG(t)
+	rng := twin.RNG(t)
 	const good = "POST /v1/studies/plain/ask HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 3\r\n\r\n{} "
 	for range 300 {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(p.addr, "http://"))

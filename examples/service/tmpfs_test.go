@@ -14,7 +14,6 @@ import (
 
 	"github.com/gocmbo/cmbo/examples/service/client"
 	"github.com/gocmbo/cmbo/examples/service/internal/twin"
-	"github.com/gocmbo/cmbo/internal/testutil"
 )
 
 // A file system of 64 KiB runs full. What cannot be stored is refused with 507
@@ -35,7 +34,7 @@ func TestDiskFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(mount, "d")
-	d := &driver{kind: twin.Kinds(t)[1], rng: testutil.RNG(t), study: "s", created: true}
+	d := &driver{kind: twin.Kinds(t)[1], rng: twin.RNG(t), study: "s", created: true}
 	var err error
 	if d.twin, err = twin.New(d.kind); err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -40,8 +41,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/history"
 	"github.com/gocmbo/cmbo/cmbo/journalfile"
-	"github.com/gocmbo/cmbo/examples/service/client"
-)
+%s)
 
 var (
 	ctx      context.Context
@@ -63,7 +63,6 @@ var (
 	w        io.Writer
 
 	_ history.CSV
-	_ client.Client
 	_ = journalfile.Open
 )
 
@@ -74,9 +73,33 @@ func _() {
 }
 `
 
+// own declares what fragments in a module below this one may use besides.
+var own = map[string]string{"examples/service": `	"github.com/gocmbo/cmbo/examples/service/client"
+`}
+
 // A block is Go code of a document.
 type block struct {
 	where, text string
+	module      string // its folder
+}
+
+// file is the block as a file.
+func (b block) file() string {
+	if b.complete() {
+		return b.text
+	}
+	return fmt.Sprintf(given, own[b.module], b.text)
+}
+
+// moduleOf returns the folder of the module that a document is in.
+func moduleOf(t *testing.T, name string) string {
+	t.Helper()
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(root, dir, "go.mod")); err == nil {
+			return dir
+		}
+	}
+	return "."
 }
 
 func (b block) complete() bool { return strings.HasPrefix(b.text, "package ") }
@@ -92,7 +115,7 @@ func blocks(t *testing.T) []block {
 		require.NoError(t, err)
 		for _, m := range fenced.FindAllSubmatchIndex(text, -1) {
 			line := strings.Count(string(text[:m[2]]), "\n") + 1
-			found = append(found, block{fmt.Sprintf("%s:%d", name, line), string(text[m[2]:m[3]])})
+			found = append(found, block{fmt.Sprintf("%s:%d", name, line), string(text[m[2]:m[3]]), moduleOf(t, name)})
 		}
 	}
 	return found
@@ -131,7 +154,8 @@ func goTool(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// checker type-checks code with the packages that the go command has compiled.
+// checker type-checks code with the packages that the go command has compiled in a
+// module.
 type checker struct {
 	t        *testing.T
 	fset     *token.FileSet
@@ -139,10 +163,10 @@ type checker struct {
 	importer types.Importer
 }
 
-func newChecker(t *testing.T, imports map[string]bool) *checker {
+func newChecker(t *testing.T, module string, imports map[string]bool) *checker {
 	t.Helper()
 	c := &checker{t: t, fset: token.NewFileSet(), exported: map[string]string{}}
-	args := []string{"list", "-e", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}"}
+	args := []string{"list", "-C", module, "-e", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}"}
 	for path := range imports {
 		args = append(args, path)
 	}
@@ -198,33 +222,31 @@ func TestCodeCompilesAsPasted(t *testing.T) {
 	all := blocks(t)
 	cells := situations(t)
 	require.Greater(t, len(cells), 10, "README.md has lost its table of situations")
-	imports := map[string]bool{}
-	for _, b := range append(all, block{"given", fmt.Sprintf(given, "")}) {
-		if !b.complete() {
-			continue
-		}
-		f, err := parser.ParseFile(token.NewFileSet(), b.where, b.text, parser.ImportsOnly)
+	imports := map[string]map[string]bool{} // by module
+	for _, b := range append(all, block{"given", "", "."}) {
+		f, err := parser.ParseFile(token.NewFileSet(), b.where, b.file(), parser.ImportsOnly)
 		require.NoError(t, err, b.where)
+		if imports[b.module] == nil {
+			imports[b.module] = map[string]bool{}
+		}
 		for _, s := range f.Imports {
 			path, err := strconv.Unquote(s.Path.Value)
 			require.NoError(t, err)
-			imports[path] = true
+			imports[b.module][path] = true
 		}
 	}
-	c := newChecker(t, imports)
+	checkers := map[string]*checker{}
+	for module, paths := range imports {
+		checkers[module] = newChecker(t, module, paths)
+	}
 	for _, b := range all {
-		if b.complete() {
-			c.check(b.where, b.text, false)
-		} else {
-			c.check(b.where, fmt.Sprintf(given, b.text), true)
-		}
+		checkers[b.module].check(b.where, b.file(), !b.complete())
 	}
 	for _, b := range cells {
-		text := b.text
-		if _, err := parser.ParseExpr(text); err == nil {
-			text = "use(" + text + ")"
+		if _, err := parser.ParseExpr(b.text); err == nil {
+			b.text = "use(" + b.text + ")"
 		}
-		c.check(b.where, fmt.Sprintf(given, text), true)
+		checkers["."].check(b.where, b.file(), true)
 	}
 }
 
@@ -243,7 +265,7 @@ func situations(t *testing.T) []block {
 		_, write, _ := strings.Cut(strings.Trim(line, "| \n"), " | ")
 		for _, m := range span.FindAllStringSubmatch(write, -1) {
 			if !strings.HasPrefix(m[1], "//") { // a directive
-				found = append(found, block{"README.md, " + line, m[1]})
+				found = append(found, block{"README.md, " + line, m[1], "."})
 			}
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -62,8 +63,10 @@ func check(file, text string, tests func(packages string) ([]string, error)) (wr
 		line := strings.NewReplacer(`\|`, "|", "'", "", `"`, "").Replace(lines.ReplaceAllString(found[1]+found[2], " "))
 		words := strings.Split(line, " ")
 		var packages []string
-		for _, w := range words {
-			if strings.HasPrefix(w, "./") {
+		for i, w := range words {
+			if i > 0 && words[i-1] == "-C" {
+				packages = append(packages, "-C", w)
+			} else if strings.HasPrefix(w, "./") || w == "." && i > 0 && words[i-1] != "-bench" && words[i-1] != "-run" {
 				packages = append(packages, w)
 			}
 		}
@@ -108,7 +111,11 @@ func tests(packages string) ([]string, error) {
 		return names, nil
 	}
 	const files = `{{$d := .Dir}}{{range .TestGoFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}{{range .XTestGoFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}`
-	out, err := output("go", append([]string{"list", "-f", files}, strings.Fields(packages)...)...)
+	args, list := []string{"list", "-f", files}, strings.Fields(packages)
+	if len(list) > 1 && list[0] == "-C" {
+		args, list = slices.Insert(args, 1, list[:2]...), list[2:]
+	}
+	out, err := output("go", append(args, list...)...)
 	if err != nil {
 		return nil, err
 	}

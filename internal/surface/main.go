@@ -8,7 +8,8 @@
 // not, how many of them another package uses, and those that nobody does. With
 // -all packages of commands and those that export nothing unused are printed too. A
 // method that an interface asks for counts as used with the interface. Packages below
-// internal are counted like others, packages behind build tags are not.
+// internal are counted like others, packages behind build tags are not. The modules
+// below this one, which the go command takes for others, count as its users.
 package main
 
 import (
@@ -22,6 +23,7 @@ import (
 	"go/token"
 	"go/types"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -48,6 +50,8 @@ type listed struct {
 	GoFiles, TestGoFiles, XTestGoFiles   []string
 	Imports, TestImports, XTestImports   []string
 	files, testFiles, externalTestsFiles []*ast.File
+
+	nested bool // of a module below this one: checked as far as this one's packages go
 }
 
 // module type-checks packages from source; an object is the same wherever it is met
@@ -70,8 +74,14 @@ func run(w io.Writer, all bool, patterns []string) error {
 		required: map[string]bool{"Error": true, "String": true, "Unwrap": true, "Is": true, "As": true},
 	}
 	m.std = importer.ForCompiler(m.fset, "source", nil)
-	if err := m.list(); err != nil {
+	modules, err := nestedModules()
+	if err != nil {
 		return err
+	}
+	for _, dir := range append([]string{"."}, modules...) {
+		if err := m.list(dir); err != nil {
+			return err
+		}
 	}
 	for path := range m.packages {
 		if _, err := m.Import(path); err != nil {
@@ -93,14 +103,26 @@ func run(w io.Writer, all bool, patterns []string) error {
 	return nil
 }
 
-// list reads the packages of the module.
-func (m *module) list() error {
-	out, err := exec.Command("go", "list", "-json=ImportPath,Name,Dir,GoFiles,TestGoFiles,XTestGoFiles,Imports,TestImports,XTestImports", "./...").Output()
+// nestedModules returns the folders of the modules below this one.
+func nestedModules() ([]string, error) {
+	var dirs []string
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && d.Name() == "go.mod" && filepath.Dir(name) != "." {
+			dirs = append(dirs, filepath.Dir(name))
+		}
+		return err
+	})
+	return dirs, err
+}
+
+// list reads the packages of the module in a folder.
+func (m *module) list(dir string) error {
+	out, err := exec.Command("go", "list", "-C", dir, "-e", "-json=ImportPath,Name,Dir,GoFiles,TestGoFiles,XTestGoFiles,Imports,TestImports,XTestImports", "./...").Output()
 	if err != nil {
 		return fmt.Errorf("go list: %w", err)
 	}
 	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
-		p := new(listed)
+		p := &listed{nested: dir != "."}
 		if err := dec.Decode(p); err == io.EOF {
 			return nil
 		} else if err != nil {
@@ -137,15 +159,20 @@ func (m *module) Import(path string) (*types.Package, error) {
 	}
 	p, ok := m.packages[path]
 	if !ok {
+		if domain, _, _ := strings.Cut(path, "/"); strings.Contains(domain, ".") && !strings.Contains(path, "testify") {
+			return nil, fmt.Errorf("%s is of another module", path)
+		}
 		return m.std.Import(path)
 	}
 	info := newInfo()
-	pkg, err := m.check(path, p.files, info, m)
+	pkg, err := m.check(p, p.files, info)
 	if err != nil {
 		return nil, err
 	}
 	m.checked[path] = pkg
-	m.collect(path, pkg)
+	if !p.nested {
+		m.collect(path, pkg)
+	}
 	m.note(info, func(o types.Object) {
 		if o.Pkg().Path() != path {
 			m.used[o.Pos()] = true
@@ -160,9 +187,16 @@ func newInfo() *types.Info {
 	}
 }
 
-func (m *module) check(path string, files []*ast.File, info *types.Info, imp types.Importer) (*types.Package, error) {
-	conf := types.Config{Importer: imp}
-	return conf.Check(path, m.fset, files, info)
+func (m *module) check(p *listed, files []*ast.File, info *types.Info) (*types.Package, error) {
+	conf := types.Config{Importer: m}
+	if p.nested { // what it imports of modules elsewhere is not known
+		conf.Error = func(error) {}
+	}
+	pkg, err := conf.Check(p.ImportPath, m.fset, files, info)
+	if p.nested {
+		err = nil
+	}
+	return pkg, err
 }
 
 // withTests imports one package as its external tests see it.
@@ -185,7 +219,7 @@ func (w withTests) Import(path string) (*types.Package, error) {
 func (m *module) checkTests(p *listed) error {
 	files := append(append([]*ast.File(nil), p.files...), p.testFiles...)
 	info := newInfo()
-	pkg, err := m.check(p.ImportPath, files, info, m)
+	pkg, err := m.check(p, files, info)
 	if err != nil {
 		return err
 	}

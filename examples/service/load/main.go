@@ -1,6 +1,6 @@
 // Load measures how many requests the service answers, and how fast.
 //
-//	go run ./examples/service/load [-studies 8] [-workers 2] [-trials 40] [-space plain] [-addr URL]
+//	go run -C examples/service ./load [-studies 8] [-workers 2] [-trials 40] [-space plain] [-addr URL]
 //
 // Each of so many workers of each of so many studies asks for a trial, tells a
 // value at once, and so on, until the study has its trials. Without -addr it

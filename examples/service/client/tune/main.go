@@ -1,7 +1,7 @@
 // Tune minimises a toy function through the service, with several workers.
 //
-//	go run ./examples/service -dir DIR                  # in one terminal
-//	go run ./examples/service/client/tune -workers 4    # in another
+//	go run -C examples/service . -dir DIR                  # in one terminal
+//	go run -C examples/service ./client/tune -workers 4    # in another
 //
 // Kill either at any time and start it again: the study goes on where it was.
 // It evaluates again the trials that the workers had in hand.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/gocmbo/cmbo/examples/service/internal/disk"
 	"github.com/gocmbo/cmbo/examples/service/internal/disk/disktest"
-	"github.com/gocmbo/cmbo/internal/testutil"
+	"github.com/gocmbo/cmbo/examples/service/internal/twin"
 )
 
 // faults are what operations fail with: a full disk and a broken one.
@@ -23,7 +23,7 @@ var faults = []error{syscall.ENOSPC, syscall.EIO}
 // lasts once the log has settled.
 func TestLogFaults(t *testing.T) {
 	var tried faultCount
-	rng := testutil.RNG(t)
+	rng := twin.RNG(t)
 	for first := 1; first <= 60; first++ {
 		for length := 1; length <= 6; length++ {
 			for _, fault := range faults {
@@ -103,7 +103,7 @@ func TestLogRenewRefuses(t *testing.T) {
 			return append(b[:bytes.IndexByte(b, '\n')+1], bytes.Repeat([]byte(" "), len(b))...)
 		},
 	} {
-		fsys := disktest.New(testutil.RNG(t))
+		fsys := disktest.New(twin.RNG(t))
 		l, err := disk.CreateLog(fsys, "d/a.log", transaction(0))
 		if err != nil {
 			t.Fatal(err)
@@ -137,7 +137,7 @@ func TestLogRenewRefuses(t *testing.T) {
 // Creating a log can fail at any operation, and then there is none, or one that
 // holds its first transaction.
 func TestCreateLogFaults(t *testing.T) {
-	rng := testutil.RNG(t)
+	rng := twin.RNG(t)
 	for round := range 50 {
 		for k := 1; k < 8; k++ {
 			fsys := disktest.New(rng)
@@ -175,7 +175,7 @@ func TestCreateLogFaults(t *testing.T) {
 
 // A file is replaced whole or not at all.
 func TestWriteFileFaults(t *testing.T) {
-	rng := testutil.RNG(t)
+	rng := twin.RNG(t)
 	for k := range 8 {
 		for range 40 {
 			fsys := disktest.New(rng)

@@ -11,8 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/gocmbo/cmbo/internal/files"
 )
 
 // FS is what the package needs of a file system; [OS] is the real one. Names
@@ -141,7 +139,7 @@ func (system) Mkdir(dir string) error {
 	return nil
 }
 
-func (system) SyncDir(dir string) error { return files.SyncDir(dir) }
+func (system) SyncDir(dir string) error { return syncDir(dir) }
 
 // unfinished ends the names of files that are being written. Those found at a
 // start were left by a process that was killed.

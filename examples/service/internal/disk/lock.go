@@ -5,7 +5,7 @@ import (
 	"io"
 	"path/filepath"
 
-	"github.com/gocmbo/cmbo/internal/files"
+	"github.com/gofrs/flock"
 )
 
 // ErrLocked: another process works in the directory.
@@ -13,15 +13,14 @@ var ErrLocked = errors.New("another process uses the directory")
 
 // Lock makes the calling process the only one to work in a directory of the
 // operating system until the result is closed or the process ends, however it
-// ends. It fails with [ErrLocked]. Where the system cannot do that it always
-// succeeds, and whoever starts two services on one directory loses data.
+// ends. It fails with [ErrLocked].
 func Lock(dir string) (io.Closer, error) {
-	f, err := files.OpenLocked(filepath.Join(dir, "lock"), 0o600)
-	switch {
-	case errors.Is(err, files.ErrLocked):
-		return nil, ErrLocked
+	l := flock.New(filepath.Join(dir, "lock"), flock.SetPermissions(0o600))
+	switch held, err := l.TryLock(); {
 	case err != nil:
 		return nil, failure(err)
+	case !held:
+		return nil, ErrLocked
 	}
-	return f, nil
+	return l, nil
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/gocmbo/cmbo/examples/service/internal/disk/disktest"
 	"github.com/gocmbo/cmbo/examples/service/internal/study"
 	"github.com/gocmbo/cmbo/examples/service/internal/twin"
-	"github.com/gocmbo/cmbo/internal/testutil"
 )
 
 func encode(t *testing.T, p *cmbo.Prior) []byte {
@@ -33,7 +32,7 @@ func TestStudyIsItsTwin(t *testing.T) {
 	for _, k := range twin.Kinds(t) {
 		t.Run(k.Name, func(t *testing.T) {
 			t.Parallel()
-			rng := testutil.RNG(t)
+			rng := twin.RNG(t)
 			dir := t.TempDir()
 			m := open(t, study.Config{Dir: dir})
 			s, w := create(t, m, "s", k)
@@ -125,7 +124,7 @@ var everyByte = flag.Bool("every-byte", false, "cut the log at every byte, not a
 // those for several trials.
 func TestLogCutAtAnyByte(t *testing.T) {
 	k := twin.Kinds(t)[2]
-	rng := testutil.RNG(t)
+	rng := twin.RNG(t)
 	log := logFile{disktest.New(rng)}
 	config := study.Config{Dir: "d", FS: log}
 	m := open(t, config)
@@ -207,7 +206,7 @@ func damagedStudy(t *testing.T, log logFile) {
 
 // A damaged byte anywhere is noticed and does not touch other studies.
 func TestDamagedLog(t *testing.T) {
-	rng := testutil.RNG(t)
+	rng := twin.RNG(t)
 	log := logFile{disktest.New(rng)}
 	m := open(t, study.Config{Dir: "d", FS: log})
 	s, w := create(t, m, "s", twin.Kinds(t)[1])

@@ -11,7 +11,6 @@ import (
 	"github.com/gocmbo/cmbo/examples/service/internal/disk/disktest"
 	"github.com/gocmbo/cmbo/examples/service/internal/study"
 	"github.com/gocmbo/cmbo/examples/service/internal/twin"
-	"github.com/gocmbo/cmbo/internal/testutil"
 )
 
 // Whatever fails on the disk, and whenever the power does: a request that fails
@@ -23,7 +22,7 @@ func TestDiskFaults(t *testing.T) {
 		rounds = 8
 	}
 	var c faultCount
-	rng := testutil.RNG(t)
+	rng := twin.RNG(t)
 	for round := range rounds {
 		fault := []error{syscall.ENOSPC, syscall.EIO}[round%2]
 		c.run(t, rng, twin.Kinds(t)[round/2%len(twin.Kinds(t))], fault)
@@ -131,7 +130,7 @@ func (c *faultCount) restart(t *testing.T, rng *rand.Rand, fsys *disktest.FS, w 
 // Creating a study can fail at any operation: then there is none, also after a
 // restart, or the same request finds it.
 func TestCreateFaults(t *testing.T) {
-	rng := testutil.RNG(t)
+	rng := twin.RNG(t)
 	for _, k := range twin.Kinds(t)[1:] {
 		for n := 1; ; n++ {
 			fsys := disktest.New(rng)
@@ -186,7 +185,7 @@ func TestCreateFaults(t *testing.T) {
 // finds; what that request acknowledges survives a power failure.
 func TestCreateKilled(t *testing.T) {
 	points := 5
-	rng := testutil.RNG(t)
+	rng := twin.RNG(t)
 	for _, k := range twin.Kinds(t)[1:3] {
 		for n, more := 1, true; more; n++ {
 			for range 4 {

@@ -15,7 +15,6 @@ import (
 	"github.com/gocmbo/cmbo/examples/service/internal/disk/disktest"
 	"github.com/gocmbo/cmbo/examples/service/internal/study"
 	"github.com/gocmbo/cmbo/examples/service/internal/twin"
-	"github.com/gocmbo/cmbo/internal/testutil"
 )
 
 // slowStudy makes a study whose next proposal takes seconds, with two open
@@ -57,7 +56,7 @@ func slowStudy(t *testing.T, m *study.Manager, rng *rand.Rand, id string) (s *st
 // While a proposal is computed, everything else is answered at once, another
 // study proposes, and what was answered meanwhile is there after a restart.
 func TestNothingWaitsForAnAsk(t *testing.T) {
-	rng := testutil.RNG(t)
+	rng := twin.RNG(t)
 	fsys := disktest.New(rng)
 	m := open(t, study.Config{Dir: "d", FS: fsys})
 	s, trials := slowStudy(t, m, rng, "slow")
@@ -131,7 +130,7 @@ func TestNothingWaitsForAnAsk(t *testing.T) {
 // A trial ends by itself once its deadline has passed, also after a restart, and
 // not before, nor if it was answered.
 func TestDeadlines(t *testing.T) {
-	rng := testutil.RNG(t)
+	rng := twin.RNG(t)
 	fsys := disktest.New(rng)
 	m := open(t, study.Config{Dir: "d", FS: fsys})
 	s, _ := create(t, m, "s", twin.Kinds(t)[1])

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -17,6 +18,14 @@ import (
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/examples/service/api"
 )
+
+// RNG returns a generator seeded by the name of the test, so that a test sees the same
+// numbers whichever tests run beside it.
+func RNG(tb testing.TB) *rand.Rand {
+	h := fnv.New64a()
+	h.Write([]byte(tb.Name()))
+	return rand.New(rand.NewPCG(h.Sum64(), 7))
+}
 
 // A Kind is a kind of study: what the service is sent to create one, and the
 // same in the library's words.

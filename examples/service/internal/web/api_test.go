@@ -12,7 +12,6 @@ import (
 	"github.com/gocmbo/cmbo/examples/service/api"
 	"github.com/gocmbo/cmbo/examples/service/client"
 	"github.com/gocmbo/cmbo/examples/service/internal/twin"
-	"github.com/gocmbo/cmbo/internal/testutil"
 )
 
 // A client sees what the library computes, bit by bit.
@@ -26,7 +25,7 @@ func TestRoundTrip(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			rng := testutil.RNG(t)
+			rng := twin.RNG(t)
 			ctx := t.Context()
 			for range 40 {
 				op := w.Next(rng)

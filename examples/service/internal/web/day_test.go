@@ -13,7 +13,6 @@ import (
 	"github.com/gocmbo/cmbo/examples/service/internal/study"
 	"github.com/gocmbo/cmbo/examples/service/internal/twin"
 	"github.com/gocmbo/cmbo/examples/service/internal/web"
-	"github.com/gocmbo/cmbo/internal/testutil"
 )
 
 var hours = flag.Int("hours", 0, "hours of simulated time in TestDay, with studies of 60 trials; 0 for a few with small studies")
@@ -29,7 +28,7 @@ func TestDay(t *testing.T) {
 	if hours == 0 {
 		hours, trials = 5, 10
 	}
-	rng := testutil.RNG(t)
+	rng := twin.RNG(t)
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	m, err := study.Open(study.Config{Dir: "d", FS: disktest.New(rng), Limits: study.DefaultLimits()})
 	if err != nil {

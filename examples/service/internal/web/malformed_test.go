@@ -14,7 +14,6 @@ import (
 
 	"github.com/gocmbo/cmbo/examples/service/api"
 	"github.com/gocmbo/cmbo/examples/service/internal/twin"
-	"github.com/gocmbo/cmbo/internal/testutil"
 )
 
 // state is everything that a request could change: the files, and what is
@@ -87,7 +86,7 @@ func TestMalformedRequests(t *testing.T) {
 	}
 	s := newService(t)
 	w := s.prepare(t)
-	rng := testutil.RNG(t)
+	rng := twin.RNG(t)
 	before := s.state(t)
 	codes := map[string]int{}
 	for i := range n {
@@ -364,7 +363,7 @@ func TestMutatedRequests(t *testing.T) {
 	}
 	s := newService(t)
 	s.prepare(t)
-	rng := testutil.RNG(t)
+	rng := twin.RNG(t)
 	good := 0
 	for range n {
 		c := valid(rng)
