@@ -313,8 +313,8 @@ func (c *checkConfig) leaveOut(ctx context.Context, space *Space, r *replay.Reco
 		}
 		t.Without.add(without, 1.0/checkRepeats)
 	}
-	if m, ok := o.model.(*hierarchicalRun); ok {
-		reversed, err = m.contradicted(ctx, r, o.config.minimize)
+	if m := o.model.mixture(); m != nil {
+		reversed, err = contradicted(ctx, m, r, o.config.minimize)
 	}
 	return t, reversed, err
 }
@@ -323,7 +323,7 @@ func (c *checkConfig) leaveOut(ctx context.Context, space *Space, r *replay.Reco
 // round: the normal scores of their posterior means there and of the record's values
 // have a correlation below -2/√(n-1), which those of independent rankings have once in
 // forty times.
-func (r *hierarchicalRun) contradicted(ctx context.Context, rec *replay.Record, minimize bool) ([]string, error) {
+func contradicted(ctx context.Context, m Mixture, rec *replay.Record, minimize bool) ([]string, error) {
 	var at []int
 	var y []float64
 	for i, v := range rec.Y {
@@ -331,17 +331,14 @@ func (r *hierarchicalRun) contradicted(ctx context.Context, rec *replay.Record, 
 			at, y = append(at, i), append(y, scaling.Orient(v, minimize))
 		}
 	}
-	means, err := r.Model.SingleMeans(points.Pick(rec.Space.Encoded(), at))
+	ids, means, err := m.TaskMeans(ctx, points.Pick(rec.Space.Encoded(), at))
 	if err != nil {
-		return nil, modelError(ctx, err)
+		return nil, err
 	}
 	var out []string
-	for i, t := range r.Model.Tasks() {
-		if means[i] == nil {
-			continue
-		}
+	for i, id := range ids {
 		if c := rankCorrelation(y, means[i]); c*math.Sqrt(float64(len(y)-1)) <= -clearRanks {
-			out = append(out, t.ID)
+			out = append(out, id)
 		}
 	}
 	return out, nil

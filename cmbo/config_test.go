@@ -247,7 +247,7 @@ func TestThompson(t *testing.T) {
 		sums, squares := make([]float64, 3), make([]float64, 3)
 		for k := range n {
 			f := make([]float64, 3)
-			require.NoError(t, a.model.(Sampler).Sample(context.Background(), f, points, rng.Stream(1, "draws", uint64(k))))
+			require.NoError(t, a.model.Surrogate.(Sampler).Sample(context.Background(), f, points, rng.Stream(1, "draws", uint64(k))))
 			for i := range f {
 				z := (f[i] - mean[i]) / sd[i]
 				sums[i] += z / n

@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo/acq"
-	"github.com/gocmbo/cmbo/cmbo/internal/points"
-	"github.com/gocmbo/cmbo/cmbo/internal/regret"
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/theorem"
@@ -99,7 +97,7 @@ func (o *Optimizer) Explain(ctx context.Context, trial int) (x Explanation, err 
 		if err != nil {
 			return x, err
 		}
-		s, _, err := past.score(ctx, trial, c.x)
+		s, how, err := past.score(ctx, trial, c.x)
 		if err != nil {
 			return x, err
 		}
@@ -109,14 +107,11 @@ func (o *Optimizer) Explain(ctx context.Context, trial int) (x Explanation, err 
 		if o.points == nil {
 			s.Candidates = c.rows
 		}
-		x.Step, x.acquisition = s.clone(), o.config.acquisition.String()
+		x.Step, x.acquisition = s.clone(), how.name(o.config.acquisition)
 		for _, r := range c.free {
 			if !math.IsNaN(s.Scores[r]) {
 				x.left++
 			}
-		}
-		if _, ok := o.model.(*hierarchicalRun); ok && len(d.Y) == 0 && points.Len(d.Pending) == 0 {
-			x.acquisition = "mean"
 		}
 		if past.hasScale(d) {
 			x.Mean, x.SD = scale.Back(s.Mean[s.Chosen], s.SD[s.Chosen])
@@ -225,7 +220,7 @@ func (o *Optimizer) Outlook(ctx context.Context) (u Outlook, err error) {
 		u.Next, u.Most = math.NaN(), math.NaN()
 		return u, nil
 	}
-	told, err := present.told(ctx, d)
+	told, err := o.model.told(ctx, d)
 	if err != nil {
 		return u, err
 	}
@@ -240,26 +235,33 @@ func (o *Optimizer) Outlook(ctx context.Context) (u Outlook, err error) {
 		if err := o.model.Predict(ctx, mean, sd, c.x); err != nil {
 			return u, err
 		}
-		if m, ok := o.model.(*hierarchicalRun); ok {
-			if err := m.Score(ctx, score, c.x, f, top); err != nil {
-				return u, err
-			}
-		} else {
+		by, _, err := o.model.score(ctx, score, mean, sd, c.x, f, top)
+		if err != nil {
+			return u, err
+		}
+		if by == nil { // the surrogate scores by something else than improvement
 			scoreMoments(score, mean, sd, f)
 		}
-		success, err := present.probability(ctx, c.x)
+		factors, err := present.factors(ctx, c.x)
 		if err != nil {
 			return u, err
 		}
 		for _, i := range c.free {
 			v := math.Exp(score[i])
-			if success != nil {
-				v *= success[i]
+			for _, g := range factors {
+				if g.p != nil {
+					v *= g.p[i]
+				}
 			}
 			u.Next, u.Most = max(u.Next, scale.Scale*v), max(u.Most, scale.Scale*(mean[i]+z90*sd[i]-top))
 		}
 	}
 	return u, nil
+}
+
+// A bounder is a surrogate that Theorem 1 is about: the paper's with geometric centres.
+type bounder interface {
+	bound(s *Space, chosen []float64, beta float64, in theorem.Inputs) (*theorem.Bound, error)
 }
 
 // RegretBound evaluates the paper's Theorem 1 for a trial that the adaptive
@@ -277,7 +279,7 @@ func (o *Optimizer) RegretBound(trial int, in theorem.Inputs) (bound *theorem.Bo
 	defer o.unlockModel()
 	defer func() { err = o.usedModel(recover(), err) }()
 	present := o.draft()
-	if _, ok := o.model.(paperRun); !ok || o.config.prior.config.variant.Prototype != GeometricCenter {
+	if o.model.bounder() == nil {
 		return nil, optionErrorf("Theorem 1 is about weighted sums of geometric centres")
 	}
 	ucb, ok := o.config.acquisition.(acq.UCB)
@@ -306,7 +308,7 @@ func (o *Optimizer) RegretBound(trial int, in theorem.Inputs) (bound *theorem.Bo
 		return nil, err
 	}
 	// The fit may have made the model anew.
-	b, err := regret.Bound(o.model.(paperRun).Weighted, o.space, chosen, ucb.Beta, in)
+	b, err := o.model.bounder().bound(o.space, chosen, ucb.Beta, in)
 	if err != nil {
 		return nil, err
 	}

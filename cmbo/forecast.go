@@ -110,7 +110,7 @@ func (o *Optimizer) Calibration(ctx context.Context) (c Calibration, err error) 
 
 // hindsight is a model that goes through the log of a run once more.
 type hindsight struct {
-	model     Surrogate
+	model     consulted
 	h         *runlog.Log // as far as it went
 	forecasts []Forecast
 }
@@ -120,13 +120,14 @@ func (o *Optimizer) calibration(ctx context.Context) (Calibration, error) {
 	log := o.draft().h.Events
 	past := o.past
 	if past == nil {
-		past = &hindsight{model: o.config.surrogate, h: runlog.NewLog(o.space)}
-		if past.model == nil {
+		m := o.config.surrogate
+		if m == nil {
 			var err error
-			if past.model, err = o.config.unbound(o.space); err != nil {
+			if m, err = o.config.unbound(o.space); err != nil {
 				return Calibration{}, err
 			}
 		}
+		past = &hindsight{model: consulted{m}, h: runlog.NewLog(o.space)}
 		o.past = past
 	}
 	d := &draft{Optimizer: o, h: past.h}
@@ -161,7 +162,7 @@ func (o *Optimizer) calibration(ctx context.Context) (Calibration, error) {
 
 // forecast is what a model that was told d expects at x; ok is false as long as the
 // values have no scale.
-func (o *draft) forecast(ctx context.Context, m Surrogate, d Data, scale scaling.Values, x []float64) (f Forecast, ok bool, err error) {
+func (o *draft) forecast(ctx context.Context, m consulted, d Data, scale scaling.Values, x []float64) (f Forecast, ok bool, err error) {
 	if !o.hasScale(d) {
 		return f, false, nil
 	}
@@ -171,8 +172,8 @@ func (o *draft) forecast(ctx context.Context, m Surrogate, d Data, scale scaling
 	}
 	f.Mean, f.SD = scale.Back(mean[0], sd[0])
 	f.Mean = scaling.Orient(f.Mean, o.config.minimize)
-	if e, ok := m.(NoiseEstimator); ok && e.NoiseVariance() > 0 {
-		_, f.NoiseSD = scale.Back(mean[0], math.Sqrt(e.NoiseVariance()))
+	if v := m.noiseVariance(); v > 0 {
+		_, f.NoiseSD = scale.Back(mean[0], math.Sqrt(v))
 	}
 	return f, true, nil
 }

@@ -182,11 +182,16 @@ func (p *hierarchicalPrior) surrogate(c *runConfig) (Surrogate, error) {
 	if p.space != nil {
 		x = p.space.Encoded()
 	}
-	return &hierarchicalRun{hierarchy.NewBound(p.Model, c.noise, c.parallelism, c.parts(), x, p.at)}, nil
+	return &hierarchicalRun{Bound: hierarchy.NewBound(p.Model, c.noise, c.parallelism, c.parts(), x, p.at), clusters: c.prior.Clusters()}, nil
 }
 
 // hierarchicalRun makes a [Surrogate] of the hierarchical prior.
-type hierarchicalRun struct{ *hierarchy.Bound }
+type hierarchicalRun struct {
+	*hierarchy.Bound
+	clusters  []Cluster
+	pending   bool   // points whose value is awaited are known
+	criterion string // of the latest scores, empty for the acquisition given
+}
 
 func (r *hierarchicalRun) Bind(ctx context.Context, x *linalg.Dense) error {
 	return modelError(ctx, r.Bound.Bind(ctx, x))
@@ -194,6 +199,7 @@ func (r *hierarchicalRun) Bind(ctx context.Context, x *linalg.Dense) error {
 
 // Fit takes the values as they are, or their scores.
 func (r *hierarchicalRun) Fit(ctx context.Context, d Data) error {
+	r.pending = points.Len(d.Pending) > 0
 	return modelError(ctx, r.Bound.Fit(ctx, d.X, d.Y, d.NoiseVariance, d.Pending))
 }
 
@@ -203,33 +209,65 @@ func (r *hierarchicalRun) Predict(ctx context.Context, mean, sd []float64, x *li
 
 // Score takes the expected improvement over all hypotheses, which is not that of the
 // first two moments; other acquisitions see the moments. Before the first value the
-// largest mean is asked for.
+// largest mean is asked for, and while that is pending, what improves on it: by the mean
+// the point that is pending would be chosen again.
 func (r *hierarchicalRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, f acq.Func, best float64) error {
-	if _, ok := f.(acq.EI); ok && !math.IsNaN(best) {
-		return modelError(ctx, r.LogImprovement(ctx, dst, x, best))
+	r.criterion = ""
+	_, improvement := f.(acq.EI)
+	if !improvement || math.IsNaN(best) {
+		sd := make([]float64, len(dst))
+		if err := r.Predict(ctx, dst, sd, x); err != nil {
+			return err
+		}
+		if math.IsNaN(best) {
+			if !r.pending {
+				r.criterion = "mean"
+				return nil
+			}
+			best = slices.Max(dst)
+		}
+		if !improvement {
+			scoreMoments(dst, dst, sd, f)
+			return nil
+		}
 	}
-	sd := make([]float64, len(dst))
-	if err := r.Predict(ctx, dst, sd, x); err != nil || math.IsNaN(best) {
-		return err
-	}
-	scoreMoments(dst, dst, sd, f)
-	return nil
+	return modelError(ctx, r.LogImprovement(ctx, dst, x, best))
 }
 
-// shares returns the masses of the hypotheses, single tasks in the order of theirs.
-func (r *hierarchicalRun) shares() []Share {
+func (r *hierarchicalRun) Criterion() string { return r.criterion }
+
+func (r *hierarchicalRun) Shares() []Share {
 	var out []Share
 	for _, m := range r.Masses() {
-		s := Share{Level: Level(m.Level), Cluster: -1, Mass: m.Mass, Reversed: m.Reversed}
-		switch m.Level {
-		case hierarchy.Cluster:
-			s.Cluster = m.Index
-		case hierarchy.SingleTask:
+		s := Share{Level: levels[m.Level], Cluster: -1, Mass: m.Mass, Reversed: m.Reversed}
+		switch s.Level {
+		case LevelCluster:
+			s.Cluster, s.Tasks = m.Index, slices.Clone(r.clusters[m.Index].Members)
+		case LevelTask:
 			s.Tasks = []string{r.Model.Tasks()[m.Index].ID}
 		}
 		out = append(out, s)
 	}
 	return out
+}
+
+// levels are those of the hypotheses there are.
+var levels = map[hierarchy.Level]Level{
+	hierarchy.NoTransfer: LevelNone, hierarchy.Population: LevelPopulation, hierarchy.Cluster: LevelCluster, hierarchy.SingleTask: LevelTask,
+}
+
+// TaskMeans returns the means of the tasks that are hypotheses of their own.
+func (r *hierarchicalRun) TaskMeans(ctx context.Context, x *linalg.Dense) (ids []string, means [][]float64, err error) {
+	all, err := r.Model.SingleMeans(x)
+	if err != nil {
+		return nil, nil, modelError(ctx, err)
+	}
+	for i, t := range r.Model.Tasks() {
+		if all[i] != nil {
+			ids, means = append(ids, t.ID), append(means, all[i])
+		}
+	}
+	return ids, means, nil
 }
 
 func (r *hierarchicalRun) Describe(s *Step) { s.Weights = r.Weights() }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/model"
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
@@ -37,19 +36,19 @@ type Optimizer struct {
 
 	space  *Space
 	config *runConfig
-	model  Surrogate
+	model  consulted
 
-	h        *runlog.Log
-	design   [][]float64 // initial design, in the order of proposing
-	listed   [][]float64 // all points of a small discrete space, else nil
-	points   *linalg.Dense
-	drawn    []*poolBlock     // of the newest pool
-	weighs   bool             // the model is a Weigher
-	stale    bool             // the model has to be made anew: code that it ran panicked
-	succeeds *hierarchy.Bound // the model of where evaluations succeed, nil before it is needed
-	past     *hindsight       // what the model would have said earlier, nil until asked for
-	step     *Step            // of the newest proposal that a model made
-	mark     JournalMark      // of the journal's last line
+	h            *runlog.Log
+	design       [][]float64 // initial design, in the order of proposing
+	listed       [][]float64 // all points of a small discrete space, else nil
+	points       *linalg.Dense
+	drawn        []*poolBlock // of the newest pool
+	weighs       bool         // the model has weights
+	stale        bool         // the model has to be made anew: code that it ran panicked
+	requirements []requirement
+	past         *hindsight  // what the model would have said earlier, nil until asked for
+	step         *Step       // of the newest proposal that a model made
+	mark         JournalMark // of the journal's last line
 }
 
 // New returns an optimiser over a space.
@@ -113,7 +112,7 @@ func (c *runConfig) fill(space *Space) error {
 
 // newOptimizer makes an optimiser of a complete configuration, with an empty log.
 func newOptimizer(space *Space, c *runConfig) (*Optimizer, error) {
-	o := &Optimizer{modelLock: make(chan struct{}, 1), space: space, config: c, h: runlog.NewLog(space)}
+	o := &Optimizer{modelLock: make(chan struct{}, 1), space: space, config: c, h: runlog.NewLog(space), requirements: newRequirements()}
 	switch {
 	case space.Finite():
 		o.points = space.Encoded()
@@ -125,12 +124,10 @@ func newOptimizer(space *Space, c *runConfig) (*Optimizer, error) {
 	if err := o.makeModel(); err != nil {
 		return nil, err
 	}
-	if o.config.acquisition == Thompson() {
-		if _, ok := o.model.(Sampler); !ok {
-			return nil, optionErrorf("%s needs joint draws, which the model does not offer: see Sampler", c.acquisition)
-		}
+	if o.config.acquisition == Thompson() && !o.model.samples() {
+		return nil, optionErrorf("%s needs joint draws, which the model does not offer: see Sampler", c.acquisition)
 	}
-	_, o.weighs = o.model.(Weigher)
+	o.weighs = o.model.weighs()
 	return o, nil
 }
 
@@ -140,9 +137,9 @@ func (o *Optimizer) makeModel() error {
 	if err != nil {
 		return err
 	}
-	o.model = m
-	if b, ok := m.(Binder); ok && o.points != nil {
-		if err := b.Bind(context.Background(), o.points); err != nil {
+	o.model = consulted{m}
+	if o.points != nil {
+		if err := o.model.bind(context.Background(), o.points); err != nil {
 			return fmt.Errorf("binding the surrogate to %d candidates: %w", len(o.rows()), err)
 		}
 	}
@@ -356,7 +353,7 @@ func (o *Optimizer) Weights() (weights []float64, err error) {
 	if err := o.fit(context.Background(), d); err != nil {
 		return nil, err
 	}
-	return slices.Clone(o.model.(Weigher).Weights()), nil
+	return o.model.weights(), nil
 }
 
 // Task returns the observations and the failed trials so far as a [Task] for a

@@ -12,6 +12,8 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/codec"
 	"github.com/gocmbo/cmbo/cmbo/internal/model"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/cmbo/internal/regret"
+	"github.com/gocmbo/cmbo/cmbo/theorem"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -139,6 +141,8 @@ type paperSettings struct {
 	*model.Prior
 	noise, jitter float64
 	workers       int
+	clusters      []Cluster
+	variant       Variant
 }
 
 // weighings are the models by the way they weigh prototypes.
@@ -153,7 +157,7 @@ var weighings = map[string]func(s paperSettings) Surrogate{
 }
 
 func (s paperSettings) weighedBy(w model.Weigher) Surrogate {
-	return paperRun{model.NewWeighted(s.Prior, w, s.noise, s.workers)}
+	return paperRun{model.NewWeighted(s.Prior, w, s.noise, s.workers), s.clusters, s.variant}
 }
 
 // checkWeights reports a name that is not a way to weigh prototypes.
@@ -168,7 +172,7 @@ func (p *paperPrior) surrogate(c *runConfig) (Surrogate, error) {
 	if err := checkWeights(c.weights); err != nil {
 		return nil, err
 	}
-	s := paperSettings{Prior: p.Prior, noise: c.noise, jitter: c.jitter, workers: c.parallelism}
+	s := paperSettings{Prior: p.Prior, noise: c.noise, jitter: c.jitter, workers: c.parallelism, clusters: c.prior.Clusters(), variant: c.prior.config.variant}
 	if math.IsNaN(s.noise) {
 		s.noise = p.NoiseVariance()
 	}
@@ -179,7 +183,11 @@ func (p *paperPrior) surrogate(c *runConfig) (Surrogate, error) {
 }
 
 // paperRun makes a [Surrogate] of the paper's adaptive prior.
-type paperRun struct{ *model.Weighted }
+type paperRun struct {
+	*model.Weighted
+	clusters []Cluster
+	variant  Variant
+}
 
 func (r paperRun) Fit(ctx context.Context, d Data) error {
 	return modelError(ctx, r.Weighted.Fit(ctx, &d))
@@ -200,6 +208,34 @@ func (r paperRun) State(ctx context.Context) ([]float64, error) {
 
 func (r paperRun) Sample(ctx context.Context, dst []float64, x *linalg.Dense, rnd *rand.Rand) error {
 	return modelError(ctx, r.Weighted.Sample(ctx, dst, x, rnd))
+}
+
+// Shares returns the weights of the prototypes.
+func (r paperRun) Shares() []Share {
+	var out []Share
+	for i, w := range r.Weights() {
+		s := Share{Level: LevelCluster, Cluster: i, Tasks: slices.Clone(r.clusters[i].Members), Mass: w}
+		if r.variant.Grouping == Apart {
+			s.Level, s.Cluster = LevelTask, -1
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// PriorMeans returns nil: no prototype is weighed against no transfer.
+func (r paperRun) PriorMeans() [][]float64 { return nil }
+
+// TaskMeans returns nil: tasks are known by their prototypes.
+func (r paperRun) TaskMeans(context.Context, *linalg.Dense) (ids []string, means [][]float64, err error) {
+	return nil, nil, nil
+}
+
+func (r paperRun) bound(s *Space, chosen []float64, beta float64, in theorem.Inputs) (*theorem.Bound, error) {
+	if r.variant.Prototype != GeometricCenter {
+		return nil, optionErrorf("Theorem 1 is about weighted sums of geometric centres")
+	}
+	return regret.Bound(r.Weighted, s, chosen, beta, in)
 }
 
 func (r paperRun) Describe(s *Step) {

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
@@ -113,7 +112,7 @@ func (o *Optimizer) unlockModel() { <-o.modelLock }
 // made anew before it is used again, unless it is the caller's.
 func (o *Optimizer) usedModel(recovered any, err error) error {
 	if err = panicked(recovered, err); errors.Is(err, ErrPanic) {
-		o.stale, o.succeeds, o.past = o.config.surrogate == nil, nil, nil
+		o.stale, o.requirements, o.past = o.config.surrogate == nil, newRequirements(), nil
 	}
 	return err
 }
@@ -249,7 +248,7 @@ func (o *draft) modelPoint(ctx context.Context, id int) (runlog.Event, error) {
 	if err != nil {
 		return runlog.Event{}, err
 	}
-	s, state, err := o.score(ctx, id, c.x)
+	s, how, err := o.score(ctx, id, c.x)
 	if err != nil {
 		return runlog.Event{}, err
 	}
@@ -266,120 +265,47 @@ func (o *draft) modelPoint(ctx context.Context, id int) (runlog.Event, error) {
 	o.step = s
 	if o.points != nil {
 		e := o.asked(id, best)
-		e.State = state
+		e.State = how.state
 		return e, nil
 	}
 	s.Candidates = c.rows
-	return runlog.Event{Kind: runlog.EventAsked, Trial: id, Index: -1, X: c.rows[best], State: state}, nil
+	return runlog.Event{Kind: runlog.EventAsked, Trial: id, Index: -1, X: c.rows[best], State: how.state}, nil
 }
 
-// score fits the model and scores all rows of x. It returns what the model wants
-// back of the proposal.
-func (o *draft) score(ctx context.Context, id int, x *linalg.Dense) (*Step, []float64, error) {
+// score fits the model and scores all rows of x. It returns how they were scored, with
+// what the model wants back of the proposal.
+func (o *draft) score(ctx context.Context, id int, x *linalg.Dense) (*Step, scored, error) {
 	d, scale := o.data(true)
 	if err := o.fit(ctx, d); err != nil {
-		return nil, nil, err
+		return nil, scored{}, err
 	}
 	n, _ := x.Dims()
-	s := &Step{Trial: id, Mean: make([]float64, n), SD: make([]float64, n), Scores: make([]float64, n), Shift: scale.Shift, Scale: scale.Scale, NoiseVariance: math.NaN()}
-	if err := o.model.Predict(ctx, s.Mean, s.SD, x); err != nil {
-		return nil, nil, err
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, nil, err
-	}
-	state, err := o.state(ctx)
+	s := &Step{Trial: id, Mean: make([]float64, n), SD: make([]float64, n), Scores: make([]float64, n), Shift: scale.Shift, Scale: scale.Scale}
+	how, err := o.model.propose(ctx, s, question{d, x, o.config.acquisition, rng.Stream(o.config.seed, "draw", uint64(id))})
 	if err != nil {
-		return nil, nil, err
-	}
-	if e, ok := o.model.(Describer); ok {
-		e.Describe(s)
-	}
-	if e, ok := o.model.(NoiseEstimator); ok {
-		s.NoiseVariance = e.NoiseVariance()
+		return nil, how, err
 	}
 	if err := o.logFit(); err != nil {
-		return nil, nil, err
+		return nil, how, err
 	}
-	maxValue := math.NaN()
-	if e, ok := o.model.(MaxValueEstimator); ok {
-		maxValue = e.MaxValue()
-	}
-	told, err := o.told(ctx, d)
+	factors, err := o.factors(ctx, x)
 	if err != nil {
-		return nil, nil, err
+		return nil, how, err
 	}
-	f := o.config.acquisition
-	if a, ok := f.(acq.Adaptive); ok {
-		f = a.Adapt(acq.Proposal{Told: told, MaxValue: maxValue, Mean: s.Mean, SD: s.SD})
-	}
-	best := math.NaN()
-	if len(told) > 0 {
-		best = slices.Max(told)
-	} else if _, ok := o.model.(*hierarchicalRun); ok && points.Len(d.Pending) > 0 {
-		best = slices.Max(s.Mean) // by the mean the point that is pending would be chosen again
-	}
-	scorer, scores := o.model.(Scorer)
-	switch {
-	case f == Thompson():
-		err = o.model.(Sampler).Sample(ctx, s.Scores, x, rng.Stream(o.config.seed, "draw", uint64(id)))
-	case scores:
-		err = scorer.Score(ctx, s.Scores, x, f, best)
-	default:
-		scoreMoments(s.Scores, s.Mean, s.SD, f)
-	}
-	if err == nil {
-		s.Success, err = o.probability(ctx, x)
-	}
-	if err == nil && s.Success != nil {
-		if scores && (o.config.surrogate != nil || math.IsNaN(best)) {
-			f = nil // a surrogate from outside, and ours before the first value, score by something else
-		}
-		weighBySuccess(s.Scores, s.Success, f)
-	}
-	return s, state, err
-}
-
-// state returns what the model wants back of the proposal. Whatever is logged must pass
-// the checks of a log that is read.
-func (o *draft) state(ctx context.Context) ([]float64, error) {
-	k, ok := o.model.(StateKeeper)
-	if !ok {
-		return nil, nil
-	}
-	state, err := k.State(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := o.checks().CheckState(state); err != nil {
-		return nil, fmt.Errorf("%w: %T.State: %w", ErrNumerical, o.model, err)
-	}
-	return state, nil
-}
-
-// told returns the values that proposals improve on: those told, or, where noise variances
-// were given, what the model makes of them, since the largest of noisy values says little.
-func (o *draft) told(ctx context.Context, d Data) ([]float64, error) {
-	if !slices.ContainsFunc(d.NoiseVariance, func(v float64) bool { return v > 0 }) {
-		return d.Y, nil
-	}
-	mean, sd := make([]float64, len(d.Y)), make([]float64, len(d.Y))
-	return mean, o.model.Predict(ctx, mean, sd, d.X)
+	s.Success = factors[success].p
+	multiply(s.Scores, factors, how.by)
+	return s, how, nil
 }
 
 // logFit puts parameters fitted for this proposal on the log, so that a
 // restored run takes them as they are.
 func (o *draft) logFit() error {
-	r, ok := o.model.(Refitter)
-	if !ok {
-		return nil
-	}
-	count, params := r.Fitted()
+	count, params := o.model.fitted()
 	if _, known := o.h.Fitted[count]; known || params == nil {
 		return nil
 	}
-	if err := o.checks().CheckFitted(count, params); err != nil {
-		return fmt.Errorf("%w: %T.Fitted: %w", ErrNumerical, o.model, err)
+	if err := o.model.checks().CheckFitted(count, params); err != nil {
+		return fmt.Errorf("%w: %T.Fitted: %w", ErrNumerical, o.model.Surrogate, err)
 	}
 	o.h.Apply(runlog.Event{Kind: runlog.EventFitted, Count: count, Params: slices.Clone(params)})
 	return nil

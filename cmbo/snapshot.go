@@ -156,7 +156,7 @@ func restore(b []byte, opts []Option) (*Optimizer, error) {
 
 func (o *Optimizer) restoreEvents(s *snapshotState) error {
 	for i, e := range s.Events {
-		if err := o.h.Restore(e, o.checks()); err != nil {
+		if err := o.h.Restore(e, o.model.checks()); err != nil {
 			return fmt.Errorf("%w: event %d: %w", ErrCorrupt, i, err)
 		}
 	}
@@ -305,16 +305,4 @@ func (s *snapshotOptions) restoreKernel(c, given *runConfig) error {
 		return optionErrorf("a kernel; the run had the default")
 	}
 	return nil
-}
-
-// checks are those of the model for what a log holds of it.
-func (o *Optimizer) checks() runlog.Checks {
-	var c runlog.Checks
-	if k, ok := o.model.(StateKeeper); ok {
-		c.State = k.CheckState
-	}
-	if r, ok := o.model.(Refitter); ok {
-		c.Fitted = r.CheckFitted
-	}
-	return c
 }

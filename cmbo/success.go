@@ -2,20 +2,30 @@ package cmbo
 
 import (
 	"context"
-	"math"
 	"slices"
 
-	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
-	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// probability returns the probability of success at the rows of x, nil as long as
-// neither the run nor the prior knows of a failure.
-func (o *draft) probability(ctx context.Context, x *linalg.Dense) ([]float64, error) {
-	if o.succeeds == nil {
+// The requirements of a run, by number.
+const success = 0
+
+// newRequirements returns those of a run, before any model of theirs is made.
+func newRequirements() []requirement { return []requirement{success: new(successRequirement)} }
+
+// successRequirement requires that evaluations succeed.
+type successRequirement struct {
+	run *hierarchy.Bound // nil before it is needed
+}
+
+// The best point is often next to the border of a region that fails, and the square keeps
+// farther from it than the first power.
+func (*successRequirement) power() int { return 2 }
+
+func (r *successRequirement) probability(ctx context.Context, o *draft, x *linalg.Dense) ([]float64, error) {
+	if r.run == nil {
 		var m *hierarchy.Model
 		p := o.config.prior
 		switch {
@@ -28,65 +38,27 @@ func (o *draft) probability(ctx context.Context, x *linalg.Dense) ([]float64, er
 			// a few failures fail everywhere.
 			m = hierarchy.NewSuccess(hierarchy.DefaultKernel(o.space.Dim()), x)
 		}
-		o.succeeds = hierarchy.NewBoundSuccess(m, o.config.parallelism, o.config.parts())
+		r.run = hierarchy.NewBoundSuccess(m, o.config.parallelism, o.config.parts())
 	}
-	if o.h.Failures == 0 && len(o.succeeds.Model.Tasks()) == 0 {
+	if o.h.Failures == 0 && len(r.run.Model.Tasks()) == 0 {
 		return nil, nil // a draft of an earlier log
 	}
 	if x == o.points {
-		if err := o.succeeds.Bind(ctx, x); err != nil {
+		if err := r.run.Bind(ctx, x); err != nil {
 			return nil, modelError(ctx, err)
 		}
 	}
 	at, labels := o.h.EncodedLabels()
-	err := o.succeeds.Fit(ctx, at, labels, nil, nil)
+	err := r.run.Fit(ctx, at, labels, nil, nil)
 	n, _ := x.Dims()
 	p := make([]float64, n)
 	if err == nil {
-		err = o.succeeds.Success(ctx, p, x)
+		err = r.run.Success(ctx, p, x)
 	}
 	if err != nil {
 		return nil, modelError(ctx, err)
 	}
 	return p, nil
-}
-
-// weighBySuccess multiplies an acquisition by the square of the probability of success:
-// the best point is often next to the border of a region that fails, and the square
-// keeps farther from it than the first power. Scores of EI
-// are logarithms of what is expected and those of PI are quantiles of a probability:
-// they become the logarithm of the product. All others, whose sign and unit are
-// unknown, as nil is, count from the least finite one, or as 1 where all are equal;
-// infinite scores stay as they are.
-func weighBySuccess(scores, p []float64, f acq.Func) {
-	switch f.(type) {
-	case acq.EI:
-		for i, v := range p {
-			scores[i] += 2 * math.Log(v)
-		}
-		return
-	case acq.PI:
-		for i, v := range p {
-			scores[i] = special.NormLogCDF(scores[i]) + 2*math.Log(v)
-		}
-		return
-	}
-	least, differ := math.Inf(1), false
-	for _, v := range scores {
-		if v < least && !math.IsInf(v, -1) {
-			least = v
-		}
-		differ = differ || v != scores[0]
-	}
-	for i, v := range p {
-		switch {
-		case math.IsInf(scores[i], 0):
-		case differ:
-			scores[i] = (scores[i] - least) * v * v
-		default:
-			scores[i] = v * v
-		}
-	}
 }
 
 // successPoints is the number of the tasks' points, failed ones among them, at most,

@@ -51,6 +51,33 @@ type Scorer interface {
 	Score(ctx context.Context, dst []float64, x *linalg.Dense, f acq.Func, best float64) error
 }
 
+// A Criterion is a [Scorer] that says what its scores are; those of another Scorer are
+// taken for values of a criterion of its own without a name. Where failures are known
+// scores are multiplied by a probability, and how depends on the acquisition: see
+// [Step].
+type Criterion interface {
+	Scorer
+	// Criterion names what the latest Score used in place of the acquisition it was
+	// given, such as "mean"; empty if it used that.
+	Criterion() string
+}
+
+// A Mixture is a [Surrogate] that weighs hypotheses on the new task, those of past tasks
+// among them: what [Optimizer.Transfer] tells is what it says, and [Check] asks it which
+// tasks mislead. Where one of the shares is that of no transfer there is a verdict.
+type Mixture interface {
+	// Shares returns the hypotheses with their masses after the latest Fit, which add up
+	// to 1. The slice is the caller's.
+	Shares() []Share
+	// PriorMeans returns what hypotheses that several past tasks share expect of the
+	// points of Data.X before their values, a list each in any unit; nil for none. A
+	// past whose list ranks the points as their values do is not called misleading.
+	PriorMeans() [][]float64
+	// TaskMeans returns past tasks, by their IDs, with what each expects at the rows of
+	// x, in any unit; nil where tasks are not known one by one.
+	TaskMeans(ctx context.Context, x *linalg.Dense) (ids []string, means [][]float64, err error)
+}
+
 // A NoiseEstimator is a [Surrogate] that knows the noise variance of
 // measurements whose own is not given, in scaled units.
 type NoiseEstimator interface {

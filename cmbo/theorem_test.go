@@ -36,7 +36,7 @@ func newTheoremRun(t *testing.T, p *Prior, label string, seed uint64, b, noise, 
 	require.NoError(t, err)
 	o, err := New(space, WithPrior(p), WithYPolicy(RawValues), WithNoiseVariance(noise), WithAcquisition(UCB(xi)))
 	require.NoError(t, err)
-	run := &theoremRun{o: o, a: o.model.(paperRun), x: space.Encoded(), f: make([]float64, len(rows))}
+	run := &theoremRun{o: o, a: o.model.Surrogate.(paperRun), x: space.Encoded(), f: make([]float64, len(rows))}
 	_, err = o.Weights() // conditions the model on nothing
 	require.NoError(t, err)
 	k0 := run.k0(t, run.x, run.x)
@@ -197,7 +197,7 @@ func TestTheoremOmega(t *testing.T) {
 	require.NoError(t, err)
 	bound, err := o.RegretBound(trial.ID, theorem.Inputs{Norm: 1, Delta: 0.1})
 	require.NoError(t, err)
-	run := &theoremRun{o: o, a: o.model.(paperRun)}
+	run := &theoremRun{o: o, a: o.model.Surrogate.(paperRun)}
 	obs := o.h.EncodedObservations()
 	near := run.k0(t, linalg.NewDense(1, 2, []float64{0.9, 0.9}), obs)
 	far := run.k0(t, linalg.NewDense(1, 2, []float64{0.1, 0.9}), obs)

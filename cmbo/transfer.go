@@ -215,9 +215,14 @@ func (o *Optimizer) Transfer(ctx context.Context) (t Transfer, err error) {
 
 // transfer sums up what the model has found out from values.
 func (o *Optimizer) transfer(y []float64) Transfer {
-	t := Transfer{Values: len(y), Shares: o.shares()}
+	t := Transfer{Values: len(y)}
+	m := o.model.mixture()
+	if m == nil {
+		return t
+	}
+	t.Shares = m.Shares()
 	slices.SortStableFunc(t.Shares, func(a, b Share) int { return cmp.Compare(b.Mass, a.Mass) })
-	if m, ok := o.model.(*hierarchicalRun); ok {
+	if slices.ContainsFunc(t.Shares, func(s Share) bool { return s.Level == LevelNone }) {
 		for _, mean := range m.PriorMeans() {
 			t.ranked = t.ranked || len(y) > 1 && rankCorrelation(y, mean)*math.Sqrt(float64(len(y)-1)) >= clearRanks
 		}
@@ -237,32 +242,4 @@ func (t Transfer) verdict() Verdict {
 		return TransferMisleads
 	}
 	return TransferUnclear
-}
-
-// shares returns what the model has weighed, nil if it does not tell.
-func (o *Optimizer) shares() []Share {
-	var out []Share
-	switch m := o.model.(type) {
-	case *hierarchicalRun:
-		out = m.shares()
-	case paperRun:
-		for i, w := range m.Weights() {
-			out = append(out, Share{Level: LevelCluster, Cluster: i, Mass: w})
-		}
-	default:
-		return nil
-	}
-	clusters := o.config.prior.Clusters()
-	v, paper := o.config.prior.Variant()
-	for i := range out {
-		s := &out[i]
-		if s.Level != LevelCluster {
-			continue
-		}
-		s.Tasks = clusters[s.Cluster].Members
-		if paper && v.Grouping == Apart {
-			s.Level, s.Cluster = LevelTask, -1
-		}
-	}
-	return out
 }

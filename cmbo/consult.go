@@ -1,0 +1,278 @@
+package cmbo
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
+	"github.com/gocmbo/cmbo/internal/special"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// consulted is a [Surrogate] with all that a run asks of one. What the surrogate does not
+// offer follows from its mean and deviation, or is not known. This is the only place that
+// finds out what a surrogate is beyond the interface.
+type consulted struct{ Surrogate }
+
+// bind prepares for a list of candidates.
+func (m consulted) bind(ctx context.Context, x *linalg.Dense) error {
+	if b, ok := m.Surrogate.(Binder); ok {
+		return b.Bind(ctx, x)
+	}
+	return nil
+}
+
+// samples reports whether the surrogate can draw functions.
+func (m consulted) samples() bool {
+	_, ok := m.Surrogate.(Sampler)
+	return ok
+}
+
+// weighs reports whether the surrogate is a [Weigher].
+func (m consulted) weighs() bool {
+	_, ok := m.Surrogate.(Weigher)
+	return ok
+}
+
+// weights returns the weights of the models that a [Weigher] combines.
+func (m consulted) weights() []float64 { return slices.Clone(m.Surrogate.(Weigher).Weights()) }
+
+// mixture returns the surrogate as a [Mixture], nil if it is none.
+func (m consulted) mixture() Mixture {
+	x, _ := m.Surrogate.(Mixture)
+	return x
+}
+
+// bounder returns the surrogate as one that Theorem 1 is about, nil if it is none.
+func (m consulted) bounder() bounder {
+	b, _ := m.Surrogate.(bounder)
+	return b
+}
+
+// noiseVariance returns that of measurements in scaled units, NaN if it is not known.
+func (m consulted) noiseVariance() float64 {
+	if e, ok := m.Surrogate.(NoiseEstimator); ok {
+		return e.NoiseVariance()
+	}
+	return math.NaN()
+}
+
+// maxValue returns the largest value that the objective is thought to have, NaN if that
+// is not known.
+func (m consulted) maxValue() float64 {
+	if e, ok := m.Surrogate.(MaxValueEstimator); ok {
+		return e.MaxValue()
+	}
+	return math.NaN()
+}
+
+// checks are those of the surrogate for what a log holds of it.
+func (m consulted) checks() runlog.Checks {
+	var c runlog.Checks
+	if k, ok := m.Surrogate.(StateKeeper); ok {
+		c.State = k.CheckState
+	}
+	if r, ok := m.Surrogate.(Refitter); ok {
+		c.Fitted = r.CheckFitted
+	}
+	return c
+}
+
+// state returns what the surrogate wants back of the proposal. Whatever is logged must
+// pass the checks of a log that is read.
+func (m consulted) state(ctx context.Context) ([]float64, error) {
+	k, ok := m.Surrogate.(StateKeeper)
+	if !ok {
+		return nil, nil
+	}
+	state, err := k.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.checks().CheckState(state); err != nil {
+		return nil, fmt.Errorf("%w: %T.State: %w", ErrNumerical, m.Surrogate, err)
+	}
+	return state, nil
+}
+
+// fitted returns the parameters in use and the number of observations that they were
+// fitted to, nil for none.
+func (m consulted) fitted() (count int, params []float64) {
+	if r, ok := m.Surrogate.(Refitter); ok {
+		return r.Fitted()
+	}
+	return 0, nil
+}
+
+// told returns the values that proposals improve on: those told, or, where noise variances
+// were given, what the model makes of them, since the largest of noisy values says little.
+func (m consulted) told(ctx context.Context, d Data) ([]float64, error) {
+	if !slices.ContainsFunc(d.NoiseVariance, func(v float64) bool { return v > 0 }) {
+		return d.Y, nil
+	}
+	mean, sd := make([]float64, len(d.Y)), make([]float64, len(d.Y))
+	return mean, m.Predict(ctx, mean, sd, d.X)
+}
+
+// A question is what a proposal asks of a surrogate that was told data.
+type question struct {
+	data        Data
+	x           *linalg.Dense // candidates
+	acquisition acq.Func
+	draw        *rand.Rand // for Thompson sampling
+}
+
+// scored is how the scores of candidates came about.
+type scored struct {
+	by    acq.Func // nil for a criterion of the surrogate's own
+	own   string   // its name, if it has one
+	state []float64
+}
+
+// name says what the scores are, in a run of acquisition f.
+func (s scored) name(f acq.Func) string {
+	switch {
+	case s.by != nil:
+		return f.String()
+	case s.own != "":
+		return s.own
+	}
+	return "score of its own"
+}
+
+// propose has the surrogate predict and score the candidates of s, a Step with room for
+// them.
+func (m consulted) propose(ctx context.Context, s *Step, q question) (how scored, err error) {
+	if err := m.Predict(ctx, s.Mean, s.SD, q.x); err != nil {
+		return how, err
+	}
+	if err := ctx.Err(); err != nil {
+		return how, err
+	}
+	if how.state, err = m.state(ctx); err != nil {
+		return how, err
+	}
+	if e, ok := m.Surrogate.(Describer); ok {
+		e.Describe(s)
+	}
+	s.NoiseVariance = m.noiseVariance()
+	maxValue := m.maxValue()
+	told, err := m.told(ctx, q.data)
+	if err != nil {
+		return how, err
+	}
+	f := q.acquisition
+	if a, ok := f.(acq.Adaptive); ok {
+		f = a.Adapt(acq.Proposal{Told: told, MaxValue: maxValue, Mean: s.Mean, SD: s.SD})
+	}
+	best := math.NaN()
+	if len(told) > 0 {
+		best = slices.Max(told)
+	}
+	if f == Thompson() {
+		how.by = f
+		return how, m.Surrogate.(Sampler).Sample(ctx, s.Scores, q.x, q.draw)
+	}
+	how.by, how.own, err = m.score(ctx, s.Scores, s.Mean, s.SD, q.x, f, best)
+	return how, err
+}
+
+// score scores the rows of x, where the surrogate predicts mean and sd, and returns what
+// the scores are: those of f, or of the surrogate's own criterion, then by is nil.
+func (m consulted) score(ctx context.Context, dst, mean, sd []float64, x *linalg.Dense, f acq.Func, best float64) (by acq.Func, own string, err error) {
+	r, ok := m.Surrogate.(Scorer)
+	if !ok {
+		scoreMoments(dst, mean, sd, f)
+		return f, "", nil
+	}
+	if err := r.Score(ctx, dst, x, f, best); err != nil {
+		return nil, "", err
+	}
+	if c, ok := r.(Criterion); ok {
+		if own = c.Criterion(); own == "" {
+			return f, "", nil
+		}
+	}
+	return nil, own, nil
+}
+
+// A requirement is an output besides the objective of which something is required, with
+// its model. The probability that a point meets it is a factor of the acquisition.
+type requirement interface {
+	// probability returns it at the rows of x, from the log of a draft; nil as long as
+	// neither the log nor the prior says anything of the output.
+	probability(ctx context.Context, o *draft, x *linalg.Dense) ([]float64, error)
+	// power is how often the probability multiplies the acquisition.
+	power() int
+}
+
+// A factor is what a requirement multiplies the acquisition by: p to a power.
+type factor struct {
+	p     []float64
+	power int
+}
+
+// factors returns what the acquisition is multiplied by at the rows of x: one for each
+// requirement, with nil probabilities where nothing is known of it.
+func (o *draft) factors(ctx context.Context, x *linalg.Dense) ([]factor, error) {
+	fs := make([]factor, len(o.requirements))
+	for i, r := range o.requirements {
+		p, err := r.probability(ctx, o, x)
+		if err != nil {
+			return nil, err
+		}
+		fs[i] = factor{p, r.power()}
+	}
+	return fs, nil
+}
+
+// multiply multiplies scores of f by factors. Scores of EI are logarithms of what is
+// expected and those of PI are quantiles of a probability: they become the logarithm of
+// the product. All others, whose sign and unit are unknown, as nil is, count from the least
+// finite one, or as 1 where all are equal; infinite scores stay as they are.
+func multiply(scores []float64, factors []factor, f acq.Func) {
+	known := slices.DeleteFunc(slices.Clone(factors), func(g factor) bool { return g.p == nil })
+	if len(known) == 0 {
+		return
+	}
+	logs := func(score float64) float64 { return score }
+	switch f.(type) {
+	case acq.EI:
+	case acq.PI:
+		logs = special.NormLogCDF
+	default:
+		logs = nil
+	}
+	least, differ := math.Inf(1), false
+	for _, v := range scores {
+		if v < least && !math.IsInf(v, -1) {
+			least = v
+		}
+		differ = differ || v != scores[0]
+	}
+	for i, v := range scores {
+		switch {
+		case logs != nil:
+			scores[i] = logs(v)
+			for _, g := range known {
+				scores[i] += float64(g.power) * math.Log(g.p[i])
+			}
+			continue
+		case math.IsInf(v, 0):
+			continue
+		case differ:
+			scores[i] = v - least
+		default:
+			scores[i] = 1
+		}
+		for _, g := range known {
+			for range g.power {
+				scores[i] *= g.p[i]
+			}
+		}
+	}
+}
