@@ -86,7 +86,7 @@ func TestPriorAdopt(t *testing.T) {
 			require.Len(t, task.X, 18)
 			require.Equal(t, slices.Index(task.Y, slices.Max(task.Y)), slices.Index(tasks[i].Y, slices.Max(tasks[i].Y)))
 		}
-		same, a, err := p.Adopt(t.Context(), old, nil)
+		same, a, err := p.Adopt(t.Context(), old, Changes{})
 		require.NoError(t, err)
 		require.Equal(t, 3*18, a.Rows)
 		require.Equal(t, minimize, same.Minimizes())
@@ -95,7 +95,7 @@ func TestPriorAdopt(t *testing.T) {
 		now := spaceOf(t, Categorical("kind", "bad", "new", "good"), Float("x", -1, 0.75), Bool("flag"))
 		_, err = New(now, WithPrior(p))
 		require.ErrorIs(t, err, ErrPriorMismatch)
-		q, a, err := p.Adopt(t.Context(), now, map[string]any{"flag": true})
+		q, a, err := p.Adopt(t.Context(), now, Changes{Defaults: map[string]any{"flag": true}})
 		require.NoError(t, err)
 		require.Len(t, a.Outside, 3*2*2)
 		require.Equal(t, []string{"flag"}, a.Filled)

@@ -46,7 +46,7 @@ func TestStepRounding(t *testing.T) {
 	tasks, _, err := s.Adopt([]cmbo.Task{
 		{ID: "same", X: [][]float64{{sum}}, Y: []float64{1}},
 		{ID: "other", Params: []cmbo.Param{cmbo.Float("x", 0, 1)}, X: [][]float64{{sum}}, Y: []float64{1}, Failed: [][]float64{{sum}}},
-	}, nil)
+	}, cmbo.Changes{})
 	require.NoError(t, err)
 	require.Equal(t, [][]float64{{0.3}, {0.3}, {0.3}}, [][]float64{tasks[0].X[0], tasks[1].X[0], tasks[1].Failed[0]})
 

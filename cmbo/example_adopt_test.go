@@ -20,7 +20,7 @@ func ExampleSpace_Adopt() {
 		cmbo.LogFloat("lr", 1e-5, 0.5),
 		cmbo.Float("momentum", 0, 0.99),
 	))
-	tasks, report, err := now.Adopt(past, map[string]any{"momentum": 0.9})
+	tasks, report, err := now.Adopt(past, cmbo.Changes{Defaults: map[string]any{"momentum": 0.9}})
 	if err != nil {
 		panic(err)
 	}

@@ -287,11 +287,11 @@ func (p *Prior) Space() *Space { return p.space }
 // To restrict a prior to some points of the same parameters, no new prior is
 // needed: start an optimiser over [space.Space.WithCandidates]. Adopt fails as
 // Space.Adopt and Learn do.
-func (p *Prior) Adopt(ctx context.Context, space *Space, defaults map[string]any, opts ...LearnOption) (*Prior, *Adoption, error) {
+func (p *Prior) Adopt(ctx context.Context, space *Space, changes Changes, opts ...LearnOption) (*Prior, *Adoption, error) {
 	if err := space.Defined(); err != nil {
 		return nil, nil, err
 	}
-	tasks, a, err := space.Adopt(p.Tasks(), defaults)
+	tasks, a, err := space.Adopt(p.Tasks(), changes)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -16,6 +16,9 @@ type Param = space.Param
 // and the values measured there. [Optimizer.Task] makes one of a run.
 type Task = space.Task
 
+// Changes says how a space differs from those that tasks were recorded with.
+type Changes = space.Changes
+
 // An Adoption says what [Prior.Adopt] or [space.Space.Adopt] did.
 type Adoption = space.Adoption
 

@@ -212,7 +212,7 @@ func TestFailuresAloneAdded(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, want, encode(t, watched))
 			require.Len(t, more.Tasks(), 5)
-			_, _, err = more.Adopt(t.Context(), space, nil)
+			_, _, err = more.Adopt(t.Context(), space, cmbo.Changes{})
 			require.NoError(t, err)
 			for _, twice := range [][]cmbo.Task{{{ID: "crash", Failed: alone[0].Failed}}, {{ID: "crash", X: valued[0].X, Y: valued[0].Y}}} {
 				_, err = more.Add(t.Context(), twice)

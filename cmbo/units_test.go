@@ -108,9 +108,9 @@ func TestAdoptKeepsUnits(t *testing.T) {
 				}
 			}
 		}
-		same, _, err := p.Adopt(ctx, s, nil)
+		same, _, err := p.Adopt(ctx, s, cmbo.Changes{})
 		require.NoError(t, err)
-		more, _, err := p.Adopt(ctx, wide, map[string]any{"c": false})
+		more, _, err := p.Adopt(ctx, wide, cmbo.Changes{Defaults: map[string]any{"c": false}})
 		require.NoError(t, err)
 		told := [][]float64{{0.2, 0.3}, {0.7, 0.5}, {0.4, 0.4}}
 		predict := func(p *cmbo.Prior, s *cmbo.Space, rest ...float64) (mean, sd float64) {

@@ -51,7 +51,7 @@ type TableTask struct {
 // outside; it fails as Adopt does, with [cmbo.ErrTask] if two tasks have the same
 // ID, or with [cmbo.ErrNoTasks].
 func NewTable(name string, space *cmbo.Space, tasks []cmbo.Task, minimize bool) (*Table, error) {
-	adopted, a, err := space.Adopt(tasks, nil)
+	adopted, a, err := space.Adopt(tasks, cmbo.Changes{})
 	switch {
 	case err != nil:
 		return nil, err

@@ -15,17 +15,18 @@ type Limits struct {
 	// whose input may be packed; of other formats there is no limit by default.
 	Bytes int64
 	// Line is the length in bytes of a row of a CSV file with its end of line,
-	// or of a line of JSON: 16 MiB. HPOB has no lines.
+	// or of a line of JSON: 16 MiB. HPOB and Katib have no lines.
 	Line int
 	// Columns is the number of fields of a CSV row, of keys of an object of
-	// JSON lines, of coordinates of HPOB's configurations: 16,384.
+	// JSON lines, of coordinates of HPOB's configurations, of entries of a list or an
+	// object of Katib's: 16,384.
 	Columns int
-	// Depth is how deep HPOB's lists and objects may nest: 64.
+	// Depth is how deep lists and objects of HPOB and Katib may nest: 64.
 	Depth int
 	// Rows is the number of rows that [CSV.Tasks] and [JSONLines.Tasks] hold: those of
 	// one task, or, of mixed ones, of as many as there is room for: 1,048,576.
 	Rows int
-	// String is the length in bytes of a string of HPOB: 64 KiB.
+	// String is the length in bytes of a string: 64 KiB of HPOB, 2 MiB of Katib.
 	String int
 }
 

@@ -19,6 +19,7 @@ type scanner struct {
 	r      *bufio.Reader
 	limits Limits
 	offset int64
+	line   int // ends of lines before offset
 	depth  int
 	buf    []byte
 }
@@ -37,6 +38,9 @@ func (s *scanner) next() (byte, error) {
 		return 0, err
 	}
 	s.offset++
+	if c == '\n' {
+		s.line++
+	}
 	return c, nil
 }
 
@@ -217,19 +221,24 @@ func (s *scanner) skip() error {
 	return err
 }
 
+// more reports whether anything but white space follows.
+func (s *scanner) more() (bool, error) {
+	if _, err := s.r.Peek(1); err == io.EOF {
+		return false, nil
+	}
+	_, err := s.peek()
+	if _, end := s.r.Peek(1); end == io.EOF {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // end makes sure that nothing follows.
 func (s *scanner) end() error {
-	for {
-		c, err := s.r.ReadByte()
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
+	more, err := s.more()
+	if more {
 		s.offset++
-		if c > ' ' {
-			return s.corrupt("text after the end")
-		}
+		return s.corrupt("text after the end")
 	}
+	return err
 }

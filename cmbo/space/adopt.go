@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // A remap turns rows recorded with some parameters into rows of a space.
@@ -15,24 +16,40 @@ type remap struct {
 	space    *Space
 	from     []int     // by parameter of the space: its place in a recorded row, or -1
 	fill     []float64 // defaults
-	same     bool      // nothing changes
+	choices  map[string]map[string]string
+	same     bool // nothing changes
+	loose    bool // between steps there is the nearest value
 	filled   []string
 	dropped  []string
 }
 
-// newRemap matches parameters by name. Those that were not recorded take the
-// value of defaults. Without a default, or for recorded ones that the space
-// does not have, it fails unless loose, which drops them.
-func newRemap(s *Space, recorded []Param, defaults []float64, given []bool, loose bool) (*remap, error) {
+// newRemap matches parameters by name, as they are called now. Those that were not
+// recorded take the value of defaults. Without a default, or for recorded ones that the
+// space does not have, it fails unless there are changes, by which it drops them.
+func newRemap(s *Space, recorded []Param, defaults []float64, given []bool, c *Changes) (*remap, error) {
+	m := &remap{space: s, from: make([]int, len(s.params)), fill: defaults, loose: c != nil}
+	if c != nil {
+		recorded, m.choices = slices.Clone(recorded), c.Choices
+		for i, p := range recorded {
+			now, renamed := c.Renamed[p.name]
+			if !renamed {
+				continue
+			}
+			if slices.ContainsFunc(recorded, func(q Param) bool { return q.name == now }) {
+				return nil, differ(now, "it was recorded, and so was %q, which is renamed to it", p.name)
+			}
+			recorded[i].name = now
+		}
+	}
 	r, err := New(recorded...)
 	if err != nil {
 		return nil, err
 	}
-	m := &remap{recorded: r, space: s, from: make([]int, len(s.params)), fill: defaults, same: r.SameParams(s)}
+	m.recorded, m.same = r, r.SameParams(s) && len(m.choices) == 0
 	for i, p := range s.params {
 		j, ok := r.names[p.name]
 		if !ok {
-			if !given[i] {
+			if given == nil || !given[i] {
 				return nil, differ(p.name, "it was not recorded; a default would fill it in (Space.Adopt)")
 			}
 			m.from[i], m.filled = -1, append(m.filled, p.name)
@@ -44,7 +61,7 @@ func newRemap(s *Space, recorded []Param, defaults []float64, given []bool, loos
 	}
 	for _, p := range r.params {
 		if _, ok := s.names[p.name]; !ok {
-			if !loose {
+			if c == nil {
 				return nil, differ(p.name, "it was recorded, but is not in the space; Space.Adopt drops it")
 			}
 			m.dropped = append(m.dropped, p.name)
@@ -66,36 +83,78 @@ func (p Param) accepts(q Param) bool {
 	return p.numeric() == q.numeric() || p.kind == KindCategorical || q.kind == KindCategorical
 }
 
-// convert turns the value v of q into one of p, which need not lie in its range.
-func (p Param) convert(q Param, v float64) (float64, error) {
-	if p.numeric() && q.numeric() || p.kind == KindBool && q.kind == KindBool {
+// convert turns the value v of q into one of p, which need not lie in its range. The
+// texts of values may have changed.
+func (p Param) convert(q Param, v float64, changed map[string]string) (float64, error) {
+	if changed == nil && (p.numeric() && q.numeric() || p.kind == KindBool && q.kind == KindBool) {
 		return v, nil
 	}
 	if q.check(v) == nil {
 		v = q.round(v)
 	}
 	text := q.text(v)
-	switch {
-	case p.kind == KindCategorical:
-		i := slices.Index(p.choices, text)
-		if i < 0 && q.numeric() {
-			i = slices.Index(p.choices, strconv.FormatFloat(v, 'g', -1, 64))
-		}
-		if i >= 0 {
-			return float64(i), nil
-		}
-	case p.kind == KindBool && text == "true":
-		return 1, nil
-	case p.kind == KindBool && text == "false":
-		return 0, nil
-	case p.numeric():
-		if f, err := strconv.ParseFloat(text, 64); err == nil && !math.IsInf(f, 0) && !math.IsNaN(f) {
+	now, ok := changed[text]
+	if !ok {
+		now = text
+	}
+	if f, ok := p.fromText(now); ok {
+		return f, nil
+	}
+	if p.kind == KindCategorical && q.numeric() {
+		if f, ok := p.fromText(strconv.FormatFloat(v, 'g', -1, 64)); ok {
 			return f, nil
 		}
 	}
-	e := Errorf(ErrOutOfSpace, "%q is not a value of %s", text, p)
+	e := Errorf(ErrOutOfSpace, "%q is not a value of %s", now, p)
 	e.Name, e.Value = p.name, v
 	return 0, e
+}
+
+// fromText returns the value that a text names; numbers need not lie in the range.
+func (p Param) fromText(text string) (float64, bool) {
+	switch {
+	case p.kind == KindCategorical:
+		i := slices.Index(p.choices, text)
+		return float64(i), i >= 0
+	case text == "true" && p.kind == KindBool:
+		return 1, true
+	case p.kind == KindBool:
+		return 0, text == "false"
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	return f, err == nil && !math.IsInf(f, 0) && !math.IsNaN(f)
+}
+
+// snap returns the value nearest to v of a parameter whose values are a step apart, if
+// it is at most half a step away; v is none itself.
+func (p Param) snap(v float64) (float64, bool) {
+	if !p.numeric() || p.kind == KindOrdinal || p.step == 0 && !p.whole() || p.check(v) == nil {
+		return v, false
+	}
+	step, near := p.step, math.Min(math.Max(math.Round(v), p.lo), p.hi)
+	if step == 0 {
+		step = 1
+	} else {
+		near = p.nth(p.rank(v))
+	}
+	if math.Abs(v-near) <= step*(0.5+1e-8) {
+		return near, true
+	}
+	return v, false
+}
+
+// Snap returns [Space.Canonical] of row after each entry that lies at most half a step
+// from a value of its parameter, between two or beyond the last, has become that value:
+// of parameters with a step, and of integers. moved reports whether one has.
+func (s *Space) Snap(row []float64) (snapped []float64, moved bool, err error) {
+	row = slices.Clone(row)
+	for i := range min(len(row), len(s.params)) {
+		var is bool
+		row[i], is = s.params[i].snap(row[i])
+		moved = moved || is
+	}
+	snapped, err = s.Canonical(row)
+	return snapped, moved, err
 }
 
 // text names a value: a choice's name, true or false, the shortest decimal, without an
@@ -113,22 +172,31 @@ func (p Param) text(v float64) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
+// canonical is [Space.Canonical], or Snap where there are changes.
+func (m *remap) canonical(x []float64) (row []float64, moved bool, err error) {
+	if m.loose {
+		return m.space.Snap(x)
+	}
+	row, err = m.space.Canonical(x)
+	return row, false, err
+}
+
 // apply returns the row of the space that a recorded row becomes; outside tells
 // an error of a row that has no place in the space from one of a row that is
 // none in itself.
-func (m *remap) apply(x []float64) (row []float64, outside bool, err error) {
+func (m *remap) apply(x []float64) (row []float64, moved, outside bool, err error) {
 	if m.same {
-		row, err = m.space.Canonical(x)
-		return row, errors.Is(err, ErrOutOfSpace), err
+		row, moved, err = m.canonical(x)
+		return row, moved, errors.Is(err, ErrOutOfSpace), err
 	}
 	if len(x) != len(m.recorded.params) {
-		return nil, false, Errorf(ErrDimension, "%d values for %d recorded parameters", len(x), len(m.recorded.params))
+		return nil, false, false, Errorf(ErrDimension, "%d values for %d recorded parameters", len(x), len(m.recorded.params))
 	}
 	for j, q := range m.recorded.params {
 		// Numbers may lie outside the range they were recorded with.
 		if !q.numeric() {
 			if err := q.check(x[j]); err != nil {
-				return nil, false, err
+				return nil, false, false, err
 			}
 		}
 	}
@@ -137,18 +205,89 @@ func (m *remap) apply(x []float64) (row []float64, outside bool, err error) {
 		if j < 0 {
 			continue
 		}
-		if row[i], err = m.space.params[i].convert(m.recorded.params[j], x[j]); err != nil {
-			return nil, true, err
+		p := m.space.params[i]
+		if row[i], err = p.convert(m.recorded.params[j], x[j], m.choices[p.name]); err != nil {
+			return nil, false, true, err
 		}
 	}
-	row, err = m.space.Canonical(row)
-	return row, errors.Is(err, ErrOutOfSpace), err
+	row, moved, err = m.canonical(row)
+	return row, moved, errors.Is(err, ErrOutOfSpace), err
+}
+
+// Changes says how a space differs from those that tasks were recorded with, where
+// their parameters cannot tell. The zero value changes nothing.
+type Changes struct {
+	// Defaults holds the values of parameters that tasks do not have, by name, as
+	// [Space.Row] takes them.
+	Defaults map[string]any `json:"defaults,omitempty"`
+	// Renamed holds what recorded parameters are called now, by their recorded names.
+	Renamed map[string]string `json:"renamed,omitempty"`
+	// Choices holds, by parameter, what recorded values are called now, by their
+	// recorded texts: choices, true and false, or numbers.
+	Choices map[string]map[string]string `json:"choices,omitempty"`
+}
+
+// ready checks the changes against the space and returns the defaults as a row.
+func (c *Changes) ready(s *Space) (fill []float64, given []bool, err error) {
+	fill, given = make([]float64, len(s.params)), make([]bool, len(s.params))
+	for _, name := range slices.Sorted(maps.Keys(c.Defaults)) {
+		i, ok := s.names[name]
+		if !ok {
+			return nil, nil, Errorf(ErrOutOfSpace, "a default for %q, which is not a parameter", name)
+		}
+		v, err := s.params[i].fromAny(c.Defaults[name])
+		if err == nil {
+			err = s.params[i].check(v)
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("default: %w", err)
+		}
+		fill[i], given[i] = v, true
+	}
+	from := make(map[string]string, len(c.Renamed))
+	for _, name := range slices.Sorted(maps.Keys(c.Renamed)) {
+		now := c.Renamed[name]
+		if _, ok := s.names[now]; !ok {
+			return nil, nil, Errorf(ErrOutOfSpace, "%q is renamed to %q, which is not a parameter", name, now)
+		}
+		if other, twice := from[now]; twice {
+			return nil, nil, Errorf(ErrOutOfSpace, "both %q and %q are renamed to %q", other, name, now)
+		}
+		from[now] = name
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Choices)) {
+		i, ok := s.names[name]
+		if !ok {
+			return nil, nil, Errorf(ErrOutOfSpace, "choices of %q, which is not a parameter", name)
+		}
+		for _, then := range slices.Sorted(maps.Keys(c.Choices[name])) {
+			now := c.Choices[name][then]
+			if v, ok := s.params[i].fromText(now); !ok || s.params[i].check(v) != nil {
+				return nil, nil, differ(name, "%q is called %q, which is not a value of %s", then, now, s.params[i])
+			}
+		}
+	}
+	return fill, given, nil
+}
+
+// renamedAll makes sure that every name that is changed was recorded.
+func (c *Changes) renamedAll(tasks []Task, s *Space) error {
+	for _, name := range slices.Sorted(maps.Keys(c.Renamed)) {
+		if !slices.ContainsFunc(tasks, func(t Task) bool {
+			return slices.ContainsFunc(t.recorded(s), func(p Param) bool { return p.name == name })
+		}) {
+			return differ(name, "it is renamed to %q, but no task was recorded with it", c.Renamed[name])
+		}
+	}
+	return nil
 }
 
 // An Adoption says what [Space.Adopt] or a prior of package cmbo did.
 type Adoption struct {
 	// Rows counts the rows that were taken over, failed ones among them.
 	Rows int
+	// Snapped counts those of Rows that lay between the steps of a parameter.
+	Snapped int
 	// Outside tells of each row that was left out because it has no place in
 	// the space: its task, row, parameter and value. Rows of failed evaluations
 	// are counted after the others of their task. A task that lost all rows is
@@ -160,38 +299,75 @@ type Adoption struct {
 	Filled, Dropped []string
 }
 
+// String tells the adoption in a sentence a fact, with up to three of the rows outside.
+func (a *Adoption) String() string {
+	var b strings.Builder
+	rows := func(n int) string {
+		if n == 1 {
+			return "1 row"
+		}
+		return fmt.Sprintf("%d rows", n)
+	}
+	fmt.Fprintf(&b, "%s taken over", rows(a.Rows))
+	if a.Snapped > 0 {
+		fmt.Fprintf(&b, ", %d of them moved to the nearest step", a.Snapped)
+	}
+	if n := len(a.Outside); n > 0 {
+		fmt.Fprintf(&b, "; %s left out:", rows(n))
+		for i, e := range a.Outside[:min(n, 3)] {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			fmt.Fprintf(&b, " task %q, row %d", e.Task, e.Row)
+			if e.Name != "" {
+				fmt.Fprintf(&b, ", parameter %q", e.Name)
+			}
+			fmt.Fprintf(&b, " (%s)", e.Reason)
+		}
+		if n > 3 {
+			fmt.Fprintf(&b, ", and %d more", n-3)
+		}
+	}
+	for _, l := range []struct {
+		what  string
+		names []string
+	}{{"taken from the defaults", a.Filled}, {"dropped", a.Dropped}} {
+		if len(l.names) > 0 {
+			fmt.Fprintf(&b, "; %s: %s", l.what, strings.Join(l.names, ", "))
+		}
+	}
+	return b.String()
+}
+
 // Adopt brings tasks that were recorded with other parameters to this space.
-// Parameters are matched by name, in any order, and choices by theirs. A
-// parameter that a task does not have takes its value from defaults, which are
-// as [Space.Row] takes them; parameters that the space does not have are
+// Parameters are matched by name, in any order, and choices by theirs, both as the
+// changes say that they are called now. A parameter that a task does not have takes its
+// value from the changes' defaults; parameters that the space does not have are
 // dropped: rows that only differed there become repeated measurements. Ranges,
 // steps, scales (linear or logarithmic) and lists of choices may differ; between
 // a categorical and another kind values go by their text, 16 and "16", 1e6 and
-// "1000000" or "1e+06", true and "true". Rows outside the space are left out and reported. Tasks without
-// Params are taken as rows in the order of this space's parameters.
+// "1000000" or "1e+06", true and "true". Values between the steps of a parameter become
+// the nearest, as [Space.Snap] has it; other rows outside the space are left out. The
+// Adoption reports both. Tasks without Params are taken as rows in the order of this
+// space's parameters.
 //
 // The tasks are copied. It fails, and names task and parameter, with [ErrSpace]
 // if a parameter has neither a recorded value nor a default or its kind cannot
-// be converted, as [Space.Row] does for defaults, and as Learn of package cmbo does for tasks
-// that are not valid in themselves.
-func (s *Space) Adopt(tasks []Task, defaults map[string]any) ([]Task, *Adoption, error) {
+// be converted, or if a task without Params has no row in the space, as one with its
+// columns in another order; with [ErrNoTasks] if no row at all is taken over; with
+// ErrSpace or [ErrOutOfSpace] for changes that name what is not there; as [Space.Row]
+// does for defaults, and as Learn of package cmbo does for tasks that are not valid in
+// themselves.
+func (s *Space) Adopt(tasks []Task, c Changes) ([]Task, *Adoption, error) {
 	if err := s.Defined(); err != nil {
 		return nil, nil, err
 	}
-	fill, given := make([]float64, len(s.params)), make([]bool, len(s.params))
-	for _, name := range slices.Sorted(maps.Keys(defaults)) {
-		i, ok := s.names[name]
-		if !ok {
-			return nil, nil, Errorf(ErrOutOfSpace, "a default for %q, which is not a parameter", name)
-		}
-		v, err := s.params[i].fromAny(defaults[name])
-		if err == nil {
-			err = s.params[i].check(v)
-		}
-		if err != nil {
-			return nil, nil, fmt.Errorf("default: %w", err)
-		}
-		fill[i], given[i] = v, true
+	fill, given, err := c.ready(s)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := c.renamedAll(tasks, s); err != nil {
+		return nil, nil, err
 	}
 	a := new(Adoption)
 	var out []Task
@@ -200,14 +376,14 @@ func (s *Space) Adopt(tasks []Task, defaults map[string]any) ([]Task, *Adoption,
 		if err := t.checkForm(); err != nil {
 			return nil, nil, err
 		}
-		m, err := newRemap(s, t.recorded(s), fill, given, true)
+		m, err := newRemap(s, t.recorded(s), fill, given, &c)
 		if err != nil {
 			return nil, nil, InTask(err, t.ID)
 		}
 		a.Filled, a.Dropped = append(a.Filled, m.filled...), append(a.Dropped, m.dropped...)
 		q := Task{ID: t.ID, Params: s.Params()}
 		for k, x := range slices.Concat(t.X, t.Failed) {
-			row, outside, err := m.apply(x)
+			row, moved, outside, err := m.apply(x)
 			if err != nil {
 				var de *DataError
 				if err = InTask(AtRow(err, k), t.ID); !outside || !errors.As(err, &de) {
@@ -217,6 +393,9 @@ func (s *Space) Adopt(tasks []Task, defaults map[string]any) ([]Task, *Adoption,
 				continue
 			}
 			a.Rows++
+			if moved {
+				a.Snapped++
+			}
 			if k >= len(t.X) {
 				q.Failed = append(q.Failed, row)
 				continue
@@ -229,7 +408,18 @@ func (s *Space) Adopt(tasks []Task, defaults map[string]any) ([]Task, *Adoption,
 		}
 		if len(q.X)+len(q.Failed) > 0 {
 			out = append(out, q)
+		} else if t.Params == nil {
+			e := *a.Outside[len(a.Outside)-len(t.X)-len(t.Failed)]
+			e.Reason += fmt.Sprintf("; none of the %d rows lies in the space, and the task has no Params that say what its columns are", len(t.X)+len(t.Failed))
+			e.Err = fmt.Errorf("%w: %w", ErrSpace, e.Err)
+			return nil, nil, &e
 		}
+	}
+	if len(out) == 0 {
+		if len(tasks) == 0 {
+			return nil, nil, ErrNoTasks
+		}
+		return nil, nil, fmt.Errorf("%w: %s", ErrNoTasks, a)
 	}
 	for _, names := range []*[]string{&a.Filled, &a.Dropped} {
 		slices.Sort(*names)
@@ -253,13 +443,13 @@ func (t *Task) in(s *Space) (Task, error) {
 	if err := t.checkForm(); err != nil {
 		return q, err
 	}
-	m, err := newRemap(s, t.recorded(s), make([]float64, len(s.params)), make([]bool, len(s.params)), false)
+	m, err := newRemap(s, t.recorded(s), make([]float64, len(s.params)), nil, nil)
 	if err != nil {
 		return q, InTask(err, t.ID)
 	}
 	rows := make([][]float64, 0, len(t.X)+len(t.Failed))
 	for k, x := range slices.Concat(t.X, t.Failed) {
-		row, _, err := m.apply(x)
+		row, _, _, err := m.apply(x)
 		if err != nil {
 			return q, InTask(AtRow(err, k), t.ID)
 		}

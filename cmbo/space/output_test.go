@@ -43,7 +43,7 @@ func TestTaskOutputs(t *testing.T) {
 	s, err := New(Float("a", 0, 1))
 	require.NoError(t, err)
 	task := Task{ID: "t", X: [][]float64{{0}, {2}, {1}}, Y: []float64{1, 2, 3}, Outputs: Columns{"time": {4, 5, math.NaN()}, "size": {math.NaN(), 5, 6}}}
-	adopted, a, err := s.Adopt([]Task{task}, nil)
+	adopted, a, err := s.Adopt([]Task{task}, Changes{})
 	require.NoError(t, err)
 	assert.Len(t, a.Outside, 1)
 	assert.InDeltaSlice(t, []float64{4, math.NaN()}, adopted[0].Outputs["time"], 0)

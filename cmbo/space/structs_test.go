@@ -186,7 +186,7 @@ func TestAdopt(t *testing.T) {
 	before, err := json.Marshal(tasks)
 	require.NoError(t, err)
 	space := spaceOf(t, Ordinal("units", 16, 32, 64), LogFloat("lr", 1e-4, 10), Bool("flag"), Float("momentum", 0, 1).WithStep(0.25), Int("more", 1, 5), Categorical("bias", "false", "true"))
-	got, a, err := space.Adopt(tasks, map[string]any{"momentum": 0.75, "more": 2})
+	got, a, err := space.Adopt(tasks, Changes{Defaults: map[string]any{"momentum": 0.75, "more": 2}})
 	require.NoError(t, err)
 	require.Equal(t, []Task{
 		{ID: "a", Params: space.Params(), X: [][]float64{{16, 0.5, 1, 0.75, 2, 1}, {32, 0.25, 0, 0.75, 2, 0}}, Y: []float64{1, 2}, NoiseVariance: []float64{0, 0.1}, Failed: [][]float64{{16, 0.125, 0, 0.75, 2, 1}}},
@@ -226,7 +226,7 @@ func TestAdopt(t *testing.T) {
 		{nil, []Task{{ID: "x", Params: []Param{Bool("b"), Bool("b")}, X: [][]float64{{1, 0}}, Y: []float64{1}}}, ErrSpace, `task "x"`},
 		{nil, []Task{{ID: "x"}}, ErrTask, `no observations`},
 	} {
-		_, _, err := space.Adopt(tt.tasks, tt.defaults)
+		_, _, err := space.Adopt(tt.tasks, Changes{Defaults: tt.defaults})
 		require.ErrorIs(t, err, tt.want)
 		require.ErrorContains(t, err, tt.reason)
 	}
@@ -251,7 +251,7 @@ func TestAdoptText(t *testing.T) {
 		for _, v := range tt.x {
 			task.X = append(task.X, []float64{v})
 		}
-		tasks, a, err := spaceOf(t, tt.to).Adopt([]Task{task}, nil)
+		tasks, a, err := spaceOf(t, tt.to).Adopt([]Task{task}, Changes{})
 		require.NoError(t, err)
 		var got []float64
 		for _, row := range tasks[0].X {

@@ -52,7 +52,7 @@ var (
 	trial    cmbo.Trial
 	row      []float64
 	rows     [][]float64
-	defaults map[string]any
+	changes  cmbo.Changes
 	y        float64
 	n        int
 	path     string

@@ -83,7 +83,7 @@ func (x *experiment) learn(ctx context.Context, r io.Reader, logf func(string, .
 		if same, err := sameSpace(prior.Space(), x.space.Space); same || err != nil {
 			return prior, err
 		}
-		adopted, how, err := prior.Adopt(ctx, x.space.Space, nil)
+		adopted, how, err := prior.Adopt(ctx, x.space.Space, cmbo.Changes{})
 		if err == nil {
 			logf("the prior was learned for other parameters: %d evaluations are taken over, %d lie outside; dropped %q", how.Rows, len(how.Outside), how.Dropped)
 		}
