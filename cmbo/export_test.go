@@ -37,3 +37,15 @@ func SnapshotState(b []byte) []byte {
 	i, j := bytes.Index(b, []byte(`"state":`)), bytes.LastIndexByte(b, '}')
 	return b[i+len(`"state":`) : j]
 }
+
+// NewSurrogate returns the model of a run over a space, for a suite outside.
+func NewSurrogate(space *Space, opts ...Option) (Surrogate, error) {
+	c, err := newRunConfig(opts)
+	if err == nil {
+		err = c.fill(space)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.model(space)
+}

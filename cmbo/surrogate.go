@@ -23,7 +23,8 @@ import (
 // shares it. What a Surrogate does must follow from the Data it is given, not
 // from how often or when it is called: the Optimizer may skip calls whose
 // result nobody asked for, and repeats them when a run is restored. Its methods
-// should return ctx.Err() soon after ctx is done.
+// should return ctx.Err() soon after ctx is done. surrogatetest.TestSurrogate holds a type
+// to all this.
 type Surrogate interface {
 	// Fit replaces what the surrogate knows of the run. It may keep d's slices
 	// until the next Fit but must not change them. An error leaves the

@@ -1,0 +1,39 @@
+package cmbo_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/surrogatetest"
+)
+
+// TestSurrogatesConform: the models of the package keep the contract of those of others.
+func TestSurrogatesConform(t *testing.T) {
+	space, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	tasks := crashing(5)
+	for i := range tasks {
+		tasks[i].Failed = nil
+	}
+	for name, opts := range map[string][]cmbo.Option{
+		"plain":        nil,
+		"hierarchical": {cmbo.WithPrior(learn(t, space, tasks))},
+		"paper":        {cmbo.WithPrior(learn(t, space, tasks, cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithIndexPoints(40)))},
+		"Jeffreys":     {cmbo.WithPrior(learn(t, space, tasks, cmbo.WithVariant(cmbo.IndiWeightJef), cmbo.WithIndexPoints(40)))},
+		"barycentre":   {cmbo.WithPrior(learn(t, space, tasks, cmbo.WithVariant(cmbo.WssClusWssCMPBary), cmbo.WithIndexPoints(40)))},
+		"evidence":     {cmbo.WithPrior(learn(t, space, tasks, cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithIndexPoints(40))), cmbo.WithWeights("evidence")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			surrogatetest.TestSurrogate(t, 2, func() cmbo.Surrogate {
+				s, err := cmbo.NewSurrogate(space, opts...)
+				require.NoError(t, err)
+				return s
+			})
+		})
+	}
+	t.Run("example", func(t *testing.T) {
+		surrogatetest.TestSurrogate(t, 2, func() cmbo.Surrogate { return new(nearest) })
+	})
+}
