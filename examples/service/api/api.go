@@ -73,7 +73,7 @@ type NewStudy struct {
 type Options struct {
 	Seed          *uint64  `json:"seed,omitempty"`
 	Minimize      bool     `json:"minimize,omitempty"`
-	Acquisition   string   `json:"acquisition,omitempty"` // EI, which is the default, UCB(beta), PI or MaxValuePI
+	Acquisition   string   `json:"acquisition,omitempty"` // EI, which is the default, UCB(beta), PI, MaxValuePI or Thompson
 	Variant       string   `json:"variant,omitempty"`     // with a prior that was learned for a variant
 	Weights       string   `json:"weights,omitempty"`     // likewise: how its prototypes are weighed, as in cmbo.WithWeights
 	Jitter        *float64 `json:"jeffreys_jitter,omitempty"`
@@ -86,10 +86,11 @@ type Options struct {
 	Local         *int     `json:"local_candidates,omitempty"`
 }
 
-// Learn says what to learn a prior from: past tasks, or what studies of the
-// service have observed, or both.
+// Learn says what to learn a prior from: past tasks, files of past tasks, or what
+// studies of the service have observed, or all of them.
 type Learn struct {
 	Tasks    []Task   `json:"tasks,omitempty"`
+	Files    []File   `json:"files,omitempty"`
 	Studies  []string `json:"studies,omitempty"`
 	Seed     *uint64  `json:"seed,omitempty"`
 	Minimize bool     `json:"minimize,omitempty"`
@@ -108,25 +109,90 @@ type Learn struct {
 	ARD             bool `json:"ard,omitempty"`
 }
 
-// A Task is the history of a past tuning run.
+// A Task is the history of a past tuning run; see cmbo.Task.
 type Task struct {
 	ID            string `json:"id"`
 	X             []Row  `json:"x"`
 	Y             Row    `json:"y"`
 	NoiseVariance Row    `json:"noise_variance,omitempty"`
+	// Failed are the points whose evaluation failed and gave no value.
+	Failed []Row `json:"failed,omitempty"`
+	// Params are the parameters that the rows were recorded with, in the order of
+	// their entries, if those are not the space's own.
+	Params []cmbo.Param `json:"params,omitempty"`
 }
 
 // Task returns the library's form.
 func (t *Task) Task() cmbo.Task {
-	x := make([][]float64, len(t.X))
-	for i, row := range t.X {
-		x[i] = row
+	return cmbo.Task{ID: t.ID, X: rows(t.X), Y: t.Y, NoiseVariance: t.NoiseVariance, Failed: rows(t.Failed), Params: t.Params}
+}
+
+func rows(rs []Row) [][]float64 {
+	if rs == nil {
+		return nil
 	}
-	return cmbo.Task{ID: t.ID, X: x, Y: t.Y, NoiseVariance: t.NoiseVariance}
+	out := make([][]float64, len(rs))
+	for i, row := range rs {
+		out[i] = row
+	}
+	return out
+}
+
+// Formats of a [File].
+const (
+	FormatCSV         = "csv"          // a row an evaluation, a column a parameter
+	FormatJSONLines   = "jsonlines"    // one JSON object a line
+	FormatMLflow      = "mlflow"       // mlflow.search_runs(...).to_csv()
+	FormatOptuna      = "optuna"       // the journal of Optuna's JournalStorage
+	FormatOptunaFrame = "optuna_frame" // study.trials_dataframe().to_csv()
+	FormatWandB       = "wandb"        // the exported table of runs of Weights & Biases
+)
+
+// A File is a file of past evaluations as another program wrote it; package
+// cmbo/history reads it.
+type File struct {
+	Format string `json:"format"`
+	// Text is the content.
+	Text string `json:"text"`
+	// Task is the ID of the task of a file that holds one and does not name it.
+	Task string `json:"task,omitempty"`
+	// Value names the column or key of the measured value: "value" by default, of
+	// MLflow and W&B the metric, which must be given.
+	Value string `json:"value,omitempty"`
+	// TaskColumn and NoiseColumn name those of the task's ID and of the variance of
+	// the value's error.
+	TaskColumn  string `json:"task_column,omitempty"`
+	NoiseColumn string `json:"noise_column,omitempty"`
+	// Columns names, by parameter, the columns that are not called like it, and
+	// Defaults gives, by parameter, the value of empty cells and missing columns.
+	Columns  map[string]string `json:"columns,omitempty"`
+	Defaults map[string]any    `json:"defaults,omitempty"`
+	// Separator is between the fields of a CSV file, a comma by default;
+	// DecimalComma reads 0,5 as a half.
+	Separator    string `json:"separator,omitempty"`
+	DecimalComma bool   `json:"decimal_comma,omitempty"`
+	// Studies names the studies of an Optuna journal that are taken, all by default;
+	// Pruned takes pruned trials, too, with the last value they reported.
+	Studies []string `json:"studies,omitempty"`
+	Pruned  bool     `json:"pruned,omitempty"`
+	// Skip leaves bad rows out and reports them; else the first is an error.
+	Skip bool `json:"skip,omitempty"`
+}
+
+// A FileReport says what became of the rows of a [File].
+type FileReport struct {
+	Format     string   `json:"format"`
+	Tasks      int      `json:"tasks"`
+	Rows       int      `json:"rows"`                  // Accepted and Skipped together
+	Accepted   int      `json:"accepted"`              // rows that were taken
+	Failed     int      `json:"failed,omitempty"`      // of those accepted: failed evaluations
+	Skipped    int      `json:"skipped,omitempty"`     // bad rows that were left out
+	PassedOver int      `json:"passed_over,omitempty"` // further rows that were not wanted, such as running ones
+	Errors     []string `json:"problems,omitempty"`    // the first bad rows
 }
 
 // A NewPrior is the body of a request to learn a prior. Without Space, that of
-// the studies is taken.
+// the studies is taken, or what a single Optuna journal tells.
 type NewPrior struct {
 	Name  string      `json:"name,omitempty"`
 	Space *cmbo.Space `json:"space,omitempty"`
@@ -143,6 +209,42 @@ type Prior struct {
 	Minimize bool      `json:"minimize,omitempty"`
 	Tasks    int       `json:"tasks,omitempty"`
 	Clusters []Cluster `json:"clusters,omitempty"`
+	// Space holds the parameters it was learned over.
+	Space *cmbo.Space `json:"space,omitempty"`
+	// Files says what became of the files it was learned from, in the reply to the
+	// request that learned it.
+	Files []FileReport `json:"files,omitempty"`
+}
+
+// An Adopt is the body of a request that brings a prior to a space whose parameters
+// have changed; see cmbo.Prior.Adopt.
+type Adopt struct {
+	// Name is the new prior's; it may be left out.
+	Name  string      `json:"name,omitempty"`
+	Space *cmbo.Space `json:"space"`
+	// Changes are defaults, the values of parameters that the prior's tasks do not
+	// have, by name; renamed, what parameters are called now; and choices, by parameter,
+	// what values are called now.
+	cmbo.Changes
+}
+
+// Adopted answers Adopt.
+type Adopted struct {
+	Prior    Prior    `json:"prior"`
+	Adoption Adoption `json:"adoption"`
+}
+
+// An Adoption says what became of the rows of a prior's tasks; see cmbo.Adoption.
+type Adoption struct {
+	Text    string   `json:"text"`
+	Rows    int      `json:"rows"`              // that were taken over
+	Snapped int      `json:"snapped,omitempty"` // of those, rows that lay between steps
+	Filled  []string `json:"filled,omitempty"`  // parameters that took their default
+	Dropped []string `json:"dropped,omitempty"` // parameters that the space does not have
+	// Outside counts the rows that have no place in the space, and Problems tells the
+	// first of them.
+	Outside  int      `json:"outside,omitempty"`
+	Problems []string `json:"problems,omitempty"`
 }
 
 // A Cluster is a group of a prior's tasks.
@@ -410,6 +512,8 @@ type Detail struct {
 
 // A Where says where the trouble lies, as far as that is known.
 type Where struct {
+	File   *int     `json:"file,omitempty"`   // number of the uploaded file, from 0
+	Line   int      `json:"line,omitempty"`   // of that file, from 1
 	Field  string   `json:"field,omitempty"`  // of the body
 	Offset int64    `json:"offset,omitempty"` // bytes into the body
 	Task   string   `json:"task,omitempty"`

@@ -315,6 +315,13 @@ func (c *Client) LearnPrior(ctx context.Context, p *api.NewPrior) (*api.Prior, e
 	return out, c.call(ctx, http.MethodPost, "/v1/priors", p, out)
 }
 
+// Adopt brings the prior of a name or a digest to a space whose parameters have
+// changed.
+func (c *Client) Adopt(ctx context.Context, ref string, a *api.Adopt) (*api.Adopted, error) {
+	out := new(api.Adopted)
+	return out, c.call(ctx, http.MethodPost, "/v1/priors/"+url.PathEscape(ref)+"/adopt", a, out)
+}
+
 // PutPrior gives the service an encoded prior, under a name for good.
 func (c *Client) PutPrior(ctx context.Context, name string, encoded []byte) (*api.Prior, error) {
 	out := new(api.Prior)

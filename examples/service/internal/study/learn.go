@@ -14,6 +14,7 @@ import (
 type PriorInfo struct {
 	PriorFile
 	Prior *cmbo.Prior
+	Files []api.FileReport // of the request that learned it
 }
 
 // LearnPrior learns a prior, keeps it, and gives it the request's name if there
@@ -23,10 +24,7 @@ func (m *Manager) LearnPrior(ctx context.Context, q *api.NewPrior) (PriorInfo, e
 		return PriorInfo{}, ErrName
 	}
 	space := q.Space
-	if space == nil {
-		if len(q.Studies) == 0 {
-			return PriorInfo{}, fmt.Errorf("%w: a space is missing", ErrRequest)
-		}
+	if space == nil && len(q.Studies) > 0 {
 		s, err := m.Study(q.Studies[0])
 		if err != nil {
 			return PriorInfo{}, inStudy(q.Studies[0], err)
@@ -35,11 +33,13 @@ func (m *Manager) LearnPrior(ctx context.Context, q *api.NewPrior) (PriorInfo, e
 			return PriorInfo{}, inStudy(q.Studies[0], s.Damaged())
 		}
 	}
-	digest, err := m.learn(ctx, space, &q.Learn)
+	digest, files, err := m.learn(ctx, space, &q.Learn)
 	if err != nil {
 		return PriorInfo{}, err
 	}
-	return m.named(ctx, q.Name, digest)
+	p, err := m.named(ctx, q.Name, digest)
+	p.Files = files
+	return p, err
 }
 
 // named gives a kept prior a name, if that is not empty.
@@ -53,31 +53,14 @@ func (m *Manager) named(ctx context.Context, name, digest string) (PriorInfo, er
 }
 
 // learn learns a prior over a space and keeps it.
-func (m *Manager) learn(ctx context.Context, space *cmbo.Space, q *api.Learn) (string, error) {
-	l := &m.limits
-	if err := checkSpace(space, l); err != nil {
-		return "", err
-	}
-	opts, err := learnOptions(q, l)
+func (m *Manager) learn(ctx context.Context, space *cmbo.Space, q *api.Learn) (string, []api.FileReport, error) {
+	opts, err := learnOptions(q, &m.limits)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	tasks, err := m.tasks(space, q)
+	space, tasks, files, err := m.past(ctx, space, q)
 	if err != nil {
-		return "", err
-	}
-	if err := within("tasks", len(tasks), l.Tasks); err != nil {
-		return "", err
-	}
-	total := 0
-	for _, t := range tasks {
-		if err := within("observations of a task", len(t.X), l.TaskRows); err != nil {
-			return "", err
-		}
-		total += len(t.X)
-	}
-	if err := within("observations of all tasks", total, l.TotalRows); err != nil {
-		return "", err
+		return "", nil, err
 	}
 	var prior *cmbo.Prior
 	err = m.turns.Job(ctx, func() error {
@@ -85,15 +68,55 @@ func (m *Manager) learn(ctx context.Context, space *cmbo.Space, q *api.Learn) (s
 		return err
 	})
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	return m.priors.put(prior)
+	digest, err := m.priors.put(prior)
+	return digest, files, err
+}
+
+// past collects the tasks that a request names, within the limits, and their space.
+func (m *Manager) past(ctx context.Context, space *cmbo.Space, q *api.Learn) (*cmbo.Space, []cmbo.Task, []api.FileReport, error) {
+	l := &m.limits
+	if space != nil || len(q.Files) != 1 || len(q.Tasks) > 0 {
+		if err := checkSpace(space, l); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	space, tasks, files, err := m.readFiles(ctx, space, q)
+	if err == nil {
+		err = checkSpace(space, l)
+	}
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	more, err := m.tasks(space, q)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	tasks = append(more, tasks...)
+	if err := within("tasks", len(tasks), l.Tasks); err != nil {
+		return nil, nil, nil, err
+	}
+	total := 0
+	for _, t := range tasks {
+		if err := within("observations of a task", len(t.X)+len(t.Failed), l.TaskRows); err != nil {
+			return nil, nil, nil, err
+		}
+		total += len(t.X) + len(t.Failed)
+	}
+	if err := within("observations of all tasks", total, l.TotalRows); err != nil {
+		return nil, nil, nil, err
+	}
+	return space, tasks, files, nil
 }
 
 // tasks collects the tasks that were sent and those that studies make.
 func (m *Manager) tasks(space *cmbo.Space, q *api.Learn) ([]cmbo.Task, error) {
 	var tasks []cmbo.Task
 	for i := range q.Tasks {
+		if err := within("parameters of a task", len(q.Tasks[i].Params), m.limits.Dims); err != nil {
+			return nil, err
+		}
 		tasks = append(tasks, q.Tasks[i].Task())
 	}
 	for _, id := range q.Studies {
@@ -146,6 +169,36 @@ func sameParams(a, b *cmbo.Space) bool {
 	return d != nil && bytes.Equal(d, describe(b))
 }
 
+// Adopt brings a prior to a space whose parameters have changed, and keeps what that
+// makes, as LearnPrior does.
+func (m *Manager) Adopt(ctx context.Context, ref string, q *api.Adopt) (PriorInfo, *cmbo.Adoption, error) {
+	if q.Name != "" && !validName(q.Name) {
+		return PriorInfo{}, nil, ErrName
+	}
+	if err := checkSpace(q.Space, &m.limits); err != nil {
+		return PriorInfo{}, nil, err
+	}
+	old, err := m.Prior(ctx, ref)
+	if err != nil {
+		return PriorInfo{}, nil, err
+	}
+	var prior *cmbo.Prior
+	var a *cmbo.Adoption
+	err = m.turns.Job(ctx, func() (err error) {
+		prior, a, err = old.Prior.Adopt(ctx, q.Space, q.Changes)
+		return err
+	})
+	if err != nil {
+		return PriorInfo{}, nil, err
+	}
+	digest, err := m.priors.put(prior)
+	if err != nil {
+		return PriorInfo{}, nil, err
+	}
+	p, err := m.named(ctx, q.Name, digest)
+	return p, a, err
+}
+
 // AddPrior keeps an encoded prior, and gives it a name if that is not empty.
 func (m *Manager) AddPrior(ctx context.Context, name string, b []byte) (PriorInfo, error) {
 	if name != "" && !validName(name) {
@@ -185,7 +238,7 @@ func (m *Manager) Prior(ctx context.Context, ref string) (PriorInfo, error) {
 	}
 	m.priors.mu.Lock()
 	defer m.priors.mu.Unlock()
-	return PriorInfo{PriorFile{Digest: digest, Names: m.priors.namesOf(digest), Bytes: m.priors.size[digest]}, prior}, nil
+	return PriorInfo{PriorFile: PriorFile{Digest: digest, Names: m.priors.namesOf(digest), Bytes: m.priors.size[digest]}, Prior: prior}, nil
 }
 
 // EncodedPrior returns the encoded form of the prior of a name or a digest.

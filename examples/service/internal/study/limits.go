@@ -17,6 +17,8 @@ type Limits struct {
 	Index      int // points of a prior's index set
 	Clusters   int // of a prior
 	PriorBytes int // of an encoded prior that is uploaded
+	Files      int // of past tasks in one request
+	FileLines  int // of one of them
 }
 
 // DefaultLimits are the limits if nothing else is said.
@@ -25,6 +27,7 @@ func DefaultLimits() Limits {
 		Studies: 1000, Priors: 1000, OpenTrials: 100, Events: 2000, Ask: 32, Points: 200,
 		Dims: 100, Candidates: 10000,
 		Tasks: 500, TaskRows: 500, TotalRows: 20000, Index: 500, Clusters: 50, PriorBytes: 64 << 20,
+		Files: 100, FileLines: 500000,
 	}
 }
 

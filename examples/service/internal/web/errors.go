@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/history"
 	"github.com/gocmbo/cmbo/examples/service/api"
 	"github.com/gocmbo/cmbo/examples/service/internal/disk"
 	"github.com/gocmbo/cmbo/examples/service/internal/study"
@@ -106,7 +107,7 @@ func answer(err error) (int, api.Detail) {
 		if errors.Is(err, a.err) {
 			d := api.Detail{Code: a.code, Message: messages[a.code], Where: where(err)}
 			if d.Message == "" {
-				d.Message = strings.ReplaceAll(err.Error(), "cmbo: ", "")
+				d.Message = text(err)
 			}
 			return a.status, d
 		}
@@ -117,8 +118,27 @@ func answer(err error) (int, api.Detail) {
 	return http.StatusInternalServerError, api.Detail{Code: "internal", Message: "the service failed; its log says more"}
 }
 
+// text is an error in words that concern the service.
+func text(err error) string {
+	return strings.NewReplacer(
+		"Policy: history.Skip", `"skip": true`, "cmbo: ", "", "history: ", "",
+		"Prior.Adopt brings a prior to another space", "POST /v1/priors/{name}/adopt brings a prior to another space",
+		"(Space.Adopt)", "(POST /v1/priors/{name}/adopt)",
+		"; Space.Adopt drops it", "; POST /v1/priors/{name}/adopt drops it from a prior",
+	).Replace(err.Error())
+}
+
 // where tells the place a cmbo error names, nil if it names none.
 func where(err error) *api.Where {
+	var f *study.FileError
+	if errors.As(err, &f) {
+		w := &api.Where{File: &f.File}
+		var row *history.RowError
+		if errors.As(err, &row) {
+			w.Line, w.Task, w.Field = row.Line, row.Task, row.Field
+		}
+		return w
+	}
 	var d *cmbo.DataError
 	if !errors.As(err, &d) {
 		return nil

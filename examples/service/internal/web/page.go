@@ -55,7 +55,7 @@ func (s *Server) studyPage(t *study.Study) *plot.Page {
 	m := t.Summary()
 	p.Text(intro(t, m))
 	bestTable(p, t, m)
-	history(p, t)
+	valuesFigure(p, t)
 	modelSection(p, t)
 	weightChart(p, t, m)
 	trialTable(p, t, m)
@@ -213,9 +213,9 @@ func choiceName(p cmbo.Param, v float64) string {
 // text is legible.
 const panelWidth = 420
 
-// history draws the values, the trials that failed, the best so far and, if the
+// valuesFigure draws the values, the trials that failed, the best so far and, if the
 // optimum is known, the regret.
-func history(p *plot.Page, t *study.Study) {
+func valuesFigure(p *plot.Page, t *study.Study) {
 	obs := t.Observations()
 	if len(obs) == 0 {
 		return

@@ -15,6 +15,7 @@ func prior(p study.PriorInfo) api.Prior {
 	if v, ok := p.Prior.Variant(); ok {
 		out.Variant = v.String()
 	}
+	out.Space, out.Files = p.Prior.Space(), p.Files
 	for _, c := range p.Prior.Clusters() {
 		out.Clusters = append(out.Clusters, api.Cluster{ID: c.ID, Members: c.Members})
 	}
@@ -39,6 +40,25 @@ func (s *Server) learnPrior(q *request) (int, any, error) {
 		return 0, nil, err
 	}
 	return http.StatusOK, prior(p), nil
+}
+
+// maxProblems bounds the rows that the report on an adoption tells of.
+const maxProblems = 20
+
+func (s *Server) adopt(q *request) (int, any, error) {
+	var body api.Adopt
+	if err := q.decode(&body); err != nil {
+		return 0, nil, err
+	}
+	p, a, err := s.Studies.Adopt(q.Context(), q.PathValue("name"), &body)
+	if err != nil {
+		return 0, nil, err
+	}
+	out := api.Adopted{Prior: prior(p), Adoption: api.Adoption{Text: a.String(), Rows: a.Rows, Snapped: a.Snapped, Filled: a.Filled, Dropped: a.Dropped, Outside: len(a.Outside)}}
+	for _, e := range a.Outside[:min(len(a.Outside), maxProblems)] {
+		out.Adoption.Problems = append(out.Adoption.Problems, text(e))
+	}
+	return http.StatusOK, out, nil
 }
 
 func (s *Server) putPrior(q *request) (int, any, error) {

@@ -20,6 +20,9 @@ type frame struct {
 	many   map[string]struct{} // all keys met, if there are more
 }
 
+// freeKeys are the fields whose keys are names of parameters.
+var freeKeys = []string{"config", "defaults", "columns", "renamed", "choices"}
+
 // meet notes a key and reports whether it was there before.
 func (f *frame) meet(key string) bool {
 	const some = 16
@@ -47,7 +50,7 @@ func (f *frame) meet(key string) bool {
 // become: an empty object is two bytes, and a struct once it is decoded.
 //
 // The keys of the service are ASCII and lower case, so any other key that would
-// match one of them differs in its case; those of "config" are free.
+// match one of them differs in its case; those of freeKeys are free.
 func scan(b []byte, nodes, values int) error {
 	if !json.Valid(b) {
 		return nil // decoding tells what is wrong, before it makes anything
@@ -77,7 +80,7 @@ func scan(b []byte, nodes, values int) error {
 			}
 			f := &frame{object: c == '{', key: c == '{'}
 			if top != nil {
-				f.free = top.free || top.object && f.object && top.last == "config"
+				f.free = top.free || top.object && f.object && slices.Contains(freeKeys, top.last)
 			}
 			frames = append(frames, f)
 			top = f
@@ -125,6 +128,6 @@ func tooMuch(what string) error {
 // may have that is within the limits.
 func shape(l *study.Limits) (nodes, values int) {
 	rows := l.TotalRows + l.Candidates
-	nodes = rows + 8*(l.Tasks+l.Dims) + l.Points + 1000
+	nodes = rows + 8*(l.Tasks+l.Dims) + 2*l.Tasks*l.Dims + l.Points + 1000
 	return nodes, rows*(l.Dims+3) + nodes
 }

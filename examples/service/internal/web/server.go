@@ -88,6 +88,7 @@ func New(c Config) *Server {
 	s.handle("GET /v1/priors", 0, s.listPriors)
 	s.handle("POST /v1/priors", c.Body, s.learnPrior)
 	s.handle("PUT /v1/priors/{name}", c.Body, s.putPrior)
+	s.handle("POST /v1/priors/{name}/adopt", c.Body, s.adopt)
 	s.handle("GET /v1/priors/{name}", 0, s.showPrior)
 	s.handle("GET /v1/priors/{name}/encoded", 0, s.encodedPrior)
 	s.handle("GET /v1/health", 0, s.health)
