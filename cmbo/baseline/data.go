@@ -19,6 +19,8 @@ type observations struct {
 	x     *linalg.Dense
 	z     []float64
 	noise []float64 // variances in squared units of z, 0 where not known
+
+	offset, scale float64 // the values before scaling, larger being better: offset + scale·z
 }
 
 // prepare validates tasks, encodes their points and scales their values. Failures alone
@@ -42,11 +44,10 @@ func prepare(s *cmbo.Space, tasks []cmbo.Task, c *config) ([]observations, error
 		}
 		raw := scaling.OrientAll(t.Y, c.minimize)
 		o := observations{id: t.ID, x: s.EncodeAll(t.X), z: c.y.Apply(raw), noise: make([]float64, len(raw))}
-		if t.NoiseVariance != nil {
-			u := unit(raw, o.z)
-			for k, v := range t.NoiseVariance {
-				o.noise[k] = v / u / u
-			}
+		o.scale = unit(raw, o.z)
+		o.offset = raw[0] - o.scale*o.z[0]
+		for k, v := range t.NoiseVariance {
+			o.noise[k] = v / o.scale / o.scale
 		}
 		out = append(out, o)
 	}

@@ -80,23 +80,30 @@ type empiricalList struct {
 // learnEmpiricalGP pre-trains the base process and runs EM. It fails with
 // [cmbo.ErrNoTasks] and as [ensemble] says.
 func learnEmpiricalGP(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*empiricalGP, error) {
-	c, err := newConfig(config{method: "EM-EGP", ard: true}, opts)
+	m, _, err := learnEmpirical(ctx, config{method: "EM-EGP"}, space, tasks, opts)
+	return m, err
+}
+
+// learnEmpirical is learnEmpiricalGP for a variant; it returns the tasks as well.
+func learnEmpirical(ctx context.Context, base config, space *cmbo.Space, tasks []cmbo.Task, opts []Option) (*empiricalGP, []observations, error) {
+	base.ard = true
+	c, err := newConfig(base, opts)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	obs, err := requireTasks(space, tasks, c)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	base, _, err := pretrain(ctx, c.template(space.Dim()), obs, c)
+	p, _, err := pretrain(ctx, c.template(space.Dim()), obs, c)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	m, err := newEmpiricalGP(ctx, obs, base, gridOf(obs, c))
+	m, err := newEmpiricalGP(ctx, obs, p, gridOf(obs, c))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return m, m.expectMaximize(ctx, obs, c)
+	return m, obs, m.expectMaximize(ctx, obs, c)
 }
 
 // expectMaximize runs EM from the base process.

@@ -86,6 +86,7 @@ func ExampleMethods() {
 	// HyperBO+ true true
 	// MetaBO true true
 	// EM-EGP true true
+	// EM-EGP-affine true true
 	// StackedGP true true
 	// Portfolio true true
 }

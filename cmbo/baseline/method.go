@@ -71,6 +71,7 @@ func Methods() []Method {
 		{"HyperBO+", true, AnyAcquisition, learner(learnHyperBOPlus)},
 		{"MetaBO", true, AnyAcquisition, learner(learnMetaBO)},
 		{"EM-EGP", true, AnyAcquisition, learner(learnEmpiricalGP)},
+		{"EM-EGP-affine", true, AnyAcquisition, learner(learnAffineGP)},
 		{"StackedGP", true, AnyAcquisition, learner(learnStackedGP)},
 		{"Portfolio", true, NoAcquisition, learner(learnPortfolio)},
 	}

@@ -1,0 +1,398 @@
+package baseline
+
+import (
+	"context"
+	"math"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// affineGP is EM-EGP for a target whose offset and scale are inferred, not taken from
+// the few values it has (EM-EGP-affine): f has the prior that EM learns, of mean m and
+// covariance C, and the target's values as they are told are
+//
+//	y = a + s·f(x) + e,   e ~ N(0, s²σ²),
+//
+// a and s having the tasks' own offsets and scales as prior,
+//
+//	a ~ N(a0, v_a),   ln s ~ N(ln s0, v_s).
+//
+// a0 and ln s0 are the means over K tasks, v_s = (Σ (ln s_i − ln s0)² + 1)/(K + 1), at least
+// 0.04, and v_a = s0²·(Σ (a_i − a0)²/s0² + 1)/(K + 1): one imagined task more, a
+// deviation away; tasks whose values are all equal have no scale. A share of .01 of the mass of a has 10 times that deviation, a tenth of
+// it 10⁶ times, and .02 of that of s at least a deviation of 3 for ln s, for targets
+// outside all experience.
+//
+// With L·Lᵀ = C(X, X) + σ²·I and u, w = L⁻¹1, L⁻¹(y − s·m), the density of the values is,
+// for one s and one variance v of a, â = u·w/u·u being the least squares offset,
+//
+//	−2 ln p = (w·w − (u·w)²/u·u)/s² + (â − a0)²/(v + s²/u·u) + n·ln s² + ln(1 + v·u·u/s²) + const,
+//
+// which is summed over the variances of a and a grid of s, within three deviations of the
+// prior and, from the second value on, from e^-1.5 to e² deviations of the values. Predictions are the moments of
+// the mixture, and expected improvement is its own, not that of the moments. Before the
+// first value the largest mean is asked for.
+//
+// Noise variances of single values are taken in units of s0. As EM-EGP it is for
+// values scaled task by task; with [cmbo.Copula], where a line is the best that can be
+// said of the units, too.
+//
+// A step costs what one of EM-EGP does, and O(n N) and some hundred evaluations of the
+// acquisition for each candidate more.
+type affineGP struct {
+	*empiricalGP
+	units unitsPrior
+}
+
+// unitsPrior is what the tasks say of a target's offset and scale.
+type unitsPrior struct {
+	offset, offsetVar     float64 // of a; the variance in units of s0²
+	logScale, logScaleVar float64
+}
+
+const (
+	affineStep    = 0.1 // of ln s; n values leave about 1/√(2n) for its deviation
+	affineNodes   = 201 // scales, at most
+	pseudoVar     = 1.0 // squared deviation of one task more, for few tasks
+	minLogVar     = 0.04
+	offsetTail    = 10  // times the deviation of a
+	offsetFar     = 1e6 // likewise
+	offsetTailMas = 0.01
+	offsetFarPart = 0.1
+	scaleTailMass = 0.02
+	scaleTailSD   = 3
+	maxUnits      = 1e50 // bound of values in units of the scale: squares stay finite
+)
+
+// learnAffineGP learns EM-EGP and the prior of offset and scale. It fails as
+// learnEmpiricalGP does.
+func learnAffineGP(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*affineGP, error) {
+	m, obs, err := learnEmpirical(ctx, config{method: "EM-EGP-affine"}, space, tasks, opts)
+	if err != nil {
+		return nil, err
+	}
+	return &affineGP{m, newUnitsPrior(obs)}, nil
+}
+
+func newUnitsPrior(obs []observations) unitsPrior {
+	var p unitsPrior
+	k := float64(len(obs))
+	var logs []float64
+	for _, o := range obs {
+		p.offset += o.offset / k
+		if _, v := meanVariance(o.z); v > 0 {
+			logs = append(logs, math.Log(o.scale))
+		}
+	}
+	p.logScale, p.logScaleVar = meanVariance(logs)
+	p.logScaleVar = max((p.logScaleVar*float64(len(logs))+pseudoVar)/float64(len(logs)+1), minLogVar)
+	unit := math.Exp(p.logScale)
+	p.offsetVar = pseudoVar / (k + 1)
+	for _, o := range obs {
+		a := min(math.Abs(o.offset-p.offset)/unit, maxUnits)
+		p.offsetVar += a * a / (k + 1)
+	}
+	return p
+}
+
+// Surrogate returns the surrogate of one run, a [cmbo.Scorer]; nothing in it is random.
+func (m *affineGP) Surrogate(seed uint64) cmbo.Surrogate {
+	e := &empiricalRun{m: m.empiricalGP}
+	e.priorRun = priorRun{run: run{dim: m.dim, seed: seed}, prior: e, noiseVariance: m.base.h.NoiseVariance}
+	return &affineRun{empiricalRun: e, units: m.units}
+}
+
+type affineRun struct {
+	*empiricalRun
+	units unitsPrior
+	nodes []affineNode
+
+	unit float64 // of the values that nodes are for, whose centre is the prior's offset
+	// L⁻¹ of the ones, the prior means and the values; and of the ones with pending points.
+	ones, means, values, all []float64
+	// Scaled units of the run: (value − shift)/scale.
+	shift, scale float64
+}
+
+// affineNode is one scale and one variance of the offset, with what the data say of it,
+// in units of the prior's.
+type affineNode struct {
+	s, v   float64
+	w      float64 // posterior mass
+	a      float64 // posterior mean of the offset less the prior's
+	varOff float64 // and its variance, pending points counting
+}
+
+// Fit conditions on the values before scaling.
+func (r *affineRun) Fit(ctx context.Context, d cmbo.Data) error {
+	if err := r.take(d); err != nil {
+		return err
+	}
+	r.has = false
+	n := len(r.d.Y)
+	r.unit = math.Exp(r.units.logScale)
+	r.shift, r.scale = 0, 1
+	if n > 0 {
+		r.scale = unit(r.d.Raw, r.d.Y)
+		r.shift = r.d.Raw[0] - r.scale*r.d.Y[0]
+	}
+	y := make([]float64, n)
+	var top float64
+	for _, v := range r.d.Raw {
+		top = max(top, math.Abs(v-r.units.offset))
+	}
+	grow := max(top/maxUnits/r.unit, 1)
+	for i, v := range r.d.Raw {
+		y[i] = (v - r.units.offset) / r.unit / grow
+	}
+	own := make([]float64, n)
+	for i, v := range r.d.NoiseVariance {
+		own[i] = v * (r.scale / r.unit) * (r.scale / r.unit)
+	}
+	if r.post == nil {
+		r.post = gp.New(r.prior)
+	}
+	if err := r.post.Extend(ctx, r.d.X, y, gp.Noise(own, n, r.noiseVariance)); err != nil {
+		return err
+	}
+	var err error
+	if r.full, err = r.post.WithPending(ctx, r.d.Pending, r.noiseVariance); err != nil {
+		return err
+	}
+	if err := r.whiten(ctx, y); err != nil {
+		return err
+	}
+	r.unit *= grow
+	r.infer(-math.Log(grow))
+	r.has = true
+	return nil
+}
+
+// whiten fills in what depends on the data alone.
+func (r *affineRun) whiten(ctx context.Context, y []float64) error {
+	n, p := len(y), points.Len(r.d.Pending)
+	r.ones, r.means, r.values, r.all = nil, nil, nil, nil
+	if n > 0 {
+		mean := make([]float64, n)
+		if err := r.Moments(ctx, mean, make([]float64, n), r.d.X); err != nil {
+			return err
+		}
+		m := linalg.NewDense(n, 3, nil)
+		for i := range n {
+			m.Set(i, 0, 1)
+			m.Set(i, 1, mean[i])
+			m.Set(i, 2, y[i])
+		}
+		if err := r.post.Data().Whiten(m, m); err != nil {
+			return numerical(ctx, err, "whitening %d values", n)
+		}
+		for i := range n {
+			r.ones, r.means, r.values = append(r.ones, m.At(i, 0)), append(r.means, m.At(i, 1)), append(r.values, m.At(i, 2))
+		}
+	}
+	r.all = r.ones
+	if p > 0 {
+		m := linalg.NewDense(n+p, 1, nil)
+		for i := range n + p {
+			m.Set(i, 0, 1)
+		}
+		if err := r.full.Data().Whiten(m, m); err != nil {
+			return numerical(ctx, err, "whitening %d pending points", p)
+		}
+		r.all = make([]float64, n+p)
+		for i := range r.all {
+			r.all[i] = m.At(i, 0)
+		}
+	}
+	return nil
+}
+
+// infer weighs scales and variances of the offset. centre is the logarithm of the
+// prior's scale in the units of the values.
+func (r *affineRun) infer(centre float64) {
+	n := len(r.values)
+	sd := math.Sqrt(r.units.logScaleVar)
+	lo, hi := centre-3*sd, centre+3*sd
+	if n > 1 {
+		// The deviation of what the prior mean does not say is near that of s.
+		_, spread := meanVariance(r.d.Y)
+		if spread *= (r.scale / r.unit) * (r.scale / r.unit); spread > 0 {
+			l := math.Log(spread) / 2
+			lo, hi = min(lo, l-1.5), max(hi, l+2)
+		} else {
+			lo = centre // equal values say nothing for a scale of 0
+		}
+	}
+	uu := linalg.Dot(r.ones, r.ones)
+	uuAll := linalg.Dot(r.all, r.all)
+	v0 := r.units.offsetVar * math.Exp(2*centre)
+	wide := max(scaleTailSD, 2*sd)
+	r.nodes = r.nodes[:0]
+	var logs []float64
+	resid := make([]float64, n)
+	count := min(int(math.Ceil((hi-lo)/affineStep))+1, affineNodes)
+	for i := range count {
+		l := lo + (hi-lo)*float64(i)/float64(count-1)
+		q := l - centre
+		s2 := math.Exp(2 * l)
+		prior := math.Log((1-scaleTailMass)*math.Exp(-q*q/2/r.units.logScaleVar)/sd + scaleTailMass*math.Exp(-q*q/2/wide/wide)/wide)
+		if i == 0 || i == count-1 {
+			prior -= math.Ln2 // the trapezoidal rule
+		}
+		copy(resid, r.values)
+		linalg.Axpy(resid, -math.Exp(l), r.means)
+		var als, sse float64
+		if n > 0 {
+			als = linalg.Dot(r.ones, resid) / uu
+			linalg.Axpy(resid, -als, r.ones)
+			sse = linalg.Dot(resid, resid)
+		}
+		for k, share := range [...]float64{1 - offsetTailMas, offsetTailMas * (1 - offsetFarPart), offsetTailMas * offsetFarPart} {
+			v := v0 * [...]float64{1, offsetTail * offsetTail, offsetFar * offsetFar}[k]
+			if n == 0 && k > 0 {
+				continue // nothing but the deviation would be seen
+			}
+			node := affineNode{s: math.Exp(l), v: v, varOff: v / (1 + v*uuAll/s2)}
+			log := prior + math.Log(share)
+			if n > 0 {
+				e := s2 / uu
+				log -= 0.5 * (sse/s2 + als*als/(v+e) + 2*l*float64(n) + math.Log1p(v/e))
+				node.a = v / (v + e) * als
+			}
+			r.nodes, logs = append(r.nodes, node), append(logs, log)
+		}
+	}
+	total := logSumExp(logs)
+	kept := r.nodes[:0]
+	for i, node := range r.nodes {
+		if node.w = math.Exp(logs[i] - total); node.w > negligibleMass {
+			kept = append(kept, node)
+		}
+	}
+	r.nodes = kept
+}
+
+// negligibleMass is what a node must have to be predicted with.
+const negligibleMass = 1e-9
+
+// affinePoint is what all nodes share at a point: their mean there is
+// s·mean + values + a·ones, their variance s²·variance + varOff·free².
+type affinePoint struct{ mean, values, ones, variance, free float64 }
+
+func (r *affineRun) pointsAt(ctx context.Context, x *linalg.Dense) ([]affinePoint, error) {
+	n := points.Len(x)
+	mean, variance := make([]float64, n), make([]float64, n)
+	if err := r.Moments(ctx, mean, variance, x); err != nil {
+		return nil, err
+	}
+	out := make([]affinePoint, n)
+	for j := range out {
+		out[j] = affinePoint{mean: mean[j], ones: 1, variance: variance[j], free: 1}
+	}
+	var white linalg.Dense
+	if err := r.full.Whiten(ctx, &white, x); err != nil {
+		return nil, err
+	}
+	for i := range points.Len(&white) {
+		for j, v := range white.Row(i) {
+			p := &out[j]
+			if i < len(r.ones) {
+				p.mean -= v * r.means[i]
+				p.values += v * r.values[i]
+				p.ones -= v * r.ones[i]
+			}
+			p.variance -= v * v
+			p.free -= v * r.all[i]
+		}
+	}
+	for j := range out {
+		out[j].variance = max(out[j].variance, 0)
+	}
+	return out, ctx.Err()
+}
+
+// at returns the moments of a node in units of the values.
+func (p *affinePoint) at(n *affineNode) (mean, variance float64) {
+	return n.s*p.mean + p.values + n.a*p.ones, n.s*n.s*p.variance + n.varOff*p.free*p.free
+}
+
+// scaled returns the moments of a node in the run's scaled units.
+func (r *affineRun) scaled(p *affinePoint, n *affineNode) (mean, sd float64) {
+	m, v := p.at(n)
+	u := r.unit / r.scale
+	return (r.units.offset-r.shift)/r.scale + u*m, u * math.Sqrt(v)
+}
+
+func (r *affineRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) error {
+	if err := r.ready(ctx, x, mean, sd); err != nil {
+		return err
+	}
+	at, err := r.pointsAt(ctx, x)
+	if err != nil {
+		return err
+	}
+	for j := range at {
+		mean[j], sd[j] = 0, 0
+		for i := range r.nodes {
+			m, _ := r.scaled(&at[j], &r.nodes[i])
+			mean[j] += r.nodes[i].w * m
+		}
+		for i := range r.nodes {
+			m, s := r.scaled(&at[j], &r.nodes[i])
+			sd[j] += r.nodes[i].w * (s*s + (m-mean[j])*(m-mean[j]))
+		}
+	}
+	gp.Deviations(sd)
+	return nil
+}
+
+// Score writes the logarithm of the expected improvement over the mixture; other
+// acquisitions see the moments.
+func (r *affineRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, f acq.Func, best float64) error {
+	if f == nil {
+		return optionErrorf("a nil acquisition")
+	}
+	sd := make([]float64, len(dst))
+	if err := r.Predict(ctx, dst, sd, x); err != nil {
+		return err
+	}
+	ei, ok := f.(acq.EI)
+	switch {
+	case len(r.values) == 0 && ok && points.Len(r.d.Pending) == 0:
+		return nil // the largest mean
+	case math.IsNaN(best) && ok:
+		ei.Best = maxOf(dst)
+	case !ok:
+		for j, m := range dst {
+			dst[j] = f.Score(m, sd[j])
+		}
+		return nil
+	}
+	at, err := r.pointsAt(ctx, x)
+	if err != nil {
+		return err
+	}
+	logs := make([]float64, len(r.nodes))
+	for j := range dst {
+		for i := range r.nodes {
+			m, s := r.scaled(&at[j], &r.nodes[i])
+			logs[i] = math.Log(r.nodes[i].w) + ei.Score(m, s)
+		}
+		dst[j] = logSumExp(logs)
+	}
+	return nil
+}
+
+// NoiseVariance returns the noise variance learned at the mean squared scale, in the
+// run's units.
+func (r *affineRun) NoiseVariance() float64 {
+	var v float64
+	for _, n := range r.nodes {
+		v += n.w * n.s * n.s
+	}
+	return v * r.noiseVariance * (r.unit / r.scale) * (r.unit / r.scale)
+}

@@ -1,0 +1,227 @@
+package baseline
+
+import (
+	"math"
+	"testing"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/linalg"
+	"github.com/stretchr/testify/require"
+)
+
+// affineOracle integrates over offset and scale by brute force: a dense covariance for
+// each of many scales and each variance of the offset, solved by elimination. It
+// returns log EI over best, mean and deviation at z in the units told.
+// With one value, which says next to nothing of the scale, scales are those within three
+// deviations of the prior.
+func affineOracle(t *testing.T, m *affineGP, d cmbo.Data, z *linalg.Dense, best float64) (logEI, mean, sd []float64) {
+	n, p, q := points.Len(d.X), points.Len(d.Pending), points.Len(z)
+	all := points.Join(d.X, d.Pending, z)
+	e := m.empiricalGP.Surrogate(1).(*empiricalRun)
+	pm, pv := make([]float64, n+p+q), make([]float64, n+p+q)
+	require.NoError(t, e.Moments(ctx, pm, pv, all))
+	var c linalg.Sym
+	require.NoError(t, e.Gram(ctx, &c, all))
+	u := m.units
+	s0 := math.Exp(u.logScale)
+	const steps = 1500
+	type part struct{ log, mean, sd []float64 }
+	var parts []part
+	var logs []float64
+	wide := max(3, 2*math.Sqrt(u.logScaleVar))
+	for i := range steps {
+		reach := 7.0
+		if n <= 1 {
+			reach = 3 * math.Sqrt(u.logScaleVar)
+		}
+		l := u.logScale - reach + 2*reach*float64(i)/(steps-1)
+		s := math.Exp(l)
+		q2 := (l - u.logScale) * (l - u.logScale)
+		prior := 0.98*math.Exp(-q2/2/u.logScaleVar)/math.Sqrt(u.logScaleVar) + 0.02*math.Exp(-q2/2/wide/wide)/wide
+		for k, share := range []float64{0.99, 0.009} { // the far part has next to no mass here
+			if n == 0 && k > 0 {
+				continue // before the first value only the deviation would show it
+			}
+			v := u.offsetVar * s0 * s0 * []float64{1, 100}[k]
+			cov := func(a, b int) float64 {
+				out := s*s*c.At(a, b) + v
+				if a == b && a < n+p {
+					out += s * s * m.base.h.NoiseVariance
+				}
+				return out
+			}
+			// Weights from the values, moments at z from them and from pending points whose
+			// values are the means: those change no mean.
+			dense := func(n int) [][]float64 {
+				a := make([][]float64, n)
+				for i := range a {
+					a[i] = make([]float64, n)
+					for j := range n {
+						a[i][j] = cov(i, j)
+					}
+				}
+				return a
+			}
+			resid := make([]float64, n)
+			for i := range n {
+				resid[i] = d.Raw[i] - u.offset - s*pm[i]
+			}
+			alpha, logDet := solve(dense(n), resid)
+			logs = append(logs, math.Log(prior*share)-0.5*(linalg.Dot(alpha, resid)+logDet))
+			var one part
+			for j := range q {
+				at := n + p + j
+				cross := make([]float64, n+p)
+				for i := range cross {
+					cross[i] = cov(i, at)
+				}
+				w, _ := solve(dense(n+p), cross)
+				one.mean = append(one.mean, u.offset+s*pm[at]+linalg.Dot(alpha, cross[:n]))
+				one.sd = append(one.sd, math.Sqrt(max(cov(at, at)-linalg.Dot(w, cross), 0)))
+				one.log = append(one.log, math.Log(acq.ExpectedImprovement(one.mean[j], one.sd[j], best)))
+			}
+			parts = append(parts, one)
+		}
+	}
+	total := logSumExp(logs)
+	logEI, mean, sd = make([]float64, q), make([]float64, q), make([]float64, q)
+	for j := range q {
+		var ei, square float64
+		for i, part := range parts {
+			w := math.Exp(logs[i] - total)
+			ei += w * math.Exp(part.log[j])
+			mean[j] += w * part.mean[j]
+			square += w * (part.sd[j]*part.sd[j] + part.mean[j]*part.mean[j])
+		}
+		logEI[j], sd[j] = math.Log(ei), math.Sqrt(square-mean[j]*mean[j])
+	}
+	return logEI, mean, sd
+}
+
+// Predictions and scores are those of brute force over a grid far wider and finer, with
+// pending points and without, on and off the grid, near the tasks' units and far.
+func TestAffineAgainstBruteForce(t *testing.T) {
+	r := testRNG(t)
+	tasks := family(r, 6, 12)
+	m, err := learnAffineGP(ctx, square(t), tasks, set(func(c *config) { c.grid, c.iterations = 20, 4 }))
+	require.NoError(t, err)
+	require.InDelta(t, 100, m.units.offset, 5)
+	for _, c := range []struct {
+		n             int
+		offset, scale float64
+	}{{0, 0, 1}, {1, 101, 2}, {4, 101, 2}, {9, 103, 3}, {9, 112, 9}} {
+		x := randomPoints(r, c.n, 2)
+		f := bump([]float64{0.6, 0.4})
+		d := dataAt(func(x []float64) float64 { return c.offset + c.scale*f(x) }, x, 1)
+		z := points.Join(randomPoints(r, 3, 2), points.First(m.grid, 2))
+		for _, pending := range []int{0, 2} {
+			d.Pending = randomPoints(r, pending, 2)
+			s := m.Surrogate(1).(*affineRun)
+			require.NoError(t, s.Bind(ctx, z))
+			require.NoError(t, s.Fit(ctx, d))
+			mean, sd := predict(t, s, z)
+			got := make([]float64, 5)
+			top, scale, shift, topRaw := math.NaN(), 1.0, 0.0, 102.0
+			if c.n > 0 {
+				top, topRaw, scale = maxOf(d.Y), maxOf(d.Raw), unit(d.Raw, d.Y)
+				shift = d.Raw[0] - scale*d.Y[0]
+			}
+			require.NoError(t, s.Score(ctx, got, z, acq.EI{Best: top}, top))
+			logEI, wantMean, wantSD := affineOracle(t, m, d, z, topRaw)
+			for j := range mean {
+				require.InDelta(t, wantMean[j], shift+scale*mean[j], 2e-3*wantSD[j], "%v: mean %d", c, j)
+				require.InEpsilon(t, wantSD[j], scale*sd[j], 5e-3, "%v: deviation %d", c, j)
+				if c.n == 0 {
+					if pending == 0 {
+						require.Equal(t, mean[j], got[j])
+					}
+					continue
+				}
+				ei := math.Exp(logEI[j]) // nodes of a mass below 1e-9 are left out
+				require.InDelta(t, ei, scale*math.Exp(got[j]), 1e-2*ei+1e-8*wantSD[j], "%v: score %d", c, j)
+			}
+		}
+	}
+}
+
+// Offsets outside all experience are learned from the values: two of them apart, runs far
+// off are the same run.
+func TestAffineFarFromThePast(t *testing.T) {
+	r := testRNG(t)
+	m, err := learnAffineGP(ctx, square(t), family(r, 5, 10))
+	require.NoError(t, err)
+	x, z := randomPoints(r, 6, 2), randomPoints(r, 4, 2)
+	f := bump([]float64{0.6, 0.4})
+	var want []float64
+	for _, offset := range []float64{3e3, -2e4} {
+		s := m.Surrogate(1)
+		require.NoError(t, s.Fit(ctx, dataAt(func(x []float64) float64 { return offset + 3*f(x) }, x, 1)))
+		mean, sd := predict(t, s, z)
+		if want == nil {
+			want = append(mean, sd...)
+		}
+		near(t, want, append(mean, sd...), 1e-3, "predictions in scaled units")
+	}
+}
+
+// The unit of all values changes no proposal and an offset of past and run none either;
+// before the first value the largest mean is asked for.
+func TestAffineUnits(t *testing.T) {
+	r := testRNG(t)
+	f := bump([]float64{0.62, 0.41})
+	list, _ := grid(t, 5)
+	base := family(r, 5, 10)
+	var want [][]float64
+	for _, c := range []struct{ offset, scale float64 }{{0, 1}, {-3e4, 1}, {0, 1 << 20}, {7, 1.0 / 1024}} {
+		tasks := make([]cmbo.Task, len(base))
+		for i, task := range base {
+			tasks[i] = task
+			tasks[i].Y = nil
+			for _, y := range task.Y {
+				tasks[i].Y = append(tasks[i].Y, c.offset+c.scale*y)
+			}
+		}
+		m, err := learnAffineGP(ctx, list, tasks)
+		require.NoError(t, err)
+		o, err := cmbo.New(list, cmbo.WithSurrogate(m.Surrogate(1)), cmbo.WithAcquisition(cmbo.EI()))
+		require.NoError(t, err)
+		var asked [][]float64
+		for range 6 {
+			trial, err := o.Ask(ctx)
+			require.NoError(t, err)
+			asked = append(asked, trial.X)
+			require.NoError(t, o.Tell(trial.ID, c.offset+c.scale*(98+4*f(trial.X))))
+		}
+		if want == nil {
+			want = asked
+			s := m.Surrogate(1)
+			require.NoError(t, s.Fit(ctx, cmbo.Data{}))
+			x := list.Encoded()
+			mean, _ := predict(t, s, x)
+			for i := range mean {
+				if mean[i] == maxOf(mean) {
+					require.Equal(t, x.Row(i), asked[0])
+				}
+			}
+		}
+		require.Equal(t, want, asked, "%v", c)
+	}
+}
+
+// The prior of offset and scale is that of the tasks, one more imagined; tasks without a
+// scale have no say in it.
+func TestUnitsPrior(t *testing.T) {
+	p := newUnitsPrior([]observations{
+		{z: []float64{-1, 1}, offset: 10, scale: math.E},
+		{z: []float64{-1, 1}, offset: 16, scale: math.Exp(3)},
+		{z: []float64{0, 0}, offset: 13, scale: 1},
+	})
+	s2 := math.Exp(4)
+	require.InDelta(t, 13, p.offset, 1e-12)
+	require.InDelta(t, 2, p.logScale, 1e-12)
+	require.InDelta(t, (1.0+1+1)/3, p.logScaleVar, 1e-12)
+	require.InDelta(t, (18/s2+1)/4, p.offsetVar, 1e-12)
+	require.Equal(t, unitsPrior{offset: 5, offsetVar: 0.5, logScaleVar: 1}, newUnitsPrior([]observations{{z: []float64{0}, offset: 5, scale: 1}}))
+}
