@@ -55,17 +55,17 @@ type unitsPrior struct {
 }
 
 const (
-	affineStep    = 0.1 // of ln s; n values leave about 1/√(2n) for its deviation
-	affineNodes   = 201 // scales, at most
-	pseudoVar     = 1.0 // squared deviation of one task more, for few tasks
-	minLogVar     = 0.04
-	offsetTail    = 10  // times the deviation of a
-	offsetFar     = 1e6 // likewise
-	offsetTailMas = 0.01
-	offsetFarPart = 0.1
-	scaleTailMass = 0.02
-	scaleTailSD   = 3
-	maxUnits      = 1e50 // bound of values in units of the scale: squares stay finite
+	affineStep     = 0.1 // of ln s; n values leave about 1/√(2n) for its deviation
+	affineNodes    = 201 // scales, at most
+	pseudoVar      = 1.0 // squared deviation of one task more, for few tasks
+	minLogVar      = 0.04
+	offsetTail     = 10  // times the deviation of a
+	offsetFar      = 1e6 // likewise
+	offsetTailMass = 0.01
+	offsetFarPart  = 0.1
+	scaleTailMass  = 0.02
+	scaleTailSD    = 3
+	maxUnits       = 1e50 // bound of values in units of the scale: squares stay finite
 )
 
 // learnAffineGP learns EM-EGP and the prior of offset and scale. It fails as
@@ -216,7 +216,8 @@ func (r *affineRun) whiten(ctx context.Context, y []float64) error {
 func (r *affineRun) infer(centre float64) {
 	n := len(r.values)
 	sd := math.Sqrt(r.units.logScaleVar)
-	lo, hi := centre-3*sd, centre+3*sd
+	reach := min(3*sd, math.Log(maxUnits))
+	lo, hi := centre-reach, centre+reach
 	if n > 1 {
 		// The deviation of what the prior mean does not say is near that of s.
 		_, spread := meanVariance(r.d.Y)
@@ -251,7 +252,7 @@ func (r *affineRun) infer(centre float64) {
 			linalg.Axpy(resid, -als, r.ones)
 			sse = linalg.Dot(resid, resid)
 		}
-		for k, share := range [...]float64{1 - offsetTailMas, offsetTailMas * (1 - offsetFarPart), offsetTailMas * offsetFarPart} {
+		for k, share := range [...]float64{1 - offsetTailMass, offsetTailMass * (1 - offsetFarPart), offsetTailMass * offsetFarPart} {
 			v := v0 * [...]float64{1, offsetTail * offsetTail, offsetFar * offsetFar}[k]
 			if n == 0 && k > 0 {
 				continue // nothing but the deviation would be seen
