@@ -1,7 +1,7 @@
 // Package history reads and writes tuning histories: tasks for [cmbo.Learn]
 // from files of comma-separated values and of JSON lines, exports of MLflow,
-// Optuna and Weights & Biases among them, from Optuna's journals and from tables
-// in HPO-B's format; tasks and finished runs as comma-separated values and as JSON
+// Optuna and Weights & Biases among them, from Optuna's journals, from trials of Katib
+// and from tables in HPO-B's format; tasks and finished runs as comma-separated values and as JSON
 // lines.
 //
 //	past, err := history.CSV{Space: space}.Read(file)
@@ -14,13 +14,14 @@
 //	Optuna's JournalStorage                           Optuna, which infers the space
 //	Optuna's SQLite                                   optuna.copy_study to a journal, then Optuna
 //	W&B's table of runs, exported                     WandB(space, metric, id).Read
+//	Katib's kubectl get trials --output json          Katib
 //	one JSON object a line                            JSONLines
 //	HPO-B, or a table of its form                     HPOB
 //
 // # Grammar
 //
 // A format is a struct that describes the file: [CSV], [JSONLines], [Optuna],
-// [HPOB]. Its fields are the settings, its zero value but for the space is
+// [Katib], [HPOB]. Its fields are the settings, its zero value but for the space is
 // usable, and one value serves both ways where a format has two: what Write
 // wrote Read reads back bit for bit. Everything goes through an io.Reader or
 // io.Writer; there are no file names, and inputs packed with gzip are for the

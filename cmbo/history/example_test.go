@@ -127,6 +127,28 @@ func ExampleOptuna() {
 	// 2 tasks, minimize: true
 }
 
+// The trials of Katib's experiments, from a cluster.
+func ExampleKatib() {
+	file := must(os.Open("testdata/katib/trials.json")) // kubectl get trials --output json
+	defer file.Close()
+	space := must(cmbo.NewSpace(
+		cmbo.LogFloat("lr", 1e-4, 1), cmbo.Int("depth", 1, 12), cmbo.Float("drop", 0, 0.5).WithStep(0.1),
+		cmbo.Ordinal("units", 16, 32, 64), cmbo.Categorical("kind", "relu", "tanh"),
+	))
+	past, err := history.Katib{Space: space, Metric: "loss"}.Read(file)
+	if err != nil {
+		panic(err)
+	}
+	for _, t := range past.Tasks {
+		fmt.Println(t.ID, len(t.X), "values,", len(t.Failed), "failures")
+	}
+	fmt.Println("minimize:", past.Minimize, "moved to a step:", past.Report.Snapped)
+	// Output:
+	// team-a/mnist 9 values, 5 failures
+	// team-b/mnist 4 values, 0 failures
+	// minimize: true moved to a step: 18
+}
+
 // A spreadsheet with names of its own, a decimal comma and rows that do not count.
 func ExampleMapping() {
 	file := strings.NewReader(`date;rate;layers;accuracy;outcome

@@ -36,12 +36,15 @@ const MaxErrors = 100
 
 // A Report says what became of the rows of an input. A row is a line of data
 // in a CSV file or a file of JSON lines, a trial with a value in an Optuna
-// journal, or a failed one with a point of the space.
+// journal or of Katib, or a failed one with a point of the space.
 type Report struct {
 	// Rows counts the rows seen: Accepted and Skipped together.
 	Rows, Accepted, Skipped int
 	// Failed counts those accepted that became failures of their task.
 	Failed int
+	// Snapped counts those accepted whose values lay between the steps of a parameter
+	// and became the nearest; only [Katib] takes such rows.
+	Snapped int
 	// PassedOver counts further rows that a [Mapping] did not want.
 	PassedOver int
 	// Errors holds the first MaxErrors bad rows, in the order of the input.
@@ -193,6 +196,7 @@ type row struct {
 	x        []float64
 	y, noise float64
 	outcome  outcome
+	snapped  bool
 	bad      *RowError // of a row that cannot be taken
 }
 
@@ -214,10 +218,14 @@ func (c *collector) take(r row, line int) error {
 		return c.bad(r.bad.at(line))
 	case r.outcome == passedOver:
 		c.result.Report.PassedOver++
+		return nil
 	case r.outcome == hasFailed:
 		c.fail(r.id, r.x)
 	default:
 		c.add(r.id, r.x, r.y, r.noise)
+	}
+	if r.snapped {
+		c.result.Report.Snapped++
 	}
 	return nil
 }

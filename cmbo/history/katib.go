@@ -1,0 +1,416 @@
+package history
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/gocmbo/cmbo/cmbo"
+)
+
+// A Katib describes what to take from the trials of Katib's experiments, as
+//
+//	kubectl get trials.kubeflow.org --all-namespaces --output json
+//
+// writes them: a list of objects of kind Trial, kubeflow.org/v1beta1. The zero value of
+// everything but Space is usable.
+type Katib struct {
+	// Space declares the parameters. Required. Trials may have further ones, which are
+	// passed over.
+	Space *cmbo.Space
+	// Metric takes only trials of that objective metric. If it is empty, all trials must
+	// have the same.
+	Metric string
+	// Direction makes the values of all tasks go one way: those of experiments of the
+	// other direction change their sign. Unset takes them as recorded, and the
+	// experiments must agree.
+	Direction Direction
+	// Policy says what becomes of bad trials.
+	Policy Policy
+	// Limits bound what is read; Line does not apply.
+	Limits Limits
+}
+
+// A KatibResult is what [Katib.Read] makes of trials: a task an experiment, whose ID is
+// "namespace/name".
+type KatibResult struct {
+	Result
+	// Minimize reports whether small values of the tasks are good: learn with
+	// cmbo.WithMinimize then.
+	Minimize bool
+	// Metric is the objective metric of the trials read.
+	Metric string
+}
+
+// Read reads lists and single objects, one or more after the other. Objects of other
+// kinds are passed over.
+//
+// A trial that has succeeded or was stopped early is an observation, whose value is that
+// of its objective metric by the strategy of the objective: the least, the greatest or
+// the latest; without a strategy the least of a metric to be minimised, the greatest of
+// one to be maximised. A trial that has failed, whose metrics are not available, or
+// whose value is no finite number is a failure of its experiment's task; if its point is
+// not in the space, it is passed over. Trials that run, were killed, or were stopped
+// before they gave a value are passed over, too.
+//
+// Assignments are text, which is read as the cells of a [CSV]. Values between those of a
+// parameter with a step, which some of Katib's algorithms pass over, become the nearest,
+// as Adopt of [cmbo.Space] has it; Report.Snapped counts the trials. A trial is bad, and
+// dealt with as the Policy says, if it lacks a parameter of the space or lies outside
+// it, has no experiment or objective, or is there twice. A [*RowError] gives the line on
+// which the trial begins, and its name in the Reason.
+//
+// Whatever the Policy, Read fails with cmbo's ErrCorrupt if the text is not JSON of this
+// shape, ErrTask if objective metrics or directions differ, and ErrNoTasks without a
+// single value.
+//
+// Read holds the tasks and one trial at a time in memory.
+func (k Katib) Read(r io.Reader) (*KatibResult, error) {
+	if k.Direction > Maximize {
+		return nil, fmt.Errorf("%w: unknown %s", cmbo.ErrOption, k.Direction)
+	}
+	if err := k.Space.Defined(); err != nil {
+		return nil, err
+	}
+	if k.Limits.String == 0 {
+		k.Limits.String = 2 << 20 // objects of a cluster have no more than 1.5 MiB
+	}
+	limits, err := k.Limits.filled()
+	if err != nil {
+		return nil, err
+	}
+	c, err := newCollector(k.Space, k.Policy)
+	if err != nil {
+		return nil, err
+	}
+	b := bufio.NewReaderSize(bounded(r, limits.Bytes), 1<<16)
+	if err := skipMark(b); err != nil {
+		return nil, err
+	}
+	t := katibReader{Katib: k, scanner: &scanner{r: b, limits: limits}, collector: c, columns: columns(k.Space), seen: make(map[string]bool)}
+	if head, _ := b.Peek(len("apiVersion")); string(head) == "apiVersion" {
+		return nil, rowErrorf(cmbo.ErrCorrupt, "YAML; kubectl's --output json gives what is read").at(1)
+	}
+	for {
+		more, err := t.more()
+		if err != nil {
+			return nil, err
+		}
+		if !more {
+			break
+		}
+		if err := t.item(true); err != nil {
+			return nil, err
+		}
+	}
+	done, err := c.finish("trials of the objective that have ended")
+	if err != nil {
+		return nil, err
+	}
+	return &KatibResult{Result: *done, Minimize: t.direction == Minimize, Metric: t.metric}, nil
+}
+
+// katibReader reads the trials of lists.
+type katibReader struct {
+	Katib
+	*scanner
+	*collector
+	columns   []column
+	seen      map[string]bool
+	metric    string    // of the objectives, once one is known
+	direction Direction // of the values, once one is known
+	witness   string    // the trial of which they are known
+}
+
+// katibTrial is what is read of a trial.
+type katibTrial struct {
+	kind, namespace, name string
+	owner                 string
+	labels                map[string]string
+	objective             Direction
+	metric                string
+	strategies            map[string]string // by metric
+	assignments           map[string]string
+	conditions            []string                     // those that are true
+	observed              map[string]map[string]string // by metric: name, min, max and latest
+}
+
+// item reads an object: a trial, or, outermost, maybe a list.
+func (k *katibReader) item(outermost bool) error {
+	if _, err := k.peek(); err != nil {
+		return err
+	}
+	line := k.line + 1
+	var t katibTrial
+	err := k.object(func(name string) error {
+		switch {
+		case name == "items" && outermost:
+			return k.array(func() error { return k.item(false) })
+		case name == "kind":
+			return k.word(&t.kind)
+		case t.kind != "" && t.kind != "Trial":
+		case name == "metadata":
+			return k.object(t.metadata(k))
+		case name == "spec":
+			return k.object(t.spec(k))
+		case name == "status":
+			return k.object(t.status(k))
+		}
+		return k.scanner.skip()
+	})
+	if err != nil || t.kind != "Trial" {
+		return err
+	}
+	return k.trial(&t, line)
+}
+
+// object reads an object, or null in its place.
+func (k *katibReader) object(member func(name string) error) error {
+	if c, err := k.peek(); err != nil || c == 'n' {
+		return errors.Join(err, k.scanner.skip())
+	}
+	return k.scanner.object(member)
+}
+
+// array reads a list, or null in its place.
+func (k *katibReader) array(entry func() error) error {
+	if c, err := k.peek(); err != nil || c == 'n' {
+		return errors.Join(err, k.scanner.skip())
+	}
+	return k.scanner.array(entry)
+}
+
+// word reads a string; other values count as none.
+func (k *katibReader) word(to *string) error {
+	c, err := k.peek()
+	if err != nil || c != '"' {
+		*to = ""
+		if err == nil {
+			err = k.scanner.skip()
+		}
+		return err
+	}
+	*to, err = k.text()
+	return err
+}
+
+// words reads an object and returns its strings by name.
+func (k *katibReader) words() (map[string]string, error) {
+	m := make(map[string]string)
+	return m, k.object(func(name string) error {
+		if len(m) >= k.scanner.limits.Columns {
+			return beyond("Columns", int64(k.scanner.limits.Columns), "byte %d: an object has more names", k.offset)
+		}
+		var s string
+		err := k.word(&s)
+		m[name] = s
+		return err
+	})
+}
+
+// entries calls entry with the strings of each object of a list.
+func (k *katibReader) entries(entry func(map[string]string)) error {
+	n := 0
+	return k.array(func() error {
+		if n++; n > k.scanner.limits.Columns {
+			return beyond("Columns", int64(k.scanner.limits.Columns), "byte %d: a list has more entries", k.offset)
+		}
+		m, err := k.words()
+		entry(m)
+		return err
+	})
+}
+
+func (t *katibTrial) metadata(k *katibReader) func(string) error {
+	return func(name string) (err error) {
+		switch name {
+		case "name":
+			return k.word(&t.name)
+		case "namespace":
+			return k.word(&t.namespace)
+		case "labels":
+			t.labels, err = k.words()
+			return err
+		case "ownerReferences":
+			return k.entries(func(m map[string]string) {
+				if m["kind"] == "Experiment" {
+					t.owner = m["name"]
+				}
+			})
+		}
+		return k.scanner.skip()
+	}
+}
+
+func (t *katibTrial) spec(k *katibReader) func(string) error {
+	return func(name string) error {
+		switch name {
+		case "objective":
+			return k.object(func(name string) error {
+				var s string
+				switch name {
+				case "type":
+					err := k.word(&s)
+					t.objective = map[string]Direction{"minimize": Minimize, "maximize": Maximize}[s]
+					return err
+				case "objectiveMetricName":
+					return k.word(&t.metric)
+				case "metricStrategies":
+					t.strategies = make(map[string]string)
+					return k.entries(func(m map[string]string) { t.strategies[m["name"]] = m["value"] })
+				}
+				return k.scanner.skip()
+			})
+		case "parameterAssignments":
+			t.assignments = make(map[string]string)
+			return k.entries(func(m map[string]string) { t.assignments[m["name"]] = m["value"] })
+		}
+		return k.scanner.skip()
+	}
+}
+
+func (t *katibTrial) status(k *katibReader) func(string) error {
+	return func(name string) error {
+		switch name {
+		case "conditions":
+			return k.entries(func(m map[string]string) {
+				if m["status"] == "True" {
+					t.conditions = append(t.conditions, m["type"])
+				}
+			})
+		case "observation":
+			t.observed = make(map[string]map[string]string)
+			return k.object(func(name string) error {
+				if name != "metrics" {
+					return k.scanner.skip()
+				}
+				return k.entries(func(m map[string]string) { t.observed[m["name"]] = m })
+			})
+		}
+		return k.scanner.skip()
+	}
+}
+
+// unavailable is what Katib writes for a value that was not reported.
+const unavailable = "unavailable"
+
+// value returns the text of the objective metric by its strategy, empty or
+// "unavailable" if there is none.
+func (t *katibTrial) value() string {
+	strategy, ok := t.strategies[t.metric]
+	if !ok {
+		strategy = map[Direction]string{Minimize: "min", Maximize: "max"}[t.objective]
+	}
+	m := t.observed[t.metric]
+	if s := m[strategy]; s != "" && s != unavailable {
+		return s
+	}
+	return m["latest"]
+}
+
+// experiment returns the ID of the trial's task.
+func (t *katibTrial) experiment() string {
+	for _, name := range []string{t.owner, t.labels["katib.kubeflow.org/experiment"], t.labels["experiment"]} {
+		if name != "" && t.namespace != "" {
+			return t.namespace + "/" + name
+		}
+		if name != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+// trial takes a trial whose object begins on the line.
+func (k *katibReader) trial(t *katibTrial, line int) error {
+	r := row{id: t.experiment()}
+	bad := func(e *RowError) error {
+		e.Reason = fmt.Sprintf("trial %q: %s", clip(t.name), e.Reason)
+		return k.take(r.failed(e), line)
+	}
+	is := func(types ...string) bool {
+		return slices.ContainsFunc(types, func(s string) bool { return slices.Contains(t.conditions, s) })
+	}
+	text := t.value()
+	y, numeric := number(text, cmbo.ErrNotFinite)
+	if numeric == nil {
+		numeric = checkValue(y)
+	}
+	switch {
+	case k.Metric != "" && t.metric != k.Metric:
+		r.outcome = passedOver
+	case is("MetricsUnavailable", "Failed"):
+		r.outcome = hasFailed
+	case is("EarlyStopped") && (text == "" || text == unavailable):
+		r.outcome = passedOver
+	case !is("EarlyStopped", "Succeeded"):
+		r.outcome = passedOver
+	case numeric != nil:
+		r.outcome = hasFailed
+	}
+	if r.outcome == passedOver {
+		return k.take(r, line)
+	}
+	if r.id == "" || t.metric == "" || t.objective == Unset {
+		r.outcome = hasValue
+		return bad(rowErrorf(cmbo.ErrTask, "no experiment or no objective"))
+	}
+	key := t.namespace + "/" + t.name
+	if k.seen[key] {
+		return bad(rowErrorf(cmbo.ErrCorrupt, "the trial is there twice"))
+	}
+	k.seen[key] = true
+	if e := k.agree(t); e != nil {
+		return e.at(line)
+	}
+	if k.Direction != Unset && k.Direction != t.objective {
+		y = -y
+	}
+	r.y = y
+	r.x = make([]float64, len(k.columns))
+	for i, c := range k.columns {
+		name := c.param.Name()
+		text, ok := t.assignments[name]
+		e := rowErrorf(cmbo.ErrOutOfSpace, "no such parameter").in(name, "")
+		if ok {
+			if r.x[i], e = c.fromText(text); e != nil {
+				e.in(name, text)
+			}
+		}
+		if e != nil {
+			return bad(e)
+		}
+	}
+	x, moved, err := k.Space.Snap(r.x)
+	if err != nil {
+		return bad(outside(err, k.Space.Params(), func(i int) string { return t.assignments[k.columns[i].param.Name()] }))
+	}
+	if moved {
+		r.x, r.snapped = x, true
+	}
+	return k.take(r, line)
+}
+
+// agree makes sure that all trials have one objective.
+func (k *katibReader) agree(t *katibTrial) *RowError {
+	d := t.objective
+	if k.Direction != Unset {
+		d = k.Direction
+	}
+	if k.witness == "" {
+		k.metric, k.direction, k.witness = t.metric, d, t.name
+	}
+	var e *RowError
+	switch {
+	case t.metric != k.metric:
+		e = rowErrorf(cmbo.ErrTask, "the trial %q is about %q, but %q about %q; Katib.Metric says which to take", clip(t.name), clip(t.metric), clip(k.witness), clip(k.metric))
+	case d != k.direction:
+		e = rowErrorf(cmbo.ErrTask, "the trial %q is to %s, but %q to %s; set Katib.Direction, or read fewer experiments", clip(t.name), d, clip(k.witness), k.direction)
+	default:
+		return nil
+	}
+	e.Task = t.experiment()
+	return e
+}

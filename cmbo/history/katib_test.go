@@ -1,0 +1,220 @@
+package history_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/history"
+)
+
+// katibSpace is that of testdata/katib, with a step that the trials pass over.
+func katibSpace(tb testing.TB) *cmbo.Space {
+	tb.Helper()
+	s, err := cmbo.NewSpace(
+		cmbo.LogFloat("lr", 1e-4, 1), cmbo.Int("depth", 1, 12), cmbo.Float("drop", 0, 0.5).WithStep(0.1),
+		cmbo.Ordinal("units", 16, 32, 64), cmbo.Categorical("kind", "relu", "tanh"),
+	)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+func katibTrials(tb testing.TB) []byte {
+	tb.Helper()
+	b, err := os.ReadFile("testdata/katib/trials.json")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return b
+}
+
+// TestKatib compares what is read with what the maker of the file says that it is.
+func TestKatib(t *testing.T) {
+	b, err := os.ReadFile("testdata/katib/expected.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var expected []struct {
+		Experiment string
+		Parameters map[string]string
+		Outcome    any
+	}
+	if err := json.Unmarshal(b, &expected); err != nil {
+		t.Fatal(err)
+	}
+	s := katibSpace(t)
+	for _, metric := range []string{"loss", "accuracy"} {
+		got, err := history.Katib{Space: s, Metric: metric}.Read(bytes.NewReader(katibTrials(t)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Minimize != (metric == "loss") || got.Metric != metric {
+			t.Errorf("%s: minimize %v, metric %q", metric, got.Minimize, got.Metric)
+		}
+		mustBeLearnable(t, &got.Result)
+		var tasks []cmbo.Task
+		snapped := 0
+		for _, e := range expected {
+			if (e.Experiment == "team-b/cifar") != (metric == "accuracy") {
+				continue
+			}
+			if len(tasks) == 0 || tasks[len(tasks)-1].ID != e.Experiment {
+				tasks = append(tasks, cmbo.Task{ID: e.Experiment})
+			}
+			task := &tasks[len(tasks)-1]
+			num := func(name string) float64 {
+				v, err := strconv.ParseFloat(e.Parameters[name], 64)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return v
+			}
+			kind := 0.0
+			if e.Parameters["kind"] == "tanh" {
+				kind = 1
+			}
+			drop := math.Round(num("drop")*10) / 10
+			if drop != num("drop") {
+				snapped++
+			}
+			x := []float64{num("lr"), num("depth"), drop, num("units"), kind}
+			if y, ok := e.Outcome.(float64); ok {
+				task.X, task.Y = append(task.X, x), append(task.Y, y)
+			} else {
+				task.Failed = append(task.Failed, x)
+			}
+		}
+		if !sameBits(got.Tasks, tasks) {
+			t.Errorf("%s: have %v, want %v", metric, got.Tasks, tasks)
+		}
+		if got.Report.Snapped != snapped || snapped == 0 {
+			t.Errorf("%d rows were snapped, want %d", got.Report.Snapped, snapped)
+		}
+		if metric == "loss" && got.Report.PassedOver != 4+3 {
+			t.Errorf("%d passed over", got.Report.PassedOver)
+		}
+		// The other direction.
+		flipped, err := history.Katib{Space: s, Metric: metric, Direction: history.Maximize}.Read(bytes.NewReader(katibTrials(t)))
+		if err != nil || flipped.Minimize {
+			t.Fatal(err)
+		}
+		if sign := flipped.Tasks[0].Y[0] / tasks[0].Y[0]; sign != 1 && metric == "accuracy" || sign != -1 && metric == "loss" {
+			t.Errorf("%s: %g of %g", metric, flipped.Tasks[0].Y[0], tasks[0].Y[0])
+		}
+	}
+}
+
+// trialJSON is a trial with the given differences from a good one.
+func trialJSON(replace ...string) string {
+	return strings.NewReplacer(replace...).Replace(`{"apiVersion": "kubeflow.org/v1beta1", "kind": "Trial",
+"metadata": {"name": "t1", "namespace": "ns", "ownerReferences": [{"kind": "Experiment", "name": "e"}]},
+"spec": {"objective": {"type": "minimize", "objectiveMetricName": "loss"}, "parameterAssignments": [{"name": "x", "value": "0.5"}]},
+"status": {"conditions": [{"type": "Succeeded", "status": "True"}], "observation": {"metrics": [{"name": "loss", "min": "1", "max": "3", "latest": "2"}]}}}`)
+}
+
+func TestKatibTrials(t *testing.T) {
+	s, err := cmbo.NewSpace(cmbo.Float("x", 0, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const owner, objective = `[{"kind": "Experiment", "name": "e"}]`, `"type": "minimize", "objectiveMetricName": "loss"`
+	second := trialJSON(`"t1"`, `"t2"`)
+	for name, tt := range map[string]struct {
+		text   string
+		want   string // the tasks
+		err    error
+		reason string
+	}{
+		"one":                  {text: trialJSON(), want: "ns/e [[0.5]] [1] []"},
+		"two, one after other": {text: trialJSON() + "\n" + second + " \n\n", want: "ns/e [[0.5] [0.5]] [1 1] []"},
+		"greatest":             {text: trialJSON("minimize", "maximize"), want: "ns/e [[0.5]] [3] []"},
+		"a strategy":           {text: trialJSON(objective, objective+`, "metricStrategies": [{"name": "acc", "value": "max"}, {"name": "loss", "value": "latest"}]`), want: "ns/e [[0.5]] [2] []"},
+		"least unavailable":    {text: trialJSON(`"1"`, `"unavailable"`), want: "ns/e [[0.5]] [2] []"},
+		"all unavailable":      {text: trialJSON(`"1"`, `"unavailable"`, `"2"`, `"unavailable"`) + second, want: "ns/e [[0.5]] [1] [[0.5]]"},
+		"infinite":             {text: trialJSON(`"1"`, `"-inf"`) + second, want: "ns/e [[0.5]] [1] [[0.5]]"},
+		"condition not true":   {text: trialJSON(`"True"`, `"False"`) + second, want: "ns/e [[0.5]] [1] []"},
+		"nulls":                {text: trialJSON(`"kind": "Trial"`, `"kind": "Trial", "x": null`, `"name": "t1"`, `"name": "t1", "labels": null`, `"Succeeded"`, `"Failed"`, `{"metrics": [{"name": "loss", "min": "1", "max": "3", "latest": "2"}]}`, `null`) + second, want: "ns/e [[0.5]] [1] [[0.5]]"},
+		"by label":             {text: trialJSON(`"ownerReferences": `+owner, `"labels": {"katib.kubeflow.org/experiment": "l"}`), want: "ns/l [[0.5]] [1] []"},
+		"by an old label":      {text: trialJSON(`"ownerReferences": `+owner, `"labels": {"experiment": "o"}`), want: "ns/o [[0.5]] [1] []"},
+		"no experiment":        {text: trialJSON(`"ownerReferences": `+owner, `"labels": {}`), err: cmbo.ErrTask, reason: `line 1: trial "t1": no experiment or`},
+		"no objective":         {text: trialJSON(objective, ``), err: cmbo.ErrTask, reason: `or no objective`},
+		"twice":                {text: trialJSON() + "\n\n" + trialJSON(), err: cmbo.ErrCorrupt, reason: `line 6: task "ns/e": trial "t1": the trial is there twice`},
+		"outside":              {text: trialJSON("0.5", "1.5"), err: cmbo.ErrOutOfSpace, reason: `task "ns/e": "x" is "1.5": trial "t1": 1.5 is not in [0, 1]`},
+		"no number":            {text: trialJSON("0.5", "high"), err: cmbo.ErrOutOfSpace, reason: `"x" is "high": trial "t1": not a number`},
+		"no parameter":         {text: trialJSON(`"x"`, `"y"`), err: cmbo.ErrOutOfSpace, reason: `"x": trial "t1": no such parameter`},
+		"not text":             {text: trialJSON(`"0.5"`, `0.5`), err: cmbo.ErrOutOfSpace, reason: `no value`},
+		"failed outside":       {text: trialJSON("0.5", "1.5", "Succeeded", "Failed") + second, want: "ns/e [[0.5]] [1] []"},
+		"metrics differ":       {text: trialJSON() + trialJSON(`"t1"`, `"t2"`, `"loss"`, `"error"`), err: cmbo.ErrTask, reason: `the trial "t2" is about "error", but "t1" about "loss"; Katib.Metric says`},
+		"directions differ":    {text: trialJSON() + trialJSON(`"t1"`, `"t2"`, "minimize", "maximize"), err: cmbo.ErrTask, reason: `the trial "t2" is to maximize, but "t1" to minimize; set Katib.Direction`},
+		"cut off":              {text: trialJSON()[:400], err: cmbo.ErrCorrupt, reason: "cut off"},
+		"yaml":                 {text: "apiVersion: v1\nitems:\n", err: cmbo.ErrCorrupt, reason: "--output json"},
+		"empty":                {text: " \n", err: cmbo.ErrNoTasks},
+		"other kinds":          {text: `{"kind": "List", "items": [{"kind": "Experiment", "spec": {"objective": 3, "parameters": []}}]}`, err: cmbo.ErrNoTasks},
+		"deep":                 {text: strings.Repeat(`{"a":`, 100), err: history.ErrLimit, reason: "Limits.Depth"},
+		"long":                 {text: `{"a": "` + strings.Repeat("a", 3<<20), err: history.ErrLimit, reason: "Limits.String"},
+		"wide":                 {text: `{"status": {"conditions": [` + strings.Repeat("{},", 20000), err: history.ErrLimit, reason: "Limits.Columns"},
+	} {
+		got, err := history.Katib{Space: s}.Read(strings.NewReader(tt.text))
+		if !errors.Is(err, tt.err) || err != nil && (tt.err == nil || !strings.Contains(err.Error(), tt.reason)) {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if err != nil {
+			continue
+		}
+		task := got.Tasks[0]
+		if text := fmt.Sprintf("%s %v %v %v", task.ID, task.X, task.Y, task.Failed); len(got.Tasks) != 1 || text != tt.want {
+			t.Errorf("%s: %s, want %s", name, text, tt.want)
+		}
+	}
+	for _, tt := range []struct {
+		k    history.Katib
+		want error
+	}{{history.Katib{}, cmbo.ErrSpace}, {history.Katib{Space: s, Direction: 3}, cmbo.ErrOption}, {history.Katib{Space: s, Policy: 2}, cmbo.ErrOption}, {history.Katib{Space: s, Limits: history.Limits{Depth: -1}}, cmbo.ErrOption}} {
+		if _, err := tt.k.Read(strings.NewReader(trialJSON())); !errors.Is(err, tt.want) {
+			t.Error(err)
+		}
+	}
+	// A copy that breaks off is the reader's error.
+	broken := errors.New("broken")
+	_, err = history.Katib{Space: s}.Read(io.MultiReader(strings.NewReader(trialJSON()), iotest.ErrReader(broken)))
+	if !errors.Is(err, broken) {
+		t.Error(err)
+	}
+}
+
+func FuzzKatib(f *testing.F) {
+	f.Add([]byte(trialJSON()+trialJSON(`"t1"`, `"t2"`)), "")
+	f.Add([]byte(`{"kind":"List","items":[`+trialJSON("0.5", "1.5")+`,`+trialJSON(`"t1"`, `"t2"`, "Succeeded", "Failed")+`]}`), "loss")
+	s, err := cmbo.NewSpace(cmbo.Float("x", 0, 1).WithStep(0.25))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, text []byte, metric string) {
+		form := history.Katib{Space: s, Metric: metric, Direction: history.Maximize, Policy: history.Skip, Limits: history.Limits{Bytes: 1 << 16, String: 100, Columns: 50}}
+		got, err := form.Read(bytes.NewReader(text))
+		if err != nil {
+			mustBeSentinel(t, err)
+			return
+		}
+		mustBeLearnable(t, &got.Result)
+		form.Policy = history.Fail
+		again, err := form.Read(bytes.NewReader(text))
+		if err != nil {
+			sameUnderFail(t, &got.Result, nil, err)
+		} else {
+			sameUnderFail(t, &got.Result, &again.Result, nil)
+		}
+	})
+}
