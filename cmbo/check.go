@@ -139,73 +139,74 @@ type Replay struct {
 // and of four runs, one with the prior and three without.
 //
 // Check fails as [Learn] and [New] do, and with [ErrTask] if no task can be left out.
-func Check(ctx context.Context, s *Space, tasks []Task, opts ...CheckOption) (report *CheckReport, err error) {
-	defer func() { err = panicked(recover(), err) }()
-	c := &checkConfig{tasks: defaultCheckTasks, evaluations: defaultCheckEvaluations}
-	for _, o := range opts {
-		if o == nil {
-			return nil, optionErrorf("a nil CheckOption")
+func Check(ctx context.Context, s *Space, tasks []Task, opts ...CheckOption) (*CheckReport, error) {
+	return guarded(func() (*CheckReport, error) {
+		c := &checkConfig{tasks: defaultCheckTasks, evaluations: defaultCheckEvaluations}
+		for _, o := range opts {
+			if o == nil {
+				return nil, optionErrorf("a nil CheckOption")
+			}
+			if err := o.applyCheck(c); err != nil {
+				return nil, err
+			}
 		}
-		if err := o.applyCheck(c); err != nil {
+		l, err := newLearnConfig(c.learn)
+		if err != nil {
 			return nil, err
 		}
-	}
-	l, err := newLearnConfig(c.learn)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.Defined(); err != nil {
-		return nil, err
-	}
-	if tasks, err = space.CheckTasks(s, tasks); err != nil {
-		return nil, err
-	}
-	valued := 0 // tasks to learn values from
-	for i := range tasks {
-		if len(tasks[i].Y) > 0 {
-			valued++
+		if err := s.Defined(); err != nil {
+			return nil, err
 		}
-	}
-	var out []int // tasks to leave out
-	records := make([]*replay.Record, len(tasks))
-	for i := range tasks {
-		if records[i], err = replay.New(s, &tasks[i], l.minimize); err != nil {
-			return nil, space.InTask(err, tasks[i].ID)
+		if tasks, err = space.CheckTasks(s, tasks); err != nil {
+			return nil, err
 		}
-		if records[i].Usable() && valued > 1 {
-			out = append(out, i)
+		valued := 0 // tasks to learn values from
+		for i := range tasks {
+			if len(tasks[i].Y) > 0 {
+				valued++
+			}
 		}
-	}
-	if len(out) == 0 {
-		return nil, space.Errorf(ErrTask, "none of %d tasks has %d different points and two different values, and others with values to learn from", len(tasks), replay.MinRows)
-	}
-	draw := func(i int) uint64 { return rng.Stream(l.seed, "check:"+tasks[i].ID).Uint64() }
-	slices.SortFunc(out, func(a, b int) int { return cmp.Compare(draw(a), draw(b)) })
-	out = out[:min(len(out), c.tasks)]
-	slices.Sort(out)
-	report = new(CheckReport)
-	contradicted := make(map[string]int)
-	for _, i := range out {
-		t, reversed, err := c.leaveOut(ctx, s, records[i], slices.Delete(slices.Clone(tasks), i, i+1))
-		if err != nil {
-			return nil, fmt.Errorf("task %q left out: %w", tasks[i].ID, err)
+		var out []int // tasks to leave out
+		records := make([]*replay.Record, len(tasks))
+		for i := range tasks {
+			if records[i], err = replay.New(s, &tasks[i], l.minimize); err != nil {
+				return nil, space.InTask(err, tasks[i].ID)
+			}
+			if records[i].Usable() && valued > 1 {
+				out = append(out, i)
+			}
 		}
-		report.Tasks = append(report.Tasks, t)
-		for _, id := range reversed {
-			contradicted[id]++
+		if len(out) == 0 {
+			return nil, space.Errorf(ErrTask, "none of %d tasks has %d different points and two different values, and others with values to learn from", len(tasks), replay.MinRows)
 		}
-	}
-	for i := range tasks {
-		others := len(out)
-		if slices.Contains(out, i) {
-			others--
+		draw := func(i int) uint64 { return rng.Stream(l.seed, "check:"+tasks[i].ID).Uint64() }
+		slices.SortFunc(out, func(a, b int) int { return cmp.Compare(draw(a), draw(b)) })
+		out = out[:min(len(out), c.tasks)]
+		slices.Sort(out)
+		report := new(CheckReport)
+		contradicted := make(map[string]int)
+		for _, i := range out {
+			t, reversed, err := c.leaveOut(ctx, s, records[i], slices.Delete(slices.Clone(tasks), i, i+1))
+			if err != nil {
+				return nil, fmt.Errorf("task %q left out: %w", tasks[i].ID, err)
+			}
+			report.Tasks = append(report.Tasks, t)
+			for _, id := range reversed {
+				contradicted[id]++
+			}
 		}
-		if n := contradicted[tasks[i].ID]; 2*n > others {
-			report.Reversed = append(report.Reversed, tasks[i].ID)
+		for i := range tasks {
+			others := len(out)
+			if slices.Contains(out, i) {
+				others--
+			}
+			if n := contradicted[tasks[i].ID]; 2*n > others {
+				report.Reversed = append(report.Reversed, tasks[i].ID)
+			}
 		}
-	}
-	report.judge()
-	return report, nil
+		report.judge()
+		return report, nil
+	})
 }
 
 // judge compares the runs with and without.

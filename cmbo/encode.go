@@ -33,14 +33,15 @@ const (
 // coordinates takes 8n(d+1) bytes and some hundred more, a prototype on I index
 // points 4I² bytes. It fails if w does, or with [ErrOption] if a kernel is not
 // one of package kernel, which alone have a description.
-func (p *Prior) Encode(w io.Writer) (err error) {
-	defer func() { err = panicked(recover(), err) }()
-	b, err := p.encode()
-	if err != nil {
+func (p *Prior) Encode(w io.Writer) error {
+	return guard(func() error {
+		b, err := p.encode()
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(b)
 		return err
-	}
-	_, err = w.Write(b)
-	return err
+	})
 }
 
 // Digest returns the SHA-256 of the encoded prior in hexadecimal, by which a
@@ -49,11 +50,13 @@ func (p *Prior) Encode(w io.Writer) (err error) {
 func (p *Prior) Digest() (string, error) {
 	d := p.lazy
 	d.once.Do(func() {
-		defer func() { d.err = panicked(recover(), d.err) }()
-		var b []byte
-		if b, d.err = p.encode(); d.err == nil {
-			d.hex = hex.EncodeToString(b[len(b)-sha256.Size:])
-		}
+		d.hex, d.err = guarded(func() (string, error) {
+			b, err := p.encode()
+			if err != nil {
+				return "", err
+			}
+			return hex.EncodeToString(b[len(b)-sha256.Size:]), nil
+		})
 	})
 	return d.hex, d.err
 }
@@ -173,19 +176,21 @@ func (l PriorLimits) filled() (PriorLimits, error) {
 // [ErrCorrupt] if the checksum or anything else is not right; if r does; and with
 // ctx.Err(), which it looks at before each task and cluster. It takes O(n³) time for a
 // task of n observations, and for a prototype on n points.
-func (l PriorLimits) Decode(ctx context.Context, r io.Reader) (p *Prior, err error) {
-	defer func() { err = panicked(recover(), err) }()
-	if l, err = l.filled(); err != nil {
-		return nil, err
-	}
-	b, err := io.ReadAll(io.LimitReader(r, l.Bytes+1))
-	if err != nil {
-		return nil, err
-	}
-	if int64(len(b)) > l.Bytes {
-		return nil, codec.Beyond("Bytes", l.Bytes, "the encoded prior is longer")
-	}
-	return decodePrior(ctx, b, l)
+func (l PriorLimits) Decode(ctx context.Context, r io.Reader) (*Prior, error) {
+	return guarded(func() (*Prior, error) {
+		l, err := l.filled()
+		if err != nil {
+			return nil, err
+		}
+		b, err := io.ReadAll(io.LimitReader(r, l.Bytes+1))
+		if err != nil {
+			return nil, err
+		}
+		if int64(len(b)) > l.Bytes {
+			return nil, codec.Beyond("Bytes", l.Bytes, "the encoded prior is longer")
+		}
+		return decodePrior(ctx, b, l)
+	})
 }
 
 func decodePrior(ctx context.Context, b []byte, l PriorLimits) (*Prior, error) {

@@ -3,7 +3,6 @@ package cmbo
 import (
 	"errors"
 	"fmt"
-	"runtime/debug"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/codec"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
@@ -51,6 +50,9 @@ var (
 	// ErrPanic: code that the caller gave, such as a journal, a surrogate or a kernel,
 	// panicked. See [*PanicError].
 	ErrPanic = errors.New("cmbo: panic in the caller's code")
+	// ErrInternal: cmbo itself panicked, a mistake in the library that is worth a report
+	// with the stack of the [*PanicError].
+	ErrInternal = errors.New("cmbo: panic in the library")
 	// ErrVersion: stored data has a format that this release does not read, or comes from
 	// one whose proposals this one cannot repeat.
 	ErrVersion = codec.ErrVersion
@@ -59,44 +61,62 @@ var (
 	ErrNumerical = gp.ErrNumerical
 )
 
-// A PanicError is a panic of code that the caller gave, in whatever goroutine: the
-// call that ran it fails and changes nothing.
+// A PanicError is a panic in whatever goroutine, of code that the caller gave or of the
+// library itself: the call that ran it fails and changes nothing.
 type PanicError struct {
 	Value any    // what it panicked with
 	Stack []byte // where, as runtime/debug.Stack formats it
 	where error  // what cmbo did meanwhile, nil if that is not known
+	kind  error  // ErrPanic or ErrInternal
 }
 
-// Error says what the panic was and, if that is known, what for.
+// Error says whose the panic was, what it was and, if that is known, what for.
 func (e *PanicError) Error() string {
 	if e.where != nil {
-		return fmt.Sprintf("%v: %v", ErrPanic, e.where)
+		return fmt.Sprintf("%v: %v", e.kind, e.where)
 	}
-	return fmt.Sprintf("%v: %v", ErrPanic, e.Value)
+	return fmt.Sprintf("%v: %v", e.kind, e.Value)
 }
 
-// Unwrap returns [ErrPanic], and the value if it is an error.
+// Unwrap returns [ErrPanic], if the library had called code of the caller, or
+// [ErrInternal], and the value if it is an error.
 func (e *PanicError) Unwrap() []error {
 	if err, ok := e.Value.(error); ok {
-		return []error{ErrPanic, err}
+		return []error{e.kind, err}
 	}
-	return []error{ErrPanic}
+	return []error{e.kind}
 }
 
-// panicked returns the error of a call that ends: with what its deferred function
-// recovered, or with err, in which a panic of another goroutine may lie.
-func panicked(recovered any, err error) error {
-	var p *parallel.Panic
-	switch {
-	case recovered == nil && (errors.Is(err, ErrPanic) || !errors.As(err, &p)):
-		return err
-	case recovered == nil:
-		return &PanicError{Value: p.Value, Stack: p.Stack, where: err}
+// panicError makes the error of a panic while where happened, nil for not known.
+func panicError(p *parallel.Panic, where error) *PanicError {
+	e := &PanicError{Value: p.Value, Stack: p.Stack, where: where, kind: ErrInternal}
+	if p.Foreign {
+		e.kind = ErrPanic
 	}
-	if p, ok := recovered.(*parallel.Panic); ok {
-		return &PanicError{Value: p.Value, Stack: p.Stack}
-	}
-	return &PanicError{Value: recovered, Stack: debug.Stack()}
+	return e
+}
+
+// guarded returns what do returns, or, if do panics, or fails with a panic of another
+// goroutine, a [*PanicError]. With an error it returns nothing else.
+func guarded[T any](do func() (T, error)) (out T, err error) {
+	defer func() {
+		var none T
+		if v := recover(); v != nil {
+			out, err = none, panicError(parallel.Caught(v, "cmbo.guarded"), nil)
+		} else if p := (*parallel.Panic)(nil); err != nil {
+			out = none
+			if !errors.As(err, new(*PanicError)) && errors.As(err, &p) {
+				err = panicError(p, err)
+			}
+		}
+	}()
+	return do()
+}
+
+// guard is guarded for what returns an error alone.
+func guard(do func() error) error {
+	_, err := guarded(func() (struct{}, error) { return struct{}{}, do() })
+	return err
 }
 
 func optionErrorf(format string, args ...any) error {

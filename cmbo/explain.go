@@ -80,57 +80,55 @@ func (e Explanation) String() string {
 // the next Ask some more than usual. Later proposals do not change.
 //
 // It fails with [ErrUnknownTrial], with [ErrNumerical], and with ctx.Err().
-func (o *Optimizer) Explain(ctx context.Context, trial int) (x Explanation, err error) {
-	if err := o.lockModel(ctx); err != nil {
-		return x, err
-	}
-	defer o.unlockModel()
-	defer func() { err = o.usedModel(recover(), err) }()
-	past, e, err := o.draft().beforeAsk(trial)
-	if err != nil {
-		return x, err
-	}
-	x = Explanation{Trial: Trial{ID: trial, Index: e.Index, X: slices.Clone(e.X), space: o.space}, Reason: past.reason(), Mean: math.NaN(), SD: math.NaN()}
-	d, scale := past.data(true)
-	if x.Reason == ReasonScore {
-		c, err := past.candidates(trial)
+func (o *Optimizer) Explain(ctx context.Context, trial int) (Explanation, error) {
+	return withModel(ctx, o, func() (Explanation, error) {
+		var x Explanation
+		past, e, err := o.draft().beforeAsk(trial)
 		if err != nil {
 			return x, err
 		}
-		s, how, err := past.score(ctx, trial, c.x)
-		if err != nil {
-			return x, err
-		}
-		if s.Chosen = slices.IndexFunc(c.rows, func(r []float64) bool { return slices.Equal(r, e.X) }); s.Chosen < 0 {
-			return x, fmt.Errorf("%w: trial %d is none of the %d candidates that this release draws", ErrVersion, trial, len(c.rows))
-		}
-		if o.points == nil {
-			s.Candidates = c.rows
-		}
-		x.Step, x.acquisition = s.clone(), how.name(o.config.acquisition)
-		for _, r := range c.free {
-			if !math.IsNaN(s.Scores[r]) {
-				x.left++
+		x = Explanation{Trial: Trial{ID: trial, Index: e.Index, X: slices.Clone(e.X), space: o.space}, Reason: past.reason(), Mean: math.NaN(), SD: math.NaN()}
+		d, scale := past.data(true)
+		if x.Reason == ReasonScore {
+			c, err := past.candidates(trial)
+			if err != nil {
+				return x, err
+			}
+			s, how, err := past.score(ctx, trial, c.x)
+			if err != nil {
+				return x, err
+			}
+			if s.Chosen = slices.IndexFunc(c.rows, func(r []float64) bool { return slices.Equal(r, e.X) }); s.Chosen < 0 {
+				return x, fmt.Errorf("%w: trial %d is none of the %d candidates that this release draws", ErrVersion, trial, len(c.rows))
+			}
+			if o.points == nil {
+				s.Candidates = c.rows
+			}
+			x.Step, x.acquisition = s.clone(), how.name(o.config.acquisition)
+			for _, r := range c.free {
+				if !math.IsNaN(s.Scores[r]) {
+					x.left++
+				}
+			}
+			if past.hasScale(d) {
+				x.Mean, x.SD = scale.Back(s.Mean[s.Chosen], s.SD[s.Chosen])
+				x.Mean = scaling.Orient(x.Mean, o.config.minimize)
+			}
+		} else {
+			if err := o.fit(ctx, d); err != nil {
+				return x, err
+			}
+			f, ok, err := past.forecast(ctx, o.model, d, scale, e.X)
+			if err != nil {
+				return x, err
+			}
+			if ok {
+				x.Mean, x.SD = f.Mean, f.SD
 			}
 		}
-		if past.hasScale(d) {
-			x.Mean, x.SD = scale.Back(s.Mean[s.Chosen], s.SD[s.Chosen])
-			x.Mean = scaling.Orient(x.Mean, o.config.minimize)
-		}
-	} else {
-		if err := o.fit(ctx, d); err != nil {
-			return x, err
-		}
-		f, ok, err := past.forecast(ctx, o.model, d, scale, e.X)
-		if err != nil {
-			return x, err
-		}
-		if ok {
-			x.Mean, x.SD = f.Mean, f.SD
-		}
-	}
-	x.Transfer = o.transfer(d.Y)
-	return x, nil
+		x.Transfer = o.transfer(d.Y)
+		return x, nil
+	})
 }
 
 // beforeAsk returns the log from which a trial was chosen, and the event.
@@ -189,74 +187,72 @@ func (u Outlook) String() string {
 // the model's scores are turned into values by a line, which makes the numbers rough.
 // It takes the time of an Ask, changes no proposal, says the same after [Restore], and
 // fails with [ErrNumerical] or ctx.Err().
-func (o *Optimizer) Outlook(ctx context.Context) (u Outlook, err error) {
-	if err := o.lockModel(ctx); err != nil {
-		return u, err
-	}
-	defer o.unlockModel()
-	defer func() { err = o.usedModel(recover(), err) }()
-	present := o.draft()
-	best := present.h.Best(o.config.minimize)
-	if best < 0 {
-		return Outlook{math.NaN(), math.NaN(), math.NaN()}, nil
-	}
-	u.Gained = math.Abs(present.h.Observations[best].Y - present.h.Observations[0].Y)
-	c, err := present.candidates(len(present.h.Trials) + 1)
-	if isExhausted(err) && len(present.h.Pending()) == 0 {
-		return u, nil
-	}
-	if err != nil && !isExhausted(err) {
-		return u, err
-	}
-	open := proposable{x: present.h.EncodedPending()}
-	for i := range present.h.Pending() {
-		open.free = append(open.free, i)
-	}
-	d, scale := present.data(false)
-	if err := o.fit(ctx, d); err != nil {
-		return u, err
-	}
-	if !present.hasScale(d) {
-		u.Next, u.Most = math.NaN(), math.NaN()
-		return u, nil
-	}
-	told, err := o.model.told(ctx, d)
-	if err != nil {
-		return u, err
-	}
-	top := slices.Max(told)
-	f := acq.EI{Best: top}
-	for _, c := range []proposable{c, open} {
-		if len(c.free) == 0 {
-			continue
+func (o *Optimizer) Outlook(ctx context.Context) (Outlook, error) {
+	return withModel(ctx, o, func() (Outlook, error) {
+		var u Outlook
+		present := o.draft()
+		best := present.h.Best(o.config.minimize)
+		if best < 0 {
+			return Outlook{math.NaN(), math.NaN(), math.NaN()}, nil
 		}
-		n, _ := c.x.Dims()
-		mean, sd, score := make([]float64, n), make([]float64, n), make([]float64, n)
-		if err := o.model.Predict(ctx, mean, sd, c.x); err != nil {
+		u.Gained = math.Abs(present.h.Observations[best].Y - present.h.Observations[0].Y)
+		c, err := present.candidates(len(present.h.Trials) + 1)
+		if isExhausted(err) && len(present.h.Pending()) == 0 {
+			return u, nil
+		}
+		if err != nil && !isExhausted(err) {
 			return u, err
 		}
-		by, _, err := o.model.score(ctx, score, mean, sd, c.x, f, top)
+		open := proposable{x: present.h.EncodedPending()}
+		for i := range present.h.Pending() {
+			open.free = append(open.free, i)
+		}
+		d, scale := present.data(false)
+		if err := o.fit(ctx, d); err != nil {
+			return u, err
+		}
+		if !present.hasScale(d) {
+			u.Next, u.Most = math.NaN(), math.NaN()
+			return u, nil
+		}
+		told, err := o.model.told(ctx, d)
 		if err != nil {
 			return u, err
 		}
-		if by == nil { // the surrogate scores by something else than improvement
-			scoreMoments(score, mean, sd, f)
-		}
-		factors, err := present.factors(ctx, c.x)
-		if err != nil {
-			return u, err
-		}
-		for _, i := range c.free {
-			v := math.Exp(score[i])
-			for _, g := range factors {
-				if g.p != nil {
-					v *= g.p[i]
-				}
+		top := slices.Max(told)
+		f := acq.EI{Best: top}
+		for _, c := range []proposable{c, open} {
+			if len(c.free) == 0 {
+				continue
 			}
-			u.Next, u.Most = max(u.Next, scale.Scale*v), max(u.Most, scale.Scale*(mean[i]+z90*sd[i]-top))
+			n, _ := c.x.Dims()
+			mean, sd, score := make([]float64, n), make([]float64, n), make([]float64, n)
+			if err := o.model.Predict(ctx, mean, sd, c.x); err != nil {
+				return u, err
+			}
+			by, _, err := o.model.score(ctx, score, mean, sd, c.x, f, top)
+			if err != nil {
+				return u, err
+			}
+			if by == nil { // the surrogate scores by something else than improvement
+				scoreMoments(score, mean, sd, f)
+			}
+			factors, err := present.factors(ctx, c.x)
+			if err != nil {
+				return u, err
+			}
+			for _, i := range c.free {
+				v := math.Exp(score[i])
+				for _, g := range factors {
+					if g.p != nil {
+						v *= g.p[i]
+					}
+				}
+				u.Next, u.Most = max(u.Next, scale.Scale*v), max(u.Most, scale.Scale*(mean[i]+z90*sd[i]-top))
+			}
 		}
-	}
-	return u, nil
+		return u, nil
+	})
 }
 
 // A bounder is a surrogate that Theorem 1 is about: the paper's with geometric centres.
@@ -274,44 +270,43 @@ type bounder interface {
 // chosen, or it came from the initial design or was enqueued; and with [ErrOutOfSpace] or
 // [ErrDimension] for an unusable Optimum. It takes O(K n²) time per observation
 // and O(K n³) with Truth.
-func (o *Optimizer) RegretBound(trial int, in theorem.Inputs) (bound *theorem.Bound, err error) {
-	_ = o.lockModel(context.Background()) // which never ends
-	defer o.unlockModel()
-	defer func() { err = o.usedModel(recover(), err) }()
-	present := o.draft()
-	if o.model.bounder() == nil {
-		return nil, optionErrorf("Theorem 1 is about weighted sums of geometric centres")
-	}
-	ucb, ok := o.config.acquisition.(acq.UCB)
-	if !ok || !(ucb.Beta > 0) {
-		return nil, optionErrorf("Theorem 1 is about UCB with a positive multiplier, not %s", o.config.acquisition)
-	}
-	past, asked, err := present.beforeAsk(trial)
-	if err != nil {
-		return nil, err
-	}
-	if len(past.h.Pending()) > 0 {
-		return nil, optionErrorf("trial %d was proposed while others were pending", trial)
-	}
-	switch past.reason() {
-	case ReasonEnqueued:
-		return nil, optionErrorf("trial %d was enqueued", trial)
-	case ReasonDesign:
-		return nil, optionErrorf("trial %d belongs to the initial design", trial)
-	}
-	d, _ := past.data(false)
-	if err := o.fit(context.Background(), d); err != nil {
-		return nil, err
-	}
-	chosen, err := o.space.Encode(asked.X)
-	if err != nil {
-		return nil, err
-	}
-	// The fit may have made the model anew.
-	b, err := o.model.bounder().bound(o.space, chosen, ucb.Beta, in)
-	if err != nil {
-		return nil, err
-	}
-	b.Trial = trial
-	return b, nil
+func (o *Optimizer) RegretBound(trial int, in theorem.Inputs) (*theorem.Bound, error) {
+	return withModel(context.Background(), o, func() (*theorem.Bound, error) {
+		present := o.draft()
+		if o.model.bounder() == nil {
+			return nil, optionErrorf("Theorem 1 is about weighted sums of geometric centres")
+		}
+		ucb, ok := o.config.acquisition.(acq.UCB)
+		if !ok || !(ucb.Beta > 0) {
+			return nil, optionErrorf("Theorem 1 is about UCB with a positive multiplier, not %s", o.config.acquisition)
+		}
+		past, asked, err := present.beforeAsk(trial)
+		if err != nil {
+			return nil, err
+		}
+		if len(past.h.Pending()) > 0 {
+			return nil, optionErrorf("trial %d was proposed while others were pending", trial)
+		}
+		switch past.reason() {
+		case ReasonEnqueued:
+			return nil, optionErrorf("trial %d was enqueued", trial)
+		case ReasonDesign:
+			return nil, optionErrorf("trial %d belongs to the initial design", trial)
+		}
+		d, _ := past.data(false)
+		if err := o.fit(context.Background(), d); err != nil {
+			return nil, err
+		}
+		chosen, err := o.space.Encode(asked.X)
+		if err != nil {
+			return nil, err
+		}
+		// The fit may have made the model anew.
+		b, err := o.model.bounder().bound(o.space, chosen, ucb.Beta, in)
+		if err != nil {
+			return nil, err
+		}
+		b.Trial = trial
+		return b, nil
+	})
 }

@@ -2,9 +2,11 @@ package cmbo
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
+	"github.com/gocmbo/cmbo/internal/parallel"
 )
 
 // Reseal replaces the checksum of an encoded prior by the right one, so that
@@ -48,4 +50,17 @@ func NewSurrogate(space *Space, opts ...Option) (Surrogate, error) {
 		return nil, err
 	}
 	return c.model(space)
+}
+
+// IndexError has the package make a mistake on some goroutines, after it has called
+// callback, or while callback calls it.
+func IndexError(workers int, callback func(mistake func() int)) error {
+	mistake := func() int { return make([]int, workers)[workers] }
+	return guard(func() error {
+		return modelError(context.Background(), parallel.For(context.Background(), workers, 2*workers, func(_, i int) error {
+			callback(mistake)
+			_ = mistake()
+			return nil
+		}))
+	})
 }

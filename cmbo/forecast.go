@@ -99,13 +99,10 @@ func binomialTail(n, k int, p float64) float64 {
 //
 // It fails with [ErrNumerical] if the model could not be conditioned on some of the
 // data, and with ctx.Err() once ctx is done; what was found until then is kept.
-func (o *Optimizer) Calibration(ctx context.Context) (c Calibration, err error) {
-	if err := o.lockModel(ctx); err != nil {
-		return c, err
-	}
-	defer o.unlockModel()
-	defer func() { err = o.usedModel(recover(), err) }()
-	return o.calibration(ctx)
+func (o *Optimizer) Calibration(ctx context.Context) (Calibration, error) {
+	return withModel(ctx, o, func() (Calibration, error) {
+		return o.calibration(ctx)
+	})
 }
 
 // hindsight is a model that goes through the log of a run once more.

@@ -131,22 +131,25 @@ func WithJournalMark(m JournalMark) Option {
 // A journal cannot say that whole lines are missing from its end, or that the end
 // of its last line was cut off after it had been written: [WithJournalMark] can.
 func RestoreJournal(r io.Reader, opts ...Option) (o *Optimizer, valid int64, err error) {
-	defer func() { o, err = begun(o, panicked(recover(), err)) }()
-	b, err := io.ReadAll(r)
+	o, err = guarded(func() (*Optimizer, error) {
+		b, err := io.ReadAll(r)
+		if err != nil {
+			return nil, err
+		}
+		first := bytes.IndexByte(b, '\n') + 1
+		if first == 0 {
+			return nil, errFirstLine
+		}
+		o, err := restore(b[:first], opts)
+		if err == nil {
+			valid, err = o.restoreLines(b, first)
+		}
+		return o, err
+	})
 	if err != nil {
-		return nil, 0, err
+		valid = 0
 	}
-	first := bytes.IndexByte(b, '\n') + 1
-	if first == 0 {
-		return nil, 0, errFirstLine
-	}
-	if o, err = restore(b[:first], opts); err != nil {
-		return nil, 0, err
-	}
-	if valid, err = o.restoreLines(b, first); err != nil {
-		return nil, 0, err
-	}
-	return o, valid, nil
+	return o, valid, err
 }
 
 var errFirstLine = fmt.Errorf("%w: a journal without a whole first line", ErrCorrupt)
@@ -160,18 +163,21 @@ var errFirstLine = fmt.Errorf("%w: a journal without a whole first line", ErrCor
 // It fails as New and RestoreJournal do, with [ErrSpace], [ErrOption] or
 // [ErrPriorMismatch] if the run was begun with another space, option or prior.
 func ResumeJournal(r io.Reader, space *Space, opts ...Option) (o *Optimizer, valid int64, err error) {
-	defer func() { o, err = begun(o, panicked(recover(), err)) }()
-	b, err := io.ReadAll(r)
+	o, err = guarded(func() (*Optimizer, error) {
+		b, err := io.ReadAll(r)
+		if err != nil {
+			return nil, err
+		}
+		o, err := newRun(space, opts)
+		if err == nil {
+			valid, err = o.resume(b)
+		}
+		return o, err
+	})
 	if err != nil {
-		return nil, 0, err
+		valid = 0
 	}
-	if o, err = newRun(space, opts); err == nil {
-		valid, err = o.resume(b)
-	}
-	if err != nil {
-		return nil, 0, err
-	}
-	return o, valid, nil
+	return o, valid, err
 }
 
 // resume begins the journal b, or applies it to a run without events.

@@ -64,20 +64,21 @@ type Progress struct {
 // clustering on V points and O(V³) for each distance that bounds leave open, few
 // as a rule and K |C| at most, and O(K I² (n + I/|C|)) for geometric centres on I
 // index points; a barycentre takes some ten to twenty times O(|C| I³) instead.
-func Learn(ctx context.Context, space *Space, tasks []Task, opts ...LearnOption) (prior *Prior, err error) {
-	defer func() { err = panicked(recover(), err) }()
-	c, err := newLearnConfig(opts)
-	if err != nil {
-		return nil, err
-	}
-	if err := space.Defined(); err != nil {
-		return nil, err
-	}
-	t := &trainingSet{config: c, space: space, finite: space.Finite()}
-	if err := t.take(tasks); err != nil {
-		return nil, err
-	}
-	return t.learn(ctx)
+func Learn(ctx context.Context, space *Space, tasks []Task, opts ...LearnOption) (*Prior, error) {
+	return guarded(func() (*Prior, error) {
+		c, err := newLearnConfig(opts)
+		if err != nil {
+			return nil, err
+		}
+		if err := space.Defined(); err != nil {
+			return nil, err
+		}
+		t := &trainingSet{config: c, space: space, finite: space.Finite()}
+		if err := t.take(tasks); err != nil {
+			return nil, err
+		}
+		return t.learn(ctx)
+	})
 }
 
 // Add returns the prior of p's tasks and more. p is not changed. The hierarchical
@@ -94,25 +95,26 @@ func Learn(ctx context.Context, space *Space, tasks []Task, opts ...LearnOption)
 // without others: the model of values stays as it is then, if no options but
 // [WithParallelism] and [WithProgress] are given. Add fails as Learn does; an ID that p
 // has already, if only of failures, is a duplicate.
-func (p *Prior) Add(ctx context.Context, tasks []Task, opts ...LearnOption) (sum *Prior, err error) {
-	defer func() { err = panicked(recover(), err) }()
-	old := p.config
-	c := old.settled()
-	if err := c.apply(opts); err != nil {
-		return nil, err
-	}
-	if c.kind != old.kind || c.seed != old.seed || c.minimize != old.minimize || c.y != old.y || c.ard != old.ard || c.fixedNoise != old.fixedNoise ||
-		!sameKernel(c.fixed, old.fixed) || !sameKernel(c.priorKernel, old.priorKernel) || !sameKernel(c.clusterKernel, old.clusterKernel) {
-		return nil, optionErrorf("an option that would need the tasks known already to be fitted again")
-	}
-	t := &trainingSet{config: c, space: p.space, finite: p.finite, known: p}
-	if err := t.take(tasks); err != nil {
-		return nil, err
-	}
-	if len(t.tasks) == 0 && !c.given.matter() {
-		return t.finish(ctx, p.learned)
-	}
-	return t.learn(ctx)
+func (p *Prior) Add(ctx context.Context, tasks []Task, opts ...LearnOption) (*Prior, error) {
+	return guarded(func() (*Prior, error) {
+		old := p.config
+		c := old.settled()
+		if err := c.apply(opts); err != nil {
+			return nil, err
+		}
+		if c.kind != old.kind || c.seed != old.seed || c.minimize != old.minimize || c.y != old.y || c.ard != old.ard || c.fixedNoise != old.fixedNoise ||
+			!sameKernel(c.fixed, old.fixed) || !sameKernel(c.priorKernel, old.priorKernel) || !sameKernel(c.clusterKernel, old.clusterKernel) {
+			return nil, optionErrorf("an option that would need the tasks known already to be fitted again")
+		}
+		t := &trainingSet{config: c, space: p.space, finite: p.finite, known: p}
+		if err := t.take(tasks); err != nil {
+			return nil, err
+		}
+		if len(t.tasks) == 0 && !c.given.matter() {
+			return t.finish(ctx, p.learned)
+		}
+		return t.learn(ctx)
+	})
 }
 
 // sameKernel compares kernels by what they compute, as far as that shows.

@@ -57,23 +57,14 @@ type Optimizer struct {
 // for; its candidates may differ, and then the prior is brought to them first: see
 // [Prior.Reindex] for what that takes, and to pay it once for many optimisers. It fails
 // with [ErrSpace], [ErrOption], [ErrPriorMismatch] or [ErrNumerical].
-func New(space *Space, opts ...Option) (o *Optimizer, err error) {
-	defer func() { o, err = begun(o, panicked(recover(), err)) }()
-	if o, err = newRun(space, opts); err != nil {
-		return nil, err
-	}
-	if err := o.beginJournal(); err != nil {
-		return nil, err
-	}
-	return o, nil
-}
-
-// begun returns o, or nil with an error.
-func begun(o *Optimizer, err error) (*Optimizer, error) {
-	if err != nil {
-		return nil, err
-	}
-	return o, nil
+func New(space *Space, opts ...Option) (*Optimizer, error) {
+	return guarded(func() (*Optimizer, error) {
+		o, err := newRun(space, opts)
+		if err == nil {
+			err = o.beginJournal()
+		}
+		return o, err
+	})
 }
 
 // newRun is New without a journal's first line.
@@ -214,17 +205,18 @@ func (o *Optimizer) Cancel(id int) error {
 }
 
 // close applies an event that ends an open trial.
-func (o *Optimizer) close(id int, e runlog.Event) (err error) {
-	defer func() { err = panicked(recover(), err) }()
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if id < 1 || id > len(o.h.Trials) {
-		return fmt.Errorf("%w: %d; %d trials were asked", ErrUnknownTrial, id, len(o.h.Trials))
-	}
-	if s := o.h.Trials[id-1].Status; s != runlog.Open {
-		return fmt.Errorf("%w: %d was %s", ErrTrialClosed, id, s)
-	}
-	return o.commit(e)
+func (o *Optimizer) close(id int, e runlog.Event) error {
+	return guard(func() error {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if id < 1 || id > len(o.h.Trials) {
+			return fmt.Errorf("%w: %d; %d trials were asked", ErrUnknownTrial, id, len(o.h.Trials))
+		}
+		if s := o.h.Trials[id-1].Status; s != runlog.Open {
+			return fmt.Errorf("%w: %d was %s", ErrTrialClosed, id, s)
+		}
+		return o.commit(e)
+	})
 }
 
 // Observe adds a point that the optimiser did not propose, such as an initial
@@ -234,9 +226,8 @@ func (o *Optimizer) close(id int, e runlog.Event) (err error) {
 // It fails, changing nothing, with [ErrDimension], [ErrNotFinite] or
 // [ErrOutOfSpace]. It waits for an Ask under way, because the model looks at
 // points in the order of the log.
-func (o *Optimizer) Observe(x []float64, y float64, opts ...ObservationOption) (err error) {
-	defer func() { err = panicked(recover(), err) }()
-	x, err = o.space.Canonical(x)
+func (o *Optimizer) Observe(x []float64, y float64, opts ...ObservationOption) error {
+	x, err := o.space.Canonical(x)
 	if err != nil {
 		return err
 	}
@@ -244,11 +235,16 @@ func (o *Optimizer) Observe(x []float64, y float64, opts ...ObservationOption) (
 	if err := observe(&e, opts); err != nil {
 		return err
 	}
+	return o.commitBetween(e)
+}
+
+// commitBetween commits an event that no Ask may be under way for.
+func (o *Optimizer) commitBetween(e runlog.Event) error {
 	_ = o.lockModel(context.Background()) // which never ends
 	defer o.unlockModel()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.commit(e)
+	return guard(func() error { return o.commit(e) })
 }
 
 // An ObservationOption tells more of a measurement.
@@ -321,20 +317,21 @@ func (o *Optimizer) Predict(x []float64) (mean, sd float64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
+	type moments struct{ mean, sd float64 }
 	ctx := context.Background()
-	_ = o.lockModel(ctx) // which never ends
-	defer o.unlockModel()
-	defer func() { err = o.usedModel(recover(), err) }()
-	d, scale := o.draft().data(false)
-	if err := o.fit(ctx, d); err != nil {
-		return 0, 0, err
-	}
-	m, s := []float64{0}, []float64{0}
-	if err := o.model.Predict(ctx, m, s, linalg.NewDense(1, len(u), u)); err != nil {
-		return 0, 0, err
-	}
-	mean, sd = scale.Back(m[0], s[0])
-	return scaling.Orient(mean, o.config.minimize), sd, nil
+	m, err := withModel(ctx, o, func() (moments, error) {
+		d, scale := o.draft().data(false)
+		if err := o.fit(ctx, d); err != nil {
+			return moments{}, err
+		}
+		m, s := []float64{0}, []float64{0}
+		if err := o.model.Predict(ctx, m, s, linalg.NewDense(1, len(u), u)); err != nil {
+			return moments{}, err
+		}
+		mean, sd := scale.Back(m[0], s[0])
+		return moments{scaling.Orient(mean, o.config.minimize), sd}, nil
+	})
+	return m.mean, m.sd, err
 }
 
 // Weights returns the weights of the prototypes that the next proposal will
@@ -342,18 +339,18 @@ func (o *Optimizer) Predict(x []float64) (mean, sd float64, err error) {
 // population, each cluster, all single tasks together. They
 // add up to 1. [Optimizer.Transfer] says the same with names. They are nil where the model has none to weigh, as without a prior.
 // It fails with [ErrNumerical] if the model cannot be conditioned on the data.
-func (o *Optimizer) Weights() (weights []float64, err error) {
+func (o *Optimizer) Weights() ([]float64, error) {
 	if !o.weighs {
 		return nil, nil
 	}
-	_ = o.lockModel(context.Background()) // which never ends
-	defer o.unlockModel()
-	defer func() { err = o.usedModel(recover(), err) }()
-	d, _ := o.draft().data(false)
-	if err := o.fit(context.Background(), d); err != nil {
-		return nil, err
-	}
-	return o.model.weights(), nil
+	ctx := context.Background()
+	return withModel(ctx, o, func() ([]float64, error) {
+		d, _ := o.draft().data(false)
+		if err := o.fit(ctx, d); err != nil {
+			return nil, err
+		}
+		return o.model.weights(), nil
+	})
 }
 
 // Task returns the observations and the failed trials so far as a [Task] for a

@@ -265,6 +265,24 @@ func TestLearnReportsPanics(t *testing.T) {
 	}
 }
 
+// TestWhosePanic: a mistake of the library comes back as one, with the stack of where it
+// was made, on whatever goroutine; it is the caller's where code of his called the library.
+func TestWhosePanic(t *testing.T) {
+	for _, workers := range []int{1, 3} {
+		err := cmbo.IndexError(workers, func(func() int) {})
+		require.ErrorIs(t, err, cmbo.ErrInternal)
+		require.NotErrorIs(t, err, cmbo.ErrPanic)
+		require.ErrorContains(t, err, "panic in the library")
+		require.ErrorContains(t, err, "index out of range")
+		var p *cmbo.PanicError
+		require.ErrorAs(t, err, &p)
+		require.Contains(t, string(p.Stack), "IndexError")
+		err = cmbo.IndexError(workers, func(mistake func() int) { _ = mistake() })
+		require.ErrorIs(t, err, cmbo.ErrPanic)
+		require.NotErrorIs(t, err, cmbo.ErrInternal)
+	}
+}
+
 // TestGoexitChangesNothing: a callback that ends its goroutine, as FailNow does,
 // leaves the optimiser usable and as it was.
 func TestGoexitChangesNothing(t *testing.T) {

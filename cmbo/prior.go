@@ -200,9 +200,10 @@ func (p *Prior) Prototype(i int) *gaussian.Normal {
 // parameters differ, with [ErrNumerical], or with ctx.Err(). With I points of the index
 // set it takes O(N (I + C)) time for N candidates, or, of the paper's, O(K n I²), on up to
 // GOMAXPROCS goroutines; where New does it, [WithParallelism] bounds them.
-func (p *Prior) Reindex(ctx context.Context, space *Space) (q *Prior, err error) {
-	defer func() { err = panicked(recover(), err) }()
-	return p.reindex(ctx, space, 0)
+func (p *Prior) Reindex(ctx context.Context, space *Space) (*Prior, error) {
+	return guarded(func() (*Prior, error) {
+		return p.reindex(ctx, space, 0)
+	})
 }
 
 // reindex is Reindex on a bounded number of goroutines.

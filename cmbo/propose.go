@@ -42,20 +42,18 @@ const maxAsked = 1 << 16
 // expects. If fewer than n are left it returns those, and [ErrNoCandidates]
 // only if there are none. n must be in 1..65536. All n follow from the log as it
 // stood when the call began: what is told meanwhile counts from the next call on.
-func (o *Optimizer) AskN(ctx context.Context, n int) (trials []Trial, err error) {
+func (o *Optimizer) AskN(ctx context.Context, n int) ([]Trial, error) {
 	if n < 1 || n > maxAsked {
 		return nil, optionErrorf("asked for %d trials, not 1 to %d", n, maxAsked)
 	}
-	if err := o.lockModel(ctx); err != nil {
-		return nil, err
-	}
-	defer o.unlockModel()
-	defer func() { err = o.usedModel(recover(), err) }()
-	d := o.draft()
-	saw := len(d.h.Events)
+	return withModel(ctx, o, func() ([]Trial, error) { return o.draft().askN(ctx, n) })
+}
+
+func (o *draft) askN(ctx context.Context, n int) ([]Trial, error) {
+	saw := len(o.h.Events)
 	var ts []Trial
 	for range n {
-		t, err := d.ask(ctx)
+		t, err := o.ask(ctx)
 		if err != nil {
 			if isExhausted(err) && len(ts) > 0 {
 				break
@@ -66,8 +64,8 @@ func (o *Optimizer) AskN(ctx context.Context, n int) (trials []Trial, err error)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	events := d.h.Events[saw:]
-	if len(o.h.Events) > saw {
+	events := o.h.Events[saw:]
+	if len(o.Optimizer.h.Events) > saw {
 		for i := range events {
 			events[i].Saw = saw
 		}
@@ -75,7 +73,7 @@ func (o *Optimizer) AskN(ctx context.Context, n int) (trials []Trial, err error)
 	if err := o.commit(events...); err != nil {
 		return nil, err
 	}
-	o.step = d.step
+	o.Optimizer.step = o.step
 	return ts, nil
 }
 
@@ -107,14 +105,18 @@ func (o *Optimizer) lockModel(ctx context.Context) error {
 
 func (o *Optimizer) unlockModel() { <-o.modelLock }
 
-// usedModel returns the error of a call that ends with what its deferred function
-// recovered, or with err. After a panic nobody knows what the model holds: it is
-// made anew before it is used again, unless it is the caller's.
-func (o *Optimizer) usedModel(recovered any, err error) error {
-	if err = panicked(recovered, err); errors.Is(err, ErrPanic) {
+// withModel returns what do returns, which has the model for itself, as guarded does.
+// After a panic nobody knows what the model holds: it is made anew before it is used
+// again, unless it is the caller's.
+func withModel[T any](ctx context.Context, o *Optimizer, do func() (T, error)) (out T, err error) {
+	if err := o.lockModel(ctx); err != nil {
+		return out, err
+	}
+	defer o.unlockModel()
+	if out, err = guarded(do); errors.As(err, new(*PanicError)) {
 		o.stale, o.requirements, o.past = o.config.surrogate == nil, newRequirements(), nil
 	}
-	return err
+	return out, err
 }
 
 func (o *draft) ask(ctx context.Context) (Trial, error) {
@@ -419,11 +421,7 @@ func (o *Optimizer) Enqueue(x []float64) error {
 	if err != nil {
 		return err
 	}
-	_ = o.lockModel(context.Background()) // which never ends
-	defer o.unlockModel()
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.commit(runlog.Event{Kind: runlog.EventEnqueued, X: x})
+	return o.commitBetween(runlog.Event{Kind: runlog.EventEnqueued, X: x})
 }
 
 // Enqueued returns the points that were enqueued and not proposed yet, in their

@@ -44,20 +44,21 @@ type snapshotOptions struct {
 // any release that has its format. It fails if w does, or with [ErrOption] if
 // the prior cannot be encoded or the acquisition has no name that
 // [ParseAcquisition] reads.
-func (o *Optimizer) Snapshot(w io.Writer) (err error) {
-	defer func() { err = panicked(recover(), err) }()
-	o.mu.Lock()
-	s, err := o.snapshot()
-	o.mu.Unlock()
-	if err != nil {
+func (o *Optimizer) Snapshot(w io.Writer) error {
+	return guard(func() error {
+		o.mu.Lock()
+		s, err := o.snapshot()
+		o.mu.Unlock()
+		if err != nil {
+			return err
+		}
+		state, err := json.Marshal(s)
+		if err != nil {
+			return fmt.Errorf("%w: snapshot: %w", ErrOption, err)
+		}
+		_, err = w.Write(runlog.SealState(state))
 		return err
-	}
-	state, err := json.Marshal(s)
-	if err != nil {
-		return fmt.Errorf("%w: snapshot: %w", ErrOption, err)
-	}
-	_, err = w.Write(runlog.SealState(state))
-	return err
+	})
 }
 
 func (o *Optimizer) snapshot() (*snapshotState, error) {
@@ -115,19 +116,18 @@ func (o *Optimizer) snapshot() (*snapshotState, error) {
 // prior is not the one the run began with or is missing, and with [ErrOption].
 // It reads to the end of r. [Optimizer.LastStep] knows nothing until the next
 // proposal; [Optimizer.Explain] tells the same of any trial.
-func Restore(r io.Reader, opts ...Option) (o *Optimizer, err error) {
-	defer func() { o, err = begun(o, panicked(recover(), err)) }()
-	b, err := io.ReadAll(r)
-	if err != nil {
-		return nil, err
-	}
-	if o, err = restore(b, opts); err != nil {
-		return nil, err
-	}
-	if err := o.beginJournal(); err != nil {
-		return nil, err
-	}
-	return o, nil
+func Restore(r io.Reader, opts ...Option) (*Optimizer, error) {
+	return guarded(func() (*Optimizer, error) {
+		b, err := io.ReadAll(r)
+		if err != nil {
+			return nil, err
+		}
+		o, err := restore(b, opts)
+		if err == nil {
+			err = o.beginJournal()
+		}
+		return o, err
+	})
 }
 
 // restore is Restore without a new journal's first line.

@@ -200,17 +200,14 @@ func (t Transfer) String() string {
 // so is the verdict after few values. Open and failed trials do not enter. It takes
 // what [Optimizer.Predict] takes, and fails with [ErrNumerical] if the model cannot be
 // conditioned on the data, or with ctx.Err().
-func (o *Optimizer) Transfer(ctx context.Context) (t Transfer, err error) {
-	if err := o.lockModel(ctx); err != nil {
-		return t, err
-	}
-	defer o.unlockModel()
-	defer func() { err = o.usedModel(recover(), err) }()
-	d, _ := o.draft().data(false)
-	if err := o.fit(ctx, d); err != nil {
-		return t, err
-	}
-	return o.transfer(d.Y), nil
+func (o *Optimizer) Transfer(ctx context.Context) (Transfer, error) {
+	return withModel(ctx, o, func() (Transfer, error) {
+		d, _ := o.draft().data(false)
+		if err := o.fit(ctx, d); err != nil {
+			return Transfer{}, err
+		}
+		return o.transfer(d.Y), nil
+	})
 }
 
 // transfer sums up what the model has found out from values.

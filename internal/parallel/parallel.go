@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 )
@@ -104,6 +106,9 @@ type Panic struct {
 	Index int
 	Value any    // what it panicked with, nil if it ended its goroutine
 	Stack []byte // where it panicked
+	// Foreign says that code of the library's caller took part: the library had called
+	// it, whatever that called in turn.
+	Foreign bool
 }
 
 // Error says what the work panicked with, without the stack.
@@ -121,11 +126,51 @@ func (p *Panic) Unwrap() error {
 }
 
 // caught makes the error of a piece of work from what a deferred function
-// recovered. A panic that a For within the work has caught already, and its caller
-// panicked with again, keeps its stack.
+// recovered.
 func caught(i int, value any) error {
+	p := Caught(value, "internal/parallel.For")
+	p.Index = i
+	return p
+}
+
+// Caught makes a [*Panic] of what a function deferred by boundary, a function of the
+// module named from the module's path on, recovered. A panic that a For within the work
+// has caught already, and its caller panicked with again, keeps its stack.
+func Caught(value any, boundary string) *Panic {
 	if p, ok := value.(*Panic); ok {
-		return &Panic{Index: i, Value: p.Value, Stack: p.Stack}
+		return &Panic{Value: p.Value, Stack: p.Stack, Foreign: p.Foreign}
 	}
-	return &Panic{Index: i, Value: value, Stack: debug.Stack()}
+	return &Panic{Value: value, Stack: debug.Stack(), Foreign: value == nil || foreign(boundary)}
+}
+
+const modulePath = "github.com/gocmbo/cmbo/"
+
+// library are the folders of the module that are the library; others use it.
+var library = []string{"linalg", "gaussian", "kernel", "cmbo", "internal"}
+
+// standard are the folders of the standard library.
+var standard = strings.Fields("archive bufio bytes cmp compress container context crypto database debug embed encoding errors expvar flag fmt go hash html image index internal io iter log maps math mime net os path plugin reflect regexp runtime slices sort strconv strings structs sync syscall testing text time unicode unique unsafe vendor weak")
+
+// foreign reports whether a function that is neither the library's nor the standard
+// library's lies between the panic that is being recovered and boundary.
+func foreign(boundary string) bool {
+	pcs := make([]uintptr, 256)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
+	panicked := false
+	for {
+		f, more := frames.Next()
+		name, ours := strings.CutPrefix(f.Function, modulePath)
+		first := name[:max(0, strings.IndexAny(name, "./"))]
+		switch {
+		case !panicked:
+			panicked = f.Function == "runtime.gopanic"
+		case ours && strings.HasPrefix(name, boundary):
+			return false
+		case ours && !slices.Contains(library, first), !ours && !slices.Contains(standard, first):
+			return true
+		}
+		if !more {
+			return false
+		}
+	}
 }

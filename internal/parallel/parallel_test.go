@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/exec"
 	"runtime"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -118,3 +121,16 @@ func TestPanicsBecomeErrors(t *testing.T) {
 
 //go:noinline
 func inner() { panic("inside") }
+
+// The standard library has the folders that tell its functions from a caller's.
+func TestStandardFolders(t *testing.T) {
+	out, err := exec.Command("go", "list", "std").Output()
+	require.NoError(t, err)
+	var folders []string
+	for _, p := range strings.Fields(string(out)) {
+		first, _, _ := strings.Cut(p, "/")
+		folders = append(folders, first)
+	}
+	slices.Sort(folders)
+	require.Equal(t, slices.Compact(folders), standard)
+}
