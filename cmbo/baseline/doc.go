@@ -3,7 +3,7 @@
 // own: random search and a Gaussian process without transfer, ensembles of the
 // past tasks' processes (RGPE, TST-R, TAF, RM-GP-UCB, RM-GP-TS, ScaML-GP,
 // StackedGP), priors learned from all past tasks at once (HyperBO, HyperBO+,
-// MetaBO, EM-EGP and EM-EGP-affine), and points that served the past tasks best, without a model of the
+// MetaBO, EM-EGP and its variants), and points that served the past tasks best, without a model of the
 // target (Portfolio).
 //
 //	method, err := baseline.Find("RGPE")

@@ -2,8 +2,10 @@ package baseline
 
 import (
 	"context"
+	"math"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/gaussian"
@@ -44,10 +46,10 @@ import (
 // them; 16 steps are made. One task leaves C nothing but
 // its own uncertainty, and the prior far too sure.
 //
-// Where it differs from the authors' code: shrinkage, which BoTorch leaves off, is
-// 0.5, for tasks are fewer than grid points; the noise
-// variance is not fitted to the target; the grid is bounded; noise variances of
-// single observations are used.
+// Where it differs from the authors' code: shrinkage, which BoTorch leaves off, is 0.5,
+// for tasks are fewer than grid points, or, as EM-EGP-OAS, what [oas] says; the noise
+// variance is fitted to the target as EM-EGP-noisefit alone; the grid is bounded; noise
+// variances of single observations are used.
 //
 // Matérn-3/2 with a length for each coordinate as the base kernel. A
 // step of EM takes O(G² Σ n_i) for G grid points, a step of a run O(n³ + n G² + (n²
@@ -69,6 +71,8 @@ type empiricalGP struct {
 	lists memo[*empiricalList]
 
 	logs []float64 // log likelihood of the tasks before each step
+
+	fitNoise bool // whether runs fit the noise variance
 }
 
 // empiricalList is what the prior says of a list of points.
@@ -103,7 +107,56 @@ func learnEmpirical(ctx context.Context, base config, space *cmbo.Space, tasks [
 	if err != nil {
 		return nil, nil, err
 	}
-	return m, obs, m.expectMaximize(ctx, obs, c)
+	m.fitNoise = c.noiseFit
+	if c.oas {
+		c.shrinkage = 0
+	}
+	if err := m.expectMaximize(ctx, obs, c); err != nil {
+		return nil, nil, err
+	}
+	if c.oas {
+		m.shrink(oas(m.cov, len(obs)))
+	}
+	return m, obs, nil
+}
+
+// fitsNoise makes EM-EGP a method whose runs fit the noise variance: see fitNoise.
+func fitsNoise(c *config) error { c.method, c.noiseFit = "EM-EGP-noisefit", true; return nil }
+
+// shrinksByOAS makes EM-EGP a method that draws C to the base kernel's matrix once, after
+// EM, by the share of the oracle approximating shrinkage estimator.
+func shrinksByOAS(c *config) error { c.method, c.oas = "EM-EGP-OAS", true; return nil }
+
+// oas returns the share of the oracle approximating shrinkage estimator for a sample
+// covariance S of t draws in p dimensions,
+//
+//	ρ = ((1 − 2/p)·tr S² + tr² S)/((t + 1 − 2/p)·(tr S² − tr² S/p)),
+//
+// at most 1. It is the best share towards tr S/p·I where draws are normal; here S is what
+// EM found of tasks that are known in part, and the base kernel's matrix stands for I.
+//
+// Y. Chen, A. Wiesel, Y. C. Eldar and A. O. Hero, Shrinkage algorithms for MMSE
+// covariance estimation, IEEE Trans. Signal Processing 58 (2010).
+func oas(s *linalg.Sym, t int) float64 {
+	p := float64(s.Dim())
+	trace, square := s.Trace(), 0.0
+	for i := range s.Dim() {
+		row := s.Row(i)
+		square += linalg.Dot(row, row)
+	}
+	rho := ((1-2/p)*square + trace*trace) / ((float64(t) + 1 - 2/p) * (square - trace*trace/p))
+	if !(rho >= 0 && rho <= 1) {
+		return 1 // S is a multiple of I, but for rounding
+	}
+	return rho
+}
+
+// shrink draws the covariance to the base kernel's matrix of the same trace.
+func (m *empiricalGP) shrink(share float64) {
+	trace := m.cov.Trace()
+	m.cov.Scale(1 - share)
+	m.cov.AddScaled(share*trace/m.gram.Trace(), m.gram)
+	m.settle()
 }
 
 // expectMaximize runs EM from the base process.
@@ -232,6 +285,75 @@ type empiricalRun struct {
 	m     *empiricalGP
 	cand  *linalg.Dense
 	bound *empiricalList
+}
+
+// Fit conditions on the data, with a noise variance that is fitted if that is asked for.
+func (r *empiricalRun) Fit(ctx context.Context, d cmbo.Data) error {
+	if err := r.take(d); err != nil {
+		return err
+	}
+	if r.m.fitNoise {
+		r.has = false
+		var err error
+		if r.noiseVariance, err = r.noiseOf(ctx, fittedNoise); err != nil {
+			return err
+		}
+	}
+	return r.priorRun.Fit(ctx, d)
+}
+
+// The noise variance that is fitted: the values it is fitted to at most, the first ones, and
+// the likelihood's prior in BoTorch, ln σ² ~ N(−4, 1), of which the density by σ² is
+// maximised, with its least value.
+const (
+	fittedNoise  = 200
+	noiseMode    = -5.0
+	minLogFitted = -9.210340371976182 // ln 1e-4
+	maxLogFitted = 0.0
+)
+
+// noiseOf returns the noise variance of highest posterior density given the first n values,
+// by golden section about the best of a grid, to .01 of its logarithm.
+func (r *empiricalRun) noiseOf(ctx context.Context, n int) (float64, error) {
+	n = min(n, len(r.d.Y))
+	if n == 0 {
+		return r.m.base.h.NoiseVariance, nil
+	}
+	x := points.First(r.d.X, n)
+	mean, resid := make([]float64, n), append([]float64(nil), r.d.Y[:n]...)
+	if err := r.Moments(ctx, mean, make([]float64, n), x); err != nil {
+		return 0, err
+	}
+	linalg.Axpy(resid, -1, mean)
+	var gram linalg.Sym
+	if err := r.Gram(ctx, &gram, x); err != nil {
+		return 0, err
+	}
+	var data gp.Data
+	loss := func(log float64) float64 {
+		if data.Factorize(&gram, gp.Noise(r.d.NoiseVariance[:n], n, math.Exp(log)), resid) != nil {
+			return math.Inf(1)
+		}
+		return (log-noiseMode)*(log-noiseMode)/2 - data.LogMarginal()
+	}
+	const step = 0.5
+	best, least := minLogFitted, math.Inf(1)
+	for log := minLogFitted; log <= maxLogFitted; log += step {
+		if l := loss(log); l < least {
+			best, least = log, l
+		}
+	}
+	lo, hi := max(best-step, minLogFitted), min(best+step, maxLogFitted)
+	for hi-lo > 0.01 {
+		const golden = 0.381966011250105
+		a, b := lo+golden*(hi-lo), hi-golden*(hi-lo)
+		if loss(a) < loss(b) {
+			hi = b
+		} else {
+			lo = a
+		}
+	}
+	return math.Exp((lo + hi) / 2), ctx.Err()
 }
 
 // Bind interpolates at the candidates, once for all runs on them.

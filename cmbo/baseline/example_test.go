@@ -87,6 +87,8 @@ func ExampleMethods() {
 	// MetaBO true true
 	// EM-EGP true true
 	// EM-EGP-affine true true
+	// EM-EGP-noisefit true true
+	// EM-EGP-OAS true true
 	// StackedGP true true
 	// Portfolio true true
 }

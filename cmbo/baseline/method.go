@@ -72,6 +72,8 @@ func Methods() []Method {
 		{"MetaBO", true, AnyAcquisition, learner(learnMetaBO)},
 		{"EM-EGP", true, AnyAcquisition, learner(learnEmpiricalGP)},
 		{"EM-EGP-affine", true, AnyAcquisition, learner(learnAffineGP)},
+		{"EM-EGP-noisefit", true, AnyAcquisition, learner(learnEmpiricalGP, fitsNoise)},
+		{"EM-EGP-OAS", true, AnyAcquisition, learner(learnEmpiricalGP, shrinksByOAS)},
 		{"StackedGP", true, AnyAcquisition, learner(learnStackedGP)},
 		{"Portfolio", true, NoAcquisition, learner(learnPortfolio)},
 	}

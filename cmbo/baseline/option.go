@@ -33,6 +33,8 @@ type config struct {
 	grid       int     // points of EM-EGP
 	shrinkage  float64 // of its covariance, at each step
 	iterations int     // of its EM
+	oas        bool    // EM-EGP with shrinkage once, after EM, by the OAS formula
+	noiseFit   bool    // EM-EGP with a noise variance fitted to the target
 }
 
 // newConfig applies options to the defaults: what base sets, and for the rest
