@@ -57,6 +57,7 @@ func TestSnapshotHoldsConfig(t *testing.T) {
 		"jitter":      {[]Option{WithPrior(p), WithWeightDistance(Jeffreys), WithJeffreysJitter(1e-3)}, []Option{WithPrior(p)}},
 		"initial":     {opts: []Option{WithInitial(3)}},
 		"repeats":     {opts: []Option{WithRepeats()}},
+		"outputs":     {opts: []Option{WithOutput("b"), WithOutput("a", Optional())}},
 		"sobol":       {opts: []Option{WithCandidateCounts(17, 200)}},
 		"local":       {opts: []Option{WithCandidateCounts(1000, 9)}},
 	}

@@ -118,12 +118,27 @@ func (m consulted) told(ctx context.Context, d Data) ([]float64, error) {
 	return mean, m.Predict(ctx, mean, sd, d.X)
 }
 
+// among returns the values that are chosen, all for nil.
+func among(values []float64, chosen []bool) []float64 {
+	if chosen == nil {
+		return values
+	}
+	var out []float64
+	for i, v := range values {
+		if chosen[i] {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
 // A question is what a proposal asks of a surrogate that was told data.
 type question struct {
 	data        Data
 	x           *linalg.Dense // candidates
 	acquisition acq.Func
 	draw        *rand.Rand // for Thompson sampling
+	feasible    []bool     // the values that proposals improve on, nil for all
 }
 
 // scored is how the scores of candidates came about.
@@ -165,6 +180,7 @@ func (m consulted) propose(ctx context.Context, s *Step, q question) (how scored
 	if err != nil {
 		return how, err
 	}
+	told = among(told, q.feasible)
 	f := q.acquisition
 	if a, ok := f.(acq.Adaptive); ok {
 		f = a.Adapt(acq.Proposal{Told: told, MaxValue: maxValue, Mean: s.Mean, SD: s.SD})
@@ -203,17 +219,35 @@ func (m consulted) score(ctx context.Context, dst, mean, sd []float64, x *linalg
 // A requirement is an output besides the objective of which something is required, with
 // its model. The probability that a point meets it is a factor of the acquisition.
 type requirement interface {
-	// probability returns it at the rows of x, from the log of a draft; nil as long as
-	// neither the log nor the prior says anything of the output.
-	probability(ctx context.Context, o *draft, x *linalg.Dense) ([]float64, error)
-	// power is how often the probability multiplies the acquisition.
-	power() int
+	// factor returns what follows of it at the rows of x, from the log of a draft.
+	factor(ctx context.Context, o *draft, x *linalg.Dense) (factor, error)
 }
 
 // A factor is what a requirement multiplies the acquisition by: p to a power.
 type factor struct {
-	p     []float64
-	power int
+	p      []float64 // nil as long as neither the log nor the prior says anything
+	power  int
+	output string    // that has to hold its limits, "" for success
+	log    []float64 // of such an output the logarithm of p, from the largest of all
+}
+
+// logAt returns the logarithm of what the acquisition of candidate i is multiplied by.
+func (g *factor) logAt(i int) float64 {
+	if g.log != nil {
+		return g.log[i]
+	}
+	return float64(g.power) * math.Log(g.p[i])
+}
+
+// at returns what the acquisition of candidate i is multiplied by.
+func (g *factor) at(score float64, i int) float64 {
+	if g.log != nil {
+		return score * math.Exp(g.log[i])
+	}
+	for range g.power {
+		score *= g.p[i]
+	}
+	return score
 }
 
 // factors returns what the acquisition is multiplied by at the rows of x: one for each
@@ -221,11 +255,10 @@ type factor struct {
 func (o *draft) factors(ctx context.Context, x *linalg.Dense) ([]factor, error) {
 	fs := make([]factor, len(o.requirements))
 	for i, r := range o.requirements {
-		p, err := r.probability(ctx, o, x)
-		if err != nil {
+		var err error
+		if fs[i], err = r.factor(ctx, o, x); err != nil {
 			return nil, err
 		}
-		fs[i] = factor{p, r.power()}
 	}
 	return fs, nil
 }
@@ -259,7 +292,7 @@ func multiply(scores []float64, factors []factor, f acq.Func) {
 		case logs != nil:
 			scores[i] = logs(v)
 			for _, g := range known {
-				scores[i] += float64(g.power) * math.Log(g.p[i])
+				scores[i] += g.logAt(i)
 			}
 			continue
 		case math.IsInf(v, 0):
@@ -270,9 +303,7 @@ func multiply(scores []float64, factors []factor, f acq.Func) {
 			scores[i] = 1
 		}
 		for _, g := range known {
-			for range g.power {
-				scores[i] *= g.p[i]
-			}
+			scores[i] = g.at(scores[i], i)
 		}
 	}
 }

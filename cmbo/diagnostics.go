@@ -1,6 +1,9 @@
 package cmbo
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // A Step says how the model chose a point; of the paper's method, what algorithm 1
 // computes in one iteration. Values are in the scaled units of the run's y policy: see
@@ -32,10 +35,15 @@ type Step struct {
 	// Success holds the probability that an evaluation succeeds, at the
 	// candidates; nil as long as no failure is known, of the run or of past tasks.
 	Success []float64
+	// Holds has, for each output with a limit, the probability that it holds its limits, at
+	// the candidates; an output of which nothing is known yet is missing.
+	Holds map[string][]float64
 	// Scores are those of the acquisition: logarithms for EI, (mean − target)/sd for PI,
 	// and means for the hierarchical prior before the first value. Where there is a
 	// probability of success they are multiplied by its square: logarithms for EI and
-	// PI, else counted from the least of them. They compare within the step only.
+	// PI, else counted from the least of them. So they are by the probabilities that limits
+	// hold, each in units of the largest, and before a value that holds them these come
+	// first: see [WithOutput]. They compare within the step only.
 	// Candidates that may not be proposed have one too, perhaps a larger one.
 	Scores []float64
 	// Jitter is the amount added to the diagonal of the covariance of the
@@ -75,6 +83,10 @@ func (s *Step) clone() Step {
 	}
 	for _, p := range []*[]float64{&c.Weights, &c.Distances, &c.PriorMean, &c.PriorSD, &c.Mean, &c.SD, &c.Success, &c.Scores, &c.Parameters} {
 		*p = slices.Clone(*p)
+	}
+	c.Holds = maps.Clone(s.Holds)
+	for name, p := range c.Holds {
+		c.Holds[name] = slices.Clone(p)
 	}
 	return c
 }

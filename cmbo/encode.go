@@ -21,8 +21,9 @@ import (
 //	"cmboprior", one byte of version, the payload, 32 bytes of SHA-256
 //
 // of all before. The payload holds what cannot be computed again from the rest: a byte
-// for the kind of the model, the parameters, the settings, what the model learned, and
-// what was learned of failures. No other version than the current one is read.
+// for the kind of the model, the parameters, the settings, what the model learned,
+// what was learned of failures, and, where tasks have any, of outputs. No other version
+// than the current one is read.
 const (
 	priorMagic   = "cmboprior"
 	priorVersion = 5
@@ -78,6 +79,9 @@ func (p *Prior) encode() ([]byte, error) {
 		if err := p.success.Encode(e); err != nil {
 			return nil, optionErrorf("%v", err)
 		}
+	}
+	if err := p.encodeOutputs(e); err != nil {
+		return nil, err
 	}
 	sum := sha256.Sum256(e.Buf)
 	return append(e.Buf, sum[:]...), nil
@@ -247,6 +251,9 @@ func readPrior(d *codec.Decoder, kind priorKind) (*Prior, error) {
 		if p.success, err = hierarchy.Decode(d, space.Dim(), hierarchyOptions(p.config, space.Dim())); err != nil {
 			return nil, err
 		}
+	}
+	if err := p.decodeOutputs(d); err != nil {
+		return nil, err
 	}
 	if p.config.labels != nil {
 		p.config.labels = p.Labels()

@@ -28,6 +28,9 @@ var (
 	ErrNoTasks = space.ErrNoTasks
 	// ErrTask: a task has no observations, no ID, or an ID used twice.
 	ErrTask = space.ErrTask
+	// ErrOutput: an evaluation brought an output that was not declared, or lacks one that
+	// was: see [WithOutput].
+	ErrOutput = space.ErrOutput
 	// ErrOption: an option's value is outside its range, or two options
 	// contradict each other.
 	ErrOption = space.ErrOption

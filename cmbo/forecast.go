@@ -124,7 +124,7 @@ func (o *Optimizer) calibration(ctx context.Context) (Calibration, error) {
 				return Calibration{}, err
 			}
 		}
-		past = &hindsight{model: consulted{m}, h: runlog.NewLog(o.space)}
+		past = &hindsight{model: consulted{m}, h: runlog.NewLog(o.space, o.config.outputs...)}
 		o.past = past
 	}
 	d := &draft{Optimizer: o, h: past.h}

@@ -18,8 +18,8 @@ import (
 
 // Progress tells how far [Learn] has come.
 type Progress struct {
-	// Stage is "fit", "population", "cluster", "score", "prototypes" or "success"; the
-	// paper's variants have no population.
+	// Stage is "fit", "population", "cluster", "score", "prototypes", "success" or
+	// "outputs"; the paper's variants have no population.
 	Stage string
 	// Done of Total pieces of the stage are finished: tasks or processes fitted,
 	// numbers of clusters tried, or clusters.
@@ -46,7 +46,9 @@ type Progress struct {
 // to each other than to the others, that lie further below these than ten times their
 // range; three others must be left that are not all equal. Where
 // evaluations of past tasks failed, the probability of success is learned too; tasks
-// of failures alone serve nothing else. Tasks that have nothing to do with the new one
+// of failures alone serve nothing else. Each of the tasks' outputs, which need not be in all
+// of them, is learned by itself in the time of the default, for [WithOutput]: as it is, or
+// in logarithms where its values are positive and these are more nearly normal. Tasks that have nothing to do with the new one
 // cost the hierarchical prior little; they can make the paper's worse.
 //
 // It fails with [ErrNoTasks] if no task has a value, with [ErrTask], [ErrDimension],
@@ -135,6 +137,7 @@ type trainingSet struct {
 	failed   []*linalg.Dense  // points of theirs that failed, nil for none
 	labelled []hierarchy.Task // all of them, failures too, with what became of each point
 	failures int              // among them
+	outputs  map[string]*measured
 }
 
 // take validates tasks together with the options and the tasks known.
@@ -183,8 +186,10 @@ func (t *trainingSet) take(tasks []Task) error {
 			y, noise = scaling.CompressLow(y, noise)
 		}
 		s := c.y.fit(y)
+		x := t.space.EncodeAll(tasks[i].X)
+		t.takeOutputs(&tasks[i], x)
 		t.tasks = append(t.tasks, model.Task{
-			ID: tasks[i].ID, X: t.space.EncodeAll(tasks[i].X), Y: s.Z, Noise: s.NoiseVariances(noise), Shift: s.Shift, Scale: s.Scale,
+			ID: tasks[i].ID, X: x, Y: s.Z, Noise: s.NoiseVariances(noise), Shift: s.Shift, Scale: s.Scale,
 		})
 	}
 	return nil
@@ -200,13 +205,14 @@ func (t *trainingSet) learn(ctx context.Context) (*Prior, error) {
 }
 
 // finish makes the prior of what was learned of values, and learns where evaluations
-// succeed.
+// succeed and the outputs.
 func (t *trainingSet) finish(ctx context.Context, l learned) (p *Prior, err error) {
 	p = newPrior(t.config.settled(), t.space, t.finite, l)
 	if p.success, err = t.learnSuccess(ctx); err != nil {
 		return nil, fmt.Errorf("probability of success: %w", err)
 	}
-	return p, nil
+	p.outputs, err = t.learnOutputs(ctx)
+	return p, err
 }
 
 // pool returns the points that stand for the space: its candidates, if it has

@@ -3,6 +3,7 @@ package cmbo
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -103,7 +104,7 @@ func (c *runConfig) fill(space *Space) error {
 
 // newOptimizer makes an optimiser of a complete configuration, with an empty log.
 func newOptimizer(space *Space, c *runConfig) (*Optimizer, error) {
-	o := &Optimizer{modelLock: make(chan struct{}, 1), space: space, config: c, h: runlog.NewLog(space), requirements: newRequirements()}
+	o := &Optimizer{modelLock: make(chan struct{}, 1), space: space, config: c, h: runlog.NewLog(space, c.outputs...), requirements: c.newRequirements()}
 	switch {
 	case space.Finite():
 		o.points = space.Encoded()
@@ -182,7 +183,7 @@ func (o *Optimizer) Space() *Space { return o.space }
 // cancelled before, or with [ErrNotFinite].
 func (o *Optimizer) Tell(id int, y float64, opts ...ObservationOption) error {
 	e := runlog.Event{Kind: runlog.EventTold, Trial: id, Y: y}
-	if err := observe(&e, opts); err != nil {
+	if err := o.observe(&e, opts); err != nil {
 		return fmt.Errorf("trial %d: %w", id, err)
 	}
 	return o.close(id, e)
@@ -232,7 +233,7 @@ func (o *Optimizer) Observe(x []float64, y float64, opts ...ObservationOption) e
 		return err
 	}
 	e := runlog.Event{Kind: runlog.EventObserved, X: x, Y: y}
-	if err := observe(&e, opts); err != nil {
+	if err := o.observe(&e, opts); err != nil {
 		return err
 	}
 	return o.commitBetween(e)
@@ -271,7 +272,7 @@ func WithNoise(variance float64) ObservationOption {
 }
 
 // observe validates the value of an event and applies the options.
-func observe(e *runlog.Event, opts []ObservationOption) error {
+func (o *Optimizer) observe(e *runlog.Event, opts []ObservationOption) error {
 	if err := space.CheckValue(e.Y); err != nil {
 		return err
 	}
@@ -283,19 +284,24 @@ func observe(e *runlog.Event, opts []ObservationOption) error {
 			return err
 		}
 	}
-	return nil
+	return o.h.CheckValues(e.Outputs)
 }
 
 // Best returns the best value told or observed so far, noisy as it may be, the first of equals;
-// ok is false before the first.
+// ok is false before the first. Where outputs have limits it is the best of those that hold
+// them all; if there is none, ok is false and best the observation that came nearest, which
+// is the least beyond the limits in deviations of each output's values: see
+// [Observation.Violations].
 func (o *Optimizer) Best() (best Observation, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	i := o.h.Best(o.config.minimize)
-	if i < 0 {
-		return Observation{}, false
+	if i := o.h.Best(o.config.minimize); i >= 0 {
+		return o.observation(i), true
 	}
-	return o.observation(i), true
+	if i := o.h.Nearest(o.config.minimize); i >= 0 {
+		best = o.observation(i)
+	}
+	return best, false
 }
 
 // Predict returns the mean and the standard deviation that the model gives the
@@ -373,6 +379,7 @@ func (o *Optimizer) Task(id string) (Task, error) {
 	known := false
 	for _, ob := range o.h.Observations {
 		t.X = append(t.X, slices.Clone(ob.X))
+		t.Outputs.Append(len(t.Y), ob.Outputs)
 		t.Y = append(t.Y, ob.Y)
 		t.NoiseVariance = append(t.NoiseVariance, ob.NoiseVariance)
 		known = known || ob.NoiseVariance > 0
@@ -397,7 +404,10 @@ func (o *Optimizer) Observations() []Observation {
 // observation returns a copy of observation i of the log.
 func (o *Optimizer) observation(i int) Observation {
 	ob := o.h.Observations[i]
-	return Observation{X: slices.Clone(ob.X), Y: ob.Y, NoiseVariance: ob.NoiseVariance, Trial: ob.Trial, space: o.space}
+	return Observation{
+		X: slices.Clone(ob.X), Y: ob.Y, NoiseVariance: ob.NoiseVariance, Outputs: maps.Clone(ob.Outputs), Trial: ob.Trial,
+		space: o.space, violations: o.violations(i),
+	}
 }
 
 // Open returns the trials that are waiting for an answer, in the order of

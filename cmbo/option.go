@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/kernel"
 )
 
@@ -139,7 +140,8 @@ type runConfig struct {
 	jitter      float64 // absolute Jeffreys jitter, NaN for the default
 	initial     int     // size of the initial design
 	repeats     bool
-	sobol       int // candidates of a parameter space
+	outputs     []runlog.Output // in the order of their names
+	sobol       int             // candidates of a parameter space
 	local       int
 }
 

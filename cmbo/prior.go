@@ -25,6 +25,7 @@ type Prior struct {
 
 	learned learned
 	success *hierarchy.Model // where evaluations succeed, nil if none failed
+	outputs []*outputPrior   // in the order of their names
 	facts   facts
 	lazy    *lazyDigest
 }
@@ -222,7 +223,7 @@ func (p *Prior) reindex(ctx context.Context, space *Space, workers int) (*Prior,
 		return p, err
 	}
 	q := newPrior(p.config, p.space, p.finite, l)
-	q.success = p.success
+	q.success, q.outputs = p.success, p.outputs
 	return q, nil
 }
 
@@ -255,6 +256,7 @@ func (p *Prior) Tasks() []Task {
 		tasks[i] = t
 		byID[s.ID] = i
 	}
+	p.columns(tasks, byID)
 	if p.success == nil {
 		return tasks
 	}

@@ -114,7 +114,7 @@ func withModel[T any](ctx context.Context, o *Optimizer, do func() (T, error)) (
 	}
 	defer o.unlockModel()
 	if out, err = guarded(do); errors.As(err, new(*PanicError)) {
-		o.stale, o.requirements, o.past = o.config.surrogate == nil, newRequirements(), nil
+		o.stale, o.requirements, o.past = o.config.surrogate == nil, o.config.newRequirements(), nil
 	}
 	return out, err
 }
@@ -283,7 +283,7 @@ func (o *draft) score(ctx context.Context, id int, x *linalg.Dense) (*Step, scor
 	}
 	n, _ := x.Dims()
 	s := &Step{Trial: id, Mean: make([]float64, n), SD: make([]float64, n), Scores: make([]float64, n), Shift: scale.Shift, Scale: scale.Scale}
-	how, err := o.model.propose(ctx, s, question{d, x, o.config.acquisition, rng.Stream(o.config.seed, "draw", uint64(id))})
+	how, err := o.model.propose(ctx, s, question{d, x, o.config.acquisition, rng.Stream(o.config.seed, "draw", uint64(id)), o.feasible()})
 	if err != nil {
 		return nil, how, err
 	}
@@ -295,6 +295,21 @@ func (o *draft) score(ctx context.Context, id int, x *linalg.Dense) (*Step, scor
 		return nil, how, err
 	}
 	s.Success = factors[success].p
+	for _, g := range factors {
+		if g.output != "" && g.p != nil {
+			if s.Holds == nil {
+				s.Holds = make(map[string][]float64)
+			}
+			s.Holds[g.output] = g.p
+		}
+	}
+	if len(factors) > 1 && o.h.Best(o.config.minimize) < 0 {
+		multiply(s.Scores, factors[:1], how.by)
+		if lead(s.Scores, factors) {
+			how.by, how.own = nil, "probability of holding the limits"
+		}
+		return s, how, nil
+	}
 	multiply(s.Scores, factors, how.by)
 	return s, how, nil
 }
@@ -401,7 +416,11 @@ func (o *draft) draw(step int) {
 		}
 	}
 	each("candidates", o.config.sobol, nil, o.space.Spread)
-	if b := o.h.Best(o.config.minimize); b >= 0 {
+	b := o.h.Best(o.config.minimize)
+	if b < 0 {
+		b = o.h.Nearest(o.config.minimize)
+	}
+	if b >= 0 {
 		best := o.h.Observations[b].X
 		each("local", o.config.local, best, func(n int, r *rand.Rand) [][]float64 { return o.space.Near(best, n, r) })
 	}

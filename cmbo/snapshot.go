@@ -36,6 +36,8 @@ type snapshotOptions struct {
 	Repeats     bool         `json:"repeats,omitempty"`
 	Sobol       int          `json:"sobol_candidates"`
 	Local       int          `json:"local_candidates"`
+
+	Outputs []runlog.Output `json:"outputs,omitempty"`
 }
 
 // Snapshot writes the state of the optimiser, at any moment: one line of JSON
@@ -70,7 +72,7 @@ func (o *Optimizer) snapshot() (*snapshotState, error) {
 	}
 	s.Options = snapshotOptions{
 		Seed: c.seed, Minimize: c.minimize, YPolicy: c.y.String(), Acquisition: c.acquisition.String(), Weights: c.weights,
-		ARD: c.ard, Initial: c.initial, Repeats: c.repeats, Sobol: c.sobol, Local: c.local,
+		ARD: c.ard, Initial: c.initial, Repeats: c.repeats, Sobol: c.sobol, Local: c.local, Outputs: c.outputs,
 	}
 	p := &s.Options
 	if c.prior != nil {
@@ -219,12 +221,15 @@ func restoreOptions(opts []Option) (*runConfig, error) {
 // again.
 func (s *snapshotOptions) restore(given *runConfig) (*runConfig, error) {
 	c := &runConfig{
-		seed: s.Seed, minimize: s.Minimize, weights: s.Weights, ard: s.ARD, initial: s.Initial, repeats: s.Repeats, sobol: s.Sobol, local: s.Local,
+		seed: s.Seed, minimize: s.Minimize, weights: s.Weights, ard: s.ARD, initial: s.Initial, repeats: s.Repeats, sobol: s.Sobol, local: s.Local, outputs: s.Outputs,
 		noise: math.NaN(), jitter: math.NaN(),
 		prior: given.prior, surrogate: given.surrogate, parallelism: given.parallelism, journal: given.journal, mark: given.mark,
 	}
 	if c.initial < 0 || c.sobol < 1 || c.local < 0 || c.sobol > maxCandidates || c.local > maxCandidates {
 		return nil, fmt.Errorf("%w: options out of range", ErrCorrupt)
+	}
+	if err := runlog.CheckOutputs(c.outputs); err != nil {
+		return nil, corrupt(err)
 	}
 	y, err := ParseYPolicy(s.YPolicy)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -59,6 +60,30 @@ func kits(t testing.TB) []kit {
 	add("plain ARD kernel", box, []cmbo.Option{cmbo.WithPriorKernel(kernel.Scale(1, kernel.Matern52(0.3, 0.4))), cmbo.WithCandidateCounts(20, 6), cmbo.WithAcquisition(cmbo.MaxValuePI())})
 	add("foreign kernel", box, []cmbo.Option{cmbo.WithPriorKernel(foreign{0.5}), cmbo.WithCandidateCounts(20, 6), cmbo.WithRepeats()}, cmbo.WithPriorKernel(foreign{0.5}))
 	add("small discrete", small, []cmbo.Option{cmbo.WithInitial(3), cmbo.WithARD()})
+	limits := []cmbo.Option{cmbo.WithOutput("seconds", cmbo.AtMost(1.5)), cmbo.WithOutput("parts", cmbo.AtLeast(0.2), cmbo.Optional()), cmbo.WithOutput("kept")}
+	tasks := family(5, 10)
+	for i := range tasks {
+		tasks[i].Outputs = make(map[string][]float64)
+		for _, x := range tasks[i].X {
+			tasks[i].Outputs["seconds"] = append(tasks[i].Outputs["seconds"], math.Exp(x[0]-x[1]+float64(i)/4))
+		}
+	}
+	limited := learn(t, box, tasks, append(smallSets[:2:2], cmbo.WithClusters(2))...)
+	add("limits list", list, append(limits[:3:3], cmbo.WithPrior(limited)), cmbo.WithPrior(limited))
+	add("limits box", box, append(limits[:3:3], cmbo.WithPrior(limited), cmbo.WithCandidateCounts(20, 6)), cmbo.WithPrior(limited))
+	add("limits plain", box, append(limits[:3:3], cmbo.WithCandidateCounts(20, 6), cmbo.WithAcquisition(cmbo.UCB(2))))
+	return out
+}
+
+// outputsOf makes up the outputs that an optimiser with the limits above wants.
+func outputsOf(t testing.TB, r *rand.Rand, o *cmbo.Optimizer, x []float64) cmbo.Outputs {
+	if !bytes.Contains(snapshot(t, o), []byte(`"outputs":[`)) {
+		return nil
+	}
+	out := cmbo.Outputs{"seconds": math.Exp(x[0]-x[1]) + r.Float64(), "kept": r.NormFloat64()}
+	if r.IntN(3) > 0 {
+		out["parts"] = x[0] * x[1]
+	}
 	return out
 }
 
@@ -93,6 +118,9 @@ func act(t testing.TB, r *rand.Rand, o *cmbo.Optimizer, s *cmbo.Space) string {
 		if r.IntN(3) == 0 {
 			opts = append(opts, cmbo.WithNoise(0.01+r.Float64()))
 		}
+		if out := outputsOf(t, r, o, tr.X); out != nil {
+			opts = append(opts, out)
+		}
 		require.NoError(t, o.Tell(tr.ID, value(tr.X), opts...))
 		return "told"
 	case k == 7:
@@ -111,7 +139,7 @@ func act(t testing.TB, r *rand.Rand, o *cmbo.Optimizer, s *cmbo.Space) string {
 		}
 		row = append(row, v)
 	}
-	require.NoError(t, o.Observe(row, value(row)))
+	require.NoError(t, o.Observe(row, value(row), outputsOf(t, r, o, row)))
 	return "observed"
 }
 

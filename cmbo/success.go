@@ -12,18 +12,33 @@ import (
 // The requirements of a run, by number.
 const success = 0
 
-// newRequirements returns those of a run, before any model of theirs is made.
-func newRequirements() []requirement { return []requirement{success: new(successRequirement)} }
+// newRequirements returns those of a run, before any model of theirs is made: success, and
+// then outputs that have limits.
+func (c *runConfig) newRequirements() []requirement {
+	out := []requirement{success: new(successRequirement)}
+	for _, m := range c.newOutputModels() {
+		out = append(out, m)
+	}
+	return out
+}
 
 // successRequirement requires that evaluations succeed.
 type successRequirement struct {
 	run *hierarchy.Bound // nil before it is needed
 }
 
-// The best point is often next to the border of a region that fails, and the square keeps
-// farther from it than the first power.
-func (*successRequirement) power() int { return 2 }
+// successPower is the power of the probability of success: the best point is often next to
+// the border of a region that fails, and the square keeps farther from it than the first
+// power.
+const successPower = 2
 
+func (r *successRequirement) factor(ctx context.Context, o *draft, x *linalg.Dense) (factor, error) {
+	p, err := r.probability(ctx, o, x)
+	return factor{p: p, power: successPower}, err
+}
+
+// probability returns that of success at the rows of x; nil as long as neither the log nor
+// the prior knows of a failure.
 func (r *successRequirement) probability(ctx context.Context, o *draft, x *linalg.Dense) ([]float64, error) {
 	if r.run == nil {
 		var m *hierarchy.Model

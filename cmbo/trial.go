@@ -65,11 +65,14 @@ type Observation struct {
 	// NoiseVariance is the variance of the measurement's error in squared
 	// units of Y, 0 if it was not given.
 	NoiseVariance float64
+	// Outputs are what was told beside Y, nil for nothing.
+	Outputs Outputs
 	// Trial is the ID of the trial that was told, 0 for an observation the
 	// optimiser did not propose.
 	Trial int
 
-	space *Space
+	space      *Space
+	violations []Violation
 }
 
 // Float returns the value of a parameter as [Trial.Float] does.

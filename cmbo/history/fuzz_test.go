@@ -153,8 +153,12 @@ func FuzzHPOB(f *testing.F) {
 	f.Add([]byte(hpob), "4796")
 	f.Add([]byte(`{"s": {"t": {"X": [[0.5], [null], 3, [0.5, 1], ["a"], []], "y": [1e160, 1, 2, NaN, [1, 2], -Infinity, {"a": [1]}], "z": {"\\u00e4": [true, []]}}}}`), "")
 	f.Add([]byte{0x1f, 0x8b, 8}, "")
+	f.Add([]byte(`{"s": {"t": {"X": [[0.5], [1]], "Y": [[1, null], [2, 1e160]], "outputs": ["v", "w"]}}}`), "s")
 	f.Fuzz(func(t *testing.T, text []byte, space string) {
 		form := history.HPOB{Name: space, Policy: history.Skip, Limits: history.Limits{Bytes: 1 << 16, String: 100, Columns: 50}}
+		if bytes.Contains(text, []byte(`"outputs"`)) {
+			form.Value = "v"
+		}
 		got, err := form.Read(bytes.NewReader(text))
 		if err != nil {
 			mustBeSentinel(t, err)

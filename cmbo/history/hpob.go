@@ -12,6 +12,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/cmbo/space"
 )
 
 // An HPOB describes what to take from a file in HPO-B's format, plain or
@@ -19,7 +20,11 @@ import (
 //
 //	{space: {task: {"X": [[...], ...], "y": [[v], ...]}}}
 //
-// The zero value reads the only space of a file.
+// or, where evaluations brought several values,
+//
+//	{space: {task: {"X": [[...], ...], "Y": [[v, w, ...], ...], "outputs": ["v", "w", ...]}}}
+//
+// The zero value reads the only space of a file of the first kind.
 //
 // S. Pineda Arango et al., HPO-B: a large-scale reproducible benchmark for
 // black-box HPO based on OpenML, NeurIPS Datasets and Benchmarks 2021.
@@ -27,6 +32,9 @@ type HPOB struct {
 	// Name is the name of the search space to be read; empty stands for the
 	// only one of a file.
 	Name string
+	// Value is the name, among "outputs", of the value to be optimised in a file that has
+	// several. The others become the tasks' Outputs, null for those that are missing.
+	Value string
 	// Policy says what becomes of bad rows.
 	Policy Policy
 	// Limits bound what is read; Line does not apply.
@@ -51,12 +59,12 @@ type HPOBResult struct {
 // coordinate in [0, 1]: the Space is cmbo.UnitCube. The tasks are sorted by ID.
 // Of equal configurations of a task only the first stays, as HPO-B's users have
 // it; -0 counts as 0. Values may stand bare or each in brackets. Other spaces,
-// and other keys of a task, are passed over.
+// and other keys of a task, are passed over: without Value "Y" and "outputs", with it "y".
 //
 // A row is bad, and dealt with as the Policy says, if its configuration has
 // another number of coordinates than the first of the file, or an entry that is
 // not a number in [0, 1], if its value is not one number within ±1e150 (Python's
-// NaN and Infinity are none), or if X and y are of different lengths and it has
+// NaN and Infinity are none), if it has not a value for each of the outputs, or if X and y are of different lengths and it has
 // no counterpart. A [*RowError] names the task, and the row in its Reason; one of
 // a task without good rows, which is left out, is about the task. Whatever the
 // Policy, Read fails with cmbo's ErrCorrupt if the text is not JSON of this
@@ -74,7 +82,7 @@ func (h HPOB) Read(r io.Reader) (*HPOBResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &hpobReader{scanner: s, collector: out}
+	t := &hpobReader{scanner: s, collector: out, objective: h.Value}
 	found := false
 	var others []string
 	err = s.object(func(name string) error {
@@ -167,10 +175,11 @@ func (u *unpacked) Read(p []byte) (int, error) {
 type hpobReader struct {
 	*scanner
 	*collector
-	name     string
-	dim      int // 0 until the first good configuration
-	kept     [][]int
-	repeated int
+	name      string
+	objective string // the name of the one to be optimised, "" in a file with one
+	dim       int    // 0 until the first good configuration
+	kept      [][]int
+	repeated  int
 }
 
 // space reads all tasks.
@@ -191,15 +200,25 @@ func (t *hpobReader) space() error {
 // task reads one task.
 func (t *hpobReader) task(id string) error {
 	p := hpobTask{hpobReader: t, first: make(map[string]int)}
+	ys := "y"
+	if t.objective != "" {
+		ys = "Y"
+	}
 	err := t.object(func(key string) error {
 		switch {
 		case key == "X" && p.fileX == nil:
 			p.fileX = []int{}
 			return t.array(p.configuration)
-		case key == "y" && p.fileY == nil:
+		case key == "y" && t.objective == "" && p.fileY == nil:
 			p.fileY = []float64{}
 			return t.array(p.value)
-		case key == "X" || key == "y":
+		case key == "Y" && t.objective != "" && p.fileY == nil:
+			p.fileY = []float64{}
+			return t.array(p.several)
+		case key == "outputs" && t.objective != "" && p.names == nil:
+			p.names = []string{}
+			return t.array(p.outputName)
+		case key == "X" || key == ys || key == "outputs" && t.objective != "":
 			return rowErrorf(cmbo.ErrCorrupt, "the key appears twice").in(key, "")
 		}
 		return t.skip()
@@ -223,6 +242,8 @@ type hpobTask struct {
 	x     [][]float64
 	badX  []string
 	badY  map[int]string
+	rows  [][]float64    // of the file, where there are several values: NaN for one that is missing
+	names []string       // of these
 	first map[string]int // index in x by configuration
 	row   []float64
 }
@@ -348,13 +369,101 @@ func (p *hpobTask) value() error {
 	return nil
 }
 
+// several reads an entry of Y.
+func (p *hpobTask) several() error {
+	c, err := p.peek()
+	if err != nil {
+		return err
+	}
+	if c != '[' {
+		p.rows = append(p.rows, nil)
+		return p.skip()
+	}
+	var row []float64
+	err = p.array(func() error {
+		v, ok, err := p.number()
+		if !ok {
+			v = math.NaN()
+		}
+		if row = append(row, v); len(row) > p.limits.Columns {
+			return beyond("Columns", int64(p.limits.Columns), "row %d: more numbers in a list", len(p.rows))
+		}
+		return err
+	})
+	p.rows = append(p.rows, row)
+	return err
+}
+
+// outputName reads an entry of outputs.
+func (p *hpobTask) outputName() error {
+	name, err := p.text()
+	if err != nil {
+		return err
+	}
+	if space.CheckOutputName(name) != nil || slices.Contains(p.names, name) {
+		return rowErrorf(cmbo.ErrCorrupt, "output %d is %q, which is no name, or appears twice", len(p.names), clip(name))
+	}
+	if p.names = append(p.names, name); len(p.names) > p.limits.Columns {
+		return beyond("Columns", int64(p.limits.Columns), "more outputs")
+	}
+	return nil
+}
+
+// choose makes the values of those that are to be optimised, among several.
+func (p *hpobTask) choose(id string) error {
+	at := slices.Index(p.names, p.objective)
+	if at < 0 {
+		return &RowError{Task: clip(id), Reason: fmt.Sprintf("no output %q; it has %s", clip(p.objective), quoteAll(p.names)), Err: cmbo.ErrCorrupt}
+	}
+	p.badY = make(map[int]string)
+	for i, row := range p.rows {
+		v := math.NaN()
+		switch {
+		case len(row) != len(p.names):
+			p.badY[i] = fmt.Sprintf("Y: %d values for %d outputs", len(row), len(p.names))
+		case math.IsNaN(row[at]):
+			p.badY[i] = fmt.Sprintf("Y: %q is null, or another value that is not a number", p.objective)
+		default:
+			v = row[at]
+		}
+		p.fileY = append(p.fileY, v)
+	}
+	return nil
+}
+
+// outputs returns the further values of row i; bad says what is wrong with one.
+func (p *hpobTask) outputs(i int) (out map[string]float64, bad *RowError) {
+	if p.objective == "" {
+		return nil, nil
+	}
+	for k, v := range p.rows[i] {
+		if name := p.names[k]; name != p.objective && !math.IsNaN(v) {
+			if e := checkValue(v); e != nil {
+				e.Reason = fmt.Sprintf("row %d: output %q is %g: %s", i, name, v, e.Reason)
+				return nil, e
+			}
+			if out == nil {
+				out = make(map[string]float64)
+			}
+			out[name] = v
+		}
+	}
+	return out, nil
+}
+
 // collect joins configurations and values.
 func (p *hpobTask) collect(id string) error {
+	if p.objective != "" {
+		if err := p.choose(id); err != nil {
+			return err
+		}
+	}
 	at := make([]int, len(p.x)) // 1 + index of the observation of a configuration
 	kept := make([]int, 0, len(p.fileX))
 	n := 0
 	for i := range max(len(p.fileX), len(p.fileY)) {
 		var e *RowError
+		var outputs map[string]float64
 		switch {
 		case i >= len(p.fileX) || i >= len(p.fileY):
 			e = rowErrorf(cmbo.ErrCorrupt, "row %d: %d configurations but %d values", i, len(p.fileX), len(p.fileY))
@@ -365,6 +474,8 @@ func (p *hpobTask) collect(id string) error {
 		case at[p.fileX[i]] == 0:
 			if e = checkValue(p.fileY[i]); e != nil {
 				e.Reason = fmt.Sprintf("row %d: y is %g: %s", i, p.fileY[i], e.Reason)
+			} else {
+				outputs, e = p.outputs(i)
 			}
 		}
 		k := -1
@@ -378,7 +489,7 @@ func (p *hpobTask) collect(id string) error {
 			k = at[p.fileX[i]] - 1
 			p.repeated++
 		default:
-			p.add(id, p.x[p.fileX[i]], p.fileY[i], 0)
+			p.add(id, p.x[p.fileX[i]], p.fileY[i], 0, outputs)
 			k = n
 			n++
 			at[p.fileX[i]] = n

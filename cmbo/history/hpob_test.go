@@ -280,3 +280,46 @@ func TestCSVManyCommas(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestHPOBOutputs: of several values one is optimised and the others are outputs, missing
+// ones and all.
+func TestHPOBOutputs(t *testing.T) {
+	const text = `{"s": {"b": {"outputs": ["size", "seconds", "cpu"], "X": [[0.5], [1], [0.5], [0], [0.25], [0.75]], "y": [9],
+		"Y": [[1, 2, 3], [4, null, NaN], [7, 8, 9], [null, 1, 1], [1, 2], [5, 1e999, 1]], "context": {"height": 1080}},
+		"a": {"X": [[0]], "Y": [[1, 0.5]], "outputs": ["seconds", "size"]}}}`
+	got, err := history.HPOB{Value: "size", Policy: history.Skip}.Read(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustBeLearnable(t, &got.Result)
+	a, b := got.Tasks[0], got.Tasks[1]
+	if !reflect.DeepEqual(a.Y, []float64{0.5}) || !reflect.DeepEqual(a.Outputs.Row(0), map[string]float64{"seconds": 1}) {
+		t.Errorf("a: %+v", a)
+	}
+	if !reflect.DeepEqual(b.Y, []float64{1, 4}) || !reflect.DeepEqual(b.Outputs.Row(0), map[string]float64{"seconds": 2, "cpu": 3}) || b.Outputs.Row(1) != nil {
+		t.Errorf("b: %+v", b)
+	}
+	if r := got.Report; r.Rows != 6 || r.Accepted != 3 || r.Skipped != 3 || got.Repeated != 1 {
+		t.Errorf("%+v, %d repeated", r, got.Repeated)
+	}
+	for i, want := range []string{`row 3: Y: "size" is null`, "row 4: Y: 2 values for 3 outputs", `row 5: output "seconds" is +Inf`} {
+		if e := got.Report.Errors[i]; e.Task != "b" || !strings.Contains(e.Reason, want) {
+			t.Errorf("%v, want %s", e, want)
+		}
+	}
+	for text, want := range map[string]string{
+		`{"s": {"t": {"X": [[0]], "Y": [[1]], "outputs": ["a"]}}}`:                     `no output "size"; it has "a"`,
+		`{"s": {"t": {"X": [[0]], "y": [1]}}}`:                                         `no output "size"`,
+		`{"s": {"t": {"X": [[0]], "Y": [[1]], "outputs": ["size", "size"]}}}`:          `output 1 is "size", which is no name, or appears twice`,
+		`{"s": {"t": {"X": [[0]], "Y": [[1]], "outputs": [""]}}}`:                      `output 0 is ""`,
+		`{"s": {"t": {"X": [[0]], "Y": [[1]], "Y": [[1]], "outputs": ["size"]}}}`:      "the key appears twice",
+		`{"s": {"t": {"X": [[0]], "Y": [[1]], "outputs": ["size"], "outputs": [""]}}}`: "the key appears twice",
+		`{"s": {"t": {"X": [[0]], "Y": [1], "outputs": ["size"]}}}`:                    "row 0: Y: 0 values for 1 outputs",
+		`{"s": {"t": {"X": [[0], [1]], "Y": [[1]], "outputs": ["size"]}}}`:             "2 configurations but 1 values",
+	} {
+		_, err := history.HPOB{Value: "size"}.Read(strings.NewReader(text))
+		if !errors.Is(err, cmbo.ErrCorrupt) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}

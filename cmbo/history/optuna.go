@@ -208,7 +208,7 @@ func (s *study) collect(out *collector, flip bool) error {
 		if flip {
 			y = -y
 		}
-		out.add(s.name, x, y, 0)
+		out.add(s.name, x, y, 0, nil)
 	}
 	for _, t := range s.failures {
 		if x, bad := t.point(s, cols, params, out.result.Space); bad == nil {

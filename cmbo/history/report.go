@@ -222,7 +222,7 @@ func (c *collector) take(r row, line int) error {
 	case r.outcome == hasFailed:
 		c.fail(r.id, r.x)
 	default:
-		c.add(r.id, r.x, r.y, r.noise)
+		c.add(r.id, r.x, r.y, r.noise, nil)
 	}
 	if r.snapped {
 		c.result.Report.Snapped++
@@ -263,12 +263,13 @@ func (c *collector) task(id string) *cmbo.Task {
 }
 
 // add appends an observation to its task.
-func (c *collector) add(id string, x []float64, y, noise float64) {
+func (c *collector) add(id string, x []float64, y, noise float64, outputs map[string]float64) {
 	t := c.task(id)
 	if t.NoiseVariance == nil && noise > 0 {
 		t.NoiseVariance = make([]float64, len(t.Y), cap(t.Y))
 	}
 	t.X = append(t.X, x)
+	t.Outputs.Append(len(t.Y), outputs)
 	t.Y = append(t.Y, y)
 	if t.NoiseVariance != nil {
 		t.NoiseVariance = append(t.NoiseVariance, noise)

@@ -22,6 +22,9 @@ var (
 	ErrNoTasks = errors.New("cmbo: no tasks")
 	// ErrTask: a task has no observations, no ID, or an ID used twice.
 	ErrTask = errors.New("cmbo: invalid task")
+	// ErrOutput: an evaluation brought an output that was not declared, or lacks one that
+	// was.
+	ErrOutput = errors.New("cmbo: wrong output")
 	// ErrOption: an option's value is outside its range, or two options
 	// contradict each other.
 	ErrOption = errors.New("cmbo: invalid option")

@@ -77,7 +77,7 @@ func (h *Log) CheckValues(values map[string]float64) error {
 				return err
 			}
 		case !o.Optional:
-			return space.Errorf(space.ErrDimension, "output %q is missing, and it is not optional", o.Name)
+			return space.Errorf(space.ErrOutput, "output %q is missing, and it is not optional", o.Name)
 		}
 	}
 	if known == len(values) {
@@ -85,7 +85,7 @@ func (h *Log) CheckValues(values map[string]float64) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if !slices.ContainsFunc(h.outputs, func(o Output) bool { return o.Name == name }) {
-			return space.Errorf(space.ErrDimension, "output %q is none of the run's, %q", name, h.outputNames())
+			return space.Errorf(space.ErrOutput, "output %q is none of the run's, %q", name, h.outputNames())
 		}
 	}
 	return nil

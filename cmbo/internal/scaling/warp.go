@@ -1,0 +1,68 @@
+package scaling
+
+import (
+	"math"
+	"slices"
+)
+
+// A Warp is an increasing map of values to the scale on which a model with a normal error
+// suits them better: the inverse hyperbolic sine of the value in some unit, which is the
+// logarithm of what is far above the unit, and a line near 0, so that no value is without
+// an image. The unit 0 stands for no warp.
+type Warp struct{ Unit float64 }
+
+// minWarpUnit keeps ratios of values to the unit finite.
+const minWarpUnit = 1e-150
+
+// ChooseWarp returns the warp of values of several tasks: by their least one, if all are
+// positive and normal distributions, one for each task, have a larger likelihood of the
+// logarithms than of the values; else none.
+func ChooseWarp(tasks ...[]float64) Warp {
+	least, gain := math.Inf(1), 0.0
+	for _, y := range tasks {
+		if len(y) == 0 {
+			continue
+		}
+		if least = min(least, slices.Min(y)); !(least >= minWarpUnit) {
+			return Warp{}
+		}
+		logs := make([]float64, len(y))
+		var sum float64
+		for i, v := range y {
+			logs[i] = math.Log(v)
+			sum += logs[i]
+		}
+		if slices.Min(y) < slices.Max(y) && slices.Min(logs) < slices.Max(logs) {
+			gain += float64(len(y))*math.Log(Fit(ZScore, y).Scale/Fit(ZScore, logs).Scale) - sum
+		}
+	}
+	if gain > 0 {
+		return Warp{least}
+	}
+	return Warp{}
+}
+
+// Apply maps a value, infinite ones to themselves.
+func (w Warp) Apply(v float64) float64 {
+	if w.Unit == 0 {
+		return v
+	}
+	return math.Asinh(v / w.Unit)
+}
+
+// ApplyAll maps values.
+func (w Warp) ApplyAll(y []float64) []float64 {
+	out := make([]float64, len(y))
+	for i, v := range y {
+		out[i] = w.Apply(v)
+	}
+	return out
+}
+
+// Invert maps an image back, to rounding.
+func (w Warp) Invert(z float64) float64 {
+	if w.Unit == 0 {
+		return z
+	}
+	return w.Unit * math.Sinh(z)
+}

@@ -1,0 +1,51 @@
+package scaling
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// Values that are log-normal in each task are warped, normal ones and what has a value of 0
+// or below are not. A warp keeps the order, is undone, and above its unit is the logarithm.
+func TestWarp(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var normal, logNormal [][]float64
+	for range 5 {
+		level, n, l := math.Exp(5*r.NormFloat64()), []float64(nil), []float64(nil)
+		for range 30 {
+			z := r.NormFloat64()
+			n, l = append(n, level*(10+z)), append(l, level*math.Exp(z))
+		}
+		normal, logNormal = append(normal, n), append(logNormal, l)
+	}
+	assert.Equal(t, Warp{}, ChooseWarp(normal...))
+	assert.Equal(t, Warp{}, ChooseWarp(append(logNormal, []float64{0, 1})...))
+	assert.Equal(t, Warp{}, ChooseWarp(append(logNormal, []float64{1e-200, 1})...))
+	assert.Equal(t, Warp{}, ChooseWarp())
+	assert.Equal(t, Warp{}, ChooseWarp([]float64{3, 3, 3}, nil))
+	w := ChooseWarp(append(logNormal, nil)...)
+	least := math.Inf(1)
+	for _, y := range logNormal {
+		for _, v := range y {
+			least = min(least, v)
+		}
+	}
+	assert.Equal(t, least, w.Unit)
+	values := []float64{math.Inf(-1), -1e150, -3, 0, least / 2, least, 1, 10, 1e150, math.Inf(1)}
+	for i, z := range w.ApplyAll(values) {
+		if i > 0 {
+			assert.Greater(t, z, w.Apply(values[i-1]))
+		}
+		if back := w.Invert(z); math.Abs(values[i]) <= 1e150 {
+			assert.InDelta(t, values[i], back, 1e-13*math.Abs(values[i]))
+		} else {
+			assert.Equal(t, values[i], back)
+		}
+	}
+	assert.InDelta(t, math.Log(200*w.Unit/w.Unit), w.Apply(100*w.Unit), 1e-4)
+	assert.Equal(t, 3.0, Warp{}.Apply(3))
+	assert.Equal(t, 3.0, Warp{}.Invert(3))
+}

@@ -1,0 +1,145 @@
+package cmbo
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
+)
+
+// Outputs are values that an evaluation brought beside the objective, by name, in the
+// user's units: given to [Optimizer.Tell] or [Optimizer.Observe] they are told with the
+// value.
+//
+//	err = opt.Tell(trial.ID, size, cmbo.Outputs{"seconds": s})
+//
+// Names must be those declared by [WithOutput], and all of them unless they are [Optional];
+// else the call fails with [ErrOutput], or with [ErrNotFinite], and changes nothing.
+type Outputs map[string]float64
+
+func (v Outputs) applyObservation(e *runlog.Event) error {
+	if e.Outputs != nil {
+		return optionErrorf("Outputs given twice")
+	}
+	if len(v) > 0 {
+		e.Outputs = maps.Clone(v)
+	}
+	return nil
+}
+
+// WithOutput declares a value that evaluations bring beside the objective, to be told as
+// one of [Outputs]. With [AtMost] or [AtLeast] it is a constraint: the run looks for the
+// best value of those that hold all limits.
+//
+//	opt, err := cmbo.New(space, cmbo.WithPrior(prior), cmbo.WithMinimize(),
+//		cmbo.WithOutput("seconds", cmbo.AtMost(5)))
+//
+// Each output with a limit has a model of its own, with its own offset and scale: the
+// hierarchical prior of the past tasks that have an output of this name, if there are any
+// (see [Prior.Outputs]), else a Gaussian process fitted to the run's values. Proposals
+// maximise the acquisition over the best value that holds all limits, times the
+// probabilities that the point holds them and, where failures are known, that of success.
+// Until some value holds them, the probabilities alone decide, and the acquisition among
+// points that are alike in them to one in a million. An output without a limit is kept
+// with the run, for [Optimizer.Task], and changes no proposal. The order of the options
+// changes nothing. A name given twice is an error.
+func WithOutput(name string, opts ...OutputOption) Option {
+	return option{name: "WithOutput", run: func(c *runConfig) error {
+		o := runlog.Output{Name: name}
+		for _, op := range opts {
+			if op == nil {
+				return optionErrorf("a nil OutputOption")
+			}
+			if err := op.applyOutput(&o); err != nil {
+				return err
+			}
+		}
+		at, known := slices.BinarySearchFunc(c.outputs, o, func(a, b runlog.Output) int { return strings.Compare(a.Name, b.Name) })
+		if known {
+			return optionErrorf("output %q is declared twice", name)
+		}
+		c.outputs = slices.Insert(slices.Clone(c.outputs), at, o)
+		if err := runlog.CheckOutputs(c.outputs); err != nil {
+			return optionErrorf("%v", err)
+		}
+		return nil
+	}}
+}
+
+// An OutputOption says more of an output: see [WithOutput].
+type OutputOption interface {
+	applyOutput(*runlog.Output) error
+}
+
+type outputOption func(*runlog.Output) error
+
+func (f outputOption) applyOutput(o *runlog.Output) error { return f(o) }
+
+// AtMost requires values of v or less, which must be finite.
+func AtMost(v float64) OutputOption {
+	return outputOption(func(o *runlog.Output) error {
+		if o.AtMost != nil {
+			return optionErrorf("output %q: at most %g and at most %g", o.Name, *o.AtMost, v)
+		}
+		o.AtMost = &v
+		return nil
+	})
+}
+
+// AtLeast requires values of v or more, which must be finite. With [AtMost] values must lie
+// between the two.
+func AtLeast(v float64) OutputOption {
+	return outputOption(func(o *runlog.Output) error {
+		if o.AtLeast != nil {
+			return optionErrorf("output %q: at least %g and at least %g", o.Name, *o.AtLeast, v)
+		}
+		o.AtLeast = &v
+		return nil
+	})
+}
+
+// Optional says that evaluations may lack the output. One that lacks an output with a limit
+// is not known to hold it, and so is never the best.
+func Optional() OutputOption {
+	return outputOption(func(o *runlog.Output) error { o.Optional = true; return nil })
+}
+
+// A Violation is an output that does not hold a limit.
+type Violation struct {
+	Output string
+	// Value is the one told, and Limit the one that it is beyond.
+	Value, Limit float64
+	// Missing says that no value was told, so that the limits are not known to hold: Value
+	// and Limit are 0.
+	Missing bool
+}
+
+// String says it in words, such as "seconds 6.1 > 5".
+func (v Violation) String() string {
+	sign := " < "
+	switch {
+	case v.Missing:
+		return v.Output + " not told"
+	case v.Value > v.Limit:
+		sign = " > "
+	}
+	return v.Output + " " + short(v.Value) + sign + short(v.Limit)
+}
+
+func short(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
+
+// Violations returns the limits that the observation does not hold, in the order of the
+// outputs' names: none, and nil, if it is feasible.
+func (o Observation) Violations() []Violation { return slices.Clone(o.violations) }
+
+// Outputs returns the names of the outputs that past tasks have, sorted: those of which the
+// prior knows something.
+func (p *Prior) Outputs() []string {
+	var names []string
+	for _, o := range p.outputs {
+		names = append(names, o.name)
+	}
+	return names
+}

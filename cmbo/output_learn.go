@@ -1,0 +1,225 @@
+package cmbo
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/gocmbo/cmbo/cmbo/internal/codec"
+	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
+	"github.com/gocmbo/cmbo/cmbo/space"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// outputPrior is what past tasks teach of one output: a hierarchical prior of its values,
+// whatever the model of the objective is.
+type outputPrior struct {
+	name  string
+	warp  scaling.Warp // of the values
+	model *hierarchy.Model
+	rows  [][]int // by task of the model: the observations that have the output
+}
+
+// measured are the values of an output of the new tasks.
+type measured struct {
+	ids  []string
+	x    []*linalg.Dense
+	y    [][]float64
+	rows [][]int
+}
+
+// takeOutputs gathers the outputs of a task whose points are encoded.
+func (t *trainingSet) takeOutputs(task *Task, x *linalg.Dense) {
+	for name, column := range task.Outputs {
+		var rows []int
+		var y []float64
+		for i, v := range column {
+			if !math.IsNaN(v) {
+				rows, y = append(rows, i), append(y, v)
+			}
+		}
+		if len(y) == 0 {
+			continue
+		}
+		if t.outputs == nil {
+			t.outputs = make(map[string]*measured)
+		}
+		m := t.outputs[name]
+		if m == nil {
+			m = new(measured)
+			t.outputs[name] = m
+		}
+		at := x
+		if len(rows) < len(column) {
+			at = points.Pick(x, rows)
+		}
+		m.ids, m.x, m.y, m.rows = append(m.ids, task.ID), append(m.x, at), append(m.y, y), append(m.rows, rows)
+	}
+}
+
+// learnOutputs learns the outputs of the tasks, in the order of their names; nil if there
+// are none.
+func (t *trainingSet) learnOutputs(ctx context.Context) ([]*outputPrior, error) {
+	var out []*outputPrior
+	if t.known != nil {
+		out = slices.Clone(t.known.outputs)
+	}
+	for name := range t.outputs {
+		if !slices.ContainsFunc(out, func(o *outputPrior) bool { return o.name == name }) {
+			out = append(out, &outputPrior{name: name})
+		}
+	}
+	slices.SortFunc(out, func(a, b *outputPrior) int { return strings.Compare(a.name, b.name) })
+	for i, o := range out {
+		m := t.outputs[o.name]
+		if m == nil {
+			continue // nothing is new of it
+		}
+		t.config.tell("outputs", i, len(out))
+		var err error
+		if out[i], err = t.learnOutput(ctx, o, m); err != nil {
+			return nil, fmt.Errorf("output %q: %w", o.name, err)
+		}
+	}
+	if len(out) > 0 {
+		t.config.tell("outputs", len(out), len(out))
+	}
+	return out, nil
+}
+
+// learnOutput learns one output of what is known of it and new tasks.
+func (t *trainingSet) learnOutput(ctx context.Context, known *outputPrior, m *measured) (*outputPrior, error) {
+	c := t.config
+	p := &outputPrior{name: known.name, warp: known.warp, rows: slices.Concat(known.rows, m.rows)}
+	var grid *linalg.Dense
+	if known.model == nil {
+		p.warp = scaling.ChooseWarp(m.y...)
+		var err error
+		if grid, err = t.grid(); err != nil {
+			return nil, err
+		}
+	}
+	tasks := make([]hierarchy.Task, len(m.ids))
+	for i, id := range m.ids {
+		s := scaling.Fit(scaling.ZScore, p.warp.ApplyAll(m.y[i]))
+		tasks[i] = hierarchy.Task{ID: id, X: m.x[i], Z: s.Z, Shift: s.Shift, Scale: s.Scale}
+	}
+	mean, sd := hierarchy.CommonScale(tasks)
+	tasks = hierarchy.Standardize(tasks, mean, sd)
+	if known.model != nil {
+		tasks = append(slices.Clone(known.model.Tasks()), tasks...)
+	}
+	o := hierarchyOptions(c, t.space.Dim())
+	o.Labels, o.ScorePartitions = nil, false
+	if c.priorKernel != nil {
+		o.Kernel = c.priorKernel
+	}
+	var err error
+	p.model, err = hierarchy.Learn(ctx, tasks, grid, known.model, o)
+	return p, modelError(ctx, err)
+}
+
+// tell reports progress to whoever asked for it.
+func (c *learnConfig) tell(stage string, done, total int) {
+	if c.progress != nil {
+		c.progress(Progress{stage, done, total})
+	}
+}
+
+// output returns what the prior knows of an output, nil for nothing.
+func (p *Prior) output(name string) *outputPrior {
+	if p == nil {
+		return nil
+	}
+	for _, o := range p.outputs {
+		if o.name == name {
+			return o
+		}
+	}
+	return nil
+}
+
+// columns adds the outputs to tasks, found by their IDs, as they were told but for rounding.
+func (p *Prior) columns(tasks []Task, byID map[string]int) {
+	for _, o := range p.outputs {
+		for k, s := range o.model.Tasks() {
+			t := &tasks[byID[s.ID]]
+			if t.Outputs == nil {
+				t.Outputs = make(map[string][]float64)
+			}
+			column := slices.Repeat([]float64{math.NaN()}, len(t.Y))
+			for i, row := range o.rows[k] {
+				column[row] = o.warp.Invert(s.Shift + s.Scale*s.Z[i])
+			}
+			t.Outputs[o.name] = column
+		}
+	}
+}
+
+// encodeOutputs writes what decodeOutputs reads, nothing for none.
+func (p *Prior) encodeOutputs(e *codec.Encoder) error {
+	if len(p.outputs) == 0 {
+		return nil
+	}
+	e.Uint(uint64(len(p.outputs)))
+	for _, o := range p.outputs {
+		e.Text(o.name)
+		e.Float(o.warp.Unit)
+		if err := o.model.Encode(e); err != nil {
+			return optionErrorf("%v", err)
+		}
+		for _, rows := range o.rows {
+			e.Ints(rows)
+		}
+	}
+	return nil
+}
+
+// decodeOutputs reads the outputs of a prior, of which all else is known.
+func (p *Prior) decodeOutputs(d *codec.Decoder) error {
+	if d.Err != nil || len(d.Buf) == 0 {
+		return d.Err
+	}
+	count := make(map[string]int) // observations of the tasks
+	for _, t := range p.facts.tasks {
+		count[t.ID] = len(t.Y)
+	}
+	n := d.Count(1)
+	if n == 0 {
+		d.Fail("outputs without any")
+	}
+	for i := range n {
+		o := &outputPrior{name: d.Text(), warp: scaling.Warp{Unit: d.Finite()}}
+		if err := space.CheckOutputName(o.name); err != nil || i > 0 && p.outputs[i-1].name >= o.name || !(o.warp.Unit >= 0) {
+			d.Fail("output %q, warped by %g", o.name, o.warp.Unit)
+		}
+		if d.Err != nil {
+			return d.Err
+		}
+		var err error
+		if o.model, err = hierarchy.Decode(d, p.space.Dim(), hierarchyOptions(p.config, p.space.Dim())); err != nil {
+			return err
+		}
+		if d.Err != nil {
+			return d.Err
+		}
+		for _, t := range o.model.Tasks() {
+			rows := d.Ints()
+			if len(rows) != len(t.Z) {
+				d.Fail("output %q of task %q: %d rows for %d values", o.name, t.ID, len(rows), len(t.Z))
+			}
+			for k, row := range rows {
+				if row < 0 || row >= count[t.ID] || k > 0 && row <= rows[k-1] {
+					d.Fail("output %q of task %q: row %d of %d", o.name, t.ID, row, count[t.ID])
+				}
+			}
+			o.rows = append(o.rows, rows)
+		}
+		p.outputs = append(p.outputs, o)
+	}
+	return d.Err
+}

@@ -1,0 +1,236 @@
+package cmbo
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
+	"github.com/gocmbo/cmbo/cmbo/internal/model"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
+	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
+	"github.com/gocmbo/cmbo/internal/special"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// outputModel is the model of an output of a run: the hierarchical prior of what past tasks
+// teach of it, or a Gaussian process of the run's own values.
+type outputModel struct {
+	output runlog.Output
+	past   *outputPrior // nil for none
+	model  consulted    // nil before it is needed
+}
+
+// outputFit is the scale on which a model was told the values of an output.
+type outputFit struct {
+	warp  scaling.Warp
+	scale scaling.Values
+	at    []int // the observations that have the output
+}
+
+// to brings a value, or a limit, to the scale of the model.
+func (f *outputFit) to(v float64) float64 {
+	return (f.warp.Apply(v) - f.scale.Shift) / f.scale.Scale
+}
+
+// newOutputModels returns the models of the outputs that have limits.
+func (c *runConfig) newOutputModels() []*outputModel {
+	var out []*outputModel
+	for _, o := range c.outputs {
+		if o.Limited() {
+			out = append(out, &outputModel{output: o, past: c.prior.output(o.Name)})
+		}
+	}
+	return out
+}
+
+// make makes the model.
+func (m *outputModel) make(c *runConfig, dim int) {
+	if m.past == nil {
+		scale := func(y, noise []float64) (scaled, variances []float64) {
+			return scaling.ZScore.Scale(scaling.ChooseWarp(y).ApplyAll(y), noise)
+		}
+		m.model = consulted{plainRun{model.NewPlain(dim, c.ard, c.kernel, math.NaN(), scale, c.seed)}}
+		return
+	}
+	run := &hierarchicalRun{Bound: hierarchy.NewBoundWhole(m.past.model, c.parallelism, c.parts())}
+	tasks := m.past.model.Tasks()
+	run.clusters = make([]Cluster, m.past.model.NumClusters())
+	for i, l := range m.past.model.Labels() {
+		run.clusters[l].ID = l
+		run.clusters[l].Members = append(run.clusters[l].Members, tasks[i].ID)
+	}
+	m.model = consulted{run}
+}
+
+// fit tells the model the values of a draft's log, with or without the pending points; ok is
+// false as long as they have no scale, which the past tells if it knows the output.
+func (m *outputModel) fit(ctx context.Context, o *draft, pending bool) (f outputFit, ok bool, err error) {
+	at, raw := o.h.OutputValues(m.output.Name)
+	f.at = at
+	if m.past == nil && !distinct(raw) {
+		return f, false, nil
+	}
+	if m.model.Surrogate == nil {
+		m.make(o.config, o.space.Dim())
+	}
+	d := Data{Raw: raw, RawNoiseVariance: make([]float64, len(raw)), Pending: linalg.NewDense(0, o.space.Dim(), nil)}
+	if d.X = o.h.EncodedObservations(); len(at) < points.Len(d.X) {
+		d.X = points.Pick(d.X, at)
+	}
+	if pending {
+		d.Pending = o.h.EncodedPending()
+	}
+	if m.past != nil {
+		f.warp, f.scale = m.past.warp, scaling.Fit(scaling.Raw, m.past.warp.ApplyAll(raw))
+	} else {
+		f.warp = scaling.ChooseWarp(raw)
+		f.scale = scaling.Fit(scaling.ZScore, f.warp.ApplyAll(raw))
+	}
+	d.Y = f.scale.Z
+	if err := m.model.Fit(ctx, d); err != nil {
+		return f, false, fmt.Errorf("output %q: conditioning on %d values: %w", m.output.Name, len(raw), err)
+	}
+	return f, true, ctx.Err()
+}
+
+// logWithin writes the logarithm of the probability that a value measured at the rows of x
+// lies between two limits, one of which may be infinite.
+func (m consulted) logWithin(ctx context.Context, dst []float64, x *linalg.Dense, lo, hi float64) error {
+	if r, ok := m.Surrogate.(*hierarchicalRun); ok {
+		return modelError(ctx, r.LogWithin(ctx, dst, x, lo, hi))
+	}
+	mean, sd := make([]float64, len(dst)), make([]float64, len(dst))
+	if err := m.Predict(ctx, mean, sd, x); err != nil {
+		return err
+	}
+	noise := m.noiseVariance()
+	if math.IsNaN(noise) {
+		noise = 0
+	}
+	for i := range dst {
+		s := math.Sqrt(max(sd[i]*sd[i]+noise, math.SmallestNonzeroFloat64))
+		dst[i] = special.NormLogInterval((lo-mean[i])/s, (hi-mean[i])/s)
+	}
+	return nil
+}
+
+// factor is that of the limits, as long as the output has no scale nil.
+func (m *outputModel) factor(ctx context.Context, o *draft, x *linalg.Dense) (factor, error) {
+	g := factor{output: m.output.Name}
+	f, ok, err := m.fit(ctx, o, true)
+	if err != nil || !ok {
+		return g, err
+	}
+	if x == o.points {
+		if err := m.model.bind(ctx, x); err != nil {
+			return g, err
+		}
+	}
+	n, _ := x.Dims()
+	g.log, g.p = make([]float64, n), make([]float64, n)
+	lo, hi := m.output.Limits()
+	if err := m.model.logWithin(ctx, g.log, x, f.to(lo), f.to(hi)); err != nil {
+		return g, err
+	}
+	for i, l := range g.log {
+		g.p[i] = math.Exp(l)
+	}
+	relate(g.log)
+	return g, nil
+}
+
+// alike is the difference of logarithms up to which probabilities count as the same.
+const alike = 1e-6
+
+// relate takes the largest logarithm off all: what all candidates have in common makes no
+// difference, and a limit that all hold none to the last bit.
+func relate(logs []float64) {
+	top := slices.Max(logs)
+	for i := range logs {
+		if logs[i] -= top; logs[i] >= -alike || math.IsNaN(logs[i]) { // NaN where all are -Inf
+			logs[i] = 0
+		}
+	}
+}
+
+// feasible reports which observations hold all limits; nil if there are no limits, or none
+// of them does.
+func (o *draft) feasible() []bool {
+	if len(o.requirements) == 1 || o.h.Best(o.config.minimize) < 0 {
+		return nil
+	}
+	out := make([]bool, len(o.h.Observations))
+	for i := range out {
+		out[i] = o.h.Feasible(i)
+	}
+	return out
+}
+
+// lead has the probabilities that limits hold decide before the scores: among candidates
+// that are alike in being the most probable for all outputs the scores do, and all others
+// come after, in the order of their probabilities of being feasible and succeeding. It
+// reports whether that makes a difference.
+func lead(scores []float64, factors []factor) bool {
+	logs := make([]float64, len(scores))
+	first, all := false, true
+	least := math.Inf(1)
+	for i := range logs {
+		for _, g := range factors {
+			if g.output != "" && g.log != nil {
+				logs[i] += g.log[i]
+			}
+		}
+		if logs[i] == 0 {
+			first = true
+			if !math.IsInf(scores[i], 0) {
+				least = min(least, scores[i])
+			}
+			continue
+		}
+		all = false
+		for _, g := range factors {
+			if g.output == "" && g.p != nil {
+				logs[i] += float64(g.power) * math.Log(g.p[i])
+			}
+		}
+	}
+	if all {
+		return false
+	}
+	if math.IsInf(least, 0) {
+		least = 0
+	}
+	for i, l := range logs {
+		switch {
+		case !first:
+			scores[i] = l
+		case l != 0:
+			scores[i] = least - 1 + l
+		case math.IsInf(scores[i], -1):
+			scores[i] = least
+		}
+	}
+	return true
+}
+
+// violations returns the limits that observation i does not hold.
+func (o *Optimizer) violations(i int) []Violation {
+	var out []Violation
+	for _, p := range o.config.outputs {
+		v, told := o.h.Observations[i].Outputs[p.Name]
+		lo, hi := p.Limits()
+		switch {
+		case !p.Limited() || told && p.Beyond(v) == 0:
+		case !told:
+			out = append(out, Violation{Output: p.Name, Missing: true})
+		case v < lo:
+			out = append(out, Violation{Output: p.Name, Value: v, Limit: lo})
+		default:
+			out = append(out, Violation{Output: p.Name, Value: v, Limit: hi})
+		}
+	}
+	return out
+}

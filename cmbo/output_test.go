@@ -1,0 +1,562 @@
+package cmbo
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
+	"github.com/gocmbo/cmbo/internal/rng"
+)
+
+// encoder is a family of functions in two coordinates: a size that falls with effort x and
+// depends on y, and seconds that rise with effort. The task's own numbers shift and scale
+// both.
+func encoder(i int) func(x []float64) (size, seconds float64) {
+	r := rng.Stream(uint64(i), "encoder")
+	level, speed, best := math.Exp(r.NormFloat64()), math.Exp(r.NormFloat64()), 0.4+0.2*r.Float64()
+	return func(x []float64) (size, seconds float64) {
+		return level * (3 - 2*x[0] + 2*(x[1]-best)*(x[1]-best)), speed * math.Exp(2.5*x[0]+x[1])
+	}
+}
+
+// encoded returns k tasks of n points of the unit square, as a list of candidates, with
+// the seconds as an output.
+func encoded(t testing.TB, k, n int) (*Space, []Task) {
+	t.Helper()
+	box, err := NewSpace(Float("a", 0, 1), Float("b", 0, 1))
+	require.NoError(t, err)
+	rows, err := box.Sample(n, 3)
+	require.NoError(t, err)
+	s, err := box.WithCandidates(rows)
+	require.NoError(t, err)
+	var tasks []Task
+	for i := range k {
+		task := Task{ID: fmt.Sprint("task ", i), X: rows, Outputs: map[string][]float64{"seconds": nil}}
+		f := encoder(i)
+		for _, x := range rows {
+			size, seconds := f(x)
+			task.Y = append(task.Y, size)
+			task.Outputs["seconds"] = append(task.Outputs["seconds"], seconds)
+		}
+		tasks = append(tasks, task)
+	}
+	return s, tasks
+}
+
+// A run with a limit finds about the best of the points that hold it, with the past's help
+// in few evaluations, and tells how the others fail.
+func TestConstraint(t *testing.T) {
+	ctx := context.Background()
+	s, tasks := encoded(t, 7, 60)
+	target := tasks[6]
+	prior, err := Learn(ctx, s, tasks[:6], WithMinimize())
+	require.NoError(t, err)
+	assert.Equal(t, []string{"seconds"}, prior.Outputs())
+	limit := quantile(target.Outputs["seconds"], 0.3)
+	best := math.Inf(1)
+	for i, y := range target.Y {
+		if target.Outputs["seconds"][i] <= limit {
+			best = min(best, y)
+		}
+	}
+	for _, with := range []bool{true, false} {
+		opts := []Option{WithMinimize(), WithOutput("seconds", AtMost(limit))}
+		evaluations := 25
+		if with {
+			opts, evaluations = append(opts, WithPrior(prior)), 10
+		}
+		o, err := New(s, opts...)
+		require.NoError(t, err)
+		infeasible := 0
+		for range evaluations {
+			trial, err := o.Ask(ctx)
+			require.NoError(t, err)
+			v := target.Outputs["seconds"][trial.Index]
+			if v > limit {
+				infeasible++
+			}
+			require.NoError(t, o.Tell(trial.ID, target.Y[trial.Index], Outputs{"seconds": v}))
+		}
+		found, ok := o.Best()
+		require.True(t, ok)
+		assert.Nil(t, found.Violations())
+		assert.Less(t, found.Y/best, 1.02)
+		t.Logf("with %v: %d of %d infeasible, best %.4g of %.4g", with, infeasible, evaluations, found.Y, best)
+	}
+}
+
+func quantile(y []float64, p float64) float64 {
+	return slices.Sorted(slices.Values(y))[int(p*float64(len(y)-1))]
+}
+
+// tunes drives a run over candidates and returns the rows proposed, in the order of asking;
+// every seventh evaluation fails where failing is set, and two trials are open at a time.
+func tunes(t *testing.T, o *Optimizer, task *Task, failing bool, outputs func(row int) Outputs) []int {
+	t.Helper()
+	var rows []int
+	for n := range 8 {
+		ts, err := o.AskN(context.Background(), 2)
+		require.NoError(t, err)
+		for i, trial := range ts {
+			rows = append(rows, trial.Index)
+			switch {
+			case failing && (2*n+i)%7 == 3:
+				require.NoError(t, o.TellFailed(trial.ID))
+			case outputs == nil:
+				require.NoError(t, o.Tell(trial.ID, task.Y[trial.Index]))
+			default:
+				require.NoError(t, o.Tell(trial.ID, task.Y[trial.Index], outputs(trial.Index)))
+			}
+		}
+	}
+	return rows
+}
+
+// outputKinds are kinds of runs, with a prior that knows the output "seconds" or none.
+func outputKinds(t *testing.T) (s *Space, target Task, kinds map[string][]Option) {
+	t.Helper()
+	s, tasks := encoded(t, 6, 40)
+	prior, err := Learn(context.Background(), s, tasks[:5], WithMinimize(), WithClusters(2))
+	require.NoError(t, err)
+	failing := slices.Clone(tasks[:5])
+	for i := range failing {
+		failing[i].Failed = [][]float64{{0.9, 0.05 * float64(i)}}
+	}
+	fails, err := Learn(context.Background(), s, failing, WithMinimize(), WithClusters(2))
+	require.NoError(t, err)
+	paper, err := Learn(context.Background(), s, tasks[:5], WithMinimize(), WithVariant(WssClusWssCMP), WithClusters(2))
+	require.NoError(t, err)
+	return s, tasks[5], map[string][]Option{
+		"default":           {WithPrior(prior)},
+		"default, UCB":      {WithPrior(prior), WithAcquisition(UCB(2))},
+		"default, PI":       {WithPrior(prior), WithAcquisition(PI())},
+		"default, failures": {WithPrior(fails)},
+		"paper":             {WithPrior(paper)},
+		"plain":             {WithMinimize()},
+		"plain, Thompson":   {WithMinimize(), WithAcquisition(Thompson())},
+		"plain, MaxValuePI": {WithMinimize(), WithAcquisition(MaxValuePI())},
+	}
+}
+
+// A constraint that always holds changes no proposal, and neither does an output without a
+// limit: bit for bit, whatever the run.
+func TestConstraintThatHolds(t *testing.T) {
+	s, target, kinds := outputKinds(t)
+	for name, opts := range kinds {
+		for _, failing := range []bool{false, true} {
+			if testing.Short() && failing == (name != "default, failures") {
+				continue
+			}
+			t.Run(fmt.Sprint(name, " ", failing), func(t *testing.T) {
+				run := func(more ...Option) ([]int, Step) {
+					o, err := New(s, append(slices.Clip(opts), more...)...)
+					require.NoError(t, err)
+					var outputs func(int) Outputs
+					if len(more) > 0 {
+						outputs = func(row int) Outputs {
+							return Outputs{"seconds": target.Outputs["seconds"][row], "other": float64(row%7) - 3}
+						}
+					}
+					rows := tunes(t, o, &target, failing, outputs)
+					step, ok := o.LastStep()
+					require.True(t, ok)
+					return rows, step
+				}
+				want, plain := run()
+				got, step := run(WithOutput("seconds", AtMost(1e140)), WithOutput("other", AtLeast(-1e150), AtMost(1e150)))
+				assert.Equal(t, want, got)
+				assert.Equal(t, plain.Mean, step.Mean)
+				got, step = run(WithOutput("seconds"), WithOutput("other"))
+				assert.Equal(t, want, got)
+				assert.Equal(t, plain, step)
+			})
+		}
+	}
+}
+
+// The order in which outputs are declared and told changes nothing.
+func TestOutputsPermuted(t *testing.T) {
+	s, target, kinds := outputKinds(t)
+	for name, opts := range kinds {
+		a := WithOutput("seconds", AtMost(quantile(target.Outputs["seconds"], 0.4)))
+		b := WithOutput("other", AtLeast(-2), AtMost(2.5))
+		c := WithOutput("third", AtLeast(0))
+		var snapshots []string
+		var rows [][]int
+		for _, order := range [][]Option{{a, b, c}, {c, b, a}, {b, a, c}} {
+			o, err := New(s, append(slices.Clip(opts), order...)...)
+			require.NoError(t, err)
+			rows = append(rows, tunes(t, o, &target, false, func(row int) Outputs {
+				return Outputs{"seconds": target.Outputs["seconds"][row], "other": float64(row%7) - 3, "third": float64(row%5) - 1}
+			}))
+			var b bytes.Buffer
+			require.NoError(t, o.Snapshot(&b))
+			snapshots = append(snapshots, b.String())
+		}
+		assert.Equal(t, rows[0], rows[1], name)
+		assert.Equal(t, rows[0], rows[2], name)
+		assert.Equal(t, snapshots[0], snapshots[1], name)
+		assert.Equal(t, snapshots[0], snapshots[2], name)
+	}
+}
+
+// The score is the logarithm of the expected improvement over the best value that holds the
+// limits, and of the probabilities of holding them, each in units of the largest.
+func TestConstraintAgainstBruteForce(t *testing.T) {
+	ctx := context.Background()
+	s, tasks := encoded(t, 1, 30)
+	task := tasks[0]
+	limits := map[string]float64{"seconds": quantile(task.Outputs["seconds"], 0.5), "other": 0}
+	o, err := New(s, WithMinimize(), WithOutput("seconds", AtMost(limits["seconds"])), WithOutput("other", AtLeast(limits["other"])))
+	require.NoError(t, err)
+	other := func(x []float64) float64 { return x[0] + x[1] - 0.7 } // not log-normal: negative ones
+	before, after := 0, 0
+	for range 14 {
+		trial, err := o.Ask(ctx)
+		require.NoError(t, err)
+		if step, ok := o.LastStep(); ok && step.Trial == trial.ID {
+			best, feasible := math.Inf(-1), false
+			var z []float64
+			for _, ob := range o.Observations() {
+				z = append(z, -ob.Y)
+			}
+			scaled := ZScore.Apply(z)
+			for i, ob := range o.Observations() {
+				if ob.Violations() == nil {
+					best, feasible = max(best, scaled[i]), true
+				}
+			}
+			require.Len(t, step.Holds, 2)
+			top := map[string]float64{"seconds": slices.Max(step.Holds["seconds"]), "other": slices.Max(step.Holds["other"])}
+			for i, mean := range step.Mean {
+				u := (mean - best) / step.SD[i]
+				want := math.Log(step.SD[i] * (u*math.Erfc(-u/math.Sqrt2)/2 + math.Exp(-u*u/2)/math.Sqrt(2*math.Pi)))
+				if !feasible {
+					want = 0
+				}
+				for name, p := range step.Holds {
+					want += math.Log(p[i] / top[name])
+				}
+				if !math.IsInf(want, 0) && want > -25 && (feasible || want < -1e-5) {
+					assert.InDelta(t, want, step.Scores[i], 2e-6, "trial %d, row %d", trial.ID, i)
+				}
+			}
+			if feasible {
+				after++
+			} else {
+				before++
+			}
+		}
+		x := task.X[trial.Index]
+		v := other(x)
+		if trial.ID < 8 {
+			v = min(v, -0.01*float64(trial.ID)) // nothing is feasible at first
+		}
+		require.NoError(t, o.Tell(trial.ID, task.Y[trial.Index], Outputs{"seconds": task.Outputs["seconds"][trial.Index], "other": v}))
+	}
+	assert.Positive(t, before)
+	assert.Positive(t, after)
+	// The probabilities are those of the processes that were told the values.
+	d := o.draft()
+	for _, m := range o.config.newOutputModels() {
+		g, err := m.factor(ctx, d, o.points)
+		require.NoError(t, err)
+		n := len(g.p)
+		mean, sd := make([]float64, n), make([]float64, n)
+		require.NoError(t, m.model.Predict(ctx, mean, sd, o.points))
+		_, y := d.h.OutputValues(m.output.Name)
+		warp := scaling.ChooseWarp(y).Apply
+		for i := range y {
+			y[i] = warp(y[i])
+		}
+		var shift, scale float64
+		for _, v := range y {
+			shift += v / float64(len(y))
+		}
+		for _, v := range y {
+			scale += (v - shift) * (v - shift) / float64(len(y))
+		}
+		scale = math.Sqrt(scale)
+		for i := range n {
+			z := ((warp(limits[m.output.Name])-shift)/scale - mean[i]) / math.Sqrt(sd[i]*sd[i]+m.model.noiseVariance())
+			if m.output.Name == "other" {
+				z = -z
+			}
+			assert.InDelta(t, 0.5*math.Erfc(-z/math.Sqrt2), g.p[i], 1e-9)
+		}
+	}
+}
+
+// Before a value holds the limits, points that are alike in their probabilities are ranked
+// by the scores, others come after by theirs.
+func TestLead(t *testing.T) {
+	inf := math.Inf(1)
+	holds := func(logs ...float64) factor { return factor{output: "a", p: make([]float64, len(logs)), log: logs} }
+	success := factor{p: []float64{1, 0.5, 1, 0.5}, power: 2}
+	for _, c := range []struct {
+		scores  []float64
+		factors []factor
+		want    []float64
+	}{
+		{[]float64{1, 2, 3, -inf}, []factor{{}, {output: "a"}}, nil},
+		{[]float64{1, 2, 3, -inf}, []factor{success, holds(0, 0, 0, 0), {output: "b"}}, nil},
+		{[]float64{1, 2, 3, 4}, []factor{{}, holds(-1, -2, 0, -3), holds(-1, 0, -2, 0)}, []float64{-2, -2, -2, -3}},
+		{[]float64{1, 2, 3, 4}, []factor{{}, holds(0, -2, 0, -inf)}, []float64{1, -2, 3, -inf}},
+		{[]float64{-inf, 2, 3, 4}, []factor{{}, holds(0, -2, 0, 0)}, []float64{3, 0, 3, 4}},
+		{[]float64{-inf, 2, -inf, 4}, []factor{{}, holds(0, -2, 0, -1)}, []float64{0, -3, 0, -2}},
+		{[]float64{1, 2, 3, 4}, []factor{success, holds(0, -2, -3, -4)}, []float64{1, -2 + 2*math.Log(0.5), -3, -4 + 2*math.Log(0.5)}},
+	} {
+		got := slices.Clone(c.scores)
+		assert.Equal(t, c.want != nil, lead(got, c.factors))
+		if c.want == nil {
+			c.want = c.scores
+		}
+		assert.Equal(t, c.want, got)
+	}
+	logs := []float64{-700, -701, -700 - alike/2, -inf}
+	relate(logs)
+	assert.Equal(t, []float64{0, -1, 0, -inf}, logs)
+	logs = []float64{-inf, -inf}
+	relate(logs)
+	assert.Equal(t, []float64{0, 0}, logs)
+}
+
+// Limits far out in the tails, and values of any size, leave a choice and finite numbers.
+func TestConstraintInTheTails(t *testing.T) {
+	ctx := context.Background()
+	s, target, kinds := outputKinds(t)
+	if testing.Short() {
+		kinds = map[string][]Option{"default": kinds["default"], "plain": kinds["plain"]}
+	}
+	for name, opts := range kinds {
+		for _, limit := range []float64{-1e150, -1e9, 1e-12, 1e9, 1e150} {
+			for _, bound := range []func(float64) OutputOption{AtMost, AtLeast} {
+				o, err := New(s, append(slices.Clip(opts), WithOutput("seconds", bound(limit)))...)
+				require.NoError(t, err)
+				for n := range 9 {
+					trial, err := o.Ask(ctx)
+					require.NoError(t, err, "%s, limit %g", name, limit)
+					if step, ok := o.LastStep(); ok && step.Trial == trial.ID {
+						for i, v := range step.Scores {
+							require.False(t, math.IsNaN(v), "%s, limit %g: row %d", name, limit, i)
+						}
+					}
+					v := target.Outputs["seconds"][trial.Index]
+					switch n {
+					case 6:
+						v = 1e150
+					case 7:
+						v = -1e150
+					}
+					require.NoError(t, o.Tell(trial.ID, target.Y[trial.Index], Outputs{"seconds": v}))
+				}
+			}
+		}
+	}
+}
+
+// Outputs that are unknown, missing, told twice or no numbers are errors that say so, and
+// the trial stays open. Options that make no sense are refused.
+func TestOutputErrors(t *testing.T) {
+	ctx := context.Background()
+	s, _ := encoded(t, 1, 10)
+	o, err := New(s, WithOutput("seconds", AtMost(5)), WithOutput("parts", Optional()))
+	require.NoError(t, err)
+	trial, err := o.Ask(ctx)
+	require.NoError(t, err)
+	for _, c := range []struct {
+		opts     []ObservationOption
+		sentinel error
+		text     string
+	}{
+		{nil, ErrOutput, `output "seconds" is missing, and it is not optional`},
+		{[]ObservationOption{Outputs{"parts": 1}}, ErrOutput, `output "seconds" is missing`},
+		{[]ObservationOption{Outputs{"seconds": 1, "second": 2}}, ErrOutput, `output "second" is none of the run's, ["parts" "seconds"]`},
+		{[]ObservationOption{Outputs{"seconds": math.NaN()}}, ErrNotFinite, `output "seconds": value NaN`},
+		{[]ObservationOption{Outputs{"seconds": 1, "parts": 1e151}}, ErrNotFinite, `output "parts": value 1e+151`},
+		{[]ObservationOption{Outputs{"seconds": 1}, Outputs{"parts": 1}}, ErrOption, "Outputs given twice"},
+	} {
+		for _, err := range []error{o.Tell(trial.ID, 1, c.opts...), o.Observe([]float64{0.5, 0.5}, 1, c.opts...)} {
+			assert.ErrorIs(t, err, c.sentinel)
+			assert.ErrorContains(t, err, c.text)
+		}
+	}
+	assert.Len(t, o.Open(), 1)
+	assert.Empty(t, o.Observations())
+	told := Outputs{"seconds": 6}
+	require.NoError(t, o.Tell(trial.ID, 1, told))
+	told["seconds"] = 0
+	assert.Equal(t, Outputs{"seconds": 6}, o.Observations()[0].Outputs, "a copy")
+
+	for text, opts := range map[string][]Option{
+		`output "a" is declared twice`:           {WithOutput("a"), WithOutput("a", AtMost(1))},
+		`"" is not a name`:                       {WithOutput("")},
+		`limit NaN is not a number`:              {WithOutput("a", AtMost(math.NaN()))},
+		`limit +Inf is not a number`:             {WithOutput("a", AtMost(math.Inf(1)))},
+		`at most 1 and at most 2`:                {WithOutput("a", AtMost(1), AtMost(2))},
+		`at least 1 and at least 2`:              {WithOutput("a", AtLeast(1), AtLeast(2))},
+		`at least 2 and at most 1 leave no room`: {WithOutput("a", AtLeast(2), AtMost(1))},
+		`a nil OutputOption`:                     {WithOutput("a", nil)},
+	} {
+		_, err := New(s, opts...)
+		assert.ErrorIs(t, err, ErrOption)
+		assert.ErrorContains(t, err, text)
+	}
+	// A run is what it was begun as.
+	var b, journal bytes.Buffer
+	require.NoError(t, o.Snapshot(&b))
+	_, err = Restore(bytes.NewReader(b.Bytes()), WithOutput("seconds", AtMost(6)))
+	assert.ErrorContains(t, err, "WithOutput: the snapshot says it")
+	write := WithJournal(func(lines []byte) error { journal.Write(lines); return nil })
+	_, err = New(s, write, WithOutput("seconds", AtMost(5)))
+	require.NoError(t, err)
+	_, _, err = ResumeJournal(bytes.NewReader(journal.Bytes()), s, WithOutput("seconds", AtMost(6)))
+	assert.ErrorIs(t, err, ErrOption)
+	assert.ErrorContains(t, err, `outputs [{"name":"seconds","at_most":5}], not [{"name":"seconds","at_most":6}]`)
+	_, _, err = ResumeJournal(bytes.NewReader(journal.Bytes()), s, WithOutput("seconds", AtMost(5)))
+	assert.NoError(t, err)
+	for _, damage := range []string{`"at_most":5`, `"name":"seconds"`} {
+		state, err := openSnapshot(b.Bytes())
+		require.NoError(t, err)
+		if damage == `"at_most":5` {
+			v := math.Inf(1)
+			state.Options.Outputs[1].AtMost = &v
+		} else {
+			state.Options.Outputs[1].Name = "parts"
+		}
+		_, err = state.Options.restore(new(runConfig))
+		assert.ErrorIs(t, err, ErrCorrupt)
+	}
+}
+
+// Best says that nothing holds the limits, and what came nearest; the run as a task keeps
+// its outputs, gaps and all.
+func TestNothingFeasible(t *testing.T) {
+	s, _ := encoded(t, 1, 10)
+	o, err := New(s, WithOutput("seconds", AtMost(5)), WithOutput("parts", AtLeast(1), Optional()), WithOutput("kept", Optional()))
+	require.NoError(t, err)
+	best, ok := o.Best()
+	assert.False(t, ok)
+	assert.Nil(t, best.X)
+	require.NoError(t, o.Observe([]float64{0, 0}, 9, Outputs{"seconds": 4}))
+	best, ok = o.Best()
+	assert.False(t, ok, "parts are not known")
+	assert.Nil(t, best.X)
+	assert.Equal(t, "[parts not told]", fmt.Sprint(o.Observations()[0].Violations()))
+	require.NoError(t, o.Observe([]float64{0, 1}, 1, Outputs{"seconds": 6, "parts": 0.5, "kept": 1}))
+	require.NoError(t, o.Observe([]float64{1, 1}, 2, Outputs{"seconds": 6, "parts": 2}))
+	best, ok = o.Best()
+	assert.False(t, ok)
+	assert.Equal(t, []float64{1, 1}, best.X)
+	assert.Equal(t, "[seconds 6 > 5]", fmt.Sprint(best.Violations()))
+	assert.Equal(t, "[parts 0.5 < 1 seconds 6 > 5]", fmt.Sprint(o.Observations()[1].Violations()))
+	require.NoError(t, o.Observe([]float64{1, 0}, -3, Outputs{"seconds": 5, "parts": 1}))
+	best, ok = o.Best()
+	assert.True(t, ok)
+	assert.Equal(t, -3.0, best.Y)
+	task, err := o.Task("this")
+	require.NoError(t, err)
+	nan := math.NaN()
+	assert.Equal(t, []string{"kept", "parts", "seconds"}, task.Outputs.Names())
+	assert.InDeltaSlice(t, []float64{4, 6, 6, 5}, task.Outputs["seconds"], 0)
+	assert.InDeltaSlice(t, []float64{nan, 0.5, 2, 1}, task.Outputs["parts"], 0)
+	assert.InDeltaSlice(t, []float64{nan, 1, nan, nan}, task.Outputs["kept"], 0)
+}
+
+// A prior keeps its outputs, tasks that lack some among them, when it is encoded, brought to
+// candidates or another space, and when tasks are added; without outputs it has the bytes
+// of one that never heard of them.
+func TestPriorOutputs(t *testing.T) {
+	ctx := context.Background()
+	s, tasks := encoded(t, 6, 25)
+	nan := math.NaN()
+	plain := slices.Clone(tasks)
+	for i := range plain {
+		plain[i].Outputs = nil
+	}
+	without, err := Learn(ctx, s, plain[:5], WithMinimize(), WithClusters(2))
+	require.NoError(t, err)
+	assert.Nil(t, without.Outputs())
+	empty := slices.Clone(plain[:5])
+	empty[2].Outputs = map[string][]float64{"seconds": slices.Repeat([]float64{nan}, 25)}
+	same, err := Learn(ctx, s, empty, WithMinimize(), WithClusters(2))
+	require.NoError(t, err)
+	encode := func(p *Prior) []byte {
+		var b bytes.Buffer
+		require.NoError(t, p.Encode(&b))
+		return b.Bytes()
+	}
+	assert.Equal(t, encode(without), encode(same))
+
+	tasks[1].Outputs = nil
+	tasks[2].Outputs = map[string][]float64{"seconds": slices.Clone(tasks[2].Outputs["seconds"]), "parts": slices.Repeat([]float64{nan}, 25)}
+	tasks[2].Outputs["seconds"][3], tasks[2].Outputs["parts"][7] = nan, -4
+	p, err := Learn(ctx, s, tasks[:5], WithMinimize(), WithClusters(2))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"parts", "seconds"}, p.Outputs())
+	b := encode(p)
+	back, err := DecodePrior(bytes.NewReader(b))
+	require.NoError(t, err)
+	assert.Equal(t, b, encode(back))
+	box := s.WithoutCandidates()
+	list, err := box.WithCandidates(tasks[0].X[:9])
+	require.NoError(t, err)
+	reindexed, err := back.Reindex(ctx, list)
+	require.NoError(t, err)
+	wider, err := NewSpace(Float("b", 0, 1), Float("a", -1, 1))
+	require.NoError(t, err)
+	adopted, _, err := back.Adopt(ctx, wider, Changes{})
+	require.NoError(t, err)
+	for _, q := range []*Prior{p, back, reindexed, adopted} {
+		got := q.Tasks()
+		require.Len(t, got, 5)
+		for i, task := range got {
+			assert.Equal(t, tasks[i].Outputs.Names(), task.Outputs.Names(), task.ID)
+			for name, column := range tasks[i].Outputs {
+				for k, v := range column {
+					if math.IsNaN(v) {
+						assert.True(t, math.IsNaN(task.Outputs[name][k]))
+					} else {
+						assert.InEpsilon(t, v, task.Outputs[name][k], 1e-12)
+					}
+				}
+			}
+		}
+	}
+	more, err := back.Add(ctx, tasks[5:])
+	require.NoError(t, err)
+	assert.Len(t, more.output("seconds").model.Tasks(), 5)
+	assert.Len(t, more.output("parts").model.Tasks(), 1)
+	assert.Same(t, back.output("parts"), more.output("parts"), "nothing is new of it")
+	_, err = DecodePrior(bytes.NewReader(encode(more)))
+	require.NoError(t, err)
+	first, err := without.Add(ctx, tasks[5:])
+	require.NoError(t, err)
+	assert.Equal(t, []string{"seconds"}, first.Outputs())
+	for _, q := range []*Prior{more, first, reindexed, adopted} {
+		o, err := New(q.Space(), WithPrior(q), WithOutput("seconds", AtMost(2)), WithCandidateCounts(30, 5))
+		require.NoError(t, err)
+		_, err = o.Ask(ctx)
+		require.NoError(t, err)
+	}
+	for i := range 400 { // damage anywhere is found, whatever the checksum says
+		d := slices.Clone(b[:len(b)-sha256.Size])
+		at := len(d) - 1 - i*len(d)/1000
+		d[at] ^= 0x5a
+		sum := sha256.Sum256(d)
+		q, err := DecodePrior(bytes.NewReader(append(d, sum[:]...)))
+		if err == nil {
+			q.Tasks()
+		} else {
+			assert.ErrorIs(t, err, ErrCorrupt)
+		}
+	}
+}
