@@ -69,16 +69,18 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if flags.NArg() > 0 {
 		return fmt.Errorf("unexpected argument %q; -help lists the flags", flags.Arg(0))
 	}
-	for _, folder := range []string{*dir, *states} {
-		if info, err := os.Stat(folder); folder != "" && (err != nil || !info.IsDir()) {
-			return fmt.Errorf("%s is not a folder", folder)
-		}
+	if info, err := os.Stat(*states); *states != "" && (err != nil || !info.IsDir()) {
+		return fmt.Errorf("%s is not a folder", *states)
 	}
 	listener, err := net.Listen("tcp", *addr)
 	if err != nil {
 		return err
 	}
 	logger := log.New(stderr, "katib: ", log.LstdFlags)
+	if info, err := os.Stat(*dir); *dir != "" && (err != nil || !info.IsDir()) {
+		// Katib mounts a volume for some experiments only, the others do without.
+		logger.Printf("there is no folder %s (flag -dir): settings cannot name files", *dir)
+	}
 	server := newServer(suggest.New(*algorithm, *dir, urls, *states, logger), logger)
 	stop := context.AfterFunc(ctx, func() {
 		defer time.AfterFunc(*shutdown, server.Stop).Stop()

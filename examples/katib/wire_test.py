@@ -239,7 +239,8 @@ def within(assignments, kinds):
 
 @pytest.mark.parametrize("settings", [
     {}, {"random_state": "71"}, {"random_state": "71", "n_initial_points": "0"},
-    {"acquisition": "EI", "random_state": "71"}, {"acquisition": "UCB(2)", "n_initial_points": "20"}])
+    {"acquisition": "EI", "random_state": "71"}, {"acquisition": "UCB(2)", "n_initial_points": "20"}, {"acquisition": "Thompson"},
+    {"base_estimator": "GP", "n_initial_points": "10", "acq_func": "gp_hedge", "acq_optimizer": "auto", "random_state": "10"}])
 def test_two_and_then_two_more(service, settings):
     """Every kind of parameter; the trials of the first reply, named and
     measured in a metric that the trial itself names, in the second request;
@@ -296,6 +297,8 @@ X = [parameter("x", api.INT, max="5", min="1")]
     ({"random_state": ""}, X, {}, INVALID),
     ({"n_initial_points": "-1"}, X, {}, INVALID),
     ({"acquisition": "TPE"}, X, {}, INVALID),
+    ({"acq_func": "EIps"}, X, {}, INVALID),
+    ({"base_estimator": "RF"}, X, {}, INVALID),
     ({"acquisition": "UCB(-1)"}, X, {}, INVALID),
     ({"cmbo_state": "AAAA"}, X, {}, INVALID),
     ({"prior": "somewhere.prior"}, X, {}, INVALID),

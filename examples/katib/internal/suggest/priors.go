@@ -1,18 +1,22 @@
 package suggest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"os"
 	"path"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/history"
@@ -28,6 +32,9 @@ type source struct {
 // errUnreachable: a source could not be read for now.
 var errUnreachable = errors.New("the source cannot be read")
 
+// errFailed: what is wrong is the service.
+var errFailed = errors.New("the service failed; its log says more")
+
 // maxSource bounds the bytes of a source.
 const maxSource = 64 << 20
 
@@ -38,39 +45,79 @@ type priors struct {
 	urls []string // beginnings of the URLs that may be asked for
 
 	mu    sync.Mutex
-	known map[string]*cmbo.Prior
+	known map[string]*learning
 }
 
-// get returns the prior that an experiment names, for the experiment's space.
+// A learning is a prior in the making, or made once done is closed.
+type learning struct {
+	done  chan struct{}
+	prior *cmbo.Prior
+	err   error
+}
+
+// get returns the prior that an experiment names, for the experiment's space. It is
+// read and learned once, on its own: experiments with other priors do not wait, and a
+// request that is given up, as Katib's are after a minute, leaves it to the next. What
+// fails is tried again by the next request.
 func (p *priors) get(ctx context.Context, x *experiment, logf func(string, ...any)) (*cmbo.Prior, error) {
 	b, err := json.Marshal(x.space.Space)
 	if err != nil {
 		return nil, err
 	}
-	key := fmt.Sprintf("%s %v %s", x.prior, x.minimize, b)
+	key := fmt.Sprintf("%q %q %v %s", x.prior, x.metric, x.minimize, b)
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if prior := p.known[key]; prior != nil {
-		return prior, nil
+	l := p.known[key]
+	if l == nil {
+		l = &learning{done: make(chan struct{})}
+		if p.known == nil {
+			p.known = map[string]*learning{}
+		}
+		p.known[key] = l
+		go func() {
+			defer close(l.done)
+			if l.prior, l.err = p.make(context.WithoutCancel(ctx), x, logf); l.err != nil {
+				p.mu.Lock()
+				delete(p.known, key)
+				p.mu.Unlock()
+			}
+		}()
 	}
-	r, err := p.open(ctx, x.prior.place)
+	p.mu.Unlock()
+	select {
+	case <-l.done:
+		return l.prior, l.err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("it is still being learned: %w", ctx.Err())
+	}
+}
+
+// downloadTime bounds the reading of a source.
+const downloadTime = 5 * time.Minute
+
+// make reads a source and makes the prior of it.
+func (p *priors) make(ctx context.Context, x *experiment, logf func(string, ...any)) (prior *cmbo.Prior, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			logf("panic: %v\n%s", v, debug.Stack())
+			err = errFailed
+		}
+	}()
+	reading, cancel := context.WithTimeout(ctx, downloadTime)
+	defer cancel()
+	r, err := p.open(reading, x.prior.place)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	limited := &io.LimitedReader{R: r, N: maxSource}
-	prior, err := x.learn(ctx, limited, logf)
-	if limited.N == 0 {
+	// All of it first: what breaks off is the source's fault, and not the experiment's.
+	b, err := io.ReadAll(io.LimitReader(r, maxSource+1))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errUnreachable, err)
+	}
+	if len(b) > maxSource {
 		return nil, fmt.Errorf("more than %d bytes", maxSource)
 	}
-	if err != nil {
-		return nil, err
-	}
-	if p.known == nil {
-		p.known = map[string]*cmbo.Prior{}
-	}
-	p.known[key] = prior
-	return prior, nil
+	return x.learn(ctx, bytes.NewReader(b), logf)
 }
 
 // learn makes the prior from the bytes of its source.
@@ -85,7 +132,7 @@ func (x *experiment) learn(ctx context.Context, r io.Reader, logf func(string, .
 		}
 		adopted, how, err := prior.Adopt(ctx, x.space.Space, cmbo.Changes{})
 		if err == nil {
-			logf("the prior was learned for other parameters: %d evaluations are taken over, %d lie outside; dropped %q", how.Rows, len(how.Outside), how.Dropped)
+			logf("the prior was learned for other parameters: %s", how)
 		}
 		return adopted, err
 	}
@@ -96,11 +143,25 @@ func (x *experiment) learn(ctx context.Context, r io.Reader, logf func(string, .
 		past, err = history.CSV{Space: x.space.Space}.Read(r)
 	case ".jsonl":
 		past, err = history.JSONLines{Space: x.space.Space}.Read(r)
+	case ".json":
+		// Other experiments may have had other ranges.
+		trials := history.Katib{Space: x.space.Space, Metric: x.metric, Direction: history.Maximize, Policy: history.Skip}
+		if x.minimize {
+			trials.Direction = history.Minimize
+		}
+		var read *history.KatibResult
+		if read, err = trials.Read(r); err == nil {
+			past = &read.Result
+		}
 	default:
-		return nil, fmt.Errorf("the name ends in %q, not in .csv or .jsonl", ext)
+		return nil, fmt.Errorf("the name ends in %q, not in .csv, .jsonl or .json", ext)
 	}
 	if err != nil {
 		return nil, err
+	}
+	logf("%s: %d tasks, %d evaluations, %d of them failed; %d were moved to the nearest step, %d passed over", x.prior.place, len(past.Tasks), past.Report.Accepted, past.Report.Failed, past.Report.Snapped, past.Report.PassedOver)
+	if n := past.Report.Skipped; n > 0 {
+		logf("%s: %d evaluations were left out, the first: %v", x.prior.place, n, past.Report.Errors[0])
 	}
 	var opts []cmbo.LearnOption
 	if x.minimize {
@@ -118,6 +179,9 @@ func (p *priors) open(ctx context.Context, place string) (io.ReadCloser, error) 
 		return nil, errors.New("the service has no folder of files (flag -dir)")
 	}
 	root, err := os.OpenRoot(p.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("the service has no folder of files (flag -dir): %w; a volume is there for experiments with resumePolicy FromVolume", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errUnreachable, err)
 	}

@@ -179,6 +179,7 @@ func refusal(err error) error {
 		code = codes.Canceled
 	case errors.Is(err, errUnreachable):
 		code = codes.Unavailable
+	case errors.Is(err, errFailed):
 	case errors.Is(err, errExperiment):
 		code = codes.InvalidArgument
 	case errors.Is(err, cmbo.ErrNoCandidates):

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/examples/katib/internal/api"
 )
 
@@ -20,6 +21,7 @@ type experiment struct {
 	minimize bool
 	metric   string
 	opts     []cmbo.Option
+	acquired string // the setting that says which acquisition to use
 	prior    source // of the prior, if it has a kind
 	state    string
 }
@@ -64,9 +66,13 @@ func (s *Service) read(e *api.Experiment) (*experiment, error) {
 	return x, nil
 }
 
-// set takes one setting.
+// set takes one setting. Those of Katib's own bayesianoptimization are taken, too, or
+// refused with what is done instead.
 func (x *experiment) set(name, value string) error {
 	bad := func(want string) error { return fmt.Errorf("setting %s is %q, not %s", name, value, want) }
+	instead := func(why string) error {
+		return fmt.Errorf("setting %s is %q, which is not served: %s", name, value, why)
+	}
 	switch name {
 	case "random_state":
 		seed, err := strconv.ParseUint(value, 10, 64)
@@ -77,9 +83,35 @@ func (x *experiment) set(name, value string) error {
 	case "acquisition":
 		a, err := cmbo.ParseAcquisition(value)
 		if err != nil {
-			return bad("UCB, UCB(beta), EI, PI or MaxValuePI")
+			return bad("EI, UCB, UCB(beta), PI, MaxValuePI or Thompson")
 		}
-		x.opts = append(x.opts, cmbo.WithAcquisition(a))
+		return x.acquire(name, a)
+	case "acq_func":
+		switch value {
+		case "gp_hedge": // a choice among the following, which is the service's here
+			return x.acquire(name, nil)
+		case "EI":
+			return x.acquire(name, cmbo.EI())
+		case "PI":
+			return x.acquire(name, cmbo.PI())
+		case "LCB":
+			return x.acquire(name, cmbo.UCB(1.96)) // the kappa of scikit-optimize
+		case "EIps", "PIps":
+			return instead("Katib tells no service how long trials take; use EI or PI")
+		}
+		return bad("gp_hedge, LCB, EI or PI")
+	case "base_estimator":
+		switch value {
+		case "GP":
+		case "RF", "ET", "GBRT":
+			return instead("the model is a Gaussian process; leave the setting out")
+		default:
+			return bad("GP")
+		}
+	case "acq_optimizer":
+		if value != "auto" && value != "sampling" && value != "lbfgs" {
+			return bad("auto, sampling or lbfgs, which all mean the service's own search")
+		}
 	case "n_initial_points":
 		n, err := strconv.Atoi(value)
 		if err != nil || n < 0 {
@@ -94,7 +126,18 @@ func (x *experiment) set(name, value string) error {
 	case stateSetting:
 		x.state = value
 	default:
-		return fmt.Errorf("setting %q is not known; random_state, acquisition, n_initial_points, prior and history are", name)
+		return fmt.Errorf("setting %q is not known; random_state, acquisition, n_initial_points, prior and history are, and acq_func, acq_optimizer and base_estimator of Katib's bayesianoptimization", name)
+	}
+	return nil
+}
+
+// acquire takes the acquisition that a setting names, nil for the default.
+func (x *experiment) acquire(setting string, a acq.Func) error {
+	if x.acquired != "" {
+		return fmt.Errorf("both %s and %s say which acquisition to use", x.acquired, setting)
+	}
+	if x.acquired = setting; a != nil {
+		x.opts = append(x.opts, cmbo.WithAcquisition(a))
 	}
 	return nil
 }

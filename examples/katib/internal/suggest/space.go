@@ -206,7 +206,8 @@ func (s *space) row(list []*api.ParameterAssignment) ([]float64, error) {
 			return nil, fmt.Errorf("parameter %q: %w", p.name, err)
 		}
 	}
-	return row, s.Check(row)
+	row, _, err := s.Snap(row)
+	return row, err
 }
 
 func (p *parameter) entry(text string) (float64, error) {
