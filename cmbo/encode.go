@@ -3,7 +3,6 @@ package cmbo
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"io"
@@ -26,65 +25,53 @@ import (
 // than the current one is read.
 const (
 	priorMagic   = "cmboprior"
-	priorVersion = 5
+	priorVersion = 6
 )
 
-// Encode writes the prior in a compact binary form: deterministic bytes,
-// versioned and checksummed, fit for go:embed. A task with n observations in d
+// Encode writes the prior in a compact binary form, piece by piece: deterministic bytes,
+// versioned and checksummed, fit for go:embed; the last 32 are those that [Prior.Digest]
+// names. A task with n observations in d
 // coordinates takes 8n(d+1) bytes and some hundred more, a prototype on I index
 // points 4I² bytes. It fails if w does, or with [ErrOption] if a kernel is not
 // one of package kernel, which alone have a description.
 func (p *Prior) Encode(w io.Writer) error {
 	return guard(func() error {
-		b, err := p.encode()
-		if err != nil {
-			return err
-		}
-		_, err = w.Write(b)
+		_, err := codec.Seal(w, priorMagic, priorVersion, p.encode)
 		return err
 	})
 }
 
-// Digest returns the SHA-256 of the encoded prior in hexadecimal, by which a
-// snapshot knows the prior it belongs to. It is computed once. It fails as
+// Digest returns the SHA-256 of the encoded prior in hexadecimal, which its last 32 bytes
+// are, and by which a snapshot knows the prior it belongs to. It is computed once. It fails as
 // Encode does.
 func (p *Prior) Digest() (string, error) {
 	d := p.lazy
 	d.once.Do(func() {
 		d.hex, d.err = guarded(func() (string, error) {
-			b, err := p.encode()
-			if err != nil {
-				return "", err
-			}
-			return hex.EncodeToString(b[len(b)-sha256.Size:]), nil
+			sum, err := codec.Seal(io.Discard, priorMagic, priorVersion, p.encode)
+			return hex.EncodeToString(sum[:]), err
 		})
 	})
 	return d.hex, d.err
 }
 
-func (p *Prior) encode() ([]byte, error) {
-	e := &codec.Encoder{Buf: []byte(priorMagic)}
-	e.Byte(priorVersion)
+func (p *Prior) encode(e *codec.Encoder) error {
 	e.Byte(byte(p.learned.kind()))
 	encodeParams(e, p.space.Params())
 	if err := encodeConfig(e, p.config); err != nil {
-		return nil, err
+		return err
 	}
 	e.Bool(p.finite)
 	if err := p.learned.encode(e); err != nil {
-		return nil, optionErrorf("%v", err)
+		return optionErrorf("%v", err)
 	}
 	e.Bool(p.success != nil)
 	if p.success != nil {
 		if err := p.success.Encode(e); err != nil {
-			return nil, optionErrorf("%v", err)
+			return optionErrorf("%v", err)
 		}
 	}
-	if err := p.encodeOutputs(e); err != nil {
-		return nil, err
-	}
-	sum := sha256.Sum256(e.Buf)
-	return append(e.Buf, sum[:]...), nil
+	return p.encodeOutputs(e)
 }
 
 // stepSuffix marks the kind of a parameter whose step follows.
@@ -186,47 +173,52 @@ func (l PriorLimits) Decode(ctx context.Context, r io.Reader) (*Prior, error) {
 		if err != nil {
 			return nil, err
 		}
-		b, err := io.ReadAll(io.LimitReader(r, l.Bytes+1))
+		payload, err := l.open(r, "prior", priorMagic, priorVersion, "learn it again")
 		if err != nil {
 			return nil, err
 		}
-		if int64(len(b)) > l.Bytes {
-			return nil, codec.Beyond("Bytes", l.Bytes, "the encoded prior is longer")
-		}
-		return decodePrior(ctx, b, l)
+		return decodePrior(&codec.Decoder{Buf: payload, Ctx: ctx, Limits: codec.Limits(l)})
 	})
 }
 
-func decodePrior(ctx context.Context, b []byte, l PriorLimits) (*Prior, error) {
-	head := len(priorMagic) + 1
-	if len(b) < head+sha256.Size || string(b[:len(priorMagic)]) != priorMagic {
-		return nil, fmt.Errorf("%w: not a prior", ErrCorrupt)
+// open reads to the end of r, and returns the payload of what [codec.Seal] wrote.
+func (l PriorLimits) open(r io.Reader, what, magic string, version byte, again string) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(r, l.Bytes+1))
+	if err != nil {
+		return nil, err
 	}
-	if v := b[head-1]; v != priorVersion {
-		return nil, fmt.Errorf("%w: prior of version %d, this release reads %d: learn it again", ErrVersion, v, priorVersion)
+	if int64(len(b)) > l.Bytes {
+		return nil, codec.Beyond("Bytes", l.Bytes, "the encoded %s is longer", what)
 	}
-	body := b[:len(b)-sha256.Size]
-	if sum := sha256.Sum256(body); string(sum[:]) != string(b[len(body):]) {
-		return nil, fmt.Errorf("%w: the checksum of the prior does not match", ErrCorrupt)
-	}
-	d := &codec.Decoder{Buf: body[head:], Ctx: ctx, Limits: codec.Limits(l)}
+	return codec.Open(b, what, magic, version, again)
+}
+
+func decodePrior(d *codec.Decoder) (*Prior, error) {
 	kind := priorKind(d.Byte())
 	if _, ok := priorKinds[kind]; !ok {
 		d.Fail("a prior of kind %d", kind)
 	}
 	p, err := readPrior(d, kind)
-	switch {
-	case d.Err != nil:
-		return nil, d.Err
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case err != nil:
-		return nil, corrupt(err)
-	}
-	if len(d.Buf) > 0 {
-		return nil, fmt.Errorf("%w: %d bytes too many", ErrCorrupt, len(d.Buf))
+	if err = decoded(d, err); err != nil {
+		return nil, err
 	}
 	return p, nil
+}
+
+// decoded returns the error of a decoding that is over, err being what the decoder does
+// not know of.
+func decoded(d *codec.Decoder, err error) error {
+	switch {
+	case d.Err != nil:
+		return d.Err
+	case d.Ctx.Err() != nil:
+		return d.Ctx.Err()
+	case err != nil:
+		return corrupt(err)
+	case len(d.Buf) > 0:
+		return fmt.Errorf("%w: %d bytes too many", ErrCorrupt, len(d.Buf))
+	}
+	return nil
 }
 
 func readPrior(d *codec.Decoder, kind priorKind) (*Prior, error) {

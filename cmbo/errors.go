@@ -37,6 +37,9 @@ var (
 	// ErrPriorMismatch: the prior was learned for another space, direction or
 	// variant than the optimiser is asked to use.
 	ErrPriorMismatch = errors.New("cmbo: prior does not fit")
+	// ErrLearners: learners that cannot be merged, being of other spaces, options, passes
+	// or tasks before this pass.
+	ErrLearners = errors.New("cmbo: learners do not fit")
 	// ErrNoCandidates: every point that could be proposed has been proposed or observed,
 	// or has failed if repeats are allowed: all of a finite or small discrete space, or all
 	// that were drawn from a larger one.
@@ -60,7 +63,8 @@ var (
 	// one whose proposals this one cannot repeat.
 	ErrVersion = codec.ErrVersion
 	// ErrNumerical: a matrix stayed singular under every jitter tried, an
-	// iteration failed, or a surrogate returned numbers of no use.
+	// iteration failed, a surrogate returned numbers of no use, or what a task adds to
+	// the sums of a Learner is beyond their range.
 	ErrNumerical = gp.ErrNumerical
 )
 

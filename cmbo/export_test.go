@@ -64,3 +64,10 @@ func IndexError(workers int, callback func(mistake func() int)) error {
 		}))
 	})
 }
+
+// SetSampleTasks sets the number of tasks that a learner holds, and returns the former one.
+func SetSampleTasks(n int) int {
+	old := sampleTasks
+	sampleTasks = n
+	return old
+}

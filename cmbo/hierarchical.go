@@ -25,33 +25,18 @@ type hierarchicalPrior struct {
 
 func learnHierarchy(ctx context.Context, t *trainingSet) (learned, error) {
 	c := t.config
-	o := hierarchyOptions(c, t.space.Dim())
-	if c.progress != nil {
-		o.Progress = func(stage string, done, total int) { c.progress(Progress{stage, done, total}) }
+	o, err := t.hierarchyOptions()
+	if err != nil {
+		return nil, err
 	}
-	if c.priorKernel != nil {
-		if err := checkKernel(c.priorKernel, t.space.Dim()); err != nil {
-			return nil, err
-		}
-		o.Kernel = c.priorKernel
-	}
-	tasks := make([]hierarchy.Task, len(t.tasks))
-	for i, k := range t.tasks {
-		tasks[i] = hierarchy.Task{ID: k.ID, X: k.X, Z: k.Y, Noise: k.Noise, Shift: k.Shift, Scale: k.Scale}
-		if c.y == Copula { // scores by rank are the values of a run, too, without an offset and a scale behind them
-			tasks[i].Shift, tasks[i].Scale = 0, 1
-		}
-	}
+	tasks := t.hierarchyTasks()
 	mean, sd := hierarchy.CommonScale(tasks)
 	if t.known != nil && (c.y == RawValues || c.y == Copula) {
 		// Values of one scale, and scores, stay so: the scale is that of the tasks known already.
 		first := t.known.learned.(*hierarchicalPrior).Tasks()[0]
 		mean, sd = first.Shift, first.Scale
 	}
-	tasks = hierarchy.Standardize(tasks, mean, sd)
-	for i, x := range t.failed {
-		tasks[i] = tasks[i].WithFailed(x)
-	}
+	tasks = t.standardized(tasks, mean, sd)
 	var earlier *hierarchy.Model
 	var grid *linalg.Dense
 	if t.known != nil {
@@ -60,17 +45,52 @@ func learnHierarchy(ctx context.Context, t *trainingSet) (learned, error) {
 		if c.indexSet != nil || c.indexPoints != t.known.config.indexPoints {
 			return nil, optionErrorf("another index set, on which the tasks known already would have to be learned again")
 		}
-	} else {
-		var err error
-		if grid, err = t.grid(); err != nil {
-			return nil, err
-		}
+	} else if grid, err = t.grid(); err != nil {
+		return nil, err
 	}
 	m, err := hierarchy.Learn(ctx, tasks, grid, earlier, o)
 	if err != nil {
 		return nil, modelError(ctx, err)
 	}
 	return &hierarchicalPrior{Model: m}, nil
+}
+
+// hierarchyOptions are the settings of the model of the tasks.
+func (t *trainingSet) hierarchyOptions() (hierarchy.Options, error) {
+	c := t.config
+	o := hierarchyOptions(c, t.space.Dim())
+	if c.progress != nil {
+		o.Progress = func(stage string, done, total int) { c.progress(Progress{stage, done, total}) }
+	}
+	if c.priorKernel != nil {
+		if err := checkKernel(c.priorKernel, t.space.Dim()); err != nil {
+			return o, err
+		}
+		o.Kernel = c.priorKernel
+	}
+	return o, nil
+}
+
+// hierarchyTasks returns the tasks with values, each on a scale of its own.
+func (t *trainingSet) hierarchyTasks() []hierarchy.Task {
+	tasks := make([]hierarchy.Task, len(t.tasks))
+	for i, k := range t.tasks {
+		tasks[i] = hierarchy.Task{ID: k.ID, X: k.X, Z: k.Y, Noise: k.Noise, Shift: k.Shift, Scale: k.Scale}
+		if t.config.y == Copula { // scores by rank are the values of a run, too, without an offset and a scale behind them
+			tasks[i].Shift, tasks[i].Scale = 0, 1
+		}
+	}
+	return tasks
+}
+
+// standardized returns what hierarchyTasks made on the common scale of all tasks, with
+// the points that failed.
+func (t *trainingSet) standardized(tasks []hierarchy.Task, mean, sd float64) []hierarchy.Task {
+	tasks = hierarchy.Standardize(tasks, mean, sd)
+	for i, x := range t.failed {
+		tasks[i] = tasks[i].WithFailed(x)
+	}
+	return tasks
 }
 
 // compresses reports whether the differences between low values of the tasks are
@@ -114,7 +134,7 @@ func (t *trainingSet) grid() (*linalg.Dense, error) {
 func (p *hierarchicalPrior) kind() priorKind { return kindHierarchy }
 
 func (p *hierarchicalPrior) facts(c *learnConfig) facts {
-	f := facts{labels: p.Labels(), noise: p.Base().NoiseVariance, index: p.Grid()}
+	f := facts{total: p.Total(), labels: p.Labels(), noise: p.Base().NoiseVariance, index: p.Grid()}
 	for _, t := range p.Tasks() {
 		n := len(t.Z) - t.Failed
 		y, noise := t.Z[:n], t.Noise[:min(n, len(t.Noise))]

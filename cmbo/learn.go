@@ -3,6 +3,7 @@ package cmbo
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
@@ -18,8 +19,9 @@ import (
 
 // Progress tells how far [Learn] has come.
 type Progress struct {
-	// Stage is "fit", "population", "cluster", "score", "prototypes", "success" or
-	// "outputs"; the paper's variants have no population.
+	// Stage is "pass", "fit", "population", "cluster", "score", "prototypes",
+	// "success" or "outputs"; the paper's variants have no population, and tasks that
+	// are not held are read in passes.
 	Stage string
 	// Done of Total pieces of the stage are finished: tasks or processes fitted,
 	// numbers of clusters tried, or clusters.
@@ -55,11 +57,16 @@ type Progress struct {
 // [ErrNotFinite] or [ErrOutOfSpace] and a [*DataError] that says where, with [ErrOption], with
 // [ErrNumerical], or with ctx.Err() soon after ctx is done.
 //
+// Of more than 1,000 tasks with values, and without labels, the hierarchical prior is that
+// of a [Learner]: it learns the population from all of them, clusters and the rest from a
+// sample of 1,000, which it keeps, and neither the tasks' order nor the number of cores
+// changes a bit of it. [LearnFrom] does not need them in memory.
+//
 // The hierarchical prior takes time linear in the number K of tasks: with n
 // observations each and I points of the index set, O(n³) for each of at most 200 tasks
 // at each of at most 60 steps of L-BFGS, as a rule one evaluation each, in the fit of the
-// process that all share, and for each of 16 steps of EM O(K (n³ + n I) + I³), for which
-// at most 1,000 of the tasks count.
+// process that all share, and for each of 16 steps of EM O(K (n³ + n I) + I³), K being at most 1,000; beyond,
+// four more steps are of all tasks.
 //
 // The paper's variants take O(K n³) for the fits (the factor being some hundred
 // evaluations), O(K |C| V²) for each round of Wasserstein
@@ -75,11 +82,42 @@ func Learn(ctx context.Context, space *Space, tasks []Task, opts ...LearnOption)
 		if err := space.Defined(); err != nil {
 			return nil, err
 		}
+		if c.tooMany(tasks) {
+			return learnMany(ctx, space, tasks, c)
+		}
 		t := &trainingSet{config: c, space: space, finite: space.Finite()}
 		if err := t.take(tasks); err != nil {
 			return nil, err
 		}
 		return t.learn(ctx)
+	})
+}
+
+// tooMany reports whether the tasks are learned by a Learner.
+func (c *learnConfig) tooMany(tasks []Task) bool {
+	valued := 0
+	for i := range tasks {
+		valued += min(len(tasks[i].X), 1)
+	}
+	return c.kind == kindHierarchy && c.labels == nil && valued > sampleTasks
+}
+
+func learnMany(ctx context.Context, s *Space, tasks []Task, c *learnConfig) (*Prior, error) {
+	if _, err := space.CheckTasks(s, tasks); err != nil { // equal IDs, too
+		return nil, err
+	}
+	l, err := newLearner(c, s)
+	if err != nil {
+		return nil, err
+	}
+	return l.learn(ctx, func() iter.Seq2[Task, error] {
+		return func(yield func(Task, error) bool) {
+			for _, t := range tasks {
+				if !yield(t, nil) {
+					return
+				}
+			}
+		}
 	})
 }
 
@@ -99,6 +137,9 @@ func Learn(ctx context.Context, space *Space, tasks []Task, opts ...LearnOption)
 // has already, if only of failures, is a duplicate.
 func (p *Prior) Add(ctx context.Context, tasks []Task, opts ...LearnOption) (*Prior, error) {
 	return guarded(func() (*Prior, error) {
+		if n := len(p.facts.tasks); n < p.NumTasks() {
+			return nil, fmt.Errorf("%w: it was learned from %d tasks and keeps %d of them: a Learner adds to the others", ErrPriorMismatch, p.NumTasks(), n)
+		}
 		old := p.config
 		c := old.settled()
 		if err := c.apply(opts); err != nil {
@@ -176,23 +217,31 @@ func (t *trainingSet) take(tasks []Task) error {
 		return optionErrorf("%d labels for %d tasks", len(c.labels), n)
 	}
 	for i := range tasks {
-		var failed *linalg.Dense
-		if len(tasks[i].Failed) > 0 {
-			failed = t.space.EncodeAll(tasks[i].Failed)
-		}
-		t.failed = append(t.failed, failed)
-		y, noise := scaling.OrientAll(tasks[i].Y, c.minimize), tasks[i].NoiseVariance
-		if c.compresses() {
-			y, noise = scaling.CompressLow(y, noise)
-		}
-		s := c.y.fit(y)
-		x := t.space.EncodeAll(tasks[i].X)
-		t.takeOutputs(&tasks[i], x)
-		t.tasks = append(t.tasks, model.Task{
-			ID: tasks[i].ID, X: x, Y: s.Z, Noise: s.NoiseVariances(noise), Shift: s.Shift, Scale: s.Scale,
-		})
+		k, failed := c.scaled(t.space, &tasks[i])
+		t.add(k, failed)
+		t.takeOutputs(&tasks[i], k.X)
 	}
 	return nil
+}
+
+// add adds a task of values, with the points that failed, nil for none.
+func (t *trainingSet) add(k model.Task, failed *linalg.Dense) {
+	t.tasks, t.failed = append(t.tasks, k), append(t.failed, failed)
+}
+
+// scaled returns a task of the space as a model sees it, with the points that failed, nil
+// for none.
+func (c *learnConfig) scaled(s *Space, k *Task) (model.Task, *linalg.Dense) {
+	var failed *linalg.Dense
+	if len(k.Failed) > 0 {
+		failed = s.EncodeAll(k.Failed)
+	}
+	y, noise := scaling.OrientAll(k.Y, c.minimize), k.NoiseVariance
+	if c.compresses() {
+		y, noise = scaling.CompressLow(y, noise)
+	}
+	v := c.y.fit(y)
+	return model.Task{ID: k.ID, X: s.EncodeAll(k.X), Y: v.Z, Noise: v.NoiseVariances(noise), Shift: v.Shift, Scale: v.Scale}, failed
 }
 
 // learn has the model of the configuration learn from the tasks.

@@ -79,7 +79,7 @@ func learnPaper(ctx context.Context, t *trainingSet) (learned, error) {
 func (p *paperPrior) kind() priorKind { return kindPaper }
 
 func (p *paperPrior) facts(*learnConfig) facts {
-	f := facts{labels: p.Labels, noise: p.NoiseVariance(), index: p.Index}
+	f := facts{total: int64(len(p.Sources)), labels: p.Labels, noise: p.NoiseVariance(), index: p.Index}
 	for _, s := range p.Sources {
 		f.tasks = append(f.tasks, s.Task)
 	}

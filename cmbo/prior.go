@@ -50,6 +50,7 @@ type learned interface {
 // facts are what every prior tells of itself.
 type facts struct {
 	tasks      []model.Task
+	total      int64 // of the tasks learned from, of which tasks may be a sample
 	labels     []int // cluster of each task
 	noise      float64
 	index      *linalg.Dense
@@ -92,7 +93,8 @@ type lazyDigest struct {
 type Cluster struct {
 	// ID numbers the cluster from 0, as weights and distances do.
 	ID int
-	// Members holds the IDs of its tasks, in the order given to Learn.
+	// Members holds the IDs of its tasks, in the order given to Learn, those of a sample
+	// in the order of their IDs.
 	Members []string
 }
 
@@ -130,8 +132,10 @@ func (p *Prior) Variant() (v Variant, ok bool) { return p.config.variant, p.conf
 // Minimizes reports whether smaller values are better.
 func (p *Prior) Minimizes() bool { return p.config.minimize }
 
-// NumTasks returns the number of tasks learned from.
-func (p *Prior) NumTasks() int { return len(p.facts.tasks) }
+// NumTasks returns the number of tasks learned from, of which the prior keeps a sample
+// where they were more than [Learn] holds: [Prior.Tasks], the members of [Prior.Clusters]
+// and [Prior.Labels] are those of the sample.
+func (p *Prior) NumTasks() int { return int(p.facts.total) }
 
 // Clusters returns the clusters with their members.
 func (p *Prior) Clusters() []Cluster {
@@ -145,7 +149,7 @@ func (p *Prior) Clusters() []Cluster {
 	return cs
 }
 
-// Labels returns the cluster of each task in the order given to Learn.
+// Labels returns the cluster of each task of [Prior.Tasks], in the order given to Learn.
 func (p *Prior) Labels() []int { return slices.Clone(p.facts.labels) }
 
 // NoiseVariance returns the noise variance in scaled units that all tasks share, or,

@@ -56,27 +56,27 @@ func (s *Sum) Len() int { return len(s.entries) }
 // Terms returns the number of lists added.
 func (s *Sum) Terms() int64 { return s.terms }
 
-// Add adds a list, each entry rounded to the nearest multiple of 2⁻⁵², to even where two
-// are as near. It fails with a *RangeError or a *CountError, changing nothing, and panics
-// if the list has another length. It takes O(n) time and does not allocate.
-func (s *Sum) Add(v []float64) error {
-	if len(v) != len(s.entries) {
-		panic(fmt.Sprintf("exactsum: Add: %d entries to a sum of %d", len(v), len(s.entries)))
+// Add adds a list that is 0 but for the entries at, each of which is named once, and which
+// are v, each rounded to the nearest multiple of 2⁻⁵², to even where two are as near. It
+// fails with a *RangeError or a *CountError, changing nothing, and panics if at and v have
+// other lengths or at names no entry. It takes O(len(v)) time and does not allocate.
+func (s *Sum) Add(at []int, v []float64) error {
+	if len(v) != len(at) {
+		panic(fmt.Sprintf("exactsum: Add: %d numbers for %d entries", len(v), len(at)))
 	}
 	const bound = (1023 + magnitude) << 52 // the bits of MaxTerm; those of infinities and NaN are larger
 	for i, x := range v {
 		if math.Float64bits(x)&^(1<<63) >= bound {
-			return &RangeError{i, x}
+			return &RangeError{at[i], x}
 		}
 	}
 	if s.terms >= MaxTerms {
 		return &CountError{s.terms + 1}
 	}
 	s.terms++
-	entries := s.entries[:len(v)]
 	for i, x := range v {
 		lo, hi := multiple(x)
-		e := &entries[i]
+		e := &s.entries[at[i]]
 		var carry uint64
 		e.lo, carry = bits.Add64(e.lo, lo, 0)
 		e.hi, _ = bits.Add64(e.hi, hi, carry)

@@ -51,6 +51,18 @@ func draw(r interface {
 	return v
 }
 
+// all names the entries of a list.
+func all(v []float64) []int {
+	at := make([]int, len(v))
+	for i := range at {
+		at[i] = i
+	}
+	return at
+}
+
+// add adds all entries of a list.
+func (s *Sum) add(v []float64) error { return s.Add(all(v), v) }
+
 // TestSum: whatever tree merges the terms, entries are those of 200-bit arithmetic,
 // rounded once, and bytes are equal.
 func TestSum(t *testing.T) {
@@ -73,7 +85,7 @@ func TestSum(t *testing.T) {
 				s := New(entries)
 				for range r.IntN(5) {
 					if i < len(list) {
-						require.NoError(t, s.Add(list[i]))
+						require.NoError(t, s.add(list[i]))
 						i++
 					}
 				}
@@ -128,20 +140,26 @@ func TestAtRoundsOnce(t *testing.T) {
 // TestSumRefuses: what is out of range is refused by itself, and changes nothing.
 func TestSumRefuses(t *testing.T) {
 	s := New(3)
-	require.NoError(t, s.Add([]float64{1, -2, 3}))
+	require.NoError(t, s.add([]float64{1, -2, 3}))
 	before := s.Append(nil)
 	for _, x := range []float64{MaxTerm, -MaxTerm, math.Inf(1), math.Inf(-1), math.NaN(), math.MaxFloat64} {
 		var e *RangeError
-		require.ErrorAs(t, s.Add([]float64{1, 1, x}), &e)
+		require.ErrorAs(t, s.add([]float64{1, 1, x}), &e)
 		require.Equal(t, 2, e.Index)
 		require.Equal(t, before, s.Append(nil), "%g", x)
 	}
-	require.NoError(t, s.Add([]float64{0, math.Nextafter(MaxTerm, 0), 0}))
+	require.NoError(t, s.add([]float64{0, math.Nextafter(MaxTerm, 0), 0}))
+
+	// Entries that are not named stay.
+	sparse, dense := New(3), New(3)
+	require.NoError(t, sparse.Add([]int{2, 0}, []float64{5, -0.5}))
+	require.NoError(t, dense.add([]float64{-0.5, 0, 5}))
+	require.Equal(t, dense, sparse)
 
 	// The largest terms there can be do not overflow.
 	full := New(2)
 	top := math.Nextafter(MaxTerm, 0)
-	require.NoError(t, full.Add([]float64{top, -top}))
+	require.NoError(t, full.add([]float64{top, -top}))
 	for full.terms < 1<<29 {
 		require.NoError(t, full.Merge(full))
 	}
@@ -153,14 +171,14 @@ func TestSumRefuses(t *testing.T) {
 	require.Equal(t, top*(1<<29), full.At(0))
 	require.Equal(t, -top*(1<<29), full.At(1))
 	full.terms = MaxTerms
-	require.ErrorAs(t, full.Add([]float64{0, 0}), &c)
-	require.Panics(t, func() { _ = s.Add([]float64{1}) })
+	require.ErrorAs(t, full.add([]float64{0, 0}), &c)
+	require.Panics(t, func() { _ = s.Add([]int{0, 1}, []float64{1}) })
 	require.Panics(t, func() { _ = s.Merge(full) })
 }
 
 func FuzzDecode(f *testing.F) {
 	s := New(2)
-	_ = s.Add([]float64{1, -math.Pi})
+	_ = s.add([]float64{1, -math.Pi})
 	f.Add(s.Append(nil))
 	f.Add(New(2).Append(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -179,10 +197,10 @@ func FuzzDecode(f *testing.F) {
 func BenchmarkAdd(b *testing.B) {
 	const n = 125_000
 	v := draw(rng.Stream(1, "benchmark"), n)
-	s := New(n)
+	s, at := New(n), all(v)
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := s.Add(v); err != nil {
+		if err := s.Add(at, v); err != nil {
 			b.Fatal(err)
 		}
 	}

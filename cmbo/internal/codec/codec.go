@@ -5,10 +5,12 @@ package codec
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 
 	"github.com/gocmbo/cmbo/kernel"
@@ -39,17 +41,74 @@ func Beyond(field string, most int64, format string, args ...any) error {
 // Encoder appends values to a buffer: integers as varints, floats as their 64
 // bits, little end first, strings and lists with their lengths in front.
 type Encoder struct {
-	Buf []byte
+	Buf []byte // what was not passed on yet
+
+	to  io.Writer // nil to keep all in Buf
+	err error     // of to, once it has failed
 }
 
-func (e *Encoder) Byte(v byte)      { e.Buf = append(e.Buf, v) }
-func (e *Encoder) Uint(v uint64)    { e.Buf = binary.AppendUvarint(e.Buf, v) }
-func (e *Encoder) Int(v int)        { e.Buf = binary.AppendVarint(e.Buf, int64(v)) }
-func (e *Encoder) Fixed(v uint64)   { e.Buf = binary.LittleEndian.AppendUint64(e.Buf, v) }
+// passOn is the length of a buffer from which an Encoder of [Seal] passes it on.
+const passOn = 64 << 10
+
+func (e *Encoder) flush(from int) {
+	if e.to == nil || len(e.Buf) < from {
+		return
+	}
+	if e.err == nil {
+		_, e.err = e.to.Write(e.Buf)
+	}
+	e.Buf = e.Buf[:0]
+}
+
+// Seal writes to w what body encodes: a name of the format, a byte of version, the
+// payload, and the SHA-256 of all that, which it returns. It keeps no more of it than a
+// piece at a time.
+func Seal(w io.Writer, magic string, version byte, body func(*Encoder) error) (sum [sha256.Size]byte, err error) {
+	h := sha256.New()
+	e := &Encoder{Buf: []byte(magic), to: io.MultiWriter(h, w)}
+	e.Byte(version)
+	if err := body(e); err != nil {
+		return sum, err
+	}
+	if e.flush(0); e.err != nil {
+		return sum, e.err
+	}
+	h.Sum(sum[:0])
+	_, err = w.Write(sum[:])
+	return sum, err
+}
+
+// Open returns the payload of what Seal wrote. what names it in errors, and
+// again is what to do about one of another version.
+func Open(b []byte, what, magic string, version byte, again string) (payload []byte, err error) {
+	head := len(magic) + 1
+	if len(b) < head+sha256.Size || string(b[:len(magic)]) != magic {
+		return nil, fmt.Errorf("%w: not a %s", ErrCorrupt, what)
+	}
+	if v := b[head-1]; v != version {
+		return nil, fmt.Errorf("%w: %s of version %d, this release reads %d: %s", ErrVersion, what, v, version, again)
+	}
+	body := b[:len(b)-sha256.Size]
+	if sum := sha256.Sum256(body); string(sum[:]) != string(b[len(body):]) {
+		return nil, fmt.Errorf("%w: the checksum of the %s does not match", ErrCorrupt, what)
+	}
+	return body[head:], nil
+}
+
+func (e *Encoder) Byte(v byte)   { e.Buf = append(e.Buf, v) }
+func (e *Encoder) Uint(v uint64) { e.Buf = binary.AppendUvarint(e.Buf, v) }
+func (e *Encoder) Int(v int)     { e.Buf = binary.AppendVarint(e.Buf, int64(v)) }
+func (e *Encoder) Fixed(v uint64) {
+	e.Buf = binary.LittleEndian.AppendUint64(e.Buf, v)
+	e.flush(passOn)
+}
 func (e *Encoder) Float(v float64)  { e.Fixed(math.Float64bits(v)) }
 func (e *Encoder) Text(v string)    { e.Uint(uint64(len(v))); e.Buf = append(e.Buf, v...) }
 func (e *Encoder) Ints(v []int)     { e.Uint(uint64(len(v))); each(v, e.Int) }
 func (e *Encoder) Texts(v []string) { e.Uint(uint64(len(v))); each(v, e.Text) }
+
+// Raw writes bytes that say themselves where they end.
+func (e *Encoder) Raw(b []byte) { e.Buf = append(e.Buf, b...); e.flush(passOn) }
 
 func each[T any](v []T, f func(T)) {
 	for _, x := range v {
@@ -168,6 +227,9 @@ func (d *Decoder) Count(size int) int {
 }
 
 func (d *Decoder) Text() string { return string(d.take(d.Count(1))) }
+
+// Raw reads n bytes.
+func (d *Decoder) Raw(n int) []byte { return d.take(n) }
 
 func (d *Decoder) Bool() bool {
 	switch d.Byte() {

@@ -225,17 +225,23 @@ func (g *grid) expectMaximize(ctx context.Context, tasks []*carried, start Momen
 		}
 		logs = append(logs, all.log)
 		all.s.Mirror()
+		maximize := g.maximize
 		if all.dual {
-			var csc linalg.Sym
-			c := m.Cov.Dense()
-			csc.Congruence(&c, all.s)
-			all.s.Copy(&csc)
-			u := append([]float64(nil), all.u...)
-			m.Cov.MulVecTo(all.u, u)
+			maximize = g.maximizeDual
 		}
-		g.maximize(&m, all.s, all.u, float64(len(tasks)), p, shrink)
+		maximize(&m, all.s, all.u, float64(len(tasks)), p, shrink)
 	}
 	return m, logs, nil
+}
+
+// maximizeDual is maximize of sums in the dual form, without the C's.
+func (g *grid) maximizeDual(m *Moments, s *linalg.Sym, u []float64, n float64, p pull, shrink float64) {
+	var csc linalg.Sym
+	c := m.Cov.Dense()
+	csc.Congruence(&c, s)
+	cu := make([]float64, len(u))
+	m.Cov.MulVecTo(cu, u)
+	g.maximize(m, &csc, cu, n, p, shrink)
 }
 
 // maximize replaces m by the moments that the sums over n tasks give, S' = Σ

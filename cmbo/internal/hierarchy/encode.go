@@ -3,26 +3,20 @@ package hierarchy
 import (
 	"github.com/gocmbo/cmbo/cmbo/internal/cluster"
 	"github.com/gocmbo/cmbo/cmbo/internal/codec"
-	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/internal/exactsum"
 )
 
 // Encode writes the model as Decode reads it. It fails if the kernel has no description.
 func (m *Model) Encode(e *codec.Encoder) error {
-	b := m.Base()
-	if err := e.Kernel(b.Kernel); err != nil {
+	if err := m.grid.encode(e); err != nil {
 		return err
 	}
-	e.Float(b.Mean)
-	e.Float(b.NoiseVariance)
-	e.Matrix(m.Grid())
-	e.Int(m.grid.neighbours)
 	e.Ints(m.Labels())
 	for i := range 1 + m.NumClusters() {
-		at := m.Moments(i)
-		e.Floats(at.Mean)
-		e.Lower(at.Cov)
+		m.Moments(i).encode(e)
 	}
+	e.Int(int(m.total))
 	e.Uint(uint64(len(m.Tasks())))
 	for _, t := range m.Tasks() {
 		e.Text(t.ID)
@@ -43,9 +37,10 @@ func (m *Model) Encode(e *codec.Encoder) error {
 // Decode reads a model over points of dim coordinates, with the settings o. What is
 // wrong with the bytes is in d.Err.
 func Decode(d *codec.Decoder, dim int, o Options) (*Model, error) {
-	base := Base{Kernel: d.Kernel(), Mean: d.Finite(), NoiseVariance: d.Finite()}
-	grid := d.Points(dim)
-	neighbours := d.Int()
+	g, err := decodeGrid(d, dim)
+	if err != nil {
+		return nil, err
+	}
 	labels := d.Ints()
 	clusters := 0
 	for _, l := range labels {
@@ -55,28 +50,25 @@ func Decode(d *codec.Decoder, dim int, o Options) (*Model, error) {
 		clusters = max(clusters, l+1)
 	}
 	d.Within("Clusters", int64(clusters), int64(d.Limits.Clusters), "a prior of %d clusters", clusters)
-	if d.Err == nil && (base.Kernel == nil || !(base.NoiseVariance > 0) || neighbours < 1 || len(labels) == 0) {
-		d.Fail("a prior without a base process or tasks")
+	if len(labels) == 0 {
+		d.Fail("a prior without tasks")
 	}
 	if d.Err != nil {
 		return nil, d.Err
 	}
-	if err := gp.CheckKernel(base.Kernel, dim); err != nil {
-		return nil, err
-	}
-	size := points.Len(grid)
 	var moments []Moments
 	for range clusters + 1 {
-		m := Moments{Mean: d.Floats(), Cov: d.Lower(size)}
-		if d.Err == nil && len(m.Mean) != size {
-			d.Fail("moments of dimension %d on %d points", len(m.Mean), size)
-		}
-		if d.Err != nil {
-			return nil, d.Err
+		m, err := decodeMoments(d, g.len())
+		if err != nil {
+			return nil, err
 		}
 		moments = append(moments, m)
 	}
+	total := d.Int()
 	n := d.Count(1)
+	if total < n || total > exactsum.MaxTerms {
+		d.Fail("%d tasks of %d", n, total)
+	}
 	d.Within("Tasks", int64(n), int64(d.Limits.Tasks), "a prior of %d tasks", n)
 	tasks := make([]Task, n)
 	for i := range tasks {
@@ -103,7 +95,7 @@ func Decode(d *codec.Decoder, dim int, o Options) (*Model, error) {
 		return nil, d.Err
 	}
 	m := &Model{
-		grid: newGrid(base, grid, neighbours), pop: moments[0], clusters: moments[1:], tasks: tasks, labels: labels,
+		grid: g, pop: moments[0], clusters: moments[1:], tasks: tasks, total: int64(total), labels: labels,
 		affine: newAffinePrior(tasks), partitions: parts, distances: int64(distances), rounds: rounds,
 	}
 	m.finish()

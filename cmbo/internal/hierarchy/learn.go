@@ -28,6 +28,7 @@ type Options struct {
 
 	Steps  int     // of EM for the population
 	Shrink float64 // of its covariance towards the base kernel, a share
+	Passes int     // steps of EM over all tasks, where a sample of them is held
 
 	Labels                []int // clusters given instead of found
 	Jeffreys              bool  // the distance that clusters, else Wasserstein
@@ -44,7 +45,7 @@ type Options struct {
 func DefaultOptions(dim int) Options {
 	return Options{
 		Seed: 1, Kernel: DefaultKernel(dim), BaseTasks: 200, Neighbours: 16, Singles: 256, GroupTasks: 1000,
-		Steps: 16, Shrink: 0.5,
+		Steps: 16, Shrink: 0.5, Passes: 4,
 		Clusters: 4, MaxClusters: 4, Rounds: 50, ClusterPoints: 100,
 		ClusterSteps: 4, ClusterShrink: 0.2, PullMean: 2, PullCov: 10,
 	}
@@ -60,6 +61,7 @@ type Model struct {
 	labels     []int
 	partitions []cluster.Partition
 	tasks      []Task
+	total      int64     // of the tasks learned from, of which tasks may be a sample
 	singleOf   []int     // tasks that are hypotheses of their own
 	singles    []single  // theirs
 	covs       []float64 // the covariances of population and clusters, interleaved
@@ -77,7 +79,17 @@ type Model struct {
 // n·m·G) for each of at most GroupTasks tasks and G³ for each step of EM on G grid
 // points with m neighbours, and as much once for each task to find its group.
 func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, earlier *Model, o Options) (*Model, error) {
-	m := &Model{tasks: tasks, affine: newAffinePrior(tasks)}
+	m, on, err := begin(ctx, tasks, z, earlier, &o)
+	if err != nil {
+		return nil, err
+	}
+	return m, m.refine(ctx, on, &o)
+}
+
+// begin learns the grid's base process and the moments of the population, and returns
+// what it has carried to the grid, by task.
+func begin(ctx context.Context, tasks []Task, z *linalg.Dense, earlier *Model, o *Options) (*Model, []*carried, error) {
+	m := &Model{tasks: tasks, total: int64(len(tasks)), affine: newAffinePrior(tasks)}
 	steps := o.Steps
 	var start Moments
 	if earlier != nil {
@@ -88,7 +100,7 @@ func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, earlier *Model, o
 			o.tell("fit", 0, 1)
 			fitted, err := fitBase(ctx, pick(tasks, sample(tasks, o.BaseTasks, o.Seed, "base process")), o.Kernel, o.Workers)
 			if err != nil {
-				return nil, fmt.Errorf("base process of %d tasks: %w", len(tasks), err)
+				return nil, nil, fmt.Errorf("base process of %d tasks: %w", len(tasks), err)
 			}
 			base = &fitted
 			o.tell("fit", 1, 1)
@@ -97,17 +109,23 @@ func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, earlier *Model, o
 		start = m.grid.prior()
 	}
 	on := make([]*carried, len(tasks))
-	some, err := m.carrySample(ctx, on, indices(len(tasks)), &o)
+	some, err := m.carrySample(ctx, on, indices(len(tasks)), o)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	o.tell("population", 0, 1)
 	if m.pop, _, err = m.grid.expectMaximize(ctx, some, start, pull{}, o.Shrink, steps, o.Workers); err != nil {
-		return nil, fmt.Errorf("population of %d tasks: %w", len(tasks), err)
+		return nil, nil, fmt.Errorf("population of %d tasks: %w", len(tasks), err)
 	}
 	o.tell("population", 1, 1)
-	if err := m.group(ctx, on, &o); err != nil {
-		return nil, err
+	return m, on, nil
+}
+
+// refine learns what the moments of the population leave: clusters, and tasks that are
+// hypotheses of their own.
+func (m *Model) refine(ctx context.Context, on []*carried, o *Options) error {
+	if err := m.group(ctx, on, o); err != nil {
+		return err
 	}
 	p := pull{to: m.pop, mean: o.PullMean, cov: o.PullCov}
 	for c := range m.NumClusters() {
@@ -117,19 +135,19 @@ func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, earlier *Model, o
 				members = append(members, i)
 			}
 		}
-		some, err := m.carrySample(ctx, on, members, &o)
+		some, err := m.carrySample(ctx, on, members, o)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		mom, _, err := m.grid.expectMaximize(ctx, some, m.pop, p, o.ClusterShrink, o.ClusterSteps, o.Workers)
 		if err != nil {
-			return nil, fmt.Errorf("cluster %d of %d tasks: %w", c, len(members), err)
+			return fmt.Errorf("cluster %d of %d tasks: %w", c, len(members), err)
 		}
 		m.clusters = append(m.clusters, mom)
 		o.tell("prototypes", c+1, m.NumClusters())
 	}
 	m.finish()
-	return m, m.chooseSingles(ctx, on, o.Singles, o.Seed, o.Workers)
+	return m.chooseSingles(ctx, on, o.Singles, o.Seed, o.Workers)
 }
 
 func (o *Options) tell(stage string, done, total int) {
@@ -341,6 +359,10 @@ func (m *Model) Labels() []int { return m.labels }
 
 // Tasks returns the tasks, which must not be changed.
 func (m *Model) Tasks() []Task { return m.tasks }
+
+// Total returns the number of tasks that the population was learned from, which may be
+// more than it knows.
+func (m *Model) Total() int64 { return m.total }
 
 // Base returns the base process.
 func (m *Model) Base() Base { return m.grid.base }

@@ -1,0 +1,265 @@
+package hierarchy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/gocmbo/cmbo/cmbo/internal/codec"
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
+	"github.com/gocmbo/cmbo/internal/exactsum"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// A Pass is what EM knows of tasks that are too many to be held, between two
+// passes over all of them: the base process and the grid, which a sample of the tasks has
+// chosen, and the moments. It is immutable.
+type Pass struct {
+	grid *grid
+	at   Moments
+}
+
+// FirstPass learns a population of a sample of the tasks, as [Learn] does of all.
+func FirstPass(ctx context.Context, tasks []Task, z *linalg.Dense, o Options) (*Pass, error) {
+	m, _, err := begin(ctx, tasks, z, nil, &o)
+	if err != nil {
+		return nil, err
+	}
+	return &Pass{m.grid, m.pop}, nil
+}
+
+// Model makes the model of total tasks, of which it knows a sample: clusters and tasks
+// that are hypotheses of their own are learned from these.
+func (p *Pass) Model(ctx context.Context, sample []Task, total int64, o Options) (*Model, error) {
+	m := &Model{tasks: sample, total: total, affine: newAffinePrior(sample), grid: p.grid, pop: p.at}
+	return m, m.refine(ctx, make([]*carried, len(sample)), &o)
+}
+
+// Next returns what is known after a step of EM with the sums over all tasks, drawn to
+// the base kernel by the share shrink, and the log likelihood before it. It takes O(G³)
+// time on G grid points.
+func (p *Pass) Next(t *Tally, shrink float64) (*Pass, float64) {
+	g := p.grid.len()
+	at := Moments{Mean: slices.Clone(p.at.Mean), Cov: linalg.NewSym(g, nil)}
+	at.Cov.Copy(p.at.Cov)
+	u, s := make([]float64, g), linalg.NewSym(g, nil)
+	next := 1
+	for i := range u {
+		u[i] = t.sum.At(next)
+		next++
+	}
+	for i := range g {
+		row := s.Row(i)
+		for j := range i + 1 {
+			row[j] = t.sum.At(next)
+			next++
+		}
+	}
+	s.Mirror()
+	p.grid.maximizeDual(&at, s, u, float64(t.sum.Terms()), pull{}, shrink)
+	return &Pass{p.grid, at}, t.sum.At(0)
+}
+
+// Equal reports whether p and q are the same to the bit.
+func (p *Pass) Equal(q *Pass) bool {
+	if p == q {
+		return true
+	}
+	var a, b codec.Encoder
+	if p.Encode(&a) == nil && q.Encode(&b) == nil {
+		return slices.Equal(a.Buf, b.Buf)
+	}
+	return false
+}
+
+// Encode writes p as DecodePass reads it. It fails if the kernel has no
+// description.
+func (p *Pass) Encode(e *codec.Encoder) error {
+	if err := p.grid.encode(e); err != nil {
+		return err
+	}
+	p.at.encode(e)
+	return nil
+}
+
+// DecodePass reads a pass over points of dim coordinates. What is wrong with
+// the bytes is in d.Err.
+func DecodePass(d *codec.Decoder, dim int) (*Pass, error) {
+	g, err := decodeGrid(d, dim)
+	if err != nil {
+		return nil, err
+	}
+	at, err := decodeMoments(d, g.len())
+	return &Pass{g, at}, err
+}
+
+// MaxTasks is the number of tasks of a Tally, at most.
+const MaxTasks = exactsum.MaxTerms
+
+// A Tally sums what a step of EM needs of tasks: the log likelihood, Σ Bᵀ·α and the
+// lower triangle of Σ Bᵀ·(A⁻¹ − α·αᵀ)·B. The contribution of each task is rounded once and
+// sums are exact, so that the order of the tasks and of merges does not change a bit.
+// It serves one goroutine at a time.
+type Tally struct {
+	of  *Pass
+	sum *exactsum.Sum
+
+	step estep
+	row  []int // of each grid point among those that the task touches
+	near Moments
+	mean []float64 // near's, where they are not those of the whole grid
+	cov  linalg.Sym
+	s    linalg.Sym
+	at   []int
+	term []float64
+}
+
+// NewTally returns the tally of no tasks.
+func (p *Pass) NewTally() *Tally { return &Tally{of: p, sum: exactsum.New(p.entries())} }
+
+func (p *Pass) entries() int {
+	g := p.grid.len()
+	return 1 + g + g*(g+1)/2
+}
+
+// ErrSumRange: what a task contributes to the sums of EM is beyond their range.
+var ErrSumRange = errors.New("beyond the range of exact sums")
+
+// Add adds a task. It fails, changing nothing, if the task's covariance is singular under
+// every jitter, or with ErrSumRange. With n points that touch r points of the grid, m each,
+// it takes O(n³ + n·m·r + r²) time, and where they are not of the grid O(n·m·G) on G of
+// them.
+func (t *Tally) Add(task *Task) error {
+	c, err := t.of.grid.carryTask(task)
+	if err != nil {
+		return err
+	}
+	touched := t.narrow(c)
+	log, err := t.step.condition(c, t.near, t.of.grid.base.Mean)
+	if err != nil {
+		return err
+	}
+	r, g := len(touched), t.of.grid.len()
+	t.s.Resize(r)
+	t.s.Zero()
+	n := 1 + r + r*(r+1)/2
+	t.at, t.term = resize(t.at, n), resize(t.term, n)
+	clear(t.term)
+	t.at[0], t.term[0] = 0, log
+	t.step.accumulate(c, &t.s, t.term[1:1+r])
+	next := 1 + r
+	for i, p := range touched {
+		t.at[1+i] = 1 + p
+		copy(t.term[next:], t.s.Row(i)[:i+1])
+		for _, q := range touched[:i+1] {
+			t.at[next] = 1 + g + p*(p+1)/2 + q
+			next++
+		}
+	}
+	if err := t.sum.Add(t.at, t.term); err != nil {
+		return fmt.Errorf("%w: %w", ErrSumRange, err)
+	}
+	return nil
+}
+
+// narrow returns the grid points that carry a task, ascending, makes near the moments of
+// these alone, and c's indices those among them. Where most of the grid carries it, it
+// returns the whole.
+func (t *Tally) narrow(c *carried) (touched []int) {
+	at := t.of.at
+	t.row = resize(t.row, len(at.Mean))
+	clear(t.row)
+	for _, idx := range c.idx {
+		for _, p := range idx {
+			t.row[p] = 1
+		}
+	}
+	for p, there := range t.row {
+		if there > 0 {
+			t.row[p] = len(touched)
+			touched = append(touched, p)
+		}
+	}
+	if 2*len(touched) > len(at.Mean) {
+		t.near = at
+		return indices(len(at.Mean))
+	}
+	t.mean = resize(t.mean, len(touched))
+	t.cov.Subset(at.Cov, touched)
+	for i, p := range touched {
+		t.mean[i] = at.Mean[p]
+	}
+	t.near = Moments{t.mean, &t.cov}
+	for k, idx := range c.idx {
+		narrow := make([]int, len(idx))
+		for a, p := range idx {
+			narrow[a] = t.row[p]
+		}
+		c.idx[k] = narrow
+	}
+	return touched
+}
+
+// Merge adds the tasks of o, a tally of the same pass. It fails, changing nothing,
+// if they are too many.
+func (t *Tally) Merge(o *Tally) error { return t.sum.Merge(o.sum) }
+
+// Tasks returns the number of tasks added.
+func (t *Tally) Tasks() int64 { return t.sum.Terms() }
+
+// Encode writes the sums as DecodeTally reads them.
+func (t *Tally) Encode(e *codec.Encoder) { e.Raw(t.sum.Append(nil)) }
+
+// DecodeTally reads the sums of a tally of p. What is wrong with the bytes is in d.Err.
+func (p *Pass) DecodeTally(d *codec.Decoder) *Tally {
+	sum, rest, err := exactsum.Decode(d.Buf, p.entries())
+	if d.Err != nil || err != nil {
+		d.Fail("%v", err)
+		return nil
+	}
+	d.Buf = rest
+	return &Tally{of: p, sum: sum}
+}
+
+// encode writes the base process and the grid.
+func (g *grid) encode(e *codec.Encoder) error {
+	if err := e.Kernel(g.base.Kernel); err != nil {
+		return err
+	}
+	e.Float(g.base.Mean)
+	e.Float(g.base.NoiseVariance)
+	e.Matrix(g.z)
+	e.Int(g.neighbours)
+	return nil
+}
+
+// decodeGrid reads what encode wrote.
+func decodeGrid(d *codec.Decoder, dim int) (*grid, error) {
+	base := Base{Kernel: d.Kernel(), Mean: d.Finite(), NoiseVariance: d.Finite()}
+	z, neighbours := d.Points(dim), d.Int()
+	if d.Err == nil && (base.Kernel == nil || !(base.NoiseVariance > 0) || neighbours < 1) {
+		d.Fail("a prior without a base process")
+	}
+	if d.Err != nil {
+		return nil, d.Err
+	}
+	if err := gp.CheckKernel(base.Kernel, dim); err != nil {
+		return nil, err
+	}
+	return newGrid(base, z, neighbours), nil
+}
+
+func (m Moments) encode(e *codec.Encoder) {
+	e.Floats(m.Mean)
+	e.Lower(m.Cov)
+}
+
+// decodeMoments reads moments on size points.
+func decodeMoments(d *codec.Decoder, size int) (Moments, error) {
+	m := Moments{Mean: d.Floats(), Cov: d.Lower(size)}
+	if d.Err == nil && len(m.Mean) != size {
+		d.Fail("moments of dimension %d on %d points", len(m.Mean), size)
+	}
+	return m, d.Err
+}

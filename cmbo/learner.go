@@ -1,0 +1,550 @@
+package cmbo
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"iter"
+	"maps"
+	"math"
+	"math/bits"
+	"reflect"
+	"slices"
+
+	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/cmbo/space"
+	"github.com/gocmbo/cmbo/internal/parallel"
+	"github.com/gocmbo/cmbo/internal/rng"
+)
+
+// sampleTasks is the number of tasks that a Learner holds, as many as EM learns the
+// moments of a group from.
+var sampleTasks = hierarchy.DefaultOptions(1).GroupTasks
+
+// A Learner makes the hierarchical prior of tasks that come one by one, in any number,
+// through any number of learners, in passes:
+//
+//	l, err := cmbo.NewLearner(space)
+//	for more := true; more; {
+//		for task := range tasks { // all of them again, in any order
+//			err = l.Add(task)
+//		}
+//		more, err = l.EndPass(ctx)
+//	}
+//	prior, err := l.Prior(ctx)
+//
+// The first pass keeps a sample of at most 1,000 tasks with values and 1,000 of failures
+// alone, drawn by the seed and the tasks' IDs. If these are all, there is no other pass,
+// and the prior is that of [Learn]. Else the sample chooses the process that all tasks
+// share, the index set, clusters, the tasks that are hypotheses of their own, the prior of
+// offset and scale, further outputs, and where evaluations fail, and the moments of the population begin
+// with those of the sample. Each further pass over all tasks is one step of EM for these.
+// A caller may end after any pass: a prior of one pass is that of the sample.
+//
+// The work of a pass may be divided among learners: of the same space and options for the
+// first one, then of [Learner.Shard], in goroutines or, by [Learner.Encode] and
+// [DecodeLearner], in processes and machines. What a task adds is rounded once and added
+// exactly, so that the order of the tasks, their division and the tree of the merges do
+// not change a bit of the prior: its digest is the same. Memory does not grow with the
+// number of tasks: a learner holds the sample, and on an index set of I points 8 I² bytes
+// of sums and 8 I² of moments. A pass is the same tasks again: EndPass compares
+// their number and a sum of their SHA-256.
+//
+// A learner serves one goroutine at a time.
+type Learner struct {
+	config *learnConfig
+	space  *Space
+	pass   int    // the number of passes that have ended
+	first  census // of the first pass, when it has ended
+	seen   census // of this pass
+	kept   *keptTasks
+	sums   *sums // nil in the first pass, and later if all tasks were kept
+}
+
+// sums are what a later pass works with.
+type sums struct {
+	mean, sd float64 // the common scale of the values
+	of       *hierarchy.Pass
+	tally    *hierarchy.Tally
+}
+
+// NewLearner returns a learner of the first pass. The options are those of [Learn], but
+// for those of the paper's method, which needs all tasks at once, and labels of clusters.
+// It fails with [ErrOption] or [ErrSpace].
+func NewLearner(space *Space, opts ...LearnOption) (*Learner, error) {
+	c, err := newLearnConfig(opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := space.Defined(); err != nil {
+		return nil, err
+	}
+	return newLearner(c, space)
+}
+
+func newLearner(c *learnConfig, space *Space) (*Learner, error) {
+	switch {
+	case c.kind != kindHierarchy:
+		return nil, optionErrorf("a learner of %s, which needs all tasks at once: see Learn", c.variant)
+	case c.labels != nil:
+		return nil, optionErrorf("labels of %d tasks for a learner, which keeps a sample of them", len(c.labels))
+	}
+	return &Learner{config: c, space: space, kept: new(keptTasks)}, nil
+}
+
+// Add adds a task, which is copied. It fails as Learn does, with [ErrTask] for an ID that
+// is among those kept, and in a later pass with [ErrNumerical] if what the task adds is
+// beyond the range of the sums, or its covariance is singular: the error names the task,
+// which is left out, by each learner that it is given to, and the learner can go on. Equal
+// IDs of tasks that were not kept are not noticed; of very many tasks that come twice,
+// some are kept.
+//
+// It takes O(n) time in the first pass, and with n observations, I points of the index set
+// and 16 neighbours of each point O(n³ + 16 n I + I²) in the others.
+func (l *Learner) Add(task Task) error { return guard(func() error { return l.add(task) }) }
+
+func (l *Learner) add(task Task) error {
+	if l.pass > 0 && l.sums == nil {
+		return space.InTask(space.Errorf(ErrTask, "all %d tasks were kept, and there is no other pass", l.first.tasks), task.ID)
+	}
+	checked, err := space.CheckTasks(l.space, []Task{task})
+	if err != nil {
+		return err
+	}
+	k := &checked[0]
+	if l.sums == nil {
+		if l.seen.tasks >= hierarchy.MaxTasks {
+			return space.InTask(space.Errorf(ErrTask, "%d tasks were added, and a learner takes no more", l.seen.tasks), k.ID)
+		}
+		if err := l.kept.add(l.config.seed, *k); err != nil {
+			return err
+		}
+		l.seen.add(k)
+		return nil
+	}
+	if len(k.X) > 0 {
+		err = l.sums.add(l, k)
+	}
+	// What cannot be added was seen all the same, and is left out wherever it is seen.
+	l.seen.add(k)
+	if err != nil {
+		return space.InTask(space.Errorf(ErrNumerical, "pass %d: %v", l.pass+1, err), k.ID)
+	}
+	return nil
+}
+
+// add adds a task of values to the sums.
+func (s *sums) add(l *Learner, k *Task) error {
+	t := &trainingSet{config: l.config, space: l.space}
+	t.add(l.config.scaled(l.space, k))
+	return s.tally.Add(&t.standardized(t.hierarchyTasks(), s.mean, s.sd)[0])
+}
+
+// Shard returns a learner without tasks for the same pass, which [Learner.Merge] brings
+// back. It may be encoded. Of a later pass it has the moments, but not the sample: it is
+// of no use but to add, to merge, and to be merged.
+func (l *Learner) Shard() *Learner {
+	s := &Learner{config: l.config, space: l.space, pass: l.pass, first: l.first}
+	if l.pass == 0 {
+		s.kept = new(keptTasks)
+	}
+	if l.sums != nil {
+		s.sums = l.sums.again(l.sums.of)
+	}
+	return s
+}
+
+func (s *sums) again(of *hierarchy.Pass) *sums {
+	return &sums{mean: s.mean, sd: s.sd, of: of, tally: of.NewTally()}
+}
+
+// Merge adds the tasks of o, which stays as it is. It fails with [ErrLearners] if o is of
+// another space, other options, another pass or another past, and with [ErrTask] if both
+// have kept a task of the same ID; l is then what it was.
+func (l *Learner) Merge(o *Learner) error { return guard(func() error { return l.merge(o) }) }
+
+func (l *Learner) merge(o *Learner) error {
+	if err := l.fits(o); err != nil {
+		return err
+	}
+	if n := l.seen.tasks + o.seen.tasks; n > hierarchy.MaxTasks {
+		return fmt.Errorf("%w: %d tasks; one takes at most %d", ErrLearners, n, hierarchy.MaxTasks)
+	}
+	if l.pass == 0 {
+		kept, err := l.kept.merged(o.kept)
+		if err != nil {
+			return err
+		}
+		l.kept = kept
+	} else if l.sums != nil {
+		if err := l.sums.tally.Merge(o.sums.tally); err != nil {
+			return fmt.Errorf("%w: %w", ErrLearners, err)
+		}
+	}
+	l.seen.merge(&o.seen)
+	return nil
+}
+
+// fits reports why o cannot be merged.
+func (l *Learner) fits(o *Learner) error {
+	if o == nil || l == o {
+		return fmt.Errorf("%w: a learner and itself, or none", ErrLearners)
+	}
+	if name, why := l.space.Difference(o.space); why != "" {
+		e := space.Errorf(ErrLearners, "%s", why)
+		e.Name = name
+		return e
+	}
+	if l.space.Finite() != o.space.Finite() || l.space.Finite() && !points.Equal(l.space.Encoded(), o.space.Encoded()) {
+		return fmt.Errorf("%w: one is of %d candidates, the other of %d, or of others", ErrLearners, l.space.NumCandidates(), o.space.NumCandidates())
+	}
+	if why := l.config.difference(o.config); why != "" {
+		return fmt.Errorf("%w: %s", ErrLearners, why)
+	}
+	if l.pass != o.pass {
+		return fmt.Errorf("%w: one is in pass %d, the other in pass %d", ErrLearners, l.pass+1, o.pass+1)
+	}
+	if l.first != o.first || (l.sums == nil) != (o.sums == nil) || l.sums != nil && !l.sums.same(o.sums) {
+		return fmt.Errorf("%w: they have seen other tasks in the passes before", ErrLearners)
+	}
+	return nil
+}
+
+func (s *sums) same(o *sums) bool { return s.mean == o.mean && s.sd == o.sd && s.of.Equal(o.of) }
+
+// difference says which option that results depend on differs, "" for none.
+func (c *learnConfig) difference(o *learnConfig) string {
+	for _, f := range []struct {
+		name string
+		a, b any
+	}{
+		{"seeds", c.seed, o.seed}, {"directions (to be minimised)", c.minimize, o.minimize}, {"y policies", c.y, o.y},
+		{"distances that cluster", c.variant.ClusterDistance, o.variant.ClusterDistance},
+		{"least numbers of clusters", c.clusters, o.clusters}, {"largest numbers of clusters", c.maxClusters, o.maxClusters},
+		{"scores of partitions wanted", c.partitionScore, o.partitionScore}, {"numbers of cluster points", c.clusterPoints, o.clusterPoints},
+		{"sizes of the index set", c.indexPoints, o.indexPoints},
+	} {
+		if f.a != f.b {
+			return fmt.Sprintf("%s %v and %v", f.name, f.a, f.b)
+		}
+	}
+	switch {
+	case !reflect.DeepEqual(c.indexSet, o.indexSet):
+		return "other index sets were given"
+	case !sameKernel(c.priorKernel, o.priorKernel):
+		return fmt.Sprintf("kernels %v and %v", c.priorKernel, o.priorKernel)
+	}
+	return ""
+}
+
+// EndPass ends a pass and reports whether another one is worth its while: after the first
+// one if it did not keep all tasks, and then until [LearnFrom] would end. It fails with
+// [ErrNoTasks] if no task has a value, with [ErrTask] unless a later pass has seen the
+// tasks of the first one, with [ErrOption], with [ErrNumerical], or with ctx.Err(); the
+// learner is then what it was.
+//
+// After the first pass it takes the time of Learn for the sample, but for clusters, and
+// O(I³) after the others, on I points of the index set.
+func (l *Learner) EndPass(ctx context.Context) (more bool, err error) {
+	return guarded(func() (bool, error) { return l.endPass(ctx) })
+}
+
+func (l *Learner) endPass(ctx context.Context) (more bool, err error) {
+	if l.kept == nil {
+		return false, fmt.Errorf("%w: a shard of pass %d ends no pass: merge it into the learner it is of", ErrLearners, l.pass+1)
+	}
+	o := hierarchyOptions(l.config, l.space.Dim())
+	if l.pass == 0 {
+		s, err := l.begin(ctx)
+		if err != nil {
+			return false, err
+		}
+		l.pass, l.first, l.seen, l.sums = 1, l.seen, census{}, s
+		return s != nil && o.Passes > 0, nil
+	}
+	if l.sums == nil {
+		return false, nil
+	}
+	if l.seen != l.first {
+		return false, fmt.Errorf("%w: pass %d saw %d tasks and the first one %d, or other ones", ErrTask, l.pass+1, l.seen.tasks, l.first.tasks)
+	}
+	if l.sums.tally.Tasks() == 0 {
+		return false, fmt.Errorf("%w: pass %d left all tasks out", ErrNoTasks, l.pass+1)
+	}
+	next, _ := l.sums.of.Next(l.sums.tally, o.Shrink)
+	l.pass, l.seen, l.sums = l.pass+1, census{}, l.sums.again(next)
+	return l.pass <= o.Passes, nil
+}
+
+// begin makes of the sample what a second pass works with, nil if it is all tasks.
+func (l *Learner) begin(ctx context.Context) (*sums, error) {
+	t, err := l.sample()
+	if err != nil || l.seen.valued <= int64(len(t.tasks)) {
+		return nil, err
+	}
+	o, err := t.hierarchyOptions()
+	if err != nil {
+		return nil, err
+	}
+	z, err := t.grid()
+	if err != nil {
+		return nil, err
+	}
+	tasks := t.hierarchyTasks()
+	mean, sd := hierarchy.CommonScale(tasks)
+	first, err := hierarchy.FirstPass(ctx, t.standardized(tasks, mean, sd), z, o)
+	if err != nil {
+		return nil, modelError(ctx, err)
+	}
+	return &sums{mean, sd, first, first.NewTally()}, nil
+}
+
+// sample returns the tasks that were kept, in the order of their IDs.
+func (l *Learner) sample() (*trainingSet, error) {
+	t := &trainingSet{config: l.config, space: l.space, finite: l.space.Finite()}
+	return t, t.take(l.kept.tasks())
+}
+
+// Prior returns the prior of the passes that have ended: see [Learner]. Before the end of
+// the first pass it is that of the sample of the tasks added so far. It fails as EndPass
+// does and changes nothing; it takes the time of Learn for the sample, where a second pass
+// has begun without EM for the population.
+func (l *Learner) Prior(ctx context.Context) (*Prior, error) {
+	return guarded(func() (*Prior, error) { return l.prior(ctx) })
+}
+
+func (l *Learner) prior(ctx context.Context) (*Prior, error) {
+	if l.kept == nil {
+		return nil, fmt.Errorf("%w: a shard of pass %d has no sample of the tasks: merge it into the learner it is of", ErrLearners, l.pass+1)
+	}
+	t, err := l.sample()
+	if err != nil {
+		return nil, err
+	}
+	s, all := l.sums, l.first.valued
+	if l.pass == 0 {
+		if s, err = l.begin(ctx); err != nil {
+			return nil, err
+		}
+		all = l.seen.valued
+	}
+	if s == nil {
+		return t.learn(ctx)
+	}
+	o, err := t.hierarchyOptions()
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.of.Model(ctx, t.standardized(t.hierarchyTasks(), s.mean, s.sd), all, o)
+	if err != nil {
+		return nil, modelError(ctx, err)
+	}
+	return t.finish(ctx, &hierarchicalPrior{Model: m})
+}
+
+// Pass returns the number of the pass that the learner is in, from 1, and of the tasks
+// that it has seen in it, those that were left out in a later pass included.
+func (l *Learner) Pass() (pass int, tasks int64) { return l.pass + 1, l.seen.tasks }
+
+// A census tells one list of tasks from another, whatever their order.
+type census struct {
+	tasks, valued int64
+	sum           [4]uint64 // of the SHA-256 of each, modulo 2^256
+}
+
+func (c *census) add(k *Task) {
+	var b []byte
+	text := func(s string) { b = append(binary.AppendUvarint(b, uint64(len(s))), s...) }
+	floats := func(v []float64) {
+		b = binary.AppendUvarint(b, uint64(len(v)))
+		for _, x := range v {
+			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
+		}
+	}
+	text(k.ID)
+	floats(k.Y)
+	floats(k.NoiseVariance)
+	for _, x := range slices.Concat(k.X, k.Failed) {
+		floats(x)
+	}
+	for _, name := range k.Outputs.Names() {
+		text(name)
+		floats(k.Outputs[name])
+	}
+	one := census{tasks: 1, valued: int64(min(len(k.X), 1))}
+	h := sha256.Sum256(b)
+	for i := range one.sum {
+		one.sum[i] = binary.LittleEndian.Uint64(h[8*i:])
+	}
+	c.merge(&one)
+}
+
+func (c *census) merge(o *census) {
+	c.tasks += o.tasks
+	c.valued += o.valued
+	var carry uint64
+	for i := range c.sum {
+		c.sum[i], carry = bits.Add64(c.sum[i], o.sum[i], carry)
+	}
+}
+
+// keptTasks are the tasks whose IDs draw the smallest numbers.
+type keptTasks struct{ valued, failing []keptTask }
+
+type keptTask struct {
+	draw uint64
+	task Task
+}
+
+// label names the draws by which tasks are kept, which are those by which EM chooses
+// tasks of a group.
+const keptLabel = "group"
+
+func (a *keptTask) compare(b *keptTask) int {
+	return cmp.Or(cmp.Compare(a.draw, b.draw), cmp.Compare(a.task.ID, b.task.ID))
+}
+
+// add keeps a valid task if its draw is small enough.
+func (k *keptTasks) add(seed uint64, t Task) error {
+	one := keptTask{rng.Stream(seed, keptLabel+":"+t.ID).Uint64(), t}
+	list, other := &k.valued, &k.failing
+	if len(t.X) == 0 {
+		list, other = other, list
+	}
+	at, twice := one.search(*list)
+	if _, there := one.search(*other); twice || there {
+		return space.InTask(space.Errorf(ErrTask, "a task of this ID was added before"), t.ID)
+	}
+	if at >= sampleTasks {
+		return nil
+	}
+	one.task.X, one.task.Failed = rowsOf(t.X), rowsOf(t.Failed)
+	one.task.Y, one.task.NoiseVariance = slices.Clone(t.Y), slices.Clone(t.NoiseVariance)
+	one.task.Outputs = maps.Clone(t.Outputs)
+	for name, column := range t.Outputs {
+		one.task.Outputs[name] = slices.Clone(column)
+	}
+	if len(*list) == sampleTasks {
+		*list = (*list)[:sampleTasks-1]
+	}
+	*list = slices.Insert(*list, at, one)
+	return nil
+}
+
+func rowsOf(x [][]float64) [][]float64 {
+	out := make([][]float64, len(x))
+	for i, r := range x {
+		out[i] = slices.Clone(r)
+	}
+	return out
+}
+
+func (a *keptTask) search(list []keptTask) (int, bool) {
+	return slices.BinarySearchFunc(list, a, func(b keptTask, a *keptTask) int { return b.compare(a) })
+}
+
+// merged returns the tasks that are kept of those of k and o.
+func (k *keptTasks) merged(o *keptTasks) (*keptTasks, error) {
+	known := make(map[string]bool)
+	for _, a := range slices.Concat(k.valued, k.failing) {
+		known[a.task.ID] = true
+	}
+	for _, b := range slices.Concat(o.valued, o.failing) {
+		if known[b.task.ID] {
+			return nil, space.InTask(space.Errorf(ErrTask, "both learners have a task of this ID"), b.task.ID)
+		}
+	}
+	join := func(a, b []keptTask) []keptTask {
+		all := slices.Concat(a, b)
+		slices.SortFunc(all, func(a, b keptTask) int { return a.compare(&b) })
+		return slices.Clone(all[:min(len(all), sampleTasks)])
+	}
+	return &keptTasks{join(k.valued, o.valued), join(k.failing, o.failing)}, nil
+}
+
+// tasks returns them in the order of their IDs.
+func (k *keptTasks) tasks() []Task {
+	var out []Task
+	for _, a := range slices.Concat(k.valued, k.failing) {
+		out = append(out, a.task)
+	}
+	slices.SortFunc(out, func(a, b Task) int { return cmp.Compare(a.ID, b.ID) })
+	return out
+}
+
+// LearnFrom is [Learn] of tasks that are not held: read gives all of them each time it is
+// called, once for each pass of a [Learner], in any order, and does not change them
+// afterwards. The prior is that of the
+// Learner, the same bits in any order. An error that read yields ends it, as does the first
+// task that Add refuses.
+//
+// Tasks are added on as many goroutines as [WithParallelism] allows; read runs on the
+// caller's. It takes one pass for up to 1,000 tasks with values, and five for more, and
+// memory that does not grow with their number.
+func LearnFrom(ctx context.Context, space *Space, read func() iter.Seq2[Task, error], opts ...LearnOption) (*Prior, error) {
+	return guarded(func() (*Prior, error) {
+		l, err := NewLearner(space, opts...)
+		if err != nil {
+			return nil, err
+		}
+		return l.learn(ctx, read)
+	})
+}
+
+func (l *Learner) learn(ctx context.Context, read func() iter.Seq2[Task, error]) (*Prior, error) {
+	o := hierarchyOptions(l.config, l.space.Dim())
+	for more := true; more; {
+		if l.config.progress != nil {
+			l.config.progress(Progress{"pass", l.pass, 1 + o.Passes})
+		}
+		if err := l.readPass(ctx, read()); err != nil {
+			return nil, err
+		}
+		var err error
+		if more, err = l.EndPass(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return l.Prior(ctx)
+}
+
+// batchTasks is the number of tasks that are read before goroutines add them.
+const batchTasks = 256
+
+// readPass adds tasks to shards, one a goroutine, and these to l.
+func (l *Learner) readPass(ctx context.Context, tasks iter.Seq2[Task, error]) error {
+	workers := parallel.Workers(l.config.parallelism, batchTasks)
+	shards := make([]*Learner, workers)
+	for i := range shards {
+		shards[i] = l.Shard()
+	}
+	batch := make([]Task, 0, batchTasks)
+	add := func() error {
+		err := parallel.For(ctx, workers, len(batch), func(w, i int) error { return shards[w].Add(batch[i]) })
+		clear(batch)
+		batch = batch[:0]
+		return err
+	}
+	for t, err := range tasks {
+		if err != nil {
+			return err
+		}
+		if batch = append(batch, t); len(batch) == batchTasks {
+			if err := add(); err != nil {
+				return err
+			}
+		}
+	}
+	if err := add(); err != nil {
+		return err
+	}
+	for _, s := range shards {
+		if err := l.Merge(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}

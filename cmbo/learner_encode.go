@@ -1,0 +1,283 @@
+package cmbo
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/gocmbo/cmbo/cmbo/internal/codec"
+	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/cmbo/space"
+)
+
+// A learner is stored as a prior is. The payload holds the parameters, a digest of the
+// candidates, the options, the pass, what was seen in it and in the first one, the sample
+// unless it is a shard of a later pass, and the moments and sums of a later pass.
+const (
+	learnerMagic   = "cmbolearner"
+	learnerVersion = 1
+)
+
+// Encode writes the learner in a binary form, versioned and checksummed, whose bytes are
+// the same for the same tasks in any order: the tasks of the sample take what they take in
+// an encoded prior, and a later pass on I points of the index set 12 I² bytes besides. It
+// fails if w does, or with [ErrOption] if a kernel is not one of package kernel, which
+// alone have a description.
+func (l *Learner) Encode(w io.Writer) error {
+	return guard(func() error {
+		_, err := codec.Seal(w, learnerMagic, learnerVersion, l.encode)
+		return err
+	})
+}
+
+func (l *Learner) encode(e *codec.Encoder) error {
+	encodeParams(e, l.space.Params())
+	candidates := digestOf(l.space)
+	e.Raw(candidates[:])
+	if err := encodeConfig(e, l.config); err != nil {
+		return err
+	}
+	encodeRows(e, l.config.indexSet)
+	e.Int(l.pass)
+	l.first.encode(e)
+	l.seen.encode(e)
+	e.Bool(l.kept != nil)
+	if l.kept != nil {
+		tasks := l.kept.tasks()
+		e.Uint(uint64(len(tasks)))
+		for _, t := range tasks {
+			e.Text(t.ID)
+			encodeRows(e, t.X)
+			e.Floats(t.Y)
+			e.Floats(t.NoiseVariance)
+			encodeRows(e, t.Failed)
+			e.Texts(t.Outputs.Names())
+			for _, name := range t.Outputs.Names() {
+				for _, v := range t.Outputs[name] {
+					e.Float(v)
+				}
+			}
+		}
+	}
+	e.Bool(l.sums != nil)
+	if s := l.sums; s != nil {
+		e.Float(s.mean)
+		e.Float(s.sd)
+		if err := s.of.Encode(e); err != nil {
+			return optionErrorf("%v", err)
+		}
+		s.tally.Encode(e)
+	}
+	return nil
+}
+
+// digestOf names the candidates of a space.
+func digestOf(s *Space) [sha256.Size]byte {
+	if !s.Finite() {
+		return [sha256.Size]byte{}
+	}
+	h := sha256.New()
+	x := s.Encoded()
+	var b []byte
+	for i := range points.Len(x) {
+		b = b[:0]
+		for _, v := range x.Row(i) {
+			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
+		}
+		_, _ = h.Write(b) // never fails
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
+func (c *census) encode(e *codec.Encoder) {
+	e.Int(int(c.tasks))
+	e.Int(int(c.valued))
+	for _, v := range c.sum {
+		e.Fixed(v)
+	}
+}
+
+func decodeCensus(d *codec.Decoder) census {
+	c := census{tasks: int64(d.Int()), valued: int64(d.Int())}
+	if c.valued < 0 || c.tasks < c.valued || c.tasks > hierarchy.MaxTasks {
+		d.Fail("%d tasks, %d with values", c.tasks, c.valued)
+	}
+	for i := range c.sum {
+		c.sum[i] = d.Fixed()
+	}
+	return c
+}
+
+// encodeRows writes rows of equal lengths.
+func encodeRows(e *codec.Encoder, rows [][]float64) {
+	e.Uint(uint64(len(rows)))
+	for _, r := range rows {
+		for _, v := range r {
+			e.Float(v)
+		}
+	}
+}
+
+// decodeRows reads rows of n numbers, nil for none.
+func decodeRows(d *codec.Decoder, n int) [][]float64 {
+	var rows [][]float64
+	for range d.Count(8 * n) {
+		r := make([]float64, n)
+		for j := range r {
+			r[j] = d.Finite()
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// DecodeLearner reads what [Learner.Encode] wrote, for the space it was made with: see
+// [PriorLimits.DecodeLearner], which it is with the default limits.
+func DecodeLearner(space *Space, r io.Reader) (*Learner, error) {
+	return PriorLimits{}.DecodeLearner(context.Background(), space, r)
+}
+
+// DecodeLearner reads what [Learner.Encode] wrote, in the same build to the last bit; it
+// reads to the end of r. Tasks and rows of the sample, and points of the index set, are
+// bounded by l. Options that change no result are those of a new learner.
+//
+// It fails with [ErrLearners] if the learner is of another space, and else as
+// [PriorLimits.Decode] does.
+func (l PriorLimits) DecodeLearner(ctx context.Context, space *Space, r io.Reader) (*Learner, error) {
+	return guarded(func() (*Learner, error) {
+		l, err := l.filled()
+		if err != nil {
+			return nil, err
+		}
+		if err := space.Defined(); err != nil {
+			return nil, err
+		}
+		payload, err := l.open(r, "learner", learnerMagic, learnerVersion, "begin again")
+		if err != nil {
+			return nil, err
+		}
+		d := &codec.Decoder{Buf: payload, Ctx: ctx, Limits: codec.Limits(l)}
+		if err := learnerOf(d, space); err != nil {
+			return nil, err
+		}
+		learner, err := readLearner(d, space)
+		return learner, decoded(d, err)
+	})
+}
+
+// learnerOf reads the space of a learner and holds it against the one given.
+func learnerOf(d *codec.Decoder, s *Space) error {
+	params, candidates := decodeParams(d), d.Raw(sha256.Size)
+	if d.Err != nil {
+		return d.Err
+	}
+	own, err := NewSpace(params...)
+	if err != nil {
+		return corrupt(err)
+	}
+	if name, why := own.Difference(s); why != "" {
+		e := space.Errorf(ErrLearners, "%s", why)
+		e.Name = name
+		return e
+	}
+	if want := digestOf(s); string(want[:]) != string(candidates) {
+		return fmt.Errorf("%w: it is of other candidates than the %d of the space", ErrLearners, s.NumCandidates())
+	}
+	return nil
+}
+
+func readLearner(d *codec.Decoder, s *Space) (*Learner, error) {
+	c := decodeConfig(d, kindHierarchy)
+	if c.labels != nil {
+		d.Fail("a learner with labels")
+	}
+	c.indexSet = decodeRows(d, len(s.Params()))
+	d.Within("Points", int64(len(c.indexSet)), int64(d.Limits.Points), "an index set of %d points", len(c.indexSet))
+	if c.fixedIndex != (c.indexSet != nil) {
+		d.Fail("an index set of %d points", len(c.indexSet))
+	}
+	l := &Learner{config: c, space: s, pass: d.Int(), first: decodeCensus(d), seen: decodeCensus(d)}
+	if l.pass < 0 || l.pass == 0 && l.first != (census{}) || l.pass > 0 && l.first.valued == 0 {
+		d.Fail("pass %d of %d tasks", l.pass+1, l.first.tasks)
+	}
+	if d.Bool() {
+		l.kept = new(keptTasks)
+		if err := l.readKept(d); err != nil {
+			return nil, err
+		}
+	} else if l.pass == 0 {
+		d.Fail("a first pass without a sample")
+	}
+	summed := d.Bool()
+	if summed != (l.first.valued > int64(sampleTasks)) {
+		d.Fail("sums in pass %d of %d tasks: %t", l.pass+1, l.first.valued, summed)
+	}
+	if !summed || d.Err != nil {
+		return l, d.Err
+	}
+	sums := &sums{mean: d.Finite(), sd: d.Finite()}
+	if !(sums.sd > 0) {
+		d.Fail("a scale of %g", sums.sd)
+	}
+	if d.Err != nil {
+		return nil, d.Err
+	}
+	var err error
+	if sums.of, err = hierarchy.DecodePass(d, s.Dim()); err != nil {
+		return nil, err
+	}
+	if sums.tally = sums.of.DecodeTally(d); sums.tally == nil {
+		return nil, d.Err
+	}
+	if sums.tally.Tasks() > l.seen.valued {
+		d.Fail("sums of %d tasks, of which %d were seen", sums.tally.Tasks(), l.seen.valued)
+	}
+	l.sums = sums
+	return l, nil
+}
+
+// readKept reads the sample, which is validated as the tasks given to Add are.
+func (l *Learner) readKept(d *codec.Decoder) error {
+	of := &l.seen
+	if l.pass > 0 {
+		of = &l.first
+	}
+	n, width := d.Count(1), len(l.space.Params())
+	d.Within("Tasks", int64(n), int64(d.Limits.Tasks), "a sample of %d tasks", n)
+	for range n {
+		t := Task{ID: d.Text(), X: decodeRows(d, width), Y: d.Floats(), NoiseVariance: d.Floats(), Failed: decodeRows(d, width)}
+		for _, name := range d.Texts() {
+			if t.Outputs == nil {
+				t.Outputs = make(space.Columns)
+			}
+			column := make([]float64, len(t.Y))
+			for i := range column {
+				column[i] = d.Float() // NaN where the row has none
+			}
+			t.Outputs[name] = column
+		}
+		d.AddRows(t.ID, len(t.X)+len(t.Failed))
+		if d.Err == nil {
+			d.Err = d.Ctx.Err()
+		}
+		if d.Err != nil {
+			return d.Err
+		}
+		checked, err := space.CheckTasks(l.space, []Task{t})
+		if err != nil {
+			return err
+		}
+		if err := l.kept.add(l.config.seed, checked[0]); err != nil {
+			return err
+		}
+	}
+	valued, failing := int64(len(l.kept.valued)), int64(len(l.kept.failing))
+	if valued != min(of.valued, int64(sampleTasks)) || failing != min(of.tasks-of.valued, int64(sampleTasks)) {
+		d.Fail("a sample of %d tasks with values and %d without, of %d and %d", valued, failing, of.valued, of.tasks-of.valued)
+	}
+	return nil
+}

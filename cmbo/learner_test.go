@@ -1,0 +1,479 @@
+package cmbo_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/space"
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/kernel"
+	"github.com/stretchr/testify/require"
+)
+
+// fewKept makes learners hold n tasks, so that small pasts take several passes.
+func fewKept(t testing.TB, n int) {
+	old := cmbo.SetSampleTasks(n)
+	t.Cleanup(func() { cmbo.SetSampleTasks(old) })
+}
+
+// pastTask is task j of a past: one in seven with failures, one in thirteen of them alone.
+func pastTask(j int) cmbo.Task {
+	r := rng.Stream(5, "past of a learner", uint64(j))
+	t := cmbo.Task{ID: fmt.Sprintf("run-%06d", j)}
+	f := bump([]float64{0.3 + 0.1*r.NormFloat64(), 0.6 + 0.1*r.NormFloat64()})
+	a, b := 10+3*r.NormFloat64(), math.Exp(r.NormFloat64())
+	for range 6 + r.IntN(6) {
+		x := []float64{float64(r.IntN(9)) / 8, r.Float64()}
+		if x[1] > 0.7 && j%7 == 0 || j%13 == 0 {
+			t.Failed = append(t.Failed, x)
+			continue
+		}
+		t.X, t.Y = append(t.X, x), append(t.Y, a+b*f(x))
+	}
+	if j%3 == 0 && len(t.Y) > 0 {
+		seconds := make([]float64, len(t.Y))
+		for i := range seconds {
+			seconds[i] = math.Exp(t.X[i][0] + 0.1*a)
+		}
+		seconds[0] = math.NaN()
+		t.Outputs = space.Columns{"seconds": seconds}
+	}
+	if j%5 == 0 {
+		t.NoiseVariance = make([]float64, len(t.Y))
+		for i := range t.Y {
+			t.NoiseVariance[i] = 0.01 * b * b
+		}
+	}
+	return t
+}
+
+func past(n int) []cmbo.Task {
+	var out []cmbo.Task
+	for j := range n {
+		out = append(out, pastTask(j))
+	}
+	return out
+}
+
+// each reads tasks, once for each call.
+func each(tasks []cmbo.Task) func() iter.Seq2[cmbo.Task, error] {
+	return func() iter.Seq2[cmbo.Task, error] {
+		return func(yield func(cmbo.Task, error) bool) {
+			for _, t := range tasks {
+				if !yield(t, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func digest(t testing.TB, p *cmbo.Prior) string {
+	t.Helper()
+	d, err := p.Digest()
+	require.NoError(t, err)
+	return d
+}
+
+func newLearner(t testing.TB, s *cmbo.Space, opts ...cmbo.LearnOption) *cmbo.Learner {
+	t.Helper()
+	l, err := cmbo.NewLearner(s, opts...)
+	require.NoError(t, err)
+	return l
+}
+
+func encoded(t testing.TB, l *cmbo.Learner) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, l.Encode(&b))
+	return b.Bytes()
+}
+
+func small() []cmbo.LearnOption {
+	return []cmbo.LearnOption{cmbo.WithIndexPoints(25), cmbo.WithClusterPoints(12), cmbo.WithClusters(2)}
+}
+
+// TestLearnerOfFewTasks: tasks that a learner can hold give the prior of Learn, which takes
+// them in the order of their IDs, whatever order they come in.
+func TestLearnerOfFewTasks(t *testing.T) {
+	cube, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	list, _ := grid(t, 9)
+	tasks := past(40)
+	for name, opts := range map[string][]cmbo.LearnOption{
+		"default": nil, "raw": {cmbo.WithYPolicy(cmbo.RawValues)}, "by rank, down": {cmbo.WithYPolicy(cmbo.Copula), cmbo.WithMinimize()},
+	} {
+		opts = append(opts, small()...)
+		for _, s := range []*cmbo.Space{cube, list} {
+			want := learn(t, s, tasks, opts...)
+			moved := slices.Clone(tasks)
+			rand.New(rand.NewPCG(1, 2)).Shuffle(len(moved), func(i, j int) { moved[i], moved[j] = moved[j], moved[i] })
+			got, err := cmbo.LearnFrom(ctx, s, each(moved), opts...)
+			require.NoError(t, err)
+			require.Equal(t, digest(t, want), digest(t, got), name)
+			require.Equal(t, want.NumTasks(), got.NumTasks())
+		}
+	}
+}
+
+// TestLearnerIsTheSameEverywhere: any order, any division and any tree of merges, with
+// shards that were encoded on the way, and any number of cores, give the same bits.
+func TestLearnerIsTheSameEverywhere(t *testing.T) {
+	fewKept(t, 30)
+	cube, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	tasks := past(150)
+	sorted, err := cmbo.LearnFrom(ctx, cube, each(tasks), small()...)
+	require.NoError(t, err)
+	want := digest(t, sorted)
+	require.Equal(t, 138, sorted.NumTasks(), "with values")
+	require.Len(t, sorted.Tasks(), 42, "30 of them, and 12 of failures alone")
+	require.Equal(t, want, digest(t, learn(t, cube, tasks, small()...)), "Learn of too many tasks to be held")
+
+	var b bytes.Buffer
+	require.NoError(t, sorted.Encode(&b))
+	read, err := cmbo.DecodePrior(bytes.NewReader(b.Bytes()))
+	require.NoError(t, err)
+	require.Equal(t, 138, read.NumTasks())
+	require.Equal(t, want, digest(t, read))
+	require.Equal(t, want, fmt.Sprintf("%x", b.Bytes()[b.Len()-32:]), "the digest ends the encoded prior")
+
+	r := rng.Stream(1, "shards")
+	for _, procs := range []int{1, 2, 8} {
+		old := runtime.GOMAXPROCS(procs)
+		r.Shuffle(len(tasks), func(i, j int) { tasks[i], tasks[j] = tasks[j], tasks[i] })
+		p, err := cmbo.LearnFrom(ctx, cube, each(tasks), small()...)
+		runtime.GOMAXPROCS(old)
+		require.NoError(t, err)
+		require.Equal(t, want, digest(t, p), "GOMAXPROCS %d", procs)
+	}
+	shardings := 5
+	if testing.Short() {
+		shardings = 2
+	}
+	for range shardings {
+		l := newLearner(t, cube, small()...)
+		for more := true; more; {
+			r.Shuffle(len(tasks), func(i, j int) { tasks[i], tasks[j] = tasks[j], tasks[i] })
+			var parts []*cmbo.Learner
+			for chunk := range slices.Chunk(tasks, 1+r.IntN(60)) {
+				s := l.Shard()
+				for _, task := range chunk {
+					require.NoError(t, s.Add(task))
+				}
+				if r.IntN(2) == 0 {
+					bits := encoded(t, s)
+					s, err = cmbo.DecodeLearner(cube, bytes.NewReader(bits))
+					require.NoError(t, err)
+					require.Equal(t, bits, encoded(t, s))
+				}
+				parts = append(parts, s)
+			}
+			for len(parts) > 1 {
+				i := r.IntN(len(parts) - 1)
+				require.NoError(t, parts[i].Merge(parts[i+1]))
+				parts = slices.Delete(parts, i+1, i+2)
+			}
+			require.NoError(t, l.Merge(parts[0]))
+			pass, n := l.Pass()
+			require.EqualValues(t, len(tasks), n, "pass %d", pass)
+			more, err = l.EndPass(ctx)
+			require.NoError(t, err)
+			l, err = cmbo.DecodeLearner(cube, bytes.NewReader(encoded(t, l))) // a process ends between two passes
+			require.NoError(t, err)
+		}
+		p, err := l.Prior(ctx)
+		require.NoError(t, err)
+		require.Equal(t, want, digest(t, p))
+	}
+}
+
+// TestLearnerPassesMatter: the population is learned from all tasks, and not only from
+// those that are kept.
+func TestLearnerPassesMatter(t *testing.T) {
+	fewKept(t, 30)
+	cube, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	l := newLearner(t, cube, small()...)
+	digests := make(map[string]bool)
+	passes := 0
+	for more := true; more; passes++ {
+		for j := range 90 {
+			require.NoError(t, l.Add(pastTask(j)))
+		}
+		if passes == 0 {
+			p, err := l.Prior(ctx)
+			require.NoError(t, err)
+			digests[digest(t, p)] = true
+		}
+		more, err = l.EndPass(ctx)
+		require.NoError(t, err)
+		p, err := l.Prior(ctx)
+		require.NoError(t, err)
+		require.Equal(t, passes > 0, !digests[digest(t, p)], "after pass %d", passes+1)
+		digests[digest(t, p)] = true
+	}
+	require.Equal(t, 5, passes)
+
+	p, err := l.Prior(ctx)
+	require.NoError(t, err)
+	_, err = p.Add(ctx, past(91)[90:])
+	require.ErrorIs(t, err, cmbo.ErrPriorMismatch)
+	require.ErrorContains(t, err, "learned from 83 tasks and keeps 30 of them")
+	o := newOptimizer(t, cube, cmbo.WithPrior(p))
+	require.Len(t, drive(t, o, bump([]float64{0.3, 0.6}), 4), 4)
+}
+
+// TestLearnerRefuses: what cannot be added or merged is an error that says why, and changes
+// nothing.
+func TestLearnerRefuses(t *testing.T) {
+	fewKept(t, 8)
+	cube, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	l := newLearner(t, cube, small()...)
+	_, err = l.EndPass(ctx)
+	require.ErrorIs(t, err, cmbo.ErrNoTasks)
+	_, err = l.Prior(ctx)
+	require.ErrorIs(t, err, cmbo.ErrNoTasks)
+	for j := range 20 {
+		require.NoError(t, l.Add(pastTask(j)))
+	}
+	before := encoded(t, l)
+	p, err := l.Prior(ctx)
+	require.NoError(t, err)
+	kept := p.Tasks()[0].ID
+
+	bad := pastTask(50)
+	bad.X[1] = []float64{0.1}
+	require.ErrorIs(t, l.Add(bad), cmbo.ErrDimension)
+	bad = pastTask(50)
+	bad.Y[1] = math.NaN()
+	require.ErrorIs(t, l.Add(bad), cmbo.ErrNotFinite)
+	again := pastTask(50)
+	again.ID = kept
+	require.ErrorIs(t, l.Add(again), cmbo.ErrTask)
+	alone := cmbo.Task{ID: kept, Failed: [][]float64{{0.1, 0.1}}}
+	require.ErrorIs(t, l.Add(alone), cmbo.ErrTask)
+	require.Equal(t, before, encoded(t, l))
+
+	cube3, err := cmbo.UnitCube(3)
+	require.NoError(t, err)
+	list, _ := grid(t, 4)
+	list5, _ := grid(t, 5)
+	other := newLearner(t, list5, small()...)
+	for why, o := range map[string]*cmbo.Learner{
+		"the space has it besides":             newLearner(t, cube3, small()...),
+		"of 0 candidates":                      newLearner(t, list, small()...),
+		"seeds 1 and 2":                        newLearner(t, cube, append(small(), cmbo.WithSeed(2))...),
+		"sizes of the index set 25 and 30":     newLearner(t, cube, append(small(), cmbo.WithIndexPoints(30))...),
+		"y policies":                           newLearner(t, cube, append(small(), cmbo.WithYPolicy(cmbo.Copula))...),
+		"directions":                           newLearner(t, cube, append(small(), cmbo.WithMinimize())...),
+		"numbers of cluster points 12 and 100": newLearner(t, cube, small()[0], small()[2]),
+		"kernels":                              newLearner(t, cube, append(small(), cmbo.WithPriorKernel(kernel.Matern32(0.3)))...),
+		"a learner and itself":                 l,
+		"both learners have a task":            merged(t, l.Shard(), mustTask(kept)),
+		", or none":                            nil,
+	} {
+		err := l.Merge(o)
+		if why == "both learners have a task" {
+			require.ErrorIs(t, err, cmbo.ErrTask)
+		} else {
+			require.ErrorIs(t, err, cmbo.ErrLearners)
+		}
+		require.ErrorContains(t, err, why)
+		require.Equal(t, before, encoded(t, l), why)
+	}
+	set := func(v float64) cmbo.LearnOption { return cmbo.WithIndexSet([][]float64{{0.1, 0.2}, {v, v}}) }
+	require.ErrorContains(t, newLearner(t, cube, set(0.4)).Merge(newLearner(t, cube, set(0.5))), "other index sets")
+	require.ErrorContains(t, newLearner(t, list, small()...).Merge(other), "one is of 16 candidates, the other of 25")
+	_, err = cmbo.DecodeLearner(list5, bytes.NewReader(encoded(t, newLearner(t, list))))
+	require.ErrorIs(t, err, cmbo.ErrLearners)
+	_, err = cmbo.DecodeLearner(cube3, bytes.NewReader(before))
+	require.ErrorIs(t, err, cmbo.ErrLearners)
+
+	early := l.Shard()
+	more, err := l.EndPass(ctx)
+	require.NoError(t, err)
+	require.True(t, more)
+	require.ErrorContains(t, l.Merge(early), "pass 2, the other in pass 1")
+
+	// A later pass needs the tasks of the first one, all of them and once.
+	_, err = l.EndPass(ctx)
+	require.ErrorIs(t, err, cmbo.ErrTask)
+	require.ErrorContains(t, err, "pass 2 saw 0 tasks and the first one 20")
+	s := l.Shard()
+	_, err = s.EndPass(ctx)
+	require.ErrorIs(t, err, cmbo.ErrLearners)
+	_, err = s.Prior(ctx)
+	require.ErrorIs(t, err, cmbo.ErrLearners)
+	for j := range 19 {
+		require.NoError(t, s.Add(pastTask(j)))
+	}
+	changed := pastTask(19)
+	changed.Y[0] += 1e-9
+	twice := l.Shard()
+	require.NoError(t, twice.Merge(s))
+	require.NoError(t, twice.Add(changed))
+	whole := encoded(t, l)
+	l2, err := cmbo.DecodeLearner(cube, bytes.NewReader(whole))
+	require.NoError(t, err)
+	require.NoError(t, l2.Merge(twice))
+	_, err = l2.EndPass(ctx)
+	require.ErrorIs(t, err, cmbo.ErrTask, "one value of one task is another one")
+	require.NoError(t, s.Add(pastTask(19)))
+	require.NoError(t, l.Merge(s))
+	_, err = l.EndPass(ctx)
+	require.NoError(t, err)
+
+	_, err = cmbo.NewLearner(cube, cmbo.WithVariant(cmbo.WssClusWssCMP))
+	require.ErrorIs(t, err, cmbo.ErrOption)
+	_, err = cmbo.NewLearner(cube, cmbo.WithLabels([]int{0, 0}))
+	require.ErrorIs(t, err, cmbo.ErrOption)
+	_, err = cmbo.LearnFrom(ctx, cube, func() iter.Seq2[cmbo.Task, error] {
+		return func(yield func(cmbo.Task, error) bool) { yield(cmbo.Task{}, errors.ErrUnsupported) }
+	})
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+}
+
+func mustTask(id string) cmbo.Task {
+	t := pastTask(60)
+	t.ID = id
+	return t
+}
+
+func merged(t testing.TB, l *cmbo.Learner, tasks ...cmbo.Task) *cmbo.Learner {
+	for _, k := range tasks {
+		require.NoError(t, l.Add(k))
+	}
+	return l
+}
+
+// TestLearnerRange: a task whose sums are out of range is named and left out, by every
+// learner that it is given to, so that passes end.
+func TestLearnerRange(t *testing.T) {
+	fewKept(t, 10)
+	cube, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	tasks := past(30)
+	far := slices.IndexFunc(tasks, func(k cmbo.Task) bool { return k.ID == "run-000021" })
+	for i := range tasks[far].Y {
+		tasks[far].Y[i] = 1e12 * float64(i) // beside values of about 10, and raw
+	}
+	opts := append(small(), cmbo.WithYPolicy(cmbo.RawValues))
+	_, err = cmbo.LearnFrom(ctx, cube, each(tasks), opts...)
+	require.ErrorIs(t, err, cmbo.ErrNumerical)
+	var where *cmbo.DataError
+	require.ErrorAs(t, err, &where)
+	require.Equal(t, "run-000021", where.Task)
+	require.Contains(t, err.Error(), "pass 2: beyond the range of exact sums")
+
+	var want string
+	for range 2 {
+		slices.Reverse(tasks)
+		l := newLearner(t, cube, opts...)
+		for more := true; more; {
+			for _, k := range tasks {
+				err := l.Add(k)
+				if pass, _ := l.Pass(); pass > 1 && k.ID == "run-000021" {
+					require.ErrorIs(t, err, cmbo.ErrNumerical)
+				} else {
+					require.NoError(t, err)
+				}
+			}
+			more, err = l.EndPass(ctx)
+			require.NoError(t, err)
+		}
+		p, err := l.Prior(ctx)
+		require.NoError(t, err)
+		if want == "" {
+			want = digest(t, p)
+		}
+		require.Equal(t, want, digest(t, p))
+	}
+}
+
+// TestLearnerMemory: what a learner holds does not grow with the tasks. The budget is that
+// of the sample and the sums; the tasks alone take more.
+func TestLearnerMemory(t *testing.T) {
+	fewKept(t, 100)
+	const budget = 3 << 20
+	var most, base uint64
+	heap := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	cube, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	const n = 1500
+	base = heap()
+	calls := 0
+	read := func() iter.Seq2[cmbo.Task, error] {
+		calls++
+		return func(yield func(cmbo.Task, error) bool) {
+			for j := range n {
+				if j%(n/4) == n/4-1 {
+					most = max(most, heap()-base)
+				}
+				k := pastTask(j)
+				for i := range 5 {
+					k.Failed = append(k.Failed, pastTask(13*(5*j+i)).Failed...)
+				}
+				if !yield(k, nil) {
+					return
+				}
+			}
+		}
+	}
+	p, err := cmbo.LearnFrom(ctx, cube, read, cmbo.WithIndexPoints(30), cmbo.WithClusterPoints(12), cmbo.WithClusters(1), cmbo.WithParallelism(2))
+	require.NoError(t, err)
+	require.Equal(t, n-(n+12)/13, p.NumTasks())
+	require.Equal(t, 5, calls)
+	t.Logf("%d tasks: %.1f MB at most", n, float64(most)/(1<<20))
+	require.Less(t, most, uint64(budget))
+}
+
+func FuzzDecodeLearner(f *testing.F) {
+	fewKept(f, 4)
+	cube, err := cmbo.UnitCube(2)
+	require.NoError(f, err)
+	l := newLearner(f, cube, cmbo.WithIndexPoints(6), cmbo.WithClusters(1))
+	f.Add(encoded(f, l))
+	for more := true; more; {
+		for j := 1; j < 8; j++ {
+			require.NoError(f, l.Add(pastTask(j)))
+		}
+		f.Add(encoded(f, l))
+		s := l.Shard()
+		require.NoError(f, s.Add(pastTask(9)))
+		f.Add(encoded(f, s))
+		more, err = l.EndPass(ctx)
+		require.NoError(f, err)
+	}
+	f.Add([]byte("cmbolearner"))
+	limits := cmbo.PriorLimits{Bytes: 1 << 20, Tasks: 10, TaskRows: 50, TotalRows: 200, Points: 30, Clusters: 5, Entries: 1 << 12}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if _, err := limits.DecodeLearner(ctx, cube, bytes.NewReader(b)); err != nil {
+			require.True(t, errors.Is(err, cmbo.ErrCorrupt) || errors.Is(err, cmbo.ErrVersion) || errors.Is(err, cmbo.ErrLearners), "%v", err)
+		}
+		l, err := limits.DecodeLearner(ctx, cube, bytes.NewReader(cmbo.Reseal(b)))
+		if err != nil {
+			require.True(t, errors.Is(err, cmbo.ErrCorrupt) || errors.Is(err, cmbo.ErrVersion) || errors.Is(err, cmbo.ErrLearners), "%v", err)
+			return
+		}
+		again, err := limits.DecodeLearner(ctx, cube, bytes.NewReader(encoded(t, l)))
+		require.NoError(t, err)
+		require.Equal(t, encoded(t, l), encoded(t, again))
+		_ = l.Add(pastTask(3))
+		_ = l.Merge(again)
+	})
+}
