@@ -18,7 +18,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -41,6 +41,9 @@ type options struct {
 	limits      study.Limits
 	hosts       []string
 	token       string
+	readToken   string
+	logJSON     bool
+	logLevel    slog.Level
 	body        int64
 	bodies      int64
 	timeout     time.Duration
@@ -72,6 +75,9 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	})
 	flags.StringVar(&o.token, "token", "", "`token` that every request must show; other users of the machine see a command line, so -token-file is better")
 	tokenFile := flags.String("token-file", "", "`file` with the token")
+	readFile := flags.String("read-token-file", "", "`file` with a token that is good for reading alone, pages and metrics among it")
+	flags.BoolVar(&o.logJSON, "log-json", false, "write the log as JSON lines")
+	flags.TextVar(&o.logLevel, "log-level", slog.LevelInfo, "least `level` of what is logged: debug has requests that only read, too")
 	flags.StringVar(&o.priors, "priors", "", "`directory` of encoded priors, *.prior, to take over under their file names")
 	l := &o.limits
 	numbers := []struct {
@@ -120,19 +126,35 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	if err := cmp.Or(errs...); err != nil {
 		return nil, err
 	}
-	if *tokenFile != "" {
-		b, err := os.ReadFile(*tokenFile)
-		if err != nil {
+	for _, t := range []struct {
+		token *string
+		file  string
+	}{{&o.token, *tokenFile}, {&o.readToken, *readFile}} {
+		if err := readToken(t.token, t.file); err != nil {
 			return nil, err
 		}
-		if o.token = strings.TrimSpace(string(b)); o.token == "" {
-			return nil, fmt.Errorf("%s is empty", *tokenFile)
-		}
 	}
-	if o.token != "" && (len(o.token) < shortToken || strings.ContainsFunc(o.token, func(c rune) bool { return c <= ' ' || c >= 0x7f })) {
-		return nil, fmt.Errorf("a token needs at least %d characters, visible ASCII ones", shortToken)
+	if o.readToken != "" && (o.token == "" || o.token == o.readToken) {
+		return nil, errors.New("-read-token-file needs a -token-file with another token, without which everybody may write")
 	}
 	return o, nil
+}
+
+// readToken takes a token from a file, if one is named, and checks it.
+func readToken(token *string, file string) error {
+	if file != "" {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		if *token = strings.TrimSpace(string(b)); *token == "" {
+			return fmt.Errorf("%s is empty", file)
+		}
+	}
+	if *token != "" && (len(*token) < shortToken || strings.ContainsFunc(*token, func(c rune) bool { return c <= ' ' || c >= 0x7f })) {
+		return fmt.Errorf("a token needs at least %d characters, visible ASCII ones", shortToken)
+	}
+	return nil
 }
 
 // atLeast reports a flag below its smallest value.
@@ -157,7 +179,7 @@ func run(args []string, fsys disk.FS) int {
 	}
 	if err == nil {
 		o.fs = fsys
-		err = serve(ctx, o, os.Stdout, log.New(os.Stderr, "service: ", log.LstdFlags))
+		err = serve(ctx, o, os.Stdout, newLog(o, os.Stderr))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "service:", err)
@@ -166,9 +188,18 @@ func run(args []string, fsys disk.FS) int {
 	return 0
 }
 
+// newLog returns the log that the options ask for.
+func newLog(o *options, w io.Writer) *slog.Logger {
+	h := &slog.HandlerOptions{Level: o.logLevel}
+	if o.logJSON {
+		return slog.New(slog.NewJSONHandler(w, h))
+	}
+	return slog.New(slog.NewTextHandler(w, h))
+}
+
 // serve runs the service until ctx is done, then lets the requests under way
 // finish and closes the files.
-func serve(ctx context.Context, o *options, stdout io.Writer, logger *log.Logger) error {
+func serve(ctx context.Context, o *options, stdout io.Writer, logger *slog.Logger) error {
 	if err := os.MkdirAll(o.dir, 0o700); err != nil {
 		return err
 	}
@@ -179,7 +210,7 @@ func serve(ctx context.Context, o *options, stdout io.Writer, logger *log.Logger
 	defer lock.Close()
 	m, err := study.Open(study.Config{
 		Dir: o.dir, FS: o.fs, Limits: o.limits, Parallelism: o.parallelism,
-		Report: func(id string, err error) { logger.Printf("study %s is damaged: %v", id, err) },
+		Report: func(id string, err error) { logger.Error("a study is damaged", "study", id, "error", err) },
 	})
 	if err != nil {
 		return err
@@ -193,18 +224,23 @@ func serve(ctx context.Context, o *options, stdout io.Writer, logger *log.Logger
 		return err
 	}
 	if a, ok := listener.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() && o.token == "" {
-		logger.Printf("%s is open to other machines without a token: whoever reaches it can do everything", a)
+		logger.Warn("open to other machines without a token: whoever reaches it can do everything", "address", a.String())
 	}
 	fmt.Fprintf(stdout, "listening on http://%s with %d studies\n", listener.Addr(), len(m.Studies()))
+	handler := web.New(web.Config{
+		Studies: m, Access: web.Access{Hosts: o.hosts, Token: o.token, ReadToken: o.readToken},
+		Body: o.body, Bodies: o.bodies, Timeout: o.timeout, Refresh: o.refresh, Log: logger,
+	})
 	server := &http.Server{
-		Handler:           web.New(web.Config{Studies: m, Access: web.Access{Hosts: o.hosts, Token: o.token}, Body: o.body, Bodies: o.bodies, Timeout: o.timeout, Refresh: o.refresh, Log: logger}),
+		Handler:           handler,
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       time.Minute,
 		WriteTimeout:      o.timeout + time.Minute, // a request waits and computes in it
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    16 << 10,
-		ErrorLog:          logger,
+		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
 	}
+	server.RegisterOnShutdown(handler.End)
 	go expire(ctx, m, logger)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
@@ -213,18 +249,18 @@ func serve(ctx context.Context, o *options, stdout io.Writer, logger *log.Logger
 		return err
 	case <-ctx.Done():
 	}
-	logger.Printf("stopping")
+	logger.Info("stopping")
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.shutdown)
 	defer cancel()
 	if err := server.Shutdown(last); err != nil {
-		logger.Printf("requests are still under way: %v", err)
+		logger.Warn("requests are still under way", "error", err)
 		_ = server.Close() // their contexts end, and so do they
 	}
 	return m.Close()
 }
 
 // expire ends the trials whose deadlines pass, until ctx is done.
-func expire(ctx context.Context, m *study.Manager, logger *log.Logger) {
+func expire(ctx context.Context, m *study.Manager, logger *slog.Logger) {
 	said := ""
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -236,7 +272,7 @@ func expire(ctx context.Context, m *study.Manager, logger *log.Logger) {
 			err := m.Expire(ctx, now.UnixMilli())
 			if text := fmt.Sprint(err); err != nil && text != said && ctx.Err() == nil {
 				said = text // and not each second
-				logger.Printf("ending trials after their deadline: %v", err)
+				logger.Error("ending trials after their deadline", "error", err)
 			}
 		}
 	}

@@ -247,6 +247,77 @@ type Adoption struct {
 	Problems []string `json:"problems,omitempty"`
 }
 
+// Check is the body of a request to say whether transfer helps on past tasks; see
+// cmbo.Check. The past is given as to learn a prior.
+type Check struct {
+	Space *cmbo.Space `json:"space,omitempty"`
+	Learn
+	// LeaveOut bounds the tasks that are left out, 10 by default, and Evaluations those
+	// of each run, 30 by default.
+	LeaveOut    *int `json:"leave_out,omitempty"`
+	Evaluations *int `json:"evaluations,omitempty"`
+}
+
+// A CheckReport says whether what was learned from some tasks helps the others; see
+// cmbo.CheckReport.
+type CheckReport struct {
+	// Verdict is as in [Transfer], and Text says why.
+	Verdict string        `json:"verdict"`
+	Text    string        `json:"text"`
+	Tasks   []CheckedTask `json:"tasks"`
+	// Difference is the mean over the tasks of the regret without the past minus that
+	// with it, and StandardError that of the mean; null for a single task.
+	Difference    *float64 `json:"difference"`
+	StandardError *float64 `json:"standard_error"`
+	// Reversed are tasks that most others contradict.
+	Reversed []string `json:"reversed,omitempty"`
+	// Files says what became of the files sent.
+	Files []FileReport `json:"files,omitempty"`
+}
+
+// A CheckedTask is a task that was left out and then tuned on its own records, with
+// what was learned of the others and without.
+type CheckedTask struct {
+	ID       string   `json:"id"`
+	With     Replay   `json:"with"`
+	Without  Replay   `json:"without"`
+	Transfer Transfer `json:"transfer"` // what the run with it found out
+}
+
+// A Replay sums up runs on the records of a task; see cmbo.Replay.
+type Replay struct {
+	Regret      float64 `json:"regret"`      // of the best value so far, the mean over the evaluations
+	Evaluations float64 `json:"evaluations"` // to a regret of .01
+}
+
+// Health says that the service is up.
+type Health struct {
+	Status string `json:"status"`
+}
+
+// Kinds of an [Event] besides the statuses of trials.
+const (
+	EventAsked    = "asked"
+	EventObserved = "observed"
+	EventEnqueued = "enqueued"
+)
+
+// An Event is something that happened to a study and is on disk.
+type Event struct {
+	// Number counts the events of the study, from 1.
+	Number int `json:"number"`
+	// Kind is asked, told, failed, cancelled, observed or enqueued.
+	Kind  string `json:"kind"`
+	Trial int    `json:"trial,omitempty"` // none of a point observed or enqueued
+	// Y is the value told or observed.
+	Y *float64 `json:"y,omitempty"`
+	// Best is the best value so far, Observations how many there are, and Open how many
+	// trials are open.
+	Best         *float64 `json:"best"`
+	Observations int      `json:"observations"`
+	Open         int      `json:"open"`
+}
+
 // A Cluster is a group of a prior's tasks.
 type Cluster struct {
 	ID      int      `json:"id"`

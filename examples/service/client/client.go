@@ -322,6 +322,12 @@ func (c *Client) Adopt(ctx context.Context, ref string, a *api.Adopt) (*api.Adop
 	return out, c.call(ctx, http.MethodPost, "/v1/priors/"+url.PathEscape(ref)+"/adopt", a, out)
 }
 
+// Check says whether transfer helps on past tasks.
+func (c *Client) Check(ctx context.Context, q *api.Check) (*api.CheckReport, error) {
+	out := new(api.CheckReport)
+	return out, c.call(ctx, http.MethodPost, "/v1/check", q, out)
+}
+
 // PutPrior gives the service an encoded prior, under a name for good.
 func (c *Client) PutPrior(ctx context.Context, name string, encoded []byte) (*api.Prior, error) {
 	out := new(api.Prior)

@@ -19,7 +19,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log"
+	"log/slog"
 	"math"
 	"math/rand/v2"
 	"net"
@@ -131,7 +131,7 @@ func (l *load) serve() (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	quiet := log.New(os.Stderr, "service: ", 0)
+	quiet := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	server := &http.Server{
 		Handler:           web.New(web.Config{Studies: m, Body: web.DefaultBody, Timeout: web.DefaultTimeout, Log: quiet}),
 		ReadHeaderTimeout: 10 * time.Second,

@@ -23,15 +23,9 @@ func (m *Manager) LearnPrior(ctx context.Context, q *api.NewPrior) (PriorInfo, e
 	if q.Name != "" && !validName(q.Name) { // better before learning than after
 		return PriorInfo{}, ErrName
 	}
-	space := q.Space
-	if space == nil && len(q.Studies) > 0 {
-		s, err := m.Study(q.Studies[0])
-		if err != nil {
-			return PriorInfo{}, inStudy(q.Studies[0], err)
-		}
-		if space = s.Space(); space == nil {
-			return PriorInfo{}, inStudy(q.Studies[0], s.Damaged())
-		}
+	space, err := m.spaceOf(q.Space, &q.Learn)
+	if err != nil {
+		return PriorInfo{}, err
 	}
 	digest, files, err := m.learn(ctx, space, &q.Learn)
 	if err != nil {
@@ -167,6 +161,60 @@ func sameParams(a, b *cmbo.Space) bool {
 	}
 	d := describe(a)
 	return d != nil && bytes.Equal(d, describe(b))
+}
+
+// Check says whether transfer helps on the past that a request names.
+func (m *Manager) Check(ctx context.Context, q *api.Check) (*cmbo.CheckReport, []api.FileReport, error) {
+	learn, err := learnOptions(&q.Learn, &m.limits)
+	if err != nil {
+		return nil, nil, err
+	}
+	var opts []cmbo.CheckOption
+	for _, o := range learn {
+		opts = append(opts, o)
+	}
+	if q.LeaveOut != nil {
+		if err := within("tasks left out", *q.LeaveOut, m.limits.Tasks); err != nil {
+			return nil, nil, err
+		}
+		opts = append(opts, cmbo.WithCheckTasks(*q.LeaveOut))
+	}
+	if q.Evaluations != nil {
+		if err := within("evaluations of a check", *q.Evaluations, m.limits.TaskRows); err != nil {
+			return nil, nil, err
+		}
+		opts = append(opts, cmbo.WithCheckEvaluations(*q.Evaluations))
+	}
+	space, err := m.spaceOf(q.Space, &q.Learn)
+	if err != nil {
+		return nil, nil, err
+	}
+	space, tasks, files, err := m.past(ctx, space, &q.Learn)
+	if err != nil {
+		return nil, nil, err
+	}
+	var report *cmbo.CheckReport
+	err = m.turns.Job(ctx, func() error {
+		report, err = cmbo.Check(ctx, space, tasks, opts...)
+		return err
+	})
+	return report, files, err
+}
+
+// spaceOf returns the space of a request, or else that of the first study it names, nil
+// if it names none.
+func (m *Manager) spaceOf(space *cmbo.Space, q *api.Learn) (*cmbo.Space, error) {
+	if space != nil || len(q.Studies) == 0 {
+		return space, nil
+	}
+	s, err := m.Study(q.Studies[0])
+	if err != nil {
+		return nil, inStudy(q.Studies[0], err)
+	}
+	if space = s.Space(); space == nil {
+		return nil, inStudy(q.Studies[0], s.Damaged())
+	}
+	return space, nil
 }
 
 // Adopt brings a prior to a space whose parameters have changed, and keeps what that

@@ -59,6 +59,7 @@ func newStudy(h header, limits Limits, t *turns.Turns) *Study {
 	s.view.best = -1
 	s.view.replies = make(map[string]Reply)
 	s.view.running = make(map[string]bool)
+	s.view.news = make(chan struct{})
 	return s
 }
 

@@ -59,6 +59,8 @@ type view struct {
 	queue        int              // points that are enqueued
 	events       int              // that were applied
 	timed        []int            // trials with a deadline that were open when last looked at
+	history      []api.Event      // one for each
+	news         chan struct{}    // closed with the next event
 }
 
 // version goes up with every event.
@@ -172,13 +174,38 @@ func (v *view) apply(r *record, events []event, minimize bool) Reply {
 		if e.Trial > 0 {
 			reply.Trials = append(reply.Trials, e.Trial)
 		}
+		v.note(e)
 	}
+	close(v.news)
+	v.news = make(chan struct{})
 	reply.Observations, reply.Enqueued = len(v.observations), v.queue
 	v.events += len(events)
 	if r.Key != "" {
 		v.replies[r.Key] = reply
 	}
 	return reply
+}
+
+// note adds an event that was applied to the history.
+func (v *view) note(e event) {
+	h := api.Event{Number: len(v.history) + 1, Kind: e.Kind, Trial: e.Trial, Observations: len(v.observations), Open: v.counts.Open}
+	if e.Kind == api.Told || e.Kind == api.EventObserved {
+		h.Y = e.Y
+	}
+	if v.best >= 0 {
+		best := v.observations[v.best].Y
+		h.Best = &best
+	}
+	v.history = append(v.history, h)
+}
+
+// Events returns what happened after the first so many events, and a channel that is
+// closed when something more has. The slice is shared.
+func (s *Study) Events(after int) ([]api.Event, <-chan struct{}) {
+	v := &s.view
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	return v.history[min(max(after, 0), len(v.history)):], v.news
 }
 
 // answer closes an open trial. The optimiser has accepted the event before.

@@ -24,14 +24,16 @@ type Access struct {
 	// Hosts are names and addresses that requests may use for the service,
 	// besides localhost, loopback addresses and the address they arrive at.
 	Hosts []string
-	// Token must come with every request, in "Authorization: Bearer", or for
-	// pages as the password of any user; empty for none.
-	Token string
+	// Token must come with every request but that for the service's health, in
+	// "Authorization: Bearer", or for pages as the password of any user; empty for
+	// none. ReadToken is good for requests that change nothing alone.
+	Token, ReadToken string
 }
 
 var (
 	errHost   = &webError{http.StatusMisdirectedRequest, api.Detail{Code: "host", Message: "the service does not answer to this name; its flag -host adds one"}}
 	errOrigin = &webError{http.StatusForbidden, api.Detail{Code: "origin", Message: "pages of another origin may not use the service"}}
+	errRead   = &webError{http.StatusForbidden, api.Detail{Code: "read_only", Message: "this token is good for reading alone"}}
 	errToken  = &webError{http.StatusUnauthorized, api.Detail{Code: "token", Message: "the service's token is missing or wrong"}}
 )
 
@@ -44,7 +46,16 @@ func (a *Access) admit(w http.ResponseWriter, r *http.Request) error {
 		return errOrigin
 	}
 	page := r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/v1/")
-	if a.Token != "" && !a.shown(r, page) {
+	if a.Token == "" || r.Method == http.MethodGet && r.URL.Path == healthPath {
+		return nil
+	}
+	switch shown := shown(r, page); {
+	case same(shown, a.Token):
+	case a.ReadToken != "" && same(shown, a.ReadToken):
+		if !reads(r) {
+			return errRead
+		}
+	default:
 		scheme := `Bearer realm="service"`
 		if page {
 			scheme = `Basic realm="service, the token as the password", charset="UTF-8"`
@@ -93,13 +104,27 @@ func sameOrigin(r *http.Request) bool {
 	return true
 }
 
-// shown reports whether a request has the token. The comparison takes the same
-// time wherever the first difference is.
-func (a *Access) shown(r *http.Request, page bool) bool {
-	shown, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if !ok && page {
-		_, shown, ok = r.BasicAuth()
+// shown returns the token of a request, empty if it has none.
+func shown(r *http.Request, page bool) string {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if strings.EqualFold(scheme, "Bearer") {
+		return strings.TrimLeft(token, " ")
 	}
-	got, want := sha256.Sum256([]byte(shown)), sha256.Sum256([]byte(a.Token))
-	return subtle.ConstantTimeCompare(got[:], want[:]) == 1 && ok
+	if page {
+		_, password, _ := r.BasicAuth()
+		return password
+	}
+	return ""
+}
+
+// same compares in a time that does not depend on where the first difference is.
+func same(shown, token string) bool {
+	got, want := sha256.Sum256([]byte(shown)), sha256.Sum256([]byte(token))
+	return subtle.ConstantTimeCompare(got[:], want[:]) == 1
+}
+
+// reads reports whether a request changes nothing: those to predict have a body.
+func reads(r *http.Request) bool {
+	return r.Method == http.MethodGet || r.Method == http.MethodHead ||
+		r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/v1/studies/") && strings.HasSuffix(r.URL.Path, "/predict")
 }

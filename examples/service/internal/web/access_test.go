@@ -2,7 +2,6 @@ package web_test
 
 import (
 	"bytes"
-	"log"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -69,7 +68,7 @@ func TestRebinding(t *testing.T) {
 	}
 }
 
-// With a token, nothing is answered without it.
+// With a token, nothing but the health is answered without it.
 func TestToken(t *testing.T) {
 	const token = "an-example-of-a-token"
 	s := newService(t)
@@ -85,8 +84,9 @@ func TestToken(t *testing.T) {
 		header http.Header
 		want   int
 	}{
-		{"/v1/studies", nil, 401}, {"/", nil, 401}, {"/v1/health", nil, 401}, {"/v1/nothing", nil, 401},
+		{"/v1/studies", nil, 401}, {"/", nil, 401}, {"/v1/health", nil, 200}, {"/metrics", nil, 401}, {"/v1/openapi.json", nil, 401}, {"/v1/nothing", nil, 401},
 		{"/v1/studies", bearer(token), 200}, {"/", bearer(token), 200}, {"/v1/health", bearer(token), 200},
+		{"/v1/studies", http.Header{"Authorization": {"bearer " + token}}, 200}, {"/v1/studies", http.Header{"Authorization": {"BEARER  " + token}}, 200},
 		{"/v1/studies", bearer(""), 401}, {"/v1/studies", bearer(token[1:]), 401}, {"/v1/studies", bearer(token + "x"), 401},
 		{"/v1/studies", http.Header{"Authorization": {token}}, 401}, {"/v1/studies", http.Header{"Authorization": {"Basic " + token}}, 401},
 		{"/", basic(token), 200}, {"/", basic("wrong"), 401}, {"/", basic(""), 401},
@@ -166,14 +166,16 @@ func TestBodyShape(t *testing.T) {
 // Large bodies wait for each other.
 func TestRoomForBodies(t *testing.T) {
 	s := newService(t)
-	s.Server = web.New(web.Config{Studies: s.m, Body: 1 << 20, Bodies: 1 << 20, Timeout: web.DefaultTimeout})
+	s.Server = web.New(web.Config{Studies: s.m, Body: 1 << 20, Bodies: 1 << 20, Timeout: web.DefaultTimeout, Log: complaints(s.log)})
 	h := httptest.NewServer(s)
 	defer h.Close()
-	// A client that sends nothing of what it announced has the room; small
-	// bodies do not need it, and a large one waits until it leaves.
+	// A client that sends half of what it announced has the room for it; small bodies do
+	// not need it, and a large one waits until it leaves.
 	in, out := dial(t, h.URL)
-	in("POST /v1/studies HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{")
-	time.Sleep(100 * time.Millisecond) // until it is in
+	in("POST /v1/studies HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{" + strings.Repeat(" ", 500000))
+	for s.meter(t, "cmbo_http_bodies_bytes", nil) < 500000 { // until it is in
+		time.Sleep(time.Millisecond)
+	}
 	c := &client.Client{Base: h.URL, HTTP: h.Client(), Attempts: 1}
 	large := make(chan error)
 	go func() {
@@ -203,7 +205,7 @@ func TestMemoryOfBodies(t *testing.T) {
 		t.Skip("takes a few seconds")
 	}
 	s := newService(t)
-	s.Server = web.New(web.Config{Studies: s.m, Body: web.DefaultBody, Bodies: web.DefaultBodies, Timeout: web.DefaultTimeout, Log: log.New(s.log, "", 0)})
+	s.Server = web.New(web.Config{Studies: s.m, Body: web.DefaultBody, Bodies: web.DefaultBodies, Timeout: web.DefaultTimeout, Log: complaints(s.log)})
 	fill := func(begin, again, end string) string {
 		return begin + strings.Repeat(again, (web.DefaultBody-len(begin)-len(end))/len(again)) + end
 	}

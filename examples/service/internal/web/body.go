@@ -2,11 +2,13 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"mime"
 	"net/http"
 	"strconv"
@@ -23,8 +25,12 @@ const (
 	binaryKind = "application/octet-stream"
 )
 
-// bodyTime is how long a large body may take to arrive once there is room for it.
-const bodyTime = time.Minute
+// bodyTime is how long a large body may take to arrive, the time that it waits for
+// room not counted, and idleTime how long nothing of it may.
+const (
+	bodyTime = time.Minute
+	idleTime = 10 * time.Second
+)
 
 // readBody reads a body; done must be called when the request is done with it.
 // Its type must be given: a browser sends JSON or binary data to another site only
@@ -38,32 +44,73 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, limit int64) (
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != want {
 		return nil, done, &webError{http.StatusUnsupportedMediaType, api.Detail{Code: "content_type", Message: "the Content-Type must be " + want}}
 	}
+	body := http.MaxBytesReader(w, r.Body, limit)
 	n := r.ContentLength // -1 if it is not known
+	if n > limit {
+		w.Header().Set("Connection", "close")
+		return nil, done, tooLarge(limit)
+	}
 	if n < 0 {
 		n = limit
 	}
-	if n = min(n, limit); n > smallBody {
-		if err := s.large.enter(r.Context(), n); err != nil {
-			return nil, done, err
-		}
-		done = func() { s.large.leave(n) }
-		// Waiting is not the client's fault.
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime))
+	if n <= smallBody {
+		b, err = io.ReadAll(body)
+	} else {
+		g := s.large.enter(n)
+		done = g.leave
+		b, err = s.readLarge(r.Context(), http.NewResponseController(w), body, g)
+		g.whole()
 	}
-	var content bytes.Buffer
-	if r.ContentLength <= limit {
-		content.Grow(int(n) + bytes.MinRead) // so that reading never copies
-	}
-	_, err = content.ReadFrom(http.MaxBytesReader(w, r.Body, limit))
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		return nil, done, &webError{http.StatusRequestEntityTooLarge, api.Detail{
-			Code: "too_large", Message: fmt.Sprintf("the body has more than %d bytes", limit), Where: &api.Where{Limit: int(limit)}}}
+		return nil, done, tooLarge(limit)
+	case err != nil && r.Context().Err() != nil:
+		return nil, done, r.Context().Err()
 	case err != nil:
-		return nil, done, badRequest("body", "the body could not be read: %v", err)
+		return nil, done, badRequest("bad_request", "the body could not be read: %v", err)
 	}
-	return content.Bytes(), done, nil
+	return b, done, nil
+}
+
+func tooLarge(limit int64) error {
+	return &webError{http.StatusRequestEntityTooLarge, api.Detail{
+		Code: "too_large", Message: fmt.Sprintf("the body has more than %d bytes", limit), Where: &api.Where{Limit: int(limit)}}}
+}
+
+// readLarge reads a body into room that grows with it: the buffer is at most twice as
+// large as what has arrived.
+func (s *Server) readLarge(ctx context.Context, conn *http.ResponseController, body io.Reader, g *guest) ([]byte, error) {
+	b := make([]byte, 0, smallBody)
+	left := bodyTime
+	for {
+		if len(b) == cap(b) && int64(len(b)) < g.most {
+			grown := min(2*int64(cap(b)), g.most)
+			if err := g.take(ctx, grown-g.have); err != nil {
+				return nil, err
+			}
+			b = append(make([]byte, 0, grown), b...)
+		}
+		space := b[len(b):cap(b)]
+		if len(space) == 0 { // as long as it may be; there must be no more
+			space = make([]byte, 1)
+		}
+		// Waiting for room was not the client's fault.
+		begin := time.Now()
+		_ = conn.SetReadDeadline(begin.Add(min(idleTime, left)))
+		n, err := body.Read(space)
+		left -= time.Since(begin)
+		if len(b)+n > cap(b) {
+			return nil, &http.MaxBytesError{Limit: g.most}
+		}
+		b = b[:len(b)+n]
+		if err == io.EOF {
+			return b, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 }
 
 // decode decodes a body, strictly: one object, known fields, none of them twice,

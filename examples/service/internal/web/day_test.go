@@ -3,7 +3,6 @@ package web_test
 import (
 	"flag"
 	"fmt"
-	"log"
 	"runtime"
 	"testing"
 	"time"
@@ -37,7 +36,7 @@ func TestDay(t *testing.T) {
 	defer m.Close()
 	s := &service{m: m, log: &twin.Log{}}
 	s.Server = web.New(web.Config{
-		Studies: m, Body: 1 << 20, Timeout: web.DefaultTimeout, Log: log.New(s.log, "", 0),
+		Studies: m, Body: 1 << 20, Timeout: web.DefaultTimeout, Log: complaints(s.log),
 		Now: func() time.Time { return now },
 	})
 	type worker struct {

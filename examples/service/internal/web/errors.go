@@ -181,7 +181,10 @@ func notJSON(err error) (api.Detail, bool) {
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	status, d := answer(err)
 	if status >= 500 && !errors.Is(err, context.Canceled) {
-		s.Log.Printf("%s %s: %d: %v", r.Method, r.URL.Path, status, err)
+		s.logFor(r.Context()).Error("failed", "method", r.Method, "path", r.URL.Path, "status", status, "error", err)
+	}
+	if out, ok := w.(*response); ok {
+		out.code = d.Code
 	}
 	if status == http.StatusServiceUnavailable && d.Code != "damaged" { // which does not pass
 		w.Header().Set("Retry-After", "1")

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -27,6 +27,11 @@ type service struct {
 	log *twin.Log // what it complained about
 }
 
+// complaints is a log of what goes wrong.
+func complaints(w io.Writer) *slog.Logger {
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelWarn}))
+}
+
 func newService(t *testing.T) *service {
 	t.Helper()
 	return openService(t, t.TempDir())
@@ -45,7 +50,7 @@ func openService(t *testing.T, dir string) *service {
 			t.Error(err)
 		}
 	})
-	s.Server = web.New(web.Config{Studies: s.m, Body: 1 << 20, Timeout: web.DefaultTimeout, Refresh: 5, Log: log.New(s.log, "", 0)})
+	s.Server = web.New(web.Config{Studies: s.m, Body: 1 << 20, Timeout: web.DefaultTimeout, Refresh: 5, Log: complaints(s.log)})
 	return s
 }
 

@@ -6,11 +6,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"log"
+	"log/slog"
 	"net/http"
 	"path"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gocmbo/cmbo/examples/service/api"
@@ -34,9 +35,9 @@ type Config struct {
 	Refresh int
 	// Now is the clock that deadlines of trials are set by; nil for the system's.
 	Now func() time.Time
-	// Log is told of failures of the service, not of bad requests; nil for the
-	// standard logger.
-	Log *log.Logger
+	// Log has a line for each request: those that only read, below the level Info;
+	// nil for the standard logger.
+	Log *slog.Logger
 }
 
 // DefaultBody is the usual bound of a large body, DefaultTimeout of a request.
@@ -54,12 +55,15 @@ type Server struct {
 	mux           *http.ServeMux
 	large         room // for bodies of more than smallBody
 	nodes, values int  // that a body may have
+	meters        *meters
+	ended         chan struct{} // closed by End
+	ending        sync.Once
 }
 
 // New returns a server.
 func New(c Config) *Server {
 	if c.Log == nil {
-		c.Log = log.Default()
+		c.Log = slog.Default()
 	}
 	if c.Now == nil {
 		c.Now = time.Now
@@ -67,38 +71,25 @@ func New(c Config) *Server {
 	s := &Server{Config: c, mux: http.NewServeMux()}
 	s.large.free = max(c.Body, c.Bodies)
 	s.nodes, s.values = shape(c.Studies.Limits())
-	small := min(smallBody, c.Body)
-
-	s.handle("GET /v1/studies", 0, s.listStudies)
-	s.handle("POST /v1/studies", c.Body, s.createStudy)
-	s.handle("GET /v1/studies/{id}", 0, s.showStudy)
-	s.handle("DELETE /v1/studies/{id}", 0, s.deleteStudy)
-	s.handle("POST /v1/studies/{id}/ask", small, s.ask)
-	s.handle("POST /v1/studies/{id}/trials/{trial}/tell", small, s.tell)
-	s.handle("POST /v1/studies/{id}/trials/{trial}/fail", small, s.fail)
-	s.handle("POST /v1/studies/{id}/trials/{trial}/cancel", small, s.cancel)
-	s.handle("POST /v1/studies/{id}/observe", small, s.observe)
-	s.handle("POST /v1/studies/{id}/enqueue", small, s.enqueue)
-	s.handle("POST /v1/studies/{id}/predict", small, s.predict)
-	s.handle("GET /v1/studies/{id}/best", 0, s.best)
-	s.handle("GET /v1/studies/{id}/trials", 0, s.listTrials)
-	s.handle("GET /v1/studies/{id}/trials/{trial}", 0, s.showTrial)
-	s.handle("GET /v1/studies/{id}/diagnostics", 0, s.diagnostics)
-	s.handle("GET /v1/studies/{id}/snapshot", 0, s.snapshot)
-	s.handle("GET /v1/priors", 0, s.listPriors)
-	s.handle("POST /v1/priors", c.Body, s.learnPrior)
-	s.handle("PUT /v1/priors/{name}", c.Body, s.putPrior)
-	s.handle("POST /v1/priors/{name}/adopt", c.Body, s.adopt)
-	s.handle("GET /v1/priors/{name}", 0, s.showPrior)
-	s.handle("GET /v1/priors/{name}/encoded", 0, s.encodedPrior)
-	s.handle("GET /v1/health", 0, s.health)
+	s.meters = newMeters(s)
+	s.ended = make(chan struct{})
+	for _, route := range s.routes() {
+		s.handle(route)
+	}
 	s.mux.HandleFunc("GET /{$}", s.index)
 	s.mux.HandleFunc("GET /studies/{id}", s.page)
+	s.mux.HandleFunc("GET /requests", s.documentation)
+	s.mux.Handle("GET /metrics", s.metrics())
 	return s
 }
 
+// End ends the streams of events that are under way; their clients come back.
+func (s *Server) End() { s.ending.Do(func() { close(s.ended) }) }
+
 // ServeHTTP answers a request.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.watched(w, r, s.serve) }
+
+func (s *Server) serve(w *response, r *http.Request) {
 	h := w.Header()
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
@@ -111,7 +102,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			if v == http.ErrAbortHandler {
 				panic(v)
 			}
-			s.Log.Printf("panic: %s %s: %v\n%s", r.Method, r.URL.Path, v, debug.Stack())
+			s.logFor(r.Context()).Error("panic", "method", r.Method, "path", r.URL.Path, "panic", v, "stack", string(debug.Stack()))
 			s.reply(w, http.StatusInternalServerError, &api.Error{Error: api.Detail{Code: "internal", Message: "the service failed; its log says more"}})
 		}
 	}()
@@ -125,10 +116,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, errNotServed)
 		return
 	}
-	if _, pattern := s.mux.Handler(r); pattern == "" {
+	_, pattern := s.mux.Handler(r)
+	if pattern == "" {
 		s.refuse(w, r, s.methods(w, r))
 		return
 	}
+	_, w.route, _ = strings.Cut(pattern, " ")
 	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 	defer cancel()
 	s.mux.ServeHTTP(w, r.WithContext(ctx))
@@ -158,21 +151,24 @@ type request struct {
 	head   http.Header
 }
 
-// handle serves a pattern by a function that returns what to reply. Bodies of
-// more than limit bytes are refused.
-func (s *Server) handle(pattern string, limit int64, f func(*request) (status int, reply any, err error)) {
-	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+// handle serves a route.
+func (s *Server) handle(route *route) {
+	s.mux.HandleFunc(route.method+" "+route.path, func(w http.ResponseWriter, r *http.Request) {
 		q := &request{Request: r, server: s, head: w.Header()}
 		var err error
-		if limit > 0 {
+		if route.limit > 0 {
 			var done func()
-			q.body, done, err = s.readBody(w, r, limit)
+			q.body, done, err = s.readBody(w, r, min(route.limit, s.Body))
 			defer done()
 		}
 		if err == nil {
 			var status int
 			var reply any
-			if status, reply, err = f(q); err == nil {
+			if status, reply, err = route.serve(q); err == nil {
+				if f, ok := reply.(stream); ok {
+					f(w)
+					return
+				}
 				s.reply(w, status, reply)
 				return
 			}
@@ -180,6 +176,9 @@ func (s *Server) handle(pattern string, limit int64, f func(*request) (status in
 		s.refuse(w, r, err)
 	})
 }
+
+// stream writes a reply by itself.
+type stream func(http.ResponseWriter)
 
 // raw is a reply that is not JSON made here.
 type raw struct {
@@ -195,7 +194,7 @@ func (s *Server) reply(w http.ResponseWriter, status int, v any) {
 		e := json.NewEncoder(&b)
 		e.SetEscapeHTML(false)
 		if err := e.Encode(v); err != nil {
-			s.Log.Printf("encoding a reply: %v", err)
+			s.Log.Error("encoding a reply", "error", err)
 			status = http.StatusInternalServerError
 			b.Reset()
 			b.WriteString(`{"error":{"code":"internal","message":"the service failed; its log says more"}}` + "\n")
@@ -207,6 +206,9 @@ func (s *Server) reply(w http.ResponseWriter, status int, v any) {
 	_, _ = w.Write(out.content) // a client that left does not get it
 }
 
+// healthPath is answered without a token, for those who watch the process.
+const healthPath = "/v1/health"
+
 func (s *Server) health(*request) (int, any, error) {
-	return http.StatusOK, map[string]string{"status": "ok"}, nil
+	return http.StatusOK, api.Health{Status: api.StateOK}, nil
 }
