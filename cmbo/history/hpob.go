@@ -139,6 +139,9 @@ func (h HPOB) Names(r io.Reader) ([]string, error) {
 
 // newHPOBScanner unpacks gzip, told by its first two bytes.
 func newHPOBScanner(r io.Reader, l Limits) (*scanner, error) {
+	if l.Rows == 0 {
+		l.Rows = 1 << 21
+	}
 	l, err := l.filled()
 	if err != nil {
 		return nil, err
@@ -178,6 +181,7 @@ type hpobReader struct {
 	name      string
 	objective string // the name of the one to be optimised, "" in a file with one
 	dim       int    // 0 until the first good configuration
+	count     [2]int // of rows of X and of y
 	kept      [][]int
 	repeated  int
 }
@@ -207,14 +211,14 @@ func (t *hpobReader) task(id string) error {
 	err := t.object(func(key string) error {
 		switch {
 		case key == "X" && p.fileX == nil:
-			p.fileX = []int{}
-			return t.array(p.configuration)
+			p.fileX = []int32{}
+			return t.array(func() error { return t.counted(0, p.configuration) })
 		case key == "y" && t.objective == "" && p.fileY == nil:
 			p.fileY = []float64{}
-			return t.array(p.value)
+			return t.array(func() error { return t.counted(1, p.value) })
 		case key == "Y" && t.objective != "" && p.fileY == nil:
 			p.fileY = []float64{}
-			return t.array(p.several)
+			return t.array(func() error { return t.counted(1, p.several) })
 		case key == "outputs" && t.objective != "" && p.names == nil:
 			p.names = []string{}
 			return t.array(p.outputName)
@@ -232,11 +236,19 @@ func (t *hpobReader) task(id string) error {
 	return p.collect(id)
 }
 
+// counted reads an entry of X or of y, unless there are too many.
+func (t *hpobReader) counted(list int, read func() error) error {
+	if t.count[list]++; t.count[list] > t.scanner.limits.Rows {
+		return beyond("Rows", int64(t.scanner.limits.Rows), "byte %d: the space has more configurations or values", t.offset)
+	}
+	return read()
+}
+
 // hpobTask gathers one task. Rows of the file point to distinct configurations,
 // of which only one copy is in memory.
 type hpobTask struct {
 	*hpobReader
-	fileX []int // by row of the file: its index in x, or minus the number of its reason in badX,
+	fileX []int32 // by row of the file: its index in x, or minus the number of its reason in badX,
 	// of which the last serves all further ones
 	fileY []float64 // NaN for a bad one
 	x     [][]float64
@@ -321,11 +333,11 @@ func (p *hpobTask) configuration() error {
 			}
 			p.badX = append(p.badX, "X: "+bad)
 		}
-		p.fileX = append(p.fileX, -len(p.badX))
+		p.fileX = append(p.fileX, -int32(len(p.badX)))
 		return nil
 	}
 	p.dim = len(p.row)
-	p.fileX = append(p.fileX, p.intern())
+	p.fileX = append(p.fileX, int32(p.intern()))
 	return nil
 }
 
