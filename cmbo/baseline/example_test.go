@@ -89,6 +89,7 @@ func ExampleMethods() {
 	// EM-EGP-affine true true
 	// EM-EGP-noisefit true true
 	// EM-EGP-OAS true true
+	// ABLR true true
 	// StackedGP true true
 	// Portfolio true true
 }

@@ -74,6 +74,7 @@ func Methods() []Method {
 		{"EM-EGP-affine", true, AnyAcquisition, learner(learnAffineGP)},
 		{"EM-EGP-noisefit", true, AnyAcquisition, learner(learnEmpiricalGP, fitsNoise)},
 		{"EM-EGP-OAS", true, AnyAcquisition, learner(learnEmpiricalGP, shrinksByOAS)},
+		{"ABLR", true, AnyAcquisition, learner(learnABLR)},
 		{"StackedGP", true, AnyAcquisition, learner(learnStackedGP)},
 		{"Portfolio", true, NoAcquisition, learner(learnPortfolio)},
 	}
