@@ -34,10 +34,10 @@ func (o option) applyCheck(c *checkConfig) error {
 	if o.check != nil {
 		return o.check(c)
 	}
-	switch o.name {
-	case "WithPrior", "WithSurrogate", "WithJournal", "WithJournalMark":
-		return optionErrorf("%s, and Check makes the priors and the runs itself", o.name)
-	case "WithLabels":
+	switch o.id {
+	case optPrior, optSurrogate, optJournal, optJournalMark:
+		return optionErrorf("%s, and Check makes the priors and the runs itself", o.id)
+	case optLabels:
 		return optionErrorf("WithLabels, and Check learns from other tasks each time")
 	}
 	if o.learn != nil {
@@ -46,8 +46,8 @@ func (o option) applyCheck(c *checkConfig) error {
 	if o.run == nil {
 		return nil
 	}
-	switch o.name {
-	case "WithPriorKernel", "WithARD": // with a prior they concern Learn
+	switch o.id {
+	case optPriorKernel, optARD: // with a prior they concern Learn
 	default:
 		c.with = append(c.with, o)
 	}
@@ -67,7 +67,7 @@ const (
 // WithCheckTasks bounds the tasks that [Check] leaves out at n, a seeded sample; the
 // default is 10. The time it takes is proportional to their number.
 func WithCheckTasks(n int) CheckOption {
-	return option{name: "WithCheckTasks", check: func(c *checkConfig) error {
+	return option{id: optCheckTasks, check: func(c *checkConfig) error {
 		if c.tasks = n; n < 1 {
 			return optionErrorf("a check of %d tasks", n)
 		}
@@ -78,7 +78,7 @@ func WithCheckTasks(n int) CheckOption {
 // WithCheckEvaluations bounds the evaluations of each run of [Check] at n; the default
 // is 30.
 func WithCheckEvaluations(n int) CheckOption {
-	return option{name: "WithCheckEvaluations", check: func(c *checkConfig) error {
+	return option{id: optCheckEvaluations, check: func(c *checkConfig) error {
 		if c.evaluations = n; n < 1 {
 			return optionErrorf("a check with %d evaluations", n)
 		}

@@ -36,11 +36,7 @@ func manyGoroutines(t *testing.T, round uint64) {
 	space, rows := grid(t, 25)
 	target := bump([]float64{0.3, 0.6})
 	// A small index set and one goroutine for each call keep calls short.
-	few := make([][]float64, 30)
-	for i := range few {
-		few[i] = rows[20*i]
-	}
-	prior := learn(t, space, family(6, 20), cmbo.WithClusters(2), cmbo.WithIndexSet(few))
+	prior := learn(t, space, family(6, 20), cmbo.WithClusters(2), cmbo.WithIndexPoints(30))
 	var journal bytes.Buffer
 	opt := newOptimizer(t, space, cmbo.WithPrior(prior), cmbo.WithParallelism(1), cmbo.WithJournal(func(lines []byte) error {
 		journal.Write(lines) // calls never overlap
@@ -223,7 +219,7 @@ func TestLearnDoesNotDependOnWorkers(t *testing.T) {
 	}
 	for _, opts := range [][]cmbo.LearnOption{
 		{cmbo.WithClusterRange(2, 3)},
-		{cmbo.WithVariant(cmbo.JefClusJefCMP), cmbo.WithPrototype(cmbo.Barycenter)}, {},
+		{cmbo.WithVariant(cmbo.Variant{ClusterDistance: cmbo.Jeffreys, WeightDistance: cmbo.Jeffreys, Prototype: cmbo.Barycenter})}, {},
 		{cmbo.WithVariant(cmbo.WssClusWssCMPBary)},
 		{cmbo.WithVariant(cmbo.GlobalCen)},
 	} {

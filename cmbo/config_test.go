@@ -5,10 +5,14 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"reflect"
+	"regexp"
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
@@ -54,7 +58,7 @@ func TestSnapshotHoldsConfig(t *testing.T) {
 		"kernel":      {opts: []Option{WithPriorKernel(kernel.Scale(0.7, kernel.Matern52(0.2, 0.3)))}},
 		"ard":         {opts: []Option{WithARD()}},
 		"noise":       {opts: []Option{WithNoiseVariance(0.03)}},
-		"jitter":      {[]Option{WithPrior(p), WithWeightDistance(Jeffreys), WithJeffreysJitter(1e-3)}, []Option{WithPrior(p)}},
+		"jitter":      {[]Option{WithPrior(p), WithWeights("Jeffreys"), WithJeffreysJitter(1e-3)}, []Option{WithPrior(p)}},
 		"initial":     {opts: []Option{WithInitial(3)}},
 		"repeats":     {opts: []Option{WithRepeats()}},
 		"outputs":     {opts: []Option{WithOutput("b"), WithOutput("a", Optional())}},
@@ -91,6 +95,45 @@ func TestSnapshotHoldsConfig(t *testing.T) {
 	}
 }
 
+// TestOptionNames: each option has the identity that the function making it is named for.
+func TestOptionNames(t *testing.T) {
+	made := regexp.MustCompile(`(?m)^func (With\w+)\(.*\{(?:\n.+|\n\n)*?option\{\s*id: +opt(\w+)`)
+	seen := make(map[string]bool)
+	files, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		require.NoError(t, err)
+		for _, m := range made.FindAllStringSubmatch(string(text), -1) {
+			if m[1] != "WithClusterRange" { // which WithClusters is a case of
+				require.Equal(t, m[1], "With"+m[2])
+			}
+			require.Contains(t, optionNames, "With"+m[2])
+			seen["With"+m[2]] = true
+		}
+	}
+	require.Len(t, seen, len(optionNames))
+	require.Equal(t, "WithCheckEvaluations", optCheckEvaluations.String(), "the names are in the order of the identities")
+	require.Equal(t, "WithJeffreysJitter", WithJeffreysJitter(1).(option).id.String())
+	require.Equal(t, "WithProgress", WithProgress(nil).(option).id.String())
+}
+
+// TestChoicesReachTheModels: no choice is without a counterpart in the models, which
+// would fall back to their first one, and no level of theirs without a name here.
+func TestChoicesReachTheModels(t *testing.T) {
+	require.Len(t, groupings, int(Apart)+1)
+	require.Len(t, prototypes, len(prototypeNames))
+	require.Len(t, policies, len(yPolicyNames))
+	require.Len(t, levels, int(hierarchy.NumLevels))
+	require.Len(t, levelNames, len(levels))
+	seen := make(map[Level]bool)
+	for l := range hierarchy.NumLevels {
+		require.Contains(t, levels, l)
+		seen[levels[l]] = true
+	}
+	require.Len(t, seen, len(levels))
+}
+
 // TestOptionsContradict: two options that cannot both be meant are refused, in
 // either order; of two that say the same thing the later one counts.
 func TestOptionsContradict(t *testing.T) {
@@ -106,13 +149,13 @@ func TestOptionsContradict(t *testing.T) {
 			require.ErrorContains(t, err, "contradicts")
 		}
 	}
-	for _, o := range []Option{WithVariant(WssClusJefCMP), WithWeightDistance(Jeffreys), WithWeights("evidence"), WithJeffreysJitter(1)} {
+	for _, o := range []Option{WithVariant(WssClusJefCMP), WithWeights("evidence"), WithJeffreysJitter(1)} {
 		_, err := New(box, o)
 		require.ErrorContains(t, err, "without a Prior")
 	}
 	for want, opts := range map[string][]Option{
-		"Wasserstein": {WithWeightDistance(Jeffreys), WithVariant(WssClusWssCMP)},
-		"Jeffreys":    {WithVariant(WssClusWssCMP), WithWeights("evidence"), WithWeightDistance(Jeffreys)},
+		"Wasserstein": {WithWeights("Jeffreys"), WithVariant(WssClusWssCMP)},
+		"Jeffreys":    {WithVariant(WssClusWssCMP), WithWeights("evidence"), WithWeights("Jeffreys")},
 		"evidence":    {WithVariant(WssClusJefCMP), WithWeights("evidence")},
 	} {
 		o, err := New(box, append(opts, WithPrior(p))...)
@@ -124,20 +167,16 @@ func TestOptionsContradict(t *testing.T) {
 
 	tasks := randomTasks("contradict", 3, 5, 2)
 	for _, opts := range [][]LearnOption{
-		{WithPrototype(Barycenter), WithVariant(JefClusJefCMP)},
-		{WithClusterDistance(Jeffreys), WithVariant(WssClusWssCMP)},
-		{WithVariant(GlobalCen), WithClusterDistance(Jeffreys)},
 		{WithVariant(IndiWeightJef), WithLabels([]int{0, 0, 1})},
 		{WithLabels([]int{0, 0, 1}), WithClusters(2)},
 		{WithHyperparameters(k, 1), WithPriorKernel(k)},
 		{WithARD(), WithPriorKernel(k)},
-		{WithIndexPoints(3), WithIndexSet([][]float64{{0, 0}})},
 	} {
 		_, err := Learn(context.Background(), box, tasks, opts...)
 		require.ErrorIs(t, err, ErrOption)
 		require.ErrorContains(t, err, "contradicts")
 	}
-	q, err := Learn(context.Background(), box, tasks, WithVariant(JefClusJefCMP), WithPrototype(Barycenter), WithWeightDistance(Wasserstein), WithIndexPoints(5))
+	q, err := Learn(context.Background(), box, tasks, WithVariant(Variant{ClusterDistance: Jeffreys, Prototype: Barycenter}), WithIndexPoints(5))
 	require.NoError(t, err)
 	v, ok := q.Variant()
 	require.True(t, ok)

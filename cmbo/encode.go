@@ -25,7 +25,7 @@ import (
 // than the current one is read.
 const (
 	priorMagic   = "cmboprior"
-	priorVersion = 6
+	priorVersion = 7
 )
 
 // Encode writes the prior in a compact binary form, piece by piece: deterministic bytes,
@@ -105,7 +105,7 @@ func encodeConfig(e *codec.Encoder, c *learnConfig) error {
 	e.Bool(c.minimize)
 	e.Text(c.y.String())
 	e.Bool(c.ard)
-	for _, k := range []kernel.Kernel{c.clusterKernel, c.priorKernel, c.fixed} {
+	for _, k := range []kernel.Kernel{c.priorKernel, c.fixed} {
 		if err := e.Kernel(k); err != nil {
 			return optionErrorf("%v", err)
 		}
@@ -115,7 +115,6 @@ func encodeConfig(e *codec.Encoder, c *learnConfig) error {
 		e.Int(v)
 	}
 	e.Bool(c.labels != nil)
-	e.Bool(c.fixedIndex)
 	e.Bool(c.partitionScore)
 	return nil
 }
@@ -291,7 +290,7 @@ func decodeConfig(d *codec.Decoder, kind priorKind) *learnConfig {
 		y = 0
 	}
 	c.y, c.ard = YPolicy(y), d.Bool()
-	c.clusterKernel, c.priorKernel, c.fixed = d.Kernel(), d.Kernel(), d.Kernel()
+	c.priorKernel, c.fixed = d.Kernel(), d.Kernel()
 	c.fixedNoise = d.Finite()
 	for _, v := range []*int{&c.clusters, &c.maxClusters, &c.rounds, &c.clusterPoints, &c.indexPoints} {
 		if *v = d.Int(); *v < 1 {
@@ -301,6 +300,6 @@ func decodeConfig(d *codec.Decoder, kind priorKind) *learnConfig {
 	if d.Bool() {
 		c.labels = []int{}
 	}
-	c.fixedIndex, c.partitionScore = d.Bool(), d.Bool()
+	c.partitionScore = d.Bool()
 	return c
 }

@@ -71,13 +71,13 @@ func TestGoldenTrace(t *testing.T) {
 			if tr.Acquisition == "ei" {
 				acquisition = cmbo.EI()
 			}
-			prior, err := cmbo.Learn(context.Background(), space, tasks, cmbo.WithVariant(cmbo.WssClusWssCMP),
-				cmbo.WithLabels(g.Labels), cmbo.WithPrototype(prototype), cmbo.WithIndexSet(g.Grid),
+			prior, err := cmbo.Learn(context.Background(), space, tasks, cmbo.WithVariant(cmbo.Variant{Prototype: prototype}),
+				cmbo.WithLabels(g.Labels),
 				cmbo.WithHyperparameters(kernel.Scale(1, kernel.Matern32(traceLengthScale)), traceNoiseVariance),
 				cmbo.WithYPolicy(cmbo.RawValues))
 			require.NoError(t, err)
 			opt, err := cmbo.New(space, cmbo.WithPrior(prior), cmbo.WithYPolicy(cmbo.RawValues), cmbo.WithAcquisition(acquisition),
-				cmbo.WithWeightDistance(distance), cmbo.WithNoiseVariance(traceNoiseVariance), cmbo.WithJeffreysJitter(traceJeffreysJitter))
+				cmbo.WithWeights(distance.String()), cmbo.WithNoiseVariance(traceNoiseVariance), cmbo.WithJeffreysJitter(traceJeffreysJitter))
 			require.NoError(t, err)
 			for _, i := range g.Initial {
 				require.NoError(t, opt.Observe(g.Grid[i], g.Target[i]))

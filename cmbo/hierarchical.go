@@ -42,11 +42,11 @@ func learnHierarchy(ctx context.Context, t *trainingSet) (learned, error) {
 	if t.known != nil {
 		earlier = t.known.learned.(*hierarchicalPrior).Model
 		tasks = append(slices.Clone(earlier.Tasks()), tasks...)
-		if c.indexSet != nil || c.indexPoints != t.known.config.indexPoints {
+		if c.indexPoints != t.known.config.indexPoints {
 			return nil, optionErrorf("another index set, on which the tasks known already would have to be learned again")
 		}
-	} else if grid, err = t.grid(); err != nil {
-		return nil, err
+	} else {
+		grid = t.grid()
 	}
 	m, err := hierarchy.Learn(ctx, tasks, grid, earlier, o)
 	if err != nil {
@@ -101,19 +101,15 @@ func (c *learnConfig) compresses() bool { return c.kind == kindHierarchy && c.y 
 func hierarchyOptions(c *learnConfig, dim int) hierarchy.Options {
 	o := hierarchy.DefaultOptions(dim)
 	o.Seed, o.Workers = c.seed, c.parallelism
-	o.Labels, o.Jeffreys, o.Clusters, o.MaxClusters = c.labels, c.variant.ClusterDistance == Jeffreys, c.clusters, c.maxClusters
+	o.Labels, o.Clusters, o.MaxClusters = c.labels, c.clusters, c.maxClusters
 	o.Rounds, o.ScorePartitions, o.ClusterPoints = c.rounds, c.partitionScore, c.clusterPoints
 	return o
 }
 
-// grid chooses the points on which moments are learned: those given, or what the
-// tasks have observed and then, up to the number allowed, other candidates. What was
+// grid chooses the points on which moments are learned: what the tasks have observed and then, up to the number allowed, other candidates. What was
 // observed off the grid would only count as far as the base process carries it there.
-func (t *trainingSet) grid() (*linalg.Dense, error) {
+func (t *trainingSet) grid() *linalg.Dense {
 	c := t.config
-	if c.indexSet != nil {
-		return t.indexSet()
-	}
 	var xs []*linalg.Dense
 	for i, task := range t.tasks {
 		xs = append(xs, task.X)
@@ -124,11 +120,11 @@ func (t *trainingSet) grid() (*linalg.Dense, error) {
 	// Sorted, so that the order of the tasks does not matter.
 	seen := points.Sample(points.Sorted(points.Distinct(xs...)), c.indexPoints, c.seed, "index set")
 	if !t.space.Finite() {
-		return seen, nil
+		return seen
 	}
 	others := points.Sample(points.Distinct(t.space.Encoded()), c.indexPoints, c.seed, "index set of candidates")
 	all := points.Distinct(seen, others)
-	return points.First(all, min(points.Len(all), c.indexPoints)), nil
+	return points.First(all, min(points.Len(all), c.indexPoints))
 }
 
 func (p *hierarchicalPrior) kind() priorKind { return kindHierarchy }
@@ -171,14 +167,14 @@ func (p *hierarchicalPrior) facts(c *learnConfig) facts {
 // fill takes the target's values as they are, whose offset and scale are inferred.
 // Scores by rank take the place of values that were learned by rank.
 func (p *hierarchicalPrior) fill(prior *Prior, c *runConfig) error {
-	if name := c.given.paper(); name != "" {
-		return fmt.Errorf("%w: %s concerns the paper's method, and it was learned without a variant of that", ErrPriorMismatch, name)
+	if id, ok := c.given.paper(); ok {
+		return fmt.Errorf("%w: %s concerns the paper's method, and it was learned without a variant of that", ErrPriorMismatch, id)
 	}
 	y := RawValues
 	if prior.config.y == Copula {
 		y = Copula
 	}
-	if c.given.has("WithYPolicy") && c.y != y && c.y != prior.config.y {
+	if c.given.has(optYPolicy) && c.y != y && c.y != prior.config.y {
 		return fmt.Errorf("%w: it was learned with the y policy %s, from which the scale of the target is inferred, not %s", ErrPriorMismatch, prior.config.y, c.y)
 	}
 	c.y = y

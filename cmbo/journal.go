@@ -29,7 +29,7 @@ import (
 // were answered: from the first so many events of the log, and those later ones
 // that were asked (or fitted, which they bring with them) with the same number.
 func WithJournal(write func(lines []byte) error) Option {
-	return option{name: "WithJournal", restore: true, run: func(c *runConfig) error {
+	return option{id: optJournal, restore: true, run: func(c *runConfig) error {
 		if write == nil {
 			return optionErrorf("a nil journal")
 		}
@@ -109,7 +109,7 @@ func (o *Optimizer) JournalMark() (m JournalMark, ok bool) {
 // [ErrCorrupt] unless the journal contains the line that m names. Lines after it
 // are legal.
 func WithJournalMark(m JournalMark) Option {
-	return option{name: "WithJournalMark", restore: true, run: func(c *runConfig) error {
+	return option{id: optJournalMark, restore: true, run: func(c *runConfig) error {
 		if m.Lines < 1 {
 			return optionErrorf("the mark of line %d of a journal", m.Lines)
 		}

@@ -146,7 +146,7 @@ func (p *Prior) Add(ctx context.Context, tasks []Task, opts ...LearnOption) (*Pr
 			return nil, err
 		}
 		if c.kind != old.kind || c.seed != old.seed || c.minimize != old.minimize || c.y != old.y || c.ard != old.ard || c.fixedNoise != old.fixedNoise ||
-			!sameKernel(c.fixed, old.fixed) || !sameKernel(c.priorKernel, old.priorKernel) || !sameKernel(c.clusterKernel, old.clusterKernel) {
+			!sameKernel(c.fixed, old.fixed) || !sameKernel(c.priorKernel, old.priorKernel) {
 			return nil, optionErrorf("an option that would need the tasks known already to be fitted again")
 		}
 		t := &trainingSet{config: c, space: p.space, finite: p.finite, known: p}
@@ -276,24 +276,14 @@ func (t *trainingSet) pool(known ...*linalg.Dense) *linalg.Dense {
 	return points.Sorted(points.Join(known...)) // whatever the order of the tasks
 }
 
-// indexSet chooses the points on which prototypes are known: those given, or a
-// seeded sample of the candidates, or points spread over the whole space.
-func (t *trainingSet) indexSet() (*linalg.Dense, error) {
+// indexSet chooses the points on which prototypes are known: a seeded sample of the
+// candidates, or points spread over the whole space.
+func (t *trainingSet) indexSet() *linalg.Dense {
 	c := t.config
-	rows := make([][]float64, len(c.indexSet))
-	for i, r := range c.indexSet {
-		var err error
-		if rows[i], err = t.space.Canonical(r); err != nil {
-			return nil, fmt.Errorf("%w: index set: %w", ErrOption, space.AtRow(err, i))
-		}
+	if t.space.Finite() {
+		return points.Sample(points.Distinct(t.space.Encoded()), c.indexPoints, c.seed, "index set")
 	}
-	switch {
-	case c.indexSet != nil:
-		return t.space.EncodeAll(rows), nil
-	case t.space.Finite():
-		return points.Sample(points.Distinct(t.space.Encoded()), c.indexPoints, c.seed, "index set"), nil
-	}
-	return t.space.EncodeAll(t.space.Spread(c.indexPoints, rng.Stream(c.seed, "index set"))), nil
+	return t.space.EncodeAll(t.space.Spread(c.indexPoints, rng.Stream(c.seed, "index set")))
 }
 
 // checkKernel reports a kernel that cannot serve as the covariance of points of the

@@ -177,17 +177,12 @@ func TestLearnRejects(t *testing.T) {
 		"label gap":      {space, good, []cmbo.LearnOption{cmbo.WithLabels([]int{0, 2, 2})}, cmbo.ErrOption, "cluster 1 is empty"},
 		"label range":    {space, good, []cmbo.LearnOption{cmbo.WithLabels([]int{0, -1, 2})}, cmbo.ErrOption, ""},
 		"kernel":         {space, good, []cmbo.LearnOption{cmbo.WithPriorKernel(nil)}, cmbo.ErrOption, ""},
-		"cluster kernel": {space, good, []cmbo.LearnOption{cmbo.WithClusterKernel(nil)}, cmbo.ErrOption, ""},
 		"no kernel":      {space, good, []cmbo.LearnOption{cmbo.WithHyperparameters(nil, 1)}, cmbo.ErrOption, ""},
 		"noise variance": {space, good, []cmbo.LearnOption{cmbo.WithHyperparameters(kernel.Matern32(1), 0)}, cmbo.ErrOption, ""},
-		"index set":      {space, good, []cmbo.LearnOption{cmbo.WithIndexSet([][]float64{{0, 0}, {0, 2}})}, cmbo.ErrOutOfSpace, "index set"},
-		"no index set":   {space, good, []cmbo.LearnOption{cmbo.WithIndexSet(nil)}, cmbo.ErrOption, ""},
 		"index points":   {space, good, []cmbo.LearnOption{cmbo.WithIndexPoints(0)}, cmbo.ErrOption, ""},
 		"cluster points": {space, good, []cmbo.LearnOption{cmbo.WithClusterPoints(0)}, cmbo.ErrOption, ""},
-		"distance":       {space, good, []cmbo.LearnOption{cmbo.WithClusterDistance(7)}, cmbo.ErrOption, ""},
-		"weight dist":    {space, good, []cmbo.LearnOption{cmbo.WithWeightDistance(7)}, cmbo.ErrOption, ""},
-		"prototype":      {space, good, []cmbo.LearnOption{cmbo.WithPrototype(7)}, cmbo.ErrOption, ""},
 		"y policy":       {space, good, []cmbo.LearnOption{cmbo.WithYPolicy(7)}, cmbo.ErrOption, ""},
+		"prototype":      {space, good, []cmbo.LearnOption{cmbo.WithVariant(cmbo.Variant{Prototype: 7})}, cmbo.ErrOption, ""},
 	} {
 		_, err := cmbo.Learn(ctx, tt.space, tt.tasks, tt.opts...)
 		require.ErrorIs(t, err, tt.want, name)
@@ -255,7 +250,7 @@ func TestLearnKernels(t *testing.T) {
 	for name, opts := range map[string][]cmbo.LearnOption{
 		"ARD":       {cmbo.WithARD()},
 		"composite": {cmbo.WithPriorKernel(kernel.Sum(kernel.Scale(1, kernel.SquaredExp(0.5)), kernel.Constant(0.1)))},
-		"foreign":   {cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithPriorKernel(foreign{0.5}), cmbo.WithClusterKernel(foreign{0.5})},
+		"foreign":   {cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithPriorKernel(foreign{0.5})},
 		"given":     {cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithHyperparameters(kernel.Scale(1, kernel.Matern52(0.4)), 1e-2)},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -10,7 +10,6 @@ import (
 	"maps"
 	"math"
 	"math/bits"
-	"reflect"
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
@@ -231,10 +230,7 @@ func (c *learnConfig) difference(o *learnConfig) string {
 			return fmt.Sprintf("%s %v and %v", f.name, f.a, f.b)
 		}
 	}
-	switch {
-	case !reflect.DeepEqual(c.indexSet, o.indexSet):
-		return "other index sets were given"
-	case !sameKernel(c.priorKernel, o.priorKernel):
+	if !sameKernel(c.priorKernel, o.priorKernel) {
 		return fmt.Sprintf("kernels %v and %v", c.priorKernel, o.priorKernel)
 	}
 	return ""
@@ -289,10 +285,7 @@ func (l *Learner) begin(ctx context.Context) (*sums, error) {
 	if err != nil {
 		return nil, err
 	}
-	z, err := t.grid()
-	if err != nil {
-		return nil, err
-	}
+	z := t.grid()
 	tasks := t.hierarchyTasks()
 	mean, sd := hierarchy.CommonScale(tasks)
 	first, err := hierarchy.FirstPass(ctx, t.standardized(tasks, mean, sd), z, o)

@@ -41,7 +41,6 @@ func (l *Learner) encode(e *codec.Encoder) error {
 	if err := encodeConfig(e, l.config); err != nil {
 		return err
 	}
-	encodeRows(e, l.config.indexSet)
 	e.Int(l.pass)
 	l.first.encode(e)
 	l.seen.encode(e)
@@ -194,11 +193,6 @@ func readLearner(d *codec.Decoder, s *Space) (*Learner, error) {
 	c := decodeConfig(d, kindHierarchy)
 	if c.labels != nil {
 		d.Fail("a learner with labels")
-	}
-	c.indexSet = decodeRows(d, len(s.Params()))
-	d.Within("Points", int64(len(c.indexSet)), int64(d.Limits.Points), "an index set of %d points", len(c.indexSet))
-	if c.fixedIndex != (c.indexSet != nil) {
-		d.Fail("an index set of %d points", len(c.indexSet))
 	}
 	l := &Learner{config: c, space: s, pass: d.Int(), first: decodeCensus(d), seen: decodeCensus(d)}
 	if l.pass < 0 || l.pass == 0 && l.first != (census{}) || l.pass > 0 && l.first.valued == 0 {

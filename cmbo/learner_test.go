@@ -291,8 +291,6 @@ func TestLearnerRefuses(t *testing.T) {
 		require.ErrorContains(t, err, why)
 		require.Equal(t, before, encoded(t, l), why)
 	}
-	set := func(v float64) cmbo.LearnOption { return cmbo.WithIndexSet([][]float64{{0.1, 0.2}, {v, v}}) }
-	require.ErrorContains(t, newLearner(t, cube, set(0.4)).Merge(newLearner(t, cube, set(0.5))), "other index sets")
 	require.ErrorContains(t, newLearner(t, list, small()...).Merge(other), "one is of 16 candidates, the other of 25")
 	_, err = cmbo.DecodeLearner(list5, bytes.NewReader(encoded(t, newLearner(t, list))))
 	require.ErrorIs(t, err, cmbo.ErrLearners)

@@ -95,7 +95,7 @@ func (c *runConfig) fill(space *Space) error {
 			return err
 		}
 	}
-	if !c.given.has("WithInitial") && c.prior == nil && c.surrogate == nil {
+	if !c.given.has(optInitial) && c.prior == nil && c.surrogate == nil {
 		c.initial = defaultInitial
 	}
 	c.given, c.variant = nil, nil
@@ -163,7 +163,7 @@ func (c *runConfig) unbound(space *Space) (Surrogate, error) {
 			return nil, err
 		}
 	}
-	return plainRun{model.NewPlain(space.Dim(), c.ard, c.kernel, c.noise, scaling.Policy(c.y).Scale, c.seed)}, nil
+	return plainRun{model.NewPlain(space.Dim(), c.ard, c.kernel, c.noise, policies[c.y].Scale, c.seed)}, nil
 }
 
 // rows returns the candidates of a finite or listed space.

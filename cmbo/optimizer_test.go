@@ -508,7 +508,6 @@ func TestNewRejects(t *testing.T) {
 		"jitter":         {space, []cmbo.Option{cmbo.WithJeffreysJitter(-1)}, cmbo.ErrOption},
 		"initial":        {space, []cmbo.Option{cmbo.WithInitial(-1)}, cmbo.ErrOption},
 		"policy":         {space, []cmbo.Option{cmbo.WithYPolicy(9)}, cmbo.ErrOption},
-		"distance":       {space, []cmbo.Option{cmbo.WithWeightDistance(9)}, cmbo.ErrOption},
 		"counts":         {space, []cmbo.Option{cmbo.WithCandidateCounts(0, 0)}, cmbo.ErrOption},
 		"parallelism":    {space, []cmbo.Option{cmbo.WithParallelism(0)}, cmbo.ErrOption},
 	} {

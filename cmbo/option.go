@@ -6,6 +6,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
+	"github.com/gocmbo/cmbo/internal/names"
 	"github.com/gocmbo/cmbo/kernel"
 )
 
@@ -31,9 +32,9 @@ type SharedOption interface {
 	Option
 }
 
-// option is every option there is: its name and what it does to a configuration.
+// option is every option there is and what it does to a configuration.
 type option struct {
-	name  string
+	id    optionID
 	learn func(*learnConfig) error // nil if it does not concern Learn
 	run   func(*runConfig) error   // nil if it does not concern New
 	check func(*checkConfig) error // nil if it does not concern Check alone
@@ -54,11 +55,55 @@ func (o option) applyRun(c *runConfig) error {
 	return o.run(c)
 }
 
+// optionID is the identity of an option.
+type optionID uint8
+
+const (
+	optSeed optionID = iota
+	optVariant
+	optMinimize
+	optYPolicy
+	optParallelism
+	optPriorKernel
+	optARD
+	optClusters
+	optPartitionScores
+	optLabels
+	optHyperparameters
+	optClusterPoints
+	optIndexPoints
+	optProgress
+	optPrior
+	optSurrogate
+	optAcquisition
+	optNoiseVariance
+	optWeights
+	optJeffreysJitter
+	optInitial
+	optRepeats
+	optCandidateCounts
+	optJournal
+	optJournalMark
+	optOutput
+	optCheckTasks
+	optCheckEvaluations
+)
+
+var optionNames = [...]string{
+	"WithSeed", "WithVariant", "WithMinimize", "WithYPolicy", "WithParallelism", "WithPriorKernel", "WithARD", "WithClusters", "WithPartitionScores",
+	"WithLabels", "WithHyperparameters", "WithClusterPoints", "WithIndexPoints", "WithProgress", "WithPrior", "WithSurrogate", "WithAcquisition",
+	"WithNoiseVariance", "WithWeights", "WithJeffreysJitter", "WithInitial", "WithRepeats", "WithCandidateCounts", "WithJournal", "WithJournalMark",
+	"WithOutput", "WithCheckTasks", "WithCheckEvaluations",
+}
+
+// String returns the name of the function that makes the option.
+func (id optionID) String() string { return names.Of(optionNames[:], int(id), "Option") }
+
 // givenOptions are the options applied, in their order.
 type givenOptions []option
 
-func (g givenOptions) has(name string) bool {
-	return slices.ContainsFunc(g, func(o option) bool { return o.name == name })
+func (g givenOptions) has(id optionID) bool {
+	return slices.ContainsFunc(g, func(o option) bool { return o.id == id })
 }
 
 // matter reports whether there is an option that results depend on.
@@ -66,19 +111,19 @@ func (g givenOptions) matter() bool {
 	return slices.ContainsFunc(g, func(o option) bool { return !o.idle })
 }
 
-// paper returns the first option that concerns the paper's model alone, "" if there
-// is none.
-func (g givenOptions) paper() string {
+// paper returns the first option that concerns the paper's model alone; ok is false if
+// there is none.
+func (g givenOptions) paper() (id optionID, ok bool) {
 	for _, o := range g {
 		if o.paper {
-			return o.name
+			return o.id, true
 		}
 	}
-	return ""
+	return 0, false
 }
 
 // contradictions reports two options that cannot both be meant.
-func (g givenOptions) contradictions(pairs [][2]string) error {
+func (g givenOptions) contradictions(pairs [][2]optionID) error {
 	for _, p := range pairs {
 		if g.has(p[0]) && g.has(p[1]) {
 			return optionErrorf("%s contradicts %s", p[1], p[0])
@@ -99,11 +144,10 @@ type learnConfig struct {
 	parallelism int
 	progress    func(Progress)
 
-	clusterKernel kernel.Kernel // templates, nil for the defaults
-	priorKernel   kernel.Kernel
-	ard           bool
-	fixed         kernel.Kernel // hyperparameters given, not fitted
-	fixedNoise    float64
+	priorKernel kernel.Kernel // a template, nil for the default
+	ard         bool
+	fixed       kernel.Kernel // hyperparameters given, not fitted
+	fixedNoise  float64
 
 	clusters       int // smallest and largest number of clusters tried
 	maxClusters    int
@@ -111,8 +155,6 @@ type learnConfig struct {
 	rounds         int
 	clusterPoints  int
 	indexPoints    int
-	indexSet       [][]float64
-	fixedIndex     bool // the index set was given
 	partitionScore bool
 }
 
@@ -168,17 +210,15 @@ func newLearnConfig(opts []LearnOption) (*learnConfig, error) {
 		clusterPoints: defaultClusterPoints, indexPoints: defaultIndexPoints,
 	}
 	err := c.apply(opts)
-	if c.kind == kindHierarchy && !c.given.has("WithIndexPoints") {
+	if c.kind == kindHierarchy && !c.given.has(optIndexPoints) {
 		c.indexPoints = defaultGridPoints
 	}
 	return c, err
 }
 
 // Options of which Learn takes one or the other.
-var learnContradictions = [][2]string{
-	{"WithHyperparameters", "WithPriorKernel"}, {"WithHyperparameters", "WithClusterKernel"}, {"WithHyperparameters", "WithARD"},
-	{"WithPriorKernel", "WithARD"}, {"WithClusterKernel", "WithARD"},
-	{"WithLabels", "WithClusters"}, {"WithLabels", "WithClusterDistance"}, {"WithIndexSet", "WithIndexPoints"},
+var learnContradictions = [][2]optionID{
+	{optHyperparameters, optPriorKernel}, {optHyperparameters, optARD}, {optPriorKernel, optARD}, {optLabels, optClusters},
 }
 
 // apply applies options and checks what they make together.
@@ -196,8 +236,8 @@ func (c *learnConfig) apply(opts []LearnOption) error {
 		return err
 	}
 	if c.kind != kindPaper {
-		if name := c.given.paper(); name != "" {
-			return optionErrorf("%s concerns the paper's method, and no variant of it was chosen: see WithVariant", name)
+		if id, ok := c.given.paper(); ok {
+			return optionErrorf("%s concerns the paper's method, and no variant of it was chosen: see WithVariant", id)
 		}
 		return nil
 	}
@@ -205,10 +245,8 @@ func (c *learnConfig) apply(opts []LearnOption) error {
 		return err
 	}
 	if c.variant.Grouping != Clustered {
-		for _, name := range []string{"WithLabels", "WithClusterDistance"} {
-			if c.given.has(name) {
-				return optionErrorf("%s contradicts %s, which has clusters of its own", name, c.variant)
-			}
+		if c.given.has(optLabels) {
+			return optionErrorf("%s contradicts %s, which has clusters of its own", optLabels, c.variant)
 		}
 		if c.labels != nil {
 			return optionErrorf("the prior has labels, and %s clusters of its own", c.variant)
@@ -220,7 +258,7 @@ func (c *learnConfig) apply(opts []LearnOption) error {
 // settled returns a copy without what concerned one call alone.
 func (c *learnConfig) settled() *learnConfig {
 	s := *c
-	s.given, s.progress, s.indexSet, s.parallelism = nil, nil, nil, 0
+	s.given, s.progress, s.parallelism = nil, nil, 0
 	return &s
 }
 
@@ -232,10 +270,10 @@ func defaultRunConfig() *runConfig {
 }
 
 // Options of which New takes one or the other.
-var runContradictions = [][2]string{
-	{"WithSurrogate", "WithPrior"}, {"WithSurrogate", "WithVariant"}, {"WithSurrogate", "WithWeights"},
-	{"WithSurrogate", "WithPriorKernel"}, {"WithSurrogate", "WithARD"}, {"WithSurrogate", "WithNoiseVariance"}, {"WithSurrogate", "WithJeffreysJitter"},
-	{"WithPrior", "WithPriorKernel"}, {"WithPrior", "WithARD"}, {"WithPriorKernel", "WithARD"},
+var runContradictions = [][2]optionID{
+	{optSurrogate, optPrior}, {optSurrogate, optVariant}, {optSurrogate, optWeights},
+	{optSurrogate, optPriorKernel}, {optSurrogate, optARD}, {optSurrogate, optNoiseVariance}, {optSurrogate, optJeffreysJitter},
+	{optPrior, optPriorKernel}, {optPrior, optARD}, {optPriorKernel, optARD},
 }
 
 func newRunConfig(opts []Option) (*runConfig, error) {
@@ -251,8 +289,8 @@ func newRunConfig(opts []Option) (*runConfig, error) {
 	if err := c.given.contradictions(runContradictions); err != nil {
 		return nil, err
 	}
-	if name := c.given.paper(); name != "" && c.prior == nil {
-		return nil, optionErrorf("%s without a Prior", name)
+	if id, ok := c.given.paper(); ok && c.prior == nil {
+		return nil, optionErrorf("%s without a Prior", id)
 	}
 	return c, nil
 }
@@ -261,29 +299,24 @@ func newRunConfig(opts []Option) (*runConfig, error) {
 // seed, data and options give the same result, whatever the number of cores.
 func WithSeed(seed uint64) SharedOption {
 	return option{
-		name:  "WithSeed",
+		id:    optSeed,
 		learn: func(c *learnConfig) error { c.seed = seed; return nil },
 		run:   func(c *runConfig) error { c.seed = seed; return nil },
 	}
 }
 
 // WithVariant chooses the paper's method and a variant of it, in place of the
-// hierarchical prior, which is the default. It makes all four choices of a [Variant]: give options that
-// change one of them after it. Given before it, [WithPrototype] and
-// [WithClusterDistance] have to agree with it.
+// hierarchical prior, which is the default.
 //
 // New takes the variant of the prior by itself, and accepts another one as long as
 // clusters and prototypes are the same, so that only the distance that weighs
 // them differs.
 func WithVariant(v Variant) SharedOption {
 	return option{
-		name: "WithVariant", paper: true,
+		id: optVariant, paper: true,
 		learn: func(c *learnConfig) error {
 			if err := v.check(); err != nil {
 				return err
-			}
-			if c.given.has("WithPrototype") && c.variant.Prototype != v.Prototype || c.given.has("WithClusterDistance") && c.variant.ClusterDistance != v.ClusterDistance {
-				return optionErrorf("%s contradicts an option before it, which chose %s", v, c.variant)
 			}
 			c.kind, c.variant = kindPaper, v
 			return nil
@@ -299,7 +332,7 @@ func WithVariant(v Variant) SharedOption {
 // the new one. New takes the direction of its prior by itself.
 func WithMinimize() SharedOption {
 	return option{
-		name:  "WithMinimize",
+		id:    optMinimize,
 		learn: func(c *learnConfig) error { c.minimize = true; return nil },
 		run:   func(c *runConfig) error { c.minimize = true; return nil },
 	}
@@ -319,7 +352,7 @@ func WithYPolicy(p YPolicy) SharedOption {
 		return nil
 	}
 	return option{
-		name:  "WithYPolicy",
+		id:    optYPolicy,
 		learn: func(c *learnConfig) error { c.y = p; return check() },
 		run:   func(c *runConfig) error { c.y = p; return check() },
 	}
@@ -335,20 +368,9 @@ func WithParallelism(n int) SharedOption {
 		return nil
 	}
 	return option{
-		name: "WithParallelism", restore: true, idle: true,
+		id: optParallelism, restore: true, idle: true,
 		learn: func(c *learnConfig) error { c.parallelism = n; return check() },
 		run:   func(c *runConfig) error { c.parallelism = n; return check() },
-	}
-}
-
-// WithWeightDistance sets the distance that weighs prototypes. Given to Learn it
-// is the default of every New with that prior. Of it and [WithVariant] the later
-// one wins.
-func WithWeightDistance(d Distance) SharedOption {
-	return option{
-		name: "WithWeightDistance", paper: true,
-		learn: func(c *learnConfig) error { c.variant.WeightDistance = d; return d.check() },
-		run:   func(c *runConfig) error { c.weights = d.String(); return d.check() },
 	}
 }
 
@@ -365,7 +387,7 @@ func WithPriorKernel(k kernel.Kernel) SharedOption {
 		return nil
 	}
 	return option{
-		name: "WithPriorKernel", restore: true,
+		id: optPriorKernel, restore: true,
 		learn: func(c *learnConfig) error { c.priorKernel = k; return check() },
 		run:   func(c *runConfig) error { c.kernel = k; return check() },
 	}
@@ -377,7 +399,7 @@ func WithPriorKernel(k kernel.Kernel) SharedOption {
 // for each by default, as the evidence has it at each fit of its hyperparameters.
 func WithARD() SharedOption {
 	return option{
-		name:  "WithARD",
+		id:    optARD,
 		learn: func(c *learnConfig) error { c.ard = true; return nil },
 		run:   func(c *runConfig) error { c.ard = true; return nil },
 	}

@@ -18,7 +18,7 @@ func WithClusters(c int) LearnOption { return WithClusterRange(c, c) }
 // is not eligible. Scoring takes a W2 distance per pair of tasks: all pairs up
 // to 500 tasks, 50,000 seeded ones beyond.
 func WithClusterRange(lo, hi int) LearnOption {
-	return option{name: "WithClusters", learn: func(c *learnConfig) error {
+	return option{id: optClusters, learn: func(c *learnConfig) error {
 		if lo < 1 || hi < lo {
 			return optionErrorf("number of clusters from %d to %d", lo, hi)
 		}
@@ -30,27 +30,16 @@ func WithClusterRange(lo, hi int) LearnOption {
 // WithPartitionScores makes [Prior.Partitions] known also where the number of
 // clusters is fixed.
 func WithPartitionScores() LearnOption {
-	return option{name: "WithPartitionScores", learn: func(c *learnConfig) error { c.partitionScore = true; return nil }}
-}
-
-// WithClusterDistance sets the distance that clusters tasks, apart from the
-// variant.
-func WithClusterDistance(d Distance) LearnOption {
-	return option{name: "WithClusterDistance", learn: func(c *learnConfig) error { c.variant.ClusterDistance = d; return d.check() }}
-}
-
-// WithPrototype sets the kind of prototype, apart from the variant.
-func WithPrototype(k PrototypeKind) LearnOption {
-	return option{name: "WithPrototype", paper: true, learn: func(c *learnConfig) error { c.variant.Prototype = k; return k.check() }}
+	return option{id: optPartitionScores, learn: func(c *learnConfig) error { c.partitionScore = true; return nil }}
 }
 
 // WithLabels gives the clusters instead of finding them: labels[i] in 0..C-1
 // is the cluster of task i, and none of the C clusters is empty. It contradicts a
-// number of clusters, a distance that clusters, and the variants [GlobalCen] and
+// number of clusters and the variants [GlobalCen] and
 // [IndiWeightJef].
 func WithLabels(labels []int) LearnOption {
 	labels = slices.Clone(labels)
-	return option{name: "WithLabels", learn: func(c *learnConfig) error {
+	return option{id: optLabels, learn: func(c *learnConfig) error {
 		if len(labels) == 0 {
 			return optionErrorf("no labels")
 		}
@@ -73,26 +62,12 @@ func WithLabels(labels []int) LearnOption {
 	}}
 }
 
-// WithClusterKernel sets the kernel of the tasks' Gaussian processes that are
-// clustered, a template as for [WithPriorKernel]. The default is the product
-// of the Matérn-3/2 and Matérn-1/2 shapes with one variance and a shared
-// lengthscale (paper, section 4.1).
-func WithClusterKernel(k kernel.Kernel) LearnOption {
-	return option{name: "WithClusterKernel", paper: true, learn: func(c *learnConfig) error {
-		if k == nil {
-			return optionErrorf("a nil kernel")
-		}
-		c.clusterKernel = k
-		return nil
-	}}
-}
-
 // WithHyperparameters gives the kernel, with its parameters, and the noise
 // variance of every task's Gaussian process in scaled units instead of fitting
 // them. Both the clustering and the prototypes use them. noiseVariance must be
 // positive.
 func WithHyperparameters(k kernel.Kernel, noiseVariance float64) LearnOption {
-	return option{name: "WithHyperparameters", paper: true, learn: func(c *learnConfig) error {
+	return option{id: optHyperparameters, paper: true, learn: func(c *learnConfig) error {
 		if k == nil {
 			return optionErrorf("a nil kernel")
 		}
@@ -107,7 +82,7 @@ func WithHyperparameters(k kernel.Kernel, noiseVariance float64) LearnOption {
 // WithClusterPoints sets on how many points posteriors are compared for
 // clustering; the default is 100.
 func WithClusterPoints(n int) LearnOption {
-	return option{name: "WithClusterPoints", learn: func(c *learnConfig) error {
+	return option{id: optClusterPoints, learn: func(c *learnConfig) error {
 		if n < 1 {
 			return optionErrorf("%d cluster points", n)
 		}
@@ -123,7 +98,7 @@ func WithClusterPoints(n int) LearnOption {
 // barycentres live; the default is 300. See [Learn] for what a prior costs; a
 // distance to the target's posterior costs O(n³).
 func WithIndexPoints(n int) LearnOption {
-	return option{name: "WithIndexPoints", learn: func(c *learnConfig) error {
+	return option{id: optIndexPoints, learn: func(c *learnConfig) error {
 		if n < 1 {
 			return optionErrorf("an index set of %d points", n)
 		}
@@ -132,23 +107,8 @@ func WithIndexPoints(n int) LearnOption {
 	}}
 }
 
-// WithIndexSet gives the index set itself, rows of the space.
-func WithIndexSet(rows [][]float64) LearnOption {
-	own := make([][]float64, len(rows))
-	for i, r := range rows {
-		own[i] = slices.Clone(r)
-	}
-	return option{name: "WithIndexSet", learn: func(c *learnConfig) error {
-		if len(rows) == 0 {
-			return optionErrorf("an empty index set")
-		}
-		c.indexSet, c.fixedIndex = own, true
-		return nil
-	}}
-}
-
 // WithProgress calls f as Learn proceeds, from the goroutine that called
 // Learn.
 func WithProgress(f func(Progress)) LearnOption {
-	return option{name: "WithProgress", idle: true, learn: func(c *learnConfig) error { c.progress = f; return nil }}
+	return option{id: optProgress, idle: true, learn: func(c *learnConfig) error { c.progress = f; return nil }}
 }

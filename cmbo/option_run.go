@@ -11,7 +11,7 @@ import (
 // limit, as [Learn] does in a past task. The limit is three widths below the best value; a
 // run's width is at least one that the past tasks make likely.
 func WithPrior(p *Prior) Option {
-	return option{name: "WithPrior", restore: true, run: func(c *runConfig) error {
+	return option{id: optPrior, restore: true, run: func(c *runConfig) error {
 		if p == nil || p.space == nil {
 			return optionErrorf("a nil Prior, or one that neither Learn nor DecodePrior made")
 		}
@@ -22,7 +22,7 @@ func WithPrior(p *Prior) Option {
 
 // WithSurrogate replaces the model the optimiser consults.
 func WithSurrogate(s Surrogate) Option {
-	return option{name: "WithSurrogate", restore: true, run: func(c *runConfig) error {
+	return option{id: optSurrogate, restore: true, run: func(c *runConfig) error {
 		if s == nil {
 			return optionErrorf("a nil Surrogate")
 		}
@@ -37,7 +37,7 @@ func WithSurrogate(s Surrogate) Option {
 // [acq.Func] will do, and an [acq.Adaptive] is adapted to each proposal. One of your
 // own can be stored in a snapshot or journal if it is known to [acq.Register].
 func WithAcquisition(f acq.Func) Option {
-	return option{name: "WithAcquisition", run: func(c *runConfig) error { c.acquisition = f; return checkAcquisition(f) }}
+	return option{id: optAcquisition, run: func(c *runConfig) error { c.acquisition = f; return checkAcquisition(f) }}
 }
 
 // WithNoiseVariance gives the variance of the target's measurement errors, in
@@ -47,7 +47,7 @@ func WithAcquisition(f acq.Func) Option {
 // the values have it, and fitted where there is no prior. Variances given with single
 // observations win over it.
 func WithNoiseVariance(v float64) Option {
-	return option{name: "WithNoiseVariance", run: func(c *runConfig) error {
+	return option{id: optNoiseVariance, run: func(c *runConfig) error {
 		if !(v > 0) || math.IsInf(v, 0) {
 			return optionErrorf("noise variance %g is not positive and finite", v)
 		}
@@ -56,13 +56,12 @@ func WithNoiseVariance(v float64) Option {
 	}}
 }
 
-// WithWeights sets how prototypes are weighed, by name: "Wasserstein" and
-// "Jeffreys" are the distances of [WithWeightDistance]; with "evidence" the weight
-// of a prototype is proportional to the number of its tasks and to the marginal
-// likelihood of the data under it, in the paper's weighted sum. Of it,
-// WithWeightDistance and [WithVariant] the last one wins.
+// WithWeights sets how prototypes are weighed, by name: "Wasserstein" and "Jeffreys" are
+// the distances of [Variant]; with "evidence" the weight of a prototype is proportional
+// to the number of its tasks and to the marginal likelihood of the data under it, in the
+// paper's weighted sum. Of it and [WithVariant] the last one wins.
 func WithWeights(name string) Option {
-	return option{name: "WithWeights", paper: true, run: func(c *runConfig) error {
+	return option{id: optWeights, paper: true, run: func(c *runConfig) error {
 		c.weights = name
 		return checkWeights(name)
 	}}
@@ -74,7 +73,7 @@ func WithWeights(name string) Option {
 // that their divergences compare. Not negative; 0 fails where a covariance is
 // singular.
 func WithJeffreysJitter(v float64) Option {
-	return option{name: "WithJeffreysJitter", paper: true, run: func(c *runConfig) error {
+	return option{id: optJeffreysJitter, paper: true, run: func(c *runConfig) error {
 		if !(v >= 0) || math.IsInf(v, 0) {
 			return optionErrorf("jitter %g is not a finite number >= 0", v)
 		}
@@ -88,7 +87,7 @@ func WithJeffreysJitter(v float64) Option {
 // and not cancelled. The default is 0 with a prior or a surrogate and 5
 // without.
 func WithInitial(n int) Option {
-	return option{name: "WithInitial", run: func(c *runConfig) error {
+	return option{id: optInitial, run: func(c *runConfig) error {
 		if n < 0 {
 			return optionErrorf("an initial design of %d points", n)
 		}
@@ -100,7 +99,7 @@ func WithInitial(n int) Option {
 // WithRepeats lets a point be proposed again after it was asked or observed, unless an
 // evaluation of it failed.
 func WithRepeats() Option {
-	return option{name: "WithRepeats", run: func(c *runConfig) error { c.repeats = true; return nil }}
+	return option{id: optRepeats, run: func(c *runConfig) error { c.repeats = true; return nil }}
 }
 
 // WithCandidateCounts sets how many candidates of a parameter space are scored
@@ -109,7 +108,7 @@ func WithRepeats() Option {
 // at each Ask, and all local ones are where another point has become the best.
 // Finite spaces score all their candidates.
 func WithCandidateCounts(sobol, local int) Option {
-	return option{name: "WithCandidateCounts", run: func(c *runConfig) error {
+	return option{id: optCandidateCounts, run: func(c *runConfig) error {
 		if sobol < 1 || local < 0 || sobol > maxCandidates || local > maxCandidates {
 			return optionErrorf("%d Sobol and %d local candidates; at most %d each", sobol, local, maxCandidates)
 		}

@@ -46,7 +46,7 @@ func (v Outputs) applyObservation(e *runlog.Event) error {
 // with the run, for [Optimizer.Task], and changes no proposal. The order of the options
 // changes nothing. A name given twice is an error.
 func WithOutput(name string, opts ...OutputOption) Option {
-	return option{name: "WithOutput", run: func(c *runConfig) error {
+	return option{id: optOutput, run: func(c *runConfig) error {
 		o := runlog.Output{Name: name}
 		for _, op := range opts {
 			if op == nil {

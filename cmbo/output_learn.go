@@ -98,10 +98,7 @@ func (t *trainingSet) learnOutput(ctx context.Context, known *outputPrior, m *me
 	var grid *linalg.Dense
 	if known.model == nil {
 		p.warp = scaling.ChooseWarp(m.y...)
-		var err error
-		if grid, err = t.grid(); err != nil {
-			return nil, err
-		}
+		grid = t.grid()
 	}
 	tasks := make([]hierarchy.Task, len(m.ids))
 	for i, id := range m.ids {

@@ -29,10 +29,10 @@ func learnPaper(ctx context.Context, t *trainingSet) (learned, error) {
 	c, v := t.config, t.config.variant
 	m := &model.Learner{
 		Seed: c.seed, Parallelism: c.parallelism,
-		ARD: c.ard, PriorKernel: c.priorKernel, ClusterKernel: c.clusterKernel, Fixed: c.fixed, FixedNoise: c.fixedNoise,
-		Grouping: model.Grouping(v.Grouping), Labels: c.labels, Jeffreys: v.ClusterDistance == Jeffreys,
+		ARD: c.ard, PriorKernel: c.priorKernel, Fixed: c.fixed, FixedNoise: c.fixedNoise,
+		Grouping: groupings[v.Grouping], Labels: c.labels, Jeffreys: v.ClusterDistance == Jeffreys,
 		Clusters: c.clusters, MaxClusters: c.maxClusters, Rounds: c.rounds, ScorePartitions: c.partitionScore,
-		Prototype: model.PrototypeKind(v.Prototype), Tasks: t.tasks,
+		Prototype: prototypes[v.Prototype], Tasks: t.tasks,
 	}
 	if c.progress != nil {
 		m.Progress = func(stage string, done, total int) { c.progress(Progress{stage, done, total}) }
@@ -48,11 +48,9 @@ func learnPaper(ctx context.Context, t *trainingSet) (learned, error) {
 		if t.known.finite {
 			m.ClusterSet = known.clusterSet
 		}
-		if !c.fixedIndex || c.indexSet == nil {
-			m.Index = known.Index
-		}
+		m.Index = known.Index
 	}
-	for _, k := range []kernel.Kernel{c.priorKernel, c.clusterKernel, c.fixed} {
+	for _, k := range []kernel.Kernel{c.priorKernel, c.fixed} {
 		if k == nil {
 			continue
 		}
@@ -64,10 +62,7 @@ func learnPaper(ctx context.Context, t *trainingSet) (learned, error) {
 		m.ClusterSet = points.Sample(points.Distinct(t.pool(inputs...)), c.clusterPoints, c.seed, "cluster points")
 	}
 	if m.Index == nil {
-		var err error
-		if m.Index, err = t.indexSet(); err != nil {
-			return nil, err
-		}
+		m.Index = t.indexSet()
 	}
 	p, err := m.Learn(ctx, unfitted)
 	if err != nil {
@@ -110,7 +105,7 @@ func (p *paperPrior) fill(prior *Prior, c *runConfig) error {
 	if c.weights == "" {
 		c.weights = v.WeightDistance.String()
 	}
-	if !c.given.has("WithYPolicy") {
+	if !c.given.has(optYPolicy) {
 		c.y = prior.config.y
 	}
 	return nil
@@ -118,9 +113,6 @@ func (p *paperPrior) fill(prior *Prior, c *runConfig) error {
 
 func (p *paperPrior) reindex(ctx context.Context, prior *Prior, space *Space, workers int) (learned, error) {
 	c := prior.config
-	if c.fixedIndex {
-		return p, nil
-	}
 	pool := points.Distinct(space.Encoded())
 	if n := points.Len(pool); n <= c.indexPoints {
 		if points.Len(p.Index) == n && points.Locate(pool, p.Index) != nil {

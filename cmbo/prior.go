@@ -303,7 +303,7 @@ func (p *Prior) Adopt(ctx context.Context, space *Space, changes Changes, opts .
 		return nil, nil, err
 	}
 	c := p.config.settled()
-	c.labels, c.fixedIndex = nil, false
+	c.labels = nil
 	if err := c.apply(opts); err != nil {
 		return nil, nil, err
 	}

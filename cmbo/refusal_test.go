@@ -62,11 +62,6 @@ func TestLabelsAndVariants(t *testing.T) {
 		_, err := cmbo.Learn(ctx, space, family(3, 10), cmbo.WithLabels([]int{0, 1, 1}), cmbo.WithVariant(v))
 		require.ErrorIs(t, err, cmbo.ErrOption, v.String())
 	}
-	rows := [][]float64{{0, 0}, {0.5, 0.5}, {1, 1}}
-	o := cmbo.WithIndexSet(rows)
-	rows[0][0] = 7
-	_, err := cmbo.Learn(ctx, space, family(3, 10), cmbo.WithClusters(2), o)
-	require.NoError(t, err, "the option has a copy")
 }
 
 // TestHugeNoiseSaysNothing: a measurement whose variance overflows in scaled
@@ -187,19 +182,4 @@ func TestDesignExhausted(t *testing.T) {
 	_, err = o.Ask(ctx)
 	require.ErrorIs(t, err, cmbo.ErrNoCandidates)
 	require.ErrorContains(t, err, "none of 2000 points of the initial design may be proposed")
-}
-
-// TestIndexSetIsCanonical: equal points make the same prior.
-func TestIndexSetIsCanonical(t *testing.T) {
-	s, err := cmbo.NewSpace(cmbo.Float("x", 0, 0.5).WithStep(0.1))
-	require.NoError(t, err)
-	a, b := 0.1, 0.2
-	tasks := []cmbo.Task{{ID: "a", X: [][]float64{{0}, {0.2}, {0.5}}, Y: []float64{1, 3, 2}}, {ID: "b", X: [][]float64{{0}, {0.3}}, Y: []float64{1, 2}}}
-	for _, opts := range [][]cmbo.LearnOption{nil, {cmbo.WithVariant(cmbo.WssClusWssCMP)}} {
-		var blobs [2][]byte
-		for i, x := range []float64{0.3, a + b} {
-			blobs[i] = encode(t, learn(t, s, tasks, append(opts[:len(opts):len(opts)], cmbo.WithIndexSet([][]float64{{0}, {x}, {0.5}}))...))
-		}
-		require.Equal(t, blobs[0], blobs[1])
-	}
 }

@@ -211,7 +211,7 @@ func restoreOptions(opts []Option) (*runConfig, error) {
 	}
 	for _, o := range c.given {
 		if !o.restore {
-			return nil, optionErrorf("%s: the snapshot says it, and Restore does not take it", o.name)
+			return nil, optionErrorf("%s: the snapshot says it, and Restore does not take it", o.id)
 		}
 	}
 	return c, nil

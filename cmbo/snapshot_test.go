@@ -54,7 +54,7 @@ func kits(t testing.TB) []kit {
 	ranks := learn(t, box, family(5, 10), append(smallSets[:2:2], cmbo.WithClusters(2), cmbo.WithYPolicy(cmbo.Copula))...)
 	add("default by rank", box, []cmbo.Option{cmbo.WithPrior(ranks), cmbo.WithCandidateCounts(20, 6), cmbo.WithAcquisition(cmbo.UCB(2))}, cmbo.WithPrior(ranks))
 	p := learn(t, list, family(5, 10), append(smallSets[:2:2], cmbo.WithVariant(cmbo.WssClusWssCMP))...)
-	add("other weights", list, []cmbo.Option{cmbo.WithPrior(p), cmbo.WithWeightDistance(cmbo.Jeffreys), cmbo.WithJeffreysJitter(1e-5), cmbo.WithNoiseVariance(0.02), cmbo.WithYPolicy(cmbo.Copula)}, cmbo.WithPrior(p))
+	add("other weights", list, []cmbo.Option{cmbo.WithPrior(p), cmbo.WithWeights("Jeffreys"), cmbo.WithJeffreysJitter(1e-5), cmbo.WithNoiseVariance(0.02), cmbo.WithYPolicy(cmbo.Copula)}, cmbo.WithPrior(p))
 	add("plain list", list, []cmbo.Option{cmbo.WithSeed(5), cmbo.WithInitial(2), cmbo.WithAcquisition(cmbo.PI()), cmbo.WithYPolicy(cmbo.MinMax)})
 	add("plain mixed", mixed, []cmbo.Option{cmbo.WithMinimize(), cmbo.WithCandidateCounts(20, 6)})
 	add("plain ARD kernel", box, []cmbo.Option{cmbo.WithPriorKernel(kernel.Scale(1, kernel.Matern52(0.3, 0.4))), cmbo.WithCandidateCounts(20, 6), cmbo.WithAcquisition(cmbo.MaxValuePI())})

@@ -212,10 +212,8 @@ func TestRegretBoundTerms(t *testing.T) {
 	}
 	space, err := cmbo.Candidates(rows)
 	require.NoError(t, err)
-	cube, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
-	prior, err := cmbo.Learn(ctx, cube, ref.tasks, cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithLabels(labels), cmbo.WithPrototype(cmbo.GeometricCenter),
-		cmbo.WithHyperparameters(k, sourced), cmbo.WithYPolicy(cmbo.RawValues), cmbo.WithIndexSet(rows))
+	prior, err := cmbo.Learn(ctx, space, ref.tasks, cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithLabels(labels),
+		cmbo.WithHyperparameters(k, sourced), cmbo.WithYPolicy(cmbo.RawValues))
 	require.NoError(t, err)
 	require.Equal(t, labels, prior.Labels())
 
@@ -388,7 +386,7 @@ func TestRegretBoundAfterPanic(t *testing.T) {
 	list, _ := grid(t, 5)
 	f := new(fuse)
 	prior := learn(t, list, family(4, 6), append(smallSets[:len(smallSets):len(smallSets)], cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithClusters(2),
-		cmbo.WithPrototype(cmbo.GeometricCenter), cmbo.WithHyperparameters(fusedKernel{foreign{0.5}, f}, 0.05))...)
+		cmbo.WithHyperparameters(fusedKernel{foreign{0.5}, f}, 0.05))...)
 	o := newOptimizer(t, list, cmbo.WithPrior(prior), cmbo.WithAcquisition(cmbo.UCB(2)))
 	drive(t, o, bump([]float64{0.3, 0.3}), 2)
 	trial, err := o.Ask(ctx)

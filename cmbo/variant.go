@@ -3,6 +3,7 @@ package cmbo
 import (
 	"strings"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/model"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/names"
 )
@@ -226,4 +227,11 @@ func (p YPolicy) valid() bool { return int(p) < len(yPolicyNames) }
 func (p YPolicy) Apply(y []float64) []float64 { return p.fit(y).Z }
 
 // fit applies the policy to values.
-func (p YPolicy) fit(y []float64) scaling.Values { return scaling.Fit(scaling.Policy(p), y) }
+func (p YPolicy) fit(y []float64) scaling.Values { return scaling.Fit(policies[p], y) }
+
+// What the models call the choices.
+var (
+	groupings  = map[Grouping]model.Grouping{Clustered: model.Clustered, Together: model.Together, Apart: model.Apart}
+	prototypes = map[PrototypeKind]model.PrototypeKind{GeometricCenter: model.GeometricCenter, Barycenter: model.Barycenter}
+	policies   = map[YPolicy]scaling.Policy{ZScore: scaling.ZScore, MinMax: scaling.MinMax, RawValues: scaling.Raw, Copula: scaling.Copula}
+)

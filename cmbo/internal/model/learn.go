@@ -51,11 +51,10 @@ type Learner struct {
 	Parallelism int
 	Progress    func(stage string, done, total int)
 
-	ARD           bool
-	PriorKernel   kernel.Kernel // templates, nil for the defaults
-	ClusterKernel kernel.Kernel
-	Fixed         kernel.Kernel // hyperparameters given, not fitted
-	FixedNoise    float64
+	ARD         bool
+	PriorKernel kernel.Kernel // a template, nil for the default
+	Fixed       kernel.Kernel // hyperparameters given, not fitted
+	FixedNoise  float64
 
 	Grouping              Grouping
 	Labels                []int // given instead of found
@@ -102,9 +101,6 @@ func (l *Learner) Learn(ctx context.Context, unfitted int) (*Prior, error) {
 	l.templates = DefaultTemplates(dim, l.ARD)
 	if l.PriorKernel != nil {
 		l.templates.Prior = l.PriorKernel
-	}
-	if l.ClusterKernel != nil {
-		l.templates.Cluster = l.ClusterKernel
 	}
 	if err := l.fit(ctx); err != nil {
 		return nil, err
