@@ -11,7 +11,6 @@ import (
 // document is what a report is laid out in: a [plot.Page] or a markdown folder.
 type document interface {
 	Section(title string)
-	Subsection(title string)
 	Text(paragraphs ...string)
 	List(items ...string)
 	Figure(caption string, fs ...*plot.Figure)
@@ -40,7 +39,6 @@ func (s *Summary) WriteTimesHTML(w io.Writer) error {
 // repeat by space what is said otherwise.
 func (s *Summary) layOut(d document, full bool) {
 	d.Text(s.Notes...)
-	s.inShort(d)
 	s.compared(d)
 	for _, sc := range scopes(s.Comparisons) {
 		if len(sc.cs) > 0 {
@@ -54,33 +52,6 @@ func (s *Summary) layOut(d document, full bool) {
 	}
 	d.Section("How the numbers are defined")
 	d.List(s.definitions()...)
-}
-
-func (s *Summary) inShort(d document) {
-	d.Section("In short")
-	d.Text(s.overview()...)
-	d.Text("The sentences below follow from the paired bootstrap over tasks. “Beyond doubt” means that its 95% interval excludes zero; with so many pairs a few such intervals are expected to do so by chance.")
-	space, first := "", true
-	var items []string
-	flush := func() {
-		if len(items) > 0 {
-			d.Subsection(title(space))
-			d.List(items...)
-		}
-		items = nil
-	}
-	for _, f := range s.Findings() {
-		if first || f.Space != space {
-			flush()
-			space, first = f.Space, false
-		}
-		t := acquisitionTitle(f.Acquisition) + ":"
-		for _, x := range f.Sentences {
-			t += " " + x
-		}
-		items = append(items, t)
-	}
-	flush()
 }
 
 func title(space string) string {

@@ -207,8 +207,7 @@ var markdownEscapes = strings.NewReplacer("<", "&lt;", ">", "&gt;", "*", `\*`, "
 
 func markdownText(s string) string { return markdownEscapes.Replace(s) }
 
-func (d *markdown) Section(title string)    { d.b.WriteString("\n## " + markdownText(title) + "\n") }
-func (d *markdown) Subsection(title string) { d.b.WriteString("\n### " + markdownText(title) + "\n") }
+func (d *markdown) Section(title string) { d.b.WriteString("\n## " + markdownText(title) + "\n") }
 
 func (d *markdown) Text(paragraphs ...string) {
 	for _, p := range paragraphs {

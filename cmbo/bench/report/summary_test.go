@@ -51,7 +51,6 @@ func TestIncomplete(t *testing.T) {
 	rs = []bench.Record{rec("A", "t", 0, 0.5), rec("B", "t", 1, 0.5)}
 	s := analyse(t, rs)
 	assert.Empty(t, s.Comparisons[0].Results)
-	assert.Contains(t, s.Findings()[0].Sentences[0], "nothing to compare")
 	assert.NotEmpty(t, htmlOf(t, s))
 }
 
@@ -114,39 +113,6 @@ func TestPartitionsAndTimes(t *testing.T) {
 	assert.Equal(t, Time{"", "M", 4, 2, 3, 2}, s.Times[0])
 	assert.Equal(t, Time{"a", "M", 3, 3, 2, 1}, s.Times[1])
 	assert.Equal(t, Time{"b", "M", 10, 1, 1, 1}, s.Times[2])
-}
-
-func TestFindings(t *testing.T) {
-	var rs []bench.Record
-	for i := range 12 {
-		task := string(rune('a' + i))
-		v := float64(i) / 200
-		for m, d := range map[string]float64{"cm-BO": 0.2, "GlobalCen": 0.25, "RGPE": 0.1, "HyperBO": 0.101 + (float64(i)-5.5)/100, "MetaBO": 0.2 + (float64(i)-5.5)/100, "Random": 0.5} {
-			rs = append(rs, rec(m, task, 0, 1, d+v))
-		}
-	}
-	f := analyse(t, rs).Findings()
-	require.Len(t, f, 1)
-	require.Len(t, f[0].Sentences, 3)
-	assert.Contains(t, f[0].Sentences[0], "has the lowest mean regret after 1 queries, 0.1275")
-	assert.Contains(t, f[0].Sentences[0], "than 4 of the 5 others")
-	assert.Contains(t, f[0].Sentences[1], "loses beyond doubt to RGPE (by 0.1000 [0.1000, 0.1000])")
-	assert.Contains(t, f[0].Sentences[1], "; it beats Random")
-	assert.Equal(t, "All 2 variants of cm-BO lose beyond doubt to RGPE, HyperBO.", f[0].Sentences[2])
-}
-
-// Whoever shares the lowest regret shares the first place.
-func TestFindingsOfTies(t *testing.T) {
-	var rs []bench.Record
-	for _, task := range []string{"t", "u"} {
-		rs = append(rs, rec("cm-BO", task, 0, 1, 0.2), rec("RGPE", task, 0, 1, 0.2+2e-9), rec("GP", task, 0, 1, 0.3))
-	}
-	s := analyse(t, rs)
-	f := s.Findings()
-	assert.Equal(t, "The lowest mean regret after 1 queries, 0.2000, is shared by 2 of 3 methods: cm-BO, RGPE.", f[0].Sentences[0])
-	o := s.overview()
-	assert.Contains(t, o[0], "cm-BO (1), RGPE (1)")
-	assert.Contains(t, o[0], "alone come first in 0 of them, and share the first place with others in 1.")
 }
 
 func TestErrors(t *testing.T) {
