@@ -11,6 +11,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/replay"
+	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/internal/rng"
@@ -28,6 +29,7 @@ type checkConfig struct {
 	tasks, evaluations int
 	learn              []LearnOption
 	with, without      []Option
+	outputs            []runlog.Output
 }
 
 func (o option) applyCheck(c *checkConfig) error {
@@ -47,6 +49,13 @@ func (o option) applyCheck(c *checkConfig) error {
 		return nil
 	}
 	switch o.id {
+	case optOutput:
+		run := &runConfig{outputs: c.outputs}
+		if err := o.run(run); err != nil {
+			return err
+		}
+		c.outputs = run.outputs
+		c.with = append(c.with, o)
 	case optPriorKernel, optARD: // with a prior they concern Learn
 	default:
 		c.with = append(c.with, o)
@@ -132,7 +141,9 @@ type Replay struct {
 //
 // Points that an optimiser chose lie where it found good values: on such histories all
 // methods look better, and the difference smaller, than on a new task. A task needs 5
-// different points and two different values to be left out.
+// different points and two different values to be left out. With limits ([WithOutput])
+// regret is that of the best value that holds them, and these values are values that hold
+// them; rows that lack an output which is not optional are not proposed.
 //
 // The options are those of Learn and New, and [WithCheckTasks] and
 // [WithCheckEvaluations], which bound the time: for each task left out that of a Learn
@@ -169,7 +180,7 @@ func Check(ctx context.Context, s *Space, tasks []Task, opts ...CheckOption) (*C
 		var out []int // tasks to leave out
 		records := make([]*replay.Record, len(tasks))
 		for i := range tasks {
-			if records[i], err = replay.New(s, &tasks[i], l.minimize); err != nil {
+			if records[i], err = replay.New(s, &tasks[i], l.minimize, c.outputs...); err != nil {
 				return nil, space.InTask(err, tasks[i].ID)
 			}
 			if records[i].Usable() && valued > 1 {
@@ -285,7 +296,12 @@ func (c *checkConfig) replay(ctx context.Context, r *replay.Record, opts ...Opti
 		t, err := o.Ask(ctx)
 		return t.ID, t.Index, err
 	}
-	tell := func(trial int, y float64) error { return o.Tell(trial, y) }
+	tell := func(trial, candidate int) error {
+		if len(c.outputs) == 0 {
+			return o.Tell(trial, r.Y[candidate])
+		}
+		return o.Tell(trial, r.Y[candidate], Outputs(r.Outputs[candidate]))
+	}
 	out.Regret, out.Evaluations, err = r.Play(ctx, replay.Run{Ask: ask, Tell: tell, Failed: o.TellFailed}, c.evaluations)
 	return o, out, err
 }

@@ -220,7 +220,8 @@ func (m consulted) score(ctx context.Context, dst, mean, sd []float64, x *linalg
 // its model. The probability that a point meets it is a factor of the acquisition.
 type requirement interface {
 	// factor returns what follows of it at the rows of x, from the log of a draft.
-	factor(ctx context.Context, o *draft, x *linalg.Dense) (factor, error)
+	// Points that are pending count as evaluated, or not.
+	factor(ctx context.Context, o *draft, x *linalg.Dense, pending bool) (factor, error)
 }
 
 // A factor is what a requirement multiplies the acquisition by: p to a power.
@@ -252,11 +253,11 @@ func (g *factor) at(score float64, i int) float64 {
 
 // factors returns what the acquisition is multiplied by at the rows of x: one for each
 // requirement, with nil probabilities where nothing is known of it.
-func (o *draft) factors(ctx context.Context, x *linalg.Dense) ([]factor, error) {
+func (o *draft) factors(ctx context.Context, x *linalg.Dense, pending bool) ([]factor, error) {
 	fs := make([]factor, len(o.requirements))
 	for i, r := range o.requirements {
 		var err error
-		if fs[i], err = r.factor(ctx, o, x); err != nil {
+		if fs[i], err = r.factor(ctx, o, x, pending); err != nil {
 			return nil, err
 		}
 	}

@@ -3,6 +3,7 @@ package cmbo
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -56,6 +57,9 @@ func (e Explanation) String() string {
 		fmt.Fprintf(&b, "the largest %s (score %.4g) of %d candidates", e.acquisition, e.Step.Scores[e.Step.Chosen], e.left)
 		if p := e.Step.Success; p != nil {
 			fmt.Fprintf(&b, ", times the square of a probability of success of %.2f", p[e.Step.Chosen])
+		}
+		for _, name := range slices.Sorted(maps.Keys(e.Step.Holds)) {
+			fmt.Fprintf(&b, ", %s within its limits with a probability of %.2f", name, e.Step.Holds[name][e.Step.Chosen])
 		}
 	default:
 		b.WriteString(e.Reason.String())
@@ -126,8 +130,8 @@ func (o *Optimizer) Explain(ctx context.Context, trial int) (Explanation, error)
 				x.Mean, x.SD = f.Mean, f.SD
 			}
 		}
-		x.Transfer = o.transfer(d.Y)
-		return x, nil
+		x.Transfer, err = past.transfer(ctx, d.Y)
+		return x, err
 	})
 }
 
@@ -166,10 +170,19 @@ type Outlook struct {
 	Most float64
 	// Gained is how much better the best value told is than the first.
 	Gained float64
+	// Feasible is the largest probability, of the candidates, that all limits hold: see
+	// [WithOutput]. Without limits it is 1, and NaN while nothing is known of an output.
+	// With limits improvements are those over the best value that holds them, NaN before
+	// there is one, times the probability that the point holds them, and Gained counts from
+	// the first of these.
+	Feasible float64
 }
 
 // String says it in words.
 func (u Outlook) String() string {
+	if math.IsNaN(u.Next) && u.Feasible < 1 {
+		return fmt.Sprintf("no value holds the limits yet; the likeliest to hold them does so with a probability of %.2f", u.Feasible)
+	}
 	if math.IsNaN(u.Next) {
 		return "what more evaluations would bring is not known yet"
 	}
@@ -189,15 +202,26 @@ func (u Outlook) String() string {
 // fails with [ErrNumerical] or ctx.Err().
 func (o *Optimizer) Outlook(ctx context.Context) (Outlook, error) {
 	return withModel(ctx, o, func() (Outlook, error) {
-		var u Outlook
+		u := Outlook{Feasible: 1}
 		present := o.draft()
 		best := present.h.Best(o.config.minimize)
 		if best < 0 {
-			return Outlook{math.NaN(), math.NaN(), math.NaN()}, nil
+			u.Next, u.Most, u.Gained = math.NaN(), math.NaN(), math.NaN()
+			if len(present.outputModels()) == 0 {
+				return u, nil
+			}
+		} else {
+			first := 0
+			for !present.h.Feasible(first) {
+				first++
+			}
+			u.Gained = math.Abs(present.h.Observations[best].Y - present.h.Observations[first].Y)
 		}
-		u.Gained = math.Abs(present.h.Observations[best].Y - present.h.Observations[0].Y)
 		c, err := present.candidates(len(present.h.Trials) + 1)
 		if isExhausted(err) && len(present.h.Pending()) == 0 {
+			if len(present.outputModels()) > 0 {
+				u.Feasible = 0
+			}
 			return u, nil
 		}
 		if err != nil && !isExhausted(err) {
@@ -213,16 +237,41 @@ func (o *Optimizer) Outlook(ctx context.Context) (Outlook, error) {
 		}
 		if !present.hasScale(d) {
 			u.Next, u.Most = math.NaN(), math.NaN()
+		}
+		if math.IsNaN(u.Next) && len(present.outputModels()) == 0 {
 			return u, nil
 		}
-		told, err := o.model.told(ctx, d)
-		if err != nil {
-			return u, err
+		var top float64
+		if !math.IsNaN(u.Next) {
+			told, err := o.model.told(ctx, d)
+			if err != nil {
+				return u, err
+			}
+			top = slices.Max(among(told, present.feasible()))
 		}
-		top := slices.Max(told)
 		f := acq.EI{Best: top}
+		likeliest := 0.0
 		for _, c := range []proposable{c, open} {
 			if len(c.free) == 0 {
+				continue
+			}
+			factors, err := present.factors(ctx, c.x, false)
+			if err != nil {
+				return u, err
+			}
+			for _, i := range c.free {
+				p := 1.0
+				for _, g := range factors {
+					switch {
+					case g.output != "" && g.p == nil:
+						p = math.NaN()
+					case g.output != "":
+						p *= g.p[i]
+					}
+				}
+				likeliest = max(likeliest, p)
+			}
+			if math.IsNaN(u.Next) {
 				continue
 			}
 			n, _ := c.x.Dims()
@@ -237,10 +286,6 @@ func (o *Optimizer) Outlook(ctx context.Context) (Outlook, error) {
 			if by == nil { // the surrogate scores by something else than improvement
 				scoreMoments(score, mean, sd, f)
 			}
-			factors, err := present.factors(ctx, c.x)
-			if err != nil {
-				return u, err
-			}
 			for _, i := range c.free {
 				v := math.Exp(score[i])
 				for _, g := range factors {
@@ -251,6 +296,7 @@ func (o *Optimizer) Outlook(ctx context.Context) (Outlook, error) {
 				u.Next, u.Most = max(u.Next, scale.Scale*v), max(u.Most, scale.Scale*(mean[i]+z90*sd[i]-top))
 			}
 		}
+		u.Feasible = likeliest
 		return u, nil
 	})
 }

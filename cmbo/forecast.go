@@ -3,6 +3,7 @@ package cmbo
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -60,12 +61,25 @@ type Calibration struct {
 	// Coverage is the share of values inside their 90 % intervals, and LogScore the
 	// mean of [Forecast.LogScore]; NaN if there are no forecasts.
 	Coverage, LogScore float64
+	// Outputs says the same of each output with a limit, by name; nil if there is none. Where
+	// an output is learned in logarithms, its forecasts are on that scale: the inverse
+	// hyperbolic sine of the value in units of the least known one.
+	Outputs map[string]Calibration
 }
 
 // String says in words how many values lay inside the intervals, and whether the
 // intervals are too narrow or too wide: with intervals that hold nine tenths, so few
 // or so many inside would be seen in one of twenty runs.
 func (c Calibration) String() string {
+	text := c.words()
+	for _, name := range slices.Sorted(maps.Keys(c.Outputs)) {
+		text += "; of " + name + " " + c.Outputs[name].words()
+	}
+	return text
+}
+
+// words says it of the objective, or of one output.
+func (c Calibration) words() string {
 	n, k := len(c.Forecasts), inside(c.Forecasts)
 	switch {
 	case n == 0:
@@ -110,6 +124,9 @@ type hindsight struct {
 	model     consulted
 	h         *runlog.Log // as far as it went
 	forecasts []Forecast
+
+	outputs   []*outputModel
+	ofOutputs map[string][]Forecast
 }
 
 // calibration brings the forecasts up to date. The caller holds the model.
@@ -124,7 +141,7 @@ func (o *Optimizer) calibration(ctx context.Context) (Calibration, error) {
 				return Calibration{}, err
 			}
 		}
-		past = &hindsight{model: consulted{m}, h: runlog.NewLog(o.space, o.config.outputs...)}
+		past = &hindsight{model: consulted{m}, h: runlog.NewLog(o.space, o.config.outputs...), outputs: o.config.newOutputModels(), ofOutputs: make(map[string][]Forecast)}
 		o.past = past
 	}
 	d := &draft{Optimizer: o, h: past.h}
@@ -135,7 +152,10 @@ func (o *Optimizer) calibration(ctx context.Context) (Calibration, error) {
 				x = past.h.Trials[e.Trial-1].X
 			}
 			data, scale := d.data(false)
-			err := past.model.Fit(ctx, data)
+			outputs, err := d.foretell(ctx, past.outputs, e, x)
+			if err == nil {
+				err = past.model.Fit(ctx, data)
+			}
 			var f Forecast
 			var ok bool
 			if err == nil {
@@ -143,6 +163,9 @@ func (o *Optimizer) calibration(ctx context.Context) (Calibration, error) {
 			}
 			if err != nil {
 				return Calibration{}, fmt.Errorf("forecast of value %d: %w", len(past.h.Observations)+1, err)
+			}
+			for name, f := range outputs {
+				past.ofOutputs[name] = append(past.ofOutputs[name], f)
 			}
 			if ok {
 				f.Trial, f.Y = e.Trial, e.Y
@@ -154,7 +177,14 @@ func (o *Optimizer) calibration(ctx context.Context) (Calibration, error) {
 		}
 		past.h.Apply(e)
 	}
-	return calibrationOf(past.forecasts), nil
+	c := calibrationOf(past.forecasts)
+	for _, m := range past.outputs {
+		if c.Outputs == nil {
+			c.Outputs = make(map[string]Calibration)
+		}
+		c.Outputs[m.output.Name] = calibrationOf(past.ofOutputs[m.output.Name])
+	}
+	return c, nil
 }
 
 // forecast is what a model that was told d expects at x; ok is false as long as the

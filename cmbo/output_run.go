@@ -46,6 +46,47 @@ func (c *runConfig) newOutputModels() []*outputModel {
 	return out
 }
 
+// outputModels returns those of the run.
+func (o *Optimizer) outputModels() []*outputModel {
+	var out []*outputModel
+	for _, r := range o.requirements {
+		if m, ok := r.(*outputModel); ok {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// foretell returns what the models expect of the outputs of an evaluation at x before they
+// are told, by name.
+func (o *draft) foretell(ctx context.Context, models []*outputModel, e runlog.Event, x []float64) (map[string]Forecast, error) {
+	forecasts := make(map[string]Forecast)
+	for _, m := range models {
+		y, told := e.Outputs[m.output.Name]
+		if !told {
+			continue
+		}
+		f, ok, err := m.fit(ctx, o, false)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue
+		}
+		mean, sd := []float64{0}, []float64{0}
+		if err := m.model.Predict(ctx, mean, sd, o.space.EncodeAll([][]float64{x})); err != nil {
+			return nil, err
+		}
+		out := Forecast{Trial: e.Trial, Y: f.warp.Apply(y)}
+		out.Mean, out.SD = f.scale.Back(mean[0], sd[0])
+		if v := m.model.noiseVariance(); v > 0 {
+			out.NoiseSD = f.scale.Scale * math.Sqrt(v)
+		}
+		forecasts[m.output.Name] = out
+	}
+	return forecasts, nil
+}
+
 // make makes the model.
 func (m *outputModel) make(c *runConfig, dim int) {
 	if m.past == nil {
@@ -118,9 +159,9 @@ func (m consulted) logWithin(ctx context.Context, dst []float64, x *linalg.Dense
 }
 
 // factor is that of the limits, as long as the output has no scale nil.
-func (m *outputModel) factor(ctx context.Context, o *draft, x *linalg.Dense) (factor, error) {
+func (m *outputModel) factor(ctx context.Context, o *draft, x *linalg.Dense, pending bool) (factor, error) {
 	g := factor{output: m.output.Name}
-	f, ok, err := m.fit(ctx, o, true)
+	f, ok, err := m.fit(ctx, o, pending)
 	if err != nil || !ok {
 		return g, err
 	}

@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/replay"
+	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/rng"
 )
@@ -267,7 +269,7 @@ func TestConstraintAgainstBruteForce(t *testing.T) {
 	// The probabilities are those of the processes that were told the values.
 	d := o.draft()
 	for _, m := range o.config.newOutputModels() {
-		g, err := m.factor(ctx, d, o.points)
+		g, err := m.factor(ctx, d, o.points, true)
 		require.NoError(t, err)
 		n := len(g.p)
 		mean, sd := make([]float64, n), make([]float64, n)
@@ -559,4 +561,141 @@ func TestPriorOutputs(t *testing.T) {
 			assert.ErrorIs(t, err, ErrCorrupt)
 		}
 	}
+}
+
+// What a run says of itself speaks of each output: whether its past helps, how well its
+// values were foretold, with which probability a point holds its limits. It says the same
+// after a restore, and changes no proposal.
+func TestOutputsExplained(t *testing.T) {
+	ctx := context.Background()
+	s, target, kinds := outputKinds(t)
+	limit := quantile(target.Outputs["seconds"], 0.3)
+	for _, name := range []string{"default", "plain"} {
+		o, err := New(s, append(slices.Clip(kinds[name]), WithOutput("seconds", AtMost(limit)), WithOutput("kept", Optional()))...)
+		require.NoError(t, err)
+		u, err := o.Outlook(ctx)
+		require.NoError(t, err)
+		assert.True(t, math.IsNaN(u.Next))
+		assert.Equal(t, name == "plain", math.IsNaN(u.Feasible), "the past knows the output")
+		told := 0
+		for told < 12 {
+			trial, err := o.Ask(ctx)
+			require.NoError(t, err)
+			v := target.Outputs["seconds"][trial.Index]
+			if told < 6 { // nothing is feasible at first
+				v = max(v, 1.01*limit)
+			}
+			require.NoError(t, o.Tell(trial.ID, target.Y[trial.Index], Outputs{"seconds": v}))
+			if told++; told == 6 {
+				u, err := o.Outlook(ctx)
+				require.NoError(t, err)
+				assert.True(t, math.IsNaN(u.Next))
+				assert.Less(t, u.Feasible, 1.0)
+				assert.Contains(t, u.String(), "no value holds the limits yet; the likeliest to hold them does so with a probability of 0.")
+			}
+		}
+		var b bytes.Buffer
+		require.NoError(t, o.Snapshot(&b))
+		back, err := Restore(&b, kinds[name][:1:1]...)
+		if name == "plain" {
+			back, err = o, nil
+		}
+		require.NoError(t, err)
+		for _, o := range []*Optimizer{o, back} {
+			u, err := o.Outlook(ctx)
+			require.NoError(t, err)
+			first := math.NaN()
+			for _, ob := range o.Observations() {
+				if ob.Violations() == nil && math.IsNaN(first) {
+					first = ob.Y
+				}
+			}
+			best, ok := o.Best()
+			require.True(t, ok)
+			assert.Equal(t, math.Abs(best.Y-first), u.Gained)
+			assert.GreaterOrEqual(t, u.Next, 0.0)
+			assert.Greater(t, u.Feasible, 0.0)
+
+			tr, err := o.Transfer(ctx)
+			require.NoError(t, err)
+			require.Len(t, tr.Outputs, 1)
+			of := tr.Outputs["seconds"]
+			assert.Equal(t, 12, of.Values)
+			c, err := o.Calibration(ctx)
+			require.NoError(t, err)
+			require.Len(t, c.Outputs, 1)
+			assert.Contains(t, c.String(), "; of seconds ")
+			x, err := o.Explain(ctx, 12)
+			require.NoError(t, err)
+			assert.Regexp(t, `the largest EI \(score .*\) of \d+ candidates, seconds within its limits with a probability of 0\.\d\d|of 1\.00`, x.String())
+			early, err := o.Explain(ctx, 6)
+			require.NoError(t, err)
+			assert.Contains(t, early.String(), "the largest probability of holding the limits (score ")
+			if name == "plain" {
+				assert.Nil(t, of.Shares)
+				assert.Len(t, c.Outputs["seconds"].Forecasts, 10, "all but the first two")
+				continue
+			}
+			assert.Contains(t, []Verdict{TransferHelps, TransferUnclear}, of.Verdict)
+			assert.Regexp(t, "; of seconds (transfer helps|unclear): ", tr.String())
+			var mass float64
+			for _, share := range of.Shares {
+				mass += share.Mass
+			}
+			assert.InDelta(t, 1, mass, 1e-9)
+			fs := c.Outputs["seconds"].Forecasts
+			require.Len(t, fs, 12)
+			unit := o.config.prior.output("seconds").warp.Unit
+			assert.Positive(t, unit)
+			for i, ob := range o.Observations() {
+				assert.Equal(t, math.Asinh(ob.Outputs["seconds"]/unit), fs[i].Y)
+			}
+			assert.Greater(t, c.Outputs["seconds"].Coverage, 0.5)
+		}
+		if name == "default" {
+			a, err := o.Ask(ctx)
+			require.NoError(t, err)
+			b, err := back.Ask(ctx)
+			require.NoError(t, err)
+			assert.Equal(t, a.X, b.X)
+		}
+	}
+}
+
+// Check tunes tasks left out under the limits, on what is known of them.
+func TestCheckOutputs(t *testing.T) {
+	ctx := context.Background()
+	s, tasks := encoded(t, 6, 30)
+	tasks[4].Outputs = nil
+	tasks[5].Outputs["seconds"][3] = math.NaN()
+	limit := quantile(tasks[0].Outputs["seconds"], 0.5)
+	report, err := Check(ctx, s, tasks, WithMinimize(), WithOutput("seconds", AtMost(limit)), WithClusters(2), WithCheckTasks(2), WithCheckEvaluations(6))
+	require.NoError(t, err)
+	for _, c := range report.Tasks {
+		assert.NotEqual(t, tasks[4].ID, c.ID)
+		assert.Contains(t, c.Transfer.Outputs, "seconds")
+	}
+	_, err = Check(ctx, s, tasks, WithMinimize(), WithOutput("second", AtMost(limit)))
+	assert.ErrorIs(t, err, ErrTask)
+	_, err = Check(ctx, s, tasks, WithOutput("a"), WithOutput("a"))
+	assert.ErrorContains(t, err, "declared twice")
+	// The best is that of the values that hold the limit, and none other counts.
+	limit = tasks[5].Outputs["seconds"][0]
+	r, err := replay.New(s, &tasks[5], true, runlog.Output{Name: "seconds", AtMost: &limit})
+	require.NoError(t, err)
+	assert.Len(t, r.Y, 29, "a row lacks the output")
+	order := make([]int, 0, 29)
+	for i := range r.Y {
+		if r.Outputs[i]["seconds"] > limit {
+			order = append(order, i)
+		}
+	}
+	require.NotEmpty(t, order)
+	next := -1
+	ask := func(context.Context) (trial, candidate int, err error) { next++; return next, order[next], nil }
+	tell := func(int, int) error { return nil }
+	mean, needed, err := r.Play(ctx, replay.Run{Ask: ask, Tell: tell}, len(order))
+	require.NoError(t, err)
+	assert.Equal(t, 1.0, math.Round(1e9*mean)/1e9)
+	assert.Equal(t, float64(len(order)+1), needed)
 }

@@ -290,7 +290,7 @@ func (o *draft) score(ctx context.Context, id int, x *linalg.Dense) (*Step, scor
 	if err := o.logFit(); err != nil {
 		return nil, how, err
 	}
-	factors, err := o.factors(ctx, x)
+	factors, err := o.factors(ctx, x, true)
 	if err != nil {
 		return nil, how, err
 	}

@@ -32,7 +32,7 @@ type successRequirement struct {
 // power.
 const successPower = 2
 
-func (r *successRequirement) factor(ctx context.Context, o *draft, x *linalg.Dense) (factor, error) {
+func (r *successRequirement) factor(ctx context.Context, o *draft, x *linalg.Dense, _ bool) (factor, error) {
 	p, err := r.probability(ctx, o, x)
 	return factor{p: p, power: successPower}, err
 }

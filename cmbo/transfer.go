@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -120,6 +121,9 @@ type Transfer struct {
 	// clusters alone, or each task (IndiWeight), with the weights of their prototypes,
 	// which never differ by more than a factor e. Nil without a prior.
 	Shares []Share
+	// Outputs says the same of the model of each output with a limit, by name; nil if there
+	// is none.
+	Outputs map[string]Transfer
 
 	ranked bool // the past ranks the points told as their values do
 }
@@ -171,6 +175,17 @@ func (t Transfer) focus() string {
 // String says it in words, such as "transfer helps: 97 % of the mass lies on the past,
 // 93 % on cluster 2 (tasks a, b, c and 4 more)".
 func (t Transfer) String() string {
+	text := t.words()
+	for _, name := range slices.Sorted(maps.Keys(t.Outputs)) {
+		if of := t.Outputs[name]; of.Shares != nil {
+			text += "; of " + name + " " + of.words()
+		}
+	}
+	return text
+}
+
+// words says it of the objective, or of one output.
+func (t Transfer) words() string {
 	if len(t.Shares) == 0 {
 		return "unknown: there is no past to transfer from, or the model does not say"
 	}
@@ -202,25 +217,46 @@ func (t Transfer) String() string {
 // conditioned on the data, or with ctx.Err().
 func (o *Optimizer) Transfer(ctx context.Context) (Transfer, error) {
 	return withModel(ctx, o, func() (Transfer, error) {
-		d, _ := o.draft().data(false)
+		present := o.draft()
+		d, _ := present.data(false)
 		if err := o.fit(ctx, d); err != nil {
 			return Transfer{}, err
 		}
-		return o.transfer(d.Y), nil
+		return present.transfer(ctx, d.Y)
 	})
 }
 
+// transfer sums up what the models have found out, that of the objective from values y.
+func (o *draft) transfer(ctx context.Context, y []float64) (Transfer, error) {
+	t := o.model.transfer(y)
+	for _, m := range o.outputModels() {
+		f, ok, err := m.fit(ctx, o, false)
+		if err != nil {
+			return t, err
+		}
+		if t.Outputs == nil {
+			t.Outputs = make(map[string]Transfer)
+		}
+		of := Transfer{Values: len(f.at)}
+		if ok {
+			of = m.model.transfer(f.scale.Z)
+		}
+		t.Outputs[m.output.Name] = of
+	}
+	return t, nil
+}
+
 // transfer sums up what the model has found out from values.
-func (o *Optimizer) transfer(y []float64) Transfer {
+func (m consulted) transfer(y []float64) Transfer {
 	t := Transfer{Values: len(y)}
-	m := o.model.mixture()
-	if m == nil {
+	x := m.mixture()
+	if x == nil {
 		return t
 	}
-	t.Shares = m.Shares()
+	t.Shares = x.Shares()
 	slices.SortStableFunc(t.Shares, func(a, b Share) int { return cmp.Compare(b.Mass, a.Mass) })
 	if slices.ContainsFunc(t.Shares, func(s Share) bool { return s.Level == LevelNone }) {
-		for _, mean := range m.PriorMeans() {
+		for _, mean := range x.PriorMeans() {
 			t.ranked = t.ranked || len(y) > 1 && rankCorrelation(y, mean)*math.Sqrt(float64(len(y)-1)) >= clearRanks
 		}
 		t.Verdict = t.verdict()

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
 )
@@ -20,15 +21,19 @@ const near = 0.01
 
 // A Record is what is known of a task: a table on which runs are replayed.
 type Record struct {
-	ID     string
-	Space  *space.Space // the points recorded, as candidates
-	Y      []float64    // by candidate, NaN for a failure
-	regret []float64
+	ID    string
+	Space *space.Space // the points recorded, as candidates
+	Y     []float64    // by candidate, NaN for a failure
+	// Outputs are those of the run, by candidate.
+	Outputs []map[string]float64
+	regret  []float64
 }
 
 // New returns the record of a task whose rows are rows of the space. Y holds the values,
-// or their means at points recorded repeatedly.
-func New(s *space.Space, t *space.Task, minimize bool) (*Record, error) {
+// or their means at points recorded repeatedly, and Outputs likewise. Rows that lack an
+// output which is not optional are left out. The best value is that of those that hold all
+// limits, and the regret of the others 1.
+func New(s *space.Space, t *space.Task, minimize bool, outputs ...runlog.Output) (*Record, error) {
 	r := &Record{ID: t.ID}
 	at := make(map[string]int)
 	var rows [][]float64
@@ -43,13 +48,33 @@ func New(s *space.Space, t *space.Task, minimize bool) (*Record, error) {
 		}
 		return i
 	}
+	var told []map[string]float64 // how often, by candidate
 	for j, x := range t.X {
+		values := t.Outputs.Row(j)
+		if slices.ContainsFunc(outputs, func(o runlog.Output) bool { _, ok := values[o.Name]; return !ok && !o.Optional }) {
+			continue
+		}
 		i := place(x)
 		count[i]++
 		r.Y[i] += (t.Y[j] - r.Y[i]) / count[i]
+		if len(outputs) == 0 {
+			continue
+		}
+		if i == len(r.Outputs) {
+			r.Outputs, told = append(r.Outputs, make(map[string]float64)), append(told, make(map[string]float64))
+		}
+		for _, o := range outputs {
+			if v, ok := values[o.Name]; ok {
+				told[i][o.Name]++
+				r.Outputs[i][o.Name] += (v - r.Outputs[i][o.Name]) / told[i][o.Name]
+			}
+		}
 	}
 	for _, x := range t.Failed {
 		place(x)
+	}
+	if len(rows) == 0 {
+		return r, nil
 	}
 	var known []float64
 	for i, y := range r.Y {
@@ -57,7 +82,9 @@ func New(s *space.Space, t *space.Task, minimize bool) (*Record, error) {
 			r.Y[i] = math.NaN()
 			continue
 		}
-		known = append(known, scaling.Orient(y, minimize))
+		if r.feasible(i, outputs) {
+			known = append(known, scaling.Orient(y, minimize))
+		}
 	}
 	slices.Sort(known)
 	var err error
@@ -69,14 +96,24 @@ func New(s *space.Space, t *space.Task, minimize bool) (*Record, error) {
 	if !(unit > 0) {
 		unit = best - known[0]
 	}
-	for _, y := range r.Y {
+	for i, y := range r.Y {
 		v := 1.0
-		if unit > 0 && !math.IsNaN(y) {
+		if unit > 0 && !math.IsNaN(y) && r.feasible(i, outputs) {
 			v = min((best-scaling.Orient(y, minimize))/unit, 1)
 		}
 		r.regret = append(r.regret, v)
 	}
 	return r, nil
+}
+
+// feasible reports whether candidate i is known to hold all limits.
+func (r *Record) feasible(i int, outputs []runlog.Output) bool {
+	for k := range outputs {
+		if v, ok := r.Outputs[i][outputs[k].Name]; outputs[k].Limited() && !(ok && outputs[k].Beyond(v) == 0) {
+			return false
+		}
+	}
+	return true
 }
 
 // Usable reports whether there is something to find.
@@ -87,7 +124,7 @@ func (r *Record) Usable() bool {
 // A Run proposes candidates of a record and is told what is known of them.
 type Run struct {
 	Ask    func(ctx context.Context) (trial, candidate int, err error)
-	Tell   func(trial int, y float64) error
+	Tell   func(trial, candidate int) error
 	Failed func(trial int) error
 }
 
@@ -103,10 +140,10 @@ func (r *Record) Play(ctx context.Context, run Run, evaluations int) (mean, need
 		if err != nil {
 			return 0, 0, err
 		}
-		if y := r.Y[at]; math.IsNaN(y) {
+		if math.IsNaN(r.Y[at]) {
 			err = run.Failed(trial)
 		} else {
-			err = run.Tell(trial, y)
+			err = run.Tell(trial, at)
 		}
 		if err != nil {
 			return 0, 0, err
