@@ -99,8 +99,8 @@ type Study struct {
 // An inferred space has all parameters of the trials with a value, in the order
 // in which they first appear. A FloatDistribution becomes Float or LogFloat, an
 // IntDistribution Int or LogInt, with the step it has, a CategoricalDistribution
-// Bool if its choices are true and false, else Categorical with choices named
-// as above. Numbers are taken as recorded: of step 0.1, 0.30000000000000004
+// Bool if its choices are true and false, Ordinal if all are numbers, which keeps their
+// order, else Categorical with choices named as above. Numbers are taken as recorded: of step 0.1, 0.30000000000000004
 // stays what it is, and is 0.3 to what takes the task: cmbo's Space.Canonical. Read fails
 // with cmbo's ErrSpace, and says where, if a parameter has distributions that
 // differ (see Widen), two choices of one name, or a range of one real number.

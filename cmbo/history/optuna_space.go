@@ -276,6 +276,25 @@ func (in *inferred) merge(d *distribution, widen bool) bool {
 	return true
 }
 
+// numbers returns choices that are different numbers in their order, nil if there are
+// others.
+func (d *distribution) numbers() []float64 {
+	var values []float64
+	for _, c := range d.choices {
+		text, ok := jsonNumber(c)
+		v, e := number(text, cmbo.ErrSpace)
+		if !ok || e != nil || math.Abs(v) >= maxInt {
+			return nil
+		}
+		values = append(values, v)
+	}
+	slices.Sort(values)
+	if len(slices.Compact(values)) < len(d.choices) {
+		return nil
+	}
+	return values
+}
+
 // param makes a parameter of a distribution.
 func (d *distribution) param(name string) (cmbo.Param, error) {
 	switch d.kind {
@@ -285,6 +304,9 @@ func (d *distribution) param(name string) (cmbo.Param, error) {
 			if a == "true" && b == "false" || a == "false" && b == "true" {
 				return cmbo.Bool(name), nil
 			}
+		}
+		if values := d.numbers(); values != nil {
+			return cmbo.Ordinal(name, values...), nil
 		}
 		return cmbo.Categorical(name, d.names...), nil
 	case distInt:

@@ -217,6 +217,35 @@ func TestOptunaDeclared(t *testing.T) {
 	}
 }
 
+// TestOptunaNumbers: choices that are numbers keep their order, and with others among
+// them are names.
+func TestOptunaNumbers(t *testing.T) {
+	for list, want := range map[string]string{
+		`64, 16.0, 32`:           "an ordinal of [16 32 64]; 64 32",
+		`-0.5, 1e-05, 2`:         "an ordinal of [-0.5 1e-05 2]; -0.5 2",
+		`null, 16, 32`:           `one of "null", "16", "32"; 0 2`,
+		`1, true, 2`:             `one of "1", "true", "2"; 0 2`,
+		`"16", 32, 64`:           `one of "16", "32", "64"; 0 2`,
+		`1, 1.0, 2`:              `one of "1", "1.0", "2"; 0 2`,
+		`9007199254740993, 1, 2`: `one of "9007199254740993", "1", "2"; 0 2`,
+		`9007199254740994, 1, 2`: `one of "9007199254740994", "1", "2"; 0 2`,
+		`1e400, 1, 2`:            `one of "1e400", "1", "2"; 0 2`,
+		`NaN, 1, 2`:              `one of "NaN", "1", "2"; 0 2`,
+		`true, false`:            "a bool; 1 0",
+	} {
+		last := strings.Count(list, ",")
+		text := study0
+		for i, k := range []int{0, last} {
+			text += trial0 + setParam(i, "c", fmt.Sprint(k), choices(list)) + tell(i, "1")
+		}
+		got := read(t, history.Optuna{}, []byte(text))
+		x := got.Tasks[0].X
+		if s := fmt.Sprintf("%s; %v %v", got.Space.Params()[0], x[0][0], x[1][0]); s != want {
+			t.Errorf("[%s]: %s, want %s", list, s, want)
+		}
+	}
+}
+
 func TestOptunaEdge(t *testing.T) {
 	for _, log := range journals(t, "edge") {
 		t.Run(log, func(t *testing.T) {

@@ -88,18 +88,31 @@ class CmboSampler(BaseSampler):
             if self._report(run, {}, trial, state, values):
                 self._known.setdefault(run, set()).add(trial.number)
 
-    def learn(self, name: str, studies: Iterable[optuna.Study]) -> None:
+    def learn(self, name: str, studies: Iterable[optuna.Study], *, pruned_values: bool = False) -> None:
         """Makes the prior of a name in the service from past studies, from any
-        storage: their completed trials in search_space."""
+        storage: their completed trials in search_space, and as failures those that
+        failed or were pruned. pruned_values takes pruned trials with the last value
+        that they reported instead, where it compares with that of a whole trial."""
         space, tasks, directions = self.infer_relative_search_space(None, None), [], set()  # type: ignore[arg-type]
         for study in studies:
-            rows = [(_row(space, t.params), t.value) for t in study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))]
-            rows = [(x, y) for x, y in rows if x and abs(y) <= MOST]
-            if rows:
-                tasks.append({"id": study.study_name, "x": [x for x, _ in rows], "y": [y for _, y in rows]})
+            task: dict[str, Any] = {"id": study.study_name, "x": [], "y": [], "failed": []}
+            for t in study.get_trials(deepcopy=False, states=(TrialState.COMPLETE, TrialState.FAIL, TrialState.PRUNED)):
+                row = _row(space, t.params)
+                if row is None:
+                    continue
+                y = t.value
+                if t.state == TrialState.PRUNED:
+                    y = t.intermediate_values.get(t.last_step) if pruned_values and t.last_step is not None else None
+                if t.state == TrialState.FAIL or y is None or not abs(y) <= MOST:
+                    task["failed"].append(row)
+                else:
+                    task["x"].append(row)
+                    task["y"].append(y)
+            if task["x"] or task["failed"]:
+                tasks.append(task)
                 directions.add(study.direction.name)
         if len(directions) != 1:
-            raise ValueError(f"the studies' completed trials have {len(directions)} directions, not one")
+            raise ValueError(f"the studies' trials in search_space have {len(directions)} directions, not one")
         self._post("priors", {"name": name, "space": _describe(space), "tasks": tasks, "minimize": directions == {"MINIMIZE"}})
 
     def _open(self, study: optuna.Study, space: Space) -> str:
@@ -167,9 +180,21 @@ def _refusal(e: urllib.error.HTTPError) -> ServiceError:
         return ServiceError(str(e.code), str(e.reason))
 
 
+def _kind(d: BaseDistribution) -> str:
+    """The kind of the service's parameter for a distribution. Choices that are
+    numbers are an ordinal, which keeps their order, True and False a boolean: as
+    cmbo's history.Optuna infers them from a journal."""
+    if not isinstance(d, CategoricalDistribution):
+        return ("log" if d.log else "") + ("float" if isinstance(d, FloatDistribution) else "int")  # type: ignore[attr-defined]
+    if len(d.choices) == 2 and all(isinstance(c, bool) for c in d.choices) and d.choices[0] != d.choices[1]:
+        return "bool"
+    numbers = all(isinstance(c, (int, float)) and not isinstance(c, bool) and abs(c) < 2**53 for c in d.choices)
+    return "ordinal" if numbers and len(set(d.choices)) == len(d.choices) else "categorical"
+
+
 def _names(d: CategoricalDistribution) -> list[str]:
-    """Choices by name: text as it is, other values as Python writes them."""
-    names = [c if isinstance(c, str) else repr(c) for c in d.choices]
+    """Choices by name: text as it is, other values as JSON."""
+    names = [c if isinstance(c, str) else json.dumps(c) for c in d.choices]
     return names if len(set(names)) == len(names) else [f"{i}: {c!r}" for i, c in enumerate(d.choices)]
 
 
@@ -177,25 +202,41 @@ def _describe(space: Space) -> dict[str, Any]:
     """The space in the service's words."""
     params = []
     for name, d in space.items():
+        p: dict[str, Any] = {"name": name, "kind": _kind(d)}
         if isinstance(d, CategoricalDistribution):
-            params.append({"name": name, "kind": "categorical", "choices": _names(d)})
-            continue
-        assert isinstance(d, (FloatDistribution, IntDistribution))
-        kind = ("log" if d.log else "") + ("float" if isinstance(d, FloatDistribution) else "int")
-        params.append({"name": name, "kind": kind, "lo": d.low, "hi": d.high})
-        if d.step and not d.log:
-            params[-1]["step"] = d.step
+            if p["kind"] == "ordinal":
+                p["values"] = sorted(d.choices)
+            elif p["kind"] == "categorical":
+                p["choices"] = _names(d)
+        else:
+            assert isinstance(d, (FloatDistribution, IntDistribution))
+            p |= {"lo": d.low, "hi": d.high}
+            if d.step and not d.log:
+                p["step"] = d.step
+        params.append(p)
     return {"params": params}
 
 
 def _row(space: Space, params: dict[str, Any]) -> list[float] | None:
     """The point of a trial, None if it does not lie in the space."""
-    try:
-        row = [d.to_internal_repr(params[name]) for name, d in space.items()]
-    except (KeyError, ValueError):
-        return None
-    return row if all(d._contains(x) for x, d in zip(row, space.values())) else None
+    row = []
+    for name, d in space.items():
+        try:
+            x = d.to_internal_repr(params[name])
+        except (KeyError, ValueError):
+            return None
+        if not d._contains(x):
+            return None
+        # A choice that is a number or a truth value stands for itself.
+        row.append(float(d.to_external_repr(x)) if _kind(d) in ("ordinal", "bool") else x)
+    return row
 
 
 def _value(d: BaseDistribution, x: float) -> Any:
-    return d.to_external_repr(x) if isinstance(d, CategoricalDistribution) else (float if isinstance(d, FloatDistribution) else int)(x)
+    kind = _kind(d)
+    if kind in ("ordinal", "bool"):
+        assert isinstance(d, CategoricalDistribution)
+        return next(c for c in d.choices if c == x)
+    if kind == "categorical":
+        return d.to_external_repr(x)
+    return (float if isinstance(d, FloatDistribution) else int)(x)

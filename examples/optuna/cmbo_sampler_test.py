@@ -138,6 +138,52 @@ def test_past_studies_help_from_the_first_trial(service):
     assert values[0] < 0.5 * values[1], values
 
 
+def test_past_failures_and_pruned_trials_are_learned_from(service, tmp_path):
+    """A third of the space fails: after such a past, less of it is proposed."""
+    def f(trial):
+        value = objective(trial)
+        if trial.params["depth"] > 8:
+            raise RuntimeError
+        if trial.params["depth"] == 8 and trial.number % 2:
+            trial.report(value + 1, 1)
+            trial.report(value, 3)
+            raise optuna.TrialPruned
+        return value
+
+    past = []
+    for k in range(4):
+        study = optuna.create_study(study_name=f"failing {k}", sampler=optuna.samplers.RandomSampler(seed=k))
+        study.optimize(f, n_trials=40, catch=RuntimeError)
+        past.append(study)
+    sent = []
+
+    class Recorder(CmboSampler):
+        def _post(self, path, body, key=""):
+            sent.append(body)
+            return super()._post(path, body, key)
+
+    for pruned_values in (False, True):
+        Recorder(service.url, search_space=SPACE).learn(f"failing-{pruned_values}".lower(), past, pruned_values=pruned_values)
+        for study, task in zip(past, sent.pop()["tasks"]):
+            states = [t.state for t in study.trials]
+            pruned = states.count(TrialState.PRUNED)
+            assert pruned > 0 and states.count(TrialState.FAIL) > 0
+            assert len(task["failed"]) == states.count(TrialState.FAIL) + (0 if pruned_values else pruned)
+            assert len(task["x"]) == len(task["y"]) == len(states) - len(task["failed"])
+            values = [t.intermediate_values[3] if t.state == TrialState.PRUNED else t.value
+                      for t in study.trials if t.state == TrialState.COMPLETE or pruned_values and t.state == TrialState.PRUNED]
+            assert sorted(task["y"]) == sorted(values)
+    failed = []
+    for prior in ("failing-false", None):
+        n = 0
+        for seed in range(4):
+            study = optuna.create_study(sampler=CmboSampler(service.url, search_space=SPACE, prior=prior, seed=seed))
+            study.optimize(f, n_trials=6, catch=RuntimeError)
+            n += sum(t.state == TrialState.FAIL for t in study.trials)
+        failed.append(n)
+    assert failed[0] < failed[1], failed
+
+
 def test_kill_9_of_the_service_changes_nothing(tmp_path, service):
     def study(url):
         return optuna.create_study(study_name="killed", sampler=CmboSampler(url, search_space=SPACE, seed=5))
@@ -227,6 +273,32 @@ def test_choices_that_look_alike(service):
     study.optimize(lambda t: float(choices.index(t.suggest_categorical("c", choices))), n_trials=5)
     got = [t.params["c"] for t in study.trials]
     assert sorted(map(repr, got)) == sorted(map(repr, choices))
+
+
+@pytest.mark.parametrize("choices, kind", [
+    ([64, 16, 32], "ordinal"), ([0.5, 1e-5, 2], "ordinal"), ([True, False], "bool"), ([False, True], "bool"),
+    ([None, 16, 32], "categorical"), ([True, 1.5], "categorical"), (["16", 32], "categorical"), ([1], None)])
+def test_choices_by_kind(service, choices, kind):
+    """What Optuna gets back are its own choices, and numbers keep their order."""
+    space = {"c": CategoricalDistribution(choices), "x": FloatDistribution(0, 1)}
+    study = optuna.create_study(sampler=CmboSampler(service.url, search_space=space))
+    study.optimize(lambda t: choices.index(t.suggest_categorical("c", choices)) + t.suggest_float("x", 0, 1), n_trials=6)
+    run = study.trials[0].system_attrs[ATTR]["study"]
+    params = {p["name"]: p for p in get(service, run)["space"]["params"]}
+    for t in study.trials:
+        (c,) = [c for c in choices if c is t.params["c"] or c == t.params["c"] and type(c) is type(t.params["c"])]
+        assert type(c) is type(t.params["c"])
+    if kind is None:  # a single choice is none
+        assert "c" not in params
+        return
+    assert params["c"]["kind"] == kind
+    if kind == "ordinal":
+        assert params["c"]["values"] == sorted(choices)
+    if kind == "categorical":
+        assert params["c"]["choices"] == [c if isinstance(c, str) else json.dumps(c) for c in choices]
+    assert len({t.params["c"] for t in study.trials}) > 1
+    told = {t["id"]: t["y"] for t in get(service, run, "/trials")["trials"]}
+    assert sorted(told.values()) == sorted(t.value for t in study.trials)
 
 
 def test_a_value_beyond_the_service_s_counts_as_failed(service):
