@@ -185,7 +185,8 @@ func csvError(err error, last int) error {
 // the parameters in their order, the value, the noise variance if any is known or
 // Noise is set, and the status if a task has failures or Status is set: the first
 // of Done and of Failed, "done" and "failed" by default. Failures come after the
-// observations of their task and have no value. Numbers are written so that they read back bit for
+// observations of their task and have no value. Outputs come last, those of the Mapping or
+// all. Numbers are written so that they read back bit for
 // bit; a noise variance of 0, not known, is an empty field. Rows that Read
 // accepted and Write wrote are read back as they were.
 //
@@ -206,6 +207,12 @@ func (c CSV) Write(w io.Writer, tasks ...cmbo.Task) error {
 	if n.task == "" && len(tasks) > 1 {
 		return fmt.Errorf("%w: %d tasks for a file without a column of their IDs", cmbo.ErrTask, len(tasks))
 	}
+	if n, err = n.allOutputs(tasks); err == nil {
+		err = n.apart()
+	}
+	if err != nil {
+		return err
+	}
 	withNoise := n.needNoise || n.noise != "" && noisy(tasks)
 	withStatus, err := n.withStatus(tasks)
 	if err != nil {
@@ -222,6 +229,9 @@ func (c CSV) Write(w io.Writer, tasks ...cmbo.Task) error {
 	}
 	if withStatus {
 		fields = append(fields, n.status)
+	}
+	for _, o := range n.outputs {
+		fields = append(fields, o.column)
 	}
 	out := csv.NewWriter(w)
 	out.Comma = comma
@@ -251,6 +261,13 @@ func (c CSV) Write(w io.Writer, tasks ...cmbo.Task) error {
 			}
 			if withStatus {
 				fields = append(fields, status)
+			}
+			for _, o := range n.outputs {
+				text := ""
+				if v, ok := outputOf(t, o.name, j); ok {
+					text = n.number(formatFloat(v))
+				}
+				fields = append(fields, text)
 			}
 			if err := out.Write(fields); err != nil {
 				return err

@@ -15,6 +15,7 @@ type header struct {
 	columns                   []column
 	params                    []int
 	value, task, noise, state int
+	more                      []int // of the outputs
 	at                        map[string]int
 	space                     *cmbo.Space
 	want                      func(id string) bool // nil wants all
@@ -25,6 +26,9 @@ func newHeader(fields []string, n *names, s *cmbo.Space) (*header, *RowError) {
 	wanted := map[string]bool{n.value: true, n.task: true, n.noise: true, n.status: true}
 	for _, c := range n.columns {
 		wanted[c] = true
+	}
+	for _, o := range n.outputs {
+		wanted[o.column] = true
 	}
 	at := make(map[string]int, len(fields))
 	for i, name := range fields {
@@ -50,6 +54,9 @@ func newHeader(fields []string, n *names, s *cmbo.Space) (*header, *RowError) {
 		h.params = append(h.params, find(c, !n.filled[i]))
 	}
 	h.value, h.task, h.noise = find(n.value, true), find(n.task, n.needTask), find(n.noise, n.needNoise)
+	for _, o := range n.outputs {
+		h.more = append(h.more, find(o.column, false))
+	}
 	h.state, h.at = find(n.status, n.needStatus), at
 	if missing != nil {
 		hint := ""
@@ -118,6 +125,15 @@ func (h *header) parse(fields []string) (r row) {
 	if text := strings.TrimSpace(h.cell(fields, h.noise)); text != "" {
 		if r.noise, e = h.mapping.value(h.names.noise, text, checkNoise); e != nil {
 			return r.failed(e.in(h.names.noise, text))
+		}
+	}
+	for i, o := range h.outputs {
+		if text := strings.TrimSpace(h.cell(fields, h.more[i])); text != "" {
+			v, e := h.mapping.value(o.column, text, checkValue)
+			if e != nil {
+				return r.failed(e.in(o.column, text))
+			}
+			r.output(o.name, v)
 		}
 	}
 	return r

@@ -65,6 +65,9 @@ func (j JSONLines) setting() (n names, config string, err error) {
 	case "-":
 		return n, "", n.apart()
 	}
+	if slices.ContainsFunc(n.outputs, func(o output) bool { return o.column == config }) {
+		return n, "", fmt.Errorf("%w: Config is named %q, as is an output", cmbo.ErrOption, config)
+	}
 	if config == n.value || config == n.task || config == n.noise {
 		return n, "", fmt.Errorf("%w: Config is named %q, as is another key", cmbo.ErrOption, config)
 	}
@@ -150,6 +153,7 @@ type lineDecoder struct {
 	byText  bool     // values are read as the cells of a CSV file
 	raw     [][]byte // of the parameters of the current line
 	want    func(id string) bool
+	more    [][]byte // of the outputs of the current line
 }
 
 func newLineDecoder(s *cmbo.Space, n names, config string) *lineDecoder {
@@ -158,13 +162,14 @@ func newLineDecoder(s *cmbo.Space, n names, config string) *lineDecoder {
 		d.index[c] = i
 	}
 	d.byText = n.Prefix != "" || n.Columns != nil || n.Parse != nil || n.DecimalComma
-	d.raw = make([][]byte, len(d.columns))
+	d.raw, d.more = make([][]byte, len(d.columns)), make([][]byte, len(d.outputs))
 	return d
 }
 
 // decode reads a line.
 func (d *lineDecoder) decode(line []byte) (r row) {
 	clear(d.raw)
+	clear(d.more)
 	var task, value, noise, status, config []byte
 	var others map[string][]byte // for Keep
 	if d.Keep != nil {
@@ -193,6 +198,11 @@ func (d *lineDecoder) decode(line []byte) (r row) {
 		case name == d.status && d.status != "":
 			status = raw
 		default:
+			for i, o := range d.outputs {
+				if o.column == name {
+					d.more[i] = raw
+				}
+			}
 			return param(name, raw)
 		}
 		if others != nil {
@@ -252,6 +262,16 @@ func (d *lineDecoder) decode(line []byte) (r row) {
 		if r.noise, e = d.number(d.noise, noise, checkNoise); e != nil {
 			return r.failed(e.in(d.noise, string(noise)))
 		}
+	}
+	for i, o := range d.outputs {
+		if isNull(d.more[i]) {
+			continue
+		}
+		v, e := d.number(o.column, d.more[i], checkValue)
+		if e != nil {
+			return r.failed(e.in(o.column, string(d.more[i])))
+		}
+		r.output(o.name, v)
 	}
 	return r
 }
@@ -371,6 +391,15 @@ func (j JSONLines) Write(w io.Writer, tasks ...cmbo.Task) error {
 		keys = append(keys, quoted(c)+": ")
 	}
 	withStatus, err := n.withStatus(tasks)
+	if err == nil {
+		n, err = n.allOutputs(tasks)
+	}
+	if err == nil && config == "" {
+		err = n.apart()
+	}
+	if err == nil && slices.ContainsFunc(n.outputs, func(o output) bool { return o.column == config }) {
+		err = fmt.Errorf("%w: Config is named %q, as is an output", cmbo.ErrOption, config)
+	}
 	if err != nil {
 		return err
 	}
@@ -411,6 +440,11 @@ func (j JSONLines) Write(w io.Writer, tasks ...cmbo.Task) error {
 					text = n.failedText()
 				}
 				out.WriteString(", " + quoted(n.status) + ": " + quoted(text))
+			}
+			for _, o := range n.outputs {
+				if v, ok := outputOf(t, o.name, k); ok {
+					out.WriteString(", " + quoted(o.column) + ": " + formatFloat(v))
+				}
 			}
 			out.WriteString("}\n")
 		}

@@ -1,12 +1,14 @@
 package history
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/space"
 )
 
 // A Mapping says how the columns of a CSV file, or the keys of JSON lines,
@@ -21,6 +23,11 @@ type Mapping struct {
 	// Defaults gives, by parameter, the value where the column is missing or
 	// the cell empty, as cmbo's Space.Row takes it.
 	Defaults map[string]any
+	// Outputs names, by output, the columns of further values, which become the Outputs
+	// of the tasks: the name of the output where it is empty. An empty cell is a value that
+	// is missing, as are those of a column that the file lacks. Nil reads none; a writer
+	// takes it for all that the tasks have, under their own names.
+	Outputs map[string]string
 	// Status names the column that says how an evaluation ended, "status" if
 	// empty; "-" says that there is none. A status named here must be there.
 	Status string
@@ -84,8 +91,33 @@ type mapping struct {
 	status     string // empty if there is none
 	needStatus bool
 	columns    []string  // by parameter
+	outputs    []output  // in the order of their names
 	fill       []float64 // defaults by parameter
 	filled     []bool
+}
+
+// output is a further value and its column.
+type output struct{ name, column string }
+
+// readyOutputs sets the outputs.
+func (m *mapping) readyOutputs(columns map[string]string) error {
+	m.outputs = nil
+	for _, name := range slices.Sorted(maps.Keys(columns)) {
+		o := output{name, cmp.Or(columns[name], name)}
+		if err := space.CheckOutputName(name); err != nil {
+			return fmt.Errorf("%w: Outputs: %w", cmbo.ErrOption, err)
+		}
+		for _, p := range m.outputs {
+			if p.column == o.column {
+				return fmt.Errorf("%w: the outputs %q and %q are both in column %q", cmbo.ErrOption, p.name, name, o.column)
+			}
+		}
+		if why := unwritable(o.column); why != "" {
+			return fmt.Errorf("%w: the column %q of output %q %s", cmbo.ErrOption, o.column, name, why)
+		}
+		m.outputs = append(m.outputs, o)
+	}
+	return nil
 }
 
 func (m Mapping) ready(s *cmbo.Space) (mapping, error) {

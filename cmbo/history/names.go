@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -38,6 +39,9 @@ func newNames(s *cmbo.Space, m Mapping, value, task, noise, taskID string, limit
 			*s = ""
 		}
 	}
+	if err := n.readyOutputs(m.Outputs); err != nil {
+		return n, err
+	}
 	fill(&n.task, "task")
 	fill(&n.noise, "noise_variance")
 	if n.value == "" {
@@ -62,11 +66,43 @@ func newNames(s *cmbo.Space, m Mapping, value, task, noise, taskID string, limit
 			return n, fmt.Errorf("%w: the name %q %s", cmbo.ErrOption, s, why)
 		}
 	}
-	return n, nil
+	return n, n.outputsApart()
+}
+
+// outputsApart makes sure that no output has the column of another field but a parameter.
+func (n names) outputsApart() error {
+	for _, o := range n.outputs {
+		if o.column == n.value || o.column == n.task || o.column == n.noise || o.column == n.status {
+			return fmt.Errorf("%w: the output %q has the column %q, which is that of Value, Task, Noise or Status", cmbo.ErrOption, o.name, o.column)
+		}
+	}
+	return nil
+}
+
+// allOutputs returns n for a writer of tasks, whose outputs it names if nothing else does.
+func (n names) allOutputs(tasks []cmbo.Task) (names, error) {
+	if n.Outputs != nil {
+		return n, nil
+	}
+	all := make(map[string]string)
+	for i := range tasks {
+		for name := range tasks[i].Outputs {
+			all[name] = ""
+		}
+	}
+	if err := n.readyOutputs(all); err != nil {
+		return n, err
+	}
+	return n, n.outputsApart()
 }
 
 // apart makes sure that no parameter has the column of another field.
 func (n names) apart() error {
+	for _, o := range n.outputs {
+		if slices.Contains(n.columns, o.column) {
+			return fmt.Errorf("%w: the column %q of output %q is a parameter", cmbo.ErrOption, o.column, o.name)
+		}
+	}
 	for _, c := range n.columns {
 		if c == n.value || c == n.task || c == n.noise || c == n.status {
 			return fmt.Errorf("%w: the column %q is a parameter; set Value, Task, Noise or Status to another name, or the last three to \"-\"", cmbo.ErrOption, c)

@@ -195,9 +195,18 @@ type row struct {
 	id       string
 	x        []float64
 	y, noise float64
+	outputs  map[string]float64
 	outcome  outcome
 	snapped  bool
 	bad      *RowError // of a row that cannot be taken
+}
+
+// output adds a further value.
+func (r *row) output(name string, v float64) {
+	if r.outputs == nil {
+		r.outputs = make(map[string]float64)
+	}
+	r.outputs[name] = v
 }
 
 // failed returns the row with what is wrong with it; a failed evaluation whose
@@ -222,7 +231,7 @@ func (c *collector) take(r row, line int) error {
 	case r.outcome == hasFailed:
 		c.fail(r.id, r.x)
 	default:
-		c.add(r.id, r.x, r.y, r.noise, nil)
+		c.add(r.id, r.x, r.y, r.noise, r.outputs)
 	}
 	if r.snapped {
 		c.result.Report.Snapped++

@@ -174,6 +174,16 @@ func checkTasks(s *cmbo.Space, tasks []cmbo.Task) error {
 		case t.NoiseVariance != nil && len(t.NoiseVariance) != len(t.Y):
 			return fail(-1, cmbo.ErrDimension, "%d noise variances for %d values", len(t.NoiseVariance), len(t.Y))
 		}
+		for _, name := range t.Outputs.Names() {
+			if got := len(t.Outputs[name]); got != len(t.Y) {
+				return fail(-1, cmbo.ErrDimension, "%d values of output %q for %d values", got, name, len(t.Y))
+			}
+			for j, v := range t.Outputs[name] {
+				if e := checkValue(v); e != nil && !math.IsNaN(v) {
+					return fail(j, e.Err, "output %q: value %g", name, v)
+				}
+			}
+		}
 		seen[t.ID] = true
 		for j, x := range slices.Concat(t.X, t.Failed) {
 			if err := s.Check(x); err != nil {
@@ -237,6 +247,15 @@ func noisy(tasks []cmbo.Task) bool {
 		}
 	}
 	return false
+}
+
+// outputOf returns an output of an observation, if it has it.
+func outputOf(t *cmbo.Task, name string, i int) (v float64, ok bool) {
+	column := t.Outputs[name]
+	if i >= len(column) || math.IsNaN(column[i]) {
+		return 0, false
+	}
+	return column[i], true
 }
 
 // noise returns the noise variance of an observation, 0 if it is not known.

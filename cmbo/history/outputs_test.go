@@ -1,0 +1,149 @@
+package history_test
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/history"
+)
+
+// TestOutputs: further columns become outputs, gaps and all, and come back as they were
+// written; a file of tasks without outputs has none.
+func TestOutputs(t *testing.T) {
+	space, err := cmbo.NewSpace(cmbo.Float("lr", 0, 1), cmbo.Categorical("c", "x", "y"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	nan := math.NaN()
+	tasks := []cmbo.Task{
+		{ID: "a", X: [][]float64{{0.5, 1}, {0.25, 0}}, Y: []float64{1, 2}, Failed: [][]float64{{1, 1}}, Outputs: map[string][]float64{"seconds": {0.1, nan}, "Höhe, m": {nan, -3}}},
+		{ID: "b", X: [][]float64{{0, 0}}, Y: []float64{3}},
+	}
+	same := func(what string, got []cmbo.Task) {
+		t.Helper()
+		for i := range tasks {
+			if !reflect.DeepEqual(got[i].Y, tasks[i].Y) || !reflect.DeepEqual(got[i].Failed, tasks[i].Failed) {
+				t.Errorf("%s: %+v", what, got[i])
+			}
+			for k := range tasks[i].Y {
+				if !reflect.DeepEqual(got[i].Outputs.Row(k), tasks[i].Outputs.Row(k)) {
+					t.Errorf("%s: task %s, row %d: %v, want %v", what, tasks[i].ID, k, got[i].Outputs.Row(k), tasks[i].Outputs.Row(k))
+				}
+			}
+		}
+	}
+	own := history.Mapping{Outputs: map[string]string{"seconds": "metrics.time", "Höhe, m": ""}}
+	alone := history.Mapping{Outputs: map[string]string{"seconds": "", "Höhe, m": ""}}
+	for _, m := range []history.Mapping{{}, own} {
+		read := m
+		if m.Outputs == nil {
+			read = alone
+		}
+		var b bytes.Buffer
+		if err := (history.CSV{Space: space, Mapping: m}).Write(&b, tasks...); err != nil {
+			t.Fatal(err)
+		}
+		got, err := history.CSV{Space: space, Mapping: read}.Read(bytes.NewReader(b.Bytes()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		same("CSV", got.Tasks)
+		got, err = history.CSV{Space: space}.Read(bytes.NewReader(b.Bytes()))
+		if err != nil || got.Tasks[0].Outputs != nil {
+			t.Errorf("outputs that nobody named: %v, %v", got.Tasks[0].Outputs, err)
+		}
+		for _, config := range []string{"", "-"} {
+			b.Reset()
+			if err := (history.JSONLines{Space: space, Mapping: m, Config: config}).Write(&b, tasks...); err != nil {
+				t.Fatal(err)
+			}
+			got, err := history.JSONLines{Space: space, Mapping: read, Config: config}.Read(bytes.NewReader(b.Bytes()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			same("JSON lines", got.Tasks)
+		}
+	}
+	var with, without bytes.Buffer
+	if err := (history.CSV{Space: space}).Write(&without, tasks[1]); err != nil {
+		t.Fatal(err)
+	}
+	if err := (history.CSV{Space: space, Mapping: alone}).Write(&with, tasks[1]); err != nil {
+		t.Fatal(err)
+	}
+	if without.String() != "task,lr,c,value\nb,0,x,3\n" || with.String() != "task,lr,c,value,\"Höhe, m\",seconds\nb,0,x,3,,\n" {
+		t.Errorf("%q, %q", without.String(), with.String())
+	}
+	// A column that is missing holds nothing; a comma may be the decimal point.
+	got, err := history.CSV{Space: space, Comma: ';', Mapping: history.Mapping{DecimalComma: true, Outputs: map[string]string{"seconds": "time", "parts": ""}}}.Read(
+		strings.NewReader("lr;c;value;time\n0,5;x;1;2,5\n0;y;2; \n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o := got.Tasks[0].Outputs; len(o) != 1 || o["seconds"][0] != 2.5 || !math.IsNaN(o["seconds"][1]) {
+		t.Errorf("%v", o)
+	}
+}
+
+// TestOutputsRefused: names that clash and values that are no numbers.
+func TestOutputsRefused(t *testing.T) {
+	space, err := cmbo.NewSpace(cmbo.Float("lr", 0, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	outputs := func(pairs ...string) history.Mapping {
+		m := history.Mapping{Outputs: make(map[string]string)}
+		for i := 0; i < len(pairs); i += 2 {
+			m.Outputs[pairs[i]] = pairs[i+1]
+		}
+		return m
+	}
+	for _, tt := range []struct {
+		m    history.Mapping
+		want string
+	}{
+		{outputs("a", "value"), `the output "a" has the column "value"`},
+		{outputs("status", ""), `the output "status" has the column "status"`},
+		{outputs("lr", ""), `the column "lr" of output "lr" is a parameter`},
+		{outputs("a", "c", "b", "c"), `the outputs "a" and "b" are both in column "c"`},
+		{outputs("", "c"), `"" is not a name for an output`},
+		{outputs("a", "b\r\nc"), "has an end of line"},
+	} {
+		_, err := history.CSV{Space: space, Mapping: tt.m}.Read(strings.NewReader("lr,value\n0,1\n"))
+		if !errors.Is(err, cmbo.ErrOption) || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%v, want %q", err, tt.want)
+		}
+	}
+	_, err = history.JSONLines{Space: space, Mapping: outputs("config", "")}.Read(strings.NewReader("{}"))
+	if !errors.Is(err, cmbo.ErrOption) || !strings.Contains(err.Error(), `Config is named "config", as is an output`) {
+		t.Error(err)
+	}
+	for _, text := range []string{"x", "NaN", "1e160"} {
+		_, err := history.CSV{Space: space, Mapping: outputs("s", "")}.Read(strings.NewReader("lr,value,s\n0,1," + text + "\n"))
+		var e *history.RowError
+		if !errors.As(err, &e) || e.Field != "s" || e.Line != 2 {
+			t.Errorf("%s: %v", text, err)
+		}
+		_, err = history.JSONLines{Space: space, Mapping: outputs("s", "")}.Read(strings.NewReader(`{"config": {"lr": 0}, "value": 1, "s": "` + text + `"}`))
+		if !errors.As(err, &e) || e.Field != "s" {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	task := cmbo.Task{ID: "t", X: [][]float64{{0}}, Y: []float64{1}}
+	for want, outputs := range map[string]map[string][]float64{
+		`2 values of output "s" for 1 values`: {"s": {1, 2}},
+		`output "s": value +Inf`:              {"s": {math.Inf(1)}},
+		`the output "value" has the column`:   {"value": {1}},
+		`of output "lr" is a parameter`:       {"lr": {1}},
+	} {
+		task.Outputs = outputs
+		if err := (history.CSV{Space: space}).Write(new(bytes.Buffer), task); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
