@@ -2,7 +2,7 @@
 // used neither in another package nor in an example or an external test of their
 // own.
 //
-//	go run ./internal/surface [-all] [package pattern ...]
+//	go run ./internal/surface [-all] [-accepted FILE [-write]] [package pattern ...]
 //
 // For each package it prints how many names are exported, methods included and fields
 // not, how many of them another package uses, and those that nobody does. With
@@ -10,6 +10,10 @@
 // method that an interface asks for counts as used with the interface. Packages below
 // internal are counted like others, packages behind build tags are not. The modules
 // below this one, which the go command takes for others, count as its users.
+//
+// With -accepted the exit code is 1 unless the names that nobody needs are those in FILE,
+// a line each, no more and no fewer; -write makes FILE say what is found. A name belongs
+// there if readers look for it although no example shows it, such as the type of a result.
 package main
 
 import (
@@ -27,21 +31,56 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 )
 
 func main() {
 	all := flag.Bool("all", false, "print every package")
+	accepted := flag.String("accepted", "", "`file` of the names that nothing needs and that may stay")
+	write := flag.Bool("write", false, "write that file")
 	flag.Parse()
 	patterns := flag.Args()
 	if len(patterns) == 0 {
 		patterns = []string{"./..."}
 	}
-	if err := run(os.Stdout, *all, patterns); err != nil {
+	idle, err := run(os.Stdout, *all, patterns)
+	if err == nil && *accepted != "" {
+		err = hold(*accepted, idle, *write)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "surface:", err)
 		os.Exit(1)
 	}
+}
+
+// hold compares the names that nothing needs with those of a file, or writes it.
+func hold(file string, idle []string, write bool) error {
+	sort.Strings(idle)
+	if write {
+		return os.WriteFile(file, []byte(strings.Join(idle, "\n")+"\n"), 0o644)
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	known := strings.Fields(string(b))
+	var wrong []string
+	for _, n := range idle {
+		if !slices.Contains(known, n) {
+			wrong = append(wrong, n+" is exported and nothing needs it")
+		}
+	}
+	for _, n := range known {
+		if !slices.Contains(idle, n) {
+			wrong = append(wrong, n+" is needed or gone, and still listed")
+		}
+	}
+	if wrong != nil {
+		return fmt.Errorf("%s:\n\t%s", file, strings.Join(wrong, "\n\t"))
+	}
+	return nil
 }
 
 // listed is what go list says of a package.
@@ -67,7 +106,7 @@ type module struct {
 	required map[string]bool           // methods of interfaces
 }
 
-func run(w io.Writer, all bool, patterns []string) error {
+func run(w io.Writer, all bool, patterns []string) (idle []string, err error) {
 	m := &module{
 		fset: token.NewFileSet(), packages: map[string]*listed{}, checked: map[string]*types.Package{},
 		exported: map[string][]types.Object{}, used: map[token.Pos]bool{}, shown: map[token.Pos]bool{},
@@ -76,31 +115,31 @@ func run(w io.Writer, all bool, patterns []string) error {
 	m.std = importer.ForCompiler(m.fset, "source", nil)
 	modules, err := nestedModules()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, dir := range append([]string{"."}, modules...) {
 		if err := m.list(dir); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	for path := range m.packages {
 		if _, err := m.Import(path); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	for _, p := range m.packages {
 		if err := m.checkTests(p); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	wanted, err := paths(patterns)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, path := range wanted {
-		m.report(w, path, all)
+		idle = append(idle, m.report(w, path, all)...)
 	}
-	return nil
+	return idle, nil
 }
 
 // nestedModules returns the folders of the modules below this one.
@@ -296,8 +335,9 @@ func (m *module) collect(path string, pkg *types.Package) {
 	}
 }
 
-// report prints the line of a package and the names that nothing needs.
-func (m *module) report(w io.Writer, path string, all bool) {
+// report prints the line of a package and the names that nothing needs, which it returns
+// with the path of the package and, of methods, the type.
+func (m *module) report(w io.Writer, path string, all bool) (unneeded []string) {
 	p := m.packages[path]
 	names, used := m.exported[path], 0
 	var idle []string
@@ -310,14 +350,21 @@ func (m *module) report(w io.Writer, path string, all bool) {
 		case m.shown[o.Pos()], method && m.required[o.Name()]:
 		default:
 			idle = append(idle, m.fset.Position(o.Pos()).String()[len(p.Dir)+1:]+" "+o.Name())
+			name := o.Name()
+			if method {
+				_, receiver, _ := strings.Cut(strings.TrimPrefix(types.TypeString(f.Signature().Recv().Type(), nil), "*"), p.ImportPath+".")
+				name = receiver + "." + name
+			}
+			unneeded = append(unneeded, path+"."+name)
 		}
 	}
 	if !all && (p.Name == "main" || len(idle) == 0) {
-		return
+		return nil
 	}
 	fmt.Fprintf(w, "%s: %d exported, %d used elsewhere, %d unused\n", path, len(names), used, len(idle))
 	sort.Strings(idle)
 	for _, s := range idle {
 		fmt.Fprintln(w, "\t"+s)
 	}
+	return unneeded
 }

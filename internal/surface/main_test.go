@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -29,11 +30,26 @@ func TestRun(t *testing.T) {
 		}
 	}
 	var b strings.Builder
-	if err := run(&b, false, []string{"./..."}); err != nil {
+	idle, err := run(&b, false, []string{"./..."})
+	if err != nil {
 		t.Fatal(err)
 	}
 	want := "m/a: 7 exported, 3 used elsewhere, 2 unused\n\ta.go:6:10 Idle\n\ta.go:9:6 Tested\n"
 	if b.String() != want {
 		t.Errorf("got\n%s, want\n%s", b.String(), want)
+	}
+	if want := []string{"m/a.T.Idle", "m/a.Tested"}; !slices.Equal(idle, want) {
+		t.Errorf("got %q, want %q", idle, want)
+	}
+	if err := hold("accepted", idle, true); err != nil {
+		t.Fatal(err)
+	}
+	if err := hold("accepted", idle, false); err != nil {
+		t.Error(err)
+	}
+	for _, names := range [][]string{idle[1:], append(slices.Clone(idle), "m/a.More")} {
+		if err := hold("accepted", names, false); err == nil {
+			t.Errorf("%q passes for %q", names, idle)
+		}
 	}
 }

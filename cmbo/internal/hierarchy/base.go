@@ -67,18 +67,7 @@ func fitBase(ctx context.Context, tasks []Task, template kernel.Kernel, workers 
 	for _, t := range tasks {
 		o.Add(t.X, t.Z, t.Noise)
 	}
-	f := func(x, grad []float64) float64 {
-		v := o.Eval(ctx, x, grad)
-		for i, p := range pull {
-			if p.sd > 0 {
-				u := (x[i] - p.mean) / p.sd
-				v += 0.5 * u * u
-				grad[i] += u / p.sd
-			}
-		}
-		return v
-	}
-	res := optim.Minimize(f, start, lo, hi, optim.Options{FuncTol: 1e-7, MaxIter: 60})
+	res := optim.Minimize(baseObjective(ctx, o, pull), start, lo, hi, optim.Options{FuncTol: 1e-7, MaxIter: 60})
 	if err := o.Err(); err != nil {
 		if p := (*parallel.Panic)(nil); errors.As(err, &p) {
 			err = fmt.Errorf("task %q: %w", tasks[p.Index].ID, err)
@@ -98,6 +87,21 @@ func fitBase(ctx context.Context, tasks []Task, template kernel.Kernel, workers 
 }
 
 type normalPrior struct{ mean, sd float64 }
+
+// baseObjective is what fitBase minimises, with its gradient.
+func baseObjective(ctx context.Context, o *gp.MultiTask, pull []normalPrior) func(x, grad []float64) float64 {
+	return func(x, grad []float64) float64 {
+		v := o.Eval(ctx, x, grad)
+		for i, p := range pull {
+			if p.sd > 0 {
+				u := (x[i] - p.mean) / p.sd
+				v += 0.5 * u * u
+				grad[i] += u / p.sd
+			}
+		}
+		return v
+	}
+}
 
 // foreignRange bounds the parameters of a kernel from outside around the template's.
 const foreignRange = 7

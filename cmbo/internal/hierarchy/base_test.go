@@ -1,0 +1,51 @@
+package hierarchy
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
+	"github.com/gocmbo/cmbo/internal/rng"
+)
+
+// The gradient of what the base fit minimises agrees with central differences, whose
+// error is about h² of the third derivative, and the cube root of the rounding unit is the
+// best h.
+func TestBaseGradient(t *testing.T) {
+	r := rng.Stream(31, t.Name())
+	template := DefaultKernel(3)
+	_, _, pull := box(template)
+	o := gp.NewMultiTask(template, 1, 1)
+	for range 4 {
+		z := make([]float64, 9)
+		for i := range z {
+			z[i] = r.NormFloat64()
+		}
+		o.Add(uniform(r, len(z), 3), z, nil)
+	}
+	f := baseObjective(ctx, o, pull)
+	x := append(template.AppendParams([]float64{0.3}), math.Log(0.05))
+	for i := range x {
+		x[i] += 0.2 * r.NormFloat64()
+	}
+	grad, scratch := make([]float64, len(x)), make([]float64, len(x))
+	f(x, grad)
+	priors := 0
+	for i := range x {
+		const h = 1e-5
+		at := x[i]
+		x[i] = at + h
+		up := f(x, scratch)
+		x[i] = at - h
+		down := f(x, scratch)
+		x[i] = at
+		require.InDelta(t, (up-down)/(2*h), grad[i], 1e-6*(1+math.Abs(grad[i])), "parameter %d", i)
+		if pull[i].sd > 0 {
+			priors++
+			require.Greater(t, math.Abs(x[i]-pull[i].mean), 0.01, "a prior's slope is 0 at its mean")
+		}
+	}
+	require.Equal(t, 3, priors)
+}

@@ -1,0 +1,98 @@
+package cmbo_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// mixed is a surrogate from outside that weighs hypotheses, as it is told to.
+type mixed struct {
+	coordinate
+	shares []cmbo.Share
+	means  [][]float64
+}
+
+func (m mixed) Shares() []cmbo.Share    { return m.shares }
+func (m mixed) PriorMeans() [][]float64 { return m.means }
+func (m mixed) TaskMeans(context.Context, *linalg.Dense) (ids []string, means [][]float64, err error) {
+	return nil, nil, nil
+}
+
+// shares makes a hypothesis of each level.
+func masses(none, population, cluster0, cluster1, a, b float64) []cmbo.Share {
+	return []cmbo.Share{
+		{Level: cmbo.LevelNone, Cluster: -1, Mass: none},
+		{Level: cmbo.LevelPopulation, Cluster: -1, Mass: population},
+		{Level: cmbo.LevelCluster, Cluster: 0, Tasks: []string{"a", "c", "d", "e"}, Mass: cluster0},
+		{Level: cmbo.LevelCluster, Cluster: 1, Tasks: []string{"b"}, Mass: cluster1},
+		{Level: cmbo.LevelTask, Cluster: -1, Tasks: []string{"a"}, Mass: a},
+		{Level: cmbo.LevelTask, Cluster: -1, Tasks: []string{"b"}, Mass: b},
+	}
+}
+
+// transferFrom has a run of n rising values tell what the mixture comes to.
+func transferFrom(t *testing.T, m mixed, n int) cmbo.Transfer {
+	t.Helper()
+	space, err := cmbo.UnitCube(1)
+	require.NoError(t, err)
+	o := newOptimizer(t, space, cmbo.WithSurrogate(m))
+	for i := range n {
+		require.NoError(t, o.Observe([]float64{float64(i) / 10}, float64(i)))
+	}
+	return transferOf(t, o)
+}
+
+// TestVerdictByHand: the verdicts at their thresholds of mass, of the number of values, and
+// of the ranks by which a past that misleads is told from one whose differences alone are
+// other ones: two deviations are a correlation of 2/√(n-1).
+func TestVerdictByHand(t *testing.T) {
+	reversed := func(s []cmbo.Share, i int, mass float64) []cmbo.Share { s[i].Reversed = mass; return s }
+	like, unlike := []float64{0, 1, 2, 3, 4, 6, 5, 8, 7, 9}, []float64{9, 8, 7, 6, 5, 4, 3, 2, 1, 0}
+	half := []float64{0, 6, 2, 3, 1, 4, 8, 9, 7, 5} // correlated by .618, which of eleven values were clear
+	for name, tt := range map[string]struct {
+		m    mixed
+		n    int
+		want cmbo.Verdict
+	}{
+		"four values":     {mixed{shares: masses(0, 1, 0, 0, 0, 0)}, 4, cmbo.TransferTooEarly},
+		"five values":     {mixed{shares: masses(0, 1, 0, 0, 0, 0)}, 5, cmbo.TransferHelps},
+		"nine tenths":     {mixed{shares: masses(0.0999, 0.3, 0.2, 0.1, 0.2, 0.1001)}, 10, cmbo.TransferHelps},
+		"just as much":    {mixed{shares: masses(0.1, 0.9, 0, 0, 0, 0)}, 10, cmbo.TransferHelps},
+		"a quarter":       {mixed{shares: masses(0.75, 0.25, 0, 0, 0, 0)}, 10, cmbo.TransferMisleads},
+		"less":            {mixed{shares: masses(0.1001, 0.3, 0.2, 0.1, 0.2, 0.0999)}, 10, cmbo.TransferUnclear},
+		"upside down":     {mixed{shares: reversed(masses(0, 0, 1, 0, 0, 0), 2, 0.2)}, 10, cmbo.TransferUnclear},
+		"of no task":      {mixed{shares: reversed(masses(0.05, 0.95, 0, 0, 0, 0), 0, 0.05)}, 10, cmbo.TransferHelps},
+		"misleads":        {mixed{shares: masses(0.7501, 0.2499, 0, 0, 0, 0)}, 10, cmbo.TransferMisleads},
+		"a little more":   {mixed{shares: masses(0.7499, 0.2501, 0, 0, 0, 0)}, 10, cmbo.TransferUnclear},
+		"ranks alike":     {mixed{masses0, masses(0.9, 0.1, 0, 0, 0, 0), [][]float64{unlike, like}}, 10, cmbo.TransferUnclear},
+		"ranks not alike": {mixed{masses0, masses(0.9, 0.1, 0, 0, 0, 0), [][]float64{unlike, half}}, 10, cmbo.TransferMisleads},
+		"nothing to rank": {mixed{shares: masses(0.9, 0.1, 0, 0, 0, 0)}, 10, cmbo.TransferMisleads},
+		"no no transfer":  {mixed{shares: masses(0, 0, 0, 1, 0, 0)[1:]}, 10, cmbo.TransferUnknown},
+	} {
+		require.Equal(t, tt.want, transferFrom(t, tt.m, tt.n).Verdict, name)
+	}
+}
+
+var masses0 coordinate
+
+// TestFocus: where the mass lies is said by its largest part: a single task from a half of
+// it on, else the population, or a cluster together with its tasks.
+func TestFocus(t *testing.T) {
+	for want, s := range map[string][]cmbo.Share{
+		"99 % of the mass lies on the past, 50 % on task a":                               masses(0.01, 0.49, 0, 0, 0.5, 0),
+		"99 % of the mass lies on the past, 50 % on what all tasks have in common":        masses(0.01, 0.5, 0, 0, 0.49, 0),
+		"99 % of the mass lies on the past, 51 % on cluster 0 (tasks a, c, d and 1 more)": masses(0.01, 0.48, 0.02, 0, 0.49, 0),
+		"100 % of the mass lies on the past, 60 % on cluster 1 (task b)":                  masses(0, 0.1, 0.15, 0.2, 0.15, 0.4),
+		"100 % of the mass lies on the past, 100 % on what all tasks have in common":      masses(0, 1, 0, 0, 0, 0),
+	} {
+		require.Equal(t, "transfer helps: "+want, transferFrom(t, mixed{shares: s}, 10).String())
+	}
+	even := masses(0.5, 0, 0.5, 0, 0, 0)
+	even[2].Reversed = 0.5
+	require.Equal(t, "the past misleads: 50 % of the mass says that no past task is like this one, 50 % that what was good there is bad here", transferFrom(t, mixed{shares: even}, 10).String())
+}
