@@ -63,7 +63,7 @@ const (
 
 // learnABLR trains the network. It fails with [cmbo.ErrNoTasks] and as [ensemble] says.
 func learnABLR(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*ablr, error) {
-	c, err := newConfig(config{method: "ABLR"}, opts)
+	c, err := newConfig(config{method: "ABLR", updates: ablrSteps}, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func learnABLR(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts .
 		}
 		return o.eval(ctx, theta, grad)
 	}
-	res := optim.Minimize(f, start, lo, hi, optim.Options{MaxIter: ablrSteps, FuncTol: 1e-7, Memory: 20})
+	res := optim.Minimize(f, start, lo, hi, optim.Options{MaxIter: c.updates, FuncTol: 1e-7, Memory: 20})
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

@@ -16,11 +16,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// brief trains networks for a moment: as good a model as any.
+var brief = set(func(c *config) { c.updates = 20 })
+
 // learnAll makes a model of each method.
 func learnAll(t testing.TB, tasks []cmbo.Task, opts ...Option) map[string]Model {
 	out := make(map[string]Model)
 	for _, m := range Methods() {
-		model, err := m.Learn(ctx, square(t), tasks, opts...)
+		model, err := m.Learn(ctx, square(t), tasks, append(opts, brief)...)
 		require.NoError(t, err, m.Name)
 		out[m.Name] = model
 	}
@@ -45,7 +48,7 @@ func TestTasksOfFailuresAlone(t *testing.T) {
 		}
 		var got [2][]float64
 		for i, tasks := range [][]cmbo.Task{one, append(failed[:1:1], one...)} {
-			model, err := m.Learn(ctx, square(t), tasks)
+			model, err := m.Learn(ctx, square(t), tasks, brief)
 			require.NoError(t, err, m.Name)
 			s := model.Surrogate(1)
 			require.NoError(t, s.Fit(ctx, cmbo.Data{}))
@@ -139,7 +142,7 @@ func TestMethodsRunOnAwkwardHistories(t *testing.T) {
 	// Coordinates of discrete parameters are learned from as any other.
 	tasks := []cmbo.Task{{ID: "a", X: [][]float64{{0.2, 0}, {0.7, 1}, {0.4, 1}}, Y: []float64{1, 2, 3}}}
 	for _, m := range Methods() {
-		model, err := m.Learn(ctx, mixed, tasks, WithSeed(3))
+		model, err := m.Learn(ctx, mixed, tasks, WithSeed(3), brief)
 		require.NoError(t, err, m.Name)
 		o, err := cmbo.New(mixed, cmbo.WithSurrogate(model.Surrogate(1)), cmbo.WithCandidateCounts(10, 2))
 		require.NoError(t, err)

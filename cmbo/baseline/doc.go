@@ -3,8 +3,8 @@
 // own: random search and a Gaussian process without transfer, ensembles of the
 // past tasks' processes (RGPE, TST-R, TAF, RM-GP-UCB, RM-GP-TS, ScaML-GP,
 // StackedGP), priors learned from all past tasks at once (HyperBO, HyperBO+,
-// MetaBO, EM-EGP and its variants), and points that served the past tasks best, without a model of the
-// target (Portfolio).
+// MetaBO, EM-EGP and its variants, and the networks of ABLR and GC3P), and points that
+// served the past tasks best, without a model of the target (Portfolio).
 //
 //	method, err := baseline.Find("RGPE")
 //	model, err := method.Learn(ctx, space, tasks)
@@ -20,8 +20,8 @@
 // Optimizer's: trials, pending points, candidates, the y policy, the acquisition. So
 // methods compared differ in nothing but the model.
 //
-// HyperBO, HyperBO+, MetaBO, EM-EGP and Portfolio need at least one task with a value; the others
-// work with none and are then GP, or something close to it.
+// Random, GP and the ensembles work without tasks, and are then GP or something close
+// to it; the others need at least one task with a value.
 //
 // # Units
 //

@@ -90,6 +90,7 @@ func ExampleMethods() {
 	// EM-EGP-noisefit true true
 	// EM-EGP-OAS true true
 	// ABLR true true
+	// GC3P true true
 	// StackedGP true true
 	// Portfolio true true
 }

@@ -75,6 +75,7 @@ func Methods() []Method {
 		{"EM-EGP-noisefit", true, AnyAcquisition, learner(learnEmpiricalGP, fitsNoise)},
 		{"EM-EGP-OAS", true, AnyAcquisition, learner(learnEmpiricalGP, shrinksByOAS)},
 		{"ABLR", true, AnyAcquisition, learner(learnABLR)},
+		{"GC3P", true, AnyAcquisition, learner(learnGC3P)},
 		{"StackedGP", true, AnyAcquisition, learner(learnStackedGP)},
 		{"Portfolio", true, NoAcquisition, learner(learnPortfolio)},
 	}

@@ -33,6 +33,7 @@ type config struct {
 	grid       int     // points of EM-EGP
 	shrinkage  float64 // of its covariance, at each step
 	iterations int     // of its EM
+	updates    int     // steps that train a network, of GC3P at each rate
 	oas        bool    // EM-EGP with shrinkage once, after EM, by the OAS formula
 	noiseFit   bool    // EM-EGP with a noise variance fitted to the target
 }
