@@ -3,6 +3,8 @@ package history_test
 import (
 	"bytes"
 	"errors"
+	"io"
+	"iter"
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -48,6 +50,20 @@ func sameUnderFail(t *testing.T, skipped *history.Result, failed *history.Result
 	}
 }
 
+// mustStream checks that Tasks yields what Read returns, but for tasks that come apart
+// where they may not.
+func mustStream(t *testing.T, want *history.Result, tasks func(io.Reader, *history.Report) iter.Seq2[cmbo.Task, error], text []byte, mixed bool) {
+	t.Helper()
+	var report history.Report
+	got, err := collect(tasks(bytes.NewReader(text), &report))
+	if err != nil && !mixed && errors.Is(err, cmbo.ErrTask) {
+		return
+	}
+	if err != nil || !sameBits(byID(got), byID(want.Tasks)) || report.Rows != want.Report.Rows || report.Accepted != want.Report.Accepted {
+		t.Fatalf("mixed %v: %v, %d tasks, %+v", mixed, err, len(got), report)
+	}
+}
+
 func FuzzCSV(f *testing.F) {
 	for _, s := range []string{
 		"task,lr,depth,kernel,bias,value,noise_variance\na,0.1,3,rbf,true,1,\nb,1e-5,12,16,0,-1e150,0.25\n",
@@ -58,13 +74,17 @@ func FuzzCSV(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		form := history.CSV{Space: small(t), Policy: history.Skip, Limits: history.Limits{Line: 1 << 12}}
+		form := history.CSV{Space: small(t), Policy: history.Skip, Limits: history.Limits{Line: 1 << 12, Rows: 1 << 12}}
 		got, err := form.Read(bytes.NewReader(text))
 		if err != nil {
 			mustBeSentinel(t, err)
 			return
 		}
 		mustBeLearnable(t, got)
+		mustStream(t, got, form.Tasks, text, false)
+		mixed := form
+		mixed.Mixed = true
+		mustStream(t, got, mixed.Tasks, text, true)
 		fail := form
 		fail.Policy = history.Fail
 		again, err := fail.Read(bytes.NewReader(text))
@@ -92,13 +112,17 @@ func FuzzJSONLines(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		form := history.JSONLines{Space: small(t), Policy: history.Skip, Limits: history.Limits{Line: 1 << 12}}
+		form := history.JSONLines{Space: small(t), Policy: history.Skip, Limits: history.Limits{Line: 1 << 12, Rows: 1 << 12}}
 		got, err := form.Read(bytes.NewReader(text))
 		if err != nil {
 			mustBeSentinel(t, err)
 			return
 		}
 		mustBeLearnable(t, got)
+		mustStream(t, got, form.Tasks, text, false)
+		mixed := form
+		mixed.Mixed = true
+		mustStream(t, got, mixed.Tasks, text, true)
 		fail := form
 		fail.Policy = history.Fail
 		again, err := fail.Read(bytes.NewReader(text))
