@@ -20,13 +20,16 @@
 // with a step if they have one, [Ordinal], [Categorical], [Bool], or a struct's
 // tags ([SpaceOf]), restricted to candidates if need be. A point of it is a row of
 // float64, one entry a parameter. A [Task] is a history: points and measured
-// values, points that failed, and the parameters they were recorded with; where
-// those have changed since, [space.Space.Adopt] brings tasks to the space. Package
-// space documents all of these. [Learn]
+// values, further outputs by name, points that failed, and the parameters they were
+// recorded with; where those have changed since, [space.Space.Adopt] brings tasks to the
+// space. Package space documents all of these. [Learn]
 // turns tasks into a [Prior], which is expensive, immutable and shared. [New] makes
 // an [Optimizer], which is cheap, has one run in it, and works without a prior
 // as well. Ask opens a [Trial], Tell answers it; both, and everything else on an
 // Optimizer, may be called from any goroutine.
+//
+// Evaluations may bring further values, told with the first as [Outputs]. [WithOutput]
+// declares them, and limits that they have to hold.
 //
 // Larger values are better unless [WithMinimize] is given. Rows and values are
 // copied at the door; what is returned is the caller's.

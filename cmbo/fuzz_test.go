@@ -14,7 +14,7 @@ import (
 // one of them.
 var sentinels = []error{
 	cmbo.ErrDimension, cmbo.ErrNotFinite, cmbo.ErrOutOfSpace, cmbo.ErrSpace, cmbo.ErrNoTasks, cmbo.ErrTask,
-	cmbo.ErrOption, cmbo.ErrPriorMismatch, cmbo.ErrNoCandidates, cmbo.ErrUnknownTrial, cmbo.ErrTrialClosed, cmbo.ErrNumerical,
+	cmbo.ErrOutput, cmbo.ErrOption, cmbo.ErrPriorMismatch, cmbo.ErrNoCandidates, cmbo.ErrUnknownTrial, cmbo.ErrTrialClosed, cmbo.ErrNumerical,
 }
 
 func checkError(t *testing.T, err error) {
@@ -58,6 +58,7 @@ func FuzzTell(f *testing.F) {
 	f.Add([]byte{0, 0, 1, 1, 16, 0, 0, 1, 2, 32, 2, 3, 5, 1, 1})
 	f.Add([]byte{3, 1, 0, 0, 0, 0, 0, 0, 0, 0xf8, 0x7f, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0xf0, 0x7f})
 	f.Add([]byte{4, 9, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 16, 1, 3, 16})
+	f.Add([]byte{16, 0, 0, 1, 1, 0, 32, 1, 2, 0, 16, 0, 0, 1, 3, 0, 16, 1, 4, 0, 8, 0, 0, 6})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r := &reader{b: b}
 		rows := [][]float64{{0, 0}, {0.5, 0}, {0, 0.5}, {1, 1}, {0.25, 0.75}, {0.75, 0.125}}
@@ -65,7 +66,22 @@ func FuzzTell(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o, err := cmbo.New(space, cmbo.WithInitial(2), cmbo.WithYPolicy(cmbo.YPolicy(r.byte()%4)))
+		head := r.byte()
+		opts := []cmbo.Option{cmbo.WithInitial(2), cmbo.WithYPolicy(cmbo.YPolicy(head % 4))}
+		outputs := func() cmbo.Outputs { return nil }
+		if head&16 != 0 {
+			opts = append(opts, cmbo.WithOutput("a", cmbo.AtMost(1), cmbo.Optional()), cmbo.WithOutput("b", cmbo.AtLeast(-1), cmbo.Optional()))
+			outputs = func() cmbo.Outputs {
+				out := cmbo.Outputs{}
+				for _, name := range []string{"a", "b", "c"}[:2+r.byte()%16/15] {
+					if v := r.float(); v != 7 {
+						out[name] = v
+					}
+				}
+				return out
+			}
+		}
+		o, err := cmbo.New(space, opts...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +92,14 @@ func FuzzTell(f *testing.F) {
 			if len(r.b) == 0 {
 				break
 			}
-			switch r.byte() % 6 {
+			switch r.byte() % 7 {
+			case 6:
+				_, err := o.Outlook(ctx)
+				checkError(t, err)
+				best, ok := o.Best()
+				if ok && best.Violations() != nil {
+					t.Fatalf("the best violates %v", best.Violations())
+				}
 			case 0:
 				trial, err := o.Ask(ctx)
 				checkError(t, err)
@@ -88,7 +111,7 @@ func FuzzTell(f *testing.F) {
 				}
 			case 1:
 				id := int(int8(r.byte()))
-				err := o.Tell(id, r.float())
+				err := o.Tell(id, r.float(), outputs())
 				checkError(t, err)
 				if err == nil {
 					if !open[id] {
@@ -107,7 +130,7 @@ func FuzzTell(f *testing.F) {
 				delete(open, id)
 			case 3:
 				x := []float64{r.float(), r.float()}
-				err := o.Observe(x, r.float())
+				err := o.Observe(x, r.float(), outputs())
 				checkError(t, err)
 				if err == nil {
 					told++
@@ -116,7 +139,7 @@ func FuzzTell(f *testing.F) {
 					}
 				}
 			case 4:
-				err := o.Tell(int(r.byte()%8), r.float(), cmbo.WithNoise(r.float()))
+				err := o.Tell(int(r.byte()%8), r.float(), cmbo.WithNoise(r.float()), outputs())
 				checkError(t, err)
 				if err == nil {
 					told++
