@@ -124,7 +124,7 @@ func blocks(t *testing.T) []block {
 // documents returns the names of the module's documents in Markdown.
 func documents(t *testing.T) []string {
 	t.Helper()
-	names := []string{"README.md"}
+	names := []string{"README.md", ".github/CONTRIBUTING.md"}
 	err := fs.WalkDir(os.DirFS(root), ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -288,4 +288,45 @@ func TestFirstProgram(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "main.go")
 	require.NoError(t, os.WriteFile(name, []byte(first.text), 0o600))
 	require.Regexp(t, `^0\.[89]\d* map\[depth:\d+ kernel:\w+ lr:[0-9.e-]+\]\n$`, goTool(t, "run", name))
+}
+
+// TestMapIsTrue: cmbo/ARCHITECTURE.md names each package below cmbo, paths that exist and
+// tests that there are.
+func TestMapIsTrue(t *testing.T) {
+	skipWithoutGo(t)
+	text, err := os.ReadFile(filepath.Join(root, "cmbo/ARCHITECTURE.md"))
+	require.NoError(t, err)
+	require.Less(t, strings.Count(string(text), "\n"), 110, "it is longer than two pages")
+	tests := map[string]bool{}
+	found := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+	named := map[string]bool{}
+	err = fs.WalkDir(os.DirFS(root), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		b, err := os.ReadFile(filepath.Join(root, name))
+		for _, m := range found.FindAllSubmatch(b, -1) {
+			tests[string(m[1])] = true
+		}
+		return err
+	})
+	require.NoError(t, err)
+	for _, m := range span.FindAllStringSubmatch(string(text), -1) {
+		name := m[1]
+		named[name] = true
+		switch {
+		case strings.HasPrefix(name, "Test"):
+			require.True(t, tests[name], "there is no %s", name)
+		case strings.HasSuffix(name, ".go") && !strings.Contains(name, "/"):
+			name = "cmbo/internal/hierarchy/" + name
+			fallthrough
+		case strings.Contains(name, "/") && !strings.Contains(name, " "):
+			_, err := os.Stat(filepath.Join(root, name))
+			require.NoError(t, err)
+		}
+	}
+	for path := range strings.Lines(goTool(t, "list", "./cmbo/...")) {
+		path = strings.TrimPrefix(strings.TrimSpace(path), "github.com/gocmbo/cmbo/")
+		require.True(t, named[path], "the map lacks package %s", path)
+	}
 }
