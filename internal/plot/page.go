@@ -149,7 +149,9 @@ figure{margin:1.2rem 0 1.8rem}
 figure svg{display:block;width:100%;height:auto}
 figcaption{color:var(--mute);font-size:.92rem;line-height:1.45;max-width:46rem;margin-top:.3rem}
 .table figcaption{margin:0 0 .4rem}
-.scroll{overflow-x:auto}
+.scroll{overflow-x:auto;scrollbar-width:thin;scrollbar-color:var(--mute) var(--soft)}
+@supports not (scrollbar-width:thin){.scroll::-webkit-scrollbar{height:.5rem}.scroll::-webkit-scrollbar-thumb{background:var(--mute);border-radius:.25rem}}
+.table .scroll{background:linear-gradient(to right,var(--bg) 2rem,transparent) 0 0/4rem 100% no-repeat local,linear-gradient(to left,var(--bg) 2rem,transparent) 100% 0/4rem 100% no-repeat local,linear-gradient(to right,var(--mute),transparent) 0 0/.8rem 100% no-repeat scroll,linear-gradient(to left,var(--mute),transparent) 100% 0/.8rem 100% no-repeat scroll}
 .panels{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,20rem),1fr));gap:.6rem 1.2rem}
 .panels>*{min-width:0}
 table{border-collapse:collapse;margin:0;font-size:.95rem;font-variant-numeric:tabular-nums}

@@ -241,6 +241,7 @@ type Summary struct {
 	Observations int
 	Enqueued     int
 	Best         *Observation // nil before the first
+	BestIndex    int          // its place among the observations, -1 before the first
 }
 
 // Summary returns the study in numbers.
@@ -248,7 +249,7 @@ func (s *Study) Summary() Summary {
 	v := &s.view
 	v.mu.RLock()
 	defer v.mu.RUnlock()
-	m := Summary{Counts: v.counts, Observations: len(v.observations), Enqueued: v.queue}
+	m := Summary{Counts: v.counts, Observations: len(v.observations), Enqueued: v.queue, BestIndex: v.best}
 	if v.best >= 0 {
 		best := v.observations[v.best]
 		m.Best = &best

@@ -52,7 +52,11 @@ func adviceText(p *plot.Page, a *study.Advice) {
 		return
 	}
 	var items []string
-	for l := cmbo.LevelNone; l <= cmbo.LevelTask; l++ {
+	last := cmbo.LevelTask
+	for _, s := range a.Transfer.Shares {
+		last = max(last, s.Level)
+	}
+	for l := cmbo.LevelNone; l <= last; l++ {
 		item, shown := "", 0
 		for _, s := range a.Transfer.Shares {
 			if s.Level == l && s.Mass >= 0.005 && shown < shownShares {
@@ -125,6 +129,9 @@ func parameterCharts(p *plot.Page, t *study.Study, obs []study.Observation, mode
 		c.Series = append(c.Series, points)
 		if len(beyond.X) > 0 {
 			c.Series = append(c.Series, beyond)
+		}
+		if best := t.Summary().Best; best != nil {
+			c.Series = append(c.Series, recommended(place(param, best.X[i]), axis.clamp(best.Y)))
 		}
 		figures = append(figures, &plot.Figure{Panels: []*plot.Chart{c}, Width: panelWidth, Height: 180})
 	}

@@ -111,7 +111,7 @@ func bestTable(p *plot.Page, t *study.Study, m study.Summary) {
 	if m.Best.Trial > 0 {
 		from = fmt.Sprintf("trial %d", m.Best.Trial)
 	}
-	table := &plot.Table{Caption: "The best so far, " + from + ".", Columns: []plot.Column{{Title: valueLabel(t)}, {Title: compact(m.Best.Y)}}}
+	table := &plot.Table{Caption: "Recommended: the best value so far, " + from + ".", Columns: []plot.Column{{Title: valueLabel(t)}, {Title: compact(m.Best.Y)}}}
 	for i, param := range t.Space().Params() {
 		table.Rows = append(table.Rows, []plot.Cell{plot.Str(param.Name()), cell(param, m.Best.X[i])})
 	}
@@ -224,6 +224,8 @@ func valuesFigure(p *plot.Page, t *study.Study) {
 	if t.Minimizes() {
 		sign = -1
 	}
+	trials, more := t.Trials(api.Failed, 0, maxFailed)
+	at, failures := positions(len(obs), trials)
 	limits := coreOf(obs)
 	var tops []float64
 	top, worst := math.Inf(-1), limits.clamp(obs[0].Y)
@@ -240,24 +242,30 @@ func valuesFigure(p *plot.Page, t *study.Study) {
 		if limits.clamp(o.Y) != o.Y {
 			s = &beyond
 		}
-		s.X, s.Y = append(s.X, float64(i+1)), append(s.Y, limits.clamp(o.Y))
+		s.X, s.Y = append(s.X, at[i]), append(s.Y, limits.clamp(o.Y))
 	}
-	bestSoFar.X, bestSoFar.Y = corners(tops)
-	x := plot.Axis{Label: "evaluations", Integer: true, Min: 1, Max: float64(max(len(obs), 5))}
+	bestSoFar.X, bestSoFar.Y = corners(at, tops)
+	x := plot.Axis{Label: "evaluations", Integer: true, Min: 1, Max: float64(max(len(obs)+len(failures), 5))}
 	chart := &plot.Chart{X: x, Y: plot.Axis{Label: valueLabel(t), Min: limits.lo, Max: limits.hi}, Series: []plot.Series{values, bestSoFar}}
-	caption := "Measured values in the order in which they were told, and the best so far."
+	caption := "Measured values in the order in which they were told, the best so far, and the point recommended."
 	if n := len(beyond.X); n > 0 {
 		chart.Series = append(chart.Series, beyond)
 		caption += fmt.Sprintf(" %s too far from the others for the axis; the table of trials has them.", verb(n, "value lies", "values lie"))
 	}
 	failed := plot.Series{Name: "failed", Points: true, Style: 4}
-	trials, _ := t.Trials(api.Failed, 0, shownPoints)
-	for _, tr := range trials {
-		failed.X, failed.Y = append(failed.X, min(max(float64(tr.After)+0.5, x.Min), x.Max)), append(failed.Y, worst)
+	for _, at := range failures {
+		failed.X, failed.Y = append(failed.X, at), append(failed.Y, worst)
 	}
 	if len(failed.X) > 0 {
 		chart.Series = append(chart.Series, failed)
-		caption += fmt.Sprintf(" %s, at the edge of the figure.", verb(len(failed.X), "trial failed", "trials failed"))
+		caption += fmt.Sprintf(" %s, each at its place among the evaluations", verb(len(failed.X), "trial failed", "trials failed"))
+		if more {
+			caption += "; later ones are not shown"
+		}
+		caption += "."
+	}
+	if i := t.Summary().BestIndex; i < len(obs) { // it may be newer
+		chart.Series = append(chart.Series, recommended(at[i], limits.clamp(obs[i].Y)))
 	}
 	figures := []*plot.Figure{{Panels: []*plot.Chart{chart}, Width: panelWidth}}
 	if o := t.Optimum(); o != nil {
@@ -269,7 +277,7 @@ func valuesFigure(p *plot.Page, t *study.Study) {
 			regret = append(regret, sign**o-top)
 		}
 		s := plot.Series{Name: "regret", Step: true, Bold: true, Plain: true, Style: 2}
-		s.X, s.Y = corners(regret)
+		s.X, s.Y = corners(at, regret)
 		figures = append(figures, &plot.Figure{Panels: []*plot.Chart{{X: x, Y: plot.Axis{Label: "regret", Log: true}, Series: []plot.Series{s}}}, Width: panelWidth})
 		caption += " Regret is the distance of the best from the optimum, which was given as " + plainNumber(*o) + "."
 		if regret[len(regret)-1] <= 0 {
@@ -277,6 +285,36 @@ func valuesFigure(p *plot.Page, t *study.Study) {
 		}
 	}
 	p.Figure(caption, figures...)
+}
+
+// maxFailed bounds the failures that a figure marks.
+const maxFailed = 2000
+
+// positions places n values and the failures on one axis of evaluations, in the order
+// in which they ended.
+func positions(n int, failed []study.Trial) (values, failures []float64) {
+	after := make([]int, len(failed)) // how many values each failure came after
+	for i, t := range failed {
+		after[i] = t.After
+	}
+	slices.Sort(after)
+	place := 0.0
+	for i := range n + 1 {
+		for len(failures) < len(after) && after[len(failures)] <= i {
+			place++
+			failures = append(failures, place)
+		}
+		if i < n {
+			place++
+			values = append(values, place)
+		}
+	}
+	return values, failures
+}
+
+// recommended marks the best point.
+func recommended(x, y float64) plot.Series {
+	return plot.Series{Name: "recommended", Points: true, Style: 3, X: []float64{x}, Y: []float64{y}}
 }
 
 func verb(n int, one, more string) string {
@@ -347,10 +385,10 @@ func (l limits) clamp(v float64) float64 {
 }
 
 // corners thins a curve of steps to the places where it changes, and its end.
-func corners(y []float64) (xs, ys []float64) {
+func corners(x, y []float64) (xs, ys []float64) {
 	for i, v := range y {
 		if i == 0 || i == len(y)-1 || v != y[i-1] {
-			xs, ys = append(xs, float64(i+1)), append(ys, v)
+			xs, ys = append(xs, x[i]), append(ys, v)
 		}
 	}
 	return xs, ys
@@ -376,6 +414,12 @@ func weightChart(p *plot.Page, t *study.Study, m study.Summary) {
 	if len(trials[0].Weights) > len(names) {
 		last = 1
 		names = slices.Concat([]string{"no transfer", "all past tasks"}, names, []string{"single tasks"})
+		if k := len(trials[0].Weights); k != len(names) { // hypotheses that this page has no names for
+			names = names[:0]
+			for i := range k {
+				names = append(names, fmt.Sprintf("hypothesis %d", i+1))
+			}
+		}
 		caption = "How far the past was believed to bear on this task when each trial was chosen: not at all, as one population, by a cluster of it, or by single tasks. It changes once a trial is told."
 	}
 	rest, to := len(names)-last, len(names)-last // the clusters summed up
