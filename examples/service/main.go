@@ -43,6 +43,7 @@ type options struct {
 	token       string
 	readToken   string
 	logJSON     bool
+	probe       bool
 	logLevel    slog.Level
 	body        int64
 	bodies      int64
@@ -76,6 +77,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	flags.StringVar(&o.token, "token", "", "`token` that every request must show; other users of the machine see a command line, so -token-file is better")
 	tokenFile := flags.String("token-file", "", "`file` with the token")
 	readFile := flags.String("read-token-file", "", "`file` with a token that is good for reading alone, pages and metrics among it")
+	flags.BoolVar(&o.probe, "probe", false, "ask the service that listens on the port of -addr, on this machine, whether it is up, and end")
 	flags.BoolVar(&o.logJSON, "log-json", false, "write the log as JSON lines")
 	flags.TextVar(&o.logLevel, "log-level", slog.LevelInfo, "least `level` of what is logged: debug has requests that only read, too")
 	flags.StringVar(&o.priors, "priors", "", "`directory` of encoded priors, *.prior, to take over under their file names")
@@ -111,7 +113,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	switch {
 	case flags.NArg() > 0:
 		return nil, fmt.Errorf("unexpected argument %q; -help lists the flags", flags.Arg(0))
-	case o.dir == "":
+	case o.dir == "" && !o.probe:
 		return nil, errors.New("-dir is missing; -help lists the flags")
 	case o.token != "" && *tokenFile != "":
 		return nil, errors.New("both -token and -token-file")
@@ -177,6 +179,11 @@ func run(args []string, fsys disk.FS) int {
 	if errors.Is(err, flag.ErrHelp) {
 		return 0
 	}
+	if err == nil && o.probe {
+		if err = probe(ctx, o.addr); err == nil {
+			return 0
+		}
+	}
 	if err == nil {
 		o.fs = fsys
 		err = serve(ctx, o, os.Stdout, newLog(o, os.Stderr))
@@ -186,6 +193,29 @@ func run(args []string, fsys disk.FS) int {
 		return 1
 	}
 	return 0
+}
+
+// probe fails unless a service answers on the port of an address.
+func probe(ctx context.Context, addr string) error {
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort("127.0.0.1", port)+"/v1/health", nil)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("the service answers %s", resp.Status)
+	}
+	return nil
 }
 
 // newLog returns the log that the options ask for.

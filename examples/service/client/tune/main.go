@@ -16,6 +16,7 @@ import (
 	"math"
 	"os"
 	"os/signal"
+	"strings"
 	"sync"
 	"time"
 
@@ -30,11 +31,20 @@ func main() {
 	t := &tuner{client: &client.Client{}, out: os.Stdout}
 	flag.StringVar(&t.client.Base, "addr", "http://127.0.0.1:8080", "`address` of the service")
 	flag.StringVar(&t.client.Token, "token", os.Getenv("SERVICE_TOKEN"), "`token` of the service; the environment variable SERVICE_TOKEN is better")
+	tokenFile := flag.String("token-file", "", "`file` with the token")
 	flag.StringVar(&t.study, "study", "branin", "`ID` of the study, which is created if it is not there")
 	flag.IntVar(&t.trials, "trials", 40, "`number` of trials of the study")
 	flag.DurationVar(&t.pause, "pause", 200*time.Millisecond, "`time` that an evaluation pretends to take")
 	workers := flag.Int("workers", 4, "`number` of workers")
 	flag.Parse()
+	if *tokenFile != "" {
+		token, err := os.ReadFile(*tokenFile)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "tune:", err)
+			os.Exit(1)
+		}
+		t.client.Token = strings.TrimSpace(string(token))
+	}
 	if err := t.run(ctx, *workers); err != nil {
 		fmt.Fprintln(os.Stderr, "tune:", err)
 		os.Exit(1)
