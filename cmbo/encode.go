@@ -239,7 +239,7 @@ func readPrior(d *codec.Decoder, kind priorKind) (*Prior, error) {
 	}
 	p = newPrior(p.config, space, p.finite, l)
 	if d.Bool() {
-		if p.success, err = hierarchy.Decode(d, space.Dim(), hierarchyOptions(p.config, space.Dim())); err != nil {
+		if p.success, err = hierarchy.Decode(d, space.Dim(), hierarchySettings(p.config, space.Dim())); err != nil {
 			return nil, err
 		}
 	}

@@ -25,7 +25,7 @@ type hierarchicalPrior struct {
 
 func learnHierarchy(ctx context.Context, t *trainingSet) (learned, error) {
 	c := t.config
-	o, err := t.hierarchyOptions()
+	o, err := t.hierarchySettings()
 	if err != nil {
 		return nil, err
 	}
@@ -55,10 +55,10 @@ func learnHierarchy(ctx context.Context, t *trainingSet) (learned, error) {
 	return &hierarchicalPrior{Model: m}, nil
 }
 
-// hierarchyOptions are the settings of the model of the tasks.
-func (t *trainingSet) hierarchyOptions() (hierarchy.Options, error) {
+// hierarchySettings are the settings of the model of the tasks.
+func (t *trainingSet) hierarchySettings() (hierarchy.Settings, error) {
 	c := t.config
-	o := hierarchyOptions(c, t.space.Dim())
+	o := hierarchySettings(c, t.space.Dim())
 	if c.progress != nil {
 		o.Progress = func(stage string, done, total int) { c.progress(Progress{stage, done, total}) }
 	}
@@ -97,9 +97,9 @@ func (t *trainingSet) standardized(tasks []hierarchy.Task, mean, sd float64) []h
 // compressed. Scores by rank hold no differences of values.
 func (c *learnConfig) compresses() bool { return c.kind == kindHierarchy && c.y != Copula }
 
-// hierarchyOptions are the settings of a model in dim coordinates.
-func hierarchyOptions(c *learnConfig, dim int) hierarchy.Options {
-	o := hierarchy.DefaultOptions(dim)
+// hierarchySettings are the settings of a model in dim coordinates.
+func hierarchySettings(c *learnConfig, dim int) hierarchy.Settings {
+	o := hierarchy.DefaultSettings(dim)
 	o.Seed, o.Workers = c.seed, c.parallelism
 	o.Labels, o.Clusters, o.MaxClusters = c.labels, c.clusters, c.maxClusters
 	o.Rounds, o.ScorePartitions, o.ClusterPoints = c.rounds, c.partitionScore, c.clusterPoints
@@ -198,7 +198,7 @@ func (p *hierarchicalPrior) surrogate(c *runConfig) (Surrogate, error) {
 	if p.space != nil {
 		x = p.space.Encoded()
 	}
-	return &hierarchicalRun{Bound: hierarchy.NewBound(p.Model, c.noise, c.parallelism, c.parts(), x, p.at), clusters: c.prior.Clusters()}, nil
+	return &hierarchicalRun{Bound: hierarchy.NewBound(p.Model, p.Settings(), c.noise, c.parallelism, c.parts(), x, p.at), clusters: c.prior.Clusters()}, nil
 }
 
 // hierarchicalRun makes a [Surrogate] of the hierarchical prior.
@@ -255,12 +255,12 @@ func (r *hierarchicalRun) Criterion() string { return r.criterion }
 func (r *hierarchicalRun) Shares() []Share {
 	var out []Share
 	for _, m := range r.Masses() {
-		s := Share{Level: levels[m.Level], Cluster: -1, Mass: m.Mass, Reversed: m.Reversed}
-		switch s.Level {
-		case LevelCluster:
-			s.Cluster, s.Tasks = m.Index, slices.Clone(r.clusters[m.Index].Members)
-		case LevelTask:
-			s.Tasks = []string{r.Model.Tasks()[m.Index].ID}
+		s := Share{Level: levels[m.Level], Cluster: m.Cluster, Mass: m.Mass, Reversed: m.Reversed}
+		if m.Cluster >= 0 {
+			s.Tasks = slices.Clone(r.clusters[m.Cluster].Members)
+		}
+		for _, i := range m.Tasks {
+			s.Tasks = append(s.Tasks, r.Model.Tasks()[i].ID)
 		}
 		out = append(out, s)
 	}
@@ -291,6 +291,6 @@ func (r *hierarchicalRun) Describe(s *Step) { s.Weights = r.Weights() }
 func (p *hierarchicalPrior) encode(e *codec.Encoder) error { return p.Encode(e) }
 
 func decodeHierarchy(d *codec.Decoder, p *Prior) (learned, error) {
-	m, err := hierarchy.Decode(d, p.space.Dim(), hierarchyOptions(p.config, p.space.Dim()))
+	m, err := hierarchy.Decode(d, p.space.Dim(), hierarchySettings(p.config, p.space.Dim()))
 	return &hierarchicalPrior{Model: m}, err
 }

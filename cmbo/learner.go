@@ -21,7 +21,7 @@ import (
 
 // sampleTasks is the number of tasks that a Learner holds, as many as EM learns the
 // moments of a group from.
-var sampleTasks = hierarchy.DefaultOptions(1).GroupTasks
+var sampleTasks = hierarchy.DefaultSettings(1).GroupTasks
 
 // A Learner makes the hierarchical prior of tasks that come one by one, in any number,
 // through any number of learners, in passes:
@@ -252,7 +252,7 @@ func (l *Learner) endPass(ctx context.Context) (more bool, err error) {
 	if l.kept == nil {
 		return false, fmt.Errorf("%w: a shard of pass %d ends no pass: merge it into the learner it is of", ErrLearners, l.pass+1)
 	}
-	o := hierarchyOptions(l.config, l.space.Dim())
+	o := hierarchySettings(l.config, l.space.Dim())
 	if l.pass == 0 {
 		s, err := l.begin(ctx)
 		if err != nil {
@@ -281,7 +281,7 @@ func (l *Learner) begin(ctx context.Context) (*sums, error) {
 	if err != nil || l.seen.valued <= int64(len(t.tasks)) {
 		return nil, err
 	}
-	o, err := t.hierarchyOptions()
+	o, err := t.hierarchySettings()
 	if err != nil {
 		return nil, err
 	}
@@ -327,7 +327,7 @@ func (l *Learner) prior(ctx context.Context) (*Prior, error) {
 	if s == nil {
 		return t.learn(ctx)
 	}
-	o, err := t.hierarchyOptions()
+	o, err := t.hierarchySettings()
 	if err != nil {
 		return nil, err
 	}
@@ -488,7 +488,7 @@ func LearnFrom(ctx context.Context, space *Space, read func() iter.Seq2[Task, er
 }
 
 func (l *Learner) learn(ctx context.Context, read func() iter.Seq2[Task, error]) (*Prior, error) {
-	o := hierarchyOptions(l.config, l.space.Dim())
+	o := hierarchySettings(l.config, l.space.Dim())
 	for more := true; more; {
 		if l.config.progress != nil {
 			l.config.progress(Progress{"pass", l.pass, 1 + o.Passes})

@@ -110,7 +110,7 @@ func (t *trainingSet) learnOutput(ctx context.Context, known *outputPrior, m *me
 	if known.model != nil {
 		tasks = append(slices.Clone(known.model.Tasks()), tasks...)
 	}
-	o := hierarchyOptions(c, t.space.Dim())
+	o := hierarchySettings(c, t.space.Dim())
 	o.Labels, o.ScorePartitions = nil, false
 	if c.priorKernel != nil {
 		o.Kernel = c.priorKernel
@@ -198,7 +198,7 @@ func (p *Prior) decodeOutputs(d *codec.Decoder) error {
 			return d.Err
 		}
 		var err error
-		if o.model, err = hierarchy.Decode(d, p.space.Dim(), hierarchyOptions(p.config, p.space.Dim())); err != nil {
+		if o.model, err = hierarchy.Decode(d, p.space.Dim(), hierarchySettings(p.config, p.space.Dim())); err != nil {
 			return err
 		}
 		if d.Err != nil {

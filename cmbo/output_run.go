@@ -96,7 +96,7 @@ func (m *outputModel) make(c *runConfig, dim int) {
 		m.model = consulted{plainRun{model.NewPlain(dim, c.ard, c.kernel, math.NaN(), scale, c.seed)}}
 		return
 	}
-	run := &hierarchicalRun{Bound: hierarchy.NewBoundWhole(m.past.model, c.parallelism, c.parts())}
+	run := &hierarchicalRun{Bound: hierarchy.NewBoundWhole(m.past.model, m.past.model.Settings(), c.parallelism, c.parts())}
 	tasks := m.past.model.Tasks()
 	run.clusters = make([]Cluster, m.past.model.NumClusters())
 	for i, l := range m.past.model.Labels() {

@@ -53,7 +53,7 @@ func (r *successRequirement) probability(ctx context.Context, o *draft, x *linal
 			// a few failures fail everywhere.
 			m = hierarchy.NewSuccess(hierarchy.DefaultKernel(o.space.Dim()), x)
 		}
-		r.run = hierarchy.NewBoundSuccess(m, o.config.parallelism, o.config.parts())
+		r.run = hierarchy.NewBoundSuccess(m, m.Settings(), o.config.parallelism, o.config.parts())
 	}
 	if o.h.Failures == 0 && len(r.run.Model.Tasks()) == 0 {
 		return nil, nil // a draft of an earlier log
@@ -111,7 +111,7 @@ func (t *trainingSet) learnSuccess(ctx context.Context) (*hierarchy.Model, error
 		pool = append(pool, k.X)
 	}
 	grid := points.Sample(points.Sorted(points.Distinct(pool...)), successPoints, c.seed, "success")
-	o := hierarchyOptions(c, t.space.Dim())
+	o := hierarchySettings(c, t.space.Dim())
 	o.Labels, o.ScorePartitions, o.BaseTasks = nil, false, successBaseTasks
 	m, err := hierarchy.Learn(ctx, tasks, grid, nil, o)
 	if err != nil {

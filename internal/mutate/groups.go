@@ -8,7 +8,7 @@ var groups = []group{
 	{"journal", []string{"cmbo/journal.go", "cmbo/internal/runlog/seal.go", "cmbo/journalfile/journalfile.go"}, []suite{{"./cmbo/journalfile", ""}, {"./cmbo", "Journal|Restore|Panic"}}},
 	{"snapshot", []string{"cmbo/snapshot.go", "cmbo/internal/runlog/log.go", "cmbo/internal/runlog/stored.go"}, []suite{{"./cmbo/internal/runlog", ""}, {"./cmbo", "Snapshot|Restore|Journal|Enqueue|Config"}, {"./cmbo", ""}}},
 	{"outputs", []string{"cmbo/output*.go", "cmbo/internal/runlog/output.go"}, []suite{{"./cmbo/internal/runlog", ""}, {"./cmbo", "Constraint|Output|Lead|Feasible|Snapshot|CheckOutputs"}}},
-	{"hierarchy", []string{"cmbo/internal/hierarchy/*.go"}, []suite{{"./cmbo/internal/hierarchy", ""}, {"./cmbo", "Golden|Explain|Transfer|Fail"}}},
+	{"hierarchy", []string{"cmbo/internal/hierarchy/*.go"}, []suite{{"./cmbo/internal/hierarchy", ""}, {"./cmbo", "DefaultTrace|Golden|Explain|Transfer|Fail"}}},
 	{"model", []string{"cmbo/internal/cluster/*.go", "cmbo/internal/gp/*.go", "cmbo/internal/model/*.go", "cmbo/internal/scaling/*.go"}, []suite{
 		{"./cmbo/internal/model", ""}, {"./cmbo/internal/gp", ""}, {"./cmbo/internal/cluster", ""}, {"./cmbo/internal/scaling", ""},
 		{"./cmbo", "Golden|Mixture|Adaptive|Theorem|Prior|Learn"},

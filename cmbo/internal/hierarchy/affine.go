@@ -3,31 +3,21 @@ package hierarchy
 import "math"
 
 // affinePrior is what is believed of the target's offset a and scale s, the target
-// being y = a + s·f + noise with f in the scaled units of the tasks.
+// being y = a + s·f + noise with f in the scaled units of the tasks. The tasks' offsets and
+// scales are not trusted wholly: a share of the prior mass lies on values of a far wider
+// spread, so that a target outside all experience is learned from its own values.
 type affinePrior struct {
 	shift, shiftVar       float64 // a ~ N(shift, shiftVar·e^(2·logScale)), but for its tail
 	logScale, logScaleVar float64 // ln |s|, likewise
-	tail, far             float64 // deviations of a's tail and of its far part, in those of a
 	exact                 bool    // a is 0 and s is 1, all else being 0
+	s                     *Settings
 }
 
-// The tasks' offsets and scales are not trusted wholly: a share of the prior mass lies
-// on values of a far wider spread, so that a target outside all experience is learned
-// from its own values.
+// The grid of scales.
 const (
-	tailShare      = 0.01 // of hypotheses that transfer
-	looseShare     = 0.8  // of no transfer, and of every hypothesis under which large is small
-	tailShift      = 10   // times the deviation of a
-	farShift       = 1e6  // likewise, of a small share of the tail
-	farShare       = 0.1
-	scaleTail      = 0.02
-	tailScale      = 3 // deviation of ln s, at least
-	minScaleVar    = 0.04
-	pseudoScaleVar = 1.0 // of one task more, for few tasks
-	noScaleVar     = 4.0 // where tasks of a value each show offsets alone
-	scaleStep      = 0.155
-	maxNodes       = 65
-	coarseValues   = 64 // that scaleStep is narrow enough for
+	scaleStep    = 0.155 // of ln s
+	maxNodes     = 65
+	coarseValues = 64 // that scaleStep is narrow enough for
 )
 
 // maxRatio bounds offsets and scales, in units of the tasks' scale, so that no square
@@ -37,8 +27,8 @@ const maxRatio = 1e50
 // newAffinePrior makes the prior of the tasks' shifts and scales; a task of one value
 // alone has no scale. One imagined task more, a scale's deviation away, keeps few
 // tasks from being believed too much.
-func newAffinePrior(tasks []Task) affinePrior {
-	p := affinePrior{tail: tailShift, far: farShift}
+func newAffinePrior(tasks []Task, s *Settings) affinePrior {
+	p := affinePrior{s: s}
 	n := float64(len(tasks))
 	var scales []float64
 	for i := range tasks {
@@ -54,9 +44,9 @@ func newAffinePrior(tasks []Task) affinePrior {
 		for _, l := range scales {
 			p.logScaleVar += (l - p.logScale) * (l - p.logScale)
 		}
-		p.logScaleVar = max((p.logScaleVar+pseudoScaleVar)/(k+1), minScaleVar)
+		p.logScaleVar = max((p.logScaleVar+s.PseudoScale)/(k+1), s.MinScaleVariance)
 	} else {
-		p.logScale, p.logScaleVar = levelScale(tasks), noScaleVar
+		p.logScale, p.logScaleVar = offsetScale(tasks), s.NoScaleVariance
 	}
 	unit := math.Exp(p.logScale)
 	for i := range tasks {
@@ -67,10 +57,10 @@ func newAffinePrior(tasks []Task) affinePrior {
 	return p
 }
 
-// levelScale returns the logarithm of a scale for tasks that show none, from their
+// offsetScale returns the logarithm of a scale for tasks that show none, from their
 // offsets, so that the unit of the values does not matter: half their range or, where all
 // are equal, their size.
-func levelScale(tasks []Task) float64 {
+func offsetScale(tasks []Task) float64 {
 	lo, hi := tasks[0].Shift, tasks[0].Shift
 	for i := range tasks {
 		lo, hi = min(lo, tasks[i].Shift), max(hi, tasks[i].Shift)
@@ -133,8 +123,8 @@ func (p *affinePrior) nodes(y []float64, reversed float64) []node {
 		return []node{{s: 1, s2: 1}}
 	}
 	sd := math.Sqrt(p.logScaleVar)
-	far := min(3*sd, math.Log(maxRatio))
-	lo, hi := p.logScale-max(1.9, far), p.logScale+max(1.8, far)
+	reach := min(3*sd, math.Log(maxRatio))
+	lo, hi := p.logScale-max(1.9, reach), p.logScale+max(1.8, reach)
 	if spread := deviation(y); spread > 0 {
 		l := math.Log(spread)
 		lo, hi = min(lo, l-1.5), max(hi, l+2)
@@ -145,11 +135,11 @@ func (p *affinePrior) nodes(y []float64, reversed float64) []node {
 	n := min(max(int(math.Ceil(closer*(hi-lo)/scaleStep))+1, 25), int(closer*maxNodes))
 	out := make([]node, 0, 2*n)
 	var total float64
-	wide := max(tailScale, 2*sd)
+	wide, share := max(p.s.WideScale, 2*sd), p.s.WideScaleShare
 	for i := range n {
 		l := lo + (hi-lo)*float64(i)/float64(n-1)
 		d := l - p.logScale
-		w := (1-scaleTail)*math.Exp(-0.5*d*d/p.logScaleVar)/sd + scaleTail*math.Exp(-0.5*d*d/(wide*wide))/wide
+		w := (1-share)*math.Exp(-0.5*d*d/p.logScaleVar)/sd + share*math.Exp(-0.5*d*d/(wide*wide))/wide
 		total += w
 		s := math.Exp(l)
 		out = append(out, node{s: s, s2: s * s, logS2: 2 * l, log: w})
@@ -172,24 +162,26 @@ func (p *affinePrior) nodes(y []float64, reversed float64) []node {
 // An alternative is one variance of a that is thought of.
 type alternative struct{ v, log float64 }
 
-// numAlternatives is the number of alternatives for the variance of a, the last of them the
-// tail's far part.
+// numAlternatives is the number of variances of a that are thought of: that of the tasks'
+// offsets, a wide one, and the widest.
 const (
 	numAlternatives = 3
-	farAlternative  = numAlternatives - 1
+	widest          = numAlternatives - 1
 )
 
-// alternatives returns them, the far wider ones having the share tail.
+// alternatives returns the variances of a with their log prior masses, tail being that of
+// the wide and the widest one together.
 func (p *affinePrior) alternatives(tail float64) [numAlternatives]alternative {
+	s := p.s
 	return [numAlternatives]alternative{
 		{p.shiftVar, math.Log1p(-tail)},
-		{p.shiftVar * p.tail * p.tail, math.Log(tail * (1 - farShare))},
-		{p.shiftVar * p.far * p.far, math.Log(tail * farShare)},
+		{p.shiftVar * s.WideOffset * s.WideOffset, math.Log(tail * (1 - s.WidestShare))},
+		{p.shiftVar * s.WidestOffset * s.WidestOffset, math.Log(tail * s.WidestShare)},
 	}
 }
 
 // inner holds the inner products of the whitened values, of the whitened ones and of
-// the whitened prior means of t observations under one component, and the sum of the
+// the whitened prior means of t observations under one hypothesis, and the sum of the
 // logarithms of its factor's diagonal.
 type inner struct {
 	t                      int
@@ -208,33 +200,32 @@ func (in *inner) add(y, u, v, diag float64) {
 	in.logDet += math.Log(diag)
 }
 
-// An atom is a part of what is believed of offset and scale: a share of the mass and
-// the moments of both, the offset being taken from the centre.
-type atom struct {
-	w                 float64
+// A part of what is believed of offset and scale has a mass and the moments of both, the
+// offset being taken from the centre.
+type part struct {
+	mass              float64
 	a, s, s2          float64 // means of a, s and s²
 	varA, varS, covAS float64
 }
 
-// affine is what the data say of offset and scale under one component.
-type affine struct {
+// affinePosterior is what the values say of offset and scale under one hypothesis.
+type affinePosterior struct {
 	evidence float64 // log density of the values, up to a constant
-	all      atom    // of weight 1
-	atoms    []atom  // parts of it, in the order of the scales; they are narrow in s
+	all      part    // of mass 1
+	// parts are narrow in s, and in the order of the scales: a scale's uncertainty makes a
+	// low prediction uncertain, but downwards only, which a single pair of moments does not
+	// show.
+	parts    []part
 	reversed float64 // mass of negative scales
 }
 
-// maxAtoms bounds the atoms of one sign: a scale's uncertainty makes a low prediction
-// uncertain, but downwards only, which a single pair of moments does not show.
-const maxAtoms = 5
-
 // quadrature is the memory of one goroutine that integrates over offset and scale, and
-// the posterior weights of the alternatives, node by node.
+// the posterior masses of the alternatives, node by node.
 type quadrature struct {
 	log    []float64                       // of a node, an upper bound of its alternatives'
 	als    []float64                       // least squares offsets
-	w      [][numAlternatives]float64      // weights of the alternatives, up to the total
-	factor [][numAlternatives]float64      // of the weights, beside the exponentials
+	w      [][numAlternatives]float64      // masses of the alternatives, up to the total
+	factor [][numAlternatives]float64      // of the masses, beside the exponentials
 	alts   [2][numAlternatives]alternative // alternatives of positive and negative scales
 	total  float64
 }
@@ -243,8 +234,8 @@ type quadrature struct {
 // the node to be left out: all nodes there can be do not add up to a unit of rounding.
 const negligible = 50
 
-// evidence computes that of a component and the mass of negative scales, and
-// leaves the weights in q. Values and offset are taken from centre.
+// evidence computes that of a hypothesis and the mass of negative scales, and
+// leaves the masses in q. Values and offset are taken from centre.
 //
 // Given s, with w = y − s·m whitened, the least squares offset is â = u·w/u·u, and
 //
@@ -254,11 +245,11 @@ const negligible = 50
 func (p *affinePrior) evidence(in *inner, nodes []node, tail, centre float64, q *quadrature) (evidence, reversed float64) {
 	q.log, q.als = resize(q.log, len(nodes)), resize(q.als, len(nodes))
 	q.w, q.factor = resize(q.w, len(nodes)), resize(q.factor, len(nodes))
-	q.alts = [2][numAlternatives]alternative{p.alternatives(tail), p.alternatives(looseShare)}
+	q.alts = [2][numAlternatives]alternative{p.alternatives(tail), p.alternatives(p.s.NoTransferTail)}
 	if in.t == 0 {
-		// Of the tail's far part nothing but the deviation of a prediction would be seen.
+		// Of the widest nothing but the deviation of a prediction would be seen.
 		for i := range q.alts {
-			q.alts[i][farAlternative].v = q.alts[i][farAlternative-1].v
+			q.alts[i][widest].v = q.alts[i][widest-1].v
 		}
 	}
 	a0, t := p.shift-centre, float64(in.t)
@@ -276,7 +267,7 @@ func (p *affinePrior) evidence(in *inner, nodes []node, tail, centre float64, q 
 			best = i
 		}
 	}
-	// at returns the logarithm of an alternative's weight, but for a factor.
+	// at returns the logarithm of an alternative's mass, but for a factor.
 	at := func(i int, alt *alternative) (l, factor float64) {
 		if in.t == 0 {
 			return q.log[i] + alt.log, 1
@@ -328,15 +319,15 @@ func (q *quadrature) alternatives(n *node) *[numAlternatives]alternative {
 }
 
 // infer integrates over offset and scale: see evidence.
-func (p *affinePrior) infer(in *inner, nodes []node, tail, centre float64, q *quadrature) affine {
-	var out affine
+func (p *affinePrior) infer(in *inner, nodes []node, tail, centre float64, q *quadrature) affinePosterior {
+	var out affinePosterior
 	out.evidence, out.reversed = p.evidence(in, nodes, tail, centre, q)
 	a0 := p.shift - centre
-	// Neighbouring scales are put together until they weigh enough.
+	// Neighbouring scales are put together until they have the mass that MaxParts asks for.
 	var sign float64
 	for i := range nodes {
 		n := &nodes[i]
-		var each atom
+		var each part
 		for k, w := range q.w[i] {
 			if w == 0 {
 				continue
@@ -347,33 +338,33 @@ func (p *affinePrior) infer(in *inner, nodes []node, tail, centre float64, q *qu
 				e := n.s2 / in.uu
 				m, v = a0+v/(v+e)*(q.als[i]-a0), v*e/(v+e)
 			}
-			each.add(atom{w: w / q.total, a: m, s: n.s, s2: n.s2, varA: v})
+			each.add(part{mass: w / q.total, a: m, s: n.s, s2: n.s2, varA: v})
 		}
-		if each.w == 0 {
+		if each.mass == 0 {
 			continue
 		}
 		out.all.add(each)
-		last := len(out.atoms) - 1
-		if last < 0 || n.s*sign < 0 || out.atoms[last].w >= 1.0/maxAtoms {
-			out.atoms = append(out.atoms, atom{})
+		last := len(out.parts) - 1
+		if last < 0 || n.s*sign < 0 || out.parts[last].mass >= 1/float64(p.s.MaxParts) {
+			out.parts = append(out.parts, part{})
 			last++
 		}
 		sign = n.s
-		out.atoms[last].add(each)
+		out.parts[last].add(each)
 	}
 	return out
 }
 
 // add makes a the sum of two parts, with their moments.
-func (a *atom) add(b atom) {
-	w := a.w + b.w
-	if !(w > 0) {
+func (a *part) add(b part) {
+	mass := a.mass + b.mass
+	if !(mass > 0) {
 		return
 	}
-	p, q := a.w/w, b.w/w
+	p, q := a.mass/mass, b.mass/mass
 	da, ds := b.a-a.a, b.s-a.s
-	*a = atom{
-		w: w, a: a.a + q*da, s: a.s + q*ds, s2: p*a.s2 + q*b.s2,
+	*a = part{
+		mass: mass, a: a.a + q*da, s: a.s + q*ds, s2: p*a.s2 + q*b.s2,
 		varA:  p*a.varA + q*b.varA + p*q*da*da,
 		varS:  p*a.varS + q*b.varS + p*q*ds*ds,
 		covAS: p*a.covAS + q*b.covAS + p*q*da*ds,

@@ -38,32 +38,14 @@ type Base struct {
 	NoiseVariance float64
 }
 
-// Bounds of the base process's parameters, in scaled units and units of the cube.
-const (
-	minVariance, maxVariance = 0.05, 20
-	minLength, maxLength     = 0.02, 30
-	minNoise, maxNoise       = 1e-4, 1
-	maxMean                  = 1
-	lengthSD                 = 0.5 // of a length's logarithm around √d/2: those of few tasks say little of another's
-)
-
-// DefaultKernel returns the template of the base process in dim coordinates: a
-// scaled Matérn-3/2 with a length for each.
-func DefaultKernel(dim int) kernel.Kernel {
-	lengths := make([]float64, dim)
-	for i := range lengths {
-		lengths[i] = 0.5 * math.Sqrt(float64(dim))
-	}
-	return kernel.Scale(1, kernel.Matern32(lengths...))
-}
-
 // fitBase maximises the sum of the tasks' log marginal likelihoods over the
 // template's parameters, the mean and the noise variance, lengths having a wide
 // log-normal prior.
-func fitBase(ctx context.Context, tasks []Task, template kernel.Kernel, workers int) (Base, error) {
-	lo, hi, pull := box(template)
+func fitBase(ctx context.Context, tasks []Task, s *Settings) (Base, error) {
+	template := s.Kernel
+	lo, hi, pull := s.box()
 	start := append(template.AppendParams([]float64{0}), math.Log(0.01))
-	o := gp.NewMultiTask(template, 1, workers)
+	o := gp.NewMultiTask(template, 1, s.Workers)
 	for _, t := range tasks {
 		o.Add(t.X, t.Z, t.Noise)
 	}
@@ -108,13 +90,14 @@ const foreignRange = 7
 
 // box returns bounds and priors of the parameters as the search sees them: the
 // mean, the kernel's log-parameters, the logarithm of the noise variance.
-func box(template kernel.Kernel) (lo, hi []float64, pull []normalPrior) {
-	params := template.AppendParams(nil)
+func (s *Settings) box() (lo, hi []float64, pull []normalPrior) {
+	logs := func(r [2]float64) (lo, hi float64) { return math.Log(r[0]), math.Log(r[1]) }
+	params := s.Kernel.AppendParams(nil)
 	n := len(params) + 2
 	lo, hi, pull = make([]float64, n), make([]float64, n), make([]normalPrior, n)
-	lo[0], hi[0] = -maxMean, maxMean
-	lo[n-1], hi[n-1] = math.Log(minNoise), math.Log(maxNoise)
-	spec, err := kernel.Describe(template)
+	lo[0], hi[0] = -s.MaxMean, s.MaxMean
+	lo[n-1], hi[n-1] = logs(s.NoiseRange)
+	spec, err := kernel.Describe(s.Kernel)
 	simple := err == nil && spec.Name == "Scale" && len(spec.Kernels[0].Kernels) == 0
 	for i, p := range params {
 		j := i + 1
@@ -122,10 +105,10 @@ func box(template kernel.Kernel) (lo, hi []float64, pull []normalPrior) {
 		case !simple:
 			lo[j], hi[j] = p-foreignRange, p+foreignRange
 		case i == 0:
-			lo[j], hi[j] = math.Log(minVariance), math.Log(maxVariance)
+			lo[j], hi[j] = logs(s.VarianceRange)
 		default:
-			lo[j], hi[j] = math.Log(minLength), math.Log(maxLength)
-			pull[j] = normalPrior{p, lengthSD}
+			lo[j], hi[j] = logs(s.LengthRange)
+			pull[j] = normalPrior{p, s.LengthSD}
 		}
 	}
 	return lo, hi, pull

@@ -15,8 +15,9 @@ import (
 // best h.
 func TestBaseGradient(t *testing.T) {
 	r := rng.Stream(31, t.Name())
-	template := DefaultKernel(3)
-	_, _, pull := box(template)
+	s := DefaultSettings(3)
+	template := s.Kernel
+	_, _, pull := s.box()
 	o := gp.NewMultiTask(template, 1, 1)
 	for range 4 {
 		z := make([]float64, 9)

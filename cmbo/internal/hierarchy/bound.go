@@ -2,14 +2,16 @@ package hierarchy
 
 import (
 	"context"
+	"math"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// Bound is a run that carries the points it is asked about to the grid itself, and keeps
-// what it worked out there for those that come again: a list, or, in a space without one,
-// the parts that the candidates of one proposal share with those of the one before.
+// Bound is a run that is asked about points instead of [Candidates]. It carries them to the
+// grid, and keeps what it worked out there as long as the same points are asked about again.
+// In a space with a list those are the list. In one without, candidates come in parts, of
+// which a proposal shares some with the one before.
 type Bound struct {
 	*Run
 	Model   *Model
@@ -21,17 +23,23 @@ type Bound struct {
 	at   *Candidates
 }
 
-// NewBound returns a run with the default masses: see [NewRun]. The candidates of a space
+// NewBound returns a run: see [NewRun]. The candidates of a space
 // without a list come in parts of so many rows. at is what the list x, which the run may
 // be bound to, is carried to, both nil for none.
-func NewBound(m *Model, noise float64, workers int, parts []int, x *linalg.Dense, at *Candidates) *Bound {
-	return &Bound{Run: NewRun(m, DefaultMasses(), noise, workers), Model: m, workers: workers, parts: parts, x: x, at: at}
+func NewBound(m *Model, s Settings, noise float64, workers int, parts []int, x *linalg.Dense, at *Candidates) *Bound {
+	return &Bound{Run: NewRun(m, s, noise, workers), Model: m, workers: workers, parts: parts, x: x, at: at}
 }
 
-// NewBoundSuccess returns a run on labels with the default masses: see [NewSuccessRun]
-// and [NewBound].
-func NewBoundSuccess(m *Model, workers int, parts []int) *Bound {
-	return &Bound{Run: NewSuccessRun(m, DefaultMasses(), workers), Model: m, workers: workers, parts: parts}
+// NewBoundSuccess returns a run on labels: see [NewSuccessRun] and [NewBound].
+func NewBoundSuccess(m *Model, s Settings, workers int, parts []int) *Bound {
+	return &Bound{Run: NewSuccessRun(m, s, workers), Model: m, workers: workers, parts: parts}
+}
+
+// NewBoundWhole returns a run that takes all values as they are,
+// far ones too, since a limit may lie anywhere: see [NewBound].
+func NewBoundWhole(m *Model, s Settings, workers int, parts []int) *Bound {
+	s.Whole = true
+	return NewBound(m, s, math.NaN(), workers, parts, nil, nil)
 }
 
 // Bind makes x the list, which is carried unless its points are those of the list
@@ -72,29 +80,38 @@ func (r *Bound) candidates(ctx context.Context, x *linalg.Dense) (*Candidates, b
 
 // Predict is [Run.Predict] at the rows of x.
 func (r *Bound) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) error {
-	c, again, err := r.candidates(ctx, x)
+	c, keep, err := r.candidates(ctx, x)
 	if err != nil {
 		return err
 	}
-	return r.Run.Predict(ctx, mean, sd, c, again)
+	return r.Run.Predict(ctx, mean, sd, c, keep)
 }
 
 // LogImprovement is [Run.LogImprovement] at the rows of x.
 func (r *Bound) LogImprovement(ctx context.Context, dst []float64, x *linalg.Dense, best float64) error {
-	c, again, err := r.candidates(ctx, x)
+	c, keep, err := r.candidates(ctx, x)
 	if err != nil {
 		return err
 	}
-	return r.Run.LogImprovement(ctx, dst, c, again, best)
+	return r.Run.LogImprovement(ctx, dst, c, keep, best)
+}
+
+// LogWithin is [Run.LogWithin] at the rows of x.
+func (r *Bound) LogWithin(ctx context.Context, dst []float64, x *linalg.Dense, lo, hi float64) error {
+	c, keep, err := r.candidates(ctx, x)
+	if err != nil {
+		return err
+	}
+	return r.Run.LogWithin(ctx, dst, c, keep, lo, hi)
 }
 
 // Success is [Run.Success] at the rows of x.
 func (r *Bound) Success(ctx context.Context, dst []float64, x *linalg.Dense) error {
-	c, again, err := r.candidates(ctx, x)
+	c, keep, err := r.candidates(ctx, x)
 	if err != nil {
 		return err
 	}
-	return r.Run.Success(ctx, dst, c, again)
+	return r.Run.Success(ctx, dst, c, keep)
 }
 
 // Weights returns the masses of no transfer, the population, each cluster, and all
@@ -102,11 +119,8 @@ func (r *Bound) Success(ctx context.Context, dst []float64, x *linalg.Dense) err
 func (r *Bound) Weights() []float64 {
 	w := make([]float64, 3+r.Model.NumClusters())
 	for _, m := range r.Masses() {
-		i := int(m.Level)
-		switch m.Level {
-		case Cluster:
-			i += m.Index
-		case SingleTask:
+		i := int(m.Level) + max(m.Cluster, 0)
+		if m.Level == SingleTask {
 			i = len(w) - 1
 		}
 		w[i] += m.Mass

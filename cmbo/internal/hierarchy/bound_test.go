@@ -17,7 +17,7 @@ import (
 // again and no others, and points asked about in passing leave them.
 func TestBoundKeeps(t *testing.T) {
 	r := rng.Stream(1, t.Name())
-	m := learn(t, makeTasks(11, 9, 10, 2, 0, 1), uniform(r, 30, 2), testOptions(2))
+	m := learn(t, makeTasks(11, 9, 10, 2, 0, 1), uniform(r, 30, 2), testSettings(2))
 	parts := []int{block + 22, 40, 40, 1}
 	const steps = panel + 6 // more than go side by side
 	rolled := func() []*linalg.Dense {
@@ -35,8 +35,8 @@ func TestBoundKeeps(t *testing.T) {
 	for i := range y {
 		y[i] = 30 * family(r, x.Row(i), 0) // more widely spread than the tasks' values
 	}
-	kept := NewBound(m, math.NaN(), 1, parts, nil, nil)
-	heavy := make(map[*component]int)
+	kept := NewBound(m, m.Settings(), math.NaN(), 1, parts, nil, nil)
+	heavy := make(map[*member]int)
 	for i := range steps {
 		switch i {
 		case 4:
@@ -84,12 +84,12 @@ func TestBoundKeeps(t *testing.T) {
 			fresh := 1 + (parts[i%len(parts)]-1)/block
 			require.Equal(t, len(kept.at.blocks)-fresh, same, "blocks kept at step %d", i)
 		}
-		ks, _ := kept.heavy()
+		ks, _ := kept.predicting()
 		for _, k := range ks {
 			heavy[k]++
 		}
 
-		other := NewBound(m, math.NaN(), 4, parts, nil, nil)
+		other := NewBound(m, m.Settings(), math.NaN(), 4, parts, nil, nil)
 		wantMean, wantSD, wantEI := make([]float64, n), make([]float64, n), make([]float64, n)
 		require.NoError(t, other.Fit(ctx, told, y[:i], given[:i], pending))
 		require.NoError(t, other.Predict(ctx, wantMean, wantSD, at))
@@ -112,11 +112,11 @@ func TestBoundKeeps(t *testing.T) {
 // is not bound to.
 func TestBoundKeepsProposals(t *testing.T) {
 	r := rng.Stream(1, t.Name())
-	m := learn(t, makeTasks(11, 9, 10, 2, 0, 1), uniform(r, 30, 2), testOptions(2))
+	m := learn(t, makeTasks(11, 9, 10, 2, 0, 1), uniform(r, 30, 2), testSettings(2))
 	list := uniform(r, 7, 2)
 	at, err := m.Candidates(ctx, list, 1)
 	require.NoError(t, err)
-	b := NewBound(m, math.NaN(), 1, []int{5, 5, 5, 5}, list, at)
+	b := NewBound(m, m.Settings(), math.NaN(), 1, []int{5, 5, 5, 5}, list, at)
 	require.NoError(t, b.Fit(ctx, uniform(r, 1, 2), []float64{1}, nil, nil))
 	predict := func(n int) {
 		require.NoError(t, b.Predict(ctx, make([]float64, n), make([]float64, n), uniform(r, n, 2)))
@@ -129,7 +129,7 @@ func TestBoundKeepsProposals(t *testing.T) {
 	require.Same(t, kept, b.at)
 	require.Len(t, b.bound, 4)
 
-	b = NewBound(m, math.NaN(), 1, []int{5, 5, 5, 5}, list, at)
+	b = NewBound(m, m.Settings(), math.NaN(), 1, []int{5, 5, 5, 5}, list, at)
 	require.NoError(t, b.Bind(ctx, points.Pick(list, []int{0, 1, 2, 3, 4, 5, 6})))
 	require.Same(t, at, b.at, "the list is carried already")
 }
@@ -138,7 +138,7 @@ func TestBoundKeepsProposals(t *testing.T) {
 // are, and nowhere else.
 func TestPanelsLaidOutBefore(t *testing.T) {
 	r := rng.Stream(1, t.Name())
-	m := learn(t, makeTasks(11, 9, 10, 2, 0, 1), uniform(r, 30, 2), testOptions(2))
+	m := learn(t, makeTasks(11, 9, 10, 2, 0, 1), uniform(r, 30, 2), testSettings(2))
 	const n = 2*panel + 3
 	x, other := uniform(r, n, 2), linalg.NewDense(n, 2, nil)
 	y := make([]float64, n)
@@ -148,10 +148,10 @@ func TestPanelsLaidOutBefore(t *testing.T) {
 			other.Row(i)[j] = 0.99 * u // with about the same masses
 		}
 	}
-	run := NewRun(m, DefaultMasses(), math.NaN(), 1)
+	run := NewRun(m, m.Settings(), math.NaN(), 1)
 	require.NoError(t, run.Fit(ctx, x, y, nil, nil))
-	var pop, cluster []*component
-	for _, k := range run.comps {
+	var pop, cluster []*member
+	for _, k := range run.all {
 		switch k.level {
 		case Population:
 			pop = append(pop, k)
@@ -160,15 +160,15 @@ func TestPanelsLaidOutBefore(t *testing.T) {
 		}
 	}
 	require.NotEmpty(t, cluster)
-	short := run.batch(pop, run.pts[:panel+1], 0, nil)
-	for _, ks := range [][]*component{pop, cluster, append(cluster, pop...)} {
-		want := run.batch(ks, run.pts, 0, nil)
-		for _, earlier := range []*batch{short, run.batch(pop, run.pts, n, nil), run.batch(cluster, run.pts, panel, nil)} {
-			got := run.batch(ks, run.pts, 0, earlier)
+	short := m.newPanels(pop, run.pts[:panel+1], 0, nil)
+	for _, ks := range [][]*member{pop, cluster, append(cluster, pop...)} {
+		want := m.newPanels(ks, run.pts, 0, nil)
+		for _, earlier := range []*panels{short, m.newPanels(pop, run.pts, n, nil), m.newPanels(cluster, run.pts, panel, nil)} {
+			got := m.newPanels(ks, run.pts, 0, earlier)
 			require.Equal(t, want.cols, got.cols)
 		}
 	}
-	require.Same(t, &short.cols[0].Row(0)[0], &run.batch(pop, run.pts, 0, short).cols[0].Row(0)[0])
+	require.Same(t, &short.cols[0].Row(0)[0], &m.newPanels(pop, run.pts, 0, short).cols[0].Row(0)[0])
 
 	// Nothing of the points of another run is left.
 	c, err := m.Candidates(ctx, uniform(r, 5, 2), 1)
@@ -179,7 +179,7 @@ func TestPanelsLaidOutBefore(t *testing.T) {
 		return mean, sd
 	}
 	predict(run)
-	fresh := NewRun(m, DefaultMasses(), math.NaN(), 1)
+	fresh := NewRun(m, m.Settings(), math.NaN(), 1)
 	require.NoError(t, run.Fit(ctx, other, y, nil, nil))
 	require.NoError(t, fresh.Fit(ctx, other, y, nil, nil))
 	mean, sd := predict(run)

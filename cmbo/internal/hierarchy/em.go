@@ -23,9 +23,9 @@ type pull struct {
 	mean, cov float64
 }
 
-// carried is a task carried to the grid.
+// carried is a task's points, carried to the grid, and its values.
 type carried struct {
-	*sites
+	*located
 	z    []float64
 	rest *linalg.Sym // covariance of e, with the noise variances on the diagonal
 }
@@ -37,7 +37,7 @@ func (g *grid) carryTask(t *Task) (*carried, error) {
 		return nil, err
 	}
 	n := s.len()
-	c := &carried{sites: s, z: t.Z, rest: linalg.NewSym(n, nil)}
+	c := &carried{located: s, z: t.Z, rest: linalg.NewSym(n, nil)}
 	if s.cross != nil {
 		var gram linalg.Sym
 		kernel.Gram(&gram, g.base.Kernel, t.X)
@@ -285,18 +285,18 @@ func (g *grid) maximize(m *Moments, s *linalg.Sym, u []float64, n float64, p pul
 	}
 }
 
-// posterior is what a task leaves of the moments: f(Z) ~ N(mean, C − vᵀ·v).
-type posterior struct {
+// taskPosterior is what a task leaves of the moments: f(Z) ~ N(mean, C − vᵀ·v).
+type taskPosterior struct {
 	mean []float64
 	v    *linalg.Dense // n×g
 }
 
 // posterior conditions the moments on a task.
-func (e *estep) posterior(c *carried, m Moments, mean float64) (posterior, error) {
+func (e *estep) posterior(c *carried, m Moments, mean float64) (taskPosterior, error) {
 	if _, err := e.condition(c, m, mean); err != nil {
-		return posterior{}, err
+		return taskPosterior{}, err
 	}
-	p := posterior{mean: append([]float64(nil), m.Mean...), v: new(linalg.Dense)}
+	p := taskPosterior{mean: append([]float64(nil), m.Mean...), v: new(linalg.Dense)}
 	for i, a := range e.alpha {
 		linalg.Axpy(p.mean, a, e.proj.Row(i))
 	}

@@ -34,9 +34,9 @@ func (m *Model) Encode(e *codec.Encoder) error {
 	return nil
 }
 
-// Decode reads a model over points of dim coordinates, with the settings o. What is
+// Decode reads a model over points of dim coordinates, with the settings s. What is
 // wrong with the bytes is in d.Err.
-func Decode(d *codec.Decoder, dim int, o Options) (*Model, error) {
+func Decode(d *codec.Decoder, dim int, s Settings) (*Model, error) {
 	g, err := decodeGrid(d, dim)
 	if err != nil {
 		return nil, err
@@ -96,8 +96,8 @@ func Decode(d *codec.Decoder, dim int, o Options) (*Model, error) {
 	}
 	m := &Model{
 		grid: g, pop: moments[0], clusters: moments[1:], tasks: tasks, total: int64(total), labels: labels,
-		affine: newAffinePrior(tasks), partitions: parts, distances: int64(distances), rounds: rounds,
+		affine: newAffinePrior(tasks, &s), settings: s, partitions: parts, distances: int64(distances), rounds: rounds,
 	}
 	m.finish()
-	return m, m.chooseSingles(d.Ctx, make([]*carried, n), o.Singles, o.Seed, o.Workers)
+	return m, m.chooseSingles(d.Ctx, make([]*carried, n), s.Singles, s.Seed, s.Workers)
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/gaussian"
-	"github.com/gocmbo/cmbo/internal/f64"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -25,15 +24,10 @@ import (
 type grid struct {
 	base       Base
 	z          *linalg.Dense
-	gram       *linalg.Sym // k_b(Z, Z)
-	row        map[string]int
-	neighbours int
-	own        kernel.Kernel // of what a target has of its own
+	gram       *linalg.Sym    // k_b(Z, Z)
+	row        map[string]int // of a grid point, by its coordinates
+	neighbours int            // grid points that carry a point off the grid
 }
-
-// A target's own process is small, and its lengths are those that are likely of any
-// function: the lengths of few tasks say little of those of another.
-const ownVariance = 0.3 // of the base process's
 
 func newGrid(base Base, z *linalg.Dense, neighbours int) *grid {
 	n, _ := z.Dims()
@@ -42,7 +36,6 @@ func newGrid(base Base, z *linalg.Dense, neighbours int) *grid {
 	for i := range n {
 		g.row[points.Key(z.Row(i))] = i
 	}
-	g.own = kernel.Scale(max(ownVariance*g.gram.Trace()/float64(n), math.SmallestNonzeroFloat64), DefaultKernel(g.dim()))
 	return g
 }
 
@@ -58,36 +51,22 @@ func (g *grid) prior() Moments {
 	return Moments{Mean: slices.Repeat([]float64{g.base.Mean}, g.len()), Cov: g.gram}
 }
 
-// sites are points carried to the grid.
-type sites struct {
-	x   *linalg.Dense
-	idx [][]int     // grid points that carry each, one for a point of the grid
-	w   [][]float64 // their weights
-	on  []bool      // points of the grid
-	// cross is k_b(x, Z), a row a point; nil where all points are of the grid.
-	cross *linalg.Dense
-	// restVar holds the variances of e.
-	restVar []float64
-}
-
-func (s *sites) len() int { return len(s.idx) }
-
 // locator is the memory of carrying one point after another to the grid.
 type locator struct {
 	row   []float64 // k_b(x, Z) of a point
 	near  []float64 // its entries at the neighbours
-	order []int
+	order []int     // the indices of tops
 	tops  []float64 // entries of row that may be among the largest
-	most  []float64 // the largest of those, in falling order
+	first []float64 // the largest of those, in falling order
 	sub   linalg.Sym
 	chol  linalg.Cholesky
 }
 
-// locate carries the rows of x to the grid. What comes of it keeps cross, which is
-// overwritten.
-func (g *grid) locate(x, cross *linalg.Dense) (*sites, error) {
+// locate carries the rows of x to the grid, without prior moments. What comes of it keeps
+// cross, which is overwritten.
+func (g *grid) locate(x, cross *linalg.Dense) (*located, error) {
 	n, _ := x.Dims()
-	s := &sites{x: x, idx: make([][]int, n), w: make([][]float64, n), on: make([]bool, n), restVar: make([]float64, n)}
+	s := &located{x: x, idx: make([][]int, n), w: make([][]float64, n), on: make([]bool, n), restVar: make([]float64, n)}
 	one := []float64{1}
 	off := false
 	for i := range n {
@@ -121,7 +100,7 @@ func (g *grid) locate(x, cross *linalg.Dense) (*sites, error) {
 }
 
 // weights finds the neighbours of point i, whose row is in l, and their weights.
-func (g *grid) weights(s *sites, i int, l *locator) error {
+func (g *grid) weights(s *located, i int, l *locator) error {
 	idx, w := s.idx[i], s.w[i]
 	l.nearest(idx)
 	l.sub.Subset(g.gram, idx)
@@ -141,28 +120,28 @@ func (g *grid) weights(s *sites, i int, l *locator) error {
 // equals.
 func (l *locator) nearest(idx []int) {
 	m := len(idx)
-	least := l.threshold(m)
+	bound := l.threshold(m)
 	l.order, l.tops = l.order[:0], l.tops[:0]
 	for i, v := range l.row {
-		if !(v < least) {
+		if !(v < bound) {
 			l.order, l.tops = append(l.order, i), append(l.tops, v)
 		}
 	}
-	least = l.largest(m)
-	equals := m - slices.Index(l.most, least) // of the least of them, so many belong
+	bound = l.largest(m)
+	equals := m - slices.Index(l.first, bound) // so many entries of that very value belong
 	idx = idx[:0]
 	for i, v := range l.tops {
-		if v < least || v == least && equals == 0 {
+		if v < bound || v == bound && equals == 0 {
 			continue
 		}
-		if v == least {
+		if v == bound {
 			equals--
 		}
 		idx = append(idx, l.order[i])
 	}
 }
 
-// threshold returns a number that at least m entries of row reach: the least of m
+// threshold returns a number that at least m entries of row reach: the smallest of m
 // entries of different parts of row, each about the largest of its part.
 func (l *locator) threshold(m int) float64 {
 	size := len(l.row) / (2 * m)
@@ -182,110 +161,23 @@ func (l *locator) threshold(m int) float64 {
 	return l.largest(m)
 }
 
-// largest returns the m-th largest of tops, the others being in most.
+// largest returns the m-th largest of tops, the larger ones and it being in first.
 func (l *locator) largest(m int) float64 {
-	most := l.most[:0]
+	first := l.first[:0]
 	for _, v := range l.tops {
-		if len(most) == m {
-			if !(v > most[m-1]) {
+		if len(first) == m {
+			if !(v > first[m-1]) {
 				continue
 			}
-			most = most[:m-1]
+			first = first[:m-1]
 		}
-		j := len(most)
-		most = append(most, v)
-		for ; j > 0 && v > most[j-1]; j-- {
-			most[j] = most[j-1]
+		j := len(first)
+		first = append(first, v)
+		for ; j > 0 && v > first[j-1]; j-- {
+			first[j] = first[j-1]
 		}
-		most[j] = v
+		first[j] = v
 	}
-	l.most = most
-	return most[m-1]
-}
-
-// carry returns b·v for point i, v a vector on the grid.
-func (s *sites) carry(i int, v []float64) float64 {
-	idx, w := s.idx[i], s.w[i]
-	var s0, s1, s2, s3 float64 // sums that do not wait for each other
-	for ; len(idx) >= 4 && len(w) >= 4; idx, w = idx[4:], w[4:] {
-		s0 += w[0] * v[idx[0]]
-		s1 += w[1] * v[idx[1]]
-		s2 += w[2] * v[idx[2]]
-		s3 += w[3] * v[idx[3]]
-	}
-	for a, r := range idx {
-		s0 += w[a] * v[r]
-	}
-	return (s0 + s1) + (s2 + s3)
-}
-
-// applyTo sets dst to Cᵀ·b of point i, C having a row a grid point.
-func (s *sites) applyTo(dst []float64, c *linalg.Dense, i int) {
-	clear(dst)
-	idx, w := s.idx[i], s.w[i]
-	for ; len(idx) >= 4; idx, w = idx[4:], w[4:] {
-		f64.Axpy4(dst, w[0], w[1], w[2], w[3], c.Row(idx[0]), c.Row(idx[1]), c.Row(idx[2]), c.Row(idx[3]))
-	}
-	for a, r := range idx {
-		linalg.Axpy(dst, w[a], c.Row(r))
-	}
-}
-
-// quads adds bᵀ·C·b for point i to dst, for each of the matrices that interleave has
-// put together.
-func (s *sites) quads(dst []float64, cs []float64, i int) {
-	n := len(dst)
-	idx, w := s.idx[i], s.w[i]
-	for a, r := range idx {
-		for b, q := range idx[:a+1] {
-			c := 2 * w[a] * w[b]
-			if a == b {
-				c = w[a] * w[a]
-			}
-			for k, v := range cs[(r*(r+1)/2+q)*n:][:n] {
-				dst[k] += c * v
-			}
-		}
-	}
-}
-
-// interleave puts the lower triangles of matrices together, an entry of all after the
-// other, since those wanted of each lie far apart.
-func interleave(cs []*linalg.Sym) []float64 {
-	n := cs[0].Dim()
-	out := make([]float64, 0, n*(n+1)/2*len(cs))
-	for i := range n {
-		for j := range i + 1 {
-			for _, c := range cs {
-				out = append(out, c.At(i, j))
-			}
-		}
-	}
-	return out
-}
-
-// defect sets dst to k_b(Z, x) − k_b(Z, Z)·b for point i: what the neighbours do
-// not say of the covariance with the other grid points.
-func (g *grid) defect(dst []float64, s *sites, i int) {
-	clear(dst)
-	if s.on[i] {
-		return
-	}
-	gram := g.gram.Dense()
-	s.applyTo(dst, &gram, i)
-	for r, k := range s.cross.Row(i) {
-		dst[r] = k - dst[r]
-	}
-	for _, r := range s.idx[i] {
-		dst[r] = 0
-	}
-}
-
-// restCov returns the covariance of e at point i of s and point j of t, with the
-// defect of point i and the base kernel's k of the two.
-func restCov(s *sites, i int, defect []float64, t *sites, j int, k float64) float64 {
-	if s.on[i] || t.on[j] {
-		return 0
-	}
-	return k - t.carry(j, defect) - s.carry(i, t.cross.Row(j))
+	l.first = first
+	return first[m-1]
 }

@@ -65,14 +65,14 @@ func scaled(id string, x *linalg.Dense, y []float64) Task {
 	return Task{ID: id, X: x, Z: z, Shift: mean, Scale: sd}
 }
 
-// testOptions are small ones.
-func testOptions(dim int) Options {
-	o := DefaultOptions(dim)
+// testSettings are small ones.
+func testSettings(dim int) Settings {
+	o := DefaultSettings(dim)
 	o.Steps, o.Clusters, o.MaxClusters, o.ClusterPoints = 6, 2, 2, 20
 	return o
 }
 
-func learn(t *testing.T, tasks []Task, z *linalg.Dense, o Options) *Model {
+func learn(t *testing.T, tasks []Task, z *linalg.Dense, o Settings) *Model {
 	t.Helper()
 	m, err := Learn(context.Background(), tasks, z, nil, o)
 	require.NoError(t, err)

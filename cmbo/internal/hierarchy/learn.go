@@ -9,47 +9,8 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/cluster"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/rng"
-	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
-
-// Options are the settings of [Learn].
-type Options struct {
-	Seed     uint64
-	Workers  int
-	Progress func(stage string, done, total int)
-
-	Kernel     kernel.Kernel // template of the base process
-	Fixed      *Base         // given, not fitted
-	BaseTasks  int           // tasks that the base process is fitted to, at most
-	Neighbours int           // grid points that carry a point off the grid
-	Singles    int           // tasks that are hypotheses of their own, at most
-	GroupTasks int           // tasks from which the moments of a group are learned, at most
-
-	Steps  int     // of EM for the population
-	Shrink float64 // of its covariance towards the base kernel, a share
-	Passes int     // steps of EM over all tasks, where a sample of them is held
-
-	Labels                []int // clusters given instead of found
-	Jeffreys              bool  // the distance that clusters, else Wasserstein
-	Clusters, MaxClusters int   // smallest and largest number of clusters tried
-	Rounds                int
-	ScorePartitions       bool
-	ClusterPoints         int // grid points on which tasks are compared, at most
-	ClusterSteps          int // of EM for a cluster
-	ClusterShrink         float64
-	PullMean, PullCov     float64 // of a cluster to the population, in tasks
-}
-
-// DefaultOptions returns the defaults in dim coordinates.
-func DefaultOptions(dim int) Options {
-	return Options{
-		Seed: 1, Kernel: DefaultKernel(dim), BaseTasks: 200, Neighbours: 16, Singles: 256, GroupTasks: 1000,
-		Steps: 16, Shrink: 0.5, Passes: 4,
-		Clusters: 4, MaxClusters: 4, Rounds: 50, ClusterPoints: 100,
-		ClusterSteps: 4, ClusterShrink: 0.2, PullMean: 2, PullCov: 10,
-	}
-}
 
 // A Model is what was learned of past tasks. It is immutable and safe for
 // concurrent use.
@@ -66,8 +27,9 @@ type Model struct {
 	singles    []single  // theirs
 	covs       []float64 // the covariances of population and clusters, interleaved
 	affine     affinePrior
-	distances  int64 // evaluated by the clustering
-	rounds     int   // of the clustering that won
+	settings   Settings // that it was learned with
+	distances  int64    // evaluated by the clustering
+	rounds     int      // of the clustering that won
 }
 
 // Learn learns a model of tasks on the grid z. With an earlier model, which knows the
@@ -78,7 +40,7 @@ type Model struct {
 // base process, about one for each of at most 60 steps, for at most BaseTasks tasks, and O(n³ +
 // n·m·G) for each of at most GroupTasks tasks and G³ for each step of EM on G grid
 // points with m neighbours, and as much once for each task to find its group.
-func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, earlier *Model, o Options) (*Model, error) {
+func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, earlier *Model, o Settings) (*Model, error) {
 	m, on, err := begin(ctx, tasks, z, earlier, &o)
 	if err != nil {
 		return nil, err
@@ -88,17 +50,17 @@ func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, earlier *Model, o
 
 // begin learns the grid's base process and the moments of the population, and returns
 // what it has carried to the grid, by task.
-func begin(ctx context.Context, tasks []Task, z *linalg.Dense, earlier *Model, o *Options) (*Model, []*carried, error) {
-	m := &Model{tasks: tasks, total: int64(len(tasks)), affine: newAffinePrior(tasks)}
+func begin(ctx context.Context, tasks []Task, z *linalg.Dense, earlier *Model, o *Settings) (*Model, []*carried, error) {
+	m := &Model{tasks: tasks, total: int64(len(tasks)), affine: newAffinePrior(tasks, o), settings: o.kept()}
 	steps := o.Steps
 	var start Moments
 	if earlier != nil {
-		m.grid, start, steps = earlier.grid, earlier.pop, (o.Steps+3)/4
+		m.grid, start, steps = earlier.grid, earlier.pop, (o.Steps+3)/4 // what more tasks change is little
 	} else {
 		base := o.Fixed
 		if base == nil {
 			o.tell("fit", 0, 1)
-			fitted, err := fitBase(ctx, pick(tasks, sample(tasks, o.BaseTasks, o.Seed, "base process")), o.Kernel, o.Workers)
+			fitted, err := fitBase(ctx, pick(tasks, sample(tasks, o.BaseTasks, o.Seed, "base process")), o)
 			if err != nil {
 				return nil, nil, fmt.Errorf("base process of %d tasks: %w", len(tasks), err)
 			}
@@ -123,7 +85,7 @@ func begin(ctx context.Context, tasks []Task, z *linalg.Dense, earlier *Model, o
 
 // refine learns what the moments of the population leave: clusters, and tasks that are
 // hypotheses of their own.
-func (m *Model) refine(ctx context.Context, on []*carried, o *Options) error {
+func (m *Model) refine(ctx context.Context, on []*carried, o *Settings) error {
 	if err := m.group(ctx, on, o); err != nil {
 		return err
 	}
@@ -150,7 +112,7 @@ func (m *Model) refine(ctx context.Context, on []*carried, o *Options) error {
 	return m.chooseSingles(ctx, on, o.Singles, o.Seed, o.Workers)
 }
 
-func (o *Options) tell(stage string, done, total int) {
+func (o *Settings) tell(stage string, done, total int) {
 	if o.Progress != nil {
 		o.Progress(stage, done, total)
 	}
@@ -192,7 +154,7 @@ func (m *Model) carry(i int) (*carried, error) {
 }
 
 // carrySample carries at most GroupTasks of the tasks idx to the grid and returns them.
-func (m *Model) carrySample(ctx context.Context, on []*carried, idx []int, o *Options) ([]*carried, error) {
+func (m *Model) carrySample(ctx context.Context, on []*carried, idx []int, o *Settings) ([]*carried, error) {
 	some := sample(pick(m.tasks, idx), o.GroupTasks, o.Seed, "group")
 	out := make([]*carried, len(some))
 	for i, j := range some {
@@ -239,8 +201,8 @@ func pick(tasks []Task, idx []int) []Task {
 	return out
 }
 
-// single is a task that is a hypothesis of its own: f(Z) ~ N(mean, C − Vᵀ·V + τ·C), vt
-// being Vᵀ, with a row a grid point.
+// single is what the values of a task leave of the population on the grid: f(Z) ~ N(mean,
+// C − Vᵀ·V), vt being Vᵀ, with a row a grid point.
 type single struct {
 	mean []float64
 	vt   *linalg.Dense
@@ -282,7 +244,7 @@ func (m *Model) SingleMeans(x *linalg.Dense) ([][]float64, error) {
 }
 
 // group puts the tasks into clusters by their posteriors on a part of the grid.
-func (m *Model) group(ctx context.Context, on []*carried, o *Options) error {
+func (m *Model) group(ctx context.Context, on []*carried, o *Settings) error {
 	ids := make([]string, len(m.tasks))
 	for i := range ids {
 		ids[i] = m.tasks[i].ID
@@ -307,7 +269,7 @@ func (m *Model) group(ctx context.Context, on []*carried, o *Options) error {
 }
 
 // compare makes the posteriors by which tasks are compared, in the order of rank.
-func (m *Model) compare(ctx context.Context, on []*carried, rank []int, o *Options) (*cluster.Posteriors, error) {
+func (m *Model) compare(ctx context.Context, on []*carried, rank []int, o *Settings) (*cluster.Posteriors, error) {
 	g := m.grid.len()
 	idx := indices(g)
 	if g > o.ClusterPoints {
@@ -353,6 +315,9 @@ func (m *Model) compare(ctx context.Context, on []*carried, rank []int, o *Optio
 		return nil
 	})
 }
+
+// Settings returns those that the model was learned with.
+func (m *Model) Settings() Settings { return m.settings }
 
 // Labels returns the cluster of each task.
 func (m *Model) Labels() []int { return m.labels }

@@ -42,7 +42,7 @@ func TestGridKeepsBaseProcess(t *testing.T) {
 	for _, neighbours := range []int{3, 12} {
 		g := newGrid(fixedBase(2), z, neighbours)
 		m := &Model{grid: g, pop: g.start()}
-		_, cov := denseMoments(t, m, &component{level: Population}, join(x, z))
+		_, cov := denseMoments(t, m, newGroup(&m.settings, Population, -1, 0, 1, 1), join(x, z))
 		want := linalg.NewSym(17, nil)
 		kernel.Gram(want, g.base.Kernel, join(x, z))
 		for i := range 17 {
@@ -112,7 +112,7 @@ func testEMStep(t *testing.T, k int) {
 
 	n := float64(len(tasks))
 	mean := make([]float64, 14)
-	var posts []posterior
+	var posts []taskPosterior
 	var e estep
 	for _, c := range on {
 		q, err := e.posterior(c, from, g.base.Mean)
@@ -160,7 +160,7 @@ func TestTaskPosterior(t *testing.T) {
 	for i := range m.pop.Mean {
 		m.pop.Mean[i] += 0.3 * float64(i%3)
 	}
-	mean, cov := denseMoments(t, m, &component{level: Population}, join(tasks[0].X, z))
+	mean, cov := denseMoments(t, m, newGroup(&m.settings, Population, -1, 0, 1, 1), join(tasks[0].X, z))
 	seen := linalg.NewSym(6, nil)
 	resid := make([]float64, 6)
 	for i := range 6 {
@@ -207,7 +207,7 @@ func TestLearnGoesOn(t *testing.T) {
 	r := rng.Stream(1, t.Name())
 	tasks := makeTasks(6, 20, 10, 2, 0, 1)
 	z := uniform(r, 15, 2)
-	o := testOptions(2)
+	o := testSettings(2)
 	o.Steps = 16
 	first := learn(t, tasks[:18], z, o)
 	more, err := Learn(ctx, tasks, z, first, o)
@@ -224,7 +224,7 @@ func TestLearnGoesOn(t *testing.T) {
 func TestGroupTasks(t *testing.T) {
 	tasks := makeTasks(5, 12, 8, 2, 0, 1)
 	z := uniform(rng.Stream(5, t.Name()), 20, 2)
-	o := testOptions(2)
+	o := testSettings(2)
 	all := learn(t, tasks, z, o)
 	o.GroupTasks = len(tasks)
 	require.Equal(t, all.pop, learn(t, tasks, z, o).pop)
@@ -245,7 +245,7 @@ func TestGroupTasks(t *testing.T) {
 // one by one.
 func TestProgress(t *testing.T) {
 	r := rng.Stream(23, t.Name())
-	o := testOptions(2)
+	o := testSettings(2)
 	o.MaxClusters = o.Clusters + 1
 	type step struct {
 		stage       string
@@ -275,7 +275,7 @@ func TestProgress(t *testing.T) {
 // Every task is a hypothesis of its own, of more than 256 a sample of so many.
 func TestManyTasks(t *testing.T) {
 	z := uniform(rng.Stream(24, t.Name()), 3, 1)
-	o := DefaultOptions(1)
+	o := DefaultSettings(1)
 	base := fixedBase(1)
 	o.Fixed, o.Steps, o.ClusterSteps = &base, 1, 1
 	tasks := makeTasks(24, 300, 1, 1, 0, 1)

@@ -21,7 +21,7 @@ type Pass struct {
 }
 
 // FirstPass learns a population of a sample of the tasks, as [Learn] does of all.
-func FirstPass(ctx context.Context, tasks []Task, z *linalg.Dense, o Options) (*Pass, error) {
+func FirstPass(ctx context.Context, tasks []Task, z *linalg.Dense, o Settings) (*Pass, error) {
 	m, _, err := begin(ctx, tasks, z, nil, &o)
 	if err != nil {
 		return nil, err
@@ -31,8 +31,8 @@ func FirstPass(ctx context.Context, tasks []Task, z *linalg.Dense, o Options) (*
 
 // Model makes the model of total tasks, of which it knows a sample: clusters and tasks
 // that are hypotheses of their own are learned from these.
-func (p *Pass) Model(ctx context.Context, sample []Task, total int64, o Options) (*Model, error) {
-	m := &Model{tasks: sample, total: total, affine: newAffinePrior(sample), grid: p.grid, pop: p.at}
+func (p *Pass) Model(ctx context.Context, sample []Task, total int64, o Settings) (*Model, error) {
+	m := &Model{tasks: sample, total: total, affine: newAffinePrior(sample, &o), settings: o.kept(), grid: p.grid, pop: p.at}
 	return m, m.refine(ctx, make([]*carried, len(sample)), &o)
 }
 

@@ -4,35 +4,33 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// momentsAt returns the moments of a part of a component at candidate j, the mean from
-// the centre.
-func (p *part) momentsAt(j int, a *atom) (mean, variance float64) {
+// momentsAt returns the moments at candidate j with a part of offset and scale, the mean
+// from the centre.
+func (p *posterior) momentsAt(j int, a *part) (mean, variance float64) {
 	p1, p2 := p.p1[j], p.p2[j]
 	return p.p0[j] + a.a*p1 + a.s*p2, max(a.s2*max(p.variance[j], 0)+a.varA*p1*p1+a.varS*p2*p2+2*a.covAS*p1*p2, 0)
 }
 
-// momentsTo writes the moments of a part of a component at all candidates.
-func (p *part) momentsTo(mean, variance []float64, a *atom) {
+// momentsTo writes the moments at all candidates.
+func (p *posterior) momentsTo(mean, variance []float64, a *part) {
 	for j := range mean {
 		mean[j], variance[j] = p.momentsAt(j, a)
 	}
 }
 
-// minMass is the mass below which a component is not predicted with.
-const minMass = 1e-3
-
-// heavy returns the components that are predicted with, and their masses, which add
-// up to 1.
-func (r *Run) heavy() (ks []*component, mass []float64) {
+// predicting returns the members that are predicted with, and their masses, which add up
+// to 1.
+func (r *Run) predicting() (ks []*member, mass []float64) {
 	var total float64
 	for _, k := range r.active {
-		if k.mass >= minMass {
+		if k.mass >= r.s.MinMass {
 			ks, mass = append(ks, k), append(mass, k.mass)
 			total += k.mass
 		}
@@ -44,37 +42,37 @@ func (r *Run) heavy() (ks []*component, mass []float64) {
 }
 
 // each calls do for each block of the candidates, from lo to hi, on several goroutines:
-// ks are the hypotheses predicted with, of these masses, and parts their shares,
-// conditioned on the points told and awaited. keep says that the candidates come again.
-func (r *Run) each(ctx context.Context, c *Candidates, keep bool, do func(lo, hi int, ks []*component, mass []float64, parts []*part)) error {
-	ks, mass := r.heavy()
-	frames := r.frames(c, keep)
-	from := len(r.pts) // points that all frames know
-	for _, f := range frames {
-		from = min(from, len(f.base))
+// ks are the members predicted with, of these masses, and ps their posteriors given the
+// points told and awaited. keep says that the candidates come again.
+func (r *Run) each(ctx context.Context, c *Candidates, keep bool, do func(lo, hi int, ks []*member, mass []float64, ps []*posterior)) error {
+	ks, mass := r.predicting()
+	blocks := r.workspaces(c, keep)
+	from := len(r.pts) // points that all know
+	for _, f := range blocks {
+		from = min(from, len(f.told.base))
 		for _, k := range ks {
 			known := 0
-			if p := f.parts[k]; p != nil {
+			if p := f.posteriors[k]; p != nil {
 				known = len(p.w)
 			}
 			from = min(from, known)
 		}
 	}
-	told, awaited := r.batch(ks, r.pts, from, r.told), r.batch(ks, r.pending, 0, nil)
-	r.told = told
-	memory := make([]scratch, parallel.Workers(r.workers, len(frames)))
+	r.panels = r.m.newPanels(ks, r.pts, from, r.panels)
+	awaited := r.m.newPanels(ks, r.pending, 0, nil)
+	memory := make([]tile, parallel.Workers(r.workers, len(blocks)))
 	var err error
 	if len(r.pending) > 0 {
-		err = parallel.For(ctx, r.workers, len(ks), func(_, i int) error { return r.extend(ks[i]) })
+		err = parallel.For(ctx, r.workers, len(ks), func(_, i int) error { return r.addPending(ks[i]) })
 	}
 	if err == nil {
-		err = parallel.For(ctx, r.workers, len(frames), func(w, b int) error {
-			f, s := frames[b], &memory[w]
-			parts := r.catchUp(f, ks, told, s)
+		err = parallel.For(ctx, r.workers, len(blocks), func(w, b int) error {
+			f, t := blocks[b], &memory[w]
+			ps := r.told(f, ks, r.panels, t)
 			if len(r.pending) > 0 {
-				r.imagine(f, ks, parts, awaited, s)
+				ps = r.awaited(f, ks, ps, awaited, t)
 			}
-			do(c.from[b], c.from[b+1], ks, mass, parts)
+			do(c.from[b], c.from[b+1], ks, mass, ps)
 			return nil
 		})
 	}
@@ -84,19 +82,55 @@ func (r *Run) each(ctx context.Context, c *Candidates, keep bool, do func(lo, hi
 	return err
 }
 
+// addPending conditions a member on the points awaited as well.
+func (r *Run) addPending(k *member) error {
+	t := len(r.pts)
+	if k.awaited == nil {
+		k.awaited = &whitened{yt: slices.Clone(k.yt), u: slices.Clone(k.u), v: slices.Clone(k.v)}
+		if t > 0 {
+			k.awaited.chol = *k.chol.Clone()
+		}
+	}
+	var at toPoints
+	for i := len(k.awaited.yt) - t; i < len(r.pending); i++ {
+		c := at.set(r.m, slices.Concat(r.pts, r.pending[:i+1]))
+		if err := k.addTo(k.awaited, r.pending[i], c, r.values[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// workspaces returns those of the candidates' blocks, keeping them, and no others, if asked
+// to.
+func (r *Run) workspaces(c *Candidates, keep bool) []*workspace {
+	out, bound := make([]*workspace, len(c.blocks)), make(map[*located]*workspace, len(c.blocks))
+	for i, b := range c.blocks {
+		f := r.bound[b]
+		if f == nil {
+			f = newWorkspace(b)
+		}
+		out[i], bound[b] = f, f
+	}
+	if keep {
+		r.bound = bound
+	}
+	return out
+}
+
 // Predict writes mean and standard deviation of the noise-free objective at the
-// candidates: those of the mixture of all components. Points awaited count as evaluated
+// candidates: those of the mixture. Points awaited count as evaluated
 // with the predicted mean as the value. keep says that the candidates come again, all
 // or some of their blocks.
 func (r *Run) Predict(ctx context.Context, mean, sd []float64, c *Candidates, keep bool) error {
-	err := r.each(ctx, c, keep, func(lo, hi int, ks []*component, mass []float64, parts []*part) {
+	err := r.each(ctx, c, keep, func(lo, hi int, ks []*member, mass []float64, ps []*posterior) {
 		n := hi - lo
 		mean, sd := mean[lo:hi], sd[lo:hi]
 		means, variances := linalg.NewDense(len(ks), n, nil), linalg.NewDense(len(ks), n, nil)
 		clear(mean)
 		clear(sd)
 		for i, w := range mass {
-			parts[i].momentsTo(means.Row(i), variances.Row(i), &ks[i].fit.all)
+			ps[i].momentsTo(means.Row(i), variances.Row(i), &ks[i].fit.all)
 			linalg.Axpy(mean, w, means.Row(i))
 		}
 		// About the mean, so that nothing cancels wherever the values lie.
@@ -119,10 +153,6 @@ func (r *Run) Predict(ctx context.Context, mean, sd []float64, c *Candidates, ke
 	return err
 }
 
-// minAtom is the mass below which a part of a component is left out of the expected
-// improvement.
-const minAtom = 1e-4
-
 // LogImprovement writes the logarithm of the expected improvement over best at the
 // candidates: the mean of that of the mixture's parts, each a hypothesis with a
 // narrow range of scales. The mixture is far from normal after few values, and the
@@ -130,21 +160,10 @@ const minAtom = 1e-4
 // be lower than they are predicted.
 func (r *Run) LogImprovement(ctx context.Context, dst []float64, c *Candidates, keep bool, best float64) error {
 	over, unit := best/r.u-r.centre(), math.Log(r.u)
-	return r.each(ctx, c, keep, func(lo, hi int, ks []*component, mass []float64, parts []*part) {
+	return r.each(ctx, c, keep, func(lo, hi int, ks []*member, mass []float64, ps []*posterior) {
 		dst := dst[lo:hi]
-		// visit goes through the parts, which have a mass and moments each.
-		visit := func(do func(w float64, p *part, a *atom)) {
-			for i, p := range parts {
-				for k := range ks[i].fit.atoms {
-					a := &ks[i].fit.atoms[k]
-					if w := mass[i] * a.w; w >= minAtom {
-						do(w, p, a)
-					}
-				}
-			}
-		}
 		clear(dst)
-		visit(func(w float64, p *part, a *atom) {
+		r.visit(ks, mass, ps, func(w, _ float64, p *posterior, a *part) {
 			for j := range dst {
 				mean, sd := p.normalAt(j, a)
 				dst[j] += w * sd * special.NormEI((mean-over)/sd)
@@ -154,7 +173,7 @@ func (r *Run) LogImprovement(ctx context.Context, dst []float64, c *Candidates, 
 			log := math.Log(sum)
 			if sum < minSum {
 				log = math.Inf(-1)
-				visit(func(w float64, p *part, a *atom) {
+				r.visit(ks, mass, ps, func(w, _ float64, p *posterior, a *part) {
 					mean, sd := p.normalAt(j, a)
 					log = special.LogAddExp(log, math.Log(w)+math.Log(sd)+special.NormLogEI((mean-over)/sd))
 				})
@@ -164,8 +183,55 @@ func (r *Run) LogImprovement(ctx context.Context, dst []float64, c *Candidates, 
 	})
 }
 
-// normalAt returns mean and deviation, not 0, of a part of a component at candidate j.
-func (p *part) normalAt(j int, a *atom) (mean, sd float64) {
+// LogWithin writes the logarithm of the probability that the value measured at a candidate
+// lies between lo and hi, one of which may be infinite: the mean of that of the mixture's
+// parts, each a hypothesis with a narrow range of scales.
+func (r *Run) LogWithin(ctx context.Context, dst []float64, c *Candidates, keep bool, lo, hi float64) error {
+	lo, hi = lo/r.u-r.centre(), hi/r.u-r.centre()
+	return r.each(ctx, c, keep, func(from, to int, ks []*member, mass []float64, ps []*posterior) {
+		dst := dst[from:to]
+		clear(dst)
+		total := r.visit(ks, mass, ps, func(w, noise float64, p *posterior, a *part) {
+			for j := range dst {
+				mean, variance := p.momentsAt(j, a)
+				sd := math.Sqrt(max(variance+noise, math.SmallestNonzeroFloat64))
+				dst[j] += w * math.Exp(special.NormLogInterval((lo-mean)/sd, (hi-mean)/sd))
+			}
+		})
+		for j, sum := range dst {
+			log := math.Log(sum)
+			if sum < minSum {
+				log = math.Inf(-1)
+				r.visit(ks, mass, ps, func(w, noise float64, p *posterior, a *part) {
+					mean, variance := p.momentsAt(j, a)
+					sd := math.Sqrt(max(variance+noise, math.SmallestNonzeroFloat64))
+					log = special.LogAddExp(log, math.Log(w)+special.NormLogInterval((lo-mean)/sd, (hi-mean)/sd))
+				})
+			}
+			dst[j] = min(log-math.Log(total), 0)
+		}
+	})
+}
+
+// visit goes through the parts of offset and scale of all posteriors, which have a mass and
+// a noise variance each, and returns the sum of the masses. Those of next to none are left
+// out.
+func (r *Run) visit(ks []*member, mass []float64, ps []*posterior, do func(mass, noise float64, p *posterior, a *part)) (total float64) {
+	for i, p := range ps {
+		parts := ks[i].fit.parts
+		for j := range parts {
+			a := &parts[j]
+			if w := mass[i] * a.mass; w >= r.s.MinPart {
+				total += w
+				do(w, r.noise*ks[i].noise*a.s2, p, a)
+			}
+		}
+	}
+	return total
+}
+
+// normalAt returns mean and deviation, not 0, at candidate j.
+func (p *posterior) normalAt(j int, a *part) (mean, sd float64) {
 	mean, variance := p.momentsAt(j, a)
 	return mean, math.Sqrt(max(variance, math.SmallestNonzeroFloat64))
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/parallel"
+	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -16,60 +17,49 @@ import (
 // one goroutine at a time.
 type Run struct {
 	m       *Model
-	o       Masses
+	s       Settings
 	workers int
-	noise   float64 // noise variance where none is given, in units of the tasks' values
-	comps   []*component
-	single  int // the first of comps that is a single task; all others are before
+	noise   float64       // noise variance where none is given, in units of the tasks' values
+	beside  kernel.Kernel // of a process beside, nil if none is thought of
+	all     []*member
+	few     []*member // those of all that are always asked
+	many    []*member // those that are left out where their evidence is small
 
-	pts    []*visited
-	y      []float64    // as told
-	z      []float64    // in units of the run
-	u      float64      // that unit
-	affine affinePrior  // for values in it
-	given  []float64    // noise variances as told, 0 where none was
-	left   []*component // single tasks still asked
-	round  int          // number of values at which the next of them are left out
-	stand  float64      // what to multiply their masses by so that they stand for all
-	active []*component
+	pts    []*point
+	y      []float64   // as told
+	z      []float64   // in units of the run
+	u      float64     // that unit
+	affine affinePrior // for values in it
+	given  []float64   // noise variances as told, 0 where none was
 
-	pending []*visited
+	asked  []*member // of many, those still conditioned on values
+	round  int       // number of values at which some of them are left out next
+	scale  float64   // of the mass of all of many to that of those asked
+	active []*member // that have a mass, nil before the first Fit
+
+	pending []*point
 	values  []float64 // imagined of them, from the centre
-	bound   map[*placed]*frame
-	told    *batch // as last laid out, nil for none
+	bound   map[*located]*workspace
+	panels  *panels // of the points told, as last laid out, nil for none
 }
 
 // NewRun starts a run on at most so many goroutines. noise is the noise variance of
 // values that come without one, in units of the tasks' scaled values; NaN stands for
 // the one learned, or a share of it as the values have it.
-func NewRun(m *Model, o Masses, noise float64, workers int) *Run {
+func NewRun(m *Model, s Settings, noise float64, workers int) *Run {
 	if math.IsNaN(noise) {
 		noise = m.grid.base.NoiseVariance
 	} else {
-		o.Noises = []float64{1}
+		s.Noises = []float64{1}
 	}
-	r := &Run{m: m, o: o, noise: noise, workers: workers}
+	r := &Run{m: m, s: s, noise: noise, workers: workers, beside: m.besideKernel(&s)}
 	r.setUnit(r.unitFor(nil))
-	add := func(c component, mass float64, noises ...float64) {
-		for _, share := range noises {
-			if mass > 0 {
-				each := c
-				each.noise, each.log = share, math.Log(mass/float64(len(noises)))
-				r.comps = append(r.comps, &each)
-			}
-		}
-	}
-	for _, level := range []Level{NoTransfer, Population} {
-		add(component{level: level}, (1-o.Own)*o.Level[level], o.Noises...)
-		add(component{level: level, own: true}, o.Own*o.Level[level], 1)
-	}
-	for c := range m.clusters {
-		add(component{level: Cluster, index: c}, o.Level[Cluster]*m.shares[c], o.Noises...)
-	}
-	r.single = len(r.comps)
-	for i := range m.singles {
-		for _, tau := range o.Taus {
-			add(component{level: SingleTask, index: i, tau: tau}, o.Level[SingleTask]/float64(len(m.singles)*len(o.Taus)), o.Noises[len(o.Noises)-1])
+	r.all = newMembers(m.hypotheses(&s))
+	for _, k := range r.all {
+		if k.many {
+			r.many = append(r.many, k)
+		} else {
+			r.few = append(r.few, k)
 		}
 	}
 	r.restart()
@@ -81,7 +71,7 @@ func NewRun(m *Model, o Masses, noise float64, workers int) *Run {
 // awaited. It keeps what it knows of points that it was given before in the same
 // order.
 func (r *Run) Fit(ctx context.Context, x *linalg.Dense, y, given []float64, pending *linalg.Dense) error {
-	if !r.o.Exact && !r.o.Whole {
+	if !r.s.Exact && !r.s.Whole {
 		y = scaling.RaiseLow(y, r.m.affine.wide())
 	}
 	if u := r.unitFor(y); u != r.u || !r.continues(x, y, given) {
@@ -94,7 +84,7 @@ func (r *Run) Fit(ctx context.Context, x *linalg.Dense, y, given []float64, pend
 		if given != nil {
 			v = given[i]
 		}
-		p, err := r.m.visit(r.pts, x.Row(i), r.noise)
+		p, err := r.m.point(r.pts, x.Row(i), r.noise, r.beside)
 		if err != nil {
 			return err
 		}
@@ -106,10 +96,7 @@ func (r *Run) Fit(ctx context.Context, x *linalg.Dense, y, given []float64, pend
 			r.reset()
 			return err
 		}
-		r.pending, r.values = nil, nil
-		for _, c := range r.comps {
-			c.ext = nil
-		}
+		r.forgetPending()
 	}
 	return r.await(ctx, pending)
 }
@@ -133,7 +120,7 @@ func (r *Run) continues(x *linalg.Dense, y, given []float64) bool {
 
 // unitFor returns the unit of a run on values y.
 func (r *Run) unitFor(y []float64) float64 {
-	if r.o.Exact {
+	if r.s.Exact {
 		return 1
 	}
 	return r.m.affine.unitFor(y)
@@ -142,26 +129,34 @@ func (r *Run) unitFor(y []float64) float64 {
 // setUnit makes u the unit of the run.
 func (r *Run) setUnit(u float64) {
 	r.u, r.affine = u, affinePrior{exact: true}
-	if !r.o.Exact {
+	if !r.s.Exact {
 		r.affine = r.m.affine.in(u)
 	}
+	r.affine.s = &r.s
 }
 
 func (r *Run) reset() {
 	r.pts, r.y, r.z, r.given, r.active, r.bound = nil, nil, nil, nil, nil, nil
-	r.pending, r.values, r.told = nil, nil, nil
+	r.pending, r.values, r.panels = nil, nil, nil
 	r.restart()
 }
 
-// restart forgets what the components know of the values.
+// restart forgets what the members know of the values.
 func (r *Run) restart() {
-	for _, c := range r.comps {
-		c.reset()
+	for _, k := range r.all {
+		k.reset()
 	}
-	r.left, r.round, r.stand = slices.Clone(r.comps[r.single:]), firstRound, 1
+	r.asked, r.round, r.scale = slices.Clone(r.many), r.s.FirstRound, 1
 }
 
-// settle weighs the components. Noise variances that came with values are in the
+func (r *Run) forgetPending() {
+	r.pending, r.values = nil, nil
+	for _, k := range r.all {
+		k.awaited = nil
+	}
+}
+
+// settle weighs the members. Noise variances that came with values are in the
 // values' units, and the model's are the tasks': starting from the scale that the tasks
 // suggest, each pass finds the scale that the next one uses, until both agree. Where the
 // values spread more widely than any task's, that takes some.
@@ -177,8 +172,8 @@ func (r *Run) settle(ctx context.Context, known bool) error {
 			return err
 		}
 		var s2 float64
-		for _, c := range r.active {
-			s2 += c.mass * c.fit.all.s2
+		for _, k := range r.active {
+			s2 += k.mass * k.fit.all.s2
 		}
 		found := math.Log(s2) / 2
 		if math.Abs(found-unit) < agreement {
@@ -192,7 +187,7 @@ func (r *Run) settle(ctx context.Context, known bool) error {
 // rescale sets the noise variances given, for values of a scale.
 func (r *Run) rescale(unit float64) {
 	for _, f := range r.bound {
-		clear(f.parts)
+		clear(f.posteriors)
 	}
 	r.restart()
 	for i, p := range r.pts {
@@ -210,81 +205,77 @@ func (r *Run) centre() float64 {
 	return r.z[0]
 }
 
-// weigh conditions the components and computes their masses. Of the single tasks that
-// are left those of the largest evidence stand for all. Before the first value nothing
-// tells them apart: where they are too many, their mass is left to the others, of which
-// the population has the mean of all tasks.
+// weigh conditions the members and computes their masses. Of the many that are still asked
+// those of the largest evidence stand for all. Before the first value nothing tells them
+// apart: where they are too many, their mass is left to the few, of which the population has
+// the mean of all tasks.
 func (r *Run) weigh(ctx context.Context) error {
 	t := len(r.y)
 	if err := r.narrow(ctx); err != nil {
 		return err
 	}
-	shared := r.comps[:r.single]
-	nodes, err := r.follow(ctx, slices.Concat(shared, r.left), t)
+	nodes, err := r.follow(ctx, slices.Concat(r.few, r.asked), t)
 	if err != nil {
 		return err
 	}
-	singles, stand := foremost(r.left, r.o.Top)
-	if t == 0 && len(singles) < len(r.left) {
-		singles = nil
+	foremost, scale := foremost(r.asked, r.s.Top)
+	if t == 0 && len(foremost) < len(r.asked) {
+		foremost = nil
 	}
-	r.active = slices.Concat(shared, singles)
+	r.active = slices.Concat(r.few, foremost)
 	var q quadrature
-	for _, c := range singles {
-		c.fit = r.affine.infer(&c.in, nodes, c.loose(), r.centre(), &q)
+	for _, k := range foremost {
+		k.fit = r.affine.infer(&k.in, nodes, k.tail, r.centre(), &q)
 	}
 	top := math.Inf(-1)
-	for _, c := range r.active {
-		top = max(top, c.fit.evidence+c.log)
+	for _, k := range r.active {
+		top = max(top, k.fit.evidence+k.log)
 	}
 	var total float64
-	for _, c := range r.active {
-		c.mass = math.Exp(c.fit.evidence + c.log - top)
-		if c.level == SingleTask {
-			c.mass *= r.stand * stand
+	for _, k := range r.active {
+		k.mass = math.Exp(k.fit.evidence + k.log - top)
+		if k.many {
+			k.mass *= r.scale * scale
 		}
-		total += c.mass
+		total += k.mass
 	}
-	for _, c := range r.active {
-		c.mass /= total
+	for _, k := range r.active {
+		k.mass /= total
 	}
 	return nil
 }
 
-// firstRound is the number of values after which single tasks are first left out.
-const firstRound = 4
-
-// narrow leaves out single tasks, so that a value more does not cost a row of each of
-// hundreds: of the first n values, n being firstRound and its doubles up to Window, the
-// Top·Window/n hypotheses of the largest evidence go on, and stand for all.
+// narrow leaves out some of many, so that a value more does not cost a row of each of
+// hundreds: of the first n values, n being FirstRound and its doubles up to Window, the
+// Top·Window/n members of the largest evidence go on, and stand for all.
 func (r *Run) narrow(ctx context.Context) error {
-	for ; r.round <= min(len(r.y), r.o.Window); r.round *= 2 {
-		places := r.o.Top * r.o.Window / r.round
-		if len(r.left) <= places {
+	for ; r.round <= min(len(r.y), r.s.Window); r.round *= 2 {
+		places := r.s.Top * r.s.Window / r.round
+		if len(r.asked) <= places {
 			continue
 		}
-		if _, err := r.follow(ctx, r.left, r.round); err != nil {
+		if _, err := r.follow(ctx, r.asked, r.round); err != nil {
 			return err
 		}
-		left, stand := foremost(r.left, places)
-		r.left = slices.DeleteFunc(r.left, func(c *component) bool { return !slices.Contains(left, c) })
-		r.stand *= stand
+		foremost, scale := foremost(r.asked, places)
+		r.asked = slices.DeleteFunc(r.asked, func(k *member) bool { return !slices.Contains(foremost, k) })
+		r.scale *= scale
 	}
 	return nil
 }
 
-// foremost returns the n components of the largest evidence, or all, in falling order,
-// and what to multiply their masses by so that they stand for all.
-func foremost(cs []*component, n int) (first []*component, stand float64) {
-	if len(cs) == 0 {
+// foremost returns the n members of the largest evidence, or all, in falling order, and the
+// ratio of the mass of all to theirs.
+func foremost(ks []*member, n int) (first []*member, scale float64) {
+	if len(ks) == 0 {
 		return nil, 1
 	}
-	first = slices.Clone(cs)
-	slices.SortStableFunc(first, func(a, b *component) int { return cmp.Compare(b.fit.evidence+b.log, a.fit.evidence+a.log) })
+	first = slices.Clone(ks)
+	slices.SortStableFunc(first, func(a, b *member) int { return cmp.Compare(b.fit.evidence+b.log, a.fit.evidence+a.log) })
 	top := first[0].fit.evidence + first[0].log
 	var kept, all float64
-	for i, c := range first {
-		w := math.Exp(c.fit.evidence + c.log - top)
+	for i, k := range first {
+		w := math.Exp(k.fit.evidence + k.log - top)
 		all += w
 		if i < n {
 			kept += w
@@ -293,29 +284,34 @@ func foremost(cs []*component, n int) (first []*component, stand float64) {
 	return first[:min(len(first), n)], all / kept
 }
 
-// follow conditions components, those of one task next to each other, on the first n
-// values. It infers offset and scale, of single tasks the evidence alone, on the scales
-// that it returns.
-func (r *Run) follow(ctx context.Context, cs []*component, n int) ([]node, error) {
-	nodes := r.affine.nodes(r.z[:n], r.o.Reversed)
-	var groups [][]*component // of one task, which share its whitened points
-	for i, c := range cs {
-		if i > 0 && c.level == SingleTask && cs[i-1].level == SingleTask && cs[i-1].index == c.index {
-			groups[len(groups)-1] = append(groups[len(groups)-1], c)
+// follow conditions members, those of one task next to each other, on the first n values. It
+// infers offset and scale, of many, of which few are predicted with, the evidence alone, on
+// the scales that it returns.
+func (r *Run) follow(ctx context.Context, ks []*member, n int) ([]node, error) {
+	nodes := r.affine.nodes(r.z[:n], r.s.Reversed)
+	var groups [][]*member // that share what a task takes off
+	for i, k := range ks {
+		if i > 0 && len(k.tasks) > 0 && slices.Equal(ks[i-1].tasks, k.tasks) {
+			groups[len(groups)-1] = append(groups[len(groups)-1], k)
 			continue
 		}
-		groups = append(groups, []*component{c})
+		groups = append(groups, []*member{k})
 	}
-	memory := make([]quadrature, parallel.Workers(r.workers, len(groups)))
+	type scratch struct {
+		toPoints
+		quadrature
+	}
+	memory := make([]scratch, parallel.Workers(r.workers, len(groups)))
 	return nodes, parallel.For(ctx, r.workers, len(groups), func(w, i int) error {
-		if err := r.m.grow(groups[i], r.pts, r.z, r.centre(), n); err != nil {
+		s := &memory[w]
+		if err := r.m.grow(groups[i], r.pts, r.z, r.centre(), n, &s.toPoints); err != nil {
 			return err
 		}
-		for _, c := range groups[i] {
-			if c.level == SingleTask { // of which few are predicted with
-				c.fit.evidence, _ = r.affine.evidence(&c.in, nodes, c.loose(), r.centre(), &memory[w])
+		for _, k := range groups[i] {
+			if k.many {
+				k.fit.evidence, _ = r.affine.evidence(&k.in, nodes, k.tail, r.centre(), &s.quadrature)
 			} else {
-				c.fit = r.affine.infer(&c.in, nodes, c.loose(), r.centre(), &memory[w])
+				k.fit = r.affine.infer(&k.in, nodes, k.tail, r.centre(), &s.quadrature)
 			}
 		}
 		return nil
@@ -335,13 +331,10 @@ func (r *Run) await(ctx context.Context, x *linalg.Dense) error {
 	}
 	if same < len(r.pending) {
 		same = 0
-		r.pending, r.values = nil, nil
-		for _, c := range r.comps {
-			c.ext = nil
-		}
+		r.forgetPending()
 	}
 	for i := same; i < n; i++ {
-		p, err := r.m.visit(slices.Concat(r.pts, r.pending), x.Row(i), r.noise)
+		p, err := r.m.point(slices.Concat(r.pts, r.pending), x.Row(i), r.noise, r.beside)
 		if err != nil {
 			return err
 		}
@@ -371,10 +364,11 @@ func deviation(y []float64) float64 {
 	return math.Sqrt(v)
 }
 
-// A Mass is the posterior mass of a hypothesis.
+// A Mass is the posterior mass of what hypotheses are about.
 type Mass struct {
 	Level    Level
-	Index    int // of the cluster, or of the task among [Model.Tasks], 0 elsewhere
+	Cluster  int   // −1 where they are about none
+	Tasks    []int // of [Model.Tasks], nil where they are about more than can be named
 	Mass     float64
 	Reversed float64 // the part under which large is small
 }
@@ -383,18 +377,16 @@ type Mass struct {
 // those of large evidence standing for all.
 func (r *Run) Masses() []Mass {
 	var out []Mass
-	for _, c := range r.active {
-		index := c.index
-		if c.level == SingleTask {
-			index = r.m.singleOf[index]
-		}
-		i := slices.IndexFunc(out, func(m Mass) bool { return m.Level == c.level && m.Index == index })
+	for _, k := range r.active {
+		i := slices.IndexFunc(out, func(m Mass) bool {
+			return m.Level == k.level && m.Cluster == k.cluster && slices.Equal(m.Tasks, k.tasks)
+		})
 		if i < 0 {
 			i = len(out)
-			out = append(out, Mass{Level: c.level, Index: index})
+			out = append(out, Mass{Level: k.level, Cluster: k.cluster, Tasks: k.tasks})
 		}
-		out[i].Mass += c.mass
-		out[i].Reversed += c.mass * c.fit.reversed
+		out[i].Mass += k.mass
+		out[i].Reversed += k.mass * k.fit.reversed
 	}
 	return out
 }
@@ -405,7 +397,7 @@ func (r *Run) PriorMeans() [][]float64 {
 	out := make([][]float64, 1+len(r.m.clusters))
 	for i := range out {
 		for _, p := range r.pts {
-			out[i] = append(out[i], p.mean[i])
+			out[i] = append(out[i], p.mean[i][0])
 		}
 	}
 	return out
@@ -415,8 +407,8 @@ func (r *Run) PriorMeans() [][]float64 {
 // the values' units.
 func (r *Run) NoiseVariance() float64 {
 	var s2 float64
-	for _, c := range r.active {
-		s2 += c.mass * c.noise * c.fit.all.s2
+	for _, k := range r.active {
+		s2 += k.mass * k.noise * k.fit.all.s2
 	}
 	return r.noise * s2 * r.u * r.u
 }

@@ -12,94 +12,22 @@ import (
 
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/internal/special"
-	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
 var ctx = context.Background()
 
-// denseMoments computes a component's prior mean and covariance at points straight
-// from the definition, with dense interpolation weights.
-func denseMoments(t *testing.T, m *Model, c *component, x *linalg.Dense) (mean []float64, cov *linalg.Sym) {
-	t.Helper()
-	g := m.grid
-	if c.own {
-		defer func() {
-			own := linalg.NewSym(rows(x), nil)
-			kernel.Gram(own, g.own, x)
-			cov.AddScaled(1, own)
-		}()
-	}
-	s, err := g.locate(x, new(linalg.Dense))
-	require.NoError(t, err)
-	n, size := s.len(), g.len()
-	b := linalg.NewDense(n, size, nil)
-	for i := range n {
-		for a, r := range s.idx[i] {
-			b.Set(i, r, s.w[i][a])
-		}
-	}
-	kb := linalg.NewSym(n, nil)
-	kernel.Gram(kb, g.base.Kernel, x)
-	mean = make([]float64, n)
-	if c.level == NoTransfer {
-		for i := range mean {
-			mean[i] = g.base.Mean
-		}
-		return mean, kb
-	}
-	// e = f_b(x) − b·f_b(Z), so that its covariance follows from the base kernel's.
-	var cross linalg.Dense
-	kernel.Cross(&cross, g.base.Kernel, x, g.z)
-	var bk, rest linalg.Dense
-	gram := g.gram.Dense()
-	bk.Mul(b, &gram)
-	rest = *linalg.NewDense(n, n, nil)
-	for i := range n {
-		for j := range n {
-			v := kb.At(i, j)
-			for q := range size {
-				v += -b.At(i, q)*cross.At(j, q) - b.At(j, q)*cross.At(i, q) + bk.At(i, q)*b.At(j, q)
-			}
-			rest.Set(i, j, v)
-		}
-	}
-	grid := linalg.NewSym(size, nil)
-	var on []float64
-	switch c.level {
-	case SingleTask:
-		grid.Copy(m.pop.Cov)
-		grid.Scale(1 + c.tau)
-		grid.AddGram(-1, m.singles[c.index].vt)
-		on = m.singles[c.index].mean
-	default:
-		mom := m.Moments(c.moments())
-		grid.Copy(mom.Cov)
-		on = mom.Mean
-	}
-	cov = linalg.NewSym(n, nil)
-	cov.Congruence(b, grid)
-	for i := range n {
-		mean[i] = g.base.Mean
-		for q := range size {
-			mean[i] += b.At(i, q) * (on[q] - g.base.Mean)
-		}
-		for j := range i + 1 {
-			cov.Set(i, j, cov.At(i, j)+rest.At(i, j))
-		}
-	}
-	return mean, cov
-}
-
-// bruteForce is what a run computes, with dense covariances, for one component: the
+// bruteForce is what a run computes, with dense covariances, for one hypothesis: the
 // log evidence and the moments at the last points, the first t having been told.
-func bruteForce(t *testing.T, m *Model, a affinePrior, c *component, x *linalg.Dense, y []float64, noise float64, nodes []node) (evidence float64, mean, variance []float64) {
+func bruteForce(t *testing.T, m *Model, a affinePrior, c *member, x *linalg.Dense, y []float64, noise float64, nodes []node) (evidence float64, mean, variance []float64) {
 	t.Helper()
 	n, told := rows(x), len(y)
 	if told == 0 {
-		a.far = a.tail // the far part is not predicted with
+		settings := *a.s
+		settings.WidestOffset = settings.WideOffset // the widest is not predicted with
+		a.s = &settings
 	}
-	prior, cov := denseMoments(t, m, c, x)
+	prior, cov := denseMoments(t, m, c.hypothesis, x)
 	ones := slices.Repeat([]float64{1}, n)
 	type hypothesis struct {
 		log       float64
@@ -107,11 +35,11 @@ func bruteForce(t *testing.T, m *Model, a affinePrior, c *component, x *linalg.D
 	}
 	var hs []hypothesis
 	for _, nd := range nodes {
-		loose := c.loose()
+		tail := c.tail
 		if nd.s < 0 {
-			loose = looseShare
+			tail = a.s.NoTransferTail
 		}
-		for _, sh := range a.alternatives(loose) {
+		for _, sh := range a.alternatives(tail) {
 			full := linalg.NewSym(n, nil)
 			for i := range n {
 				for j := range i + 1 {
@@ -197,7 +125,8 @@ func join(a, b *linalg.Dense) *linalg.Dense {
 // TestScalesOfEqualValues: two equal values leave out the scales below the tasks' mean one
 // and nothing else; one value, and any two others, leave out none.
 func TestScalesOfEqualValues(t *testing.T) {
-	p := affinePrior{logScale: math.Log(3), logScaleVar: 0.5}
+	settings := DefaultSettings(1)
+	p := affinePrior{logScale: math.Log(3), logScaleVar: 0.5, s: &settings}
 	limits := func(y ...float64) (lo, hi, mass float64) {
 		lo = math.Inf(1)
 		for _, n := range p.nodes(y, 0.1) {
@@ -223,7 +152,9 @@ func TestScalesOfEqualValues(t *testing.T) {
 // depend on where the nodes happen to lie.
 func TestScalesOfManyValues(t *testing.T) {
 	r := rng.Stream(1, t.Name())
-	p := affinePrior{logScale: math.Log(3), logScaleVar: 0.5, shiftVar: 1, tail: tailShift, far: farShift}
+	settings := DefaultSettings(1)
+	share, wide := settings.WideScaleShare, settings.WideScale
+	p := affinePrior{logScale: math.Log(3), logScaleVar: 0.5, shiftVar: 1, s: &settings}
 	for _, n := range []int{20, 100, 300, 1000} {
 		y := make([]float64, n)
 		var in inner
@@ -244,7 +175,7 @@ func TestScalesOfManyValues(t *testing.T) {
 			for i := range fine {
 				l := first + (last-first)*float64(i)/float64(len(fine)-1)
 				z := (l - p.logScale) / math.Sqrt(p.logScaleVar)
-				w := (1-scaleTail)*special.NormPDF(z)/math.Sqrt(p.logScaleVar) + scaleTail*special.NormPDF((l-p.logScale)/tailScale)/tailScale
+				w := (1-share)*special.NormPDF(z)/math.Sqrt(p.logScaleVar) + share*special.NormPDF((l-p.logScale)/wide)/wide
 				fine[i] = node{s: math.Exp(l), s2: math.Exp(2 * l), logS2: 2 * l, log: math.Log(w)}
 				total += w
 			}
@@ -269,9 +200,10 @@ func TestRunAgainstBruteForce(t *testing.T) {
 		copy(z.Row(i), tasks[i].X.Row(0))
 	}
 	for _, told := range []int{0, 1, 2, 7} {
-		m := learn(t, tasks, z, testOptions(2))
-		// The far alternatives leave a dense covariance no digits.
-		m.affine.tail, m.affine.far = 5, 20
+		m := learn(t, tasks, z, testSettings(2))
+		// Offsets of the default's widest variances leave a dense covariance no digits.
+		settings := m.Settings()
+		settings.WideOffset, settings.WidestOffset = 5, 20
 		x := uniform(r, told, 2)
 		if told > 2 {
 			copy(x.Row(1), z.Row(3)) // on the grid
@@ -282,25 +214,24 @@ func TestRunAgainstBruteForce(t *testing.T) {
 			y[i] = 3.5 + 1.5*family(r, x.Row(i), 1)
 		}
 		cand := join(uniform(r, 5, 2), linalg.NewDense(2, 2, append(slices.Clone(z.Row(3)), z.Row(9)...)))
-		run := NewRun(m, DefaultMasses(), math.NaN(), 1)
+		run := NewRun(m, settings, math.NaN(), 1)
 		require.NoError(t, run.Fit(ctx, x, y, nil, nil))
-		nodes := run.affine.nodes(run.z, run.o.Reversed)
+		nodes := run.affine.nodes(run.z, run.s.Reversed)
 		c, err := m.Candidates(ctx, cand, 1)
 		require.NoError(t, err)
 		all := join(x, cand)
-		f := run.frames(c, false)[0]
-		parts := run.catchUp(f, run.active, run.batch(run.active, run.pts, 0, nil), new(scratch))
+		parts := posteriors(run, c, run.active)
 		n := rows(cand)
 		var logs []float64
 		var means, variances [][]float64
 		for i, k := range run.active {
 			want, wantMean, wantVar := bruteForce(t, m, run.affine, k, all, run.z, k.noise*m.grid.base.NoiseVariance, nodes)
-			assert.InDelta(t, want, k.fit.evidence, 1e-8*(1+math.Abs(want)), "evidence of %v %d with %d told", k.level, k.index, told)
+			assert.InDelta(t, want, k.fit.evidence, 1e-8*(1+math.Abs(want)), "evidence of %s with %d told", k, told)
 			mean, variance := make([]float64, n), make([]float64, n)
 			parts[i].momentsTo(mean, variance, &k.fit.all)
 			for j := range mean {
-				assert.InDelta(t, wantMean[j], mean[j]+run.centre(), 1e-7, "mean of %v %d at %d with %d told", k.level, k.index, j, told)
-				assert.InEpsilon(t, wantVar[j], variance[j], 1e-7, "variance of %v %d at %d with %d told", k.level, k.index, j, told)
+				assert.InDelta(t, wantMean[j], mean[j]+run.centre(), 1e-7, "mean of %s at %d with %d told", k, j, told)
+				assert.InEpsilon(t, wantVar[j], variance[j], 1e-7, "variance of %s at %d with %d told", k, j, told)
 			}
 			logs = append(logs, want+k.log)
 			means, variances = append(means, wantMean), append(variances, wantVar)
@@ -322,67 +253,65 @@ func TestRunAgainstBruteForce(t *testing.T) {
 			for i := range mass {
 				v += mass[i] / total * (variances[i][j] + (means[i][j]-mu)*(means[i][j]-mu))
 			}
-			// Components of less than minMass are left out: there are at most 20.
-			assert.InDelta(t, mu*run.u, mean[j], 20*minMass*10)
+			// Members of less than run.s.MinMass are left out: there are at most 20.
+			assert.InDelta(t, mu*run.u, mean[j], 20*run.s.MinMass*10)
 			assert.InEpsilon(t, math.Sqrt(v)*run.u, sd[j], 0.05)
 		}
 	}
 }
 
-// A component predicted with alone gives the mixture's moments exactly.
+// A member predicted with alone gives the mixture's moments exactly.
 func TestMixtureMoments(t *testing.T) {
 	run, _, cand := conditioned(t, 5)
 	n := rows(cand)
 	c, err := run.m.Candidates(ctx, cand, 1)
 	require.NoError(t, err)
-	var heavy []*component
-	var total float64
-	for _, k := range run.active {
-		if k.mass >= minMass {
-			heavy = append(heavy, k)
-			total += k.mass
-		}
-	}
-	parts := run.catchUp(run.frames(c, false)[0], heavy, run.batch(heavy, run.pts, 0, nil), new(scratch))
+	ks, mass := run.predicting()
+	parts := posteriors(run, c, ks)
 	mean, sd := make([]float64, n), make([]float64, n)
 	require.NoError(t, run.Predict(ctx, mean, sd, c, false))
 	for j := range n {
 		var first, second float64
-		for i, k := range heavy {
+		for i, k := range ks {
 			mu, v := make([]float64, n), make([]float64, n)
 			parts[i].momentsTo(mu, v, &k.fit.all)
-			first += k.mass / total * (mu[j] + run.centre()) * run.u
-			second += k.mass / total * (v[j] + (mu[j]+run.centre())*(mu[j]+run.centre())) * run.u * run.u
+			first += mass[i] * (mu[j] + run.centre()) * run.u
+			second += mass[i] * (v[j] + (mu[j]+run.centre())*(mu[j]+run.centre())) * run.u * run.u
 		}
 		assert.InDelta(t, first, mean[j], 1e-10)
 		assert.InDelta(t, second-first*first, sd[j]*sd[j], 1e-9)
 	}
-	var mass float64
+	var total float64
 	for _, k := range run.Masses() {
-		mass += k.Mass
+		total += k.Mass
 	}
-	assert.InDelta(t, 1, mass, 1e-12)
+	assert.InDelta(t, 1, total, 1e-12)
 }
 
 // conditioned returns a run with values told, and candidates.
 func conditioned(t *testing.T, told int) (*Run, []float64, *linalg.Dense) {
 	t.Helper()
 	r := rng.Stream(2, t.Name())
-	m := learn(t, makeTasks(2, 6, 10, 2, 1, 1), uniform(r, 20, 2), testOptions(2))
+	m := learn(t, makeTasks(2, 6, 10, 2, 1, 1), uniform(r, 20, 2), testSettings(2))
 	x := uniform(r, told, 2)
 	y := make([]float64, told)
 	for i := range y {
 		y[i] = 1 + family(r, x.Row(i), 2)
 	}
-	run := NewRun(m, DefaultMasses(), math.NaN(), 1)
+	run := NewRun(m, m.Settings(), math.NaN(), 1)
 	require.NoError(t, run.Fit(ctx, x, y, nil, nil))
 	return run, y, uniform(r, 9, 2)
+}
+
+// posteriors returns members' posteriors at the first block of candidates.
+func posteriors(run *Run, c *Candidates, ks []*member) []*posterior {
+	return run.told(run.workspaces(c, false)[0], ks, run.m.newPanels(ks, run.pts, 0, nil), new(tile))
 }
 
 // predictions returns what a fresh run predicts at cand.
 func predictions(t *testing.T, m *Model, workers int, x *linalg.Dense, y, noise []float64, pending, cand *linalg.Dense) (mean, sd []float64) {
 	t.Helper()
-	run := NewRun(m, DefaultMasses(), math.NaN(), workers)
+	run := NewRun(m, m.Settings(), math.NaN(), workers)
 	require.NoError(t, run.Fit(ctx, x, y, noise, pending))
 	c, err := m.Candidates(ctx, cand, workers)
 	require.NoError(t, err)
@@ -395,8 +324,8 @@ func predictions(t *testing.T, m *Model, workers int, x *linalg.Dense, y, noise 
 // all at once, at any number of goroutines.
 func TestRunGrows(t *testing.T) {
 	r := rng.Stream(3, t.Name())
-	m := learn(t, makeTasks(3, 9, 10, 2, 0, 1), uniform(r, 30, 2), testOptions(2))
-	masses := DefaultMasses()
+	m := learn(t, makeTasks(3, 9, 10, 2, 0, 1), uniform(r, 30, 2), testSettings(2))
+	masses := m.Settings()
 	masses.Window, masses.Top = 8, 3          // 6 of 18 after four values, 3 after eight
 	const told, cands = panel + 3, block + 22 // more than go side by side
 	x, cand := uniform(r, told, 2), uniform(r, cands, 2)
@@ -407,7 +336,7 @@ func TestRunGrows(t *testing.T) {
 	c, err := m.Candidates(ctx, cand, 1)
 	require.NoError(t, err)
 	grown := NewRun(m, masses, math.NaN(), 1)
-	var first *visited
+	var first *point
 	for i := range told + 1 {
 		v := x.View(0, 0, i, 2)
 		require.NoError(t, grown.Fit(ctx, &v, y[:i], nil, nil))
@@ -446,13 +375,13 @@ func TestRunGrows(t *testing.T) {
 // Single tasks that are left out cost nothing more; those that are left stand for them.
 func TestNarrow(t *testing.T) {
 	r := rng.Stream(3, t.Name())
-	m := learn(t, makeTasks(3, 9, 10, 2, 0, 1), uniform(r, 30, 2), testOptions(2))
+	m := learn(t, makeTasks(3, 9, 10, 2, 0, 1), uniform(r, 30, 2), testSettings(2))
 	x := uniform(r, 20, 2)
 	y := make([]float64, 20)
 	for i := range y {
 		y[i] = family(r, x.Row(i), 0)
 	}
-	all, few := DefaultMasses(), DefaultMasses()
+	all, few := m.Settings(), m.Settings()
 	all.Top = 18
 	few.Window, few.Top = 16, 2
 	asked := map[int]int{1: 18, 4: 18, 5: 8, 8: 8, 9: 4, 16: 4, 17: 2, 20: 2}
@@ -470,7 +399,7 @@ func TestNarrow(t *testing.T) {
 		require.NoError(t, full.Fit(ctx, &v, y[:n], nil, nil))
 		require.NoError(t, run.Fit(ctx, &v, y[:n], nil, nil))
 		grown := 0
-		for _, c := range run.comps[run.single:] {
+		for _, c := range run.many {
 			if len(c.yt) == n {
 				grown++
 			}
@@ -496,14 +425,14 @@ func TestLogImprovement(t *testing.T) {
 	for _, over := range []float64{-30, 0, 0.5, 3, 10, 30, 100, 1e4} {
 		best := slices.Max(y) + over
 		require.NoError(t, run.LogImprovement(ctx, got, c, false, best))
-		ks, mass := run.heavy()
-		parts := run.catchUp(run.frames(c, false)[0], ks, run.batch(ks, run.pts, 0, nil), new(scratch))
+		ks, mass := run.predicting()
+		parts := posteriors(run, c, ks)
 		for j := range n {
 			var logs []float64
 			for i, p := range parts {
-				for k := range ks[i].fit.atoms {
-					a := &ks[i].fit.atoms[k]
-					if w := mass[i] * a.w; w >= minAtom {
+				for k := range ks[i].fit.parts {
+					a := &ks[i].fit.parts[k]
+					if w := mass[i] * a.mass; w >= run.s.MinPart {
 						mean, v := p.momentsAt(j, a)
 						logs = append(logs, math.Log(w*math.Sqrt(v))+special.NormLogEI((mean-(best/run.u-run.centre()))/math.Sqrt(v)))
 					}
@@ -541,15 +470,15 @@ func TestLogWithin(t *testing.T) {
 			lo = slices.Min(y)
 		}
 		require.NoError(t, run.LogWithin(ctx, got, c, false, lo, hi))
-		ks, mass := run.heavy()
-		parts := run.catchUp(run.frames(c, false)[0], ks, run.batch(ks, run.pts, 0, nil), new(scratch))
+		ks, mass := run.predicting()
+		parts := posteriors(run, c, ks)
 		for j := range n {
 			var logs []float64
 			var total float64
 			for i, p := range parts {
-				for k := range ks[i].fit.atoms {
-					a := &ks[i].fit.atoms[k]
-					if w := mass[i] * a.w; w >= minAtom {
+				for k := range ks[i].fit.parts {
+					a := &ks[i].fit.parts[k]
+					if w := mass[i] * a.mass; w >= run.s.MinPart {
 						mean, v := p.momentsAt(j, a)
 						sd := math.Sqrt(v + run.noise*ks[i].noise*a.s2)
 						total += w
@@ -582,14 +511,14 @@ func TestLogWithin(t *testing.T) {
 // Values far below the others are as they are in a run that takes them whole.
 func TestWhole(t *testing.T) {
 	r := rng.Stream(4, t.Name())
-	m := learn(t, makeTasks(4, 6, 10, 2, 0, 1), uniform(r, 20, 2), testOptions(2))
+	m := learn(t, makeTasks(4, 6, 10, 2, 0, 1), uniform(r, 20, 2), testSettings(2))
 	x := uniform(r, 9, 2)
 	y := []float64{.3, -.2, .9, .1, .4, .2, .6, .5, -1e3}
-	o := DefaultMasses()
+	o := m.Settings()
 	raised := NewRun(m, o, math.NaN(), 1)
 	require.NoError(t, raised.Fit(ctx, x, y, nil, nil))
 	assert.Greater(t, raised.y[8], -1e3)
-	whole := NewBoundWhole(m, 1, nil)
+	whole := NewBoundWhole(m, m.Settings(), 1, nil)
 	require.NoError(t, whole.Fit(ctx, x, y, nil, nil))
 	assert.Equal(t, y, whole.y)
 	at := x.View(8, 0, 1, 2)
@@ -601,7 +530,7 @@ func TestWhole(t *testing.T) {
 // A point awaited leaves no doubt about itself and the means where they are.
 func TestPending(t *testing.T) {
 	r := rng.Stream(4, t.Name())
-	m := learn(t, makeTasks(4, 6, 10, 2, 0, 1), uniform(r, 20, 2), testOptions(2))
+	m := learn(t, makeTasks(4, 6, 10, 2, 0, 1), uniform(r, 20, 2), testSettings(2))
 	x := uniform(r, 4, 2)
 	y := []float64{.3, -.2, .9, .1}
 	cand := uniform(r, 6, 2)
@@ -619,15 +548,15 @@ func TestPending(t *testing.T) {
 	assert.Less(t, least[3], less[3])
 }
 
-// A component that is conditioned on awaited points as well has the factor L of all
+// A member that is conditioned on awaited points as well has the factor L of all
 // covariances and noises, and L times what it keeps is the values, ones and the prior
 // means.
 func TestAwaitedPoints(t *testing.T) {
 	r := rng.Stream(22, t.Name())
-	m := learn(t, makeTasks(22, 6, 10, 2, 0, 1), uniform(r, 12, 2), testOptions(2))
+	m := learn(t, makeTasks(22, 6, 10, 2, 0, 1), uniform(r, 12, 2), testSettings(2))
 	x, pending := uniform(r, 4, 2), uniform(r, 3, 2)
 	y := []float64{0.3, -0.8, 1.1, 0.2}
-	run := NewRun(m, DefaultMasses(), math.NaN(), 1)
+	run := NewRun(m, m.Settings(), math.NaN(), 1)
 	require.NoError(t, run.Fit(ctx, x, y, nil, pending))
 	c, err := m.Candidates(ctx, uniform(r, 2, 2), 1)
 	require.NoError(t, err)
@@ -640,23 +569,25 @@ func TestAwaitedPoints(t *testing.T) {
 	}
 	values = append(values, run.values...)
 	levels := make(map[Level]bool)
-	for _, k := range run.comps {
-		if k.ext == nil {
+	for _, k := range run.all {
+		if k.awaited == nil {
 			continue
 		}
 		levels[k.level] = true
-		l := k.ext.chol.Lower()
+		l := k.awaited.chol.Lower()
 		for i, p := range pts {
 			row := make([]float64, i+1)
-			k.cov(row, pts[:i+1], m.less(k, pts[:i+1]))
-			row[i] += k.noiseAt(p)
+			k.covariance(row, new(toPoints).set(m, pts[:i+1]))
+			row[i] += k.noise * p.noise
 			for j, v := range row {
 				assert.InDelta(t, v, linalg.Dot(l.Row(i)[:j+1], l.Row(j)[:j+1]), 1e-12)
 			}
 			at := l.Row(i)[:i+1]
-			assert.InDelta(t, values[i], linalg.Dot(at, k.ext.yt[:i+1]), 1e-12)
-			assert.InDelta(t, 1, linalg.Dot(at, k.ext.u[:i+1]), 1e-12)
-			assert.InDelta(t, m.meanOf(k, p), linalg.Dot(at, k.ext.v[:i+1]), 1e-12)
+			assert.InDelta(t, values[i], linalg.Dot(at, k.awaited.yt[:i+1]), 1e-12)
+			assert.InDelta(t, 1, linalg.Dot(at, k.awaited.u[:i+1]), 1e-12)
+			mean := []float64{0}
+			k.mean(mean, p.located)
+			assert.InDelta(t, mean[0], linalg.Dot(at, k.awaited.v[:i+1]), 1e-12)
 		}
 	}
 	require.NotEmpty(t, levels)
@@ -669,7 +600,7 @@ func TestEquivariance(t *testing.T) {
 	z, x, cand := uniform(r, 20, 2), uniform(r, 5, 2), uniform(r, 8, 2)
 	y := []float64{1.3, 1.1, 2.9, 1.8, 2.2}
 	past := makeTasks(5, 6, 10, 2, 1, 1)
-	mean, sd := predictions(t, learn(t, past, z, testOptions(2)), 1, x, y, nil, nil, cand)
+	mean, sd := predictions(t, learn(t, past, z, testSettings(2)), 1, x, y, nil, nil, cand)
 	for _, f := range []struct{ a, b float64 }{{100, 1}, {-3, 1e-3}, {0, 1e4}} {
 		mapped := slices.Clone(past)
 		for i := range mapped {
@@ -680,7 +611,7 @@ func TestEquivariance(t *testing.T) {
 		for i := range v {
 			v[i] = f.a + f.b*v[i]
 		}
-		m2, s2 := predictions(t, learn(t, mapped, z, testOptions(2)), 1, x, v, nil, nil, cand)
+		m2, s2 := predictions(t, learn(t, mapped, z, testSettings(2)), 1, x, v, nil, nil, cand)
 		for j := range mean {
 			assert.InDelta(t, mean[j], (m2[j]-f.a)/f.b, 1e-6*sd[j], "%v", f)
 			assert.InEpsilon(t, sd[j], s2[j]/f.b, 1e-6, "%v", f)
@@ -694,7 +625,7 @@ func TestPermutation(t *testing.T) {
 	z, x, cand := uniform(r, 20, 2), uniform(r, 5, 2), uniform(r, 8, 2)
 	y := []float64{1.3, 1.1, 2.9, 1.8, 2.2}
 	past := makeTasks(6, 8, 10, 2, 1, 1)
-	o := testOptions(2)
+	o := testSettings(2)
 	o.Singles, o.BaseTasks = 5, 6
 	mean, sd := predictions(t, learn(t, past, z, o), 1, x, y, nil, nil, cand)
 	turned := append(slices.Clone(past[3:]), past[:3]...)
@@ -721,7 +652,7 @@ func TestMassFollowsData(t *testing.T) {
 		}
 		past = append(past, scaled(string(rune('a'+i)), x, y))
 	}
-	m := learn(t, past, uniform(r, 40, 2), testOptions(2))
+	m := learn(t, past, uniform(r, 40, 2), testSettings(2))
 	x := uniform(r, 12, 2)
 	var run *Run
 	mass := func(f func(x []float64) float64) []Mass {
@@ -729,7 +660,7 @@ func TestMassFollowsData(t *testing.T) {
 		for i := range y {
 			y[i] = f(x.Row(i))
 		}
-		run = NewRun(m, DefaultMasses(), math.NaN(), 1)
+		run = NewRun(m, m.Settings(), math.NaN(), 1)
 		require.NoError(t, run.Fit(ctx, x, y, nil, nil))
 		return run.Masses()
 	}
@@ -744,7 +675,7 @@ func TestMassFollowsData(t *testing.T) {
 	for kind, f := range kinds {
 		ms := mass(f)
 		like := sum(ms, func(k Mass) bool {
-			return k.Level == Cluster && m.labels[kind] == k.Index || k.Level == SingleTask && k.Index%2 == kind
+			return m.labels[kind] == k.Cluster || k.Level == SingleTask && k.Tasks[0]%2 == kind
 		})
 		assert.Greater(t, like, 0.8, "%d: %v", kind, ms)
 	}
@@ -755,7 +686,7 @@ func TestMassFollowsData(t *testing.T) {
 	// It has its own process, rougher than the past: with the population or without.
 	var own float64
 	for _, c := range run.active {
-		if c.own {
+		if _, ok := c.hypothesis.(*beside); ok {
 			own += c.mass
 		}
 	}
@@ -766,14 +697,14 @@ func TestMassFollowsData(t *testing.T) {
 func TestReversedPast(t *testing.T) {
 	r := rng.Stream(7, t.Name())
 	past := makeTasks(13, 10, 20, 2, 0, 1)
-	m := learn(t, past, uniform(r, 40, 2), testOptions(2))
+	m := learn(t, past, uniform(r, 40, 2), testSettings(2))
 	x := uniform(r, 15, 2)
 	for _, sign := range []float64{1, -1} {
 		y := make([]float64, 15)
 		for i := range y {
 			y[i] = sign * family(r, x.Row(i), 0)
 		}
-		run := NewRun(m, DefaultMasses(), math.NaN(), 1)
+		run := NewRun(m, m.Settings(), math.NaN(), 1)
 		require.NoError(t, run.Fit(ctx, x, y, nil, nil))
 		var reversed float64
 		for _, k := range run.Masses() {
@@ -790,7 +721,7 @@ func TestReversedPast(t *testing.T) {
 // Noise variances that come with the values count in the values' units.
 func TestKnownNoise(t *testing.T) {
 	r := rng.Stream(8, t.Name())
-	m := learn(t, makeTasks(8, 6, 10, 2, 0, 10), uniform(r, 20, 2), testOptions(2))
+	m := learn(t, makeTasks(8, 6, 10, 2, 0, 10), uniform(r, 20, 2), testSettings(2))
 	x := uniform(r, 6, 2)
 	y := make([]float64, 6)
 	for i := range y {
@@ -819,7 +750,7 @@ func TestKnownNoise(t *testing.T) {
 
 	// No share is taken of a variance that is known.
 	sd := func(share float64, given []float64) []float64 {
-		o := DefaultMasses()
+		o := m.Settings()
 		o.Noises = []float64{share}
 		run := NewRun(m, o, math.NaN(), 1)
 		require.NoError(t, run.Fit(ctx, x, y, given, nil))
@@ -838,7 +769,7 @@ func TestKnownNoise(t *testing.T) {
 // the posterior finds, to five per cent, however far the values spread.
 func TestNoiseInTheScaleFound(t *testing.T) {
 	r := rng.Stream(21, t.Name())
-	m := learn(t, makeTasks(21, 4, 8, 2, 0, 1), uniform(r, 8, 2), testOptions(2))
+	m := learn(t, makeTasks(21, 4, 8, 2, 0, 1), uniform(r, 8, 2), testSettings(2))
 	x := uniform(r, 4, 2)
 	y := []float64{-0.4, 1.1, 0.3, -0.9}
 	for times := 1. / 64; times < 256; times *= 1.08 {
@@ -847,7 +778,7 @@ func TestNoiseInTheScaleFound(t *testing.T) {
 			wide[i] *= times
 		}
 		given := 0.04 * times * times
-		run := NewRun(m, DefaultMasses(), math.NaN(), 1)
+		run := NewRun(m, m.Settings(), math.NaN(), 1)
 		require.NoError(t, run.Fit(ctx, x, wide, slices.Repeat([]float64{given}, 4), nil))
 		var s2 float64
 		for _, c := range run.active {
@@ -883,7 +814,7 @@ func TestDegenerate(t *testing.T) {
 	} {
 		for _, y := range [][]float64{{1, 1, 1, 1}, {1e9, 1e9 + 1, 1e9 - 1, 1e9}, {-1e-9, 0, 1e-9, 0}, {0, 1e6, -1e6, 3}, {1e150, -1e150, 0, 1}} {
 			for _, at := range []*linalg.Dense{x, ties} {
-				m := learn(t, past, z, testOptions(2))
+				m := learn(t, past, z, testSettings(2))
 				mean, sd := predictions(t, m, 1, at, y, nil, nil, cand)
 				lo, hi := slices.Min(y), slices.Max(y)
 				for j := range mean {
@@ -905,7 +836,7 @@ func TestGOMAXPROCS(t *testing.T) {
 	past := makeTasks(11, 9, 10, 2, 1, 1)
 	at := func(n int) ([]float64, []float64) {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(n))
-		return predictions(t, learn(t, past, z, testOptions(2)), 0, x, y, nil, nil, cand)
+		return predictions(t, learn(t, past, z, testSettings(2)), 0, x, y, nil, nil, cand)
 	}
 	m1, s1 := at(1)
 	m4, s4 := at(4)
@@ -917,15 +848,15 @@ func TestGOMAXPROCS(t *testing.T) {
 func TestMassesNameTasks(t *testing.T) {
 	r := rng.Stream(7, t.Name())
 	past := makeTasks(13, 12, 10, 2, 0, 1)
-	o := testOptions(2)
+	o := testSettings(2)
 	o.Singles = 3
 	m := learn(t, past, uniform(r, 30, 2), o)
-	run := NewRun(m, DefaultMasses(), math.NaN(), 1)
+	run := NewRun(m, m.Settings(), math.NaN(), 1)
 	require.NoError(t, run.Fit(ctx, linalg.NewDense(0, 2, nil), nil, nil, nil))
 	var named []int
 	for _, k := range run.Masses() {
 		if k.Level == SingleTask {
-			named = append(named, k.Index)
+			named = append(named, k.Tasks...)
 		}
 	}
 	require.ElementsMatch(t, sample(m.Tasks(), 3, o.Seed, "single tasks"), named)
@@ -936,7 +867,7 @@ func TestMassesNameTasks(t *testing.T) {
 // noise variance that is given stands.
 func TestNoiseShare(t *testing.T) {
 	r := rng.Stream(12, t.Name())
-	o := testOptions(2)
+	o := testSettings(2)
 	base := fixedBase(2)
 	o.Fixed = &base
 	m := learn(t, makeTasks(12, 12, 12, 2, 0, 1), uniform(r, 40, 2), o)
@@ -950,7 +881,7 @@ func TestNoiseShare(t *testing.T) {
 		noisy[i] = y[i] + sd*math.Sqrt(base.NoiseVariance)*r.NormFloat64()
 	}
 	share := func(y []float64, noise float64) float64 {
-		run := NewRun(m, DefaultMasses(), noise, 1)
+		run := NewRun(m, m.Settings(), noise, 1)
 		require.NoError(t, run.Fit(ctx, x, y, nil, nil))
 		var s2 float64
 		for _, c := range run.active {
@@ -988,11 +919,11 @@ func TestAppendRowJitter(t *testing.T) {
 	require.InEpsilon(t, 1e-10, d*d, 1e-5, "the least jitter that helps")
 }
 
-// Atoms are parts of the whole, of one sign each and in the order of the scales; all
+// Parts are parts of the whole, of one sign each and in the order of the scales; all
 // but the last of a sign weigh enough for their number to be bounded.
-func TestAtoms(t *testing.T) {
+func TestParts(t *testing.T) {
 	r := rng.Stream(14, t.Name())
-	m := learn(t, makeTasks(14, 8, 12, 2, 1, 2), uniform(r, 20, 2), testOptions(2))
+	m := learn(t, makeTasks(14, 8, 12, 2, 1, 2), uniform(r, 20, 2), testSettings(2))
 	x := uniform(r, 4, 2)
 	for _, told := range []int{0, 1, 4} {
 		y := make([]float64, told)
@@ -1000,28 +931,28 @@ func TestAtoms(t *testing.T) {
 			y[i] = 1 + 2*family(r, x.Row(i), 1)
 		}
 		at := x.View(0, 0, told, 2)
-		run := NewRun(m, DefaultMasses(), math.NaN(), 1)
+		run := NewRun(m, m.Settings(), math.NaN(), 1)
 		require.NoError(t, run.Fit(ctx, &at, y, nil, nil))
 		for _, c := range run.active {
-			var all atom
+			var all part
 			signs := map[bool]int{}
-			for i, a := range c.fit.atoms {
+			for i, a := range c.fit.parts {
 				all.add(a)
 				signs[a.s < 0]++
-				if i+1 < len(c.fit.atoms) {
-					next := c.fit.atoms[i+1]
+				if i+1 < len(c.fit.parts) {
+					next := c.fit.parts[i+1]
 					if next.s*a.s > 0 {
-						require.GreaterOrEqual(t, a.w, 1.0/maxAtoms)
+						require.GreaterOrEqual(t, a.mass, 1/float64(run.s.MaxParts))
 						require.Less(t, math.Abs(a.s), math.Abs(next.s))
 					}
 				}
 			}
-			require.LessOrEqual(t, max(signs[true], signs[false]), maxAtoms+1)
-			for i, want := range []float64{c.fit.all.w, c.fit.all.a, c.fit.all.s, c.fit.all.s2, c.fit.all.varA, c.fit.all.varS, c.fit.all.covAS} {
-				got := []float64{all.w, all.a, all.s, all.s2, all.varA, all.varS, all.covAS}[i]
+			require.LessOrEqual(t, max(signs[true], signs[false]), run.s.MaxParts+1)
+			for i, want := range []float64{c.fit.all.mass, c.fit.all.a, c.fit.all.s, c.fit.all.s2, c.fit.all.varA, c.fit.all.varS, c.fit.all.covAS} {
+				got := []float64{all.mass, all.a, all.s, all.s2, all.varA, all.varS, all.covAS}[i]
 				require.InDelta(t, want, got, 1e-10*(1+math.Abs(want)))
 			}
-			require.InDelta(t, 1, all.w, 1e-12)
+			require.InDelta(t, 1, all.mass, 1e-12)
 		}
 	}
 }
@@ -1030,8 +961,8 @@ func TestAtoms(t *testing.T) {
 // them stand among the hypotheses or none, and never some by the order they came in.
 func TestSinglesBeforeTheFirstValue(t *testing.T) {
 	for _, k := range []int{4, 20} {
-		m := learn(t, makeTasks(1, k, 8, 2, 3, 2), uniform(rng.Stream(1, t.Name()), 20, 2), testOptions(2))
-		run := NewRun(m, DefaultMasses(), math.NaN(), 1)
+		m := learn(t, makeTasks(1, k, 8, 2, 3, 2), uniform(rng.Stream(1, t.Name()), 20, 2), testSettings(2))
+		run := NewRun(m, m.Settings(), math.NaN(), 1)
 		single := func() (tasks int, mass float64) {
 			var total float64
 			for _, s := range run.Masses() {
@@ -1046,7 +977,7 @@ func TestSinglesBeforeTheFirstValue(t *testing.T) {
 		tasks, mass := single()
 		if k == 4 {
 			assert.Equal(t, 4, tasks)
-			assert.InDelta(t, run.o.Level[SingleTask], mass, 1e-12)
+			assert.InDelta(t, run.s.Mass[SingleTask], mass, 1e-12)
 		} else {
 			assert.Zero(t, tasks)
 		}

@@ -18,26 +18,12 @@ import (
 //
 // over the hypotheses k, σ² being the noise variance of the past's labels. Labels
 // have no offset and scale to be inferred, and a task that ranks them the other way
-// round is not thought of.
+// round is not thought of. A label of a run has at least MinLabelNoise, and few tasks have
+// nothing to do with the past: otherwise a single failure that no one expected, next to the
+// border of a region that is well known, would pass for the proof that nothing is known.
 const (
 	Succeeded = 1.0
 	Failed    = -1.0
-)
-
-// successVariance and successNoise are those of labels of which the past says
-// nothing: evaluations are expected to succeed.
-const (
-	successVariance = 1.0
-	successNoise    = 0.1
-)
-
-// A label of the run is conditioned on with at least minLabelNoise, and few tasks
-// have nothing to do with the past: otherwise a single failure that no one expected,
-// next to the border of a region that is well known, would pass for the proof that
-// nothing is known.
-const (
-	minLabelNoise     = 0.05
-	successNoTransfer = 0.02
 )
 
 // LabelledTask returns the labels of a task's points as a task: ok are the points
@@ -68,38 +54,38 @@ func (t Task) WithFailed(x *linalg.Dense) Task {
 // the kernel, in the labels' units, about success. x is any point of the kernel's.
 func NewSuccess(k kernel.Kernel, x *linalg.Dense) *Model {
 	_, d := x.Dims()
+	s := DefaultSettings(d)
 	at := linalg.NewDense(1, d, slices.Clone(x.Row(0)))
 	variance := []float64{0}
 	kernel.Diag(variance, k, at)
 	if v := variance[0]; v > 0 {
-		k = kernel.Scale(successVariance/v, k)
+		k = kernel.Scale(s.SuccessVariance/v, k)
 	}
-	base := Base{Kernel: k, Mean: Succeeded, NoiseVariance: successNoise}
-	m := &Model{grid: newGrid(base, at, 1)}
+	base := Base{Kernel: k, Mean: Succeeded, NoiseVariance: s.SuccessNoise}
+	m := &Model{grid: newGrid(base, at, 1), settings: s}
 	m.pop = m.grid.prior()
 	m.finish()
 	return m
 }
 
-// NewSuccessRun starts a run on labels, with the masses o of its hypotheses; a model
-// without tasks has one hypothesis only.
-func NewSuccessRun(m *Model, o Masses, workers int) *Run {
-	o.Exact, o.Reversed, o.Own = true, 0, 0
-	o.Level[NoTransfer] = successNoTransfer
+// NewSuccessRun starts a run on labels; a model without tasks has one hypothesis only.
+func NewSuccessRun(m *Model, s Settings, workers int) *Run {
+	s.Exact, s.Reversed, s.Beside = true, 0, 0
+	s.Mass[NoTransfer] = s.SuccessNoTransfer
 	if len(m.tasks) == 0 {
-		o.Level = [NumLevels]float64{NoTransfer: 1}
+		s.Mass = [NumLevels]float64{NoTransfer: 1}
 	}
-	return NewRun(m, o, max(m.grid.base.NoiseVariance, minLabelNoise), workers)
+	return NewRun(m, s, max(m.grid.base.NoiseVariance, s.MinLabelNoise), workers)
 }
 
 // Success writes the probability of success at the candidates. keep says that they
 // come again.
 func (r *Run) Success(ctx context.Context, dst []float64, c *Candidates, keep bool) error {
-	return r.each(ctx, c, keep, func(lo, hi int, ks []*component, mass []float64, parts []*part) {
+	return r.each(ctx, c, keep, func(lo, hi int, ks []*member, mass []float64, posteriors []*posterior) {
 		dst, mean, variance := dst[lo:hi], make([]float64, hi-lo), make([]float64, hi-lo)
 		clear(dst)
 		for i, w := range mass {
-			parts[i].momentsTo(mean, variance, &ks[i].fit.all)
+			posteriors[i].momentsTo(mean, variance, &ks[i].fit.all)
 			for j, v := range variance {
 				dst[j] += w * special.NormCDF((mean[j]+r.centre())/math.Sqrt(v+r.m.grid.base.NoiseVariance))
 			}

@@ -38,7 +38,7 @@ func labelled(seed uint64, k, n int) []Task {
 // success returns what a fresh run says of cand.
 func success(t *testing.T, m *Model, workers int, x *linalg.Dense, labels []float64, cand *linalg.Dense) []float64 {
 	t.Helper()
-	run := NewSuccessRun(m, DefaultMasses(), workers)
+	run := NewSuccessRun(m, m.Settings(), workers)
 	require.NoError(t, run.Fit(ctx, x, labels, nil, nil))
 	c, err := m.Candidates(ctx, cand, workers)
 	require.NoError(t, err)
@@ -84,14 +84,14 @@ func dense(t *testing.T, mean []float64, cov *linalg.Sym, labels []float64, give
 // weighed by their densities.
 func TestSuccessAgainstBruteForce(t *testing.T) {
 	r := rng.Stream(21, t.Name())
-	m := learn(t, labelled(21, 6, 12), uniform(r, 20, 2), testOptions(2))
+	m := learn(t, labelled(21, 6, 12), uniform(r, 20, 2), testSettings(2))
 	for _, told := range []int{0, 1, 6} {
 		x, cand := uniform(r, told, 2), uniform(r, 7, 2)
 		labels := make([]float64, told)
 		for i := range labels {
 			labels[i] = []float64{Failed, Succeeded, Succeeded}[i%3]
 		}
-		run := NewSuccessRun(m, DefaultMasses(), 1)
+		run := NewSuccessRun(m, m.Settings(), 1)
 		require.NoError(t, run.Fit(ctx, x, labels, nil, nil))
 		c, err := m.Candidates(ctx, cand, 1)
 		require.NoError(t, err)
@@ -101,9 +101,9 @@ func TestSuccessAgainstBruteForce(t *testing.T) {
 		var logs []float64
 		var ps [][]float64
 		for _, k := range run.active {
-			mean, cov := denseMoments(t, m, k, all)
-			l, p := dense(t, mean, cov, labels, max(m.Base().NoiseVariance, minLabelNoise), m.Base().NoiseVariance)
-			assert.InDelta(t, l, k.fit.evidence, 1e-8*(1+math.Abs(l)), "evidence of %v %d with %d told", k.level, k.index, told)
+			mean, cov := denseMoments(t, m, k.hypothesis, all)
+			l, p := dense(t, mean, cov, labels, max(m.Base().NoiseVariance, m.settings.MinLabelNoise), m.Base().NoiseVariance)
+			assert.InDelta(t, l, k.fit.evidence, 1e-8*(1+math.Abs(l)), "evidence of %s with %d told", k, told)
 			logs, ps = append(logs, l+k.log), append(ps, p)
 		}
 		var total float64
@@ -114,8 +114,8 @@ func TestSuccessAgainstBruteForce(t *testing.T) {
 			linalg.Axpy(want, w, ps[i])
 		}
 		for j := range want {
-			// Hypotheses of less than minMass are left out: there are at most 20.
-			assert.InDelta(t, want[j]/total, got[j], 20*minMass, "%d told, candidate %d", told, j)
+			// Hypotheses of less than run.s.MinMass are left out: there are at most 20.
+			assert.InDelta(t, want[j]/total, got[j], 20*run.s.MinMass, "%d told, candidate %d", told, j)
 		}
 	}
 }
@@ -124,7 +124,7 @@ func TestSuccessAgainstBruteForce(t *testing.T) {
 // labels of the run decide where they say otherwise.
 func TestSuccessFollowsPastAndRun(t *testing.T) {
 	r := rng.Stream(22, t.Name())
-	m := learn(t, labelled(22, 8, 25), uniform(r, 40, 2), testOptions(2))
+	m := learn(t, labelled(22, 8, 25), uniform(r, 40, 2), testSettings(2))
 	cand := linalg.NewDense(3, 2, []float64{.2, .2, .9, .9, .8, .2})
 	p := success(t, m, 1, nil, nil, cand)
 	assert.Greater(t, p[0], 0.9)
@@ -142,7 +142,7 @@ func TestSuccessWithoutPast(t *testing.T) {
 	m := NewSuccess(k, x)
 	p := success(t, m, 1, nil, nil, x)
 	for _, v := range p {
-		assert.InDelta(t, special.NormCDF(1/math.Sqrt(successVariance+successNoise)), v, 1e-12)
+		assert.InDelta(t, special.NormCDF(1/math.Sqrt(m.settings.SuccessVariance+m.settings.SuccessNoise)), v, 1e-12)
 	}
 	labels := []float64{Succeeded, Failed, Succeeded}
 	got := success(t, m, 1, x, labels, x)
@@ -154,7 +154,7 @@ func TestSuccessWithoutPast(t *testing.T) {
 	cov := linalg.NewSym(8, nil)
 	kernel.Gram(cov, m.Base().Kernel, all)
 	mean := slices.Repeat([]float64{Succeeded}, 8)
-	_, want := dense(t, mean, cov, labels, max(minLabelNoise, successNoise), successNoise)
+	_, want := dense(t, mean, cov, labels, max(m.settings.MinLabelNoise, m.settings.SuccessNoise), m.settings.SuccessNoise)
 	assert.InDeltaSlice(t, want, success(t, m, 1, x, labels, cand), 1e-10)
 }
 
@@ -165,13 +165,13 @@ func TestSuccessOrders(t *testing.T) {
 	z, x, cand := uniform(r, 25, 2), uniform(r, 6, 2), uniform(r, 40, 2)
 	labels := []float64{Succeeded, Failed, Succeeded, Succeeded, Failed, Succeeded}
 	past := labelled(24, 7, 15)
-	o := testOptions(2)
+	o := testSettings(2)
 	m := learn(t, past, z, o)
 	want := success(t, m, 1, x, labels, cand)
 	require.Equal(t, want, success(t, m, 4, x, labels, cand))
 	turned := append(slices.Clone(past[3:]), past[:3]...)
 	assert.InDeltaSlice(t, want, success(t, learn(t, turned, z, o), 1, x, labels, cand), 1e-5)
-	run := NewSuccessRun(m, DefaultMasses(), 1)
+	run := NewSuccessRun(m, m.Settings(), 1)
 	c, err := m.Candidates(ctx, cand, 1)
 	require.NoError(t, err)
 	got := make([]float64, rows(cand))
@@ -195,7 +195,7 @@ func TestSuccessDegenerate(t *testing.T) {
 		"at odds":          {LabelledTask("a", point, point)},
 		"failures of many": {LabelledTask("a", nil, uniform(r, 6, 2)), LabelledTask("b", uniform(r, 3, 2), uniform(r, 2, 2))},
 	} {
-		m := learn(t, past, z, testOptions(2))
+		m := learn(t, past, z, testSettings(2))
 		for _, labels := range [][]float64{{}, {Failed, Failed, Failed}, {Succeeded, Failed, Succeeded}} {
 			for _, x := range []*linalg.Dense{uniform(r, 3, 2), point} {
 				v := x.View(0, 0, len(labels), 2)

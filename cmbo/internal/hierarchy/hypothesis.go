@@ -1,0 +1,82 @@
+package hierarchy
+
+// A hypothesis on what the target is like, before offset and scale: a Gaussian process.
+// What a hypothesis costs is in covariance, which is called for each point told at each
+// block of candidates; all else is called once.
+type hypothesis interface {
+	// mean sets dst to the prior means at points.
+	mean(dst []float64, at *located)
+	// variance sets dst to the prior variances at candidates.
+	variance(dst []float64, at *workspace)
+	// covariance sets dst to the prior covariances of a crossing.
+	covariance(dst []float64, c *crossing)
+	// about returns the prior mass and what else a run goes by.
+	about() *facts
+}
+
+// facts are what a run knows of a hypothesis beside its process.
+type facts struct {
+	level   Level
+	cluster int     // that it is about, −1 for none
+	tasks   []int   // that it is about, of [Model.Tasks], nil where it is about more than can be named
+	prior   float64 // mass
+	noise   float64 // noise variance, in that in use, of values that have none of their own
+	tail    float64 // share of offsets of a far wider spread
+	moments []int   // that its covariances take from a crossing
+	many    bool    // one of many, of which those of small evidence are left out
+}
+
+func (f *facts) about() *facts { return f }
+
+// Level is how much of the past a hypothesis takes over.
+type Level int
+
+// The levels, from no past task to a single one.
+const (
+	NoTransfer Level = iota
+	Population
+	Cluster
+	SingleTask
+	NumLevels
+)
+
+// table lists the hypotheses of a run, those of which there are many last. A share is that
+// of the level's mass, among those of the level.
+var table = []struct {
+	level Level
+	share float64
+	make  func(m *Model, s *Settings, mass float64) []hypothesis
+}{
+	{NoTransfer, 1, noTransfers}, // a past that has nothing to do with the target must not hold it up
+	{Population, 1, populations}, // what all tasks share is worth most before the first values
+	{Cluster, 1, clusters},       // tasks come in groups, and few values tell which
+	{SingleTask, 1, singleTasks}, // one task that is like the target is worth more than any mean
+}
+
+// hypotheses returns those of the table, with the prior masses of the settings.
+func (m *Model) hypotheses(s *Settings) []hypothesis {
+	var total [NumLevels]float64
+	for _, t := range table {
+		total[t.level] += t.share
+	}
+	var out []hypothesis
+	for _, t := range table {
+		for _, h := range t.make(m, s, s.Mass[t.level]*t.share/total[t.level]) {
+			if h.about().prior > 0 {
+				out = append(out, h)
+			}
+		}
+	}
+	return out
+}
+
+// noisy returns a hypothesis for each noise variance that is thought of, with equal masses.
+// The tasks' noise holds what the base process does not follow of their functions, which
+// hypotheses that transfer may well follow.
+func noisy(s *Settings, mass float64, h func(mass, noise float64) hypothesis) []hypothesis {
+	var out []hypothesis
+	for _, noise := range s.Noises {
+		out = append(out, h(mass/float64(len(s.Noises)), noise))
+	}
+	return out
+}

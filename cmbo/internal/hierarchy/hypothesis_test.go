@@ -1,0 +1,179 @@
+package hierarchy
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/kernel"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// denseMoments computes a hypothesis's prior mean and covariance at points straight
+// from the definition, with dense interpolation weights.
+func denseMoments(t *testing.T, m *Model, h hypothesis, x *linalg.Dense) (mean []float64, cov *linalg.Sym) {
+	t.Helper()
+	g := m.grid
+	if b, ok := h.(*beside); ok {
+		mean, cov = denseMoments(t, m, b.hypothesis, x)
+		own := linalg.NewSym(rows(x), nil)
+		kernel.Gram(own, b.kernel, x)
+		cov.AddScaled(1, own)
+		return mean, cov
+	}
+	s, err := g.locate(x, new(linalg.Dense))
+	require.NoError(t, err)
+	n, size := s.len(), g.len()
+	b := linalg.NewDense(n, size, nil)
+	for i := range n {
+		for a, r := range s.idx[i] {
+			b.Set(i, r, s.w[i][a])
+		}
+	}
+	kb := linalg.NewSym(n, nil)
+	kernel.Gram(kb, g.base.Kernel, x)
+	mean = make([]float64, n)
+	if _, ok := h.(*noTransfer); ok {
+		for i := range mean {
+			mean[i] = g.base.Mean
+		}
+		return mean, kb
+	}
+	// e = f_b(x) − b·f_b(Z), so that its covariance follows from the base kernel's.
+	var cross linalg.Dense
+	kernel.Cross(&cross, g.base.Kernel, x, g.z)
+	var bk, rest linalg.Dense
+	gram := g.gram.Dense()
+	bk.Mul(b, &gram)
+	rest = *linalg.NewDense(n, n, nil)
+	for i := range n {
+		for j := range n {
+			v := kb.At(i, j)
+			for q := range size {
+				v += -b.At(i, q)*cross.At(j, q) - b.At(j, q)*cross.At(i, q) + bk.At(i, q)*b.At(j, q)
+			}
+			rest.Set(i, j, v)
+		}
+	}
+	grid := linalg.NewSym(size, nil)
+	var on []float64
+	switch h := h.(type) {
+	case *singleTask:
+		grid.Copy(m.pop.Cov)
+		grid.Scale(1 + h.tau)
+		grid.AddGram(-1, m.singles[h.i].vt)
+		on = m.singles[h.i].mean
+	case *group:
+		mom := m.Moments(h.set)
+		grid.Copy(mom.Cov)
+		on = mom.Mean
+	default:
+		t.Fatalf("no dense moments of a %T", h)
+	}
+	cov = linalg.NewSym(n, nil)
+	cov.Congruence(b, grid)
+	for i := range n {
+		mean[i] = g.base.Mean
+		for q := range size {
+			mean[i] += b.At(i, q) * (on[q] - g.base.Mean)
+		}
+		for j := range i + 1 {
+			cov.Set(i, j, cov.At(i, j)+rest.At(i, j))
+		}
+	}
+	return mean, cov
+}
+
+// String names a hypothesis in failures.
+func (f *facts) String() string {
+	return fmt.Sprintf("level %d, cluster %d, tasks %v, noise %g", f.level, f.cluster, f.tasks, f.noise)
+}
+
+// conforms asks for the prior moments of a hypothesis at points told and at candidates to be
+// those of its definition.
+func conforms(t *testing.T, m *Model, h hypothesis, dense func(x *linalg.Dense) (mean []float64, cov *linalg.Sym)) {
+	t.Helper()
+	const told, cands = panel + 3, 9
+	r := rng.Stream(3, t.Name())
+	x, cand := uniform(r, told, m.grid.dim()), uniform(r, cands, m.grid.dim())
+	copy(x.Row(1), m.grid.z.Row(3)) // points of the grid, and one twice
+	copy(x.Row(2), x.Row(0))
+	copy(cand.Row(4), m.grid.z.Row(3))
+	copy(cand.Row(5), x.Row(7))
+	wantMean, want := dense(join(x, cand))
+
+	settings := m.Settings()
+	run := NewRun(m, settings, math.NaN(), 1)
+	require.NoError(t, run.Fit(ctx, x, make([]float64, told), nil, nil))
+	at, err := m.Candidates(ctx, cand, 1)
+	require.NoError(t, err)
+	f := newWorkspace(at.blocks[0])
+	mean, variance := make([]float64, cands), make([]float64, cands)
+	h.mean(mean, f.located)
+	h.variance(variance, f)
+	for j := range cands {
+		assert.InDelta(t, wantMean[told+j], mean[j], 1e-9, "%s: mean at candidate %d", h.about(), j)
+		assert.InDelta(t, want.At(told+j, told+j), variance[j], 1e-9, "%s: variance at candidate %d", h.about(), j)
+	}
+	b := m.newPanels([]*member{{hypothesis: h, facts: h.about()}}, run.pts, 0, nil)
+	run.extend(&f.told, b.x, f.located)
+	var tile tile
+	for i, p := range run.pts {
+		one := []float64{0}
+		h.mean(one, p.located)
+		assert.InDelta(t, wantMean[i], one[0], 1e-9, "%s: mean at point %d", h.about(), i)
+		row := make([]float64, i+1)
+		h.covariance(row, new(toPoints).set(m, run.pts[:i+1]))
+		for j, v := range row {
+			assert.InDelta(t, want.At(i, j), v, 1e-9, "%s: covariance of points %d and %d", h.about(), i, j)
+		}
+		if i%panel == 0 {
+			tile.cross(m, f, b, &f.told, i, min(i+panel, told), 0)
+		}
+		row = make([]float64, cands)
+		h.covariance(row, &tile.with[i%panel].crossing)
+		for j, v := range row {
+			assert.InDelta(t, want.At(i, told+j), v, 1e-9, "%s: covariance of point %d and candidate %d", h.about(), i, j)
+		}
+	}
+}
+
+// Every hypothesis of the table is the process that it is defined as.
+func TestHypotheses(t *testing.T) {
+	r := rng.Stream(2, t.Name())
+	m := learn(t, makeTasks(3, 6, 10, 2, 1, 2), uniform(r, 24, 2), testSettings(2))
+	s := m.Settings()
+	levels := make(map[Level]int)
+	for _, h := range m.hypotheses(&s) {
+		levels[h.about().level]++
+		conforms(t, m, h, func(x *linalg.Dense) ([]float64, *linalg.Sym) { return denseMoments(t, m, h, x) })
+	}
+	assert.Equal(t, map[Level]int{NoTransfer: 3, Population: 3, Cluster: 4, SingleTask: 12}, levels)
+}
+
+// The prior masses are those of the settings, by level, and half of the first two's is on
+// targets with a process beside; without one there are none of those.
+func TestPriorMasses(t *testing.T) {
+	r := rng.Stream(2, t.Name())
+	m := learn(t, makeTasks(3, 6, 10, 2, 1, 2), uniform(r, 24, 2), testSettings(2))
+	s := m.Settings()
+	var mass [NumLevels]float64
+	var with float64
+	for _, h := range m.hypotheses(&s) {
+		mass[h.about().level] += h.about().prior
+		if _, ok := h.(*beside); ok {
+			with += h.about().prior
+		}
+	}
+	assert.InDeltaSlice(t, s.Mass[:], mass[:], 1e-14)
+	assert.InDelta(t, s.Beside*(s.Mass[NoTransfer]+s.Mass[Population]), with, 1e-14)
+	s.Beside, s.Mass[Cluster] = 0, 0
+	for _, h := range m.hypotheses(&s) {
+		require.NotEqual(t, Cluster, h.about().level)
+		require.NotContains(t, fmt.Sprintf("%T", h), "beside")
+	}
+}

@@ -1,0 +1,211 @@
+package hierarchy
+
+import (
+	"context"
+	"slices"
+
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/internal/f64"
+	"github.com/gocmbo/cmbo/internal/parallel"
+	"github.com/gocmbo/cmbo/kernel"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// located are points carried to the grid: one that was told, a task's, or a block of
+// candidates.
+type located struct {
+	x       *linalg.Dense // a row a point
+	idx     [][]int       // grid points that carry each, one for a point of the grid
+	w       [][]float64   // their weights
+	on      []bool        // points of the grid
+	restVar []float64     // variances of e
+	cross   *linalg.Dense // k_b(x, Z), a row a point; nil where all points are of the grid
+
+	// Prior moments, by Model.locate.
+	base           []float64     // variances of the base process
+	mean, variance [][]float64   // under the population and the clusters
+	across         *linalg.Dense // k_b(Z, x), a column a point, of candidates, which need no cross
+}
+
+func (s *located) len() int { return len(s.idx) }
+
+// locate carries the rows of x to the grid, where all runs share their prior moments. What
+// comes of it keeps cross, which is overwritten.
+func (m *Model) locate(x, cross *linalg.Dense) (*located, error) {
+	s, err := m.grid.locate(x, cross)
+	if err != nil {
+		return nil, err
+	}
+	n, sets := s.len(), 1+len(m.clusters)
+	s.base, s.mean, s.variance = make([]float64, n), make([][]float64, sets), make([][]float64, sets)
+	kernel.Diag(s.base, m.grid.base.Kernel, x)
+	for i := range sets {
+		s.mean[i], s.variance[i] = make([]float64, n), make([]float64, n)
+	}
+	quads := make([]float64, sets)
+	for j := range n {
+		clear(quads)
+		s.quads(quads, m.covs, j)
+		for i, q := range quads {
+			s.mean[i][j] = m.grid.meanAt(s, j, m.Moments(i).Mean)
+			s.variance[i][j] = s.restVar[j] + q
+		}
+	}
+	return s, nil
+}
+
+// meanAt returns c + b·(mean − c) at point i of s.
+func (g *grid) meanAt(s *located, i int, mean []float64) float64 {
+	return g.base.Mean*(1-sum(s.w[i])) + s.carry(i, mean)
+}
+
+// carry returns b·v for point i, v a vector on the grid.
+func (s *located) carry(i int, v []float64) float64 {
+	idx, w := s.idx[i], s.w[i]
+	var s0, s1, s2, s3 float64 // sums that do not wait for each other
+	for ; len(idx) >= 4 && len(w) >= 4; idx, w = idx[4:], w[4:] {
+		s0 += w[0] * v[idx[0]]
+		s1 += w[1] * v[idx[1]]
+		s2 += w[2] * v[idx[2]]
+		s3 += w[3] * v[idx[3]]
+	}
+	for a, r := range idx {
+		s0 += w[a] * v[r]
+	}
+	return (s0 + s1) + (s2 + s3)
+}
+
+// applyTo sets dst to Cᵀ·b of point i, C having a row a grid point.
+func (s *located) applyTo(dst []float64, c *linalg.Dense, i int) {
+	clear(dst)
+	idx, w := s.idx[i], s.w[i]
+	for ; len(idx) >= 4; idx, w = idx[4:], w[4:] {
+		f64.Axpy4(dst, w[0], w[1], w[2], w[3], c.Row(idx[0]), c.Row(idx[1]), c.Row(idx[2]), c.Row(idx[3]))
+	}
+	for a, r := range idx {
+		linalg.Axpy(dst, w[a], c.Row(r))
+	}
+}
+
+// quads adds bᵀ·C·b for point i to dst, for each of the matrices that interleave has
+// put together.
+func (s *located) quads(dst []float64, cs []float64, i int) {
+	n := len(dst)
+	idx, w := s.idx[i], s.w[i]
+	for a, r := range idx {
+		for b, q := range idx[:a+1] {
+			c := 2 * w[a] * w[b]
+			if a == b {
+				c = w[a] * w[a]
+			}
+			for k, v := range cs[(r*(r+1)/2+q)*n:][:n] {
+				dst[k] += c * v
+			}
+		}
+	}
+}
+
+// interleave puts the lower triangles of matrices together, an entry of all after the
+// other, since those wanted of each lie far apart.
+func interleave(cs []*linalg.Sym) []float64 {
+	n := cs[0].Dim()
+	out := make([]float64, 0, n*(n+1)/2*len(cs))
+	for i := range n {
+		for j := range i + 1 {
+			for _, c := range cs {
+				out = append(out, c.At(i, j))
+			}
+		}
+	}
+	return out
+}
+
+// defect sets dst to k_b(Z, x) − k_b(Z, Z)·b for point i: the covariances with the grid
+// points that its neighbours do not carry.
+func (g *grid) defect(dst []float64, s *located, i int) {
+	clear(dst)
+	if s.on[i] {
+		return
+	}
+	gram := g.gram.Dense()
+	s.applyTo(dst, &gram, i)
+	for r, k := range s.cross.Row(i) {
+		dst[r] = k - dst[r]
+	}
+	for _, r := range s.idx[i] {
+		dst[r] = 0
+	}
+}
+
+// restCov returns the covariance of e at point i of s and point j of t, with the
+// defect of point i and the base kernel's k of the two.
+func restCov(s *located, i int, defect []float64, t *located, j int, k float64) float64 {
+	if s.on[i] || t.on[j] {
+		return 0
+	}
+	return k - t.carry(j, defect) - s.carry(i, t.cross.Row(j))
+}
+
+// block is the number of candidates, at most, that one goroutine goes on with at a time.
+const block = 128
+
+// Candidates are points to predict at, carried to the grid. They are immutable.
+type Candidates struct {
+	blocks []*located
+	from   []int // the first candidate of each block, and their number
+}
+
+// Candidates carries the rows of x to the grid.
+func (m *Model) Candidates(ctx context.Context, x *linalg.Dense, workers int) (*Candidates, error) {
+	return m.candidates(ctx, x, workers, nil, nil)
+}
+
+// candidates is Candidates of points that come in parts of so many rows, which no block
+// straddles. Blocks that are known already are taken as they are.
+func (m *Model) candidates(ctx context.Context, x *linalg.Dense, workers int, parts []int, known *Candidates) (*Candidates, error) {
+	n, d := x.Dims()
+	c := new(Candidates)
+	for lo := 0; lo < n; {
+		end := n
+		if len(parts) > 0 {
+			end, parts = min(lo+parts[0], n), parts[1:]
+		}
+		for ; lo < end; lo = min(lo+block, end) {
+			c.from = append(c.from, lo)
+		}
+	}
+	c.from = append(c.from, n)
+	c.blocks = make([]*located, len(c.from)-1)
+	var old []*located // of two equal blocks each takes another
+	if known != nil {
+		old = slices.Clone(known.blocks)
+	}
+	rows := func(b int) *linalg.Dense {
+		at := x.View(c.from[b], 0, c.from[b+1]-c.from[b], d)
+		return &at
+	}
+	for b := range c.blocks {
+		at := rows(b)
+		if i := slices.IndexFunc(old, func(k *located) bool { return points.Equal(k.x, at) }); i >= 0 {
+			c.blocks[b] = old[i]
+			old = slices.Delete(old, i, i+1)
+		}
+	}
+	memory := make([]linalg.Dense, parallel.Workers(workers, len(c.blocks)))
+	return c, parallel.For(ctx, workers, len(c.blocks), func(w, b int) error {
+		if c.blocks[b] != nil {
+			return nil
+		}
+		s, err := m.locate(rows(b), &memory[w])
+		if err != nil {
+			return err
+		}
+		if s.cross != nil {
+			s.across = new(linalg.Dense)
+			s.across.CopyTrans(s.cross)
+			s.cross = nil
+		}
+		c.blocks[b] = s
+		return nil
+	})
+}

@@ -1,0 +1,114 @@
+package hierarchy
+
+import (
+	"math"
+
+	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// A member of a run's mixture is a hypothesis, conditioned on the points told.
+type member struct {
+	hypothesis
+	*facts
+	place int     // among all members
+	log   float64 // log prior mass
+
+	whitened
+	in      inner
+	fit     affinePosterior
+	mass    float64   // posterior
+	awaited *whitened // with the points awaited, nil for none
+}
+
+// newMembers makes members of hypotheses.
+func newMembers(hs []hypothesis) []*member {
+	out := make([]*member, len(hs))
+	for i, h := range hs {
+		f := h.about()
+		out[i] = &member{hypothesis: h, facts: f, place: i, log: math.Log(f.prior)}
+	}
+	return out
+}
+
+// whitened is the factor of a member's covariances at points, with noise, and what it
+// whitens there: values, ones and prior means.
+type whitened struct {
+	chol     linalg.Cholesky
+	yt, u, v []float64
+}
+
+// add conditions on a point more, whose covariances with the others and itself are row.
+func (w *whitened) add(row []float64, noise, y, mean float64) error {
+	if err := appendRow(&w.chol, row, noise); err != nil {
+		return err
+	}
+	n := len(row) - 1
+	l := w.chol.Lower().Row(n)
+	next := func(v []float64, x float64) []float64 { return append(v, (x-linalg.Dot(l[:n], v))/l[n]) }
+	w.yt, w.u, w.v = next(w.yt, y), next(w.u, 1), next(w.v, mean)
+	return nil
+}
+
+// addTo conditions what a member whitens, its own or with points awaited, on the point of a
+// crossing with those before, whose value is y.
+func (k *member) addTo(w *whitened, p *point, c *crossing, y float64) error {
+	row := make([]float64, len(c.base))
+	k.mean(row[:1], p.located)
+	mean := row[0]
+	k.covariance(row, c)
+	noise := p.noise
+	if !p.known {
+		noise *= k.noise
+	}
+	return w.add(row, noise, y, mean)
+}
+
+func (k *member) reset() {
+	k.yt, k.u, k.v = k.yt[:0], k.u[:0], k.v[:0]
+	k.in, k.awaited = inner{}, nil
+}
+
+// grow conditions members on the points up to n; values are taken from centre. Those of
+// one task share what it takes off, in t.
+func (m *Model) grow(ks []*member, pts []*point, y []float64, centre float64, n int, t *toPoints) error {
+	known := n
+	for _, k := range ks {
+		known = min(known, len(k.yt))
+	}
+	for i := known; i < n; i++ {
+		c := t.set(m, pts[:i+1])
+		for _, k := range ks {
+			if len(k.yt) > i {
+				continue
+			}
+			if err := k.addTo(&k.whitened, pts[i], c, y[i]-centre); err != nil {
+				return err
+			}
+			k.in.add(k.yt[i], k.u[i], k.v[i], k.chol.Lower().Row(i)[i])
+		}
+	}
+	return nil
+}
+
+// appendRow grows a factor by a point whose covariances with the others and itself
+// are row. Noise that leaves the matrix singular is enlarged until it does not.
+func appendRow(c *linalg.Cholesky, row []float64, noise float64) error {
+	n := len(row) - 1
+	scale := math.Max(row[n], math.SmallestNonzeroFloat64)
+	var err error
+	for extra := range linalg.Jitters(gaussian.MaxJitter) {
+		diag := row[n] + noise + extra*scale
+		if n == 0 {
+			a := linalg.NewSym(1, nil)
+			a.Set(0, 0, diag)
+			err = c.Factorize(a)
+		} else {
+			err = c.Append(row[:n], diag)
+		}
+		if err == nil {
+			return nil
+		}
+	}
+	return err
+}

@@ -1,0 +1,119 @@
+package hierarchy
+
+import (
+	"math"
+
+	"github.com/gocmbo/cmbo/kernel"
+)
+
+// Settings are all that the method's author chose: what learning and runs go by. Those
+// said to be chosen on tables had the least regret on divisions of public tables other
+// than those that documents report: examples/hpob -seed 2 and 3.
+type Settings struct {
+	// Of the call.
+	Seed     uint64
+	Workers  int // goroutines, at most; 0 for all cores
+	Progress func(stage string, done, total int)
+
+	// The base process.
+	Kernel        kernel.Kernel // template: Matérn-3/2, as rough as loss surfaces are
+	Fixed         *Base         // given, not fitted
+	BaseTasks     int           // fitted to, at most: more of them move its parameters little
+	LengthSD      float64       // of a length's logarithm around the template's: those of few tasks say little of another's
+	VarianceRange [2]float64    // bounds, in scaled units: around the tasks' variance of 1
+	LengthRange   [2]float64    // bounds, in units of the cube: a step of a fine grid, and as good as constant
+	NoiseRange    [2]float64    // bounds of the noise variance: some digits, and nothing but noise
+	MaxMean       float64       // bound of the constant mean: a deviation of scaled values
+
+	// The population.
+	Neighbours int     // grid points that carry a point off the grid: the cost of an Ask is proportional
+	Singles    int     // tasks that are hypotheses of their own, at most: the cost of an Ask's first values
+	GroupTasks int     // tasks from which the moments of a group are learned, at most: the cost of Learn
+	Steps      int     // of EM: chosen on tables
+	Shrink     float64 // of the covariance towards the base kernel, a share: chosen on tables
+	Passes     int     // steps of EM over all tasks, where a sample of them is held
+
+	// Clusters.
+	Labels                []int   // given instead of found
+	Jeffreys              bool    // the distance that clusters, else Wasserstein
+	Clusters, MaxClusters int     // smallest and largest number tried: four, chosen on tables
+	Rounds                int     // of the search for a partition, at most
+	ScorePartitions       bool    // score them where one number is tried, too
+	ClusterPoints         int     // grid points on which tasks are compared, at most: the cost is cubic
+	ClusterSteps          int     // of EM, from the population's moments: fewer, as members are few
+	ClusterShrink         float64 // as Shrink; clusters are drawn to the population besides
+	PullMean, PullCov     float64 // of a cluster to the population, in tasks: a covariance takes more tasks than a mean
+
+	// Offset and scale: see offsetScale.
+	PseudoScale      float64 // squared deviation of ln s of an imagined task more, for few tasks
+	MinScaleVariance float64 // of ln s: tasks that agree do not bind another one wholly
+	NoScaleVariance  float64 // of ln s where tasks of a value each show offsets alone
+	TransferTail     float64 // share of offsets of a far wider spread, of hypotheses that transfer
+	NoTransferTail   float64 // of no transfer, and of every hypothesis under which large is small: a target outside all experience
+	WideOffset       float64 // deviation of those, in those of the offset
+	WidestOffset     float64 // of a small part of them: an offset out of all proportion
+	WidestShare      float64 // that part
+	WideScaleShare   float64 // share of scales of a wider spread
+	WideScale        float64 // deviation of ln s there, at least
+
+	// The mixture.
+	Mass           [NumLevels]float64 // prior masses: chosen on tables
+	Taus           []float64          // what is unlike the task of a single one, in the population's covariance: a little or some
+	Noises         []float64          // of the noise variance in use, where a value has none of its own: see NewRun
+	Beside         float64            // share of no transfer's and the population's mass on targets with a process of their own beside: chosen on tables
+	BesideVariance float64            // of that process, in the base process's: a small part
+	BesideKernel   kernel.Kernel      // its shape, of variance 1: lengths likely of any function
+	Reversed       float64            // mass of large being small
+	Top            int                // single tasks predicted with, at most: the cost of an Ask
+	FirstRound     int                // number of values after which single tasks are first left out: fewer tell too little
+	Window         int                // and last: see narrow
+	MinMass        float64            // below which a hypothesis is not predicted with: nothing a plot would show
+	MaxParts       int                // of a hypothesis's scales of one sign in expected improvement
+	MinPart        float64            // mass below which such a part is left out
+
+	// Values.
+	Exact bool // the target is in the tasks' scaled units: its offset is 0 and its scale 1
+	Whole bool // values far below the others are taken as they are: see scaling.RaiseLow
+
+	// Labels of success: see success.go.
+	SuccessVariance   float64 // of labels of which no past is known: a deviation from success to neither
+	SuccessNoise      float64 // likewise: some failures have no cause in the space
+	MinLabelNoise     float64 // of a run's labels; see SuccessNoTransfer
+	SuccessNoTransfer float64 // mass: larger, and a failure no one expected would pass for the proof that nothing is known
+}
+
+// DefaultSettings returns the defaults in dim coordinates.
+func DefaultSettings(dim int) Settings {
+	return Settings{
+		Seed:   1,
+		Kernel: DefaultKernel(dim), BaseTasks: 200, LengthSD: 0.5,
+		VarianceRange: [2]float64{0.05, 20}, LengthRange: [2]float64{0.02, 30}, NoiseRange: [2]float64{1e-4, 1}, MaxMean: 1,
+		Neighbours: 16, Singles: 256, GroupTasks: 1000, Steps: 16, Shrink: 0.5, Passes: 4,
+		Clusters: 4, MaxClusters: 4, Rounds: 50, ClusterPoints: 100,
+		ClusterSteps: 4, ClusterShrink: 0.2, PullMean: 2, PullCov: 10,
+		PseudoScale: 1, MinScaleVariance: 0.04, NoScaleVariance: 4,
+		TransferTail: 0.01, NoTransferTail: 0.8, WideOffset: 10, WidestOffset: 1e6, WidestShare: 0.1,
+		WideScaleShare: 0.02, WideScale: 3,
+		Mass: [NumLevels]float64{0.2, 0.3, 0.25, 0.25}, Taus: []float64{0.03, 0.3}, Noises: []float64{1, 0.1},
+		Beside: 0.5, BesideVariance: 0.3, BesideKernel: DefaultKernel(dim), Reversed: 0.1,
+		Top: 16, FirstRound: 4, Window: 64, MinMass: 1e-3, MaxParts: 5, MinPart: 1e-4,
+		SuccessVariance: 1, SuccessNoise: 0.1, MinLabelNoise: 0.05, SuccessNoTransfer: 0.02,
+	}
+}
+
+// kept returns what a model keeps.
+func (s *Settings) kept() Settings {
+	out := *s
+	out.Progress = nil
+	return out
+}
+
+// DefaultKernel returns a scaled Matérn-3/2 with a length for each of dim coordinates,
+// half the diagonal of their cube.
+func DefaultKernel(dim int) kernel.Kernel {
+	lengths := make([]float64, dim)
+	for i := range lengths {
+		lengths[i] = 0.5 * math.Sqrt(float64(dim))
+	}
+	return kernel.Scale(1, kernel.Matern32(lengths...))
+}

@@ -1,0 +1,229 @@
+package hierarchy
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/gocmbo/cmbo/internal/f64"
+	"github.com/gocmbo/cmbo/kernel"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// A workspace is what a run has worked out at a block of candidates. It grows by a row a
+// point told, in the same way whether one at a time or all at once.
+type workspace struct {
+	*located
+	told       crossings
+	posteriors map[*member]*posterior
+	whitened   map[int]*linalg.Dense // V·b by single task, a column a candidate
+}
+
+// crossings are what all hypotheses share of those of points with a block of candidates, a
+// row a point.
+type crossings struct{ rest, base, beside [][]float64 }
+
+func newWorkspace(at *located) *workspace {
+	return &workspace{located: at, posteriors: make(map[*member]*posterior), whitened: make(map[int]*linalg.Dense)}
+}
+
+// whiten returns V·b of single task i.
+func (f *workspace) whiten(m *Model, i int) *linalg.Dense {
+	if f.whitened[i] == nil {
+		vt := m.singles[i].vt
+		_, n := vt.Dims()
+		at := linalg.NewDense(f.len(), n, nil)
+		for j := range f.len() {
+			f.applyTo(at.Row(j), vt, j)
+		}
+		f.whitened[i] = new(linalg.Dense)
+		f.whitened[i].CopyTrans(at)
+	}
+	return f.whitened[i]
+}
+
+// A posterior is a member's at a block of candidates.
+type posterior struct {
+	w          [][]float64 // L⁻¹·K(X, candidates)
+	p0, p1, p2 []float64   // the mean is p0 + a·p1 + s·p2
+	variance   []float64   // given the offset and a scale of 1
+}
+
+// start returns a member's before any point was told.
+func (k *member) start(f *workspace) *posterior {
+	n := f.len()
+	p := &posterior{p0: make([]float64, n), p1: make([]float64, n), p2: make([]float64, n), variance: make([]float64, n)}
+	for j := range n {
+		p.p1[j] = 1
+	}
+	k.mean(p.p2, f.located)
+	k.variance(p.variance, f)
+	return p
+}
+
+func (p *posterior) clone(more int) *posterior {
+	return &posterior{
+		w:  append(make([][]float64, 0, len(p.w)+more), p.w...),
+		p0: slices.Clone(p.p0), p1: slices.Clone(p.p1), p2: slices.Clone(p.p2), variance: slices.Clone(p.variance),
+	}
+}
+
+// add conditions on one point more, that of w at place k: row holds its
+// covariances with the candidates.
+func (p *posterior) add(row []float64, w *whitened, k int) {
+	lower, yt, u, v := w.chol.Lower().Row(k), w.yt[k], w.u[k], w.v[k]
+	i := 0
+	for ; i+4 <= k; i += 4 {
+		f64.Axpy4(row, -lower[i], -lower[i+1], -lower[i+2], -lower[i+3], p.w[i], p.w[i+1], p.w[i+2], p.w[i+3])
+	}
+	for ; i < k; i++ {
+		linalg.Axpy(row, -lower[i], p.w[i])
+	}
+	p.w = append(p.w, row)
+	p0, p1, p2, variance := p.p0[:len(row)], p.p1[:len(row)], p.p2[:len(row)], p.variance[:len(row)]
+	d := lower[k]
+	for j, x := range row {
+		x /= d
+		row[j] = x
+		p0[j] += yt * x
+		p1[j] -= u * x
+		p2[j] -= v * x
+		variance[j] -= x * x
+	}
+}
+
+// extend makes the rows of points x, of which some are there.
+func (r *Run) extend(f *crossings, x *linalg.Dense, at *located) {
+	from := len(f.rest)
+	n, d := x.Dims()
+	t := n - from
+	if t == 0 {
+		return
+	}
+	var base, beside linalg.Dense
+	more := x.View(from, 0, t, d)
+	kernel.Cross(&base, r.m.grid.base.Kernel, &more, at.x)
+	if r.beside != nil {
+		kernel.Cross(&beside, r.beside, &more, at.x)
+	}
+	rest := make([]float64, t*at.len())
+	for i := range t {
+		f.base, f.rest = append(f.base, base.Row(i)), append(f.rest, rest[i*at.len():][:at.len():at.len()])
+		if r.beside != nil {
+			f.beside = append(f.beside, beside.Row(i))
+		}
+	}
+}
+
+// cross makes the tile of a panel, with the crossings of its points from start to end with
+// the candidates. Those from fresh on have no covariances of e in x yet.
+func (t *tile) cross(m *Model, f *workspace, b *panels, x *crossings, start, end, fresh int) {
+	t.carry(&b.cols[start/panel], f.located)
+	n, sets := f.len(), 1+len(m.clusters)
+	t.moments = resize(t.moments, panel*sets)
+	for l := start; l < end; l++ {
+		i, p, defect := l%panel, b.pts[l], t.of(l%panel)
+		if l >= fresh && f.across != nil && !p.on[0] {
+			row := x.rest[l]
+			p.applyTo(row, f.across, 0)
+			for j, k := range x.base[l] {
+				if row[j] = k - defect[j] - row[j]; f.on[j] {
+					row[j] = 0
+				}
+			}
+		}
+		c := &t.with[i]
+		*c = toBlock{m: m, f: f, p: p, last: -1, row: t.taken[i*block:][:n]}
+		c.base, c.rest, c.moments, c.taken = x.base[l], x.rest[l], t.moments[i*sets:][:sets], c
+		if x.beside != nil {
+			c.beside = x.beside[l]
+		}
+		for k, set := range b.sets {
+			c.moments[set] = t.of((1+k)*panel + i)[:n]
+		}
+	}
+}
+
+// toBlock is the crossing of a point with a block of candidates.
+type toBlock struct {
+	crossing
+	m    *Model
+	f    *workspace
+	p    *point
+	last int // single task that row is of
+	row  []float64
+}
+
+func (t *toBlock) task(i int) []float64 {
+	if i != t.last {
+		t.last = i
+		takenTo(t.row, t.f.whiten(t.m, i), t.m.whiten(t.p, i))
+	}
+	return t.row
+}
+
+// takenTo sets dst to Wᵀ·x, W having a column a candidate.
+func takenTo(dst []float64, w *linalg.Dense, x []float64) {
+	clear(dst)
+	n, _ := w.Dims()
+	a := 0
+	for ; a+4 <= n; a += 4 {
+		f64.Axpy4(dst, x[a], x[a+1], x[a+2], x[a+3], w.Row(a), w.Row(a+1), w.Row(a+2), w.Row(a+3))
+	}
+	for ; a < n; a++ {
+		linalg.Axpy(dst, x[a], w.Row(a))
+	}
+}
+
+// condition conditions members' posteriors on the points of panels, which take the places
+// from first on, and completes their rows x. solved returns what a member has at those
+// places. A posterior that knows a point has its row of w.
+func (r *Run) condition(f *workspace, ks []*member, ps []*posterior, b *panels, x *crossings, first int, t *tile, solved func(k *member) *whitened) {
+	from := len(x.rest) // points that all know
+	fresh := from
+	r.extend(x, b.x, f.located)
+	var order []int // of those that do not know all: members of one task share what it takes off
+	for i, p := range ps {
+		if known := len(p.w) - first; known < len(b.pts) {
+			order, from = append(order, i), min(from, known)
+		}
+	}
+	slices.SortFunc(order, func(i, j int) int { return cmp.Compare(ks[i].place, ks[j].place) })
+	for end := from; end < len(b.pts); {
+		start := end
+		end = min((start/panel+1)*panel, len(b.pts))
+		t.cross(r.m, f, b, x, start, end, fresh)
+		for _, i := range order {
+			k, p, n := ks[i], ps[i], f.len()
+			known := len(p.w) - first
+			made := make([]float64, max(end-known, 0)*n)
+			for l := known; l < end; l++ {
+				row := made[(l-known)*n:][:n:n]
+				k.covariance(row, &t.with[l%panel].crossing)
+				p.add(row, solved(k), first+l)
+			}
+		}
+	}
+}
+
+// told returns members' posteriors at a block, brought up to the points told.
+func (r *Run) told(f *workspace, ks []*member, b *panels, t *tile) []*posterior {
+	ps := make([]*posterior, len(ks))
+	for i, k := range ks {
+		if f.posteriors[k] == nil {
+			f.posteriors[k] = k.start(f)
+		}
+		ps[i] = f.posteriors[k]
+	}
+	r.condition(f, ks, ps, b, &f.told, 0, t, func(k *member) *whitened { return &k.whitened })
+	return ps
+}
+
+// awaited returns posteriors conditioned on the points awaited as well.
+func (r *Run) awaited(f *workspace, ks []*member, ps []*posterior, b *panels, t *tile) []*posterior {
+	out := make([]*posterior, len(ps))
+	for i, p := range ps {
+		out[i] = p.clone(len(r.values))
+	}
+	r.condition(f, ks, out, b, new(crossings), len(r.pts), t, func(k *member) *whitened { return k.awaited })
+	return out
+}
