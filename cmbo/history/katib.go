@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/space"
 )
 
 // A Katib describes what to take from the trials of Katib's experiments, as
@@ -23,6 +24,9 @@ type Katib struct {
 	// Metric takes only trials of that objective metric. If it is empty, all trials must
 	// have the same.
 	Metric string
+	// Outputs names further metrics, which become the Outputs of the tasks: of each the value
+	// by its strategy, without one the latest. One that is not a finite number is missing.
+	Outputs []string
 	// Direction makes the values of all tasks go one way: those of experiments of the
 	// other direction change their sign. Unset takes them as recorded, and the
 	// experiments must agree.
@@ -76,6 +80,11 @@ func (k Katib) Read(r io.Reader) (*KatibResult, error) {
 	}
 	if k.Limits.String == 0 {
 		k.Limits.String = 2 << 20 // objects of a cluster have no more than 1.5 MiB
+	}
+	for _, name := range k.Outputs {
+		if err := space.CheckOutputName(name); err != nil {
+			return nil, fmt.Errorf("%w: Outputs: %w", cmbo.ErrOption, err)
+		}
 	}
 	limits, err := k.Limits.filled()
 	if err != nil {
@@ -299,11 +308,16 @@ const unavailable = "unavailable"
 // value returns the text of the objective metric by its strategy, empty or
 // "unavailable" if there is none.
 func (t *katibTrial) value() string {
-	strategy, ok := t.strategies[t.metric]
+	return t.valueOf(t.metric, map[Direction]string{Minimize: "min", Maximize: "max"}[t.objective])
+}
+
+// valueOf returns that of a metric, which may be without a strategy of its own.
+func (t *katibTrial) valueOf(metric, otherwise string) string {
+	strategy, ok := t.strategies[metric]
 	if !ok {
-		strategy = map[Direction]string{Minimize: "min", Maximize: "max"}[t.objective]
+		strategy = otherwise
 	}
-	m := t.observed[t.metric]
+	m := t.observed[metric]
 	if s := m[strategy]; s != "" && s != unavailable {
 		return s
 	}
@@ -369,6 +383,11 @@ func (k *katibReader) trial(t *katibTrial, line int) error {
 		y = -y
 	}
 	r.y = y
+	for _, name := range k.Outputs {
+		if v, e := number(t.valueOf(name, "latest"), cmbo.ErrNotFinite); e == nil && checkValue(v) == nil {
+			r.output(name, v)
+		}
+	}
 	r.x = make([]float64, len(k.columns))
 	for i, c := range k.columns {
 		name := c.param.Name()

@@ -218,3 +218,25 @@ func FuzzKatib(f *testing.F) {
 		}
 	})
 }
+
+// Further metrics become outputs by their strategies, the latest without one; one that was
+// not reported is missing.
+func TestKatibOutputs(t *testing.T) {
+	text := trialJSON(`"objectiveMetricName": "loss"`, `"objectiveMetricName": "loss", "additionalMetricNames": ["ms", "mb"], "metricStrategies": [{"name": "mb", "value": "max"}]`,
+		`{"name": "loss", "min": "1", "max": "3", "latest": "2"}`, `{"name": "loss", "min": "1", "max": "3", "latest": "2"},
+			{"name": "ms", "min": "4", "max": "6", "latest": "5"}, {"name": "mb", "min": "7", "max": "9", "latest": "8"}, {"name": "gone", "latest": "unavailable"}`)
+	box, err := cmbo.NewSpace(cmbo.Float("x", 0, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := history.Katib{Space: box, Outputs: []string{"ms", "mb", "gone", "other"}}.Read(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if row := got.Tasks[0].Outputs.Row(0); len(row) != 2 || row["ms"] != 5 || row["mb"] != 9 {
+		t.Errorf("%v", row)
+	}
+	if _, err := (history.Katib{Space: box, Outputs: []string{""}}).Read(strings.NewReader(text)); !errors.Is(err, cmbo.ErrOption) {
+		t.Error(err)
+	}
+}

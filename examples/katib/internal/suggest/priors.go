@@ -64,7 +64,7 @@ func (p *priors) get(ctx context.Context, x *experiment, logf func(string, ...an
 	if err != nil {
 		return nil, err
 	}
-	key := fmt.Sprintf("%q %q %v %s", x.prior, x.metric, x.minimize, b)
+	key := fmt.Sprintf("%q %q %q %v %s", x.prior, x.metric, x.limited, x.minimize, b)
 	p.mu.Lock()
 	l := p.known[key]
 	if l == nil {
@@ -138,14 +138,18 @@ func (x *experiment) learn(ctx context.Context, r io.Reader, logf func(string, .
 	}
 	var past *history.Result
 	var err error
+	outputs := history.Mapping{Outputs: map[string]string{}}
+	for _, name := range x.limited {
+		outputs.Outputs[name] = ""
+	}
 	switch ext := path.Ext(x.prior.place); ext {
 	case ".csv":
-		past, err = history.CSV{Space: x.space.Space}.Read(r)
+		past, err = history.CSV{Space: x.space.Space, Mapping: outputs}.Read(r)
 	case ".jsonl":
-		past, err = history.JSONLines{Space: x.space.Space}.Read(r)
+		past, err = history.JSONLines{Space: x.space.Space, Mapping: outputs}.Read(r)
 	case ".json":
 		// Other experiments may have had other ranges.
-		trials := history.Katib{Space: x.space.Space, Metric: x.metric, Direction: history.Maximize, Policy: history.Skip}
+		trials := history.Katib{Space: x.space.Space, Metric: x.metric, Outputs: x.limited, Direction: history.Maximize, Policy: history.Skip}
 		if x.minimize {
 			trials.Direction = history.Minimize
 		}

@@ -143,7 +143,7 @@ func (r *run) learn(ctx context.Context, trials []*api.Trial) error {
 		if !open[id] {
 			continue
 		}
-		if err := r.close(id, y, outcome); err != nil {
+		if err := r.close(id, y, r.outputs(t), outcome); err != nil {
 			return fmt.Errorf("trial %q: %w", t.GetName(), err)
 		}
 	}
@@ -199,11 +199,28 @@ func (r *run) outcome(t *api.Trial) (float64, outcome) {
 	return 0, waiting
 }
 
+// outputs returns the metrics of a trial that have to hold a limit.
+func (r *run) outputs(t *api.Trial) cmbo.Outputs {
+	out := cmbo.Outputs{}
+	for _, m := range t.GetStatus().GetObservation().GetMetrics() {
+		if !slices.Contains(r.limited, m.GetName()) {
+			continue
+		}
+		y, err := number("the metric", m.GetValue())
+		if err != nil || !(-maxValue <= y && y <= maxValue) {
+			r.logf("trial %q is not known to hold the limit of metric %s, which is %q", t.GetName(), m.GetName(), m.GetValue())
+			continue
+		}
+		out[m.GetName()] = y
+	}
+	return out
+}
+
 // close tells an open trial's outcome.
-func (r *run) close(id int, y float64, o outcome) error {
+func (r *run) close(id int, y float64, outputs cmbo.Outputs, o outcome) error {
 	switch o {
 	case told:
-		return r.opt.Tell(id, y)
+		return r.opt.Tell(id, y, outputs)
 	case failed:
 		return r.opt.TellFailed(id)
 	case cancelled:

@@ -3,7 +3,10 @@ package suggest
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/acq"
@@ -24,6 +27,7 @@ type experiment struct {
 	acquired string // the setting that says which acquisition to use
 	prior    source // of the prior, if it has a kind
 	state    string
+	limited  []string // further metrics that have to hold a limit
 }
 
 // read reads an experiment. It fails with errors of the experiment.
@@ -118,6 +122,8 @@ func (x *experiment) set(name, value string) error {
 			return bad("a whole number from 0")
 		}
 		x.opts = append(x.opts, cmbo.WithInitial(n))
+	case "constraints":
+		return x.constrain(value)
 	case "prior", "history":
 		if x.prior.kind != "" {
 			return fmt.Errorf("both a prior and a history are given; one of them is the past to learn from")
@@ -126,7 +132,34 @@ func (x *experiment) set(name, value string) error {
 	case stateSetting:
 		x.state = value
 	default:
-		return fmt.Errorf("setting %q is not known; random_state, acquisition, n_initial_points, prior and history are, and acq_func, acq_optimizer and base_estimator of Katib's bayesianoptimization", name)
+		return fmt.Errorf("setting %q is not known; random_state, acquisition, n_initial_points, constraints, prior and history are, and acq_func, acq_optimizer and base_estimator of Katib's bayesianoptimization", name)
+	}
+	return nil
+}
+
+// constrain takes limits on further metrics, such as "latency<=5, accuracy>=0.9".
+func (x *experiment) constrain(value string) error {
+	limits := map[string][]cmbo.OutputOption{}
+	for text := range strings.SplitSeq(value, ",") {
+		bound := cmbo.AtMost
+		name, number, found := strings.Cut(text, "<=")
+		if !found {
+			name, number, found = strings.Cut(text, ">=")
+			bound = cmbo.AtLeast
+		}
+		limit, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+		if name = strings.TrimSpace(name); !found || err != nil || name == "" {
+			return fmt.Errorf("setting constraints has %q, which is not of the form latency<=5 or accuracy>=0.9", strings.TrimSpace(text))
+		}
+		if name == x.metric {
+			return fmt.Errorf("setting constraints has a limit on %q, which is the objective", name)
+		}
+		limits[name] = append(limits[name], bound(limit))
+	}
+	for _, name := range slices.Sorted(maps.Keys(limits)) {
+		x.limited = append(x.limited, name)
+		// A trial may end without having reported the metric.
+		x.opts = append(x.opts, cmbo.WithOutput(name, append(limits[name], cmbo.Optional())...))
 	}
 	return nil
 }
