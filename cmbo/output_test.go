@@ -176,6 +176,10 @@ func TestConstraintThatHolds(t *testing.T) {
 				got, step := run(WithOutput("seconds", AtMost(1e140)), WithOutput("other", AtLeast(-1e150), AtMost(1e150)))
 				assert.Equal(t, want, got)
 				assert.Equal(t, plain.Mean, step.Mean)
+				// Nor does a limit on what is never told, though no value is known to hold it.
+				got, step = run(WithOutput("seconds"), WithOutput("other"), WithOutput("never", AtMost(1), Optional()))
+				assert.Equal(t, want, got)
+				assert.Equal(t, plain.Scores, step.Scores)
 				got, step = run(WithOutput("seconds"), WithOutput("other"))
 				assert.Equal(t, want, got)
 				assert.Equal(t, plain, step)

@@ -92,6 +92,11 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	f.StringVar(&o.report, "report", "", "`folder` of an experiment to write the report of, from its records alone")
 	f.StringVar(&o.published, "published", "", "`path` of the results published with HPO-B, to show beside those of -experiment hpob")
 	f.StringVar(&o.out, "out", "", "`folder` of the experiment (default hpob-NAME); without -experiment the file to write the mean curve to (default regret.csv), -out '' for none")
+	f.Func("constraint", "`limit` on an output of a file that has several, such as etime<=5, or etime<=30% for that quantile of each task; may be given several times. Compares ways to deal with it, each task left out once; -value names the output to be optimised", func(s string) error {
+		c, err := parseConstraint(s)
+		o.constraints = append(o.constraints, c)
+		return err
+	})
 	f.Var(&c.methods, "method", "`method`, or for an experiment several with commas between: "+strings.Join(methods, ", ")+"; cmbo stands for the -variant")
 	f.Var(&c.without, "without", "`methods` to leave out of an experiment")
 	f.StringVar(&c.variant, "variant", cmbo.WssClusWssCMP.String(), "`variant` that cmbo stands for in -method, -without and -studied: "+strings.Join(variants, ", "))
@@ -133,6 +138,9 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	}
 	if err := c.settle(o); err != nil {
 		return nil, err
+	}
+	if o.constraints != nil {
+		return o, c.checkConstraint(o)
 	}
 	return o, c.idle(o)
 }

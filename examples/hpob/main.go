@@ -49,6 +49,8 @@ type options struct {
 	keep       int
 	limit      time.Duration
 	quiet      bool
+
+	constraints []constraint
 }
 
 func main() {
@@ -70,6 +72,9 @@ func main() {
 func run(ctx context.Context, o *options, stdout, stderr io.Writer) error {
 	if o.report != "" {
 		return writeReport(o.report, o.published, stdout)
+	}
+	if o.constraints != nil {
+		return underConstraints(ctx, o, stdout, stderr)
 	}
 	tables, err := open(o, stdout)
 	if err != nil {

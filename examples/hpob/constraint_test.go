@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/stretchr/testify/require"
+)
+
+// writeOutputs makes a table of tasks whose size falls and whose seconds rise with the
+// effort, each with a level and a speed of its own.
+func writeOutputs(t *testing.T) string {
+	type task struct {
+		X       [][]float64  `json:"X"`
+		Y       [][]*float64 `json:"Y"`
+		Outputs []string     `json:"outputs"`
+	}
+	space := make(map[string]task)
+	for j := range 6 {
+		r := rng.Stream(2, "outputs", uint64(j))
+		level, speed := math.Exp(r.NormFloat64()), math.Exp(r.NormFloat64())
+		tk := task{Outputs: []string{"size", "seconds"}}
+		for i := range 25 {
+			x := []float64{r.Float64(), r.Float64()}
+			size, seconds := level*(3-2*x[0]+x[1]*x[1]), speed*math.Exp(2*x[0]+x[1])
+			row := []*float64{&size, &seconds}
+			if j == 0 && i == 3 {
+				row[1] = nil
+			}
+			tk.X, tk.Y = append(tk.X, x), append(tk.Y, row)
+		}
+		space["task-"+strconv.Itoa(j)] = tk
+	}
+	b, err := json.Marshal(map[string]any{"toy": space})
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "outputs.json")
+	require.NoError(t, os.WriteFile(path, b, 0o600))
+	return path
+}
+
+func TestConstraintTable(t *testing.T) {
+	path := writeOutputs(t)
+	table := func(workers string, more ...string) string {
+		o := mustParse(t, append([]string{"-data", path, "-value", "size", "-minimize", "-constraint", "seconds<=40%", "-budget", "8", "-repeats", "2", "-source-rows", "15", "-workers", workers}, more...)...)
+		var console bytes.Buffer
+		require.NoError(t, run(context.Background(), o, &console, os.Stderr))
+		return console.String()
+	}
+	got := table("1")
+	require.Equal(t, got, table("3"), "the number of workers changes nothing")
+	require.Contains(t, got, "space toy: size with seconds<=40%; 6 tasks left out of 6, 8 evaluations from zero")
+	area := make(map[string]float64)
+	for _, line := range strings.Split(got, "\n") {
+		if cells := strings.Split(line, "|"); len(cells) > 3 {
+			area[strings.TrimSpace(cells[1])], _ = strconv.ParseFloat(strings.TrimSpace(cells[2]), 64)
+		}
+	}
+	require.Less(t, area["constraint, with transfer"], 0.8*area["constraint, without transfer"])
+	require.Less(t, area["constraint, with transfer"], 0.6*area["random search"])
+	require.Contains(t, table("2", "-targets", "2", "-constraint", "seconds>=0.01"), "2 tasks left out of 6")
+}
+
+// A limit is a number or the task's own quantile; rows that lack the output do not hold it.
+func TestConstraintLimits(t *testing.T) {
+	for text, want := range map[string]constraint{
+		"etime<=5":    {"etime<=5", "etime", false, 5, false},
+		"a b >= -1e3": {"a b >= -1e3", "a b", true, -1000, false},
+		"etime<=30%":  {"etime<=30%", "etime", false, 30, true},
+	} {
+		c, err := parseConstraint(text)
+		require.NoError(t, err)
+		require.Equal(t, want, c)
+	}
+	for _, text := range []string{"etime", "etime<5", "<=5", "etime<=", "etime<=x", "etime<=NaN", "etime<=0%", "etime>=100%"} {
+		_, err := parseConstraint(text)
+		require.ErrorContains(t, err, "-constraint", text)
+	}
+	nan := math.NaN()
+	task := cmbo.Task{X: [][]float64{{0}, {0.2}, {0.4}, {0.6}, {1}}, Y: []float64{5, 1, 3, 0, 4}, Outputs: map[string][]float64{"s": {1, 9, 3, nan, 2}}}
+	least, most := constraint{output: "s", least: true, value: 2}, constraint{output: "s", value: 50, quantile: true}
+	require.Equal(t, 3.0, most.limit(&task))
+	l := restrict(task, []constraint{least, most}, true)
+	require.Equal(t, []float64{2, 3}, l.limits)
+	require.Equal(t, []bool{false, false, true, false, true}, l.feasible)
+	require.Equal(t, []float64{1, 1, 0, 1, 1}, l.regret)
+	l = restrict(task, []constraint{most}, false)
+	require.Equal(t, []float64{0, 1, 1, 1, 0.5}, l.regret)
+	require.Nil(t, restrict(task, []constraint{{output: "t", value: 1}}, true))
+	require.Nil(t, restrict(task, []constraint{{output: "s", value: 1}}, true), "one feasible value")
+}
+
+func TestConstraintFlags(t *testing.T) {
+	path := writeOutputs(t)
+	for want, args := range map[string][]string{
+		"-method changes nothing": {"-data", path, "-value", "size", "-constraint", "seconds<=1", "-method", "RGPE"},
+		"-value is missing":       {"-data", path, "-constraint", "seconds<=1"},
+		"takes one file":          {"-data", path, "-data", path, "-value", "size", "-constraint", "seconds<=1"},
+		"is not of the form":      {"-data", path, "-value", "size", "-constraint", "seconds"},
+	} {
+		_, err := parse(args, new(bytes.Buffer))
+		require.ErrorContains(t, err, want)
+	}
+	for want, args := range map[string][]string{
+		`no output "sizes"`: {"-value", "sizes", "-constraint", "seconds<=1"},
+		"0 of 6 tasks have": {"-value", "size", "-constraint", "second<=1"},
+	} {
+		o := mustParse(t, append([]string{"-data", path}, args...)...)
+		require.ErrorContains(t, run(context.Background(), o, new(bytes.Buffer), os.Stderr), want)
+	}
+}
