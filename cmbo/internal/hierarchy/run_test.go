@@ -859,7 +859,8 @@ func TestMassesNameTasks(t *testing.T) {
 			named = append(named, k.Tasks...)
 		}
 	}
-	require.ElementsMatch(t, sample(m.Tasks(), 3, o.Seed, "single tasks"), named)
+	slices.Sort(named)
+	require.ElementsMatch(t, sample(m.Tasks(), 3, o.Seed, "single tasks"), slices.Compact(named))
 	require.NotElementsMatch(t, []int{0, 1, 2}, named)
 }
 
