@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -110,6 +111,17 @@ type CheckReport struct {
 	// of such a task ranks their points the other way round, with a correlation of ranks
 	// below -2/√(n-1) for n points. Nil with a variant of the paper.
 	Reversed []string
+	// Apart are tasks whose values of an output are a hundred times those of most others, or
+	// more, or less: they may have been recorded in another unit.
+	Apart []ApartOutput
+}
+
+// An ApartOutput is an output of a task whose values differ from most others' as another
+// unit would make them.
+type ApartOutput struct {
+	Task, Output string
+	// Ratio is that of the median size of the task's values to the others'.
+	Ratio float64
 }
 
 // A CheckedTask is a task that was left out and then tuned on its own records.
@@ -143,7 +155,8 @@ type Replay struct {
 // methods look better, and the difference smaller, than on a new task. A task needs 5
 // different points and two different values to be left out. With limits ([WithOutput])
 // regret is that of the best value that holds them, and these values are values that hold
-// them; rows that lack an output which is not optional are not proposed.
+// them; rows that lack an output which is not optional are not proposed. Outputs that are
+// not declared are not learned.
 //
 // The options are those of Learn and New, and [WithCheckTasks] and
 // [WithCheckEvaluations], which bound the time: for each task left out that of a Learn
@@ -171,6 +184,10 @@ func Check(ctx context.Context, s *Space, tasks []Task, opts ...CheckOption) (*C
 		if tasks, err = space.CheckTasks(s, tasks); err != nil {
 			return nil, err
 		}
+		report := &CheckReport{Apart: apartOutputs(tasks)}
+		for i := range tasks {
+			tasks[i].Outputs = onlyOutputs(tasks[i].Outputs, c.outputs)
+		}
 		valued := 0 // tasks to learn values from
 		for i := range tasks {
 			if len(tasks[i].Y) > 0 {
@@ -194,7 +211,6 @@ func Check(ctx context.Context, s *Space, tasks []Task, opts ...CheckOption) (*C
 		slices.SortFunc(out, func(a, b int) int { return cmp.Compare(draw(a), draw(b)) })
 		out = out[:min(len(out), c.tasks)]
 		slices.Sort(out)
-		report := new(CheckReport)
 		contradicted := make(map[string]int)
 		for _, i := range out {
 			t, reversed, err := c.leaveOut(ctx, s, records[i], slices.Delete(slices.Clone(tasks), i, i+1))
@@ -278,6 +294,9 @@ func (r *CheckReport) String() string {
 		words, mean.With.Regret, mean.Without.Regret, difference, better, len(r.Tasks))
 	if len(r.Reversed) > 0 {
 		fmt.Fprintf(&b, "upside down for most others: %s\n", strings.Join(r.Reversed, ", "))
+	}
+	for _, a := range r.Apart {
+		fmt.Fprintf(&b, "another unit, perhaps: %s of %s is %.3g times that of most others\n", a.Output, a.Task, a.Ratio)
 	}
 	return b.String()
 }
@@ -365,4 +384,72 @@ func contradicted(ctx context.Context, m Mixture, rec *replay.Record, minimize b
 // values of one are equal.
 func rankCorrelation(a, b []float64) float64 {
 	return linalg.Dot(ZScore.Apply(Copula.Apply(a)), ZScore.Apply(Copula.Apply(b))) / float64(len(a))
+}
+
+// onlyOutputs returns the columns of the outputs that are declared: others would be learned
+// for nothing.
+func onlyOutputs(columns map[string][]float64, declared []runlog.Output) map[string][]float64 {
+	var out map[string][]float64
+	for _, o := range declared {
+		if column, ok := columns[o.Name]; ok {
+			if out == nil {
+				out = make(map[string][]float64)
+			}
+			out[o.Name] = column
+		}
+	}
+	return out
+}
+
+// unitGap is the ratio of median sizes from which another unit is thought of.
+const unitGap = 100
+
+// apartOutputs returns the outputs of tasks that lie apart from most others: beyond the
+// widest gap in the medians of their sizes, if that is unitGap or more.
+func apartOutputs(tasks []Task) []ApartOutput {
+	type sized struct {
+		task string
+		size float64 // log
+	}
+	sizes := make(map[string][]sized)
+	for i := range tasks {
+		for name, column := range tasks[i].Outputs {
+			var logs []float64
+			for _, v := range column {
+				if l := math.Log(math.Abs(v)); !math.IsNaN(l) && !math.IsInf(l, 0) {
+					logs = append(logs, l)
+				}
+			}
+			if slices.Sort(logs); len(logs) > 0 {
+				sizes[name] = append(sizes[name], sized{tasks[i].ID, logs[len(logs)/2]})
+			}
+		}
+	}
+	var out []ApartOutput
+	for _, name := range slices.Sorted(maps.Keys(sizes)) {
+		list := sizes[name]
+		slices.SortFunc(list, func(a, b sized) int {
+			return cmp.Or(cmp.Compare(a.size, b.size), strings.Compare(a.task, b.task))
+		})
+		cut := 0 // the first beyond the widest gap
+		for i := 1; i < len(list); i++ {
+			if cut == 0 || list[i].size-list[i-1].size > list[cut].size-list[cut-1].size {
+				cut = i
+			}
+		}
+		if cut == 0 || list[cut].size-list[cut-1].size < math.Log(unitGap) {
+			continue
+		}
+		few, most := list[:cut], list[cut:]
+		if len(few) > len(most) {
+			few, most = most, few
+		}
+		if len(few) == len(most) {
+			continue // nobody knows which
+		}
+		for _, s := range few {
+			out = append(out, ApartOutput{s.task, name, math.Exp(s.size - most[len(most)/2].size)})
+		}
+	}
+	return out
 }

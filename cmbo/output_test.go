@@ -666,6 +666,48 @@ func TestOutputsExplained(t *testing.T) {
 	}
 }
 
+// Outputs a hundred times the size of most others', or a hundredth, are told as perhaps of
+// another unit, whether or not the check is about them; the sign does not matter.
+func TestCheckUnits(t *testing.T) {
+	s, tasks := encoded(t, 7, 12)
+	for i := range tasks {
+		seconds := tasks[i].Outputs["seconds"]
+		tasks[i].Outputs = map[string][]float64{"seconds": seconds}
+		for k := range seconds {
+			seconds[k] = 1 + float64(k%5)
+			if i == 4 {
+				seconds[k] *= -1000
+			}
+		}
+		seconds[0] = math.NaN()
+		if i < 3 {
+			tasks[i].Outputs["even"] = slices.Repeat([]float64{math.Pow(1e4, float64(i%2))}, 12)
+		}
+		if i < 2 {
+			tasks[i].Outputs["two"] = slices.Repeat([]float64{math.Pow(1e4, float64(i%2))}, 12)
+		}
+		tasks[i].Outputs["zero"] = make([]float64, 12)
+	}
+	report, err := Check(context.Background(), s, tasks, WithMinimize(), WithClusters(2), WithCheckTasks(1), WithCheckEvaluations(2))
+	require.NoError(t, err)
+	require.Len(t, report.Apart, 2)
+	assert.Equal(t, ApartOutput{"task 1", "even", report.Apart[0].Ratio}, report.Apart[0])
+	assert.InEpsilon(t, 1e4, report.Apart[0].Ratio, 1e-9)
+	assert.Equal(t, "task 4", report.Apart[1].Task)
+	assert.InEpsilon(t, 1000, report.Apart[1].Ratio, 1e-9)
+	assert.Contains(t, report.String(), "another unit, perhaps: seconds of task 4 is 1e+03 times that of most others\n")
+	assert.Nil(t, report.Tasks[0].Transfer.Outputs, "no output was declared")
+	for i := range tasks { // 99 times is none
+		if i == 4 {
+			for k := range tasks[i].Outputs["seconds"] {
+				tasks[i].Outputs["seconds"][k] *= -0.099
+			}
+		}
+		delete(tasks[i].Outputs, "even")
+	}
+	assert.Nil(t, apartOutputs(tasks))
+}
+
 // Check tunes tasks left out under the limits, on what is known of them.
 func TestCheckOutputs(t *testing.T) {
 	ctx := context.Background()
