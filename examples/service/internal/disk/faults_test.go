@@ -79,7 +79,7 @@ func (c *faultCount) run(t *testing.T, rng *rand.Rand, first, length int, fault 
 			fsys.PowerFailure()
 		}
 		var got [][]byte
-		if l, got, err = disk.OpenLog(fsys, "d/a.log"); err != nil {
+		if l, got, err = disk.OpenLog(fsys, "d/a.log", nil); err != nil {
 			t.Fatalf("operations %d to %d failed: %v", first, first+length-1, err)
 		}
 		if n := len(acknowledged); len(got) == n+1 && slices.ContainsFunc(failed, func(tx []byte) bool { return bytes.Equal(tx, got[n]) }) {
@@ -164,7 +164,7 @@ func TestCreateLogFaults(t *testing.T) {
 				}
 				continue
 			}
-			_, got, err := disk.OpenLog(fsys, "d/a.log")
+			_, got, err := disk.OpenLog(fsys, "d/a.log", nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -114,8 +114,9 @@ func CreateLog(fsys FS, path string, tx []byte) (*Log, error) {
 }
 
 // OpenLog opens a log and returns its transactions. It fails with [ErrDamaged]
-// if the file is not a log, or one without a whole first line.
-func OpenLog(fsys FS, path string) (*Log, [][]byte, error) {
+// if the file is not a log, or one without a whole first line, and as check does, which
+// may be nil: it sees the transactions before anything is cut off.
+func OpenLog(fsys FS, path string, check func(txs [][]byte) error) (*Log, [][]byte, error) {
 	b, err := ReadFile(fsys, path)
 	if err != nil {
 		return nil, nil, err
@@ -126,6 +127,11 @@ func OpenLog(fsys FS, path string) (*Log, [][]byte, error) {
 	}
 	if len(txs) == 0 {
 		return nil, nil, fmt.Errorf("%w: it has no whole first line", ErrDamaged)
+	}
+	if check != nil {
+		if err := check(txs); err != nil {
+			return nil, nil, err
+		}
 	}
 	l := &Log{fs: fsys, path: path, size: size, sum: sum}
 	if l.file, err = fsys.Open(path); err != nil {

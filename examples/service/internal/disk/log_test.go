@@ -63,7 +63,7 @@ func writeLog(t *testing.T, path string, n int) (txs [][]byte, ends []int) {
 func TestLogRoundTrip(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.log")
 	txs, _ := writeLog(t, path, 5)
-	l, got, err := disk.OpenLog(disk.OS, path)
+	l, got, err := disk.OpenLog(disk.OS, path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,12 +71,12 @@ func TestLogRoundTrip(t *testing.T) {
 	if err := l.Append(transaction(5)); err != nil {
 		t.Fatal(err)
 	}
-	_, got, err = disk.OpenLog(disk.OS, path)
+	_, got, err = disk.OpenLog(disk.OS, path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	check(t, got, append(txs, transaction(5))...)
-	if _, _, err := disk.OpenLog(disk.OS, path+"x"); !errors.Is(err, disk.ErrMissing) {
+	if _, _, err := disk.OpenLog(disk.OS, path+"x", nil); !errors.Is(err, disk.ErrMissing) {
 		t.Errorf("OpenLog of no file: %v", err)
 	}
 }
@@ -99,7 +99,7 @@ func TestLogCutAnywhere(t *testing.T) {
 		for n < len(ends) && ends[n] <= size {
 			n++
 		}
-		l, got, err := disk.OpenLog(disk.OS, path)
+		l, got, err := disk.OpenLog(disk.OS, path, nil)
 		if n == 0 {
 			if !errors.Is(err, disk.ErrDamaged) {
 				t.Fatalf("%d bytes: %v", size, err)
@@ -117,7 +117,7 @@ func TestLogCutAnywhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = l.Close()
-		if _, got, err = disk.OpenLog(disk.OS, path); err != nil {
+		if _, got, err = disk.OpenLog(disk.OS, path, nil); err != nil {
 			t.Fatal(err)
 		}
 		check(t, got, append(txs[:n:n], transaction(99))...)
@@ -143,7 +143,7 @@ func TestLogFlippedBits(t *testing.T) {
 			if err := os.WriteFile(path, b, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if _, _, err := disk.OpenLog(disk.OS, path); !errors.Is(err, disk.ErrDamaged) {
+			if _, _, err := disk.OpenLog(disk.OS, path, nil); !errors.Is(err, disk.ErrDamaged) {
 				t.Fatalf("bit %d of byte %d: %v", bit, i, err)
 			}
 		}
@@ -170,7 +170,7 @@ func TestLogLinesMoved(t *testing.T) {
 		if err := os.WriteFile(path, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := disk.OpenLog(disk.OS, path); !errors.Is(err, disk.ErrDamaged) {
+		if _, _, err := disk.OpenLog(disk.OS, path, nil); !errors.Is(err, disk.ErrDamaged) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -32,7 +32,7 @@ func TestEveryRemainsOfALog(t *testing.T) {
 		if i%4 == 0 { // the process is killed and started again
 			var err error
 			n := r.Len()
-			if l, _, err = disk.OpenLog(r, "d/a.log"); err != nil {
+			if l, _, err = disk.OpenLog(r, "d/a.log", nil); err != nil {
 				t.Fatal(err)
 			}
 			for n++; n <= r.Len(); n++ {
@@ -54,7 +54,7 @@ func TestEveryRemainsOfALog(t *testing.T) {
 				}
 				return !t.Failed()
 			}
-			l, got, err := disk.OpenLog(f, "d/a.log")
+			l, got, err := disk.OpenLog(f, "d/a.log", nil)
 			if err != nil {
 				t.Errorf("after %d operations: %v", n, err)
 				return false

@@ -5,6 +5,7 @@
 //
 //	lock                  held by the process that works there
 //	studies/<id>.log      one study, see below
+//	marks/<id>.mark       how far that was acknowledged, a cmbo.JournalMark
 //	priors/<digest>.prior an encoded cmbo.Prior, never changed
 //	names/<name>.name     the digest that a name stands for, never changed
 //

@@ -107,6 +107,24 @@ func (f logFile) write(t *testing.T, b []byte) {
 	}
 }
 
+var markFile = filepath.Join("d", "marks", "s.mark")
+
+func (f logFile) readMark(t *testing.T) []byte {
+	t.Helper()
+	b, err := f.ReadFile(markFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func (f logFile) writeMark(t *testing.T, b []byte) {
+	t.Helper()
+	if err := disk.WriteFile(f, markFile, b); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // study1 returns study s.
 func study1(t *testing.T, m *study.Manager) *study.Study {
 	t.Helper()
@@ -130,12 +148,12 @@ func TestLogCutAtAnyByte(t *testing.T) {
 	m := open(t, config)
 	s, w := create(t, m, "s", k)
 	var ops []twin.Op
-	ends := []int{len(log.read(t))}
+	ends, marks := []int{len(log.read(t))}, [][]byte{log.readMark(t)}
 	for len(ops) < 14 {
 		op := w.Next(rng)
 		same(t, s, w, op)
 		if n := len(log.read(t)); n > ends[len(ends)-1] {
-			ops, ends = append(ops, op), append(ends, n)
+			ops, ends, marks = append(ops, op), append(ends, n), append(marks, log.readMark(t))
 		}
 	}
 	whole := log.read(t)
@@ -158,6 +176,7 @@ func TestLogCutAtAnyByte(t *testing.T) {
 			continue
 		}
 		log.write(t, whole[:n])
+		log.writeMark(t, marks[max(done-rng.IntN(2), 0)]) // a kill may come between the log and the mark
 		if n < ends[0] {
 			damagedStudy(t, log)
 			continue
@@ -184,6 +203,64 @@ func TestLogCutAtAnyByte(t *testing.T) {
 		}
 	}
 	t.Logf("a log of %d bytes and %d requests, %d proposals compared", len(whole), len(ops), asked)
+}
+
+// Lines that were acknowledged and are lost from the end of the log, or are zeros there,
+// make the study a damaged one; without its mark it goes on from what is left, as after a
+// line that was never finished.
+func TestAcknowledgedLinesLost(t *testing.T) {
+	k := twin.Kinds(t)[0]
+	rng := twin.RNG(t)
+	log := logFile{disktest.New(rng)}
+	config := study.Config{Dir: "d", FS: log}
+	m := open(t, config)
+	s, w := create(t, m, "s", k)
+	ends := []int{len(log.read(t))}
+	for len(ends) < 8 {
+		same(t, s, w, w.Next(rng))
+		if n := len(log.read(t)); n > ends[len(ends)-1] {
+			ends = append(ends, n)
+		}
+	}
+	whole, mark := log.read(t), log.readMark(t)
+	for _, end := range ends[:len(ends)-1] {
+		zeroed := bytes.Clone(whole)
+		clear(zeroed[end:])
+		half := bytes.Clone(whole) // the first half of a line is there still
+		clear(half[end+(ends[1]-ends[0])/2:])
+		for _, b := range [][]byte{whole[:end], zeroed, half} {
+			log.write(t, b)
+			log.writeMark(t, mark)
+			damagedStudy(t, log)
+		}
+	}
+	log.write(t, whole[:ends[2]])
+	if err := log.Remove(markFile); err != nil {
+		t.Fatal(err)
+	}
+	if got := study1(t, open(t, config)); got.Damaged() != nil {
+		t.Error(got.Damaged())
+	}
+	// A study that is made again under the ID of one that was deleted is not held to its
+	// mark, even if that was left.
+	log.write(t, whole)
+	log.writeMark(t, mark)
+	m = open(t, config)
+	if err := m.Delete(t.Context(), "s"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := log.ReadFile(markFile); err == nil {
+		t.Error("the mark of a deleted study is there")
+	}
+	log.writeMark(t, mark)
+	m = open(t, config)
+	create(t, m, "s", k)
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := study1(t, open(t, config)); got.Damaged() != nil {
+		t.Error(got.Damaged())
+	}
 }
 
 // damagedStudy checks that study s is known, damaged and left alone.

@@ -16,7 +16,10 @@ import (
 	"github.com/gocmbo/cmbo/examples/service/internal/turns"
 )
 
-const logSuffix = ".log"
+const (
+	logSuffix  = ".log"
+	markSuffix = ".mark"
+)
 
 // maxText bounds the name and the unit of an objective.
 const maxText = 80
@@ -63,7 +66,7 @@ func Open(c Config) (*Manager, error) {
 		m.fs = disk.OS
 	}
 	dir := func(name string) string { return filepath.Join(c.Dir, name) }
-	for _, d := range []string{c.Dir, dir("studies"), dir("priors"), dir("names")} {
+	for _, d := range []string{c.Dir, dir("marks"), dir("studies"), dir("priors"), dir("names")} {
 		if err := disk.MakeDir(m.fs, d); err != nil {
 			return nil, err
 		}
@@ -126,26 +129,38 @@ func (m *Manager) openStudy(id string) (*Study, error) {
 	if !validName(id) {
 		return nil, ErrName
 	}
-	log, txs, err := disk.OpenLog(m.fs, m.path(id))
+	mark, newest, err := openMark(m.fs, m.markPath(id))
 	if err != nil {
 		return nil, err
 	}
-	rs, err := decodeRecords(txs)
-	if err == nil && rs[0].Study.ID != id {
-		err = fmt.Errorf("%w: it is the log of study %q", disk.ErrDamaged, rs[0].Study.ID)
-	}
+	var rs []*record
+	log, _, err := disk.OpenLog(m.fs, m.path(id), func(txs [][]byte) (err error) {
+		if rs, err = decodeRecords(txs); err != nil {
+			return err
+		}
+		if rs[0].Study.ID != id {
+			return fmt.Errorf("%w: it is the log of study %q", disk.ErrDamaged, rs[0].Study.ID)
+		}
+		if n := lines(rs); n < newest.Lines {
+			return fmt.Errorf("%w: the log ends after line %d of the journal, and line %d was acknowledged", disk.ErrDamaged, n, newest.Lines)
+		}
+		return nil
+	})
 	if err != nil {
-		_ = log.Close()
 		return nil, err
 	}
 	s := newStudy(*rs[0].Study, m.limits, m.turns)
-	s.log = log
+	s.log, s.mark, s.marked = log, mark, newest.Lines
 	var prior *cmbo.Prior
 	if s.header.Prior != "" {
 		prior, _, err = m.priors.get(context.Background(), s.header.Prior)
 	}
 	if err == nil {
-		err = s.restore(rs, m.describe(s, prior))
+		opts := m.describe(s, prior)
+		if newest.Lines > 0 {
+			opts = append(opts, cmbo.WithJournalMark(newest))
+		}
+		err = s.restore(rs, opts)
 	}
 	if err != nil {
 		_ = log.Close()
@@ -178,6 +193,10 @@ func (m *Manager) Limits() *Limits { return &m.limits }
 
 func (m *Manager) path(id string) string {
 	return filepath.Join(m.dir, "studies", id+logSuffix)
+}
+
+func (m *Manager) markPath(id string) string {
+	return filepath.Join(m.dir, "marks", id+markSuffix)
 }
 
 // Create makes a study; fingerprint is that of the request. If the same request
@@ -232,7 +251,7 @@ func (m *Manager) make(ctx context.Context, fingerprint string, q *api.NewStudy)
 	h.ID, h.Request, h.Optimum, h.Options, h.Objective, h.Unit = q.ID, fingerprint, q.Optimum, q.Options, q.Objective, q.Unit
 	s := newStudy(h, m.limits, m.turns)
 	opts = append(opts, m.describe(s, prior)...)
-	err = m.turns.Job(ctx, func() error { return s.create(m.fs, m.path(q.ID), q.Space, opts) })
+	err = m.turns.Job(ctx, func() error { return s.create(m.fs, m.path(q.ID), m.markPath(q.ID), q.Space, opts) })
 	if err != nil {
 		return nil, err
 	}
@@ -356,6 +375,9 @@ func (m *Manager) Delete(ctx context.Context, id string) error {
 	}
 	if !gone {
 		return err
+	}
+	if e := disk.RemoveMark(m.fs, m.markPath(id)); err == nil && !errors.Is(e, disk.ErrFull) {
+		err = e // one that is left goes when the ID is given again
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -84,6 +84,15 @@ func journal(rs []*record) io.Reader {
 	return &b
 }
 
+// lines counts the lines of the journal in all records.
+func lines(rs []*record) int {
+	n := 0
+	for _, r := range rs {
+		n += len(r.Journal)
+	}
+	return n
+}
+
 // event is what the view needs of a line of a journal after the first.
 type event struct {
 	Kind      string     `json:"event"`

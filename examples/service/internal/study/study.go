@@ -2,6 +2,7 @@ package study
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -40,6 +41,8 @@ type Study struct {
 
 	logging sync.Mutex // held while log is used
 	log     *disk.Log
+	mark    *disk.Mark
+	marked  int // lines of the journal that mark says
 
 	slices  sliceCache
 	view    view
@@ -64,7 +67,11 @@ func newStudy(h header, limits Limits, t *turns.Turns) *Study {
 }
 
 // create makes the optimiser and the log of a new study.
-func (s *Study) create(fsys disk.FS, path string, space *cmbo.Space, opts []cmbo.Option) error {
+func (s *Study) create(fsys disk.FS, path, mark string, space *cmbo.Space, opts []cmbo.Option) error {
+	// The mark of a study that had the ID before says nothing of this one.
+	if err := disk.RemoveMark(fsys, mark); err != nil {
+		return err
+	}
 	first := &record{Study: &s.header}
 	begin := func(lines []byte) error {
 		if s.log != nil {
@@ -79,6 +86,46 @@ func (s *Study) create(fsys disk.FS, path string, space *cmbo.Space, opts []cmbo
 	}
 	var err error
 	s.opt, err = cmbo.New(space, append(slices.Clone(opts), cmbo.WithJournal(begin))...)
+	if err != nil {
+		return err
+	}
+	if s.mark, _, err = openMark(fsys, mark); err == nil {
+		err = s.remember()
+	}
+	if err != nil {
+		_ = s.log.Remove()
+	}
+	return err
+}
+
+// openMark opens the mark of a study's journal, of no line if there is none.
+func openMark(fsys disk.FS, path string) (*disk.Mark, cmbo.JournalMark, error) {
+	var newest cmbo.JournalMark
+	m, value, err := disk.OpenMark(fsys, path)
+	if err == nil && value != nil {
+		if err = json.Unmarshal(value, &newest); err != nil {
+			err = fmt.Errorf("%w: the mark: %w", disk.ErrDamaged, err)
+		}
+	}
+	return m, newest, err
+}
+
+// remember keeps how far the journal has come, apart from it, once that is on disk and
+// before anybody is told.
+func (s *Study) remember() error {
+	m, _ := s.opt.JournalMark()
+	value, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	s.logging.Lock()
+	defer s.logging.Unlock()
+	if m.Lines <= s.marked { // another request did it
+		return nil
+	}
+	if err = s.mark.Store(value); err == nil {
+		s.marked = m.Lines
+	}
 	return err
 }
 
@@ -180,6 +227,9 @@ func (s *Study) change(q Request, guarded **record, f func(tx *record) error) (r
 	if err := f(tx); err != nil {
 		return Reply{}, false, err
 	}
+	// Where the disk does not let it, the next change tries again: what happened is on
+	// disk, only a loss of it would not be noticed.
+	_ = s.remember()
 	return tx.reply, false, nil
 }
 
@@ -399,6 +449,7 @@ func (s *Study) stop(why error) error {
 	s.gone = why
 	s.logging.Lock()
 	defer s.logging.Unlock()
+	_ = s.mark.Close() // what was stored is synced
 	if err := s.log.Close(); err != nil {
 		return fmt.Errorf("study %s: %w", s.ID(), err)
 	}
@@ -427,6 +478,7 @@ func (s *Study) remove(ctx context.Context) (gone bool, err error) {
 	defer func() { <-s.gate }()
 	s.logging.Lock()
 	defer s.logging.Unlock()
+	_ = s.mark.Close()
 	err = s.log.Remove()
 	if s.log.Closed() {
 		s.gone = ErrUnknownStudy
