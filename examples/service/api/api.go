@@ -145,6 +145,7 @@ const (
 	FormatMLflow      = "mlflow"       // mlflow.search_runs(...).to_csv()
 	FormatOptuna      = "optuna"       // the journal of Optuna's JournalStorage
 	FormatOptunaFrame = "optuna_frame" // study.trials_dataframe().to_csv()
+	FormatKatib       = "katib"        // kubectl get trials.kubeflow.org --output json
 	FormatWandB       = "wandb"        // the exported table of runs of Weights & Biases
 )
 
@@ -156,8 +157,9 @@ type File struct {
 	Text string `json:"text"`
 	// Task is the ID of the task of a file that holds one and does not name it.
 	Task string `json:"task,omitempty"`
-	// Value names the column or key of the measured value: "value" by default, of
-	// MLflow and W&B the metric, which must be given.
+	// Value names the column or key of the measured value, "value" by default; of MLflow
+	// and W&B the metric, which must be given; of Katib that of the experiments, if they
+	// have several.
 	Value string `json:"value,omitempty"`
 	// TaskColumn and NoiseColumn name those of the task's ID and of the variance of
 	// the value's error.
@@ -186,6 +188,7 @@ type FileReport struct {
 	Rows       int      `json:"rows"`                  // Accepted and Skipped together
 	Accepted   int      `json:"accepted"`              // rows that were taken
 	Failed     int      `json:"failed,omitempty"`      // of those accepted: failed evaluations
+	Snapped    int      `json:"snapped,omitempty"`     // of those accepted: rows that lay between steps
 	Skipped    int      `json:"skipped,omitempty"`     // bad rows that were left out
 	PassedOver int      `json:"passed_over,omitempty"` // further rows that were not wanted, such as running ones
 	Errors     []string `json:"problems,omitempty"`    // the first bad rows

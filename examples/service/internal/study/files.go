@@ -49,7 +49,7 @@ func (m *Manager) readFiles(ctx context.Context, space *cmbo.Space, q *api.Learn
 
 func fileReport(format string, read *history.Result) api.FileReport {
 	r := &read.Report
-	out := api.FileReport{Format: format, Tasks: len(read.Tasks), Rows: r.Rows, Accepted: r.Accepted, Failed: r.Failed, Skipped: r.Skipped, PassedOver: r.PassedOver}
+	out := api.FileReport{Format: format, Tasks: len(read.Tasks), Rows: r.Rows, Accepted: r.Accepted, Failed: r.Failed, Snapped: r.Snapped, Skipped: r.Skipped, PassedOver: r.PassedOver}
 	for _, e := range r.Errors {
 		out.Errors = append(out.Errors, e.Error())
 	}
@@ -72,11 +72,11 @@ func readFile(space *cmbo.Space, f *api.File, minimize bool, l *Limits) (*histor
 	if f.Skip {
 		policy = history.Skip
 	}
+	direction := history.Maximize
+	if minimize {
+		direction = history.Minimize
+	}
 	if f.Format == api.FormatOptuna {
-		direction := history.Maximize
-		if minimize {
-			direction = history.Minimize
-		}
 		o := history.Optuna{Space: space, Studies: f.Studies, Direction: direction, Pruned: f.Pruned, Policy: policy}
 		read, err := o.Read(strings.NewReader(f.Text))
 		if err != nil {
@@ -95,6 +95,12 @@ func readFile(space *cmbo.Space, f *api.File, minimize bool, l *Limits) (*histor
 		j := history.JSONLines{Space: space, TaskID: f.Task, Value: f.Value, Task: f.TaskColumn, Noise: f.NoiseColumn, Policy: policy}
 		j.Mapping.Columns, j.Mapping.Defaults, j.Mapping.DecimalComma = f.Columns, f.Defaults, f.DecimalComma
 		return j.Read(strings.NewReader(f.Text))
+	case api.FormatKatib:
+		read, err := history.Katib{Space: space, Metric: f.Value, Direction: direction, Policy: policy}.Read(strings.NewReader(f.Text))
+		if err != nil {
+			return nil, err
+		}
+		return &read.Result, nil
 	case api.FormatMLflow, api.FormatWandB:
 		if f.Value == "" {
 			return nil, fmt.Errorf("%w: value is missing, the metric", ErrRequest)
@@ -108,7 +114,7 @@ func readFile(space *cmbo.Space, f *api.File, minimize bool, l *Limits) (*histor
 			c.Mapping.Done = append(c.Mapping.Done, "PRUNED")
 		}
 	default:
-		return nil, fmt.Errorf("%w: a file of format %q; csv, jsonlines, mlflow, optuna, optuna_frame and wandb are known", ErrRequest, f.Format)
+		return nil, fmt.Errorf("%w: a file of format %q; csv, jsonlines, mlflow, optuna, optuna_frame, katib and wandb are known", ErrRequest, f.Format)
 	}
 	c.Policy = policy
 	for _, set := range []struct{ to, from *string }{{&c.Task, &f.TaskColumn}, {&c.Noise, &f.NoiseColumn}} {

@@ -245,3 +245,51 @@ func TestBadFiles(t *testing.T) {
 		t.Errorf("%d priors were kept", n)
 	}
 }
+
+// The trials of Katib's experiments, as kubectl lists them, become the prior that the
+// library learns of them.
+func TestKatib(t *testing.T) {
+	s := newService(t)
+	space := spaceOf(t, cmbo.LogFloat("lr", 1e-4, 1), cmbo.Int("depth", 1, 12), cmbo.Float("drop", 0, 0.5).WithStep(0.1),
+		cmbo.Ordinal("units", 16, 32, 64), cmbo.Categorical("kind", "relu", "tanh"))
+	text := frame(t, "katib/trials.json")
+	read, err := history.Katib{Space: space, Metric: "loss", Direction: history.Minimize, Policy: history.Skip}.Read(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.over(t).LearnPrior(t.Context(), &api.NewPrior{Space: space, Learn: api.Learn{Minimize: true, Files: []api.File{{Format: api.FormatKatib, Value: "loss", Text: text, Skip: true}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := digestOf(t, space, read.Tasks, cmbo.WithMinimize()); p.Digest != want {
+		t.Errorf("digest %s, of the library's tasks %s", p.Digest, want)
+	}
+	if r := p.Files[0]; r.Accepted != read.Report.Accepted || r.Snapped != read.Report.Snapped || r.Failed != read.Report.Failed || r.Snapped == 0 {
+		t.Errorf("%+v, the library has %+v", r, read.Report)
+	}
+}
+
+// Optuna's table of trials, with and without those that were pruned.
+func TestOptunaFrame(t *testing.T) {
+	s := newService(t)
+	space := spaceOf(t, cmbo.LogFloat("lr", 1e-6, 1), cmbo.Float("dropout", 0, 1))
+	text := frame(t, "frames/optuna.csv")
+	for _, pruned := range []bool{false, true} {
+		form := history.OptunaFrame(space, "net")
+		form.Policy = history.Skip
+		if pruned {
+			form.Mapping.Done = append(form.Mapping.Done, "PRUNED")
+		}
+		read, err := form.Read(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := s.over(t).LearnPrior(t.Context(), &api.NewPrior{Space: space, Learn: api.Learn{Files: []api.File{{Format: api.FormatOptunaFrame, Task: "net", Text: text, Pruned: pruned, Skip: true}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := digestOf(t, space, read.Tasks); p.Digest != want || p.Files[0].Accepted != read.Report.Accepted {
+			t.Errorf("pruned %v: digest %s and %+v, of the library's tasks %s and %+v", pruned, p.Digest, p.Files, want, read.Report)
+		}
+	}
+}
