@@ -5,12 +5,23 @@ import "sync"
 // Block sizes of the generic product, in entries. A strip of rows of A, gemmK long,
 // stays in the first-level cache; the gemmK×gemmN block of B it is run against stays
 // in the second. They decide where partial sums are added to C, so they are part of
-// the result's last bits. Tests lower them.
+// the result's last bits.
 var (
 	gemmK = 256
 	gemmM = 120
 	gemmN = 128
 )
+
+// GemmBlocks returns the block sizes of the generic product of an m×k and a k×n matrix.
+func GemmBlocks() (m, n, k int) { return gemmM, gemmN, gemmK }
+
+// SetGemmBlocks sets them, all at least 1, and returns a function that restores them: for
+// programs that measure products. No product may be under way.
+func SetGemmBlocks(m, n, k int) (restore func()) {
+	om, on, ok := gemmM, gemmN, gemmK
+	gemmM, gemmN, gemmK = m, n, k
+	return func() { gemmM, gemmN, gemmK = om, on, ok }
+}
 
 // packs keeps packing buffers between products, which have no receiver to keep
 // them in.
