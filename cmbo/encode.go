@@ -11,6 +11,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/internal/codec"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/kernel"
 )
@@ -25,13 +26,13 @@ import (
 // than the current one is read.
 const (
 	priorMagic   = "cmboprior"
-	priorVersion = 7
+	priorVersion = 8
 )
 
 // Encode writes the prior in a compact binary form, piece by piece: deterministic bytes,
 // versioned and checksummed, fit for go:embed; the last 32 are those that [Prior.Digest]
 // names. A task with n observations in d
-// coordinates takes 8n(d+1) bytes and some hundred more, a prototype on I index
+// coordinates takes 8n(d+2) bytes and some hundred more, a prototype on I index
 // points 4I² bytes. It fails if w does, or with [ErrOption] if a kernel is not
 // one of package kernel, which alone have a description.
 func (p *Prior) Encode(w io.Writer) error {
@@ -64,6 +65,10 @@ func (p *Prior) encode(e *codec.Encoder) error {
 	e.Bool(p.finite)
 	if err := p.learned.encode(e); err != nil {
 		return optionErrorf("%v", err)
+	}
+	for _, t := range p.told {
+		e.Floats(t.y)
+		e.Floats(t.noise)
 	}
 	e.Bool(p.success != nil)
 	if p.success != nil {
@@ -238,6 +243,13 @@ func readPrior(d *codec.Decoder, kind priorKind) (*Prior, error) {
 		return nil, err
 	}
 	p = newPrior(p.config, space, p.finite, l)
+	for _, t := range p.facts.tasks {
+		v := told{d.Floats(), d.Floats()}
+		if n := points.Len(t.X); len(v.y) != n || v.noise != nil && len(v.noise) != n {
+			d.Fail("task %q: %d points, %d values, %d noise variances", t.ID, n, len(v.y), len(v.noise))
+		}
+		p.told = append(p.told, v)
+	}
 	if d.Bool() {
 		if p.success, err = hierarchy.Decode(d, space.Dim(), hierarchySettings(p.config, space.Dim())); err != nil {
 			return nil, err

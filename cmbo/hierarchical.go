@@ -11,7 +11,6 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/model"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
-	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -129,22 +128,10 @@ func (t *trainingSet) grid() *linalg.Dense {
 
 func (p *hierarchicalPrior) kind() priorKind { return kindHierarchy }
 
-func (p *hierarchicalPrior) facts(c *learnConfig) facts {
+func (p *hierarchicalPrior) facts() facts {
 	f := facts{total: p.Total(), labels: p.Labels(), noise: p.Base().NoiseVariance, index: p.Grid()}
 	for _, t := range p.Tasks() {
-		n := len(t.Z) - t.Failed
-		y, noise := t.Z[:n], t.Noise[:min(n, len(t.Noise))]
-		if c.compresses() {
-			y, noise = scaling.ExpandLow(y, noise)
-		}
-		y, noise = slices.Clone(y), slices.Clone(noise)
-		for i := range y {
-			y[i] = t.Shift + t.Scale*y[i]
-		}
-		for i := range noise {
-			noise[i] *= t.Scale * t.Scale
-		}
-		f.tasks = append(f.tasks, model.Task{ID: t.ID, X: points.First(t.X, n), Y: y, Noise: noise})
+		f.tasks = append(f.tasks, taskPoints{ID: t.ID, X: points.First(t.X, len(t.Z)-t.Failed)})
 	}
 	for i := range p.NumClusters() {
 		m := p.Moments(1 + i)

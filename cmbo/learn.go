@@ -175,6 +175,7 @@ type trainingSet struct {
 	finite   bool             // the space the first tasks were learned on has candidates
 	known    *Prior           // of the tasks before these, nil for none
 	tasks    []model.Task     // the new ones
+	told     []told           // their values
 	failed   []*linalg.Dense  // points of theirs that failed, nil for none
 	labelled []hierarchy.Task // all of them, failures too, with what became of each point
 	failures int              // among them
@@ -219,6 +220,7 @@ func (t *trainingSet) take(tasks []Task) error {
 	for i := range tasks {
 		k, failed := c.scaled(t.space, &tasks[i])
 		t.add(k, failed)
+		t.told = append(t.told, told{slices.Clone(tasks[i].Y), slices.Clone(tasks[i].NoiseVariance)})
 		t.takeOutputs(&tasks[i], k.X)
 	}
 	return nil
@@ -257,6 +259,9 @@ func (t *trainingSet) learn(ctx context.Context) (*Prior, error) {
 // succeed and the outputs.
 func (t *trainingSet) finish(ctx context.Context, l learned) (p *Prior, err error) {
 	p = newPrior(t.config.settled(), t.space, t.finite, l)
+	if p.told = t.told; t.known != nil {
+		p.told = slices.Concat(t.known.told, t.told)
+	}
 	if p.success, err = t.learnSuccess(ctx); err != nil {
 		return nil, fmt.Errorf("probability of success: %w", err)
 	}

@@ -183,7 +183,7 @@ func (p *Prior) decodeOutputs(d *codec.Decoder) error {
 	}
 	count := make(map[string]int) // observations of the tasks
 	for _, t := range p.facts.tasks {
-		count[t.ID] = len(t.Y)
+		count[t.ID] = points.Len(t.X)
 	}
 	n := d.Count(1)
 	if n == 0 {

@@ -73,10 +73,10 @@ func learnPaper(ctx context.Context, t *trainingSet) (learned, error) {
 
 func (p *paperPrior) kind() priorKind { return kindPaper }
 
-func (p *paperPrior) facts(*learnConfig) facts {
+func (p *paperPrior) facts() facts {
 	f := facts{total: int64(len(p.Sources)), labels: p.Labels, noise: p.NoiseVariance(), index: p.Index}
 	for _, s := range p.Sources {
-		f.tasks = append(f.tasks, s.Task)
+		f.tasks = append(f.tasks, taskPoints{ID: s.ID, X: s.X})
 	}
 	for _, q := range p.Prototypes {
 		f.prototypes = append(f.prototypes, q.Normal)

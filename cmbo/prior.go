@@ -8,8 +8,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/cluster"
 	"github.com/gocmbo/cmbo/cmbo/internal/codec"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
-	"github.com/gocmbo/cmbo/cmbo/internal/model"
-	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/linalg"
@@ -24,17 +23,28 @@ type Prior struct {
 	finite bool         // the space learned on had candidates
 
 	learned learned
+	told    []told           // of each task with values
 	success *hierarchy.Model // where evaluations succeed, nil if none failed
 	outputs []*outputPrior   // in the order of their names
 	facts   facts
 	lazy    *lazyDigest
 }
 
+// told are the values of a task and their noise variances as they were given; nil where
+// none was.
+type told struct{ y, noise []float64 }
+
+// taskPoints are the points of a task in the unit cube.
+type taskPoints struct {
+	ID string
+	X  *linalg.Dense
+}
+
 // learned is what a model makes of past tasks. It is immutable.
 type learned interface {
 	kind() priorKind
 	// facts returns what a Prior tells of itself.
-	facts(c *learnConfig) facts
+	facts() facts
 	// fill checks the configuration of a run against what was learned and fills in
 	// what no option gave.
 	fill(p *Prior, c *runConfig) error
@@ -49,7 +59,7 @@ type learned interface {
 
 // facts are what every prior tells of itself.
 type facts struct {
-	tasks      []model.Task
+	tasks      []taskPoints
 	total      int64 // of the tasks learned from, of which tasks may be a sample
 	labels     []int // cluster of each task
 	noise      float64
@@ -79,7 +89,7 @@ var priorKinds = map[priorKind]struct {
 // newPrior makes a prior of what was learned.
 func newPrior(c *learnConfig, space *Space, finite bool, l learned) *Prior {
 	params := space.WithoutCandidates()
-	return &Prior{config: c, space: params, finite: finite, learned: l, facts: l.facts(c), lazy: new(lazyDigest)}
+	return &Prior{config: c, space: params, finite: finite, learned: l, facts: l.facts(), lazy: new(lazyDigest)}
 }
 
 // lazyDigest is the digest of a prior, computed when it is first asked for.
@@ -227,7 +237,7 @@ func (p *Prior) reindex(ctx context.Context, space *Space, workers int) (*Prior,
 		return p, err
 	}
 	q := newPrior(p.config, p.space, p.finite, l)
-	q.success, q.outputs = p.success, p.outputs
+	q.told, q.success, q.outputs = p.told, p.success, p.outputs
 	return q, nil
 }
 
@@ -239,18 +249,14 @@ func otherParams(prior, run *Space) error {
 	return e
 }
 
-// Tasks returns the tasks of the prior as it holds them: their points, with the
-// parameters, and their values as they were told, or scores by rank if those were
-// learned. A prior of the paper's method knows its values in the units of its y policy
-// only. Smaller ones are better if the prior minimises. Of values beyond the
-// limit of [Learn] it knows the limit. All come back to rounding. Tasks of
-// failures alone come last.
+// Tasks returns the tasks of the prior: their points, with the parameters, to rounding, and
+// their values as they were told. Tasks of failures alone come last.
 func (p *Prior) Tasks() []Task {
 	tasks := make([]Task, len(p.facts.tasks))
 	byID := make(map[string]int, len(tasks))
 	for i, s := range p.facts.tasks {
-		t := Task{ID: s.ID, Params: p.space.Params(), Y: scaling.OrientAll(s.Y, p.config.minimize), NoiseVariance: slices.Clone(s.Noise)}
-		for k := range s.Y {
+		t := Task{ID: s.ID, Params: p.space.Params(), Y: slices.Clone(p.told[i].y), NoiseVariance: slices.Clone(p.told[i].noise)}
+		for k := range points.Len(s.X) {
 			row, err := p.space.Decode(s.X.Row(k))
 			if err != nil {
 				continue // points of the unit cube decode
@@ -287,9 +293,7 @@ func (p *Prior) Space() *Space { return p.space }
 // Adopt returns a prior for a space whose parameters have changed: it brings
 // [Prior.Tasks] to the space as [space.Space.Adopt] does and learns from them anew,
 // which takes the time of [Learn]. The options are those p was learned with,
-// labels of clusters excepted; those given here win. Where a prior of the paper's method
-// knows values in the units of a y policy only that depends on all values of a task, and
-// rows fall outside, the others are scaled once more.
+// labels of clusters excepted; those given here win.
 //
 // To restrict a prior to some points of the same parameters, no new prior is
 // needed: start an optimiser over [space.Space.WithCandidates]. Adopt fails as

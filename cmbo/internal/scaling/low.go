@@ -67,38 +67,23 @@ func CompressLow(y, noise []float64) (low, variances []float64) {
 	y = RaiseLow(y, 0)
 	best, width, _ := widthOf(slices.Sorted(slices.Values(y)))
 	h := nearWidths * width
-	return bend(y, noise, best-h, h, func(d float64) (far, slope float64) { return math.Log1p(d), 1 / (1 + d) })
-}
-
-// ExpandLow returns what CompressLow made low of, but for the values that RaiseLow
-// raised and for rounding. The median keeps its place, and so shows the width.
-func ExpandLow(low, noise []float64) (y, variances []float64) {
-	best, width, _ := widthOf(slices.Sorted(slices.Values(low)))
-	h := width / (1 - math.Log(nearWidths))
-	return bend(low, noise, best-h, h, func(d float64) (far, slope float64) {
-		e := math.Exp(min(d, math.Log(lowWidths/nearWidths)))
-		return e - 1, e
-	})
-}
-
-// bend moves values that are d·h lower than knee to far·h below it, and multiplies their
-// noise variances, if any, by the square of the slope.
-func bend(y, noise []float64, knee, h float64, f func(d float64) (far, slope float64)) (bent, variances []float64) {
 	if len(y) < fewestValues || h == 0 {
 		return y, noise
 	}
-	bent, variances = slices.Clone(y), slices.Clone(noise)
+	knee := best - h
+	low, variances = slices.Clone(y), slices.Clone(noise)
 	for i, v := range y {
 		if v >= knee {
 			continue
 		}
-		far, slope := f((knee - v) / h)
-		bent[i] = knee - far*h
+		d := (knee - v) / h
+		low[i] = knee - math.Log1p(d)*h
 		if len(noise) > 0 {
+			slope := 1 / (1 + d)
 			variances[i] *= slope * slope
 		}
 	}
-	return bent, variances
+	return low, variances
 }
 
 // widthOf returns the best of values in rising order, their width, 0 for none, and the
