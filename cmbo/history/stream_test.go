@@ -180,7 +180,7 @@ var tasksLong = flag.Int("tasks", 0, "number of tasks that TestTasksMemory strea
 // what the reader holds before the first row, 64 bytes a task if their rows follow each
 // other, and what doc comments promise of mixed ones.
 //
-//	go test -run TestTasksMemory -tasks 1000000 -timeout 2h -v ./cmbo/history
+//	go test -run TestTasksMemory -timeout 2h -v ./cmbo/history -tasks 1000000
 func TestTasksMemory(t *testing.T) {
 	tasks := 2000
 	if *tasksLong > 0 {
