@@ -7,10 +7,10 @@ import (
 	"github.com/gocmbo/cmbo/cmbo"
 )
 
-// Last year's study had other parameters: the optimiser was called differently,
-// choices stood in another order, and momentum was fixed.
+// Last year's study had other parameters: the learning rate and an optimiser had other
+// names, choices stood in another order, and momentum was fixed.
 func ExampleSpace_Adopt() {
-	then := must(cmbo.NewSpace(cmbo.Float("lr", 0.001, 1), cmbo.Categorical("optimizer", "sgd", "adam"), cmbo.Bool("nesterov")))
+	then := must(cmbo.NewSpace(cmbo.Float("rate", 0.001, 1), cmbo.Categorical("optimizer", "SGD", "adam"), cmbo.Bool("nesterov")))
 	past := []cmbo.Task{{
 		ID: "last year", Params: then.Params(),
 		X: [][]float64{{0.1, 0, 1}, {0.01, 1, 0}, {0.9, 1, 0}}, Y: []float64{0.8, 0.9, 0.3},
@@ -20,20 +20,22 @@ func ExampleSpace_Adopt() {
 		cmbo.LogFloat("lr", 1e-5, 0.5),
 		cmbo.Float("momentum", 0, 0.99),
 	))
-	tasks, report, err := now.Adopt(past, cmbo.Changes{Defaults: map[string]any{"momentum": 0.9}})
+	tasks, report, err := now.Adopt(past, cmbo.Changes{
+		Defaults: map[string]any{"momentum": 0.9},
+		Renamed:  map[string]string{"rate": "lr"},
+		Choices:  map[string]map[string]string{"optimizer": {"SGD": "sgd"}},
+	})
 	if err != nil {
 		panic(err)
 	}
 	for i, x := range tasks[0].X {
 		fmt.Println(must(now.Config(x)), tasks[0].Y[i])
 	}
-	fmt.Println("filled in:", report.Filled, "dropped:", report.Dropped)
-	fmt.Println(report.Outside[0])
+	fmt.Println(report)
 	// Output:
 	// map[lr:0.1 momentum:0.9 optimizer:sgd] 0.8
 	// map[lr:0.01 momentum:0.9 optimizer:adam] 0.9
-	// filled in: [momentum] dropped: [nesterov]
-	// cmbo: point outside the space: task "last year": row 2: parameter "lr": 0.9 is not in [1e-05, 0.5]
+	// 2 rows taken over; 1 row left out: task "last year", row 2, parameter "lr" (0.9 is not in [1e-05, 0.5]); taken from the defaults: momentum; dropped: nesterov
 }
 
 // A constraint that a space cannot express is a list of candidates: points of

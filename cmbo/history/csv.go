@@ -96,14 +96,14 @@ func (c CSV) Read(r io.Reader) (*Result, error) {
 // fit in the memory. The report, nil if it is not wanted, counts as the reading goes
 // on. An error ends the sequence; a task without a good row is left out.
 //
-// The rows of a task must follow each other: in memory are those of one task, and 32
-// bytes for each task before, so that one that comes apart is an error, of cmbo's
+// The rows of a task must follow each other: in memory are those of one task, and at
+// most 64 bytes for each task before, so that one that comes apart is an error, of cmbo's
 // ErrTask, and not two. Limits.Rows bounds the rows of a task.
 //
 // Where they do not, Mixed says so: then Tasks reads r, an [io.Seeker] that it takes
 // from where it stands, as often as it needs to hold no more than Limits.Rows rows at
-// a time, which take about 8d + 64 bytes each, d the number of parameters, and less
-// than 200 bytes for the name of a task. n rows take a little more than n divided by
+// a time, which take about 8d + 64 bytes each, d the number of parameters and outputs,
+// and less than 200 bytes for the name of a task (TestTasksMemory). n rows take a little more than n divided by
 // Limits.Rows readings. The first reading looks at every row, so bad rows are known
 // before the first task; the tasks come in no particular order, always the same.
 func (c CSV) Tasks(r io.Reader, report *Report) iter.Seq2[cmbo.Task, error] {

@@ -67,6 +67,24 @@ func ExampleReport() {
 	// history: line 5: task "task": "depth" is "five": not a number - true
 }
 
+// A file of more tasks than fit in the memory passes through one by one.
+func ExampleCSV_Tasks() {
+	file := strings.NewReader("task,x,value\na,0.1,1\na,0.5,3\nb,0.2,2\nb,0.7,?\n") // an *os.File
+	space := must(cmbo.NewSpace(cmbo.Float("x", 0, 1)))
+	var report history.Report
+	for task, err := range (history.CSV{Space: space, Policy: history.Skip}).Tasks(file, &report) {
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(task.ID, task.X, task.Y)
+	}
+	fmt.Println(report.Accepted, "rows,", report.Skipped, "left out:", report.Errors[0])
+	// Output:
+	// a [[0.1] [0.5]] [1 3]
+	// b [[0.2]] [2]
+	// 3 rows, 1 left out: history: line 5: task "b": "value" is "?": not a number
+}
+
 // A finished run goes to a file as a task.
 func ExampleCSV_Write() {
 	space := must(cmbo.NewSpace(cmbo.Float("x", 0, 1), cmbo.Categorical("kernel", "rbf", "poly")))
