@@ -256,6 +256,12 @@ func TestFlags(t *testing.T) {
 		t.Fatal(err)
 	}
 	o, err = parse([]string{"-dir", "x", "-token-file", file, "-host", "a.example", "-host", "::2"}, io.Discard)
+	if _, wrong := parse([]string{"-dir", "x", "-read-token-file", file}, io.Discard); wrong == nil {
+		t.Error("a token for reading, and none for writing, was accepted")
+	}
+	if _, wrong := parse([]string{"-dir", "x", "-token-file", file, "-read-token-file", file}, io.Discard); wrong == nil {
+		t.Error("one token for both was accepted")
+	}
 	if err != nil || o.token != "0123456789abcdef" || len(o.hosts) != 2 {
 		t.Errorf("%+v, %v", o, err)
 	}

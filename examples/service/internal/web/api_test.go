@@ -3,6 +3,7 @@ package web_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math"
 	"net/http"
 	"slices"
@@ -294,5 +295,37 @@ func TestClientErrors(t *testing.T) {
 	}
 	if _, err := c.Ask(t.Context(), "s", 1); client.Code(err) != "unknown_study" {
 		t.Error(err)
+	}
+}
+
+// Every acquisition that api.Options lists is taken, and proposes points.
+func TestAcquisitions(t *testing.T) {
+	s := newService(t)
+	c := s.over(t)
+	space := spaceOf(t, cmbo.Float("x", 0, 1))
+	for i, name := range []string{"EI", "UCB(2)", "PI", "MaxValuePI", "Thompson"} {
+		id := fmt.Sprint("s", i)
+		options := api.Options{Acquisition: name, Initial: ptr(2), Sobol: ptr(50), Local: ptr(10)}
+		if _, err := c.CreateStudy(t.Context(), &api.NewStudy{ID: id, Space: space, Options: options}); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		for k := range 4 {
+			trials, err := c.Ask(t.Context(), id, 1)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if err := c.Tell(t.Context(), id, trials[0].ID, float64(k%3)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d, err := c.Diagnostics(t.Context(), id)
+		if err != nil || d.LastStep == nil {
+			t.Errorf("%s: no model proposed a point: %v", name, err)
+		}
+	}
+	q := post("/v1/studies", `{"id":"none","space":`+marshal(t, space)+`,"options":{"acquisition":"Guess"}}`)
+	if d := wrong(t, q, s.answer(q)); d.Code != "bad_option" {
+		t.Errorf("%+v", d)
 	}
 }
