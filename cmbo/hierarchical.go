@@ -185,7 +185,7 @@ func (p *hierarchicalPrior) surrogate(c *runConfig) (Surrogate, error) {
 	if p.space != nil {
 		x = p.space.Encoded()
 	}
-	return &hierarchicalRun{Bound: hierarchy.NewBound(p.Model, p.Settings(), c.noise, c.parallelism, c.parts(), x, p.at), clusters: c.prior.Clusters()}, nil
+	return &hierarchicalRun{Bound: hierarchy.NewBound(hierarchy.NewRun(p.Model, p.Settings(), c.noise, c.parallelism), c.parts(), x, p.at), clusters: c.prior.Clusters()}, nil
 }
 
 // hierarchicalRun makes a [Surrogate] of the hierarchical prior.

@@ -96,7 +96,9 @@ func (m *outputModel) make(c *runConfig, dim int) {
 		m.model = consulted{plainRun{model.NewPlain(dim, c.ard, c.kernel, math.NaN(), scale, c.seed)}}
 		return
 	}
-	run := &hierarchicalRun{Bound: hierarchy.NewBoundWhole(m.past.model, m.past.model.Settings(), c.parallelism, c.parts())}
+	s := m.past.model.Settings()
+	s.Whole = true // far values too, since a limit may lie anywhere
+	run := &hierarchicalRun{Bound: hierarchy.NewBound(hierarchy.NewRun(m.past.model, s, math.NaN(), c.parallelism), c.parts(), nil, nil)}
 	tasks := m.past.model.Tasks()
 	run.clusters = make([]Cluster, m.past.model.NumClusters())
 	for i, l := range m.past.model.Labels() {

@@ -53,7 +53,7 @@ func (r *successRequirement) probability(ctx context.Context, o *draft, x *linal
 			// a few failures fail everywhere.
 			m = hierarchy.NewSuccess(hierarchy.DefaultKernel(o.space.Dim()), x)
 		}
-		r.run = hierarchy.NewBoundSuccess(m, m.Settings(), o.config.parallelism, o.config.parts())
+		r.run = hierarchy.NewBound(hierarchy.NewSuccessRun(m, m.Settings(), o.config.parallelism), o.config.parts(), nil, nil)
 	}
 	if o.h.Failures == 0 && len(r.run.Model.Tasks()) == 0 {
 		return nil, nil // a draft of an earlier log

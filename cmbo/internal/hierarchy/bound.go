@@ -2,7 +2,6 @@ package hierarchy
 
 import (
 	"context"
-	"math"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/linalg"
@@ -23,23 +22,10 @@ type Bound struct {
 	at   *Candidates
 }
 
-// NewBound returns a run: see [NewRun]. The candidates of a space
-// without a list come in parts of so many rows. at is what the list x, which the run may
-// be bound to, is carried to, both nil for none.
-func NewBound(m *Model, s Settings, noise float64, workers int, parts []int, x *linalg.Dense, at *Candidates) *Bound {
-	return &Bound{Run: NewRun(m, s, noise, workers), Model: m, workers: workers, parts: parts, x: x, at: at}
-}
-
-// NewBoundSuccess returns a run on labels: see [NewSuccessRun] and [NewBound].
-func NewBoundSuccess(m *Model, s Settings, workers int, parts []int) *Bound {
-	return &Bound{Run: NewSuccessRun(m, s, workers), Model: m, workers: workers, parts: parts}
-}
-
-// NewBoundWhole returns a run that takes all values as they are,
-// far ones too, since a limit may lie anywhere: see [NewBound].
-func NewBoundWhole(m *Model, s Settings, workers int, parts []int) *Bound {
-	s.Whole = true
-	return NewBound(m, s, math.NaN(), workers, parts, nil, nil)
+// NewBound binds a run. The candidates of a space without a list come in parts of so many
+// rows. at is what the list x, which it may be bound to, is carried to, both nil for none.
+func NewBound(r *Run, parts []int, x *linalg.Dense, at *Candidates) *Bound {
+	return &Bound{Run: r, Model: r.m, workers: r.workers, parts: parts, x: x, at: at}
 }
 
 // Bind makes x the list, which is carried unless its points are those of the list
@@ -78,40 +64,33 @@ func (r *Bound) candidates(ctx context.Context, x *linalg.Dense) (*Candidates, b
 	return c, true, err
 }
 
-// Predict is [Run.Predict] at the rows of x.
-func (r *Bound) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) error {
+// with calls do with x carried to the grid.
+func (r *Bound) with(ctx context.Context, x *linalg.Dense, do func(c *Candidates, keep bool) error) error {
 	c, keep, err := r.candidates(ctx, x)
 	if err != nil {
 		return err
 	}
-	return r.Run.Predict(ctx, mean, sd, c, keep)
+	return do(c, keep)
+}
+
+// Predict is [Run.Predict] at the rows of x.
+func (r *Bound) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) error {
+	return r.with(ctx, x, func(c *Candidates, keep bool) error { return r.Run.Predict(ctx, mean, sd, c, keep) })
 }
 
 // LogImprovement is [Run.LogImprovement] at the rows of x.
 func (r *Bound) LogImprovement(ctx context.Context, dst []float64, x *linalg.Dense, best float64) error {
-	c, keep, err := r.candidates(ctx, x)
-	if err != nil {
-		return err
-	}
-	return r.Run.LogImprovement(ctx, dst, c, keep, best)
+	return r.with(ctx, x, func(c *Candidates, keep bool) error { return r.Run.LogImprovement(ctx, dst, c, keep, best) })
 }
 
 // LogWithin is [Run.LogWithin] at the rows of x.
 func (r *Bound) LogWithin(ctx context.Context, dst []float64, x *linalg.Dense, lo, hi float64) error {
-	c, keep, err := r.candidates(ctx, x)
-	if err != nil {
-		return err
-	}
-	return r.Run.LogWithin(ctx, dst, c, keep, lo, hi)
+	return r.with(ctx, x, func(c *Candidates, keep bool) error { return r.Run.LogWithin(ctx, dst, c, keep, lo, hi) })
 }
 
 // Success is [Run.Success] at the rows of x.
 func (r *Bound) Success(ctx context.Context, dst []float64, x *linalg.Dense) error {
-	c, keep, err := r.candidates(ctx, x)
-	if err != nil {
-		return err
-	}
-	return r.Run.Success(ctx, dst, c, keep)
+	return r.with(ctx, x, func(c *Candidates, keep bool) error { return r.Run.Success(ctx, dst, c, keep) })
 }
 
 // Weights returns the masses of no transfer, the population, each cluster, and all

@@ -35,7 +35,7 @@ func TestBoundKeeps(t *testing.T) {
 	for i := range y {
 		y[i] = 30 * family(r, x.Row(i), 0) // more widely spread than the tasks' values
 	}
-	kept := NewBound(m, m.Settings(), math.NaN(), 1, parts, nil, nil)
+	kept := NewBound(NewRun(m, m.Settings(), math.NaN(), 1), parts, nil, nil)
 	heavy := make(map[*member]int)
 	for i := range steps {
 		switch i {
@@ -89,7 +89,7 @@ func TestBoundKeeps(t *testing.T) {
 			heavy[k]++
 		}
 
-		other := NewBound(m, m.Settings(), math.NaN(), 4, parts, nil, nil)
+		other := NewBound(NewRun(m, m.Settings(), math.NaN(), 4), parts, nil, nil)
 		wantMean, wantSD, wantEI := make([]float64, n), make([]float64, n), make([]float64, n)
 		require.NoError(t, other.Fit(ctx, told, y[:i], given[:i], pending))
 		require.NoError(t, other.Predict(ctx, wantMean, wantSD, at))
@@ -116,7 +116,7 @@ func TestBoundKeepsProposals(t *testing.T) {
 	list := uniform(r, 7, 2)
 	at, err := m.Candidates(ctx, list, 1)
 	require.NoError(t, err)
-	b := NewBound(m, m.Settings(), math.NaN(), 1, []int{5, 5, 5, 5}, list, at)
+	b := NewBound(NewRun(m, m.Settings(), math.NaN(), 1), []int{5, 5, 5, 5}, list, at)
 	require.NoError(t, b.Fit(ctx, uniform(r, 1, 2), []float64{1}, nil, nil))
 	predict := func(n int) {
 		require.NoError(t, b.Predict(ctx, make([]float64, n), make([]float64, n), uniform(r, n, 2)))
@@ -129,7 +129,7 @@ func TestBoundKeepsProposals(t *testing.T) {
 	require.Same(t, kept, b.at)
 	require.Len(t, b.bound, 4)
 
-	b = NewBound(m, m.Settings(), math.NaN(), 1, []int{5, 5, 5, 5}, list, at)
+	b = NewBound(NewRun(m, m.Settings(), math.NaN(), 1), []int{5, 5, 5, 5}, list, at)
 	require.NoError(t, b.Bind(ctx, points.Pick(list, []int{0, 1, 2, 3, 4, 5, 6})))
 	require.Same(t, at, b.at, "the list is carried already")
 }

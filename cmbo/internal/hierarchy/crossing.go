@@ -19,20 +19,52 @@ type point struct {
 	known    bool                        // given with the value
 }
 
-// A crossing holds prior covariances of one point with others, in the parts that
-// hypotheses share.
+// A crossing holds prior covariances of one point with others, for one goroutine, in the
+// parts that hypotheses share.
 type crossing struct {
 	base    []float64   // the base kernel's
 	rest    []float64   // of e
 	beside  []float64   // of a process beside, nil if none is thought of
 	moments [][]float64 // bᵀ·C·b', C the covariance of the population or a cluster
-	taken
+
+	m     *Model
+	p     *point
+	pts   []*point   // the others,
+	block *workspace // or these
+	last  int        // single task that row is of, −1 for none
+	row   []float64
 }
 
-// taken is what single tasks take off the population's covariances.
-type taken interface {
-	// task returns bᵀ·Vᵀ·V·b' of single task i, good until it is called again.
-	task(i int) []float64
+// set makes c that of the last of points with all of them.
+func (c *crossing) set(m *Model, pts []*point) {
+	row := resize(c.row, len(pts))
+	*c = pts[len(pts)-1].with
+	c.m, c.p, c.pts, c.last, c.row = m, pts[len(pts)-1], pts, -1, row
+}
+
+// task returns bᵀ·Vᵀ·V·b' of single task i, which its values take off the population's
+// covariances; it is good until the next call.
+func (c *crossing) task(i int) []float64 {
+	if i == c.last {
+		return c.row
+	}
+	c.last = i
+	x := c.m.whiten(c.p, i)
+	for j, q := range c.pts {
+		c.row[j] = linalg.Dot(x, c.m.whiten(q, i))
+	}
+	if c.block == nil {
+		return c.row
+	}
+	w, a := c.block.whiten(c.m, i), 0
+	clear(c.row)
+	for ; a+4 <= len(x); a += 4 {
+		f64.Axpy4(c.row, x[a], x[a+1], x[a+2], x[a+3], w.Row(a), w.Row(a+1), w.Row(a+2), w.Row(a+3))
+	}
+	for ; a < len(x); a++ {
+		linalg.Axpy(c.row, x[a], w.Row(a))
+	}
+	return c.row
 }
 
 // point carries a point to the grid; before are the earlier ones, and beside is the kernel
@@ -85,33 +117,6 @@ func (m *Model) whiten(p *point, i int) []float64 {
 	p.applyTo(w, vt, 0)
 	p.whitened[i].Store(&w)
 	return w
-}
-
-// toPoints is the crossing of the last of points with all of them, for one goroutine.
-type toPoints struct {
-	crossing
-	m    *Model
-	pts  []*point
-	last int // single task that row is of
-	row  []float64
-}
-
-// set makes t that of the last of points with all of them.
-func (t *toPoints) set(m *Model, pts []*point) *crossing {
-	t.crossing, t.m, t.pts, t.last = pts[len(pts)-1].with, m, pts, -1
-	t.taken = t
-	return &t.crossing
-}
-
-func (t *toPoints) task(i int) []float64 {
-	if i != t.last {
-		t.last, t.row = i, resize(t.row, len(t.pts))
-		w := t.m.whiten(t.pts[len(t.pts)-1], i)
-		for j, q := range t.pts {
-			t.row[j] = linalg.Dot(w, t.m.whiten(q, i))
-		}
-	}
-	return t.row
 }
 
 // panel is the number of points whose vectors on the grid are carried to a candidate
@@ -167,7 +172,7 @@ func (m *Model) newPanels(ks []*member, pts []*point, from int, earlier *panels)
 // panel's points with those, and the memory of one goroutine that makes them.
 type tile struct {
 	at, row []float64 // a row a column of the panel; a row a candidate
-	with    [panel]toBlock
+	with    [panel]crossing
 	moments [][]float64 // the crossings'
 	taken   [panel * block]float64
 }

@@ -168,10 +168,7 @@ func EM(ctx context.Context, base Base, z *linalg.Dense, tasks []Task, shrink fl
 	n, _ := z.Dims()
 	m := Model{tasks: tasks, grid: newGrid(base, z, n)}
 	on := make([]*carried, len(tasks))
-	if err := parallel.For(ctx, workers, len(tasks), func(_, i int) (err error) {
-		on[i], err = m.carry(i)
-		return err
-	}); err != nil {
+	if err := m.carryTasks(ctx, on, indices(len(tasks)), workers); err != nil {
 		return Moments{}, nil, err
 	}
 	return m.grid.expectMaximize(ctx, on, m.grid.prior(), pull{}, shrink, steps, workers)

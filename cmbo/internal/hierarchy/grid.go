@@ -1,7 +1,6 @@
 package hierarchy
 
 import (
-	"math"
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
@@ -53,13 +52,16 @@ func (g *grid) prior() Moments {
 
 // locator is the memory of carrying one point after another to the grid.
 type locator struct {
-	row   []float64 // k_b(x, Z) of a point
-	near  []float64 // its entries at the neighbours
-	order []int     // the indices of tops
-	tops  []float64 // entries of row that may be among the largest
-	first []float64 // the largest of those, in falling order
-	sub   linalg.Sym
-	chol  linalg.Cholesky
+	row  []float64 // k_b(x, Z) of a point
+	near []float64 // its entries at the neighbours
+	top  []entry   // the largest of row
+	sub  linalg.Sym
+	chol linalg.Cholesky
+}
+
+type entry struct {
+	v float64
+	i int
 }
 
 // locate carries the rows of x to the grid, without prior moments. What comes of it keeps
@@ -119,65 +121,24 @@ func (g *grid) weights(s *located, i int, l *locator) error {
 // nearest sets idx to the indices of the largest entries of row, ascending, the first of
 // equals.
 func (l *locator) nearest(idx []int) {
-	m := len(idx)
-	bound := l.threshold(m)
-	l.order, l.tops = l.order[:0], l.tops[:0]
+	top, m := l.top[:0], len(idx) // values in falling order, with their indices
 	for i, v := range l.row {
-		if !(v < bound) {
-			l.order, l.tops = append(l.order, i), append(l.tops, v)
-		}
-	}
-	bound = l.largest(m)
-	equals := m - slices.Index(l.first, bound) // so many entries of that very value belong
-	idx = idx[:0]
-	for i, v := range l.tops {
-		if v < bound || v == bound && equals == 0 {
-			continue
-		}
-		if v == bound {
-			equals--
-		}
-		idx = append(idx, l.order[i])
-	}
-}
-
-// threshold returns a number that at least m entries of row reach: the smallest of m
-// entries of different parts of row, each about the largest of its part.
-func (l *locator) threshold(m int) float64 {
-	size := len(l.row) / (2 * m)
-	if size < 2 {
-		return math.Inf(-1)
-	}
-	l.tops = resize(l.tops, 2*m)
-	for i := range l.tops {
-		// As integers numbers that are not negative have their order, and the larger
-		// of two is found without a branch.
-		var top int64 = math.MinInt64
-		for _, v := range l.row[i*size : (i+1)*size] {
-			top = max(top, int64(math.Float64bits(v)))
-		}
-		l.tops[i] = math.Float64frombits(uint64(top))
-	}
-	return l.largest(m)
-}
-
-// largest returns the m-th largest of tops, the larger ones and it being in first.
-func (l *locator) largest(m int) float64 {
-	first := l.first[:0]
-	for _, v := range l.tops {
-		if len(first) == m {
-			if !(v > first[m-1]) {
+		if len(top) == m {
+			if !(v > top[m-1].v) {
 				continue
 			}
-			first = first[:m-1]
+			top = top[:m-1]
 		}
-		j := len(first)
-		first = append(first, v)
-		for ; j > 0 && v > first[j-1]; j-- {
-			first[j] = first[j-1]
+		j := len(top)
+		top = append(top, entry{})
+		for ; j > 0 && v > top[j-1].v; j-- {
+			top[j] = top[j-1]
 		}
-		first[j] = v
+		top[j] = entry{v, i}
 	}
-	l.first = first
-	return first[m-1]
+	for k, e := range top {
+		idx[k] = e.i
+	}
+	l.top = top
+	slices.Sort(idx)
 }

@@ -115,7 +115,7 @@ func conforms(t *testing.T, m *Model, h hypothesis, dense func(x *linalg.Dense) 
 	require.NoError(t, run.Fit(ctx, x, make([]float64, told), nil, nil))
 	at, err := m.Candidates(ctx, cand, 1)
 	require.NoError(t, err)
-	f := newWorkspace(at.blocks[0])
+	f := run.workspaces(at, false)[0]
 	mean, variance := make([]float64, cands), make([]float64, cands)
 	h.mean(mean, f.located)
 	h.variance(variance, f)
@@ -131,7 +131,9 @@ func conforms(t *testing.T, m *Model, h hypothesis, dense func(x *linalg.Dense) 
 		h.mean(one, p.located)
 		assert.InDelta(t, wantMean[i], one[0], 1e-9, "%s: mean at point %d", h.about(), i)
 		row := make([]float64, i+1)
-		h.covariance(row, new(toPoints).set(m, run.pts[:i+1]))
+		var c crossing
+		c.set(m, run.pts[:i+1])
+		h.covariance(row, &c)
 		for j, v := range row {
 			assert.InDelta(t, want.At(i, j), v, 1e-9, "%s: covariance of points %d and %d", h.about(), i, j)
 		}
@@ -139,7 +141,7 @@ func conforms(t *testing.T, m *Model, h hypothesis, dense func(x *linalg.Dense) 
 			tile.cross(m, f, b, &f.told, i, min(i+panel, told), 0)
 		}
 		row = make([]float64, cands)
-		h.covariance(row, &tile.with[i%panel].crossing)
+		h.covariance(row, &tile.with[i%panel])
 		for j, v := range row {
 			assert.InDelta(t, want.At(i, told+j), v, 1e-9, "%s: covariance of point %d and candidate %d", h.about(), i, j)
 		}

@@ -51,7 +51,8 @@ func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, earlier *Model, o
 // begin learns the grid's base process and the moments of the population, and returns
 // what it has carried to the grid, by task.
 func begin(ctx context.Context, tasks []Task, z *linalg.Dense, earlier *Model, o *Settings) (*Model, []*carried, error) {
-	m := &Model{tasks: tasks, total: int64(len(tasks)), affine: newAffinePrior(tasks, o), settings: o.kept()}
+	m := &Model{tasks: tasks, total: int64(len(tasks)), affine: newAffinePrior(tasks, o), settings: *o}
+	m.settings.Progress = nil
 	steps := o.Steps
 	var start Moments
 	if earlier != nil {
@@ -250,7 +251,7 @@ func (m *Model) group(ctx context.Context, on []*carried, o *Settings) error {
 		ids[i] = m.tasks[i].ID
 	}
 	s := cluster.Search{
-		Labels: o.Labels, Rank: cluster.Rank(ids), Min: o.Clusters, Max: o.MaxClusters, Jeffreys: o.Jeffreys,
+		Labels: o.Labels, Rank: cluster.Rank(ids), Min: o.Clusters, Max: o.MaxClusters,
 		Score: o.ScorePartitions, Rounds: o.Rounds, Seed: o.Seed, Workers: o.Workers, Progress: o.Progress,
 	}
 	var ps *cluster.Posteriors

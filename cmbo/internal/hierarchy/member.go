@@ -21,16 +21,6 @@ type member struct {
 	awaited *whitened // with the points awaited, nil for none
 }
 
-// newMembers makes members of hypotheses.
-func newMembers(hs []hypothesis) []*member {
-	out := make([]*member, len(hs))
-	for i, h := range hs {
-		f := h.about()
-		out[i] = &member{hypothesis: h, facts: f, place: i, log: math.Log(f.prior)}
-	}
-	return out
-}
-
 // whitened is the factor of a member's covariances at points, with noise, and what it
 // whitens there: values, ones and prior means.
 type whitened struct {
@@ -70,14 +60,14 @@ func (k *member) reset() {
 }
 
 // grow conditions members on the points up to n; values are taken from centre. Those of
-// one task share what it takes off, in t.
-func (m *Model) grow(ks []*member, pts []*point, y []float64, centre float64, n int, t *toPoints) error {
+// one task share what it takes off, in c.
+func (m *Model) grow(ks []*member, pts []*point, y []float64, centre float64, n int, c *crossing) error {
 	known := n
 	for _, k := range ks {
 		known = min(known, len(k.yt))
 	}
 	for i := known; i < n; i++ {
-		c := t.set(m, pts[:i+1])
+		c.set(m, pts[:i+1])
 		for _, k := range ks {
 			if len(k.yt) > i {
 				continue

@@ -32,7 +32,8 @@ func FirstPass(ctx context.Context, tasks []Task, z *linalg.Dense, o Settings) (
 // Model makes the model of total tasks, of which it knows a sample: clusters and tasks
 // that are hypotheses of their own are learned from these.
 func (p *Pass) Model(ctx context.Context, sample []Task, total int64, o Settings) (*Model, error) {
-	m := &Model{tasks: sample, total: total, affine: newAffinePrior(sample, &o), settings: o.kept(), grid: p.grid, pop: p.at}
+	m := &Model{tasks: sample, total: total, affine: newAffinePrior(sample, &o), settings: o, grid: p.grid, pop: p.at}
+	m.settings.Progress = nil
 	return m, m.refine(ctx, make([]*carried, len(sample)), &o)
 }
 

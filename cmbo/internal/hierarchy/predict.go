@@ -91,10 +91,10 @@ func (r *Run) addPending(k *member) error {
 			k.awaited.chol = *k.chol.Clone()
 		}
 	}
-	var at toPoints
+	var c crossing
 	for i := len(k.awaited.yt) - t; i < len(r.pending); i++ {
-		c := at.set(r.m, slices.Concat(r.pts, r.pending[:i+1]))
-		if err := k.addTo(k.awaited, r.pending[i], c, r.values[i]); err != nil {
+		c.set(r.m, slices.Concat(r.pts, r.pending[:i+1]))
+		if err := k.addTo(k.awaited, r.pending[i], &c, r.values[i]); err != nil {
 			return err
 		}
 	}
@@ -108,7 +108,7 @@ func (r *Run) workspaces(c *Candidates, keep bool) []*workspace {
 	for i, b := range c.blocks {
 		f := r.bound[b]
 		if f == nil {
-			f = newWorkspace(b)
+			f = &workspace{located: b, posteriors: make(map[*member]*posterior), whitened: make(map[int]*linalg.Dense)}
 		}
 		out[i], bound[b] = f, f
 	}
@@ -165,7 +165,7 @@ func (r *Run) LogImprovement(ctx context.Context, dst []float64, c *Candidates, 
 		clear(dst)
 		r.visit(ks, mass, ps, func(w, _ float64, p *posterior, a *part) {
 			for j := range dst {
-				mean, sd := p.normalAt(j, a)
+				mean, sd := p.normalAt(j, a, 0)
 				dst[j] += w * sd * special.NormEI((mean-over)/sd)
 			}
 		})
@@ -174,7 +174,7 @@ func (r *Run) LogImprovement(ctx context.Context, dst []float64, c *Candidates, 
 			if sum < minSum {
 				log = math.Inf(-1)
 				r.visit(ks, mass, ps, func(w, _ float64, p *posterior, a *part) {
-					mean, sd := p.normalAt(j, a)
+					mean, sd := p.normalAt(j, a, 0)
 					log = special.LogAddExp(log, math.Log(w)+math.Log(sd)+special.NormLogEI((mean-over)/sd))
 				})
 			}
@@ -193,8 +193,7 @@ func (r *Run) LogWithin(ctx context.Context, dst []float64, c *Candidates, keep 
 		clear(dst)
 		total := r.visit(ks, mass, ps, func(w, noise float64, p *posterior, a *part) {
 			for j := range dst {
-				mean, variance := p.momentsAt(j, a)
-				sd := math.Sqrt(max(variance+noise, math.SmallestNonzeroFloat64))
+				mean, sd := p.normalAt(j, a, noise)
 				dst[j] += w * math.Exp(special.NormLogInterval((lo-mean)/sd, (hi-mean)/sd))
 			}
 		})
@@ -203,8 +202,7 @@ func (r *Run) LogWithin(ctx context.Context, dst []float64, c *Candidates, keep 
 			if sum < minSum {
 				log = math.Inf(-1)
 				r.visit(ks, mass, ps, func(w, noise float64, p *posterior, a *part) {
-					mean, variance := p.momentsAt(j, a)
-					sd := math.Sqrt(max(variance+noise, math.SmallestNonzeroFloat64))
+					mean, sd := p.normalAt(j, a, noise)
 					log = special.LogAddExp(log, math.Log(w)+special.NormLogInterval((lo-mean)/sd, (hi-mean)/sd))
 				})
 			}
@@ -230,10 +228,10 @@ func (r *Run) visit(ks []*member, mass []float64, ps []*posterior, do func(mass,
 	return total
 }
 
-// normalAt returns mean and deviation, not 0, at candidate j.
-func (p *posterior) normalAt(j int, a *part) (mean, sd float64) {
+// normalAt returns mean and deviation, not 0, at candidate j, with noise.
+func (p *posterior) normalAt(j int, a *part, noise float64) (mean, sd float64) {
 	mean, variance := p.momentsAt(j, a)
-	return mean, math.Sqrt(max(variance, math.SmallestNonzeroFloat64))
+	return mean, math.Sqrt(max(variance+noise, math.SmallestNonzeroFloat64))
 }
 
 // minSum is the expected improvement below which logarithms are summed: above, what

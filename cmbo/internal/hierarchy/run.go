@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/kernel"
@@ -54,14 +55,13 @@ func NewRun(m *Model, s Settings, noise float64, workers int) *Run {
 	}
 	r := &Run{m: m, s: s, noise: noise, workers: workers, beside: m.besideKernel(&s)}
 	r.setUnit(r.unitFor(nil))
-	r.all = newMembers(m.hypotheses(&s))
-	for _, k := range r.all {
-		if k.many {
-			r.many = append(r.many, k)
-		} else {
-			r.few = append(r.few, k)
+	for i, h := range m.hypotheses(&s) {
+		k := &member{hypothesis: h, facts: h.about(), place: i, log: math.Log(h.about().prior)}
+		if r.all = append(r.all, k); !k.many {
+			r.few = r.all
 		}
 	}
+	r.many = r.all[len(r.few):]
 	r.restart()
 	return r
 }
@@ -71,6 +71,9 @@ func NewRun(m *Model, s Settings, noise float64, workers int) *Run {
 // awaited. It keeps what it knows of points that it was given before in the same
 // order.
 func (r *Run) Fit(ctx context.Context, x *linalg.Dense, y, given []float64, pending *linalg.Dense) error {
+	if given == nil {
+		given = make([]float64, len(y))
+	}
 	if !r.s.Exact && !r.s.Whole {
 		y = scaling.RaiseLow(y, r.m.affine.wide())
 	}
@@ -80,15 +83,11 @@ func (r *Run) Fit(ctx context.Context, x *linalg.Dense, y, given []float64, pend
 	}
 	fresh := len(r.y) < len(y) || r.active == nil
 	for i := len(r.y); i < len(y); i++ {
-		v := 0.0
-		if given != nil {
-			v = given[i]
-		}
 		p, err := r.m.point(r.pts, x.Row(i), r.noise, r.beside)
 		if err != nil {
 			return err
 		}
-		r.pts, r.y, r.given = append(r.pts, p), append(r.y, y[i]), append(r.given, v)
+		r.pts, r.y, r.given = append(r.pts, p), append(r.y, y[i]), append(r.given, given[i])
 		r.z = append(r.z, y[i]/r.u)
 	}
 	if fresh {
@@ -107,11 +106,7 @@ func (r *Run) continues(x *linalg.Dense, y, given []float64) bool {
 		return false
 	}
 	for i, p := range r.pts {
-		v := 0.0
-		if given != nil {
-			v = given[i]
-		}
-		if v != r.given[i] || !slices.Equal(p.x.Row(0), x.Row(i)) {
+		if given[i] != r.given[i] || !slices.Equal(p.x.Row(0), x.Row(i)) {
 			return false
 		}
 	}
@@ -298,13 +293,13 @@ func (r *Run) follow(ctx context.Context, ks []*member, n int) ([]node, error) {
 		groups = append(groups, []*member{k})
 	}
 	type scratch struct {
-		toPoints
+		crossing
 		quadrature
 	}
 	memory := make([]scratch, parallel.Workers(r.workers, len(groups)))
 	return nodes, parallel.For(ctx, r.workers, len(groups), func(w, i int) error {
 		s := &memory[w]
-		if err := r.m.grow(groups[i], r.pts, r.z, r.centre(), n, &s.toPoints); err != nil {
+		if err := r.m.grow(groups[i], r.pts, r.z, r.centre(), n, &s.crossing); err != nil {
 			return err
 		}
 		for _, k := range groups[i] {
@@ -321,11 +316,7 @@ func (r *Run) follow(ctx context.Context, ks []*member, n int) ([]node, error) {
 // await conditions the run on points whose values are awaited, each as evaluated with
 // the mean that those before it leave. Points that it has already stay.
 func (r *Run) await(ctx context.Context, x *linalg.Dense) error {
-	n := 0
-	if x != nil {
-		n, _ = x.Dims()
-	}
-	same := 0
+	n, same := points.Len(x), 0
 	for same < min(n, len(r.pending)) && slices.Equal(r.pending[same].x.Row(0), x.Row(same)) {
 		same++
 	}

@@ -518,7 +518,8 @@ func TestWhole(t *testing.T) {
 	raised := NewRun(m, o, math.NaN(), 1)
 	require.NoError(t, raised.Fit(ctx, x, y, nil, nil))
 	assert.Greater(t, raised.y[8], -1e3)
-	whole := NewBoundWhole(m, m.Settings(), 1, nil)
+	o.Whole = true
+	whole := NewBound(NewRun(m, o, math.NaN(), 1), nil, nil, nil)
 	require.NoError(t, whole.Fit(ctx, x, y, nil, nil))
 	assert.Equal(t, y, whole.y)
 	at := x.View(8, 0, 1, 2)
@@ -577,7 +578,9 @@ func TestAwaitedPoints(t *testing.T) {
 		l := k.awaited.chol.Lower()
 		for i, p := range pts {
 			row := make([]float64, i+1)
-			k.covariance(row, new(toPoints).set(m, pts[:i+1]))
+			var c crossing
+			c.set(m, pts[:i+1])
+			k.covariance(row, &c)
 			row[i] += k.noise * p.noise
 			for j, v := range row {
 				assert.InDelta(t, v, linalg.Dot(l.Row(i)[:j+1], l.Row(j)[:j+1]), 1e-12)

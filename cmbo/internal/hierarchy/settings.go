@@ -35,7 +35,6 @@ type Settings struct {
 
 	// Clusters.
 	Labels                []int   // given instead of found
-	Jeffreys              bool    // the distance that clusters, else Wasserstein
 	Clusters, MaxClusters int     // smallest and largest number tried: four, chosen on tables
 	Rounds                int     // of the search for a partition, at most
 	ScorePartitions       bool    // score them where one number is tried, too
@@ -99,13 +98,6 @@ func DefaultSettings(dim int) Settings {
 		Top: 16, FirstRound: 4, Window: 64, MinMass: 1e-3, MaxParts: 5, MinPart: 1e-4,
 		SuccessVariance: 1, SuccessNoise: 0.1, MinLabelNoise: 0.05, SuccessNoTransfer: 0.02,
 	}
-}
-
-// kept returns what a model keeps.
-func (s *Settings) kept() Settings {
-	out := *s
-	out.Progress = nil
-	return out
 }
 
 // DefaultKernel returns a scaled Matérn-3/2 with a length for each of dim coordinates,

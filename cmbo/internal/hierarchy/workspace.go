@@ -22,10 +22,6 @@ type workspace struct {
 // row a point.
 type crossings struct{ rest, base, beside [][]float64 }
 
-func newWorkspace(at *located) *workspace {
-	return &workspace{located: at, posteriors: make(map[*member]*posterior), whitened: make(map[int]*linalg.Dense)}
-}
-
 // whiten returns V·b of single task i.
 func (f *workspace) whiten(m *Model, i int) *linalg.Dense {
 	if f.whitened[i] == nil {
@@ -58,13 +54,6 @@ func (k *member) start(f *workspace) *posterior {
 	k.mean(p.p2, f.located)
 	k.variance(p.variance, f)
 	return p
-}
-
-func (p *posterior) clone(more int) *posterior {
-	return &posterior{
-		w:  append(make([][]float64, 0, len(p.w)+more), p.w...),
-		p0: slices.Clone(p.p0), p1: slices.Clone(p.p1), p2: slices.Clone(p.p2), variance: slices.Clone(p.variance),
-	}
 }
 
 // add conditions on one point more, that of w at place k: row holds its
@@ -132,45 +121,16 @@ func (t *tile) cross(m *Model, f *workspace, b *panels, x *crossings, start, end
 			}
 		}
 		c := &t.with[i]
-		*c = toBlock{m: m, f: f, p: p, last: -1, row: t.taken[i*block:][:n]}
-		c.base, c.rest, c.moments, c.taken = x.base[l], x.rest[l], t.moments[i*sets:][:sets], c
+		*c = crossing{
+			base: x.base[l], rest: x.rest[l], moments: t.moments[i*sets:][:sets],
+			m: m, p: p, block: f, last: -1, row: t.taken[i*block:][:n],
+		}
 		if x.beside != nil {
 			c.beside = x.beside[l]
 		}
 		for k, set := range b.sets {
 			c.moments[set] = t.of((1+k)*panel + i)[:n]
 		}
-	}
-}
-
-// toBlock is the crossing of a point with a block of candidates.
-type toBlock struct {
-	crossing
-	m    *Model
-	f    *workspace
-	p    *point
-	last int // single task that row is of
-	row  []float64
-}
-
-func (t *toBlock) task(i int) []float64 {
-	if i != t.last {
-		t.last = i
-		takenTo(t.row, t.f.whiten(t.m, i), t.m.whiten(t.p, i))
-	}
-	return t.row
-}
-
-// takenTo sets dst to Wᵀ·x, W having a column a candidate.
-func takenTo(dst []float64, w *linalg.Dense, x []float64) {
-	clear(dst)
-	n, _ := w.Dims()
-	a := 0
-	for ; a+4 <= n; a += 4 {
-		f64.Axpy4(dst, x[a], x[a+1], x[a+2], x[a+3], w.Row(a), w.Row(a+1), w.Row(a+2), w.Row(a+3))
-	}
-	for ; a < n; a++ {
-		linalg.Axpy(dst, x[a], w.Row(a))
 	}
 }
 
@@ -198,7 +158,7 @@ func (r *Run) condition(f *workspace, ks []*member, ps []*posterior, b *panels, 
 			made := make([]float64, max(end-known, 0)*n)
 			for l := known; l < end; l++ {
 				row := made[(l-known)*n:][:n:n]
-				k.covariance(row, &t.with[l%panel].crossing)
+				k.covariance(row, &t.with[l%panel])
 				p.add(row, solved(k), first+l)
 			}
 		}
@@ -222,7 +182,9 @@ func (r *Run) told(f *workspace, ks []*member, b *panels, t *tile) []*posterior 
 func (r *Run) awaited(f *workspace, ks []*member, ps []*posterior, b *panels, t *tile) []*posterior {
 	out := make([]*posterior, len(ps))
 	for i, p := range ps {
-		out[i] = p.clone(len(r.values))
+		q := *p
+		q.w, q.p0, q.p1, q.p2, q.variance = slices.Clone(p.w), slices.Clone(p.p0), slices.Clone(p.p1), slices.Clone(p.p2), slices.Clone(p.variance)
+		out[i] = &q
 	}
 	r.condition(f, ks, out, b, new(crossings), len(r.pts), t, func(k *member) *whitened { return k.awaited })
 	return out
