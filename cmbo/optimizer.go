@@ -24,7 +24,7 @@ import (
 // nothing told is ever lost.
 //
 // An Optimizer is safe for concurrent use. Calls that compute with the model
-// (Ask, AskN, Predict, Weights, Transfer, Calibration, Outlook, Explain and
+// (Ask, AskN, Predict, Weights, Transfer, Calibration, Outlook, Recommend, Explain and
 // RegretBound) wait for each other, and Observe and Enqueue wait for them. No other call
 // does: a trial can be told, and the state be read, while an Ask computes. The log then
 // says which events the proposal was computed from. The same seed, options and sequence

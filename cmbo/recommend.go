@@ -1,0 +1,165 @@
+package cmbo
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
+	"github.com/gocmbo/cmbo/cmbo/space"
+	"github.com/gocmbo/cmbo/internal/special"
+)
+
+// A Recommendation says which of the points evaluated to use, where values are noisy.
+type Recommendation struct {
+	// X is the point; nil if there is none to recommend: before the first value, or as long
+	// as none holds the limits of all outputs.
+	X []float64
+	// Mean and SD are what the model makes of the noise-free objective there, in the user's
+	// units, and Values is the number of values told of it. Mean and SD are NaN before the
+	// values have a scale: see [Optimizer.Predict].
+	Mean, SD float64
+	Values   int
+	// Again is the point evaluated of which one value more is expected to raise the mean of
+	// what is recommended most, and Gain by how much; nil and 0 if there is one point alone.
+	// Where Gain is more than what [Outlook] says of a new point, and than what an evaluation
+	// costs, evaluate it again: see [Optimizer.Enqueue].
+	Again []float64
+	Gain  float64
+
+	space *Space
+}
+
+// String says it in words.
+func (r Recommendation) String() string {
+	if r.X == nil {
+		return "there is no point to recommend yet"
+	}
+	s := fmt.Sprintf("use%v: %.4g ± %.2g by %d values", space.Point{Space: r.space, X: r.X}, r.Mean, r.SD, r.Values)
+	if r.Again != nil {
+		s += fmt.Sprintf("; one value more at%v is expected to gain %.2g", space.Point{Space: r.space, X: r.Again}, r.Gain)
+	}
+	return s
+}
+
+// Recommend returns the point to use in the end: of those evaluated the one of the largest
+// mean (the smallest where small values are good), not of the best value, which under noise
+// is the luckiest. Points count whose outputs, on the mean of what was told there, hold all
+// limits. The expected gain of one value more takes points for independent of each other.
+// It takes what [Optimizer.Predict] takes for each point, changes no proposal, says the same
+// after [Restore], and fails with [ErrNumerical] or ctx.Err().
+func (o *Optimizer) Recommend(ctx context.Context) (Recommendation, error) {
+	return withModel(ctx, o, func() (Recommendation, error) {
+		present := o.draft()
+		r := Recommendation{Mean: math.NaN(), SD: math.NaN(), space: o.space}
+		at, values := present.pointsHolding()
+		if len(at) == 0 {
+			return r, nil
+		}
+		d, scale := present.data(false)
+		if err := o.fit(ctx, d); err != nil {
+			return r, err
+		}
+		x := points.Pick(d.X, at)
+		mean, sd := make([]float64, len(at)), make([]float64, len(at))
+		if present.hasScale(d) {
+			if err := o.model.Predict(ctx, mean, sd, x); err != nil {
+				return r, err
+			}
+		}
+		best := slices.Index(mean, slices.Max(mean))
+		point := func(i int) []float64 { return slices.Clone(present.h.Observations[at[i]].X) }
+		r.X, r.Values = point(best), values[best]
+		if !present.hasScale(d) {
+			return r, nil
+		}
+		r.Mean, r.SD = scale.Back(mean[best], sd[best])
+		r.Mean = scaling.Orient(r.Mean, o.config.minimize)
+		if i, gain := again(mean, sd, best, o.noiseOf(d)); i >= 0 {
+			r.Again, r.Gain = point(i), scale.Scale*gain
+		}
+		return r, nil
+	})
+}
+
+// pointsHolding returns, for each point evaluated whose outputs hold all limits on the mean,
+// the first of its observations, and how many there are.
+func (o *draft) pointsHolding() (at, values []int) {
+	of := make(map[string][]int)
+	var keys []string
+	for i, ob := range o.h.Observations {
+		key := points.Key(ob.X)
+		if of[key] == nil {
+			keys = append(keys, key)
+		}
+		of[key] = append(of[key], i)
+	}
+	for _, key := range keys {
+		holds := true
+		for _, m := range o.outputModels() {
+			var sum, n float64
+			for _, i := range of[key] {
+				if v, ok := o.h.Observations[i].Outputs[m.output.Name]; ok {
+					sum, n = sum+v, n+1
+				}
+			}
+			holds = holds && n > 0 && m.output.Beyond(sum/n) == 0
+		}
+		if holds {
+			at, values = append(at, of[key][0]), append(values, len(of[key]))
+		}
+	}
+	return at, values
+}
+
+// noiseOf returns the noise variance of one value more, in scaled units: the mean of those
+// given, else the model's.
+func (o *Optimizer) noiseOf(d Data) float64 {
+	var sum, n float64
+	for _, v := range d.NoiseVariance {
+		if v > 0 {
+			sum, n = sum+v, n+1
+		}
+	}
+	if n > 0 {
+		return sum / n
+	}
+	if v := o.model.noiseVariance(); v > 0 {
+		return v
+	}
+	return 0
+}
+
+// again returns the point of which one value more raises the largest of the means most, and
+// the expected rise, -1 of a single point. With variance v and noise variance n the mean of a
+// point then has the deviation v/√(v+n) from what it is: it counts if it passes, or falls
+// behind, the largest of the others.
+func again(mean, sd []float64, best int, noise float64) (at int, gain float64) {
+	at = -1
+	second := math.Inf(-1)
+	for i, m := range mean {
+		if i != best {
+			second = max(second, m)
+		}
+	}
+	if len(mean) == 1 {
+		return at, 0
+	}
+	for i, m := range mean {
+		behind := mean[best] - m
+		if i == best {
+			behind = mean[best] - second
+		}
+		g := 0.0
+		if v := sd[i] * sd[i]; v > 0 {
+			s := v / math.Sqrt(v+noise)
+			g = s * special.NormEI(-behind/s)
+		}
+		if at < 0 || g > gain {
+			at, gain = i, g
+		}
+	}
+	return at, gain
+}

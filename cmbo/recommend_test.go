@@ -1,0 +1,157 @@
+package cmbo
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gocmbo/cmbo/internal/rng"
+)
+
+// The gain of one value more is the mean over what that value may be.
+func TestAgain(t *testing.T) {
+	mean, sd := []float64{1, 0.8, -3, 0.9}, []float64{0.2, 0.5, 4, 0}
+	const noise = 0.3
+	best, want := -1, -1.0
+	for i := range mean {
+		others := math.Inf(-1)
+		for j, m := range mean {
+			if j != i {
+				others = max(others, m)
+			}
+		}
+		// A value y ~ N(mean, v+n) moves the mean by v/(v+n)·(y−mean).
+		v := sd[i] * sd[i]
+		const steps = 20000
+		var sum float64
+		for k := range steps {
+			z := -8 + 16*(float64(k)+0.5)/steps
+			moved := mean[i] + v/(v+noise)*math.Sqrt(v+noise)*z
+			sum += max(moved, others) * math.Exp(-z*z/2) / math.Sqrt(2*math.Pi) * 16 / steps
+		}
+		if gain := sum - 1; gain > want {
+			best, want = i, gain
+		}
+	}
+	at, gain := again(mean, sd, 0, noise)
+	assert.Equal(t, best, at)
+	assert.InDelta(t, want, gain, 1e-6)
+	at, gain = again([]float64{1, 2}, []float64{0, 0}, 1, 0)
+	assert.Equal(t, 0, at)
+	assert.Zero(t, gain)
+	at, _ = again([]float64{1}, []float64{1}, 0, 1)
+	assert.Equal(t, -1, at)
+}
+
+// What is recommended is evaluated, holds the limits on the mean of its values, has the
+// largest mean of these, and is the same after a restore.
+func TestRecommend(t *testing.T) {
+	ctx := context.Background()
+	s, tasks := encoded(t, 1, 30)
+	o, err := New(s, WithMinimize(), WithOutput("seconds", AtMost(5), Optional()))
+	require.NoError(t, err)
+	r, err := o.Recommend(ctx)
+	require.NoError(t, err)
+	assert.Nil(t, r.X)
+	assert.Equal(t, "there is no point to recommend yet", r.String())
+	rows := tasks[0].X
+	require.NoError(t, o.Observe(rows[0], 1, Outputs{"seconds": 6}))
+	require.NoError(t, o.Observe(rows[1], 1))
+	r, err = o.Recommend(ctx)
+	require.NoError(t, err)
+	assert.Nil(t, r.X, "nothing is known to hold the limit")
+	require.NoError(t, o.Observe(rows[2], 1, Outputs{"seconds": 4}))
+	r, err = o.Recommend(ctx)
+	require.NoError(t, err)
+	assert.Equal(t, rows[2], r.X)
+	assert.True(t, math.IsNaN(r.Mean), "equal values have no scale")
+	for i, y := range []float64{3, 2, 4, 0.1, 3.1, 3.2} {
+		x := rows[3+i]
+		if i > 3 {
+			x = rows[6] // which was lucky once
+		}
+		require.NoError(t, o.Observe(x, y, Outputs{"seconds": 4.5}, WithNoise(1)))
+	}
+	require.NoError(t, o.Observe(rows[0], -5, Outputs{"seconds": 5}), "5.5 on the mean")
+	r, err = o.Recommend(ctx)
+	require.NoError(t, err)
+	best := math.Inf(1)
+	for _, i := range []int{2, 3, 4, 5, 6} {
+		mean, _, err := o.Predict(rows[i])
+		require.NoError(t, err)
+		if mean < best {
+			best = mean
+			assert.LessOrEqual(t, r.Mean, mean+1e-12)
+		}
+	}
+	assert.InDelta(t, best, r.Mean, 1e-12)
+	assert.NotEqual(t, rows[0], r.X)
+	assert.NotEqual(t, rows[6], r.X)
+	assert.NotNil(t, r.Again)
+	assert.Positive(t, r.Gain)
+	assert.Regexp(t, `^use a=.*: .* by 1 values; one value more at a=.* is expected to gain `, r.String())
+	var b bytes.Buffer
+	require.NoError(t, o.Snapshot(&b))
+	back, err := Restore(&b)
+	require.NoError(t, err)
+	again, err := back.Recommend(ctx)
+	require.NoError(t, err)
+	assert.Equal(t, fmt.Sprintf("%v %v %v", r.X, r.Mean, r.Gain), fmt.Sprintf("%v %v %v", again.X, again.Mean, again.Gain))
+}
+
+// Under noise what is recommended is better than what had the best value: regrets in units
+// of the deviation of the function, for noise of so many of these.
+func TestRecommendRegret(t *testing.T) {
+	ctx := context.Background()
+	s, tasks := encoded(t, 8, 60)
+	prior, err := Learn(ctx, s, tasks[:6], WithMinimize(), WithClusters(2))
+	require.NoError(t, err)
+	repeats := 8
+	if testing.Short() {
+		repeats = 2
+	}
+	for _, with := range []string{"with transfer", "without"} {
+		var ofBest, ofMean float64
+		for _, noise := range []float64{0.1, 0.3, 1} {
+			var lucky, meant float64
+			for k := range repeats {
+				task := tasks[6+k%2]
+				unit := ZScore.fit(task.Y).Scale
+				opts := []Option{WithPrior(prior)}
+				if with == "without" {
+					opts = []Option{WithMinimize(), WithSeed(uint64(k))}
+				}
+				o, err := New(s, opts...)
+				require.NoError(t, err)
+				r := rng.Stream(5, t.Name(), uint64(k))
+				for range 20 {
+					trial, err := o.Ask(ctx)
+					require.NoError(t, err)
+					require.NoError(t, o.Tell(trial.ID, task.Y[trial.Index]+noise*unit*r.NormFloat64(), WithNoise(noise*noise*unit*unit)))
+				}
+				regret := func(x []float64) float64 {
+					best := math.Inf(1)
+					for _, y := range task.Y {
+						best = min(best, y)
+					}
+					return (task.Y[s.Index(x)] - best) / unit / float64(repeats)
+				}
+				b, ok := o.Best()
+				require.True(t, ok)
+				rec, err := o.Recommend(ctx)
+				require.NoError(t, err)
+				lucky, meant = lucky+regret(b.X), meant+regret(rec.X)
+			}
+			t.Logf("%s, noise %.1f: regret %.3f of the best value, %.3f of what is recommended", with, noise, lucky, meant)
+			ofBest, ofMean = ofBest+lucky, ofMean+meant
+		}
+		if !testing.Short() {
+			assert.Less(t, ofMean, 0.8*ofBest)
+		}
+	}
+}
