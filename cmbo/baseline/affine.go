@@ -353,25 +353,29 @@ func (r *affineRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.D
 
 // Score writes the logarithm of the expected improvement over the mixture; other
 // acquisitions see the moments.
-func (r *affineRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, f acq.Func, best float64) error {
+func (r *affineRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, f acq.Func, _ float64) error {
 	if f == nil {
 		return optionErrorf("a nil acquisition")
 	}
-	sd := make([]float64, len(dst))
-	if err := r.Predict(ctx, dst, sd, x); err != nil {
-		return err
-	}
 	ei, ok := f.(acq.EI)
-	switch {
-	case len(r.values) == 0 && ok && points.Len(r.d.Pending) == 0:
-		return nil // the largest mean
-	case math.IsNaN(best) && ok:
-		ei.Best = maxOf(dst)
-	case !ok:
+	if !ok || len(r.values) == 0 {
+		sd := make([]float64, len(dst))
+		if err := r.Predict(ctx, dst, sd, x); err != nil {
+			return err
+		}
+		if ok && points.Len(r.d.Pending) == 0 {
+			return nil // the largest mean
+		}
+		if ok {
+			f = acq.EI{Best: maxOf(dst)} // by the mean a pending point would be asked again
+		}
 		for j, m := range dst {
 			dst[j] = f.Score(m, sd[j])
 		}
 		return nil
+	}
+	if err := r.ready(ctx, x, dst); err != nil {
+		return err
 	}
 	at, err := r.pointsAt(ctx, x)
 	if err != nil {
