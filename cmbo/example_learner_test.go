@@ -1,0 +1,57 @@
+package cmbo_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"math"
+
+	"github.com/gocmbo/cmbo/cmbo"
+)
+
+// Two workers share a past, and what they have learned is merged.
+func ExampleLearner() {
+	ctx := context.Background()
+	space, err := cmbo.NewSpace(cmbo.LogFloat("lr", 1e-5, 1))
+	if err != nil {
+		log.Fatal(err)
+	}
+	l, err := cmbo.NewLearner(space, cmbo.WithIndexPoints(20))
+	if err != nil {
+		log.Fatal(err)
+	}
+	runs := func(worker int) []cmbo.Task {
+		var tasks []cmbo.Task
+		for i := range 3 {
+			best := -3 + 0.1*float64(2*i+worker)
+			t := cmbo.Task{ID: fmt.Sprintf("run %d of worker %d", i, worker)}
+			for _, e := range []float64{-5, -4, -3, -2, -1} {
+				t.X, t.Y = append(t.X, []float64{math.Pow(10, e)}), append(t.Y, -(e-best)*(e-best))
+			}
+			tasks = append(tasks, t)
+		}
+		return tasks
+	}
+	for more := true; more; {
+		for worker := range 2 {
+			shard := l.Shard()
+			for _, t := range runs(worker) {
+				if err := shard.Add(t); err != nil {
+					log.Fatal(err)
+				}
+			}
+			if err := l.Merge(shard); err != nil { // after Encode and DecodeLearner, if it comes from elsewhere
+				log.Fatal(err)
+			}
+		}
+		if more, err = l.EndPass(ctx); err != nil {
+			log.Fatal(err)
+		}
+	}
+	prior, err := l.Prior(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(prior.NumTasks(), "tasks")
+	// Output: 6 tasks
+}
