@@ -34,7 +34,7 @@ func withBeside(m *Model, s *Settings, mass float64, h func(mass, noise float64)
 	return out
 }
 
-func (h *beside) variance(dst []float64, at *workspace) {
+func (h *beside) variance(dst []float64, at *view) {
 	h.hypothesis.variance(dst, at)
 	v := h.kernel.Eval(at.x.Row(0), at.x.Row(0)) // the same everywhere
 	for j := range dst {

@@ -150,20 +150,11 @@ func TestPanelsLaidOutBefore(t *testing.T) {
 	}
 	run := NewRun(m, m.Settings(), math.NaN(), 1)
 	require.NoError(t, run.Fit(ctx, x, y, nil, nil))
-	var pop, cluster []*member
-	for _, k := range run.all {
-		switch k.level {
-		case Population:
-			pop = append(pop, k)
-		case Cluster:
-			cluster = append(cluster, k)
-		}
-	}
-	require.NotEmpty(t, cluster)
+	pop, clusters := []int{0}, []int{1, 2}
 	short := m.newPanels(pop, run.pts[:panel+1], 0, nil)
-	for _, ks := range [][]*member{pop, cluster, append(cluster, pop...)} {
+	for _, ks := range [][]int{pop, clusters, {1, 2, 0}} {
 		want := m.newPanels(ks, run.pts, 0, nil)
-		for _, earlier := range []*panels{short, m.newPanels(pop, run.pts, n, nil), m.newPanels(cluster, run.pts, panel, nil)} {
+		for _, earlier := range []*panels{short, m.newPanels(pop, run.pts, n, nil), m.newPanels(clusters, run.pts, panel, nil)} {
 			got := m.newPanels(ks, run.pts, 0, earlier)
 			require.Equal(t, want.cols, got.cols)
 		}

@@ -19,6 +19,27 @@ type point struct {
 	known    bool                        // given with the value
 }
 
+// A view is a block of candidates as one run knows it.
+type view struct {
+	*located
+	whitened map[int]*linalg.Dense // V·b by single task, a column a candidate
+}
+
+// whiten returns V·b of single task i.
+func (f *view) whiten(m *Model, i int) *linalg.Dense {
+	if f.whitened[i] == nil {
+		vt := m.singles[i].vt
+		_, n := vt.Dims()
+		at := linalg.NewDense(f.len(), n, nil)
+		for j := range f.len() {
+			f.applyTo(at.Row(j), vt, j)
+		}
+		f.whitened[i] = new(linalg.Dense)
+		f.whitened[i].CopyTrans(at)
+	}
+	return f.whitened[i]
+}
+
 // A crossing holds prior covariances of one point with others, for one goroutine, in the
 // parts that hypotheses share.
 type crossing struct {
@@ -29,9 +50,9 @@ type crossing struct {
 
 	m     *Model
 	p     *point
-	pts   []*point   // the others,
-	block *workspace // or these
-	last  int        // single task that row is of, −1 for none
+	pts   []*point // the others,
+	block *view    // or these
+	last  int      // single task that row is of, −1 for none
 	row   []float64
 }
 
@@ -133,21 +154,13 @@ type panels struct {
 	cols []linalg.Dense // by panel; empty before the first that is needed
 }
 
-// newPanels lays out points for the hypotheses of members, from the panel of the point
-// from on. What earlier panels, of the first of the points, hold for the same moments is
-// taken from them.
-func (m *Model) newPanels(ks []*member, pts []*point, from int, earlier *panels) *panels {
+// newPanels lays out points under sets of moments, from the panel of the point from on. What
+// earlier panels, of the first of the points, hold for the same moments is taken from them.
+func (m *Model) newPanels(sets []int, pts []*point, from int, earlier *panels) *panels {
 	g := m.grid
-	b := &panels{pts: pts, x: linalg.NewDense(len(pts), g.dim(), nil), cols: make([]linalg.Dense, (len(pts)+panel-1)/panel)}
+	b := &panels{pts: pts, sets: sets, x: linalg.NewDense(len(pts), g.dim(), nil), cols: make([]linalg.Dense, (len(pts)+panel-1)/panel)}
 	for i, p := range pts {
 		copy(b.x.Row(i), p.x.Row(0))
-	}
-	for _, k := range ks {
-		for _, set := range k.moments {
-			if !slices.Contains(b.sets, set) {
-				b.sets = append(b.sets, set)
-			}
-		}
 	}
 	if earlier != nil && slices.Equal(earlier.sets, b.sets) {
 		copy(b.cols, earlier.cols[:len(earlier.pts)/panel])

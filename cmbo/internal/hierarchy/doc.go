@@ -24,7 +24,7 @@
 //     covariance and mass: a draw of the base process (notransfer.go), of the population
 //     (population.go), of a cluster (cluster.go), something like one task (single.go); or
 //     one of these with a process of the target's own beside (beside.go). A new one is a
-//     file with its type, a line in the table of hypothesis.go, and a test that registers
+//     file with its type, a line in table.go, and a test that registers
 //     its moments on the grid with those of the others. No other file changes.
 //
 //   - Run (member.go, workspace.go, affine.go, run.go, predict.go): under each hypothesis

@@ -7,7 +7,7 @@ type hypothesis interface {
 	// mean sets dst to the prior means at points.
 	mean(dst []float64, at *located)
 	// variance sets dst to the prior variances at candidates.
-	variance(dst []float64, at *workspace)
+	variance(dst []float64, at *view)
 	// covariance sets dst to the prior covariances of a crossing.
 	covariance(dst []float64, c *crossing)
 	// about returns the prior mass and what else a run goes by.
@@ -39,36 +39,6 @@ const (
 	SingleTask
 	NumLevels
 )
-
-// table lists the hypotheses of a run, those of which there are many last. A share is that
-// of the level's mass, among those of the level.
-var table = []struct {
-	level Level
-	share float64
-	make  func(m *Model, s *Settings, mass float64) []hypothesis
-}{
-	{NoTransfer, 1, noTransfers}, // a past that has nothing to do with the target must not hold it up
-	{Population, 1, populations}, // what all tasks share is worth most before the first values
-	{Cluster, 1, clusters},       // tasks come in groups, and few values tell which
-	{SingleTask, 1, singleTasks}, // one task that is like the target is worth more than any mean
-}
-
-// hypotheses returns those of the table, with the prior masses of the settings.
-func (m *Model) hypotheses(s *Settings) []hypothesis {
-	var total [NumLevels]float64
-	for _, t := range table {
-		total[t.level] += t.share
-	}
-	var out []hypothesis
-	for _, t := range table {
-		for _, h := range t.make(m, s, s.Mass[t.level]*t.share/total[t.level]) {
-			if h.about().prior > 0 {
-				out = append(out, h)
-			}
-		}
-	}
-	return out
-}
 
 // noisy returns a hypothesis for each noise variance that is thought of, with equal masses.
 // The tasks' noise holds what the base process does not follow of their functions, which

@@ -118,12 +118,12 @@ func conforms(t *testing.T, m *Model, h hypothesis, dense func(x *linalg.Dense) 
 	f := run.workspaces(at, false)[0]
 	mean, variance := make([]float64, cands), make([]float64, cands)
 	h.mean(mean, f.located)
-	h.variance(variance, f)
+	h.variance(variance, &f.view)
 	for j := range cands {
 		assert.InDelta(t, wantMean[told+j], mean[j], 1e-9, "%s: mean at candidate %d", h.about(), j)
 		assert.InDelta(t, want.At(told+j, told+j), variance[j], 1e-9, "%s: variance at candidate %d", h.about(), j)
 	}
-	b := m.newPanels([]*member{{hypothesis: h, facts: h.about()}}, run.pts, 0, nil)
+	b := m.newPanels(h.about().moments, run.pts, 0, nil)
 	run.extend(&f.told, b.x, f.located)
 	var tile tile
 	for i, p := range run.pts {

@@ -18,6 +18,6 @@ func (h *noTransfer) mean(dst []float64, at *located) {
 	}
 }
 
-func (h *noTransfer) variance(dst []float64, at *workspace) { copy(dst, at.base) }
+func (h *noTransfer) variance(dst []float64, at *view) { copy(dst, at.base) }
 
 func (h *noTransfer) covariance(dst []float64, c *crossing) { copy(dst, c.base) }

@@ -18,7 +18,7 @@ func populations(m *Model, s *Settings, mass float64) []hypothesis {
 
 func (h *group) mean(dst []float64, at *located) { copy(dst, at.mean[h.set]) }
 
-func (h *group) variance(dst []float64, at *workspace) { copy(dst, at.variance[h.set]) }
+func (h *group) variance(dst []float64, at *view) { copy(dst, at.variance[h.set]) }
 
 func (h *group) covariance(dst []float64, c *crossing) {
 	on := c.moments[h.set]

@@ -58,8 +58,16 @@ func (r *Run) each(ctx context.Context, c *Candidates, keep bool, do func(lo, hi
 			from = min(from, known)
 		}
 	}
-	r.panels = r.m.newPanels(ks, r.pts, from, r.panels)
-	awaited := r.m.newPanels(ks, r.pending, 0, nil)
+	var sets []int // of moments
+	for _, k := range ks {
+		for _, set := range k.moments {
+			if !slices.Contains(sets, set) {
+				sets = append(sets, set)
+			}
+		}
+	}
+	r.panels = r.m.newPanels(sets, r.pts, from, r.panels)
+	awaited := r.m.newPanels(sets, r.pending, 0, nil)
 	memory := make([]tile, parallel.Workers(r.workers, len(blocks)))
 	var err error
 	if len(r.pending) > 0 {
@@ -108,7 +116,7 @@ func (r *Run) workspaces(c *Candidates, keep bool) []*workspace {
 	for i, b := range c.blocks {
 		f := r.bound[b]
 		if f == nil {
-			f = &workspace{located: b, posteriors: make(map[*member]*posterior), whitened: make(map[int]*linalg.Dense)}
+			f = &workspace{view: view{b, make(map[int]*linalg.Dense)}, posteriors: make(map[*member]*posterior)}
 		}
 		out[i], bound[b] = f, f
 	}

@@ -28,7 +28,7 @@ func (h *singleTask) mean(dst []float64, at *located) {
 	}
 }
 
-func (h *singleTask) variance(dst []float64, at *workspace) {
+func (h *singleTask) variance(dst []float64, at *view) {
 	for j, rest := range at.restVar {
 		dst[j] = rest + (1+h.tau)*(at.variance[0][j]-rest)
 	}

@@ -12,30 +12,14 @@ import (
 // A workspace is what a run has worked out at a block of candidates. It grows by a row a
 // point told, in the same way whether one at a time or all at once.
 type workspace struct {
-	*located
+	view
 	told       crossings
 	posteriors map[*member]*posterior
-	whitened   map[int]*linalg.Dense // V·b by single task, a column a candidate
 }
 
 // crossings are what all hypotheses share of those of points with a block of candidates, a
 // row a point.
 type crossings struct{ rest, base, beside [][]float64 }
-
-// whiten returns V·b of single task i.
-func (f *workspace) whiten(m *Model, i int) *linalg.Dense {
-	if f.whitened[i] == nil {
-		vt := m.singles[i].vt
-		_, n := vt.Dims()
-		at := linalg.NewDense(f.len(), n, nil)
-		for j := range f.len() {
-			f.applyTo(at.Row(j), vt, j)
-		}
-		f.whitened[i] = new(linalg.Dense)
-		f.whitened[i].CopyTrans(at)
-	}
-	return f.whitened[i]
-}
 
 // A posterior is a member's at a block of candidates.
 type posterior struct {
@@ -52,7 +36,7 @@ func (k *member) start(f *workspace) *posterior {
 		p.p1[j] = 1
 	}
 	k.mean(p.p2, f.located)
-	k.variance(p.variance, f)
+	k.variance(p.variance, &f.view)
 	return p
 }
 
@@ -123,7 +107,7 @@ func (t *tile) cross(m *Model, f *workspace, b *panels, x *crossings, start, end
 		c := &t.with[i]
 		*c = crossing{
 			base: x.base[l], rest: x.rest[l], moments: t.moments[i*sets:][:sets],
-			m: m, p: p, block: f, last: -1, row: t.taken[i*block:][:n],
+			m: m, p: p, block: &f.view, last: -1, row: t.taken[i*block:][:n],
 		}
 		if x.beside != nil {
 			c.beside = x.beside[l]
