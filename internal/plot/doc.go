@@ -11,7 +11,7 @@
 // colour, dash pattern, marker and legend entry, in the order in which the
 // names first appear. Set Style to hold a look fixed over several figures.
 // There are [NumStyles] looks, eight colours told apart in the common forms of
-// colour blindness, each with its own marker, in three dash patterns.
+// colour blindness, each with its own marker, in four dash patterns.
 //
 // Every colour comes from a style sheet that follows the reader's light or dark
 // theme and is light on paper. Fonts are not measured but estimated from a

@@ -12,8 +12,8 @@ import (
 const numColors = 8
 
 // NumStyles is the number of different looks of a series: [numColors] colours,
-// each with its own marker, in three dash patterns.
-const NumStyles = 3 * numColors
+// each with its own marker, in four dash patterns.
+const NumStyles = 4 * numColors
 
 var lightColors = [numColors]string{
 	"#1742af", "#b14b05", "#057d6d", "#fa35b7", "#b39006", "#8309fc", "#0299f0", "#464646",
@@ -23,8 +23,8 @@ var darkColors = [numColors]string{
 	"#a8afff", "#f68942", "#4bc0a2", "#e13561", "#fccb0a", "#a052f9", "#3c88a8", "#dedede",
 }
 
-// dashes are the stroke patterns of the three groups of styles.
-var dashes = [3]string{"", "7 3", "2 2.5"}
+// dashes are the stroke patterns of the groups of styles.
+var dashes = [NumStyles / numColors]string{"", "7 3", "2 2.5", "9 3 2 3"}
 
 // A role is a colour of the style sheet that is not a series'.
 type role struct{ name, light, dark string }

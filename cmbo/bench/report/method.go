@@ -76,18 +76,18 @@ func newRoster(methods []string) *roster {
 	for _, m := range slices.Concat(own, []string{"Random", "GP"}, others) {
 		r.place[m] = len(r.place)
 	}
-	// A third of the looks is solid, a third dashed, a third dotted, and the last
-	// of each is grey: solid for cm-BO, grey for the references, the rest for the
+	// A quarter of the looks is solid, one dashed, one dotted, one both, and the last of
+	// each is grey: solid for cm-BO, grey for the references, the rest for the
 	// rivals. The default variant's own hue goes to rivals last.
-	third := plot.NumStyles / 3
-	r.style["GP"], r.style["Random"] = 2*third, 3*third
+	const quarter = plot.NumStyles / 4
+	r.style["GP"], r.style["Random"] = 2*quarter, 3*quarter
 	var looks []int
 	for k := 1; k < plot.NumStyles; k++ {
-		if k != 2*third && k != 2*third+1 {
+		if k != 2*quarter && k != 2*quarter+1 && k != 3*quarter {
 			looks = append(looks, k)
 		}
 	}
-	looks = append(looks, 2*third+1)
+	looks = append(looks, 2*quarter+1)
 	for i, m := range slices.Concat(own, others) {
 		r.style[m] = looks[i%len(looks)]
 	}
