@@ -8,6 +8,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/kernel"
 )
 
 // The gradient of what the base fit minimises agrees with central differences, whose
@@ -49,4 +50,25 @@ func TestBaseGradient(t *testing.T) {
 		}
 	}
 	require.Equal(t, 3, priors)
+}
+
+// The base fit searches between the bounds of the settings, in the order of the parameters,
+// and what a kernel from outside means by its own is bounded around the template's.
+func TestBaseBounds(t *testing.T) {
+	s := DefaultSettings(2)
+	lo, hi, _ := s.box()
+	logs := func(v ...float64) []float64 {
+		for i := range v {
+			v[i] = math.Log(v[i])
+		}
+		return v
+	}
+	require.Equal(t, append([]float64{-s.MaxMean}, logs(s.VarianceRange[0], s.LengthRange[0], s.LengthRange[0], s.NoiseRange[0])...), lo)
+	require.Equal(t, append([]float64{s.MaxMean}, logs(s.VarianceRange[1], s.LengthRange[1], s.LengthRange[1], s.NoiseRange[1])...), hi)
+	s.Kernel = kernel.Sum(s.Kernel, kernel.Scale(3, kernel.Matern32(0.1, 0.2)))
+	lo, hi, pull := s.box()
+	for i, p := range s.Kernel.AppendParams(nil) {
+		require.Equal(t, []float64{p - foreignRange, p + foreignRange}, []float64{lo[1+i], hi[1+i]})
+		require.Zero(t, pull[1+i])
+	}
 }

@@ -158,6 +158,33 @@ func TestHypotheses(t *testing.T) {
 	}
 }
 
+// No transfer has the wide offsets that the settings give it and all noise variances, as the
+// population and clusters have, a process beside the whole, and single tasks, which are many,
+// the last.
+func TestFacts(t *testing.T) {
+	r := rng.Stream(2, t.Name())
+	m := learn(t, makeTasks(3, 6, 10, 2, 1, 2), uniform(r, 24, 2), testSettings(2))
+	s := m.Settings()
+	s.Noises = []float64{1, 0.5, 0.1}
+	noises := make(map[Level]map[float64]int)
+	for _, h := range m.hypotheses(&s) {
+		f := h.about()
+		if _, ok := h.(*beside); ok {
+			assert.Equal(t, 1.0, f.noise, "%s", f)
+		} else if noises[f.level] == nil {
+			noises[f.level] = map[float64]int{f.noise: 1}
+		} else {
+			noises[f.level][f.noise]++
+		}
+		assert.Equal(t, f.level == SingleTask, f.many, "%s", f)
+		assert.Equal(t, map[bool]float64{true: s.NoTransferTail, false: s.TransferTail}[f.level == NoTransfer], f.tail, "%s", f)
+	}
+	each := map[float64]int{1: 1, 0.5: 1, 0.1: 1}
+	assert.Equal(t, map[Level]map[float64]int{
+		NoTransfer: each, Population: each, Cluster: {1: 2, 0.5: 2, 0.1: 2}, SingleTask: {0.1: 12},
+	}, noises)
+}
+
 // The prior masses are those of the settings, by level, and half of the first two's is on
 // targets with a process beside; without one there are none of those.
 func TestPriorMasses(t *testing.T) {
