@@ -47,6 +47,12 @@ func (m consulted) mixture() Mixture {
 	return x
 }
 
+// hedger returns the surrogate as a [Hedger], nil if it is none.
+func (m consulted) hedger() Hedger {
+	h, _ := m.Surrogate.(Hedger)
+	return h
+}
+
 // bounder returns the surrogate as one that Theorem 1 is about, nil if it is none.
 func (m consulted) bounder() bounder {
 	b, _ := m.Surrogate.(bounder)
@@ -139,18 +145,23 @@ type question struct {
 	acquisition acq.Func
 	draw        *rand.Rand // for Thompson sampling
 	feasible    []bool     // the values that proposals improve on, nil for all
+	judge       judge
+	seen        *linalg.Dense // the points asked for, for byDistance
 }
 
 // scored is how the scores of candidates came about.
 type scored struct {
 	by    acq.Func // nil for a criterion of the surrogate's own
 	own   string   // its name, if it has one
+	alone bool     // nothing was taken from the past
 	state []float64
 }
 
 // name says what the scores are, in a run of acquisition f.
 func (s scored) name(f acq.Func) string {
 	switch {
+	case s.by != nil && s.alone:
+		return f.String() + " without the past"
 	case s.by != nil:
 		return f.String()
 	case s.own != "":
@@ -192,6 +203,15 @@ func (m consulted) propose(ctx context.Context, s *Step, q question) (how scored
 	if f == Thompson() {
 		how.by = f
 		return how, m.Surrogate.(Sampler).Sample(ctx, s.Scores, q.x, q.draw)
+	}
+	switch q.judge {
+	case byDistance:
+		distances(s.Scores, q.x, q.seen)
+		how.own = "distance from all points asked for"
+		return how, nil
+	case withoutPast:
+		how.by, how.alone = f, true
+		return how, m.hedger().ScoreWithoutTransfer(ctx, s.Scores, q.x, f, best)
 	}
 	how.by, how.own, err = m.score(ctx, s.Scores, s.Mean, s.SD, q.x, f, best)
 	return how, err

@@ -283,7 +283,13 @@ func (o *draft) score(ctx context.Context, id int, x *linalg.Dense) (*Step, scor
 	}
 	n, _ := x.Dims()
 	s := &Step{Trial: id, Mean: make([]float64, n), SD: make([]float64, n), Scores: make([]float64, n), Shift: scale.Shift, Scale: scale.Scale}
-	how, err := o.model.propose(ctx, s, question{d, x, o.config.acquisition, rng.Stream(o.config.seed, "draw", uint64(id)), o.feasible()})
+	q := question{
+		data: d, x: x, acquisition: o.config.acquisition, draw: rng.Stream(o.config.seed, "draw", uint64(id)), feasible: o.feasible(), judge: o.judge(),
+	}
+	if q.judge == byDistance {
+		q.seen = o.space.EncodeAll(o.h.Seen)
+	}
+	how, err := o.model.propose(ctx, s, q)
 	if err != nil {
 		return nil, how, err
 	}

@@ -215,6 +215,25 @@ func (h *Log) Best(minimize bool) int {
 	return best
 }
 
+// Stalled returns the number of evaluations, failed ones too, that ended since the one of
+// the best value; all, if there is none that holds all limits.
+func (h *Log) Stalled(minimize bool) int {
+	best := h.Best(minimize)
+	if best < 0 {
+		return len(h.labels)
+	}
+	value := -1
+	for i, l := range h.labels {
+		if l.ok {
+			value++
+		}
+		if value == best {
+			return len(h.labels) - 1 - i
+		}
+	}
+	return 0
+}
+
 // EncodedObservations returns the observed points in the unit cube.
 func (h *Log) EncodedObservations() *linalg.Dense {
 	rows := make([][]float64, len(h.Observations))

@@ -1,0 +1,55 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/gocmbo/cmbo/cmbo/bench"
+	"github.com/stretchr/testify/require"
+)
+
+// flat is a run of constant regret.
+func flat(space, method, task string, regret float64) bench.Record {
+	return bench.Record{Space: space, Method: method, Acquisition: "EI", Task: task, Regret: slices.Repeat([]float64{regret}, 4)}
+}
+
+// The ratio is that of mean areas, space by space; runs of one method alone do not count.
+func TestRatios(t *testing.T) {
+	var rs []bench.Record
+	for i := range 4 {
+		task := fmt.Sprint("t", i)
+		rs = append(rs, flat("a", "base", task, .1), flat("b", "base", task, .2), flat("a", "one", task, .2), flat("b", "one", task, .1))
+		rs = append(rs, flat("a", "two", task, .05*float64(i)), flat("b", "two", task, 0))
+	}
+	rs = append(rs, flat("a", "one", "alone", .9))
+	got, err := Ratios(rs, "base")
+	require.NoError(t, err)
+	require.Len(t, got, 2)
+	one, two := got[0], got[1]
+	require.Equal(t, 8, one.Runs)
+	require.InDelta(t, 1, one.Mean, 1e-12, "twice and half")
+	require.InDelta(t, 1, one.Lower, 1e-12, "all tasks are alike")
+	require.InDelta(t, 1, one.Upper, 1e-12)
+	require.Equal(t, "b", one.Least)
+	require.InDelta(t, .5, one.LeastBy, 1e-12)
+	require.Equal(t, "a", one.Largest)
+	require.InDelta(t, 2, one.LargestBy, 1e-12)
+	require.InDelta(t, math.Sqrt(.75*leastArea/.2), two.Mean, 1e-12, "what is solved counts as the least area")
+	require.Less(t, two.Lower, two.Mean)
+	require.Greater(t, two.Upper, two.Mean)
+
+	shuffled := slices.Clone(rs)
+	slices.Reverse(shuffled)
+	again, err := Ratios(shuffled, "base")
+	require.NoError(t, err)
+	require.Equal(t, got, again)
+
+	_, err = Ratios(append(rs, flat("c", "three", "t0", .1)), "base")
+	require.ErrorIs(t, err, ErrInput)
+	require.ErrorContains(t, err, "three")
+	single, err := Ratios([]bench.Record{flat("a", "base", "t", .1), flat("a", "one", "t", .2)}, "base")
+	require.NoError(t, err)
+	require.True(t, math.IsNaN(single[0].Lower) && math.IsNaN(single[0].Upper), "one task has no interval")
+}
