@@ -35,7 +35,7 @@ func paraboloid(s float64) func(x []float64) float64 {
 func TestLeavesAFailingRegion(t *testing.T) {
 	s, err := cmbo.UnitCube(2)
 	require.NoError(t, err)
-	for _, seed := range []uint64{0, 2, 3} {
+	for _, seed := range []uint64{0, 1, 4, 6} {
 		o := newOptimizer(t, s, cmbo.WithPrior(learn(t, s, paraboloids(seed, 40))))
 		asks := 0
 		for {

@@ -105,6 +105,9 @@ func encodeParams(e *codec.Encoder, ps []Param) {
 }
 
 func encodeConfig(e *codec.Encoder, c *learnConfig) error {
+	if len(c.ablations) > 0 {
+		return optionErrorf("a prior of an ablation is not stored")
+	}
 	e.Fixed(c.seed)
 	e.Text(c.variant.String())
 	e.Bool(c.minimize)

@@ -29,23 +29,6 @@ const (
 	withoutPast              // the scores of the model without transfer
 )
 
-// A hedge says when another judge chooses: from so many evaluations without an improvement
-// on, every so many proposals.
-type hedge struct{ after, every int }
-
-// Most runs that do not improve any more have found the best there is, and questions that
-// a good past would not ask are lost to them: half of all cost a tenth of the area under the
-// regret curve, a fifth some 3 % (hpob -ablate hedge-half,no-hedge). A past that the values
-// contradict is not worth more than every second question.
-var (
-	trustedHedge = hedge{after: 3, every: 5}
-	doubtedHedge = hedge{after: 1, every: 2}
-)
-
-// trustedMass is the mass of the hypotheses that take something over from the past, right
-// way up, from which on it is trusted. A run without a past has nothing to doubt.
-const trustedMass = 0.8
-
 // judge returns who chooses the next point. It follows from the log and from the masses
 // that its values leave, so that a restored run asks the same. Open trials count as
 // proposals that did not improve, so that a batch has all judges.
@@ -53,21 +36,23 @@ func (o *draft) judge() judge {
 	if !o.hedges() {
 		return byModel
 	}
-	s := trustedHedge
+	after, every := o.hedge.Trusted[0], o.hedge.Trusted[1]
 	past := o.model.hedger()
-	if past != nil {
-		if up, _ := (Transfer{Shares: past.Shares()}).upright(); up < trustedMass {
-			s = doubtedHedge
+	if len(o.h.Observations) == 0 { // failures alone, of which the masses say nothing
+		every = o.hedge.Doubted[1]
+	} else if past != nil {
+		if up, _ := (Transfer{Shares: past.Shares()}).upright(); up < o.hedge.Trust {
+			after, every = o.hedge.Doubted[0], o.hedge.Doubted[1]
 		}
 	}
 	stalled := o.h.Stalled(o.config.minimize)
-	if stalled < s.after {
+	if every == 0 || stalled < after {
 		return byModel
 	}
-	switch n := stalled - s.after + len(o.h.Pending()); {
-	case n%s.every != 0:
+	switch n := stalled - after + len(o.h.Pending()); {
+	case n%every != 0:
 		return byModel
-	case past == nil || len(o.h.Observations) == 0 || n/s.every%2 == 0:
+	case past == nil || len(o.h.Observations) == 0 || n/every%2 == 0:
 		return byDistance
 	}
 	return withoutPast

@@ -94,7 +94,9 @@ func (t *trainingSet) standardized(tasks []hierarchy.Task, mean, sd float64) []h
 
 // compresses reports whether the differences between low values of the tasks are
 // compressed. Scores by rank hold no differences of values.
-func (c *learnConfig) compresses() bool { return c.kind == kindHierarchy && c.y != Copula }
+func (c *learnConfig) compresses() bool {
+	return c.kind == kindHierarchy && c.y != Copula && hierarchySettings(c, 1).Compress
+}
 
 // hierarchySettings are the settings of a model in dim coordinates.
 func hierarchySettings(c *learnConfig, dim int) hierarchy.Settings {
@@ -102,6 +104,9 @@ func hierarchySettings(c *learnConfig, dim int) hierarchy.Settings {
 	o.Seed, o.Workers = c.seed, c.parallelism
 	o.Labels, o.Clusters, o.MaxClusters = c.labels, c.clusters, c.maxClusters
 	o.Rounds, o.ScorePartitions, o.ClusterPoints = c.rounds, c.partitionScore, c.clusterPoints
+	if err := o.Ablate(c.ablations...); err != nil {
+		panic(err) // WithAblation and the decoder have checked them
+	}
 	return o
 }
 
@@ -235,6 +240,12 @@ func (r *hierarchicalRun) Score(ctx context.Context, dst []float64, x *linalg.De
 		}
 	}
 	return modelError(ctx, r.LogImprovement(ctx, dst, x, best))
+}
+
+// ScoreWithoutTransfer takes the expected improvement under the hypothesis of no transfer,
+// whatever the acquisition.
+func (r *hierarchicalRun) ScoreWithoutTransfer(ctx context.Context, dst []float64, x *linalg.Dense, _ acq.Func, best float64) error {
+	return modelError(ctx, r.LogImprovementWithoutTransfer(ctx, dst, x, best))
 }
 
 func (r *hierarchicalRun) Criterion() string { return r.criterion }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/model"
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
@@ -45,7 +46,8 @@ type Optimizer struct {
 	points       *linalg.Dense
 	drawn        []*poolBlock // of the newest pool
 	weighs       bool         // the model has weights
-	stale        bool         // the model has to be made anew: code that it ran panicked
+	hedge        hierarchy.Hedge
+	stale        bool // the model has to be made anew: code that it ran panicked
 	requirements []requirement
 	past         *hindsight  // what the model would have said earlier, nil until asked for
 	step         *Step       // of the newest proposal that a model made
@@ -120,6 +122,12 @@ func newOptimizer(space *Space, c *runConfig) (*Optimizer, error) {
 		return nil, optionErrorf("%s needs joint draws, which the model does not offer: see Sampler", c.acquisition)
 	}
 	o.weighs = o.model.weighs()
+	o.hedge = hierarchy.DefaultSettings(space.Dim()).Hedge
+	if p := c.prior; p != nil {
+		if h, ok := p.learned.(*hierarchicalPrior); ok {
+			o.hedge = h.Settings().Hedge
+		}
+	}
 	return o, nil
 }
 

@@ -73,6 +73,7 @@ const (
 	optClusterPoints
 	optIndexPoints
 	optProgress
+	optAblation
 	optPrior
 	optSurrogate
 	optAcquisition
@@ -91,7 +92,7 @@ const (
 
 var optionNames = [...]string{
 	"WithSeed", "WithVariant", "WithMinimize", "WithYPolicy", "WithParallelism", "WithPriorKernel", "WithARD", "WithClusters", "WithPartitionScores",
-	"WithLabels", "WithHyperparameters", "WithClusterPoints", "WithIndexPoints", "WithProgress", "WithPrior", "WithSurrogate", "WithAcquisition",
+	"WithLabels", "WithHyperparameters", "WithClusterPoints", "WithIndexPoints", "WithProgress", "WithAblation", "WithPrior", "WithSurrogate", "WithAcquisition",
 	"WithNoiseVariance", "WithWeights", "WithJeffreysJitter", "WithInitial", "WithRepeats", "WithCandidateCounts", "WithJournal", "WithJournalMark",
 	"WithOutput", "WithCheckTasks", "WithCheckEvaluations",
 }
@@ -156,6 +157,7 @@ type learnConfig struct {
 	clusterPoints  int
 	indexPoints    int
 	partitionScore bool
+	ablations      []string // changes of the default's settings, none of which is stored
 }
 
 // runConfig is what New works with; newRunConfig holds the defaults. What no option
@@ -240,6 +242,9 @@ func (c *learnConfig) apply(opts []LearnOption) error {
 			return optionErrorf("%s concerns the paper's method, and no variant of it was chosen: see WithVariant", id)
 		}
 		return nil
+	}
+	if c.given.has(optAblation) {
+		return optionErrorf("%s concerns the default, and %s was chosen", optAblation, c.variant)
 	}
 	if err := c.variant.check(); err != nil {
 		return err

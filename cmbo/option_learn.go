@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/kernel"
 )
 
@@ -111,4 +112,25 @@ func WithIndexPoints(n int) LearnOption {
 // Learn.
 func WithProgress(f func(Progress)) LearnOption {
 	return option{id: optProgress, idle: true, learn: func(c *learnConfig) error { c.progress = f; return nil }}
+}
+
+// WithAblation has the default learn, and its runs go on, with settings changed by name, to
+// measure what each of them is worth: [Ablations] lists the names. A prior of changed settings
+// cannot be encoded.
+func WithAblation(names ...string) LearnOption {
+	return option{id: optAblation, learn: func(c *learnConfig) error {
+		if err := new(hierarchy.Settings).Ablate(names...); err != nil {
+			return optionErrorf("%v", err)
+		}
+		c.ablations = slices.Clone(names)
+		return nil
+	}}
+}
+
+// Ablations returns the names of the changes that [WithAblation] makes, with what each does.
+func Ablations() (names, what []string) {
+	for _, a := range hierarchy.Ablations {
+		names, what = append(names, a.Name), append(what, a.What)
+	}
+	return names, what
 }

@@ -296,6 +296,11 @@ func (o *draft) score(ctx context.Context, id int, x *linalg.Dense) (*Step, scor
 	if err := o.logFit(); err != nil {
 		return nil, how, err
 	}
+	if q.judge == byDistance && len(o.h.Observations) == 0 {
+		// The probability of success leads to corners, away from where all has failed and past
+		// the region next to it that does not.
+		return s, how, nil
+	}
 	factors, err := o.factors(ctx, x, true)
 	if err != nil {
 		return nil, how, err

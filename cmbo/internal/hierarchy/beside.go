@@ -7,42 +7,45 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// beside is a hypothesis with a small process of the target's own beside, with lengths
-// that are likely of any function.
+// ownVariance is the variance of a process that is the target's own alone: about that of what
+// the tasks share.
+func (m *Model) ownVariance() float64 {
+	return max(m.grid.gram.Trace()/float64(m.grid.len()), math.SmallestNonzeroFloat64)
+}
+
+// ownKernel returns the kernel of such a process, with lengths that are likely of any function.
+func (m *Model) ownKernel(s *Settings) kernel.Kernel {
+	return kernel.Scale(m.ownVariance(), s.OwnKernel)
+}
+
+// beside is a hypothesis with a process of the target's own beside, times a factor.
 type beside struct {
 	hypothesis
-	kernel kernel.Kernel
+	factor, own float64 // own is the process's variance
 }
 
-// besideKernel returns the kernel of the process beside, nil if none is thought of.
-func (m *Model) besideKernel(s *Settings) kernel.Kernel {
-	if !(s.Beside > 0) {
-		return nil
+// withBeside divides a mass evenly between a hypothesis with each of the processes beside that
+// are thought of. With one, no standard deviation vanishes where nothing was asked, however
+// well the past foretold what was.
+func withBeside(m *Model, s *Settings, mass float64, h func(mass float64) hypothesis) []hypothesis {
+	if len(s.Besides) == 0 {
+		return []hypothesis{h(mass)}
 	}
-	variance := s.BesideVariance * m.grid.gram.Trace() / float64(m.grid.len())
-	return kernel.Scale(max(variance, math.SmallestNonzeroFloat64), s.BesideKernel)
-}
-
-// withBeside divides a mass between a hypothesis for each noise variance that is thought of
-// and one with a process beside. That follows what the base process does not, so its noise
-// is the whole.
-func withBeside(m *Model, s *Settings, mass float64, h func(mass, noise float64) hypothesis) []hypothesis {
-	out := noisy(s, (1-s.Beside)*mass, h)
-	if s.Beside > 0 {
-		out = append(out, &beside{h(s.Beside*mass, 1), m.besideKernel(s)})
+	var out []hypothesis
+	for _, factor := range s.Besides {
+		out = append(out, &beside{h(mass / float64(len(s.Besides))), factor, m.ownVariance()})
 	}
 	return out
 }
 
 func (h *beside) variance(dst []float64, at *view) {
 	h.hypothesis.variance(dst, at)
-	v := h.kernel.Eval(at.x.Row(0), at.x.Row(0)) // the same everywhere
 	for j := range dst {
-		dst[j] += v
+		dst[j] += h.factor * h.own
 	}
 }
 
 func (h *beside) covariance(dst []float64, c *crossing) {
 	h.hypothesis.covariance(dst, c)
-	linalg.Axpy(dst, 1, c.beside)
+	linalg.Axpy(dst, h.factor, c.own)
 }

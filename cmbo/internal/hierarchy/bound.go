@@ -83,6 +83,15 @@ func (r *Bound) LogImprovement(ctx context.Context, dst []float64, x *linalg.Den
 	return r.with(ctx, x, func(c *Candidates, keep bool) error { return r.Run.LogImprovement(ctx, dst, c, keep, best) })
 }
 
+// LogImprovementWithoutTransfer is [Run.LogImprovementWithoutTransfer] at the rows of x.
+func (r *Bound) LogImprovementWithoutTransfer(ctx context.Context, dst []float64, x *linalg.Dense, best float64) error {
+	c, keep, err := r.candidates(ctx, x)
+	if err != nil {
+		return err
+	}
+	return r.Run.LogImprovementWithoutTransfer(ctx, dst, c, keep, best)
+}
+
 // LogWithin is [Run.LogWithin] at the rows of x.
 func (r *Bound) LogWithin(ctx context.Context, dst []float64, x *linalg.Dense, lo, hi float64) error {
 	return r.with(ctx, x, func(c *Candidates, keep bool) error { return r.Run.LogWithin(ctx, dst, c, keep, lo, hi) })

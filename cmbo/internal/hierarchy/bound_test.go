@@ -84,7 +84,7 @@ func TestBoundKeeps(t *testing.T) {
 			fresh := 1 + (parts[i%len(parts)]-1)/block
 			require.Equal(t, len(kept.at.blocks)-fresh, same, "blocks kept at step %d", i)
 		}
-		ks, _ := kept.predicting()
+		ks := kept.predicting().ks
 		for _, k := range ks {
 			heavy[k]++
 		}

@@ -4,8 +4,8 @@ package hierarchy
 func clusters(m *Model, s *Settings, mass float64) []hypothesis {
 	var out []hypothesis
 	for c := range m.clusters {
-		out = append(out, noisy(s, mass*m.shares[c], func(mass, noise float64) hypothesis {
-			return newGroup(s, Cluster, c, 1+c, mass, noise)
+		out = append(out, withBeside(m, s, mass*m.shares[c], func(mass float64) hypothesis {
+			return newGroup(s, Cluster, c, 1+c, mass)
 		})...)
 	}
 	return out

@@ -16,7 +16,6 @@ type point struct {
 	onGrid   [][]float64                 // its defect, then C·b under the population and the clusters
 	whitened []atomic.Pointer[[]float64] // V·b by single task, where it was needed
 	noise    float64                     // noise variance in units of the tasks' values
-	known    bool                        // given with the value
 }
 
 // A view is a block of candidates as one run knows it.
@@ -45,7 +44,7 @@ func (f *view) whiten(m *Model, i int) *linalg.Dense {
 type crossing struct {
 	base    []float64   // the base kernel's
 	rest    []float64   // of e
-	beside  []float64   // of a process beside, nil if none is thought of
+	own     []float64   // of a process of the target's own
 	moments [][]float64 // bᵀ·C·b', C the covariance of the population or a cluster
 
 	m     *Model
@@ -88,9 +87,9 @@ func (c *crossing) task(i int) []float64 {
 	return c.row
 }
 
-// point carries a point to the grid; before are the earlier ones, and beside is the kernel
-// of a process beside.
-func (m *Model) point(before []*point, x []float64, noise float64, beside kernel.Kernel) (*point, error) {
+// point carries a point to the grid; before are the earlier ones, and own is the kernel
+// of a process of the target's own.
+func (m *Model) point(before []*point, x []float64, noise float64, own kernel.Kernel) (*point, error) {
 	g := m.grid
 	s, err := m.locate(linalg.NewDense(1, len(x), slices.Clone(x)), new(linalg.Dense))
 	if err != nil {
@@ -103,9 +102,7 @@ func (m *Model) point(before []*point, x []float64, noise float64, beside kernel
 	}
 	g.defect(p.onGrid[0], s, 0)
 	c := crossing{base: make([]float64, n+1), rest: make([]float64, n+1), moments: make([][]float64, sets)}
-	if beside != nil {
-		c.beside = make([]float64, n+1)
-	}
+	c.own = make([]float64, n+1)
 	for i := range sets {
 		cov := m.Moments(i).Cov.Dense()
 		s.applyTo(p.onGrid[1+i], &cov, 0)
@@ -114,9 +111,7 @@ func (m *Model) point(before []*point, x []float64, noise float64, beside kernel
 	pts := append(slices.Clip(before), p)
 	for j, q := range pts {
 		c.base[j] = g.base.Kernel.Eval(s.x.Row(0), q.x.Row(0))
-		if beside != nil {
-			c.beside[j] = beside.Eval(s.x.Row(0), q.x.Row(0))
-		}
+		c.own[j] = own.Eval(s.x.Row(0), q.x.Row(0))
 		c.rest[j] = restCov(s, 0, p.onGrid[0], q.located, 0, c.base[j])
 		for i, v := range p.onGrid[1:] {
 			c.moments[i][j] = q.carry(0, v)

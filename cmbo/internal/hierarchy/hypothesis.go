@@ -20,7 +20,6 @@ type facts struct {
 	cluster int     // that it is about, −1 for none
 	tasks   []int   // that it is about, of [Model.Tasks], nil where it is about more than can be named
 	prior   float64 // mass
-	noise   float64 // noise variance, in that in use, of values that have none of their own
 	tail    float64 // share of offsets of a far wider spread
 	moments []int   // that its covariances take from a crossing
 	many    bool    // one of many, of which those of small evidence are left out
@@ -39,14 +38,3 @@ const (
 	SingleTask
 	NumLevels
 )
-
-// noisy returns a hypothesis for each noise variance that is thought of, with equal masses.
-// The tasks' noise holds what the base process does not follow of their functions, which
-// hypotheses that transfer may well follow.
-func noisy(s *Settings, mass float64, h func(mass, noise float64) hypothesis) []hypothesis {
-	var out []hypothesis
-	for _, noise := range s.Noises {
-		out = append(out, h(mass/float64(len(s.Noises)), noise))
-	}
-	return out
-}

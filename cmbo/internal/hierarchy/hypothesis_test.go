@@ -37,8 +37,8 @@ func denseMoments(t *testing.T, m *Model, h hypothesis, x *linalg.Dense) (mean [
 	if b, ok := h.(*beside); ok {
 		mean, cov = denseMoments(t, m, b.hypothesis, x)
 		own := linalg.NewSym(rows(x), nil)
-		kernel.Gram(own, b.kernel, x)
-		cov.AddScaled(1, own)
+		kernel.Gram(own, m.ownKernel(&m.settings), x)
+		cov.AddScaled(b.factor, own)
 		return mean, cov
 	}
 	s, err := g.locate(x, new(linalg.Dense))
@@ -53,10 +53,12 @@ func denseMoments(t *testing.T, m *Model, h hypothesis, x *linalg.Dense) (mean [
 	kb := linalg.NewSym(n, nil)
 	kernel.Gram(kb, g.base.Kernel, x)
 	mean = make([]float64, n)
-	if _, ok := h.(*noTransfer); ok {
+	if h, ok := h.(*noTransfer); ok {
 		for i := range mean {
 			mean[i] = g.base.Mean
 		}
+		kernel.Gram(kb, m.ownKernel(&m.settings), x)
+		kb.Scale(h.factor)
 		return mean, kb
 	}
 	// e = f_b(x) − b·f_b(Z), so that its covariance follows from the base kernel's.
@@ -94,7 +96,7 @@ func denseMoments(t *testing.T, m *Model, h hypothesis, x *linalg.Dense) (mean [
 
 // String names a hypothesis in failures.
 func (f *facts) String() string {
-	return fmt.Sprintf("level %d, cluster %d, tasks %v, noise %g", f.level, f.cluster, f.tasks, f.noise)
+	return fmt.Sprintf("level %d, cluster %d, tasks %v", f.level, f.cluster, f.tasks)
 }
 
 // conforms asks for the prior moments of a hypothesis at points told and at candidates to be
@@ -158,52 +160,48 @@ func TestHypotheses(t *testing.T) {
 	}
 }
 
-// No transfer has the wide offsets that the settings give it and all noise variances, as the
-// population and clusters have, a process beside the whole, and single tasks, which are many,
-// the last.
+// No transfer has the wide offsets that the settings give it, and single tasks are many.
 func TestFacts(t *testing.T) {
 	r := rng.Stream(2, t.Name())
 	m := learn(t, makeTasks(3, 6, 10, 2, 1, 2), uniform(r, 24, 2), testSettings(2))
 	s := m.Settings()
-	s.Noises = []float64{1, 0.5, 0.1}
-	noises := make(map[Level]map[float64]int)
+	levels := make(map[Level]int)
 	for _, h := range m.hypotheses(&s) {
 		f := h.about()
-		if _, ok := h.(*beside); ok {
-			assert.Equal(t, 1.0, f.noise, "%s", f)
-		} else if noises[f.level] == nil {
-			noises[f.level] = map[float64]int{f.noise: 1}
-		} else {
-			noises[f.level][f.noise]++
-		}
+		levels[f.level]++
 		assert.Equal(t, f.level == SingleTask, f.many, "%s", f)
 		assert.Equal(t, map[bool]float64{true: s.NoTransferTail, false: s.TransferTail}[f.level == NoTransfer], f.tail, "%s", f)
 	}
-	each := map[float64]int{1: 1, 0.5: 1, 0.1: 1}
-	assert.Equal(t, map[Level]map[float64]int{
-		NoTransfer: each, Population: each, Cluster: {1: 2, 0.5: 2, 0.1: 2}, SingleTask: {0.1: 12},
-	}, noises)
+	assert.Equal(t, map[Level]int{NoTransfer: 1, Population: 2, Cluster: 4, SingleTask: 12}, levels)
 }
 
-// The prior masses are those of the settings, by level, and half of the first two's is on
+// The prior masses are those of the settings, by level, and all of what transfers is on
 // targets with a process beside; without one there are none of those.
 func TestPriorMasses(t *testing.T) {
 	r := rng.Stream(2, t.Name())
 	m := learn(t, makeTasks(3, 6, 10, 2, 1, 2), uniform(r, 24, 2), testSettings(2))
 	s := m.Settings()
+	s.Mass = DefaultSettings(2).Mass
 	var mass [NumLevels]float64
-	var with float64
+	with := make(map[float64]float64)
 	for _, h := range m.hypotheses(&s) {
 		mass[h.about().level] += h.about().prior
-		if _, ok := h.(*beside); ok {
-			with += h.about().prior
+		if b, ok := h.(*beside); ok {
+			with[b.factor] += h.about().prior
 		}
 	}
 	assert.InDeltaSlice(t, s.Mass[:], mass[:], 1e-14)
-	assert.InDelta(t, s.Beside*(s.Mass[NoTransfer]+s.Mass[Population]), with, 1e-14)
-	s.Beside, s.Mass[Cluster] = 0, 0
+	require.Len(t, with, len(s.Besides))
+	for _, factor := range s.Besides {
+		assert.InDelta(t, s.Mass[Population]/float64(len(s.Besides)), with[factor], 1e-14)
+	}
+	variance := []float64{0}
+	m.hypotheses(&s)[0].variance(variance, nil)
+	b := m.hypotheses(&s)[len(s.Besides)].(*beside)
+	assert.InEpsilon(t, b.own*(1+b.factor), variance[0], 1e-14, "no transfer, as wide as the widest")
+	s.Besides, s.Mass[NoTransfer] = nil, 0
 	for _, h := range m.hypotheses(&s) {
-		require.NotEqual(t, Cluster, h.about().level)
+		require.Equal(t, Population, h.about().level)
 		require.NotContains(t, fmt.Sprintf("%T", h), "beside")
 	}
 }

@@ -42,7 +42,7 @@ func TestGridKeepsBaseProcess(t *testing.T) {
 	for _, neighbours := range []int{3, 12} {
 		g := newGrid(fixedBase(2), z, neighbours)
 		m := &Model{grid: g, pop: g.start()}
-		_, cov := denseMoments(t, m, newGroup(&m.settings, Population, -1, 0, 1, 1), join(x, z))
+		_, cov := denseMoments(t, m, newGroup(&m.settings, Population, -1, 0, 1), join(x, z))
 		want := linalg.NewSym(17, nil)
 		kernel.Gram(want, g.base.Kernel, join(x, z))
 		for i := range 17 {
@@ -160,7 +160,7 @@ func TestTaskPosterior(t *testing.T) {
 	for i := range m.pop.Mean {
 		m.pop.Mean[i] += 0.3 * float64(i%3)
 	}
-	mean, cov := denseMoments(t, m, newGroup(&m.settings, Population, -1, 0, 1, 1), join(tasks[0].X, z))
+	mean, cov := denseMoments(t, m, newGroup(&m.settings, Population, -1, 0, 1), join(tasks[0].X, z))
 	seen := linalg.NewSym(6, nil)
 	resid := make([]float64, 6)
 	for i := range 6 {

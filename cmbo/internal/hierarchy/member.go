@@ -47,11 +47,7 @@ func (k *member) addTo(w *whitened, p *point, c *crossing, y float64) error {
 	k.mean(row[:1], p.located)
 	mean := row[0]
 	k.covariance(row, c)
-	noise := p.noise
-	if !p.known {
-		noise *= k.noise
-	}
-	return w.add(row, noise, y, mean)
+	return w.add(row, p.noise, y, mean)
 }
 
 func (k *member) reset() {

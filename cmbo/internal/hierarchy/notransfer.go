@@ -1,15 +1,25 @@
 package hierarchy
 
-// noTransfer is a draw of the base process.
+import (
+	"slices"
+
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// noTransfer is a process of the target's own alone: the lengths that the tasks have say
+// little of a target that is unlike them.
 type noTransfer struct {
 	facts
-	m *Model
+	m      *Model
+	factor float64 // of the process's variance
 }
 
+// noTransfers gives the process the variance of what transfers with the largest process
+// beside: of values that none of them follows, the hypothesis of the largest variance would
+// have the mass.
 func noTransfers(m *Model, s *Settings, mass float64) []hypothesis {
-	return withBeside(m, s, mass, func(mass, noise float64) hypothesis {
-		return &noTransfer{facts{level: NoTransfer, cluster: -1, prior: mass, noise: noise, tail: s.NoTransferTail}, m}
-	})
+	factor := 1 + slices.Max(append([]float64{0}, s.Besides...))
+	return []hypothesis{&noTransfer{facts{level: NoTransfer, cluster: -1, prior: mass, tail: s.NoTransferTail}, m, factor}}
 }
 
 func (h *noTransfer) mean(dst []float64, at *located) {
@@ -18,6 +28,13 @@ func (h *noTransfer) mean(dst []float64, at *located) {
 	}
 }
 
-func (h *noTransfer) variance(dst []float64, at *view) { copy(dst, at.base) }
+func (h *noTransfer) variance(dst []float64, at *view) {
+	for i := range dst {
+		dst[i] = h.factor * h.m.ownVariance()
+	}
+}
 
-func (h *noTransfer) covariance(dst []float64, c *crossing) { copy(dst, c.base) }
+func (h *noTransfer) covariance(dst []float64, c *crossing) {
+	clear(dst)
+	linalg.Axpy(dst, h.factor, c.own)
+}

@@ -6,14 +6,12 @@ type group struct {
 	set int // see Model.Moments
 }
 
-func newGroup(s *Settings, level Level, cluster, set int, mass, noise float64) *group {
-	return &group{facts{level: level, cluster: cluster, prior: mass, noise: noise, tail: s.TransferTail, moments: []int{set}}, set}
+func newGroup(s *Settings, level Level, cluster, set int, mass float64) *group {
+	return &group{facts{level: level, cluster: cluster, prior: mass, tail: s.TransferTail, moments: []int{set}}, set}
 }
 
 func populations(m *Model, s *Settings, mass float64) []hypothesis {
-	return withBeside(m, s, mass, func(mass, noise float64) hypothesis {
-		return newGroup(s, Population, -1, 0, mass, noise)
-	})
+	return withBeside(m, s, mass, func(mass float64) hypothesis { return newGroup(s, Population, -1, 0, mass) })
 }
 
 func (h *group) mean(dst []float64, at *located) { copy(dst, at.mean[h.set]) }

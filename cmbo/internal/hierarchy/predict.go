@@ -25,27 +25,42 @@ func (p *posterior) momentsTo(mean, variance []float64, a *part) {
 	}
 }
 
-// predicting returns the members that are predicted with, and their masses, which add up
-// to 1.
-func (r *Run) predicting() (ks []*member, mass []float64) {
+// A mixture is members with their masses, which add up to 1.
+type mixture struct {
+	ks   []*member
+	mass []float64
+}
+
+// predicting returns the members that are predicted with.
+func (r *Run) predicting() (x mixture) {
 	var total float64
 	for _, k := range r.active {
 		if k.mass >= r.s.MinMass {
-			ks, mass = append(ks, k), append(mass, k.mass)
+			x.ks, x.mass = append(x.ks, k), append(x.mass, k.mass)
 			total += k.mass
 		}
 	}
-	for i := range mass {
-		mass[i] /= total
+	for i := range x.mass {
+		x.mass[i] /= total
 	}
-	return ks, mass
+	return x
 }
 
-// each calls do for each block of the candidates, from lo to hi, on several goroutines:
-// ks are the members predicted with, of these masses, and ps their posteriors given the
-// points told and awaited. keep says that the candidates come again.
-func (r *Run) each(ctx context.Context, c *Candidates, keep bool, do func(lo, hi int, ks []*member, mass []float64, ps []*posterior)) error {
-	ks, mass := r.predicting()
+// withoutTransfer returns the member without transfer, whatever its mass, all where there is
+// none.
+func (r *Run) withoutTransfer() mixture {
+	i := slices.IndexFunc(r.active, func(k *member) bool { return k.level == NoTransfer })
+	if i < 0 {
+		return r.predicting()
+	}
+	return mixture{r.active[i : i+1], []float64{1}}
+}
+
+// each calls do for each block of the candidates, from lo to hi, on several goroutines, with
+// the posteriors of a mixture's members given the points told and awaited. keep says that the
+// candidates come again.
+func (r *Run) each(ctx context.Context, x mixture, c *Candidates, keep bool, do func(lo, hi int, ps []*posterior)) error {
+	ks := x.ks
 	blocks := r.workspaces(c, keep)
 	from := len(r.pts) // points that all know
 	for _, f := range blocks {
@@ -80,7 +95,7 @@ func (r *Run) each(ctx context.Context, c *Candidates, keep bool, do func(lo, hi
 			if len(r.pending) > 0 {
 				ps = r.awaited(f, ks, ps, awaited, t)
 			}
-			do(c.from[b], c.from[b+1], ks, mass, ps)
+			do(c.from[b], c.from[b+1], ps)
 			return nil
 		})
 	}
@@ -131,7 +146,9 @@ func (r *Run) workspaces(c *Candidates, keep bool) []*workspace {
 // with the predicted mean as the value. keep says that the candidates come again, all
 // or some of their blocks.
 func (r *Run) Predict(ctx context.Context, mean, sd []float64, c *Candidates, keep bool) error {
-	err := r.each(ctx, c, keep, func(lo, hi int, ks []*member, mass []float64, ps []*posterior) {
+	x := r.predicting()
+	ks, mass := x.ks, x.mass
+	err := r.each(ctx, x, c, keep, func(lo, hi int, ps []*posterior) {
 		n := hi - lo
 		mean, sd := mean[lo:hi], sd[lo:hi]
 		means, variances := linalg.NewDense(len(ks), n, nil), linalg.NewDense(len(ks), n, nil)
@@ -167,11 +184,20 @@ func (r *Run) Predict(ctx context.Context, mean, sd []float64, c *Candidates, ke
 // improvement of its first two moments would send the search where values may only
 // be lower than they are predicted.
 func (r *Run) LogImprovement(ctx context.Context, dst []float64, c *Candidates, keep bool, best float64) error {
+	return r.logImprovement(ctx, r.predicting(), dst, c, keep, best)
+}
+
+// LogImprovementWithoutTransfer is LogImprovement under the hypothesis of no transfer alone.
+func (r *Run) LogImprovementWithoutTransfer(ctx context.Context, dst []float64, c *Candidates, keep bool, best float64) error {
+	return r.logImprovement(ctx, r.withoutTransfer(), dst, c, keep, best)
+}
+
+func (r *Run) logImprovement(ctx context.Context, x mixture, dst []float64, c *Candidates, keep bool, best float64) error {
 	over, unit := best/r.u-r.centre(), math.Log(r.u)
-	return r.each(ctx, c, keep, func(lo, hi int, ks []*member, mass []float64, ps []*posterior) {
+	return r.each(ctx, x, c, keep, func(lo, hi int, ps []*posterior) {
 		dst := dst[lo:hi]
 		clear(dst)
-		r.visit(ks, mass, ps, func(w, _ float64, p *posterior, a *part) {
+		r.visit(x, ps, func(w, _ float64, p *posterior, a *part) {
 			for j := range dst {
 				mean, sd := p.normalAt(j, a, 0)
 				dst[j] += w * sd * special.NormEI((mean-over)/sd)
@@ -181,7 +207,7 @@ func (r *Run) LogImprovement(ctx context.Context, dst []float64, c *Candidates, 
 			log := math.Log(sum)
 			if sum < minSum {
 				log = math.Inf(-1)
-				r.visit(ks, mass, ps, func(w, _ float64, p *posterior, a *part) {
+				r.visit(x, ps, func(w, _ float64, p *posterior, a *part) {
 					mean, sd := p.normalAt(j, a, 0)
 					log = special.LogAddExp(log, math.Log(w)+math.Log(sd)+special.NormLogEI((mean-over)/sd))
 				})
@@ -196,10 +222,11 @@ func (r *Run) LogImprovement(ctx context.Context, dst []float64, c *Candidates, 
 // parts, each a hypothesis with a narrow range of scales.
 func (r *Run) LogWithin(ctx context.Context, dst []float64, c *Candidates, keep bool, lo, hi float64) error {
 	lo, hi = lo/r.u-r.centre(), hi/r.u-r.centre()
-	return r.each(ctx, c, keep, func(from, to int, ks []*member, mass []float64, ps []*posterior) {
+	x := r.predicting()
+	return r.each(ctx, x, c, keep, func(from, to int, ps []*posterior) {
 		dst := dst[from:to]
 		clear(dst)
-		total := r.visit(ks, mass, ps, func(w, noise float64, p *posterior, a *part) {
+		total := r.visit(x, ps, func(w, noise float64, p *posterior, a *part) {
 			for j := range dst {
 				mean, sd := p.normalAt(j, a, noise)
 				dst[j] += w * math.Exp(special.NormLogInterval((lo-mean)/sd, (hi-mean)/sd))
@@ -209,7 +236,7 @@ func (r *Run) LogWithin(ctx context.Context, dst []float64, c *Candidates, keep 
 			log := math.Log(sum)
 			if sum < minSum {
 				log = math.Inf(-1)
-				r.visit(ks, mass, ps, func(w, noise float64, p *posterior, a *part) {
+				r.visit(x, ps, func(w, noise float64, p *posterior, a *part) {
 					mean, sd := p.normalAt(j, a, noise)
 					log = special.LogAddExp(log, math.Log(w)+special.NormLogInterval((lo-mean)/sd, (hi-mean)/sd))
 				})
@@ -222,14 +249,14 @@ func (r *Run) LogWithin(ctx context.Context, dst []float64, c *Candidates, keep 
 // visit goes through the parts of offset and scale of all posteriors, which have a mass and
 // a noise variance each, and returns the sum of the masses. Those of next to none are left
 // out.
-func (r *Run) visit(ks []*member, mass []float64, ps []*posterior, do func(mass, noise float64, p *posterior, a *part)) (total float64) {
+func (r *Run) visit(x mixture, ps []*posterior, do func(mass, noise float64, p *posterior, a *part)) (total float64) {
 	for i, p := range ps {
-		parts := ks[i].fit.parts
+		parts := x.ks[i].fit.parts
 		for j := range parts {
 			a := &parts[j]
-			if w := mass[i] * a.mass; w >= r.s.MinPart {
+			if w := x.mass[i] * a.mass; w >= r.s.MinPart {
 				total += w
-				do(w, r.noise*ks[i].noise*a.s2, p, a)
+				do(w, r.noise*a.s2, p, a)
 			}
 		}
 	}

@@ -21,7 +21,7 @@ type Run struct {
 	s       Settings
 	workers int
 	noise   float64       // noise variance where none is given, in units of the tasks' values
-	beside  kernel.Kernel // of a process beside, nil if none is thought of
+	own     kernel.Kernel // of a process of the target's own
 	all     []*member
 	few     []*member // those of all that are always asked
 	many    []*member // those that are left out where their evidence is small
@@ -50,10 +50,8 @@ type Run struct {
 func NewRun(m *Model, s Settings, noise float64, workers int) *Run {
 	if math.IsNaN(noise) {
 		noise = m.grid.base.NoiseVariance
-	} else {
-		s.Noises = []float64{1}
 	}
-	r := &Run{m: m, s: s, noise: noise, workers: workers, beside: m.besideKernel(&s)}
+	r := &Run{m: m, s: s, noise: noise, workers: workers, own: m.ownKernel(&s)}
 	r.setUnit(r.unitFor(nil))
 	for i, h := range m.hypotheses(&s) {
 		k := &member{hypothesis: h, facts: h.about(), place: i, log: math.Log(h.about().prior)}
@@ -83,7 +81,7 @@ func (r *Run) Fit(ctx context.Context, x *linalg.Dense, y, given []float64, pend
 	}
 	fresh := len(r.y) < len(y) || r.active == nil
 	for i := len(r.y); i < len(y); i++ {
-		p, err := r.m.point(r.pts, x.Row(i), r.noise, r.beside)
+		p, err := r.m.point(r.pts, x.Row(i), r.noise, r.own)
 		if err != nil {
 			return err
 		}
@@ -187,7 +185,7 @@ func (r *Run) rescale(unit float64) {
 	r.restart()
 	for i, p := range r.pts {
 		if v := r.given[i]; v > 0 {
-			p.noise, p.known = v/r.u/r.u/unit/unit, true
+			p.noise = v / r.u / r.u / unit / unit
 		}
 	}
 }
@@ -325,7 +323,7 @@ func (r *Run) await(ctx context.Context, x *linalg.Dense) error {
 		r.forgetPending()
 	}
 	for i := same; i < n; i++ {
-		p, err := r.m.point(slices.Concat(r.pts, r.pending), x.Row(i), r.noise, r.beside)
+		p, err := r.m.point(slices.Concat(r.pts, r.pending), x.Row(i), r.noise, r.own)
 		if err != nil {
 			return err
 		}
@@ -399,7 +397,7 @@ func (r *Run) PriorMeans() [][]float64 {
 func (r *Run) NoiseVariance() float64 {
 	var s2 float64
 	for _, k := range r.active {
-		s2 += k.mass * k.noise * k.fit.all.s2
+		s2 += k.mass * k.fit.all.s2
 	}
 	return r.noise * s2 * r.u * r.u
 }

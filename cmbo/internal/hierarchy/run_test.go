@@ -225,7 +225,7 @@ func TestRunAgainstBruteForce(t *testing.T) {
 		var logs []float64
 		var means, variances [][]float64
 		for i, k := range run.active {
-			want, wantMean, wantVar := bruteForce(t, m, run.affine, k, all, run.z, k.noise*m.grid.base.NoiseVariance, nodes)
+			want, wantMean, wantVar := bruteForce(t, m, run.affine, k, all, run.z, m.grid.base.NoiseVariance, nodes)
 			assert.InDelta(t, want, k.fit.evidence, 1e-8*(1+math.Abs(want)), "evidence of %s with %d told", k, told)
 			mean, variance := make([]float64, n), make([]float64, n)
 			parts[i].momentsTo(mean, variance, &k.fit.all)
@@ -266,7 +266,8 @@ func TestMixtureMoments(t *testing.T) {
 	n := rows(cand)
 	c, err := run.m.Candidates(ctx, cand, 1)
 	require.NoError(t, err)
-	ks, mass := run.predicting()
+	predicted := run.predicting()
+	ks, mass := predicted.ks, predicted.mass
 	parts := posteriors(run, c, ks)
 	mean, sd := make([]float64, n), make([]float64, n)
 	require.NoError(t, run.Predict(ctx, mean, sd, c, false))
@@ -426,7 +427,8 @@ func TestLogImprovement(t *testing.T) {
 	for _, over := range []float64{-30, 0, 0.5, 3, 10, 30, 100, 1e4} {
 		best := slices.Max(y) + over
 		require.NoError(t, run.LogImprovement(ctx, got, c, false, best))
-		ks, mass := run.predicting()
+		predicted := run.predicting()
+		ks, mass := predicted.ks, predicted.mass
 		parts := posteriors(run, c, ks)
 		for j := range n {
 			var logs []float64
@@ -471,7 +473,8 @@ func TestLogWithin(t *testing.T) {
 			lo = slices.Min(y)
 		}
 		require.NoError(t, run.LogWithin(ctx, got, c, false, lo, hi))
-		ks, mass := run.predicting()
+		predicted := run.predicting()
+		ks, mass := predicted.ks, predicted.mass
 		parts := posteriors(run, c, ks)
 		for j := range n {
 			var logs []float64
@@ -481,7 +484,7 @@ func TestLogWithin(t *testing.T) {
 					a := &ks[i].fit.parts[k]
 					if w := mass[i] * a.mass; w >= run.s.MinPart {
 						mean, v := p.momentsAt(j, a)
-						sd := math.Sqrt(v + run.noise*ks[i].noise*a.s2)
+						sd := math.Sqrt(v + run.noise*a.s2)
 						total += w
 						logs = append(logs, math.Log(w)+special.NormLogInterval((lo/run.u-run.centre()-mean)/sd, (hi/run.u-run.centre()-mean)/sd))
 					}
@@ -582,7 +585,7 @@ func TestAwaitedPoints(t *testing.T) {
 			var c crossing
 			c.set(m, pts[:i+1])
 			k.covariance(row, &c)
-			row[i] += k.noise * p.noise
+			row[i] += p.noise
 			for j, v := range row {
 				assert.InDelta(t, v, linalg.Dot(l.Row(i)[:j+1], l.Row(j)[:j+1]), 1e-12)
 			}
@@ -658,13 +661,12 @@ func TestMassFollowsData(t *testing.T) {
 	}
 	m := learn(t, past, uniform(r, 40, 2), testSettings(2))
 	x := uniform(r, 12, 2)
-	var run *Run
 	mass := func(f func(x []float64) float64) []Mass {
 		y := make([]float64, 12)
 		for i := range y {
 			y[i] = f(x.Row(i))
 		}
-		run = NewRun(m, m.Settings(), math.NaN(), 1)
+		run := NewRun(m, m.Settings(), math.NaN(), 1)
 		require.NoError(t, run.Fit(ctx, x, y, nil, nil))
 		return run.Masses()
 	}
@@ -687,14 +689,6 @@ func TestMassFollowsData(t *testing.T) {
 	x = uniform(r, 30, 2)
 	other := mass(func(x []float64) float64 { return math.Cos(25*x[0]) * math.Cos(25*x[1]) })
 	assert.Greater(t, sum(other, func(k Mass) bool { return k.Level == NoTransfer }), 0.5, "%v", other)
-	// It has its own process, rougher than the past: with the population or without.
-	var own float64
-	for _, c := range run.active {
-		if _, ok := c.hypothesis.(*beside); ok {
-			own += c.mass
-		}
-	}
-	assert.Greater(t, own, 0.9)
 }
 
 // A past that ranks the other way round is recognised as that.
@@ -751,22 +745,6 @@ func TestKnownNoise(t *testing.T) {
 			assert.Less(t, v, 2*given, "%g times", times)
 		}
 	}
-
-	// No share is taken of a variance that is known.
-	sd := func(share float64, given []float64) []float64 {
-		o := m.Settings()
-		o.Noises = []float64{share}
-		run := NewRun(m, o, math.NaN(), 1)
-		require.NoError(t, run.Fit(ctx, x, y, given, nil))
-		c, err := m.Candidates(ctx, x, 1)
-		require.NoError(t, err)
-		mean, sd := make([]float64, 6), make([]float64, 6)
-		require.NoError(t, run.Predict(ctx, mean, sd, c, false))
-		return sd
-	}
-	known := []float64{1, 2, 1, 2, 1, 2}
-	assert.Equal(t, sd(1, known), sd(0.1, known))
-	assert.NotEqual(t, sd(1, nil), sd(0.1, nil))
 }
 
 // Noise that came with values is, in the tasks' units, what it is by the scale that
@@ -866,37 +844,6 @@ func TestMassesNameTasks(t *testing.T) {
 	slices.Sort(named)
 	require.ElementsMatch(t, sample(m.Tasks(), 3, o.Seed, "single tasks"), slices.Compact(named))
 	require.NotElementsMatch(t, []int{0, 1, 2}, named)
-}
-
-// The values say whether they hold the noise of the past tasks or a share of it; a
-// noise variance that is given stands.
-func TestNoiseShare(t *testing.T) {
-	r := rng.Stream(12, t.Name())
-	o := testSettings(2)
-	base := fixedBase(2)
-	o.Fixed = &base
-	m := learn(t, makeTasks(12, 12, 12, 2, 0, 1), uniform(r, 40, 2), o)
-	x := uniform(r, 60, 2)
-	y, noisy := make([]float64, 60), make([]float64, 60)
-	for i := range y {
-		y[i] = family(r, x.Row(i), 1)
-	}
-	sd := deviation(y)
-	for i := range y {
-		noisy[i] = y[i] + sd*math.Sqrt(base.NoiseVariance)*r.NormFloat64()
-	}
-	share := func(y []float64, noise float64) float64 {
-		run := NewRun(m, m.Settings(), noise, 1)
-		require.NoError(t, run.Fit(ctx, x, y, nil, nil))
-		var s2 float64
-		for _, c := range run.active {
-			s2 += c.mass * c.fit.all.s2
-		}
-		return run.NoiseVariance() / (base.NoiseVariance * s2 * run.u * run.u)
-	}
-	assert.InDelta(t, 0.1, share(y, math.NaN()), 0.01)
-	assert.InDelta(t, 1, share(noisy, math.NaN()), 0.1)
-	assert.InDelta(t, 1, share(y, base.NoiseVariance), 1e-12)
 }
 
 // A point takes what jitter it needs, up to gaussian.MaxJitter itself, and is refused

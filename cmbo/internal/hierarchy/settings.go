@@ -56,23 +56,25 @@ type Settings struct {
 	WideScale        float64 // deviation of ln s there, at least
 
 	// The mixture.
-	Mass           [NumLevels]float64 // prior masses: chosen on tables
-	Taus           []float64          // what is unlike the task of a single one, in the population's covariance: a little or some
-	Noises         []float64          // of the noise variance in use, where a value has none of its own: see NewRun
-	Beside         float64            // share of no transfer's and the population's mass on targets with a process of their own beside: chosen on tables
-	BesideVariance float64            // of that process, in the base process's: a small part
-	BesideKernel   kernel.Kernel      // its shape, of variance 1: lengths likely of any function
-	Reversed       float64            // mass of large being small
-	Top            int                // single tasks predicted with, at most: the cost of an Ask
-	FirstRound     int                // number of values after which single tasks are first left out: fewer tell too little
-	Window         int                // and last: see narrow
-	MinMass        float64            // below which a hypothesis is not predicted with: nothing a plot would show
-	MaxParts       int                // of a hypothesis's scales of one sign in expected improvement
-	MinPart        float64            // mass below which such a part is left out
+	Mass       [NumLevels]float64 // prior masses: chosen on tables
+	Taus       []float64          // what is unlike the task of a single one, in the population's covariance: a little or some
+	Besides    []float64          // variances of a process of the target's own beside what transfers, in the tasks': a trace, and a third of all
+	OwnKernel  kernel.Kernel      // its shape, of variance 1: lengths likely of any function
+	Reversed   float64            // mass of large being small
+	Top        int                // single tasks predicted with, at most: the cost of an Ask
+	FirstRound int                // number of values after which single tasks are first left out: fewer tell too little
+	Window     int                // and last: see narrow
+	MinMass    float64            // below which a hypothesis is not predicted with: nothing a plot would show
+	MaxParts   int                // of a hypothesis's scales of one sign in expected improvement
+	MinPart    float64            // mass below which such a part is left out
 
 	// Values.
-	Exact bool // the target is in the tasks' scaled units: its offset is 0 and its scale 1
-	Whole bool // values far below the others are taken as they are: see scaling.RaiseLow
+	Compress bool // differences between low values of past tasks: see scaling.CompressLow
+	Exact    bool // the target is in the tasks' scaled units: its offset is 0 and its scale 1
+	Whole    bool // values far below the others are taken as they are: see scaling.RaiseLow
+
+	// Who proposes: see package cmbo.
+	Hedge Hedge
 
 	// Labels of success: see success.go.
 	SuccessVariance   float64 // of labels of which no past is known: a deviation from success to neither
@@ -81,21 +83,36 @@ type Settings struct {
 	SuccessNoTransfer float64 // mass: larger, and a failure no one expected would pass for the proof that nothing is known
 }
 
+// A Hedge says when another judge than the mixture chooses a point: while evaluations do not
+// improve on the best value.
+type Hedge struct {
+	// Trust is the mass of the hypotheses that transfer, right way up, from which on the past
+	// counts as trusted.
+	Trust float64
+	// Trusted and Doubted are the number of evaluations without an improvement after which
+	// another judge chooses, and every how many from then on; 0 for never. Most runs that do
+	// not improve any more have found the best there is, and half of their questions is more
+	// than insurance is worth: see the ablations. A past that the values contradict is worth
+	// no more than that.
+	Trusted, Doubted [2]int
+}
+
 // DefaultSettings returns the defaults in dim coordinates.
 func DefaultSettings(dim int) Settings {
 	return Settings{
 		Seed:   1,
-		Kernel: DefaultKernel(dim), BaseTasks: 200, LengthSD: 0.5,
+		Kernel: DefaultKernel(dim), BaseTasks: 200, LengthSD: 1.5,
 		VarianceRange: [2]float64{0.05, 20}, LengthRange: [2]float64{0.02, 30}, NoiseRange: [2]float64{1e-4, 1}, MaxMean: 1,
-		Neighbours: 16, Singles: 256, GroupTasks: 1000, Steps: 16, Shrink: 0.5, Passes: 4,
+		Neighbours: 16, Singles: 256, GroupTasks: 1000, Steps: 16, Shrink: 0.1, Passes: 4,
 		Clusters: 4, MaxClusters: 4, Rounds: 50, ClusterPoints: 100,
 		ClusterSteps: 4, ClusterShrink: 0.2, PullMean: 2, PullCov: 10,
 		PseudoScale: 1, MinScaleVariance: 0.04, NoScaleVariance: 4,
 		TransferTail: 0.01, NoTransferTail: 0.8, WideOffset: 10, WidestOffset: 1e6, WidestShare: 0.1,
 		WideScaleShare: 0.02, WideScale: 3,
-		Mass: [NumLevels]float64{0.2, 0.3, 0.25, 0.25}, Taus: []float64{0.03, 0.3}, Noises: []float64{1, 0.1},
-		Beside: 0.5, BesideVariance: 0.3, BesideKernel: DefaultKernel(dim), Reversed: 0.1,
+		Mass: [NumLevels]float64{NoTransfer: 0.2, Population: 0.8}, Taus: []float64{0.03, 0.3},
+		Besides: []float64{0.05, 0.5}, OwnKernel: DefaultKernel(dim), Reversed: 0.1,
 		Top: 16, FirstRound: 4, Window: 64, MinMass: 1e-3, MaxParts: 5, MinPart: 1e-4,
+		Compress: true, Hedge: Hedge{Trust: 0.8, Trusted: [2]int{3, 5}, Doubted: [2]int{1, 2}},
 		SuccessVariance: 1, SuccessNoise: 0.1, MinLabelNoise: 0.05, SuccessNoTransfer: 0.02,
 	}
 }

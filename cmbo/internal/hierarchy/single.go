@@ -15,7 +15,7 @@ func singleTasks(m *Model, s *Settings, mass float64) []hypothesis {
 		for _, tau := range s.Taus {
 			out = append(out, &singleTask{facts{
 				level: SingleTask, cluster: -1, tasks: []int{task}, prior: mass / float64(len(m.singles)*len(s.Taus)),
-				noise: s.Noises[len(s.Noises)-1], tail: s.TransferTail, moments: []int{0}, many: true,
+				tail: s.TransferTail, moments: []int{0}, many: true,
 			}, m, i, tau})
 		}
 	}

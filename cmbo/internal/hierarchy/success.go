@@ -59,6 +59,7 @@ func NewSuccess(k kernel.Kernel, x *linalg.Dense) *Model {
 	variance := []float64{0}
 	kernel.Diag(variance, k, at)
 	if v := variance[0]; v > 0 {
+		s.OwnKernel = kernel.Scale(1/v, k)
 		k = kernel.Scale(s.SuccessVariance/v, k)
 	}
 	base := Base{Kernel: k, Mean: Succeeded, NoiseVariance: s.SuccessNoise}
@@ -70,7 +71,7 @@ func NewSuccess(k kernel.Kernel, x *linalg.Dense) *Model {
 
 // NewSuccessRun starts a run on labels; a model without tasks has one hypothesis only.
 func NewSuccessRun(m *Model, s Settings, workers int) *Run {
-	s.Exact, s.Reversed, s.Beside = true, 0, 0
+	s.Exact, s.Reversed, s.Besides = true, 0, nil
 	s.Mass[NoTransfer] = s.SuccessNoTransfer
 	if len(m.tasks) == 0 {
 		s.Mass = [NumLevels]float64{NoTransfer: 1}
@@ -81,11 +82,12 @@ func NewSuccessRun(m *Model, s Settings, workers int) *Run {
 // Success writes the probability of success at the candidates. keep says that they
 // come again.
 func (r *Run) Success(ctx context.Context, dst []float64, c *Candidates, keep bool) error {
-	return r.each(ctx, c, keep, func(lo, hi int, ks []*member, mass []float64, posteriors []*posterior) {
+	x := r.predicting()
+	return r.each(ctx, x, c, keep, func(lo, hi int, posteriors []*posterior) {
 		dst, mean, variance := dst[lo:hi], make([]float64, hi-lo), make([]float64, hi-lo)
 		clear(dst)
-		for i, w := range mass {
-			posteriors[i].momentsTo(mean, variance, &ks[i].fit.all)
+		for i, w := range x.mass {
+			posteriors[i].momentsTo(mean, variance, &x.ks[i].fit.all)
 			for j, v := range variance {
 				dst[j] += w * special.NormCDF((mean[j]+r.centre())/math.Sqrt(v+r.m.grid.base.NoiseVariance))
 			}

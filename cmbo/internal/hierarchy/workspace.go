@@ -19,7 +19,7 @@ type workspace struct {
 
 // crossings are what all hypotheses share of those of points with a block of candidates, a
 // row a point.
-type crossings struct{ rest, base, beside [][]float64 }
+type crossings struct{ rest, base, own [][]float64 }
 
 // A posterior is a member's at a block of candidates.
 type posterior struct {
@@ -72,18 +72,14 @@ func (r *Run) extend(f *crossings, x *linalg.Dense, at *located) {
 	if t == 0 {
 		return
 	}
-	var base, beside linalg.Dense
+	var base, own linalg.Dense
 	more := x.View(from, 0, t, d)
 	kernel.Cross(&base, r.m.grid.base.Kernel, &more, at.x)
-	if r.beside != nil {
-		kernel.Cross(&beside, r.beside, &more, at.x)
-	}
+	kernel.Cross(&own, r.own, &more, at.x)
 	rest := make([]float64, t*at.len())
 	for i := range t {
 		f.base, f.rest = append(f.base, base.Row(i)), append(f.rest, rest[i*at.len():][:at.len():at.len()])
-		if r.beside != nil {
-			f.beside = append(f.beside, beside.Row(i))
-		}
+		f.own = append(f.own, own.Row(i))
 	}
 }
 
@@ -106,11 +102,8 @@ func (t *tile) cross(m *Model, f *workspace, b *panels, x *crossings, start, end
 		}
 		c := &t.with[i]
 		*c = crossing{
-			base: x.base[l], rest: x.rest[l], moments: t.moments[i*sets:][:sets],
+			base: x.base[l], rest: x.rest[l], own: x.own[l], moments: t.moments[i*sets:][:sets],
 			m: m, p: p, block: &f.view, last: -1, row: t.taken[i*block:][:n],
-		}
-		if x.beside != nil {
-			c.beside = x.beside[l]
 		}
 		for k, set := range b.sets {
 			c.moments[set] = t.of((1+k)*panel + i)[:n]

@@ -204,11 +204,14 @@ func (h *Log) Oriented(minimize bool) []float64 {
 
 // Best returns the index of the best observation that holds all limits, the first of
 // equals, or -1.
-func (h *Log) Best(minimize bool) int {
+func (h *Log) Best(minimize bool) int { return h.best(minimize, h.Feasible) }
+
+// best returns the index of the best observation that counts, the first of equals, or -1.
+func (h *Log) best(minimize bool, counts func(i int) bool) int {
 	best := -1
 	top := math.Inf(-1)
 	for i, o := range h.Observations {
-		if y := scaling.Orient(o.Y, minimize); y > top && h.Feasible(i) {
+		if y := scaling.Orient(o.Y, minimize); y > top && counts(i) {
 			best, top = i, y
 		}
 	}
@@ -216,9 +219,12 @@ func (h *Log) Best(minimize bool) int {
 }
 
 // Stalled returns the number of evaluations, failed ones too, that ended since the one of
-// the best value; all, if there is none that holds all limits.
+// the best value, of all values if none holds all limits: those that proposals improve on.
 func (h *Log) Stalled(minimize bool) int {
 	best := h.Best(minimize)
+	if best < 0 {
+		best = h.best(minimize, func(int) bool { return true })
+	}
 	if best < 0 {
 		return len(h.labels)
 	}

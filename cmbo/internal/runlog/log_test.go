@@ -193,12 +193,15 @@ func checkLog(t *testing.T, h *Log) {
 	assert.Equal(t, labels, z)
 	if len(values) == 0 {
 		assert.Equal(t, -1, h.Best(false))
+		assert.Equal(t, failures, h.Stalled(false))
 		return
 	}
 	assert.Equal(t, values, h.Oriented(false))
 	assert.Equal(t, oriented, h.Oriented(true))
 	assert.Equal(t, bestOf(h, values, 1), h.Best(false))
 	assert.Equal(t, bestOf(h, values, -1), h.Best(true))
+	assert.Equal(t, stalled(h, values, labels, 1), h.Stalled(false))
+	assert.Equal(t, stalled(h, values, labels, -1), h.Stalled(true))
 }
 
 // bestOf returns the index of the largest product of a value and sign whose size, if there
@@ -211,6 +214,24 @@ func bestOf(h *Log, values []float64, sign float64) int {
 		}
 	}
 	return best
+}
+
+// stalled returns the number of labels after that of the best value, of all if none holds
+// the limit.
+func stalled(h *Log, values, labels []float64, sign float64) int {
+	best, n := bestOf(h, values, sign), len(labels)
+	for i, v := range values {
+		if best < 0 || bestOf(h, values, sign) < 0 && sign*v > sign*values[best] {
+			best = i
+		}
+	}
+	for i := 0; best >= 0; i++ {
+		n--
+		if labels[i] == hierarchy.Succeeded {
+			best--
+		}
+	}
+	return n
 }
 
 // Of observations none of which holds the limits the nearest is the one that is the least

@@ -1,0 +1,295 @@
+package cmbo_test
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/linalg"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The judges, as an Explanation names the last two.
+const (
+	byModel     = "the model"
+	byDistance  = "the largest distance from all points asked for ("
+	withoutPast = "the largest EI without the past ("
+)
+
+// judgeOf says which judge chose a trial.
+func judgeOf(t testing.TB, o *cmbo.Optimizer, trial int) string {
+	t.Helper()
+	e, err := o.Explain(ctx, trial)
+	require.NoError(t, err)
+	for _, j := range []string{byDistance, withoutPast} {
+		if strings.Contains(e.String(), j) {
+			return j
+		}
+	}
+	return byModel
+}
+
+// hedgePrior is learned from maxima around two places, at which targets have theirs.
+func hedgePrior(t testing.TB) (*cmbo.Space, *cmbo.Prior) {
+	s, _ := grid(t, 9)
+	return s, learn(t, s, family(8, 14), cmbo.WithIndexPoints(60))
+}
+
+// Who chooses follows from the number of evaluations without an improvement and from the mass
+// of what transfers: while a trusted past was confirmed by one of the last three, the model
+// always does; afterwards every fifth point is another judge's, every second one if the past
+// is doubted, and the two others take turns.
+func TestHedgeShares(t *testing.T) {
+	s, p := hedgePrior(t)
+	like := bump([]float64{0.25, 0.3})
+	n := 0
+	for name, f := range map[string]func(x []float64) float64{
+		"honest":   func(x []float64) float64 { return 100 + 7*like(x) },
+		"negated":  func(x []float64) float64 { return 100 - 7*like(x) },
+		"downhill": func([]float64) float64 { n--; return float64(n) },
+	} {
+		o := newOptimizer(t, s, cmbo.WithPrior(p))
+		stalled, doubted := 0, 0
+		best := 0.0
+		count := make(map[string]int)
+		for i := range 30 {
+			past, err := o.Transfer(ctx)
+			require.NoError(t, err)
+			var upright float64
+			for _, sh := range past.Shares {
+				if sh.Level != cmbo.LevelNone {
+					upright += sh.Mass - sh.Reversed
+				}
+			}
+			after, every := 3, 5
+			if upright < 0.8 {
+				after, every = 1, 2
+				if i > 0 {
+					doubted++
+				}
+			}
+			want := byModel
+			if n := stalled - after; n >= 0 && n%every == 0 {
+				want = []string{byDistance, withoutPast}[n/every%2]
+			}
+			trial, err := o.Ask(ctx)
+			require.NoError(t, err)
+			require.Equal(t, want, judgeOf(t, o, trial.ID), "%s, question %d, %d without an improvement", name, i, stalled)
+			count[want]++
+			y := f(trial.X)
+			require.NoError(t, o.Tell(trial.ID, y))
+			if i == 0 || y > best {
+				best, stalled = y, 0
+			} else {
+				stalled++
+			}
+		}
+		require.Positive(t, count[byDistance], name)
+		require.Positive(t, count[withoutPast], name)
+		if name == "honest" {
+			require.Zero(t, doubted)
+		} else {
+			require.Greater(t, doubted, 20, name)
+		}
+	}
+}
+
+// The first questions to an honest past are the model's, whichever of its places the target
+// has its maximum at.
+func TestHedgeTrustsAnHonestPast(t *testing.T) {
+	s, p := hedgePrior(t)
+	for _, c := range [][]float64{{0.25, 0.3}, {0.8, 0.7}, {0.2, 0.35}, {0.78, 0.75}} {
+		o := newOptimizer(t, s, cmbo.WithPrior(p))
+		drive(t, o, func(x []float64) float64 { return 100 + 7*bump(c)(x) }, 3)
+		for i := range 3 {
+			require.Equal(t, byModel, judgeOf(t, o, 1+i), "%v", c)
+		}
+	}
+}
+
+// A point by distance is the candidate that is farthest from all points asked for, and one
+// without the past is not what the past would have.
+func TestHedgeByDistance(t *testing.T) {
+	s, p := hedgePrior(t)
+	o := newOptimizer(t, s, cmbo.WithPrior(p))
+	var asked [][]float64
+	n := 0.0
+	for len(asked) < 12 {
+		trial, err := o.Ask(ctx)
+		require.NoError(t, err)
+		step, ok := o.LastStep()
+		require.True(t, ok)
+		if judgeOf(t, o, trial.ID) == byDistance {
+			for i, d := range step.Scores {
+				x, err := s.Candidate(i)
+				require.NoError(t, err)
+				least := 2.0
+				for _, a := range asked {
+					least = min(least, (x[0]-a[0])*(x[0]-a[0])+(x[1]-a[1])*(x[1]-a[1]))
+				}
+				require.InDelta(t, least, d*d, 1e-12)
+				require.LessOrEqual(t, d, step.Scores[step.Chosen])
+			}
+		}
+		asked = append(asked, trial.X)
+		n--
+		require.NoError(t, o.Tell(trial.ID, n))
+	}
+}
+
+// A restored run asks the same judges for the same points, and explains the former ones alike.
+func TestHedgeRestored(t *testing.T) {
+	s, p := hedgePrior(t)
+	o := newOptimizer(t, s, cmbo.WithPrior(p))
+	n := 0.0
+	downhill := func([]float64) float64 { n--; return n }
+	drive(t, o, downhill, 7)
+	_, err := o.Ask(ctx) // stays open
+	require.NoError(t, err)
+	var b bytes.Buffer
+	require.NoError(t, o.Snapshot(&b))
+	back, err := cmbo.Restore(&b, cmbo.WithPrior(p))
+	require.NoError(t, err)
+	seen := make(map[string]bool)
+	for id := 1; id <= 8; id++ {
+		require.Equal(t, judgeOf(t, o, id), judgeOf(t, back, id))
+	}
+	for range 6 {
+		a, err := o.Ask(ctx)
+		require.NoError(t, err)
+		b, err := back.Ask(ctx)
+		require.NoError(t, err)
+		require.Equal(t, a.X, b.X)
+		sa, _ := o.LastStep()
+		sb, _ := back.LastStep()
+		require.Equal(t, sa, sb)
+		seen[judgeOf(t, o, a.ID)] = true
+		y := downhill(a.X)
+		require.NoError(t, o.Tell(a.ID, y))
+		require.NoError(t, back.Tell(b.ID, y))
+	}
+	require.Len(t, seen, 3)
+}
+
+// Open trials count as proposals, so that all judges have their share of a batch.
+func TestHedgeInBatches(t *testing.T) {
+	s, p := hedgePrior(t)
+	o := newOptimizer(t, s, cmbo.WithPrior(p))
+	n := 0.0
+	drive(t, o, func([]float64) float64 { n--; return n }, 6)
+	trials, err := o.AskN(ctx, 10)
+	require.NoError(t, err)
+	count := make(map[string]int)
+	for _, tr := range trials {
+		count[judgeOf(t, o, tr.ID)]++
+	}
+	assert.Equal(t, 10, count[byModel]+count[byDistance]+count[withoutPast])
+	assert.GreaterOrEqual(t, count[byModel], 5)
+	assert.Positive(t, count[byDistance])
+	assert.Positive(t, count[withoutPast])
+}
+
+// A run without a past has the distance alone to turn to.
+func TestHedgeWithoutPrior(t *testing.T) {
+	s, _ := grid(t, 9)
+	o := newOptimizer(t, s)
+	n := 0.0
+	drive(t, o, func([]float64) float64 { n--; return n }, 20)
+	count := make(map[string]int)
+	for id := 1; id <= 20; id++ {
+		count[judgeOf(t, o, id)]++
+	}
+	require.Positive(t, count[byDistance])
+	require.Zero(t, count[withoutPast])
+}
+
+// Where improvement is not what is asked for, or the model cannot do without its past, the
+// model is always followed.
+func TestNoHedge(t *testing.T) {
+	s, p := hedgePrior(t)
+	paper := learn(t, s, family(8, 14), cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithClusters(2), cmbo.WithIndexPoints(20))
+	unhedged := learn(t, s, family(8, 14), cmbo.WithIndexPoints(60), cmbo.WithAblation("no-hedge"))
+	for name, opts := range map[string][]cmbo.Option{
+		"UCB":          {cmbo.WithPrior(p), cmbo.WithAcquisition(cmbo.UCB(3))},
+		"PI":           {cmbo.WithPrior(p), cmbo.WithAcquisition(cmbo.PI())},
+		"paper":        {cmbo.WithPrior(paper)},
+		"outside":      {cmbo.WithSurrogate(&nearest{})},
+		"no-hedge":     {cmbo.WithPrior(unhedged)},
+		"UCB, no past": {cmbo.WithAcquisition(cmbo.UCB(3))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := newOptimizer(t, s, opts...)
+			n := 0.0
+			drive(t, o, func([]float64) float64 { n--; return n }, 14)
+			for id := 1; id <= 14; id++ {
+				require.NotContains(t, []string{byDistance, withoutPast}, judgeOf(t, o, id))
+			}
+		})
+	}
+}
+
+// outsideHedger is a model from outside that can leave its past out.
+type outsideHedger struct {
+	nearest
+	alone int // times that it was asked to
+}
+
+func (*outsideHedger) Shares() []cmbo.Share {
+	return []cmbo.Share{{Level: cmbo.LevelPopulation, Cluster: -1, Mass: 0.5}, {Level: cmbo.LevelNone, Cluster: -1, Mass: 0.5}}
+}
+func (*outsideHedger) PriorMeans() [][]float64 { return nil }
+func (*outsideHedger) TaskMeans(context.Context, *linalg.Dense) (ids []string, means [][]float64, err error) {
+	return nil, nil, nil
+}
+func (h *outsideHedger) ScoreWithoutTransfer(_ context.Context, dst []float64, x *linalg.Dense, _ acq.Func, _ float64) error {
+	h.alone++
+	for i := range dst {
+		dst[i] = -x.Row(i)[0]
+	}
+	return nil
+}
+
+// A surrogate from outside that is a Hedger is asked to leave its past out.
+func TestHedgerFromOutside(t *testing.T) {
+	s, _ := grid(t, 9)
+	h := new(outsideHedger)
+	o := newOptimizer(t, s, cmbo.WithSurrogate(h))
+	n := 0.0
+	drive(t, o, func([]float64) float64 { n--; return n }, 14)
+	require.Positive(t, h.alone)
+	at := h.alone
+	for id := 1; id <= 14; id++ {
+		if judgeOf(t, o, id) == withoutPast {
+			at--
+		}
+	}
+	require.Zero(t, at)
+}
+
+// A prior of changed settings names what it refuses, and is not stored.
+func TestWithAblation(t *testing.T) {
+	s, _ := grid(t, 5)
+	tasks := family(4, 8)
+	_, err := cmbo.Learn(ctx, s, tasks, cmbo.WithAblation("no-luck"))
+	require.ErrorIs(t, err, cmbo.ErrOption)
+	require.ErrorContains(t, err, "no-hedge")
+	_, err = cmbo.Learn(ctx, s, tasks, cmbo.WithAblation("no-hedge"), cmbo.WithVariant(cmbo.WssClusWssCMP))
+	require.ErrorIs(t, err, cmbo.ErrOption)
+	p := learn(t, s, tasks, cmbo.WithAblation("no-hedge", "no-reversal"))
+	require.ErrorIs(t, p.Encode(new(bytes.Buffer)), cmbo.ErrOption)
+	names, what := cmbo.Ablations()
+	require.Len(t, what, len(names))
+	first := func(p *cmbo.Prior) []cmbo.Share {
+		x, err := newOptimizer(t, s, cmbo.WithPrior(p)).Transfer(ctx)
+		require.NoError(t, err)
+		return x.Shares
+	}
+	require.Equal(t, first(learn(t, s, tasks)), first(learn(t, s, tasks, cmbo.WithAblation("no-hedge"))))
+	for _, sh := range first(p) {
+		require.Zero(t, sh.Reversed)
+	}
+}

@@ -1,0 +1,45 @@
+package hierarchy
+
+import (
+	"fmt"
+	"strings"
+)
+
+// An Ablation is a change of the settings by which a mechanism, or a number of it, is defended
+// or not.
+type Ablation struct {
+	Name, What string
+	change     func(s *Settings)
+}
+
+// Ablations are the changes that there are.
+var Ablations = []Ablation{
+	{"no-hedge", "no other judge is asked", func(s *Settings) { s.Hedge.Trusted, s.Hedge.Doubted = [2]int{}, [2]int{} }},
+	{"hedge-half", "another judge chooses every second point, whether the past is trusted or not", func(s *Settings) { s.Hedge.Trusted = s.Hedge.Doubted }},
+	{"no-own-process", "what transfers has no process of the target's own beside", func(s *Settings) { s.Besides = nil }},
+	{"always-transfer", "no hypothesis of no transfer", func(s *Settings) { s.Mass[NoTransfer] = 0 }},
+	{"no-reversal", "large is never small", func(s *Settings) { s.Reversed = 0 }},
+	{"no-compression", "low values of past tasks are as far apart as they were", func(s *Settings) { s.Compress = false }},
+	{"narrow-lengths", "lengths' logarithms have a prior deviation of a half", func(s *Settings) { s.LengthSD = 0.5 }},
+	{"half-shrinkage", "the population's covariance is drawn half to the base process's", func(s *Settings) { s.Shrink = 0.5 }},
+	{"far-offsets", "offsets out of all experience are as likely with transfer as without", func(s *Settings) { s.TransferTail = s.NoTransferTail }},
+}
+
+// Ablate makes the named changes. It fails at a name that there is none of, with those that
+// there are.
+func (s *Settings) Ablate(names ...string) error {
+	for _, name := range names {
+		found := false
+		var known []string
+		for _, a := range Ablations {
+			if known = append(known, a.Name); a.Name == name {
+				a.change(s)
+				found = true
+			}
+		}
+		if !found {
+			return fmt.Errorf("there is no ablation %q; there are %s", name, strings.Join(known, ", "))
+		}
+	}
+	return nil
+}
