@@ -143,6 +143,9 @@ func (r *Run) restart() {
 }
 
 func (r *Run) forgetPending() {
+	for _, f := range r.bound {
+		f.pending, f.ahead = crossings{}, nil
+	}
 	r.pending, r.values = nil, nil
 	for _, k := range r.all {
 		k.awaited = nil

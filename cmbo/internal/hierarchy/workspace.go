@@ -15,6 +15,10 @@ type workspace struct {
 	view
 	told       crossings
 	posteriors map[*member]*posterior
+
+	// With the points awaited, which grow by a row a point, too, as long as no other is told.
+	pending crossings
+	ahead   map[*member]*posterior
 }
 
 // crossings are what all hypotheses share of those of points with a block of candidates, a
@@ -158,11 +162,18 @@ func (r *Run) told(f *workspace, ks []*member, b *panels, t *tile) []*posterior 
 // awaited returns posteriors conditioned on the points awaited as well.
 func (r *Run) awaited(f *workspace, ks []*member, ps []*posterior, b *panels, t *tile) []*posterior {
 	out := make([]*posterior, len(ps))
-	for i, p := range ps {
-		q := *p
-		q.w, q.p0, q.p1, q.p2, q.variance = slices.Clone(p.w), slices.Clone(p.p0), slices.Clone(p.p1), slices.Clone(p.p2), slices.Clone(p.variance)
-		out[i] = &q
+	if f.ahead == nil {
+		f.ahead = make(map[*member]*posterior)
 	}
-	r.condition(f, ks, out, b, new(crossings), len(r.pts), t, func(k *member) *whitened { return k.awaited })
+	for i, p := range ps {
+		k := ks[i]
+		if f.ahead[k] == nil {
+			q := *p
+			q.w, q.p0, q.p1, q.p2, q.variance = slices.Clone(p.w), slices.Clone(p.p0), slices.Clone(p.p1), slices.Clone(p.p2), slices.Clone(p.variance)
+			f.ahead[k] = &q
+		}
+		out[i] = f.ahead[k]
+	}
+	r.condition(f, ks, out, b, &f.pending, len(r.pts), t, func(k *member) *whitened { return k.awaited })
 	return out
 }
