@@ -91,11 +91,27 @@ func Methods() []Method {
 		m.Learn = own(m.Clusters, cmbo.WithVariant(learned))
 		ms = append(ms, m)
 	}
-	return append(ms, Method{Name: "cm-BO", Learn: own(false)})
+	return append(ms, Method{Name: defaultMethod, Learn: own(false)})
 }
+
+// Ablated returns the name of the default with a change of its settings, one of
+// [cmbo.Ablations]: a method that a [Protocol] may name beside those of [Methods].
+func Ablated(change string) string { return defaultMethod + ":" + change }
+
+// defaultMethod is the name of what Learn and New do without options.
+const defaultMethod = "cm-BO"
 
 // findMethod returns the method of that name, letter case ignored.
 func findMethod(all []Method, name string) (*Method, error) {
+	if method, change, ok := strings.Cut(name, ":"); ok && strings.EqualFold(method, defaultMethod) {
+		names, _ := cmbo.Ablations()
+		for _, n := range names {
+			if strings.EqualFold(n, change) {
+				return &Method{Name: Ablated(n), Learn: own(false, cmbo.WithAblation(n))}, nil
+			}
+		}
+		return nil, fmt.Errorf("%w: there is no ablation %q among %s", cmbo.ErrOption, change, strings.Join(names, ", "))
+	}
 	var known []string
 	for i := range all {
 		if strings.EqualFold(all[i].Name, name) {

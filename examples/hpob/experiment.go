@@ -83,6 +83,11 @@ func compare(ctx context.Context, o *options, tables []*bench.Table, stdout, std
 	if err := writeReport(o.out, o.published, stdout); err != nil {
 		return err
 	}
+	if o.ablate {
+		if err := writeRatios(o.out, "cm-BO", stdout); err != nil {
+			return err
+		}
+	}
 	if n := len(out.Failures); n > 0 {
 		return fmt.Errorf("%d failures, listed above and in %s", n, o.out)
 	}

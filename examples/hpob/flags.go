@@ -35,6 +35,7 @@ func (p *paths) Set(s string) error { *p = append(*p, s); return nil }
 // overrides are the flags that change a protocol.
 type overrides struct {
 	methods, without list
+	ablate           list
 	variant, past    string
 	acquisitions     list
 	clusters, study  string
@@ -99,6 +100,12 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	})
 	f.Var(&c.methods, "method", "`method`, or for an experiment several with commas between: "+strings.Join(methods, ", ")+"; cmbo stands for the -variant")
 	f.Var(&c.without, "without", "`methods` to leave out of an experiment")
+	names, what := cmbo.Ablations()
+	usage := "`changes` of the default's settings to compare with it, with commas between, or all:"
+	for i, name := range names {
+		usage += "\n" + name + ": " + what[i]
+	}
+	f.Var(&c.ablate, "ablate", usage)
 	f.StringVar(&c.variant, "variant", cmbo.WssClusWssCMP.String(), "`variant` that cmbo stands for in -method, -without and -studied: "+strings.Join(variants, ", "))
 	f.Var(&c.acquisitions, "acquisition", "`acquisition`, or for an experiment several with commas between: UCB (beta 3), UCB(beta), EI, PI, MaxValuePI; without -experiment EI is the default")
 	f.StringVar(&c.past, "past", "", "what is done to the values of the `past` tasks: negated, they mislead; penalized, the lowest tenth of each task is a penalty for crashes; compressed, differences between low ones are made smaller, which cm-BO does by itself")
@@ -165,6 +172,22 @@ func (c *overrides) settle(o *options) error {
 		return errors.New("-experiment needs a folder for -out")
 	}
 	p.Seed, p.Past = c.seed, c.past
+	if len(c.ablate) > 0 {
+		if o.experiment == "" || len(c.methods) > 0 {
+			return errors.New("-ablate needs an -experiment, and compares with the default: no -method")
+		}
+		if names, _ := cmbo.Ablations(); len(c.ablate) == 1 && c.ablate[0] == "all" {
+			c.ablate = names
+		}
+		c.methods = list{"cm-BO"}
+		for _, name := range c.ablate {
+			c.methods = append(c.methods, bench.Ablated(name))
+		}
+		o.ablate = true
+		if len(c.acquisitions) == 0 {
+			c.acquisitions = list{"EI"}
+		}
+	}
 	for _, n := range numbers {
 		if c.given[n.name] {
 			*n.of(p) = *c.numbers[n.name]

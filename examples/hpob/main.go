@@ -45,6 +45,7 @@ type options struct {
 	published  string // curves to show beside the experiment's
 	experiment string // "" to try one method
 	protocol   bench.Protocol
+	ablate     bool // compare changes of the default with it
 	workers    int
 	keep       int
 	limit      time.Duration

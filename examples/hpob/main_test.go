@@ -161,6 +161,22 @@ func TestExperiment(t *testing.T) {
 	require.ErrorContains(t, run(ctx, o, &bytes.Buffer{}, os.Stderr), "goes on from here")
 }
 
+// TestAblate compares changes of the default with it.
+func TestAblate(t *testing.T) {
+	dir := t.TempDir()
+	o := mustParse(t, "-experiment", "quick", "-data", writeTable(t), "-out", dir, "-ablate", "no-hedge,half-shrinkage", "-source-rows", "10", "-budget", "5", "-targets", "0", "-quiet")
+	require.Equal(t, []string{"cm-BO", "cm-BO:no-hedge", "cm-BO:half-shrinkage"}, o.protocol.Methods)
+	var console bytes.Buffer
+	require.NoError(t, run(context.Background(), o, &console, &console))
+	table, err := os.ReadFile(filepath.Join(dir, "ratios.md"))
+	require.NoError(t, err)
+	require.Contains(t, console.String(), string(table))
+	require.Regexp(t, `(?m)^\| cm-BO:half-shrinkage \| [0-9.]+ \[.*\] .* \| \d+ \|$`, string(table))
+	require.Regexp(t, `(?m)^\| cm-BO:no-hedge \|`, string(table))
+	names, _ := cmbo.Ablations()
+	require.Len(t, mustParse(t, "-experiment", "quick", "-data", "x", "-ablate", "all").protocol.Methods, 1+len(names))
+}
+
 func TestParse(t *testing.T) {
 	o := mustParse(t, "-data", "a", "-data", "b,c", "-experiment", "paper", "-acquisition", "ei,ucb(2)", "-repeats", "2", "-study", "2-4", "-studied", "JefClus_JefCMP", "-time", "40m")
 	require.Equal(t, []string{"a", "b,c"}, o.data)
@@ -180,25 +196,28 @@ func TestParse(t *testing.T) {
 
 func TestParseRejects(t *testing.T) {
 	for want, args := range map[string][]string{
-		"-data is missing":              {},
-		"-variant":                      {"-data", "x", "-variant", "y"},
-		"-acquisition":                  {"-data", "x", "-acquisition", "y"},
-		"no method":                     {"-data", "x", "-method", "y"},
-		"-clusters":                     {"-data", "x", "-clusters", "a-b"},
-		"-study":                        {"-data", "x", "-experiment", "quick", "-study", "b"},
-		"0 splits, must be at least 1":  {"-data", "x", "-splits", "0"},
-		"-experiment":                   {"-data", "x", "-experiment", "y"},
-		"-without":                      {"-data", "x", "-experiment", "quick", "-without", "y"},
-		"-clusters changes nothing":     {"-data", "x", "-method", "gp", "-clusters", "3"},
-		"-acquisition changes nothing":  {"-data", "x", "-method", "random", "-acquisition", "ucb"},
-		"-studied changes nothing":      {"-data", "x", "-experiment", "quick", "-studied", "cmbo"},
-		"-study-splits changes nothing": {"-data", "x", "-experiment", "quick", "-study-splits", "2"},
-		"-initial changes nothing":      {"-data", "x", "-experiment", "hpob", "-initial", "3"},
-		"-published changes nothing":    {"-data", "x", "-published", "y"},
-		"-time is negative":             {"-data", "x", "-time", "-5m"},
-		"several methods":               {"-data", "x", "-method", "gp,random"},
-		"needs a folder":                {"-data", "x", "-experiment", "quick", "-out", ""},
-		`unexpected argument "z`:        {"-data", "x", "z"},
+		"-data is missing":               {},
+		"-variant":                       {"-data", "x", "-variant", "y"},
+		"-acquisition":                   {"-data", "x", "-acquisition", "y"},
+		"no method":                      {"-data", "x", "-method", "y"},
+		"-clusters":                      {"-data", "x", "-clusters", "a-b"},
+		"-study":                         {"-data", "x", "-experiment", "quick", "-study", "b"},
+		"0 splits, must be at least 1":   {"-data", "x", "-splits", "0"},
+		"-experiment":                    {"-data", "x", "-experiment", "y"},
+		"-without":                       {"-data", "x", "-experiment", "quick", "-without", "y"},
+		"-clusters changes nothing":      {"-data", "x", "-method", "gp", "-clusters", "3"},
+		"-acquisition changes nothing":   {"-data", "x", "-method", "random", "-acquisition", "ucb"},
+		"-studied changes nothing":       {"-data", "x", "-experiment", "quick", "-studied", "cmbo"},
+		"-study-splits changes nothing":  {"-data", "x", "-experiment", "quick", "-study-splits", "2"},
+		"-initial changes nothing":       {"-data", "x", "-experiment", "hpob", "-initial", "3"},
+		"-published changes nothing":     {"-data", "x", "-published", "y"},
+		"-time is negative":              {"-data", "x", "-time", "-5m"},
+		"-ablate needs":                  {"-data", "x", "-ablate", "all"},
+		"no -method":                     {"-data", "x", "-experiment", "quick", "-ablate", "all", "-method", "GP"},
+		`no ablation "y" among no-hedge`: {"-data", "x", "-experiment", "quick", "-ablate", "y"},
+		"several methods":                {"-data", "x", "-method", "gp,random"},
+		"needs a folder":                 {"-data", "x", "-experiment", "quick", "-out", ""},
+		`unexpected argument "z`:         {"-data", "x", "z"},
 	} {
 		_, err := parse(args, &strings.Builder{})
 		require.ErrorContains(t, err, want)

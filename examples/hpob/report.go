@@ -114,3 +114,24 @@ func count(n int, thing string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, thing)
 }
+
+// writeRatios writes a table of areas under the curves of mean regret as ratios to a method's,
+// to a file ratios.md of the folder, too.
+func writeRatios(dir, base string, stdout io.Writer) error {
+	records, _, _, err := bench.ReadRecords(dir)
+	if err != nil {
+		return err
+	}
+	ratios, err := report.Ratios(records, base)
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "| area over that of %s | geometric mean [95 %%] | least | largest | runs |\n|---|---|---|---|---:|\n", base)
+	for _, r := range ratios {
+		fmt.Fprintf(&b, "| %s | %.2f [%.2f, %.2f] | %.2f %s | %.2f %s | %d |\n",
+			r.Method, r.Mean, r.Lower, r.Upper, r.LeastBy, r.Least, r.LargestBy, r.Largest, r.Runs)
+	}
+	fmt.Fprint(stdout, b.String())
+	return os.WriteFile(filepath.Join(dir, "ratios.md"), []byte(b.String()), 0o644)
+}
