@@ -39,7 +39,7 @@ type defaultTraceStep struct {
 // TestDefaultTrace compares runs of the default with what they were when the trace was
 // written, by
 //
-//	go test -run TestDefaultTrace -update ./cmbo
+//	go test ./cmbo -run TestDefaultTrace -update
 //
 // bit for bit on a build whose arithmetic is the trace's, GOAMD64=v1 without tags, and
 // within a tolerance on others. A change of behaviour changes the trace; a change of

@@ -41,6 +41,6 @@ func ExampleOptimizer_Recommend() {
 	fmt.Printf("the best value, %.1f, was told at x = %.1f\n", best.Y, best.X[0])
 	fmt.Printf("use x = %.1f: %.1f ± %.1f\n", use.X[0], use.Mean, use.SD)
 	// Output:
-	// the best value, 1.6, was told at x = 0.6
+	// the best value, 1.6, was told at x = 0.7
 	// use x = 0.6: 1.1 ± 0.1
 }

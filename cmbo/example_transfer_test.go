@@ -46,15 +46,15 @@ func ExampleCheck() {
 	fmt.Print(report)
 	// Output:
 	// left out  regret with  without  evaluations with  without  verdict of the run
-	// iris      0.000        0.312    1.0               6.7      transfer helps
+	// iris      0.000        0.310    1.0               6.7      transfer helps
 	// wine      0.000        0.320    1.0               6.7      transfer helps
-	// glass     0.000        0.348    1.0               6.0      transfer helps
-	// seeds     0.000        0.329    1.0               6.0      transfer helps
-	// sonar     0.000        0.359    1.0               6.0      transfer helps
+	// glass     0.000        0.354    1.0               6.3      transfer helps
+	// seeds     0.000        0.330    1.0               6.3      transfer helps
+	// sonar     0.000        0.363    1.0               6.3      transfer helps
 	// yeast     0.000        0.338    1.0               4.3      transfer helps
-	// losses    0.125        0.095    2.0               6.0      the past misleads
-	// mean      0.018        0.300    1.1               6.0      (verdict below)
-	// transfer helps: the mean regret is 0.018 with the past and 0.300 without, a difference of 0.282 ± 0.052; better with it on 6 of 7 tasks
+	// losses    0.125        0.094    2.0               5.7      the past misleads
+	// mean      0.018        0.301    1.1               6.0      (verdict below)
+	// transfer helps: the mean regret is 0.018 with the past and 0.301 without, a difference of 0.283 ± 0.053; better with it on 6 of 7 tasks
 	// upside down for most others: losses
 }
 

@@ -31,20 +31,26 @@ const (
 
 // judge returns who chooses the next point. It follows from the log and from the masses
 // that its values leave, so that a restored run asks the same. Open trials count as
-// proposals that did not improve, so that a batch has all judges.
+// proposals that did not improve, so that a batch has all judges. A model that doubts the past
+// itself needs no judge without it.
 func (o *draft) judge() judge {
 	if !o.hedges() {
 		return byModel
 	}
-	after, every := o.hedge.Trusted[0], o.hedge.Trusted[1]
-	past := o.model.hedger()
-	if len(o.h.Observations) == 0 { // failures alone, of which the masses say nothing
-		every = o.hedge.Doubted[1]
-	} else if past != nil {
-		if up, _ := (Transfer{Shares: past.Shares()}).upright(); up < o.hedge.Trust {
-			after, every = o.hedge.Doubted[0], o.hedge.Doubted[1]
+	when, past := o.hedge.Trusted, o.model.hedger()
+	told, trusted := len(o.h.Observations) > 0, true
+	switch {
+	case !told: // failures alone, of which the masses say nothing
+		when[0], when[1] = when[0]/2, o.hedge.Doubted[1]
+	case past == nil:
+		when = o.hedge.Alone
+	default:
+		up, _ := (Transfer{Shares: past.Shares()}).upright()
+		if trusted = up >= o.hedge.Trust; !trusted {
+			when = o.hedge.Doubted
 		}
 	}
+	after, every := when[0], when[1]
 	stalled := o.h.Stalled(o.config.minimize)
 	if every == 0 || stalled < after {
 		return byModel
@@ -52,10 +58,10 @@ func (o *draft) judge() judge {
 	switch n := stalled - after + len(o.h.Pending()); {
 	case n%every != 0:
 		return byModel
-	case past == nil || len(o.h.Observations) == 0 || n/every%2 == 0:
-		return byDistance
+	case trusted && past != nil && told && n/every%2 == 1:
+		return withoutPast
 	}
-	return withoutPast
+	return byDistance
 }
 
 // distances sets dst to the distances of the rows of x from the nearest of the points seen.

@@ -14,7 +14,7 @@ type Ablation struct {
 
 // Ablations are the changes that there are.
 var Ablations = []Ablation{
-	{"no-hedge", "no other judge is asked", func(s *Settings) { s.Hedge.Trusted, s.Hedge.Doubted = [2]int{}, [2]int{} }},
+	{"no-hedge", "no other judge is asked", func(s *Settings) { s.Hedge = Hedge{} }},
 	{"hedge-half", "another judge chooses every second point, whether the past is trusted or not", func(s *Settings) { s.Hedge.Trusted = s.Hedge.Doubted }},
 	{"no-own-process", "what transfers has no process of the target's own beside", func(s *Settings) { s.Besides = nil }},
 	{"always-transfer", "no hypothesis of no transfer", func(s *Settings) { s.Mass[NoTransfer] = 0 }},

@@ -1,0 +1,187 @@
+package cmbo_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var familyProblems = flag.Int("families", 3, "problems of each family of TestFamilies")
+
+// A surface is a function on the unit square.
+type surface func(x, y float64) float64
+
+// near returns v, moved by at most by, within the square.
+func near(r *rand.Rand, v, by float64) float64 {
+	return min(max(v+by*(2*r.Float64()-1), 0), 1)
+}
+
+func peak(cx, cy, width float64) surface {
+	return func(x, y float64) float64 {
+		return math.Exp(-((x-cx)*(x-cx) + (y-cy)*(y-cy)) / (2 * width * width))
+	}
+}
+
+// several makes n surfaces.
+func several(n int, f func() surface) (out []surface) {
+	for range n {
+		out = append(out, f())
+	}
+	return out
+}
+
+const familyTasks = 8
+
+// families make the past tasks of a problem and its target.
+var families = []struct {
+	name  string
+	bound float64 // of the area under the curve of regret with the past, over that without
+	make  func(r *rand.Rand) (past []surface, target surface)
+}{
+	{"good: the peaks lie close together", 0.5, func(r *rand.Rand) ([]surface, surface) {
+		cx, cy := 0.2+0.6*r.Float64(), 0.2+0.6*r.Float64()
+		one := func() surface { return peak(near(r, cx, 0.1), near(r, cy, 0.1), 0.2+0.1*r.Float64()) }
+		return several(familyTasks, one), one()
+	}},
+	{"negated: the past has pits where the target has its peak", 3, func(r *rand.Rand) ([]surface, surface) {
+		cx, cy := 0.2+0.6*r.Float64(), 0.2+0.6*r.Float64()
+		one := func() surface {
+			p := peak(near(r, cx, 0.1), near(r, cy, 0.1), 0.2+0.1*r.Float64())
+			return func(x, y float64) float64 { return -p(x, y) }
+		}
+		return several(familyTasks, one), peak(cx, cy, 0.25)
+	}},
+	{"valley: between two far hills of every past task the target has a third one, twice as high", 3, func(r *rand.Rand) ([]surface, surface) {
+		hills := func(height, third float64) surface {
+			a, b := peak(near(r, 0.15, 0.05), near(r, 0.15, 0.05), 0.15), peak(near(r, 0.85, 0.05), near(r, 0.85, 0.05), 0.15)
+			c := peak(near(r, 0.5, 0.1), near(r, 0.5, 0.1), 0.12)
+			return func(x, y float64) float64 { return height*(a(x, y)+b(x, y)) + third*c(x, y) }
+		}
+		return several(familyTasks, func() surface { return hills(near(r, 0.8, 0.2), 0) }), hills(0.6, 1.2)
+	}},
+	{"corner: of the past's slope to a corner a tenth is left, and a peak stands elsewhere", 3, func(r *rand.Rand) ([]surface, surface) {
+		p := peak(0.15+0.3*r.Float64(), 0.15+0.3*r.Float64(), 0.15)
+		return slopes(r), func(x, y float64) float64 { return 0.1*(x+y) + p(x, y) }
+	}},
+	{"monotone: the past rises to a corner, the target falls from the middle on", 3, func(r *rand.Rand) ([]surface, surface) {
+		kx, ky := 0.5+0.2*r.Float64(), 0.5+0.2*r.Float64()
+		return slopes(r), func(x, y float64) float64 { return x - 3*max(x-kx, 0) + y - 3*max(y-ky, 0) }
+	}},
+	{"cliff: where the past is best the target has one low value", 3, cliff(0)},
+	{"plateau: where the past is best the target has one middling value", 3, cliff(0.5)},
+}
+
+func slopes(r *rand.Rand) []surface {
+	return several(familyTasks, func() surface {
+		a, b := 0.7+0.6*r.Float64(), 0.7+0.6*r.Float64()
+		return func(x, y float64) float64 { return a*x + b*y }
+	})
+}
+
+// cliff makes targets that have the value of a quantile of the others on the two fifths of
+// the square where the past is best.
+func cliff(quantile float64) func(r *rand.Rand) ([]surface, surface) {
+	return func(r *rand.Rand) ([]surface, surface) {
+		cx, cy := r.Float64(), r.Float64()
+		past := several(familyTasks, func() surface { return peak(near(r, cx, 0.1), near(r, cy, 0.1), 0.4+0.1*r.Float64()) })
+		mean := func(x, y float64) (sum float64) {
+			for _, f := range past {
+				sum += f(x, y) / familyTasks
+			}
+			return sum
+		}
+		var all []float64
+		for _, p := range familyGrid {
+			all = append(all, mean(p[0], p[1]))
+		}
+		slices.Sort(all)
+		cut := len(all) * 3 / 5
+		limit, flat := all[cut], all[int(quantile*float64(cut))]
+		bump := peak(r.Float64(), r.Float64(), 0.2)
+		return past, func(x, y float64) float64 {
+			if m := mean(x, y); m < limit {
+				return m + 0.2*bump(x, y)
+			}
+			return flat
+		}
+	}
+}
+
+var familyGrid = func() (rows [][]float64) {
+	for i := range 21 {
+		for j := range 21 {
+			rows = append(rows, []float64{float64(i) / 20, float64(j) / 20})
+		}
+	}
+	return rows
+}()
+
+// What eight past tasks cost or bring within 25 evaluations, as the area under the curve of
+// simple regret over that of a run without them: a past that is like the target brings most,
+// and none that misleads, in ways that leave it likely for a while, costs more than its bound.
+func TestFamilies(t *testing.T) {
+	if testing.Short() {
+		t.Skip("some seconds of runs")
+	}
+	ctx := context.Background()
+	square, err := cmbo.NewSpace(cmbo.Float("x", 0, 1), cmbo.Float("y", 0, 1))
+	require.NoError(t, err)
+	space, err := square.WithCandidates(familyGrid)
+	require.NoError(t, err)
+	for _, f := range families {
+		var with, without float64
+		verdicts := map[cmbo.Verdict]int{}
+		for seed := range *familyProblems {
+			r := rand.New(rand.NewPCG(uint64(seed), 7))
+			past, target := f.make(r)
+			var tasks []cmbo.Task
+			for i, p := range past {
+				k := cmbo.Task{ID: fmt.Sprint(i)}
+				for _, j := range r.Perm(len(familyGrid))[:50] {
+					x := familyGrid[j]
+					k.X, k.Y = append(k.X, x), append(k.Y, p(x[0], x[1])+0.01*r.NormFloat64())
+				}
+				tasks = append(tasks, k)
+			}
+			y := make([]float64, len(familyGrid))
+			for i, x := range familyGrid {
+				y[i] = target(x[0], x[1]) + 0.005*r.NormFloat64()
+			}
+			prior, err := cmbo.Learn(ctx, space, tasks)
+			require.NoError(t, err)
+			opt, err := cmbo.New(space, cmbo.WithPrior(prior))
+			require.NoError(t, err)
+			with += regretArea(t, opt, y)
+			transfer, err := opt.Transfer(ctx)
+			require.NoError(t, err)
+			verdicts[transfer.Verdict]++
+			opt, err = cmbo.New(space)
+			require.NoError(t, err)
+			without += regretArea(t, opt, y)
+		}
+		t.Logf("%.2f %s; %v", with/without, f.name, verdicts)
+		assert.Less(t, with/without, f.bound, f.name)
+	}
+}
+
+// regretArea runs 25 evaluations of a table and returns the sum of the regrets.
+func regretArea(t *testing.T, opt *cmbo.Optimizer, y []float64) (sum float64) {
+	lo, hi := slices.Min(y), slices.Max(y)
+	best := lo
+	for range 25 {
+		trial, err := opt.Ask(context.Background())
+		require.NoError(t, err)
+		require.NoError(t, opt.Tell(trial.ID, y[trial.Index]))
+		best = max(best, y[trial.Index])
+		sum += (hi - best) / (hi - lo)
+	}
+	return sum
+}
