@@ -39,14 +39,14 @@
 // The default is a hierarchical prior. On a set of points Z the past tasks, brought
 // to zero mean and unit variance, are draws of one Gaussian, the population N(m, C),
 // which EM finds from what each task knows of it; a Gaussian process that all
-// tasks share carries it to other points. Tasks are clustered by their posteriors
-// N(μ_i, S_i), and each cluster has moments of its own, drawn to the population's. The
+// tasks share carries it to other points. The
 // new task is, up to an offset and a scale that have the past tasks' as their prior, a
-// draw of the shared process (no transfer), of the population, of a cluster, or of
-// N(μ_i, S_i + τ·C), i one of the tasks, or of a sample of 256 where there are more; to
-// the first two a small process of its own may be added. Its values weigh these
+// draw of the population with a process of its own added, of one of two variances, or such
+// a process alone (no transfer). Its values weigh these
 // hypotheses by their marginal likelihood, and the acquisition is the expected
-// improvement over all of them. Before the first value the largest mean is asked for,
+// improvement over all of them; while evaluations do not improve on the best value, some
+// proposals are other judges': see [Hedger]. Tasks are clustered too, by their posteriors
+// N(μ_i, S_i), which [Prior.Clusters] returns; the new task's model makes no use of it. Before the first value the largest mean is asked for,
 // and improvements on it while that is pending.
 // [Optimizer.Transfer] returns the masses and says in words whether the past helps,
 // [Optimizer.Calibration] how well values were foretold; [Check] says beforehand whether
@@ -107,7 +107,7 @@
 // With K tasks of n observations, C clusters, I index points, t observations of
 // the run and N candidates: the hierarchical prior takes O(K (n³ + n I) + I³) for each of
 // 16 steps of EM, and an Ask O(h t N) on a list and O(h t² N) at new candidates for the h
-// hypotheses that matter, at most 22 and two a cluster. With the paper's method Learn takes O(K n³) for the fits, O(K C V²) a round
+// hypotheses that matter, at most three. With the paper's method Learn takes O(K n³) for the fits, O(K C V²) a round
 // of Wasserstein clustering on V = 100 points and O(V³) for each distance that
 // bounds leave open, O(K n I²) for prototypes. Ask takes O(C t N + t² N) and, for the distances, O(C I³), where
 // the candidates are a list. In a parameter space the prototypes are evaluated

@@ -29,9 +29,8 @@ type Progress struct {
 }
 
 // Learn makes a [Prior] from past tasks. Without options it is the hierarchical
-// prior: what all tasks have in common, what clusters of them have, and the tasks
-// themselves are learned as hypotheses on the next task, which its own values will
-// weigh, and the offsets and scales of the tasks as a prior of the next one's. With
+// prior: what all tasks have in common is learned as a hypothesis on the next task, which
+// its own values will weigh, and the offsets and scales of the tasks as a prior of the next one's. With
 // [WithVariant] it makes stages 1 and 2 of the paper's algorithm 1: it fits a Gaussian
 // process to each task, clusters the posteriors on a finite set of points, and builds
 // a prototype of each cluster. The tasks are copied.

@@ -114,11 +114,8 @@ type Transfer struct {
 	Verdict Verdict
 	// Values is the number of values told, on which the shares are based.
 	Values int
-	// Shares are the hypotheses on the new task that the model weighs: no transfer, the
-	// population, each cluster, and single tasks, those of the largest evidence
-	// standing for all, largest first. Before the first value, which is the first to tell
-	// them apart, more than eight single tasks leave their mass to the others. The paper's
-	// variants have their
+	// Shares are the hypotheses on the new task that the model weighs, largest first: no
+	// transfer and the population. The paper's variants have their
 	// clusters alone, or each task (IndiWeight), with the weights of their prototypes,
 	// which never differ by more than a factor e. Nil without a prior.
 	Shares []Share

@@ -21,9 +21,9 @@
 //     hypotheses share. Candidates come in blocks, points told in panels of eight.
 //
 //   - Hypothesis (hypothesis.go): what the target may be like, as prior mean, variance,
-//     covariance and mass: a draw of the base process (notransfer.go), of the population
-//     (population.go), of a cluster (cluster.go), something like one task (single.go); or
-//     one of these with a process of the target's own beside (beside.go). A new one is a
+//     covariance and mass: a process of the target's own (notransfer.go), or a draw of the
+//     population (population.go) with such a process beside (beside.go); a draw of a cluster
+//     (cluster.go) and something like one task (single.go) have no mass by default. A new one is a
 //     file with its type, a line in table.go, and a test that registers
 //     its moments on the grid with those of the others. No other file changes.
 //
