@@ -8,8 +8,8 @@ import "github.com/gocmbo/cmbo/cmbo"
 // observations: all of them up to twenty, from there at growing distances, and to at
 // most 200 of them.
 //
-// It is the model [cmbo.New] brings without a prior, and makes the same
-// proposals for the same seed, with a Matérn-3/2 kernel of one length for
+// It is the model [cmbo.New] brings without a prior, and makes the same proposals for the same
+// seed, but for those of a run with EI that does not improve (see [cmbo.Hedger]), with a Matérn-3/2 kernel of one length for
 // all coordinates or of one for each, whichever has the larger evidence at each fit
 // (Laplace's approximation). Being a surrogate it has no initial design of its own: see
 // [cmbo.WithInitial].

@@ -19,7 +19,7 @@ func TestGPIsThePlainGaussianProcess(t *testing.T) {
 			f := bump([]float64{0.6, 0.4})
 			m, err := newPlainGP(space)
 			require.NoError(t, err)
-			common := []cmbo.Option{cmbo.WithSeed(7), cmbo.WithInitial(3), cmbo.WithAcquisition(cmbo.EI())}
+			common := []cmbo.Option{cmbo.WithSeed(7), cmbo.WithInitial(3), cmbo.WithAcquisition(cmbo.UCB(3))}
 			own, err := cmbo.New(space, common...)
 			require.NoError(t, err)
 			ours, err := cmbo.New(space, append(common, cmbo.WithSurrogate(m.Surrogate(7)))...)
