@@ -290,3 +290,22 @@ func TestWithAblation(t *testing.T) {
 		require.Zero(t, sh.Reversed)
 	}
 }
+
+// On a plateau that most points reach, a run without a past finds what lies above it, as random
+// search does: improvement alone asks for more of the plateau.
+func TestPlateau(t *testing.T) {
+	s, err := cmbo.NewSpace(cmbo.Float("x", 0, 1))
+	require.NoError(t, err)
+	for seed := range uint64(4) {
+		o := newOptimizer(t, s, cmbo.WithSeed(seed))
+		drive(t, o, func(x []float64) float64 {
+			if x[0] <= 0.6 {
+				return x[0]
+			}
+			return 0.5
+		}, 40)
+		best, ok := o.Best()
+		require.True(t, ok)
+		require.Greater(t, best.Y, 0.55, "seed %d", seed)
+	}
+}
