@@ -10,8 +10,8 @@ import (
 // little of a target that is unlike them.
 type noTransfer struct {
 	facts
-	m      *Model
-	factor float64 // of the process's variance
+	m           *Model
+	factor, own float64 // own is the process's variance
 }
 
 // noTransfers gives the process the variance of what transfers with the largest process
@@ -19,7 +19,7 @@ type noTransfer struct {
 // have the mass.
 func noTransfers(m *Model, s *Settings, mass float64) []hypothesis {
 	factor := 1 + slices.Max(append([]float64{0}, s.Besides...))
-	return []hypothesis{&noTransfer{facts{level: NoTransfer, cluster: -1, prior: mass, tail: s.NoTransferTail}, m, factor}}
+	return []hypothesis{&noTransfer{facts{level: NoTransfer, cluster: -1, prior: mass, tail: s.NoTransferTail}, m, factor, m.ownVariance()}}
 }
 
 func (h *noTransfer) mean(dst []float64, at *located) {
@@ -30,7 +30,7 @@ func (h *noTransfer) mean(dst []float64, at *located) {
 
 func (h *noTransfer) variance(dst []float64, at *view) {
 	for i := range dst {
-		dst[i] = h.factor * h.m.ownVariance()
+		dst[i] = h.factor * h.own
 	}
 }
 
