@@ -137,6 +137,18 @@ func TestCheckSays(t *testing.T) {
 			require.Less(t, k.With.Regret, k.Without.Regret, "%v", report)
 		}
 	}
+	// Of two left out, each of which contradicts the other, one other is most others; one of
+	// two is not, for tasks that stayed.
+	for seed := range uint64(50) {
+		pair, err := cmbo.Check(ctx, space, tasks, cmbo.WithCheckEvaluations(1), cmbo.WithCheckTasks(2), cmbo.WithClusters(2), cmbo.WithSeed(seed+1))
+		require.NoError(t, err)
+		if i := slices.IndexFunc(pair.Tasks, func(c cmbo.CheckedTask) bool { return c.ID == "task-6" }); i == 1 {
+			require.Equal(t, []string{pair.Tasks[0].ID, "task-6"}, pair.Reversed)
+			break
+		}
+		require.Equal(t, []string{"task-6"}, pair.Reversed)
+		require.Less(t, seed, uint64(49))
+	}
 	slices.Reverse(tasks)
 	again, err := cmbo.Check(ctx, space, tasks, cmbo.WithCheckEvaluations(1), cmbo.WithCheckTasks(2), cmbo.WithVariant(cmbo.GlobalCen), cmbo.WithIndexPoints(20))
 	require.NoError(t, err)

@@ -197,6 +197,24 @@ func TestRunTakesPolicyOfPrior(t *testing.T) {
 	o, err = New(box, WithPrior(p), WithYPolicy(ZScore))
 	require.NoError(t, err)
 	require.Equal(t, ZScore, o.config.y)
+
+	// The default infers the scale of the target: the prior's own policy says so too.
+	s, tasks := encoded(t, 2, 9)
+	for learned, allowed := range map[YPolicy]map[YPolicy]YPolicy{
+		ZScore: {ZScore: RawValues, RawValues: RawValues}, Copula: {Copula: Copula}, MinMax: {MinMax: RawValues, RawValues: RawValues},
+	} {
+		p, err := Learn(context.Background(), s, tasks, WithYPolicy(learned))
+		require.NoError(t, err)
+		for _, y := range []YPolicy{ZScore, MinMax, RawValues, Copula} {
+			o, err := New(s, WithPrior(p), WithYPolicy(y))
+			if want, ok := allowed[y]; ok {
+				require.NoError(t, err, "%s of %s", y, learned)
+				require.Equal(t, want, o.config.y)
+			} else {
+				require.ErrorIs(t, err, ErrPriorMismatch, "%s of %s", y, learned)
+			}
+		}
+	}
 }
 
 // greedy is an acquisition from outside, with a value that does not compare.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -206,6 +207,15 @@ func TestLearnProgressAndCancellation(t *testing.T) {
 		total++
 	}))
 	require.Len(t, stages, 5)
+	crashed := slices.Clone(tasks)
+	crashed[0].Failed = [][]float64{{0.5, 0.5}}
+	var labels []cmbo.Progress
+	learn(t, space, crashed, cmbo.WithClusters(2), cmbo.WithProgress(func(p cmbo.Progress) {
+		if p.Stage == "success" {
+			labels = append(labels, p)
+		}
+	}))
+	require.Equal(t, []cmbo.Progress{{Stage: "success", Total: 1}, {Stage: "success", Done: 1, Total: 1}}, labels)
 	for at := 1; at <= total; at++ {
 		c, cancel := context.WithCancel(ctx)
 		n := 0

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/replay"
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
@@ -333,6 +334,64 @@ func TestLead(t *testing.T) {
 	logs = []float64{-inf, -inf}
 	relate(logs)
 	assert.Equal(t, []float64{0, 0}, logs)
+	logs = []float64{-alike, 0, -2 * alike}
+	relate(logs)
+	assert.Equal(t, []float64{0, 0, -2 * alike}, logs)
+}
+
+// Scores become the logarithm of the product where they are one or a probability, and a
+// product from the least finite score otherwise.
+func TestMultiply(t *testing.T) {
+	inf := math.Inf(1)
+	success := factor{p: []float64{1, 0.5, 0.25, 0.5}, power: 2}
+	holds := factor{output: "a", p: []float64{0, 0, 0, 0}, log: []float64{0, -1, -800, -2}}
+	for _, c := range []struct {
+		f       acq.Func
+		scores  []float64
+		factors []factor
+		want    []float64
+	}{
+		{nil, []float64{1, 2, 3, -inf}, []factor{{}, {output: "a"}}, []float64{1, 2, 3, -inf}},
+		{nil, []float64{3, 3, 3, 3}, []factor{success}, []float64{1, 0.25, 1. / 16, 0.25}},
+		{nil, []float64{-1, 3, 1, -inf}, []factor{success}, []float64{0, 1, 2. / 16, -inf}},
+		{nil, []float64{-1, 3, 1, inf}, []factor{success, holds}, []float64{0, math.Exp(-1), 0, inf}},
+		{UCB(2), []float64{-1, 3, 1, 0}, []factor{holds}, []float64{0, 4 * math.Exp(-1), 0, math.Exp(-2)}},
+		{acq.EI{}, []float64{-3, 1, 2, -inf}, []factor{success, holds}, []float64{-3, 2*math.Log(0.5) + 1 - 1, 4*math.Log(0.5) + 2 - 800, -inf}},
+		{acq.PI{}, []float64{0, 0, 0, -inf}, []factor{holds}, []float64{-math.Ln2, -math.Ln2 - 1, -math.Ln2 - 800, -inf}},
+	} {
+		got := slices.Clone(c.scores)
+		multiply(got, c.factors, c.f)
+		assert.InDeltaSlice(t, finite(c.want), finite(got), 1e-12, "%v", c.f)
+	}
+}
+
+// finite puts large numbers in the place of infinite ones, which have no difference.
+func finite(y []float64) []float64 {
+	y = slices.Clone(y)
+	for i := range y {
+		y[i] = max(-1e9, min(1e9, y[i]))
+	}
+	return y
+}
+
+// Proposals improve on the values that hold the limits, whichever they are.
+func TestFeasibleObservations(t *testing.T) {
+	s, task := encoded(t, 1, 10)
+	o, err := New(s, WithOutput("seconds", AtMost(1)))
+	require.NoError(t, err)
+	assert.Nil(t, o.draft().feasible())
+	for i, c := range []struct {
+		y, seconds float64
+		want       []bool
+	}{{9, 2, nil}, {3, 1, []bool{false, true}}, {2, 0.5, []bool{false, true, true}}, {4, 3, []bool{false, true, true, false}}} {
+		require.NoError(t, o.Observe(task[0].X[i], c.y, Outputs{"seconds": c.seconds}))
+		assert.Equal(t, c.want, o.draft().feasible())
+	}
+	o, err = New(s, WithOutput("seconds", AtMost(1)))
+	require.NoError(t, err)
+	require.NoError(t, o.Observe(task[0].X[0], 1, Outputs{"seconds": 1}))
+	require.NoError(t, o.Observe(task[0].X[1], 5, Outputs{"seconds": 2}))
+	assert.Equal(t, []bool{true, false}, o.draft().feasible(), "the first is the best")
 }
 
 // Limits far out in the tails, and values of any size, leave a choice and finite numbers.
@@ -553,6 +612,18 @@ func TestPriorOutputs(t *testing.T) {
 		_, err = o.Ask(ctx)
 		require.NoError(t, err)
 	}
+	for name, spoil := range map[string]func(q *Prior){
+		"no name":  func(q *Prior) { q.outputs[0].name = "" },
+		"order":    func(q *Prior) { q.outputs[0], q.outputs[1] = q.outputs[1], q.outputs[0] },
+		"twice":    func(q *Prior) { q.outputs[1].name = q.outputs[0].name },
+		"negative": func(q *Prior) { q.outputs[1].warp.Unit = -1 },
+	} {
+		q, err := DecodePrior(bytes.NewReader(b))
+		require.NoError(t, err)
+		spoil(q)
+		_, err = DecodePrior(bytes.NewReader(encode(q)))
+		assert.ErrorIs(t, err, ErrCorrupt, name)
+	}
 	for i := range 400 { // damage anywhere is found, whatever the checksum says
 		d := slices.Clone(b[:len(b)-sha256.Size])
 		at := len(d) - 1 - i*len(d)/1000
@@ -680,6 +751,9 @@ func TestCheckUnits(t *testing.T) {
 			}
 		}
 		seconds[0] = math.NaN()
+		if i == 5 {
+			seconds[len(seconds)/2] *= 1e6 // one value is not the median
+		}
 		if i < 3 {
 			tasks[i].Outputs["even"] = slices.Repeat([]float64{math.Pow(1e4, float64(i%2))}, 12)
 		}
@@ -706,6 +780,19 @@ func TestCheckUnits(t *testing.T) {
 		delete(tasks[i].Outputs, "even")
 	}
 	assert.Nil(t, apartOutputs(tasks))
+	// Of two gaps as wide the lower one counts.
+	var three []Task
+	for i := range 3 {
+		three = append(three, Task{ID: fmt.Sprint(i), Outputs: map[string][]float64{"a": {math.Pow(1000, float64(i))}}})
+	}
+	assert.Equal(t, []ApartOutput{{"0", "a", 1e-6}}, roundedRatios(apartOutputs(three)))
+}
+
+func roundedRatios(apart []ApartOutput) []ApartOutput {
+	for i, a := range apart {
+		apart[i].Ratio = math.Round(a.Ratio*1e12) / 1e12
+	}
+	return apart
 }
 
 // Check tunes tasks left out under the limits, on what is known of them.

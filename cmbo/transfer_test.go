@@ -164,9 +164,14 @@ type fixedProcess struct {
 	k     kernel.Kernel
 	noise float64
 	data  cmbo.Data
+	fits  int
 }
 
-func (p *fixedProcess) Fit(_ context.Context, d cmbo.Data) error { p.data = d; return nil }
+func (p *fixedProcess) Fit(_ context.Context, d cmbo.Data) error {
+	p.data = d
+	p.fits++
+	return nil
+}
 
 func (p *fixedProcess) NoiseVariance() float64 { return p.noise }
 
@@ -225,8 +230,10 @@ func TestCalibrationIsMarginalLikelihood(t *testing.T) {
 	require.Len(t, c.Forecasts, 2)
 	drive(t, o, f, 3)
 	require.NoError(t, o.Tell(ts[1].ID, f(ts[1].X)))
+	before := p.fits
 	c, err = o.Calibration(ctx)
 	require.NoError(t, err)
+	require.Equal(t, before+4, p.fits, "one for each value since the last call")
 
 	obs := o.Observations()
 	require.Len(t, c.Forecasts, len(obs))
