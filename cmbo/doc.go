@@ -44,7 +44,7 @@
 // draw of the population with a process of its own added, of one of two variances, or such
 // a process alone (no transfer). Its values weigh these
 // hypotheses by their marginal likelihood, and the acquisition is the expected
-// improvement over all of them; while evaluations do not improve on the best value, some
+// improvement over all of them; while its proposals do not improve on the best value, some
 // proposals are other judges': see [Hedger]. Tasks are clustered too, by their posteriors
 // N(μ_i, S_i), which [Prior.Clusters] returns; the new task's model makes no use of it. Before the first value the largest mean is asked for,
 // and improvements on it while that is pending.

@@ -9,7 +9,7 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// A Hedger is a [Mixture] that can leave the past out. With [EI], while evaluations do not
+// A Hedger is a [Mixture] that can leave the past out. With [EI], while proposals do not
 // improve on the best value, some proposals are not those of its scores: in turns they are
 // as far as can be from all points asked for, and those of ScoreWithoutTransfer. So a past
 // that is wrong about where the best point lies cannot hold up a run for good. Surrogates

@@ -89,7 +89,7 @@ type Hedge struct {
 	// Trust is the mass of the hypotheses that transfer, right way up, from which on the past
 	// counts as trusted.
 	Trust float64
-	// Trusted, Doubted and Alone, where there is no past, are the number of evaluations without
+	// Trusted, Doubted and Alone, where there is no past, are the number of proposals without
 	// an improvement after which another judge chooses, and every how many from then on; 0 for
 	// never. Most runs that do not improve any more have found the best there is: of the area
 	// under the regret curve every second question costs a tenth to a quarter, every fifth some

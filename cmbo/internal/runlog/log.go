@@ -81,8 +81,9 @@ type Observation struct {
 
 // label says whether the evaluation of a point succeeded.
 type label struct {
-	x  []float64
-	ok bool
+	x     []float64
+	ok    bool
+	asked bool // proposed by the run, not observed
 }
 
 // Trial is what the log says of one trial.
@@ -130,11 +131,11 @@ func (h *Log) Apply(e Event) {
 		t := &h.Trials[e.Trial-1]
 		t.Status = Told
 		h.Observations = append(h.Observations, Observation{t.X, e.Y, e.Noise, e.Trial, e.Outputs})
-		h.labels = append(h.labels, label{t.X, true})
+		h.labels = append(h.labels, label{t.X, true, true})
 	case EventFailed:
 		t := &h.Trials[e.Trial-1]
 		t.Status = Failed
-		h.labels = append(h.labels, label{t.X, false})
+		h.labels = append(h.labels, label{t.X, false, true})
 		h.failed[points.Key(t.X)] = true
 		h.Failures++
 	case EventCancelled:
@@ -147,7 +148,7 @@ func (h *Log) Apply(e Event) {
 		}
 	case EventObserved:
 		h.Observations = append(h.Observations, Observation{e.X, e.Y, e.Noise, 0, e.Outputs})
-		h.labels = append(h.labels, label{e.X, true})
+		h.labels = append(h.labels, label{e.X, true, false})
 		h.Seen = append(h.Seen, e.X)
 		h.Used[points.Key(e.X)]++
 	case EventFitted:
@@ -218,26 +219,27 @@ func (h *Log) best(minimize bool, counts func(i int) bool) int {
 	return best
 }
 
-// Stalled returns the number of evaluations, failed ones too, that ended since the one of
-// the best value, of all values if none holds all limits: those that proposals improve on.
+// Stalled returns the number of proposals whose evaluations, failed ones too, ended since the
+// one of the best value, of all values if none holds all limits: those that proposals improve
+// on. Points that were observed say nothing of how good proposals are, and do not count.
 func (h *Log) Stalled(minimize bool) int {
 	best := h.Best(minimize)
 	if best < 0 {
 		best = h.best(minimize, func(int) bool { return true })
 	}
-	if best < 0 {
-		return len(h.labels)
-	}
-	value := -1
-	for i, l := range h.labels {
+	stalled, value := 0, -1
+	for _, l := range h.labels {
 		if l.ok {
 			value++
 		}
-		if value == best {
-			return len(h.labels) - 1 - i
+		switch {
+		case l.ok && value == best:
+			stalled = 0
+		case l.asked:
+			stalled++
 		}
 	}
-	return 0
+	return stalled
 }
 
 // EncodedObservations returns the observed points in the unit cube.

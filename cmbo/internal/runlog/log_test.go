@@ -135,6 +135,7 @@ func checkLog(t *testing.T, h *Log) {
 	used := make(map[[2]float64]int)
 	fitted := make(map[int][]float64)
 	var values, labels, oriented []float64
+	var ours []int // 1 of a label that answers a proposal
 	var trials, observed, labelled, seen, pending [][]float64
 	var open []int
 	started, failures := 0, 0
@@ -156,16 +157,16 @@ func checkLog(t *testing.T, h *Log) {
 			assert.Equal(t, Trial{statusOf(h.Events, e.Trial), e.Index, e.X, e.State}, h.Trials[e.Trial-1])
 		case EventTold:
 			observed, labelled = append(observed, asked[e.Trial]), append(labelled, asked[e.Trial])
-			values, labels = append(values, e.Y), append(labels, hierarchy.Succeeded)
+			values, labels, ours = append(values, e.Y), append(labels, hierarchy.Succeeded), append(ours, 1)
 		case EventObserved:
 			started++
 			used[[2]float64(e.X)]++
 			observed, labelled = append(observed, e.X), append(labelled, e.X)
-			values, labels = append(values, e.Y), append(labels, hierarchy.Succeeded)
+			values, labels, ours = append(values, e.Y), append(labels, hierarchy.Succeeded), append(ours, 0)
 		case EventFailed:
 			failures++
 			failed[[2]float64(asked[e.Trial])] = true
-			labelled, labels = append(labelled, asked[e.Trial]), append(labels, hierarchy.Failed)
+			labelled, labels, ours = append(labelled, asked[e.Trial]), append(labels, hierarchy.Failed), append(ours, 1)
 		case EventFitted:
 			fitted[e.Count] = e.Params
 		}
@@ -200,8 +201,8 @@ func checkLog(t *testing.T, h *Log) {
 	assert.Equal(t, oriented, h.Oriented(true))
 	assert.Equal(t, bestOf(h, values, 1), h.Best(false))
 	assert.Equal(t, bestOf(h, values, -1), h.Best(true))
-	assert.Equal(t, stalled(h, values, labels, 1), h.Stalled(false))
-	assert.Equal(t, stalled(h, values, labels, -1), h.Stalled(true))
+	assert.Equal(t, stalled(h, values, labels, ours, 1), h.Stalled(false))
+	assert.Equal(t, stalled(h, values, labels, ours, -1), h.Stalled(true))
 }
 
 // bestOf returns the index of the largest product of a value and sign whose size, if there
@@ -216,18 +217,19 @@ func bestOf(h *Log, values []float64, sign float64) int {
 	return best
 }
 
-// stalled returns the number of labels after that of the best value, of all if none holds
-// the limit.
-func stalled(h *Log, values, labels []float64, sign float64) int {
-	best, n := bestOf(h, values, sign), len(labels)
+// stalled returns the number of proposals, those of which ours is 1, among the labels after
+// that of the best value, among all if there is none; if none holds the limit, the best of all.
+func stalled(h *Log, values, labels []float64, ours []int, sign float64) int {
+	best, n := bestOf(h, values, sign), 0
 	for i, v := range values {
 		if best < 0 || bestOf(h, values, sign) < 0 && sign*v > sign*values[best] {
 			best = i
 		}
 	}
-	for i := 0; best >= 0; i++ {
-		n--
-		if labels[i] == hierarchy.Succeeded {
+	for i, o := range ours {
+		if best < 0 {
+			n += o
+		} else if labels[i] == hierarchy.Succeeded {
 			best--
 		}
 	}
