@@ -233,6 +233,9 @@ func TestOptimizerSmallDiscreteSpaceIsListed(t *testing.T) {
 		}
 		key += string(rune('0' + trial.Int("n")))
 		require.NotContains(t, seen, key)
+		if step, ok := o.LastStep(); ok {
+			require.Len(t, step.Scores, 12, "of all points")
+		}
 		seen = append(seen, key)
 		require.NoError(t, o.Tell(trial.ID, float64(len(seen)%5)))
 	}

@@ -41,10 +41,26 @@ func (w *Workspace) W2Squared(p, q *Normal) (float64, error) {
 }
 
 // W2 returns the 2-Wasserstein distance between p and q, the square root of
-// [Workspace.W2Squared]. It is a metric.
+// [Workspace.W2Squared]. It is a metric. Means may be so far apart, or so close, that the
+// square of their distance overflows or underflows: then it takes the root of no square.
 func (w *Workspace) W2(p, q *Normal) (float64, error) {
-	d, err := w.w2Squared("W2", p, q)
-	return math.Sqrt(d), err
+	const op = "W2"
+	cov, mean, err := w.w2Parts(op, p, q)
+	if err != nil {
+		return 0, err
+	}
+	d := math.Sqrt(cov + mean)
+	if !(mean > 1e-280 && mean < 1e280) {
+		w.vec = grow(w.vec, len(p.mean))
+		for i, v := range p.mean {
+			w.vec[i] = v - q.mean[i]
+		}
+		d = math.Hypot(math.Sqrt(cov), linalg.Norm2(w.vec))
+	}
+	if !finite(d) {
+		return 0, scalarError(op, "result", d, ErrNotFinite)
+	}
+	return d, nil
 }
 
 // W2SquaredTo sets dst[i] to W2Squared(p, qs[i]). It fails like W2Squared, and
@@ -71,37 +87,46 @@ func (w *Workspace) W2SquaredTo(dst []float64, p *Normal, qs []*Normal) error {
 const nearEqual = 1e-4
 
 func (w *Workspace) w2Squared(op string, p, q *Normal) (float64, error) {
-	if err := checkPair(op, p, q); err != nil {
+	cov, mean, err := w.w2Parts(op, p, q)
+	if err != nil {
 		return 0, err
+	}
+	d := cov + mean
+	if !finite(d) {
+		return 0, scalarError(op, "result", d, ErrNotFinite)
+	}
+	return d, nil
+}
+
+// w2Parts returns the parts of the squared distance that come from the covariances and from
+// the means. That of the means may overflow.
+func (w *Workspace) w2Parts(op string, p, q *Normal) (cov, mean float64, err error) {
+	if err := checkPair(op, p, q); err != nil {
+		return 0, 0, err
 	}
 	c := compare(p, q)
 	if c == 0 {
-		return 0, nil
+		return 0, 0, nil
 	}
 	if c > 0 {
 		p, q = q, p
 	}
 	if err := p.factor(); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	if err := q.factor(); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	dm := linalg.SqDist(p.mean, q.mean)
-	var d float64
-	var err error
+	mean = linalg.SqDist(p.mean, q.mean)
 	if a, b, ok := unequalRanks(p, q); ok {
-		if d, err = w.singularFidelity(a, b); err != nil {
-			return 0, scalarError(op, "fidelity", math.NaN(), err)
+		f, err := w.singularFidelity(a, b)
+		if err != nil {
+			return 0, 0, scalarError(op, "fidelity", math.NaN(), err)
 		}
-		d = math.Max(p.trace+q.trace-2*d, 0)
-	} else if d, err = w.bures(op, p.lower, q.lower, p.trace, q.trace, dm); err != nil {
-		return 0, err
+		return math.Max(p.trace+q.trace-2*f, 0), mean, nil
 	}
-	if d += dm; !finite(d) {
-		return 0, scalarError(op, "result", d, ErrNotFinite)
-	}
-	return d, nil
+	cov, err = w.bures(op, p.lower, q.lower, p.trace, q.trace, mean)
+	return cov, mean, err
 }
 
 // W2SquaredFactors returns [Workspace.W2Squared] of N(mp, lp·lpᵀ) and N(mq, lq·lqᵀ) from

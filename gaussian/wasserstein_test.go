@@ -1,6 +1,7 @@
 package gaussian
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"testing"
@@ -245,6 +246,33 @@ func TestW2SquaredMeans(t *testing.T) {
 	want := shifted[2] - p.Mean()[2]
 	if got, err := new(Workspace).W2(p, q); err != nil || !testutil.Close(got, want, 4*epsilon) {
 		t.Errorf("W2 = %.17g, %v, want %.17g", got, err, want)
+	}
+}
+
+// The distance of means is found where its square is no number, or 0.
+func TestW2FarMeans(t *testing.T) {
+	rng := testutil.RNG(t)
+	w := new(Workspace)
+	cov := randomNormal(rng, 2, 10).Cov()
+	for _, far := range []float64{1e200, -1e300, 1e150, 3} {
+		p, q := mustNormal([]float64{far, 0}, cov), mustNormal([]float64{0, far / 2}, cov)
+		want := math.Abs(far) * math.Sqrt(1.25)
+		if got, err := w.W2(p, q); err != nil || !testutil.Close(got, want, 4*epsilon) {
+			t.Errorf("means %g apart: W2 = %.17g, %v, want %.17g", far, got, err, want)
+		}
+	}
+	zero := linalg.NewSym(2, nil)
+	p, q := mustNormal([]float64{3e-200, 4e-200}, zero), mustNormal([]float64{0, 0}, zero)
+	if got, err := w.W2(p, q); err != nil || !testutil.Close(got, 5e-200, 4*epsilon) {
+		t.Errorf("W2 = %g, %v, want 5e-200", got, err)
+	}
+	p, q = mustNormal([]float64{1.5e308, 0}, zero), mustNormal([]float64{-1.5e308, 0}, zero)
+	if got, err := w.W2(p, q); !errors.Is(err, ErrNotFinite) {
+		t.Errorf("W2 = %g, %v, want ErrNotFinite", got, err)
+	}
+	p, q = mustNormal([]float64{1e200, 0}, cov), mustNormal([]float64{0, 0}, cov)
+	if got, err := w.W2Squared(p, q); !errors.Is(err, ErrNotFinite) {
+		t.Errorf("W2Squared = %g, %v, want ErrNotFinite", got, err)
 	}
 }
 

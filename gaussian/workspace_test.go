@@ -134,7 +134,7 @@ func TestDivergenceErrors(t *testing.T) {
 		if err := f(p, nil); !errors.Is(err, ErrArgument) {
 			t.Errorf("%s: nil: %v", name, err)
 		}
-		if err := f(p, huge); !errors.Is(err, ErrNotFinite) {
+		if err := f(p, huge); name != "W2" && !errors.Is(err, ErrNotFinite) { // W2 squares nothing there: TestW2FarMeans
 			t.Errorf("%s: overflow: %v", name, err)
 		}
 		for _, pair := range [][2]*Normal{{p, indefinite}, {indefinite, p}} {
