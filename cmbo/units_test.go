@@ -172,3 +172,46 @@ func TestTransferOfTheSameTask(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, cmbo.TransferMisleads, transfer.Verdict, "%v", transfer)
 }
+
+// TestUnitsTooFarApart: where no number holds the squares of the past's values and the run's,
+// an error says so, and the values stay told.
+func TestUnitsTooFarApart(t *testing.T) {
+	s, rows := grid(t, 5)
+	tasks := family(3, 10)
+	for i := range tasks {
+		for j := range tasks[i].Y {
+			tasks[i].Y[j] *= 1e-300
+		}
+	}
+	o := newOptimizer(t, s, cmbo.WithPrior(learn(t, s, tasks)))
+	for i := range 4 {
+		require.NoError(t, o.Observe(rows[i], float64(i)))
+	}
+	_, err := o.Ask(ctx)
+	require.ErrorIs(t, err, cmbo.ErrNumerical)
+	require.ErrorContains(t, err, "a value of 3 and past values that differ by ")
+	_, err = o.Transfer(ctx)
+	require.ErrorIs(t, err, cmbo.ErrNumerical)
+	require.Len(t, o.Observations(), 4)
+}
+
+// TestLearnOfAnOutlierWithNoise: a value out of all proportion makes the noise given next to
+// nothing in units of the values, and the moments are learned all the same.
+func TestLearnOfAnOutlierWithNoise(t *testing.T) {
+	s, err := cmbo.UnitCube(1)
+	require.NoError(t, err)
+	for _, n := range []int{3, 10, 40} {
+		for _, y := range []cmbo.YPolicy{cmbo.Copula, cmbo.ZScore} {
+			r := rng.Stream(uint64(n), t.Name())
+			task := cmbo.Task{ID: "a", NoiseVariance: slices.Repeat([]float64{1e-6}, n)}
+			for range n {
+				x := r.Float64()
+				task.X, task.Y = append(task.X, []float64{x}), append(task.Y, math.Sin(5*x)+0.1*r.NormFloat64())
+			}
+			task.Y[2] = -1e9
+			o := newOptimizer(t, s, cmbo.WithPrior(learn(t, s, []cmbo.Task{task}, cmbo.WithYPolicy(y))), cmbo.WithCandidateCounts(20, 5))
+			_, err := o.Ask(ctx)
+			require.NoError(t, err)
+		}
+	}
+}

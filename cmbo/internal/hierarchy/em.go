@@ -53,7 +53,7 @@ func (g *grid) carryTask(t *Task) (*carried, error) {
 	for i := range n {
 		v := g.base.NoiseVariance
 		if t.Noise != nil && t.Noise[i] > 0 {
-			v = t.Noise[i]
+			v = max(t.Noise[i], leastNoise)
 		}
 		c.rest.Set(i, i, s.restVar[i]+v)
 	}
@@ -315,3 +315,8 @@ func sum(v []float64) float64 {
 	}
 	return s
 }
+
+// leastNoise is the noise variance below which measurements count as exact to rounding, in
+// units of the base process: covariances that are conditioned on still smaller ones, such as
+// a variance given for values one of which is out of all proportion, lose all digits.
+const leastNoise = 1e-8

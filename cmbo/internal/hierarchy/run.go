@@ -3,6 +3,7 @@ package hierarchy
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"slices"
 
@@ -235,11 +236,17 @@ func (r *Run) weigh(ctx context.Context) error {
 		}
 		total += k.mass
 	}
+	if math.IsNaN(total) { // no number holds the squares of both
+		scale := math.Exp(r.affine.logScale) * r.u
+		return fmt.Errorf("a value of %.3g and past values that differ by %.3g: no evidence for such a ratio can be computed", slices.MaxFunc(r.y, bySize), scale)
+	}
 	for _, k := range r.active {
 		k.mass /= total
 	}
 	return nil
 }
+
+func bySize(a, b float64) int { return cmp.Compare(math.Abs(a), math.Abs(b)) }
 
 // narrow leaves out some of many, so that a value more does not cost a row of each of
 // hundreds: of the first n values, n being FirstRound and its doubles up to Window, the
