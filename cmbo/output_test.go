@@ -786,6 +786,38 @@ func TestCheckUnits(t *testing.T) {
 		three = append(three, Task{ID: fmt.Sprint(i), Outputs: map[string][]float64{"a": {math.Pow(1000, float64(i))}}})
 	}
 	assert.Equal(t, []ApartOutput{{"0", "a", 1e-6}}, roundedRatios(apartOutputs(three)))
+	// A ratio of a hundred is the least.
+	for ratio, n := range map[float64]int{100.5: 1, 99.5: 0} {
+		for i := range 3 {
+			three[i].Outputs = map[string][]float64{"a": {[]float64{1, ratio, 1}[i]}}
+		}
+		assert.Len(t, apartOutputs(three), n, "%g", ratio)
+	}
+}
+
+// The verdict of a check is by twice the standard error of the mean difference, with either
+// sign, and none before five tasks.
+func TestCheckVerdict(t *testing.T) {
+	for _, c := range []struct {
+		differences []float64
+		want        Verdict
+	}{
+		{[]float64{1, 1, 1, 1}, TransferTooEarly},
+		{[]float64{1, 1, 1, 1, 1}, TransferHelps},
+		{[]float64{-1, -1, -1, -1, -1}, TransferMisleads},
+		{[]float64{2, 1, 2, 1, -0.5}, TransferHelps}, // 1.1 +- .46
+		{[]float64{-2, -1, -2, -1, 0.5}, TransferMisleads},
+		{[]float64{2, 1, 2, 1, -1.5}, TransferUnclear}, // .9 +- .65
+		{[]float64{-2, -1, -2, -1, 1.5}, TransferUnclear},
+		{[]float64{0, 0, 0, 0, 0}, TransferUnclear},
+	} {
+		var r CheckReport
+		for _, d := range c.differences {
+			r.Tasks = append(r.Tasks, CheckedTask{Without: Replay{Regret: 3 + d}, With: Replay{Regret: 3}})
+		}
+		r.judge()
+		assert.Equal(t, c.want, r.Verdict, "%v: %g ± %g", c.differences, r.Difference, r.StandardError)
+	}
 }
 
 func roundedRatios(apart []ApartOutput) []ApartOutput {
