@@ -184,6 +184,9 @@ func Check(ctx context.Context, s *Space, tasks []Task, opts ...CheckOption) (*C
 		if tasks, err = space.CheckTasks(s, tasks); err != nil {
 			return nil, err
 		}
+		if err := l.checkValues(tasks); err != nil {
+			return nil, err
+		}
 		report := &CheckReport{Apart: apartOutputs(tasks)}
 		for i := range tasks {
 			tasks[i].Outputs = onlyOutputs(tasks[i].Outputs, c.outputs)

@@ -49,6 +49,7 @@ func TestSnapshotHoldsConfig(t *testing.T) {
 		"seed":        {opts: []Option{WithSeed(7)}},
 		"prior":       {[]Option{WithPrior(p)}, []Option{WithPrior(p)}},
 		"minimize":    {opts: []Option{WithMinimize()}},
+		"positive":    {opts: []Option{WithPositiveValues()}},
 		"y":           {opts: []Option{WithYPolicy(Copula)}},
 		"weights":     {[]Option{WithPrior(p), WithWeights("evidence")}, []Option{WithPrior(p)}},
 		"parallelism": {[]Option{WithParallelism(2)}, []Option{WithParallelism(2)}},

@@ -58,7 +58,7 @@ type Step struct {
 	// units; NaN if a surrogate does not say.
 	NoiseVariance float64
 	// Shift and Scale tie scaled values z to the user's: y = Shift + Scale·z,
-	// negated when minimising. For [Copula] they are a regression line.
+	// negated when minimising, and log y in place of y [WithPositiveValues]. For [Copula] they are a regression line.
 	Shift, Scale float64
 }
 

@@ -93,7 +93,7 @@ func TestNoisyBest(t *testing.T) {
 		require.Greater(t, best, 4.99)
 		u, err := o.Outlook(ctx)
 		require.NoError(t, err)
-		require.Greater(t, u.Next, 1e-12)
+		require.Greater(t, u.Expected, 1e-12)
 	}
 }
 
@@ -107,7 +107,7 @@ func TestNoUnitIsInvented(t *testing.T) {
 		require.NoError(t, o.Observe([]float64{float64(i)}, 1e6))
 		u, err := o.Outlook(ctx)
 		require.NoError(t, err)
-		require.True(t, math.IsNaN(u.Next) && math.IsNaN(u.Most))
+		require.True(t, math.IsNaN(u.Expected) && math.IsNaN(u.Most))
 		require.Equal(t, "what more evaluations would bring is not known yet", u.String())
 		trial, err := o.Ask(ctx)
 		require.NoError(t, err)
@@ -119,5 +119,5 @@ func TestNoUnitIsInvented(t *testing.T) {
 	require.NoError(t, o.Observe([]float64{0.5}, 1e6+1))
 	u, err := o.Outlook(ctx)
 	require.NoError(t, err)
-	require.False(t, math.IsNaN(u.Next))
+	require.False(t, math.IsNaN(u.Expected))
 }

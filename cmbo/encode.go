@@ -26,7 +26,7 @@ import (
 // than the current one is read.
 const (
 	priorMagic   = "cmboprior"
-	priorVersion = 8
+	priorVersion = 9
 )
 
 // Encode writes the prior in a compact binary form, piece by piece: deterministic bytes,
@@ -111,6 +111,7 @@ func encodeConfig(e *codec.Encoder, c *learnConfig) error {
 	e.Fixed(c.seed)
 	e.Text(c.variant.String())
 	e.Bool(c.minimize)
+	e.Bool(c.positive)
 	e.Text(c.y.String())
 	e.Bool(c.ard)
 	for _, k := range []kernel.Kernel{c.priorKernel, c.fixed} {
@@ -298,7 +299,7 @@ func decodeConfig(d *codec.Decoder, kind priorKind) *learnConfig {
 	if err != nil {
 		d.Fail("%v", err)
 	}
-	c.variant, c.minimize = v, d.Bool()
+	c.variant, c.minimize, c.positive = v, d.Bool(), d.Bool()
 	y := slices.Index(yPolicyNames[:], d.Text())
 	if y < 0 {
 		d.Fail("an unknown y policy")

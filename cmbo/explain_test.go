@@ -153,7 +153,7 @@ func TestOutlook(t *testing.T) {
 	o := newOptimizer(t, list, cmbo.WithMinimize())
 	u, err := o.Outlook(ctx)
 	require.NoError(t, err)
-	require.True(t, math.IsNaN(u.Next) && math.IsNaN(u.Most))
+	require.True(t, math.IsNaN(u.Expected) && math.IsNaN(u.Most))
 	drive(t, o, func(x []float64) float64 { return 30 - 20*f(x) }, 7)
 	open, err := o.Ask(ctx)
 	require.NoError(t, err)
@@ -181,7 +181,7 @@ func TestOutlook(t *testing.T) {
 		}
 		next, most = max(next, ei), max(most, best.Y-mean+1.6448536269514722*sd)
 	}
-	require.InEpsilon(t, next, u.Next, 1e-5)
+	require.InEpsilon(t, next, u.Expected, 1e-5)
 	require.InEpsilon(t, most, u.Most, 1e-9)
 	require.InDelta(t, o.Observations()[0].Y-best.Y, u.Gained, 1e-12)
 	require.Contains(t, u.String(), "the next evaluation is expected to gain ")
@@ -191,7 +191,7 @@ func TestOutlook(t *testing.T) {
 	drive(t, o, f, 17)
 	u, err = o.Outlook(ctx)
 	require.NoError(t, err)
-	require.Zero(t, u.Next)
+	require.Zero(t, u.Expected)
 	require.Zero(t, u.Most)
 }
 
@@ -211,11 +211,11 @@ func TestOutlookOfPrior(t *testing.T) {
 	next, err := o.Ask(ctx)
 	require.NoError(t, err)
 	s, _ := o.LastStep()
-	require.InEpsilon(t, math.Exp(s.Scores[s.Chosen]), u.Next, 1e-9)
+	require.InEpsilon(t, math.Exp(s.Scores[s.Chosen]), u.Expected, 1e-9)
 	require.NoError(t, o.TellFailed(next.ID))
 	v, err := o.Outlook(ctx)
 	require.NoError(t, err)
-	require.Less(t, v.Next, u.Next)
+	require.Less(t, v.Expected, u.Expected)
 	_, err = o.Ask(ctx)
 	require.NoError(t, err)
 	s, _ = o.LastStep()
@@ -232,5 +232,5 @@ func TestOutlookOfPrior(t *testing.T) {
 			most = max(most, math.Exp(l)/p)
 		}
 	}
-	require.InEpsilon(t, most, v.Next, 1e-9)
+	require.InEpsilon(t, most, v.Expected, 1e-9)
 }

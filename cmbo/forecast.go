@@ -25,30 +25,48 @@ type Forecast struct {
 	// NoiseSD is the standard deviation of the measurement's error: the one given with
 	// the value ([WithNoise]), else the model's; 0 if a surrogate does not say.
 	NoiseSD float64
+	// Quantiles are those of the value, objective and error together.
+	Quantiles Quantiles
+
+	belief belief // of the value; used where it is one of its logarithm
 }
 
 // Z returns how many standard deviations, of objective and noise together, the value
-// lies above the mean.
+// lies above the mean; [WithPositiveValues] its logarithm above that's.
 func (f Forecast) Z() float64 {
-	if f.Y == f.Mean {
+	y, mean, sd := f.normal()
+	if y == mean {
 		return 0
 	}
-	return (f.Y - f.Mean) / math.Hypot(f.SD, f.NoiseSD)
+	return (y - mean) / sd
+}
+
+// normal returns the value, or its logarithm, and the normal distribution forecast of it.
+func (f Forecast) normal() (y, mean, sd float64) {
+	if f.belief.log {
+		return math.Log(f.Y), f.belief.mean, f.belief.sd
+	}
+	return f.Y, f.Mean, math.Hypot(f.SD, f.NoiseSD)
 }
 
 // z90 bounds the central nine tenths of the standard normal distribution.
 const z90 = 1.6448536269514722
 
 // Inside reports whether the value lies in the 90 % interval of the forecast, the mean
-// and 1.645 standard deviations to either side.
+// and 1.645 standard deviations to either side, or of the logarithm's.
 func (f Forecast) Inside() bool { return math.Abs(f.Z()) <= z90 }
 
 // LogScore returns the logarithm of the density that the forecast gave the value, as a
-// normal distribution: larger is better. Values in units a thousand times smaller add
+// normal or lognormal distribution: larger is better. Values in units a thousand times smaller add
 // ln 1000 to it, so that scores compare for values of one run alone.
 func (f Forecast) LogScore() float64 {
 	z := f.Z()
-	return -0.5*z*z - math.Log(math.Hypot(f.SD, f.NoiseSD)) - 0.5*math.Log(2*math.Pi)
+	y, _, sd := f.normal()
+	score := -0.5*z*z - math.Log(sd) - 0.5*math.Log(2*math.Pi)
+	if f.belief.log {
+		score -= y
+	}
+	return score
 }
 
 // Calibration says how well the model foretold the values of a run, each before it
@@ -119,38 +137,21 @@ func (o *Optimizer) Calibration(ctx context.Context) (Calibration, error) {
 	})
 }
 
-// hindsight is a model that goes through the log of a run once more.
-type hindsight struct {
-	model     consulted
-	h         *runlog.Log // as far as it went
-	forecasts []Forecast
-
-	outputs   []*outputModel
-	ofOutputs map[string][]Forecast
-}
-
 // calibration brings the forecasts up to date. The caller holds the model.
 func (o *Optimizer) calibration(ctx context.Context) (Calibration, error) {
 	log := o.draft().h.Events
 	past := o.past
 	if past == nil {
-		m := o.config.surrogate
-		if m == nil {
-			var err error
-			if m, err = o.config.unbound(o.space); err != nil {
-				return Calibration{}, err
-			}
+		var err error
+		if past, err = o.newHindsight(); err != nil {
+			return Calibration{}, err
 		}
-		past = &hindsight{model: consulted{m}, h: runlog.NewLog(o.space, o.config.outputs...), outputs: o.config.newOutputModels(), ofOutputs: make(map[string][]Forecast)}
 		o.past = past
 	}
 	d := &draft{Optimizer: o, h: past.h}
 	for _, e := range log[len(past.h.Events):] {
 		if e.Kind == runlog.EventTold || e.Kind == runlog.EventObserved {
-			x := e.X
-			if e.Kind == runlog.EventTold {
-				x = past.h.Trials[e.Trial-1].X
-			}
+			x := past.point(e)
 			data, scale := d.data(false)
 			outputs, err := d.foretell(ctx, past.outputs, e, x)
 			if err == nil {
@@ -159,7 +160,7 @@ func (o *Optimizer) calibration(ctx context.Context) (Calibration, error) {
 			var f Forecast
 			var ok bool
 			if err == nil {
-				f, ok, err = d.forecast(ctx, past.model, data, scale, x)
+				f, ok, err = d.forecast(ctx, past.model, data, scale, x, e)
 			}
 			if err != nil {
 				return Calibration{}, fmt.Errorf("forecast of value %d: %w", len(past.h.Observations)+1, err)
@@ -169,9 +170,6 @@ func (o *Optimizer) calibration(ctx context.Context) (Calibration, error) {
 			}
 			if ok {
 				f.Trial, f.Y = e.Trial, e.Y
-				if e.Noise > 0 {
-					f.NoiseSD = math.Sqrt(e.Noise)
-				}
 				past.forecasts = append(past.forecasts, f)
 			}
 		}
@@ -187,22 +185,41 @@ func (o *Optimizer) calibration(ctx context.Context) (Calibration, error) {
 	return c, nil
 }
 
-// forecast is what a model that was told d expects at x; ok is false as long as the
-// values have no scale.
-func (o *draft) forecast(ctx context.Context, m consulted, d Data, scale scaling.Values, x []float64) (f Forecast, ok bool, err error) {
+// forecast is what a model that was told d expects at x, before the value of e; ok is false
+// as long as the values have no scale.
+func (o *draft) forecast(ctx context.Context, m consulted, d Data, scale scaling.Values, x []float64, e runlog.Event) (f Forecast, ok bool, err error) {
+	if f.belief, ok, err = o.expect(ctx, m, d, scale, x); !ok {
+		return f, false, err
+	}
+	f.Mean, f.SD = f.belief.moments()
+	noise := 0.0
+	if v := m.noiseVariance(); v > 0 {
+		_, noise = scale.Back(0, math.Sqrt(v))
+	}
+	if e.Noise > 0 {
+		_, v := o.config.sense().Apply([]float64{e.Y}, []float64{e.Noise})
+		noise = math.Sqrt(v[0])
+	}
+	f.NoiseSD = noise
+	if f.belief.log {
+		_, f.NoiseSD = belief{math.Log(f.Mean), noise, true}.moments()
+	}
+	f.belief.sd = math.Hypot(f.belief.sd, noise)
+	f.Quantiles = f.belief.quantiles()
+	return f, true, nil
+}
+
+// expect is what a model that was told d expects of the noise-free objective at x; ok is
+// false as long as the values have no scale.
+func (o *draft) expect(ctx context.Context, m consulted, d Data, scale scaling.Values, x []float64) (b belief, ok bool, err error) {
 	if !o.hasScale(d) {
-		return f, false, nil
+		return b, false, nil
 	}
 	mean, sd := []float64{0}, []float64{0}
 	if err := m.Predict(ctx, mean, sd, o.space.EncodeAll([][]float64{x})); err != nil {
-		return f, false, err
+		return b, false, err
 	}
-	f.Mean, f.SD = scale.Back(mean[0], sd[0])
-	f.Mean = scaling.Orient(f.Mean, o.config.minimize)
-	if v := m.noiseVariance(); v > 0 {
-		_, f.NoiseSD = scale.Back(mean[0], math.Sqrt(v))
-	}
-	return f, true, nil
+	return o.config.belief(&scale, mean[0], sd[0]), true, nil
 }
 
 // hasScale reports whether what the model says can be brought to the values' unit.

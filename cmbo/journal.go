@@ -208,7 +208,7 @@ func (o *Optimizer) resume(b []byte) (valid int64, err error) {
 
 // restoreLines applies the lines of the journal b after the first, which ends at first.
 func (o *Optimizer) restoreLines(b []byte, first int) (valid int64, err error) {
-	valid, last, err := o.h.RestoreLines(b, first, runlog.Mark(o.config.mark), o.model.checks())
+	valid, last, err := o.h.RestoreLines(b, first, runlog.Mark(o.config.mark), o.checks())
 	o.mark = JournalMark(last)
 	return valid, err
 }

@@ -144,7 +144,7 @@ func (p *Prior) Add(ctx context.Context, tasks []Task, opts ...LearnOption) (*Pr
 		if err := c.apply(opts); err != nil {
 			return nil, err
 		}
-		if c.kind != old.kind || c.seed != old.seed || c.minimize != old.minimize || c.y != old.y || c.ard != old.ard || c.fixedNoise != old.fixedNoise ||
+		if c.kind != old.kind || c.seed != old.seed || c.sense() != old.sense() || c.y != old.y || c.ard != old.ard || c.fixedNoise != old.fixedNoise ||
 			!sameKernel(c.fixed, old.fixed) || !sameKernel(c.priorKernel, old.priorKernel) {
 			return nil, optionErrorf("an option that would need the tasks known already to be fitted again")
 		}
@@ -185,6 +185,9 @@ type trainingSet struct {
 func (t *trainingSet) take(tasks []Task) error {
 	tasks, err := space.CheckTasks(t.space, tasks)
 	if err != nil {
+		return err
+	}
+	if err := t.config.checkValues(tasks); err != nil {
 		return err
 	}
 	n, known := 0, make(map[string]bool)
@@ -237,7 +240,7 @@ func (c *learnConfig) scaled(s *Space, k *Task) (model.Task, *linalg.Dense) {
 	if len(k.Failed) > 0 {
 		failed = s.EncodeAll(k.Failed)
 	}
-	y, noise := scaling.OrientAll(k.Y, c.minimize), k.NoiseVariance
+	y, noise := c.sense().Apply(k.Y, k.NoiseVariance)
 	if c.compresses() {
 		y, noise = scaling.CompressLow(y, noise)
 	}

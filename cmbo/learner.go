@@ -110,6 +110,9 @@ func (l *Learner) add(task Task) error {
 		return space.InTask(space.Errorf(ErrTask, "all %d tasks were kept, and there is no other pass", l.first.tasks), task.ID)
 	}
 	checked, err := space.CheckTasks(l.space, []Task{task})
+	if err == nil {
+		err = l.config.checkValues(checked)
+	}
 	if err != nil {
 		return err
 	}
@@ -220,7 +223,7 @@ func (c *learnConfig) difference(o *learnConfig) string {
 		name string
 		a, b any
 	}{
-		{"seeds", c.seed, o.seed}, {"directions (to be minimised)", c.minimize, o.minimize}, {"y policies", c.y, o.y},
+		{"seeds", c.seed, o.seed}, {"directions (to be minimised)", c.minimize, o.minimize}, {"promises of positive values", c.positive, o.positive}, {"y policies", c.y, o.y},
 		{"distances that cluster", c.variant.ClusterDistance, o.variant.ClusterDistance},
 		{"least numbers of clusters", c.clusters, o.clusters}, {"largest numbers of clusters", c.maxClusters, o.maxClusters},
 		{"scores of partitions wanted", c.partitionScore, o.partitionScore}, {"numbers of cluster points", c.clusterPoints, o.clusterPoints},

@@ -19,7 +19,7 @@ import (
 // unless it is a shard of a later pass, and the moments and sums of a later pass.
 const (
 	learnerMagic   = "cmbolearner"
-	learnerVersion = 1
+	learnerVersion = 2
 )
 
 // Encode writes the learner in a binary form, versioned and checksummed, whose bytes are

@@ -10,7 +10,6 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/model"
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
-	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -50,6 +49,7 @@ type Optimizer struct {
 	stale        bool // the model has to be made anew: code that it ran panicked
 	requirements []requirement
 	past         *hindsight  // what the model would have said earlier, nil until asked for
+	judged       *hindsight  // likewise, of the last values alone
 	step         *Step       // of the newest proposal that a model made
 	mark         JournalMark // of the journal's last line
 }
@@ -92,7 +92,10 @@ func (c *runConfig) fill(space *Space) error {
 		if c.minimize && !p.config.minimize {
 			return fmt.Errorf("%w: it was learned from tasks that maximise", ErrPriorMismatch)
 		}
-		c.minimize = p.config.minimize
+		if c.positive && !p.config.positive {
+			return fmt.Errorf("%w: it was learned without WithPositiveValues, from values rather than their logarithms", ErrPriorMismatch)
+		}
+		c.minimize, c.positive = p.config.minimize, p.config.positive
 		if err := p.learned.fill(p, c); err != nil {
 			return err
 		}
@@ -281,7 +284,7 @@ func WithNoise(variance float64) ObservationOption {
 
 // observe validates the value of an event and applies the options.
 func (o *Optimizer) observe(e *runlog.Event, opts []ObservationOption) error {
-	if err := space.CheckValue(e.Y); err != nil {
+	if err := o.config.checkValue(e.Y); err != nil {
 		return err
 	}
 	for _, op := range opts {
@@ -316,8 +319,9 @@ func (o *Optimizer) Best() (best Observation, ok bool) {
 // noise-free objective at a point, in the user's units, from the data told so
 // far. Open and failed trials do not enter. Before the first value the hierarchical
 // prior's sd is that of the target's level, which may be far from the past tasks'; the
-// other models have no unit before two different values, and take 1. It fails with
-// [ErrDimension], [ErrNotFinite], [ErrOutOfSpace] or [ErrNumerical].
+// other models have no unit before two different values, and take 1. With
+// [WithPositiveValues] they are those of a lognormal distribution, which
+// [Optimizer.Quantiles] describes better. It fails with [ErrDimension], [ErrNotFinite], [ErrOutOfSpace] or [ErrNumerical].
 //
 // Of the values that a run asks for, 90 % intervals of the hierarchical prior hold about as
 // many. Elsewhere they are too narrow, the more so the worse a point is, since a run asks
@@ -327,25 +331,40 @@ func (o *Optimizer) Best() (best Observation, ok bool) {
 // without a prior 58 to 79 % and 52 to 64 % (CMBO_DATA=DIR go test ./cmbo/bench -run
 // TestPredictCoverage -v).
 func (o *Optimizer) Predict(x []float64) (mean, sd float64, err error) {
-	u, err := o.space.Encode(x)
+	b, err := o.predict(x)
 	if err != nil {
 		return 0, 0, err
 	}
-	type moments struct{ mean, sd float64 }
+	mean, sd = b.moments()
+	return mean, sd, nil
+}
+
+// Quantiles returns those of what [Optimizer.Predict] predicts, and fails as it does.
+func (o *Optimizer) Quantiles(x []float64) (Quantiles, error) {
+	b, err := o.predict(x)
+	if err != nil {
+		return Quantiles{}, err
+	}
+	return b.quantiles(), nil
+}
+
+func (o *Optimizer) predict(x []float64) (belief, error) {
+	u, err := o.space.Encode(x)
+	if err != nil {
+		return belief{}, err
+	}
 	ctx := context.Background()
-	m, err := withModel(ctx, o, func() (moments, error) {
+	return withModel(ctx, o, func() (belief, error) {
 		d, scale := o.draft().data(false)
 		if err := o.fit(ctx, d); err != nil {
-			return moments{}, err
+			return belief{}, err
 		}
 		m, s := []float64{0}, []float64{0}
 		if err := o.model.Predict(ctx, m, s, linalg.NewDense(1, len(u), u)); err != nil {
-			return moments{}, err
+			return belief{}, err
 		}
-		mean, sd := scale.Back(m[0], s[0])
-		return moments{scaling.Orient(mean, o.config.minimize), sd}, nil
+		return o.config.belief(&scale, m[0], s[0]), nil
 	})
-	return m.mean, m.sd, err
 }
 
 // Weights returns the weights of the prototypes that the next proposal will

@@ -62,6 +62,7 @@ const (
 	optSeed optionID = iota
 	optVariant
 	optMinimize
+	optPositiveValues
 	optYPolicy
 	optParallelism
 	optPriorKernel
@@ -91,7 +92,7 @@ const (
 )
 
 var optionNames = [...]string{
-	"WithSeed", "WithVariant", "WithMinimize", "WithYPolicy", "WithParallelism", "WithPriorKernel", "WithARD", "WithClusters", "WithPartitionScores",
+	"WithSeed", "WithVariant", "WithMinimize", "WithPositiveValues", "WithYPolicy", "WithParallelism", "WithPriorKernel", "WithARD", "WithClusters", "WithPartitionScores",
 	"WithLabels", "WithHyperparameters", "WithClusterPoints", "WithIndexPoints", "WithProgress", "WithAblation", "WithPrior", "WithSurrogate", "WithAcquisition",
 	"WithNoiseVariance", "WithWeights", "WithJeffreysJitter", "WithInitial", "WithRepeats", "WithCandidateCounts", "WithJournal", "WithJournalMark",
 	"WithOutput", "WithCheckTasks", "WithCheckEvaluations",
@@ -141,6 +142,7 @@ type learnConfig struct {
 	variant     Variant   // of the paper's model
 	seed        uint64
 	minimize    bool
+	positive    bool
 	y           YPolicy
 	parallelism int
 	progress    func(Progress)
@@ -169,6 +171,7 @@ type runConfig struct {
 	seed        uint64
 	prior       *Prior
 	minimize    bool
+	positive    bool // models see logarithms
 	y           YPolicy
 	variant     *Variant // as given, nil once the run has begun
 	weights     string   // how prototypes are weighed

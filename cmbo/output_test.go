@@ -650,7 +650,7 @@ func TestOutputsExplained(t *testing.T) {
 		require.NoError(t, err)
 		u, err := o.Outlook(ctx)
 		require.NoError(t, err)
-		assert.True(t, math.IsNaN(u.Next))
+		assert.True(t, math.IsNaN(u.Next) && math.IsNaN(u.Expected))
 		assert.Equal(t, name == "plain", math.IsNaN(u.Feasible), "the past knows the output")
 		told := 0
 		for told < 12 {
@@ -664,7 +664,7 @@ func TestOutputsExplained(t *testing.T) {
 			if told++; told == 6 {
 				u, err := o.Outlook(ctx)
 				require.NoError(t, err)
-				assert.True(t, math.IsNaN(u.Next))
+				assert.True(t, math.IsNaN(u.Next) && math.IsNaN(u.Expected))
 				assert.Less(t, u.Feasible, 1.0)
 				assert.Contains(t, u.String(), "no value holds the limits yet; the likeliest to hold them does so with a probability of 0.")
 			}
@@ -689,6 +689,7 @@ func TestOutputsExplained(t *testing.T) {
 			require.True(t, ok)
 			assert.Equal(t, math.Abs(best.Y-first), u.Gained)
 			assert.GreaterOrEqual(t, u.Next, 0.0)
+			assert.GreaterOrEqual(t, u.Expected, u.Next)
 			assert.Greater(t, u.Feasible, 0.0)
 
 			tr, err := o.Transfer(ctx)

@@ -115,6 +115,7 @@ func withModel[T any](ctx context.Context, o *Optimizer, do func() (T, error)) (
 	defer o.unlockModel()
 	if out, err = guarded(do); errors.As(err, new(*PanicError)) {
 		o.stale, o.requirements, o.past = o.config.surrogate == nil, o.config.newRequirements(), nil
+		o.judged = nil
 	}
 	return out, err
 }
@@ -356,16 +357,16 @@ func (o *Optimizer) fit(ctx context.Context, d Data) error {
 // data prepares what the model learns of the run, with or without the pending
 // points, and the scaling that was applied.
 func (o *draft) data(pending bool) (Data, scaling.Values) {
-	raw := o.h.Oriented(o.config.minimize)
+	raw, noise := o.h.Oriented(o.config.sense())
 	s := o.config.y.fit(raw)
 	d := Data{
-		X: o.h.EncodedObservations(), Y: s.Z, Raw: raw, RawNoiseVariance: make([]float64, len(raw)),
+		X: o.h.EncodedObservations(), Y: s.Z, Raw: raw, RawNoiseVariance: noise,
 		Trials: make([]int, len(raw)), States: make([][]float64, len(raw)),
 		Pending: linalg.NewDense(0, o.space.Dim(), nil), Seen: o.space.EncodeAll(o.h.Seen),
 		Step: len(o.h.Trials) + 1, Fitted: o.h.Fitted,
 	}
 	for i, ob := range o.h.Observations {
-		d.RawNoiseVariance[i], d.Trials[i] = ob.NoiseVariance, ob.Trial
+		d.Trials[i] = ob.Trial
 		if ob.Trial > 0 {
 			d.States[i] = o.h.Trials[ob.Trial-1].State
 		}

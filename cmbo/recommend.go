@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
-	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/internal/special"
 )
@@ -22,14 +21,17 @@ type Recommendation struct {
 	// values have a scale: see [Optimizer.Predict].
 	Mean, SD float64
 	Values   int
+	// Quantiles are those of the same as Mean and SD; NaN likewise.
+	Quantiles Quantiles
 	// Again is the point evaluated of which one value more is expected to raise the mean of
 	// what is recommended most, and Gain by how much; nil and 0 if there is one point alone.
-	// Where Gain is more than what [Outlook] says of a new point, and than what an evaluation
+	// Where Gain is more than what [Outlook] expects of a new point, and than what an evaluation
 	// costs, evaluate it again: see [Optimizer.Enqueue].
 	Again []float64
 	Gain  float64
 
-	space *Space
+	space     *Space
+	lognormal bool
 }
 
 // String says it in words.
@@ -37,7 +39,11 @@ func (r Recommendation) String() string {
 	if r.X == nil {
 		return "there is no point to recommend yet"
 	}
-	s := fmt.Sprintf("use%v: %.4g ± %.2g by %d values", space.Point{Space: r.space, X: r.X}, r.Mean, r.SD, r.Values)
+	expected := fmt.Sprintf("%.4g ± %.2g", r.Mean, r.SD)
+	if r.lognormal {
+		expected = r.Quantiles.String()
+	}
+	s := fmt.Sprintf("use%v: %s by %d values", space.Point{Space: r.space, X: r.X}, expected, r.Values)
 	if r.Again != nil {
 		s += fmt.Sprintf("; one value more at%v is expected to gain %.2g", space.Point{Space: r.space, X: r.Again}, r.Gain)
 	}
@@ -53,7 +59,7 @@ func (r Recommendation) String() string {
 func (o *Optimizer) Recommend(ctx context.Context) (Recommendation, error) {
 	return withModel(ctx, o, func() (Recommendation, error) {
 		present := o.draft()
-		r := Recommendation{Mean: math.NaN(), SD: math.NaN(), space: o.space}
+		r := Recommendation{Mean: math.NaN(), SD: math.NaN(), Quantiles: Quantiles{math.NaN(), math.NaN(), math.NaN()}, space: o.space, lognormal: o.config.positive}
 		at, values := present.pointsHolding()
 		if len(at) == 0 {
 			return r, nil
@@ -75,10 +81,11 @@ func (o *Optimizer) Recommend(ctx context.Context) (Recommendation, error) {
 		if !present.hasScale(d) {
 			return r, nil
 		}
-		r.Mean, r.SD = scale.Back(mean[best], sd[best])
-		r.Mean = scaling.Orient(r.Mean, o.config.minimize)
+		b := o.config.belief(&scale, mean[best], sd[best])
+		r.Mean, r.SD = b.moments()
+		r.Quantiles = b.quantiles()
 		if i, gain := again(mean, sd, best, o.noiseOf(d)); i >= 0 {
-			r.Again, r.Gain = point(i), scale.Scale*gain
+			r.Again, r.Gain = point(i), o.config.worth(r.Quantiles.Median, scale.Scale*gain)
 		}
 		return r, nil
 	})

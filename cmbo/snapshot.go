@@ -22,6 +22,7 @@ type snapshotState struct {
 type snapshotOptions struct {
 	Seed        uint64       `json:"seed"`
 	Minimize    bool         `json:"minimize"`
+	Positive    bool         `json:"positive_values,omitempty"`
 	YPolicy     string       `json:"y_policy"`
 	Acquisition string       `json:"acquisition"`
 	Prior       string       `json:"prior,omitempty"` // digest
@@ -71,7 +72,7 @@ func (o *Optimizer) snapshot() (*snapshotState, error) {
 		return nil, optionErrorf("the acquisition %s cannot be stored: its name does not read as it: see acq.Register", c.acquisition)
 	}
 	s.Options = snapshotOptions{
-		Seed: c.seed, Minimize: c.minimize, YPolicy: c.y.String(), Acquisition: c.acquisition.String(), Weights: c.weights,
+		Seed: c.seed, Minimize: c.minimize, Positive: c.positive, YPolicy: c.y.String(), Acquisition: c.acquisition.String(), Weights: c.weights,
 		ARD: c.ard, Initial: c.initial, Repeats: c.repeats, Sobol: c.sobol, Local: c.local, Outputs: c.outputs,
 	}
 	p := &s.Options
@@ -158,11 +159,18 @@ func restore(b []byte, opts []Option) (*Optimizer, error) {
 
 func (o *Optimizer) restoreEvents(s *snapshotState) error {
 	for i, e := range s.Events {
-		if err := o.h.Restore(e, o.model.checks()); err != nil {
+		if err := o.h.Restore(e, o.checks()); err != nil {
 			return fmt.Errorf("%w: event %d: %w", ErrCorrupt, i, err)
 		}
 	}
 	return nil
+}
+
+// checks are those of a log that is read.
+func (o *Optimizer) checks() runlog.Checks {
+	c := o.model.checks()
+	c.Value = o.config.checkValue
+	return c
 }
 
 func corrupt(err error) error { return fmt.Errorf("%w: %w", ErrCorrupt, err) }
@@ -221,7 +229,7 @@ func restoreOptions(opts []Option) (*runConfig, error) {
 // again.
 func (s *snapshotOptions) restore(given *runConfig) (*runConfig, error) {
 	c := &runConfig{
-		seed: s.Seed, minimize: s.Minimize, weights: s.Weights, ard: s.ARD, initial: s.Initial, repeats: s.Repeats, sobol: s.Sobol, local: s.Local, outputs: s.Outputs,
+		seed: s.Seed, minimize: s.Minimize, positive: s.Positive, weights: s.Weights, ard: s.ARD, initial: s.Initial, repeats: s.Repeats, sobol: s.Sobol, local: s.Local, outputs: s.Outputs,
 		noise: math.NaN(), jitter: math.NaN(),
 		prior: given.prior, surrogate: given.surrogate, parallelism: given.parallelism, journal: given.journal, mark: given.mark,
 	}

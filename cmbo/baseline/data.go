@@ -42,7 +42,7 @@ func prepare(s *cmbo.Space, tasks []cmbo.Task, c *config) ([]observations, error
 		if len(t.X) == 0 {
 			continue
 		}
-		raw := scaling.OrientAll(t.Y, c.minimize)
+		raw, _ := scaling.Sense{Minimize: c.minimize}.Apply(t.Y, nil)
 		o := observations{id: t.ID, x: s.EncodeAll(t.X), z: c.y.Apply(raw), noise: make([]float64, len(raw))}
 		o.scale = unit(raw, o.z)
 		o.offset = raw[0] - o.scale*o.z[0]

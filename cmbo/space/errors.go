@@ -11,8 +11,8 @@ import (
 var (
 	// ErrDimension: a row, a list or a matrix has the wrong number of entries.
 	ErrDimension = errors.New("cmbo: wrong dimension")
-	// ErrNotFinite: a value is NaN, infinite or beyond ±1e150, or a variance is
-	// negative.
+	// ErrNotFinite: a value is NaN, infinite or beyond ±1e150, or not positive where all
+	// are said to be, or a variance is negative.
 	ErrNotFinite = errors.New("cmbo: unusable value")
 	// ErrOutOfSpace: a point does not lie in the search space.
 	ErrOutOfSpace = errors.New("cmbo: point outside the space")

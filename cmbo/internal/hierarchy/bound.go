@@ -92,6 +92,11 @@ func (r *Bound) LogImprovementWithoutTransfer(ctx context.Context, dst []float64
 	return r.Run.LogImprovementWithoutTransfer(ctx, dst, c, keep, best)
 }
 
+// Expect is [Run.Expect] at the rows of x.
+func (r *Bound) Expect(ctx context.Context, dst []float64, x *linalg.Dense, f func(mean, sd float64) float64) error {
+	return r.with(ctx, x, func(c *Candidates, keep bool) error { return r.Run.Expect(ctx, dst, c, keep, f) })
+}
+
 // LogWithin is [Run.LogWithin] at the rows of x.
 func (r *Bound) LogWithin(ctx context.Context, dst []float64, x *linalg.Dense, lo, hi float64) error {
 	return r.with(ctx, x, func(c *Candidates, keep bool) error { return r.Run.LogWithin(ctx, dst, c, keep, lo, hi) })

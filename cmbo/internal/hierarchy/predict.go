@@ -217,6 +217,25 @@ func (r *Run) logImprovement(ctx context.Context, x mixture, dst []float64, c *C
 	})
 }
 
+// Expect writes the expectation of f at the candidates: f is given mean and deviation of
+// each of the mixture's parts, and returns the expectation under that normal distribution.
+func (r *Run) Expect(ctx context.Context, dst []float64, c *Candidates, keep bool, f func(mean, sd float64) float64) error {
+	x := r.predicting()
+	return r.each(ctx, x, c, keep, func(lo, hi int, ps []*posterior) {
+		dst := dst[lo:hi]
+		clear(dst)
+		total := r.visit(x, ps, func(w, _ float64, p *posterior, a *part) {
+			for j := range dst {
+				mean, sd := p.normalAt(j, a, 0)
+				dst[j] += w * f((mean+r.centre())*r.u, sd*r.u)
+			}
+		})
+		for j := range dst {
+			dst[j] /= total
+		}
+	})
+}
+
 // LogWithin writes the logarithm of the probability that the value measured at a candidate
 // lies between lo and hi, one of which may be infinite: the mean of that of the mixture's
 // parts, each a hypothesis with a narrow range of scales.

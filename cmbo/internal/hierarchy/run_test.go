@@ -512,6 +512,31 @@ func TestLogWithin(t *testing.T) {
 	require.Less(t, deep, 8*n)
 }
 
+// An expectation is the mean over all parts: that of the improvement is LogImprovement's, but
+// for the mass of the parts left out, and that of the probability below a value LogWithin's of
+// what is without noise.
+func TestExpect(t *testing.T) {
+	run, y, cand := conditioned(t, 8)
+	c, err := run.m.Candidates(ctx, cand, 1)
+	require.NoError(t, err)
+	n := rows(cand)
+	got, want := make([]float64, n), make([]float64, n)
+	best := slices.Max(y)
+	require.NoError(t, run.LogImprovement(ctx, want, c, false, best))
+	require.NoError(t, run.Expect(ctx, got, c, false, func(mean, sd float64) float64 { return sd * special.NormEI((mean-best)/sd) }))
+	total := math.Exp(want[0]) / got[0]
+	require.InDelta(t, 1, total, 1e-2)
+	for j := range n {
+		assert.InEpsilon(t, math.Exp(want[j]), got[j]*total, 1e-12)
+	}
+	run.noise = 0
+	require.NoError(t, run.LogWithin(ctx, want, c, false, math.Inf(-1), best))
+	require.NoError(t, run.Expect(ctx, got, c, false, func(mean, sd float64) float64 { return special.NormCDF((best - mean) / sd) }))
+	for j := range n {
+		assert.InEpsilon(t, math.Exp(want[j]), got[j], 1e-12)
+	}
+}
+
 // Values far below the others are as they are in a run that takes them whole.
 func TestWhole(t *testing.T) {
 	r := rng.Stream(4, t.Name())

@@ -194,13 +194,13 @@ func (h *Log) Proposable(key string, repeats bool) bool {
 	return h.Used[key] == 0 || repeats && !h.failed[key]
 }
 
-// Oriented returns the values with larger being better.
-func (h *Log) Oriented(minimize bool) []float64 {
-	y := make([]float64, len(h.Observations))
+// Oriented returns the values with larger being better, and their noise variances.
+func (h *Log) Oriented(s scaling.Sense) (y, noise []float64) {
+	y, noise = make([]float64, len(h.Observations)), make([]float64, len(h.Observations))
 	for i, o := range h.Observations {
-		y[i] = scaling.Orient(o.Y, minimize)
+		y[i], noise[i] = o.Y, o.NoiseVariance
 	}
-	return y
+	return s.Apply(y, noise)
 }
 
 // Best returns the index of the best observation that holds all limits, the first of

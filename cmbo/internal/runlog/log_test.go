@@ -9,6 +9,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/stretchr/testify/assert"
@@ -197,8 +198,10 @@ func checkLog(t *testing.T, h *Log) {
 		assert.Equal(t, failures, h.Stalled(false))
 		return
 	}
-	assert.Equal(t, values, h.Oriented(false))
-	assert.Equal(t, oriented, h.Oriented(true))
+	y, _ := h.Oriented(scaling.Sense{})
+	assert.Equal(t, values, y)
+	y, _ = h.Oriented(scaling.Sense{Minimize: true})
+	assert.Equal(t, oriented, y)
 	assert.Equal(t, bestOf(h, values, 1), h.Best(false))
 	assert.Equal(t, bestOf(h, values, -1), h.Best(true))
 	assert.Equal(t, stalled(h, values, labels, ours, 1), h.Stalled(false))

@@ -30,6 +30,7 @@ var eventNames = [...]string{EventAsked: "asked", EventTold: "told", EventFailed
 type Checks struct {
 	State  func(state []float64) error  // of a proposal
 	Fitted func(params []float64) error // parameters
+	Value  func(y float64) error        // a value, nil where all finite ones may be told
 }
 
 // CheckState reports numbers of a proposal that the log cannot store or the model
@@ -124,7 +125,11 @@ func (h *Log) Restore(s Stored, c Checks) error {
 		if s.Y == nil {
 			return fmt.Errorf("%q without a value", s.Kind)
 		}
-		if err := space.CheckValue(e.Y); err != nil {
+		err := space.CheckValue(e.Y)
+		if err == nil && c.Value != nil {
+			err = c.Value(e.Y)
+		}
+		if err != nil {
 			return err
 		}
 		if err := space.CheckNoise(e.Noise); err != nil {

@@ -171,11 +171,25 @@ func Orient(y float64, minimize bool) float64 {
 	return y
 }
 
-// OrientAll does so with a list of values.
-func OrientAll(y []float64, minimize bool) []float64 {
-	out := make([]float64, len(y))
-	for i, v := range y {
-		out[i] = Orient(v, minimize)
+// A Sense says which values are good, and whether models see them or their logarithms.
+type Sense struct{ Minimize, Log bool }
+
+// Apply returns values to be maximised, of which with Log all are positive, and the noise
+// variances, 0 standing for unknown, that they have there: to first order where they are
+// logarithms.
+func (s Sense) Apply(y, noise []float64) (oriented, variances []float64) {
+	oriented, variances = make([]float64, len(y)), noise
+	if s.Log {
+		variances = slices.Clone(noise)
 	}
-	return out
+	for i, v := range y {
+		if s.Log {
+			if len(noise) > 0 {
+				variances[i] = min(noise[i]/v/v, points.MaxValue)
+			}
+			v = math.Log(v)
+		}
+		oriented[i] = Orient(v, s.Minimize)
+	}
+	return oriented, variances
 }

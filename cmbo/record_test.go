@@ -1,0 +1,119 @@
+package cmbo
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The least number expected is the mean of which so many improvements or more come once in
+// twenty times.
+func TestFewestExpected(t *testing.T) {
+	for k, mean := range fewestExpected {
+		if k == 0 {
+			require.Zero(t, mean)
+			continue
+		}
+		fewer, term := 0.0, math.Exp(-mean)
+		for i := range k {
+			fewer += term
+			term *= mean / float64(i+1)
+		}
+		require.InDelta(t, 0.05, 1-fewer, 1e-4, "%d", k)
+	}
+	require.Len(t, fewestExpected, recordWindows[1]+1)
+}
+
+// The share that is relied on is judged by the last five and the last ten promises.
+func TestKept(t *testing.T) {
+	require.True(t, math.IsNaN(kept(nil)))
+	none, kept1 := promise{expected: 2}, promise{2, 1}
+	require.Zero(t, kept([]promise{none, none}))
+	require.Zero(t, kept([]promise{kept1, none, none, none, none, none}))
+	require.InDelta(t, 0.25*0.0513, kept([]promise{none, kept1}), 1e-15)
+	require.InDelta(t, 0.05*0.0513, kept([]promise{kept1, none, none, none, none, none, kept1, none, none, none, none}), 1e-15, "the last ten")
+	early := promise{1, 5}
+	require.InDelta(t, 0.1*0.0513, kept([]promise{early, early, early, early, early, none, none, none, none, kept1}), 1e-15, "the last five")
+	long := []promise{{100, 0}, {100, 0}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 1}}
+	require.InDelta(t, 5.0/205*1.9701/5, kept(long), 1e-15, "the last ten")
+	require.Equal(t, 1.0, kept([]promise{{1e-9, 1}}))
+	require.Equal(t, 1.0, kept([]promise{{0, 1}}))
+}
+
+// The mean worth of a lognormal improvement is its integral, in either direction.
+func TestMeanWorth(t *testing.T) {
+	for _, minimize := range []bool{true, false} {
+		c := &runConfig{minimize: minimize, positive: true}
+		for _, mean := range []float64{-2, -0.1, 0, 0.3, 3} {
+			for _, sd := range []float64{0.01, 0.5, 2} {
+				const steps = 200000
+				var sum float64
+				for i := range steps {
+					z := -12 + 24*(float64(i)+0.5)/steps
+					if gain := mean + sd*z; gain > 0 {
+						sum += c.worth(1, gain) * math.Exp(-0.5*z*z) / math.Sqrt(2*math.Pi) * 24 / steps
+					}
+				}
+				require.InDelta(t, sum, c.meanWorth(mean, sd), 1e-6*sum+1e-12, "%g %g", mean, sd)
+			}
+		}
+		require.Zero(t, c.meanWorth(-50, 0.1))
+		require.False(t, math.IsNaN(c.meanWorth(1, 0)))
+		require.LessOrEqual(t, c.meanWorth(1, 1e4), math.MaxFloat64)
+	}
+}
+
+// Next is what is expected, times the share of promises kept, which are those of the
+// forecasts; a restored run says the same.
+func TestOutlookByRecord(t *testing.T) {
+	ctx := context.Background()
+	box, err := UnitCube(2)
+	require.NoError(t, err)
+	for _, positive := range []bool{false, true} {
+		opts := []Option{WithMinimize(), WithCandidateCounts(60, 20)}
+		if positive {
+			opts = append(opts, WithPositiveValues())
+		}
+		o, err := New(box, opts...)
+		require.NoError(t, err)
+		for n := range 16 {
+			trial, err := o.Ask(ctx)
+			require.NoError(t, err)
+			x := trial.X[0] - 0.3
+			require.NoError(t, o.Tell(trial.ID, math.Exp(4*x*x+trial.X[1])))
+			if n < 5 || n%5 != 0 {
+				continue
+			}
+			u, err := o.Outlook(ctx)
+			require.NoError(t, err)
+			calibration, err := o.Calibration(ctx)
+			require.NoError(t, err)
+			var promises []promise
+			obs := o.Observations()
+			best := math.Inf(1)
+			for i, ob := range obs {
+				if at := i - (len(obs) - len(calibration.Forecasts)); at >= 0 {
+					f := calibration.Forecasts[at]
+					b := belief{f.Mean, f.SD, false}
+					if positive {
+						s := math.Sqrt(math.Log1p(f.SD * f.SD / f.Mean / f.Mean))
+						b = belief{math.Log(f.Mean) - s*s/2, s, true}
+					}
+					promises = append(promises, promise{o.config.expectedGain(b, best), max(best-ob.Y, 0)})
+				}
+				best = min(best, ob.Y)
+			}
+			require.InDelta(t, u.Expected*kept(promises), u.Next, 1e-6*u.Expected)
+			again, err := New(box, opts...)
+			require.NoError(t, err)
+			for _, e := range o.h.Events {
+				require.NoError(t, again.h.Restore(e.Export(), again.checks()))
+			}
+			same, err := again.Outlook(ctx)
+			require.NoError(t, err)
+			require.Equal(t, u, same)
+		}
+	}
+}
