@@ -53,9 +53,9 @@ func TestPriorAddRejects(t *testing.T) {
 		_, err = p.Add(ctx, tasks[3:], o)
 		require.ErrorIs(t, err, cmbo.ErrOption)
 	}
-	q, err := p.Add(ctx, tasks[3:], cmbo.WithClusters(2))
-	require.NoError(t, err)
-	require.Len(t, q.Clusters(), 2)
+	_, err = p.Add(ctx, tasks[3:], cmbo.WithClusters(2))
+	require.ErrorIs(t, err, cmbo.ErrOption)
+	require.ErrorContains(t, err, "WithClusters concerns the paper's method")
 
 	_, err = p.Add(ctx, tasks[3:], cmbo.WithIndexPoints(5))
 	require.ErrorIs(t, err, cmbo.ErrOption, "the index set stays")
@@ -64,10 +64,10 @@ func TestPriorAddRejects(t *testing.T) {
 	_, err = again.Add(ctx, tasks[3:], cmbo.WithIndexPoints(5))
 	require.NoError(t, err)
 
-	labelled := learn(t, space, tasks[:3], cmbo.WithLabels([]int{0, 1, 0}))
+	labelled := learn(t, space, tasks[:3], cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithLabels([]int{0, 1, 0}))
 	_, err = labelled.Add(ctx, tasks[3:4])
 	require.ErrorContains(t, err, "3 labels for 4 tasks")
-	q, err = labelled.Add(ctx, tasks[3:4], cmbo.WithLabels([]int{0, 1, 0, 1}))
+	q, err := labelled.Add(ctx, tasks[3:4], cmbo.WithLabels([]int{0, 1, 0, 1}))
 	require.NoError(t, err)
 	require.Equal(t, []int{0, 1, 0, 1}, q.Labels())
 }

@@ -29,7 +29,7 @@ func TestRecordedByName(t *testing.T) {
 	plain := []Task{{ID: "a", X: moved, Y: y}, {ID: "b", X: moved[:2], Y: y[:2]}}
 
 	digest := func(tasks []Task) string {
-		p, err := Learn(t.Context(), now, tasks, WithClusters(1))
+		p, err := Learn(t.Context(), now, tasks)
 		require.NoError(t, err)
 		d, err := p.Digest()
 		require.NoError(t, err)
@@ -74,7 +74,7 @@ func TestPriorAdopt(t *testing.T) {
 			}
 			tasks = append(tasks, task)
 		}
-		opts := []LearnOption{WithClusters(1), WithSeed(3)}
+		opts := []LearnOption{WithSeed(3)}
 		if minimize {
 			opts = append(opts, WithMinimize())
 		}
@@ -90,7 +90,13 @@ func TestPriorAdopt(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 3*18, a.Rows)
 		require.Equal(t, minimize, same.Minimizes())
-		require.InDeltaSlice(t, p.Prototype(0).Mean(), same.Prototype(0).Mean(), 1e-6)
+		was, err := p.learned.(*hierarchicalPrior).TaskMeans(t.Context(), p.IndexSet())
+		require.NoError(t, err)
+		is, err := same.learned.(*hierarchicalPrior).TaskMeans(t.Context(), p.IndexSet())
+		require.NoError(t, err)
+		for i := range was {
+			require.InDeltaSlice(t, was[i], is[i], 1e-6)
+		}
 
 		now := spaceOf(t, Categorical("kind", "bad", "new", "good"), Float("x", -1, 0.75), Bool("flag"))
 		_, err = New(now, WithPrior(p))
@@ -225,7 +231,7 @@ func TestGridRestored(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, a.X, b.X)
 
-	p, err := Learn(t.Context(), s, tasks, WithClusters(1))
+	p, err := Learn(t.Context(), s, tasks)
 	require.NoError(t, err)
 	var buf bytes.Buffer
 	require.NoError(t, p.Encode(&buf))

@@ -122,10 +122,10 @@ func TestCheckSays(t *testing.T) {
 	for range 15 {
 		noise.X, noise.Y = append(noise.X, []float64{r.Float64(), r.Float64()}), append(noise.Y, r.NormFloat64())
 	}
-	report, err := cmbo.Check(ctx, space, append(tasks[:7:7], noise), cmbo.WithCheckEvaluations(1), cmbo.WithClusters(2))
+	report, err := cmbo.Check(ctx, space, append(tasks[:7:7], noise), cmbo.WithCheckEvaluations(1))
 	require.NoError(t, err)
 	require.Equal(t, []string{"task-6"}, report.Reversed)
-	report, err = cmbo.Check(ctx, space, tasks, cmbo.WithCheckEvaluations(6), cmbo.WithCheckTasks(6), cmbo.WithClusters(2))
+	report, err = cmbo.Check(ctx, space, tasks, cmbo.WithCheckEvaluations(6), cmbo.WithCheckTasks(6))
 	require.NoError(t, err)
 	require.Len(t, report.Tasks, 6)
 	require.Equal(t, []string{"task-6"}, report.Reversed)

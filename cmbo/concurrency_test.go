@@ -36,7 +36,7 @@ func manyGoroutines(t *testing.T, round uint64) {
 	space, rows := grid(t, 25)
 	target := bump([]float64{0.3, 0.6})
 	// A small index set and one goroutine for each call keep calls short.
-	prior := learn(t, space, family(6, 20), cmbo.WithClusters(2), cmbo.WithIndexPoints(30))
+	prior := learn(t, space, family(6, 20), cmbo.WithIndexPoints(30))
 	var journal bytes.Buffer
 	opt := newOptimizer(t, space, cmbo.WithPrior(prior), cmbo.WithParallelism(1), cmbo.WithJournal(func(lines []byte) error {
 		journal.Write(lines) // calls never overlap
@@ -157,7 +157,7 @@ func manyGoroutines(t *testing.T, round uint64) {
 // alone.
 func TestPriorIsShared(t *testing.T) {
 	space, _ := grid(t, 11)
-	prior := learn(t, space, family(8, 10), cmbo.WithClusters(3))
+	prior := learn(t, space, family(8, 10))
 	run := func(seed uint64) []cmbo.Observation {
 		o := newOptimizer(t, space, cmbo.WithPrior(prior), cmbo.WithSeed(seed), cmbo.WithInitial(2), cmbo.WithParallelism(1))
 		drive(t, o, bump([]float64{0.4, 0.4}), 6)
@@ -184,7 +184,7 @@ func TestPriorIsShared(t *testing.T) {
 // shares, before its first question and in the middle of a run.
 func BenchmarkOptimizerMemory(b *testing.B) {
 	space, _ := grid(b, 17)
-	prior := learn(b, space, family(40, 50), cmbo.WithClusters(4))
+	prior := learn(b, space, family(40, 50))
 	for name, told := range map[string]int{"new": 0, "told=50": 50} {
 		b.Run(name, func(b *testing.B) {
 			var before, after runtime.MemStats
@@ -218,7 +218,7 @@ func TestLearnDoesNotDependOnWorkers(t *testing.T) {
 		counts = []int{1, 3}
 	}
 	for _, opts := range [][]cmbo.LearnOption{
-		{cmbo.WithClusterRange(2, 3)},
+		{cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithClusterRange(2, 3)},
 		{cmbo.WithVariant(cmbo.Variant{ClusterDistance: cmbo.Jeffreys, WeightDistance: cmbo.Jeffreys, Prototype: cmbo.Barycenter})}, {},
 		{cmbo.WithVariant(cmbo.WssClusWssCMPBary)},
 		{cmbo.WithVariant(cmbo.GlobalCen)},

@@ -126,7 +126,6 @@ func TestChoicesReachTheModels(t *testing.T) {
 	require.Len(t, prototypes, len(prototypeNames))
 	require.Len(t, policies, len(yPolicyNames))
 	require.Len(t, levels, int(hierarchy.NumLevels))
-	require.Len(t, levelNames, len(levels))
 	seen := make(map[Level]bool)
 	for l := range hierarchy.NumLevels {
 		require.Contains(t, levels, l)
@@ -169,7 +168,7 @@ func TestOptionsContradict(t *testing.T) {
 	tasks := randomTasks("contradict", 3, 5, 2)
 	for _, opts := range [][]LearnOption{
 		{WithVariant(IndiWeightJef), WithLabels([]int{0, 0, 1})},
-		{WithLabels([]int{0, 0, 1}), WithClusters(2)},
+		{WithVariant(WssClusWssCMP), WithLabels([]int{0, 0, 1}), WithClusters(2)},
 		{WithHyperparameters(k, 1), WithPriorKernel(k)},
 		{WithARD(), WithPriorKernel(k)},
 	} {

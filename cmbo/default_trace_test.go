@@ -272,7 +272,7 @@ func defaultProblems(t *testing.T) []defaultProblem {
 		{name: "list, unlike the past", space: list, prior: decoded, steps: 20, batch: 1,
 			f: func(x []float64) float64 { return 1e6 * math.Sin(13*x[0]) * math.Cos(11*x[1]+5*x[2]) }},
 		{name: "list, past upside down", space: list, prior: added, steps: 14, batch: 1, f: func(x []float64) float64 { return 5 - 3*target(x) }},
-		{name: "box, noise fixed, a penalty", space: box, prior: learn(t, box, few, append(small, cmbo.WithMinimize(), cmbo.WithClusters(2))...), steps: 12, batch: 1,
+		{name: "box, noise fixed, a penalty", space: box, prior: learn(t, box, few, append(small, cmbo.WithMinimize())...), steps: 12, batch: 1,
 			f: func(x []float64) float64 {
 				if once++; once == 4 {
 					return 1e9

@@ -45,9 +45,8 @@
 // a process alone (no transfer). Its values weigh these
 // hypotheses by their marginal likelihood, and the acquisition is the expected
 // improvement over all of them; while its proposals do not improve on the best value, some
-// proposals are other judges': see [Hedger]. Tasks are clustered too, by their posteriors
-// N(μ_i, S_i), which [Prior.Clusters] returns; the new task's model makes no use of it. Before the first value the largest mean is asked for,
-// and improvements on it while that is pending.
+// proposals are other judges': see [Hedger]. Before the first value the largest mean is asked
+// for, and improvements on it while that is pending.
 // [Optimizer.Transfer] returns the masses and says in words whether the past helps,
 // [Optimizer.Calibration] how well values were foretold; [Check] says beforehand whether
 // past tasks help each other.

@@ -13,7 +13,6 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/space"
-	"github.com/gocmbo/cmbo/kernel"
 )
 
 // A prior is stored as
@@ -26,7 +25,7 @@ import (
 // than the current one is read.
 const (
 	priorMagic   = "cmboprior"
-	priorVersion = 9
+	priorVersion = 10
 )
 
 // Encode writes the prior in a compact binary form, piece by piece: deterministic bytes,
@@ -109,18 +108,23 @@ func encodeConfig(e *codec.Encoder, c *learnConfig) error {
 		return optionErrorf("a prior of an ablation is not stored")
 	}
 	e.Fixed(c.seed)
-	e.Text(c.variant.String())
 	e.Bool(c.minimize)
 	e.Bool(c.positive)
 	e.Text(c.y.String())
 	e.Bool(c.ard)
-	for _, k := range []kernel.Kernel{c.priorKernel, c.fixed} {
-		if err := e.Kernel(k); err != nil {
-			return optionErrorf("%v", err)
-		}
+	e.Int(c.indexPoints)
+	if err := e.Kernel(c.priorKernel); err != nil {
+		return optionErrorf("%v", err)
+	}
+	if c.kind != kindPaper {
+		return nil
+	}
+	e.Text(c.variant.String())
+	if err := e.Kernel(c.fixed); err != nil {
+		return optionErrorf("%v", err)
 	}
 	e.Float(c.fixedNoise)
-	for _, v := range []int{c.clusters, c.maxClusters, c.rounds, c.clusterPoints, c.indexPoints} {
+	for _, v := range []int{c.clusters, c.maxClusters, c.rounds, c.clusterPoints} {
 		e.Int(v)
 	}
 	e.Bool(c.labels != nil)
@@ -149,7 +153,7 @@ type PriorLimits struct {
 	TotalRows int
 	// Points is the size of the index set and of the set for clustering: 4,000.
 	Points int
-	// Clusters is the number of clusters: 1,000.
+	// Clusters is the number of clusters of the paper's method: 1,000.
 	Clusters int
 	// Entries is the number of entries of all tasks' covariance matrices, the
 	// squares of their observations: 256 Mi, which take 2 GiB.
@@ -294,24 +298,31 @@ func decodeParams(d *codec.Decoder) []Param {
 }
 
 func decodeConfig(d *codec.Decoder, kind priorKind) *learnConfig {
-	c := &learnConfig{kind: kind, seed: d.Fixed()}
-	v, err := ParseVariant(d.Text())
-	if err != nil {
-		d.Fail("%v", err)
-	}
-	c.variant, c.minimize, c.positive = v, d.Bool(), d.Bool()
+	c := defaultLearnConfig()
+	c.kind, c.seed, c.minimize, c.positive = kind, d.Fixed(), d.Bool(), d.Bool()
 	y := slices.Index(yPolicyNames[:], d.Text())
 	if y < 0 {
 		d.Fail("an unknown y policy")
 		y = 0
 	}
 	c.y, c.ard = YPolicy(y), d.Bool()
-	c.priorKernel, c.fixed = d.Kernel(), d.Kernel()
-	c.fixedNoise = d.Finite()
-	for _, v := range []*int{&c.clusters, &c.maxClusters, &c.rounds, &c.clusterPoints, &c.indexPoints} {
+	count := func(v *int) {
 		if *v = d.Int(); *v < 1 {
 			d.Fail("a count of %d", *v)
 		}
+	}
+	count(&c.indexPoints)
+	c.priorKernel = d.Kernel()
+	if kind != kindPaper {
+		return c
+	}
+	var err error
+	if c.variant, err = ParseVariant(d.Text()); err != nil {
+		d.Fail("%v", err)
+	}
+	c.fixed, c.fixedNoise = d.Kernel(), d.Finite()
+	for _, v := range []*int{&c.clusters, &c.maxClusters, &c.rounds, &c.clusterPoints} {
+		count(v)
 	}
 	if d.Bool() {
 		c.labels = []int{}

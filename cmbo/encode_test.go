@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -21,7 +22,10 @@ func encode(t testing.TB, p *cmbo.Prior) []byte {
 	return b.Bytes()
 }
 
-var smallSets = []cmbo.LearnOption{cmbo.WithIndexPoints(12), cmbo.WithClusterPoints(10)}
+var (
+	smallSets = []cmbo.LearnOption{cmbo.WithIndexPoints(12)}
+	smallOnes = []cmbo.LearnOption{cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithClusters(2), cmbo.WithIndexPoints(12), cmbo.WithClusterPoints(10)} // of the paper's
+)
 
 func TestPriorRoundTrip(t *testing.T) {
 	list, _ := grid(t, 6)
@@ -67,7 +71,7 @@ func TestPriorRoundTrip(t *testing.T) {
 	}
 	for _, v := range cmbo.Variants() {
 		t.Run(v.String(), func(t *testing.T) {
-			opts := append(smallSets[:2:2], cmbo.WithVariant(v), cmbo.WithClusters(2))
+			opts := append(slices.Clip(smallOnes), cmbo.WithVariant(v))
 			check(t, learn(t, list, family(5, 10), opts...), list, f)
 			p := learn(t, box, family(5, 10), append(opts, cmbo.WithPartitionScores())...)
 			check(t, p, box, f)
@@ -77,11 +81,11 @@ func TestPriorRoundTrip(t *testing.T) {
 			check(t, learn(t, mixed, tasks, append(opts, cmbo.WithMinimize())...), mixed, func(x []float64) float64 { return x[0] + x[3] })
 		})
 	}
-	given := learn(t, box, family(4, 8), append(smallSets[:2:2], cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithLabels([]int{1, 0, 1, 0}), cmbo.WithHyperparameters(kernel.Matern52(0.5), 0.1))...)
+	given := learn(t, box, family(4, 8), []cmbo.LearnOption{cmbo.WithIndexPoints(12), cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithLabels([]int{1, 0, 1, 0}), cmbo.WithHyperparameters(kernel.Matern52(0.5), 0.1)}...)
 	check(t, given, box, f)
 
 	// What was decoded goes on learning.
-	opts := append(smallSets[:2:2], cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithClusters(2))
+	opts := smallOnes
 	all := learn(t, box, family(6, 10), opts...)
 	half, err := cmbo.DecodePrior(bytes.NewReader(encode(t, learn(t, box, family(6, 10)[:3], opts...))))
 	require.NoError(t, err)
@@ -95,7 +99,7 @@ func TestPriorSize(t *testing.T) {
 	box, err := cmbo.UnitCube(2)
 	require.NoError(t, err)
 	size := func(k, n int) int {
-		return len(encode(t, learn(t, box, family(k, n), append(smallSets[:2:2], cmbo.WithClusters(1))...)))
+		return len(encode(t, learn(t, box, family(k, n), smallSets...)))
 	}
 	perTask := (size(6, 20) - size(4, 20)) / 2
 	require.Greater(t, perTask, 8*20*3)
@@ -106,7 +110,7 @@ func TestPriorSize(t *testing.T) {
 func TestPriorRefusesDamage(t *testing.T) {
 	box, err := cmbo.UnitCube(1)
 	require.NoError(t, err)
-	p := learn(t, box, []cmbo.Task{{ID: "a", X: [][]float64{{0.1}, {0.7}}, Y: []float64{1, 2}}}, cmbo.WithIndexPoints(2), cmbo.WithClusterPoints(2))
+	p := learn(t, box, []cmbo.Task{{ID: "a", X: [][]float64{{0.1}, {0.7}}, Y: []float64{1, 2}}}, cmbo.WithIndexPoints(2))
 	b := encode(t, p)
 	refused := func(b []byte) {
 		t.Helper()
@@ -124,12 +128,12 @@ func TestPriorRefusesDamage(t *testing.T) {
 		refused(b[:i])
 	}
 	refused(append(bytes.Clone(b), 0))
-	for _, v := range []byte{0, 1, 8, 10} {
+	for _, v := range []byte{0, 1, 9, 11} {
 		other := bytes.Clone(b)
 		other[9] = v
 		_, err = cmbo.DecodePrior(bytes.NewReader(cmbo.Reseal(other)))
 		require.ErrorIs(t, err, cmbo.ErrVersion)
-		require.ErrorContains(t, err, fmt.Sprintf("prior of version %d, this release reads 9: learn it again", v))
+		require.ErrorContains(t, err, fmt.Sprintf("prior of version %d, this release reads 10: learn it again", v))
 	}
 	_, err = cmbo.DecodePrior(io.MultiReader(bytes.NewReader(b), failingReader{}))
 	require.ErrorIs(t, err, io.ErrClosedPipe)

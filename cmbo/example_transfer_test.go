@@ -63,7 +63,7 @@ func ExampleCheck() {
 func ExampleOptimizer_Transfer() {
 	ctx := context.Background()
 	space, tasks := histories()
-	prior, err := cmbo.Learn(ctx, space, tasks[:6], cmbo.WithClusters(2))
+	prior, err := cmbo.Learn(ctx, space, tasks[:6])
 	if err != nil {
 		panic(err)
 	}

@@ -9,13 +9,12 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/codec"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
-	"github.com/gocmbo/cmbo/cmbo/internal/model"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
 // hierarchicalPrior is what Learn makes of past tasks without a variant of the
-// paper's method: hypotheses on a new task, from no transfer to one past task.
+// paper's method: hypotheses on a new task: no transfer, and what all tasks have in common.
 type hierarchicalPrior struct {
 	*hierarchy.Model
 	space *Space // whose candidates are carried to the grid, nil for none
@@ -102,8 +101,6 @@ func (c *learnConfig) compresses() bool {
 func hierarchySettings(c *learnConfig, dim int) hierarchy.Settings {
 	o := hierarchy.DefaultSettings(dim)
 	o.Seed, o.Workers = c.seed, c.parallelism
-	o.Labels, o.Clusters, o.MaxClusters = c.labels, c.clusters, c.maxClusters
-	o.Rounds, o.ScorePartitions, o.ClusterPoints = c.rounds, c.partitionScore, c.clusterPoints
 	if err := o.Ablate(c.ablations...); err != nil {
 		panic(err) // WithAblation and the decoder have checked them
 	}
@@ -134,25 +131,10 @@ func (t *trainingSet) grid() *linalg.Dense {
 func (p *hierarchicalPrior) kind() priorKind { return kindHierarchy }
 
 func (p *hierarchicalPrior) facts() facts {
-	f := facts{total: p.Total(), labels: p.Labels(), noise: p.Base().NoiseVariance, index: p.Grid()}
+	f := facts{total: p.Total(), noise: p.Base().NoiseVariance, index: p.Grid()}
 	for _, t := range p.Tasks() {
 		f.tasks = append(f.tasks, taskPoints{ID: t.ID, X: points.First(t.X, len(t.Z)-t.Failed)})
 	}
-	for i := range p.NumClusters() {
-		m := p.Moments(1 + i)
-		cov := linalg.NewSym(len(m.Mean), nil)
-		cov.Copy(m.Cov)
-		n, jitter, err := model.JitteredNormal(slices.Clone(m.Mean), cov)
-		if err != nil {
-			n = nil // of a covariance that only jitter beyond all bounds would mend
-		}
-		f.prototypes = append(f.prototypes, n)
-		f.report.PrototypeJitter = max(f.report.PrototypeJitter, jitter)
-	}
-	for _, q := range p.Partitions() {
-		f.partitions = append(f.partitions, Partition(q))
-	}
-	f.report.Distances, f.report.Rounds = p.Report()
 	return f
 }
 
@@ -190,13 +172,12 @@ func (p *hierarchicalPrior) surrogate(c *runConfig) (Surrogate, error) {
 	if p.space != nil {
 		x = p.space.Encoded()
 	}
-	return &hierarchicalRun{Bound: hierarchy.NewBound(hierarchy.NewRun(p.Model, p.Settings(), c.noise, c.parallelism), c.parts(), x, p.at), clusters: c.prior.Clusters()}, nil
+	return &hierarchicalRun{Bound: hierarchy.NewBound(hierarchy.NewRun(p.Model, p.Settings(), c.noise, c.parallelism), c.parts(), x, p.at)}, nil
 }
 
 // hierarchicalRun makes a [Surrogate] of the hierarchical prior.
 type hierarchicalRun struct {
 	*hierarchy.Bound
-	clusters  []Cluster
 	pending   bool   // points whose value is awaited are known
 	criterion string // of the latest scores, empty for the acquisition given
 }
@@ -253,35 +234,22 @@ func (r *hierarchicalRun) Criterion() string { return r.criterion }
 func (r *hierarchicalRun) Shares() []Share {
 	var out []Share
 	for _, m := range r.Masses() {
-		s := Share{Level: levels[m.Level], Cluster: m.Cluster, Mass: m.Mass, Reversed: m.Reversed}
-		if m.Cluster >= 0 {
-			s.Tasks = slices.Clone(r.clusters[m.Cluster].Members)
-		}
-		for _, i := range m.Tasks {
-			s.Tasks = append(s.Tasks, r.Model.Tasks()[i].ID)
-		}
-		out = append(out, s)
+		out = append(out, Share{Level: levels[m.Level], Cluster: -1, Mass: m.Mass, Reversed: m.Reversed})
 	}
 	return out
 }
 
 // levels are those of the hypotheses there are.
-var levels = map[hierarchy.Level]Level{
-	hierarchy.NoTransfer: LevelNone, hierarchy.Population: LevelPopulation, hierarchy.Cluster: LevelCluster, hierarchy.SingleTask: LevelTask,
-}
+var levels = map[hierarchy.Level]Level{hierarchy.NoTransfer: LevelNone, hierarchy.Population: LevelPopulation}
 
-// TaskMeans returns the means of the tasks that are hypotheses of their own.
+// TaskMeans returns what the values of each task that the prior keeps leave of the mean of
+// all.
 func (r *hierarchicalRun) TaskMeans(ctx context.Context, x *linalg.Dense) (ids []string, means [][]float64, err error) {
-	all, err := r.Model.SingleMeans(x)
-	if err != nil {
-		return nil, nil, modelError(ctx, err)
+	for _, t := range r.Model.Tasks() {
+		ids = append(ids, t.ID)
 	}
-	for i, t := range r.Model.Tasks() {
-		if all[i] != nil {
-			ids, means = append(ids, t.ID), append(means, all[i])
-		}
-	}
-	return ids, means, nil
+	means, err = r.Model.TaskMeans(ctx, x)
+	return ids, means, modelError(ctx, err)
 }
 
 func (r *hierarchicalRun) Describe(s *Step) { s.Weights = r.Weights() }

@@ -19,9 +19,9 @@ import (
 
 // Progress tells how far [Learn] has come.
 type Progress struct {
-	// Stage is "pass", "fit", "population", "cluster", "score", "prototypes",
-	// "success" or "outputs"; the paper's variants have no population, and tasks that
-	// are not held are read in passes.
+	// Stage is "pass", "fit", "population", "success" or "outputs", where tasks that are
+	// not held are read in passes; the paper's variants have "fit", "cluster", "score",
+	// "prototypes" and the last two.
 	Stage string
 	// Done of Total pieces of the stage are finished: tasks or processes fitted,
 	// numbers of clusters tried, or clusters.
@@ -36,7 +36,7 @@ type Progress struct {
 // a prototype of each cluster. The tasks are copied.
 //
 // All points must lie in the space; it need not be finite, and a list of
-// candidates only serves to choose the points on which moments are learned and
+// candidates only serves to choose the points on which moments are learned or
 // posteriors compared. Tasks may have different points and any number of
 // observations from one up; constant values and repeated points are legal. The
 // hierarchical prior learns from how good points differ: in tasks of eight values or more,
@@ -56,8 +56,8 @@ type Progress struct {
 // [ErrNotFinite] or [ErrOutOfSpace] and a [*DataError] that says where, with [ErrOption], with
 // [ErrNumerical], or with ctx.Err() soon after ctx is done.
 //
-// Of more than 1,000 tasks with values, and without labels, the hierarchical prior is that
-// of a [Learner]: it learns the population from all of them, clusters and the rest from a
+// Of more than 1,000 tasks with values the hierarchical prior is that
+// of a [Learner]: it learns the population from all of them, and the rest from a
 // sample of 1,000, which it keeps, and neither the tasks' order nor the number of cores
 // changes a bit of it. [LearnFrom] does not need them in memory.
 //
@@ -98,7 +98,7 @@ func (c *learnConfig) tooMany(tasks []Task) bool {
 	for i := range tasks {
 		valued += min(len(tasks[i].X), 1)
 	}
-	return c.kind == kindHierarchy && c.labels == nil && valued > sampleTasks
+	return c.kind == kindHierarchy && valued > sampleTasks
 }
 
 func learnMany(ctx context.Context, s *Space, tasks []Task, c *learnConfig) (*Prior, error) {

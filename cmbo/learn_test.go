@@ -26,7 +26,7 @@ func TestLearnFindsGroups(t *testing.T) {
 		require.Equal(t, []string{"task-01", "task-03", "task-05", "task-07", "task-09"}, cs[1].Members)
 		require.Zero(t, p.Report().Unfitted)
 	}
-	p := learn(t, space, tasks, cmbo.WithClusterRange(1, 4), cmbo.WithIndexPoints(40), cmbo.WithClusterPoints(40))
+	p := learn(t, space, tasks, cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithClusterRange(1, 4), cmbo.WithIndexPoints(40), cmbo.WithClusterPoints(40))
 	ps := p.Partitions()
 	require.Len(t, ps, 4)
 	best := 0
@@ -41,10 +41,16 @@ func TestLearnFindsGroups(t *testing.T) {
 	}
 	require.Equal(t, ps[best].Labels, p.Labels())
 	require.Zero(t, ps[0].Score())
-	fixed := learn(t, space, tasks, cmbo.WithClusters(3), cmbo.WithPartitionScores(), cmbo.WithIndexPoints(40), cmbo.WithClusterPoints(40))
+	fixed := learn(t, space, tasks, cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithClusters(3), cmbo.WithPartitionScores(), cmbo.WithIndexPoints(40), cmbo.WithClusterPoints(40))
 	require.Len(t, fixed.Partitions(), 1)
 	require.Equal(t, ps[2], fixed.Partitions()[0])
-	require.Nil(t, learn(t, space, tasks, cmbo.WithIndexPoints(40)).Partitions())
+	require.Nil(t, learn(t, space, tasks, cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithIndexPoints(40)).Partitions())
+	byDefault := learn(t, space, tasks, cmbo.WithIndexPoints(40))
+	require.Nil(t, byDefault.Partitions())
+	require.Nil(t, byDefault.Clusters())
+	require.Nil(t, byDefault.Labels())
+	require.Nil(t, byDefault.Prototype(0))
+	require.Zero(t, byDefault.Report())
 }
 
 func TestLearnVariants(t *testing.T) {
@@ -143,7 +149,7 @@ func TestLearnDoesNotKeepInput(t *testing.T) {
 
 func TestLearnRejects(t *testing.T) {
 	space, _ := grid(t, 4)
-	good := family(3, 8)
+	good, paper := family(3, 8), cmbo.WithVariant(cmbo.WssClusWssCMP)
 	edit := func(f func(ts []cmbo.Task)) []cmbo.Task {
 		ts := family(3, 8)
 		f(ts)
@@ -172,16 +178,20 @@ func TestLearnRejects(t *testing.T) {
 		"noise":          {space, edit(func(ts []cmbo.Task) { ts[0].NoiseVariance = []float64{0, 0, -1, 0, 0, 0, 0, 0} }), nil, cmbo.ErrNotFinite, "row 2: noise variance -1"},
 		"nil option":     {space, good, []cmbo.LearnOption{nil}, cmbo.ErrOption, ""},
 		"variant":        {space, good, []cmbo.LearnOption{cmbo.WithVariant(cmbo.Variant{Grouping: 7})}, cmbo.ErrOption, ""},
-		"clusters":       {space, good, []cmbo.LearnOption{cmbo.WithClusters(0)}, cmbo.ErrOption, ""},
-		"range":          {space, good, []cmbo.LearnOption{cmbo.WithClusterRange(3, 2)}, cmbo.ErrOption, ""},
-		"labels":         {space, good, []cmbo.LearnOption{cmbo.WithLabels([]int{0, 1})}, cmbo.ErrOption, "2 labels for 3 tasks"},
-		"label gap":      {space, good, []cmbo.LearnOption{cmbo.WithLabels([]int{0, 2, 2})}, cmbo.ErrOption, "cluster 1 is empty"},
-		"label range":    {space, good, []cmbo.LearnOption{cmbo.WithLabels([]int{0, -1, 2})}, cmbo.ErrOption, ""},
+		"clusters":       {space, good, []cmbo.LearnOption{paper, cmbo.WithClusters(0)}, cmbo.ErrOption, ""},
+		"range":          {space, good, []cmbo.LearnOption{paper, cmbo.WithClusterRange(3, 2)}, cmbo.ErrOption, ""},
+		"labels":         {space, good, []cmbo.LearnOption{paper, cmbo.WithLabels([]int{0, 1})}, cmbo.ErrOption, "2 labels for 3 tasks"},
+		"label gap":      {space, good, []cmbo.LearnOption{paper, cmbo.WithLabels([]int{0, 2, 2})}, cmbo.ErrOption, "cluster 1 is empty"},
+		"label range":    {space, good, []cmbo.LearnOption{paper, cmbo.WithLabels([]int{0, -1, 2})}, cmbo.ErrOption, ""},
 		"kernel":         {space, good, []cmbo.LearnOption{cmbo.WithPriorKernel(nil)}, cmbo.ErrOption, ""},
 		"no kernel":      {space, good, []cmbo.LearnOption{cmbo.WithHyperparameters(nil, 1)}, cmbo.ErrOption, ""},
 		"noise variance": {space, good, []cmbo.LearnOption{cmbo.WithHyperparameters(kernel.Matern32(1), 0)}, cmbo.ErrOption, ""},
 		"index points":   {space, good, []cmbo.LearnOption{cmbo.WithIndexPoints(0)}, cmbo.ErrOption, ""},
-		"cluster points": {space, good, []cmbo.LearnOption{cmbo.WithClusterPoints(0)}, cmbo.ErrOption, ""},
+		"cluster points": {space, good, []cmbo.LearnOption{paper, cmbo.WithClusterPoints(0)}, cmbo.ErrOption, ""},
+		"not clusters":   {space, good, []cmbo.LearnOption{cmbo.WithClusterRange(1, 2)}, cmbo.ErrOption, "WithClusters concerns the paper's method"},
+		"not labels":     {space, good, []cmbo.LearnOption{cmbo.WithLabels([]int{0, 0, 0})}, cmbo.ErrOption, "WithLabels concerns the paper's method"},
+		"not scores":     {space, good, []cmbo.LearnOption{cmbo.WithPartitionScores()}, cmbo.ErrOption, "WithPartitionScores concerns the paper's method"},
+		"not points":     {space, good, []cmbo.LearnOption{cmbo.WithClusterPoints(9)}, cmbo.ErrOption, "WithClusterPoints concerns the paper's method"},
 		"y policy":       {space, good, []cmbo.LearnOption{cmbo.WithYPolicy(7)}, cmbo.ErrOption, ""},
 		"prototype":      {space, good, []cmbo.LearnOption{cmbo.WithVariant(cmbo.Variant{Prototype: 7})}, cmbo.ErrOption, ""},
 	} {
@@ -201,16 +211,17 @@ func TestLearnProgressAndCancellation(t *testing.T) {
 	tasks := family(6, 12)
 	stages := make(map[string]int)
 	total := 0
-	learn(t, space, tasks, cmbo.WithClusterRange(2, 3), cmbo.WithProgress(func(p cmbo.Progress) {
+	paper := []cmbo.LearnOption{cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithClusterRange(2, 3)}
+	learn(t, space, tasks, append(paper, cmbo.WithProgress(func(p cmbo.Progress) {
 		require.LessOrEqual(t, p.Done, p.Total)
 		stages[p.Stage]++
 		total++
-	}))
-	require.Len(t, stages, 5)
+	}))...)
+	require.Len(t, stages, 4)
 	crashed := slices.Clone(tasks)
 	crashed[0].Failed = [][]float64{{0.5, 0.5}}
 	var labels []cmbo.Progress
-	learn(t, space, crashed, cmbo.WithClusters(2), cmbo.WithProgress(func(p cmbo.Progress) {
+	learn(t, space, crashed, cmbo.WithProgress(func(p cmbo.Progress) {
 		if p.Stage == "success" {
 			labels = append(labels, p)
 		}
@@ -219,11 +230,11 @@ func TestLearnProgressAndCancellation(t *testing.T) {
 	for at := 1; at <= total; at++ {
 		c, cancel := context.WithCancel(ctx)
 		n := 0
-		_, err := cmbo.Learn(c, space, tasks, cmbo.WithClusterRange(2, 3), cmbo.WithProgress(func(cmbo.Progress) {
+		_, err := cmbo.Learn(c, space, tasks, append(paper, cmbo.WithProgress(func(cmbo.Progress) {
 			if n++; n == at {
 				cancel()
 			}
-		}))
+		}))...)
 		if at < total {
 			require.ErrorIs(t, err, context.Canceled, "cancelled at report %d", at)
 		}
@@ -264,8 +275,11 @@ func TestLearnKernels(t *testing.T) {
 		"given":     {cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithHyperparameters(kernel.Scale(1, kernel.Matern52(0.4)), 1e-2)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := learn(t, space, tasks, append(opts, cmbo.WithClusters(2))...)
-			require.Equal(t, []int{0, 1, 0, 1, 0, 1}, p.Labels())
+			p := learn(t, space, tasks, opts...)
+			if _, paper := p.Variant(); paper {
+				p = learn(t, space, tasks, append(opts, cmbo.WithClusters(2))...)
+				require.Equal(t, []int{0, 1, 0, 1, 0, 1}, p.Labels())
+			}
 			o := newOptimizer(t, space, cmbo.WithPrior(p))
 			drive(t, o, bump([]float64{0.3, 0.3}), 4)
 		})

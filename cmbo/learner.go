@@ -38,8 +38,7 @@ var sampleTasks = hierarchy.DefaultSettings(1).GroupTasks
 // The first pass keeps a sample of at most 1,000 tasks with values and 1,000 of failures
 // alone, drawn by the seed and the tasks' IDs. If these are all, there is no other pass,
 // and the prior is that of [Learn]. Else the sample chooses the process that all tasks
-// share, the index set, clusters, the tasks that are hypotheses of their own, the prior of
-// offset and scale, further outputs, and where evaluations fail, and the moments of the population begin
+// share, the index set, the prior of offset and scale, further outputs, and where evaluations fail, and the moments of the population begin
 // with those of the sample. Each further pass over all tasks is one step of EM for these.
 // A caller may end after any pass: a prior of one pass is that of the sample.
 //
@@ -71,7 +70,7 @@ type sums struct {
 }
 
 // NewLearner returns a learner of the first pass. The options are those of [Learn], but
-// for those of the paper's method, which needs all tasks at once, and labels of clusters.
+// for those of the paper's method, which needs all tasks at once.
 // It fails with [ErrOption] or [ErrSpace].
 func NewLearner(space *Space, opts ...LearnOption) (*Learner, error) {
 	c, err := newLearnConfig(opts)
@@ -85,11 +84,8 @@ func NewLearner(space *Space, opts ...LearnOption) (*Learner, error) {
 }
 
 func newLearner(c *learnConfig, space *Space) (*Learner, error) {
-	switch {
-	case c.kind != kindHierarchy:
+	if c.kind != kindHierarchy {
 		return nil, optionErrorf("a learner of %s, which needs all tasks at once: see Learn", c.variant)
-	case c.labels != nil:
-		return nil, optionErrorf("labels of %d tasks for a learner, which keeps a sample of them", len(c.labels))
 	}
 	return &Learner{config: c, space: space, kept: new(keptTasks)}, nil
 }
@@ -224,9 +220,6 @@ func (c *learnConfig) difference(o *learnConfig) string {
 		a, b any
 	}{
 		{"seeds", c.seed, o.seed}, {"directions (to be minimised)", c.minimize, o.minimize}, {"promises of positive values", c.positive, o.positive}, {"y policies", c.y, o.y},
-		{"distances that cluster", c.variant.ClusterDistance, o.variant.ClusterDistance},
-		{"least numbers of clusters", c.clusters, o.clusters}, {"largest numbers of clusters", c.maxClusters, o.maxClusters},
-		{"scores of partitions wanted", c.partitionScore, o.partitionScore}, {"numbers of cluster points", c.clusterPoints, o.clusterPoints},
 		{"sizes of the index set", c.indexPoints, o.indexPoints},
 	} {
 		if f.a != f.b {
@@ -245,8 +238,7 @@ func (c *learnConfig) difference(o *learnConfig) string {
 // tasks of the first one, with [ErrOption], with [ErrNumerical], or with ctx.Err(); the
 // learner is then what it was.
 //
-// After the first pass it takes the time of Learn for the sample, but for clusters, and
-// O(I³) after the others, on I points of the index set.
+// After the first pass it takes the time of Learn for the sample, and O(I³) after the others, on I points of the index set.
 func (l *Learner) EndPass(ctx context.Context) (more bool, err error) {
 	return guarded(func() (bool, error) { return l.endPass(ctx) })
 }
@@ -307,7 +299,7 @@ func (l *Learner) sample() (*trainingSet, error) {
 // Prior returns the prior of the passes that have ended: see [Learner]. Before the end of
 // the first pass it is that of the sample of the tasks added so far. It fails as EndPass
 // does and changes nothing; it takes the time of Learn for the sample, where a second pass
-// has begun without EM for the population.
+// has begun that of outputs and failures alone.
 func (l *Learner) Prior(ctx context.Context) (*Prior, error) {
 	return guarded(func() (*Prior, error) { return l.prior(ctx) })
 }
@@ -334,10 +326,7 @@ func (l *Learner) prior(ctx context.Context) (*Prior, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := s.of.Model(ctx, t.standardized(t.hierarchyTasks(), s.mean, s.sd), all, o)
-	if err != nil {
-		return nil, modelError(ctx, err)
-	}
+	m := s.of.Model(t.standardized(t.hierarchyTasks(), s.mean, s.sd), all, o)
 	return t.finish(ctx, &hierarchicalPrior{Model: m})
 }
 

@@ -19,7 +19,7 @@ import (
 // unless it is a shard of a later pass, and the moments and sums of a later pass.
 const (
 	learnerMagic   = "cmbolearner"
-	learnerVersion = 2
+	learnerVersion = 3
 )
 
 // Encode writes the learner in a binary form, versioned and checksummed, whose bytes are
@@ -191,9 +191,6 @@ func learnerOf(d *codec.Decoder, s *Space) error {
 
 func readLearner(d *codec.Decoder, s *Space) (*Learner, error) {
 	c := decodeConfig(d, kindHierarchy)
-	if c.labels != nil {
-		d.Fail("a learner with labels")
-	}
 	l := &Learner{config: c, space: s, pass: d.Int(), first: decodeCensus(d), seen: decodeCensus(d)}
 	if l.pass < 0 || l.pass == 0 && l.first != (census{}) || l.pass > 0 && l.first.valued == 0 {
 		d.Fail("pass %d of %d tasks", l.pass+1, l.first.tasks)

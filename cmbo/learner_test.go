@@ -98,7 +98,7 @@ func encoded(t testing.TB, l *cmbo.Learner) []byte {
 }
 
 func small() []cmbo.LearnOption {
-	return []cmbo.LearnOption{cmbo.WithIndexPoints(25), cmbo.WithClusterPoints(12), cmbo.WithClusters(2)}
+	return []cmbo.LearnOption{cmbo.WithIndexPoints(25)}
 }
 
 // TestLearnerOfFewTasks: tasks that a learner can hold give the prior of Learn, which takes
@@ -270,17 +270,16 @@ func TestLearnerRefuses(t *testing.T) {
 	list5, _ := grid(t, 5)
 	other := newLearner(t, list5, small()...)
 	for why, o := range map[string]*cmbo.Learner{
-		"the space has it besides":             newLearner(t, cube3, small()...),
-		"of 0 candidates":                      newLearner(t, list, small()...),
-		"seeds 1 and 2":                        newLearner(t, cube, append(small(), cmbo.WithSeed(2))...),
-		"sizes of the index set 25 and 30":     newLearner(t, cube, append(small(), cmbo.WithIndexPoints(30))...),
-		"y policies":                           newLearner(t, cube, append(small(), cmbo.WithYPolicy(cmbo.Copula))...),
-		"directions":                           newLearner(t, cube, append(small(), cmbo.WithMinimize())...),
-		"numbers of cluster points 12 and 100": newLearner(t, cube, small()[0], small()[2]),
-		"kernels":                              newLearner(t, cube, append(small(), cmbo.WithPriorKernel(kernel.Matern32(0.3)))...),
-		"a learner and itself":                 l,
-		"both learners have a task":            merged(t, l.Shard(), mustTask(kept)),
-		", or none":                            nil,
+		"the space has it besides":         newLearner(t, cube3, small()...),
+		"of 0 candidates":                  newLearner(t, list, small()...),
+		"seeds 1 and 2":                    newLearner(t, cube, append(small(), cmbo.WithSeed(2))...),
+		"sizes of the index set 25 and 30": newLearner(t, cube, append(small(), cmbo.WithIndexPoints(30))...),
+		"y policies":                       newLearner(t, cube, append(small(), cmbo.WithYPolicy(cmbo.Copula))...),
+		"directions":                       newLearner(t, cube, append(small(), cmbo.WithMinimize())...),
+		"kernels":                          newLearner(t, cube, append(small(), cmbo.WithPriorKernel(kernel.Matern32(0.3)))...),
+		"a learner and itself":             l,
+		"both learners have a task":        merged(t, l.Shard(), mustTask(kept)),
+		", or none":                        nil,
 	} {
 		err := l.Merge(o)
 		if why == "both learners have a task" {
@@ -332,8 +331,6 @@ func TestLearnerRefuses(t *testing.T) {
 	require.NoError(t, err)
 
 	_, err = cmbo.NewLearner(cube, cmbo.WithVariant(cmbo.WssClusWssCMP))
-	require.ErrorIs(t, err, cmbo.ErrOption)
-	_, err = cmbo.NewLearner(cube, cmbo.WithLabels([]int{0, 0}))
 	require.ErrorIs(t, err, cmbo.ErrOption)
 	_, err = cmbo.LearnFrom(ctx, cube, func() iter.Seq2[cmbo.Task, error] {
 		return func(yield func(cmbo.Task, error) bool) { yield(cmbo.Task{}, errors.ErrUnsupported) }
@@ -432,7 +429,7 @@ func TestLearnerMemory(t *testing.T) {
 			}
 		}
 	}
-	p, err := cmbo.LearnFrom(ctx, cube, read, cmbo.WithIndexPoints(30), cmbo.WithClusterPoints(12), cmbo.WithClusters(1), cmbo.WithParallelism(2))
+	p, err := cmbo.LearnFrom(ctx, cube, read, cmbo.WithIndexPoints(30), cmbo.WithParallelism(2))
 	require.NoError(t, err)
 	require.Equal(t, n-(n+12)/13, p.NumTasks())
 	require.Equal(t, 5, calls)
@@ -444,7 +441,7 @@ func FuzzDecodeLearner(f *testing.F) {
 	fewKept(f, 4)
 	cube, err := cmbo.UnitCube(2)
 	require.NoError(f, err)
-	l := newLearner(f, cube, cmbo.WithIndexPoints(6), cmbo.WithClusters(1))
+	l := newLearner(f, cube, cmbo.WithIndexPoints(6))
 	f.Add(encoded(f, l))
 	for more := true; more; {
 		for j := 1; j < 8; j++ {

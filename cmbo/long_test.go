@@ -18,7 +18,7 @@ func TestLongRun(t *testing.T) {
 	list, _ := grid(t, 50)
 	box, err := cmbo.UnitCube(2)
 	require.NoError(t, err)
-	prior := learn(t, box, family(5, 10), append(smallSets[:2:2], cmbo.WithClusters(2))...)
+	prior := learn(t, box, family(5, 10), smallSets...)
 	n := min(*observations, 2400) // candidates
 	f := bump([]float64{0.3, 0.6})
 	for name, k := range map[string]kit{

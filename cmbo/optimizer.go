@@ -368,9 +368,8 @@ func (o *Optimizer) predict(x []float64) (belief, error) {
 }
 
 // Weights returns the weights of the prototypes that the next proposal will
-// use: the paper's, or the masses of the hypotheses of the default prior: no transfer, the
-// population, each cluster, all single tasks together. They
-// add up to 1. [Optimizer.Transfer] says the same with names. They are nil where the model has none to weigh, as without a prior.
+// use: the paper's, or the masses of the hypotheses of the default prior: no transfer and the
+// population. They add up to 1. [Optimizer.Transfer] says the same with names. They are nil where the model has none to weigh, as without a prior.
 // It fails with [ErrNumerical] if the model cannot be conditioned on the data.
 func (o *Optimizer) Weights() ([]float64, error) {
 	if !o.weighs {

@@ -21,7 +21,7 @@ func TestOptimizerFindsMaximum(t *testing.T) {
 	for _, r := range rows {
 		best = max(best, target(r))
 	}
-	prior := learn(t, space, family(8, 20), cmbo.WithClusters(2))
+	prior := learn(t, space, family(8, 20))
 	for name, opts := range map[string][]cmbo.Option{
 		"prior, UCB":   {cmbo.WithPrior(prior)},
 		"prior, EI":    {cmbo.WithPrior(prior), cmbo.WithAcquisition(cmbo.EI())},
@@ -45,7 +45,7 @@ func TestOptimizerFindsMaximum(t *testing.T) {
 // one of the past maxima.
 func TestOptimizerPriorHelps(t *testing.T) {
 	space, _ := grid(t, 15)
-	o := newOptimizer(t, space, cmbo.WithPrior(learn(t, space, family(8, 20), cmbo.WithClusters(2))))
+	o := newOptimizer(t, space, cmbo.WithPrior(learn(t, space, family(8, 20))))
 	_, ok := o.Best()
 	require.False(t, ok)
 	trial, err := o.Ask(ctx)
@@ -260,7 +260,7 @@ func TestOptimizerMixedSpaceProposesValidPoints(t *testing.T) {
 	}
 	for name, opts := range map[string][]cmbo.Option{
 		"plain":      {cmbo.WithCandidateCounts(200, 50)},
-		"default":    {cmbo.WithPrior(learn(t, space, tasks, cmbo.WithClusters(2), cmbo.WithIndexPoints(60))), cmbo.WithCandidateCounts(200, 50)},
+		"default":    {cmbo.WithPrior(learn(t, space, tasks, cmbo.WithIndexPoints(60))), cmbo.WithCandidateCounts(200, 50)},
 		"barycenter": {cmbo.WithPrior(learn(t, space, tasks, cmbo.WithClusters(2), cmbo.WithIndexPoints(60), cmbo.WithVariant(cmbo.WssClusWssCMPBary))), cmbo.WithCandidateCounts(200, 50)},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -149,17 +149,18 @@ type learnConfig struct {
 
 	priorKernel kernel.Kernel // a template, nil for the default
 	ard         bool
-	fixed       kernel.Kernel // hyperparameters given, not fitted
-	fixedNoise  float64
+	indexPoints int
+	ablations   []string // changes of the default's settings, none of which is stored
 
+	// Of the paper's method.
+	fixed          kernel.Kernel // hyperparameters given, not fitted
+	fixedNoise     float64
 	clusters       int // smallest and largest number of clusters tried
 	maxClusters    int
 	labels         []int
 	rounds         int
 	clusterPoints  int
-	indexPoints    int
 	partitionScore bool
-	ablations      []string // changes of the default's settings, none of which is stored
 }
 
 // runConfig is what New works with; newRunConfig holds the defaults. What no option
@@ -207,13 +208,17 @@ const (
 	maxCandidates = 1 << 20
 )
 
-func newLearnConfig(opts []LearnOption) (*learnConfig, error) {
-	c := &learnConfig{
+func defaultLearnConfig() *learnConfig {
+	return &learnConfig{
 		kind: kindHierarchy, seed: defaultSeed, y: ZScore,
 		clusters: defaultClusters, maxClusters: defaultClusters,
 		rounds:        defaultRounds,
 		clusterPoints: defaultClusterPoints, indexPoints: defaultIndexPoints,
 	}
+}
+
+func newLearnConfig(opts []LearnOption) (*learnConfig, error) {
+	c := defaultLearnConfig()
 	err := c.apply(opts)
 	if c.kind == kindHierarchy && !c.given.has(optIndexPoints) {
 		c.indexPoints = defaultGridPoints

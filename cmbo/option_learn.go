@@ -8,18 +8,18 @@ import (
 	"github.com/gocmbo/cmbo/kernel"
 )
 
-// WithClusters fixes the number of clusters; the default is 4. With fewer
-// tasks than that, each task is a cluster. Variants that do not cluster have no use
-// for it; it contradicts [WithLabels].
+// WithClusters fixes the number of clusters of the paper's method, which [WithVariant]
+// chooses; it is 4 otherwise. With fewer tasks than that, each task is a cluster. Variants
+// that do not cluster have no use for it; it contradicts [WithLabels].
 func WithClusters(c int) LearnOption { return WithClusterRange(c, c) }
 
-// WithClusterRange tries every number of clusters from lo to hi and keeps the
+// WithClusterRange has the paper's method try every number of clusters from lo to hi and keep the
 // one with the largest interCS/intraCE, the smaller of equals (paper, section
 // 4.1). [Prior.Partitions] tells the scores. A partition into singletons alone
 // is not eligible. Scoring takes a W2 distance per pair of tasks: all pairs up
 // to 500 tasks, 50,000 seeded ones beyond.
 func WithClusterRange(lo, hi int) LearnOption {
-	return option{id: optClusters, learn: func(c *learnConfig) error {
+	return option{id: optClusters, paper: true, learn: func(c *learnConfig) error {
 		if lo < 1 || hi < lo {
 			return optionErrorf("number of clusters from %d to %d", lo, hi)
 		}
@@ -31,16 +31,16 @@ func WithClusterRange(lo, hi int) LearnOption {
 // WithPartitionScores makes [Prior.Partitions] known also where the number of
 // clusters is fixed.
 func WithPartitionScores() LearnOption {
-	return option{id: optPartitionScores, learn: func(c *learnConfig) error { c.partitionScore = true; return nil }}
+	return option{id: optPartitionScores, paper: true, learn: func(c *learnConfig) error { c.partitionScore = true; return nil }}
 }
 
-// WithLabels gives the clusters instead of finding them: labels[i] in 0..C-1
+// WithLabels gives the paper's method the clusters instead of finding them: labels[i] in 0..C-1
 // is the cluster of task i, and none of the C clusters is empty. It contradicts a
 // number of clusters and the variants [GlobalCen] and
 // [IndiWeightJef].
 func WithLabels(labels []int) LearnOption {
 	labels = slices.Clone(labels)
-	return option{id: optLabels, learn: func(c *learnConfig) error {
+	return option{id: optLabels, paper: true, learn: func(c *learnConfig) error {
 		if len(labels) == 0 {
 			return optionErrorf("no labels")
 		}
@@ -80,10 +80,10 @@ func WithHyperparameters(k kernel.Kernel, noiseVariance float64) LearnOption {
 	}}
 }
 
-// WithClusterPoints sets on how many points posteriors are compared for
-// clustering; the default is 100.
+// WithClusterPoints sets on how many points the paper's method compares posteriors to
+// cluster them; the default is 100.
 func WithClusterPoints(n int) LearnOption {
-	return option{id: optClusterPoints, learn: func(c *learnConfig) error {
+	return option{id: optClusterPoints, paper: true, learn: func(c *learnConfig) error {
 		if n < 1 {
 			return optionErrorf("%d cluster points", n)
 		}
@@ -93,7 +93,7 @@ func WithClusterPoints(n int) LearnOption {
 }
 
 // WithIndexPoints sets the largest size of the index set. The hierarchical prior
-// learns its moments on it, and keeps 4 I² bytes for the population and each cluster;
+// learns its moments on it, and keeps 4 I² bytes;
 // the default is 500. With a variant of the paper it holds the points on which
 // prototypes are compared with the target's posterior, and on which
 // barycentres live; the default is 300. See [Learn] for what a prior costs; a

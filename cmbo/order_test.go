@@ -42,7 +42,10 @@ func TestLearnIgnoresTheOrderOfTasks(t *testing.T) {
 			"WssClus_WssCMP": {cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithARD()},
 			"JefClus_JefCMP": {cmbo.WithVariant(cmbo.JefClusJefCMP), cmbo.WithARD()},
 		} {
-			opts := append(model, cmbo.WithClusterRange(2, 4), cmbo.WithClusterPoints(12), cmbo.WithIndexPoints(25))
+			opts := append(model, cmbo.WithIndexPoints(25))
+			if model != nil {
+				opts = append(opts, cmbo.WithClusterRange(2, 4), cmbo.WithClusterPoints(12))
+			}
 			first := learn(t, space, tasks, opts...)
 			for range orders {
 				order := r.Perm(len(tasks))
@@ -53,13 +56,13 @@ func TestLearnIgnoresTheOrderOfTasks(t *testing.T) {
 				again := learn(t, space, moved, opts...)
 				require.InEpsilon(t, first.NoiseVariance(), again.NoiseVariance(), 1e-14)
 				a, b := first.Labels(), again.Labels()
-				for i, from := range order {
-					for j, other := range order {
+				for i, from := range order[:len(a)] {
+					for j, other := range order[:len(a)] {
 						require.Equal(t, a[from] == a[other], b[i] == b[j], "%v: %q and %q", v, moved[i].ID, moved[j].ID)
 					}
 				}
 				ps, qs := first.Partitions(), again.Partitions()
-				require.Len(t, qs, 3)
+				require.Len(t, qs, 3*min(len(model), 1))
 				for i, p := range ps {
 					require.InEpsilon(t, p.IntraCE, qs[i].IntraCE, 1e-12)
 					require.InEpsilon(t, p.InterCS, qs[i].InterCS, 1e-12)

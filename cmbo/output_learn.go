@@ -111,7 +111,6 @@ func (t *trainingSet) learnOutput(ctx context.Context, known *outputPrior, m *me
 		tasks = append(slices.Clone(known.model.Tasks()), tasks...)
 	}
 	o := hierarchySettings(c, t.space.Dim())
-	o.Labels, o.ScorePartitions = nil, false
 	if c.priorKernel != nil {
 		o.Kernel = c.priorKernel
 	}

@@ -99,12 +99,6 @@ func (m *outputModel) make(c *runConfig, dim int) {
 	s := m.past.model.Settings()
 	s.Whole = true // far values too, since a limit may lie anywhere
 	run := &hierarchicalRun{Bound: hierarchy.NewBound(hierarchy.NewRun(m.past.model, s, math.NaN(), c.parallelism), c.parts(), nil, nil)}
-	tasks := m.past.model.Tasks()
-	run.clusters = make([]Cluster, m.past.model.NumClusters())
-	for i, l := range m.past.model.Labels() {
-		run.clusters[l].ID = l
-		run.clusters[l].Members = append(run.clusters[l].Members, tasks[i].ID)
-	}
 	m.model = consulted{run}
 }
 

@@ -127,13 +127,13 @@ func tunes(t *testing.T, o *Optimizer, task *Task, failing bool, outputs func(ro
 func outputKinds(t *testing.T) (s *Space, target Task, kinds map[string][]Option) {
 	t.Helper()
 	s, tasks := encoded(t, 6, 40)
-	prior, err := Learn(context.Background(), s, tasks[:5], WithMinimize(), WithClusters(2))
+	prior, err := Learn(context.Background(), s, tasks[:5], WithMinimize())
 	require.NoError(t, err)
 	failing := slices.Clone(tasks[:5])
 	for i := range failing {
 		failing[i].Failed = [][]float64{{0.9, 0.05 * float64(i)}}
 	}
-	fails, err := Learn(context.Background(), s, failing, WithMinimize(), WithClusters(2))
+	fails, err := Learn(context.Background(), s, failing, WithMinimize())
 	require.NoError(t, err)
 	paper, err := Learn(context.Background(), s, tasks[:5], WithMinimize(), WithVariant(WssClusWssCMP), WithClusters(2))
 	require.NoError(t, err)
@@ -547,12 +547,12 @@ func TestPriorOutputs(t *testing.T) {
 	for i := range plain {
 		plain[i].Outputs = nil
 	}
-	without, err := Learn(ctx, s, plain[:5], WithMinimize(), WithClusters(2))
+	without, err := Learn(ctx, s, plain[:5], WithMinimize())
 	require.NoError(t, err)
 	assert.Nil(t, without.Outputs())
 	empty := slices.Clone(plain[:5])
 	empty[2].Outputs = map[string][]float64{"seconds": slices.Repeat([]float64{nan}, 25)}
-	same, err := Learn(ctx, s, empty, WithMinimize(), WithClusters(2))
+	same, err := Learn(ctx, s, empty, WithMinimize())
 	require.NoError(t, err)
 	encode := func(p *Prior) []byte {
 		var b bytes.Buffer
@@ -564,7 +564,7 @@ func TestPriorOutputs(t *testing.T) {
 	tasks[1].Outputs = nil
 	tasks[2].Outputs = map[string][]float64{"seconds": slices.Clone(tasks[2].Outputs["seconds"]), "parts": slices.Repeat([]float64{nan}, 25)}
 	tasks[2].Outputs["seconds"][3], tasks[2].Outputs["parts"][7] = nan, -4
-	p, err := Learn(ctx, s, tasks[:5], WithMinimize(), WithClusters(2))
+	p, err := Learn(ctx, s, tasks[:5], WithMinimize())
 	require.NoError(t, err)
 	assert.Equal(t, []string{"parts", "seconds"}, p.Outputs())
 	b := encode(p)
@@ -763,7 +763,7 @@ func TestCheckUnits(t *testing.T) {
 		}
 		tasks[i].Outputs["zero"] = make([]float64, 12)
 	}
-	report, err := Check(context.Background(), s, tasks, WithMinimize(), WithClusters(2), WithCheckTasks(1), WithCheckEvaluations(2))
+	report, err := Check(context.Background(), s, tasks, WithMinimize(), WithCheckTasks(1), WithCheckEvaluations(2))
 	require.NoError(t, err)
 	require.Len(t, report.Apart, 2)
 	assert.Equal(t, ApartOutput{"task 1", "even", report.Apart[0].Ratio}, report.Apart[0])
@@ -835,7 +835,7 @@ func TestCheckOutputs(t *testing.T) {
 	tasks[4].Outputs = nil
 	tasks[5].Outputs["seconds"][3] = math.NaN()
 	limit := quantile(tasks[0].Outputs["seconds"], 0.5)
-	report, err := Check(ctx, s, tasks, WithMinimize(), WithOutput("seconds", AtMost(limit)), WithClusters(2), WithCheckTasks(2), WithCheckEvaluations(6))
+	report, err := Check(ctx, s, tasks, WithMinimize(), WithOutput("seconds", AtMost(limit)), WithCheckTasks(2), WithCheckEvaluations(6))
 	require.NoError(t, err)
 	for _, c := range report.Tasks {
 		assert.NotEqual(t, tasks[4].ID, c.ID)

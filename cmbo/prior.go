@@ -103,20 +103,19 @@ type lazyDigest struct {
 type Cluster struct {
 	// ID numbers the cluster from 0, as weights and distances do.
 	ID int
-	// Members holds the IDs of its tasks, in the order given to Learn, those of a sample
-	// in the order of their IDs.
+	// Members holds the IDs of its tasks, in the order given to Learn.
 	Members []string
 }
 
-// LearnReport says what learning took and where it had to help itself.
+// LearnReport says what the paper's method took to learn and where it had to help itself. It
+// is zero for the hierarchical prior, which fails instead.
 type LearnReport struct {
 	// Distances counts the distances evaluated by the clustering.
 	Distances int64
 	// Rounds is the number of rounds of the clustering that won.
 	Rounds int
 	// ClusterJitter is the largest amount added to the diagonal of a task's
-	// covariance on the clustering points to factorise it; 0 for the hierarchical
-	// prior, which does not count it.
+	// covariance on the clustering points to factorise it.
 	ClusterJitter float64
 	// PrototypeJitter is the largest amount added to the diagonal of a
 	// prototype's covariance on the index set to factorise it.
@@ -124,7 +123,7 @@ type LearnReport struct {
 	// Barycenters reports on each barycentre; nil for geometric centres.
 	Barycenters []BarycenterReport
 	// Unfitted counts the fits that failed and left a task with the default
-	// hyperparameters; 0 for the hierarchical prior, which does not count them.
+	// hyperparameters.
 	Unfitted int
 }
 
@@ -143,15 +142,15 @@ func (p *Prior) Variant() (v Variant, ok bool) { return p.config.variant, p.conf
 func (p *Prior) Minimizes() bool { return p.config.minimize }
 
 // NumTasks returns the number of tasks learned from, of which the prior keeps a sample
-// where they were more than [Learn] holds: [Prior.Tasks], the members of [Prior.Clusters]
-// and [Prior.Labels] are those of the sample.
+// where they were more than [Learn] holds: [Prior.Tasks] returns the sample.
 func (p *Prior) NumTasks() int { return int(p.facts.total) }
 
-// Clusters returns the clusters with their members.
+// Clusters returns the clusters with their members; nil for the hierarchical prior, which
+// has none.
 func (p *Prior) Clusters() []Cluster {
-	cs := make([]Cluster, len(p.facts.prototypes))
-	for i := range cs {
-		cs[i].ID = i
+	var cs []Cluster
+	for i := range p.facts.prototypes {
+		cs = append(cs, Cluster{ID: i})
 	}
 	for j, l := range p.facts.labels {
 		cs[l].Members = append(cs[l].Members, p.facts.tasks[j].ID)
@@ -159,7 +158,8 @@ func (p *Prior) Clusters() []Cluster {
 	return cs
 }
 
-// Labels returns the cluster of each task of [Prior.Tasks], in the order given to Learn.
+// Labels returns the cluster of each task of [Prior.Tasks], in the order given to Learn; nil
+// for the hierarchical prior.
 func (p *Prior) Labels() []int { return slices.Clone(p.facts.labels) }
 
 // NoiseVariance returns the noise variance in scaled units that all tasks share, or,
@@ -167,7 +167,7 @@ func (p *Prior) Labels() []int { return slices.Clone(p.facts.labels) }
 func (p *Prior) NoiseVariance() float64 { return p.facts.noise }
 
 // Partitions returns every number of clusters that was tried, with its scores,
-// in ascending order: nil unless [WithClusterRange] or [WithPartitionScores]
+// in ascending order; nil unless [WithClusterRange] or [WithPartitionScores]
 // asked for them.
 func (p *Prior) Partitions() []Partition {
 	ps := slices.Clone(p.facts.partitions)
@@ -192,9 +192,8 @@ func (p *Prior) IndexSet() *linalg.Dense {
 	return &x
 }
 
-// Prototype returns the prototype of cluster i on the index set, in scaled
-// units, for the hierarchical prior the moments of the cluster; nil if there is no such
-// cluster. It is shared.
+// Prototype returns the prototype of cluster i on the index set, in scaled units; nil if
+// there is no such cluster. It is shared.
 func (p *Prior) Prototype(i int) *gaussian.Normal {
 	if i < 0 || i >= len(p.facts.prototypes) {
 		return nil

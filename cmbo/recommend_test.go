@@ -109,7 +109,7 @@ func TestRecommend(t *testing.T) {
 func TestRecommendRegret(t *testing.T) {
 	ctx := context.Background()
 	s, tasks := encoded(t, 8, 60)
-	prior, err := Learn(ctx, s, tasks[:6], WithMinimize(), WithClusters(2))
+	prior, err := Learn(ctx, s, tasks[:6], WithMinimize())
 	require.NoError(t, err)
 	repeats := 8
 	if testing.Short() {

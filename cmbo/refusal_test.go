@@ -68,7 +68,7 @@ func TestLabelsAndVariants(t *testing.T) {
 // units is heard of no further, and the run goes on.
 func TestHugeNoiseSaysNothing(t *testing.T) {
 	space, rows := grid(t, 5)
-	for name, opts := range map[string][]cmbo.Option{"plain": nil, "prior": {cmbo.WithPrior(learn(t, space, family(3, 10), cmbo.WithClusters(2)))}} {
+	for name, opts := range map[string][]cmbo.Option{"plain": nil, "prior": {cmbo.WithPrior(learn(t, space, family(3, 10)))}} {
 		o := newOptimizer(t, space, opts...)
 		for k := range 8 {
 			require.NoError(t, o.Observe(rows[k], 1e-80*float64(k), cmbo.WithNoise(1e150)))
@@ -86,7 +86,7 @@ func TestHugeNoiseSaysNothing(t *testing.T) {
 			tasks[i].Y[j] *= 1e-80
 		}
 	}
-	_, err := cmbo.Learn(ctx, space, tasks, cmbo.WithClusters(1))
+	_, err := cmbo.Learn(ctx, space, tasks)
 	require.NoError(t, err)
 }
 
@@ -94,7 +94,7 @@ func TestHugeNoiseSaysNothing(t *testing.T) {
 // zero values and defaults included.
 func TestRestoreRefusesOptions(t *testing.T) {
 	space, _ := grid(t, 4)
-	prior := learn(t, space, family(3, 10), cmbo.WithClusters(2))
+	prior := learn(t, space, family(3, 10))
 	var b bytes.Buffer
 	require.NoError(t, newOptimizer(t, space, cmbo.WithPrior(prior)).Snapshot(&b))
 	for name, o := range map[string]cmbo.Option{

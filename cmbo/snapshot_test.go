@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,16 +45,16 @@ func kits(t testing.TB) []kit {
 		out = append(out, kit{name, s, opts, again})
 	}
 	for _, v := range []cmbo.Variant{cmbo.WssClusWssCMP, cmbo.JefClusJefCMP, cmbo.WssClusWssCMPBary, cmbo.GlobalCen} {
-		p := learn(t, box, family(5, 10), append(smallSets[:2:2], cmbo.WithVariant(v), cmbo.WithClusters(2))...)
+		p := learn(t, box, family(5, 10), append(slices.Clip(smallOnes), cmbo.WithVariant(v))...)
 		add("list "+v.String(), list, []cmbo.Option{cmbo.WithPrior(p)}, cmbo.WithPrior(p))
 		add("box "+v.String(), box, []cmbo.Option{cmbo.WithPrior(p), cmbo.WithCandidateCounts(20, 6), cmbo.WithAcquisition(cmbo.EI())}, cmbo.WithPrior(p))
 	}
-	byDefault := learn(t, box, family(5, 10), append(smallSets[:2:2], cmbo.WithClusters(2))...)
+	byDefault := learn(t, box, family(5, 10), smallSets...)
 	add("default list", list, []cmbo.Option{cmbo.WithPrior(byDefault)}, cmbo.WithPrior(byDefault))
 	add("default box", box, []cmbo.Option{cmbo.WithPrior(byDefault), cmbo.WithCandidateCounts(20, 6), cmbo.WithNoiseVariance(0.02)}, cmbo.WithPrior(byDefault))
-	ranks := learn(t, box, family(5, 10), append(smallSets[:2:2], cmbo.WithClusters(2), cmbo.WithYPolicy(cmbo.Copula))...)
+	ranks := learn(t, box, family(5, 10), append(slices.Clip(smallSets), cmbo.WithYPolicy(cmbo.Copula))...)
 	add("default by rank", box, []cmbo.Option{cmbo.WithPrior(ranks), cmbo.WithCandidateCounts(20, 6), cmbo.WithAcquisition(cmbo.UCB(2))}, cmbo.WithPrior(ranks))
-	p := learn(t, list, family(5, 10), append(smallSets[:2:2], cmbo.WithVariant(cmbo.WssClusWssCMP))...)
+	p := learn(t, list, family(5, 10), append(slices.Clip(smallOnes), cmbo.WithClusters(4))...)
 	add("other weights", list, []cmbo.Option{cmbo.WithPrior(p), cmbo.WithWeights("Jeffreys"), cmbo.WithJeffreysJitter(1e-5), cmbo.WithNoiseVariance(0.02), cmbo.WithYPolicy(cmbo.Copula)}, cmbo.WithPrior(p))
 	add("plain list", list, []cmbo.Option{cmbo.WithSeed(5), cmbo.WithInitial(2), cmbo.WithAcquisition(cmbo.PI()), cmbo.WithYPolicy(cmbo.MinMax)})
 	add("plain mixed", mixed, []cmbo.Option{cmbo.WithMinimize(), cmbo.WithCandidateCounts(20, 6)})
@@ -68,7 +69,7 @@ func kits(t testing.TB) []kit {
 			tasks[i].Outputs["seconds"] = append(tasks[i].Outputs["seconds"], math.Exp(x[0]-x[1]+float64(i)/4))
 		}
 	}
-	limited := learn(t, box, tasks, append(smallSets[:2:2], cmbo.WithClusters(2))...)
+	limited := learn(t, box, tasks, smallSets...)
 	add("limits list", list, append(limits[:3:3], cmbo.WithPrior(limited)), cmbo.WithPrior(limited))
 	add("limits box", box, append(limits[:3:3], cmbo.WithPrior(limited), cmbo.WithCandidateCounts(20, 6)), cmbo.WithPrior(limited))
 	add("limits plain", box, append(limits[:3:3], cmbo.WithCandidateCounts(20, 6), cmbo.WithAcquisition(cmbo.UCB(2))))

@@ -112,7 +112,7 @@ func (t *trainingSet) learnSuccess(ctx context.Context) (*hierarchy.Model, error
 	}
 	grid := points.Sample(points.Sorted(points.Distinct(pool...)), successPoints, c.seed, "success")
 	o := hierarchySettings(c, t.space.Dim())
-	o.Labels, o.ScorePartitions, o.BaseTasks = nil, false, successBaseTasks
+	o.BaseTasks = successBaseTasks
 	m, err := hierarchy.Learn(ctx, tasks, grid, nil, o)
 	if err != nil {
 		return nil, modelError(ctx, err)

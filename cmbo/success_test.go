@@ -219,9 +219,6 @@ func TestFailuresAloneAdded(t *testing.T) {
 				require.ErrorIs(t, err, cmbo.ErrTask)
 				require.ErrorContains(t, err, `task "crash": the prior has a task of this ID`)
 			}
-			grouped, err := p.Add(t.Context(), alone[len(first)-3:], cmbo.WithClusters(3))
-			require.NoError(t, err)
-			require.Len(t, grouped.Clusters(), 3)
 		}
 	}
 	_, err = cmbo.Learn(t.Context(), space, alone)

@@ -3,6 +3,7 @@ package cmbo_test
 import (
 	"context"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -385,7 +386,7 @@ func TestRegretBoundTerms(t *testing.T) {
 func TestRegretBoundAfterPanic(t *testing.T) {
 	list, _ := grid(t, 5)
 	f := new(fuse)
-	prior := learn(t, list, family(4, 6), append(smallSets[:len(smallSets):len(smallSets)], cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithClusters(2),
+	prior := learn(t, list, family(4, 6), append(slices.Clip(smallOnes),
 		cmbo.WithHyperparameters(fusedKernel{foreign{0.5}, f}, 0.05))...)
 	o := newOptimizer(t, list, cmbo.WithPrior(prior), cmbo.WithAcquisition(cmbo.UCB(2)))
 	drive(t, o, bump([]float64{0.3, 0.3}), 2)

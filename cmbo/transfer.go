@@ -85,9 +85,9 @@ const (
 	TransferTooEarly
 	// TransferHelps: at least 90 % of the mass.
 	TransferHelps
-	// TransferUnclear: less than that, and more than 25 %, or the population or a cluster
-	// ranks the points told as their values do: a correlation of the ranks of two or more
-	// of the deviations that chance gives it, or of 0.8.
+	// TransferUnclear: less than that, and more than 25 %, or the population ranks the points
+	// told as their values do: a correlation of the ranks of two or more of the deviations
+	// that chance gives it, or of 0.8.
 	TransferUnclear
 	// TransferMisleads: at most 25 %, and no such ranks. The new task is like no past task,
 	// or what was good there is bad here.
@@ -148,30 +148,14 @@ func (t Transfer) upright() (mass, reversed float64) {
 	return mass, reversed
 }
 
-// focus says where most of the mass lies: on a single task if that has half of it, else
-// on what all tasks have in common or on a cluster, with those of its tasks that are
-// hypotheses of their own.
+// focus names the largest share of the past.
 func (t Transfer) focus() string {
-	best := t.Shares[0]
-	if best.Level == LevelTask && best.Mass >= 0.5 {
-		return fmt.Sprintf("%.0f %% on %s", 100*best.Mass, best.name())
-	}
-	best.Mass = 0
-	for _, s := range t.Shares {
-		for _, k := range t.Shares {
-			if s.Level == LevelCluster && k.Level == LevelTask && slices.Contains(s.Tasks, k.Tasks[0]) {
-				s.Mass += k.Mass
-			}
-		}
-		if (s.Level == LevelCluster || s.Level == LevelPopulation) && s.Mass > best.Mass {
-			best = s
-		}
-	}
-	return fmt.Sprintf("%.0f %% on %s", 100*best.Mass, best.name())
+	i := max(slices.IndexFunc(t.Shares, func(s Share) bool { return s.Level != LevelNone }), 0)
+	return fmt.Sprintf("%.0f %% on %s", 100*t.Shares[i].Mass, t.Shares[i].name())
 }
 
-// String says it in words, such as "transfer helps: 97 % of the mass lies on the past,
-// 93 % on cluster 2 (tasks a, b, c and 4 more)".
+// String says it in words, such as "transfer helps: 97 % of the mass lies on the past, 97 % on
+// what all tasks have in common".
 func (t Transfer) String() string {
 	text := t.words()
 	for _, name := range slices.Sorted(maps.Keys(t.Outputs)) {

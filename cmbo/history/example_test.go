@@ -36,7 +36,7 @@ digits,Tuesday,0.3,9,0.70
 	for _, t := range past.Tasks {
 		fmt.Println(t.ID, len(t.X))
 	}
-	prior := must(cmbo.Learn(context.Background(), space, past.Tasks, cmbo.WithClusters(1)))
+	prior := must(cmbo.Learn(context.Background(), space, past.Tasks))
 	opt := must(cmbo.New(space, cmbo.WithPrior(prior)))
 	trial := must(opt.Ask(context.Background()))
 	fmt.Println("trial", trial.ID, "without an initial design:", space.Check(trial.X) == nil)

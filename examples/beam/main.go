@@ -38,7 +38,6 @@ type Settings struct {
 	Seed        uint64
 	Minimize    bool
 	IndexPoints int
-	Clusters    int
 	Skip        bool // bad tasks are left out, else they end the job
 }
 
@@ -48,7 +47,7 @@ func (s *Settings) learner() (*cmbo.Learner, error) {
 	if err != nil {
 		return nil, err
 	}
-	opts := []cmbo.LearnOption{cmbo.WithSeed(s.Seed), cmbo.WithIndexPoints(s.IndexPoints), cmbo.WithClusters(s.Clusters)}
+	opts := []cmbo.LearnOption{cmbo.WithSeed(s.Seed), cmbo.WithIndexPoints(s.IndexPoints)}
 	if s.Minimize {
 		opts = append(opts, cmbo.WithMinimize())
 	}
@@ -67,7 +66,6 @@ func main() {
 	flag.Uint64Var(&j.settings.Seed, "seed", 1, "seed of everything random")
 	flag.BoolVar(&j.settings.Minimize, "minimize", false, "smaller values are better")
 	flag.IntVar(&j.settings.IndexPoints, "index-points", 500, "size of the index set, at most")
-	flag.IntVar(&j.settings.Clusters, "clusters", 4, "number of clusters")
 	flag.Parse()
 	beam.Init() // a worker of a runner elsewhere does not return from here
 	j.settings.Skip = *bad == "skip"

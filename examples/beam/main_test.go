@@ -62,7 +62,7 @@ func newJob(t *testing.T, in string) *job {
 	dir := t.TempDir()
 	return &job{
 		in: in, work: dir, out: filepath.Join(dir, "prior"), attempts: 1,
-		settings: Settings{Space: json.RawMessage(spaceJSON), Seed: 1, IndexPoints: 24, Clusters: 1},
+		settings: Settings{Space: json.RawMessage(spaceJSON), Seed: 1, IndexPoints: 24},
 	}
 }
 
@@ -101,7 +101,7 @@ func alone(t *testing.T, j *job, refuse ...string) string {
 				}
 			}
 		}
-	}, cmbo.WithSeed(1), cmbo.WithIndexPoints(24), cmbo.WithClusters(1))
+	}, cmbo.WithSeed(1), cmbo.WithIndexPoints(24))
 	require.NoError(t, err)
 	digest, err := p.Digest()
 	require.NoError(t, err)

@@ -43,7 +43,7 @@ func init() {
 		t.clock = func(int) float64 {
 			ends := map[string]float64{}
 			start := now()
-			_, err := cmbo.Learn(context.Background(), space, tasks, cmbo.WithParallelism(1), cmbo.WithClusters(c),
+			_, err := cmbo.Learn(context.Background(), space, tasks, cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithParallelism(1), cmbo.WithClusters(c),
 				cmbo.WithProgress(func(p cmbo.Progress) { ends[p.Stage] = now() - start }))
 			must(err)
 			total := now() - start

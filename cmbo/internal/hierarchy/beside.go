@@ -38,7 +38,7 @@ func withBeside(m *Model, s *Settings, mass float64, h func(mass float64) hypoth
 	return out
 }
 
-func (h *beside) variance(dst []float64, at *view) {
+func (h *beside) variance(dst []float64, at *located) {
 	h.hypothesis.variance(dst, at)
 	for j := range dst {
 		dst[j] += h.factor * h.own

@@ -107,16 +107,11 @@ func (r *Bound) Success(ctx context.Context, dst []float64, x *linalg.Dense) err
 	return r.with(ctx, x, func(c *Candidates, keep bool) error { return r.Run.Success(ctx, dst, c, keep) })
 }
 
-// Weights returns the masses of no transfer, the population, each cluster, and all
-// single tasks together.
+// Weights returns the masses of no transfer and the population.
 func (r *Bound) Weights() []float64 {
-	w := make([]float64, 3+r.Model.NumClusters())
+	w := make([]float64, NumLevels)
 	for _, m := range r.Masses() {
-		i := int(m.Level) + max(m.Cluster, 0)
-		if m.Level == SingleTask {
-			i = len(w) - 1
-		}
-		w[i] += m.Mass
+		w[m.Level] = m.Mass
 	}
 	return w
 }

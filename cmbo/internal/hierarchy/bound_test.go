@@ -134,8 +134,7 @@ func TestBoundKeepsProposals(t *testing.T) {
 	require.Same(t, at, b.at, "the list is carried already")
 }
 
-// Panels that were laid out before are taken where the points are those and the moments
-// are, and nowhere else.
+// Panels that were laid out before are taken where the points are those, and nowhere else.
 func TestPanelsLaidOutBefore(t *testing.T) {
 	r := rng.Stream(1, t.Name())
 	m := learn(t, makeTasks(11, 9, 10, 2, 0, 1), uniform(r, 30, 2), testSettings(2))
@@ -150,16 +149,11 @@ func TestPanelsLaidOutBefore(t *testing.T) {
 	}
 	run := NewRun(m, m.Settings(), math.NaN(), 1)
 	require.NoError(t, run.Fit(ctx, x, y, nil, nil))
-	pop, clusters := []int{0}, []int{1, 2}
-	short := m.newPanels(pop, run.pts[:panel+1], 0, nil)
-	for _, ks := range [][]int{pop, clusters, {1, 2, 0}} {
-		want := m.newPanels(ks, run.pts, 0, nil)
-		for _, earlier := range []*panels{short, m.newPanels(pop, run.pts, n, nil), m.newPanels(clusters, run.pts, panel, nil)} {
-			got := m.newPanels(ks, run.pts, 0, earlier)
-			require.Equal(t, want.cols, got.cols)
-		}
+	short, want := m.newPanels(run.pts[:panel+1], 0, nil), m.newPanels(run.pts, 0, nil)
+	for _, earlier := range []*panels{short, m.newPanels(run.pts, n, nil), m.newPanels(run.pts, panel, nil)} {
+		require.Equal(t, want.cols, m.newPanels(run.pts, 0, earlier).cols)
 	}
-	require.Same(t, &short.cols[0].Row(0)[0], &m.newPanels(pop, run.pts, 0, short).cols[0].Row(0)[0])
+	require.Same(t, &short.cols[0].Row(0)[0], &m.newPanels(run.pts, 0, short).cols[0].Row(0)[0])
 
 	// Nothing of the points of another run is left.
 	c, err := m.Candidates(ctx, uniform(r, 5, 2), 1)

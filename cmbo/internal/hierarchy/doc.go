@@ -1,5 +1,5 @@
-// Package hierarchy is the hierarchical prior: what past tasks have in common, in
-// groups and one by one, as hypotheses on a new task that its data weigh.
+// Package hierarchy is the hierarchical prior: what past tasks have in common, as
+// hypotheses on a new task that its data weigh.
 //
 // # Learning
 //
@@ -8,9 +8,7 @@
 // σ² (base.go). On a grid Z (grid.go) the tasks are draws of one Gaussian, the population
 // N(m, C), which EM finds (em.go; passes.go of more tasks than are held); at each step C is
 // drawn to the base kernel's matrix of the same trace. Off the grid everything is carried
-// by the base process. Tasks are clustered by their posteriors N(μ_i, S_i) on a part of
-// the grid; each cluster has moments of its own, by EM over its members, drawn to the
-// population (learn.go). What all of this goes by stands in settings.go.
+// by the base process (learn.go). What all of this goes by stands in settings.go.
 //
 // # A run
 //
@@ -22,8 +20,7 @@
 //
 //   - Hypothesis (hypothesis.go): what the target may be like, as prior mean, variance,
 //     covariance and mass: a process of the target's own (notransfer.go), or a draw of the
-//     population (population.go) with such a process beside (beside.go); a draw of a cluster
-//     (cluster.go) and something like one task (single.go) have no mass by default. A new one is a
+//     population (population.go) with such a process beside (beside.go). A new one is a
 //     file with its type, a line in table.go, and a test that registers
 //     its moments on the grid with those of the others. No other file changes.
 //
@@ -36,15 +33,13 @@
 // integrated out, the one in closed form, the other on a grid, and hypotheses are weighed
 // by the marginal likelihood of the values told. With L·Lᵀ = K_h(X, X) + σ²·I, the whitened
 // values L⁻¹y, ones L⁻¹1 and prior means L⁻¹m_h grow by a number an observation, and six
-// inner products of them give the evidence for all offsets and scales. Of many hypotheses
-// those of small evidence are left out for good as values come, so that a run costs little
-// more with hundreds of tasks than with a few. A prediction is the first two moments of the
+// inner products of them give the evidence for all offsets and scales. A prediction is the first two moments of the
 // mixture. Labels of success are values that have no offset and scale (success.go).
 //
-// Package gp conditions one process on its values. Here hundreds of processes are
-// conditioned on the same points, with three right-hand sides each and covariances that
-// many of them share, so that factors and predictions grow in this package.
+// Package gp conditions one process on its values. Here several are conditioned on the same
+// points, with three right-hand sides each and covariances that they share, so that factors
+// and predictions grow in this package.
 //
 // J. Lin, S. Ament et al., Empirical Gaussian processes, arXiv:2602.12082, learn a
-// population by EM; the clusters are those of K. Nguyen et al., arXiv:2503.06093.
+// population by EM.
 package hierarchy

@@ -2,7 +2,9 @@ package hierarchy
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/internal/parallel"
@@ -14,13 +16,6 @@ import (
 type Moments struct {
 	Mean []float64
 	Cov  *linalg.Sym
-}
-
-// pull draws the moments of a group to others, as if they had been seen in so many
-// tasks more: mean tasks for the mean, cov tasks for the covariance.
-type pull struct {
-	to        Moments
-	mean, cov float64
 }
 
 // carried is a task's points, carried to the grid, and its values.
@@ -160,24 +155,35 @@ func (e *estep) accumulate(c *carried, s *linalg.Sym, u []float64) {
 // the order of its additions does not depend on the number of cores.
 const chunks = 8
 
-// EM learns the moments of one group of tasks on the points z: it makes steps of EM
+// EM learns the moments of tasks on the points z: it makes steps of EM
 // from the base process, each drawn to the base kernel's matrix of the same trace by
 // the share shrink. Points off z have weights on all of it. It returns the log
 // likelihood before each step.
 func EM(ctx context.Context, base Base, z *linalg.Dense, tasks []Task, shrink float64, steps, workers int) (Moments, []float64, error) {
 	n, _ := z.Dims()
-	m := Model{tasks: tasks, grid: newGrid(base, z, n)}
-	on := make([]*carried, len(tasks))
-	if err := m.carryTasks(ctx, on, indices(len(tasks)), workers); err != nil {
+	g := newGrid(base, z, n)
+	on, err := g.carryTasks(ctx, tasks, workers)
+	if err != nil {
 		return Moments{}, nil, err
 	}
-	return m.grid.expectMaximize(ctx, on, m.grid.prior(), pull{}, shrink, steps, workers)
+	return g.expectMaximize(ctx, on, g.prior(), shrink, steps, workers)
 }
 
-// expectMaximize makes steps of EM for the moments of a group of tasks from a start,
-// each drawn to others and, by the share shrink, to the base kernel's matrix of the
-// same trace. It returns the log likelihood before each step.
-func (g *grid) expectMaximize(ctx context.Context, tasks []*carried, start Moments, p pull, shrink float64, steps, workers int) (Moments, []float64, error) {
+// carryTasks carries tasks to the grid.
+func (g *grid) carryTasks(ctx context.Context, tasks []Task, workers int) ([]*carried, error) {
+	on := make([]*carried, len(tasks))
+	return on, parallel.For(ctx, workers, len(tasks), func(_, i int) (err error) {
+		if on[i], err = g.carryTask(&tasks[i]); err != nil {
+			return fmt.Errorf("task %q: %w", tasks[i].ID, err)
+		}
+		return nil
+	})
+}
+
+// expectMaximize makes steps of EM for the moments of tasks from a start, each drawn, by the
+// share shrink, to the base kernel's matrix of the same trace. It returns the log likelihood
+// before each step.
+func (g *grid) expectMaximize(ctx context.Context, tasks []*carried, start Moments, shrink float64, steps, workers int) (Moments, []float64, error) {
 	size := g.len()
 	m := Moments{Mean: append([]float64(nil), start.Mean...), Cov: linalg.NewSym(size, nil)}
 	m.Cov.Copy(start.Cov)
@@ -226,19 +232,19 @@ func (g *grid) expectMaximize(ctx context.Context, tasks []*carried, start Momen
 		if all.dual {
 			maximize = g.maximizeDual
 		}
-		maximize(&m, all.s, all.u, float64(len(tasks)), p, shrink)
+		maximize(&m, all.s, all.u, float64(len(tasks)), shrink)
 	}
 	return m, logs, nil
 }
 
 // maximizeDual is maximize of sums in the dual form, without the C's.
-func (g *grid) maximizeDual(m *Moments, s *linalg.Sym, u []float64, n float64, p pull, shrink float64) {
+func (g *grid) maximizeDual(m *Moments, s *linalg.Sym, u []float64, n, shrink float64) {
 	var csc linalg.Sym
 	c := m.Cov.Dense()
 	csc.Congruence(&c, s)
 	cu := make([]float64, len(u))
 	m.Cov.MulVecTo(cu, u)
-	g.maximize(m, &csc, cu, n, p, shrink)
+	g.maximize(m, &csc, cu, n, shrink)
 }
 
 // maximize replaces m by the moments that the sums over n tasks give, S' = Σ
@@ -246,35 +252,23 @@ func (g *grid) maximizeDual(m *Moments, s *linalg.Sym, u []float64, n float64, p
 //
 //	δ = u'/n,   m̄ = m + δ,   C̄ = C − S'/n − δ·δᵀ,
 //
-// drawn to others and to the base kernel.
-func (g *grid) maximize(m *Moments, s *linalg.Sym, u []float64, n float64, p pull, shrink float64) {
+// drawn to the base kernel.
+func (g *grid) maximize(m *Moments, s *linalg.Sym, u []float64, n, shrink float64) {
 	size := g.len()
 	delta := make([]float64, size)
 	for i := range delta {
 		delta[i] = u[i] / n
 	}
 	m.Cov.AddScaled(-1/n, s)
-	dev := make([]float64, size) // m̄ less the new mean
 	for i, d := range delta {
-		bar := m.Mean[i] + d
-		m.Mean[i] = bar
-		if p.mean > 0 {
-			m.Mean[i] = (n*bar + p.mean*p.to.Mean[i]) / (n + p.mean)
-		}
-		dev[i] = bar - m.Mean[i]
-	}
-	for i := range size {
+		m.Mean[i] += d
 		row := m.Cov.Row(i)
-		for j := range i + 1 {
-			row[j] += dev[i]*dev[j] - delta[i]*delta[j]
+		for j, e := range delta[:i+1] {
+			row[j] -= d * e
 		}
 		row[i] = max(row[i], 0)
 	}
 	m.Cov.Mirror()
-	if p.cov > 0 {
-		m.Cov.Scale(n / (n + p.cov))
-		m.Cov.AddScaled(p.cov/(n+p.cov), p.to.Cov)
-	}
 	if shrink > 0 {
 		trace := m.Cov.Trace()
 		m.Cov.Scale(1 - shrink)
@@ -282,23 +276,16 @@ func (g *grid) maximize(m *Moments, s *linalg.Sym, u []float64, n float64, p pul
 	}
 }
 
-// taskPosterior is what a task leaves of the moments: f(Z) ~ N(mean, C − vᵀ·v).
-type taskPosterior struct {
-	mean []float64
-	v    *linalg.Dense // n×g
-}
-
-// posterior conditions the moments on a task.
-func (e *estep) posterior(c *carried, m Moments, mean float64) (taskPosterior, error) {
+// posteriorMean returns the mean on the grid that a task leaves of the moments.
+func (e *estep) posteriorMean(c *carried, m Moments, mean float64) ([]float64, error) {
 	if _, err := e.condition(c, m, mean); err != nil {
-		return taskPosterior{}, err
+		return nil, err
 	}
-	p := taskPosterior{mean: append([]float64(nil), m.Mean...), v: new(linalg.Dense)}
+	out := slices.Clone(m.Mean)
 	for i, a := range e.alpha {
-		linalg.Axpy(p.mean, a, e.proj.Row(i))
+		linalg.Axpy(out, a, e.proj.Row(i))
 	}
-	e.chol.SolveLowerTo(p.v, &e.proj)
-	return p, nil
+	return out, nil
 }
 
 func resize[T any](s []T, n int) []T {

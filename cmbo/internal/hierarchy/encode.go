@@ -1,7 +1,6 @@
 package hierarchy
 
 import (
-	"github.com/gocmbo/cmbo/cmbo/internal/cluster"
 	"github.com/gocmbo/cmbo/cmbo/internal/codec"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/internal/exactsum"
@@ -12,10 +11,7 @@ func (m *Model) Encode(e *codec.Encoder) error {
 	if err := m.grid.encode(e); err != nil {
 		return err
 	}
-	e.Ints(m.Labels())
-	for i := range 1 + m.NumClusters() {
-		m.Moments(i).encode(e)
-	}
+	m.pop.encode(e)
 	e.Int(int(m.total))
 	e.Uint(uint64(len(m.Tasks())))
 	for _, t := range m.Tasks() {
@@ -27,10 +23,6 @@ func (m *Model) Encode(e *codec.Encoder) error {
 		e.Float(t.Shift)
 		e.Float(t.Scale)
 	}
-	cluster.EncodePartitions(e, m.Partitions())
-	distances, rounds := m.Report()
-	e.Int(int(distances))
-	e.Int(rounds)
 	return nil
 }
 
@@ -41,32 +33,13 @@ func Decode(d *codec.Decoder, dim int, s Settings) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	labels := d.Ints()
-	clusters := 0
-	for _, l := range labels {
-		if l < 0 || l >= len(labels) {
-			d.Fail("label %d of %d tasks", l, len(labels))
-		}
-		clusters = max(clusters, l+1)
-	}
-	d.Within("Clusters", int64(clusters), int64(d.Limits.Clusters), "a prior of %d clusters", clusters)
-	if len(labels) == 0 {
-		d.Fail("a prior without tasks")
-	}
-	if d.Err != nil {
-		return nil, d.Err
-	}
-	var moments []Moments
-	for range clusters + 1 {
-		m, err := decodeMoments(d, g.len())
-		if err != nil {
-			return nil, err
-		}
-		moments = append(moments, m)
+	pop, err := decodeMoments(d, g.len())
+	if err != nil {
+		return nil, err
 	}
 	total := d.Int()
 	n := d.Count(1)
-	if total < n || total > exactsum.MaxTerms {
+	if n < 1 || total < n || total > exactsum.MaxTerms {
 		d.Fail("%d tasks of %d", n, total)
 	}
 	d.Within("Tasks", int64(n), int64(d.Limits.Tasks), "a prior of %d tasks", n)
@@ -86,18 +59,8 @@ func Decode(d *codec.Decoder, dim int, s Settings) (*Model, error) {
 		}
 		tasks[i] = t
 	}
-	if len(tasks) != len(labels) {
-		d.Fail("%d labels for %d tasks", len(labels), len(tasks))
-	}
-	parts := cluster.DecodePartitions(d)
-	distances, rounds := d.Int(), d.Int()
 	if d.Err != nil {
 		return nil, d.Err
 	}
-	m := &Model{
-		grid: g, pop: moments[0], clusters: moments[1:], tasks: tasks, total: int64(total), labels: labels,
-		affine: newAffinePrior(tasks, &s), settings: s, partitions: parts, distances: int64(distances), rounds: rounds,
-	}
-	m.finish()
-	return m, m.chooseSingles(d.Ctx, make([]*carried, n), s.Singles, s.Seed, s.Workers)
+	return &Model{grid: g, pop: pop, tasks: tasks, total: int64(total), affine: newAffinePrior(tasks, &s), settings: s}, nil
 }

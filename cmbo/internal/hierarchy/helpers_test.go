@@ -65,11 +65,10 @@ func scaled(id string, x *linalg.Dense, y []float64) Task {
 	return Task{ID: id, X: x, Z: z, Shift: mean, Scale: sd}
 }
 
-// testSettings are small ones, with hypotheses of all levels.
+// testSettings are small ones.
 func testSettings(dim int) Settings {
 	o := DefaultSettings(dim)
-	o.Steps, o.Clusters, o.MaxClusters, o.ClusterPoints = 6, 2, 2, 20
-	o.Mass = [NumLevels]float64{0.2, 0.3, 0.25, 0.25}
+	o.Steps = 6
 	return o
 }
 

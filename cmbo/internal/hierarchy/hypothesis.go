@@ -7,7 +7,7 @@ type hypothesis interface {
 	// mean sets dst to the prior means at points.
 	mean(dst []float64, at *located)
 	// variance sets dst to the prior variances at candidates.
-	variance(dst []float64, at *view)
+	variance(dst []float64, at *located)
 	// covariance sets dst to the prior covariances of a crossing.
 	covariance(dst []float64, c *crossing)
 	// about returns the prior mass and what else a run goes by.
@@ -16,13 +16,9 @@ type hypothesis interface {
 
 // facts are what a run knows of a hypothesis beside its process.
 type facts struct {
-	level   Level
-	cluster int     // that it is about, −1 for none
-	tasks   []int   // that it is about, of [Model.Tasks], nil where it is about more than can be named
-	prior   float64 // mass
-	tail    float64 // share of offsets of a far wider spread
-	moments []int   // that its covariances take from a crossing
-	many    bool    // one of many, of which those of small evidence are left out
+	level Level
+	prior float64 // mass
+	tail  float64 // share of offsets of a far wider spread
 }
 
 func (f *facts) about() *facts { return f }
@@ -30,11 +26,9 @@ func (f *facts) about() *facts { return f }
 // Level is how much of the past a hypothesis takes over.
 type Level int
 
-// The levels, from no past task to a single one.
+// The levels.
 const (
 	NoTransfer Level = iota
 	Population
-	Cluster
-	SingleTask
 	NumLevels
 )

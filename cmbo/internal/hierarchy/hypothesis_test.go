@@ -16,17 +16,7 @@ import (
 
 // gridMoments define hypotheses by their moments on the grid.
 var gridMoments = map[reflect.Type]func(m *Model, h hypothesis) ([]float64, *linalg.Sym){
-	reflect.TypeFor[*group](): func(m *Model, h hypothesis) ([]float64, *linalg.Sym) {
-		at := m.Moments(h.(*group).set)
-		return at.Mean, at.Cov
-	},
-	reflect.TypeFor[*singleTask](): func(m *Model, h hypothesis) ([]float64, *linalg.Sym) {
-		one, cov := m.singles[h.(*singleTask).i], linalg.NewSym(m.grid.len(), nil)
-		cov.Copy(m.pop.Cov)
-		cov.Scale(1 + h.(*singleTask).tau)
-		cov.AddGram(-1, one.vt)
-		return one.mean, cov
-	},
+	reflect.TypeFor[*population](): func(m *Model, _ hypothesis) ([]float64, *linalg.Sym) { return m.pop.Mean, m.pop.Cov },
 }
 
 // denseMoments computes a hypothesis's prior mean and covariance at points straight
@@ -96,7 +86,7 @@ func denseMoments(t *testing.T, m *Model, h hypothesis, x *linalg.Dense) (mean [
 
 // String names a hypothesis in failures.
 func (f *facts) String() string {
-	return fmt.Sprintf("level %d, cluster %d, tasks %v", f.level, f.cluster, f.tasks)
+	return fmt.Sprintf("level %d of mass %g", f.level, f.prior)
 }
 
 // conforms asks for the prior moments of a hypothesis at points told and at candidates to be
@@ -120,12 +110,12 @@ func conforms(t *testing.T, m *Model, h hypothesis, dense func(x *linalg.Dense) 
 	f := run.workspaces(at, false)[0]
 	mean, variance := make([]float64, cands), make([]float64, cands)
 	h.mean(mean, f.located)
-	h.variance(variance, &f.view)
+	h.variance(variance, f.located)
 	for j := range cands {
 		assert.InDelta(t, wantMean[told+j], mean[j], 1e-9, "%s: mean at candidate %d", h.about(), j)
 		assert.InDelta(t, want.At(told+j, told+j), variance[j], 1e-9, "%s: variance at candidate %d", h.about(), j)
 	}
-	b := m.newPanels(h.about().moments, run.pts, 0, nil)
+	b := m.newPanels(run.pts, 0, nil)
 	run.extend(&f.told, b.x, f.located)
 	var tile tile
 	for i, p := range run.pts {
@@ -133,14 +123,12 @@ func conforms(t *testing.T, m *Model, h hypothesis, dense func(x *linalg.Dense) 
 		h.mean(one, p.located)
 		assert.InDelta(t, wantMean[i], one[0], 1e-9, "%s: mean at point %d", h.about(), i)
 		row := make([]float64, i+1)
-		var c crossing
-		c.set(m, run.pts[:i+1])
-		h.covariance(row, &c)
+		h.covariance(row, &p.with)
 		for j, v := range row {
 			assert.InDelta(t, want.At(i, j), v, 1e-9, "%s: covariance of points %d and %d", h.about(), i, j)
 		}
 		if i%panel == 0 {
-			tile.cross(m, f, b, &f.told, i, min(i+panel, told), 0)
+			tile.cross(f, b, &f.told, i, min(i+panel, told), 0)
 		}
 		row = make([]float64, cands)
 		h.covariance(row, &tile.with[i%panel])
@@ -160,7 +148,7 @@ func TestHypotheses(t *testing.T) {
 	}
 }
 
-// No transfer has the wide offsets that the settings give it, and single tasks are many.
+// No transfer has the wide offsets that the settings give it.
 func TestFacts(t *testing.T) {
 	r := rng.Stream(2, t.Name())
 	m := learn(t, makeTasks(3, 6, 10, 2, 1, 2), uniform(r, 24, 2), testSettings(2))
@@ -169,10 +157,9 @@ func TestFacts(t *testing.T) {
 	for _, h := range m.hypotheses(&s) {
 		f := h.about()
 		levels[f.level]++
-		assert.Equal(t, f.level == SingleTask, f.many, "%s", f)
 		assert.Equal(t, map[bool]float64{true: s.NoTransferTail, false: s.TransferTail}[f.level == NoTransfer], f.tail, "%s", f)
 	}
-	assert.Equal(t, map[Level]int{NoTransfer: 1, Population: 2, Cluster: 4, SingleTask: 12}, levels)
+	assert.Equal(t, map[Level]int{NoTransfer: 1, Population: 2}, levels)
 }
 
 // The prior masses are those of the settings, by level, and all of what transfers is on
@@ -181,7 +168,6 @@ func TestPriorMasses(t *testing.T) {
 	r := rng.Stream(2, t.Name())
 	m := learn(t, makeTasks(3, 6, 10, 2, 1, 2), uniform(r, 24, 2), testSettings(2))
 	s := m.Settings()
-	s.Mass = DefaultSettings(2).Mass
 	var mass [NumLevels]float64
 	with := make(map[float64]float64)
 	for _, h := range m.hypotheses(&s) {

@@ -16,14 +16,10 @@ import (
 // carryAll carries tasks to a grid under a known base process.
 func carryAll(t *testing.T, tasks []Task, z *linalg.Dense, neighbours int) (*grid, []*carried) {
 	t.Helper()
-	m := &Model{tasks: tasks, grid: newGrid(fixedBase(2), z, neighbours)}
-	on := make([]*carried, len(tasks))
-	idx := make([]int, len(tasks))
-	for i := range idx {
-		idx[i] = i
-	}
-	require.NoError(t, m.carryTasks(ctx, on, idx, 1))
-	return m.grid, on
+	g := newGrid(fixedBase(2), z, neighbours)
+	on, err := g.carryTasks(ctx, tasks, 1)
+	require.NoError(t, err)
+	return g, on
 }
 
 func (g *grid) start() Moments {
@@ -42,7 +38,7 @@ func TestGridKeepsBaseProcess(t *testing.T) {
 	for _, neighbours := range []int{3, 12} {
 		g := newGrid(fixedBase(2), z, neighbours)
 		m := &Model{grid: g, pop: g.start()}
-		_, cov := denseMoments(t, m, newGroup(&m.settings, Population, -1, 0, 1), join(x, z))
+		_, cov := denseMoments(t, m, &population{}, join(x, z))
 		want := linalg.NewSym(17, nil)
 		kernel.Gram(want, g.base.Kernel, join(x, z))
 		for i := range 17 {
@@ -105,30 +101,22 @@ func testEMStep(t *testing.T, k int) {
 	copy(z.Row(2), tasks[0].X.Row(3))
 	g, on := carryAll(t, tasks, z, 5)
 	from := g.start()
-	p := pull{to: Moments{Mean: make([]float64, 14), Cov: linalg.NewSym(14, nil)}, mean: 2, cov: 3}
-	p.to.Cov.AddDiag(0.7)
-	got, _, err := g.expectMaximize(ctx, on, from, p, 0.3, 1, 1)
+	got, _, err := g.expectMaximize(ctx, on, from, 0.3, 1, 1)
 	require.NoError(t, err)
 
 	n := float64(len(tasks))
-	mean := make([]float64, 14)
-	var posts []taskPosterior
-	var e estep
-	for _, c := range on {
-		q, err := e.posterior(c, from, g.base.Mean)
-		require.NoError(t, err)
-		posts = append(posts, q)
-		linalg.Axpy(mean, 1/n, q.mean)
-	}
 	want := make([]float64, 14)
-	for i := range want {
-		want[i] = (n*mean[i] + p.mean*p.to.Mean[i]) / (n + p.mean)
+	var posts []taskPosterior
+	for _, c := range on {
+		q := posteriorOf(t, c, from, g.base.Mean)
+		posts = append(posts, q)
+		linalg.Axpy(want, 1/n, q.mean)
 	}
 	cov := linalg.NewSym(14, nil)
 	for _, q := range posts {
 		s := linalg.NewSym(14, nil)
 		s.Copy(from.Cov)
-		s.AddTransGram(-1, q.v)
+		s.AddTransGram(-1, &q.v)
 		cov.AddScaled(1/n, s)
 		d := linalg.NewDense(1, 14, nil)
 		for i := range want {
@@ -136,8 +124,6 @@ func testEMStep(t *testing.T, k int) {
 		}
 		cov.AddTransGram(1/n, d)
 	}
-	cov.Scale(n / (n + p.cov))
-	cov.AddScaled(p.cov/(n+p.cov), p.to.Cov)
 	trace := cov.Trace()
 	cov.Scale(0.7)
 	cov.AddScaled(0.3*trace/g.gram.Trace(), g.gram)
@@ -147,6 +133,22 @@ func testEMStep(t *testing.T, k int) {
 			assert.InDelta(t, cov.At(i, j), got.Cov.At(i, j), 1e-11)
 		}
 	}
+}
+
+// taskPosterior is what a task leaves of the moments: f(Z) ~ N(mean, C − vᵀ·v).
+type taskPosterior struct {
+	mean []float64
+	v    linalg.Dense // n×g
+}
+
+func posteriorOf(t *testing.T, c *carried, m Moments, base float64) (p taskPosterior) {
+	t.Helper()
+	var e estep
+	var err error
+	p.mean, err = e.posteriorMean(c, m, base)
+	require.NoError(t, err)
+	e.chol.SolveLowerTo(&p.v, &e.proj)
+	return p
 }
 
 // A task's posterior is that of dense conditioning, and its likelihood that of its
@@ -160,7 +162,7 @@ func TestTaskPosterior(t *testing.T) {
 	for i := range m.pop.Mean {
 		m.pop.Mean[i] += 0.3 * float64(i%3)
 	}
-	mean, cov := denseMoments(t, m, newGroup(&m.settings, Population, -1, 0, 1), join(tasks[0].X, z))
+	mean, cov := denseMoments(t, m, &population{}, join(tasks[0].X, z))
 	seen := linalg.NewSym(6, nil)
 	resid := make([]float64, 6)
 	for i := range 6 {
@@ -175,11 +177,10 @@ func TestTaskPosterior(t *testing.T) {
 	log, err := e.condition(on[0], m.pop, g.base.Mean)
 	require.NoError(t, err)
 	assert.InDelta(t, -0.5*(linalg.Dot(alpha, resid)+logDet+6*math.Log(2*math.Pi)), log, 1e-9)
-	p, err := e.posterior(on[0], m.pop, g.base.Mean)
-	require.NoError(t, err)
+	p := posteriorOf(t, on[0], m.pop, g.base.Mean)
 	post := linalg.NewSym(10, nil)
 	post.Copy(m.pop.Cov)
-	post.AddTransGram(-1, p.v)
+	post.AddTransGram(-1, &p.v)
 	for i := range 10 {
 		k := cov.Row(6 + i)[:6]
 		w, _ := solve(t, seen, k)
@@ -188,12 +189,12 @@ func TestTaskPosterior(t *testing.T) {
 	}
 }
 
-// Without shrinkage and pull, EM never lowers the likelihood.
+// Without shrinkage EM never lowers the likelihood.
 func TestEMClimbs(t *testing.T) {
 	r := rng.Stream(1, t.Name())
 	tasks := makeTasks(5, 12, 8, 2, 0, 1)
 	g, on := carryAll(t, tasks, uniform(r, 15, 2), 6)
-	_, logs, err := g.expectMaximize(ctx, on, g.start(), pull{}, 0, 25, 1)
+	_, logs, err := g.expectMaximize(ctx, on, g.start(), 0, 25, 1)
 	require.NoError(t, err)
 	for i := 1; i < len(logs); i++ {
 		assert.GreaterOrEqual(t, logs[i], logs[i-1]-1e-8*math.Abs(logs[i]), "step %d", i)
@@ -219,7 +220,7 @@ func TestLearnGoesOn(t *testing.T) {
 	}
 }
 
-// Of many tasks a sample gives the moments of a group, the same one in whatever order
+// Of many tasks a sample gives the moments, the same one in whatever order
 // they come; as many as the bound are all taken.
 func TestGroupTasks(t *testing.T) {
 	tasks := makeTasks(5, 12, 8, 2, 0, 1)
@@ -237,8 +238,7 @@ func TestGroupTasks(t *testing.T) {
 	for i := range few.pop.Mean {
 		require.InDelta(t, few.pop.Mean[i], back.pop.Mean[i], 1e-7)
 	}
-	require.Len(t, few.labels, len(tasks))
-	require.Len(t, few.singles, len(tasks))
+	require.Len(t, few.Tasks(), len(tasks))
 }
 
 // Progress of Learn names the stages in their order and counts each up to its total,
@@ -246,15 +246,14 @@ func TestGroupTasks(t *testing.T) {
 func TestProgress(t *testing.T) {
 	r := rng.Stream(23, t.Name())
 	o := testSettings(2)
-	o.MaxClusters = o.Clusters + 1
 	type step struct {
 		stage       string
 		done, total int
 	}
 	var steps []step
 	o.Progress = func(stage string, done, total int) { steps = append(steps, step{stage, done, total}) }
-	m := learn(t, makeTasks(23, 8, 6, 2, 0, 1), uniform(r, 12, 2), o)
-	totals := map[string]int{"fit": 1, "population": 1, "cluster": 2, "score": 1, "prototypes": m.NumClusters()}
+	learn(t, makeTasks(23, 8, 6, 2, 0, 1), uniform(r, 12, 2), o)
+	totals := map[string]int{"fit": 1, "population": 1}
 	var stages []string
 	last := step{}
 	for _, s := range steps {
@@ -269,18 +268,40 @@ func TestProgress(t *testing.T) {
 		last = s
 	}
 	assert.Equal(t, last.total, last.done, last)
-	assert.Equal(t, []string{"fit", "population", "cluster", "score", "prototypes"}, stages)
+	assert.Equal(t, []string{"fit", "population"}, stages)
 }
 
-// Every task is a hypothesis of its own, of more than 256 a sample of so many.
-func TestManyTasks(t *testing.T) {
-	z := uniform(rng.Stream(24, t.Name()), 3, 1)
-	o := DefaultSettings(1)
-	base := fixedBase(1)
-	o.Fixed, o.Steps, o.ClusterSteps = &base, 1, 1
-	tasks := makeTasks(24, 300, 1, 1, 0, 1)
-	for n, want := range map[int]int{200: 200, 256: 256, 257: 256, 300: 256} {
-		o.Labels = make([]int, n)
-		assert.Len(t, learn(t, tasks[:n], z, o).singles, want)
+// The mean that each task leaves of the population's is that of dense conditioning, on the
+// grid and off it.
+func TestTaskMeans(t *testing.T) {
+	r := rng.Stream(24, t.Name())
+	tasks := makeTasks(24, 4, 6, 2, 0, 1)
+	z := uniform(r, 10, 2)
+	m := learn(t, tasks, z, testSettings(2))
+	x := join(uniform(r, 3, 2), z)
+	means, err := m.TaskMeans(ctx, x)
+	require.NoError(t, err)
+	require.Len(t, means, len(tasks))
+	for i, task := range tasks {
+		mean, cov := denseMoments(t, m, &population{}, join(task.X, z))
+		seen, resid := linalg.NewSym(6, nil), make([]float64, 6)
+		for a := range 6 {
+			for b := range a + 1 {
+				seen.Set(a, b, cov.At(a, b))
+			}
+			resid[a] = task.Z[a] - mean[a]
+		}
+		seen.AddDiag(m.Base().NoiseVariance)
+		alpha, _ := solve(t, seen, resid)
+		at, err := m.grid.locate(x, new(linalg.Dense))
+		require.NoError(t, err)
+		grid := make([]float64, 10)
+		for a := range grid {
+			grid[a] = mean[6+a] + linalg.Dot(cov.Row(6 + a)[:6], alpha)
+		}
+		for j, got := range means[i] {
+			assert.InDelta(t, m.grid.meanAt(at, j, grid), got, 1e-9, "task %d, point %d", i, j)
+		}
+		assert.InDeltaSlice(t, grid, means[i][3:], 1e-9)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/internal/f64"
 	"github.com/gocmbo/cmbo/internal/parallel"
-	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -22,8 +21,7 @@ type located struct {
 	cross   *linalg.Dense // k_b(x, Z), a row a point; nil where all points are of the grid
 
 	// Prior moments, by Model.locate.
-	base           []float64     // variances of the base process
-	mean, variance [][]float64   // under the population and the clusters
+	mean, variance []float64     // under the population
 	across         *linalg.Dense // k_b(Z, x), a column a point, of candidates, which need no cross
 }
 
@@ -36,20 +34,10 @@ func (m *Model) locate(x, cross *linalg.Dense) (*located, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, sets := s.len(), 1+len(m.clusters)
-	s.base, s.mean, s.variance = make([]float64, n), make([][]float64, sets), make([][]float64, sets)
-	kernel.Diag(s.base, m.grid.base.Kernel, x)
-	for i := range sets {
-		s.mean[i], s.variance[i] = make([]float64, n), make([]float64, n)
-	}
-	quads := make([]float64, sets)
-	for j := range n {
-		clear(quads)
-		s.quads(quads, m.covs, j)
-		for i, q := range quads {
-			s.mean[i][j] = m.grid.meanAt(s, j, m.Moments(i).Mean)
-			s.variance[i][j] = s.restVar[j] + q
-		}
+	s.mean, s.variance = make([]float64, s.len()), make([]float64, s.len())
+	for j := range s.mean {
+		s.mean[j] = m.grid.meanAt(s, j, m.pop.Mean)
+		s.variance[j] = s.restVar[j] + s.quad(m.pop.Cov, j)
 	}
 	return s, nil
 }
@@ -87,37 +75,17 @@ func (s *located) applyTo(dst []float64, c *linalg.Dense, i int) {
 	}
 }
 
-// quads adds bᵀ·C·b for point i to dst, for each of the matrices that interleave has
-// put together.
-func (s *located) quads(dst []float64, cs []float64, i int) {
-	n := len(dst)
+// quad returns bᵀ·C·b for point i.
+func (s *located) quad(c *linalg.Sym, i int) (sum float64) {
 	idx, w := s.idx[i], s.w[i]
 	for a, r := range idx {
-		for b, q := range idx[:a+1] {
-			c := 2 * w[a] * w[b]
-			if a == b {
-				c = w[a] * w[a]
-			}
-			for k, v := range cs[(r*(r+1)/2+q)*n:][:n] {
-				dst[k] += c * v
-			}
+		row := c.Row(r)
+		for b, q := range idx[:a] {
+			sum += 2 * w[a] * w[b] * row[q]
 		}
+		sum += w[a] * w[a] * row[r]
 	}
-}
-
-// interleave puts the lower triangles of matrices together, an entry of all after the
-// other, since those wanted of each lie far apart.
-func interleave(cs []*linalg.Sym) []float64 {
-	n := cs[0].Dim()
-	out := make([]float64, 0, n*(n+1)/2*len(cs))
-	for i := range n {
-		for j := range i + 1 {
-			for _, c := range cs {
-				out = append(out, c.At(i, j))
-			}
-		}
-	}
-	return out
+	return sum
 }
 
 // defect sets dst to k_b(Z, x) − k_b(Z, Z)·b for point i: the covariances with the grid

@@ -11,8 +11,7 @@ import (
 type member struct {
 	hypothesis
 	*facts
-	place int     // among all members
-	log   float64 // log prior mass
+	log float64 // log prior mass
 
 	whitened
 	in      inner
@@ -40,13 +39,13 @@ func (w *whitened) add(row []float64, noise, y, mean float64) error {
 	return nil
 }
 
-// addTo conditions what a member whitens, its own or with points awaited, on the point of a
-// crossing with those before, whose value is y.
-func (k *member) addTo(w *whitened, p *point, c *crossing, y float64) error {
-	row := make([]float64, len(c.base))
+// addTo conditions what a member whitens, its own or with points awaited, on a point whose
+// value is y.
+func (k *member) addTo(w *whitened, p *point, y float64) error {
+	row := make([]float64, len(p.with.base))
 	k.mean(row[:1], p.located)
 	mean := row[0]
-	k.covariance(row, c)
+	k.covariance(row, &p.with)
 	return w.add(row, p.noise, y, mean)
 }
 
@@ -55,24 +54,13 @@ func (k *member) reset() {
 	k.in, k.awaited = inner{}, nil
 }
 
-// grow conditions members on the points up to n; values are taken from centre. Those of
-// one task share what it takes off, in c.
-func (m *Model) grow(ks []*member, pts []*point, y []float64, centre float64, n int, c *crossing) error {
-	known := n
-	for _, k := range ks {
-		known = min(known, len(k.yt))
-	}
-	for i := known; i < n; i++ {
-		c.set(m, pts[:i+1])
-		for _, k := range ks {
-			if len(k.yt) > i {
-				continue
-			}
-			if err := k.addTo(&k.whitened, pts[i], c, y[i]-centre); err != nil {
-				return err
-			}
-			k.in.add(k.yt[i], k.u[i], k.v[i], k.chol.Lower().Row(i)[i])
+// grow conditions a member on points; values are taken from centre.
+func (k *member) grow(pts []*point, y []float64, centre float64) error {
+	for i := len(k.yt); i < len(pts); i++ {
+		if err := k.addTo(&k.whitened, pts[i], y[i]-centre); err != nil {
+			return err
 		}
+		k.in.add(k.yt[i], k.u[i], k.v[i], k.chol.Lower().Row(i)[i])
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ type noTransfer struct {
 // have the mass.
 func noTransfers(m *Model, s *Settings, mass float64) []hypothesis {
 	factor := 1 + slices.Max(append([]float64{0}, s.Besides...))
-	return []hypothesis{&noTransfer{facts{level: NoTransfer, cluster: -1, prior: mass, tail: s.NoTransferTail}, m, factor, m.ownVariance()}}
+	return []hypothesis{&noTransfer{facts{level: NoTransfer, prior: mass, tail: s.NoTransferTail}, m, factor, m.ownVariance()}}
 }
 
 func (h *noTransfer) mean(dst []float64, at *located) {
@@ -28,7 +28,7 @@ func (h *noTransfer) mean(dst []float64, at *located) {
 	}
 }
 
-func (h *noTransfer) variance(dst []float64, at *view) {
+func (h *noTransfer) variance(dst []float64, at *located) {
 	for i := range dst {
 		dst[i] = h.factor * h.own
 	}

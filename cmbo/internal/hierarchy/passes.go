@@ -22,19 +22,17 @@ type Pass struct {
 
 // FirstPass learns a population of a sample of the tasks, as [Learn] does of all.
 func FirstPass(ctx context.Context, tasks []Task, z *linalg.Dense, o Settings) (*Pass, error) {
-	m, _, err := begin(ctx, tasks, z, nil, &o)
+	m, err := Learn(ctx, tasks, z, nil, o)
 	if err != nil {
 		return nil, err
 	}
 	return &Pass{m.grid, m.pop}, nil
 }
 
-// Model makes the model of total tasks, of which it knows a sample: clusters and tasks
-// that are hypotheses of their own are learned from these.
-func (p *Pass) Model(ctx context.Context, sample []Task, total int64, o Settings) (*Model, error) {
-	m := &Model{tasks: sample, total: total, affine: newAffinePrior(sample, &o), settings: o, grid: p.grid, pop: p.at}
-	m.settings.Progress = nil
-	return m, m.refine(ctx, make([]*carried, len(sample)), &o)
+// Model makes the model of total tasks, of which it knows a sample.
+func (p *Pass) Model(sample []Task, total int64, o Settings) *Model {
+	o.Progress = nil
+	return &Model{tasks: sample, total: total, affine: newAffinePrior(sample, &o), settings: o, grid: p.grid, pop: p.at}
 }
 
 // Next returns what is known after a step of EM with the sums over all tasks, drawn to
@@ -58,7 +56,7 @@ func (p *Pass) Next(t *Tally, shrink float64) (*Pass, float64) {
 		}
 	}
 	s.Mirror()
-	p.grid.maximizeDual(&at, s, u, float64(t.sum.Terms()), pull{}, shrink)
+	p.grid.maximizeDual(&at, s, u, float64(t.sum.Terms()), shrink)
 	return &Pass{p.grid, at}, t.sum.At(0)
 }
 
@@ -183,8 +181,11 @@ func (t *Tally) narrow(c *carried) (touched []int) {
 		}
 	}
 	if 2*len(touched) > len(at.Mean) {
-		t.near = at
-		return indices(len(at.Mean))
+		t.near, touched = at, touched[:0]
+		for p := range at.Mean {
+			touched = append(touched, p)
+		}
+		return touched
 	}
 	t.mean = resize(t.mean, len(touched))
 	t.cov.Subset(at.Cov, touched)

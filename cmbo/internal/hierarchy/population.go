@@ -1,26 +1,20 @@
 package hierarchy
 
-// group is a draw of learned moments: of the population, or of a cluster.
-type group struct {
-	facts
-	set int // see Model.Moments
-}
-
-func newGroup(s *Settings, level Level, cluster, set int, mass float64) *group {
-	return &group{facts{level: level, cluster: cluster, prior: mass, tail: s.TransferTail, moments: []int{set}}, set}
-}
+// population is a draw of what all tasks have in common.
+type population struct{ facts }
 
 func populations(m *Model, s *Settings, mass float64) []hypothesis {
-	return withBeside(m, s, mass, func(mass float64) hypothesis { return newGroup(s, Population, -1, 0, mass) })
+	return withBeside(m, s, mass, func(mass float64) hypothesis {
+		return &population{facts{level: Population, prior: mass, tail: s.TransferTail}}
+	})
 }
 
-func (h *group) mean(dst []float64, at *located) { copy(dst, at.mean[h.set]) }
+func (h *population) mean(dst []float64, at *located) { copy(dst, at.mean) }
 
-func (h *group) variance(dst []float64, at *view) { copy(dst, at.variance[h.set]) }
+func (h *population) variance(dst []float64, at *located) { copy(dst, at.variance) }
 
-func (h *group) covariance(dst []float64, c *crossing) {
-	on := c.moments[h.set]
+func (h *population) covariance(dst []float64, c *crossing) {
 	for j := range dst {
-		dst[j] = c.rest[j] + on[j]
+		dst[j] = c.rest[j] + c.pop[j]
 	}
 }

@@ -34,7 +34,7 @@ type mixture struct {
 // predicting returns the members that are predicted with.
 func (r *Run) predicting() (x mixture) {
 	var total float64
-	for _, k := range r.active {
+	for _, k := range r.all {
 		if k.mass >= r.s.MinMass {
 			x.ks, x.mass = append(x.ks, k), append(x.mass, k.mass)
 			total += k.mass
@@ -49,11 +49,11 @@ func (r *Run) predicting() (x mixture) {
 // withoutTransfer returns the member without transfer, whatever its mass, all where there is
 // none.
 func (r *Run) withoutTransfer() mixture {
-	i := slices.IndexFunc(r.active, func(k *member) bool { return k.level == NoTransfer })
+	i := slices.IndexFunc(r.all, func(k *member) bool { return k.level == NoTransfer })
 	if i < 0 {
 		return r.predicting()
 	}
-	return mixture{r.active[i : i+1], []float64{1}}
+	return mixture{r.all[i : i+1], []float64{1}}
 }
 
 // each calls do for each block of the candidates, from lo to hi, on several goroutines, with
@@ -73,16 +73,8 @@ func (r *Run) each(ctx context.Context, x mixture, c *Candidates, keep bool, do 
 			from = min(from, known)
 		}
 	}
-	var sets []int // of moments
-	for _, k := range ks {
-		for _, set := range k.moments {
-			if !slices.Contains(sets, set) {
-				sets = append(sets, set)
-			}
-		}
-	}
-	r.panels = r.m.newPanels(sets, r.pts, from, r.panels)
-	awaited := r.m.newPanels(sets, r.pending, 0, nil)
+	r.panels = r.m.newPanels(r.pts, from, r.panels)
+	awaited := r.m.newPanels(r.pending, 0, nil)
 	memory := make([]tile, parallel.Workers(r.workers, len(blocks)))
 	var err error
 	if len(r.pending) > 0 {
@@ -114,10 +106,8 @@ func (r *Run) addPending(k *member) error {
 			k.awaited.chol = *k.chol.Clone()
 		}
 	}
-	var c crossing
 	for i := len(k.awaited.yt) - t; i < len(r.pending); i++ {
-		c.set(r.m, slices.Concat(r.pts, r.pending[:i+1]))
-		if err := k.addTo(k.awaited, r.pending[i], &c, r.values[i]); err != nil {
+		if err := k.addTo(k.awaited, r.pending[i], r.values[i]); err != nil {
 			return err
 		}
 	}
@@ -131,7 +121,7 @@ func (r *Run) workspaces(c *Candidates, keep bool) []*workspace {
 	for i, b := range c.blocks {
 		f := r.bound[b]
 		if f == nil {
-			f = &workspace{view: view{b, make(map[int]*linalg.Dense)}, posteriors: make(map[*member]*posterior)}
+			f = &workspace{located: b, posteriors: make(map[*member]*posterior)}
 		}
 		out[i], bound[b] = f, f
 	}

@@ -24,8 +24,7 @@ type Run struct {
 	noise   float64       // noise variance where none is given, in units of the tasks' values
 	own     kernel.Kernel // of a process of the target's own
 	all     []*member
-	few     []*member // those of all that are always asked
-	many    []*member // those that are left out where their evidence is small
+	weighed bool // the members have masses
 
 	pts    []*point
 	y      []float64   // as told
@@ -33,11 +32,6 @@ type Run struct {
 	u      float64     // that unit
 	affine affinePrior // for values in it
 	given  []float64   // noise variances as told, 0 where none was
-
-	asked  []*member // of many, those still conditioned on values
-	round  int       // number of values at which some of them are left out next
-	scale  float64   // of the mass of all of many to that of those asked
-	active []*member // that have a mass, nil before the first Fit
 
 	pending []*point
 	values  []float64 // imagined of them, from the centre
@@ -54,14 +48,9 @@ func NewRun(m *Model, s Settings, noise float64, workers int) *Run {
 	}
 	r := &Run{m: m, s: s, noise: noise, workers: workers, own: m.ownKernel(&s)}
 	r.setUnit(r.unitFor(nil))
-	for i, h := range m.hypotheses(&s) {
-		k := &member{hypothesis: h, facts: h.about(), place: i, log: math.Log(h.about().prior)}
-		if r.all = append(r.all, k); !k.many {
-			r.few = r.all
-		}
+	for _, h := range m.hypotheses(&s) {
+		r.all = append(r.all, &member{hypothesis: h, facts: h.about(), log: math.Log(h.about().prior)})
 	}
-	r.many = r.all[len(r.few):]
-	r.restart()
 	return r
 }
 
@@ -80,7 +69,7 @@ func (r *Run) Fit(ctx context.Context, x *linalg.Dense, y, given []float64, pend
 		r.reset()
 		r.setUnit(u)
 	}
-	fresh := len(r.y) < len(y) || r.active == nil
+	fresh := len(r.y) < len(y) || !r.weighed
 	for i := len(r.y); i < len(y); i++ {
 		p, err := r.m.point(r.pts, x.Row(i), r.noise, r.own)
 		if err != nil {
@@ -130,7 +119,7 @@ func (r *Run) setUnit(u float64) {
 }
 
 func (r *Run) reset() {
-	r.pts, r.y, r.z, r.given, r.active, r.bound = nil, nil, nil, nil, nil, nil
+	r.pts, r.y, r.z, r.given, r.weighed, r.bound = nil, nil, nil, nil, false, nil
 	r.pending, r.values, r.panels = nil, nil, nil
 	r.restart()
 }
@@ -140,7 +129,6 @@ func (r *Run) restart() {
 	for _, k := range r.all {
 		k.reset()
 	}
-	r.asked, r.round, r.scale = slices.Clone(r.many), r.s.FirstRound, 1
 }
 
 func (r *Run) forgetPending() {
@@ -169,7 +157,7 @@ func (r *Run) settle(ctx context.Context, known bool) error {
 			return err
 		}
 		var s2 float64
-		for _, k := range r.active {
+		for _, k := range r.all {
 			s2 += k.mass * k.fit.all.s2
 		}
 		found := math.Log(s2) / 2
@@ -202,124 +190,40 @@ func (r *Run) centre() float64 {
 	return r.z[0]
 }
 
-// weigh conditions the members and computes their masses. Of the many that are still asked
-// those of the largest evidence stand for all. Before the first value nothing tells them
-// apart: where they are too many, their mass is left to the few, of which the population has
-// the mean of all tasks.
+// weigh conditions the members and computes their masses.
 func (r *Run) weigh(ctx context.Context) error {
-	t := len(r.y)
-	if err := r.narrow(ctx); err != nil {
+	nodes := r.affine.nodes(r.z, r.s.Reversed)
+	memory := make([]quadrature, parallel.Workers(r.workers, len(r.all)))
+	err := parallel.For(ctx, r.workers, len(r.all), func(w, i int) error {
+		k := r.all[i]
+		err := k.grow(r.pts, r.z, r.centre())
+		k.fit = r.affine.infer(&k.in, nodes, k.tail, r.centre(), &memory[w])
 		return err
-	}
-	nodes, err := r.follow(ctx, slices.Concat(r.few, r.asked), t)
+	})
 	if err != nil {
 		return err
 	}
-	foremost, scale := foremost(r.asked, r.s.Top)
-	if t == 0 && len(foremost) < len(r.asked) {
-		foremost = nil
-	}
-	r.active = slices.Concat(r.few, foremost)
-	var q quadrature
-	for _, k := range foremost {
-		k.fit = r.affine.infer(&k.in, nodes, k.tail, r.centre(), &q)
-	}
 	top := math.Inf(-1)
-	for _, k := range r.active {
+	for _, k := range r.all {
 		top = max(top, k.fit.evidence+k.log)
 	}
 	var total float64
-	for _, k := range r.active {
+	for _, k := range r.all {
 		k.mass = math.Exp(k.fit.evidence + k.log - top)
-		if k.many {
-			k.mass *= r.scale * scale
-		}
 		total += k.mass
 	}
 	if math.IsNaN(total) { // no number holds the squares of both
 		scale := math.Exp(r.affine.logScale) * r.u
 		return fmt.Errorf("a value of %.3g and past values that differ by %.3g: no evidence for such a ratio can be computed", slices.MaxFunc(r.y, bySize), scale)
 	}
-	for _, k := range r.active {
+	for _, k := range r.all {
 		k.mass /= total
 	}
+	r.weighed = true
 	return nil
 }
 
 func bySize(a, b float64) int { return cmp.Compare(math.Abs(a), math.Abs(b)) }
-
-// narrow leaves out some of many, so that a value more does not cost a row of each of
-// hundreds: of the first n values, n being FirstRound and its doubles up to Window, the
-// Top·Window/n members of the largest evidence go on, and stand for all.
-func (r *Run) narrow(ctx context.Context) error {
-	for ; r.round <= min(len(r.y), r.s.Window); r.round *= 2 {
-		places := r.s.Top * r.s.Window / r.round
-		if len(r.asked) <= places {
-			continue
-		}
-		if _, err := r.follow(ctx, r.asked, r.round); err != nil {
-			return err
-		}
-		foremost, scale := foremost(r.asked, places)
-		r.asked = slices.DeleteFunc(r.asked, func(k *member) bool { return !slices.Contains(foremost, k) })
-		r.scale *= scale
-	}
-	return nil
-}
-
-// foremost returns the n members of the largest evidence, or all, in falling order, and the
-// ratio of the mass of all to theirs.
-func foremost(ks []*member, n int) (first []*member, scale float64) {
-	if len(ks) == 0 {
-		return nil, 1
-	}
-	first = slices.Clone(ks)
-	slices.SortStableFunc(first, func(a, b *member) int { return cmp.Compare(b.fit.evidence+b.log, a.fit.evidence+a.log) })
-	top := first[0].fit.evidence + first[0].log
-	var kept, all float64
-	for i, k := range first {
-		w := math.Exp(k.fit.evidence + k.log - top)
-		all += w
-		if i < n {
-			kept += w
-		}
-	}
-	return first[:min(len(first), n)], all / kept
-}
-
-// follow conditions members, those of one task next to each other, on the first n values. It
-// infers offset and scale, of many, of which few are predicted with, the evidence alone, on
-// the scales that it returns.
-func (r *Run) follow(ctx context.Context, ks []*member, n int) ([]node, error) {
-	nodes := r.affine.nodes(r.z[:n], r.s.Reversed)
-	var groups [][]*member // that share what a task takes off
-	for i, k := range ks {
-		if i > 0 && len(k.tasks) > 0 && slices.Equal(ks[i-1].tasks, k.tasks) {
-			groups[len(groups)-1] = append(groups[len(groups)-1], k)
-			continue
-		}
-		groups = append(groups, []*member{k})
-	}
-	type scratch struct {
-		crossing
-		quadrature
-	}
-	memory := make([]scratch, parallel.Workers(r.workers, len(groups)))
-	return nodes, parallel.For(ctx, r.workers, len(groups), func(w, i int) error {
-		s := &memory[w]
-		if err := r.m.grow(groups[i], r.pts, r.z, r.centre(), n, &s.crossing); err != nil {
-			return err
-		}
-		for _, k := range groups[i] {
-			if k.many {
-				k.fit.evidence, _ = r.affine.evidence(&k.in, nodes, k.tail, r.centre(), &s.quadrature)
-			} else {
-				k.fit = r.affine.infer(&k.in, nodes, k.tail, r.centre(), &s.quadrature)
-			}
-		}
-		return nil
-	})
-}
 
 // await conditions the run on points whose values are awaited, each as evaluated with
 // the mean that those before it leave. Points that it has already stay.
@@ -363,26 +267,21 @@ func deviation(y []float64) float64 {
 	return math.Sqrt(v)
 }
 
-// A Mass is the posterior mass of what hypotheses are about.
+// A Mass is the posterior mass of the hypotheses of a level.
 type Mass struct {
 	Level    Level
-	Cluster  int   // −1 where they are about none
-	Tasks    []int // of [Model.Tasks], nil where they are about more than can be named
 	Mass     float64
 	Reversed float64 // the part under which large is small
 }
 
-// Masses returns the posterior masses, which add up to 1: single tasks once each,
-// those of large evidence standing for all.
+// Masses returns the posterior masses, which add up to 1, of the levels that there are.
 func (r *Run) Masses() []Mass {
 	var out []Mass
-	for _, k := range r.active {
-		i := slices.IndexFunc(out, func(m Mass) bool {
-			return m.Level == k.level && m.Cluster == k.cluster && slices.Equal(m.Tasks, k.tasks)
-		})
+	for _, k := range r.all {
+		i := slices.IndexFunc(out, func(m Mass) bool { return m.Level == k.level })
 		if i < 0 {
 			i = len(out)
-			out = append(out, Mass{Level: k.level, Cluster: k.cluster, Tasks: k.tasks})
+			out = append(out, Mass{Level: k.level})
 		}
 		out[i].Mass += k.mass
 		out[i].Reversed += k.mass * k.fit.reversed
@@ -390,23 +289,20 @@ func (r *Run) Masses() []Mass {
 	return out
 }
 
-// PriorMeans returns the means of the population and of each cluster at the points told,
-// in the tasks' units.
+// PriorMeans returns the means of the population at the points told, in the tasks' units.
 func (r *Run) PriorMeans() [][]float64 {
-	out := make([][]float64, 1+len(r.m.clusters))
-	for i := range out {
-		for _, p := range r.pts {
-			out[i] = append(out[i], p.mean[i][0])
-		}
+	means := make([]float64, len(r.pts))
+	for i, p := range r.pts {
+		means[i] = p.mean[0]
 	}
-	return out
+	return [][]float64{means}
 }
 
 // NoiseVariance returns the mean noise variance of values that come without one, in
 // the values' units.
 func (r *Run) NoiseVariance() float64 {
 	var s2 float64
-	for _, k := range r.active {
+	for _, k := range r.all {
 		s2 += k.mass * k.fit.all.s2
 	}
 	return r.noise * s2 * r.u * r.u

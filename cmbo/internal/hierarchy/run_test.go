@@ -220,11 +220,11 @@ func TestRunAgainstBruteForce(t *testing.T) {
 		c, err := m.Candidates(ctx, cand, 1)
 		require.NoError(t, err)
 		all := join(x, cand)
-		parts := posteriors(run, c, run.active)
+		parts := posteriors(run, c, run.all)
 		n := rows(cand)
 		var logs []float64
 		var means, variances [][]float64
-		for i, k := range run.active {
+		for i, k := range run.all {
 			want, wantMean, wantVar := bruteForce(t, m, run.affine, k, all, run.z, m.grid.base.NoiseVariance, nodes)
 			assert.InDelta(t, want, k.fit.evidence, 1e-8*(1+math.Abs(want)), "evidence of %s with %d told", k, told)
 			mean, variance := make([]float64, n), make([]float64, n)
@@ -306,8 +306,7 @@ func conditioned(t *testing.T, told int) (*Run, []float64, *linalg.Dense) {
 
 // posteriors returns members' posteriors at the first block of candidates.
 func posteriors(run *Run, c *Candidates, ks []*member) []*posterior {
-	sets := indices(1 + len(run.m.clusters))
-	return run.told(run.workspaces(c, false)[0], ks, run.m.newPanels(sets, run.pts, 0, nil), new(tile))
+	return run.told(run.workspaces(c, false)[0], ks, run.m.newPanels(run.pts, 0, nil), new(tile))
 }
 
 // predictions returns what a fresh run predicts at cand.
@@ -328,7 +327,6 @@ func TestRunGrows(t *testing.T) {
 	r := rng.Stream(3, t.Name())
 	m := learn(t, makeTasks(3, 9, 10, 2, 0, 1), uniform(r, 30, 2), testSettings(2))
 	masses := m.Settings()
-	masses.Window, masses.Top = 8, 3          // 6 of 18 after four values, 3 after eight
 	const told, cands = panel + 3, block + 22 // more than go side by side
 	x, cand := uniform(r, told, 2), uniform(r, cands, 2)
 	y := make([]float64, told)
@@ -372,47 +370,6 @@ func TestRunGrows(t *testing.T) {
 	got, sd := make([]float64, cands), make([]float64, cands)
 	require.NoError(t, grown.Predict(ctx, got, sd, c, true))
 	require.Equal(t, want, got)
-}
-
-// Single tasks that are left out cost nothing more; those that are left stand for them.
-func TestNarrow(t *testing.T) {
-	r := rng.Stream(3, t.Name())
-	m := learn(t, makeTasks(3, 9, 10, 2, 0, 1), uniform(r, 30, 2), testSettings(2))
-	x := uniform(r, 20, 2)
-	y := make([]float64, 20)
-	for i := range y {
-		y[i] = family(r, x.Row(i), 0)
-	}
-	all, few := m.Settings(), m.Settings()
-	all.Top = 18
-	few.Window, few.Top = 16, 2
-	asked := map[int]int{1: 18, 4: 18, 5: 8, 8: 8, 9: 4, 16: 4, 17: 2, 20: 2}
-	level := func(run *Run, l Level) (sum float64) {
-		for _, h := range run.Masses() {
-			if h.Level == l {
-				sum += h.Mass
-			}
-		}
-		return sum
-	}
-	for n, want := range asked {
-		full, run := NewRun(m, all, math.NaN(), 1), NewRun(m, few, math.NaN(), 1)
-		v := x.View(0, 0, n, 2)
-		require.NoError(t, full.Fit(ctx, &v, y[:n], nil, nil))
-		require.NoError(t, run.Fit(ctx, &v, y[:n], nil, nil))
-		grown := 0
-		for _, c := range run.many {
-			if len(c.yt) == n {
-				grown++
-			}
-		}
-		assert.Equal(t, want, grown, "%d values", n)
-		if n <= 4 { // what was left out later has evidence of its own in full
-			for l := range NumLevels {
-				assert.InDelta(t, level(full, l), level(run, l), 1e-12, "level %d after %d values", l, n)
-			}
-		}
-	}
 }
 
 // The expected improvement is the sum over all parts, far down where only its logarithm
@@ -607,9 +564,7 @@ func TestAwaitedPoints(t *testing.T) {
 		l := k.awaited.chol.Lower()
 		for i, p := range pts {
 			row := make([]float64, i+1)
-			var c crossing
-			c.set(m, pts[:i+1])
-			k.covariance(row, &c)
+			k.covariance(row, &p.with)
 			row[i] += p.noise
 			for j, v := range row {
 				assert.InDelta(t, v, linalg.Dot(l.Row(i)[:j+1], l.Row(j)[:j+1]), 1e-12)
@@ -658,7 +613,7 @@ func TestPermutation(t *testing.T) {
 	y := []float64{1.3, 1.1, 2.9, 1.8, 2.2}
 	past := makeTasks(6, 8, 10, 2, 1, 1)
 	o := testSettings(2)
-	o.Singles, o.BaseTasks = 5, 6
+	o.BaseTasks = 6
 	mean, sd := predictions(t, learn(t, past, z, o), 1, x, y, nil, nil, cand)
 	turned := append(slices.Clone(past[3:]), past[:3]...)
 	m2, s2 := predictions(t, learn(t, turned, z, o), 1, x, y, nil, nil, cand)
@@ -706,7 +661,7 @@ func TestMassFollowsData(t *testing.T) {
 	for kind, f := range kinds {
 		ms := mass(f)
 		like := sum(ms, func(k Mass) bool {
-			return m.labels[kind] == k.Cluster || k.Level == SingleTask && k.Tasks[0]%2 == kind
+			return k.Level == Population
 		})
 		assert.Greater(t, like, 0.8, "%d: %v", kind, ms)
 	}
@@ -788,7 +743,7 @@ func TestNoiseInTheScaleFound(t *testing.T) {
 		run := NewRun(m, m.Settings(), math.NaN(), 1)
 		require.NoError(t, run.Fit(ctx, x, wide, slices.Repeat([]float64{given}, 4), nil))
 		var s2 float64
-		for _, c := range run.active {
+		for _, c := range run.all {
 			s2 += c.mass * c.fit.all.s2
 		}
 		for _, p := range run.pts {
@@ -851,26 +806,6 @@ func TestGOMAXPROCS(t *testing.T) {
 	require.Equal(t, s1, s4)
 }
 
-// Masses of single tasks name tasks, also where only some are hypotheses.
-func TestMassesNameTasks(t *testing.T) {
-	r := rng.Stream(7, t.Name())
-	past := makeTasks(13, 12, 10, 2, 0, 1)
-	o := testSettings(2)
-	o.Singles = 3
-	m := learn(t, past, uniform(r, 30, 2), o)
-	run := NewRun(m, m.Settings(), math.NaN(), 1)
-	require.NoError(t, run.Fit(ctx, linalg.NewDense(0, 2, nil), nil, nil, nil))
-	var named []int
-	for _, k := range run.Masses() {
-		if k.Level == SingleTask {
-			named = append(named, k.Tasks...)
-		}
-	}
-	slices.Sort(named)
-	require.ElementsMatch(t, sample(m.Tasks(), 3, o.Seed, "single tasks"), slices.Compact(named))
-	require.NotElementsMatch(t, []int{0, 1, 2}, named)
-}
-
 // A point takes what jitter it needs, up to gaussian.MaxJitter itself, and is refused
 // where that is not enough.
 func TestAppendRowJitter(t *testing.T) {
@@ -910,7 +845,7 @@ func TestParts(t *testing.T) {
 		at := x.View(0, 0, told, 2)
 		run := NewRun(m, m.Settings(), math.NaN(), 1)
 		require.NoError(t, run.Fit(ctx, &at, y, nil, nil))
-		for _, c := range run.active {
+		for _, c := range run.all {
 			var all part
 			signs := map[bool]int{}
 			for i, a := range c.fit.parts {
@@ -934,36 +869,6 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestSinglesBeforeTheFirstValue: nothing tells single tasks apart yet, so either all of
-// them stand among the hypotheses or none, and never some by the order they came in.
-func TestSinglesBeforeTheFirstValue(t *testing.T) {
-	for _, k := range []int{4, 20} {
-		m := learn(t, makeTasks(1, k, 8, 2, 3, 2), uniform(rng.Stream(1, t.Name()), 20, 2), testSettings(2))
-		run := NewRun(m, m.Settings(), math.NaN(), 1)
-		single := func() (tasks int, mass float64) {
-			var total float64
-			for _, s := range run.Masses() {
-				if total += s.Mass; s.Level == SingleTask {
-					tasks, mass = tasks+1, mass+s.Mass
-				}
-			}
-			assert.InDelta(t, 1, total, 1e-12)
-			return tasks, mass
-		}
-		require.NoError(t, run.Fit(ctx, linalg.NewDense(0, 2, nil), nil, nil, nil))
-		tasks, mass := single()
-		if k == 4 {
-			assert.Equal(t, 4, tasks)
-			assert.InDelta(t, run.s.Mass[SingleTask], mass, 1e-12)
-		} else {
-			assert.Zero(t, tasks)
-		}
-		require.NoError(t, run.Fit(ctx, uniform(rng.Stream(2, t.Name()), 1, 2), []float64{3}, nil, nil))
-		tasks, _ = single()
-		assert.NotZero(t, tasks)
-	}
-}
-
 // TestPredictRefusesWhatIsNotFinite: no NaN and no infinity is passed on as a prediction.
 func TestPredictRefusesWhatIsNotFinite(t *testing.T) {
 	run, _, cand := conditioned(t, 5)
@@ -972,7 +877,7 @@ func TestPredictRefusesWhatIsNotFinite(t *testing.T) {
 	mean, sd := make([]float64, rows(cand)), make([]float64, rows(cand))
 	require.NoError(t, run.Predict(ctx, mean, sd, c, false))
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-		for _, k := range run.active {
+		for _, k := range run.all {
 			k.fit.all.a = bad
 		}
 		require.ErrorContains(t, run.Predict(ctx, mean, sd, c, false), "is not finite")

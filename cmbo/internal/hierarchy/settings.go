@@ -27,21 +27,10 @@ type Settings struct {
 
 	// The population.
 	Neighbours int     // grid points that carry a point off the grid: the cost of an Ask is proportional
-	Singles    int     // tasks that are hypotheses of their own, at most: the cost of an Ask's first values
-	GroupTasks int     // tasks from which the moments of a group are learned, at most: the cost of Learn
+	GroupTasks int     // tasks from which the moments are learned, at most: the cost of Learn
 	Steps      int     // of EM: chosen on tables
 	Shrink     float64 // of the covariance towards the base kernel, a share: chosen on tables
 	Passes     int     // steps of EM over all tasks, where a sample of them is held
-
-	// Clusters.
-	Labels                []int   // given instead of found
-	Clusters, MaxClusters int     // smallest and largest number tried: four, chosen on tables
-	Rounds                int     // of the search for a partition, at most
-	ScorePartitions       bool    // score them where one number is tried, too
-	ClusterPoints         int     // grid points on which tasks are compared, at most: the cost is cubic
-	ClusterSteps          int     // of EM, from the population's moments: fewer, as members are few
-	ClusterShrink         float64 // as Shrink; clusters are drawn to the population besides
-	PullMean, PullCov     float64 // of a cluster to the population, in tasks: a covariance takes more tasks than a mean
 
 	// Offset and scale: see offsetScale.
 	PseudoScale      float64 // squared deviation of ln s of an imagined task more, for few tasks
@@ -56,17 +45,13 @@ type Settings struct {
 	WideScale        float64 // deviation of ln s there, at least
 
 	// The mixture.
-	Mass       [NumLevels]float64 // prior masses: chosen on tables
-	Taus       []float64          // what is unlike the task of a single one, in the population's covariance: a little or some
-	Besides    []float64          // variances of a process of the target's own beside what transfers, in the tasks': a trace, and a third of all
-	OwnKernel  kernel.Kernel      // its shape, of variance 1: lengths likely of any function
-	Reversed   float64            // mass of large being small
-	Top        int                // single tasks predicted with, at most: the cost of an Ask
-	FirstRound int                // number of values after which single tasks are first left out: fewer tell too little
-	Window     int                // and last: see narrow
-	MinMass    float64            // below which a hypothesis is not predicted with: nothing a plot would show
-	MaxParts   int                // of a hypothesis's scales of one sign in expected improvement
-	MinPart    float64            // mass below which such a part is left out
+	Mass      [NumLevels]float64 // prior masses: chosen on tables
+	Besides   []float64          // variances of a process of the target's own beside what transfers, in the tasks': a trace, and a third of all
+	OwnKernel kernel.Kernel      // its shape, of variance 1: lengths likely of any function
+	Reversed  float64            // mass of large being small
+	MinMass   float64            // below which a hypothesis is not predicted with: nothing a plot would show
+	MaxParts  int                // of a hypothesis's scales of one sign in expected improvement
+	MinPart   float64            // mass below which such a part is left out
 
 	// Values.
 	Compress bool // differences between low values of past tasks: see scaling.CompressLow
@@ -104,15 +89,13 @@ func DefaultSettings(dim int) Settings {
 		Seed:   1,
 		Kernel: DefaultKernel(dim), BaseTasks: 200, LengthSD: 1.5,
 		VarianceRange: [2]float64{0.05, 20}, LengthRange: [2]float64{0.02, 30}, NoiseRange: [2]float64{1e-4, 1}, MaxMean: 1,
-		Neighbours: 16, Singles: 256, GroupTasks: 1000, Steps: 16, Shrink: 0.1, Passes: 4,
-		Clusters: 4, MaxClusters: 4, Rounds: 50, ClusterPoints: 100,
-		ClusterSteps: 4, ClusterShrink: 0.2, PullMean: 2, PullCov: 10,
+		Neighbours: 16, GroupTasks: 1000, Steps: 16, Shrink: 0.1, Passes: 4,
 		PseudoScale: 1, MinScaleVariance: 0.04, NoScaleVariance: 4,
 		TransferTail: 0.01, NoTransferTail: 0.8, WideOffset: 10, WidestOffset: 1e6, WidestShare: 0.1,
 		WideScaleShare: 0.02, WideScale: 3,
-		Mass: [NumLevels]float64{NoTransfer: 0.2, Population: 0.8}, Taus: []float64{0.03, 0.3},
+		Mass:    [NumLevels]float64{NoTransfer: 0.2, Population: 0.8},
 		Besides: []float64{0.05, 0.5}, OwnKernel: DefaultKernel(dim), Reversed: 0.1,
-		Top: 16, FirstRound: 4, Window: 64, MinMass: 1e-3, MaxParts: 5, MinPart: 1e-4,
+		MinMass: 1e-3, MaxParts: 5, MinPart: 1e-4,
 		Compress: true, Hedge: Hedge{Trust: 0.8, Trusted: [2]int{4, 10}, Doubted: [2]int{1, 2}, Alone: [2]int{4, 5}},
 		SuccessVariance: 1, SuccessNoise: 0.1, MinLabelNoise: 0.05, SuccessNoTransfer: 0.02,
 	}

@@ -63,10 +63,8 @@ func NewSuccess(k kernel.Kernel, x *linalg.Dense) *Model {
 		k = kernel.Scale(s.SuccessVariance/v, k)
 	}
 	base := Base{Kernel: k, Mean: Succeeded, NoiseVariance: s.SuccessNoise}
-	m := &Model{grid: newGrid(base, at, 1), settings: s}
-	m.pop = m.grid.prior()
-	m.finish()
-	return m
+	g := newGrid(base, at, 1)
+	return &Model{grid: g, pop: g.prior(), settings: s}
 }
 
 // NewSuccessRun starts a run on labels; a model without tasks has one hypothesis only.

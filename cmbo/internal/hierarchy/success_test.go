@@ -100,7 +100,7 @@ func TestSuccessAgainstBruteForce(t *testing.T) {
 		all := join(x, cand)
 		var logs []float64
 		var ps [][]float64
-		for _, k := range run.active {
+		for _, k := range run.all {
 			mean, cov := denseMoments(t, m, k.hypothesis, all)
 			l, p := dense(t, mean, cov, labels, max(m.Base().NoiseVariance, m.settings.MinLabelNoise), m.Base().NoiseVariance)
 			assert.InDelta(t, l, k.fit.evidence, 1e-8*(1+math.Abs(l)), "evidence of %s with %d told", k, told)

@@ -1,7 +1,7 @@
 package hierarchy
 
-// table lists the hypotheses of a run, those of which there are many last. A share is that
-// of the level's mass, among those of the level.
+// table lists the hypotheses of a run. A share is that of the level's mass, among those of
+// the level.
 var table = []struct {
 	level Level
 	share float64
@@ -9,8 +9,6 @@ var table = []struct {
 }{
 	{NoTransfer, 1, noTransfers}, // a past that has nothing to do with the target must not hold it up
 	{Population, 1, populations}, // what all tasks share is worth most before the first values
-	{Cluster, 1, clusters},       // tasks come in groups, and few values tell which
-	{SingleTask, 1, singleTasks}, // one task that is like the target is worth more than any mean
 }
 
 // hypotheses returns those of the table, with the prior masses of the settings.

@@ -1,7 +1,6 @@
 package hierarchy
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/gocmbo/cmbo/internal/f64"
@@ -12,7 +11,7 @@ import (
 // A workspace is what a run has worked out at a block of candidates. It grows by a row a
 // point told, in the same way whether one at a time or all at once.
 type workspace struct {
-	view
+	*located
 	told       crossings
 	posteriors map[*member]*posterior
 
@@ -40,7 +39,7 @@ func (k *member) start(f *workspace) *posterior {
 		p.p1[j] = 1
 	}
 	k.mean(p.p2, f.located)
-	k.variance(p.variance, &f.view)
+	k.variance(p.variance, f.located)
 	return p
 }
 
@@ -89,10 +88,9 @@ func (r *Run) extend(f *crossings, x *linalg.Dense, at *located) {
 
 // cross makes the tile of a panel, with the crossings of its points from start to end with
 // the candidates. Those from fresh on have no covariances of e in x yet.
-func (t *tile) cross(m *Model, f *workspace, b *panels, x *crossings, start, end, fresh int) {
+func (t *tile) cross(f *workspace, b *panels, x *crossings, start, end, fresh int) {
 	t.carry(&b.cols[start/panel], f.located)
-	n, sets := f.len(), 1+len(m.clusters)
-	t.moments = resize(t.moments, panel*sets)
+	n := f.len()
 	for l := start; l < end; l++ {
 		i, p, defect := l%panel, b.pts[l], t.of(l%panel)
 		if l >= fresh && f.across != nil && !p.on[0] {
@@ -104,14 +102,7 @@ func (t *tile) cross(m *Model, f *workspace, b *panels, x *crossings, start, end
 				}
 			}
 		}
-		c := &t.with[i]
-		*c = crossing{
-			base: x.base[l], rest: x.rest[l], own: x.own[l], moments: t.moments[i*sets:][:sets],
-			m: m, p: p, block: &f.view, last: -1, row: t.taken[i*block:][:n],
-		}
-		for k, set := range b.sets {
-			c.moments[set] = t.of((1+k)*panel + i)[:n]
-		}
+		t.with[i] = crossing{base: x.base[l], rest: x.rest[l], own: x.own[l], pop: t.of(panel + i)[:n]}
 	}
 }
 
@@ -122,19 +113,15 @@ func (r *Run) condition(f *workspace, ks []*member, ps []*posterior, b *panels, 
 	from := len(x.rest) // points that all know
 	fresh := from
 	r.extend(x, b.x, f.located)
-	var order []int // of those that do not know all: members of one task share what it takes off
-	for i, p := range ps {
-		if known := len(p.w) - first; known < len(b.pts) {
-			order, from = append(order, i), min(from, known)
-		}
+	for _, p := range ps {
+		from = min(from, len(p.w)-first)
 	}
-	slices.SortFunc(order, func(i, j int) int { return cmp.Compare(ks[i].place, ks[j].place) })
 	for end := from; end < len(b.pts); {
 		start := end
 		end = min((start/panel+1)*panel, len(b.pts))
-		t.cross(r.m, f, b, x, start, end, fresh)
-		for _, i := range order {
-			k, p, n := ks[i], ps[i], f.len()
+		t.cross(f, b, x, start, end, fresh)
+		for i, p := range ps {
+			k, n := ks[i], f.len()
 			known := len(p.w) - first
 			made := make([]float64, max(end-known, 0)*n)
 			for l := known; l < end; l++ {

@@ -87,7 +87,7 @@ func (l *Learner) centers(ctx context.Context, members [][]*Source) ([]Prototype
 		err = parallel.For(ctx, l.Parallelism, finished-first, func(_, i int) (err error) {
 			c := first + i
 			out[c].Process = NewGeometric(members[c])
-			out[c].Normal, jitters[c], err = JitteredNormal(sums[c].mean, sums[c].cov)
+			out[c].Normal, jitters[c], err = jitteredNormal(sums[c].mean, sums[c].cov)
 			return wrap(err, "prototype of cluster %d", c)
 		})
 		for c := first; c < finished && err == nil; c++ {
@@ -112,7 +112,7 @@ func (l *Learner) barycenter(ctx context.Context, members []*Source) (Prototype,
 		mean, cov := make([]float64, n), new(linalg.Sym)
 		err := members[i].joint(ctx, mean, cov, l.Index, &white[w])
 		if err == nil {
-			normals[i], jitters[i], err = JitteredNormal(mean, cov)
+			normals[i], jitters[i], err = jitteredNormal(mean, cov)
 		}
 		return err
 	})
@@ -133,7 +133,7 @@ func (l *Learner) barycenter(ctx context.Context, members []*Source) (Prototype,
 	}
 	var cov linalg.Sym
 	cov.Copy(b.Center.Cov())
-	normal, jitter, err := JitteredNormal(b.Center.Mean(), &cov)
+	normal, jitter, err := jitteredNormal(b.Center.Mean(), &cov)
 	if err != nil {
 		return Prototype{}, err
 	}

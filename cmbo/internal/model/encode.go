@@ -194,7 +194,7 @@ func decodeNormal(d *codec.Decoder, index *linalg.Dense) (*gaussian.Normal, erro
 	if d.Err != nil {
 		return nil, d.Err
 	}
-	normal, _, err := JitteredNormal(mean, cov)
+	normal, _, err := jitteredNormal(mean, cov)
 	return normal, err
 }
 

@@ -80,7 +80,7 @@ func (p *Prior) Reindex(ctx context.Context, index *linalg.Dense, workers int) (
 			copy(cov.Row(r)[:r+1], cross.Row(r)[:r+1])
 		}
 		cov.Mirror()
-		normal, jitter, err := JitteredNormal(mean, cov)
+		normal, jitter, err := jitteredNormal(mean, cov)
 		if err != nil {
 			return nil, wrap(err, "prototype %d on %d candidates", i, n)
 		}

@@ -258,14 +258,14 @@ func (a *Weighted) posteriorOnIndex(r *stepScratch) error {
 	return wrap(err, "posterior on the index set")
 }
 
-// JitteredNormal makes a Normal of a covariance that rounding may have left
+// jitteredNormal makes a Normal of a covariance that rounding may have left
 // without a Cholesky factor, adding the smallest jitter that gives it one. It
 // keeps its arguments.
-func JitteredNormal(mean []float64, cov *linalg.Sym) (*gaussian.Normal, float64, error) {
+func jitteredNormal(mean []float64, cov *linalg.Sym) (*gaussian.Normal, float64, error) {
 	return adoptJittered(new(linalg.Cholesky), mean, cov)
 }
 
-// adoptJittered is JitteredNormal on the memory of c.
+// adoptJittered is jitteredNormal on the memory of c.
 func adoptJittered(c *linalg.Cholesky, mean []float64, cov *linalg.Sym) (*gaussian.Normal, float64, error) {
 	jitter, err := c.FactorizeJitter(cov, gaussian.MaxJitter)
 	if err != nil {

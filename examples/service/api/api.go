@@ -97,9 +97,10 @@ type Learn struct {
 	// Variant chooses the paper's method and a variant of it, such as
 	// WssClus_WssCMP. Without it the library's default is learned, the
 	// hierarchical prior.
-	Variant  string `json:"variant,omitempty"`
-	YPolicy  string `json:"y_policy,omitempty"`
-	Clusters *int   `json:"clusters,omitempty"`
+	Variant string `json:"variant,omitempty"`
+	YPolicy string `json:"y_policy,omitempty"`
+	// Clusters and what follows on clusters concern the paper's method alone.
+	Clusters *int `json:"clusters,omitempty"`
 	// MaxClusters has the number chosen between Clusters and it, by the scores of
 	// the partitions if PartitionScores is set.
 	MaxClusters     *int `json:"max_clusters,omitempty"`
@@ -490,8 +491,8 @@ type Prediction struct {
 type Diagnostics struct {
 	// Weights are those for the next proposal, which add up to 1: of the clusters
 	// if the prior was learned for a variant, else of the hypotheses of the
-	// hierarchical prior, which are no transfer, all past tasks as one population,
-	// each cluster, and single tasks.
+	// hierarchical prior, which are no transfer and all past tasks as one
+	// population.
 	Weights  Row       `json:"weights,omitempty"`
 	Clusters []Cluster `json:"clusters,omitempty"`
 	// History has the weights each trial was chosen with, and the distances

@@ -176,6 +176,7 @@ func (m *Manager) describe(s *Study, prior *cmbo.Prior) []cmbo.Option {
 	s.minimize, s.modelName = s.header.Options.Minimize, "Gaussian process without a prior"
 	if prior != nil {
 		s.minimize, s.clusters, s.modelName = prior.Minimizes(), clustersOf(prior), "hierarchical prior"
+		s.pastTasks = prior.NumTasks()
 		if v, ok := prior.Variant(); ok {
 			name := s.header.Options.Variant // which may weigh in another way
 			if name == "" {

@@ -83,7 +83,7 @@ func TestPriors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if digest, _, name := s.Prior(); digest != a.Digest || name != "b" || len(s.Clusters()) != 2 {
+	if digest, _, name := s.Prior(); digest != a.Digest || name != "b" || s.PastTasks() != len(tasks) || s.Clusters() != nil {
 		t.Fatal(digest, name)
 	}
 	s, _, err = m.Create(t.Context(), "f", &api.NewStudy{ID: "learned", Space: unitSpace(t), Learn: &learn})
@@ -267,7 +267,7 @@ func TestLearnFromStudies(t *testing.T) {
 func TestLearnOptions(t *testing.T) {
 	m := open(t, study.Config{Dir: t.TempDir()})
 	two, three, points := 2, 3, 6
-	learn := api.Learn{Tasks: pastTasks(), Clusters: &two, MaxClusters: &three, PartitionScores: true, ClusterPoints: &points, IndexPoints: &points}
+	learn := api.Learn{Tasks: pastTasks(), Variant: "WssClus_WssCMP", Clusters: &two, MaxClusters: &three, PartitionScores: true, ClusterPoints: &points, IndexPoints: &points}
 	p, err := m.LearnPrior(t.Context(), &api.NewPrior{Space: unitSpace(t), Learn: learn})
 	if err != nil {
 		t.Fatal(err)
@@ -276,7 +276,7 @@ func TestLearnOptions(t *testing.T) {
 	for i := range learn.Tasks {
 		tasks = append(tasks, learn.Tasks[i].Task())
 	}
-	want, err := cmbo.Learn(t.Context(), unitSpace(t), tasks, cmbo.WithClusterRange(2, 3), cmbo.WithPartitionScores(), cmbo.WithClusterPoints(points), cmbo.WithIndexPoints(points))
+	want, err := cmbo.Learn(t.Context(), unitSpace(t), tasks, cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithClusterRange(2, 3), cmbo.WithPartitionScores(), cmbo.WithClusterPoints(points), cmbo.WithIndexPoints(points))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,6 +286,10 @@ func TestLearnOptions(t *testing.T) {
 	learn.Clusters = nil
 	if _, err := m.LearnPrior(t.Context(), &api.NewPrior{Space: unitSpace(t), Learn: learn}); !errors.Is(err, study.ErrRequest) {
 		t.Errorf("max_clusters alone: %v", err)
+	}
+	learn.Clusters, learn.Variant = &two, ""
+	if _, err := m.LearnPrior(t.Context(), &api.NewPrior{Space: unitSpace(t), Learn: learn}); !errors.Is(err, cmbo.ErrOption) {
+		t.Errorf("clusters without a variant: %v", err)
 	}
 	q := &api.NewStudy{ID: "s", Space: unitSpace(t), Prior: p.Digest, Options: api.Options{Weights: "nobody's"}}
 	if _, _, err := m.Create(t.Context(), "f", q); !errors.Is(err, cmbo.ErrOption) {

@@ -26,6 +26,7 @@ type Study struct {
 	limits    Limits
 	minimize  bool
 	clusters  []api.Cluster
+	pastTasks int
 	modelName string
 	turns     *turns.Turns // shared
 	pace      turns.Pace
@@ -510,7 +511,10 @@ func (s *Study) Prior() (digest, base, name string) {
 	return s.header.Prior, s.header.Base, s.header.PriorName
 }
 
-// Clusters returns the prior's clusters, nil without one. They are shared.
+// PastTasks returns the number of tasks that the prior was learned from, 0 without one.
+func (s *Study) PastTasks() int { return s.pastTasks }
+
+// Clusters returns the prior's clusters, nil if it has none. They are shared.
 func (s *Study) Clusters() []api.Cluster { return s.clusters }
 
 // Model names what the study's proposals come from, as in cmbo.Learn: a Gaussian

@@ -84,7 +84,7 @@ func makeKinds() ([]Kind, error) {
 		tasks = append(tasks, t)
 	}
 	learn := func(opts ...cmbo.LearnOption) (prior *cmbo.Prior, digest string, err error) {
-		opts = append(opts, cmbo.WithClusters(2), cmbo.WithIndexPoints(20), cmbo.WithClusterPoints(10))
+		opts = append(opts, cmbo.WithIndexPoints(20))
 		if prior, err = cmbo.Learn(context.Background(), space, tasks, opts...); err == nil {
 			digest, err = prior.Digest()
 		}
@@ -94,7 +94,7 @@ func makeKinds() ([]Kind, error) {
 	if err != nil {
 		return nil, err
 	}
-	paper, paperDigest, err := learn(cmbo.WithVariant(cmbo.WssClusWssCMP))
+	paper, paperDigest, err := learn(cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithClusters(2), cmbo.WithClusterPoints(10))
 	if err != nil {
 		return nil, err
 	}

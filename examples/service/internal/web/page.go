@@ -83,7 +83,7 @@ func intro(t *study.Study, m study.Summary) string {
 	}
 	prior := "It started without a prior."
 	if s := summary(t); s.Prior != "" {
-		prior = fmt.Sprintf("It started from the prior `%s`, %s of past tasks.", priorLabel(s), plural(len(t.Clusters()), "cluster"))
+		prior = fmt.Sprintf("It started from the prior `%s` of %s.", priorLabel(s), plural(t.PastTasks(), "past task"))
 	}
 	if m.Enqueued > 0 {
 		line += fmt.Sprintf(" %s enqueued.", plural(m.Enqueued, "point"))
@@ -409,22 +409,17 @@ func weightChart(p *plot.Page, t *study.Study, m study.Summary) {
 	for i, c := range t.Clusters() {
 		names[i] = clusterName(c)
 	}
-	last := 0 // areas after those of the clusters
 	caption := "The weights of the clusters of past tasks when each trial was chosen. They change once a trial is told."
-	if len(trials[0].Weights) > len(names) {
-		last = 1
-		names = slices.Concat([]string{"no transfer", "all past tasks"}, names, []string{"single tasks"})
-		if k := len(trials[0].Weights); k != len(names) { // hypotheses that this page has no names for
-			names = names[:0]
-			for i := range k {
-				names = append(names, fmt.Sprintf("hypothesis %d", i+1))
-			}
+	if len(names) == 0 {
+		names = []string{"no transfer", "all past tasks"}
+		for i := len(names); i < len(trials[0].Weights); i++ { // hypotheses that this page has no names for
+			names = append(names, fmt.Sprintf("hypothesis %d", i+1))
 		}
-		caption = "How far the past was believed to bear on this task when each trial was chosen: not at all, as one population, by a cluster of it, or by single tasks. It changes once a trial is told."
+		caption = "How far the past was believed to bear on this task when each trial was chosen: not at all, or as one population. It changes once a trial is told."
 	}
-	rest, to := len(names)-last, len(names)-last // the clusters summed up
-	if len(names) > shownWeights {
-		rest = shownWeights - 1 - last
+	rest := len(names)
+	if rest > shownWeights {
+		rest = shownWeights - 1
 	}
 	var series []plot.Series
 	add := func(name string, from, to int) {
@@ -441,11 +436,8 @@ func weightChart(p *plot.Page, t *study.Study, m study.Summary) {
 	for i := range rest {
 		add(names[i], i, i+1)
 	}
-	if rest < to {
-		add(plural(to-rest, "other cluster"), rest, to)
-	}
-	for i := to; i < len(names); i++ {
-		add(names[i], i, i+1)
+	if n := len(names) - rest; n > 0 {
+		add(plural(n, "other cluster"), rest, len(names))
 	}
 	chart := &plot.Chart{
 		X: plot.Axis{Label: "trial", Integer: true}, Y: plot.Axis{Label: "weight", Min: 0, Max: 1},

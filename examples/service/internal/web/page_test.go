@@ -72,7 +72,7 @@ func TestPages(t *testing.T) {
 		shown := []string{"best so far", "cancelled", "0.25", `http-equiv="refresh" content="5"`, "The model: Gaussian process without a prior.", "What more evaluations would bring is not known yet"}
 		switch k.Past {
 		case "past":
-			shown = append(shown[:4:4], "The model: hierarchical prior.", "no transfer", "all past tasks", "0: past 0", "single tasks", "Too early to tell: ", "found to bear on this task, after ")
+			shown = append(shown[:4:4], "The model: hierarchical prior.", "no transfer", "all past tasks", "Too early to tell: ", "found to bear on this task, after ")
 		case "past-paper":
 			shown = append(shown[:4:4], "The model: variant WssClus_JefCMP of the paper", "0: past 0", "does not weigh the past")
 		}
@@ -88,8 +88,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// Of many clusters some are summed up; the other hypotheses of a hierarchical prior
-// are drawn all the same.
+// Of many clusters some are summed up; of a hierarchical prior its hypotheses are drawn.
 func TestWeightsOfManyClusters(t *testing.T) {
 	s := newService(t)
 	c := s.over(t)
@@ -98,7 +97,7 @@ func TestWeightsOfManyClusters(t *testing.T) {
 		t.Fatal(err)
 	}
 	clusters, points := 9, 12
-	learn := &api.Learn{Clusters: &clusters, IndexPoints: &points, ClusterPoints: &points}
+	learn := &api.Learn{IndexPoints: &points}
 	for i := range clusters {
 		task := api.Task{ID: fmt.Sprintf("task %d", i)}
 		for j := range points {
@@ -108,11 +107,15 @@ func TestWeightsOfManyClusters(t *testing.T) {
 		learn.Tasks = append(learn.Tasks, task)
 	}
 	for variant, want := range map[string]*regexp.Regexp{
-		"":               regexp.MustCompile(`areas of no transfer, all past tasks, 0: task \d, 1: task \d, 2: task \d, 3: task \d, 5 other clusters, single tasks;`),
+		"":               regexp.MustCompile(`areas of no transfer, all past tasks;`),
 		"WssClus_WssCMP": regexp.MustCompile(`areas of 0: task \d, 1: task \d, 2: task \d, 3: task \d, 4: task \d, 5: task \d, 6: task \d, 2 other clusters;`),
 	} {
 		id := "s" + strings.ToLower(variant)[:min(3, len(variant))]
-		learn.Variant = variant
+		if learn.Variant = variant; variant != "" {
+			learn.Clusters, learn.ClusterPoints = &clusters, &points
+		} else {
+			learn.Clusters, learn.ClusterPoints = nil, nil
+		}
 		if _, err := c.CreateStudy(t.Context(), &api.NewStudy{ID: id, Space: space, Learn: learn}); err != nil {
 			t.Fatal(err)
 		}
