@@ -287,7 +287,7 @@ func decodeParams(d *codec.Decoder) []Param {
 			p.Step = d.Float()
 		}
 		if kind == KindOrdinal {
-			p.Values = d.Floats()
+			p.Values = d.Numbers()
 		}
 		if ps[i], err = p.Param(); err != nil {
 			d.Fail("%v", err)

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -200,15 +201,18 @@ func FuzzLearn(f *testing.F) {
 }
 
 // FuzzDecodePrior: whatever stands behind a right checksum, there is no panic,
-// and a prior that is accepted works.
+// and a prior that is accepted is encoded as it was and works.
 func FuzzDecodePrior(f *testing.F) {
 	space, err := cmbo.UnitCube(1)
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, v := range cmbo.Variants() {
-		tasks := []cmbo.Task{{ID: "a", X: [][]float64{{0.1}, {0.7}}, Y: []float64{1, 2}}, {ID: "b", X: [][]float64{{0.3}}, Y: []float64{5}}}
-		p, err := cmbo.Learn(ctx, space, tasks, cmbo.WithVariant(v), cmbo.WithIndexPoints(3), cmbo.WithClusterPoints(3))
+	list, err := cmbo.Candidates([][]float64{{0}, {0.25}, {0.5}, {1}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	add := func(s *cmbo.Space, tasks []cmbo.Task, opts ...cmbo.LearnOption) {
+		p, err := cmbo.Learn(ctx, s, tasks, append(opts, cmbo.WithIndexPoints(3), cmbo.WithClusterPoints(3))...)
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -218,17 +222,46 @@ func FuzzDecodePrior(f *testing.F) {
 		}
 		f.Add(b.Bytes())
 	}
+	tasks := []cmbo.Task{{ID: "a", X: [][]float64{{0.1}, {0.7}}, Y: []float64{1, 2}}, {ID: "b", X: [][]float64{{0.3}}, Y: []float64{5}}}
+	for _, v := range cmbo.Variants() {
+		add(space, tasks, cmbo.WithVariant(v))
+	}
+	add(space, tasks)
+	add(list, tasks)
+	add(space, tasks, cmbo.WithMinimize(), cmbo.WithYPolicy(cmbo.Copula), cmbo.WithSeed(1<<63))
+	failing := slices.Clone(tasks)
+	failing[0].Failed, failing[0].NoiseVariance = [][]float64{{0.9}}, []float64{0.1, 0}
+	failing[1].Outputs = map[string][]float64{"seconds": {3}}
+	add(space, append(failing, cmbo.Task{ID: "crashed", Failed: [][]float64{{0.8}}}))
+	outputs := slices.Clone(tasks)
+	outputs[0].Outputs = map[string][]float64{"seconds": {1, math.NaN()}, "size": {-1, 2}}
+	add(space, outputs, cmbo.WithMinimize())
 	f.Fuzz(func(t *testing.T, b []byte) {
-		p, err := cmbo.DecodePrior(bytes.NewReader(cmbo.Reseal(b)))
+		b = cmbo.Reseal(b)
+		p, err := cmbo.DecodePrior(bytes.NewReader(b))
 		if err != nil {
 			if !errors.Is(err, cmbo.ErrCorrupt) && !errors.Is(err, cmbo.ErrVersion) {
 				t.Fatalf("an error of no kind: %v", err)
 			}
 			return
 		}
-		o, err := cmbo.New(space, cmbo.WithPrior(p), cmbo.WithCandidateCounts(8, 2))
+		var again bytes.Buffer
+		if err := p.Encode(&again); err != nil {
+			t.Fatalf("what was accepted cannot be encoded: %v", err)
+		}
+		if !bytes.Equal(b, again.Bytes()) {
+			t.Fatalf("%d bytes were accepted, and %d others are their encoding", len(b), again.Len())
+		}
+		for _, task := range p.Tasks() {
+			for _, y := range task.Y {
+				if !(math.Abs(y) <= 1e301) {
+					t.Fatalf("task %q has a value of %g", task.ID, y)
+				}
+			}
+		}
+		o, err := cmbo.New(p.Space(), cmbo.WithPrior(p), cmbo.WithCandidateCounts(8, 2))
 		checkError(t, err)
-		if err == nil {
+		if err == nil && p.Space().Dim() < 6 {
 			_, err = o.Ask(ctx)
 			checkError(t, err)
 		}

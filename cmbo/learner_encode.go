@@ -210,7 +210,7 @@ func readLearner(d *codec.Decoder, s *Space) (*Learner, error) {
 	if !summed || d.Err != nil {
 		return l, d.Err
 	}
-	sums := &sums{mean: d.Finite(), sd: d.Finite()}
+	sums := &sums{mean: d.Value(), sd: d.Value()}
 	if !(sums.sd > 0) {
 		d.Fail("a scale of %g", sums.sd)
 	}

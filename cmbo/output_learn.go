@@ -189,7 +189,7 @@ func (p *Prior) decodeOutputs(d *codec.Decoder) error {
 		d.Fail("outputs without any")
 	}
 	for i := range n {
-		o := &outputPrior{name: d.Text(), warp: scaling.Warp{Unit: d.Finite()}}
+		o := &outputPrior{name: d.Text(), warp: scaling.Warp{Unit: d.Value()}}
 		if err := space.CheckOutputName(o.name); err != nil || i > 0 && p.outputs[i-1].name >= o.name || !(o.warp.Unit >= 0) {
 			d.Fail("output %q, warped by %g", o.name, o.warp.Unit)
 		}

@@ -13,6 +13,7 @@ import (
 	"io"
 	"math"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -195,9 +196,13 @@ func (d *Decoder) Byte() byte     { return d.take(1)[0] }
 func (d *Decoder) Fixed() uint64  { return binary.LittleEndian.Uint64(d.take(8)) }
 func (d *Decoder) Float() float64 { return math.Float64frombits(d.Fixed()) }
 
+// padded reports whether an integer of n bytes has more than it needs, as none has that an
+// Encoder writes.
+func padded(b []byte, n int) bool { return n > 1 && b[n-1] == 0 }
+
 func (d *Decoder) uint() uint64 {
 	v, n := binary.Uvarint(d.Buf)
-	if n <= 0 || d.Err != nil {
+	if n <= 0 || padded(d.Buf, n) || d.Err != nil {
 		d.Fail("a bad integer")
 		return 0
 	}
@@ -207,7 +212,7 @@ func (d *Decoder) uint() uint64 {
 
 func (d *Decoder) Int() int {
 	v, n := binary.Varint(d.Buf)
-	if n <= 0 || d.Err != nil || int64(int(v)) != v {
+	if n <= 0 || padded(d.Buf, n) || d.Err != nil || int64(int(v)) != v {
 		d.Fail("a bad integer")
 		return 0
 	}
@@ -272,7 +277,28 @@ func (d *Decoder) Finite() float64 {
 	return v
 }
 
-func (d *Decoder) Floats() []float64 {
+// Value reads a measured value, or what was computed of some in their own units, which
+// [points.MaxValue] bounds, so that sums of squares stay finite.
+func (d *Decoder) Value() float64 {
+	v := d.Finite()
+	d.bounded(v, points.MaxValue)
+	return v
+}
+
+// bounded fails if v is larger than most, whatever its sign.
+func (d *Decoder) bounded(v, most float64) {
+	if math.Abs(v) > most {
+		d.Fail("a number of %g; the largest is %g", v, most)
+	}
+}
+
+// Floats reads a list of values, each as [Decoder.Value] does.
+func (d *Decoder) Floats() []float64 { return d.floats(points.MaxValue) }
+
+// Numbers reads a list of any finite numbers.
+func (d *Decoder) Numbers() []float64 { return d.floats(math.MaxFloat64) }
+
+func (d *Decoder) floats(most float64) []float64 {
 	n := d.uint()
 	if n == 0 {
 		return nil
@@ -284,6 +310,7 @@ func (d *Decoder) Floats() []float64 {
 	v := make([]float64, n)
 	for i := range v {
 		v[i] = d.Finite()
+		d.bounded(v[i], most)
 	}
 	return v
 }
@@ -314,9 +341,10 @@ func (e *Encoder) Lower(a *linalg.Sym) {
 	}
 }
 
-// Lower reads a symmetric matrix of n rows, nil if it has not so many.
+// Lower reads a symmetric matrix of n rows, nil if it has not so many. Its entries may be
+// squares of values.
 func (d *Decoder) Lower(n int) *linalg.Sym {
-	packed := d.Floats()
+	packed := d.floats(points.MaxValue * points.MaxValue)
 	if len(packed) != n*(n+1)/2 {
 		d.Fail("a symmetric matrix of %d entries on %d points", len(packed), n)
 	}
@@ -384,6 +412,13 @@ func (d *Decoder) Points(dim int) *linalg.Dense {
 	d.Within("Points", int64(rows), int64(d.Limits.Points), "a set of %d points", rows)
 	if rows < 1 || cols != dim {
 		d.Fail("%d points of %d coordinates in a space of %d", rows, cols, dim)
+	}
+	for i := range rows {
+		for _, v := range m.Row(i) {
+			if !(v >= 0 && v <= 1) {
+				d.Fail("a point at %g of the unit cube", v)
+			}
+		}
 	}
 	return m
 }

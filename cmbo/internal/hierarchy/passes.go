@@ -238,7 +238,7 @@ func (g *grid) encode(e *codec.Encoder) error {
 
 // decodeGrid reads what encode wrote.
 func decodeGrid(d *codec.Decoder, dim int) (*grid, error) {
-	base := Base{Kernel: d.Kernel(), Mean: d.Finite(), NoiseVariance: d.Finite()}
+	base := Base{Kernel: d.Kernel(), Mean: d.Value(), NoiseVariance: d.Value()}
 	z, neighbours := d.Points(dim), d.Int()
 	if d.Err == nil && (base.Kernel == nil || !(base.NoiseVariance > 0) || neighbours < 1) {
 		d.Fail("a prior without a base process")
