@@ -1,7 +1,7 @@
 // Command mutate changes formulas one at a time and says which changes the tests
 // notice.
 //
-//	nice go run ./internal/mutate -out FILE
+//	nice go -C internal/tools run ./mutate -out FILE
 //
 // It lists every place in the files of [groups] where one operator of sites can
 // change the source, draws places by the seed, as many from each group, until n
@@ -37,6 +37,7 @@ import (
 
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/tools/repository"
 )
 
 //go:embed survivors.txt
@@ -67,7 +68,11 @@ func main() {
 	flag.BoolVar(&o.list, "list", false, "print the mutants drawn and run nothing; some may not compile")
 	flag.BoolVar(&o.again, "survivors", false, "test those again that FILE says survived")
 	flag.Parse()
-	if err := run(context.Background(), o); err != nil {
+	err := repository.Enter()
+	if err == nil {
+		err = run(context.Background(), o)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
 		os.Exit(1)
 	}
@@ -93,7 +98,7 @@ func run(ctx context.Context, o options) error {
 	if o.out == "" && !o.list {
 		return errors.New("-out names no file")
 	}
-	root, err := moduleRoot(ctx)
+	root, err := os.Getwd()
 	if err != nil {
 		return err
 	}
@@ -274,11 +279,6 @@ func (o options) runTests(ctx context.Context, root, dir string, s suite, mutant
 		return killed, out, nil
 	}
 	return "", out, err
-}
-
-func moduleRoot(ctx context.Context) (string, error) {
-	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
-	return strings.TrimSpace(string(out)), err
 }
 
 // readResults reads what an earlier run wrote; the last line on a mutant counts.

@@ -2,7 +2,7 @@
 // -run, -bench or -fuzz pattern, or one alternative of it, that names nothing: go test
 // itself would pass.
 //
-//	go run ./internal/patterns
+//	go -C internal/tools run ./patterns
 package main
 
 import (
@@ -14,6 +14,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/gocmbo/cmbo/internal/tools/repository"
 )
 
 var (
@@ -24,7 +26,10 @@ var (
 )
 
 func main() {
-	names, err := output("git", "ls-files", "*.md", "*.go", ".ci/*", ":!internal/patterns")
+	if err := repository.Enter(); err != nil {
+		fail(err)
+	}
+	names, err := output("git", "ls-files", "*.md", "*.go", ".ci/*", ":!internal/tools/patterns")
 	if err != nil {
 		fail(err)
 	}

@@ -2,7 +2,7 @@
 // used neither in another package nor in an example or an external test of their
 // own.
 //
-//	go run ./internal/surface [-all] [-accepted FILE [-write]] [package pattern ...]
+//	go -C internal/tools run ./surface [-all] [-accepted FILE [-write]] [package pattern ...]
 //
 // For each package it prints how many names are exported, methods included and fields
 // not, how many of them another package uses, and those that nobody does. With
@@ -34,6 +34,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"github.com/gocmbo/cmbo/internal/tools/repository"
 )
 
 func main() {
@@ -45,7 +47,11 @@ func main() {
 	if len(patterns) == 0 {
 		patterns = []string{"./..."}
 	}
-	idle, err := run(os.Stdout, *all, patterns)
+	err := repository.Enter()
+	var idle []string
+	if err == nil {
+		idle, err = run(os.Stdout, *all, patterns)
+	}
 	if err == nil && *accepted != "" {
 		err = hold(*accepted, idle, *write)
 	}

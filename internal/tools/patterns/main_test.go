@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gocmbo/cmbo/internal/tools/repository"
 )
 
 func TestCheck(t *testing.T) {
@@ -21,7 +23,10 @@ func TestCheck(t *testing.T) {
 
 // TestTests: names come from tests inside and outside of a package.
 func TestTests(t *testing.T) {
-	names, err := tests("../../linalg ../../cmbo")
+	root, err := repository.Root()
+	require.NoError(t, err)
+	t.Chdir(root)
+	names, err := tests("./linalg ./cmbo")
 	require.NoError(t, err)
 	require.Contains(t, names, "TestGoldenTrace")
 	require.Contains(t, names, "ExampleCholesky")

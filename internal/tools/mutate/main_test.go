@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gocmbo/cmbo/internal/tools/repository"
 )
 
 const source = `package p
@@ -111,7 +113,7 @@ func main() {
 }
 
 func TestGroupsHaveFiles(t *testing.T) {
-	root, err := moduleRoot(t.Context())
+	root, err := repository.Root()
 	require.NoError(t, err)
 	for _, g := range groups {
 		ms, err := g.mutants(root)
