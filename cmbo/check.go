@@ -40,6 +40,8 @@ func (o option) applyCheck(c *checkConfig) error {
 	switch o.id {
 	case optPrior, optSurrogate, optJournal, optJournalMark:
 		return optionErrorf("%s, and Check makes the priors and the runs itself", o.id)
+	case optCost, optBudget:
+		return optionErrorf("%s, and Check counts evaluations", o.id)
 	case optLabels:
 		return optionErrorf("WithLabels, and Check learns from other tasks each time")
 	}
@@ -54,6 +56,11 @@ func (o option) applyCheck(c *checkConfig) error {
 		run := &runConfig{outputs: c.outputs}
 		if err := o.run(run); err != nil {
 			return err
+		}
+		for _, out := range run.outputs {
+			if out.Cost {
+				return optionErrorf("output %q as the cost, and Check counts evaluations", out.Name)
+			}
 		}
 		c.outputs = run.outputs
 		c.with = append(c.with, o)
@@ -324,7 +331,7 @@ func (c *checkConfig) replay(ctx context.Context, r *replay.Record, opts ...Opti
 		}
 		return o.Tell(trial, r.Y[candidate], Outputs(r.Outputs[candidate]))
 	}
-	out.Regret, out.Evaluations, err = r.Play(ctx, replay.Run{Ask: ask, Tell: tell, Failed: o.TellFailed}, c.evaluations)
+	out.Regret, out.Evaluations, err = r.Play(ctx, replay.Run{Ask: ask, Tell: tell, Failed: func(id int) error { return o.TellFailed(id) }}, c.evaluations)
 	return o, out, err
 }
 

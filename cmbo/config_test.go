@@ -31,6 +31,9 @@ func (flat) Predict(_ context.Context, mean, sd []float64, _ *linalg.Dense) erro
 	return nil
 }
 
+// norm1 is a cost known beforehand.
+func norm1(x []float64) float64 { return 1 + x[0] + x[1] }
+
 func configPrior(t *testing.T, opts ...LearnOption) (*Space, *Prior) {
 	box, err := UnitCube(2)
 	require.NoError(t, err)
@@ -63,6 +66,8 @@ func TestSnapshotHoldsConfig(t *testing.T) {
 		"initial":     {opts: []Option{WithInitial(3)}},
 		"repeats":     {opts: []Option{WithRepeats()}},
 		"outputs":     {opts: []Option{WithOutput("b"), WithOutput("a", Optional())}},
+		"cost":        {[]Option{WithCost(norm1)}, []Option{WithCost(norm1)}},
+		"budget":      {opts: []Option{WithBudget(9)}},
 		"sobol":       {opts: []Option{WithCandidateCounts(17, 200)}},
 		"local":       {opts: []Option{WithCandidateCounts(1000, 9)}},
 	}

@@ -155,6 +155,8 @@ type scored struct {
 	own   string   // its name, if it has one
 	alone bool     // nothing was taken from the past
 	state []float64
+
+	within []float64 // as of the factor of the cost
 }
 
 // name says what the scores are, in a run of acquisition f.
@@ -249,7 +251,11 @@ type factor struct {
 	p      []float64 // nil as long as neither the log nor the prior says anything
 	power  int
 	output string    // that has to hold its limits, "" for success
-	log    []float64 // of such an output the logarithm of p, from the largest of all
+	log    []float64 // of such an output, or of the cost, the logarithm of p, from the largest of all
+
+	cost      []float64 // of the cost what is expected of it, in the user's units
+	costPower float64   // by which it counts
+	within    []float64 // the probability that what is left of the budget pays for it, nil without one
 }
 
 // logAt returns the logarithm of what the acquisition of candidate i is multiplied by.

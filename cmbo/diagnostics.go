@@ -38,11 +38,16 @@ type Step struct {
 	// Holds has, for each output with a limit, the probability that it holds its limits, at
 	// the candidates; an output of which nothing is known yet is missing.
 	Holds map[string][]float64
+	// Cost is the expected cost of an evaluation at the candidates, and CostPower the power of
+	// it that scores are divided by: see [AsCost]. Nil and 0 without a cost, or while nothing
+	// is known of it.
+	Cost      []float64
+	CostPower float64
 	// Scores are those of the acquisition: logarithms for EI, (mean − target)/sd for PI,
 	// and means for the hierarchical prior before the first value. Where there is a
 	// probability of success they are multiplied by its square: logarithms for EI and
 	// PI, else counted from the least of them. So they are by the probabilities that limits
-	// hold, each in units of the largest, and before a value that holds them these come
+	// hold, each in units of the largest, divided by the power of the cost, and before a value that holds them these come
 	// first: see [WithOutput]. They compare within the step only.
 	// Candidates that may not be proposed have one too, perhaps a larger one.
 	Scores []float64
@@ -81,7 +86,7 @@ func (s *Step) clone() Step {
 	for i, r := range c.Candidates {
 		c.Candidates[i] = slices.Clone(r)
 	}
-	for _, p := range []*[]float64{&c.Weights, &c.Distances, &c.PriorMean, &c.PriorSD, &c.Mean, &c.SD, &c.Success, &c.Scores, &c.Parameters} {
+	for _, p := range []*[]float64{&c.Weights, &c.Distances, &c.PriorMean, &c.PriorSD, &c.Mean, &c.SD, &c.Success, &c.Cost, &c.Scores, &c.Parameters} {
 		*p = slices.Clone(*p)
 	}
 	c.Holds = maps.Clone(s.Holds)

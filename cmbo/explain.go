@@ -62,6 +62,9 @@ func (e Explanation) String() string {
 		if p := e.Step.Success; p != nil {
 			fmt.Fprintf(&b, ", times the square of a probability of success of %.2f", p[e.Step.Chosen])
 		}
+		if c := e.Step.Cost; c != nil {
+			fmt.Fprintf(&b, ", over an expected cost of %.4g to the power %.2f", c[e.Step.Chosen], e.Step.CostPower)
+		}
 		for _, name := range slices.Sorted(maps.Keys(e.Step.Holds)) {
 			fmt.Fprintf(&b, ", %s within its limits with a probability of %.2f", name, e.Step.Holds[name][e.Step.Chosen])
 		}
@@ -195,10 +198,35 @@ type Outlook struct {
 	// there is one, times the probability that the point holds them, and Gained counts from
 	// the first of these.
 	Feasible float64
+	// Cost is what the evaluation that Expected is about is expected to cost, and PerCost the
+	// largest expected improvement per unit of cost: see [AsCost]. Spent is what the trials
+	// have cost so far, and Left what is left of the budget, infinite without [WithBudget].
+	// Without a cost evaluations cost 1; Cost and PerCost are NaN while Expected is, or nothing is
+	// known of the cost.
+	Cost, PerCost, Spent, Left float64
+
+	priced bool // there is a cost, or a budget
 }
 
 // String says it in words.
 func (u Outlook) String() string {
+	text := u.words()
+	if !math.IsNaN(u.Cost) && u.priced {
+		text += fmt.Sprintf("; it is expected to cost %.3g, and the most for its cost gains %.3g a unit", u.Cost, u.PerCost)
+	}
+	switch {
+	case math.IsInf(u.Left, 1) && u.priced:
+		text += fmt.Sprintf("; %.4g is spent", u.Spent)
+	case u.priced && !(u.Left > 0):
+		text += fmt.Sprintf("; the budget is spent: %.4g of %.4g", u.Spent, u.Spent+u.Left)
+	case u.priced:
+		text += fmt.Sprintf("; %.4g of the budget of %.4g is spent", u.Spent, u.Spent+u.Left)
+	}
+	return text
+}
+
+// words says what evaluations may bring.
+func (u Outlook) words() string {
 	if math.IsNaN(u.Expected) && u.Feasible < 1 {
 		return fmt.Sprintf("no value holds the limits yet; the likeliest to hold them does so with a probability of %.2f", u.Feasible)
 	}
@@ -226,12 +254,20 @@ func (u Outlook) String() string {
 // fails with [ErrNumerical] or ctx.Err().
 func (o *Optimizer) Outlook(ctx context.Context) (Outlook, error) {
 	return withModel(ctx, o, func() (Outlook, error) {
-		u := Outlook{Feasible: 1}
+		u := Outlook{Feasible: 1, Cost: math.NaN(), PerCost: math.NaN(), Left: math.Inf(1)}
 		present := o.draft()
+		u.priced = o.config.budget > 0 || o.config.cost != nil || present.h.CostOutput() != nil
+		var err error
+		if u.Spent, err = present.spent(); err != nil {
+			return u, err
+		}
+		if o.config.budget > 0 {
+			u.Left = o.config.budget - u.Spent
+		}
 		best := present.h.Best(o.config.minimize)
 		if best < 0 {
 			u.Next, u.Expected, u.Most, u.Gained = math.NaN(), math.NaN(), math.NaN(), math.NaN()
-			if len(present.outputModels()) == 0 {
+			if !o.config.limited() {
 				return u, nil
 			}
 		} else {
@@ -243,7 +279,7 @@ func (o *Optimizer) Outlook(ctx context.Context) (Outlook, error) {
 		}
 		c, err := present.candidates(len(present.h.Trials) + 1)
 		if isExhausted(err) && len(present.h.Pending()) == 0 {
-			if len(present.outputModels()) > 0 {
+			if o.config.limited() {
 				u.Feasible = 0
 			}
 			return u, nil
@@ -266,7 +302,7 @@ func (o *Optimizer) Outlook(ctx context.Context) (Outlook, error) {
 		if !present.hasScale(d) {
 			u.Next, u.Expected, u.Most = math.NaN(), math.NaN(), math.NaN()
 		}
-		if math.IsNaN(u.Expected) && len(present.outputModels()) == 0 {
+		if math.IsNaN(u.Expected) && !o.config.limited() {
 			return u, nil
 		}
 		var top float64
@@ -311,11 +347,23 @@ func (o *Optimizer) Outlook(ctx context.Context) (Outlook, error) {
 				return u, err
 			}
 			for _, i := range c.free {
-				v := score[i]
+				v, cost := score[i], 1.0
+				if o.config.cost != nil || present.h.CostOutput() != nil {
+					cost = math.NaN()
+				}
 				for _, g := range factors {
-					if g.p != nil {
+					switch {
+					case g.cost != nil:
+						cost = g.cost[i]
+					case g.p != nil:
 						v *= g.p[i]
 					}
+				}
+				if math.IsNaN(u.Cost) || v > u.Expected {
+					u.Cost = cost
+				}
+				if !(v/cost <= u.PerCost) {
+					u.PerCost = v / cost
 				}
 				u.Expected, u.Most = max(u.Expected, v), max(u.Most, o.config.worth(level, scale.Scale*max(mean[i]+z90*sd[i]-top, 0)))
 			}

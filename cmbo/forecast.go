@@ -79,7 +79,7 @@ type Calibration struct {
 	// Coverage is the share of values inside their 90 % intervals, and LogScore the
 	// mean of [Forecast.LogScore]; NaN if there are no forecasts.
 	Coverage, LogScore float64
-	// Outputs says the same of each output with a limit, by name; nil if there is none. Where
+	// Outputs says the same of each output with a limit, and of the cost, by name; nil if there is none. Where
 	// an output is learned in logarithms, its forecasts are on that scale: the inverse
 	// hyperbolic sine of the value in units of the least known one.
 	Outputs map[string]Calibration

@@ -100,6 +100,9 @@ func (c *runConfig) fill(space *Space) error {
 			return err
 		}
 	}
+	if err := c.checkCost(); err != nil {
+		return err
+	}
 	if !c.given.has(optInitial) && c.prior == nil && c.surrogate == nil {
 		c.initial = defaultInitial
 	}
@@ -206,8 +209,20 @@ func (o *Optimizer) Tell(id int, y float64, opts ...ObservationOption) error {
 // one for [Optimizer.Cancel]. From failures and successes, of the past tasks and of the
 // run, the optimiser learns the probability that a point succeeds, and multiplies the
 // acquisition by its square: see [Step]. It fails as [Optimizer.Tell] does.
-func (o *Optimizer) TellFailed(id int) error {
-	return o.close(id, runlog.Event{Kind: runlog.EventFailed, Trial: id})
+//
+// [Outputs] that the evaluation brought all the same may be told; what it cost must be, unless
+// it is [Optional]: see [AsCost].
+func (o *Optimizer) TellFailed(id int, outputs ...Outputs) error {
+	e := runlog.Event{Kind: runlog.EventFailed, Trial: id}
+	for _, v := range outputs {
+		if err := v.applyObservation(&e); err != nil {
+			return fmt.Errorf("trial %d: %w", id, err)
+		}
+	}
+	if err := o.h.CheckValues(e.Outputs, true); err != nil {
+		return fmt.Errorf("trial %d: %w", id, err)
+	}
+	return o.close(id, e)
 }
 
 // Cancel takes back an open trial that will not be evaluated: its point may be
@@ -295,7 +310,7 @@ func (o *Optimizer) observe(e *runlog.Event, opts []ObservationOption) error {
 			return err
 		}
 	}
-	return o.h.CheckValues(e.Outputs)
+	return o.h.CheckValues(e.Outputs, false)
 }
 
 // Best returns the best value told or observed so far, noisy as it may be, the first of equals;

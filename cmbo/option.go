@@ -87,6 +87,8 @@ const (
 	optJournal
 	optJournalMark
 	optOutput
+	optCost
+	optBudget
 	optCheckTasks
 	optCheckEvaluations
 )
@@ -95,7 +97,7 @@ var optionNames = [...]string{
 	"WithSeed", "WithVariant", "WithMinimize", "WithPositiveValues", "WithYPolicy", "WithParallelism", "WithPriorKernel", "WithARD", "WithClusters", "WithPartitionScores",
 	"WithLabels", "WithHyperparameters", "WithClusterPoints", "WithIndexPoints", "WithProgress", "WithAblation", "WithPrior", "WithSurrogate", "WithAcquisition",
 	"WithNoiseVariance", "WithWeights", "WithJeffreysJitter", "WithInitial", "WithRepeats", "WithCandidateCounts", "WithJournal", "WithJournalMark",
-	"WithOutput", "WithCheckTasks", "WithCheckEvaluations",
+	"WithOutput", "WithCost", "WithBudget", "WithCheckTasks", "WithCheckEvaluations",
 }
 
 // String returns the name of the function that makes the option.
@@ -189,7 +191,9 @@ type runConfig struct {
 	initial     int     // size of the initial design
 	repeats     bool
 	outputs     []runlog.Output // in the order of their names
-	sobol       int             // candidates of a parameter space
+	cost        func(x []float64) float64
+	budget      float64 // 0 for none
+	sobol       int     // candidates of a parameter space
 	local       int
 }
 

@@ -11,7 +11,7 @@ import (
 
 // Outputs are values that an evaluation brought beside the objective, by name, in the
 // user's units: given to [Optimizer.Tell] or [Optimizer.Observe] they are told with the
-// value.
+// value, to [Optimizer.TellFailed] with a failure.
 //
 //	err = opt.Tell(trial.ID, size, cmbo.Outputs{"seconds": s})
 //
@@ -43,7 +43,8 @@ func (v Outputs) applyObservation(e *runlog.Event) error {
 // probabilities that the point holds them and, where failures are known, that of success.
 // Until some value holds them, the probabilities alone decide, and the acquisition among
 // points that are alike in them to one in a million. An output without a limit is kept
-// with the run, for [Optimizer.Task], and changes no proposal. The order of the options
+// with the run, for [Optimizer.Task], and changes no proposal, unless it is what evaluations
+// cost: see [AsCost]. The order of the options
 // changes nothing. A name given twice is an error.
 func WithOutput(name string, opts ...OutputOption) Option {
 	return option{id: optOutput, run: func(c *runConfig) error {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/model"
-	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/special"
@@ -27,7 +26,6 @@ type outputModel struct {
 type outputFit struct {
 	warp  scaling.Warp
 	scale scaling.Values
-	at    []int // the observations that have the output
 }
 
 // to brings a value, or a limit, to the scale of the model.
@@ -35,11 +33,11 @@ func (f *outputFit) to(v float64) float64 {
 	return (f.warp.Apply(v) - f.scale.Shift) / f.scale.Scale
 }
 
-// newOutputModels returns the models of the outputs that have limits.
+// newOutputModels returns the models of the outputs that have limits or are the cost.
 func (c *runConfig) newOutputModels() []*outputModel {
 	var out []*outputModel
 	for _, o := range c.outputs {
-		if o.Limited() {
+		if o.Limited() || o.Cost {
 			out = append(out, &outputModel{output: o, past: c.prior.output(o.Name)})
 		}
 	}
@@ -50,11 +48,21 @@ func (c *runConfig) newOutputModels() []*outputModel {
 func (o *Optimizer) outputModels() []*outputModel {
 	var out []*outputModel
 	for _, r := range o.requirements {
-		if m, ok := r.(*outputModel); ok {
-			out = append(out, m)
+		switch r := r.(type) {
+		case *outputModel:
+			out = append(out, r)
+		case *costRequirement:
+			if r.model != nil && !r.model.output.Limited() {
+				out = append(out, r.model)
+			}
 		}
 	}
 	return out
+}
+
+// limited reports whether an output has a limit.
+func (c *runConfig) limited() bool {
+	return slices.ContainsFunc(c.outputs, func(o runlog.Output) bool { return o.Limited() })
 }
 
 // foretell returns what the models expect of the outputs of an evaluation at x before they
@@ -91,7 +99,7 @@ func (o *draft) foretell(ctx context.Context, models []*outputModel, e runlog.Ev
 func (m *outputModel) make(c *runConfig, dim int) {
 	if m.past == nil {
 		scale := func(y, noise []float64) (scaled, variances []float64) {
-			return scaling.ZScore.Scale(scaling.ChooseWarp(y).ApplyAll(y), noise)
+			return scaling.ZScore.Scale(m.warp(y).ApplyAll(y), noise)
 		}
 		m.model = consulted{plainRun{model.NewPlain(dim, c.ard, c.kernel, math.NaN(), scale, c.seed)}}
 		return
@@ -102,28 +110,32 @@ func (m *outputModel) make(c *runConfig, dim int) {
 	m.model = consulted{run}
 }
 
+// warp returns the scale of the run's own values: for a cost always that of logarithms.
+func (m *outputModel) warp(y []float64) scaling.Warp {
+	if m.output.Cost {
+		return scaling.LogWarp(y)
+	}
+	return scaling.ChooseWarp(y)
+}
+
 // fit tells the model the values of a draft's log, with or without the pending points; ok is
 // false as long as they have no scale, which the past tells if it knows the output.
 func (m *outputModel) fit(ctx context.Context, o *draft, pending bool) (f outputFit, ok bool, err error) {
-	at, raw := o.h.OutputValues(m.output.Name)
-	f.at = at
+	x, raw := o.h.EncodedOutput(m.output.Name)
 	if m.past == nil && !distinct(raw) {
 		return f, false, nil
 	}
 	if m.model.Surrogate == nil {
 		m.make(o.config, o.space.Dim())
 	}
-	d := Data{Raw: raw, RawNoiseVariance: make([]float64, len(raw)), Pending: linalg.NewDense(0, o.space.Dim(), nil)}
-	if d.X = o.h.EncodedObservations(); len(at) < points.Len(d.X) {
-		d.X = points.Pick(d.X, at)
-	}
+	d := Data{X: x, Raw: raw, RawNoiseVariance: make([]float64, len(raw)), Pending: linalg.NewDense(0, o.space.Dim(), nil)}
 	if pending {
 		d.Pending = o.h.EncodedPending()
 	}
 	if m.past != nil {
 		f.warp, f.scale = m.past.warp, scaling.Fit(scaling.Raw, m.past.warp.ApplyAll(raw))
 	} else {
-		f.warp = scaling.ChooseWarp(raw)
+		f.warp = m.warp(raw)
 		f.scale = scaling.Fit(scaling.ZScore, f.warp.ApplyAll(raw))
 	}
 	d.Y = f.scale.Z
@@ -196,7 +208,7 @@ func relate(logs []float64) {
 // feasible reports which observations hold all limits; nil if there are no limits, or none
 // of them does.
 func (o *draft) feasible() []bool {
-	if len(o.requirements) == 1 || o.h.Best(o.config.minimize) < 0 {
+	if !o.config.limited() || o.h.Best(o.config.minimize) < 0 {
 		return nil
 	}
 	out := make([]bool, len(o.h.Observations))

@@ -279,7 +279,7 @@ func TestConstraintAgainstBruteForce(t *testing.T) {
 		n := len(g.p)
 		mean, sd := make([]float64, n), make([]float64, n)
 		require.NoError(t, m.model.Predict(ctx, mean, sd, o.points))
-		_, y := d.h.OutputValues(m.output.Name)
+		_, y := d.h.EncodedOutput(m.output.Name)
 		warp := scaling.ChooseWarp(y).Apply
 		for i := range y {
 			y[i] = warp(y[i])

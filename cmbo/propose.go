@@ -18,7 +18,8 @@ import (
 // Ask proposes the next point and opens a trial for it. A point is proposed
 // once, unless [WithRepeats] was given, its trial was cancelled or it is enqueued.
 //
-// It fails with [ErrNoCandidates] when there is nothing left to propose, with
+// It fails with [ErrNoCandidates] when there is nothing left to propose, with [ErrBudget]
+// when the budget of [WithBudget] is spent, with
 // [ErrNumerical] if the model cannot be conditioned on the data, and with
 // ctx.Err() once ctx is done. It takes O(t² N) time for t points and N
 // candidates, the default only for those that are new to it and O(t N) for the
@@ -39,8 +40,8 @@ const maxAsked = 1 << 16
 
 // AskN proposes n points at once, as n calls of [Optimizer.Ask] in a row would:
 // each takes the ones before into account as evaluated with the value the model
-// expects. If fewer than n are left it returns those, and [ErrNoCandidates]
-// only if there are none. n must be in 1..65536. All n follow from the log as it
+// expects. If fewer than n are left, or paid for, it returns those, and
+// [ErrNoCandidates] or [ErrBudget] only if there are none. n must be in 1..65536. All n follow from the log as it
 // stood when the call began: what is told meanwhile counts from the next call on.
 func (o *Optimizer) AskN(ctx context.Context, n int) ([]Trial, error) {
 	if n < 1 || n > maxAsked {
@@ -55,7 +56,7 @@ func (o *draft) askN(ctx context.Context, n int) ([]Trial, error) {
 	for range n {
 		t, err := o.ask(ctx)
 		if err != nil {
-			if isExhausted(err) && len(ts) > 0 {
+			if (isExhausted(err) || errors.Is(err, ErrBudget)) && len(ts) > 0 {
 				break
 			}
 			return nil, err
@@ -122,6 +123,9 @@ func withModel[T any](ctx context.Context, o *Optimizer, do func() (T, error)) (
 
 func (o *draft) ask(ctx context.Context) (Trial, error) {
 	if err := ctx.Err(); err != nil {
+		return Trial{}, err
+	}
+	if err := o.afford(); err != nil {
 		return Trial{}, err
 	}
 	id := len(o.h.Trials) + 1
@@ -264,6 +268,10 @@ func (o *draft) modelPoint(ctx context.Context, id int) (runlog.Event, error) {
 	if best < 0 {
 		return runlog.Event{}, fmt.Errorf("%w: the score of every candidate is NaN", ErrNumerical)
 	}
+	if how.within != nil && !slices.ContainsFunc(c.free, func(r int) bool { return how.within[r] >= affordable }) {
+		left, _, _ := o.left()
+		return runlog.Event{}, fmt.Errorf("%w: %s of %s are left, and every candidate is likely to cost more", ErrBudget, short(left), short(o.config.budget))
+	}
 	s.Chosen = best
 	o.step = s
 	if o.points != nil {
@@ -314,9 +322,12 @@ func (o *draft) score(ctx context.Context, id int, x *linalg.Dense) (*Step, scor
 			}
 			s.Holds[g.output] = g.p
 		}
+		if g.cost != nil {
+			s.Cost, s.CostPower, how.within = g.cost, g.costPower, g.within
+		}
 	}
-	if len(factors) > 1 && o.h.Best(o.config.minimize) < 0 {
-		multiply(s.Scores, factors[:1], how.by)
+	if o.config.limited() && o.h.Best(o.config.minimize) < 0 {
+		multiply(s.Scores, slices.DeleteFunc(slices.Clone(factors), func(g factor) bool { return g.output != "" }), how.by)
 		if lead(s.Scores, factors) {
 			how.by, how.own = nil, "probability of holding the limits"
 		}

@@ -105,14 +105,17 @@ func (o *draft) pointsHolding() (at, values []int) {
 	}
 	for _, key := range keys {
 		holds := true
-		for _, m := range o.outputModels() {
+		for _, out := range o.config.outputs {
+			if !out.Limited() {
+				continue
+			}
 			var sum, n float64
 			for _, i := range of[key] {
-				if v, ok := o.h.Observations[i].Outputs[m.output.Name]; ok {
+				if v, ok := o.h.Observations[i].Outputs[out.Name]; ok {
 					sum, n = sum+v, n+1
 				}
 			}
-			holds = holds && n > 0 && m.output.Beyond(sum/n) == 0
+			holds = holds && n > 0 && out.Beyond(sum/n) == 0
 		}
 		if holds {
 			at, values = append(at, of[key][0]), append(values, len(of[key]))

@@ -38,7 +38,9 @@ type snapshotOptions struct {
 	Sobol       int          `json:"sobol_candidates"`
 	Local       int          `json:"local_candidates"`
 
-	Outputs []runlog.Output `json:"outputs,omitempty"`
+	Outputs   []runlog.Output `json:"outputs,omitempty"`
+	KnownCost bool            `json:"known_cost,omitempty"` // by WithCost
+	Budget    *float64        `json:"budget,omitempty"`
 }
 
 // Snapshot writes the state of the optimiser, at any moment: one line of JSON
@@ -73,7 +75,7 @@ func (o *Optimizer) snapshot() (*snapshotState, error) {
 	}
 	s.Options = snapshotOptions{
 		Seed: c.seed, Minimize: c.minimize, Positive: c.positive, YPolicy: c.y.String(), Acquisition: c.acquisition.String(), Weights: c.weights,
-		ARD: c.ard, Initial: c.initial, Repeats: c.repeats, Sobol: c.sobol, Local: c.local, Outputs: c.outputs,
+		ARD: c.ard, Initial: c.initial, Repeats: c.repeats, Sobol: c.sobol, Local: c.local, Outputs: c.outputs, KnownCost: c.cost != nil,
 	}
 	p := &s.Options
 	if c.prior != nil {
@@ -95,6 +97,9 @@ func (o *Optimizer) snapshot() (*snapshotState, error) {
 	if !math.IsNaN(c.noise) {
 		p.Noise = &c.noise
 	}
+	if c.budget > 0 {
+		p.Budget = &c.budget
+	}
 	if !math.IsNaN(c.jitter) {
 		p.Jitter = &c.jitter
 	}
@@ -111,7 +116,7 @@ func (o *Optimizer) snapshot() (*snapshotState, error) {
 //
 // The caller gives again the parts that a snapshot only names: the prior
 // ([WithPrior]), a surrogate ([WithSurrogate]), a kernel from outside package kernel
-// ([WithPriorKernel]). [WithParallelism] and [WithJournal] are free. Restore takes no
+// ([WithPriorKernel]), a cost known beforehand ([WithCost]). [WithParallelism] and [WithJournal] are free. Restore takes no
 // other option. A surrogate must be as it was when the run began.
 //
 // Restore fails with [ErrVersion] for a snapshot of another format, with
@@ -231,13 +236,21 @@ func (s *snapshotOptions) restore(given *runConfig) (*runConfig, error) {
 	c := &runConfig{
 		seed: s.Seed, minimize: s.Minimize, positive: s.Positive, weights: s.Weights, ard: s.ARD, initial: s.Initial, repeats: s.Repeats, sobol: s.Sobol, local: s.Local, outputs: s.Outputs,
 		noise: math.NaN(), jitter: math.NaN(),
-		prior: given.prior, surrogate: given.surrogate, parallelism: given.parallelism, journal: given.journal, mark: given.mark,
+		prior: given.prior, surrogate: given.surrogate, cost: given.cost, parallelism: given.parallelism, journal: given.journal, mark: given.mark,
 	}
 	if c.initial < 0 || c.sobol < 1 || c.local < 0 || c.sobol > maxCandidates || c.local > maxCandidates {
 		return nil, fmt.Errorf("%w: options out of range", ErrCorrupt)
 	}
 	if err := runlog.CheckOutputs(c.outputs); err != nil {
 		return nil, corrupt(err)
+	}
+	if s.Budget != nil {
+		if c.budget = *s.Budget; checkBudget(c.budget) != nil {
+			return nil, fmt.Errorf("%w: a budget of %g", ErrCorrupt, c.budget)
+		}
+	}
+	if was, is := s.KnownCost, c.cost != nil; was != is {
+		return nil, optionErrorf("the run had a cost of %s: %v; one is given: %v", optCost, was, is)
 	}
 	y, err := ParseYPolicy(s.YPolicy)
 	if err != nil {
@@ -259,6 +272,9 @@ func (s *snapshotOptions) restore(given *runConfig) (*runConfig, error) {
 		}
 	}
 	if err := s.checkPrior(c.prior); err != nil {
+		return nil, err
+	}
+	if err := c.checkCost(); err != nil {
 		return nil, err
 	}
 	if c.weights != "" && (c.prior == nil || checkWeights(c.weights) != nil) {

@@ -12,12 +12,21 @@ import (
 // The requirements of a run, by number.
 const success = 0
 
-// newRequirements returns those of a run, before any model of theirs is made: success, and
-// then outputs that have limits.
+// newRequirements returns those of a run, before any model of theirs is made: success, then
+// outputs that have limits, and the cost.
 func (c *runConfig) newRequirements() []requirement {
 	out := []requirement{success: new(successRequirement)}
+	cost := &costRequirement{}
 	for _, m := range c.newOutputModels() {
-		out = append(out, m)
+		if m.output.Limited() {
+			out = append(out, m)
+		}
+		if m.output.Cost {
+			cost.model = m
+		}
+	}
+	if cost.model != nil || c.cost != nil {
+		out = append(out, cost)
 	}
 	return out
 }

@@ -119,8 +119,8 @@ type Transfer struct {
 	// clusters alone, or each task (IndiWeight), with the weights of their prototypes,
 	// which never differ by more than a factor e. Nil without a prior.
 	Shares []Share
-	// Outputs says the same of the model of each output with a limit, by name; nil if there
-	// is none.
+	// Outputs says the same of the model of each output with a limit, and of the cost, by name; nil if
+	// there is none.
 	Outputs map[string]Transfer
 
 	ranked bool // the past ranks the points told as their values do
@@ -219,7 +219,7 @@ func (o *draft) transfer(ctx context.Context, y []float64) (Transfer, error) {
 		if t.Outputs == nil {
 			t.Outputs = make(map[string]Transfer)
 		}
-		of := Transfer{Values: len(f.at)}
+		of := Transfer{Values: len(f.scale.Z)}
 		if ok {
 			of = m.model.transfer(f.scale.Z)
 		}

@@ -75,6 +75,8 @@ type limited struct {
 	feasible []bool
 	regret   []float64 // in units of the range of the feasible values, 1 for the others
 	options  []cmbo.Option
+	cost     []float64 // of its rows, with -cost
+	budget   float64   // in the unit of the cost
 }
 
 // restrict returns a task under constraints; nil if it lacks an output, or fewer than two
@@ -122,11 +124,13 @@ func restrict(t cmbo.Task, cs []constraint, minimize bool) *limited {
 	return l
 }
 
-// A played run has the regret of the best feasible value after each evaluation.
+// A played run has the regret of the best feasible value after each evaluation, with -cost
+// at equal steps of the budget.
 type played struct {
-	regret     []float64
-	infeasible int
-	first      int // evaluations to the first feasible value, one more than there were if none was
+	regret      []float64
+	infeasible  int
+	first       int // evaluations to the first feasible value, one more than there were if none was
+	evaluations int // those that ended within the budget
 }
 
 // A way is a method under constraints: how the past is shown to Learn, and what is told.
@@ -134,12 +138,13 @@ type way struct {
 	name  string
 	past  func(t, target *limited) cmbo.Task // nil for none
 	tell  func(o *cmbo.Optimizer, id, row int, t *limited) error
-	aware bool // the run knows the constraints
+	aware bool // the run knows the constraints, or the cost
 }
 
 // study is a comparison under constraints.
 type study struct {
 	cs       []constraint
+	cost     string // the output that evaluations cost, "" for constraints
 	minimize bool
 	rows     int // of each past task, 0 for all
 	budget   int
@@ -239,10 +244,9 @@ func (s *study) sample(t *limited) *limited {
 	for _, i := range rows {
 		q.X, q.Y, q.feasible = append(q.X, t.X[i]), append(q.Y, t.Y[i]), append(q.feasible, t.feasible[i])
 	}
-	for _, c := range s.cs {
-		q.Outputs[c.output] = nil
+	for name, column := range t.Outputs {
 		for _, i := range rows {
-			q.Outputs[c.output] = append(q.Outputs[c.output], t.Outputs[c.output][i])
+			q.Outputs[name] = append(q.Outputs[name], column[i])
 		}
 	}
 	return &q
@@ -298,6 +302,14 @@ func (s *study) play(ctx context.Context, i int, w way) ([]played, error) {
 		if err != nil {
 			return nil, err
 		}
+		if s.cost != "" {
+			p, err := s.playBudget(o, ask, w, t)
+			if err != nil {
+				return nil, err
+			}
+			runs = append(runs, p)
+			continue
+		}
 		budget := min(s.budget, len(t.X))
 		p := played{first: budget + 1}
 		best := 1.0
@@ -322,32 +334,55 @@ func (s *study) play(ctx context.Context, i int, w way) ([]played, error) {
 	return runs, nil
 }
 
-// underConstraints compares methods on the tasks of a file that has several outputs, each
-// task left out once.
-func underConstraints(ctx context.Context, o *options, stdout, stderr io.Writer) error {
+// newStudy reads the tasks of a file that has several outputs, and returns the name of their
+// space.
+func newStudy(o *options) (*study, string, error) {
 	f, err := os.Open(o.data[0])
 	if err != nil {
-		return err
+		return nil, "", err
 	}
 	defer f.Close()
 	got, err := history.HPOB{Name: o.space, Value: o.past.value, Policy: o.past.policy(), Limits: history.Limits{Bytes: maxTable}}.Read(f)
 	if err != nil {
-		return err
+		return nil, "", err
 	}
 	p := o.protocol
-	s := &study{cs: o.constraints, minimize: o.past.minimize, rows: p.SourceRows, budget: p.Budget, repeats: p.Repeats, seed: p.Seed}
+	s := &study{cs: o.constraints, cost: o.cost, minimize: o.past.minimize, rows: p.SourceRows, budget: p.Budget, repeats: p.Repeats, seed: p.Seed}
 	for _, t := range got.Tasks {
-		if l := restrict(t, s.cs, s.minimize); l != nil {
+		l := restrict(t, s.cs, s.minimize)
+		if l != nil && s.cost != "" && !s.price(l) {
+			l = nil
+		}
+		if l != nil {
 			s.tasks = append(s.tasks, l)
 		}
 	}
 	if len(s.tasks) < 2 {
-		return fmt.Errorf("%d of %d tasks have all outputs and two different values that hold the limits; at least 2 are needed", len(s.tasks), len(got.Tasks))
+		return nil, "", fmt.Errorf("%d of %d tasks have all outputs and two different values that hold the limits; at least 2 are needed", len(s.tasks), len(got.Tasks))
+	}
+	return s, got.Name, nil
+}
+
+// underConstraints compares methods on the tasks of a file that has several outputs, each
+// task left out once.
+func underConstraints(ctx context.Context, o *options, stdout, stderr io.Writer) error {
+	s, name, err := newStudy(o)
+	if err != nil {
+		return err
 	}
 	ways := s.ways()
+	runs, err := s.compareWays(ctx, o, ways, stderr)
+	if err == nil {
+		s.report(stdout, name, o.past.value, ways, runs)
+	}
+	return err
+}
+
+// compareWays plays each way on each task, with the others as its past.
+func (s *study) compareWays(ctx context.Context, o *options, ways []way, stderr io.Writer) ([][][]played, error) {
 	n := len(s.tasks)
-	if p.Targets > 0 {
-		n = min(n, p.Targets)
+	if k := o.protocol.Targets; k > 0 {
+		n = min(n, k)
 	}
 	runs := make([][][]played, len(ways))
 	for i := range runs {
@@ -385,11 +420,7 @@ func underConstraints(ctx context.Context, o *options, stdout, stderr io.Writer)
 		}()
 	}
 	wg.Wait()
-	if failed != nil {
-		return failed
-	}
-	s.report(stdout, got.Name, o.past.value, ways, runs)
-	return nil
+	return runs, failed
 }
 
 // report prints the table.
@@ -402,15 +433,6 @@ func (s *study) report(stdout io.Writer, name, value string, ways []way, runs []
 	fmt.Fprintf(stdout, "space %s: %s with %s; %d tasks left out of %d, %d evaluations from zero\n\n", name, value, strings.Join(texts, ", "), n, len(s.tasks), s.budget)
 	w := tabwriter.NewWriter(stdout, 0, 0, 1, ' ', 0)
 	fmt.Fprintf(w, "| method\t| area\t| of the first's\t| better, worse\t| regret at 5\t| 10\t| 20\t| %d\t| infeasible\t| first feasible\t|\n|---\t|---\t|---\t|---\t|---\t|---\t|---\t|---\t|---\t|---\t|\n", s.budget)
-	area := func(rs []played) float64 {
-		var sum float64
-		for _, r := range rs {
-			for _, v := range r.regret {
-				sum += v / float64(len(r.regret)*len(rs))
-			}
-		}
-		return sum
-	}
 	for k, m := range ways {
 		var infeasible, first float64
 		at := make([]float64, 4)
@@ -440,6 +462,17 @@ func (s *study) report(stdout io.Writer, name, value string, ways []way, runs []
 	w.Flush()
 }
 
+// area returns the mean regret of runs over all evaluations, or over the budget.
+func area(rs []played) float64 {
+	var sum float64
+	for _, r := range rs {
+		for _, v := range r.regret {
+			sum += v / float64(len(r.regret)*len(rs))
+		}
+	}
+	return sum
+}
+
 // compare returns the mean of a, and its ratio to that of b with an interval that holds nine
 // tenths of the ratios over tasks drawn with replacement.
 func (s *study) compare(a, b []float64) (mean, ratio, lo, hi float64) {
@@ -462,18 +495,18 @@ func (s *study) compare(a, b []float64) (mean, ratio, lo, hi float64) {
 	return x / float64(len(a)), x / y, ratios[draws/20], ratios[draws-1-draws/20]
 }
 
-// constraintFlags are those that matter with -constraint.
-var constraintFlags = []string{"data", "space", "value", "minimize", "skip", "constraint", "budget", "targets", "repeats", "source-rows", "seed", "workers", "quiet"}
+// severalFlags are those that matter with -constraint or -cost.
+var severalFlags = []string{"data", "space", "value", "minimize", "skip", "constraint", "cost", "budget", "targets", "repeats", "source-rows", "seed", "workers", "quiet"}
 
-// checkConstraint refuses flags that would change nothing with -constraint.
-func (c *overrides) checkConstraint(o *options) error {
+// checkSeveral refuses flags that would change nothing with -constraint or -cost.
+func (c *overrides) checkSeveral(o *options, with string) error {
 	for _, name := range slices.Sorted(maps.Keys(c.given)) {
-		if !slices.Contains(constraintFlags, name) {
-			return fmt.Errorf("-%s changes nothing: -constraint compares methods of its own", name)
+		if !slices.Contains(severalFlags, name) {
+			return fmt.Errorf("-%s changes nothing: -%s compares methods of its own", name, with)
 		}
 	}
 	if len(o.data) != 1 || o.past.formatOf(o.data[0]) != "hpob" {
-		return errors.New(`-constraint takes one file in HPO-B's format with "Y" and "outputs"`)
+		return fmt.Errorf(`-%s takes one file in HPO-B's format with "Y" and "outputs"`, with)
 	}
 	if o.past.value == "" {
 		return errors.New("-value is missing, the name of the output to be optimised")

@@ -98,6 +98,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		o.constraints = append(o.constraints, c)
 		return err
 	})
+	f.StringVar(&o.cost, "cost", "", "`output` of a file that has several that is what an evaluation costs. Compares what runs reach that know of it or not, each task left out once, within -budget times the mean cost of the task; -value names the output to be optimised")
 	f.Var(&c.methods, "method", "`method`, or for an experiment several with commas between: "+strings.Join(methods, ", ")+"; cmbo stands for the -variant")
 	f.Var(&c.without, "without", "`methods` to leave out of an experiment")
 	names, what := cmbo.Ablations()
@@ -146,8 +147,13 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	if err := c.settle(o); err != nil {
 		return nil, err
 	}
-	if o.constraints != nil {
-		return o, c.checkConstraint(o)
+	switch {
+	case o.constraints != nil && o.cost != "":
+		return nil, errors.New("-constraint and -cost are two comparisons: give one of them")
+	case o.constraints != nil:
+		return o, c.checkSeveral(o, "constraint")
+	case o.cost != "":
+		return o, c.checkSeveral(o, "cost")
 	}
 	return o, c.idle(o)
 }

@@ -52,6 +52,7 @@ type options struct {
 	quiet      bool
 
 	constraints []constraint
+	cost        string
 }
 
 func main() {
@@ -73,6 +74,9 @@ func main() {
 func run(ctx context.Context, o *options, stdout, stderr io.Writer) error {
 	if o.report != "" {
 		return writeReport(o.report, o.published, stdout)
+	}
+	if o.cost != "" {
+		return atCost(ctx, o, stdout, stderr)
 	}
 	if o.constraints != nil {
 		return underConstraints(ctx, o, stdout, stderr)

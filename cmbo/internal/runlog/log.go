@@ -39,8 +39,8 @@ type Event struct {
 	Y     float64   // told, observed: the user's value
 	Noise float64   // told, observed: its noise variance, 0 if not given
 
-	// Outputs are the values told or observed beside Y, by name, nil for none. They must
-	// not be changed.
+	// Outputs are the values told or observed beside Y, or with a failure, by name, nil for
+	// none. They must not be changed.
 	Outputs map[string]float64
 
 	// State is what the model wants back of the proposal (asked).
@@ -81,9 +81,10 @@ type Observation struct {
 
 // label says whether the evaluation of a point succeeded.
 type label struct {
-	x     []float64
-	ok    bool
-	asked bool // proposed by the run, not observed
+	x       []float64
+	ok      bool
+	asked   bool // proposed by the run, not observed
+	outputs map[string]float64
 }
 
 // Trial is what the log says of one trial.
@@ -92,6 +93,8 @@ type Trial struct {
 	Index  int
 	X      []float64
 	State  []float64
+
+	Outputs map[string]float64 // that it brought, failed or not
 }
 
 // A Log is the list of events of a run and what follows from it.
@@ -129,13 +132,13 @@ func (h *Log) Apply(e Event) {
 		}
 	case EventTold:
 		t := &h.Trials[e.Trial-1]
-		t.Status = Told
+		t.Status, t.Outputs = Told, e.Outputs
 		h.Observations = append(h.Observations, Observation{t.X, e.Y, e.Noise, e.Trial, e.Outputs})
-		h.labels = append(h.labels, label{t.X, true, true})
+		h.labels = append(h.labels, label{t.X, true, true, e.Outputs})
 	case EventFailed:
 		t := &h.Trials[e.Trial-1]
-		t.Status = Failed
-		h.labels = append(h.labels, label{t.X, false, true})
+		t.Status, t.Outputs = Failed, e.Outputs
+		h.labels = append(h.labels, label{t.X, false, true, e.Outputs})
 		h.failed[points.Key(t.X)] = true
 		h.Failures++
 	case EventCancelled:
@@ -148,7 +151,7 @@ func (h *Log) Apply(e Event) {
 		}
 	case EventObserved:
 		h.Observations = append(h.Observations, Observation{e.X, e.Y, e.Noise, 0, e.Outputs})
-		h.labels = append(h.labels, label{e.X, true, false})
+		h.labels = append(h.labels, label{e.X, true, false, e.Outputs})
 		h.Seen = append(h.Seen, e.X)
 		h.Used[points.Key(e.X)]++
 	case EventFitted:

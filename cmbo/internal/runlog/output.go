@@ -8,6 +8,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
+	"github.com/gocmbo/cmbo/linalg"
 )
 
 // An Output is a value that evaluations bring beside the objective, with limits or none.
@@ -16,6 +17,7 @@ type Output struct {
 	AtLeast  *float64 `json:"at_least,omitempty"`
 	AtMost   *float64 `json:"at_most,omitempty"`
 	Optional bool     `json:"optional,omitempty"` // it may be missing
+	Cost     bool     `json:"cost,omitempty"`     // it is what an evaluation costs
 }
 
 // Limited reports whether it is a constraint.
@@ -40,8 +42,9 @@ func (o *Output) Beyond(v float64) float64 {
 }
 
 // CheckOutputs reports outputs that cannot be: without a name or with one that another has,
-// not in the order of their names, or with limits that nothing holds.
+// not in the order of their names, with limits that nothing holds, or a second cost.
 func CheckOutputs(outputs []Output) error {
+	cost := ""
 	for i, o := range outputs {
 		if err := space.CheckOutputName(o.Name); err != nil {
 			return err
@@ -58,14 +61,22 @@ func CheckOutputs(outputs []Output) error {
 		}
 		if lo, hi := o.Limits(); lo >= hi {
 			return fmt.Errorf("output %q: at least %g and at most %g leave no room", o.Name, lo, hi)
+		} else if o.Cost && hi <= 0 {
+			return fmt.Errorf("output %q is a cost, which is positive: at most %g leaves no room", o.Name, hi)
+		}
+		if o.Cost && cost != "" {
+			return fmt.Errorf("outputs %q and %q are both the cost", cost, o.Name)
+		}
+		if o.Cost {
+			cost = o.Name
 		}
 	}
 	return nil
 }
 
-// CheckValues reports outputs that an evaluation cannot have brought: unknown, missing or
-// no numbers.
-func (h *Log) CheckValues(values map[string]float64) error {
+// CheckValues reports outputs that an evaluation cannot have brought: unknown, missing,
+// no numbers, or costs that are not positive. One that failed may lack all but the cost.
+func (h *Log) CheckValues(values map[string]float64, failed bool) error {
 	known := 0
 	for i := range h.outputs {
 		o := &h.outputs[i]
@@ -76,7 +87,10 @@ func (h *Log) CheckValues(values map[string]float64) error {
 			if err := space.CheckOutput(o.Name, v); err != nil {
 				return err
 			}
-		case !o.Optional:
+			if o.Cost && !(v > 0) {
+				return space.Errorf(space.ErrOutput, "output %q is a cost, and %g is not positive", o.Name, v)
+			}
+		case !o.Optional && (o.Cost || !failed):
 			return space.Errorf(space.ErrOutput, "output %q is missing, and it is not optional", o.Name)
 		}
 	}
@@ -124,7 +138,12 @@ func (h *Log) Nearest(minimize bool) int {
 		if !o.Limited() {
 			continue
 		}
-		_, values := h.OutputValues(o.Name)
+		var values []float64
+		for _, ob := range h.Observations {
+			if v, ok := ob.Outputs[o.Name]; ok {
+				values = append(values, v)
+			}
+		}
 		unit := scaling.Fit(scaling.ZScore, values).Scale
 		for i, ob := range h.Observations {
 			if v, ok := ob.Outputs[o.Name]; ok {
@@ -146,12 +165,22 @@ func (h *Log) Nearest(minimize bool) int {
 	return best
 }
 
-// OutputValues returns the observations that have an output, and its values.
-func (h *Log) OutputValues(name string) (at []int, values []float64) {
-	for i, o := range h.Observations {
-		if v, ok := o.Outputs[name]; ok {
-			at, values = append(at, i), append(values, v)
+// EncodedOutput returns the points evaluated, failed ones too, that have an output, in the
+// unit cube, and its values.
+func (h *Log) EncodedOutput(name string) (x *linalg.Dense, values []float64) {
+	var rows [][]float64
+	for _, l := range h.labels {
+		if v, ok := l.outputs[name]; ok {
+			rows, values = append(rows, l.x), append(values, v)
 		}
 	}
-	return at, values
+	return h.space.EncodeAll(rows), values
+}
+
+// CostOutput returns the output that is the cost, nil for none.
+func (h *Log) CostOutput() *Output {
+	if i := slices.IndexFunc(h.outputs, func(o Output) bool { return o.Cost }); i >= 0 {
+		return &h.outputs[i]
+	}
+	return nil
 }

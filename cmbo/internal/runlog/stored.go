@@ -117,7 +117,7 @@ func (h *Log) Restore(s Stored, c Checks) error {
 	if s.Y != nil {
 		e.Y = *s.Y
 	}
-	if s.Outputs != nil && e.Kind != EventTold && e.Kind != EventObserved {
+	if s.Outputs != nil && e.Kind != EventTold && e.Kind != EventObserved && e.Kind != EventFailed {
 		return fmt.Errorf("%q with outputs", s.Kind)
 	}
 	switch e.Kind {
@@ -135,7 +135,11 @@ func (h *Log) Restore(s Stored, c Checks) error {
 		if err := space.CheckNoise(e.Noise); err != nil {
 			return err
 		}
-		if err := h.CheckValues(e.Outputs); err != nil {
+		if err := h.CheckValues(e.Outputs, false); err != nil {
+			return err
+		}
+	case EventFailed:
+		if err := h.CheckValues(e.Outputs, true); err != nil {
 			return err
 		}
 	case EventAsked:

@@ -8,11 +8,15 @@ import (
 // A Warp is an increasing map of values to the scale on which a model with a normal error
 // suits them better: the inverse hyperbolic sine of the value in some unit, which is the
 // logarithm of what is far above the unit, and a line near 0, so that no value is without
-// an image. The unit 0 stands for no warp.
+// an image. The unit 0 stands for no warp, others are a thousandth of the least known value:
+// what is above that has its logarithm to seven digits.
 type Warp struct{ Unit float64 }
 
-// minWarpUnit keeps ratios of values to the unit finite.
-const minWarpUnit = 1e-150
+// minWarped keeps ratios of values to the unit finite, which is the least one over warpBelow.
+const (
+	minWarped = 1e-150
+	warpBelow = 1024
+)
 
 // ChooseWarp returns the warp of values of several tasks: by their least one, if all are
 // positive and normal distributions, one for each task, have a larger likelihood of the
@@ -23,7 +27,7 @@ func ChooseWarp(tasks ...[]float64) Warp {
 		if len(y) == 0 {
 			continue
 		}
-		if least = min(least, slices.Min(y)); !(least >= minWarpUnit) {
+		if least = min(least, slices.Min(y)); !(least >= minWarped) {
 			return Warp{}
 		}
 		logs := make([]float64, len(y))
@@ -37,10 +41,22 @@ func ChooseWarp(tasks ...[]float64) Warp {
 		}
 	}
 	if gain > 0 {
-		return Warp{least}
+		return Warp{least / warpBelow}
 	}
 	return Warp{}
 }
+
+// LogWarp returns the warp of positive values of which there may be none.
+func LogWarp(y []float64) Warp {
+	if len(y) == 0 {
+		return Warp{1}
+	}
+	return Warp{max(slices.Min(y), minWarped) / warpBelow}
+}
+
+// LogUnit returns what the image of a value far above the unit has to have added to be the
+// value's logarithm.
+func (w Warp) LogUnit() float64 { return math.Log(w.Unit / 2) }
 
 // Apply maps a value, infinite ones to themselves.
 func (w Warp) Apply(v float64) float64 {

@@ -3,6 +3,7 @@ package scaling
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -33,7 +34,7 @@ func TestWarp(t *testing.T) {
 			least = min(least, v)
 		}
 	}
-	assert.Equal(t, least, w.Unit)
+	assert.Equal(t, least/1024, w.Unit)
 	values := []float64{math.Inf(-1), -1e150, -3, 0, least / 2, least, 1, 10, 1e150, math.Inf(1)}
 	for i, z := range w.ApplyAll(values) {
 		if i > 0 {
@@ -45,7 +46,11 @@ func TestWarp(t *testing.T) {
 			assert.Equal(t, values[i], back)
 		}
 	}
-	assert.InDelta(t, math.Log(200*w.Unit/w.Unit), w.Apply(100*w.Unit), 1e-4)
+	for _, v := range []float64{least, 100 * least} {
+		assert.InDelta(t, math.Log(v), w.Apply(v)+w.LogUnit(), 3e-7, "the logarithm")
+	}
+	assert.Equal(t, w, LogWarp(slices.Concat(logNormal...)))
+	assert.Equal(t, Warp{1}, LogWarp(nil))
 	assert.Equal(t, 3.0, Warp{}.Apply(3))
 	assert.Equal(t, 3.0, Warp{}.Invert(3))
 }

@@ -1,0 +1,319 @@
+package cmbo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
+	"github.com/gocmbo/cmbo/cmbo/space"
+	"github.com/gocmbo/cmbo/internal/special"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// ErrBudget: what is left of the run's budget pays for no evaluation more: see
+// [WithBudget].
+var ErrBudget = errors.New("cmbo: the budget is spent")
+
+// AsCost says that the output is what an evaluation costs, such as seconds or money: a
+// positive number, told with every value and with every failure, unless it is [Optional].
+// Proposals then have the largest improvement per cost instead of the largest improvement.
+//
+//	opt, err := cmbo.New(space, cmbo.WithPrior(prior), cmbo.WithOutput("seconds", cmbo.AsCost()),
+//		cmbo.WithBudget(3600))
+//
+// The acquisition is divided by the expected cost to a power: 1, and with [WithBudget] the
+// share of the budget that is left, so that in the end, when there is nothing better to spend
+// the rest on, the largest improvement alone counts (E. H. Lee, V. Perrone, C. Archambeau and
+// M. Seeger, Cost-aware Bayesian optimization, arXiv:2003.10870, section 4.2). The cost has a
+// model as other outputs have, of logarithms of costs, with what past tasks teach of an output
+// of this name: a faster or slower machine is an offset. As long as nothing is known of it,
+// costs count as equal.
+//
+// What divides is the expectation of the cost, not its inverse the expectation of the
+// inverse: what a budget buys in repetitions of an evaluation is the budget over the mean
+// cost. The inverse's expectation would favour points of which the cost is uncertain.
+//
+// A run has one cost. It may have limits too.
+func AsCost() OutputOption {
+	return outputOption(func(o *runlog.Output) error { o.Cost = true; return nil })
+}
+
+// WithCost gives what an evaluation at a point costs where that is known beforehand, such as
+// the number of epochs: a positive finite number for every point of the space, given as
+// [Space] describes rows. It takes the place of an output [AsCost] and does the same. The
+// function may be called for every candidate of every Ask, by one goroutine at a time, must
+// always return the same, and has to be given again to [Restore].
+func WithCost(cost func(x []float64) float64) Option {
+	return option{id: optCost, restore: true, run: func(c *runConfig) error {
+		if cost == nil {
+			return optionErrorf("a nil cost")
+		}
+		c.cost = cost
+		return nil
+	}}
+}
+
+// WithBudget says what the run may spend, in the unit of its cost: see [AsCost] and
+// [WithCost]; without a cost, in evaluations. Once the trials told and failed have cost that
+// much, Ask fails with [ErrBudget]. One that lacks an [Optional] cost counts as the mean of
+// those that have it, a trial that was cancelled or a point observed costs nothing, and
+// trials that are open count where what they cost is known beforehand.
+//
+// The acquisition is multiplied by the probability that an evaluation costs at most what is
+// left, and Ask fails, too, when no candidate has an even chance of that. So a proposal of the
+// model never passes the budget where costs are known beforehand, and the last one may where
+// they are not; points of the initial design and enqueued ones are proposed as long as
+// anything is left. The budget must be positive and finite.
+func WithBudget(budget float64) Option {
+	return option{id: optBudget, run: func(c *runConfig) error {
+		c.budget = budget
+		return checkBudget(budget)
+	}}
+}
+
+func checkBudget(v float64) error {
+	if !(v > 0) || math.IsInf(v, 0) {
+		return optionErrorf("a budget of %g, which is not positive and finite", v)
+	}
+	return nil
+}
+
+// checkCost reports a cost said twice, or of which past tasks have values that are none.
+func (c *runConfig) checkCost() error {
+	o := runlog.NewLog(nil, c.outputs...).CostOutput()
+	if o == nil {
+		return nil
+	}
+	if c.cost != nil {
+		return optionErrorf("%s contradicts output %q, which is the cost", optCost, o.Name)
+	}
+	p := c.prior.output(o.Name)
+	if p == nil {
+		return nil
+	}
+	for _, t := range p.model.Tasks() {
+		least, largest := math.Inf(1), 0.0
+		for _, z := range t.Z {
+			v := p.warp.Invert(t.Shift + t.Scale*z)
+			least, largest = min(least, v), max(largest, v)
+		}
+		if !(least > costRounding*largest) {
+			return fmt.Errorf("%w: output %q of task %q has the value %.3g, and a cost is positive", ErrPriorMismatch, o.Name, t.ID, least)
+		}
+	}
+	return nil
+}
+
+// costRounding is the ratio of two costs of a task below which the smaller one cannot be
+// told from 0, past values being kept as multiples of their deviation.
+const costRounding = 1e-12
+
+// A costRequirement has proposals improve by as much as they can per cost.
+type costRequirement struct {
+	model *outputModel // nil where the cost is known beforehand
+}
+
+// factor is the expected cost to minus the power and, with a budget, the probability that
+// the cost is at most what is left.
+func (r *costRequirement) factor(ctx context.Context, o *draft, x *linalg.Dense, pending bool) (factor, error) {
+	var g factor
+	n, _ := x.Dims()
+	g.log = make([]float64, n)
+	left, limited, err := o.left()
+	if err != nil {
+		return g, err
+	}
+	var f outputFit
+	if r.model == nil {
+		if err := o.knownCosts(g.log, x); err != nil {
+			return g, err
+		}
+	} else {
+		var ok bool
+		if f, ok, err = r.model.fit(ctx, o, pending); err != nil || !ok {
+			return factor{}, err
+		}
+		if x == o.points {
+			if err := r.model.model.bind(ctx, x); err != nil {
+				return g, err
+			}
+		}
+		if err := r.model.logCost(ctx, g.log, x, &f); err != nil {
+			return g, err
+		}
+	}
+	g.cost = make([]float64, n)
+	for i, l := range g.log {
+		g.cost[i] = math.Exp(l)
+	}
+	g.costPower = 1
+	if limited {
+		g.within = make([]float64, n)
+		if g.costPower, err = r.share(ctx, o, &f, left, pending); err != nil {
+			return g, err
+		}
+		switch {
+		case r.model != nil && left > 0:
+			err = r.model.model.logWithin(ctx, g.within, x, math.Inf(-1), f.to(left))
+		case r.model == nil:
+			for i, c := range g.cost {
+				if c > left {
+					g.within[i] = math.Inf(-1)
+				}
+			}
+		}
+		if err != nil {
+			return g, err
+		}
+	}
+	g.p = make([]float64, n)
+	for i := range g.log {
+		g.log[i] *= -g.costPower
+		if limited {
+			g.log[i] += g.within[i]
+			g.within[i] = math.Exp(g.within[i])
+		}
+	}
+	relate(g.log)
+	for i, l := range g.log {
+		g.p[i] = math.Exp(l)
+	}
+	g.power = 1
+	return g, nil
+}
+
+// share returns the share of the budget that is left when the trials that are open, of which
+// the cost is not known yet, have ended.
+func (r *costRequirement) share(ctx context.Context, o *draft, f *outputFit, left float64, pending bool) (float64, error) {
+	if open := len(o.h.Pending()); pending && r.model != nil && open > 0 {
+		logs := make([]float64, open)
+		if err := r.model.logCost(ctx, logs, o.h.EncodedPending(), f); err != nil {
+			return 0, err
+		}
+		for _, l := range logs {
+			left -= math.Exp(l)
+		}
+	}
+	return max(left, 0) / o.config.budget, nil
+}
+
+// logCost writes the logarithm of the expected cost of an evaluation at the rows of x: of a
+// log-normal cost with the mean and the variance that the model gives its logarithm. A
+// mixture's own expectation is that of its least likely, widest part.
+func (m *outputModel) logCost(ctx context.Context, dst []float64, x *linalg.Dense, f *outputFit) error {
+	mean, sd := make([]float64, len(dst)), make([]float64, len(dst))
+	if err := m.model.Predict(ctx, mean, sd, x); err != nil {
+		return err
+	}
+	noise := m.model.noiseVariance()
+	if math.IsNaN(noise) {
+		noise = 0
+	}
+	for i := range dst {
+		mu, s := f.scale.Back(mean[i], math.Sqrt(max(sd[i]*sd[i]+noise, math.SmallestNonzeroFloat64)))
+		if f.warp.Unit > 0 {
+			dst[i] = f.warp.LogUnit() + mu + s*s/2
+			continue
+		}
+		// Of values that are learned as they are, given that a cost is positive.
+		dst[i] = math.Log(s) + special.NormLogEI(mu/s) - special.NormLogCDF(mu/s)
+	}
+	return nil
+}
+
+// knownCosts writes the logarithms of the costs that are known beforehand at the rows of x.
+func (o *draft) knownCosts(dst []float64, x *linalg.Dense) error {
+	rows := o.rows()
+	if x != o.points {
+		rows = nil
+		if points.Equal(x, o.h.EncodedPending()) {
+			for _, id := range o.h.Pending() {
+				rows = append(rows, o.h.Trials[id-1].X)
+			}
+		}
+	}
+	for i := range dst {
+		var row []float64
+		var err error
+		if rows != nil {
+			row = rows[i]
+		} else if row, err = o.space.Decode(x.Row(i)); err != nil {
+			return err
+		}
+		c, err := o.knownCost(row)
+		if err != nil {
+			return err
+		}
+		dst[i] = math.Log(c)
+	}
+	return nil
+}
+
+// knownCost returns what an evaluation at a point costs by [WithCost], 1 without it.
+func (o *Optimizer) knownCost(row []float64) (float64, error) {
+	if o.config.cost == nil {
+		return 1, nil
+	}
+	c := o.config.cost(slices.Clone(row))
+	if !(c > 0) || math.IsInf(c, 0) {
+		return 0, optionErrorf("the cost of%v is %g, which is not positive and finite", space.Point{Space: o.space, X: row}, c)
+	}
+	return c, nil
+}
+
+// spent returns what the trials have cost that ended, or that are open where their cost is
+// known beforehand.
+func (o *draft) spent() (spent float64, err error) {
+	told := o.h.CostOutput()
+	var known, missing float64
+	for _, t := range o.h.Trials {
+		c, ended := 0.0, t.Status == runlog.Told || t.Status == runlog.Failed
+		switch {
+		case t.Status == runlog.Cancelled || told != nil && !ended:
+			continue
+		case told != nil:
+			v, ok := t.Outputs[told.Name]
+			if !ok {
+				missing++
+				continue
+			}
+			c = v
+		default:
+			if c, err = o.knownCost(t.X); err != nil {
+				return 0, err
+			}
+		}
+		spent, known = spent+c, known+1
+	}
+	if known > 0 {
+		spent += missing * (spent / known)
+	}
+	return spent, nil
+}
+
+// left returns what is left of the budget, which may be less than 0; limited is false if
+// there is none.
+func (o *draft) left() (left float64, limited bool, err error) {
+	if o.config.budget == 0 {
+		return math.Inf(1), false, nil
+	}
+	spent, err := o.spent()
+	return o.config.budget - spent, true, err
+}
+
+// afford reports a budget that is spent.
+func (o *draft) afford() error {
+	left, limited, err := o.left()
+	if err == nil && limited && !(left > 0) {
+		err = fmt.Errorf("%w: %s of %s", ErrBudget, short(o.config.budget-left), short(o.config.budget))
+	}
+	return err
+}
+
+// affordable is the least probability of costing at most what is left at which some candidate
+// is worth a proposal: evaluations that are as likely as not to end within the budget.
+const affordable = 0.5

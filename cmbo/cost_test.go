@@ -1,0 +1,501 @@
+package cmbo
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
+	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
+	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// A cost that is the same everywhere changes no proposal, bit for bit, whatever the run, known
+// beforehand or told; nor does a budget in evaluations, up to its end.
+func TestCostThatIsEqual(t *testing.T) {
+	s, target, kinds := outputKinds(t)
+	for name, opts := range kinds {
+		for _, failing := range []bool{false, true} {
+			if failing == (name != "default, failures") {
+				continue
+			}
+			t.Run(name, func(t *testing.T) {
+				run := func(cost float64, more ...Option) ([]int, Step) {
+					o, err := New(s, append(slices.Clip(opts), more...)...)
+					require.NoError(t, err)
+					var rows []int
+					for n := range 5 {
+						ts, err := o.AskN(context.Background(), 2)
+						require.NoError(t, err)
+						for i, trial := range ts {
+							rows = append(rows, trial.Index)
+							var out Outputs
+							if cost > 0 {
+								out = Outputs{"price": cost}
+							}
+							if failing && (2*n+i)%7 == 3 {
+								require.NoError(t, o.TellFailed(trial.ID, out))
+							} else {
+								require.NoError(t, o.Tell(trial.ID, target.Y[trial.Index], out))
+							}
+						}
+					}
+					step, ok := o.LastStep()
+					require.True(t, ok)
+					return rows, step
+				}
+				want, plain := run(0)
+				for _, of := range []struct {
+					cost float64
+					opts []Option
+				}{
+					{0, []Option{WithCost(func([]float64) float64 { return 2.5 })}},
+					{0, []Option{WithCost(func([]float64) float64 { return 2.5 }), WithBudget(25)}},
+					{0.1, []Option{WithOutput("price", AsCost()), WithBudget(1)}},
+					{0, []Option{WithBudget(10)}},
+				} {
+					got, step := run(of.cost, of.opts...)
+					assert.Equal(t, want, got)
+					assert.Equal(t, plain.Mean, step.Mean)
+				}
+			})
+		}
+	}
+}
+
+// The score is the logarithm of the expected improvement, over the expected cost to the power
+// of what is left, times the probability that the rest of the budget pays for it: by the
+// process that was told the logarithms of the costs, of failures too.
+func TestCostAgainstBruteForce(t *testing.T) {
+	ctx := context.Background()
+	s, tasks := encoded(t, 1, 30)
+	task := tasks[0]
+	seconds := task.Outputs["seconds"]
+	var sum float64
+	for _, v := range seconds {
+		sum += v
+	}
+	budget := sum / 3
+	o, err := New(s, WithMinimize(), WithOutput("seconds", AsCost()), WithBudget(budget), WithCandidateCounts(1, 0))
+	require.NoError(t, err)
+	o.hedge = hierarchy.Hedge{} // no other judges
+	spent, checked := 0.0, 0
+	for spent < 0.9*budget {
+		trial, err := o.Ask(ctx)
+		require.NoError(t, err)
+		if step, ok := o.LastStep(); ok && step.Trial == trial.ID {
+			checked++
+			assert.InDelta(t, 1-spent/budget, step.CostPower, 1e-12)
+			d := o.draft()
+			d.h = d.h.Before(len(d.h.Events) - 1)
+			m := o.outputModels()[0]
+			f, ok, err := m.fit(ctx, d, true)
+			require.NoError(t, err)
+			require.True(t, ok)
+			n := len(seconds)
+			mean, sd := make([]float64, n), make([]float64, n)
+			require.NoError(t, m.model.Predict(ctx, mean, sd, o.points))
+			var logs []float64
+			for _, tr := range d.h.Trials {
+				if v, ok := tr.Outputs["seconds"]; ok {
+					logs = append(logs, math.Log(v))
+				}
+			}
+			var shift, scale float64
+			for _, l := range logs {
+				shift += l / float64(len(logs))
+			}
+			for _, l := range logs {
+				scale += (l - shift) * (l - shift) / float64(len(logs))
+			}
+			scale = math.Sqrt(scale)
+			assert.InEpsilon(t, scale, f.scale.Scale, 1e-6)
+			var z []float64
+			for _, ob := range d.h.Observations {
+				z = append(z, -ob.Y)
+			}
+			best := slices.Max(ZScore.Apply(z))
+			want := make([]float64, n)
+			for i := range n {
+				mu, s := shift+scale*mean[i], scale*math.Sqrt(sd[i]*sd[i]+m.model.noiseVariance())
+				// The expectation of a log-normal cost, by the trapezoidal rule.
+				var cost float64
+				for u := -12.0; u < 12; u += 1.0 / 64 {
+					cost += math.Exp(mu+s*u-u*u/2) / math.Sqrt(2*math.Pi) / 64
+				}
+				assert.InEpsilon(t, cost, step.Cost[i], 1e-5)
+				u := (step.Mean[i] - best) / step.SD[i]
+				want[i] = math.Log(step.SD[i]*(u*math.Erfc(-u/math.Sqrt2)/2+math.Exp(-u*u/2)/math.Sqrt(2*math.Pi))) - step.CostPower*math.Log(cost) +
+					math.Log(0.5*math.Erfc(-(math.Log(budget-spent)-mu)/s/math.Sqrt2))
+				if p := step.Success; p != nil {
+					want[i] += 2 * math.Log(p[i])
+				}
+			}
+			// What all scores have in common makes no difference.
+			at := slices.Index(want, slices.Max(want))
+			for i := range n {
+				if w := want[i] - want[at]; w > -25 {
+					assert.InDelta(t, w, step.Scores[i]-step.Scores[at], 1e-4, "trial %d, row %d", trial.ID, i)
+				}
+			}
+		}
+		spent += seconds[trial.Index]
+		if trial.ID == 3 {
+			require.NoError(t, o.TellFailed(trial.ID, Outputs{"seconds": seconds[trial.Index]}))
+			continue
+		}
+		require.NoError(t, o.Tell(trial.ID, task.Y[trial.Index], Outputs{"seconds": seconds[trial.Index]}))
+	}
+	assert.Greater(t, checked, 3)
+	u, err := o.Outlook(ctx)
+	require.NoError(t, err)
+	assert.InEpsilon(t, spent, u.Spent, 1e-12)
+	assert.InEpsilon(t, budget-spent, u.Left, 1e-9)
+	assert.Contains(t, u.String(), "the budget is spent")
+}
+
+// Of evaluations that all gain the same, as many fit into a budget as it holds their mean
+// cost: the expectation of the cost ranks them rightly, that of its inverse would not.
+func TestCostMoment(t *testing.T) {
+	r := rng.Stream(1, t.Name())
+	count := func(mu, sd float64) (n int) {
+		for spent := 0.0; spent < 1e5; n++ {
+			spent += math.Exp(mu + sd*r.NormFloat64())
+		}
+		return n
+	}
+	m := &outputModel{output: runlog.Output{Cost: true}}
+	expected := func(mu, sd float64) float64 {
+		f := outputFit{warp: scaling.Warp{Unit: 1}, scale: scaling.Values{Scale: 1}}
+		m.model = consulted{normal{mu + math.Ln2, sd}}
+		got := []float64{0}
+		require.NoError(t, m.logCost(context.Background(), got, nil, &f))
+		return math.Exp(got[0])
+	}
+	sure, unsure := count(0, 0), count(-0.2, 1)
+	assert.Greater(t, sure, unsure)
+	assert.InEpsilon(t, 1e5/float64(sure), expected(0, 0), 0.01)
+	assert.InEpsilon(t, 1e5/float64(unsure), expected(-0.2, 1), 0.02)
+	assert.Less(t, 1.0, math.Exp(0.2+0.5), "the inverse is expected to be larger")
+	// A past that is learned without logarithms: a normal distribution's part above 0.
+	for _, c := range [][2]float64{{3, 0.5}, {0.3, 1}, {-2, 1}, {-40, 1}} {
+		m.model = consulted{normal{c[0], c[1]}}
+		got := []float64{0}
+		require.NoError(t, m.logCost(context.Background(), got, nil, &outputFit{scale: scaling.Values{Scale: 1}}))
+		var sum, mass float64
+		for v := 1e-4; v < 10; v += 2e-4 {
+			w := math.Exp(-(v-c[0])*(v-c[0])/2/c[1]/c[1] + min(c[0], 0)*c[0]/2/c[1]/c[1])
+			sum, mass = sum+v*w, mass+w
+		}
+		assert.InEpsilon(t, sum/mass, math.Exp(got[0]), 1e-5, c)
+	}
+}
+
+// normal is a model of one mean and one deviation.
+type normal struct{ mean, sd float64 }
+
+func (n normal) NoiseVariance() float64          { return 0 }
+func (n normal) Fit(context.Context, Data) error { return nil }
+func (n normal) Predict(_ context.Context, mean, sd []float64, _ *linalg.Dense) error {
+	mean[0], sd[0] = n.mean, n.sd
+	return nil
+}
+
+// What is spent is what trials told and failed have cost, and what open ones do where that
+// is known beforehand; then Ask says that nothing is left, whatever the store.
+func TestBudget(t *testing.T) {
+	ctx := context.Background()
+	s, tasks := encoded(t, 1, 30)
+	spent := func(o *Optimizer) float64 {
+		v, err := o.draft().spent()
+		require.NoError(t, err)
+		return v
+	}
+	var journal bytes.Buffer
+	write := WithJournal(func(lines []byte) error { journal.Write(lines); return nil })
+	o, err := New(s, write, WithOutput("seconds", AsCost(), Optional()), WithBudget(10))
+	require.NoError(t, err)
+	ts, err := o.AskN(ctx, 6)
+	require.NoError(t, err)
+	require.NoError(t, o.Observe([]float64{0.5, 0.5}, 1, Outputs{"seconds": 100}))
+	require.NoError(t, o.Tell(ts[0].ID, 1, Outputs{"seconds": 3}))
+	require.NoError(t, o.TellFailed(ts[1].ID, Outputs{"seconds": 2}))
+	assert.Equal(t, 5.0, spent(o))
+	require.NoError(t, o.TellFailed(ts[2].ID))
+	assert.Equal(t, 7.5, spent(o), "the mean of the others")
+	require.NoError(t, o.Cancel(ts[3].ID))
+	assert.Equal(t, 7.5, spent(o))
+	_, err = o.Ask(ctx)
+	require.NoError(t, err)
+	require.NoError(t, o.Tell(ts[4].ID, 2, Outputs{"seconds": 2.5}))
+	assert.Equal(t, 10.0, spent(o))
+	again, _, err := RestoreJournal(bytes.NewReader(journal.Bytes()))
+	require.NoError(t, err)
+	for _, o := range []*Optimizer{o, again} {
+		_, err = o.Ask(ctx)
+		assert.ErrorIs(t, err, ErrBudget)
+		assert.ErrorContains(t, err, "10 of 10")
+		assert.Len(t, o.Open(), 2)
+		u, err := o.Outlook(ctx)
+		require.NoError(t, err)
+		assert.Zero(t, u.Left)
+		assert.Contains(t, u.String(), "the budget is spent: 10 of 10")
+	}
+	require.NoError(t, o.Tell(ts[5].ID, 2, Outputs{"seconds": 8}), "what is under way may end")
+	_, err = o.Ask(ctx)
+	assert.ErrorContains(t, err, "19.375 of 10", "with the mean for the third")
+
+	// In evaluations.
+	o, err = New(s, WithBudget(4))
+	require.NoError(t, err)
+	ts, err = o.AskN(ctx, 9)
+	require.NoError(t, err)
+	assert.Len(t, ts, 4)
+	_, err = o.Ask(ctx)
+	assert.ErrorIs(t, err, ErrBudget)
+	require.NoError(t, o.Cancel(2))
+	_, err = o.Ask(ctx)
+	assert.NoError(t, err)
+
+	// Known beforehand: no proposal of a model passes the budget, and what costs less comes
+	// first.
+	cost := func(x []float64) float64 { return math.Exp(3 * x[0]) }
+	for _, with := range []Option{WithInitial(0), WithMinimize()} {
+		o, err = New(s, WithCost(cost), WithBudget(60), WithMinimize(), with)
+		require.NoError(t, err)
+		var total float64
+		for {
+			trial, err := o.Ask(ctx)
+			if err != nil {
+				assert.ErrorIs(t, err, ErrBudget)
+				assert.ErrorContains(t, err, "every candidate is likely to cost more")
+				break
+			}
+			total += cost(trial.X)
+			require.NoError(t, o.Tell(trial.ID, tasks[0].Y[trial.Index]))
+		}
+		assert.LessOrEqual(t, total, 60.0)
+		assert.InEpsilon(t, total, spent(o), 1e-12)
+		left := math.Inf(1)
+		for _, r := range o.draft().free() {
+			left = min(left, cost(o.rows()[r]))
+		}
+		assert.Greater(t, left, 60-total)
+	}
+	// In a space without a list.
+	box, err := NewSpace(LogFloat("a", 1, 1000), Float("b", 0, 1))
+	require.NoError(t, err)
+	o, err = New(box, WithCost(func(x []float64) float64 { return x[0] }), WithBudget(1e4))
+	require.NoError(t, err)
+	for range 7 {
+		trial, err := o.Ask(ctx)
+		require.NoError(t, err)
+		require.NoError(t, o.Tell(trial.ID, trial.X[1]))
+	}
+	step, ok := o.LastStep()
+	require.True(t, ok)
+	for i, x := range step.Candidates {
+		assert.InEpsilon(t, x[0], step.Cost[i], 1e-9)
+	}
+}
+
+// A run that goes on after a restart proposes what it would have, with a cost told or known;
+// so does one whose costs are in another unit.
+func TestCostRestored(t *testing.T) {
+	ctx := context.Background()
+	s, tasks := encoded(t, 6, 40)
+	prior, err := Learn(ctx, s, tasks[:5], WithMinimize())
+	require.NoError(t, err)
+	target := tasks[5]
+	cost := WithCost(func(x []float64) float64 { return math.Exp(2 * x[0]) })
+	for name, c := range map[string]struct {
+		opts, again []Option
+		unit        float64
+	}{
+		"told":         {[]Option{WithMinimize(), WithOutput("seconds", AsCost())}, nil, 1},
+		"told, past":   {[]Option{WithPrior(prior), WithOutput("seconds", AsCost())}, []Option{WithPrior(prior)}, 1},
+		"told, limit":  {[]Option{WithPrior(prior), WithOutput("seconds", AsCost(), AtMost(quantile(target.Outputs["seconds"], 0.5)))}, []Option{WithPrior(prior)}, 1},
+		"known":        {[]Option{WithPrior(prior), cost}, []Option{WithPrior(prior), cost}, 0},
+		"milliseconds": {[]Option{WithMinimize(), WithOutput("seconds", AsCost())}, nil, 1000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run := func(unit float64, restart bool) (rows []int) {
+				o, err := New(s, append(slices.Clip(c.opts), WithBudget(100*max(unit, 1)))...)
+				require.NoError(t, err)
+				for range 6 {
+					ts, err := o.AskN(ctx, 2)
+					require.NoError(t, err)
+					for _, trial := range ts {
+						rows = append(rows, trial.Index)
+						var out Outputs
+						if unit > 0 {
+							out = Outputs{"seconds": unit * target.Outputs["seconds"][trial.Index]}
+						}
+						if trial.Index%5 == 0 {
+							require.NoError(t, o.TellFailed(trial.ID, out))
+						} else {
+							require.NoError(t, o.Tell(trial.ID, target.Y[trial.Index], out))
+						}
+					}
+					if restart {
+						var b bytes.Buffer
+						require.NoError(t, o.Snapshot(&b))
+						o, err = Restore(&b, c.again...)
+						require.NoError(t, err)
+					}
+				}
+				x, err := o.Explain(ctx, 12)
+				require.NoError(t, err)
+				assert.Contains(t, x.String(), "over an expected cost of")
+				return rows
+			}
+			want := run(min(c.unit, 1), false)
+			assert.Equal(t, want, run(c.unit, true))
+		})
+	}
+}
+
+// What is refused, with names and numbers, changes nothing.
+func TestCostErrors(t *testing.T) {
+	ctx := context.Background()
+	s, tasks := encoded(t, 3, 10)
+	o, err := New(s, WithOutput("seconds", AsCost()), WithOutput("parts", AtLeast(0)))
+	require.NoError(t, err)
+	trial, err := o.Ask(ctx)
+	require.NoError(t, err)
+	for text, out := range map[string]Outputs{
+		`output "seconds" is missing`:                         {"parts": 1},
+		`output "seconds" is a cost, and 0 is not positive`:   {"parts": 1, "seconds": 0},
+		`output "seconds" is a cost, and -2 is not positive`:  {"parts": 1, "seconds": -2},
+		`output "seconds": value NaN`:                         {"parts": 1, "seconds": math.NaN()},
+		`output "second" is none of the run's, ["parts" "sec`: {"parts": 1, "seconds": 2, "second": 3},
+	} {
+		for _, err := range []error{o.Tell(trial.ID, 1, out), o.TellFailed(trial.ID, out)} {
+			assert.ErrorContains(t, err, text)
+		}
+	}
+	assert.ErrorIs(t, o.TellFailed(trial.ID), ErrOutput)
+	assert.ErrorIs(t, o.TellFailed(trial.ID, Outputs{"seconds": 1}, Outputs{"parts": 1}), ErrOption)
+	assert.Len(t, o.Open(), 1)
+	require.NoError(t, o.TellFailed(trial.ID, Outputs{"seconds": 2}), "a failure may lack other outputs")
+
+	one := func([]float64) float64 { return 1 }
+	zero := []Task{tasks[0], tasks[1]}
+	zero[1].Outputs = map[string][]float64{"seconds": slices.Clone(tasks[1].Outputs["seconds"])}
+	zero[1].Outputs["seconds"][3] = 0
+	p, err := Learn(ctx, s, zero)
+	require.NoError(t, err)
+	for text, opts := range map[string][]Option{
+		`outputs "a" and "b" are both the cost`:              {WithOutput("b", AsCost()), WithOutput("a", AsCost())},
+		`at most 0 leaves no room`:                           {WithOutput("a", AsCost(), AtMost(0))},
+		`WithCost contradicts output "a", which is the cost`: {WithOutput("a", AsCost()), WithCost(one)},
+		`a nil cost`: {WithCost(nil)},
+		`a budget of 0, which is not positive and finite`:    {WithBudget(0)},
+		`a budget of +Inf, which is not positive and finite`: {WithBudget(math.Inf(1))},
+		`output "seconds" of task "task 1" has the value`:    {WithPrior(p), WithOutput("seconds", AsCost())},
+	} {
+		_, err := New(s, opts...)
+		assert.ErrorContains(t, err, text)
+	}
+	_, err = New(s, WithPrior(p), WithOutput("seconds", AtMost(3)))
+	assert.NoError(t, err, "only a cost has to be positive")
+
+	o, err = New(s, WithInitial(0), WithCost(func(x []float64) float64 { return x[0] - 10 }))
+	require.NoError(t, err)
+	_, err = o.Ask(ctx)
+	assert.ErrorIs(t, err, ErrOption)
+	assert.ErrorContains(t, err, "the cost of a=")
+	o, err = New(s, WithInitial(0), WithCost(func([]float64) float64 { panic("no price") }))
+	require.NoError(t, err)
+	_, err = o.Ask(ctx)
+	assert.ErrorAs(t, err, new(*PanicError))
+
+	var b bytes.Buffer
+	o, err = New(s, WithCost(one))
+	require.NoError(t, err)
+	require.NoError(t, o.Snapshot(&b))
+	_, err = Restore(bytes.NewReader(b.Bytes()))
+	assert.ErrorIs(t, err, ErrOption)
+	assert.ErrorContains(t, err, "WithCost")
+	state, err := openSnapshot(b.Bytes())
+	require.NoError(t, err)
+	budget := -1.0
+	state.Options.Budget = &budget
+	_, err = state.Options.restore(&runConfig{cost: one})
+	assert.ErrorIs(t, err, ErrCorrupt)
+	for text, opt := range map[string]CheckOption{"WithBudget, and Check counts": WithBudget(3), "WithCost, and Check counts": WithCost(one), `output "seconds" as the cost`: WithOutput("seconds", AsCost())} {
+		_, err = Check(ctx, s, tasks, opt)
+		assert.ErrorContains(t, err, text)
+	}
+}
+
+// A cost that past tasks have is expected from the first question on, and is told of a slower
+// machine by its first values: the expectation is that of what the warp makes of a normal distribution.
+func TestCostOfPrior(t *testing.T) {
+	ctx := context.Background()
+	s, tasks := encoded(t, 6, 40)
+	prior, err := Learn(ctx, s, tasks[:5], WithMinimize())
+	require.NoError(t, err)
+	require.Positive(t, prior.output("seconds").warp.Unit, "learned in logarithms")
+	o, err := New(s, WithPrior(prior), WithOutput("seconds", AsCost()))
+	require.NoError(t, err)
+	target := tasks[5]
+	for n := range 4 {
+		trial, err := o.Ask(ctx)
+		require.NoError(t, err)
+		step, ok := o.LastStep()
+		require.True(t, ok)
+		require.Len(t, step.Cost, 40)
+		assert.Equal(t, 1.0, step.CostPower)
+		if n == 3 {
+			var sum float64
+			for i, c := range step.Cost {
+				l := math.Log(c / (50 * target.Outputs["seconds"][i]))
+				assert.InDelta(t, 0, l, 0.75)
+				sum += l / 40
+			}
+			assert.InDelta(t, 0, sum, 0.2)
+		}
+		require.NoError(t, o.Tell(trial.ID, target.Y[trial.Index], Outputs{"seconds": 50 * target.Outputs["seconds"][trial.Index]}))
+	}
+	m := o.outputModels()[0]
+	f, ok, err := m.fit(ctx, o.draft(), false)
+	require.NoError(t, err)
+	require.True(t, ok)
+	got, mean, sd := make([]float64, 40), make([]float64, 40), make([]float64, 40)
+	require.NoError(t, m.logCost(ctx, got, o.points, &f))
+	require.NoError(t, m.model.Predict(ctx, mean, sd, o.points))
+	for i := range got {
+		var want float64
+		s := math.Sqrt(sd[i]*sd[i] + m.model.noiseVariance())
+		for u := -12.0; u < 12; u += 1.0 / 64 {
+			want += f.warp.Invert(mean[i]+s*u) * math.Exp(-u*u/2) / math.Sqrt(2*math.Pi) / 64
+		}
+		assert.InEpsilon(t, want, math.Exp(got[i]), 1e-5, i)
+	}
+	tr, err := o.Transfer(ctx)
+	require.NoError(t, err)
+	assert.Equal(t, 4, tr.Outputs["seconds"].Values)
+	c, err := o.Calibration(ctx)
+	require.NoError(t, err)
+	assert.Len(t, c.Outputs["seconds"].Forecasts, 4)
+	best, ok := o.Best()
+	assert.True(t, ok, "a cost limits nothing")
+	assert.Nil(t, best.Violations())
+	r, err := o.Recommend(ctx)
+	require.NoError(t, err)
+	assert.NotNil(t, r.X)
+	u, err := o.Outlook(ctx)
+	require.NoError(t, err)
+	// The largest improvement per cost is not that of the largest improvement.
+	assert.GreaterOrEqual(t, u.PerCost, u.Next/u.Cost)
+	assert.Contains(t, u.String(), fmt.Sprintf("%.4g is spent", u.Spent))
+}
