@@ -42,7 +42,7 @@ func (v Outputs) applyObservation(e *runlog.Event) error {
 // maximise the acquisition over the best value that holds all limits, times the
 // probabilities that the point holds them and, where failures are known, that of success.
 // Until some value holds them, the probabilities alone decide, and the acquisition among
-// points that are alike in them to one in a million. An output without a limit is kept
+// points of which the probability is at least 95 % of the largest. An output without a limit is kept
 // with the run, for [Optimizer.Task], and changes no proposal, unless it is what evaluations
 // cost: see [AsCost]. The order of the options
 // changes nothing. A name given twice is an error.

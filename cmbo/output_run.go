@@ -218,22 +218,30 @@ func (o *draft) feasible() []bool {
 	return out
 }
 
+// near is the difference of logarithms, -ln .95, up to which, before a value holds the limits,
+// probabilities are too close to decide: the likeliest point to hold them is often one of
+// many that nearly all do, and among those a poor one by the objective.
+const near = 0.05129329438755058
+
 // lead has the probabilities that limits hold decide before the scores: among candidates
-// that are alike in being the most probable for all outputs the scores do, and all others
-// come after, in the order of their probabilities of being feasible and succeeding. It
-// reports whether that makes a difference.
+// that are near the most probable the scores do, and all others come after, in the order of
+// their probabilities of being feasible and succeeding. It reports whether that makes a
+// difference.
 func lead(scores []float64, factors []factor) bool {
 	logs := make([]float64, len(scores))
-	first, all := false, true
-	least := math.Inf(1)
 	for i := range logs {
 		for _, g := range factors {
 			if g.output != "" && g.log != nil {
 				logs[i] += g.log[i]
 			}
 		}
-		if logs[i] == 0 {
-			first = true
+	}
+	relate(logs)
+	all := true
+	least := math.Inf(1)
+	for i := range logs {
+		if logs[i] >= -near {
+			logs[i] = 0
 			if !math.IsInf(scores[i], 0) {
 				least = min(least, scores[i])
 			}
@@ -254,8 +262,6 @@ func lead(scores []float64, factors []factor) bool {
 	}
 	for i, l := range logs {
 		switch {
-		case !first:
-			scores[i] = l
 		case l != 0:
 			scores[i] = least - 1 + l
 		case math.IsInf(scores[i], -1):

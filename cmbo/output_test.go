@@ -243,16 +243,25 @@ func TestConstraintAgainstBruteForce(t *testing.T) {
 			}
 			require.Len(t, step.Holds, 2)
 			top := map[string]float64{"seconds": slices.Max(step.Holds["seconds"]), "other": slices.Max(step.Holds["other"])}
+			joint := make([]float64, len(step.Mean))
+			for i := range joint {
+				for name, p := range step.Holds {
+					joint[i] += math.Log(p[i] / top[name])
+				}
+			}
+			likeliest, offset := slices.Max(joint), math.NaN()
 			for i, mean := range step.Mean {
+				if l := joint[i] - likeliest; !feasible && l < math.Log(0.95) {
+					if math.IsNaN(offset) {
+						offset = step.Scores[i] - l
+					}
+					assert.InDelta(t, l+offset, step.Scores[i], 2e-6, "trial %d, row %d", trial.ID, i)
+					assert.Greater(t, step.Scores[slices.Index(joint, likeliest)], step.Scores[i])
+				}
 				u := (mean - best) / step.SD[i]
 				want := math.Log(step.SD[i] * (u*math.Erfc(-u/math.Sqrt2)/2 + math.Exp(-u*u/2)/math.Sqrt(2*math.Pi)))
-				if !feasible {
-					want = 0
-				}
-				for name, p := range step.Holds {
-					want += math.Log(p[i] / top[name])
-				}
-				if !math.IsInf(want, 0) && want > -25 && (feasible || want < -1e-5) {
+				want += joint[i]
+				if feasible && !math.IsInf(want, 0) && want > -25 {
 					assert.InDelta(t, want, step.Scores[i], 2e-6, "trial %d, row %d", trial.ID, i)
 				}
 			}
@@ -302,8 +311,8 @@ func TestConstraintAgainstBruteForce(t *testing.T) {
 	}
 }
 
-// Before a value holds the limits, points that are alike in their probabilities are ranked
-// by the scores, others come after by theirs.
+// Before a value holds the limits, points of nearly the largest probability are ranked by the
+// scores, others come after by their probabilities.
 func TestLead(t *testing.T) {
 	inf := math.Inf(1)
 	holds := func(logs ...float64) factor { return factor{output: "a", p: make([]float64, len(logs)), log: logs} }
@@ -315,7 +324,8 @@ func TestLead(t *testing.T) {
 	}{
 		{[]float64{1, 2, 3, -inf}, []factor{{}, {output: "a"}}, nil},
 		{[]float64{1, 2, 3, -inf}, []factor{success, holds(0, 0, 0, 0), {output: "b"}}, nil},
-		{[]float64{1, 2, 3, 4}, []factor{{}, holds(-1, -2, 0, -3), holds(-1, 0, -2, 0)}, []float64{-2, -2, -2, -3}},
+		{[]float64{1, 2, 3, 4}, []factor{{}, holds(-1, -2, 0, -3), holds(-1, 0, -2, 0)}, []float64{1, 2, 3, 1 - 1 - 1}},
+		{[]float64{1, 2, 3, 4}, []factor{{}, holds(math.Log(0.951), math.Log(0.949), 0, math.Log(0.97)), holds(0, 0, 0, math.Log(0.97))}, []float64{1, 1 - 1 + math.Log(0.949), 3, 1 - 1 + 2*math.Log(0.97)}},
 		{[]float64{1, 2, 3, 4}, []factor{{}, holds(0, -2, 0, -inf)}, []float64{1, -2, 3, -inf}},
 		{[]float64{-inf, 2, 3, 4}, []factor{{}, holds(0, -2, 0, 0)}, []float64{3, 0, 3, 4}},
 		{[]float64{-inf, 2, -inf, 4}, []factor{{}, holds(0, -2, 0, -1)}, []float64{0, -3, 0, -2}},
