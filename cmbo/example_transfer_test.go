@@ -58,10 +58,8 @@ func ExampleCheck() {
 	// upside down for most others: losses
 }
 
-// A run says whether the past helps, how far to trust its forecasts, what more
-// evaluations may bring, and why it asked for a trial.
-func ExampleOptimizer_Transfer() {
-	ctx := context.Background()
+// tuned returns a run of eight evaluations with experience from six of the histories.
+func tuned(ctx context.Context) *cmbo.Optimizer {
 	space, tasks := histories()
 	prior, err := cmbo.Learn(ctx, space, tasks[:6])
 	if err != nil {
@@ -81,29 +79,65 @@ func ExampleOptimizer_Transfer() {
 			panic(err)
 		}
 	}
-	transfer, err := opt.Transfer(ctx)
-	if err != nil {
-		panic(err)
-	}
-	calibration, err := opt.Calibration(ctx)
-	if err != nil {
-		panic(err)
-	}
-	outlook, err := opt.Outlook(ctx)
-	if err != nil {
-		panic(err)
-	}
-	first, err := opt.Explain(ctx, 1)
+	return opt
+}
+
+// A run says whether the past helps.
+func ExampleOptimizer_Transfer() {
+	ctx := context.Background()
+	transfer, err := tuned(ctx).Transfer(ctx)
 	if err != nil {
 		panic(err)
 	}
 	fmt.Println(transfer.Verdict)
-	fmt.Println(calibration)
-	fmt.Println("worth going on for 0.1:", outlook.Next > 0.1)
-	fmt.Println(first.Reason, "of", len(first.Step.Scores), "candidates")
+	mass, reversed := transfer.Mass(cmbo.LevelPopulation)
+	fmt.Printf("mass of the population %.1f, upside down %.1f\n", mass, reversed)
 	// Output:
 	// transfer helps
+	// mass of the population 1.0, upside down 0.0
+}
+
+// How far to trust the forecasts: each value against what was expected before it was told.
+func ExampleOptimizer_Calibration() {
+	ctx := context.Background()
+	calibration, err := tuned(ctx).Calibration(ctx)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(calibration)
+	first := calibration.Forecasts[0]
+	fmt.Printf("trial %d came to %.3f, forecast %.2f ± %.2f\n", first.Trial, first.Y, first.Mean, first.SD)
+	// Output:
 	// 8 of 8 values lay inside their 90 % interval
-	// worth going on for 0.1: false
+	// trial 1 came to 0.927, forecast 0.71 ± 0.62
+}
+
+// What more evaluations may bring, in the unit of the values: end a run when an evaluation
+// costs more than that is worth.
+func ExampleOptimizer_Outlook() {
+	ctx := context.Background()
+	outlook, err := tuned(ctx).Outlook(ctx)
+	if err != nil {
+		panic(err)
+	}
+	const worth = 0.01 // accuracy that pays for an evaluation
+	fmt.Println("go on:", outlook.Next > worth)
+	fmt.Printf("gained %.2f; at most %.2f is left\n", outlook.Gained, outlook.Most)
+	// Output:
+	// go on: false
+	// gained 0.02; at most 0.00 is left
+}
+
+// Why the run asked for a trial.
+func ExampleOptimizer_Explain() {
+	ctx := context.Background()
+	why, err := tuned(ctx).Explain(ctx, 1)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(why.Reason, "of", len(why.Step.Scores), "candidates")
+	fmt.Println(why)
+	// Output:
 	// largest score of 1000 candidates
+	// trial 1: lr=0.003240549185197866 depth=6: the largest mean (score 0.7068) of 1000 candidates; expected 0.7068; too early to tell: 0 of 5 values
 }

@@ -212,7 +212,7 @@ func FuzzDecodePrior(f *testing.F) {
 		f.Fatal(err)
 	}
 	add := func(s *cmbo.Space, tasks []cmbo.Task, opts ...cmbo.LearnOption) {
-		p, err := cmbo.Learn(ctx, s, tasks, append(opts, cmbo.WithIndexPoints(3), cmbo.WithClusterPoints(3))...)
+		p, err := cmbo.Learn(ctx, s, tasks, append(opts, cmbo.WithIndexPoints(3))...)
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -224,7 +224,7 @@ func FuzzDecodePrior(f *testing.F) {
 	}
 	tasks := []cmbo.Task{{ID: "a", X: [][]float64{{0.1}, {0.7}}, Y: []float64{1, 2}}, {ID: "b", X: [][]float64{{0.3}}, Y: []float64{5}}}
 	for _, v := range cmbo.Variants() {
-		add(space, tasks, cmbo.WithVariant(v))
+		add(space, tasks, cmbo.WithVariant(v), cmbo.WithClusterPoints(3))
 	}
 	add(space, tasks)
 	add(list, tasks)

@@ -83,6 +83,24 @@ func TestOpenBeginsAndResumes(t *testing.T) {
 	require.Equal(t, "nothing to lose", string(b))
 }
 
+// A run that was begun in another space or with other options is refused by the one difference.
+func TestOpenSaysTheDifference(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "run")
+	open := func(depth int, opts ...cmbo.Option) error {
+		s, err := cmbo.NewSpace(cmbo.LogFloat("lr", 1e-5, 1), cmbo.Int("depth", 1, depth), cmbo.Categorical("kernel", "rbf", "poly"))
+		require.NoError(t, err)
+		_, c, err := Open(name, s, opts...)
+		if err == nil {
+			require.NoError(t, c.Close())
+		}
+		return err
+	}
+	require.NoError(t, open(12))
+	require.EqualError(t, open(13), name+`: cmbo: invalid space: the stored run was begun with params "depth".hi 12, not 13`)
+	require.EqualError(t, open(12, cmbo.WithSeed(4)), name+": cmbo: invalid option: the stored run was begun with seed 1, not 4")
+	require.NoError(t, open(12))
+}
+
 // TestMode: the file may be read and written by those to whom the process leaves it,
 // as other files that it makes.
 func TestMode(t *testing.T) {

@@ -170,40 +170,99 @@ func (h *Log) restoreLine(line []byte, last string, c Checks) (sum string, err e
 	return sum, h.Restore(e, c)
 }
 
-// Difference says which field of a JSON object differs, the first in alphabetical order,
-// and what was there and is now, of long values what is around the place where they part:
-// "" if all are equal.
+// Difference says where two values differ as JSON objects, the first place in alphabetical
+// order, and what was there and is now, of long texts what is around the place where they
+// part: "" if they are equal. An element of a list is called by its name, if it has one.
 func Difference(was, now any) string {
-	fields := func(v any) (m map[string]json.RawMessage) {
-		b, err := json.Marshal(v)
+	object := func(of any) (v any) {
+		b, err := json.Marshal(of)
 		if err == nil {
-			err = json.Unmarshal(b, &m)
+			d := json.NewDecoder(bytes.NewReader(b))
+			d.UseNumber() // as it is written
+			err = d.Decode(&v)
 		}
 		if err != nil {
-			m = map[string]json.RawMessage{"JSON": []byte(err.Error())}
+			return map[string]any{"JSON": err.Error()}
 		}
-		return m
+		return v
 	}
-	text := func(b, other []byte) string {
-		if b == nil {
-			return "none"
+	return strings.TrimPrefix(difference("", object(was), object(now)), ".")
+}
+
+// missing stands for what an object or a list does not have.
+type missing struct{}
+
+func difference(place string, was, now any) string {
+	switch then := was.(type) {
+	case map[string]any:
+		given, ok := now.(map[string]any)
+		if !ok {
+			break
 		}
-		parts := 0
-		for parts < min(len(b), len(other)) && b[parts] == other[parts] {
-			parts++
+		names := slices.AppendSeq(slices.Collect(maps.Keys(given)), maps.Keys(then))
+		slices.Sort(names)
+		for _, name := range names {
+			if d := difference(place+"."+name, entry(then, name), entry(given, name)); d != "" {
+				return d
+			}
 		}
-		if len(b) <= 200 || parts < 100 {
-			return fmt.Sprintf("%.200s", b)
+		return ""
+	case []any:
+		given, ok := now.([]any)
+		if !ok {
+			break
 		}
-		return fmt.Sprintf("...%.200s", b[parts-100:])
+		for i := range max(len(then), len(given)) {
+			var a, b any = missing{}, missing{}
+			at := fmt.Sprintf("%s[%d]", place, i)
+			if i < len(then) {
+				a = then[i]
+			}
+			if i < len(given) {
+				b = given[i]
+			}
+			if m, ok := a.(map[string]any); ok && m["name"] != nil {
+				at = fmt.Sprintf("%s %q", place, m["name"])
+			}
+			if d := difference(at, a, b); d != "" {
+				return d
+			}
+		}
+		return ""
 	}
-	then, given := fields(was), fields(now)
-	names := slices.AppendSeq(slices.Collect(maps.Keys(given)), maps.Keys(then))
-	slices.Sort(names)
-	for _, name := range names {
-		if !bytes.Equal(given[name], then[name]) {
-			return fmt.Sprintf("%s %s, not %s", name, text(then[name], given[name]), text(given[name], then[name]))
-		}
+	a, b := leaf(was), leaf(now)
+	if a == b {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf("%s %s, not %s", place, around(a, b), around(b, a))
+}
+
+func entry(m map[string]any, name string) any {
+	if v, ok := m[name]; ok {
+		return v
+	}
+	return missing{}
+}
+
+func leaf(v any) string {
+	if v == (missing{}) {
+		return "none"
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}
+
+// around returns a text, a long one from shortly before the place where another parts.
+func around(a, b string) string {
+	parts := 0
+	for parts < min(len(a), len(b)) && a[parts] == b[parts] {
+		parts++
+	}
+	if len(a) <= 200 || parts < 100 {
+		return fmt.Sprintf("%.200s", a)
+	}
+	return fmt.Sprintf("...%.200s", a[parts-100:])
 }

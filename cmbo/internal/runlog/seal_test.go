@@ -20,5 +20,17 @@ func TestDifference(t *testing.T) {
 	assert.Equal(t, "Name ..."+a+`b", not ...`+a+`c"`, Difference(run{1, long + "b"}, run{1, long + "c"}))
 	assert.Equal(t, "Name ..."+a+`", not ...`+a+strings.Repeat("c", 100), Difference(run{1, long}, run{1, long + strings.Repeat("c", 500)}))
 	assert.Equal(t, "Name \"b"+a+a[:98]+`, not "`+a+a[:99], Difference(run{1, "b" + long}, run{1, long}))
+	type param struct {
+		Name string  `json:"name"`
+		Hi   float64 `json:"hi"`
+	}
+	type space struct{ Params []param }
+	box := space{[]param{{"lr", 1}, {"depth", 12}}}
+	assert.Equal(t, `Params "depth".hi 12, not 13`, Difference(box, space{[]param{{"lr", 1}, {"depth", 13}}}))
+	assert.Equal(t, `Params "lr".name "lr", not "rate"`, Difference(box, space{[]param{{"rate", 1}, {"depth", 12}}}))
+	assert.Equal(t, `Params "depth" {"hi":12,"name":"depth"}, not none`, Difference(box, space{[]param{{"lr", 1}}}))
+	assert.Equal(t, `Params[2] none, not {"hi":1,"name":"a"}`, Difference(box, space{append(box.Params, param{"a", 1})}))
+	assert.Equal(t, `Rows[1][0] 2, not 3`, Difference(struct{ Rows [][]float64 }{[][]float64{{1}, {2}}}, struct{ Rows [][]float64 }{[][]float64{{1}, {3}}}))
+	assert.Equal(t, `Rows null, not [1]`, Difference(struct{ Rows []int }{}, struct{ Rows []int }{[]int{1}}))
 	assert.Equal(t, `Other none, not "`+a+a[:99], Difference(struct{}{}, struct{ Other string }{long}))
 }
