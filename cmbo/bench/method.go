@@ -68,8 +68,8 @@ type Clusterer interface {
 }
 
 // Methods returns all methods known here: those of package baseline, the seven
-// variants of cm-BO named by the paper, and "cm-BO", what [cmbo.Learn] and [cmbo.New]
-// do without options.
+// variants of cm-BO named by the paper, "cm-BO", what [cmbo.Learn] and [cmbo.New]
+// do without options, and "no-past", what New does without a prior.
 func Methods() []Method {
 	var ms []Method
 	for _, m := range baseline.Methods() {
@@ -91,7 +91,16 @@ func Methods() []Method {
 		m.Learn = own(m.Clusters, cmbo.WithVariant(learned))
 		ms = append(ms, m)
 	}
-	return append(ms, Method{Name: defaultMethod, Learn: own(false)})
+	return append(ms, Method{Name: defaultMethod, Learn: own(false)}, Method{Name: "no-past", Learn: withoutPast})
+}
+
+// withoutPast learns nothing: runs are those of [cmbo.New] without a prior.
+func withoutPast(context.Context, Lesson) (Tuner, error) { return plainTuner{}, nil }
+
+type plainTuner struct{}
+
+func (plainTuner) Prepare(_ context.Context, target *cmbo.Space) (Starter, error) {
+	return func(_ uint64, opts ...cmbo.Option) (AskTeller, error) { return cmbo.New(target, opts...) }, nil
 }
 
 // Ablated returns the name of the default with a change of its settings, one of

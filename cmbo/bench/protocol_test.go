@@ -26,7 +26,7 @@ func TestProtocolsAreWhatTheirSourcesSay(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []any{5, 0.85, 50, 5, 8, 50, 0}, []any{paper.Splits, paper.SourceShare, paper.SourceRows, paper.Initial, paper.Repeats, paper.Budget, paper.Targets})
 	require.Equal(t, []string{"UCB(3)", "EI", "PI"}, paper.Acquisitions)
-	require.Len(t, paper.Methods, len(baseline.Methods())+7+1)
+	require.Len(t, paper.Methods, len(baseline.Methods())+7+2)
 	hpob, err := FindProtocol("hpob")
 	require.NoError(t, err)
 	require.Equal(t, []any{true, 1, 5, 100}, []any{hpob.Own, hpob.Splits, hpob.Repeats, hpob.Budget})
