@@ -62,7 +62,8 @@ type Progress struct {
 // changes a bit of it. [LearnFrom] does not need them in memory.
 //
 // The hierarchical prior takes time linear in the number K of tasks: with n
-// observations each and I points of the index set, O(n³) for each of at most 200 tasks
+// observations each and I points of the index set, O(n³), of at most 512 observations, a seeded
+// sample, for each of at most 200 tasks
 // at each of at most 60 steps of L-BFGS, as a rule one evaluation each, in the fit of the
 // process that all share, and for each of 16 steps of EM O(K (n³ + n I) + I³), K being at most 1,000; beyond,
 // four more steps are of all tasks.

@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/internal/optim"
 	"github.com/gocmbo/cmbo/internal/parallel"
+	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -38,6 +41,23 @@ type Base struct {
 	NoiseVariance float64
 }
 
+// some returns the task with at most n of its values, a seeded sample.
+func (t *Task) some(n int, seed uint64) *Task {
+	if len(t.Z) <= n || n == 0 {
+		return t
+	}
+	rows := rng.Stream(seed, "base rows:"+t.ID).Perm(len(t.Z))[:n]
+	slices.Sort(rows)
+	out := &Task{ID: t.ID, X: points.Pick(t.X, rows)}
+	for _, i := range rows {
+		out.Z = append(out.Z, t.Z[i])
+		if t.Noise != nil {
+			out.Noise = append(out.Noise, t.Noise[i])
+		}
+	}
+	return out
+}
+
 // fitBase maximises the sum of the tasks' log marginal likelihoods over the
 // template's parameters, the mean and the noise variance, lengths having a wide
 // log-normal prior.
@@ -46,7 +66,8 @@ func fitBase(ctx context.Context, tasks []Task, s *Settings) (Base, error) {
 	lo, hi, pull := s.box()
 	start := append(template.AppendParams([]float64{0}), math.Log(0.01))
 	o := gp.NewMultiTask(template, 1, s.Workers)
-	for _, t := range tasks {
+	for i := range tasks {
+		t := tasks[i].some(s.BaseRows, s.Seed)
 		o.Add(t.X, t.Z, t.Noise)
 	}
 	res := optim.Minimize(baseObjective(ctx, o, pull), start, lo, hi, optim.Options{FuncTol: 1e-7, MaxIter: 60})

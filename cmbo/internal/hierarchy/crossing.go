@@ -1,9 +1,11 @@
 package hierarchy
 
 import (
+	"context"
 	"slices"
 
 	"github.com/gocmbo/cmbo/internal/f64"
+	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -25,29 +27,51 @@ type crossing struct {
 	pop  []float64 // bᵀ·C·b', C the covariance of the population
 }
 
-// point carries a point to the grid; before are the earlier ones, and own is the kernel
-// of a process of the target's own.
-func (m *Model) point(before []*point, x []float64, noise float64, own kernel.Kernel) (*point, error) {
+// points carries the rows of x from the one numbered from to the one before n to the grid, on
+// several goroutines; before are the earlier points, and own is the kernel of a process of the
+// target's own.
+func (m *Model) points(ctx context.Context, before []*point, x *linalg.Dense, from, n int, noise float64, own kernel.Kernel, workers int) ([]*point, error) {
+	pts := slices.Grow(slices.Clip(before), n-from)[:len(before)+n-from]
+	err := parallel.For(ctx, workers, n-from, func(_, i int) (err error) {
+		pts[len(before)+i], err = m.point(x.Row(from+i), noise)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return pts[len(before):], parallel.For(ctx, workers, n-from, func(_, i int) error {
+		last := len(before) + n - from - 1 - i // the longest first
+		pts[last].cross(m, pts[:last+1], own)
+		return nil
+	})
+}
+
+// point carries a point to the grid.
+func (m *Model) point(x []float64, noise float64) (*point, error) {
 	g := m.grid
 	s, err := m.locate(linalg.NewDense(1, len(x), slices.Clone(x)), new(linalg.Dense))
 	if err != nil {
 		return nil, err
 	}
-	n := len(before)
 	p := &point{located: s, defect: make([]float64, g.len()), pop: make([]float64, g.len()), noise: noise}
 	g.defect(p.defect, s, 0)
 	cov := m.pop.Cov.Dense()
 	s.applyTo(p.pop, &cov, 0)
-	c := crossing{base: make([]float64, n+1), rest: make([]float64, n+1), own: make([]float64, n+1), pop: make([]float64, n+1)}
-	for j, q := range append(slices.Clip(before), p) {
-		c.base[j] = g.base.Kernel.Eval(s.x.Row(0), q.x.Row(0))
-		c.own[j] = own.Eval(s.x.Row(0), q.x.Row(0))
-		c.rest[j] = restCov(s, 0, p.defect, q.located, 0, c.base[j])
+	return p, nil
+}
+
+// cross sets the covariances of p with points, of which it is the last.
+func (p *point) cross(m *Model, pts []*point, own kernel.Kernel) {
+	n := len(pts)
+	c := crossing{base: make([]float64, n), rest: make([]float64, n), own: make([]float64, n), pop: make([]float64, n)}
+	for j, q := range pts {
+		c.base[j] = m.grid.base.Kernel.Eval(p.x.Row(0), q.x.Row(0))
+		c.own[j] = own.Eval(p.x.Row(0), q.x.Row(0))
+		c.rest[j] = restCov(p.located, 0, p.defect, q.located, 0, c.base[j])
 		c.pop[j] = q.carry(0, p.pop)
 	}
-	c.rest[n] = s.restVar[0]
+	c.rest[n-1] = p.restVar[0]
 	p.with = c
-	return p, nil
 }
 
 // panel is the number of points whose vectors on the grid are carried to a candidate

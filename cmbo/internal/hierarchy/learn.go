@@ -27,9 +27,10 @@ type Model struct {
 // from its moments.
 //
 // It takes O(n³) for each evaluation of a task of n observations in the fit of the
-// base process, about one for each of at most 60 steps, for at most BaseTasks tasks, and O(n³ +
-// n·m·G) for each of at most GroupTasks tasks and G³ for each step of EM on G grid
-// points with m neighbours.
+// base process, of at most BaseRows observations, about one for each of at most 60 steps, for at
+// most BaseTasks tasks, and O(n³ + n·m·G) for each of at most GroupTasks tasks, once if n > G and
+// O(G³) for each step of EM then, and G³ for each step of EM on G grid points with m
+// neighbours.
 func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, earlier *Model, o Settings) (*Model, error) {
 	m := &Model{tasks: tasks, total: int64(len(tasks)), affine: newAffinePrior(tasks, &o), settings: o}
 	m.settings.Progress = nil

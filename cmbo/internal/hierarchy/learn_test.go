@@ -55,6 +55,60 @@ func TestGridKeepsBaseProcess(t *testing.T) {
 	}
 }
 
+// A task that is concentrated says of the grid what it said: the likelihood, the posterior
+// mean, and what it adds to the sums of EM, in either form, whether or not points are of the grid,
+// have noise of their own, or are too few to tell of all grid points.
+func TestConcentrate(t *testing.T) {
+	r := rng.Stream(1, t.Name())
+	for _, distinct := range []int{40, 5} {
+		z := uniform(r, 9, 2)
+		x := linalg.NewDense(40, 2, nil)
+		some := join(z, uniform(r, 40, 2))
+		task := Task{ID: "long", X: x, Z: make([]float64, 40), Noise: make([]float64, 40)}
+		for i := range 40 {
+			copy(x.Row(i), some.Row(i%distinct))
+			task.Z[i] = r.NormFloat64() + 3*x.Row(i)[0]
+			if i%3 == 0 {
+				task.Noise[i] = 0.3
+			}
+		}
+		g, on := carryAll(t, []Task{task}, z, 4)
+		g.base.Mean = 0.7
+		m := g.start()
+		for i := range m.Mean {
+			m.Mean[i] += 0.3 * r.NormFloat64()
+		}
+		short, err := g.concentrate(on[0])
+		require.NoError(t, err)
+		require.Equal(t, 9, short.len())
+		for _, dual := range []bool{false, true} {
+			var sums [2]tally
+			var means [2][]float64
+			for i, c := range []*carried{on[0], short} {
+				var e estep
+				sums[i] = tally{dual: dual, s: linalg.NewSym(9, nil), u: make([]float64, 9)}
+				sums[i].log, err = e.condition(c, m, g.base.Mean)
+				require.NoError(t, err)
+				sums[i].add(&e, c)
+				means[i], err = e.posteriorMean(c, m, g.base.Mean)
+				require.NoError(t, err)
+			}
+			tol := 1e-6 // jitter
+			if distinct == 40 {
+				tol = 1e-10
+				assert.InDelta(t, sums[0].log, sums[1].log, tol)
+			}
+			for i := range 9 {
+				assert.InDelta(t, means[0][i], means[1][i], tol)
+				assert.InDelta(t, sums[0].u[i], sums[1].u[i], tol*max(1, math.Abs(sums[0].u[i])))
+				for j := range i + 1 {
+					assert.InDelta(t, sums[0].s.At(i, j), sums[1].s.At(i, j), tol*max(1, math.Abs(sums[0].s.At(i, j))), "%d %d", i, j)
+				}
+			}
+		}
+	}
+}
+
 // nearest finds the largest entries, the first of equals.
 func TestNearest(t *testing.T) {
 	r := rng.Stream(1, t.Name())

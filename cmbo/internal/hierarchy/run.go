@@ -70,15 +70,16 @@ func (r *Run) Fit(ctx context.Context, x *linalg.Dense, y, given []float64, pend
 		r.setUnit(u)
 	}
 	fresh := len(r.y) < len(y) || !r.weighed
-	for i := len(r.y); i < len(y); i++ {
-		p, err := r.m.point(r.pts, x.Row(i), r.noise, r.own)
+	if fresh {
+		known := len(r.y)
+		more, err := r.m.points(ctx, r.pts, x, known, len(y), r.noise, r.own, r.workers)
 		if err != nil {
 			return err
 		}
-		r.pts, r.y, r.given = append(r.pts, p), append(r.y, y[i]), append(r.given, given[i])
-		r.z = append(r.z, y[i]/r.u)
-	}
-	if fresh {
+		r.pts, r.y, r.given = append(r.pts, more...), append(r.y, y[known:]...), append(r.given, given[known:]...)
+		for _, v := range y[known:] {
+			r.z = append(r.z, v/r.u)
+		}
 		if err := r.settle(ctx, slices.ContainsFunc(r.given, func(v float64) bool { return v > 0 })); err != nil {
 			r.reset()
 			return err
@@ -237,10 +238,11 @@ func (r *Run) await(ctx context.Context, x *linalg.Dense) error {
 		r.forgetPending()
 	}
 	for i := same; i < n; i++ {
-		p, err := r.m.point(slices.Concat(r.pts, r.pending), x.Row(i), r.noise, r.own)
+		p, err := r.m.point(x.Row(i), r.noise)
 		if err != nil {
 			return err
 		}
+		p.cross(r.m, append(slices.Concat(r.pts, r.pending), p), r.own)
 		one, err := r.m.Candidates(ctx, p.x, 1)
 		if err != nil {
 			return err

@@ -19,6 +19,7 @@ type Settings struct {
 	Kernel        kernel.Kernel // template: Matérn-3/2, as rough as loss surfaces are
 	Fixed         *Base         // given, not fitted
 	BaseTasks     int           // fitted to, at most: more of them move its parameters little
+	BaseRows      int           // of each task, at most: 512 of 1,000 move the logarithms of lengths by a tenth
 	LengthSD      float64       // of a length's logarithm around the template's: those of few tasks say little of another's
 	VarianceRange [2]float64    // bounds, in scaled units: around the tasks' variance of 1
 	LengthRange   [2]float64    // bounds, in units of the cube: a step of a fine grid, and as good as constant
@@ -87,7 +88,7 @@ type Hedge struct {
 func DefaultSettings(dim int) Settings {
 	return Settings{
 		Seed:   1,
-		Kernel: DefaultKernel(dim), BaseTasks: 200, LengthSD: 1.5,
+		Kernel: DefaultKernel(dim), BaseTasks: 200, BaseRows: 512, LengthSD: 1.5,
 		VarianceRange: [2]float64{0.05, 20}, LengthRange: [2]float64{0.02, 30}, NoiseRange: [2]float64{1e-4, 1}, MaxMean: 1,
 		Neighbours: 16, GroupTasks: 1000, Steps: 16, Shrink: 0.1, Passes: 4,
 		PseudoScale: 1, MinScaleVariance: 0.04, NoScaleVariance: 4,

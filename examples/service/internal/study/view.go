@@ -26,8 +26,6 @@ type Trial struct {
 	Expected *Forecast
 	Enqueued bool // it was proposed because it was enqueued
 	After    int  // how many observations there were when it ended
-
-	Outputs map[string]float64 // that it brought; shared
 }
 
 // An Observation is a value and where it was measured. Its slice is shared.
@@ -35,20 +33,6 @@ type Observation struct {
 	X     []float64
 	Y     float64
 	Trial int // 0 if it was not proposed
-
-	Outputs map[string]float64 // shared
-}
-
-// holds reports whether the limits of all outputs are known to hold.
-func (o *Observation) holds(outputs []api.Output) bool {
-	for _, out := range outputs {
-		v, told := o.Outputs[out.Name]
-		limited := out.AtMost != nil || out.AtLeast != nil
-		if limited && !(told && (out.AtMost == nil || v <= *out.AtMost) && (out.AtLeast == nil || v >= *out.AtLeast)) {
-			return false
-		}
-	}
-	return true
 }
 
 // A Reply is what a request that changed a study is answered with.
@@ -68,7 +52,7 @@ type view struct {
 	mu           sync.RWMutex
 	trials       []Trial
 	observations []Observation
-	best         int // index of the best observation that holds all limits, -1 before the first
+	best         int // index of the best observation, -1 before the first
 	counts       api.Counts
 	replies      map[string]Reply // by key
 	running      map[string]bool  // keys of requests under way
@@ -160,7 +144,7 @@ func (v *view) better(y float64, minimize bool) bool {
 }
 
 // apply adds the events of a record and returns the reply to its request.
-func (v *view) apply(r *record, events []event, s *Study) Reply {
+func (v *view) apply(r *record, events []event, minimize bool) Reply {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	reply := Reply{request: r.Request}
@@ -180,9 +164,9 @@ func (v *view) apply(r *record, events []event, s *Study) Reply {
 			}
 			v.counts.Open++
 		case "told", "failed", "cancelled":
-			v.answer(e, r, s)
+			v.answer(e, r, minimize)
 		case "observed":
-			v.observe(Observation{X: e.X, Y: *e.Y, Outputs: e.Outputs}, s)
+			v.observe(Observation{X: e.X, Y: *e.Y}, minimize)
 		}
 		if e.Kind == "enqueued" {
 			v.queue++
@@ -225,15 +209,15 @@ func (s *Study) Events(after int) ([]api.Event, <-chan struct{}) {
 }
 
 // answer closes an open trial. The optimiser has accepted the event before.
-func (v *view) answer(e event, r *record, s *Study) {
+func (v *view) answer(e event, r *record, minimize bool) {
 	t := &v.trials[e.Trial-1]
-	t.Expired, t.Expected, t.After, t.Outputs = r.Expired, r.Expected, len(v.observations), e.Outputs
+	t.Expired, t.Expected, t.After = r.Expired, r.Expected, len(v.observations)
 	v.counts.Open--
 	switch e.Kind {
 	case "told":
 		t.Status, t.Y, t.Noise = api.Told, *e.Y, e.Noise
 		v.counts.Told++
-		v.observe(Observation{X: t.X, Y: t.Y, Trial: t.ID, Outputs: t.Outputs}, s)
+		v.observe(Observation{X: t.X, Y: t.Y, Trial: t.ID}, minimize)
 	case "failed":
 		t.Status = api.Failed
 		v.counts.Failed++
@@ -243,8 +227,8 @@ func (v *view) answer(e event, r *record, s *Study) {
 	}
 }
 
-func (v *view) observe(o Observation, s *Study) {
-	better := o.holds(s.header.Options.Outputs) && v.better(o.Y, s.minimize)
+func (v *view) observe(o Observation, minimize bool) {
+	better := v.better(o.Y, minimize)
 	v.observations = append(v.observations, o)
 	if better {
 		v.best = len(v.observations) - 1

@@ -1,0 +1,70 @@
+package cmbo_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/rng"
+)
+
+// BenchmarkLearnLong learns the default's prior in 6 coordinates from tasks of many
+// observations.
+func BenchmarkLearnLong(b *testing.B) {
+	box, err := cmbo.UnitCube(6)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, k := range []int{1, 5} {
+		for _, n := range []int{1000, 2000} {
+			b.Run(fmt.Sprintf("K=%d/n=%d", k, n), func(b *testing.B) {
+				tasks := syntheticTasks(k, n, 6)
+				for b.Loop() {
+					if _, err := cmbo.Learn(b.Context(), box, tasks); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkFirstAsk is the first proposal of a run of the default after many values, as of a
+// run that is resumed, among 1,200 candidates in a parameter space of 6 coordinates.
+func BenchmarkFirstAsk(b *testing.B) {
+	box, err := cmbo.UnitCube(6)
+	if err != nil {
+		b.Fatal(err)
+	}
+	prior, err := cmbo.Learn(b.Context(), box, syntheticTasks(20, 50, 6))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, n := range []int{100, 1000} {
+		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
+			for b.Loop() {
+				b.StopTimer()
+				o, err := cmbo.New(box, cmbo.WithPrior(prior))
+				if err != nil {
+					b.Fatal(err)
+				}
+				r := rng.Stream(3, "observed")
+				for range n {
+					x := make([]float64, 6)
+					var y float64
+					for j := range x {
+						x[j] = r.Float64()
+						y -= (x[j] - 0.4) * (x[j] - 0.4) / float64(1+j)
+					}
+					if err := o.Observe(x, y+0.02*r.NormFloat64()); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.StartTimer()
+				if _, err := o.Ask(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
