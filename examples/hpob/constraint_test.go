@@ -117,3 +117,57 @@ func TestConstraintFlags(t *testing.T) {
 		require.ErrorContains(t, run(context.Background(), o, new(bytes.Buffer), os.Stderr), want)
 	}
 }
+
+func TestCostTable(t *testing.T) {
+	path := writeOutputs(t)
+	table := func(workers string) string {
+		o := mustParse(t, "-data", path, "-value", "size", "-minimize", "-cost", "seconds", "-budget", "5", "-repeats", "2", "-workers", workers)
+		var console bytes.Buffer
+		require.NoError(t, run(context.Background(), o, &console, os.Stderr))
+		return console.String()
+	}
+	got := table("1")
+	require.Equal(t, got, table("3"), "the number of workers changes nothing")
+	require.Contains(t, got, "space toy: size at the cost of seconds; 5 tasks left out of 5, a budget of 5 evaluations of the task's mean cost", "the task that lacks a cost is left out")
+	area := make(map[string]float64)
+	for _, line := range strings.Split(got, "\n") {
+		if cells := strings.Split(line, "|"); len(cells) > 4 {
+			area[strings.TrimSpace(cells[1])], _ = strconv.ParseFloat(strings.TrimSpace(cells[3]), 64)
+		}
+	}
+	require.Less(t, area["cost told, with transfer"], area["cost ignored, with transfer"])
+	require.Less(t, area["cost told, with transfer"], 0.8*area["cost told, without transfer"])
+	require.Less(t, area["cost told, with transfer"], 0.6*area["random search"])
+
+	// What ends after the budget does not count, and regret holds from when an evaluation ended.
+	s := &study{cost: "c", budget: 2, seed: 1}
+	task := &limited{Task: &cmbo.Task{X: [][]float64{{0}, {1}, {2}}, Outputs: map[string][]float64{"c": {1, 2, 3}}}, regret: []float64{0.5, 0.25, 0}}
+	require.True(t, s.price(task))
+	require.Equal(t, 4.0, task.budget)
+	order := []int{0, 1, 2}
+	p, err := s.playBudget(nil, func(*cmbo.Optimizer) (int, int, error) {
+		row := order[0]
+		order = order[1:]
+		return 0, row, nil
+	}, way{}, task)
+	require.NoError(t, err)
+	require.Equal(t, 2, p.evaluations)
+	for k, v := range p.regret {
+		want := 1.0
+		switch at := float64(k+1) / costSteps * 4; {
+		case at >= 3:
+			want = 0.25
+		case at >= 1:
+			want = 0.5
+		}
+		require.Equal(t, want, v, k)
+	}
+	for want, args := range map[string][]string{
+		"two comparisons":         {"-value", "size", "-cost", "seconds", "-constraint", "seconds<=1"},
+		"-method changes nothing": {"-value", "size", "-cost", "seconds", "-method", "RGPE"},
+		"-value is missing":       {"-cost", "seconds"},
+	} {
+		_, err := parse(append([]string{"-data", path}, args...), new(bytes.Buffer))
+		require.ErrorContains(t, err, want)
+	}
+}

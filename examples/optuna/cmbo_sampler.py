@@ -8,11 +8,12 @@ import re
 import time
 import urllib.error
 import urllib.request
-from typing import Any, Iterable
+from typing import Any, Callable, Iterable, Sequence
 
 import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.samplers import BaseSampler, RandomSampler
+from optuna.samplers._base import _CONSTRAINTS_KEY, _process_constraints_after_trial
 from optuna.search_space import intersection_search_space
 from optuna.trial import FrozenTrial, TrialState
 
@@ -35,16 +36,26 @@ class CmboSampler(BaseSampler):
     first trial is random. prior names a prior of the service (see learn) and
     needs search_space. options are those of a study of the service, such as
     acquisition="UCB(2)". Parameters outside the space are independent_sampler's.
-    Any number of processes may work on one study; deadline, in seconds, is when
+    constraints_func is that of Optuna's own samplers: numbers of a trial that ended, of
+    which those above 0 break a constraint; constraints names them, in their order. Each
+    is an output of the service's study with the limit 0, which past studies of the same
+    names teach. Any number of processes may work on one study; deadline, in seconds, is when
     the service takes a trial back that nobody ends. Requests are repeated for
     patience seconds if the service is away.
     """
 
     def __init__(self, url: str = "http://127.0.0.1:8080", *, token: str | None = None, search_space: Space | None = None,
                  prior: str | None = None, seed: int | None = None, independent_sampler: BaseSampler | None = None,
-                 deadline: float | None = None, patience: float = 30, **options: Any) -> None:
+                 deadline: float | None = None, patience: float = 30,
+                 constraints_func: Callable[[FrozenTrial], Sequence[float]] | None = None, constraints: Sequence[str] = (),
+                 **options: Any) -> None:
         if prior and not search_space:
             raise ValueError("a prior needs search_space, the parameters that it was learned for")
+        if constraints_func and (not constraints or isinstance(constraints, str) or len(set(constraints)) < len(constraints)):
+            raise ValueError("constraints_func needs constraints, a list of different names of what it returns")
+        self._constraints_func, self._names = constraints_func, list(constraints)
+        if self._names:
+            options["outputs"] = [{"name": name, "at_most": 0, "optional": True} for name in self._names]
         self._url, self._token, self._patience = url.rstrip("/") + "/v1", token, patience
         self._space, self._prior, self._seed, self._options = search_space, prior, seed, options
         self._random = independent_sampler or RandomSampler(seed)
@@ -83,6 +94,10 @@ class CmboSampler(BaseSampler):
         return params
 
     def after_trial(self, study: optuna.Study, trial: FrozenTrial, state: TrialState, values: Any) -> None:
+        if self._constraints_func:
+            _process_constraints_after_trial(self._constraints_func, study, trial, state)
+            trial = study._storage.get_trial(trial._trial_id)
+            self._outputs(trial)  # before anything is told, as it may be an error
         if ATTR in trial.system_attrs:
             run = trial.system_attrs[ATTR]["study"]
             if self._report(run, {}, trial, state, values):
@@ -96,6 +111,7 @@ class CmboSampler(BaseSampler):
         space, tasks, directions = self.infer_relative_search_space(None, None), [], set()  # type: ignore[arg-type]
         for study in studies:
             task: dict[str, Any] = {"id": study.study_name, "x": [], "y": [], "failed": []}
+            columns: dict[str, list[float | None]] = {output: [] for output in self._names}
             for t in study.get_trials(deepcopy=False, states=(TrialState.COMPLETE, TrialState.FAIL, TrialState.PRUNED)):
                 row = _row(space, t.params)
                 if row is None:
@@ -108,6 +124,12 @@ class CmboSampler(BaseSampler):
                 else:
                     task["x"].append(row)
                     task["y"].append(y)
+                    outputs = self._outputs(t)
+                    for output, column in columns.items():
+                        column.append(outputs.get(output))
+            columns = {output: column for output, column in columns.items() if any(v is not None for v in column)}
+            if columns:
+                task["outputs"] = columns
             if task["x"] or task["failed"]:
                 tasks.append(task)
                 directions.add(study.direction.name)
@@ -128,16 +150,30 @@ class CmboSampler(BaseSampler):
             self._known.setdefault(run, set())
         return run
 
+    def _outputs(self, trial: FrozenTrial) -> dict[str, float]:
+        """The values of the constraints of a trial that has them, by name."""
+        values = trial.system_attrs.get(_CONSTRAINTS_KEY) if self._names else None
+        if values is None:
+            return {}
+        if len(values) != len(self._names):
+            raise ValueError(f"trial {trial.number} has {len(values)} constraints, and {len(self._names)} are named: {self._names}")
+        # Beyond what the service takes a constraint is as broken, or holds as well, at the limit.
+        return {name: min(max(float(v), -MOST), MOST) for name, v in zip(self._names, values)}
+
     def _report(self, run: str, space: Space, trial: FrozenTrial, state: TrialState, values: Any) -> bool:
         """Tells what became of a trial, and whether it was evaluated as proposed.
         Requests have keys: repeated ones, also those of another process, are done
         once."""
         y = values[0] if state == TrialState.COMPLETE and abs(values[0]) <= MOST else None
+        outputs = self._outputs(trial)
         asked = trial.system_attrs.get(ATTR, {})
         if asked.get("study") == run:
             # The objective may have taken other values, such as enqueued ones.
             taken = all(trial.params.get(name) == v for name, v in asked["params"].items())
-            end, body = ("tell", {"y": y}) if taken and y is not None else ("fail" if taken else "cancel", {})
+            body: dict[str, Any] = {"outputs": outputs} if outputs and taken else {}
+            end = ("fail" if y is None else "tell") if taken else "cancel"
+            if end == "tell":
+                body["y"] = y
             try:
                 self._post(f"studies/{run}/trials/{asked['trial']}/{end}", body, f"{end}-{trial.number}")
                 if taken:
@@ -147,7 +183,7 @@ class CmboSampler(BaseSampler):
                     raise
         row = _row(space, trial.params)
         if row and y is not None:
-            self._post(f"studies/{run}/observe", {"x": row, "y": y}, f"observe-{trial.number}")
+            self._post(f"studies/{run}/observe", {"x": row, "y": y} | ({"outputs": outputs} if outputs else {}), f"observe-{trial.number}")
         return False
 
     def _post(self, path: str, body: dict[str, Any], key: str = "") -> dict[str, Any]:

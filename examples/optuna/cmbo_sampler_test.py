@@ -259,6 +259,72 @@ def test_processes_share_a_study(service):
     assert about["observations"] == 12 and about["trials"]["told"] == 11
 
 
+def budgeted(cost):
+    """An objective that falls with x, which costs speed times as much, and its constraint."""
+
+    def f(trial):
+        x, y = trial.suggest_float("x", 0, 1), trial.suggest_float("y", 0, 1)
+        trial.set_user_attr("seconds", cost * math.exp(2 * x))
+        return 3 - 2 * x + (y - 0.3) ** 2
+
+    return f
+
+
+def over(limit):
+    return lambda trial: (trial.user_attrs["seconds"] - limit,)
+
+
+def test_constraints_are_outputs_of_the_service(service):
+    space = {"x": FloatDistribution(0, 1), "y": FloatDistribution(0, 1)}
+    past = []
+    for i, cost in enumerate((0.5, 1, 2)):
+        s = optuna.create_study(study_name=f"limited-past-{i}", sampler=CmboSampler(
+            service.url, search_space=space, seed=i, constraints_func=over(3), constraints=["seconds"], initial=8))
+        s.optimize(budgeted(cost), n_trials=12)
+        past.append(s)
+    options = dict(search_space=space, seed=1, constraints_func=over(3), constraints=["seconds"])
+    CmboSampler(service.url, **options).learn("limited", past)
+    found = {}
+    for prior in ("limited", None):
+        study = optuna.create_study(study_name=f"limited-{prior}", sampler=CmboSampler(service.url, prior=prior, **options))
+        study.enqueue_trial({"x": 0.9, "y": 0.9})
+        f = budgeted(1.2)
+
+        def pruned(trial):
+            value = f(trial)
+            if trial.number == 2:
+                raise optuna.TrialPruned
+            return value
+
+        study.optimize(pruned, n_trials=9)
+        found[prior] = study
+        run = study.trials[1].system_attrs[ATTR]["study"]
+        about = get(service, run)
+        assert about["options"]["outputs"] == [{"name": "seconds", "at_most": 0, "optional": True}]
+        assert about["best"]["y"] == study.best_value and about["best"]["outputs"]["seconds"] <= 0
+        told = get(service, run, "/trials")["trials"]
+        assert [t["outputs"]["seconds"] for t in told] == [t.system_attrs["constraints"][0] for t in proposed(study)]
+        assert told[1]["status"] == "failed" and about["observations"] == 8
+    best = 3 - math.log(3 / 1.2)
+    assert found["limited"].best_value - best < 0.1
+    assert found["limited"].best_value <= found[None].best_value
+
+
+def test_constraints_that_are_wrong(service):
+    for names in ((), "seconds", ["a", "a"]):
+        with pytest.raises(ValueError, match="list of different names"):
+            CmboSampler(service.url, constraints_func=over(3), constraints=names)
+    study = optuna.create_study(study_name="constraints-wrong", sampler=CmboSampler(
+        service.url, search_space={"x": FloatDistribution(0, 1), "y": FloatDistribution(0, 1)}, constraints_func=over(3), constraints=["a", "b"]))
+    with pytest.raises(ValueError, match="trial 0 has 1 constraints, and 2 are named"):
+        study.optimize(budgeted(1), n_trials=1)
+    huge = optuna.create_study(study_name="constraints-huge", sampler=CmboSampler(
+        service.url, search_space={"x": FloatDistribution(0, 1), "y": FloatDistribution(0, 1)}, constraints_func=lambda t: [math.inf], constraints=["a"]))
+    huge.optimize(budgeted(1), n_trials=2)
+    run = huge.trials[0].system_attrs[ATTR]["study"]
+    assert get(service, run, "/trials")["trials"][0]["outputs"] == {"a": 1e150} and get(service, run)["best"] is None
+
+
 def test_a_small_space_used_up(service):
     study = optuna.create_study(sampler=CmboSampler(service.url, search_space={"x": IntDistribution(0, 4)}))
     study.optimize(lambda t: t.suggest_int("x", 0, 4), n_trials=8)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -21,6 +22,26 @@ type Row []float64
 
 // ErrRow: a list of numbers has null in it.
 var ErrRow = errors.New("a list of numbers with null in it")
+
+// Values are numbers by name. Unlike a plain map it does not take null for 0.
+type Values map[string]float64
+
+// UnmarshalJSON reads an object of numbers. It fails with [ErrRow] at a null or as
+// encoding/json does.
+func (v *Values) UnmarshalJSON(b []byte) error {
+	var m map[string]*float64
+	if err := json.Unmarshal(b, &m); err != nil {
+		return err
+	}
+	*v = make(Values, len(m))
+	for name, p := range m {
+		if p == nil {
+			return fmt.Errorf("%w: %q", ErrRow, name)
+		}
+		(*v)[name] = *p
+	}
+	return nil
+}
 
 // UnmarshalJSON reads a list of numbers; null makes a nil Row. It fails with
 // [ErrRow] or as encoding/json does.
@@ -84,6 +105,22 @@ type Options struct {
 	NoiseVariance *float64 `json:"noise_variance,omitempty"`
 	Sobol         *int     `json:"sobol_candidates,omitempty"`
 	Local         *int     `json:"local_candidates,omitempty"`
+	// Outputs are what evaluations bring beside the value, told with it; Budget is what
+	// the study may spend, of the output that is the cost or in evaluations.
+	Outputs []Output `json:"outputs,omitempty"`
+	Budget  *float64 `json:"budget,omitempty"`
+}
+
+// An Output is a value that evaluations bring beside the objective; with a limit it is a
+// constraint. See cmbo.WithOutput.
+type Output struct {
+	Name    string   `json:"name"`
+	AtMost  *float64 `json:"at_most,omitempty"`
+	AtLeast *float64 `json:"at_least,omitempty"`
+	// Optional says that evaluations may lack it.
+	Optional bool `json:"optional,omitempty"`
+	// Cost says that it is what an evaluation costs: see cmbo.AsCost.
+	Cost bool `json:"cost,omitempty"`
 }
 
 // Learn says what to learn a prior from: past tasks, files of past tasks, or what
@@ -121,11 +158,28 @@ type Task struct {
 	// Params are the parameters that the rows were recorded with, in the order of
 	// their entries, if those are not the space's own.
 	Params []cmbo.Param `json:"params,omitempty"`
+	// Outputs are the values of further outputs, by name, one for each y, null where it was
+	// not measured.
+	Outputs map[string][]*float64 `json:"outputs,omitempty"`
 }
 
 // Task returns the library's form.
 func (t *Task) Task() cmbo.Task {
-	return cmbo.Task{ID: t.ID, X: rows(t.X), Y: t.Y, NoiseVariance: t.NoiseVariance, Failed: rows(t.Failed), Params: t.Params}
+	out := cmbo.Task{ID: t.ID, X: rows(t.X), Y: t.Y, NoiseVariance: t.NoiseVariance, Failed: rows(t.Failed), Params: t.Params}
+	for name, values := range t.Outputs {
+		if out.Outputs == nil {
+			out.Outputs = make(map[string][]float64)
+		}
+		column := make([]float64, len(values))
+		for i, v := range values {
+			column[i] = math.NaN()
+			if v != nil {
+				column[i] = *v
+			}
+		}
+		out.Outputs[name] = column
+	}
+	return out
 }
 
 func rows(rs []Row) [][]float64 {
@@ -170,6 +224,9 @@ type File struct {
 	// Defaults gives, by parameter, the value of empty cells and missing columns.
 	Columns  map[string]string `json:"columns,omitempty"`
 	Defaults map[string]any    `json:"defaults,omitempty"`
+	// Outputs names, by output, the columns or keys of further values, empty where they are
+	// called like it; of Katib its names are metrics. An Optuna journal has none.
+	Outputs map[string]string `json:"outputs,omitempty"`
 	// Separator is between the fields of a CSV file, a comma by default;
 	// DecimalComma reads 0,5 as a half.
 	Separator    string `json:"separator,omitempty"`
@@ -213,6 +270,7 @@ type Prior struct {
 	Minimize bool      `json:"minimize,omitempty"`
 	Tasks    int       `json:"tasks,omitempty"`
 	Clusters []Cluster `json:"clusters,omitempty"`
+	Outputs  []string  `json:"outputs,omitempty"` // that its tasks have
 	// Space holds the parameters it was learned over.
 	Space *cmbo.Space `json:"space,omitempty"`
 	// Files says what became of the files it was learned from, in the reply to the
@@ -374,15 +432,17 @@ type Studies struct {
 	Studies []Study `json:"studies"`
 }
 
-// Best is the best value told or observed.
+// Best is the best value told or observed, of those that hold the limits of all outputs.
 type Best struct {
 	X      Row            `json:"x"`
 	Config map[string]any `json:"config"`
 	Y      float64        `json:"y"`
 	Trial  int            `json:"trial,omitempty"` // none if it was observed
+	// Outputs are what the evaluation brought beside y.
+	Outputs Values `json:"outputs,omitempty"`
 }
 
-// A BestReply holds the best value, null before the first.
+// A BestReply holds the best value, null before the first that holds the limits.
 type BestReply struct {
 	Best *Best `json:"best"`
 }
@@ -418,6 +478,7 @@ type Trial struct {
 	Enqueued      bool           `json:"enqueued,omitempty"` // it was proposed because it was enqueued
 	Deadline      string         `json:"deadline,omitempty"` // as in RFC 3339
 	Expired       bool           `json:"expired,omitempty"`  // it failed or was cancelled because the deadline passed
+	Outputs       Values         `json:"outputs,omitempty"`  // told with y, or with the failure
 }
 
 // Trials is a list of trials. More says that there are trials after the last.
@@ -430,6 +491,14 @@ type Trials struct {
 type Tell struct {
 	Y             *float64 `json:"y"`
 	NoiseVariance *float64 `json:"noise_variance,omitempty"`
+	// Outputs has each of the study's outputs that is not optional.
+	Outputs Values `json:"outputs,omitempty"`
+}
+
+// Fail is the body of a request that says that an evaluation failed. Outputs must have what
+// it cost, if the study has such an output and it is not optional.
+type Fail struct {
+	Outputs Values `json:"outputs,omitempty"`
 }
 
 // A Point is given as a row, or by the names of the parameters.
@@ -458,6 +527,7 @@ type Observe struct {
 	Point
 	Y             *float64 `json:"y"`
 	NoiseVariance *float64 `json:"noise_variance,omitempty"`
+	Outputs       Values   `json:"outputs,omitempty"`
 }
 
 // Enqueued answers a request to enqueue a [Point]: the number of points that wait.
@@ -506,6 +576,19 @@ type Diagnostics struct {
 	Transfer    *Transfer    `json:"transfer"`
 	Calibration *Calibration `json:"calibration"`
 	Outlook     *Outlook     `json:"outlook"`
+	// Recommendation is the point to use, null while the model is busy or there is none.
+	Recommendation *Recommendation `json:"recommendation"`
+}
+
+// A Recommendation says which of the points evaluated to use, where values are noisy; see
+// cmbo.Recommendation.
+type Recommendation struct {
+	Text   string         `json:"text"`
+	X      Row            `json:"x"`
+	Config map[string]any `json:"config"`
+	Mean   *float64       `json:"mean"`
+	SD     *float64       `json:"sd"`
+	Values int            `json:"values"` // told of the point
 }
 
 // Transfer is what a study has found out of the worth of past tasks; see
@@ -543,6 +626,12 @@ type Outlook struct {
 	Next   *float64 `json:"next"`
 	Most   *float64 `json:"most"`
 	Gained *float64 `json:"gained"`
+	// Feasible is the largest probability that a point holds all limits, Spent what the
+	// trials have cost, in evaluations if nothing is the cost, and Left what is left of the
+	// budget, null without one.
+	Feasible *float64 `json:"feasible"`
+	Spent    *float64 `json:"spent"`
+	Left     *float64 `json:"left"`
 }
 
 // A Weighing is what one trial was chosen with and did to the weights.

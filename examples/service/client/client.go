@@ -227,9 +227,19 @@ func (c *Client) TellNoisy(ctx context.Context, id string, trial int, y, varianc
 	return c.call(ctx, http.MethodPost, trialPath(id, trial, "/tell"), api.Tell{Y: &y, NoiseVariance: &variance}, nil)
 }
 
+// TellWith answers a trial with all that was measured.
+func (c *Client) TellWith(ctx context.Context, id string, trial int, tell *api.Tell) error {
+	return c.call(ctx, http.MethodPost, trialPath(id, trial, "/tell"), tell, nil)
+}
+
 // Fail says that a trial's evaluation failed.
 func (c *Client) Fail(ctx context.Context, id string, trial int) error {
-	return c.call(ctx, http.MethodPost, trialPath(id, trial, "/fail"), struct{}{}, nil)
+	return c.FailWith(ctx, id, trial, &api.Fail{})
+}
+
+// FailWith says so with what the evaluation brought all the same.
+func (c *Client) FailWith(ctx context.Context, id string, trial int, fail *api.Fail) error {
+	return c.call(ctx, http.MethodPost, trialPath(id, trial, "/fail"), fail, nil)
 }
 
 // Cancel takes a trial back.

@@ -3,6 +3,8 @@ package study
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -94,9 +96,10 @@ func readFile(space *cmbo.Space, f *api.File, minimize bool, l *Limits) (*histor
 	case api.FormatJSONLines:
 		j := history.JSONLines{Space: space, TaskID: f.Task, Value: f.Value, Task: f.TaskColumn, Noise: f.NoiseColumn, Policy: policy}
 		j.Mapping.Columns, j.Mapping.Defaults, j.Mapping.DecimalComma = f.Columns, f.Defaults, f.DecimalComma
+		j.Mapping.Outputs = f.Outputs
 		return j.Read(strings.NewReader(f.Text))
 	case api.FormatKatib:
-		read, err := history.Katib{Space: space, Metric: f.Value, Direction: direction, Policy: policy}.Read(strings.NewReader(f.Text))
+		read, err := history.Katib{Space: space, Metric: f.Value, Outputs: slices.Sorted(maps.Keys(f.Outputs)), Direction: direction, Policy: policy}.Read(strings.NewReader(f.Text))
 		if err != nil {
 			return nil, err
 		}
@@ -128,6 +131,6 @@ func readFile(space *cmbo.Space, f *api.File, minimize bool, l *Limits) (*histor
 	if f.Columns != nil {
 		c.Mapping.Columns = f.Columns
 	}
-	c.Mapping.Defaults, c.Mapping.DecimalComma = f.Defaults, f.DecimalComma
+	c.Mapping.Defaults, c.Mapping.DecimalComma, c.Mapping.Outputs = f.Defaults, f.DecimalComma, f.Outputs
 	return c.Read(strings.NewReader(f.Text))
 }

@@ -55,13 +55,13 @@ func do(ctx context.Context, s *study.Study, key string, op twin.Op) (opened []a
 	var r study.Reply
 	switch op.Kind {
 	case "tell":
-		_, again, err = s.Tell(ctx, q, op.Trial, op.Y, op.Noise)
+		_, again, err = s.Tell(ctx, q, op.Trial, study.Measured{Y: op.Y, Noise: op.Noise})
 	case "fail":
-		_, again, err = s.Fail(ctx, q, op.Trial)
+		_, again, err = s.Fail(ctx, q, op.Trial, nil)
 	case "cancel":
 		_, again, err = s.Cancel(ctx, q, op.Trial)
 	case "observe":
-		_, again, err = s.Observe(ctx, q, op.X, op.Y, op.Noise)
+		_, again, err = s.Observe(ctx, q, op.X, study.Measured{Y: op.Y, Noise: op.Noise})
 	default:
 		r, again, err = s.Ask(ctx, q, op.N, study.Deadline{})
 		for _, id := range r.Trials {

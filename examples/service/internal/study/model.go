@@ -60,6 +60,7 @@ type Advice struct {
 	Transfer     cmbo.Transfer
 	Calibration  cmbo.Calibration
 	Outlook      cmbo.Outlook
+	Recommended  cmbo.Recommendation
 	Observations int // that the model knew
 }
 
@@ -87,6 +88,9 @@ func (s *Study) advise(ctx context.Context, run func(context.Context, func() err
 		a.Observations = a.Transfer.Values
 		if a.Calibration, err = s.opt.Calibration(ctx); err == nil {
 			a.Outlook, err = s.opt.Outlook(ctx)
+		}
+		if err == nil {
+			a.Recommended, err = s.opt.Recommend(ctx)
 		}
 		return err
 	})
@@ -123,9 +127,10 @@ func (s *Study) Slices() (newest []Slice, advice *Advice, done <-chan struct{}) 
 // no more than that.
 func (s *Study) makeSlices() (out []Slice, a *Advice, err error) {
 	m := s.Summary()
-	if m.Best == nil {
+	if m.Observations == 0 {
 		return nil, nil, nil
 	}
+	around, _ := s.opt.Best() // where no value holds the limits the one that comes nearest
 	ctx := context.Background()
 	if err := s.enter(ctx, s.model); err != nil {
 		return nil, nil, err
@@ -135,14 +140,15 @@ func (s *Study) makeSlices() (out []Slice, a *Advice, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	out = []Slice{}
 	for i, p := range s.Space().Params() {
-		if i == maxSlices {
+		if i == maxSlices || around.X == nil {
 			break
 		}
 		sl := Slice{Param: i, X: along(p), Observations: m.Observations}
 		var points [][]float64
 		for _, x := range sl.X {
-			row := append([]float64(nil), m.Best.X...)
+			row := append([]float64(nil), around.X...)
 			row[i] = x
 			points = append(points, row)
 		}

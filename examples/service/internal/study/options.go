@@ -69,6 +69,28 @@ func runOptions(o *api.Options, l *Limits) ([]cmbo.Option, error) {
 	if o.Repeats {
 		opts = append(opts, cmbo.WithRepeats())
 	}
+	if err := within("outputs", len(o.Outputs), l.Dims); err != nil {
+		return nil, err
+	}
+	for _, out := range o.Outputs {
+		var of []cmbo.OutputOption
+		if out.AtMost != nil {
+			of = append(of, cmbo.AtMost(*out.AtMost))
+		}
+		if out.AtLeast != nil {
+			of = append(of, cmbo.AtLeast(*out.AtLeast))
+		}
+		if out.Optional {
+			of = append(of, cmbo.Optional())
+		}
+		if out.Cost {
+			of = append(of, cmbo.AsCost())
+		}
+		opts = append(opts, cmbo.WithOutput(out.Name, of...))
+	}
+	if o.Budget != nil {
+		opts = append(opts, cmbo.WithBudget(*o.Budget))
+	}
 	if o.NoiseVariance != nil {
 		opts = append(opts, cmbo.WithNoiseVariance(*o.NoiseVariance))
 	}

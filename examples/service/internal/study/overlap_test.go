@@ -70,16 +70,16 @@ func TestNothingWaitsForAnAsk(t *testing.T) {
 		done <- err
 	}()
 	time.Sleep(20 * time.Millisecond)
-	if _, _, err := s.Tell(t.Context(), study.Request{Key: "tell", Fingerprint: "t"}, trials[0], 3, 0); err != nil {
+	if _, _, err := s.Tell(t.Context(), study.Request{Key: "tell", Fingerprint: "t"}, trials[0], study.Measured{Y: 3}); err != nil {
 		t.Error(err)
 	}
-	if _, again, err := s.Tell(t.Context(), study.Request{Key: "tell", Fingerprint: "t"}, trials[0], 3, 0); err != nil || !again {
+	if _, again, err := s.Tell(t.Context(), study.Request{Key: "tell", Fingerprint: "t"}, trials[0], study.Measured{Y: 3}); err != nil || !again {
 		t.Error(again, err)
 	}
-	if _, _, err := s.Tell(t.Context(), study.Request{Key: "ask", Fingerprint: "t"}, trials[1], 3, 0); !errors.Is(err, study.ErrKeyReused) {
+	if _, _, err := s.Tell(t.Context(), study.Request{Key: "ask", Fingerprint: "t"}, trials[1], study.Measured{Y: 3}); !errors.Is(err, study.ErrKeyReused) {
 		t.Errorf("the key of the Ask: %v", err)
 	}
-	if _, _, err := s.Fail(t.Context(), study.Request{}, trials[1]); err != nil {
+	if _, _, err := s.Fail(t.Context(), study.Request{}, trials[1], nil); err != nil {
 		t.Error(err)
 	}
 	if _, _, err := s.Cancel(t.Context(), study.Request{}, trials[1]+1); !errors.Is(err, cmbo.ErrUnknownTrial) {
@@ -143,7 +143,7 @@ func TestDeadlines(t *testing.T) {
 	ask(2, study.Deadline{At: 1000})
 	ask(2, study.Deadline{At: 2000, Fail: true})
 	ask(1, study.Deadline{})
-	if _, _, err := s.Tell(t.Context(), study.Request{}, 1, 4, 0); err != nil {
+	if _, _, err := s.Tell(t.Context(), study.Request{}, 1, study.Measured{Y: 4}); err != nil {
 		t.Fatal(err)
 	}
 	expire := func(now int64, want ...string) {
@@ -176,7 +176,7 @@ func TestDeadlines(t *testing.T) {
 	m = open(t, study.Config{Dir: "d", FS: fsys})
 	s = study1(t, m)
 	expire(5000, api.Told, api.Cancelled, api.Failed, api.Failed, api.Open)
-	if _, _, err := s.Tell(t.Context(), study.Request{}, 2, 1, 0); !errors.Is(err, cmbo.ErrTrialClosed) {
+	if _, _, err := s.Tell(t.Context(), study.Request{}, 2, study.Measured{Y: 1}); !errors.Is(err, cmbo.ErrTrialClosed) {
 		t.Errorf("an answer after the deadline: %v", err)
 	}
 }

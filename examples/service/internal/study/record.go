@@ -102,6 +102,8 @@ type event struct {
 	Y         *float64   `json:"y"`
 	Noise     float64    `json:"noise_variance"`
 	Distances []*float64 `json:"distances"`
+
+	Outputs map[string]float64 `json:"outputs"`
 }
 
 // events returns the events of a record after the first.

@@ -142,7 +142,7 @@ func (s *Study) restore(rs []*record, opts []cmbo.Option) error {
 		if err != nil {
 			return err
 		}
-		s.view.apply(r, events, s.minimize)
+		s.view.apply(r, events, s)
 	}
 	if len(rs) > 1 {
 		s.pace.Suspect()
@@ -181,7 +181,7 @@ func (s *Study) write(lines []byte) error {
 	if err != nil {
 		return err
 	}
-	of.reply = s.view.apply(of, events, s.minimize)
+	of.reply = s.view.apply(of, events, s)
 	return nil
 }
 
@@ -290,27 +290,34 @@ func (s *Study) tell(ctx context.Context, q Request, f func(tx *record) error) (
 	return s.change(q, &s.telling, f)
 }
 
-// Tell answers a trial with a value and the variance of its error, 0 if that is
-// not known.
-func (s *Study) Tell(ctx context.Context, q Request, trial int, y, noise float64) (Reply, bool, error) {
+// Tell answers a trial with what was measured.
+func (s *Study) Tell(ctx context.Context, q Request, trial int, m Measured) (Reply, bool, error) {
 	return s.tell(ctx, q, func(tx *record) error {
 		if t, ok := s.Trial(trial); ok {
 			tx.Expected = t.Expected
 		}
-		return s.opt.Tell(trial, y, measured(noise)...)
+		return s.opt.Tell(trial, m.Y, m.options()...)
 	})
 }
 
-func measured(noise float64) []cmbo.ObservationOption {
-	if noise == 0 {
-		return nil
-	}
-	return []cmbo.ObservationOption{cmbo.WithNoise(noise)}
+// Measured is what an evaluation brought: the value, the variance of its error, 0 if that is
+// not known, and the outputs.
+type Measured struct {
+	Y, Noise float64
+	Outputs  api.Values
 }
 
-// Fail says that a trial's evaluation failed.
-func (s *Study) Fail(ctx context.Context, q Request, trial int) (Reply, bool, error) {
-	return s.tell(ctx, q, func(*record) error { return s.opt.TellFailed(trial) })
+func (m *Measured) options() []cmbo.ObservationOption {
+	opts := []cmbo.ObservationOption{cmbo.Outputs(m.Outputs)}
+	if m.Noise != 0 {
+		opts = append(opts, cmbo.WithNoise(m.Noise))
+	}
+	return opts
+}
+
+// Fail says that a trial's evaluation failed, and what it brought all the same.
+func (s *Study) Fail(ctx context.Context, q Request, trial int, outputs api.Values) (Reply, bool, error) {
+	return s.tell(ctx, q, func(*record) error { return s.opt.TellFailed(trial, cmbo.Outputs(outputs)) })
 }
 
 // Cancel takes a trial back.
@@ -324,7 +331,10 @@ func (s *Study) expire(ctx context.Context, now int64) error {
 		_, _, err := s.tell(ctx, Request{}, func(tx *record) error {
 			tx.Expired = true
 			if t.Deadline.Fail {
-				return s.opt.TellFailed(t.ID)
+				// Nobody says what it cost: where that has to be told, the trial is taken back.
+				if err := s.opt.TellFailed(t.ID); !errors.Is(err, cmbo.ErrOutput) {
+					return err
+				}
 			}
 			return s.opt.Cancel(t.ID)
 		})
@@ -336,7 +346,7 @@ func (s *Study) expire(ctx context.Context, now int64) error {
 }
 
 // Observe adds a value at a point that was not proposed.
-func (s *Study) Observe(ctx context.Context, q Request, x []float64, y, noise float64) (Reply, bool, error) {
+func (s *Study) Observe(ctx context.Context, q Request, x []float64, m Measured) (Reply, bool, error) {
 	// The optimiser has it wait for proposals, which others must not do with it.
 	if err := s.enter(ctx, s.model); err != nil {
 		return Reply{}, false, err
@@ -346,7 +356,7 @@ func (s *Study) Observe(ctx context.Context, q Request, x []float64, y, noise fl
 		if err := s.room(1); err != nil {
 			return err
 		}
-		return s.opt.Observe(x, y, measured(noise)...)
+		return s.opt.Observe(x, m.Y, m.options()...)
 	})
 }
 

@@ -26,6 +26,8 @@ type Trial struct {
 	Expected *Forecast
 	Enqueued bool // it was proposed because it was enqueued
 	After    int  // how many observations there were when it ended
+
+	Outputs map[string]float64 // that it brought; shared
 }
 
 // An Observation is a value and where it was measured. Its slice is shared.
@@ -33,6 +35,20 @@ type Observation struct {
 	X     []float64
 	Y     float64
 	Trial int // 0 if it was not proposed
+
+	Outputs map[string]float64 // shared
+}
+
+// holds reports whether the limits of all outputs are known to hold.
+func (o *Observation) holds(outputs []api.Output) bool {
+	for _, out := range outputs {
+		v, told := o.Outputs[out.Name]
+		limited := out.AtMost != nil || out.AtLeast != nil
+		if limited && !(told && (out.AtMost == nil || v <= *out.AtMost) && (out.AtLeast == nil || v >= *out.AtLeast)) {
+			return false
+		}
+	}
+	return true
 }
 
 // A Reply is what a request that changed a study is answered with.
@@ -52,7 +68,7 @@ type view struct {
 	mu           sync.RWMutex
 	trials       []Trial
 	observations []Observation
-	best         int // index of the best observation, -1 before the first
+	best         int // index of the best observation that holds all limits, -1 before the first
 	counts       api.Counts
 	replies      map[string]Reply // by key
 	running      map[string]bool  // keys of requests under way
@@ -144,7 +160,7 @@ func (v *view) better(y float64, minimize bool) bool {
 }
 
 // apply adds the events of a record and returns the reply to its request.
-func (v *view) apply(r *record, events []event, minimize bool) Reply {
+func (v *view) apply(r *record, events []event, s *Study) Reply {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	reply := Reply{request: r.Request}
@@ -164,9 +180,9 @@ func (v *view) apply(r *record, events []event, minimize bool) Reply {
 			}
 			v.counts.Open++
 		case "told", "failed", "cancelled":
-			v.answer(e, r, minimize)
+			v.answer(e, r, s)
 		case "observed":
-			v.observe(Observation{X: e.X, Y: *e.Y}, minimize)
+			v.observe(Observation{X: e.X, Y: *e.Y, Outputs: e.Outputs}, s)
 		}
 		if e.Kind == "enqueued" {
 			v.queue++
@@ -209,15 +225,15 @@ func (s *Study) Events(after int) ([]api.Event, <-chan struct{}) {
 }
 
 // answer closes an open trial. The optimiser has accepted the event before.
-func (v *view) answer(e event, r *record, minimize bool) {
+func (v *view) answer(e event, r *record, s *Study) {
 	t := &v.trials[e.Trial-1]
-	t.Expired, t.Expected, t.After = r.Expired, r.Expected, len(v.observations)
+	t.Expired, t.Expected, t.After, t.Outputs = r.Expired, r.Expected, len(v.observations), e.Outputs
 	v.counts.Open--
 	switch e.Kind {
 	case "told":
 		t.Status, t.Y, t.Noise = api.Told, *e.Y, e.Noise
 		v.counts.Told++
-		v.observe(Observation{X: t.X, Y: t.Y, Trial: t.ID}, minimize)
+		v.observe(Observation{X: t.X, Y: t.Y, Trial: t.ID, Outputs: t.Outputs}, s)
 	case "failed":
 		t.Status = api.Failed
 		v.counts.Failed++
@@ -227,8 +243,8 @@ func (v *view) answer(e event, r *record, minimize bool) {
 	}
 }
 
-func (v *view) observe(o Observation, minimize bool) {
-	better := v.better(o.Y, minimize)
+func (v *view) observe(o Observation, s *Study) {
+	better := o.holds(s.header.Options.Outputs) && v.better(o.Y, s.minimize)
 	v.observations = append(v.observations, o)
 	if better {
 		v.best = len(v.observations) - 1

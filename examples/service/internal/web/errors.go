@@ -55,6 +55,7 @@ var answers = []struct {
 	{cmbo.ErrUnknownTrial, http.StatusNotFound, "unknown_trial"},
 	{cmbo.ErrTrialClosed, http.StatusConflict, "trial_closed"},
 	{cmbo.ErrNoCandidates, http.StatusConflict, "no_candidates"},
+	{cmbo.ErrBudget, http.StatusConflict, "budget"},
 	{study.ErrStudyExists, http.StatusConflict, "study_exists"},
 	{study.ErrNameTaken, http.StatusConflict, "name_taken"},
 	{study.ErrKeyReused, http.StatusUnprocessableEntity, "key_reused"},
@@ -63,6 +64,7 @@ var answers = []struct {
 
 	{study.ErrName, http.StatusBadRequest, "bad_name"},
 	{study.ErrKey, http.StatusBadRequest, "bad_key"},
+	{cmbo.ErrVersion, http.StatusBadRequest, "bad_version"},
 	{study.ErrRequest, http.StatusBadRequest, "bad_request"},
 	{api.ErrPoint, http.StatusBadRequest, "bad_point"},
 	{cmbo.ErrSpace, http.StatusBadRequest, "bad_space"},
@@ -72,8 +74,8 @@ var answers = []struct {
 	{cmbo.ErrDimension, http.StatusBadRequest, "bad_value"},
 	{cmbo.ErrNotFinite, http.StatusBadRequest, "bad_value"},
 	{cmbo.ErrOutOfSpace, http.StatusBadRequest, "bad_value"},
+	{cmbo.ErrOutput, http.StatusBadRequest, "bad_output"},
 	{cmbo.ErrCorrupt, http.StatusBadRequest, "bad_data"},
-	{cmbo.ErrVersion, http.StatusBadRequest, "bad_data"},
 }
 
 // messages take the place of those that name files of the service.

@@ -47,6 +47,9 @@ func adviceText(p *plot.Page, a *study.Advice) {
 		lines = append(lines, sentence(a.Transfer.String()))
 	}
 	lines = append(lines, sentence(a.Calibration.String()), sentence(a.Outlook.String()))
+	if a.Recommended.X != nil && a.Recommended.Again != nil {
+		lines = append(lines, sentence(a.Recommended.String()))
+	}
 	p.Text(strings.Join(lines, " "))
 	if a.Transfer.Verdict == cmbo.TransferUnknown {
 		return

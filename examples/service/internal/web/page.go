@@ -103,6 +103,10 @@ func plural(n int, thing string) string {
 
 // bestTable shows the best point, exactly and in the form that a request takes.
 func bestTable(p *plot.Page, t *study.Study, m study.Summary) {
+	if m.Best == nil && m.Observations > 0 {
+		p.Text(fmt.Sprintf("None of %s holds the limits of all outputs yet.", plural(m.Observations, "value")))
+		return
+	}
 	if m.Best == nil {
 		p.Text("Nothing has been told yet.")
 		return
@@ -115,8 +119,28 @@ func bestTable(p *plot.Page, t *study.Study, m study.Summary) {
 	for i, param := range t.Space().Params() {
 		table.Rows = append(table.Rows, []plot.Cell{plot.Str(param.Name()), cell(param, m.Best.X[i])})
 	}
+	for _, out := range t.Options().Outputs {
+		if v, told := m.Best.Outputs[out.Name]; told {
+			table.Rows = append(table.Rows, []plot.Cell{plot.Str(outputLabel(out)), plot.Exact(v)})
+		}
+	}
 	p.Table(table)
 	p.Pre(spaced(compact(config(t.Space(), m.Best.X))))
+}
+
+// outputLabel names an output with its limits.
+func outputLabel(o api.Output) string {
+	name := o.Name
+	if o.AtLeast != nil {
+		name = plainNumber(*o.AtLeast) + " ≤ " + name
+	}
+	if o.AtMost != nil {
+		name += " ≤ " + plainNumber(*o.AtMost)
+	}
+	if o.Cost {
+		name += " (cost)"
+	}
+	return name
 }
 
 // compact writes a value as JSON on one line, with all digits.
@@ -264,7 +288,7 @@ func valuesFigure(p *plot.Page, t *study.Study) {
 		}
 		caption += "."
 	}
-	if i := t.Summary().BestIndex; i < len(obs) { // it may be newer
+	if i := t.Summary().BestIndex; i >= 0 && i < len(obs) { // it may be newer
 		chart.Series = append(chart.Series, recommended(at[i], limits.clamp(obs[i].Y)))
 	}
 	figures := []*plot.Figure{{Panels: []*plot.Chart{chart}, Width: panelWidth}}
@@ -490,7 +514,10 @@ func trialTable(p *plot.Page, t *study.Study, m study.Summary) {
 	if asked > shownTrials {
 		table.Caption = fmt.Sprintf("The newest %d of %d trials; the others are at `/v1/studies/%s/trials`.", shownTrials, asked, t.ID())
 	}
-	params := t.Space().Params()
+	outputs, params := t.Options().Outputs, t.Space().Params()
+	for _, out := range outputs {
+		table.Columns = append(table.Columns, plot.Column{Title: outputLabel(out)})
+	}
 	for _, param := range params {
 		table.Columns = append(table.Columns, plot.Column{Title: param.Name()})
 	}
@@ -499,6 +526,13 @@ func trialTable(p *plot.Page, t *study.Study, m study.Summary) {
 		row := []plot.Cell{plot.Num(float64(tr.ID), 0), plot.Str(status(tr)), plot.Str("")}
 		if tr.Status == api.Told {
 			row[2] = plot.Exact(tr.Y)
+		}
+		for _, out := range outputs {
+			if v, told := tr.Outputs[out.Name]; told {
+				row = append(row, plot.Exact(v))
+			} else {
+				row = append(row, plot.Str(""))
+			}
 		}
 		for j, param := range params {
 			row = append(row, cell(param, tr.X[j]))

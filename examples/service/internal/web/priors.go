@@ -15,7 +15,7 @@ func prior(p study.PriorInfo) api.Prior {
 	if v, ok := p.Prior.Variant(); ok {
 		out.Variant = v.String()
 	}
-	out.Space, out.Files = p.Prior.Space(), p.Files
+	out.Space, out.Files, out.Outputs = p.Prior.Space(), p.Files, p.Prior.Outputs()
 	for _, c := range p.Prior.Clusters() {
 		out.Clusters = append(out.Clusters, api.Cluster{ID: c.ID, Members: c.Members})
 	}

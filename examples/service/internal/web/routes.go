@@ -41,7 +41,7 @@ func (s *Server) routes() []*route {
 		{method: "DELETE", path: "/v1/studies/{id}", serve: s.deleteStudy, summary: "removes a study for good", reply: struct{}{}},
 		{method: "POST", path: "/v1/studies/{id}/ask", limit: smallBody, serve: s.ask, summary: "opens trials", body: api.Ask{}, reply: api.Trials{}},
 		{method: "POST", path: "/v1/studies/{id}/trials/{trial}/tell", limit: smallBody, serve: s.tell, summary: "answers a trial with a value", body: api.Tell{}, reply: api.Trial{}},
-		{method: "POST", path: "/v1/studies/{id}/trials/{trial}/fail", limit: smallBody, serve: s.fail, summary: "says that a trial's evaluation failed", body: struct{}{}, reply: api.Trial{}},
+		{method: "POST", path: "/v1/studies/{id}/trials/{trial}/fail", limit: smallBody, serve: s.fail, summary: "says that a trial's evaluation failed", body: api.Fail{}, reply: api.Trial{}},
 		{method: "POST", path: "/v1/studies/{id}/trials/{trial}/cancel", limit: smallBody, serve: s.cancel, summary: "says that a trial will not be evaluated", body: struct{}{}, reply: api.Trial{}},
 		{method: "POST", path: "/v1/studies/{id}/observe", limit: smallBody, serve: s.observe, summary: "adds a value at a point that was not proposed", body: api.Observe{}, reply: api.Observed{}},
 		{method: "POST", path: "/v1/studies/{id}/enqueue", limit: smallBody, serve: s.enqueue, summary: "has a point proposed before the model's own", body: api.Point{}, reply: api.Enqueued{}},

@@ -43,7 +43,7 @@ func best(t *study.Study, m study.Summary) *api.Best {
 	if m.Best == nil {
 		return nil
 	}
-	return &api.Best{X: m.Best.X, Config: config(t.Space(), m.Best.X), Y: m.Best.Y, Trial: m.Best.Trial}
+	return &api.Best{X: m.Best.X, Config: config(t.Space(), m.Best.X), Y: m.Best.Y, Trial: m.Best.Trial, Outputs: m.Best.Outputs}
 }
 
 // config names the values of a row of the space.
@@ -142,6 +142,9 @@ func (s *Server) diagnostics(q *request) (int, any, error) {
 	out := api.Diagnostics{Weights: weights, Clusters: t.Clusters()}
 	if a != nil {
 		out.Transfer, out.Calibration, out.Outlook = transfer(&a.Transfer), calibration(&a.Calibration), outlook(&a.Outlook)
+		if r := &a.Recommended; r.X != nil {
+			out.Recommendation = &api.Recommendation{Text: r.String(), X: r.X, Config: config(t.Space(), r.X), Mean: finite(r.Mean), SD: finite(r.SD), Values: r.Values}
+		}
 	}
 	if ok {
 		out.LastStep = lastStep(&step)
@@ -173,7 +176,7 @@ func calibration(c *cmbo.Calibration) *api.Calibration {
 }
 
 func outlook(u *cmbo.Outlook) *api.Outlook {
-	return &api.Outlook{Text: u.String(), Next: finite(u.Next), Most: finite(u.Most), Gained: finite(u.Gained)}
+	return &api.Outlook{Text: u.String(), Next: finite(u.Next), Most: finite(u.Most), Gained: finite(u.Gained), Feasible: finite(u.Feasible), Spent: finite(u.Spent), Left: finite(u.Left)}
 }
 
 // lastStep tells of a step at the point that was chosen.

@@ -23,7 +23,7 @@ func trial(s *cmbo.Space, t study.Trial) api.Trial {
 	if t.Status == api.Told {
 		out.Y = &t.Y
 	}
-	out.Enqueued = t.Enqueued
+	out.Enqueued, out.Outputs = t.Enqueued, t.Outputs
 	if t.Expected != nil && t.Status == api.Told { // not before: a restart forgets it
 		out.Expected = &api.Prediction{Mean: finite(t.Expected.Mean), SD: finite(t.Expected.SD)}
 	}
@@ -136,37 +136,39 @@ func (s *Server) end(q *request, body any, f func(t *study.Study, r study.Reques
 	return q.changed(again, trial(t.Space(), tr))
 }
 
-// measured checks a value and its noise variance, 0 if that is not given.
-func measured(y, noise *float64) (float64, float64, error) {
+// measured checks what was measured.
+func measured(y, noise *float64, outputs api.Values) (study.Measured, error) {
 	missing := func(field, message string) error {
 		return &webError{http.StatusBadRequest, api.Detail{Code: "bad_value", Message: message, Where: &api.Where{Field: field}}}
 	}
 	if y == nil {
-		return 0, 0, missing("y", "y is missing, the value measured")
+		return study.Measured{}, missing("y", "y is missing, the value measured")
 	}
+	m := study.Measured{Y: *y, Outputs: outputs}
 	if noise == nil {
-		return *y, 0, nil
+		return m, nil
 	}
-	if !(*noise > 0) || math.IsInf(*noise, 0) {
-		return 0, 0, missing("noise_variance", "noise_variance must be above 0")
+	if m.Noise = *noise; !(m.Noise > 0) || math.IsInf(m.Noise, 0) {
+		return study.Measured{}, missing("noise_variance", "noise_variance must be above 0")
 	}
-	return *y, *noise, nil
+	return m, nil
 }
 
 func (s *Server) tell(q *request) (int, any, error) {
 	var body api.Tell
 	return s.end(q, &body, func(t *study.Study, r study.Request, id int) (study.Reply, bool, error) {
-		y, noise, err := measured(body.Y, body.NoiseVariance)
+		m, err := measured(body.Y, body.NoiseVariance, body.Outputs)
 		if err != nil {
 			return study.Reply{}, false, err
 		}
-		return t.Tell(q.Context(), r, id, y, noise)
+		return t.Tell(q.Context(), r, id, m)
 	})
 }
 
 func (s *Server) fail(q *request) (int, any, error) {
-	return s.end(q, &struct{}{}, func(t *study.Study, r study.Request, id int) (study.Reply, bool, error) {
-		return t.Fail(q.Context(), r, id)
+	var body api.Fail
+	return s.end(q, &body, func(t *study.Study, r study.Request, id int) (study.Reply, bool, error) {
+		return t.Fail(q.Context(), r, id, body.Outputs)
 	})
 }
 
@@ -186,11 +188,11 @@ func (s *Server) observe(q *request) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	y, noise, err := measured(body.Y, body.NoiseVariance)
+	m, err := measured(body.Y, body.NoiseVariance, body.Outputs)
 	if err != nil {
 		return 0, nil, err
 	}
-	r, again, err := t.Observe(q.Context(), id, x, y, noise)
+	r, again, err := t.Observe(q.Context(), id, x, m)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -1,0 +1,215 @@
+package web_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/examples/service/api"
+	"github.com/gocmbo/cmbo/examples/service/client"
+)
+
+// encode is what an encoder makes of a video: a size and the seconds it takes.
+func encode(pixels float64, x []float64) (size, seconds float64) {
+	return pixels * (8 - 4*x[0] + 3*x[1]*x[1]), pixels * math.Exp(2*x[0]+0.5*x[1])
+}
+
+// A study with outputs, limits, a cost and a budget proposes what the library does, says
+// what is best of the values that hold the limits, and goes on with all of it after a
+// restart; past tasks with outputs, sent as tasks, as a file or as a study, teach it.
+func TestOutputs(t *testing.T) {
+	s := newService(t)
+	c := s.over(t)
+	space, err := cmbo.NewSpace(cmbo.Float("effort", 0, 1), cmbo.Float("quality", 0, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := space.Sample(15, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sent []api.Task
+	var past []cmbo.Task
+	text := "effort,quality,size,seconds,task\n"
+	for i, pixels := range []float64{0.5, 1, 2, 4} {
+		one := api.Task{ID: fmt.Sprint("video ", i), Outputs: map[string][]*float64{"seconds": nil}}
+		for k, x := range rows {
+			size, seconds := encode(pixels, x)
+			column := &seconds
+			if k == 3 {
+				column = nil
+			}
+			one.X, one.Y, one.Outputs["seconds"] = append(one.X, x), append(one.Y, size), append(one.Outputs["seconds"], column)
+			if k != 3 {
+				text += fmt.Sprintf("%v,%v,%v,%v,file %d\n", x[0], x[1], size, seconds, i)
+			}
+		}
+		sent, past = append(sent, one), append(past, one.Task())
+	}
+	prior, err := cmbo.Learn(t.Context(), space, past, cmbo.WithMinimize())
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest, err := prior.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	learned, err := c.LearnPrior(t.Context(), &api.NewPrior{Name: "videos", Space: space, Learn: api.Learn{Tasks: sent, Minimize: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if learned.Digest != digest || !reflect.DeepEqual(learned.Outputs, []string{"seconds"}) {
+		t.Errorf("learned %s with outputs %v, want %s", learned.Digest, learned.Outputs, digest)
+	}
+	limit, budget, minus := 3.0, 12.0, -1.0
+	options := api.Options{Minimize: true, Outputs: []api.Output{{Name: "seconds", AtMost: &limit, Cost: true}, {Name: "parts", AtLeast: &minus, Optional: true}}, Budget: &budget}
+	if _, err := c.CreateStudy(t.Context(), &api.NewStudy{ID: "s", Space: space, Prior: "videos", Options: options}); err != nil {
+		t.Fatal(err)
+	}
+	twin, err := cmbo.New(space, cmbo.WithPrior(prior), cmbo.WithOutput("seconds", cmbo.AtMost(3), cmbo.AsCost()), cmbo.WithOutput("parts", cmbo.AtLeast(-1), cmbo.Optional()), cmbo.WithBudget(budget))
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := func(code string, err error) {
+		t.Helper()
+		if client.Code(err) != code {
+			t.Errorf("%v, want the code %s", err, code)
+		}
+	}
+	end, spent := 0, 0.0
+	for {
+		trials, err := c.Ask(t.Context(), "s", 1)
+		want, wantErr := twin.Ask(context.Background())
+		if wantErr != nil {
+			refused("budget", err)
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr := trials[0]
+		if !reflect.DeepEqual([]float64(tr.X), want.X) {
+			t.Fatalf("trial %d is %v, want %v", tr.ID, tr.X, want.X)
+		}
+		size, seconds := encode(1.5, tr.X)
+		if end++; end == 1 {
+			seconds = 3.5 // does not hold its limit
+			for _, out := range []api.Values{nil, {"parts": 1}, {"seconds": 1, "second": 2}, {"seconds": 0}} {
+				refused("bad_output", c.TellWith(t.Context(), "s", tr.ID, &api.Tell{Y: &size, Outputs: out}))
+				refused("bad_output", c.FailWith(t.Context(), "s", tr.ID, &api.Fail{Outputs: out}))
+			}
+			w := s.answer(post(fmt.Sprintf("/v1/studies/s/trials/%d/tell", tr.ID), `{"y": 1, "outputs": {"seconds": null}}`))
+			if w.Code != 400 || !strings.Contains(w.Body.String(), "null") {
+				t.Errorf("%d %s", w.Code, w.Body)
+			}
+		}
+		spent += seconds
+		out := api.Values{"seconds": seconds, "parts": 2}
+		if end == 3 {
+			delete(out, "parts")
+			if err := c.FailWith(t.Context(), "s", tr.ID, &api.Fail{Outputs: out}); err != nil {
+				t.Fatal(err)
+			}
+			err = twin.TellFailed(want.ID, cmbo.Outputs(out))
+		} else {
+			if err := c.TellWith(t.Context(), "s", tr.ID, &api.Tell{Y: &size, Outputs: out}); err != nil {
+				t.Fatal(err)
+			}
+			err = twin.Tell(want.ID, size, cmbo.Outputs(out))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if best, err := c.Best(t.Context(), "s"); err != nil || end == 1 && best != nil {
+			t.Errorf("%v is best, %v", best, err)
+		}
+		if end == 1 && !strings.Contains(s.get(t, "/studies/s"), "None of 1 value holds the limits") {
+			t.Error("the page does not say that nothing holds the limits")
+		}
+		if end == 2 {
+			if w := s.answer(post("/v1/studies/s/observe", `{"x": [0.1, 0.1], "y": 99, "outputs": {"seconds": 1, "parts": 0}}`)); w.Code != 200 {
+				t.Fatalf("%d %s", w.Code, w.Body)
+			}
+			if err := twin.Observe([]float64{0.1, 0.1}, 99, cmbo.Outputs{"seconds": 1, "parts": 0}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if end < 4 {
+		t.Fatalf("%d trials", end)
+	}
+	want, ok := twin.Best()
+	check := func(s *service) {
+		t.Helper()
+		var best api.BestReply
+		s.reads(t, call{method: "GET", path: "/v1/studies/s/best"}, &best)
+		if !ok || best.Best == nil || best.Best.Y != want.Y || !reflect.DeepEqual(map[string]float64(best.Best.Outputs), map[string]float64(want.Outputs)) {
+			t.Errorf("the best is %+v, want %+v", best.Best, want)
+		}
+		var d api.Diagnostics
+		s.reads(t, call{method: "GET", path: "/v1/studies/s/diagnostics"}, &d)
+		if d.Outlook == nil || math.Abs(*d.Outlook.Spent-spent) > 1e-9 || *d.Outlook.Left != budget-*d.Outlook.Spent || d.Recommendation == nil {
+			t.Errorf("outlook %+v, recommendation %+v, %v spent", d.Outlook, d.Recommendation, spent)
+		}
+		var trials api.Trials
+		s.reads(t, call{method: "GET", path: "/v1/studies/s/trials"}, &trials)
+		if got := trials.Trials[2]; got.Status != api.Failed || got.Outputs["seconds"] == 0 || trials.Trials[0].Outputs["parts"] != 2 {
+			t.Errorf("trials %+v", trials.Trials)
+		}
+		page := s.get(t, "/studies/s")
+		wellFormed(t, page)
+		for _, what := range []string{"seconds ≤ 3 (cost)", "-1 ≤ parts", "&#34;at_most&#34;: 3", "of seconds", "the budget"} {
+			if !strings.Contains(strings.ReplaceAll(page, "&quot;", "&#34;"), what) {
+				t.Errorf("the page lacks %q", what)
+			}
+		}
+	}
+	check(s)
+	// What the study and a file teach.
+	again, err := c.LearnPrior(t.Context(), &api.NewPrior{Space: space, Learn: api.Learn{Minimize: true, Studies: []string{"s"}, Files: []api.File{{
+		Format: api.FormatCSV, Text: text, Value: "size", TaskColumn: "task", Outputs: map[string]string{"seconds": ""},
+	}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.Tasks != 5 || !reflect.DeepEqual(again.Outputs, []string{"parts", "seconds"}) {
+		t.Errorf("learned %+v", again)
+	}
+	bad := 0.0
+	for _, o := range []api.Options{{Outputs: []api.Output{{Name: "a"}, {Name: "a"}}}, {Budget: &bad}} {
+		_, err = c.CreateStudy(t.Context(), &api.NewStudy{ID: "bad", Space: space, Options: o})
+		refused("bad_option", err)
+	}
+	if err := s.m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	check(openService(t, s.dir))
+}
+
+// A prior of another format has a code of its own.
+func TestPriorOfAnotherVersion(t *testing.T) {
+	s := newService(t)
+	c := s.over(t)
+	box, err := cmbo.UnitCube(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	prior, err := cmbo.Learn(t.Context(), box, []cmbo.Task{{ID: "a", X: [][]float64{{0}, {1}, {0.5}}, Y: []float64{1, 2, 4}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := prior.Encode(&b); err != nil {
+		t.Fatal(err)
+	}
+	other := b.Bytes()
+	other[9]++ // the version
+	if _, err := c.PutPrior(t.Context(), "other", other); client.Code(err) != "bad_version" {
+		t.Errorf("%v, want the code bad_version", err)
+	}
+}
