@@ -117,7 +117,11 @@ func (m consulted) fitted() (count int, params []float64) {
 // told returns the values that proposals improve on: those told, or, where noise variances
 // were given, what the model makes of them, since the largest of noisy values says little.
 func (m consulted) told(ctx context.Context, d Data) ([]float64, error) {
-	if !slices.ContainsFunc(d.NoiseVariance, func(v float64) bool { return v > 0 }) {
+	noisy := false
+	for i, v := range d.NoiseVariance {
+		noisy = noisy || v > 0 && !(d.Estimated != nil && d.Estimated[i])
+	}
+	if !noisy {
 		return d.Y, nil
 	}
 	mean, sd := make([]float64, len(d.Y)), make([]float64, len(d.Y))

@@ -21,7 +21,7 @@ import (
 //
 // of all before. The payload holds what cannot be computed again from the rest: a byte
 // for the kind of the model, the parameters, the settings, what the model learned,
-// what was learned of failures, and, where tasks have any, of outputs. No other version
+// what was learned of failures, and, where tasks have any, of outputs, and the curves. No other version
 // than the current one is read.
 const (
 	priorMagic   = "cmboprior"
@@ -75,7 +75,14 @@ func (p *Prior) encode(e *codec.Encoder) error {
 			return optionErrorf("%v", err)
 		}
 	}
-	return p.encodeOutputs(e)
+	curved := p.curved()
+	if err := p.encodeOutputs(e, curved); err != nil || !curved {
+		return err
+	}
+	for _, t := range p.told {
+		encodeCurves(e, t.curves)
+	}
+	return nil
 }
 
 // stepSuffix marks the kind of a parameter whose step follows.
@@ -252,7 +259,7 @@ func readPrior(d *codec.Decoder, kind priorKind) (*Prior, error) {
 	}
 	p = newPrior(p.config, space, p.finite, l)
 	for _, t := range p.facts.tasks {
-		v := told{d.Floats(), d.Floats()}
+		v := told{y: d.Floats(), noise: d.Floats()}
 		if n := points.Len(t.X); len(v.y) != n || v.noise != nil && len(v.noise) != n {
 			d.Fail("task %q: %d points, %d values, %d noise variances", t.ID, n, len(v.y), len(v.noise))
 		}
@@ -264,6 +271,9 @@ func readPrior(d *codec.Decoder, kind priorKind) (*Prior, error) {
 		}
 	}
 	if err := p.decodeOutputs(d); err != nil {
+		return nil, err
+	}
+	if err := p.decodeCurves(d); err != nil {
 		return nil, err
 	}
 	if p.config.labels != nil {

@@ -31,6 +31,9 @@ var (
 	// ErrOutput: an evaluation brought an output that was not declared, or lacks one that
 	// was: see [WithOutput].
 	ErrOutput = space.ErrOutput
+	// ErrStep: a step of a learning curve that is negative, or does not follow the one before:
+	// see [Optimizer.Report].
+	ErrStep = space.ErrStep
 	// ErrOption: an option's value is outside its range, or two options
 	// contradict each other.
 	ErrOption = space.ErrOption
@@ -46,7 +49,7 @@ var (
 	ErrNoCandidates = errors.New("cmbo: no candidates left")
 	// ErrUnknownTrial: no trial of that ID was handed out.
 	ErrUnknownTrial = errors.New("cmbo: unknown trial")
-	// ErrTrialClosed: the trial was already told, failed or cancelled.
+	// ErrTrialClosed: the trial was already told, stopped, failed or cancelled.
 	ErrTrialClosed = errors.New("cmbo: trial is closed")
 	// ErrCorrupt: stored data is truncated, damaged or inconsistent.
 	ErrCorrupt = codec.ErrCorrupt

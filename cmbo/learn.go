@@ -223,7 +223,7 @@ func (t *trainingSet) take(tasks []Task) error {
 	for i := range tasks {
 		k, failed := c.scaled(t.space, &tasks[i])
 		t.add(k, failed)
-		t.told = append(t.told, told{slices.Clone(tasks[i].Y), slices.Clone(tasks[i].NoiseVariance)})
+		t.told = append(t.told, told{slices.Clone(tasks[i].Y), slices.Clone(tasks[i].NoiseVariance), space.CloneCurves(tasks[i].Curves)})
 		t.takeOutputs(&tasks[i], k.X)
 	}
 	return nil
@@ -268,6 +268,7 @@ func (t *trainingSet) finish(ctx context.Context, l learned) (p *Prior, err erro
 	if p.success, err = t.learnSuccess(ctx); err != nil {
 		return nil, fmt.Errorf("probability of success: %w", err)
 	}
+	p.curves = p.learnCurves()
 	p.outputs, err = t.learnOutputs(ctx)
 	return p, err
 }

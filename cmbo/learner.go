@@ -359,6 +359,10 @@ func (c *census) add(k *Task) {
 		text(name)
 		floats(k.Outputs[name])
 	}
+	for _, c := range k.Curves {
+		b = fmt.Appendf(b, "%t%v", c.Stopped, c.Steps)
+		floats(c.Values)
+	}
 	one := census{tasks: 1, valued: int64(min(len(k.X), 1))}
 	h := sha256.Sum256(b)
 	for i := range one.sum {
@@ -408,7 +412,7 @@ func (k *keptTasks) add(seed uint64, t Task) error {
 	}
 	one.task.X, one.task.Failed = rowsOf(t.X), rowsOf(t.Failed)
 	one.task.Y, one.task.NoiseVariance = slices.Clone(t.Y), slices.Clone(t.NoiseVariance)
-	one.task.Outputs = maps.Clone(t.Outputs)
+	one.task.Outputs, one.task.Curves = maps.Clone(t.Outputs), space.CloneCurves(t.Curves)
 	for name, column := range t.Outputs {
 		one.task.Outputs[name] = slices.Clone(column)
 	}

@@ -19,7 +19,7 @@ import (
 // unless it is a shard of a later pass, and the moments and sums of a later pass.
 const (
 	learnerMagic   = "cmbolearner"
-	learnerVersion = 3
+	learnerVersion = 4
 )
 
 // Encode writes the learner in a binary form, versioned and checksummed, whose bytes are
@@ -60,6 +60,7 @@ func (l *Learner) encode(e *codec.Encoder) error {
 					e.Float(v)
 				}
 			}
+			encodeCurves(e, t.Curves)
 		}
 	}
 	e.Bool(l.sums != nil)
@@ -251,6 +252,7 @@ func (l *Learner) readKept(d *codec.Decoder) error {
 			}
 			t.Outputs[name] = column
 		}
+		t.Curves = decodeCurves(d)
 		d.AddRows(t.ID, len(t.X)+len(t.Failed))
 		if d.Err == nil {
 			d.Err = d.Ctx.Err()

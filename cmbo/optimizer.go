@@ -48,8 +48,9 @@ type Optimizer struct {
 	hedge        hierarchy.Hedge
 	stale        bool // the model has to be made anew: code that it ran panicked
 	requirements []requirement
-	past         *hindsight  // what the model would have said earlier, nil until asked for
-	judged       *hindsight  // likewise, of the last values alone
+	past         *hindsight // what the model would have said earlier, nil until asked for
+	judged       *hindsight // likewise, of the last values alone
+	curves       curveUnit
 	step         *Step       // of the newest proposal that a model made
 	mark         JournalMark // of the journal's last line
 }
@@ -233,17 +234,34 @@ func (o *Optimizer) Cancel(id int) error {
 
 // close applies an event that ends an open trial.
 func (o *Optimizer) close(id int, e runlog.Event) error {
+	return o.with(id, func() (runlog.Event, error) { return e, nil })
+}
+
+// with applies an event of an open trial, which event makes once it is known to be open.
+func (o *Optimizer) with(id int, event func() (runlog.Event, error)) error {
 	return guard(func() error {
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		if id < 1 || id > len(o.h.Trials) {
-			return fmt.Errorf("%w: %d; %d trials were asked", ErrUnknownTrial, id, len(o.h.Trials))
+		if err := checkOpen(o.h, id); err != nil {
+			return err
 		}
-		if s := o.h.Trials[id-1].Status; s != runlog.Open {
-			return fmt.Errorf("%w: %d was %s", ErrTrialClosed, id, s)
+		e, err := event()
+		if err != nil {
+			return fmt.Errorf("trial %d: %w", id, err)
 		}
 		return o.commit(e)
 	})
+}
+
+// checkOpen reports a trial that is not open.
+func checkOpen(h *runlog.Log, id int) error {
+	if id < 1 || id > len(h.Trials) {
+		return fmt.Errorf("%w: %d; %d trials were asked", ErrUnknownTrial, id, len(h.Trials))
+	}
+	if s := h.Trials[id-1].Status; s != runlog.Open {
+		return fmt.Errorf("%w: %d was %s", ErrTrialClosed, id, s)
+	}
+	return nil
 }
 
 // Observe adds a point that the optimiser did not propose, such as an initial
@@ -401,7 +419,8 @@ func (o *Optimizer) Weights() ([]float64, error) {
 }
 
 // Task returns the observations and the failed trials so far as a [Task] for a
-// later [Learn]. It fails with [ErrTask] if there are none or id is empty.
+// later [Learn], with the curves that were reported; of trials that were stopped it has the
+// estimates of their ends, each with its variance, where there are any. It fails with [ErrTask] if there are none or id is empty.
 func (o *Optimizer) Task(id string) (Task, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -414,16 +433,27 @@ func (o *Optimizer) Task(id string) (Task, error) {
 			t.Failed = append(t.Failed, slices.Clone(tr.X))
 		}
 	}
-	if len(o.h.Observations)+len(t.Failed) == 0 {
+	rows, estimated := o.h.Learned()
+	if len(rows)+len(t.Failed) == 0 {
 		return Task{}, space.InTask(space.Errorf(ErrTask, "no observations"), id)
 	}
-	known := false
-	for _, ob := range o.h.Observations {
+	known, curves := false, false
+	for i, ob := range rows {
 		t.X = append(t.X, slices.Clone(ob.X))
 		t.Outputs.Append(len(t.Y), ob.Outputs)
 		t.Y = append(t.Y, ob.Y)
 		t.NoiseVariance = append(t.NoiseVariance, ob.NoiseVariance)
 		known = known || ob.NoiseVariance > 0
+		var c space.Curve
+		if ob.Trial > 0 {
+			shown := o.h.Trials[ob.Trial-1].Curve
+			c = space.Curve{Steps: slices.Clone(shown.Steps), Values: slices.Clone(shown.Values), Stopped: estimated != nil && estimated[i]}
+		}
+		t.Curves = append(t.Curves, c)
+		curves = curves || len(c.Steps) > 0
+	}
+	if !curves {
+		t.Curves = nil
 	}
 	if !known {
 		t.NoiseVariance = nil

@@ -156,9 +156,9 @@ func (p *Prior) columns(tasks []Task, byID map[string]int) {
 	}
 }
 
-// encodeOutputs writes what decodeOutputs reads, nothing for none.
-func (p *Prior) encodeOutputs(e *codec.Encoder) error {
-	if len(p.outputs) == 0 {
+// encodeOutputs writes what decodeOutputs reads, nothing for none unless more follows.
+func (p *Prior) encodeOutputs(e *codec.Encoder, more bool) error {
+	if len(p.outputs) == 0 && !more {
 		return nil
 	}
 	e.Uint(uint64(len(p.outputs)))
@@ -185,7 +185,7 @@ func (p *Prior) decodeOutputs(d *codec.Decoder) error {
 		count[t.ID] = points.Len(t.X)
 	}
 	n := d.Count(1)
-	if n == 0 {
+	if n == 0 && len(d.Buf) == 0 {
 		d.Fail("outputs without any")
 	}
 	for i := range n {

@@ -205,15 +205,21 @@ func relate(logs []float64) {
 	}
 }
 
-// feasible reports which observations hold all limits; nil if there are no limits, or none
-// of them does.
+// feasible reports which values that a model learns from count as achieved: they are no
+// estimates, and hold all limits if any does; nil for all of them.
 func (o *draft) feasible() []bool {
-	if !o.config.limited() || o.h.Best(o.config.minimize) < 0 {
+	_, estimated := o.h.Learned()
+	limited := o.config.limited() && o.h.Best(o.config.minimize) >= 0
+	if !limited && estimated == nil {
 		return nil
 	}
-	out := make([]bool, len(o.h.Observations))
-	for i := range out {
-		out[i] = o.h.Feasible(i)
+	out := make([]bool, max(len(o.h.Observations), len(estimated)))
+	i := 0
+	for k := range out {
+		if estimated == nil || !estimated[k] {
+			out[k] = !limited || o.h.Feasible(i)
+			i++
+		}
 	}
 	return out
 }

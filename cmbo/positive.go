@@ -70,6 +70,13 @@ func (c *learnConfig) checkValues(tasks []Task) error {
 				return space.InTask(space.AtRow(err, j), tasks[i].ID)
 			}
 		}
+		for j, c := range tasks[i].Curves {
+			for _, y := range c.Values {
+				if err := checkPositive(y); err != nil {
+					return space.InTask(space.AtRow(err, j), tasks[i].ID)
+				}
+			}
+		}
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/internal/cluster"
 	"github.com/gocmbo/cmbo/cmbo/internal/codec"
+	"github.com/gocmbo/cmbo/cmbo/internal/curve"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/space"
@@ -26,13 +27,17 @@ type Prior struct {
 	told    []told           // of each task with values
 	success *hierarchy.Model // where evaluations succeed, nil if none failed
 	outputs []*outputPrior   // in the order of their names
+	curves  *curve.Past      // nil if no task has curves
 	facts   facts
 	lazy    *lazyDigest
 }
 
-// told are the values of a task and their noise variances as they were given; nil where
-// none was.
-type told struct{ y, noise []float64 }
+// told are the values of a task, their noise variances and their curves as they were given;
+// nil where none was.
+type told struct {
+	y, noise []float64
+	curves   []space.Curve
+}
 
 // taskPoints are the points of a task in the unit cube.
 type taskPoints struct {
@@ -236,7 +241,7 @@ func (p *Prior) reindex(ctx context.Context, space *Space, workers int) (*Prior,
 		return p, err
 	}
 	q := newPrior(p.config, p.space, p.finite, l)
-	q.told, q.success, q.outputs = p.told, p.success, p.outputs
+	q.told, q.success, q.outputs, q.curves = p.told, p.success, p.outputs, p.curves
 	return q, nil
 }
 
@@ -254,7 +259,7 @@ func (p *Prior) Tasks() []Task {
 	tasks := make([]Task, len(p.facts.tasks))
 	byID := make(map[string]int, len(tasks))
 	for i, s := range p.facts.tasks {
-		t := Task{ID: s.ID, Params: p.space.Params(), Y: slices.Clone(p.told[i].y), NoiseVariance: slices.Clone(p.told[i].noise)}
+		t := Task{ID: s.ID, Params: p.space.Params(), Y: slices.Clone(p.told[i].y), NoiseVariance: slices.Clone(p.told[i].noise), Curves: space.CloneCurves(p.told[i].curves)}
 		for k := range points.Len(s.X) {
 			row, err := p.space.Decode(s.X.Row(k))
 			if err != nil {

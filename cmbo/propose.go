@@ -368,15 +368,16 @@ func (o *Optimizer) fit(ctx context.Context, d Data) error {
 // data prepares what the model learns of the run, with or without the pending
 // points, and the scaling that was applied.
 func (o *draft) data(pending bool) (Data, scaling.Values) {
-	raw, noise := o.h.Oriented(o.config.sense())
+	rows, estimated := o.h.Learned()
+	raw, noise := runlog.Oriented(rows, o.config.sense())
 	s := o.config.y.fit(raw)
 	d := Data{
-		X: o.h.EncodedObservations(), Y: s.Z, Raw: raw, RawNoiseVariance: noise,
+		X: o.h.Encoded(rows), Y: s.Z, Raw: raw, RawNoiseVariance: noise,
 		Trials: make([]int, len(raw)), States: make([][]float64, len(raw)),
 		Pending: linalg.NewDense(0, o.space.Dim(), nil), Seen: o.space.EncodeAll(o.h.Seen),
-		Step: len(o.h.Trials) + 1, Fitted: o.h.Fitted,
+		Step: len(o.h.Trials) + 1, Fitted: o.h.Fitted, Estimated: estimated,
 	}
-	for i, ob := range o.h.Observations {
+	for i, ob := range rows {
 		d.Trials[i] = ob.Trial
 		if ob.Trial > 0 {
 			d.States[i] = o.h.Trials[ob.Trial-1].State

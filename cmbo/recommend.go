@@ -68,7 +68,7 @@ func (o *Optimizer) Recommend(ctx context.Context) (Recommendation, error) {
 		if err := o.fit(ctx, d); err != nil {
 			return r, err
 		}
-		x := points.Pick(d.X, at)
+		x := points.Pick(present.h.EncodedObservations(), at)
 		mean, sd := make([]float64, len(at)), make([]float64, len(at))
 		if present.hasScale(d) {
 			if err := o.model.Predict(ctx, mean, sd, x); err != nil {
@@ -128,8 +128,8 @@ func (o *draft) pointsHolding() (at, values []int) {
 // given, else the model's.
 func (o *Optimizer) noiseOf(d Data) float64 {
 	var sum, n float64
-	for _, v := range d.NoiseVariance {
-		if v > 0 {
+	for i, v := range d.NoiseVariance {
+		if v > 0 && (d.Estimated == nil || !d.Estimated[i]) {
 			sum, n = sum+v, n+1
 		}
 	}

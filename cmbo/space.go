@@ -16,6 +16,9 @@ type Param = space.Param
 // and the values measured there. [Optimizer.Task] makes one of a run.
 type Task = space.Task
 
+// A Curve is what an evaluation of a [Task] showed before its end.
+type Curve = space.Curve
+
 // Changes says how a space differs from those that tasks were recorded with.
 type Changes = space.Changes
 

@@ -373,7 +373,7 @@ func (s *Space) Adopt(tasks []Task, c Changes) ([]Task, *Adoption, error) {
 	var out []Task
 	for i := range tasks {
 		t := &tasks[i]
-		if err := t.checkForm(); err != nil {
+		if err := t.CheckForm(); err != nil {
 			return nil, nil, err
 		}
 		m, err := newRemap(s, t.recorded(s), fill, given, &c)
@@ -404,6 +404,9 @@ func (s *Space) Adopt(tasks []Task, c Changes) ([]Task, *Adoption, error) {
 			q.X, q.Y = append(q.X, row), append(q.Y, t.Y[k])
 			if t.NoiseVariance != nil {
 				q.NoiseVariance = append(q.NoiseVariance, t.NoiseVariance[k])
+			}
+			if t.Curves != nil {
+				q.Curves = append(q.Curves, t.Curves[k])
 			}
 		}
 		if len(q.X)+len(q.Failed) > 0 {
@@ -440,7 +443,7 @@ func (t *Task) recorded(s *Space) []Param {
 // in returns a valid task whose rows are rows of the space.
 func (t *Task) in(s *Space) (Task, error) {
 	q := *t
-	if err := t.checkForm(); err != nil {
+	if err := t.CheckForm(); err != nil {
 		return q, err
 	}
 	m, err := newRemap(s, t.recorded(s), make([]float64, len(s.params)), nil, nil)

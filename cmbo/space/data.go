@@ -31,4 +31,7 @@ type Data struct {
 	// Fitted holds what a cmbo.Refitter has reported in this run, by the number of
 	// observations. It must not be changed.
 	Fitted map[int][]float64
+	// Estimated says which values are estimates, each with its noise variance, of where
+	// evaluations that were stopped would have ended; nil for none of them.
+	Estimated []bool
 }

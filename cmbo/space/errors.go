@@ -25,6 +25,8 @@ var (
 	// ErrOutput: an evaluation brought an output that was not declared, or lacks one that
 	// was.
 	ErrOutput = errors.New("cmbo: wrong output")
+	// ErrStep: a step of a learning curve that is negative, or does not follow the one before.
+	ErrStep = errors.New("cmbo: wrong step")
 	// ErrOption: an option's value is outside its range, or two options
 	// contradict each other.
 	ErrOption = errors.New("cmbo: invalid option")

@@ -1,7 +1,9 @@
 package space
 
 import (
+	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 )
@@ -21,6 +23,9 @@ type Task struct {
 	// Outputs holds what was measured beside Y, by name, in the user's units; nil for
 	// nothing. Tasks need not have the same outputs.
 	Outputs Columns `json:"outputs,omitempty"`
+	// Curves holds what the evaluations showed before their ends, in the unit and the
+	// direction of Y, in the order of Y; nil for nothing. See cmbo.Optimizer.Report.
+	Curves []Curve `json:"curves,omitempty"`
 	// Failed holds the points whose evaluation failed and gave no value, one a
 	// row. A task may consist of failures alone. The default's model of values takes
 	// the task's worst value in their place as it learns what tasks have in common;
@@ -33,9 +38,45 @@ type Task struct {
 	Params []Param `json:"params,omitempty"`
 }
 
-// checkForm validates what does not depend on a space, and names the first
+// A Curve is what an evaluation showed before its end, which is a value of [Task.Y]: Values
+// at Steps in rising order, none for an evaluation that showed nothing. The steps of all
+// tasks mean the same, such as epochs.
+type Curve struct {
+	Steps  []int     `json:"steps"`
+	Values []float64 `json:"values"`
+	// Stopped says that the end was not waited for: the value of Y is an estimate, and its
+	// variance is in [Task.NoiseVariance].
+	Stopped bool `json:"stopped,omitempty"`
+}
+
+// check validates a curve.
+func (c *Curve) check() error {
+	if len(c.Steps) != len(c.Values) {
+		return Errorf(ErrDimension, "a curve of %d values at %d steps", len(c.Values), len(c.Steps))
+	}
+	for i, s := range c.Steps {
+		if s < 0 || i > 0 && s <= c.Steps[i-1] {
+			return Errorf(ErrStep, "step %d of a curve follows step %d", s, c.Steps[max(i-1, 0)])
+		}
+		if err := CheckValue(c.Values[i]); err != nil {
+			return fmt.Errorf("at step %d of its curve: %w", s, err)
+		}
+	}
+	return nil
+}
+
+// CloneCurves returns a copy of curves, nil for none.
+func CloneCurves(curves []Curve) []Curve {
+	out := slices.Clone(curves)
+	for i, c := range out {
+		out[i].Steps, out[i].Values = slices.Clone(c.Steps), slices.Clone(c.Values)
+	}
+	return out
+}
+
+// CheckForm validates what does not depend on a space, and names the first
 // offending place.
-func (t *Task) checkForm() error {
+func (t *Task) CheckForm() error {
 	if t.ID == "" {
 		return Errorf(ErrTask, "empty ID")
 	}
@@ -47,6 +88,18 @@ func (t *Task) checkForm() error {
 	}
 	if t.NoiseVariance != nil && len(t.NoiseVariance) != len(t.Y) {
 		return InTask(Errorf(ErrDimension, "%d noise variances for %d values", len(t.NoiseVariance), len(t.Y)), t.ID)
+	}
+	if t.Curves != nil && len(t.Curves) != len(t.Y) {
+		return InTask(Errorf(ErrDimension, "%d curves for %d values", len(t.Curves), len(t.Y)), t.ID)
+	}
+	for i := range t.Curves {
+		err := t.Curves[i].check()
+		if err == nil && t.Curves[i].Stopped && (t.NoiseVariance == nil || t.NoiseVariance[i] == 0) {
+			err = Errorf(ErrTask, "the end of a curve that was stopped has no variance")
+		}
+		if err != nil {
+			return InTask(AtRow(err, i), t.ID)
+		}
 	}
 	for i, y := range t.Y {
 		err := CheckValue(y)

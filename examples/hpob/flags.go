@@ -89,7 +89,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	f.BoolVar(&o.past.minimize, "minimize", false, "small values are the good ones")
 	f.BoolVar(&o.past.comma, "decimal-comma", false, "numbers of a CSV file are written 0,5 and its fields separated by semicolons")
 	f.BoolVar(&o.past.skip, "skip", false, "leave out bad rows, those without a finite value, say, and go on")
-	f.StringVar(&o.experiment, "experiment", "", "`protocol` to compare methods by: "+strings.Join(presets, ", "))
+	f.StringVar(&o.experiment, "experiment", "", "`protocol` to compare methods by: "+strings.Join(presets, ", ")+", curves"+" (ways to spend epochs, on a file with learning curves; -method takes parts of their names)")
 	f.StringVar(&o.report, "report", "", "`folder` of an experiment to write the report of, from its records alone")
 	f.StringVar(&o.published, "published", "", "`path` of the results published with HPO-B, to show beside those of -experiment hpob")
 	f.StringVar(&o.out, "out", "", "`folder` of the experiment (default hpob-NAME); without -experiment the file to write the mean curve to (default regret.csv), -out '' for none")
@@ -137,6 +137,9 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	if o.past.format != "" && !slices.Contains(formatNames(), o.past.format) {
 		return nil, fmt.Errorf("-format: %q is none of %s", o.past.format, strings.Join(formatNames(), ", "))
 	}
+	if o.experiment == "curves" {
+		o.curves, o.experiment = true, ""
+	}
 	switch {
 	case c.given["out"]:
 	case o.experiment != "":
@@ -154,6 +157,9 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		return o, c.checkSeveral(o, "constraint")
 	case o.cost != "":
 		return o, c.checkSeveral(o, "cost")
+	}
+	if o.curves {
+		return o, c.checkCurves(o)
 	}
 	return o, c.idle(o)
 }

@@ -53,6 +53,8 @@ type options struct {
 
 	constraints []constraint
 	cost        string
+	curves      bool // compare ways to spend epochs
+	ways        []string
 }
 
 func main() {
@@ -77,6 +79,9 @@ func run(ctx context.Context, o *options, stdout, stderr io.Writer) error {
 	}
 	if o.cost != "" {
 		return atCost(ctx, o, stdout, stderr)
+	}
+	if o.curves {
+		return onCurves(ctx, o, stdout, stderr)
 	}
 	if o.constraints != nil {
 		return underConstraints(ctx, o, stdout, stderr)

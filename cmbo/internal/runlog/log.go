@@ -27,17 +27,20 @@ const (
 	EventObserved
 	EventFitted
 	EventEnqueued
+	EventReported
+	EventStopped
 )
 
 // An Event is one entry of an optimiser's log. The log is the optimiser's whole
 // state: everything else follows from it, the prior and the options.
 type Event struct {
 	Kind  Kind
-	Trial int       // asked, told, failed, Cancelled
+	Trial int       // asked, told, failed, cancelled, reported, stopped
+	Step  int       // reported: the step of the value
 	Index int       // asked: candidate, or -1
 	X     []float64 // asked, observed, enqueued: the point
-	Y     float64   // told, observed: the user's value
-	Noise float64   // told, observed: its noise variance, 0 if not given
+	Y     float64   // told, observed, reported: the user's value; stopped: the end expected
+	Noise float64   // told, observed: its noise variance, 0 if not given; stopped: the error variance of Y, 0 if nothing is known of the end
 
 	// Outputs are the values told or observed beside Y, or with a failure, by name, nil for
 	// none. They must not be changed.
@@ -63,11 +66,12 @@ const (
 	Told
 	Failed
 	Cancelled
+	Stopped
 )
 
 // String says what happened to the trial.
 func (s Status) String() string {
-	return [...]string{"open", "told", "failed", "cancelled"}[s]
+	return [...]string{"open", "told", "failed", "cancelled", "stopped"}[s]
 }
 
 // Observation is a value that was told or observed, and its point.
@@ -79,10 +83,17 @@ type Observation struct {
 	Outputs       map[string]float64
 }
 
-// label says whether the evaluation of a point succeeded.
+// An Estimate is what a trial that was stopped showed of its end.
+type Estimate struct {
+	Observation
+	After int // observations made before
+}
+
+// label says whether the evaluation of a point succeeded, and whether it brought a value.
 type label struct {
 	x       []float64
 	ok      bool
+	value   bool
 	asked   bool // proposed by the run, not observed
 	outputs map[string]float64
 }
@@ -95,6 +106,13 @@ type Trial struct {
 	State  []float64
 
 	Outputs map[string]float64 // that it brought, failed or not
+	Curve   Curve
+}
+
+// Curve holds values reported before the end of an evaluation, at steps in rising order.
+type Curve struct {
+	Steps  []int
+	Values []float64
 }
 
 // A Log is the list of events of a run and what follows from it.
@@ -104,6 +122,7 @@ type Log struct {
 	Events       []Event
 	Trials       []Trial // trial ID - 1
 	Observations []Observation
+	Estimates    []Estimate      // of trials that were stopped
 	labels       []label         // of the points evaluated, in the order of the answers
 	Failures     int             // among them
 	Seen         [][]float64     // every point asked or observed
@@ -134,11 +153,11 @@ func (h *Log) Apply(e Event) {
 		t := &h.Trials[e.Trial-1]
 		t.Status, t.Outputs = Told, e.Outputs
 		h.Observations = append(h.Observations, Observation{t.X, e.Y, e.Noise, e.Trial, e.Outputs})
-		h.labels = append(h.labels, label{t.X, true, true, e.Outputs})
+		h.labels = append(h.labels, label{t.X, true, true, true, e.Outputs})
 	case EventFailed:
 		t := &h.Trials[e.Trial-1]
 		t.Status, t.Outputs = Failed, e.Outputs
-		h.labels = append(h.labels, label{t.X, false, true, e.Outputs})
+		h.labels = append(h.labels, label{t.X, false, false, true, e.Outputs})
 		h.failed[points.Key(t.X)] = true
 		h.Failures++
 	case EventCancelled:
@@ -151,13 +170,23 @@ func (h *Log) Apply(e Event) {
 		}
 	case EventObserved:
 		h.Observations = append(h.Observations, Observation{e.X, e.Y, e.Noise, 0, e.Outputs})
-		h.labels = append(h.labels, label{e.X, true, false, e.Outputs})
+		h.labels = append(h.labels, label{e.X, true, true, false, e.Outputs})
 		h.Seen = append(h.Seen, e.X)
 		h.Used[points.Key(e.X)]++
 	case EventFitted:
 		h.Fitted[e.Count] = e.Params
 	case EventEnqueued:
 		h.Queue = append(h.Queue, e.X)
+	case EventReported:
+		c := &h.Trials[e.Trial-1].Curve
+		c.Steps, c.Values = append(slices.Clip(c.Steps), e.Step), append(slices.Clip(c.Values), e.Y)
+	case EventStopped:
+		t := &h.Trials[e.Trial-1]
+		t.Status = Stopped
+		h.labels = append(h.labels, label{t.X, true, false, true, nil})
+		if e.Noise > 0 {
+			h.Estimates = append(h.Estimates, Estimate{Observation{t.X, e.Y, e.Noise, e.Trial, nil}, len(h.Observations)})
+		}
 	}
 	h.Events = append(h.Events, e)
 }
@@ -197,13 +226,47 @@ func (h *Log) Proposable(key string, repeats bool) bool {
 	return h.Used[key] == 0 || repeats && !h.failed[key]
 }
 
-// Oriented returns the values with larger being better, and their noise variances.
-func (h *Log) Oriented(s scaling.Sense) (y, noise []float64) {
-	y, noise = make([]float64, len(h.Observations)), make([]float64, len(h.Observations))
-	for i, o := range h.Observations {
+// Oriented returns the values of observations with larger being better, and their noise
+// variances.
+func Oriented(rows []Observation, s scaling.Sense) (y, noise []float64) {
+	y, noise = make([]float64, len(rows)), make([]float64, len(rows))
+	for i, o := range rows {
 		y[i], noise[i] = o.Y, o.NoiseVariance
 	}
 	return s.Apply(y, noise)
+}
+
+// Learned returns what models learn from: the observations and, in the order of the log
+// among them, the estimates, which estimated tells apart; it is nil where there are none.
+func (h *Log) Learned() (rows []Observation, estimated []bool) {
+	if len(h.Estimates) == 0 {
+		return h.Observations, nil
+	}
+	next := 0
+	for i := range len(h.Observations) + 1 {
+		for ; next < len(h.Estimates) && h.Estimates[next].After == i; next++ {
+			rows, estimated = append(rows, h.Estimates[next].Observation), append(estimated, true)
+		}
+		if i < len(h.Observations) {
+			rows, estimated = append(rows, h.Observations[i]), append(estimated, false)
+		}
+	}
+	return rows, estimated
+}
+
+// CheckReport reports a step that cannot follow those of an open trial, or a value that is
+// no number.
+func (h *Log) CheckReport(trial, step int, y float64) error {
+	steps := h.Trials[trial-1].Curve.Steps
+	switch n := len(steps); {
+	case step < 0:
+		return space.Errorf(space.ErrStep, "step %d is negative", step)
+	case n > 0 && step == steps[n-1]:
+		return space.Errorf(space.ErrStep, "step %d was reported before", step)
+	case n > 0 && step < steps[n-1]:
+		return space.Errorf(space.ErrStep, "step %d comes after step %d", step, steps[n-1])
+	}
+	return space.CheckValue(y)
 }
 
 // Best returns the index of the best observation that holds all limits, the first of
@@ -232,11 +295,11 @@ func (h *Log) Stalled(minimize bool) int {
 	}
 	stalled, value := 0, -1
 	for _, l := range h.labels {
-		if l.ok {
+		if l.value {
 			value++
 		}
 		switch {
-		case l.ok && value == best:
+		case l.value && value == best:
 			stalled = 0
 		case l.asked:
 			stalled++
@@ -246,9 +309,12 @@ func (h *Log) Stalled(minimize bool) int {
 }
 
 // EncodedObservations returns the observed points in the unit cube.
-func (h *Log) EncodedObservations() *linalg.Dense {
-	rows := make([][]float64, len(h.Observations))
-	for i, o := range h.Observations {
+func (h *Log) EncodedObservations() *linalg.Dense { return h.Encoded(h.Observations) }
+
+// Encoded returns the points of observations in the unit cube.
+func (h *Log) Encoded(observations []Observation) *linalg.Dense {
+	rows := make([][]float64, len(observations))
+	for i, o := range observations {
 		rows[i] = o.X
 	}
 	return h.space.EncodeAll(rows)
@@ -279,6 +345,7 @@ func (h *Log) EncodedPending() *linalg.Dense {
 // Clone returns a copy that shares what is only ever appended to.
 func (h *Log) Clone() *Log {
 	c := *h
+	c.Estimates = slices.Clip(h.Estimates)
 	c.Events, c.Observations, c.Seen, c.Queue, c.labels = slices.Clip(h.Events), slices.Clip(h.Observations), slices.Clip(h.Seen), slices.Clip(h.Queue), slices.Clip(h.labels)
 	c.Trials, c.Used, c.failed, c.Fitted = slices.Clone(h.Trials), maps.Clone(h.Used), maps.Clone(h.failed), maps.Clone(h.Fitted)
 	return &c

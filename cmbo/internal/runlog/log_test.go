@@ -9,7 +9,6 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
-	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/stretchr/testify/assert"
@@ -63,12 +62,25 @@ func draw(rng *rand.Rand, h *Log, rows [][]float64) Event {
 			open = append(open, id+1)
 		}
 	}
-	kind := Kind(1 + rng.IntN(int(EventEnqueued)))
+	kind := Kind(1 + rng.IntN(int(EventStopped)))
 	e := Event{Kind: kind, Index: -1}
 	switch kind {
-	case EventTold, EventFailed, EventCancelled:
+	case EventTold, EventFailed, EventCancelled, EventReported, EventStopped:
 		if len(open) > 0 {
 			e.Trial = open[rng.IntN(len(open))]
+			steps := h.Trials[e.Trial-1].Curve.Steps
+			switch {
+			case kind == EventStopped && len(steps) == 0:
+				e.Kind = EventReported
+			case kind == EventStopped && rng.IntN(3) > 0:
+				e.Y, e.Noise = float64(rng.IntN(5)), 0.5
+			}
+			if e.Kind == EventReported {
+				e.Step, e.Y = rng.IntN(3), rng.NormFloat64()
+				if len(steps) > 0 {
+					e.Step += steps[len(steps)-1] + 1
+				}
+			}
 			break
 		}
 		e.Kind = EventAsked
@@ -118,7 +130,7 @@ func outputsOf(events []Event, trial int) map[string]float64 {
 func statusOf(events []Event, id int) Status {
 	status := Open
 	for _, e := range events {
-		if s := map[Kind]Status{EventTold: Told, EventFailed: Failed, EventCancelled: Cancelled}[e.Kind]; e.Trial == id && s != Open {
+		if s := map[Kind]Status{EventTold: Told, EventFailed: Failed, EventCancelled: Cancelled, EventStopped: Stopped}[e.Kind]; e.Trial == id && s != Open {
 			status = s
 		}
 	}
@@ -145,8 +157,12 @@ func checkLog(t *testing.T, h *Log) {
 	failed := make(map[[2]float64]bool)
 	used := make(map[[2]float64]int)
 	fitted := make(map[int][]float64)
-	var values, labels, oriented []float64
-	var ours []int // 1 of a label that answers a proposal
+	curves := make(map[int]Curve)
+	var learned []Observation // and estimates
+	var estimated []bool
+	var values, labels []float64
+	var ours []int     // 1 of a label that answers a proposal
+	var ends []float64 // labels, of trials that were stopped as of those that failed
 	var trials, observed, labelled, seen, pending [][]float64
 	var open []int
 	started, failures := 0, 0
@@ -165,26 +181,44 @@ func checkLog(t *testing.T, h *Log) {
 					open, pending = append(open, e.Trial), append(pending, e.X)
 				}
 			}
-			assert.Equal(t, Trial{Status: statusOf(h.Events, e.Trial), Index: e.Index, X: e.X, State: e.State, Outputs: outputsOf(h.Events, e.Trial)}, h.Trials[e.Trial-1])
+			got := h.Trials[e.Trial-1]
+			assert.Equal(t, Trial{Status: statusOf(h.Events, e.Trial), Index: e.Index, X: e.X, State: e.State, Outputs: outputsOf(h.Events, e.Trial), Curve: got.Curve}, got)
+		case EventReported:
+			c := curves[e.Trial]
+			curves[e.Trial] = Curve{append(c.Steps, e.Step), append(c.Values, e.Y)}
+		case EventStopped:
+			labelled, labels = append(labelled, asked[e.Trial]), append(labels, hierarchy.Succeeded)
+			ends, ours = append(ends, hierarchy.Failed), append(ours, 1)
+			if e.Noise > 0 {
+				learned, estimated = append(learned, Observation{asked[e.Trial], e.Y, e.Noise, e.Trial, nil}), append(estimated, true)
+			}
 		case EventTold:
+			learned, estimated = append(learned, Observation{asked[e.Trial], e.Y, e.Noise, e.Trial, e.Outputs}), append(estimated, false)
 			observed, labelled = append(observed, asked[e.Trial]), append(labelled, asked[e.Trial])
-			values, labels, ours = append(values, e.Y), append(labels, hierarchy.Succeeded), append(ours, 1)
+			values, labels, ours, ends = append(values, e.Y), append(labels, hierarchy.Succeeded), append(ours, 1), append(ends, hierarchy.Succeeded)
 		case EventObserved:
+			learned, estimated = append(learned, Observation{e.X, e.Y, e.Noise, 0, e.Outputs}), append(estimated, false)
 			started++
 			used[[2]float64(e.X)]++
 			observed, labelled = append(observed, e.X), append(labelled, e.X)
-			values, labels, ours = append(values, e.Y), append(labels, hierarchy.Succeeded), append(ours, 0)
+			values, labels, ours, ends = append(values, e.Y), append(labels, hierarchy.Succeeded), append(ours, 0), append(ends, hierarchy.Succeeded)
 		case EventFailed:
 			failures++
 			failed[[2]float64(asked[e.Trial])] = true
-			labelled, labels, ours = append(labelled, asked[e.Trial]), append(labels, hierarchy.Failed), append(ours, 1)
+			labelled, labels, ours, ends = append(labelled, asked[e.Trial]), append(labels, hierarchy.Failed), append(ours, 1), append(ends, hierarchy.Failed)
 		case EventFitted:
 			fitted[e.Count] = e.Params
 		}
 	}
-	for _, v := range values {
-		oriented = append(oriented, -v)
+	for i, tr := range h.Trials {
+		assert.Equal(t, curves[i+1], tr.Curve)
 	}
+	if !slices.Contains(estimated, true) {
+		estimated = nil
+	}
+	gotLearned, gotEstimated := h.Learned()
+	assert.Equal(t, learned, gotLearned)
+	assert.Equal(t, estimated, gotEstimated)
 	assert.Len(t, h.Trials, len(trials))
 	assert.Equal(t, started, h.Started())
 	assert.Equal(t, open, h.Pending())
@@ -205,17 +239,13 @@ func checkLog(t *testing.T, h *Log) {
 	assert.Equal(t, labels, z)
 	if len(values) == 0 {
 		assert.Equal(t, -1, h.Best(false))
-		assert.Equal(t, failures, h.Stalled(false))
+		assert.Equal(t, len(labels), h.Stalled(false))
 		return
 	}
-	y, _ := h.Oriented(scaling.Sense{})
-	assert.Equal(t, values, y)
-	y, _ = h.Oriented(scaling.Sense{Minimize: true})
-	assert.Equal(t, oriented, y)
 	assert.Equal(t, bestOf(h, values, 1), h.Best(false))
 	assert.Equal(t, bestOf(h, values, -1), h.Best(true))
-	assert.Equal(t, stalled(h, values, labels, ours, 1), h.Stalled(false))
-	assert.Equal(t, stalled(h, values, labels, ours, -1), h.Stalled(true))
+	assert.Equal(t, stalled(h, values, ends, ours, 1), h.Stalled(false))
+	assert.Equal(t, stalled(h, values, ends, ours, -1), h.Stalled(true))
 }
 
 // bestOf returns the index of the largest product of a value and sign whose size, if there

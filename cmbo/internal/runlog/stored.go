@@ -1,6 +1,7 @@
 package runlog
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -12,6 +13,7 @@ import (
 type Stored struct {
 	Kind    string             `json:"event"`
 	Trial   int                `json:"trial,omitempty"`
+	Step    *int               `json:"step,omitempty"`
 	Index   *int               `json:"index,omitempty"`
 	X       []float64          `json:"x,omitempty"`
 	Y       *float64           `json:"y,omitempty"`
@@ -23,7 +25,7 @@ type Stored struct {
 	Saw     int                `json:"saw,omitempty"`
 }
 
-var eventNames = [...]string{EventAsked: "asked", EventTold: "told", EventFailed: "failed", EventCancelled: "cancelled", EventObserved: "observed", EventFitted: "fitted", EventEnqueued: "enqueued"}
+var eventNames = [...]string{EventAsked: "asked", EventTold: "told", EventFailed: "failed", EventCancelled: "cancelled", EventObserved: "observed", EventFitted: "fitted", EventEnqueued: "enqueued", EventReported: "reported", EventStopped: "stopped"}
 
 // Checks report what a model cannot have asked to be logged, nil where it asks for
 // nothing.
@@ -75,6 +77,12 @@ func (e Event) Export() Stored {
 		if e.Index >= 0 {
 			out.Index = &e.Index
 		}
+	case EventReported:
+		out.Step, out.Y = &e.Step, &e.Y
+	case EventStopped:
+		if e.Noise > 0 {
+			out.Y = &e.Y
+		}
 	case EventTold, EventObserved:
 		out.Y = &e.Y
 	case EventFitted:
@@ -121,6 +129,30 @@ func (h *Log) Restore(s Stored, c Checks) error {
 		return fmt.Errorf("%q with outputs", s.Kind)
 	}
 	switch e.Kind {
+	case EventTold, EventFailed, EventCancelled, EventReported, EventStopped:
+		if e.Trial < 1 || e.Trial > len(h.Trials) || h.Trials[e.Trial-1].Status != Open {
+			return fmt.Errorf("trial %d is not open", e.Trial)
+		}
+	}
+	if (s.Step != nil) != (e.Kind == EventReported) {
+		return fmt.Errorf("%q with or without a step", s.Kind)
+	}
+	switch e.Kind {
+	case EventReported:
+		if s.Y == nil {
+			return fmt.Errorf("%q without a value", s.Kind)
+		}
+		e.Step = *s.Step
+		if err := h.CheckReport(e.Trial, e.Step, e.Y); err != nil {
+			return err
+		}
+	case EventStopped:
+		if (s.Y != nil) != (e.Noise != 0) || len(h.Trials[e.Trial-1].Curve.Steps) == 0 {
+			return fmt.Errorf("%q without a curve, an end or its variance", s.Kind)
+		}
+		if err := errors.Join(space.CheckValue(e.Y), space.CheckNoise(e.Noise)); err != nil {
+			return err
+		}
 	case EventTold, EventObserved:
 		if s.Y == nil {
 			return fmt.Errorf("%q without a value", s.Kind)
@@ -148,11 +180,6 @@ func (h *Log) Restore(s Stored, c Checks) error {
 		}
 	case EventFitted:
 		return h.restoreFitted(e, s, c)
-	}
-	if e.Kind == EventTold || e.Kind == EventFailed || e.Kind == EventCancelled {
-		if e.Trial < 1 || e.Trial > len(h.Trials) || h.Trials[e.Trial-1].Status != Open {
-			return fmt.Errorf("trial %d is not open", e.Trial)
-		}
 	}
 	h.Apply(e)
 	return nil

@@ -1,0 +1,377 @@
+package cmbo
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gocmbo/cmbo/cmbo/internal/codec"
+	"github.com/gocmbo/cmbo/cmbo/internal/curve"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
+	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
+	"github.com/gocmbo/cmbo/cmbo/space"
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/special"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// hopeless is the share of its chance to become the best that a trial has to keep: README.md
+// of examples/hpob has what other shares do.
+const hopeless = 0.1
+
+// A Prospect is what is known of the end of an evaluation that is under way, and the advice
+// that follows: see [Optimizer.Report]. Numbers that are not known are NaN.
+type Prospect struct {
+	Trial, Step int
+	// Stop says that the evaluation is not worth going on with.
+	Stop bool
+	// Diverged says that the value reported is no number, and that the trial has failed.
+	Diverged bool
+	// Mean and SD are what is expected of the value that the evaluation ends with, by its
+	// curve and by the model of the objective, in the user's units.
+	Mean, SD float64
+	// Best is the value to beat, that of [Optimizer.Best].
+	Best float64
+	// Chance is the probability that the end is better than Best, and Before what it would
+	// be by the model alone, without the curve.
+	Chance, Before float64
+	// Curves is the number of completed curves of the run that passed the step.
+	Curves int
+	// Known reports whether curves, of the run or of past tasks, tell what a value at the
+	// step says of the end.
+	Known bool
+}
+
+// String says it in words, such as "stop: at step 9 the end is expected at 0.61 ± 0.02, and
+// has a chance of 0.1 % to beat 0.52, 31 % without its curve".
+func (p Prospect) String() string {
+	switch {
+	case p.Diverged:
+		return fmt.Sprintf("stop: the value of step %d is no number, and trial %d has failed", p.Step, p.Trial)
+	case math.IsNaN(p.Best):
+		return fmt.Sprintf("continue: at step %d there is no value to beat", p.Step)
+	case !p.Known:
+		return fmt.Sprintf("continue: %d curves of this run passed step %d, too few to tell its end from it", p.Curves, p.Step)
+	}
+	verdict := "continue"
+	if p.Stop {
+		verdict = "stop"
+	}
+	return fmt.Sprintf("%s: at step %d the end is expected at %.4g ± %.2g, and has a chance of %.2g %% to beat %.4g, %.2g %% without its curve",
+		verdict, p.Step, p.Mean, p.SD, 100*p.Chance, p.Best, 100*p.Before)
+}
+
+// Report adds a value that an evaluation shows before its end to the learning curve of its
+// trial, and says whether to go on. The value is in the unit and the direction of the one
+// that [Optimizer.Tell] ends the trial with; steps, such as epochs, are counted from any
+// number that is not negative, rise within a trial and mean the same in all trials and
+// past tasks.
+//
+//	p, err := opt.Report(ctx, trial.ID, epoch, loss)
+//	if err == nil && p.Stop && !p.Diverged {
+//		err = opt.TellStopped(ctx, trial.ID)
+//	}
+//
+// The end is predicted from the value by the curves of past tasks ([Task.Curves]), each task
+// on a scale of its own, and those of the run that were told, and from the point by
+// the model of the objective. The advice is to stop once the curve has taken nine tenths of
+// the chance that the model gives the point of becoming the best. Without past curves, or
+// with those of a prior of the paper's method or of ranks, which do not tell the scale of the
+// new task, it takes five completed ones to stop another, and a best value in any case.
+//
+// A value that is NaN, infinite or beyond ±1e150 fails the trial, as [Optimizer.TellFailed]
+// does. Reports of trials that are told change no proposal. Report fails, changing nothing,
+// with [ErrUnknownTrial], [ErrTrialClosed], [ErrStep], or [ErrNotFinite] for a value that
+// [WithPositiveValues] excludes. For its advice it waits for an Ask
+// under way; if that fails, with [ErrNumerical] or ctx.Err(), the value counts.
+func (o *Optimizer) Report(ctx context.Context, id, step int, y float64) (Prospect, error) {
+	p := Prospect{Trial: id, Step: step, Mean: math.NaN(), SD: math.NaN(), Best: math.NaN(), Chance: math.NaN(), Before: math.NaN()}
+	err := o.with(id, func() (runlog.Event, error) {
+		if p.Diverged = space.CheckValue(y) != nil; p.Diverged {
+			return runlog.Event{Kind: runlog.EventFailed, Trial: id}, o.h.CheckReport(id, step, 0)
+		}
+		err := o.h.CheckReport(id, step, y)
+		if err == nil {
+			err = o.config.checkValue(y)
+		}
+		return runlog.Event{Kind: runlog.EventReported, Trial: id, Step: step, Y: y}, err
+	})
+	if p.Diverged = p.Diverged && err == nil; err != nil || p.Diverged {
+		p.Stop = p.Diverged
+		return p, err
+	}
+	return withModel(ctx, o, func() (Prospect, error) {
+		err := o.draft().foresee(ctx, &p, y)
+		return p, err
+	})
+}
+
+// TellStopped ends an open trial whose evaluation was stopped before its end, on the advice
+// of [Optimizer.Report] or for another reason. What its curve says of the end becomes an
+// estimate with a variance that the model learns from, if that is more than what is known
+// of all ends; it is never the best, and no [Observation]. The point is not proposed again.
+//
+// It fails, changing nothing, as Report does, and with [ErrStep] if the trial has reported
+// nothing, which is then one for [Optimizer.Cancel].
+func (o *Optimizer) TellStopped(ctx context.Context, id int) error {
+	_, err := withModel(ctx, o, func() (struct{}, error) {
+		d := o.draft()
+		if err := cmp.Or(ctx.Err(), checkOpen(d.h, id)); err != nil {
+			return struct{}{}, err
+		}
+		e := runlog.Event{Kind: runlog.EventStopped, Trial: id}
+		c := d.h.Trials[id-1].Curve
+		n := len(c.Steps)
+		if n == 0 {
+			return struct{}{}, space.Errorf(ErrStep, "trial %d has reported nothing before it was stopped", id)
+		}
+		l, _, err := d.law(ctx, c.Steps[n-1])
+		if err != nil {
+			return struct{}{}, err
+		}
+		if l.Known() {
+			end, variance, ok := l.Evidence(o.config.oriented(c.Values[n-1]))
+			if ok {
+				e.Y, e.Noise = scaling.Orient(end, o.config.minimize), variance
+				if o.config.positive { // the variance of the logarithm counts by the square of the value
+					e.Y = math.Exp(e.Y)
+					e.Noise *= e.Y * e.Y
+				}
+				if !points.Admitted(e.Y) || !points.Admitted(e.Noise) || e.Noise == 0 || o.config.positive && e.Y == 0 {
+					e.Y, e.Noise = 0, 0
+				}
+			}
+		}
+		return struct{}{}, o.close(id, e)
+	})
+	return err
+}
+
+// curveUnit is the scale of a run's curves, and what the model expects of trials, as long as
+// no value more is told. It belongs to who holds the model.
+type curveUnit struct {
+	h     int // events that ended a trial with a value or an estimate
+	known bool
+	scale curve.Scale
+	ends  map[int][2]float64 // by trial: mean and variance of the value expected
+}
+
+// unit returns that of the log of a draft.
+func (o *draft) unit(ctx context.Context, own []curve.Curve) (*curveUnit, error) {
+	u := &o.Optimizer.curves
+	if n := len(o.h.Observations) + len(o.h.Estimates); u.ends != nil && u.h == n {
+		return u, nil
+	} else {
+		*u = curveUnit{h: n, ends: make(map[int][2]float64)}
+	}
+	past := o.pastCurves()
+	if past == nil {
+		var ends []float64
+		for _, c := range own {
+			ends = append(ends, c.End)
+		}
+		if len(ends) > 0 {
+			u.scale, u.known = curve.Standardize(ends)
+		}
+		return u, nil
+	}
+	d, scale := o.data(false)
+	x := o.points
+	if x == nil {
+		x = o.space.EncodeAll(o.space.Spread(unitPoints, rng.Stream(o.config.seed, "curves")))
+	} else {
+		x = points.Sample(x, unitPoints, o.config.seed, "curves")
+	}
+	mean, variance, err := o.measurements(ctx, d, scale, x)
+	if err != nil {
+		u.ends = nil
+		return u, err
+	}
+	// The deviation of the value of a point drawn at random.
+	fit := scaling.Fit(scaling.ZScore, mean)
+	var within float64
+	for _, v := range variance {
+		within += v / float64(len(variance))
+	}
+	spread := 0.0
+	for _, z := range fit.Z {
+		spread += z * z / float64(len(fit.Z))
+	}
+	u.scale, u.known = past.Scale(fit.Shift, math.Sqrt(fit.Scale*fit.Scale*spread+within)), true
+	return u, nil
+}
+
+// unitPoints is the number of points at most on which the scale of a task's values is
+// looked at.
+const unitPoints = 256
+
+// measurements returns the means and the variances of measurements at the rows of x, in the user's
+// units, large ones being good.
+func (o *draft) measurements(ctx context.Context, d Data, scale scaling.Values, x *linalg.Dense) (mean, variance []float64, err error) {
+	if err := o.fit(ctx, d); err != nil {
+		return nil, nil, err
+	}
+	n := points.Len(x)
+	mean, variance = make([]float64, n), make([]float64, n)
+	if err := o.model.Predict(ctx, mean, variance, x); err != nil {
+		return nil, nil, err
+	}
+	noise := o.noiseOf(d)
+	for i := range mean {
+		m, sd := scale.Back(mean[i], math.Sqrt(variance[i]*variance[i]+noise))
+		mean[i], variance[i] = m, sd*sd
+	}
+	return mean, variance, nil
+}
+
+// pastCurves returns what past tasks say of curves, nil for nothing: it is of use where the
+// model infers the scale of the target from theirs.
+func (o *Optimizer) pastCurves() *curve.Past {
+	if p := o.config.prior; p != nil && p.config.kind == kindHierarchy && o.config.y == RawValues {
+		return p.curves
+	}
+	return nil
+}
+
+// law returns what curves say of the end after a step, and how many of the run do; it is not
+// known where there is no scale.
+func (o *draft) law(ctx context.Context, step int) (l curve.Law, passed int, err error) {
+	var own []curve.Curve
+	for _, ob := range o.h.Observations {
+		if ob.Trial == 0 {
+			continue
+		}
+		c := o.h.Trials[ob.Trial-1].Curve
+		if len(c.Steps) == 0 {
+			continue
+		}
+		k := curve.Curve{Steps: c.Steps, End: o.config.oriented(ob.Y)}
+		k.Values, _ = o.config.sense().Apply(c.Values, nil)
+		own = append(own, k)
+		if _, ok := k.At(step); ok {
+			passed++
+		}
+	}
+	past := o.pastCurves()
+	if past == nil && passed == 0 {
+		return l, passed, nil
+	}
+	u, err := o.unit(ctx, own)
+	if err != nil || !u.known {
+		return l, passed, err
+	}
+	return past.Law(step, u.scale, own), passed, nil
+}
+
+// foresee completes the prospect of a trial whose curve has come to y.
+func (o *draft) foresee(ctx context.Context, p *Prospect, y float64) error {
+	i := o.h.Best(o.config.minimize)
+	if i < 0 || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	p.Best = o.h.Observations[i].Y
+	l, passed, err := o.law(ctx, p.Step)
+	p.Curves = passed
+	if p.Known = l.Known(); err != nil || !p.Known {
+		return err
+	}
+	u := &o.Optimizer.curves
+	before, known := u.ends[p.Trial]
+	if !known {
+		d, scale := o.data(false)
+		if !o.hasScale(d) {
+			p.Known = false
+			return nil
+		}
+		mean, variance, err := o.measurements(ctx, d, scale, o.space.EncodeAll([][]float64{o.h.Trials[p.Trial-1].X}))
+		if err != nil {
+			return err
+		}
+		before = [2]float64{mean[0], variance[0]}
+		u.ends[p.Trial] = before
+	}
+	mean, variance := before[0], before[1]
+	best := o.config.oriented(p.Best)
+	p.Before = special.NormCDF((mean - best) / math.Sqrt(variance))
+	if end, noise, ok := l.Evidence(o.config.oriented(y)); ok {
+		gain := variance / (variance + noise)
+		mean, variance = mean+gain*(end-mean), variance*(1-gain)
+	}
+	sd := math.Sqrt(variance)
+	p.Mean, p.SD = belief{scaling.Orient(mean, o.config.minimize), sd, o.config.positive}.moments()
+	p.Chance = special.NormCDF((mean - best) / sd)
+	p.Stop = p.Chance < hopeless*p.Before
+	return nil
+}
+
+// oriented returns a value as the model sees it before it is scaled: large is good.
+func (c *runConfig) oriented(y float64) float64 {
+	v, _ := c.sense().Apply([]float64{y}, nil)
+	return v[0]
+}
+
+// learnCurves learns from the curves of the tasks told, but those that were stopped.
+func (p *Prior) learnCurves() *curve.Past {
+	tasks := make([]curve.Task, len(p.told))
+	for i, t := range p.told {
+		y, _ := p.config.sense().Apply(t.y, nil)
+		tasks[i].Ends = y
+		for k, c := range t.curves {
+			if len(c.Steps) > 0 && !c.Stopped {
+				values, _ := p.config.sense().Apply(c.Values, nil)
+				tasks[i].Curves = append(tasks[i].Curves, curve.Curve{Steps: c.Steps, Values: values, End: y[k]})
+			}
+		}
+	}
+	return curve.Learn(tasks)
+}
+
+// curved reports whether tasks have curves.
+func (p *Prior) curved() bool {
+	return slices.ContainsFunc(p.told, func(t told) bool { return t.curves != nil })
+}
+
+// encodeCurves writes what decodeCurves reads.
+func encodeCurves(e *codec.Encoder, curves []space.Curve) {
+	e.Uint(uint64(len(curves)))
+	for _, c := range curves {
+		e.Ints(c.Steps)
+		e.Floats(c.Values)
+		e.Bool(c.Stopped)
+	}
+}
+
+// decodeCurves reads the curves of a task, nil for none, which its caller checks.
+func decodeCurves(d *codec.Decoder) []space.Curve {
+	var curves []space.Curve
+	for range d.Count(3) {
+		curves = append(curves, space.Curve{Steps: d.Ints(), Values: d.Floats(), Stopped: d.Bool()})
+		if d.Err != nil {
+			return nil
+		}
+	}
+	return curves
+}
+
+// decodeCurves reads the curves of the tasks, where there are any.
+func (p *Prior) decodeCurves(d *codec.Decoder) error {
+	if d.Err != nil || len(d.Buf) == 0 {
+		return d.Err
+	}
+	for i, t := range p.facts.tasks {
+		v := &p.told[i]
+		v.curves = decodeCurves(d)
+		checked := Task{ID: t.ID, X: make([][]float64, len(v.y)), Y: v.y, NoiseVariance: v.noise, Curves: v.curves}
+		if err := checked.CheckForm(); err != nil {
+			d.Fail("%v", err)
+		}
+	}
+	if !p.curved() {
+		d.Fail("curves without any")
+	}
+	p.curves = p.learnCurves()
+	return d.Err
+}

@@ -1,0 +1,401 @@
+package cmbo_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const curveSteps = 9
+
+// curveOf makes up the values of an evaluation before its end: they begin far from it, each
+// in its own way, and come nearer.
+func curveOf(r *rand.Rand, end, unit float64) (c cmbo.Curve) {
+	slow := 0.3 * r.NormFloat64()
+	for k := 1; k <= curveSteps; k++ {
+		left := 1 - float64(k)/float64(curveSteps+1)
+		c.Steps = append(c.Steps, k)
+		c.Values = append(c.Values, end+unit*left*(-2+slow+0.1*r.NormFloat64()))
+	}
+	return c
+}
+
+// curvedFamily is family with a curve for each value.
+func curvedFamily(k, n int) []cmbo.Task {
+	tasks := family(k, n)
+	for j := range tasks {
+		r := rng.Stream(3, "curves", uint64(j))
+		for _, y := range tasks[j].Y {
+			tasks[j].Curves = append(tasks[j].Curves, curveOf(r, y, 2))
+		}
+	}
+	return tasks
+}
+
+// curved are ways to make optimisers whose trials report: with past curves, with a past that
+// has none, and without a past.
+func curved(t testing.TB) []kit {
+	list, _ := grid(t, 6)
+	box, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	past := learn(t, box, curvedFamily(5, 12), smallSets...)
+	paper := learn(t, box, curvedFamily(5, 12), smallOnes...)
+	bare := learn(t, box, family(5, 12), smallSets...)
+	few := cmbo.WithCandidateCounts(20, 6)
+	return []kit{
+		{"past", list, []cmbo.Option{cmbo.WithPrior(past)}, []cmbo.Option{cmbo.WithPrior(past)}},
+		{"past box", box, []cmbo.Option{cmbo.WithPrior(past), few}, []cmbo.Option{cmbo.WithPrior(past)}},
+		{"paper", box, []cmbo.Option{cmbo.WithPrior(paper), few}, []cmbo.Option{cmbo.WithPrior(paper)}},
+		{"past without curves", list, []cmbo.Option{cmbo.WithPrior(bare)}, []cmbo.Option{cmbo.WithPrior(bare)}},
+		{"no past", box, []cmbo.Option{few, cmbo.WithInitial(3), cmbo.WithMinimize()}, nil},
+	}
+}
+
+// A run whose trials report and are told proposes what one without reports does, bit for bit.
+func TestReportsChangeNoProposal(t *testing.T) {
+	for _, k := range curved(t) {
+		t.Run(k.name, func(t *testing.T) {
+			f := bump([]float64{0.3, 0.3})
+			plain, o := newOptimizer(t, k.space, k.opts...), newOptimizer(t, k.space, k.opts...)
+			want := drive(t, plain, f, 14)
+			r := rng.Stream(1, "curves")
+			var got [][]float64
+			for range want {
+				trial, err := o.Ask(ctx)
+				require.NoError(t, err)
+				got = append(got, trial.X)
+				y := f(trial.X)
+				c := curveOf(r, y, 0.3)
+				for i, step := range c.Steps {
+					p, err := o.Report(ctx, trial.ID, step, c.Values[i])
+					require.NoError(t, err)
+					require.NotEmpty(t, p.String())
+				}
+				require.NoError(t, o.Tell(trial.ID, y))
+			}
+			require.Equal(t, want, got)
+			require.Equal(t, plain.Observations(), o.Observations())
+			a, err := plain.Transfer(ctx)
+			require.NoError(t, err)
+			b, err := o.Transfer(ctx)
+			require.NoError(t, err)
+			require.Equal(t, a, b)
+		})
+	}
+}
+
+// TestCurvesRestored stops random histories of trials that report, are stopped, diverge and
+// are told after every event: what is restored from the snapshot and from the journal
+// proposes and advises the same, bit for bit.
+func TestCurvesRestored(t *testing.T) {
+	const steps = 60
+	var journals []byte
+	for _, k := range curved(t) {
+		t.Run(k.name, func(t *testing.T) {
+			var journal []byte
+			o := newOptimizer(t, k.space, append(k.opts[:len(k.opts):len(k.opts)], cmbo.WithJournal(func(lines []byte) error {
+				journal = append(journal, lines...)
+				return nil
+			}))...)
+			at := make(map[int]int)
+			do := func(o *cmbo.Optimizer, r *rand.Rand, at map[int]int) string {
+				open := o.Open()
+				if len(open) == 0 || r.IntN(6) == 0 {
+					trial, err := o.Ask(ctx)
+					return fmt.Sprint(trial, err)
+				}
+				tr := open[r.IntN(len(open))]
+				y := 5 - 10*(tr.X[0]-0.3)*(tr.X[0]-0.3)
+				what := r.IntN(12)
+				switch {
+				case what < 6 && at[tr.ID] > 5:
+					return fmt.Sprint("stopped ", o.TellStopped(ctx, tr.ID))
+				case what == 6:
+					p, err := o.Report(ctx, tr.ID, at[tr.ID], math.Inf(1))
+					return fmt.Sprint("diverged ", p, err)
+				case what == 7 || at[tr.ID] >= curveSteps:
+					return fmt.Sprint("told ", o.Tell(tr.ID, y))
+				}
+				p, err := o.Report(ctx, tr.ID, at[tr.ID], y+float64(at[tr.ID]-curveSteps)*(0.2+0.05*r.NormFloat64()))
+				at[tr.ID] += 1 + r.IntN(2)
+				return fmt.Sprintf("%+v %v", p, err)
+			}
+			r := rng.Stream(2, "history "+k.name)
+			for range steps {
+				snap := snapshot(t, o)
+				back, err := cmbo.Restore(bytes.NewReader(snap), k.restore...)
+				require.NoError(t, err)
+				require.Equal(t, snap, snapshot(t, back))
+				fromJournal, valid, err := cmbo.RestoreJournal(bytes.NewReader(journal), k.restore...)
+				require.NoError(t, err)
+				require.EqualValues(t, len(journal), valid)
+				require.Equal(t, snap, snapshot(t, fromJournal))
+				seed := r.Uint64()
+				copied := make(map[int]int)
+				for id, s := range at {
+					copied[id] = s
+				}
+				got := do(back, rand.New(rand.NewPCG(seed, 1)), copied)
+				want := do(o, rand.New(rand.NewPCG(seed, 1)), at)
+				require.Equal(t, want, got)
+				require.Equal(t, snapshot(t, o), snapshot(t, back))
+			}
+			journals = append(journals, journal...)
+			task, err := o.Task("next")
+			require.NoError(t, err)
+			_, err = cmbo.Learn(ctx, k.space, []cmbo.Task{task}, smallSets...)
+			require.NoError(t, err)
+		})
+	}
+	for want, least := range map[string]int{`"reported"`: 50, `"stopped"`: 5, `"noise_variance"`: 2, `"failed"`: 5, `"told"`: 10} {
+		require.GreaterOrEqual(t, strings.Count(string(journals), want), least, want)
+	}
+}
+
+// With past curves a hopeless trial is stopped from the first completed one on, without them
+// from the sixth on; a good one never is. A trial that was stopped is no observation, is not
+// the best and is not proposed again; its estimate is near its end.
+func TestReportStops(t *testing.T) {
+	for _, k := range curved(t)[:4] {
+		t.Run(k.name, func(t *testing.T) {
+			f := bump([]float64{0.3, 0.3})
+			r := rng.Stream(4, "stops")
+			o := newOptimizer(t, k.space, append(k.opts[:len(k.opts):len(k.opts)], cmbo.WithSeed(2))...)
+			stops, missed, told := 0, 0, 0
+			known := k.name == "past" || k.name == "past box"
+			first := -1
+			seen := make(map[string]bool)
+			for range 20 {
+				trial, err := o.Ask(ctx)
+				require.NoError(t, err)
+				require.False(t, seen[fmt.Sprint(trial.X)])
+				seen[fmt.Sprint(trial.X)] = true
+				y := 100 + 7*f(trial.X)
+				best, any := o.Best()
+				c := curveOf(r, y, 2)
+				stopped := false
+				for i, step := range c.Steps {
+					p, err := o.Report(ctx, trial.ID, step, c.Values[i])
+					require.NoError(t, err)
+					assert.Equal(t, p.Stop, strings.HasPrefix(p.String(), "stop: "))
+					if !any {
+						assert.False(t, p.Stop)
+						assert.True(t, math.IsNaN(p.Best))
+					}
+					if p.Stop {
+						assert.Less(t, p.Chance, p.Before/10)
+						if known {
+							assert.InDelta(t, y, p.Mean, 5*p.SD)
+						}
+						stopped = true
+						break
+					}
+				}
+				if !stopped {
+					require.NoError(t, o.Tell(trial.ID, y))
+					told++
+					continue
+				}
+				if stops++; first < 0 {
+					first = told
+				}
+				if y > best.Y {
+					missed++
+				}
+				require.NoError(t, o.TellStopped(ctx, trial.ID))
+				require.ErrorIs(t, o.TellStopped(ctx, trial.ID), cmbo.ErrTrialClosed)
+				_, err = o.Report(ctx, trial.ID, 100, y)
+				require.ErrorIs(t, err, cmbo.ErrTrialClosed)
+				after, _ := o.Best()
+				require.Equal(t, best.Y, after.Y)
+			}
+			require.GreaterOrEqual(t, stops, 5)
+			require.Zero(t, missed)
+			require.Len(t, o.Observations(), told)
+			if known {
+				require.Less(t, first, 5)
+			} else {
+				require.GreaterOrEqual(t, first, 5)
+			}
+			task, err := o.Task("t")
+			require.NoError(t, err)
+			require.Len(t, task.Curves, len(task.Y))
+			estimates := 0
+			for i, c := range task.Curves {
+				if c.Stopped {
+					estimates++
+					require.Greater(t, task.NoiseVariance[i], 0.0)
+					if known {
+						require.InDelta(t, 100+7*f(task.X[i]), task.Y[i], 5*math.Sqrt(task.NoiseVariance[i]))
+					}
+				} else {
+					require.Zero(t, task.NoiseVariance[i])
+					require.Equal(t, 100+7*f(task.X[i]), task.Y[i])
+				}
+			}
+			require.Greater(t, estimates, stops/2)
+			_, err = o.Recommend(ctx)
+			require.NoError(t, err)
+			_, err = o.Outlook(ctx)
+			require.NoError(t, err)
+			_, err = o.Calibration(ctx)
+			require.NoError(t, err)
+			_, err = o.Explain(ctx, 20)
+			require.NoError(t, err)
+		})
+	}
+}
+
+// What a stopped trial showed teaches: the model's belief at its point moves to its end.
+func TestStoppedTeaches(t *testing.T) {
+	k := curved(t)[0]
+	o := newOptimizer(t, k.space, k.opts...)
+	f := func(x []float64) float64 { return 100 + 7*bump([]float64{0.3, 0.3})(x) }
+	drive(t, o, f, 3)
+	trial, err := o.Ask(ctx)
+	require.NoError(t, err)
+	before, sdBefore, err := o.Predict(trial.X)
+	require.NoError(t, err)
+	const end = 100
+	c := curveOf(rng.Stream(5, "teaches"), end, 2)
+	for i, step := range c.Steps {
+		_, err := o.Report(ctx, trial.ID, step, c.Values[i])
+		require.NoError(t, err)
+	}
+	require.NoError(t, o.TellStopped(ctx, trial.ID))
+	after, sdAfter, err := o.Predict(trial.X)
+	require.NoError(t, err)
+	require.Less(t, math.Abs(after-end), math.Abs(before-end)/2)
+	require.Less(t, sdAfter, sdBefore)
+}
+
+// Steps that go back or stand still, and trials that are closed or unknown, are errors that
+// change nothing; a value that is no number fails its trial.
+func TestReportErrors(t *testing.T) {
+	list, _ := grid(t, 3)
+	o := newOptimizer(t, list, cmbo.WithInitial(2))
+	trial, err := o.Ask(ctx)
+	require.NoError(t, err)
+	require.ErrorIs(t, o.TellStopped(ctx, trial.ID), cmbo.ErrStep)
+	_, err = o.Report(ctx, trial.ID, 3, 0.5)
+	require.NoError(t, err)
+	before := snapshot(t, o)
+	for want, step := range map[string]int{"trial 1: cmbo: wrong step: step 3 was reported before": 3, "step 2 comes after step 3": 2, "step -1 is negative": -1} {
+		for _, y := range []float64{0.5, math.NaN()} {
+			p, err := o.Report(ctx, trial.ID, step, y)
+			require.ErrorIs(t, err, cmbo.ErrStep)
+			require.ErrorContains(t, err, want)
+			require.False(t, p.Stop)
+		}
+	}
+	_, err = o.Report(ctx, 7, 1, 0.5)
+	require.ErrorIs(t, err, cmbo.ErrUnknownTrial)
+	require.ErrorIs(t, o.TellStopped(ctx, 0), cmbo.ErrUnknownTrial)
+	require.Equal(t, before, snapshot(t, o))
+
+	gone, cancel := context.WithCancel(ctx)
+	cancel()
+	require.ErrorIs(t, o.TellStopped(gone, trial.ID), context.Canceled)
+	require.Equal(t, before, snapshot(t, o))
+
+	p, err := o.Report(ctx, trial.ID, 4, -math.MaxFloat64)
+	require.NoError(t, err)
+	require.True(t, p.Stop && p.Diverged)
+	require.Equal(t, "stop: the value of step 4 is no number, and trial 1 has failed", p.String())
+	require.ErrorIs(t, o.Tell(trial.ID, 1), cmbo.ErrTrialClosed)
+	task, err := o.Task("t")
+	require.NoError(t, err)
+	require.Len(t, task.Failed, 1)
+
+	// A damaged log is refused.
+	for from, to := range map[string]string{
+		`"event":"reported","trial":1,"step":3`: `"event":"reported","trial":1`,
+		`"event":"asked"`:                       `"step":1,"event":"asked"`,
+		`"event":"reported"`:                    `"event":"stopped"`,
+	} {
+		require.Contains(t, string(before), from)
+		_, err := cmbo.Restore(bytes.NewReader(cmbo.SealSnapshot(bytes.Replace(cmbo.SnapshotState(before), []byte(from), []byte(to), 1))))
+		require.ErrorIs(t, err, cmbo.ErrCorrupt, to)
+	}
+}
+
+// Curves stay with their tasks: in a prior, encoded or added to, in another space, in a
+// Learner; tasks whose curves cannot be are refused by name.
+func TestCurvesOfTasks(t *testing.T) {
+	box, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	tasks := curvedFamily(4, 10)
+	tasks[1].Curves[3] = cmbo.Curve{}
+	tasks[2].Curves = nil
+	tasks[3].NoiseVariance = make([]float64, 10)
+	tasks[3].NoiseVariance[2], tasks[3].Curves[2].Stopped = 0.5, true
+	curves := func(p *cmbo.Prior) (out []string) {
+		for _, task := range p.Tasks() {
+			out = append(out, fmt.Sprintf("%+v", task.Curves))
+		}
+		return out
+	}
+	var want []string
+	for _, task := range tasks {
+		want = append(want, fmt.Sprintf("%+v", task.Curves))
+	}
+	for _, opts := range [][]cmbo.LearnOption{smallSets, smallOnes} {
+		p := learn(t, box, tasks, opts...)
+		require.Equal(t, want, curves(p))
+		var b bytes.Buffer
+		require.NoError(t, p.Encode(&b))
+		back, err := cmbo.DecodePrior(bytes.NewReader(b.Bytes()))
+		require.NoError(t, err)
+		require.Equal(t, want, curves(back))
+		more, err := learn(t, box, tasks[:2], opts...).Add(ctx, tasks[2:])
+		require.NoError(t, err)
+		require.Equal(t, want, curves(more))
+		adopted, _, err := p.Adopt(ctx, box, cmbo.Changes{}, opts...)
+		require.NoError(t, err)
+		require.Equal(t, want, curves(adopted))
+		for i := range tasks[0].Curves {
+			tasks[0].Curves[i].Values[0]++ // the prior has copies
+		}
+		require.Equal(t, want, curves(p))
+		for i := range tasks[0].Curves {
+			tasks[0].Curves[i].Values[0]--
+		}
+	}
+	l, err := cmbo.NewLearner(box, smallSets...)
+	require.NoError(t, err)
+	for _, task := range tasks {
+		require.NoError(t, l.Add(task))
+	}
+	var b bytes.Buffer
+	require.NoError(t, l.Encode(&b))
+	back, err := cmbo.DecodeLearner(box, bytes.NewReader(b.Bytes()))
+	require.NoError(t, err)
+	p, err := back.Prior(ctx)
+	require.NoError(t, err)
+	require.Equal(t, want, curves(p))
+
+	for want, damage := range map[string]func(*cmbo.Task){
+		`task "task-00": 9 curves for 10 values`: func(t *cmbo.Task) { t.Curves = t.Curves[1:] },
+		"a curve of 8 values at 9 steps":         func(t *cmbo.Task) { t.Curves[4].Values = t.Curves[4].Values[1:] },
+		"step 2 of a curve follows step 2":       func(t *cmbo.Task) { t.Curves[4].Steps[2] = 2 },
+		"value NaN":                              func(t *cmbo.Task) { t.Curves[4].Values[2] = math.NaN() },
+		"was stopped has no variance":            func(t *cmbo.Task) { t.Curves[4].Stopped = true },
+	} {
+		bad := curvedFamily(2, 10)
+		damage(&bad[0])
+		_, err := cmbo.Learn(ctx, box, bad)
+		require.ErrorContains(t, err, want)
+		var at *cmbo.DataError
+		require.True(t, errors.As(err, &at), want)
+	}
+}

@@ -1,0 +1,205 @@
+package curve
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/gocmbo/cmbo/internal/testutil"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// draw returns curves of n steps whose values come nearer to their ends.
+func draw(r *rand.Rand, n, steps int, shift, unit float64) []Curve {
+	cs := make([]Curve, n)
+	for i := range cs {
+		end := r.NormFloat64()
+		cs[i].End = shift + unit*end
+		for k := range steps {
+			w := float64(k+1) / float64(steps+1)
+			cs[i].Steps = append(cs[i].Steps, k+1)
+			cs[i].Values = append(cs[i].Values, shift+unit*(end*w+(1-w)*(0.7*r.NormFloat64()-1)))
+		}
+	}
+	return cs
+}
+
+func ends(cs []Curve) []float64 {
+	var y []float64
+	for _, c := range cs {
+		y = append(y, c.End)
+	}
+	return y
+}
+
+func TestAt(t *testing.T) {
+	c := Curve{Steps: []int{0, 2, 6}, Values: []float64{1, 3, 5}}
+	for step, want := range map[int]float64{0: 1, 1: 2, 2: 3, 3: 3.5, 5: 4.5, 6: 5} {
+		got, ok := c.At(step)
+		assert.True(t, ok)
+		assert.InDelta(t, want, got, 1e-15)
+	}
+	for _, step := range []int{-1, 7} {
+		_, ok := c.At(step)
+		assert.False(t, ok)
+	}
+	_, ok := (&Curve{}).At(0)
+	assert.False(t, ok)
+}
+
+// A law is the weighted least squares fit, here solved by its normal equations, in which all
+// curves of the past count as ten; its predictive variance is that of Student's distribution.
+func TestLawIsWeightedLeastSquares(t *testing.T) {
+	r := testutil.RNG(t)
+	for _, past := range []bool{true, false} {
+		tasks := []Task{{Curves: draw(r, 30, 8, 100, 3)}, {Curves: draw(r, 20, 8, -5, 0.1)}, {Ends: []float64{1, 2, 3}}}
+		tasks[0].Ends, tasks[1].Ends = append(ends(tasks[0].Curves), 90, 91), ends(tasks[1].Curves)
+		var p *Past
+		to := Scale{7, 2, math.Inf(-1)}
+		if past {
+			p = Learn(tasks)
+			require.Len(t, p.tasks, 2)
+			to = p.Scale(7, 2)
+			assert.Equal(t, 7+2*p.floor, to.Floor)
+		}
+		own := draw(r, 9, 8, 7, 2)
+		const step = 7
+		type row struct{ w, v, y float64 }
+		var rows []row
+		if past {
+			for _, task := range tasks[:2] {
+				s, ok := Standardize(task.Ends)
+				require.True(t, ok)
+				for _, c := range task.Curves {
+					rows = append(rows, row{10. / 50, s.To(c.Values[step-1]), s.To(c.End)})
+				}
+			}
+		}
+		for _, c := range own {
+			rows = append(rows, row{1, to.To(c.Values[step-1]), to.To(c.End)})
+		}
+		var gram [2][2]float64
+		var rhs [2]float64
+		var n, sum, square float64
+		for _, w := range rows {
+			for i, a := range []float64{1, w.v} {
+				rhs[i] += w.w * a * w.y
+				for j, b := range []float64{1, w.v} {
+					gram[i][j] += w.w * a * b
+				}
+			}
+			n, sum, square = n+w.w, sum+w.w*w.y, square+w.w*w.y*w.y
+		}
+		det := gram[0][0]*gram[1][1] - gram[0][1]*gram[1][0]
+		solve := func(a, b float64) [2]float64 {
+			return [2]float64{(gram[1][1]*a - gram[0][1]*b) / det, (gram[0][0]*b - gram[1][0]*a) / det}
+		}
+		coef := solve(rhs[0], rhs[1])
+		var rss float64
+		for _, w := range rows {
+			e := w.y - coef[0] - coef[1]*w.v
+			rss += w.w * e * e
+		}
+		law := p.Law(step, to, own)
+		require.True(t, law.Known())
+		for _, v := range []float64{4, 7, 9.5} {
+			z := to.To(v)
+			lever := solve(1, z)
+			dof := n - 2
+			wantMean := 7 + 2*(coef[0]+coef[1]*z)
+			wantVariance := 4 * rss / dof * (1 + lever[0] + z*lever[1]) * dof / (dof - 2)
+			mean, variance := law.End(v)
+			assert.InDelta(t, wantMean, mean, 1e-10)
+			assert.InDelta(t, wantVariance, variance, 1e-10)
+			// The evidence times the distribution of all ends is that of the end.
+			end, error2, ok := law.Evidence(v)
+			require.True(t, ok)
+			dof = n - 1
+			ends := 4 * (square - sum*sum/n) / dof * (1 + 1/n) * dof / (dof - 2)
+			assert.InDelta(t, 1/variance, 1/error2+1/ends, 1e-9)
+			assert.InDelta(t, mean/variance, end/error2+(7+2*sum/n)/ends, 1e-8)
+		}
+		assert.Equal(t, law, p.Law(step, to, own), "the sums that are kept change nothing")
+	}
+}
+
+// Whatever the units of a task and of the past's tasks, the law says the same.
+func TestLawUnits(t *testing.T) {
+	r := testutil.RNG(t)
+	a, b, own := draw(r, 12, 6, 0, 1), draw(r, 15, 6, 0, 1), draw(r, 7, 6, 0, 1)
+	in := func(cs []Curve, shift, unit float64) []Curve {
+		out := make([]Curve, len(cs))
+		for i, c := range cs {
+			out[i] = Curve{Steps: c.Steps, End: shift + unit*c.End}
+			for _, v := range c.Values {
+				out[i].Values = append(out[i].Values, shift+unit*v)
+			}
+		}
+		return out
+	}
+	task := func(cs []Curve) Task { return Task{ends(cs), cs} }
+	p := Learn([]Task{task(a), task(b)})
+	q := Learn([]Task{task(in(a, 40, 0.01)), task(in(b, -3, 500))})
+	m1, v1 := p.Law(4, p.Scale(0, 1), own).End(0.5)
+	m2, v2 := q.Law(4, q.Scale(9, 30), in(own, 9, 30)).End(9 + 30*0.5)
+	assert.InDelta(t, 9+30*m1, m2, 1e-9)
+	assert.InDelta(t, 900*v1, v2, 1e-8)
+}
+
+// It takes five curves to know anything, values below the floor count as it, and values that
+// are all equal, or say little, give no evidence.
+func TestLawIsCautious(t *testing.T) {
+	r := testutil.RNG(t)
+	own := draw(r, 12, 6, 0, 1)
+	to := Scale{0, 1, -4}
+	var none *Past
+	assert.False(t, none.Law(3, to, own[:4]).Known())
+	assert.True(t, none.Law(3, to, own[:5]).Known())
+	assert.False(t, none.Law(7, to, own).Known(), "a step that no curve has")
+	l := none.Law(3, to, own)
+	m1, v1 := l.End(-4)
+	m2, v2 := l.End(-1e100)
+	assert.Equal(t, []float64{m1, v1}, []float64{m2, v2})
+
+	for i := range own {
+		own[i].Values = []float64{0.3, 0.3, 0.3, 0.3, 0.3, r.NormFloat64()}
+	}
+	for _, step := range []int{3, 6} {
+		l = none.Law(step, to, own)
+		require.True(t, l.Known())
+		_, _, ok := l.Evidence(0.3)
+		assert.False(t, ok)
+	}
+	l = none.Law(3, to, own)
+	m, v := l.End(0.7)
+	assert.InDelta(t, l.y, m, 1e-12)
+	assert.Greater(t, v, 0.0)
+
+	for i := range own {
+		own[i].End = 2
+	}
+	_, ok := Standardize(ends(own))
+	assert.False(t, ok)
+	assert.Nil(t, Learn([]Task{{ends(own), own}, {Ends: []float64{1, 2}}}))
+	_, _, ok = none.Law(3, to, own).Evidence(0.3)
+	assert.False(t, ok, "ends that are all equal")
+}
+
+// The scale of a task is that of its values with low ones brought nearer.
+func TestStandardize(t *testing.T) {
+	y := []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, -1e18}
+	s, ok := Standardize(y)
+	require.True(t, ok)
+	assert.Greater(t, s.Floor, -20.0)
+	var sum, squares float64
+	for _, v := range y {
+		z := s.To(v)
+		sum += z
+		squares += z * z
+	}
+	assert.InDelta(t, 0, sum/10, 1)
+	assert.InDelta(t, 1, squares/10, 1)
+	assert.InDelta(t, 3, s.Back(s.To(3)), 1e-12)
+	assert.Equal(t, s.To(s.Floor), s.To(-1e18))
+}
