@@ -327,8 +327,11 @@ func decodeConfig(d *codec.Decoder, kind priorKind) *learnConfig {
 		return c
 	}
 	var err error
-	if c.variant, err = ParseVariant(d.Text()); err != nil {
+	name := d.Text()
+	if c.variant, err = ParseVariant(name); err != nil {
 		d.Fail("%v", err)
+	} else if c.variant.String() != name { // which a user may write in other letters
+		d.Fail("a variant %q", name)
 	}
 	c.fixed, c.fixedNoise = d.Kernel(), d.Finite()
 	for _, v := range []*int{&c.clusters, &c.maxClusters, &c.rounds, &c.clusterPoints} {

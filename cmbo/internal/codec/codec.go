@@ -366,16 +366,22 @@ func (e *Encoder) Kernel(k kernel.Kernel) error {
 		e.Text("")
 		return nil
 	}
+	text, err := describe(k)
+	if err != nil {
+		return err
+	}
+	e.Text(text)
+	return nil
+}
+
+// describe returns the one text that stands for a kernel.
+func describe(k kernel.Kernel) (string, error) {
 	spec, err := kernel.Describe(k)
 	if err != nil {
-		return err
+		return "", err
 	}
 	b, err := json.Marshal(spec)
-	if err != nil {
-		return err
-	}
-	e.Text(string(b))
-	return nil
+	return string(b), err
 }
 
 // maxKernel bounds the description of a kernel, whose terms each covariance of two
@@ -400,6 +406,10 @@ func (d *Decoder) Kernel() kernel.Kernel {
 	k, err := spec.Kernel()
 	if err != nil {
 		d.Fail("a kernel: %v", err)
+		return nil
+	}
+	if again, err := describe(k); err != nil || again != s {
+		d.Fail("a kernel that is described as %s", s)
 		return nil
 	}
 	return k

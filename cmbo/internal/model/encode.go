@@ -229,7 +229,11 @@ func decodePrototype(d *codec.Decoder, index *linalg.Dense, members []*Source) (
 func decodeReport(d *codec.Decoder) Report {
 	r := Report{Distances: int64(d.Int()), Rounds: d.Int(), ClusterJitter: d.Finite(), PrototypeJitter: d.Finite(), Unfitted: d.Int()}
 	for range d.Count(1) {
-		r.Barycenters = append(r.Barycenters, BarycenterReport{Iterations: d.Int(), Residual: math.Abs(d.Finite()), Converged: d.Bool()})
+		b := BarycenterReport{Iterations: d.Int(), Residual: d.Finite(), Converged: d.Bool()}
+		if math.Signbit(b.Residual) {
+			d.Fail("a residual of %g", b.Residual)
+		}
+		r.Barycenters = append(r.Barycenters, b)
 	}
 	return r
 }
