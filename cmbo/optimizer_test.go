@@ -270,6 +270,7 @@ func TestOptimizerMixedSpaceProposesValidPoints(t *testing.T) {
 				trial, err := o.Ask(ctx)
 				require.NoError(t, err)
 				require.NoError(t, space.Check(trial.X))
+				require.Equal(t, -1, trial.Index, "there is no list")
 				key := [6]float64(trial.X)
 				require.False(t, seen[key])
 				seen[key] = true

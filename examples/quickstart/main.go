@@ -25,6 +25,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"time"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -52,7 +53,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		flags.PrintDefaults()
 	}
 	flags.Uint64Var(&o.seed, "seed", 1, "`seed` of everything random; the same seed gives the same results")
-	flags.StringVar(&o.out, "out", "quickstart.html", "`file` to write the report to; empty for none")
+	flags.StringVar(&o.out, "out", "quickstart.html", "`file` to write the report to, or its first figure if the name ends in .svg; empty for none")
 	flags.IntVar(&o.tasks, "tasks", len(newRecipes), fmt.Sprintf("`number` of new data sets to tune, 1 to %d", len(newRecipes)))
 	flags.IntVar(&o.repeats, "repeats", 5, "`number` of runs of each method on each data set, with other seeds")
 	flags.IntVar(&o.budget, "budget", 20, "`number` of settings each run may try")
@@ -153,9 +154,15 @@ func quickstart(ctx context.Context, o *options, w io.Writer) error {
 	if o.out == "" {
 		return nil
 	}
-	if err := os.WriteFile(o.out, []byte(report(o, p, s)), 0o644); err != nil {
-		return fmt.Errorf("writing the report: %w", err)
+	text, what := "", "report with charts"
+	if filepath.Ext(o.out) == ".svg" {
+		text, what = resultFigure(s).SVG(), "figure"
+	} else {
+		text = report(o, p, s)
 	}
-	fmt.Fprintf(w, "The report with charts is in %s; open it in a browser.\n", o.out)
+	if err := os.WriteFile(o.out, []byte(text), 0o644); err != nil {
+		return fmt.Errorf("writing the %s: %w", what, err)
+	}
+	fmt.Fprintf(w, "The %s is in %s; open it in a browser.\n", what, o.out)
 	return nil
 }

@@ -43,7 +43,8 @@ func tune(ctx context.Context, m method, space *cmbo.Space, prior *cmbo.Prior, m
 	}
 	options := []cmbo.Option{
 		cmbo.WithSeed(seed),
-		cmbo.WithParallelism(1), // runs are spread over the cores already
+		cmbo.WithParallelism(1),            // runs are spread over the cores already
+		cmbo.WithCandidateCounts(400, 100), // enough for four coordinates
 	}
 	if prior != nil {
 		options = append(options, cmbo.WithPrior(prior))
