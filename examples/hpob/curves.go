@@ -412,7 +412,6 @@ func (c *overrides) checkCurves(o *options) error {
 			return fmt.Errorf("-%s changes nothing: -experiment curves compares ways of its own", name)
 		}
 	}
-	o.ways = c.methods
 	if len(o.data) != 1 || o.past.formatOf(o.data[0]) != "hpob" {
 		return errors.New(`-experiment curves takes one file in HPO-B's format with "curves"`)
 	}

@@ -89,7 +89,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	f.BoolVar(&o.past.minimize, "minimize", false, "small values are the good ones")
 	f.BoolVar(&o.past.comma, "decimal-comma", false, "numbers of a CSV file are written 0,5 and its fields separated by semicolons")
 	f.BoolVar(&o.past.skip, "skip", false, "leave out bad rows, those without a finite value, say, and go on")
-	f.StringVar(&o.experiment, "experiment", "", "`protocol` to compare methods by: "+strings.Join(presets, ", ")+", curves"+" (ways to spend epochs, on a file with learning curves; -method takes parts of their names)")
+	f.StringVar(&o.experiment, "experiment", "", "`protocol` to compare methods by: "+strings.Join(presets, ", ")+", curves (ways to spend epochs, on a file with learning curves; -method takes parts of their names)")
 	f.StringVar(&o.report, "report", "", "`folder` of an experiment to write the report of, from its records alone")
 	f.StringVar(&o.published, "published", "", "`path` of the results published with HPO-B, to show beside those of -experiment hpob")
 	f.StringVar(&o.out, "out", "", "`folder` of the experiment (default hpob-NAME); without -experiment the file to write the mean curve to (default regret.csv), -out '' for none")
@@ -139,6 +139,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	}
 	if o.experiment == "curves" {
 		o.curves, o.experiment = true, ""
+		o.ways, c.methods = c.methods, nil
 	}
 	switch {
 	case c.given["out"]:

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/stretchr/testify/require"
+)
+
+// A trial is stopped when its best value by a step is strictly worse than the median of the
+// completed trials' running means up to there.
+func TestMedianRule(t *testing.T) {
+	r := newMedianRule()
+	for trial, losses := range [][]float64{{3, 2, 1}, {1, 1, 1}} {
+		for k, l := range losses {
+			stop := r.stop(trial, k+1, l)
+			require.Equal(t, false, stop, "trial %d has nothing worse behind it at step %d", trial, k+1)
+		}
+		r.ended(trial)
+	}
+	// Running means are 3, 2.5, 2 and 1, 1, 1, their medians 2, 1.75, 1.5.
+	require.False(t, r.stop(2, 1, 2), "as good as the median")
+	require.False(t, r.stop(2, 2, 1.75))
+	require.True(t, r.stop(2, 3, 1.6), "the best is 1.6")
+	require.True(t, r.stop(3, 1, 2.1))
+	require.False(t, r.stop(4, 1, 0.5))
+	require.False(t, r.stop(4, 2, 100), "its best is still 0.5")
+	for k, l := range []float64{5, 5, 5} {
+		r.stop(5, k+1, l)
+	}
+	r.ended(5)
+	require.False(t, r.stop(6, 1, 3), "of three the median is the middle one")
+	require.True(t, r.stop(7, 1, 3.1))
+}
+
+// Of those that came to a rung the best quarter goes on, and until there are four the best.
+func TestHalvingRule(t *testing.T) {
+	h := newHalving(51)
+	require.Equal(t, []int{1, 4, 16}, h.rungs)
+	require.Equal(t, []int{1, 4}, rungs(16))
+	for i, c := range []struct {
+		loss float64
+		stop bool
+	}{{5, false}, {6, true}, {4, false}, {4.5, true}, {4, false}, {9, true}, {9, true}, {4.2, true}, {3, false}} {
+		require.Equal(t, c.stop, h.stop(i, 1, c.loss), "trial %d", i)
+	}
+	require.False(t, h.stop(0, 2, 100), "no rung")
+	require.False(t, h.stop(0, 4, 100), "the first at its rung")
+}
+
+// Algorithm 2 of the paper: the best quarter of a rung is promoted, each once, the highest
+// rung first; what diverged never is.
+func TestASHA(t *testing.T) {
+	a := newASHA(16)
+	require.Equal(t, []int{1, 4, 16}, a.rungs)
+	for i, loss := range []float64{4, 2, math.Inf(1), 3} {
+		trial, to := a.next()
+		require.Equal(t, []int{-1, 1}, []int{trial, to})
+		a.came(i, 1, loss)
+	}
+	trial, to := a.next()
+	require.Equal(t, []int{1, 4}, []int{trial, to}, "the best of four")
+	a.came(1, 4, 2)
+	trial, _ = a.next()
+	require.Equal(t, -1, trial, "promoted once")
+	for i := 4; i < 20; i++ {
+		a.came(i, 1, float64(i)/10) // trials 4 to 8 are now the best quarter of twenty
+	}
+	for _, want := range []int{4, 5, 6} {
+		trial, to = a.next()
+		require.Equal(t, []int{want, 4}, []int{trial, to})
+		a.came(want, 4, float64(want))
+	}
+	trial, to = a.next()
+	require.Equal(t, []int{1, 16}, []int{trial, to}, "from the highest rung first")
+	a.came(1, 16, 2)
+	trial, to = a.next()
+	require.Equal(t, []int{7, 4}, []int{trial, to})
+	b := newASHA(16)
+	for i := range 8 {
+		b.came(i, 1, math.Inf(1))
+	}
+	trial, _ = b.next()
+	require.Equal(t, -1, trial)
+}
+
+// writeCurves makes a table of tasks whose losses come down to their ends, each from a level
+// of its own; some diverge.
+func writeCurves(t *testing.T) string {
+	type task struct {
+		X      [][]float64  `json:"X"`
+		Curves [][]*float64 `json:"curves"`
+	}
+	space := make(map[string]task)
+	for j := range 5 {
+		r := rng.Stream(2, "curves", uint64(j))
+		level := math.Exp(r.NormFloat64())
+		var tk task
+		for i := range 30 {
+			x := []float64{r.Float64(), r.Float64()}
+			end := level * (1 + 3*(x[0]-0.3)*(x[0]-0.3) + x[1]*x[1])
+			var c []*float64
+			for k := range 8 {
+				v := end + level*2*float64(7-k)/7*(1+0.1*r.NormFloat64())
+				if c = append(c, &v); i%10 == 9 && k > 4 {
+					c[k] = nil
+				}
+			}
+			tk.X, tk.Curves = append(tk.X, x), append(tk.Curves, c)
+		}
+		space["task-"+strconv.Itoa(j)] = tk
+	}
+	b, err := json.Marshal(map[string]any{"toy": space})
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "curves.json")
+	require.NoError(t, os.WriteFile(path, b, 0o600))
+	return path
+}
+
+func TestCurvesTable(t *testing.T) {
+	path := writeCurves(t)
+	table := func(workers string, more ...string) string {
+		o := mustParse(t, append([]string{"-data", path, "-experiment", "curves", "-budget", "8", "-repeats", "2", "-source-rows", "15", "-quiet", "-workers", workers}, more...)...)
+		var console bytes.Buffer
+		require.NoError(t, run(context.Background(), o, &console, os.Stderr))
+		return console.String()
+	}
+	got := table("1")
+	require.Equal(t, got, table("3"), "the number of workers changes nothing")
+	require.Contains(t, got, "space toy: 5 tasks left out of 5, 10 runs of 64 epochs a way, evaluations of 8 epochs, from zero")
+	to := make(map[string]string)
+	for _, line := range strings.Split(got, "\n") {
+		if cells := strings.Split(line, "|"); len(cells) > 3 {
+			to[strings.TrimSpace(cells[1])] = strings.TrimSpace(cells[3])
+		}
+	}
+	require.Len(t, to, len(spenders)+2, "with the header and the line below")
+	full, err := strconv.Atoi(to["full evaluations with transfer"])
+	require.NoError(t, err)
+	report, err := strconv.Atoi(to["Report with transfer"])
+	require.NoError(t, err)
+	require.LessOrEqual(t, report, full)
+	got = table("2", "-targets", "2", "-method", "random")
+	require.Contains(t, got, "2 tasks left out of 5")
+	require.NotContains(t, got, "Report")
+}
+
+func TestCurvesFlags(t *testing.T) {
+	path := writeCurves(t)
+	for want, args := range map[string][]string{
+		"-acquisition changes nothing": {"-data", path, "-experiment", "curves", "-acquisition", "PI"},
+		"takes one file":               {"-data", path, "-data", path, "-experiment", "curves"},
+	} {
+		_, err := parse(args, new(bytes.Buffer))
+		require.ErrorContains(t, err, want)
+	}
+	o := mustParse(t, "-data", path, "-experiment", "curves", "-method", "nobody")
+	require.ErrorContains(t, run(context.Background(), o, new(bytes.Buffer), os.Stderr), "no way to spend epochs")
+	o = mustParse(t, "-data", writeOutputs(t), "-experiment", "curves")
+	require.ErrorContains(t, run(context.Background(), o, new(bytes.Buffer), os.Stderr), "curve")
+}
