@@ -140,7 +140,7 @@ func TestCheckSays(t *testing.T) {
 	// Of two left out, each of which contradicts the other, one other is most others; one of
 	// two is not, for tasks that stayed.
 	for seed := range uint64(50) {
-		pair, err := cmbo.Check(ctx, space, tasks, cmbo.WithCheckEvaluations(1), cmbo.WithCheckTasks(2), cmbo.WithClusters(2), cmbo.WithSeed(seed+1))
+		pair, err := cmbo.Check(ctx, space, tasks, cmbo.WithCheckEvaluations(1), cmbo.WithCheckTasks(2), cmbo.WithSeed(seed+1))
 		require.NoError(t, err)
 		if i := slices.IndexFunc(pair.Tasks, func(c cmbo.CheckedTask) bool { return c.ID == "task-6" }); i == 1 {
 			require.Equal(t, []string{pair.Tasks[0].ID, "task-6"}, pair.Reversed)

@@ -448,14 +448,14 @@ func TestCostOfPrior(t *testing.T) {
 	o, err := New(s, WithPrior(prior), WithOutput("seconds", AsCost()))
 	require.NoError(t, err)
 	target := tasks[5]
-	for n := range 4 {
+	for n := range 6 {
 		trial, err := o.Ask(ctx)
 		require.NoError(t, err)
 		step, ok := o.LastStep()
 		require.True(t, ok)
 		require.Len(t, step.Cost, 40)
 		assert.Equal(t, 1.0, step.CostPower)
-		if n == 3 {
+		if n == 5 {
 			var sum float64
 			for i, c := range step.Cost {
 				l := math.Log(c / (50 * target.Outputs["seconds"][i]))
@@ -483,10 +483,10 @@ func TestCostOfPrior(t *testing.T) {
 	}
 	tr, err := o.Transfer(ctx)
 	require.NoError(t, err)
-	assert.Equal(t, 4, tr.Outputs["seconds"].Values)
+	assert.Equal(t, 6, tr.Outputs["seconds"].Values)
 	c, err := o.Calibration(ctx)
 	require.NoError(t, err)
-	assert.Len(t, c.Outputs["seconds"].Forecasts, 4)
+	assert.Len(t, c.Outputs["seconds"].Forecasts, 6)
 	best, ok := o.Best()
 	assert.True(t, ok, "a cost limits nothing")
 	assert.Nil(t, best.Violations())

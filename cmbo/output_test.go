@@ -495,7 +495,7 @@ func TestOutputErrors(t *testing.T) {
 	require.NoError(t, err)
 	_, _, err = ResumeJournal(bytes.NewReader(journal.Bytes()), s, WithOutput("seconds", AtMost(6)))
 	assert.ErrorIs(t, err, ErrOption)
-	assert.ErrorContains(t, err, `outputs [{"name":"seconds","at_most":5}], not [{"name":"seconds","at_most":6}]`)
+	assert.ErrorContains(t, err, `outputs "seconds".at_most 5, not 6`)
 	_, _, err = ResumeJournal(bytes.NewReader(journal.Bytes()), s, WithOutput("seconds", AtMost(5)))
 	assert.NoError(t, err)
 	for _, damage := range []string{`"at_most":5`, `"name":"seconds"`} {

@@ -37,7 +37,7 @@ type Settings struct {
 	PseudoScale      float64 // squared deviation of ln s of an imagined task more, for few tasks
 	MinScaleVariance float64 // of ln s: tasks that agree do not bind another one wholly
 	NoScaleVariance  float64 // of ln s where tasks of a value each show offsets alone
-	TransferTail     float64 // share of offsets of a far wider spread, of hypotheses that transfer
+	TransferTail     float64 // share of offsets of a far wider spread, of hypotheses that transfer: a task in other units is still a task
 	NoTransferTail   float64 // of no transfer, and of every hypothesis under which large is small: a target outside all experience
 	WideOffset       float64 // deviation of those, in those of the offset
 	WidestOffset     float64 // of a small part of them: an offset out of all proportion
@@ -92,7 +92,7 @@ func DefaultSettings(dim int) Settings {
 		VarianceRange: [2]float64{0.05, 20}, LengthRange: [2]float64{0.02, 30}, NoiseRange: [2]float64{1e-4, 1}, MaxMean: 1,
 		Neighbours: 16, GroupTasks: 1000, Steps: 16, Shrink: 0.1, Passes: 4,
 		PseudoScale: 1, MinScaleVariance: 0.04, NoScaleVariance: 4,
-		TransferTail: 0.01, NoTransferTail: 0.8, WideOffset: 10, WidestOffset: 1e6, WidestShare: 0.1,
+		TransferTail: 0.2, NoTransferTail: 0.8, WideOffset: 10, WidestOffset: 1e6, WidestShare: 0.1,
 		WideScaleShare: 0.02, WideScale: 3,
 		Mass:    [NumLevels]float64{NoTransfer: 0.2, Population: 0.8},
 		Besides: []float64{0.05, 0.5}, OwnKernel: DefaultKernel(dim), Reversed: 0.1,
