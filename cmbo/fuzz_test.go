@@ -280,7 +280,7 @@ func FuzzRestore(f *testing.F) {
 		f.Fatal(err)
 	}
 	for _, s := range []*cmbo.Space{space, list} {
-		o, err := cmbo.New(s, cmbo.WithInitial(1), cmbo.WithCandidateCounts(8, 2))
+		o, err := cmbo.New(s, cmbo.WithInitial(1), cmbo.WithCandidateCounts(8, 2), cmbo.WithOutput("seconds", cmbo.AsCost(), cmbo.Optional()), cmbo.WithBudget(20))
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -290,7 +290,7 @@ func FuzzRestore(f *testing.F) {
 				f.Fatal(err)
 			}
 			if i == 0 {
-				err = o.Tell(trial.ID, 1, cmbo.WithNoise(0.1))
+				err = o.Tell(trial.ID, 1, cmbo.WithNoise(0.1), cmbo.Outputs{"seconds": 3})
 			} else if i == 1 {
 				err = o.Cancel(trial.ID)
 			}

@@ -93,6 +93,7 @@ func TestPanicsChangeNothing(t *testing.T) {
 	bary := learn(t, list, family(4, 6), append(few, cmbo.WithVariant(cmbo.WssClusWssCMPBary))...)
 	known := learn(t, box, family(4, 6), smallSets...)
 	small := cmbo.WithCandidateCounts(12, 4)
+	cost := cmbo.WithCost(func(x []float64) float64 { f.call(); return 1 + x[0] })
 	for name, tt := range map[string]struct {
 		space *cmbo.Space
 		opts  []cmbo.Option
@@ -102,6 +103,7 @@ func TestPanicsChangeNothing(t *testing.T) {
 		"surrogate box":  {box, []cmbo.Option{cmbo.WithSurrogate(fusedSurrogate{f}), small}, []cmbo.Option{cmbo.WithSurrogate(fusedSurrogate{f})}},
 		"kernel list":    {list, []cmbo.Option{cmbo.WithPriorKernel(k), cmbo.WithInitial(1)}, []cmbo.Option{cmbo.WithPriorKernel(k)}},
 		"kernel box":     {box, []cmbo.Option{cmbo.WithPriorKernel(k), cmbo.WithInitial(1), small}, []cmbo.Option{cmbo.WithPriorKernel(k)}},
+		"cost":           {list, []cmbo.Option{cost, cmbo.WithInitial(1), cmbo.WithBudget(100)}, []cmbo.Option{cost}},
 		"prior list":     {list, []cmbo.Option{cmbo.WithPrior(prior)}, nil},
 		"prior box":      {box, []cmbo.Option{cmbo.WithPrior(prior), small}, nil},
 		"barycentre box": {box, []cmbo.Option{cmbo.WithPrior(bary), small}, nil},

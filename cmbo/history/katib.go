@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/space"
@@ -27,6 +28,9 @@ type Katib struct {
 	// Outputs names further metrics, which become the Outputs of the tasks: of each the value
 	// by its strategy, without one the latest. One that is not a finite number is missing.
 	Outputs []string
+	// Seconds, if it is not empty, names an output for the time from a trial's start to its
+	// completion, what it cost say; one that says neither, or less than a second, lacks it.
+	Seconds string
 	// Direction makes the values of all tasks go one way: those of experiments of the
 	// other direction change their sign. Unset takes them as recorded, and the
 	// experiments must agree.
@@ -82,8 +86,8 @@ func (k Katib) Read(r io.Reader) (*KatibResult, error) {
 		k.Limits.String = 2 << 20 // objects of a cluster have no more than 1.5 MiB
 	}
 	for _, name := range k.Outputs {
-		if err := space.CheckOutputName(name); err != nil {
-			return nil, fmt.Errorf("%w: Outputs: %w", cmbo.ErrOption, err)
+		if err := space.CheckOutputName(name); err != nil || name == k.Seconds {
+			return nil, fmt.Errorf("%w: Outputs: %q is not a name for an output, or that of Seconds", cmbo.ErrOption, name)
 		}
 	}
 	limits, err := k.Limits.filled()
@@ -144,6 +148,7 @@ type katibTrial struct {
 	assignments           map[string]string
 	conditions            []string                     // those that are true
 	observed              map[string]map[string]string // by metric: name, min, max and latest
+	start, completion     string
 }
 
 // item reads an object: a trial, or, outermost, maybe a list.
@@ -289,6 +294,10 @@ func (t *katibTrial) status(k *katibReader) func(string) error {
 					t.conditions = append(t.conditions, m["type"])
 				}
 			})
+		case "startTime":
+			return k.word(&t.start)
+		case "completionTime":
+			return k.word(&t.completion)
 		case "observation":
 			t.observed = make(map[string]map[string]string)
 			return k.object(func(name string) error {
@@ -386,6 +395,13 @@ func (k *katibReader) trial(t *katibTrial, line int) error {
 	for _, name := range k.Outputs {
 		if v, e := number(t.valueOf(name, "latest"), cmbo.ErrNotFinite); e == nil && checkValue(v) == nil {
 			r.output(name, v)
+		}
+	}
+	if k.Seconds != "" {
+		start, bad := time.Parse(time.RFC3339, t.start)
+		end, worse := time.Parse(time.RFC3339, t.completion)
+		if s := end.Sub(start).Seconds(); bad == nil && worse == nil && s > 0 {
+			r.output(k.Seconds, s)
 		}
 	}
 	r.x = make([]float64, len(k.columns))

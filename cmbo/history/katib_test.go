@@ -123,6 +123,33 @@ func trialJSON(replace ...string) string {
 "status": {"conditions": [{"type": "Succeeded", "status": "True"}], "observation": {"metrics": [{"name": "loss", "min": "1", "max": "3", "latest": "2"}]}}}`)
 }
 
+// Seconds are those from a trial's start to its completion, where both are known.
+func TestKatibSeconds(t *testing.T) {
+	s, err := cmbo.NewSpace(cmbo.Float("x", 0, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const status = `"status": {"conditions"`
+	var text string
+	for i, times := range []string{
+		`"startTime": "2026-03-01T10:00:58Z", "completionTime": "2026-03-01T10:01:07Z", `, `"startTime": "2026-03-01T10:00:00Z", `,
+		`"startTime": "2026-03-01T10:00:00Z", "completionTime": "2026-03-01T11:00:00+01:00", `, `"startTime": "2026-03-01T10:00:00Z", "completionTime": "soon", `,
+	} {
+		text += trialJSON(`"t1"`, fmt.Sprintf(`"t%d"`, i), status, `"status": {`+times+`"conditions"`)
+	}
+	got, err := history.Katib{Space: s, Seconds: "seconds", Outputs: []string{"loss"}}.Read(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	outputs := got.Tasks[0].Outputs
+	if v := outputs["seconds"]; len(v) != 4 || v[0] != 9 || !math.IsNaN(v[1]) || !math.IsNaN(v[2]) || !math.IsNaN(v[3]) || len(outputs["loss"]) != 4 {
+		t.Errorf("outputs %v", outputs)
+	}
+	if _, err := (history.Katib{Space: s, Seconds: "loss", Outputs: []string{"loss"}}).Read(strings.NewReader(text)); !errors.Is(err, cmbo.ErrOption) {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestKatibTrials(t *testing.T) {
 	s, err := cmbo.NewSpace(cmbo.Float("x", 0, 1))
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/space"
 )
 
 // A Direction says whether small or large values are the good ones.
@@ -46,6 +47,9 @@ type Optuna struct {
 	Direction Direction
 	// Pruned takes pruned trials, too, with the last value they reported.
 	Pruned bool
+	// Seconds, if it is not empty, names an output for the time from a trial's start to its
+	// end, what it cost say; a trial that lacks one of the two lacks it.
+	Seconds string
 	// Widen has an inferred space take in ranges and lists of choices that
 	// differ between trials; without it they are an error.
 	Widen bool
@@ -116,6 +120,9 @@ type Study struct {
 func (o Optuna) Read(r io.Reader) (*OptunaResult, error) {
 	if o.Direction > Maximize {
 		return nil, fmt.Errorf("%w: unknown %s", cmbo.ErrOption, o.Direction)
+	}
+	if err := space.CheckOutputName(o.Seconds); o.Seconds != "" && err != nil {
+		return nil, fmt.Errorf("%w: Seconds: %w", cmbo.ErrOption, err)
 	}
 	limits, err := o.Limits.filled()
 	if err != nil {
@@ -208,7 +215,7 @@ func (s *study) collect(out *collector, flip bool) error {
 		if flip {
 			y = -y
 		}
-		out.add(s.name, x, y, 0, nil)
+		out.add(s.name, x, y, 0, t.outputs(s.seconds))
 	}
 	for _, t := range s.failures {
 		if x, bad := t.point(s, cols, params, out.result.Space); bad == nil {

@@ -55,6 +55,8 @@ type operation struct {
 	Step         *int64          `json:"step"`
 	Intermediate json.RawMessage `json:"intermediate_value"`
 	Steps        json.RawMessage `json:"intermediate_values"`
+	Start        json.RawMessage `json:"datetime_start"`
+	End          json.RawMessage `json:"datetime_complete"`
 }
 
 // study is a study as the operations so far make it.
@@ -64,6 +66,7 @@ type study struct {
 	directions []Direction
 	wanted     bool
 	deleted    bool
+	seconds    string                   // of the Optuna that reads it
 	params     map[string]int           // index of a parameter by its name
 	first      map[string]*distribution // what later ones must be compatible with
 	trials     []*trial                 // by number
@@ -212,7 +215,7 @@ func (j *journal) createStudy(op *operation, line int) *RowError {
 	}
 	s := &study{
 		name: *op.StudyName, line: line, wanted: j.Studies == nil || slices.Contains(j.Studies, *op.StudyName),
-		params: make(map[string]int), first: make(map[string]*distribution),
+		seconds: j.Seconds, params: make(map[string]int), first: make(map[string]*distribution),
 	}
 	for _, d := range op.Directions {
 		if d < 0 || d > int(Maximize) {
@@ -237,6 +240,7 @@ func (j *journal) deleteStudy(s *study) {
 // createTrial makes a trial that runs, or one in whatever state it was added.
 func (j *journal) createTrial(s *study, op *operation, line int) *RowError {
 	t := &trial{study: s, number: len(s.trials), line: line}
+	t.mark(op)
 	if op.State != nil {
 		if t.state = *op.State; t.state < 0 || t.state >= numStates {
 			return rowErrorf(cmbo.ErrCorrupt, "unknown").in("state", fmt.Sprint(t.state))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gocmbo/cmbo/cmbo"
 )
@@ -33,6 +34,31 @@ type trial struct {
 	values   []json.RawMessage
 	step     int64 // of last
 	last     json.RawMessage
+
+	start, end time.Time // zero where it is not known
+}
+
+// mark takes the times that an operation has; what is none counts as not known.
+func (t *trial) mark(op *operation) {
+	for _, m := range []struct {
+		to   *time.Time
+		from json.RawMessage
+	}{{&t.start, op.Start}, {&t.end, op.End}} {
+		var text string
+		if json.Unmarshal(m.from, &text) == nil {
+			if at, err := time.Parse("2006-01-02T15:04:05", text); err == nil {
+				*m.to = at
+			}
+		}
+	}
+}
+
+// outputs returns the seconds that the trial took, under a name, nil for none.
+func (t *trial) outputs(seconds string) map[string]float64 {
+	if s := t.end.Sub(t.start).Seconds(); seconds != "" && !t.start.IsZero() && !t.end.IsZero() && s > 0 {
+		return map[string]float64{seconds: s}
+	}
+	return nil
 }
 
 // setting is the value of a parameter in a trial.
@@ -52,6 +78,7 @@ func (t *trial) setState(j *journal, op *operation, line int) *RowError {
 	if state < 0 || state >= numStates {
 		return rowErrorf(cmbo.ErrCorrupt, "unknown").in("state", fmt.Sprint(state))
 	}
+	t.mark(op)
 	if state == running && t.state == running {
 		return nil
 	}

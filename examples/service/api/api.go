@@ -227,6 +227,8 @@ type File struct {
 	// Outputs names, by output, the columns or keys of further values, empty where they are
 	// called like it; of Katib its names are metrics. An Optuna journal has none.
 	Outputs map[string]string `json:"outputs,omitempty"`
+	// Seconds names an output for the time that a trial of an Optuna journal or of Katib took.
+	Seconds string `json:"seconds,omitempty"`
 	// Separator is between the fields of a CSV file, a comma by default;
 	// DecimalComma reads 0,5 as a half.
 	Separator    string `json:"separator,omitempty"`

@@ -79,7 +79,7 @@ func readFile(space *cmbo.Space, f *api.File, minimize bool, l *Limits) (*histor
 		direction = history.Minimize
 	}
 	if f.Format == api.FormatOptuna {
-		o := history.Optuna{Space: space, Studies: f.Studies, Direction: direction, Pruned: f.Pruned, Policy: policy}
+		o := history.Optuna{Space: space, Studies: f.Studies, Direction: direction, Pruned: f.Pruned, Seconds: f.Seconds, Policy: policy}
 		read, err := o.Read(strings.NewReader(f.Text))
 		if err != nil {
 			return nil, err
@@ -99,7 +99,7 @@ func readFile(space *cmbo.Space, f *api.File, minimize bool, l *Limits) (*histor
 		j.Mapping.Outputs = f.Outputs
 		return j.Read(strings.NewReader(f.Text))
 	case api.FormatKatib:
-		read, err := history.Katib{Space: space, Metric: f.Value, Outputs: slices.Sorted(maps.Keys(f.Outputs)), Direction: direction, Policy: policy}.Read(strings.NewReader(f.Text))
+		read, err := history.Katib{Space: space, Metric: f.Value, Outputs: slices.Sorted(maps.Keys(f.Outputs)), Seconds: f.Seconds, Direction: direction, Policy: policy}.Read(strings.NewReader(f.Text))
 		if err != nil {
 			return nil, err
 		}

@@ -180,6 +180,15 @@ func TestOutputs(t *testing.T) {
 	if again.Tasks != 5 || !reflect.DeepEqual(again.Outputs, []string{"parts", "seconds"}) {
 		t.Errorf("learned %+v", again)
 	}
+	journal := `{"op_code":0,"study_name":"o","directions":[1]}` + "\n"
+	for i := range 3 {
+		journal += fmt.Sprintf(`{"op_code":4,"study_id":0,"datetime_start":"2026-03-01T10:00:00","state":1,"values":[%d],"datetime_complete":"2026-03-01T10:00:0%d","params":{"x":0.%d},`+
+			`"distributions":{"x":"{\"name\":\"FloatDistribution\",\"attributes\":{\"low\":0.0,\"high\":1.0,\"log\":false,\"step\":null}}"}}`+"\n", i, i+1, 2*i+1)
+	}
+	timed, err := c.LearnPrior(t.Context(), &api.NewPrior{Learn: api.Learn{Minimize: true, Files: []api.File{{Format: api.FormatOptuna, Text: journal, Seconds: "seconds"}}}})
+	if err != nil || !reflect.DeepEqual(timed.Outputs, []string{"seconds"}) {
+		t.Errorf("learned %+v, %v", timed, err)
+	}
 	bad := 0.0
 	for _, o := range []api.Options{{Outputs: []api.Output{{Name: "a"}, {Name: "a"}}}, {Budget: &bad}} {
 		_, err = c.CreateStudy(t.Context(), &api.NewStudy{ID: "bad", Space: space, Options: o})
