@@ -1,10 +1,13 @@
 package cmbo
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"math"
 	"testing"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/stretchr/testify/require"
 )
 
@@ -62,6 +65,29 @@ func TestMeanWorth(t *testing.T) {
 		require.Zero(t, c.meanWorth(-50, 0.1))
 		require.False(t, math.IsNaN(c.meanWorth(1, 0)))
 		require.LessOrEqual(t, c.meanWorth(1, 1e4), math.MaxFloat64)
+	}
+}
+
+// A log with a value that its run excludes is damaged.
+func TestRestoreChecksPositive(t *testing.T) {
+	box, err := UnitCube(1)
+	require.NoError(t, err)
+	for _, y := range []float64{1, 0} {
+		o, err := New(box)
+		require.NoError(t, err)
+		require.NoError(t, o.Observe([]float64{0.5}, y))
+		s, err := o.snapshot()
+		require.NoError(t, err)
+		s.Options.Positive = true
+		state, err := json.Marshal(s)
+		require.NoError(t, err)
+		_, err = Restore(bytes.NewReader(runlog.SealState(state)))
+		if y > 0 {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorIs(t, err, ErrCorrupt)
+		require.ErrorContains(t, err, "value 0 is not positive")
 	}
 }
 

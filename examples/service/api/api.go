@@ -94,9 +94,10 @@ type NewStudy struct {
 type Options struct {
 	Seed          *uint64  `json:"seed,omitempty"`
 	Minimize      bool     `json:"minimize,omitempty"`
-	Acquisition   string   `json:"acquisition,omitempty"` // EI, which is the default, UCB(beta), PI, MaxValuePI or Thompson
-	Variant       string   `json:"variant,omitempty"`     // with a prior that was learned for a variant
-	Weights       string   `json:"weights,omitempty"`     // likewise: how its prototypes are weighed, as in cmbo.WithWeights
+	Positive      bool     `json:"positive_values,omitempty"` // models see logarithms: see cmbo.WithPositiveValues
+	Acquisition   string   `json:"acquisition,omitempty"`     // EI, which is the default, UCB(beta), PI, MaxValuePI or Thompson
+	Variant       string   `json:"variant,omitempty"`         // with a prior that was learned for a variant
+	Weights       string   `json:"weights,omitempty"`         // likewise: how its prototypes are weighed, as in cmbo.WithWeights
 	Jitter        *float64 `json:"jeffreys_jitter,omitempty"`
 	YPolicy       string   `json:"y_policy,omitempty"`
 	Initial       *int     `json:"initial,omitempty"`
@@ -131,6 +132,9 @@ type Learn struct {
 	Studies  []string `json:"studies,omitempty"`
 	Seed     *uint64  `json:"seed,omitempty"`
 	Minimize bool     `json:"minimize,omitempty"`
+	// Positive says that all values are above 0: see cmbo.WithPositiveValues. Studies with the
+	// prior take it over.
+	Positive bool `json:"positive_values,omitempty"`
 	// Variant chooses the paper's method and a variant of it, such as
 	// WssClus_WssCMP. Without it the library's default is learned, the
 	// hierarchical prior.

@@ -9,13 +9,16 @@ import (
 
 // sharedOptions turns what requests for studies and for priors have in common
 // into cmbo's options.
-func sharedOptions(seed *uint64, minimize bool, variant, policy string, ard bool) ([]cmbo.SharedOption, error) {
+func sharedOptions(seed *uint64, minimize, positive bool, variant, policy string, ard bool) ([]cmbo.SharedOption, error) {
 	var opts []cmbo.SharedOption
 	if seed != nil {
 		opts = append(opts, cmbo.WithSeed(*seed))
 	}
 	if minimize {
 		opts = append(opts, cmbo.WithMinimize())
+	}
+	if positive {
+		opts = append(opts, cmbo.WithPositiveValues())
 	}
 	if variant != "" {
 		v, err := cmbo.ParseVariant(variant)
@@ -39,7 +42,7 @@ func sharedOptions(seed *uint64, minimize bool, variant, policy string, ard bool
 
 // runOptions turns a request's options into cmbo's.
 func runOptions(o *api.Options, l *Limits) ([]cmbo.Option, error) {
-	shared, err := sharedOptions(o.Seed, o.Minimize, o.Variant, o.YPolicy, o.ARD)
+	shared, err := sharedOptions(o.Seed, o.Minimize, o.Positive, o.Variant, o.YPolicy, o.ARD)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +117,7 @@ func runOptions(o *api.Options, l *Limits) ([]cmbo.Option, error) {
 
 // learnOptions turns a request's options into cmbo's.
 func learnOptions(q *api.Learn, l *Limits) ([]cmbo.LearnOption, error) {
-	shared, err := sharedOptions(q.Seed, q.Minimize, q.Variant, q.YPolicy, q.ARD)
+	shared, err := sharedOptions(q.Seed, q.Minimize, q.Positive, q.Variant, q.YPolicy, q.ARD)
 	if err != nil {
 		return nil, err
 	}

@@ -209,6 +209,34 @@ func learnOther(t *testing.T) *cmbo.Prior {
 	return p
 }
 
+// Where values are said to be positive, others are refused, and the prior says it to its studies.
+func TestPositiveValues(t *testing.T) {
+	m := open(t, study.Config{Dir: t.TempDir()})
+	task := api.Task{ID: "past", X: []api.Row{{0.1}, {0.5}, {0.9}}, Y: api.Row{1, 10, 0.1}}
+	prior, err := m.LearnPrior(t.Context(), &api.NewPrior{Name: "p", Space: unitSpace(t), Learn: api.Learn{Tasks: []api.Task{task}, Positive: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range []*api.NewStudy{
+		{ID: "alone", Space: unitSpace(t), Options: api.Options{Positive: true}},
+		{ID: "after", Space: unitSpace(t), Prior: prior.Digest},
+	} {
+		s, _, err := m.Create(t.Context(), q.ID, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for y, want := range map[float64]error{-1: cmbo.ErrNotFinite, 2: nil} {
+			if _, _, err := do(t.Context(), s, "", twin.Op{Kind: "observe", X: []float64{0.3}, Y: y}); !errors.Is(err, want) {
+				t.Errorf("%s: value %g: %v", q.ID, y, err)
+			}
+		}
+	}
+	task.Y[1] = 0
+	if _, err := m.LearnPrior(t.Context(), &api.NewPrior{Space: unitSpace(t), Learn: api.Learn{Tasks: []api.Task{task}, Positive: true}}); !errors.Is(err, cmbo.ErrNotFinite) {
+		t.Errorf("a past value of 0: %v", err)
+	}
+}
+
 // What studies have observed is something to learn from.
 func TestLearnFromStudies(t *testing.T) {
 	m := open(t, study.Config{Dir: t.TempDir()})
