@@ -353,3 +353,38 @@ func TestEvidenceWeights(t *testing.T) {
 	sum := density[0] + density[1]
 	require.InDeltaSlice(t, []float64{density[0] / sum, density[1] / sum}, w, 1e-12)
 }
+
+// Tasks that are added to values of one scale, or to scores by rank, stay on the scale of those
+// known already.
+func TestAddKeepsTheScale(t *testing.T) {
+	s, tasks := encoded(t, 3, 9)
+	for i := range tasks[2].Y {
+		tasks[2].Y[i] *= 1000
+	}
+	for y, same := range map[YPolicy]bool{RawValues: true, Copula: true, ZScore: false} {
+		p, err := Learn(context.Background(), s, tasks[:2], WithYPolicy(y))
+		require.NoError(t, err)
+		p, err = p.Add(context.Background(), tasks[2:])
+		require.NoError(t, err)
+		known := p.learned.(*hierarchicalPrior).Tasks()
+		require.Len(t, known, 3)
+		require.Equal(t, same, known[0].Scale == known[2].Scale && known[0].Shift == known[2].Shift, "%s", y)
+	}
+}
+
+// Acquisitions other than the expected improvement see the moments of the default's mixture.
+func TestDefaultScoresMoments(t *testing.T) {
+	s, tasks := encoded(t, 3, 9)
+	p, err := Learn(context.Background(), s, tasks[:2])
+	require.NoError(t, err)
+	o, err := New(s, WithPrior(p), WithAcquisition(UCB(2)))
+	require.NoError(t, err)
+	require.NoError(t, o.Observe(tasks[2].X[0], tasks[2].Y[0]))
+	_, err = o.Ask(context.Background())
+	require.NoError(t, err)
+	step, ok := o.LastStep()
+	require.True(t, ok)
+	for i, mean := range step.Mean {
+		require.InDelta(t, mean+2*step.SD[i], step.Scores[i], 1e-12)
+	}
+}
