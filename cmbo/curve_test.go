@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -166,13 +167,15 @@ func TestCurvesRestored(t *testing.T) {
 // from the sixth on; a good one never is. A trial that was stopped is no observation, is not
 // the best and is not proposed again; its estimate is near its end.
 func TestReportStops(t *testing.T) {
-	for _, k := range curved(t)[:4] {
+	list, _ := grid(t, 6)
+	logs := learn(t, list, curvedFamily(5, 12), append(slices.Clip(smallSets), cmbo.WithPositiveValues())...)
+	for _, k := range append(curved(t)[:4], kit{"positive", list, []cmbo.Option{cmbo.WithPrior(logs)}, nil}) {
 		t.Run(k.name, func(t *testing.T) {
 			f := bump([]float64{0.3, 0.3})
 			r := rng.Stream(4, "stops")
 			o := newOptimizer(t, k.space, append(k.opts[:len(k.opts):len(k.opts)], cmbo.WithSeed(2))...)
 			stops, missed, told := 0, 0, 0
-			known := k.name == "past" || k.name == "past box"
+			known := k.name == "past" || k.name == "past box" || k.name == "positive"
 			first := -1
 			seen := make(map[string]bool)
 			for range 20 {
@@ -316,6 +319,19 @@ func TestReportErrors(t *testing.T) {
 	task, err := o.Task("t")
 	require.NoError(t, err)
 	require.Len(t, task.Failed, 1)
+
+	box, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	positive := newOptimizer(t, box, cmbo.WithPositiveValues())
+	first, err := positive.Ask(ctx)
+	require.NoError(t, err)
+	_, err = positive.Report(ctx, first.ID, 1, 0)
+	require.ErrorIs(t, err, cmbo.ErrNotFinite)
+	require.Len(t, positive.Open(), 1)
+	bad := curvedFamily(2, 10)
+	bad[1].Curves[2].Values[0] = -1
+	_, err = cmbo.Learn(ctx, box, bad, cmbo.WithPositiveValues())
+	require.ErrorIs(t, err, cmbo.ErrNotFinite)
 
 	// A damaged log is refused.
 	for from, to := range map[string]string{

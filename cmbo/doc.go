@@ -29,7 +29,8 @@
 // Optimizer, may be called from any goroutine.
 //
 // Evaluations may bring further values, told with the first as [Outputs]. [WithOutput]
-// declares them, and limits that they have to hold.
+// declares them, and limits that they have to hold. Those that show their value step by step
+// are told by [Optimizer.Report] when to stop.
 //
 // Larger values are better unless [WithMinimize] is given. Rows and values are
 // copied at the door; what is returned is the caller's.

@@ -15,7 +15,7 @@ import (
 // one of them.
 var sentinels = []error{
 	cmbo.ErrDimension, cmbo.ErrNotFinite, cmbo.ErrOutOfSpace, cmbo.ErrSpace, cmbo.ErrNoTasks, cmbo.ErrTask,
-	cmbo.ErrOutput, cmbo.ErrOption, cmbo.ErrPriorMismatch, cmbo.ErrNoCandidates, cmbo.ErrUnknownTrial, cmbo.ErrTrialClosed, cmbo.ErrNumerical,
+	cmbo.ErrOutput, cmbo.ErrStep, cmbo.ErrOption, cmbo.ErrPriorMismatch, cmbo.ErrNoCandidates, cmbo.ErrUnknownTrial, cmbo.ErrTrialClosed, cmbo.ErrNumerical,
 }
 
 func checkError(t *testing.T, err error) {
@@ -59,6 +59,7 @@ func FuzzTell(f *testing.F) {
 	f.Add([]byte{0, 0, 1, 1, 16, 0, 0, 1, 2, 32, 2, 3, 5, 1, 1})
 	f.Add([]byte{3, 1, 0, 0, 0, 0, 0, 0, 0, 0xf8, 0x7f, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0xf0, 0x7f})
 	f.Add([]byte{4, 9, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 16, 1, 3, 16})
+	f.Add([]byte{1, 0, 7, 1, 1, 16, 7, 1, 2, 32, 8, 1, 0, 7, 2, 5, 0, 0, 0, 0, 0, 0, 0, 0xf8, 0x7f, 0, 7, 3, 5, 8, 8, 3, 8, 3})
 	f.Add([]byte{16, 0, 0, 1, 1, 0, 32, 1, 2, 0, 16, 0, 0, 1, 3, 0, 16, 1, 4, 0, 8, 0, 0, 6})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r := &reader{b: b}
@@ -93,7 +94,27 @@ func FuzzTell(f *testing.F) {
 			if len(r.b) == 0 {
 				break
 			}
-			switch r.byte() % 7 {
+			switch r.byte() % 9 {
+			case 7:
+				id := int(r.byte() % 16)
+				p, err := o.Report(ctx, id, int(int8(r.byte())), r.float())
+				checkError(t, err)
+				if p.Diverged != (err == nil && p.Stop && math.IsNaN(p.Best)) || p.Diverged && !open[id] {
+					t.Fatalf("%v, %v", p, err)
+				}
+				if p.Diverged {
+					delete(open, id)
+				}
+			case 8:
+				id := int(r.byte() % 16)
+				err := o.TellStopped(ctx, id)
+				checkError(t, err)
+				if err == nil {
+					if !open[id] {
+						t.Fatalf("trial %d was stopped without being open", id)
+					}
+					delete(open, id)
+				}
 			case 6:
 				_, err := o.Outlook(ctx)
 				checkError(t, err)

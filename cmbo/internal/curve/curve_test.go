@@ -186,6 +186,23 @@ func TestLawIsCautious(t *testing.T) {
 	assert.False(t, ok, "ends that are all equal")
 }
 
+// What takes less than half of the variance of all ends off says less than they do.
+func TestEvidenceThatSaysLittle(t *testing.T) {
+	for _, c := range []struct {
+		residual float64
+		ok       bool
+	}{{0.5, false}, {0.49, true}} {
+		l := Law{to: Scale{0, 1, math.Inf(-1)}, n: 100, svv: math.Inf(1), residual: c.residual, ends: 1}
+		_, variance := l.End(0)
+		_, noise, ok := l.Evidence(0)
+		assert.Equal(t, c.ok, ok)
+		if ok {
+			assert.InDelta(t, variance/(1-variance), noise, 1e-12)
+			assert.Less(t, noise, 1.0)
+		}
+	}
+}
+
 // The scale of a task is that of its values with low ones brought nearer.
 func TestStandardize(t *testing.T) {
 	y := []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, -1e18}

@@ -16,6 +16,7 @@ var groups = []group{
 	{"acq", []string{"cmbo/acq/*.go", "cmbo/acquisition.go"}, []suite{{"./cmbo/acq", ""}, {"./cmbo", "Acquisition|Optimizer|Golden"}}},
 	{"transfer", []string{"cmbo/transfer.go"}, []suite{{"./cmbo", "Transfer|Verdict|Focus|CheckByHand|CheckSays|OutputsExplained"}}},
 	{"success", []string{"cmbo/success.go", "cmbo/consult.go"}, []suite{{"./cmbo", "Fail|Success|Conform|InfiniteScores|Multiply|Lead|Progress|Hedge|Constraint|DefaultTrace"}}},
+	{"curve", []string{"cmbo/curve.go", "cmbo/internal/curve/*.go"}, []suite{{"./cmbo/internal/curve", ""}, {"./cmbo", "Report|Curves|Stopped"}}},
 	{"check", []string{"cmbo/check.go"}, []suite{{"./cmbo", "Check"}}},
 	{"forecast", []string{"cmbo/forecast.go"}, []suite{{"./cmbo", "Calibration|Forecast|Outlook|OutputsExplained"}}},
 	{"explain", []string{"cmbo/explain.go"}, []suite{{"./cmbo", "Explain|Outlook|Theorem|RegretBound"}}},
