@@ -18,8 +18,9 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// hopeless is the share of its chance to become the best that a trial has to keep: README.md
-// of examples/hpob has what other shares do.
+// hopeless is the share of its chance to become the best that a trial has to keep. A smaller
+// one stops later, and less often what would have become the best, which is not proposed
+// again.
 const hopeless = 0.1
 
 // A Prospect is what is known of the end of an evaluation that is under way, and the advice
