@@ -47,6 +47,12 @@ func configPrior(t *testing.T, opts ...LearnOption) (*Space, *Prior) {
 // has to say here how it is set, and by which options it is given again.
 func TestSnapshotHoldsConfig(t *testing.T) {
 	box, p := configPrior(t)
+	tasks := randomTasks("described", 3, 5, 2)
+	for i := range tasks {
+		tasks[i].Context = Context{"size": i}
+	}
+	described, err := Learn(context.Background(), box, tasks, WithIndexPoints(5))
+	require.NoError(t, err)
 	journal := WithJournal(func([]byte) error { return nil })
 	fields := map[string]struct{ opts, again []Option }{
 		"seed":        {opts: []Option{WithSeed(7)}},
@@ -68,6 +74,7 @@ func TestSnapshotHoldsConfig(t *testing.T) {
 		"outputs":     {opts: []Option{WithOutput("b"), WithOutput("a", Optional())}},
 		"cost":        {[]Option{WithCost(norm1)}, []Option{WithCost(norm1)}},
 		"budget":      {opts: []Option{WithBudget(9)}},
+		"context":     {[]Option{WithPrior(described), WithContext(Context{"size": 3})}, []Option{WithPrior(described)}},
 		"sobol":       {opts: []Option{WithCandidateCounts(17, 200)}},
 		"local":       {opts: []Option{WithCandidateCounts(1000, 9)}},
 	}

@@ -25,7 +25,7 @@ import (
 // than the current one is read.
 const (
 	priorMagic   = "cmboprior"
-	priorVersion = 10
+	priorVersion = 11
 )
 
 // Encode writes the prior in a compact binary form, piece by piece: deterministic bytes,

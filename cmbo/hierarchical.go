@@ -73,7 +73,7 @@ func (t *trainingSet) hierarchySettings() (hierarchy.Settings, error) {
 func (t *trainingSet) hierarchyTasks() []hierarchy.Task {
 	tasks := make([]hierarchy.Task, len(t.tasks))
 	for i, k := range t.tasks {
-		tasks[i] = hierarchy.Task{ID: k.ID, X: k.X, Z: k.Y, Noise: k.Noise, Shift: k.Shift, Scale: k.Scale}
+		tasks[i] = hierarchy.Task{ID: k.ID, X: k.X, Z: k.Y, Noise: k.Noise, Shift: k.Shift, Scale: k.Scale, Context: k.Context}
 		if t.config.y == Copula { // scores by rank are the values of a run, too, without an offset and a scale behind them
 			tasks[i].Shift, tasks[i].Scale = 0, 1
 		}
@@ -133,7 +133,7 @@ func (p *hierarchicalPrior) kind() priorKind { return kindHierarchy }
 func (p *hierarchicalPrior) facts() facts {
 	f := facts{total: p.Total(), noise: p.Base().NoiseVariance, index: p.Grid()}
 	for _, t := range p.Tasks() {
-		f.tasks = append(f.tasks, taskPoints{ID: t.ID, X: points.First(t.X, len(t.Z)-t.Failed)})
+		f.tasks = append(f.tasks, taskPoints{ID: t.ID, X: points.First(t.X, len(t.Z)-t.Failed), Context: t.Context})
 	}
 	return f
 }
@@ -152,6 +152,9 @@ func (p *hierarchicalPrior) fill(prior *Prior, c *runConfig) error {
 		return fmt.Errorf("%w: it was learned with the y policy %s, from which the scale of the target is inferred, not %s", ErrPriorMismatch, prior.config.y, c.y)
 	}
 	c.y = y
+	if err := p.CheckContext(c.context); err != nil {
+		return optionErrorf("%s: %v", optContext, err)
+	}
 	return nil
 }
 
@@ -172,7 +175,11 @@ func (p *hierarchicalPrior) surrogate(c *runConfig) (Surrogate, error) {
 	if p.space != nil {
 		x = p.space.Encoded()
 	}
-	return &hierarchicalRun{Bound: hierarchy.NewBound(hierarchy.NewRun(p.Model, p.Settings(), c.noise, c.parallelism), c.parts(), x, p.at)}, nil
+	m, err := p.At(context.Background(), c.context)
+	if err != nil {
+		return nil, modelError(context.Background(), err)
+	}
+	return &hierarchicalRun{Bound: hierarchy.NewBound(hierarchy.NewRun(m, p.Settings(), c.noise, c.parallelism), c.parts(), x, p.at)}, nil
 }
 
 // hierarchicalRun makes a [Surrogate] of the hierarchical prior.

@@ -210,6 +210,9 @@ func (t *trainingSet) take(tasks []Task) error {
 		t.labelled = append(t.labelled, hierarchy.LabelledTask(k.ID, t.space.EncodeAll(k.X), t.space.EncodeAll(k.Failed)))
 		t.failures += len(k.Failed)
 	}
+	if err := checkContexts(t.knownTasks(), tasks); err != nil {
+		return err
+	}
 	// Failures alone tell a model of values nothing.
 	tasks = slices.DeleteFunc(tasks, func(t Task) bool { return len(t.X) == 0 })
 	if len(tasks) == 0 && t.known == nil {
@@ -229,6 +232,13 @@ func (t *trainingSet) take(tasks []Task) error {
 	return nil
 }
 
+func (t *trainingSet) knownTasks() []taskPoints {
+	if t.known == nil {
+		return nil
+	}
+	return t.known.facts.tasks
+}
+
 // add adds a task of values, with the points that failed, nil for none.
 func (t *trainingSet) add(k model.Task, failed *linalg.Dense) {
 	t.tasks, t.failed = append(t.tasks, k), append(t.failed, failed)
@@ -246,7 +256,7 @@ func (c *learnConfig) scaled(s *Space, k *Task) (model.Task, *linalg.Dense) {
 		y, noise = scaling.CompressLow(y, noise)
 	}
 	v := c.y.fit(y)
-	return model.Task{ID: k.ID, X: s.EncodeAll(k.X), Y: v.Z, Noise: v.NoiseVariances(noise), Shift: v.Shift, Scale: v.Scale}, failed
+	return model.Task{ID: k.ID, X: s.EncodeAll(k.X), Y: v.Z, Noise: v.NoiseVariances(noise), Shift: v.Shift, Scale: v.Scale, Context: k.Context}, failed
 }
 
 // learn has the model of the configuration learn from the tasks.

@@ -363,6 +363,10 @@ func (c *census) add(k *Task) {
 		b = fmt.Appendf(b, "%t%v", c.Stopped, c.Steps)
 		floats(c.Values)
 	}
+	for _, name := range slices.Sorted(maps.Keys(k.Context)) {
+		text(name)
+		text(fmt.Sprintf("%T %v", k.Context[name], k.Context[name]))
+	}
 	one := census{tasks: 1, valued: int64(min(len(k.X), 1))}
 	h := sha256.Sum256(b)
 	for i := range one.sum {
@@ -413,6 +417,7 @@ func (k *keptTasks) add(seed uint64, t Task) error {
 	one.task.X, one.task.Failed = rowsOf(t.X), rowsOf(t.Failed)
 	one.task.Y, one.task.NoiseVariance = slices.Clone(t.Y), slices.Clone(t.NoiseVariance)
 	one.task.Outputs, one.task.Curves = maps.Clone(t.Outputs), space.CloneCurves(t.Curves)
+	one.task.Context = maps.Clone(t.Context)
 	for name, column := range t.Outputs {
 		one.task.Outputs[name] = slices.Clone(column)
 	}

@@ -19,7 +19,7 @@ import (
 // unless it is a shard of a later pass, and the moments and sums of a later pass.
 const (
 	learnerMagic   = "cmbolearner"
-	learnerVersion = 4
+	learnerVersion = 5
 )
 
 // Encode writes the learner in a binary form, versioned and checksummed, whose bytes are
@@ -61,6 +61,7 @@ func (l *Learner) encode(e *codec.Encoder) error {
 				}
 			}
 			encodeCurves(e, t.Curves)
+			e.Context(t.Context)
 		}
 	}
 	e.Bool(l.sums != nil)
@@ -253,6 +254,7 @@ func (l *Learner) readKept(d *codec.Decoder) error {
 			t.Outputs[name] = column
 		}
 		t.Curves = decodeCurves(d)
+		t.Context = d.Context()
 		d.AddRows(t.ID, len(t.X)+len(t.Failed))
 		if d.Err == nil {
 			d.Err = d.Ctx.Err()

@@ -427,7 +427,7 @@ func (o *Optimizer) Task(id string) (Task, error) {
 	if id == "" {
 		return Task{}, space.Errorf(ErrTask, "empty ID")
 	}
-	t := Task{ID: id, Params: o.space.Params()}
+	t := Task{ID: id, Params: o.space.Params(), Context: maps.Clone(o.config.context)}
 	for _, tr := range o.h.Trials {
 		if tr.Status == runlog.Failed {
 			t.Failed = append(t.Failed, slices.Clone(tr.X))

@@ -89,6 +89,7 @@ const (
 	optOutput
 	optCost
 	optBudget
+	optContext
 	optCheckTasks
 	optCheckEvaluations
 )
@@ -97,7 +98,7 @@ var optionNames = [...]string{
 	"WithSeed", "WithVariant", "WithMinimize", "WithPositiveValues", "WithYPolicy", "WithParallelism", "WithPriorKernel", "WithARD", "WithClusters", "WithPartitionScores",
 	"WithLabels", "WithHyperparameters", "WithClusterPoints", "WithIndexPoints", "WithProgress", "WithAblation", "WithPrior", "WithSurrogate", "WithAcquisition",
 	"WithNoiseVariance", "WithWeights", "WithJeffreysJitter", "WithInitial", "WithRepeats", "WithCandidateCounts", "WithJournal", "WithJournalMark",
-	"WithOutput", "WithCost", "WithBudget", "WithCheckTasks", "WithCheckEvaluations",
+	"WithOutput", "WithCost", "WithBudget", "WithContext", "WithCheckTasks", "WithCheckEvaluations",
 }
 
 // String returns the name of the function that makes the option.
@@ -193,6 +194,7 @@ type runConfig struct {
 	outputs     []runlog.Output // in the order of their names
 	cost        func(x []float64) float64
 	budget      float64 // 0 for none
+	context     Context // descriptors of the new task, normal
 	sobol       int     // candidates of a parameter space
 	local       int
 }
@@ -305,6 +307,9 @@ func newRunConfig(opts []Option) (*runConfig, error) {
 	}
 	if err := c.given.contradictions(runContradictions); err != nil {
 		return nil, err
+	}
+	if c.context != nil && c.prior == nil {
+		return nil, optionErrorf("%s without a Prior", optContext)
 	}
 	if id, ok := c.given.paper(); ok && c.prior == nil {
 		return nil, optionErrorf("%s without a Prior", id)

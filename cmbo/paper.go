@@ -94,6 +94,9 @@ func (p *paperPrior) facts() facts {
 
 // fill takes the y policy and the variant that the prior was learned with.
 func (p *paperPrior) fill(prior *Prior, c *runConfig) error {
+	if c.context != nil {
+		return optionErrorf("%s concerns the default, and the prior is of %s", optContext, prior.config.variant)
+	}
 	v := prior.config.variant
 	if c.variant != nil {
 		asked := *c.variant

@@ -2,6 +2,7 @@ package cmbo
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 
@@ -41,8 +42,9 @@ type told struct {
 
 // taskPoints are the points of a task in the unit cube.
 type taskPoints struct {
-	ID string
-	X  *linalg.Dense
+	ID      string
+	X       *linalg.Dense
+	Context Context
 }
 
 // learned is what a model makes of past tasks. It is immutable.
@@ -259,7 +261,7 @@ func (p *Prior) Tasks() []Task {
 	tasks := make([]Task, len(p.facts.tasks))
 	byID := make(map[string]int, len(tasks))
 	for i, s := range p.facts.tasks {
-		t := Task{ID: s.ID, Params: p.space.Params(), Y: slices.Clone(p.told[i].y), NoiseVariance: slices.Clone(p.told[i].noise), Curves: space.CloneCurves(p.told[i].curves)}
+		t := Task{ID: s.ID, Params: p.space.Params(), Y: slices.Clone(p.told[i].y), NoiseVariance: slices.Clone(p.told[i].noise), Curves: space.CloneCurves(p.told[i].curves), Context: maps.Clone(s.Context)}
 		for k := range points.Len(s.X) {
 			row, err := p.space.Decode(s.X.Row(k))
 			if err != nil {

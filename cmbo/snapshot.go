@@ -41,6 +41,7 @@ type snapshotOptions struct {
 	Outputs   []runlog.Output `json:"outputs,omitempty"`
 	KnownCost bool            `json:"known_cost,omitempty"` // by WithCost
 	Budget    *float64        `json:"budget,omitempty"`
+	Context   Context         `json:"context,omitempty"`
 }
 
 // Snapshot writes the state of the optimiser, at any moment: one line of JSON
@@ -75,7 +76,7 @@ func (o *Optimizer) snapshot() (*snapshotState, error) {
 	}
 	s.Options = snapshotOptions{
 		Seed: c.seed, Minimize: c.minimize, Positive: c.positive, YPolicy: c.y.String(), Acquisition: c.acquisition.String(), Weights: c.weights,
-		ARD: c.ard, Initial: c.initial, Repeats: c.repeats, Sobol: c.sobol, Local: c.local, Outputs: c.outputs, KnownCost: c.cost != nil,
+		ARD: c.ard, Initial: c.initial, Repeats: c.repeats, Sobol: c.sobol, Local: c.local, Outputs: c.outputs, Context: c.context, KnownCost: c.cost != nil,
 	}
 	p := &s.Options
 	if c.prior != nil {
@@ -254,6 +255,9 @@ func (s *snapshotOptions) restore(given *runConfig) (*runConfig, error) {
 	}
 	y, err := ParseYPolicy(s.YPolicy)
 	if err != nil {
+		return nil, corrupt(err)
+	}
+	if c.context, err = s.Context.Normal(); err != nil {
 		return nil, corrupt(err)
 	}
 	f, err := acq.Parse(s.Acquisition)

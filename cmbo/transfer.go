@@ -122,6 +122,8 @@ type Transfer struct {
 	// Outputs says the same of the model of each output with a limit, and of the cost, by name; nil if
 	// there is none.
 	Outputs map[string]Transfer
+	// Relation says what descriptors are worth in a run [WithContext]; nil in others.
+	Relation *Relation
 
 	ranked bool // the past ranks the points told as their values do
 }
@@ -162,6 +164,9 @@ func (t Transfer) String() string {
 		if of := t.Outputs[name]; of.Shares != nil {
 			text += "; of " + name + " " + of.words()
 		}
+	}
+	if t.Relation != nil {
+		text += "; " + t.Relation.String()
 	}
 	return text
 }
@@ -211,6 +216,13 @@ func (o *Optimizer) Transfer(ctx context.Context) (Transfer, error) {
 // transfer sums up what the models have found out, that of the objective from values y.
 func (o *draft) transfer(ctx context.Context, y []float64) (Transfer, error) {
 	t := o.model.transfer(y)
+	if o.config.context != nil {
+		r, err := o.config.prior.Relation(ctx)
+		if err != nil {
+			return t, err
+		}
+		t.Relation = &r
+	}
 	for _, m := range o.outputModels() {
 		f, ok, err := m.fit(ctx, o, false)
 		if err != nil {

@@ -24,6 +24,8 @@ import (
 //
 //	{space: {task: {"X": [[...], ...], "Y": [[v, w, ...], ...], "outputs": ["v", "w", ...]}}}
 //
+// A task's "context", {"name": number or string, ...}, becomes its Context.
+//
 // The zero value reads the only space of a file of the first kind.
 //
 // S. Pineda Arango et al., HPO-B: a large-scale reproducible benchmark for
@@ -222,7 +224,10 @@ func (t *hpobReader) task(id string) error {
 		case key == "outputs" && t.objective != "" && p.names == nil:
 			p.names = []string{}
 			return t.array(p.outputName)
-		case key == "X" || key == ys || key == "outputs" && t.objective != "":
+		case key == "context" && p.context == nil:
+			p.context = make(cmbo.Context)
+			return t.object(p.descriptor)
+		case key == "X" || key == ys || key == "context" || key == "outputs" && t.objective != "":
 			return rowErrorf(cmbo.ErrCorrupt, "the key appears twice").in(key, "")
 		}
 		return t.skip()
@@ -250,14 +255,15 @@ type hpobTask struct {
 	*hpobReader
 	fileX []int32 // by row of the file: its index in x, or minus the number of its reason in badX,
 	// of which the last serves all further ones
-	fileY []float64 // NaN for a bad one
-	x     [][]float64
-	badX  []string
-	badY  map[int]string
-	rows  [][]float64    // of the file, where there are several values: NaN for one that is missing
-	names []string       // of these
-	first map[string]int // index in x by configuration
-	row   []float64
+	fileY   []float64 // NaN for a bad one
+	x       [][]float64
+	badX    []string
+	badY    map[int]string
+	rows    [][]float64 // of the file, where there are several values: NaN for one that is missing
+	names   []string    // of these
+	context cmbo.Context
+	first   map[string]int // index in x by configuration
+	row     []float64
 }
 
 // numbers reads a list of numbers into row. It says what is not one.
@@ -406,6 +412,32 @@ func (p *hpobTask) several() error {
 	return err
 }
 
+// descriptor reads an entry of context: a number, a string, false, true, or null.
+func (p *hpobTask) descriptor(name string) error {
+	if _, twice := p.context[name]; twice || name == "" || len(p.context) >= p.limits.Columns {
+		return rowErrorf(cmbo.ErrCorrupt, "descriptor %q has no name, appears twice, or is one of too many", clip(name))
+	}
+	c, err := p.peek()
+	if err != nil {
+		return err
+	}
+	switch c {
+	case '"':
+		p.context[name], err = p.text()
+	case '[', '{':
+		return rowErrorf(cmbo.ErrCorrupt, "descriptor %q is neither a number nor a string", clip(name))
+	default:
+		v, ok, e := p.literal()
+		switch err = e; {
+		case ok:
+			p.context[name] = v
+		case c == 't' || c == 'f':
+			p.context[name] = c == 't'
+		}
+	}
+	return err
+}
+
 // outputName reads an entry of outputs.
 func (p *hpobTask) outputName() error {
 	name, err := p.text()
@@ -509,6 +541,11 @@ func (p *hpobTask) collect(id string) error {
 		kept = append(kept, k)
 	}
 	if n > 0 {
+		context, err := p.context.Normal()
+		if err != nil {
+			return &RowError{Task: clip(id), Reason: err.Error(), Err: cmbo.ErrCorrupt}
+		}
+		p.result.Tasks[p.index[id]].Context = context
 		p.kept = append(p.kept, kept)
 		return nil
 	}

@@ -346,3 +346,27 @@ func TestHPOBOutputs(t *testing.T) {
 		}
 	}
 }
+
+// A task's context becomes its Context: numbers, strings, switches, and what is null is left
+// out. What cannot describe a task is refused with its name.
+func TestHPOBContext(t *testing.T) {
+	read := func(context string) ([]cmbo.Task, error) {
+		got, err := history.HPOB{}.Read(strings.NewReader(`{"s": {"a": {"context": ` + context + `, "X": [[0], [1]], "y": [1, 2]}, "b": {"X": [[0]], "y": [1]}}}`))
+		if err != nil {
+			return nil, err
+		}
+		return got.Tasks, nil
+	}
+	tasks, err := read(`{"height": 720, "category": "Sports", "live": false, "rate": null}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (cmbo.Context{"height": 720.0, "category": "Sports", "live": "false"}); !reflect.DeepEqual(tasks[0].Context, want) || tasks[1].Context != nil {
+		t.Errorf("%v, %v", tasks[0].Context, tasks[1].Context)
+	}
+	for _, bad := range []string{`{"height": [1]}`, `{"": 1}`, `{"a": 1, "a": 2}`, `{"a": {}}`, `3`} {
+		if _, err := read(bad); !errors.Is(err, cmbo.ErrCorrupt) {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}

@@ -381,7 +381,7 @@ func (s *Space) Adopt(tasks []Task, c Changes) ([]Task, *Adoption, error) {
 			return nil, nil, InTask(err, t.ID)
 		}
 		a.Filled, a.Dropped = append(a.Filled, m.filled...), append(a.Dropped, m.dropped...)
-		q := Task{ID: t.ID, Params: s.Params()}
+		q := Task{ID: t.ID, Params: s.Params(), Context: maps.Clone(t.Context)}
 		for k, x := range slices.Concat(t.X, t.Failed) {
 			row, moved, outside, err := m.apply(x)
 			if err != nil {
@@ -445,6 +445,10 @@ func (t *Task) in(s *Space) (Task, error) {
 	q := *t
 	if err := t.CheckForm(); err != nil {
 		return q, err
+	}
+	var err error
+	if q.Context, err = t.Context.Normal(); err != nil {
+		return q, InTask(err, t.ID)
 	}
 	m, err := newRemap(s, t.recorded(s), make([]float64, len(s.params)), nil, nil)
 	if err != nil {

@@ -26,6 +26,9 @@ type Task struct {
 	// Curves holds what the evaluations showed before their ends, in the unit and the
 	// direction of Y, in the order of Y; nil for nothing. See cmbo.Optimizer.Report.
 	Curves []Curve `json:"curves,omitempty"`
+	// Context describes the task, so that a new one is told which past ones it is like; nil
+	// for nothing. The paper's method passes it over.
+	Context Context `json:"context,omitempty"`
 	// Failed holds the points whose evaluation failed and gave no value, one a
 	// row. A task may consist of failures alone. The default's model of values takes
 	// the task's worst value in their place as it learns what tasks have in common;

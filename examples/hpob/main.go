@@ -52,6 +52,7 @@ type options struct {
 	quiet      bool
 
 	constraints []constraint
+	contexts    bool // compares runs with and without the tasks' descriptors
 	cost        string
 	curves      bool // compare ways to spend epochs
 	ways        []string
@@ -76,6 +77,9 @@ func main() {
 func run(ctx context.Context, o *options, stdout, stderr io.Writer) error {
 	if o.report != "" {
 		return writeReport(o.report, o.published, stdout)
+	}
+	if o.contexts {
+		return byContext(ctx, o, stdout, stderr)
 	}
 	if o.cost != "" {
 		return atCost(ctx, o, stdout, stderr)

@@ -11,7 +11,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/kernel"
@@ -431,4 +433,34 @@ func (d *Decoder) Points(dim int) *linalg.Dense {
 		}
 	}
 	return m
+}
+
+// Context writes descriptors by name, each a float64 or a string, as Decoder.Context reads
+// them.
+func (e *Encoder) Context(c map[string]any) {
+	e.Texts(slices.Sorted(maps.Keys(c)))
+	for _, name := range slices.Sorted(maps.Keys(c)) {
+		number, ok := c[name].(float64)
+		if e.Bool(ok); ok {
+			e.Float(number)
+		} else {
+			e.Text(c[name].(string))
+		}
+	}
+}
+
+// Context reads descriptors, nil for none.
+func (d *Decoder) Context() map[string]any {
+	var c map[string]any
+	for _, name := range d.Texts() {
+		if c == nil {
+			c = make(map[string]any)
+		}
+		if d.Bool() {
+			c[name] = d.Finite()
+		} else {
+			c[name] = d.Text()
+		}
+	}
+	return c
 }

@@ -31,6 +31,8 @@ type Task struct {
 	// Shift and Scale are what was taken off the raw values and what they were then
 	// divided by: their prior is that of the target's offset and scale.
 	Shift, Scale float64
+	// Context holds descriptors by name, float64 for a number and string for a choice.
+	Context map[string]any
 }
 
 // Base is the Gaussian process that all tasks share before anything is known of

@@ -22,6 +22,7 @@ func (m *Model) Encode(e *codec.Encoder) error {
 		e.Int(t.Failed)
 		e.Float(t.Shift)
 		e.Float(t.Scale)
+		e.Context(t.Context)
 	}
 	return nil
 }
@@ -45,7 +46,7 @@ func Decode(d *codec.Decoder, dim int, s Settings) (*Model, error) {
 	d.Within("Tasks", int64(n), int64(d.Limits.Tasks), "a prior of %d tasks", n)
 	tasks := make([]Task, n)
 	for i := range tasks {
-		t := Task{ID: d.Text(), X: d.Points(dim), Z: d.Floats(), Noise: d.Floats(), Failed: d.Int(), Shift: d.Value(), Scale: d.Value()}
+		t := Task{ID: d.Text(), X: d.Points(dim), Z: d.Floats(), Noise: d.Floats(), Failed: d.Int(), Shift: d.Value(), Scale: d.Value(), Context: d.Context()}
 		rows := points.Len(t.X)
 		if d.Err == nil && (t.Failed < 0 || t.Failed > 0 && t.Failed >= rows) {
 			d.Fail("task %q: %d of %d points failed", t.ID, t.Failed, rows)
@@ -62,5 +63,5 @@ func Decode(d *codec.Decoder, dim int, s Settings) (*Model, error) {
 	if d.Err != nil {
 		return nil, d.Err
 	}
-	return &Model{grid: g, pop: pop, tasks: tasks, total: int64(total), affine: newAffinePrior(tasks, &s), settings: s}, nil
+	return &Model{grid: g, pop: pop, tasks: tasks, total: int64(total), affine: newAffinePrior(tasks, &s), settings: s, related: newRelated(tasks)}, nil
 }

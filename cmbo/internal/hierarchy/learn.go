@@ -20,6 +20,8 @@ type Model struct {
 	total    int64 // of the tasks learned from, of which tasks may be a sample
 	affine   affinePrior
 	settings Settings // that it was learned with
+	related  *related // what descriptors say, nil where tasks have none
+	moved    *moved   // the population for a target of descriptors, nil where they say nothing
 }
 
 // Learn learns a model of tasks on the grid z. With an earlier model, which knows the
@@ -32,7 +34,7 @@ type Model struct {
 // O(G³) for each step of EM then, and G³ for each step of EM on G grid points with m
 // neighbours.
 func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, earlier *Model, o Settings) (*Model, error) {
-	m := &Model{tasks: tasks, total: int64(len(tasks)), affine: newAffinePrior(tasks, &o), settings: o}
+	m := &Model{tasks: tasks, total: int64(len(tasks)), affine: newAffinePrior(tasks, &o), settings: o, related: newRelated(tasks)}
 	m.settings.Progress = nil
 	steps := o.Steps
 	var start Moments

@@ -32,7 +32,7 @@ func FirstPass(ctx context.Context, tasks []Task, z *linalg.Dense, o Settings) (
 // Model makes the model of total tasks, of which it knows a sample.
 func (p *Pass) Model(sample []Task, total int64, o Settings) *Model {
 	o.Progress = nil
-	return &Model{tasks: sample, total: total, affine: newAffinePrior(sample, &o), settings: o, grid: p.grid, pop: p.at}
+	return &Model{tasks: sample, total: total, affine: newAffinePrior(sample, &o), settings: o, grid: p.grid, pop: p.at, related: newRelated(sample)}
 }
 
 // Next returns what is known after a step of EM with the sums over all tasks, drawn to

@@ -3,10 +3,16 @@ package hierarchy
 // population is a draw of what all tasks have in common.
 type population struct{ facts }
 
+// populations divides the mass between the population and, where descriptors of the target
+// say more, the population as they have it.
 func populations(m *Model, s *Settings, mass float64) []hypothesis {
-	return withBeside(m, s, mass, func(mass float64) hypothesis {
-		return &population{facts{level: Population, prior: mass, tail: s.TransferTail}}
-	})
+	moved := 0.0
+	if m.moved != nil {
+		moved = mass * s.Moved
+	}
+	facts := func(mass float64) facts { return facts{level: Population, prior: mass, tail: s.TransferTail} }
+	return append(withBeside(m, s, mass-moved, func(mass float64) hypothesis { return &population{facts(mass)} }),
+		withBeside(m, s, moved, func(mass float64) hypothesis { return &movedPopulation{facts(mass), m} })...)
 }
 
 func (h *population) mean(dst []float64, at *located) { copy(dst, at.mean) }

@@ -23,6 +23,7 @@ type Task struct {
 	Noise []float64
 	// Shift and Scale tie scaled values z to the measured ones: Shift + Scale·z.
 	Shift, Scale float64
+	Context      map[string]any // descriptors, which the paper's method has no use for
 }
 
 // Grouping says how tasks come into clusters.

@@ -1,0 +1,378 @@
+package hierarchy
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/internal/parallel"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// A Relation is what descriptors of tasks say of how alike the tasks are. The deviations of
+// tasks t and u from the population's mean have the covariance
+//
+//	C·((1 − ρ)·δ_tu + ρ·k(d_t, d_u)),   k(d, d') = Π_j exp(−|d_j − d'_j|/ℓ_j)
+//
+// on the grid, C being the population's and d_j a number's rank among the tasks', from 0 to 1,
+// or a choice, which is 1 from any other. A value that is missing is a draw of the tasks', of
+// which k has the mean.
+type Relation struct {
+	Rho     float64
+	Names   []string  // of the descriptors that are of use
+	Lengths []float64 // theirs
+	Gain    float64   // share of the squared deviations of tasks left out that the others foretell
+
+	of   map[string]*descriptor // all
+	task []map[string]any
+	dev  *linalg.Dense   // deviations of the tasks' means, a row a task
+	chol linalg.Cholesky // of (1 − ρ)·I + ρ·K
+}
+
+// A descriptor is one of the tasks, by name.
+type descriptor struct {
+	number bool
+	values []float64 // numbers, ascending
+	known  []any     // of the tasks that have it
+}
+
+// place returns the rank of a number among the tasks', from 0 to 1.
+func (d *descriptor) place(v float64) float64 {
+	lo, _ := slices.BinarySearch(d.values, v)
+	hi, _ := slices.BinarySearch(d.values, math.Nextafter(v, math.Inf(1)))
+	return float64(lo+hi) / float64(2*len(d.values))
+}
+
+func (d *descriptor) distance(a, b any) float64 {
+	if d.number {
+		return math.Abs(d.place(a.(float64)) - d.place(b.(float64)))
+	}
+	if a == b {
+		return 0
+	}
+	return 1
+}
+
+// kernel returns the function of two values, nil for a missing one, of different tasks.
+func (d *descriptor) kernel(length float64) func(a, b any) float64 {
+	mean := func(v any, f func(a, b any) float64) (sum float64) {
+		for _, u := range d.known {
+			sum += f(u, v) / float64(len(d.known))
+		}
+		return sum
+	}
+	both := func(a, b any) float64 { return math.Exp(-d.distance(a, b) / length) }
+	one := func(_, b any) float64 { return mean(b, both) }
+	none := math.NaN()
+	return func(a, b any) float64 {
+		switch {
+		case a == nil && b == nil:
+			if math.IsNaN(none) {
+				none = mean(nil, func(u, _ any) float64 { return one(nil, u) })
+			}
+			return none
+		case a == nil:
+			return one(a, b)
+		case b == nil:
+			return one(b, a)
+		}
+		return both(a, b)
+	}
+}
+
+// What is searched, and what a gain has to be.
+var (
+	relationLengths = []float64{0.1, 0.3, 1}
+	relationRhos    = []float64{0.2, 0.4, 0.6, 0.8, 0.95}
+)
+
+const (
+	relationTasks  = 200  // at most: the search is cubic
+	relationStep   = 0.01 // by which a descriptor more has to lower the mean score of the tasks
+	relationErrors = 1.6  // standard errors that the gain of the tasks has to have
+)
+
+// related is a relation that is found when it is first asked for.
+type related struct {
+	once sync.Once
+	r    *Relation
+	err  error
+}
+
+// newRelated returns the relation of tasks, nil where none has a descriptor.
+func newRelated(tasks []Task) *related {
+	if slices.ContainsFunc(tasks, func(t Task) bool { return len(t.Context) > 0 }) {
+		return new(related)
+	}
+	return nil
+}
+
+// Relation returns what the tasks' descriptors say, nil where they say nothing. It is found
+// by leaving tasks out: with A = (1 − ρ)·I + ρ·K and deviations D, a row a task, the others
+// leave of task t the deviation (A⁻¹·D)_t/(A⁻¹)_tt. Descriptors are added one by one as long
+// as each is of use: see search.
+func (m *Model) Relation(ctx context.Context) (*Relation, error) {
+	if m.related == nil {
+		return nil, nil
+	}
+	m.related.once.Do(func() { m.related.r, m.related.err = m.relate(context.WithoutCancel(ctx)) })
+	return m.related.r, m.related.err
+}
+
+func (m *Model) relate(ctx context.Context) (*Relation, error) {
+	r, err := m.gather(ctx)
+	if err != nil || len(r.task) < 3 {
+		return nil, err
+	}
+	return r.search(), nil
+}
+
+// gather returns the deviations and descriptors of the tasks that have any.
+func (m *Model) gather(ctx context.Context) (*Relation, error) {
+	r := &Relation{of: make(map[string]*descriptor)}
+	var tasks []Task
+	for _, t := range m.tasks {
+		if len(t.Context) > 0 {
+			tasks = append(tasks, t)
+		}
+	}
+	tasks = sample(tasks, relationTasks, m.settings.Seed, "relation")
+	on, err := m.grid.carryTasks(ctx, tasks, m.settings.Workers)
+	if err != nil {
+		return nil, err
+	}
+	n := len(tasks)
+	r.dev = linalg.NewDense(n, m.grid.len(), nil)
+	memory := make([]estep, parallel.Workers(m.settings.Workers, n))
+	err = parallel.For(ctx, m.settings.Workers, n, func(w, i int) error {
+		mean, err := memory[w].posteriorMean(on[i], m.pop, m.grid.base.Mean)
+		for j, v := range mean {
+			r.dev.Row(i)[j] = v - m.pop.Mean[j]
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range tasks {
+		r.task = append(r.task, t.Context)
+		for name, v := range t.Context {
+			d := r.of[name]
+			if d == nil {
+				d = new(descriptor)
+				r.of[name] = d
+			}
+			d.known = append(d.known, v)
+			if x, ok := v.(float64); ok {
+				d.number, d.values = true, append(d.values, x)
+			}
+		}
+	}
+	for _, d := range r.of {
+		slices.Sort(d.values)
+	}
+	return r, nil
+}
+
+// search finds the descriptors that are of use, with their lengths and ρ: those with the least
+// sum of ln(1 + e²/s²) over the tasks left out, e² being a task's squared error and s² the mean
+// of the squared deviations, so that no task that is unlike all others decides alone.
+func (r *Relation) search() *Relation {
+	var squares linalg.Sym
+	squares.Gram(r.dev)
+	n := len(r.task)
+	scale := squares.Trace() / float64(n)
+	if !(scale > 0) {
+		return nil
+	}
+	base := linalg.NewSym(n, nil)
+	for i := range n {
+		for j := range i + 1 {
+			base.Set(i, j, 1)
+		}
+	}
+	without := make([]float64, n) // by the population's mean
+	for i := range without {
+		without[i] = math.Log1p(squares.At(i, i) / scale)
+	}
+	best, names := without, slices.Sorted(maps.Keys(r.of))
+	for range names {
+		var next *linalg.Sym
+		var name string
+		var at [2]float64
+		least := sum(best) - relationStep*float64(n)
+		for _, candidate := range names {
+			if slices.Contains(r.Names, candidate) {
+				continue
+			}
+			for _, length := range relationLengths {
+				k := r.gram(base, candidate, length)
+				for _, rho := range relationRhos {
+					if scores := leftOut(k, rho, &squares, scale); sum(scores) < least {
+						best, least, next, name, at = scores, sum(scores), k, candidate, [2]float64{length, rho}
+					}
+				}
+			}
+		}
+		if next == nil {
+			break
+		}
+		base, r.Names, r.Lengths, r.Rho = next, append(r.Names, name), append(r.Lengths, at[0]), at[1]
+	}
+	// Over tasks, by how much the scores are less on average, and how sure that is.
+	var mean, square, left float64
+	for i, v := range without {
+		d := v - best[i]
+		mean += d / float64(n)
+		square += d * d / float64(n)
+		left += math.Expm1(best[i]) / float64(n)
+	}
+	if !(mean > relationErrors*math.Sqrt(max(square-mean*mean, 0)/float64(n-1))) {
+		return nil
+	}
+	r.Gain = 1 - left
+	if _, err := r.chol.FactorizeJitter(mixed(base, r.Rho), gaussian.MaxJitter); err != nil {
+		return nil
+	}
+	return r
+}
+
+func onesOf(n int) []float64 { return slices.Repeat([]float64{1}, n) }
+
+// gram returns a matrix of similarities times that of a descriptor.
+func (r *Relation) gram(base *linalg.Sym, name string, length float64) *linalg.Sym {
+	k, f := linalg.NewSym(base.Dim(), nil), r.of[name].kernel(length)
+	for i := range r.task {
+		k.Set(i, i, 1)
+		for j := range i {
+			k.Set(i, j, base.At(i, j)*f(r.task[i][name], r.task[j][name]))
+		}
+	}
+	return k
+}
+
+// mixed returns (1 − ρ)·I + ρ·K.
+func mixed(k *linalg.Sym, rho float64) *linalg.Sym {
+	a := linalg.NewSym(k.Dim(), nil)
+	a.Copy(k)
+	a.Scale(rho)
+	a.AddDiag(1 - rho)
+	return a
+}
+
+// leftOut returns the scores of the tasks when each is left out, of the deviations' inner
+// products: +Inf where they cannot be computed.
+func leftOut(k *linalg.Sym, rho float64, squares *linalg.Sym, scale float64) []float64 {
+	scores := make([]float64, k.Dim())
+	var chol linalg.Cholesky
+	if _, err := chol.FactorizeJitter(mixed(k, rho), gaussian.MaxJitter); err != nil {
+		return append(scores, math.Inf(1))
+	}
+	var inverse, both linalg.Sym
+	chol.InverseTo(&inverse)
+	dense := inverse.Dense()
+	both.Congruence(&dense, squares)
+	for i := range scores {
+		scores[i] = math.Log1p(both.At(i, i) / (inverse.At(i, i) * inverse.At(i, i)) / scale)
+	}
+	return scores
+}
+
+// moved is the population as the descriptors of a new task have it: its mean on the grid, and
+// what is left of its covariance, as a factor.
+type moved struct {
+	mean   []float64
+	factor float64
+}
+
+// at returns what a new task's descriptors make of the population's mean: with k its
+// similarities to the tasks and a = ρ·((1 − ρ)·I + ρ·K)⁻¹·k, the mean m + Dᵀ·a, and the
+// covariance C·(1 − ρ·a·k).
+func (r *Relation) at(mean []float64, task map[string]any) *moved {
+	k := onesOf(len(r.task))
+	for i, name := range r.Names {
+		f := r.of[name].kernel(r.Lengths[i])
+		for t := range k {
+			k[t] *= f(task[name], r.task[t][name])
+		}
+	}
+	a := make([]float64, len(k))
+	r.chol.SolveVecTo(a, k)
+	out := &moved{slices.Clone(mean), max(1-r.Rho*r.Rho*linalg.Dot(a, k), 0)}
+	for t, w := range a {
+		linalg.Axpy(out.mean, r.Rho*w, r.dev.Row(t))
+	}
+	return out
+}
+
+// At returns the model for a new task of the descriptors: m itself where they say nothing. It
+// fails if the tasks have none of a name, or another kind of it.
+func (m *Model) At(ctx context.Context, task map[string]any) (*Model, error) {
+	if err := m.CheckContext(task); err != nil {
+		return nil, err
+	}
+	r, err := m.Relation(ctx)
+	if err != nil || r == nil {
+		return m, err
+	}
+	out := *m
+	out.moved = r.at(m.pop.Mean, task)
+	return &out, nil
+}
+
+// CheckContext reports descriptors of a new task that the tasks do not have, or have of
+// another kind.
+func (m *Model) CheckContext(task map[string]any) error {
+	for _, name := range slices.Sorted(maps.Keys(task)) {
+		var known any
+		names := make(map[string]bool)
+		for _, t := range m.tasks {
+			for n := range t.Context {
+				names[n] = true
+			}
+			if v, ok := t.Context[name]; ok && known == nil {
+				known = v
+			}
+		}
+		if known == nil {
+			if len(names) == 0 {
+				return fmt.Errorf("descriptor %q: the past tasks have no descriptors", name)
+			}
+			return fmt.Errorf("descriptor %q: the past tasks have %q", name, slices.Sorted(maps.Keys(names)))
+		}
+		if _, number := known.(float64); number != isNumber(task[name]) {
+			return fmt.Errorf("descriptor %q is %#v, and the past tasks have such as %#v", name, task[name], known)
+		}
+	}
+	return nil
+}
+
+func isNumber(v any) bool { _, ok := v.(float64); return ok }
+
+// movedPopulation is a draw of the population as the descriptors of the task have it.
+type movedPopulation struct {
+	facts
+	m *Model
+}
+
+func (h *movedPopulation) mean(dst []float64, at *located) {
+	for j := range dst {
+		dst[j] = h.m.grid.meanAt(at, j, h.m.moved.mean)
+	}
+}
+
+func (h *movedPopulation) variance(dst []float64, at *located) {
+	for j, rest := range at.restVar {
+		dst[j] = rest + h.m.moved.factor*(at.variance[j]-rest)
+	}
+}
+
+func (h *movedPopulation) covariance(dst []float64, c *crossing) {
+	for j := range dst {
+		dst[j] = c.rest[j] + h.m.moved.factor*c.pop[j]
+	}
+}

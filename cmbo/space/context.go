@@ -1,0 +1,59 @@
+package space
+
+import (
+	"maps"
+	"math"
+	"slices"
+)
+
+// A Context describes a task by name: a number, in any unit, or a choice, a string. What is
+// not known is nil or left out.
+//
+//	space.Context{"height": 1080, "category": "Sports", "interlaced": false, "rate": nil}
+//
+// Values of Go's integer types count as numbers and false and true as choices. It never
+// enters the space: it says which past tasks a new one is like.
+type Context map[string]any
+
+// Normal returns a copy in which numbers are float64, choices string, and what is missing
+// left out, NaN among it; nil for nothing. It fails with [ErrTask] for a name that is empty
+// and a value that is neither, with [ErrNotFinite] for an infinite one.
+func (c Context) Normal() (Context, error) {
+	var out Context
+	for _, name := range slices.Sorted(maps.Keys(c)) {
+		var v any
+		switch x := c[name].(type) {
+		case nil:
+			continue
+		case string:
+			v = x
+		case bool:
+			v = map[bool]string{false: "false", true: "true"}[x]
+		case float64:
+			v = x
+		case float32:
+			v = float64(x)
+		case int:
+			v = float64(x)
+		case int32:
+			v = float64(x)
+		case int64:
+			v = float64(x)
+		default:
+			return nil, Errorf(ErrTask, "descriptor %q is a %T, neither a number nor a string", name, x)
+		}
+		if name == "" {
+			return nil, Errorf(ErrTask, "a descriptor without a name")
+		}
+		if x, ok := v.(float64); ok && math.IsNaN(x) {
+			continue
+		} else if ok && math.IsInf(x, 0) {
+			return nil, Errorf(ErrNotFinite, "descriptor %q is %g", name, x)
+		}
+		if out == nil {
+			out = make(Context)
+		}
+		out[name] = v
+	}
+	return out, nil
+}

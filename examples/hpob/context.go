@@ -1,0 +1,202 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"os"
+	"runtime"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/history"
+	"github.com/gocmbo/cmbo/internal/parallel"
+	"github.com/gocmbo/cmbo/internal/rng"
+)
+
+// contextWays are what a run is told of its task: nothing, its descriptors, those of a task
+// drawn at random, past tasks having been dealt others' too.
+var contextWays = [...]string{"without descriptors", "with", "dealt out at random"}
+
+// contextRun is the area under the regret curve of a run, for each of the ways, and the gain
+// that the relation of the past tasks has, dealt out at random and not.
+type contextRun struct {
+	area [len(contextWays)]float64
+	gain [len(contextWays)]float64
+}
+
+// byContext leaves out each task with a context, some times with other rows of the past.
+func byContext(ctx context.Context, o *options, stdout, stderr io.Writer) error {
+	f, err := os.Open(o.data[0])
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	got, err := history.HPOB{Name: o.space, Value: o.past.value, Policy: o.past.policy(), Limits: history.Limits{Bytes: maxTable}}.Read(f)
+	if err != nil {
+		return err
+	}
+	var tasks []cmbo.Task
+	for _, t := range got.Tasks {
+		if len(t.Context) > 0 && slices.Min(t.Y) < slices.Max(t.Y) {
+			tasks = append(tasks, t)
+		}
+	}
+	p := o.protocol
+	n := len(tasks)
+	if n < 4 {
+		return fmt.Errorf("%d of %d tasks have a context and two different values; at least 4 are needed", n, len(got.Tasks))
+	}
+	targets := n
+	if p.Targets > 0 {
+		targets = min(n, p.Targets)
+	}
+	runs := make([]contextRun, targets*p.Repeats)
+	err = parallel.For(ctx, cmp.Or(o.workers, runtime.GOMAXPROCS(0)), len(runs), func(_, i int) error {
+		err := runs[i].play(ctx, tasks, i%targets, i/targets, o)
+		if err == nil && !o.quiet {
+			fmt.Fprintf(stderr, "task %q, repeat %d: %.3f\n", tasks[i%targets].ID, i/targets, runs[i].area)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(stdout, "space %s: %d tasks left out of %d, %d runs, %d evaluations from zero, %d rows of each past task\n\n", got.Name, targets, n, len(runs), p.Budget, p.SourceRows)
+	w := tabwriter.NewWriter(stdout, 0, 0, 1, ' ', 0)
+	fmt.Fprintf(w, "| descriptors\t| area of queries 1-%d\t| of that without\t| better, worse\t| they said something\t| gain then\t|\n|---\t|---\t|---\t|---\t|---\t|---\t|\n", p.Budget)
+	s := &study{seed: p.Seed}
+	for k, name := range contextWays {
+		areas, plain := make([]float64, targets), make([]float64, targets)
+		better, worse, spoke, gain := 0, 0, 0, 0.0
+		for i, r := range runs {
+			areas[i%targets] += r.area[k] / float64(p.Repeats)
+			plain[i%targets] += r.area[0] / float64(p.Repeats)
+			if r.area[k] < r.area[0] {
+				better++
+			} else if r.area[k] > r.area[0] {
+				worse++
+			}
+			if r.gain[k] > 0 {
+				spoke++
+				gain += r.gain[k]
+			}
+		}
+		mean, ratio, lo, hi := s.compare(areas, plain)
+		fmt.Fprintf(w, "| %s\t| %.4f\t| %.2f [%.2f, %.2f]\t| %d, %d\t| %.0f %%\t| %.2f\t|\n", name, mean, ratio, lo, hi, better, worse, 100*float64(spoke)/float64(len(runs)), gain/max(float64(spoke), 1))
+	}
+	return w.Flush()
+}
+
+// play tunes one task with the others' past.
+func (r *contextRun) play(ctx context.Context, tasks []cmbo.Task, target, repeat int, o *options) error {
+	p := o.protocol
+	space, err := cmbo.UnitCube(len(tasks[0].X[0]))
+	if err != nil {
+		return err
+	}
+	t := tasks[target]
+	list, err := space.WithCandidates(t.X)
+	if err != nil {
+		return err
+	}
+	deal := rng.Stream(p.Seed, "context", uint64(target), uint64(repeat)).Perm(len(tasks))
+	var opts []cmbo.LearnOption
+	if o.past.minimize {
+		opts = append(opts, cmbo.WithMinimize())
+	}
+	var prior *cmbo.Prior
+	for k := range contextWays {
+		told := func(i int) cmbo.Context {
+			if k == 2 {
+				return tasks[deal[i]].Context
+			}
+			return tasks[i].Context
+		}
+		var past []cmbo.Task
+		for i := range tasks {
+			if i == target {
+				continue
+			}
+			q := cmbo.Task{ID: tasks[i].ID, Context: told(i)}
+			rows := rng.Stream(p.Seed, "rows "+q.ID, uint64(target), uint64(repeat)).Perm(len(tasks[i].X))
+			if p.SourceRows > 0 {
+				rows = rows[:min(p.SourceRows, len(rows))]
+			}
+			for _, j := range rows {
+				q.X, q.Y = append(q.X, tasks[i].X[j]), append(q.Y, tasks[i].Y[j])
+			}
+			past = append(past, q)
+		}
+		if k != 1 { // for which it is learned already
+			if prior, err = cmbo.Learn(ctx, list, past, append(opts, cmbo.WithParallelism(1))...); err != nil {
+				return err
+			}
+		}
+		run := []cmbo.Option{cmbo.WithPrior(prior), cmbo.WithParallelism(1)}
+		if k > 0 {
+			relation, err := prior.Relation(ctx)
+			if err != nil {
+				return err
+			}
+			if r.gain[k] = relation.Gain; relation.Gain == 0 {
+				r.area[k] = r.area[0] // which TestContextOfNoUse shows
+				continue
+			}
+			run = append(run, cmbo.WithContext(told(target)))
+		}
+		if r.area[k], err = contextArea(ctx, list, t, p.Budget, o.past.minimize, run); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// contextArea is the mean regret of the best value after each evaluation, in units of the
+// range of the task's values.
+func contextArea(ctx context.Context, list *cmbo.Space, t cmbo.Task, budget int, minimize bool, run []cmbo.Option) (area float64, err error) {
+	o, err := cmbo.New(list, run...)
+	if err != nil {
+		return 0, err
+	}
+	lo, hi := slices.Min(t.Y), slices.Max(t.Y)
+	best, at := hi, math.Inf(-1)
+	sign := 1.0
+	if minimize {
+		best, sign = lo, -1
+	}
+	for range budget {
+		trial, err := o.Ask(ctx)
+		if err != nil {
+			return 0, err
+		}
+		y := t.Y[trial.Index]
+		if err := o.Tell(trial.ID, y); err != nil {
+			return 0, err
+		}
+		at = max(at, sign*y)
+		area += (sign*best - at) / (hi - lo) / float64(budget)
+	}
+	return area, nil
+}
+
+// contextFlags are those that matter with -context.
+var contextFlags = []string{"data", "space", "value", "minimize", "skip", "context", "budget", "targets", "repeats", "source-rows", "seed", "workers", "quiet"}
+
+// checkContext refuses flags that would change nothing with -context.
+func (c *overrides) checkContext(o *options) error {
+	for _, name := range slices.Sorted(maps.Keys(c.given)) {
+		if !slices.Contains(contextFlags, name) {
+			return fmt.Errorf("-%s changes nothing: -context compares methods of its own", name)
+		}
+	}
+	if len(o.data) != 1 || o.past.formatOf(o.data[0]) != "hpob" {
+		return errors.New(`-context takes one file in HPO-B's format whose tasks have a "context"`)
+	}
+	return nil
+}
