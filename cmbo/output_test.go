@@ -324,8 +324,8 @@ func TestLead(t *testing.T) {
 	}{
 		{[]float64{1, 2, 3, -inf}, []factor{{}, {output: "a"}}, nil},
 		{[]float64{1, 2, 3, -inf}, []factor{success, holds(0, 0, 0, 0), {output: "b"}}, nil},
-		{[]float64{1, 2, 3, 4}, []factor{{}, holds(-1, -2, 0, -3), holds(-1, 0, -2, 0)}, []float64{1, 2, 3, 1 - 1 - 1}},
-		{[]float64{1, 2, 3, 4}, []factor{{}, holds(math.Log(0.951), math.Log(0.949), 0, math.Log(0.97)), holds(0, 0, 0, math.Log(0.97))}, []float64{1, 1 - 1 + math.Log(0.949), 3, 1 - 1 + 2*math.Log(0.97)}},
+		{[]float64{1, 2, 3, 4}, []factor{{}, holds(-1, -2, 0, -3), holds(-1, 0, -2, 0)}, []float64{1, 2, 3, -1}},
+		{[]float64{1, 2, 3, 4}, []factor{{}, holds(math.Log(0.951), math.Log(0.949), 0, math.Log(0.97)), holds(0, 0, 0, math.Log(0.97))}, []float64{1, math.Log(0.949), 3, 2 * math.Log(0.97)}},
 		{[]float64{1, 2, 3, 4}, []factor{{}, holds(0, -2, 0, -inf)}, []float64{1, -2, 3, -inf}},
 		{[]float64{-inf, 2, 3, 4}, []factor{{}, holds(0, -2, 0, 0)}, []float64{3, 0, 3, 4}},
 		{[]float64{-inf, 2, -inf, 4}, []factor{{}, holds(0, -2, 0, -1)}, []float64{0, -3, 0, -2}},
