@@ -437,6 +437,28 @@ func TestCostErrors(t *testing.T) {
 	}
 }
 
+// What open trials are expected to cost counts as spent.
+func TestBudgetOfOpenTrials(t *testing.T) {
+	ctx := context.Background()
+	s, tasks := encoded(t, 6, 40)
+	prior, err := Learn(ctx, s, tasks[:5], WithMinimize())
+	require.NoError(t, err)
+	o, err := New(s, WithPrior(prior), WithOutput("seconds", AsCost()), WithBudget(300))
+	require.NoError(t, err)
+	var powers []float64
+	for range 3 {
+		_, err := o.Ask(ctx)
+		require.NoError(t, err)
+		step, ok := o.LastStep()
+		require.True(t, ok)
+		powers = append(powers, step.CostPower)
+	}
+	assert.Equal(t, 1.0, powers[0])
+	assert.Less(t, powers[1], 0.97, "one costs some 15")
+	assert.Less(t, powers[2], powers[1]-0.03)
+	assert.Greater(t, powers[2], 0.7)
+}
+
 // A cost that past tasks have is expected from the first question on, and is told of a slower
 // machine by its first values: the expectation is that of what the warp makes of a normal distribution.
 func TestCostOfPrior(t *testing.T) {
