@@ -153,8 +153,12 @@ func TestRecordsAreTrue(t *testing.T) {
 				require.Equal(t, (hi-best)/(hi-lo), r.Regret[q])
 			}
 		}
-		require.Len(t, r.Z, p.Budget, "%s predicts", r.Method)
-		require.Len(t, r.LogSD, p.Budget)
+		predictions := p.Budget
+		if r.Method == "no-past" {
+			predictions -= 5 - p.Initial // its own design, which the initial points count towards
+		}
+		require.Len(t, r.Z, predictions, "%s predicts", r.Method)
+		require.Len(t, r.LogSD, predictions)
 		if r.Clusters == 0 {
 			predicted[r.Method] += fmt.Sprint(r.Z)
 		}
