@@ -1,4 +1,4 @@
-"""An Optuna sampler that asks the tuning service of examples/service."""
+"""An Optuna sampler and a pruner that ask the tuning service of examples/service."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from typing import Any, Callable, Iterable, Sequence
 
 import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.pruners import BasePruner
 from optuna.samplers import BaseSampler, RandomSampler
 from optuna.samplers._base import _CONSTRAINTS_KEY, _process_constraints_after_trial
 from optuna.search_space import intersection_search_space
 from optuna.trial import FrozenTrial, TrialState
 
 ATTR = "cmbo"  # system attribute of a trial: who proposed it, and what
+REPORTED = "cmbo:reported"  # and that the service has values of its curve
 MOST = 1e150  # largest size of a value that the service takes
 Space = dict[str, BaseDistribution]
 
@@ -107,10 +109,13 @@ class CmboSampler(BaseSampler):
         """Makes the prior of a name in the service from past studies, from any
         storage: their completed trials in search_space, and as failures those that
         failed or were pruned. pruned_values takes pruned trials with the last value
-        that they reported instead, where it compares with that of a whole trial."""
+        that they reported instead, where it compares with that of a whole trial. What
+        completed trials reported before their ends is sent as their curves, of which
+        CmboPruner's verdicts are made."""
         space, tasks, directions = self.infer_relative_search_space(None, None), [], set()  # type: ignore[arg-type]
         for study in studies:
             task: dict[str, Any] = {"id": study.study_name, "x": [], "y": [], "failed": []}
+            curves: list[dict[str, Any]] = []
             columns: dict[str, list[float | None]] = {output: [] for output in self._names}
             for t in study.get_trials(deepcopy=False, states=(TrialState.COMPLETE, TrialState.FAIL, TrialState.PRUNED)):
                 row = _row(space, t.params)
@@ -124,12 +129,18 @@ class CmboSampler(BaseSampler):
                 else:
                     task["x"].append(row)
                     task["y"].append(y)
+                    # The last value of a pruned trial is not what it would have ended with.
+                    shown = sorted(t.intermediate_values.items()) if t.state == TrialState.COMPLETE else []
+                    curve = [(step, v) for step, v in shown if abs(v) <= MOST]
+                    curves.append({"steps": [step for step, _ in curve], "values": [v for _, v in curve]})
                     outputs = self._outputs(t)
                     for output, column in columns.items():
                         column.append(outputs.get(output))
             columns = {output: column for output, column in columns.items() if any(v is not None for v in column)}
             if columns:
                 task["outputs"] = columns
+            if any(curve["steps"] for curve in curves):
+                task["curves"] = curves
             if task["x"] or task["failed"]:
                 tasks.append(task)
                 directions.add(study.direction.name)
@@ -174,6 +185,8 @@ class CmboSampler(BaseSampler):
             end = ("fail" if y is None else "tell") if taken else "cancel"
             if end == "tell":
                 body["y"] = y
+            if end == "fail" and state == TrialState.PRUNED and trial.system_attrs.get(REPORTED):
+                end, body = "stop", {}
             try:
                 self._post(f"studies/{run}/trials/{asked['trial']}/{end}", body, f"{end}-{trial.number}")
                 if taken:
@@ -205,6 +218,43 @@ class CmboSampler(BaseSampler):
                 if time.monotonic() > give_up:
                     raise ServiceError("unreachable", f"{self._url}: {e}") from e
             time.sleep(0.2)
+
+
+class CmboPruner(BasePruner):
+    """Prunes what the service says is not worth going on with.
+
+    sampler is the study's. The latest value that a trial has reported is sent to the
+    service, which compares it with the curves of past studies (see learn) and of this one;
+    without past ones it takes five completed trials before it prunes. A trial that it has
+    values of and that is pruned is told as stopped: its curve, not a failure, teaches.
+    Values are in the unit and the direction of the objective's, and a step means the
+    same in all trials and past studies. A value that is not a number, or beyond ±1e150,
+    prunes its trial, which fails. Trials that the service did not propose, or that took
+    other values than it did, go on.
+    """
+
+    def __init__(self, sampler: CmboSampler) -> None:
+        self._sampler = sampler
+
+    def prune(self, study: optuna.Study, trial: FrozenTrial) -> bool:
+        asked, step = trial.system_attrs.get(ATTR), trial.last_step
+        if asked is None or step is None or any(trial.params.get(name, v) != v for name, v in asked["params"].items()):
+            return False
+        y = trial.intermediate_values[step]
+        if not abs(y) <= MOST:
+            if trial.system_attrs.get(REPORTED):  # it is a failure, whatever it has shown
+                study._storage.set_trial_system_attr(trial._trial_id, REPORTED, False)
+            return True
+        path = f"studies/{asked['study']}/trials/{asked['trial']}/report"
+        try:
+            verdict = self._sampler._post(path, {"step": step, "y": y}, f"report-{trial.number}-{step}")
+        except ServiceError as e:
+            if e.code == "trial_closed":  # its deadline has passed
+                return False
+            raise
+        if not trial.system_attrs.get(REPORTED):
+            study._storage.set_trial_system_attr(trial._trial_id, REPORTED, True)
+        return verdict["stop"]
 
 
 def _refusal(e: urllib.error.HTTPError) -> ServiceError:

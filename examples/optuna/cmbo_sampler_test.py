@@ -22,7 +22,7 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 from optuna.testing.pytest_samplers import BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase
 from optuna.trial import TrialState
 
-from cmbo_sampler import ATTR, CmboSampler, ServiceError
+from cmbo_sampler import ATTR, CmboPruner, CmboSampler, ServiceError
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 
@@ -84,6 +84,12 @@ def proposed(study):
 
 def get(service, run, path=""):
     with urllib.request.urlopen(f"{service.url}/v1/studies/{run}{path}") as r:
+        return json.load(r)
+
+
+def post(service, path, body):
+    request = urllib.request.Request(f"{service.url}/v1/{path}", json.dumps(body).encode(), {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request) as r:
         return json.load(r)
 
 
@@ -308,6 +314,116 @@ def test_constraints_are_outputs_of_the_service(service):
     best = 3 - math.log(3 / 1.2)
     assert found["limited"].best_value - best < 0.1
     assert found["limited"].best_value <= found[None].best_value
+
+
+def trained(difficulty, epochs=12, broken=None):
+    """An objective that reports its loss epoch by epoch."""
+
+    def f(trial):
+        x = trial.suggest_float("x", 0, 1)
+        for epoch in range(1, epochs + 1):
+            loss = difficulty + 3 * (x - 0.5) ** 2 + 2 * math.exp(-epoch / (4 + x))
+            if epoch == epochs:
+                return loss
+            trial.report(math.nan if trial.number == broken and epoch == 4 else loss, epoch)
+            if trial.should_prune():
+                assert trial.should_prune()  # asked again, it says the same
+                raise optuna.TrialPruned
+
+    return f
+
+
+@pytest.fixture(scope="session")
+def curves(service):
+    """The space of studies that reported, and of the prior that was learned of them."""
+    past = []
+    for i, difficulty in enumerate((0.2, 0.5, 0.9)):
+        study = optuna.create_study(study_name=f"curves {i}", sampler=optuna.samplers.RandomSampler(seed=i), pruner=optuna.pruners.NopPruner())
+        study.optimize(trained(difficulty), n_trials=12)
+        past.append(study)
+    sent = []
+
+    class Recorder(CmboSampler):
+        def _post(self, path, body, key=""):
+            sent.append(body)
+            return super()._post(path, body, key)
+
+    space = {"x": FloatDistribution(0, 1)}
+    Recorder(service.url, search_space=space).learn("curves", past)
+    for study, task in zip(past, sent[0]["tasks"]):
+        assert [dict(zip(c["steps"], c["values"])) for c in task["curves"]] == [t.intermediate_values for t in study.trials]
+    return space
+
+
+def test_the_pruner_stops_what_past_curves_say_is_hopeless(service, curves):
+    sampler = CmboSampler(service.url, search_space=curves, prior="curves", seed=1)
+    study = optuna.create_study(study_name="pruned", sampler=sampler, pruner=CmboPruner(sampler))
+    for x in (0.5, 0.45):  # not proposed by the service: never pruned
+        study.enqueue_trial({"x": x})
+    study.optimize(trained(0.7), n_trials=2)
+    assert [t.state for t in study.trials] == [TrialState.COMPLETE] * 2
+    other = study.ask()  # takes another value than was proposed
+    other.suggest_float("x", -3, -2)
+    for epoch in range(1, 12):
+        other.report(100, epoch)
+        assert not other.should_prune()
+    study.tell(other, 100)
+    run = study.trials[2].system_attrs[ATTR]["study"]
+    assert get(service, run)["trials"]["cancelled"] == 1
+    for x in (0.0, 1.0):  # far from the best
+        post(service, f"studies/{run}/enqueue", {"x": [x]})
+    study.optimize(trained(0.7), n_trials=2)
+    assert [t.state for t in study.trials[3:]] == [TrialState.PRUNED] * 2
+    study.optimize(trained(0.7, broken=6), n_trials=3)
+    assert math.isnan(study.trials[6].intermediate_values[4]) and study.trials[6].state == TrialState.PRUNED
+    told = {t["id"]: t for t in get(service, run, "/trials")["trials"]}
+    for t in study.trials[3:]:
+        got = told[t.system_attrs[ATTR]["trial"]]
+        want = {TrialState.COMPLETE: "told", TrialState.PRUNED: "stopped"}[t.state] if t.number != 6 else "failed"
+        shown = {step: v for step, v in t.intermediate_values.items() if not math.isnan(v)}
+        assert got["status"] == want, (t, got)
+        assert dict(zip(got["curve"]["steps"], got["curve"]["values"])) == shown
+    about = get(service, run)
+    assert about["best"]["y"] == study.best_value
+    assert about["observations"] == sum(t.state == TrialState.COMPLETE for t in study.trials if t != study.trials[2])  # which is not in the space
+
+
+def test_the_pruner_after_kill_9_and_after_a_deadline(tmp_path, service, curves):
+    own = Service(tmp_path)
+    sampler = CmboSampler(own.url, search_space=curves, seed=2)
+    study = optuna.create_study(study_name="pruner-killed", sampler=sampler, pruner=CmboPruner(sampler))
+
+    def f(trial):
+        x = trial.suggest_float("x", 0, 1)
+        for step in (1, 2):
+            trial.report(x + 1 / step, step)
+            own.kill()
+            threading.Timer(0.2, own.start).start()
+            assert not trial.should_prune()
+        return x
+
+    study.optimize(f, n_trials=2)
+    run = study.trials[0].system_attrs[ATTR]["study"]
+    for t, got in zip(study.trials, get(own, run, "/trials")["trials"]):
+        assert got["status"] == "told" and got["curve"]["steps"] == [1, 2] and got["y"] == t.value
+    own.kill()
+    sampler = CmboSampler(service.url, search_space=curves, seed=2, deadline=0.05)
+    study = optuna.create_study(study_name="pruner-late", sampler=sampler, pruner=CmboPruner(sampler))
+    trial = study.ask()
+    trial.suggest_float("x", 0, 1)
+    run = study.trials[0].system_attrs[ATTR]["study"]
+    end = time.monotonic() + 60
+    while get(service, run)["trials"]["open"]:
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    trial.report(1, 1)
+    assert not trial.should_prune()
+    study.tell(trial, 1)
+    # Without the sampler's trials there is nothing to say.
+    plain = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=1), pruner=CmboPruner(sampler))
+    trial = plain.ask()
+    trial.report(1, 1)
+    assert not trial.should_prune()
 
 
 def test_constraints_that_are_wrong(service):

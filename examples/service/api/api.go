@@ -165,11 +165,27 @@ type Task struct {
 	// Outputs are the values of further outputs, by name, one for each y, null where it was
 	// not measured.
 	Outputs map[string][]*float64 `json:"outputs,omitempty"`
+	// Curves are what the evaluations showed before their ends, one for each y, without a step
+	// for one that showed nothing.
+	Curves []Curve `json:"curves,omitempty"`
+}
+
+// A Curve is what an evaluation showed before its end, in the unit of y: values at steps in
+// rising order, such as epochs, which mean the same in all trials and past tasks.
+type Curve struct {
+	Steps  []int `json:"steps"`
+	Values Row   `json:"values"`
+	// Stopped says that the end was not waited for. The y of a past task is an estimate then,
+	// whose variance is its noise_variance.
+	Stopped bool `json:"stopped,omitempty"`
 }
 
 // Task returns the library's form.
 func (t *Task) Task() cmbo.Task {
 	out := cmbo.Task{ID: t.ID, X: rows(t.X), Y: t.Y, NoiseVariance: t.NoiseVariance, Failed: rows(t.Failed), Params: t.Params}
+	for _, c := range t.Curves {
+		out.Curves = append(out.Curves, cmbo.Curve{Steps: c.Steps, Values: c.Values, Stopped: c.Stopped})
+	}
 	for name, values := range t.Outputs {
 		if out.Outputs == nil {
 			out.Outputs = make(map[string][]float64)
@@ -368,17 +384,19 @@ const (
 	EventAsked    = "asked"
 	EventObserved = "observed"
 	EventEnqueued = "enqueued"
+	EventReported = "reported"
 )
 
 // An Event is something that happened to a study and is on disk.
 type Event struct {
 	// Number counts the events of the study, from 1.
 	Number int `json:"number"`
-	// Kind is asked, told, failed, cancelled, observed or enqueued.
+	// Kind is asked, told, failed, cancelled, observed, enqueued, reported or stopped.
 	Kind  string `json:"kind"`
 	Trial int    `json:"trial,omitempty"` // none of a point observed or enqueued
-	// Y is the value told or observed.
-	Y *float64 `json:"y,omitempty"`
+	// Y is the value told, observed or reported, and Step the step of one reported.
+	Y    *float64 `json:"y,omitempty"`
+	Step *int     `json:"step,omitempty"`
 	// Best is the best value so far, Observations how many there are, and Open how many
 	// trials are open.
 	Best         *float64 `json:"best"`
@@ -431,7 +449,11 @@ type Counts struct {
 	Told      int `json:"told"`
 	Failed    int `json:"failed"`
 	Cancelled int `json:"cancelled"`
+	Stopped   int `json:"stopped,omitempty"`
 }
+
+// Asked is the number of all trials.
+func (c Counts) Asked() int { return c.Open + c.Told + c.Failed + c.Cancelled + c.Stopped }
 
 // Studies is a list of studies.
 type Studies struct {
@@ -469,6 +491,7 @@ const (
 	Told      = "told"
 	Failed    = "failed"
 	Cancelled = "cancelled"
+	Stopped   = "stopped" // before the end of its evaluation
 )
 
 // A Trial is a point proposed and what became of it.
@@ -485,6 +508,7 @@ type Trial struct {
 	Deadline      string         `json:"deadline,omitempty"` // as in RFC 3339
 	Expired       bool           `json:"expired,omitempty"`  // it failed or was cancelled because the deadline passed
 	Outputs       Values         `json:"outputs,omitempty"`  // told with y, or with the failure
+	Curve         *Curve         `json:"curve,omitempty"`    // what was reported of it
 }
 
 // Trials is a list of trials. More says that there are trials after the last.
@@ -505,6 +529,37 @@ type Tell struct {
 // it cost, if the study has such an output and it is not optional.
 type Fail struct {
 	Outputs Values `json:"outputs,omitempty"`
+}
+
+// Report is the body of a request that adds a value which an evaluation shows before its
+// end to the curve of its trial.
+type Report struct {
+	Step *int     `json:"step"`
+	Y    *float64 `json:"y"`
+}
+
+// A Prospect answers Report: what is known of the end of the evaluation, and the advice that
+// follows; see cmbo.Prospect. Numbers that are not known are null.
+type Prospect struct {
+	// Stop says that the evaluation is not worth going on with, and Text why. Diverged says
+	// that the value is beyond 1e150, and that the trial has failed.
+	Stop     bool   `json:"stop"`
+	Diverged bool   `json:"diverged,omitempty"`
+	Text     string `json:"text"`
+	// Mean and SD are what is expected of the value that the evaluation ends with, and Best
+	// is the value to beat.
+	Mean *float64 `json:"mean"`
+	SD   *float64 `json:"sd"`
+	Best *float64 `json:"best"`
+	// Chance is the probability that the end is better than Best, and Before what it would
+	// be without the curve.
+	Chance *float64 `json:"chance"`
+	Before *float64 `json:"before"`
+	// Curves is the number of completed curves of the study that passed the step, and Known
+	// says whether curves, of the study or of past tasks, tell what a value there says of the
+	// end.
+	Curves int  `json:"curves"`
+	Known  bool `json:"known"`
 }
 
 // A Point is given as a row, or by the names of the parameters.

@@ -247,6 +247,18 @@ func (c *Client) Cancel(ctx context.Context, id string, trial int) error {
 	return c.call(ctx, http.MethodPost, trialPath(id, trial, "/cancel"), struct{}{}, nil)
 }
 
+// Report adds a value that a trial's evaluation shows before its end to the trial's curve,
+// and tells whether to go on.
+func (c *Client) Report(ctx context.Context, id string, trial, step int, y float64) (*api.Prospect, error) {
+	out := new(api.Prospect)
+	return out, c.call(ctx, http.MethodPost, trialPath(id, trial, "/report"), api.Report{Step: &step, Y: &y}, out)
+}
+
+// TellStopped ends a trial whose evaluation was stopped before its end.
+func (c *Client) TellStopped(ctx context.Context, id string, trial int) error {
+	return c.call(ctx, http.MethodPost, trialPath(id, trial, "/stop"), struct{}{}, nil)
+}
+
 // Observe adds a value at a point that was not proposed and returns the number
 // of observations.
 func (c *Client) Observe(ctx context.Context, id string, x []float64, y float64) (int, error) {

@@ -91,14 +91,20 @@ func (m *Manager) past(ctx context.Context, space *cmbo.Space, q *api.Learn) (*c
 	if err := within("tasks", len(tasks), l.Tasks); err != nil {
 		return nil, nil, nil, err
 	}
-	total := 0
+	total, steps := 0, 0
 	for _, t := range tasks {
+		for _, c := range t.Curves {
+			steps += len(c.Values)
+		}
 		if err := within("observations of a task", len(t.X)+len(t.Failed), l.TaskRows); err != nil {
 			return nil, nil, nil, err
 		}
 		total += len(t.X) + len(t.Failed)
 	}
 	if err := within("observations of all tasks", total, l.TotalRows); err != nil {
+		return nil, nil, nil, err
+	}
+	if err := within("values of all curves", steps, l.Steps); err != nil {
 		return nil, nil, nil, err
 	}
 	return space, tasks, files, nil

@@ -97,6 +97,7 @@ func lines(rs []*record) int {
 type event struct {
 	Kind      string     `json:"event"`
 	Trial     int        `json:"trial"`
+	Step      *int       `json:"step"`
 	Index     *int       `json:"index"`
 	X         []float64  `json:"x"`
 	Y         *float64   `json:"y"`

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/examples/service/api"
 	"github.com/gocmbo/cmbo/examples/service/internal/disk"
 	"github.com/gocmbo/cmbo/examples/service/internal/turns"
@@ -162,13 +163,14 @@ func (s *Study) write(lines []byte) error {
 	if err != nil {
 		return err
 	}
-	// An Ask and another request may be under way at once. Lines of an Ask end
-	// with a trial that was asked for.
+	// A request that holds the model and one that holds the gate may be under way at once.
+	// Lines of the first end with a trial that was asked for, reported or was stopped.
 	// Each of the two looks at its own record alone.
 	var of *record
-	if events[len(events)-1].Kind == "asked" {
+	switch events[len(events)-1].Kind {
+	case "asked", "reported", "stopped":
 		of = s.asking
-	} else {
+	default:
 		of = s.telling
 	}
 	tx, err := of.encode(lines)
@@ -323,6 +325,52 @@ func (s *Study) Fail(ctx context.Context, q Request, trial int, outputs api.Valu
 // Cancel takes a trial back.
 func (s *Study) Cancel(ctx context.Context, q Request, trial int) (Reply, bool, error) {
 	return s.tell(ctx, q, func(*record) error { return s.opt.Cancel(trial) })
+}
+
+// Report adds a value to the curve of a trial and says what it tells of the end. Once the
+// value is on disk the request has succeeded: the prospect is nil if the model failed or
+// took too long, and for a request that is repeated after a restart.
+func (s *Study) Report(ctx context.Context, q Request, trial, step int, y float64) (p *cmbo.Prospect, again bool, err error) {
+	report := func(tx *record) error {
+		got, err := s.opt.Report(ctx, trial, step, y)
+		if err == nil {
+			p = &got
+			s.view.foresee(got)
+		} else if tx.reply.Trials == nil { // the value is not on disk
+			return err
+		}
+		return nil
+	}
+	if space.CheckValue(y) != nil { // the trial fails, for which the model is not needed
+		_, again, err = s.tell(ctx, q, report)
+	} else {
+		_, again, err = s.withModel(ctx, q, func(tx *record) error {
+			if err := room("values reported to a study", s.view.reported()+1, s.limits.Steps); err != nil {
+				return err
+			}
+			return report(tx)
+		})
+	}
+	if t, ok := s.Trial(trial); again && ok && t.Prospect != nil && t.Prospect.Step == step {
+		p = t.Prospect
+	}
+	return p, again, err
+}
+
+// TellStopped ends a trial whose evaluation was stopped before its end.
+func (s *Study) TellStopped(ctx context.Context, q Request, trial int) (Reply, bool, error) {
+	return s.withModel(ctx, q, func(*record) error { return s.opt.TellStopped(ctx, trial) })
+}
+
+// withModel makes a change of one trial for which the model is needed.
+func (s *Study) withModel(ctx context.Context, q Request, f func(tx *record) error) (Reply, bool, error) {
+	if err := s.enter(ctx, s.model); err != nil {
+		return Reply{}, false, err
+	}
+	defer func() { <-s.model }()
+	return s.change(q, &s.asking, func(tx *record) error {
+		return s.compute(ctx, func() error { return f(tx) })
+	})
 }
 
 // expire ends the open trials whose deadline has passed.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/examples/service/api"
 )
 
@@ -28,6 +29,12 @@ type Trial struct {
 	After    int  // how many observations there were when it ended
 
 	Outputs map[string]float64 // that it brought; shared
+
+	Steps  []int     // at which it has reported
+	Values []float64 // what
+	// Prospect is the answer to the newest report, nil while it is computed and after a
+	// restart of the service.
+	Prospect *cmbo.Prospect
 }
 
 // An Observation is a value and where it was measured. Its slice is shared.
@@ -73,6 +80,7 @@ type view struct {
 	replies      map[string]Reply // by key
 	running      map[string]bool  // keys of requests under way
 	queue        int              // points that are enqueued
+	reports      int              // values reported
 	events       int              // that were applied
 	timed        []int            // trials with a deadline that were open when last looked at
 	history      []api.Event      // one for each
@@ -91,6 +99,20 @@ func (v *view) expect(id int, f Forecast) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.trials[id-1].Expected = &f
+}
+
+// foresee notes what was answered to a report.
+func (v *view) foresee(p cmbo.Prospect) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.trials[p.Trial-1].Prospect = &p
+}
+
+// reported counts the values reported.
+func (v *view) reported() int {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	return v.reports
 }
 
 // begin looks up what a request was answered with, or marks its key as that of
@@ -179,8 +201,12 @@ func (v *view) apply(r *record, events []event, s *Study) Reply {
 				v.timed = append(v.timed, t.ID)
 			}
 			v.counts.Open++
-		case "told", "failed", "cancelled":
+		case "told", "failed", "cancelled", "stopped":
 			v.answer(e, r, s)
+		case "reported":
+			t := &v.trials[e.Trial-1]
+			t.Steps, t.Values, t.Prospect = append(t.Steps, *e.Step), append(t.Values, *e.Y), nil
+			v.reports++
 		case "observed":
 			v.observe(Observation{X: e.X, Y: *e.Y, Outputs: e.Outputs}, s)
 		}
@@ -205,8 +231,8 @@ func (v *view) apply(r *record, events []event, s *Study) Reply {
 // note adds an event that was applied to the history.
 func (v *view) note(e event) {
 	h := api.Event{Number: len(v.history) + 1, Kind: e.Kind, Trial: e.Trial, Observations: len(v.observations), Open: v.counts.Open}
-	if e.Kind == api.Told || e.Kind == api.EventObserved {
-		h.Y = e.Y
+	if e.Kind == api.Told || e.Kind == api.EventObserved || e.Kind == api.EventReported {
+		h.Y, h.Step = e.Y, e.Step
 	}
 	if v.best >= 0 {
 		best := v.observations[v.best].Y
@@ -240,6 +266,9 @@ func (v *view) answer(e event, r *record, s *Study) {
 	case "cancelled":
 		t.Status = api.Cancelled
 		v.counts.Cancelled++
+	case "stopped":
+		t.Status = api.Stopped
+		v.counts.Stopped++
 	}
 }
 

@@ -75,6 +75,7 @@ var answers = []struct {
 	{cmbo.ErrNotFinite, http.StatusBadRequest, "bad_value"},
 	{cmbo.ErrOutOfSpace, http.StatusBadRequest, "bad_value"},
 	{cmbo.ErrOutput, http.StatusBadRequest, "bad_output"},
+	{cmbo.ErrStep, http.StatusBadRequest, "bad_step"},
 	{cmbo.ErrCorrupt, http.StatusBadRequest, "bad_data"},
 }
 

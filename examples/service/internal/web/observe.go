@@ -132,6 +132,7 @@ func (k *kept) Collect(to chan<- prometheus.Metric) {
 		trials.Told += m.Counts.Told
 		trials.Failed += m.Counts.Failed
 		trials.Cancelled += m.Counts.Cancelled
+		trials.Stopped += m.Counts.Stopped
 		observations += m.Observations
 	}
 	priors := k.Studies.Priors()
@@ -147,6 +148,7 @@ func (k *kept) Collect(to chan<- prometheus.Metric) {
 		{studiesDesc, ok, []string{api.StateOK}}, {studiesDesc, damaged, []string{api.StateDamaged}},
 		{trialsDesc, trials.Open, []string{api.Open}}, {trialsDesc, trials.Told, []string{api.Told}},
 		{trialsDesc, trials.Failed, []string{api.Failed}}, {trialsDesc, trials.Cancelled, []string{api.Cancelled}},
+		{trialsDesc, trials.Stopped, []string{api.Stopped}},
 		{observationsDesc, observations, nil}, {priorsDesc, len(priors), nil}, {priorBytesDesc, bytes, nil},
 	} {
 		to <- prometheus.MustNewConstMetric(v.desc, prometheus.GaugeValue, float64(v.value), v.label...)

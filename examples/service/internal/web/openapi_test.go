@@ -98,6 +98,8 @@ func TestOpenAPI(t *testing.T) {
 		if len(trials) < 4 {
 			continue
 		}
+		_, err = c.Report(ctx, id, trials[0].ID, 3, 1.2)
+		ok(err)
 		ok(c.Tell(ctx, id, trials[0].ID, 1.5))
 		ok(c.TellNoisy(ctx, id, trials[1].ID, 1, 0.1))
 		ok(c.Fail(ctx, id, trials[2].ID))
@@ -108,8 +110,17 @@ func TestOpenAPI(t *testing.T) {
 		if client.Code(err) != "no_candidates" && client.Code(err) != "bad_value" {
 			ok(err)
 		}
-		_, err = c.Ask(ctx, id, 2)
+		more, err := c.Ask(ctx, id, 2)
 		ok(err)
+		if len(more) > 0 {
+			_, err = c.Report(ctx, id, more[0].ID, 3, 1e200)
+			ok(err)
+		}
+		if len(more) > 1 {
+			_, err = c.Report(ctx, id, more[1].ID, 3, 1)
+			ok(err)
+			ok(c.TellStopped(ctx, id, more[1].ID))
+		}
 		_, err = c.Predict(ctx, id, []api.Point{{X: trials[0].X}, {Config: trials[1].Config}})
 		ok(err)
 		_, err = c.Diagnostics(ctx, id)
@@ -128,7 +139,7 @@ func TestOpenAPI(t *testing.T) {
 	space := spaceOf(t, cmbo.Float("x", 0, 1))
 	var tasks []api.Task
 	for _, id := range []string{"p", "q", "r"} {
-		tasks = append(tasks, api.Task{ID: id, X: []api.Row{{0}, {0.2}, {0.5}, {0.7}, {1}, {0.9}}, Y: api.Row{1, 2, 4, 2, 1, 0}, Failed: []api.Row{{0.4}}})
+		tasks = append(tasks, api.Task{ID: id, X: []api.Row{{0}, {0.2}, {0.5}, {0.7}, {1}, {0.9}}, Y: api.Row{1, 2, 4, 2, 1, 0}, Failed: []api.Row{{0.4}}, Curves: []api.Curve{{Steps: []int{1}, Values: api.Row{0}}, {Steps: []int{}, Values: api.Row{}}, {Steps: []int{}, Values: api.Row{}}, {Steps: []int{}, Values: api.Row{}}, {Steps: []int{}, Values: api.Row{}}, {Steps: []int{}, Values: api.Row{}}}})
 	}
 	learn := api.Learn{Tasks: tasks, Files: []api.File{{Format: api.FormatCSV, Text: "x,value\n0.5,1\n0.6,2\n"}}}
 	_, err = c.LearnPrior(ctx, &api.NewPrior{Name: "new", Space: space, Learn: learn})

@@ -69,13 +69,16 @@ func intro(t *study.Study, m study.Summary) string {
 	if t.Minimizes() {
 		goal = "Smaller values are better."
 	}
-	asked := m.Counts.Open + m.Counts.Told + m.Counts.Failed + m.Counts.Cancelled
+	asked := m.Counts.Asked()
 	parts := []string{fmt.Sprintf("%s asked: %d told, %d open", plural(asked, "trial"), m.Counts.Told, m.Counts.Open)}
 	if n := m.Counts.Failed; n > 0 {
 		parts = append(parts, fmt.Sprintf("%d failed", n))
 	}
 	if n := m.Counts.Cancelled; n > 0 {
 		parts = append(parts, fmt.Sprintf("%d cancelled", n))
+	}
+	if n := m.Counts.Stopped; n > 0 {
+		parts = append(parts, fmt.Sprintf("%d stopped", n))
 	}
 	line := strings.Join(parts, ", ") + "."
 	if n := m.Observations - m.Counts.Told; n > 0 {
@@ -423,7 +426,7 @@ func plainNumber(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 // weightChart draws the weights of the clusters or, of the hierarchical prior, of its
 // hypotheses, trial by trial.
 func weightChart(p *plot.Page, t *study.Study, m study.Summary) {
-	asked := m.Counts.Open + m.Counts.Told + m.Counts.Failed + m.Counts.Cancelled
+	asked := m.Counts.Asked()
 	trials, _ := t.Trials("", asked-shownPoints, shownPoints)
 	trials = slices.DeleteFunc(trials, func(tr study.Trial) bool { return tr.Weights == nil })
 	if len(trials) < 2 || len(trials[0].Weights) < 2 {
@@ -488,6 +491,9 @@ func clusterName(c api.Cluster) string {
 // status says what became of a trial, and why.
 func status(t study.Trial) string {
 	s := t.Status
+	if n := len(t.Steps); n > 0 && t.Status != api.Told {
+		s += fmt.Sprintf(" at step %d, %s", t.Steps[n-1], plainNumber(t.Values[n-1]))
+	}
 	if t.Expired {
 		s += " at its deadline"
 	}
@@ -499,7 +505,7 @@ func status(t study.Trial) string {
 
 // trialTable lists the newest trials.
 func trialTable(p *plot.Page, t *study.Study, m study.Summary) {
-	asked := m.Counts.Open + m.Counts.Told + m.Counts.Failed + m.Counts.Cancelled
+	asked := m.Counts.Asked()
 	trials, _ := t.Trials("", asked-shownTrials, shownTrials)
 	if len(trials) == 0 {
 		return

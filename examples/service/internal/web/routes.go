@@ -31,7 +31,7 @@ type parameter struct {
 // routes lists all, in the order in which they are told.
 func (s *Server) routes() []*route {
 	large := s.Body
-	status := parameter{name: "status", summary: "of the trials; any if it is not given", values: []string{api.Open, api.Told, api.Failed, api.Cancelled}}
+	status := parameter{name: "status", summary: "of the trials; any if it is not given", values: []string{api.Open, api.Told, api.Failed, api.Cancelled, api.Stopped}}
 	after := parameter{name: "after", summary: "the trial after which the list begins", number: true}
 	most := parameter{name: "limit", summary: "how many trials at most, 100 if it is not given, up to 1000", number: true}
 	return []*route{
@@ -43,6 +43,8 @@ func (s *Server) routes() []*route {
 		{method: "POST", path: "/v1/studies/{id}/trials/{trial}/tell", limit: smallBody, serve: s.tell, summary: "answers a trial with a value", body: api.Tell{}, reply: api.Trial{}},
 		{method: "POST", path: "/v1/studies/{id}/trials/{trial}/fail", limit: smallBody, serve: s.fail, summary: "says that a trial's evaluation failed", body: api.Fail{}, reply: api.Trial{}},
 		{method: "POST", path: "/v1/studies/{id}/trials/{trial}/cancel", limit: smallBody, serve: s.cancel, summary: "says that a trial will not be evaluated", body: struct{}{}, reply: api.Trial{}},
+		{method: "POST", path: "/v1/studies/{id}/trials/{trial}/report", limit: smallBody, serve: s.report, summary: "adds a value that a trial's evaluation shows before its end, and says whether to go on", body: api.Report{}, reply: api.Prospect{}},
+		{method: "POST", path: "/v1/studies/{id}/trials/{trial}/stop", limit: smallBody, serve: s.stop, summary: "says that a trial's evaluation was stopped before its end; its curve stands for it", body: struct{}{}, reply: api.Trial{}},
 		{method: "POST", path: "/v1/studies/{id}/observe", limit: smallBody, serve: s.observe, summary: "adds a value at a point that was not proposed", body: api.Observe{}, reply: api.Observed{}},
 		{method: "POST", path: "/v1/studies/{id}/enqueue", limit: smallBody, serve: s.enqueue, summary: "has a point proposed before the model's own", body: api.Point{}, reply: api.Enqueued{}},
 		{method: "POST", path: "/v1/studies/{id}/predict", limit: smallBody, serve: s.predict, summary: "mean and standard deviation at points", body: api.Predict{}, reply: api.Predictions{}},

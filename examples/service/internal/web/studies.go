@@ -149,8 +149,7 @@ func (s *Server) diagnostics(q *request) (int, any, error) {
 	if ok {
 		out.LastStep = lastStep(&step)
 	}
-	n := t.Summary().Counts
-	trials, _ := t.Trials("", n.Open+n.Told+n.Failed+n.Cancelled-maxHistory, maxHistory)
+	trials, _ := t.Trials("", t.Summary().Counts.Asked()-maxHistory, maxHistory)
 	for _, tr := range trials {
 		if tr.Weights != nil {
 			out.History = append(out.History, api.Weighing{Trial: tr.ID, Weights: tr.Weights, Distances: tr.Distances})

@@ -27,6 +27,9 @@ func trial(s *cmbo.Space, t study.Trial) api.Trial {
 	if t.Expected != nil && t.Status == api.Told { // not before: a restart forgets it
 		out.Expected = &api.Prediction{Mean: finite(t.Expected.Mean), SD: finite(t.Expected.SD)}
 	}
+	if t.Steps != nil {
+		out.Curve = &api.Curve{Steps: t.Steps, Values: t.Values, Stopped: t.Status == api.Stopped}
+	}
 	if t.Deadline.At != 0 {
 		out.Deadline = time.UnixMilli(t.Deadline.At).UTC().Format(time.RFC3339)
 		out.Expired = t.Expired
@@ -117,6 +120,18 @@ func (s *Server) ask(q *request) (int, any, error) {
 
 // end answers the trial that the path names by f.
 func (s *Server) end(q *request, body any, f func(t *study.Study, r study.Request, id int) (study.Reply, bool, error)) (int, any, error) {
+	return s.about(q, body, func(t *study.Study, r study.Request, id int) (any, bool, error) {
+		_, again, err := f(t, r, id)
+		if err != nil {
+			return nil, false, err
+		}
+		tr, _ := t.Trial(id)
+		return trial(t.Space(), tr), again, nil
+	})
+}
+
+// about does what f does with the trial that the path names, and replies what it returns.
+func (s *Server) about(q *request, body any, f func(t *study.Study, r study.Request, id int) (any, bool, error)) (int, any, error) {
 	t, r, err := s.posted(q, body)
 	if err != nil {
 		return 0, nil, err
@@ -125,15 +140,14 @@ func (s *Server) end(q *request, body any, f func(t *study.Study, r study.Reques
 	if err != nil {
 		return 0, nil, err
 	}
-	_, again, err := f(t, r, id)
-	tr, known := t.Trial(id)
+	reply, again, err := f(t, r, id)
 	if err != nil {
-		if known && errors.Is(err, cmbo.ErrTrialClosed) {
+		if tr, known := t.Trial(id); known && errors.Is(err, cmbo.ErrTrialClosed) {
 			return 0, nil, &webError{http.StatusConflict, api.Detail{Code: "trial_closed", Message: fmt.Sprintf("trial %d was %s", id, tr.Status), Where: &api.Where{Trial: id, Status: tr.Status}}}
 		}
 		return 0, nil, err
 	}
-	return q.changed(again, trial(t.Space(), tr))
+	return q.changed(again, reply)
 }
 
 // measured checks what was measured.
@@ -175,6 +189,37 @@ func (s *Server) fail(q *request) (int, any, error) {
 func (s *Server) cancel(q *request) (int, any, error) {
 	return s.end(q, &struct{}{}, func(t *study.Study, r study.Request, id int) (study.Reply, bool, error) {
 		return t.Cancel(q.Context(), r, id)
+	})
+}
+
+func (s *Server) stop(q *request) (int, any, error) {
+	return s.end(q, &struct{}{}, func(t *study.Study, r study.Request, id int) (study.Reply, bool, error) {
+		return t.TellStopped(q.Context(), r, id)
+	})
+}
+
+func (s *Server) report(q *request) (int, any, error) {
+	var body api.Report
+	return s.about(q, &body, func(t *study.Study, r study.Request, id int) (any, bool, error) {
+		for _, field := range []struct {
+			name    string
+			missing bool
+		}{{"step", body.Step == nil}, {"y", body.Y == nil}} {
+			if field.missing {
+				return nil, false, &webError{http.StatusBadRequest, api.Detail{Code: "bad_value", Message: field.name + " is missing", Where: &api.Where{Field: field.name}}}
+			}
+		}
+		p, again, err := t.Report(q.Context(), r, id, *body.Step, *body.Y)
+		if err != nil {
+			return nil, false, err
+		}
+		if p == nil {
+			return api.Prospect{Text: fmt.Sprintf("continue: the value of step %d is kept; what it says of the end could not be computed", *body.Step)}, again, nil
+		}
+		return api.Prospect{
+			Stop: p.Stop, Diverged: p.Diverged, Text: p.String(), Mean: finite(p.Mean), SD: finite(p.SD), Best: finite(p.Best),
+			Chance: finite(p.Chance), Before: finite(p.Before), Curves: p.Curves, Known: p.Known,
+		}, again, nil
 	})
 }
 
@@ -268,8 +313,8 @@ func (s *Server) listTrials(q *request) (int, any, error) {
 		return 0, nil, err
 	}
 	status := q.URL.Query().Get("status")
-	if status != "" && !slices.Contains([]string{api.Open, api.Told, api.Failed, api.Cancelled}, status) {
-		return 0, nil, &webError{http.StatusBadRequest, api.Detail{Code: "bad_request", Message: "status must be open, told, failed or cancelled", Where: &api.Where{Field: "status"}}}
+	if status != "" && !slices.Contains([]string{api.Open, api.Told, api.Failed, api.Cancelled, api.Stopped}, status) {
+		return 0, nil, &webError{http.StatusBadRequest, api.Detail{Code: "bad_request", Message: "status must be open, told, failed, cancelled or stopped", Where: &api.Where{Field: "status"}}}
 	}
 	list, more := t.Trials(status, after, limit)
 	out := api.Trials{Trials: []api.Trial{}, More: more}
