@@ -36,7 +36,8 @@ func (s *Study) forecast(ids []int) {
 // each.
 type Slice struct {
 	Param        int
-	X, Mean, SD  []float64
+	X            []float64
+	Values       []cmbo.Quantiles
 	Observations int // that the model knew
 }
 
@@ -152,7 +153,12 @@ func (s *Study) makeSlices() (out []Slice, a *Advice, err error) {
 			row[i] = x
 			points = append(points, row)
 		}
-		if sl.Mean, sl.SD, err = s.predict(ctx, points, s.turns.Job); err != nil {
+		err := s.each(ctx, points, s.turns.Job, func(x []float64) error {
+			q, err := s.opt.Quantiles(x)
+			sl.Values = append(sl.Values, q)
+			return err
+		})
+		if err != nil {
 			return nil, nil, err
 		}
 		out = append(out, sl)

@@ -432,29 +432,31 @@ func (s *Study) Predict(ctx context.Context, points [][]float64) (mean, sd []flo
 	if err := within("points at once", len(points), s.limits.Points); err != nil {
 		return nil, nil, err
 	}
-	return s.predict(ctx, points, s.compute)
+	err = s.each(ctx, points, s.compute, func(x []float64) error {
+		m, d, err := s.opt.Predict(x)
+		mean, sd = append(mean, m), append(sd, d)
+		return err
+	})
+	return mean, sd, err
 }
 
-// predict makes predictions when run lets it.
-func (s *Study) predict(ctx context.Context, points [][]float64, run func(context.Context, func() error) error) (mean, sd []float64, err error) {
+// each asks the model for something at each point when run lets it.
+func (s *Study) each(ctx context.Context, points [][]float64, run func(context.Context, func() error) error, ask func(x []float64) error) error {
 	if err := s.enter(ctx, s.model); err != nil {
-		return nil, nil, err
+		return err
 	}
 	defer func() { <-s.model }()
-	err = run(ctx, func() error {
+	return run(ctx, func() error {
 		for _, x := range points {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			m, d, err := s.opt.Predict(x)
-			if err != nil {
+			if err := ask(x); err != nil {
 				return err
 			}
-			mean, sd = append(mean, m), append(sd, d)
 		}
 		return nil
 	})
-	return mean, sd, err
 }
 
 // LastStep tells how the newest proposal was chosen, and the weights of the next

@@ -106,15 +106,15 @@ func parameterCharts(p *plot.Page, t *study.Study, obs []study.Observation, mode
 		case discrete(param):
 			c.Series = append(c.Series, bars(&model[i], axis)...)
 		default:
-			s := plot.Series{Name: "model, ±2 sd", Style: 1, Plain: true}
-			for k, m := range model[i].Mean {
+			s := plot.Series{Name: modelName, Style: 1, Plain: true}
+			for k, q := range model[i].Values {
 				s.X = append(s.X, place(param, model[i].X[k]))
-				if axis.clamp(m) != m {
+				if axis.clamp(q.Median) != q.Median {
 					s.Y = append(s.Y, math.NaN()) // the curve leaves the axis
 				} else {
-					s.Y = append(s.Y, m)
+					s.Y = append(s.Y, q.Median)
 				}
-				s.Lo, s.Hi = append(s.Lo, axis.clamp(m-2*model[i].SD[k])), append(s.Hi, axis.clamp(m+2*model[i].SD[k]))
+				s.Lo, s.Hi = append(s.Lo, axis.clamp(q.Low)), append(s.Hi, axis.clamp(q.High))
 			}
 			c.Series = append(c.Series, s)
 		}
@@ -143,9 +143,9 @@ func parameterCharts(p *plot.Page, t *study.Study, obs []study.Observation, mode
 	case model == nil:
 		caption += "The model's curves are being computed; they are here when the page is loaded again."
 	case len(model) > 0 && model[0].Observations < n:
-		caption += fmt.Sprintf("The curve is what the model expected after %s, with two standard deviations to either side, the other parameters being those of the best point then.", plural(model[0].Observations, "observation"))
+		caption += fmt.Sprintf("The curve is what the model expected after %s, with the interval that holds 90 %% of it, the other parameters being those of the best point then.", plural(model[0].Observations, "observation"))
 	default:
-		caption += "The curve is what the model expects, with two standard deviations to either side, where the other parameters are those of the best point."
+		caption += "The curve is what the model expects, with the interval that holds 90 % of it, where the other parameters are those of the best point."
 	}
 	if off {
 		caption += " What lies beyond the axis of values is at its edge."
@@ -156,21 +156,23 @@ func parameterCharts(p *plot.Page, t *study.Study, obs []study.Observation, mode
 	p.Figure(caption, figures...)
 }
 
-// bars shows what the model says of choices: the mean and a bar of two standard
-// deviations to either side for each, as there is nothing between them.
+// modelName is how the legend calls what the model says.
+const modelName = "model, 90 %"
+
+// bars shows what the model says of choices: the median and a bar of the interval that holds
+// 90 % for each, as there is nothing between them.
 func bars(s *study.Slice, axis limits) []plot.Series {
-	const name, style = "model, ±2 sd", 1
-	means := plot.Series{Name: name, Points: true, Style: style}
+	const style = 1
+	medians := plot.Series{Name: modelName, Points: true, Style: style}
 	var out []plot.Series
-	for k, m := range s.Mean {
+	for k, q := range s.Values {
 		x := s.X[k]
-		if axis.clamp(m) == m {
-			means.X, means.Y = append(means.X, x), append(means.Y, m)
+		if axis.clamp(q.Median) == q.Median {
+			medians.X, medians.Y = append(medians.X, x), append(medians.Y, q.Median)
 		}
-		lo, hi := axis.clamp(m-2*s.SD[k]), axis.clamp(m+2*s.SD[k])
-		out = append(out, plot.Series{X: []float64{x, x}, Y: []float64{lo, hi}, Plain: true, Bold: true, Style: style})
+		out = append(out, plot.Series{X: []float64{x, x}, Y: []float64{axis.clamp(q.Low), axis.clamp(q.High)}, Plain: true, Bold: true, Style: style})
 	}
-	return append(out, means)
+	return append(out, medians)
 }
 
 // shownParams bounds the charts of parameters.

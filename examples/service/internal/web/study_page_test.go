@@ -84,7 +84,7 @@ func TestStudyPage(t *testing.T) {
 				t.Errorf("the page lacks %q", what)
 			}
 		}
-		if n := strings.Count(page, "model, ±2 sd"); n < 4 {
+		if n := strings.Count(page, "model, 90 %"); n < 4 {
 			t.Errorf("curves of %d parameters", n)
 		}
 		// No axis reaches the value that is far off.
