@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo"
 )
@@ -136,8 +137,9 @@ func ExampleOptimizer_Explain() {
 		panic(err)
 	}
 	fmt.Println(why.Reason, "of", len(why.Step.Scores), "candidates")
-	fmt.Println(why)
+	_, text, _ := strings.Cut(why.String(), ": ")
+	fmt.Printf("lr=%.4g: %s\n", why.Trial.Float("lr"), text)
 	// Output:
 	// largest score of 1000 candidates
-	// trial 1: lr=0.003240549185197866 depth=6: the largest mean (score 0.7068) of 1000 candidates; expected 0.7068; too early to tell: 0 of 5 values
+	// lr=0.003241: the largest mean (score 0.7068) of 1000 candidates; expected 0.7068; too early to tell: 0 of 5 values
 }
