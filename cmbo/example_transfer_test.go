@@ -137,7 +137,7 @@ func ExampleOptimizer_Explain() {
 		panic(err)
 	}
 	fmt.Println(why.Reason, "of", len(why.Step.Scores), "candidates")
-	_, text, _ := strings.Cut(why.String(), ": ")
+	_, text, _ := strings.Cut(why.String(), "depth=6: ")
 	fmt.Printf("lr=%.4g: %s\n", why.Trial.Float("lr"), text)
 	// Output:
 	// largest score of 1000 candidates
