@@ -14,6 +14,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/stretchr/testify/require"
 )
@@ -398,6 +399,7 @@ func TestLearnerRange(t *testing.T) {
 // TestLearnerMemory: what a learner holds does not grow with the tasks. The budget is that
 // of the sample and the sums; the tasks alone take more.
 func TestLearnerMemory(t *testing.T) {
+	testutil.SkipRace(t, "it measures memory")
 	fewKept(t, 100)
 	const budget = 3 << 20
 	var most, base uint64

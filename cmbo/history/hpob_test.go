@@ -15,6 +15,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/history"
+	"github.com/gocmbo/cmbo/internal/testutil"
 )
 
 const hpob = `{"4796": {"b": {"X": [[0.5, 0.25], [1, 0], [0.5, 0.25]], "y": [[0.1], [0.2], [0.3]]},
@@ -174,6 +175,7 @@ func packTasks(t *testing.T, n int) *bytes.Buffer {
 // TestLimits: small inputs that would fill the memory end with an error that
 // names the limit, and cost little until then.
 func TestLimits(t *testing.T) {
+	testutil.SkipRace(t, "one goroutine reads")
 	space := small(t)
 	hpobOf := func(l history.Limits) func(io.Reader) error {
 		return func(r io.Reader) error {

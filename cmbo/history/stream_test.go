@@ -182,6 +182,7 @@ var tasksLong = flag.Int("tasks", 0, "number of tasks that TestTasksMemory strea
 //
 //	go test -run TestTasksMemory -timeout 2h -v ./cmbo/history -tasks 1000000
 func TestTasksMemory(t *testing.T) {
+	testutil.SkipRace(t, "it measures memory")
 	tasks := 2000
 	if *tasksLong > 0 {
 		tasks = *tasksLong

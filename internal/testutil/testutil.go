@@ -146,6 +146,15 @@ func ZeroAlloc(tb testing.TB, f func()) {
 	}
 }
 
+// SkipRace leaves the test out under the race detector, for the reason given: what one
+// goroutine does alone takes ten times as long watched, and shows nothing more.
+func SkipRace(tb testing.TB, why string) {
+	tb.Helper()
+	if raceEnabled {
+		tb.Skip("under the race detector: " + why)
+	}
+}
+
 // Golden decodes the JSON file called name into v. It is read from the folder
 // in the environment variable CMBO_GOLDEN if that is set, else from testdata of
 // the package under test.
