@@ -51,6 +51,35 @@ func TestLeavesAFailingRegion(t *testing.T) {
 	}
 }
 
+// TestFailingPeak: where the past's best region fails, of which the past knows nothing, a run
+// loses at most half of its evaluations to it, and at most half as many again as one without a
+// past. What is left to find lies on the border of the region, so some losses buy something.
+func TestFailingPeak(t *testing.T) {
+	s, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	const budget, seeds = 30, 5
+	var withPast, without int
+	for seed := range uint64(seeds) {
+		at := 0.55 + 0.02*float64(seed)
+		f := paraboloid(at)
+		for lost, opts := range map[*int][]cmbo.Option{&without: nil, &withPast: {cmbo.WithPrior(learn(t, s, paraboloids(seed, 30)))}} {
+			o := newOptimizer(t, s, append(opts, cmbo.WithSeed(seed))...)
+			for range budget {
+				trial, err := o.Ask(ctx)
+				require.NoError(t, err)
+				if math.Hypot(trial.X[0]-at, trial.X[1]-at) < 0.25 {
+					*lost++
+					require.NoError(t, o.TellFailed(trial.ID))
+				} else {
+					require.NoError(t, o.Tell(trial.ID, f(trial.X)))
+				}
+			}
+		}
+	}
+	require.LessOrEqual(t, withPast, budget*seeds/2)
+	require.LessOrEqual(t, float64(withPast), 1.5*float64(without))
+}
+
 // TestFirstBatch: points asked for before the first value are not all the past's best one.
 func TestFirstBatch(t *testing.T) {
 	s, err := cmbo.UnitCube(2)

@@ -60,7 +60,7 @@ func (e Explanation) String() string {
 	case ReasonScore:
 		fmt.Fprintf(&b, "the largest %s (score %.4g) of %d candidates", e.acquisition, e.Step.Scores[e.Step.Chosen], e.left)
 		if p := e.Step.Success; p != nil {
-			fmt.Fprintf(&b, ", times the square of a probability of success of %.2f", p[e.Step.Chosen])
+			fmt.Fprintf(&b, ", times a power of a probability of success of %.2f", p[e.Step.Chosen])
 		}
 		if c := e.Step.Cost; c != nil {
 			fmt.Fprintf(&b, ", over an expected cost of %.4g to the power %.2f", c[e.Step.Chosen], e.Step.CostPower)

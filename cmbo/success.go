@@ -2,6 +2,7 @@ package cmbo
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
@@ -36,14 +37,16 @@ type successRequirement struct {
 	run *hierarchy.Bound // nil before it is needed
 }
 
-// successPower is the power of the probability of success: the best point is often next to
-// the border of a region that fails, and the square keeps farther from it than the first
-// power.
+// successPower is the power of the probability of success before any failure, and by how much
+// it grows with the square root of their number: the best point is often next to the border of
+// a region that fails, improvement differs there by orders of magnitude, and a fixed power loses
+// half of the evaluations to it. What the growth saves: examples/failures.
 const successPower = 2
 
 func (r *successRequirement) factor(ctx context.Context, o *draft, x *linalg.Dense, _ bool) (factor, error) {
 	p, err := r.probability(ctx, o, x)
-	return factor{p: p, power: successPower}, err
+	power := successPower * (1 + math.Sqrt(float64(o.h.Failures)))
+	return factor{p: p, power: int(power)}, err
 }
 
 // probability returns that of success at the rows of x; nil as long as neither the log nor
