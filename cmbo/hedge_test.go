@@ -280,6 +280,10 @@ func TestWithAblation(t *testing.T) {
 	require.ErrorIs(t, p.Encode(new(bytes.Buffer)), cmbo.ErrOption)
 	names, what := cmbo.Ablations()
 	require.Len(t, what, len(names))
+	for _, name := range names {
+		_, err := newOptimizer(t, s, cmbo.WithPrior(learn(t, s, tasks, cmbo.WithAblation(name)))).Ask(ctx)
+		require.NoError(t, err, name)
+	}
 	first := func(p *cmbo.Prior) []cmbo.Share {
 		x, err := newOptimizer(t, s, cmbo.WithPrior(p)).Transfer(ctx)
 		require.NoError(t, err)

@@ -119,7 +119,8 @@ func WithProgress(f func(Progress)) LearnOption {
 // cannot be encoded.
 func WithAblation(names ...string) LearnOption {
 	return option{id: optAblation, learn: func(c *learnConfig) error {
-		if err := new(hierarchy.Settings).Ablate(names...); err != nil {
+		trial := hierarchy.DefaultSettings(1)
+		if err := trial.Ablate(names...); err != nil {
 			return optionErrorf("%v", err)
 		}
 		c.ablations = slices.Clone(names)

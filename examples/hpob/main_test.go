@@ -164,7 +164,7 @@ func TestExperiment(t *testing.T) {
 // TestAblate compares changes of the default with it.
 func TestAblate(t *testing.T) {
 	dir := t.TempDir()
-	o := mustParse(t, "-experiment", "quick", "-data", writeTable(t), "-out", dir, "-ablate", "no-hedge,half-shrinkage", "-source-rows", "10", "-budget", "5", "-targets", "0", "-quiet")
+	o := mustParse(t, "-experiment", "quick", "-data", writeTable(t), "-out", dir, "-ablate", "no-hedge,half-shrinkage", "-source-rows", "10", "-budget", "5", "-targets", "0", "-splits", "2", "-quiet")
 	require.Equal(t, []string{"cm-BO", "cm-BO:no-hedge", "cm-BO:half-shrinkage"}, o.protocol.Methods)
 	var console bytes.Buffer
 	require.NoError(t, run(context.Background(), o, &console, &console))
@@ -173,6 +173,7 @@ func TestAblate(t *testing.T) {
 	require.Contains(t, console.String(), string(table))
 	require.Regexp(t, `(?m)^\| cm-BO:half-shrinkage \| [0-9.]+ \[.*\] .* \| \d+ \|$`, string(table))
 	require.Regexp(t, `(?m)^\| cm-BO:no-hedge \|`, string(table))
+	require.Regexp(t, `chosen on half of the divisions: [0-9.]+ there, [0-9.]+ on the other half`, string(table))
 	names, _ := cmbo.Ablations()
 	require.Len(t, mustParse(t, "-experiment", "quick", "-data", "x", "-ablate", "all").protocol.Methods, 1+len(names))
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -73,6 +74,46 @@ func Ratios(records []bench.Record, base string) ([]Ratio, error) {
 		out = append(out, p.ratio(m))
 	}
 	return out, nil
+}
+
+// Chosen returns what it brings to choose a method for each search space by its area: the
+// geometric mean, over spaces, of the ratio of the method that has the least area on the odd
+// divisions of a space to base, there, and on the even ones, and the other way round. Here is
+// where it was chosen, there where it was not; a space counts that has divisions of both kinds,
+// NaN if none has. It fails as [Ratios] does.
+func Chosen(records []bench.Record, base string) (here, there float64, err error) {
+	halves := map[string]*[2][]bench.Record{}
+	for _, r := range records {
+		if halves[r.Space] == nil {
+			halves[r.Space] = new([2][]bench.Record)
+		}
+		half := &halves[r.Space][r.Split&1]
+		*half = append(*half, r)
+	}
+	n := 0
+	for _, space := range slices.Sorted(maps.Keys(halves)) {
+		var by [2][]Ratio
+		for i, half := range halves[space] {
+			if len(half) == 0 {
+				continue
+			}
+			if by[i], err = Ratios(half, base); err != nil {
+				return 0, 0, err
+			}
+		}
+		for i := range by {
+			if len(by[0]) == 0 || len(by[1]) == 0 {
+				break
+			}
+			n++
+			best := slices.MinFunc(by[i], func(a, b Ratio) int { return cmp.Compare(a.Mean, b.Mean) })
+			other := slices.IndexFunc(by[1-i], func(r Ratio) bool { return r.Method == best.Method })
+			if best.Mean < 1 && other >= 0 {
+				here, there = here+math.Log(best.Mean), there+math.Log(by[1-i][other].Mean)
+			}
+		}
+	}
+	return math.Exp(here / float64(n)), math.Exp(there / float64(n)), nil
 }
 
 // A pairing holds the areas of the runs that two methods have.

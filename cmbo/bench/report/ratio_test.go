@@ -53,3 +53,31 @@ func TestRatios(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, math.IsNaN(single[0].Lower) && math.IsNaN(single[0].Upper), "one task has no interval")
 }
+
+// What is chosen on half of the divisions is judged on the other half.
+func TestChosen(t *testing.T) {
+	var rs []bench.Record
+	add := func(space, method string, even, odd float64) {
+		for split, area := range []float64{even, odd} {
+			r := flat(space, method, "t", area)
+			r.Split = split
+			rs = append(rs, r)
+		}
+	}
+	add("a", "base", .1, .1)
+	add("a", "one", .05, .4)
+	add("a", "two", .2, .025)
+	add("b", "base", .1, .1) // no change is better
+	add("b", "one", .2, .3)
+	add("b", "two", .3, .3)
+	rs = append(rs, flat("c", "base", "t", .1), flat("c", "one", "t", .01)) // one half alone
+	here, there, err := Chosen(rs, "base")
+	require.NoError(t, err)
+	require.InDelta(t, math.Pow(.5*.25, 1./4), here, 1e-12)
+	require.InDelta(t, math.Pow(4*2, 1./4), there, 1e-12)
+	here, _, err = Chosen(rs[len(rs)-2:], "base")
+	require.NoError(t, err)
+	require.True(t, math.IsNaN(here))
+	_, _, err = Chosen(rs, "none")
+	require.ErrorIs(t, err, ErrInput)
+}

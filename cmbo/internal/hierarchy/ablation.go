@@ -2,7 +2,10 @@ package hierarchy
 
 import (
 	"fmt"
+	"math"
 	"strings"
+
+	"github.com/gocmbo/cmbo/kernel"
 )
 
 // An Ablation is a change of the settings by which a mechanism, or a number of it, is defended
@@ -22,7 +25,20 @@ var Ablations = []Ablation{
 	{"no-compression", "low values of past tasks are as far apart as they were", func(s *Settings) { s.Compress = false }},
 	{"narrow-lengths", "lengths' logarithms have a prior deviation of a half", func(s *Settings) { s.LengthSD = 0.5 }},
 	{"half-shrinkage", "the population's covariance is drawn half to the base process's", func(s *Settings) { s.Shrink = 0.5 }},
+	{"rougher-kernel", "the processes' kernels are Matérn-1/2", func(s *Settings) { s.reshape(kernel.Matern12) }},
+	{"smoother-kernel", "the processes' kernels are Matérn-5/2", func(s *Settings) { s.reshape(kernel.Matern52) }},
 	{"far-offsets", "offsets out of all experience are as likely with transfer as without", func(s *Settings) { s.TransferTail = s.NoTransferTail }},
+}
+
+// reshape gives the base process and the target's own another shape, with the lengths they have.
+func (s *Settings) reshape(shape func(lengths ...float64) kernel.Stationary) {
+	for _, k := range []*kernel.Kernel{&s.Kernel, &s.OwnKernel} {
+		params := (*k).AppendParams(nil)
+		for i := range params {
+			params[i] = math.Exp(params[i])
+		}
+		*k = kernel.Scale(params[0], shape(params[1:]...))
+	}
 }
 
 // Ablate makes the named changes. It fails at a name that there is none of, with those that
