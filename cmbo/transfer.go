@@ -86,8 +86,8 @@ const (
 	// TransferHelps: at least 90 % of the mass.
 	TransferHelps
 	// TransferUnclear: less than that, and more than 25 %, or the population ranks the points
-	// told as their values do: a correlation of the ranks of two or more of the deviations
-	// that chance gives it, or of 0.8.
+	// told as their values do: a correlation of the ranks of at least the deviation that
+	// chance gives it, so that a past of use is rarely said to mislead.
 	TransferUnclear
 	// TransferMisleads: at most 25 %, and no such ranks. The new task is like no past task,
 	// or what was good there is bad here.
@@ -99,8 +99,7 @@ const (
 	verdictValues = 5
 	helpingMass   = 0.9
 	misleadMass   = 0.25
-	clearRanks    = 2 - 1e-9 // deviations of a rank correlation by chance
-	closeRanks    = 0.8      // a rank correlation: of five values it has two deviations only if no two that are nearly equal are swapped
+	clearRanks    = 1 - 1e-9 // deviations of a rank correlation by chance
 )
 
 var verdictNames = [...]string{"unknown", "too early to tell", "transfer helps", "unclear", "the past misleads"}
@@ -251,7 +250,7 @@ func (m consulted) transfer(y []float64) Transfer {
 	slices.SortStableFunc(t.Shares, func(a, b Share) int { return cmp.Compare(b.Mass, a.Mass) })
 	if slices.ContainsFunc(t.Shares, func(s Share) bool { return s.Level == LevelNone }) {
 		for _, mean := range x.PriorMeans() {
-			t.ranked = t.ranked || len(y) > 1 && rankCorrelation(y, mean) >= min(closeRanks, clearRanks/math.Sqrt(float64(len(y)-1)))
+			t.ranked = t.ranked || len(y) > 1 && rankCorrelation(y, mean) >= clearRanks/math.Sqrt(float64(len(y)-1))
 		}
 		t.Verdict = t.verdict()
 	}
