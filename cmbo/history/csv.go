@@ -186,7 +186,7 @@ func csvError(err error, last int) error {
 // Noise is set, and the status if a task has failures or Status is set: the first
 // of Done and of Failed, "done" and "failed" by default. Failures come after the
 // observations of their task and have no value. Outputs come last, those of the Mapping or
-// all. Numbers are written so that they read back bit for
+// all, and after them descriptors. Numbers are written so that they read back bit for
 // bit; a noise variance of 0, not known, is an empty field. Rows that Read
 // accepted and Write wrote are read back as they were.
 //
@@ -218,6 +218,16 @@ func (c CSV) Write(w io.Writer, tasks ...cmbo.Task) error {
 	if err != nil {
 		return err
 	}
+	about := make([]cmbo.Context, len(tasks))
+	for i := range tasks {
+		about[i], _ = tasks[i].Context.Normal() // checkTasks has checked them
+		for _, o := range n.context {
+			text, choice := about[i][o.name].(string)
+			if back, _ := n.descriptor(text); choice && back != text {
+				return fmt.Errorf("%w: task %q: the choice %q of descriptor %q would not be read back as it is", cmbo.ErrOption, tasks[i].ID, text, o.name)
+			}
+		}
+	}
 	var fields []string
 	if n.task != "" {
 		fields = append(fields, n.task)
@@ -230,7 +240,7 @@ func (c CSV) Write(w io.Writer, tasks ...cmbo.Task) error {
 	if withStatus {
 		fields = append(fields, n.status)
 	}
-	for _, o := range n.outputs {
+	for _, o := range n.others() {
 		fields = append(fields, o.column)
 	}
 	out := csv.NewWriter(w)
@@ -265,6 +275,13 @@ func (c CSV) Write(w io.Writer, tasks ...cmbo.Task) error {
 			for _, o := range n.outputs {
 				text := ""
 				if v, ok := outputOf(t, o.name, j); ok {
+					text = n.number(formatFloat(v))
+				}
+				fields = append(fields, text)
+			}
+			for _, o := range n.context {
+				text, _ := about[i][o.name].(string)
+				if v, ok := about[i][o.name].(float64); ok {
 					text = n.number(formatFloat(v))
 				}
 				fields = append(fields, text)

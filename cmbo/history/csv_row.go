@@ -15,7 +15,7 @@ type header struct {
 	columns                   []column
 	params                    []int
 	value, task, noise, state int
-	more                      []int // of the outputs
+	more, about               []int // of the outputs and of the descriptors
 	at                        map[string]int
 	space                     *cmbo.Space
 	want                      func(id string) bool // nil wants all
@@ -27,7 +27,7 @@ func newHeader(fields []string, n *names, s *cmbo.Space) (*header, *RowError) {
 	for _, c := range n.columns {
 		wanted[c] = true
 	}
-	for _, o := range n.outputs {
+	for _, o := range n.others() {
 		wanted[o.column] = true
 	}
 	at := make(map[string]int, len(fields))
@@ -56,6 +56,9 @@ func newHeader(fields []string, n *names, s *cmbo.Space) (*header, *RowError) {
 	h.value, h.task, h.noise = find(n.value, true), find(n.task, n.needTask), find(n.noise, n.needNoise)
 	for _, o := range n.outputs {
 		h.more = append(h.more, find(o.column, false))
+	}
+	for _, o := range n.context {
+		h.about = append(h.about, find(o.column, false))
 	}
 	h.state, h.at = find(n.status, n.needStatus), at
 	if missing != nil {
@@ -114,6 +117,13 @@ func (h *header) parse(fields []string) (r row) {
 	}
 	if err := h.space.Check(r.x); err != nil {
 		return r.failed(outside(err, h.space.Params(), func(i int) string { return h.cell(fields, h.params[i]) }))
+	}
+	for i, o := range h.context {
+		v, e := h.descriptor(h.cell(fields, h.about[i]))
+		if e != nil {
+			return r.failed(e.in(o.column, h.cell(fields, h.about[i])))
+		}
+		r.describe(o.name, v)
 	}
 	if r.outcome == hasFailed {
 		return r

@@ -65,8 +65,8 @@ func (j JSONLines) setting() (n names, config string, err error) {
 	case "-":
 		return n, "", n.apart()
 	}
-	if slices.ContainsFunc(n.outputs, func(o output) bool { return o.column == config }) {
-		return n, "", fmt.Errorf("%w: Config is named %q, as is an output", cmbo.ErrOption, config)
+	if slices.ContainsFunc(n.others(), func(o output) bool { return o.column == config }) {
+		return n, "", fmt.Errorf("%w: Config is named %q, as is an output or a descriptor", cmbo.ErrOption, config)
 	}
 	if config == n.value || config == n.task || config == n.noise {
 		return n, "", fmt.Errorf("%w: Config is named %q, as is another key", cmbo.ErrOption, config)
@@ -154,6 +154,7 @@ type lineDecoder struct {
 	raw     [][]byte // of the parameters of the current line
 	want    func(id string) bool
 	more    [][]byte // of the outputs of the current line
+	about   [][]byte // of the descriptors
 }
 
 func newLineDecoder(s *cmbo.Space, n names, config string) *lineDecoder {
@@ -163,6 +164,7 @@ func newLineDecoder(s *cmbo.Space, n names, config string) *lineDecoder {
 	}
 	d.byText = n.Prefix != "" || n.Columns != nil || n.Parse != nil || n.DecimalComma
 	d.raw, d.more = make([][]byte, len(d.columns)), make([][]byte, len(d.outputs))
+	d.about = make([][]byte, len(d.context))
 	return d
 }
 
@@ -170,6 +172,7 @@ func newLineDecoder(s *cmbo.Space, n names, config string) *lineDecoder {
 func (d *lineDecoder) decode(line []byte) (r row) {
 	clear(d.raw)
 	clear(d.more)
+	clear(d.about)
 	var task, value, noise, status, config []byte
 	var others map[string][]byte // for Keep
 	if d.Keep != nil {
@@ -201,6 +204,11 @@ func (d *lineDecoder) decode(line []byte) (r row) {
 			for i, o := range d.outputs {
 				if o.column == name {
 					d.more[i] = raw
+				}
+			}
+			for i, o := range d.context {
+				if o.column == name {
+					d.about[i] = raw
 				}
 			}
 			return param(name, raw)
@@ -249,6 +257,13 @@ func (d *lineDecoder) decode(line []byte) (r row) {
 	if err := d.space.Check(r.x); err != nil {
 		return r.failed(outside(err, d.space.Params(), func(i int) string { return string(d.raw[i]) }))
 	}
+	for i, o := range d.context {
+		v, e := d.described(d.about[i])
+		if e != nil {
+			return r.failed(e.in(o.column, string(d.about[i])))
+		}
+		r.describe(o.name, v)
+	}
 	if r.outcome == hasFailed {
 		return r
 	}
@@ -290,6 +305,22 @@ func (d *lineDecoder) cell(raw []byte) string {
 		return d.mapping.number(text)
 	}
 	return cellText(raw)
+}
+
+// described decodes a descriptor: a number, or a string or truth value, which is a choice.
+func (d *lineDecoder) described(raw []byte) (any, *RowError) {
+	text, isNumber := jsonNumber(raw)
+	switch {
+	case isNull(raw) || text == "NaN":
+		return nil, nil
+	case d.byText:
+		return d.mapping.descriptor(d.cell(raw))
+	case isNumber:
+		return number(text, cmbo.ErrNotFinite)
+	case raw[0] == '[' || raw[0] == '{':
+		return nil, rowErrorf(cmbo.ErrTask, "neither a number nor a string")
+	}
+	return jsonName(raw), nil
 }
 
 // parameter decodes parameter i.
@@ -362,7 +393,7 @@ func (d *lineDecoder) number(key string, raw []byte, check func(float64) *RowErr
 // stand beside the value if Config is "-". Numbers are written so that they
 // read back bit for bit; a noise variance of 0, not known, is left out, or
 // null if Noise is set. Failures follow the observations of their task, with a
-// value of null and a status.
+// value of null and a status. Outputs and descriptors come last, those of the Mapping or all.
 //
 // The tasks are validated before the first byte is written: it fails as
 // cmbo.Learn does for invalid ones, with ErrTask if two have the same ID or if
@@ -397,8 +428,8 @@ func (j JSONLines) Write(w io.Writer, tasks ...cmbo.Task) error {
 	if err == nil && config == "" {
 		err = n.apart()
 	}
-	if err == nil && slices.ContainsFunc(n.outputs, func(o output) bool { return o.column == config }) {
-		err = fmt.Errorf("%w: Config is named %q, as is an output", cmbo.ErrOption, config)
+	if err == nil && slices.ContainsFunc(n.others(), func(o output) bool { return o.column == config }) {
+		err = fmt.Errorf("%w: Config is named %q, as is an output or a descriptor", cmbo.ErrOption, config)
 	}
 	if err != nil {
 		return err
@@ -406,6 +437,7 @@ func (j JSONLines) Write(w io.Writer, tasks ...cmbo.Task) error {
 	out := bufio.NewWriter(w)
 	for i := range tasks {
 		t := &tasks[i]
+		about, _ := t.Context.Normal() // checkTasks has checked it
 		begin := open
 		if n.task != "" {
 			begin = "{" + quoted(n.task) + ": " + quoted(t.ID) + ", " + open[1:]
@@ -443,6 +475,14 @@ func (j JSONLines) Write(w io.Writer, tasks ...cmbo.Task) error {
 			}
 			for _, o := range n.outputs {
 				if v, ok := outputOf(t, o.name, k); ok {
+					out.WriteString(", " + quoted(o.column) + ": " + formatFloat(v))
+				}
+			}
+			for _, o := range n.context {
+				switch v := about[o.name].(type) {
+				case string:
+					out.WriteString(", " + quoted(o.column) + ": " + quoted(v))
+				case float64:
 					out.WriteString(", " + quoted(o.column) + ": " + formatFloat(v))
 				}
 			}

@@ -28,6 +28,10 @@ type Mapping struct {
 	// is missing, as are those of a column that the file lacks. Nil reads none; a writer
 	// takes it for all that the tasks have, under their own names.
 	Outputs map[string]string
+	// Context names, by descriptor of a task, the columns that hold it, as Outputs does: a number
+	// is a number, other text a choice. A row may leave it out; two rows of a task that differ
+	// end the reading, whatever the Policy.
+	Context map[string]string
 	// Status names the column that says how an evaluation ended, "status" if
 	// empty; "-" says that there is none. A status named here must be there.
 	Status string
@@ -92,32 +96,47 @@ type mapping struct {
 	needStatus bool
 	columns    []string  // by parameter
 	outputs    []output  // in the order of their names
+	context    []output  // likewise
 	fill       []float64 // defaults by parameter
 	filled     []bool
 }
 
-// output is a further value and its column.
-type output struct{ name, column string }
+// output is a further value, or a descriptor, and its column.
+type output struct{ noun, name, column string }
 
-// readyOutputs sets the outputs.
-func (m *mapping) readyOutputs(columns map[string]string) error {
-	m.outputs = nil
+// readyColumns returns the columns of outputs or descriptors.
+func readyColumns(noun string, columns map[string]string) (out []output, err error) {
 	for _, name := range slices.Sorted(maps.Keys(columns)) {
-		o := output{name, cmp.Or(columns[name], name)}
+		o := output{noun, name, cmp.Or(columns[name], name)}
 		if err := space.CheckOutputName(name); err != nil {
-			return fmt.Errorf("%w: Outputs: %w", cmbo.ErrOption, err)
+			return nil, fmt.Errorf("%w: %ss: %w", cmbo.ErrOption, noun, err)
 		}
-		for _, p := range m.outputs {
+		for _, p := range out {
 			if p.column == o.column {
-				return fmt.Errorf("%w: the outputs %q and %q are both in column %q", cmbo.ErrOption, p.name, name, o.column)
+				return nil, fmt.Errorf("%w: the %ss %q and %q are both in column %q", cmbo.ErrOption, noun, p.name, name, o.column)
 			}
 		}
 		if why := unwritable(o.column); why != "" {
-			return fmt.Errorf("%w: the column %q of output %q %s", cmbo.ErrOption, o.column, name, why)
+			return nil, fmt.Errorf("%w: the column %q of %s %q %s", cmbo.ErrOption, o.column, noun, name, why)
 		}
-		m.outputs = append(m.outputs, o)
+		out = append(out, o)
 	}
-	return nil
+	return out, nil
+}
+
+// descriptor is what a text says of a task: a number where it is one, else a choice, nil where
+// it is empty or NaN.
+func (m *mapping) descriptor(text string) (any, *RowError) {
+	if text = strings.TrimSpace(text); text == "" || strings.EqualFold(text, "nan") {
+		return nil, nil
+	}
+	if decimal, e := m.decimal(text); e == nil {
+		v, e := number(decimal, cmbo.ErrTask)
+		if e == nil || e.Err != cmbo.ErrTask {
+			return v, e
+		}
+	}
+	return strings.Clone(text), nil
 }
 
 func (m Mapping) ready(s *cmbo.Space) (mapping, error) {

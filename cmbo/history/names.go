@@ -39,7 +39,10 @@ func newNames(s *cmbo.Space, m Mapping, value, task, noise, taskID string, limit
 			*s = ""
 		}
 	}
-	if err := n.readyOutputs(m.Outputs); err != nil {
+	if n.outputs, err = readyColumns("output", m.Outputs); err != nil {
+		return n, err
+	}
+	if n.context, err = readyColumns("descriptor", m.Context); err != nil {
 		return n, err
 	}
 	fill(&n.task, "task")
@@ -69,38 +72,53 @@ func newNames(s *cmbo.Space, m Mapping, value, task, noise, taskID string, limit
 	return n, n.outputsApart()
 }
 
-// outputsApart makes sure that no output has the column of another field but a parameter.
+// outputsApart makes sure that no output or descriptor has the column of another field but a
+// parameter.
 func (n names) outputsApart() error {
-	for _, o := range n.outputs {
+	for i, o := range n.others() {
+		if slices.ContainsFunc(n.others()[:i], func(p output) bool { return p.column == o.column }) {
+			return fmt.Errorf("%w: the column %q is that of an output and of a descriptor", cmbo.ErrOption, o.column)
+		}
 		if o.column == n.value || o.column == n.task || o.column == n.noise || o.column == n.status {
-			return fmt.Errorf("%w: the output %q has the column %q, which is that of Value, Task, Noise or Status", cmbo.ErrOption, o.name, o.column)
+			return fmt.Errorf("%w: the %s %q has the column %q, which is that of Value, Task, Noise or Status", cmbo.ErrOption, o.noun, o.name, o.column)
 		}
 	}
 	return nil
 }
 
-// allOutputs returns n for a writer of tasks, whose outputs it names if nothing else does.
-func (n names) allOutputs(tasks []cmbo.Task) (names, error) {
-	if n.Outputs != nil {
-		return n, nil
-	}
-	all := make(map[string]string)
+// others returns the outputs and the descriptors.
+func (n names) others() []output { return slices.Concat(n.outputs, n.context) }
+
+// allOutputs returns n for a writer of tasks, whose outputs and descriptors it names if nothing
+// else does.
+func (n names) allOutputs(tasks []cmbo.Task) (_ names, err error) {
+	outputs, context := make(map[string]string), make(map[string]string)
 	for i := range tasks {
 		for name := range tasks[i].Outputs {
-			all[name] = ""
+			outputs[name] = ""
+		}
+		for name := range tasks[i].Context {
+			context[name] = ""
 		}
 	}
-	if err := n.readyOutputs(all); err != nil {
-		return n, err
+	if n.Outputs == nil {
+		if n.outputs, err = readyColumns("output", outputs); err != nil {
+			return n, err
+		}
+	}
+	if n.Context == nil {
+		if n.context, err = readyColumns("descriptor", context); err != nil {
+			return n, err
+		}
 	}
 	return n, n.outputsApart()
 }
 
 // apart makes sure that no parameter has the column of another field.
 func (n names) apart() error {
-	for _, o := range n.outputs {
+	for _, o := range n.others() {
 		if slices.Contains(n.columns, o.column) {
-			return fmt.Errorf("%w: the column %q of output %q is a parameter", cmbo.ErrOption, o.column, o.name)
+			return fmt.Errorf("%w: the column %q of %s %q is a parameter", cmbo.ErrOption, o.column, o.noun, o.name)
 		}
 	}
 	for _, c := range n.columns {

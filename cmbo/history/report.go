@@ -3,6 +3,8 @@ package history
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -196,6 +198,7 @@ type row struct {
 	x        []float64
 	y, noise float64
 	outputs  map[string]float64
+	context  cmbo.Context
 	outcome  outcome
 	snapped  bool
 	bad      *RowError // of a row that cannot be taken
@@ -207,6 +210,17 @@ func (r *row) output(name string, v float64) {
 		r.outputs = make(map[string]float64)
 	}
 	r.outputs[name] = v
+}
+
+// describe adds a descriptor; nil is none.
+func (r *row) describe(name string, v any) {
+	if v == nil {
+		return
+	}
+	if r.context == nil {
+		r.context = make(cmbo.Context)
+	}
+	r.context[name] = v
 }
 
 // failed returns the row with what is wrong with it; a failed evaluation whose
@@ -233,8 +247,30 @@ func (c *collector) take(r row, line int) error {
 	default:
 		c.add(r.id, r.x, r.y, r.noise, r.outputs)
 	}
+	if i, ok := c.index[r.id]; ok && r.context != nil {
+		if e := describe(&c.result.Tasks[i], r.context); e != nil {
+			e.Task = strings.Clone(r.id)
+			return e.at(line)
+		}
+	}
 	if r.snapped {
 		c.result.Report.Snapped++
+	}
+	return nil
+}
+
+// describe adds what a row says of its task.
+func describe(t *cmbo.Task, context cmbo.Context) *RowError {
+	if t.Context == nil {
+		t.Context = make(cmbo.Context)
+	}
+	for _, name := range slices.Sorted(maps.Keys(context)) {
+		v, known := t.Context[name]
+		if !known {
+			t.Context[name] = context[name]
+		} else if v != context[name] {
+			return rowErrorf(cmbo.ErrTask, "descriptor %q is %#v, and on a line of the same task before it is %#v", name, context[name], v)
+		}
 	}
 	return nil
 }

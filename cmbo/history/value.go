@@ -174,6 +174,9 @@ func checkTasks(s *cmbo.Space, tasks []cmbo.Task) error {
 		case t.NoiseVariance != nil && len(t.NoiseVariance) != len(t.Y):
 			return fail(-1, cmbo.ErrDimension, "%d noise variances for %d values", len(t.NoiseVariance), len(t.Y))
 		}
+		if _, err := t.Context.Normal(); err != nil {
+			return fail(-1, cmbo.ErrTask, "%v", err)
+		}
 		for _, name := range t.Outputs.Names() {
 			if got := len(t.Outputs[name]); got != len(t.Y) {
 				return fail(-1, cmbo.ErrDimension, "%d values of output %q for %d values", got, name, len(t.Y))
