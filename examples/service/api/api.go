@@ -110,6 +110,9 @@ type Options struct {
 	// the study may spend, of the output that is the cost or in evaluations.
 	Outputs []Output `json:"outputs,omitempty"`
 	Budget  *float64 `json:"budget,omitempty"`
+	// Context describes the study's task as those of the prior's tasks do: numbers and choices
+	// by name. Priors that are learned from the study take it.
+	Context Context `json:"context,omitempty"`
 }
 
 // An Output is a value that evaluations bring beside the objective; with a limit it is a
@@ -165,9 +168,31 @@ type Task struct {
 	// Outputs are the values of further outputs, by name, one for each y, null where it was
 	// not measured.
 	Outputs map[string][]*float64 `json:"outputs,omitempty"`
+	// Context describes the task: numbers and choices by name.
+	Context Context `json:"context,omitempty"`
 	// Curves are what the evaluations showed before their ends, one for each y, without a step
 	// for one that showed nothing.
 	Curves []Curve `json:"curves,omitempty"`
+}
+
+// A Context describes a task: numbers and choices by name; null is not known.
+type Context map[string]any
+
+// Context returns the library's form.
+func (c Context) Context() cmbo.Context {
+	var out cmbo.Context
+	for name, v := range c {
+		if out == nil {
+			out = make(cmbo.Context)
+		}
+		if n, ok := v.(json.Number); ok {
+			if x, err := n.Float64(); err == nil {
+				v = x
+			}
+		}
+		out[name] = v
+	}
+	return out
 }
 
 // A Curve is what an evaluation showed before its end, in the unit of y: values at steps in
@@ -182,7 +207,7 @@ type Curve struct {
 
 // Task returns the library's form.
 func (t *Task) Task() cmbo.Task {
-	out := cmbo.Task{ID: t.ID, X: rows(t.X), Y: t.Y, NoiseVariance: t.NoiseVariance, Failed: rows(t.Failed), Params: t.Params}
+	out := cmbo.Task{ID: t.ID, X: rows(t.X), Y: t.Y, NoiseVariance: t.NoiseVariance, Failed: rows(t.Failed), Params: t.Params, Context: t.Context.Context()}
 	for _, c := range t.Curves {
 		out.Curves = append(out.Curves, cmbo.Curve{Steps: c.Steps, Values: c.Values, Stopped: c.Stopped})
 	}
@@ -247,6 +272,9 @@ type File struct {
 	// Outputs names, by output, the columns or keys of further values, empty where they are
 	// called like it; of Katib its names are metrics. An Optuna journal has none.
 	Outputs map[string]string `json:"outputs,omitempty"`
+	// Context names, by descriptor of a task, the columns or keys that hold it, empty where they
+	// are called like it. Katib's trials and an Optuna journal have none.
+	Context map[string]string `json:"context,omitempty"`
 	// Seconds names an output for the time that a trial of an Optuna journal or of Katib took.
 	Seconds string `json:"seconds,omitempty"`
 	// Separator is between the fields of a CSV file, a comma by default;

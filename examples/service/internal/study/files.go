@@ -96,7 +96,7 @@ func readFile(space *cmbo.Space, f *api.File, minimize bool, l *Limits) (*histor
 	case api.FormatJSONLines:
 		j := history.JSONLines{Space: space, TaskID: f.Task, Value: f.Value, Task: f.TaskColumn, Noise: f.NoiseColumn, Policy: policy}
 		j.Mapping.Columns, j.Mapping.Defaults, j.Mapping.DecimalComma = f.Columns, f.Defaults, f.DecimalComma
-		j.Mapping.Outputs = f.Outputs
+		j.Mapping.Outputs, j.Mapping.Context = f.Outputs, f.Context
 		return j.Read(strings.NewReader(f.Text))
 	case api.FormatKatib:
 		read, err := history.Katib{Space: space, Metric: f.Value, Outputs: slices.Sorted(maps.Keys(f.Outputs)), Seconds: f.Seconds, Direction: direction, Policy: policy}.Read(strings.NewReader(f.Text))
@@ -131,6 +131,6 @@ func readFile(space *cmbo.Space, f *api.File, minimize bool, l *Limits) (*histor
 	if f.Columns != nil {
 		c.Mapping.Columns = f.Columns
 	}
-	c.Mapping.Defaults, c.Mapping.DecimalComma, c.Mapping.Outputs = f.Defaults, f.DecimalComma, f.Outputs
+	c.Mapping.Defaults, c.Mapping.DecimalComma, c.Mapping.Outputs, c.Mapping.Context = f.Defaults, f.DecimalComma, f.Outputs, f.Context
 	return c.Read(strings.NewReader(f.Text))
 }

@@ -117,6 +117,9 @@ func (m *Manager) tasks(space *cmbo.Space, q *api.Learn) ([]cmbo.Task, error) {
 		if err := within("parameters of a task", len(q.Tasks[i].Params), m.limits.Dims); err != nil {
 			return nil, err
 		}
+		if err := within("descriptors of a task", len(q.Tasks[i].Context), m.limits.Dims); err != nil {
+			return nil, err
+		}
 		tasks = append(tasks, q.Tasks[i].Task())
 	}
 	for _, id := range q.Studies {

@@ -244,6 +244,13 @@ func (m *Manager) make(ctx context.Context, fingerprint string, q *api.NewStudy)
 	if err != nil {
 		return nil, err
 	}
+	about, err := q.Options.Context.Context().Normal()
+	if err != nil {
+		return nil, err
+	}
+	if prior != nil && about != nil {
+		opts = append(opts, cmbo.WithContext(about))
+	}
 	for _, text := range []string{q.Objective, q.Unit} {
 		if err := within("bytes of an objective's name or unit", len(text), maxText); err != nil {
 			return nil, err

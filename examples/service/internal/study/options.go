@@ -91,6 +91,9 @@ func runOptions(o *api.Options, l *Limits) ([]cmbo.Option, error) {
 		}
 		opts = append(opts, cmbo.WithOutput(out.Name, of...))
 	}
+	if err := within("descriptors", len(o.Context), l.Dims); err != nil {
+		return nil, err
+	}
 	if o.Budget != nil {
 		opts = append(opts, cmbo.WithBudget(*o.Budget))
 	}

@@ -492,7 +492,11 @@ func (s *Study) task() (cmbo.Task, error) {
 	if s.damaged != nil {
 		return cmbo.Task{}, s.damaged
 	}
-	return s.opt.Task(s.ID())
+	t, err := s.opt.Task(s.ID())
+	if t.Context == nil {
+		t.Context = s.header.Options.Context.Context() // of a study without a prior, whose model has no use for it
+	}
+	return t, err
 }
 
 // stop lets no request in any more and closes the log.
