@@ -1,23 +1,16 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math"
-	"os"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"text/tabwriter"
 
 	"github.com/gocmbo/cmbo/cmbo"
-	"github.com/gocmbo/cmbo/cmbo/history"
 	"github.com/gocmbo/cmbo/internal/rng"
 )
 
@@ -337,12 +330,7 @@ func (s *study) play(ctx context.Context, i int, w way) ([]played, error) {
 // newStudy reads the tasks of a file that has several outputs, and returns the name of their
 // space.
 func newStudy(o *options) (*study, string, error) {
-	f, err := os.Open(o.data[0])
-	if err != nil {
-		return nil, "", err
-	}
-	defer f.Close()
-	got, err := history.HPOB{Name: o.space, Value: o.past.value, Policy: o.past.policy(), Limits: history.Limits{Bytes: maxTable}}.Read(f)
+	got, err := o.outputs()
 	if err != nil {
 		return nil, "", err
 	}
@@ -388,39 +376,14 @@ func (s *study) compareWays(ctx context.Context, o *options, ways []way, stderr 
 	for i := range runs {
 		runs[i] = make([][]played, n)
 	}
-	workers := cmp.Or(o.workers, runtime.GOMAXPROCS(0))
-	var mu sync.Mutex
-	var failed error
-	next, done := 0, 0
-	var wg sync.WaitGroup
-	for range workers {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			for {
-				mu.Lock()
-				job := next
-				next++
-				stop := failed != nil || job >= n*len(ways)
-				mu.Unlock()
-				if stop {
-					return
-				}
-				r, err := s.play(ctx, job/len(ways), ways[job%len(ways)])
-				mu.Lock()
-				if err != nil && failed == nil {
-					failed = fmt.Errorf("%s, task %q left out: %w", ways[job%len(ways)].name, s.tasks[job/len(ways)].ID, err)
-				}
-				runs[job%len(ways)][job/len(ways)] = r
-				if done++; !o.quiet && done%len(ways) == 0 {
-					fmt.Fprintf(stderr, "%d of %d tasks\n", done/len(ways), n)
-				}
-				mu.Unlock()
-			}
-		}()
-	}
-	wg.Wait()
-	return runs, failed
+	err := o.each(ctx, n*len(ways), stderr, func(job int) (err error) {
+		way, task := job%len(ways), job/len(ways)
+		if runs[way][task], err = s.play(ctx, task, ways[way]); err != nil {
+			err = fmt.Errorf("%s, task %q left out: %w", ways[way].name, s.tasks[task].ID, err)
+		}
+		return err
+	})
+	return runs, err
 }
 
 // report prints the table.
@@ -437,16 +400,8 @@ func (s *study) report(stdout io.Writer, name, value string, ways []way, runs []
 		var infeasible, first float64
 		at := make([]float64, 4)
 		var areas, firsts []float64
-		better, worse := 0, 0
 		for i, rs := range runs[k] {
-			a, b := area(rs), area(runs[0][i])
-			areas, firsts = append(areas, a), append(firsts, b)
-			switch {
-			case a < b:
-				better++
-			case a > b:
-				worse++
-			}
+			areas, firsts = append(areas, area(rs)), append(firsts, area(runs[0][i]))
 			share := 1 / float64(n*len(rs))
 			for _, r := range rs {
 				infeasible += share * float64(r.infeasible) / float64(len(r.regret))
@@ -457,59 +412,8 @@ func (s *study) report(stdout io.Writer, name, value string, ways []way, runs []
 			}
 		}
 		mean, ratio, lo, hi := s.compare(areas, firsts)
+		better, worse := sides(areas, firsts)
 		fmt.Fprintf(w, "| %s\t| %.3f\t| %.2f [%.2f, %.2f]\t| %d, %d\t| %.3f\t| %.3f\t| %.3f\t| %.3f\t| %.0f %%\t| %.1f\t|\n", m.name, mean, ratio, lo, hi, better, worse, at[0], at[1], at[2], at[3], 100*infeasible, first)
 	}
 	w.Flush()
-}
-
-// area returns the mean regret of runs over all evaluations, or over the budget.
-func area(rs []played) float64 {
-	var sum float64
-	for _, r := range rs {
-		for _, v := range r.regret {
-			sum += v / float64(len(r.regret)*len(rs))
-		}
-	}
-	return sum
-}
-
-// compare returns the mean of a, and its ratio to that of b with an interval that holds nine
-// tenths of the ratios over tasks drawn with replacement.
-func (s *study) compare(a, b []float64) (mean, ratio, lo, hi float64) {
-	var x, y float64
-	for i := range a {
-		x, y = x+a[i], y+b[i]
-	}
-	const draws = 1000
-	r := rng.Stream(s.seed, "bootstrap")
-	ratios := make([]float64, draws)
-	for k := range ratios {
-		var u, v float64
-		for range a {
-			i := r.IntN(len(a))
-			u, v = u+a[i], v+b[i]
-		}
-		ratios[k] = u / v
-	}
-	slices.Sort(ratios)
-	return x / float64(len(a)), x / y, ratios[draws/20], ratios[draws-1-draws/20]
-}
-
-// severalFlags are those that matter with -constraint or -cost.
-var severalFlags = []string{"data", "space", "value", "minimize", "skip", "constraint", "cost", "budget", "targets", "repeats", "source-rows", "seed", "workers", "quiet"}
-
-// checkSeveral refuses flags that would change nothing with -constraint or -cost.
-func (c *overrides) checkSeveral(o *options, with string) error {
-	for _, name := range slices.Sorted(maps.Keys(c.given)) {
-		if !slices.Contains(severalFlags, name) {
-			return fmt.Errorf("-%s changes nothing: -%s compares methods of its own", name, with)
-		}
-	}
-	if len(o.data) != 1 || o.past.formatOf(o.data[0]) != "hpob" {
-		return fmt.Errorf(`-%s takes one file in HPO-B's format with "Y" and "outputs"`, with)
-	}
-	if o.past.value == "" {
-		return errors.New("-value is missing, the name of the output to be optimised")
-	}
-	return nil
 }

@@ -1,21 +1,14 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math"
-	"os"
-	"runtime"
 	"slices"
 	"text/tabwriter"
 
 	"github.com/gocmbo/cmbo/cmbo"
-	"github.com/gocmbo/cmbo/cmbo/history"
-	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/rng"
 )
 
@@ -32,12 +25,7 @@ type contextRun struct {
 
 // byContext leaves out each task with a context, some times with other rows of the past.
 func byContext(ctx context.Context, o *options, stdout, stderr io.Writer) error {
-	f, err := os.Open(o.data[0])
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	got, err := history.HPOB{Name: o.space, Value: o.past.value, Policy: o.past.policy(), Limits: history.Limits{Bytes: maxTable}}.Read(f)
+	got, err := o.outputs()
 	if err != nil {
 		return err
 	}
@@ -57,14 +45,7 @@ func byContext(ctx context.Context, o *options, stdout, stderr io.Writer) error 
 		targets = min(n, p.Targets)
 	}
 	runs := make([]contextRun, targets*p.Repeats)
-	err = parallel.For(ctx, cmp.Or(o.workers, runtime.GOMAXPROCS(0)), len(runs), func(_, i int) error {
-		err := runs[i].play(ctx, tasks, i%targets, i/targets, o)
-		if err == nil && !o.quiet {
-			fmt.Fprintf(stderr, "task %q, repeat %d: %.3f\n", tasks[i%targets].ID, i/targets, runs[i].area)
-		}
-		return err
-	})
-	if err != nil {
+	if err := o.each(ctx, len(runs), stderr, func(i int) error { return runs[i].play(ctx, tasks, i%targets, i/targets, o) }); err != nil {
 		return err
 	}
 	fmt.Fprintf(stdout, "space %s: %d tasks left out of %d, %d runs, %d evaluations from zero, %d rows of each past task\n\n", got.Name, targets, n, len(runs), p.Budget, p.SourceRows)
@@ -73,21 +54,19 @@ func byContext(ctx context.Context, o *options, stdout, stderr io.Writer) error 
 	s := &study{seed: p.Seed}
 	for k, name := range contextWays {
 		areas, plain := make([]float64, targets), make([]float64, targets)
-		better, worse, spoke, gain := 0, 0, 0, 0.0
+		var each, first []float64
+		spoke, gain := 0, 0.0
 		for i, r := range runs {
 			areas[i%targets] += r.area[k] / float64(p.Repeats)
 			plain[i%targets] += r.area[0] / float64(p.Repeats)
-			if r.area[k] < r.area[0] {
-				better++
-			} else if r.area[k] > r.area[0] {
-				worse++
-			}
+			each, first = append(each, r.area[k]), append(first, r.area[0])
 			if r.gain[k] > 0 {
 				spoke++
 				gain += r.gain[k]
 			}
 		}
 		mean, ratio, lo, hi := s.compare(areas, plain)
+		better, worse := sides(each, first)
 		fmt.Fprintf(w, "| %s\t| %.4f\t| %.2f [%.2f, %.2f]\t| %d, %d\t| %.0f %%\t| %.2f\t|\n", name, mean, ratio, lo, hi, better, worse, 100*float64(spoke)/float64(len(runs)), gain/max(float64(spoke), 1))
 	}
 	return w.Flush()
@@ -183,20 +162,4 @@ func contextArea(ctx context.Context, list *cmbo.Space, t cmbo.Task, budget int,
 		area += (sign*best - at) / (hi - lo) / float64(budget)
 	}
 	return area, nil
-}
-
-// contextFlags are those that matter with -context.
-var contextFlags = []string{"data", "space", "value", "minimize", "skip", "context", "budget", "targets", "repeats", "source-rows", "seed", "workers", "quiet"}
-
-// checkContext refuses flags that would change nothing with -context.
-func (c *overrides) checkContext(o *options) error {
-	for _, name := range slices.Sorted(maps.Keys(c.given)) {
-		if !slices.Contains(contextFlags, name) {
-			return fmt.Errorf("-%s changes nothing: -context compares methods of its own", name)
-		}
-	}
-	if len(o.data) != 1 || o.past.formatOf(o.data[0]) != "hpob" {
-		return errors.New(`-context takes one file in HPO-B's format whose tasks have a "context"`)
-	}
-	return nil
 }

@@ -96,16 +96,9 @@ func atCost(ctx context.Context, o *options, stdout, stderr io.Writer) error {
 		at := make([]float64, len(shares))
 		var areas, firsts []float64
 		var evaluations float64
-		better, worse, count := 0, 0, 0
+		count := 0
 		for i, rs := range runs[k] {
-			a, b := area(rs), area(runs[0][i])
-			areas, firsts = append(areas, a), append(firsts, b)
-			switch {
-			case a < b:
-				better++
-			case a > b:
-				worse++
-			}
+			areas, firsts = append(areas, area(rs)), append(firsts, area(runs[0][i]))
 			count += len(rs)
 			share := 1 / float64(n*len(rs))
 			for _, r := range rs {
@@ -116,6 +109,7 @@ func atCost(ctx context.Context, o *options, stdout, stderr io.Writer) error {
 			}
 		}
 		mean, ratio, lo, hi := s.compare(areas, firsts)
+		better, worse := sides(areas, firsts)
 		fmt.Fprintf(w, "| %s\t| %d\t| %.4f\t| %.2f [%.2f, %.2f]\t| %d, %d\t", m.name, count, mean, ratio, lo, hi, better, worse)
 		for _, v := range at {
 			fmt.Fprintf(w, "| %.3f\t", v)

@@ -11,10 +11,8 @@ import (
 	"maps"
 	"math"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"text/tabwriter"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -330,40 +328,15 @@ func onCurves(ctx context.Context, o *options, stdout, stderr io.Writer) error {
 	for i := range runs {
 		runs[i] = make([][]float64, n*s.repeats)
 	}
-	var mu sync.Mutex
-	var failed error
-	next := 0
-	var wg sync.WaitGroup
-	for range cmp.Or(o.workers, runtime.GOMAXPROCS(0)) {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			for {
-				mu.Lock()
-				job := next
-				next++
-				stop := failed != nil || job >= len(use)*n*s.repeats
-				if !stop && !o.quiet && job%len(use) == 0 {
-					fmt.Fprintf(stderr, "%d of %d runs begun\n", job/len(use), n*s.repeats)
-				}
-				mu.Unlock()
-				if stop {
-					return
-				}
-				way, run := job%len(use), job/len(use)
-				r, err := s.spend(ctx, run%n, uint64(run/n), use[way])
-				mu.Lock()
-				if err != nil && failed == nil {
-					failed = fmt.Errorf("%s, task %q left out: %w", use[way].name, tasks[run%n].id, err)
-				}
-				runs[way][run] = r
-				mu.Unlock()
-			}
-		}()
-	}
-	wg.Wait()
-	if failed != nil {
-		return failed
+	err = o.each(ctx, len(use)*n*s.repeats, stderr, func(job int) (err error) {
+		way, run := job%len(use), job/len(use)
+		if runs[way][run], err = s.spend(ctx, run%n, uint64(run/n), use[way]); err != nil {
+			err = fmt.Errorf("%s, task %q left out: %w", use[way].name, tasks[run%n].id, err)
+		}
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	s.report(stdout, name, n, use, runs)
 	return nil
@@ -400,20 +373,4 @@ func (s *curveStudy) report(stdout io.Writer, name string, n int, use []spender,
 			mean[s.epochs/20-1], mean[s.epochs/10-1], mean[s.epochs/4-1], mean[s.epochs-1])
 	}
 	w.Flush()
-}
-
-// curveFlags are those that matter with -experiment curves.
-var curveFlags = []string{"data", "space", "experiment", "budget", "targets", "repeats", "source-rows", "method", "seed", "workers", "quiet"}
-
-// checkCurves refuses flags that would change nothing with -experiment curves.
-func (c *overrides) checkCurves(o *options) error {
-	for _, name := range slices.Sorted(maps.Keys(c.given)) {
-		if !slices.Contains(curveFlags, name) {
-			return fmt.Errorf("-%s changes nothing: -experiment curves compares ways of its own", name)
-		}
-	}
-	if len(o.data) != 1 || o.past.formatOf(o.data[0]) != "hpob" {
-		return errors.New(`-experiment curves takes one file in HPO-B's format with "curves"`)
-	}
-	return nil
 }

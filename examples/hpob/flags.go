@@ -153,18 +153,18 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		return nil, err
 	}
 	if o.contexts {
-		return o, c.checkContext(o)
+		return o, c.checkOwn(o, "context")
 	}
 	switch {
 	case o.constraints != nil && o.cost != "":
 		return nil, errors.New("-constraint and -cost are two comparisons: give one of them")
 	case o.constraints != nil:
-		return o, c.checkSeveral(o, "constraint")
+		return o, c.checkOwn(o, "constraint")
 	case o.cost != "":
-		return o, c.checkSeveral(o, "cost")
+		return o, c.checkOwn(o, "cost")
 	}
 	if o.curves {
-		return o, c.checkCurves(o)
+		return o, c.checkOwn(o, "experiment curves")
 	}
 	return o, c.idle(o)
 }
