@@ -49,11 +49,11 @@ func transferFrom(t *testing.T, m mixed, n int) cmbo.Transfer {
 
 // TestVerdictByHand: the verdicts at their thresholds of mass, of the number of values, and
 // of the ranks by which a past that misleads is told from one whose differences alone are
-// other ones: two deviations are a correlation of 2/√(n-1).
+// other ones: a deviation is a correlation of 1/√(n-1).
 func TestVerdictByHand(t *testing.T) {
 	reversed := func(s []cmbo.Share, i int, mass float64) []cmbo.Share { s[i].Reversed = mass; return s }
 	like, unlike := []float64{0, 1, 2, 3, 4, 6, 5, 8, 7, 9}, []float64{9, 8, 7, 6, 5, 4, 3, 2, 1, 0}
-	half := []float64{0, 6, 2, 3, 1, 4, 8, 9, 7, 5} // correlated by .618, which of eleven values were clear
+	third := []float64{4, 0, 2, 8, 6, 3, 9, 1, 7, 5} // correlated by .321, which of eleven values were clear
 	for name, tt := range map[string]struct {
 		m    mixed
 		n    int
@@ -70,7 +70,7 @@ func TestVerdictByHand(t *testing.T) {
 		"misleads":        {mixed{shares: masses(0.7501, 0.2499, 0, 0, 0, 0)}, 10, cmbo.TransferMisleads},
 		"a little more":   {mixed{shares: masses(0.7499, 0.2501, 0, 0, 0, 0)}, 10, cmbo.TransferUnclear},
 		"ranks alike":     {mixed{masses0, masses(0.9, 0.1, 0, 0, 0, 0), [][]float64{unlike, like}}, 10, cmbo.TransferUnclear},
-		"ranks not alike": {mixed{masses0, masses(0.9, 0.1, 0, 0, 0, 0), [][]float64{unlike, half}}, 10, cmbo.TransferMisleads},
+		"ranks not alike": {mixed{masses0, masses(0.9, 0.1, 0, 0, 0, 0), [][]float64{unlike, third}}, 10, cmbo.TransferMisleads},
 		"nothing to rank": {mixed{shares: masses(0.9, 0.1, 0, 0, 0, 0)}, 10, cmbo.TransferMisleads},
 		"no no transfer":  {mixed{shares: masses(0, 0, 0, 1, 0, 0)[1:]}, 10, cmbo.TransferUnknown},
 	} {
