@@ -41,6 +41,24 @@ func (s *Space) Spread(n int, src *rand.Rand) [][]float64 {
 	return rows
 }
 
+// Pairs returns n points, and n that are independent of them, both spread by one scrambled Sobol
+// sequence; of a list of candidates they are drawn from its rows. Points may repeat.
+func (s *Space) Pairs(n int, src *rand.Rand) (a, b [][]float64) {
+	dim := len(s.params)
+	row := s.sobolRow
+	if s.Finite() {
+		dim = 1
+		row = func(u []float64) []float64 { return slices.Clone(s.rows[int(u[0]*float64(len(s.rows)))]) }
+	}
+	q := qmc.New(2*dim, src)
+	u := make([]float64, 2*dim)
+	for range n {
+		q.Next(u)
+		a, b = append(a, row(u[:dim])), append(b, row(u[dim:]))
+	}
+	return a, b
+}
+
 // Sample returns n points of the space: of a parameter space those of a
 // scrambled Sobol sequence, which spread evenly, of a list of candidates a random
 // choice, in both cases without repetitions. It returns all points where there

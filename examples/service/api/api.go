@@ -667,6 +667,19 @@ type Diagnostics struct {
 	Outlook     *Outlook     `json:"outlook"`
 	// Recommendation is the point to use, null while the model is busy or there is none.
 	Recommendation *Recommendation `json:"recommendation"`
+	// Importance is what the parameters are worth, in their order; nothing while the model is
+	// busy.
+	Importance []Importance `json:"importance,omitempty"`
+}
+
+// An Importance is how much of what the model says follows from a parameter; see
+// cmbo.Importance.
+type Importance struct {
+	Param string `json:"param"`
+	// First is the share of the variance that it explains alone, Total that in which it has a
+	// part.
+	First float64 `json:"first"`
+	Total float64 `json:"total"`
 }
 
 // A Recommendation says which of the points evaluated to use, where values are noisy; see

@@ -62,6 +62,7 @@ type Advice struct {
 	Calibration  cmbo.Calibration
 	Outlook      cmbo.Outlook
 	Recommended  cmbo.Recommendation
+	Importance   []cmbo.Importance
 	Observations int // that the model knew
 }
 
@@ -92,6 +93,9 @@ func (s *Study) advise(ctx context.Context, run func(context.Context, func() err
 		}
 		if err == nil {
 			a.Recommended, err = s.opt.Recommend(ctx)
+		}
+		if err == nil {
+			a.Importance, err = s.opt.Importance(ctx)
 		}
 		return err
 	})

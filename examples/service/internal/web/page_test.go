@@ -64,7 +64,7 @@ func TestPages(t *testing.T) {
 		counts := wellFormed(t, page)
 		figures := 1 + len(k.Study.Space.Params())
 		if k.Prior != nil {
-			figures++
+			figures += 2 // forecasts and importance
 		}
 		if counts["tr"] != 8+len(k.Study.Space.Params()) || strings.Count(page, `role="img"`) != figures || counts["script"] > 0 {
 			t.Errorf("%s: %v, %d figures", k.Name, counts, strings.Count(page, `role="img"`))

@@ -142,6 +142,9 @@ func (s *Server) diagnostics(q *request) (int, any, error) {
 	out := api.Diagnostics{Weights: weights, Clusters: t.Clusters()}
 	if a != nil {
 		out.Transfer, out.Calibration, out.Outlook = transfer(&a.Transfer), calibration(&a.Calibration), outlook(&a.Outlook)
+		for _, i := range a.Importance {
+			out.Importance = append(out.Importance, api.Importance(i))
+		}
 		if r := &a.Recommended; r.X != nil {
 			out.Recommendation = &api.Recommendation{Text: r.String(), X: r.X, Config: config(t.Space(), r.X), Mean: finite(r.Mean), SD: finite(r.SD), Values: r.Values}
 		}

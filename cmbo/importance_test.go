@@ -1,0 +1,93 @@
+package cmbo
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gocmbo/cmbo/internal/rng"
+)
+
+// TestImportanceShares: the shares of Ishigami's function, which are known.
+func TestImportanceShares(t *testing.T) {
+	space, err := NewSpace(Float("x", -math.Pi, math.Pi), Float("y", -math.Pi, math.Pi), Float("z", -math.Pi, math.Pi))
+	require.NoError(t, err)
+	for seed := range uint64(4) {
+		a, b := space.Pairs(importancePoints, rng.Stream(seed, "importance"))
+		first, total, err := shares(a, b, func(rows [][]float64) (out []float64, err error) {
+			for _, x := range rows {
+				out = append(out, 100+math.Sin(x[0])+7*math.Pow(math.Sin(x[1]), 2)+.1*math.Pow(x[2], 4)*math.Sin(x[0]))
+			}
+			return out, nil
+		})
+		require.NoError(t, err)
+		for i, want := range [][2]float64{{.3139, .5576}, {.4424, .4424}, {0, .2437}} {
+			assert.InDelta(t, want[0], first[i], .02, "%d %d", seed, i)
+			assert.InDelta(t, want[1], total[i], .02, "%d %d", seed, i)
+		}
+	}
+}
+
+// TestImportance: what parameters are worth by themselves and together, for numbers and choices,
+// in a box and in a list, with a past and without; a run that is restored says the same.
+func TestImportance(t *testing.T) {
+	ctx := context.Background()
+	space, err := NewSpace(Float("slope", 0, 1), Categorical("kind", "a", "b"), Float("u", 0, 1), Float("v", 0, 1), Float("nothing", 0, 1))
+	require.NoError(t, err)
+	f := func(x []float64) float64 { return 10*x[0] + 3*x[1] + 30*(x[2]-.5)*(x[3]-.5) }
+	// Variances: 100/12, 9/4 and 900/144.
+	v := []float64{100. / 12, 9. / 4, 0, 0, 0}
+	sum := v[0] + v[1] + 900./144
+	o, err := New(space, WithMinimize())
+	require.NoError(t, err)
+	none, err := o.Importance(ctx)
+	require.NoError(t, err)
+	for _, p := range none {
+		assert.Zero(t, p.Total)
+	}
+	rows, err := space.Sample(120, 3)
+	require.NoError(t, err)
+	task := Task{ID: "past"}
+	for _, x := range rows {
+		require.NoError(t, o.Observe(x, f(x)))
+		task.X, task.Y = append(task.X, x), append(task.Y, 100+2*f(x))
+	}
+	got, err := o.Importance(ctx)
+	require.NoError(t, err)
+	require.Len(t, got, 5)
+	for i, p := range got {
+		together := 0.
+		if i == 2 || i == 3 {
+			together = 900. / 144
+		}
+		assert.Equal(t, space.Params()[i].Name(), p.Param)
+		assert.InDelta(t, v[i]/sum, p.First, .08, p.Param)
+		assert.InDelta(t, (v[i]+together)/sum, p.Total, .08, p.Param)
+	}
+	var b bytes.Buffer
+	require.NoError(t, o.Snapshot(&b))
+	restored, err := Restore(&b)
+	require.NoError(t, err)
+	again, err := restored.Importance(ctx)
+	require.NoError(t, err)
+	require.Equal(t, got, again)
+
+	list, err := space.WithCandidates(rows)
+	require.NoError(t, err)
+	prior, err := Learn(ctx, list, []Task{task})
+	require.NoError(t, err)
+	o, err = New(list, WithPrior(prior))
+	require.NoError(t, err)
+	got, err = o.Importance(ctx)
+	require.NoError(t, err)
+	assert.Greater(t, got[0].First, got[1].First)
+	assert.Less(t, got[4].Total, .1)
+	canceled, cancel := context.WithCancel(ctx)
+	cancel()
+	_, err = o.Importance(canceled)
+	require.ErrorIs(t, err, context.Canceled)
+}
