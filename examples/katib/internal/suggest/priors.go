@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -64,7 +65,7 @@ func (p *priors) get(ctx context.Context, x *experiment, logf func(string, ...an
 	if err != nil {
 		return nil, err
 	}
-	key := fmt.Sprintf("%q %q %q %v %s", x.prior, x.metric, x.limited, x.minimize, b)
+	key := fmt.Sprintf("%q %q %q %q %v %v %s", x.prior, x.metric, x.limited, slices.Sorted(maps.Keys(x.context)), x.minimize, x.positive, b)
 	p.mu.Lock()
 	l := p.known[key]
 	if l == nil {
@@ -138,7 +139,10 @@ func (x *experiment) learn(ctx context.Context, r io.Reader, logf func(string, .
 	}
 	var past *history.Result
 	var err error
-	outputs := history.Mapping{Outputs: map[string]string{}}
+	outputs := history.Mapping{Outputs: map[string]string{}, Context: map[string]string{}}
+	for name := range x.context {
+		outputs.Context[name] = ""
+	}
 	for _, name := range x.limited {
 		outputs.Outputs[name] = ""
 	}
@@ -170,6 +174,9 @@ func (x *experiment) learn(ctx context.Context, r io.Reader, logf func(string, .
 	var opts []cmbo.LearnOption
 	if x.minimize {
 		opts = append(opts, cmbo.WithMinimize())
+	}
+	if x.positive {
+		opts = append(opts, cmbo.WithPositiveValues())
 	}
 	return cmbo.Learn(ctx, x.space.Space, past.Tasks, opts...)
 }

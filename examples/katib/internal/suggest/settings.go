@@ -28,6 +28,8 @@ type experiment struct {
 	prior    source // of the prior, if it has a kind
 	state    string
 	limited  []string // further metrics that have to hold a limit
+	context  cmbo.Context
+	positive bool
 }
 
 // read reads an experiment. It fails with errors of the experiment.
@@ -124,6 +126,16 @@ func (x *experiment) set(name, value string) error {
 		x.opts = append(x.opts, cmbo.WithInitial(n))
 	case "constraints":
 		return x.constrain(value)
+	case "context":
+		return x.describe(value)
+	case "positive_values":
+		var err error
+		if x.positive, err = strconv.ParseBool(value); err != nil {
+			return bad("true or false")
+		}
+		if x.positive {
+			x.opts = append(x.opts, cmbo.WithPositiveValues())
+		}
 	case "prior", "history":
 		if x.prior.kind != "" {
 			return fmt.Errorf("both a prior and a history are given; one of them is the past to learn from")
@@ -132,7 +144,7 @@ func (x *experiment) set(name, value string) error {
 	case stateSetting:
 		x.state = value
 	default:
-		return fmt.Errorf("setting %q is not known; random_state, acquisition, n_initial_points, constraints, prior and history are, and acq_func, acq_optimizer and base_estimator of Katib's bayesianoptimization", name)
+		return fmt.Errorf("setting %q is not known; random_state, acquisition, n_initial_points, constraints, context, positive_values, prior and history are, and acq_func, acq_optimizer and base_estimator of Katib's bayesianoptimization", name)
 	}
 	return nil
 }
@@ -164,6 +176,24 @@ func (x *experiment) constrain(value string) error {
 	return nil
 }
 
+// describe takes descriptors of the experiment, such as "cores=8, disk=ssd".
+func (x *experiment) describe(value string) error {
+	x.context = cmbo.Context{}
+	for text := range strings.SplitSeq(value, ",") {
+		name, v, found := strings.Cut(text, "=")
+		name, v = strings.TrimSpace(name), strings.TrimSpace(v)
+		if _, again := x.context[name]; !found || name == "" || v == "" || again {
+			return fmt.Errorf("setting context has %q, which is not of the form cores=8, or is there twice", strings.TrimSpace(text))
+		}
+		if number, err := strconv.ParseFloat(v, 64); err == nil {
+			x.context[name] = number
+		} else {
+			x.context[name] = v
+		}
+	}
+	return nil
+}
+
 // acquire takes the acquisition that a setting names, nil for the default.
 func (x *experiment) acquire(setting string, a acq.Func) error {
 	if x.acquired != "" {
@@ -178,6 +208,9 @@ func (x *experiment) acquire(setting string, a acq.Func) error {
 // options returns the options of the experiment's optimiser.
 func (s *Service) options(ctx context.Context, x *experiment, logf func(string, ...any)) (opts []cmbo.Option, prior *cmbo.Prior, err error) {
 	if x.prior.kind == "" {
+		if x.context != nil {
+			return nil, nil, fmt.Errorf("setting context says which past experiments this one is like, and there is neither a prior nor a history")
+		}
 		return x.opts, nil, nil
 	}
 	if prior, err = s.priors.get(ctx, x, logf); err != nil {
@@ -186,5 +219,9 @@ func (s *Service) options(ctx context.Context, x *experiment, logf func(string, 
 	if prior.Minimizes() != x.minimize {
 		return nil, nil, fmt.Errorf("%s %s: %w: one of it and the experiment minimises, the other maximises", x.prior.kind, x.prior.place, cmbo.ErrPriorMismatch)
 	}
-	return append(x.opts[:len(x.opts):len(x.opts)], cmbo.WithPrior(prior)), prior, nil
+	opts = append(slices.Clip(x.opts), cmbo.WithPrior(prior))
+	if x.context != nil {
+		opts = append(opts, cmbo.WithContext(x.context))
+	}
+	return opts, prior, nil
 }
