@@ -503,6 +503,11 @@ func TestCostOfPrior(t *testing.T) {
 		}
 		assert.InEpsilon(t, want, math.Exp(got[i]), 1e-5, i)
 	}
+	for trial, want := range map[int]string{1: "over the expected cost to the power 1.00, whose unit is not known", 2: "over an expected cost of "} {
+		x, err := o.Explain(ctx, trial)
+		require.NoError(t, err)
+		assert.Contains(t, x.String(), want)
+	}
 	tr, err := o.Transfer(ctx)
 	require.NoError(t, err)
 	assert.Equal(t, 6, tr.Outputs["seconds"].Values)

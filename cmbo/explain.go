@@ -49,7 +49,8 @@ type Explanation struct {
 	Transfer    Transfer
 	acquisition string
 	lognormal   bool
-	left        int // candidates that could be proposed
+	left        int  // candidates that could be proposed
+	unpriced    bool // no cost was told: that of the past may be of other units
 }
 
 // String explains it in words.
@@ -62,7 +63,9 @@ func (e Explanation) String() string {
 		if p := e.Step.Success; p != nil {
 			fmt.Fprintf(&b, ", times a power of a probability of success of %.2f", p[e.Step.Chosen])
 		}
-		if c := e.Step.Cost; c != nil {
+		if c := e.Step.Cost; c != nil && e.unpriced {
+			fmt.Fprintf(&b, ", over the expected cost to the power %.2f, whose unit is not known before the first is told", e.Step.CostPower)
+		} else if c != nil {
 			fmt.Fprintf(&b, ", over an expected cost of %.4g to the power %.2f", c[e.Step.Chosen], e.Step.CostPower)
 		}
 		for _, name := range slices.Sorted(maps.Keys(e.Step.Holds)) {
@@ -117,6 +120,11 @@ func (o *Optimizer) Explain(ctx context.Context, trial int) (Explanation, error)
 			if o.points == nil {
 				s.Candidates = c.rows
 			}
+			spent, err := past.spent()
+			if err != nil {
+				return x, err
+			}
+			x.unpriced = spent == 0 && past.h.CostOutput() != nil
 			x.Step, x.acquisition = s.clone(), how.name(o.config.acquisition)
 			for _, r := range c.free {
 				if !math.IsNaN(s.Scores[r]) {
