@@ -3,6 +3,8 @@ package history
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -32,6 +34,11 @@ type JSONLines struct {
 	// name it may be missing. "-" says that there is none; for Config, that
 	// the parameters stand beside the value.
 	Value, Task, Noise, Config string
+	// Curve names the key of what the evaluation showed before its end, {"steps": [1, 2],
+	// "values": [0.5, 0.7], "stopped": true}, the last only if the end was not waited for: then
+	// the value is an estimate and has a noise variance. Curves are not read if it is empty, and
+	// written, where there are any, as "curve".
+	Curve string
 	// TaskID is the ID of the task of lines without a key for it, "task" if
 	// empty.
 	TaskID string
@@ -58,6 +65,10 @@ func (j JSONLines) setting() (n names, config string, err error) {
 	if err != nil {
 		return n, "", err
 	}
+	n.curve = j.Curve
+	if err := n.curveApart(); err != nil {
+		return n, "", err
+	}
 	config = j.Config
 	switch config {
 	case "":
@@ -68,7 +79,7 @@ func (j JSONLines) setting() (n names, config string, err error) {
 	if slices.ContainsFunc(n.others(), func(o output) bool { return o.column == config }) {
 		return n, "", fmt.Errorf("%w: Config is named %q, as is an output or a descriptor", cmbo.ErrOption, config)
 	}
-	if config == n.value || config == n.task || config == n.noise {
+	if config == n.curve || config == n.value || config == n.task || config == n.noise {
 		return n, "", fmt.Errorf("%w: Config is named %q, as is another key", cmbo.ErrOption, config)
 	}
 	if why := unwritable(config); why != "" {
@@ -155,6 +166,7 @@ type lineDecoder struct {
 	want    func(id string) bool
 	more    [][]byte // of the outputs of the current line
 	about   [][]byte // of the descriptors
+	curve   []byte
 }
 
 func newLineDecoder(s *cmbo.Space, n names, config string) *lineDecoder {
@@ -173,6 +185,7 @@ func (d *lineDecoder) decode(line []byte) (r row) {
 	clear(d.raw)
 	clear(d.more)
 	clear(d.about)
+	d.curve = nil
 	var task, value, noise, status, config []byte
 	var others map[string][]byte // for Keep
 	if d.Keep != nil {
@@ -200,6 +213,9 @@ func (d *lineDecoder) decode(line []byte) (r row) {
 			noise = raw
 		case name == d.status && d.status != "":
 			status = raw
+		case name == d.names.curve && name != "":
+			d.curve = raw
+			return nil
 		default:
 			for i, o := range d.outputs {
 				if o.column == name {
@@ -276,6 +292,19 @@ func (d *lineDecoder) decode(line []byte) (r row) {
 	if !isNull(noise) {
 		if r.noise, e = d.number(d.noise, noise, checkNoise); e != nil {
 			return r.failed(e.in(d.noise, string(noise)))
+		}
+	}
+	if !isNull(d.curve) {
+		r.curve = new(cmbo.Curve)
+		err := json.Unmarshal(d.curve, r.curve)
+		if err == nil {
+			err = r.curve.Check()
+		}
+		if err == nil && r.curve.Stopped && r.noise == 0 {
+			err = errors.New("it was stopped, and the value has no noise variance")
+		}
+		if err != nil {
+			return r.failed(rowErrorf(cmbo.ErrCorrupt, "%v", err).in(d.names.curve, string(d.curve)))
 		}
 	}
 	for i, o := range d.outputs {
@@ -425,6 +454,10 @@ func (j JSONLines) Write(w io.Writer, tasks ...cmbo.Task) error {
 	if err == nil {
 		n, err = n.allOutputs(tasks)
 	}
+	if err == nil && n.curve == "" && slices.ContainsFunc(tasks, func(t cmbo.Task) bool { return t.Curves != nil }) {
+		n.curve = "curve"
+		err = n.curveApart()
+	}
 	if err == nil && config == "" {
 		err = n.apart()
 	}
@@ -477,6 +510,13 @@ func (j JSONLines) Write(w io.Writer, tasks ...cmbo.Task) error {
 				if v, ok := outputOf(t, o.name, k); ok {
 					out.WriteString(", " + quoted(o.column) + ": " + formatFloat(v))
 				}
+			}
+			if k < len(t.Curves) && len(t.Curves[k].Steps) > 0 {
+				c, err := json.Marshal(t.Curves[k])
+				if err != nil {
+					return err
+				}
+				out.WriteString(", " + quoted(n.curve) + ": " + string(c))
 			}
 			for _, o := range n.context {
 				switch v := about[o.name].(type) {

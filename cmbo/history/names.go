@@ -16,6 +16,7 @@ type names struct {
 	value, task, noise string // task and noise empty if there is none
 	needTask           bool   // the column was named by the caller
 	needNoise          bool
+	curve              string // of JSON lines
 	taskID             string
 	limits             Limits
 }
@@ -114,6 +115,14 @@ func (n names) allOutputs(tasks []cmbo.Task) (_ names, err error) {
 	return n, n.outputsApart()
 }
 
+// curveApart makes sure that curves have a key of their own.
+func (n names) curveApart() error {
+	if n.curve != "" && (slices.Contains([]string{n.value, n.task, n.noise, n.status}, n.curve) || slices.ContainsFunc(n.others(), func(o output) bool { return o.column == n.curve })) {
+		return fmt.Errorf("%w: Curve is named %q, as is another key", cmbo.ErrOption, n.curve)
+	}
+	return nil
+}
+
 // apart makes sure that no parameter has the column of another field.
 func (n names) apart() error {
 	for _, o := range n.others() {
@@ -122,7 +131,7 @@ func (n names) apart() error {
 		}
 	}
 	for _, c := range n.columns {
-		if c == n.value || c == n.task || c == n.noise || c == n.status {
+		if c == n.value || c == n.task || c == n.noise || c == n.status || c == n.curve {
 			return fmt.Errorf("%w: the column %q is a parameter; set Value, Task, Noise or Status to another name, or the last three to \"-\"", cmbo.ErrOption, c)
 		}
 	}

@@ -199,6 +199,7 @@ type row struct {
 	y, noise float64
 	outputs  map[string]float64
 	context  cmbo.Context
+	curve    *cmbo.Curve
 	outcome  outcome
 	snapped  bool
 	bad      *RowError // of a row that cannot be taken
@@ -247,7 +248,11 @@ func (c *collector) take(r row, line int) error {
 	default:
 		c.add(r.id, r.x, r.y, r.noise, r.outputs)
 	}
-	if i, ok := c.index[r.id]; ok && r.context != nil {
+	i, held := c.index[r.id]
+	if held && r.outcome == hasValue {
+		addCurve(&c.result.Tasks[i], r.curve)
+	}
+	if held && r.context != nil {
 		if e := describe(&c.result.Tasks[i], r.context); e != nil {
 			e.Task = strings.Clone(r.id)
 			return e.at(line)
@@ -257,6 +262,19 @@ func (c *collector) take(r row, line int) error {
 		c.result.Report.Snapped++
 	}
 	return nil
+}
+
+// addCurve adds that of the newest value, nil for none.
+func addCurve(t *cmbo.Task, curve *cmbo.Curve) {
+	if curve == nil && t.Curves == nil {
+		return
+	}
+	for len(t.Curves) < len(t.Y) {
+		t.Curves = append(t.Curves, cmbo.Curve{})
+	}
+	if curve != nil {
+		t.Curves[len(t.Y)-1] = *curve
+	}
 }
 
 // describe adds what a row says of its task.

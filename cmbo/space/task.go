@@ -52,8 +52,9 @@ type Curve struct {
 	Stopped bool `json:"stopped,omitempty"`
 }
 
-// check validates a curve.
-func (c *Curve) check() error {
+// Check fails with [ErrDimension] if there are not as many values as steps, with [ErrStep] if
+// these do not rise, and as [CheckValue] does.
+func (c *Curve) Check() error {
 	if len(c.Steps) != len(c.Values) {
 		return Errorf(ErrDimension, "a curve of %d values at %d steps", len(c.Values), len(c.Steps))
 	}
@@ -96,7 +97,7 @@ func (t *Task) CheckForm() error {
 		return InTask(Errorf(ErrDimension, "%d curves for %d values", len(t.Curves), len(t.Y)), t.ID)
 	}
 	for i := range t.Curves {
-		err := t.Curves[i].check()
+		err := t.Curves[i].Check()
 		if err == nil && t.Curves[i].Stopped && (t.NoiseVariance == nil || t.NoiseVariance[i] == 0) {
 			err = Errorf(ErrTask, "the end of a curve that was stopped has no variance")
 		}

@@ -1,0 +1,68 @@
+package history_test
+
+import (
+	"bytes"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/history"
+)
+
+// TestCurves: what evaluations showed before their ends comes back as it was written, and with
+// the value that it belongs to.
+func TestCurves(t *testing.T) {
+	space, err := cmbo.NewSpace(cmbo.Float("lr", 0, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tasks := []cmbo.Task{{
+		ID: "a", X: [][]float64{{0}, {0.25}, {0.5}, {1}}, Y: []float64{1, 2, 3, 4}, NoiseVariance: []float64{0, 0, 0.5, 0}, Failed: [][]float64{{0.75}},
+		Curves: []cmbo.Curve{{}, {Steps: []int{1, 3}, Values: []float64{0.1, 1e-7}}, {Steps: []int{2}, Values: []float64{-1}, Stopped: true}, {}},
+	}, {ID: "b", X: [][]float64{{0}}, Y: []float64{1}}}
+	for _, j := range []history.JSONLines{{Space: space}, {Space: space, Config: "-", Curve: "lr curve"}} {
+		var b bytes.Buffer
+		if err := j.Write(&b, tasks...); err != nil {
+			t.Fatal(err)
+		}
+		if j.Curve == "" {
+			plain, err := j.Read(bytes.NewReader(b.Bytes()))
+			if err != nil || plain.Tasks[0].Curves != nil {
+				t.Errorf("curves that nobody named: %v, %v", plain.Tasks[0].Curves, err)
+			}
+			j.Curve = "curve"
+		}
+		got, err := j.Read(bytes.NewReader(b.Bytes()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got.Tasks[0].Curves, tasks[0].Curves) || got.Tasks[1].Curves != nil {
+			t.Errorf("%v, %v", got.Tasks[0].Curves, got.Tasks[1].Curves)
+		}
+		for task, err := range j.Tasks(bytes.NewReader(b.Bytes()), nil) {
+			if err != nil || task.ID == "a" && !reflect.DeepEqual(task.Curves, tasks[0].Curves) {
+				t.Errorf("%v, %v", task.Curves, err)
+			}
+		}
+	}
+	j := history.JSONLines{Space: space, Curve: "curve"}
+	for curve, want := range map[string]string{
+		`[1]`: "cannot unmarshal", `{"steps": [1]}`: "0 values at 1 steps", `{"steps": [2, 1], "values": [0, 0]}`: "step 1 of a curve follows step 2",
+		`{"steps": [1], "values": [NaN]}`: "cannot unmarshal", `{"steps": [1], "values": [1], "stopped": true}`: "no noise variance",
+	} {
+		_, err := j.Read(strings.NewReader(`{"config": {"lr": 0}, "value": 1, "curve": ` + curve + `}`))
+		if !errors.Is(err, cmbo.ErrCorrupt) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", curve, err, want)
+		}
+	}
+	if err := (history.JSONLines{Space: space, Mapping: history.Mapping{Columns: map[string]string{"lr": "curve"}}, Config: "-"}).Write(new(bytes.Buffer), tasks...); !errors.Is(err, cmbo.ErrOption) {
+		t.Errorf("a parameter and the curves in one key: %v", err)
+	}
+	for _, name := range []string{"value", "config", "task", "status"} {
+		if _, err := (history.JSONLines{Space: space, Curve: name}).Read(strings.NewReader("")); !errors.Is(err, cmbo.ErrOption) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
