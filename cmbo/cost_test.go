@@ -136,7 +136,7 @@ func TestCostAgainstBruteForce(t *testing.T) {
 				want[i] = math.Log(step.SD[i]*(u*math.Erfc(-u/math.Sqrt2)/2+math.Exp(-u*u/2)/math.Sqrt(2*math.Pi))) - step.CostPower*math.Log(cost) +
 					math.Log(0.5*math.Erfc(-(math.Log(budget-spent)-mu)/s/math.Sqrt2))
 				if p := step.Success; p != nil {
-					want[i] += math.Floor(2+2*math.Sqrt(float64(d.h.Failures))) * math.Log(p[i])
+					want[i] += math.Floor(2+2*math.Sqrt(max(0, float64(d.h.Failures)-float64(d.h.Ended())/5))) * math.Log(p[i])
 				}
 			}
 			// What all scores have in common makes no difference.

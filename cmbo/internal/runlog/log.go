@@ -333,6 +333,9 @@ func (h *Log) EncodedLabels() (x *linalg.Dense, z []float64) {
 	return h.space.EncodeAll(rows), z
 }
 
+// Ended returns the number of evaluations that succeeded or failed.
+func (h *Log) Ended() int { return len(h.labels) }
+
 // EncodedPending returns the points of the open trials in the unit cube.
 func (h *Log) EncodedPending() *linalg.Dense {
 	var rows [][]float64

@@ -3,6 +3,7 @@ package suggest
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -227,15 +228,35 @@ func TestKatibTrialsAsHistory(t *testing.T) {
 // asks of a service: each request brings the whole history and no state, and any
 // process, on any node, may answer it. The order in which the controller finds the
 // trials does not count, two nodes answer alike, and the history is learned from: after
-// thirty trials the best is better than of three hundred random points.
+// thirty trials the best is better than of three hundred random points, in most of five jobs.
 func TestStateless(t *testing.T) {
-	ctx := context.Background()
-	rng := rand.New(rand.NewPCG(1, 2))
 	s, err := newSpace(params())
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := newExperiment("random_state", "42")
+	rows, err := s.Sample(300, 9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := math.Inf(1)
+	for _, x := range rows {
+		random = min(random, objective(x))
+	}
+	var best []float64
+	for seed := range uint64(5) {
+		best = append(best, statelessJob(t, s, seed))
+	}
+	slices.Sort(best)
+	if best[2] >= random {
+		t.Errorf("the best of thirty trials are %g, of 300 random points %g", best, random)
+	}
+}
+
+// statelessJob asks for thirty trials and returns the best value.
+func statelessJob(t *testing.T, s *space, seed uint64) float64 {
+	ctx := context.Background()
+	rng := rand.New(rand.NewPCG(1, seed))
+	e := newExperiment("random_state", fmt.Sprint(seed))
 	var all, running []*api.Trial
 	best := 1e300
 	for len(all) < 30 {
@@ -245,6 +266,7 @@ func TestStateless(t *testing.T) {
 		for k := range replies {
 			rng.Shuffle(len(q.Trials), func(i, j int) { q.Trials[i], q.Trials[j] = q.Trials[j], q.Trials[i] })
 			// A process that has never heard of the job.
+			var err error
 			if replies[k], err = newService("").GetSuggestions(ctx, proto.Clone(q).(*api.GetSuggestionsRequest)); err != nil {
 				t.Fatal(err)
 			}
@@ -284,17 +306,7 @@ func TestStateless(t *testing.T) {
 			running = slices.Delete(running, i, i+1)
 		}
 	}
-	rows, err := s.Sample(300, 9)
-	if err != nil {
-		t.Fatal(err)
-	}
-	random := 1e300
-	for _, x := range rows {
-		random = min(random, objective(x))
-	}
-	if best >= random {
-		t.Errorf("the best of %d trials is %g, of 300 random points %g", len(all), best, random)
-	}
+	return best
 }
 
 // BenchmarkSuggestions measures a first request with a prior; Katib gives a service a
