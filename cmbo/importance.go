@@ -91,7 +91,7 @@ func shares(a, b [][]float64, f func(rows [][]float64) ([]float64, error)) (firs
 			with += (fb[i] - fm[i]) * (fb[i] - fm[i]) / (2 * n)
 			without += (fa[i] - fm[i]) * (fa[i] - fm[i]) / (2 * n)
 		}
-		first[k] = min(max(1-with/variance, 0), 1)
+		first[k] = max(1-with/variance, 0)
 		total[k] = min(max(without/variance, first[k]), 1)
 	}
 	return first, total, nil

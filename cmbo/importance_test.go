@@ -32,6 +32,43 @@ func TestImportanceShares(t *testing.T) {
 	}
 }
 
+// TestImportanceByHand: two points of a line, whose one parameter explains all and no more.
+func TestImportanceByHand(t *testing.T) {
+	first, total, err := shares([][]float64{{3}, {5}}, [][]float64{{5}, {3}}, func(rows [][]float64) ([]float64, error) {
+		return []float64{rows[0][0], rows[1][0]}, nil
+	})
+	require.NoError(t, err)
+	assert.Equal(t, []float64{1}, first)
+	assert.Equal(t, []float64{1}, total)
+}
+
+// TestAgainByHand: the point of which one value more is worth most, by the formula: a point
+// behind the best may pass it, and the best may fall behind the next.
+func TestAgainByHand(t *testing.T) {
+	gain := func(v, noise, behind float64) float64 {
+		s := v / math.Sqrt(v+noise)
+		u := -behind / s
+		return s * (u*math.Erfc(-u/math.Sqrt2)/2 + math.Exp(-u*u/2)/math.Sqrt(2*math.Pi))
+	}
+	for _, c := range []struct {
+		mean, sd []float64
+		at       int
+		want     float64
+	}{
+		{[]float64{5, 4, 1}, []float64{1, 0.5, 0}, 0, gain(1, 2, 1)},
+		{[]float64{5, 4, 1}, []float64{0.1, 2, 0}, 1, gain(4, 2, 1)},
+		{[]float64{5, 4, 3}, []float64{0, 0, 3}, 2, gain(9, 2, 2)},
+		{[]float64{5, 4, 3}, []float64{0, 0, 0}, 0, 0},
+	} {
+		at, got := again(c.mean, c.sd, 0, 2)
+		assert.Equal(t, c.at, at)
+		assert.InDelta(t, c.want, got, 1e-12)
+	}
+	at, got := again([]float64{5}, []float64{1}, 0, 2)
+	assert.Equal(t, -1, at)
+	assert.Zero(t, got)
+}
+
 // TestImportance: what parameters are worth by themselves and together, for numbers and choices,
 // in a box and in a list, with a past and without; a run that is restored says the same.
 func TestImportance(t *testing.T) {

@@ -78,6 +78,19 @@ func TestVerdictByHand(t *testing.T) {
 	}
 }
 
+// TestTransferWords: three tasks of a cluster are named, and of an unclear verdict it is said
+// whether the ranks or the masses make it so.
+func TestTransferWords(t *testing.T) {
+	three := cmbo.Share{Level: cmbo.LevelCluster, Cluster: 1, Tasks: []string{"a", "b", "c"}, Mass: 0.5}
+	require.Equal(t, "cluster 1 (tasks a, b, c) 50 %", three.String())
+	three.Tasks = append(three.Tasks, "d")
+	require.Equal(t, "cluster 1 (tasks a, b, c and 1 more) 50 %", three.String())
+	unclear := cmbo.Transfer{Verdict: cmbo.TransferUnclear, Shares: masses(0.75, 0.25, 0, 0, 0, 0)}
+	require.Contains(t, unclear.String(), "the past ranks the points told as their values do")
+	unclear.Shares = masses(0.74, 0.26, 0, 0, 0, 0)
+	require.Contains(t, unclear.String(), "unclear: 26 % of the mass lies on the past")
+}
+
 var masses0 coordinate
 
 // TestFocus: where the mass lies is said by its largest part.

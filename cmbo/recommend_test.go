@@ -90,6 +90,7 @@ func TestRecommend(t *testing.T) {
 		}
 	}
 	assert.InDelta(t, best, r.Mean, 1e-12)
+	assert.InDelta(t, best, r.Quantiles.Median, 1e-12)
 	assert.NotEqual(t, rows[0], r.X)
 	assert.NotEqual(t, rows[6], r.X)
 	assert.NotNil(t, r.Again)

@@ -250,7 +250,7 @@ func (m consulted) transfer(y []float64) Transfer {
 	slices.SortStableFunc(t.Shares, func(a, b Share) int { return cmp.Compare(b.Mass, a.Mass) })
 	if slices.ContainsFunc(t.Shares, func(s Share) bool { return s.Level == LevelNone }) {
 		for _, mean := range x.PriorMeans() {
-			t.ranked = t.ranked || len(y) > 1 && rankCorrelation(y, mean) >= clearRanks/math.Sqrt(float64(len(y)-1))
+			t.ranked = t.ranked || rankCorrelation(y, mean) >= clearRanks/math.Sqrt(float64(len(y)-1))
 		}
 		t.Verdict = t.verdict()
 	}
