@@ -69,12 +69,13 @@ func FuzzCSV(f *testing.F) {
 		"task,lr,depth,kernel,bias,value,noise_variance\na,0.1,3,rbf,true,1,\nb,1e-5,12,16,0,-1e150,0.25\n",
 		"\ufeffvalue,bias,kernel,depth,lr\r\n1,1,\"poly\",1,1\r\n\r\nNaN,1,rbf,1,1\r\n",
 		"lr,depth,kernel,bias,value\n\"0.1\n\",3,rbf,true,1\n0.1,3,\"rbf,true,1\n",
+		"task,lr,depth,kernel,bias,value,cores\na,0.1,3,rbf,true,1,8\na,1,3,rbf,true,2,\nb,1e-5,12,16,0,1, many \n",
 		"lr,lr\n", "\xff\xfe", "\"", "",
 	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		form := history.CSV{Space: small(t), Policy: history.Skip, Limits: history.Limits{Line: 1 << 12, Rows: 1 << 12}}
+		form := history.CSV{Space: small(t), Policy: history.Skip, Mapping: history.Mapping{Context: map[string]string{"cores": ""}}, Limits: history.Limits{Line: 1 << 12, Rows: 1 << 12}}
 		got, err := form.Read(bytes.NewReader(text))
 		if err != nil {
 			mustBeSentinel(t, err)
@@ -107,12 +108,14 @@ func FuzzJSONLines(f *testing.F) {
 		`{"task":"a","config":{"lr":0.01,"depth":3,"kernel":"rbf","bias":true},"value":0.5}` + "\n" +
 			`{"task":7,"config":{"lr":1,"depth":3e0,"kernel":16,"bias":0},"value":NaN,"noise_variance":1e-300}` + "\n",
 		`{"lr":0.01,"depth":3,"kernel":"r\u0062f","bias":true,"value":-0,"noise_variance":0.1}` + "\r\n\r\n" + `{"value":1}`,
+		`{"lr":0.01,"depth":3,"kernel":"rbf","bias":true,"value":1,"noise_variance":1,"cores":"8","curve":{"steps":[1,5],"values":[0.5,-1e9],"stopped":true}}` + "\n" +
+			`{"lr":1,"depth":3,"kernel":"rbf","bias":true,"value":1}`,
 		`{"config":{"lr":{"a":[{}]},"lr":1}}`, `{`, "[[[[", "\ufeff{}", "",
 	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		form := history.JSONLines{Space: small(t), Policy: history.Skip, Limits: history.Limits{Line: 1 << 12, Rows: 1 << 12}}
+		form := history.JSONLines{Space: small(t), Policy: history.Skip, Mapping: history.Mapping{Context: map[string]string{"cores": ""}}, Curve: "curve", Limits: history.Limits{Line: 1 << 12, Rows: 1 << 12}}
 		got, err := form.Read(bytes.NewReader(text))
 		if err != nil {
 			mustBeSentinel(t, err)

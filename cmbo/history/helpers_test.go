@@ -104,8 +104,20 @@ func sameBits(a, b []cmbo.Task) bool {
 			slices.EqualFunc(s.Failed, t.Failed, func(x, y []float64) bool { return slices.EqualFunc(x, y, bits) }) &&
 			slices.EqualFunc(s.Y, t.Y, bits) &&
 			(s.NoiseVariance == nil) == (t.NoiseVariance == nil) &&
-			slices.EqualFunc(s.NoiseVariance, t.NoiseVariance, bits)
+			slices.EqualFunc(s.NoiseVariance, t.NoiseVariance, bits) &&
+			reflect.DeepEqual(s.Context, t.Context) && reflect.DeepEqual(shown(s), shown(t))
 	})
+}
+
+// shown returns the curves that have steps, by the number of the value.
+func shown(t cmbo.Task) map[int]cmbo.Curve {
+	out := make(map[int]cmbo.Curve)
+	for i, c := range t.Curves {
+		if len(c.Steps) > 0 {
+			out[i] = c
+		}
+	}
+	return out
 }
 
 // mustBeLearnable checks that cmbo takes every observation: an optimiser over
