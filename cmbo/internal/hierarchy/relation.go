@@ -241,8 +241,6 @@ func (r *Relation) search() *Relation {
 	return r
 }
 
-func onesOf(n int) []float64 { return slices.Repeat([]float64{1}, n) }
-
 // gram returns a matrix of similarities times that of a descriptor.
 func (r *Relation) gram(base *linalg.Sym, name string, length float64) *linalg.Sym {
 	k, f := linalg.NewSym(base.Dim(), nil), r.of[name].kernel(length)
@@ -293,7 +291,7 @@ type moved struct {
 // similarities to the tasks and a = ρ·((1 − ρ)·I + ρ·K)⁻¹·k, the mean m + Dᵀ·a, and the
 // covariance C·(1 − ρ·a·k).
 func (r *Relation) at(mean []float64, task map[string]any) *moved {
-	k := onesOf(len(r.task))
+	k := slices.Repeat([]float64{1}, len(r.task))
 	for i, name := range r.Names {
 		f := r.of[name].kernel(r.Lengths[i])
 		for t := range k {

@@ -256,3 +256,17 @@ func TestRelationStored(t *testing.T) {
 	require.Equal(t, a.moved, b.moved)
 	require.Equal(t, fmt.Sprint(m.tasks[4].Context), fmt.Sprint(back.tasks[4].Context))
 }
+
+// TestDescriptorKernel: likeness falls with the difference by the length; of a value that is
+// missing it is the mean over those that are known.
+func TestDescriptorKernel(t *testing.T) {
+	d := &descriptor{known: []any{"a", "b", "a"}}
+	f, e := d.kernel(0.5), math.Exp(-2)
+	assert.Equal(t, 1.0, f("b", "b"))
+	assert.InDelta(t, e, f("a", "b"), 1e-15)
+	assert.InDelta(t, (2+e)/3, f("a", nil), 1e-15)
+	assert.InDelta(t, (1+2*e)/3, f(nil, "b"), 1e-15)
+	for range 2 {
+		assert.InDelta(t, (5+4*e)/9, f(nil, nil), 1e-15)
+	}
+}

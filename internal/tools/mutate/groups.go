@@ -18,7 +18,7 @@ var groups = []group{
 	{"success", []string{"cmbo/success.go", "cmbo/consult.go"}, []suite{{"./cmbo", "Fail|Success|Conform|InfiniteScores|Multiply|Lead|Progress|Hedge|Constraint|DefaultTrace"}}},
 	{"curve", []string{"cmbo/curve.go", "cmbo/internal/curve/*.go"}, []suite{{"./cmbo/internal/curve", ""}, {"./cmbo", "Report|Curves|Stopped"}}},
 	{"cost", []string{"cmbo/cost.go"}, []suite{{"./cmbo", "Cost|Budget"}}},
-	{"relation", []string{"cmbo/context.go", "cmbo/internal/hierarchy/relation.go"}, []suite{{"./cmbo/internal/hierarchy", "Relat"}, {"./cmbo", "Context|Relation"}}},
+	{"relation", []string{"cmbo/context.go", "cmbo/internal/hierarchy/relation.go"}, []suite{{"./cmbo/internal/hierarchy", "Relat|Moved|LeftOut|TestAt|Descriptor"}, {"./cmbo", "Context|Relation"}}},
 	{"importance", []string{"cmbo/importance.go", "cmbo/recommend.go"}, []suite{{"./cmbo", "Importance|Recommend|Again"}}},
 	{"check", []string{"cmbo/check.go"}, []suite{{"./cmbo", "Check"}}},
 	{"forecast", []string{"cmbo/forecast.go"}, []suite{{"./cmbo", "Calibration|Forecast|Outlook|OutputsExplained"}}},
