@@ -267,45 +267,129 @@ func (o *draft) law(ctx context.Context, step int) (l curve.Law, passed int, err
 	return past.Law(step, u.scale, own), passed, nil
 }
 
-// foresee completes the prospect of a trial whose curve has come to y.
-func (o *draft) foresee(ctx context.Context, p *Prospect, y float64) error {
+// ahead is what is known of the end of a trial at a step, before its value there; large
+// values are good.
+type ahead struct {
+	law            curve.Law
+	passed         int     // curves of the run that passed the step
+	mean, variance float64 // of the end, by the model of the objective alone
+	best           float64 // to beat
+}
+
+// look returns what is known ahead of a step of a trial; known is false if that is nothing
+// for want of a best value, of curves or of a scale.
+func (o *draft) look(ctx context.Context, id, step int) (a ahead, known bool, err error) {
 	i := o.h.Best(o.config.minimize)
 	if i < 0 || ctx.Err() != nil {
-		return ctx.Err()
+		return a, false, ctx.Err()
 	}
-	p.Best = o.h.Observations[i].Y
-	l, passed, err := o.law(ctx, p.Step)
-	p.Curves = passed
-	if p.Known = l.Known(); err != nil || !p.Known {
-		return err
+	a.best = o.config.oriented(o.h.Observations[i].Y)
+	if a.law, a.passed, err = o.law(ctx, step); err != nil || !a.law.Known() {
+		return a, false, err
 	}
 	u := &o.Optimizer.curves
-	before, known := u.ends[p.Trial]
+	end, known := u.ends[id]
 	if !known {
 		d, scale := o.data(false)
 		if !o.hasScale(d) {
-			p.Known = false
-			return nil
+			return a, false, nil
 		}
-		mean, variance, err := o.measurements(ctx, d, scale, o.space.EncodeAll([][]float64{o.h.Trials[p.Trial-1].X}))
+		mean, variance, err := o.measurements(ctx, d, scale, o.space.EncodeAll([][]float64{o.h.Trials[id-1].X}))
 		if err != nil {
-			return err
+			return a, false, err
 		}
-		before = [2]float64{mean[0], variance[0]}
-		u.ends[p.Trial] = before
+		end = [2]float64{mean[0], variance[0]}
+		u.ends[id] = end
 	}
-	mean, variance := before[0], before[1]
-	best := o.config.oriented(p.Best)
-	p.Before = special.NormCDF((mean - best) / math.Sqrt(variance))
-	if end, noise, ok := l.Evidence(o.config.oriented(y)); ok {
+	a.mean, a.variance = end[0], end[1]
+	return a, true, nil
+}
+
+// before returns the probability that the end is better than the best, by the model alone.
+func (a ahead) before() float64 {
+	return special.NormCDF((a.mean - a.best) / math.Sqrt(a.variance))
+}
+
+// after returns what a value at the step makes of the end, and the advice.
+func (a ahead) after(y float64) (mean, sd, chance float64, stop bool) {
+	mean, variance := a.mean, a.variance
+	if end, noise, ok := a.law.Evidence(y); ok {
 		gain := variance / (variance + noise)
 		mean, variance = mean+gain*(end-mean), variance*(1-gain)
 	}
-	sd := math.Sqrt(variance)
+	sd = math.Sqrt(variance)
+	chance = special.NormCDF((mean - a.best) / sd)
+	return mean, sd, chance, chance < hopeless*a.before()
+}
+
+// foresee completes the prospect of a trial whose curve has come to y.
+func (o *draft) foresee(ctx context.Context, p *Prospect, y float64) error {
+	if i := o.h.Best(o.config.minimize); i >= 0 {
+		p.Best = o.h.Observations[i].Y
+	}
+	a, known, err := o.look(ctx, p.Trial, p.Step)
+	if p.Curves, p.Known = a.passed, known; !known {
+		return err
+	}
+	mean, sd, chance, stop := a.after(o.config.oriented(y))
+	p.Before, p.Chance, p.Stop = a.before(), chance, stop
 	p.Mean, p.SD = belief{scaling.Orient(mean, o.config.minimize), sd, o.config.positive}.moments()
-	p.Chance = special.NormCDF((mean - best) / sd)
-	p.Stop = p.Chance < hopeless*p.Before
 	return nil
+}
+
+// cutoffs is the number of values among which a cutoff is looked for before it is narrowed
+// down.
+const cutoffs = 256
+
+// Cutoff returns, ahead of a step of an open trial, the value at it from which on
+// [Optimizer.Report] would advise to stop, for a system that wants its rules when an
+// evaluation begins: worse values are hopeless. chance is the probability that the trial
+// shows a worse one. Both are NaN if nothing that it may show at the step is a reason to
+// stop it. Cutoff changes nothing, and fails as Report does.
+func (o *Optimizer) Cutoff(ctx context.Context, id, step int) (value, chance float64, err error) {
+	value, chance = math.NaN(), math.NaN()
+	_, err = withModel(ctx, o, func() (struct{}, error) {
+		d := o.draft()
+		err := cmp.Or(ctx.Err(), checkOpen(d.h, id))
+		if err == nil {
+			err = d.h.CheckReport(id, step, 0)
+		}
+		if err != nil {
+			return struct{}{}, err
+		}
+		a, known, err := d.look(ctx, id, step)
+		if err != nil || !known {
+			return struct{}{}, err
+		}
+		stops := func(y float64) bool { _, _, _, stop := a.after(y); return stop }
+		low, high := a.law.Range()
+		y, good, found := high, math.NaN(), false
+		for k := 0; k <= cutoffs && !found; k++ {
+			y = high + float64(k)/cutoffs*(low-high)
+			if found = stops(y); !found {
+				good = y
+			}
+		}
+		if !found || math.IsNaN(good) {
+			return struct{}{}, nil // no value is a reason to stop, or good ones are
+		}
+		for range 60 {
+			if m := (good + y) / 2; stops(m) {
+				y = m
+			} else {
+				good = m
+			}
+		}
+		if end, noise, ok := a.law.Evidence(y); ok {
+			chance = special.NormCDF((end - a.mean) / math.Sqrt(a.variance+noise))
+		}
+		value = scaling.Orient(good, o.config.minimize)
+		if o.config.positive {
+			value = math.Exp(value)
+		}
+		return struct{}{}, nil
+	})
+	return value, chance, err
 }
 
 // oriented returns a value as the model sees it before it is scaled: large is good.

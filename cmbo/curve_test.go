@@ -259,6 +259,77 @@ func TestReportStops(t *testing.T) {
 	}
 }
 
+// A cutoff is where Report's advice changes, whatever the direction and the unit of the
+// values, and is fallen behind as often as the model says.
+func TestCutoff(t *testing.T) {
+	list, _ := grid(t, 6)
+	logs := learn(t, list, curvedFamily(5, 12), append(slices.Clip(smallSets), cmbo.WithPositiveValues())...)
+	for _, k := range append(curved(t), kit{"positive", list, []cmbo.Option{cmbo.WithPrior(logs)}, []cmbo.Option{cmbo.WithPrior(logs)}}) {
+		t.Run(k.name, func(t *testing.T) {
+			r := rng.Stream(6, "cutoff")
+			sign := 1.0
+			if k.name == "no past" {
+				sign = -1 // it minimises
+			}
+			worth := func(x []float64) float64 { return sign * (100 + 7*bump([]float64{0.3, 0.3})(x)) }
+			o := newOptimizer(t, k.space, append(k.opts[:len(k.opts):len(k.opts)], cmbo.WithSeed(2))...)
+			found := 0
+			var expected, behind, variance float64
+			for range 24 {
+				trial, err := o.Ask(ctx)
+				require.NoError(t, err)
+				y := worth(trial.X)
+				c := curveOf(r, y, 2)
+				for i, step := range c.Steps {
+					snap := snapshot(t, o)
+					cut, chance, err := o.Cutoff(ctx, trial.ID, step)
+					require.NoError(t, err)
+					require.Equal(t, snap, snapshot(t, o))
+					_, err = o.Report(ctx, trial.ID, step, c.Values[i])
+					require.NoError(t, err)
+					if math.IsNaN(cut) {
+						assert.True(t, math.IsNaN(chance))
+						continue
+					}
+					found++
+					if step == curveSteps/2 {
+						expected += chance
+						variance += chance * (1 - chance)
+						if sign*c.Values[i] < sign*cut {
+							behind++
+						}
+					}
+					for shift, stop := range map[float64]bool{-0.001: true, 0.001: false} {
+						twin, err := cmbo.Restore(bytes.NewReader(snap), k.restore...)
+						require.NoError(t, err)
+						p, err := twin.Report(ctx, trial.ID, step, cut+sign*shift)
+						require.NoError(t, err)
+						require.Equal(t, stop, p.Stop, "%v at step %d: %s", cut, step, p)
+						require.InDelta(t, p.Before/10, p.Chance, 0.1*p.Before)
+					}
+				}
+				require.NoError(t, o.Tell(trial.ID, y))
+			}
+			require.Greater(t, found, 30)
+			require.InDelta(t, expected, behind, 1+4*math.Sqrt(variance))
+			t.Logf("%d cutoffs; fallen behind %g times, %.1f ± %.1f expected", found, behind, expected, math.Sqrt(variance))
+		})
+	}
+	o := newOptimizer(t, list)
+	_, _, err := o.Cutoff(ctx, 1, 1)
+	require.ErrorIs(t, err, cmbo.ErrUnknownTrial)
+	trial, err := o.Ask(ctx)
+	require.NoError(t, err)
+	_, _, err = o.Cutoff(ctx, trial.ID, -1)
+	require.ErrorIs(t, err, cmbo.ErrStep)
+	cut, chance, err := o.Cutoff(ctx, trial.ID, 1)
+	require.NoError(t, err)
+	require.True(t, math.IsNaN(cut) && math.IsNaN(chance))
+	require.NoError(t, o.Tell(trial.ID, 1))
+	_, _, err = o.Cutoff(ctx, trial.ID, 1)
+	require.ErrorIs(t, err, cmbo.ErrTrialClosed)
+}
+
 // What a stopped trial showed teaches: the model's belief at its point moves to its end.
 func TestStoppedTeaches(t *testing.T) {
 	k := curved(t)[0]

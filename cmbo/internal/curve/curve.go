@@ -191,3 +191,13 @@ func (l Law) Evidence(v float64) (end, variance float64, ok bool) {
 	variance = 1 / (1/after - 1/before)
 	return variance * (mean/after - l.to.Back(l.y)/before), variance, true
 }
+
+// Range returns a value below all that tell more, and one that is far above what curves
+// show at the step.
+func (l Law) Range() (low, high float64) {
+	high = l.to.Back(l.v + farAbove*math.Sqrt(l.svv/l.n))
+	return min(l.to.Floor, high), high
+}
+
+// farAbove is a number of deviations that no value exceeds.
+const farAbove = 8
