@@ -23,6 +23,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
@@ -52,7 +53,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags.SetOutput(stderr)
 	addr := flags.String("addr", "127.0.0.1:6789", "`address` to listen on; whoever reaches it can use the service")
 	algorithm := flags.String("algorithm", "cmbo", "`name` of the algorithm in experiments")
+	db := flags.String("db-manager", "", "`address` of Katib's DB manager, such as katib-db-manager.kubeflow:6789, to learn from the curves of trials where an experiment stops them early")
 	dir := flags.String("dir", "", "`folder` of the files that the settings prior and history may name; none if it is empty")
+	forward := flags.String("forward", "", "`address` of such a service: be the container of the early stopping beside it, and hand it all calls")
 	states := flags.String("states", "", "`folder` to keep runs in for clients that, unlike Katib, do not bring settings back")
 	shutdown := flags.Duration("shutdown", 20*time.Second, "longest `time` to wait for requests under way when stopped")
 	var urls []string
@@ -81,7 +84,21 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		// Katib mounts a volume for some experiments only, the others do without.
 		logger.Printf("there is no folder %s (flag -dir): settings cannot name files", *dir)
 	}
-	server := newServer(suggest.New(*algorithm, *dir, urls, *states, logger), logger)
+	server := newServer(logger)
+	if *forward != "" {
+		c, err := grpc.NewClient(*forward, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(
+			grpc.MaxCallRecvMsgSize(maxRequest), grpc.MaxCallSendMsgSize(maxRequest)))
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		api.RegisterEarlyStoppingServer(server, suggest.NewForwarder(c))
+	} else {
+		s := suggest.New(*algorithm, *dir, urls, *states, logger)
+		s.DBManager = *db
+		api.RegisterSuggestionServer(server, s)
+		api.RegisterEarlyStoppingServer(server, s)
+	}
 	stop := context.AfterFunc(ctx, func() {
 		defer time.AfterFunc(*shutdown, server.Stop).Stop()
 		server.GracefulStop()
@@ -99,8 +116,8 @@ func serve(s *grpc.Server, l net.Listener) error {
 	return nil
 }
 
-// newServer registers the service and its health.
-func newServer(s *suggest.Service, logger *log.Logger) *grpc.Server {
+// newServer returns a server with its health.
+func newServer(logger *log.Logger) *grpc.Server {
 	server := grpc.NewServer(grpc.MaxRecvMsgSize(maxRequest), grpc.MaxSendMsgSize(maxRequest), grpc.UnaryInterceptor(
 		func(ctx context.Context, q any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (reply any, err error) {
 			defer func() {
@@ -111,10 +128,9 @@ func newServer(s *suggest.Service, logger *log.Logger) *grpc.Server {
 			}()
 			return handle(ctx, q)
 		}))
-	api.RegisterSuggestionServer(server, s)
 	h := health.NewServer()
 	// The second is the name that the probes of Katib's deployments ask for.
-	for _, name := range []string{"api.v1.beta1.Suggestion", "manager.v1beta1.Suggestion"} {
+	for _, name := range []string{"api.v1.beta1.Suggestion", "manager.v1beta1.Suggestion", "api.v1.beta1.EarlyStopping"} {
 		h.SetServingStatus(name, grpc_health_v1.HealthCheckResponse_SERVING)
 	}
 	grpc_health_v1.RegisterHealthServer(server, h)

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import types
+from concurrent import futures
 
 import grpc
 import pytest
@@ -45,6 +46,7 @@ class Service:
         self.address = self.process.stdout.readline().split()[-1]
         self.channel = grpc.insecure_channel(self.address)
         self.stub = api_grpc.SuggestionStub(self.channel)
+        self.stopping = api_grpc.EarlyStoppingStub(self.channel)
 
     def kill(self, how=signal.SIGKILL):
         self.channel.close()
@@ -187,13 +189,18 @@ def test_messages_are_those_of_katib():
         message(m, api.DESCRIPTOR.message_types_by_name[m.name])
     for e in ours.enum_type:
         enum(e, api.DESCRIPTOR.enum_types_by_name[e.name])
-    (own,) = ours.service
-    theirs = api.DESCRIPTOR.services_by_name[own.name]
-    assert {m.name for m in own.method} == set(theirs.methods_by_name)
-    assert compared > 50
+    methods = {}
+    for own in ours.service:
+        theirs = api.DESCRIPTOR.services_by_name[own.name].methods_by_name
+        for m in own.method:
+            assert (m.input_type[1:], m.output_type[1:]) == (theirs[m.name].input_type.full_name, theirs[m.name].output_type.full_name)
+        methods[own.name] = {m.name for m in own.method} == set(theirs)
+    # Of the DB manager one method is called.
+    assert methods == {"Suggestion": True, "EarlyStopping": True, "DBManager": False}
+    assert compared > 60
 
 
-@pytest.mark.parametrize("name", ["", "api.v1.beta1.Suggestion", "manager.v1beta1.Suggestion"])
+@pytest.mark.parametrize("name", ["", "api.v1.beta1.Suggestion", "manager.v1beta1.Suggestion", "api.v1.beta1.EarlyStopping"])
 def test_health(service, name):
     stub = health_pb2_grpc.HealthStub(service.channel)
     reply = stub.Check(health_pb2.HealthCheckRequest(service=name), timeout=10)
@@ -567,6 +574,72 @@ def test_the_experiment_of_the_readme(service):
     (container,) = template["trialSpec"]["spec"]["template"]["spec"]["containers"]
     for p in template["trialParameters"]:
         assert sum("${trialParameters.%s}" % p["name"] in part for part in container["command"]) == 1
+
+
+# --- early stopping -----------------------------------------------------------
+
+
+class DBManager(api_grpc.DBManagerServicer):
+    """Katib's, in memory."""
+
+    def __init__(self):
+        self.logs = {}
+        self.server = grpc.server(futures.ThreadPoolExecutor(2))
+        api_grpc.add_DBManagerServicer_to_server(self, self.server)
+        self.address = f"127.0.0.1:{self.server.add_insecure_port('127.0.0.1:0')}"
+        self.server.start()
+
+    def GetObservationLog(self, request, context):
+        return api.GetObservationLogReply(observation_log=api.ObservationLog(metric_logs=[
+            api.MetricLog(time_stamp="0001-01-01T00:00:00Z", metric=api.Metric(name=request.metric_name, value=v))
+            for v in self.logs[request.trial_name]]))
+
+
+@pytest.mark.parametrize("algorithm", ["cmbo", "random"])
+def test_early_stopping_beside_the_suggestions(algorithm):
+    """The service and its container for early stopping, which hands calls on;
+    of an algorithm of others the suggestions are theirs, here random ones."""
+    db = DBManager()
+    s = Service("-db-manager", db.address)
+    early = Service("-forward", s.address)
+    settings = api.EarlyStoppingSpec(algorithm_name="cmbo", algorithm_settings=[
+        api.EarlyStoppingSetting(name="min_trials_required", value="2"), api.EarlyStoppingSetting(name="start_step", value="3")])
+    early.stopping.ValidateEarlyStoppingSettings(api.ValidateEarlyStoppingSettingsRequest(early_stopping=settings), timeout=20)
+    bad = api.EarlyStoppingSpec(algorithm_name="medianstop")
+    code, details = code_of(lambda: early.stopping.ValidateEarlyStoppingSettings(
+        api.ValidateEarlyStoppingSettingsRequest(early_stopping=bad), timeout=20))
+    assert code == INVALID and "medianstop" in details
+    c = Controller(s, spec(MIXED, algorithm=algorithm, early_stopping=settings), name="stops")
+    rng = random.Random(3)
+    stopped, rules = 0, []
+    for k in range(25):
+        request = c.request(1)
+        if algorithm == "cmbo":
+            (t,) = c.suggest(1)
+        else:
+            (t,) = c.take(api.GetSuggestionsReply(parameter_assignments=[{"assignments": [
+                {"name": "rate", "value": repr(10 ** rng.uniform(-5, 0))}, {"name": "depth", "value": str(rng.randint(1, 12))},
+                {"name": "units", "value": rng.choice(["16", "32", "64"])}, {"name": "kind", "value": rng.choice(["relu", "tanh"])}]}]), 1)
+        reply = early.stopping.GetEarlyStoppingRules(api.GetEarlyStoppingRulesRequest(
+            experiment=request["experiment"], trials=request["trials"], db_manager_address=db.address), timeout=60)
+        rules.append(list(reply.early_stopping_rules))
+        end, condition, log = loss(t), Status.SUCCEEDED, []
+        for epoch in range(1, 21):
+            log.append(end + (1 - epoch / 20) * (5 + 0.2 * rng.gauss(0, 1)))
+            if any(r.name == "loss" and r.comparison == api.GREATER and epoch == r.start_step >= 3 and min(log) > float(r.value)
+                   for r in reply.early_stopping_rules):
+                condition = Status.EARLYSTOPPED
+                stopped += 1
+                break
+        db.logs[t.name] = [repr(v) for v in log]
+        c.end(t, min(log), condition)
+    assert not rules[0] and not rules[1] and all(len(r) <= 1 for r in rules)
+    assert stopped >= 3
+    code, details = code_of(lambda: early.stopping.SetTrialStatus(api.SetTrialStatusRequest(trial_name="a"), timeout=20))
+    assert code == grpc.StatusCode.INTERNAL and "does not run in a cluster" in details
+    early.kill()
+    s.kill()
+    db.server.stop(None)
 
 
 # --- what is learned from the past -------------------------------------------

@@ -1,5 +1,6 @@
-// The part of Katib's gRPC interface that a suggestion service speaks: the
-// service api.v1.beta1.Suggestion and the messages it needs. Names and numbers
+// The part of Katib's gRPC interface that a suggestion and an early stopping
+// service speak: api.v1.beta1.Suggestion and EarlyStopping, what they ask of
+// DBManager, and the messages. Names and numbers
 // are Katib's, so the bytes on the wire are; fields that are not used here are
 // reserved. The Go code beside this file is made by generate.sh.
 
@@ -25,6 +26,58 @@ const (
 	// Verify that runtime/protoimpl is sufficiently up-to-date.
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
+
+type ComparisonType int32
+
+const (
+	ComparisonType_UNKNOWN_COMPARISON ComparisonType = 0
+	ComparisonType_EQUAL              ComparisonType = 1
+	ComparisonType_LESS               ComparisonType = 2
+	ComparisonType_GREATER            ComparisonType = 3
+)
+
+// Enum value maps for ComparisonType.
+var (
+	ComparisonType_name = map[int32]string{
+		0: "UNKNOWN_COMPARISON",
+		1: "EQUAL",
+		2: "LESS",
+		3: "GREATER",
+	}
+	ComparisonType_value = map[string]int32{
+		"UNKNOWN_COMPARISON": 0,
+		"EQUAL":              1,
+		"LESS":               2,
+		"GREATER":            3,
+	}
+)
+
+func (x ComparisonType) Enum() *ComparisonType {
+	p := new(ComparisonType)
+	*p = x
+	return p
+}
+
+func (x ComparisonType) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ComparisonType) Descriptor() protoreflect.EnumDescriptor {
+	return file_suggestion_proto_enumTypes[0].Descriptor()
+}
+
+func (ComparisonType) Type() protoreflect.EnumType {
+	return &file_suggestion_proto_enumTypes[0]
+}
+
+func (x ComparisonType) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ComparisonType.Descriptor instead.
+func (ComparisonType) EnumDescriptor() ([]byte, []int) {
+	return file_suggestion_proto_rawDescGZIP(), []int{0}
+}
 
 type ParameterType int32
 
@@ -65,11 +118,11 @@ func (x ParameterType) String() string {
 }
 
 func (ParameterType) Descriptor() protoreflect.EnumDescriptor {
-	return file_suggestion_proto_enumTypes[0].Descriptor()
+	return file_suggestion_proto_enumTypes[1].Descriptor()
 }
 
 func (ParameterType) Type() protoreflect.EnumType {
-	return &file_suggestion_proto_enumTypes[0]
+	return &file_suggestion_proto_enumTypes[1]
 }
 
 func (x ParameterType) Number() protoreflect.EnumNumber {
@@ -78,7 +131,7 @@ func (x ParameterType) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ParameterType.Descriptor instead.
 func (ParameterType) EnumDescriptor() ([]byte, []int) {
-	return file_suggestion_proto_rawDescGZIP(), []int{0}
+	return file_suggestion_proto_rawDescGZIP(), []int{1}
 }
 
 type Distribution int32
@@ -120,11 +173,11 @@ func (x Distribution) String() string {
 }
 
 func (Distribution) Descriptor() protoreflect.EnumDescriptor {
-	return file_suggestion_proto_enumTypes[1].Descriptor()
+	return file_suggestion_proto_enumTypes[2].Descriptor()
 }
 
 func (Distribution) Type() protoreflect.EnumType {
-	return &file_suggestion_proto_enumTypes[1]
+	return &file_suggestion_proto_enumTypes[2]
 }
 
 func (x Distribution) Number() protoreflect.EnumNumber {
@@ -133,7 +186,7 @@ func (x Distribution) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Distribution.Descriptor instead.
 func (Distribution) EnumDescriptor() ([]byte, []int) {
-	return file_suggestion_proto_rawDescGZIP(), []int{1}
+	return file_suggestion_proto_rawDescGZIP(), []int{2}
 }
 
 type ObjectiveType int32
@@ -169,11 +222,11 @@ func (x ObjectiveType) String() string {
 }
 
 func (ObjectiveType) Descriptor() protoreflect.EnumDescriptor {
-	return file_suggestion_proto_enumTypes[2].Descriptor()
+	return file_suggestion_proto_enumTypes[3].Descriptor()
 }
 
 func (ObjectiveType) Type() protoreflect.EnumType {
-	return &file_suggestion_proto_enumTypes[2]
+	return &file_suggestion_proto_enumTypes[3]
 }
 
 func (x ObjectiveType) Number() protoreflect.EnumNumber {
@@ -182,7 +235,7 @@ func (x ObjectiveType) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ObjectiveType.Descriptor instead.
 func (ObjectiveType) EnumDescriptor() ([]byte, []int) {
-	return file_suggestion_proto_rawDescGZIP(), []int{2}
+	return file_suggestion_proto_rawDescGZIP(), []int{3}
 }
 
 type TrialStatus_TrialConditionType int32
@@ -233,11 +286,11 @@ func (x TrialStatus_TrialConditionType) String() string {
 }
 
 func (TrialStatus_TrialConditionType) Descriptor() protoreflect.EnumDescriptor {
-	return file_suggestion_proto_enumTypes[3].Descriptor()
+	return file_suggestion_proto_enumTypes[4].Descriptor()
 }
 
 func (TrialStatus_TrialConditionType) Type() protoreflect.EnumType {
-	return &file_suggestion_proto_enumTypes[3]
+	return &file_suggestion_proto_enumTypes[4]
 }
 
 func (x TrialStatus_TrialConditionType) Number() protoreflect.EnumNumber {
@@ -246,7 +299,638 @@ func (x TrialStatus_TrialConditionType) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use TrialStatus_TrialConditionType.Descriptor instead.
 func (TrialStatus_TrialConditionType) EnumDescriptor() ([]byte, []int) {
-	return file_suggestion_proto_rawDescGZIP(), []int{15, 0}
+	return file_suggestion_proto_rawDescGZIP(), []int{28, 0}
+}
+
+type GetEarlyStoppingRulesRequest struct {
+	state            protoimpl.MessageState `protogen:"open.v1"`
+	Experiment       *Experiment            `protobuf:"bytes,1,opt,name=experiment,proto3" json:"experiment,omitempty"`
+	Trials           []*Trial               `protobuf:"bytes,2,rep,name=trials,proto3" json:"trials,omitempty"`
+	DbManagerAddress string                 `protobuf:"bytes,3,opt,name=db_manager_address,json=dbManagerAddress,proto3" json:"db_manager_address,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *GetEarlyStoppingRulesRequest) Reset() {
+	*x = GetEarlyStoppingRulesRequest{}
+	mi := &file_suggestion_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetEarlyStoppingRulesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetEarlyStoppingRulesRequest) ProtoMessage() {}
+
+func (x *GetEarlyStoppingRulesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_suggestion_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetEarlyStoppingRulesRequest.ProtoReflect.Descriptor instead.
+func (*GetEarlyStoppingRulesRequest) Descriptor() ([]byte, []int) {
+	return file_suggestion_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *GetEarlyStoppingRulesRequest) GetExperiment() *Experiment {
+	if x != nil {
+		return x.Experiment
+	}
+	return nil
+}
+
+func (x *GetEarlyStoppingRulesRequest) GetTrials() []*Trial {
+	if x != nil {
+		return x.Trials
+	}
+	return nil
+}
+
+func (x *GetEarlyStoppingRulesRequest) GetDbManagerAddress() string {
+	if x != nil {
+		return x.DbManagerAddress
+	}
+	return ""
+}
+
+type GetEarlyStoppingRulesReply struct {
+	state              protoimpl.MessageState `protogen:"open.v1"`
+	EarlyStoppingRules []*EarlyStoppingRule   `protobuf:"bytes,1,rep,name=early_stopping_rules,json=earlyStoppingRules,proto3" json:"early_stopping_rules,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
+}
+
+func (x *GetEarlyStoppingRulesReply) Reset() {
+	*x = GetEarlyStoppingRulesReply{}
+	mi := &file_suggestion_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetEarlyStoppingRulesReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetEarlyStoppingRulesReply) ProtoMessage() {}
+
+func (x *GetEarlyStoppingRulesReply) ProtoReflect() protoreflect.Message {
+	mi := &file_suggestion_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetEarlyStoppingRulesReply.ProtoReflect.Descriptor instead.
+func (*GetEarlyStoppingRulesReply) Descriptor() ([]byte, []int) {
+	return file_suggestion_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *GetEarlyStoppingRulesReply) GetEarlyStoppingRules() []*EarlyStoppingRule {
+	if x != nil {
+		return x.EarlyStoppingRules
+	}
+	return nil
+}
+
+// A trial is stopped once it has reported a metric start_step times and the value
+// compares so with the rule's: the best value so far, if the metric is the
+// objective.
+type EarlyStoppingRule struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"` // of the metric
+	Value         string                 `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
+	Comparison    ComparisonType         `protobuf:"varint,3,opt,name=comparison,proto3,enum=api.v1.beta1.ComparisonType" json:"comparison,omitempty"`
+	StartStep     int32                  `protobuf:"varint,4,opt,name=start_step,json=startStep,proto3" json:"start_step,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EarlyStoppingRule) Reset() {
+	*x = EarlyStoppingRule{}
+	mi := &file_suggestion_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EarlyStoppingRule) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EarlyStoppingRule) ProtoMessage() {}
+
+func (x *EarlyStoppingRule) ProtoReflect() protoreflect.Message {
+	mi := &file_suggestion_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EarlyStoppingRule.ProtoReflect.Descriptor instead.
+func (*EarlyStoppingRule) Descriptor() ([]byte, []int) {
+	return file_suggestion_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *EarlyStoppingRule) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *EarlyStoppingRule) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
+func (x *EarlyStoppingRule) GetComparison() ComparisonType {
+	if x != nil {
+		return x.Comparison
+	}
+	return ComparisonType_UNKNOWN_COMPARISON
+}
+
+func (x *EarlyStoppingRule) GetStartStep() int32 {
+	if x != nil {
+		return x.StartStep
+	}
+	return 0
+}
+
+type ValidateEarlyStoppingSettingsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	EarlyStopping *EarlyStoppingSpec     `protobuf:"bytes,1,opt,name=early_stopping,json=earlyStopping,proto3" json:"early_stopping,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ValidateEarlyStoppingSettingsRequest) Reset() {
+	*x = ValidateEarlyStoppingSettingsRequest{}
+	mi := &file_suggestion_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ValidateEarlyStoppingSettingsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ValidateEarlyStoppingSettingsRequest) ProtoMessage() {}
+
+func (x *ValidateEarlyStoppingSettingsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_suggestion_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ValidateEarlyStoppingSettingsRequest.ProtoReflect.Descriptor instead.
+func (*ValidateEarlyStoppingSettingsRequest) Descriptor() ([]byte, []int) {
+	return file_suggestion_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *ValidateEarlyStoppingSettingsRequest) GetEarlyStopping() *EarlyStoppingSpec {
+	if x != nil {
+		return x.EarlyStopping
+	}
+	return nil
+}
+
+type ValidateEarlyStoppingSettingsReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ValidateEarlyStoppingSettingsReply) Reset() {
+	*x = ValidateEarlyStoppingSettingsReply{}
+	mi := &file_suggestion_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ValidateEarlyStoppingSettingsReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ValidateEarlyStoppingSettingsReply) ProtoMessage() {}
+
+func (x *ValidateEarlyStoppingSettingsReply) ProtoReflect() protoreflect.Message {
+	mi := &file_suggestion_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ValidateEarlyStoppingSettingsReply.ProtoReflect.Descriptor instead.
+func (*ValidateEarlyStoppingSettingsReply) Descriptor() ([]byte, []int) {
+	return file_suggestion_proto_rawDescGZIP(), []int{4}
+}
+
+type EarlyStoppingSpec struct {
+	state             protoimpl.MessageState  `protogen:"open.v1"`
+	AlgorithmName     string                  `protobuf:"bytes,1,opt,name=algorithm_name,json=algorithmName,proto3" json:"algorithm_name,omitempty"`
+	AlgorithmSettings []*EarlyStoppingSetting `protobuf:"bytes,2,rep,name=algorithm_settings,json=algorithmSettings,proto3" json:"algorithm_settings,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
+}
+
+func (x *EarlyStoppingSpec) Reset() {
+	*x = EarlyStoppingSpec{}
+	mi := &file_suggestion_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EarlyStoppingSpec) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EarlyStoppingSpec) ProtoMessage() {}
+
+func (x *EarlyStoppingSpec) ProtoReflect() protoreflect.Message {
+	mi := &file_suggestion_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EarlyStoppingSpec.ProtoReflect.Descriptor instead.
+func (*EarlyStoppingSpec) Descriptor() ([]byte, []int) {
+	return file_suggestion_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *EarlyStoppingSpec) GetAlgorithmName() string {
+	if x != nil {
+		return x.AlgorithmName
+	}
+	return ""
+}
+
+func (x *EarlyStoppingSpec) GetAlgorithmSettings() []*EarlyStoppingSetting {
+	if x != nil {
+		return x.AlgorithmSettings
+	}
+	return nil
+}
+
+type EarlyStoppingSetting struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Value         string                 `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EarlyStoppingSetting) Reset() {
+	*x = EarlyStoppingSetting{}
+	mi := &file_suggestion_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EarlyStoppingSetting) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EarlyStoppingSetting) ProtoMessage() {}
+
+func (x *EarlyStoppingSetting) ProtoReflect() protoreflect.Message {
+	mi := &file_suggestion_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EarlyStoppingSetting.ProtoReflect.Descriptor instead.
+func (*EarlyStoppingSetting) Descriptor() ([]byte, []int) {
+	return file_suggestion_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *EarlyStoppingSetting) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *EarlyStoppingSetting) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
+type SetTrialStatusRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	TrialName     string                 `protobuf:"bytes,1,opt,name=trial_name,json=trialName,proto3" json:"trial_name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetTrialStatusRequest) Reset() {
+	*x = SetTrialStatusRequest{}
+	mi := &file_suggestion_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetTrialStatusRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetTrialStatusRequest) ProtoMessage() {}
+
+func (x *SetTrialStatusRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_suggestion_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetTrialStatusRequest.ProtoReflect.Descriptor instead.
+func (*SetTrialStatusRequest) Descriptor() ([]byte, []int) {
+	return file_suggestion_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *SetTrialStatusRequest) GetTrialName() string {
+	if x != nil {
+		return x.TrialName
+	}
+	return ""
+}
+
+type SetTrialStatusReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetTrialStatusReply) Reset() {
+	*x = SetTrialStatusReply{}
+	mi := &file_suggestion_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetTrialStatusReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetTrialStatusReply) ProtoMessage() {}
+
+func (x *SetTrialStatusReply) ProtoReflect() protoreflect.Message {
+	mi := &file_suggestion_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetTrialStatusReply.ProtoReflect.Descriptor instead.
+func (*SetTrialStatusReply) Descriptor() ([]byte, []int) {
+	return file_suggestion_proto_rawDescGZIP(), []int{8}
+}
+
+type GetObservationLogRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	TrialName     string                 `protobuf:"bytes,1,opt,name=trial_name,json=trialName,proto3" json:"trial_name,omitempty"`
+	MetricName    string                 `protobuf:"bytes,2,opt,name=metric_name,json=metricName,proto3" json:"metric_name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetObservationLogRequest) Reset() {
+	*x = GetObservationLogRequest{}
+	mi := &file_suggestion_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetObservationLogRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetObservationLogRequest) ProtoMessage() {}
+
+func (x *GetObservationLogRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_suggestion_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetObservationLogRequest.ProtoReflect.Descriptor instead.
+func (*GetObservationLogRequest) Descriptor() ([]byte, []int) {
+	return file_suggestion_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *GetObservationLogRequest) GetTrialName() string {
+	if x != nil {
+		return x.TrialName
+	}
+	return ""
+}
+
+func (x *GetObservationLogRequest) GetMetricName() string {
+	if x != nil {
+		return x.MetricName
+	}
+	return ""
+}
+
+type GetObservationLogReply struct {
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	ObservationLog *ObservationLog        `protobuf:"bytes,1,opt,name=observation_log,json=observationLog,proto3" json:"observation_log,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *GetObservationLogReply) Reset() {
+	*x = GetObservationLogReply{}
+	mi := &file_suggestion_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetObservationLogReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetObservationLogReply) ProtoMessage() {}
+
+func (x *GetObservationLogReply) ProtoReflect() protoreflect.Message {
+	mi := &file_suggestion_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetObservationLogReply.ProtoReflect.Descriptor instead.
+func (*GetObservationLogReply) Descriptor() ([]byte, []int) {
+	return file_suggestion_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *GetObservationLogReply) GetObservationLog() *ObservationLog {
+	if x != nil {
+		return x.ObservationLog
+	}
+	return nil
+}
+
+type ObservationLog struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	MetricLogs    []*MetricLog           `protobuf:"bytes,1,rep,name=metric_logs,json=metricLogs,proto3" json:"metric_logs,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ObservationLog) Reset() {
+	*x = ObservationLog{}
+	mi := &file_suggestion_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ObservationLog) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ObservationLog) ProtoMessage() {}
+
+func (x *ObservationLog) ProtoReflect() protoreflect.Message {
+	mi := &file_suggestion_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ObservationLog.ProtoReflect.Descriptor instead.
+func (*ObservationLog) Descriptor() ([]byte, []int) {
+	return file_suggestion_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *ObservationLog) GetMetricLogs() []*MetricLog {
+	if x != nil {
+		return x.MetricLogs
+	}
+	return nil
+}
+
+type MetricLog struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	TimeStamp     string                 `protobuf:"bytes,1,opt,name=time_stamp,json=timeStamp,proto3" json:"time_stamp,omitempty"`
+	Metric        *Metric                `protobuf:"bytes,2,opt,name=metric,proto3" json:"metric,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MetricLog) Reset() {
+	*x = MetricLog{}
+	mi := &file_suggestion_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MetricLog) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MetricLog) ProtoMessage() {}
+
+func (x *MetricLog) ProtoReflect() protoreflect.Message {
+	mi := &file_suggestion_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MetricLog.ProtoReflect.Descriptor instead.
+func (*MetricLog) Descriptor() ([]byte, []int) {
+	return file_suggestion_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *MetricLog) GetTimeStamp() string {
+	if x != nil {
+		return x.TimeStamp
+	}
+	return ""
+}
+
+func (x *MetricLog) GetMetric() *Metric {
+	if x != nil {
+		return x.Metric
+	}
+	return nil
 }
 
 type GetSuggestionsRequest struct {
@@ -264,7 +948,7 @@ type GetSuggestionsRequest struct {
 
 func (x *GetSuggestionsRequest) Reset() {
 	*x = GetSuggestionsRequest{}
-	mi := &file_suggestion_proto_msgTypes[0]
+	mi := &file_suggestion_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -276,7 +960,7 @@ func (x *GetSuggestionsRequest) String() string {
 func (*GetSuggestionsRequest) ProtoMessage() {}
 
 func (x *GetSuggestionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_suggestion_proto_msgTypes[0]
+	mi := &file_suggestion_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -289,7 +973,7 @@ func (x *GetSuggestionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSuggestionsRequest.ProtoReflect.Descriptor instead.
 func (*GetSuggestionsRequest) Descriptor() ([]byte, []int) {
-	return file_suggestion_proto_rawDescGZIP(), []int{0}
+	return file_suggestion_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *GetSuggestionsRequest) GetExperiment() *Experiment {
@@ -332,7 +1016,7 @@ type GetSuggestionsReply struct {
 
 func (x *GetSuggestionsReply) Reset() {
 	*x = GetSuggestionsReply{}
-	mi := &file_suggestion_proto_msgTypes[1]
+	mi := &file_suggestion_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -344,7 +1028,7 @@ func (x *GetSuggestionsReply) String() string {
 func (*GetSuggestionsReply) ProtoMessage() {}
 
 func (x *GetSuggestionsReply) ProtoReflect() protoreflect.Message {
-	mi := &file_suggestion_proto_msgTypes[1]
+	mi := &file_suggestion_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -357,7 +1041,7 @@ func (x *GetSuggestionsReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSuggestionsReply.ProtoReflect.Descriptor instead.
 func (*GetSuggestionsReply) Descriptor() ([]byte, []int) {
-	return file_suggestion_proto_rawDescGZIP(), []int{1}
+	return file_suggestion_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *GetSuggestionsReply) GetParameterAssignments() []*GetSuggestionsReply_ParameterAssignments {
@@ -383,7 +1067,7 @@ type ValidateAlgorithmSettingsRequest struct {
 
 func (x *ValidateAlgorithmSettingsRequest) Reset() {
 	*x = ValidateAlgorithmSettingsRequest{}
-	mi := &file_suggestion_proto_msgTypes[2]
+	mi := &file_suggestion_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -395,7 +1079,7 @@ func (x *ValidateAlgorithmSettingsRequest) String() string {
 func (*ValidateAlgorithmSettingsRequest) ProtoMessage() {}
 
 func (x *ValidateAlgorithmSettingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_suggestion_proto_msgTypes[2]
+	mi := &file_suggestion_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -408,7 +1092,7 @@ func (x *ValidateAlgorithmSettingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValidateAlgorithmSettingsRequest.ProtoReflect.Descriptor instead.
 func (*ValidateAlgorithmSettingsRequest) Descriptor() ([]byte, []int) {
-	return file_suggestion_proto_rawDescGZIP(), []int{2}
+	return file_suggestion_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ValidateAlgorithmSettingsRequest) GetExperiment() *Experiment {
@@ -426,7 +1110,7 @@ type ValidateAlgorithmSettingsReply struct {
 
 func (x *ValidateAlgorithmSettingsReply) Reset() {
 	*x = ValidateAlgorithmSettingsReply{}
-	mi := &file_suggestion_proto_msgTypes[3]
+	mi := &file_suggestion_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -438,7 +1122,7 @@ func (x *ValidateAlgorithmSettingsReply) String() string {
 func (*ValidateAlgorithmSettingsReply) ProtoMessage() {}
 
 func (x *ValidateAlgorithmSettingsReply) ProtoReflect() protoreflect.Message {
-	mi := &file_suggestion_proto_msgTypes[3]
+	mi := &file_suggestion_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -451,7 +1135,7 @@ func (x *ValidateAlgorithmSettingsReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValidateAlgorithmSettingsReply.ProtoReflect.Descriptor instead.
 func (*ValidateAlgorithmSettingsReply) Descriptor() ([]byte, []int) {
-	return file_suggestion_proto_rawDescGZIP(), []int{3}
+	return file_suggestion_proto_rawDescGZIP(), []int{16}
 }
 
 type Experiment struct {
@@ -464,7 +1148,7 @@ type Experiment struct {
 
 func (x *Experiment) Reset() {
 	*x = Experiment{}
-	mi := &file_suggestion_proto_msgTypes[4]
+	mi := &file_suggestion_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -476,7 +1160,7 @@ func (x *Experiment) String() string {
 func (*Experiment) ProtoMessage() {}
 
 func (x *Experiment) ProtoReflect() protoreflect.Message {
-	mi := &file_suggestion_proto_msgTypes[4]
+	mi := &file_suggestion_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -489,7 +1173,7 @@ func (x *Experiment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Experiment.ProtoReflect.Descriptor instead.
 func (*Experiment) Descriptor() ([]byte, []int) {
-	return file_suggestion_proto_rawDescGZIP(), []int{4}
+	return file_suggestion_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Experiment) GetName() string {
@@ -511,6 +1195,7 @@ type ExperimentSpec struct {
 	ParameterSpecs     *ExperimentSpec_ParameterSpecs `protobuf:"bytes,1,opt,name=parameter_specs,json=parameterSpecs,proto3" json:"parameter_specs,omitempty"`
 	Objective          *ObjectiveSpec                 `protobuf:"bytes,2,opt,name=objective,proto3" json:"objective,omitempty"`
 	Algorithm          *AlgorithmSpec                 `protobuf:"bytes,3,opt,name=algorithm,proto3" json:"algorithm,omitempty"`
+	EarlyStopping      *EarlyStoppingSpec             `protobuf:"bytes,4,opt,name=early_stopping,json=earlyStopping,proto3" json:"early_stopping,omitempty"`
 	ParallelTrialCount int32                          `protobuf:"varint,5,opt,name=parallel_trial_count,json=parallelTrialCount,proto3" json:"parallel_trial_count,omitempty"`
 	// After so many trials the experiment ends; 0 if there is no such number.
 	MaxTrialCount int32 `protobuf:"varint,6,opt,name=max_trial_count,json=maxTrialCount,proto3" json:"max_trial_count,omitempty"`
@@ -522,7 +1207,7 @@ type ExperimentSpec struct {
 
 func (x *ExperimentSpec) Reset() {
 	*x = ExperimentSpec{}
-	mi := &file_suggestion_proto_msgTypes[5]
+	mi := &file_suggestion_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -534,7 +1219,7 @@ func (x *ExperimentSpec) String() string {
 func (*ExperimentSpec) ProtoMessage() {}
 
 func (x *ExperimentSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_suggestion_proto_msgTypes[5]
+	mi := &file_suggestion_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -547,7 +1232,7 @@ func (x *ExperimentSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExperimentSpec.ProtoReflect.Descriptor instead.
 func (*ExperimentSpec) Descriptor() ([]byte, []int) {
-	return file_suggestion_proto_rawDescGZIP(), []int{5}
+	return file_suggestion_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ExperimentSpec) GetParameterSpecs() *ExperimentSpec_ParameterSpecs {
@@ -567,6 +1252,13 @@ func (x *ExperimentSpec) GetObjective() *ObjectiveSpec {
 func (x *ExperimentSpec) GetAlgorithm() *AlgorithmSpec {
 	if x != nil {
 		return x.Algorithm
+	}
+	return nil
+}
+
+func (x *ExperimentSpec) GetEarlyStopping() *EarlyStoppingSpec {
+	if x != nil {
+		return x.EarlyStopping
 	}
 	return nil
 }
@@ -600,7 +1292,7 @@ type NasConfig struct {
 
 func (x *NasConfig) Reset() {
 	*x = NasConfig{}
-	mi := &file_suggestion_proto_msgTypes[6]
+	mi := &file_suggestion_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -612,7 +1304,7 @@ func (x *NasConfig) String() string {
 func (*NasConfig) ProtoMessage() {}
 
 func (x *NasConfig) ProtoReflect() protoreflect.Message {
-	mi := &file_suggestion_proto_msgTypes[6]
+	mi := &file_suggestion_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -625,7 +1317,7 @@ func (x *NasConfig) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NasConfig.ProtoReflect.Descriptor instead.
 func (*NasConfig) Descriptor() ([]byte, []int) {
-	return file_suggestion_proto_rawDescGZIP(), []int{6}
+	return file_suggestion_proto_rawDescGZIP(), []int{19}
 }
 
 type ParameterSpec struct {
@@ -639,7 +1331,7 @@ type ParameterSpec struct {
 
 func (x *ParameterSpec) Reset() {
 	*x = ParameterSpec{}
-	mi := &file_suggestion_proto_msgTypes[7]
+	mi := &file_suggestion_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -651,7 +1343,7 @@ func (x *ParameterSpec) String() string {
 func (*ParameterSpec) ProtoMessage() {}
 
 func (x *ParameterSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_suggestion_proto_msgTypes[7]
+	mi := &file_suggestion_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -664,7 +1356,7 @@ func (x *ParameterSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ParameterSpec.ProtoReflect.Descriptor instead.
 func (*ParameterSpec) Descriptor() ([]byte, []int) {
-	return file_suggestion_proto_rawDescGZIP(), []int{7}
+	return file_suggestion_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ParameterSpec) GetName() string {
@@ -702,7 +1394,7 @@ type FeasibleSpace struct {
 
 func (x *FeasibleSpace) Reset() {
 	*x = FeasibleSpace{}
-	mi := &file_suggestion_proto_msgTypes[8]
+	mi := &file_suggestion_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -714,7 +1406,7 @@ func (x *FeasibleSpace) String() string {
 func (*FeasibleSpace) ProtoMessage() {}
 
 func (x *FeasibleSpace) ProtoReflect() protoreflect.Message {
-	mi := &file_suggestion_proto_msgTypes[8]
+	mi := &file_suggestion_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -727,7 +1419,7 @@ func (x *FeasibleSpace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FeasibleSpace.ProtoReflect.Descriptor instead.
 func (*FeasibleSpace) Descriptor() ([]byte, []int) {
-	return file_suggestion_proto_rawDescGZIP(), []int{8}
+	return file_suggestion_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *FeasibleSpace) GetMax() string {
@@ -777,7 +1469,7 @@ type ObjectiveSpec struct {
 
 func (x *ObjectiveSpec) Reset() {
 	*x = ObjectiveSpec{}
-	mi := &file_suggestion_proto_msgTypes[9]
+	mi := &file_suggestion_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -789,7 +1481,7 @@ func (x *ObjectiveSpec) String() string {
 func (*ObjectiveSpec) ProtoMessage() {}
 
 func (x *ObjectiveSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_suggestion_proto_msgTypes[9]
+	mi := &file_suggestion_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -802,7 +1494,7 @@ func (x *ObjectiveSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ObjectiveSpec.ProtoReflect.Descriptor instead.
 func (*ObjectiveSpec) Descriptor() ([]byte, []int) {
-	return file_suggestion_proto_rawDescGZIP(), []int{9}
+	return file_suggestion_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ObjectiveSpec) GetType() ObjectiveType {
@@ -843,7 +1535,7 @@ type AlgorithmSpec struct {
 
 func (x *AlgorithmSpec) Reset() {
 	*x = AlgorithmSpec{}
-	mi := &file_suggestion_proto_msgTypes[10]
+	mi := &file_suggestion_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -855,7 +1547,7 @@ func (x *AlgorithmSpec) String() string {
 func (*AlgorithmSpec) ProtoMessage() {}
 
 func (x *AlgorithmSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_suggestion_proto_msgTypes[10]
+	mi := &file_suggestion_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -868,7 +1560,7 @@ func (x *AlgorithmSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlgorithmSpec.ProtoReflect.Descriptor instead.
 func (*AlgorithmSpec) Descriptor() ([]byte, []int) {
-	return file_suggestion_proto_rawDescGZIP(), []int{10}
+	return file_suggestion_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *AlgorithmSpec) GetAlgorithmName() string {
@@ -895,7 +1587,7 @@ type AlgorithmSetting struct {
 
 func (x *AlgorithmSetting) Reset() {
 	*x = AlgorithmSetting{}
-	mi := &file_suggestion_proto_msgTypes[11]
+	mi := &file_suggestion_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -907,7 +1599,7 @@ func (x *AlgorithmSetting) String() string {
 func (*AlgorithmSetting) ProtoMessage() {}
 
 func (x *AlgorithmSetting) ProtoReflect() protoreflect.Message {
-	mi := &file_suggestion_proto_msgTypes[11]
+	mi := &file_suggestion_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -920,7 +1612,7 @@ func (x *AlgorithmSetting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlgorithmSetting.ProtoReflect.Descriptor instead.
 func (*AlgorithmSetting) Descriptor() ([]byte, []int) {
-	return file_suggestion_proto_rawDescGZIP(), []int{11}
+	return file_suggestion_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *AlgorithmSetting) GetName() string {
@@ -948,7 +1640,7 @@ type Trial struct {
 
 func (x *Trial) Reset() {
 	*x = Trial{}
-	mi := &file_suggestion_proto_msgTypes[12]
+	mi := &file_suggestion_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -960,7 +1652,7 @@ func (x *Trial) String() string {
 func (*Trial) ProtoMessage() {}
 
 func (x *Trial) ProtoReflect() protoreflect.Message {
-	mi := &file_suggestion_proto_msgTypes[12]
+	mi := &file_suggestion_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -973,7 +1665,7 @@ func (x *Trial) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Trial.ProtoReflect.Descriptor instead.
 func (*Trial) Descriptor() ([]byte, []int) {
-	return file_suggestion_proto_rawDescGZIP(), []int{12}
+	return file_suggestion_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Trial) GetName() string {
@@ -1008,7 +1700,7 @@ type TrialSpec struct {
 
 func (x *TrialSpec) Reset() {
 	*x = TrialSpec{}
-	mi := &file_suggestion_proto_msgTypes[13]
+	mi := &file_suggestion_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1020,7 +1712,7 @@ func (x *TrialSpec) String() string {
 func (*TrialSpec) ProtoMessage() {}
 
 func (x *TrialSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_suggestion_proto_msgTypes[13]
+	mi := &file_suggestion_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1033,7 +1725,7 @@ func (x *TrialSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TrialSpec.ProtoReflect.Descriptor instead.
 func (*TrialSpec) Descriptor() ([]byte, []int) {
-	return file_suggestion_proto_rawDescGZIP(), []int{13}
+	return file_suggestion_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *TrialSpec) GetObjective() *ObjectiveSpec {
@@ -1067,7 +1759,7 @@ type ParameterAssignment struct {
 
 func (x *ParameterAssignment) Reset() {
 	*x = ParameterAssignment{}
-	mi := &file_suggestion_proto_msgTypes[14]
+	mi := &file_suggestion_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1079,7 +1771,7 @@ func (x *ParameterAssignment) String() string {
 func (*ParameterAssignment) ProtoMessage() {}
 
 func (x *ParameterAssignment) ProtoReflect() protoreflect.Message {
-	mi := &file_suggestion_proto_msgTypes[14]
+	mi := &file_suggestion_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1092,7 +1784,7 @@ func (x *ParameterAssignment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ParameterAssignment.ProtoReflect.Descriptor instead.
 func (*ParameterAssignment) Descriptor() ([]byte, []int) {
-	return file_suggestion_proto_rawDescGZIP(), []int{14}
+	return file_suggestion_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ParameterAssignment) GetName() string {
@@ -1121,7 +1813,7 @@ type TrialStatus struct {
 
 func (x *TrialStatus) Reset() {
 	*x = TrialStatus{}
-	mi := &file_suggestion_proto_msgTypes[15]
+	mi := &file_suggestion_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1133,7 +1825,7 @@ func (x *TrialStatus) String() string {
 func (*TrialStatus) ProtoMessage() {}
 
 func (x *TrialStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_suggestion_proto_msgTypes[15]
+	mi := &file_suggestion_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1146,7 +1838,7 @@ func (x *TrialStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TrialStatus.ProtoReflect.Descriptor instead.
 func (*TrialStatus) Descriptor() ([]byte, []int) {
-	return file_suggestion_proto_rawDescGZIP(), []int{15}
+	return file_suggestion_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *TrialStatus) GetStartTime() string {
@@ -1186,7 +1878,7 @@ type Observation struct {
 
 func (x *Observation) Reset() {
 	*x = Observation{}
-	mi := &file_suggestion_proto_msgTypes[16]
+	mi := &file_suggestion_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1198,7 +1890,7 @@ func (x *Observation) String() string {
 func (*Observation) ProtoMessage() {}
 
 func (x *Observation) ProtoReflect() protoreflect.Message {
-	mi := &file_suggestion_proto_msgTypes[16]
+	mi := &file_suggestion_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1211,7 +1903,7 @@ func (x *Observation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Observation.ProtoReflect.Descriptor instead.
 func (*Observation) Descriptor() ([]byte, []int) {
-	return file_suggestion_proto_rawDescGZIP(), []int{16}
+	return file_suggestion_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Observation) GetMetrics() []*Metric {
@@ -1231,7 +1923,7 @@ type Metric struct {
 
 func (x *Metric) Reset() {
 	*x = Metric{}
-	mi := &file_suggestion_proto_msgTypes[17]
+	mi := &file_suggestion_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1243,7 +1935,7 @@ func (x *Metric) String() string {
 func (*Metric) ProtoMessage() {}
 
 func (x *Metric) ProtoReflect() protoreflect.Message {
-	mi := &file_suggestion_proto_msgTypes[17]
+	mi := &file_suggestion_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1256,7 +1948,7 @@ func (x *Metric) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Metric.ProtoReflect.Descriptor instead.
 func (*Metric) Descriptor() ([]byte, []int) {
-	return file_suggestion_proto_rawDescGZIP(), []int{17}
+	return file_suggestion_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Metric) GetName() string {
@@ -1285,7 +1977,7 @@ type GetSuggestionsReply_ParameterAssignments struct {
 
 func (x *GetSuggestionsReply_ParameterAssignments) Reset() {
 	*x = GetSuggestionsReply_ParameterAssignments{}
-	mi := &file_suggestion_proto_msgTypes[18]
+	mi := &file_suggestion_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1297,7 +1989,7 @@ func (x *GetSuggestionsReply_ParameterAssignments) String() string {
 func (*GetSuggestionsReply_ParameterAssignments) ProtoMessage() {}
 
 func (x *GetSuggestionsReply_ParameterAssignments) ProtoReflect() protoreflect.Message {
-	mi := &file_suggestion_proto_msgTypes[18]
+	mi := &file_suggestion_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1310,7 +2002,7 @@ func (x *GetSuggestionsReply_ParameterAssignments) ProtoReflect() protoreflect.M
 
 // Deprecated: Use GetSuggestionsReply_ParameterAssignments.ProtoReflect.Descriptor instead.
 func (*GetSuggestionsReply_ParameterAssignments) Descriptor() ([]byte, []int) {
-	return file_suggestion_proto_rawDescGZIP(), []int{1, 0}
+	return file_suggestion_proto_rawDescGZIP(), []int{14, 0}
 }
 
 func (x *GetSuggestionsReply_ParameterAssignments) GetAssignments() []*ParameterAssignment {
@@ -1343,7 +2035,7 @@ type ExperimentSpec_ParameterSpecs struct {
 
 func (x *ExperimentSpec_ParameterSpecs) Reset() {
 	*x = ExperimentSpec_ParameterSpecs{}
-	mi := &file_suggestion_proto_msgTypes[20]
+	mi := &file_suggestion_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1355,7 +2047,7 @@ func (x *ExperimentSpec_ParameterSpecs) String() string {
 func (*ExperimentSpec_ParameterSpecs) ProtoMessage() {}
 
 func (x *ExperimentSpec_ParameterSpecs) ProtoReflect() protoreflect.Message {
-	mi := &file_suggestion_proto_msgTypes[20]
+	mi := &file_suggestion_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1368,7 +2060,7 @@ func (x *ExperimentSpec_ParameterSpecs) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExperimentSpec_ParameterSpecs.ProtoReflect.Descriptor instead.
 func (*ExperimentSpec_ParameterSpecs) Descriptor() ([]byte, []int) {
-	return file_suggestion_proto_rawDescGZIP(), []int{5, 0}
+	return file_suggestion_proto_rawDescGZIP(), []int{18, 0}
 }
 
 func (x *ExperimentSpec_ParameterSpecs) GetParameters() []*ParameterSpec {
@@ -1387,7 +2079,7 @@ type TrialSpec_ParameterAssignments struct {
 
 func (x *TrialSpec_ParameterAssignments) Reset() {
 	*x = TrialSpec_ParameterAssignments{}
-	mi := &file_suggestion_proto_msgTypes[21]
+	mi := &file_suggestion_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1399,7 +2091,7 @@ func (x *TrialSpec_ParameterAssignments) String() string {
 func (*TrialSpec_ParameterAssignments) ProtoMessage() {}
 
 func (x *TrialSpec_ParameterAssignments) ProtoReflect() protoreflect.Message {
-	mi := &file_suggestion_proto_msgTypes[21]
+	mi := &file_suggestion_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1412,7 +2104,7 @@ func (x *TrialSpec_ParameterAssignments) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TrialSpec_ParameterAssignments.ProtoReflect.Descriptor instead.
 func (*TrialSpec_ParameterAssignments) Descriptor() ([]byte, []int) {
-	return file_suggestion_proto_rawDescGZIP(), []int{13, 0}
+	return file_suggestion_proto_rawDescGZIP(), []int{26, 0}
 }
 
 func (x *TrialSpec_ParameterAssignments) GetAssignments() []*ParameterAssignment {
@@ -1426,7 +2118,50 @@ var File_suggestion_proto protoreflect.FileDescriptor
 
 const file_suggestion_proto_rawDesc = "" +
 	"\n" +
-	"\x10suggestion.proto\x12\fapi.v1.beta1\"\xec\x01\n" +
+	"\x10suggestion.proto\x12\fapi.v1.beta1\"\xb3\x01\n" +
+	"\x1cGetEarlyStoppingRulesRequest\x128\n" +
+	"\n" +
+	"experiment\x18\x01 \x01(\v2\x18.api.v1.beta1.ExperimentR\n" +
+	"experiment\x12+\n" +
+	"\x06trials\x18\x02 \x03(\v2\x13.api.v1.beta1.TrialR\x06trials\x12,\n" +
+	"\x12db_manager_address\x18\x03 \x01(\tR\x10dbManagerAddress\"o\n" +
+	"\x1aGetEarlyStoppingRulesReply\x12Q\n" +
+	"\x14early_stopping_rules\x18\x01 \x03(\v2\x1f.api.v1.beta1.EarlyStoppingRuleR\x12earlyStoppingRules\"\x9a\x01\n" +
+	"\x11EarlyStoppingRule\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\x12<\n" +
+	"\n" +
+	"comparison\x18\x03 \x01(\x0e2\x1c.api.v1.beta1.ComparisonTypeR\n" +
+	"comparison\x12\x1d\n" +
+	"\n" +
+	"start_step\x18\x04 \x01(\x05R\tstartStep\"n\n" +
+	"$ValidateEarlyStoppingSettingsRequest\x12F\n" +
+	"\x0eearly_stopping\x18\x01 \x01(\v2\x1f.api.v1.beta1.EarlyStoppingSpecR\rearlyStopping\"$\n" +
+	"\"ValidateEarlyStoppingSettingsReply\"\x8d\x01\n" +
+	"\x11EarlyStoppingSpec\x12%\n" +
+	"\x0ealgorithm_name\x18\x01 \x01(\tR\ralgorithmName\x12Q\n" +
+	"\x12algorithm_settings\x18\x02 \x03(\v2\".api.v1.beta1.EarlyStoppingSettingR\x11algorithmSettings\"@\n" +
+	"\x14EarlyStoppingSetting\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\"6\n" +
+	"\x15SetTrialStatusRequest\x12\x1d\n" +
+	"\n" +
+	"trial_name\x18\x01 \x01(\tR\ttrialName\"\x15\n" +
+	"\x13SetTrialStatusReply\"f\n" +
+	"\x18GetObservationLogRequest\x12\x1d\n" +
+	"\n" +
+	"trial_name\x18\x01 \x01(\tR\ttrialName\x12\x1f\n" +
+	"\vmetric_name\x18\x02 \x01(\tR\n" +
+	"metricNameJ\x04\b\x03\x10\x04J\x04\b\x04\x10\x05\"_\n" +
+	"\x16GetObservationLogReply\x12E\n" +
+	"\x0fobservation_log\x18\x01 \x01(\v2\x1c.api.v1.beta1.ObservationLogR\x0eobservationLog\"J\n" +
+	"\x0eObservationLog\x128\n" +
+	"\vmetric_logs\x18\x01 \x03(\v2\x17.api.v1.beta1.MetricLogR\n" +
+	"metricLogs\"X\n" +
+	"\tMetricLog\x12\x1d\n" +
+	"\n" +
+	"time_stamp\x18\x01 \x01(\tR\ttimeStamp\x12,\n" +
+	"\x06metric\x18\x02 \x01(\v2\x14.api.v1.beta1.MetricR\x06metric\"\xec\x01\n" +
 	"\x15GetSuggestionsRequest\x128\n" +
 	"\n" +
 	"experiment\x18\x01 \x01(\v2\x18.api.v1.beta1.ExperimentR\n" +
@@ -1453,11 +2188,12 @@ const file_suggestion_proto_rawDesc = "" +
 	"\n" +
 	"Experiment\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x120\n" +
-	"\x04spec\x18\x02 \x01(\v2\x1c.api.v1.beta1.ExperimentSpecR\x04spec\"\xc3\x03\n" +
+	"\x04spec\x18\x02 \x01(\v2\x1c.api.v1.beta1.ExperimentSpecR\x04spec\"\x85\x04\n" +
 	"\x0eExperimentSpec\x12T\n" +
 	"\x0fparameter_specs\x18\x01 \x01(\v2+.api.v1.beta1.ExperimentSpec.ParameterSpecsR\x0eparameterSpecs\x129\n" +
 	"\tobjective\x18\x02 \x01(\v2\x1b.api.v1.beta1.ObjectiveSpecR\tobjective\x129\n" +
-	"\talgorithm\x18\x03 \x01(\v2\x1b.api.v1.beta1.AlgorithmSpecR\talgorithm\x120\n" +
+	"\talgorithm\x18\x03 \x01(\v2\x1b.api.v1.beta1.AlgorithmSpecR\talgorithm\x12F\n" +
+	"\x0eearly_stopping\x18\x04 \x01(\v2\x1f.api.v1.beta1.EarlyStoppingSpecR\rearlyStopping\x120\n" +
 	"\x14parallel_trial_count\x18\x05 \x01(\x05R\x12parallelTrialCount\x12&\n" +
 	"\x0fmax_trial_count\x18\x06 \x01(\x05R\rmaxTrialCount\x126\n" +
 	"\n" +
@@ -1465,7 +2201,7 @@ const file_suggestion_proto_rawDesc = "" +
 	"\x0eParameterSpecs\x12;\n" +
 	"\n" +
 	"parameters\x18\x01 \x03(\v2\x1b.api.v1.beta1.ParameterSpecR\n" +
-	"parametersJ\x04\b\x04\x10\x05\"\x17\n" +
+	"parameters\"\x17\n" +
 	"\tNasConfigJ\x04\b\x01\x10\x02J\x04\b\x02\x10\x03\"\xab\x01\n" +
 	"\rParameterSpec\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12B\n" +
@@ -1525,7 +2261,12 @@ const file_suggestion_proto_rawDesc = "" +
 	"\ametrics\x18\x01 \x03(\v2\x14.api.v1.beta1.MetricR\ametrics\"2\n" +
 	"\x06Metric\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value*U\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value*J\n" +
+	"\x0eComparisonType\x12\x16\n" +
+	"\x12UNKNOWN_COMPARISON\x10\x00\x12\t\n" +
+	"\x05EQUAL\x10\x01\x12\b\n" +
+	"\x04LESS\x10\x02\x12\v\n" +
+	"\aGREATER\x10\x03*U\n" +
 	"\rParameterType\x12\x10\n" +
 	"\fUNKNOWN_TYPE\x10\x00\x12\n" +
 	"\n" +
@@ -1548,7 +2289,13 @@ const file_suggestion_proto_rawDesc = "" +
 	"\n" +
 	"Suggestion\x12X\n" +
 	"\x0eGetSuggestions\x12#.api.v1.beta1.GetSuggestionsRequest\x1a!.api.v1.beta1.GetSuggestionsReply\x12y\n" +
-	"\x19ValidateAlgorithmSettings\x12..api.v1.beta1.ValidateAlgorithmSettingsRequest\x1a,.api.v1.beta1.ValidateAlgorithmSettingsReplyB4Z2github.com/gocmbo/cmbo/examples/katib/internal/apib\x06proto3"
+	"\x19ValidateAlgorithmSettings\x12..api.v1.beta1.ValidateAlgorithmSettingsRequest\x1a,.api.v1.beta1.ValidateAlgorithmSettingsReply2\xe0\x02\n" +
+	"\rEarlyStopping\x12m\n" +
+	"\x15GetEarlyStoppingRules\x12*.api.v1.beta1.GetEarlyStoppingRulesRequest\x1a(.api.v1.beta1.GetEarlyStoppingRulesReply\x12X\n" +
+	"\x0eSetTrialStatus\x12#.api.v1.beta1.SetTrialStatusRequest\x1a!.api.v1.beta1.SetTrialStatusReply\x12\x85\x01\n" +
+	"\x1dValidateEarlyStoppingSettings\x122.api.v1.beta1.ValidateEarlyStoppingSettingsRequest\x1a0.api.v1.beta1.ValidateEarlyStoppingSettingsReply2n\n" +
+	"\tDBManager\x12a\n" +
+	"\x11GetObservationLog\x12&.api.v1.beta1.GetObservationLogRequest\x1a$.api.v1.beta1.GetObservationLogReplyB4Z2github.com/gocmbo/cmbo/examples/katib/internal/apib\x06proto3"
 
 var (
 	file_suggestion_proto_rawDescOnce sync.Once
@@ -1562,74 +2309,106 @@ func file_suggestion_proto_rawDescGZIP() []byte {
 	return file_suggestion_proto_rawDescData
 }
 
-var file_suggestion_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_suggestion_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_suggestion_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
+var file_suggestion_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
 var file_suggestion_proto_goTypes = []any{
-	(ParameterType)(0),                               // 0: api.v1.beta1.ParameterType
-	(Distribution)(0),                                // 1: api.v1.beta1.Distribution
-	(ObjectiveType)(0),                               // 2: api.v1.beta1.ObjectiveType
-	(TrialStatus_TrialConditionType)(0),              // 3: api.v1.beta1.TrialStatus.TrialConditionType
-	(*GetSuggestionsRequest)(nil),                    // 4: api.v1.beta1.GetSuggestionsRequest
-	(*GetSuggestionsReply)(nil),                      // 5: api.v1.beta1.GetSuggestionsReply
-	(*ValidateAlgorithmSettingsRequest)(nil),         // 6: api.v1.beta1.ValidateAlgorithmSettingsRequest
-	(*ValidateAlgorithmSettingsReply)(nil),           // 7: api.v1.beta1.ValidateAlgorithmSettingsReply
-	(*Experiment)(nil),                               // 8: api.v1.beta1.Experiment
-	(*ExperimentSpec)(nil),                           // 9: api.v1.beta1.ExperimentSpec
-	(*NasConfig)(nil),                                // 10: api.v1.beta1.NasConfig
-	(*ParameterSpec)(nil),                            // 11: api.v1.beta1.ParameterSpec
-	(*FeasibleSpace)(nil),                            // 12: api.v1.beta1.FeasibleSpace
-	(*ObjectiveSpec)(nil),                            // 13: api.v1.beta1.ObjectiveSpec
-	(*AlgorithmSpec)(nil),                            // 14: api.v1.beta1.AlgorithmSpec
-	(*AlgorithmSetting)(nil),                         // 15: api.v1.beta1.AlgorithmSetting
-	(*Trial)(nil),                                    // 16: api.v1.beta1.Trial
-	(*TrialSpec)(nil),                                // 17: api.v1.beta1.TrialSpec
-	(*ParameterAssignment)(nil),                      // 18: api.v1.beta1.ParameterAssignment
-	(*TrialStatus)(nil),                              // 19: api.v1.beta1.TrialStatus
-	(*Observation)(nil),                              // 20: api.v1.beta1.Observation
-	(*Metric)(nil),                                   // 21: api.v1.beta1.Metric
-	(*GetSuggestionsReply_ParameterAssignments)(nil), // 22: api.v1.beta1.GetSuggestionsReply.ParameterAssignments
-	nil,                                    // 23: api.v1.beta1.GetSuggestionsReply.ParameterAssignments.LabelsEntry
-	(*ExperimentSpec_ParameterSpecs)(nil),  // 24: api.v1.beta1.ExperimentSpec.ParameterSpecs
-	(*TrialSpec_ParameterAssignments)(nil), // 25: api.v1.beta1.TrialSpec.ParameterAssignments
-	nil,                                    // 26: api.v1.beta1.TrialSpec.LabelsEntry
+	(ComparisonType)(0),                              // 0: api.v1.beta1.ComparisonType
+	(ParameterType)(0),                               // 1: api.v1.beta1.ParameterType
+	(Distribution)(0),                                // 2: api.v1.beta1.Distribution
+	(ObjectiveType)(0),                               // 3: api.v1.beta1.ObjectiveType
+	(TrialStatus_TrialConditionType)(0),              // 4: api.v1.beta1.TrialStatus.TrialConditionType
+	(*GetEarlyStoppingRulesRequest)(nil),             // 5: api.v1.beta1.GetEarlyStoppingRulesRequest
+	(*GetEarlyStoppingRulesReply)(nil),               // 6: api.v1.beta1.GetEarlyStoppingRulesReply
+	(*EarlyStoppingRule)(nil),                        // 7: api.v1.beta1.EarlyStoppingRule
+	(*ValidateEarlyStoppingSettingsRequest)(nil),     // 8: api.v1.beta1.ValidateEarlyStoppingSettingsRequest
+	(*ValidateEarlyStoppingSettingsReply)(nil),       // 9: api.v1.beta1.ValidateEarlyStoppingSettingsReply
+	(*EarlyStoppingSpec)(nil),                        // 10: api.v1.beta1.EarlyStoppingSpec
+	(*EarlyStoppingSetting)(nil),                     // 11: api.v1.beta1.EarlyStoppingSetting
+	(*SetTrialStatusRequest)(nil),                    // 12: api.v1.beta1.SetTrialStatusRequest
+	(*SetTrialStatusReply)(nil),                      // 13: api.v1.beta1.SetTrialStatusReply
+	(*GetObservationLogRequest)(nil),                 // 14: api.v1.beta1.GetObservationLogRequest
+	(*GetObservationLogReply)(nil),                   // 15: api.v1.beta1.GetObservationLogReply
+	(*ObservationLog)(nil),                           // 16: api.v1.beta1.ObservationLog
+	(*MetricLog)(nil),                                // 17: api.v1.beta1.MetricLog
+	(*GetSuggestionsRequest)(nil),                    // 18: api.v1.beta1.GetSuggestionsRequest
+	(*GetSuggestionsReply)(nil),                      // 19: api.v1.beta1.GetSuggestionsReply
+	(*ValidateAlgorithmSettingsRequest)(nil),         // 20: api.v1.beta1.ValidateAlgorithmSettingsRequest
+	(*ValidateAlgorithmSettingsReply)(nil),           // 21: api.v1.beta1.ValidateAlgorithmSettingsReply
+	(*Experiment)(nil),                               // 22: api.v1.beta1.Experiment
+	(*ExperimentSpec)(nil),                           // 23: api.v1.beta1.ExperimentSpec
+	(*NasConfig)(nil),                                // 24: api.v1.beta1.NasConfig
+	(*ParameterSpec)(nil),                            // 25: api.v1.beta1.ParameterSpec
+	(*FeasibleSpace)(nil),                            // 26: api.v1.beta1.FeasibleSpace
+	(*ObjectiveSpec)(nil),                            // 27: api.v1.beta1.ObjectiveSpec
+	(*AlgorithmSpec)(nil),                            // 28: api.v1.beta1.AlgorithmSpec
+	(*AlgorithmSetting)(nil),                         // 29: api.v1.beta1.AlgorithmSetting
+	(*Trial)(nil),                                    // 30: api.v1.beta1.Trial
+	(*TrialSpec)(nil),                                // 31: api.v1.beta1.TrialSpec
+	(*ParameterAssignment)(nil),                      // 32: api.v1.beta1.ParameterAssignment
+	(*TrialStatus)(nil),                              // 33: api.v1.beta1.TrialStatus
+	(*Observation)(nil),                              // 34: api.v1.beta1.Observation
+	(*Metric)(nil),                                   // 35: api.v1.beta1.Metric
+	(*GetSuggestionsReply_ParameterAssignments)(nil), // 36: api.v1.beta1.GetSuggestionsReply.ParameterAssignments
+	nil,                                    // 37: api.v1.beta1.GetSuggestionsReply.ParameterAssignments.LabelsEntry
+	(*ExperimentSpec_ParameterSpecs)(nil),  // 38: api.v1.beta1.ExperimentSpec.ParameterSpecs
+	(*TrialSpec_ParameterAssignments)(nil), // 39: api.v1.beta1.TrialSpec.ParameterAssignments
+	nil,                                    // 40: api.v1.beta1.TrialSpec.LabelsEntry
 }
 var file_suggestion_proto_depIdxs = []int32{
-	8,  // 0: api.v1.beta1.GetSuggestionsRequest.experiment:type_name -> api.v1.beta1.Experiment
-	16, // 1: api.v1.beta1.GetSuggestionsRequest.trials:type_name -> api.v1.beta1.Trial
-	22, // 2: api.v1.beta1.GetSuggestionsReply.parameter_assignments:type_name -> api.v1.beta1.GetSuggestionsReply.ParameterAssignments
-	14, // 3: api.v1.beta1.GetSuggestionsReply.algorithm:type_name -> api.v1.beta1.AlgorithmSpec
-	8,  // 4: api.v1.beta1.ValidateAlgorithmSettingsRequest.experiment:type_name -> api.v1.beta1.Experiment
-	9,  // 5: api.v1.beta1.Experiment.spec:type_name -> api.v1.beta1.ExperimentSpec
-	24, // 6: api.v1.beta1.ExperimentSpec.parameter_specs:type_name -> api.v1.beta1.ExperimentSpec.ParameterSpecs
-	13, // 7: api.v1.beta1.ExperimentSpec.objective:type_name -> api.v1.beta1.ObjectiveSpec
-	14, // 8: api.v1.beta1.ExperimentSpec.algorithm:type_name -> api.v1.beta1.AlgorithmSpec
-	10, // 9: api.v1.beta1.ExperimentSpec.nas_config:type_name -> api.v1.beta1.NasConfig
-	0,  // 10: api.v1.beta1.ParameterSpec.parameter_type:type_name -> api.v1.beta1.ParameterType
-	12, // 11: api.v1.beta1.ParameterSpec.feasible_space:type_name -> api.v1.beta1.FeasibleSpace
-	1,  // 12: api.v1.beta1.FeasibleSpace.distribution:type_name -> api.v1.beta1.Distribution
-	2,  // 13: api.v1.beta1.ObjectiveSpec.type:type_name -> api.v1.beta1.ObjectiveType
-	15, // 14: api.v1.beta1.AlgorithmSpec.algorithm_settings:type_name -> api.v1.beta1.AlgorithmSetting
-	17, // 15: api.v1.beta1.Trial.spec:type_name -> api.v1.beta1.TrialSpec
-	19, // 16: api.v1.beta1.Trial.status:type_name -> api.v1.beta1.TrialStatus
-	13, // 17: api.v1.beta1.TrialSpec.objective:type_name -> api.v1.beta1.ObjectiveSpec
-	25, // 18: api.v1.beta1.TrialSpec.parameter_assignments:type_name -> api.v1.beta1.TrialSpec.ParameterAssignments
-	26, // 19: api.v1.beta1.TrialSpec.labels:type_name -> api.v1.beta1.TrialSpec.LabelsEntry
-	3,  // 20: api.v1.beta1.TrialStatus.condition:type_name -> api.v1.beta1.TrialStatus.TrialConditionType
-	20, // 21: api.v1.beta1.TrialStatus.observation:type_name -> api.v1.beta1.Observation
-	21, // 22: api.v1.beta1.Observation.metrics:type_name -> api.v1.beta1.Metric
-	18, // 23: api.v1.beta1.GetSuggestionsReply.ParameterAssignments.assignments:type_name -> api.v1.beta1.ParameterAssignment
-	23, // 24: api.v1.beta1.GetSuggestionsReply.ParameterAssignments.labels:type_name -> api.v1.beta1.GetSuggestionsReply.ParameterAssignments.LabelsEntry
-	11, // 25: api.v1.beta1.ExperimentSpec.ParameterSpecs.parameters:type_name -> api.v1.beta1.ParameterSpec
-	18, // 26: api.v1.beta1.TrialSpec.ParameterAssignments.assignments:type_name -> api.v1.beta1.ParameterAssignment
-	4,  // 27: api.v1.beta1.Suggestion.GetSuggestions:input_type -> api.v1.beta1.GetSuggestionsRequest
-	6,  // 28: api.v1.beta1.Suggestion.ValidateAlgorithmSettings:input_type -> api.v1.beta1.ValidateAlgorithmSettingsRequest
-	5,  // 29: api.v1.beta1.Suggestion.GetSuggestions:output_type -> api.v1.beta1.GetSuggestionsReply
-	7,  // 30: api.v1.beta1.Suggestion.ValidateAlgorithmSettings:output_type -> api.v1.beta1.ValidateAlgorithmSettingsReply
-	29, // [29:31] is the sub-list for method output_type
-	27, // [27:29] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	22, // 0: api.v1.beta1.GetEarlyStoppingRulesRequest.experiment:type_name -> api.v1.beta1.Experiment
+	30, // 1: api.v1.beta1.GetEarlyStoppingRulesRequest.trials:type_name -> api.v1.beta1.Trial
+	7,  // 2: api.v1.beta1.GetEarlyStoppingRulesReply.early_stopping_rules:type_name -> api.v1.beta1.EarlyStoppingRule
+	0,  // 3: api.v1.beta1.EarlyStoppingRule.comparison:type_name -> api.v1.beta1.ComparisonType
+	10, // 4: api.v1.beta1.ValidateEarlyStoppingSettingsRequest.early_stopping:type_name -> api.v1.beta1.EarlyStoppingSpec
+	11, // 5: api.v1.beta1.EarlyStoppingSpec.algorithm_settings:type_name -> api.v1.beta1.EarlyStoppingSetting
+	16, // 6: api.v1.beta1.GetObservationLogReply.observation_log:type_name -> api.v1.beta1.ObservationLog
+	17, // 7: api.v1.beta1.ObservationLog.metric_logs:type_name -> api.v1.beta1.MetricLog
+	35, // 8: api.v1.beta1.MetricLog.metric:type_name -> api.v1.beta1.Metric
+	22, // 9: api.v1.beta1.GetSuggestionsRequest.experiment:type_name -> api.v1.beta1.Experiment
+	30, // 10: api.v1.beta1.GetSuggestionsRequest.trials:type_name -> api.v1.beta1.Trial
+	36, // 11: api.v1.beta1.GetSuggestionsReply.parameter_assignments:type_name -> api.v1.beta1.GetSuggestionsReply.ParameterAssignments
+	28, // 12: api.v1.beta1.GetSuggestionsReply.algorithm:type_name -> api.v1.beta1.AlgorithmSpec
+	22, // 13: api.v1.beta1.ValidateAlgorithmSettingsRequest.experiment:type_name -> api.v1.beta1.Experiment
+	23, // 14: api.v1.beta1.Experiment.spec:type_name -> api.v1.beta1.ExperimentSpec
+	38, // 15: api.v1.beta1.ExperimentSpec.parameter_specs:type_name -> api.v1.beta1.ExperimentSpec.ParameterSpecs
+	27, // 16: api.v1.beta1.ExperimentSpec.objective:type_name -> api.v1.beta1.ObjectiveSpec
+	28, // 17: api.v1.beta1.ExperimentSpec.algorithm:type_name -> api.v1.beta1.AlgorithmSpec
+	10, // 18: api.v1.beta1.ExperimentSpec.early_stopping:type_name -> api.v1.beta1.EarlyStoppingSpec
+	24, // 19: api.v1.beta1.ExperimentSpec.nas_config:type_name -> api.v1.beta1.NasConfig
+	1,  // 20: api.v1.beta1.ParameterSpec.parameter_type:type_name -> api.v1.beta1.ParameterType
+	26, // 21: api.v1.beta1.ParameterSpec.feasible_space:type_name -> api.v1.beta1.FeasibleSpace
+	2,  // 22: api.v1.beta1.FeasibleSpace.distribution:type_name -> api.v1.beta1.Distribution
+	3,  // 23: api.v1.beta1.ObjectiveSpec.type:type_name -> api.v1.beta1.ObjectiveType
+	29, // 24: api.v1.beta1.AlgorithmSpec.algorithm_settings:type_name -> api.v1.beta1.AlgorithmSetting
+	31, // 25: api.v1.beta1.Trial.spec:type_name -> api.v1.beta1.TrialSpec
+	33, // 26: api.v1.beta1.Trial.status:type_name -> api.v1.beta1.TrialStatus
+	27, // 27: api.v1.beta1.TrialSpec.objective:type_name -> api.v1.beta1.ObjectiveSpec
+	39, // 28: api.v1.beta1.TrialSpec.parameter_assignments:type_name -> api.v1.beta1.TrialSpec.ParameterAssignments
+	40, // 29: api.v1.beta1.TrialSpec.labels:type_name -> api.v1.beta1.TrialSpec.LabelsEntry
+	4,  // 30: api.v1.beta1.TrialStatus.condition:type_name -> api.v1.beta1.TrialStatus.TrialConditionType
+	34, // 31: api.v1.beta1.TrialStatus.observation:type_name -> api.v1.beta1.Observation
+	35, // 32: api.v1.beta1.Observation.metrics:type_name -> api.v1.beta1.Metric
+	32, // 33: api.v1.beta1.GetSuggestionsReply.ParameterAssignments.assignments:type_name -> api.v1.beta1.ParameterAssignment
+	37, // 34: api.v1.beta1.GetSuggestionsReply.ParameterAssignments.labels:type_name -> api.v1.beta1.GetSuggestionsReply.ParameterAssignments.LabelsEntry
+	25, // 35: api.v1.beta1.ExperimentSpec.ParameterSpecs.parameters:type_name -> api.v1.beta1.ParameterSpec
+	32, // 36: api.v1.beta1.TrialSpec.ParameterAssignments.assignments:type_name -> api.v1.beta1.ParameterAssignment
+	18, // 37: api.v1.beta1.Suggestion.GetSuggestions:input_type -> api.v1.beta1.GetSuggestionsRequest
+	20, // 38: api.v1.beta1.Suggestion.ValidateAlgorithmSettings:input_type -> api.v1.beta1.ValidateAlgorithmSettingsRequest
+	5,  // 39: api.v1.beta1.EarlyStopping.GetEarlyStoppingRules:input_type -> api.v1.beta1.GetEarlyStoppingRulesRequest
+	12, // 40: api.v1.beta1.EarlyStopping.SetTrialStatus:input_type -> api.v1.beta1.SetTrialStatusRequest
+	8,  // 41: api.v1.beta1.EarlyStopping.ValidateEarlyStoppingSettings:input_type -> api.v1.beta1.ValidateEarlyStoppingSettingsRequest
+	14, // 42: api.v1.beta1.DBManager.GetObservationLog:input_type -> api.v1.beta1.GetObservationLogRequest
+	19, // 43: api.v1.beta1.Suggestion.GetSuggestions:output_type -> api.v1.beta1.GetSuggestionsReply
+	21, // 44: api.v1.beta1.Suggestion.ValidateAlgorithmSettings:output_type -> api.v1.beta1.ValidateAlgorithmSettingsReply
+	6,  // 45: api.v1.beta1.EarlyStopping.GetEarlyStoppingRules:output_type -> api.v1.beta1.GetEarlyStoppingRulesReply
+	13, // 46: api.v1.beta1.EarlyStopping.SetTrialStatus:output_type -> api.v1.beta1.SetTrialStatusReply
+	9,  // 47: api.v1.beta1.EarlyStopping.ValidateEarlyStoppingSettings:output_type -> api.v1.beta1.ValidateEarlyStoppingSettingsReply
+	15, // 48: api.v1.beta1.DBManager.GetObservationLog:output_type -> api.v1.beta1.GetObservationLogReply
+	43, // [43:49] is the sub-list for method output_type
+	37, // [37:43] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_suggestion_proto_init() }
@@ -1642,10 +2421,10 @@ func file_suggestion_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_suggestion_proto_rawDesc), len(file_suggestion_proto_rawDesc)),
-			NumEnums:      4,
-			NumMessages:   23,
+			NumEnums:      5,
+			NumMessages:   36,
 			NumExtensions: 0,
-			NumServices:   1,
+			NumServices:   3,
 		},
 		GoTypes:           file_suggestion_proto_goTypes,
 		DependencyIndexes: file_suggestion_proto_depIdxs,

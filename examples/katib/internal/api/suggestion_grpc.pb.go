@@ -1,5 +1,6 @@
-// The part of Katib's gRPC interface that a suggestion service speaks: the
-// service api.v1.beta1.Suggestion and the messages it needs. Names and numbers
+// The part of Katib's gRPC interface that a suggestion and an early stopping
+// service speak: api.v1.beta1.Suggestion and EarlyStopping, what they ask of
+// DBManager, and the messages. Names and numbers
 // are Katib's, so the bytes on the wire are; fields that are not used here are
 // reserved. The Go code beside this file is made by generate.sh.
 
@@ -169,6 +170,306 @@ var Suggestion_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ValidateAlgorithmSettings",
 			Handler:    _Suggestion_ValidateAlgorithmSettings_Handler,
+		},
+	},
+	Streams:  []grpc.StreamDesc{},
+	Metadata: "suggestion.proto",
+}
+
+const (
+	EarlyStopping_GetEarlyStoppingRules_FullMethodName         = "/api.v1.beta1.EarlyStopping/GetEarlyStoppingRules"
+	EarlyStopping_SetTrialStatus_FullMethodName                = "/api.v1.beta1.EarlyStopping/SetTrialStatus"
+	EarlyStopping_ValidateEarlyStoppingSettings_FullMethodName = "/api.v1.beta1.EarlyStopping/ValidateEarlyStoppingSettings"
+)
+
+// EarlyStoppingClient is the client API for EarlyStopping service.
+//
+// For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
+//
+// EarlyStopping is called by the controller, too, SetTrialStatus by the
+// collector of a trial's metrics that has stopped it.
+type EarlyStoppingClient interface {
+	// GetEarlyStoppingRules is called after each GetSuggestions, by the same trials
+	// and the settings from before it. The rules are those of all its assignments.
+	GetEarlyStoppingRules(ctx context.Context, in *GetEarlyStoppingRulesRequest, opts ...grpc.CallOption) (*GetEarlyStoppingRulesReply, error)
+	// SetTrialStatus gives a trial the condition EarlyStopped.
+	SetTrialStatus(ctx context.Context, in *SetTrialStatusRequest, opts ...grpc.CallOption) (*SetTrialStatusReply, error)
+	// INVALID_ARGUMENT and UNKNOWN make the experiment fail with the message.
+	ValidateEarlyStoppingSettings(ctx context.Context, in *ValidateEarlyStoppingSettingsRequest, opts ...grpc.CallOption) (*ValidateEarlyStoppingSettingsReply, error)
+}
+
+type earlyStoppingClient struct {
+	cc grpc.ClientConnInterface
+}
+
+func NewEarlyStoppingClient(cc grpc.ClientConnInterface) EarlyStoppingClient {
+	return &earlyStoppingClient{cc}
+}
+
+func (c *earlyStoppingClient) GetEarlyStoppingRules(ctx context.Context, in *GetEarlyStoppingRulesRequest, opts ...grpc.CallOption) (*GetEarlyStoppingRulesReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetEarlyStoppingRulesReply)
+	err := c.cc.Invoke(ctx, EarlyStopping_GetEarlyStoppingRules_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *earlyStoppingClient) SetTrialStatus(ctx context.Context, in *SetTrialStatusRequest, opts ...grpc.CallOption) (*SetTrialStatusReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SetTrialStatusReply)
+	err := c.cc.Invoke(ctx, EarlyStopping_SetTrialStatus_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *earlyStoppingClient) ValidateEarlyStoppingSettings(ctx context.Context, in *ValidateEarlyStoppingSettingsRequest, opts ...grpc.CallOption) (*ValidateEarlyStoppingSettingsReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ValidateEarlyStoppingSettingsReply)
+	err := c.cc.Invoke(ctx, EarlyStopping_ValidateEarlyStoppingSettings_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// EarlyStoppingServer is the server API for EarlyStopping service.
+// All implementations must embed UnimplementedEarlyStoppingServer
+// for forward compatibility.
+//
+// EarlyStopping is called by the controller, too, SetTrialStatus by the
+// collector of a trial's metrics that has stopped it.
+type EarlyStoppingServer interface {
+	// GetEarlyStoppingRules is called after each GetSuggestions, by the same trials
+	// and the settings from before it. The rules are those of all its assignments.
+	GetEarlyStoppingRules(context.Context, *GetEarlyStoppingRulesRequest) (*GetEarlyStoppingRulesReply, error)
+	// SetTrialStatus gives a trial the condition EarlyStopped.
+	SetTrialStatus(context.Context, *SetTrialStatusRequest) (*SetTrialStatusReply, error)
+	// INVALID_ARGUMENT and UNKNOWN make the experiment fail with the message.
+	ValidateEarlyStoppingSettings(context.Context, *ValidateEarlyStoppingSettingsRequest) (*ValidateEarlyStoppingSettingsReply, error)
+	mustEmbedUnimplementedEarlyStoppingServer()
+}
+
+// UnimplementedEarlyStoppingServer must be embedded to have
+// forward compatible implementations.
+//
+// NOTE: this should be embedded by value instead of pointer to avoid a nil
+// pointer dereference when methods are called.
+type UnimplementedEarlyStoppingServer struct{}
+
+func (UnimplementedEarlyStoppingServer) GetEarlyStoppingRules(context.Context, *GetEarlyStoppingRulesRequest) (*GetEarlyStoppingRulesReply, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetEarlyStoppingRules not implemented")
+}
+func (UnimplementedEarlyStoppingServer) SetTrialStatus(context.Context, *SetTrialStatusRequest) (*SetTrialStatusReply, error) {
+	return nil, status.Error(codes.Unimplemented, "method SetTrialStatus not implemented")
+}
+func (UnimplementedEarlyStoppingServer) ValidateEarlyStoppingSettings(context.Context, *ValidateEarlyStoppingSettingsRequest) (*ValidateEarlyStoppingSettingsReply, error) {
+	return nil, status.Error(codes.Unimplemented, "method ValidateEarlyStoppingSettings not implemented")
+}
+func (UnimplementedEarlyStoppingServer) mustEmbedUnimplementedEarlyStoppingServer() {}
+func (UnimplementedEarlyStoppingServer) testEmbeddedByValue()                       {}
+
+// UnsafeEarlyStoppingServer may be embedded to opt out of forward compatibility for this service.
+// Use of this interface is not recommended, as added methods to EarlyStoppingServer will
+// result in compilation errors.
+type UnsafeEarlyStoppingServer interface {
+	mustEmbedUnimplementedEarlyStoppingServer()
+}
+
+func RegisterEarlyStoppingServer(s grpc.ServiceRegistrar, srv EarlyStoppingServer) {
+	// If the following call panics, it indicates UnimplementedEarlyStoppingServer was
+	// embedded by pointer and is nil.  This will cause panics if an
+	// unimplemented method is ever invoked, so we test this at initialization
+	// time to prevent it from happening at runtime later due to I/O.
+	if t, ok := srv.(interface{ testEmbeddedByValue() }); ok {
+		t.testEmbeddedByValue()
+	}
+	s.RegisterService(&EarlyStopping_ServiceDesc, srv)
+}
+
+func _EarlyStopping_GetEarlyStoppingRules_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetEarlyStoppingRulesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EarlyStoppingServer).GetEarlyStoppingRules(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: EarlyStopping_GetEarlyStoppingRules_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EarlyStoppingServer).GetEarlyStoppingRules(ctx, req.(*GetEarlyStoppingRulesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _EarlyStopping_SetTrialStatus_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SetTrialStatusRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EarlyStoppingServer).SetTrialStatus(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: EarlyStopping_SetTrialStatus_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EarlyStoppingServer).SetTrialStatus(ctx, req.(*SetTrialStatusRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _EarlyStopping_ValidateEarlyStoppingSettings_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ValidateEarlyStoppingSettingsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EarlyStoppingServer).ValidateEarlyStoppingSettings(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: EarlyStopping_ValidateEarlyStoppingSettings_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EarlyStoppingServer).ValidateEarlyStoppingSettings(ctx, req.(*ValidateEarlyStoppingSettingsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+// EarlyStopping_ServiceDesc is the grpc.ServiceDesc for EarlyStopping service.
+// It's only intended for direct use with grpc.RegisterService,
+// and not to be introspected or modified (even as a copy)
+var EarlyStopping_ServiceDesc = grpc.ServiceDesc{
+	ServiceName: "api.v1.beta1.EarlyStopping",
+	HandlerType: (*EarlyStoppingServer)(nil),
+	Methods: []grpc.MethodDesc{
+		{
+			MethodName: "GetEarlyStoppingRules",
+			Handler:    _EarlyStopping_GetEarlyStoppingRules_Handler,
+		},
+		{
+			MethodName: "SetTrialStatus",
+			Handler:    _EarlyStopping_SetTrialStatus_Handler,
+		},
+		{
+			MethodName: "ValidateEarlyStoppingSettings",
+			Handler:    _EarlyStopping_ValidateEarlyStoppingSettings_Handler,
+		},
+	},
+	Streams:  []grpc.StreamDesc{},
+	Metadata: "suggestion.proto",
+}
+
+const (
+	DBManager_GetObservationLog_FullMethodName = "/api.v1.beta1.DBManager/GetObservationLog"
+)
+
+// DBManagerClient is the client API for DBManager service.
+//
+// For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
+//
+// DBManager holds what trials reported.
+type DBManagerClient interface {
+	// GetObservationLog returns it in the order of the reports.
+	GetObservationLog(ctx context.Context, in *GetObservationLogRequest, opts ...grpc.CallOption) (*GetObservationLogReply, error)
+}
+
+type dBManagerClient struct {
+	cc grpc.ClientConnInterface
+}
+
+func NewDBManagerClient(cc grpc.ClientConnInterface) DBManagerClient {
+	return &dBManagerClient{cc}
+}
+
+func (c *dBManagerClient) GetObservationLog(ctx context.Context, in *GetObservationLogRequest, opts ...grpc.CallOption) (*GetObservationLogReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetObservationLogReply)
+	err := c.cc.Invoke(ctx, DBManager_GetObservationLog_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// DBManagerServer is the server API for DBManager service.
+// All implementations must embed UnimplementedDBManagerServer
+// for forward compatibility.
+//
+// DBManager holds what trials reported.
+type DBManagerServer interface {
+	// GetObservationLog returns it in the order of the reports.
+	GetObservationLog(context.Context, *GetObservationLogRequest) (*GetObservationLogReply, error)
+	mustEmbedUnimplementedDBManagerServer()
+}
+
+// UnimplementedDBManagerServer must be embedded to have
+// forward compatible implementations.
+//
+// NOTE: this should be embedded by value instead of pointer to avoid a nil
+// pointer dereference when methods are called.
+type UnimplementedDBManagerServer struct{}
+
+func (UnimplementedDBManagerServer) GetObservationLog(context.Context, *GetObservationLogRequest) (*GetObservationLogReply, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetObservationLog not implemented")
+}
+func (UnimplementedDBManagerServer) mustEmbedUnimplementedDBManagerServer() {}
+func (UnimplementedDBManagerServer) testEmbeddedByValue()                   {}
+
+// UnsafeDBManagerServer may be embedded to opt out of forward compatibility for this service.
+// Use of this interface is not recommended, as added methods to DBManagerServer will
+// result in compilation errors.
+type UnsafeDBManagerServer interface {
+	mustEmbedUnimplementedDBManagerServer()
+}
+
+func RegisterDBManagerServer(s grpc.ServiceRegistrar, srv DBManagerServer) {
+	// If the following call panics, it indicates UnimplementedDBManagerServer was
+	// embedded by pointer and is nil.  This will cause panics if an
+	// unimplemented method is ever invoked, so we test this at initialization
+	// time to prevent it from happening at runtime later due to I/O.
+	if t, ok := srv.(interface{ testEmbeddedByValue() }); ok {
+		t.testEmbeddedByValue()
+	}
+	s.RegisterService(&DBManager_ServiceDesc, srv)
+}
+
+func _DBManager_GetObservationLog_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetObservationLogRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(DBManagerServer).GetObservationLog(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: DBManager_GetObservationLog_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(DBManagerServer).GetObservationLog(ctx, req.(*GetObservationLogRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+// DBManager_ServiceDesc is the grpc.ServiceDesc for DBManager service.
+// It's only intended for direct use with grpc.RegisterService,
+// and not to be introspected or modified (even as a copy)
+var DBManager_ServiceDesc = grpc.ServiceDesc{
+	ServiceName: "api.v1.beta1.DBManager",
+	HandlerType: (*DBManagerServer)(nil),
+	Methods: []grpc.MethodDesc{
+		{
+			MethodName: "GetObservationLog",
+			Handler:    _DBManager_GetObservationLog_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -30,7 +30,10 @@ type run struct {
 	unclaimed map[string][]int
 	// evaluations counts the trials of each row.
 	evaluations map[string]int
-	logf        func(format string, args ...any)
+	// reported returns what a trial that has ended reported of the objective; nil if
+	// nobody knows.
+	reported func(ctx context.Context, t *api.Trial) ([]float64, error)
+	logf     func(format string, args ...any)
 }
 
 // maxState bounds the size of a state once it is unpacked.
@@ -115,7 +118,10 @@ func (r *run) learn(ctx context.Context, trials []*api.Trial) error {
 		}
 	}
 	trials = slices.Clone(trials)
-	slices.SortStableFunc(trials, func(a, b *api.Trial) int { return cmp.Compare(a.GetName(), b.GetName()) })
+	slices.SortStableFunc(trials, func(a, b *api.Trial) int {
+		// The curves of those that came to their end tell the ends of the others.
+		return cmp.Or(compareBool(r.stoppedEarly(a), r.stoppedEarly(b)), cmp.Compare(a.GetName(), b.GetName()))
+	})
 	for _, t := range trials {
 		row, err := r.space.row(t.GetSpec().GetParameterAssignments().GetAssignments())
 		if err != nil {
@@ -143,11 +149,50 @@ func (r *run) learn(ctx context.Context, trials []*api.Trial) error {
 		if !open[id] {
 			continue
 		}
-		if err := r.close(id, y, r.outputs(t), outcome); err != nil {
+		if outcome, err = r.curve(ctx, t, id, outcome); err != nil {
+			return err
+		}
+		if err := r.close(ctx, id, y, r.outputs(t), outcome); err != nil {
 			return fmt.Errorf("trial %q: %w", t.GetName(), err)
 		}
 	}
 	return nil
+}
+
+// curve takes in what a trial that has ended reported, which tells of its end if it was
+// stopped.
+func (r *run) curve(ctx context.Context, t *api.Trial, id int, o outcome) (outcome, error) {
+	if o != told || r.reported == nil {
+		return o, nil
+	}
+	values, err := r.reported(ctx, t)
+	if err != nil || len(values) == 0 {
+		return o, err
+	}
+	if r.stoppedEarly(t) {
+		o = stopped
+	} else {
+		values = values[:len(values)-1] // the last one is the end
+	}
+	if err := r.report(ctx, id, values); err != nil {
+		return o, fmt.Errorf("what trial %q reported: %w", t.GetName(), err)
+	}
+	return o, nil
+}
+
+// stoppedEarly reports whether a trial was, and its curve is known.
+func (r *run) stoppedEarly(t *api.Trial) bool {
+	return r.reported != nil && t.GetStatus().GetCondition() == api.TrialStatus_EARLYSTOPPED
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
 }
 
 // propose has the optimiser propose a row.
@@ -165,6 +210,7 @@ type outcome uint8
 const (
 	waiting outcome = iota
 	told
+	stopped
 	failed
 	cancelled
 )
@@ -176,10 +222,7 @@ const maxValue = 1e150
 func (r *run) outcome(t *api.Trial) (float64, outcome) {
 	switch t.GetStatus().GetCondition() {
 	case api.TrialStatus_SUCCEEDED, api.TrialStatus_EARLYSTOPPED:
-		metric := t.GetSpec().GetObjective().GetObjectiveMetricName()
-		if metric == "" {
-			metric = r.metric
-		}
+		metric := r.metricOf(t)
 		for _, m := range t.GetStatus().GetObservation().GetMetrics() {
 			if m.GetName() != metric {
 				continue
@@ -197,6 +240,11 @@ func (r *run) outcome(t *api.Trial) (float64, outcome) {
 		return 0, cancelled
 	}
 	return 0, waiting
+}
+
+// metricOf returns the name of a trial's objective.
+func (r *run) metricOf(t *api.Trial) string {
+	return cmp.Or(t.GetSpec().GetObjective().GetObjectiveMetricName(), r.metric)
 }
 
 // outputs returns the metrics of a trial that have to hold a limit.
@@ -217,10 +265,16 @@ func (r *run) outputs(t *api.Trial) cmbo.Outputs {
 }
 
 // close tells an open trial's outcome.
-func (r *run) close(id int, y float64, outputs cmbo.Outputs, o outcome) error {
+func (r *run) close(ctx context.Context, id int, y float64, outputs cmbo.Outputs, o outcome) error {
 	switch o {
 	case told:
 		return r.opt.Tell(id, y, outputs)
+	case stopped:
+		err := r.opt.TellStopped(ctx, id)
+		if errors.Is(err, cmbo.ErrStep) { // nothing that it reported is a value
+			err = r.opt.TellFailed(id)
+		}
+		return err
 	case failed:
 		return r.opt.TellFailed(id)
 	case cancelled:

@@ -1,4 +1,5 @@
-// Package suggest serves Katib's suggestions from package cmbo.
+// Package suggest serves Katib's suggestions, and its rules for early stopping, from
+// package cmbo.
 //
 // A request brings the experiment, its trials and the state that the reply
 // before it left with Katib, so a reply follows from its request alone: the
@@ -25,15 +26,20 @@ import (
 	"github.com/gocmbo/cmbo/examples/katib/internal/api"
 )
 
-// A Service implements api.v1.beta1.Suggestion.
+// A Service implements api.v1.beta1.Suggestion and EarlyStopping.
 type Service struct {
 	api.UnimplementedSuggestionServer
+	api.UnimplementedEarlyStoppingServer
 	// Algorithm is the name that experiments give the algorithm.
 	Algorithm string
 	// Log is told of each request.
 	Log *log.Logger
+	// DBManager is the address of Katib's DB manager, or empty: with it suggestions follow
+	// from the curves of trials, too, where an experiment stops them early.
+	DBManager string
 
 	priors priors
+	logs   logs
 	dir    string // of states, none if it is empty
 
 	mu     sync.Mutex
@@ -101,6 +107,16 @@ func (s *Service) suggest(ctx context.Context, q *api.GetSuggestionsRequest, log
 	r, err := newRun(x, opts, prior, logf)
 	if err != nil {
 		return nil, invalid(err)
+	}
+	if s.DBManager != "" && e.GetSpec().GetEarlyStopping() != nil {
+		c, err := s.logs.connect(s.DBManager)
+		if err != nil {
+			return nil, err
+		}
+		defer c.Close()
+		r.reported = func(ctx context.Context, t *api.Trial) ([]float64, error) {
+			return c.reported(ctx, t.GetName(), r.metricOf(t))
+		}
 	}
 	if err := r.learn(ctx, q.GetTrials()); err != nil {
 		return nil, err
