@@ -56,6 +56,30 @@ func TestHalvingRule(t *testing.T) {
 	require.False(t, h.stop(0, 4, 100), "the first at its rung")
 }
 
+// Optuna's SuccessiveHalvingPruner stops the same trials at the same steps;
+// testdata/optuna_rules.py made the file.
+func TestHalvingRuleOfOptuna(t *testing.T) {
+	b, err := os.ReadFile("testdata/optuna_rules.json")
+	require.NoError(t, err)
+	var file struct {
+		Steps  int
+		Curves []struct {
+			Losses  []float64
+			Stopped bool
+		}
+	}
+	require.NoError(t, json.Unmarshal(b, &file))
+	h := newHalving(file.Steps)
+	ends := make(map[int]int)
+	for i, c := range file.Curves {
+		for k, l := range c.Losses {
+			require.Equal(t, c.Stopped && k == len(c.Losses)-1, h.stop(i, k+1, l), "trial %d at step %d", i, k+1)
+		}
+		ends[len(c.Losses)]++
+	}
+	require.Len(t, ends, 5, "trials end at 1, 4, 16, 64 and 70")
+}
+
 // Algorithm 2 of the paper: the best quarter of a rung is promoted, each once, the highest
 // rung first; what diverged never is.
 func TestASHA(t *testing.T) {
