@@ -10,7 +10,7 @@
 //	p, err := bench.FindProtocol("paper")
 //	e := &bench.Experiment{Protocol: p, Clock: time.Now}
 //	outcome, err := e.Run(ctx, tables, "folder")
-//	records, clusterings, timings, err := bench.ReadRecords("folder")
+//	records, timings, err := bench.ReadRecords("folder")
 //
 // The [Protocol] says which runs there are, [Methods] which methods it may name; a
 // Catalogue of one's own adds others. Package report analyses the records.
@@ -36,7 +36,6 @@
 //
 //	experiment.json    what was asked for, and of which tables
 //	runs.jsonl         a Record a line
-//	clusterings.jsonl  a Clustering a line
 //	timings.jsonl      a Timing a line
 //	failures.jsonl     a Failure a line, if there are any
 //

@@ -1,11 +1,8 @@
 package bench
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"math"
-	"slices"
 	"sync"
 	"time"
 
@@ -82,13 +79,10 @@ func (x *execution) make(ctx context.Context, b *batch) error {
 }
 
 func (x *execution) makeBatch(ctx context.Context, b *batch) error {
-	l := x.enrol(b)
-	defer x.leave(l)
+	l := x.acquire(b)
+	defer x.release(l)
 	tuner, err := x.learn(ctx, b, l)
 	if tuner == nil {
-		return err
-	}
-	if err := x.keepPartitions(ctx, b, tuner); err != nil {
 		return err
 	}
 	for len(b.runs) > 0 {
@@ -104,8 +98,8 @@ func (x *execution) makeBatch(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// enrol returns the lesson of a batch.
-func (x *execution) enrol(b *batch) *lesson {
+// acquire returns the lesson of a batch.
+func (x *execution) acquire(b *batch) *lesson {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	l := x.learned[b.key]
@@ -116,9 +110,9 @@ func (x *execution) enrol(b *batch) *lesson {
 	return l
 }
 
-// leave forgets a lesson that no batch needs any more, or for which there is no
+// release forgets a lesson that no batch needs any more, or for which there is no
 // room until it is needed again.
-func (x *execution) leave(l *lesson) {
+func (x *execution) release(l *lesson) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	l.users--
@@ -182,30 +176,6 @@ func (x *execution) learn(ctx context.Context, b *batch, l *lesson) (Tuner, erro
 	return l.tuner, nil
 }
 
-// keepPartitions writes down how the tasks were grouped.
-func (x *execution) keepPartitions(ctx context.Context, b *batch, t Tuner) error {
-	if len(b.partitions) == 0 {
-		return nil
-	}
-	var ps []cmbo.Partition
-	if c, ok := t.(Clusterer); ok {
-		ps = c.Partitions()
-	}
-	for _, want := range b.partitions {
-		i := slices.IndexFunc(ps, func(p cmbo.Partition) bool { return p.Clusters == want.clusters })
-		if i < 0 {
-			if err := x.fail(ctx, want, 0, fmt.Errorf("no partition into %d clusters", want.clusters)); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := x.store.addClustering(newClustering(want, &ps[i])); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // tune makes the runs of a batch on one task. Each is reckoned to take the time
 // of preparing for the task besides its own.
 func (x *execution) tune(ctx context.Context, table *tablePlan, tuner Tuner, runs []plannedRun) error {
@@ -232,7 +202,7 @@ func (x *execution) tune(ctx context.Context, table *tablePlan, tuner Tuner, run
 			continue
 		}
 		seconds := x.since(began)
-		r.Space, r.Method, r.Acquisition, r.Clusters = k.space, k.method, k.acquisition, k.clusters
+		r.Space, r.Method, r.Acquisition = k.space, k.method, k.acquisition
 		r.Split, r.Task, r.Repeat = k.split, k.task, k.repeat
 		if err := x.store.addRecord(r); err != nil {
 			return err
@@ -244,15 +214,6 @@ func (x *execution) tune(ctx context.Context, table *tablePlan, tuner Tuner, run
 		x.tell(k, 0)
 	}
 	return nil
-}
-
-func newClustering(k runKey, p *cmbo.Partition) *Clustering {
-	c := &Clustering{Space: k.space, Method: k.method, Split: k.split, Clusters: k.clusters, IntraCE: p.IntraCE, InterCS: p.InterCS, Sizes: make([]int, p.Clusters)}
-	for _, l := range p.Labels {
-		c.Sizes[l]++
-	}
-	slices.SortFunc(c.Sizes, func(a, b int) int { return cmp.Compare(b, a) })
-	return c
 }
 
 // run makes one run.
@@ -272,7 +233,7 @@ func (x *execution) fail(ctx context.Context, k runKey, n int, err error) error 
 		return ctx.Err()
 	}
 	x.mu.Lock()
-	x.failures = append(x.failures, Failure{k.space, k.method, k.acquisition, k.clusters, k.split, k.task, k.repeat, err.Error()})
+	x.failures = append(x.failures, Failure{k.space, k.method, k.acquisition, k.split, k.task, k.repeat, err.Error()})
 	x.mu.Unlock()
 	x.tell(k, n)
 	return nil
@@ -290,7 +251,7 @@ func (x *execution) keepTime(k runKey, seconds float64, queries int) error {
 	}
 	seconds = math.Round(seconds*1e6) / 1e6
 	return x.store.addTiming(&Timing{
-		Space: k.space, Method: k.method, Acquisition: k.acquisition, Clusters: k.clusters, Split: k.split,
+		Space: k.space, Method: k.method, Acquisition: k.acquisition, Split: k.split,
 		Task: k.task, Repeat: k.repeat, Seconds: seconds, Queries: queries,
 	})
 }

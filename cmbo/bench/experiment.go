@@ -71,7 +71,6 @@ type Failure struct {
 	Space       string `json:"space"`
 	Method      string `json:"method"`
 	Acquisition string `json:"acquisition,omitempty"`
-	Clusters    int    `json:"clusters,omitempty"`
 	Split       int    `json:"split"`
 	Task        string `json:"task,omitempty"`
 	Repeat      int    `json:"repeat,omitempty"`
@@ -79,7 +78,7 @@ type Failure struct {
 }
 
 func (f *Failure) key() runKey {
-	return runKey{f.Space, f.Method, f.Acquisition, f.Clusters, f.Split, f.Task, f.Repeat}
+	return runKey{f.Space, f.Method, f.Acquisition, f.Split, f.Task, f.Repeat}
 }
 
 // String names the place and the error.
@@ -92,9 +91,6 @@ func (k runKey) String() string {
 	if k.acquisition != "" {
 		fmt.Fprintf(&b, " with %s", k.acquisition)
 	}
-	if k.clusters > 0 {
-		fmt.Fprintf(&b, ", %d clusters", k.clusters)
-	}
 	fmt.Fprintf(&b, ", split %d", k.split)
 	if k.task != "" {
 		fmt.Fprintf(&b, ", task %s, repeat %d", k.task, k.repeat)
@@ -106,7 +102,7 @@ func (k runKey) String() string {
 // and makes the folder if need be. An empty dir keeps all records in the
 // Outcome. It appends each run's record as it ends, so a process that is killed
 // loses no more than the runs under way, and the same call goes on from there.
-// In the end the lines are put in order: the files runs.jsonl, clusterings.jsonl
+// In the end the lines are put in order: the files runs.jsonl
 // and experiment.json then have the same bytes whatever the number of workers
 // and interruptions (with one build, as all of cmbo). Only one process may use a
 // folder at a time.

@@ -37,7 +37,7 @@ func smallProtocol() Protocol {
 	p.Name, p.Splits, p.SourceRows, p.Targets, p.Initial, p.Repeats, p.Budget = "small", 2, 8, 2, 3, 2, 4
 	p.Methods = []string{"Random", "GP", "TAF-R", "RM-GP-UCB", "WssClus_WssCMP", "JefClus_WssCMP", "cm-BO"}
 	p.Acquisitions = []string{"UCB(3)", "EI"}
-	p.Clusters, p.Study, p.StudyMethods = [2]int{2, 3}, []int{2}, []string{"WssClus_WssCMP"}
+	p.Clusters = [2]int{2, 3}
 	return p
 }
 
@@ -45,9 +45,8 @@ func smallTables() []*Table { return []*Table{toyTable(8, 20), gridTable(9, 16)}
 
 // smallRuns is the number of runs of smallProtocol on smallTables: on two tables,
 // in two splits, twice, and on one target (15 % of 8 or 9 tasks), once Random,
-// TAF-R with EI, RM-GP-UCB with UCB, four methods with both, and on the first
-// split the study with both.
-const smallRuns = 2*2*2*(1+1+1+4*2) + 2*2*2
+// TAF-R with EI, RM-GP-UCB with UCB, and four methods with both.
+const smallRuns = 2 * 2 * 2 * (1 + 1 + 1 + 4*2)
 
 func runSmall(t *testing.T, dir string, workers int) *Outcome {
 	t.Helper()
@@ -65,7 +64,7 @@ func runSmall(t *testing.T, dir string, workers int) *Outcome {
 // of which there must be as many.
 func sameFolder(t *testing.T, want, got string) {
 	t.Helper()
-	for _, name := range []string{settingsFile, runsFile, clusteringsFile} {
+	for _, name := range []string{settingsFile, runsFile} {
 		a, err := os.ReadFile(filepath.Join(want, name))
 		require.NoError(t, err)
 		b, err := os.ReadFile(filepath.Join(got, name))
@@ -78,7 +77,7 @@ func sameFolder(t *testing.T, want, got string) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	require.Equal(t, []string{clusteringsFile, settingsFile, runsFile, timingsFile}, names)
+	require.Equal(t, []string{settingsFile, runsFile, timingsFile}, names)
 }
 
 func TestExperimentWorkers(t *testing.T) {
@@ -87,15 +86,11 @@ func TestExperimentWorkers(t *testing.T) {
 	runSmall(t, four, 4)
 	sameFolder(t, one, four)
 
-	records, clusterings, timings, err := ReadRecords(one)
+	records, timings, err := ReadRecords(one)
 	require.NoError(t, err)
 	require.Len(t, records, smallRuns)
-	// Of the two methods that cluster, on two tables in two splits, with two
-	// and three clusters.
-	require.Len(t, clusterings, 2*2*2*2)
-	// A time for each run, and for what each method learned of each split; the
-	// study learns for itself on the first.
-	require.Len(t, timings, smallRuns+7*2*2+2)
+	// A time for each run, and for what each method learned of each split.
+	require.Len(t, timings, smallRuns+7*2*2)
 
 	e := &Experiment{Protocol: smallProtocol(), Keep: -1}
 	out, err := e.Run(context.Background(), smallTables(), "")
@@ -159,13 +154,11 @@ func TestRecordsAreTrue(t *testing.T) {
 		}
 		require.Len(t, r.Z, predictions, "%s predicts", r.Method)
 		require.Len(t, r.LogSD, predictions)
-		if r.Clusters == 0 {
-			predicted[r.Method] += fmt.Sprint(r.Z)
-		}
+		predicted[r.Method] += fmt.Sprint(r.Z)
 	}
 	for _, m := range Methods() {
-		if m.school() != m.Name {
-			require.False(t, predicted[m.Name] == predicted[m.school()], "%s runs as %s", m.Name, m.school())
+		if m.learns() != m.Name {
+			require.False(t, predicted[m.Name] == predicted[m.learns()], "%s runs as %s", m.Name, m.learns())
 		}
 	}
 	require.Len(t, methods, len(Methods()))
@@ -185,7 +178,7 @@ func TestResume(t *testing.T) {
 	for i := range cuts {
 		dir := t.TempDir()
 		require.NoError(t, os.CopyFS(dir, os.DirFS(whole)))
-		for _, name := range []string{runsFile, clusteringsFile, timingsFile} {
+		for _, name := range []string{runsFile, timingsFile} {
 			path := filepath.Join(dir, name)
 			info, err := os.Stat(path)
 			require.NoError(t, err)
@@ -196,7 +189,7 @@ func TestResume(t *testing.T) {
 			require.NoError(t, os.Truncate(path, at))
 		}
 		require.NoError(t, os.WriteFile(filepath.Join(dir, runsFile+".tmp"), []byte("{"), 0o600))
-		partial, _, _, err := ReadRecords(dir)
+		partial, _, err := ReadRecords(dir)
 		require.NoError(t, err, "what is whole can be read at any time")
 		out := runSmall(t, dir, 1+i%3)
 		require.Equal(t, len(partial), out.Known)
@@ -256,28 +249,25 @@ func ignoreDone(err error) error {
 func TestSettingsMustFit(t *testing.T) {
 	dir := t.TempDir()
 	p := smallProtocol()
-	p.Methods, p.StudyMethods = []string{"GP", "WssClus_WssCMP"}, []string{"WssClus_WssCMP"}
+	p.Methods = []string{"GP", "WssClus_WssCMP"}
 	run := func(dir string, p Protocol, tables ...*Table) (*Outcome, error) {
 		return (&Experiment{Protocol: p}).Run(context.Background(), tables, dir)
 	}
 	_, err := run(dir, p, toyTable(8, 20))
 	require.NoError(t, err)
 	for want, change := range map[string]func(*Protocol){
-		"seed 1, now 2":             func(p *Protocol) { p.Seed = 2 },
-		"source rows 8, now 9":      func(p *Protocol) { p.SourceRows = 9 },
-		"source share 0.85":         func(p *Protocol) { p.SourceShare = 0.5 },
-		"past values as they are":   func(p *Protocol) { p.Past = "negated" },
-		"initial rows 3":            func(p *Protocol) { p.Initial = 2 },
-		"budget 4":                  func(p *Protocol) { p.Budget = 5 },
-		"clusters [2 3]":            func(p *Protocol) { p.Clusters = [2]int{2, 4} },
-		"2 splits, now only 1":      func(p *Protocol) { p.Splits = 1 },
-		"2 repeats, now only 1":     func(p *Protocol) { p.Repeats = 1 },
-		"2 targets":                 func(p *Protocol) { p.Targets = 1 },
-		"method GP, now not":        func(p *Protocol) { p.Methods = p.Methods[1:] },
-		"acquisition EI":            func(p *Protocol) { p.Acquisitions = p.Acquisitions[:1] },
-		"a study of 2":              func(p *Protocol) { p.Study = []int{3} },
-		"study of WssClus_WssCMP":   func(p *Protocol) { p.StudyMethods = []string{"JefClus_JefCMP"} },
-		"study on 1 splits, now on": func(p *Protocol) { p.StudySplits = 0 },
+		"seed 1, now 2":           func(p *Protocol) { p.Seed = 2 },
+		"source rows 8, now 9":    func(p *Protocol) { p.SourceRows = 9 },
+		"source share 0.85":       func(p *Protocol) { p.SourceShare = 0.5 },
+		"past values as they are": func(p *Protocol) { p.Past = "negated" },
+		"initial rows 3":          func(p *Protocol) { p.Initial = 2 },
+		"budget 4":                func(p *Protocol) { p.Budget = 5 },
+		"clusters [2 3]":          func(p *Protocol) { p.Clusters = [2]int{2, 4} },
+		"2 splits, now only 1":    func(p *Protocol) { p.Splits = 1 },
+		"2 repeats, now only 1":   func(p *Protocol) { p.Repeats = 1 },
+		"2 targets":               func(p *Protocol) { p.Targets = 1 },
+		"method GP, now not":      func(p *Protocol) { p.Methods = p.Methods[1:] },
+		"acquisition EI":          func(p *Protocol) { p.Acquisitions = p.Acquisitions[:1] },
 	} {
 		q := p.clone()
 		change(&q)
@@ -295,7 +285,6 @@ func TestSettingsMustFit(t *testing.T) {
 	more.Splits, more.Repeats, more.Targets = 3, 3, 0
 	more.Methods = append(more.Methods, "RGPE")
 	more.Acquisitions = append(more.Acquisitions, "PI")
-	more.Study = []int{2, 3}
 	out, err := run(dir, more, gridTable(9, 16), toyTable(8, 20))
 	require.NoError(t, err)
 	require.Positive(t, out.Known)
@@ -320,7 +309,7 @@ func TestDamagedFilesAreRefused(t *testing.T) {
 	damaged := bytes.Clone(b)
 	damaged[bytes.IndexByte(b, '\n')+1] = 'x'
 	require.NoError(t, os.WriteFile(path, damaged, 0o600))
-	_, _, _, err = ReadRecords(dir)
+	_, _, err = ReadRecords(dir)
 	require.ErrorIs(t, err, cmbo.ErrCorrupt)
 	require.ErrorContains(t, err, "line 2")
 	_, err = (&Experiment{Protocol: smallProtocol()}).Run(context.Background(), smallTables(), dir)
@@ -331,6 +320,6 @@ func TestDamagedFilesAreRefused(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, settingsFile), []byte(`{"version": `), 0o600))
 	_, err = ReadSettings(dir)
 	require.ErrorIs(t, err, cmbo.ErrCorrupt)
-	_, _, _, err = ReadRecords(t.TempDir())
+	_, _, err = ReadRecords(t.TempDir())
 	require.ErrorIs(t, err, os.ErrNotExist)
 }

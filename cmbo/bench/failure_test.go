@@ -49,7 +49,7 @@ func (t brokenTuner) Prepare(ctx context.Context, target *cmbo.Space) (Starter, 
 func TestFailuresLoseNothingElse(t *testing.T) {
 	table := toyTable(8, 20)
 	p := smallProtocol()
-	p.Methods, p.Study = []string{"GP", "broken"}, nil
+	p.Methods = []string{"GP", "broken"}
 	split, err := p.divide(table, 1)
 	require.NoError(t, err)
 	victim := table.Task(split.Targets[0])
@@ -78,7 +78,7 @@ func TestFailuresLoseNothingElse(t *testing.T) {
 		listed, _, err := readLines[Failure](filepath.Join(dir, failuresFile))
 		require.NoError(t, err)
 		require.Equal(t, out.Failures, listed)
-		records, _, _, err := ReadRecords(dir)
+		records, _, err := ReadRecords(dir)
 		require.NoError(t, err)
 		require.Len(t, records, 12-tt.missing)
 
@@ -91,7 +91,7 @@ func TestFailuresLoseNothingElse(t *testing.T) {
 
 func TestLimitEndsBetweenRepeats(t *testing.T) {
 	p := smallProtocol()
-	p.Repeats, p.Study, p.Methods = 4, nil, []string{"Random", "GP", "WssClus_WssCMP"}
+	p.Repeats, p.Methods = 4, []string{"Random", "GP", "WssClus_WssCMP"}
 	dir := t.TempDir()
 	now := time.Unix(0, 0)
 	e := &Experiment{Protocol: p, Workers: 1, Limit: time.Hour, Clock: func() time.Time { now = now.Add(time.Minute); return now }}
@@ -127,7 +127,7 @@ func TestKeep(t *testing.T) {
 		x.learned[b.key] = &lesson{uses: 2}
 	}
 	use := func(i int) *lesson {
-		l := x.enrol(bs[i])
+		l := x.acquire(bs[i])
 		l.tuner = modelTuner{}
 		return l
 	}
@@ -141,17 +141,17 @@ func TestKeep(t *testing.T) {
 	}
 	a, b := use(0), use(1)
 	require.Equal(t, 2, held())
-	x.leave(a)
-	x.leave(b)
+	x.release(a)
+	x.release(b)
 	require.Equal(t, 1, held(), "there is room for one")
-	x.leave(use(2))
+	x.release(use(2))
 	require.Equal(t, 1, held())
 	a, b = use(0), use(1)
 	require.Equal(t, 2, held())
-	x.leave(b)
+	x.release(b)
 	require.Nil(t, b.tuner, "not needed again")
-	x.leave(use(2))
-	x.leave(a)
+	x.release(use(2))
+	x.release(a)
 	require.Zero(t, held())
 	require.Zero(t, x.kept)
 	require.Equal(t, 100, (&Experiment{}).keep())

@@ -17,8 +17,7 @@ type Method struct {
 	// Use says what the method does with the acquisition of a run, and so beside
 	// which ones its runs belong.
 	Use baseline.Use
-	// Clusters reports whether the method groups the past tasks, so that their
-	// number may be studied.
+	// Clusters reports whether the method groups the past tasks.
 	Clusters bool
 	// Learn learns from the past tasks of one split.
 	Learn func(ctx context.Context, l Lesson) (Tuner, error)
@@ -29,8 +28,8 @@ type Method struct {
 	Options []cmbo.Option
 }
 
-// school names what the method learns.
-func (m *Method) school() string {
+// learns names what the method learns.
+func (m *Method) learns() string {
 	if m.LearnsAs == "" {
 		return m.Name
 	}
@@ -51,7 +50,7 @@ type Lesson struct {
 }
 
 // A Tuner is what a [Method] learned from one split: immutable, to be used for
-// any number of runs. One that groups the past tasks is a [Clusterer] too.
+// any number of runs.
 type Tuner interface {
 	// Prepare does what all runs over a target's candidates share.
 	Prepare(ctx context.Context, target *cmbo.Space) (Starter, error)
@@ -61,11 +60,6 @@ type Tuner interface {
 // goroutines and the method's own; seed is the same one, for what takes no
 // options.
 type Starter func(seed uint64, opts ...cmbo.Option) (AskTeller, error)
-
-// A Clusterer tells the partitions it tried and their scores.
-type Clusterer interface {
-	Partitions() []cmbo.Partition
-}
 
 // Methods returns all methods known here: those of package baseline, the seven
 // variants of cm-BO named by the paper, "cm-BO", what [cmbo.Learn] and [cmbo.New]
@@ -164,7 +158,7 @@ func own(clustered bool, learn ...cmbo.LearnOption) func(context.Context, Lesson
 	return func(ctx context.Context, l Lesson) (Tuner, error) {
 		opts := append([]cmbo.LearnOption{cmbo.WithSeed(l.Seed), cmbo.WithParallelism(1)}, learn...)
 		if clustered {
-			opts = append(opts, cmbo.WithClusterRange(l.Clusters[0], l.Clusters[1]), cmbo.WithPartitionScores())
+			opts = append(opts, cmbo.WithClusterRange(l.Clusters[0], l.Clusters[1]))
 		}
 		prior, err := cmbo.Learn(ctx, l.Space, l.Tasks, opts...)
 		if err != nil {
@@ -175,8 +169,6 @@ func own(clustered bool, learn ...cmbo.LearnOption) func(context.Context, Lesson
 }
 
 type priorTuner struct{ prior *cmbo.Prior }
-
-func (t priorTuner) Partitions() []cmbo.Partition { return t.prior.Partitions() }
 
 func (t priorTuner) Prepare(ctx context.Context, target *cmbo.Space) (Starter, error) {
 	p, err := t.prior.Reindex(ctx, target)

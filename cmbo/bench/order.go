@@ -49,7 +49,7 @@ func sortLines[T any](path string, rank map[string]int, key func(*T) runKey) err
 	})
 }
 
-// compareKeys orders by space, method, acquisition, clusters, split, task and
+// compareKeys orders by space, method, acquisition, split, task and
 // repeat, methods by rank.
 func compareKeys(rank map[string]int, a, b runKey) int {
 	place := func(m string) int {
@@ -63,7 +63,6 @@ func compareKeys(rank map[string]int, a, b runKey) int {
 		cmp.Compare(place(a.method), place(b.method)),
 		strings.Compare(a.method, b.method),
 		strings.Compare(a.acquisition, b.acquisition),
-		cmp.Compare(a.clusters, b.clusters),
 		cmp.Compare(a.split, b.split),
 		strings.Compare(a.task, b.task),
 		cmp.Compare(a.repeat, b.repeat),

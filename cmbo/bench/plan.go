@@ -17,21 +17,17 @@ const hpobSeeds = 5
 // A runKey names a run, or, without a task, what was learned for runs.
 type runKey struct {
 	space, method, acquisition string
-	clusters, split            int
+	split                      int
 	task                       string
 	repeat                     int
 }
 
 func (r *Record) key() runKey {
-	return runKey{r.Space, r.Method, r.Acquisition, r.Clusters, r.Split, r.Task, r.Repeat}
+	return runKey{r.Space, r.Method, r.Acquisition, r.Split, r.Task, r.Repeat}
 }
 
 func (t *Timing) key() runKey {
-	return runKey{t.Space, t.Method, t.Acquisition, t.Clusters, t.Split, t.Task, t.Repeat}
-}
-
-func (c *Clustering) key() runKey {
-	return runKey{space: c.Space, method: c.Method, clusters: c.Clusters, split: c.Split}
+	return runKey{t.Space, t.Method, t.Acquisition, t.Split, t.Task, t.Repeat}
 }
 
 // A batch is the runs of one repeat that share what is learned of a split: one
@@ -44,8 +40,6 @@ type batch struct {
 	repeat  int
 	lesson  Lesson
 	runs    []plannedRun // those still to be made, task by task
-	// partitions are the clusterings still to be written down.
-	partitions []runKey
 }
 
 type plannedRun struct {
@@ -73,16 +67,12 @@ type planner struct {
 // newPlanner divides the tables. p is settled.
 func newPlanner(p Protocol, all []Method, tables []*Table) (*planner, error) {
 	pl := &planner{p: p}
-	for _, list := range [][]string{p.Methods, p.studied()} {
-		for _, name := range list {
-			m, err := findMethod(all, name)
-			if err != nil {
-				return nil, err
-			}
-			if !slices.Contains(pl.methods, m) {
-				pl.methods = append(pl.methods, m)
-			}
+	for _, name := range p.Methods {
+		m, err := findMethod(all, name)
+		if err != nil {
+			return nil, err
 		}
+		pl.methods = append(pl.methods, m)
 	}
 	for _, name := range p.Acquisitions {
 		a, err := cmbo.ParseAcquisition(name)
@@ -209,10 +199,10 @@ func (pl *planner) batches(known *store) (open []*batch, total int) {
 	for repeat := range pl.p.Repeats {
 		for i, t := range pl.tables {
 			for _, s := range pl.splits[i] {
-				for _, g := range pl.groups(s) {
-					b, n := pl.batch(t, s, g, repeat, known)
+				for _, methods := range pl.groups() {
+					b, n := pl.batch(t, s, methods, repeat, known)
 					total += n
-					if len(b.runs)+len(b.partitions) > 0 {
+					if len(b.runs) > 0 {
 						open = append(open, b)
 					}
 				}
@@ -222,52 +212,29 @@ func (pl *planner) batches(known *store) (open []*batch, total int) {
 	return open, total
 }
 
-// group is methods that share what is learned, and the number of clusters asked
-// for, 0 for the protocol's own.
-type group struct {
-	methods  []*Method
-	clusters int
-}
-
-// groups lists what is to be learned of a split. Numbers of clusters above that
-// of the sources are left out: they stand for it.
-func (pl *planner) groups(s *Split) (gs []*group) {
-	add := func(m *Method, clusters int) {
-		i := slices.IndexFunc(gs, func(g *group) bool { return g.clusters == clusters && g.methods[0].school() == m.school() })
+// groups lists the methods that share what is learned of a split.
+func (pl *planner) groups() (gs [][]*Method) {
+	for _, m := range pl.methods {
+		i := slices.IndexFunc(gs, func(g []*Method) bool { return g[0].learns() == m.learns() })
 		if i < 0 {
-			gs = append(gs, &group{clusters: clusters})
+			gs = append(gs, nil)
 			i = len(gs) - 1
 		}
-		gs[i].methods = append(gs[i].methods, m)
-	}
-	for _, m := range pl.methods {
-		if slices.Contains(pl.p.Methods, m.Name) {
-			add(m, 0)
-		}
-		if slices.Contains(pl.p.studied(), m.Name) && s.Number < pl.p.StudySplits {
-			for _, c := range pl.p.Study {
-				if c <= len(s.Sources) {
-					add(m, c)
-				}
-			}
-		}
+		gs[i] = append(gs[i], m)
 	}
 	return gs
 }
 
 // batch returns what is still to be done of a batch, and its number of runs.
-func (pl *planner) batch(t *tablePlan, s *Split, g *group, repeat int, known *store) (*batch, int) {
+func (pl *planner) batch(t *tablePlan, s *Split, methods []*Method, repeat int, known *store) (*batch, int) {
 	b := &batch{
-		table: t, split: s, methods: g.methods, repeat: repeat,
-		key:    runKey{space: t.Space, method: g.methods[0].school(), clusters: g.clusters, split: s.Number},
+		table: t, split: s, methods: methods, repeat: repeat,
+		key:    runKey{space: t.Space, method: methods[0].learns(), split: s.Number},
 		lesson: Lesson{Space: t.space, Tasks: s.Sources, Seed: pl.p.Seed, Clusters: pl.p.Clusters},
-	}
-	if g.clusters > 0 {
-		b.lesson.Clusters = [2]int{g.clusters, g.clusters}
 	}
 	n := 0
 	for _, id := range s.Targets {
-		for _, m := range g.methods {
+		for _, m := range methods {
 			last := "none yet"
 			for _, a := range pl.acquisitions {
 				r := plannedRun{b.of(m), m, a}
@@ -281,19 +248,6 @@ func (pl *planner) batch(t *tablePlan, s *Split, g *group, repeat int, known *st
 				if !known.hasRun(r.runKey) {
 					b.runs = append(b.runs, r)
 				}
-			}
-		}
-	}
-	for _, m := range g.methods {
-		if !m.Clusters || repeat > 0 {
-			continue
-		}
-		lo, hi := min(b.lesson.Clusters[0], len(s.Sources)), min(b.lesson.Clusters[1], len(s.Sources))
-		for c := lo; c <= hi; c++ {
-			k := b.of(m)
-			k.clusters = c
-			if !known.hasClustering(k) {
-				b.partitions = append(b.partitions, k)
 			}
 		}
 	}

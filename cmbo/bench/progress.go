@@ -19,7 +19,7 @@ type pace struct {
 
 // class is what the runs of a method on a table have in common, or its lessons.
 func (k runKey) class() runKey {
-	c := runKey{space: k.space, method: k.method, clusters: k.clusters}
+	c := runKey{space: k.space, method: k.method}
 	if k.task != "" {
 		c.task = "any"
 	}

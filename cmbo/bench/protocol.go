@@ -55,11 +55,6 @@ type Protocol struct {
 	// Clusters is the least and the largest number of clusters among which
 	// methods that cluster choose by the scores of the partitions.
 	Clusters [2]int `json:"clusters"`
-	// Study lists numbers of clusters with which the methods StudyMethods run in
-	// addition, on the first StudySplits splits.
-	Study        []int    `json:"study"`
-	StudyMethods []string `json:"study_methods"`
-	StudySplits  int      `json:"study_splits"`
 }
 
 // Protocols returns the presets, each with all methods:
@@ -83,9 +78,7 @@ func Protocols() []Protocol {
 		Name: "paper", Seed: 1,
 		Splits: 5, SourceShare: 0.85, SourceRows: 50, Initial: 5, Repeats: 8, Budget: 50,
 		Methods: names, Acquisitions: []string{cmbo.UCB(3).String(), cmbo.EI().String(), cmbo.PI().String()},
-		Clusters:     [2]int{2, 6},
-		StudyMethods: []string{cmbo.WssClusWssCMP.String(), cmbo.WssClusWssCMPBary.String()},
-		StudySplits:  1,
+		Clusters: [2]int{2, 6},
 	}
 	hpob := paper
 	hpob.Name, hpob.Own, hpob.Splits, hpob.Repeats, hpob.Budget = "hpob", true, 1, 5, 100
@@ -116,8 +109,6 @@ func FindProtocol(name string) (Protocol, error) {
 func (p Protocol) clone() Protocol {
 	p.Methods = slices.Clone(p.Methods)
 	p.Acquisitions = slices.Clone(p.Acquisitions)
-	p.Study = slices.Clone(p.Study)
-	p.StudyMethods = slices.Clone(p.StudyMethods)
 	return p
 }
 
@@ -140,7 +131,7 @@ func (p Protocol) settle(all []Method) (Protocol, error) {
 		n, least int
 	}{
 		{"splits", p.Splits, 1}, {"sources", p.Sources, 0}, {"source rows", p.SourceRows, 1}, {"targets", p.Targets, 0},
-		{"initial rows", p.Initial, 0}, {"repeats", p.Repeats, 1}, {"splits with a study", p.StudySplits, 0}, {"budget", p.Budget, 1},
+		{"initial rows", p.Initial, 0}, {"repeats", p.Repeats, 1}, {"budget", p.Budget, 1},
 		{"methods", len(p.Methods), 1}, {"acquisitions", len(p.Acquisitions), 1},
 	} {
 		if n.n < n.least {
@@ -159,14 +150,12 @@ func (p Protocol) settle(all []Method) (Protocol, error) {
 	case p.Clusters[0] < 1 || p.Clusters[1] < p.Clusters[0]:
 		return bad("number of clusters from %d to %d", p.Clusters[0], p.Clusters[1])
 	}
-	for _, list := range [][]string{p.Methods, p.studied()} {
-		for i, name := range list {
-			m, err := findMethod(all, name)
-			if err != nil {
-				return p, err
-			}
-			list[i] = m.Name
+	for i, name := range p.Methods {
+		m, err := findMethod(all, name)
+		if err != nil {
+			return p, err
 		}
+		p.Methods[i] = m.Name
 	}
 	for i, name := range p.Acquisitions {
 		a, err := cmbo.ParseAcquisition(name)
@@ -175,23 +164,11 @@ func (p Protocol) settle(all []Method) (Protocol, error) {
 		}
 		p.Acquisitions[i] = a.String()
 	}
-	for _, c := range p.Study {
-		if c < 1 {
-			return bad("a study of %d clusters", c)
-		}
-	}
-	for _, name := range p.studied() {
-		if m, _ := findMethod(all, name); !m.Clusters {
-			return bad("a study of the number of clusters of %s, which does not cluster", name)
-		}
-	}
-	for what, list := range map[string][]string{"method": p.Methods, "acquisition": p.Acquisitions, "method of the study": p.StudyMethods} {
+	for what, list := range map[string][]string{"method": p.Methods, "acquisition": p.Acquisitions} {
 		if d := repeated(list); d != "" {
 			return bad("%s %s twice", what, d)
 		}
 	}
-	slices.Sort(p.Study)
-	p.Study = slices.Compact(p.Study)
 	return p, nil
 }
 
@@ -226,20 +203,13 @@ func (p *Protocol) contains(q *Protocol) string {
 		return fmt.Sprintf("%d splits, now only %d", q.Splits, p.Splits)
 	case p.Repeats < q.Repeats:
 		return fmt.Sprintf("%d repeats, now only %d", q.Repeats, p.Repeats)
-	case p.StudySplits < q.StudySplits && len(q.Study) > 0:
-		return fmt.Sprintf("a study on %d splits, now only %d", q.StudySplits, p.StudySplits)
 	case p.Targets != 0 && (q.Targets == 0 || p.Targets < q.Targets):
 		return fmt.Sprintf("%d targets (0 for all), now only %d", q.Targets, p.Targets)
-	}
-	for _, c := range q.Study {
-		if !slices.Contains(p.Study, c) {
-			return fmt.Sprintf("a study of %d clusters, now not", c)
-		}
 	}
 	for _, l := range []struct {
 		what string
 		p, q []string
-	}{{"method", p.Methods, q.Methods}, {"acquisition", p.Acquisitions, q.Acquisitions}, {"study of", p.studied(), q.studied()}} {
+	}{{"method", p.Methods, q.Methods}, {"acquisition", p.Acquisitions, q.Acquisitions}} {
 		for _, s := range l.q {
 			if !slices.Contains(l.p, s) {
 				return fmt.Sprintf("%s %s, now not", l.what, s)
@@ -247,12 +217,4 @@ func (p *Protocol) contains(q *Protocol) string {
 		}
 	}
 	return ""
-}
-
-// studied returns the methods of the study, none if there is none.
-func (p *Protocol) studied() []string {
-	if len(p.Study) == 0 {
-		return nil
-	}
-	return p.StudyMethods
 }

@@ -38,20 +38,18 @@ func TestProtocolRejects(t *testing.T) {
 	paper, err := FindProtocol("paper")
 	require.NoError(t, err)
 	for want, change := range map[string]func(*Protocol){
-		"0 splits":                   func(p *Protocol) { p.Splits = 0 },
-		"source share NaN":           func(p *Protocol) { p.SourceShare /= 0 * p.SourceShare; p.SourceShare -= p.SourceShare },
-		"-1 targets":                 func(p *Protocol) { p.Targets = -1 },
-		"0 methods":                  func(p *Protocol) { p.Methods = nil },
-		"0 acquisitions":             func(p *Protocol) { p.Acquisitions = nil },
-		`no method "gpx" among`:      func(p *Protocol) { p.Methods[0] = "gpx" },
-		"method GP twice":            func(p *Protocol) { p.Methods = []string{"GP", "gp"} },
-		"acquisition":                func(p *Protocol) { p.Acquisitions[0] = "x" },
-		"acquisition EI twice":       func(p *Protocol) { p.Acquisitions = []string{"EI", "ei"} },
-		"from 3 to 2":                func(p *Protocol) { p.Clusters = [2]int{3, 2} },
-		"a study of 0 clusters":      func(p *Protocol) { p.Study = []int{0} },
-		"GP, which does not cluster": func(p *Protocol) { p.Study, p.StudyMethods = []int{2}, []string{"GP"} },
-		"5 splits of HPO-B's":        func(p *Protocol) { p.Own = true },
-		"8 repeats of HPO-B's":       func(p *Protocol) { p.Own, p.Splits = true, 1 },
+		"0 splits":              func(p *Protocol) { p.Splits = 0 },
+		"source share NaN":      func(p *Protocol) { p.SourceShare /= 0 * p.SourceShare; p.SourceShare -= p.SourceShare },
+		"-1 targets":            func(p *Protocol) { p.Targets = -1 },
+		"0 methods":             func(p *Protocol) { p.Methods = nil },
+		"0 acquisitions":        func(p *Protocol) { p.Acquisitions = nil },
+		`no method "gpx" among`: func(p *Protocol) { p.Methods[0] = "gpx" },
+		"method GP twice":       func(p *Protocol) { p.Methods = []string{"GP", "gp"} },
+		"acquisition":           func(p *Protocol) { p.Acquisitions[0] = "x" },
+		"acquisition EI twice":  func(p *Protocol) { p.Acquisitions = []string{"EI", "ei"} },
+		"from 3 to 2":           func(p *Protocol) { p.Clusters = [2]int{3, 2} },
+		"5 splits of HPO-B's":   func(p *Protocol) { p.Own = true },
+		"8 repeats of HPO-B's":  func(p *Protocol) { p.Own, p.Splits = true, 1 },
 	} {
 		p := paper.clone()
 		change(&p)
@@ -72,7 +70,7 @@ func TestProtocolRejects(t *testing.T) {
 func TestMethodsSuitAcquisitions(t *testing.T) {
 	p := smallProtocol()
 	p.Acquisitions = []string{"UCB(3)", "EI", "PI"}
-	p.Methods, p.Study, p.Repeats, p.Splits = nil, nil, 1, 1
+	p.Methods, p.Repeats, p.Splits = nil, 1, 1
 	for _, m := range Methods() {
 		p.Methods = append(p.Methods, m.Name)
 	}
@@ -112,9 +110,9 @@ func TestSharedLessons(t *testing.T) {
 	require.NoError(t, err)
 	schools := make(map[string]int)
 	for _, m := range Methods() {
-		schools[m.school()]++
+		schools[m.learns()]++
 		v, err := cmbo.ParseVariant(m.Name)
-		if err != nil || m.school() == m.Name {
+		if err != nil || m.learns() == m.Name {
 			continue
 		}
 		tuner, err := m.Learn(context.Background(), Lesson{Space: cube, Tasks: split.Sources, Seed: 1, Clusters: [2]int{2, 4}})

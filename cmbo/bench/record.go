@@ -7,12 +7,9 @@ type Record struct {
 	Space       string `json:"space"`
 	Method      string `json:"method"`
 	Acquisition string `json:"acquisition"`
-	// Clusters is the number of prototypes that was asked for in a study of that
-	// number, 0 for a method's default or none.
-	Clusters int    `json:"clusters,omitempty"`
-	Split    int    `json:"split"`
-	Task     string `json:"task"`
-	Repeat   int    `json:"repeat"`
+	Split       int    `json:"split"`
+	Task        string `json:"task"`
+	Repeat      int    `json:"repeat"`
 	// Rows are the rows of the task's table that were evaluated, the initial
 	// ones first.
 	Rows []int `json:"rows"`
@@ -30,19 +27,6 @@ type Record struct {
 	LogSD []float64 `json:"log_sd,omitempty"`
 }
 
-// A Clustering is what was learned of one split by a method that clusters: a
-// line of an experiment's clusterings.jsonl.
-type Clustering struct {
-	Space    string  `json:"space"`
-	Method   string  `json:"method"`
-	Split    int     `json:"split"`
-	Clusters int     `json:"clusters"`
-	IntraCE  float64 `json:"intra_ce"`
-	InterCS  float64 `json:"inter_cs"`
-	// Sizes are the numbers of tasks in the clusters, largest first.
-	Sizes []int `json:"sizes"`
-}
-
 // A Timing tells how long a run took, or its offline part: a line of an
 // experiment's timings.jsonl, which is the only file that differs from one
 // execution to another.
@@ -50,7 +34,6 @@ type Timing struct {
 	Space       string `json:"space"`
 	Method      string `json:"method"`
 	Acquisition string `json:"acquisition,omitempty"`
-	Clusters    int    `json:"clusters,omitempty"`
 	Split       int    `json:"split"`
 	// Task and Repeat name the run; Task is empty for the offline part.
 	Task   string `json:"task,omitempty"`

@@ -18,14 +18,13 @@ import (
 
 // The files of an experiment's folder.
 const (
-	settingsFile    = "experiment.json"
-	runsFile        = "runs.jsonl"
-	clusteringsFile = "clusterings.jsonl"
-	timingsFile     = "timings.jsonl"
-	failuresFile    = "failures.jsonl"
+	settingsFile = "experiment.json"
+	runsFile     = "runs.jsonl"
+	timingsFile  = "timings.jsonl"
+	failuresFile = "failures.jsonl"
 )
 
-const storeVersion = 1
+const storeVersion = 2
 
 // Settings are what an experiment's folder holds in experiment.json: what was
 // asked for, and of which tables.
@@ -61,10 +60,10 @@ func (e *SettingsError) Error() string {
 type store struct {
 	dir string
 
-	mu                       sync.Mutex
-	runs, clusterings, times journal
-	memory                   []Record
-	known                    []Timing // of executions before this one
+	mu          sync.Mutex
+	runs, times journal
+	memory      []Record
+	known       []Timing // of executions before this one
 }
 
 // journal is a file of JSON lines that grows.
@@ -77,7 +76,7 @@ type journal struct {
 // process left half written. An empty name keeps everything in memory.
 func openStore(dir string, want *Settings) (*store, error) {
 	s := &store{dir: dir}
-	for _, j := range []*journal{&s.runs, &s.clusterings, &s.times} {
+	for _, j := range []*journal{&s.runs, &s.times} {
 		j.keys = make(map[runKey]bool)
 	}
 	if dir == "" {
@@ -90,9 +89,6 @@ func openStore(dir string, want *Settings) (*store, error) {
 		return nil, err
 	}
 	_, err := openJournal(dir, runsFile, &s.runs, (*Record).key)
-	if err == nil {
-		_, err = openJournal(dir, clusteringsFile, &s.clusterings, (*Clustering).key)
-	}
 	if err == nil {
 		s.known, err = openJournal(dir, timingsFile, &s.times, (*Timing).key)
 	}
@@ -184,20 +180,16 @@ func replaceFile(path string, write func(io.Writer) error) error {
 // ReadRecords reads all that the experiment in a folder has found so far,
 // whether it is complete, under way or was killed. Times are missing where the
 // experiment had no clock.
-func ReadRecords(dir string) ([]Record, []Clustering, []Timing, error) {
+func ReadRecords(dir string) ([]Record, []Timing, error) {
 	records, _, err := readLines[Record](filepath.Join(dir, runsFile))
 	if err != nil {
-		return nil, nil, nil, err
-	}
-	clusterings, _, err := readLines[Clustering](filepath.Join(dir, clusteringsFile))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	timings, _, err := readLines[Timing](filepath.Join(dir, timingsFile))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	return records, clusterings, timings, nil
+	return records, timings, nil
 }
 
 // readLines decodes a file of JSON lines. It ignores the text after the
@@ -262,8 +254,6 @@ func openJournal[T any](dir, name string, j *journal, key func(*T) runKey) ([]T,
 
 func (s *store) hasRun(k runKey) bool { return s.runs.keys[k] }
 
-func (s *store) hasClustering(k runKey) bool { return s.clusterings.keys[k] }
-
 // add appends v unless its key is there. One write makes the line, so a process
 // that is killed leaves all lines but perhaps the last one whole.
 func (s *store) add(j *journal, k runKey, v any) error {
@@ -294,13 +284,11 @@ func (s *store) addRecord(r *Record) error {
 	return s.add(&s.runs, r.key(), r)
 }
 
-func (s *store) addClustering(c *Clustering) error { return s.add(&s.clusterings, c.key(), c) }
-
 func (s *store) addTiming(t *Timing) error { return s.add(&s.times, t.key(), t) }
 
 func (s *store) close() error {
 	var errs []error
-	for _, j := range []*journal{&s.runs, &s.clusterings, &s.times} {
+	for _, j := range []*journal{&s.runs, &s.times} {
 		if j.f != nil {
 			errs = append(errs, j.f.Close())
 			j.f = nil
@@ -320,9 +308,6 @@ func (s *store) finish(rank map[string]int) error {
 		return err
 	}
 	if err := sortLines(filepath.Join(s.dir, runsFile), rank, (*Record).key); err != nil {
-		return err
-	}
-	if err := sortLines(filepath.Join(s.dir, clusteringsFile), rank, (*Clustering).key); err != nil {
 		return err
 	}
 	return sortLines(filepath.Join(s.dir, timingsFile), rank, (*Timing).key)

@@ -38,8 +38,7 @@ type overrides struct {
 	ablate           list
 	variant, past    string
 	acquisitions     list
-	clusters, study  string
-	studied          list
+	clusters         string
 	seed             uint64
 	numbers          map[string]*int
 	given            map[string]bool // by name: whether a flag was given
@@ -56,7 +55,6 @@ var numbers = []struct {
 	{"targets", "new tasks of each split to tune at most; 0 for all", func(p *bench.Protocol) *int { return &p.Targets }},
 	{"initial", "random observations of a new task before the first query", func(p *bench.Protocol) *int { return &p.Initial }},
 	{"repeats", "runs on each new task, with other initial points", func(p *bench.Protocol) *int { return &p.Repeats }},
-	{"study-splits", "splits, the first ones, in which -study is made", func(p *bench.Protocol) *int { return &p.StudySplits }},
 	{"budget", "queries of a run", func(p *bench.Protocol) *int { return &p.Budget }},
 }
 
@@ -108,12 +106,10 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		usage += "\n" + name + ": " + what[i]
 	}
 	f.Var(&c.ablate, "ablate", usage)
-	f.StringVar(&c.variant, "variant", cmbo.WssClusWssCMP.String(), "`variant` that cmbo stands for in -method, -without and -studied: "+strings.Join(variants, ", "))
+	f.StringVar(&c.variant, "variant", cmbo.WssClusWssCMP.String(), "`variant` that cmbo stands for in -method and -without: "+strings.Join(variants, ", "))
 	f.Var(&c.acquisitions, "acquisition", "`acquisition`, or for an experiment several with commas between: UCB (beta 3), UCB(beta), EI, PI, MaxValuePI; without -experiment EI is the default")
 	f.StringVar(&c.past, "past", "", "what is done to the values of the `past` tasks: negated, they mislead; penalized, the lowest tenth of each task is a penalty for crashes; compressed, differences between low ones are made smaller, which cm-BO does by itself")
 	f.StringVar(&c.clusters, "clusters", "", "number of clusters, or a `range` such as 2-6 to choose from by the scores of the partitions; without -experiment 4 is the default")
-	f.StringVar(&c.study, "study", "", "`range` such as 2-6 of numbers of clusters with which the methods of -studied run in addition")
-	f.Var(&c.studied, "studied", "`methods` to run with the numbers of -study (default "+strings.Join(bench.Protocols()[0].StudyMethods, ",")+")")
 	for _, n := range numbers {
 		c.numbers[n.name] = f.Int(n.name, 0, n.usage)
 	}
@@ -182,8 +178,8 @@ func (c *overrides) settle(o *options) error {
 	p := &o.protocol
 	if o.experiment == "" {
 		p.Methods, p.Acquisitions, p.Clusters = []string{"cm-BO"}, []string{"EI"}, [2]int{4, 4}
-		if len(c.methods) > 1 || len(c.acquisitions) > 1 || len(c.without) > 0 || c.study != "" {
-			return errors.New("several methods or acquisitions, -without and -study need an -experiment")
+		if len(c.methods) > 1 || len(c.acquisitions) > 1 || len(c.without) > 0 {
+			return errors.New("several methods or acquisitions, -without need an -experiment")
 		}
 	} else if o.out == "" {
 		return errors.New("-experiment needs a folder for -out")
@@ -213,7 +209,7 @@ func (c *overrides) settle(o *options) error {
 	for _, l := range []struct {
 		given list
 		to    *[]string
-	}{{c.methods, &p.Methods}, {c.acquisitions, &p.Acquisitions}, {c.studied, &p.StudyMethods}} {
+	}{{c.methods, &p.Methods}, {c.acquisitions, &p.Acquisitions}} {
 		if len(l.given) > 0 {
 			*l.to = l.given
 		}
@@ -227,7 +223,7 @@ func (c *overrides) settle(o *options) error {
 		return fmt.Errorf("-variant: %w", err)
 	}
 	named := false
-	for _, l := range [][]string{p.Methods, p.StudyMethods, c.without} {
+	for _, l := range [][]string{p.Methods, c.without} {
 		for i, name := range l {
 			if strings.EqualFold(name, "cmbo") {
 				l[i], named = c.variant, true
@@ -247,16 +243,6 @@ func (c *overrides) settle(o *options) error {
 	if c.clusters != "" {
 		if p.Clusters, err = parseRange(c.clusters); err != nil {
 			return fmt.Errorf("-clusters: %w", err)
-		}
-	}
-	if c.study != "" {
-		r, err := parseRange(c.study)
-		if err != nil {
-			return fmt.Errorf("-study: %w", err)
-		}
-		p.Study = nil
-		for n := r[0]; n <= r[1]; n++ {
-			p.Study = append(p.Study, n)
 		}
 	}
 	return p.Check()

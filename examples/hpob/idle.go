@@ -27,13 +27,9 @@ func (c *overrides) onlyReport() error {
 // idle refuses flags without an effect on a protocol that is settled.
 func (c *overrides) idle(o *options) error {
 	p := &o.protocol
-	all := p.Methods
-	if len(p.Study) > 0 {
-		all = slices.Concat(all, p.StudyMethods)
-	}
-	some := func(names []string, does func(*bench.Method) bool) bool {
+	some := func(does func(*bench.Method) bool) bool {
 		return slices.ContainsFunc(bench.Methods(), func(m bench.Method) bool {
-			return does(&m) && slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, m.Name) })
+			return does(&m) && slices.ContainsFunc(p.Methods, func(name string) bool { return strings.EqualFold(name, m.Name) })
 		})
 	}
 	for _, f := range []struct {
@@ -44,10 +40,8 @@ func (c *overrides) idle(o *options) error {
 		{"published", !p.Own, "published curves belong to the tasks and seeds of -experiment hpob"},
 		{"sources", p.Own, "HPO-B's protocol says which tasks are past"},
 		{"initial", p.Own, "HPO-B's protocol has initial configurations of its own"},
-		{"studied", len(p.Study) == 0, "there is no -study"},
-		{"study-splits", len(p.Study) == 0, "there is no -study"},
-		{"clusters", !some(p.Methods, func(m *bench.Method) bool { return m.Clusters }), "no method that is run by it clusters"},
-		{"acquisition", !some(all, func(m *bench.Method) bool { return m.Use != baseline.NoAcquisition }), "no method that is run has one"},
+		{"clusters", !some(func(m *bench.Method) bool { return m.Clusters }), "no method that is run by it clusters"},
+		{"acquisition", !some(func(m *bench.Method) bool { return m.Use != baseline.NoAcquisition }), "no method that is run has one"},
 	} {
 		if c.given[f.name] && f.idle {
 			return fmt.Errorf("-%s changes nothing: %s", f.name, f.why)

@@ -109,15 +109,15 @@ func TestExperiment(t *testing.T) {
 	whole, broken := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "broken")
 	make := func(dir, workers string) {
 		o := mustParse(t, "-experiment", "quick", "-data", path, "-out", dir, "-method", "Random,GP,RGPE,cmbo,cm-BO,JefClus_JefCMP", "-without", "rgpe",
-			"-source-rows", "10", "-budget", "5", "-targets", "0", "-study", "2-3", "-studied", "cmbo", "-clusters", "2", "-workers", workers)
+			"-source-rows", "10", "-budget", "5", "-targets", "0", "-clusters", "2", "-workers", workers)
 		var console, log bytes.Buffer
 		require.NoError(t, run(context.Background(), o, &console, &log))
-		require.Contains(t, console.String(), "14 of 14 runs done")
+		require.Contains(t, console.String(), "10 of 10 runs done")
 		require.NotContains(t, log.String(), "\x1b", "codes for a terminal in a log file")
 	}
 	make(whole, "1")
 	make(broken, "2")
-	for _, name := range []string{"runs.jsonl", "clusterings.jsonl", "timings.jsonl"} {
+	for _, name := range []string{"runs.jsonl", "timings.jsonl"} {
 		p := filepath.Join(broken, name)
 		info, err := os.Stat(p)
 		require.NoError(t, err)
@@ -144,7 +144,7 @@ func TestExperiment(t *testing.T) {
 		}))
 	}
 	compare()
-	require.GreaterOrEqual(t, files, 12, "runs, clusterings, settings, report, tables and figures")
+	require.GreaterOrEqual(t, files, 10, "runs, settings, report, tables and figures")
 	page, err := os.ReadFile(filepath.Join(whole, "report.html"))
 	require.NoError(t, err)
 	require.NotContains(t, string(page), "00000001", "a tick that is not rounded")
@@ -179,15 +179,13 @@ func TestAblate(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	o := mustParse(t, "-data", "a", "-data", "b,c", "-experiment", "paper", "-acquisition", "ei,ucb(2)", "-repeats", "2", "-study", "2-4", "-studied", "JefClus_JefCMP", "-time", "40m")
+	o := mustParse(t, "-data", "a", "-data", "b,c", "-experiment", "paper", "-acquisition", "ei,ucb(2)", "-repeats", "2", "-time", "40m")
 	require.Equal(t, []string{"a", "b,c"}, o.data)
 	require.Equal(t, "hpob-paper", o.out)
 	require.Equal(t, 40*time.Minute, o.limit)
 	p := o.protocol
 	require.Equal(t, []any{5, 2, 50}, []any{p.Splits, p.Repeats, p.Budget})
 	require.Equal(t, []string{"ei", "ucb(2)"}, p.Acquisitions)
-	require.Equal(t, []int{2, 3, 4}, p.Study)
-	require.Equal(t, []string{"JefClus_JefCMP"}, p.StudyMethods)
 	require.Equal(t, [2]int{2, 6}, p.Clusters)
 	o = mustParse(t, "-data", "a", "-out", "", "-method", "cmbo", "-variant", "GlobalCen")
 	require.Equal(t, []string{"GlobalCen"}, o.protocol.Methods)
@@ -202,14 +200,11 @@ func TestParseRejects(t *testing.T) {
 		"-acquisition":                   {"-data", "x", "-acquisition", "y"},
 		"no method":                      {"-data", "x", "-method", "y"},
 		"-clusters":                      {"-data", "x", "-clusters", "a-b"},
-		"-study":                         {"-data", "x", "-experiment", "quick", "-study", "b"},
 		"0 splits, must be at least 1":   {"-data", "x", "-splits", "0"},
 		"-experiment":                    {"-data", "x", "-experiment", "y"},
 		"-without":                       {"-data", "x", "-experiment", "quick", "-without", "y"},
 		"-clusters changes nothing":      {"-data", "x", "-method", "gp", "-clusters", "3"},
 		"-acquisition changes nothing":   {"-data", "x", "-method", "random", "-acquisition", "ucb"},
-		"-studied changes nothing":       {"-data", "x", "-experiment", "quick", "-studied", "cmbo"},
-		"-study-splits changes nothing":  {"-data", "x", "-experiment", "quick", "-study-splits", "2"},
 		"-initial changes nothing":       {"-data", "x", "-experiment", "hpob", "-initial", "3"},
 		"-published changes nothing":     {"-data", "x", "-published", "y"},
 		"-time is negative":              {"-data", "x", "-time", "-5m"},
@@ -234,10 +229,9 @@ func TestParseRejects(t *testing.T) {
 	for _, args := range [][]string{
 		{"-experiment", "quick", "-method", "GP,cmbo", "-variant", "GlobalCen"},
 		{"-experiment", "quick", "-without", "cmbo", "-variant", "GlobalCen"},
-		{"-experiment", "quick", "-study", "2-3", "-studied", "cmbo", "-variant", "JefClus_JefCMP"},
 		{"-method", "cmbo", "-variant", "GlobalCen"},
 		{"-past", "negated"},
-		{"-experiment", "quick", "-method", "random", "-study", "2", "-acquisition", "ucb"},
+		{"-experiment", "quick", "-method", "random,GP", "-acquisition", "ucb"},
 		{"-experiment", "hpob", "-published", "y"},
 	} {
 		mustParse(t, append([]string{"-data", "x"}, args...)...)

@@ -73,7 +73,7 @@ func TestPublished(t *testing.T) {
 
 	settings, err := bench.ReadSettings(out)
 	require.NoError(t, err)
-	records, _, _, err := bench.ReadRecords(out)
+	records, _, err := bench.ReadRecords(out)
 	require.NoError(t, err)
 	require.Len(t, records, 8)
 	for _, path := range []string{results, single} {

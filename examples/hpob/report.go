@@ -23,7 +23,7 @@ func writeReport(dir, published string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	records, clusterings, timings, err := bench.ReadRecords(dir)
+	records, timings, err := bench.ReadRecords(dir)
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func writeReport(dir, published string, stdout io.Writer) error {
 			return err
 		}
 	}
-	s, err := report.Analyse(records, clusterings, timings)
+	s, err := report.Analyse(records, timings)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func count(n int, thing string) string {
 // writeRatios writes a table of areas under the curves of mean regret as ratios to a method's,
 // to a file ratios.md of the folder, too.
 func writeRatios(dir, base string, stdout io.Writer) error {
-	records, _, _, err := bench.ReadRecords(dir)
+	records, _, err := bench.ReadRecords(dir)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 
 // Exchanging the two methods changes signs, exactly, and shares add up to one.
 func TestPairAntisymmetry(t *testing.T) {
-	rs, _, _ := small().make(4)
+	rs, _ := small().make(4)
 	s := analyse(t, rs)
 	// The same regrets under names that turn the order of the methods round.
 	swap := map[string]string{"Random": "GP", "GP": "Random", "RGPE": "WssClus_WssCMP", "WssClus_WssCMP": "RGPE", "GlobalCen": "GlobalCen"}
@@ -83,7 +83,7 @@ func TestPairOfTwoTasks(t *testing.T) {
 		rec("A", "t1", 0, 1, 0.5), rec("B", "t1", 0, 1, 0.75), // −0.25
 		rec("A", "t2", 0, 1, 0.75), rec("B", "t2", 0, 1, 0.25), // +0.5
 	}
-	s, err := Analyse(rs, nil, nil)
+	s, err := Analyse(rs, nil)
 	require.NoError(t, err)
 	c := s.Comparisons[0]
 	d := c.Pairs[0].Regret
@@ -113,7 +113,7 @@ func TestBootstrapDrawsTasks(t *testing.T) {
 		}
 	}
 	pair := func(rs []bench.Record) Difference {
-		s, err := Analyse(rs, nil, nil)
+		s, err := Analyse(rs, nil)
 		require.NoError(t, err)
 		return s.Comparisons[0].Pairs[0].Regret
 	}

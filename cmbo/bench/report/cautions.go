@@ -32,11 +32,7 @@ func (c *Comparison) cautions() []string {
 	absent, left := []string{}, 0
 	for _, e := range c.Entries {
 		if !e.Compared {
-			name := e.Method
-			if e.Clusters > 0 {
-				name += fmt.Sprintf(" with C = %d", e.Clusters)
-			}
-			absent = append(absent, fmt.Sprintf("%s (%d)", name, e.Runs))
+			absent = append(absent, fmt.Sprintf("%s (%d)", e.Method, e.Runs))
 		} else {
 			left += e.Runs - c.Runs
 		}

@@ -1,99 +1,70 @@
 package report
 
 import (
-	"cmp"
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo/bench"
 	"github.com/gocmbo/cmbo/internal/parallel"
 )
 
 // field is what may be compared in a space with an acquisition function: the
-// runs of each entrant.
+// runs of each method.
 type field struct {
-	space    string
-	entrants []entrant // in the roster's order
-	runs     []map[runID]*bench.Record
-	known    int // runs that at least one entrant has
+	space   string
+	methods []string // in the roster's order
+	runs    map[string]map[runID]*bench.Record
+	known   int // runs that at least one method has
 }
 
 // gather collects the field of a space: the records that name the acquisition,
-// and those that name none if any other does. The study takes the records with a
-// number of clusters, the main comparison the others.
-func gather(rs []bench.Record, space, acquisition string, study bool, order *roster) *field {
-	f := &field{space: space}
-	index := map[entrant]int{}
+// and those that name none if any other does.
+func gather(rs []bench.Record, space, acquisition string, order *roster) *field {
+	f := &field{space: space, runs: map[string]map[runID]*bench.Record{}}
 	union := map[runID]bool{}
 	named := false
 	for i := range rs {
 		r := &rs[i]
-		if r.Space != space || (r.Clusters > 0) != study || r.Acquisition != acquisition && r.Acquisition != "" {
+		if r.Space != space || r.Acquisition != acquisition && r.Acquisition != "" {
 			continue
 		}
 		named = named || r.Acquisition == acquisition
-		e := entrant{r.Method, r.Clusters}
-		k, ok := index[e]
-		if !ok {
-			k = len(f.entrants)
-			index[e] = k
-			f.entrants = append(f.entrants, e)
-			f.runs = append(f.runs, map[runID]*bench.Record{})
+		if f.runs[r.Method] == nil {
+			f.methods = append(f.methods, r.Method)
+			f.runs[r.Method] = map[runID]*bench.Record{}
 		}
 		id := runID{r.Split, r.Task, r.Repeat}
-		f.runs[k][id] = r
+		f.runs[r.Method][id] = r
 		union[id] = true
 	}
 	if !named {
 		return &field{space: space}
 	}
 	f.known = len(union)
-	f.sort(order)
+	slices.SortFunc(f.methods, order.compare)
 	return f
 }
 
-func (f *field) sort(order *roster) {
-	perm := make([]int, len(f.entrants))
-	for i := range perm {
-		perm[i] = i
-	}
-	slices.SortFunc(perm, func(a, b int) int {
-		return cmp.Or(order.compare(f.entrants[a].method, f.entrants[b].method), cmp.Compare(f.entrants[a].clusters, f.entrants[b].clusters))
-	})
-	es, rs := make([]entrant, len(perm)), make([]map[runID]*bench.Record, len(perm))
-	for i, p := range perm {
-		es[i], rs[i] = f.entrants[p], f.runs[p]
-	}
-	f.entrants, f.runs = es, rs
+// able returns the methods that have at least half of the known runs.
+func (f *field) able() []string {
+	return slices.DeleteFunc(slices.Clone(f.methods), func(m string) bool { return 2*len(f.runs[m]) < f.known })
 }
 
-// able returns the entrants that have at least half of the known runs.
-func (f *field) able() []entrant {
-	var es []entrant
-	for i, e := range f.entrants {
-		if 2*len(f.runs[i]) >= f.known {
-			es = append(es, e)
-		}
-	}
-	return es
-}
-
-// A stratum is the runs of a space that the compared entrants share.
+// A stratum is the runs of a space that the compared methods share.
 type stratum struct {
 	space   string
-	records [][]*bench.Record // by entrant, then run
+	records [][]*bench.Record // by method, then run
 	task    []int             // of each run
 	runs    []float64         // of each task
 }
 
-// share cuts a field down to the runs that all of es have.
-func (f *field) share(es []entrant) *stratum {
+// share cuts a field down to the runs that all methods of ms have.
+func (f *field) share(ms []string) *stratum {
 	var rows []map[runID]*bench.Record
-	for _, e := range es {
-		rows = append(rows, f.runs[slices.Index(f.entrants, e)])
+	for _, m := range ms {
+		rows = append(rows, f.runs[m])
 	}
-	s := &stratum{space: f.space, records: make([][]*bench.Record, len(es))}
+	s := &stratum{space: f.space, records: make([][]*bench.Record, len(ms))}
 	if len(rows) == 0 {
 		return s
 	}
@@ -127,69 +98,53 @@ func (s *stratum) sums(value func(run int) float64) []float64 {
 	return sum
 }
 
-// compareAll fills in Comparisons and Studies. Comparisons are independent, and
-// made side by side.
+// compareAll fills in Comparisons, which are independent and made side by side.
 func (s *Summary) compareAll(rs []bench.Record) error {
-	type job struct {
-		c      *Comparison
-		fields []*field
-		study  bool
-	}
-	var jobs []job
-	for _, study := range []bool{false, true} {
-		for _, space := range append([]string{""}, s.Spaces...) {
-			if space == "" && len(s.Spaces) == 1 {
-				continue
+	var fields [][]*field // by comparison
+	for _, space := range append([]string{""}, s.Spaces...) {
+		if space == "" && len(s.Spaces) == 1 {
+			continue
+		}
+		for _, a := range s.Acquisitions {
+			spaces := s.Spaces
+			if space != "" {
+				spaces = []string{space}
 			}
-			for _, a := range s.Acquisitions {
-				c := &Comparison{Space: space, Acquisition: a}
-				spaces := s.Spaces
-				if space != "" {
-					spaces = []string{space}
+			var fs []*field
+			for _, name := range spaces {
+				if f := gather(rs, name, a, s.roster); f.known > 0 {
+					fs = append(fs, f)
 				}
-				var fields []*field
-				for _, name := range spaces {
-					if f := gather(rs, name, a, study, s.roster); f.known > 0 {
-						fields = append(fields, f)
-					}
-				}
-				if len(fields) > 0 {
-					jobs = append(jobs, job{c, fields, study})
-				}
+			}
+			if len(fs) > 0 {
+				s.Comparisons = append(s.Comparisons, Comparison{Space: space, Acquisition: a})
+				fields = append(fields, fs)
 			}
 		}
 	}
-	err := parallel.For(context.Background(), 0, len(jobs), func(_, i int) error {
-		s.compare(jobs[i].c, jobs[i].fields, !jobs[i].study)
+	return parallel.For(context.Background(), 0, len(fields), func(_, i int) error {
+		s.compare(&s.Comparisons[i], fields[i])
 		return nil
 	})
-	for _, j := range jobs {
-		if j.study {
-			s.Studies = append(s.Studies, *j.c)
-		} else {
-			s.Comparisons = append(s.Comparisons, *j.c)
-		}
-	}
-	return err
 }
 
 // compare fills in c from the fields of its spaces. Over several spaces those
-// entrants are compared that are compared in each of them.
-func (s *Summary) compare(c *Comparison, fields []*field, pairs bool) {
-	var es []entrant
+// methods are compared that are compared in each of them.
+func (s *Summary) compare(c *Comparison, fields []*field) {
+	var ms []string
 	for i, f := range fields {
 		able := f.able()
 		if i == 0 {
-			es = able
+			ms = able
 		} else {
-			es = slices.DeleteFunc(es, func(e entrant) bool { return !slices.Contains(able, e) })
+			ms = slices.DeleteFunc(ms, func(m string) bool { return !slices.Contains(able, m) })
 		}
 		c.Known += f.known
 	}
-	c.Entries = entries(fields, es, s.roster)
+	c.Entries = entries(fields, ms, s.roster)
 	var strata []*stratum
 	for _, f := range fields {
-		st := f.share(es)
+		st := f.share(ms)
 		if len(st.task) == 0 {
 			continue
 		}
@@ -204,30 +159,26 @@ func (s *Summary) compare(c *Comparison, fields []*field, pairs bool) {
 	if len(strata) == 0 {
 		return
 	}
-	for _, e := range es {
-		c.Results = append(c.Results, Result{Method: e.method, Clusters: e.clusters})
+	for _, m := range ms {
+		c.Results = append(c.Results, Result{Method: m})
 	}
 	s.measure(c, strata)
-	if pairs {
-		s.pair(c, strata)
-	}
+	s.pair(c, strata)
 }
 
-// entries tells of every entrant of the fields how much it has.
-func entries(fields []*field, compared []entrant, order *roster) []Entry {
+// entries tells of every method of the fields how much it has.
+func entries(fields []*field, compared []string, order *roster) []Entry {
 	var es []Entry
 	for _, f := range fields {
-		for i, e := range f.entrants {
-			k := slices.IndexFunc(es, func(x Entry) bool { return x.Method == e.method && x.Clusters == e.clusters })
+		for _, m := range f.methods {
+			k := slices.IndexFunc(es, func(x Entry) bool { return x.Method == m })
 			if k < 0 {
 				k = len(es)
-				es = append(es, Entry{Method: e.method, Clusters: e.clusters, Compared: slices.Contains(compared, e)})
+				es = append(es, Entry{Method: m, Compared: slices.Contains(compared, m)})
 			}
-			es[k].Runs += len(f.runs[i])
+			es[k].Runs += len(f.runs[m])
 		}
 	}
-	slices.SortFunc(es, func(a, b Entry) int {
-		return cmp.Or(order.compare(a.Method, b.Method), cmp.Compare(a.Clusters, b.Clusters), strings.Compare(a.Method, b.Method))
-	})
+	slices.SortFunc(es, func(a, b Entry) int { return order.compare(a.Method, b.Method) })
 	return es
 }

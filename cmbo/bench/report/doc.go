@@ -16,9 +16,6 @@
 // it leave nothing to the others; [Entry] tells. Over all spaces the methods are
 // compared that are compared in each space.
 //
-// Records with a number of clusters belong to the study of that number and to
-// nothing else. There, a method with one such number is what a method is here.
-//
 // # Measures
 //
 // Let r(q) be the normalised simple regret of a run after q queries, q = 0 being
@@ -57,8 +54,6 @@
 //     table has range 1. Its mean and median pool the queries of all shared runs,
 //     as does the coverage, the fraction with |z| ≤ 1.6449. Every method is
 //     judged where it chose to look.
-//   - intraCE and interCS: means over the splits for which every number of
-//     clusters is known.
 //   - Wall time: medians over splits of the offline seconds, and over runs of the
 //     mean seconds of a query.
 //

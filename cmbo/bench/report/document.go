@@ -45,7 +45,6 @@ func (s *Summary) layOut(d document, full bool) {
 			s.results(d, sc, full)
 		}
 	}
-	s.clusterNumbers(d, full)
 	s.calibrations(d)
 	if len(s.Times) > 0 {
 		s.wallTime(d, full)
@@ -124,53 +123,6 @@ func (s *Summary) results(d document, sc scope, full bool) {
 		t.Caption = fmt.Sprintf("%s, %s: “<” where the row's last regret is lower beyond doubt, “>” where it is higher, “·” where the two are not told apart.", title(c.Space), acquisitionTitle(c.Acquisition))
 		d.Table(t)
 	}
-}
-
-func (s *Summary) clusterNumbers(d document, full bool) {
-	studies := slices.DeleteFunc(scopes(s.Studies), func(sc scope) bool { return len(sc.cs) == 0 })
-	if len(studies) == 0 && len(s.Partitions) == 0 {
-		return
-	}
-	d.Section("The number of clusters")
-	if len(studies) > 0 {
-		shown := studies
-		if !full {
-			shown = studies[:1]
-		}
-		d.Figure(fmt.Sprintf("Mean regret after %d queries with the number of clusters given, with 95%% confidence bands over tasks.", s.Budget), s.clusterFigure(shown))
-		for i, sc := range studies {
-			for _, c := range sc.cs {
-				if full || i == 0 {
-					d.Table(s.studyTable(c))
-				}
-			}
-		}
-		for i := range s.Studies {
-			c := &s.Studies[i]
-			for _, t := range c.cautions() {
-				d.Text(title(c.Space) + ", " + acquisitionTitle(c.Acquisition) + ": " + t)
-			}
-		}
-	}
-	if len(s.Partitions) == 0 {
-		return
-	}
-	d.Table(s.partitionTable())
-}
-
-// alikeText says which methods divide the tasks alike.
-func (s *Summary) alikeText() string {
-	_, alike := s.distinct()
-	var names []string
-	for m := range alike {
-		names = append(names, m)
-	}
-	slices.SortFunc(names, s.roster.compare)
-	t := ""
-	for _, m := range names {
-		t += " " + m + " divides the tasks as " + alike[m] + " does."
-	}
-	return t
 }
 
 func (s *Summary) calibrations(d document) {

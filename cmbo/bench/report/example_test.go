@@ -17,7 +17,7 @@ func ExampleAnalyse() {
 			bench.Record{Space: "svm", Method: "Random", Task: task, Regret: []float64{0.3 * harder, 0.2 * harder, 0.2 * harder}},
 			bench.Record{Space: "svm", Method: "WssClus_WssCMP", Acquisition: "EI", Task: task, Regret: []float64{0.3 * harder, 0.1 * harder, 0.002 * harder}})
 	}
-	s, err := report.Analyse(records, nil, nil)
+	s, err := report.Analyse(records, nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -116,10 +116,7 @@ func (s *Summary) curvePanel(c *Comparison, title string, y plot.Axis, in func(r
 		if !in(r) {
 			continue
 		}
-		x := plot.Series{Name: r.name(), X: s.queries(points), Y: thin(curve(r), points), Bold: r.Method == standard() && r.Clusters == 0}
-		if r.Clusters == 0 {
-			x.Style = s.roster.style[r.Method]
-		}
+		x := plot.Series{Name: r.Method, X: s.queries(points), Y: thin(curve(r), points), Style: s.roster.style[r.Method], Bold: r.Method == standard()}
 		if points > 0 {
 			x.Plain = true // most of a file's size
 		}
@@ -216,35 +213,6 @@ func (s *Summary) familyFigure(sc scope, points int, title string, fs ...family)
 		}
 	}
 	f.Columns = len(f.Panels)
-	return f
-}
-
-// clusterFigure shows the last regret against the number of clusters: a row for
-// each space, a column for each acquisition function.
-func (s *Summary) clusterFigure(scs []scope) *plot.Figure {
-	f := &plot.Figure{Title: "Regret against the number of clusters", Width: figureWidth, Height: 170}
-	for _, sc := range scs {
-		f.Columns = max(f.Columns, len(sc.cs))
-		for _, c := range sc.cs {
-			ch := &plot.Chart{
-				Title: scopeName(c.Space) + ", " + acquisitionTitle(c.Acquisition),
-				X:     plot.Axis{Label: "clusters C", Integer: true},
-				Y:     plot.Axis{Label: "mean regret", Zero: true},
-			}
-			for i := range c.Results {
-				r := &c.Results[i]
-				n := len(ch.Series)
-				if n == 0 || ch.Series[n-1].Name != r.Method {
-					ch.Series = append(ch.Series, plot.Series{Name: r.Method, Style: s.roster.style[r.Method]})
-					n++
-				}
-				x := &ch.Series[n-1]
-				x.X, x.Y = append(x.X, float64(r.Clusters)), append(x.Y, r.Final())
-				x.Lo, x.Hi = append(x.Lo, r.Lower[s.Budget]), append(x.Hi, r.Upper[s.Budget])
-			}
-			f.Panels = append(f.Panels, ch)
-		}
-	}
 	return f
 }
 

@@ -40,8 +40,6 @@ func num(v float64) string {
 //	methods.csv     area under the curve and calibration by method
 //	profiles.csv    performance profiles
 //	pairs.csv       the paired bootstrap, a minus b, each pair once
-//	clusters.csv    last regret and area by number of clusters
-//	partitions.csv  intraCE and interCS
 //	times.csv       wall times, if there are any
 func (s *Summary) WriteCSV(dir string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
@@ -56,8 +54,6 @@ func (s *Summary) WriteCSV(dir string) error {
 		{"methods.csv", s.methodRows()},
 		{"profiles.csv", s.profileRows()},
 		{"pairs.csv", s.pairRows()},
-		{"clusters.csv", s.clusterRows()},
-		{"partitions.csv", s.partitionRows()},
 	}
 	if len(s.Times) > 0 {
 		files = append(files, struct {
@@ -82,27 +78,23 @@ func writeCSV(path string, rows [][]string) error {
 }
 
 func (s *Summary) runRows() [][]string {
-	rows := [][]string{{"study", "space", "acquisition", "method", "clusters", "compared", "runs_of_method", "runs_shared", "tasks_shared", "runs_known"}}
-	for i, cs := range [][]Comparison{s.Comparisons, s.Studies} {
-		for _, c := range cs {
-			for _, e := range c.Entries {
-				rows = append(rows, []string{[]string{"methods", "clusters"}[i], spaceCell(c.Space), c.Acquisition, e.Method, strconv.Itoa(e.Clusters),
-					strconv.FormatBool(e.Compared), strconv.Itoa(e.Runs), strconv.Itoa(c.Runs), strconv.Itoa(c.Tasks), strconv.Itoa(c.Known)})
-			}
+	rows := [][]string{{"space", "acquisition", "method", "compared", "runs_of_method", "runs_shared", "tasks_shared", "runs_known"}}
+	for _, c := range s.Comparisons {
+		for _, e := range c.Entries {
+			rows = append(rows, []string{spaceCell(c.Space), c.Acquisition, e.Method,
+				strconv.FormatBool(e.Compared), strconv.Itoa(e.Runs), strconv.Itoa(c.Runs), strconv.Itoa(c.Tasks), strconv.Itoa(c.Known)})
 		}
 	}
 	return rows
 }
 
 func (s *Summary) curveRows() [][]string {
-	rows := [][]string{{"space", "acquisition", "method", "clusters", "query", "regret", "regret_lower", "regret_upper", "rank", "solved"}}
-	for _, cs := range [][]Comparison{s.Comparisons, s.Studies} {
-		for _, c := range cs {
-			for _, r := range c.Results {
-				for q := range r.Regret {
-					rows = append(rows, []string{spaceCell(c.Space), c.Acquisition, r.Method, strconv.Itoa(r.Clusters), strconv.Itoa(q),
-						num(r.Regret[q]), num(r.Lower[q]), num(r.Upper[q]), num(r.Rank[q]), num(r.Solved[q])})
-				}
+	rows := [][]string{{"space", "acquisition", "method", "query", "regret", "regret_lower", "regret_upper", "rank", "solved"}}
+	for _, c := range s.Comparisons {
+		for _, r := range c.Results {
+			for q := range r.Regret {
+				rows = append(rows, []string{spaceCell(c.Space), c.Acquisition, r.Method, strconv.Itoa(q),
+					num(r.Regret[q]), num(r.Lower[q]), num(r.Upper[q]), num(r.Rank[q]), num(r.Solved[q])})
 			}
 		}
 	}
@@ -143,25 +135,6 @@ func (s *Summary) pairRows() [][]string {
 				rows = append(rows, []string{spaceCell(c.Space), c.Acquisition, []string{"regret", "auc"}[i], p.A, p.B, num(d.Mean), num(d.Lower), num(d.Upper), num(d.Share)})
 			}
 		}
-	}
-	return rows
-}
-
-func (s *Summary) clusterRows() [][]string {
-	rows := [][]string{{"space", "acquisition", "method", "clusters", "runs", "tasks", "regret", "regret_lower", "regret_upper", "auc", "auc_lower", "auc_upper"}}
-	for _, c := range s.Studies {
-		for _, r := range c.Results {
-			rows = append(rows, []string{spaceCell(c.Space), c.Acquisition, r.Method, strconv.Itoa(r.Clusters), strconv.Itoa(c.Runs), strconv.Itoa(c.Tasks),
-				num(r.Final()), num(r.Lower[s.Budget]), num(r.Upper[s.Budget]), num(r.AUC), num(r.AUCLower), num(r.AUCUpper)})
-		}
-	}
-	return rows
-}
-
-func (s *Summary) partitionRows() [][]string {
-	rows := [][]string{{"space", "method", "clusters", "splits", "intra_ce", "inter_cs", "largest"}}
-	for _, p := range s.Partitions {
-		rows = append(rows, []string{p.Space, p.Method, strconv.Itoa(p.Clusters), strconv.Itoa(p.Splits), num(p.IntraCE), num(p.InterCS), num(p.Largest)})
 	}
 	return rows
 }

@@ -43,14 +43,14 @@ func everything(t *testing.T, s *Summary) map[string]string {
 
 // The same records in another order give the same bytes, and are not changed.
 func TestOrderDoesNotMatter(t *testing.T) {
-	rs, cs, ts := small().make(2)
-	a, err := summarise(rs, cs, ts, 300)
+	rs, ts := small().make(2)
+	a, err := summarise(rs, ts, 300)
 	require.NoError(t, err)
 	want := everything(t, a)
 	for seed := range uint64(3) {
-		rr, cc, tt := shuffled(rs, seed), shuffled(cs, seed), shuffled(ts, seed)
+		rr, tt := shuffled(rs, seed), shuffled(ts, seed)
 		keep := shuffled(rs, seed)
-		b, err := summarise(rr, cc, tt, 300)
+		b, err := summarise(rr, tt, 300)
 		require.NoError(t, err)
 		assert.Equal(t, keep, rr)
 		got := everything(t, b)
@@ -62,18 +62,18 @@ func TestOrderDoesNotMatter(t *testing.T) {
 }
 
 func TestHTML(t *testing.T) {
-	rs, cs, ts := small().make(2)
+	rs, ts := small().make(2)
 	for i := range rs {
 		if rs[i].Space == "a" {
 			rs[i].Space = `<a> & "b"`
 		}
 	}
-	s, err := summarise(rs, cs, ts, 100)
+	s, err := summarise(rs, ts, 100)
 	require.NoError(t, err)
 	s.Title, s.Notes = "Title <here>", []string{"Made by `go run .`"}
 	html := htmlOf(t, s)
 	wellFormed(t, html)
-	for _, want := range []string{"Title &lt;here&gt;", "<code>go run .</code>", "&lt;a&gt; &amp;", "What was compared", "Calibration", "Wall time", "number of clusters", "GlobalCen"} {
+	for _, want := range []string{"Title &lt;here&gt;", "<code>go run .</code>", "&lt;a&gt; &amp;", "What was compared", "Calibration", "Wall time", "GlobalCen"} {
 		assert.Contains(t, html, want)
 	}
 	assert.NotRegexp(t, regexp.MustCompile(`(src|href)="[^#]`), html, "nothing from elsewhere")
@@ -105,14 +105,13 @@ func wellFormed(t *testing.T, html string) {
 // One acquisition function, one space and no extras: the quick protocol.
 func TestSmallestReport(t *testing.T) {
 	d := small()
-	d.spaces, d.acquisitions, d.study = d.spaces[:1], []string{"EI"}, 0
-	rs, _, _ := d.make(1)
-	s, err := summarise(rs, nil, nil, 100)
+	d.spaces, d.acquisitions = d.spaces[:1], []string{"EI"}
+	rs, _ := d.make(1)
+	s, err := summarise(rs, nil, 100)
 	require.NoError(t, err)
 	require.Len(t, s.Comparisons, 1)
 	files := everything(t, s)
 	wellFormed(t, files["html"])
-	assert.NotContains(t, files["html"], "The number of clusters")
 	assert.NotContains(t, files, "times.csv")
 	assert.Contains(t, files["results.md"], "](best-of-each-kind-a.svg)")
 	assert.Contains(t, files["best-of-each-kind-a.svg"], "average rank")
@@ -124,8 +123,8 @@ func TestMarkdownIsSmall(t *testing.T) {
 	d := large()
 	d.spaces = append(d.spaces, "one more", "and one more", "and the last one")
 	d.repeats, d.splits, d.targets = 1, 2, 4
-	rs, cs, ts := d.make(1)
-	s, err := summarise(rs, cs, ts, 100)
+	rs, ts := d.make(1)
+	s, err := summarise(rs, ts, 100)
 	require.NoError(t, err)
 	dir := t.TempDir()
 	require.NoError(t, s.WriteMarkdown(dir))
@@ -153,8 +152,8 @@ func TestMarkdownIsSmall(t *testing.T) {
 // Every CSV file has a heading and rows of its width, and the numbers are those
 // of the Summary.
 func TestCSV(t *testing.T) {
-	rs, cs, ts := small().make(2)
-	s, err := summarise(rs, cs, ts, 100)
+	rs, ts := small().make(2)
+	s, err := summarise(rs, ts, 100)
 	require.NoError(t, err)
 	dir := t.TempDir()
 	require.NoError(t, s.WriteCSV(dir))
@@ -166,19 +165,15 @@ func TestCSV(t *testing.T) {
 		require.NoError(t, err)
 		return all
 	}
-	methods, n := 0, 0
-	for _, c := range append(append([]Comparison(nil), s.Comparisons...), s.Studies...) {
-		n += len(c.Results)
-	}
+	methods := 0
 	for _, c := range s.Comparisons {
 		methods += len(c.Results)
 	}
 	curves := rows("curves.csv")
-	assert.Len(t, curves, 1+n*(s.Budget+1))
-	assert.Equal(t, []string{"(all)", s.Comparisons[0].Acquisition, s.Comparisons[0].Results[0].Method, "0", "0", num(s.Comparisons[0].Results[0].Regret[0])}, curves[1][:6])
+	assert.Len(t, curves, 1+methods*(s.Budget+1))
+	assert.Equal(t, []string{"(all)", s.Comparisons[0].Acquisition, s.Comparisons[0].Results[0].Method, "0", num(s.Comparisons[0].Results[0].Regret[0])}, curves[1][:5])
 	assert.Len(t, rows("methods.csv"), 1+methods)
 	assert.Len(t, rows("profiles.csv"), 1+methods*len(s.Thresholds))
-	assert.Len(t, rows("partitions.csv"), 1+len(s.Partitions))
 	assert.Len(t, rows("times.csv"), 1+len(s.Times))
 	pairs := 0
 	for _, c := range s.Comparisons {
@@ -186,7 +181,6 @@ func TestCSV(t *testing.T) {
 	}
 	assert.Len(t, rows("pairs.csv"), 1+pairs)
 	assert.Greater(t, len(rows("runs.csv")), 10)
-	assert.Greater(t, len(rows("clusters.csv")), 3)
 }
 
 // Spaces whose names look alike to a file system have files of their own.
@@ -198,7 +192,7 @@ func TestFileNames(t *testing.T) {
 }
 
 func TestWritersReportErrors(t *testing.T) {
-	s, err := summarise([]bench.Record{rec("A", "t", 0, 0.5)}, nil, nil, 100)
+	s, err := summarise([]bench.Record{rec("A", "t", 0, 0.5)}, nil, 100)
 	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o666))

@@ -24,13 +24,6 @@ func inputErrorf(where string, kind error, format string, args ...any) error {
 	return fmt.Errorf("%w: %s: %s (%w)", ErrInput, where, reason, kind)
 }
 
-// An entrant is what takes part in a comparison: a method or, in the study of
-// the number of clusters, a method with one such number.
-type entrant struct {
-	method   string
-	clusters int
-}
-
 // A runID names a run within a space: what all methods have in common.
 type runID struct {
 	split  int
@@ -71,16 +64,11 @@ func compareRecords(a, b *bench.Record) int {
 		strings.Compare(a.Space, b.Space),
 		strings.Compare(a.Acquisition, b.Acquisition),
 		strings.Compare(a.Method, b.Method),
-		cmp.Compare(a.Clusters, b.Clusters),
 		runID{a.Split, a.Task, a.Repeat}.compare(runID{b.Split, b.Task, b.Repeat}))
 }
 
 func recordName(r *bench.Record) string {
-	s := fmt.Sprintf("run of %s (space %q, acquisition %q, split %d, task %q, repeat %d)", r.Method, r.Space, r.Acquisition, r.Split, r.Task, r.Repeat)
-	if r.Clusters != 0 {
-		s += fmt.Sprintf(" with %d clusters", r.Clusters)
-	}
-	return s
+	return fmt.Sprintf("run of %s (space %q, acquisition %q, split %d, task %q, repeat %d)", r.Method, r.Space, r.Acquisition, r.Split, r.Task, r.Repeat)
 }
 
 func checkRecord(r *bench.Record) error {
@@ -90,8 +78,8 @@ func checkRecord(r *bench.Record) error {
 			return inputErrorf(where, nil, "the %s has no name", f.what)
 		}
 	}
-	if r.Clusters < 0 || r.Split < 0 || r.Repeat < 0 {
-		return inputErrorf(where, nil, "a number of clusters, split or repeat is negative")
+	if r.Split < 0 || r.Repeat < 0 {
+		return inputErrorf(where, nil, "a split or repeat is negative")
 	}
 	if r.Acquisition != "" {
 		a, err := cmbo.ParseAcquisition(r.Acquisition)
@@ -126,31 +114,6 @@ func checkRecord(r *bench.Record) error {
 	return nil
 }
 
-// checkClusterings sorts and checks clusterings.
-func checkClusterings(in []bench.Clustering) ([]bench.Clustering, error) {
-	cs := slices.Clone(in)
-	order := func(a, b bench.Clustering) int {
-		return cmp.Or(strings.Compare(a.Space, b.Space), strings.Compare(a.Method, b.Method), cmp.Compare(a.Clusters, b.Clusters), cmp.Compare(a.Split, b.Split))
-	}
-	slices.SortFunc(cs, order)
-	for i, c := range cs {
-		where := fmt.Sprintf("clustering of %s (space %q, split %d, %d clusters)", c.Method, c.Space, c.Split, c.Clusters)
-		switch {
-		case c.Space == "" || c.Method == "":
-			return nil, inputErrorf(where, nil, "the space or the method has no name")
-		case c.Clusters < 1 || c.Split < 0:
-			return nil, inputErrorf(where, nil, "the number of clusters or the split is out of range")
-		case !finite(c.IntraCE) || !finite(c.InterCS):
-			return nil, inputErrorf(where, cmbo.ErrNotFinite, "intraCE %g, interCS %g", c.IntraCE, c.InterCS)
-		case slices.ContainsFunc(c.Sizes, func(n int) bool { return n < 0 }):
-			return nil, inputErrorf(where, nil, "a size is negative")
-		case i > 0 && order(cs[i-1], c) == 0:
-			return nil, inputErrorf(where, nil, "is there twice")
-		}
-	}
-	return cs, nil
-}
-
 // checkTimings checks timings. Their order does not matter, since only medians
 // are taken of them.
 func checkTimings(ts []bench.Timing) error {
@@ -161,8 +124,8 @@ func checkTimings(ts []bench.Timing) error {
 			return inputErrorf(where, nil, "the space or the method has no name")
 		case !finite(t.Seconds):
 			return inputErrorf(where, cmbo.ErrNotFinite, "%g seconds", t.Seconds)
-		case t.Seconds < 0 || t.Queries < 0 || t.Clusters < 0:
-			return inputErrorf(where, nil, "%g seconds, %d queries, %d clusters", t.Seconds, t.Queries, t.Clusters)
+		case t.Seconds < 0 || t.Queries < 0:
+			return inputErrorf(where, nil, "%g seconds, %d queries", t.Seconds, t.Queries)
 		}
 	}
 	return nil

@@ -20,14 +20,14 @@ func TestLook(t *testing.T) {
 	if *lookOut == "" {
 		t.Skip("no -out")
 	}
-	rs, cs, ts := large().make(1)
+	rs, ts := large().make(1)
 	if *lookFrom != "" {
 		var err error
-		if rs, cs, ts, err = bench.ReadRecords(*lookFrom); err != nil {
+		if rs, ts, err = bench.ReadRecords(*lookFrom); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s, err := Analyse(rs, cs, ts)
+	s, err := Analyse(rs, ts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ func rec(method, task string, repeat int, regret ...float64) bench.Record {
 
 func analyse(t *testing.T, rs []bench.Record) *Summary {
 	t.Helper()
-	s, err := summarise(rs, nil, nil, 1000)
+	s, err := summarise(rs, nil, 1000)
 	require.NoError(t, err)
 	return s
 }
@@ -128,7 +128,7 @@ func TestStudentQuantile(t *testing.T) {
 
 // The profile rises with the threshold, and at Threshold is the solved fraction.
 func TestProfile(t *testing.T) {
-	rs, _, _ := small().make(3)
+	rs, _ := small().make(3)
 	s := analyse(t, rs)
 	at := slices.Index(s.Thresholds, Threshold)
 	require.GreaterOrEqual(t, at, 0)

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -37,12 +36,6 @@ type Summary struct {
 	// Comparisons holds one entry for each acquisition over all spaces, if there
 	// are several, and then for each space and acquisition.
 	Comparisons []Comparison
-	// Studies are comparisons of the numbers of clusters, in the same order.
-	// They have no pairs.
-	Studies []Comparison
-	// Partitions tell how well the tasks were divided, by space, method and
-	// number of clusters.
-	Partitions []Partition
 	// Times are wall times, over all spaces first, if there are several. They
 	// alone depend on the machine: set them to nil for documents that do not.
 	Times []Time
@@ -73,8 +66,7 @@ type Comparison struct {
 
 // An Entry tells how much a method has to compare.
 type Entry struct {
-	Method   string
-	Clusters int // in a study, else 0
+	Method string
 	// Runs is how many runs it has.
 	Runs int
 	// Compared is false if too many runs are missing (see the package comment).
@@ -88,8 +80,7 @@ const LateFrom = 6
 // queries from 0 to Summary.Budget. Limits are NaN where there are too few tasks
 // for them.
 type Result struct {
-	Method   string
-	Clusters int // in a study, else 0
+	Method string
 	// Regret is the mean normalised simple regret, Lower and Upper its 95%
 	// confidence limits.
 	Regret, Lower, Upper []float64
@@ -179,23 +170,18 @@ const (
 	seed      = 1
 )
 
-// Analyse computes a Summary of records, clusterings and timings, which may come
-// from an experiment that is not finished; the latter two may be empty. It
-// changes and keeps none of them. Errors wrap [ErrInput].
+// Analyse computes a Summary of records and of timings, if there are any, which may
+// come from an experiment that is not finished. It changes and keeps none of them. Errors wrap [ErrInput].
 //
 // The result is a function of the input's contents: the order does not matter.
 // Most of the time goes into the bootstrap, about 10,000 operations for each pair of
 // methods in each comparison.
-func Analyse(records []bench.Record, clusterings []bench.Clustering, timings []bench.Timing) (*Summary, error) {
-	return summarise(records, clusterings, timings, resamples)
+func Analyse(records []bench.Record, timings []bench.Timing) (*Summary, error) {
+	return summarise(records, timings, resamples)
 }
 
-func summarise(records []bench.Record, clusterings []bench.Clustering, timings []bench.Timing, resamples int) (*Summary, error) {
+func summarise(records []bench.Record, timings []bench.Timing, resamples int) (*Summary, error) {
 	rs, budget, err := checkRecords(records)
-	if err != nil {
-		return nil, err
-	}
-	cs, err := checkClusterings(clusterings)
 	if err != nil {
 		return nil, err
 	}
@@ -215,9 +201,6 @@ func summarise(records []bench.Record, clusterings []bench.Clustering, timings [
 			s.Acquisitions = append(s.Acquisitions, rs[i].Acquisition)
 		}
 	}
-	for _, x := range cs {
-		methods = append(methods, x.Method)
-	}
 	for _, x := range timings {
 		methods = append(methods, x.Method)
 	}
@@ -231,7 +214,6 @@ func summarise(records []bench.Record, clusterings []bench.Clustering, timings [
 	if err := s.compareAll(rs); err != nil {
 		return nil, err
 	}
-	s.Partitions = partitions(cs, s.roster)
 	s.Times = times(timings, s.roster)
 	return s, nil
 }
@@ -256,12 +238,4 @@ func scopeName(space string) string {
 		return "all spaces"
 	}
 	return space
-}
-
-// name is what a figure calls a result.
-func (r *Result) name() string {
-	if r.Clusters > 0 {
-		return fmt.Sprintf("%s, C = %d", r.Method, r.Clusters)
-	}
-	return r.Method
 }

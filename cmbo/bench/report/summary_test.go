@@ -31,7 +31,7 @@ func TestIncomplete(t *testing.T) {
 	c := analyse(t, rs).Comparisons[0]
 	assert.Equal(t, 5, c.Runs) // repeats 2 to 6
 	assert.Equal(t, 10, c.Known)
-	assert.Equal(t, []Entry{{"A", 0, 10, true}, {"B", 0, 7, true}, {"C", 0, 8, true}, {"D", 0, 4, false}}, c.Entries)
+	assert.Equal(t, []Entry{{"A", 10, true}, {"B", 7, true}, {"C", 8, true}, {"D", 4, false}}, c.Entries)
 	assert.Len(t, c.Results, 3)
 	assert.Len(t, c.Pairs, 3)
 	assert.Equal(t, "Left out, since less than half of the 10 runs that are there: D (4).", c.cautions()[0])
@@ -41,7 +41,7 @@ func TestIncomplete(t *testing.T) {
 	rs = []bench.Record{rec("A", "t", 0, 0.5), rec("B", "t", 0, 0.4), rec("C", "t", 0, 0.3), rec("A", "t", 0, 0.5), rec("C", "t", 0, 0.5)}
 	rs[3].Space, rs[4].Space = "z", "z"
 	c = analyse(t, rs).Comparisons[0]
-	assert.Equal(t, []Entry{{"A", 0, 2, true}, {"B", 0, 1, false}, {"C", 0, 2, true}}, c.Entries)
+	assert.Equal(t, []Entry{{"A", 2, true}, {"B", 1, false}, {"C", 2, true}}, c.Entries)
 	assert.Equal(t, "Left out, since some space does not compare them (of the 2 runs that are there): B (1).", c.cautions()[0])
 	require.Len(t, c.Results, 2)
 	assert.Equal(t, []float64{1.75}, c.Results[0].Rank, "second, and tied: ranks are among two methods")
@@ -54,61 +54,35 @@ func TestIncomplete(t *testing.T) {
 	assert.NotEmpty(t, htmlOf(t, s))
 }
 
-// What has no acquisition function stands beside all that are run in its space,
-// and the study of the number of clusters stands apart.
+// What has no acquisition function stands beside all that are run in its space.
 func TestFields(t *testing.T) {
 	random := rec("Random", "t", 0, 0.5, 0.4)
 	random.Acquisition = ""
 	pi := rec("A", "t", 0, 0.5, 0.3)
 	pi.Acquisition = "PI"
-	two, three := rec("A", "t", 0, 0.5, 0.2), rec("A", "t", 0, 0.5, 0.1)
-	two.Clusters, three.Clusters = 2, 3
 	lone := random
 	lone.Space = "z"
-	s := analyse(t, []bench.Record{random, pi, two, three, rec("A", "t", 0, 0.5, 0.35), lone})
+	s := analyse(t, []bench.Record{random, pi, rec("A", "t", 0, 0.5, 0.35), lone})
 	assert.Equal(t, []string{"EI", "PI"}, s.Acquisitions)
 	var got []string
 	for _, c := range s.Comparisons {
 		for _, r := range c.Results {
 			got = append(got, c.Space+" "+c.Acquisition+" "+r.Method)
-			assert.Zero(t, r.Clusters)
 		}
 	}
 	assert.Equal(t, []string{" EI Random", " EI A", " PI Random", " PI A", "s EI Random", "s EI A", "s PI Random", "s PI A"}, got)
 	assert.InDelta(t, 0.35, s.Comparisons[0].Result("A").Final(), 1e-15)
-	require.Len(t, s.Studies, 2) // over all spaces and in s, both with EI
-	assert.Equal(t, []int{2, 3}, []int{s.Studies[1].Results[0].Clusters, s.Studies[1].Results[1].Clusters})
-	assert.InDelta(t, 0.1, s.Studies[1].Results[1].Final(), 1e-15)
-	assert.Empty(t, s.Studies[1].Pairs)
 }
 
-func TestPartitionsAndTimes(t *testing.T) {
-	rs, _, _ := small().make(1)
-	cs := []bench.Clustering{
-		{Space: "a", Method: "M", Split: 0, Clusters: 2, IntraCE: 1, InterCS: 4, Sizes: []int{3, 1}},
-		{Space: "a", Method: "M", Split: 1, Clusters: 2, IntraCE: 3, InterCS: 6, Sizes: []int{2, 2}},
-		{Space: "a", Method: "M", Split: 0, Clusters: 3, IntraCE: 0.5, InterCS: 5, Sizes: []int{2, 1, 1}},
-		{Space: "a", Method: "M", Split: 1, Clusters: 3, IntraCE: 0.7, InterCS: 7, Sizes: []int{2, 1, 1}},
-		{Space: "a", Method: "M", Split: 2, Clusters: 3, IntraCE: 9, InterCS: 9, Sizes: []int{2, 1, 1}}, // the other number is missing
-	}
-	for _, c := range cs[:5] {
-		c.Method = "N"
-		cs = append(cs, c)
-	}
+func TestTimes(t *testing.T) {
+	rs, _ := small().make(1)
 	ts := []bench.Timing{
 		{Space: "a", Method: "M", Seconds: 4}, {Space: "a", Method: "M", Split: 1, Seconds: 2}, {Space: "b", Method: "M", Seconds: 10},
-		{Space: "a", Method: "M", Clusters: 3, Seconds: 1000},
 		{Space: "a", Method: "M", Task: "t", Seconds: 6, Queries: 2}, {Space: "b", Method: "M", Task: "t", Seconds: 10, Queries: 10},
 		{Space: "b", Method: "M", Task: "u", Seconds: 10, Queries: 0},
 	}
-	s, err := summarise(rs, cs, ts, 100)
+	s, err := summarise(rs, ts, 100)
 	require.NoError(t, err)
-	require.Len(t, s.Partitions, 4)
-	assert.Equal(t, Partition{"a", "M", 2, 2, 2, 5, 0.625}, s.Partitions[0])
-	assert.InDelta(t, 0.6, s.Partitions[1].IntraCE, 1e-15)
-	ps, alike := s.distinct()
-	assert.Len(t, ps, 2)
-	assert.Equal(t, map[string]string{"N": "M"}, alike)
 	require.Len(t, s.Times, 3)
 	assert.Equal(t, Time{"", "M", 4, 2, 3, 2}, s.Times[0])
 	assert.Equal(t, Time{"a", "M", 3, 3, 2, 1}, s.Times[1])
@@ -124,11 +98,10 @@ func TestErrors(t *testing.T) {
 	}
 	nan := math.NaN()
 	for name, c := range map[string]struct {
-		records     []bench.Record
-		clusterings []bench.Clustering
-		timings     []bench.Timing
-		is          error
-		says        string
+		records []bench.Record
+		timings []bench.Timing
+		is      error
+		says    string
 	}{
 		"none":                {is: cmbo.ErrNoTasks, says: "there are none"},
 		"no regrets":          {records: change(func(r *bench.Record) { r.Regret = nil }), is: cmbo.ErrDimension, says: "has no regrets"},
@@ -143,18 +116,15 @@ func TestErrors(t *testing.T) {
 		"no space":            {records: change(func(r *bench.Record) { r.Space = "" }), says: "space has no name"},
 		"no method":           {records: change(func(r *bench.Record) { r.Method = "" }), says: "method has no name"},
 		"no task":             {records: change(func(r *bench.Record) { r.Task = "" }), says: "task has no name"},
-		"negative clusters":   {records: change(func(r *bench.Record) { r.Clusters = -1 }), says: "negative"},
+		"negative split":      {records: change(func(r *bench.Record) { r.Split = -1 }), says: "negative"},
 		"predictions":         {records: change(func(r *bench.Record) { r.Z = []float64{1} }), is: cmbo.ErrDimension, says: "1 standardised errors"},
 		"too many":            {records: change(func(r *bench.Record) { r.Z, r.LogSD = make([]float64, 2), make([]float64, 2) }), is: cmbo.ErrDimension, says: "for 1 queries"},
 		"unknown prediction":  {records: change(func(r *bench.Record) { r.Z, r.LogSD = []float64{nan}, []float64{0} }), is: cmbo.ErrNotFinite, says: "prediction 0"},
-		"clustering":          {records: []bench.Record{good}, clusterings: []bench.Clustering{{Space: "s", Method: "A", Clusters: 2, IntraCE: nan}}, is: cmbo.ErrNotFinite, says: "intraCE NaN"},
-		"no clusters":         {records: []bench.Record{good}, clusterings: []bench.Clustering{{Space: "s", Method: "A"}}, says: "out of range"},
-		"clustering twice":    {records: []bench.Record{good}, clusterings: []bench.Clustering{{Space: "s", Method: "A", Clusters: 2}, {Space: "s", Method: "A", Clusters: 2}}, says: "twice"},
 		"timing":              {records: []bench.Record{good}, timings: []bench.Timing{{Space: "s", Method: "A", Seconds: math.Inf(1)}}, is: cmbo.ErrNotFinite, says: "+Inf seconds"},
 		"timing back":         {records: []bench.Record{good}, timings: []bench.Timing{{Space: "s", Method: "A", Seconds: -1}}, says: "-1 seconds"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, err := Analyse(c.records, c.clusterings, c.timings)
+			s, err := Analyse(c.records, c.timings)
 			require.Error(t, err)
 			assert.Nil(t, s)
 			assert.ErrorIs(t, err, ErrInput)

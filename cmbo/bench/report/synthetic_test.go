@@ -15,7 +15,7 @@ type design struct {
 	spaces, acquisitions            []string
 	methods                         []string
 	tasks, targets, splits, repeats int
-	budget, study                   int
+	budget                          int
 }
 
 func everyMethod() []string {
@@ -35,7 +35,7 @@ func large() design {
 		spaces:       []string{"rpart.preproc (4796)", "rpart (5859)", "svm (5891)", "ranger (7609)"},
 		acquisitions: []string{"EI", "PI", "UCB(3)"},
 		methods:      everyMethod(),
-		tasks:        40, targets: 6, splits: 5, repeats: 3, budget: 50, study: 6,
+		tasks:        40, targets: 6, splits: 5, repeats: 3, budget: 50,
 	}
 }
 
@@ -43,16 +43,15 @@ func small() design {
 	return design{
 		spaces: []string{"a", "b"}, acquisitions: []string{"EI", "UCB(3)"},
 		methods: []string{"Random", "GP", "RGPE", "WssClus_WssCMP", "GlobalCen"},
-		tasks:   9, targets: 4, splits: 2, repeats: 2, budget: 10, study: 3,
+		tasks:   9, targets: 4, splits: 2, repeats: 2, budget: 10,
 	}
 }
 
 // make invents records: regrets fall by steps at a rate of the method, the task
 // and chance, and a prediction is off by a factor of the method.
-func (d design) make(seed uint64) ([]bench.Record, []bench.Clustering, []bench.Timing) {
+func (d design) make(seed uint64) ([]bench.Record, []bench.Timing) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	var rs []bench.Record
-	var cs []bench.Clustering
 	var ts []bench.Timing
 	run := func(rec bench.Record, rate, hardness, wrong float64) {
 		v := hardness * (0.3 + 0.4*r.Float64())
@@ -97,29 +96,11 @@ func (d design) make(seed uint64) ([]bench.Record, []bench.Clustering, []bench.T
 							rec := bench.Record{Space: space, Method: m, Acquisition: a, Split: split, Task: fmt.Sprintf("task%02d", t), Repeat: k}
 							run(rec, rate, hard[t], 0.7+0.1*float64(mi%8))
 							ts = append(ts, bench.Timing{Space: space, Method: m, Acquisition: a, Split: split, Task: rec.Task, Repeat: k, Seconds: 0.01 * float64(d.budget) * r.Float64(), Queries: d.budget})
-							if m != "WssClus_WssCMP" && m != "WssClus_WssCMP_Bary" {
-								continue
-							}
-							for c := 1; c <= d.study; c++ {
-								rec.Clusters = c
-								run(rec, 0.04+0.01*float64(c%4), hard[t], 1)
-							}
-							rec.Clusters = 0
 						}
 					}
-				}
-				if familyOf(m) != ownFamily || m == "GlobalCen" || m == "IndiWeight-Jef" {
-					continue
-				}
-				jeffreys := 0.0
-				if m[:3] == "Jef" {
-					jeffreys = 0.3
-				}
-				for c := 2; c <= 6; c++ {
-					cs = append(cs, bench.Clustering{Space: space, Method: m, Split: split, Clusters: c, IntraCE: 3/float64(c) + jeffreys + 0.1*float64(split), InterCS: 4 - jeffreys + 0.05*float64(c*split), Sizes: []int{10, 5, 2}[:min(c, 3)]})
 				}
 			}
 		}
 	}
-	return rs, cs, ts
+	return rs, ts
 }

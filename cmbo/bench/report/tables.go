@@ -231,55 +231,6 @@ func (s *Summary) timeTable(space string) *plot.Table {
 	return t
 }
 
-// studyTable tells the regret for each number of clusters.
-func (s *Summary) studyTable(c *Comparison) *plot.Table {
-	t := &plot.Table{
-		Caption: fmt.Sprintf("%s, %s: regret after %d queries against the number of clusters; %s of %s.",
-			title(c.Space), acquisitionTitle(c.Acquisition), s.Budget, plural(c.Runs, "run", "runs"), plural(c.Tasks, "task", "tasks")),
-		Columns: plot.Titled("clusters"),
-	}
-	var methods []string
-	var numbers []int
-	for i := range c.Results {
-		r := &c.Results[i]
-		if !slices.Contains(methods, r.Method) {
-			methods = append(methods, r.Method)
-			t.Columns = append(t.Columns, plot.Column{Title: r.Method, Best: plot.BestMin}, plot.Column{Title: "lower"}, plot.Column{Title: "upper"})
-		}
-		if !slices.Contains(numbers, r.Clusters) {
-			numbers = append(numbers, r.Clusters)
-		}
-	}
-	slices.Sort(numbers)
-	for _, n := range numbers {
-		row := []plot.Cell{plot.Num(float64(n), 0)}
-		for _, m := range methods {
-			k := slices.IndexFunc(c.Results, func(r Result) bool { return r.Method == m && r.Clusters == n })
-			if k < 0 {
-				row = append(row, plot.Str(""), plot.Str(""), plot.Str(""))
-				continue
-			}
-			r := &c.Results[k]
-			row = append(row, plot.Num(r.Final(), 4), plot.Num(r.Lower[s.Budget], 4), plot.Num(r.Upper[s.Budget], 4))
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	return t
-}
-
-// partitionTable tells intraCE and interCS of the distinct partitions.
-func (s *Summary) partitionTable() *plot.Table {
-	t := &plot.Table{
-		Caption: "Partitions of the past tasks, means over splits. “Largest” is the share of the tasks in the largest cluster." + s.alikeText(),
-		Columns: plot.Titled("space", "method", "clusters", "intraCE", "interCS", "largest", "splits"),
-	}
-	ps, _ := s.distinct()
-	for _, p := range ps {
-		t.Rows = append(t.Rows, []plot.Cell{plot.Str(p.Space), plot.Str(p.Method), plot.Num(float64(p.Clusters), 0), plot.Sig(p.IntraCE), plot.Sig(p.InterCS), plot.Num(p.Largest, 2), plot.Num(float64(p.Splits), 0)})
-	}
-	return t
-}
-
 // pairTable is the matrix of who beats whom as text: "<" where the row has the
 // lower regret beyond doubt, ">" where it has the higher one.
 func pairTable(c *Comparison) *plot.Table {
