@@ -2,7 +2,7 @@
 // makes of that: it is told of failures, they are withheld from it, or it is told the
 // worst value known in their place.
 //
-//	go run ./examples/failures -problem server
+//	go run -C examples/failures . -problem server
 //
 // Workloads are simulated servers that run out of memory, networks whose training
 // diverges or does not fit in memory, or reactors that stop where the cost gives no
