@@ -152,24 +152,18 @@ type Replay struct {
 	Evaluations float64
 }
 
-// Check says whether transfer helps on the caller's own histories. It leaves out tasks
-// one at a time, learns a prior from the others and tunes the task left out on its own
-// records, with the prior and without: the candidates are the points recorded, whose
-// values (or means, of points recorded repeatedly) and failures are known. No function
-// is evaluated.
+// Check says whether transfer helps on the caller's own histories: it leaves out tasks one
+// at a time, learns a prior from the others and tunes the task left out on its own records,
+// with the prior and without. No function is evaluated; candidates are the points recorded.
 //
-// Points that an optimiser chose lie where it found good values: on such histories all
-// methods look better, and the difference smaller, than on a new task. A task needs 5
-// different points and two different values to be left out. With limits ([WithOutput])
-// regret is that of the best value that holds them, and these values are values that hold
-// them; rows that lack an output which is not optional are not proposed. Outputs that are
-// not declared are not learned.
+// Points that an optimiser chose lie where it found good values: on such histories the
+// difference looks smaller than on a new task. A task needs 5 different points and two
+// different values to be left out. With limits ([WithOutput]) regret is that of the best
+// value that holds them; rows that lack an output which is not optional are not proposed.
 //
-// The options are those of Learn and New, and [WithCheckTasks] and
-// [WithCheckEvaluations], which bound the time: for each task left out that of a Learn
-// and of four runs, one with the prior and three without.
-//
-// Check fails as [Learn] and [New] do, and with [ErrTask] if no task can be left out.
+// The options are those of Learn and New, and [WithCheckTasks] and [WithCheckEvaluations].
+// A task left out takes the time of a Learn and of four runs. Check fails as [Learn] and
+// [New] do, and with [ErrTask] if no task can be left out.
 func Check(ctx context.Context, s *Space, tasks []Task, opts ...CheckOption) (*CheckReport, error) {
 	return guarded(func() (*CheckReport, error) {
 		c := &checkConfig{tasks: defaultCheckTasks, evaluations: defaultCheckEvaluations}

@@ -12,15 +12,13 @@ import (
 // Context describes a task by name, in numbers and choices: see [space.Context].
 type Context = space.Context
 
-// WithContext describes the new task as past tasks are by Task.Context. Where leaving past
-// tasks out shows that those of like descriptors are more alike, half of the population's
-// mass begins on what they make of it: its mean drawn to that of the tasks that are like the
-// new one, its covariance smaller by what that foretells. Where it shows nothing, the run is
-// the same to the bit as without: see [Prior.Relation].
+// WithContext describes the new task as Task.Context does past tasks. Where leaving past
+// tasks out shows that those of like descriptors are more alike ([Prior.Relation]), half of
+// the population's mass begins near the tasks that are like the new one; else the run is the
+// same to the bit as without.
 //
 // New fails with [ErrOption] for a value that is neither a number nor a choice, for a name
-// that no past task has or has in the other kind, and without a prior of the default. What
-// is not known is left out.
+// that no past task has or has in the other kind, and without a prior of the default.
 func WithContext(c Context) Option {
 	return option{id: optContext, run: func(r *runConfig) (err error) {
 		if r.context, err = c.Normal(); err != nil {

@@ -18,26 +18,17 @@ import (
 // [WithBudget].
 var ErrBudget = errors.New("cmbo: the budget is spent")
 
-// AsCost says that the output is what an evaluation costs, such as seconds or money: a
-// positive number, told with every value and with every failure, unless it is [Optional].
-// Proposals then have the largest improvement per cost instead of the largest improvement.
+// AsCost says that the output is what an evaluation costs, such as seconds: a positive
+// number, told with every value and with every failure, unless it is [Optional]. A run has
+// one cost, which may have limits too.
 //
 //	opt, err := cmbo.New(space, cmbo.WithPrior(prior), cmbo.WithOutput("seconds", cmbo.AsCost()),
 //		cmbo.WithBudget(3600))
 //
 // The acquisition is divided by the expected cost to a power: 1, and with [WithBudget] the
-// share of the budget that is left, so that in the end, when there is nothing better to spend
-// the rest on, the largest improvement alone counts (E. H. Lee, V. Perrone, C. Archambeau and
-// M. Seeger, Cost-aware Bayesian optimization, arXiv:2003.10870, section 4.2). The cost has a
-// model as other outputs have, of logarithms of costs, with what past tasks teach of an output
-// of this name: a faster or slower machine is an offset. As long as nothing is known of it,
-// costs count as equal.
-//
-// What divides is the expectation of the cost, not its inverse the expectation of the
-// inverse: what a budget buys in repetitions of an evaluation is the budget over the mean
-// cost. The inverse's expectation would favour points of which the cost is uncertain.
-//
-// A run has one cost. It may have limits too.
+// share of the budget that is left (E. H. Lee, V. Perrone, C. Archambeau and M. Seeger,
+// Cost-aware Bayesian optimization, arXiv:2003.10870, section 4.2). Logarithms of costs have
+// a model as other outputs have; as long as nothing is known, costs count as equal.
 func AsCost() OutputOption {
 	return outputOption(func(o *runlog.Output) error { o.Cost = true; return nil })
 }
@@ -57,17 +48,13 @@ func WithCost(cost func(x []float64) float64) Option {
 	}}
 }
 
-// WithBudget says what the run may spend, in the unit of its cost: see [AsCost] and
-// [WithCost]; without a cost, in evaluations. Once the trials told and failed have cost that
-// much, Ask fails with [ErrBudget]. One that lacks an [Optional] cost counts as the mean of
-// those that have it, a trial that was cancelled or a point observed costs nothing, and
-// trials that are open count where what they cost is known beforehand.
-//
-// The acquisition is multiplied by the probability that an evaluation costs at most what is
-// left, and Ask fails, too, when no candidate has an even chance of that. So a proposal of the
-// model never passes the budget where costs are known beforehand, and the last one may where
-// they are not; points of the initial design and enqueued ones are proposed as long as
-// anything is left. The budget must be positive and finite.
+// WithBudget says what the run may spend, in the unit of its cost (see [AsCost] and
+// [WithCost]), without a cost in evaluations; positive and finite. Ask fails with
+// [ErrBudget] once it is spent, or when no candidate has an even chance of costing at most
+// what is left, by whose probability the acquisition is multiplied. The last proposal of the
+// model may pass it where costs are not known beforehand. A trial told or failed without an
+// [Optional] cost counts as the mean of the others; cancelled trials and observed points
+// cost nothing, open trials what is known of them beforehand.
 func WithBudget(budget float64) Option {
 	return option{id: optBudget, run: func(c *runConfig) error {
 		c.budget = budget

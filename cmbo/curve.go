@@ -67,27 +67,24 @@ func (p Prospect) String() string {
 
 // Report adds a value that an evaluation shows before its end to the learning curve of its
 // trial, and says whether to go on. The value is in the unit and the direction of the one
-// that [Optimizer.Tell] ends the trial with; steps, such as epochs, are counted from any
-// number that is not negative, rise within a trial and mean the same in all trials and
-// past tasks.
+// that [Optimizer.Tell] ends the trial with; steps, such as epochs, are not negative, rise
+// within a trial and mean the same in all trials and past tasks.
 //
 //	p, err := opt.Report(ctx, trial.ID, epoch, loss)
 //	if err == nil && p.Stop && !p.Diverged {
 //		err = opt.TellStopped(ctx, trial.ID)
 //	}
 //
-// The end is predicted from the value by the curves of past tasks ([Task.Curves]), each task
-// on a scale of its own, and those of the run that were told, and from the point by
-// the model of the objective. The advice is to stop once the curve has taken nine tenths of
-// the chance that the model gives the point of becoming the best. Without past curves, or
-// with those of a prior of the paper's method or of ranks, which do not tell the scale of the
-// new task, it takes five completed ones to stop another, and a best value in any case.
+// The end is predicted by the curves of past tasks ([Task.Curves]) and of the run. The advice
+// is to stop once the curve has taken nine tenths of the chance that the model gives the point
+// of becoming the best. It takes a best value, and five completed curves where past ones are
+// missing or do not tell the new task's scale (priors of the paper's method or of ranks).
 //
-// A value that is NaN, infinite or beyond ±1e150 fails the trial, as [Optimizer.TellFailed]
-// does. Reports of trials that are told change no proposal. Report fails, changing nothing,
-// with [ErrUnknownTrial], [ErrTrialClosed], [ErrStep], or [ErrNotFinite] for a value that
-// [WithPositiveValues] excludes. For its advice it waits for an Ask
-// under way; if that fails, with [ErrNumerical] or ctx.Err(), the value counts.
+// A value that is NaN, infinite or beyond ±1e150 fails the trial. Reports of trials that are
+// told change no proposal. Report fails, changing nothing, with [ErrUnknownTrial],
+// [ErrTrialClosed], [ErrStep], or [ErrNotFinite] for a value that [WithPositiveValues]
+// excludes. It waits for an Ask under way; if its advice fails, with [ErrNumerical] or
+// ctx.Err(), the value counts.
 func (o *Optimizer) Report(ctx context.Context, id, step int, y float64) (Prospect, error) {
 	p := Prospect{Trial: id, Step: step, Mean: math.NaN(), SD: math.NaN(), Best: math.NaN(), Chance: math.NaN(), Before: math.NaN()}
 	err := o.with(id, func() (runlog.Event, error) {
@@ -110,13 +107,10 @@ func (o *Optimizer) Report(ctx context.Context, id, step int, y float64) (Prospe
 	})
 }
 
-// TellStopped ends an open trial whose evaluation was stopped before its end, on the advice
-// of [Optimizer.Report] or for another reason. What its curve says of the end becomes an
-// estimate with a variance that the model learns from, if that is more than what is known
-// of all ends; it is never the best, and no [Observation]. The point is not proposed again.
-//
-// It fails, changing nothing, as Report does, and with [ErrStep] if the trial has reported
-// nothing, which is then one for [Optimizer.Cancel].
+// TellStopped ends an open trial whose evaluation was stopped before its end. What its curve
+// says of the end becomes an estimate with a variance that the model learns from; it is never
+// the best, and no [Observation]. It fails, changing nothing, as Report does, and with
+// [ErrStep] if the trial has reported nothing, which is then one for [Optimizer.Cancel].
 func (o *Optimizer) TellStopped(ctx context.Context, id int) error {
 	_, err := withModel(ctx, o, func() (struct{}, error) {
 		d := o.draft()

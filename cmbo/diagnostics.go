@@ -43,13 +43,10 @@ type Step struct {
 	// is known of it.
 	Cost      []float64
 	CostPower float64
-	// Scores are those of the acquisition: logarithms for EI, (mean − target)/sd for PI,
-	// and means for the hierarchical prior before the first value. Where there is a
-	// probability of success they are multiplied by its square: logarithms for EI and
-	// PI, else counted from the least of them. So they are by the probabilities that limits
-	// hold, each in units of the largest, divided by the power of the cost, and before a value that holds them these come
-	// first: see [WithOutput]. They compare within the step only.
-	// Candidates that may not be proposed have one too, perhaps a larger one.
+	// Scores are what the acquisition ranks candidates by, those that may not be proposed too:
+	// logarithms for EI, (mean − target)/sd for PI, means for the hierarchical prior before the
+	// first value; with the probability of success, those of limits, each in units of the
+	// largest, and the power of the cost in it. They compare within the step only.
 	Scores []float64
 	// Jitter is the amount added to the diagonal of the covariance of the
 	// observations, 0 if it needed none; DistanceJitter likewise of the

@@ -19,21 +19,16 @@ import (
 //
 //	"cmboprior", one byte of version, the payload, 32 bytes of SHA-256
 //
-// of all before. The payload holds what cannot be computed again from the rest: a byte
-// for the kind of the model, the parameters, the settings, what the model learned,
-// what was learned of failures, and, where tasks have any, of outputs, and the curves. No other version
-// than the current one is read.
+// of all before. The payload holds what cannot be computed again from the rest.
 const (
 	priorMagic   = "cmboprior"
 	priorVersion = 11
 )
 
-// Encode writes the prior in a compact binary form, piece by piece: deterministic bytes,
-// versioned and checksummed, fit for go:embed; the last 32 are those that [Prior.Digest]
-// names. A task with n observations in d
-// coordinates takes 8n(d+2) bytes and some hundred more, a prototype on I index
-// points 4I² bytes. It fails if w does, or with [ErrOption] if a kernel is not
-// one of package kernel, which alone have a description.
+// Encode writes the prior in a compact binary form of deterministic bytes, versioned and
+// checksummed, fit for go:embed; the last 32 are [Prior.Digest]. A task with n observations
+// in d coordinates takes 8n(d+2) bytes and some hundred more, moments on I index points 4I².
+// It fails if w does, or with [ErrOption] if a kernel is not one of package kernel.
 func (p *Prior) Encode(w io.Writer) error {
 	return guard(func() error {
 		_, err := codec.Seal(w, priorMagic, priorVersion, p.encode)
@@ -178,14 +173,10 @@ func (l PriorLimits) filled() (PriorLimits, error) {
 	return l, nil
 }
 
-// Decode reads what [Prior.Encode] wrote, in the same build to the last bit. It
-// reads to the end of r.
-//
-// It fails with [ErrLimit] beyond a limit, which the error names, before it makes
-// any matrix; with [ErrVersion] if a release of another format wrote the prior; with
-// [ErrCorrupt] if the checksum or anything else is not right; if r does; and with
-// ctx.Err(), which it looks at before each task and cluster. It takes O(n³) time for a
-// task of n observations, and for a prototype on n points.
+// Decode reads what [Prior.Encode] wrote, in the same build to the last bit, up to the end
+// of r. It fails with [ErrLimit] beyond a limit, before it makes any matrix; with
+// [ErrVersion] for another format; with [ErrCorrupt] if anything else is not right; if r
+// does; and with ctx.Err(). It takes O(n³) time for a task of n observations.
 func (l PriorLimits) Decode(ctx context.Context, r io.Reader) (*Prior, error) {
 	return guarded(func() (*Prior, error) {
 		l, err := l.filled()

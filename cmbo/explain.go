@@ -89,13 +89,10 @@ func (e Explanation) String() string {
 	return b.String()
 }
 
-// Explain says how a trial came about, whatever has become of it, also after [Restore]
-// and [RestoreJournal]: the model goes back to the log as it was when the trial was
-// asked for and scores the candidates again. In the build that made the proposal the
-// numbers are those of then, bit for bit. It takes about twice the time of an Ask, and
-// the next Ask some more than usual. Later proposals do not change.
-//
-// It fails with [ErrUnknownTrial], with [ErrNumerical], and with ctx.Err().
+// Explain says how a trial came about, also after [Restore] and [RestoreJournal]: the model
+// goes back to the log as it was and scores the candidates again, bit for bit as then in the
+// same build. It takes about twice the time of an Ask, and changes no proposal. It fails
+// with [ErrUnknownTrial], with [ErrNumerical], and with ctx.Err().
 func (o *Optimizer) Explain(ctx context.Context, trial int) (Explanation, error) {
 	return withModel(ctx, o, func() (Explanation, error) {
 		var x Explanation
@@ -177,13 +174,11 @@ func (o *draft) reason() Reason {
 // An Outlook says what more evaluations may bring, in the user's units: advice on when
 // to stop.
 type Outlook struct {
-	// Next is what the next evaluation gains by a cautious estimate: Expected, times the
-	// share of what the model expected of the last five values, or ten if that is less, that
-	// came true. The share is its lower limit of 95 %, which the number of improvements
-	// among them has, and is at most 1. So Next is 0 while none of the last five improved, and
-	// NaN before any value could. It is what one evaluation brings, not all that could follow.
-	// Of 1,200 such estimates on five problems of skewed costs 23 were more than was left (go
-	// test ./cmbo -run TestForecastsOfSkewedCosts -v -skewed 20), and 791 of Expected.
+	// Next is what the next evaluation gains by a cautious estimate: Expected, times the share
+	// of what the model expected of the last five values, or ten if that is less, that came
+	// true (its lower limit of 95 %, at most 1). So it is 0 while none of the last five
+	// improved, and NaN before any value could. It is more than was left in 2 % of the cases of
+	// go test ./cmbo -run TestForecastsOfSkewedCosts -v -skewed 20.
 	Next float64
 	// Expected is the largest expected improvement over the best value told, or what takes
 	// its place [WithNoise], of the candidates that are left: what the model by itself
@@ -191,12 +186,10 @@ type Outlook struct {
 	// than is left towards the end of a search. A run whose evaluations cost more than that
 	// is worth has ended.
 	Expected float64
-	// Most is an upper bound on what is left as the model sees it: at no single
-	// candidate does it give more than a chance of 5 % to an improvement by more. 0
-	// where it gives none a chance of 5 % to improve at all. It is for the values told, so
-	// that under noise, and where the model is too sure of itself, more may be left: in 245 of
-	// the 1,200 cases. Values that are positive and skewed need [WithPositiveValues], or it may
-	// promise some below 0.
+	// Most is an upper bound on what is left as the model sees it: at no single candidate does
+	// it give more than a chance of 5 % to an improvement by more. Under noise, and where the
+	// model is too sure of itself, more may be left: in 20 % of the cases of that test. Positive
+	// and skewed values need [WithPositiveValues].
 	Most float64
 	// Gained is how much better the best value told is than the first.
 	Gained float64
@@ -252,14 +245,12 @@ func (u Outlook) words() string {
 	return fmt.Sprintf("the next evaluation is expected to gain %.3g%s, and %s; %.3g was gained since the first", u.Expected, relied, more, u.Gained)
 }
 
-// Outlook says what more evaluations may bring: NaN before the first value and, but for
-// the hierarchical prior, before two different ones, which have no scale. Candidates
-// are those that an Ask would score, trials that are open among them; the improvement
-// is multiplied by the probability of success where failures are known. With [Copula]
-// the model's scores are turned into values by a line, which makes the numbers rough.
-// It takes the time of an Ask and, for each of the last ten values told since the call before,
-// what [Optimizer.Calibration] takes, changes no proposal, says the same after [Restore], and
-// fails with [ErrNumerical] or ctx.Err().
+// Outlook says what more evaluations may bring, at the candidates that an Ask would score:
+// NaN before the first value and, but for the hierarchical prior, before two different ones.
+// Improvements are multiplied by the probability of success; with [Copula] they are rough.
+// It takes the time of an Ask and, for each of the last ten values told since the call
+// before, what [Optimizer.Calibration] takes, changes no proposal, says the same after
+// [Restore], and fails with [ErrNumerical] or ctx.Err().
 func (o *Optimizer) Outlook(ctx context.Context) (Outlook, error) {
 	return withModel(ctx, o, func() (Outlook, error) {
 		u := Outlook{Feasible: 1, Cost: math.NaN(), PerCost: math.NaN(), Left: math.Inf(1)}
@@ -416,16 +407,13 @@ type bounder interface {
 	bound(s *Space, chosen []float64, beta float64, in theorem.Inputs) (*theorem.Bound, error)
 }
 
-// RegretBound evaluates the paper's Theorem 1 for a trial that the adaptive
-// prior proposed. The bound exceeds actual regrets by orders of magnitude; its
-// terms show what it is that learning from past tasks adds to it.
-//
-// It fails with [ErrUnknownTrial]; with [ErrOption] if an input is outside its
-// range, the acquisition is not UCB with a positive multiplier, the prototypes
-// are not geometric centres, other trials were pending when the point was
-// chosen, or it came from the initial design or was enqueued; and with [ErrOutOfSpace] or
-// [ErrDimension] for an unusable Optimum. It takes O(K n²) time per observation
-// and O(K n³) with Truth.
+// RegretBound evaluates the paper's Theorem 1 for a trial that the adaptive prior proposed.
+// The bound exceeds actual regrets by orders of magnitude; its terms show what learning from
+// past tasks adds to it. It fails with [ErrUnknownTrial]; with [ErrOption] if an input is
+// outside its range, the acquisition is not UCB with a positive multiplier, the prototypes
+// are not geometric centres, other trials were pending, or the model did not choose the
+// point; and with [ErrOutOfSpace] or [ErrDimension] for an unusable Optimum. It takes
+// O(K n²) time per observation and O(K n³) with Truth.
 func (o *Optimizer) RegretBound(trial int, in theorem.Inputs) (*theorem.Bound, error) {
 	return withModel(context.Background(), o, func() (*theorem.Bound, error) {
 		present := o.draft()

@@ -121,16 +121,11 @@ func binomialTail(n, k int, p float64) float64 {
 	return sum
 }
 
-// Calibration compares the values of the run with what the model expected of each
-// before it was told. Nothing is recorded for it: the model goes through the log again,
-// so that it is the same after [Restore] and [RestoreJournal], and knows of values that
-// were never asked for. It keeps its results: a call goes through the values told
-// since the one before and takes, for each, about the time of [Optimizer.Predict] after
-// one value more, without a prior that of the fit of hyperparameters where the run made
-// none. Proposals do not change.
-//
-// It fails with [ErrNumerical] if the model could not be conditioned on some of the
-// data, and with ctx.Err() once ctx is done; what was found until then is kept.
+// Calibration compares the values of the run with what the model expected of each before it
+// was told: the model goes through the log again, so that it says the same after a restore.
+// A call goes through the values told since the one before, each in about the time of
+// [Optimizer.Predict], without a prior that of a fit where the run made none. It changes no
+// proposal, and fails with [ErrNumerical], or with ctx.Err(); what was found is kept.
 func (o *Optimizer) Calibration(ctx context.Context) (Calibration, error) {
 	return withModel(ctx, o, func() (Calibration, error) {
 		return o.calibration(ctx)

@@ -21,15 +21,14 @@ type Importance struct {
 const importancePoints = 2048
 
 // Importance returns what the parameters are worth, in their order, by the variance of the
-// model's mean in the space, of the mean of the logarithm with [WithPositiveValues]. Parameters
-// are varied independently of each other, those of a list of candidates as their columns are
-// distributed. With the hierarchical prior low values count as at the limit that [Learn]
-// describes, so it is the good part of the space that matters. Before there is a past or two
-// different values all shares are 0. It takes what [Optimizer.Predict] takes for 2048 points and
-// as many for each parameter, says the same after [Restore], and fails with [ErrNumerical] or
-// ctx.Err().
+// model's mean in the space, of the mean of the logarithm with [WithPositiveValues].
+// Parameters vary independently of each other, those of a list of candidates as their columns
+// are distributed. With the hierarchical prior low values count as at the limit of [Learn].
+// Before there is a past or two different values all shares are 0. It takes what
+// [Optimizer.Predict] takes for 2048 points and as many for each parameter, and fails with
+// [ErrNumerical] or ctx.Err().
 //
-// The estimators are those of M. Jansen, Analysis of variance designs for model output (1999).
+// M. Jansen, Analysis of variance designs for model output, 1999.
 func (o *Optimizer) Importance(ctx context.Context) ([]Importance, error) {
 	a, b := o.space.Pairs(importancePoints, rng.Stream(o.config.seed, "importance"))
 	return withModel(ctx, o, func() ([]Importance, error) {

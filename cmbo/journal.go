@@ -9,25 +9,18 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 )
 
-// WithJournal has every event of the run written down before it takes effect:
-// write is called with whole lines, ends of line included, and the call that
-// caused the event fails with its error, changing nothing, if it fails. Append
-// the lines to a file and sync it, and nothing acknowledged is ever lost:
-// [RestoreJournal] makes the optimiser again. write is called by one goroutine
-// at a time, while other calls on the optimiser wait, and must not call it. Where
-// it fails, or panics, it must leave none of the lines behind but the beginning of
-// the first.
+// WithJournal has every event of the run written down before it takes effect: write is
+// called with whole lines, and the call that caused the event fails with its error, changing
+// nothing, if it fails. Append the lines to a file and sync it, and nothing acknowledged is
+// lost: [RestoreJournal] makes the optimiser again. write is called by one goroutine at a
+// time and must not call the optimiser; where it fails it must leave none of the lines behind
+// but the beginning of the first. A journal cannot tell that lines are missing at its end:
+// where storage may lose synced data, keep [Optimizer.JournalMark] elsewhere.
 //
-// A journal cannot tell that lines are missing at its end: where the
-// storage may lose synced data, keep [Optimizer.JournalMark] elsewhere.
-//
-// Given to [New], the journal begins with a line for the state before the first
-// event; given to [Restore] or [RestoreJournal] it goes on where the old one
-// ended: that of a snapshot starts anew, with the whole state.
-//
-// A line "asked" with a number "saw" is of a trial that was chosen while others
-// were answered: from the first so many events of the log, and those later ones
-// that were asked (or fitted, which they bring with them) with the same number.
+// Given to [New] or [Restore], the journal begins with a line for the state; given to
+// [RestoreJournal] it goes on where the old one ended. A line "asked" with a number "saw" is
+// of a trial chosen while others were answered: from the first so many events of the log, and
+// those later ones that were asked or fitted with the same number.
 func WithJournal(write func(lines []byte) error) Option {
 	return option{id: optJournal, restore: true, run: func(c *runConfig) error {
 		if write == nil {
@@ -118,18 +111,13 @@ func WithJournalMark(m JournalMark) Option {
 	}}
 }
 
-// RestoreJournal makes the optimiser whose journal r holds, as [Restore] does of
-// a snapshot and with the same options, and [WithJournalMark]. It reads to the end
-// of r.
+// RestoreJournal makes the optimiser whose journal r holds, to its end, as [Restore] does of
+// a snapshot and with the same options, and [WithJournalMark], without which it cannot notice
+// that lines are missing at the end.
 //
-// A last line without its end of line was never acknowledged and does not count:
-// a process that was killed, or lost power, while it wrote leaves the beginning of
-// a line, perhaps with bytes of zero behind it. valid is the number of bytes before
-// it, to which a caller who goes on writing cuts the file. Anything else that is
-// not right fails with [ErrCorrupt], as does a journal without a whole first line.
-//
-// A journal cannot say that whole lines are missing from its end, or that the end
-// of its last line was cut off after it had been written: [WithJournalMark] can.
+// A last line without its end was never acknowledged and does not count, perhaps with bytes
+// of zero behind it: valid is the number of bytes before it, to which a caller who goes on
+// writing cuts the file. Anything else that is not right fails with [ErrCorrupt].
 func RestoreJournal(r io.Reader, opts ...Option) (o *Optimizer, valid int64, err error) {
 	o, err = guarded(func() (*Optimizer, error) {
 		b, err := io.ReadAll(r)
@@ -154,14 +142,10 @@ func RestoreJournal(r io.Reader, opts ...Option) (o *Optimizer, valid int64, err
 
 var errFirstLine = fmt.Errorf("%w: a journal without a whole first line", ErrCorrupt)
 
-// ResumeJournal is [New] with an empty journal, and [RestoreJournal] with one that
-// New began with the same space and options: the program that makes a run and the
-// one that goes on with it are the same. r is read to its end; a first line whose
-// writing was interrupted makes an empty journal, with valid = 0, since that New
-// never returned.
-//
-// It fails as New and RestoreJournal do, with [ErrSpace], [ErrOption] or
-// [ErrPriorMismatch] if the run was begun with another space, option or prior.
+// ResumeJournal is [New] with an empty journal, or one whose first line was interrupted
+// (valid = 0), and [RestoreJournal] with one that New began with the same space and options.
+// It fails as they do, with [ErrSpace], [ErrOption] or [ErrPriorMismatch] if the run was
+// begun with others.
 func ResumeJournal(r io.Reader, space *Space, opts ...Option) (o *Optimizer, valid int64, err error) {
 	o, err = guarded(func() (*Optimizer, error) {
 		b, err := io.ReadAll(r)

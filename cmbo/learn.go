@@ -28,51 +28,31 @@ type Progress struct {
 	Done, Total int
 }
 
-// Learn makes a [Prior] from past tasks. Without options it is the hierarchical
-// prior: what all tasks have in common is learned as a hypothesis on the next task, which
-// its own values will weigh, and the offsets and scales of the tasks as a prior of the next one's. With
-// [WithVariant] it makes stages 1 and 2 of the paper's algorithm 1: it fits a Gaussian
-// process to each task, clusters the posteriors on a finite set of points, and builds
-// a prototype of each cluster. The tasks are copied.
+// Learn makes a [Prior] from past tasks: by default the hierarchical prior, what all tasks
+// have in common as a hypothesis on the next one, which its own values will weigh; with
+// [WithVariant] stages 1 and 2 of the paper's algorithm 1. The tasks are copied.
 //
-// All points must lie in the space; it need not be finite, and a list of
-// candidates only serves to choose the points on which moments are learned or
-// posteriors compared. Tasks may have different points and any number of
-// observations from one up; constant values and repeated points are legal. The
-// hierarchical prior learns from how good points differ: in tasks of eight values or more,
-// differences count less and less below three quarters of the way from the best value to
-// the median, and not at all beyond a limit of three times that way. A penalty, or a loss
-// that diverged, says that a point is bad, not how bad. In tasks of fewer values, and where
-// the median would be a penalty, penalties are up to three quarters of the values, closer
-// to each other than to the others, that lie further below these than ten times their
-// range; three others must be left that are not all equal. Where
-// evaluations of past tasks failed, the probability of success is learned too; tasks
-// of failures alone serve nothing else. Each of the tasks' outputs, which need not be in all
-// of them, is learned by itself in the time of the default, for [WithOutput]: as it is, or
-// in logarithms where its values are positive and these are more nearly normal. Tasks that have nothing to do with the new one
-// cost the hierarchical prior little; they can make the paper's worse.
+// All points must lie in the space. Tasks may have different points and any number of
+// observations from one up. The hierarchical prior learns from how good points differ: in
+// tasks of eight values or more, differences count less and less below three quarters of the
+// way from the best value to the median, and not at all beyond three times that way, so that
+// a penalty says that a point is bad, not how bad. In tasks of fewer values, and where the
+// median would be one, penalties are up to three quarters of the values, closer to each other
+// than to the others, that lie further below these than ten times their range; three others
+// must be left that are not all equal. Failures teach the probability of success, outputs
+// what [WithOutput] asks for. A list of candidates only serves to choose the index set.
 //
 // It fails with [ErrNoTasks] if no task has a value, with [ErrTask], [ErrDimension],
-// [ErrNotFinite] or [ErrOutOfSpace] and a [*DataError] that says where, with [ErrOption], with
-// [ErrNumerical], or with ctx.Err() soon after ctx is done.
+// [ErrNotFinite] or [ErrOutOfSpace] and a [*DataError] that says where, with [ErrOption],
+// with [ErrNumerical], or with ctx.Err().
 //
-// Of more than 1,000 tasks with values the hierarchical prior is that
-// of a [Learner]: it learns the population from all of them, and the rest from a
-// sample of 1,000, which it keeps, and neither the tasks' order nor the number of cores
-// changes a bit of it. [LearnFrom] does not need them in memory.
-//
-// The hierarchical prior takes time linear in the number K of tasks: with n
-// observations each and I points of the index set, O(n³), of at most 512 observations, a seeded
-// sample, for each of at most 200 tasks
-// at each of at most 60 steps of L-BFGS, as a rule one evaluation each, in the fit of the
-// process that all share, and for each of 16 steps of EM O(K (n³ + n I) + I³), K being at most 1,000; beyond,
-// four more steps are of all tasks.
-//
-// The paper's variants take O(K n³) for the fits (the factor being some hundred
-// evaluations), O(K |C| V²) for each round of Wasserstein
-// clustering on V points and O(V³) for each distance that bounds leave open, few
-// as a rule and K |C| at most, and O(K I² (n + I/|C|)) for geometric centres on I
-// index points; a barycentre takes some ten to twenty times O(|C| I³) instead.
+// The hierarchical prior takes O(K (n³ + n I) + I³) for each of 16 steps of EM, for K tasks
+// of n observations on I index points, and O(n³), n being at most 512, for each of at most
+// 200 tasks at each of at most 60 steps in the fit of the process that all share. Of more than
+// 1,000 tasks with values it is that of a [Learner]. The paper's variants take O(K n³) some
+// hundred times for the fits, O(K |C| V²) for each round of clustering on V points and O(V³)
+// for each distance that bounds leave open, and O(K I² (n + I/|C|)) for geometric centres;
+// barycentres some ten to twenty times O(|C| I³).
 func Learn(ctx context.Context, space *Space, tasks []Task, opts ...LearnOption) (*Prior, error) {
 	return guarded(func() (*Prior, error) {
 		c, err := newLearnConfig(opts)
@@ -121,20 +101,17 @@ func learnMany(ctx context.Context, s *Space, tasks []Task, c *learnConfig) (*Pr
 	})
 }
 
-// Add returns the prior of p's tasks and more. p is not changed. The hierarchical
-// prior keeps the process that all tasks share and the index set, and goes on with EM
-// from the population it has, a quarter of the steps. A variant of the paper keeps
-// what was fitted to p's tasks and does clustering and prototypes anew: the result is
-// the same, bit for bit, as Learn gives for all tasks at once, p's first, on the same
-// space with the same options.
+// Add returns the prior of p's tasks and more; p is not changed. The hierarchical prior keeps
+// its process and index set and makes a quarter of the steps of EM from its population. A
+// variant of the paper keeps what was fitted to p's tasks: the result is, bit for bit, that of
+// Learn for all tasks at once, p's first.
 //
-// The options are those p was learned with. Those given here win over them, but
-// may not concern the fits of single tasks (seed, direction, y policy, kernels,
-// hyperparameters), nor the index set of the hierarchical prior. A prior learned
-// [WithLabels] needs labels for all tasks again. Tasks of failures alone can be added
-// without others: the model of values stays as it is then, if no options but
-// [WithParallelism] and [WithProgress] are given. Add fails as Learn does; an ID that p
-// has already, if only of failures, is a duplicate.
+// The options are those p was learned with. Those given here win, but may not concern the
+// fits of single tasks (seed, direction, y policy, kernels, hyperparameters), nor the index
+// set of the hierarchical prior. A prior learned [WithLabels] needs labels for all tasks
+// again. Failures alone leave the model of values as it is, if no options but
+// [WithParallelism] and [WithProgress] are given. Add fails as Learn does; an ID that p has
+// already is a duplicate.
 func (p *Prior) Add(ctx context.Context, tasks []Task, opts ...LearnOption) (*Prior, error) {
 	return guarded(func() (*Prior, error) {
 		if n := len(p.facts.tasks); n < p.NumTasks() {

@@ -36,22 +36,16 @@ var sampleTasks = hierarchy.DefaultSettings(1).GroupTasks
 //	prior, err := l.Prior(ctx)
 //
 // The first pass keeps a sample of at most 1,000 tasks with values and 1,000 of failures
-// alone, drawn by the seed and the tasks' IDs. If these are all, there is no other pass,
-// and the prior is that of [Learn]. Else the sample chooses the process that all tasks
-// share, the index set, the prior of offset and scale, further outputs, and where evaluations fail, and the moments of the population begin
-// with those of the sample. Each further pass over all tasks is one step of EM for these.
-// A caller may end after any pass: a prior of one pass is that of the sample.
+// alone, drawn by the seed and the tasks' IDs. If these are all, the prior is that of
+// [Learn]. Else the sample decides all but the moments of the population, of which each
+// further pass over all tasks is one step of EM. A caller may end after any pass.
 //
-// The work of a pass may be divided among learners: of the same space and options for the
+// The work of a pass may be divided: among learners of the same space and options for the
 // first one, then of [Learner.Shard], in goroutines or, by [Learner.Encode] and
-// [DecodeLearner], in processes and machines. What a task adds is rounded once and added
-// exactly, so that the order of the tasks, their division and the tree of the merges do
-// not change a bit of the prior: its digest is the same. Memory does not grow with the
-// number of tasks: a learner holds the sample, and on an index set of I points 8 I² bytes
-// of sums and 8 I² of moments. A pass is the same tasks again: EndPass compares
-// their number and a sum of their SHA-256.
-//
-// A learner serves one goroutine at a time.
+// [DecodeLearner], in processes. What a task adds is rounded once and added exactly, so that
+// order, division and merges do not change a bit of the prior. A learner holds the sample,
+// and on I index points 16 I² bytes. EndPass compares the number of a pass's tasks and a sum
+// of their SHA-256. A learner serves one goroutine at a time.
 type Learner struct {
 	config *learnConfig
 	space  *Space
@@ -90,15 +84,11 @@ func newLearner(c *learnConfig, space *Space) (*Learner, error) {
 	return &Learner{config: c, space: space, kept: new(keptTasks)}, nil
 }
 
-// Add adds a task, which is copied. It fails as Learn does, with [ErrTask] for an ID that
-// is among those kept, and in a later pass with [ErrNumerical] if what the task adds is
-// beyond the range of the sums, or its covariance is singular: the error names the task,
-// which is left out, by each learner that it is given to, and the learner can go on. Equal
-// IDs of tasks that were not kept are not noticed; of very many tasks that come twice,
-// some are kept.
-//
-// It takes O(n) time in the first pass, and with n observations, I points of the index set
-// and 16 neighbours of each point O(n³ + 16 n I + I²) in the others.
+// Add adds a task, which is copied. It fails as Learn does, with [ErrTask] for an ID that is
+// among those kept, and in a later pass with [ErrNumerical] if what the task adds is beyond
+// the range of the sums or its covariance is singular: the task is left out, by each learner
+// that it is given to, and the learner can go on. Equal IDs of tasks that were not kept are
+// not noticed. It takes O(n) time in the first pass, O(n³ + 16 n I + I²) in the others.
 func (l *Learner) Add(task Task) error { return guard(func() error { return l.add(task) }) }
 
 func (l *Learner) add(task Task) error {
@@ -232,13 +222,10 @@ func (c *learnConfig) difference(o *learnConfig) string {
 	return ""
 }
 
-// EndPass ends a pass and reports whether another one is worth its while: after the first
-// one if it did not keep all tasks, and then until [LearnFrom] would end. It fails with
-// [ErrNoTasks] if no task has a value, with [ErrTask] unless a later pass has seen the
-// tasks of the first one, with [ErrOption], with [ErrNumerical], or with ctx.Err(); the
-// learner is then what it was.
-//
-// After the first pass it takes the time of Learn for the sample, and O(I³) after the others, on I points of the index set.
+// EndPass ends a pass and reports whether another one is worth its while. It fails with
+// [ErrNoTasks] if no task has a value, with [ErrTask] unless a later pass has seen the tasks
+// of the first one, with [ErrOption], with [ErrNumerical], or with ctx.Err(); the learner is
+// then what it was. It takes the time of Learn for the sample, then O(I³).
 func (l *Learner) EndPass(ctx context.Context) (more bool, err error) {
 	return guarded(func() (bool, error) { return l.endPass(ctx) })
 }
@@ -470,14 +457,10 @@ func (k *keptTasks) tasks() []Task {
 }
 
 // LearnFrom is [Learn] of tasks that are not held: read gives all of them each time it is
-// called, once for each pass of a [Learner], in any order, and does not change them
-// afterwards. The prior is that of the
-// Learner, the same bits in any order. An error that read yields ends it, as does the first
-// task that Add refuses.
-//
-// Tasks are added on as many goroutines as [WithParallelism] allows; read runs on the
-// caller's. It takes one pass for up to 1,000 tasks with values, and five for more, and
-// memory that does not grow with their number.
+// called, once for each pass of a [Learner], in any order, without changing the prior by a
+// bit. An error that read yields ends it, as does the first task that Add refuses. Tasks are
+// added on as many goroutines as [WithParallelism] allows, in one pass for up to 1,000 tasks
+// with values, in five for more.
 func LearnFrom(ctx context.Context, space *Space, read func() iter.Seq2[Task, error], opts ...LearnOption) (*Prior, error) {
 	return guarded(func() (*Prior, error) {
 		l, err := NewLearner(space, opts...)

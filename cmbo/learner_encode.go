@@ -142,12 +142,10 @@ func DecodeLearner(space *Space, r io.Reader) (*Learner, error) {
 	return PriorLimits{}.DecodeLearner(context.Background(), space, r)
 }
 
-// DecodeLearner reads what [Learner.Encode] wrote, in the same build to the last bit; it
-// reads to the end of r. Tasks and rows of the sample, and points of the index set, are
-// bounded by l. Options that change no result are those of a new learner.
-//
-// It fails with [ErrLearners] if the learner is of another space, and else as
-// [PriorLimits.Decode] does.
+// DecodeLearner reads what [Learner.Encode] wrote, in the same build to the last bit, up to
+// the end of r. l bounds tasks and rows of the sample and points of the index set. Options
+// that change no result are those of a new learner. It fails with [ErrLearners] if the
+// learner is of another space, and else as [PriorLimits.Decode] does.
 func (l PriorLimits) DecodeLearner(ctx context.Context, space *Space, r io.Reader) (*Learner, error) {
 	return guarded(func() (*Learner, error) {
 		l, err := l.filled()

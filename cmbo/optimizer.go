@@ -14,21 +14,18 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// An Optimizer proposes points of a space and learns from what was measured
-// there, with the model that its [Prior] was learned for, or with a plain Gaussian
-// process where it was given none.
+// An Optimizer proposes points of a space and learns from what was measured there, with the
+// model that its [Prior] was learned for, or with a plain Gaussian process.
 //
-// Its state is a log of events (asked, told, failed, cancelled, observed, enqueued, and
-// fitted, of a model's hyperparameters). Any number of trials may be open at a time, and
-// they may be answered in any order. A call that fails leaves the Optimizer as it was;
-// nothing told is ever lost.
+// Its state is a log of events (asked, told, failed, cancelled, observed, enqueued, fitted).
+// Any number of trials may be open, and answers may come in any order. A call that fails
+// leaves the Optimizer as it was.
 //
-// An Optimizer is safe for concurrent use. Calls that compute with the model
-// (Ask, AskN, Predict, Weights, Transfer, Calibration, Outlook, Recommend, Explain and
-// RegretBound) wait for each other, and Observe and Enqueue wait for them. No other call
-// does: a trial can be told, and the state be read, while an Ask computes. The log then
-// says which events the proposal was computed from. The same seed, options and sequence
-// of events give the same proposals, whatever the number of cores.
+// It is safe for concurrent use. Calls that compute with the model (Ask, AskN, Predict,
+// Weights, Transfer, Calibration, Outlook, Recommend, Explain and RegretBound) wait for each
+// other, and Observe and Enqueue wait for them; a trial can be told, and the state be read,
+// while an Ask computes. The same seed, options and sequence of events give the same
+// proposals, whatever the number of cores.
 type Optimizer struct {
 	// modelLock is held while the model is used and while the log gets points,
 	// mu while the log is used. modelLock is taken first.
@@ -55,12 +52,10 @@ type Optimizer struct {
 	mark         JournalMark // of the journal's last line
 }
 
-// New returns an optimiser over a space.
-//
-// With [WithPrior] the space must have the parameters the prior was learned
-// for; its candidates may differ, and then the prior is brought to them first: see
-// [Prior.Reindex] for what that takes, and to pay it once for many optimisers. It fails
-// with [ErrSpace], [ErrOption], [ErrPriorMismatch] or [ErrNumerical].
+// New returns an optimiser over a space. With [WithPrior] the space must have the parameters
+// the prior was learned for; to other candidates the prior is brought first, as
+// [Prior.Reindex] does once for many optimisers. New fails with [ErrSpace], [ErrOption],
+// [ErrPriorMismatch] or [ErrNumerical].
 func New(space *Space, opts ...Option) (*Optimizer, error) {
 	return guarded(func() (*Optimizer, error) {
 		o, err := newRun(space, opts)
@@ -204,15 +199,12 @@ func (o *Optimizer) Tell(id int, y float64, opts ...ObservationOption) error {
 	return o.close(id, e)
 }
 
-// TellFailed says that the evaluation of an open trial failed. No value is
-// made up for it and its point is not proposed again, not even [WithRepeats], unless it
-// is enqueued. A failure that says nothing of the point, such as that of a machine, is
-// one for [Optimizer.Cancel]. From failures and successes, of the past tasks and of the
-// run, the optimiser learns the probability that a point succeeds, and multiplies the
-// acquisition by its square: see [Step]. It fails as [Optimizer.Tell] does.
-//
-// [Outputs] that the evaluation brought all the same may be told; what it cost must be, unless
-// it is [Optional]: see [AsCost].
+// TellFailed says that the evaluation of an open trial failed. Its point is not proposed
+// again, not even [WithRepeats], unless it is enqueued. From failures and successes, past
+// ones too, the optimiser learns the probability that a point succeeds: see [Step]. A failure
+// that says nothing of the point, such as that of a machine, is one for [Optimizer.Cancel].
+// [Outputs] may be told; what it cost must be, unless it is [Optional]. It fails as
+// [Optimizer.Tell] does.
 func (o *Optimizer) TellFailed(id int, outputs ...Outputs) error {
 	e := runlog.Event{Kind: runlog.EventFailed, Trial: id}
 	for _, v := range outputs {
@@ -264,13 +256,10 @@ func checkOpen(h *runlog.Log, id int) error {
 	return nil
 }
 
-// Observe adds a point that the optimiser did not propose, such as an initial
-// point or a default configuration, and its value. The point must lie in the
-// space, but need not be one of its candidates; it may be observed repeatedly.
-// [Space.Canonical] gives the point that is stored.
-// It fails, changing nothing, with [ErrDimension], [ErrNotFinite] or
-// [ErrOutOfSpace]. It waits for an Ask under way, because the model looks at
-// points in the order of the log.
+// Observe adds a point that the optimiser did not propose, such as a default configuration,
+// and its value. The point must lie in the space, but need not be a candidate; it may be
+// observed repeatedly. It fails, changing nothing, with [ErrDimension], [ErrNotFinite] or
+// [ErrOutOfSpace], and waits for an Ask under way.
 func (o *Optimizer) Observe(x []float64, y float64, opts ...ObservationOption) error {
 	x, err := o.space.Canonical(x)
 	if err != nil {
@@ -348,21 +337,16 @@ func (o *Optimizer) Best() (best Observation, ok bool) {
 	return best, false
 }
 
-// Predict returns the mean and the standard deviation that the model gives the
-// noise-free objective at a point, in the user's units, from the data told so
-// far. Open and failed trials do not enter. Before the first value the hierarchical
-// prior's sd is that of the target's level, which may be far from the past tasks'; the
-// other models have no unit before two different values, and take 1. With
-// [WithPositiveValues] they are those of a lognormal distribution, which
-// [Optimizer.Quantiles] describes better. It fails with [ErrDimension], [ErrNotFinite], [ErrOutOfSpace] or [ErrNumerical].
+// Predict returns the mean and the standard deviation that the model gives the noise-free
+// objective at a point, in the user's units, from the data told so far. Before the first value
+// the hierarchical prior's sd is that of the target's level; other models have no unit before
+// two different values, and take 1. With [WithPositiveValues] they are those of a lognormal
+// distribution: see [Optimizer.Quantiles]. It fails with [ErrDimension], [ErrNotFinite],
+// [ErrOutOfSpace] or [ErrNumerical].
 //
 // Of the values that a run asks for, 90 % intervals of the hierarchical prior hold about as
-// many. Elsewhere they are too narrow, the more so the worse a point is, since a run asks
-// where it expects good values, and with the hierarchical prior low ones count as at the
-// limit that [Learn] describes: after 20 evaluations of 23 targets of four tables they
-// held 38 to 74 % of the rows not asked for, of a target's lowest third 20 to 49 %;
-// without a prior 58 to 79 % and 52 to 64 % (CMBO_DATA=DIR go test ./cmbo/bench -run
-// TestPredictCoverage -v).
+// many. Elsewhere they are too narrow: of the rows not asked for 38 to 74 %, of a target's
+// lowest third 20 to 49 % (CMBO_DATA=DIR go test ./cmbo/bench -run TestPredictCoverage -v).
 func (o *Optimizer) Predict(x []float64) (mean, sd float64, err error) {
 	b, err := o.predict(x)
 	if err != nil {

@@ -40,12 +40,11 @@ func WithAcquisition(f acq.Func) Option {
 	return option{id: optAcquisition, run: func(c *runConfig) error { c.acquisition = f; return checkAcquisition(f) }}
 }
 
-// WithNoiseVariance gives the variance of the target's measurement errors, in
-// scaled units (of values after the y policy; for the hierarchical prior, which
-// infers the target's scale, those of the past tasks' scaled values); positive. By
-// default it is [Prior.NoiseVariance], to the hierarchical prior that or a tenth of it, as
-// the values have it, and fitted where there is no prior. Variances given with single
-// observations win over it.
+// WithNoiseVariance gives the variance of the target's measurement errors, positive, in
+// scaled units: of values after the y policy, for the hierarchical prior of the past tasks'
+// scaled values. By default it is [Prior.NoiseVariance], for the hierarchical prior that or a
+// tenth of it, as the values have it, and fitted where there is no prior. Variances given
+// with single observations win.
 func WithNoiseVariance(v float64) Option {
 	return option{id: optNoiseVariance, run: func(c *runConfig) error {
 		if !(v > 0) || math.IsInf(v, 0) {

@@ -29,23 +29,19 @@ func (v Outputs) applyObservation(e *runlog.Event) error {
 	return nil
 }
 
-// WithOutput declares a value that evaluations bring beside the objective, to be told as
-// one of [Outputs]. With [AtMost] or [AtLeast] it is a constraint: the run looks for the
-// best value of those that hold all limits.
+// WithOutput declares a value that evaluations bring beside the objective, to be told as one
+// of [Outputs]. With [AtMost] or [AtLeast] it is a constraint: the run looks for the best
+// value of those that hold all limits.
 //
 //	opt, err := cmbo.New(space, cmbo.WithPrior(prior), cmbo.WithMinimize(),
 //		cmbo.WithOutput("seconds", cmbo.AtMost(5)))
 //
-// Each output with a limit has a model of its own, with its own offset and scale: the
-// hierarchical prior of the past tasks that have an output of this name, if there are any
-// (see [Prior.Outputs]), else a Gaussian process fitted to the run's values. Proposals
-// maximise the acquisition over the best value that holds all limits, times the
-// probabilities that the point holds them and, where failures are known, that of success.
-// Until some value holds them, the probabilities alone decide, and the acquisition among
-// points of which the probability is at least 95 % of the largest. An output without a limit is kept
-// with the run, for [Optimizer.Task], and changes no proposal, unless it is what evaluations
-// cost: see [AsCost]. The order of the options
-// changes nothing. A name given twice is an error.
+// An output with a limit has a model of its own: the hierarchical prior of the past tasks
+// that have an output of this name (see [Prior.Outputs]), else a Gaussian process fitted to
+// the run. The acquisition is the improvement over the best value that holds all limits,
+// times the probabilities that the point holds them. Until some value holds them these alone
+// decide, and the acquisition among points of at least 95 % of the largest. An output without
+// a limit changes no proposal, unless it is [AsCost]. A name given twice is an error.
 func WithOutput(name string, opts ...OutputOption) Option {
 	return option{id: optOutput, run: func(c *runConfig) error {
 		o := runlog.Output{Name: name}

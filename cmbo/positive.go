@@ -9,21 +9,15 @@ import (
 	"github.com/gocmbo/cmbo/internal/special"
 )
 
-// WithPositiveValues says that all values, of the past tasks and of the new one, are above
-// 0, as times, costs and counts are. Models then see their logarithms, so that a difference
-// counts by its ratio, and nothing that they say is 0 or less. A value that is not positive
-// is refused with [ErrNotFinite], and nothing is changed. Outputs are not concerned.
+// WithPositiveValues says that all values, of the past tasks and of the new one, are above 0,
+// as times, costs and counts are: models see logarithms, and nothing that they say is 0 or
+// less. A value that is not positive is refused with [ErrNotFinite]. Outputs are not concerned.
 //
-// What is proposed has the largest expected improvement of the logarithm. What is reported
-// is in the user's units: the model holds values for lognormal, so that [Quantiles] say more
-// than a mean and a deviation, and [Outlook] is that of the values. Noise variances are in
+// What is proposed has the largest expected improvement of the logarithm. The model holds
+// values for lognormal, so that [Quantiles] say more than a mean and a deviation, and [Outlook]
+// is that of the values; without the option its Most often holds values below 0 for possible
+// (go test ./cmbo -run TestForecastsOfSkewedCosts -v -skewed 20). Noise variances are in
 // squared units of the value ([WithNoise]), and count as small beside its square.
-//
-// On five problems of skewed costs (go test ./cmbo -run TestForecastsOfSkewedCosts -v -skewed
-// 20), after 10, 20 and 30 evaluations, Outlook's Most was the best value or more, so that
-// one of 0 or less was held for possible, in 174 of 300 cases without a prior and 32 with
-// one, and with the option in none; the best value, as a ratio to the least there is, was
-// closer to it by a tenth without a prior, and as close with one.
 //
 // New takes it from its prior by itself, and fails with [ErrPriorMismatch] where that was
 // learned without. A [Surrogate] finds logarithms in [Data].

@@ -208,19 +208,15 @@ func (p *Prior) Prototype(i int) *gaussian.Normal {
 	return p.facts.prototypes[i]
 }
 
-// Reindex returns the prior in the form that suits optimisers over a finite space:
-// the hierarchical prior with the candidates carried to its index set, which stays; the
-// paper's with its prototypes known on the candidates, its new index set, or on a seeded
-// sample of them where there are more than the index set may hold. New does this by
-// itself; a caller who starts many optimisers over one space does it once and passes the
-// result to each New. The result shares what it can with p; for a parameter
-// space, or if p suits the candidates already, it is p itself.
+// Reindex returns the prior for optimisers over a finite space: the hierarchical prior with
+// the candidates carried to its index set; the paper's with its prototypes on the candidates
+// or a seeded sample of them, geometric centres exactly, barycentres by their extension. New
+// does this by itself; who starts many optimisers over one space does it once. The result
+// shares what it can with p, and is p itself for a parameter space.
 //
-// A geometric centre is evaluated exactly, a barycentre by its extension off
-// the index set it was computed on. Reindex fails with [ErrPriorMismatch] if the
-// parameters differ, with [ErrNumerical], or with ctx.Err(). With I points of the index
-// set it takes O(N (I + C)) time for N candidates, or, of the paper's, O(K n I²), on up to
-// GOMAXPROCS goroutines; where New does it, [WithParallelism] bounds them.
+// Reindex fails with [ErrPriorMismatch] if the parameters differ, with [ErrNumerical], or
+// with ctx.Err(). It takes O(N (I + C)) time for N candidates and I index points, the
+// paper's O(K n I²).
 func (p *Prior) Reindex(ctx context.Context, space *Space) (*Prior, error) {
 	return guarded(func() (*Prior, error) {
 		return p.reindex(ctx, space, 0)
@@ -296,14 +292,11 @@ func (p *Prior) Tasks() []Task {
 // Space returns the parameters the prior was learned for, without candidates.
 func (p *Prior) Space() *Space { return p.space }
 
-// Adopt returns a prior for a space whose parameters have changed: it brings
-// [Prior.Tasks] to the space as [space.Space.Adopt] does and learns from them anew,
-// which takes the time of [Learn]. The options are those p was learned with,
-// labels of clusters excepted; those given here win.
-//
-// To restrict a prior to some points of the same parameters, no new prior is
-// needed: start an optimiser over [space.Space.WithCandidates]. Adopt fails as
-// Space.Adopt and Learn do.
+// Adopt returns a prior for a space whose parameters have changed: it brings [Prior.Tasks] to
+// the space as [space.Space.Adopt] does and learns anew. The options are those p was learned
+// with, labels of clusters excepted; those given here win. For some points of the same
+// parameters start an optimiser over [space.Space.WithCandidates]. Adopt fails as Space.Adopt
+// and Learn do.
 func (p *Prior) Adopt(ctx context.Context, space *Space, changes Changes, opts ...LearnOption) (*Prior, *Adoption, error) {
 	if err := space.Defined(); err != nil {
 		return nil, nil, err

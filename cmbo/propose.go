@@ -15,15 +15,12 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// Ask proposes the next point and opens a trial for it. A point is proposed
-// once, unless [WithRepeats] was given, its trial was cancelled or it is enqueued.
-//
-// It fails with [ErrNoCandidates] when there is nothing left to propose, with [ErrBudget]
-// when the budget of [WithBudget] is spent, with
-// [ErrNumerical] if the model cannot be conditioned on the data, and with
-// ctx.Err() once ctx is done. It takes O(t² N) time for t points and N
-// candidates, the default only for those that are new to it and O(t N) for the
-// others; variants take O(C I³) more for the distances on I index points.
+// Ask proposes the next point and opens a trial for it. A point is proposed once, unless
+// [WithRepeats] was given, its trial was cancelled or it is enqueued. It fails with
+// [ErrNoCandidates] when nothing is left, with [ErrBudget], with [ErrNumerical] if the model
+// cannot be conditioned on the data, and with ctx.Err(). It takes O(t² N) time for t points
+// and N candidates, the default O(t N) for candidates that it knows; variants take O(C I³)
+// more on I index points.
 func (o *Optimizer) Ask(ctx context.Context) (Trial, error) {
 	ts, err := o.AskN(ctx, 1)
 	if err != nil {
@@ -450,15 +447,11 @@ func (o *draft) draw(step int) {
 	}
 }
 
-// Enqueue has a point evaluated before the model's own proposals, such as a
-// configuration known to be good: the next Asks propose what is enqueued, in that
-// order, whether or not it was proposed before, and count it towards the initial
-// design. In a finite space the point must be a candidate; [Space.Canonical] gives the
-// point that is proposed. If the trial that comes
-// of it is cancelled, it is not enqueued again.
-//
-// It fails, changing nothing, with [ErrDimension], [ErrNotFinite] or
-// [ErrOutOfSpace], and waits for an Ask under way.
+// Enqueue has a point evaluated before the model's own proposals: the next Asks propose what
+// is enqueued, in that order, and count it towards the initial design. In a finite space the
+// point must be a candidate. If its trial is cancelled, it is not enqueued again. It fails,
+// changing nothing, with [ErrDimension], [ErrNotFinite] or [ErrOutOfSpace], and waits for an
+// Ask under way.
 func (o *Optimizer) Enqueue(x []float64) error {
 	x, _, err := o.space.Place(x)
 	if err != nil {

@@ -110,21 +110,15 @@ func (o *Optimizer) snapshot() (*snapshotState, error) {
 	return s, nil
 }
 
-// Restore makes the optimiser that a snapshot was taken of. The log is taken as
-// it stands: proposals and fitted parameters are not decided again. In the same
-// build the next proposals are, bit for bit, those of a process that never
-// stopped.
+// Restore makes the optimiser that a snapshot was taken of: in the same build the next
+// proposals are, bit for bit, those of a process that never stopped. The caller gives again
+// the parts that a snapshot only names ([WithPrior], [WithSurrogate], [WithPriorKernel] for
+// kernels from outside package kernel, [WithCost]); [WithParallelism] and [WithJournal] are
+// free, and no other option is taken.
 //
-// The caller gives again the parts that a snapshot only names: the prior
-// ([WithPrior]), a surrogate ([WithSurrogate]), a kernel from outside package kernel
-// ([WithPriorKernel]), a cost known beforehand ([WithCost]). [WithParallelism] and [WithJournal] are free. Restore takes no
-// other option. A surrogate must be as it was when the run began.
-//
-// Restore fails with [ErrVersion] for a snapshot of another format, with
-// [ErrCorrupt] for a truncated or damaged one, with [ErrPriorMismatch] if the
-// prior is not the one the run began with or is missing, and with [ErrOption].
-// It reads to the end of r. [Optimizer.LastStep] knows nothing until the next
-// proposal; [Optimizer.Explain] tells the same of any trial.
+// It reads to the end of r and fails with [ErrVersion] for a snapshot of another format, with
+// [ErrCorrupt] for a truncated or damaged one, with [ErrPriorMismatch] if the prior is another
+// or missing, and with [ErrOption]. [Optimizer.LastStep] knows nothing until the next proposal.
 func Restore(r io.Reader, opts ...Option) (*Optimizer, error) {
 	return guarded(func() (*Optimizer, error) {
 		b, err := io.ReadAll(r)

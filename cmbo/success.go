@@ -39,10 +39,8 @@ type successRequirement struct {
 
 // The power of the probability of success is successPower as long as no more than a share
 // mayFail of the evaluations fails, and grows with the square root of the failures beyond: the
-// best point is often next to the border of a region that fails, improvement differs there by
-// orders of magnitude, and a fixed power loses half of the evaluations to it. Failures that have
-// nothing to do with the place are as a rule fewer. What it saves, and what it costs where they are
-// more: examples/hpob/EVIDENCE.md.
+// best point is often next to the border of a region that fails, where improvements differ by
+// orders of magnitude (examples/hpob/EVIDENCE.md).
 const (
 	successPower = 2
 	mayFail      = 0.2

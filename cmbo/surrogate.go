@@ -14,17 +14,13 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// A Surrogate is the model an [Optimizer] consults: it is told the data of the
-// run and predicts the objective elsewhere. Without [WithSurrogate] the
-// Optimizer brings its own: where there is a [Prior] the model it was learned for, the
-// hierarchical prior or the paper's, else a Gaussian process fitted to the run's data.
+// A Surrogate is the model an [Optimizer] consults. Without [WithSurrogate] the Optimizer
+// brings its own: that of its [Prior], else a Gaussian process fitted to the run's data.
 //
-// An Optimizer calls its Surrogate from one goroutine at a time and never
-// shares it. What a Surrogate does must follow from the Data it is given, not
-// from how often or when it is called: the Optimizer may skip calls whose
-// result nobody asked for, and repeats them when a run is restored. Its methods
-// should return ctx.Err() soon after ctx is done. surrogatetest.TestSurrogate holds a type
-// to all this.
+// An Optimizer calls its Surrogate from one goroutine at a time and never shares it. What a
+// Surrogate does must follow from the Data it is given, not from how often or when it is
+// called: calls may be skipped, and are repeated when a run is restored. surrogatetest holds
+// a type to this.
 type Surrogate interface {
 	// Fit replaces what the surrogate knows of the run. It may keep d's slices
 	// until the next Fit but must not change them. An error leaves the

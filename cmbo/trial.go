@@ -41,8 +41,8 @@ func (t Trial) Bool(name string) bool { return t.point().Bool(name) }
 // was not made by an Optimizer.
 func (t Trial) Config() map[string]any { return t.point().Config() }
 
-// Into sets the fields of a struct to the values of the parameters that their
-// tags name:
+// Into sets the fields of a struct to the values of the parameters that their tags name, as
+// [SpaceOf] describes:
 //
 //	var cfg struct {
 //		LR    float64 `cmbo:"lr"`
@@ -50,10 +50,9 @@ func (t Trial) Config() map[string]any { return t.point().Config() }
 //	}
 //	err := trial.Into(&cfg)
 //
-// [SpaceOf] describes the tags, of which only the name matters here, and the
-// types of fields. Into fails with [ErrSpace] if cfg is no pointer to a struct, if
-// a tag names no parameter, a parameter has no field or one of another type, or
-// if the trial was not made by an Optimizer; cfg is unchanged then.
+// It fails with [ErrSpace] if cfg is no pointer to a struct, if a tag names no parameter, a
+// parameter has no field or one of another type, or if the trial was not made by an
+// Optimizer; cfg is unchanged then.
 func (t Trial) Into(cfg any) error { return t.point().Into(cfg) }
 
 func (t Trial) point() space.Point { return space.Point{Space: t.space, X: t.X} }
