@@ -139,16 +139,50 @@ type katibReader struct {
 
 // katibTrial is what is read of a trial.
 type katibTrial struct {
-	kind, namespace, name string
-	owner                 string
-	labels                map[string]string
-	objective             Direction
-	metric                string
-	strategies            map[string]string // by metric
-	assignments           map[string]string
-	conditions            []string                     // those that are true
-	observed              map[string]map[string]string // by metric: name, min, max and latest
-	start, completion     string
+	kind     katibText
+	metadata struct {
+		Name, Namespace katibText
+		Labels          map[string]katibText
+		OwnerReferences []struct{ Kind, Name katibText }
+	}
+	spec struct {
+		Objective struct {
+			Type, ObjectiveMetricName katibText
+			MetricStrategies          katibPairs
+		}
+		ParameterAssignments katibPairs
+	}
+	status struct {
+		Conditions                []struct{ Type, Status katibText }
+		StartTime, CompletionTime katibText
+		Observation               struct {
+			Metrics []struct{ Name, Min, Max, Latest katibText }
+		}
+	}
+	name, metric string
+	objective    Direction
+}
+
+// katibText is a string; other values count as none.
+type katibText string
+
+func (t *katibText) UnmarshalJSON(b []byte) error {
+	s, _ := jsonString(b)
+	*t = katibText(s)
+	return nil
+}
+
+// katibPairs are values by name.
+type katibPairs []struct{ Name, Value katibText }
+
+// last returns the last value of a name.
+func (p katibPairs) last(name string) (value string, ok bool) {
+	for _, q := range slices.Backward(p) {
+		if string(q.Name) == name {
+			return string(q.Value), true
+		}
+	}
+	return "", false
 }
 
 // item reads an object: a trial, or, outermost, maybe a list.
@@ -163,29 +197,23 @@ func (k *katibReader) item(outermost bool) error {
 		case name == "items" && outermost:
 			return k.array(func() error { return k.item(false) })
 		case name == "kind":
-			return k.word(&t.kind)
+			return k.value(&t.kind)
 		case t.kind != "" && t.kind != "Trial":
 		case name == "metadata":
-			return k.object(t.metadata(k))
+			return k.value(&t.metadata)
 		case name == "spec":
-			return k.object(t.spec(k))
+			return k.value(&t.spec)
 		case name == "status":
-			return k.object(t.status(k))
+			return k.value(&t.status)
 		}
 		return k.scanner.skip()
 	})
 	if err != nil || t.kind != "Trial" {
 		return err
 	}
+	t.name, t.metric = string(t.metadata.Name), string(t.spec.Objective.ObjectiveMetricName)
+	t.objective = map[katibText]Direction{"minimize": Minimize, "maximize": Maximize}[t.spec.Objective.Type]
 	return k.trial(&t, line)
-}
-
-// object reads an object, or null in its place.
-func (k *katibReader) object(member func(name string) error) error {
-	if c, err := k.peek(); err != nil || c == 'n' {
-		return errors.Join(err, k.scanner.skip())
-	}
-	return k.scanner.object(member)
 }
 
 // array reads a list, or null in its place.
@@ -194,121 +222,6 @@ func (k *katibReader) array(entry func() error) error {
 		return errors.Join(err, k.scanner.skip())
 	}
 	return k.scanner.array(entry)
-}
-
-// word reads a string; other values count as none.
-func (k *katibReader) word(to *string) error {
-	c, err := k.peek()
-	if err != nil || c != '"' {
-		*to = ""
-		if err == nil {
-			err = k.scanner.skip()
-		}
-		return err
-	}
-	*to, err = k.text()
-	return err
-}
-
-// words reads an object and returns its strings by name.
-func (k *katibReader) words() (map[string]string, error) {
-	m := make(map[string]string)
-	return m, k.object(func(name string) error {
-		if len(m) >= k.scanner.limits.Columns {
-			return beyond("Columns", int64(k.scanner.limits.Columns), "byte %d: an object has more names", k.offset)
-		}
-		var s string
-		err := k.word(&s)
-		m[name] = s
-		return err
-	})
-}
-
-// entries calls entry with the strings of each object of a list.
-func (k *katibReader) entries(entry func(map[string]string)) error {
-	n := 0
-	return k.array(func() error {
-		if n++; n > k.scanner.limits.Columns {
-			return beyond("Columns", int64(k.scanner.limits.Columns), "byte %d: a list has more entries", k.offset)
-		}
-		m, err := k.words()
-		entry(m)
-		return err
-	})
-}
-
-func (t *katibTrial) metadata(k *katibReader) func(string) error {
-	return func(name string) (err error) {
-		switch name {
-		case "name":
-			return k.word(&t.name)
-		case "namespace":
-			return k.word(&t.namespace)
-		case "labels":
-			t.labels, err = k.words()
-			return err
-		case "ownerReferences":
-			return k.entries(func(m map[string]string) {
-				if m["kind"] == "Experiment" {
-					t.owner = m["name"]
-				}
-			})
-		}
-		return k.scanner.skip()
-	}
-}
-
-func (t *katibTrial) spec(k *katibReader) func(string) error {
-	return func(name string) error {
-		switch name {
-		case "objective":
-			return k.object(func(name string) error {
-				var s string
-				switch name {
-				case "type":
-					err := k.word(&s)
-					t.objective = map[string]Direction{"minimize": Minimize, "maximize": Maximize}[s]
-					return err
-				case "objectiveMetricName":
-					return k.word(&t.metric)
-				case "metricStrategies":
-					t.strategies = make(map[string]string)
-					return k.entries(func(m map[string]string) { t.strategies[m["name"]] = m["value"] })
-				}
-				return k.scanner.skip()
-			})
-		case "parameterAssignments":
-			t.assignments = make(map[string]string)
-			return k.entries(func(m map[string]string) { t.assignments[m["name"]] = m["value"] })
-		}
-		return k.scanner.skip()
-	}
-}
-
-func (t *katibTrial) status(k *katibReader) func(string) error {
-	return func(name string) error {
-		switch name {
-		case "conditions":
-			return k.entries(func(m map[string]string) {
-				if m["status"] == "True" {
-					t.conditions = append(t.conditions, m["type"])
-				}
-			})
-		case "startTime":
-			return k.word(&t.start)
-		case "completionTime":
-			return k.word(&t.completion)
-		case "observation":
-			t.observed = make(map[string]map[string]string)
-			return k.object(func(name string) error {
-				if name != "metrics" {
-					return k.scanner.skip()
-				}
-				return k.entries(func(m map[string]string) { t.observed[m["name"]] = m })
-			})
-		}
-		return k.scanner.skip()
-	}
 }
 
 // unavailable is what Katib writes for a value that was not reported.
@@ -322,25 +235,37 @@ func (t *katibTrial) value() string {
 
 // valueOf returns that of a metric, which may be without a strategy of its own.
 func (t *katibTrial) valueOf(metric, otherwise string) string {
-	strategy, ok := t.strategies[metric]
+	strategy, ok := t.spec.Objective.MetricStrategies.last(metric)
 	if !ok {
 		strategy = otherwise
 	}
-	m := t.observed[metric]
-	if s := m[strategy]; s != "" && s != unavailable {
-		return s
+	for _, m := range slices.Backward(t.status.Observation.Metrics) {
+		if string(m.Name) != metric {
+			continue
+		}
+		if s := map[string]katibText{"min": m.Min, "max": m.Max}[strategy]; s != "" && s != unavailable {
+			return string(s)
+		}
+		return string(m.Latest)
 	}
-	return m["latest"]
+	return ""
 }
 
 // experiment returns the ID of the trial's task.
 func (t *katibTrial) experiment() string {
-	for _, name := range []string{t.owner, t.labels["katib.kubeflow.org/experiment"], t.labels["experiment"]} {
-		if name != "" && t.namespace != "" {
-			return t.namespace + "/" + name
+	labels := t.metadata.Labels
+	names := []katibText{labels["katib.kubeflow.org/experiment"], labels["experiment"]}
+	for _, o := range t.metadata.OwnerReferences {
+		if o.Kind == "Experiment" {
+			names = slices.Insert(names, 0, o.Name)
+		}
+	}
+	for _, name := range names {
+		if name != "" && t.metadata.Namespace != "" {
+			return string(t.metadata.Namespace + "/" + name)
 		}
 		if name != "" {
-			return name
+			return string(name)
 		}
 	}
 	return ""
@@ -354,7 +279,12 @@ func (k *katibReader) trial(t *katibTrial, line int) error {
 		return k.take(r.failed(e), line)
 	}
 	is := func(types ...string) bool {
-		return slices.ContainsFunc(types, func(s string) bool { return slices.Contains(t.conditions, s) })
+		for _, c := range t.status.Conditions {
+			if c.Status == "True" && slices.Contains(types, string(c.Type)) {
+				return true
+			}
+		}
+		return false
 	}
 	text := t.value()
 	y, numeric := number(text, cmbo.ErrNotFinite)
@@ -380,7 +310,7 @@ func (k *katibReader) trial(t *katibTrial, line int) error {
 		r.outcome = hasValue
 		return bad(rowErrorf(cmbo.ErrTask, "no experiment or no objective"))
 	}
-	key := t.namespace + "/" + t.name
+	key := string(t.metadata.Namespace) + "/" + t.name
 	if k.seen[key] {
 		return bad(rowErrorf(cmbo.ErrCorrupt, "the trial is there twice"))
 	}
@@ -398,8 +328,8 @@ func (k *katibReader) trial(t *katibTrial, line int) error {
 		}
 	}
 	if k.Seconds != "" {
-		start, bad := time.Parse(time.RFC3339, t.start)
-		end, worse := time.Parse(time.RFC3339, t.completion)
+		start, bad := time.Parse(time.RFC3339, string(t.status.StartTime))
+		end, worse := time.Parse(time.RFC3339, string(t.status.CompletionTime))
 		if s := end.Sub(start).Seconds(); bad == nil && worse == nil && s > 0 {
 			r.output(k.Seconds, s)
 		}
@@ -407,7 +337,7 @@ func (k *katibReader) trial(t *katibTrial, line int) error {
 	r.x = make([]float64, len(k.columns))
 	for i, c := range k.columns {
 		name := c.param.Name()
-		text, ok := t.assignments[name]
+		text, ok := t.spec.ParameterAssignments.last(name)
 		e := rowErrorf(cmbo.ErrOutOfSpace, "no such parameter").in(name, "")
 		if ok {
 			if r.x[i], e = c.fromText(text); e != nil {
@@ -420,7 +350,10 @@ func (k *katibReader) trial(t *katibTrial, line int) error {
 	}
 	x, moved, err := k.Space.Snap(r.x)
 	if err != nil {
-		return bad(outside(err, k.Space.Params(), func(i int) string { return t.assignments[k.columns[i].param.Name()] }))
+		return bad(outside(err, k.Space.Params(), func(i int) string {
+			text, _ := t.spec.ParameterAssignments.last(k.columns[i].param.Name())
+			return text
+		}))
 	}
 	if moved {
 		r.x, r.snapped = x, true

@@ -190,7 +190,7 @@ func TestKatibTrials(t *testing.T) {
 		"other kinds":          {text: `{"kind": "List", "items": [{"kind": "Experiment", "spec": {"objective": 3, "parameters": []}}]}`, err: cmbo.ErrNoTasks},
 		"deep":                 {text: strings.Repeat(`{"a":`, 100), err: history.ErrLimit, reason: "Limits.Depth"},
 		"long":                 {text: `{"a": "` + strings.Repeat("a", 3<<20), err: history.ErrLimit, reason: "Limits.String"},
-		"wide":                 {text: `{"status": {"conditions": [` + strings.Repeat("{},", 20000), err: history.ErrLimit, reason: "Limits.Columns"},
+		"wide":                 {text: `{"status": {"conditions": [` + strings.Repeat("{},", 1<<20), err: history.ErrLimit, reason: "Limits.String"},
 	} {
 		got, err := history.Katib{Space: s}.Read(strings.NewReader(tt.text))
 		if !errors.Is(err, tt.err) || err != nil && (tt.err == nil || !strings.Contains(err.Error(), tt.reason)) {

@@ -18,8 +18,7 @@ type Limits struct {
 	// or of a line of JSON: 16 MiB. HPOB and Katib have no lines.
 	Line int
 	// Columns is the number of fields of a CSV row, of keys of an object of
-	// JSON lines, of coordinates of HPOB's configurations, of entries of a list or an
-	// object of Katib's: 16,384.
+	// JSON lines, of coordinates of HPOB's configurations: 16,384.
 	Columns int
 	// Depth is how deep lists and objects of HPOB and Katib may nest: 64.
 	Depth int
@@ -27,7 +26,8 @@ type Limits struct {
 	// one task, or, of mixed ones, of as many as there is room for: 1,048,576. Of HPOB it
 	// is that of the space's configurations, and of its values: 2,097,152.
 	Rows int
-	// String is the length in bytes of a string: 64 KiB of HPOB, 2 MiB of Katib.
+	// String is the length in bytes of a string: 64 KiB of HPOB, 2 MiB of Katib, whose
+	// metadata, spec and status of a trial it bounds too.
 	String int
 }
 

@@ -22,6 +22,7 @@ type scanner struct {
 	line   int // ends of lines before offset
 	depth  int
 	buf    []byte
+	kept   []byte // the text since value began, nil elsewhere
 }
 
 func (s *scanner) corrupt(format string, args ...any) error {
@@ -41,12 +42,18 @@ func (s *scanner) next() (byte, error) {
 	if c == '\n' {
 		s.line++
 	}
+	if s.kept != nil {
+		if s.kept = append(s.kept, c); len(s.kept) > s.limits.String {
+			return 0, beyond("String", int64(s.limits.String), "byte %d: an object has more bytes", s.offset)
+		}
+	}
 	return c, nil
 }
 
 func (s *scanner) back() {
 	_ = s.r.UnreadByte() // a byte was read before
 	s.offset--
+	s.kept = s.kept[:max(len(s.kept)-1, 0)]
 }
 
 // token reads the first byte that is not white space.
@@ -125,6 +132,9 @@ func (s *scanner) literal() (v float64, ok bool, err error) {
 			return 0, false, beyond("String", int64(s.limits.String), "byte %d: a number has more bytes", s.offset)
 		}
 		s.buf = append(s.buf, c)
+	}
+	if s.kept != nil {
+		s.kept = append(s.kept, s.buf...)
 	}
 	word := string(s.buf)
 	switch word {
@@ -219,6 +229,22 @@ func (s *scanner) skip() error {
 	}
 	_, _, err = s.literal()
 	return err
+}
+
+// value decodes a value of at most Limits.String bytes as package json does; Python's NaN
+// and infinities are strings to it.
+func (s *scanner) value(to any) error {
+	s.kept = make([]byte, 0, 256)
+	err := s.skip()
+	text := s.kept
+	s.kept = nil
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(bare(text), to); err != nil {
+		return s.corrupt("%v", err)
+	}
+	return nil
 }
 
 // more reports whether anything but white space follows.
