@@ -212,15 +212,12 @@ func reachesAVX512(n int, x *float64, y *float64, limit float64) int
 //go:noescape
 func gemmPanelAVX2(m int, k int, alpha float64, a *float64, ars int, acs int, b *float64, brs int, c *float64, ldc int, n int, set int)
 
-// gemmDotsAVX2 adds alpha·A·Bᵀ to the m×n matrix C for A of size m×k and B of size
-// n×k, all row-major, m, n, k > 0. Every sum runs over the lanes side by side; the
-// lanes are then added up as dotReduce says.
+// gemmDotsAVX2 is gemmDotsAVX512 with vectors of four lanes.
 //
 //go:noescape
 func gemmDotsAVX2(m int, n int, k int, alpha float64, a *float64, lda int, b *float64, ldb int, c *float64, ldc int)
 
-// gemvAVX2 adds alpha·A·x to y for an m×k row-major matrix A, m, k > 0; entry i
-// of y is at y[i·incy]. Sums are formed and added up as in gemmDots.
+// gemvAVX2 is gemvAVX512 with vectors of four lanes.
 //
 //go:noescape
 func gemvAVX2(m int, k int, alpha float64, a *float64, lda int, x *float64, y *float64, incy int)
@@ -245,9 +242,7 @@ func packTAVX2(dst *float64, src *float64, ld int, rows int, k int)
 //go:noescape
 func unpackTAVX2(dst *float64, ld int, src *float64, rows int, k int)
 
-// trsmPanelAVX2 overwrites the packed panel Y of n rows with L⁻¹·Y, n > 0, in its
-// first nv vectors of columns, 1 ≤ nv ≤ 3, for a lower triangular L of which only
-// the lower triangle is read:
+// trsmPanelAVX2 is trsmPanelAVX512 with vectors of four lanes.
 //
 //go:noescape
 func trsmPanelAVX2(n int, y *float64, nv int, l *float64, ldl int)
@@ -259,18 +254,17 @@ func trsmPanelAVX2(n int, y *float64, nv int, l *float64, ldl int)
 //go:noescape
 func invertPanelAVX2(n int, y *float64, l *float64, ldl int)
 
-// backPanelAVX2 is trsmPanel for the transpose: it overwrites the packed panel Y with L⁻ᵀ·Y,
+// backPanelAVX2 is backPanelAVX512 with vectors of four lanes.
 //
 //go:noescape
 func backPanelAVX2(n int, y *float64, nv int, l *float64, ldl int)
 
-// trsmRowsAVX2 overwrites the rows of X, m×n, m, n > 0, with X·L⁻ᵀ: the operation of
-// trsmPanel for few rows, without packing.
+// trsmRowsAVX2 is trsmRowsAVX512 with vectors of four lanes.
 //
 //go:noescape
 func trsmRowsAVX2(m int, n int, x *float64, ldx int, l *float64, ldl int)
 
-// trsmRowAVX2 overwrites the row x, of length n > 0, with x·L⁻ᵀ: trsmRows for one row.
+// trsmRowAVX2 is trsmRowAVX512 with vectors of four lanes.
 //
 //go:noescape
 func trsmRowAVX2(n int, x *float64, l *float64, ldl int)
@@ -281,14 +275,12 @@ func trsmRowAVX2(n int, x *float64, l *float64, ldl int)
 //go:noescape
 func cholPanelAVX2(k int, n int, y *float64) int
 
-// symPassAVX2 is one pass over the lower triangle of A, n×n: A −= v·wᵀ + w·vᵀ and,
-// for y zero before, y = A·x.
+// symPassAVX2 is symPassAVX512 with vectors of four lanes.
 //
 //go:noescape
 func symPassAVX2(n int, a *float64, lda int, v *float64, w *float64, x *float64, y *float64)
 
-// bidiagPassAVX2 is one pass over A, m×n, m, n > 0: A −= u·zᵀ + s·vᵀ, y = A·p,
-// c = A·e₀ + gamma·y and, for r zero before, r = Aᵀ·c.
+// bidiagPassAVX2 is bidiagPassAVX512 with vectors of four lanes.
 //
 //go:noescape
 func bidiagPassAVX2(m int, n int, a *float64, lda int, u *float64, z *float64, s *float64, v *float64, p *float64, gamma float64, y *float64, c *float64, r *float64)
@@ -300,44 +292,37 @@ func bidiagPassAVX2(m int, n int, a *float64, lda int, u *float64, z *float64, s
 //go:noescape
 func dotAVX2(n int, x *float64, y *float64) float64
 
-// axpyAVX2 adds alpha·x to dst, n ≥ 0, one vector after the other and the last
-// entries under a mask. dst may be x.
+// axpyAVX2 is axpyAVX512 with vectors of four lanes.
 //
 //go:noescape
 func axpyAVX2(n int, dst *float64, alpha float64, x *float64)
 
-// axpy4AVX2 adds c0·a0 + c1·a1 + c2·a2 + c3·a3 to dst, n > 0: an entry takes the terms
-// 0 and 1 one after the other and 2 and 3 beside them.
+// axpy4AVX2 is axpy4AVX512 with vectors of four lanes.
 //
 //go:noescape
 func axpy4AVX2(n int, dst *float64, c0 float64, c1 float64, c2 float64, c3 float64, a0 *float64, a1 *float64, a2 *float64, a3 *float64)
 
-// diffDotsAVX2 sets out[0] to Σ (b_i − a_i)·(s_i − t_i) and out[1] to Σ (a_i + b_i)·d_i,
-// n > 0, both summed lane by lane.
+// diffDotsAVX2 is diffDotsAVX512 with vectors of four lanes.
 //
 //go:noescape
 func diffDotsAVX2(n int, out *float64, a *float64, b *float64, s *float64, t *float64, d *float64)
 
-// scaleAVX2 multiplies x by alpha, n > 0.
+// scaleAVX2 is scaleAVX512 with vectors of four lanes.
 //
 //go:noescape
 func scaleAVX2(n int, x *float64, alpha float64)
 
-// magnitudeAVX2 returns the largest |x_i|, n > 0, or NaN if an entry is not finite: Σ 0·x,
-// which is added, is then NaN.
+// magnitudeAVX2 is magnitudeAVX512 with vectors of four lanes.
 //
 //go:noescape
 func magnitudeAVX2(n int, x *float64) float64
 
-// radialValuesAVX2 sets val to variance·(1 + b1·r + b2·r²)·e, e = exp(−(a·r + h·r²)), r² = scale·sq, at
-// most 1e6, NaN passing through; n ≥ 0.
+// radialValuesAVX2 is radialValuesAVX512 with vectors of four lanes.
 //
 //go:noescape
 func radialValuesAVX2(n int, val *float64, sq *float64, scale float64, variance float64, f *float64)
 
-// radialSlopesAVX2 sets val to (1 + b1·r + b2·r²)·e and slope to
-// (g1·r + g2·r² + g3·r³)·e, e = exp(−(a·r + h·r²)), r² = scale·sq, at
-// most 1e6, NaN passing through; n ≥ 0.
+// radialSlopesAVX2 is radialSlopesAVX512 with vectors of four lanes.
 //
 //go:noescape
 func radialSlopesAVX2(n int, val *float64, slope *float64, sq *float64, scale float64, f *float64)
@@ -350,56 +335,47 @@ func radialSlopesAVX2(n int, val *float64, slope *float64, sq *float64, scale fl
 //go:noescape
 func poleSumAVX2(n int, a2 *float64, b2 *float64, np int, s *float64, w *float64) float64
 
-// addSquaresAVX2 adds Σ_d ((x_d − c_dj)·w_d)² to dst_j, n, dims > 0, c having rows of stride
-// ldc: the terms of an entry one after the other.
+// addSquaresAVX2 is addSquaresAVX512 with vectors of four lanes.
 //
 //go:noescape
 func addSquaresAVX2(n int, dst *float64, dims int, x *float64, w *float64, c *float64, ldc int)
 
-// resolveForwardAVX2 is one row of the factorisation from the top for n > 0 poles: with
-// t = s + h, r = 1/(a2 + t), it sets that = h, up = ab·r, tq = t·r, h = b2·t·r.
+// resolveForwardAVX2 is resolveForwardAVX512 with vectors of four lanes.
 //
 //go:noescape
 func resolveForwardAVX2(n int, a2 float64, b2 float64, ab float64, s *float64, h *float64, that *float64, up *float64, tq *float64)
 
-// resolveBackwardAVX2 is one row of the factorisation from the bottom for n > 0 poles: with
-// t = s + h, r = 1/(b2 + t), it sets across = ab·r, rp = t·r, h = a2·t·r.
+// resolveBackwardAVX2 is resolveBackwardAVX512 with vectors of four lanes.
 //
 //go:noescape
 func resolveBackwardAVX2(n int, a2 float64, b2 float64, ab float64, s *float64, h *float64, across *float64, rp *float64)
 
-// resolveDiagonalAVX2 sets that to x = 1/(v + s), v = that + h, for n > 0 poles and returns
-// Σ w·v·x, summed lane by lane.
+// resolveDiagonalAVX2 is resolveDiagonalAVX512 with vectors of four lanes.
 //
 //go:noescape
 func resolveDiagonalAVX2(n int, that *float64, h *float64, s *float64, w *float64) float64
 
-// flushMulAVX2 sets dst to the product of x and y, n > 0, entries below 2^−511 in
-// magnitude as zero, and returns the sum of dst, formed lane by lane. dst may be x or
-// y.
+// flushMulAVX2 is flushMulAVX512 with vectors of four lanes.
 //
 //go:noescape
 func flushMulAVX2(n int, dst *float64, x *float64, y *float64) float64
 
-// flushChainAVX2 multiplies y, n > 0, by one row of m after the other, rows > 0, m
-// rows×n without gaps, entries below 2^−511 in magnitude as zero, and sets out[i·ldo]
-// to the sum of y after row i, formed as in flushMul.
+// flushChainAVX2 is flushChainAVX512 with vectors of four lanes.
 //
 //go:noescape
 func flushChainAVX2(rows int, n int, y *float64, m *float64, out *float64, ldo int)
 
-// scaleMulAVX2 sets dst to c·x·y entry by entry, n > 0. dst may be x or y.
+// scaleMulAVX2 is scaleMulAVX512 with vectors of four lanes.
 //
 //go:noescape
 func scaleMulAVX2(n int, dst *float64, c float64, x *float64, y *float64)
 
-// maxAbsAVX2 sets dst to the larger of dst and |x| entry by entry, n > 0, for x without
-// NaN.
+// maxAbsAVX2 is maxAbsAVX512 with vectors of four lanes.
 //
 //go:noescape
 func maxAbsAVX2(n int, dst *float64, x *float64)
 
-// reachesAVX2 returns 1 if |x_i|·y_i is not below limit for some i < n, n > 0, else 0.
+// reachesAVX2 is reachesAVX512 with vectors of four lanes.
 //
 //go:noescape
 func reachesAVX2(n int, x *float64, y *float64, limit float64) int
