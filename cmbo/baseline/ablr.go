@@ -18,24 +18,17 @@ import (
 //
 //	y_t ~ N(Φ_t·w_t, I/β_t),   w_t ~ N(0, I/α_t).
 //
-// The network's weights and all α_t, β_t minimise the sum over tasks of the negative log
-// marginal likelihood
+// The network's weights and all α_t, β_t minimise the sum of the tasks' negative log marginal
+// likelihoods by L-BFGS. The network is fixed then; the target's prior is the process of the
+// covariance φ(x)·φ(x′)/α, α and 1/β being refitted at each value.
 //
-//	−ln N(y_t; 0, Φ_t·Φ_tᵀ/α_t + I/β_t)
+// Where it differs from the authors' description: ln α and ln β of the target are normal
+// with the tasks' means and variances, at least 0.25, and at the means before the second
+// value; a known noise variance takes the place of 1/β; the search makes at most 100 steps,
+// for more of them fit few tasks too closely; inputs lie between −1 and 1.
 //
-// by L-BFGS, with gradients worked out by hand. The network is fixed then, the
-// target is a task more: its prior is the process of the covariance φ(x)·φ(x′)/α, α and 1/β
-// being refitted at each value. Points lie between −1 and 1; three layers of 50 tanh.
-//
-// Where it differs from the authors' description: α and β of the target have the tasks' as
-// prior, ln α and ln β normal with their means and variances, a variance of at least 0.25,
-// since two values say nothing of both; before the second value they are at the means.
-// Where a value's noise variance is known it takes the place of 1/β. The search makes at
-// most 100 steps, for more of them fit few tasks too closely, and begins with weights as Glorot and Bengio draw them.
-//
-// An evaluation of the objective takes O(N D² + K D³) for N values of K tasks and D = 50
-// features, a step O(n² D + n³) for each of some 50 evaluations of its two parameters and
-// O(n D C + n² C) for C candidates.
+// Training takes O(N D² + K D³) an evaluation for N values of K tasks and D = 50 features, a
+// step some 50 times O(n² D + n³), and O(n D C + n² C) for C candidates.
 //
 // V. Perrone, R. Jenatton, M. Seeger and C. Archambeau, Scalable hyperparameter transfer
 // learning, NeurIPS 2018.

@@ -11,38 +11,28 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// affineGP is EM-EGP for a target whose offset and scale are inferred, not taken from
-// the few values it has (EM-EGP-affine): f has the prior that EM learns, of mean m and
-// covariance C, and the target's values as they are told are
+// affineGP is EM-EGP for a target whose offset and scale are inferred (EM-EGP-affine): f has
+// the prior that EM learns, of mean m and covariance C, and the target's values are
 //
-//	y = a + s·f(x) + e,   e ~ N(0, s²σ²),
+//	y = a + s·f(x) + e,   e ~ N(0, s²σ²),   a ~ N(a0, v_a),   ln s ~ N(ln s0, v_s).
 //
-// a and s having the tasks' own offsets and scales as prior,
+// a0 and ln s0 are the tasks' means, v_a and v_s their variances with one imagined task a
+// deviation away, v_s at least 0.04; tasks of equal values have no scale. A share of .01 of
+// the mass of a has 10 times that deviation, a tenth of it 10⁶ times, and .02 of that of s at
+// least a deviation of 3 for ln s, for targets outside all experience.
 //
-//	a ~ N(a0, v_a),   ln s ~ N(ln s0, v_s).
-//
-// a0 and ln s0 are the means over K tasks, v_s = (Σ (ln s_i − ln s0)² + 1)/(K + 1), at least
-// 0.04, and v_a = s0²·(Σ (a_i − a0)²/s0² + 1)/(K + 1): one imagined task more, a
-// deviation away; tasks whose values are all equal have no scale. A share of .01 of the mass of a has 10 times that deviation, a tenth of
-// it 10⁶ times, and .02 of that of s at least a deviation of 3 for ln s, for targets
-// outside all experience.
-//
-// With L·Lᵀ = C(X, X) + σ²·I and u, w = L⁻¹1, L⁻¹(y − s·m), the density of the values is,
-// for one s and one variance v of a, â = u·w/u·u being the least squares offset,
+// With L·Lᵀ = C(X, X) + σ²·I and u, w = L⁻¹1, L⁻¹(y − s·m), the density of the values is, for
+// one s and one variance v of a, â = u·w/u·u being the least squares offset,
 //
 //	−2 ln p = (w·w − (u·w)²/u·u)/s² + (â − a0)²/(v + s²/u·u) + n·ln s² + ln(1 + v·u·u/s²) + const,
 //
 // which is summed over the variances of a and a grid of s, within three deviations of the
-// prior and, from the second value on, from e^-1.5 to e² deviations of the values. Predictions are the moments of
-// the mixture, and expected improvement is its own, not that of the moments. Before the
-// first value the largest mean is asked for.
+// prior and, from the second value on, from e^-1.5 to e² deviations of the values. Predictions
+// are the moments of the mixture, expected improvement is its own. Before the first value the
+// largest mean is asked for. Noise variances of single values are in units of s0.
 //
-// Noise variances of single values are taken in units of s0. As EM-EGP it is for
-// values scaled task by task; with [cmbo.Copula], where a line is the best that can be
-// said of the units, too.
-//
-// A step costs what one of EM-EGP does, and O(n N) and some hundred evaluations of the
-// acquisition for each candidate more.
+// A step costs O(n N) and some hundred evaluations of the acquisition a candidate more than
+// one of EM-EGP.
 type affineGP struct {
 	*empiricalGP
 	units unitsPrior

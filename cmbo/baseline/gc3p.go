@@ -13,36 +13,25 @@ import (
 )
 
 // gc3p is the Gaussian copula process with a parametric prior (GC3P). Values of each task are
-// replaced by their normal scores,
-//
-//	z = Φ⁻¹(F(y)),   F the distribution of the task's values, clipped to [δ, 1 − δ],
-//	δ = 1/(4·n^¼·√(π·ln n)),
-//
-// so that all tasks have one scale whatever their units. A network predicts mean μ(x) and
-// deviation σ(x) of the scores of all tasks together, maximising Π N(z; μ(x), σ(x)²). For
-// the target's scores z, by its own values, a Gaussian process models what remains,
-//
-//	r(x) = (z − μ(x))/σ(x),
-//
-// and the expected improvement is that of μ(x) + σ(x)·r(x) over the largest score. Of the
-// first five proposals each is the largest of independent draws of N(μ(x), σ(x)²), Copula
-// Thompson sampling, until five values are known, as in the authors' code.
+// replaced by their normal scores, as [cmbo.Copula] has them. A network predicts mean μ(x) and
+// deviation σ(x) of the scores of all tasks together, maximising Π N(z; μ(x), σ(x)²). For the
+// target's scores z a Gaussian process models r(x) = (z − μ(x))/σ(x), and the expected
+// improvement is that of μ(x) + σ(x)·r(x) over the largest score. Until five values are known
+// a proposal is the largest of independent draws of N(μ(x), σ(x)²), as in the authors' code.
 //
 // The network has three layers of 50 max(·, 0) with a tenth of the outputs left out in
 // training and a softplus for σ, which is at least 0.01. Adam makes 300 steps each at the
 // rates .01, .002 and .0004 on 64 values drawn at random; of the weights after every 100
-// steps those with the least squared error of the mean on a tenth of the values that is
-// held back are taken.
+// steps those with the least squared error on a tenth of the values held back are taken.
 //
 // Where it differs from the authors' code: ties have the mean of their ranks and rank k of n
-// is (k − ½)/n; the rate decays as their paper says, which their code does not pass to its
-// optimiser, and 300 steps at each rate take the place of 1,000, to the same areas on three
-// tables; inputs lie between −1 and 1. Noise variances of single values say nothing of
-// scores and are left out. Predictions come in the run's scaled units by the line through
-// scores and values, which is what acquisitions other than expected improvement see.
+// is (k − ½)/n; the rate decays as their paper says, which their code does not do, and 300
+// steps a rate take the place of 1,000, to the same areas on three tables; inputs lie between
+// −1 and 1; noise variances are left out. Other acquisitions than expected improvement see
+// predictions in scaled units, by the line through scores and values.
 //
-// Matérn-5/2 with a length for each coordinate. Training takes some 3·10⁹ operations whatever
-// the number of tasks, a step what one of GP does.
+// Matérn-5/2 with a length for each coordinate. Training takes some 3·10⁹ operations, a step
+// what one of GP does.
 //
 // D. Salinas, H. Shen and V. Perrone, A quantile-based approach for hyperparameter transfer
 // learning, ICML 2020.

@@ -7,27 +7,21 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 )
 
-// hyperBO conditions one Gaussian process, pre-trained on all tasks, on the
-// target's data: constant mean c, a kernel, noise variance σ², which minimise
+// hyperBO conditions one Gaussian process, pre-trained on all tasks, on the target's data:
+// constant mean c, a kernel, noise variance σ², which minimise
 //
 //	(1/K)·Σ_i ½·(r_iᵀA_i⁻¹r_i + ln det A_i + n_i·ln 2π),   r_i = y_i − c, A_i = K_i + σ²·I.
 //
-// With one task this is type-II maximum likelihood.
+// Where it differs from the authors' code: all observations enter each evaluation, of which
+// L-BFGS from three starts makes some hundred, in place of ten thousand Adam steps on samples
+// of fifty rows; parameters are searched by logarithms; the deviation is that of the
+// noise-free objective and is not enlarged by N/(N−1); there is no network.
 //
-// Where it differs from the authors' code: all observations enter each
-// evaluation, of which L-BFGS from three starts makes some hundred, in place of
-// ten thousand Adam steps on samples of fifty rows; parameters are searched by
-// logarithms in wide bounds rather than through a softplus; the deviation is that
-// of the noise-free objective and is not enlarged by N/(N−1); the mean is a
-// constant and the kernel works on the coordinates, as in the authors' HPO-B
-// experiment, without a network.
+// Matérn-3/2 with a length for each coordinate. An evaluation takes O(Σ n_i³), a step
+// O(n³ + n² N).
 //
-// Matérn-3/2 with a length for each coordinate. An evaluation takes
-// O(Σ n_i³), a step O(n³ + n² N).
-//
-// Z. Wang, G. E. Dahl, K. Swersky, C. Lee, Z. Nado, J. Gilmer, J. Snoek and
-// Z. Ghahramani, Pre-trained Gaussian processes for Bayesian optimization, JMLR 25
-// (2024); arXiv:2109.08215.
+// Z. Wang, G. E. Dahl, K. Swersky, C. Lee, Z. Nado, J. Gilmer, J. Snoek and Z. Ghahramani,
+// Pre-trained Gaussian processes for Bayesian optimization, JMLR 25 (2024); arXiv:2109.08215.
 type hyperBO struct {
 	dim  int
 	p    gpParams

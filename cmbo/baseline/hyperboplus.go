@@ -14,26 +14,19 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// hyperBOPlus is HyperBO+: a prior over the parameters of the target's Gaussian
-// process, learned from the parameters of many. Offline it fits
+// hyperBOPlus is HyperBO+: offline it fits by maximum likelihood a law to each parameter of
+// the tasks' Gaussian processes,
 //
-//	c ~ N(m, v),   ℓ_d, variance, σ² ~ Gamma laws of their own
+//	c ~ N(m, v),   ℓ_d, variance, σ² ~ Gamma laws of their own,
 //
-// by maximum likelihood, all lengths pooled. Online it draws S parameters θ_s and
-// weighs each acquisition by the likelihood of the target's data,
+// all lengths pooled. Online it draws S parameters θ_s and weighs each acquisition by the
+// likelihood of the target's data, a(x) = Σ_s p_s·a_s(x), p_s ∝ p(y | X, θ_s), a the run's.
+// Predictions are the moments of the mixture; draws below 1e-9 of the largest are left out.
 //
-//	a(x) = Σ_s p_s·a_s(x),   p_s ∝ p(y | X, θ_s),
-//
-// where a is the run's. Predictions are the mean and the deviation of the
-// mixture. Draws with less than 1e-9 of the largest weight are left out.
-//
-// Where it differs from the authors' code: there the parameters are those of
-// several search spaces, each pre-trained as in HyperBO; here there is one
-// space, and each task takes the part of a space. Parameters of a task have the
-// highest posterior density under [gaussian.DefaultPriors], not the highest
-// likelihood, which leaves those undetermined that fifty observations say
-// nothing of; c is its generalised least-squares estimate given them. Weights are
-// normalised in logarithms.
+// Where it differs from the authors' code: each task takes the part of one of their search
+// spaces; its parameters have the highest posterior density under [gaussian.DefaultPriors],
+// not the highest likelihood, which fifty observations leave undetermined; c is its
+// generalised least-squares estimate given them; weights are normalised in logarithms.
 //
 // Matérn-3/2 with a length for each coordinate, S = 100. A step takes O(S (n³ + n² N)).
 //

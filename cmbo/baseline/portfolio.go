@@ -10,29 +10,24 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// portfolio is a greedy portfolio: the points that together leave the past tasks the
-// least regret, asked in the order in which they lower it most. There is no model of
-// the target, whose values change nothing. With f_i(x) what task i would have
-// brought at x,
+// portfolio is a greedy portfolio: the points that together leave the past tasks the least
+// regret, asked in the order in which they lower it most, whatever the target's values. With
+// f_i(x) what task i would have brought at x,
 //
 //	x_n = argmax over x of Σ_i max(b_i, f_i(x)),   b_i = max over k < n of f_i(x_k).
 //
-// f_i(x) is the value recorded there, or their mean where there are several, else the
-// posterior mean of the task's process, brought to [0, 1] by its range over the
-// candidates; in a parameter space without a list, over the points of all tasks or a
-// seeded sample of 500 of them. A task whose range is 0 has no part.
+// f_i(x) is the mean of the values recorded there, else the posterior mean of the task's
+// process, brought to [0, 1] by its range over the candidates, or in a parameter space over
+// at most 500 points of all tasks. A task whose range is 0 has no part. The b_i are those of
+// all points asked or observed in the run. Where no point raises one any more, b_i is the
+// second best of the points asked, then the third: the authors' portfolios end there.
 //
-// The b_i are those of all points asked or observed in the run, evaluated or not. Where
-// no point raises one of them any more, as when each task has had its best point, b_i
-// is the second best of the points asked, then the third, and so on: the authors'
-// portfolios end there.
+// Matérn-3/2 with a length for each coordinate. Candidates take O(K m² + K m N) once for each
+// list, a step O(K m n + K n N).
 //
-// Matérn-3/2 with a length for each coordinate for the tasks' processes. Candidates take O(K m² + K m N) once for each list, a step O(K m n + K n N).
-//
-// M. Wistuba, N. Schilling and L. Schmidt-Thieme, Sequential model-free
-// hyperparameter tuning, ICDM 2015; M. Feurer, K. Eggensperger, S. Falkner, M. Lindauer
-// and F. Hutter, Auto-sklearn 2.0: hands-free AutoML via meta-learning, JMLR 23
-// (2022).
+// M. Wistuba, N. Schilling and L. Schmidt-Thieme, Sequential model-free hyperparameter tuning,
+// ICDM 2015; M. Feurer, K. Eggensperger, S. Falkner, M. Lindauer and F. Hutter, Auto-sklearn
+// 2.0: hands-free AutoML via meta-learning, JMLR 23 (2022).
 type portfolio struct {
 	*past
 	recorded []map[string]float64 // by task: values by point

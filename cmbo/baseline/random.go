@@ -10,14 +10,10 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// randomSearch is random search: each proposal is a candidate drawn uniformly, without
-// replacement where the run does not allow repetitions. In a parameter space it
-// draws among the run's pool for the step, which is spread evenly rather than
-// independently; turn off its local part with [cmbo.WithCandidateCounts].
-//
-// It ignores past tasks, the values told and the acquisition. Its predictions
-// are those of independent values: mean and deviation of the values told, 0 and
-// 1 before the first.
+// randomSearch draws each proposal uniformly among the candidates, without replacement where
+// the run does not allow repetitions; in a parameter space among the run's pool for the step,
+// whose local part [cmbo.WithCandidateCounts] turns off. It predicts mean and deviation of the
+// values told, 0 and 1 before the first.
 type randomSearch struct{ dim int }
 
 // newRandomSearch returns random search over a space. It fails with [cmbo.ErrSpace] or

@@ -18,35 +18,26 @@ import (
 //	a_t(x) = ν_t·Σ_i w_i·(μ_i(x) + τ·s_i(x)) + (1 − ν_t)·(μ(x) + β_t·s(x)),
 //	β_t = √(κ·d·ln 2t),
 //
-// for query t in d coordinates. After each query the gap d_i between target and
-// task i is bounded by the mean over the task's observations of |μ(x_ij) − y_ij|
-// + β·s(x_ij), and
+// for query t in d coordinates. After each query the gap d_i between target and task i is
+// bounded by the mean over the task's observations of |μ(x_ij) − y_ij| + β·s(x_ij), and
 //
 //	w_i ∝ exp(−η·Σ_s d_i,s),   ν_t = ν_{t−1}·min(r, (Σ_i w_i·d_i)^−ε).
 //
-// The first query is by the tasks alone. With the authors' constants, η = 1, r = 0.7,
-// ε = 0.7, τ = 1 and κ = 0.2, the share is below 0.03 after ten queries, from where on
-// it is GP-UCB.
+// The first query is by the tasks alone. The authors' constants: η = 1, r = 0.7, ε = 0.7,
+// τ = 1, κ = 0.2. Queries are told apart from the observations a run began with by
+// [cmbo.Data].Step; with such observations the share decays once before query 1, whose score
+// is the tasks' alone all the same.
 //
-// The queries are told apart from the observations a run began with by
-// [cmbo.Data].Step; a cancelled trial makes one of the latter count as a query.
-// Weights of the past are computed with the target's process of the time. With such
-// observations the share decays once before query 1, whose score is the tasks' alone
-// all the same: the share that Weights reports then is not in it.
+// Where it differs from the authors' code: deviations are those of the noise-free objective;
+// hyperparameters have the highest posterior, those of the target on the schedule of GP;
+// values are standardised, since gaps depend on their units; points are not repeated. The
+// run's acquisition is ignored. Predictions are those of the target's process.
 //
-// Where it differs from the authors' code: deviations are those of the noise-free
-// objective; hyperparameters have the highest posterior, not likelihood, and
-// those of the target are fitted on the schedule of GP rather than every fifth
-// step; values are standardised, since gaps depend on their units; points are not
-// repeated, so none has to be replaced by a random one. The run's acquisition is
-// ignored. Predictions are those of the target's process.
+// Isotropic Matérn-5/2, the default of the authors' code. A step takes O(n² Σ m_i) for the
+// gaps, n observations of the target and m_i of task i, and O(K N).
 //
-// Isotropic Matérn-5/2 kernel, the default of the authors' code; the scripts of its
-// experiments ask for a length for each coordinate. A step takes O(n² Σ m_i) for the gaps,
-// n observations of the target and m_i of task i, and O(K N).
-//
-// Z. Dai, Y. Chen, H. Yu, B. K. H. Low and P. Jaillet, On provably robust
-// meta-Bayesian optimization, UAI 2022.
+// Z. Dai, Y. Chen, H. Yu, B. K. H. Low and P. Jaillet, On provably robust meta-Bayesian
+// optimization, UAI 2022.
 var learnRMGPUCB = ensemble(config{method: "RM-GP-UCB", shape: kernel.Matern52}, newRMUCBRun)
 
 // newRMUCBRun returns a [cmbo.Weigher] and a [cmbo.Scorer].
@@ -87,19 +78,14 @@ func (r *rmUCBRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, _ 
 	return nil
 }
 
-// learnRMGPTS learns RM-GP-TS, the Thompson sampling form of RM-GP-UCB: with probability
-// 1 − ν_t it proposes the maximiser of a draw of the target's posterior, else
-// that of Σ_i w_i·f_i, f_i a draw of each task's posterior. Weights and share are
-// those of RM-GP-UCB.
+// learnRMGPTS learns RM-GP-TS: with probability 1 − ν_t it proposes the maximiser of a draw of
+// the target's posterior, else that of Σ_i w_i·f_i, f_i a draw of each task's posterior.
+// Weights, share and kernel are those of RM-GP-UCB.
 //
-// The authors draw functions from 120 random Fourier features of a squared
-// exponential kernel. Here a draw is exact, jointly at all candidates; and since
-// the f_i are independent, their sum is one draw of N(Σ w_i·μ_i, Σ w_i²·S_i), for
-// which one factor will do. In a parameter space candidates are those of the
-// step. Pending points count as evaluated.
-//
-// Kernel and gaps as in RM-GP-UCB. A step takes O(N³ + n N²) for N candidates,
-// O(N³ + N² Σ m_i) where the tasks have their turn.
+// The authors draw from 120 random Fourier features. Here a draw is exact, jointly at all
+// candidates, and the independent f_i are one draw of N(Σ w_i·μ_i, Σ w_i²·S_i). Pending points
+// count as evaluated. A step takes O(N³ + n N²) for N candidates, O(N³ + N² Σ m_i) where the
+// tasks have their turn.
 var learnRMGPTS = ensemble(config{method: "RM-GP-TS", shape: kernel.Matern52}, newRMTSRun)
 
 // newRMTSRun returns a [cmbo.Weigher] and a [cmbo.Scorer].

@@ -10,12 +10,9 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// target is the Gaussian process of a run's own data, with zero prior mean and
-// hyperparameters that are fitted anew as observations come in: cmbo's plain
-// Gaussian process, of which other methods use the parts.
-//
-// It follows from the data alone: the fit that serves n observations
-// is the one to the first gp.RefitCount(n) of them, scaled by themselves.
+// target is the Gaussian process of a run's own data: cmbo's plain one, of which other methods
+// use the parts. It follows from the data alone: the fit that serves n observations is the one
+// to the first gp.RefitCount(n) of them, scaled by themselves.
 type target struct {
 	run
 	y cmbo.YPolicy
