@@ -148,6 +148,9 @@ func (p *Prior) Variant() (v Variant, ok bool) { return p.config.variant, p.conf
 // Minimizes reports whether smaller values are better.
 func (p *Prior) Minimizes() bool { return p.config.minimize }
 
+// PositiveValues reports whether it was learned with [WithPositiveValues].
+func (p *Prior) PositiveValues() bool { return p.config.positive }
+
 // NumTasks returns the number of tasks learned from, of which the prior keeps a sample
 // where they were more than [Learn] holds: [Prior.Tasks] returns the sample.
 func (p *Prior) NumTasks() int { return int(p.facts.total) }

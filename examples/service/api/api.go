@@ -318,6 +318,7 @@ type Prior struct {
 	// The rest is told of a single prior, not in lists.
 	Variant  string    `json:"variant,omitempty"` // none for the hierarchical prior
 	Minimize bool      `json:"minimize,omitempty"`
+	Positive bool      `json:"positive_values,omitempty"`
 	Tasks    int       `json:"tasks,omitempty"`
 	Clusters []Cluster `json:"clusters,omitempty"`
 	Outputs  []string  `json:"outputs,omitempty"` // that its tasks have
@@ -639,11 +640,16 @@ type Predictions struct {
 	Predictions []Prediction `json:"predictions"`
 }
 
-// A Prediction is the mean and the standard deviation of the noise-free value,
-// null where they are beyond a float64.
+// A Prediction is what the model expects of the noise-free value: mean and standard
+// deviation, null where they are beyond a float64, the median, and the ends of the
+// interval that holds 90 %. Of positive values, which the model holds for lognormal, the
+// latter say more.
 type Prediction struct {
-	Mean *float64 `json:"mean"`
-	SD   *float64 `json:"sd"`
+	Mean   *float64 `json:"mean"`
+	SD     *float64 `json:"sd"`
+	Low    *float64 `json:"low,omitempty"`
+	Median *float64 `json:"median,omitempty"`
+	High   *float64 `json:"high,omitempty"`
 }
 
 // Diagnostics tell how a study chooses.

@@ -67,7 +67,7 @@ func TestStudyIsItsTwin(t *testing.T) {
 					}
 				case 1:
 					x := k.Study.Space.Params()
-					if _, _, err := s.Predict(t.Context(), [][]float64{lowest(x)}); err != nil {
+					if _, err := s.Predict(t.Context(), [][]float64{lowest(x)}); err != nil {
 						t.Fatal(err)
 					}
 				case 2:

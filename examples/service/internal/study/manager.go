@@ -174,6 +174,7 @@ func (m *Manager) openStudy(id string) (*Study, error) {
 func (m *Manager) describe(s *Study, prior *cmbo.Prior) []cmbo.Option {
 	opts := []cmbo.Option{cmbo.WithParallelism(m.parallelism)}
 	s.minimize, s.modelName = s.header.Options.Minimize, "Gaussian process without a prior"
+	s.positive = s.header.Options.Positive || prior != nil && prior.PositiveValues()
 	if prior != nil {
 		s.minimize, s.clusters, s.modelName = prior.Minimizes(), clustersOf(prior), "hierarchical prior"
 		s.pastTasks = prior.NumTasks()

@@ -73,7 +73,7 @@ func TestLimits(t *testing.T) {
 	fine("a cancellation", try(twin.Op{Kind: "cancel", Trial: 2}))
 	limit("events by asking", try(twin.Op{Kind: "ask", N: 1}), 6, true)
 	fine("an answer", try(twin.Op{Kind: "tell", Trial: 3, Y: 1}))
-	_, _, err := s.Predict(t.Context(), [][]float64{{0, 0}, {0, 0}, {0, 0}})
+	_, err := s.Predict(t.Context(), [][]float64{{0, 0}, {0, 0}, {0, 0}})
 	limit("points", err, 2, false)
 
 	learn := func(q api.Learn) error {

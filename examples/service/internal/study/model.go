@@ -8,11 +8,31 @@ import (
 	"github.com/gocmbo/cmbo/cmbo"
 )
 
-// A Forecast is what the model expects of a value before it is measured, in the
-// units of the values.
+// A Forecast is what the model expects of the noise-free value, in the units of the
+// values: mean and standard deviation, the median, and the ends of the interval that
+// holds 90 %. Forecasts that an older service stored lack the last three, which are 0.
 type Forecast struct {
-	Mean float64 `json:"mean"`
-	SD   float64 `json:"sd"`
+	Mean   float64 `json:"mean"`
+	SD     float64 `json:"sd"`
+	Low    float64 `json:"low,omitempty"`
+	Median float64 `json:"median,omitempty"`
+	High   float64 `json:"high,omitempty"`
+}
+
+// foretell asks the model, which the caller has.
+func (s *Study) foretell(x []float64) (Forecast, error) {
+	mean, sd, err := s.opt.Predict(x)
+	if err != nil {
+		return Forecast{}, err
+	}
+	q, err := s.opt.Quantiles(x)
+	return Forecast{mean, sd, q.Low, q.Median, q.High}, err
+}
+
+// finite reports whether JSON has a form of all of it.
+func (f *Forecast) finite() bool {
+	sum := f.Mean - f.SD + f.Low - f.Median + f.High
+	return !math.IsNaN(sum) && !math.IsInf(sum, 0)
 }
 
 // forecast notes what the model expects of the trials that were just opened. The
@@ -25,8 +45,8 @@ func (s *Study) forecast(ids []int) {
 		if !ok || !known || step.Trial < id { // a point of the initial design
 			continue
 		}
-		if mean, sd, err := s.opt.Predict(t.X); err == nil && !math.IsNaN(mean-sd) && !math.IsInf(mean-sd, 0) {
-			s.view.expect(id, Forecast{mean, sd})
+		if f, err := s.foretell(t.X); err == nil && f.finite() {
+			s.view.expect(id, f)
 		}
 	}
 }

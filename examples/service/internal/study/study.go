@@ -26,6 +26,7 @@ type Study struct {
 	header    header
 	limits    Limits
 	minimize  bool
+	positive  bool
 	clusters  []api.Cluster
 	pastTasks int
 	modelName string
@@ -427,17 +428,17 @@ func (s *Study) Enqueue(ctx context.Context, q Request, x []float64) (Reply, boo
 	})
 }
 
-// Predict returns the means and standard deviations at points.
-func (s *Study) Predict(ctx context.Context, points [][]float64) (mean, sd []float64, err error) {
+// Predict returns what the model expects at points.
+func (s *Study) Predict(ctx context.Context, points [][]float64) (out []Forecast, err error) {
 	if err := within("points at once", len(points), s.limits.Points); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	err = s.each(ctx, points, s.compute, func(x []float64) error {
-		m, d, err := s.opt.Predict(x)
-		mean, sd = append(mean, m), append(sd, d)
+		f, err := s.foretell(x)
+		out = append(out, f)
 		return err
 	})
-	return mean, sd, err
+	return out, err
 }
 
 // each asks the model for something at each point when run lets it.
@@ -567,6 +568,9 @@ func (s *Study) Space() *cmbo.Space {
 
 // Minimizes reports whether smaller values are better.
 func (s *Study) Minimizes() bool { return s.minimize }
+
+// Positive reports whether values are positive and seen in logarithms.
+func (s *Study) Positive() bool { return s.positive }
 
 // Prior returns the digest of the prior that the study runs with, the digest of
 // the one that was made from if the space is a list of candidates, and the name

@@ -107,8 +107,12 @@ func compare(t *testing.T, c *client.Client, w *twin.Twin) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		q, err := w.Opt.Quantiles(tr.X)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, p := range predictions[2*i : 2*i+2] {
-			if *p.Mean != mean || *p.SD != sd {
+			if *p.Mean != mean || *p.SD != sd || (cmbo.Quantiles{Low: *p.Low, Median: *p.Median, High: *p.High}) != q {
 				t.Fatalf("predicted %g and %g, the twin %g and %g", *p.Mean, *p.SD, mean, sd)
 			}
 		}

@@ -10,14 +10,15 @@ import (
 	"github.com/gocmbo/cmbo/internal/plot"
 )
 
-// A level that the page knows nothing of is shown like the others.
+// A level that the page knows nothing of is shown like the others, and one without a
+// hypothesis is not.
 func TestNewLevel(t *testing.T) {
 	unknown := cmbo.LevelTask + 1
 	p := plot.NewPage("")
 	adviceText(p, &study.Advice{Transfer: cmbo.Transfer{Shares: []cmbo.Share{
 		{Level: cmbo.LevelNone, Cluster: -1, Mass: .4}, {Level: unknown, Cluster: -1, Mass: .6},
 	}, Verdict: cmbo.TransferHelps}})
-	if text := p.String(); !strings.Contains(text, fmt.Sprint(unknown)) || !strings.Contains(text, "60 %") {
+	if text := p.String(); !strings.Contains(text, fmt.Sprint(unknown)) || !strings.Contains(text, "60 %") || strings.Contains(text, fmt.Sprint(cmbo.LevelCluster)) {
 		t.Errorf("%s", text)
 	}
 }

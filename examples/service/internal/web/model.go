@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -57,11 +58,11 @@ func adviceText(p *plot.Page, a *study.Advice) {
 		return
 	}
 	var items []string
-	last := cmbo.LevelTask
+	levels := make(map[cmbo.Level]bool)
 	for _, s := range a.Transfer.Shares {
-		last = max(last, s.Level)
+		levels[s.Level] = true
 	}
-	for l := cmbo.LevelNone; l <= last; l++ {
+	for _, l := range slices.Sorted(maps.Keys(levels)) {
 		item, shown := "", 0
 		for _, s := range a.Transfer.Shares {
 			if s.Level == l && s.Mass >= 0.005 && shown < shownShares {
@@ -95,14 +96,14 @@ func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
 // parameterCharts draws the values against each parameter, and what the model
 // says along it.
 func parameterCharts(p *plot.Page, t *study.Study, obs []study.Observation, model []study.Slice) {
-	axis := coreOf(obs)
+	values, axis := valueAxis(t, obs)
 	var figures []*plot.Figure
 	off := false
 	for i, param := range t.Space().Params() {
 		if i == shownParams {
 			break
 		}
-		c := &plot.Chart{X: paramAxis(param), Y: plot.Axis{Label: valueLabel(t), Min: axis.lo, Max: axis.hi}}
+		c := &plot.Chart{X: paramAxis(param), Y: values}
 		switch {
 		case i >= len(model):
 		case discrete(param):
@@ -178,7 +179,7 @@ func importanceChart(p *plot.Page, a *study.Advice) {
 		total.X, total.Y = append(total.X, i.Total), append(total.Y, y)
 	}
 	c.Series = append(c.Series, alone, total)
-	p.Figure("How much of what the model says of the space follows from each parameter.", &plot.Figure{Panels: []*plot.Chart{c}, Width: 2 * panelWidth, Height: 40 + 24*float64(len(most))})
+	p.Figure("How much of what the model says of the space follows from each parameter.", &plot.Figure{Panels: []*plot.Chart{c}, Width: panelWidth, Height: 40 + 24*float64(len(most))})
 }
 
 // modelName is how the legend calls what the model says.
@@ -256,13 +257,17 @@ func forecastChart(p *plot.Page, t *study.Study) {
 			continue
 		}
 		n++
-		s.X, s.Y = append(s.X, f.Mean), append(s.Y, tr.Y)
-		all = append(all, study.Observation{Y: tr.Y}, study.Observation{Y: f.Mean})
+		expected := f.Mean
+		if t.Positive() && f.Median > 0 { // a mean of a lognormal value follows its tail
+			expected = f.Median
+		}
+		s.X, s.Y = append(s.X, expected), append(s.Y, tr.Y)
+		all = append(all, study.Observation{Y: tr.Y}, study.Observation{Y: expected})
 	}
 	if n < 3 {
 		return
 	}
-	axis := coreOf(t.Observations())
+	values, axis := valueAxis(t, t.Observations())
 	lo, hi := axis.lo, axis.hi
 	if math.IsNaN(lo) || math.IsNaN(hi) {
 		lo, hi = math.Inf(1), math.Inf(-1)
@@ -281,9 +286,10 @@ func forecastChart(p *plot.Page, t *study.Study) {
 	}
 	diagonal := plot.Series{Name: "as expected", X: []float64{lo, hi}, Y: []float64{lo, hi}, Plain: true, Style: 8}
 	chart := &plot.Chart{
-		X: plot.Axis{Label: "expected " + valueLabel(t), Min: axis.lo, Max: axis.hi}, Y: plot.Axis{Label: "measured", Min: axis.lo, Max: axis.hi},
+		X: values, Y: values,
 		Series: []plot.Series{diagonal, s},
 	}
+	chart.X.Label, chart.Y.Label = "expected "+valueLabel(t), "measured"
 	caption := "What the model expected when it chose a trial, and what was measured."
 	if len(beyond.X) > 0 {
 		chart.Series = append(chart.Series, beyond)

@@ -253,7 +253,7 @@ func valuesFigure(p *plot.Page, t *study.Study) {
 	}
 	trials, more := t.Trials(api.Failed, 0, maxFailed)
 	at, failures := positions(len(obs), trials)
-	limits := coreOf(obs)
+	axis, limits := valueAxis(t, obs)
 	var tops []float64
 	top, worst := math.Inf(-1), limits.clamp(obs[0].Y)
 	values, beyond := measuredPoints(), beyondPoints()
@@ -273,7 +273,7 @@ func valuesFigure(p *plot.Page, t *study.Study) {
 	}
 	bestSoFar.X, bestSoFar.Y = corners(at, tops)
 	x := plot.Axis{Label: "evaluations", Integer: true, Min: 1, Max: float64(max(len(obs)+len(failures), 5))}
-	chart := &plot.Chart{X: x, Y: plot.Axis{Label: valueLabel(t), Min: limits.lo, Max: limits.hi}, Series: []plot.Series{values, bestSoFar}}
+	chart := &plot.Chart{X: x, Y: axis, Series: []plot.Series{values, bestSoFar}}
 	caption := "Measured values in the order in which they were told, the best so far, and the point recommended."
 	if n := len(beyond.X); n > 0 {
 		chart.Series = append(chart.Series, beyond)
@@ -358,6 +358,21 @@ func beyondPoints() plot.Series { return plot.Series{Name: "off the axis", Point
 
 // limits are those of an axis of values, NaN where the data decides.
 type limits struct{ lo, hi float64 }
+
+// valueAxis is the axis of values, and its limits: a logarithmic one without limits where
+// the model sees logarithms of values that differ by a factor of ten and more.
+func valueAxis(t *study.Study, obs []study.Observation) (plot.Axis, limits) {
+	a, l := plot.Axis{Label: valueLabel(t)}, limits{math.NaN(), math.NaN()}
+	lo, hi := math.Inf(1), 0.0
+	for _, o := range obs {
+		lo, hi = min(lo, o.Y), max(hi, o.Y)
+	}
+	if a.Log = t.Positive() && hi >= 10*lo; !a.Log {
+		l = coreOf(obs)
+		a.Min, a.Max = l.lo, l.hi
+	}
+	return a, l
+}
 
 // coreOf returns limits that keep the bulk of the values legible: what lies more
 // than five times the range of the middle 80 percent beyond it is left out.

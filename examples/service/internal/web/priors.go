@@ -10,7 +10,7 @@ import (
 func prior(p study.PriorInfo) api.Prior {
 	out := api.Prior{
 		Digest: p.Digest, Names: p.Names, Bytes: p.Bytes,
-		Minimize: p.Prior.Minimizes(), Tasks: p.Prior.NumTasks(),
+		Minimize: p.Prior.Minimizes(), Positive: p.Prior.PositiveValues(), Tasks: p.Prior.NumTasks(),
 	}
 	if v, ok := p.Prior.Variant(); ok {
 		out.Variant = v.String()

@@ -47,7 +47,7 @@ func (s *Server) routes() []*route {
 		{method: "POST", path: "/v1/studies/{id}/trials/{trial}/stop", limit: smallBody, serve: s.stop, summary: "says that a trial's evaluation was stopped before its end; its curve stands for it", body: struct{}{}, reply: api.Trial{}},
 		{method: "POST", path: "/v1/studies/{id}/observe", limit: smallBody, serve: s.observe, summary: "adds a value at a point that was not proposed", body: api.Observe{}, reply: api.Observed{}},
 		{method: "POST", path: "/v1/studies/{id}/enqueue", limit: smallBody, serve: s.enqueue, summary: "has a point proposed before the model's own", body: api.Point{}, reply: api.Enqueued{}},
-		{method: "POST", path: "/v1/studies/{id}/predict", limit: smallBody, serve: s.predict, summary: "mean and standard deviation at points", body: api.Predict{}, reply: api.Predictions{}},
+		{method: "POST", path: "/v1/studies/{id}/predict", limit: smallBody, serve: s.predict, summary: "mean, standard deviation and quantiles at points", body: api.Predict{}, reply: api.Predictions{}},
 		{method: "GET", path: "/v1/studies/{id}/best", serve: s.best, summary: "the best value", reply: api.BestReply{}},
 		{method: "GET", path: "/v1/studies/{id}/trials", serve: s.listTrials, summary: "lists trials", query: []parameter{status, after, most}, reply: api.Trials{}},
 		{method: "GET", path: "/v1/studies/{id}/trials/{trial}", serve: s.showTrial, summary: "describes a trial", reply: api.Trial{}},

@@ -3,6 +3,7 @@ package web_test
 import (
 	"fmt"
 	"html"
+	"math"
 	"strings"
 	"testing"
 
@@ -132,4 +133,72 @@ func TestStudyPage(t *testing.T) {
 		t.Errorf("after a restart: %s\nbefore: %s", after, before)
 	}
 	check(reopened)
+}
+
+// Positive values that differ by factors are drawn on logarithmic axes, with and without a
+// prior, and what is expected of them is told by quantiles, of which none is below 0; after
+// a restart too.
+func TestPageOfPositiveValues(t *testing.T) {
+	s := newService(t)
+	c := s.over(t)
+	const space = `"space":{"params":[{"name":"x","kind":"float","lo":0,"hi":1}]}`
+	var p api.Prior
+	s.reads(t, post("/v1/priors", `{"name":"p","minimize":true,"positive_values":true,`+space+`,"tasks":[{"id":"past","x":[[0.1],[0.4],[0.5],[0.9]],"y":[30,2,3,400]}]}`), &p)
+	if !p.Positive {
+		t.Error("the prior does not say that values are positive")
+	}
+	for id, body := range map[string]string{"alone": `"options":{"minimize":true,"positive_values":true,"initial":3}`, "after": `"prior":"p","options":{"minimize":true}`} {
+		if w := s.answer(post("/v1/studies", `{"id":"`+id+`",`+space+`,`+body+`}`)); w.Code != 201 {
+			t.Fatal(w.Body)
+		}
+		f := func(x float64) float64 { return 2 * math.Exp(20*(x-0.4)*(x-0.4)) }
+		if _, err := c.Observe(t.Context(), id, []float64{1}, f(1)); err != nil {
+			t.Fatal(err)
+		}
+		for range 12 {
+			trials, err := c.Ask(t.Context(), id, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Tell(t.Context(), id, trials[0].ID, f(trials[0].X[0])); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	check := func(s *service) {
+		t.Helper()
+		for _, id := range []string{"alone", "after"} {
+			page := ""
+			for range 100 {
+				if page = s.get(t, "/studies/"+id); !strings.Contains(page, "being computed") {
+					break
+				}
+			}
+			wellFormed(t, page)
+			// The axis of the run and that of its parameter; those of the forecasts have no 0.
+			forecasts := page[strings.Index(page, "<b>Figure 2."):strings.Index(page, "<b>Figure 3.")]
+			if n := strings.Count(page, ">1000</text>"); n != 2 || !strings.Contains(forecasts, ">10</text>") || strings.Contains(forecasts, ">0</text>") {
+				t.Errorf("%s: %d logarithmic axes", id, n)
+			}
+			var list api.Trials
+			s.reads(t, call{method: "GET", path: "/v1/studies/" + id + "/trials"}, &list)
+			n := 0
+			for _, tr := range list.Trials {
+				if e := tr.Expected; e != nil {
+					n++
+					if !(0 < *e.Low && *e.Low < *e.Median && *e.Median < *e.High && *e.Median < *e.Mean) {
+						t.Errorf("%s: trial %d: %g %g %g, mean %g", id, tr.ID, *e.Low, *e.Median, *e.High, *e.Mean)
+					}
+				}
+			}
+			if n < 8 {
+				t.Errorf("%s: %d forecasts", id, n)
+			}
+		}
+	}
+	check(s)
+	if err := s.m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	check(openService(t, s.dir))
 }

@@ -25,7 +25,8 @@ func trial(s *cmbo.Space, t study.Trial) api.Trial {
 	}
 	out.Enqueued, out.Outputs = t.Enqueued, t.Outputs
 	if t.Expected != nil && t.Status == api.Told { // not before: a restart forgets it
-		out.Expected = &api.Prediction{Mean: finite(t.Expected.Mean), SD: finite(t.Expected.SD)}
+		out.Expected = new(api.Prediction)
+		*out.Expected = prediction(*t.Expected)
 	}
 	if t.Steps != nil {
 		out.Curve = &api.Curve{Steps: t.Steps, Values: t.Values, Stopped: t.Status == api.Stopped}
@@ -35,6 +36,14 @@ func trial(s *cmbo.Space, t study.Trial) api.Trial {
 		out.Expired = t.Expired
 	}
 	return out
+}
+
+func prediction(f study.Forecast) api.Prediction {
+	p := api.Prediction{Mean: finite(f.Mean), SD: finite(f.SD)}
+	if f.Low < f.High || f.Median != 0 {
+		p.Low, p.Median, p.High = finite(f.Low), finite(f.Median), finite(f.High)
+	}
+	return p
 }
 
 // longest is the longest time until a deadline, in seconds: ten years.
@@ -275,13 +284,13 @@ func (s *Server) predict(q *request) (int, any, error) {
 		}
 		points = append(points, x)
 	}
-	mean, sd, err := t.Predict(q.Context(), points)
+	fs, err := t.Predict(q.Context(), points)
 	if err != nil {
 		return 0, nil, err
 	}
-	out := api.Predictions{Predictions: make([]api.Prediction, len(points))}
-	for i := range points {
-		out.Predictions[i] = api.Prediction{Mean: finite(mean[i]), SD: finite(sd[i])}
+	out := api.Predictions{Predictions: make([]api.Prediction, len(fs))}
+	for i, f := range fs {
+		out.Predictions[i] = prediction(f)
 	}
 	return http.StatusOK, out, nil
 }
