@@ -165,7 +165,7 @@ func TestForecastsOfSkewedCosts(t *testing.T) {
 			t.Logf("positive values %t, prior %t: of %d forecasts Next was more than was left in %d, in %d of %d runs, Expected in %d, Most less than that in %d, and the best value or more in %d",
 				positive, transfer, forecasts, tooMuch, runsTooMuch, runs, expectedTooMuch, moreLeft, belowZero)
 			if positive {
-				assert.LessOrEqual(t, 20*tooMuch, forecasts)
+				assert.LessOrEqual(t, runsTooMuch, max(runs/20, 1)) // of few runs one
 				assert.Zero(t, belowZero)
 			} else {
 				assert.Positive(t, belowZero)

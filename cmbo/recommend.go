@@ -43,7 +43,7 @@ func (r Recommendation) String() string {
 	if r.lognormal {
 		expected = r.Quantiles.String()
 	}
-	s := fmt.Sprintf("use%v: %s by %d values", space.Point{Space: r.space, X: r.X}, expected, r.Values)
+	s := fmt.Sprintf("use%v: %s; values told there: %d", space.Point{Space: r.space, X: r.X}, expected, r.Values)
 	if r.Again != nil {
 		s += fmt.Sprintf("; one value more at%v is expected to gain %.2g", space.Point{Space: r.space, X: r.Again}, r.Gain)
 	}

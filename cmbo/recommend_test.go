@@ -95,7 +95,7 @@ func TestRecommend(t *testing.T) {
 	assert.NotEqual(t, rows[6], r.X)
 	assert.NotNil(t, r.Again)
 	assert.Positive(t, r.Gain)
-	assert.Regexp(t, `^use a=.*: .* by 1 values; one value more at a=.* is expected to gain `, r.String())
+	assert.Regexp(t, `^use a=.*: .*; values told there: 1; one value more at a=.* is expected to gain `, r.String())
 	var b bytes.Buffer
 	require.NoError(t, o.Snapshot(&b))
 	back, err := Restore(&b)

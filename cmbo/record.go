@@ -17,12 +17,13 @@ type promise struct{ expected, gained float64 }
 // recordWindows are the numbers of evaluations, the last ones, by which a model's promises
 // are judged, and the smaller judgement counts: nearer the end of a search gains shrink
 // faster than what rough models expect, and few evaluations tell little.
-var recordWindows = [...]int{5, 10}
+var recordWindows = [...]int{4, 10}
 
 // fewestExpected is, by the number of improvements seen, the least number of them that may
 // have been expected: the mean of the Poisson distribution that has so many or more once in
-// twenty times.
-var fewestExpected = [...]float64{0, 0.0513, 0.3554, 0.8177, 1.3663, 1.9701, 2.6130, 3.2853, 3.9808, 4.6952, 5.4254}
+// a hundred times. Once in twenty would let one run in ten see a forecast that is more than is
+// left, nearly always after ten values, when few promises were made.
+var fewestExpected = [...]float64{0, 0.0101, 0.1486, 0.4360, 0.8232, 1.2791, 1.7853, 2.3302, 2.9061, 3.5075, 4.1302}
 
 // kept returns the share of what was promised that may be relied on: what was gained over
 // what was expected, at the lower limit that the number of improvements leaves, and at most

@@ -12,7 +12,7 @@ import (
 )
 
 // The least number expected is the mean of which so many improvements or more come once in
-// twenty times.
+// a hundred times.
 func TestFewestExpected(t *testing.T) {
 	for k, mean := range fewestExpected {
 		if k == 0 {
@@ -24,23 +24,24 @@ func TestFewestExpected(t *testing.T) {
 			fewer += term
 			term *= mean / float64(i+1)
 		}
-		require.InDelta(t, 0.05, 1-fewer, 1e-4, "%d", k)
+		require.InDelta(t, 0.01, 1-fewer, 1e-4, "%d", k)
 	}
 	require.Len(t, fewestExpected, recordWindows[1]+1)
 }
 
-// The share that is relied on is judged by the last five and the last ten promises.
+// The share that is relied on is judged by the last four and the last ten promises.
 func TestKept(t *testing.T) {
 	require.True(t, math.IsNaN(kept(nil)))
 	none, kept1 := promise{expected: 2}, promise{2, 1}
 	require.Zero(t, kept([]promise{none, none}))
 	require.Zero(t, kept([]promise{kept1, none, none, none, none, none}))
-	require.InDelta(t, 0.25*0.0513, kept([]promise{none, kept1}), 1e-15)
-	require.InDelta(t, 0.05*0.0513, kept([]promise{kept1, none, none, none, none, none, kept1, none, none, none, none}), 1e-15, "the last ten")
+	require.InDelta(t, 0.25*0.0101, kept([]promise{none, kept1}), 1e-15)
+	require.InDelta(t, 0.05*0.0101, kept([]promise{kept1, none, none, none, none, none, none, kept1, none, none, none}), 1e-15, "the last ten")
 	early := promise{1, 5}
-	require.InDelta(t, 0.1*0.0513, kept([]promise{early, early, early, early, early, none, none, none, none, kept1}), 1e-15, "the last five")
+	require.InDelta(t, 0.125*0.0101, kept([]promise{early, early, early, early, early, none, none, none, kept1}), 1e-15, "the last four")
+	require.Zero(t, kept([]promise{kept1, none, none, none, none}), "the last four")
 	long := []promise{{100, 0}, {100, 0}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 1}}
-	require.InDelta(t, 5.0/205*1.9701/5, kept(long), 1e-15, "the last ten")
+	require.InDelta(t, 5.0/205*1.2791/5, kept(long), 1e-15, "the last ten")
 	require.Equal(t, 1.0, kept([]promise{{1e-9, 1}}))
 	require.Equal(t, 1.0, kept([]promise{{0, 1}}))
 }
