@@ -114,6 +114,9 @@ type CheckReport struct {
 	// Difference is the mean over the tasks of Without.Regret - With.Regret, and
 	// StandardError that of the mean; NaN for a single task.
 	Difference, StandardError float64
+	// Common is the mean over the priors learned of [LearnReport]'s: the share of the variance
+	// of the tasks' values that all have in common. 0 with a variant of the paper.
+	Common float64
 	// Reversed are the tasks that most of the tasks left out contradict: what was learned
 	// of such a task ranks their points the other way round, with a correlation of ranks
 	// below -2/√(n-1) for n points. Nil with a variant of the paper.
@@ -217,11 +220,12 @@ func Check(ctx context.Context, s *Space, tasks []Task, opts ...CheckOption) (*C
 		slices.Sort(out)
 		contradicted := make(map[string]int)
 		for _, i := range out {
-			t, reversed, err := c.leaveOut(ctx, s, records[i], slices.Delete(slices.Clone(tasks), i, i+1))
+			t, reversed, common, err := c.leaveOut(ctx, s, records[i], slices.Delete(slices.Clone(tasks), i, i+1))
 			if err != nil {
 				return nil, fmt.Errorf("task %q left out: %w", tasks[i].ID, err)
 			}
 			report.Tasks = append(report.Tasks, t)
+			report.Common += common / float64(len(out))
 			for _, id := range reversed {
 				contradicted[id]++
 			}
@@ -296,6 +300,9 @@ func (r *CheckReport) String() string {
 	}
 	fmt.Fprintf(&b, "%s: the mean regret is %.3f with the past and %.3f without, a difference of %s; better with it on %d of %d tasks\n",
 		words, mean.With.Regret, mean.Without.Regret, difference, better, len(r.Tasks))
+	if r.Common > 0 && r.Verdict != TransferTooEarly {
+		fmt.Fprintf(&b, "in common to all tasks: %.0f %% of the variance of their values\n", 100*r.Common)
+	}
 	if len(r.Reversed) > 0 {
 		fmt.Fprintf(&b, "upside down for most others: %s\n", strings.Join(r.Reversed, ", "))
 	}
@@ -331,32 +338,32 @@ func (c *checkConfig) replay(ctx context.Context, r *replay.Record, opts ...Opti
 
 // leaveOut compares runs on a task with and without the prior of others. It returns
 // those that the task contradicts.
-func (c *checkConfig) leaveOut(ctx context.Context, space *Space, r *replay.Record, others []Task) (t CheckedTask, reversed []string, err error) {
+func (c *checkConfig) leaveOut(ctx context.Context, space *Space, r *replay.Record, others []Task) (t CheckedTask, reversed []string, common float64, err error) {
 	t.ID = r.ID
 	prior, err := Learn(ctx, space, others, c.learn...)
 	if err != nil {
-		return t, nil, err
+		return t, nil, 0, err
 	}
 	o, with, err := c.replay(ctx, r, append(slices.Clip(c.with), WithPrior(prior))...)
 	if err != nil {
-		return t, nil, err
+		return t, nil, 0, err
 	}
 	t.With = with
 	if t.Transfer, err = o.Transfer(ctx); err != nil {
-		return t, nil, err
+		return t, nil, 0, err
 	}
 	seed := o.config.seed
 	for i := range checkRepeats {
 		_, without, err := c.replay(ctx, r, append(slices.Clip(c.without), WithSeed(seed+uint64(i)))...)
 		if err != nil {
-			return t, nil, err
+			return t, nil, 0, err
 		}
 		t.Without.add(without, 1.0/checkRepeats)
 	}
 	if m := o.model.mixture(); m != nil {
 		reversed, err = contradicted(ctx, m, r, o.config.minimize)
 	}
-	return t, reversed, err
+	return t, reversed, prior.Report().Common, err
 }
 
 // contradicted returns the past tasks that rank the n points of a record the other way

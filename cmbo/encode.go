@@ -22,7 +22,7 @@ import (
 // of all before. The payload holds what cannot be computed again from the rest.
 const (
 	priorMagic   = "cmboprior"
-	priorVersion = 11
+	priorVersion = 12
 )
 
 // Encode writes the prior in a compact binary form of deterministic bytes, versioned and

@@ -132,6 +132,7 @@ func (p *hierarchicalPrior) kind() priorKind { return kindHierarchy }
 
 func (p *hierarchicalPrior) facts() facts {
 	f := facts{total: p.Total(), noise: p.Base().NoiseVariance, index: p.Grid()}
+	f.report.Common, f.report.Drawn = p.SharedMean()
 	for _, t := range p.Tasks() {
 		f.tasks = append(f.tasks, taskPoints{ID: t.ID, X: points.First(t.X, len(t.Z)-t.Failed), Context: t.Context})
 	}

@@ -25,6 +25,7 @@ var Ablations = []Ablation{
 	{"no-compression", "low values of past tasks are as far apart as they were", func(s *Settings) { s.Compress = false }},
 	{"narrow-lengths", "lengths' logarithms have a prior deviation of a half", func(s *Settings) { s.LengthSD = 0.5 }},
 	{"half-shrinkage", "the population's covariance is drawn half to the base process's", func(s *Settings) { s.Shrink = 0.5 }},
+	{"em-alone", "the population is what EM finds, however few the past tasks are", func(s *Settings) { s.PriorTasks = 0 }},
 	{"rougher-kernel", "the processes' kernels are Matérn-1/2", func(s *Settings) { s.reshape(kernel.Matern12) }},
 	{"smoother-kernel", "the processes' kernels are Matérn-5/2", func(s *Settings) { s.reshape(kernel.Matern52) }},
 	{"far-offsets", "offsets out of all experience are as likely with transfer as without", func(s *Settings) { s.TransferTail = s.NoTransferTail }},

@@ -7,7 +7,9 @@
 // base process is fitted to all tasks: a constant mean c, a kernel k_b, a noise variance
 // σ² (base.go). On a grid Z (grid.go) the tasks are draws of one Gaussian, the population
 // N(m, C), which EM finds (em.go; passes.go of more tasks than are held); at each step C is
-// drawn to the base kernel's matrix of the same trace. Off the grid everything is carried
+// drawn to the base kernel's matrix of the same trace. Of few tasks EM believes too much: its
+// moments are then drawn to those of a process of which a share is common to all tasks,
+// which the tasks' likelihood finds (shared.go). Off the grid everything is carried
 // by the base process (learn.go). What all of this goes by stands in settings.go.
 //
 // # A run

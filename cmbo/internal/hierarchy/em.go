@@ -149,12 +149,13 @@ func (e *estep) condition(c *carried, m Moments, mean float64) (float64, error) 
 // A tally sums what EM needs of tasks, in one of two forms: the lower triangle of s
 // is the sum of C·Bᵀ·(A⁻¹ − α·αᵀ)·B·C and u that of C·Bᵀ·α, or, if dual, both
 // without the C's. With n points a task takes O(n·g²) in the one form and O(n³ +
-// n·m·g) in the other, which leaves products of O(g³) to the end.
+// n·m·g) in the other, which leaves products of O(g³) to the end. Of a mean that is not known,
+// s is the sum of Bᵀ·A⁻¹·B, the precision with which the tasks show it.
 type tally struct {
-	dual bool
-	s    *linalg.Sym
-	u    []float64
-	log  float64 // sum of the log likelihoods
+	dual, mean bool
+	s          *linalg.Sym
+	u          []float64
+	log        float64 // sum of the log likelihoods
 }
 
 // dualFrom is the number of the tasks' points, in those of the grid, from which the
@@ -163,6 +164,10 @@ const dualFrom = 2
 
 // add adds the task that e was conditioned on last.
 func (t *tally) add(e *estep, c *carried) {
+	if t.mean {
+		e.precision(c, t.s, t.u)
+		return
+	}
 	if t.dual {
 		e.accumulate(c, t.s, t.u)
 		return
@@ -182,7 +187,13 @@ func (t *tally) add(e *estep, c *carried) {
 
 // accumulate adds Bᵀ·(A⁻¹ − α·αᵀ)·B to the lower triangle of the g×g matrix s, and
 // Bᵀ·α to u.
-func (e *estep) accumulate(c *carried, s *linalg.Sym, u []float64) {
+func (e *estep) accumulate(c *carried, s *linalg.Sym, u []float64) { e.addBetween(c, s, u, 1) }
+
+// precision adds Bᵀ·A⁻¹·B to the lower triangle of s, and Bᵀ·α to u.
+func (e *estep) precision(c *carried, s *linalg.Sym, u []float64) { e.addBetween(c, s, u, 0) }
+
+// addBetween adds Bᵀ·(A⁻¹ − share·α·αᵀ)·B to the lower triangle of s, and Bᵀ·α to u.
+func (e *estep) addBetween(c *carried, s *linalg.Sym, u []float64, share float64) {
 	n := c.len()
 	e.chol.InverseTo(&e.a)
 	g := len(u)
@@ -191,7 +202,7 @@ func (e *estep) accumulate(c *carried, s *linalg.Sym, u []float64) {
 	for i := range n {
 		row, h, ai := e.proj.Row(i), e.a.Row(i), e.alpha[i]
 		for j := range n {
-			v := h[j] - ai*e.alpha[j]
+			v := h[j] - share*ai*e.alpha[j]
 			wj := c.w[j]
 			for b, q := range c.idx[j] {
 				row[q] += v * wj[b]
@@ -242,7 +253,7 @@ func (g *grid) carryTasks(ctx context.Context, tasks []Task, workers int) ([]*ca
 // before each step.
 func (g *grid) expectMaximize(ctx context.Context, tasks []*carried, start Moments, shrink float64, steps, workers int) (Moments, []float64, error) {
 	size := g.len()
-	m := Moments{Mean: append([]float64(nil), start.Mean...), Cov: linalg.NewSym(size, nil)}
+	m := Moments{Mean: slices.Clone(start.Mean), Cov: linalg.NewSym(size, nil)}
 	m.Cov.Copy(start.Cov)
 	points := 0 // of tasks that are not concentrated, whose dual form would take more
 	for _, t := range tasks {
@@ -250,60 +261,90 @@ func (g *grid) expectMaximize(ctx context.Context, tasks []*carried, start Momen
 			points += t.len()
 		}
 	}
+	tasks, err := g.concentrated(ctx, tasks, workers)
+	if err != nil {
+		return m, nil, err
+	}
+	sums := g.newSums(tasks, workers, tally{dual: points > dualFrom*size})
+	maximize := g.maximize
+	if points > dualFrom*size {
+		maximize = g.maximizeDual
+	}
+	var logs []float64
+	for range steps {
+		all, err := sums.at(ctx, m)
+		if err != nil {
+			return m, logs, err
+		}
+		logs = append(logs, all.log)
+		maximize(&m, all.s, all.u, float64(len(tasks)), shrink)
+	}
+	return m, logs, nil
+}
+
+// concentrated returns the tasks, those with more points than the grid concentrated.
+func (g *grid) concentrated(ctx context.Context, tasks []*carried, workers int) ([]*carried, error) {
 	tasks = slices.Clone(tasks)
-	err := parallel.For(ctx, workers, len(tasks), func(_, i int) (err error) {
-		if tasks[i].len() > longFrom*size {
+	return tasks, parallel.For(ctx, workers, len(tasks), func(_, i int) (err error) {
+		if tasks[i].len() > longFrom*g.len() {
 			tasks[i], err = g.concentrate(tasks[i])
 		}
 		return err
 	})
-	if err != nil {
-		return m, nil, err
+}
+
+// sums are tallies of parts of the tasks, and the memory to make them.
+type sums struct {
+	g       *grid
+	tasks   []*carried
+	workers int
+	parts   []tally
+	memory  []estep
+}
+
+// newSums makes sums of tasks in the form of a tally.
+func (g *grid) newSums(tasks []*carried, workers int, form tally) *sums {
+	s := &sums{g: g, tasks: tasks, workers: workers, parts: make([]tally, min(chunks, len(tasks)))}
+	for i := range s.parts {
+		s.parts[i] = form
+		s.parts[i].s, s.parts[i].u = linalg.NewSym(g.len(), nil), make([]float64, g.len())
 	}
-	parts := min(chunks, len(tasks))
-	acc := make([]tally, parts)
-	for i := range acc {
-		acc[i] = tally{dual: points > dualFrom*size, s: linalg.NewSym(size, nil), u: make([]float64, size)}
-	}
-	memory := make([]estep, parallel.Workers(workers, parts))
-	var logs []float64
-	for range steps {
-		err := parallel.For(ctx, workers, parts, func(w, c int) error {
-			a := &acc[c]
-			a.s.Zero()
-			clear(a.u)
-			a.log = 0
-			for i := c * len(tasks) / parts; i < (c+1)*len(tasks)/parts; i++ {
-				if err := ctx.Err(); err != nil {
-					return err
-				}
-				log, err := memory[w].condition(tasks[i], m, g.base.Mean)
-				if err != nil {
-					return err
-				}
-				a.log += log
-				a.add(&memory[w], tasks[i])
+	s.memory = make([]estep, parallel.Workers(workers, len(s.parts)))
+	return s
+}
+
+// at returns the sums under moments, which the next call overwrites.
+func (s *sums) at(ctx context.Context, m Moments) (*tally, error) {
+	n, parts := len(s.tasks), len(s.parts)
+	err := parallel.For(ctx, s.workers, parts, func(w, c int) error {
+		a := &s.parts[c]
+		a.s.Zero()
+		clear(a.u)
+		a.log = 0
+		for _, t := range s.tasks[c*n/parts : (c+1)*n/parts] {
+			if err := ctx.Err(); err != nil {
+				return err
 			}
-			return nil
-		})
-		if err != nil {
-			return m, logs, err
+			log, err := s.memory[w].condition(t, m, s.g.base.Mean)
+			if err != nil {
+				return err
+			}
+			a.log += log
+			a.add(&s.memory[w], t)
 		}
-		all := &acc[0]
-		for i := range acc[1:] {
-			all.log += acc[1+i].log
-			all.s.AddScaled(1, acc[1+i].s)
-			linalg.Axpy(all.u, 1, acc[1+i].u)
-		}
-		logs = append(logs, all.log)
-		all.s.Mirror()
-		maximize := g.maximize
-		if all.dual {
-			maximize = g.maximizeDual
-		}
-		maximize(&m, all.s, all.u, float64(len(tasks)), shrink)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	return m, logs, nil
+	all := &s.parts[0]
+	for _, p := range s.parts[1:] {
+		all.log += p.log
+		all.s.AddScaled(1, p.s)
+		linalg.Axpy(all.u, 1, p.u)
+	}
+	all.s.Mirror()
+	return all, nil
 }
 
 // maximizeDual is maximize of sums in the dual form, without the C's.

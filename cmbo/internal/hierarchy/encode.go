@@ -12,6 +12,7 @@ func (m *Model) Encode(e *codec.Encoder) error {
 		return err
 	}
 	m.pop.encode(e)
+	e.Float(m.common)
 	e.Int(int(m.total))
 	e.Uint(uint64(len(m.Tasks())))
 	for _, t := range m.Tasks() {
@@ -38,7 +39,10 @@ func Decode(d *codec.Decoder, dim int, s Settings) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	total := d.Int()
+	common, total := d.Value(), d.Int()
+	if common < 0 || common > 1 {
+		d.Fail("%g of the variance common to all tasks", common)
+	}
 	n := d.Count(1)
 	if n < 1 || total < n || total > exactsum.MaxTerms {
 		d.Fail("%d tasks of %d", n, total)
@@ -63,5 +67,5 @@ func Decode(d *codec.Decoder, dim int, s Settings) (*Model, error) {
 	if d.Err != nil {
 		return nil, d.Err
 	}
-	return &Model{grid: g, pop: pop, tasks: tasks, total: int64(total), affine: newAffinePrior(tasks, &s), settings: s, related: newRelated(tasks)}, nil
+	return &Model{grid: g, pop: pop, common: common, tasks: tasks, total: int64(total), affine: newAffinePrior(tasks, &s), settings: s, related: newRelated(tasks)}, nil
 }

@@ -17,7 +17,8 @@ type Model struct {
 	grid     *grid
 	pop      Moments
 	tasks    []Task
-	total    int64 // of the tasks learned from, of which tasks may be a sample
+	total    int64   // of the tasks learned from, of which tasks may be a sample
+	common   float64 // share of the tasks' variance that all have in common, 0 where it was not asked
 	affine   affinePrior
 	settings Settings // that it was learned with
 	related  *related // what descriptors say, nil where tasks have none
@@ -32,7 +33,7 @@ type Model struct {
 // base process, of at most BaseRows observations, about one for each of at most 60 steps, for at
 // most BaseTasks tasks, and O(n³ + n·m·G) for each of at most GroupTasks tasks, once if n > G and
 // O(G³) for each step of EM then, and G³ for each step of EM on G grid points with m
-// neighbours.
+// neighbours. Each of Shares takes what a step of EM does, of at most BaseTasks tasks.
 func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, earlier *Model, o Settings) (*Model, error) {
 	m := &Model{tasks: tasks, total: int64(len(tasks)), affine: newAffinePrior(tasks, &o), settings: o, related: newRelated(tasks)}
 	m.settings.Progress = nil
@@ -61,6 +62,9 @@ func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, earlier *Model, o
 	o.tell("population", 0, 1)
 	if m.pop, _, err = m.grid.expectMaximize(ctx, on, start, o.Shrink, steps, o.Workers); err != nil {
 		return nil, fmt.Errorf("population of %d tasks: %w", len(tasks), err)
+	}
+	if err := m.drawToSharedMean(ctx, on); err != nil {
+		return nil, err
 	}
 	o.tell("population", 1, 1)
 	return m, nil
@@ -123,6 +127,15 @@ func (m *Model) Settings() Settings { return m.settings }
 
 // Tasks returns the tasks, which must not be changed.
 func (m *Model) Tasks() []Task { return m.tasks }
+
+// SharedMean returns the share of the tasks' variance that all have in common, as they show
+// it, and by how much the population is drawn to such a process; 0 where it was not asked for.
+func (m *Model) SharedMean() (common, drawn float64) {
+	if m.common > 0 {
+		drawn = m.settings.PriorTasks / (m.settings.PriorTasks + float64(m.total))
+	}
+	return m.common, drawn
+}
 
 // Total returns the number of tasks that the population was learned from, which may be
 // more than it knows.
