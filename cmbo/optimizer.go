@@ -121,7 +121,7 @@ func newOptimizer(space *Space, c *runConfig) (*Optimizer, error) {
 		return nil, err
 	}
 	if o.config.acquisition == Thompson() && !o.model.samples() {
-		return nil, optionErrorf("%s needs joint draws, which the model does not offer: see Sampler", c.acquisition)
+		return nil, optionErrorf("%s needs joint draws, which models without a prior and of a variant offer, and a Sampler, and this one does not", c.acquisition)
 	}
 	o.weighs = o.model.weighs()
 	o.hedge = hierarchy.DefaultSettings(space.Dim()).Hedge
