@@ -92,9 +92,9 @@ func (t *trainingSet) standardized(tasks []hierarchy.Task, mean, sd float64) []h
 }
 
 // compresses reports whether the differences between low values of the tasks are
-// compressed. Scores by rank hold no differences of values.
+// compressed.
 func (c *learnConfig) compresses() bool {
-	return c.kind == kindHierarchy && c.y != Copula && hierarchySettings(c, 1).Compress
+	return c.kind == kindHierarchy && hierarchySettings(c, 1).Compress
 }
 
 // hierarchySettings are the settings of a model in dim coordinates.
@@ -103,6 +103,9 @@ func hierarchySettings(c *learnConfig, dim int) hierarchy.Settings {
 	o.Seed, o.Workers = c.seed, c.parallelism
 	if err := o.Ablate(c.ablations...); err != nil {
 		panic(err) // WithAblation and the decoder have checked them
+	}
+	if c.y == Copula { // scores by rank hold no differences of values
+		o.Compress = false
 	}
 	return o
 }

@@ -51,7 +51,7 @@ func TestLearnFindsGroups(t *testing.T) {
 	require.Nil(t, byDefault.Labels())
 	require.Nil(t, byDefault.Prototype(0))
 	r := byDefault.Report()
-	require.Equal(t, 4/(4+float64(len(tasks))), r.Drawn)
+	require.Equal(t, 12/(12+float64(len(tasks))), r.Drawn)
 	require.Greater(t, r.Common, 0.0)
 	require.Equal(t, cmbo.LearnReport{Common: r.Common, Drawn: r.Drawn}, r)
 }

@@ -713,7 +713,7 @@ func TestOutputsExplained(t *testing.T) {
 			assert.Contains(t, c.String(), "; of seconds ")
 			x, err := o.Explain(ctx, 12)
 			require.NoError(t, err)
-			assert.Regexp(t, `the largest EI \(score .*\) of \d+ candidates, seconds within its limits with a probability of 0\.\d\d|of 1\.00`, x.String())
+			assert.Regexp(t, `the largest \D+ \(score .*\) of \d+ candidates, seconds within its limits with a probability of 0\.\d\d|of 1\.00`, x.String())
 			early, err := o.Explain(ctx, 6)
 			require.NoError(t, err)
 			assert.Contains(t, early.String(), "the largest probability of holding the limits (score ")

@@ -122,7 +122,7 @@ type LearnReport struct {
 	// that a [Learner] does not hold.
 	Common float64
 	// Drawn is by how much the population's moments are drawn from what EM found to those of
-	// a process of which that share is common to all: 4/(4 + n) of n tasks, so that few say
+	// a process of which that share is common to all: 12/(12 + n) of n tasks, so that few say
 	// no more of how tasks differ than they show.
 	Drawn float64
 	// Distances counts the distances evaluated by the clustering.

@@ -97,7 +97,7 @@ func TestTransferVerdict(t *testing.T) {
 			o := newOptimizer(t, space, cmbo.WithPrior(prior))
 			drive(t, o, c.f, 4)
 			require.Equal(t, "too early to tell: 4 of 5 values", transferOf(t, o).String())
-			drive(t, o, c.f, 30)
+			drive(t, o, c.f, 40)
 			tr := transferOf(t, o)
 			require.Equal(t, c.verdict, tr.Verdict, "%v", tr.Shares)
 			require.Regexp(t, c.words, tr.String())

@@ -107,7 +107,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	}
 	f.Var(&c.ablate, "ablate", usage)
 	f.StringVar(&c.variant, "variant", cmbo.WssClusWssCMP.String(), "`variant` that cmbo stands for in -method and -without: "+strings.Join(variants, ", "))
-	f.Var(&c.acquisitions, "acquisition", "`acquisition`, or for an experiment several with commas between: UCB (beta 3), UCB(beta), EI, PI, MaxValuePI, Thompson of a variant; without -experiment EI is the default")
+	f.Var(&c.acquisitions, "acquisition", "`acquisition`, or for an experiment several with commas between: UCB (beta 3), UCB(beta), EI, PI, MaxValuePI; without -experiment EI is the default")
 	f.StringVar(&c.past, "past", "", "what is done to the values of the `past` tasks: negated, they mislead; penalized, the lowest tenth of each task is a penalty for crashes; compressed, differences between low ones are made smaller, which cm-BO does by itself")
 	f.StringVar(&c.clusters, "clusters", "", "number of clusters, or a `range` such as 2-6 to choose from by the scores of the partitions; without -experiment 4 is the default")
 	for _, n := range numbers {

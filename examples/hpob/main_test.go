@@ -64,7 +64,6 @@ func TestSingleWritesCurve(t *testing.T) {
 		{"-method", "cmbo", "-variant", "JefClus_JefCMP", "-acquisition", "ucb", "-clusters", "2-3"},
 		{"-method", "cm-bo"},
 		{"-method", "cmbo", "-clusters", "2"},
-		{"-method", "cmbo", "-clusters", "2", "-acquisition", "thompson"},
 	} {
 		out := filepath.Join(t.TempDir(), "curve.csv")
 		o := mustParse(t, append([]string{"-data", path, "-space", "toy", "-splits", "3", "-repeats", "5", "-budget", "6", "-out", out}, args...)...)

@@ -483,23 +483,6 @@ def test_choices_by_kind(service, choices, kind):
     assert sorted(told.values()) == sorted(t.value for t in study.trials)
 
 
-def test_a_past_with_none_among_numbers(service):
-    """None is a choice like another, also where a prior was learned of it."""
-    space = {"depth": CategoricalDistribution([None, 4, 8, 16]), "x": FloatDistribution(0, 1)}
-
-    def objective(t):
-        depth = t.suggest_categorical("depth", [None, 4, 8, 16])
-        return (0 if depth is None else 1 + depth / 16) + (t.suggest_float("x", 0, 1) - 0.3) ** 2
-
-    past = [optuna.create_study(study_name=f"none-{seed}", sampler=optuna.samplers.RandomSampler(seed)) for seed in range(3)]
-    for study in past:
-        study.optimize(objective, n_trials=20)
-    CmboSampler(service.url, search_space=space).learn("none", past)
-    study = optuna.create_study(sampler=CmboSampler(service.url, search_space=space, prior="none"))
-    study.optimize(objective, n_trials=3)
-    assert study.trials[0].params["depth"] is None and study.best_value < 0.1
-
-
 def test_a_value_beyond_the_service_s_counts_as_failed(service):
     study = optuna.create_study(sampler=CmboSampler(service.url, search_space=SPACE))
     study.optimize(lambda t: objective(t) + 1.7e308 * (t.number == 1), n_trials=4)

@@ -67,5 +67,7 @@ func Decode(d *codec.Decoder, dim int, s Settings) (*Model, error) {
 	if d.Err != nil {
 		return nil, d.Err
 	}
-	return &Model{grid: g, pop: pop, common: common, tasks: tasks, total: int64(total), affine: newAffinePrior(tasks, &s), settings: s, related: newRelated(tasks)}, nil
+	m := newModel(tasks, int64(total), &s)
+	m.grid, m.pop, m.common = g, pop, common
+	return m, nil
 }

@@ -65,10 +65,10 @@ func scaled(id string, x *linalg.Dense, y []float64) Task {
 	return Task{ID: id, X: x, Z: z, Shift: mean, Scale: sd}
 }
 
-// testSettings are small ones.
+// testSettings are small ones, of values as they are.
 func testSettings(dim int) Settings {
 	o := DefaultSettings(dim)
-	o.Steps = 6
+	o.Steps, o.Compress = 6, false
 	return o
 }
 

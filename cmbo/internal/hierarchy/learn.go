@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/linalg"
@@ -20,9 +21,28 @@ type Model struct {
 	total    int64   // of the tasks learned from, of which tasks may be a sample
 	common   float64 // share of the tasks' variance that all have in common, 0 where it was not asked
 	affine   affinePrior
+	near     float64  // mean of the tasks' Near, in their scaled units, 0 if low values are as far apart as they were
 	settings Settings // that it was learned with
 	related  *related // what descriptors say, nil where tasks have none
 	moved    *moved   // the population for a target of descriptors, nil where they say nothing
+}
+
+// newModel returns a model of total tasks, all of them or a sample, without grid and population.
+func newModel(tasks []Task, total int64, s *Settings) *Model {
+	m := &Model{tasks: tasks, total: total, affine: newAffinePrior(tasks, s), settings: *s, related: newRelated(tasks)}
+	m.settings.Progress = nil
+	if !s.Compress {
+		return m
+	}
+	some := 0.0
+	for i := range tasks {
+		t := &tasks[i]
+		if near := scaling.NearOf(t.Z[:len(t.Z)-t.Failed]); near > 0 {
+			some++
+			m.near += (near - m.near) / some
+		}
+	}
+	return m
 }
 
 // Learn learns a model of tasks on the grid z. With an earlier model, which knows the
@@ -35,8 +55,7 @@ type Model struct {
 // O(G³) for each step of EM then, and G³ for each step of EM on G grid points with m
 // neighbours. Each of Shares takes what a step of EM does, of at most BaseTasks tasks.
 func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, earlier *Model, o Settings) (*Model, error) {
-	m := &Model{tasks: tasks, total: int64(len(tasks)), affine: newAffinePrior(tasks, &o), settings: o, related: newRelated(tasks)}
-	m.settings.Progress = nil
+	m := newModel(tasks, int64(len(tasks)), &o)
 	steps := o.Steps
 	var start Moments
 	if earlier != nil {

@@ -31,8 +31,9 @@ func FirstPass(ctx context.Context, tasks []Task, z *linalg.Dense, o Settings) (
 
 // Model makes the model of total tasks, of which it knows a sample.
 func (p *Pass) Model(sample []Task, total int64, o Settings) *Model {
-	o.Progress = nil
-	return &Model{tasks: sample, total: total, affine: newAffinePrior(sample, &o), settings: o, grid: p.grid, pop: p.at, related: newRelated(sample)}
+	m := newModel(sample, total, &o)
+	m.grid, m.pop = p.grid, p.at
+	return m
 }
 
 // Next returns what is known after a step of EM with the sums over all tasks, drawn to

@@ -136,6 +136,17 @@ func (r *Run) workspaces(c *Candidates, keep bool) []*workspace {
 // with the predicted mean as the value. keep says that the candidates come again, all
 // or some of their blocks.
 func (r *Run) Predict(ctx context.Context, mean, sd []float64, c *Candidates, keep bool) error {
+	if err := r.predict(ctx, mean, sd, c, keep); err != nil || r.low.Near == 0 {
+		return err
+	}
+	for i := range mean {
+		mean[i], sd[i] = r.low.Back(mean[i], sd[i])
+	}
+	return nil
+}
+
+// predict is Predict of values as the run sees them, differences between low ones being smaller.
+func (r *Run) predict(ctx context.Context, mean, sd []float64, c *Candidates, keep bool) error {
 	x := r.predicting()
 	ks, mass := x.ks, x.mass
 	err := r.each(ctx, x, c, keep, func(lo, hi int, ps []*posterior) {
@@ -183,7 +194,7 @@ func (r *Run) LogImprovementWithoutTransfer(ctx context.Context, dst []float64, 
 }
 
 func (r *Run) logImprovement(ctx context.Context, x mixture, dst []float64, c *Candidates, keep bool, best float64) error {
-	over, unit := best/r.u-r.centre(), math.Log(r.u)
+	over, unit := r.low.At(best)/r.u-r.centre(), math.Log(r.u)
 	return r.each(ctx, x, c, keep, func(lo, hi int, ps []*posterior) {
 		dst := dst[lo:hi]
 		clear(dst)
@@ -208,7 +219,8 @@ func (r *Run) logImprovement(ctx context.Context, x mixture, dst []float64, c *C
 }
 
 // Expect writes the expectation of f at the candidates: f is given mean and deviation of
-// each of the mixture's parts, and returns the expectation under that normal distribution.
+// each of the mixture's parts, of values as the run sees them, and returns the expectation
+// under that normal distribution.
 func (r *Run) Expect(ctx context.Context, dst []float64, c *Candidates, keep bool, f func(mean, sd float64) float64) error {
 	x := r.predicting()
 	return r.each(ctx, x, c, keep, func(lo, hi int, ps []*posterior) {
@@ -230,7 +242,7 @@ func (r *Run) Expect(ctx context.Context, dst []float64, c *Candidates, keep boo
 // lies between lo and hi, one of which may be infinite: the mean of that of the mixture's
 // parts, each a hypothesis with a narrow range of scales.
 func (r *Run) LogWithin(ctx context.Context, dst []float64, c *Candidates, keep bool, lo, hi float64) error {
-	lo, hi = lo/r.u-r.centre(), hi/r.u-r.centre()
+	lo, hi = r.low.At(lo)/r.u-r.centre(), r.low.At(hi)/r.u-r.centre()
 	x := r.predicting()
 	return r.each(ctx, x, c, keep, func(from, to int, ps []*posterior) {
 		dst := dst[from:to]

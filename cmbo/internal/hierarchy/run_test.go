@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/gocmbo/cmbo/linalg"
@@ -881,5 +882,76 @@ func TestPredictRefusesWhatIsNotFinite(t *testing.T) {
 			k.fit.all.a = bad
 		}
 		require.ErrorContains(t, run.Predict(ctx, mean, sd, c, false), "is not finite")
+	}
+}
+
+// A run sees differences between low values as small as those of its tasks were made, and
+// predicts in units of the values; whether they come one at a time, so that a better one moves
+// what counts as low, or all at once.
+func TestLowValuesOfARun(t *testing.T) {
+	r := rng.Stream(1, t.Name())
+	tasks := makeTasks(7, 6, 12, 2, 5, 3)
+	for i := range tasks {
+		z, _ := scaling.CompressLow(tasks[i].Z, nil)
+		tasks[i] = scaled(tasks[i].ID, tasks[i].X, z)
+	}
+	o := testSettings(2)
+	o.Compress = true
+	m := learn(t, tasks, uniform(r, 20, 2), o)
+	var near float64
+	for _, task := range tasks {
+		near += scaling.NearOf(task.Z) / 6
+	}
+	require.InDelta(t, near, m.near, 1e-12)
+	x, y := uniform(r, 9, 2), []float64{1, -7, 2, 2.5, -20, 1.5, 4, 3, -2}
+	for _, unit := range []float64{1, 0.01, 1000} {
+		y := slices.Clone(y)
+		for i := range y {
+			y[i] *= unit
+		}
+		raised := scaling.RaiseLow(y, m.affine.wide())
+		near := m.near * max(math.Exp(m.affine.logScale), deviation(raised)/ownUnit)
+		low := scaling.Low{Knee: 4*unit - near, Near: near}
+		require.Equal(t, unit > 0.01, low.At(-7*unit) > -7*unit)
+		plain := o
+		plain.Whole = true
+		lowered, _ := low.Compress(raised, nil)
+		// A value that may be better by its noise is not the best one.
+		noisy := m.lowOf(raised, []float64{0, 0, 0, 0, 0, 0, 4 * unit * unit, 0, 0})
+		require.InDelta(t, low.Knee-unit, noisy.Knee, 1e-12*unit)
+		want := NewRun(m, plain, math.NaN(), 1)
+		require.NoError(t, want.Fit(ctx, x, lowered, nil, nil))
+		got := NewRun(m, o, math.NaN(), 1)
+		require.NoError(t, got.Fit(ctx, x, y, nil, nil))
+		grown := NewRun(m, o, math.NaN(), 1)
+		c, err := m.Candidates(ctx, uniform(r, 5, 2), 1)
+		require.NoError(t, err)
+		predict := func(run *Run, keep bool) (mean, sd, log []float64) {
+			mean, sd, log = make([]float64, 5), make([]float64, 5), make([]float64, 5)
+			require.NoError(t, run.Predict(ctx, mean, sd, c, keep))
+			require.NoError(t, run.LogImprovement(ctx, log, c, keep, 2*unit))
+			return mean, sd, log
+		}
+		for i := range len(y) {
+			at := x.View(0, 0, i+1, 2)
+			require.NoError(t, grown.Fit(ctx, &at, y[:i+1], nil, nil))
+			predict(grown, true)
+			require.Len(t, grown.pts, i+1)
+		}
+		mean, sd, log := predict(got, false)
+		grownMean, grownSD, grownLog := predict(grown, true)
+		require.Equal(t, mean, grownMean)
+		require.Equal(t, sd, grownSD)
+		require.Equal(t, log, grownLog)
+		wantMean, wantSD := make([]float64, 5), make([]float64, 5)
+		require.NoError(t, want.Predict(ctx, wantMean, wantSD, c, false))
+		wantLog := make([]float64, 5)
+		require.NoError(t, want.LogImprovement(ctx, wantLog, c, false, low.At(2*unit)))
+		for i := range wantMean {
+			wantMean[i], wantSD[i] = low.Back(wantMean[i], wantSD[i])
+		}
+		require.Equal(t, wantMean, mean)
+		require.Equal(t, wantSD, sd)
+		require.Equal(t, wantLog, log)
 	}
 }

@@ -167,7 +167,7 @@ func TestFewTasksAreDrawnToASharedMean(t *testing.T) {
 		require.NoError(t, err)
 		shared, common, err := m.grid.sharedMean(ctx, on, o.Shares, 1)
 		require.NoError(t, err)
-		w := 4 / (4 + float64(n))
+		w := 12 / (12 + float64(n))
 		found, drawn := m.SharedMean()
 		assert.Equal(t, common, found)
 		assert.Equal(t, w, drawn)

@@ -60,30 +60,72 @@ func RaiseLow(y []float64, width float64) []float64 {
 // CompressLow returns the values of a past task, raised as by RaiseLow, with the
 // differences between low ones made smaller, and their noise variances, if any,
 // accordingly. How good points differ is what another task gains from; how bad ones do
-// would take most of the variance that is learned. With h for nearWidths widths, a value
-// d lower than h below the best comes to lie h·ln(1 + d/h) lower than that, so that the
-// slope falls from 1 on. Tasks without a width stay as they are.
+// would take most of the variance that is learned. Tasks without a width stay as they are.
 func CompressLow(y, noise []float64) (low, variances []float64) {
 	y = RaiseLow(y, 0)
 	best, width, _ := widthOf(slices.Sorted(slices.Values(y)))
-	h := nearWidths * width
-	if len(y) < fewestValues || h == 0 {
+	if len(y) < fewestValues || width == 0 {
 		return y, noise
 	}
-	knee := best - h
+	near := nearWidths * width
+	return Low{best - near, near}.Compress(y, noise)
+}
+
+// A Low makes differences between low values smaller: one d·Near below Knee comes to lie
+// Near·ln(1 + d) below it, so that the slope falls from 1 on. The zero value makes none
+// smaller.
+type Low struct{ Knee, Near float64 }
+
+// Compress returns values and their noise variances, if any, those given where none is low.
+func (l Low) Compress(y, noise []float64) (low, variances []float64) {
+	if l.Near == 0 || !(slices.Min(y) < l.Knee) {
+		return y, noise
+	}
 	low, variances = slices.Clone(y), slices.Clone(noise)
 	for i, v := range y {
-		if v >= knee {
+		d := (l.Knee - v) / l.Near
+		if d <= 0 {
 			continue
 		}
-		d := (knee - v) / h
-		low[i] = knee - math.Log1p(d)*h
+		low[i] = l.At(v)
 		if len(noise) > 0 {
 			slope := 1 / (1 + d)
 			variances[i] *= slope * slope
 		}
 	}
 	return low, variances
+}
+
+// At returns what becomes of a value, which may be infinite.
+func (l Low) At(v float64) float64 {
+	if d := (l.Knee - v) / l.Near; l.Near > 0 && d > 0 {
+		return l.Knee - math.Log1p(d)*l.Near
+	}
+	return v
+}
+
+// Back returns the value, and the deviation of values about it, of which one with that
+// deviation comes. Farther below than RaiseLow leaves any value of a task the slope rises no
+// more.
+func (l Low) Back(low, sd float64) (v, wide float64) {
+	d := (l.Knee - low) / l.Near
+	if !(d > 0) {
+		return low, sd
+	}
+	steep := min(d, math.Log(lowWidths/nearWidths))
+	slope := math.Exp(steep)
+	return l.Knee - l.Near*(math.Expm1(steep)+slope*(d-steep)), sd * slope
+}
+
+// NearOf returns the Near of values that CompressLow has made, moved and scaled since; 0 if
+// they are not compressed.
+func NearOf(low []float64) float64 {
+	if len(low) < fewestValues {
+		return 0
+	}
+	_, width, _ := widthOf(slices.Sorted(slices.Values(low)))
+	// The width ends 1 − nearWidths below the knee, in widths as they were.
+	return width / (1 + math.Log1p(1/nearWidths-1))
 }
 
 // widthOf returns the best of values in rising order, their width, 0 for none, and the

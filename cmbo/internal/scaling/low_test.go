@@ -118,3 +118,40 @@ func TestCompressLowNoise(t *testing.T) {
 	assert.Equal(t, []float64{1, 1, 1, 1, 0, 4, 1, 1, 1}, noise, "the argument")
 	assert.Equal(t, 9.0, low[0])
 }
+
+// Back undoes At as far as values of tasks go, and goes on straight from there; a deviation
+// grows with its slope.
+func TestLowBack(t *testing.T) {
+	l := Low{Knee: 2, Near: 3}
+	end := 2 - 3*(lowWidths/nearWidths-1)
+	for _, v := range []float64{5, 2, 1.9, 0, -4, end} {
+		back, sd := l.Back(l.At(v), 0.1)
+		assert.InDelta(t, v, back, 1e-12)
+		const h = 1e-6
+		up, _ := l.Back(l.At(v)+h, 0)
+		down, _ := l.Back(l.At(v)-h, 0)
+		if v != 2 && v != end {
+			assert.InDelta(t, 0.1*(up-down)/(2*h), sd, 1e-7)
+		}
+	}
+	at := l.At(end)
+	far, sd := l.Back(at-7, 0.1)
+	assert.InDelta(t, end-7*lowWidths/nearWidths, far, 1e-12)
+	assert.InDelta(t, 0.1*lowWidths/nearWidths, sd, 1e-12)
+	assert.Equal(t, math.Inf(-1), l.At(math.Inf(-1)))
+	assert.Equal(t, -3.0, Low{}.At(-3))
+}
+
+// NearOf finds what a task was compressed by, wherever and however large its values are.
+func TestNearOf(t *testing.T) {
+	y := []float64{9, 8, 7, 6, 5, 3, 0, -2, -8}
+	low, _ := CompressLow(y, nil)
+	near := nearWidths * (9 - 5)
+	assert.InDelta(t, near, NearOf(low), 1e-12)
+	for i := range low {
+		low[i] = 100 + 7*low[i]
+	}
+	assert.InDelta(t, 7*near, NearOf(low), 1e-10)
+	assert.Zero(t, NearOf(y[:7]), "too few to be compressed")
+	assert.Zero(t, NearOf([]float64{1, 1, 1, 1, 1, 1, 1, 1}))
+}

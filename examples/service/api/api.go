@@ -95,7 +95,7 @@ type Options struct {
 	Seed          *uint64  `json:"seed,omitempty"`
 	Minimize      bool     `json:"minimize,omitempty"`
 	Positive      bool     `json:"positive_values,omitempty"` // models see logarithms: see cmbo.WithPositiveValues
-	Acquisition   string   `json:"acquisition,omitempty"`     // EI, which is the default, UCB(beta), PI, MaxValuePI or, without a prior or with a variant's, Thompson
+	Acquisition   string   `json:"acquisition,omitempty"`     // EI, which is the default, UCB(beta), PI, MaxValuePI or Thompson
 	Variant       string   `json:"variant,omitempty"`         // with a prior that was learned for a variant
 	Weights       string   `json:"weights,omitempty"`         // likewise: how its prototypes are weighed, as in cmbo.WithWeights
 	Jitter        *float64 `json:"jeffreys_jitter,omitempty"`

@@ -1,0 +1,122 @@
+package cmbo_test
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/kernel"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+var coverageProblems = flag.Int("coverage", 6, "problems of each kind of TestCoverage")
+
+// A gaussianPopulation draws tasks that share a part of a Gaussian process, on a list of rows.
+type gaussianPopulation struct {
+	rows   [][]float64
+	factor *linalg.Dense
+	shared []float64
+}
+
+func newGaussianPopulation(r *rand.Rand, rows [][]float64) *gaussianPopulation {
+	x := linalg.NewDense(len(rows), 2, nil)
+	for i, row := range rows {
+		copy(x.Row(i), row)
+	}
+	gram := linalg.NewSym(len(rows), nil)
+	kernel.Gram(gram, kernel.Matern32(0.3, 0.5), x)
+	gram.AddDiag(1e-9)
+	var chol linalg.Cholesky
+	if err := chol.Factorize(gram); err != nil {
+		panic(err)
+	}
+	p := &gaussianPopulation{rows: rows, factor: chol.Lower()}
+	p.shared = p.draw(r, math.Sqrt(0.6))
+	return p
+}
+
+func (p *gaussianPopulation) draw(r *rand.Rand, sd float64) []float64 {
+	w, out := make([]float64, len(p.rows)), make([]float64, len(p.rows))
+	for i := range w {
+		w[i] = sd * r.NormFloat64()
+		out[i] = linalg.Dot(p.factor.Row(i)[:i+1], w[:i+1])
+	}
+	return out
+}
+
+// task draws one, with an offset of its own.
+func (p *gaussianPopulation) task(r *rand.Rand, shift float64) []float64 {
+	f, by := p.draw(r, math.Sqrt(0.4)), shift*r.NormFloat64()
+	for i, v := range p.shared {
+		f[i] += v + by
+	}
+	return f
+}
+
+// On draws of a Gaussian population the intervals hold about what they say, both of the values
+// that a run asks for and of rows that it does not: a little less, as EM finds tasks more alike
+// than they are, and low values are held for closer together.
+func TestCoverage(t *testing.T) {
+	space, rows := grid(t, 15)
+	var all, held int
+	for _, noise := range []float64{0.001, 0.1} {
+		for _, shift := range []float64{0, 1} {
+			var asked, askedHeld, other, otherHeld int
+			for i := range *coverageProblems {
+				r := rng.Stream(uint64(i), fmt.Sprint("coverage ", noise, shift))
+				p := newGaussianPopulation(r, rows)
+				measure := func(v float64) float64 { return v + math.Sqrt(noise)*r.NormFloat64() }
+				var past []cmbo.Task
+				for k := range 20 {
+					f := p.task(r, shift)
+					task := cmbo.Task{ID: fmt.Sprint(k)}
+					for _, j := range r.Perm(len(rows))[:30] {
+						task.X, task.Y = append(task.X, rows[j]), append(task.Y, measure(f[j]))
+					}
+					past = append(past, task)
+				}
+				f := p.task(r, shift)
+				of := make(map[string]float64)
+				for j, row := range rows {
+					of[fmt.Sprint(row)] = f[j]
+				}
+				o := newOptimizer(t, space, cmbo.WithPrior(learn(t, space, past)))
+				for range 20 {
+					trial, err := o.Ask(ctx)
+					require.NoError(t, err)
+					require.NoError(t, o.Tell(trial.ID, measure(of[fmt.Sprint(trial.X)])))
+					for range 5 {
+						j := r.IntN(len(rows))
+						mean, sd, err := o.Predict(rows[j])
+						require.NoError(t, err)
+						other++
+						if math.Abs(f[j]-mean) <= 1.645*sd {
+							otherHeld++
+						}
+					}
+				}
+				c, err := o.Calibration(ctx)
+				require.NoError(t, err)
+				for _, forecast := range c.Forecasts {
+					asked++
+					if forecast.Inside() {
+						askedHeld++
+					}
+				}
+			}
+			t.Logf("noise %g, offsets %g: of %d values asked for %.3f, of %d rows %.3f", noise, shift,
+				asked, float64(askedHeld)/float64(asked), other, float64(otherHeld)/float64(other))
+			all, held = all+asked+other, held+askedHeld+otherHeld
+		}
+	}
+	share := float64(held) / float64(all)
+	assert.Greater(t, share, 0.8)
+	assert.Less(t, share, 0.95)
+}
