@@ -142,6 +142,32 @@ func TestHedgeByDistance(t *testing.T) {
 	}
 }
 
+// As long as all has failed, a point by distance is not drawn to where success is likely; from
+// the first value on it is.
+func TestHedgeByDistanceAmongFailures(t *testing.T) {
+	s, p := hedgePrior(t)
+	o := newOptimizer(t, s, cmbo.WithPrior(p))
+	byDistanceNext := func() *cmbo.Step {
+		t.Helper()
+		for range 12 {
+			trial, err := o.Ask(ctx)
+			require.NoError(t, err)
+			step, ok := o.LastStep()
+			require.True(t, ok)
+			if judgeOf(t, o, trial.ID) == byDistance {
+				require.NoError(t, o.TellFailed(trial.ID))
+				return &step
+			}
+			require.NoError(t, o.TellFailed(trial.ID))
+		}
+		t.Fatal("no point by its distance")
+		return nil
+	}
+	require.Nil(t, byDistanceNext().Success)
+	require.NoError(t, o.Observe([]float64{0.5, 0.5}, 100))
+	require.NotNil(t, byDistanceNext().Success)
+}
+
 // A restored run asks the same judges for the same points, and explains the former ones alike.
 func TestHedgeRestored(t *testing.T) {
 	s, p := hedgePrior(t)
