@@ -175,7 +175,7 @@ func TestCarriedBarycenter(t *testing.T) {
 	n, _ := learned.Index.Dims()
 	mean, variance := make([]float64, n), make([]float64, n)
 	var cross linalg.Dense
-	require.NoError(t, q.Process.At(context.Background(), 2, mean, variance, &cross, learned.Index, learned.Index))
+	require.NoError(t, q.Evaluator.At(context.Background(), 2, mean, variance, &cross, learned.Index, learned.Index))
 	for i := range n {
 		require.InDelta(t, q.Normal.Mean()[i], mean[i], 1e-8)
 		require.InDelta(t, q.Normal.Cov().At(i, i), variance[i], 1e-8)
@@ -185,7 +185,7 @@ func TestCarriedBarycenter(t *testing.T) {
 	}
 	// Far from all data it returns to the kernel: positive, bounded variance.
 	far := linalg.NewDense(1, 2, []float64{0.999, 0.001})
-	require.NoError(t, q.Process.At(context.Background(), 1, mean[:1], variance[:1], nil, nil, far))
+	require.NoError(t, q.Evaluator.At(context.Background(), 1, mean[:1], variance[:1], nil, nil, far))
 	require.Greater(t, variance[0], 0.0)
 }
 

@@ -354,7 +354,7 @@ func TestEvidenceWeights(t *testing.T) {
 	density := make([]float64, 2)
 	for i, q := range p.learned.(*paperPrior).Prototypes {
 		m, v := []float64{0}, []float64{0}
-		require.NoError(t, q.Process.At(context.Background(), 1, m, v, nil, nil, linalg.NewDense(1, 2, x)))
+		require.NoError(t, q.Evaluator.At(context.Background(), 1, m, v, nil, nil, linalg.NewDense(1, 2, x)))
 		density[i] = shares[i] * math.Exp(-0.5*(y-m[0])*(y-m[0])/(v[0]+noise)) / math.Sqrt(v[0]+noise)
 	}
 	sum := density[0] + density[1]

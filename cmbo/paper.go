@@ -151,7 +151,7 @@ var weighings = map[string]func(s paperSettings) Surrogate{
 	"evidence": func(s paperSettings) Surrogate { return s.weighedBy(model.NewByEvidence(s.Prior)) },
 }
 
-func (s paperSettings) weighedBy(w model.Weigher) Surrogate {
+func (s paperSettings) weighedBy(w model.Weighting) Surrogate {
 	return paperRun{model.NewWeighted(s.Prior, w, s.noise, s.workers), s.clusters, s.variant}
 }
 
@@ -235,7 +235,7 @@ func (r paperRun) bound(s *Space, chosen []float64, beta float64, in theorem.Inp
 
 func (r paperRun) Describe(s *Step) {
 	describePrior(s, r.Weights(), r.PriorMoments(), r.Jitter())
-	if b, ok := r.Weigher().(*model.ByDistance); ok {
+	if b, ok := r.Weighting().(*model.ByDistance); ok {
 		s.Distances = slices.Clone(b.Distances())
 		s.MaxDistance = model.MaxFinite(s.Distances)
 		s.DistanceJitter = b.Jitter()

@@ -297,7 +297,7 @@ func (o *scamlObjective) eval(theta, grad []float64) float64 {
 	if err != nil {
 		return math.NaN()
 	}
-	sigma := math.Exp(theta[last])
+	shared := math.Exp(theta[last])
 	copy(o.resid, o.z)
 	clear(o.sum)
 	for i, w := range theta[:k] {
@@ -313,7 +313,7 @@ func (o *scamlObjective) eval(theta, grad []float64) float64 {
 		if o.noise[i] > 0 {
 			row[i] += o.noise[i]
 		} else {
-			row[i] += sigma
+			row[i] += shared
 		}
 	}
 	if o.chol.Factorize(&o.gram) != nil {
@@ -336,7 +336,7 @@ func (o *scamlObjective) eval(theta, grad []float64) float64 {
 		}
 		at[i] = row[i]
 		if !(o.noise[i] > 0) {
-			grad[last] += sigma * row[i]
+			grad[last] += shared * row[i]
 		}
 	}
 	for i, w := range theta[:k] {

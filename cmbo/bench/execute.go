@@ -20,14 +20,14 @@ type execution struct {
 	latest   int   // the last repeat begun
 	stop     int   // the first one that is not to be made
 	open     []int // by repeat: batches still to be made
-	learned  map[runKey]*lesson
-	kept     int // lessons in memory without a batch that uses them
+	learned  map[runKey]*model
+	kept     int // models in memory without a batch that uses them
 	failures []Failure
 	progress *estimate
 }
 
-// lesson is what is learned of a split, shared by the batches that need it.
-type lesson struct {
+// model is what is learned of a split, shared by the batches that need it.
+type model struct {
 	mu      sync.Mutex // held while learning
 	tuner   Tuner
 	err     error // that no batch gets any further with
@@ -98,8 +98,8 @@ func (x *execution) makeBatch(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// acquire returns the lesson of a batch.
-func (x *execution) acquire(b *batch) *lesson {
+// acquire returns the model of a batch.
+func (x *execution) acquire(b *batch) *model {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	l := x.learned[b.key]
@@ -110,9 +110,9 @@ func (x *execution) acquire(b *batch) *lesson {
 	return l
 }
 
-// release forgets a lesson that no batch needs any more, or for which there is no
+// release forgets a model that no batch needs any more, or for which there is no
 // room until it is needed again.
-func (x *execution) release(l *lesson) {
+func (x *execution) release(l *model) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	l.users--
@@ -127,7 +127,7 @@ func (x *execution) release(l *lesson) {
 	x.kept++
 }
 
-// keep bounds the number of lessons in memory that are not in use. They take
+// keep bounds the number of models in memory that are not in use. They take
 // about 10 MB each.
 func (e *Experiment) keep() int {
 	if e.Keep == 0 {
@@ -137,12 +137,12 @@ func (e *Experiment) keep() int {
 }
 
 // learn returns what the methods of a batch learned, nil if they could not.
-func (x *execution) learn(ctx context.Context, b *batch, l *lesson) (Tuner, error) {
+func (x *execution) learn(ctx context.Context, b *batch, l *model) (Tuner, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.tuner == nil && l.err == nil {
 		began := x.now()
-		t, err := b.methods[0].Learn(ctx, b.lesson)
+		t, err := b.methods[0].Learn(ctx, b.training)
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()

@@ -147,11 +147,11 @@ func (e *Experiment) Run(ctx context.Context, tables []*Table, dir string) (*Out
 	if err != nil {
 		return nil, err
 	}
-	x := &execution{Experiment: e, planner: pl, store: s, latest: -1, stop: p.Repeats, learned: make(map[runKey]*lesson), open: make([]int, p.Repeats)}
+	x := &execution{Experiment: e, planner: pl, store: s, latest: -1, stop: p.Repeats, learned: make(map[runKey]*model), open: make([]int, p.Repeats)}
 	open, total := pl.batches(s)
 	for _, b := range open {
 		if x.learned[b.key] == nil {
-			x.learned[b.key] = &lesson{}
+			x.learned[b.key] = &model{}
 		}
 		x.learned[b.key].uses++
 		x.open[b.repeat]++

@@ -19,7 +19,7 @@ func broken(learns bool, task string) Method {
 	m := Methods()[0]
 	m.Name = "broken"
 	learn := m.Learn
-	m.Learn = func(ctx context.Context, l Lesson) (Tuner, error) {
+	m.Learn = func(ctx context.Context, l Training) (Tuner, error) {
 		t, err := learn(ctx, l)
 		if !learns {
 			return nil, errors.New("learned nothing")
@@ -119,14 +119,14 @@ func TestLimitEndsBetweenRepeats(t *testing.T) {
 // TestKeep follows what is held in memory: a model as long as a batch uses it, no
 // more than Keep beyond that, and none that is not needed again.
 func TestKeep(t *testing.T) {
-	x := &execution{Experiment: &Experiment{Keep: 1}, learned: make(map[runKey]*lesson)}
+	x := &execution{Experiment: &Experiment{Keep: 1}, learned: make(map[runKey]*model)}
 	var bs []*batch
 	for i := range 3 {
 		b := &batch{key: runKey{split: i}}
 		bs = append(bs, b)
-		x.learned[b.key] = &lesson{uses: 2}
+		x.learned[b.key] = &model{uses: 2}
 	}
-	use := func(i int) *lesson {
+	use := func(i int) *model {
 		l := x.acquire(bs[i])
 		l.tuner = modelTuner{}
 		return l

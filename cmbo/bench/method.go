@@ -20,7 +20,7 @@ type Method struct {
 	// Clusters reports whether the method groups the past tasks.
 	Clusters bool
 	// Learn learns from the past tasks of one split.
-	Learn func(ctx context.Context, l Lesson) (Tuner, error)
+	Learn func(ctx context.Context, l Training) (Tuner, error)
 	// LearnsAs names what Learn learns: methods with the same one share it. Empty
 	// stands for the method's own name.
 	LearnsAs string
@@ -36,8 +36,8 @@ func (m *Method) learns() string {
 	return m.LearnsAs
 }
 
-// A Lesson is what a [Method] learns from.
-type Lesson struct {
+// A Training is what a [Method] learns from.
+type Training struct {
 	// Space is the search space: with candidates if all tasks of the table, past
 	// and new, were recorded on the same list.
 	Space *cmbo.Space
@@ -89,7 +89,7 @@ func Methods() []Method {
 }
 
 // withoutPast learns nothing: runs are those of [cmbo.New] without a prior.
-func withoutPast(context.Context, Lesson) (Tuner, error) { return plainTuner{}, nil }
+func withoutPast(context.Context, Training) (Tuner, error) { return plainTuner{}, nil }
 
 type plainTuner struct{}
 
@@ -135,8 +135,8 @@ func (m *Method) acquisitionOf(a acq.Func) (string, bool) {
 }
 
 // rival learns a method of package baseline.
-func rival(m baseline.Method) func(context.Context, Lesson) (Tuner, error) {
-	return func(ctx context.Context, l Lesson) (Tuner, error) {
+func rival(m baseline.Method) func(context.Context, Training) (Tuner, error) {
+	return func(ctx context.Context, l Training) (Tuner, error) {
 		model, err := m.Learn(ctx, l.Space, l.Tasks, baseline.WithSeed(l.Seed), baseline.WithParallelism(1))
 		if err != nil {
 			return nil, err
@@ -154,8 +154,8 @@ func (t modelTuner) Prepare(_ context.Context, target *cmbo.Space) (Starter, err
 }
 
 // own learns a variant of cm-BO.
-func own(clustered bool, learn ...cmbo.LearnOption) func(context.Context, Lesson) (Tuner, error) {
-	return func(ctx context.Context, l Lesson) (Tuner, error) {
+func own(clustered bool, learn ...cmbo.LearnOption) func(context.Context, Training) (Tuner, error) {
+	return func(ctx context.Context, l Training) (Tuner, error) {
 		opts := append([]cmbo.LearnOption{cmbo.WithSeed(l.Seed), cmbo.WithParallelism(1)}, learn...)
 		if clustered {
 			opts = append(opts, cmbo.WithClusterRange(l.Clusters[0], l.Clusters[1]))

@@ -33,13 +33,13 @@ func (t *Timing) key() runKey {
 // A batch is the runs of one repeat that share what is learned of a split: one
 // goroutine makes them one after the other.
 type batch struct {
-	table   *tablePlan
-	split   *Split
-	methods []*Method // that share it
-	key     runKey    // of what is learned
-	repeat  int
-	lesson  Lesson
-	runs    []plannedRun // those still to be made, task by task
+	table    *tablePlan
+	split    *Split
+	methods  []*Method // that share it
+	key      runKey    // of what is learned
+	repeat   int
+	training Training
+	runs     []plannedRun // those still to be made, task by task
 }
 
 type plannedRun struct {
@@ -229,8 +229,8 @@ func (pl *planner) groups() (gs [][]*Method) {
 func (pl *planner) batch(t *tablePlan, s *Split, methods []*Method, repeat int, known *store) (*batch, int) {
 	b := &batch{
 		table: t, split: s, methods: methods, repeat: repeat,
-		key:    runKey{space: t.Space, method: methods[0].learns(), split: s.Number},
-		lesson: Lesson{Space: t.space, Tasks: s.Sources, Seed: pl.p.Seed, Clusters: pl.p.Clusters},
+		key:      runKey{space: t.Space, method: methods[0].learns(), split: s.Number},
+		training: Training{Space: t.space, Tasks: s.Sources, Seed: pl.p.Seed, Clusters: pl.p.Clusters},
 	}
 	n := 0
 	for _, id := range s.Targets {
@@ -254,7 +254,7 @@ func (pl *planner) batch(t *tablePlan, s *Split, methods []*Method, repeat int, 
 	return b, n
 }
 
-// of names what the batch's lesson is to one of its methods.
+// of names what the batch's model is to one of its methods.
 func (b *batch) of(m *Method) runKey {
 	k := b.key
 	k.method = m.Name

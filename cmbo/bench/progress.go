@@ -17,7 +17,7 @@ type pace struct {
 	n       int
 }
 
-// class is what the runs of a method on a table have in common, or its lessons.
+// class is what the runs of a method on a table have in common, or its models.
 func (k runKey) class() runKey {
 	c := runKey{space: k.space, method: k.method}
 	if k.task != "" {
@@ -29,10 +29,10 @@ func (k runKey) class() runKey {
 func newEstimate(open []*batch, total int, before []Timing, workers int) *estimate {
 	e := &estimate{total: total, workers: workers, spent: make(map[runKey]pace), left: make(map[runKey]int)}
 	missing := 0
-	lessons := make(map[runKey]bool)
+	models := make(map[runKey]bool)
 	for _, b := range open {
-		if !lessons[b.key] {
-			lessons[b.key] = true
+		if !models[b.key] {
+			models[b.key] = true
 			e.left[b.key.class()]++
 		}
 		missing += len(b.runs)
@@ -56,7 +56,7 @@ func (e *estimate) add(k runKey, seconds float64) {
 	e.spent[c] = p
 }
 
-// finished counts a run or a lesson.
+// finished counts a run or a model.
 func (e *estimate) finished(k runKey, seconds float64) {
 	e.add(k, seconds)
 	if c := k.class(); e.left[c] > 0 {

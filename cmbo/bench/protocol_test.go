@@ -115,7 +115,7 @@ func TestSharedLessons(t *testing.T) {
 		if err != nil || m.learns() == m.Name {
 			continue
 		}
-		tuner, err := m.Learn(context.Background(), Lesson{Space: cube, Tasks: split.Sources, Seed: 1, Clusters: [2]int{2, 4}})
+		tuner, err := m.Learn(context.Background(), Training{Space: cube, Tasks: split.Sources, Seed: 1, Clusters: [2]int{2, 4}})
 		require.NoError(t, err)
 		start, err := tuner.Prepare(context.Background(), space)
 		require.NoError(t, err)

@@ -18,7 +18,7 @@ type remap struct {
 	fill     []float64 // defaults
 	choices  map[string]map[string]string
 	same     bool // nothing changes
-	loose    bool // between steps there is the nearest value
+	snaps    bool // between steps there is the nearest value
 	filled   []string
 	dropped  []string
 }
@@ -27,7 +27,7 @@ type remap struct {
 // recorded take the value of defaults. Without a default, or for recorded ones that the
 // space does not have, it fails unless there are changes, by which it drops them.
 func newRemap(s *Space, recorded []Param, defaults []float64, given []bool, c *Changes) (*remap, error) {
-	m := &remap{space: s, from: make([]int, len(s.params)), fill: defaults, loose: c != nil}
+	m := &remap{space: s, from: make([]int, len(s.params)), fill: defaults, snaps: c != nil}
 	if c != nil {
 		recorded, m.choices = slices.Clone(recorded), c.Choices
 		for i, p := range recorded {
@@ -174,7 +174,7 @@ func (p Param) text(v float64) string {
 
 // canonical is [Space.Canonical], or Snap where there are changes.
 func (m *remap) canonical(x []float64) (row []float64, moved bool, err error) {
-	if m.loose {
+	if m.snaps {
 		return m.space.Snap(x)
 	}
 	row, err = m.space.Canonical(x)

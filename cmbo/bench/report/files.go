@@ -140,9 +140,9 @@ func (s *Summary) pairRows() [][]string {
 }
 
 func (s *Summary) timeRows() [][]string {
-	rows := [][]string{{"space", "method", "offline_seconds", "lessons", "online_seconds_per_query", "runs"}}
+	rows := [][]string{{"space", "method", "offline_seconds", "learned", "online_seconds_per_query", "runs"}}
 	for _, t := range s.Times {
-		rows = append(rows, []string{spaceCell(t.Space), t.Method, num(t.Offline), strconv.Itoa(t.Lessons), num(t.Online), strconv.Itoa(t.Runs)})
+		rows = append(rows, []string{spaceCell(t.Space), t.Method, num(t.Offline), strconv.Itoa(t.Learned), num(t.Online), strconv.Itoa(t.Runs)})
 	}
 	return rows
 }

@@ -218,11 +218,11 @@ func (s *Summary) runTable() *plot.Table {
 func (s *Summary) timeTable(space string) *plot.Table {
 	t := &plot.Table{
 		Caption: title(space) + ": median wall time of one goroutine, in seconds. Offline is learning from the past tasks of one split, online one query.",
-		Columns: plot.Titled("method", "offline (s)", "lessons", "online (s/query)", "runs"),
+		Columns: plot.Titled("method", "offline (s)", "learned", "online (s/query)", "runs"),
 	}
 	for _, x := range s.Times {
 		if x.Space == space {
-			t.Rows = append(t.Rows, []plot.Cell{plot.Str(x.Method), plot.Sig(x.Offline), plot.Num(float64(x.Lessons), 0), plot.Sig(x.Online), plot.Num(float64(x.Runs), 0)})
+			t.Rows = append(t.Rows, []plot.Cell{plot.Str(x.Method), plot.Sig(x.Offline), plot.Num(float64(x.Learned), 0), plot.Sig(x.Online), plot.Num(float64(x.Runs), 0)})
 		}
 	}
 	if len(t.Rows) == 0 {

@@ -14,10 +14,10 @@ type Time struct {
 	// Space is empty for all spaces together.
 	Space, Method string
 	// Offline is the median of the seconds it took to learn from the past tasks
-	// of a split, over Lessons of them; Online the median of the seconds of a
+	// of a split, over Learned of them; Online the median of the seconds of a
 	// query, each run's mean counted once, over Runs. They are NaN for none.
 	Offline, Online float64
-	Lessons, Runs   int
+	Learned, Runs   int
 }
 
 // times takes the medians of checked timings.
@@ -51,7 +51,7 @@ func times(ts []bench.Timing, order *roster) []Time {
 		}
 		out = append(out, Time{
 			Space: g.space, Method: g.method,
-			Offline: stat.Median(offline[g]), Lessons: len(offline[g]),
+			Offline: stat.Median(offline[g]), Learned: len(offline[g]),
 			Online: stat.Median(online[g]), Runs: len(online[g]),
 		})
 	}

@@ -86,7 +86,7 @@ func (l *Learner) centers(ctx context.Context, members [][]*Source) ([]Prototype
 		}
 		err = parallel.For(ctx, l.Parallelism, finished-first, func(_, i int) (err error) {
 			c := first + i
-			out[c].Process = NewGeometric(members[c])
+			out[c].Evaluator = NewGeometric(members[c])
 			out[c].Normal, jitters[c], err = jitteredNormal(sums[c].mean, sums[c].cov)
 			return wrap(err, "prototype of cluster %d", c)
 		})
@@ -139,7 +139,7 @@ func (l *Learner) barycenter(ctx context.Context, members []*Source) (Prototype,
 	}
 	l.report.PrototypeJitter = max(l.report.PrototypeJitter, jitter)
 	process, err := NewExtension(l.Index, normal, k)
-	return Prototype{Normal: normal, Process: process}, err
+	return Prototype{Normal: normal, Evaluator: process}, err
 }
 
 // medianKernel returns the kernel whose log-parameters are the medians of the

@@ -27,7 +27,7 @@ func NewByDistance(n int, jeffreys bool, jitter float64) *ByDistance {
 	return &ByDistance{jeffreys: jeffreys, jitter: jitter, n: n}
 }
 
-// Weigh implements [Weigher].
+// Weigh implements [Weighting].
 func (b *ByDistance) Weigh(_ *View, d *Data, _ []int, _ []float64) ([]float64, error) {
 	if distances := newestState(d); distances != nil {
 		return distanceWeights(distances), nil
@@ -71,7 +71,7 @@ func (b *ByDistance) Distances() []float64 { return b.distances }
 // covariance on the index set.
 func (b *ByDistance) Jitter() float64 { return b.used }
 
-// CheckState implements [Weigher].
+// CheckState implements [Weighting].
 func (b *ByDistance) CheckState(state []float64) error {
 	if len(state) != b.n {
 		return fmt.Errorf("%d distances to %d prototypes", len(state), b.n)

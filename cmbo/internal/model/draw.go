@@ -35,7 +35,7 @@ func (a *Weighted) Sample(ctx context.Context, dst []float64, x *linalg.Dense, r
 	for i, w := range a.w {
 		mean, _, c, err := a.component(ctx, i, all, x, n)
 		if err == nil {
-			err = a.Prior.Prototypes[i].Process.At(ctx, a.workers, nil, nil, &among, x, x)
+			err = a.Prior.Prototypes[i].Evaluator.At(ctx, a.workers, nil, nil, &among, x, x)
 		}
 		if err != nil {
 			return err

@@ -27,7 +27,7 @@ func (p *Prior) Encode(e *codec.Encoder, clusterSet *linalg.Dense) error {
 	e.Uint(uint64(len(p.Prototypes)))
 	for _, q := range p.Prototypes {
 		encodeNormal(e, q.Normal)
-		c, extended := q.Process.(*Extension)
+		c, extended := q.Evaluator.(*Extension)
 		e.Bool(extended)
 		if extended {
 			// The barycentre may have been computed on another index set.
@@ -207,7 +207,7 @@ func decodePrototype(d *codec.Decoder, index *linalg.Dense, members []*Source) (
 		if len(members) == 0 {
 			d.Fail("an empty cluster")
 		}
-		q.Process = NewGeometric(members)
+		q.Evaluator = NewGeometric(members)
 		return q, d.Err
 	}
 	k, own := d.Kernel(), d.Points(dim)
@@ -222,7 +222,7 @@ func decodePrototype(d *codec.Decoder, index *linalg.Dense, members []*Source) (
 	if err := gp.CheckKernel(k, dim); err != nil {
 		return q, err
 	}
-	q.Process, err = NewExtension(own, on, k)
+	q.Evaluator, err = NewExtension(own, on, k)
 	return q, err
 }
 

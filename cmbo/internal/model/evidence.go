@@ -73,15 +73,15 @@ type ByEvidence struct{ components }
 // NewByEvidence returns the weigher of p's prototypes.
 func NewByEvidence(p *Prior) *ByEvidence { return &ByEvidence{newComponents(p)} }
 
-// Weigh implements [Weigher].
+// Weigh implements [Weighting].
 func (b *ByEvidence) Weigh(v *View, d *Data, obs []int, noises []float64) ([]float64, error) {
 	return b.fit(v, d, slices.Clone(obs), noises)
 }
 
-// State implements [Weigher]: the data say all.
+// State implements [Weighting]: the data say all.
 func (b *ByEvidence) State(context.Context, *Weighted) ([]float64, error) { return nil, nil }
 
-// CheckState implements [Weigher].
+// CheckState implements [Weighting].
 func (b *ByEvidence) CheckState([]float64) error {
 	return errors.New("weights by evidence have no state")
 }

@@ -61,7 +61,7 @@ func (a *Weighted) GreedyGain(ctx context.Context, n int) (float64, error) {
 	whitened := make([][]float64, 0, n) // rows of L⁻¹·k0(chosen, x)
 	for i, w := range a.w {
 		v := make([]float64, rows)
-		if err := a.Prior.Prototypes[i].Process.At(ctx, a.workers, nil, v, nil, nil, x); err != nil {
+		if err := a.Prior.Prototypes[i].Evaluator.At(ctx, a.workers, nil, v, nil, nil, x); err != nil {
 			return 0, err
 		}
 		linalg.Axpy(variance, w*w, v)
@@ -79,7 +79,7 @@ func (a *Weighted) GreedyGain(ctx context.Context, n int) (float64, error) {
 		col := make([]float64, rows)
 		var cross linalg.Dense
 		for i, w := range a.w {
-			if err := a.Prior.Prototypes[i].Process.At(ctx, a.workers, nil, nil, &cross, &point, x); err != nil {
+			if err := a.Prior.Prototypes[i].Evaluator.At(ctx, a.workers, nil, nil, &cross, &point, x); err != nil {
 				return 0, err
 			}
 			linalg.Axpy(col, w*w, cross.Row(0))

@@ -24,15 +24,15 @@ type Prior struct {
 }
 
 // A Prototype is the Gaussian process that stands for a cluster. On the index set
-// of the prior it is known as numbers; elsewhere through Process.
+// of the prior it is known as numbers; elsewhere through Evaluator.
 type Prototype struct {
-	Normal  *gaussian.Normal // on the index set
-	Process Process
+	Normal    *gaussian.Normal // on the index set
+	Evaluator Evaluator
 }
 
-// A Process evaluates a prototype at any point. It is immutable and safe for
+// An Evaluator evaluates a prototype at any point. It is immutable and safe for
 // concurrent use.
-type Process interface {
+type Evaluator interface {
 	// At writes the mean and the variance at the rows of x, and to cross the
 	// covariances of the rows of y with them, len(y)×len(x). mean, variance and
 	// cross may be nil; y is not looked at without cross.
@@ -72,7 +72,7 @@ func (p *Prior) Reindex(ctx context.Context, index *linalg.Dense, workers int) (
 	for i, proto := range p.Prototypes {
 		mean := make([]float64, n)
 		var cross linalg.Dense
-		if err := proto.Process.At(ctx, parallel.Workers(workers, n), mean, nil, &cross, index, index); err != nil {
+		if err := proto.Evaluator.At(ctx, parallel.Workers(workers, n), mean, nil, &cross, index, index); err != nil {
 			return nil, err
 		}
 		cov := linalg.NewSym(n, nil)
@@ -85,7 +85,7 @@ func (p *Prior) Reindex(ctx context.Context, index *linalg.Dense, workers int) (
 			return nil, wrap(err, "prototype %d on %d candidates", i, n)
 		}
 		q.Report.PrototypeJitter = max(q.Report.PrototypeJitter, jitter)
-		q.Prototypes[i] = Prototype{Normal: normal, Process: proto.Process}
+		q.Prototypes[i] = Prototype{Normal: normal, Evaluator: proto.Evaluator}
 	}
 	return &q, nil
 }
@@ -132,7 +132,7 @@ func (g *Geometric) prepare(ctx context.Context, workers int, y *linalg.Dense) (
 	})
 }
 
-// At implements [Process].
+// At implements [Evaluator].
 func (g *Geometric) At(ctx context.Context, workers int, mean, variance []float64, cross, y, x *linalg.Dense) error {
 	var ys *memberSet
 	n, d := x.Dims()
@@ -245,7 +245,7 @@ func NewExtension(index *linalg.Dense, n *gaussian.Normal, k kernel.Kernel) (*Ex
 	return c, nil
 }
 
-// At implements [Process].
+// At implements [Evaluator].
 func (c *Extension) At(ctx context.Context, workers int, mean, variance []float64, cross, y, x *linalg.Dense) error {
 	n, d := x.Dims()
 	var vy, hy linalg.Dense // L⁻¹·k(V, y) and halfᵀ of it

@@ -36,7 +36,7 @@ func extensions(t *testing.T, n, d int) *Prior {
 }
 
 // covariancesOf returns the covariances of the rows of x under p.
-func covariancesOf(t *testing.T, p Process, x *linalg.Dense) *linalg.Dense {
+func covariancesOf(t *testing.T, p Evaluator, x *linalg.Dense) *linalg.Dense {
 	t.Helper()
 	cross := new(linalg.Dense)
 	require.NoError(t, p.At(context.Background(), 1, nil, nil, cross, x, x))
@@ -50,7 +50,7 @@ func TestExtension(t *testing.T) {
 	p := extensions(t, n, d)
 	x := points.Join(p.Index, uniform(rng.Stream(4, t.Name()), more, d))
 	for _, q := range p.Prototypes {
-		e := q.Process.(*Extension)
+		e := q.Evaluator.(*Extension)
 		mean, variance := make([]float64, n+more), make([]float64, n+more)
 		var cross linalg.Dense
 		require.NoError(t, e.At(context.Background(), 2, mean, variance, &cross, x, x))
@@ -120,7 +120,7 @@ func TestGreedyGain(t *testing.T) {
 		none := linalg.NewDense(0, d, nil)
 		require.NoError(t, a.Fit(ctx, &Data{X: none, Pending: none, Seen: none}))
 		require.InDeltaSlice(t, []float64{2. / 3, 1. / 3}, a.w, 1e-15, "the shares of the tasks")
-		k0, k1 := covariancesOf(t, p.Prototypes[0].Process, x), covariancesOf(t, p.Prototypes[1].Process, x)
+		k0, k1 := covariancesOf(t, p.Prototypes[0].Evaluator, x), covariancesOf(t, p.Prototypes[1].Evaluator, x)
 		gain := func(chosen []int) float64 {
 			m := linalg.NewSym(len(chosen), nil)
 			for i, r := range chosen {

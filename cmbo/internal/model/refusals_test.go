@@ -34,7 +34,7 @@ func (p known) At(_ context.Context, _ int, mean, variance []float64, cross, y, 
 func TestEvidenceAfterError(t *testing.T) {
 	p := &Prior{
 		Index: linalg.NewDense(1, 1, nil), Labels: []int{0, 1, 1},
-		Prototypes: []Prototype{{Process: known{kernel.Matern32(0.3), 0.5}}, {Process: known{kernel.Matern52(1), -0.2}}},
+		Prototypes: []Prototype{{Evaluator: known{kernel.Matern32(0.3), 0.5}}, {Evaluator: known{kernel.Matern52(1), -0.2}}},
 	}
 	v := NewView(p, 1)
 	_, err := v.visit(context.Background(), linalg.NewDense(4, 1, []float64{0.1, 0.2, 0.5, 0.9}))
@@ -57,7 +57,7 @@ func TestEvidenceAfterError(t *testing.T) {
 	// Two observations against the density of a normal of two coordinates.
 	var density [2]float64
 	for i, proto := range p.Prototypes {
-		k := proto.Process.(known)
+		k := proto.Evaluator.(known)
 		a, c := 1+noises[0], k.k.Eval([]float64{0.5}, []float64{0.9})
 		r, s := -0.4-k.mean, 0.3-k.mean
 		det := a*a - c*c

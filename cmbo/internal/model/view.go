@@ -65,7 +65,7 @@ func (v *View) Bind(ctx context.Context, candidates *linalg.Dense) error {
 			for r, i := range v.inIndex {
 				mean[r], variance[r] = m[i], s.At(i, i)
 			}
-		} else if err := p.Process.At(ctx, v.workers, mean, variance, nil, nil, candidates); err != nil {
+		} else if err := p.Evaluator.At(ctx, v.workers, mean, variance, nil, nil, candidates); err != nil {
 			return err
 		}
 		v.candMean = append(v.candMean, mean)
@@ -118,7 +118,7 @@ func (v *View) newVisited(ctx context.Context, x []float64, key string) (visited
 		copy(otherX.Row(i), v.visited[f].x)
 	}
 	var cross linalg.Dense
-	column := func(c Process, set *linalg.Dense) ([]float64, error) {
+	column := func(c Evaluator, set *linalg.Dense) ([]float64, error) {
 		if err := c.At(ctx, v.workers, nil, nil, &cross, point, set); err != nil {
 			return nil, err
 		}
@@ -129,18 +129,18 @@ func (v *View) newVisited(ctx context.Context, x []float64, key string) (visited
 		var err error
 		switch {
 		case v.candidates == nil:
-			overIndex, err = column(p.Process, v.Prior.Index)
+			overIndex, err = column(p.Evaluator, v.Prior.Index)
 		case out.cand >= 0 && v.inIndex != nil:
 			overIndex = p.Normal.Cov().Row(v.inIndex[out.cand])
 			overCand = gather(overIndex, v.inIndex)
 		default:
-			if overCand, err = column(p.Process, v.candidates); err != nil {
+			if overCand, err = column(p.Evaluator, v.candidates); err != nil {
 				return out, err
 			}
 			if v.ofCand != nil {
 				overIndex = gather(overCand, v.ofCand)
 			} else {
-				overIndex, err = column(p.Process, v.Prior.Index)
+				overIndex, err = column(p.Evaluator, v.Prior.Index)
 			}
 		}
 		if err != nil {
@@ -152,7 +152,7 @@ func (v *View) newVisited(ctx context.Context, x []float64, key string) (visited
 		mean, variance := []float64{0}, []float64{0}
 		if out.cand >= 0 {
 			mean[0], variance[0] = v.candMean[i][out.cand], v.candVar[i][out.cand]
-		} else if err := p.Process.At(ctx, 1, mean, variance, nil, nil, point); err != nil {
+		} else if err := p.Evaluator.At(ctx, 1, mean, variance, nil, nil, point); err != nil {
 			return out, err
 		}
 		out.mean = append(out.mean, mean[0])
@@ -165,7 +165,7 @@ func (v *View) newVisited(ctx context.Context, x []float64, key string) (visited
 			}
 		}
 		if len(others) > 0 {
-			e, err := column(p.Process, otherX)
+			e, err := column(p.Evaluator, otherX)
 			if err != nil {
 				return out, err
 			}
@@ -252,13 +252,13 @@ func (v *View) component(ctx context.Context, i int, all []int, x *linalg.Dense,
 	}
 	mean, variance = make([]float64, n), make([]float64, n)
 	if len(all) == 0 {
-		return mean, variance, cross, v.Prior.Prototypes[i].Process.At(ctx, v.workers, mean, variance, nil, nil, x)
+		return mean, variance, cross, v.Prior.Prototypes[i].Evaluator.At(ctx, v.workers, mean, variance, nil, nil, x)
 	}
 	seen := linalg.NewDense(len(all), v.Prior.dim(), nil)
 	for r, e := range all {
 		copy(seen.Row(r), v.visited[e].x)
 	}
-	err = v.Prior.Prototypes[i].Process.At(ctx, v.workers, mean, variance, cross, seen, x)
+	err = v.Prior.Prototypes[i].Evaluator.At(ctx, v.workers, mean, variance, cross, seen, x)
 	return mean, variance, cross, err
 }
 

@@ -15,10 +15,10 @@ import (
 //	μ0 = Σ w_i·μ_i,   k0 = Σ w_i²·k_i
 //
 // over the prototypes, conditioned on the data of the run, with weights that a
-// [Weigher] gives.
+// [Weighting] gives.
 type Weighted struct {
 	View
-	weigher Weigher
+	weigher Weighting
 	noise   float64 // noise variance where none is given, scaled units
 
 	w       []float64
@@ -31,9 +31,9 @@ type Weighted struct {
 	prior Moments
 }
 
-// A Weigher weighs the prototypes of one run. Its weights are not negative and add
+// A Weighting weighs the prototypes of one run. Its weights are not negative and add
 // up to 1.
-type Weigher interface {
+type Weighting interface {
 	// Weigh returns the weights for d, whose points are the entries obs of v, with
 	// noise variances noises.
 	Weigh(v *View, d *Data, obs []int, noises []float64) ([]float64, error)
@@ -73,7 +73,7 @@ func resizeAhead(m *linalg.Dense, rows, cols int) {
 
 // NewWeighted returns the model of a run. noise is the noise variance where none is
 // given.
-func NewWeighted(p *Prior, weigher Weigher, noise float64, workers int) *Weighted {
+func NewWeighted(p *Prior, weigher Weighting, noise float64, workers int) *Weighted {
 	return &Weighted{View: NewView(p, workers), weigher: weigher, noise: noise}
 }
 
@@ -226,8 +226,8 @@ func (a *Weighted) State(ctx context.Context) ([]float64, error) { return a.weig
 // CheckState reports numbers that State cannot have returned.
 func (a *Weighted) CheckState(state []float64) error { return a.weigher.CheckState(state) }
 
-// Weigher returns what weighs the prototypes.
-func (a *Weighted) Weigher() Weigher { return a.weigher }
+// Weighting returns what weighs the prototypes.
+func (a *Weighted) Weighting() Weighting { return a.weigher }
 
 // posteriorOnIndex sets the mean and covariance of r to the posterior on the index
 // set, conditioned on the data alone.
