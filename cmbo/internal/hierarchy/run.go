@@ -97,7 +97,9 @@ func (r *Run) Fit(ctx context.Context, x *linalg.Dense, y, given []float64, pend
 // lowOf returns what makes differences between low values of a run as small as those of the
 // tasks were made. The best value is one that is so beyond its noise. The run's values spread
 // more widely, as they come before they are compressed; those of more than ownUnit times the
-// tasks' deviation are in a unit of their own.
+// tasks' deviation are in a unit of their own. All values are seen anew when one of the two
+// changes, so that the unit does by powers of two and the knee by quarters of its distance from
+// the best value.
 func (m *Model) lowOf(y, given []float64) scaling.Low {
 	if m.near == 0 || len(y) == 0 {
 		return scaling.Low{}
@@ -106,8 +108,12 @@ func (m *Model) lowOf(y, given []float64) scaling.Low {
 	for i, v := range y {
 		best = max(best, v-math.Sqrt(given[i]))
 	}
-	near := m.near * max(math.Exp(m.affine.logScale), deviation(y)/ownUnit)
-	return scaling.Low{Knee: best - near, Near: near}
+	near := m.near * math.Exp(m.affine.logScale)
+	if more := m.near * deviation(y) / (ownUnit * near); more > 1 {
+		near *= math.Exp2(math.Ceil(math.Log2(more)))
+	}
+	step := near / 4
+	return scaling.Low{Knee: y[0] + math.Floor((best-y[0])/step)*step - near, Near: near}
 }
 
 // ownUnit is chosen on tables: with 1, intervals hold fewer of the rows that a run does not ask

@@ -904,21 +904,26 @@ func TestLowValuesOfARun(t *testing.T) {
 	}
 	require.InDelta(t, near, m.near, 1e-12)
 	x, y := uniform(r, 9, 2), []float64{1, -7, 2, 2.5, -20, 1.5, 4, 3, -2}
+	near = m.near * math.Exp(m.affine.logScale)
+	require.InDelta(t, 0, m.lowOf([]float64{0, near}, []float64{0, 0}).Knee, 0.26*near)
+	require.InDelta(t, -near/2, m.lowOf([]float64{0, near}, []float64{0, near * near / 4}).Knee, 0.01*near, "a value that may be better by its noise")
 	for _, unit := range []float64{1, 0.01, 1000} {
 		y := slices.Clone(y)
 		for i := range y {
 			y[i] *= unit
 		}
 		raised := scaling.RaiseLow(y, m.affine.wide())
-		near := m.near * max(math.Exp(m.affine.logScale), deviation(raised)/ownUnit)
-		low := scaling.Low{Knee: 4*unit - near, Near: near}
+		near := m.near * math.Exp(m.affine.logScale)
+		for near < m.near*deviation(raised)/ownUnit {
+			near *= 2
+		}
+		low := scaling.Low{Knee: -near, Near: near}
+		for low.Knee = y[0] - near; low.Knee+near/4 <= 4*unit-near; low.Knee += near / 4 { // the best is 4
+		}
 		require.Equal(t, unit > 0.01, low.At(-7*unit) > -7*unit)
 		plain := o
 		plain.Whole = true
 		lowered, _ := low.Compress(raised, nil)
-		// A value that may be better by its noise is not the best one.
-		noisy := m.lowOf(raised, []float64{0, 0, 0, 0, 0, 0, 4 * unit * unit, 0, 0})
-		require.InDelta(t, low.Knee-unit, noisy.Knee, 1e-12*unit)
 		want := NewRun(m, plain, math.NaN(), 1)
 		require.NoError(t, want.Fit(ctx, x, lowered, nil, nil))
 		got := NewRun(m, o, math.NaN(), 1)
