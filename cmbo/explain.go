@@ -177,7 +177,7 @@ type Outlook struct {
 	// Next is what the next evaluation gains by a cautious estimate: Expected, times the share
 	// of what the model expected of the last four values, or ten if that is less, that came
 	// true (its lower limit of 99 %, at most 1). So it is 0 while none of the last four
-	// improved, and NaN before any value could. It is once more than was left in 2 to 5 % of the
+	// improved, and NaN before any value could. It is once more than was left in 1 to 3 % of the
 	// runs of go test ./cmbo -run TestForecastsOfSkewedCosts -v -skewed 20.
 	Next float64
 	// Expected is the largest expected improvement over the best value told, or what takes
@@ -188,7 +188,7 @@ type Outlook struct {
 	Expected float64
 	// Most is an upper bound on what is left as the model sees it: at no single candidate does
 	// it give more than a chance of 5 % to an improvement by more. Under noise, and where the
-	// model is too sure of itself, more may be left: in 22 % of the cases of that test. Positive
+	// model is too sure of itself, more may be left: in 18 % of the cases of that test. Positive
 	// and skewed values need [WithPositiveValues].
 	Most float64
 	// Gained is how much better the best value told is than the first.
