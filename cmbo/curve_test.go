@@ -353,6 +353,46 @@ func TestStoppedTeaches(t *testing.T) {
 	require.Less(t, sdAfter, sdBefore)
 }
 
+// A curve of one step is an evaluation: one that ends where it began teaches as much stopped
+// as told, and those of past tasks change no proposal.
+func TestCurveOfOneStep(t *testing.T) {
+	list, _ := grid(t, 6)
+	box, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	bare, tasks := family(5, 12), family(5, 12)
+	for i := range tasks {
+		for _, y := range tasks[i].Y {
+			tasks[i].Curves = append(tasks[i].Curves, cmbo.Curve{Steps: []int{1}, Values: []float64{y}})
+		}
+	}
+	f := bump([]float64{0.3, 0.3})
+	plain := newOptimizer(t, list, cmbo.WithPrior(learn(t, box, bare, smallSets...)))
+	told := newOptimizer(t, list, cmbo.WithPrior(learn(t, box, tasks, smallSets...)))
+	stopped := newOptimizer(t, list, cmbo.WithPrior(learn(t, box, tasks, smallSets...)))
+	require.Equal(t, drive(t, plain, f, 4), drive(t, told, f, 4))
+	drive(t, stopped, f, 4)
+	for _, o := range []*cmbo.Optimizer{told, stopped} {
+		trial, err := o.Ask(ctx)
+		require.NoError(t, err)
+		y := f(trial.X)
+		_, err = o.Report(ctx, trial.ID, 1, y)
+		require.NoError(t, err)
+		if o == told {
+			require.NoError(t, o.Tell(trial.ID, y))
+		} else {
+			require.NoError(t, o.TellStopped(ctx, trial.ID))
+		}
+	}
+	for _, x := range [][]float64{{0.2, 0.2}, {0.4, 0.6}, {1, 1}} {
+		a, sa, err := told.Predict(x)
+		require.NoError(t, err)
+		b, sb, err := stopped.Predict(x)
+		require.NoError(t, err)
+		require.InDelta(t, a, b, 0.01*sa)
+		require.InEpsilon(t, sa, sb, 0.05)
+	}
+}
+
 // Steps that go back or stand still, and trials that are closed or unknown, are errors that
 // change nothing; a value that is no number fails its trial.
 func TestReportErrors(t *testing.T) {

@@ -160,10 +160,14 @@ func newLaw(s sums, to Scale) Law {
 		l.svv = math.Inf(1)
 	}
 	// Student's distributions of n−2 and n−1 degrees of freedom have these variances.
-	l.residual = max(syy-l.slope*svy, 0) / (s.n - 4)
 	l.ends = syy / (s.n - 3) * (1 + 1/s.n)
+	l.residual = max((syy-l.slope*svy)/(s.n-4), exact*l.ends)
 	return l
 }
+
+// exact is the share of the ends' variance that a value leaves at least. Curves that come to
+// their ends before their last steps leave nothing but rounding, which is no measure.
+const exact = 1e-6
 
 // fewest is the number of curves from which on they have a law: the variance of what a
 // regression on fewer predicts is infinite.

@@ -220,3 +220,21 @@ func TestStandardize(t *testing.T) {
 	assert.InDelta(t, 3, s.Back(s.To(3)), 1e-12)
 	assert.Equal(t, s.To(s.Floor), s.To(-1e18))
 }
+
+// A value that is the end is a measurement of it, and one of equal ends is none.
+func TestEvidenceOfTheEnd(t *testing.T) {
+	for _, unit := range []float64{0, 3} {
+		var own []Curve
+		for i := range 8 {
+			y := 0.1 + unit*float64(i*i%7)
+			own = append(own, Curve{[]int{1}, []float64{y}, y})
+		}
+		var none *Past
+		end, noise, ok := none.Law(1, Scale{1, 2, math.Inf(-1)}, own).Evidence(5)
+		assert.Equal(t, unit > 0, ok)
+		if ok {
+			assert.InDelta(t, 5, end, 1e-3)
+			assert.Less(t, noise, 1e-4)
+		}
+	}
+}
