@@ -13,9 +13,10 @@ import (
 type Context = space.Context
 
 // WithContext describes the new task as Task.Context does past tasks. Where leaving past
-// tasks out shows that those of like descriptors are more alike ([Prior.Relation]), half of
-// the population's mass begins near the tasks that are like the new one; else the run is the
-// same to the bit as without.
+// tasks out shows that those of like descriptors are more alike, and that the points they put
+// first are better ones ([Prior.Relation]), half of the population's mass begins near the
+// tasks that are like the new one; else, and where none that is of use is known of the new
+// task, the run is the same to the bit as without.
 //
 // New fails with [ErrOption] for a value that is neither a number nor a choice, for a name
 // that no past task has or has in the other kind, and without a prior of the default.

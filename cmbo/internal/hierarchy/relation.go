@@ -1,6 +1,7 @@
 package hierarchy
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -30,6 +31,7 @@ type Relation struct {
 	of   map[string]*descriptor // all
 	task []map[string]any
 	dev  *linalg.Dense   // deviations of the tasks' means, a row a task
+	mean []float64       // the population's
 	chol linalg.Cholesky // of (1 − ρ)·I + ρ·K
 }
 
@@ -93,7 +95,8 @@ var (
 const (
 	relationTasks  = 200  // at most: the search is cubic
 	relationStep   = 0.01 // by which a descriptor more has to lower the mean score of the tasks
-	relationErrors = 1.6  // standard errors that the gain of the tasks has to have
+	relationErrors = 1.6  // standard errors that a gain of the tasks has to have
+	relationAsked  = 5    // points asked for first that are judged
 )
 
 // related is a relation that is found when it is first asked for.
@@ -114,7 +117,8 @@ func newRelated(tasks []Task) *related {
 // Relation returns what the tasks' descriptors say, nil where they say nothing. It is found
 // by leaving tasks out: with A = (1 − ρ)·I + ρ·K and deviations D, a row a task, the others
 // leave of task t the deviation (A⁻¹·D)_t/(A⁻¹)_tt. Descriptors are added one by one as long
-// as each is of use: see search.
+// as each is of use: see search. What they foretell may be how bad the bad points are, which
+// helps no run, so the points that they put first have to be better ones: see asked.
 func (m *Model) Relation(ctx context.Context) (*Relation, error) {
 	if m.related == nil {
 		return nil, nil
@@ -133,7 +137,7 @@ func (m *Model) relate(ctx context.Context) (*Relation, error) {
 
 // gather returns the deviations and descriptors of the tasks that have any.
 func (m *Model) gather(ctx context.Context) (*Relation, error) {
-	r := &Relation{of: make(map[string]*descriptor)}
+	r := &Relation{mean: m.pop.Mean, of: make(map[string]*descriptor)}
 	var tasks []Task
 	for _, t := range m.tasks {
 		if len(t.Context) > 0 {
@@ -223,22 +227,62 @@ func (r *Relation) search() *Relation {
 		}
 		base, r.Names, r.Lengths, r.Rho = next, append(r.Names, name), append(r.Lengths, at[0]), at[1]
 	}
-	// Over tasks, by how much the scores are less on average, and how sure that is.
-	var mean, square, left float64
-	for i, v := range without {
-		d := v - best[i]
-		mean += d / float64(n)
-		square += d * d / float64(n)
-		left += math.Expm1(best[i]) / float64(n)
-	}
-	if !(mean > relationErrors*math.Sqrt(max(square-mean*mean, 0)/float64(n-1))) {
+	if r.Names == nil {
 		return nil
 	}
+	gain, left := make([]float64, n), 0.0
+	for i, v := range without {
+		gain[i] = v - best[i]
+		left += math.Expm1(best[i]) / float64(n)
+	}
 	r.Gain = 1 - left
-	if _, err := r.chol.FactorizeJitter(mixed(base, r.Rho), gaussian.MaxJitter); err != nil {
+	if _, err := r.chol.FactorizeJitter(mixed(base, r.Rho), gaussian.MaxJitter); err != nil || !surely(gain) || !surely(r.asked()) {
 		return nil
 	}
 	return r
+}
+
+// surely reports whether gains of tasks are more than chance on average.
+func surely(gain []float64) bool {
+	var mean, square float64
+	n := float64(len(gain))
+	for _, v := range gain {
+		mean += v / n
+		square += v * v / n
+	}
+	return mean > relationErrors*math.Sqrt(max(square-mean*mean, 0)/(n-1))
+}
+
+// asked returns, for each task left out, by how much the best of the points of the grid that
+// the others put first is better than that of the points of the largest means, on average over
+// one to some points.
+func (r *Relation) asked() []float64 {
+	var inverse linalg.Sym
+	r.chol.InverseTo(&inverse)
+	first := func(foretold, truth []float64) (sum float64) {
+		order := make([]int, len(foretold))
+		for j := range order {
+			order[j] = j
+		}
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(foretold[b], foretold[a]) })
+		best := math.Inf(-1)
+		for _, j := range order[:min(relationAsked, len(order))] {
+			best = max(best, truth[j])
+			sum += best / relationAsked
+		}
+		return sum
+	}
+	gain := make([]float64, len(r.task))
+	for t := range gain {
+		truth := slices.Clone(r.mean)
+		linalg.Axpy(truth, 1, r.dev.Row(t))
+		foretold := slices.Clone(truth)
+		for u := range gain {
+			linalg.Axpy(foretold, -inverse.At(t, u)/inverse.At(t, t), r.dev.Row(u))
+		}
+		gain[t] = first(foretold, truth) - first(r.mean, truth)
+	}
+	return gain
 }
 
 // gram returns a matrix of similarities times that of a descriptor.
@@ -313,8 +357,11 @@ func (m *Model) At(ctx context.Context, task map[string]any) (*Model, error) {
 	if err := m.CheckContext(task); err != nil {
 		return nil, err
 	}
+	if len(task) == 0 {
+		return m, nil
+	}
 	r, err := m.Relation(ctx)
-	if err != nil || r == nil {
+	if err != nil || r == nil || !slices.ContainsFunc(r.Names, func(name string) bool { return task[name] != nil }) {
 		return m, err
 	}
 	out := *m

@@ -146,6 +146,25 @@ func relationOf(t *testing.T, m *Model, rho float64, names ...string) *Relation 
 	return r
 }
 
+// bestOf is the mean of the best true values of the first one to five points of a prediction.
+func bestOf(t *testing.T, foretold, truth []float64) (mean float64) {
+	t.Helper()
+	left := append([]float64(nil), foretold...)
+	best := math.Inf(-1)
+	for range 5 {
+		at := 0
+		for j, v := range left {
+			if v > left[at] {
+				at = j
+			}
+		}
+		left[at] = math.Inf(-1)
+		best = max(best, truth[at])
+		mean += best / 5
+	}
+	return mean
+}
+
 // A task left out has the error of the joint Gaussian of all others.
 func TestLeftOut(t *testing.T) {
 	r := rng.Stream(2, t.Name())
@@ -161,7 +180,7 @@ func TestLeftOut(t *testing.T) {
 	k = rel.gram(rel.gram(k, "h", 1), "kind", 1)
 	var squares linalg.Sym
 	squares.Gram(rel.dev)
-	scores := leftOut(k, 0.7, &squares, 0.3)
+	scores, asked := leftOut(k, 0.7, &squares, 0.3), rel.asked()
 	a := mixed(k, 0.7)
 	for out := range n {
 		others, cross := linalg.NewSym(n-1, nil), make([]float64, n-1)
@@ -174,13 +193,18 @@ func TestLeftOut(t *testing.T) {
 		}
 		w, _ := solve(t, others, cross)
 		var sse float64
+		truth, foretold := make([]float64, m.grid.len()), make([]float64, m.grid.len())
 		for p := range m.grid.len() {
 			e := rel.dev.At(out, p)
 			for i := range w {
 				e -= w[i] * rel.dev.At(at(i), p)
 			}
 			sse += e * e
+			truth[p] = m.pop.Mean[p] + rel.dev.At(out, p)
+			foretold[p] = truth[p] - e
 		}
+		gain := bestOf(t, foretold, truth) - bestOf(t, m.pop.Mean, truth)
+		assert.InDelta(t, gain, asked[out], 1e-6, "task %d", out)
 		assert.InDelta(t, math.Log1p(sse/0.3), scores[out], 1e-9, "task %d", out)
 	}
 }
@@ -211,6 +235,33 @@ func TestRelationFinds(t *testing.T) {
 	require.LessOrEqual(t, said, 2, "of 20 deals at random")
 }
 
+// A descriptor that foretells how bad the bad points are, and nothing of the best ones, is of
+// no use.
+func TestRelationOfBadPoints(t *testing.T) {
+	for _, bad := range []bool{false, true} {
+		tasks := makeTasks(37, 40, 12, 2, 0, 1)
+		for i := range tasks {
+			r := rng.Stream(37, "described", uint64(i))
+			h := r.Float64()
+			y := make([]float64, len(tasks[i].Z))
+			for j := range y {
+				x := tasks[i].X.Row(j)
+				at := 0.3
+				if !bad {
+					at = h // where the hill is
+				}
+				y[j] = 4*math.Exp(-8*(x[0]-0.2)*(x[0]-0.2)-8*(x[1]-at)*(x[1]-at)) + 8*h*max(x[0]-0.5, 0)*math.Cos(6*x[1]) + 0.02*r.NormFloat64()
+			}
+			tasks[i] = scaled(tasks[i].ID, tasks[i].X, y)
+			tasks[i].Context = map[string]any{"h": h}
+		}
+		m := learn(t, tasks, uniform(rng.Stream(6, t.Name()), 40, 2), testSettings(2))
+		rel, err := m.Relation(ctx)
+		require.NoError(t, err)
+		require.Equal(t, bad, rel == nil)
+	}
+}
+
 // No descriptor, too few tasks and useless descriptors leave the model as it is; a name or a
 // kind that the tasks do not have is an error that says so.
 func TestAt(t *testing.T) {
@@ -238,6 +289,18 @@ func TestAt(t *testing.T) {
 	got, err = bare.At(ctx, nil)
 	require.NoError(t, err)
 	require.Same(t, bare, got)
+
+	// So does a task of which nothing is known that is of use.
+	useful := learn(t, described(40), uniform(rng.Stream(3, "TestRelationFinds"), 25, 2), testSettings(2))
+	for h, same := range map[string]bool{"": true, "noise": true, "h": false} {
+		var c map[string]any
+		if h != "" {
+			c = map[string]any{h: 0.3}
+		}
+		got, err = useful.At(ctx, c)
+		require.NoError(t, err)
+		require.Equal(t, same, useful == got, h)
+	}
 }
 
 // A model that was stored says the same of its tasks, to the bit.
