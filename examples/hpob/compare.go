@@ -19,10 +19,11 @@ import (
 // own are the comparisons that have methods of their own: by their flag, the file that they
 // take and the flags that matter with them beside those that matter with all.
 var own = map[string]struct{ file, flags string }{
-	"context":           {`whose tasks have a "context"`, "space value minimize skip context"},
-	"constraint":        {`with "Y" and "outputs"`, "space value minimize skip constraint cost"},
-	"cost":              {`with "Y" and "outputs"`, "space value minimize skip constraint cost"},
-	"experiment curves": {`with "curves"`, "space experiment method"},
+	"context":                    {`whose tasks have a "context"`, "space value minimize skip context"},
+	"constraint":                 {`with "Y" and "outputs"`, "space value minimize skip constraint cost"},
+	"cost":                       {`with "Y" and "outputs"`, "space value minimize skip constraint cost"},
+	"experiment curves":          {`with "curves"`, "space experiment method"},
+	"experiment curves -context": {`with "curves" and "context"`, "space experiment context"},
 }
 
 // checkOwn refuses flags that would change nothing with a comparison of its own.

@@ -16,6 +16,53 @@ import (
 // drawn at random, past tasks having been dealt others' too.
 var contextWays = [...]string{"without descriptors", "with", "dealt out at random"}
 
+// contextTask is a task with descriptors, and the regret of each row.
+type contextTask struct {
+	cmbo.Task
+	regret []float64
+}
+
+// contextTasks returns the tasks that have a context. Regret is in units of the range of the
+// task's values; that of learning curves' ends in those of readCurves.
+func (o *options) contextTasks() (name string, tasks []contextTask, err error) {
+	if o.curves {
+		name, steps, curves, err := readCurves(o.data[0], o.space)
+		for _, c := range curves {
+			t := contextTask{Task: cmbo.Task{ID: c.id, Context: c.context}}
+			for i, l := range c.losses {
+				if len(l) == steps {
+					t.X, t.Y, t.regret = append(t.X, c.x[i]), append(t.Y, l[steps-1]), append(t.regret, c.regret[i])
+				}
+			}
+			tasks = append(tasks, t)
+		}
+		return name, tasks, err
+	}
+	got, err := o.outputs()
+	if err != nil {
+		return "", nil, err
+	}
+	for _, t := range got.Tasks {
+		lo, hi := slices.Min(t.Y), slices.Max(t.Y)
+		if len(t.Context) == 0 || lo == hi {
+			continue
+		}
+		best := hi
+		if o.past.minimize {
+			best = lo
+		}
+		c := contextTask{Task: t}
+		for _, y := range t.Y {
+			c.regret = append(c.regret, math.Abs(y-best)/(hi-lo))
+		}
+		tasks = append(tasks, c)
+	}
+	if len(tasks) < 4 {
+		err = fmt.Errorf("%d of %d tasks have a context and two different values; at least 4 are needed", len(tasks), len(got.Tasks))
+	}
+	return got.Name, tasks, err
+}
+
 // contextRun is the area under the regret curve of a run, for each of the ways, and the gain
 // that the relation of the past tasks has, dealt out at random and not.
 type contextRun struct {
@@ -25,21 +72,12 @@ type contextRun struct {
 
 // byContext leaves out each task with a context, some times with other rows of the past.
 func byContext(ctx context.Context, o *options, stdout, stderr io.Writer) error {
-	got, err := o.outputs()
+	name, tasks, err := o.contextTasks()
 	if err != nil {
 		return err
 	}
-	var tasks []cmbo.Task
-	for _, t := range got.Tasks {
-		if len(t.Context) > 0 && slices.Min(t.Y) < slices.Max(t.Y) {
-			tasks = append(tasks, t)
-		}
-	}
 	p := o.protocol
 	n := len(tasks)
-	if n < 4 {
-		return fmt.Errorf("%d of %d tasks have a context and two different values; at least 4 are needed", n, len(got.Tasks))
-	}
 	targets := n
 	if p.Targets > 0 {
 		targets = min(n, p.Targets)
@@ -48,7 +86,7 @@ func byContext(ctx context.Context, o *options, stdout, stderr io.Writer) error 
 	if err := o.each(ctx, len(runs), stderr, func(i int) error { return runs[i].play(ctx, tasks, i%targets, i/targets, o) }); err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "space %s: %d tasks left out of %d, %d runs, %d evaluations from zero, %d rows of each past task\n\n", got.Name, targets, n, len(runs), p.Budget, p.SourceRows)
+	fmt.Fprintf(stdout, "space %s: %d tasks left out of %d, %d runs, %d evaluations from zero, %d rows of each past task\n\n", name, targets, n, len(runs), p.Budget, p.SourceRows)
 	w := tabwriter.NewWriter(stdout, 0, 0, 1, ' ', 0)
 	fmt.Fprintf(w, "| descriptors\t| area of queries 1-%d\t| of that without\t| better, worse\t| they said something\t| gain then\t|\n|---\t|---\t|---\t|---\t|---\t|---\t|\n", p.Budget)
 	s := &study{seed: p.Seed}
@@ -73,7 +111,7 @@ func byContext(ctx context.Context, o *options, stdout, stderr io.Writer) error 
 }
 
 // play tunes one task with the others' past.
-func (r *contextRun) play(ctx context.Context, tasks []cmbo.Task, target, repeat int, o *options) error {
+func (r *contextRun) play(ctx context.Context, tasks []contextTask, target, repeat int, o *options) error {
 	p := o.protocol
 	space, err := cmbo.UnitCube(len(tasks[0].X[0]))
 	if err != nil {
@@ -86,7 +124,7 @@ func (r *contextRun) play(ctx context.Context, tasks []cmbo.Task, target, repeat
 	}
 	deal := rng.Stream(p.Seed, "context", uint64(target), uint64(repeat)).Perm(len(tasks))
 	var opts []cmbo.LearnOption
-	if o.past.minimize {
+	if o.past.minimize || o.curves {
 		opts = append(opts, cmbo.WithMinimize())
 	}
 	var prior *cmbo.Prior
@@ -129,37 +167,30 @@ func (r *contextRun) play(ctx context.Context, tasks []cmbo.Task, target, repeat
 			}
 			run = append(run, cmbo.WithContext(told(target)))
 		}
-		if r.area[k], err = contextArea(ctx, list, t, p.Budget, o.past.minimize, run); err != nil {
+		if r.area[k], err = contextArea(ctx, list, t, p.Budget, run); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// contextArea is the mean regret of the best value after each evaluation, in units of the
-// range of the task's values.
-func contextArea(ctx context.Context, list *cmbo.Space, t cmbo.Task, budget int, minimize bool, run []cmbo.Option) (area float64, err error) {
+// contextArea is the mean regret of the best value after each evaluation.
+func contextArea(ctx context.Context, list *cmbo.Space, t contextTask, budget int, run []cmbo.Option) (area float64, err error) {
 	o, err := cmbo.New(list, run...)
 	if err != nil {
 		return 0, err
 	}
-	lo, hi := slices.Min(t.Y), slices.Max(t.Y)
-	best, at := hi, math.Inf(-1)
-	sign := 1.0
-	if minimize {
-		best, sign = lo, -1
-	}
+	best := math.Inf(1)
 	for range budget {
 		trial, err := o.Ask(ctx)
 		if err != nil {
 			return 0, err
 		}
-		y := t.Y[trial.Index]
-		if err := o.Tell(trial.ID, y); err != nil {
+		if err := o.Tell(trial.ID, t.Y[trial.Index]); err != nil {
 			return 0, err
 		}
-		at = max(at, sign*y)
-		area += (sign*best - at) / (hi - lo) / float64(budget)
+		best = min(best, t.regret[trial.Index])
+		area += best / float64(budget)
 	}
 	return area, nil
 }

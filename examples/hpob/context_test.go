@@ -16,32 +16,41 @@ import (
 // TestContextTable: descriptors that the tasks' best points follow are of use, those dealt out
 // at random change nothing, and neither do workers.
 func TestContextTable(t *testing.T) {
-	space := make(map[string]any)
+	space, ends := make(map[string]any), make(map[string]any)
 	for j := range 14 {
 		r := rng.Stream(2, "context", uint64(j))
 		at := float64(j%7) / 6
-		var x, y [][]float64
+		var x, y, curves [][]float64
 		for range 30 {
 			p := []float64{r.Float64(), r.Float64()}
 			x, y = append(x, p), append(y, []float64{(p[0]-at)*(p[0]-at) + 0.1*p[1]})
+			curves = append(curves, []float64{7, y[len(y)-1][0]})
 		}
 		space["task-"+strconv.Itoa(j)] = map[string]any{"X": x, "y": y, "context": map[string]any{"at": at, "name": strconv.Itoa(j)}}
+		ends["task-"+strconv.Itoa(j)] = map[string]any{"X": x, "curves": curves, "context": map[string]any{"at": at}}
 	}
-	b, err := json.Marshal(map[string]any{"toy": space})
-	require.NoError(t, err)
-	path := filepath.Join(t.TempDir(), "context.json")
-	require.NoError(t, os.WriteFile(path, b, 0o600))
-	table := func(workers string) string {
-		o := mustParse(t, "-data", path, "-minimize", "-context", "-budget", "3", "-repeats", "1", "-source-rows", "20", "-quiet", "-workers", workers)
+	write := func(name string, space map[string]any) string {
+		b, err := json.Marshal(map[string]any{"toy": space})
+		require.NoError(t, err)
+		path := filepath.Join(t.TempDir(), name)
+		require.NoError(t, os.WriteFile(path, b, 0o600))
+		return path
+	}
+	path := write("context.json", space)
+	table := func(workers string, file ...string) string {
+		o := mustParse(t, append(file, "-context", "-budget", "3", "-repeats", "1", "-source-rows", "20", "-quiet", "-workers", workers)...)
 		var console bytes.Buffer
 		require.NoError(t, run(context.Background(), o, &console, os.Stderr))
 		return console.String()
 	}
-	got := table("1")
-	require.Equal(t, got, table("3"))
+	got := table("1", "-data", path, "-minimize")
+	require.Equal(t, got, table("3", "-data", path, "-minimize"))
 	require.Contains(t, got, "space toy: 14 tasks left out of 14, 14 runs, 3 evaluations from zero, 20 rows of each past task")
 	require.Regexp(t, `\| with +\| 0\.\d+ +\| 0\.[0-6]\d \[.*\| 100 %`, got)
 	require.Regexp(t, `\| dealt out at random +\| 0\.\d+ +\| (0\.9|1\.0)`, got)
+	// The ends of learning curves are such values, losses.
+	onCurves := table("2", "-data", write("curves.json", ends), "-experiment", "curves", "-targets", "3")
+	require.Regexp(t, `\| with +\| 0\.\d+ +\| 0\.[0-6]\d \[.*\| 100 %`, onCurves)
 	for _, args := range [][]string{{"-data", path, "-context", "-method", "EI"}, {"-data", path, "-data", path, "-context"}} {
 		_, err := parse(args, new(bytes.Buffer))
 		require.Error(t, err)

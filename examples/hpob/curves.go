@@ -21,16 +21,18 @@ import (
 
 // curveTask is a task whose evaluations have learning curves of losses.
 type curveTask struct {
-	id     string
-	x      [][]float64
-	losses [][]float64 // by row, up to where they diverge
-	regret []float64   // of a row's end, 1 if it diverged
+	id      string
+	context cmbo.Context
+	x       [][]float64
+	losses  [][]float64 // by row, up to where they diverge
+	regret  []float64   // of a row's end, 1 if it diverged
 }
 
 // curveFile is a table of learning curves.
 type curveFile map[string]map[string]struct {
-	X      [][]float64  `json:"X"`
-	Curves [][]*float64 `json:"curves"`
+	X       [][]float64  `json:"X"`
+	Curves  [][]*float64 `json:"curves"`
+	Context cmbo.Context `json:"context"`
 }
 
 // readCurves reads the tasks of one space. Regret is in units of the way from the best end
@@ -60,7 +62,7 @@ func readCurves(path, space string) (name string, steps int, tasks []*curveTask,
 	}
 	for _, id := range slices.Sorted(maps.Keys(file[name])) {
 		raw := file[name][id]
-		t := &curveTask{id: id, x: raw.X}
+		t := &curveTask{id: id, context: raw.Context, x: raw.X}
 		var ends []float64
 		for i, c := range raw.Curves {
 			if steps = cmp.Or(steps, len(c)); len(c) != steps || len(raw.Curves) != len(raw.X) {
