@@ -88,8 +88,12 @@ func sides(a, b []float64) (less, more int) {
 }
 
 // compare returns the mean of a, and its ratio to that of b with an interval that holds nine
-// tenths of the ratios over tasks drawn with replacement.
+// tenths of the ratios over tasks drawn with replacement. Means below .0001 count as that in ratios.
 func (s *study) compare(a, b []float64) (mean, ratio, lo, hi float64) {
+	over := func(u, v float64) float64 {
+		least := 1e-4 * float64(len(a))
+		return max(u, least) / max(v, least)
+	}
 	var x, y float64
 	for i := range a {
 		x, y = x+a[i], y+b[i]
@@ -103,8 +107,8 @@ func (s *study) compare(a, b []float64) (mean, ratio, lo, hi float64) {
 			i := r.IntN(len(a))
 			u, v = u+a[i], v+b[i]
 		}
-		ratios[k] = u / v
+		ratios[k] = over(u, v)
 	}
 	slices.Sort(ratios)
-	return x / float64(len(a)), x / y, ratios[draws/20], ratios[draws-1-draws/20]
+	return x / float64(len(a)), over(x, y), ratios[draws/20], ratios[draws-1-draws/20]
 }
