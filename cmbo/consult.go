@@ -128,6 +128,21 @@ func (m consulted) told(ctx context.Context, d Data) ([]float64, error) {
 	return mean, m.Predict(ctx, mean, sd, d.X)
 }
 
+// predictOne predicts at one point, as far apart from others as values are told: the model may
+// see differences between low ones as smaller.
+func (m consulted) predictOne(ctx context.Context, u []float64) (mean, sd float64, err error) {
+	one, dev := []float64{0}, []float64{0}
+	if err := m.Predict(ctx, one, dev, linalg.NewDense(1, len(u), u)); err != nil {
+		return 0, 0, err
+	}
+	if b, ok := m.Surrogate.(interface {
+		Back(mean, sd float64) (float64, float64)
+	}); ok {
+		one[0], dev[0] = b.Back(one[0], dev[0])
+	}
+	return one[0], dev[0], nil
+}
+
 // among returns the values that are chosen, all for nil.
 func among(values []float64, chosen []bool) []float64 {
 	if chosen == nil {

@@ -210,11 +210,11 @@ func (o *draft) expect(ctx context.Context, m consulted, d Data, scale scaling.V
 	if !o.hasScale(d) {
 		return b, false, nil
 	}
-	mean, sd := []float64{0}, []float64{0}
-	if err := m.Predict(ctx, mean, sd, o.space.EncodeAll([][]float64{x})); err != nil {
+	mean, sd, err := m.predictOne(ctx, o.space.EncodeAll([][]float64{x}).Row(0))
+	if err != nil {
 		return b, false, err
 	}
-	return o.config.belief(&scale, mean[0], sd[0]), true, nil
+	return o.config.belief(&scale, mean, sd), true, nil
 }
 
 // hasScale reports whether what the model says can be brought to the values' unit.

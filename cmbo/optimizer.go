@@ -378,11 +378,11 @@ func (o *Optimizer) predict(x []float64) (belief, error) {
 		if err := o.fit(ctx, d); err != nil {
 			return belief{}, err
 		}
-		m, s := []float64{0}, []float64{0}
-		if err := o.model.Predict(ctx, m, s, linalg.NewDense(1, len(u), u)); err != nil {
+		mean, sd, err := o.model.predictOne(ctx, u)
+		if err != nil {
 			return belief{}, err
 		}
-		return o.config.belief(&scale, m[0], s[0]), nil
+		return o.config.belief(&scale, mean, sd), nil
 	})
 }
 

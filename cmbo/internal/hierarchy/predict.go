@@ -134,19 +134,9 @@ func (r *Run) workspaces(c *Candidates, keep bool) []*workspace {
 // Predict writes mean and standard deviation of the noise-free objective at the
 // candidates: those of the mixture. Points awaited count as evaluated
 // with the predicted mean as the value. keep says that the candidates come again, all
-// or some of their blocks.
+// or some of their blocks. Differences between low values are as small as the run sees them: see
+// Back.
 func (r *Run) Predict(ctx context.Context, mean, sd []float64, c *Candidates, keep bool) error {
-	if err := r.predict(ctx, mean, sd, c, keep); err != nil || r.low.Near == 0 {
-		return err
-	}
-	for i := range mean {
-		mean[i], sd[i] = r.low.Back(mean[i], sd[i])
-	}
-	return nil
-}
-
-// predict is Predict of values as the run sees them, differences between low ones being smaller.
-func (r *Run) predict(ctx context.Context, mean, sd []float64, c *Candidates, keep bool) error {
 	x := r.predicting()
 	ks, mass := x.ks, x.mass
 	err := r.each(ctx, x, c, keep, func(lo, hi int, ps []*posterior) {
@@ -177,6 +167,16 @@ func (r *Run) predict(ctx context.Context, mean, sd []float64, c *Candidates, ke
 		}
 	}
 	return err
+}
+
+// Back returns mean and deviation of a value that Predict predicts, as far apart from others as
+// values are told. An interval of them holds values below better than ones above: what may be
+// larger than the best one is to be judged by what Predict says.
+func (r *Run) Back(mean, sd float64) (float64, float64) {
+	if r.low.Near == 0 {
+		return mean, sd
+	}
+	return r.low.Back(mean, sd)
 }
 
 // LogImprovement writes the logarithm of the expected improvement over best at the

@@ -292,7 +292,7 @@ func (r *Run) await(ctx context.Context, x *linalg.Dense) error {
 			return err
 		}
 		v, s := []float64{0}, []float64{0}
-		if err := r.predict(ctx, v, s, one, false); err != nil {
+		if err := r.Predict(ctx, v, s, one, false); err != nil {
 			return err
 		}
 		r.pending, r.values = append(r.pending, p), append(r.values, v[0]/r.u-r.centre())

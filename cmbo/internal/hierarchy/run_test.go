@@ -952,9 +952,9 @@ func TestLowValuesOfARun(t *testing.T) {
 		require.NoError(t, want.Predict(ctx, wantMean, wantSD, c, false))
 		wantLog := make([]float64, 5)
 		require.NoError(t, want.LogImprovement(ctx, wantLog, c, false, low.At(2*unit)))
-		for i := range wantMean {
-			wantMean[i], wantSD[i] = low.Back(wantMean[i], wantSD[i])
-		}
+		back, wide := got.Back(mean[0], sd[0])
+		wantBack, wantWide := low.Back(mean[0], sd[0])
+		require.Equal(t, []float64{wantBack, wantWide}, []float64{back, wide})
 		require.Equal(t, wantMean, mean)
 		require.Equal(t, wantSD, sd)
 		require.Equal(t, wantLog, log)
