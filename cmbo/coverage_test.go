@@ -65,11 +65,15 @@ func (p *gaussianPopulation) task(r *rand.Rand, shift float64) []float64 {
 // than they are, and low values are held for closer together.
 func TestCoverage(t *testing.T) {
 	space, rows := grid(t, 15)
+	problems := *coverageProblems
+	if testing.Short() {
+		problems = min(problems, 3)
+	}
 	var all, held int
 	for _, noise := range []float64{0.001, 0.1} {
 		for _, shift := range []float64{0, 1} {
 			var asked, askedHeld, other, otherHeld int
-			for i := range *coverageProblems {
+			for i := range problems {
 				r := rng.Stream(uint64(i), fmt.Sprint("coverage ", noise, shift))
 				p := newGaussianPopulation(r, rows)
 				measure := func(v float64) float64 { return v + math.Sqrt(noise)*r.NormFloat64() }

@@ -207,6 +207,9 @@ func (r *hierarchicalRun) Predict(ctx context.Context, mean, sd []float64, x *li
 	return modelError(ctx, r.Bound.Predict(ctx, mean, sd, x))
 }
 
+// Back brings a prediction back to values that are as far apart as they are told.
+func (r *hierarchicalRun) Back(mean, sd float64) (float64, float64) { return r.Bound.Back(mean, sd) }
+
 // Score takes the expected improvement over all hypotheses, which is not that of the
 // first two moments; other acquisitions see the moments. Before the first value the
 // largest mean is asked for, and while that is pending, what improves on it: by the mean
