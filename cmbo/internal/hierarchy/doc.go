@@ -35,9 +35,11 @@
 // integrated out, the one in closed form, the other on a grid, and hypotheses are weighed
 // by the marginal likelihood of the values told. With L·Lᵀ = K_h(X, X) + σ²·I, the whitened
 // values L⁻¹y, ones L⁻¹1 and prior means L⁻¹m_h grow by a number an observation, and six
-// inner products of them give the evidence for all offsets and scales. A prediction is the first two moments of the
-// mixture. As differences between low values of tasks are made smaller before they are
-// learned from, so are those of a run (Run.Fit), and predictions are brought back. Labels of success are values that have no offset and scale (success.go).
+// inner products of them give the evidence for all offsets and scales. A prediction is the first
+// two moments of the mixture. As differences between low values of tasks are made smaller
+// before they are learned from, so are those of a run (Run.Fit), and so they are predicted:
+// Run.Back brings a prediction back. Labels of success are values that have no offset and scale
+// (success.go).
 //
 // Package gp conditions one process on its values. Here several are conditioned on the same
 // points, with three right-hand sides each and covariances that they share, so that factors

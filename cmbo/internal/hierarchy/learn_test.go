@@ -181,12 +181,7 @@ func testEMStep(t *testing.T, k int) {
 	trace := cov.Trace()
 	cov.Scale(0.7)
 	cov.AddScaled(0.3*trace/g.gram.Trace(), g.gram)
-	for i := range want {
-		assert.InDelta(t, want[i], got.Mean[i], 1e-11)
-		for j := range want {
-			assert.InDelta(t, cov.At(i, j), got.Cov.At(i, j), 1e-11)
-		}
-	}
+	sameMoments(t, Moments{want, cov}, got, 1e-11)
 }
 
 // taskPosterior is what a task leaves of the moments: f(Z) ~ N(mean, C − vᵀ·v).

@@ -108,10 +108,11 @@ func (m *Model) lowOf(y, given []float64) scaling.Low {
 	for i, v := range y {
 		best = max(best, v-math.Sqrt(given[i]))
 	}
-	near := m.near * math.Exp(m.affine.logScale)
-	if more := m.near * deviation(y) / (ownUnit * near); more > 1 {
-		near *= math.Exp2(math.Ceil(math.Log2(more)))
+	unit := math.Exp(m.affine.logScale)
+	if more := deviation(y) / (ownUnit * unit); more > 1 {
+		unit *= math.Exp2(math.Ceil(math.Log2(more)))
 	}
+	near := m.near * unit
 	step := near / 4
 	return scaling.Low{Knee: y[0] + math.Floor((best-y[0])/step)*step - near, Near: near}
 }

@@ -885,8 +885,8 @@ func TestPredictRefusesWhatIsNotFinite(t *testing.T) {
 	}
 }
 
-// A run sees differences between low values as small as those of its tasks were made, and
-// predicts in units of the values; whether they come one at a time, so that a better one moves
+// A run sees and predicts differences between low values as small as those of its tasks were
+// made, and brings predictions back; whether they come one at a time, so that a better one moves
 // what counts as low, or all at once.
 func TestLowValuesOfARun(t *testing.T) {
 	r := rng.Stream(1, t.Name())
@@ -917,8 +917,9 @@ func TestLowValuesOfARun(t *testing.T) {
 		for near < m.near*deviation(raised)/ownUnit {
 			near *= 2
 		}
-		low := scaling.Low{Knee: -near, Near: near}
-		for low.Knee = y[0] - near; low.Knee+near/4 <= 4*unit-near; low.Knee += near / 4 { // the best is 4
+		low := scaling.Low{Knee: y[0] - near, Near: near}
+		for low.Knee+near/4 <= 4*unit-near { // the best is 4
+			low.Knee += near / 4
 		}
 		require.Equal(t, unit > 0.01, low.At(-7*unit) > -7*unit)
 		plain := o

@@ -55,6 +55,16 @@ func jointMoments(t *testing.T, g *grid, on []*carried, share float64) (Moments,
 	return m, -0.5 * (linalg.Dot(resid, alpha) + logDet + float64(n)*math.Log(2*math.Pi))
 }
 
+func sameMoments(t *testing.T, want, got Moments, delta float64) {
+	t.Helper()
+	for i, v := range want.Mean {
+		assert.InDelta(t, v, got.Mean[i], delta)
+		for j := range want.Mean {
+			assert.InDelta(t, want.Cov.At(i, j), got.Cov.At(i, j), delta)
+		}
+	}
+}
+
 // The moments are those of dense conditioning on all tasks at once, of each share by the
 // likelihood of the tasks under it.
 func TestSharedMean(t *testing.T) {
@@ -74,12 +84,7 @@ func TestSharedMean(t *testing.T) {
 		got, common, err := g.sharedMean(ctx, on, []float64{share}, 1)
 		require.NoError(t, err)
 		assert.InDelta(t, share, common, 1e-12)
-		for i := range 12 {
-			assert.InDelta(t, m.Mean[i], got.Mean[i], 1e-9)
-			for j := range 12 {
-				assert.InDelta(t, m.Cov.At(i, j), got.Cov.At(i, j), 1e-9)
-			}
-		}
+		sameMoments(t, m, got, 1e-9)
 	}
 	var total float64
 	want, common := Moments{make([]float64, 12), linalg.NewSym(12, nil)}, 0.0
@@ -103,12 +108,7 @@ func TestSharedMean(t *testing.T) {
 	got, share, err := g.sharedMean(ctx, on, shares, 2)
 	require.NoError(t, err)
 	assert.InDelta(t, common, share, 1e-9)
-	for i := range 12 {
-		assert.InDelta(t, want.Mean[i], got.Mean[i], 1e-9)
-		for j := range 12 {
-			assert.InDelta(t, want.Cov.At(i, j), got.Cov.At(i, j), 1e-9)
-		}
-	}
+	sameMoments(t, want, got, 1e-9)
 }
 
 // Tasks that are draws of a mean that they share, by a known part, are seen to be.
