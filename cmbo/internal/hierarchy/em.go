@@ -146,17 +146,23 @@ func (e *estep) condition(c *carried, m Moments, mean float64) (float64, error) 
 	return c.log - 0.5*(linalg.Dot(e.resid, e.alpha)+e.chol.LogDet()+float64(n)*math.Log(2*math.Pi)), nil
 }
 
-// A tally sums what EM needs of tasks, in one of two forms: the lower triangle of s
-// is the sum of C·Bᵀ·(A⁻¹ − α·αᵀ)·B·C and u that of C·Bᵀ·α, or, if dual, both
-// without the C's. With n points a task takes O(n·g²) in the one form and O(n³ +
-// n·m·g) in the other, which leaves products of O(g³) to the end. Of a mean that is not known,
-// s is the sum of Bᵀ·A⁻¹·B, the precision with which the tasks show it.
+// A tally sums over tasks, in one of the forms, a matrix, of which s holds the lower triangle,
+// and a vector u.
 type tally struct {
-	dual, mean bool
-	s          *linalg.Sym
-	u          []float64
-	log        float64 // sum of the log likelihoods
+	form form
+	s    *linalg.Sym
+	u    []float64
+	log  float64 // sum of the log likelihoods
 }
+
+// form is what a tally sums of a task of n points with m weights each, on a grid of g points.
+type form int
+
+const (
+	primal    form = iota // C·Bᵀ·(A⁻¹ − α·αᵀ)·B·C and C·Bᵀ·α, which EM needs, in O(n·g²)
+	dual                  // both without the C's, in O(n³ + n·m·g), which leaves products of O(g³) to the end
+	precision             // Bᵀ·A⁻¹·B, with which the task shows a mean that is not known, and Bᵀ·α
+)
 
 // dualFrom is the number of the tasks' points, in those of the grid, from which the
 // dual form takes less.
@@ -164,12 +170,8 @@ const dualFrom = 2
 
 // add adds the task that e was conditioned on last.
 func (t *tally) add(e *estep, c *carried) {
-	if t.mean {
-		e.precision(c, t.s, t.u)
-		return
-	}
-	if t.dual {
-		e.accumulate(c, t.s, t.u)
+	if t.form != primal {
+		e.accumulate(c, t.form, t.s, t.u)
 		return
 	}
 	e.u = resize(e.u, len(t.u))
@@ -185,15 +187,13 @@ func (t *tally) add(e *estep, c *carried) {
 	}
 }
 
-// accumulate adds Bᵀ·(A⁻¹ − α·αᵀ)·B to the lower triangle of the g×g matrix s, and
-// Bᵀ·α to u.
-func (e *estep) accumulate(c *carried, s *linalg.Sym, u []float64) { e.addBetween(c, s, u, 1) }
-
-// precision adds Bᵀ·A⁻¹·B to the lower triangle of s, and Bᵀ·α to u.
-func (e *estep) precision(c *carried, s *linalg.Sym, u []float64) { e.addBetween(c, s, u, 0) }
-
-// addBetween adds Bᵀ·(A⁻¹ − share·α·αᵀ)·B to the lower triangle of s, and Bᵀ·α to u.
-func (e *estep) addBetween(c *carried, s *linalg.Sym, u []float64, share float64) {
+// accumulate adds to the lower triangle of s, and to u, what a tally of the form sums, dual or
+// precision.
+func (e *estep) accumulate(c *carried, f form, s *linalg.Sym, u []float64) {
+	share := 1.0 // of α·αᵀ
+	if f == precision {
+		share = 0
+	}
 	n := c.len()
 	e.chol.InverseTo(&e.a)
 	g := len(u)
@@ -265,11 +265,11 @@ func (g *grid) expectMaximize(ctx context.Context, tasks []*carried, start Momen
 	if err != nil {
 		return m, nil, err
 	}
-	sums := g.newSums(tasks, workers, tally{dual: points > dualFrom*size})
-	maximize := g.maximize
+	f, maximize := primal, g.maximize
 	if points > dualFrom*size {
-		maximize = g.maximizeDual
+		f, maximize = dual, g.maximizeDual
 	}
+	sums := g.newSums(tasks, workers, f)
 	var logs []float64
 	for range steps {
 		all, err := sums.at(ctx, m)
@@ -302,12 +302,11 @@ type sums struct {
 	memory  []estep
 }
 
-// newSums makes sums of tasks in the form of a tally.
-func (g *grid) newSums(tasks []*carried, workers int, form tally) *sums {
+// newSums makes sums of tasks in a form.
+func (g *grid) newSums(tasks []*carried, workers int, f form) *sums {
 	s := &sums{g: g, tasks: tasks, workers: workers, parts: make([]tally, min(chunks, len(tasks)))}
 	for i := range s.parts {
-		s.parts[i] = form
-		s.parts[i].s, s.parts[i].u = linalg.NewSym(g.len(), nil), make([]float64, g.len())
+		s.parts[i] = tally{form: f, s: linalg.NewSym(g.len(), nil), u: make([]float64, g.len())}
 	}
 	s.memory = make([]estep, parallel.Workers(workers, len(s.parts)))
 	return s

@@ -81,12 +81,12 @@ func TestConcentrate(t *testing.T) {
 		short, err := g.concentrate(on[0])
 		require.NoError(t, err)
 		require.Equal(t, 9, short.len())
-		for _, dual := range []bool{false, true} {
+		for _, f := range []form{primal, dual, precision} {
 			var sums [2]tally
 			var means [2][]float64
 			for i, c := range []*carried{on[0], short} {
 				var e estep
-				sums[i] = tally{dual: dual, s: linalg.NewSym(9, nil), u: make([]float64, 9)}
+				sums[i] = tally{form: f, s: linalg.NewSym(9, nil), u: make([]float64, 9)}
 				sums[i].log, err = e.condition(c, m, g.base.Mean)
 				require.NoError(t, err)
 				sums[i].add(&e, c)

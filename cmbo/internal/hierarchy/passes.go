@@ -147,7 +147,7 @@ func (t *Tally) Add(task *Task) error {
 	t.at, t.term = resize(t.at, n), resize(t.term, n)
 	clear(t.term)
 	t.at[0], t.term[0] = 0, log
-	t.step.accumulate(c, &t.s, t.term[1:1+r])
+	t.step.accumulate(c, dual, &t.s, t.term[1:1+r])
 	next := 1 + r
 	for i, p := range touched {
 		t.at[1+i] = 1 + p

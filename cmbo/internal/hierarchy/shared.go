@@ -73,7 +73,7 @@ func (g *grid) sharedMean(ctx context.Context, tasks []*carried, shares []float6
 		mean      []float64
 		chol      linalg.Cholesky // of M
 	}
-	sums, posts := g.newSums(tasks, workers, tally{mean: true}), make([]posterior, len(shares))
+	sums, posts := g.newSums(tasks, workers, precision), make([]posterior, len(shares))
 	top := math.Inf(-1)
 	at, inner := Moments{g.prior().Mean, linalg.NewSym(size, nil)}, linalg.NewSym(size, nil)
 	u, x := make([]float64, size), make([]float64, size)
