@@ -2,7 +2,7 @@
 // times measured on the machine it runs on, with experience from other shapes that is part
 // of the program.
 //
-//	go run ./examples/autotune
+//	go run -C examples/autotune .
 //
 // A product A·B in pure Go goes through its operands in blocks: of the inner dimension, of
 // the rows of A and of the columns of B. Which sizes are fast depends on the shape of the
@@ -15,7 +15,7 @@
 // The prior, past.prior, is in the program by go:embed. On another machine, or for shapes of
 // another kind, record one of your own and build again:
 //
-//	go run ./examples/autotune -record examples/autotune/past.prior
+//	go run -C examples/autotune . -record past.prior
 //
 // The files in reading order: tune.go is what a program does that tunes itself with the
 // library, product.go the work that is measured, compare.go the comparison.
