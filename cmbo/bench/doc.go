@@ -8,9 +8,9 @@
 // that for many methods:
 //
 //	p, err := bench.FindProtocol("paper")
-//	e := &bench.Experiment{Protocol: p, Clock: time.Now}
+//	e := &bench.Experiment{Protocol: p}
 //	outcome, err := e.Run(ctx, tables, "folder")
-//	records, timings, err := bench.ReadRecords("folder")
+//	records, err := bench.ReadRecords("folder")
 //
 // The [Protocol] says which runs there are, [Methods] which methods it may name; a
 // Catalogue of one's own adds others. Package report analyses the records.
@@ -36,21 +36,18 @@
 //
 //	experiment.json    what was asked for, and of which tables
 //	runs.jsonl         a Record a line
-//	timings.jsonl      a Timing a line
 //	failures.jsonl     a Failure a line, if there are any
 //
 // A line is written as soon as its run is done, so a process that is killed loses
 // no more than the runs under way, and the same call goes on where it stopped. At
-// the end lines are put in order. All but timings.jsonl then has the same bytes
-// whatever the number of workers and of interruptions, with one build of the
-// program (see package cmbo).
+// the end lines are put in order. They then have the same bytes whatever the number of
+// workers and of interruptions, with one build of the program (see package cmbo).
 //
 // Runs are made repeat by repeat, each for all methods, splits and targets, so that
-// methods are comparable whenever one stops: see [Experiment]'s Limit.
+// methods are comparable whenever one stops.
 //
 // # Cost
 //
 // One goroutine makes the runs of a repeat that share what was learned of a split.
-// A model is kept for the next repeat, about 10 MB each, as far as
-// [Experiment]'s Keep allows.
+// Models are kept for the next repeat, a hundred of about 10 MB each at most.
 package bench

@@ -2,9 +2,7 @@ package bench
 
 import (
 	"context"
-	"math"
 	"sync"
-	"time"
 
 	"github.com/gocmbo/cmbo/cmbo"
 )
@@ -14,71 +12,27 @@ type execution struct {
 	*Experiment
 	*planner
 	store *store
-	start time.Time
 
 	mu       sync.Mutex
-	latest   int   // the last repeat begun
-	stop     int   // the first one that is not to be made
-	open     []int // by repeat: batches still to be made
 	learned  map[runKey]*model
 	kept     int // models in memory without a batch that uses them
 	failures []Failure
-	progress *estimate
+	progress Progress
 }
 
 // model is what is learned of a split, shared by the batches that need it.
 type model struct {
-	mu      sync.Mutex // held while learning
-	tuner   Tuner
-	err     error // that no batch gets any further with
-	seconds float64
+	mu    sync.Mutex // held while learning
+	tuner Tuner
+	err   error // that no batch gets any further with
 
 	uses  int // batches still to come or under way
 	users int // batches under way
 }
 
-func (x *execution) now() time.Time {
-	if x.Clock == nil {
-		return time.Time{}
-	}
-	return x.Clock()
-}
-
-// begins reports whether a repeat is to be made. It says the same of a repeat
-// however often it is asked, so none is left in the middle.
-func (x *execution) begins(repeat int) bool {
-	now := x.now()
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if repeat >= x.stop {
-		return false
-	}
-	if repeat > x.latest {
-		if x.latest >= 0 && x.Limit > 0 && now.Sub(x.start) > x.Limit {
-			x.stop = repeat
-			return false
-		}
-		x.latest = repeat
-	}
-	return true
-}
-
 // make does what is to be done of a batch. Its error is one that ends the
 // experiment.
 func (x *execution) make(ctx context.Context, b *batch) error {
-	if !x.begins(b.repeat) {
-		return nil
-	}
-	if err := x.makeBatch(ctx, b); err != nil {
-		return err
-	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.open[b.repeat]--
-	return nil
-}
-
-func (x *execution) makeBatch(ctx context.Context, b *batch) error {
 	l := x.acquire(b)
 	defer x.release(l)
 	tuner, err := x.learn(ctx, b, l)
@@ -120,28 +74,22 @@ func (x *execution) release(l *model) {
 	if l.users > 0 || l.tuner == nil {
 		return
 	}
-	if l.uses == 0 || x.kept >= x.keep() {
+	if l.uses == 0 || x.kept >= keptModels {
 		l.tuner = nil
 		return
 	}
 	x.kept++
 }
 
-// keep bounds the number of models in memory that are not in use. They take
+// keptModels bounds the number of models in memory that are not in use. They take
 // about 10 MB each.
-func (e *Experiment) keep() int {
-	if e.Keep == 0 {
-		return 100
-	}
-	return max(e.Keep, 0)
-}
+const keptModels = 100
 
 // learn returns what the methods of a batch learned, nil if they could not.
 func (x *execution) learn(ctx context.Context, b *batch, l *model) (Tuner, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.tuner == nil && l.err == nil {
-		began := x.now()
 		t, err := b.methods[0].Learn(ctx, b.training)
 		if err != nil {
 			if ctx.Err() != nil {
@@ -152,44 +100,34 @@ func (x *execution) learn(ctx context.Context, b *batch, l *model) (Tuner, error
 			x.mu.Lock()
 			l.tuner = t
 			x.mu.Unlock()
-			l.seconds = x.since(began)
-			x.finished(b.key, l.seconds)
 		}
 	}
-	for _, m := range b.methods {
-		var err error
-		if l.err == nil {
-			err = x.keepTime(b.of(m), l.seconds, 0)
-		} else {
+	if l.err != nil {
+		for _, m := range b.methods {
 			lost := 0
 			for _, r := range b.runs {
 				if r.method == m {
 					lost++
 				}
 			}
-			err = x.fail(ctx, b.of(m), lost, l.err)
-		}
-		if err != nil {
-			return nil, err
+			if err := x.fail(ctx, b.of(m), lost, l.err); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return l.tuner, nil
 }
 
-// tune makes the runs of a batch on one task. Each is reckoned to take the time
-// of preparing for the task besides its own.
+// tune makes the runs of a batch on one task.
 func (x *execution) tune(ctx context.Context, table *tablePlan, tuner Tuner, runs []plannedRun) error {
 	task := table.Task(runs[0].task)
 	space, err := table.cube.WithCandidates(task.X)
 	if err != nil {
 		return err
 	}
-	began := x.now()
 	start, err := tuner.Prepare(ctx, space)
-	prepared := x.since(began)
 	for _, run := range runs {
 		k := run.runKey
-		began := x.now()
 		var r *Record
 		runErr := err
 		if runErr == nil {
@@ -201,17 +139,12 @@ func (x *execution) tune(ctx context.Context, table *tablePlan, tuner Tuner, run
 			}
 			continue
 		}
-		seconds := x.since(began)
 		r.Space, r.Method, r.Acquisition = k.space, k.method, k.acquisition
 		r.Split, r.Task, r.Repeat = k.split, k.task, k.repeat
-		if err := x.store.addRecord(r); err != nil {
+		if err := x.store.add(r); err != nil {
 			return err
 		}
-		if err := x.keepTime(k, prepared+seconds, len(r.Regret)-1); err != nil {
-			return err
-		}
-		x.finished(k, seconds)
-		x.tell(k, 0)
+		x.tell(k, 1, 0)
 	}
 	return nil
 }
@@ -235,39 +168,18 @@ func (x *execution) fail(ctx context.Context, k runKey, n int, err error) error 
 	x.mu.Lock()
 	x.failures = append(x.failures, Failure{k.space, k.method, k.acquisition, k.split, k.task, k.repeat, err.Error()})
 	x.mu.Unlock()
-	x.tell(k, n)
+	x.tell(k, 0, n)
 	return nil
 }
 
-// since returns the seconds since a time, to the microsecond; 0 without a clock.
-func (x *execution) since(began time.Time) float64 {
-	return math.Round(x.now().Sub(began).Seconds()*1e6) / 1e6
-}
-
-// keepTime writes down how long a run took, or what was learned for runs.
-func (x *execution) keepTime(k runKey, seconds float64, queries int) error {
-	if x.Clock == nil {
-		return nil
-	}
-	seconds = math.Round(seconds*1e6) / 1e6
-	return x.store.addTiming(&Timing{
-		Space: k.space, Method: k.method, Acquisition: k.acquisition, Split: k.split,
-		Task: k.task, Repeat: k.repeat, Seconds: seconds, Queries: queries,
-	})
-}
-
-func (x *execution) finished(k runKey, seconds float64) {
+// tell reports progress after so many runs that are done, or could not be made.
+func (x *execution) tell(k runKey, done, failed int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.progress.finished(k, seconds)
-}
-
-// tell reports progress after n failed runs.
-func (x *execution) tell(k runKey, failed int) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.progress.failed += failed
+	x.progress.Done += done
+	x.progress.Failed += failed
+	x.progress.Last = k.String()
 	if x.Progress != nil {
-		x.Progress(x.progress.at(k, x.now().Sub(x.start)))
+		x.Progress(x.progress)
 	}
 }

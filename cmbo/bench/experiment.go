@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/internal/parallel"
@@ -21,16 +20,6 @@ type Experiment struct {
 	// Workers is the number of runs under way at a time, each on one goroutine;
 	// 0 for GOMAXPROCS. It changes the speed, never a result.
 	Workers int
-	// Keep bounds how many models are held in memory for a later repeat; those
-	// beyond it are learned again. They take about 10 MB each. 0 stands for 100,
-	// a negative number for none. It changes the speed, never a result.
-	Keep int
-	// Clock tells the time. Without it no times are kept or told.
-	Clock func() time.Time
-	// Limit, if positive and there is a Clock, is how long after the start of
-	// the call a repeat may still be begun. The first one always is, and one
-	// begun is completed for every method.
-	Limit time.Duration
 	// Progress is called now and then, by one goroutine at a time.
 	Progress func(Progress)
 }
@@ -42,12 +31,6 @@ type Progress struct {
 	Done, Known, Failed, Total int
 	// Last names what was finished last.
 	Last string
-	// Elapsed is the time since the start of the call, Rate the number of runs a
-	// second since then, and Left how much longer it will take, judged by how
-	// long runs of the same method on the same table took so far. They are 0
-	// without a clock.
-	Elapsed, Left time.Duration
-	Rate          float64
 }
 
 // An Outcome says what an experiment has come to.
@@ -56,9 +39,6 @@ type Outcome struct {
 	Records []Record
 	// Done of Total runs are there, Known of them since before the call.
 	Done, Known, Total int
-	// Repeats is the number of repeats of which all runs are there or were tried;
-	// 0 if there are no runs to make.
-	Repeats int
 	// Failures lists what could not be done. The runs that are missing for it
 	// are tried again by the next call on the same folder.
 	Failures []Failure
@@ -147,18 +127,18 @@ func (e *Experiment) Run(ctx context.Context, tables []*Table, dir string) (*Out
 	if err != nil {
 		return nil, err
 	}
-	x := &execution{Experiment: e, planner: pl, store: s, latest: -1, stop: p.Repeats, learned: make(map[runKey]*model), open: make([]int, p.Repeats)}
+	x := &execution{Experiment: e, planner: pl, store: s, learned: make(map[runKey]*model)}
 	open, total := pl.batches(s)
+	missing := 0
 	for _, b := range open {
 		if x.learned[b.key] == nil {
 			x.learned[b.key] = &model{}
 		}
 		x.learned[b.key].uses++
-		x.open[b.repeat]++
+		missing += len(b.runs)
 	}
-	x.progress = newEstimate(open, total, s.known, e.workers())
-	x.start = x.now()
-	err = parallel.For(ctx, e.workers(), len(open), func(_, i int) error { return x.make(ctx, open[i]) })
+	x.progress = Progress{Done: total - missing, Known: total - missing, Total: total}
+	err = parallel.For(ctx, e.Workers, len(open), func(_, i int) error { return x.make(ctx, open[i]) })
 	if err == nil {
 		rank := make(map[string]int)
 		for i := range all {
@@ -168,13 +148,5 @@ func (e *Experiment) Run(ctx context.Context, tables []*Table, dir string) (*Out
 		err = errors.Join(s.finish(rank), s.writeFailures(x.failures))
 	}
 	err = errors.Join(err, s.close())
-	out := &Outcome{Records: s.memory, Done: x.progress.done, Known: x.progress.known, Total: total, Failures: x.failures}
-	for _, batches := range x.open {
-		if total > 0 && batches == 0 {
-			out.Repeats++
-		}
-	}
-	return out, err
+	return &Outcome{Records: s.memory, Done: x.progress.Done, Known: x.progress.Known, Total: total, Failures: x.failures}, err
 }
-
-func (e *Experiment) workers() int { return parallel.Workers(e.Workers, 1<<30) }

@@ -50,18 +50,16 @@ const smallRuns = 2 * 2 * 2 * (1 + 1 + 1 + 4*2)
 
 func runSmall(t *testing.T, dir string, workers int) *Outcome {
 	t.Helper()
-	e := &Experiment{Protocol: smallProtocol(), Workers: workers, Clock: time.Now}
+	e := &Experiment{Protocol: smallProtocol(), Workers: workers}
 	out, err := e.Run(context.Background(), smallTables(), dir)
 	require.NoError(t, err)
 	require.Empty(t, out.Failures)
 	require.Equal(t, smallRuns, out.Total)
 	require.Equal(t, smallRuns, out.Done)
-	require.Equal(t, 2, out.Repeats)
 	return out
 }
 
-// sameFolder holds the files of two folders against each other, but for times,
-// of which there must be as many.
+// sameFolder holds the files of two folders against each other.
 func sameFolder(t *testing.T, want, got string) {
 	t.Helper()
 	for _, name := range []string{settingsFile, runsFile} {
@@ -77,7 +75,7 @@ func sameFolder(t *testing.T, want, got string) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	require.Equal(t, []string{settingsFile, runsFile, timingsFile}, names)
+	require.Equal(t, []string{settingsFile, runsFile}, names)
 }
 
 func TestExperimentWorkers(t *testing.T) {
@@ -86,16 +84,14 @@ func TestExperimentWorkers(t *testing.T) {
 	runSmall(t, four, 4)
 	sameFolder(t, one, four)
 
-	records, timings, err := ReadRecords(one)
+	records, err := ReadRecords(one)
 	require.NoError(t, err)
 	require.Len(t, records, smallRuns)
-	// A time for each run, and for what each method learned of each split.
-	require.Len(t, timings, smallRuns+7*2*2)
 
-	e := &Experiment{Protocol: smallProtocol(), Keep: -1}
+	e := &Experiment{Protocol: smallProtocol()}
 	out, err := e.Run(context.Background(), smallTables(), "")
 	require.NoError(t, err)
-	require.Equal(t, records, out.Records, "the same without a folder, and with nothing kept in memory")
+	require.Equal(t, records, out.Records, "the same without a folder")
 	again := runSmall(t, one, 2)
 	require.Equal(t, smallRuns, again.Known)
 	sameFolder(t, four, one)
@@ -178,18 +174,16 @@ func TestResume(t *testing.T) {
 	for i := range cuts {
 		dir := t.TempDir()
 		require.NoError(t, os.CopyFS(dir, os.DirFS(whole)))
-		for _, name := range []string{runsFile, timingsFile} {
-			path := filepath.Join(dir, name)
-			info, err := os.Stat(path)
-			require.NoError(t, err)
-			at := r.Int64N(info.Size())
-			if i == 0 {
-				at = 0
-			}
-			require.NoError(t, os.Truncate(path, at))
+		path := filepath.Join(dir, runsFile)
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		at := r.Int64N(info.Size())
+		if i == 0 {
+			at = 0
 		}
+		require.NoError(t, os.Truncate(path, at))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, runsFile+".tmp"), []byte("{"), 0o600))
-		partial, _, err := ReadRecords(dir)
+		partial, err := ReadRecords(dir)
 		require.NoError(t, err, "what is whole can be read at any time")
 		out := runSmall(t, dir, 1+i%3)
 		require.Equal(t, len(partial), out.Known)
@@ -309,7 +303,7 @@ func TestDamagedFilesAreRefused(t *testing.T) {
 	damaged := bytes.Clone(b)
 	damaged[bytes.IndexByte(b, '\n')+1] = 'x'
 	require.NoError(t, os.WriteFile(path, damaged, 0o600))
-	_, _, err = ReadRecords(dir)
+	_, err = ReadRecords(dir)
 	require.ErrorIs(t, err, cmbo.ErrCorrupt)
 	require.ErrorContains(t, err, "line 2")
 	_, err = (&Experiment{Protocol: smallProtocol()}).Run(context.Background(), smallTables(), dir)
@@ -320,6 +314,6 @@ func TestDamagedFilesAreRefused(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, settingsFile), []byte(`{"version": `), 0o600))
 	_, err = ReadSettings(dir)
 	require.ErrorIs(t, err, cmbo.ErrCorrupt)
-	_, _, err = ReadRecords(t.TempDir())
+	_, err = ReadRecords(t.TempDir())
 	require.ErrorIs(t, err, os.ErrNotExist)
 }

@@ -7,7 +7,6 @@ import (
 	"math"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/stretchr/testify/require"
@@ -64,7 +63,7 @@ func TestFailuresLoseNothingElse(t *testing.T) {
 		dir := t.TempDir()
 		run := func(m Method) *Outcome {
 			var last Progress
-			e := &Experiment{Protocol: p, Catalogue: []Method{Methods()[1], m}, Clock: time.Now, Progress: func(p Progress) { last = p }}
+			e := &Experiment{Protocol: p, Catalogue: []Method{Methods()[1], m}, Progress: func(p Progress) { last = p }}
 			out, err := e.Run(context.Background(), []*Table{table}, dir)
 			require.NoError(t, err)
 			require.Equal(t, last.Total, last.Done+last.Failed)
@@ -78,7 +77,7 @@ func TestFailuresLoseNothingElse(t *testing.T) {
 		listed, _, err := readLines[Failure](filepath.Join(dir, failuresFile))
 		require.NoError(t, err)
 		require.Equal(t, out.Failures, listed)
-		records, _, err := ReadRecords(dir)
+		records, err := ReadRecords(dir)
 		require.NoError(t, err)
 		require.Len(t, records, 12-tt.missing)
 
@@ -89,37 +88,10 @@ func TestFailuresLoseNothingElse(t *testing.T) {
 	}
 }
 
-func TestLimitEndsBetweenRepeats(t *testing.T) {
-	p := smallProtocol()
-	p.Repeats, p.Methods = 4, []string{"Random", "GP", "WssClus_WssCMP"}
-	dir := t.TempDir()
-	now := time.Unix(0, 0)
-	e := &Experiment{Protocol: p, Workers: 1, Limit: time.Hour, Clock: func() time.Time { now = now.Add(time.Minute); return now }}
-	var last Progress
-	e.Progress = func(p Progress) {
-		require.GreaterOrEqual(t, p.Done, last.Done)
-		last = p
-	}
-	for wanted := 1; wanted <= 4; wanted++ {
-		// A minute passes whenever the clock is read, so each call begins one
-		// repeat alone.
-		out, err := e.Run(context.Background(), smallTables(), dir)
-		require.NoError(t, err)
-		require.Equal(t, wanted, out.Repeats)
-		require.Equal(t, wanted*out.Total/4, out.Done, "all runs of a repeat or none")
-	}
-	out, err := e.Run(context.Background(), nil, "")
-	require.NoError(t, err)
-	require.Zero(t, out.Repeats, "there is nothing to repeat")
-	require.Equal(t, last.Total, last.Done)
-	require.Positive(t, last.Rate)
-	require.Zero(t, last.Left)
-}
-
 // TestKeep follows what is held in memory: a model as long as a batch uses it, no
-// more than Keep beyond that, and none that is not needed again.
+// more than keptModels beyond that, and none that is not needed again.
 func TestKeep(t *testing.T) {
-	x := &execution{Experiment: &Experiment{Keep: 1}, learned: make(map[runKey]*model)}
+	x := &execution{learned: make(map[runKey]*model), kept: keptModels - 1}
 	var bs []*batch
 	for i := range 3 {
 		b := &batch{key: runKey{split: i}}
@@ -153,9 +125,7 @@ func TestKeep(t *testing.T) {
 	x.release(use(2))
 	x.release(a)
 	require.Zero(t, held())
-	require.Zero(t, x.kept)
-	require.Equal(t, 100, (&Experiment{}).keep())
-	require.Zero(t, (&Experiment{Keep: -1}).keep())
+	require.Equal(t, keptModels-1, x.kept)
 }
 
 func TestExperimentRefusesTables(t *testing.T) {
@@ -191,7 +161,7 @@ func TestCancelledExperimentGoesOn(t *testing.T) {
 	whole, dir := t.TempDir(), t.TempDir()
 	runSmall(t, whole, 2)
 	ctx, cancel := context.WithCancel(context.Background())
-	e := &Experiment{Protocol: smallProtocol(), Workers: 2, Clock: time.Now}
+	e := &Experiment{Protocol: smallProtocol(), Workers: 2}
 	e.Progress = func(p Progress) {
 		if p.Done == 10 {
 			cancel()
@@ -200,19 +170,7 @@ func TestCancelledExperimentGoesOn(t *testing.T) {
 	out, err := e.Run(ctx, smallTables(), dir)
 	require.ErrorIs(t, err, context.Canceled)
 	require.Less(t, out.Done, smallRuns)
-	require.Zero(t, out.Repeats, "10 of %d runs are no repeat", smallRuns)
 	require.Empty(t, out.Failures)
-	// Of the repeats, the first gets done and the second does not.
-	ctx, cancel = context.WithCancel(context.Background())
-	e.Workers = 1
-	e.Progress = func(p Progress) {
-		if p.Done == smallRuns/2+1 {
-			cancel()
-		}
-	}
-	out, err = e.Run(ctx, smallTables(), dir)
-	require.ErrorIs(t, err, context.Canceled)
-	require.Equal(t, 1, out.Repeats)
 	runSmall(t, dir, 2)
 	sameFolder(t, whole, dir)
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/gocmbo/cmbo/cmbo"
 )
 
-// sortLines sorts a file of JSON lines, the first of lines with equal keys
+// sortLines sorts a file of records, the first of lines with equal keys
 // staying.
-func sortLines[T any](path string, rank map[string]int, key func(*T) runKey) error {
+func sortLines(path string, rank map[string]int) error {
 	type entry struct {
 		key  runKey
 		line []byte
@@ -27,11 +27,11 @@ func sortLines[T any](path string, rank map[string]int, key func(*T) runKey) err
 	}
 	var entries []entry
 	err = eachLine(f, func(n int, line []byte) error {
-		var item T
+		var item Record
 		if err := json.Unmarshal(line, &item); err != nil {
 			return fmt.Errorf("%w: %s: line %d: %w", cmbo.ErrCorrupt, path, n, err)
 		}
-		entries = append(entries, entry{key(&item), bytes.Clone(line)})
+		entries = append(entries, entry{item.key(), bytes.Clone(line)})
 		return nil
 	})
 	if err = errors.Join(err, f.Close()); err != nil {

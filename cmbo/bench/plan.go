@@ -26,10 +26,6 @@ func (r *Record) key() runKey {
 	return runKey{r.Space, r.Method, r.Acquisition, r.Split, r.Task, r.Repeat}
 }
 
-func (t *Timing) key() runKey {
-	return runKey{t.Space, t.Method, t.Acquisition, t.Split, t.Task, t.Repeat}
-}
-
 // A batch is the runs of one repeat that share what is learned of a split: one
 // goroutine makes them one after the other.
 type batch struct {

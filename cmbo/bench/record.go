@@ -1,8 +1,7 @@
 package bench
 
 // A Record is what is kept of one run: a line of an experiment's runs.jsonl.
-// All of it follows from the table, the protocol and the seed; times are kept
-// elsewhere (see Timing).
+// All of it follows from the table, the protocol and the seed.
 type Record struct {
 	Space       string `json:"space"`
 	Method      string `json:"method"`
@@ -25,20 +24,4 @@ type Record struct {
 	// not to query i.
 	Z     []float64 `json:"z,omitempty"`
 	LogSD []float64 `json:"log_sd,omitempty"`
-}
-
-// A Timing tells how long a run took, or its offline part: a line of an
-// experiment's timings.jsonl, which is the only file that differs from one
-// execution to another.
-type Timing struct {
-	Space       string `json:"space"`
-	Method      string `json:"method"`
-	Acquisition string `json:"acquisition,omitempty"`
-	Split       int    `json:"split"`
-	// Task and Repeat name the run; Task is empty for the offline part.
-	Task   string `json:"task,omitempty"`
-	Repeat int    `json:"repeat,omitempty"`
-	// Seconds is wall time of one goroutine, Queries how many queries it holds.
-	Seconds float64 `json:"seconds"`
-	Queries int     `json:"queries,omitempty"`
 }

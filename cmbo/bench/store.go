@@ -20,7 +20,6 @@ import (
 const (
 	settingsFile = "experiment.json"
 	runsFile     = "runs.jsonl"
-	timingsFile  = "timings.jsonl"
 	failuresFile = "failures.jsonl"
 )
 
@@ -60,25 +59,16 @@ func (e *SettingsError) Error() string {
 type store struct {
 	dir string
 
-	mu          sync.Mutex
-	runs, times journal
-	memory      []Record
-	known       []Timing // of executions before this one
-}
-
-// journal is a file of JSON lines that grows.
-type journal struct {
-	f    *os.File
-	keys map[runKey]bool
+	mu     sync.Mutex
+	memory []Record
+	f      *os.File // of records; nil without a folder
+	keys   map[runKey]bool
 }
 
 // openStore opens a folder, makes it if need be, and takes off what a killed
 // process left half written. An empty name keeps everything in memory.
 func openStore(dir string, want *Settings) (*store, error) {
-	s := &store{dir: dir}
-	for _, j := range []*journal{&s.runs, &s.times} {
-		j.keys = make(map[runKey]bool)
-	}
+	s := &store{dir: dir, keys: make(map[runKey]bool)}
 	if dir == "" {
 		return s, nil
 	}
@@ -88,14 +78,30 @@ func openStore(dir string, want *Settings) (*store, error) {
 	if err := settleSettings(dir, want); err != nil {
 		return nil, err
 	}
-	_, err := openJournal(dir, runsFile, &s.runs, (*Record).key)
+	return s, s.open()
+}
+
+// open reads the file of records, cuts off an unfinished last line and opens it for more.
+func (s *store) open() error {
+	path := filepath.Join(s.dir, runsFile)
+	known, valid, err := readLines[Record](path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	for i := range known {
+		s.keys[known[i].key()] = true
+	}
+	if s.f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o666); err != nil {
+		return err
+	}
+	err = s.f.Truncate(valid)
 	if err == nil {
-		s.known, err = openJournal(dir, timingsFile, &s.times, (*Timing).key)
+		_, err = s.f.Seek(valid, io.SeekStart)
 	}
 	if err != nil {
-		return nil, errors.Join(err, s.close())
+		err = errors.Join(err, s.close())
 	}
-	return s, nil
+	return err
 }
 
 // settleSettings holds what is asked for against what the folder is for, and
@@ -178,18 +184,10 @@ func replaceFile(path string, write func(io.Writer) error) error {
 }
 
 // ReadRecords reads all that the experiment in a folder has found so far,
-// whether it is complete, under way or was killed. Times are missing where the
-// experiment had no clock.
-func ReadRecords(dir string) ([]Record, []Timing, error) {
+// whether it is complete, under way or was killed.
+func ReadRecords(dir string) ([]Record, error) {
 	records, _, err := readLines[Record](filepath.Join(dir, runsFile))
-	if err != nil {
-		return nil, nil, err
-	}
-	timings, _, err := readLines[Timing](filepath.Join(dir, timingsFile))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, nil, err
-	}
-	return records, timings, nil
+	return records, err
 }
 
 // readLines decodes a file of JSON lines. It ignores the text after the
@@ -231,73 +229,41 @@ func eachLine(r io.Reader, do func(n int, line []byte) error) error {
 	}
 }
 
-// openJournal reads a file of JSON lines, cuts off an unfinished last one and
-// opens it for more.
-func openJournal[T any](dir, name string, j *journal, key func(*T) runKey) ([]T, error) {
-	path := filepath.Join(dir, name)
-	items, valid, err := readLines[T](path)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, err
-	}
-	for i := range items {
-		j.keys[key(&items[i])] = true
-	}
-	if j.f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o666); err != nil {
-		return nil, err
-	}
-	if err := j.f.Truncate(valid); err != nil {
-		return nil, err
-	}
-	_, err = j.f.Seek(valid, io.SeekStart)
-	return items, err
-}
+func (s *store) hasRun(k runKey) bool { return s.keys[k] }
 
-func (s *store) hasRun(k runKey) bool { return s.runs.keys[k] }
-
-// add appends v unless its key is there. One write makes the line, so a process
+// add keeps a record unless its key is there. One write makes the line, so a process
 // that is killed leaves all lines but perhaps the last one whole.
-func (s *store) add(j *journal, k runKey, v any) error {
+func (s *store) add(r *Record) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if j.keys[k] {
+	if s.keys[r.key()] {
 		return nil
 	}
-	if j.f != nil {
-		b, err := json.Marshal(v)
+	if s.f == nil {
+		s.memory = append(s.memory, *r)
+	} else {
+		b, err := json.Marshal(r)
 		if err != nil {
 			return err
 		}
-		if _, err := j.f.Write(append(b, '\n')); err != nil {
+		if _, err := s.f.Write(append(b, '\n')); err != nil {
 			return err
 		}
 	}
-	j.keys[k] = true
+	s.keys[r.key()] = true
 	return nil
 }
 
-func (s *store) addRecord(r *Record) error {
-	if s.dir == "" {
-		s.mu.Lock()
-		s.memory = append(s.memory, *r)
-		s.mu.Unlock()
-	}
-	return s.add(&s.runs, r.key(), r)
-}
-
-func (s *store) addTiming(t *Timing) error { return s.add(&s.times, t.key(), t) }
-
 func (s *store) close() error {
-	var errs []error
-	for _, j := range []*journal{&s.runs, &s.times} {
-		if j.f != nil {
-			errs = append(errs, j.f.Close())
-			j.f = nil
-		}
+	if s.f == nil {
+		return nil
 	}
-	return errors.Join(errs...)
+	err := s.f.Close()
+	s.f = nil
+	return err
 }
 
-// finish closes the files and brings their lines into an order that follows from
+// finish closes the file and brings its lines into an order that follows from
 // the lines and the methods' ranks in the catalogue, not from who wrote them when.
 func (s *store) finish(rank map[string]int) error {
 	if s.dir == "" {
@@ -307,10 +273,7 @@ func (s *store) finish(rank map[string]int) error {
 	if err := s.close(); err != nil {
 		return err
 	}
-	if err := sortLines(filepath.Join(s.dir, runsFile), rank, (*Record).key); err != nil {
-		return err
-	}
-	return sortLines(filepath.Join(s.dir, timingsFile), rank, (*Timing).key)
+	return sortLines(filepath.Join(s.dir, runsFile), rank)
 }
 
 // writeFailures lists failures, or removes the list if there are none.

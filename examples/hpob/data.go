@@ -21,7 +21,6 @@ type histories struct {
 	value, task string
 	minimize    bool
 	skip        bool
-	comma       bool
 }
 
 // formats lists the formats of -data, with the ends of file names by which they
@@ -78,8 +77,8 @@ func open(o *options, stdout io.Writer) ([]*bench.Table, error) {
 		return []*bench.Table{t}, nil
 	case own > 0:
 		return nil, errors.New("-data: files in HPO-B's format and histories do not go together")
-	case o.past.value != "" || o.past.task != "" || o.past.comma:
-		return nil, errors.New("-value, -task and -decimal-comma are for histories; HPO-B's format has no columns")
+	case o.past.value != "" || o.past.task != "":
+		return nil, errors.New("-value and -task are for histories; HPO-B's format has no columns")
 	}
 	var tables []*bench.Table
 	for _, path := range o.data {
@@ -145,9 +144,6 @@ func skippable(err error) error {
 	var row *history.RowError
 	if errors.As(err, &row) && row.Skippable {
 		return fmt.Errorf("%w; here that is the flag -skip", err)
-	}
-	if row != nil && strings.Contains(row.Reason, "CSV.Comma") {
-		return fmt.Errorf("%w; -decimal-comma reads files with semicolons", err)
 	}
 	return err
 }
@@ -228,9 +224,6 @@ func (h histories) read(path string, space *cmbo.Space) (got *history.Result, mi
 	defer f.Close()
 	policy := h.policy()
 	format := h.formatOf(path)
-	if h.comma && (format == "optuna" || format == "jsonlines") {
-		return nil, false, errors.New("-decimal-comma is for CSV files")
-	}
 	if format == "optuna" {
 		if h.value != "" || h.task != "" || h.minimize {
 			return nil, false, errors.New("-value, -task and -minimize change nothing: a journal of Optuna says all of it")
@@ -266,9 +259,6 @@ func (h histories) read(path string, space *cmbo.Space) (got *history.Result, mi
 	}
 	if h.task != "" {
 		c.Task = h.task
-	}
-	if h.comma {
-		c.Comma, c.Mapping.DecimalComma = ';', true
 	}
 	c.TaskID, c.Policy = base(path), policy
 	got, err = c.Read(f)

@@ -13,7 +13,7 @@ import (
 
 // run makes the runs of the protocol.
 func (o *options) run(ctx context.Context, tables []*bench.Table, dir string, stderr io.Writer) (*bench.Outcome, error) {
-	e := &bench.Experiment{Protocol: o.protocol, Workers: o.workers, Keep: o.keep, Clock: time.Now, Limit: o.limit}
+	e := &bench.Experiment{Protocol: o.protocol, Workers: o.workers}
 	if !o.quiet {
 		begin, end, every := "\r\033[K", "", 200*time.Millisecond
 		if !terminal(stderr) {
@@ -21,11 +21,12 @@ func (o *options) run(ctx context.Context, tables []*bench.Table, dir string, st
 		} else {
 			defer fmt.Fprint(stderr, begin)
 		}
-		last := time.Now()
+		began := time.Now()
+		last := began
 		e.Progress = func(p bench.Progress) {
 			if now := time.Now(); now.Sub(last) > every {
 				last = now
-				fmt.Fprint(stderr, begin+line(p)+end)
+				fmt.Fprint(stderr, begin+line(p, now.Sub(began))+end)
 			}
 		}
 	}
@@ -43,17 +44,9 @@ func terminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// timeUp says what -time cut off, "" if nothing.
-func (o *options) timeUp(out *bench.Outcome) string {
-	if out.Total == 0 || out.Repeats >= o.protocol.Repeats {
-		return ""
-	}
-	return fmt.Sprintf("the time was up after %d of %d repeats", out.Repeats, o.protocol.Repeats)
-}
-
 // line says how far it has come.
-func line(p bench.Progress) string {
-	s := fmt.Sprintf("%d of %d runs, %.1f/s, %s, %s left", p.Done, p.Total, p.Rate, p.Elapsed.Round(time.Second), p.Left.Round(time.Second))
+func line(p bench.Progress, elapsed time.Duration) string {
+	s := fmt.Sprintf("%d of %d runs, %.1f/s, %s", p.Done, p.Total, float64(p.Done-p.Known)/elapsed.Seconds(), elapsed.Round(time.Second))
 	if p.Failed > 0 {
 		s += fmt.Sprintf(", %d failed", p.Failed)
 	}
@@ -74,13 +67,10 @@ func compare(ctx context.Context, o *options, tables []*bench.Table, stdout, std
 		}
 		return err
 	}
-	if t := o.timeUp(out); t != "" {
-		fmt.Fprintf(stdout, "%s; the same command makes the others\n", t)
-	}
 	for _, f := range out.Failures {
 		fmt.Fprintln(stdout, "failed:", f)
 	}
-	if err := writeReport(o.out, o.published, stdout); err != nil {
+	if err := writeReport(o.out, stdout); err != nil {
 		return err
 	}
 	if o.ablate {

@@ -36,7 +36,7 @@ func (p *paths) Set(s string) error { *p = append(*p, s); return nil }
 type overrides struct {
 	methods, without list
 	ablate           list
-	variant, past    string
+	past             string
 	acquisitions     list
 	clusters         string
 	seed             uint64
@@ -69,15 +69,12 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 			"Numbers that are not given are those of the experiment, without one those of \"paper\".\n\n")
 		f.PrintDefaults()
 	}
-	var presets, methods, variants []string
+	var presets, methods []string
 	for _, q := range bench.Protocols() {
 		presets = append(presets, q.Name)
 	}
 	for _, m := range bench.Methods() {
 		methods = append(methods, m.Name)
-	}
-	for _, v := range cmbo.Variants() {
-		variants = append(variants, v.String())
 	}
 	f.Var((*paths)(&o.data), "data", "`path` of a table in HPO-B's format (.json or .json.gz), of HPO-B's directory, or of a history (see -format); may be given several times")
 	f.StringVar(&o.space, "space", "", "`name` of the search space, all of them if left out; for histories the file of JSON that describes the parameters")
@@ -85,11 +82,9 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	f.StringVar(&o.past.value, "value", "", "`column` of a history's values (default value), for mlflow and wandb the metric")
 	f.StringVar(&o.past.task, "task", "", "`column` of a history's tasks (default task; without it a file is a task)")
 	f.BoolVar(&o.past.minimize, "minimize", false, "small values are the good ones")
-	f.BoolVar(&o.past.comma, "decimal-comma", false, "numbers of a CSV file are written 0,5 and its fields separated by semicolons")
 	f.BoolVar(&o.past.skip, "skip", false, "leave out bad rows, those without a finite value, say, and go on")
 	f.StringVar(&o.experiment, "experiment", "", "`protocol` to compare methods by: "+strings.Join(presets, ", ")+", curves (ways to spend epochs, on a file with learning curves; -method takes parts of their names)")
 	f.StringVar(&o.report, "report", "", "`folder` of an experiment to write the report of, from its records alone")
-	f.StringVar(&o.published, "published", "", "`path` of the results published with HPO-B, to show beside those of -experiment hpob")
 	f.StringVar(&o.out, "out", "", "`folder` of the experiment (default hpob-NAME); without -experiment the file to write the mean curve to (default regret.csv), -out '' for none")
 	f.BoolVar(&o.contexts, "context", false, "compare runs that know the tasks' descriptors, the \"context\" of a table, with runs that do not and with runs whose descriptors are dealt out at random among the tasks, each task left out; -value names the output to be optimised, if the file has several; with -experiment curves it is the end of a curve")
 	f.Func("constraint", "`limit` on an output of a file that has several, such as etime<=5, or etime<=30% for that quantile of each task; may be given several times. Compares ways to deal with it, each task left out once; -value names the output to be optimised", func(s string) error {
@@ -98,7 +93,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		return err
 	})
 	f.StringVar(&o.cost, "cost", "", "`output` of a file that has several that is what an evaluation costs. Compares what runs reach that know of it or not, each task left out once, within -budget times the mean cost of the task; -value names the output to be optimised")
-	f.Var(&c.methods, "method", "`method`, or for an experiment several with commas between: "+strings.Join(methods, ", ")+"; cmbo stands for the -variant")
+	f.Var(&c.methods, "method", "`method`, or for an experiment several with commas between: "+strings.Join(methods, ", ")+"; cmbo is the paper's default, "+cmbo.WssClusWssCMP.String())
 	f.Var(&c.without, "without", "`methods` to leave out of an experiment")
 	names, what := cmbo.Ablations()
 	usage := "`changes` of the default's settings to compare with it, with commas between, or all:"
@@ -106,7 +101,6 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		usage += "\n" + name + ": " + what[i]
 	}
 	f.Var(&c.ablate, "ablate", usage)
-	f.StringVar(&c.variant, "variant", cmbo.WssClusWssCMP.String(), "`variant` that cmbo stands for in -method and -without: "+strings.Join(variants, ", "))
 	f.Var(&c.acquisitions, "acquisition", "`acquisition`, or for an experiment several with commas between: UCB (beta 3), UCB(beta), EI, PI, MaxValuePI; without -experiment EI is the default")
 	f.StringVar(&c.past, "past", "", "what is done to the values of the `past` tasks: negated, they mislead; penalized, the lowest tenth of each task is a penalty for crashes; compressed, differences between low ones are made smaller, which cm-BO does by itself")
 	f.StringVar(&c.clusters, "clusters", "", "number of clusters, or a `range` such as 2-6 to choose from by the scores of the partitions; without -experiment 4 is the default")
@@ -115,8 +109,6 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	}
 	f.Uint64Var(&c.seed, "seed", 1, "`seed` of everything random")
 	f.IntVar(&o.workers, "workers", 0, "runs under way at a time; 0 for one a processor")
-	f.IntVar(&o.keep, "keep", 0, "models to hold in memory for later repeats, about 10 MB each; 0 for 100, -1 for none")
-	f.DurationVar(&o.limit, "time", 0, "begin no further repeat after so long, such as 40m, and say so; 0 for no limit")
 	f.BoolVar(&o.quiet, "quiet", false, "no progress")
 	if err := f.Parse(args); err != nil {
 		return nil, err
@@ -163,7 +155,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	if o.curves {
 		return o, c.checkOwn(o, "experiment curves")
 	}
-	return o, c.idle(o)
+	return o, c.idle(&o.protocol)
 }
 
 // settle makes the protocol.
@@ -220,19 +212,12 @@ func (c *overrides) settle(o *options) error {
 			return fmt.Errorf("-acquisition: %w", err)
 		}
 	}
-	if _, err := cmbo.ParseVariant(c.variant); err != nil {
-		return fmt.Errorf("-variant: %w", err)
-	}
-	named := false
 	for _, l := range [][]string{p.Methods, c.without} {
 		for i, name := range l {
 			if strings.EqualFold(name, "cmbo") {
-				l[i], named = c.variant, true
+				l[i] = cmbo.WssClusWssCMP.String()
 			}
 		}
-	}
-	if c.given["variant"] && !named {
-		return errors.New("-variant changes nothing: it is the variant of -method cmbo, and no method is named so")
 	}
 	for _, name := range c.without {
 		i := slices.IndexFunc(p.Methods, func(m string) bool { return strings.EqualFold(m, name) })

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,16 +16,15 @@ import (
 // onlyReport refuses flags beside -report. It is quiet in any case.
 func (c *overrides) onlyReport() error {
 	for _, name := range slices.Sorted(maps.Keys(c.given)) {
-		if !slices.Contains([]string{"report", "published", "quiet"}, name) {
-			return fmt.Errorf("-%s changes nothing: -report works from the records alone, with no flag but -published", name)
+		if !slices.Contains([]string{"report", "quiet"}, name) {
+			return fmt.Errorf("-%s changes nothing: -report works from the records alone", name)
 		}
 	}
 	return nil
 }
 
 // idle refuses flags without an effect on a protocol that is settled.
-func (c *overrides) idle(o *options) error {
-	p := &o.protocol
+func (c *overrides) idle(p *bench.Protocol) error {
 	some := func(does func(*bench.Method) bool) bool {
 		return slices.ContainsFunc(bench.Methods(), func(m bench.Method) bool {
 			return does(&m) && slices.ContainsFunc(p.Methods, func(name string) bool { return strings.EqualFold(name, m.Name) })
@@ -37,7 +35,6 @@ func (c *overrides) idle(o *options) error {
 		idle bool
 		why  string
 	}{
-		{"published", !p.Own, "published curves belong to the tasks and seeds of -experiment hpob"},
 		{"sources", p.Own, "HPO-B's protocol says which tasks are past"},
 		{"initial", p.Own, "HPO-B's protocol has initial configurations of its own"},
 		{"clusters", !some(func(m *bench.Method) bool { return m.Clusters }), "no method that is run by it clusters"},
@@ -46,9 +43,6 @@ func (c *overrides) idle(o *options) error {
 		if c.given[f.name] && f.idle {
 			return fmt.Errorf("-%s changes nothing: %s", f.name, f.why)
 		}
-	}
-	if o.limit < 0 {
-		return errors.New("-time is negative")
 	}
 	return nil
 }

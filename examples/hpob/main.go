@@ -31,7 +31,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"time"
 
 	"github.com/gocmbo/cmbo/cmbo/bench"
 )
@@ -42,13 +41,10 @@ type options struct {
 	past       histories
 	out        string
 	report     string // folder to report on, nothing else being done
-	published  string // curves to show beside the experiment's
 	experiment string // "" to try one method
 	protocol   bench.Protocol
 	ablate     bool // compare changes of the default with it
 	workers    int
-	keep       int
-	limit      time.Duration
 	quiet      bool
 
 	constraints []constraint
@@ -76,7 +72,7 @@ func main() {
 
 func run(ctx context.Context, o *options, stdout, stderr io.Writer) error {
 	if o.report != "" {
-		return writeReport(o.report, o.published, stdout)
+		return writeReport(o.report, stdout)
 	}
 	if o.contexts {
 		return byContext(ctx, o, stdout, stderr)

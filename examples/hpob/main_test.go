@@ -14,7 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/bench"
@@ -61,7 +60,7 @@ func TestSingleWritesCurve(t *testing.T) {
 	for _, args := range [][]string{
 		{"-method", "random"},
 		{"-method", "gp"},
-		{"-method", "cmbo", "-variant", "JefClus_JefCMP", "-acquisition", "ucb", "-clusters", "2-3"},
+		{"-method", "JefClus_JefCMP", "-acquisition", "ucb", "-clusters", "2-3"},
 		{"-method", "cm-bo"},
 		{"-method", "cmbo", "-clusters", "2"},
 	} {
@@ -92,18 +91,8 @@ func TestSingleWritesCurve(t *testing.T) {
 	}
 }
 
-// TestTimeIsTold: what -time cut off is said without an experiment, too.
-func TestTimeIsTold(t *testing.T) {
-	args := []string{"-data", writeTable(t), "-method", "random", "-splits", "1", "-repeats", "3", "-budget", "2", "-out", ""}
-	for limit, told := range map[string]bool{"1ns": true, "1h": false} {
-		var console bytes.Buffer
-		require.NoError(t, run(context.Background(), mustParse(t, append(args, "-time", limit)...), &console, os.Stderr))
-		require.Equal(t, told, strings.Contains(console.String(), "the time was up after 1 of 3 repeats: 1 of 3 runs\n"), console.String())
-	}
-}
-
 // TestExperiment makes a small experiment in one go, and once more with an
-// interruption, and compares all that does not depend on time.
+// interruption, and compares all of it.
 func TestExperiment(t *testing.T) {
 	path := writeTable(t)
 	whole, broken := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "broken")
@@ -117,19 +106,17 @@ func TestExperiment(t *testing.T) {
 	}
 	make(whole, "1")
 	make(broken, "2")
-	for _, name := range []string{"runs.jsonl", "timings.jsonl"} {
-		p := filepath.Join(broken, name)
-		info, err := os.Stat(p)
-		require.NoError(t, err)
-		require.NoError(t, os.Truncate(p, info.Size()/3))
-	}
-	require.NoError(t, os.RemoveAll(filepath.Join(broken, "markdown")))
+	runs := filepath.Join(broken, "runs.jsonl")
+	info, err := os.Stat(runs)
+	require.NoError(t, err)
+	require.NoError(t, os.Truncate(runs, info.Size()/3))
+	require.NoError(t, os.RemoveAll(filepath.Join(broken, "csv")))
 	require.NoError(t, os.Remove(filepath.Join(broken, "report.html")))
 	make(broken, "2")
 	files := 0
 	compare := func() {
 		require.NoError(t, filepath.WalkDir(whole, func(p string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), "tim") {
+			if err != nil || d.IsDir() {
 				return err
 			}
 			files++
@@ -144,7 +131,7 @@ func TestExperiment(t *testing.T) {
 		}))
 	}
 	compare()
-	require.GreaterOrEqual(t, files, 10, "runs, settings, report, tables and figures")
+	require.Equal(t, 5, files, "runs, settings, report and two tables")
 	page, err := os.ReadFile(filepath.Join(whole, "report.html"))
 	require.NoError(t, err)
 	require.NotContains(t, string(page), "00000001", "a tick that is not rounded")
@@ -159,6 +146,58 @@ func TestExperiment(t *testing.T) {
 	cancel()
 	o = mustParse(t, "-experiment", "quick", "-data", path, "-out", t.TempDir())
 	require.ErrorContains(t, run(ctx, o, &bytes.Buffer{}, os.Stderr), "goes on from here")
+}
+
+// writeHPOB makes a folder as HPO-B's, of one space "7" with four past tasks and
+// two new ones.
+func writeHPOB(t *testing.T) string {
+	dir := t.TempDir()
+	r := rng.Stream(5, "tables")
+	type table struct {
+		X [][]float64 `json:"X"`
+		Y [][]float64 `json:"y"`
+	}
+	sets := map[string]map[string]map[string]table{}
+	initial := map[string]map[string]map[string][]int{"7": {}}
+	for name, tasks := range map[string]int{"train": 3, "validation": 1, "test": 2} {
+		sets[name] = map[string]map[string]table{"7": {}}
+		for i := range tasks {
+			var tb table
+			c := r.Float64()
+			for range 40 {
+				x := r.Float64()
+				tb.X, tb.Y = append(tb.X, []float64{x}), append(tb.Y, []float64{-math.Abs(x - c)})
+			}
+			id := fmt.Sprint(name, i)
+			sets[name]["7"][id] = tb
+			if name == "test" {
+				initial["7"][id] = map[string][]int{"test0": {1, 2, 3}, "test1": {4, 5, 6}}
+			}
+		}
+	}
+	write := func(name string, v any) {
+		b, err := json.Marshal(v)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), b, 0o600))
+	}
+	for name, set := range sets {
+		write("meta-"+name+"-dataset.json", set)
+	}
+	write("bo-initializations.json", initial)
+	return dir
+}
+
+// TestOwnProtocol takes HPO-B's own division of the tasks and its own initial configurations.
+func TestOwnProtocol(t *testing.T) {
+	data, out := writeHPOB(t), t.TempDir()
+	args := []string{"-experiment", "hpob", "-data", data, "-out", out, "-quiet", "-repeats", "2", "-budget", "3", "-method", "Random,GP", "-acquisition", "EI"}
+	require.NoError(t, run(context.Background(), mustParse(t, args...), &bytes.Buffer{}, os.Stderr))
+	records, err := bench.ReadRecords(out)
+	require.NoError(t, err)
+	require.Len(t, records, 8)
+	for _, r := range records {
+		require.Equal(t, [][]int{{1, 2, 3}, {4, 5, 6}}[r.Repeat], r.Rows[:3])
+	}
 }
 
 // TestAblate compares changes of the default with it.
@@ -179,16 +218,15 @@ func TestAblate(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	o := mustParse(t, "-data", "a", "-data", "b,c", "-experiment", "paper", "-acquisition", "ei,ucb(2)", "-repeats", "2", "-time", "40m")
+	o := mustParse(t, "-data", "a", "-data", "b,c", "-experiment", "paper", "-acquisition", "ei,ucb(2)", "-repeats", "2")
 	require.Equal(t, []string{"a", "b,c"}, o.data)
 	require.Equal(t, "hpob-paper", o.out)
-	require.Equal(t, 40*time.Minute, o.limit)
 	p := o.protocol
 	require.Equal(t, []any{5, 2, 50}, []any{p.Splits, p.Repeats, p.Budget})
 	require.Equal(t, []string{"ei", "ucb(2)"}, p.Acquisitions)
 	require.Equal(t, [2]int{2, 6}, p.Clusters)
-	o = mustParse(t, "-data", "a", "-out", "", "-method", "cmbo", "-variant", "GlobalCen")
-	require.Equal(t, []string{"GlobalCen"}, o.protocol.Methods)
+	o = mustParse(t, "-data", "a", "-out", "", "-method", "cmbo")
+	require.Equal(t, []string{"WssClus_WssCMP"}, o.protocol.Methods)
 	require.Equal(t, [2]int{4, 4}, o.protocol.Clusters)
 	require.Empty(t, o.out)
 }
@@ -196,7 +234,6 @@ func TestParse(t *testing.T) {
 func TestParseRejects(t *testing.T) {
 	for want, args := range map[string][]string{
 		"-data is missing":               {},
-		"-variant":                       {"-data", "x", "-variant", "y"},
 		"-acquisition":                   {"-data", "x", "-acquisition", "y"},
 		"no method":                      {"-data", "x", "-method", "y"},
 		"-clusters":                      {"-data", "x", "-clusters", "a-b"},
@@ -206,8 +243,6 @@ func TestParseRejects(t *testing.T) {
 		"-clusters changes nothing":      {"-data", "x", "-method", "gp", "-clusters", "3"},
 		"-acquisition changes nothing":   {"-data", "x", "-method", "random", "-acquisition", "ucb"},
 		"-initial changes nothing":       {"-data", "x", "-experiment", "hpob", "-initial", "3"},
-		"-published changes nothing":     {"-data", "x", "-published", "y"},
-		"-time is negative":              {"-data", "x", "-time", "-5m"},
 		"-ablate needs":                  {"-data", "x", "-ablate", "all"},
 		"no -method":                     {"-data", "x", "-experiment", "quick", "-ablate", "all", "-method", "GP"},
 		`no ablation "y" among no-hedge`: {"-data", "x", "-experiment", "quick", "-ablate", "y"},
@@ -219,25 +254,14 @@ func TestParseRejects(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 	for _, args := range [][]string{
-		{"-experiment", "quick", "-variant", "GlobalCen"},
-		{"-experiment", "quick", "-method", "GP,JefClus_JefCMP", "-variant", "GlobalCen"},
-		{"-method", "gp", "-variant", "GlobalCen"},
-	} {
-		_, err := parse(append([]string{"-data", "x"}, args...), &strings.Builder{})
-		require.ErrorContains(t, err, "-variant changes nothing", args)
-	}
-	for _, args := range [][]string{
-		{"-experiment", "quick", "-method", "GP,cmbo", "-variant", "GlobalCen"},
-		{"-experiment", "quick", "-without", "cmbo", "-variant", "GlobalCen"},
-		{"-method", "cmbo", "-variant", "GlobalCen"},
+		{"-experiment", "quick", "-without", "cmbo"},
 		{"-past", "negated"},
 		{"-experiment", "quick", "-method", "random,GP", "-acquisition", "ucb"},
-		{"-experiment", "hpob", "-published", "y"},
 	} {
 		mustParse(t, append([]string{"-data", "x"}, args...)...)
 	}
 	for _, args := range [][]string{{"-data", "x"}, {"-out", "y"}, {"-seed", "2"}, {"-budget", "5"}, {"-experiment", "quick"}, {"-space", "s"}, {"-workers", "1"}} {
-		_, err := parse(append([]string{"-report", "dir", "-published", "p"}, args...), &strings.Builder{})
+		_, err := parse(append([]string{"-report", "dir"}, args...), &strings.Builder{})
 		require.ErrorContains(t, err, args[0]+" changes nothing")
 	}
 	for _, args := range [][]string{{"-splits", "0"}, {"-experiment", "hpob", "-splits", "2"}, {"-clusters", "4-2"}, {"-method", "y"}} {
@@ -333,12 +357,6 @@ func TestHistories(t *testing.T) {
 	require.Equal(t, want, curve(append(single, "-value", "loss", "-minimize")...))
 	require.Equal(t, want, curve("-data", upFile))
 	require.NotEqual(t, want, curve("-data", csvFile))
-	// As a spreadsheet of many a country has it.
-	text, err := os.ReadFile(csvFile)
-	require.NoError(t, err)
-	sheet := filepath.Join(dir, "sheet.csv")
-	require.NoError(t, os.WriteFile(sheet, []byte("\ufeff"+strings.NewReplacer(",", ";", ".", ",", "\n", "\r\n").Replace(string(text))), 0o600))
-	require.Equal(t, want, curve("-data", sheet, "-decimal-comma", "-minimize"))
 
 	for reason, args := range map[string][]string{
 		"-space FILE is missing":       {"-data", csvFile},
@@ -347,14 +365,13 @@ func TestHistories(t *testing.T) {
 		"not for HPO-B's directory":    {"-data", dir, "-space", "4796", "-skip"},
 		"the file that describes the":  {"-data", csvFile, "-space", "toy"},
 		"the header lacks \"lr\"":      {"-data", mlflowFile, "-space", filepath.Join(dir, "net.json")},
-		"-decimal-comma reads files":   {"-data", sheet, "-space", filepath.Join(dir, "net.json")},
 		"-value is missing":            {"-data", mlflowFile, "-format", "mlflow", "-space", filepath.Join(dir, "net.json")},
 		"a journal of Optuna says all": {"-data", csvFile, "-format", "optuna", "-minimize"},
 	} {
 		err := run(context.Background(), mustParse(t, args...), io.Discard, os.Stderr)
 		require.ErrorContains(t, err, reason)
 	}
-	_, err = parse([]string{"-data", csvFile, "-format", "xls"}, io.Discard)
+	_, err := parse([]string{"-data", csvFile, "-format", "xls"}, io.Discard)
 	require.ErrorContains(t, err, "-format")
 }
 

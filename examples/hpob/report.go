@@ -7,69 +7,44 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo/bench"
 	"github.com/gocmbo/cmbo/cmbo/bench/report"
 )
 
-// writeReport writes the report of the experiment in a folder from its records
-// alone. Pages and tables follow from the runs, so they are the same however
-// often the experiment was interrupted; times are kept apart. published, if not
-// empty, is where curves to compare with are.
-func writeReport(dir, published string, stdout io.Writer) error {
+// writeReport writes the report of the experiment in a folder from its records alone.
+func writeReport(dir string, stdout io.Writer) error {
 	settings, err := bench.ReadSettings(dir)
 	if err != nil {
 		return err
 	}
-	records, timings, err := bench.ReadRecords(dir)
+	records, err := bench.ReadRecords(dir)
 	if err != nil {
 		return err
 	}
 	if len(records) == 0 {
 		return fmt.Errorf("there are no runs in %s", dir)
 	}
-	if published != "" {
-		if records, err = addPublished(records, settings, published); err != nil {
-			return err
-		}
-	}
-	s, err := report.Analyse(records, timings)
+	s, err := report.Analyse(records)
 	if err != nil {
 		return err
 	}
 	s.Title = "Experiment " + settings.Protocol.Name
 	s.Notes = notes(settings, records)
-	timed := *s
-	timed.Notes = []string{fmt.Sprintf("Report written with %s on %s/%s, %d processors.", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())}
-	if err := timed.WriteCSV(filepath.Join(dir, "csv")); err != nil {
-		return err
-	}
-	s.Times = nil
-	if err := s.WriteMarkdown(filepath.Join(dir, "markdown")); err != nil {
+	if err := s.WriteCSV(filepath.Join(dir, "csv")); err != nil {
 		return err
 	}
 	page := filepath.Join(dir, "report.html")
-	if err := writeFile(page, s.WriteHTML); err != nil {
-		return err
-	}
-	if len(timed.Times) > 0 {
-		if err := writeFile(filepath.Join(dir, "times.html"), timed.WriteTimesHTML); err != nil {
-			return err
-		}
-	}
-	fmt.Fprintf(stdout, "report on %d runs: %s\n", len(records), page)
-	return nil
-}
-
-// writeFile replaces a file.
-func writeFile(path string, write func(io.Writer) error) error {
-	f, err := os.Create(path)
+	f, err := os.Create(page)
 	if err != nil {
 		return err
 	}
-	return errors.Join(write(f), f.Close())
+	if err := errors.Join(s.WriteHTML(f), f.Close()); err != nil {
+		return err
+	}
+	fmt.Fprintf(stdout, "report on %d runs: %s\n", len(records), page)
+	return nil
 }
 
 // notes says what the experiment was, as far as it got.
@@ -119,7 +94,7 @@ func count(n int, thing string) string {
 // writeRatios writes a table of areas under the curves of mean regret as ratios to a method's,
 // to a file ratios.md of the folder, too.
 func writeRatios(dir, base string, stdout io.Writer) error {
-	records, _, err := bench.ReadRecords(dir)
+	records, err := bench.ReadRecords(dir)
 	if err != nil {
 		return err
 	}

@@ -27,9 +27,6 @@ func single(ctx context.Context, o *options, tables []*bench.Table, stdout, stde
 	if len(out.Records) == 0 {
 		return fmt.Errorf("%s has no runs with %s: it brings an acquisition of its own and runs beside that kind alone", o.protocol.Methods[0], o.protocol.Acquisitions[0])
 	}
-	if t := o.timeUp(out); t != "" {
-		fmt.Fprintf(stdout, "%s: %d of %d runs\n", t, out.Done, out.Total)
-	}
 	return curve(o, out.Records, stdout)
 }
 

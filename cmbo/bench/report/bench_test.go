@@ -11,11 +11,11 @@ func BenchmarkAnalyse(b *testing.B) {
 		name string
 		d    design
 	}{{"small", small()}, {"large", large()}} {
-		rs, ts := c.d.make(1)
+		rs := c.d.make(1)
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := Analyse(rs, ts); err != nil {
+				if _, err := Analyse(rs); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -10,72 +10,61 @@ import (
 // coverage is the probability content of all intervals.
 const coverage = 0.95
 
-// metrics are the values of a run whose means the bootstrap compares.
-var metrics = [...]func(curve []float64) float64{
-	func(c []float64) float64 { return c[len(c)-1] },
-	area,
-}
-
-// pair bootstraps every pair of results. All methods see the same draws of
-// tasks, in all comparisons of a space, so differences are paired.
+// pair bootstraps the default of cm-BO against every other result. All methods see
+// the same draws of tasks, in all comparisons of a space, so differences are paired.
 func (s *Summary) pair(c *Comparison, strata []*stratum) {
-	var means [len(metrics)][][]float64 // by method, then resample
-	for k := range means {
-		means[k] = make([][]float64, len(c.Results))
-		for e := range c.Results {
-			means[k][e] = make([]float64, s.resamples)
-		}
+	at := slices.IndexFunc(c.Results, func(r Result) bool { return r.Method == standard })
+	if at < 0 {
+		return
 	}
-	few := c.fewest < 2
-	for _, st := range strata {
-		s.resample(st, &means, len(strata))
-	}
+	last := s.means(c, strata, func(curve []float64) float64 { return curve[len(curve)-1] })
+	areas := s.means(c, strata, area)
 	scratch := make([]float64, s.resamples)
-	final := func(e int) float64 { return c.Results[e].Final() }
-	auc := func(e int) float64 { return c.Results[e].AUC }
-	for a := range c.Results {
-		for b := a + 1; b < len(c.Results); b++ {
-			p := Pair{A: c.Results[a].Method, B: c.Results[b].Method}
-			p.Regret = difference(means[0][a], means[0][b], scratch, few)
-			p.Regret.Mean = final(a) - final(b)
-			p.AUC = difference(means[1][a], means[1][b], scratch, few)
-			p.AUC.Mean = auc(a) - auc(b)
-			c.Pairs = append(c.Pairs, p)
+	own := &c.Results[at]
+	for e := range c.Results {
+		if e == at {
+			continue
 		}
+		r := &c.Results[e]
+		p := &Pair{difference(last[at], last[e], scratch, c.fewest < 2), difference(areas[at], areas[e], scratch, c.fewest < 2)}
+		p.Regret.Mean, p.AUC.Mean = own.Final()-r.Final(), own.AUC-r.AUC
+		r.Against = p
 	}
 }
 
-// resample adds the means over one stratum, divided by the number of strata, to
-// those of the resamples. A task that is drawn brings all of its runs.
-func (s *Summary) resample(st *stratum, means *[len(metrics)][][]float64, strata int) {
-	tasks := len(st.runs)
-	var sums [len(metrics)][][]float64
-	for k, metric := range metrics {
-		for e := range st.records {
-			sums[k] = append(sums[k], st.sums(func(run int) float64 { return metric(st.records[e][run].Regret) }))
-		}
+// means returns the mean of a value of a run, over the strata, of each result in each
+// resample. A task that is drawn brings all of its runs.
+func (s *Summary) means(c *Comparison, strata []*stratum, value func(curve []float64) float64) [][]float64 {
+	means := make([][]float64, len(c.Results))
+	for e := range means {
+		means[e] = make([]float64, s.resamples)
 	}
-	r := rng.Stream(seed, "report/bootstrap/"+st.space)
-	times := make([]float64, tasks)
-	for b := range s.resamples {
-		clear(times)
-		for range tasks {
-			times[r.IntN(tasks)]++
+	for _, st := range strata {
+		sums := make([][]float64, len(st.records))
+		for e := range sums {
+			sums[e] = st.sums(func(run int) float64 { return value(st.records[e][run].Regret) })
 		}
-		var runs float64
-		for t, w := range times {
-			runs += w * st.runs[t]
-		}
-		for k := range sums {
-			for e, sum := range sums[k] {
+		r := rng.Stream(seed, "report/bootstrap/"+st.space)
+		times := make([]float64, len(st.runs))
+		for b := range s.resamples {
+			clear(times)
+			for range times {
+				times[r.IntN(len(times))]++
+			}
+			var runs float64
+			for t, w := range times {
+				runs += w * st.runs[t]
+			}
+			for e, sum := range sums {
 				var v float64
 				for t, w := range times {
 					v += w * sum[t]
 				}
-				means[k][e][b] += v / runs / float64(strata)
+				means[e][b] += v / runs / float64(len(strata))
 			}
 		}
 	}
+	return means
 }
 
 // difference summarises the resampled differences of two means. The limits are

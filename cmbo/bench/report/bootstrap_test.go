@@ -15,36 +15,29 @@ import (
 
 // Exchanging the two methods changes signs, exactly, and shares add up to one.
 func TestPairAntisymmetry(t *testing.T) {
-	rs, _ := small().make(4)
-	s := analyse(t, rs)
-	// The same regrets under names that turn the order of the methods round.
-	swap := map[string]string{"Random": "GP", "GP": "Random", "RGPE": "WssClus_WssCMP", "WssClus_WssCMP": "RGPE", "GlobalCen": "GlobalCen"}
-	turned := slices.Clone(rs)
-	for i := range turned {
-		r := &turned[i]
-		r.Method = swap[r.Method]
-	}
-	u := analyse(t, turned)
-	checked := 0
-	for i, c := range s.Comparisons {
-		require.Len(t, c.Pairs, 10)
-		for _, p := range c.Pairs {
-			q, ok := u.Comparisons[i].Pair(swap[p.B], swap[p.A])
-			require.True(t, ok)
-			checked++
-			m := q.Regret.mirrored()
-			assert.Equal(t, [3]float64{p.Regret.Mean, p.Regret.Lower, p.Regret.Upper}, [3]float64{m.Mean, m.Lower, m.Upper}, "%s %s", p.A, p.B)
-			assert.InDelta(t, p.Regret.Share, m.Share, 1e-15)
-			assert.Equal(t, p.Regret.Sign(), -q.Regret.Sign())
-			assert.InDelta(t, 1, p.AUC.Share+q.AUC.Share, 1e-15)
-			assert.LessOrEqual(t, p.Regret.Lower, p.Regret.Upper)
+	rs := small().make(4)
+	// named calls one method the default.
+	named := func(method string) *Summary {
+		out := slices.Clone(rs)
+		for i := range out {
+			if out[i].Method == method {
+				out[i].Method = standard
+			}
 		}
-		for _, r := range c.Results {
-			_, ok := c.Pair(r.Method, r.Method)
-			assert.False(t, ok)
-		}
+		return analyse(t, out)
 	}
-	assert.Equal(t, 60, checked)
+	a, b := named("RGPE"), named("GlobalCen")
+	for i := range a.Comparisons {
+		require.Nil(t, a.Comparisons[i].Result(standard).Against)
+		require.NotNil(t, a.Comparisons[i].Result("GP").Against)
+		p, q := a.Comparisons[i].Result("GlobalCen").Against, b.Comparisons[i].Result("RGPE").Against
+		assert.Equal(t, [3]float64{p.Regret.Mean, p.Regret.Lower, p.Regret.Upper}, [3]float64{-q.Regret.Mean, -q.Regret.Upper, -q.Regret.Lower})
+		assert.InDelta(t, 1, p.Regret.Share+q.Regret.Share, 1e-15)
+		assert.InDelta(t, 1, p.AUC.Share+q.AUC.Share, 1e-15)
+		assert.Equal(t, p.Regret.Sign(), -q.Regret.Sign())
+		assert.LessOrEqual(t, p.Regret.Lower, p.Regret.Upper)
+	}
+	assert.Nil(t, analyse(t, rs).Comparisons[0].Result("GP").Against, "there is no default")
 }
 
 // Methods with the same regrets differ by nothing; one that is better by the same
@@ -54,13 +47,13 @@ func TestPairDegenerate(t *testing.T) {
 	for i := range 6 {
 		v := 0.5 + float64(i)/64 // exact in binary, so differences are too
 		task := fmt.Sprint("t", i)
-		rs = append(rs, rec("A", task, 0, v, v), rec("B", task, 0, v, v), rec("C", task, 0, v, v-0.25))
+		rs = append(rs, rec("A", task, 0, v, v-0.25), rec("B", task, 0, v, v), rec(standard, task, 0, v, v-0.25))
 	}
 	c := analyse(t, rs).Comparisons[0]
-	same, _ := c.Pair("A", "B")
-	assert.Equal(t, Difference{Share: 0.5}, same.Regret)
-	assert.Equal(t, 0, same.Regret.Sign())
-	less, _ := c.Pair("C", "A")
+	same := c.Result("A").Against.Regret
+	assert.Equal(t, Difference{Share: 0.5}, same)
+	assert.Equal(t, 0, same.Sign())
+	less := c.Result("B").Against
 	assert.InDelta(t, -0.25, less.Regret.Mean, 1e-15)
 	assert.InDelta(t, -0.25, less.Regret.Lower, 1e-15)
 	assert.InDelta(t, -0.25, less.Regret.Upper, 1e-15)
@@ -68,25 +61,22 @@ func TestPairDegenerate(t *testing.T) {
 	assert.Equal(t, -1, less.Regret.Sign())
 	assert.InDelta(t, -0.25, less.AUC.Mean, 1e-15)
 
-	one := analyse(t, rs[:3]).Comparisons[0]
-	p, ok := one.Pair("C", "A")
-	require.True(t, ok)
-	assert.Equal(t, -0.25, p.Regret.Mean)
-	assert.True(t, math.IsNaN(p.Regret.Lower) && math.IsNaN(p.Regret.Upper) && math.IsNaN(p.Regret.Share))
-	assert.Equal(t, 0, p.Regret.Sign())
+	one := analyse(t, rs[:3]).Comparisons[0].Result("B").Against.Regret
+	assert.Equal(t, -0.25, one.Mean)
+	assert.True(t, math.IsNaN(one.Lower) && math.IsNaN(one.Upper) && math.IsNaN(one.Share))
+	assert.Equal(t, 0, one.Sign())
 }
 
 // Two tasks with differences a and b: a resample has mean a, (a+b)/2 or b with
 // probabilities 1/4, 1/2, 1/4, so the limits are a and b and the shares known.
 func TestPairOfTwoTasks(t *testing.T) {
 	rs := []bench.Record{
-		rec("A", "t1", 0, 1, 0.5), rec("B", "t1", 0, 1, 0.75), // −0.25
-		rec("A", "t2", 0, 1, 0.75), rec("B", "t2", 0, 1, 0.25), // +0.5
+		rec(standard, "t1", 0, 1, 0.5), rec("B", "t1", 0, 1, 0.75), // −0.25
+		rec(standard, "t2", 0, 1, 0.75), rec("B", "t2", 0, 1, 0.25), // +0.5
 	}
-	s, err := Analyse(rs, nil)
+	s, err := Analyse(rs)
 	require.NoError(t, err)
-	c := s.Comparisons[0]
-	d := c.Pairs[0].Regret
+	d := s.Comparisons[0].Result("B").Against.Regret
 	assert.Equal(t, 0.125, d.Mean)
 	assert.Equal(t, -0.25, d.Lower)
 	assert.Equal(t, 0.5, d.Upper)
@@ -105,7 +95,7 @@ func TestBootstrapDrawsTasks(t *testing.T) {
 		variance += (d - 0.05) * (d - 0.05) / tasks
 		task := fmt.Sprintf("t%02d", i)
 		for k := range runs {
-			pair := []bench.Record{rec("A", task, k, 1, 0.5+d), rec("B", task, k, 1, 0.5)}
+			pair := []bench.Record{rec(standard, task, k, 1, 0.5+d), rec("B", task, k, 1, 0.5)}
 			many = append(many, pair...)
 			if k == 0 {
 				single = append(single, pair...)
@@ -113,9 +103,9 @@ func TestBootstrapDrawsTasks(t *testing.T) {
 		}
 	}
 	pair := func(rs []bench.Record) Difference {
-		s, err := Analyse(rs, nil)
+		s, err := Analyse(rs)
 		require.NoError(t, err)
-		return s.Comparisons[0].Pairs[0].Regret
+		return s.Comparisons[0].Result("B").Against.Regret
 	}
 	a := pair(many)
 	b := pair(single)

@@ -1,7 +1,6 @@
 // Package report turns the records of an experiment into numbers, and the
 // numbers into documents: [Analyse] makes a [Summary] of what package bench kept
-// of the runs, and the Summary writes itself as one HTML page, as CSV files and
-// as a Markdown page with figures.
+// of the runs, and the Summary writes itself as one HTML page and as CSV files.
 //
 // # What is compared
 //
@@ -38,8 +37,7 @@
 //     regrets rounded to multiples of 1e-8, ties given the mean of the ranks
 //     they take up, 1 the lowest regret.
 //   - Solved: the fraction of runs with r(q) < [Threshold].
-//   - Performance profile: the fraction of runs with r(T) < C as C varies.
-//   - Paired bootstrap of two methods: as many tasks as a space has are drawn
+//   - Paired bootstrap of the default of cm-BO and another method: as many tasks as a space has are drawn
 //     with replacement, each with all of its runs, and the means of r(T), or the
 //     AUC, are taken over what was drawn, for both methods on the same draws.
 //     The limits of their difference are the resamples that leave out 2.5% at
@@ -54,14 +52,11 @@
 //     table has range 1. Its mean and median pool the queries of all shared runs,
 //     as does the coverage, the fraction with |z| ≤ 1.6449. Every method is
 //     judged where it chose to look.
-//   - Wall time: medians over splits of the offline seconds, and over runs of the
-//     mean seconds of a query.
 //
 // # Reproducibility
 //
 // A Summary, and every byte of what it writes, is a function of the contents of
-// the records, whatever their order and however many goroutines there are. Only
-// wall times differ from one execution of an experiment to another; without
-// timings two executions give the same documents. As everywhere in this module,
-// other processors may round the last digit of a number differently.
+// the records, whatever their order and however many goroutines there are. As
+// everywhere in this module, other processors may round the last digit of a number
+// differently.
 package report

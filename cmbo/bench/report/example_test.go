@@ -15,20 +15,20 @@ func ExampleAnalyse() {
 		harder := 1 + float64(i)
 		records = append(records,
 			bench.Record{Space: "svm", Method: "Random", Task: task, Regret: []float64{0.3 * harder, 0.2 * harder, 0.2 * harder}},
-			bench.Record{Space: "svm", Method: "WssClus_WssCMP", Acquisition: "EI", Task: task, Regret: []float64{0.3 * harder, 0.1 * harder, 0.002 * harder}})
+			bench.Record{Space: "svm", Method: "cm-BO", Acquisition: "EI", Task: task, Regret: []float64{0.3 * harder, 0.1 * harder, 0.002 * harder}})
 	}
-	s, err := report.Analyse(records, nil)
+	s, err := report.Analyse(records)
 	if err != nil {
 		log.Fatal(err)
 	}
 	c := s.Comparisons[0]
 	for _, r := range c.Results {
-		fmt.Printf("%-14s regret %.3f, rank %.1f, solved %.2f\n", r.Method, r.Final(), r.Rank[s.Budget], r.Solved[s.Budget])
+		fmt.Printf("%-6s regret %.3f, rank %.1f, solved %.2f\n", r.Method, r.Final(), r.Rank[s.Budget], r.Solved[s.Budget])
 	}
-	p, _ := c.Pair("WssClus_WssCMP", "Random")
-	fmt.Printf("difference %.3f, better in %.0f%% of resamples\n", p.Regret.Mean, 100*p.Regret.Share)
+	d := c.Result("Random").Against.Regret
+	fmt.Printf("difference %.3f, better in %.0f%% of resamples\n", d.Mean, 100*d.Share)
 	// Output:
-	// WssClus_WssCMP regret 0.004, rank 1.0, solved 0.67
-	// Random         regret 0.400, rank 2.0, solved 0.00
+	// cm-BO  regret 0.004, rank 1.0, solved 0.67
+	// Random regret 0.400, rank 2.0, solved 0.00
 	// difference -0.396, better in 100% of resamples
 }

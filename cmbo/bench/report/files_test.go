@@ -27,8 +27,7 @@ func htmlOf(t *testing.T, s *Summary) string {
 func everything(t *testing.T, s *Summary) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
-	require.NoError(t, s.WriteCSV(filepath.Join(dir, "csv")))
-	require.NoError(t, s.WriteMarkdown(filepath.Join(dir, "markdown")))
+	require.NoError(t, s.WriteCSV(dir))
 	out := map[string]string{"html": htmlOf(t, s)}
 	require.NoError(t, filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
@@ -43,14 +42,14 @@ func everything(t *testing.T, s *Summary) map[string]string {
 
 // The same records in another order give the same bytes, and are not changed.
 func TestOrderDoesNotMatter(t *testing.T) {
-	rs, ts := small().make(2)
-	a, err := summarise(rs, ts, 300)
+	rs := small().make(2)
+	a, err := summarise(rs, 300)
 	require.NoError(t, err)
 	want := everything(t, a)
 	for seed := range uint64(3) {
-		rr, tt := shuffled(rs, seed), shuffled(ts, seed)
+		rr := shuffled(rs, seed)
 		keep := shuffled(rs, seed)
-		b, err := summarise(rr, tt, 300)
+		b, err := summarise(rr, 300)
 		require.NoError(t, err)
 		assert.Equal(t, keep, rr)
 		got := everything(t, b)
@@ -62,30 +61,22 @@ func TestOrderDoesNotMatter(t *testing.T) {
 }
 
 func TestHTML(t *testing.T) {
-	rs, ts := small().make(2)
+	rs := small().make(2)
 	for i := range rs {
 		if rs[i].Space == "a" {
 			rs[i].Space = `<a> & "b"`
 		}
 	}
-	s, err := summarise(rs, ts, 100)
+	s, err := summarise(rs, 100)
 	require.NoError(t, err)
 	s.Title, s.Notes = "Title <here>", []string{"Made by `go run .`"}
 	html := htmlOf(t, s)
 	wellFormed(t, html)
-	for _, want := range []string{"Title &lt;here&gt;", "<code>go run .</code>", "&lt;a&gt; &amp;", "What was compared", "Calibration", "Wall time", "GlobalCen"} {
+	for _, want := range []string{"Title &lt;here&gt;", "<code>go run .</code>", "&lt;a&gt; &amp;", "What was compared", "Calibration", "GlobalCen"} {
 		assert.Contains(t, html, want)
 	}
 	assert.NotRegexp(t, regexp.MustCompile(`(src|href)="[^#]`), html, "nothing from elsewhere")
 	assert.NotContains(t, html, "NaN")
-
-	s.Times = nil
-	html = htmlOf(t, s)
-	wellFormed(t, html)
-	assert.NotContains(t, html, "Wall time")
-	var b strings.Builder
-	require.NoError(t, s.WriteTimesHTML(&b))
-	wellFormed(t, b.String())
 }
 
 // wellFormed reads a page as XML, of which it is a subset but for the doctype.
@@ -106,54 +97,20 @@ func wellFormed(t *testing.T, html string) {
 func TestSmallestReport(t *testing.T) {
 	d := small()
 	d.spaces, d.acquisitions = d.spaces[:1], []string{"EI"}
-	rs, _ := d.make(1)
-	s, err := summarise(rs, nil, 100)
+	rs := d.make(1)
+	s, err := summarise(rs, 100)
 	require.NoError(t, err)
 	require.Len(t, s.Comparisons, 1)
 	files := everything(t, s)
 	wellFormed(t, files["html"])
-	assert.NotContains(t, files, "times.csv")
-	assert.Contains(t, files["results.md"], "](best-of-each-kind-a.svg)")
-	assert.Contains(t, files["best-of-each-kind-a.svg"], "average rank")
-}
-
-// The short form of an experiment as large as the paper's can be kept beside the
-// code, and shows the files that it wrote.
-func TestMarkdownIsSmall(t *testing.T) {
-	d := large()
-	d.spaces = append(d.spaces, "one more", "and one more", "and the last one")
-	d.repeats, d.splits, d.targets = 1, 2, 4
-	rs, ts := d.make(1)
-	s, err := summarise(rs, ts, 100)
-	require.NoError(t, err)
-	dir := t.TempDir()
-	require.NoError(t, s.WriteMarkdown(dir))
-	entries, err := os.ReadDir(dir)
-	require.NoError(t, err)
-	var total int64
-	shown, err := os.ReadFile(filepath.Join(dir, "results.md"))
-	require.NoError(t, err)
-	for _, e := range entries {
-		info, err := e.Info()
-		require.NoError(t, err)
-		total += info.Size()
-		assert.Less(t, info.Size(), int64(200_000), e.Name())
-		if strings.HasSuffix(e.Name(), ".svg") {
-			assert.Contains(t, string(shown), "]("+e.Name()+")")
-			b, err := os.ReadFile(filepath.Join(dir, e.Name()))
-			require.NoError(t, err)
-			wellFormed(t, string(b))
-		}
-	}
-	assert.Less(t, total, int64(400_000))
-	assert.Equal(t, strings.Count(string(shown), ".svg)"), len(entries)-1)
+	assert.Contains(t, files["html"], "average rank")
 }
 
 // Every CSV file has a heading and rows of its width, and the numbers are those
 // of the Summary.
 func TestCSV(t *testing.T) {
-	rs, ts := small().make(2)
-	s, err := summarise(rs, ts, 100)
+	rs := small().make(2)
+	s, err := summarise(rs, 100)
 	require.NoError(t, err)
 	dir := t.TempDir()
 	require.NoError(t, s.WriteCSV(dir))
@@ -173,31 +130,14 @@ func TestCSV(t *testing.T) {
 	assert.Len(t, curves, 1+methods*(s.Budget+1))
 	assert.Equal(t, []string{"(all)", s.Comparisons[0].Acquisition, s.Comparisons[0].Results[0].Method, "0", num(s.Comparisons[0].Results[0].Regret[0])}, curves[1][:5])
 	assert.Len(t, rows("methods.csv"), 1+methods)
-	assert.Len(t, rows("profiles.csv"), 1+methods*len(s.Thresholds))
-	assert.Len(t, rows("times.csv"), 1+len(s.Times))
-	pairs := 0
-	for _, c := range s.Comparisons {
-		pairs += 2 * len(c.Pairs)
-	}
-	assert.Len(t, rows("pairs.csv"), 1+pairs)
-	assert.Greater(t, len(rows("runs.csv")), 10)
-}
-
-// Spaces whose names look alike to a file system have files of their own.
-func TestFileNames(t *testing.T) {
-	d := &markdown{names: map[string]bool{}}
-	assert.Equal(t, "regret-all-a-b-4.2.svg", d.fileName("Regret, all: a/b (4.2)"))
-	assert.Equal(t, "regret-all-a-b-4.2-2.svg", d.fileName("regret all a b 4.2"))
-	assert.Equal(t, "regret-all-a-b-4.2-3.svg", d.fileName("../regret-all a_b 4.2"))
 }
 
 func TestWritersReportErrors(t *testing.T) {
-	s, err := summarise([]bench.Record{rec("A", "t", 0, 0.5)}, nil, 100)
+	s, err := summarise([]bench.Record{rec("A", "t", 0, 0.5)}, 100)
 	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o666))
 	assert.Error(t, s.WriteCSV(file))
-	assert.Error(t, s.WriteMarkdown(file))
 	r, w := io.Pipe()
 	require.NoError(t, r.Close())
 	assert.Error(t, s.WriteHTML(w))

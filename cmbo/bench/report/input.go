@@ -114,21 +114,4 @@ func checkRecord(r *bench.Record) error {
 	return nil
 }
 
-// checkTimings checks timings. Their order does not matter, since only medians
-// are taken of them.
-func checkTimings(ts []bench.Timing) error {
-	for _, t := range ts {
-		where := fmt.Sprintf("timing of %s (space %q, split %d, task %q, repeat %d)", t.Method, t.Space, t.Split, t.Task, t.Repeat)
-		switch {
-		case t.Space == "" || t.Method == "":
-			return inputErrorf(where, nil, "the space or the method has no name")
-		case !finite(t.Seconds):
-			return inputErrorf(where, cmbo.ErrNotFinite, "%g seconds", t.Seconds)
-		case t.Seconds < 0 || t.Queries < 0:
-			return inputErrorf(where, nil, "%g seconds, %d queries", t.Seconds, t.Queries)
-		}
-	}
-	return nil
-}
-
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

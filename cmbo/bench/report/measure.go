@@ -28,11 +28,6 @@ func (s *Summary) measure(c *Comparison, strata []*stratum) {
 		})
 		r.GeometricAUC = geometric(strata, func(st *stratum, run int) float64 { return area(st.records[e][run].Regret) })
 		r.GeometricLate = geometric(strata, func(st *stratum, run int) float64 { return late(st.records[e][run].Regret) })
-		for _, t := range s.Thresholds {
-			r.Profile = append(r.Profile, mean(strata, func(st *stratum, run int) float64 {
-				return indicator(st.records[e][run].Regret[s.Budget] < t)
-			}))
-		}
 		var all []*bench.Record
 		for _, st := range strata {
 			all = append(all, st.records[e]...)

@@ -18,7 +18,7 @@ func rec(method, task string, repeat int, regret ...float64) bench.Record {
 
 func analyse(t *testing.T, rs []bench.Record) *Summary {
 	t.Helper()
-	s, err := summarise(rs, nil, 1000)
+	s, err := summarise(rs, 1000)
 	require.NoError(t, err)
 	return s
 }
@@ -126,20 +126,11 @@ func TestStudentQuantile(t *testing.T) {
 	assert.InDelta(t, 0.95, q/math.Sqrt(2+q*q), 1e-11)
 }
 
-// The profile rises with the threshold, and at Threshold is the solved fraction.
-func TestProfile(t *testing.T) {
-	rs, _ := small().make(3)
-	s := analyse(t, rs)
-	at := slices.Index(s.Thresholds, Threshold)
-	require.GreaterOrEqual(t, at, 0)
-	require.True(t, slices.IsSorted(s.Thresholds))
-	seen := map[float64]bool{}
+// Curves fall, and ranks add up.
+func TestCurves(t *testing.T) {
+	s := analyse(t, small().make(3))
 	for _, c := range s.Comparisons {
 		for _, r := range c.Results {
-			assert.True(t, slices.IsSorted(r.Profile), r.Method)
-			assert.Equal(t, r.Solved[s.Budget], r.Profile[at])
-			assert.Equal(t, 1.0, math.Round(r.Profile[len(r.Profile)-1]*1e12)/1e12)
-			seen[r.Profile[at]] = true
 			assert.True(t, slices.IsSortedFunc(r.Regret, func(a, b float64) int { return -compare(a, b) }))
 			assert.True(t, slices.IsSorted(r.Solved))
 		}
@@ -150,7 +141,6 @@ func TestProfile(t *testing.T) {
 		n := float64(len(c.Results))
 		assert.InDelta(t, n*(n+1)/2, sum, 1e-12)
 	}
-	assert.Greater(t, len(seen), 3)
 }
 
 func compare(a, b float64) int {

@@ -24,13 +24,11 @@ func (f family) String() string {
 	return [...]string{"cm-BO", "reference", "rival"}[f]
 }
 
-const ownPrefix = "cm-BO"
-
 func familyOf(method string) family {
 	switch {
 	case method == "Random" || method == "GP":
 		return reference
-	case strings.HasPrefix(method, ownPrefix):
+	case strings.HasPrefix(method, standard):
 		return ownFamily
 	}
 	for _, v := range cmbo.Variants() {
@@ -42,7 +40,7 @@ func familyOf(method string) family {
 }
 
 // standard is the name of cm-BO as the library runs it unless told otherwise.
-func standard() string { return "cm-BO" }
+const standard = "cm-BO"
 
 // roster orders methods and gives each a look that is the same in all figures.
 type roster struct {
@@ -54,11 +52,9 @@ type roster struct {
 // baseline in its order, and at last the names nobody knows.
 func newRoster(methods []string) *roster {
 	var own, others []string
-	own = append(own, standard())
+	own = append(own, standard)
 	for _, v := range cmbo.Variants() {
-		if n := v.String(); n != standard() {
-			own = append(own, n)
-		}
+		own = append(own, v.String())
 	}
 	for _, m := range baseline.Methods() {
 		if familyOf(m.Name) == rivalFamily {

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"math"
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/bench"
@@ -24,10 +23,6 @@ type Summary struct {
 	// queries after which tables tell ranks and regrets: a fifth of it, a half and all.
 	Budget  int
 	Budgets []int
-	// Thresholds are the regrets at which performance profiles are taken,
-	// ascending.
-	Thresholds []float64
-
 	// Spaces and Acquisitions are those of the records. Acquisitions holds ""
 	// only if no record names one.
 	Spaces       []string
@@ -36,12 +31,8 @@ type Summary struct {
 	// Comparisons holds one entry for each acquisition over all spaces, if there
 	// are several, and then for each space and acquisition.
 	Comparisons []Comparison
-	// Times are wall times, over all spaces first, if there are several. They
-	// alone depend on the machine: set them to nil for documents that do not.
-	Times []Time
-
-	resamples int // how often the bootstrap drew tasks
-	roster    *roster
+	resamples   int // how often the bootstrap drew tasks
+	roster      *roster
 }
 
 // A Comparison holds methods against each other on the runs they share.
@@ -58,8 +49,6 @@ type Comparison struct {
 	Entries []Entry
 	// Results has the compared methods, cm-BO first.
 	Results []Result
-	// Pairs has every pair of Results once.
-	Pairs []Pair
 	// fewest is the number of tasks in the space that has the fewest.
 	fewest int
 }
@@ -95,23 +84,19 @@ type Result struct {
 	Rank []float64
 	// Solved is the fraction of runs with a regret below [Threshold].
 	Solved []float64
-	// Profile is the fraction of runs whose last regret is below each of
-	// Summary.Thresholds.
-	Profile []float64
 	// Calibration is that of the predictions.
 	Calibration Calibration
+	// Against compares the default of cm-BO with the method; nil for the default
+	// itself, and where it is not compared.
+	Against *Pair
 }
 
 // Final returns the mean regret after the last query.
 func (r *Result) Final() float64 { return r.Regret[len(r.Regret)-1] }
 
-// A Pair is the paired bootstrap of two methods.
-type Pair struct {
-	A, B string
-	// Regret is of the regrets after the last query, AUC of the areas under the
-	// curves.
-	Regret, AUC Difference
-}
+// A Pair is the paired bootstrap of the default of cm-BO, the first, and another method: of
+// the regrets after the last query, and of the areas under the curves.
+type Pair struct{ Regret, AUC Difference }
 
 // A Difference is that of two means, the first minus the second: negative if
 // the first is better.
@@ -136,10 +121,6 @@ func (d Difference) Sign() int {
 	return 0
 }
 
-func (d Difference) mirrored() Difference {
-	return Difference{Mean: -d.Mean, Lower: -d.Upper, Upper: -d.Lower, Share: 1 - d.Share}
-}
-
 // Result returns what a method reached, nil if it is not compared.
 func (c *Comparison) Result(method string) *Result {
 	for i := range c.Results {
@@ -150,47 +131,27 @@ func (c *Comparison) Result(method string) *Result {
 	return nil
 }
 
-// Pair returns the bootstrap of a against b; false if they are not both
-// compared, or the same.
-func (c *Comparison) Pair(a, b string) (Pair, bool) {
-	for _, p := range c.Pairs {
-		if p.A == a && p.B == b {
-			return p, true
-		}
-		if p.A == b && p.B == a {
-			return Pair{A: a, B: b, Regret: p.Regret.mirrored(), AUC: p.AUC.mirrored()}, true
-		}
-	}
-	return Pair{}, false
-}
-
 // resamples is how often the bootstrap draws, seed what it draws from.
 const (
 	resamples = 10000
 	seed      = 1
 )
 
-// Analyse computes a Summary of records and of timings, if there are any, which may
-// come from an experiment that is not finished. It changes and keeps none of them. Errors wrap [ErrInput].
+// Analyse computes a Summary of records, which may come from an experiment that is not
+// finished. It changes and keeps none of them. Errors wrap [ErrInput].
 //
 // The result is a function of the input's contents: the order does not matter.
-// Most of the time goes into the bootstrap, about 10,000 operations for each pair of
-// methods in each comparison.
-func Analyse(records []bench.Record, timings []bench.Timing) (*Summary, error) {
-	return summarise(records, timings, resamples)
-}
+// Most of the time goes into the bootstrap, 10,000 draws of the tasks of each space.
+func Analyse(records []bench.Record) (*Summary, error) { return summarise(records, resamples) }
 
-func summarise(records []bench.Record, timings []bench.Timing, resamples int) (*Summary, error) {
+func summarise(records []bench.Record, resamples int) (*Summary, error) {
 	rs, budget, err := checkRecords(records)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkTimings(timings); err != nil {
-		return nil, err
-	}
 	s := &Summary{
 		Title:  "Comparison of tuning methods",
-		Budget: budget, Budgets: slices.Compact([]int{budget / 5, budget / 2, budget}), Thresholds: thresholds(),
+		Budget: budget, Budgets: slices.Compact([]int{budget / 5, budget / 2, budget}),
 		resamples: resamples,
 	}
 	var methods []string
@@ -201,9 +162,6 @@ func summarise(records []bench.Record, timings []bench.Timing, resamples int) (*
 			s.Acquisitions = append(s.Acquisitions, rs[i].Acquisition)
 		}
 	}
-	for _, x := range timings {
-		methods = append(methods, x.Method)
-	}
 	s.Spaces = unique(s.Spaces)
 	s.Acquisitions = unique(s.Acquisitions)
 	slices.SortFunc(s.Acquisitions, compareAcquisitions)
@@ -211,31 +169,9 @@ func summarise(records []bench.Record, timings []bench.Timing, resamples int) (*
 		s.Acquisitions = []string{""}
 	}
 	s.roster = newRoster(unique(methods))
-	if err := s.compareAll(rs); err != nil {
-		return nil, err
-	}
-	s.Times = times(timings, s.roster)
-	return s, nil
+	return s, s.compareAll(rs)
 }
 
 func unique(names []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(names)))
-}
-
-// thresholds are ten a decade from 1e-4 to 1, and [Threshold].
-func thresholds() []float64 {
-	ts := []float64{Threshold}
-	for i := range 41 {
-		ts = append(ts, math.Pow(10, float64(i-40)/10))
-	}
-	slices.Sort(ts)
-	return ts
-}
-
-// scopeName names what a comparison is about.
-func scopeName(space string) string {
-	if space == "" {
-		return "all spaces"
-	}
-	return space
 }

@@ -33,7 +33,6 @@ func TestIncomplete(t *testing.T) {
 	assert.Equal(t, 10, c.Known)
 	assert.Equal(t, []Entry{{"A", 10, true}, {"B", 7, true}, {"C", 8, true}, {"D", 4, false}}, c.Entries)
 	assert.Len(t, c.Results, 3)
-	assert.Len(t, c.Pairs, 3)
 	assert.Equal(t, "Left out, since less than half of the 10 runs that are there: D (4).", c.cautions()[0])
 	assert.Contains(t, c.cautions()[1], "10 runs") // 5 + 2 + 3
 
@@ -74,21 +73,6 @@ func TestFields(t *testing.T) {
 	assert.InDelta(t, 0.35, s.Comparisons[0].Result("A").Final(), 1e-15)
 }
 
-func TestTimes(t *testing.T) {
-	rs, _ := small().make(1)
-	ts := []bench.Timing{
-		{Space: "a", Method: "M", Seconds: 4}, {Space: "a", Method: "M", Split: 1, Seconds: 2}, {Space: "b", Method: "M", Seconds: 10},
-		{Space: "a", Method: "M", Task: "t", Seconds: 6, Queries: 2}, {Space: "b", Method: "M", Task: "t", Seconds: 10, Queries: 10},
-		{Space: "b", Method: "M", Task: "u", Seconds: 10, Queries: 0},
-	}
-	s, err := summarise(rs, ts, 100)
-	require.NoError(t, err)
-	require.Len(t, s.Times, 3)
-	assert.Equal(t, Time{"", "M", 4, 2, 3, 2}, s.Times[0])
-	assert.Equal(t, Time{"a", "M", 3, 3, 2, 1}, s.Times[1])
-	assert.Equal(t, Time{"b", "M", 10, 1, 1, 1}, s.Times[2])
-}
-
 func TestErrors(t *testing.T) {
 	good := rec("A", "t", 0, 0.5, 0.2)
 	change := func(f func(r *bench.Record)) []bench.Record {
@@ -99,7 +83,6 @@ func TestErrors(t *testing.T) {
 	nan := math.NaN()
 	for name, c := range map[string]struct {
 		records []bench.Record
-		timings []bench.Timing
 		is      error
 		says    string
 	}{
@@ -120,11 +103,9 @@ func TestErrors(t *testing.T) {
 		"predictions":         {records: change(func(r *bench.Record) { r.Z = []float64{1} }), is: cmbo.ErrDimension, says: "1 standardised errors"},
 		"too many":            {records: change(func(r *bench.Record) { r.Z, r.LogSD = make([]float64, 2), make([]float64, 2) }), is: cmbo.ErrDimension, says: "for 1 queries"},
 		"unknown prediction":  {records: change(func(r *bench.Record) { r.Z, r.LogSD = []float64{nan}, []float64{0} }), is: cmbo.ErrNotFinite, says: "prediction 0"},
-		"timing":              {records: []bench.Record{good}, timings: []bench.Timing{{Space: "s", Method: "A", Seconds: math.Inf(1)}}, is: cmbo.ErrNotFinite, says: "+Inf seconds"},
-		"timing back":         {records: []bench.Record{good}, timings: []bench.Timing{{Space: "s", Method: "A", Seconds: -1}}, says: "-1 seconds"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, err := Analyse(c.records, c.timings)
+			s, err := Analyse(c.records)
 			require.Error(t, err)
 			assert.Nil(t, s)
 			assert.ErrorIs(t, err, ErrInput)
@@ -147,23 +128,11 @@ func TestLooks(t *testing.T) {
 		assert.Empty(t, seen[k], "%s looks like", m)
 		seen[k] = m
 	}
-	assert.Equal(t, 1, r.style[standard()])
+	assert.Equal(t, 1, r.style[standard])
 	// Nor does a method look otherwise for the company it is in.
 	assert.Equal(t, r.style["RGPE"], newRoster([]string{"RGPE", "unheard of"}).style["RGPE"])
 	assert.Equal(t, ownFamily, familyOf("cm-BO unheard of"))
 	assert.Equal(t, rivalFamily, familyOf("unheard of"))
-}
-
-// A panel compares: where a family has one method, it has no figure.
-func TestFamilyOfOne(t *testing.T) {
-	var rs []bench.Record
-	for k := range 4 {
-		rs = append(rs, rec("cm-BO", "t", k, 0.5, 0.1), rec("GP", "t", k, 0.5, 0.2), rec("RGPE", "t", k, 0.5, 0.3))
-	}
-	s := analyse(t, rs)
-	sc := scopes(s.Comparisons)[0]
-	assert.Empty(t, s.familyFigure(sc, 0, "own", ownFamily).Panels)
-	assert.Len(t, s.familyFigure(sc, 0, "others", rivalFamily, reference).Panels, 1)
 }
 
 func shuffled[T any](v []T, seed uint64) []T {

@@ -49,10 +49,9 @@ func small() design {
 
 // make invents records: regrets fall by steps at a rate of the method, the task
 // and chance, and a prediction is off by a factor of the method.
-func (d design) make(seed uint64) ([]bench.Record, []bench.Timing) {
+func (d design) make(seed uint64) []bench.Record {
 	r := rand.New(rand.NewPCG(seed, 1))
 	var rs []bench.Record
-	var ts []bench.Timing
 	run := func(rec bench.Record, rate, hardness, wrong float64) {
 		v := hardness * (0.3 + 0.4*r.Float64())
 		rec.Regret = append(rec.Regret, v)
@@ -82,7 +81,6 @@ func (d design) make(seed uint64) ([]bench.Record, []bench.Timing) {
 				if m == "Random" {
 					rate = 0.03
 				}
-				ts = append(ts, bench.Timing{Space: space, Method: m, Split: split, Seconds: 0.1 * float64(mi+1) * (1 + r.Float64())})
 				acquisitions := d.acquisitions
 				switch {
 				case m == "Random":
@@ -95,12 +93,11 @@ func (d design) make(seed uint64) ([]bench.Record, []bench.Timing) {
 						for k := range d.repeats {
 							rec := bench.Record{Space: space, Method: m, Acquisition: a, Split: split, Task: fmt.Sprintf("task%02d", t), Repeat: k}
 							run(rec, rate, hard[t], 0.7+0.1*float64(mi%8))
-							ts = append(ts, bench.Timing{Space: space, Method: m, Acquisition: a, Split: split, Task: rec.Task, Repeat: k, Seconds: 0.01 * float64(d.budget) * r.Float64(), Queries: d.budget})
 						}
 					}
 				}
 			}
 		}
 	}
-	return rs, ts
+	return rs
 }
