@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/gocmbo/cmbo/internal/plot"
@@ -11,17 +12,17 @@ import (
 // accuracyTable and regretTable compare the methods after some queries.
 func accuracyTable(s *study) *plot.Table {
 	return methodTable(s, "Best accuracy found, in percent, mean over data sets and seeds.", plot.BestMax, 1,
-		func(m method, q int) float64 { return 100 * s.accuracies(m, s.all()).mean[q] })
+		func(m method, q int) float64 { return 100 * s.accuracies(m).mean[q] })
 }
 
 func regretTable(s *study) *plot.Table {
 	return methodTable(s, "Normalised regret of the best setting found, mean over data sets and seeds.", plot.BestMin, 3,
-		func(m method, q int) float64 { return s.regrets(m, s.all()).mean[q] })
+		func(m method, q int) float64 { return s.regrets(m).mean[q] })
 }
 
 func methodTable(s *study, caption string, best plot.Best, decimals int, value func(m method, query int) float64) *plot.Table {
 	t := &plot.Table{Caption: caption, Columns: []plot.Column{{Title: "settings tried"}}}
-	points := checkpoints(s.budget)
+	points := slices.DeleteFunc([]int{1, 5, 10, 20}, func(q int) bool { return q > s.budget })
 	for _, q := range points {
 		t.Columns = append(t.Columns, plot.Column{Title: fmt.Sprint(q), Best: best})
 	}

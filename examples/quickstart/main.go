@@ -31,21 +31,21 @@ import (
 	"github.com/gocmbo/cmbo/cmbo"
 )
 
-// options are the command line's.
+// options are the command line's, and the size of the study.
 type options struct {
-	seed    uint64
-	out     string
-	tasks   int
-	repeats int
-	budget  int
-	quiet   bool
+	seed  uint64
+	out   string
+	quiet bool
 
+	tasks    int // new data sets to tune
+	repeats  int // runs of each method on each of them, with other seeds
+	budget   int // settings each run may try
 	recorded int // settings tried on each past data set
 	pool     int // settings tried on each new one, to know what is possible
 }
 
 func parse(args []string, stderr io.Writer) (*options, error) {
-	o := &options{recorded: 40, pool: 500}
+	o := &options{tasks: len(newRecipes), repeats: 5, budget: 20, recorded: 40, pool: 500}
 	flags := flag.NewFlagSet("quickstart", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.Usage = func() {
@@ -54,24 +54,12 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	}
 	flags.Uint64Var(&o.seed, "seed", 1, "`seed` of everything random; the same seed gives the same results")
 	flags.StringVar(&o.out, "out", "quickstart.html", "`file` to write the report to, or its first figure if the name ends in .svg; empty for none")
-	flags.IntVar(&o.tasks, "tasks", len(newRecipes), fmt.Sprintf("`number` of new data sets to tune, 1 to %d", len(newRecipes)))
-	flags.IntVar(&o.repeats, "repeats", 5, "`number` of runs of each method on each data set, with other seeds")
-	flags.IntVar(&o.budget, "budget", 20, "`number` of settings each run may try")
 	flags.BoolVar(&o.quiet, "quiet", false, "print results only, no progress")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
 	if flags.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected argument %q; -help lists the flags", flags.Arg(0))
-	}
-	if o.tasks < 1 || o.tasks > len(newRecipes) {
-		return nil, fmt.Errorf("-tasks %d is not in 1 to %d", o.tasks, len(newRecipes))
-	}
-	if o.repeats < 1 {
-		return nil, fmt.Errorf("-repeats %d is below 1", o.repeats)
-	}
-	if o.budget < 1 {
-		return nil, fmt.Errorf("-budget %d is below 1", o.budget)
 	}
 	return o, nil
 }
@@ -116,7 +104,7 @@ func quickstart(ctx context.Context, o *options, w io.Writer) error {
 	}
 
 	done := o.stage(w, "trying %d settings on %s", o.recorded, count(len(pastRecipes), "past data set"))
-	p, err := record(ctx, space, pastRecipes, o.recorded, o.seed)
+	past, err := record(ctx, space, pastRecipes, o.recorded, o.seed)
 	if err != nil {
 		return err
 	}
@@ -124,12 +112,12 @@ func quickstart(ctx context.Context, o *options, w io.Writer) error {
 
 	done = o.stage(w, "learning from these records")
 	var priors [numMethods]*cmbo.Prior
-	if priors[cmBO], err = cmbo.Learn(ctx, space, p.tasks, cmbo.WithSeed(o.seed)); err != nil {
+	if priors[cmBO], err = cmbo.Learn(ctx, space, past, cmbo.WithSeed(o.seed)); err != nil {
 		return fmt.Errorf("learning from the past: %w", err)
 	}
 	// A distance between the target and a group takes the cube of the index points, of
 	// which a hundred are plenty in four coordinates.
-	priors[paper], err = cmbo.Learn(ctx, space, p.tasks, cmbo.WithSeed(o.seed),
+	priors[paper], err = cmbo.Learn(ctx, space, past, cmbo.WithSeed(o.seed),
 		cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithClusterRange(2, 6), cmbo.WithIndexPoints(100))
 	if err != nil {
 		return fmt.Errorf("learning from the past by the paper's method: %w", err)
@@ -158,7 +146,7 @@ func quickstart(ctx context.Context, o *options, w io.Writer) error {
 	if filepath.Ext(o.out) == ".svg" {
 		text, what = resultFigure(s).SVG(), "figure"
 	} else {
-		text = report(o, p, s)
+		text = report(o, s)
 	}
 	if err := os.WriteFile(o.out, []byte(text), 0o644); err != nil {
 		return fmt.Errorf("writing the %s: %w", what, err)

@@ -8,29 +8,18 @@ import (
 	"github.com/gocmbo/cmbo/internal/rng"
 )
 
-// A past is what is left of earlier tuning: data sets and their tasks, in the
-// same order.
-type past struct {
-	sets  []*dataset
-	tasks []cmbo.Task
-}
-
 // record makes the past: it trains the classifier with random settings on each
-// of the old data sets and writes down the accuracies.
-func record(ctx context.Context, space *cmbo.Space, recipes []recipe, n int, seed uint64) (*past, error) {
-	p := &past{sets: make([]*dataset, len(recipes)), tasks: make([]cmbo.Task, len(recipes))}
+// of the old data sets and writes down the accuracies, a task for each.
+func record(ctx context.Context, space *cmbo.Space, recipes []recipe, n int, seed uint64) ([]cmbo.Task, error) {
+	tasks := make([]cmbo.Task, len(recipes))
 	models := make([]classifier, parallel.Workers(0, len(recipes)))
 	err := parallel.For(ctx, 0, len(recipes), func(worker, i int) error {
 		f := newFolded(recipes[i].generate(seed), seed)
-		p.sets[i] = f.dataset
 		x, y, err := tryRandom(space, &models[worker], f, n, seed, "past settings")
-		if err != nil {
-			return err
-		}
-		p.tasks[i] = cmbo.Task{ID: f.name, X: x, Y: y}
-		return nil
+		tasks[i] = cmbo.Task{ID: f.name, X: x, Y: y}
+		return err
 	})
-	return p, err
+	return tasks, err
 }
 
 // tryRandom evaluates n random settings of the classifier.

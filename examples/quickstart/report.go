@@ -11,31 +11,23 @@ import (
 var looks = [numMethods]int{randomSearch: 8, plainGP: 2, paper: 3, cmBO: 1}
 
 // report writes the outcome as a page of HTML.
-func report(o *options, p *past, s *study) string {
+func report(o *options, s *study) string {
 	page := plot.NewPage("Tuning with and without experience")
 	page.Text(
 		fmt.Sprintf("A kernel classifier was tuned on %s. Random search draws settings blindly. The plain GP, a Gaussian process, learns from the data set at hand alone. cm-BO starts from what was learned on %s, and weighs by the results that come in how far the new one is like them; \"paper\" is the default variant of the paper that it began with.",
-			count(len(s.targets), "new data set"), count(len(p.tasks), "past data set")))
-	page.Pre(fmt.Sprintf("go run ./examples/quickstart -seed %d -tasks %d -repeats %d -budget %d\n", o.seed, o.tasks, o.repeats, o.budget))
+			count(len(s.targets), "new data set"), count(len(pastRecipes), "past data set")))
+	page.Pre(fmt.Sprintf("go run ./examples/quickstart -seed %d\n", o.seed))
 
 	page.Section("Result")
 	page.Figure(fmt.Sprintf("Left: normalised regret of the best setting found so far, on a logarithmic axis; 0 would be the best accuracy known for a data set, 1 the worst. Right: its accuracy. Lines are means over %s and %s; the bands hold the middle half of the runs' regrets.", count(len(s.targets), "data set"), count(s.repeats, "seed")), resultFigure(s))
 	page.Table(accuracyTable(s))
 	page.Table(regretTable(s))
 
-	page.Section("Data set by data set")
-	page.Figure("The new data sets in their first two features, one colour and marker a class. Further features, if any, are noise.", dataFigure(s))
-	page.Figure(fmt.Sprintf("Mean normalised regret on each of them over %s.", count(s.repeats, "seed")), targetsFigure(s))
-	page.Table(winnerTable(s))
-
-	page.Section("The past")
-	page.Table(pastTable(o, p))
-
 	page.Section("How it was done")
 	page.List(
 		"The classifier is kernel ridge regression of class indicators, one class against the rest. Its hyper-parameters are the regularisation `lambda` (0.000001 to 100) and the `width` of the kernel (0.02 to 20), both on logarithmic scales, the `kernel` (rbf, laplacian, polynomial, linear) and the `degree` of the polynomial (1 to 5).",
 		fmt.Sprintf("Its accuracy is measured by %d-fold cross-validation, stratified by class; the same folds for all settings of a data set.", numFolds),
-		fmt.Sprintf("Past records: %d random settings of each of %s.", o.recorded, count(len(p.tasks), "data set")),
+		fmt.Sprintf("Past records: %d random settings of each of %s.", o.recorded, count(len(pastRecipes), "data set")),
 		fmt.Sprintf("Best and worst accuracy, for the normalised regret: over %d random settings of each new data set, which no method sees, and all settings any method tried.", o.pool),
 		"The plain GP starts with five scattered settings, the paper's method and cm-BO with none: their priors make the first proposal. All then choose the setting with the largest expected improvement.",
 		"New data sets come from other seeds and other parameters than past ones; of the last family there is no past data set at all.",
@@ -49,14 +41,14 @@ func resultFigure(s *study) *plot.Figure {
 	accuracy := &plot.Chart{Title: "Best accuracy found", X: regret.X, Y: plot.Axis{Label: "accuracy in percent"}}
 	lowest := 1.0
 	for m := range numMethods {
-		c := s.regrets(m, s.all())
+		c := s.regrets(m)
 		for _, v := range c.mean {
 			if v > 0 {
 				lowest = min(lowest, v)
 			}
 		}
 		regret.Series = append(regret.Series, curveSeries(m, c, 1))
-		a := curveSeries(m, s.accuracies(m, s.all()), 100)
+		a := curveSeries(m, s.accuracies(m), 100)
 		a.Lo, a.Hi = nil, nil // data sets differ more than methods
 		accuracy.Series = append(accuracy.Series, a)
 	}
@@ -77,74 +69,4 @@ func curveSeries(m method, c curve, scale float64) plot.Series {
 		return v
 	}
 	return plot.Series{Name: m.String(), Y: times(c.mean), Lo: times(c.low), Hi: times(c.high), Bold: m == cmBO, Style: looks[m], Plain: true}
-}
-
-// targetsFigure shows the regret on each target.
-func targetsFigure(s *study) *plot.Figure {
-	f := &plot.Figure{Columns: 3, Height: 150}
-	most := 0.0
-	for i, t := range s.targets {
-		c := &plot.Chart{Title: t.name, X: plot.Axis{Label: "settings tried", Integer: true}, Y: plot.Axis{Label: "normalised regret"}}
-		for m := range numMethods {
-			v := curveSeries(m, s.regrets(m, []int{i}), 1)
-			v.Lo, v.Hi = nil, nil
-			most = max(most, v.Y[0])
-			c.Series = append(c.Series, v)
-		}
-		f.Panels = append(f.Panels, c)
-	}
-	for _, c := range f.Panels {
-		c.Y.Max = most
-	}
-	return f
-}
-
-// dataFigure shows the points of the targets.
-func dataFigure(s *study) *plot.Figure {
-	f := &plot.Figure{Columns: 3, Height: 210}
-	for _, t := range s.targets {
-		title := fmt.Sprintf("%s: %d points, %s", t.name, t.points, count(t.irrelevant+2, "feature"))
-		c := &plot.Chart{Title: title}
-		for class := range t.classes {
-			v := plot.Series{Points: true, Style: class + 1}
-			for i, y := range t.y {
-				if y == class {
-					v.X, v.Y = append(v.X, t.x.At(i, 0)), append(v.Y, t.x.At(i, 1))
-				}
-			}
-			c.Series = append(c.Series, v)
-		}
-		f.Panels = append(f.Panels, c)
-	}
-	return f
-}
-
-// winnerTable lists the best settings found.
-func winnerTable(s *study) *plot.Table {
-	t := &plot.Table{
-		Caption: "Accuracies in percent: the best and the worst known, the best that any run of cm-BO found, and the setting it found.",
-		Columns: plot.Titled("data set", "best", "worst", "cm-BO", "setting"),
-	}
-	for i, target := range s.targets {
-		a, c := s.winner(i, cmBO)
-		t.Rows = append(t.Rows, []plot.Cell{plot.Str(target.name), plot.Num(100*target.best, 1), plot.Num(100*target.worst, 1), plot.Num(100*a, 1), plot.Str(c.String())})
-	}
-	return t
-}
-
-// pastTable lists the past tasks.
-func pastTable(o *options, p *past) *plot.Table {
-	t := &plot.Table{
-		Caption: fmt.Sprintf("The past data sets, the accuracies of the %d settings recorded, in percent.", o.recorded),
-		Columns: plot.Titled("data set", "points", "features", "classes", "worst", "best", "best setting"),
-	}
-	for i, d := range p.sets {
-		y := p.tasks[i].Y
-		best := largest(y)
-		t.Rows = append(t.Rows, []plot.Cell{
-			plot.Str(d.name), plot.Num(float64(d.points), 0), plot.Num(float64(d.irrelevant+2), 0), plot.Num(float64(d.classes), 0),
-			plot.Num(100*slices.Min(y), 1), plot.Num(100*y[best], 1), plot.Str(configOf(p.tasks[i].X[best]).String()),
-		})
-	}
-	return t
 }

@@ -19,7 +19,7 @@ type target struct {
 // A study is the comparison: targets, and runs by target, method and repeat.
 type study struct {
 	targets []*target
-	runs    [][numMethods][]*run
+	runs    [][numMethods][]run
 	repeats int
 	budget  int
 }
@@ -41,10 +41,10 @@ func newTargets(ctx context.Context, space *cmbo.Space, recipes []recipe, pool i
 // compare runs every method on every target, repeats times each with other
 // seeds.
 func compare(ctx context.Context, space *cmbo.Space, priors [numMethods]*cmbo.Prior, targets []*target, repeats, budget int, seed uint64) (*study, error) {
-	s := &study{targets: targets, repeats: repeats, budget: budget, runs: make([][numMethods][]*run, len(targets))}
+	s := &study{targets: targets, repeats: repeats, budget: budget, runs: make([][numMethods][]run, len(targets))}
 	for i := range s.runs {
 		for m := range numMethods {
-			s.runs[i][m] = make([]*run, repeats)
+			s.runs[i][m] = make([]run, repeats)
 		}
 	}
 	n := len(targets) * int(numMethods) * repeats
@@ -67,7 +67,7 @@ func compare(ctx context.Context, space *cmbo.Space, priors [numMethods]*cmbo.Pr
 		t.best, t.worst = slices.Max(t.pool), slices.Min(t.pool)
 		for m := range numMethods {
 			for _, r := range s.runs[i][m] {
-				t.best, t.worst = max(t.best, slices.Max(r.y)), min(t.worst, slices.Min(r.y))
+				t.best, t.worst = max(t.best, slices.Max(r)), min(t.worst, slices.Min(r))
 			}
 		}
 	}
@@ -75,8 +75,8 @@ func compare(ctx context.Context, space *cmbo.Space, priors [numMethods]*cmbo.Pr
 }
 
 // found returns the best accuracy of the first 1, 2, ... settings of a run.
-func (r *run) found() []float64 {
-	out := slices.Clone(r.y)
+func (r run) found() []float64 {
+	out := slices.Clone(r)
 	for i := 1; i < len(out); i++ {
 		out[i] = max(out[i], out[i-1])
 	}
@@ -96,13 +96,9 @@ func (t *target) regret(accuracy float64) float64 {
 // A curve summarises many runs, query by query.
 type curve struct{ mean, low, high []float64 }
 
-// summarize computes means and quartiles over the runs for which value gives a
-// sequence of budget numbers.
+// summarize computes means and quartiles over sequences, query by query.
 func summarize(sequences [][]float64) curve {
 	var c curve
-	if len(sequences) == 0 {
-		return c
-	}
 	column := make([]float64, len(sequences))
 	for q := range sequences[0] {
 		var sum float64
@@ -126,64 +122,24 @@ func quantile(sorted []float64, p float64) float64 {
 	return sorted[i] + (at-float64(i))*(sorted[j]-sorted[i])
 }
 
-// accuracies summarises the best accuracy found by a method on the targets
-// with the given indices.
-func (s *study) accuracies(m method, targets []int) curve {
-	return summarize(s.sequences(m, targets, func(_ *target, a float64) float64 { return a }))
+// accuracies summarises the best accuracy found by a method.
+func (s *study) accuracies(m method) curve {
+	return s.summary(m, func(_ *target, a float64) float64 { return a })
 }
 
 // regrets summarises the normalised regret.
-func (s *study) regrets(m method, targets []int) curve {
-	return summarize(s.sequences(m, targets, (*target).regret))
-}
+func (s *study) regrets(m method) curve { return s.summary(m, (*target).regret) }
 
-func (s *study) sequences(m method, targets []int, value func(*target, float64) float64) [][]float64 {
-	var out [][]float64
-	for _, i := range targets {
+func (s *study) summary(m method, value func(*target, float64) float64) curve {
+	var all [][]float64
+	for i, t := range s.targets {
 		for _, r := range s.runs[i][m] {
 			v := r.found()
 			for q := range v {
-				v[q] = value(s.targets[i], v[q])
+				v[q] = value(t, v[q])
 			}
-			out = append(out, v)
+			all = append(all, v)
 		}
 	}
-	return out
-}
-
-// all lists the indices of the targets.
-func (s *study) all() []int {
-	out := make([]int, len(s.targets))
-	for i := range out {
-		out[i] = i
-	}
-	return out
-}
-
-// winner returns the setting with the best accuracy any run of a method found
-// on a target.
-func (s *study) winner(i int, m method) (accuracy float64, c config) {
-	accuracy = -1
-	for _, r := range s.runs[i][m] {
-		for q, y := range r.y {
-			if y > accuracy {
-				accuracy, c = y, configOf(r.x[q])
-			}
-		}
-	}
-	return accuracy, c
-}
-
-// checkpoints are the numbers of queries that tables show.
-func checkpoints(budget int) []int {
-	var out []int
-	for _, q := range []int{1, 5, 10, 20, 50, 100} {
-		if q <= budget {
-			out = append(out, q)
-		}
-	}
-	if out[len(out)-1] != budget {
-		out = append(out, budget)
-	}
-	return out
+	return summarize(all)
 }

@@ -19,30 +19,26 @@ import (
 func smallStudy() *study {
 	a := &target{folded: &folded{dataset: &dataset{recipe: recipe{name: "a"}}}, best: 0.9, worst: 0.4}
 	b := &target{folded: &folded{dataset: &dataset{recipe: recipe{name: "b"}}}, best: 1, worst: 0.5}
-	s := &study{targets: []*target{a, b}, repeats: 1, budget: 3, runs: make([][numMethods][]*run, 2)}
+	s := &study{targets: []*target{a, b}, repeats: 1, budget: 3, runs: make([][numMethods][]run, 2)}
 	for m := range numMethods {
-		s.runs[0][m] = []*run{{y: []float64{0.4, 0.65, 0.5}, x: [][]float64{{1, 1, 0, 1}, {2, 1, 0, 1}, {3, 1, 0, 1}}}}
-		s.runs[1][m] = []*run{{y: []float64{1, 0.5, 0.75}, x: [][]float64{{1, 1, 0, 1}, {2, 1, 0, 1}, {3, 1, 0, 1}}}}
+		s.runs[0][m], s.runs[1][m] = []run{{0.4, 0.65, 0.5}}, []run{{1, 0.5, 0.75}}
 	}
 	return s
 }
 
 func TestRegret(t *testing.T) {
 	s := smallStudy()
-	if got, want := s.regrets(cmBO, s.all()).mean, []float64{0.5, 0.25, 0.25}; !slices.Equal(got, want) {
+	if got, want := s.regrets(cmBO).mean, []float64{0.5, 0.25, 0.25}; !slices.Equal(got, want) {
 		t.Errorf("mean regret %v, want %v", got, want)
 	}
-	if got, want := s.regrets(cmBO, []int{0}).low, []float64{1, 0.5, 0.5}; !slices.Equal(got, want) {
-		t.Errorf("regret on one target %v, want %v", got, want)
+	if got, want := s.regrets(cmBO).low, []float64{0.25, 0.125, 0.125}; !slices.Equal(got, want) {
+		t.Errorf("lower quartile %v, want %v", got, want)
 	}
-	if got, want := s.accuracies(plainGP, []int{0}).mean, []float64{0.4, 0.65, 0.65}; !slices.Equal(got, want) {
+	if got, want := s.accuracies(plainGP).mean, []float64{0.7, 0.825, 0.825}; !slices.Equal(got, want) {
 		t.Errorf("accuracy %v, want %v", got, want)
 	}
 	if got := (&target{best: 0.7, worst: 0.7}).regret(0.7); got != 0 {
 		t.Errorf("regret %g where all settings are equally good", got)
-	}
-	if a, c := s.winner(0, cmBO); a != 0.65 || c.lambda != 2 {
-		t.Errorf("the winner is %v with %g", c, a)
 	}
 }
 
@@ -64,14 +60,6 @@ func TestQuantile(t *testing.T) {
 	}
 }
 
-func TestCheckpoints(t *testing.T) {
-	for budget, want := range map[int][]int{1: {1}, 3: {1, 3}, 5: {1, 5}, 20: {1, 5, 10, 20}, 30: {1, 5, 10, 20, 30}} {
-		if got := checkpoints(budget); !slices.Equal(got, want) {
-			t.Errorf("checkpoints(%d) = %v, want %v", budget, got, want)
-		}
-	}
-}
-
 func TestSeedsOfRunsDiffer(t *testing.T) {
 	seen := map[uint64]bool{}
 	for task := range 6 {
@@ -85,14 +73,14 @@ func TestSeedsOfRunsDiffer(t *testing.T) {
 }
 
 func TestFlags(t *testing.T) {
-	o, err := parse([]string{"-seed", "7", "-tasks", "2", "-repeats", "3", "-budget", "4", "-quiet", "-out", ""}, io.Discard)
+	o, err := parse([]string{"-seed", "7", "-quiet", "-out", ""}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (options{seed: 7, tasks: 2, repeats: 3, budget: 4, quiet: true, recorded: 40, pool: 500}); *o != want {
+	if want := (options{seed: 7, tasks: len(newRecipes), repeats: 5, budget: 20, quiet: true, recorded: 40, pool: 500}); *o != want {
 		t.Errorf("options %+v, want %+v", *o, want)
 	}
-	for _, bad := range []string{"-tasks 0", "-tasks 99", "-repeats 0", "-budget 0", "-budget x", "stray", "-unknown"} {
+	for _, bad := range []string{"-seed x", "stray", "-unknown"} {
 		if _, err := parse(strings.Fields(bad), io.Discard); err == nil {
 			t.Errorf("%q is accepted", bad)
 		}
@@ -101,7 +89,7 @@ func TestFlags(t *testing.T) {
 	if _, err := parse([]string{"-help"}, &help); !errors.Is(err, flag.ErrHelp) {
 		t.Errorf("-help: %v", err)
 	}
-	for _, name := range []string{"-seed", "-out", "-tasks", "-repeats", "-budget", "-quiet"} {
+	for _, name := range []string{"-seed", "-out", "-quiet"} {
 		if !strings.Contains(help.String(), name) {
 			t.Errorf("the help does not mention %s", name)
 		}

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/internal/rng"
@@ -25,21 +23,15 @@ func (m method) String() string {
 	return [...]string{"random search", "plain GP", "paper", "cm-BO"}[m]
 }
 
-// A run is one search on one data set: every setting tried in order, and its
-// accuracy.
-type run struct {
-	x [][]float64
-	y []float64
-}
+// A run is one search on one data set: the accuracies of the settings tried, in order.
+type run []float64
 
 // tune spends the budget on a data set. This is all a program has to do to use
 // the optimiser: ask for a setting, try it, tell what came out.
-func tune(ctx context.Context, m method, space *cmbo.Space, prior *cmbo.Prior, model *classifier, f *folded, budget int, seed uint64) (*run, error) {
-	r := &run{}
+func tune(ctx context.Context, m method, space *cmbo.Space, prior *cmbo.Prior, model *classifier, f *folded, budget int, seed uint64) (run, error) {
 	if m == randomSearch {
-		var err error
-		r.x, r.y, err = tryRandom(space, model, f, budget, seed, "random search")
-		return r, err
+		_, y, err := tryRandom(space, model, f, budget, seed, "random search")
+		return y, err
 	}
 	options := []cmbo.Option{
 		cmbo.WithSeed(seed),
@@ -53,6 +45,7 @@ func tune(ctx context.Context, m method, space *cmbo.Space, prior *cmbo.Prior, m
 	if err != nil {
 		return nil, err
 	}
+	var r run
 	for range budget {
 		trial, err := optimizer.Ask(ctx)
 		if err != nil {
@@ -70,7 +63,7 @@ func tune(ctx context.Context, m method, space *cmbo.Space, prior *cmbo.Prior, m
 		if err := optimizer.Tell(trial.ID, accuracy); err != nil {
 			return nil, err
 		}
-		r.x, r.y = append(r.x, trial.X), append(r.y, accuracy)
+		r = append(r, accuracy)
 	}
 	return r, nil
 }
@@ -78,18 +71,4 @@ func tune(ctx context.Context, m method, space *cmbo.Space, prior *cmbo.Prior, m
 // runSeed is the seed of one search. All methods get the same.
 func runSeed(seed uint64, task, repeat int) uint64 {
 	return rng.Stream(seed, "run", uint64(task), uint64(repeat)).Uint64()
-}
-
-// String lists the settings that matter to the kernel.
-func (c config) String() string {
-	var s string
-	switch c.kernel {
-	case "linear":
-		s = fmt.Sprintf("linear, λ %.2g", c.lambda)
-	case "polynomial":
-		s = fmt.Sprintf("polynomial of degree %d, width %.2g, λ %.2g", c.degree, c.width, c.lambda)
-	default:
-		s = fmt.Sprintf("%s, width %.2g, λ %.2g", c.kernel, c.width, c.lambda)
-	}
-	return strings.Replace(s, "e-0", "e-", 1)
 }
