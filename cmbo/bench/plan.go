@@ -102,13 +102,9 @@ func newPlanner(p Protocol, all []Method, tables []*Table) (*planner, error) {
 }
 
 // pasts are the changes that a protocol may make to the values of past tasks.
-var pasts = map[string]func(y []float64){
-	"negated": func(y []float64) {
-		for i := range y {
-			y[i] = -y[i]
-		}
-	},
-	"penalized": func(y []float64) {
+var pasts = map[string]func(tasks []cmbo.Task){
+	"negated": eachValue(-1),
+	"penalized": eachTask(func(y []float64) {
 		sorted := slices.Sorted(slices.Values(y))
 		lo, hi := sorted[0], sorted[len(y)-1]
 		for i, v := range y {
@@ -116,11 +112,42 @@ var pasts = map[string]func(y []float64){
 				y[i] = lo - 1000*(hi-lo)
 			}
 		}
-	},
-	"compressed": func(y []float64) {
+	}),
+	"compressed": eachTask(func(y []float64) {
 		low, _ := scaling.CompressLow(y, nil)
 		copy(y, low)
+	}),
+	"shifted": func(tasks []cmbo.Task) {
+		var spread float64
+		for _, t := range tasks {
+			spread += (slices.Max(t.Y) - slices.Min(t.Y)) / float64(len(tasks))
+		}
+		for _, t := range tasks {
+			for i := range t.Y {
+				t.Y[i] -= 50 * spread
+			}
+		}
 	},
+	"small": eachValue(1. / 30),
+	"large": eachValue(30),
+}
+
+// eachTask is a change of each task's values by themselves.
+func eachTask(change func(y []float64)) func(tasks []cmbo.Task) {
+	return func(tasks []cmbo.Task) {
+		for _, t := range tasks {
+			change(t.Y)
+		}
+	}
+}
+
+// eachValue multiplies all values.
+func eachValue(factor float64) func(tasks []cmbo.Task) {
+	return eachTask(func(y []float64) {
+		for i := range y {
+			y[i] *= factor
+		}
+	})
 }
 
 // divide makes split i of a table.
@@ -137,9 +164,7 @@ func (p *Protocol) divide(t *Table, i int) (*Split, error) {
 		return nil, err
 	}
 	if change := pasts[p.Past]; change != nil {
-		for _, t := range s.Sources {
-			change(t.Y)
-		}
+		change(s.Sources)
 	}
 	if p.Targets > 0 {
 		s.Targets = s.Targets[:min(p.Targets, len(s.Targets))]

@@ -3,6 +3,7 @@ package bench
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -32,9 +33,11 @@ type Protocol struct {
 	SourceRows int `json:"source_rows"`
 	// Past is "" for the past tasks as they are, "negated" for their values with the
 	// opposite sign, a past that misleads, "penalized" for the lowest tenth of each
-	// task's values replaced by a penalty, a thousand times their range below them, or
+	// task's values replaced by a penalty, a thousand times their range below them,
 	// "compressed" for the values as [cmbo.Learn] sees them: for other methods, as the
-	// default compresses them by itself.
+	// default compresses them by itself, or, for a target in other units, "shifted" for
+	// values that lie 50 of their mean range lower, and "small" and "large" for a
+	// thirtieth and thirty times of each.
 	Past string `json:"past,omitempty"`
 	// Targets bounds how many targets of a split are tuned, the first ones in
 	// the order of their IDs; 0 for all.
@@ -140,7 +143,7 @@ func (p Protocol) settle(all []Method) (Protocol, error) {
 	}
 	switch {
 	case p.Past != "" && pasts[p.Past] == nil:
-		return bad("past %q, which is neither empty, negated, penalized nor compressed", p.Past)
+		return bad("past %q, which is neither empty nor one of %v", p.Past, slices.Sorted(maps.Keys(pasts)))
 	case p.Own && p.Splits != 1:
 		return bad("%d splits of HPO-B's own division, which is one", p.Splits)
 	case p.Own && p.Repeats > hpobSeeds:

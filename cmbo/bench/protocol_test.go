@@ -260,12 +260,17 @@ func TestPasts(t *testing.T) {
 	plain := Protocol{Seed: 1, SourceShare: 0.85, SourceRows: 20}
 	was, err := plain.divide(table, 0)
 	require.NoError(t, err)
-	for _, past := range []string{"negated", "penalized", "compressed"} {
+	for _, past := range []string{"negated", "penalized", "compressed", "shifted", "small", "large"} {
 		p := plain
 		p.Past = past
 		is, err := p.divide(table, 0)
 		require.NoError(t, err)
 		require.Equal(t, was.Targets, is.Targets)
+		var spread float64
+		for _, s := range was.Sources {
+			spread += slices.Max(s.Y) - slices.Min(s.Y)
+		}
+		spread /= float64(len(was.Sources))
 		for i, s := range is.Sources {
 			y := was.Sources[i].Y
 			require.Equal(t, was.Sources[i].X, s.X)
@@ -277,6 +282,12 @@ func TestPasts(t *testing.T) {
 				case past == "compressed":
 					low, _ := scaling.CompressLow(y, nil)
 					require.Equal(t, low[j], v)
+				case past == "shifted":
+					require.InDelta(t, y[j]-50*spread, v, 1e-12*spread)
+				case past == "small":
+					require.InEpsilon(t, y[j]/30, v, 1e-15)
+				case past == "large":
+					require.Equal(t, 30*y[j], v)
 				case v != y[j]:
 					require.Equal(t, lo-1000*(hi-lo), v)
 					penalties++
