@@ -111,7 +111,7 @@ func ExampleOptimizer_Calibration() {
 	fmt.Printf("trial %d came to %.3f, forecast %.2f ± %.2f\n", first.Trial, first.Y, first.Mean, first.SD)
 	// Output:
 	// 8 of 8 values lay inside their 90 % interval
-	// trial 1 came to 0.927, forecast 0.70 ± 0.68
+	// trial 1 came to 0.927, forecast 0.70 ± 0.71
 }
 
 // What more evaluations may bring, in the unit of the values: end a run when an evaluation

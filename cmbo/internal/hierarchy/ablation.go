@@ -28,7 +28,7 @@ var Ablations = []Ablation{
 	{"em-alone", "the population is what EM finds, however few the past tasks are", func(s *Settings) { s.PriorTasks = 0 }},
 	{"rougher-kernel", "the processes' kernels are Matérn-1/2", func(s *Settings) { s.reshape(kernel.Matern12) }},
 	{"smoother-kernel", "the processes' kernels are Matérn-5/2", func(s *Settings) { s.reshape(kernel.Matern52) }},
-	{"far-offsets", "offsets out of all experience are as likely with transfer as without", func(s *Settings) { s.TransferTail = s.NoTransferTail }},
+	{"far-offsets", "offsets unlike the past's are as likely with transfer as without", func(s *Settings) { s.TransferTail = s.NoTransferTail }},
 }
 
 // reshape gives the base process and the target's own another shape, with the lengths they have.

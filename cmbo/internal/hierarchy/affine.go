@@ -170,13 +170,13 @@ const (
 )
 
 // alternatives returns the variances of a with their log prior masses, tail being that of
-// the wide and the widest one together.
+// the wide one.
 func (p *affinePrior) alternatives(tail float64) [numAlternatives]alternative {
 	s := p.s
 	return [numAlternatives]alternative{
-		{p.shiftVar, math.Log1p(-tail)},
-		{p.shiftVar * s.WideOffset * s.WideOffset, math.Log(tail * (1 - s.WidestShare))},
-		{p.shiftVar * s.WidestOffset * s.WidestOffset, math.Log(tail * s.WidestShare)},
+		{p.shiftVar, math.Log1p(-tail - s.WidestShare)},
+		{p.shiftVar * s.WideOffset * s.WideOffset, math.Log(tail)},
+		{p.shiftVar * s.WidestOffset * s.WidestOffset, math.Log(s.WidestShare)},
 	}
 }
 

@@ -18,7 +18,7 @@ type hypothesis interface {
 type facts struct {
 	level Level
 	prior float64 // mass
-	tail  float64 // share of offsets of a far wider spread
+	tail  float64 // share of offsets of a wider spread
 }
 
 func (f *facts) about() *facts { return f }

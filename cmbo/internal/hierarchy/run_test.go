@@ -672,6 +672,22 @@ func TestMassFollowsData(t *testing.T) {
 	assert.Greater(t, sum(other, func(k Mass) bool { return k.Level == NoTransfer }), 0.5, "%v", other)
 }
 
+// A value in other units than the past's says nothing for a hypothesis or against it: their
+// masses stay what they were before it.
+func TestOtherUnitsSayNothing(t *testing.T) {
+	r := rng.Stream(7, t.Name())
+	m := learn(t, makeTasks(13, 10, 20, 2, 0, 1), uniform(r, 40, 2), testSettings(2))
+	s := m.Settings()
+	for _, offset := range []float64{-1e3, 1e3, 1e5} { // the deviation of the tasks' offsets is about 1
+		run := NewRun(m, s, math.NaN(), 1)
+		require.NoError(t, run.Fit(ctx, uniform(r, 1, 2), []float64{offset}, nil, nil))
+		for _, k := range run.Masses() {
+			assert.InEpsilon(t, s.Mass[k.Level], k.Mass, 0.02, "%v at %g", k, offset)
+			assert.InEpsilon(t, s.Mass[k.Level]*s.Reversed, k.Reversed, 0.02, "%v at %g", k, offset)
+		}
+	}
+}
+
 // A past that ranks the other way round is recognised as that.
 func TestReversedPast(t *testing.T) {
 	r := rng.Stream(7, t.Name())

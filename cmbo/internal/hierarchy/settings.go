@@ -39,11 +39,11 @@ type Settings struct {
 	PseudoScale      float64 // squared deviation of ln s of an imagined task more, for few tasks
 	MinScaleVariance float64 // of ln s: tasks that agree do not bind another one wholly
 	NoScaleVariance  float64 // of ln s where tasks of a value each show offsets alone
-	TransferTail     float64 // share of offsets of a far wider spread, of hypotheses that transfer: a task in other units is still a task
+	TransferTail     float64 // share of offsets of a wider spread, of hypotheses that transfer: chosen on tables
 	NoTransferTail   float64 // of no transfer, and of every hypothesis under which large is small: a target outside all experience
 	WideOffset       float64 // deviation of those, in those of the offset
-	WidestOffset     float64 // of a small part of them: an offset out of all proportion
-	WidestShare      float64 // that part
+	WidestOffset     float64 // of an offset out of all proportion
+	WidestShare      float64 // of every hypothesis: that values are in other units does not say that the past misleads
 	WideScaleShare   float64 // share of scales of a wider spread
 	WideScale        float64 // deviation of ln s there, at least
 
@@ -96,7 +96,7 @@ func DefaultSettings(dim int) Settings {
 		Neighbours: 16, GroupTasks: 1000, Steps: 16, Shrink: 0.1, Passes: 4,
 		PriorTasks: 12, Shares: []float64{0.02, 0.2, 0.5, 0.7, 0.85, 0.95},
 		PseudoScale: 1, MinScaleVariance: 0.04, NoScaleVariance: 4,
-		TransferTail: 0.2, NoTransferTail: 0.8, WideOffset: 10, WidestOffset: 1e6, WidestShare: 0.1,
+		TransferTail: 0.2, NoTransferTail: 0.72, WideOffset: 10, WidestOffset: 1e6, WidestShare: 0.08,
 		WideScaleShare: 0.02, WideScale: 3,
 		Mass:    [NumLevels]float64{NoTransfer: 0.2, Population: 0.8},
 		Besides: []float64{0.05, 0.5}, OwnKernel: DefaultKernel(dim), Moved: 0.5, Reversed: 0.1,
