@@ -274,7 +274,9 @@ func (o *Optimizer) Observe(x []float64, y float64, opts ...ObservationOption) e
 
 // commitBetween commits an event that no Ask may be under way for.
 func (o *Optimizer) commitBetween(e runlog.Event) error {
-	_ = o.lockModel(context.Background()) // which never ends
+	if err := o.lockModel(context.Background()); err != nil {
+		return err
+	}
 	defer o.unlockModel()
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"runtime"
 	"slices"
@@ -284,6 +285,37 @@ func TestWhosePanic(t *testing.T) {
 		require.ErrorIs(t, err, cmbo.ErrPanic)
 		require.NotErrorIs(t, err, cmbo.ErrInternal)
 	}
+	// Snapshot is short enough to be inlined here, where its closure gets this test's name.
+	list, _ := grid(t, 4)
+	err := newOptimizer(t, list).Snapshot(nil)
+	require.ErrorIs(t, err, cmbo.ErrInternal)
+	require.NotErrorIs(t, err, cmbo.ErrPanic)
+}
+
+// silentFunc is an acquisition whose name panics.
+type silentFunc struct{ acq.UCB }
+
+func (silentFunc) String() string { panic(errFuse) }
+
+// absent is a context that panics.
+type absent struct{ context.Context }
+
+// TestPanicsUnlock: after a panic of the caller's acquisition, or of his context, which are
+// called while the optimiser is locked or before it is, it goes on.
+func TestPanicsUnlock(t *testing.T) {
+	list, _ := grid(t, 4)
+	o := newOptimizer(t, list, cmbo.WithInitial(2), cmbo.WithAcquisition(silentFunc{}))
+	for range 2 {
+		require.ErrorIs(t, o.Snapshot(io.Discard), cmbo.ErrPanic)
+		_, err := o.Ask(absent{})
+		require.ErrorIs(t, err, cmbo.ErrPanic)
+		trial, err := o.Ask(ctx)
+		require.NoError(t, err)
+		require.NoError(t, o.Tell(trial.ID, 1))
+	}
+	// Nothing waits for the lock of an optimiser that New did not make.
+	_, err := new(cmbo.Optimizer).Ask(ctx)
+	require.ErrorIs(t, err, cmbo.ErrOption)
 }
 
 // TestGoexitChangesNothing: a callback that ends its goroutine, as FailNow does,

@@ -91,14 +91,20 @@ func (o *Optimizer) draft() *draft {
 	return &draft{Optimizer: o, h: o.h.Clone(), step: o.step}
 }
 
-// lockModel waits until no other call uses the model, or until ctx is done.
+// lockModel waits until no other call uses the model, or until ctx, which is the caller's
+// code, is done. New makes the lock: none would be waited for for good.
 func (o *Optimizer) lockModel(ctx context.Context) error {
-	select {
-	case o.modelLock <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+	if o.modelLock == nil {
+		return optionErrorf("a zero Optimizer; use New or Restore")
 	}
+	return guard(func() error {
+		select {
+		case o.modelLock <- struct{}{}:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
 }
 
 func (o *Optimizer) unlockModel() { <-o.modelLock }

@@ -52,9 +52,7 @@ type snapshotOptions struct {
 // [ParseAcquisition] reads.
 func (o *Optimizer) Snapshot(w io.Writer) error {
 	return guard(func() error {
-		o.mu.Lock()
 		s, err := o.snapshot()
-		o.mu.Unlock()
 		if err != nil {
 			return err
 		}
@@ -68,6 +66,8 @@ func (o *Optimizer) Snapshot(w io.Writer) error {
 }
 
 func (o *Optimizer) snapshot() (*snapshotState, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock() // the acquisition's String may panic
 	c := o.config
 	s := &snapshotState{Space: o.space, Events: make([]runlog.Stored, 0, len(o.h.Events))}
 	// A name that reads as something else would restore another run.

@@ -145,6 +145,12 @@ func Caught(value any, boundary string) *Panic {
 
 const modulePath = "github.com/gocmbo/cmbo/"
 
+// root is the module's folder as the compiler writes it in the names of files.
+var root = func() string {
+	_, file, _, _ := runtime.Caller(0)
+	return strings.TrimSuffix(file, "internal/parallel/parallel.go")
+}()
+
 // library are the folders of the module that are the library; others use it.
 var library = []string{"linalg", "gaussian", "kernel", "cmbo", "internal"}
 
@@ -159,14 +165,20 @@ func foreign(boundary string) bool {
 	panicked := false
 	for {
 		f, more := frames.Next()
-		name, ours := strings.CutPrefix(f.Function, modulePath)
+		name, inModule := strings.CutPrefix(f.Function, modulePath)
 		first := name[:max(0, strings.IndexAny(name, "./"))]
+		// A closure of what was inlined into its caller is named after the caller, so that
+		// only its file tells whose it is.
+		file, below := strings.CutPrefix(f.File, root)
+		folder, _, _ := strings.Cut(file, "/")
+		ours := inModule && slices.Contains(library, first) ||
+			below && slices.Contains(library, folder) && !strings.HasSuffix(file, "_test.go")
 		switch {
 		case !panicked:
 			panicked = f.Function == "runtime.gopanic"
-		case ours && strings.HasPrefix(name, boundary):
+		case inModule && strings.HasPrefix(name, boundary):
 			return false
-		case ours && !slices.Contains(library, first), !ours && !slices.Contains(standard, first):
+		case !ours && (inModule || !slices.Contains(standard, first)):
 			return true
 		}
 		if !more {
