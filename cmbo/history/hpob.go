@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
@@ -11,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo"
-	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/space"
 )
 
@@ -262,7 +263,8 @@ type hpobTask struct {
 	rows    [][]float64 // of the file, where there are several values: NaN for one that is missing
 	names   []string    // of these
 	context cmbo.Context
-	first   map[string]int // index in x by configuration
+	first   map[string]int // index in x by configuration, or by its digest where that is shorter
+	bits    []byte         // of row
 	row     []float64
 }
 
@@ -349,14 +351,20 @@ func (p *hpobTask) configuration() error {
 
 // intern returns the index in x of the configuration in row.
 func (p *hpobTask) intern() int {
+	p.bits = p.bits[:0]
 	for j, v := range p.row {
 		p.row[j] = v + 0 // -0 becomes 0
+		p.bits = binary.LittleEndian.AppendUint64(p.bits, math.Float64bits(p.row[j]))
 	}
-	key := points.Key(p.row)
-	i, ok := p.first[key]
+	key := p.bits
+	if len(key) > sha256.Size {
+		sum := sha256.Sum256(key)
+		key = sum[:]
+	}
+	i, ok := p.first[string(key)]
 	if !ok {
 		i = len(p.x)
-		p.first[key], p.x = i, append(p.x, slices.Clone(p.row))
+		p.first[string(key)], p.x = i, append(p.x, slices.Clone(p.row))
 	}
 	return i
 }

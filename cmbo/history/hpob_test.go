@@ -257,6 +257,28 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// TestHPOBMemory: long configurations are in memory once. A packed file of some KB may hold
+// as many as Limits.Bytes of text take.
+func TestHPOBMemory(t *testing.T) {
+	const n, dim = 200, 10_000
+	var b strings.Builder
+	b.WriteString(`{"s":{"t":{"y":[0` + strings.Repeat(",0", n-1) + `],"X":[`)
+	for i := range n {
+		fmt.Fprintf(&b, "%.*s[%s0.%03d]", min(i, 1), ",", strings.Repeat("0,", dim-1), i)
+	}
+	text := strings.NewReader(b.String() + "]}}}")
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	got, err := history.HPOB{}.Read(text)
+	runtime.ReadMemStats(&after)
+	if err != nil || len(got.Tasks[0].X) != n {
+		t.Fatal(err)
+	}
+	if bytes := after.TotalAlloc - before.TotalAlloc; bytes > 8*n*dim*3/2 {
+		t.Errorf("%d bytes for %d numbers", bytes, n*dim)
+	}
+}
+
 func csvOf(s *cmbo.Space, l history.Limits) func(io.Reader) error {
 	return func(r io.Reader) error {
 		_, err := history.CSV{Space: s, Policy: history.Skip, Limits: l}.Read(r)
