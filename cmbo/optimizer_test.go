@@ -92,6 +92,51 @@ func TestOptimizerProposesNothingTwice(t *testing.T) {
 	drive(t, repeats, func(x []float64) float64 { return x[0] }, 12)
 }
 
+// A batch ends with the last point, be it a single one, its size may be the largest that is
+// allowed, and the log says of a batch alone what it saw of others' values.
+func TestAskNAtItsBounds(t *testing.T) {
+	space, _ := grid(t, 2)
+	o := newOptimizer(t, space, cmbo.WithSurrogate(flat{}), cmbo.WithInitial(0))
+	ts, err := o.AskN(ctx, 3)
+	require.NoError(t, err)
+	require.Len(t, ts, 3)
+	ts, err = o.AskN(ctx, 5)
+	require.NoError(t, err)
+	require.Len(t, ts, 1, "the last of four")
+	require.NoError(t, o.Cancel(ts[0].ID))
+	ts, err = o.AskN(ctx, 1<<16)
+	require.NoError(t, err)
+	require.Len(t, ts, 1)
+	_, err = o.AskN(ctx, 1<<16+1)
+	require.ErrorIs(t, err, cmbo.ErrOption)
+	var b bytes.Buffer
+	require.NoError(t, o.Snapshot(&b))
+	require.NotContains(t, b.String(), `"saw"`, "nobody told anything meanwhile")
+}
+
+// steps is a surrogate that keeps the numbers of the proposals that it was fitted for.
+type steps struct {
+	flat
+	seen []int
+}
+
+func (s *steps) Fit(_ context.Context, d cmbo.Data) error {
+	s.seen = append(s.seen, d.Step)
+	return nil
+}
+
+// Data.Step is the number of the proposal, from 1.
+func TestOptimizerCountsProposals(t *testing.T) {
+	space, _ := grid(t, 3)
+	s := new(steps)
+	o := newOptimizer(t, space, cmbo.WithSurrogate(s), cmbo.WithInitial(0))
+	for range 3 {
+		_, err := o.Ask(ctx)
+		require.NoError(t, err)
+	}
+	require.Equal(t, []int{1, 2, 3}, slices.Compact(s.seen))
+}
+
 // TestOptimizerParameterSpaceProposesNothingTwice: in a space too large to be
 // listed, local candidates hit points in use again and again, and one that is greedy
 // would ask for the best of them. It may not, whether told, open, failed or
