@@ -394,7 +394,7 @@ func (c *runConfig) oriented(y float64) float64 {
 
 // learnCurves learns from the curves of the tasks told, but those that were stopped.
 func (p *Prior) learnCurves() *curve.Past {
-	tasks := make([]curve.Task, len(p.told))
+	tasks := make([]curve.Evaluations, len(p.told))
 	for i, t := range p.told {
 		y, _ := p.config.sense().Apply(t.y, nil)
 		tasks[i].Ends = y

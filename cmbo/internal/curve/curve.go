@@ -51,9 +51,9 @@ func Standardize(ends []float64) (s Scale, ok bool) {
 	return Scale{fit.Shift, fit.Scale, slices.Min(low)}, true
 }
 
-// A Task is a past task: the values of all its evaluations, and the curves that some of
-// them have.
-type Task struct {
+// Evaluations are those of a past task: the values that all ended with, and the curves that
+// some of them have.
+type Evaluations struct {
 	Ends   []float64
 	Curves []Curve
 }
@@ -74,7 +74,7 @@ type scaled struct {
 }
 
 // Learn learns from past tasks, nil if none has curves and a scale. It keeps the curves.
-func Learn(tasks []Task) *Past {
+func Learn(tasks []Evaluations) *Past {
 	p := &Past{laws: make(map[int]sums)}
 	for _, t := range tasks {
 		if len(t.Curves) == 0 {

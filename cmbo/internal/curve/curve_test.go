@@ -53,7 +53,7 @@ func TestAt(t *testing.T) {
 func TestLawIsWeightedLeastSquares(t *testing.T) {
 	r := testutil.RNG(t)
 	for _, past := range []bool{true, false} {
-		tasks := []Task{{Curves: draw(r, 30, 8, 100, 3)}, {Curves: draw(r, 20, 8, -5, 0.1)}, {Ends: []float64{1, 2, 3}}}
+		tasks := []Evaluations{{Curves: draw(r, 30, 8, 100, 3)}, {Curves: draw(r, 20, 8, -5, 0.1)}, {Ends: []float64{1, 2, 3}}}
 		tasks[0].Ends, tasks[1].Ends = append(ends(tasks[0].Curves), 90, 91), ends(tasks[1].Curves)
 		var p *Past
 		to := Scale{7, 2, math.Inf(-1)}
@@ -138,9 +138,9 @@ func TestLawUnits(t *testing.T) {
 		}
 		return out
 	}
-	task := func(cs []Curve) Task { return Task{ends(cs), cs} }
-	p := Learn([]Task{task(a), task(b)})
-	q := Learn([]Task{task(in(a, 40, 0.01)), task(in(b, -3, 500))})
+	task := func(cs []Curve) Evaluations { return Evaluations{ends(cs), cs} }
+	p := Learn([]Evaluations{task(a), task(b)})
+	q := Learn([]Evaluations{task(in(a, 40, 0.01)), task(in(b, -3, 500))})
 	m1, v1 := p.Law(4, p.Scale(0, 1), own).End(0.5)
 	m2, v2 := q.Law(4, q.Scale(9, 30), in(own, 9, 30)).End(9 + 30*0.5)
 	assert.InDelta(t, 9+30*m1, m2, 1e-9)
@@ -181,7 +181,7 @@ func TestLawIsCautious(t *testing.T) {
 	}
 	_, ok := Standardize(ends(own))
 	assert.False(t, ok)
-	assert.Nil(t, Learn([]Task{{ends(own), own}, {Ends: []float64{1, 2}}}))
+	assert.Nil(t, Learn([]Evaluations{{ends(own), own}, {Ends: []float64{1, 2}}}))
 	_, _, ok = none.Law(3, to, own).Evidence(0.3)
 	assert.False(t, ok, "ends that are all equal")
 }

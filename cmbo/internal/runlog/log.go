@@ -106,13 +106,7 @@ type Trial struct {
 	State  []float64
 
 	Outputs map[string]float64 // that it brought, failed or not
-	Curve   Curve
-}
-
-// Curve holds values reported before the end of an evaluation, at steps in rising order.
-type Curve struct {
-	Steps  []int
-	Values []float64
+	Curve   space.Curve        // of values reported before the end
 }
 
 // A Log is the list of events of a run and what follows from it.

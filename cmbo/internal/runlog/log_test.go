@@ -157,7 +157,7 @@ func checkLog(t *testing.T, h *Log) {
 	failed := make(map[[2]float64]bool)
 	used := make(map[[2]float64]int)
 	fitted := make(map[int][]float64)
-	curves := make(map[int]Curve)
+	curves := make(map[int]space.Curve)
 	var learned []Observation // and estimates
 	var estimated []bool
 	var values, labels []float64
@@ -185,7 +185,7 @@ func checkLog(t *testing.T, h *Log) {
 			assert.Equal(t, Trial{Status: statusOf(h.Events, e.Trial), Index: e.Index, X: e.X, State: e.State, Outputs: outputsOf(h.Events, e.Trial), Curve: got.Curve}, got)
 		case EventReported:
 			c := curves[e.Trial]
-			curves[e.Trial] = Curve{append(c.Steps, e.Step), append(c.Values, e.Y)}
+			curves[e.Trial] = space.Curve{Steps: append(c.Steps, e.Step), Values: append(c.Values, e.Y)}
 		case EventStopped:
 			labelled, labels = append(labelled, asked[e.Trial]), append(labels, hierarchy.Succeeded)
 			ends, ours = append(ends, hierarchy.Failed), append(ours, 1)
