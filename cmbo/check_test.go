@@ -163,6 +163,14 @@ func TestCheckSays(t *testing.T) {
 	}
 }
 
+// Two tasks with values are enough: each is left out once.
+func TestCheckOfTwoTasks(t *testing.T) {
+	space, _ := grid(t, 4)
+	report, err := cmbo.Check(ctx, space, family(2, 12), cmbo.WithCheckEvaluations(1))
+	require.NoError(t, err)
+	require.Len(t, report.Tasks, 2)
+}
+
 func TestCheckRefuses(t *testing.T) {
 	space, err := cmbo.UnitCube(2)
 	require.NoError(t, err)
