@@ -2,6 +2,7 @@ package cmbo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -23,7 +24,10 @@ type Context = space.Context
 func WithContext(c Context) Option {
 	return option{id: optContext, run: func(r *runConfig) (err error) {
 		if r.context, err = c.Normal(); err != nil {
-			return optionErrorf("%v", err)
+			if e := new(DataError); errors.As(err, &e) { // its sentinel is another one
+				return optionErrorf("WithContext: %s", e.Reason)
+			}
+			return optionErrorf("WithContext: %v", err)
 		}
 		return nil
 	}}

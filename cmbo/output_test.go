@@ -455,6 +455,7 @@ func TestOutputErrors(t *testing.T) {
 		{nil, ErrOutput, `output "seconds" is missing, and it is not optional`},
 		{[]ObservationOption{Outputs{"parts": 1}}, ErrOutput, `output "seconds" is missing`},
 		{[]ObservationOption{Outputs{"seconds": 1, "second": 2}}, ErrOutput, `output "second" is none of the run's, ["parts" "seconds"]`},
+		{[]ObservationOption{Outputs{"second": 2}}, ErrOutput, `output "second" is none of the run's, ["parts" "seconds"]`},
 		{[]ObservationOption{Outputs{"seconds": math.NaN()}}, ErrNotFinite, `output "seconds": value NaN`},
 		{[]ObservationOption{Outputs{"seconds": 1, "parts": 1e151}}, ErrNotFinite, `output "parts": value 1e+151`},
 		{[]ObservationOption{Outputs{"seconds": 1}, Outputs{"parts": 1}}, ErrOption, "Outputs given twice"},

@@ -186,7 +186,8 @@ func csvError(err error, last int) error {
 // Noise is set, and the status if a task has failures or Status is set: the first
 // of Done and of Failed, "done" and "failed" by default. Failures come after the
 // observations of their task and have no value. Outputs come last, those of the Mapping or
-// all, and after them descriptors. Numbers are written so that they read back bit for
+// all, and after them descriptors. Curves have no column, and are left out: [JSONLines] holds
+// them. Numbers are written so that they read back bit for
 // bit; a noise variance of 0, not known, is an empty field. Rows that Read
 // accepted and Write wrote are read back as they were.
 //

@@ -77,13 +77,16 @@ func CheckOutputs(outputs []Output) error {
 // CheckValues reports outputs that an evaluation cannot have brought: unknown, missing,
 // no numbers, or costs that are not positive. One that failed may lack all but the cost.
 func (h *Log) CheckValues(values map[string]float64, failed bool) error {
-	known := 0
+	for _, name := range slices.Sorted(maps.Keys(values)) { // before one that is missing: it may be that one misspelled
+		if !slices.ContainsFunc(h.outputs, func(o Output) bool { return o.Name == name }) {
+			return space.Errorf(space.ErrOutput, "output %q is none of the run's, %q", name, h.outputNames())
+		}
+	}
 	for i := range h.outputs {
 		o := &h.outputs[i]
 		v, ok := values[o.Name]
 		switch {
 		case ok:
-			known++
 			if err := space.CheckOutput(o.Name, v); err != nil {
 				return err
 			}
@@ -92,14 +95,6 @@ func (h *Log) CheckValues(values map[string]float64, failed bool) error {
 			}
 		case !o.Optional && (o.Cost || !failed):
 			return space.Errorf(space.ErrOutput, "output %q is missing, and it is not optional", o.Name)
-		}
-	}
-	if known == len(values) {
-		return nil
-	}
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if !slices.ContainsFunc(h.outputs, func(o Output) bool { return o.Name == name }) {
-			return space.Errorf(space.ErrOutput, "output %q is none of the run's, %q", name, h.outputNames())
 		}
 	}
 	return nil
