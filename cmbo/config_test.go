@@ -71,6 +71,7 @@ func TestSnapshotHoldsConfig(t *testing.T) {
 		"jitter":      {[]Option{WithPrior(p), WithWeights("Jeffreys"), WithJeffreysJitter(1e-3)}, []Option{WithPrior(p)}},
 		"initial":     {opts: []Option{WithInitial(3)}},
 		"repeats":     {opts: []Option{WithRepeats()}},
+		"checkpoints": {opts: []Option{WithCheckpoints()}},
 		"outputs":     {opts: []Option{WithOutput("b"), WithOutput("a", Optional())}},
 		"cost":        {[]Option{WithCost(norm1)}, []Option{WithCost(norm1)}},
 		"budget":      {opts: []Option{WithBudget(9)}},

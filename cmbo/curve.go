@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/codec"
 	"github.com/gocmbo/cmbo/cmbo/internal/curve"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
@@ -77,7 +78,7 @@ func (p Prospect) String() string {
 //
 // The end is predicted by the curves of past tasks ([Task.Curves]) and of the run. The advice
 // is to stop once the curve has taken nine tenths of the chance that the model gives the point
-// of becoming the best. It takes a best value, and five completed curves where past ones are
+// of becoming the best, or earlier with [WithCheckpoints]. It takes a best value, and five completed curves where past ones are
 // missing or do not tell the new task's scale (priors of the paper's method or of ranks).
 //
 // A value that is NaN, infinite or beyond ±1e150 fails the trial. Reports of trials that are
@@ -117,7 +118,7 @@ func (o *Optimizer) TellStopped(ctx context.Context, id int) error {
 		if err := cmp.Or(ctx.Err(), checkOpen(d.h, id)); err != nil {
 			return struct{}{}, err
 		}
-		e := runlog.Event{Kind: runlog.EventStopped, Trial: id}
+		e := runlog.Event{Kind: runlog.EventStopped, Trial: id, Paused: o.config.checkpoints}
 		c := d.h.Trials[id-1].Curve
 		n := len(c.Steps)
 		if n == 0 {
@@ -148,7 +149,7 @@ func (o *Optimizer) TellStopped(ctx context.Context, id int) error {
 // curveUnit is the scale of a run's curves, and what the model expects of trials, as long as
 // no value more is told. It belongs to who holds the model.
 type curveUnit struct {
-	h     int // events that ended a trial with a value or an estimate
+	h     int // events that changed what the model learns from
 	known bool
 	scale curve.Scale
 	ends  map[int][2]float64 // by trial: mean and variance of the value expected
@@ -157,7 +158,13 @@ type curveUnit struct {
 // unit returns that of the log of a draft.
 func (o *draft) unit(ctx context.Context, own []curve.Curve) (*curveUnit, error) {
 	u := &o.Optimizer.curves
-	if n := len(o.h.Observations) + len(o.h.Estimates); u.ends != nil && u.h == n {
+	resumed := 0 // events by which estimates may come to count, or not
+	for _, e := range o.h.Events {
+		if o.config.checkpoints && e.Kind != runlog.EventReported {
+			resumed++
+		}
+	}
+	if n := len(o.h.Observations) + len(o.h.Estimates) + resumed; u.ends != nil && u.h == n {
 		return u, nil
 	} else {
 		*u = curveUnit{h: n, ends: make(map[int][2]float64)}
@@ -239,7 +246,7 @@ func (o *draft) law(ctx context.Context, step int) (l curve.Law, passed int, err
 		if ob.Trial == 0 {
 			continue
 		}
-		c := o.h.Trials[ob.Trial-1].Curve
+		c := o.h.Shown(ob.Trial)
 		if len(c.Steps) == 0 {
 			continue
 		}
@@ -268,6 +275,10 @@ type ahead struct {
 	passed         int     // curves of the run that passed the step
 	mean, variance float64 // of the end, by the model of the objective alone
 	best           float64 // to beat
+
+	checkpoints bool
+	left        int     // steps to the end, the present one not counted
+	start       float64 // the logarithm of the improvement a step that was expected when it began
 }
 
 // look returns what is known ahead of a step of a trial; known is false if that is nothing
@@ -296,7 +307,40 @@ func (o *draft) look(ctx context.Context, id, step int) (a ahead, known bool, er
 		u.ends[id] = end
 	}
 	a.mean, a.variance = end[0], end[1]
-	return a, true, nil
+	if a.checkpoints = o.config.checkpoints; a.checkpoints {
+		err = o.pace(ctx, &a, id, step)
+	}
+	return a, err == nil, err
+}
+
+// pace completes what is known of a trial that can go on later: one that resumes another
+// began where that one stopped.
+func (o *draft) pace(ctx context.Context, a *ahead, id, step int) error {
+	last := o.pastCurves().Last()
+	for _, ob := range o.h.Observations {
+		if ob.Trial > 0 {
+			if s := o.h.Trials[ob.Trial-1].Curve.Steps; len(s) > 0 {
+				last = max(last, s[len(s)-1])
+			}
+		}
+	}
+	a.left = max(last+1-step, 1)
+	from, mean, sd := 0, a.mean, math.Sqrt(a.variance)
+	if k := o.h.Trials[id-1].Resumes; k > 0 {
+		c := o.h.Shown(k)
+		n := len(c.Steps) - 1
+		if from = c.Steps[n]; step <= from { // begun anew: it has shown more before
+			a.start = math.Inf(-1)
+			return nil
+		}
+		l, _, err := o.law(ctx, from)
+		if err != nil {
+			return err
+		}
+		mean, sd = ahead{law: l, mean: a.mean, variance: a.variance}.end(o.config.oriented(c.Values[n]))
+	}
+	a.start = acq.LogExpectedImprovement(mean, sd, a.best) - math.Log(float64(last+1-from))
+	return nil
 }
 
 // before returns the probability that the end is better than the best, by the model alone.
@@ -304,15 +348,23 @@ func (a ahead) before() float64 {
 	return special.NormCDF((a.mean - a.best) / math.Sqrt(a.variance))
 }
 
-// after returns what a value at the step makes of the end, and the advice.
-func (a ahead) after(y float64) (mean, sd, chance float64, stop bool) {
+// end returns what a value at the step makes of the end.
+func (a ahead) end(y float64) (mean, sd float64) {
 	mean, variance := a.mean, a.variance
 	if end, noise, ok := a.law.Evidence(y); ok {
 		gain := variance / (variance + noise)
 		mean, variance = mean+gain*(end-mean), variance*(1-gain)
 	}
-	sd = math.Sqrt(variance)
+	return mean, math.Sqrt(variance)
+}
+
+// after returns that, and the advice.
+func (a ahead) after(y float64) (mean, sd, chance float64, stop bool) {
+	mean, sd = a.end(y)
 	chance = special.NormCDF((mean - a.best) / sd)
+	if a.checkpoints {
+		return mean, sd, chance, acq.LogExpectedImprovement(mean, sd, a.best)-math.Log(float64(a.left)) < a.start
+	}
 	return mean, sd, chance, chance < hopeless*a.before()
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -101,7 +102,13 @@ func TestReportsChangeNoProposal(t *testing.T) {
 func TestCurvesRestored(t *testing.T) {
 	const steps = 60
 	var journals []byte
-	for _, k := range curved(t) {
+	kits := curved(t)
+	for _, k := range kits[:2] {
+		k.name += " with checkpoints"
+		k.opts = append(k.opts[:len(k.opts):len(k.opts)], cmbo.WithCheckpoints())
+		kits = append(kits, k)
+	}
+	for _, k := range kits {
 		t.Run(k.name, func(t *testing.T) {
 			var journal []byte
 			o := newOptimizer(t, k.space, append(k.opts[:len(k.opts):len(k.opts)], cmbo.WithJournal(func(lines []byte) error {
@@ -113,6 +120,9 @@ func TestCurvesRestored(t *testing.T) {
 				open := o.Open()
 				if len(open) == 0 || r.IntN(6) == 0 {
 					trial, err := o.Ask(ctx)
+					for id := trial.Resumes; id > 0 && at[trial.ID] == 0; id = 0 {
+						at[trial.ID] = at[id]
+					}
 					return fmt.Sprint(trial, err)
 				}
 				tr := open[r.IntN(len(open))]
@@ -158,7 +168,7 @@ func TestCurvesRestored(t *testing.T) {
 			require.NoError(t, err)
 		})
 	}
-	for want, least := range map[string]int{`"reported"`: 50, `"stopped"`: 5, `"noise_variance"`: 2, `"failed"`: 5, `"told"`: 10} {
+	for want, least := range map[string]int{`"reported"`: 50, `"stopped"`: 5, `"paused"`: 5, `"noise_variance"`: 2, `"failed"`: 5, `"told"`: 10} {
 		require.GreaterOrEqual(t, strings.Count(string(journals), want), least, want)
 	}
 }
@@ -255,6 +265,76 @@ func TestReportStops(t *testing.T) {
 			require.NoError(t, err)
 			_, err = o.Explain(ctx, 20)
 			require.NoError(t, err)
+		})
+	}
+}
+
+// With checkpoints a trial is stopped when its expected improvement a step to go is less than
+// when it began, by the numbers of the prospect, and goes on once that is the best thing to
+// do. It then has one curve, and the best point is not lost.
+func TestCheckpoints(t *testing.T) {
+	for _, k := range curved(t)[:2] {
+		t.Run(k.name, func(t *testing.T) {
+			f := bump([]float64{0.3, 0.3})
+			o := newOptimizer(t, k.space, append(k.opts[:len(k.opts):len(k.opts)], cmbo.WithSeed(2), cmbo.WithCheckpoints())...)
+			curves, shown := make(map[int]cmbo.Curve), make(map[int]int) // by trial
+			stops, resumed, ended, compared := 0, 0, 0, 0
+			for range 40 {
+				trial, err := o.Ask(ctx)
+				require.NoError(t, err)
+				y := 100 + 7*f(trial.X)
+				c, from := curves[trial.Resumes], shown[trial.Resumes]
+				if trial.Resumes == 0 {
+					c = curveOf(rng.Stream(4, fmt.Sprint(trial.X)), y, 2)
+				} else {
+					resumed++
+				}
+				best, any := o.Best()
+				var start float64 // expected improvement a step, when it began
+				stopped := false
+				for i := from; i < curveSteps && !stopped; i++ {
+					if trial.Resumes == 0 && any && i == 0 {
+						mean, sd, err := o.Predict(trial.X)
+						require.NoError(t, err)
+						start = acq.ExpectedImprovement(mean, sd, best.Y) / (curveSteps + 1)
+					}
+					p, err := o.Report(ctx, trial.ID, i+1, c.Values[i])
+					require.NoError(t, err)
+					if stopped = p.Stop; !any {
+						require.False(t, p.Stop)
+					} else if now := acq.ExpectedImprovement(p.Mean, p.SD, best.Y) / float64(curveSteps-i); start > 0 && p.Before > 0.01 && (now < 0.8*start || now > 1.25*start) {
+						compared++
+						require.Equal(t, now < start, p.Stop, "%v of %v: %s", now, start, p)
+					}
+					curves[trial.ID], shown[trial.ID] = c, i+1
+				}
+				if stopped {
+					stops++
+					require.NoError(t, o.TellStopped(ctx, trial.ID))
+					continue
+				}
+				ended++
+				require.NoError(t, o.Tell(trial.ID, y))
+				x, err := o.Explain(ctx, trial.ID)
+				require.NoError(t, err)
+				require.Equal(t, trial.Resumes, x.Trial.Resumes)
+			}
+			t.Logf("%d stops, %d went on, %d ended, %d compared", stops, resumed, ended, compared)
+			require.Greater(t, stops, ended)
+			require.Positive(t, resumed)
+			best, _ := o.Best()
+			require.Greater(t, best.Y, 106.4)
+			require.Greater(t, compared, 20)
+			task, err := o.Task("t")
+			require.NoError(t, err)
+			points := make(map[string]bool)
+			for i, c := range task.Curves {
+				require.False(t, points[fmt.Sprint(task.X[i])], "a point is one evaluation")
+				points[fmt.Sprint(task.X[i])] = true
+				if !c.Stopped {
+					require.Len(t, c.Steps, curveSteps)
+				}
+			}
 		})
 	}
 }

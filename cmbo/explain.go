@@ -100,7 +100,7 @@ func (o *Optimizer) Explain(ctx context.Context, trial int) (Explanation, error)
 		if err != nil {
 			return x, err
 		}
-		x = Explanation{Trial: Trial{ID: trial, Index: e.Index, X: slices.Clone(e.X), space: o.space}, Reason: past.reason(), Mean: math.NaN(), SD: math.NaN(), Quantiles: Quantiles{math.NaN(), math.NaN(), math.NaN()}, lognormal: o.config.positive}
+		x = Explanation{Trial: Trial{ID: trial, Index: e.Index, X: slices.Clone(e.X), Resumes: o.h.Trials[trial-1].Resumes, space: o.space}, Reason: past.reason(), Mean: math.NaN(), SD: math.NaN(), Quantiles: Quantiles{math.NaN(), math.NaN(), math.NaN()}, lognormal: o.config.positive}
 		d, scale := past.data(true)
 		if x.Reason == ReasonScore {
 			c, err := past.candidates(trial)

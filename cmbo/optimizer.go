@@ -434,7 +434,7 @@ func (o *Optimizer) Task(id string) (Task, error) {
 		known = known || ob.NoiseVariance > 0
 		var c space.Curve
 		if ob.Trial > 0 {
-			shown := o.h.Trials[ob.Trial-1].Curve
+			shown := o.h.Shown(ob.Trial)
 			c = space.Curve{Steps: slices.Clone(shown.Steps), Values: slices.Clone(shown.Values), Stopped: estimated != nil && estimated[i]}
 		}
 		t.Curves = append(t.Curves, c)
@@ -477,7 +477,7 @@ func (o *Optimizer) Open() []Trial {
 	var ts []Trial
 	for i, t := range o.h.Trials {
 		if t.Status == runlog.Open {
-			ts = append(ts, Trial{ID: i + 1, Index: t.Index, X: slices.Clone(t.X), space: o.space})
+			ts = append(ts, Trial{ID: i + 1, Index: t.Index, X: slices.Clone(t.X), Resumes: t.Resumes, space: o.space})
 		}
 	}
 	return ts

@@ -90,6 +90,7 @@ const (
 	optCost
 	optBudget
 	optContext
+	optCheckpoints
 	optCheckTasks
 	optCheckEvaluations
 )
@@ -98,7 +99,7 @@ var optionNames = [...]string{
 	"WithSeed", "WithVariant", "WithMinimize", "WithPositiveValues", "WithYPolicy", "WithParallelism", "WithPriorKernel", "WithARD", "WithClusters", "WithPartitionScores",
 	"WithLabels", "WithHyperparameters", "WithClusterPoints", "WithIndexPoints", "WithProgress", "WithAblation", "WithPrior", "WithSurrogate", "WithAcquisition",
 	"WithNoiseVariance", "WithWeights", "WithJeffreysJitter", "WithInitial", "WithRepeats", "WithCandidateCounts", "WithJournal", "WithJournalMark",
-	"WithOutput", "WithCost", "WithBudget", "WithContext", "WithCheckTasks", "WithCheckEvaluations",
+	"WithOutput", "WithCost", "WithBudget", "WithContext", "WithCheckpoints", "WithCheckTasks", "WithCheckEvaluations",
 }
 
 // String returns the name of the function that makes the option.
@@ -191,6 +192,7 @@ type runConfig struct {
 	jitter      float64 // absolute Jeffreys jitter, NaN for the default
 	initial     int     // size of the initial design
 	repeats     bool
+	checkpoints bool
 	outputs     []runlog.Output // in the order of their names
 	cost        func(x []float64) float64
 	budget      float64 // 0 for none

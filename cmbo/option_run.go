@@ -101,6 +101,16 @@ func WithRepeats() Option {
 	return option{id: optRepeats, run: func(c *runConfig) error { c.repeats = true; return nil }}
 }
 
+// WithCheckpoints says that an evaluation that was stopped ([Optimizer.TellStopped]) can go on
+// where it stopped. So stopping is not final: [Optimizer.Report] advises it as soon as going on
+// promises less improvement a step than the trial did when it began, and Ask proposes the
+// point again when that has become the best thing to do, as a [Trial] that Resumes another.
+// Steps of that trial go on, too. Who has lost a checkpoint may start anew, from the first
+// step.
+func WithCheckpoints() Option {
+	return option{id: optCheckpoints, run: func(c *runConfig) error { c.checkpoints = true; return nil }}
+}
+
 // WithCandidateCounts sets how many candidates of a parameter space are scored
 // at each Ask: sobol points spread over the space and local ones around the
 // best point told. The default is 1,000 and 200. A sixteenth of either is new

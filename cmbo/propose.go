@@ -146,7 +146,7 @@ func (o *draft) ask(ctx context.Context) (Trial, error) {
 		return Trial{}, err
 	}
 	o.h.Apply(e)
-	return Trial{ID: id, Index: e.Index, X: slices.Clone(e.X), space: o.space}, nil
+	return Trial{ID: id, Index: e.Index, X: slices.Clone(e.X), Resumes: o.h.Trials[id-1].Resumes, space: o.space}, nil
 }
 
 // designPoint takes the next unused point of the initial design: Sobol points
@@ -244,6 +244,17 @@ func (o *draft) candidates(id int) (c proposable, err error) {
 			}
 		}
 		c.rows, xs = append(c.rows, b.rows...), append(xs, b.x)
+	}
+	var paused [][]float64
+	if o.config.checkpoints {
+		for _, e := range o.h.Estimates {
+			if key := points.Key(e.X); !seen[key] && o.mayPropose(key) {
+				c.free, paused = append(c.free, len(c.rows)+len(paused)), append(paused, e.X)
+			}
+		}
+	}
+	if len(paused) > 0 {
+		c.rows, xs = append(c.rows, paused...), append(xs, o.space.EncodeAll(paused))
 	}
 	if len(c.free) == 0 {
 		return c, fmt.Errorf("%w: none of the %d points drawn may be proposed", ErrNoCandidates, len(c.rows))

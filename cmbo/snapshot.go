@@ -35,6 +35,7 @@ type snapshotOptions struct {
 	Jitter      *float64     `json:"jeffreys_jitter,omitempty"`
 	Initial     int          `json:"initial"`
 	Repeats     bool         `json:"repeats,omitempty"`
+	Checkpoints bool         `json:"checkpoints,omitempty"`
 	Sobol       int          `json:"sobol_candidates"`
 	Local       int          `json:"local_candidates"`
 
@@ -76,7 +77,7 @@ func (o *Optimizer) snapshot() (*snapshotState, error) {
 	}
 	s.Options = snapshotOptions{
 		Seed: c.seed, Minimize: c.minimize, Positive: c.positive, YPolicy: c.y.String(), Acquisition: c.acquisition.String(), Weights: c.weights,
-		ARD: c.ard, Initial: c.initial, Repeats: c.repeats, Sobol: c.sobol, Local: c.local, Outputs: c.outputs, Context: c.context, KnownCost: c.cost != nil,
+		ARD: c.ard, Initial: c.initial, Repeats: c.repeats, Checkpoints: c.checkpoints, Sobol: c.sobol, Local: c.local, Outputs: c.outputs, Context: c.context, KnownCost: c.cost != nil,
 	}
 	p := &s.Options
 	if c.prior != nil {
@@ -229,7 +230,7 @@ func restoreOptions(opts []Option) (*runConfig, error) {
 // again.
 func (s *snapshotOptions) restore(given *runConfig) (*runConfig, error) {
 	c := &runConfig{
-		seed: s.Seed, minimize: s.Minimize, positive: s.Positive, weights: s.Weights, ard: s.ARD, initial: s.Initial, repeats: s.Repeats, sobol: s.Sobol, local: s.Local, outputs: s.Outputs,
+		seed: s.Seed, minimize: s.Minimize, positive: s.Positive, weights: s.Weights, ard: s.ARD, initial: s.Initial, repeats: s.Repeats, checkpoints: s.Checkpoints, sobol: s.Sobol, local: s.Local, outputs: s.Outputs,
 		noise: math.NaN(), jitter: math.NaN(),
 		prior: given.prior, surrogate: given.surrogate, cost: given.cost, parallelism: given.parallelism, journal: given.journal, mark: given.mark,
 	}

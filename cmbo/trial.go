@@ -16,6 +16,9 @@ type Trial struct {
 	Index int
 	// X is the point, as [Space] describes rows.
 	X []float64
+	// Resumes is the ID of the trial that was stopped and whose evaluation this one goes on
+	// with, 0 for none: see [WithCheckpoints].
+	Resumes int
 
 	space *Space
 }

@@ -115,6 +115,7 @@ type spender struct {
 	random   bool // proposals, in place of the default's
 	rule     func(steps int) rule
 	advice   bool // the optimiser's own stops
+	resumes  bool // with checkpoints
 	asha     bool
 }
 
@@ -126,6 +127,8 @@ var spenders = []spender{
 	{name: "full evaluations without transfer"},
 	{name: "Report with transfer", transfer: true, advice: true},
 	{name: "Report without transfer", advice: true},
+	{name: "Report and checkpoints with transfer", transfer: true, advice: true, resumes: true},
+	{name: "Report and checkpoints without transfer", advice: true, resumes: true},
 	{name: "median rule with transfer", transfer: true, rule: median},
 	{name: "median rule without transfer", rule: median},
 	{name: "ASHA's rule with transfer", transfer: true, rule: halve},
@@ -226,6 +229,9 @@ func (s *curveStudy) spend(ctx context.Context, target int, repeat uint64, m spe
 		}
 		opts = append(opts, cmbo.WithPrior(prior))
 	}
+	if m.resumes {
+		opts = append(opts, cmbo.WithCheckpoints())
+	}
 	o, err := cmbo.New(space, opts...)
 	if err != nil {
 		return nil, err
@@ -234,6 +240,7 @@ func (s *curveStudy) spend(ctx context.Context, target int, repeat uint64, m spe
 	if m.rule != nil {
 		r = m.rule(s.steps)
 	}
+	at := make(map[int]int) // the step at which a row was stopped, to go on there
 	for n := 0; !spent(); n++ {
 		trial := cmbo.Trial{ID: n}
 		if m.random {
@@ -247,7 +254,11 @@ func (s *curveStudy) spend(ctx context.Context, target int, repeat uint64, m spe
 			return nil, err
 		}
 		i, stopped := trial.Index, false
-		end, err := run(i, 0, s.steps, func(step int, loss float64) (stop bool, err error) {
+		from := 0
+		if trial.Resumes > 0 {
+			from = at[i]
+		}
+		end, err := run(i, from, s.steps, func(step int, loss float64) (stop bool, err error) {
 			if r != nil {
 				stop = r.stop(trial.ID, step, loss)
 			}
@@ -266,6 +277,7 @@ func (s *curveStudy) spend(ctx context.Context, target int, repeat uint64, m spe
 		if err != nil {
 			return nil, err
 		}
+		at[i] = end
 		if end == s.steps && r != nil {
 			r.ended(trial.ID)
 		}

@@ -94,6 +94,19 @@ func Learn(tasks []Evaluations) *Past {
 // Scale returns that of a new task whose ends have a mean and a deviation.
 func (p *Past) Scale(mean, sd float64) Scale { return Scale{mean, sd, mean + p.floor*sd} }
 
+// Last returns the largest step of the curves, 0 for none.
+func (p *Past) Last() (step int) {
+	if p == nil {
+		return 0
+	}
+	for _, t := range p.tasks {
+		for _, c := range t.curves {
+			step = max(step, c.Steps[len(c.Steps)-1])
+		}
+	}
+	return step
+}
+
 // worth is how many curves of a run those of all past tasks count as, at most. What they
 // have in common is learned at once, and where the run differs, a dozen of its own decide.
 const worth = 10

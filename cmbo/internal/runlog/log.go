@@ -46,6 +46,9 @@ type Event struct {
 	// none. They must not be changed.
 	Outputs map[string]float64
 
+	// Paused says that the evaluation can go on where it stopped (stopped).
+	Paused bool
+
 	// State is what the model wants back of the proposal (asked).
 	State []float64
 	// Params are fitted parameters (fitted) and Count the number of
@@ -86,7 +89,8 @@ type Observation struct {
 // An Estimate is what a trial that was stopped showed of its end.
 type Estimate struct {
 	Observation
-	After int // observations made before
+	After  int // observations made before
+	paused bool
 }
 
 // label says whether the evaluation of a point succeeded, and whether it brought a value.
@@ -95,6 +99,7 @@ type label struct {
 	ok      bool
 	value   bool
 	asked   bool // proposed by the run, not observed
+	paused  bool // it can go on
 	outputs map[string]float64
 }
 
@@ -107,6 +112,7 @@ type Trial struct {
 
 	Outputs map[string]float64 // that it brought, failed or not
 	Curve   space.Curve        // of values reported before the end
+	Resumes int                // the trial whose evaluation it goes on with, 0 for none
 }
 
 // A Log is the list of events of a run and what follows from it.
@@ -122,6 +128,7 @@ type Log struct {
 	Seen         [][]float64     // every point asked or observed
 	Used         map[string]int  // rows that are not to be proposed: how many reasons
 	failed       map[string]bool // those of which an evaluation failed
+	paused       map[string]int  // by row: the trial whose evaluation can go on
 	Queue        [][]float64     // points that are proposed next
 	// Fitted holds parameters by the number of observations they belong to.
 	Fitted map[int][]float64
@@ -130,14 +137,14 @@ type Log struct {
 // NewLog returns an empty log of a run over s whose evaluations have further outputs, in
 // the order of their names.
 func NewLog(s *space.Space, outputs ...Output) *Log {
-	return &Log{space: s, outputs: outputs, Used: make(map[string]int), failed: make(map[string]bool), Fitted: make(map[int][]float64)}
+	return &Log{space: s, outputs: outputs, Used: make(map[string]int), failed: make(map[string]bool), paused: make(map[string]int), Fitted: make(map[int][]float64)}
 }
 
 // Apply appends an event that has been validated.
 func (h *Log) Apply(e Event) {
 	switch e.Kind {
 	case EventAsked:
-		h.Trials = append(h.Trials, Trial{Index: e.Index, X: e.X, State: e.State})
+		h.Trials = append(h.Trials, Trial{Index: e.Index, X: e.X, State: e.State, Resumes: h.paused[points.Key(e.X)]})
 		h.Seen = append(h.Seen, e.X)
 		h.Used[points.Key(e.X)]++
 		if len(h.Queue) > 0 { // as long as there is a queue, nothing else is proposed
@@ -146,25 +153,23 @@ func (h *Log) Apply(e Event) {
 	case EventTold:
 		t := &h.Trials[e.Trial-1]
 		t.Status, t.Outputs = Told, e.Outputs
+		delete(h.paused, points.Key(t.X))
 		h.Observations = append(h.Observations, Observation{t.X, e.Y, e.Noise, e.Trial, e.Outputs})
-		h.labels = append(h.labels, label{t.X, true, true, true, e.Outputs})
+		h.labels = append(h.labels, label{t.X, true, true, true, false, e.Outputs})
 	case EventFailed:
 		t := &h.Trials[e.Trial-1]
 		t.Status, t.Outputs = Failed, e.Outputs
-		h.labels = append(h.labels, label{t.X, false, false, true, e.Outputs})
+		h.labels = append(h.labels, label{t.X, false, false, true, false, e.Outputs})
 		h.failed[points.Key(t.X)] = true
+		delete(h.paused, points.Key(t.X))
 		h.Failures++
 	case EventCancelled:
 		t := &h.Trials[e.Trial-1]
 		t.Status = Cancelled
-		if key := points.Key(t.X); h.Used[key] > 1 {
-			h.Used[key]--
-		} else {
-			delete(h.Used, key)
-		}
+		h.release(t.X)
 	case EventObserved:
 		h.Observations = append(h.Observations, Observation{e.X, e.Y, e.Noise, 0, e.Outputs})
-		h.labels = append(h.labels, label{e.X, true, true, false, e.Outputs})
+		h.labels = append(h.labels, label{e.X, true, true, false, false, e.Outputs})
 		h.Seen = append(h.Seen, e.X)
 		h.Used[points.Key(e.X)]++
 	case EventFitted:
@@ -177,12 +182,41 @@ func (h *Log) Apply(e Event) {
 	case EventStopped:
 		t := &h.Trials[e.Trial-1]
 		t.Status = Stopped
-		h.labels = append(h.labels, label{t.X, true, false, true, nil})
+		h.labels = append(h.labels, label{t.X, true, false, true, e.Paused, nil})
+		if e.Paused {
+			h.paused[points.Key(t.X)] = e.Trial
+			h.release(t.X)
+			h.Estimates = slices.DeleteFunc(slices.Clone(h.Estimates), func(o Estimate) bool { return o.paused && slices.Equal(o.X, t.X) })
+		}
 		if e.Noise > 0 {
-			h.Estimates = append(h.Estimates, Estimate{Observation{t.X, e.Y, e.Noise, e.Trial, nil}, len(h.Observations)})
+			h.Estimates = append(h.Estimates, Estimate{Observation{t.X, e.Y, e.Noise, e.Trial, nil}, len(h.Observations), e.Paused})
 		}
 	}
 	h.Events = append(h.Events, e)
+}
+
+// release makes a point proposable again, if nothing else uses it.
+func (h *Log) release(x []float64) {
+	if key := points.Key(x); h.Used[key] > 1 {
+		h.Used[key]--
+	} else {
+		delete(h.Used, key)
+	}
+}
+
+// Shown returns what an evaluation has shown, before it was stopped and went on too.
+func (h *Log) Shown(trial int) space.Curve {
+	t := &h.Trials[trial-1]
+	c := t.Curve
+	for k := t.Resumes; k > 0; k = h.Trials[k-1].Resumes {
+		p := h.Trials[k-1].Curve
+		n := len(p.Steps)
+		if len(c.Steps) > 0 {
+			n, _ = slices.BinarySearch(p.Steps, c.Steps[0])
+		}
+		c = space.Curve{Steps: slices.Concat(p.Steps[:n], c.Steps), Values: slices.Concat(p.Values[:n], c.Values)}
+	}
+	return c
 }
 
 // Pending lists the IDs of trials that are open: points a model counts as visited
@@ -231,15 +265,21 @@ func Oriented(rows []Observation, s scaling.Sense) (y, noise []float64) {
 }
 
 // Learned returns what models learn from: the observations and, in the order of the log
-// among them, the estimates, which estimated tells apart; it is nil where there are none.
+// among them, the estimates, which estimated tells apart; it is nil where there are none. The
+// estimate of an evaluation that goes on does not count: what it shows then says more.
 func (h *Log) Learned() (rows []Observation, estimated []bool) {
-	if len(h.Estimates) == 0 {
+	var count []Estimate
+	for _, e := range h.Estimates {
+		if !e.paused || h.Used[points.Key(e.X)] == 0 {
+			count = append(count, e)
+		}
+	}
+	if len(count) == 0 {
 		return h.Observations, nil
 	}
-	next := 0
 	for i := range len(h.Observations) + 1 {
-		for ; next < len(h.Estimates) && h.Estimates[next].After == i; next++ {
-			rows, estimated = append(rows, h.Estimates[next].Observation), append(estimated, true)
+		for ; len(count) > 0 && count[0].After == i; count = count[1:] {
+			rows, estimated = append(rows, count[0].Observation), append(estimated, true)
 		}
 		if i < len(h.Observations) {
 			rows, estimated = append(rows, h.Observations[i]), append(estimated, false)
@@ -281,7 +321,8 @@ func (h *Log) best(minimize bool, counts func(i int) bool) int {
 
 // Stalled returns the number of proposals whose evaluations, failed ones too, ended since the
 // one of the best value, of all values if none holds all limits: those that proposals improve
-// on. Points that were observed say nothing of how good proposals are, and do not count.
+// on. Points that were observed say nothing of how good proposals are, and do not count, nor do
+// those whose evaluation can go on.
 func (h *Log) Stalled(minimize bool) int {
 	best := h.Best(minimize)
 	if best < 0 {
@@ -295,7 +336,7 @@ func (h *Log) Stalled(minimize bool) int {
 		switch {
 		case l.value && value == best:
 			stalled = 0
-		case l.asked:
+		case l.asked && !l.paused:
 			stalled++
 		}
 	}
@@ -344,7 +385,7 @@ func (h *Log) Clone() *Log {
 	c := *h
 	c.Estimates = slices.Clip(h.Estimates)
 	c.Events, c.Observations, c.Seen, c.Queue, c.labels = slices.Clip(h.Events), slices.Clip(h.Observations), slices.Clip(h.Seen), slices.Clip(h.Queue), slices.Clip(h.labels)
-	c.Trials, c.Used, c.failed, c.Fitted = slices.Clone(h.Trials), maps.Clone(h.Used), maps.Clone(h.failed), maps.Clone(h.Fitted)
+	c.Trials, c.Used, c.failed, c.paused, c.Fitted = slices.Clone(h.Trials), maps.Clone(h.Used), maps.Clone(h.failed), maps.Clone(h.paused), maps.Clone(h.Fitted)
 	return &c
 }
 

@@ -2,6 +2,7 @@ package runlog
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -75,6 +76,7 @@ func draw(rng *rand.Rand, h *Log, rows [][]float64) Event {
 			case kind == EventStopped && rng.IntN(3) > 0:
 				e.Y, e.Noise = float64(rng.IntN(5)), 0.5
 			}
+			e.Paused = e.Kind == EventStopped && rng.IntN(2) == 0
 			if e.Kind == EventReported {
 				e.Step, e.Y = rng.IntN(3), rng.NormFloat64()
 				if len(steps) > 0 {
@@ -166,6 +168,8 @@ func checkLog(t *testing.T, h *Log) {
 	var trials, observed, labelled, seen, pending [][]float64
 	var open []int
 	started, failures := 0, 0
+	paused := make(map[[2]float64]int) // the trial that can go on
+	waiting := make(map[int]bool)      // trials whose estimates count while nobody goes on
 	for _, e := range h.Events {
 		if e.X != nil && e.Kind != EventEnqueued {
 			seen = append(seen, e.X)
@@ -182,17 +186,29 @@ func checkLog(t *testing.T, h *Log) {
 				}
 			}
 			got := h.Trials[e.Trial-1]
-			assert.Equal(t, Trial{Status: statusOf(h.Events, e.Trial), Index: e.Index, X: e.X, State: e.State, Outputs: outputsOf(h.Events, e.Trial), Curve: got.Curve}, got)
+			assert.Equal(t, Trial{Status: statusOf(h.Events, e.Trial), Index: e.Index, X: e.X, State: e.State, Outputs: outputsOf(h.Events, e.Trial), Curve: got.Curve, Resumes: paused[[2]float64(e.X)]}, got)
 		case EventReported:
 			c := curves[e.Trial]
 			curves[e.Trial] = space.Curve{Steps: append(c.Steps, e.Step), Values: append(c.Values, e.Y)}
 		case EventStopped:
 			labelled, labels = append(labelled, asked[e.Trial]), append(labels, hierarchy.Succeeded)
 			ends, ours = append(ends, hierarchy.Failed), append(ours, 1)
+			if e.Paused {
+				ours[len(ours)-1] = 0
+				x := [2]float64(asked[e.Trial])
+				paused[x], waiting[e.Trial] = e.Trial, true
+				used[x]--
+				for i := len(learned) - 1; i >= 0; i-- {
+					if waiting[learned[i].Trial] && estimated[i] && [2]float64(learned[i].X) == x {
+						learned, estimated = slices.Delete(learned, i, i+1), slices.Delete(estimated, i, i+1)
+					}
+				}
+			}
 			if e.Noise > 0 {
 				learned, estimated = append(learned, Observation{asked[e.Trial], e.Y, e.Noise, e.Trial, nil}), append(estimated, true)
 			}
 		case EventTold:
+			delete(paused, [2]float64(asked[e.Trial]))
 			learned, estimated = append(learned, Observation{asked[e.Trial], e.Y, e.Noise, e.Trial, e.Outputs}), append(estimated, false)
 			observed, labelled = append(observed, asked[e.Trial]), append(labelled, asked[e.Trial])
 			values, labels, ours, ends = append(values, e.Y), append(labels, hierarchy.Succeeded), append(ours, 1), append(ends, hierarchy.Succeeded)
@@ -204,6 +220,7 @@ func checkLog(t *testing.T, h *Log) {
 			values, labels, ours, ends = append(values, e.Y), append(labels, hierarchy.Succeeded), append(ours, 0), append(ends, hierarchy.Succeeded)
 		case EventFailed:
 			failures++
+			delete(paused, [2]float64(asked[e.Trial]))
 			failed[[2]float64(asked[e.Trial])] = true
 			labelled, labels, ours, ends = append(labelled, asked[e.Trial]), append(labels, hierarchy.Failed), append(ours, 1), append(ends, hierarchy.Failed)
 		case EventFitted:
@@ -213,6 +230,12 @@ func checkLog(t *testing.T, h *Log) {
 	for i, tr := range h.Trials {
 		assert.Equal(t, curves[i+1], tr.Curve)
 	}
+	for i := len(learned) - 1; i >= 0; i-- {
+		if estimated[i] && waiting[learned[i].Trial] && used[[2]float64(learned[i].X)] > 0 {
+			learned, estimated = slices.Delete(learned, i, i+1), slices.Delete(estimated, i, i+1)
+		}
+	}
+	maps.DeleteFunc(used, func(_ [2]float64, n int) bool { return n == 0 })
 	if !slices.Contains(estimated, true) {
 		estimated = nil
 	}
@@ -239,7 +262,11 @@ func checkLog(t *testing.T, h *Log) {
 	assert.Equal(t, labels, z)
 	if len(values) == 0 {
 		assert.Equal(t, -1, h.Best(false))
-		assert.Equal(t, len(labels), h.Stalled(false))
+		proposed := 0
+		for _, o := range ours {
+			proposed += o
+		}
+		assert.Equal(t, proposed, h.Stalled(false))
 		return
 	}
 	assert.Equal(t, bestOf(h, values, 1), h.Best(false))
@@ -260,7 +287,7 @@ func bestOf(h *Log, values []float64, sign float64) int {
 	return best
 }
 
-// stalled returns the number of proposals, those of which ours is 1, among the labels after
+// stalled returns the number of proposals, those of which ours is 1, which none that can go on is, among the labels after
 // that of the best value, among all if there is none; if none holds the limit, the best of all.
 func stalled(h *Log, values, labels []float64, ours []int, sign float64) int {
 	best, n := bestOf(h, values, sign), 0

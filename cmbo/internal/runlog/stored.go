@@ -23,6 +23,7 @@ type Stored struct {
 	Count   *int               `json:"count,omitempty"`
 	Params  []float64          `json:"params,omitempty"`
 	Saw     int                `json:"saw,omitempty"`
+	Paused  bool               `json:"paused,omitempty"`
 }
 
 var eventNames = [...]string{EventAsked: "asked", EventTold: "told", EventFailed: "failed", EventCancelled: "cancelled", EventObserved: "observed", EventFitted: "fitted", EventEnqueued: "enqueued", EventReported: "reported", EventStopped: "stopped"}
@@ -71,7 +72,7 @@ func (c Checks) CheckFitted(count int, params []float64) error {
 
 // Export returns the JSON form.
 func (e Event) Export() Stored {
-	out := Stored{Kind: eventNames[e.Kind], Trial: e.Trial, X: e.X, Noise: e.Noise, Outputs: e.Outputs, Params: e.Params, Saw: e.Saw}
+	out := Stored{Kind: eventNames[e.Kind], Trial: e.Trial, X: e.X, Noise: e.Noise, Outputs: e.Outputs, Params: e.Params, Saw: e.Saw, Paused: e.Paused}
 	switch e.Kind {
 	case EventAsked:
 		if e.Index >= 0 {
@@ -104,7 +105,10 @@ func (h *Log) Restore(s Stored, c Checks) error {
 	if kind <= 0 {
 		return fmt.Errorf("%q is not an event", s.Kind)
 	}
-	e := Event{Kind: Kind(kind), Trial: s.Trial, Index: -1, X: s.X, Noise: s.Noise, Outputs: s.Outputs, Params: s.Params, Saw: s.Saw}
+	e := Event{Kind: Kind(kind), Trial: s.Trial, Index: -1, X: s.X, Noise: s.Noise, Outputs: s.Outputs, Params: s.Params, Saw: s.Saw, Paused: s.Paused}
+	if e.Paused && e.Kind != EventStopped {
+		return fmt.Errorf("%q that can go on", s.Kind)
+	}
 	if e.Saw < 0 || e.Saw > len(h.Events) || e.Saw > 0 && e.Kind != EventAsked && e.Kind != EventFitted {
 		return fmt.Errorf("%q saw %d of %d events", s.Kind, e.Saw, len(h.Events))
 	}
