@@ -240,3 +240,33 @@ func (t *Table) Text() string {
 	}
 	return b.String()
 }
+
+// Markdown returns the table in the pipe syntax, emphasised numbers in bold.
+// The caption is left out.
+func (t *Table) Markdown() string {
+	n := t.width()
+	plain := strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;", ">", "&gt;")
+	var b strings.Builder
+	for j := range n {
+		b.WriteString("| " + plain.Replace(t.heading(j)) + " ")
+	}
+	b.WriteString("|\n")
+	best := make([]string, n)
+	for j := range n {
+		best[j] = t.best(j)
+		b.WriteString(map[bool]string{true: "|---:", false: "|---"}[t.numeric(j)])
+	}
+	b.WriteString("|\n")
+	for i := range t.Rows {
+		for j := range n {
+			cell := t.cell(i, j)
+			s := plain.Replace(cell.text)
+			if cell.numeric && cell.text == best[j] {
+				s = "**" + s + "**"
+			}
+			b.WriteString("| " + s + " ")
+		}
+		b.WriteString("|\n")
+	}
+	return b.String()
+}
