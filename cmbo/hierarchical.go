@@ -210,6 +210,9 @@ func (r *hierarchicalRun) Predict(ctx context.Context, mean, sd []float64, x *li
 // Back brings a prediction back to values that are as far apart as they are told.
 func (r *hierarchicalRun) Back(mean, sd float64) (float64, float64) { return r.Bound.Back(mean, sd) }
 
+// OtherUnits returns the probability that the values are in other units than the past's.
+func (r *hierarchicalRun) OtherUnits() float64 { return r.Bound.OtherUnits() }
+
 // Score takes the expected improvement over all hypotheses, which is not that of the
 // first two moments; other acquisitions see the moments. Before the first value the
 // largest mean is asked for, and while that is pending, what improves on it: by the mean

@@ -118,6 +118,9 @@ type Transfer struct {
 	// clusters alone, or each task (IndiWeight), with the weights of their prototypes,
 	// which never differ by more than a factor e. Nil without a prior.
 	Shares []Share
+	// OtherUnits is the probability that the values lie out of all proportion to the past's, as
+	// values in other units do. Where they rank points as the past did, it is worth no less.
+	OtherUnits float64
 	// Outputs says the same of the model of each output with a limit, and of the cost, by name; nil if
 	// there is none.
 	Outputs map[string]Transfer
@@ -172,6 +175,14 @@ func (t Transfer) String() string {
 
 // words says it of the objective, or of one output.
 func (t Transfer) words() string {
+	text := t.verdictWords()
+	if t.OtherUnits > 0.5 {
+		text += "; the values lie out of all proportion to the past's: they may be in other units"
+	}
+	return text
+}
+
+func (t Transfer) verdictWords() string {
 	if len(t.Shares) == 0 {
 		return "unknown: there is no past to transfer from, or the model does not say"
 	}
@@ -245,6 +256,9 @@ func (m consulted) transfer(y []float64) Transfer {
 	x := m.mixture()
 	if x == nil {
 		return t
+	}
+	if u, ok := m.Surrogate.(interface{ OtherUnits() float64 }); ok {
+		t.OtherUnits = u.OtherUnits()
 	}
 	t.Shares = x.Shares()
 	slices.SortStableFunc(t.Shares, func(a, b Share) int { return cmp.Compare(b.Mass, a.Mass) })

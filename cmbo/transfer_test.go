@@ -320,3 +320,25 @@ func TestCalibrationInWords(t *testing.T) {
 	require.Equal(t, "the model is less sure than it could be: 29 of 29 values lay inside their 90 % interval", of(29, 29).String())
 	require.Equal(t, "no forecasts yet", of(0, 0).String())
 }
+
+// A run whose values are in other units than the past's is told so, and the past still helps
+// it; one in the past's units is not.
+func TestTransferInOtherUnits(t *testing.T) {
+	space, _ := grid(t, 9)
+	past, f := kinds(8, 20)
+	prior := learn(t, space, past)
+	for _, offset := range []float64{0, 1e4} { // the past's values lie between 50 and 60
+		o := newOptimizer(t, space, cmbo.WithPrior(prior))
+		require.Zero(t, transferOf(t, o).OtherUnits)
+		drive(t, o, func(x []float64) float64 { return offset + f(x) }, 8)
+		tr := transferOf(t, o)
+		assert.Equal(t, cmbo.TransferHelps, tr.Verdict, tr)
+		if offset == 0 {
+			assert.Less(t, tr.OtherUnits, 1e-3)
+			assert.NotContains(t, tr.String(), "units")
+		} else {
+			assert.Greater(t, tr.OtherUnits, 0.999)
+			assert.Contains(t, tr.String(), "the values lie out of all proportion to the past's: they may be in other units")
+		}
+	}
+}

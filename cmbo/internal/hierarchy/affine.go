@@ -217,6 +217,7 @@ type affinePosterior struct {
 	// show.
 	parts    []part
 	reversed float64 // mass of negative scales
+	far      float64 // mass of offsets out of all proportion
 }
 
 // quadrature is the memory of one goroutine that integrates over offset and scale, and
@@ -327,6 +328,7 @@ func (p *affinePrior) infer(in *inner, nodes []node, tail, centre float64, q *qu
 	var sign float64
 	for i := range nodes {
 		n := &nodes[i]
+		out.far += q.w[i][widest] / q.total
 		var each part
 		for k, w := range q.w[i] {
 			if w == 0 {

@@ -336,6 +336,18 @@ func (r *Run) Masses() []Mass {
 	return out
 }
 
+// OtherUnits returns the posterior mass of offsets out of all proportion to the tasks', 0 before
+// the first value.
+func (r *Run) OtherUnits() (mass float64) {
+	if len(r.y) == 0 {
+		return 0
+	}
+	for _, k := range r.all {
+		mass += k.mass * k.fit.far
+	}
+	return mass
+}
+
 // PriorMeans returns the means of the population at the points told, in the tasks' units.
 func (r *Run) PriorMeans() [][]float64 {
 	means := make([]float64, len(r.pts))
