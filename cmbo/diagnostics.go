@@ -53,8 +53,9 @@ type Step struct {
 	// posterior's covariance on the index set. Both are 0 for the hierarchical prior,
 	// which does not count them.
 	Jitter, DistanceJitter float64
-	// Parameters are the plain Gaussian process's log-parameters and, last,
-	// the logarithm of its noise variance; nil with a prior.
+	// Parameters are the plain Gaussian process's log-parameters, the logarithm of its noise
+	// variance and, where differences between low values count less, down to which share of the
+	// way from the best value to the median they count in full; nil with a prior.
 	Parameters []float64
 	// NoiseVariance is the one the model assumes of measurements, in scaled
 	// units; NaN if a surrogate does not say.

@@ -45,7 +45,7 @@ func ExampleWithPositiveValues() {
 	fmt.Printf("share 0.1 and 3 threads: %.0f ms, 90 %% within %.0f to %.0f\n", untried.Median, untried.Low, untried.High)
 	fmt.Println(opt.Observe([]float64{0.1, 3}, -1))
 	// Output:
-	// best: 6.3 ms with 18 threads; none is likely to be below 4.1 ms
-	// share 0.1 and 3 threads: 178 ms, 90 % within 120 to 263
+	// best: 6.2 ms with 20 threads; none is likely to be below 6.1 ms
+	// share 0.1 and 3 threads: 118 ms, 90 % within 21 to 668
 	// cmbo: unusable value: value -1 is not positive, as WithPositiveValues says that all are
 }

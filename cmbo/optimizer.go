@@ -163,6 +163,11 @@ func (c *runConfig) model(space *Space) (Surrogate, error) {
 	return p.learned.surrogate(c)
 }
 
+// viewShares are the views, besides that of the values as they are, of which the evidence
+// chooses one at each fit without a prior: see gp.View. The smaller makes of most values the
+// logarithm of what they lack of the best.
+var viewShares = []float64{1, 0.25}
+
 // unbound makes a surrogate of the library that does not know the candidates.
 func (c *runConfig) unbound(space *Space) (Surrogate, error) {
 	if c.prior != nil {
@@ -173,7 +178,11 @@ func (c *runConfig) unbound(space *Space) (Surrogate, error) {
 			return nil, err
 		}
 	}
-	return plainRun{model.NewPlain(space.Dim(), c.ard, c.kernel, c.noise, policies[c.y].Scale, c.seed)}, nil
+	var shares []float64
+	if c.y == ZScore {
+		shares = viewShares
+	}
+	return plainRun{model.NewPlain(space.Dim(), c.ard, c.kernel, c.noise, policies[c.y].Scale, shares, c.seed)}, nil
 }
 
 // rows returns the candidates of a finite or listed space.

@@ -101,7 +101,7 @@ func (m *outputModel) make(c *runConfig, dim int) {
 		scale := func(y, noise []float64) (scaled, variances []float64) {
 			return scaling.ZScore.Scale(m.warp(y).ApplyAll(y), noise)
 		}
-		m.model = consulted{plainRun{model.NewPlain(dim, c.ard, c.kernel, math.NaN(), scale, c.seed)}}
+		m.model = consulted{plainRun{model.NewPlain(dim, c.ard, c.kernel, math.NaN(), scale, nil, c.seed)}}
 		return
 	}
 	s := m.past.model.Settings()

@@ -15,7 +15,7 @@ import (
 //
 // What is proposed has the largest expected improvement of the logarithm. The model holds
 // values for lognormal, so that [Quantiles] say more than a mean and a deviation, and [Outlook]
-// is that of the values; without the option its Most often holds values below 0 for possible
+// is that of the values; without the option its Most may hold values below 0 for possible
 // (go test ./cmbo -run TestForecastsOfSkewedCosts -v -skewed 20). Noise variances are in
 // squared units of the value ([WithNoise]), and count as small beside its square.
 //

@@ -98,7 +98,7 @@ func (c *cost) measure(r *rand.Rand, x, y float64) float64 {
 
 // What Outlook says of positive, skewed costs is true: in at most 5 % of the runs is Next
 // more than was left, without and with a prior, after 10, 20 and 30 evaluations, and no
-// forecast promises a value below 0. Without the option some are.
+// forecast promises a value below 0. Without the option some do with a prior.
 func TestForecastsOfSkewedCosts(t *testing.T) {
 	testutil.SkipRace(t, "it counts forecasts")
 	square, err := cmbo.UnitCube(2)
@@ -167,7 +167,7 @@ func TestForecastsOfSkewedCosts(t *testing.T) {
 			if positive {
 				assert.LessOrEqual(t, runsTooMuch, max(runs/20, 1)) // of few runs one
 				assert.Zero(t, belowZero)
-			} else {
+			} else if transfer { // a run without a past sees such costs as logarithms by itself
 				assert.Positive(t, belowZero)
 			}
 			assert.Greater(t, 20*expectedTooMuch, forecasts, "what the model expects by itself needs no estimate by its record")

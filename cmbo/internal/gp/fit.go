@@ -18,6 +18,7 @@ type Hyper struct {
 	NoiseVariance float64 // of values that come without one of their own
 	Fitted        bool    // false if there was nothing to fit to, or every search failed
 	Evidence      float64 // see [gaussian.FitResult]; 0 if it was not asked for
+	Share         float64 // of the view of the values that it was fitted in: see [Look]
 }
 
 // SameKernel reports whether the kernels of h and g, of forms that their numbers of
@@ -159,7 +160,11 @@ type Fits struct {
 	Template kernel.Kernel
 	// Other is another form, of another number of parameters, that is fitted too; the
 	// one of larger evidence serves, Template if they are equal. Nil for none.
-	Other  kernel.Kernel
+	Other kernel.Kernel
+	// Shares are those of views that are tried with the form that serves, where all variances
+	// are to be searched; the view of larger evidence serves, the values as they are if they are
+	// equal. Nil for none.
+	Shares []float64
 	Noise  float64 // given noise variance, NaN to search it
 	Seed   uint64
 	Fitter Fitter
@@ -183,7 +188,7 @@ func (f *Fits) At(ctx context.Context, n int, data func(count int) (x *linalg.De
 		x, y, own = subset(x, y, own, rng.Stream(f.Seed, "refit rows", uint64(count)).Perm(count)[:refitRows])
 	}
 	seed := rng.Stream(f.Seed, "refit", uint64(count)).Uint64()
-	f.Fitter.Evidence = f.Other != nil
+	f.Fitter.Evidence = f.Other != nil || f.Shares != nil
 	h, err := f.Fitter.Fit(ctx, f.Template, x, y, own, f.Noise, seed)
 	if err == nil && f.Other != nil {
 		var o Hyper
@@ -191,10 +196,36 @@ func (f *Fits) At(ctx context.Context, n int, data func(count int) (x *linalg.De
 			h = o
 		}
 	}
+	if err == nil && math.IsNaN(f.Noise) && !known(own) {
+		h, err = f.look(ctx, h, x, y, seed)
+	}
 	if err == nil {
 		f.Put(count, h)
 	}
 	return h, err
+}
+
+// look returns h, or what was fitted in the view of the values that has more evidence.
+func (f *Fits) look(ctx context.Context, h Hyper, x *linalg.Dense, y []float64, seed uint64) (Hyper, error) {
+	form := f.Form(h.Kernel.NumParams())
+	for _, share := range f.Shares {
+		z, view := Look(y, share)
+		if view == (View{}) {
+			continue
+		}
+		o, err := f.Fitter.Fit(ctx, form, x, z, nil, f.Noise, seed)
+		if err != nil {
+			return h, err
+		}
+		if o.Evidence += view.logSlopes(y); o.Evidence > h.Evidence {
+			h, h.Share = o, share
+		}
+	}
+	return h, nil
+}
+
+func known(variances []float64) bool {
+	return slices.ContainsFunc(variances, func(v float64) bool { return v > 0 })
 }
 
 // subset returns the observations listed, in their order.

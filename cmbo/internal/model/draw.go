@@ -17,10 +17,13 @@ func (g *Plain) Sample(ctx context.Context, dst []float64, x *linalg.Dense, r *r
 	if err == nil {
 		err = g.full.Gram(ctx, &cov, x)
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		err = addNoise(dst, &cov, r)
 	}
-	return addNoise(dst, &cov, r)
+	for i := range dst {
+		dst[i], _ = g.view.Line(dst[i], 0)
+	}
+	return err
 }
 
 // Sample is as [Plain.Sample]; the covariances of n points under every prototype

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
@@ -19,8 +20,9 @@ type Plain struct {
 	fits  gp.Fits
 
 	count  int       // observations the parameters were fitted to, -1 for none
-	params []float64 // log-parameters of the kernel, then of the noise variance
-	noise  float64   // noise variance in use
+	params []float64 // log-parameters of the kernel, then of the noise variance, then the share of the view, if that is not 0
+	noise  float64   // noise variance in use, in the view
+	view   gp.View
 
 	process *gp.Process // on the data
 	full    *gp.Process // on the data and the pending points
@@ -34,9 +36,10 @@ type Scale func(y, noise []float64) (scaled, variances []float64)
 // the kernel whose parameters are fitted, nil for the default, Matérn-3/2 with a
 // lengthscale for each coordinate if ard is set, else with one for all of them or one
 // for each as the evidence has it at each fit; noise is the noise variance where none is
-// given, NaN to fit it. A fit takes its values through scale.
-func NewPlain(dim int, ard bool, template kernel.Kernel, noise float64, scale Scale, seed uint64) *Plain {
-	fits := gp.Fits{Template: template, Noise: noise, Seed: seed}
+// given, NaN to fit it. A fit takes its values through scale, and as one of the views of shares
+// shows them.
+func NewPlain(dim int, ard bool, template kernel.Kernel, noise float64, scale Scale, shares []float64, seed uint64) *Plain {
+	fits := gp.Fits{Template: template, Noise: noise, Seed: seed, Shares: shares}
 	if template == nil {
 		fits.Template = DefaultTemplates(dim, ard).Prior
 		if !ard && dim > 1 {
@@ -55,7 +58,10 @@ func (g *Plain) Fit(ctx context.Context, d *Data) error {
 			return err
 		}
 	}
-	err := g.process.Extend(ctx, d.X, d.Y, gp.Noise(d.NoiseVariance, len(d.Y), g.noise))
+	_, _, share := g.split(g.params)
+	var y []float64
+	y, g.view = gp.Look(d.Y, share)
+	err := g.process.Extend(ctx, d.X, y, gp.Noise(d.NoiseVariance, len(d.Y), g.noise))
 	if err == nil {
 		g.full, err = g.process.WithPending(ctx, d.Pending, g.noise)
 	}
@@ -75,13 +81,27 @@ func (g *Plain) refit(ctx context.Context, d *Data, count int) error {
 			return err
 		}
 		params = append(h.Kernel.AppendParams(nil), math.Log(h.NoiseVariance))
+		if h.Share > 0 {
+			params = append(params, h.Share)
+		}
 	}
-	k, err := g.fits.Form(len(params) - 1).WithParams(params[:len(params)-1])
+	own, noise, _ := g.split(params)
+	k, err := g.fits.Form(len(own)).WithParams(own)
 	if err != nil {
 		return wrap(err, "hyperparameters fitted to %d observations", count)
 	}
-	g.process, g.noise, g.params, g.count = gp.New(gp.FromKernel{Kernel: k}), math.Exp(params[len(params)-1]), params, count
+	g.process, g.noise, g.params, g.count = gp.New(gp.FromKernel{Kernel: k}), math.Exp(noise), params, count
 	return nil
+}
+
+// split returns what fitted parameters are: those of the kernel, the logarithm of the noise
+// variance, and the share of the view.
+func (g *Plain) split(params []float64) (own []float64, noise, share float64) {
+	n := len(params) - 1
+	if n > 1 && slices.Contains(g.fits.Shares, params[n]) && g.fits.Form(n-1).NumParams() == n-1 {
+		n, share = n-1, params[n]
+	}
+	return params[:n], params[n], share
 }
 
 // Predict writes the posterior at the rows of x.
@@ -93,31 +113,44 @@ func (g *Plain) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense
 		err = g.full.Moments(ctx, nil, sd, x)
 	}
 	gp.Deviations(sd)
+	for i := range mean {
+		mean[i], sd[i] = g.view.Line(mean[i], sd[i])
+	}
 	return err
 }
 
-// NoiseVariance returns the noise variance in use.
-func (g *Plain) NoiseVariance() float64 { return g.noise }
+// Back brings a mean and a deviation that Predict has written to where values of them are
+// measured: see [gp.View].
+func (g *Plain) Back(mean, sd float64) (float64, float64) { return g.view.Back(mean, sd) }
+
+// NoiseVariance returns the noise variance in use, of values near the best.
+func (g *Plain) NoiseVariance() float64 {
+	_, sd := g.view.Line(0, 1)
+	return g.noise * sd * sd
+}
 
 // Jitter returns the amount added to the covariance of the observations.
 func (g *Plain) Jitter() float64 { return g.process.Data().Jitter() }
 
-// Fitted returns the parameters in use, the kernel's log-parameters and the
-// logarithm of the noise variance, and the number of observations they were
+// Fitted returns the parameters in use, the kernel's log-parameters, the logarithm of the noise
+// variance and, unless it is 0, the share of the view, and the number of observations they were
 // fitted to; nil before the first fit.
 func (g *Plain) Fitted() (count int, params []float64) { return g.count, g.params }
 
 // CheckFitted reports parameters that Fitted cannot have returned.
 func (g *Plain) CheckFitted(params []float64) error {
-	n := len(params) - 1
-	form := g.fits.Form(n)
-	if n != form.NumParams() {
+	if len(params) == 0 {
+		return fmt.Errorf("%d parameters", 0)
+	}
+	own, noise, _ := g.split(params)
+	form := g.fits.Form(len(own))
+	if len(own) != form.NumParams() {
 		return fmt.Errorf("%d parameters", len(params))
 	}
-	if _, err := form.WithParams(params[:n]); err != nil {
+	if _, err := form.WithParams(own); err != nil {
 		return err
 	}
-	if v := math.Exp(params[n]); !(v > 0) || math.IsInf(v, 0) {
+	if v := math.Exp(noise); !(v > 0) || math.IsInf(v, 0) {
 		return fmt.Errorf("noise variance %g", v)
 	}
 	return nil

@@ -70,7 +70,7 @@ func TestEvidenceAfterError(t *testing.T) {
 // TestCheckFitted: parameters are those of one of the forms that a fit chooses from,
 // and of a noise variance.
 func TestCheckFitted(t *testing.T) {
-	g := NewPlain(3, false, nil, math.NaN(), nil, 1)
+	g := NewPlain(3, false, nil, math.NaN(), nil, nil, 1)
 	for n := range 8 {
 		err := g.CheckFitted(make([]float64, n))
 		if n == 3 || n == 5 { // the variance, one lengthscale or three, and the noise

@@ -96,6 +96,22 @@ func (l Low) Compress(y, noise []float64) (low, variances []float64) {
 	return low, variances
 }
 
+// LowOf returns one whose Near is a share of the width of values; the zero Low where they have
+// none.
+func LowOf(y []float64, share float64) Low {
+	best, width, _ := widthOf(slices.Sorted(slices.Values(y)))
+	near := share * width
+	return Low{best - near, near}
+}
+
+// LogSlope returns the logarithm of the slope at a value.
+func (l Low) LogSlope(v float64) float64 {
+	if d := (l.Knee - v) / l.Near; l.Near > 0 && d > 0 {
+		return -math.Log1p(d)
+	}
+	return 0
+}
+
 // At returns what becomes of a value, which may be infinite.
 func (l Low) At(v float64) float64 {
 	if d := (l.Knee - v) / l.Near; l.Near > 0 && d > 0 {
@@ -108,11 +124,16 @@ func (l Low) At(v float64) float64 {
 // deviation comes. Farther below than RaiseLow leaves any value of a task the slope rises no
 // more.
 func (l Low) Back(low, sd float64) (v, wide float64) {
+	return l.BackFrom(low, sd, math.Log(lowWidths/nearWidths))
+}
+
+// BackFrom is Back for values whose slope rises no more from one on whose logarithm is steepest.
+func (l Low) BackFrom(low, sd, steepest float64) (v, wide float64) {
 	d := (l.Knee - low) / l.Near
 	if !(d > 0) {
 		return low, sd
 	}
-	steep := min(d, math.Log(lowWidths/nearWidths))
+	steep := min(d, steepest)
 	slope := math.Exp(steep)
 	return l.Knee - l.Near*(math.Expm1(steep)+slope*(d-steep)), sd * slope
 }
