@@ -52,7 +52,7 @@ func TestLeavesAFailingRegion(t *testing.T) {
 }
 
 // TestFailingPeak: where the past's best region fails, of which the past knows nothing, a run
-// loses at most half of its evaluations to it, and at most half as many again as one without a
+// loses at most half of its evaluations to it, and at most a fifth more than one without a
 // past. What is left to find lies on the border of the region, so some losses buy something.
 func TestFailingPeak(t *testing.T) {
 	s, err := cmbo.UnitCube(2)
@@ -77,7 +77,8 @@ func TestFailingPeak(t *testing.T) {
 		}
 	}
 	require.LessOrEqual(t, withPast, budget*seeds/2)
-	require.LessOrEqual(t, float64(withPast), 1.5*float64(without))
+	require.LessOrEqual(t, float64(withPast), 1.2*float64(without))
+	t.Logf("of %d evaluations %d were lost, %d without a past", budget*seeds, withPast, without)
 }
 
 // TestFirstBatch: points asked for before the first value are not all the past's best one.

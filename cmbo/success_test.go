@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -286,6 +287,26 @@ func TestInfiniteScoresAndFailures(t *testing.T) {
 			}
 			require.Equal(t, want, s.Scores[i], name)
 		}
+	}
+}
+
+// TestPowerOfSuccess: with a past the first failure counts as any probability does, and those
+// beyond a fifth of the evaluations make the power grow by three each.
+func TestPowerOfSuccess(t *testing.T) {
+	s, p := hedgePrior(t)
+	o := newOptimizer(t, s, cmbo.WithPrior(p), cmbo.WithAcquisition(boundless{func(mean float64) float64 { return mean }}))
+	for failed, power := range []float64{0, 2, 3, 6, 8} { // 2 + 3·max(0.8·failed − 1, 0), rounded down
+		trial, err := o.Ask(ctx)
+		require.NoError(t, err)
+		step, ok := o.LastStep()
+		require.True(t, ok)
+		if failed > 0 {
+			least := slices.Min(step.Mean)
+			for i, mean := range step.Mean {
+				require.InDelta(t, (mean-least)*math.Pow(step.Success[i], power), step.Scores[i], 1e-12, "after %d", failed)
+			}
+		}
+		require.NoError(t, o.TellFailed(trial.ID))
 	}
 }
 
