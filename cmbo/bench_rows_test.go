@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/paper"
 	"github.com/gocmbo/cmbo/internal/rng"
 )
 
@@ -35,14 +36,18 @@ func BenchmarkLearnWorkers(b *testing.B) {
 // percentile is the metric p99-ms.
 func BenchmarkAskTellTail(b *testing.B) {
 	space, tasks := syntheticList(300, 6), syntheticTasks(60, 50, 6)
-	for _, v := range []cmbo.Variant{cmbo.WssClusWssCMP, cmbo.WssClusJefCMP} {
-		prior, err := cmbo.Learn(ctx, space, tasks, cmbo.WithVariant(v))
+	for _, v := range []paper.Variant{paper.WssClusWssCMP, paper.WssClusJefCMP} {
+		prior, err := paper.Learn(ctx, space, tasks, paper.WithVariant(v), paper.WithParallelism(1))
 		if err != nil {
 			b.Fatal(err)
 		}
 		r := rng.Stream(1, "values")
 		start := func(b *testing.B) *cmbo.Optimizer {
-			o, err := cmbo.New(space, cmbo.WithPrior(prior), cmbo.WithParallelism(1))
+			s, err := prior.Surrogate(ctx, space)
+			if err != nil {
+				b.Fatal(err)
+			}
+			o, err := cmbo.New(space, cmbo.WithSurrogate(s))
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/paper"
 	"github.com/gocmbo/cmbo/internal/rng"
 )
 
@@ -54,12 +55,12 @@ func syntheticList(n, d int) *cmbo.Space {
 func BenchmarkLearn(b *testing.B) {
 	space := syntheticList(300, 6)
 	for _, k := range []int{15, 60, 240} {
-		for _, v := range []cmbo.Variant{cmbo.WssClusWssCMP, cmbo.JefClusJefCMP} {
+		for _, v := range []paper.Variant{paper.WssClusWssCMP, paper.JefClusJefCMP} {
 			tasks := syntheticTasks(k, 50, 6)
 			b.Run(fmt.Sprintf("%s/K=%d", v, k), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					if _, err := cmbo.Learn(ctx, space, tasks, cmbo.WithVariant(v)); err != nil {
+					if _, err := paper.Learn(ctx, space, tasks, paper.WithVariant(v)); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -74,8 +75,8 @@ func BenchmarkLearn(b *testing.B) {
 func BenchmarkAskTell(b *testing.B) {
 	space := syntheticList(300, 6)
 	tasks := syntheticTasks(60, 50, 6)
-	for _, v := range []cmbo.Variant{cmbo.WssClusWssCMP, cmbo.WssClusJefCMP, cmbo.GlobalCen} {
-		prior, err := cmbo.Learn(ctx, space, tasks, cmbo.WithVariant(v))
+	for _, v := range []paper.Variant{paper.WssClusWssCMP, paper.WssClusJefCMP, paper.GlobalCen} {
+		prior, err := paper.Learn(ctx, space, tasks, paper.WithVariant(v))
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -87,7 +88,11 @@ func BenchmarkAskTell(b *testing.B) {
 			for b.Loop() {
 				if asked%40 == 0 {
 					b.StopTimer()
-					if o, err = cmbo.New(space, cmbo.WithPrior(prior)); err != nil {
+					s, err := prior.Surrogate(ctx, space)
+					if err != nil {
+						b.Fatal(err)
+					}
+					if o, err = cmbo.New(space, cmbo.WithSurrogate(s)); err != nil {
 						b.Fatal(err)
 					}
 					for i := range 30 {

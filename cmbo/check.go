@@ -42,8 +42,6 @@ func (o option) applyCheck(c *checkConfig) error {
 		return optionErrorf("%s, and Check makes the priors and the runs itself", o.id)
 	case optCost, optBudget:
 		return optionErrorf("%s, and Check counts evaluations", o.id)
-	case optLabels:
-		return optionErrorf("WithLabels, and Check learns from other tasks each time")
 	}
 	if o.learn != nil {
 		c.learn = append(c.learn, o)
@@ -68,9 +66,7 @@ func (o option) applyCheck(c *checkConfig) error {
 	default:
 		c.with = append(c.with, o)
 	}
-	if !o.paper {
-		c.without = append(c.without, o)
-	}
+	c.without = append(c.without, o)
 	return nil
 }
 
@@ -115,11 +111,11 @@ type CheckReport struct {
 	// StandardError that of the mean; NaN for a single task.
 	Difference, StandardError float64
 	// Common is the mean over the priors learned of [LearnReport]'s: the share of the variance
-	// of the tasks' values that all have in common. 0 with a variant of the paper.
+	// of the tasks' values that all have in common.
 	Common float64
 	// Reversed are the tasks that most of the tasks left out contradict: what was learned
 	// of such a task ranks their points the other way round, with a correlation of ranks
-	// below -2/√(n-1) for n points. Nil with a variant of the paper.
+	// below -2/√(n-1) for n points.
 	Reversed []string
 	// Apart are tasks whose values of an output are a hundred times those of most others, or
 	// more, or less: they may have been recorded in another unit.

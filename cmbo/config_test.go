@@ -34,10 +34,29 @@ func (flat) Predict(_ context.Context, mean, sd []float64, _ *linalg.Dense) erro
 // norm1 is a cost known beforehand.
 func norm1(x []float64) float64 { return 1 + x[0] + x[1] }
 
+func randomTasks(label string, k, n, d int) []Task {
+	tasks := make([]Task, k)
+	for j := range tasks {
+		r := rng.Stream(5, label, uint64(j))
+		tasks[j].ID = fmt.Sprint("t", j)
+		for range n + j {
+			x := make([]float64, d)
+			s := float64(j % 3)
+			for i := range x {
+				x[i] = r.Float64()
+				s += math.Sin(3*x[i] + float64(j%3))
+			}
+			tasks[j].X = append(tasks[j].X, x)
+			tasks[j].Y = append(tasks[j].Y, s+0.05*r.NormFloat64())
+		}
+	}
+	return tasks
+}
+
 func configPrior(t *testing.T, opts ...LearnOption) (*Space, *Prior) {
 	box, err := UnitCube(2)
 	require.NoError(t, err)
-	p, err := Learn(context.Background(), box, randomTasks("config", 5, 8, 2), append(opts, WithVariant(WssClusWssCMP), WithClusters(2), WithIndexPoints(12), WithClusterPoints(8))...)
+	p, err := Learn(context.Background(), box, randomTasks("config", 5, 8, 2), append(opts, WithIndexPoints(12))...)
 	require.NoError(t, err)
 	return box, p
 }
@@ -60,7 +79,6 @@ func TestSnapshotHoldsConfig(t *testing.T) {
 		"minimize":    {opts: []Option{WithMinimize()}},
 		"positive":    {opts: []Option{WithPositiveValues()}},
 		"y":           {opts: []Option{WithYPolicy(Copula)}},
-		"weights":     {[]Option{WithPrior(p), WithWeights("evidence")}, []Option{WithPrior(p)}},
 		"parallelism": {[]Option{WithParallelism(2)}, []Option{WithParallelism(2)}},
 		"journal":     {[]Option{journal}, []Option{journal}},
 		"acquisition": {opts: []Option{WithAcquisition(UCB(0.3))}},
@@ -68,7 +86,6 @@ func TestSnapshotHoldsConfig(t *testing.T) {
 		"kernel":      {opts: []Option{WithPriorKernel(kernel.Scale(0.7, kernel.Matern52(0.2, 0.3)))}},
 		"ard":         {opts: []Option{WithARD()}},
 		"noise":       {opts: []Option{WithNoiseVariance(0.03)}},
-		"jitter":      {[]Option{WithPrior(p), WithWeights("Jeffreys"), WithJeffreysJitter(1e-3)}, []Option{WithPrior(p)}},
 		"initial":     {opts: []Option{WithInitial(3)}},
 		"repeats":     {opts: []Option{WithRepeats()}},
 		"checkpoints": {opts: []Option{WithCheckpoints()}},
@@ -80,9 +97,8 @@ func TestSnapshotHoldsConfig(t *testing.T) {
 		"local":       {opts: []Option{WithCandidateCounts(1000, 9)}},
 	}
 	elsewhere := map[string]string{
-		"given":   "nil once the options are checked",
-		"variant": "nil once the weights follow from it",
-		"mark":    "for RestoreJournal alone",
+		"given": "nil once the options are checked",
+		"mark":  "for RestoreJournal alone",
 	}
 	value := func(c *runConfig, i int) string { return fmt.Sprintf("%v", reflect.ValueOf(*c).Field(i)) }
 	plain, err := New(box)
@@ -119,24 +135,20 @@ func TestOptionNames(t *testing.T) {
 		text, err := os.ReadFile(f)
 		require.NoError(t, err)
 		for _, m := range made.FindAllStringSubmatch(string(text), -1) {
-			if m[1] != "WithClusterRange" { // which WithClusters is a case of
-				require.Equal(t, m[1], "With"+m[2])
-			}
+			require.Equal(t, m[1], "With"+m[2])
 			require.Contains(t, optionNames, "With"+m[2])
 			seen["With"+m[2]] = true
 		}
 	}
 	require.Len(t, seen, len(optionNames))
 	require.Equal(t, "WithCheckEvaluations", optCheckEvaluations.String(), "the names are in the order of the identities")
-	require.Equal(t, "WithJeffreysJitter", WithJeffreysJitter(1).(option).id.String())
+	require.Equal(t, "WithInitial", WithInitial(1).(option).id.String())
 	require.Equal(t, "WithProgress", WithProgress(nil).(option).id.String())
 }
 
 // TestChoicesReachTheModels: no choice is without a counterpart in the models, which
 // would fall back to their first one, and no level of theirs without a name here.
 func TestChoicesReachTheModels(t *testing.T) {
-	require.Len(t, groupings, int(Apart)+1)
-	require.Len(t, prototypes, len(prototypeNames))
 	require.Len(t, policies, len(yPolicyNames))
 	require.Len(t, levels, int(hierarchy.NumLevels))
 	seen := make(map[Level]bool)
@@ -162,56 +174,19 @@ func TestOptionsContradict(t *testing.T) {
 			require.ErrorContains(t, err, "contradicts")
 		}
 	}
-	for _, o := range []Option{WithVariant(WssClusJefCMP), WithWeights("evidence"), WithJeffreysJitter(1)} {
-		_, err := New(box, o)
-		require.ErrorContains(t, err, "without a Prior")
-	}
-	for want, opts := range map[string][]Option{
-		"Wasserstein": {WithWeights("Jeffreys"), WithVariant(WssClusWssCMP)},
-		"Jeffreys":    {WithVariant(WssClusWssCMP), WithWeights("evidence"), WithWeights("Jeffreys")},
-		"evidence":    {WithVariant(WssClusJefCMP), WithWeights("evidence")},
-	} {
-		o, err := New(box, append(opts, WithPrior(p))...)
-		require.NoError(t, err)
-		require.Equal(t, want, o.config.weights)
-	}
-	_, err := New(box, WithPrior(p), WithWeights("guess"))
-	require.ErrorContains(t, err, "evidence")
-
 	tasks := randomTasks("contradict", 3, 5, 2)
 	for _, opts := range [][]LearnOption{
-		{WithVariant(IndiWeightJef), WithLabels([]int{0, 0, 1})},
-		{WithVariant(WssClusWssCMP), WithLabels([]int{0, 0, 1}), WithClusters(2)},
-		{WithHyperparameters(k, 1), WithPriorKernel(k)},
 		{WithARD(), WithPriorKernel(k)},
 	} {
 		_, err := Learn(context.Background(), box, tasks, opts...)
 		require.ErrorIs(t, err, ErrOption)
 		require.ErrorContains(t, err, "contradicts")
 	}
-	q, err := Learn(context.Background(), box, tasks, WithVariant(Variant{ClusterDistance: Jeffreys, Prototype: Barycenter}), WithIndexPoints(5))
-	require.NoError(t, err)
-	v, ok := q.Variant()
-	require.True(t, ok)
-	require.Equal(t, Variant{ClusterDistance: Jeffreys, Prototype: Barycenter}, v)
-	r, err := Learn(context.Background(), box, tasks, WithIndexPoints(5))
-	require.NoError(t, err)
-	_, ok = r.Variant()
-	require.False(t, ok)
 }
 
-// TestRunTakesPolicyOfPrior: values of the run are scaled as the past was, unless
-// told otherwise.
+// TestRunTakesPolicyOfPrior: the scale of the target is inferred, and the prior's own policy
+// says so too.
 func TestRunTakesPolicyOfPrior(t *testing.T) {
-	box, p := configPrior(t, WithYPolicy(Copula))
-	o, err := New(box, WithPrior(p))
-	require.NoError(t, err)
-	require.Equal(t, Copula, o.config.y)
-	o, err = New(box, WithPrior(p), WithYPolicy(ZScore))
-	require.NoError(t, err)
-	require.Equal(t, ZScore, o.config.y)
-
-	// The default infers the scale of the target: the prior's own policy says so too.
 	s, tasks := encoded(t, 2, 9)
 	for learned, allowed := range map[YPolicy]map[YPolicy]YPolicy{
 		ZScore: {ZScore: RawValues, RawValues: RawValues}, Copula: {Copula: Copula}, MinMax: {MinMax: RawValues, RawValues: RawValues},
@@ -279,87 +254,54 @@ func TestForeignAcquisition(t *testing.T) {
 
 // TestThompson: draws follow the posterior, its covariances included, and the seed.
 func TestThompson(t *testing.T) {
-	box, p := configPrior(t)
-	_, err := New(box, WithSurrogate(flat{}), WithAcquisition(Thompson()))
+	box, err := UnitCube(2)
+	require.NoError(t, err)
+	_, err = New(box, WithSurrogate(flat{}), WithAcquisition(Thompson()))
 	require.ErrorIs(t, err, ErrOption)
-	for name, opts := range map[string][]Option{"plain": nil, "prior": {WithPrior(p)}} {
-		opts = append(opts, WithAcquisition(Thompson()), WithCandidateCounts(30, 5), WithInitial(2))
-		a, err := New(box, opts...)
+	opts := []Option{WithAcquisition(Thompson()), WithCandidateCounts(30, 5), WithInitial(2)}
+	a, err := New(box, opts...)
+	require.NoError(t, err)
+	for range 5 {
+		trial, err := a.Ask(context.Background())
 		require.NoError(t, err)
-		for range 5 {
-			trial, err := a.Ask(context.Background())
-			require.NoError(t, err, name)
-			require.NoError(t, a.Tell(trial.ID, math.Sin(4*trial.X[0])+trial.X[1]))
-		}
-		_, err = a.Ask(context.Background()) // left open: pending
-		require.NoError(t, err)
-		var b bytes.Buffer
-		require.NoError(t, a.Snapshot(&b))
-		again := opts[:0:0]
-		if name == "prior" {
-			again = append(again, WithPrior(p))
-		}
-		back, err := Restore(&b, again...)
-		require.NoError(t, err)
-		x, err := a.Ask(context.Background())
-		require.NoError(t, err)
-		y, err := back.Ask(context.Background())
-		require.NoError(t, err)
-		require.Equal(t, x.X, y.X)
+		require.NoError(t, a.Tell(trial.ID, math.Sin(4*trial.X[0])+trial.X[1]))
+	}
+	_, err = a.Ask(context.Background()) // left open: pending
+	require.NoError(t, err)
+	var b bytes.Buffer
+	require.NoError(t, a.Snapshot(&b))
+	back, err := Restore(&b)
+	require.NoError(t, err)
+	x, err := a.Ask(context.Background())
+	require.NoError(t, err)
+	y, err := back.Ask(context.Background())
+	require.NoError(t, err)
+	require.Equal(t, x.X, y.X)
 
-		// Means, variances and a covariance of many draws at two near points.
-		d, _ := a.draft().data(true)
-		require.NoError(t, a.fit(context.Background(), d))
-		points := linalg.NewDense(3, 2, []float64{0.3, 0.4, 0.32, 0.41, 0.9, 0.1})
-		mean, sd := make([]float64, 3), make([]float64, 3)
-		require.NoError(t, a.model.Predict(context.Background(), mean, sd, points))
-		const n = 4000
-		var near float64
-		sums, squares := make([]float64, 3), make([]float64, 3)
-		for k := range n {
-			f := make([]float64, 3)
-			require.NoError(t, a.model.Surrogate.(Sampler).Sample(context.Background(), f, points, rng.Stream(1, "draws", uint64(k))))
-			for i := range f {
-				z := (f[i] - mean[i]) / sd[i]
-				sums[i] += z / n
-				squares[i] += z * z / n
-			}
-			near += (f[0] - mean[0]) / sd[0] * (f[1] - mean[1]) / sd[1] / n
+	// Means, variances and a covariance of many draws at two near points.
+	d, _ := a.draft().data(true)
+	require.NoError(t, a.fit(context.Background(), d))
+	points := linalg.NewDense(3, 2, []float64{0.3, 0.4, 0.32, 0.41, 0.9, 0.1})
+	mean, sd := make([]float64, 3), make([]float64, 3)
+	require.NoError(t, a.model.Predict(context.Background(), mean, sd, points))
+	const n = 4000
+	var near float64
+	sums, squares := make([]float64, 3), make([]float64, 3)
+	for k := range n {
+		f := make([]float64, 3)
+		require.NoError(t, a.model.Surrogate.(Sampler).Sample(context.Background(), f, points, rng.Stream(1, "draws", uint64(k))))
+		for i := range f {
+			z := (f[i] - mean[i]) / sd[i]
+			sums[i] += z / n
+			squares[i] += z * z / n
 		}
-		for i := range sums {
-			require.InDelta(t, 0, sums[i], 5/math.Sqrt(n), name)
-			require.InDelta(t, 1, squares[i], 5*math.Sqrt2/math.Sqrt(n), name)
-		}
-		require.Greater(t, near, 0.8, "near points have near values")
+		near += (f[0] - mean[0]) / sd[0] * (f[1] - mean[1]) / sd[1] / n
 	}
-}
-
-// TestEvidenceWeights: weights follow the marginal likelihood of the data under
-// each prototype, from the shares of the tasks on.
-func TestEvidenceWeights(t *testing.T) {
-	const noise = 0.5
-	box, p := configPrior(t)
-	o, err := New(box, WithPrior(p), WithWeights("evidence"), WithYPolicy(RawValues), WithNoiseVariance(noise))
-	require.NoError(t, err)
-	shares := make([]float64, 2)
-	for _, l := range p.Labels() {
-		shares[l] += 0.2
+	for i := range sums {
+		require.InDelta(t, 0, sums[i], 5/math.Sqrt(n))
+		require.InDelta(t, 1, squares[i], 5*math.Sqrt2/math.Sqrt(n))
 	}
-	w, err := o.Weights()
-	require.NoError(t, err)
-	require.InDeltaSlice(t, shares, w, 1e-15)
-	x, y := []float64{0.2, 0.3}, 0.7
-	require.NoError(t, o.Observe(x, y))
-	w, err = o.Weights()
-	require.NoError(t, err)
-	density := make([]float64, 2)
-	for i, q := range p.learned.(*paperPrior).Prototypes {
-		m, v := []float64{0}, []float64{0}
-		require.NoError(t, q.Evaluator.At(context.Background(), 1, m, v, nil, nil, linalg.NewDense(1, 2, x)))
-		density[i] = shares[i] * math.Exp(-0.5*(y-m[0])*(y-m[0])/(v[0]+noise)) / math.Sqrt(v[0]+noise)
-	}
-	sum := density[0] + density[1]
-	require.InDeltaSlice(t, []float64{density[0] / sum, density[1] / sum}, w, 1e-12)
+	require.Greater(t, near, 0.8, "near points have near values")
 }
 
 // Tasks that are added to values of one scale, or to scores by rank, stay on the scale of those
@@ -374,7 +316,7 @@ func TestAddKeepsTheScale(t *testing.T) {
 		require.NoError(t, err)
 		p, err = p.Add(context.Background(), tasks[2:])
 		require.NoError(t, err)
-		known := p.learned.(*hierarchicalPrior).Tasks()
+		known := p.learned.Tasks()
 		require.Len(t, known, 3)
 		require.Equal(t, same, known[0].Scale == known[2].Scale && known[0].Shift == known[2].Shift, "%s", y)
 	}

@@ -20,10 +20,6 @@ func TestSurrogatesConform(t *testing.T) {
 	for name, opts := range map[string][]cmbo.Option{
 		"plain":        nil,
 		"hierarchical": {cmbo.WithPrior(learn(t, space, tasks))},
-		"paper":        {cmbo.WithPrior(learn(t, space, tasks, cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithIndexPoints(40)))},
-		"Jeffreys":     {cmbo.WithPrior(learn(t, space, tasks, cmbo.WithVariant(cmbo.IndiWeightJef), cmbo.WithIndexPoints(40)))},
-		"barycentre":   {cmbo.WithPrior(learn(t, space, tasks, cmbo.WithVariant(cmbo.WssClusWssCMPBary), cmbo.WithIndexPoints(40)))},
-		"evidence":     {cmbo.WithPrior(learn(t, space, tasks, cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithIndexPoints(40))), cmbo.WithWeights("evidence")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			surrogatetest.TestSurrogate(t, 2, func() cmbo.Surrogate {

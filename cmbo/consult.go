@@ -53,10 +53,10 @@ func (m consulted) hedger() Hedger {
 	return h
 }
 
-// bounder returns the surrogate as one that Theorem 1 is about, nil if it is none.
-func (m consulted) bounder() bounder {
-	b, _ := m.Surrogate.(bounder)
-	return b
+// scaled returns the surrogate as a [Scaled], nil if it is none.
+func (m consulted) scaled() Scaled {
+	s, _ := m.Surrogate.(Scaled)
+	return s
 }
 
 // noiseVariance returns that of measurements in scaled units, NaN if it is not known.

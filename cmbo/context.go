@@ -67,7 +67,7 @@ func (r Relation) String() string {
 // [ErrNumerical] or ctx.Err().
 func (p *Prior) Relation(ctx context.Context) (Relation, error) {
 	return guarded(func() (Relation, error) {
-		h, ok := p.learned.(*hierarchicalPrior)
+		h, ok := p.learned, true
 		if !ok {
 			return Relation{}, nil
 		}

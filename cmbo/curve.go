@@ -79,7 +79,7 @@ func (p Prospect) String() string {
 // The end is predicted by the curves of past tasks ([Task.Curves]) and of the run. The advice
 // is to stop once the curve has taken nine tenths of the chance that the model gives the point
 // of becoming the best, or earlier with [WithCheckpoints]. It takes a best value, and five completed curves where past ones are
-// missing or do not tell the new task's scale (priors of the paper's method or of ranks).
+// missing or do not tell the new task's scale (priors of ranks).
 //
 // A value that is NaN, infinite or beyond ±1e150 fails the trial. Reports of trials that are
 // told change no proposal. Report fails, changing nothing, with [ErrUnknownTrial],
@@ -232,7 +232,7 @@ func (o *draft) measurements(ctx context.Context, d Data, scale scaling.Values, 
 // pastCurves returns what past tasks say of curves, nil for nothing: it is of use where the
 // model infers the scale of the target from theirs.
 func (o *Optimizer) pastCurves() *curve.Past {
-	if p := o.config.prior; p != nil && p.config.kind == kindHierarchy && o.config.y == RawValues {
+	if p := o.config.prior; p != nil && o.config.y == RawValues {
 		return p.curves
 	}
 	return nil

@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// A Step says how the model chose a point; of the paper's method, what algorithm 1
-// computes in one iteration. Values are in the scaled units of the run's y policy: see
+// A Step says how the model chose a point. Values are in the scaled units of the run's y policy: see
 // [WithYPolicy].
 type Step struct {
 	// Trial is the ID of the trial that was proposed.
@@ -17,9 +16,9 @@ type Step struct {
 	// Candidates are the points that were scored; nil for a finite space,
 	// where they are its list.
 	Candidates [][]float64
-	// Weights are those of the prototypes in the prior of this step, or the masses of
-	// the hierarchical prior's hypotheses, as of [Optimizer.Weights]; nil without a
-	// prior. Distances, PriorMean and PriorSD are nil without one of the paper's method.
+	// Weights are the masses of the prior's hypotheses, as of [Optimizer.Weights], or what a
+	// [Describer] says; nil without either. Distances, MaxDistance, PriorMean, PriorSD and
+	// DistanceJitter are a Describer's alone: those of package cmbo/paper are meant.
 	Weights []float64
 	// Distances are those of each prototype to the posterior of this step.
 	// They set the weights once this trial is told. Nil if there is one

@@ -52,35 +52,11 @@
 // [Optimizer.Calibration] how well values were foretold; [Check] says beforehand whether
 // past tasks help each other.
 //
-// [WithVariant] chooses the paper's method instead, in three stages.
-//
-// Stage 1. Each task's values are brought to zero mean and unit variance
-// ([YPolicy]) and get two Gaussian processes with zero mean, whose
-// hyperparameters have the highest posterior density: one for clustering, with
-// the product of the Matérn-3/2 and Matérn-1/2 shapes, one for the prototypes,
-// with Matérn-3/2. The posteriors on a finite set of points, Gaussian vectors,
-// are grouped by k-means in the 2-Wasserstein distance or the Jeffreys
-// divergence.
-//
-// Stage 2. Each cluster gets a prototype, a Gaussian process N(μ_i, k_i): the
-// arithmetic mean of its members, or their Wasserstein barycentre.
-//
-// Stage 3. At each step the prior of the new task is μ0 = Σ w_i·μ_i, k0 = Σ
-// w_i²·k_i; it is conditioned on the task's data, and the acquisition picks the
-// next point. Then d_i is the distance of prototype i to that posterior, and
-//
-//	w_i = e^(1−d_i/d_max) / Σ_j e^(1−d_j/d_max).
-//
-// A [Variant] names the choices made on the way. [Optimizer.LastStep] shows
-// every quantity of a step, [Optimizer.RegretBound] the paper's Theorem 1 for it.
+// Package cmbo/paper has the paper's method, and baseline others, as surrogates of a run.
 //
 // # What to expect
 //
-// Of the paper's method: the weights never differ by more than a factor e, and k0 shrinks with the
-// number of prototypes and knows nothing of the spread between them: the
-// posterior is often too sure of itself. Tasks that have nothing to do with the
-// new one can make the prior worse than none. The hierarchical prior notices by its
-// values that the past does not help, but a past that ranks everything the wrong way
+// The hierarchical prior notices by the run's values that the past does not help, but a past that ranks everything the wrong way
 // round still costs it the first few evaluations.
 //
 // # Reproducibility
@@ -104,12 +80,8 @@
 //
 // # Cost
 //
-// With K tasks of n observations, C clusters, I index points, t observations of
+// With K tasks of n observations, I index points, t observations of
 // the run and N candidates: the hierarchical prior takes O(K (n³ + n I) + I³) for each of
 // 16 steps of EM, and an Ask O(h t N) on a list and O(h t² N) at new candidates for the h
-// hypotheses that matter, at most three. With the paper's method Learn takes O(K n³) for the fits, O(K C V²) a round
-// of Wasserstein clustering on V = 100 points and O(V³) for each distance that
-// bounds leave open, O(K n I²) for prototypes. Ask takes O(C t N + t² N) and, for the distances, O(C I³), where
-// the candidates are a list. In a parameter space the prototypes are evaluated
-// at new candidates at each Ask, O(K n (n+t) N).
+// hypotheses that matter, at most three.
 package cmbo

@@ -23,6 +23,7 @@ import (
 const (
 	priorMagic   = "cmboprior"
 	priorVersion = 12
+	storedKind   = 2 // which another model, or another way to store this one, would change
 )
 
 // Encode writes the prior in a compact binary form of deterministic bytes, versioned and
@@ -51,13 +52,13 @@ func (p *Prior) Digest() (string, error) {
 }
 
 func (p *Prior) encode(e *codec.Encoder) error {
-	e.Byte(byte(p.learned.kind()))
+	e.Byte(storedKind)
 	encodeParams(e, p.space.Params())
 	if err := encodeConfig(e, p.config); err != nil {
 		return err
 	}
 	e.Bool(p.finite)
-	if err := p.learned.encode(e); err != nil {
+	if err := p.learned.Encode(e); err != nil {
 		return optionErrorf("%v", err)
 	}
 	for _, t := range p.told {
@@ -118,19 +119,6 @@ func encodeConfig(e *codec.Encoder, c *learnConfig) error {
 	if err := e.Kernel(c.priorKernel); err != nil {
 		return optionErrorf("%v", err)
 	}
-	if c.kind != kindPaper {
-		return nil
-	}
-	e.Text(c.variant.String())
-	if err := e.Kernel(c.fixed); err != nil {
-		return optionErrorf("%v", err)
-	}
-	e.Float(c.fixedNoise)
-	for _, v := range []int{c.clusters, c.maxClusters, c.rounds, c.clusterPoints} {
-		e.Int(v)
-	}
-	e.Bool(c.labels != nil)
-	e.Bool(c.partitionScore)
 	return nil
 }
 
@@ -153,10 +141,8 @@ type PriorLimits struct {
 	TaskRows int
 	// TotalRows is the number of observations of all tasks: 200,000.
 	TotalRows int
-	// Points is the size of the index set and of the set for clustering: 4,000.
+	// Points is the size of the index set: 4,000.
 	Points int
-	// Clusters is the number of clusters of the paper's method: 1,000.
-	Clusters int
 	// Entries is the number of entries of all tasks' covariance matrices, the
 	// squares of their observations: 256 Mi, which take 2 GiB.
 	Entries int64
@@ -164,12 +150,12 @@ type PriorLimits struct {
 
 // filled returns the limits with their defaults.
 func (l PriorLimits) filled() (PriorLimits, error) {
-	if l.Bytes < 0 || l.Entries < 0 || min(l.Tasks, l.TaskRows, l.TotalRows, l.Points, l.Clusters) < 0 {
+	if l.Bytes < 0 || l.Entries < 0 || min(l.Tasks, l.TaskRows, l.TotalRows, l.Points) < 0 {
 		return l, optionErrorf("negative PriorLimits %+v", l)
 	}
 	l.Bytes, l.Entries = cmp.Or(l.Bytes, 256<<20), cmp.Or(l.Entries, 256<<20)
 	l.Tasks, l.TaskRows, l.TotalRows = cmp.Or(l.Tasks, 10_000), cmp.Or(l.TaskRows, 2000), cmp.Or(l.TotalRows, 200_000)
-	l.Points, l.Clusters = cmp.Or(l.Points, 4000), cmp.Or(l.Clusters, 1000)
+	l.Points = cmp.Or(l.Points, 4000)
 	return l, nil
 }
 
@@ -204,11 +190,14 @@ func (l PriorLimits) open(r io.Reader, what, magic string, version byte, again s
 }
 
 func decodePrior(d *codec.Decoder) (*Prior, error) {
-	kind := priorKind(d.Byte())
-	if _, ok := priorKinds[kind]; !ok {
+	switch kind := d.Byte(); kind {
+	case storedKind:
+	case 1:
+		return nil, fmt.Errorf("%w: a prior of the paper's method; learn it again by package cmbo/paper", ErrVersion)
+	default:
 		d.Fail("a prior of kind %d", kind)
 	}
-	p, err := readPrior(d, kind)
+	p, err := readPrior(d)
 	if err = decoded(d, err); err != nil {
 		return nil, err
 	}
@@ -231,7 +220,7 @@ func decoded(d *codec.Decoder, err error) error {
 	return nil
 }
 
-func readPrior(d *codec.Decoder, kind priorKind) (*Prior, error) {
+func readPrior(d *codec.Decoder) (*Prior, error) {
 	params := decodeParams(d)
 	if d.Err != nil { // the kind's too
 		return nil, d.Err
@@ -240,11 +229,11 @@ func readPrior(d *codec.Decoder, kind priorKind) (*Prior, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Prior{space: space, config: decodeConfig(d, kind), finite: d.Bool()}
+	p := &Prior{space: space, config: decodeConfig(d), finite: d.Bool()}
 	if d.Err != nil {
 		return nil, d.Err
 	}
-	l, err := priorKinds[kind].decode(d, p)
+	l, err := decodeHierarchy(d, p)
 	if err != nil {
 		return nil, err
 	}
@@ -266,9 +255,6 @@ func readPrior(d *codec.Decoder, kind priorKind) (*Prior, error) {
 	}
 	if err := p.decodeCurves(d); err != nil {
 		return nil, err
-	}
-	if p.config.labels != nil {
-		p.config.labels = p.Labels()
 	}
 	return p, nil
 }
@@ -298,9 +284,9 @@ func decodeParams(d *codec.Decoder) []Param {
 	return ps
 }
 
-func decodeConfig(d *codec.Decoder, kind priorKind) *learnConfig {
+func decodeConfig(d *codec.Decoder) *learnConfig {
 	c := defaultLearnConfig()
-	c.kind, c.seed, c.minimize, c.positive = kind, d.Fixed(), d.Bool(), d.Bool()
+	c.seed, c.minimize, c.positive = d.Fixed(), d.Bool(), d.Bool()
 	y := slices.Index(yPolicyNames[:], d.Text())
 	if y < 0 {
 		d.Fail("an unknown y policy")
@@ -314,23 +300,5 @@ func decodeConfig(d *codec.Decoder, kind priorKind) *learnConfig {
 	}
 	count(&c.indexPoints)
 	c.priorKernel = d.Kernel()
-	if kind != kindPaper {
-		return c
-	}
-	var err error
-	name := d.Text()
-	if c.variant, err = ParseVariant(name); err != nil {
-		d.Fail("%v", err)
-	} else if c.variant.String() != name { // which a user may write in other letters
-		d.Fail("a variant %q", name)
-	}
-	c.fixed, c.fixedNoise = d.Kernel(), d.Finite()
-	for _, v := range []*int{&c.clusters, &c.maxClusters, &c.rounds, &c.clusterPoints} {
-		count(v)
-	}
-	if d.Bool() {
-		c.labels = []int{}
-	}
-	c.partitionScore = d.Bool()
 	return c
 }

@@ -8,11 +8,9 @@ import (
 	"io"
 	"math"
 	"runtime"
-	"slices"
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
-	"github.com/gocmbo/cmbo/kernel"
 	"github.com/stretchr/testify/require"
 )
 
@@ -22,10 +20,7 @@ func encode(t testing.TB, p *cmbo.Prior) []byte {
 	return b.Bytes()
 }
 
-var (
-	smallSets = []cmbo.LearnOption{cmbo.WithIndexPoints(12)}
-	smallOnes = []cmbo.LearnOption{cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithClusters(2), cmbo.WithIndexPoints(12), cmbo.WithClusterPoints(10)} // of the paper's
-)
+var smallSets = []cmbo.LearnOption{cmbo.WithIndexPoints(12)}
 
 func TestPriorRoundTrip(t *testing.T) {
 	list, _ := grid(t, 6)
@@ -50,15 +45,8 @@ func TestPriorRoundTrip(t *testing.T) {
 		q, err := cmbo.DecodePrior(bytes.NewReader(b))
 		require.NoError(t, err)
 		require.Equal(t, b, encode(t, q), "whole")
-		require.Equal(t, p.Labels(), q.Labels())
-		require.Equal(t, p.Clusters(), q.Clusters())
 		require.Equal(t, p.Report(), q.Report())
-		require.Equal(t, p.Partitions(), q.Partitions())
 		require.Equal(t, p.NoiseVariance(), q.NoiseVariance())
-		variant, paper := p.Variant()
-		gotVariant, gotPaper := q.Variant()
-		require.Equal(t, paper, gotPaper)
-		require.Equal(t, variant, gotVariant)
 		require.Equal(t, p.Minimizes(), q.Minimizes())
 		dp, err := p.Digest()
 		require.NoError(t, err)
@@ -69,29 +57,23 @@ func TestPriorRoundTrip(t *testing.T) {
 		require.Equal(t, drive(t, a, f, 4), drive(t, c, f, 4))
 		require.Equal(t, weightsOf(t, a), weightsOf(t, c))
 	}
-	for _, v := range cmbo.Variants() {
-		t.Run(v.String(), func(t *testing.T) {
-			opts := append(slices.Clip(smallOnes), cmbo.WithVariant(v))
-			check(t, learn(t, list, family(5, 10), opts...), list, f)
-			p := learn(t, box, family(5, 10), append(opts, cmbo.WithPartitionScores())...)
-			check(t, p, box, f)
-			q, err := p.Reindex(ctx, list)
-			require.NoError(t, err)
-			check(t, q, list, f)
-			check(t, learn(t, mixed, tasks, append(opts, cmbo.WithMinimize())...), mixed, func(x []float64) float64 { return x[0] + x[3] })
-		})
-	}
-	given := learn(t, box, family(4, 8), []cmbo.LearnOption{cmbo.WithIndexPoints(12), cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithLabels([]int{1, 0, 1, 0}), cmbo.WithHyperparameters(kernel.Matern52(0.5), 0.1)}...)
-	check(t, given, box, f)
+	check(t, learn(t, list, family(5, 10), smallSets...), list, f)
+	p := learn(t, box, family(5, 10), smallSets...)
+	check(t, p, box, f)
+	q, err := p.Reindex(ctx, list)
+	require.NoError(t, err)
+	check(t, q, list, f)
+	check(t, learn(t, mixed, tasks, cmbo.WithIndexPoints(12), cmbo.WithMinimize()), mixed, func(x []float64) float64 { return x[0] + x[3] })
 
 	// What was decoded goes on learning.
-	opts := smallOnes
-	all := learn(t, box, family(6, 10), opts...)
-	half, err := cmbo.DecodePrior(bytes.NewReader(encode(t, learn(t, box, family(6, 10)[:3], opts...))))
+	some := learn(t, box, family(6, 10)[:3], smallSets...)
+	want, err := some.Add(ctx, family(6, 10)[3:])
+	require.NoError(t, err)
+	half, err := cmbo.DecodePrior(bytes.NewReader(encode(t, some)))
 	require.NoError(t, err)
 	more, err := half.Add(ctx, family(6, 10)[3:])
 	require.NoError(t, err)
-	require.Equal(t, encode(t, all), encode(t, more))
+	require.Equal(t, encode(t, want), encode(t, more))
 }
 
 // TestPriorSize: the size per task is what the documentation says.
@@ -135,6 +117,14 @@ func TestPriorRefusesDamage(t *testing.T) {
 		require.ErrorIs(t, err, cmbo.ErrVersion)
 		require.ErrorContains(t, err, fmt.Sprintf("prior of version %d, this release reads 12: learn it again", v))
 	}
+	// The kind of the model follows the version.
+	for kind, want := range map[byte]error{1: cmbo.ErrVersion, 3: cmbo.ErrCorrupt} {
+		other := bytes.Clone(b)
+		other[10] = kind
+		_, err = cmbo.DecodePrior(bytes.NewReader(cmbo.Reseal(other)))
+		require.ErrorIs(t, err, want)
+		require.ErrorContains(t, err, map[byte]string{1: "learn it again by package cmbo/paper", 3: "a prior of kind 3"}[kind])
+	}
 	_, err = cmbo.DecodePrior(io.MultiReader(bytes.NewReader(b), failingReader{}))
 	require.ErrorIs(t, err, io.ErrClosedPipe)
 
@@ -148,9 +138,8 @@ func TestPriorRefusesDamage(t *testing.T) {
 // matrix is made, and accepts what is not.
 func TestPriorLimits(t *testing.T) {
 	list, _ := grid(t, 4)
-	k := kernel.Scale(1, kernel.Matern32(0.3))
 	tasks := append(family(3, 20), family(4, 300)[3])
-	b := encode(t, learn(t, list, tasks, cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithHyperparameters(k, 0.01), cmbo.WithLabels([]int{0, 1, 1, 0}), cmbo.WithIndexPoints(12), cmbo.WithClusterPoints(10)))
+	b := encode(t, learn(t, list, tasks, cmbo.WithIndexPoints(12)))
 	for _, tt := range []struct {
 		name         string
 		exact, below cmbo.PriorLimits
@@ -159,8 +148,7 @@ func TestPriorLimits(t *testing.T) {
 		{"Tasks", cmbo.PriorLimits{Tasks: 4}, cmbo.PriorLimits{Tasks: 3}},
 		{"TaskRows", cmbo.PriorLimits{TaskRows: 300}, cmbo.PriorLimits{TaskRows: 299}},
 		{"TotalRows", cmbo.PriorLimits{TotalRows: 360}, cmbo.PriorLimits{TotalRows: 359}},
-		{"Points", cmbo.PriorLimits{Points: 12}, cmbo.PriorLimits{Points: 11}},
-		{"Clusters", cmbo.PriorLimits{Clusters: 2}, cmbo.PriorLimits{Clusters: 1}},
+		{"Points", cmbo.PriorLimits{Points: 300}, cmbo.PriorLimits{Points: 299}},
 		{"Entries", cmbo.PriorLimits{Entries: 3*400 + 90000}, cmbo.PriorLimits{Entries: 3*400 + 89999}},
 	} {
 		_, err := tt.exact.Decode(ctx, bytes.NewReader(b))
@@ -173,7 +161,7 @@ func TestPriorLimits(t *testing.T) {
 		require.ErrorIs(t, err, cmbo.ErrLimit)
 		require.ErrorIs(t, err, cmbo.ErrCorrupt)
 		require.ErrorContains(t, err, ", which PriorLimits."+tt.name+" sets")
-		if tt.name != "Points" && tt.name != "Clusters" { // which come after the tasks
+		if tt.name != "Points" { // which come after the tasks
 			require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(8*300*300), tt.name)
 		}
 	}
@@ -202,9 +190,7 @@ func TestPriorTasks(t *testing.T) {
 		task.X, task.Y = append(task.X, []float64{x}), append(task.Y, 3.1-8*x+math.Sin(40*x))
 		task.NoiseVariance = append(task.NoiseVariance, 0.01)
 	}
-	for i, opts := range [][]cmbo.LearnOption{
-		{cmbo.WithMinimize()}, nil, {cmbo.WithYPolicy(cmbo.Copula)}, {cmbo.WithVariant(cmbo.WssClusWssCMP)}, {cmbo.WithVariant(cmbo.GlobalCen), cmbo.WithYPolicy(cmbo.MinMax)},
-	} {
+	for i, opts := range [][]cmbo.LearnOption{{cmbo.WithMinimize()}, nil, {cmbo.WithYPolicy(cmbo.Copula)}, {cmbo.WithYPolicy(cmbo.MinMax)}} {
 		if i < 2 {
 			task.Y[11] = []float64{1e9, -1e9}[i] // beyond the limit of Learn
 		} else {

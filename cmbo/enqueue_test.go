@@ -78,22 +78,3 @@ func TestEnqueueCandidate(t *testing.T) {
 	require.Equal(t, o.Open(), again.Open())
 	require.Contains(t, strings.Join(strings.Fields(string(snapshot(t, o))), ""), `"event":"enqueued"`)
 }
-
-// TestEnqueueKeepsWeights: telling an enqueued trial, which no posterior chose,
-// leaves the weights of the prototypes as the newest proposal set them.
-func TestEnqueueKeepsWeights(t *testing.T) {
-	space, rows := grid(t, 9)
-	prior := learn(t, space, family(6, 20), cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithClusters(3))
-	o := newOptimizer(t, space, cmbo.WithPrior(prior), cmbo.WithVariant(cmbo.WssClusWssCMP))
-	drive(t, o, bump([]float64{0.3, 0.6}), 3)
-	want, err := o.Weights()
-	require.NoError(t, err)
-	require.NotEqual(t, want[0], want[1])
-	require.NoError(t, o.Enqueue(rows[0]))
-	trial, err := o.Ask(ctx)
-	require.NoError(t, err)
-	require.NoError(t, o.Tell(trial.ID, 0))
-	got, err := o.Weights()
-	require.NoError(t, err)
-	require.Equal(t, want, got)
-}

@@ -11,7 +11,6 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
-	"github.com/gocmbo/cmbo/cmbo/theorem"
 	"github.com/gocmbo/cmbo/internal/names"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -400,57 +399,4 @@ func (o *draft) improvement(ctx context.Context, dst, mean, sd []float64, x *lin
 		dst[i] = worth(mean[i], sd[i])
 	}
 	return nil
-}
-
-// A bounder is a surrogate that Theorem 1 is about: the paper's with geometric centres.
-type bounder interface {
-	bound(s *Space, chosen []float64, beta float64, in theorem.Inputs) (*theorem.Bound, error)
-}
-
-// RegretBound evaluates the paper's Theorem 1 for a trial that the adaptive prior proposed.
-// The bound exceeds actual regrets by orders of magnitude; its terms show what learning from
-// past tasks adds to it. It fails with [ErrUnknownTrial]; with [ErrOption] if an input is
-// outside its range, the acquisition is not UCB with a positive multiplier, the prototypes
-// are not geometric centres, other trials were pending, or the model did not choose the
-// point; and with [ErrOutOfSpace] or [ErrDimension] for an unusable Optimum. It takes
-// O(K n²) time per observation and O(K n³) with Truth.
-func (o *Optimizer) RegretBound(trial int, in theorem.Inputs) (*theorem.Bound, error) {
-	return withModel(context.Background(), o, func() (*theorem.Bound, error) {
-		present := o.draft()
-		if o.model.bounder() == nil {
-			return nil, optionErrorf("Theorem 1 is about weighted sums of geometric centres")
-		}
-		ucb, ok := o.config.acquisition.(acq.UCB)
-		if !ok || !(ucb.Beta > 0) {
-			return nil, optionErrorf("Theorem 1 is about UCB with a positive multiplier, not %s", o.config.acquisition)
-		}
-		past, asked, err := present.beforeAsk(trial)
-		if err != nil {
-			return nil, err
-		}
-		if len(past.h.Pending()) > 0 {
-			return nil, optionErrorf("trial %d was proposed while others were pending", trial)
-		}
-		switch past.reason() {
-		case ReasonEnqueued:
-			return nil, optionErrorf("trial %d was enqueued", trial)
-		case ReasonDesign:
-			return nil, optionErrorf("trial %d belongs to the initial design", trial)
-		}
-		d, _ := past.data(false)
-		if err := o.fit(context.Background(), d); err != nil {
-			return nil, err
-		}
-		chosen, err := o.space.Encode(asked.X)
-		if err != nil {
-			return nil, err
-		}
-		// The fit may have made the model anew.
-		b, err := o.model.bounder().bound(o.space, chosen, ucb.Beta, in)
-		if err != nil {
-			return nil, err
-		}
-		b.Trial = trial
-		return b, nil
-	})
 }

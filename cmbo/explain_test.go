@@ -33,7 +33,6 @@ func TestExplain(t *testing.T) {
 	past, f := kinds(6, 15)
 	past[0].Failed = [][]float64{{0.1, 0.1}}
 	hierarchical := learn(t, list, past, cmbo.WithIndexPoints(80))
-	paper := learn(t, list, past, cmbo.WithVariant(cmbo.JefClusJefCMP), cmbo.WithIndexPoints(30))
 	for _, c := range []struct {
 		name  string
 		space *cmbo.Space
@@ -41,7 +40,6 @@ func TestExplain(t *testing.T) {
 	}{
 		{"hierarchical", list, []cmbo.Option{cmbo.WithPrior(hierarchical)}},
 		{"cube", cube, []cmbo.Option{cmbo.WithPrior(hierarchical)}},
-		{"paper", list, []cmbo.Option{cmbo.WithPrior(paper)}},
 		{"no prior", cube, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -206,8 +206,7 @@ func FuzzLearn(f *testing.F) {
 				tasks[j].NoiseVariance = append(tasks[j].NoiseVariance, r.float(), r.float())
 			}
 		}
-		v := cmbo.Variants()[int(r.byte())%7]
-		p, err := cmbo.Learn(ctx, space, tasks, cmbo.WithVariant(v), cmbo.WithYPolicy(cmbo.YPolicy(r.byte()%4)), cmbo.WithIndexPoints(8), cmbo.WithClusterPoints(8))
+		p, err := cmbo.Learn(ctx, space, tasks, cmbo.WithYPolicy(cmbo.YPolicy(r.byte()%4)), cmbo.WithIndexPoints(8))
 		checkError(t, err)
 		if err != nil {
 			return
@@ -244,9 +243,6 @@ func FuzzDecodePrior(f *testing.F) {
 		f.Add(b.Bytes())
 	}
 	tasks := []cmbo.Task{{ID: "a", X: [][]float64{{0.1}, {0.7}}, Y: []float64{1, 2}}, {ID: "b", X: [][]float64{{0.3}}, Y: []float64{5}}}
-	for _, v := range cmbo.Variants() {
-		add(space, tasks, cmbo.WithVariant(v), cmbo.WithClusterPoints(3))
-	}
 	add(space, tasks)
 	add(list, tasks)
 	add(space, tasks, cmbo.WithMinimize(), cmbo.WithYPolicy(cmbo.Copula), cmbo.WithSeed(1<<63))

@@ -234,12 +234,10 @@ func TestHedgeWithoutPrior(t *testing.T) {
 // model is always followed.
 func TestNoHedge(t *testing.T) {
 	s, p := hedgePrior(t)
-	paper := learn(t, s, family(8, 14), cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithClusters(2), cmbo.WithIndexPoints(20))
 	unhedged := learn(t, s, family(8, 14), cmbo.WithIndexPoints(60), cmbo.WithAblation("no-hedge"))
 	for name, opts := range map[string][]cmbo.Option{
 		"UCB":          {cmbo.WithPrior(p), cmbo.WithAcquisition(cmbo.UCB(3))},
 		"PI":           {cmbo.WithPrior(p), cmbo.WithAcquisition(cmbo.PI())},
-		"paper":        {cmbo.WithPrior(paper)},
 		"outside":      {cmbo.WithSurrogate(&nearest{})},
 		"no-hedge":     {cmbo.WithPrior(unhedged)},
 		"UCB, no past": {cmbo.WithAcquisition(cmbo.UCB(3))},
@@ -300,8 +298,6 @@ func TestWithAblation(t *testing.T) {
 	_, err := cmbo.Learn(ctx, s, tasks, cmbo.WithAblation("no-luck"))
 	require.ErrorIs(t, err, cmbo.ErrOption)
 	require.ErrorContains(t, err, "no-hedge")
-	_, err = cmbo.Learn(ctx, s, tasks, cmbo.WithAblation("no-hedge"), cmbo.WithVariant(cmbo.WssClusWssCMP))
-	require.ErrorIs(t, err, cmbo.ErrOption)
 	p := learn(t, s, tasks, cmbo.WithAblation("no-hedge", "no-reversal"))
 	require.ErrorIs(t, p.Encode(new(bytes.Buffer)), cmbo.ErrOption)
 	names, what := cmbo.Ablations()

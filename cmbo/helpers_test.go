@@ -93,3 +93,14 @@ func weightsOf(t testing.TB, o *cmbo.Optimizer) []float64 {
 	require.NoError(t, err)
 	return w
 }
+
+// within asks for |want-got| <= tol·max(1, |want|) entry by entry.
+func within(t *testing.T, want, got []float64, tol float64, format string, args ...any) {
+	t.Helper()
+	require.Len(t, got, len(want))
+	for i := range want {
+		if d := math.Abs(want[i] - got[i]); !(d <= tol*math.Max(1, math.Abs(want[i]))) {
+			t.Fatalf("%s: entry %d is %.17g, want %.17g: off by %.2g", fmt.Sprintf(format, args...), i, got[i], want[i], d)
+		}
+	}
+}

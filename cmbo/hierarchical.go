@@ -13,32 +13,31 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// hierarchicalPrior is what Learn makes of past tasks without a variant of the
-// paper's method: hypotheses on a new task: no transfer, and what all tasks have in common.
+// hierarchicalPrior is what Learn makes of past tasks: hypotheses on a new task: no transfer, and what all tasks have in common.
 type hierarchicalPrior struct {
 	*hierarchy.Model
 	space *Space // whose candidates are carried to the grid, nil for none
 	at    *hierarchy.Candidates
 }
 
-func learnHierarchy(ctx context.Context, t *trainingSet) (learned, error) {
+func learnHierarchy(ctx context.Context, t *trainingSet) (*hierarchicalPrior, error) {
 	c := t.config
 	o, err := t.hierarchySettings()
 	if err != nil {
 		return nil, err
 	}
-	tasks := t.hierarchyTasks()
+	tasks := t.onOwnScales()
 	mean, sd := hierarchy.CommonScale(tasks)
 	if t.known != nil && (c.y == RawValues || c.y == Copula) {
 		// Values of one scale, and scores, stay so: the scale is that of the tasks known already.
-		first := t.known.learned.(*hierarchicalPrior).Tasks()[0]
+		first := t.known.learned.Tasks()[0]
 		mean, sd = first.Shift, first.Scale
 	}
 	tasks = t.standardized(tasks, mean, sd)
 	var earlier *hierarchy.Model
 	var grid *linalg.Dense
 	if t.known != nil {
-		earlier = t.known.learned.(*hierarchicalPrior).Model
+		earlier = t.known.learned.Model
 		tasks = append(slices.Clone(earlier.Tasks()), tasks...)
 		if c.indexPoints != t.known.config.indexPoints {
 			return nil, optionErrorf("another index set, on which the tasks known already would have to be learned again")
@@ -69,11 +68,10 @@ func (t *trainingSet) hierarchySettings() (hierarchy.Settings, error) {
 	return o, nil
 }
 
-// hierarchyTasks returns the tasks with values, each on a scale of its own.
-func (t *trainingSet) hierarchyTasks() []hierarchy.Task {
-	tasks := make([]hierarchy.Task, len(t.tasks))
-	for i, k := range t.tasks {
-		tasks[i] = hierarchy.Task{ID: k.ID, X: k.X, Z: k.Y, Noise: k.Noise, Shift: k.Shift, Scale: k.Scale, Context: k.Context}
+// onOwnScales returns the tasks with values, each on a scale of its own.
+func (t *trainingSet) onOwnScales() []hierarchy.Task {
+	tasks := slices.Clone(t.tasks)
+	for i := range tasks {
 		if t.config.y == Copula { // scores by rank are the values of a run, too, without an offset and a scale behind them
 			tasks[i].Shift, tasks[i].Scale = 0, 1
 		}
@@ -81,7 +79,7 @@ func (t *trainingSet) hierarchyTasks() []hierarchy.Task {
 	return tasks
 }
 
-// standardized returns what hierarchyTasks made on the common scale of all tasks, with
+// standardized returns what onOwnScales made on the common scale of all tasks, with
 // the points that failed.
 func (t *trainingSet) standardized(tasks []hierarchy.Task, mean, sd float64) []hierarchy.Task {
 	tasks = hierarchy.Standardize(tasks, mean, sd)
@@ -94,7 +92,7 @@ func (t *trainingSet) standardized(tasks []hierarchy.Task, mean, sd float64) []h
 // compresses reports whether the differences between low values of the tasks are
 // compressed.
 func (c *learnConfig) compresses() bool {
-	return c.kind == kindHierarchy && hierarchySettings(c, 1).Compress
+	return hierarchySettings(c, 1).Compress
 }
 
 // hierarchySettings are the settings of a model in dim coordinates.
@@ -131,8 +129,6 @@ func (t *trainingSet) grid() *linalg.Dense {
 	return points.First(all, min(points.Len(all), c.indexPoints))
 }
 
-func (p *hierarchicalPrior) kind() priorKind { return kindHierarchy }
-
 func (p *hierarchicalPrior) facts() facts {
 	f := facts{total: p.Total(), noise: p.Base().NoiseVariance, index: p.Grid()}
 	f.report.Common, f.report.Drawn = p.SharedMean()
@@ -145,9 +141,6 @@ func (p *hierarchicalPrior) facts() facts {
 // fill takes the target's values as they are, whose offset and scale are inferred.
 // Scores by rank take the place of values that were learned by rank.
 func (p *hierarchicalPrior) fill(prior *Prior, c *runConfig) error {
-	if id, ok := c.given.paper(); ok {
-		return fmt.Errorf("%w: %s concerns the paper's method, and it was learned without a variant of that", ErrPriorMismatch, id)
-	}
 	y := RawValues
 	if prior.config.y == Copula {
 		y = Copula
@@ -163,7 +156,7 @@ func (p *hierarchicalPrior) fill(prior *Prior, c *runConfig) error {
 }
 
 // reindex carries the candidates to the grid.
-func (p *hierarchicalPrior) reindex(ctx context.Context, prior *Prior, space *Space, workers int) (learned, error) {
+func (p *hierarchicalPrior) reindex(ctx context.Context, space *Space, workers int) (*hierarchicalPrior, error) {
 	if p.space != nil && points.Equal(p.space.Encoded(), space.Encoded()) {
 		return p, nil
 	}
@@ -271,9 +264,7 @@ func (r *hierarchicalRun) TaskMeans(ctx context.Context, x *linalg.Dense) (ids [
 
 func (r *hierarchicalRun) Describe(s *Step) { s.Weights = r.Weights() }
 
-func (p *hierarchicalPrior) encode(e *codec.Encoder) error { return p.Encode(e) }
-
-func decodeHierarchy(d *codec.Decoder, p *Prior) (learned, error) {
+func decodeHierarchy(d *codec.Decoder, p *Prior) (*hierarchicalPrior, error) {
 	m, err := hierarchy.Decode(d, p.space.Dim(), hierarchySettings(p.config, p.space.Dim()))
 	return &hierarchicalPrior{Model: m}, err
 }

@@ -8,11 +8,8 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
-	"github.com/gocmbo/cmbo/cmbo/internal/model"
-	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
-	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -20,17 +17,14 @@ import (
 // Progress tells how far [Learn] has come.
 type Progress struct {
 	// Stage is "pass", "fit", "population", "success" or "outputs", where tasks that are
-	// not held are read in passes; the paper's variants have "fit", "cluster", "score",
-	// "prototypes" and the last two.
+	// not held are read in passes.
 	Stage string
-	// Done of Total pieces of the stage are finished: tasks or processes fitted,
-	// numbers of clusters tried, or clusters.
+	// Done of Total pieces of the stage are finished: tasks or processes fitted.
 	Done, Total int
 }
 
-// Learn makes a [Prior] from past tasks: by default the hierarchical prior, what all tasks
-// have in common as a hypothesis on the next one, which its own values will weigh; with
-// [WithVariant] stages 1 and 2 of the paper's algorithm 1. The tasks are copied.
+// Learn makes a [Prior] from past tasks: what all tasks have in common as a hypothesis on the
+// next one, which its own values will weigh. The tasks are copied.
 //
 // All points must lie in the space. Tasks may have different points and any number of
 // observations from one up. The hierarchical prior learns from how good points differ: in
@@ -49,10 +43,7 @@ type Progress struct {
 // The hierarchical prior takes O(K (n³ + n I) + I³) for each of 16 steps of EM, for K tasks
 // of n observations on I index points, and O(n³), n being at most 512, for each of at most
 // 200 tasks at each of at most 60 steps in the fit of the process that all share. Of more than
-// 1,000 tasks with values it is that of a [Learner]. The paper's variants take O(K n³) some
-// hundred times for the fits, O(K |C| V²) for each round of clustering on V points and O(V³)
-// for each distance that bounds leave open, and O(K I² (n + I/|C|)) for geometric centres;
-// barycentres some ten to twenty times O(|C| I³).
+// 1,000 tasks with values it is that of a [Learner].
 func Learn(ctx context.Context, space *Space, tasks []Task, opts ...LearnOption) (*Prior, error) {
 	return guarded(func() (*Prior, error) {
 		c, err := newLearnConfig(opts)
@@ -79,18 +70,14 @@ func (c *learnConfig) tooMany(tasks []Task) bool {
 	for i := range tasks {
 		valued += min(len(tasks[i].X), 1)
 	}
-	return c.kind == kindHierarchy && valued > sampleTasks
+	return valued > sampleTasks
 }
 
 func learnMany(ctx context.Context, s *Space, tasks []Task, c *learnConfig) (*Prior, error) {
 	if _, err := space.CheckTasks(s, tasks); err != nil { // equal IDs, too
 		return nil, err
 	}
-	l, err := newLearner(c, s)
-	if err != nil {
-		return nil, err
-	}
-	return l.learn(ctx, func() iter.Seq2[Task, error] {
+	return newLearner(c, s).learn(ctx, func() iter.Seq2[Task, error] {
 		return func(yield func(Task, error) bool) {
 			for _, t := range tasks {
 				if !yield(t, nil) {
@@ -101,15 +88,11 @@ func learnMany(ctx context.Context, s *Space, tasks []Task, c *learnConfig) (*Pr
 	})
 }
 
-// Add returns the prior of p's tasks and more; p is not changed. The hierarchical prior keeps
-// its process and index set and makes a quarter of the steps of EM from its population. A
-// variant of the paper keeps what was fitted to p's tasks: the result is, bit for bit, that of
-// Learn for all tasks at once, p's first.
+// Add returns the prior of p's tasks and more; p is not changed. It keeps the process and the
+// index set and makes a quarter of the steps of EM from the population of p.
 //
-// The options are those p was learned with. Those given here win, but may not concern the
-// fits of single tasks (seed, direction, y policy, kernels, hyperparameters), nor the index
-// set of the hierarchical prior. A prior learned [WithLabels] needs labels for all tasks
-// again. Failures alone leave the model of values as it is, if no options but
+// The options are those p was learned with. Those given here win, but may not concern what is
+// kept (seed, direction, y policy, kernel, index set). Failures alone leave the model of values as it is, if no options but
 // [WithParallelism] and [WithProgress] are given. Add fails as Learn does; an ID that p has
 // already is a duplicate.
 func (p *Prior) Add(ctx context.Context, tasks []Task, opts ...LearnOption) (*Prior, error) {
@@ -122,8 +105,7 @@ func (p *Prior) Add(ctx context.Context, tasks []Task, opts ...LearnOption) (*Pr
 		if err := c.apply(opts); err != nil {
 			return nil, err
 		}
-		if c.kind != old.kind || c.seed != old.seed || c.sense() != old.sense() || c.y != old.y || c.ard != old.ard || c.fixedNoise != old.fixedNoise ||
-			!sameKernel(c.fixed, old.fixed) || !sameKernel(c.priorKernel, old.priorKernel) {
+		if c.seed != old.seed || c.sense() != old.sense() || c.y != old.y || c.ard != old.ard || !sameKernel(c.priorKernel, old.priorKernel) {
 			return nil, optionErrorf("an option that would need the tasks known already to be fitted again")
 		}
 		t := &trainingSet{config: c, space: p.space, finite: p.finite, known: p}
@@ -151,7 +133,7 @@ type trainingSet struct {
 	space    *Space
 	finite   bool             // the space the first tasks were learned on has candidates
 	known    *Prior           // of the tasks before these, nil for none
-	tasks    []model.Task     // the new ones
+	tasks    []hierarchy.Task // the new ones
 	told     []told           // their values
 	failed   []*linalg.Dense  // points of theirs that failed, nil for none
 	labelled []hierarchy.Task // all of them, failures too, with what became of each point
@@ -168,9 +150,8 @@ func (t *trainingSet) take(tasks []Task) error {
 	if err := t.config.checkValues(tasks); err != nil {
 		return err
 	}
-	n, known := 0, make(map[string]bool)
+	known := make(map[string]bool)
 	if p := t.known; p != nil {
-		n = p.NumTasks()
 		for _, k := range p.facts.tasks {
 			known[k.ID] = true
 		}
@@ -195,13 +176,8 @@ func (t *trainingSet) take(tasks []Task) error {
 	if len(tasks) == 0 && t.known == nil {
 		return fmt.Errorf("%w: none of %d tasks has a value; they hold %d failures", ErrNoTasks, len(t.labelled), t.failures)
 	}
-	n += len(tasks)
-	c := t.config
-	if c.labels != nil && len(c.labels) != n {
-		return optionErrorf("%d labels for %d tasks", len(c.labels), n)
-	}
 	for i := range tasks {
-		k, failed := c.scaled(t.space, &tasks[i])
+		k, failed := t.config.scaled(t.space, &tasks[i])
 		t.add(k, failed)
 		t.told = append(t.told, told{slices.Clone(tasks[i].Y), slices.Clone(tasks[i].NoiseVariance), space.CloneCurves(tasks[i].Curves)})
 		t.takeOutputs(&tasks[i], k.X)
@@ -217,13 +193,13 @@ func (t *trainingSet) knownTasks() []taskPoints {
 }
 
 // add adds a task of values, with the points that failed, nil for none.
-func (t *trainingSet) add(k model.Task, failed *linalg.Dense) {
+func (t *trainingSet) add(k hierarchy.Task, failed *linalg.Dense) {
 	t.tasks, t.failed = append(t.tasks, k), append(t.failed, failed)
 }
 
 // scaled returns a task of the space as a model sees it, with the points that failed, nil
 // for none.
-func (c *learnConfig) scaled(s *Space, k *Task) (model.Task, *linalg.Dense) {
+func (c *learnConfig) scaled(s *Space, k *Task) (hierarchy.Task, *linalg.Dense) {
 	var failed *linalg.Dense
 	if len(k.Failed) > 0 {
 		failed = s.EncodeAll(k.Failed)
@@ -233,12 +209,12 @@ func (c *learnConfig) scaled(s *Space, k *Task) (model.Task, *linalg.Dense) {
 		y, noise = scaling.CompressLow(y, noise)
 	}
 	v := c.y.fit(y)
-	return model.Task{ID: k.ID, X: s.EncodeAll(k.X), Y: v.Z, Noise: v.NoiseVariances(noise), Shift: v.Shift, Scale: v.Scale, Context: k.Context}, failed
+	return hierarchy.Task{ID: k.ID, X: s.EncodeAll(k.X), Z: v.Z, Noise: v.NoiseVariances(noise), Shift: v.Shift, Scale: v.Scale, Context: k.Context}, failed
 }
 
 // learn has the model of the configuration learn from the tasks.
 func (t *trainingSet) learn(ctx context.Context) (*Prior, error) {
-	l, err := priorKinds[t.config.kind].learn(ctx, t)
+	l, err := learnHierarchy(ctx, t)
 	if err != nil {
 		return nil, err
 	}
@@ -247,7 +223,7 @@ func (t *trainingSet) learn(ctx context.Context) (*Prior, error) {
 
 // finish makes the prior of what was learned of values, and learns where evaluations
 // succeed and the outputs.
-func (t *trainingSet) finish(ctx context.Context, l learned) (p *Prior, err error) {
+func (t *trainingSet) finish(ctx context.Context, l *hierarchicalPrior) (p *Prior, err error) {
 	p = newPrior(t.config.settled(), t.space, t.finite, l)
 	if p.told = t.told; t.known != nil {
 		p.told = slices.Concat(t.known.told, t.told)
@@ -258,28 +234,6 @@ func (t *trainingSet) finish(ctx context.Context, l learned) (p *Prior, err erro
 	p.curves = p.learnCurves()
 	p.outputs, err = t.learnOutputs(ctx)
 	return p, err
-}
-
-// pool returns the points that stand for the space: its candidates, if it has
-// some, else the inputs of the known tasks and then of the others.
-func (t *trainingSet) pool(known ...*linalg.Dense) *linalg.Dense {
-	if t.space.Finite() {
-		return t.space.Encoded()
-	}
-	for _, task := range t.tasks {
-		known = append(known, task.X)
-	}
-	return points.Sorted(points.Join(known...)) // whatever the order of the tasks
-}
-
-// indexSet chooses the points on which prototypes are known: a seeded sample of the
-// candidates, or points spread over the whole space.
-func (t *trainingSet) indexSet() *linalg.Dense {
-	c := t.config
-	if t.space.Finite() {
-		return points.Sample(points.Distinct(t.space.Encoded()), c.indexPoints, c.seed, "index set")
-	}
-	return t.space.EncodeAll(t.space.Spread(c.indexPoints, rng.Stream(c.seed, "index set")))
 }
 
 // checkKernel reports a kernel that cannot serve as the covariance of points of the

@@ -12,90 +12,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLearnFindsGroups: the two kinds of tasks are told apart, by either
-// distance, and the number of clusters is found.
-func TestLearnFindsGroups(t *testing.T) {
+// TestLearnReport: what learning says of the tasks.
+func TestLearnReport(t *testing.T) {
 	space, err := cmbo.UnitCube(2)
 	require.NoError(t, err)
 	tasks := family(10, 30)
-	for _, v := range []cmbo.Variant{cmbo.WssClusWssCMP, cmbo.JefClusJefCMP} {
-		p := learn(t, space, tasks, cmbo.WithVariant(v), cmbo.WithClusters(2), cmbo.WithIndexPoints(40), cmbo.WithClusterPoints(40))
-		require.Equal(t, []int{0, 1, 0, 1, 0, 1, 0, 1, 0, 1}, p.Labels(), "%s", v)
-		cs := p.Clusters()
-		require.Len(t, cs, 2)
-		require.Equal(t, []string{"task-01", "task-03", "task-05", "task-07", "task-09"}, cs[1].Members)
-		require.Zero(t, p.Report().Unfitted)
-	}
-	p := learn(t, space, tasks, cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithClusterRange(1, 4), cmbo.WithIndexPoints(40), cmbo.WithClusterPoints(40))
-	ps := p.Partitions()
-	require.Len(t, ps, 4)
-	best := 0
-	for i, q := range ps {
-		require.Equal(t, i+1, q.Clusters)
-		if i > 0 {
-			require.Greater(t, q.InterCS, q.IntraCE)
-		}
-		if q.Score() > ps[best].Score() {
-			best = i
-		}
-	}
-	require.Equal(t, ps[best].Labels, p.Labels())
-	require.Zero(t, ps[0].Score())
-	fixed := learn(t, space, tasks, cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithClusters(3), cmbo.WithPartitionScores(), cmbo.WithIndexPoints(40), cmbo.WithClusterPoints(40))
-	require.Len(t, fixed.Partitions(), 1)
-	require.Equal(t, ps[2], fixed.Partitions()[0])
-	require.Nil(t, learn(t, space, tasks, cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithIndexPoints(40)).Partitions())
-	byDefault := learn(t, space, tasks, cmbo.WithIndexPoints(40))
-	require.Nil(t, byDefault.Partitions())
-	require.Nil(t, byDefault.Clusters())
-	require.Nil(t, byDefault.Labels())
-	require.Nil(t, byDefault.Prototype(0))
-	r := byDefault.Report()
+	r := learn(t, space, tasks, cmbo.WithIndexPoints(40)).Report()
 	require.Equal(t, 12/(12+float64(len(tasks))), r.Drawn)
 	require.Greater(t, r.Common, 0.0)
-	require.Equal(t, cmbo.LearnReport{Common: r.Common, Drawn: r.Drawn}, r)
-}
-
-func TestLearnVariants(t *testing.T) {
-	space, _ := grid(t, 6)
-	tasks := family(6, 15)
-	want := map[string]int{"JefClus_JefCMP": 4, "WssClus_WssCMP": 4, "JefClus_WssCMP": 4, "WssClus_JefCMP": 4, "WssClus_WssCMP_Bary": 4, "GlobalCen": 1, "IndiWeight-Jef": 6}
-	require.Len(t, cmbo.Variants(), len(want))
-	for _, v := range cmbo.Variants() {
-		p := learn(t, space, tasks, cmbo.WithVariant(v))
-		require.Len(t, p.Clusters(), want[v.String()], "%s", v)
-		got, ok := p.Variant()
-		require.True(t, ok)
-		require.Equal(t, v, got)
-		back, err := cmbo.ParseVariant(v.String())
-		require.NoError(t, err)
-		require.Equal(t, v, back)
-		o := newOptimizer(t, space, cmbo.WithPrior(p))
-		drive(t, o, bump([]float64{0.3, 0.3}), 4)
-		w := weightsOf(t, o)
-		require.Len(t, w, want[v.String()])
-		var sum float64
-		for _, x := range w {
-			require.Greater(t, x, 0.0)
-			sum += x
-		}
-		require.InDelta(t, 1, sum, 1e-14)
-		step, ok := o.LastStep()
-		require.True(t, ok)
-		if len(w) == 1 {
-			require.Nil(t, step.Distances)
-			require.Equal(t, 1.0, w[0])
-		} else {
-			require.Len(t, step.Distances, len(w))
-			require.NotEqual(t, w[0], w[1])
-		}
-		for _, b := range p.Report().Barycenters {
-			require.True(t, b.Converged)
-		}
-	}
-	_, err := cmbo.ParseVariant("nothing")
-	require.ErrorIs(t, err, cmbo.ErrOption)
-	require.ErrorContains(t, err, "WssClus_WssCMP_Bary")
 }
 
 // TestLearnAnything: histories as they come: one task, one observation,
@@ -117,20 +41,21 @@ func TestLearnAnything(t *testing.T) {
 		{one}, {constant}, {repeated}, {large}, {huge}, {noisy}, {known}, {one, constant},
 		{one, constant, repeated, large, huge, noisy, known},
 	} {
-		for _, v := range cmbo.Variants() {
-			for y := cmbo.ZScore; y <= cmbo.Copula; y++ {
-				if y == cmbo.RawValues && len(tasks) == 1 && tasks[0].ID == "huge" {
-					continue // values of 1e150 are not on the scale that RawValues promises
-				}
-				p, err := cmbo.Learn(ctx, space, tasks, cmbo.WithVariant(v), cmbo.WithYPolicy(y), cmbo.WithIndexPoints(20), cmbo.WithClusterPoints(20))
-				if y == cmbo.RawValues && err != nil {
-					require.ErrorIs(t, err, cmbo.ErrNumerical)
-					continue
-				}
-				require.NoError(t, err, "%s %s", v, y)
-				o := newOptimizer(t, space, cmbo.WithPrior(p), cmbo.WithYPolicy(y))
-				drive(t, o, bump([]float64{0.3, 0.3}), 3)
+		for y := cmbo.ZScore; y <= cmbo.Copula; y++ {
+			if y == cmbo.RawValues && len(tasks) == 1 && tasks[0].ID == "huge" {
+				continue // values of 1e150 are not on the scale that RawValues promises
 			}
+			p, err := cmbo.Learn(ctx, space, tasks, cmbo.WithYPolicy(y), cmbo.WithIndexPoints(20))
+			if y == cmbo.RawValues && err != nil {
+				require.ErrorIs(t, err, cmbo.ErrNumerical)
+				continue
+			}
+			require.NoError(t, err, "%s", y)
+			if slices.ContainsFunc(tasks, func(t cmbo.Task) bool { return t.ID == "huge" }) {
+				continue // beside such values those of the run are all alike
+			}
+			o := newOptimizer(t, space, cmbo.WithPrior(p), cmbo.WithYPolicy(y))
+			drive(t, o, bump([]float64{0.3, 0.3}), 3)
 		}
 	}
 }
@@ -152,7 +77,7 @@ func TestLearnDoesNotKeepInput(t *testing.T) {
 
 func TestLearnRejects(t *testing.T) {
 	space, _ := grid(t, 4)
-	good, paper := family(3, 8), cmbo.WithVariant(cmbo.WssClusWssCMP)
+	good := family(3, 8)
 	edit := func(f func(ts []cmbo.Task)) []cmbo.Task {
 		ts := family(3, 8)
 		f(ts)
@@ -165,38 +90,24 @@ func TestLearnRejects(t *testing.T) {
 		want  error
 		says  string
 	}{
-		"nil space":      {nil, good, nil, cmbo.ErrSpace, ""},
-		"no tasks":       {space, nil, nil, cmbo.ErrNoTasks, ""},
-		"empty task":     {space, edit(func(ts []cmbo.Task) { ts[1].X, ts[1].Y = nil, nil }), nil, cmbo.ErrTask, `"task-01"`},
-		"empty ID":       {space, edit(func(ts []cmbo.Task) { ts[2].ID = "" }), nil, cmbo.ErrTask, "row 2"},
-		"same ID":        {space, edit(func(ts []cmbo.Task) { ts[2].ID = "task-00" }), nil, cmbo.ErrTask, "tasks 0 and 2"},
-		"ragged":         {space, edit(func(ts []cmbo.Task) { ts[1].X[3] = []float64{1} }), nil, cmbo.ErrDimension, `task "task-01": row 3: 1 values for 2 parameters`},
-		"lengths":        {space, edit(func(ts []cmbo.Task) { ts[1].Y = ts[1].Y[:7] }), nil, cmbo.ErrDimension, "8 points but 7 values"},
-		"NaN point":      {space, edit(func(ts []cmbo.Task) { ts[1].X[3][1] = math.NaN() }), nil, cmbo.ErrNotFinite, `row 3: parameter "x1"`},
-		"outside":        {space, edit(func(ts []cmbo.Task) { ts[1].X[3][1] = 1.01 }), nil, cmbo.ErrOutOfSpace, "1.01 is not in [0, 1]"},
-		"NaN value":      {space, edit(func(ts []cmbo.Task) { ts[0].Y[2] = math.NaN() }), nil, cmbo.ErrNotFinite, "row 2: value NaN"},
-		"Inf value":      {space, edit(func(ts []cmbo.Task) { ts[0].Y[2] = math.Inf(-1) }), nil, cmbo.ErrNotFinite, "row 2"},
-		"huge value":     {space, edit(func(ts []cmbo.Task) { ts[0].Y[2] = 1e200 }), nil, cmbo.ErrNotFinite, "beyond"},
-		"noise length":   {space, edit(func(ts []cmbo.Task) { ts[0].NoiseVariance = []float64{1} }), nil, cmbo.ErrDimension, "1 noise variances"},
-		"noise":          {space, edit(func(ts []cmbo.Task) { ts[0].NoiseVariance = []float64{0, 0, -1, 0, 0, 0, 0, 0} }), nil, cmbo.ErrNotFinite, "row 2: noise variance -1"},
-		"nil option":     {space, good, []cmbo.LearnOption{nil}, cmbo.ErrOption, ""},
-		"variant":        {space, good, []cmbo.LearnOption{cmbo.WithVariant(cmbo.Variant{Grouping: 7})}, cmbo.ErrOption, ""},
-		"clusters":       {space, good, []cmbo.LearnOption{paper, cmbo.WithClusters(0)}, cmbo.ErrOption, ""},
-		"range":          {space, good, []cmbo.LearnOption{paper, cmbo.WithClusterRange(3, 2)}, cmbo.ErrOption, ""},
-		"labels":         {space, good, []cmbo.LearnOption{paper, cmbo.WithLabels([]int{0, 1})}, cmbo.ErrOption, "2 labels for 3 tasks"},
-		"label gap":      {space, good, []cmbo.LearnOption{paper, cmbo.WithLabels([]int{0, 2, 2})}, cmbo.ErrOption, "cluster 1 is empty"},
-		"label range":    {space, good, []cmbo.LearnOption{paper, cmbo.WithLabels([]int{0, -1, 2})}, cmbo.ErrOption, ""},
-		"kernel":         {space, good, []cmbo.LearnOption{cmbo.WithPriorKernel(nil)}, cmbo.ErrOption, ""},
-		"no kernel":      {space, good, []cmbo.LearnOption{cmbo.WithHyperparameters(nil, 1)}, cmbo.ErrOption, ""},
-		"noise variance": {space, good, []cmbo.LearnOption{cmbo.WithHyperparameters(kernel.Matern32(1), 0)}, cmbo.ErrOption, ""},
-		"index points":   {space, good, []cmbo.LearnOption{cmbo.WithIndexPoints(0)}, cmbo.ErrOption, ""},
-		"cluster points": {space, good, []cmbo.LearnOption{paper, cmbo.WithClusterPoints(0)}, cmbo.ErrOption, ""},
-		"not clusters":   {space, good, []cmbo.LearnOption{cmbo.WithClusterRange(1, 2)}, cmbo.ErrOption, "WithClusters concerns the paper's method"},
-		"not labels":     {space, good, []cmbo.LearnOption{cmbo.WithLabels([]int{0, 0, 0})}, cmbo.ErrOption, "WithLabels concerns the paper's method"},
-		"not scores":     {space, good, []cmbo.LearnOption{cmbo.WithPartitionScores()}, cmbo.ErrOption, "WithPartitionScores concerns the paper's method"},
-		"not points":     {space, good, []cmbo.LearnOption{cmbo.WithClusterPoints(9)}, cmbo.ErrOption, "WithClusterPoints concerns the paper's method"},
-		"y policy":       {space, good, []cmbo.LearnOption{cmbo.WithYPolicy(7)}, cmbo.ErrOption, ""},
-		"prototype":      {space, good, []cmbo.LearnOption{cmbo.WithVariant(cmbo.Variant{Prototype: 7})}, cmbo.ErrOption, ""},
+		"nil space":    {nil, good, nil, cmbo.ErrSpace, ""},
+		"no tasks":     {space, nil, nil, cmbo.ErrNoTasks, ""},
+		"empty task":   {space, edit(func(ts []cmbo.Task) { ts[1].X, ts[1].Y = nil, nil }), nil, cmbo.ErrTask, `"task-01"`},
+		"empty ID":     {space, edit(func(ts []cmbo.Task) { ts[2].ID = "" }), nil, cmbo.ErrTask, "row 2"},
+		"same ID":      {space, edit(func(ts []cmbo.Task) { ts[2].ID = "task-00" }), nil, cmbo.ErrTask, "tasks 0 and 2"},
+		"ragged":       {space, edit(func(ts []cmbo.Task) { ts[1].X[3] = []float64{1} }), nil, cmbo.ErrDimension, `task "task-01": row 3: 1 values for 2 parameters`},
+		"lengths":      {space, edit(func(ts []cmbo.Task) { ts[1].Y = ts[1].Y[:7] }), nil, cmbo.ErrDimension, "8 points but 7 values"},
+		"NaN point":    {space, edit(func(ts []cmbo.Task) { ts[1].X[3][1] = math.NaN() }), nil, cmbo.ErrNotFinite, `row 3: parameter "x1"`},
+		"outside":      {space, edit(func(ts []cmbo.Task) { ts[1].X[3][1] = 1.01 }), nil, cmbo.ErrOutOfSpace, "1.01 is not in [0, 1]"},
+		"NaN value":    {space, edit(func(ts []cmbo.Task) { ts[0].Y[2] = math.NaN() }), nil, cmbo.ErrNotFinite, "row 2: value NaN"},
+		"Inf value":    {space, edit(func(ts []cmbo.Task) { ts[0].Y[2] = math.Inf(-1) }), nil, cmbo.ErrNotFinite, "row 2"},
+		"huge value":   {space, edit(func(ts []cmbo.Task) { ts[0].Y[2] = 1e200 }), nil, cmbo.ErrNotFinite, "beyond"},
+		"noise length": {space, edit(func(ts []cmbo.Task) { ts[0].NoiseVariance = []float64{1} }), nil, cmbo.ErrDimension, "1 noise variances"},
+		"noise":        {space, edit(func(ts []cmbo.Task) { ts[0].NoiseVariance = []float64{0, 0, -1, 0, 0, 0, 0, 0} }), nil, cmbo.ErrNotFinite, "row 2: noise variance -1"},
+		"nil option":   {space, good, []cmbo.LearnOption{nil}, cmbo.ErrOption, ""},
+		"kernel":       {space, good, []cmbo.LearnOption{cmbo.WithPriorKernel(nil)}, cmbo.ErrOption, ""},
+		"index points": {space, good, []cmbo.LearnOption{cmbo.WithIndexPoints(0)}, cmbo.ErrOption, ""},
+		"y policy":     {space, good, []cmbo.LearnOption{cmbo.WithYPolicy(7)}, cmbo.ErrOption, ""},
 	} {
 		_, err := cmbo.Learn(ctx, tt.space, tt.tasks, tt.opts...)
 		require.ErrorIs(t, err, tt.want, name)
@@ -205,8 +116,6 @@ func TestLearnRejects(t *testing.T) {
 	// A kernel made for another dimension is caught, not passed on as a panic.
 	_, err := cmbo.Learn(ctx, space, good, cmbo.WithPriorKernel(kernel.Matern32(1, 1, 1)))
 	require.Error(t, err)
-	_, err = cmbo.Learn(ctx, space, good, cmbo.WithHyperparameters(kernel.Matern32(1, 1, 1), 0.1))
-	require.Error(t, err)
 }
 
 func TestLearnProgressAndCancellation(t *testing.T) {
@@ -214,13 +123,12 @@ func TestLearnProgressAndCancellation(t *testing.T) {
 	tasks := family(6, 12)
 	stages := make(map[string]int)
 	total := 0
-	paper := []cmbo.LearnOption{cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithClusterRange(2, 3)}
-	learn(t, space, tasks, append(paper, cmbo.WithProgress(func(p cmbo.Progress) {
+	learn(t, space, tasks, cmbo.WithProgress(func(p cmbo.Progress) {
 		require.LessOrEqual(t, p.Done, p.Total)
 		stages[p.Stage]++
 		total++
-	}))...)
-	require.Len(t, stages, 4)
+	}))
+	require.NotEmpty(t, stages)
 	crashed := slices.Clone(tasks)
 	crashed[0].Failed = [][]float64{{0.5, 0.5}}
 	var labels []cmbo.Progress
@@ -233,11 +141,11 @@ func TestLearnProgressAndCancellation(t *testing.T) {
 	for at := 1; at <= total; at++ {
 		c, cancel := context.WithCancel(ctx)
 		n := 0
-		_, err := cmbo.Learn(c, space, tasks, append(paper, cmbo.WithProgress(func(cmbo.Progress) {
+		_, err := cmbo.Learn(c, space, tasks, cmbo.WithProgress(func(cmbo.Progress) {
 			if n++; n == at {
 				cancel()
 			}
-		}))...)
+		}))
 		if at < total {
 			require.ErrorIs(t, err, context.Canceled, "cancelled at report %d", at)
 		}
@@ -274,15 +182,10 @@ func TestLearnKernels(t *testing.T) {
 	for name, opts := range map[string][]cmbo.LearnOption{
 		"ARD":       {cmbo.WithARD()},
 		"composite": {cmbo.WithPriorKernel(kernel.Sum(kernel.Scale(1, kernel.SquaredExp(0.5)), kernel.Constant(0.1)))},
-		"foreign":   {cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithPriorKernel(foreign{0.5})},
-		"given":     {cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithHyperparameters(kernel.Scale(1, kernel.Matern52(0.4)), 1e-2)},
+		"foreign":   {cmbo.WithPriorKernel(foreign{0.5})},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := learn(t, space, tasks, opts...)
-			if _, paper := p.Variant(); paper {
-				p = learn(t, space, tasks, append(opts, cmbo.WithClusters(2))...)
-				require.Equal(t, []int{0, 1, 0, 1, 0, 1}, p.Labels())
-			}
 			o := newOptimizer(t, space, cmbo.WithPrior(p))
 			drive(t, o, bump([]float64{0.3, 0.3}), 4)
 		})

@@ -63,9 +63,7 @@ type sums struct {
 	tally    *hierarchy.Tally
 }
 
-// NewLearner returns a learner of the first pass. The options are those of [Learn], but
-// for those of the paper's method, which needs all tasks at once.
-// It fails with [ErrOption] or [ErrSpace].
+// NewLearner returns a learner of the first pass. The options are those of [Learn]. It fails with [ErrOption] or [ErrSpace].
 func NewLearner(space *Space, opts ...LearnOption) (*Learner, error) {
 	c, err := newLearnConfig(opts)
 	if err != nil {
@@ -74,14 +72,11 @@ func NewLearner(space *Space, opts ...LearnOption) (*Learner, error) {
 	if err := space.Defined(); err != nil {
 		return nil, err
 	}
-	return newLearner(c, space)
+	return newLearner(c, space), nil
 }
 
-func newLearner(c *learnConfig, space *Space) (*Learner, error) {
-	if c.kind != kindHierarchy {
-		return nil, optionErrorf("a learner of %s, which needs all tasks at once: see Learn", c.variant)
-	}
-	return &Learner{config: c, space: space, kept: new(keptTasks)}, nil
+func newLearner(c *learnConfig, space *Space) *Learner {
+	return &Learner{config: c, space: space, kept: new(keptTasks)}
 }
 
 // Add adds a task, which is copied. It fails as Learn does, with [ErrTask] for an ID that is
@@ -128,7 +123,7 @@ func (l *Learner) add(task Task) error {
 func (s *sums) add(l *Learner, k *Task) error {
 	t := &trainingSet{config: l.config, space: l.space}
 	t.add(l.config.scaled(l.space, k))
-	return s.tally.Add(&t.standardized(t.hierarchyTasks(), s.mean, s.sd)[0])
+	return s.tally.Add(&t.standardized(t.onOwnScales(), s.mean, s.sd)[0])
 }
 
 // Shard returns a learner without tasks for the same pass, which [Learner.Merge] brings
@@ -268,7 +263,7 @@ func (l *Learner) begin(ctx context.Context) (*sums, error) {
 		return nil, err
 	}
 	z := t.grid()
-	tasks := t.hierarchyTasks()
+	tasks := t.onOwnScales()
 	mean, sd := hierarchy.CommonScale(tasks)
 	first, err := hierarchy.FirstPass(ctx, t.standardized(tasks, mean, sd), z, o)
 	if err != nil {
@@ -313,7 +308,7 @@ func (l *Learner) prior(ctx context.Context) (*Prior, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := s.of.Model(t.standardized(t.hierarchyTasks(), s.mean, s.sd), all, o)
+	m := s.of.Model(t.standardized(t.onOwnScales(), s.mean, s.sd), all, o)
 	return t.finish(ctx, &hierarchicalPrior{Model: m})
 }
 

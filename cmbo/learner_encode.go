@@ -190,7 +190,7 @@ func learnerOf(d *codec.Decoder, s *Space) error {
 }
 
 func readLearner(d *codec.Decoder, s *Space) (*Learner, error) {
-	c := decodeConfig(d, kindHierarchy)
+	c := decodeConfig(d)
 	l := &Learner{config: c, space: s, pass: d.Int(), first: decodeCensus(d), seen: decodeCensus(d)}
 	if l.pass < 0 || l.pass == 0 && l.first != (census{}) || l.pass > 0 && l.first.valued == 0 {
 		d.Fail("pass %d of %d tasks", l.pass+1, l.first.tasks)

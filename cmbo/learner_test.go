@@ -331,8 +331,6 @@ func TestLearnerRefuses(t *testing.T) {
 	_, err = l.EndPass(ctx)
 	require.NoError(t, err)
 
-	_, err = cmbo.NewLearner(cube, cmbo.WithVariant(cmbo.WssClusWssCMP))
-	require.ErrorIs(t, err, cmbo.ErrOption)
 	_, err = cmbo.LearnFrom(ctx, cube, func() iter.Seq2[cmbo.Task, error] {
 		return func(yield func(cmbo.Task, error) bool) { yield(cmbo.Task{}, errors.ErrUnsupported) }
 	})
@@ -457,7 +455,7 @@ func FuzzDecodeLearner(f *testing.F) {
 		require.NoError(f, err)
 	}
 	f.Add([]byte("cmbolearner"))
-	limits := cmbo.PriorLimits{Bytes: 1 << 20, Tasks: 10, TaskRows: 50, TotalRows: 200, Points: 30, Clusters: 5, Entries: 1 << 12}
+	limits := cmbo.PriorLimits{Bytes: 1 << 20, Tasks: 10, TaskRows: 50, TotalRows: 200, Points: 30, Entries: 1 << 12}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if _, err := limits.DecodeLearner(ctx, cube, bytes.NewReader(b)); err != nil {
 			require.True(t, errors.Is(err, cmbo.ErrCorrupt) || errors.Is(err, cmbo.ErrVersion) || errors.Is(err, cmbo.ErrLearners), "%v", err)

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
-	"github.com/gocmbo/cmbo/cmbo/internal/model"
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/linalg"
@@ -22,7 +22,7 @@ import (
 // leaves the Optimizer as it was.
 //
 // It is safe for concurrent use. Calls that compute with the model (Ask, AskN, Predict,
-// Weights, Transfer, Calibration, Outlook, Recommend, Explain and RegretBound) wait for each
+// Weights, Transfer, Calibration, Outlook, Recommend and Explain) wait for each
 // other, and Observe and Enqueue wait for them; a trial can be told, and the state be read,
 // while an Ask computes. The same seed, options and sequence of events give the same
 // proposals, whatever the number of cores.
@@ -96,13 +96,24 @@ func (c *runConfig) fill(space *Space) error {
 			return err
 		}
 	}
+	if s := (consulted{c.surrogate}).scaled(); s != nil {
+		switch {
+		case c.minimize && !s.Minimizes():
+			return fmt.Errorf("%w: the surrogate was learned from tasks that maximise", ErrPriorMismatch)
+		case c.positive:
+			return fmt.Errorf("%w: the surrogate was learned from values, and WithPositiveValues has it see their logarithms", ErrPriorMismatch)
+		}
+		if c.minimize = s.Minimizes(); !c.given.has(optYPolicy) {
+			c.y = s.YPolicy()
+		}
+	}
 	if err := c.checkCost(); err != nil {
 		return err
 	}
 	if !c.given.has(optInitial) && c.prior == nil && c.surrogate == nil {
 		c.initial = defaultInitial
 	}
-	c.given, c.variant = nil, nil
+	c.given = nil
 	return nil
 }
 
@@ -126,9 +137,7 @@ func newOptimizer(space *Space, c *runConfig) (*Optimizer, error) {
 	o.weighs = o.model.weighs()
 	o.hedge = hierarchy.DefaultSettings(space.Dim()).Hedge
 	if p := c.prior; p != nil {
-		if h, ok := p.learned.(*hierarchicalPrior); ok {
-			o.hedge = h.Settings().Hedge
-		}
+		o.hedge = p.learned.Settings().Hedge
 	}
 	return o, nil
 }
@@ -182,7 +191,7 @@ func (c *runConfig) unbound(space *Space) (Surrogate, error) {
 	if c.y == ZScore {
 		shares = viewShares
 	}
-	return plainRun{model.NewPlain(space.Dim(), c.ard, c.kernel, c.noise, policies[c.y].Scale, shares, c.seed)}, nil
+	return plainRun{gp.NewPlain(space.Dim(), c.ard, c.kernel, c.noise, policies[c.y].Scale, shares, c.seed)}, nil
 }
 
 // rows returns the candidates of a finite or listed space.
@@ -397,9 +406,10 @@ func (o *Optimizer) predict(x []float64) (belief, error) {
 	})
 }
 
-// Weights returns the weights of the prototypes that the next proposal will
-// use: the paper's, or the masses of the hypotheses of the default prior: no transfer and the
-// population. They add up to 1. [Optimizer.Transfer] says the same with names. They are nil where the model has none to weigh, as without a prior.
+// Weights returns the weights that the next proposal will use: the masses of the hypotheses of
+// the prior, no transfer and the population, or those of a [Weigher]. They add up to 1.
+// [Optimizer.Transfer] says the same with names. They are nil where the model has none to
+// weigh, as without a prior.
 // It fails with [ErrNumerical] if the model cannot be conditioned on the data.
 func (o *Optimizer) Weights() ([]float64, error) {
 	if !o.weighs {

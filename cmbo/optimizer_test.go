@@ -304,9 +304,8 @@ func TestOptimizerMixedSpaceProposesValidPoints(t *testing.T) {
 		require.NoError(t, err)
 	}
 	for name, opts := range map[string][]cmbo.Option{
-		"plain":      {cmbo.WithCandidateCounts(200, 50)},
-		"default":    {cmbo.WithPrior(learn(t, space, tasks, cmbo.WithIndexPoints(60))), cmbo.WithCandidateCounts(200, 50)},
-		"barycenter": {cmbo.WithPrior(learn(t, space, tasks, cmbo.WithClusters(2), cmbo.WithIndexPoints(60), cmbo.WithVariant(cmbo.WssClusWssCMPBary))), cmbo.WithCandidateCounts(200, 50)},
+		"plain":   {cmbo.WithCandidateCounts(200, 50)},
+		"default": {cmbo.WithPrior(learn(t, space, tasks, cmbo.WithIndexPoints(60))), cmbo.WithCandidateCounts(200, 50)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := newOptimizer(t, space, opts...)
@@ -369,9 +368,7 @@ func TestOptimizerScaleOfValues(t *testing.T) {
 	space, _ := grid(t, 9)
 	f := bump([]float64{0.6, 0.3})
 	larger := func(x []float64) float64 { return 1024 * f(x) }
-	prior := learn(t, space, family(4, 20), cmbo.WithVariant(cmbo.WssClusWssCMP))
-	a := drive(t, newOptimizer(t, space, cmbo.WithPrior(prior)), f, 10)
-	b := drive(t, newOptimizer(t, space, cmbo.WithPrior(prior)), larger, 10)
+	a, b := drive(t, newOptimizer(t, space), f, 10), drive(t, newOptimizer(t, space), larger, 10)
 	require.Equal(t, a, b)
 	// The default prior knows the scale of the past, which has to be larger too.
 	past := family(4, 20)
@@ -392,11 +389,9 @@ func TestOptimizerSameAtAnyNumberOfCores(t *testing.T) {
 	f := bump([]float64{0.6, 0.3})
 	run := func(cores int) (out [][]float64, weights []float64) {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores))
-		for _, v := range cmbo.Variants() {
-			o := newOptimizer(t, space, cmbo.WithPrior(learn(t, space, family(7, 20), cmbo.WithVariant(v), cmbo.WithIndexPoints(40), cmbo.WithClusterPoints(30))))
-			out = append(out, drive(t, o, f, 5)...)
-			weights = append(weights, weightsOf(t, o)...)
-		}
+		o := newOptimizer(t, space, cmbo.WithPrior(learn(t, space, family(7, 20), cmbo.WithIndexPoints(40))))
+		out = append(out, drive(t, o, f, 5)...)
+		weights = append(weights, weightsOf(t, o)...)
 		out = append(out, drive(t, newOptimizer(t, params, cmbo.WithPrior(learn(t, params, family(5, 15), cmbo.WithIndexPoints(50)))), f, 5)...)
 		out = append(out, drive(t, newOptimizer(t, params), f, 10)...)
 		return out, weights
@@ -462,8 +457,7 @@ func TestOptimizerBatchEqualsSequence(t *testing.T) {
 // the mean, and Predict does not see them.
 func TestOptimizerPendingLeavesMean(t *testing.T) {
 	space, _ := grid(t, 9)
-	prior := learn(t, space, family(4, 20), cmbo.WithVariant(cmbo.WssClusWssCMP))
-	for _, opts := range [][]cmbo.Option{{cmbo.WithPrior(prior)}, {cmbo.WithInitial(2)}} {
+	for _, opts := range [][]cmbo.Option{{cmbo.WithInitial(2)}} {
 		o := newOptimizer(t, space, opts...)
 		drive(t, o, bump([]float64{0.3, 0.3}), 4)
 		x := []float64{0.5, 0.5}
@@ -543,29 +537,23 @@ func TestNewRejects(t *testing.T) {
 		opts  []cmbo.Option
 		want  error
 	}{
-		"nil space":      {nil, nil, cmbo.ErrSpace},
-		"nil option":     {space, []cmbo.Option{nil}, cmbo.ErrOption},
-		"nil prior":      {space, []cmbo.Option{cmbo.WithPrior(nil)}, cmbo.ErrOption},
-		"nil surrogate":  {space, []cmbo.Option{cmbo.WithSurrogate(nil)}, cmbo.ErrOption},
-		"nil kernel":     {space, []cmbo.Option{cmbo.WithPriorKernel(nil)}, cmbo.ErrOption},
-		"other space":    {other, []cmbo.Option{cmbo.WithPrior(prior)}, cmbo.ErrPriorMismatch},
-		"other variant":  {space, []cmbo.Option{cmbo.WithPrior(prior), cmbo.WithVariant(cmbo.GlobalCen)}, cmbo.ErrPriorMismatch},
-		"lonely variant": {space, []cmbo.Option{cmbo.WithVariant(cmbo.GlobalCen)}, cmbo.ErrOption},
-		"negative beta":  {space, []cmbo.Option{cmbo.WithAcquisition(cmbo.UCB(-1))}, cmbo.ErrOption},
-		"noise":          {space, []cmbo.Option{cmbo.WithNoiseVariance(0)}, cmbo.ErrOption},
-		"NaN noise":      {space, []cmbo.Option{cmbo.WithNoiseVariance(math.NaN())}, cmbo.ErrOption},
-		"jitter":         {space, []cmbo.Option{cmbo.WithJeffreysJitter(-1)}, cmbo.ErrOption},
-		"initial":        {space, []cmbo.Option{cmbo.WithInitial(-1)}, cmbo.ErrOption},
-		"policy":         {space, []cmbo.Option{cmbo.WithYPolicy(9)}, cmbo.ErrOption},
-		"counts":         {space, []cmbo.Option{cmbo.WithCandidateCounts(0, 0)}, cmbo.ErrOption},
-		"parallelism":    {space, []cmbo.Option{cmbo.WithParallelism(0)}, cmbo.ErrOption},
+		"nil space":     {nil, nil, cmbo.ErrSpace},
+		"nil option":    {space, []cmbo.Option{nil}, cmbo.ErrOption},
+		"nil prior":     {space, []cmbo.Option{cmbo.WithPrior(nil)}, cmbo.ErrOption},
+		"nil surrogate": {space, []cmbo.Option{cmbo.WithSurrogate(nil)}, cmbo.ErrOption},
+		"nil kernel":    {space, []cmbo.Option{cmbo.WithPriorKernel(nil)}, cmbo.ErrOption},
+		"other space":   {other, []cmbo.Option{cmbo.WithPrior(prior)}, cmbo.ErrPriorMismatch},
+		"negative beta": {space, []cmbo.Option{cmbo.WithAcquisition(cmbo.UCB(-1))}, cmbo.ErrOption},
+		"noise":         {space, []cmbo.Option{cmbo.WithNoiseVariance(0)}, cmbo.ErrOption},
+		"NaN noise":     {space, []cmbo.Option{cmbo.WithNoiseVariance(math.NaN())}, cmbo.ErrOption},
+		"initial":       {space, []cmbo.Option{cmbo.WithInitial(-1)}, cmbo.ErrOption},
+		"policy":        {space, []cmbo.Option{cmbo.WithYPolicy(9)}, cmbo.ErrOption},
+		"counts":        {space, []cmbo.Option{cmbo.WithCandidateCounts(0, 0)}, cmbo.ErrOption},
+		"parallelism":   {space, []cmbo.Option{cmbo.WithParallelism(0)}, cmbo.ErrOption},
 	} {
 		_, err := cmbo.New(tt.space, tt.opts...)
 		require.ErrorIs(t, err, tt.want, name)
 	}
-	jef, err := cmbo.New(space, cmbo.WithPrior(learn(t, space, family(4, 10), cmbo.WithVariant(cmbo.WssClusWssCMP))), cmbo.WithVariant(cmbo.WssClusJefCMP))
-	require.NoError(t, err, "the same clusters and prototypes, weighed by another distance")
-	drive(t, jef, bump([]float64{0.3, 0.3}), 3)
 }
 
 // TestOptimizerNoisePerObservation: a measurement said to be precise is

@@ -38,9 +38,8 @@ type option struct {
 	learn func(*learnConfig) error // nil if it does not concern Learn
 	run   func(*runConfig) error   // nil if it does not concern New
 	check func(*checkConfig) error // nil if it does not concern Check alone
-	// paper says that it concerns the paper's model alone, restore that Restore
-	// takes it, because no snapshot holds what it sets.
-	paper, restore bool
+	// restore says that Restore takes it, because no snapshot holds what it sets.
+	restore bool
 	// idle says that it changes no result, only the speed or what is reported meanwhile.
 	idle bool
 }
@@ -60,18 +59,12 @@ type optionID uint8
 
 const (
 	optSeed optionID = iota
-	optVariant
 	optMinimize
 	optPositiveValues
 	optYPolicy
 	optParallelism
 	optPriorKernel
 	optARD
-	optClusters
-	optPartitionScores
-	optLabels
-	optHyperparameters
-	optClusterPoints
 	optIndexPoints
 	optProgress
 	optAblation
@@ -79,8 +72,6 @@ const (
 	optSurrogate
 	optAcquisition
 	optNoiseVariance
-	optWeights
-	optJeffreysJitter
 	optInitial
 	optRepeats
 	optCandidateCounts
@@ -96,9 +87,9 @@ const (
 )
 
 var optionNames = [...]string{
-	"WithSeed", "WithVariant", "WithMinimize", "WithPositiveValues", "WithYPolicy", "WithParallelism", "WithPriorKernel", "WithARD", "WithClusters", "WithPartitionScores",
-	"WithLabels", "WithHyperparameters", "WithClusterPoints", "WithIndexPoints", "WithProgress", "WithAblation", "WithPrior", "WithSurrogate", "WithAcquisition",
-	"WithNoiseVariance", "WithWeights", "WithJeffreysJitter", "WithInitial", "WithRepeats", "WithCandidateCounts", "WithJournal", "WithJournalMark",
+	"WithSeed", "WithMinimize", "WithPositiveValues", "WithYPolicy", "WithParallelism", "WithPriorKernel", "WithARD",
+	"WithIndexPoints", "WithProgress", "WithAblation", "WithPrior", "WithSurrogate", "WithAcquisition",
+	"WithNoiseVariance", "WithInitial", "WithRepeats", "WithCandidateCounts", "WithJournal", "WithJournalMark",
 	"WithOutput", "WithCost", "WithBudget", "WithContext", "WithCheckpoints", "WithCheckTasks", "WithCheckEvaluations",
 }
 
@@ -117,17 +108,6 @@ func (g givenOptions) matter() bool {
 	return slices.ContainsFunc(g, func(o option) bool { return !o.idle })
 }
 
-// paper returns the first option that concerns the paper's model alone; ok is false if
-// there is none.
-func (g givenOptions) paper() (id optionID, ok bool) {
-	for _, o := range g {
-		if o.paper {
-			return o.id, true
-		}
-	}
-	return 0, false
-}
-
 // contradictions reports two options that cannot both be meant.
 func (g givenOptions) contradictions(pairs [][2]optionID) error {
 	for _, p := range pairs {
@@ -142,8 +122,6 @@ func (g givenOptions) contradictions(pairs [][2]optionID) error {
 type learnConfig struct {
 	given givenOptions
 
-	kind        priorKind // the model
-	variant     Variant   // of the paper's model
 	seed        uint64
 	minimize    bool
 	positive    bool
@@ -155,16 +133,6 @@ type learnConfig struct {
 	ard         bool
 	indexPoints int
 	ablations   []string // changes of the default's settings, none of which is stored
-
-	// Of the paper's method.
-	fixed          kernel.Kernel // hyperparameters given, not fitted
-	fixedNoise     float64
-	clusters       int // smallest and largest number of clusters tried
-	maxClusters    int
-	labels         []int
-	rounds         int
-	clusterPoints  int
-	partitionScore bool
 }
 
 // runConfig is what New works with; newRunConfig holds the defaults. What no option
@@ -178,8 +146,6 @@ type runConfig struct {
 	minimize    bool
 	positive    bool // models see logarithms
 	y           YPolicy
-	variant     *Variant // as given, nil once the run has begun
-	weights     string   // how prototypes are weighed
 	parallelism int
 
 	journal     func(lines []byte) error
@@ -189,7 +155,6 @@ type runConfig struct {
 	kernel      kernel.Kernel // template for runs without a prior
 	ard         bool
 	noise       float64 // given noise variance, NaN to learn it
-	jitter      float64 // absolute Jeffreys jitter, NaN for the default
 	initial     int     // size of the initial design
 	repeats     bool
 	checkpoints bool
@@ -203,41 +168,26 @@ type runConfig struct {
 
 // Defaults of what an option can change.
 const (
-	defaultSeed          = 1
-	defaultClusters      = 4
-	defaultRounds        = 50
-	defaultClusterPoints = 100
-	defaultIndexPoints   = 300
-	defaultGridPoints    = 500 // of the hierarchical prior
-	defaultInitial       = 5
-	defaultSobol         = 1000
-	defaultLocal         = 200
+	defaultSeed        = 1
+	defaultIndexPoints = 500
+	defaultInitial     = 5
+	defaultSobol       = 1000
+	defaultLocal       = 200
 
 	maxCandidates = 1 << 20
 )
 
 func defaultLearnConfig() *learnConfig {
-	return &learnConfig{
-		kind: kindHierarchy, seed: defaultSeed, y: ZScore,
-		clusters: defaultClusters, maxClusters: defaultClusters,
-		rounds:        defaultRounds,
-		clusterPoints: defaultClusterPoints, indexPoints: defaultIndexPoints,
-	}
+	return &learnConfig{seed: defaultSeed, y: ZScore, indexPoints: defaultIndexPoints}
 }
 
 func newLearnConfig(opts []LearnOption) (*learnConfig, error) {
 	c := defaultLearnConfig()
-	err := c.apply(opts)
-	if c.kind == kindHierarchy && !c.given.has(optIndexPoints) {
-		c.indexPoints = defaultGridPoints
-	}
-	return c, err
+	return c, c.apply(opts)
 }
 
 // Options of which Learn takes one or the other.
-var learnContradictions = [][2]optionID{
-	{optHyperparameters, optPriorKernel}, {optHyperparameters, optARD}, {optPriorKernel, optARD}, {optLabels, optClusters},
-}
+var learnContradictions = [][2]optionID{{optPriorKernel, optARD}}
 
 // apply applies options and checks what they make together.
 func (c *learnConfig) apply(opts []LearnOption) error {
@@ -250,30 +200,7 @@ func (c *learnConfig) apply(opts []LearnOption) error {
 			return err
 		}
 	}
-	if err := c.given.contradictions(learnContradictions); err != nil {
-		return err
-	}
-	if c.kind != kindPaper {
-		if id, ok := c.given.paper(); ok {
-			return optionErrorf("%s concerns the paper's method, and no variant of it was chosen: see WithVariant", id)
-		}
-		return nil
-	}
-	if c.given.has(optAblation) {
-		return optionErrorf("%s concerns the default, and %s was chosen", optAblation, c.variant)
-	}
-	if err := c.variant.check(); err != nil {
-		return err
-	}
-	if c.variant.Grouping != Clustered {
-		if c.given.has(optLabels) {
-			return optionErrorf("%s contradicts %s, which has clusters of its own", optLabels, c.variant)
-		}
-		if c.labels != nil {
-			return optionErrorf("the prior has labels, and %s clusters of its own", c.variant)
-		}
-	}
-	return nil
+	return c.given.contradictions(learnContradictions)
 }
 
 // settled returns a copy without what concerned one call alone.
@@ -286,14 +213,13 @@ func (c *learnConfig) settled() *learnConfig {
 func defaultRunConfig() *runConfig {
 	return &runConfig{
 		seed: defaultSeed, y: ZScore, acquisition: EI(),
-		noise: math.NaN(), jitter: math.NaN(), sobol: defaultSobol, local: defaultLocal,
+		noise: math.NaN(), sobol: defaultSobol, local: defaultLocal,
 	}
 }
 
 // Options of which New takes one or the other.
 var runContradictions = [][2]optionID{
-	{optSurrogate, optPrior}, {optSurrogate, optVariant}, {optSurrogate, optWeights},
-	{optSurrogate, optPriorKernel}, {optSurrogate, optARD}, {optSurrogate, optNoiseVariance}, {optSurrogate, optJeffreysJitter},
+	{optSurrogate, optPrior}, {optSurrogate, optPriorKernel}, {optSurrogate, optARD}, {optSurrogate, optNoiseVariance},
 	{optPrior, optPriorKernel}, {optPrior, optARD}, {optPriorKernel, optARD},
 }
 
@@ -313,9 +239,6 @@ func newRunConfig(opts []Option) (*runConfig, error) {
 	if c.context != nil && c.prior == nil {
 		return nil, optionErrorf("%s without a Prior", optContext)
 	}
-	if id, ok := c.given.paper(); ok && c.prior == nil {
-		return nil, optionErrorf("%s without a Prior", id)
-	}
 	return c, nil
 }
 
@@ -326,29 +249,6 @@ func WithSeed(seed uint64) SharedOption {
 		id:    optSeed,
 		learn: func(c *learnConfig) error { c.seed = seed; return nil },
 		run:   func(c *runConfig) error { c.seed = seed; return nil },
-	}
-}
-
-// WithVariant chooses the paper's method and a variant of it, in place of the
-// hierarchical prior, which is the default.
-//
-// New takes the variant of the prior by itself, and accepts another one as long as
-// clusters and prototypes are the same, so that only the distance that weighs
-// them differs.
-func WithVariant(v Variant) SharedOption {
-	return option{
-		id: optVariant, paper: true,
-		learn: func(c *learnConfig) error {
-			if err := v.check(); err != nil {
-				return err
-			}
-			c.kind, c.variant = kindPaper, v
-			return nil
-		},
-		run: func(c *runConfig) error {
-			c.variant, c.weights = &v, v.WeightDistance.String()
-			return v.check()
-		},
 	}
 }
 
@@ -398,11 +298,9 @@ func WithParallelism(n int) SharedOption {
 	}
 }
 
-// WithPriorKernel sets the kernel of the process that all tasks share, or, with
-// [WithVariant], of the tasks' Gaussian processes that make up the prototypes. Its
-// parameters are a template: they are fitted to all tasks together, or to each task. The
-// default is a scaled Matérn-3/2, with a lengthscale per coordinate, or with one for all.
-// Given to New, it is the kernel of a run without a prior.
+// WithPriorKernel sets the kernel of the process that all tasks share. Its parameters are a
+// template: they are fitted to all tasks together. The default is a scaled Matérn-3/2 with a
+// lengthscale per coordinate. Given to New, it is the kernel of a run without a prior.
 func WithPriorKernel(k kernel.Kernel) SharedOption {
 	check := func() error {
 		if k == nil {

@@ -55,32 +55,6 @@ func WithNoiseVariance(v float64) Option {
 	}}
 }
 
-// WithWeights sets how prototypes are weighed, by name: "Wasserstein" and "Jeffreys" are
-// the distances of [Variant]; with "evidence" the weight of a prototype is proportional
-// to the number of its tasks and to the marginal likelihood of the data under it, in the
-// paper's weighted sum. Of it and [WithVariant] the last one wins.
-func WithWeights(name string) Option {
-	return option{id: optWeights, paper: true, run: func(c *runConfig) error {
-		c.weights = name
-		return checkWeights(name)
-	}}
-}
-
-// WithJeffreysJitter gives the absolute amount added to the diagonal of both
-// covariances of a Jeffreys divergence online. The default is 1e-6 times the
-// largest mean variance among the prototypes, one amount for all of them so
-// that their divergences compare. Not negative; 0 fails where a covariance is
-// singular.
-func WithJeffreysJitter(v float64) Option {
-	return option{id: optJeffreysJitter, paper: true, run: func(c *runConfig) error {
-		if !(v >= 0) || math.IsInf(v, 0) {
-			return optionErrorf("jitter %g is not a finite number >= 0", v)
-		}
-		c.jitter = v
-		return nil
-	}}
-}
-
 // WithInitial sets the size of the initial design: the first proposals come
 // from a scrambled Sobol sequence until n points have been observed or asked
 // and not cancelled. The default is 0 with a prior or a surrogate and 5

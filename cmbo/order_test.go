@@ -37,59 +37,37 @@ func TestLearnIgnoresTheOrderOfTasks(t *testing.T) {
 		orders = 1
 	}
 	for _, space := range []*cmbo.Space{cube, list} {
-		for v, model := range map[string][]cmbo.LearnOption{
-			"the default":    nil,
-			"WssClus_WssCMP": {cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithARD()},
-			"JefClus_JefCMP": {cmbo.WithVariant(cmbo.JefClusJefCMP), cmbo.WithARD()},
-		} {
-			opts := append(model, cmbo.WithIndexPoints(25))
-			if model != nil {
-				opts = append(opts, cmbo.WithClusterRange(2, 4), cmbo.WithClusterPoints(12))
+		first := learn(t, space, tasks, cmbo.WithIndexPoints(25))
+		for range orders {
+			order := r.Perm(len(tasks))
+			moved := make([]cmbo.Task, len(tasks))
+			for to, from := range order {
+				moved[to] = tasks[from]
 			}
-			first := learn(t, space, tasks, opts...)
-			for range orders {
-				order := r.Perm(len(tasks))
-				moved := make([]cmbo.Task, len(tasks))
-				for to, from := range order {
-					moved[to] = tasks[from]
-				}
-				again := learn(t, space, moved, opts...)
-				require.InEpsilon(t, first.NoiseVariance(), again.NoiseVariance(), 1e-14)
-				a, b := first.Labels(), again.Labels()
-				for i, from := range order[:len(a)] {
-					for j, other := range order[:len(a)] {
-						require.Equal(t, a[from] == a[other], b[i] == b[j], "%v: %q and %q", v, moved[i].ID, moved[j].ID)
-					}
-				}
-				ps, qs := first.Partitions(), again.Partitions()
-				require.Len(t, qs, 3*min(len(model), 1))
-				for i, p := range ps {
-					require.InEpsilon(t, p.IntraCE, qs[i].IntraCE, 1e-12)
-					require.InEpsilon(t, p.InterCS, qs[i].InterCS, 1e-12)
-				}
-				x, y := newOptimizer(t, space, cmbo.WithPrior(first)), newOptimizer(t, space, cmbo.WithPrior(again))
-				for range 4 {
-					p, err := x.Ask(ctx)
+			again := learn(t, space, moved, cmbo.WithIndexPoints(25))
+			require.InEpsilon(t, first.NoiseVariance(), again.NoiseVariance(), 1e-14)
+			x, y := newOptimizer(t, space, cmbo.WithPrior(first)), newOptimizer(t, space, cmbo.WithPrior(again))
+			for range 4 {
+				p, err := x.Ask(ctx)
+				require.NoError(t, err)
+				q, err := y.Ask(ctx)
+				require.NoError(t, err)
+				require.Equal(t, p.X, q.X)
+				require.NoError(t, x.Tell(p.ID, p.X[0]-p.X[1]))
+				require.NoError(t, y.Tell(q.ID, p.X[0]-p.X[1]))
+			}
+			for range 10 {
+				z := []float64{r.Float64(), r.Float64()}
+				if space == list {
+					z, err = list.Candidate(r.IntN(49))
 					require.NoError(t, err)
-					q, err := y.Ask(ctx)
-					require.NoError(t, err)
-					require.Equal(t, p.X, q.X)
-					require.NoError(t, x.Tell(p.ID, p.X[0]-p.X[1]))
-					require.NoError(t, y.Tell(q.ID, p.X[0]-p.X[1]))
 				}
-				for range 10 {
-					z := []float64{r.Float64(), r.Float64()}
-					if space == list {
-						z, err = list.Candidate(r.IntN(49))
-						require.NoError(t, err)
-					}
-					m, s, err := x.Predict(z)
-					require.NoError(t, err)
-					n, u, err := y.Predict(z)
-					require.NoError(t, err)
-					require.InDelta(t, m, n, 1e-8)
-					require.InDelta(t, s, u, 1e-8)
-				}
+				m, s, err := x.Predict(z)
+				require.NoError(t, err)
+				n, u, err := y.Predict(z)
+				require.NoError(t, err)
+				require.InDelta(t, m, n, 1e-8)
+				require.InDelta(t, s, u, 1e-8)
 			}
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
-	"github.com/gocmbo/cmbo/cmbo/internal/model"
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/special"
@@ -101,7 +101,7 @@ func (m *outputModel) make(c *runConfig, dim int) {
 		scale := func(y, noise []float64) (scaled, variances []float64) {
 			return scaling.ZScore.Scale(m.warp(y).ApplyAll(y), noise)
 		}
-		m.model = consulted{plainRun{model.NewPlain(dim, c.ard, c.kernel, math.NaN(), scale, nil, c.seed)}}
+		m.model = consulted{plainRun{gp.NewPlain(dim, c.ard, c.kernel, math.NaN(), scale, nil, c.seed)}}
 		return
 	}
 	s := m.past.model.Settings()

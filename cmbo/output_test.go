@@ -135,14 +135,11 @@ func outputKinds(t *testing.T) (s *Space, target Task, kinds map[string][]Option
 	}
 	fails, err := Learn(context.Background(), s, failing, WithMinimize())
 	require.NoError(t, err)
-	paper, err := Learn(context.Background(), s, tasks[:5], WithMinimize(), WithVariant(WssClusWssCMP), WithClusters(2))
-	require.NoError(t, err)
 	return s, tasks[5], map[string][]Option{
 		"default":           {WithPrior(prior)},
 		"default, UCB":      {WithPrior(prior), WithAcquisition(UCB(2))},
 		"default, PI":       {WithPrior(prior), WithAcquisition(PI())},
 		"default, failures": {WithPrior(fails)},
-		"paper":             {WithPrior(paper)},
 		"plain":             {WithMinimize()},
 		"plain, Thompson":   {WithMinimize(), WithAcquisition(Thompson())},
 		"plain, MaxValuePI": {WithMinimize(), WithAcquisition(MaxValuePI())},

@@ -198,7 +198,7 @@ func TestPositiveValuesAreLogarithms(t *testing.T) {
 	}
 	c := skewed[2].draw(r)
 	for _, minimize := range []bool{true, false} {
-		for _, kind := range []string{"plain", "list", "prior", "paper", "copula"} {
+		for _, kind := range []string{"plain", "list", "prior", "copula"} {
 			t.Run(fmt.Sprint(kind, " ", minimize), func(t *testing.T) {
 				where := square
 				if kind == "list" {
@@ -210,16 +210,13 @@ func TestPositiveValuesAreLogarithms(t *testing.T) {
 					}
 					opts := []cmbo.Option{cmbo.WithCandidateCounts(100, 20)}
 					learning := []cmbo.LearnOption{cmbo.WithIndexPoints(60)}
-					switch kind {
-					case "paper":
-						learning = append(learning, cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithClusters(2))
-					case "copula":
+					if kind == "copula" {
 						options = append(options, cmbo.WithYPolicy(cmbo.Copula))
 					}
 					for _, o := range options {
 						opts, learning = append(opts, o), append(learning, o)
 					}
-					if kind == "prior" || kind == "paper" {
+					if kind == "prior" {
 						opts = append(opts[:1:1], cmbo.WithPrior(learn(t, square, tasks, learning...)))
 					}
 					return newOptimizer(t, where, opts...)

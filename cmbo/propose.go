@@ -19,8 +19,7 @@ import (
 // [WithRepeats] was given, its trial was cancelled or it is enqueued. It fails with
 // [ErrNoCandidates] when nothing is left, with [ErrBudget], with [ErrNumerical] if the model
 // cannot be conditioned on the data, and with ctx.Err(). It takes O(t² N) time for t points
-// and N candidates, the default O(t N) for candidates that it knows; variants take O(C I³)
-// more on I index points.
+// and N candidates, the default O(t N) for candidates that it knows.
 func (o *Optimizer) Ask(ctx context.Context) (Trial, error) {
 	ts, err := o.AskN(ctx, 1)
 	if err != nil {

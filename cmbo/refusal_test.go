@@ -55,15 +55,6 @@ func TestSpaceNeverChanges(t *testing.T) {
 	require.ErrorIs(t, err, cmbo.ErrOption)
 }
 
-// TestLabelsAndVariants: a variant that fixes its clusters takes no labels.
-func TestLabelsAndVariants(t *testing.T) {
-	space, _ := grid(t, 5)
-	for _, v := range []cmbo.Variant{cmbo.GlobalCen, cmbo.IndiWeightJef} {
-		_, err := cmbo.Learn(ctx, space, family(3, 10), cmbo.WithLabels([]int{0, 1, 1}), cmbo.WithVariant(v))
-		require.ErrorIs(t, err, cmbo.ErrOption, v.String())
-	}
-}
-
 // TestHugeNoiseSaysNothing: a measurement whose variance overflows in scaled
 // units is heard of no further, and the run goes on.
 func TestHugeNoiseSaysNothing(t *testing.T) {
@@ -100,9 +91,9 @@ func TestRestoreRefusesOptions(t *testing.T) {
 	for name, o := range map[string]cmbo.Option{
 		"seed 0": cmbo.WithSeed(0), "seed": cmbo.WithSeed(1), "y": cmbo.WithYPolicy(cmbo.ZScore), "other y": cmbo.WithYPolicy(cmbo.MinMax),
 		"acquisition": cmbo.WithAcquisition(cmbo.UCB(0)), "other acquisition": cmbo.WithAcquisition(cmbo.EI()),
-		"initial": cmbo.WithInitial(0), "other initial": cmbo.WithInitial(5), "jitter": cmbo.WithJeffreysJitter(0), "noise": cmbo.WithNoiseVariance(1),
+		"initial": cmbo.WithInitial(0), "other initial": cmbo.WithInitial(5), "noise": cmbo.WithNoiseVariance(1),
 		"candidates": cmbo.WithCandidateCounts(100, 0), "repeats": cmbo.WithRepeats(), "minimize": cmbo.WithMinimize(),
-		"variant": cmbo.WithVariant(cmbo.JefClusJefCMP), "ARD": cmbo.WithARD(),
+		"ARD": cmbo.WithARD(),
 	} {
 		_, err := cmbo.Restore(bytes.NewReader(b.Bytes()), cmbo.WithPrior(prior), o)
 		require.ErrorIs(t, err, cmbo.ErrOption, name)

@@ -26,13 +26,11 @@ type snapshotOptions struct {
 	YPolicy     string       `json:"y_policy"`
 	Acquisition string       `json:"acquisition"`
 	Prior       string       `json:"prior,omitempty"` // digest
-	Weights     string       `json:"weights,omitempty"`
 	Surrogate   string       `json:"surrogate,omitempty"`
 	Kernel      *kernel.Spec `json:"kernel,omitempty"`
 	Foreign     string       `json:"foreign_kernel,omitempty"` // type of a kernel without a description
 	ARD         bool         `json:"ard,omitempty"`
 	Noise       *float64     `json:"noise_variance,omitempty"`
-	Jitter      *float64     `json:"jeffreys_jitter,omitempty"`
 	Initial     int          `json:"initial"`
 	Repeats     bool         `json:"repeats,omitempty"`
 	Checkpoints bool         `json:"checkpoints,omitempty"`
@@ -76,7 +74,7 @@ func (o *Optimizer) snapshot() (*snapshotState, error) {
 		return nil, optionErrorf("the acquisition %s cannot be stored: its name does not read as it: see acq.Register", c.acquisition)
 	}
 	s.Options = snapshotOptions{
-		Seed: c.seed, Minimize: c.minimize, Positive: c.positive, YPolicy: c.y.String(), Acquisition: c.acquisition.String(), Weights: c.weights,
+		Seed: c.seed, Minimize: c.minimize, Positive: c.positive, YPolicy: c.y.String(), Acquisition: c.acquisition.String(),
 		ARD: c.ard, Initial: c.initial, Repeats: c.repeats, Checkpoints: c.checkpoints, Sobol: c.sobol, Local: c.local, Outputs: c.outputs, Context: c.context, KnownCost: c.cost != nil,
 	}
 	p := &s.Options
@@ -101,9 +99,6 @@ func (o *Optimizer) snapshot() (*snapshotState, error) {
 	}
 	if c.budget > 0 {
 		p.Budget = &c.budget
-	}
-	if !math.IsNaN(c.jitter) {
-		p.Jitter = &c.jitter
 	}
 	for _, e := range o.h.Events {
 		s.Events = append(s.Events, e.Export())
@@ -230,8 +225,8 @@ func restoreOptions(opts []Option) (*runConfig, error) {
 // again.
 func (s *snapshotOptions) restore(given *runConfig) (*runConfig, error) {
 	c := &runConfig{
-		seed: s.Seed, minimize: s.Minimize, positive: s.Positive, weights: s.Weights, ard: s.ARD, initial: s.Initial, repeats: s.Repeats, checkpoints: s.Checkpoints, sobol: s.Sobol, local: s.Local, outputs: s.Outputs,
-		noise: math.NaN(), jitter: math.NaN(),
+		seed: s.Seed, minimize: s.Minimize, positive: s.Positive, ard: s.ARD, initial: s.Initial, repeats: s.Repeats, checkpoints: s.Checkpoints, sobol: s.Sobol, local: s.Local, outputs: s.Outputs,
+		noise: math.NaN(),
 		prior: given.prior, surrogate: given.surrogate, cost: given.cost, parallelism: given.parallelism, journal: given.journal, mark: given.mark,
 	}
 	if c.initial < 0 || c.sobol < 1 || c.local < 0 || c.sobol > maxCandidates || c.local > maxCandidates {
@@ -265,19 +260,11 @@ func (s *snapshotOptions) restore(given *runConfig) (*runConfig, error) {
 			return nil, fmt.Errorf("%w: noise variance %g", ErrCorrupt, c.noise)
 		}
 	}
-	if s.Jitter != nil {
-		if c.jitter = *s.Jitter; !(c.jitter >= 0) {
-			return nil, fmt.Errorf("%w: jitter %g", ErrCorrupt, c.jitter)
-		}
-	}
 	if err := s.checkPrior(c.prior); err != nil {
 		return nil, err
 	}
 	if err := c.checkCost(); err != nil {
 		return nil, err
-	}
-	if c.weights != "" && (c.prior == nil || checkWeights(c.weights) != nil) {
-		return nil, fmt.Errorf("%w: weights by %q", ErrCorrupt, c.weights)
 	}
 	was := ""
 	if c.surrogate != nil {

@@ -44,18 +44,11 @@ func kits(t testing.TB) []kit {
 	add := func(name string, s *cmbo.Space, opts []cmbo.Option, again ...cmbo.Option) {
 		out = append(out, kit{name, s, opts, again})
 	}
-	for _, v := range []cmbo.Variant{cmbo.WssClusWssCMP, cmbo.JefClusJefCMP, cmbo.WssClusWssCMPBary, cmbo.GlobalCen} {
-		p := learn(t, box, family(5, 10), append(slices.Clip(smallOnes), cmbo.WithVariant(v))...)
-		add("list "+v.String(), list, []cmbo.Option{cmbo.WithPrior(p)}, cmbo.WithPrior(p))
-		add("box "+v.String(), box, []cmbo.Option{cmbo.WithPrior(p), cmbo.WithCandidateCounts(20, 6), cmbo.WithAcquisition(cmbo.EI())}, cmbo.WithPrior(p))
-	}
 	byDefault := learn(t, box, family(5, 10), smallSets...)
 	add("default list", list, []cmbo.Option{cmbo.WithPrior(byDefault)}, cmbo.WithPrior(byDefault))
 	add("default box", box, []cmbo.Option{cmbo.WithPrior(byDefault), cmbo.WithCandidateCounts(20, 6), cmbo.WithNoiseVariance(0.02)}, cmbo.WithPrior(byDefault))
 	ranks := learn(t, box, family(5, 10), append(slices.Clip(smallSets), cmbo.WithYPolicy(cmbo.Copula))...)
 	add("default by rank", box, []cmbo.Option{cmbo.WithPrior(ranks), cmbo.WithCandidateCounts(20, 6), cmbo.WithAcquisition(cmbo.UCB(2))}, cmbo.WithPrior(ranks))
-	p := learn(t, list, family(5, 10), append(slices.Clip(smallOnes), cmbo.WithClusters(4))...)
-	add("other weights", list, []cmbo.Option{cmbo.WithPrior(p), cmbo.WithWeights("Jeffreys"), cmbo.WithJeffreysJitter(1e-5), cmbo.WithNoiseVariance(0.02), cmbo.WithYPolicy(cmbo.Copula)}, cmbo.WithPrior(p))
 	add("plain list", list, []cmbo.Option{cmbo.WithSeed(5), cmbo.WithInitial(2), cmbo.WithAcquisition(cmbo.PI()), cmbo.WithYPolicy(cmbo.MinMax)})
 	add("plain mixed", mixed, []cmbo.Option{cmbo.WithMinimize(), cmbo.WithCandidateCounts(20, 6)})
 	add("plain ARD kernel", box, []cmbo.Option{cmbo.WithPriorKernel(kernel.Scale(1, kernel.Matern52(0.3, 0.4))), cmbo.WithCandidateCounts(20, 6), cmbo.WithAcquisition(cmbo.MaxValuePI())})

@@ -170,29 +170,6 @@ func TestFailuresRestored(t *testing.T) {
 	}
 }
 
-// TestFailuresAdded: a prior that was added to knows the failures of all its tasks,
-// those of tasks learned when nothing had failed too.
-func TestFailuresAdded(t *testing.T) {
-	space, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
-	tasks := crashing(4)
-	tasks[0].Failed = nil
-	ctx := context.Background()
-	want, err := cmbo.Learn(ctx, space, tasks, cmbo.WithVariant(cmbo.WssClusWssCMP))
-	require.NoError(t, err)
-	for _, n := range []int{1, 2} {
-		p, err := cmbo.Learn(ctx, space, tasks[:n], cmbo.WithVariant(cmbo.WssClusWssCMP))
-		require.NoError(t, err)
-		p, err = p.Add(ctx, tasks[n:])
-		require.NoError(t, err)
-		a, err := want.Digest()
-		require.NoError(t, err)
-		b, err := p.Digest()
-		require.NoError(t, err)
-		require.Equal(t, a, b, "%d first", n)
-	}
-}
-
 // TestFailuresAloneAdded: a task of failures alone can be added, and gives what learning
 // it with the others does, bit for bit; its ID is known from then on. With options that
 // concern the result the values are learned again.
@@ -202,7 +179,7 @@ func TestFailuresAloneAdded(t *testing.T) {
 	valued := crashing(3)
 	valued[0].Failed = nil
 	alone := []cmbo.Task{{ID: "crash", Failed: [][]float64{{0.8, 0.7}, {0.9, 0.2}}}, {ID: "crash 2", Failed: [][]float64{{0.6, 0.6}}}}
-	for _, opts := range [][]cmbo.LearnOption{nil, {cmbo.WithVariant(cmbo.WssClusWssCMP)}} {
+	for _, opts := range [][]cmbo.LearnOption{nil, {cmbo.WithIndexPoints(20)}} {
 		want := encode(t, learn(t, space, append(valued[:3:3], alone...), opts...))
 		for _, first := range [][]cmbo.Task{valued, append(valued[:3:3], alone[0])} {
 			p := learn(t, space, first, opts...)

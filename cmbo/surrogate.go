@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/acq"
-	"github.com/gocmbo/cmbo/cmbo/internal/model"
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/linalg"
@@ -134,6 +134,15 @@ type Describer interface {
 	Describe(s *Step)
 }
 
+// A Scaled is a [Surrogate] of past tasks that says in which direction their values, not
+// logarithms of them, were good and how they were scaled. A run takes the direction from it,
+// and the policy unless [WithYPolicy] is given. New fails with [ErrPriorMismatch] if the run
+// minimises and the tasks were maximised, or with [WithPositiveValues].
+type Scaled interface {
+	Minimizes() bool
+	YPolicy() YPolicy
+}
+
 // Data is what a [Surrogate] learns of a run.
 type Data = space.Data
 
@@ -152,7 +161,7 @@ func modelError(ctx context.Context, err error) error {
 }
 
 // plainRun makes a [Surrogate] of the plain Gaussian process.
-type plainRun struct{ *model.Plain }
+type plainRun struct{ *gp.Plain }
 
 func (r plainRun) Fit(ctx context.Context, d Data) error {
 	return modelError(ctx, r.Plain.Fit(ctx, &d))

@@ -79,7 +79,7 @@ type Verdict uint8
 // something over from the past, right way up.
 const (
 	// TransferUnknown: there is no prior, or a model that does not weigh it against no
-	// transfer, such as the variants of the paper.
+	// transfer, such as that of package cmbo/paper.
 	TransferUnknown Verdict = iota
 	// TransferTooEarly: fewer than 5 values were told.
 	TransferTooEarly
@@ -114,9 +114,7 @@ type Transfer struct {
 	// Values is the number of values told, on which the shares are based.
 	Values int
 	// Shares are the hypotheses on the new task that the model weighs, largest first: no
-	// transfer and the population. The paper's variants have their
-	// clusters alone, or each task (IndiWeight), with the weights of their prototypes,
-	// which never differ by more than a factor e. Nil without a prior.
+	// transfer and the population, or those of a [Mixture]. Nil without a prior.
 	Shares []Share
 	// OtherUnits is the probability that the values lie out of all proportion to the past's, as
 	// values in other units do. Where they rank points as the past did, it is worth no less.

@@ -108,26 +108,11 @@ func TestTransferVerdict(t *testing.T) {
 // Where there is nothing to weigh against no transfer, there is no verdict.
 func TestTransferUnknown(t *testing.T) {
 	space, _ := grid(t, 9)
-	past, f := kinds(4, 15)
+	_, f := kinds(4, 15)
 	plain := newOptimizer(t, space)
 	drive(t, plain, f, 6)
 	require.Equal(t, cmbo.Transfer{Values: 6}, transferOf(t, plain))
 	require.Contains(t, cmbo.Transfer{}.String(), "unknown")
-	for _, v := range []cmbo.Variant{cmbo.WssClusWssCMP, cmbo.IndiWeightJef} {
-		prior := learn(t, space, past, cmbo.WithVariant(v), cmbo.WithIndexPoints(30))
-		o := newOptimizer(t, space, cmbo.WithPrior(prior))
-		drive(t, o, f, 6)
-		tr := transferOf(t, o)
-		require.Equal(t, cmbo.TransferUnknown, tr.Verdict)
-		require.Contains(t, tr.String(), "does not weigh the past against no transfer")
-		w, clusters := weightsOf(t, o), prior.Clusters()
-		require.Len(t, tr.Shares, len(w))
-		for _, s := range tr.Shares {
-			i := slices.IndexFunc(clusters, func(c cmbo.Cluster) bool { return slices.Equal(c.Members, s.Tasks) })
-			require.Equal(t, w[i], s.Mass)
-			require.Equal(t, v == cmbo.IndiWeightJef, s.Level == cmbo.LevelTask)
-		}
-	}
 }
 
 // fixedProcess is a Gaussian process whose hyperparameters are given.
@@ -236,13 +221,12 @@ func TestCalibrationRestored(t *testing.T) {
 	require.NoError(t, err)
 	past, f := kinds(6, 15)
 	hierarchical := learn(t, space, past, cmbo.WithIndexPoints(80))
-	paper := learn(t, space, past, cmbo.WithVariant(cmbo.WssClusWssCMPBary), cmbo.WithIndexPoints(30))
 	for _, c := range []struct {
 		name  string
 		space *cmbo.Space
 		prior *cmbo.Prior
 		first int // values without a forecast
-	}{{"hierarchical", space, hierarchical, 0}, {"cube", cube, hierarchical, 0}, {"paper", space, paper, 2}, {"no prior", cube, nil, 2}} {
+	}{{"hierarchical", space, hierarchical, 0}, {"cube", cube, hierarchical, 0}, {"no prior", cube, nil, 2}} {
 		t.Run(c.name, func(t *testing.T) {
 			opts := []cmbo.Option{cmbo.WithCandidateCounts(100, 20)}
 			if c.prior != nil {

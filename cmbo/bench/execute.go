@@ -153,7 +153,7 @@ func (x *execution) tune(ctx context.Context, table *tablePlan, tuner Tuner, run
 func (x *execution) run(ctx context.Context, start Starter, task *TableTask, r plannedRun) (*Record, error) {
 	seed := x.p.runSeed(r.runKey)
 	opts := []cmbo.Option{cmbo.WithSeed(seed), cmbo.WithAcquisition(r.acquisition), cmbo.WithParallelism(1)}
-	o, err := start(seed, append(opts, r.method.Options...)...)
+	o, err := start(r.method, seed, opts...)
 	if err != nil {
 		return nil, err
 	}

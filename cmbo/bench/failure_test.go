@@ -36,8 +36,8 @@ type brokenTuner struct {
 func (t brokenTuner) Prepare(ctx context.Context, target *cmbo.Space) (Starter, error) {
 	s, err := t.Tuner.Prepare(ctx, target)
 	first, _ := target.Candidate(0)
-	return func(seed uint64, opts ...cmbo.Option) (AskTeller, error) {
-		o, err := s(seed, opts...)
+	return func(m *Method, seed uint64, opts ...cmbo.Option) (AskTeller, error) {
+		o, err := s(m, seed, opts...)
 		if fmt.Sprint(first) == t.task {
 			return &failing{}, nil
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/baseline"
+	"github.com/gocmbo/cmbo/cmbo/paper"
 )
 
 // A Method is a way to tune that an [Experiment] compares with others.
@@ -24,8 +25,9 @@ type Method struct {
 	// LearnsAs names what Learn learns: methods with the same one share it. Empty
 	// stands for the method's own name.
 	LearnsAs string
-	// Options are given to each run in addition.
-	Options []cmbo.Option
+	// Distance weighs the prototypes of a variant of the paper's method, nil for that of the
+	// variant learned.
+	Distance *paper.Distance
 }
 
 // learns names what the method learns.
@@ -56,10 +58,10 @@ type Tuner interface {
 	Prepare(ctx context.Context, target *cmbo.Space) (Starter, error)
 }
 
-// A Starter begins a run. opts are the seed, the acquisition, the bound on
-// goroutines and the method's own; seed is the same one, for what takes no
+// A Starter begins a run of a method, one of those that share what was learned. opts are the
+// seed, the acquisition and the bound on goroutines; seed is the same one, for what takes no
 // options.
-type Starter func(seed uint64, opts ...cmbo.Option) (AskTeller, error)
+type Starter func(m *Method, seed uint64, opts ...cmbo.Option) (AskTeller, error)
 
 // Methods returns all methods known here: those of package baseline, the seven
 // variants of cm-BO named by the paper, "cm-BO", what [cmbo.Learn] and [cmbo.New]
@@ -69,23 +71,22 @@ func Methods() []Method {
 	for _, m := range baseline.Methods() {
 		ms = append(ms, Method{Name: m.Name, Use: m.Use, Learn: rival(m)})
 	}
-	for _, v := range cmbo.Variants() {
-		m := Method{Name: v.String(), Clusters: v != cmbo.GlobalCen && v != cmbo.IndiWeightJef}
+	for _, v := range paper.Variants() {
+		m := Method{Name: v.String(), Clusters: v != paper.GlobalCen && v != paper.IndiWeightJef}
 		learned := v
-		switch v {
-		case cmbo.JefClusWssCMP:
-			learned = cmbo.JefClusJefCMP
-		case cmbo.WssClusJefCMP:
-			learned = cmbo.WssClusWssCMP
+		switch v { // those that differ in nothing but the distance that weighs
+		case paper.JefClusWssCMP:
+			learned = paper.JefClusJefCMP
+		case paper.WssClusJefCMP:
+			learned = paper.WssClusWssCMP
 		}
 		if learned != v {
-			// Only the distance that weighs differs.
-			m.LearnsAs, m.Options = learned.String(), []cmbo.Option{cmbo.WithVariant(v)}
+			m.LearnsAs, m.Distance = learned.String(), &v.WeightDistance
 		}
-		m.Learn = own(m.Clusters, cmbo.WithVariant(learned))
+		m.Learn = variant(m.Clusters, learned)
 		ms = append(ms, m)
 	}
-	return append(ms, Method{Name: defaultMethod, Learn: own(false)}, Method{Name: "no-past", Learn: withoutPast})
+	return append(ms, Method{Name: defaultMethod, Learn: own()}, Method{Name: "no-past", Learn: withoutPast})
 }
 
 // withoutPast learns nothing: runs are those of [cmbo.New] without a prior.
@@ -94,7 +95,9 @@ func withoutPast(context.Context, Training) (Tuner, error) { return plainTuner{}
 type plainTuner struct{}
 
 func (plainTuner) Prepare(_ context.Context, target *cmbo.Space) (Starter, error) {
-	return func(_ uint64, opts ...cmbo.Option) (AskTeller, error) { return cmbo.New(target, opts...) }, nil
+	return func(_ *Method, _ uint64, opts ...cmbo.Option) (AskTeller, error) {
+		return cmbo.New(target, opts...)
+	}, nil
 }
 
 // Ablated returns the name of the default with a change of its settings, one of
@@ -110,7 +113,7 @@ func findMethod(all []Method, name string) (*Method, error) {
 		names, _ := cmbo.Ablations()
 		for _, n := range names {
 			if strings.EqualFold(n, change) {
-				return &Method{Name: Ablated(n), Learn: own(false, cmbo.WithAblation(n))}, nil
+				return &Method{Name: Ablated(n), Learn: own(cmbo.WithAblation(n))}, nil
 			}
 		}
 		return nil, fmt.Errorf("%w: there is no ablation %q among %s", cmbo.ErrOption, change, strings.Join(names, ", "))
@@ -148,18 +151,50 @@ func rival(m baseline.Method) func(context.Context, Training) (Tuner, error) {
 type modelTuner struct{ model baseline.Model }
 
 func (t modelTuner) Prepare(_ context.Context, target *cmbo.Space) (Starter, error) {
-	return func(seed uint64, opts ...cmbo.Option) (AskTeller, error) {
+	return func(_ *Method, seed uint64, opts ...cmbo.Option) (AskTeller, error) {
 		return cmbo.New(target, append(opts, cmbo.WithSurrogate(t.model.Surrogate(seed)))...)
 	}, nil
 }
 
-// own learns a variant of cm-BO.
-func own(clustered bool, learn ...cmbo.LearnOption) func(context.Context, Training) (Tuner, error) {
+// variant learns a variant of the paper's method.
+func variant(clustered bool, v paper.Variant) func(context.Context, Training) (Tuner, error) {
+	return func(ctx context.Context, l Training) (Tuner, error) {
+		opts := []paper.Option{paper.WithVariant(v), paper.WithSeed(l.Seed), paper.WithParallelism(1)}
+		if clustered {
+			opts = append(opts, paper.WithClusterRange(l.Clusters[0], l.Clusters[1]))
+		}
+		prior, err := paper.Learn(ctx, l.Space, l.Tasks, opts...)
+		if err != nil {
+			return nil, err
+		}
+		return paperTuner{prior}, nil
+	}
+}
+
+type paperTuner struct{ prior *paper.Prior }
+
+func (t paperTuner) Prepare(ctx context.Context, target *cmbo.Space) (Starter, error) {
+	p, err := t.prior.Reindex(ctx, target)
+	if err != nil {
+		return nil, err
+	}
+	return func(m *Method, _ uint64, opts ...cmbo.Option) (AskTeller, error) {
+		var run []paper.RunOption
+		if m.Distance != nil {
+			run = append(run, paper.WithWeightDistance(*m.Distance))
+		}
+		s, err := p.Surrogate(ctx, target, run...)
+		if err != nil {
+			return nil, err
+		}
+		return cmbo.New(target, append(opts, cmbo.WithSurrogate(s))...)
+	}, nil
+}
+
+// own learns by the default, or a change of it.
+func own(learn ...cmbo.LearnOption) func(context.Context, Training) (Tuner, error) {
 	return func(ctx context.Context, l Training) (Tuner, error) {
 		opts := append([]cmbo.LearnOption{cmbo.WithSeed(l.Seed), cmbo.WithParallelism(1)}, learn...)
-		if clustered {
-			opts = append(opts, cmbo.WithClusterRange(l.Clusters[0], l.Clusters[1]))
-		}
 		prior, err := cmbo.Learn(ctx, l.Space, l.Tasks, opts...)
 		if err != nil {
 			return nil, err
@@ -175,7 +210,7 @@ func (t priorTuner) Prepare(ctx context.Context, target *cmbo.Space) (Starter, e
 	if err != nil {
 		return nil, err
 	}
-	return func(_ uint64, opts ...cmbo.Option) (AskTeller, error) {
+	return func(_ *Method, _ uint64, opts ...cmbo.Option) (AskTeller, error) {
 		return cmbo.New(target, append(opts, cmbo.WithPrior(p))...)
 	}, nil
 }

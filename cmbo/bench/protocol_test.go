@@ -12,6 +12,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/baseline"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
+	"github.com/gocmbo/cmbo/cmbo/paper"
 	"github.com/stretchr/testify/require"
 )
 
@@ -111,7 +112,7 @@ func TestSharedLessons(t *testing.T) {
 	schools := make(map[string]int)
 	for _, m := range Methods() {
 		schools[m.learns()]++
-		v, err := cmbo.ParseVariant(m.Name)
+		v, err := paper.ParseVariant(m.Name)
 		if err != nil || m.learns() == m.Name {
 			continue
 		}
@@ -119,11 +120,13 @@ func TestSharedLessons(t *testing.T) {
 		require.NoError(t, err)
 		start, err := tuner.Prepare(context.Background(), space)
 		require.NoError(t, err)
-		shared, err := start(1, m.Options...)
+		shared, err := start(&m, 1)
 		require.NoError(t, err)
-		prior, err := cmbo.Learn(context.Background(), cube, split.Sources, cmbo.WithVariant(v), cmbo.WithClusterRange(2, 4))
+		prior, err := paper.Learn(context.Background(), cube, split.Sources, paper.WithVariant(v), paper.WithClusterRange(2, 4))
 		require.NoError(t, err)
-		alone, err := cmbo.New(space, cmbo.WithPrior(prior))
+		s, err := prior.Surrogate(context.Background(), space)
+		require.NoError(t, err)
+		alone, err := cmbo.New(space, cmbo.WithSurrogate(s))
 		require.NoError(t, err)
 		a, err := trace(context.Background(), task, shared, []int{0, 1}, 8)
 		require.NoError(t, err)

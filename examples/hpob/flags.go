@@ -11,6 +11,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/bench"
+	"github.com/gocmbo/cmbo/cmbo/paper"
 )
 
 // list is a flag that may be given several times, or once with commas.
@@ -93,7 +94,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		return err
 	})
 	f.StringVar(&o.cost, "cost", "", "`output` of a file that has several that is what an evaluation costs. Compares what runs reach that know of it or not, each task left out once, within -budget times the mean cost of the task; -value names the output to be optimised")
-	f.Var(&c.methods, "method", "`method`, or for an experiment several with commas between: "+strings.Join(methods, ", ")+"; cmbo is the paper's default, "+cmbo.WssClusWssCMP.String())
+	f.Var(&c.methods, "method", "`method`, or for an experiment several with commas between: "+strings.Join(methods, ", ")+"; cmbo is the paper's default, "+paper.WssClusWssCMP.String())
 	f.Var(&c.without, "without", "`methods` to leave out of an experiment")
 	names, what := cmbo.Ablations()
 	usage := "`changes` of the default's settings to compare with it, with commas between, or all:"
@@ -215,7 +216,7 @@ func (c *overrides) settle(o *options) error {
 	for _, l := range [][]string{p.Methods, c.without} {
 		for i, name := range l {
 			if strings.EqualFold(name, "cmbo") {
-				l[i] = cmbo.WssClusWssCMP.String()
+				l[i] = paper.WssClusWssCMP.String()
 			}
 		}
 	}

@@ -29,6 +29,7 @@ import (
 	"time"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/paper"
 )
 
 // options are the command line's, and the size of the study.
@@ -111,16 +112,22 @@ func quickstart(ctx context.Context, o *options, w io.Writer) error {
 	done()
 
 	done = o.stage(w, "learning from these records")
-	var priors [numMethods]*cmbo.Prior
-	if priors[cmBO], err = cmbo.Learn(ctx, space, past, cmbo.WithSeed(o.seed)); err != nil {
+	var pasts [numMethods]pastOption
+	prior, err := cmbo.Learn(ctx, space, past, cmbo.WithSeed(o.seed))
+	if err != nil {
 		return fmt.Errorf("learning from the past: %w", err)
 	}
 	// A distance between the target and a group takes the cube of the index points, of
 	// which a hundred are plenty in four coordinates.
-	priors[paper], err = cmbo.Learn(ctx, space, past, cmbo.WithSeed(o.seed),
-		cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithClusterRange(2, 6), cmbo.WithIndexPoints(100))
+	grouped, err := paper.Learn(ctx, space, past, paper.WithSeed(o.seed),
+		paper.WithVariant(paper.WssClusWssCMP), paper.WithClusterRange(2, 6), paper.WithIndexPoints(100))
 	if err != nil {
 		return fmt.Errorf("learning from the past by the paper's method: %w", err)
+	}
+	pasts[cmBO] = func() (cmbo.Option, error) { return cmbo.WithPrior(prior), nil }
+	pasts[paperMethod] = func() (cmbo.Option, error) {
+		s, err := grouped.Surrogate(ctx, space)
+		return cmbo.WithSurrogate(s), err
 	}
 	done()
 
@@ -132,7 +139,7 @@ func quickstart(ctx context.Context, o *options, w io.Writer) error {
 	done()
 
 	done = o.stage(w, "tuning them: %d runs of %s", o.tasks*o.repeats*int(numMethods), count(o.budget, "setting"))
-	s, err := compare(ctx, space, priors, targets, o.repeats, o.budget, o.seed)
+	s, err := compare(ctx, space, pasts, targets, o.repeats, o.budget, o.seed)
 	if err != nil {
 		return err
 	}

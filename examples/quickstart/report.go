@@ -8,7 +8,7 @@ import (
 )
 
 // Looks of the methods, the same in all figures.
-var looks = [numMethods]int{randomSearch: 8, plainGP: 2, paper: 3, cmBO: 1}
+var looks = [numMethods]int{randomSearch: 8, plainGP: 2, paperMethod: 3, cmBO: 1}
 
 // report writes the outcome as a page of HTML.
 func report(o *options, s *study) string {

@@ -40,7 +40,7 @@ func newTargets(ctx context.Context, space *cmbo.Space, recipes []recipe, pool i
 
 // compare runs every method on every target, repeats times each with other
 // seeds.
-func compare(ctx context.Context, space *cmbo.Space, priors [numMethods]*cmbo.Prior, targets []*target, repeats, budget int, seed uint64) (*study, error) {
+func compare(ctx context.Context, space *cmbo.Space, pasts [numMethods]pastOption, targets []*target, repeats, budget int, seed uint64) (*study, error) {
 	s := &study{targets: targets, repeats: repeats, budget: budget, runs: make([][numMethods][]run, len(targets))}
 	for i := range s.runs {
 		for m := range numMethods {
@@ -53,7 +53,7 @@ func compare(ctx context.Context, space *cmbo.Space, priors [numMethods]*cmbo.Pr
 		// cm-BO, which takes longest, comes first.
 		m := numMethods - 1 - method(k/(len(targets)*repeats))
 		i, j := k/repeats%len(targets), k%repeats
-		r, err := tune(ctx, m, space, priors[m], &models[worker], targets[i].folded, budget, runSeed(seed, i, j))
+		r, err := tune(ctx, m, space, pasts[m], &models[worker], targets[i].folded, budget, runSeed(seed, i, j))
 		if err != nil {
 			return fmt.Errorf("%s on %s: %w", m, targets[i].name, err)
 		}

@@ -13,7 +13,7 @@ type method int
 const (
 	randomSearch method = iota // draws settings blindly
 	plainGP                    // learns from the new data set alone
-	paper                      // learns from the past as well, by the paper's method
+	paperMethod                // learns from the past as well, by the paper's method
 	cmBO                       // learns from the past, by what the library does without options
 
 	numMethods
@@ -26,9 +26,12 @@ func (m method) String() string {
 // A run is one search on one data set: the accuracies of the settings tried, in order.
 type run []float64
 
+// A pastOption makes the option by which one search knows of the past.
+type pastOption func() (cmbo.Option, error)
+
 // tune spends the budget on a data set. This is all a program has to do to use
 // the optimiser: ask for a setting, try it, tell what came out.
-func tune(ctx context.Context, m method, space *cmbo.Space, prior *cmbo.Prior, model *classifier, f *folded, budget int, seed uint64) (run, error) {
+func tune(ctx context.Context, m method, space *cmbo.Space, past pastOption, model *classifier, f *folded, budget int, seed uint64) (run, error) {
 	if m == randomSearch {
 		_, y, err := tryRandom(space, model, f, budget, seed, "random search")
 		return y, err
@@ -38,8 +41,12 @@ func tune(ctx context.Context, m method, space *cmbo.Space, prior *cmbo.Prior, m
 		cmbo.WithParallelism(1),            // runs are spread over the cores already
 		cmbo.WithCandidateCounts(400, 100), // enough for four coordinates
 	}
-	if prior != nil {
-		options = append(options, cmbo.WithPrior(prior))
+	if past != nil {
+		o, err := past()
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, o)
 	}
 	optimizer, err := cmbo.New(space, options...)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/paper"
 	"github.com/gocmbo/cmbo/internal/plot"
 )
 
@@ -71,8 +72,8 @@ func learnOnce(k int) error {
 	}
 	start, cpu := time.Now(), cpuSeconds()
 	ends := map[string]time.Duration{}
-	p, err := cmbo.Learn(context.Background(), space, tasks, cmbo.WithProgress(func(p cmbo.Progress) {
-		ends[p.Stage] = time.Since(start)
+	p, err := paper.Learn(context.Background(), space, tasks, paper.WithProgress(func(stage string, _, _ int) {
+		ends[stage] = time.Since(start)
 	}))
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/paper"
 )
 
 // tasks returns the histories among the inputs, made by syntheticTasks.
@@ -39,12 +40,6 @@ func (in *inputs) list() *cmbo.Space {
 	space, err := cmbo.Candidates(rows)
 	must(err)
 	return space
-}
-
-func learn(in *inputs, opts ...cmbo.LearnOption) *cmbo.Prior {
-	p, err := cmbo.Learn(context.Background(), in.list(), in.tasks(), opts...)
-	must(err)
-	return p
 }
 
 func init() {
@@ -87,20 +82,23 @@ func init() {
 			return t
 		})
 	}
-	register("asktell-w2", "ours", func(in *inputs) *task { return askTell(in, cmbo.WssClusWssCMP) })
-	register("asktell-jeffreys", "ours", func(in *inputs) *task { return askTell(in, cmbo.WssClusJefCMP) })
+	register("asktell-w2", "ours", func(in *inputs) *task { return askTell(in, paper.WssClusWssCMP) })
+	register("asktell-jeffreys", "ours", func(in *inputs) *task { return askTell(in, paper.WssClusJefCMP) })
 }
 
 // askTell times every proposal with its answer by itself, from 50 observations
 // on, and gives the 99th percentile of a hundred; the median is an extra. A run
 // of its own tells how much is allocated.
-func askTell(in *inputs, v cmbo.Variant) *task {
-	prior := learn(in, cmbo.WithVariant(v))
+func askTell(in *inputs, v paper.Variant) *task {
+	prior, err := paper.Learn(context.Background(), in.list(), in.tasks(), paper.WithVariant(v), paper.WithParallelism(1))
+	must(err)
 	space := in.list()
 	t := &task{answer: none, extra: map[string]float64{}}
 	r := rand.New(rand.NewPCG(5, 6))
 	start := func() *cmbo.Optimizer {
-		o, err := cmbo.New(space, cmbo.WithPrior(prior), cmbo.WithParallelism(1))
+		s, err := prior.Surrogate(context.Background(), space)
+		must(err)
+		o, err := cmbo.New(space, cmbo.WithSurrogate(s))
 		must(err)
 		for i := range 50 {
 			x, err := space.Candidate(i)

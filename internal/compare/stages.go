@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/paper"
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
@@ -43,8 +44,8 @@ func init() {
 		t.clock = func(int) float64 {
 			ends := map[string]float64{}
 			start := now()
-			_, err := cmbo.Learn(context.Background(), space, tasks, cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithParallelism(1), cmbo.WithClusters(c),
-				cmbo.WithProgress(func(p cmbo.Progress) { ends[p.Stage] = now() - start }))
+			_, err := paper.Learn(context.Background(), space, tasks, paper.WithParallelism(1), paper.WithClusterRange(c, c),
+				paper.WithProgress(func(stage string, _, _ int) { ends[stage] = now() - start }))
 			must(err)
 			total := now() - start
 			for stage, s := range map[string]float64{"fits": ends["fit"], "clustering": ends["cluster"] - ends["fit"], "prototypes": total - ends["cluster"]} {
@@ -101,12 +102,12 @@ func stageAsk(in *inputs) *task {
 		space, err = cmbo.UnitCube(d)
 		must(err)
 	}
-	v := cmbo.WssClusWssCMP
+	v := paper.WssClusWssCMP
 	if p("jeffreys") == 1 {
-		v = cmbo.WssClusJefCMP
+		v = paper.WssClusJefCMP
 	}
-	prior, err := cmbo.Learn(context.Background(), space, tasks, cmbo.WithVariant(v), cmbo.WithLabels(labels),
-		cmbo.WithIndexPoints(p("index")), cmbo.WithHyperparameters(kernel.Matern32(0.5), 1e-2))
+	prior, err := paper.Learn(context.Background(), space, tasks, paper.WithVariant(v), paper.WithLabels(labels), paper.WithParallelism(1),
+		paper.WithIndexPoints(p("index")), paper.WithHyperparameters(kernel.Matern32(0.5), 1e-2))
 	must(err)
 	// New would do this for each optimiser again.
 	prior, err = prior.Reindex(context.Background(), space)
@@ -114,7 +115,9 @@ func stageAsk(in *inputs) *task {
 	r := rand.New(rand.NewPCG(5, 6))
 	t := &task{answer: none}
 	t.clock = func(int) float64 {
-		o, err := cmbo.New(space, cmbo.WithPrior(prior), cmbo.WithParallelism(1))
+		s, err := prior.Surrogate(context.Background(), space)
+		must(err)
+		o, err := cmbo.New(space, cmbo.WithSurrogate(s))
 		must(err)
 		for i := range p("observed") {
 			must(o.Observe(first[i*d:(i+1)*d], r.NormFloat64()))

@@ -41,6 +41,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/history"
 	"github.com/gocmbo/cmbo/cmbo/journalfile"
+	"github.com/gocmbo/cmbo/cmbo/paper"
 %s)
 
 var (
@@ -48,6 +49,7 @@ var (
 	space    *cmbo.Space
 	tasks    []cmbo.Task
 	prior    *cmbo.Prior
+	grouped  *paper.Prior
 	opt      *cmbo.Optimizer
 	trial    cmbo.Trial
 	row      []float64

@@ -417,13 +417,13 @@ FILES = {
     "gaussian/testdata/gp.json": cases(process),
     "cmbo/acq/testdata/acquisition.json": cases(acquisitions),
     "internal/special/testdata/special.json": cases(special_functions, "tables"),
-    "cmbo/testdata/cmbo_trace.json": method,
+    "cmbo/paper/testdata/cmbo_trace.json": method,
 }
 
 # Files whose numbers were computed in doubles, in part or all.
 TOLERANCES = {
     "gaussian/testdata/barycenter.json": 2e-16,  # the means
-    "cmbo/testdata/cmbo_trace.json": 1e-9,
+    "cmbo/paper/testdata/cmbo_trace.json": 1e-9,
 }
 
 

@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/paper"
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/internal/f64"
 	"github.com/gocmbo/cmbo/internal/testutil"
@@ -66,18 +67,22 @@ func methodStages(t testing.TB) []stage {
 	space := candidates(t, 300)
 	ts := tasks(t, 60)
 	out := []stage{}
-	for _, v := range []cmbo.Variant{cmbo.WssClusWssCMP, cmbo.JefClusJefCMP} {
+	for _, v := range []paper.Variant{paper.WssClusWssCMP, paper.JefClusJefCMP} {
 		out = append(out, stage{"Learn, 60 tasks, " + v.String(), func() error {
-			_, err := cmbo.Learn(ctx, space, ts, cmbo.WithVariant(v))
+			_, err := paper.Learn(ctx, space, ts, paper.WithVariant(v))
 			return err
 		}})
-		prior, err := cmbo.Learn(ctx, space, ts, cmbo.WithVariant(v))
+		prior, err := paper.Learn(ctx, space, ts, paper.WithVariant(v))
 		if err != nil {
 			t.Fatal(err)
 		}
 		// Ten steps from 45 observations, whose values decide nothing here.
 		out = append(out, stage{"10 × Ask + Tell, 300 candidates, " + v.String(), func() error {
-			o, err := cmbo.New(space, cmbo.WithPrior(prior))
+			s, err := prior.Surrogate(ctx, space)
+			if err != nil {
+				return err
+			}
+			o, err := cmbo.New(space, cmbo.WithSurrogate(s))
 			if err != nil {
 				return err
 			}

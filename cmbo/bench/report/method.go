@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/baseline"
+	"github.com/gocmbo/cmbo/cmbo/paper"
 	"github.com/gocmbo/cmbo/internal/plot"
 )
 
@@ -31,7 +31,7 @@ func familyOf(method string) family {
 	case strings.HasPrefix(method, standard):
 		return ownFamily
 	}
-	for _, v := range cmbo.Variants() {
+	for _, v := range paper.Variants() {
 		if v.String() == method {
 			return ownFamily
 		}
@@ -53,7 +53,7 @@ type roster struct {
 func newRoster(methods []string) *roster {
 	var own, others []string
 	own = append(own, standard)
-	for _, v := range cmbo.Variants() {
+	for _, v := range paper.Variants() {
 		own = append(own, v.String())
 	}
 	for _, m := range baseline.Methods() {

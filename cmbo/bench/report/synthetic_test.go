@@ -5,9 +5,9 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/baseline"
 	"github.com/gocmbo/cmbo/cmbo/bench"
+	"github.com/gocmbo/cmbo/cmbo/paper"
 )
 
 // design is an experiment to be made up.
@@ -23,7 +23,7 @@ func everyMethod() []string {
 	for _, m := range baseline.Methods() {
 		ms = append(ms, m.Name)
 	}
-	for _, v := range cmbo.Variants() {
+	for _, v := range paper.Variants() {
 		ms = append(ms, v.String())
 	}
 	return append(ms, "cm-BO")

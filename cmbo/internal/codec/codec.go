@@ -32,7 +32,6 @@ var (
 type Limits struct {
 	Bytes                              int64
 	Tasks, TaskRows, TotalRows, Points int
-	Clusters                           int
 	Entries                            int64
 }
 
@@ -317,7 +316,7 @@ func (d *Decoder) floats(most float64) []float64 {
 	return v
 }
 
-func (d *Decoder) Matrix() *linalg.Dense {
+func (d *Decoder) matrix() *linalg.Dense {
 	rows, cols := d.uint(), d.uint()
 	have := uint64(len(d.Buf) / 8)
 	if rows > have || cols > have || rows*cols > have {
@@ -419,7 +418,7 @@ func (d *Decoder) Kernel() kernel.Kernel {
 
 // Points reads points of the unit cube, at least one.
 func (d *Decoder) Points(dim int) *linalg.Dense {
-	m := d.Matrix()
+	m := d.matrix()
 	rows, cols := m.Dims()
 	d.Within("Points", int64(rows), int64(d.Limits.Points), "a set of %d points", rows)
 	if rows < 1 || cols != dim {

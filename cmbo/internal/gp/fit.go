@@ -207,7 +207,7 @@ func (f *Fits) At(ctx context.Context, n int, data func(count int) (x *linalg.De
 
 // look returns h, or what was fitted in the view of the values that has more evidence.
 func (f *Fits) look(ctx context.Context, h Hyper, x *linalg.Dense, y []float64, seed uint64) (Hyper, error) {
-	form := f.Form(h.Kernel.NumParams())
+	form := f.form(h.Kernel.NumParams())
 	for _, share := range f.Shares {
 		z, view := Look(y, share)
 		if view == (View{}) {
@@ -245,9 +245,9 @@ func subset(x *linalg.Dense, y, own []float64, rows []int) (*linalg.Dense, []flo
 	return points.Pick(x, rows), z, known
 }
 
-// Form returns the one of Template and Other that has n parameters, Template if
+// form returns the one of Template and Other that has n parameters, Template if
 // neither has.
-func (f *Fits) Form(n int) kernel.Kernel {
+func (f *Fits) form(n int) kernel.Kernel {
 	if f.Other != nil && f.Other.NumParams() == n {
 		return f.Other
 	}

@@ -96,9 +96,6 @@ type Options struct {
 	Minimize      bool     `json:"minimize,omitempty"`
 	Positive      bool     `json:"positive_values,omitempty"` // models see logarithms: see cmbo.WithPositiveValues
 	Acquisition   string   `json:"acquisition,omitempty"`     // EI, which is the default, UCB(beta), PI, MaxValuePI or Thompson
-	Variant       string   `json:"variant,omitempty"`         // with a prior that was learned for a variant
-	Weights       string   `json:"weights,omitempty"`         // likewise: how its prototypes are weighed, as in cmbo.WithWeights
-	Jitter        *float64 `json:"jeffreys_jitter,omitempty"`
 	YPolicy       string   `json:"y_policy,omitempty"`
 	Initial       *int     `json:"initial,omitempty"`
 	Repeats       bool     `json:"repeats,omitempty"`
@@ -137,21 +134,10 @@ type Learn struct {
 	Minimize bool     `json:"minimize,omitempty"`
 	// Positive says that all values are above 0: see cmbo.WithPositiveValues. Studies with the
 	// prior take it over.
-	Positive bool `json:"positive_values,omitempty"`
-	// Variant chooses the paper's method and a variant of it, such as
-	// WssClus_WssCMP. Without it the library's default is learned, the
-	// hierarchical prior.
-	Variant string `json:"variant,omitempty"`
-	YPolicy string `json:"y_policy,omitempty"`
-	// Clusters and what follows on clusters concern the paper's method alone.
-	Clusters *int `json:"clusters,omitempty"`
-	// MaxClusters has the number chosen between Clusters and it, by the scores of
-	// the partitions if PartitionScores is set.
-	MaxClusters     *int `json:"max_clusters,omitempty"`
-	PartitionScores bool `json:"partition_scores,omitempty"`
-	ClusterPoints   *int `json:"cluster_points,omitempty"`
-	IndexPoints     *int `json:"index_points,omitempty"`
-	ARD             bool `json:"ard,omitempty"`
+	Positive    bool   `json:"positive_values,omitempty"`
+	YPolicy     string `json:"y_policy,omitempty"`
+	IndexPoints *int   `json:"index_points,omitempty"`
+	ARD         bool   `json:"ard,omitempty"`
 }
 
 // A Task is the history of a past tuning run; see cmbo.Task.
@@ -316,12 +302,10 @@ type Prior struct {
 	Names  []string `json:"names,omitempty"`
 	Bytes  int      `json:"bytes"`
 	// The rest is told of a single prior, not in lists.
-	Variant  string    `json:"variant,omitempty"` // none for the hierarchical prior
-	Minimize bool      `json:"minimize,omitempty"`
-	Positive bool      `json:"positive_values,omitempty"`
-	Tasks    int       `json:"tasks,omitempty"`
-	Clusters []Cluster `json:"clusters,omitempty"`
-	Outputs  []string  `json:"outputs,omitempty"` // that its tasks have
+	Minimize bool     `json:"minimize,omitempty"`
+	Positive bool     `json:"positive_values,omitempty"`
+	Tasks    int      `json:"tasks,omitempty"`
+	Outputs  []string `json:"outputs,omitempty"` // that its tasks have
 	// Space holds the parameters it was learned over.
 	Space *cmbo.Space `json:"space,omitempty"`
 	// Files says what became of the files it was learned from, in the reply to the
@@ -433,12 +417,6 @@ type Event struct {
 	Open         int      `json:"open"`
 }
 
-// A Cluster is a group of a prior's tasks.
-type Cluster struct {
-	ID      int      `json:"id"`
-	Members []string `json:"members"`
-}
-
 // Priors is a list of priors.
 type Priors struct {
 	Priors []Prior `json:"priors"`
@@ -467,9 +445,8 @@ type Study struct {
 	Unit         string   `json:"unit,omitempty"`
 	Best         *Best    `json:"best"`
 	// The rest is told of a single study, not in lists.
-	Space    *cmbo.Space `json:"space,omitempty"`
-	Options  *Options    `json:"options,omitempty"`
-	Clusters []Cluster   `json:"clusters,omitempty"`
+	Space   *cmbo.Space `json:"space,omitempty"`
+	Options *Options    `json:"options,omitempty"`
 }
 
 // Counts of trials by status.
@@ -654,14 +631,10 @@ type Prediction struct {
 
 // Diagnostics tell how a study chooses.
 type Diagnostics struct {
-	// Weights are those for the next proposal, which add up to 1: of the clusters
-	// if the prior was learned for a variant, else of the hypotheses of the
-	// hierarchical prior, which are no transfer and all past tasks as one
-	// population.
-	Weights  Row       `json:"weights,omitempty"`
-	Clusters []Cluster `json:"clusters,omitempty"`
-	// History has the weights each trial was chosen with, and the distances
-	// then found, which only variants have; nothing of trials without.
+	// Weights are those for the next proposal, which add up to 1: of the
+	// prior's hypotheses, which are no transfer and all past tasks as one population.
+	Weights Row `json:"weights,omitempty"`
+	// History has the weights each trial was chosen with; nothing of trials without.
 	History []Weighing `json:"history,omitempty"`
 	// LastStep tells of the newest proposal a model made. It is null before the
 	// first, and after a restart of the service until the next.
@@ -713,7 +686,6 @@ type Transfer struct {
 // A Share is the mass of one hypothesis, largest first.
 type Share struct {
 	Level    string   `json:"level"` // "no transfer", "population", "cluster" or "task"
-	Cluster  *int     `json:"cluster,omitempty"`
 	Tasks    []string `json:"tasks,omitempty"`
 	Mass     float64  `json:"mass"`
 	Reversed float64  `json:"reversed"`
@@ -744,28 +716,23 @@ type Outlook struct {
 
 // A Weighing is what one trial was chosen with and did to the weights.
 type Weighing struct {
-	Trial     int        `json:"trial"`
-	Weights   Row        `json:"weights"`
-	Distances []*float64 `json:"distances,omitempty"` // null for infinity
+	Trial   int `json:"trial"`
+	Weights Row `json:"weights"`
 }
 
 // A Step is how a proposal came about, in scaled units; see cmbo.Step.
 type Step struct {
-	Trial          int        `json:"trial"`
-	Candidates     int        `json:"candidates"` // how many were scored
-	Mean           *float64   `json:"mean"`       // at the point chosen
-	SD             *float64   `json:"sd"`
-	Score          *float64   `json:"score"`
-	PriorMean      *float64   `json:"prior_mean,omitempty"`
-	PriorSD        *float64   `json:"prior_sd,omitempty"`
-	Weights        Row        `json:"weights,omitempty"`
-	Distances      []*float64 `json:"distances,omitempty"`
-	Jitter         *float64   `json:"jitter"`
-	DistanceJitter *float64   `json:"distance_jitter"`
-	Parameters     []*float64 `json:"parameters,omitempty"`
-	NoiseVariance  *float64   `json:"noise_variance"`
-	Shift          *float64   `json:"shift"`
-	Scale          *float64   `json:"scale"`
+	Trial         int        `json:"trial"`
+	Candidates    int        `json:"candidates"` // how many were scored
+	Mean          *float64   `json:"mean"`       // at the point chosen
+	SD            *float64   `json:"sd"`
+	Score         *float64   `json:"score"`
+	Weights       Row        `json:"weights,omitempty"`
+	Jitter        *float64   `json:"jitter"`
+	Parameters    []*float64 `json:"parameters,omitempty"`
+	NoiseVariance *float64   `json:"noise_variance"`
+	Shift         *float64   `json:"shift"`
+	Scale         *float64   `json:"scale"`
 }
 
 // An Error is the body of every answer that is not a success.

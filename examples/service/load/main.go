@@ -9,7 +9,7 @@
 //
 // The spaces: "plain" has 4 parameters and no prior, so that each proposal fits a
 // Gaussian process; "design" the same, with proposals from a Sobol sequence, which
-// leaves HTTP and the disk; "prior" has a prior of 12 tasks in 4 clusters; "list"
+// leaves HTTP and the disk; "prior" has a prior of 12 tasks; "list"
 // has that and 1,000 candidates.
 package main
 

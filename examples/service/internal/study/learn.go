@@ -305,12 +305,3 @@ func (m *Manager) EncodedPrior(ref string) ([]byte, error) {
 
 // Priors lists all priors.
 func (m *Manager) Priors() []PriorFile { return m.priors.list() }
-
-// clustersOf describes a prior's clusters.
-func clustersOf(p *cmbo.Prior) []api.Cluster {
-	var out []api.Cluster
-	for _, c := range p.Clusters() {
-		out = append(out, api.Cluster{ID: c.ID, Members: c.Members})
-	}
-	return out
-}

@@ -16,7 +16,6 @@ type Limits struct {
 	TotalRows  int // observations of all tasks
 	Steps      int // values of the curves of a study, and of all tasks
 	Index      int // points of a prior's index set
-	Clusters   int // of a prior
 	PriorBytes int // of an encoded prior that is uploaded
 	Files      int // of past tasks in one request
 	FileLines  int // of one of them
@@ -27,7 +26,7 @@ func DefaultLimits() Limits {
 	return Limits{
 		Studies: 1000, Priors: 1000, OpenTrials: 100, Events: 2000, Ask: 32, Points: 200,
 		Dims: 100, Candidates: 10000,
-		Tasks: 500, TaskRows: 500, TotalRows: 20000, Steps: 500000, Index: 500, Clusters: 50, PriorBytes: 64 << 20,
+		Tasks: 500, TaskRows: 500, TotalRows: 20000, Steps: 500000, Index: 500, PriorBytes: 64 << 20,
 		Files: 100, FileLines: 500000,
 	}
 }

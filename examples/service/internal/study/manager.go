@@ -176,15 +176,8 @@ func (m *Manager) describe(s *Study, prior *cmbo.Prior) []cmbo.Option {
 	s.minimize, s.modelName = s.header.Options.Minimize, "Gaussian process without a prior"
 	s.positive = s.header.Options.Positive || prior != nil && prior.PositiveValues()
 	if prior != nil {
-		s.minimize, s.clusters, s.modelName = prior.Minimizes(), clustersOf(prior), "hierarchical prior"
+		s.minimize, s.modelName = prior.Minimizes(), "hierarchical prior"
 		s.pastTasks = prior.NumTasks()
-		if v, ok := prior.Variant(); ok {
-			name := s.header.Options.Variant // which may weigh in another way
-			if name == "" {
-				name = v.String()
-			}
-			s.modelName = "variant " + name + " of the paper's method"
-		}
 		opts = append(opts, cmbo.WithPrior(prior))
 	}
 	return opts

@@ -17,7 +17,7 @@ import (
 func TestLimits(t *testing.T) {
 	l := study.DefaultLimits()
 	l.Studies, l.OpenTrials, l.Events, l.Ask, l.Points, l.Dims, l.Candidates = 3, 4, 6, 3, 2, 2, 3
-	l.Tasks, l.TaskRows, l.TotalRows, l.Index, l.Clusters, l.Priors, l.PriorBytes = 2, 3, 4, 5, 2, 1, 4000
+	l.Tasks, l.TaskRows, l.TotalRows, l.Index, l.Priors, l.PriorBytes = 2, 3, 4, 5, 1, 4000
 	m := open(t, study.Config{Dir: t.TempDir(), Limits: l})
 	create := func(id string, q api.NewStudy) error {
 		q.ID = id
@@ -87,9 +87,8 @@ func TestLimits(t *testing.T) {
 		}
 		return task
 	}
-	six, three := 6, 3
+	six := 6
 	limit("index points", learn(api.Learn{IndexPoints: &six}), 5, false)
-	limit("clusters", learn(api.Learn{Clusters: &three}), 2, false)
 	limit("tasks", learn(api.Learn{Tasks: []api.Task{filled(1, "a"), filled(1, "b"), filled(1, "c")}}), 2, false)
 	limit("rows of a task", learn(api.Learn{Tasks: []api.Task{filled(4, "a")}}), 3, false)
 	limit("rows", learn(api.Learn{Tasks: []api.Task{filled(3, "a"), filled(2, "b")}}), 4, false)

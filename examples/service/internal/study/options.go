@@ -9,7 +9,7 @@ import (
 
 // sharedOptions turns what requests for studies and for priors have in common
 // into cmbo's options.
-func sharedOptions(seed *uint64, minimize, positive bool, variant, policy string, ard bool) ([]cmbo.SharedOption, error) {
+func sharedOptions(seed *uint64, minimize, positive bool, policy string, ard bool) ([]cmbo.SharedOption, error) {
 	var opts []cmbo.SharedOption
 	if seed != nil {
 		opts = append(opts, cmbo.WithSeed(*seed))
@@ -19,13 +19,6 @@ func sharedOptions(seed *uint64, minimize, positive bool, variant, policy string
 	}
 	if positive {
 		opts = append(opts, cmbo.WithPositiveValues())
-	}
-	if variant != "" {
-		v, err := cmbo.ParseVariant(variant)
-		if err != nil {
-			return nil, err
-		}
-		opts = append(opts, cmbo.WithVariant(v))
 	}
 	if policy != "" {
 		p, err := cmbo.ParseYPolicy(policy)
@@ -42,7 +35,7 @@ func sharedOptions(seed *uint64, minimize, positive bool, variant, policy string
 
 // runOptions turns a request's options into cmbo's.
 func runOptions(o *api.Options, l *Limits) ([]cmbo.Option, error) {
-	shared, err := sharedOptions(o.Seed, o.Minimize, o.Positive, o.Variant, o.YPolicy, o.ARD)
+	shared, err := sharedOptions(o.Seed, o.Minimize, o.Positive, o.YPolicy, o.ARD)
 	if err != nil {
 		return nil, err
 	}
@@ -56,12 +49,6 @@ func runOptions(o *api.Options, l *Limits) ([]cmbo.Option, error) {
 			return nil, err
 		}
 		opts = append(opts, cmbo.WithAcquisition(a))
-	}
-	if o.Weights != "" {
-		opts = append(opts, cmbo.WithWeights(o.Weights))
-	}
-	if o.Jitter != nil {
-		opts = append(opts, cmbo.WithJeffreysJitter(*o.Jitter))
 	}
 	if o.Initial != nil {
 		if err := within("points of an initial design", *o.Initial, l.Events); err != nil {
@@ -120,35 +107,13 @@ func runOptions(o *api.Options, l *Limits) ([]cmbo.Option, error) {
 
 // learnOptions turns a request's options into cmbo's.
 func learnOptions(q *api.Learn, l *Limits) ([]cmbo.LearnOption, error) {
-	shared, err := sharedOptions(q.Seed, q.Minimize, q.Positive, q.Variant, q.YPolicy, q.ARD)
+	shared, err := sharedOptions(q.Seed, q.Minimize, q.Positive, q.YPolicy, q.ARD)
 	if err != nil {
 		return nil, err
 	}
 	var opts []cmbo.LearnOption
 	for _, s := range shared {
 		opts = append(opts, s)
-	}
-	switch {
-	case q.Clusters != nil:
-		most := *q.Clusters
-		if q.MaxClusters != nil {
-			most = *q.MaxClusters
-		}
-		if err := within("clusters", most, l.Clusters); err != nil {
-			return nil, err
-		}
-		opts = append(opts, cmbo.WithClusterRange(*q.Clusters, most))
-	case q.MaxClusters != nil:
-		return nil, fmt.Errorf("%w: max_clusters without clusters", ErrRequest)
-	}
-	if q.PartitionScores {
-		opts = append(opts, cmbo.WithPartitionScores())
-	}
-	if q.ClusterPoints != nil {
-		if err := within("cluster points", *q.ClusterPoints, l.Index); err != nil {
-			return nil, err
-		}
-		opts = append(opts, cmbo.WithClusterPoints(*q.ClusterPoints))
 	}
 	if q.IndexPoints != nil {
 		if err := within("index points", *q.IndexPoints, l.Index); err != nil {

@@ -182,7 +182,7 @@ func (p *priors) load(ctx context.Context, digest string) (prior *cmbo.Prior, er
 
 func decodePrior(ctx context.Context, b []byte, l *Limits) (*cmbo.Prior, error) {
 	limits := cmbo.PriorLimits{
-		Bytes: int64(l.PriorBytes), Tasks: l.Tasks, TaskRows: l.TaskRows, TotalRows: l.TotalRows, Points: l.Index, Clusters: l.Clusters,
+		Bytes: int64(l.PriorBytes), Tasks: l.Tasks, TaskRows: l.TaskRows, TotalRows: l.TotalRows, Points: l.Index,
 	}
 	return limits.Decode(ctx, bytes.NewReader(b))
 }
@@ -190,7 +190,7 @@ func decodePrior(ctx context.Context, b []byte, l *Limits) (*cmbo.Prior, error) 
 // decodeKept decodes a prior that was kept, whatever the limits were then.
 func decodeKept(ctx context.Context, b []byte) (*cmbo.Prior, error) {
 	const any = math.MaxInt
-	limits := cmbo.PriorLimits{Bytes: math.MaxInt64 - 1, Tasks: any, TaskRows: any, TotalRows: any, Points: any, Clusters: any, Entries: math.MaxInt64}
+	limits := cmbo.PriorLimits{Bytes: math.MaxInt64 - 1, Tasks: any, TaskRows: any, TotalRows: any, Points: any, Entries: math.MaxInt64}
 	return limits.Decode(ctx, bytes.NewReader(b))
 }
 
@@ -210,10 +210,9 @@ func (p *priors) encoded(ref string) ([]byte, error) {
 	return disk.ReadFile(p.fs, p.file(digest))
 }
 
-// forSpace returns the prior in the form that suits studies over a space. Of a
-// variant, for a list of candidates, that is another prior, made once and kept like
-// any other, so that a restart does not make it again and studies over one list share
-// it. The form of a hierarchical prior has the digest it had.
+// forSpace returns the prior in the form that suits studies over a space. For a
+// list of candidates it is made once, so that studies over one list share it, and has the
+// digest it had.
 func (p *priors) forSpace(ctx context.Context, prior *cmbo.Prior, digest string, space *cmbo.Space) (*cmbo.Prior, string, error) {
 	if space.NumCandidates() == 0 {
 		return prior, digest, nil

@@ -83,7 +83,7 @@ func TestPriors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if digest, _, name := s.Prior(); digest != a.Digest || name != "b" || s.PastTasks() != len(tasks) || s.Clusters() != nil {
+	if digest, _, name := s.Prior(); digest != a.Digest || name != "b" || s.PastTasks() != len(tasks) {
 		t.Fatal(digest, name)
 	}
 	s, _, err = m.Create(t.Context(), "f", &api.NewStudy{ID: "learned", Space: unitSpace(t), Learn: &learn})
@@ -294,8 +294,8 @@ func TestLearnFromStudies(t *testing.T) {
 // The options of a prior are the library's.
 func TestLearnOptions(t *testing.T) {
 	m := open(t, study.Config{Dir: t.TempDir()})
-	two, three, points := 2, 3, 6
-	learn := api.Learn{Tasks: pastTasks(), Variant: "WssClus_WssCMP", Clusters: &two, MaxClusters: &three, PartitionScores: true, ClusterPoints: &points, IndexPoints: &points}
+	points := 6
+	learn := api.Learn{Tasks: pastTasks(), YPolicy: "copula", IndexPoints: &points}
 	p, err := m.LearnPrior(t.Context(), &api.NewPrior{Space: unitSpace(t), Learn: learn})
 	if err != nil {
 		t.Fatal(err)
@@ -304,23 +304,11 @@ func TestLearnOptions(t *testing.T) {
 	for i := range learn.Tasks {
 		tasks = append(tasks, learn.Tasks[i].Task())
 	}
-	want, err := cmbo.Learn(t.Context(), unitSpace(t), tasks, cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithClusterRange(2, 3), cmbo.WithPartitionScores(), cmbo.WithClusterPoints(points), cmbo.WithIndexPoints(points))
+	want, err := cmbo.Learn(t.Context(), unitSpace(t), tasks, cmbo.WithYPolicy(cmbo.Copula), cmbo.WithIndexPoints(points))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if digest, _ := want.Digest(); digest != p.Digest {
 		t.Error("another prior than the library's")
-	}
-	learn.Clusters = nil
-	if _, err := m.LearnPrior(t.Context(), &api.NewPrior{Space: unitSpace(t), Learn: learn}); !errors.Is(err, study.ErrRequest) {
-		t.Errorf("max_clusters alone: %v", err)
-	}
-	learn.Clusters, learn.Variant = &two, ""
-	if _, err := m.LearnPrior(t.Context(), &api.NewPrior{Space: unitSpace(t), Learn: learn}); !errors.Is(err, cmbo.ErrOption) {
-		t.Errorf("clusters without a variant: %v", err)
-	}
-	q := &api.NewStudy{ID: "s", Space: unitSpace(t), Prior: p.Digest, Options: api.Options{Weights: "nobody's"}}
-	if _, _, err := m.Create(t.Context(), "f", q); !errors.Is(err, cmbo.ErrOption) {
-		t.Errorf("weights that are not there: %v", err)
 	}
 }

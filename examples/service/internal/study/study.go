@@ -27,7 +27,6 @@ type Study struct {
 	limits    Limits
 	minimize  bool
 	positive  bool
-	clusters  []api.Cluster
 	pastTasks int
 	modelName string
 	turns     *turns.Turns // shared
@@ -582,11 +581,8 @@ func (s *Study) Prior() (digest, base, name string) {
 // PastTasks returns the number of tasks that the prior was learned from, 0 without one.
 func (s *Study) PastTasks() int { return s.pastTasks }
 
-// Clusters returns the prior's clusters, nil if it has none. They are shared.
-func (s *Study) Clusters() []api.Cluster { return s.clusters }
-
-// Model names what the study's proposals come from, as in cmbo.Learn: a Gaussian
-// process, the hierarchical prior, or a variant of the paper's method.
+// Model names what the study's proposals come from: a Gaussian process or the hierarchical
+// prior.
 func (s *Study) Model() string { return s.modelName }
 
 // Options returns the options that the study was created with.

@@ -37,9 +37,8 @@ type Kind struct {
 	Options []cmbo.Option
 }
 
-// Kinds returns studies without a prior, with a hierarchical one and with a variant
-// of the paper's method, over parameters and over lists, small enough for a proposal to take milliseconds. They are made once and
-// must not be changed.
+// Kinds returns studies without a prior and with one, over parameters and over lists, small
+// enough for a proposal to take milliseconds. They are made once and must not be changed.
 func Kinds(tb testing.TB) []Kind {
 	tb.Helper()
 	ks, err := kinds()
@@ -94,10 +93,6 @@ func makeKinds() ([]Kind, error) {
 	if err != nil {
 		return nil, err
 	}
-	paper, paperDigest, err := learn(cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithClusters(2), cmbo.WithClusterPoints(10))
-	if err != nil {
-		return nil, err
-	}
 	seed, initial, sobol, local := uint64(3), 3, 50, 20
 	counts := cmbo.WithCandidateCounts(sobol, local)
 	return []Kind{
@@ -116,11 +111,6 @@ func makeKinds() ([]Kind, error) {
 			Name: "list", Prior: prior, Past: "past",
 			Study:   api.NewStudy{Space: list, Prior: digest},
 			Options: []cmbo.Option{cmbo.WithPrior(prior)},
-		},
-		{
-			Name: "variant", Prior: paper, Past: "past-paper",
-			Study:   api.NewStudy{Space: list, Prior: paperDigest, Options: api.Options{Variant: "WssClus_JefCMP"}},
-			Options: []cmbo.Option{cmbo.WithPrior(paper), cmbo.WithVariant(cmbo.WssClusJefCMP)},
 		},
 	}, nil
 }

@@ -299,7 +299,7 @@ func badStudy(rng *rand.Rand) call {
 			`{"params":[{"name":"x","kind":"categorical","choices":["`+strings.Join(strings.Split(strings.Repeat("abcdefghij", 11), ""), `1","`)+`"]}]}`), "")
 	case 3:
 		return with(`"new"`, space, `,"options":`+pick(rng, "1", "[]", `"x"`, `{"seed":-1}`, `{"seed":1.5}`, `{"seed":"1"}`, `{"minimize":1}`, `{"acquisition":"best"}`, `{"acquisition":"UCB(-1)"}`, `{"acquisition":"UCB(NaN)"}`, `{"acquisition":"UCB(1e999)"}`,
-			`{"acquisition":1}`, `{"variant":"WssClus_WssCMP"}`, `{"variant":"none"}`, `{"y_policy":"x"}`, `{"initial":-1}`, `{"initial":1000000}`, `{"noise_variance":0}`, `{"noise_variance":-1}`, `{"noise_variance":1e999}`,
+			`{"acquisition":1}`, `{"variant":"WssClus_WssCMP"}`, `{"y_policy":"x"}`, `{"initial":-1}`, `{"initial":1000000}`, `{"noise_variance":0}`, `{"noise_variance":-1}`, `{"noise_variance":1e999}`,
 			`{"sobol_candidates":0}`, `{"sobol_candidates":1000000}`, `{"local_candidates":-1}`, `{"local_candidates":1000000}`, `{"unknown":1}`))
 	}
 	return with(`"new"`, space, pick(rng, `,"prior":"nobody"`, `,"prior":1`, `,"prior":"past"`, `,"prior":"../past"`, `,"prior":"past","learn":{}`, `,"learn":{}`, `,"learn":{"tasks":[]}`, `,"learn":{"studies":["nobody"]}`, `,"learn":{"studies":["plain"]}`,
@@ -331,7 +331,7 @@ func badPrior(rng *rand.Rand) call {
 	space := `"space":{"params":[{"name":"x","kind":"float","lo":0,"hi":1}]}`
 	good := `"tasks":[{"id":"a","x":[[0.5]],"y":[1]}]`
 	return post("/v1/priors", `{`+pick(rng, `"name":"new"`, `"name":"A",`+space+`,`+good, `"name":"../x",`+space+`,`+good, `"name":1,`+space+`,`+good, good, space, space+`,"tasks":[`+badTask(rng)+`]`,
-		space+`,"studies":["plain"]`, space+`,"studies":["nobody"]`, `"studies":["nobody"]`, `"studies":["../plain"]`, space+`,`+good+`,"variant":"x"`, space+`,`+good+`,"clusters":0`, space+`,`+good+`,"clusters":-3`, space+`,`+good+`,"clusters":1000`,
+		space+`,"studies":["plain"]`, space+`,"studies":["nobody"]`, `"studies":["nobody"]`, `"studies":["../plain"]`, space+`,`+good+`,"variant":"x"`,
 		space+`,`+good+`,"index_points":0`, space+`,`+good+`,"index_points":100000`, space+`,`+good+`,"y_policy":"x"`, space+`,`+good+`,"seed":-1`)+`}`)
 }
 

@@ -17,9 +17,8 @@ import (
 )
 
 const (
-	shownTrials  = 100  // rows of the table, the newest
-	shownPoints  = 1000 // points of a curve; the best so far is drawn from all
-	shownWeights = 8    // areas of the weights, one of each colour; those of other clusters are summed up
+	shownTrials = 100  // rows of the table, the newest
+	shownPoints = 1000 // points of a curve; the best so far is drawn from all
 )
 
 // page serves a study's page.
@@ -438,8 +437,7 @@ func corners(x, y []float64) (xs, ys []float64) {
 
 func plainNumber(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
-// weightChart draws the weights of the clusters or, of the hierarchical prior, of its
-// hypotheses, trial by trial.
+// weightChart draws the weights of the prior's hypotheses, trial by trial.
 func weightChart(p *plot.Page, t *study.Study, m study.Summary) {
 	asked := m.Counts.Asked()
 	trials, _ := t.Trials("", asked-shownPoints, shownPoints)
@@ -447,60 +445,24 @@ func weightChart(p *plot.Page, t *study.Study, m study.Summary) {
 	if len(trials) < 2 || len(trials[0].Weights) < 2 {
 		return
 	}
-	names := make([]string, len(t.Clusters()))
-	for i, c := range t.Clusters() {
-		names[i] = clusterName(c)
+	names := []string{"no transfer", "all past tasks"}
+	for i := len(names); i < len(trials[0].Weights); i++ { // hypotheses that this page has no names for
+		names = append(names, fmt.Sprintf("hypothesis %d", i+1))
 	}
-	caption := "The weights of the clusters of past tasks when each trial was chosen. They change once a trial is told."
-	if len(names) == 0 {
-		names = []string{"no transfer", "all past tasks"}
-		for i := len(names); i < len(trials[0].Weights); i++ { // hypotheses that this page has no names for
-			names = append(names, fmt.Sprintf("hypothesis %d", i+1))
-		}
-		caption = "How far the past was believed to bear on this task when each trial was chosen: not at all, or as one population. It changes once a trial is told."
-	}
-	rest := len(names)
-	if rest > shownWeights {
-		rest = shownWeights - 1
-	}
+	caption := "How far the past was believed to bear on this task when each trial was chosen: not at all, or as one population. It changes once a trial is told."
 	var series []plot.Series
-	add := func(name string, from, to int) {
-		s := plot.Series{Name: name, Step: true, Style: len(series) + 1}
+	for i, name := range names {
+		s := plot.Series{Name: name, Step: true, Style: i + 1}
 		for _, tr := range trials {
-			sum := 0.0
-			for _, w := range tr.Weights[from:to] {
-				sum += w
-			}
-			s.X, s.Y = append(s.X, float64(tr.ID)), append(s.Y, sum)
+			s.X, s.Y = append(s.X, float64(tr.ID)), append(s.Y, tr.Weights[i])
 		}
 		series = append(series, s)
-	}
-	for i := range rest {
-		add(names[i], i, i+1)
-	}
-	if n := len(names) - rest; n > 0 {
-		add(plural(n, "other cluster"), rest, len(names))
 	}
 	chart := &plot.Chart{
 		X: plot.Axis{Label: "trial", Integer: true}, Y: plot.Axis{Label: "weight", Min: 0, Max: 1},
 		Series: series, Stacked: true,
 	}
 	p.Figure(caption, &plot.Figure{Panels: []*plot.Chart{chart}, Width: panelWidth})
-}
-
-// clusterName names a cluster by its number and some of its members.
-func clusterName(c api.Cluster) string {
-	name := fmt.Sprintf("%d: ", c.ID)
-	for i, m := range c.Members {
-		if i > 0 {
-			name += ", "
-		}
-		if r := []rune(name + m); len(r) > 32 {
-			return string(r[:31]) + "…"
-		}
-		name += m
-	}
-	return name
 }
 
 // status says what became of a trial, and why.

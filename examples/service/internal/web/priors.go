@@ -12,13 +12,7 @@ func prior(p study.PriorInfo) api.Prior {
 		Digest: p.Digest, Names: p.Names, Bytes: p.Bytes,
 		Minimize: p.Prior.Minimizes(), Positive: p.Prior.PositiveValues(), Tasks: p.Prior.NumTasks(),
 	}
-	if v, ok := p.Prior.Variant(); ok {
-		out.Variant = v.String()
-	}
 	out.Space, out.Files, out.Outputs = p.Prior.Space(), p.Files, p.Prior.Outputs()
-	for _, c := range p.Prior.Clusters() {
-		out.Clusters = append(out.Clusters, api.Cluster{ID: c.ID, Members: c.Members})
-	}
 	return out
 }
 

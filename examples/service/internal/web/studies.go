@@ -59,7 +59,7 @@ func details(t *study.Study) api.Study {
 	out := summary(t)
 	if t.Damaged() == nil {
 		o := t.Options()
-		out.Space, out.Options, out.Clusters = t.Space(), &o, t.Clusters()
+		out.Space, out.Options = t.Space(), &o
 	}
 	return out
 }
@@ -139,7 +139,7 @@ func (s *Server) diagnostics(q *request) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	out := api.Diagnostics{Weights: weights, Clusters: t.Clusters()}
+	out := api.Diagnostics{Weights: weights}
 	if a != nil {
 		out.Transfer, out.Calibration, out.Outlook = transfer(&a.Transfer), calibration(&a.Calibration), outlook(&a.Outlook)
 		for _, i := range a.Importance {
@@ -155,7 +155,7 @@ func (s *Server) diagnostics(q *request) (int, any, error) {
 	trials, _ := t.Trials("", t.Summary().Counts.Asked()-maxHistory, maxHistory)
 	for _, tr := range trials {
 		if tr.Weights != nil {
-			out.History = append(out.History, api.Weighing{Trial: tr.ID, Weights: tr.Weights, Distances: tr.Distances})
+			out.History = append(out.History, api.Weighing{Trial: tr.ID, Weights: tr.Weights})
 		}
 	}
 	return http.StatusOK, out, nil
@@ -164,11 +164,7 @@ func (s *Server) diagnostics(q *request) (int, any, error) {
 func transfer(t *cmbo.Transfer) *api.Transfer {
 	out := &api.Transfer{Verdict: t.Verdict.String(), Text: t.String(), Values: t.Values}
 	for _, s := range t.Shares {
-		share := api.Share{Level: s.Level.String(), Tasks: s.Tasks, Mass: s.Mass, Reversed: s.Reversed}
-		if s.Level == cmbo.LevelCluster {
-			share.Cluster = &s.Cluster
-		}
-		out.Shares = append(out.Shares, share)
+		out.Shares = append(out.Shares, api.Share{Level: s.Level.String(), Tasks: s.Tasks, Mass: s.Mass, Reversed: s.Reversed})
 	}
 	return out
 }
@@ -191,9 +187,8 @@ func lastStep(st *cmbo.Step) *api.Step {
 	}
 	return &api.Step{
 		Trial: st.Trial, Candidates: len(st.Mean),
-		Mean: at(st.Mean), SD: at(st.SD), Score: at(st.Scores), PriorMean: at(st.PriorMean), PriorSD: at(st.PriorSD),
-		Weights: st.Weights, Distances: finites(st.Distances),
-		Jitter: finite(st.Jitter), DistanceJitter: finite(st.DistanceJitter),
+		Mean: at(st.Mean), SD: at(st.SD), Score: at(st.Scores),
+		Weights: st.Weights, Jitter: finite(st.Jitter),
 		Parameters: finites(st.Parameters), NoiseVariance: finite(st.NoiseVariance), Shift: finite(st.Shift), Scale: finite(st.Scale),
 	}
 }

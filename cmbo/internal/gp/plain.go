@@ -1,36 +1,49 @@
-package model
+package gp
 
 import (
 	"context"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 
-	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/cmbo/space"
+	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
 // Plain is the model of a run without a prior: a Gaussian process with zero mean
 // whose hyperparameters are fitted to the run's own data, after each observation
-// up to twenty and at growing distances from there: see [gp.RefitCount].
+// up to twenty and at growing distances from there: see [RefitCount].
 type Plain struct {
 	scale Scale
-	fits  gp.Fits
+	fits  Fits
 
 	count  int       // observations the parameters were fitted to, -1 for none
 	params []float64 // log-parameters of the kernel, then of the noise variance, then the share of the view, if that is not 0
 	noise  float64   // noise variance in use, in the view
-	view   gp.View
+	view   View
 
-	process *gp.Process // on the data
-	full    *gp.Process // on the data and the pending points
+	process *Process // on the data
+	full    *Process // on the data and the pending points
 }
 
 // A Scale brings values and their noise variances, 0 where they are not known, to
 // the scale of a model: it returns nil variances if none is known.
 type Scale func(y, noise []float64) (scaled, variances []float64)
+
+// DefaultKernel returns a scaled Matérn-3/2 for points in dim coordinates, with a lengthscale
+// for each if ard is set, at the centres of the hyperparameters' priors.
+func DefaultKernel(dim int, ard bool) kernel.Kernel {
+	n := 1
+	if ard {
+		n = dim
+	}
+	variance, lengths := Centre(dim, n)
+	return kernel.Scale(variance, kernel.Matern32(lengths...))
+}
 
 // NewPlain returns the model of a run whose points have dim coordinates. template is
 // the kernel whose parameters are fitted, nil for the default, Matérn-3/2 with a
@@ -39,11 +52,11 @@ type Scale func(y, noise []float64) (scaled, variances []float64)
 // given, NaN to fit it. A fit takes its values through scale, and as one of the views of shares
 // shows them.
 func NewPlain(dim int, ard bool, template kernel.Kernel, noise float64, scale Scale, shares []float64, seed uint64) *Plain {
-	fits := gp.Fits{Template: template, Noise: noise, Seed: seed, Shares: shares}
+	fits := Fits{Template: template, Noise: noise, Seed: seed, Shares: shares}
 	if template == nil {
-		fits.Template = DefaultTemplates(dim, ard).Prior
+		fits.Template = DefaultKernel(dim, ard)
 		if !ard && dim > 1 {
-			fits.Other = DefaultTemplates(dim, true).Prior
+			fits.Other = DefaultKernel(dim, true)
 		}
 	}
 	return &Plain{scale: scale, fits: fits, count: -1}
@@ -52,16 +65,16 @@ func NewPlain(dim int, ard bool, template kernel.Kernel, noise float64, scale Sc
 // Fit conditions the process on the data, after a fit of its hyperparameters
 // where one is due. A fit depends on the observations it is made to alone, so
 // that it does not matter which of them were skipped.
-func (g *Plain) Fit(ctx context.Context, d *Data) error {
-	if count := gp.RefitCount(len(d.Y)); count != g.count {
+func (g *Plain) Fit(ctx context.Context, d *space.Data) error {
+	if count := RefitCount(len(d.Y)); count != g.count {
 		if err := g.refit(ctx, d, count); err != nil {
 			return err
 		}
 	}
 	_, _, share := g.split(g.params)
 	var y []float64
-	y, g.view = gp.Look(d.Y, share)
-	err := g.process.Extend(ctx, d.X, y, gp.Noise(d.NoiseVariance, len(d.Y), g.noise))
+	y, g.view = Look(d.Y, share)
+	err := g.process.Extend(ctx, d.X, y, Noise(d.NoiseVariance, len(d.Y), g.noise))
 	if err == nil {
 		g.full, err = g.process.WithPending(ctx, d.Pending, g.noise)
 	}
@@ -70,7 +83,7 @@ func (g *Plain) Fit(ctx context.Context, d *Data) error {
 
 // refit sets the hyperparameters to those fitted to the first count
 // observations, taken from the log if they are there.
-func (g *Plain) refit(ctx context.Context, d *Data, count int) error {
+func (g *Plain) refit(ctx context.Context, d *space.Data, count int) error {
 	params := d.Fitted[count]
 	if params == nil {
 		h, err := g.fits.At(ctx, len(d.Y), func(count int) (x *linalg.Dense, y, own []float64, err error) {
@@ -86,11 +99,11 @@ func (g *Plain) refit(ctx context.Context, d *Data, count int) error {
 		}
 	}
 	own, noise, _ := g.split(params)
-	k, err := g.fits.Form(len(own)).WithParams(own)
+	k, err := g.fits.form(len(own)).WithParams(own)
 	if err != nil {
-		return wrap(err, "hyperparameters fitted to %d observations", count)
+		return fmt.Errorf("hyperparameters fitted to %d observations: %w", count, err)
 	}
-	g.process, g.noise, g.params, g.count = gp.New(gp.FromKernel{Kernel: k}), math.Exp(noise), params, count
+	g.process, g.noise, g.params, g.count = New(FromKernel{Kernel: k}), math.Exp(noise), params, count
 	return nil
 }
 
@@ -98,7 +111,7 @@ func (g *Plain) refit(ctx context.Context, d *Data, count int) error {
 // variance, and the share of the view.
 func (g *Plain) split(params []float64) (own []float64, noise, share float64) {
 	n := len(params) - 1
-	if n > 1 && slices.Contains(g.fits.Shares, params[n]) && g.fits.Form(n-1).NumParams() == n-1 {
+	if n > 1 && slices.Contains(g.fits.Shares, params[n]) && g.fits.form(n-1).NumParams() == n-1 {
 		n, share = n-1, params[n]
 	}
 	return params[:n], params[n], share
@@ -112,7 +125,7 @@ func (g *Plain) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense
 	} else if err = g.process.Moments(ctx, mean, nil, x); err == nil {
 		err = g.full.Moments(ctx, nil, sd, x)
 	}
-	gp.Deviations(sd)
+	Deviations(sd)
 	for i := range mean {
 		mean[i], sd[i] = g.view.Line(mean[i], sd[i])
 	}
@@ -120,7 +133,7 @@ func (g *Plain) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense
 }
 
 // Back brings a mean and a deviation that Predict has written to where values of them are
-// measured: see [gp.View].
+// measured: see [View].
 func (g *Plain) Back(mean, sd float64) (float64, float64) { return g.view.Back(mean, sd) }
 
 // NoiseVariance returns the noise variance in use, of values near the best.
@@ -143,7 +156,7 @@ func (g *Plain) CheckFitted(params []float64) error {
 		return fmt.Errorf("%d parameters", 0)
 	}
 	own, noise, _ := g.split(params)
-	form := g.fits.Form(len(own))
+	form := g.fits.form(len(own))
 	if len(own) != form.NumParams() {
 		return fmt.Errorf("%d parameters", len(params))
 	}
@@ -152,6 +165,40 @@ func (g *Plain) CheckFitted(params []float64) error {
 	}
 	if v := math.Exp(noise); !(v > 0) || math.IsInf(v, 0) {
 		return fmt.Errorf("noise variance %g", v)
+	}
+	return nil
+}
+
+// Sample writes the values at the rows of x of one function drawn from the
+// posterior, pending points counted as in Predict. It takes O(n³) time for n rows.
+func (g *Plain) Sample(ctx context.Context, dst []float64, x *linalg.Dense, r *rand.Rand) error {
+	var cov linalg.Sym
+	err := g.process.Moments(ctx, dst, nil, x)
+	if err == nil {
+		err = g.full.Gram(ctx, &cov, x)
+	}
+	if err == nil {
+		err = AddNoise(dst, &cov, r)
+	}
+	for i := range dst {
+		dst[i], _ = g.view.Line(dst[i], 0)
+	}
+	return err
+}
+
+// AddNoise adds a draw of the Gaussian of mean 0 and covariance cov to dst.
+func AddNoise(dst []float64, cov *linalg.Sym, r *rand.Rand) error {
+	var c linalg.Cholesky
+	if _, err := c.FactorizeJitter(cov, gaussian.MaxJitter); err != nil {
+		return fmt.Errorf("drawing a function at %d points: %w", len(dst), err)
+	}
+	z := make([]float64, len(dst))
+	for i := range z {
+		z[i] = r.NormFloat64()
+	}
+	lower := c.Lower()
+	for i := range dst {
+		dst[i] += linalg.Dot(lower.Row(i)[:i+1], z[:i+1])
 	}
 	return nil
 }

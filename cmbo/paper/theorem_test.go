@@ -1,12 +1,14 @@
-package cmbo
+package paper
 
 import (
 	"context"
 	"math"
+	"slices"
 	"testing"
 
-	"github.com/gocmbo/cmbo/cmbo/internal/points"
-	"github.com/gocmbo/cmbo/cmbo/theorem"
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/paper/internal/model"
+	"github.com/gocmbo/cmbo/cmbo/paper/theorem"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
@@ -16,12 +18,14 @@ import (
 // theoremRun is a run of UCB on a function drawn from the model, with all the
 // quantities of the theorem computed from their definitions.
 type theoremRun struct {
-	o      *Optimizer
-	a      paperRun
+	o      *cmbo.Optimizer
+	s      *Surrogate
+	a      *model.Weighted
+	xi     float64
 	x      *linalg.Dense // candidates, unit cube
 	f      []float64     // the target at the candidates
 	chosen int
-	step   Step
+	step   cmbo.Step
 }
 
 // newTheoremRun draws f = μ0 + g with g of norm b in the RKHS of the first
@@ -32,11 +36,10 @@ func newTheoremRun(t *testing.T, p *Prior, label string, seed uint64, b, noise, 
 	for i := range rows {
 		rows[i] = []float64{r.Float64(), r.Float64()}
 	}
-	space, err := Candidates(rows)
+	space, err := cmbo.Candidates(rows)
 	require.NoError(t, err)
-	o, err := New(space, WithPrior(p), WithYPolicy(RawValues), WithNoiseVariance(noise), WithAcquisition(UCB(xi)))
-	require.NoError(t, err)
-	run := &theoremRun{o: o, a: o.model.Surrogate.(paperRun), x: space.Encoded(), f: make([]float64, len(rows))}
+	o, m := begin(t, space, p, []RunOption{WithNoiseVariance(noise)}, cmbo.WithYPolicy(cmbo.RawValues), cmbo.WithAcquisition(cmbo.UCB(xi)))
+	run := &theoremRun{o: o, s: m, a: m.m, xi: xi, x: space.Encoded(), f: make([]float64, len(rows))}
 	_, err = o.Weights() // conditions the model on nothing
 	require.NoError(t, err)
 	k0 := run.k0(t, run.x, run.x)
@@ -83,8 +86,8 @@ func (run *theoremRun) k0(t *testing.T, y, x *linalg.Dense) *linalg.Dense {
 // optimum is the best candidate that could be proposed.
 func (run *theoremRun) optimum() int {
 	best := -1
-	for i, r := range run.o.space.Rows() {
-		if i != run.chosen && !run.o.h.Proposable(points.Key(r), false) {
+	for i, r := range run.o.Space().Rows() {
+		if i != run.chosen && slices.ContainsFunc(run.o.Observations(), func(o cmbo.Observation) bool { return slices.Equal(o.X, r) }) {
 			continue
 		}
 		if best < 0 || run.f[i] > run.f[best] {
@@ -94,13 +97,23 @@ func (run *theoremRun) optimum() int {
 	return best
 }
 
+// observed are the points of the values told, in the unit cube.
+func observed(o *cmbo.Optimizer) *linalg.Dense {
+	var rows [][]float64
+	for _, ob := range o.Observations() {
+		rows = append(rows, ob.X)
+	}
+	return o.Space().EncodeAll(rows)
+}
+
+// bound is what the theorem says of a trial of the run.
+func (run *theoremRun) bound(trial int, in theorem.Inputs) (*theorem.Bound, error) {
+	return run.s.RegretBound(ctx, run.o, trial, run.xi, in)
+}
+
 func theoremPrior(t *testing.T, v Variant, variance, noise float64) *Prior {
-	space, err := UnitCube(2)
-	require.NoError(t, err)
-	p, err := Learn(context.Background(), space, randomTasks("theorem", 6, 8, 2), WithVariant(v), WithClusters(2), WithIndexPoints(20),
+	return learn(t, square(t), waves("theorem", 6, 8, 2), WithVariant(v), WithClusterRange(2, 2), WithIndexPoints(20),
 		WithHyperparameters(kernel.Scale(variance, kernel.Matern52(0.4)), noise))
-	require.NoError(t, err)
-	return p
 }
 
 // TestTheoremBeta: |f − μ| <= β·sd everywhere, in at least 1−δ/4 of the draws;
@@ -113,7 +126,7 @@ func TestTheoremBeta(t *testing.T) {
 			corrected, printed := 0, 0
 			for s := range draws {
 				run := newTheoremRun(t, p, "beta", uint64(s), b, noise, noise, 3, 12)
-				bound, err := run.o.RegretBound(1, theorem.Inputs{Norm: b, Delta: delta, Gaps: make([]float64, 6)})
+				bound, err := run.bound(1, theorem.Inputs{Norm: b, Delta: delta, Gaps: make([]float64, 6)})
 				require.NoError(t, err)
 				c, q := true, true
 				for i, m := range run.step.Mean {
@@ -137,7 +150,7 @@ func TestTheoremBeta(t *testing.T) {
 	// Without noise the bound is B·sd and is attained: f − μ0 along the
 	// posterior covariance's section at a point.
 	run := newTheoremRun(t, p, "attained", 1, 0, 1e-6, 0, 3, 6)
-	bound, err := run.o.RegretBound(1, theorem.Inputs{Norm: 2, Delta: delta, Gaps: make([]float64, 6)})
+	bound, err := run.bound(1, theorem.Inputs{Norm: 2, Delta: delta, Gaps: make([]float64, 6)})
 	require.NoError(t, err)
 	require.InDelta(t, 2+math.Sqrt(2*(bound.InformationGain+math.Log(4/delta))), bound.Corrected.Beta, 1e-12)
 	require.InDelta(t, 2+1e-3*math.Sqrt(2*(bound.InformationGain+1+math.Log(4/delta))), bound.Printed.Beta, 1e-12)
@@ -150,13 +163,13 @@ func TestTheoremAlpha(t *testing.T) {
 		p := theoremPrior(t, WssClusWssCMP, variance, 0.5)
 		run := newTheoremRun(t, p, "alpha", 2, 1, 0.5, 0.5, 3, 5)
 		truth := func(x []float64) float64 { return 2 * math.Sin(7*x[0]+x[1]) }
-		gaps := make([]float64, len(p.learned.(*paperPrior).Sources))
-		for i, s := range p.learned.(*paperPrior).Sources {
+		gaps := make([]float64, len(p.m.Sources))
+		for i, s := range p.m.Sources {
 			for j, y := range s.Y {
 				gaps[i] = max(gaps[i], math.Abs(truth(s.X.Row(j))-y))
 			}
 		}
-		bound, err := run.o.RegretBound(1, theorem.Inputs{Norm: 1, Delta: 0.1, Gaps: gaps, Truth: truth, Optimum: []float64{0.2, 0.1}})
+		bound, err := run.bound(1, theorem.Inputs{Norm: 1, Delta: 0.1, Gaps: gaps, Truth: truth, Optimum: []float64{0.2, 0.1}})
 		require.NoError(t, err)
 		require.True(t, bound.EtaExact)
 		// η at a point is μ̃0 − f, so μ̃0 = η + f.
@@ -167,7 +180,7 @@ func TestTheoremAlpha(t *testing.T) {
 			require.LessOrEqual(t, gap, bound.Corrected.Alpha)
 			require.Greater(t, gap, 0.0)
 		}
-		at(run.o.space.Rows()[run.chosen], bound.EtaChosen)
+		at(run.o.Space().Rows()[run.chosen], bound.EtaChosen)
 		at([]float64{0.2, 0.1}, bound.EtaOptimum)
 	}
 }
@@ -175,30 +188,26 @@ func TestTheoremAlpha(t *testing.T) {
 // TestTheoremOmega: ‖k0(X, x*) − k0(X, x)‖/σ² <= ω; the printed ω, which counts
 // a task's observations instead of the target's, is exceeded.
 func TestTheoremOmega(t *testing.T) {
-	space, err := UnitCube(2)
-	require.NoError(t, err)
-	tasks := []Task{{ID: "lone", X: [][]float64{{0, 0}}, Y: []float64{1}}}
+	tasks := []cmbo.Task{{ID: "lone", X: [][]float64{{0, 0}}, Y: []float64{1}}}
 	const noise = 0.5
-	p, err := Learn(context.Background(), space, tasks, WithVariant(GlobalCen), WithIndexPoints(20),
+	p := learn(t, square(t), tasks, WithVariant(GlobalCen), WithIndexPoints(20),
 		WithHyperparameters(kernel.Scale(1, kernel.Matern52(0.3)), 0.01))
-	require.NoError(t, err)
 	rows := [][]float64{{0.9, 0.9}, {0.1, 0.9}, {0.9, 0.1}}
 	for i := range 30 {
 		rows = append(rows, []float64{0.9 + 0.0005*float64(i), 0.9})
 	}
-	list, err := Candidates(rows)
+	list, err := cmbo.Candidates(rows)
 	require.NoError(t, err)
-	o, err := New(list, WithPrior(p), WithYPolicy(RawValues), WithNoiseVariance(noise), WithAcquisition(UCB(3)))
-	require.NoError(t, err)
+	o, m := begin(t, list, p, []RunOption{WithNoiseVariance(noise)}, cmbo.WithYPolicy(cmbo.RawValues), cmbo.WithAcquisition(cmbo.UCB(3)))
 	for _, r := range rows[3:] {
 		require.NoError(t, o.Observe(r, 0))
 	}
 	trial, err := o.Ask(context.Background())
 	require.NoError(t, err)
-	bound, err := o.RegretBound(trial.ID, theorem.Inputs{Norm: 1, Delta: 0.1})
+	run := &theoremRun{o: o, s: m, a: m.m, xi: 3}
+	bound, err := run.bound(trial.ID, theorem.Inputs{Norm: 1, Delta: 0.1})
 	require.NoError(t, err)
-	run := &theoremRun{o: o, a: o.model.Surrogate.(paperRun)}
-	obs := o.h.EncodedObservations()
+	obs := observed(o)
 	near := run.k0(t, linalg.NewDense(1, 2, []float64{0.9, 0.9}), obs)
 	far := run.k0(t, linalg.NewDense(1, 2, []float64{0.1, 0.9}), obs)
 	norm := math.Sqrt(linalg.SqDist(near.Row(0), far.Row(0)))
@@ -251,7 +260,7 @@ func TestTheoremEndToEnd(t *testing.T) {
 		run := newTheoremRun(t, p, "end", uint64(s), 1, 0.05, 0.05, 3, 8)
 		star := run.optimum()
 		for _, greedy := range []bool{false, true} {
-			known, err := run.o.RegretBound(1, theorem.Inputs{Norm: 1, Delta: 0.1, GreedyGain: greedy})
+			known, err := run.bound(1, theorem.Inputs{Norm: 1, Delta: 0.1, GreedyGain: greedy})
 			require.NoError(t, err)
 			require.False(t, known.EtaExact)
 			require.True(t, known.Corrected.Applies)
@@ -260,20 +269,20 @@ func TestTheoremEndToEnd(t *testing.T) {
 			require.GreaterOrEqual(t, known.Corrected.Bound, run.f[star]-run.f[run.chosen])
 			require.Len(t, known.Gaps, 6)
 			if greedy {
-				exact, err := run.o.RegretBound(1, theorem.Inputs{Norm: 1, Delta: 0.1})
+				exact, err := run.bound(1, theorem.Inputs{Norm: 1, Delta: 0.1})
 				require.NoError(t, err)
 				require.Greater(t, known.InformationGain, exact.InformationGain, "the largest gain is at least the realised one")
 			}
 		}
-		free, err := run.o.RegretBound(1, theorem.Inputs{Norm: 1, Delta: 0.1, NoiseFree: true})
+		free, err := run.bound(1, theorem.Inputs{Norm: 1, Delta: 0.1, NoiseFree: true})
 		require.NoError(t, err)
 		require.Zero(t, free.Corrected.Noise)
 		require.InDelta(t, 1-0.05, free.Corrected.Probability, 1e-15)
 
 		// The information gain against its definition.
-		obs := run.o.h.EncodedObservations()
+		obs := observed(run.o)
 		k := run.k0(t, obs, obs)
-		n := len(run.o.h.Observations)
+		n := len(run.o.Observations())
 		g := linalg.NewSym(n, nil)
 		for i := range n {
 			for j := range i + 1 {
@@ -304,36 +313,39 @@ func TestRegretBoundRejects(t *testing.T) {
 		"only optium": {Norm: 1, Delta: 0.1, Optimum: []float64{0, 0}},
 		"NaN truth":   {Norm: 1, Delta: 0.1, Truth: func([]float64) float64 { return math.NaN() }, Optimum: []float64{0, 0}},
 	} {
-		_, err := run.o.RegretBound(1, in)
-		require.ErrorIs(t, err, ErrOption, name)
+		_, err := run.bound(1, in)
+		require.ErrorIs(t, err, cmbo.ErrOption, name)
 	}
-	_, err := run.o.RegretBound(1, theorem.Inputs{Norm: 1, Delta: 0.1, Truth: func([]float64) float64 { return 0 }, Optimum: []float64{0, 3}})
-	require.ErrorIs(t, err, ErrOutOfSpace)
-	_, err = run.o.RegretBound(2, ok)
-	require.ErrorIs(t, err, ErrUnknownTrial)
+	_, err := run.bound(1, theorem.Inputs{Norm: 1, Delta: 0.1, Truth: func([]float64) float64 { return 0 }, Optimum: []float64{0, 3}})
+	require.ErrorIs(t, err, cmbo.ErrOutOfSpace)
+	_, err = run.bound(2, ok)
+	require.ErrorIs(t, err, cmbo.ErrUnknownTrial)
 	_, err = run.o.Ask(context.Background())
 	require.NoError(t, err)
-	_, err = run.o.RegretBound(2, ok)
+	_, err = run.bound(2, ok)
 	require.ErrorContains(t, err, "while others were pending")
 	before, err := run.o.Weights()
 	require.NoError(t, err)
-	_, err = run.o.RegretBound(1, ok)
+	_, err = run.bound(1, ok)
 	require.NoError(t, err, "an earlier trial")
 	after, err := run.o.Weights()
 	require.NoError(t, err)
 	require.Equal(t, before, after)
 	require.Len(t, run.o.Open(), 2)
 
-	plain, err := New(run.o.space)
+	for name, xi := range map[string]float64{"no multiplier": 0, "negative": -1, "infinite": math.Inf(1), "NaN": math.NaN()} {
+		_, err = run.s.RegretBound(ctx, run.o, 1, xi, ok)
+		require.ErrorIs(t, err, cmbo.ErrOption, name)
+	}
+	_, other := begin(t, run.o.Space(), p, nil)
+	_, err = other.RegretBound(ctx, run.o, 1, 3, ok)
+	require.ErrorContains(t, err, "another surrogate")
+	_, bary := begin(t, run.o.Space(), theoremPrior(t, WssClusWssCMPBary, 1, 0.05), nil)
+	_, err = bary.RegretBound(ctx, run.o, 1, 3, ok)
+	require.ErrorContains(t, err, "geometric centres")
+	require.NoError(t, run.o.Enqueue([]float64(run.o.Space().Rows()[0])))
+	trial, err := run.o.Ask(ctx)
 	require.NoError(t, err)
-	_, err = plain.RegretBound(1, ok)
-	require.ErrorIs(t, err, ErrOption)
-	ei, err := New(run.o.space, WithPrior(p), WithAcquisition(EI()))
-	require.NoError(t, err)
-	_, err = ei.RegretBound(1, ok)
-	require.ErrorContains(t, err, "not EI")
-	bary, err := New(run.o.space, WithPrior(theoremPrior(t, WssClusWssCMPBary, 1, 0.05)))
-	require.NoError(t, err)
-	_, err = bary.RegretBound(1, ok)
-	require.ErrorIs(t, err, ErrOption)
+	_, err = run.bound(trial.ID, ok)
+	require.ErrorContains(t, err, "enqueued")
 }

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/gocmbo/cmbo/cmbo/internal/codec"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/rng"
 )
@@ -29,29 +28,6 @@ func (p Partition) Score() float64 {
 		return 0
 	}
 	return p.InterCS / p.IntraCE
-}
-
-// EncodePartitions writes partitions as DecodePartitions reads them.
-func EncodePartitions(e *codec.Encoder, ps []Partition) {
-	e.Uint(uint64(len(ps)))
-	for _, p := range ps {
-		e.Ints(p.Labels)
-		e.Float(p.IntraCE)
-		e.Float(p.InterCS)
-	}
-}
-
-// DecodePartitions reads partitions.
-func DecodePartitions(d *codec.Decoder) []Partition {
-	var ps []Partition
-	for range d.Count(1) {
-		p := Partition{Labels: d.Ints(), IntraCE: d.Finite(), InterCS: d.Finite()}
-		for _, l := range p.Labels {
-			p.Clusters = max(p.Clusters, l+1)
-		}
-		ps = append(ps, p)
-	}
-	return ps
 }
 
 // Choose returns the index of the partition with the largest score, the first of

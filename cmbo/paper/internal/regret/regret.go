@@ -8,9 +8,9 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
-	"github.com/gocmbo/cmbo/cmbo/internal/model"
+	"github.com/gocmbo/cmbo/cmbo/paper/internal/model"
+	"github.com/gocmbo/cmbo/cmbo/paper/theorem"
 	"github.com/gocmbo/cmbo/cmbo/space"
-	"github.com/gocmbo/cmbo/cmbo/theorem"
 	"github.com/gocmbo/cmbo/linalg"
 )
 

@@ -41,7 +41,7 @@ func TestSearch(t *testing.T) {
 	require.Equal(t, distances, found.Distances)
 	require.NotEqual(t, last, found.Rounds)
 
-	s.Labels, s.Score = make([]int, n), false
+	s.Labels = make([]int, n)
 	given, err := s.Find(context.Background(), nil)
 	require.NoError(t, err)
 	require.Equal(t, Grouping{Labels: make([]int, n)}, given)

@@ -1,13 +1,11 @@
-package cmbo_test
+package paper
 
 import (
-	"context"
 	"math"
-	"slices"
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
-	"github.com/gocmbo/cmbo/cmbo/theorem"
+	"github.com/gocmbo/cmbo/cmbo/paper/theorem"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/stretchr/testify/require"
@@ -184,7 +182,6 @@ func TestRegretBoundTerms(t *testing.T) {
 		delta   = 0.1
 		tol     = 1e-8
 	)
-	ctx := context.Background()
 	k := tilted{kernel.Scale(1.1, kernel.Matern52(0.5))}
 	r := rng.Stream(4, "theorem terms")
 	point := func() []float64 { return []float64{r.Float64(), r.Float64()} }
@@ -213,10 +210,7 @@ func TestRegretBoundTerms(t *testing.T) {
 	}
 	space, err := cmbo.Candidates(rows)
 	require.NoError(t, err)
-	prior, err := cmbo.Learn(ctx, space, ref.tasks, cmbo.WithVariant(cmbo.WssClusWssCMP), cmbo.WithLabels(labels),
-		cmbo.WithHyperparameters(k, sourced), cmbo.WithYPolicy(cmbo.RawValues))
-	require.NoError(t, err)
-	require.Equal(t, labels, prior.Labels())
+	prior := learn(t, space, ref.tasks, WithLabels(labels), WithHyperparameters(k, sourced), WithYPolicy(cmbo.RawValues))
 
 	best := 0
 	for i, x := range rows {
@@ -230,8 +224,7 @@ func TestRegretBoundTerms(t *testing.T) {
 		sigmas []float64 // noise variances of what is observed before
 	}{{0.8, []float64{common, 0.4, 0.02}}, {3, []float64{common, 0.4, 0.02}}, {30, []float64{common, 0.4, 0.02}}, {3, nil}} {
 		xi := run.xi
-		opt, err := cmbo.New(space, cmbo.WithPrior(prior), cmbo.WithYPolicy(cmbo.RawValues), cmbo.WithNoiseVariance(common), cmbo.WithAcquisition(cmbo.UCB(xi)))
-		require.NoError(t, err)
+		opt, m := begin(t, space, prior, []RunOption{WithNoiseVariance(common)}, cmbo.WithAcquisition(cmbo.UCB(xi)))
 		ref.x, ref.y, ref.sigma = nil, nil, nil
 		told := func(x []float64, y, sigma float64) {
 			ref.x, ref.y = append(ref.x, x), append(ref.y, y)
@@ -270,7 +263,7 @@ func TestRegretBoundTerms(t *testing.T) {
 			{Truth: f, Optimum: rows[best], NoiseFree: true},
 		} {
 			in.Norm, in.Delta = norm, delta
-			b, err := opt.RegretBound(trial.ID, in)
+			b, err := m.RegretBound(ctx, opt, trial.ID, xi, in)
 			require.NoError(t, err)
 			require.Equal(t, len(ref.x), b.Observations)
 			require.Equal(t, xi, b.Xi)
@@ -379,28 +372,4 @@ func TestRegretBoundTerms(t *testing.T) {
 		}
 	}
 	require.Len(t, forms, 2, "multipliers on one side of beta only")
-}
-
-// TestRegretBoundAfterPanic: the bound is that of the observations there are, also
-// where the model that had fewer of them was given up over a kernel's panic.
-func TestRegretBoundAfterPanic(t *testing.T) {
-	list, _ := grid(t, 5)
-	f := new(fuse)
-	prior := learn(t, list, family(4, 6), append(slices.Clip(smallOnes),
-		cmbo.WithHyperparameters(fusedKernel{foreign{0.5}, f}, 0.05))...)
-	o := newOptimizer(t, list, cmbo.WithPrior(prior), cmbo.WithAcquisition(cmbo.UCB(2)))
-	drive(t, o, bump([]float64{0.3, 0.3}), 2)
-	trial, err := o.Ask(ctx)
-	require.NoError(t, err)
-	in := theorem.Inputs{Norm: 1, Delta: 0.1}
-	want, err := o.RegretBound(trial.ID, in)
-	require.NoError(t, err)
-	require.Equal(t, 2, want.Observations)
-	require.NoError(t, o.Observe([]float64{0.75, 0.25}, 1))
-	f.at.Store(f.calls.Load() + 1)
-	_, _, err = o.Predict([]float64{0.5, 0.25})
-	require.ErrorIs(t, err, cmbo.ErrPanic)
-	got, err := o.RegretBound(trial.ID, in)
-	require.NoError(t, err)
-	require.Equal(t, want, got)
 }

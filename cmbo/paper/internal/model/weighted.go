@@ -14,11 +14,10 @@ import (
 //
 //	μ0 = Σ w_i·μ_i,   k0 = Σ w_i²·k_i
 //
-// over the prototypes, conditioned on the data of the run, with weights that a
-// [Weighting] gives.
+// over the prototypes, conditioned on the data of the run, with weights by distance.
 type Weighted struct {
 	View
-	weigher Weighting
+	weigher *ByDistance
 	noise   float64 // noise variance where none is given, scaled units
 
 	w       []float64
@@ -29,19 +28,6 @@ type Weighted struct {
 	full    *gp.Data // data and the pending points
 
 	prior Moments
-}
-
-// A Weighting weighs the prototypes of one run. Its weights are not negative and add
-// up to 1.
-type Weighting interface {
-	// Weigh returns the weights for d, whose points are the entries obs of v, with
-	// noise variances noises.
-	Weigh(v *View, d *Data, obs []int, noises []float64) ([]float64, error)
-	// State returns what later weights need to know of the proposal for which m is
-	// conditioned, nil for nothing.
-	State(ctx context.Context, m *Weighted) ([]float64, error)
-	// CheckState reports numbers that State cannot have returned.
-	CheckState(state []float64) error
 }
 
 // stepScratch holds the buffers of one step. Steps of all runs take it from a
@@ -73,7 +59,7 @@ func resizeAhead(m *linalg.Dense, rows, cols int) {
 
 // NewWeighted returns the model of a run. noise is the noise variance where none is
 // given.
-func NewWeighted(p *Prior, weigher Weighting, noise float64, workers int) *Weighted {
+func NewWeighted(p *Prior, weigher *ByDistance, noise float64, workers int) *Weighted {
 	return &Weighted{View: NewView(p, workers), weigher: weigher, noise: noise}
 }
 
@@ -84,10 +70,7 @@ func (a *Weighted) Fit(ctx context.Context, d *Data) error {
 		return err
 	}
 	noises := gp.Noise(d.NoiseVariance, len(obs), a.noise)
-	w, err := a.weigher.Weigh(&a.View, d, obs, noises)
-	if err != nil {
-		return err
-	}
+	w := a.weigher.weigh(d)
 	// Where neither the prior nor what is known already has changed, the factor
 	// grows by rows.
 	same := 0
@@ -227,7 +210,7 @@ func (a *Weighted) State(ctx context.Context) ([]float64, error) { return a.weig
 func (a *Weighted) CheckState(state []float64) error { return a.weigher.CheckState(state) }
 
 // Weighting returns what weighs the prototypes.
-func (a *Weighted) Weighting() Weighting { return a.weigher }
+func (a *Weighted) Weighting() *ByDistance { return a.weigher }
 
 // posteriorOnIndex sets the mean and covariance of r to the posterior on the index
 // set, conditioned on the data alone.

@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/gocmbo/cmbo/cmbo/internal/model"
-	"github.com/gocmbo/cmbo/cmbo/theorem"
+	"github.com/gocmbo/cmbo/cmbo/paper/internal/model"
+	"github.com/gocmbo/cmbo/cmbo/paper/theorem"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )

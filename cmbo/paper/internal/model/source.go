@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
-	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -15,9 +14,6 @@ import (
 type Source struct {
 	Task
 	gp.Hyper
-	// Cluster holds the hyperparameters of the process that was clustered; its
-	// kernel is nil if none was.
-	Cluster gp.Hyper
 
 	process gp.Process
 }
@@ -30,7 +26,7 @@ func NewSource(ctx context.Context, t Task, h gp.Hyper) (*Source, error) {
 
 // condition makes s what NewSource returns, on its memory.
 func (s *Source) condition(ctx context.Context, t Task, h gp.Hyper) error {
-	s.Task, s.Hyper, s.Cluster = t, h, gp.Hyper{}
+	s.Task, s.Hyper = t, h
 	s.process.Reset(gp.FromKernel{Kernel: h.Kernel})
 	return wrap(s.process.Condition(ctx, t.X, t.Y, s.noise()), "task %q: posterior", t.ID)
 }
@@ -62,21 +58,4 @@ func (s *Source) joint(ctx context.Context, mean []float64, cov *linalg.Sym, x, 
 		err = s.process.GramFrom(ctx, cov, x, white)
 	}
 	return err
-}
-
-// Templates are the kernels whose parameters are fitted to each task.
-type Templates struct{ Prior, Cluster kernel.Kernel }
-
-// DefaultTemplates returns kernels for points in dim coordinates, with a lengthscale
-// for each if ard is set, at the centres of the hyperparameters' priors.
-func DefaultTemplates(dim int, ard bool) Templates {
-	n := 1
-	if ard {
-		n = dim
-	}
-	variance, lengths := gp.Centre(dim, n)
-	return Templates{
-		Prior:   kernel.Scale(variance, kernel.Matern32(lengths...)),
-		Cluster: kernel.Scale(variance, kernel.Matern32x12(lengths...)),
-	}
 }

@@ -27,12 +27,12 @@ func NewByDistance(n int, jeffreys bool, jitter float64) *ByDistance {
 	return &ByDistance{jeffreys: jeffreys, jitter: jitter, n: n}
 }
 
-// Weigh implements [Weighting].
-func (b *ByDistance) Weigh(_ *View, d *Data, _ []int, _ []float64) ([]float64, error) {
+// weigh returns the weights for d, which are not negative and add up to 1.
+func (b *ByDistance) weigh(d *Data) []float64 {
 	if distances := newestState(d); distances != nil {
-		return distanceWeights(distances), nil
+		return distanceWeights(distances)
 	}
-	return equalWeights(b.n), nil
+	return equalWeights(b.n)
 }
 
 // State returns the distance of each prototype to the posterior on the index set,
@@ -71,7 +71,7 @@ func (b *ByDistance) Distances() []float64 { return b.distances }
 // covariance on the index set.
 func (b *ByDistance) Jitter() float64 { return b.used }
 
-// CheckState implements [Weighting].
+// CheckState reports numbers that State cannot have returned.
 func (b *ByDistance) CheckState(state []float64) error {
 	if len(state) != b.n {
 		return fmt.Errorf("%d distances to %d prototypes", len(state), b.n)

@@ -1,4 +1,4 @@
-package cmbo_test
+package paper
 
 import (
 	"context"
@@ -61,24 +61,20 @@ func TestGoldenTrace(t *testing.T) {
 	}
 	for _, tr := range g.Traces {
 		t.Run(fmt.Sprint(tr.Prototype, "/", tr.Distance, "/", tr.Acquisition), func(t *testing.T) {
-			prototype, distance, acquisition := cmbo.GeometricCenter, cmbo.Wasserstein, cmbo.UCB(3)
+			prototype, distance, acquisition := GeometricCenter, Wasserstein, cmbo.UCB(3)
 			if tr.Prototype == "barycenter" {
-				prototype = cmbo.Barycenter
+				prototype = Barycenter
 			}
 			if tr.Distance == "jeffreys" {
-				distance = cmbo.Jeffreys
+				distance = Jeffreys
 			}
 			if tr.Acquisition == "ei" {
 				acquisition = cmbo.EI()
 			}
-			prior, err := cmbo.Learn(context.Background(), space, tasks, cmbo.WithVariant(cmbo.Variant{Prototype: prototype}),
-				cmbo.WithLabels(g.Labels),
-				cmbo.WithHyperparameters(kernel.Scale(1, kernel.Matern32(traceLengthScale)), traceNoiseVariance),
-				cmbo.WithYPolicy(cmbo.RawValues))
-			require.NoError(t, err)
-			opt, err := cmbo.New(space, cmbo.WithPrior(prior), cmbo.WithYPolicy(cmbo.RawValues), cmbo.WithAcquisition(acquisition),
-				cmbo.WithWeights(distance.String()), cmbo.WithNoiseVariance(traceNoiseVariance), cmbo.WithJeffreysJitter(traceJeffreysJitter))
-			require.NoError(t, err)
+			prior := learn(t, space, tasks, WithVariant(Variant{Prototype: prototype}), WithLabels(g.Labels),
+				WithHyperparameters(kernel.Scale(1, kernel.Matern32(traceLengthScale)), traceNoiseVariance), WithYPolicy(cmbo.RawValues))
+			opt, _ := begin(t, space, prior, []RunOption{WithWeightDistance(distance), WithNoiseVariance(traceNoiseVariance), WithJeffreysJitter(traceJeffreysJitter)},
+				cmbo.WithAcquisition(acquisition))
 			for _, i := range g.Initial {
 				require.NoError(t, opt.Observe(g.Grid[i], g.Target[i]))
 			}

@@ -12,7 +12,6 @@ type Search struct {
 	Rank     []int // place of each task among the posteriors: see [Rank]
 	Min, Max int   // numbers of clusters tried
 	Jeffreys bool  // the distance that clusters, else Wasserstein
-	Score    bool  // score the partition where there is one only, too
 	Rounds   int   // of k-means, at most
 	Seed     uint64
 	Workers  int
@@ -43,7 +42,7 @@ func Rank(ids []string) []int {
 }
 
 // Find groups tasks by their posteriors, which it does not need for partitions into one
-// cluster or given ones unless they are scored. Of several numbers of clusters it takes
+// cluster or given ones. Of several numbers of clusters it takes
 // the one of the best score.
 func (s *Search) Find(ctx context.Context, ps *Posteriors) (Grouping, error) {
 	var out Grouping
@@ -81,7 +80,7 @@ func (s *Search) Find(ctx context.Context, ps *Posteriors) (Grouping, error) {
 		}
 	}
 	best := 0
-	if len(tries) > 1 || s.Score {
+	if len(tries) > 1 {
 		s.tell("score", 0, 1)
 		pairs, err := MeasurePairs(ctx, n, s.Seed, s.Workers, ps.Wasserstein(s.Workers).Pair)
 		if err != nil {

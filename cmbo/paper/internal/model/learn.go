@@ -5,9 +5,9 @@ import (
 	"errors"
 	"math"
 
-	"github.com/gocmbo/cmbo/cmbo/internal/cluster"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/cmbo/paper/internal/cluster"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/kernel"
@@ -21,9 +21,6 @@ type Task struct {
 	X     *linalg.Dense
 	Y     []float64
 	Noise []float64
-	// Shift and Scale tie scaled values z to the measured ones: Shift + Scale·z.
-	Shift, Scale float64
-	Context      map[string]any // descriptors, which the paper's method has no use for
 }
 
 // Grouping says how tasks come into clusters.
@@ -45,32 +42,28 @@ const (
 	Barycenter
 )
 
-// Learner is one run of the paper's stages 1 and 2. All fields but Known, Tasks,
-// Labels and Progress are needed.
+// Learner is one run of the paper's stages 1 and 2. All fields but Labels,
+// Fixed and Progress are needed.
 type Learner struct {
 	Seed        uint64
 	Parallelism int
 	Progress    func(stage string, done, total int)
 
-	ARD         bool
-	PriorKernel kernel.Kernel // a template, nil for the default
-	Fixed       kernel.Kernel // hyperparameters given, not fitted
-	FixedNoise  float64
+	Fixed      kernel.Kernel // hyperparameters given, not fitted
+	FixedNoise float64
 
 	Grouping              Grouping
 	Labels                []int // given instead of found
 	Jeffreys              bool  // the distance that clusters, else Wasserstein
 	Clusters, MaxClusters int   // smallest and largest number of clusters tried
 	Rounds                int
-	ScorePartitions       bool
 	Prototype             PrototypeKind
 
 	ClusterSet *linalg.Dense // where posteriors are compared for clustering
 	Index      *linalg.Dense // the index set of the prototypes
-	Known      []*Source     // of the first tasks, which are not fitted again
-	Tasks      []Task        // the others
+	Tasks      []Task
 
-	templates  Templates
+	template   kernel.Kernel // of the processes that are clustered
 	sources    []*Source
 	rank       []int               // of each task by ID, the order in which tasks are grouped
 	posteriors *cluster.Posteriors // by rank
@@ -95,14 +88,11 @@ type BarycenterReport struct {
 }
 
 // Learn fits a process to each task, groups them and builds a prototype of each
-// group. unfitted counts the fits that failed before, of the known tasks.
-func (l *Learner) Learn(ctx context.Context, unfitted int) (*Prior, error) {
-	l.report.Unfitted = unfitted
+// group.
+func (l *Learner) Learn(ctx context.Context) (*Prior, error) {
 	_, dim := l.Index.Dims()
-	l.templates = DefaultTemplates(dim, l.ARD)
-	if l.PriorKernel != nil {
-		l.templates.Prior = l.PriorKernel
-	}
+	variance, lengths := gp.Centre(dim, 1)
+	l.template = kernel.Scale(variance, kernel.Matern32x12(lengths...))
 	if err := l.fit(ctx); err != nil {
 		return nil, err
 	}
@@ -130,11 +120,11 @@ func (l *Learner) tell(stage string, done, total int) {
 // made of, and, where there is something to cluster, posteriors under the
 // clustering kernel.
 func (l *Learner) fit(ctx context.Context) error {
-	n := l.tasks()
+	n := len(l.Tasks)
 	l.sources = make([]*Source, n)
 	ids := make([]string, n)
 	for i := range ids {
-		ids[i] = l.id(i)
+		ids[i] = l.Tasks[i].ID
 	}
 	l.rank = cluster.Rank(ids)
 	if l.needsPosteriors() {
@@ -158,7 +148,7 @@ func (l *Learner) fit(ctx context.Context) error {
 		})
 		var p *parallel.Panic // of a kernel
 		if errors.As(err, &p) {
-			return wrap(err, "task %q", l.id(lo+p.Index))
+			return wrap(err, "task %q", l.Tasks[lo+p.Index].ID)
 		}
 		if err != nil {
 			return err
@@ -172,68 +162,50 @@ func (l *Learner) fit(ctx context.Context) error {
 	return nil
 }
 
-// tasks returns the number of tasks, those known from before included.
-func (l *Learner) tasks() int { return len(l.Known) + len(l.Tasks) }
-
-func (l *Learner) id(i int) string {
-	if i < len(l.Known) {
-		return l.Known[i].ID
-	}
-	return l.Tasks[i-len(l.Known)].ID
-}
-
 // needsPosteriors reports whether tasks have to be compared with each other.
 func (l *Learner) needsPosteriors() bool {
-	return l.Labels == nil && l.Grouping == Clustered && l.tasks() > 1 || l.ScorePartitions
+	return l.Labels == nil && l.Grouping == Clustered && len(l.Tasks) > 1
 }
 
-// fitTask makes the processes of task i, fitting those that are not known; f is
-// the worker's memory.
-func (l *Learner) fitTask(ctx context.Context, f *worker, i int) (unfitted int, jitter float64, err error) {
-	var s *Source
-	if i < len(l.Known) {
-		s = l.Known[i]
-	} else if s, unfitted, err = l.fitSource(ctx, f, i); err != nil {
+// fitTask makes the processes of task i; f is the worker's memory.
+func (l *Learner) fitTask(ctx context.Context, f *worker, i int) (int, float64, error) {
+	s, unfitted, err := l.fitSource(ctx, f, l.Tasks[i])
+	if err != nil {
 		return 0, 0, err
 	}
 	l.sources[i] = s
 	if l.posteriors == nil {
 		return unfitted, 0, nil
 	}
-	if s.Cluster.Kernel == nil && l.Fixed == nil {
-		// Clusters are wanted now that were not when the task was learned.
-		c := *s
-		if c.Cluster, err = f.fitter.Fit(ctx, l.templates.Cluster, s.X, s.Y, s.Task.Noise, math.NaN(), l.fitSeed("fit cluster", s.ID)); err != nil {
+	clustered := s
+	if l.Fixed == nil {
+		h, err := f.fitter.Fit(ctx, l.template, s.X, s.Y, s.Task.Noise, math.NaN(), l.fitSeed("fit cluster", s.ID))
+		if err != nil {
 			return unfitted, 0, wrap(err, "task %q", s.ID)
 		}
-		if !c.Cluster.Fitted {
+		if !h.Fitted {
 			unfitted++
 		}
-		s = &c
-		l.sources[i] = s
-	}
-	clustered := s
-	if s.Cluster.Kernel != nil {
 		clustered = &f.clustered
-		if err = clustered.condition(ctx, s.Task, s.Cluster); err != nil {
+		if err = clustered.condition(ctx, s.Task, h); err != nil {
 			return unfitted, 0, err
 		}
 	}
 	mean := make([]float64, points.Len(l.ClusterSet))
-	if err = clustered.joint(ctx, mean, &f.cov, l.ClusterSet, &f.white); err != nil {
+	if err := clustered.joint(ctx, mean, &f.cov, l.ClusterSet, &f.white); err != nil {
 		return unfitted, 0, wrap(err, "task %q", s.ID)
 	}
-	jitter, err = l.posteriors.Put(l.rank[i], mean, &f.cov, &f.chol)
+	jitter, err := l.posteriors.Put(l.rank[i], mean, &f.cov, &f.chol)
 	return unfitted, jitter, wrap(err, "task %q: posterior on %d clustering points", s.ID, len(mean))
 }
 
-// fitSource fits the process of a new task that prototypes are made of.
-func (l *Learner) fitSource(ctx context.Context, f *worker, i int) (*Source, int, error) {
-	t := l.Tasks[i-len(l.Known)]
+// fitSource fits the process of a task that prototypes are made of.
+func (l *Learner) fitSource(ctx context.Context, f *worker, t Task) (*Source, int, error) {
+	_, dim := t.X.Dims()
 	h, unfitted := gp.Hyper{Kernel: l.Fixed, NoiseVariance: l.FixedNoise}, 0
 	if l.Fixed == nil {
 		var err error
-		if h, err = f.fitter.Fit(ctx, l.templates.Prior, t.X, t.Y, t.Noise, math.NaN(), l.fitSeed("fit prior", t.ID)); err != nil {
+		if h, err = f.fitter.Fit(ctx, gp.DefaultKernel(dim, false), t.X, t.Y, t.Noise, math.NaN(), l.fitSeed("fit prior", t.ID)); err != nil {
 			return nil, 0, wrap(err, "task %q", t.ID)
 		}
 		if !h.Fitted {
@@ -254,9 +226,9 @@ func (l *Learner) fitSeed(label, id string) uint64 {
 func (l *Learner) group(ctx context.Context) (cluster.Grouping, error) {
 	s := cluster.Search{
 		Labels: l.Labels, Rank: l.rank, Min: l.Clusters, Max: l.MaxClusters, Jeffreys: l.Jeffreys,
-		Score: l.ScorePartitions, Rounds: l.Rounds, Seed: l.Seed, Workers: l.Parallelism, Progress: l.Progress,
+		Rounds: l.Rounds, Seed: l.Seed, Workers: l.Parallelism, Progress: l.Progress,
 	}
-	if n := l.tasks(); s.Labels == nil && l.Grouping != Clustered {
+	if n := len(l.Tasks); s.Labels == nil && l.Grouping != Clustered {
 		s.Labels = make([]int, n)
 		for i := range n {
 			if l.Grouping == Apart {

@@ -1,0 +1,53 @@
+package model
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// Sample writes the values at the rows of x of one function drawn from the posterior, pending
+// points counted as in Predict. It takes O(n³) time for n rows, and the covariances of n points
+// under every prototype.
+func (a *Weighted) Sample(ctx context.Context, dst []float64, x *linalg.Dense, r *rand.Rand) error {
+	n, _ := x.Dims()
+	all := slices.Concat(a.obs, a.pending)
+	cov := linalg.NewSym(n, nil)
+	cross := linalg.NewDense(len(all), n, nil)
+	clear(dst)
+	var among linalg.Dense
+	for i, w := range a.w {
+		mean, _, c, err := a.component(ctx, i, all, x, n)
+		if err == nil {
+			err = a.Prior.Prototypes[i].Evaluator.At(ctx, a.workers, nil, nil, &among, x, x)
+		}
+		if err != nil {
+			return err
+		}
+		linalg.Axpy(dst, w, mean)
+		cross.AddScaled(w*w, c)
+		for k := range n {
+			linalg.Axpy(cov.Row(k)[:k+1], w*w, among.Row(k)[:k+1])
+		}
+	}
+	cov.Mirror()
+	seen := cross.View(0, 0, len(a.obs), n)
+	var white linalg.Dense
+	err := a.data.Whiten(&white, &seen)
+	if err == nil {
+		err = a.data.Update(dst, nil, &white)
+	}
+	if err == nil {
+		err = a.full.Whiten(&white, cross)
+	}
+	if err == nil {
+		err = a.full.UpdateGram(cov, &white)
+	}
+	if err != nil {
+		return wrap(err, "joint posterior at %d points", n)
+	}
+	return gp.AddNoise(dst, cov, r)
+}

@@ -1,0 +1,232 @@
+package paper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
+	"github.com/gocmbo/cmbo/cmbo/paper/internal/cluster"
+	"github.com/gocmbo/cmbo/cmbo/paper/internal/model"
+	"github.com/gocmbo/cmbo/cmbo/space"
+	"github.com/gocmbo/cmbo/internal/parallel"
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// A Prior is what the paper's stages 1 and 2 make of past tasks: their Gaussian processes,
+// grouped into clusters with a prototype each. It is immutable and safe to share between any
+// number of runs and goroutines.
+type Prior struct {
+	m      *model.Prior
+	config *config
+	space  *cmbo.Space // the parameters; candidates are not kept
+}
+
+// What the models call the choices.
+var (
+	groupings  = map[Grouping]model.Grouping{Clustered: model.Clustered, Together: model.Together, Apart: model.Apart}
+	prototypes = map[PrototypeKind]model.PrototypeKind{GeometricCenter: model.GeometricCenter, Barycenter: model.Barycenter}
+	policies   = map[cmbo.YPolicy]scaling.Policy{cmbo.ZScore: scaling.ZScore, cmbo.MinMax: scaling.MinMax, cmbo.RawValues: scaling.Raw, cmbo.Copula: scaling.Copula}
+)
+
+// Learn makes a prior of past tasks by stages 1 and 2 of the paper's algorithm 1. The tasks
+// are copied; their failures, outputs, curves and descriptors are not used. A list of
+// candidates only serves to choose the clustering points and the index set.
+//
+// It fails as [cmbo.Learn] does, by the same errors. See the package for what it takes.
+func Learn(ctx context.Context, s *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*Prior, error) {
+	c, err := newConfig(opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Defined(); err != nil {
+		return nil, err
+	}
+	checked, err := space.CheckTasks(s, tasks)
+	if err != nil {
+		return nil, err
+	}
+	checked = slices.DeleteFunc(checked, func(t cmbo.Task) bool { return len(t.X) == 0 })
+	if len(checked) == 0 {
+		return nil, fmt.Errorf("%w: none of %d tasks has a value", cmbo.ErrNoTasks, len(tasks))
+	}
+	if c.labels != nil && len(c.labels) != len(checked) {
+		return nil, optionErrorf("%d labels for %d tasks", len(c.labels), len(checked))
+	}
+	m := &model.Learner{
+		Seed: c.seed, Parallelism: c.workers, Progress: c.progress, Fixed: c.fixed, FixedNoise: c.fixedNoise,
+		Grouping: groupings[c.variant.Grouping], Labels: c.labels, Jeffreys: c.variant.ClusterDistance == Jeffreys,
+		Clusters: c.clusters, MaxClusters: c.maxClusters, Rounds: rounds, Prototype: prototypes[c.variant.Prototype],
+	}
+	var inputs []*linalg.Dense
+	for i := range checked {
+		t := &checked[i]
+		y, noise := scaling.Sense{Minimize: c.minimize}.Apply(t.Y, t.NoiseVariance)
+		v := scaling.Fit(policies[c.y], y)
+		m.Tasks = append(m.Tasks, model.Task{ID: t.ID, X: s.EncodeAll(t.X), Y: v.Z, Noise: v.NoiseVariances(noise)})
+		inputs = append(inputs, m.Tasks[i].X)
+	}
+	// What stands for the space does not depend on the order of the tasks.
+	var pool *linalg.Dense
+	if s.Finite() {
+		pool = points.Distinct(s.Encoded())
+		m.Index = points.Sample(pool, c.indexPoints, c.seed, "index set")
+	} else {
+		pool = points.Distinct(points.Sorted(points.Join(inputs...)))
+		m.Index = s.EncodeAll(s.Spread(c.indexPoints, rng.Stream(c.seed, "index set")))
+	}
+	m.ClusterSet = points.Sample(pool, clusterPoints, c.seed, "cluster points")
+	p := &Prior{config: c, space: s.WithoutCandidates()}
+	// A panic of the caller's kernel becomes an error, whatever goroutine it is on.
+	err = parallel.For(ctx, 1, 1, func(_, _ int) (err error) {
+		if c.fixed != nil {
+			if err := gp.CheckKernel(c.fixed, s.Dim()); err != nil {
+				return optionErrorf("%v", err)
+			}
+		}
+		p.m, err = m.Learn(ctx)
+		return numerical(ctx, err)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// A Cluster is a group of tasks that one prototype stands for.
+type Cluster struct {
+	// ID numbers the cluster from 0, as weights and distances do.
+	ID int
+	// Members holds the IDs of its tasks, in the order given to Learn.
+	Members []string
+}
+
+// Clusters returns the clusters with their members.
+func (p *Prior) Clusters() []Cluster {
+	var cs []Cluster
+	for i := range p.m.Prototypes {
+		cs = append(cs, Cluster{ID: i})
+	}
+	for j, l := range p.m.Labels {
+		cs[l].Members = append(cs[l].Members, p.m.Sources[j].ID)
+	}
+	return cs
+}
+
+// A Partition is one way to group the tasks, with the paper's two scores of its quality
+// (section 4.1), both from Wasserstein distances between the tasks' posteriors whatever
+// distance did the clustering.
+type Partition struct {
+	// Clusters is the number of clusters.
+	Clusters int
+	// Labels holds the cluster of each task, in the order given to Learn.
+	Labels []int
+	// IntraCE, the intra-cluster entropy, is the mean over clusters of the mean distance
+	// between two members; a cluster of one adds 0. Small is good.
+	IntraCE float64
+	// InterCS, the inter-cluster separation, is the mean distance between two tasks of
+	// different clusters, 0 for a single cluster. Large is good.
+	InterCS float64
+}
+
+// Score returns InterCS/IntraCE, by which a number of clusters is chosen: -Inf for a
+// partition into singletons alone, which is not eligible.
+func (p Partition) Score() float64 { return cluster.Partition(p).Score() }
+
+// Partitions returns every number of clusters that was tried, with its scores, in ascending
+// order; nil unless [WithClusterRange] asked for several.
+func (p *Prior) Partitions() []Partition {
+	var out []Partition
+	for _, q := range p.m.Partitions {
+		q.Labels = slices.Clone(q.Labels)
+		out = append(out, Partition(q))
+	}
+	return out
+}
+
+// A Report says what learning took and where it had to help itself.
+type Report struct {
+	// Distances counts the distances evaluated by the clustering, and Rounds its rounds that
+	// led to the partition kept.
+	Distances int64
+	Rounds    int
+	// ClusterJitter is the largest amount added to the diagonal of a task's covariance on the
+	// clustering points to factorise it, PrototypeJitter that of a prototype's on the index set.
+	ClusterJitter, PrototypeJitter float64
+	// Barycenters reports on each barycentre; nil for geometric centres.
+	Barycenters []BarycenterReport
+	// Unfitted counts the fits that failed and left a task with the default hyperparameters.
+	Unfitted int
+}
+
+// A BarycenterReport says how the fixed-point iteration of a barycentre ended.
+type BarycenterReport struct {
+	Iterations int
+	Residual   float64 // relative
+	Converged  bool
+}
+
+// Report says what learning took.
+func (p *Prior) Report() Report {
+	r := p.m.Report
+	out := Report{Distances: r.Distances, Rounds: r.Rounds, ClusterJitter: r.ClusterJitter, PrototypeJitter: r.PrototypeJitter, Unfitted: r.Unfitted}
+	for _, b := range r.Barycenters {
+		out.Barycenters = append(out.Barycenters, BarycenterReport(b))
+	}
+	return out
+}
+
+// Reindex returns the prior for runs over a finite space, with its prototypes on the
+// candidates or a seeded sample of them: geometric centres exactly, barycentres by their
+// extension. [Prior.Surrogate] does this by itself; who begins many runs over one space does
+// it once. The result shares what it can with p, and is p itself for a parameter space.
+//
+// Reindex fails with [cmbo.ErrPriorMismatch] if the parameters differ, with
+// [cmbo.ErrNumerical], or with ctx.Err(). It takes O(K n I²) time.
+func (p *Prior) Reindex(ctx context.Context, s *cmbo.Space) (*Prior, error) {
+	if err := s.Defined(); err != nil {
+		return nil, err
+	}
+	if !p.space.SameParams(s) {
+		_, why := p.space.Difference(s)
+		return nil, fmt.Errorf("%w: %s", cmbo.ErrPriorMismatch, why)
+	}
+	if !s.Finite() {
+		return p, nil
+	}
+	pool := points.Distinct(s.Encoded())
+	if n := points.Len(pool); n <= p.config.indexPoints {
+		if points.Len(p.m.Index) == n && points.Locate(pool, p.m.Index) != nil {
+			return p, nil
+		}
+	} else if points.Locate(p.m.Index, pool) != nil {
+		return p, nil
+	}
+	q, err := p.m.Reindex(ctx, points.Sample(pool, p.config.indexPoints, p.config.seed, "index set"), p.config.workers)
+	if err != nil {
+		return nil, numerical(ctx, err)
+	}
+	return &Prior{q, p.config, p.space}, nil
+}
+
+func optionErrorf(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", cmbo.ErrOption, fmt.Sprintf(format, args...))
+}
+
+// numerical gives an error of a model its sentinel; a done context takes its place.
+func numerical(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.As(err, new(*parallel.Panic)):
+		return err
+	}
+	return fmt.Errorf("%w: %w", cmbo.ErrNumerical, err)
+}
