@@ -216,15 +216,6 @@ func (v *View) forget(seen *linalg.Dense) {
 	}
 }
 
-// covariance returns the covariance under prototype i of a visited point with
-// the earlier point f, or its variance.
-func (p *visited) covariance(i, f int, same bool) float64 {
-	if same {
-		return p.variance[i]
-	}
-	return p.earlier[i][f]
-}
-
 // largestMeans returns Σ w_i·max_x μ_i(x) over the bound candidates, or over the
 // index set in a parameter space.
 func (v *View) largestMeans(w []float64) float64 {
