@@ -2,6 +2,7 @@ package gp
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/gocmbo/cmbo/internal/testutil"
@@ -93,4 +94,27 @@ func standard(y []float64) []float64 {
 		out[i] = (v - mean) / math.Sqrt(variance)
 	}
 	return out
+}
+
+// TestViewCountsItsSlopes: what a view makes of normal values is no more likely as values, though
+// it is as likely by itself, so that most are seen as they are.
+func TestViewCountsItsSlopes(t *testing.T) {
+	const n, problems = 60, 40
+	seen := 0
+	for seed := range problems {
+		rng := rand.New(rand.NewPCG(uint64(seed), 3))
+		x, y := linalg.NewDense(n, 2, nil), make([]float64, n)
+		for i := range n {
+			x.Set(i, 0, rng.Float64())
+			x.Set(i, 1, rng.Float64())
+			y[i] = rng.NormFloat64()
+		}
+		f := Fits{Template: kernel.Scale(1, kernel.Matern32(0.8)), Noise: math.NaN(), Seed: 1, Shares: []float64{1, 0.25}}
+		h, err := f.At(ctx, n, func(int) (*linalg.Dense, []float64, []float64, error) { return x, standard(y), nil, nil })
+		require.NoError(t, err)
+		if h.Share > 0 {
+			seen++
+		}
+	}
+	require.LessOrEqual(t, seen, problems/3)
 }
