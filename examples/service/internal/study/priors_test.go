@@ -106,35 +106,6 @@ func TestPriors(t *testing.T) {
 	}
 }
 
-// Studies over one list of candidates share the prior made for it; a restart
-// does not make it again.
-func TestPriorForCandidates(t *testing.T) {
-	dir := t.TempDir()
-	m := open(t, study.Config{Dir: dir})
-	k := twin.Kinds(t)[4]
-	s, w := create(t, m, "s", k)
-	count := len(m.Priors())
-	if count != 2 {
-		t.Fatalf("%d priors, want the one given and the one for the list", count)
-	}
-	second, _ := create(t, m, "second", k)
-	one, base, _ := s.Prior()
-	two, _, _ := second.Prior()
-	if one != two || one == k.Study.Prior || base != k.Study.Prior || len(m.Priors()) != count {
-		t.Fatalf("priors %s and %s", one, two)
-	}
-	same(t, s, w, twin.Op{Kind: "ask", N: 2})
-	if err := m.Close(); err != nil {
-		t.Fatal(err)
-	}
-	m = open(t, study.Config{Dir: dir})
-	s = study1(t, m)
-	same(t, s, w, twin.Op{Kind: "ask", N: 2})
-	if len(m.Priors()) != count {
-		t.Fatal("a restart made another prior")
-	}
-}
-
 // A hierarchical prior is not made anew for a list: the study that runs over one has
 // the prior that was given.
 func TestPriorWithoutOneForCandidates(t *testing.T) {
