@@ -26,7 +26,7 @@ func TestTests(t *testing.T) {
 	root, err := repository.Root()
 	require.NoError(t, err)
 	t.Chdir(root)
-	names, err := tests("./linalg ./cmbo")
+	names, err := tests("./linalg ./cmbo/paper")
 	require.NoError(t, err)
 	require.Contains(t, names, "TestGoldenTrace")
 	require.Contains(t, names, "ExampleCholesky")
