@@ -69,9 +69,9 @@ func notes(s *bench.Settings, records []bench.Record) []string {
 		fmt.Fprintf(&b, " At most %s of a division are tuned.", count(p.Targets, "new task"))
 	}
 	if p.Clusters[0] == p.Clusters[1] {
-		fmt.Fprintf(&b, " cm-BO with %s.", count(p.Clusters[0], "cluster"))
+		fmt.Fprintf(&b, " The variants of the paper that cluster have %s.", count(p.Clusters[0], "cluster"))
 	} else {
-		fmt.Fprintf(&b, " cm-BO chooses between %d and %d clusters by the scores of the partitions.", p.Clusters[0], p.Clusters[1])
+		fmt.Fprintf(&b, " The variants of the paper that cluster choose between %d and %d clusters by the scores of the partitions.", p.Clusters[0], p.Clusters[1])
 	}
 	out := []string{b.String()}
 	for _, t := range s.Tables {
