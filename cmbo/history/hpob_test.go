@@ -260,6 +260,7 @@ func TestLimits(t *testing.T) {
 // TestHPOBMemory: long configurations are in memory once. A packed file of some KB may hold
 // as many as Limits.Bytes of text take.
 func TestHPOBMemory(t *testing.T) {
+	testutil.SkipRace(t, "it allocates copies of slices that grow")
 	const n, dim = 200, 10_000
 	var b strings.Builder
 	b.WriteString(`{"s":{"t":{"y":[0` + strings.Repeat(",0", n-1) + `],"X":[`)
