@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/space"
 )
@@ -67,18 +68,14 @@ func (r Relation) String() string {
 // [ErrNumerical] or ctx.Err().
 func (p *Prior) Relation(ctx context.Context) (Relation, error) {
 	return guarded(func() (Relation, error) {
-		h, ok := p.learned, true
-		if !ok {
-			return Relation{}, nil
-		}
-		return relationOf(ctx, h.Model)
+		return relationOf(ctx, p.learned.Model)
 	})
 }
 
 func relationOf(ctx context.Context, m *hierarchy.Model) (Relation, error) {
 	r, err := m.Relation(ctx)
 	if err != nil || r == nil {
-		return Relation{}, modelError(ctx, err)
+		return Relation{}, gp.Marked(ctx, err)
 	}
 	return Relation{r.Names, r.Lengths, r.Rho, r.Gain}, nil
 }

@@ -159,9 +159,11 @@ type curveUnit struct {
 func (o *draft) unit(ctx context.Context, own []curve.Curve) (*curveUnit, error) {
 	u := &o.Optimizer.curves
 	resumed := 0 // events by which estimates may come to count, or not
-	for _, e := range o.h.Events {
-		if o.config.checkpoints && e.Kind != runlog.EventReported {
-			resumed++
+	if o.config.checkpoints {
+		for _, e := range o.h.Events {
+			if e.Kind != runlog.EventReported {
+				resumed++
+			}
 		}
 	}
 	if n := len(o.h.Observations) + len(o.h.Estimates) + resumed; u.ends != nil && u.h == n {

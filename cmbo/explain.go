@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/names"
@@ -393,7 +394,7 @@ func (o *draft) improvement(ctx context.Context, dst, mean, sd []float64, x *lin
 		return level * o.config.meanWorth(scale.Scale*(mean-best), scale.Scale*sd)
 	}
 	if r, ok := o.model.Surrogate.(*hierarchicalRun); ok {
-		return modelError(ctx, r.Expect(ctx, dst, x, worth))
+		return gp.Marked(ctx, r.Expect(ctx, dst, x, worth))
 	}
 	for i := range dst {
 		dst[i] = worth(mean[i], sd[i])

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/internal/parallel"
 )
@@ -57,7 +58,7 @@ func NewSurrogate(space *Space, opts ...Option) (Surrogate, error) {
 func IndexError(workers int, callback func(mistake func() int)) error {
 	mistake := func() int { return make([]int, workers)[workers] }
 	return guard(func() error {
-		return modelError(context.Background(), parallel.For(context.Background(), workers, 2*workers, func(_, i int) error {
+		return gp.Marked(context.Background(), parallel.For(context.Background(), workers, 2*workers, func(_, i int) error {
 			callback(mistake)
 			_ = mistake()
 			return nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/codec"
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/linalg"
@@ -47,7 +48,7 @@ func learnHierarchy(ctx context.Context, t *trainingSet) (*hierarchicalPrior, er
 	}
 	m, err := hierarchy.Learn(ctx, tasks, grid, earlier, o)
 	if err != nil {
-		return nil, modelError(ctx, err)
+		return nil, gp.Marked(ctx, err)
 	}
 	return &hierarchicalPrior{Model: m}, nil
 }
@@ -162,7 +163,7 @@ func (p *hierarchicalPrior) reindex(ctx context.Context, space *Space, workers i
 	}
 	at, err := p.Candidates(ctx, space.Encoded(), workers)
 	if err != nil {
-		return nil, modelError(ctx, err)
+		return nil, gp.Marked(ctx, err)
 	}
 	return &hierarchicalPrior{p.Model, space, at}, nil
 }
@@ -174,7 +175,7 @@ func (p *hierarchicalPrior) surrogate(c *runConfig) (Surrogate, error) {
 	}
 	m, err := p.At(context.Background(), c.context)
 	if err != nil {
-		return nil, modelError(context.Background(), err)
+		return nil, gp.Marked(context.Background(), err)
 	}
 	return &hierarchicalRun{Bound: hierarchy.NewBound(hierarchy.NewRun(m, p.Settings(), c.noise, c.parallelism), c.parts(), x, p.at)}, nil
 }
@@ -187,17 +188,17 @@ type hierarchicalRun struct {
 }
 
 func (r *hierarchicalRun) Bind(ctx context.Context, x *linalg.Dense) error {
-	return modelError(ctx, r.Bound.Bind(ctx, x))
+	return gp.Marked(ctx, r.Bound.Bind(ctx, x))
 }
 
 // Fit takes the values as they are, or their scores.
 func (r *hierarchicalRun) Fit(ctx context.Context, d Data) error {
 	r.pending = points.Len(d.Pending) > 0
-	return modelError(ctx, r.Bound.Fit(ctx, d.X, d.Y, d.NoiseVariance, d.Pending))
+	return gp.Marked(ctx, r.Bound.Fit(ctx, d.X, d.Y, d.NoiseVariance, d.Pending))
 }
 
 func (r *hierarchicalRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) error {
-	return modelError(ctx, r.Bound.Predict(ctx, mean, sd, x))
+	return gp.Marked(ctx, r.Bound.Predict(ctx, mean, sd, x))
 }
 
 // Back brings a prediction back to values that are as far apart as they are told.
@@ -230,13 +231,13 @@ func (r *hierarchicalRun) Score(ctx context.Context, dst []float64, x *linalg.De
 			return nil
 		}
 	}
-	return modelError(ctx, r.LogImprovement(ctx, dst, x, best))
+	return gp.Marked(ctx, r.LogImprovement(ctx, dst, x, best))
 }
 
 // ScoreWithoutTransfer takes the expected improvement under the hypothesis of no transfer,
 // whatever the acquisition.
 func (r *hierarchicalRun) ScoreWithoutTransfer(ctx context.Context, dst []float64, x *linalg.Dense, _ acq.Func, best float64) error {
-	return modelError(ctx, r.LogImprovementWithoutTransfer(ctx, dst, x, best))
+	return gp.Marked(ctx, r.LogImprovementWithoutTransfer(ctx, dst, x, best))
 }
 
 func (r *hierarchicalRun) Criterion() string { return r.criterion }
@@ -259,7 +260,7 @@ func (r *hierarchicalRun) TaskMeans(ctx context.Context, x *linalg.Dense) (ids [
 		ids = append(ids, t.ID)
 	}
 	means, err = r.Model.TaskMeans(ctx, x)
-	return ids, means, modelError(ctx, err)
+	return ids, means, gp.Marked(ctx, err)
 }
 
 func (r *hierarchicalRun) Describe(s *Step) { s.Weights = r.Weights() }

@@ -12,6 +12,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/space"
@@ -267,7 +268,7 @@ func (l *Learner) begin(ctx context.Context) (*sums, error) {
 	mean, sd := hierarchy.CommonScale(tasks)
 	first, err := hierarchy.FirstPass(ctx, t.standardized(tasks, mean, sd), z, o)
 	if err != nil {
-		return nil, modelError(ctx, err)
+		return nil, gp.Marked(ctx, err)
 	}
 	return &sums{mean, sd, first, first.NewTally()}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/codec"
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
@@ -116,7 +117,7 @@ func (t *trainingSet) learnOutput(ctx context.Context, known *outputPrior, m *me
 	}
 	var err error
 	p.model, err = hierarchy.Learn(ctx, tasks, grid, known.model, o)
-	return p, modelError(ctx, err)
+	return p, gp.Marked(ctx, err)
 }
 
 // tell reports progress to whoever asked for it.

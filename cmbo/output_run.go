@@ -149,7 +149,7 @@ func (m *outputModel) fit(ctx context.Context, o *draft, pending bool) (f output
 // lies between two limits, one of which may be infinite.
 func (m consulted) logWithin(ctx context.Context, dst []float64, x *linalg.Dense, lo, hi float64) error {
 	if r, ok := m.Surrogate.(*hierarchicalRun); ok {
-		return modelError(ctx, r.LogWithin(ctx, dst, x, lo, hi))
+		return gp.Marked(ctx, r.LogWithin(ctx, dst, x, lo, hi))
 	}
 	mean, sd := make([]float64, len(dst)), make([]float64, len(dst))
 	if err := m.Predict(ctx, mean, sd, x); err != nil {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/linalg"
@@ -85,7 +86,7 @@ func (r *successRequirement) probability(ctx context.Context, o *draft, x *linal
 	}
 	if x == o.points {
 		if err := r.run.Bind(ctx, x); err != nil {
-			return nil, modelError(ctx, err)
+			return nil, gp.Marked(ctx, err)
 		}
 	}
 	at, labels := o.h.EncodedLabels()
@@ -96,7 +97,7 @@ func (r *successRequirement) probability(ctx context.Context, o *draft, x *linal
 		err = r.run.Success(ctx, p, x)
 	}
 	if err != nil {
-		return nil, modelError(ctx, err)
+		return nil, gp.Marked(ctx, err)
 	}
 	return p, nil
 }
@@ -140,7 +141,7 @@ func (t *trainingSet) learnSuccess(ctx context.Context) (*hierarchy.Model, error
 	o.BaseTasks = successBaseTasks
 	m, err := hierarchy.Learn(ctx, tasks, grid, nil, o)
 	if err != nil {
-		return nil, modelError(ctx, err)
+		return nil, gp.Marked(ctx, err)
 	}
 	if c.progress != nil {
 		c.progress(Progress{"success", 1, 1})

@@ -2,7 +2,6 @@ package paper
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -90,7 +89,7 @@ func Learn(ctx context.Context, s *cmbo.Space, tasks []cmbo.Task, opts ...Option
 			}
 		}
 		p.m, err = m.Learn(ctx)
-		return numerical(ctx, err)
+		return gp.Marked(ctx, err)
 	})
 	if err != nil {
 		return nil, err
@@ -209,24 +208,11 @@ func (p *Prior) Reindex(ctx context.Context, s *cmbo.Space) (*Prior, error) {
 	}
 	q, err := p.m.Reindex(ctx, points.Sample(pool, p.config.indexPoints, p.config.seed, "index set"), p.config.workers)
 	if err != nil {
-		return nil, numerical(ctx, err)
+		return nil, gp.Marked(ctx, err)
 	}
 	return &Prior{q, p.config, p.space}, nil
 }
 
 func optionErrorf(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", cmbo.ErrOption, fmt.Sprintf(format, args...))
-}
-
-// numerical gives an error of a model its sentinel; a done context takes its place.
-func numerical(ctx context.Context, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case errors.As(err, new(*parallel.Panic)):
-		return err
-	}
-	return fmt.Errorf("%w: %w", cmbo.ErrNumerical, err)
 }

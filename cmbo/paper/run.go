@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/paper/internal/model"
 	"github.com/gocmbo/cmbo/cmbo/paper/internal/regret"
 	"github.com/gocmbo/cmbo/cmbo/paper/theorem"
@@ -82,30 +83,30 @@ func (p *Prior) Surrogate(ctx context.Context, s *cmbo.Space, opts ...RunOption)
 
 // Bind implements [cmbo.Binder].
 func (r *Surrogate) Bind(ctx context.Context, x *linalg.Dense) error {
-	return numerical(ctx, r.m.Bind(ctx, x))
+	return gp.Marked(ctx, r.m.Bind(ctx, x))
 }
 
 // Fit implements [cmbo.Surrogate].
 func (r *Surrogate) Fit(ctx context.Context, d cmbo.Data) error {
 	pending, _ := d.Pending.Dims()
 	r.step, r.alone = d.Step, pending == 0
-	return numerical(ctx, r.m.Fit(ctx, &d))
+	return gp.Marked(ctx, r.m.Fit(ctx, &d))
 }
 
 // Predict implements [cmbo.Surrogate].
 func (r *Surrogate) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) error {
-	return numerical(ctx, r.m.Predict(ctx, mean, sd, x))
+	return gp.Marked(ctx, r.m.Predict(ctx, mean, sd, x))
 }
 
 // Sample implements [cmbo.Sampler]. It takes O(n³) time for n rows.
 func (r *Surrogate) Sample(ctx context.Context, dst []float64, x *linalg.Dense, rnd *rand.Rand) error {
-	return numerical(ctx, r.m.Sample(ctx, dst, x, rnd))
+	return gp.Marked(ctx, r.m.Sample(ctx, dst, x, rnd))
 }
 
 // State implements [cmbo.StateKeeper]: the distances that weigh the prototypes later.
 func (r *Surrogate) State(ctx context.Context) ([]float64, error) {
 	d, err := r.m.State(ctx)
-	return d, numerical(ctx, err)
+	return d, gp.Marked(ctx, err)
 }
 
 // CheckState implements [cmbo.StateKeeper].

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -228,6 +229,20 @@ func (p *Process) failed(ctx context.Context, err error, x *linalg.Dense) error 
 
 // ErrNumerical is wrapped by the errors of this package that are none of a context.
 var ErrNumerical = errors.New("cmbo: numerical failure")
+
+// Marked gives an error of any model ErrNumerical; a done context takes its place, and a panic
+// stays what it is.
+func Marked(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.As(err, new(*parallel.Panic)):
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrNumerical, err)
+}
 
 // numerical wraps an error of the layers below.
 func numerical(err error, format string, args ...any) error {
