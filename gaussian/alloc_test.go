@@ -5,37 +5,26 @@ import (
 
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/kernel"
+	"github.com/gocmbo/cmbo/linalg"
 )
 
 // TestWorkspacesDoNotAllocate covers the methods on kept memory that have no such
 // test beside their other ones, on sizes below that of two goroutines.
 func TestWorkspacesDoNotAllocate(t *testing.T) {
 	rng := testutil.RNG(t)
-	p, q := randomNormal(rng, 40, 50), randomNormal(rng, 40, 50)
-	lp, _, err := p.Factor()
-	if err != nil {
-		t.Fatal(err)
-	}
-	lq, _, err := q.Factor()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var w Workspace
-	x, y := randomPoints(rng, 20, 3), randomMean(rng, 20)
+	x, y := randomPoints(rng, 20, 3), testutil.Normals(rng, 20)
 	k := kernel.Scale(1, kernel.Matern32(0.5))
 	var l Likelihood
 	var c Conditioner
-	noise, resid := []float64{0.1}, make([]float64, 41)
+	noise, resid := []float64{0.1}, make([]float64, 21)
+	cov := linalg.NewSym(20, testutil.SPD(rng, 20, 50))
+	cross := make([]float64, 20)
 	for name, f := range map[string]func(){
-		"W2":               func() { _, _ = w.W2(p, q) },
-		"W2Squared":        func() { _, _ = w.W2Squared(p, q) },
-		"W2SquaredFactors": func() { _, _ = w.W2SquaredFactors(p.Mean(), lp, q.Mean(), lq) },
-		"Jeffreys":         func() { _, _, _ = w.Jeffreys(p, q, 1e-6) },
 		"Likelihood.Reset": func() { _ = l.Reset(k, x, y, nil) },
 		"Conditioner.Append": func() {
 			c.Reset()
-			_ = c.Factorize(p.Cov(), noise, p.Mean())
-			_ = c.Append(q.Mean(), 100, 0.1, 1)
+			_ = c.Factorize(cov, noise, y)
+			_ = c.Append(cross, 100, 0.1, 1)
 			_ = c.SetResid(resid)
 		},
 	} {

@@ -10,131 +10,15 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// benchPair is a pair of posteriors on a grid of n points.
-func benchPair(n int) (p, q *Normal) {
-	sides := map[int][2]int{100: {10, 10}, 300: {20, 15}}
-	g := gridPoints(sides[n][0], sides[n][1])
-	return mustNormal(nil, posteriorCov(1, g, point{.25, .3}, 55, 1e-4, 1e-6, false)),
-		mustNormal(nil, posteriorCov(2, g, point{.5, .2}, 55, 1e-4, 1e-6, false))
-}
-
 func rate(b *testing.B, what string) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), what+"/s")
-}
-
-func BenchmarkW2(b *testing.B) {
-	for _, n := range []int{100, 300} {
-		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
-			p, q := benchPair(n)
-			var w Workspace
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := w.W2(p, q); err != nil {
-					b.Fatal(err)
-				}
-			}
-			rate(b, "pairs")
-		})
-	}
-}
-
-func BenchmarkW2NearEqual(b *testing.B) {
-	for _, n := range []int{100, 300} {
-		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
-			p, _ := benchPair(n)
-			s := new(linalg.Sym)
-			s.Copy(p.Cov())
-			s.AddDiag(1e-5)
-			q := mustNormal(nil, s)
-			var w Workspace
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := w.W2(p, q); err != nil {
-					b.Fatal(err)
-				}
-			}
-			rate(b, "pairs")
-		})
-	}
-}
-
-func BenchmarkKL(b *testing.B) {
-	for _, n := range []int{100, 300} {
-		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
-			p, q := benchPair(n)
-			var w Workspace
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := w.KL(p, q); err != nil {
-					b.Fatal(err)
-				}
-			}
-			rate(b, "pairs")
-		})
-	}
-}
-
-// BenchmarkJeffreys has the inverses kept, BenchmarkJeffreysOnce one of the two to
-// compute, as for a new posterior against a prototype.
-func BenchmarkJeffreys(b *testing.B) {
-	for _, n := range []int{100, 300} {
-		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
-			p, q := benchPair(n)
-			var w Workspace
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, _, err := w.Jeffreys(p, q, AutoJitter); err != nil {
-					b.Fatal(err)
-				}
-			}
-			rate(b, "pairs")
-		})
-	}
-}
-
-func BenchmarkJeffreysOnce(b *testing.B) {
-	for _, n := range []int{100, 300} {
-		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
-			p, q := benchPair(n)
-			var w Workspace
-			b.ReportAllocs()
-			for b.Loop() {
-				fresh, err := AdoptNormal(q.mean, q.cov, nil)
-				if err != nil {
-					b.Fatal(err)
-				}
-				if _, _, err := w.Jeffreys(p, fresh, 1e-6); err != nil {
-					b.Fatal(err)
-				}
-			}
-			rate(b, "pairs")
-		})
-	}
-}
-
-func BenchmarkBarycenter(b *testing.B) {
-	for _, n := range []int{100} {
-		b.Run(fmt.Sprintf("n=%d/members=20", n), func(b *testing.B) {
-			ps := posteriorSet(testutil.RNG(b), gridPoints(10, 10), 20, 1e-6, false)
-			b.ReportAllocs()
-			steps := 0
-			for b.Loop() {
-				r, err := Barycenter(context.Background(), ps, nil, nil)
-				if err != nil || !r.Converged {
-					b.Fatal(r, err)
-				}
-				steps = r.Iterations
-			}
-			b.ReportMetric(float64(steps), "steps")
-		})
-	}
 }
 
 func BenchmarkPosterior(b *testing.B) {
 	for _, dim := range []int{2, 6} {
 		b.Run(fmt.Sprintf("obs=55/points=300/dim=%d", dim), func(b *testing.B) {
 			rng := testutil.RNG(b)
-			r := regress(b, kernel.Scale(1, kernel.Matern32(0.4)), 1e-4, randomPoints(rng, 55, dim), randomMean(rng, 55), nil)
+			r := regress(b, kernel.Scale(1, kernel.Matern32(0.4)), 1e-4, randomPoints(rng, 55, dim), testutil.Normals(rng, 55), nil)
 			z := randomPoints(rng, 300, dim)
 			var cov linalg.Sym
 			mean := make([]float64, 300)
@@ -151,7 +35,7 @@ func BenchmarkPosterior(b *testing.B) {
 
 func BenchmarkPredict(b *testing.B) {
 	rng := testutil.RNG(b)
-	r := regress(b, kernel.Scale(1, kernel.Matern32(0.4)), 1e-4, randomPoints(rng, 50, 6), randomMean(rng, 50), nil)
+	r := regress(b, kernel.Scale(1, kernel.Matern32(0.4)), 1e-4, randomPoints(rng, 50, 6), testutil.Normals(rng, 50), nil)
 	z := randomPoints(rng, 1200, 6)
 	mean, variance := make([]float64, 1200), make([]float64, 1200)
 	b.Run("obs=50/points=1200/dim=6", func(b *testing.B) {
@@ -214,21 +98,21 @@ func BenchmarkFit(b *testing.B) {
 
 func BenchmarkConditioner(b *testing.B) {
 	b.Run("obs=50/points=300", func(b *testing.B) {
-		p, _ := benchPair(300)
+		prior := linalg.NewSym(300, testutil.SPD(testutil.RNG(b), 300, 1e6))
 		idx := make([]int, 50)
 		cross := linalg.NewDense(50, 300, nil)
 		for i := range idx {
 			idx[i] = 6 * i
-			copy(cross.Row(i), p.Cov().Row(6*i))
+			copy(cross.Row(i), prior.Row(6*i))
 		}
 		var k, cov linalg.Sym
-		k.Subset(p.Cov(), idx)
+		k.Subset(prior, idx)
 		resid, noise, mean := make([]float64, 50), []float64{1e-3}, make([]float64, 300)
 		var c Conditioner
 		var v linalg.Dense
 		b.ReportAllocs()
 		for b.Loop() {
-			cov.Copy(p.Cov())
+			cov.Copy(prior)
 			for _, err := range [...]error{c.Factorize(&k, noise, resid), c.Whiten(&v, cross), c.Update(mean, nil, &v), c.UpdateCov(&cov, &v)} {
 				if err != nil {
 					b.Fatal(err)

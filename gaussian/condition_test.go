@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/require"
@@ -12,26 +13,7 @@ import (
 func maxDiff(a, b *linalg.Sym) float64 {
 	var m float64
 	for i := range a.Dim() {
-		for j, v := range a.Row(i) {
-			d := math.Abs(v - b.At(i, j))
-			if !(d <= m) {
-				m = d
-			}
-		}
-	}
-	return m
-}
-
-func maxDiffVec(a, b []float64) float64 {
-	if len(a) != len(b) {
-		return math.Inf(1)
-	}
-	var m float64
-	for i, v := range a {
-		d := math.Abs(v - b[i])
-		if !(d <= m) {
-			m = d
-		}
+		m = max(m, testutil.MaxDiff(a.Row(i), b.Row(i)))
 	}
 	return m
 }
@@ -130,7 +112,7 @@ func TestAppendUnderJitter(t *testing.T) {
 		require.Equal(t, 2, refused.Pivot)
 		require.NoError(t, add(1))
 		// Each pivot is the difference of numbers near 1.
-		require.InDelta(t, -(2*math.Log(j)+math.Log(3+j)+3*ln2Pi)/2, c.LogMarginal(), 10*testutil.Unit/j)
+		require.InDelta(t, -(2*math.Log(j)+math.Log(3+j)+3*special.Ln2Pi)/2, c.LogMarginal(), 10*testutil.Unit/j)
 	}
 	var c Conditioner
 	var refused *DefiniteError
@@ -178,12 +160,4 @@ func conditioned(t *testing.T, m []float64, s *linalg.Sym, idx []int, y, noise [
 		}
 	}
 	return mean, cov
-}
-
-func maxAbs(x []float64) float64 {
-	var m float64
-	for _, v := range x {
-		m = math.Max(m, math.Abs(v))
-	}
-	return m
 }

@@ -1,8 +1,12 @@
 package gaussian
 
 import (
+	"strconv"
 	"sync"
 
+	"github.com/gocmbo/cmbo/gaussian/internal/fault"
+	"github.com/gocmbo/cmbo/internal/f64"
+	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -62,24 +66,24 @@ func (c *Conditioner) Factorize(cov *linalg.Sym, noise, resid []float64) error {
 	const op = "Conditioner.Factorize"
 	c.Reset()
 	if cov == nil {
-		return errNil(op, "cov")
+		return fault.Nil(op, "cov")
 	}
 	n := cov.Dim()
-	if err := checkVec(op, "resid", resid, n); err != nil {
+	if err := fault.Vec(op, "resid", resid, n); err != nil {
 		return err
 	}
 	if len(noise) != 1 {
-		if err := checkLen(op, "noise", len(noise), n); err != nil {
+		if err := fault.Len(op, "noise", len(noise), n); err != nil {
 			return err
 		}
 	}
 	for i, v := range noise {
-		if !(v >= 0) || !finite(v) {
-			return checkNonNegative(op, "noise["+itoa(i)+"]", v)
+		if !(v >= 0) || !fault.Finite(v) {
+			return fault.NonNegative(op, "noise["+strconv.Itoa(i)+"]", v)
 		}
 	}
 	for i := range n {
-		if j := allFinite(cov.Row(i)[:i+1]); j >= 0 {
+		if j := fault.NotFinite(cov.Row(i)[:i+1]); j >= 0 {
 			return &ValueError{Op: op, What: "cov", Row: i, Col: j, Value: cov.Row(i)[j], Err: ErrNotFinite}
 		}
 	}
@@ -94,7 +98,7 @@ func (c *Conditioner) Factorize(cov *linalg.Sym, noise, resid []float64) error {
 	}
 	jitter, err := c.chol.FactorizeJitter(a, MaxJitter)
 	if err != nil {
-		return definiteError(op, "covariance of the observations", jitter, err)
+		return fault.Definite(op, "covariance of the observations", jitter, err)
 	}
 	c.jitter = jitter
 	c.setResid(resid)
@@ -105,7 +109,7 @@ func (c *Conditioner) Factorize(cov *linalg.Sym, noise, resid []float64) error {
 // factor, in O(t²) time: for values that were scaled anew. It fails with
 // [ErrDimension] or [ErrNotFinite], leaving the receiver as it was.
 func (c *Conditioner) SetResid(resid []float64) error {
-	if err := checkVec("Conditioner.SetResid", "resid", resid, len(c.beta)); err != nil {
+	if err := fault.Vec("Conditioner.SetResid", "resid", resid, len(c.beta)); err != nil {
 		return err
 	}
 	if len(resid) > 0 {
@@ -115,7 +119,7 @@ func (c *Conditioner) SetResid(resid []float64) error {
 }
 
 func (c *Conditioner) setResid(resid []float64) {
-	c.beta = grow(c.beta, len(resid))
+	c.beta = f64.Grow(c.beta, len(resid))
 	c.chol.SolveLowerVecTo(c.beta, resid)
 	c.quad = linalg.Dot(c.beta, c.beta)
 }
@@ -134,8 +138,8 @@ func (c *Conditioner) Reset() {
 // where only a new Factorize helps; the receiver is then unchanged.
 func (c *Conditioner) Append(cross []float64, variance, noise, resid float64) error {
 	const op = "Conditioner.Append"
-	if !finite(resid) {
-		return scalarError(op, "resid", resid, ErrNotFinite)
+	if !fault.Finite(resid) {
+		return fault.Scalar(op, "resid", resid, ErrNotFinite)
 	}
 	if err := c.appendRow(op, cross, variance, noise); err != nil {
 		return err
@@ -163,13 +167,13 @@ func (c *Conditioner) AppendExpected(cross []float64, variance, noise float64) e
 // appendRow extends the factor.
 func (c *Conditioner) appendRow(op string, cross []float64, variance, noise float64) error {
 	n := len(c.beta)
-	if err := checkVec(op, "cross", cross, n); err != nil {
+	if err := fault.Vec(op, "cross", cross, n); err != nil {
 		return err
 	}
-	if !finite(variance) {
-		return scalarError(op, "variance", variance, ErrNotFinite)
+	if !fault.Finite(variance) {
+		return fault.Scalar(op, "variance", variance, ErrNotFinite)
 	}
-	if err := checkNonNegative(op, "noise", noise); err != nil {
+	if err := fault.NonNegative(op, "noise", noise); err != nil {
 		return err
 	}
 	if n == 0 {
@@ -178,10 +182,10 @@ func (c *Conditioner) appendRow(op string, cross []float64, variance, noise floa
 		a.Resize(1)
 		a.Set(0, 0, variance+noise)
 		if err := c.chol.Factorize(a); err != nil {
-			return definiteError(op, "covariance of the observation", 0, err)
+			return fault.Definite(op, "covariance of the observation", 0, err)
 		}
 	} else if err := c.chol.Append(cross, variance+noise+c.jitter); err != nil {
-		return definiteError(op, "covariance of the observations", c.jitter, err)
+		return fault.Definite(op, "covariance of the observations", c.jitter, err)
 	}
 	return nil
 }
@@ -202,9 +206,9 @@ func (c *Conditioner) Clone() *Conditioner {
 func (c *Conditioner) Precision(alpha []float64, inverse *linalg.Sym) error {
 	const op = "Conditioner.Precision"
 	if inverse == nil {
-		return errNil(op, "inverse")
+		return fault.Nil(op, "inverse")
 	}
-	if err := checkLen(op, "alpha", len(alpha), len(c.beta)); err != nil {
+	if err := fault.Len(op, "alpha", len(alpha), len(c.beta)); err != nil {
 		return err
 	}
 	inverse.Resize(len(alpha))
@@ -230,7 +234,7 @@ func (c *Conditioner) LogMarginal() float64 {
 	if len(c.beta) == 0 {
 		return 0
 	}
-	return -0.5 * (c.quad + c.chol.LogDet() + float64(len(c.beta))*ln2Pi)
+	return -0.5 * (c.quad + c.chol.LogDet() + float64(len(c.beta))*special.Ln2Pi)
 }
 
 // Whiten makes dst = L⁻¹·cross for a t×N matrix cross. dst may be cross. It fails
@@ -238,10 +242,10 @@ func (c *Conditioner) LogMarginal() float64 {
 func (c *Conditioner) Whiten(dst, cross *linalg.Dense) error {
 	const op = "Conditioner.Whiten"
 	if dst == nil || cross == nil {
-		return errNil(op, "a matrix")
+		return fault.Nil(op, "a matrix")
 	}
 	rows, _ := cross.Dims()
-	if err := checkLen(op, "rows of cross", rows, len(c.beta)); err != nil {
+	if err := fault.Len(op, "rows of cross", rows, len(c.beta)); err != nil {
 		return err
 	}
 	if len(c.beta) == 0 {
@@ -293,7 +297,7 @@ func (c *Conditioner) Update(mean, variance []float64, v *linalg.Dense) error {
 func (c *Conditioner) UpdateCov(cov *linalg.Sym, v *linalg.Dense) error {
 	const op = "Conditioner.UpdateCov"
 	if cov == nil {
-		return errNil(op, "cov")
+		return fault.Nil(op, "cov")
 	}
 	if err := c.checkWhite(op, v, cov.Dim()); err != nil {
 		return err
@@ -313,13 +317,13 @@ func (c *Conditioner) UpdateCov(cov *linalg.Sym, v *linalg.Dense) error {
 func (c *Conditioner) Condition(mean []float64, cov *linalg.Sym, white, cross *linalg.Dense) error {
 	const op = "Conditioner.Condition"
 	if cov == nil || white == nil {
-		return errNil(op, "cov or white")
+		return fault.Nil(op, "cov or white")
 	}
 	if err := c.checkWhite(op, cross, cov.Dim()); err != nil {
 		return err
 	}
 	if mean != nil {
-		if err := checkLen(op, "mean", len(mean), cov.Dim()); err != nil {
+		if err := fault.Len(op, "mean", len(mean), cov.Dim()); err != nil {
 			return err
 		}
 	}
@@ -343,7 +347,7 @@ func (c *Conditioner) Condition(mean []float64, cov *linalg.Sym, white, cross *l
 func (c *Conditioner) UpdateCross(dst, v, w *linalg.Dense) error {
 	const op = "Conditioner.UpdateCross"
 	if dst == nil {
-		return errNil(op, "dst")
+		return fault.Nil(op, "dst")
 	}
 	rows, cols := dst.Dims()
 	if err := c.checkWhite(op, v, rows); err != nil {
@@ -379,11 +383,20 @@ func (c *Conditioner) UpdateCross(dst, v, w *linalg.Dense) error {
 
 func (c *Conditioner) checkWhite(op string, v *linalg.Dense, cols int) error {
 	if v == nil {
-		return errNil(op, "v")
+		return fault.Nil(op, "v")
 	}
 	r, k := v.Dims()
-	if err := checkLen(op, "rows of v", r, len(c.beta)); err != nil {
+	if err := fault.Len(op, "rows of v", r, len(c.beta)); err != nil {
 		return err
 	}
-	return checkLen(op, "columns of v", k, cols)
+	return fault.Len(op, "columns of v", k, cols)
+}
+
+// clampDiag sets variances that rounding made negative to 0.
+func clampDiag(s *linalg.Sym) {
+	for i := range s.Dim() {
+		if r := s.Row(i); r[i] < 0 {
+			r[i] = 0
+		}
+	}
 }

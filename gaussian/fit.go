@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strconv"
 
+	"github.com/gocmbo/cmbo/gaussian/internal/fault"
+	"github.com/gocmbo/cmbo/internal/f64"
 	"github.com/gocmbo/cmbo/internal/optim"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/kernel"
@@ -122,9 +125,9 @@ func (f *Fitter) Fit(ctx context.Context, k kernel.Kernel, noise float64, x *lin
 	const op = "Fitter.Fit"
 	var none FitResult
 	if ctx == nil {
-		return none, errNil(op, "ctx")
+		return none, fault.Nil(op, "ctx")
 	}
-	if err := checkNonNegative(op, "noise", noise); err != nil {
+	if err := fault.NonNegative(op, "noise", noise); err != nil {
 		return none, err
 	}
 	if err := f.like.reset(op, k, x, resid, extra); err != nil {
@@ -297,7 +300,7 @@ func (f *Fitter) setup(op string, k kernel.Kernel, noise float64, dim int, o *Fi
 	np := k.NumParams()
 	f.prior = f.prior[:0]
 	if o.Params != nil {
-		if err := checkLen(op, "Params", len(o.Params), np); err != nil {
+		if err := fault.Len(op, "Params", len(o.Params), np); err != nil {
 			return err
 		}
 		f.prior = append(f.prior, o.Params...)
@@ -312,9 +315,9 @@ func (f *Fitter) setup(op string, k kernel.Kernel, noise float64, dim int, o *Fi
 		f.prior = append(f.prior, o.Priors.Noise)
 	}
 	n := len(f.prior)
-	f.lo, f.hi, f.x0, f.grad = grow(f.lo, n), grow(f.hi, n), grow(f.x0, n), grow(f.grad, np+1)
+	f.lo, f.hi, f.x0, f.grad = f64.Grow(f.lo, n), f64.Grow(f.hi, n), f64.Grow(f.x0, n), f64.Grow(f.grad, np+1)
 	for i, p := range f.prior {
-		what := "parameter " + itoa(i)
+		what := "parameter " + strconv.Itoa(i)
 		if i == np {
 			what = "noise"
 		}

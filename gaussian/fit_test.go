@@ -6,6 +6,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/gocmbo/cmbo/gaussian/internal/fault"
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
@@ -191,7 +192,7 @@ func TestFitterDeterminism(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range []FitResult{b, c} {
-		if r.Noise != a.Noise || r.LogPosterior != a.LogPosterior || maxDiffVec(r.Kernel.AppendParams(nil), a.Kernel.AppendParams(nil)) != 0 {
+		if r.Noise != a.Noise || r.LogPosterior != a.LogPosterior || testutil.MaxDiff(r.Kernel.AppendParams(nil), a.Kernel.AppendParams(nil)) != 0 {
 			t.Errorf("%+v and %+v", r, a)
 		}
 		for i := range r.Starts {
@@ -293,7 +294,7 @@ func TestFitterDegenerateData(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if r.Best < 0 || !finite(r.LogPosterior) {
+			if r.Best < 0 || !fault.Finite(r.LogPosterior) {
 				t.Errorf("%+v", r)
 			}
 		})
@@ -320,7 +321,7 @@ func TestFitterDegrades(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Best != -1 || r.Noise != 0.2 || maxDiffVec(r.Kernel.AppendParams(nil), k.AppendParams(nil)) != 0 || len(r.Starts) != 3 {
+	if r.Best != -1 || r.Noise != 0.2 || testutil.MaxDiff(r.Kernel.AppendParams(nil), k.AppendParams(nil)) != 0 || len(r.Starts) != 3 {
 		t.Errorf("%+v", r)
 	}
 	for _, s := range r.Starts {
@@ -373,7 +374,7 @@ func TestFitterErrors(t *testing.T) {
 	if _, err := f.Fit(canceled, k, 0.1, x, y, nil, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
-	if _, err := f.Fit(&countdown{ctx, 5}, k, 0.1, x, y, nil, nil); !errors.Is(err, context.Canceled) {
+	if _, err := f.Fit(testutil.Countdown(5), k, 0.1, x, y, nil, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled later: %v", err)
 	}
 }

@@ -3,6 +3,8 @@ package gaussian
 import (
 	"math"
 
+	"github.com/gocmbo/cmbo/gaussian/internal/fault"
+	"github.com/gocmbo/cmbo/internal/f64"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -36,12 +38,12 @@ func (l *Likelihood) Reset(k kernel.Kernel, x *linalg.Dense, resid, extra []floa
 func (l *Likelihood) reset(op string, k kernel.Kernel, x *linalg.Dense, resid, extra []float64) error {
 	l.resid = l.resid[:0]
 	if k == nil {
-		return errNil(op, "the kernel")
+		return fault.Nil(op, "the kernel")
 	}
 	if _, err := checkData(op, k, x, resid, extra); err != nil {
 		return err
 	}
-	l.extra = grow(l.extra, len(resid))
+	l.extra = f64.Grow(l.extra, len(resid))
 	clear(l.extra)
 	copy(l.extra, extra)
 	if len(resid) > 0 {
@@ -64,14 +66,14 @@ func (l *Likelihood) reset(op string, k kernel.Kernel, x *linalg.Dense, resid, e
 func (l *Likelihood) Eval(k kernel.Kernel, noise float64, grad []float64) (float64, error) {
 	const op = "Likelihood.Eval"
 	if k == nil {
-		return 0, errNil(op, "the kernel")
+		return 0, fault.Nil(op, "the kernel")
 	}
-	if err := checkNonNegative(op, "noise", noise); err != nil {
+	if err := fault.NonNegative(op, "noise", noise); err != nil {
 		return 0, err
 	}
 	np := k.NumParams()
 	if grad != nil {
-		if err := checkLen(op, "grad", len(grad), np+1); err != nil {
+		if err := fault.Len(op, "grad", len(grad), np+1); err != nil {
 			return 0, err
 		}
 		clear(grad)
@@ -84,7 +86,7 @@ func (l *Likelihood) Eval(k kernel.Kernel, noise float64, grad []float64) (float
 		return 0, err
 	}
 	l.pairs.Gram(&l.gram, k)
-	l.noise = grow(l.noise, n)
+	l.noise = f64.Grow(l.noise, n)
 	for i, e := range l.extra {
 		l.noise[i] = noise + e
 	}
@@ -92,13 +94,13 @@ func (l *Likelihood) Eval(k kernel.Kernel, noise float64, grad []float64) (float
 		return math.Inf(-1), err
 	}
 	v := l.cond.LogMarginal()
-	if !finite(v) {
-		return v, scalarError(op, "log likelihood", v, ErrNotFinite)
+	if !fault.Finite(v) {
+		return v, fault.Scalar(op, "log likelihood", v, ErrNotFinite)
 	}
 	if grad == nil {
 		return v, nil
 	}
-	l.alpha = grow(l.alpha, n)
+	l.alpha = f64.Grow(l.alpha, n)
 	if err := l.cond.Precision(l.alpha, &l.gram); err != nil {
 		return v, err
 	}
@@ -112,7 +114,7 @@ func (l *Likelihood) Eval(k kernel.Kernel, noise float64, grad []float64) (float
 	}
 	l.pairs.GradDot(grad[:np], &l.gram)
 	grad[np] = noise * diag
-	if i := allFinite(grad); i >= 0 {
+	if i := fault.NotFinite(grad); i >= 0 {
 		return v, &ValueError{Op: op, What: "gradient", Row: i, Col: -1, Value: grad[i], Err: ErrNotFinite}
 	}
 	return v, nil

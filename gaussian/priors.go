@@ -3,6 +3,7 @@ package gaussian
 import (
 	"math"
 
+	"github.com/gocmbo/cmbo/gaussian/internal/fault"
 	"github.com/gocmbo/cmbo/kernel"
 )
 
@@ -44,17 +45,17 @@ func DefaultPriors(dim int) Priors {
 }
 
 func (p LogNormal) check(op, what string) error {
-	if !finite(p.Mean) {
-		return scalarError(op, "mean of the prior of "+what, p.Mean, ErrNotFinite)
+	if !fault.Finite(p.Mean) {
+		return fault.Scalar(op, "mean of the prior of "+what, p.Mean, ErrNotFinite)
 	}
 	if !(p.SD > 0) {
-		return scalarError(op, "standard deviation of the prior of "+what, p.SD, ErrArgument)
+		return fault.Scalar(op, "standard deviation of the prior of "+what, p.SD, ErrArgument)
 	}
 	if !(p.Min > 0) {
-		return scalarError(op, "lower bound of "+what, p.Min, ErrArgument)
+		return fault.Scalar(op, "lower bound of "+what, p.Min, ErrArgument)
 	}
-	if !(p.Max >= p.Min) || !finite(p.Max) {
-		return scalarError(op, "upper bound of "+what, p.Max, ErrArgument)
+	if !(p.Max >= p.Min) || !fault.Finite(p.Max) {
+		return fault.Scalar(op, "upper bound of "+what, p.Max, ErrArgument)
 	}
 	return nil
 }

@@ -4,11 +4,14 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
+	"github.com/stretchr/testify/require"
 )
 
 func randomPoints(rng *rand.Rand, n, dim int) *linalg.Dense {
@@ -70,7 +73,7 @@ func TestRegressionIsConditioning(t *testing.T) {
 	rng := testutil.RNG(t)
 	const n, m, dim = 12, 7, 3
 	x, z := randomPoints(rng, n, dim), randomPoints(rng, m, dim)
-	y, extra := randomMean(rng, n), make([]float64, n)
+	y, extra := testutil.Normals(rng, n), make([]float64, n)
 	all := linalg.NewDense(n+m, dim, nil)
 	idx, noise := make([]int, n), make([]float64, n)
 	for i := range n + m {
@@ -96,7 +99,7 @@ func TestRegressionIsConditioning(t *testing.T) {
 	if d := maxDiff(&cov, wantCov); !(d <= tol) {
 		t.Errorf("covariances differ by %g", d)
 	}
-	if d := maxDiffVec(mean, wantMean); !(d <= tol) {
+	if d := testutil.MaxDiff(mean, wantMean); !(d <= tol) {
 		t.Errorf("means differ by %g", d)
 	}
 	kernel.Cross(&r.white, k, x, all)
@@ -111,11 +114,11 @@ func TestRegressionIsConditioning(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range n + m {
-		if d := math.Abs(variance[i] - cov.At(i, i)); !(d <= 64*epsilon) {
+		if d := math.Abs(variance[i] - cov.At(i, i)); !(d <= 64*0x1p-52) {
 			t.Errorf("variance[%d] differs by %g", i, d)
 		}
 		for j := range n + m {
-			if d := math.Max(math.Abs(other.At(i, j)-cov.At(i, j)), math.Abs(cross.At(i, j)-cov.At(i, j))); !(d <= 64*epsilon) {
+			if d := math.Max(math.Abs(other.At(i, j)-cov.At(i, j)), math.Abs(cross.At(i, j)-cov.At(i, j))); !(d <= 64*0x1p-52) {
 				t.Errorf("covariance [%d,%d] differs by %g", i, j, d)
 			}
 		}
@@ -125,6 +128,27 @@ func TestRegressionIsConditioning(t *testing.T) {
 	}
 	if err := r.c.Condition(nil, nil, &r.white, &r.cross); !errors.Is(err, ErrArgument) {
 		t.Errorf("nil: %v", err)
+	}
+}
+
+// TestProcessors wants the same bits whatever the number of processors, above
+// the size from which linear algebra is shared between goroutines.
+func TestProcessors(t *testing.T) {
+	rng := testutil.RNG(t)
+	const n = 230
+	x, y := randomPoints(rng, n, 3), testutil.Normals(rng, n)
+	var want []float64
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	for _, procs := range []int{1, 2, 3} {
+		runtime.GOMAXPROCS(procs)
+		g := regress(t, kernel.Matern32(0.5), 0.1, x, y, nil)
+		var cov linalg.Sym
+		require.NoError(t, g.posteriorTo(make([]float64, n), &cov, x))
+		got := append(slices.Clone(cov.Row(n-1)), g.c.LogMarginal())
+		if want == nil {
+			want = got
+		}
+		require.Equal(t, want, got, "%d processors", procs)
 	}
 }
 

@@ -72,7 +72,7 @@ func (p *Pairs) Gram(dst *linalg.Sym, k Kernel) {
 	_, dim := p.x.Dims()
 	p.st.checkDim("Gram", dim)
 	size := packed(p.n)
-	p.val, p.grad = grow(p.val, size), grow(p.grad, size)
+	p.val, p.grad = f64.Grow(p.val, size), f64.Grow(p.grad, size)
 	dst.Resize(p.n)
 	sq, scale := p.squares()
 	p.st.radial().valuesAndSlopes(p.val, p.grad, sq, scale)
@@ -89,7 +89,7 @@ func (p *Pairs) Gram(dst *linalg.Sym, k Kernel) {
 func (p *Pairs) squares() (sq []float64, scale float64) {
 	if p.st.isotropic() {
 		if len(p.sq) == 0 {
-			p.sq = grow(p.sq, packed(p.n))
+			p.sq = f64.Grow(p.sq, packed(p.n))
 			p.distances()
 		}
 		inv := p.st.inv[0]
@@ -98,7 +98,7 @@ func (p *Pairs) squares() (sq []float64, scale float64) {
 	if len(p.dims) == 0 {
 		p.differences()
 	}
-	p.s = grow(p.s, packed(p.n))
+	p.s = f64.Grow(p.s, packed(p.n))
 	clear(p.s)
 	// Four dimensions at a time: s is read and written once for them.
 	q, inv := p.dims, p.st.inv
@@ -139,7 +139,7 @@ func (p *Pairs) differences() {
 	p.dims = p.dims[:dim]
 	size := packed(p.n)
 	for d := range p.dims {
-		p.dims[d] = grow(p.dims[d], size)
+		p.dims[d] = f64.Grow(p.dims[d], size)
 	}
 	for i := range p.n {
 		xi := p.x.Row(i)
@@ -201,7 +201,7 @@ func (p *Pairs) gradFast(dst []float64, w *linalg.Sym) {
 	// ∂k/∂log ℓ_d = (−dk/dr/r)·q_d/ℓ_d², q_d the squared differences. The
 	// weights 2·w_ij·(−dk/dr/r) below the diagonal serve all dimensions; on the
 	// diagonal q_d is 0, or NaN.
-	p.w = grow(p.w, len(p.s))
+	p.w = f64.Grow(p.w, len(p.s))
 	for i := range p.n {
 		lo, hi := packed(i), packed(i+1)
 		s, g, to := p.s[lo:hi], p.grad[lo:hi], p.w[lo:hi]
@@ -227,7 +227,7 @@ func (p *Pairs) dotLower(w *linalg.Sym, a []float64) float64 {
 }
 
 func (p *Pairs) gradPairs(dst []float64, w *linalg.Sym, k ParamGradient) {
-	p.buf = grow(p.buf, len(dst))
+	p.buf = f64.Grow(p.buf, len(dst))
 	clear(dst)
 	for i := range p.n {
 		xi, wi := p.x.Row(i), w.Row(i)
@@ -270,11 +270,3 @@ func (p *Pairs) gradDifference(dst []float64, w *linalg.Sym) {
 // packed returns the offset of row i of a packed lower triangle, and the size of
 // one with i rows.
 func packed(i int) int { return i * (i + 1) / 2 }
-
-// grow returns a slice of length n, on the memory of s if that is large enough.
-func grow(s []float64, n int) []float64 {
-	if cap(s) < n {
-		return make([]float64, n)
-	}
-	return s[:n]
-}

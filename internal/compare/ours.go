@@ -5,6 +5,7 @@ import (
 	"runtime"
 
 	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/gaussian/multivariate"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -23,14 +24,14 @@ func (in *inputs) sym(name string) *linalg.Sym {
 
 // normals returns the distributions of a stack of means and covariances, factors
 // known.
-func (in *inputs) normals() []*gaussian.Normal {
+func (in *inputs) normals() []*multivariate.Normal {
 	s := in.shape("covs")
 	k, n := s[0], s[1]
 	means, covs := in.array("means"), in.array("covs")
-	out := make([]*gaussian.Normal, k)
+	out := make([]*multivariate.Normal, k)
 	for i := range out {
 		var err error
-		out[i], err = gaussian.NewNormal(means[i*n:(i+1)*n], linalg.NewSym(n, covs[i*n*n:(i+1)*n*n]))
+		out[i], err = multivariate.NewNormal(means[i*n:(i+1)*n], linalg.NewSym(n, covs[i*n*n:(i+1)*n*n]))
 		must(err)
 	}
 	return out
@@ -96,7 +97,7 @@ func init() {
 	})
 	register("w2", "ours", func(in *inputs) *task {
 		ps := in.normals()
-		var w gaussian.Workspace
+		var w multivariate.Workspace
 		var d float64
 		return &task{
 			run:    func() { var err error; d, err = w.W2Squared(ps[0], ps[1]); must(err) },
@@ -105,16 +106,16 @@ func init() {
 	})
 	register("cluster", "ours", func(in *inputs) *task {
 		ps, c := in.normals(), int(in.Params["clusters"])
-		groups := make([][]*gaussian.Normal, c)
+		groups := make([][]*multivariate.Normal, c)
 		for j, p := range ps {
 			groups[j%c] = append(groups[j%c], p)
 		}
-		var w gaussian.Workspace
+		var w multivariate.Workspace
 		d := make([]float64, c*len(ps))
 		return &task{
 			run: func() {
 				for i, g := range groups {
-					centre, err := gaussian.Centroid(g, nil)
+					centre, err := multivariate.Centroid(g, nil)
 					must(err)
 					must(w.W2SquaredTo(d[i*len(ps):(i+1)*len(ps)], centre, ps))
 				}
@@ -124,9 +125,9 @@ func init() {
 	})
 	register("barycentre", "ours", func(in *inputs) *task {
 		ps := in.normals()
-		var r gaussian.BarycenterResult
+		var r multivariate.BarycenterResult
 		return &task{
-			run:    func() { var err error; r, err = gaussian.Barycenter(context.Background(), ps, nil, nil); must(err) },
+			run:    func() { var err error; r, err = multivariate.Barycenter(context.Background(), ps, nil, nil); must(err) },
 			answer: func() []float64 { return sample(symData(r.Center.Cov())) },
 		}
 	})
@@ -190,15 +191,15 @@ func newPosterior(k kernel.Kernel, noise float64, x *linalg.Dense, y []float64) 
 // online prepares the distances of a new posterior, the last distribution, to
 // prototypes whose factors and inverses are kept. The new one comes with nothing
 // but its moments each time.
-func online(in *inputs) (ps []*gaussian.Normal, last func() *gaussian.Normal, d []float64, w *gaussian.Workspace) {
+func online(in *inputs) (ps []*multivariate.Normal, last func() *multivariate.Normal, d []float64, w *multivariate.Workspace) {
 	ps = in.normals()
 	q := ps[len(ps)-1]
 	ps = ps[:len(ps)-1]
-	return ps, func() *gaussian.Normal {
-		fresh, err := gaussian.AdoptNormal(q.Mean(), q.Cov(), nil)
+	return ps, func() *multivariate.Normal {
+		fresh, err := multivariate.AdoptNormal(q.Mean(), q.Cov(), nil)
 		must(err)
 		return fresh
-	}, make([]float64, len(ps)), new(gaussian.Workspace)
+	}, make([]float64, len(ps)), new(multivariate.Workspace)
 }
 
 // rebuild returns V·diag(l)·Vᵀ: eigenvectors are compared by what they make.

@@ -9,6 +9,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/paper"
 	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/gaussian/multivariate"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -65,17 +66,17 @@ func none() []float64 { return nil }
 
 func stageDistance(in *inputs, jeffreys bool) *task {
 	z := in.dense("z")
-	var ps [2]*gaussian.Normal
+	var ps [2]*multivariate.Normal
 	for i := range ps {
 		mean := make([]float64, in.shape("z")[0])
 		var s linalg.Sym
 		newPosterior(kernel.Scale(1, kernel.Matern32(0.4+0.1*float64(i))), 1e-2, in.dense("x"), in.array("y"))(mean, &s, z)
 		s.AddDiag(1e-6)
 		var err error
-		ps[i], err = gaussian.NewNormal(mean, &s)
+		ps[i], err = multivariate.NewNormal(mean, &s)
 		must(err)
 	}
-	var w gaussian.Workspace
+	var w multivariate.Workspace
 	return &task{answer: none, run: func() {
 		var err error
 		if jeffreys {

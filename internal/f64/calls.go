@@ -1,5 +1,14 @@
 package f64
 
+// Grow returns a slice of length n, on the memory of s if that is large enough. Its
+// contents are unspecified.
+func Grow[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}
+
 // Scale multiplies every entry of x by alpha.
 func Scale(x []float64, alpha float64) { table.Scale(x, alpha) }
 

@@ -412,8 +412,8 @@ def cases(compute, key="cases"):
 FILES = {
     "linalg/testdata/linalg.json": cases(linear_algebra),
     "kernel/testdata/kernel.json": cases(kernels),
-    "gaussian/testdata/gaussian.json": cases(gaussians),
-    "gaussian/testdata/barycenter.json": cases(barycentres),
+    "gaussian/multivariate/testdata/gaussian.json": cases(gaussians),
+    "gaussian/multivariate/testdata/barycenter.json": cases(barycentres),
     "gaussian/testdata/gp.json": cases(process),
     "cmbo/acq/testdata/acquisition.json": cases(acquisitions),
     "internal/special/testdata/special.json": cases(special_functions, "tables"),
@@ -422,7 +422,7 @@ FILES = {
 
 # Files whose numbers were computed in doubles, in part or all.
 TOLERANCES = {
-    "gaussian/testdata/barycenter.json": 2e-16,  # the means
+    "gaussian/multivariate/testdata/barycenter.json": 2e-16,  # the means
     "cmbo/paper/testdata/cmbo_trace.json": 1e-9,
 }
 

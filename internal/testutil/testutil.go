@@ -4,6 +4,7 @@
 package testutil
 
 import (
+	"context"
 	"encoding/json"
 	"hash/fnv"
 	"math"
@@ -19,6 +20,56 @@ func RNG(tb testing.TB) *rand.Rand {
 	h := fnv.New64a()
 	h.Write([]byte(tb.Name()))
 	return rand.New(rand.NewPCG(h.Sum64(), 0x9e3779b97f4a7c15))
+}
+
+// Normals returns n draws from the standard normal distribution.
+func Normals(rng *rand.Rand, n int) []float64 {
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = rng.NormFloat64()
+	}
+	return x
+}
+
+// Weird returns n numbers that break things: special values and extremes of the
+// exponent range among ordinary ones.
+func Weird(rng *rand.Rand, n int) []float64 {
+	x := make([]float64, n)
+	for i := range x {
+		switch rng.IntN(40) {
+		case 0:
+			x[i] = math.NaN()
+		case 1:
+			x[i] = math.Inf(1 - 2*rng.IntN(2))
+		case 2:
+			x[i] = math.MaxFloat64
+		case 3:
+			x[i] = math.SmallestNonzeroFloat64
+		case 4:
+		case 5:
+			x[i] = -1
+		case 6:
+			x[i] = 1e200
+		case 7:
+			x[i] = 1e-200
+		default:
+			x[i] = rng.NormFloat64()
+		}
+	}
+	return x
+}
+
+// MaxDiff returns the largest |x_i − y_i|, a NaN if there is one, +Inf for slices of
+// different lengths.
+func MaxDiff(x, y []float64) float64 {
+	if len(x) != len(y) {
+		return math.Inf(1)
+	}
+	var m float64
+	for i, v := range x {
+		m = max(m, math.Abs(v-y[i]))
+	}
+	return m
 }
 
 // Unit is the unit roundoff of float64, 2^-53.
@@ -153,6 +204,21 @@ func SkipRace(tb testing.TB, why string) {
 	if raceEnabled {
 		tb.Skip("under the race detector: " + why)
 	}
+}
+
+// Countdown returns a context that is cancelled once its error was asked for n times.
+func Countdown(n int) context.Context { return &countdown{context.Background(), n} }
+
+type countdown struct {
+	context.Context
+	n int
+}
+
+func (c *countdown) Err() error {
+	if c.n--; c.n < 0 {
+		return context.Canceled
+	}
+	return nil
 }
 
 // Golden decodes the JSON file called name into v. It is read from the folder

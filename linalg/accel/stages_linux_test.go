@@ -10,7 +10,7 @@ import (
 	"testing"
 	"text/tabwriter"
 
-	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/gaussian/multivariate"
 	"github.com/gocmbo/cmbo/internal/f64"
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/linalg"
@@ -47,7 +47,7 @@ func stages(t testing.TB, n int) []stage {
 	var e linalg.EigenSym
 	var d linalg.SVD
 	var r linalg.RootPSD
-	var ws gaussian.Workspace
+	var ws multivariate.Workspace
 	for _, k := range []*linalg.Cholesky{&f, &c} {
 		if err := k.Factorize(a); err != nil {
 			t.Fatal(err)
@@ -58,8 +58,8 @@ func stages(t testing.TB, n int) []stage {
 		t.Fatal(err)
 	}
 	linalg.TransMulLower(&cross, c.Lower(), o.Lower())
-	normal := func(length float64) *gaussian.Normal {
-		p, err := gaussian.NewNormal(make([]float64, n), kernelMatrix(n, length))
+	normal := func(length float64) *multivariate.Normal {
+		p, err := multivariate.NewNormal(make([]float64, n), kernelMatrix(n, length))
 		if err != nil {
 			t.Fatal(err)
 		}

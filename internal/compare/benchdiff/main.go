@@ -43,7 +43,7 @@ func main() {
 	var c config
 	flag.StringVar(&c.bench, "bench", rows, "benchmarks to run, a `regexp` as go test takes it; by default those of the table's rows")
 	flag.StringVar(&c.time, "benchtime", "50ms", "time of each")
-	flag.StringVar(&c.packages, "packages", "./linalg ./gaussian ./cmbo", "where they are")
+	flag.StringVar(&c.packages, "packages", "./linalg/... ./gaussian/... ./cmbo", "where they are")
 	flag.StringVar(&c.tags, "tags", "", "build tags")
 	flag.IntVar(&c.count, "count", 6, "runs of each side; benchstat wants 6 or more")
 	baseline := flag.Bool("baseline", false, "compare the baseline file with the working tree")
@@ -149,7 +149,7 @@ func tail(s string, n int) string { return s[max(0, len(s)-n):] }
 
 func compare(old, new string) error {
 	// The header of a baseline file would put the sides into tables of their own.
-	cmd := exec.Command("go", "run", benchstat, "-ignore", "commit,go,command", "old="+old, "new="+new)
+	cmd := exec.Command("go", "run", benchstat, "-ignore", "commit,go,command,pkg", "old="+old, "new="+new)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	return cmd.Run()
 }

@@ -27,5 +27,5 @@ var groups = []group{
 	{"optimizer", []string{"cmbo/optimizer.go"}, []suite{{"./cmbo", "Optimizer|Snapshot|Option|Refus|Weights|Golden|Fail|Panic|Predict|Enqueue"}}},
 	{"hierarchical", []string{"cmbo/hierarchical.go"}, []suite{{"./cmbo", "Trace|Transfer|Prior|Learn|Explain|Conform|Fail|Config|Encode|TakesPolicy|AddKeeps|DefaultScores"}}},
 	{"kernel", []string{"kernel/*.go"}, []suite{{"./kernel", ""}, {"./kernel/kerneltest", ""}}},
-	{"gaussian", []string{"gaussian/*.go"}, []suite{{"./gaussian", ""}}},
+	{"gaussian", []string{"gaussian/*.go", "gaussian/multivariate/*.go"}, []suite{{"./gaussian", ""}, {"./gaussian/multivariate", ""}}},
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/gaussian/multivariate"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -129,7 +130,7 @@ type GaussianGeometry struct {
 }
 
 type geometryScratch struct {
-	work gaussian.Workspace
+	work multivariate.Workspace
 	l    linalg.Dense
 	l2   linalg.Dense
 	dm   []float64

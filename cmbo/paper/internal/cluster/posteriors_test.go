@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/gaussian/multivariate"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
@@ -24,7 +25,7 @@ func TestPosteriorGeometry(t *testing.T) {
 	}
 	points := random(n)
 	ps := NewPosteriors(tasks, n)
-	normals := make([]*gaussian.Normal, tasks)
+	normals := make([]*multivariate.Normal, tasks)
 	for j := range tasks {
 		k := kernel.Scale(1, kernel.Matern32x12(0.4+0.1*float64(j)))
 		x, y := random(12), make([]float64, 12)
@@ -45,12 +46,12 @@ func TestPosteriorGeometry(t *testing.T) {
 		jitter, err := ps.Put(j, mean, &cov, new(linalg.Cholesky))
 		require.NoError(t, err)
 		require.Zero(t, jitter)
-		normals[j], err = gaussian.NewNormal(mean, &cov)
+		normals[j], err = multivariate.NewNormal(mean, &cov)
 		require.NoError(t, err)
 	}
 	members := []int{1, 3, 4}
 	third := 1.0 / 3
-	want, err := gaussian.Centroid([]*gaussian.Normal{normals[1], normals[3], normals[4]}, []float64{third, third, third})
+	want, err := multivariate.Centroid([]*multivariate.Normal{normals[1], normals[3], normals[4]}, []float64{third, third, third})
 	require.NoError(t, err)
 
 	g := ps.Wasserstein(1)
@@ -58,7 +59,7 @@ func TestPosteriorGeometry(t *testing.T) {
 	c, err := g.mean(0, members)
 	require.NoError(t, err)
 	for j := range tasks {
-		w, err := new(gaussian.Workspace).W2(normals[j], want)
+		w, err := new(multivariate.Workspace).W2(normals[j], want)
 		require.NoError(t, err)
 		d, err := g.distance(0, j, c)
 		require.NoError(t, err)
@@ -73,7 +74,7 @@ func TestPosteriorGeometry(t *testing.T) {
 		require.InDelta(t, 0, d, 1e-6)
 		pair, err := g.Pair(0, j, (j+1)%tasks)
 		require.NoError(t, err)
-		w, err = new(gaussian.Workspace).W2(normals[j], normals[(j+1)%tasks])
+		w, err = new(multivariate.Workspace).W2(normals[j], normals[(j+1)%tasks])
 		require.NoError(t, err)
 		require.InEpsilon(t, w, pair, 1e-10)
 	}
@@ -89,7 +90,7 @@ func TestPosteriorGeometry(t *testing.T) {
 	c, err = g.mean(0, members)
 	require.NoError(t, err)
 	for j := range tasks {
-		w, used, err := new(gaussian.Workspace).Jeffreys(normals[j], want, g.jitter)
+		w, used, err := new(multivariate.Workspace).Jeffreys(normals[j], want, g.jitter)
 		require.NoError(t, err)
 		require.Equal(t, g.jitter, used)
 		d, err := g.distance(0, j, c)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/gaussian/multivariate"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/kernel"
@@ -105,7 +105,7 @@ func (l *Learner) centers(ctx context.Context, members [][]*Source) ([]Prototype
 // barycenter builds a 2-Wasserstein barycentre with equal weights.
 func (l *Learner) barycenter(ctx context.Context, members []*Source) (Prototype, error) {
 	n, _ := l.Index.Dims()
-	normals := make([]*gaussian.Normal, len(members))
+	normals := make([]*multivariate.Normal, len(members))
 	white := make([]linalg.Dense, parallel.Workers(l.Parallelism, len(members)))
 	jitters := make([]float64, len(members))
 	err := parallel.For(ctx, l.Parallelism, len(members), func(w, i int) error {
@@ -120,7 +120,7 @@ func (l *Learner) barycenter(ctx context.Context, members []*Source) (Prototype,
 		return Prototype{}, err
 	}
 	l.report.PrototypeJitter = max(l.report.PrototypeJitter, slices.Max(jitters))
-	b, err := gaussian.Barycenter(ctx, normals, nil, nil)
+	b, err := multivariate.Barycenter(ctx, normals, nil, nil)
 	if err != nil {
 		return Prototype{}, err
 	}

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/gaussian/multivariate"
 	"github.com/gocmbo/cmbo/internal/parallel"
 )
 
@@ -49,7 +50,7 @@ func (b *ByDistance) State(ctx context.Context, m *Weighted) ([]float64, error) 
 		return nil, err
 	}
 	distances := make([]float64, b.n)
-	normals := make([]*gaussian.Normal, b.n)
+	normals := make([]*multivariate.Normal, b.n)
 	for i := range normals {
 		normals[i] = m.Prior.Prototypes[i].Normal
 	}
@@ -86,7 +87,7 @@ func (b *ByDistance) CheckState(state []float64) error {
 
 // toWasserstein sets dst to the distances of the posterior in r to the normals and
 // returns the jitter that its factor needed.
-func (b *ByDistance) toWasserstein(ctx context.Context, workers int, r *stepScratch, dst []float64, normals []*gaussian.Normal) (float64, error) {
+func (b *ByDistance) toWasserstein(ctx context.Context, workers int, r *stepScratch, dst []float64, normals []*multivariate.Normal) (float64, error) {
 	post, jitter, err := adoptJittered(&r.chol, r.mean, &r.cov)
 	if err != nil {
 		return jitter, err
@@ -100,12 +101,12 @@ func (b *ByDistance) toWasserstein(ctx context.Context, workers int, r *stepScra
 
 // toJeffreys is toWasserstein for the divergence, whose own jitter mostly does. A
 // divergence that is not defined for want of definiteness is infinite.
-func (b *ByDistance) toJeffreys(ctx context.Context, r *stepScratch, dst []float64, normals []*gaussian.Normal) (float64, error) {
+func (b *ByDistance) toJeffreys(ctx context.Context, r *stepScratch, dst []float64, normals []*multivariate.Normal) (float64, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
 	work := &r.workspaces(1)[0]
-	post, err := gaussian.AdoptNormal(r.mean, &r.cov, nil)
+	post, err := multivariate.AdoptNormal(r.mean, &r.cov, nil)
 	if err == nil {
 		_, err = work.JeffreysTo(dst, post, normals, b.jitter)
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/paper/internal/cluster"
 	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/gaussian/multivariate"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/kernel"
@@ -26,7 +27,7 @@ type Prior struct {
 // A Prototype is the Gaussian process that stands for a cluster. On the index set
 // of the prior it is known as numbers; elsewhere through Evaluator.
 type Prototype struct {
-	Normal    *gaussian.Normal // on the index set
+	Normal    *multivariate.Normal // on the index set
 	Evaluator Evaluator
 }
 
@@ -219,7 +220,7 @@ func slice(v []float64, lo, hi int) []float64 {
 // the paper leaves a barycentre undefined off the index set.
 type Extension struct {
 	Index  *linalg.Dense
-	Normal *gaussian.Normal // on the index set
+	Normal *multivariate.Normal // on the index set
 	Kernel kernel.Kernel
 
 	chol  linalg.Cholesky // of K
@@ -229,7 +230,7 @@ type Extension struct {
 
 // NewExtension prepares the extension of n by k. It fails if the covariance of k on
 // the index set is singular in spite of jitter.
-func NewExtension(index *linalg.Dense, n *gaussian.Normal, k kernel.Kernel) (*Extension, error) {
+func NewExtension(index *linalg.Dense, n *multivariate.Normal, k kernel.Kernel) (*Extension, error) {
 	c := &Extension{Index: index, Normal: n, Kernel: k, alpha: make([]float64, n.Dim())}
 	var gram linalg.Sym
 	kernel.Gram(&gram, k, index)

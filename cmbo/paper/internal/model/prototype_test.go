@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
-	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/gaussian/multivariate"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/kernel"
@@ -26,7 +26,7 @@ func extensions(t *testing.T, n, d int) *Prior {
 			mean[j] = r.NormFloat64()
 		}
 		cov := linalg.NewSym(n, testutil.SPD(r, n, 10))
-		normal, err := gaussian.NewNormal(mean, cov)
+		normal, err := multivariate.NewNormal(mean, cov)
 		require.NoError(t, err)
 		e, err := NewExtension(p.Index, normal, kernel.Scale(1.5, kernel.Matern32(0.3+0.2*float64(i))))
 		require.NoError(t, err)

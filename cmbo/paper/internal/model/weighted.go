@@ -7,6 +7,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/gaussian/multivariate"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -37,15 +38,15 @@ type stepScratch struct {
 	cov          linalg.Sym
 	cross, white linalg.Dense
 	chol         linalg.Cholesky
-	work         []gaussian.Workspace
+	work         []multivariate.Workspace
 }
 
 var scratches = sync.Pool{New: func() any { return new(stepScratch) }}
 
 // workspaces returns n workspaces.
-func (r *stepScratch) workspaces(n int) []gaussian.Workspace {
+func (r *stepScratch) workspaces(n int) []multivariate.Workspace {
 	if len(r.work) < n {
-		r.work = make([]gaussian.Workspace, n)
+		r.work = make([]multivariate.Workspace, n)
 	}
 	return r.work
 }
@@ -244,12 +245,12 @@ func (a *Weighted) posteriorOnIndex(r *stepScratch) error {
 // jitteredNormal makes a Normal of a covariance that rounding may have left
 // without a Cholesky factor, adding the smallest jitter that gives it one. It
 // keeps its arguments.
-func jitteredNormal(mean []float64, cov *linalg.Sym) (*gaussian.Normal, float64, error) {
+func jitteredNormal(mean []float64, cov *linalg.Sym) (*multivariate.Normal, float64, error) {
 	return adoptJittered(new(linalg.Cholesky), mean, cov)
 }
 
 // adoptJittered is jitteredNormal on the memory of c.
-func adoptJittered(c *linalg.Cholesky, mean []float64, cov *linalg.Sym) (*gaussian.Normal, float64, error) {
+func adoptJittered(c *linalg.Cholesky, mean []float64, cov *linalg.Sym) (*multivariate.Normal, float64, error) {
 	jitter, err := c.FactorizeJitter(cov, gaussian.MaxJitter)
 	if err != nil {
 		return nil, jitter, err
@@ -257,6 +258,6 @@ func adoptJittered(c *linalg.Cholesky, mean []float64, cov *linalg.Sym) (*gaussi
 	if jitter > 0 {
 		cov.AddDiag(jitter)
 	}
-	n, err := gaussian.AdoptNormal(mean, cov, c.Lower())
+	n, err := multivariate.AdoptNormal(mean, cov, c.Lower())
 	return n, jitter, err
 }

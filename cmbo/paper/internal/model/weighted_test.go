@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/gaussian/multivariate"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/require"
@@ -30,12 +30,12 @@ func TestSingularPosterior(t *testing.T) {
 		rm.cov.AddTransGram(1, dense)
 		rm.cov.AddDiag(-1e-14)
 	}
-	normals := make([]*gaussian.Normal, 3)
+	normals := make([]*multivariate.Normal, 3)
 	for i := range normals {
 		s := linalg.NewSym(n, nil)
 		s.AddDiag(1 + float64(i))
 		var err error
-		normals[i], err = gaussian.NewNormal(make([]float64, n), s)
+		normals[i], err = multivariate.NewNormal(make([]float64, n), s)
 		require.NoError(t, err)
 	}
 	for _, jitter := range []float64{0, 1e-2} {
@@ -47,10 +47,10 @@ func TestSingularPosterior(t *testing.T) {
 		require.Equal(t, jitter == 0, used > 0, "jitter %g of the posterior beside %g of the divergence", used, jitter)
 		set()
 		rm.cov.AddDiag(used)
-		post, err := gaussian.NewNormal(rm.mean, &rm.cov)
+		post, err := multivariate.NewNormal(rm.mean, &rm.cov)
 		require.NoError(t, err)
 		for i, p := range normals {
-			want, _, err := new(gaussian.Workspace).Jeffreys(p, post, jitter)
+			want, _, err := new(multivariate.Workspace).Jeffreys(p, post, jitter)
 			require.NoError(t, err)
 			require.InEpsilon(t, want, got[i], 1e-9)
 		}
@@ -60,13 +60,13 @@ func TestSingularPosterior(t *testing.T) {
 		require.Positive(t, used)
 	}
 	// A prototype without a density is infinitely far from any posterior with one.
-	flat, err := gaussian.NewNormal(make([]float64, n), linalg.NewSym(n, nil))
+	flat, err := multivariate.NewNormal(make([]float64, n), linalg.NewSym(n, nil))
 	require.NoError(t, err)
 	set()
 	rm.cov.AddDiag(1)
 	got := make([]float64, 2)
 	a := NewByDistance(2, true, 0)
-	_, err = a.toJeffreys(ctx, rm, got, []*gaussian.Normal{flat, normals[0]})
+	_, err = a.toJeffreys(ctx, rm, got, []*multivariate.Normal{flat, normals[0]})
 	require.NoError(t, err)
 	require.True(t, math.IsInf(got[0], 1))
 	require.Positive(t, got[1])

@@ -1,8 +1,9 @@
-package gaussian
+package multivariate
 
 import (
 	"math"
 
+	"github.com/gocmbo/cmbo/internal/f64"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -99,7 +100,7 @@ func (w *Workspace) singularFidelity(a, b *Normal) (float64, error) {
 		small++
 	}
 	linalg.TransMulLower(&w.cross, a.lower, b.lower)
-	w.vec = grow(w.vec, n)
+	w.vec = f64.Grow(w.vec, n)
 	if err := w.svd.SingularValues(w.vec, &w.cross); err != nil {
 		return 0, err
 	}

@@ -1,4 +1,4 @@
-package gaussian
+package multivariate
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -44,10 +45,10 @@ func posteriorSet(rng *rand.Rand, g []point, members int, jitter float64, rankLo
 		nobs := len(g)/4 + rng.IntN(len(g)/4)
 		if rankLosing {
 			l := point{math.Exp(math.Log(.2) * rng.Float64()), math.Exp(math.Log(.2) * rng.Float64())}
-			ps = append(ps, mustNormal(randomMean(rng, len(g)), posteriorCov(uint64(s), g, l, 2*len(g)/5, 1e-12, jitter, true)))
+			ps = append(ps, mustNormal(testutil.Normals(rng, len(g)), posteriorCov(uint64(s), g, l, 2*len(g)/5, 1e-12, jitter, true)))
 		} else {
 			l := point{.25 * math.Exp(.1*rng.NormFloat64()), .3 * math.Exp(.1*rng.NormFloat64())}
-			ps = append(ps, mustNormal(randomMean(rng, len(g)), posteriorCov(uint64(s), g, l, nobs, 1e-4, jitter, false)))
+			ps = append(ps, mustNormal(testutil.Normals(rng, len(g)), posteriorCov(uint64(s), g, l, nobs, 1e-4, jitter, false)))
 		}
 	}
 	return ps
@@ -259,7 +260,7 @@ func TestBarycenterResidual(t *testing.T) {
 	}
 	b.t.Copy(&b.s)
 	b.t.Set(2, 1, math.NaN())
-	if done, err := b.finished(); !done || !errors.Is(err, ErrNotFinite) {
+	if done, err := b.finished(); !done || !errors.Is(err, gaussian.ErrNotFinite) {
 		t.Errorf("NaN: finished = %t, %v", done, err)
 	}
 }
@@ -269,8 +270,8 @@ func TestBarycenterResidual(t *testing.T) {
 func TestBarycenterOverflow(t *testing.T) {
 	a := mustNormal(nil, linalg.NewSym(2, []float64{4e240, 1e240, 1e240, 2e240}))
 	b := mustNormal(nil, linalg.NewSym(2, []float64{1e240, 0, 0, 9e240}))
-	if _, err := Barycenter(context.Background(), []*Normal{a, b}, nil, nil); !errors.Is(err, ErrNotFinite) || errors.Is(err, ErrNotPositiveDefinite) {
-		t.Errorf("Barycenter = %v, want ErrNotFinite", err)
+	if _, err := Barycenter(context.Background(), []*Normal{a, b}, nil, nil); !errors.Is(err, gaussian.ErrNotFinite) || errors.Is(err, gaussian.ErrNotPositiveDefinite) {
+		t.Errorf("Barycenter = %v, want gaussian.ErrNotFinite", err)
 	}
 }
 

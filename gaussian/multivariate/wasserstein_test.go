@@ -1,4 +1,4 @@
-package gaussian
+package multivariate
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -109,7 +110,7 @@ func TestW2SquaredCommuting(t *testing.T) {
 				sa.Set(i, i, a[i])
 				sb.Set(i, i, b[i])
 			}
-			ma, mb := randomMean(rng, n), randomMean(rng, n)
+			ma, mb := testutil.Normals(rng, n), testutil.Normals(rng, n)
 			dm := linalg.SqDist(ma, mb)
 			tr := sa.Trace() + sb.Trace()
 			if got := w2sq(t, mustNormal(ma, sa), mustNormal(mb, sb)); !(math.Abs(got-want-dm) <= 4*float64(n)*epsilon*(tr+dm)) {
@@ -134,9 +135,9 @@ func testNormals(t testing.TB, n int) []*Normal {
 		randomNormal(rng, n, 1e3),
 		randomNormal(rng, n, 1e8),
 		randomNormal(rng, n, 1e14),
-		mustNormal(randomMean(rng, n), lowRank(rng, n, 1)),
-		mustNormal(randomMean(rng, n), lowRank(rng, n, n-1)),
-		mustNormal(randomMean(rng, n), linalg.NewSym(n, nil)),
+		mustNormal(testutil.Normals(rng, n), lowRank(rng, n, 1)),
+		mustNormal(testutil.Normals(rng, n), lowRank(rng, n, n-1)),
+		mustNormal(testutil.Normals(rng, n), linalg.NewSym(n, nil)),
 	}
 	for _, rel := range []float64{1e-15, 1e-9, 1e-5, 1e-2} {
 		for _, p := range []*Normal{ps[1], ps[3], ps[5]} {
@@ -267,12 +268,12 @@ func TestW2FarMeans(t *testing.T) {
 		t.Errorf("W2 = %g, %v, want 5e-200", got, err)
 	}
 	p, q = mustNormal([]float64{1.5e308, 0}, zero), mustNormal([]float64{-1.5e308, 0}, zero)
-	if got, err := w.W2(p, q); !errors.Is(err, ErrNotFinite) {
-		t.Errorf("W2 = %g, %v, want ErrNotFinite", got, err)
+	if got, err := w.W2(p, q); !errors.Is(err, gaussian.ErrNotFinite) {
+		t.Errorf("W2 = %g, %v, want gaussian.ErrNotFinite", got, err)
 	}
 	p, q = mustNormal([]float64{1e200, 0}, cov), mustNormal([]float64{0, 0}, cov)
-	if got, err := w.W2Squared(p, q); !errors.Is(err, ErrNotFinite) {
-		t.Errorf("W2Squared = %g, %v, want ErrNotFinite", got, err)
+	if got, err := w.W2Squared(p, q); !errors.Is(err, gaussian.ErrNotFinite) {
+		t.Errorf("W2Squared = %g, %v, want gaussian.ErrNotFinite", got, err)
 	}
 }
 

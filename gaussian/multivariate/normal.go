@@ -1,11 +1,14 @@
-package gaussian
+package multivariate
 
 import (
 	"cmp"
 	"math"
 	"sync"
 
+	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/gaussian/internal/fault"
 	"github.com/gocmbo/cmbo/internal/f64"
+	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -45,15 +48,15 @@ const indefiniteTol = 1.5e-8
 // singular; eigenvalues that rounding pushed below zero count as zero in the
 // factor, see [Normal.Factor].
 //
-// It fails with [ErrDimension] if mean is empty or does not fit cov, with
-// [ErrNotFinite], with [ErrNotSymmetric] if the triangles differ by more than
-// rounding, and with [ErrNotPositiveDefinite] if an eigenvalue is negative by
+// It fails with [gaussian.ErrDimension] if mean is empty or does not fit cov, with
+// [gaussian.ErrNotFinite], with [ErrNotSymmetric] if the triangles differ by more than
+// rounding, and with [gaussian.ErrNotPositiveDefinite] if an eigenvalue is negative by
 // more than rounding (1.5e-8·tr S). It takes the O(n³) time of the factor, which
 // is kept.
 func NewNormal(mean []float64, cov *linalg.Sym) (*Normal, error) {
 	const op = "NewNormal"
 	if cov == nil {
-		return nil, errNil(op, "cov")
+		return nil, fault.Nil(op, "cov")
 	}
 	if err := checkMoments(op, mean, cov); err != nil {
 		return nil, err
@@ -76,12 +79,12 @@ func NewNormal(mean []float64, cov *linalg.Sym) (*Normal, error) {
 // nil to have it computed at its first use. The arguments are checked in O(n²)
 // time: finite entries, symmetry, the Cauchy–Schwarz inequality |s_ij|² ≤
 // s_ii·s_jj, and the diagonal of lower·lowerᵀ. A covariance that passes and is
-// indefinite all the same fails with [ErrNotPositiveDefinite] where its factor
+// indefinite all the same fails with [gaussian.ErrNotPositiveDefinite] where its factor
 // is first used.
 func AdoptNormal(mean []float64, cov *linalg.Sym, lower *linalg.Dense) (*Normal, error) {
 	const op = "AdoptNormal"
 	if cov == nil {
-		return nil, errNil(op, "cov")
+		return nil, fault.Nil(op, "cov")
 	}
 	if err := checkMoments(op, mean, cov); err != nil {
 		return nil, err
@@ -106,26 +109,26 @@ func newNormal(mean []float64, cov *linalg.Sym) *Normal {
 func (n *Normal) adopt(op string, lower *linalg.Dense) error {
 	rows, cols := lower.Dims()
 	if rows != len(n.mean) || cols != rows {
-		return &DimensionError{Op: op, What: "lower", Got: cols, Want: len(n.mean)}
+		return &gaussian.DimensionError{Op: op, What: "lower", Got: cols, Want: len(n.mean)}
 	}
 	definite := true
 	for i := range rows {
 		r := lower.Row(i)
-		if j := allFinite(r); j >= 0 {
-			return &ValueError{Op: op, What: "lower", Row: i, Col: j, Value: r[j], Err: ErrNotFinite}
+		if j := fault.NotFinite(r); j >= 0 {
+			return &gaussian.ValueError{Op: op, What: "lower", Row: i, Col: j, Value: r[j], Err: gaussian.ErrNotFinite}
 		}
 		for j := i + 1; j < cols; j++ {
 			if r[j] != 0 {
-				return &ValueError{Op: op, What: "lower", Row: i, Col: j, Value: r[j], Err: ErrArgument}
+				return &gaussian.ValueError{Op: op, What: "lower", Row: i, Col: j, Value: r[j], Err: gaussian.ErrArgument}
 			}
 		}
 		if d := linalg.Dot(r, r) - n.cov.Row(i)[i]; !(math.Abs(d) <= indefiniteTol*n.trace) {
-			return &ValueError{Op: op, What: "diagonal error of lower·lowerᵀ", Row: i, Col: -1, Value: d, Err: ErrArgument}
+			return &gaussian.ValueError{Op: op, What: "diagonal error of lower·lowerᵀ", Row: i, Col: -1, Value: d, Err: gaussian.ErrArgument}
 		}
 		if !(r[i] > 0) {
 			definite = false
 		} else if math.IsInf(1/r[i], 1) {
-			return definiteError(op, "lower", 0, &linalg.NotPositiveDefiniteError{Pivot: i, Value: r[i]})
+			return fault.Definite(op, "lower", 0, &linalg.NotPositiveDefiniteError{Pivot: i, Value: r[i]})
 		}
 	}
 	n.factorOnce.Do(func() { n.lower, n.regular = lower, definite })
@@ -136,15 +139,15 @@ func (n *Normal) adopt(op string, lower *linalg.Dense) error {
 func checkMoments(op string, mean []float64, cov *linalg.Sym) error {
 	n := cov.Dim()
 	if n == 0 {
-		return &DimensionError{Op: op, What: "cov", Got: 0, Want: 1}
+		return &gaussian.DimensionError{Op: op, What: "cov", Got: 0, Want: 1}
 	}
-	if err := checkVec(op, "mean", mean, n); err != nil {
+	if err := fault.Vec(op, "mean", mean, n); err != nil {
 		return err
 	}
 	var scale float64
 	for i := range n {
 		v := cov.Row(i)[i]
-		if !finite(v) {
+		if !fault.Finite(v) {
 			return checkFinite(op, cov)
 		}
 		scale = math.Max(scale, v)
@@ -155,7 +158,7 @@ func checkMoments(op string, mean []float64, cov *linalg.Sym) error {
 	for i := range n {
 		v := cov.Row(i)[i]
 		if !(v >= -slack) {
-			return cmp.Or(checkFinite(op, cov), error(&DefiniteError{Op: op, What: "cov", Pivot: i, Value: v}))
+			return cmp.Or(checkFinite(op, cov), error(&gaussian.DefiniteError{Op: op, What: "cov", Pivot: i, Value: v}))
 		}
 		roots[i] = math.Sqrt(math.Max(v, 0))
 		inverse[i] = 1 / math.Max(roots[i], 0x1p-1000)
@@ -187,8 +190,8 @@ func checkMoments(op string, mean []float64, cov *linalg.Sym) error {
 func checkFinite(op string, cov *linalg.Sym) error {
 	for i := range cov.Dim() {
 		r := cov.Row(i)
-		if j := allFinite(r); j >= 0 {
-			return &ValueError{Op: op, What: "cov", Row: i, Col: j, Value: r[j], Err: ErrNotFinite}
+		if j := fault.NotFinite(r); j >= 0 {
+			return &gaussian.ValueError{Op: op, What: "cov", Row: i, Col: j, Value: r[j], Err: gaussian.ErrNotFinite}
 		}
 	}
 	return nil
@@ -234,9 +237,9 @@ func checkBlock(op string, cov *linalg.Sym, roots []float64, slack float64, i0, 
 				continue
 			}
 			if j := j0 + k; !(math.Abs(v) <= bound*(1+4*epsilon)) {
-				return &DefiniteError{Op: op, What: "cov", Pivot: i, Value: cov.Row(j)[j]*cov.Row(i)[i] - v*v}
+				return &gaussian.DefiniteError{Op: op, What: "cov", Pivot: i, Value: cov.Row(j)[j]*cov.Row(i)[i] - v*v}
 			}
-			return &ValueError{Op: op, What: "difference of the triangles of cov", Row: i, Col: j0 + k, Value: d, Err: ErrNotSymmetric}
+			return &gaussian.ValueError{Op: op, What: "difference of the triangles of cov", Row: i, Col: j0 + k, Value: d, Err: ErrNotSymmetric}
 		}
 	}
 	return nil
@@ -268,7 +271,7 @@ func (n *Normal) Trace() float64 { return n.trace }
 // negative of those, or 0. The first call takes O(n³) time, unless the
 // constructor did.
 //
-// It fails with [ErrNotPositiveDefinite] if S is indefinite beyond rounding,
+// It fails with [gaussian.ErrNotPositiveDefinite] if S is indefinite beyond rounding,
 // which only a Normal of [AdoptNormal] can be.
 func (n *Normal) Factor() (lower *linalg.Dense, clamped float64, err error) {
 	if err := n.factor(); err != nil {
@@ -288,11 +291,11 @@ func (n *Normal) factor() error {
 		l := new(linalg.Dense)
 		clamped, err := linalg.FactorPSD(l, n.cov)
 		if err != nil {
-			n.factorErr = definiteError("Factor", "cov", 0, err)
+			n.factorErr = fault.Definite("Factor", "cov", 0, err)
 			return
 		}
 		if !(clamped >= -indefiniteTol*n.trace-n.slack) {
-			n.factorErr = &DefiniteError{Op: "Factor", What: "cov", Pivot: -1, Value: clamped}
+			n.factorErr = &gaussian.DefiniteError{Op: "Factor", What: "cov", Pivot: -1, Value: clamped}
 			return
 		}
 		n.lower, n.clamped = l, clamped
@@ -306,7 +309,7 @@ func (n *Normal) definite(op, what string) (*linalg.Cholesky, error) {
 		return nil, err
 	}
 	if !n.regular {
-		return nil, &DefiniteError{Op: op, What: what, Pivot: -1, Value: n.clamped}
+		return nil, &gaussian.DefiniteError{Op: op, What: what, Pivot: -1, Value: n.clamped}
 	}
 	var err error
 	n.cholOnce.Do(func() {
@@ -320,13 +323,13 @@ func (n *Normal) definite(op, what string) (*linalg.Cholesky, error) {
 //
 //	ln p(x) = −½·(n·ln 2π + ln det S + (x − m)ᵀ·S⁻¹·(x − m)).
 //
-// It fails with [ErrNotPositiveDefinite] if S is singular, where there is no
-// density, with [ErrDimension] or [ErrNotFinite] for an unusable x, and with
-// [ErrNotFinite] on overflow, except that of the quadratic form, which gives −Inf.
+// It fails with [gaussian.ErrNotPositiveDefinite] if S is singular, where there is no
+// density, with [gaussian.ErrDimension] or [gaussian.ErrNotFinite] for an unusable x, and with
+// [gaussian.ErrNotFinite] on overflow, except that of the quadratic form, which gives −Inf.
 // It takes O(n²) time once the factor is known.
 func (n *Normal) LogProb(x []float64) (float64, error) {
 	const op = "LogProb"
-	if err := checkVec(op, "x", x, len(n.mean)); err != nil {
+	if err := fault.Vec(op, "x", x, len(n.mean)); err != nil {
 		return 0, err
 	}
 	c, err := n.definite(op, "cov")
@@ -338,36 +341,25 @@ func (n *Normal) LogProb(x []float64) (float64, error) {
 		z[i] = v - n.mean[i]
 	}
 	c.SolveLowerVecTo(z, z)
-	l := -0.5 * (float64(len(x))*ln2Pi + c.LogDet() + linalg.Dot(z, z))
+	l := -0.5 * (float64(len(x))*special.Ln2Pi + c.LogDet() + linalg.Dot(z, z))
 	if math.IsNaN(l) {
-		return 0, scalarError(op, "log density", l, ErrNotFinite)
+		return 0, fault.Scalar(op, "log density", l, gaussian.ErrNotFinite)
 	}
 	return l, nil
 }
-
-const ln2Pi = 1.83787706640934548356065947281123527972279494727556682563430308 // ln 2π
 
 // finishNormal wraps computed moments, whose covariance is a difference with
 // absolute rounding errors up to slack.
 func finishNormal(op string, mean []float64, cov *linalg.Sym, slack float64) (*Normal, error) {
 	for i := range mean {
-		if !finite(mean[i]) {
-			return nil, &ValueError{Op: op, What: "posterior mean", Row: i, Col: -1, Value: mean[i], Err: ErrNotFinite}
+		if !fault.Finite(mean[i]) {
+			return nil, &gaussian.ValueError{Op: op, What: "posterior mean", Row: i, Col: -1, Value: mean[i], Err: gaussian.ErrNotFinite}
 		}
-		if j := allFinite(cov.Row(i)); j >= 0 {
-			return nil, &ValueError{Op: op, What: "posterior covariance", Row: i, Col: j, Value: cov.Row(i)[j], Err: ErrNotFinite}
+		if j := fault.NotFinite(cov.Row(i)); j >= 0 {
+			return nil, &gaussian.ValueError{Op: op, What: "posterior covariance", Row: i, Col: j, Value: cov.Row(i)[j], Err: gaussian.ErrNotFinite}
 		}
 	}
 	post := newNormal(mean, cov)
 	post.slack = slack
 	return post, nil
-}
-
-// clampDiag sets variances that rounding made negative to 0.
-func clampDiag(s *linalg.Sym) {
-	for i := range s.Dim() {
-		if r := s.Row(i); r[i] < 0 {
-			r[i] = 0
-		}
-	}
 }

@@ -1,8 +1,11 @@
-package gaussian
+package multivariate
 
 import (
 	"math"
 
+	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/gaussian/internal/fault"
+	"github.com/gocmbo/cmbo/internal/f64"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -27,8 +30,8 @@ import (
 // of the given entries all the same; beyond, that of L·Lᵀ, which may differ from
 // it by √(n·ε)·(tr S_p + tr S_q).
 //
-// W2Squared fails with [ErrDimension], with [ErrNotPositiveDefinite] if a
-// covariance is indefinite beyond rounding, and with [ErrNotFinite] on overflow.
+// W2Squared fails with [gaussian.ErrDimension], with [gaussian.ErrNotPositiveDefinite] if a
+// covariance is indefinite beyond rounding, and with [gaussian.ErrNotFinite] on overflow.
 // It takes O(n³) time. It only reads p and q.
 //
 // D. C. Dowson and B. V. Landau, The Fréchet distance between multivariate
@@ -51,24 +54,24 @@ func (w *Workspace) W2(p, q *Normal) (float64, error) {
 	}
 	d := math.Sqrt(cov + mean)
 	if !(mean > 1e-280 && mean < 1e280) {
-		w.vec = grow(w.vec, len(p.mean))
+		w.vec = f64.Grow(w.vec, len(p.mean))
 		for i, v := range p.mean {
 			w.vec[i] = v - q.mean[i]
 		}
 		d = math.Hypot(math.Sqrt(cov), linalg.Norm2(w.vec))
 	}
-	if !finite(d) {
-		return 0, scalarError(op, "result", d, ErrNotFinite)
+	if !fault.Finite(d) {
+		return 0, fault.Scalar(op, "result", d, gaussian.ErrNotFinite)
 	}
 	return d, nil
 }
 
 // W2SquaredTo sets dst[i] to W2Squared(p, qs[i]). It fails like W2Squared, and
-// with [ErrDimension] if dst and qs differ in length; entries before the failing
+// with [gaussian.ErrDimension] if dst and qs differ in length; entries before the failing
 // one are set.
 func (w *Workspace) W2SquaredTo(dst []float64, p *Normal, qs []*Normal) error {
 	const op = "W2SquaredTo"
-	if err := checkLen(op, "dst", len(dst), len(qs)); err != nil {
+	if err := fault.Len(op, "dst", len(dst), len(qs)); err != nil {
 		return err
 	}
 	for i, q := range qs {
@@ -92,8 +95,8 @@ func (w *Workspace) w2Squared(op string, p, q *Normal) (float64, error) {
 		return 0, err
 	}
 	d := cov + mean
-	if !finite(d) {
-		return 0, scalarError(op, "result", d, ErrNotFinite)
+	if !fault.Finite(d) {
+		return 0, fault.Scalar(op, "result", d, gaussian.ErrNotFinite)
 	}
 	return d, nil
 }
@@ -121,7 +124,7 @@ func (w *Workspace) w2Parts(op string, p, q *Normal) (cov, mean float64, err err
 	if a, b, ok := unequalRanks(p, q); ok {
 		f, err := w.singularFidelity(a, b)
 		if err != nil {
-			return 0, 0, scalarError(op, "fidelity", math.NaN(), err)
+			return 0, 0, fault.Scalar(op, "fidelity", math.NaN(), err)
 		}
 		return math.Max(p.trace+q.trace-2*f, 0), mean, nil
 	}
@@ -139,23 +142,23 @@ func (w *Workspace) w2Parts(op string, p, q *Normal) (cov, mean float64, err err
 // of posteriors as packed triangles do without Normals. It is symmetric up to
 // rounding only, and knows of singular covariances what their factors do.
 //
-// It fails with [ErrDimension], and with [ErrNotFinite] on entries that are not
+// It fails with [gaussian.ErrDimension], and with [gaussian.ErrNotFinite] on entries that are not
 // finite or overflow. It takes O(n³) time.
 func (w *Workspace) W2SquaredFactors(mp []float64, lp *linalg.Dense, mq []float64, lq *linalg.Dense) (float64, error) {
 	const op = "W2SquaredFactors"
 	if lp == nil || lq == nil {
-		return 0, errNil(op, "a factor")
+		return 0, fault.Nil(op, "a factor")
 	}
 	n := len(mp)
-	if err := checkLen(op, "mq", len(mq), n); err != nil {
+	if err := fault.Len(op, "mq", len(mq), n); err != nil {
 		return 0, err
 	}
 	for _, l := range [...]*linalg.Dense{lp, lq} {
 		r, c := l.Dims()
-		if err := checkLen(op, "rows of a factor", r, n); err != nil {
+		if err := fault.Len(op, "rows of a factor", r, n); err != nil {
 			return 0, err
 		}
-		if err := checkLen(op, "columns of a factor", c, n); err != nil {
+		if err := fault.Len(op, "columns of a factor", c, n); err != nil {
 			return 0, err
 		}
 	}
@@ -164,8 +167,8 @@ func (w *Workspace) W2SquaredFactors(mp []float64, lp *linalg.Dense, mq []float6
 	if err != nil {
 		return 0, err
 	}
-	if d += dm; !finite(d) {
-		return 0, scalarError(op, "result", d, ErrNotFinite)
+	if d += dm; !fault.Finite(d) {
+		return 0, fault.Scalar(op, "result", d, gaussian.ErrNotFinite)
 	}
 	return d, nil
 }
@@ -186,15 +189,15 @@ func lowerNorm(l *linalg.Dense) float64 {
 func (w *Workspace) bures(op string, lp, lq *linalg.Dense, tp, tq, rest float64) (float64, error) {
 	linalg.TransMulLower(&w.cross, lp, lq)
 	f := w.svd.NuclearNorm(&w.cross)
-	if !finite(f) {
-		return 0, scalarError(op, "sum of singular values", f, ErrNotFinite)
+	if !fault.Finite(f) {
+		return 0, fault.Scalar(op, "sum of singular values", f, gaussian.ErrNotFinite)
 	}
 	d := math.Max(tp+tq-2*f, 0)
 	if !(d+rest < nearEqual*(tp+tq)) {
 		return d, nil
 	}
 	if err := w.svd.PolarTo(&w.polar, &w.cross); err != nil {
-		return 0, scalarError(op, "polar factor", math.NaN(), err)
+		return 0, fault.Scalar(op, "polar factor", math.NaN(), err)
 	}
 	return w.procrustes(lp, lq), nil
 }

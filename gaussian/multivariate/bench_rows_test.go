@@ -1,4 +1,4 @@
-package gaussian
+package multivariate
 
 import (
 	"fmt"

@@ -1,8 +1,9 @@
-package gaussian
+package multivariate
 
 import (
 	"math"
 
+	"github.com/gocmbo/cmbo/gaussian/internal/fault"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -115,7 +116,7 @@ func (a *anderson) mix(dst []float64) {
 	}
 	for m, j := range a.kept {
 		c := proj[m] / scales[m]
-		if !finite(c) {
+		if !fault.Finite(c) {
 			copy(dst, a.g[k])
 			return
 		}

@@ -1,8 +1,10 @@
-package gaussian
+package multivariate
 
 import (
 	"math"
 
+	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/gaussian/internal/fault"
 	"github.com/gocmbo/cmbo/internal/f64"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -30,8 +32,8 @@ const autoJitterScale = 1e-6
 // loses digits, and ‖L_q⁻¹·(S_p − S_q)·L_p⁻ᵀ‖²_F takes its place, in O(n³) time.
 //
 // If a covariance plus jitter is singular Jeffreys returns +Inf with an error
-// wrapping [ErrNotPositiveDefinite]; it fails with [ErrDimension], with
-// [ErrNotFinite] for a jitter that is not finite or on overflow. It only reads p
+// wrapping [gaussian.ErrNotPositiveDefinite]; it fails with [gaussian.ErrDimension], with
+// [gaussian.ErrNotFinite] for a jitter that is not finite or on overflow. It only reads p
 // and q.
 //
 // It allocates where an inverse is not kept yet.
@@ -58,14 +60,14 @@ func (w *Workspace) Jeffreys(p, q *Normal, jitter float64) (value, used float64,
 // JeffreysTo sets dst[i] to Jeffreys(p, qs[i], jitter) and returns the largest
 // jitter used. The inverses of qs are kept with them; that of p, unless it is
 // kept already, is made in the memory of w and forgotten, as suits a distribution
-// that is compared once. It fails like Jeffreys, and with [ErrDimension] if dst
+// that is compared once. It fails like Jeffreys, and with [gaussian.ErrDimension] if dst
 // and qs differ in length; dst is then unspecified.
 func (w *Workspace) JeffreysTo(dst []float64, p *Normal, qs []*Normal, jitter float64) (used float64, err error) {
 	const op = "JeffreysTo"
-	if err := checkLen(op, "dst", len(dst), len(qs)); err != nil {
+	if err := fault.Len(op, "dst", len(dst), len(qs)); err != nil {
 		return 0, err
 	}
-	w.jitters = grow(w.jitters, len(qs))
+	w.jitters = f64.Grow(w.jitters, len(qs))
 	jitters := w.jitters
 	const same = -1 // in the place of a jitter: q has the numbers of p
 	for i, q := range qs {
@@ -108,8 +110,8 @@ func jeffreysJitter(op string, p, q *Normal, jitter float64) (float64, error) {
 	if err := checkPair(op, p, q); err != nil {
 		return 0, err
 	}
-	if !finite(jitter) {
-		return 0, scalarError(op, "jitter", jitter, ErrNotFinite)
+	if !fault.Finite(jitter) {
+		return 0, fault.Scalar(op, "jitter", jitter, gaussian.ErrNotFinite)
 	}
 	if jitter < 0 {
 		jitter = autoJitterScale * math.Max(p.trace, q.trace) / float64(len(p.mean))
@@ -131,7 +133,7 @@ type jeffreysSum struct {
 // bit of the result.
 func (w *Workspace) jeffreys(op string, dst []float64, p *Normal, qs []*Normal, own *linalg.Sym, jitter float64) error {
 	n := len(p.mean)
-	w.vec = grow(w.vec, n*len(qs))
+	w.vec = f64.Grow(w.vec, n*len(qs))
 	if cap(w.sums) < len(qs) {
 		w.sums = make([]jeffreysSum, len(qs))
 	}
@@ -179,8 +181,8 @@ func (w *Workspace) jeffreysValue(op string, p, q *Normal, cov, mean, jitter flo
 		}
 	}
 	value := 0.5 * (cov + math.Max(mean, 0))
-	if !finite(value) {
-		return value, scalarError(op, "result", value, ErrNotFinite)
+	if !fault.Finite(value) {
+		return value, fault.Scalar(op, "result", value, gaussian.ErrNotFinite)
 	}
 	return value, nil
 }
@@ -199,7 +201,7 @@ func (w *Workspace) jeffreysResidual(op string, p, q *Normal, jitter float64) (f
 	w.difference(p, q)
 	for k, m := range [2]*Normal{q, p} {
 		if err := w.chol.FactorizeShift(m.cov, jitter); err != nil {
-			return 0, definiteError(op, "covariance plus jitter", jitter, err)
+			return 0, fault.Definite(op, "covariance plus jitter", jitter, err)
 		}
 		w.chol.SolveLowerTo(&w.resid, &w.resid)
 		if k == 0 {
@@ -269,7 +271,7 @@ func (n *Normal) inverseTo(op string, dst *linalg.Sym, jitter float64, c *linalg
 		return nil
 	}
 	if err := c.FactorizeShift(n.cov, jitter); err != nil {
-		return definiteError(op, "covariance plus jitter", jitter, err)
+		return fault.Definite(op, "covariance plus jitter", jitter, err)
 	}
 	c.InverseLowerTo(dst)
 	return nil

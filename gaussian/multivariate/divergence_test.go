@@ -1,10 +1,11 @@
-package gaussian
+package multivariate
 
 import (
 	"errors"
 	"math"
 	"testing"
 
+	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -93,7 +94,7 @@ func TestKLProperties(t *testing.T) {
 	// Infinite where one covariance is singular.
 	s := mustNormal(nil, lowRank(rng, 4, 2))
 	for _, pair := range [][2]*Normal{{a, s}, {s, a}} {
-		if v, err := new(Workspace).KL(pair[0], pair[1]); !math.IsInf(v, 1) || !errors.Is(err, ErrNotPositiveDefinite) {
+		if v, err := new(Workspace).KL(pair[0], pair[1]); !math.IsInf(v, 1) || !errors.Is(err, gaussian.ErrNotPositiveDefinite) {
 			t.Errorf("KL with a singular covariance = %g, %v", v, err)
 		}
 	}
@@ -194,7 +195,7 @@ func jittered(p *Normal, jitter float64) *Normal {
 func TestJeffreysSingular(t *testing.T) {
 	rng := testutil.RNG(t)
 	p, q := mustNormal(nil, lowRank(rng, 5, 2)), randomNormal(rng, 5, 10)
-	if v, used, err := new(Workspace).Jeffreys(p, q, 0); !math.IsInf(v, 1) || used != 0 || !errors.Is(err, ErrNotPositiveDefinite) {
+	if v, used, err := new(Workspace).Jeffreys(p, q, 0); !math.IsInf(v, 1) || used != 0 || !errors.Is(err, gaussian.ErrNotPositiveDefinite) {
 		t.Errorf("J without jitter = %g, %g, %v", v, used, err)
 	}
 	if v, used, err := new(Workspace).Jeffreys(p, q, AutoJitter); !(v > 0) || !(used > 0) || err != nil {
@@ -209,7 +210,7 @@ func TestJeffreysSingular(t *testing.T) {
 		t.Errorf("J(p, p) = %g, %v", dst[0], err)
 	}
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-		if _, _, err := new(Workspace).Jeffreys(p, q, bad); !errors.Is(err, ErrNotFinite) {
+		if _, _, err := new(Workspace).Jeffreys(p, q, bad); !errors.Is(err, gaussian.ErrNotFinite) {
 			t.Errorf("jitter %g: %v", bad, err)
 		}
 	}

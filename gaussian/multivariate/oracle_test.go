@@ -1,10 +1,11 @@
-package gaussian
+package multivariate
 
 import (
 	"math"
 	"math/big"
 	"math/rand/v2"
 
+	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -267,7 +268,7 @@ func posteriorCov(seed uint64, g []point, l point, nobs int, noise, jitter float
 				cross.Set(i, j, matern32(x[i], g[j], l))
 			}
 		}
-		var c Conditioner
+		var c gaussian.Conditioner
 		err := c.Factorize(gramOf(x, l), []float64{noise}, make([]float64, nobs))
 		if err == nil {
 			err = c.Whiten(cross, cross)

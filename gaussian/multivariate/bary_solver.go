@@ -1,4 +1,4 @@
-package gaussian
+package multivariate
 
 import (
 	"context"
@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/gaussian/internal/fault"
+	"github.com/gocmbo/cmbo/internal/f64"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -114,7 +117,7 @@ func (b *barySolver) start(ctx context.Context) error {
 			return err
 		}
 		if err := b.root.SqrtTo(&b.t, p.cov); err != nil {
-			return definiteError("Barycenter", memberName(i), 0, err)
+			return fault.Definite("Barycenter", memberName(i), 0, err)
 		}
 		b.acc.AddScaled(b.w[i], &b.t)
 	}
@@ -137,7 +140,7 @@ func (b *barySolver) finished() (bool, error) {
 	b.iter++
 	b.residual = relativeChange(&b.t, &b.s)
 	if math.IsNaN(b.residual) {
-		return true, scalarError("Barycenter", "residual", b.residual, ErrNotFinite)
+		return true, fault.Scalar("Barycenter", "residual", b.residual, gaussian.ErrNotFinite)
 	}
 	if b.iter == 1 && b.residual <= commutingTol*float64(b.n)*epsilon {
 		b.t.Copy(&b.s)
@@ -181,7 +184,7 @@ func relativeChange(t, s *linalg.Sym) float64 {
 func (b *barySolver) runCholesky(ctx context.Context) (done bool, err error) {
 	b.method = methodCholesky
 	b.mix.memory = b.opt.Memory
-	b.x, b.y = grow(b.x, b.n*(b.n+1)/2), grow(b.y, b.n*(b.n+1)/2)
+	b.x, b.y = f64.Grow(b.x, b.n*(b.n+1)/2), f64.Grow(b.y, b.n*(b.n+1)/2)
 	for {
 		if err := b.stepCholesky(ctx); err != nil {
 			return true, err
@@ -222,7 +225,7 @@ func (b *barySolver) runCholesky(ctx context.Context) (done bool, err error) {
 		if b.chol.Factorize(&b.t) != nil {
 			// The image is singular to rounding. Its iterate is definite.
 			if err := b.chol.Factorize(&b.s); err != nil {
-				return true, definiteError("Barycenter", "iterate", 0, err)
+				return true, fault.Definite("Barycenter", "iterate", 0, err)
 			}
 			return false, nil
 		}
@@ -266,7 +269,7 @@ func (b *barySolver) runProcrustes(ctx context.Context) error {
 	if b.opt.auto {
 		b.mix.memory = max(b.opt.Memory, min(longMemory, historyFloats/(3*size)))
 	}
-	b.x, b.y = grow(b.x, size), grow(b.y, size)
+	b.x, b.y = f64.Grow(b.x, size), f64.Grow(b.y, size)
 	b.s.Gram(&b.g)
 	for {
 		if err := b.stepProcrustes(ctx); err != nil {
@@ -294,9 +297,9 @@ func (b *barySolver) runProcrustes(ctx context.Context) error {
 // the iterate is not finite, as its covariance is.
 func stepError(member int, err error) error {
 	if errors.Is(err, linalg.ErrNotFinite) {
-		return scalarError("Barycenter", "a product with "+memberName(member), math.NaN(), ErrNotFinite)
+		return fault.Scalar("Barycenter", "a product with "+memberName(member), math.NaN(), gaussian.ErrNotFinite)
 	}
-	return definiteError("Barycenter", memberName(member), 0, err)
+	return fault.Definite("Barycenter", memberName(member), 0, err)
 }
 
 // stepProcrustes sets h to the image of g.

@@ -1,4 +1,4 @@
-package gaussian
+package multivariate
 
 import (
 	"errors"
@@ -7,20 +7,21 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-func randomMean(rng *rand.Rand, n int) []float64 {
-	m := make([]float64, n)
-	for i := range m {
-		m[i] = rng.NormFloat64()
+func maxDiff(a, b *linalg.Sym) float64 {
+	var m float64
+	for i := range a.Dim() {
+		m = max(m, testutil.MaxDiff(a.Row(i), b.Row(i)))
 	}
 	return m
 }
 
 func randomNormal(rng *rand.Rand, n int, cond float64) *Normal {
-	return mustNormal(randomMean(rng, n), linalg.NewSym(n, testutil.SPD(rng, n, cond)))
+	return mustNormal(testutil.Normals(rng, n), linalg.NewSym(n, testutil.SPD(rng, n, cond)))
 }
 
 // lowRank returns a random covariance of the given rank: a Gram matrix of that
@@ -57,18 +58,18 @@ func TestNewNormalErrors(t *testing.T) {
 		cov  *linalg.Sym
 		want error
 	}{
-		{"nil covariance", []float64{0}, nil, ErrArgument},
-		{"empty", nil, linalg.NewSym(0, nil), ErrDimension},
-		{"short mean", []float64{0}, eye(2), ErrDimension},
-		{"NaN mean", []float64{0, math.NaN()}, eye(2), ErrNotFinite},
-		{"Inf mean", []float64{0, math.Inf(-1)}, eye(2), ErrNotFinite},
-		{"NaN covariance", []float64{0, 0}, with(eye(2), 1, 0, math.NaN()), ErrNotFinite},
-		{"Inf variance", []float64{0, 0}, with(eye(2), 1, 1, math.Inf(1)), ErrNotFinite},
-		{"negative variance", []float64{0, 0}, with(eye(2), 1, 1, -1e-3), ErrNotPositiveDefinite},
-		{"correlation above 1", []float64{0, 0}, with(eye(2), 1, 0, 1.001), ErrNotPositiveDefinite},
-		{"hidden indefinite", []float64{0, 0, 0}, hidden, ErrNotPositiveDefinite},
+		{"nil covariance", []float64{0}, nil, gaussian.ErrArgument},
+		{"empty", nil, linalg.NewSym(0, nil), gaussian.ErrDimension},
+		{"short mean", []float64{0}, eye(2), gaussian.ErrDimension},
+		{"NaN mean", []float64{0, math.NaN()}, eye(2), gaussian.ErrNotFinite},
+		{"Inf mean", []float64{0, math.Inf(-1)}, eye(2), gaussian.ErrNotFinite},
+		{"NaN covariance", []float64{0, 0}, with(eye(2), 1, 0, math.NaN()), gaussian.ErrNotFinite},
+		{"Inf variance", []float64{0, 0}, with(eye(2), 1, 1, math.Inf(1)), gaussian.ErrNotFinite},
+		{"negative variance", []float64{0, 0}, with(eye(2), 1, 1, -1e-3), gaussian.ErrNotPositiveDefinite},
+		{"correlation above 1", []float64{0, 0}, with(eye(2), 1, 0, 1.001), gaussian.ErrNotPositiveDefinite},
+		{"hidden indefinite", []float64{0, 0, 0}, hidden, gaussian.ErrNotPositiveDefinite},
 		{"asymmetric", []float64{0, 0, 0}, asymmetric(3, 1e-9), ErrNotSymmetric},
-		{"NaN above the diagonal", []float64{0, 0, 0}, asymmetric(3, math.NaN()), ErrNotFinite},
+		{"NaN above the diagonal", []float64{0, 0, 0}, asymmetric(3, math.NaN()), gaussian.ErrNotFinite},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -83,7 +84,7 @@ func TestNewNormalErrors(t *testing.T) {
 				if _, _, err = p.Factor(); !errors.Is(err, tt.want) {
 					t.Errorf("Factor = %v, want %v", err, tt.want)
 				}
-				var d *DefiniteError
+				var d *gaussian.DefiniteError
 				if !errors.As(err, &d) || !testutil.Close(d.Value, -0.8, 1e-12) {
 					t.Errorf("error %v does not carry the eigenvalue −0.8", err)
 				}
@@ -148,7 +149,7 @@ func TestAdoptNormal(t *testing.T) {
 			}
 		}
 	}
-	x := randomMean(rng, 5)
+	x := testutil.Normals(rng, 5)
 	a, err1 := p.LogProb(x)
 	b, err2 := ref.LogProb(x)
 	if a != b || err1 != nil || err2 != nil {
@@ -158,25 +159,25 @@ func TestAdoptNormal(t *testing.T) {
 	wrong := new(linalg.Dense)
 	wrong.Copy(l)
 	wrong.Set(4, 4, 2*l.At(4, 4))
-	if _, err := AdoptNormal(make([]float64, 5), cov, wrong); !errors.Is(err, ErrArgument) {
+	if _, err := AdoptNormal(make([]float64, 5), cov, wrong); !errors.Is(err, gaussian.ErrArgument) {
 		t.Errorf("a factor of another matrix: %v", err)
 	}
 	wrong.Copy(l)
 	wrong.Set(0, 4, 1e-12)
-	if _, err := AdoptNormal(make([]float64, 5), cov, wrong); !errors.Is(err, ErrArgument) {
+	if _, err := AdoptNormal(make([]float64, 5), cov, wrong); !errors.Is(err, gaussian.ErrArgument) {
 		t.Errorf("a factor that is not triangular: %v", err)
 	}
 	wrong.Copy(l)
 	wrong.Set(1, 0, math.NaN())
-	if _, err := AdoptNormal(make([]float64, 5), cov, wrong); !errors.Is(err, ErrNotFinite) {
+	if _, err := AdoptNormal(make([]float64, 5), cov, wrong); !errors.Is(err, gaussian.ErrNotFinite) {
 		t.Errorf("a NaN in the factor: %v", err)
 	}
-	if _, err := AdoptNormal(make([]float64, 5), cov, linalg.NewDense(5, 4, nil)); !errors.Is(err, ErrDimension) {
+	if _, err := AdoptNormal(make([]float64, 5), cov, linalg.NewDense(5, 4, nil)); !errors.Is(err, gaussian.ErrDimension) {
 		t.Errorf("a factor of another size: %v", err)
 	}
 
 	tiny := linalg.NewDense(1, 1, []float64{math.SmallestNonzeroFloat64})
-	if _, err := AdoptNormal([]float64{0}, linalg.NewSym(1, nil), tiny); !errors.Is(err, ErrNotPositiveDefinite) {
+	if _, err := AdoptNormal([]float64{0}, linalg.NewSym(1, nil), tiny); !errors.Is(err, gaussian.ErrNotPositiveDefinite) {
 		t.Errorf("a factor without a finite reciprocal: %v", err)
 	}
 
@@ -257,7 +258,7 @@ func TestLogProb(t *testing.T) {
 	// In the coordinates of the eigenvectors they are independent.
 	rng := testutil.RNG(t)
 	q := randomNormal(rng, 9, 1e3)
-	x := randomMean(rng, 9)
+	x := testutil.Normals(rng, 9)
 	var e linalg.EigenSym
 	if err := e.Factorize(q.Cov()); err != nil {
 		t.Fatal(err)
@@ -278,15 +279,15 @@ func TestLogProb(t *testing.T) {
 		t.Errorf("ln p(x) = %.15g, %v, want %.15g", l, err, want)
 	}
 
-	if _, err := q.LogProb(x[:8]); !errors.Is(err, ErrDimension) {
+	if _, err := q.LogProb(x[:8]); !errors.Is(err, gaussian.ErrDimension) {
 		t.Errorf("short x: %v", err)
 	}
 	x[3] = math.NaN()
-	if _, err := q.LogProb(x); !errors.Is(err, ErrNotFinite) {
+	if _, err := q.LogProb(x); !errors.Is(err, gaussian.ErrNotFinite) {
 		t.Errorf("NaN: %v", err)
 	}
 	s := mustNormal(nil, lowRank(rng, 3, 1))
-	if _, err := s.LogProb(make([]float64, 3)); !errors.Is(err, ErrNotPositiveDefinite) {
+	if _, err := s.LogProb(make([]float64, 3)); !errors.Is(err, gaussian.ErrNotPositiveDefinite) {
 		t.Errorf("singular: %v", err)
 	}
 }
@@ -317,7 +318,7 @@ func TestAdoptNormalFindsEntry(t *testing.T) {
 		t.Error(err)
 	}
 	s.Set(20, 3, 1e-3)
-	if _, err := AdoptNormal(make([]float64, n), s, nil); !errors.Is(err, ErrNotPositiveDefinite) {
+	if _, err := AdoptNormal(make([]float64, n), s, nil); !errors.Is(err, gaussian.ErrNotPositiveDefinite) {
 		t.Errorf("covariance beside a variance of 0: %v", err)
 	}
 }
@@ -331,8 +332,8 @@ func findEntry(t *testing.T, n int, at []int, unit float64) {
 			set := func(i, j int, v float64) { s.Row(i)[j] = v }
 			set(i, j, math.Inf(1))
 			_, err := AdoptNormal(make([]float64, n), s, nil)
-			var v *ValueError
-			if !errors.As(err, &v) || v.Err != ErrNotFinite || v.Row != i || v.Col != j {
+			var v *gaussian.ValueError
+			if !errors.As(err, &v) || v.Err != gaussian.ErrNotFinite || v.Row != i || v.Col != j {
 				t.Errorf("infinite [%d,%d], unit %g: %v", i, j, unit, err)
 			}
 			if j >= i {
@@ -346,7 +347,7 @@ func findEntry(t *testing.T, n int, at []int, unit float64) {
 			set(i, j, 5*unit)
 			set(j, i, 5*unit)
 			_, err = AdoptNormal(make([]float64, n), s, nil)
-			var d *DefiniteError
+			var d *gaussian.DefiniteError
 			if !errors.As(err, &d) || d.Pivot != i {
 				t.Errorf("beyond Cauchy-Schwarz [%d,%d], unit %g: %v", i, j, unit, err)
 			}

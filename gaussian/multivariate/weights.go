@@ -1,6 +1,10 @@
-package gaussian
+package multivariate
 
 import (
+	"strconv"
+
+	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/gaussian/internal/fault"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -13,8 +17,8 @@ import (
 // normalised; nil stands for equal weights. Members of weight zero are ignored.
 // If one member has all the weight it is returned itself.
 //
-// Centroid fails with [ErrWeights], with [ErrArgument] if ps is empty or holds
-// nil, with [ErrDimension], and with [ErrNotFinite] on overflow. It takes
+// Centroid fails with [ErrWeights], with [gaussian.ErrArgument] if ps is empty or holds
+// nil, with [gaussian.ErrDimension], and with [gaussian.ErrNotFinite] on overflow. It takes
 // O(len(ps)·n²) time.
 //
 // It is the geometric centre of the paper, equation (9).
@@ -49,14 +53,14 @@ func weightedMean(ps []*Normal, w []float64) []float64 {
 // positive weight with weights that sum to 1.
 func activeMembers(op string, ps []*Normal, weights []float64) ([]*Normal, []float64, error) {
 	if len(ps) == 0 {
-		return nil, nil, errNil(op, "the list of members")
+		return nil, nil, fault.Nil(op, "the list of members")
 	}
 	for i, p := range ps {
 		if p == nil {
-			return nil, nil, errNil(op, "a member")
+			return nil, nil, fault.Nil(op, "a member")
 		}
 		if p.Dim() != ps[0].Dim() {
-			return nil, nil, &DimensionError{Op: op, What: memberName(i), Got: p.Dim(), Want: ps[0].Dim()}
+			return nil, nil, &gaussian.DimensionError{Op: op, What: memberName(i), Got: p.Dim(), Want: ps[0].Dim()}
 		}
 	}
 	if weights == nil {
@@ -66,18 +70,18 @@ func activeMembers(op string, ps []*Normal, weights []float64) ([]*Normal, []flo
 		}
 		return ps, w, nil
 	}
-	if err := checkLen(op, "weights", len(weights), len(ps)); err != nil {
+	if err := fault.Len(op, "weights", len(weights), len(ps)); err != nil {
 		return nil, nil, err
 	}
 	var largest float64
 	for i, v := range weights {
-		if !(v >= 0) || !finite(v) {
-			return nil, nil, &ValueError{Op: op, What: "weights", Row: i, Col: -1, Value: v, Err: ErrWeights}
+		if !(v >= 0) || !fault.Finite(v) {
+			return nil, nil, &gaussian.ValueError{Op: op, What: "weights", Row: i, Col: -1, Value: v, Err: ErrWeights}
 		}
 		largest = max(largest, v)
 	}
 	if !(largest > 0) {
-		return nil, nil, scalarError(op, "sum of weights", largest, ErrWeights)
+		return nil, nil, fault.Scalar(op, "sum of weights", largest, ErrWeights)
 	}
 	// Scaled by the largest, the weights cannot overflow their sum.
 	var active []*Normal
@@ -95,4 +99,4 @@ func activeMembers(op string, ps []*Normal, weights []float64) ([]*Normal, []flo
 	return active, w, nil
 }
 
-func memberName(i int) string { return "member " + itoa(i) }
+func memberName(i int) string { return "member " + strconv.Itoa(i) }

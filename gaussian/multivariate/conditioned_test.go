@@ -1,4 +1,4 @@
-package gaussian
+package multivariate
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/require"
@@ -174,7 +175,7 @@ func regressionResidual(t *testing.T, r *rand.Rand, a *linalg.Sym) {
 		noise[i] = top * math.Pow(10, -18*r.Float64())
 		y[i] = r.NormFloat64() * math.Sqrt(top)
 	}
-	var c Conditioner
+	var c gaussian.Conditioner
 	if err := c.Factorize(a, noise, y); err != nil {
 		t.Errorf("regression: %v", err)
 		return

@@ -1,14 +1,13 @@
-package gaussian
+package multivariate
 
 import (
 	"context"
 	"fmt"
-	"strconv"
 
+	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/gaussian/internal/fault"
 	"github.com/gocmbo/cmbo/linalg"
 )
-
-func itoa(i int) string { return strconv.Itoa(i) }
 
 // BarycenterOptions are the settings of [Barycenter]. The zero value stands for
 // the defaults.
@@ -76,9 +75,9 @@ type BarycenterResult struct {
 //
 // Running out of steps is not an error: see [BarycenterResult].Converged. ctx is
 // looked at before every member of every step; its error comes back wrapped.
-// Barycenter fails with [ErrWeights], [ErrArgument] (no members, a negative
-// option), [ErrDimension], with [ErrNotPositiveDefinite] if a covariance is
-// indefinite beyond rounding, and with [ErrNotFinite] on overflow. A step takes
+// Barycenter fails with [ErrWeights], [gaussian.ErrArgument] (no members, a negative
+// option), [gaussian.ErrDimension], with [gaussian.ErrNotPositiveDefinite] if a covariance is
+// indefinite beyond rounding, and with [gaussian.ErrNotFinite] on overflow. A step takes
 // O(len(ps)·n³) time.
 //
 // P. C. Álvarez-Esteban, E. del Barrio, J. A. Cuesta-Albertos and C. Matrán, A
@@ -89,7 +88,7 @@ func Barycenter(ctx context.Context, ps []*Normal, weights []float64, opt *Baryc
 	const op = "Barycenter"
 	var none BarycenterResult
 	if ctx == nil {
-		return none, errNil(op, "ctx")
+		return none, fault.Nil(op, "ctx")
 	}
 	o, err := opt.withDefaults(op)
 	if err != nil {
@@ -135,11 +134,11 @@ func (o *BarycenterOptions) withDefaults(op string) (BarycenterOptions, error) {
 	if o == nil {
 		return d, nil
 	}
-	if err := checkNonNegative(op, "Tol", o.Tol); err != nil {
+	if err := fault.NonNegative(op, "Tol", o.Tol); err != nil {
 		return d, err
 	}
 	if o.MaxIter < 0 {
-		return d, scalarError(op, "MaxIter", float64(o.MaxIter), ErrArgument)
+		return d, fault.Scalar(op, "MaxIter", float64(o.MaxIter), gaussian.ErrArgument)
 	}
 	if o.Tol > 0 {
 		d.Tol = o.Tol

@@ -1,4 +1,4 @@
-package gaussian
+package multivariate
 
 import (
 	"context"
@@ -265,19 +265,6 @@ func TestBarycenterNearlySingular(t *testing.T) {
 	}
 }
 
-// countdown is a context that is cancelled at its n-th look.
-type countdown struct {
-	context.Context
-	n int
-}
-
-func (c *countdown) Err() error {
-	if c.n--; c.n < 0 {
-		return context.Canceled
-	}
-	return nil
-}
-
 func TestBarycenterInterruptible(t *testing.T) {
 	rng := testutil.RNG(t)
 	sets := map[string][]*Normal{
@@ -286,7 +273,7 @@ func TestBarycenterInterruptible(t *testing.T) {
 	}
 	for name, ps := range sets {
 		for _, n := range []int{1, 2, 4, 5} {
-			if _, err := Barycenter(&countdown{context.Background(), n}, ps, nil, nil); !errors.Is(err, context.Canceled) {
+			if _, err := Barycenter(testutil.Countdown(n), ps, nil, nil); !errors.Is(err, context.Canceled) {
 				t.Errorf("%s: after %d looks: %v", name, n, err)
 			}
 		}

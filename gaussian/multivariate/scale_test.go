@@ -1,10 +1,11 @@
-package gaussian
+package multivariate
 
 import (
 	"errors"
 	"math"
 	"testing"
 
+	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/require"
 )
@@ -46,7 +47,7 @@ func TestToleranceScales(t *testing.T) {
 		require.NoError(t, err)
 		l.Row(1)[1] *= 1 + 1e-3
 		_, err = AdoptNormal(make([]float64, 2), s, l)
-		require.ErrorIs(t, err, ErrArgument, "scale %g", scale)
+		require.ErrorIs(t, err, gaussian.ErrArgument, "scale %g", scale)
 	}
 }
 
@@ -55,7 +56,7 @@ func TestIndefiniteBySign(t *testing.T) {
 	for _, v := range []float64{-2, 2} {
 		s := linalg.NewSym(2, []float64{1, v, v, 1})
 		_, err := NewNormal(make([]float64, 2), s)
-		var de *DefiniteError
+		var de *gaussian.DefiniteError
 		require.True(t, errors.As(err, &de), "%g: %v", v, err)
 	}
 }

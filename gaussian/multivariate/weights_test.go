@@ -1,4 +1,4 @@
-package gaussian
+package multivariate
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -22,17 +23,17 @@ func TestBarycenterErrors(t *testing.T) {
 		o    *BarycenterOptions
 		want error
 	}{
-		{"none", nil, nil, nil, ErrArgument},
-		{"nil member", []*Normal{p, nil}, nil, nil, ErrArgument},
-		{"dimensions", []*Normal{p, r}, nil, nil, ErrDimension},
-		{"number of weights", []*Normal{p, q}, []float64{1}, nil, ErrDimension},
+		{"none", nil, nil, nil, gaussian.ErrArgument},
+		{"nil member", []*Normal{p, nil}, nil, nil, gaussian.ErrArgument},
+		{"dimensions", []*Normal{p, r}, nil, nil, gaussian.ErrDimension},
+		{"number of weights", []*Normal{p, q}, []float64{1}, nil, gaussian.ErrDimension},
 		{"negative weight", []*Normal{p, q}, []float64{1, -1e-9}, nil, ErrWeights},
 		{"NaN weight", []*Normal{p, q}, []float64{1, nan}, nil, ErrWeights},
 		{"infinite weight", []*Normal{p, q}, []float64{1, math.Inf(1)}, nil, ErrWeights},
 		{"zero weights", []*Normal{p, q}, []float64{0, 0}, nil, ErrWeights},
-		{"negative tolerance", []*Normal{p, q}, nil, &BarycenterOptions{Tol: -1}, ErrArgument},
-		{"NaN tolerance", []*Normal{p, q}, nil, &BarycenterOptions{Tol: nan}, ErrNotFinite},
-		{"negative cap", []*Normal{p, q}, nil, &BarycenterOptions{MaxIter: -1}, ErrArgument},
+		{"negative tolerance", []*Normal{p, q}, nil, &BarycenterOptions{Tol: -1}, gaussian.ErrArgument},
+		{"NaN tolerance", []*Normal{p, q}, nil, &BarycenterOptions{Tol: nan}, gaussian.ErrNotFinite},
+		{"negative cap", []*Normal{p, q}, nil, &BarycenterOptions{MaxIter: -1}, gaussian.ErrArgument},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if _, err := Barycenter(ctx, tt.ps, tt.w, tt.o); !errors.Is(err, tt.want) {
@@ -50,7 +51,7 @@ func TestBarycenterErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Barycenter(ctx, []*Normal{p, bad}, nil, nil); !errors.Is(err, ErrNotPositiveDefinite) {
+	if _, err := Barycenter(ctx, []*Normal{p, bad}, nil, nil); !errors.Is(err, gaussian.ErrNotPositiveDefinite) {
 		t.Errorf("indefinite member: %v", err)
 	}
 	canceled, cancel := context.WithCancel(ctx)

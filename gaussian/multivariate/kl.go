@@ -1,8 +1,11 @@
-package gaussian
+package multivariate
 
 import (
 	"math"
 
+	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/gaussian/internal/fault"
+	"github.com/gocmbo/cmbo/internal/f64"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -22,8 +25,8 @@ import (
 // n·ε·cond(S_q) at any distance.
 //
 // If a covariance is singular KL returns +Inf with an error wrapping
-// [ErrNotPositiveDefinite]; it fails with [ErrDimension], and with
-// [ErrNotFinite] on overflow. It takes O(n³) time. It only reads p and q.
+// [gaussian.ErrNotPositiveDefinite]; it fails with [gaussian.ErrDimension], and with
+// [gaussian.ErrNotFinite] on overflow. It takes O(n³) time. It only reads p and q.
 //
 // S. Kullback and R. A. Leibler, On information and sufficiency, Ann. Math.
 // Statist. 22 (1951) 79–86; the paper, section 2.1.
@@ -55,14 +58,14 @@ func (w *Workspace) KL(p, q *Normal) (float64, error) {
 	if s < nearEqualKL*float64(n) {
 		s = w.klResidual(p, q, cq)
 	}
-	w.vec = grow(w.vec, n)
+	w.vec = f64.Grow(w.vec, n)
 	for i, v := range p.mean {
 		w.vec[i] = q.mean[i] - v
 	}
 	cq.SolveLowerVecTo(w.vec, w.vec)
 	s = 0.5 * (s + linalg.Dot(w.vec, w.vec))
-	if !finite(s) {
-		return s, scalarError(op, "result", s, ErrNotFinite)
+	if !fault.Finite(s) {
+		return s, fault.Scalar(op, "result", s, gaussian.ErrNotFinite)
 	}
 	return s, nil
 }

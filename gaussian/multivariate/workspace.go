@@ -1,6 +1,13 @@
-package gaussian
+package multivariate
 
-import "github.com/gocmbo/cmbo/linalg"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/gaussian/internal/fault"
+	"github.com/gocmbo/cmbo/linalg"
+)
 
 // Workspace computes distances and holds their scratch memory. Its methods do not
 // allocate once the workspace has seen the dimension and the Normals their factors.
@@ -15,13 +22,6 @@ type Workspace struct {
 	sums                []jeffreysSum
 }
 
-func grow(s []float64, n int) []float64 {
-	if cap(s) < n {
-		return make([]float64, n)
-	}
-	return s[:n]
-}
-
 // compare orders Normals by their numbers: traces, then means, then covariances.
 // It returns 0 only if all of them are equal. The divergences that are symmetric
 // in exact arithmetic work on the ordered pair, which makes them symmetric bit
@@ -30,31 +30,23 @@ func compare(p, q *Normal) int {
 	if p == q {
 		return 0
 	}
-	if c := compareFloats(p.trace, q.trace); c != 0 {
+	if c := cmp.Or(cmp.Compare(p.trace, q.trace), slices.Compare(p.mean, q.mean)); c != 0 {
 		return c
 	}
-	for i, v := range p.mean {
-		if c := compareFloats(v, q.mean[i]); c != 0 {
-			return c
-		}
-	}
 	for i := range p.mean {
-		pi, qi := p.cov.Row(i), q.cov.Row(i)
-		for j := range i + 1 {
-			if c := compareFloats(pi[j], qi[j]); c != 0 {
-				return c
-			}
+		if c := slices.Compare(p.cov.Row(i)[:i+1], q.cov.Row(i)[:i+1]); c != 0 {
+			return c
 		}
 	}
 	return 0
 }
 
-func compareFloats(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
+func checkPair(op string, p, q *Normal) error {
+	if p == nil || q == nil {
+		return fault.Nil(op, "a Normal")
 	}
-	return 0
+	if len(q.mean) != len(p.mean) {
+		return &gaussian.DimensionError{Op: op, What: "second Normal", Got: len(q.mean), Want: len(p.mean)}
+	}
+	return nil
 }

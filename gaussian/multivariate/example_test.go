@@ -1,0 +1,119 @@
+package multivariate_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/gocmbo/cmbo/gaussian/multivariate"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// normal makes a normal distribution in the plane.
+func normal(m0, m1, s00, s01, s11 float64) *multivariate.Normal {
+	p, err := multivariate.NewNormal([]float64{m0, m1}, linalg.NewSym(2, []float64{s00, s01, s01, s11}))
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+func ExampleNewNormal() {
+	cov := linalg.NewSym(2, []float64{2, 0.5, 0.5, 1})
+	p, err := multivariate.NewNormal([]float64{1, 2}, cov)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	l, err := p.LogProb([]float64{1, 2})
+	fmt.Printf("density at the mean %.4f, %v\n", math.Exp(l), err)
+
+	cov.Set(1, 1, math.NaN())
+	_, err = multivariate.NewNormal([]float64{1, 2}, cov)
+	fmt.Println(err)
+	// Output:
+	// density at the mean 0.1203, <nil>
+	// gaussian: NewNormal: cov[1,1] is NaN: gaussian: value is not finite
+}
+
+func ExampleWorkspace_W2() {
+	// Two shapes at one place, then the same shape 5 apart.
+	d, err := new(multivariate.Workspace).W2(normal(0, 0, 4, 0, 1), normal(0, 0, 1, 0, 4))
+	fmt.Printf("%.4f %v\n", d, err)
+	d, err = new(multivariate.Workspace).W2(normal(0, 0, 4, 0, 1), normal(3, 4, 4, 0, 1))
+	fmt.Printf("%.4f %v\n", d, err)
+	// Output:
+	// 1.4142 <nil>
+	// 5.0000 <nil>
+}
+
+func ExampleWorkspace_KL() {
+	p, q := normal(0, 0, 1, 0, 1), normal(1, 0, 2, 0, 1)
+	a, _ := new(multivariate.Workspace).KL(p, q)
+	b, _ := new(multivariate.Workspace).KL(q, p)
+	fmt.Printf("KL(p‖q) = %.4f, KL(q‖p) = %.4f\n", a, b)
+	// Output: KL(p‖q) = 0.3466, KL(q‖p) = 0.6534
+}
+
+func ExampleWorkspace_Jeffreys() {
+	p, q := normal(0, 0, 1, 0, 1), normal(1, 0, 2, 0, 1)
+	d, _, err := new(multivariate.Workspace).Jeffreys(p, q, 0)
+	fmt.Printf("%.4f %v\n", d, err)
+
+	// A singular covariance needs a jitter; the default is relative to the
+	// larger mean diagonal.
+	s := normal(0, 0, 1, 1, 1)
+	_, _, err = new(multivariate.Workspace).Jeffreys(p, s, 0)
+	fmt.Println(err)
+	d, used, err := new(multivariate.Workspace).Jeffreys(p, s, multivariate.AutoJitter)
+	fmt.Printf("%.3g with jitter %g, %v\n", d, used, err)
+	// Output:
+	// 1.0000 <nil>
+	// gaussian: Jeffreys: covariance is not positive definite: smallest eigenvalue is 0 with 0 added to the diagonal
+	// 5e+05 with jitter 1e-06, <nil>
+}
+
+// Distances of one normal to many, as clustering asks for: the factors stay with
+// the normals, the scratch memory with the workspace.
+func ExampleWorkspace_W2SquaredTo() {
+	p := normal(0, 0, 1, 0, 1)
+	centres := []*multivariate.Normal{normal(3, 0, 1, 0, 1), normal(0, 0, 4, 0, 4), normal(0, 1, 1, 0, 1)}
+	var w multivariate.Workspace
+	d := make([]float64, len(centres))
+	if err := w.W2SquaredTo(d, p, centres); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%.2f\n", d)
+	// Output: [9.00 2.00 1.00]
+}
+
+func ExampleCentroid() {
+	c, err := multivariate.Centroid([]*multivariate.Normal{normal(0, 0, 1, 0, 4), normal(2, 0, 9, 0, 4)}, nil)
+	fmt.Printf("mean %.1f, variances %.1f and %.1f, %v\n", c.Mean(), c.Cov().At(0, 0), c.Cov().At(1, 1), err)
+	// Output: mean [1.0 0.0], variances 5.0 and 4.0, <nil>
+}
+
+func ExampleBarycenter() {
+	ps := []*multivariate.Normal{normal(0, 0, 1, 0, 4), normal(2, 0, 9, 0, 4)}
+	r, err := multivariate.Barycenter(context.Background(), ps, []float64{1, 1}, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	c := r.Center
+	fmt.Printf("mean %.1f, variances %.1f and %.1f\n", c.Mean(), c.Cov().At(0, 0), c.Cov().At(1, 1))
+	fmt.Println(r.Method, r.Converged)
+
+	ps = append(ps, normal(1, 1, 2, -0.9, 1))
+	r, err = multivariate.Barycenter(context.Background(), ps, nil, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(r.Method, r.Converged, r.Residual <= 1e-10)
+	// Output:
+	// mean [1.0 0.0], variances 4.0 and 4.0
+	// commuting true
+	// cholesky true true
+}
