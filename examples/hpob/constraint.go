@@ -3,12 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/internal/rng"
@@ -39,152 +37,111 @@ func parseConstraint(s string) (c constraint, err error) {
 }
 
 // limit returns the limit in a task.
-func (c constraint) limit(t *cmbo.Task) float64 {
+func (c constraint) limit(t *problem) float64 {
 	if !c.quantile {
 		return c.value
 	}
-	var y []float64
-	for _, v := range t.Outputs[c.output] {
-		if !math.IsNaN(v) {
-			y = append(y, v)
-		}
-	}
+	y := slices.DeleteFunc(slices.Clone(t.Outputs[c.output]), math.IsNaN)
 	slices.Sort(y)
 	return y[min(int(c.value/100*float64(len(y))), len(y)-1)]
 }
 
-func (c constraint) holds(v, limit float64) bool {
-	if c.least {
-		return v >= limit
+// holding reports which rows of a task hold limits on outputs.
+func holding(t *problem, cs []constraint, limits []float64) []bool {
+	ok := slices.Repeat([]bool{true}, len(t.Y))
+	for k, c := range cs {
+		for i, v := range t.Outputs[c.output] {
+			ok[i] = ok[i] && (c.least && v >= limits[k] || !c.least && v <= limits[k])
+		}
 	}
-	return v <= limit
+	return ok
 }
 
-// limited is a task to be tuned under constraints: which of its rows are feasible, and how far
-// each is from the best of these.
-type limited struct {
-	*cmbo.Task
-	limits   []float64 // by constraint
-	feasible []bool
-	regret   []float64 // in units of the range of the feasible values, 1 for the others
-	options  []cmbo.Option
-	cost     []float64 // of its rows, with -cost
-	budget   float64   // in the unit of the cost
-}
-
-// restrict returns a task under constraints; nil if it lacks an output, or fewer than two
-// different values hold the limits.
-func restrict(t cmbo.Task, cs []constraint, minimize bool) *limited {
-	l := &limited{Task: &t}
+// restrict puts a task under constraints. It returns false if the task lacks an output, or
+// fewer than two different values hold the limits.
+func (t *problem) restrict(cs []constraint, minimize bool) bool {
+	limits := make(map[string][]cmbo.OutputOption)
 	for _, c := range cs {
 		if len(t.Outputs[c.output]) == 0 {
-			return nil
+			return false
 		}
-		l.limits = append(l.limits, c.limit(&t))
-	}
-	l.feasible = (&study{cs: cs}).holds(&t, l.limits)
-	lo, hi := math.Inf(1), math.Inf(-1)
-	for i, y := range t.Y {
-		if l.feasible[i] {
-			lo, hi = min(lo, y), max(hi, y)
-		}
-	}
-	if !(lo < hi) {
-		return nil
-	}
-	best := hi
-	if minimize {
-		best = lo
-	}
-	for i, y := range t.Y {
-		v := 1.0
-		if l.feasible[i] {
-			v = math.Abs(y-best) / (hi - lo)
-		}
-		l.regret = append(l.regret, v)
-	}
-	limits := make(map[string][]cmbo.OutputOption)
-	for k, c := range cs {
-		o := cmbo.AtMost(l.limits[k])
+		l := c.limit(t)
+		t.limits = append(t.limits, l)
+		o := cmbo.AtMost(l)
 		if c.least {
-			o = cmbo.AtLeast(l.limits[k])
+			o = cmbo.AtLeast(l)
 		}
 		limits[c.output] = append(limits[c.output], o)
 	}
 	for name, opts := range limits {
-		l.options = append(l.options, cmbo.WithOutput(name, append(opts, cmbo.Optional())...))
+		t.options = append(t.options, cmbo.WithOutput(name, append(opts, cmbo.Optional())...))
 	}
-	return l
+	t.feasible = holding(t, cs, t.limits)
+	return t.rate(minimize)
 }
 
-// A played run has the regret of the best feasible value after each evaluation, with -cost
-// at equal steps of the budget.
-type played struct {
-	regret      []float64
-	infeasible  int
-	first       int // evaluations to the first feasible value, one more than there were if none was
-	evaluations int // those that ended within the budget
+// price gives a task its costs and its budget, so many times the mean of them; false if it
+// lacks the output in some row, or has not two different values.
+func (t *problem) price(output string, minimize bool) bool {
+	t.cost = t.Outputs[output]
+	var sum float64
+	for _, c := range t.cost {
+		sum += c // NaN where it is missing
+	}
+	if !(sum > 0) {
+		return false
+	}
+	t.budget *= sum / float64(len(t.cost))
+	t.options = []cmbo.Option{cmbo.WithOutput(output, cmbo.AsCost()), cmbo.WithBudget(t.budget)}
+	return t.rate(minimize)
 }
 
-// A way is a method under constraints: how the past is shown to Learn, and what is told.
+// A way is a method under constraints, or at a cost.
 type way struct {
 	name  string
-	past  func(t, target *limited) cmbo.Task // nil for none
-	tell  func(o *cmbo.Optimizer, id, row int, t *limited) error
+	past  func(t, target *problem) cmbo.Task // how a past task is shown to Learn; nil for none
+	tell  func(o *cmbo.Optimizer, id, row int, t *problem) error
 	aware bool // the run knows the constraints, or the cost
 }
 
-// study is a comparison under constraints.
-type study struct {
-	cs       []constraint
-	cost     string // the output that evaluations cost, "" for constraints
-	minimize bool
-	rows     int // of each past task, 0 for all
-	budget   int
-	repeats  int
-	seed     uint64
-	tasks    []*limited
-}
+func whole(t, _ *problem) cmbo.Task { return t.Task }
 
-// ways returns the methods that are compared.
-func (s *study) ways() []way {
+// constraintWays returns the methods that are compared under constraints.
+func (s *study) constraintWays() []way {
 	worst := 0.0
 	for _, t := range s.tasks {
 		for _, y := range t.Y {
 			worst = max(worst, 10*math.Abs(y))
 		}
 	}
-	if !s.minimize {
+	if !s.past.minimize {
 		worst = -worst
 	}
-	outputs := func(o *cmbo.Optimizer, id, row int, t *limited) error {
+	outputs := func(o *cmbo.Optimizer, id, row int, t *problem) error {
 		values := make(cmbo.Outputs)
-		for _, c := range s.cs {
+		for _, c := range s.constraints {
 			if v := t.Outputs[c.output][row]; !math.IsNaN(v) {
 				values[c.output] = v
 			}
 		}
 		return o.Tell(id, t.Y[row], values)
 	}
-	whole := func(t, _ *limited) cmbo.Task { return *t.Task }
-	penalized := func(t, _ *limited) cmbo.Task {
-		p := *t.Task
-		p.Outputs, p.Y = nil, slices.Clone(t.Y)
-		for i, ok := range t.feasible {
+	penalized := func(t *problem, feasible []bool) cmbo.Task {
+		p := cmbo.Task{ID: t.ID, X: t.X, Y: slices.Clone(t.Y)}
+		for i, ok := range feasible {
 			if !ok {
 				p.Y[i] = worst
 			}
 		}
 		return p
 	}
-	byTarget := func(t, target *limited) cmbo.Task {
-		q := *t
-		q.feasible = s.holds(t.Task, target.limits)
-		return penalized(&q, nil)
+	byOwn := func(t, _ *problem) cmbo.Task { return penalized(t, t.feasible) }
+	byTarget := func(t, target *problem) cmbo.Task {
+		return penalized(t, holding(t, s.constraints, target.limits))
 	}
-	failed := func(t, target *limited) cmbo.Task {
+	failed := func(t, target *problem) cmbo.Task {
 		p := cmbo.Task{ID: t.ID}
-		for i, ok := range s.holds(t.Task, target.limits) {
+		for i, ok := range holding(t, s.constraints, target.limits) {
 			if ok {
 				p.X, p.Y = append(p.X, t.X[i]), append(p.Y, t.Y[i])
 			} else {
@@ -193,13 +150,13 @@ func (s *study) ways() []way {
 		}
 		return p
 	}
-	penalty := func(o *cmbo.Optimizer, id, row int, t *limited) error {
+	penalty := func(o *cmbo.Optimizer, id, row int, t *problem) error {
 		if t.feasible[row] {
 			return o.Tell(id, t.Y[row])
 		}
 		return o.Tell(id, worst)
 	}
-	failure := func(o *cmbo.Optimizer, id, row int, t *limited) error {
+	failure := func(o *cmbo.Optimizer, id, row int, t *problem) error {
 		if t.feasible[row] {
 			return o.Tell(id, t.Y[row])
 		}
@@ -209,211 +166,148 @@ func (s *study) ways() []way {
 		{"constraint, with transfer", whole, outputs, true},
 		{"constraint, without transfer", nil, outputs, true},
 		{"penalty, with transfer", byTarget, penalty, false},
-		{"penalty, with transfer, each past task by its own limit", penalized, penalty, false},
+		{"penalty, with transfer, each past task by its own limit", byOwn, penalty, false},
 		{"penalty, without transfer", nil, penalty, false},
 		{"failures, with transfer", failed, failure, false},
 		{"random search", nil, nil, false},
 	}
 }
 
-// holds reports which rows of a task hold limits.
-func (s *study) holds(t *cmbo.Task, limits []float64) []bool {
-	ok := slices.Repeat([]bool{true}, len(t.Y))
-	for k, c := range s.cs {
-		for i, v := range t.Outputs[c.output] {
-			ok[i] = ok[i] && c.holds(v, limits[k])
-		}
+// costWays returns the methods that are compared at a cost: it is told, or ignored.
+func (s *study) costWays() []way {
+	told := func(o *cmbo.Optimizer, id, row int, t *problem) error {
+		return o.Tell(id, t.Y[row], cmbo.Outputs{s.cost: t.cost[row]})
 	}
-	return ok
+	ignored := func(o *cmbo.Optimizer, id, row int, t *problem) error { return o.Tell(id, t.Y[row]) }
+	return []way{
+		{"cost told, with transfer", whole, told, true},
+		{"cost ignored, with transfer", whole, ignored, false},
+		{"cost told, without transfer", nil, told, true},
+		{"cost ignored, without transfer", nil, ignored, false},
+		{"random search", nil, nil, false},
+	}
 }
 
-// sample returns a task with so many of its rows, drawn at random, all of them for 0.
-func (s *study) sample(t *limited) *limited {
-	if s.rows == 0 || s.rows >= len(t.X) {
-		return t
-	}
-	q := limited{Task: &cmbo.Task{ID: t.ID, Outputs: make(map[string][]float64)}, limits: t.limits}
-	rows := rng.Stream(s.seed, "rows of "+t.ID).Perm(len(t.X))[:s.rows]
-	for _, i := range rows {
-		q.X, q.Y, q.feasible = append(q.X, t.X[i]), append(q.Y, t.Y[i]), append(q.feasible, t.feasible[i])
-	}
-	for name, column := range t.Outputs {
-		for _, i := range rows {
+// sample returns what a past task shows.
+func (s *study) sample(t *problem) *problem {
+	q := problem{Task: cmbo.Task{ID: t.ID, Outputs: make(map[string][]float64)}}
+	for _, i := range s.draw(t, "rows of ") {
+		q.X, q.Y = append(q.X, t.X[i]), append(q.Y, t.Y[i])
+		if t.feasible != nil {
+			q.feasible = append(q.feasible, t.feasible[i])
+		}
+		for name, column := range t.Outputs {
 			q.Outputs[name] = append(q.Outputs[name], column[i])
 		}
 	}
 	return &q
 }
 
-// play tunes task i by a method.
-func (s *study) play(ctx context.Context, i int, w way) ([]played, error) {
-	t := s.tasks[i]
+// tune tunes task i in a way, with a past once: the prior proposes from the first question on,
+// nothing is random.
+func (s *study) tune(ctx context.Context, i, steps int, w way) ([]played, error) {
+	t, p := s.tasks[i], s.protocol
 	space, err := cmbo.Candidates(t.X)
 	if err != nil {
 		return nil, err
 	}
-	opts := []cmbo.Option{cmbo.WithParallelism(1)}
-	if s.minimize {
-		opts = append(opts, cmbo.WithMinimize())
-	}
-	if w.aware {
-		opts = append(opts, t.options...)
-	}
-	repeats := s.repeats
+	var prior *cmbo.Prior
 	if w.past != nil {
-		repeats = 1 // the prior proposes from the first question on, nothing is random
-		var past []cmbo.Task
-		for j, other := range s.tasks {
-			if j != i {
-				past = append(past, w.past(s.sample(other), t))
-			}
-		}
-		learn := []cmbo.LearnOption{cmbo.WithParallelism(1)}
-		if s.minimize {
-			learn = append(learn, cmbo.WithMinimize())
-		}
-		prior, err := cmbo.Learn(ctx, space, past, learn...)
-		if err != nil {
+		p.Repeats = 1
+		if prior, err = s.learn(ctx, space, i, func(j int) cmbo.Task { return w.past(s.sample(s.tasks[j]), t) }); err != nil {
 			return nil, err
 		}
-		opts = append(opts, cmbo.WithPrior(prior))
 	}
-	var runs []played
-	for k := range repeats {
-		ask := func(o *cmbo.Optimizer) (id, row int, err error) {
-			trial, err := o.Ask(ctx)
-			return trial.ID, trial.Index, err
-		}
+	runs := make([]played, p.Repeats)
+	for k := range runs {
+		var o *cmbo.Optimizer
+		var order []int
 		if w.tell == nil {
-			order := rng.Stream(s.seed, "random search", uint64(i), uint64(k)).Perm(len(t.X))
-			ask = func(*cmbo.Optimizer) (id, row int, err error) {
-				row, order = order[0], order[1:]
-				return 0, row, nil
+			order = rng.Stream(p.Seed, "random search", uint64(i), uint64(k)).Perm(len(t.X))
+		} else {
+			opts := s.run(prior, cmbo.WithSeed(p.Seed+uint64(k)))
+			if w.aware {
+				opts = append(opts, t.options...)
+			}
+			if o, err = cmbo.New(space, opts...); err != nil {
+				return nil, err
 			}
 		}
-		o, err := cmbo.New(space, append(slices.Clip(opts), cmbo.WithSeed(s.seed+uint64(k)))...)
-		if err != nil {
+		if runs[k], err = evaluate(ctx, o, order, t, steps, w.tell); err != nil {
 			return nil, err
 		}
-		if s.cost != "" {
-			p, err := s.playBudget(o, ask, w, t)
-			if err != nil {
-				return nil, err
-			}
-			runs = append(runs, p)
-			continue
-		}
-		budget := min(s.budget, len(t.X))
-		p := played{first: budget + 1}
-		best := 1.0
-		for n := range budget {
-			id, row, err := ask(o)
-			if err == nil && w.tell != nil {
-				err = w.tell(o, id, row, t)
-			}
-			if err != nil {
-				return nil, err
-			}
-			if t.feasible[row] {
-				p.first = min(p.first, n+1)
-			} else {
-				p.infeasible++
-			}
-			best = min(best, t.regret[row])
-			p.regret = append(p.regret, best)
-		}
-		runs = append(runs, p)
 	}
 	return runs, nil
 }
 
-// newStudy reads the tasks of a file that has several outputs, and returns the name of their
-// space.
-func newStudy(o *options) (*study, string, error) {
-	got, err := o.outputs()
-	if err != nil {
-		return nil, "", err
-	}
-	p := o.protocol
-	s := &study{cs: o.constraints, cost: o.cost, minimize: o.past.minimize, rows: p.SourceRows, budget: p.Budget, repeats: p.Repeats, seed: p.Seed}
-	for _, t := range got.Tasks {
-		l := restrict(t, s.cs, s.minimize)
-		if l != nil && s.cost != "" && !s.price(l) {
-			l = nil
-		}
-		if l != nil {
-			s.tasks = append(s.tasks, l)
-		}
-	}
-	if len(s.tasks) < 2 {
-		return nil, "", fmt.Errorf("%d of %d tasks have all outputs and two different values that hold the limits; at least 2 are needed", len(s.tasks), len(got.Tasks))
-	}
-	return s, got.Name, nil
-}
+// costSteps is the number of equal steps of a budget in cost after which regret is taken.
+const costSteps = 200
 
-// underConstraints compares methods on the tasks of a file that has several outputs, each
-// task left out once.
-func underConstraints(ctx context.Context, o *options, stdout, stderr io.Writer) error {
-	s, name, err := newStudy(o)
-	if err != nil {
-		return err
-	}
-	ways := s.ways()
-	runs, err := s.compareWays(ctx, o, ways, stderr)
-	if err == nil {
-		s.report(stdout, name, o.past.value, ways, runs)
-	}
-	return err
-}
-
-// compareWays plays each way on each task, with the others as its past.
-func (s *study) compareWays(ctx context.Context, o *options, ways []way, stderr io.Writer) ([][][]played, error) {
-	n := len(s.tasks)
-	if k := o.protocol.Targets; k > 0 {
-		n = min(n, k)
-	}
-	runs := make([][][]played, len(ways))
-	for i := range runs {
-		runs[i] = make([][]played, n)
-	}
-	err := o.each(ctx, n*len(ways), stderr, func(job int) (err error) {
-		way, task := job%len(ways), job/len(ways)
-		if runs[way][task], err = s.play(ctx, task, ways[way]); err != nil {
-			err = fmt.Errorf("%s, task %q left out: %w", ways[way].name, s.tasks[task].ID, err)
-		}
-		return err
+// byConstraint compares methods under constraints, or by what they reach within a budget.
+func byConstraint(ctx context.Context, s *study) error {
+	budget, cs := s.protocol.Budget, s.constraints
+	err := s.readOutputs(2, "all outputs and two different values that hold the limits", func(t *problem) bool {
+		return cs != nil && t.restrict(cs, s.past.minimize) || cs == nil && t.price(s.cost, s.past.minimize)
 	})
-	return runs, err
-}
-
-// report prints the table.
-func (s *study) report(stdout io.Writer, name, value string, ways []way, runs [][][]played) {
-	var texts []string
-	for _, c := range s.cs {
+	if err != nil {
+		return err
+	}
+	ways, steps := s.costWays(), costSteps
+	if cs != nil {
+		ways, steps = s.constraintWays(), budget
+	}
+	var names, texts []string
+	for _, w := range ways {
+		names = append(names, w.name)
+	}
+	n := s.targets()
+	runs, err := play(ctx, s, names, n, func(k, i int) ([]played, error) { return s.tune(ctx, i, steps, ways[k]) })
+	if err != nil {
+		return err
+	}
+	for _, c := range cs {
 		texts = append(texts, c.text)
 	}
-	n := len(runs[0])
-	fmt.Fprintf(stdout, "space %s: %s with %s; %d tasks left out of %d, %d evaluations from zero\n\n", name, value, strings.Join(texts, ", "), n, len(s.tasks), s.budget)
-	w := tabwriter.NewWriter(stdout, 0, 0, 1, ' ', 0)
-	fmt.Fprintf(w, "| method\t| area\t| of the first's\t| better, worse\t| regret at 5\t| 10\t| 20\t| %d\t| infeasible\t| first feasible\t|\n|---\t|---\t|---\t|---\t|---\t|---\t|---\t|---\t|---\t|---\t|\n", s.budget)
-	for k, m := range ways {
-		var infeasible, first float64
-		at := make([]float64, 4)
+	var w table
+	var at []int // the steps that the table shows
+	if cs != nil {
+		fmt.Fprintf(s.stdout, "space %s: %s with %s; %d tasks left out of %d, %d evaluations from zero\n\n", s.space, s.past.value, strings.Join(texts, ", "), n, len(s.tasks), budget)
+		w = s.table(fmt.Sprintf("method|area|of the first's|better, worse|regret at 5|10|20|%d|infeasible|first feasible", budget))
+		at = []int{5, 10, 20, budget}
+	} else {
+		fmt.Fprintf(s.stdout, "space %s: %s at the cost of %s; %d tasks left out of %d, a budget of %d evaluations of the task's mean cost\n\n", s.space, s.past.value, s.cost, n, len(s.tasks), budget)
+		w = s.table("method|runs|area|of the first's|better, worse|regret at 2 %|5 %|10 %|30 %|100 %|evaluations")
+		at = []int{costSteps * 2 / 100, costSteps * 5 / 100, costSteps / 10, costSteps * 3 / 10, costSteps}
+	}
+	for k, name := range names {
+		var infeasible, first, evaluations float64
 		var areas, firsts []float64
+		regret := make([]float64, len(at))
+		count := 0
 		for i, rs := range runs[k] {
-			areas, firsts = append(areas, area(rs)), append(firsts, area(runs[0][i]))
+			areas, firsts = append(areas, area(rs...)), append(firsts, area(runs[0][i]...))
+			count += len(rs)
 			share := 1 / float64(n*len(rs))
 			for _, r := range rs {
-				infeasible += share * float64(r.infeasible) / float64(len(r.regret))
+				infeasible += share * float64(r.infeasible) / float64(max(r.evaluations, 1))
 				first += share * float64(r.first)
-				for j, e := range []int{5, 10, 20, s.budget} {
-					at[j] += share * r.regret[min(e, len(r.regret))-1]
+				evaluations += share * float64(r.evaluations)
+				for j, e := range at {
+					regret[j] += share * r.regret[min(e, steps)-1]
 				}
 			}
 		}
 		mean, ratio, lo, hi := s.compare(areas, firsts)
 		better, worse := sides(areas, firsts)
-		fmt.Fprintf(w, "| %s\t| %.3f\t| %.2f [%.2f, %.2f]\t| %d, %d\t| %.3f\t| %.3f\t| %.3f\t| %.3f\t| %.0f %%\t| %.1f\t|\n", m.name, mean, ratio, lo, hi, better, worse, at[0], at[1], at[2], at[3], 100*infeasible, first)
+		cells := fmt.Sprintf("%.2f [%.2f, %.2f]|%d, %d", ratio, lo, hi, better, worse)
+		for _, v := range regret {
+			cells += fmt.Sprintf("|%.3f", v)
+		}
+		if cs != nil {
+			w.row("%s|%.3f|%s|%.0f %%|%.1f", name, mean, cells, 100*infeasible, first)
+		} else {
+			w.row("%s|%d|%.4f|%s|%.0f", name, count, mean, cells, evaluations)
+		}
 	}
-	w.Flush()
+	return w.Flush()
 }

@@ -85,17 +85,21 @@ func TestConstraintLimits(t *testing.T) {
 		require.ErrorContains(t, err, "-constraint", text)
 	}
 	nan := math.NaN()
-	task := cmbo.Task{X: [][]float64{{0}, {0.2}, {0.4}, {0.6}, {1}}, Y: []float64{5, 1, 3, 0, 4}, Outputs: map[string][]float64{"s": {1, 9, 3, nan, 2}}}
+	task := func() *problem {
+		return &problem{Task: cmbo.Task{X: [][]float64{{0}, {0.2}, {0.4}, {0.6}, {1}}, Y: []float64{5, 1, 3, 0, 4}, Outputs: map[string][]float64{"s": {1, 9, 3, nan, 2}}}}
+	}
 	least, most := constraint{output: "s", least: true, value: 2}, constraint{output: "s", value: 50, quantile: true}
-	require.Equal(t, 3.0, most.limit(&task))
-	l := restrict(task, []constraint{least, most}, true)
+	require.Equal(t, 3.0, most.limit(task()))
+	l := task()
+	require.True(t, l.restrict([]constraint{least, most}, true))
 	require.Equal(t, []float64{2, 3}, l.limits)
 	require.Equal(t, []bool{false, false, true, false, true}, l.feasible)
 	require.Equal(t, []float64{1, 1, 0, 1, 1}, l.regret)
-	l = restrict(task, []constraint{most}, false)
+	l = task()
+	require.True(t, l.restrict([]constraint{most}, false))
 	require.Equal(t, []float64{0, 1, 1, 1, 0.5}, l.regret)
-	require.Nil(t, restrict(task, []constraint{{output: "t", value: 1}}, true))
-	require.Nil(t, restrict(task, []constraint{{output: "s", value: 1}}, true), "one feasible value")
+	require.False(t, task().restrict([]constraint{{output: "t", value: 1}}, true))
+	require.False(t, task().restrict([]constraint{{output: "s", value: 1}}, true), "one feasible value")
 }
 
 func TestConstraintFlags(t *testing.T) {
@@ -140,16 +144,12 @@ func TestCostTable(t *testing.T) {
 	require.Less(t, area["cost told, with transfer"], 0.6*area["random search"])
 
 	// What ends after the budget does not count, and regret holds from when an evaluation ended.
-	s := &study{cost: "c", budget: 2, seed: 1}
-	task := &limited{Task: &cmbo.Task{X: [][]float64{{0}, {1}, {2}}, Outputs: map[string][]float64{"c": {1, 2, 3}}}, regret: []float64{0.5, 0.25, 0}}
-	require.True(t, s.price(task))
+	task := &problem{Task: cmbo.Task{X: [][]float64{{0}, {1}, {2}}, Y: []float64{2, 1, 0}, Outputs: map[string][]float64{"c": {1, 2, 3}}}, budget: 2}
+	require.True(t, task.price("c", true))
 	require.Equal(t, 4.0, task.budget)
-	order := []int{0, 1, 2}
-	p, err := s.playBudget(nil, func(*cmbo.Optimizer) (int, int, error) {
-		row := order[0]
-		order = order[1:]
-		return 0, row, nil
-	}, way{}, task)
+	require.Equal(t, []float64{1, 0.5, 0}, task.regret)
+	task.regret[0], task.regret[1] = 0.5, 0.25
+	p, err := evaluate(t.Context(), nil, []int{0, 1, 2}, task, costSteps, nil)
 	require.NoError(t, err)
 	require.Equal(t, 2, p.evaluations)
 	for k, v := range p.regret {

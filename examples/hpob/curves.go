@@ -13,60 +13,49 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/internal/rng"
 )
 
-// curveTask is a task whose evaluations have learning curves of losses.
-type curveTask struct {
-	id      string
-	context cmbo.Context
-	x       [][]float64
-	losses  [][]float64 // by row, up to where they diverge
-	regret  []float64   // of a row's end, 1 if it diverged
-}
-
-// curveFile is a table of learning curves.
-type curveFile map[string]map[string]struct {
-	X       [][]float64  `json:"X"`
-	Curves  [][]*float64 `json:"curves"`
-	Context cmbo.Context `json:"context"`
-}
-
-// readCurves reads the tasks of one space. Regret is in units of the way from the best end
+// readCurves reads the tasks of one space, losses up to where they diverge, and returns the
+// steps of an evaluation. Regret is that of a row's end in units of the way from the best end
 // to the median one, and 1 at most: beyond, a loss that diverges would be the unit.
-func readCurves(path, space string) (name string, steps int, tasks []*curveTask, err error) {
+func (s *study) readCurves() (steps int, err error) {
+	path := s.data[0]
 	f, err := os.Open(path)
 	if err != nil {
-		return "", 0, nil, err
+		return 0, err
 	}
 	defer f.Close()
 	var r io.Reader = f
 	if strings.HasSuffix(path, ".gz") {
 		if r, err = gzip.NewReader(f); err != nil {
-			return "", 0, nil, err
+			return 0, err
 		}
 	}
-	var file curveFile
+	var file map[string]map[string]struct {
+		X       [][]float64
+		Curves  [][]*float64
+		Context cmbo.Context
+	}
 	if err := json.NewDecoder(io.LimitReader(r, maxTable)).Decode(&file); err != nil {
-		return "", 0, nil, fmt.Errorf("%s: %w", path, err)
+		return 0, fmt.Errorf("%s: %w", path, err)
 	}
-	if name = space; name == "" {
+	if s.space = s.options.space; s.space == "" {
 		if len(file) != 1 {
-			return "", 0, nil, fmt.Errorf("%s: %d spaces; -space names one", path, len(file))
+			return 0, fmt.Errorf("%s: %d spaces; -space names one", path, len(file))
 		}
-		for name = range file {
+		for s.space = range file {
 		}
 	}
-	for _, id := range slices.Sorted(maps.Keys(file[name])) {
-		raw := file[name][id]
-		t := &curveTask{id: id, context: raw.Context, x: raw.X}
+	for _, id := range slices.Sorted(maps.Keys(file[s.space])) {
+		raw := file[s.space][id]
+		t := &problem{Task: cmbo.Task{ID: id, Context: raw.Context, X: raw.X}, budget: float64(s.protocol.Budget)}
 		var ends []float64
 		for i, c := range raw.Curves {
 			if steps = cmp.Or(steps, len(c)); len(c) != steps || len(raw.Curves) != len(raw.X) {
-				return "", 0, nil, fmt.Errorf("%s: task %q: curve %d of %d has %d steps, not %d", path, id, i, len(raw.X), len(c), steps)
+				return 0, fmt.Errorf("%s: task %q: curve %d of %d has %d steps, not %d", path, id, i, len(raw.X), len(c), steps)
 			}
 			var l []float64
 			for _, v := range c {
@@ -80,7 +69,7 @@ func readCurves(path, space string) (name string, steps int, tasks []*curveTask,
 			}
 		}
 		if len(ends) == 0 {
-			return "", 0, nil, fmt.Errorf("%s: task %q: no curve comes to its end", path, id)
+			return 0, fmt.Errorf("%s: task %q: no curve comes to its end", path, id)
 		}
 		slices.Sort(ends)
 		best, median := ends[0], ends[len(ends)/2]
@@ -91,21 +80,23 @@ func readCurves(path, space string) (name string, steps int, tasks []*curveTask,
 			}
 			t.regret = append(t.regret, v)
 		}
-		tasks = append(tasks, t)
+		s.tasks = append(s.tasks, t)
 	}
-	if len(tasks) < 2 {
-		return "", 0, nil, fmt.Errorf("%s: %d tasks of space %q with curves; at least 2 are needed", path, len(tasks), name)
+	if len(s.tasks) < 2 {
+		return 0, fmt.Errorf("%s: %d tasks of space %q with curves; at least 2 are needed", path, len(s.tasks), s.space)
 	}
-	return name, steps, tasks, nil
+	return steps, nil
 }
 
-// curveStudy compares ways to spend epochs.
-type curveStudy struct {
-	tasks         []*curveTask
-	steps         int
-	rows, repeats int
-	epochs        int
-	seed          uint64
+// ends returns a task of the ends of its curves.
+func (t *problem) ends(steps int) problem {
+	q := problem{Task: cmbo.Task{ID: t.ID, Context: t.Context}, budget: t.budget}
+	for i, l := range t.losses {
+		if len(l) == steps {
+			q.X, q.Y, q.regret = append(q.X, t.X[i]), append(q.Y, l[steps-1]), append(q.regret, t.regret[i])
+		}
+	}
+	return q
 }
 
 // A spender is a way to spend epochs: who proposes, and who stops.
@@ -138,173 +129,180 @@ var spenders = []spender{
 	{name: "random search", random: true},
 }
 
-// past returns a task as Learn sees it: some of its rows, drawn at random.
-func (s *curveStudy) past(t *curveTask, r uint64) cmbo.Task {
-	p := cmbo.Task{ID: t.id}
-	rows := rng.Stream(s.seed, "rows of "+t.id, r).Perm(len(t.x))
-	if s.rows > 0 && s.rows < len(rows) {
-		rows = rows[:s.rows]
-	}
-	for _, i := range rows {
+// shown returns a task as Learn sees it: some of its rows with their curves.
+func (s *study) shown(t *problem, steps int, repeat uint64) cmbo.Task {
+	p := cmbo.Task{ID: t.ID}
+	for _, i := range s.draw(t, "rows of ", repeat) {
 		l := t.losses[i]
-		if len(l) < s.steps {
-			p.Failed = append(p.Failed, t.x[i])
+		if len(l) < steps {
+			p.Failed = append(p.Failed, t.X[i])
 			continue
 		}
-		c := cmbo.Curve{Values: l[:s.steps-1]}
+		c := cmbo.Curve{Values: l[:steps-1]}
 		for k := range c.Values {
 			c.Steps = append(c.Steps, k+1)
 		}
-		p.X, p.Y, p.Curves = append(p.X, t.x[i]), append(p.Y, l[s.steps-1]), append(p.Curves, c)
+		p.X, p.Y, p.Curves = append(p.X, t.X[i]), append(p.Y, l[steps-1]), append(p.Curves, c)
 	}
 	return p
 }
 
-// spend tunes a task and returns the regret of the best end after each epoch.
-func (s *curveStudy) spend(ctx context.Context, target int, repeat uint64, m spender) ([]float64, error) {
-	t := s.tasks[target]
-	regret := make([]float64, 0, s.epochs)
-	best := 1.0
-	// Once the best row is found regret stays 0, and the run need not go on.
-	spent := func() bool { return len(regret) >= s.epochs || best == 0 }
-	order := rng.Stream(s.seed, "random points", uint64(target), repeat).Perm(len(t.x))
-	// run takes row i from a step to another one, or to where it diverges or is stopped.
-	run := func(i, from, to int, stop func(step int, loss float64) (bool, error)) (end int, err error) {
-		for k := from; k < to && k < len(t.losses[i]) && !spent(); k++ {
-			if k+1 == s.steps {
-				best = min(best, t.regret[i])
-			}
-			regret = append(regret, best)
-			if stop != nil {
-				if over, err := stop(k+1, t.losses[i][k]); over || err != nil {
-					return k + 1, err
-				}
-			}
+// A spending is a run under way: the regret of the best end after each epoch.
+type spending struct {
+	*problem
+	steps, epochs int
+	order         []int // of random points
+	best          float64
+	regret        []float64
+}
+
+// spent reports whether the run is over. Once the best row is found regret stays 0, and it
+// need not go on.
+func (s *spending) spent() bool { return len(s.regret) >= s.epochs || s.best == 0 }
+
+// train takes row i from a step to another one, or to where it diverges or is stopped.
+func (s *spending) train(i, from, to int, stop func(step int, loss float64) (bool, error)) (end int, err error) {
+	for k := from; k < to && k < len(s.losses[i]) && !s.spent(); k++ {
+		if k+1 == s.steps {
+			s.best = min(s.best, s.problem.regret[i])
 		}
-		end = min(to, len(t.losses[i]))
-		if end < to && !spent() {
-			regret = append(regret, best) // the step at which it diverged
+		s.regret = append(s.regret, s.best)
+		if over, err := stop(k+1, s.losses[i][k]); over || err != nil {
+			return k + 1, err
 		}
-		return end, nil
 	}
-	if m.asha {
-		a := newASHA(s.steps)
-		at := make(map[int]int)
-		for !spent() {
-			i, to := a.next()
-			if i < 0 {
-				if len(order) == 0 {
-					break
-				}
-				i, order = order[0], order[1:]
-			}
-			end, err := run(i, at[i], to, nil)
-			if err != nil {
-				return nil, err
-			}
-			at[i] = end
-			loss := math.Inf(1)
-			if end == to {
-				loss = t.losses[i][to-1]
-			}
-			a.came(i, to, loss)
-		}
-		return s.fill(regret, best), nil
+	end = min(to, len(s.losses[i]))
+	if end < to && !s.spent() {
+		s.regret = append(s.regret, s.best) // the step at which it diverged
 	}
-	space, err := cmbo.Candidates(t.x)
-	if err != nil {
-		return nil, err
-	}
-	opts := []cmbo.Option{cmbo.WithParallelism(1), cmbo.WithMinimize(), cmbo.WithSeed(s.seed + repeat)}
-	if m.transfer {
-		var past []cmbo.Task
-		for j, other := range s.tasks {
-			if j != target {
-				past = append(past, s.past(other, repeat))
+	return end, nil
+}
+
+// halve spends epochs by ASHA.
+func (s *spending) halve() error {
+	a := newASHA(s.steps)
+	at := make(map[int]int)
+	for !s.spent() {
+		i, to := a.next()
+		if i < 0 {
+			if len(s.order) == 0 {
+				break
 			}
+			i, s.order = s.order[0], s.order[1:]
 		}
-		prior, err := cmbo.Learn(ctx, space, past, cmbo.WithMinimize(), cmbo.WithParallelism(1))
+		end, err := s.train(i, at[i], to, func(int, float64) (bool, error) { return false, nil })
 		if err != nil {
-			return nil, err
+			return err
 		}
-		opts = append(opts, cmbo.WithPrior(prior))
+		at[i] = end
+		loss := math.Inf(1)
+		if end == to {
+			loss = s.losses[i][to-1]
+		}
+		a.came(i, to, loss)
 	}
-	if m.resumes {
-		opts = append(opts, cmbo.WithCheckpoints())
-	}
-	o, err := cmbo.New(space, opts...)
-	if err != nil {
-		return nil, err
-	}
+	return nil
+}
+
+// spend spends epochs on the proposals of an optimiser, or on random points.
+func (s *spending) spend(ctx context.Context, o *cmbo.Optimizer, m spender) (err error) {
 	var r rule
 	if m.rule != nil {
 		r = m.rule(s.steps)
 	}
 	at := make(map[int]int) // the step at which a row was stopped, to go on there
-	for n := 0; !spent(); n++ {
+	for n := 0; !s.spent(); n++ {
 		trial := cmbo.Trial{ID: n}
 		if m.random {
-			if len(order) == 0 {
+			if len(s.order) == 0 {
 				break
 			}
-			trial.Index, order = order[0], order[1:]
+			trial.Index, s.order = s.order[0], s.order[1:]
 		} else if trial, err = o.Ask(ctx); errors.Is(err, cmbo.ErrNoCandidates) {
 			break
 		} else if err != nil {
-			return nil, err
+			return err
 		}
-		i, stopped := trial.Index, false
-		from := 0
+		i, from, stopped := trial.Index, 0, false
 		if trial.Resumes > 0 {
 			from = at[i]
 		}
-		end, err := run(i, from, s.steps, func(step int, loss float64) (stop bool, err error) {
-			if r != nil {
-				stop = r.stop(trial.ID, step, loss)
-			}
-			if !m.random && step < s.steps {
-				if m.advice || r != nil {
-					p, err := o.Report(ctx, trial.ID, step, loss)
-					if err != nil {
-						return false, err
-					}
-					stop = stop || m.advice && p.Stop
+		end, err := s.train(i, from, s.steps, func(step int, loss float64) (bool, error) {
+			stop := r != nil && r.stop(trial.ID, step, loss)
+			if !m.random && step < s.steps && (m.advice || r != nil) {
+				p, err := o.Report(ctx, trial.ID, step, loss)
+				if err != nil {
+					return false, err
 				}
+				stop = stop || m.advice && p.Stop
 			}
 			stopped = stop && step < s.steps
 			return stopped, nil
 		})
 		if err != nil {
-			return nil, err
+			return err
 		}
 		at[i] = end
 		if end == s.steps && r != nil {
 			r.ended(trial.ID)
 		}
-		if m.random {
-			continue
-		}
 		switch {
+		case m.random:
 		case stopped:
 			err = o.TellStopped(ctx, trial.ID)
 		case end == s.steps:
-			err = o.Tell(trial.ID, t.losses[i][end-1])
+			err = o.Tell(trial.ID, s.losses[i][end-1])
 		default:
 			err = o.TellFailed(trial.ID)
 		}
 		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// spend tunes a task and returns the regret of the best end after each epoch.
+func (s *study) spend(ctx context.Context, target, steps int, repeat uint64, m spender) ([]float64, error) {
+	t, seed := s.tasks[target], s.protocol.Seed
+	run := &spending{problem: t, steps: steps, epochs: s.protocol.Budget * steps, best: 1,
+		order: rng.Stream(seed, "random points", uint64(target), repeat).Perm(len(t.X))}
+	var err error
+	if m.asha {
+		err = run.halve()
+	} else {
+		var o *cmbo.Optimizer
+		if !m.random {
+			o, err = s.spendingRun(ctx, target, steps, repeat, m)
+		}
+		if err == nil {
+			err = run.spend(ctx, o, m)
+		}
+	}
+	// Where nothing was left to try the last regret stays.
+	for len(run.regret) < run.epochs {
+		run.regret = append(run.regret, run.best)
+	}
+	return run.regret, err
+}
+
+// spendingRun returns the optimiser of a way to spend epochs.
+func (s *study) spendingRun(ctx context.Context, target, steps int, repeat uint64, m spender) (*cmbo.Optimizer, error) {
+	space, err := cmbo.Candidates(s.tasks[target].X)
+	if err != nil {
+		return nil, err
+	}
+	var prior *cmbo.Prior
+	if m.transfer {
+		if prior, err = s.learn(ctx, space, target, func(i int) cmbo.Task { return s.shown(s.tasks[i], steps, repeat) }); err != nil {
 			return nil, err
 		}
 	}
-	return s.fill(regret, best), nil
-}
-
-// fill repeats the last regret to the end of the epochs, where nothing was left to try.
-func (s *curveStudy) fill(regret []float64, best float64) []float64 {
-	for len(regret) < s.epochs {
-		regret = append(regret, best)
+	opts := s.run(prior, cmbo.WithSeed(s.protocol.Seed+repeat))
+	if m.resumes {
+		opts = append(opts, cmbo.WithCheckpoints())
 	}
-	return regret
+	return cmbo.New(space, opts...)
 }
 
 // reached returns the number of epochs after which a regret is down to a level, one more
@@ -317,52 +315,33 @@ func reached(regret []float64, level float64) int {
 	return i + 1
 }
 
-// onCurves compares ways to spend epochs, each task left out.
-func onCurves(ctx context.Context, o *options, stdout, stderr io.Writer) error {
-	name, steps, tasks, err := readCurves(o.data[0], o.space)
+// onCurves compares ways to spend epochs.
+func onCurves(ctx context.Context, s *study) error {
+	steps, err := s.readCurves()
 	if err != nil {
 		return err
 	}
-	p := o.protocol
-	s := &curveStudy{tasks: tasks, steps: steps, rows: p.SourceRows, repeats: p.Repeats, epochs: p.Budget * steps, seed: p.Seed}
-	n := len(tasks)
-	if p.Targets > 0 {
-		n = min(n, p.Targets)
-	}
-	use := spenders
-	if len(o.ways) > 0 {
-		use = slices.DeleteFunc(slices.Clone(use), func(m spender) bool {
-			return !slices.ContainsFunc(o.ways, func(w string) bool { return strings.Contains(m.name, w) })
-		})
+	var use []spender
+	var names []string
+	for _, m := range spenders {
+		if len(s.ways) == 0 || slices.ContainsFunc(s.ways, func(w string) bool { return strings.Contains(m.name, w) }) {
+			use, names = append(use, m), append(names, m.name)
+		}
 	}
 	if len(use) == 0 {
-		return fmt.Errorf("-method: no way to spend epochs is named like %q", o.ways)
+		return fmt.Errorf("-method: no way to spend epochs is named like %q", s.ways)
 	}
-	runs := make([][][]float64, len(use)) // by way and run: regret after each epoch
-	for i := range runs {
-		runs[i] = make([][]float64, n*s.repeats)
-	}
-	err = o.each(ctx, len(use)*n*s.repeats, stderr, func(job int) (err error) {
-		way, run := job%len(use), job/len(use)
-		if runs[way][run], err = s.spend(ctx, run%n, uint64(run/n), use[way]); err != nil {
-			err = fmt.Errorf("%s, task %q left out: %w", use[way].name, tasks[run%n].id, err)
-		}
-		return err
+	n, epochs := s.targets(), s.protocol.Budget*steps
+	runs, err := play(ctx, s, names, n*s.protocol.Repeats, func(k, i int) ([]float64, error) {
+		return s.spend(ctx, i%n, steps, uint64(i/n), use[k])
 	})
 	if err != nil {
 		return err
 	}
-	s.report(stdout, name, n, use, runs)
-	return nil
-}
-
-// report prints the table.
-func (s *curveStudy) report(stdout io.Writer, name string, n int, use []spender, runs [][][]float64) {
-	fmt.Fprintf(stdout, "space %s: %d tasks left out of %d, %d runs of %d epochs a way, evaluations of %d epochs, from zero\n\n", name, n, len(s.tasks), len(runs[0]), s.epochs, s.steps)
-	w := tabwriter.NewWriter(stdout, 0, 0, 1, ' ', 0)
-	fmt.Fprintf(w, "| way\t| epochs to .1\t| .05\t| .01\t| median run to .01\t| runs at .01\t| regret at %d\t| %d\t| %d\t| %d\t|\n|---\t|---\t|---\t|---\t|---\t|---\t|---\t|---\t|---\t|---\t|\n", s.epochs/20, s.epochs/10, s.epochs/4, s.epochs)
-	for k, m := range use {
-		mean := make([]float64, s.epochs)
+	fmt.Fprintf(s.stdout, "space %s: %d tasks left out of %d, %d runs of %d epochs a way, evaluations of %d epochs, from zero\n\n", s.space, n, len(s.tasks), len(runs[0]), epochs, steps)
+	w := s.table(fmt.Sprintf("way|epochs to .1|.05|.01|median run to .01|runs at .01|regret at %d|%d|%d|%d", epochs/20, epochs/10, epochs/4, epochs))
+	for k, name := range names {
+		mean := make([]float64, epochs)
 		var each []int
 		there := 0
 		for _, r := range runs[k] {
@@ -371,20 +350,20 @@ func (s *curveStudy) report(stdout io.Writer, name string, n int, use []spender,
 			}
 			e := reached(r, 0.01)
 			each = append(each, e)
-			if e <= s.epochs {
+			if e <= epochs {
 				there++
 			}
 		}
 		slices.Sort(each)
 		text := func(e int) string {
-			if e > s.epochs {
-				return fmt.Sprintf("> %d", s.epochs)
+			if e > epochs {
+				return fmt.Sprintf("> %d", epochs)
 			}
 			return fmt.Sprint(e)
 		}
-		fmt.Fprintf(w, "| %s\t| %s\t| %s\t| %s\t| %s\t| %.0f %%\t| %.3f\t| %.3f\t| %.3f\t| %.3f\t|\n", m.name,
+		w.row("%s|%s|%s|%s|%s|%.0f %%|%.3f|%.3f|%.3f|%.3f", name,
 			text(reached(mean, 0.1)), text(reached(mean, 0.05)), text(reached(mean, 0.01)), text(each[len(each)/2]), 100*float64(there)/float64(len(each)),
-			mean[s.epochs/20-1], mean[s.epochs/10-1], mean[s.epochs/4-1], mean[s.epochs-1])
+			mean[epochs/20-1], mean[epochs/10-1], mean[epochs/4-1], mean[epochs-1])
 	}
-	w.Flush()
+	return w.Flush()
 }

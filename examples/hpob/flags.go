@@ -128,7 +128,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		return nil, fmt.Errorf("-format: %q is none of %s", o.past.format, strings.Join(formatNames(), ", "))
 	}
 	if o.experiment == "curves" {
-		o.curves, o.experiment = true, ""
+		o.curves, o.experiment, o.past.minimize = true, "", true // losses
 		o.ways, c.methods = c.methods, nil
 	}
 	switch {

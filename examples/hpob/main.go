@@ -47,10 +47,11 @@ type options struct {
 	workers    int
 	quiet      bool
 
+	own         string // a comparison with methods of its own
 	constraints []constraint
-	contexts    bool // compares runs with and without the tasks' descriptors
+	contexts    bool
 	cost        string
-	curves      bool // compare ways to spend epochs
+	curves      bool
 	ways        []string
 }
 
@@ -74,17 +75,8 @@ func run(ctx context.Context, o *options, stdout, stderr io.Writer) error {
 	if o.report != "" {
 		return writeReport(o.report, stdout)
 	}
-	if o.contexts {
-		return byContext(ctx, o, stdout, stderr)
-	}
-	if o.cost != "" {
-		return atCost(ctx, o, stdout, stderr)
-	}
-	if o.curves {
-		return onCurves(ctx, o, stdout, stderr)
-	}
-	if o.constraints != nil {
-		return underConstraints(ctx, o, stdout, stderr)
+	if o.own != "" {
+		return own[o.own].run(ctx, &study{options: o, stdout: stdout, stderr: stderr})
 	}
 	tables, err := open(o, stdout)
 	if err != nil {

@@ -1,0 +1,301 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"text/tabwriter"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/history"
+	"github.com/gocmbo/cmbo/internal/parallel"
+	"github.com/gocmbo/cmbo/internal/rng"
+)
+
+// own are the comparisons that have methods of their own: by their flag, the file that they
+// take and the flags that matter with them beside those that matter with all.
+var own = map[string]struct {
+	file, flags string
+	run         func(context.Context, *study) error
+}{
+	"context":                    {`whose tasks have a "context"`, "space value minimize skip context", byContext},
+	"constraint":                 {`with "Y" and "outputs"`, "space value minimize skip constraint cost", byConstraint},
+	"cost":                       {`with "Y" and "outputs"`, "space value minimize skip constraint cost", byConstraint},
+	"experiment curves":          {`with "curves"`, "space experiment method", onCurves},
+	"experiment curves -context": {`with "curves" and "context"`, "space experiment context", byContext},
+}
+
+// checkOwn refuses flags that would change nothing with a comparison of its own.
+func (c *overrides) checkOwn(o *options, with string) error {
+	for _, name := range slices.Sorted(maps.Keys(c.given)) {
+		if !slices.Contains(strings.Fields(own[with].flags+" data budget targets repeats source-rows seed workers quiet"), name) {
+			return fmt.Errorf("-%s changes nothing: -%s compares methods of its own", name, with)
+		}
+	}
+	if len(o.data) != 1 || o.past.formatOf(o.data[0]) != "hpob" {
+		return fmt.Errorf("-%s takes one file in HPO-B's format %s", with, own[with].file)
+	}
+	if o.past.value == "" && (with == "constraint" || with == "cost") {
+		return errors.New("-value is missing, the name of the output to be optimised")
+	}
+	o.own = with
+	return nil
+}
+
+// A study leaves out each task of a file once and tunes it in several ways, with the others
+// as its past.
+type study struct {
+	*options
+	stdout, stderr io.Writer
+	space          string
+	tasks          []*problem
+}
+
+// A problem is a task to be tuned.
+type problem struct {
+	cmbo.Task
+	regret   []float64     // of each row, 1 for those that are not feasible
+	options  []cmbo.Option // of a run that knows the limits, or the cost
+	limits   []float64     // by constraint
+	feasible []bool        // nil for all
+	cost     []float64     // of each row; nil if each is one
+	budget   float64       // in the unit of the cost
+	losses   [][]float64   // learning curves by row, up to where they diverge
+}
+
+// rate sets the regret of each row in units of the range of the feasible values. It returns
+// false if there are no two different ones.
+func (p *problem) rate(minimize bool) bool {
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for i, y := range p.Y {
+		if p.feasible == nil || p.feasible[i] {
+			lo, hi = min(lo, y), max(hi, y)
+		}
+	}
+	best := hi
+	if minimize {
+		best = lo
+	}
+	for i, y := range p.Y {
+		v := 1.0
+		if p.feasible == nil || p.feasible[i] {
+			v = math.Abs(y-best) / (hi - lo)
+		}
+		p.regret = append(p.regret, v)
+	}
+	return lo < hi
+}
+
+// readOutputs reads the tasks of the one file, which may have several outputs. Those for which
+// use returns false are left out; what is what they would have to have.
+func (s *study) readOutputs(least int, what string, use func(*problem) bool) error {
+	f, err := os.Open(s.data[0])
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	got, err := history.HPOB{Name: s.options.space, Value: s.past.value, Policy: s.past.policy(), Limits: history.Limits{Bytes: maxTable}}.Read(f)
+	if err != nil {
+		return err
+	}
+	s.space = got.Name
+	for _, t := range got.Tasks {
+		if p := (&problem{Task: t, budget: float64(s.protocol.Budget)}); use(p) {
+			s.tasks = append(s.tasks, p)
+		}
+	}
+	if len(s.tasks) < least {
+		return fmt.Errorf("%d of %d tasks have %s; at least %d are needed", len(s.tasks), len(got.Tasks), what, least)
+	}
+	return nil
+}
+
+// targets returns the number of tasks to leave out.
+func (s *study) targets() int {
+	if k := s.protocol.Targets; k > 0 {
+		return min(len(s.tasks), k)
+	}
+	return len(s.tasks)
+}
+
+// draw returns the rows that a past task shows: -source-rows at random, all of them for 0.
+func (s *study) draw(t *problem, label string, index ...uint64) []int {
+	rows := rng.Stream(s.protocol.Seed, label+t.ID, index...).Perm(len(t.X))
+	if k := s.protocol.SourceRows; k > 0 && k < len(rows) {
+		rows = rows[:k]
+	}
+	return rows
+}
+
+// learn returns a prior of all tasks but the target, as past shows them.
+func (s *study) learn(ctx context.Context, space *cmbo.Space, target int, past func(i int) cmbo.Task) (*cmbo.Prior, error) {
+	opts := []cmbo.LearnOption{cmbo.WithParallelism(1)}
+	if s.past.minimize {
+		opts = append(opts, cmbo.WithMinimize())
+	}
+	var tasks []cmbo.Task
+	for i := range s.tasks {
+		if i != target {
+			tasks = append(tasks, past(i))
+		}
+	}
+	return cmbo.Learn(ctx, space, tasks, opts...)
+}
+
+// run returns the options of a run, with a prior or nil.
+func (s *study) run(prior *cmbo.Prior, more ...cmbo.Option) []cmbo.Option {
+	opts := append([]cmbo.Option{cmbo.WithParallelism(1)}, more...)
+	if s.past.minimize {
+		opts = append(opts, cmbo.WithMinimize())
+	}
+	if prior != nil {
+		opts = append(opts, cmbo.WithPrior(prior))
+	}
+	return opts
+}
+
+// play plays every way so many times, as many at a time as -workers says, and tells how far
+// it is. Run i leaves out the task i modulo the number of targets.
+func play[R any](ctx context.Context, s *study, ways []string, runs int, one func(way, run int) (R, error)) ([][]R, error) {
+	out := make([][]R, len(ways))
+	for i := range out {
+		out[i] = make([]R, runs)
+	}
+	n := len(ways) * runs
+	var done atomic.Int64
+	return out, parallel.For(ctx, s.workers, n, func(_, job int) (err error) {
+		way, run := job%len(ways), job/len(ways)
+		if out[way][run], err = one(way, run); err != nil {
+			return fmt.Errorf("%s, task %q left out: %w", ways[way], s.tasks[run%s.targets()].ID, err)
+		}
+		if k := done.Add(1); !s.quiet && k%int64(max(n/100, 1)) == 0 {
+			fmt.Fprintf(s.stderr, "%d of %d\n", k, n)
+		}
+		return nil
+	})
+}
+
+// A played run has the regret of the best feasible value after equal steps of the budget.
+type played struct {
+	regret      []float64
+	infeasible  int
+	first       int // evaluations to the first feasible value, one more than there were if none was
+	evaluations int // those that ended within the budget
+}
+
+// evaluate tunes a task until the budget is spent: what ends later does not count. An order of
+// rows stands for an optimiser.
+func evaluate(ctx context.Context, o *cmbo.Optimizer, order []int, t *problem, steps int, tell func(o *cmbo.Optimizer, id, row int, t *problem) error) (played, error) {
+	p := played{regret: slices.Repeat([]float64{1}, steps)}
+	spent, best := 0.0, 1.0
+	for n := 0; n < len(t.X) && spent < t.budget; n++ {
+		var row int
+		if order != nil {
+			row = order[n]
+		} else {
+			trial, err := o.Ask(ctx)
+			if errors.Is(err, cmbo.ErrBudget) {
+				break
+			}
+			if row = trial.Index; err == nil {
+				err = tell(o, trial.ID, row, t)
+			}
+			if err != nil {
+				return p, err
+			}
+		}
+		cost := 1.0
+		if t.cost != nil {
+			cost = t.cost[row]
+		}
+		if spent += cost; spent > t.budget {
+			break
+		}
+		p.evaluations++
+		if t.feasible != nil && !t.feasible[row] {
+			p.infeasible++
+		} else if p.first == 0 {
+			p.first = p.evaluations
+		}
+		best = min(best, t.regret[row])
+		for k := range p.regret {
+			if float64(k+1)*t.budget >= spent*float64(steps) {
+				p.regret[k] = best
+			}
+		}
+	}
+	if p.first == 0 {
+		p.first = p.evaluations + 1
+	}
+	return p, nil
+}
+
+// A table has its cells in columns, "|" between them.
+type table struct{ *tabwriter.Writer }
+
+func (s *study) table(heads string) table {
+	t := table{tabwriter.NewWriter(s.stdout, 0, 0, 1, ' ', 0)}
+	t.row("%s", heads)
+	fmt.Fprintln(t, strings.Repeat("|---\t", strings.Count(heads, "|")+1)+"|")
+	return t
+}
+
+func (t table) row(format string, args ...any) {
+	fmt.Fprint(t, "| "+strings.ReplaceAll(fmt.Sprintf(format, args...), "|", "\t| ")+"\t|\n")
+}
+
+// area returns the mean regret of runs over all steps.
+func area(rs ...played) float64 {
+	var sum float64
+	for _, r := range rs {
+		for _, v := range r.regret {
+			sum += v / float64(len(r.regret)*len(rs))
+		}
+	}
+	return sum
+}
+
+// sides returns how often a is less than b, and how often more.
+func sides(a, b []float64) (less, more int) {
+	for i := range a {
+		if a[i] < b[i] {
+			less++
+		} else if a[i] > b[i] {
+			more++
+		}
+	}
+	return less, more
+}
+
+// compare returns the mean of a, and its ratio to that of b with an interval that holds nine
+// tenths of the ratios over tasks drawn with replacement. Means below .0001 count as that in ratios.
+func (s *study) compare(a, b []float64) (mean, ratio, lo, hi float64) {
+	over := func(u, v float64) float64 {
+		least := 1e-4 * float64(len(a))
+		return max(u, least) / max(v, least)
+	}
+	var x, y float64
+	for i := range a {
+		x, y = x+a[i], y+b[i]
+	}
+	const draws = 1000
+	r := rng.Stream(s.protocol.Seed, "bootstrap")
+	ratios := make([]float64, draws)
+	for k := range ratios {
+		var u, v float64
+		for range a {
+			i := r.IntN(len(a))
+			u, v = u+a[i], v+b[i]
+		}
+		ratios[k] = over(u, v)
+	}
+	slices.Sort(ratios)
+	return x / float64(len(a)), over(x, y), ratios[draws/20], ratios[draws-1-draws/20]
+}
