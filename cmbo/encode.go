@@ -32,6 +32,9 @@ const (
 // It fails if w does, or with [ErrOption] if a kernel is not one of package kernel.
 func (p *Prior) Encode(w io.Writer) error {
 	return guard(func() error {
+		if w == nil {
+			return errNilWriter
+		}
 		_, err := codec.Seal(w, priorMagic, priorVersion, p.encode)
 		return err
 	})
@@ -177,9 +180,17 @@ func (l PriorLimits) Decode(ctx context.Context, r io.Reader) (*Prior, error) {
 	})
 }
 
+// readAll reads to the end of r, or so many bytes.
+func readAll(r io.Reader, most int64) ([]byte, error) {
+	if r == nil {
+		return nil, optionErrorf("a nil io.Reader")
+	}
+	return io.ReadAll(io.LimitReader(r, most))
+}
+
 // open reads to the end of r, and returns the payload of what [codec.Seal] wrote.
 func (l PriorLimits) open(r io.Reader, what, magic string, version byte, again string) ([]byte, error) {
-	b, err := io.ReadAll(io.LimitReader(r, l.Bytes+1))
+	b, err := readAll(r, l.Bytes+1)
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +224,7 @@ func decoded(d *codec.Decoder, err error) error {
 	case d.Ctx.Err() != nil:
 		return d.Ctx.Err()
 	case err != nil:
-		return corrupt(err)
+		return codec.Corrupt(err)
 	case len(d.Buf) > 0:
 		return fmt.Errorf("%w: %d bytes too many", ErrCorrupt, len(d.Buf))
 	}

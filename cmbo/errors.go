@@ -133,4 +133,6 @@ func optionErrorf(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrOption, fmt.Sprintf(format, args...))
 }
 
+var errNilWriter = optionErrorf("a nil io.Writer")
+
 func isExhausted(err error) bool { return errors.Is(err, ErrNoCandidates) }

@@ -61,7 +61,7 @@ func (t *trainingSet) hierarchySettings() (hierarchy.Settings, error) {
 		o.Progress = func(stage string, done, total int) { c.progress(Progress{stage, done, total}) }
 	}
 	if c.priorKernel != nil {
-		if err := checkKernel(c.priorKernel, t.space.Dim()); err != nil {
+		if err := gp.CheckKernel(c.priorKernel, t.space.Dim(), ErrOption); err != nil {
 			return o, err
 		}
 		o.Kernel = c.priorKernel

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 )
@@ -120,7 +121,7 @@ func WithJournalMark(m JournalMark) Option {
 // writing cuts the file. Anything else that is not right fails with [ErrCorrupt].
 func RestoreJournal(r io.Reader, opts ...Option) (o *Optimizer, valid int64, err error) {
 	o, err = guarded(func() (*Optimizer, error) {
-		b, err := io.ReadAll(r)
+		b, err := readAll(r, math.MaxInt64)
 		if err != nil {
 			return nil, err
 		}
@@ -148,7 +149,7 @@ var errFirstLine = fmt.Errorf("%w: a journal without a whole first line", ErrCor
 // begun with others.
 func ResumeJournal(r io.Reader, space *Space, opts ...Option) (o *Optimizer, valid int64, err error) {
 	o, err = guarded(func() (*Optimizer, error) {
-		b, err := io.ReadAll(r)
+		b, err := readAll(r, math.MaxInt64)
 		if err != nil {
 			return nil, err
 		}

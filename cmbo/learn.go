@@ -6,7 +6,6 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
@@ -234,13 +233,4 @@ func (t *trainingSet) finish(ctx context.Context, l *hierarchicalPrior) (p *Prio
 	p.curves = p.learnCurves()
 	p.outputs, err = t.learnOutputs(ctx)
 	return p, err
-}
-
-// checkKernel reports a kernel that cannot serve as the covariance of points of the
-// given dimension.
-func checkKernel(k kernel.Kernel, dim int) error {
-	if err := gp.CheckKernel(k, dim); err != nil {
-		return optionErrorf("%v", err)
-	}
-	return nil
 }

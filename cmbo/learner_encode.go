@@ -29,6 +29,9 @@ const (
 // alone have a description.
 func (l *Learner) Encode(w io.Writer) error {
 	return guard(func() error {
+		if w == nil {
+			return errNilWriter
+		}
 		_, err := codec.Seal(w, learnerMagic, learnerVersion, l.encode)
 		return err
 	})
@@ -176,7 +179,7 @@ func learnerOf(d *codec.Decoder, s *Space) error {
 	}
 	own, err := NewSpace(params...)
 	if err != nil {
-		return corrupt(err)
+		return codec.Corrupt(err)
 	}
 	if name, why := own.Difference(s); why != "" {
 		e := space.Errorf(ErrLearners, "%s", why)

@@ -183,7 +183,7 @@ func (c *runConfig) unbound(space *Space) (Surrogate, error) {
 		return c.prior.learned.surrogate(c)
 	}
 	if c.kernel != nil {
-		if err := checkKernel(c.kernel, space.Dim()); err != nil {
+		if err := gp.CheckKernel(c.kernel, space.Dim(), ErrOption); err != nil {
 			return nil, err
 		}
 	}

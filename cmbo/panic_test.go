@@ -135,10 +135,6 @@ func TestPanicsChangeNothing(t *testing.T) {
 						require.NoError(t, o.Snapshot(&before))
 					}
 					err := do()
-					if o == nil && errors.Is(err, cmbo.ErrOption) { // what New says of a kernel that takes no point
-						panics++
-						err = do()
-					}
 					if errors.Is(err, cmbo.ErrPanic) {
 						var p *cmbo.PanicError
 						require.ErrorAs(t, err, &p)
@@ -239,9 +235,6 @@ func TestLearnReportsPanics(t *testing.T) {
 				continue
 			}
 			require.Nil(t, p)
-			if errors.Is(err, cmbo.ErrOption) {
-				continue // the kernel does not take a point at all
-			}
 			require.ErrorIs(t, err, cmbo.ErrPanic)
 			require.ErrorIs(t, err, errFuse)
 			if bytes.Contains([]byte(err.Error()), []byte(`task "task-0`)) {
@@ -284,9 +277,39 @@ func TestWhosePanic(t *testing.T) {
 	}
 	// Snapshot is short enough to be inlined here, where its closure gets this test's name.
 	list, _ := grid(t, 4)
-	err := newOptimizer(t, list).Snapshot(nil)
+	var nowhere *bytes.Buffer // panics in a package of Go
+	err := newOptimizer(t, list).Snapshot(nowhere)
 	require.ErrorIs(t, err, cmbo.ErrInternal)
 	require.NotErrorIs(t, err, cmbo.ErrPanic)
+}
+
+// TestWhoseKernel: a kernel of the library for points of other dimensions is a wrong option,
+// one of the caller's that panics, at its first call too, a panic of his.
+func TestWhoseKernel(t *testing.T) {
+	list, _ := grid(t, 4)
+	f := new(fuse)
+	for _, call := range []func(kernel.Kernel) error{
+		func(k kernel.Kernel) error { _, err := cmbo.New(list, cmbo.WithPriorKernel(k)); return err },
+		func(k kernel.Kernel) error {
+			_, err := cmbo.Learn(ctx, list, family(2, 5), cmbo.WithPriorKernel(k))
+			return err
+		},
+	} {
+		err := call(kernel.Matern32(1, 2, 3))
+		require.ErrorIs(t, err, cmbo.ErrOption)
+		require.ErrorContains(t, err, "the kernel does not take points of 2 coordinates: kernel: Matern32: ")
+		require.False(t, errors.As(err, new(*cmbo.PanicError)))
+		f.calls.Store(0)
+		f.at.Store(1)
+		err = call(fusedKernel{foreign{0.5}, f})
+		require.NotErrorIs(t, err, cmbo.ErrOption)
+		require.ErrorIs(t, err, cmbo.ErrPanic)
+		require.ErrorIs(t, err, errFuse)
+		require.ErrorContains(t, err, "at a point of 2 coordinates")
+		var p *cmbo.PanicError
+		require.ErrorAs(t, err, &p)
+		require.Contains(t, string(p.Stack), "fusedKernel")
+	}
 }
 
 // silentFunc is an acquisition whose name panics.

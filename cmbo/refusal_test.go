@@ -102,6 +102,28 @@ func TestRestoreRefusesOptions(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// TestNilReaders: what is nil is said to be, and is the caller's.
+func TestNilReaders(t *testing.T) {
+	space, _ := grid(t, 3)
+	prior := learn(t, space, family(2, 5))
+	learner, err := cmbo.NewLearner(space)
+	require.NoError(t, err)
+	for name, do := range map[string]func() error{
+		"Snapshot":       func() error { return newOptimizer(t, space).Snapshot(nil) },
+		"Restore":        func() error { _, err := cmbo.Restore(nil); return err },
+		"RestoreJournal": func() error { _, _, err := cmbo.RestoreJournal(nil); return err },
+		"ResumeJournal":  func() error { _, _, err := cmbo.ResumeJournal(nil, space); return err },
+		"Encode":         func() error { return prior.Encode(nil) },
+		"Decode":         func() error { _, err := cmbo.DecodePrior(nil); return err },
+		"Learner.Encode": func() error { return learner.Encode(nil) },
+		"DecodeLearner":  func() error { _, err := cmbo.DecodeLearner(space, nil); return err },
+	} {
+		err := do()
+		require.ErrorIs(t, err, cmbo.ErrOption, name)
+		require.ErrorContains(t, err, "a nil io.", name)
+	}
+}
+
 func TestAskNIsBounded(t *testing.T) {
 	space, _ := grid(t, 3)
 	o := newOptimizer(t, space)

@@ -1,7 +1,6 @@
 package cmbo
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,6 +8,7 @@ import (
 	"reflect"
 
 	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/cmbo/internal/codec"
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/kernel"
 )
@@ -51,6 +51,9 @@ type snapshotOptions struct {
 // [ParseAcquisition] reads.
 func (o *Optimizer) Snapshot(w io.Writer) error {
 	return guard(func() error {
+		if w == nil {
+			return errNilWriter
+		}
 		s, err := o.snapshot()
 		if err != nil {
 			return err
@@ -117,7 +120,7 @@ func (o *Optimizer) snapshot() (*snapshotState, error) {
 // or missing, and with [ErrOption]. [Optimizer.LastStep] knows nothing until the next proposal.
 func Restore(r io.Reader, opts ...Option) (*Optimizer, error) {
 	return guarded(func() (*Optimizer, error) {
-		b, err := io.ReadAll(r)
+		b, err := readAll(r, math.MaxInt64)
 		if err != nil {
 			return nil, err
 		}
@@ -140,7 +143,7 @@ func restore(b []byte, opts []Option) (*Optimizer, error) {
 		return nil, err
 	}
 	if err := s.Space.Defined(); err != nil {
-		return nil, corrupt(err)
+		return nil, codec.Corrupt(err)
 	}
 	c, err := s.Options.restore(given)
 	if err != nil {
@@ -169,8 +172,6 @@ func (o *Optimizer) checks() runlog.Checks {
 	return c
 }
 
-func corrupt(err error) error { return fmt.Errorf("%w: %w", ErrCorrupt, err) }
-
 // openSnapshot reads what Snapshot wrote.
 func openSnapshot(b []byte) (*snapshotState, error) {
 	state, err := runlog.OpenState(b)
@@ -178,10 +179,8 @@ func openSnapshot(b []byte) (*snapshotState, error) {
 		return nil, err
 	}
 	s := &snapshotState{}
-	d := json.NewDecoder(bytes.NewReader(state))
-	d.DisallowUnknownFields()
-	if err := d.Decode(s); err != nil {
-		return nil, corrupt(err)
+	if err := runlog.DecodeJSON(state, s); err != nil {
+		return nil, codec.Corrupt(err)
 	}
 	return s, nil
 }
@@ -233,7 +232,7 @@ func (s *snapshotOptions) restore(given *runConfig) (*runConfig, error) {
 		return nil, fmt.Errorf("%w: options out of range", ErrCorrupt)
 	}
 	if err := runlog.CheckOutputs(c.outputs); err != nil {
-		return nil, corrupt(err)
+		return nil, codec.Corrupt(err)
 	}
 	if s.Budget != nil {
 		if c.budget = *s.Budget; checkBudget(c.budget) != nil {
@@ -245,14 +244,14 @@ func (s *snapshotOptions) restore(given *runConfig) (*runConfig, error) {
 	}
 	y, err := ParseYPolicy(s.YPolicy)
 	if err != nil {
-		return nil, corrupt(err)
+		return nil, codec.Corrupt(err)
 	}
 	if c.context, err = s.Context.Normal(); err != nil {
-		return nil, corrupt(err)
+		return nil, codec.Corrupt(err)
 	}
 	f, err := acq.Parse(s.Acquisition)
 	if err != nil {
-		return nil, corrupt(err)
+		return nil, codec.Corrupt(err)
 	}
 	c.y, c.acquisition = y, f
 	if s.Noise != nil {
@@ -305,7 +304,7 @@ func (s *snapshotOptions) restoreKernel(c, given *runConfig) error {
 	case s.Kernel != nil:
 		k, err := s.Kernel.Kernel()
 		if err != nil {
-			return corrupt(err)
+			return codec.Corrupt(err)
 		}
 		if given.kernel != nil {
 			return optionErrorf("a kernel; the snapshot has it")

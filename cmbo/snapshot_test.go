@@ -301,6 +301,7 @@ func TestRestoreChecksWhatIsGiven(t *testing.T) {
 // TestRestoreRefusesForgedState: a state that no run can have come to is refused,
 // whatever its sum, and what options allow at most is not.
 func TestRestoreRefusesForgedState(t *testing.T) {
+	other := map[error]error{cmbo.ErrCorrupt: cmbo.ErrVersion, cmbo.ErrVersion: cmbo.ErrCorrupt}
 	list, _ := grid(t, 3)
 	o := newOptimizer(t, list, cmbo.WithInitial(1))
 	require.NoError(t, o.Enqueue([]float64{0.5, 0.5}))
@@ -325,6 +326,30 @@ func TestRestoreRefusesForgedState(t *testing.T) {
 		_, err := cmbo.Restore(bytes.NewReader(cmbo.SealSnapshot(forged)))
 		require.ErrorIs(t, err, cmbo.ErrCorrupt, tt.is)
 		require.ErrorContains(t, err, tt.says)
+	}
+	// Under a right sum a name that is not known is of another release, a wrong type is not.
+	for _, tt := range []struct {
+		was, is string
+		want    error
+	}{
+		{`"initial":1`, `"initial":1,"weights":"evidence"`, cmbo.ErrVersion},
+		{`"event":"told"`, `"event":"told","cluster":2`, cmbo.ErrVersion},
+		{`"initial":1`, `"initial":"1","weights":"evidence"`, cmbo.ErrCorrupt},
+	} {
+		forged := bytes.Replace(state, []byte(tt.was), []byte(tt.is), 1)
+		require.NotEqual(t, state, forged, tt.was)
+		_, err := cmbo.Restore(bytes.NewReader(cmbo.SealSnapshot(forged)))
+		require.ErrorIs(t, err, tt.want, tt.is)
+		require.NotErrorIs(t, err, other[tt.want], tt.is)
+	}
+	first := snapshot(t, newOptimizer(t, list))
+	for entry, want := range map[string]error{
+		`{"event":"told","trial":1,"cluster":2}`: cmbo.ErrVersion, `{"event":"told","trial":1}`: cmbo.ErrCorrupt, `{"event":"told","trial":"1"}`: cmbo.ErrCorrupt,
+	} {
+		_, _, err := cmbo.RestoreJournal(bytes.NewReader(cmbo.SealJournal(first, [][]byte{[]byte(entry)})))
+		require.ErrorIs(t, err, want, entry)
+		require.NotErrorIs(t, err, other[want], entry)
+		require.ErrorContains(t, err, "line 2 of the journal", entry)
 	}
 	for _, n := range [][2]int{{1, 0}, {1 << 20, 1 << 20}} {
 		at := snapshot(t, newOptimizer(t, list, cmbo.WithCandidateCounts(n[0], n[1])))

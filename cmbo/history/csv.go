@@ -199,7 +199,7 @@ func (c CSV) Write(w io.Writer, tasks ...cmbo.Task) error {
 	if err != nil {
 		return err
 	}
-	if err := checkTasks(c.Space, tasks); err != nil {
+	if err := checkTasks(w, c.Space, tasks); err != nil {
 		return err
 	}
 	if err := checkNames(c.Space); err != nil {

@@ -415,3 +415,26 @@ func (f *failing) Write(p []byte) (int, error) {
 	f.left -= len(p)
 	return len(p), nil
 }
+
+// TestNilReaders: what is nil is said to be.
+func TestNilReaders(t *testing.T) {
+	s := small(t)
+	c, j := history.CSV{Space: s}, history.JSONLines{Space: s}
+	for name, read := range map[string]func() error{
+		"CSV": func() error { _, err := c.Read(nil); return err }, "JSON lines": func() error { _, err := j.Read(nil); return err },
+		"Optuna": func() error { _, err := history.Optuna{Space: s}.Read(nil); return err },
+		"Katib":  func() error { _, err := history.Katib{Space: s}.Read(nil); return err },
+		"HPO-B":  func() error { _, err := history.HPOB{}.Read(nil); return err }, "names": func() error { _, err := history.HPOB{}.Names(nil); return err },
+		"tasks": func() error {
+			for _, err := range c.Tasks(nil, nil) {
+				return err
+			}
+			return nil
+		},
+		"CSV to nowhere": func() error { return c.Write(nil) }, "JSON lines to nowhere": func() error { return j.Write(nil) },
+	} {
+		if err := read(); !errors.Is(err, cmbo.ErrOption) || !strings.Contains(err.Error(), "a nil io.") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -152,7 +152,7 @@ func newHPOBScanner(r io.Reader, l Limits) (*scanner, error) {
 	if l.Bytes == 0 {
 		l.Bytes = 64 << 20
 	}
-	b := bufio.NewReaderSize(r, 1<<16)
+	b := bufio.NewReaderSize(bounded(r, 0), 1<<16)
 	if head, _ := b.Peek(2); bytes.Equal(head, []byte{0x1f, 0x8b}) {
 		z, err := gzip.NewReader(b)
 		if err != nil {

@@ -432,7 +432,7 @@ func (j JSONLines) Write(w io.Writer, tasks ...cmbo.Task) error {
 	if err != nil {
 		return err
 	}
-	if err := checkTasks(j.Space, tasks); err != nil {
+	if err := checkTasks(w, j.Space, tasks); err != nil {
 		return err
 	}
 	if err := checkNames(j.Space); err != nil {

@@ -58,12 +58,21 @@ func beyond(field string, most int64, format string, args ...any) *RowError {
 	return rowErrorf(ErrLimit, "%s; the limit is %d, which Limits.%s sets", fmt.Sprintf(format, args...), most, field)
 }
 
-// bounded ends the reading beyond so many bytes; 0 is no limit.
+// bounded ends the reading beyond so many bytes; 0 is no limit. A nil reader fails.
 func bounded(r io.Reader, most int64) io.Reader {
-	if most == 0 {
+	switch {
+	case r == nil:
+		return noReader{}
+	case most == 0:
 		return r
 	}
 	return &byteLimit{r: r, most: most, left: most}
+}
+
+type noReader struct{}
+
+func (noReader) Read([]byte) (int, error) {
+	return 0, fmt.Errorf("%w: a nil io.Reader", cmbo.ErrOption)
 }
 
 type byteLimit struct {

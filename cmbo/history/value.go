@@ -3,6 +3,7 @@ package history
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -145,7 +146,10 @@ func formatFloat(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) 
 
 // checkTasks validates what a writer is given: tasks that a reader would
 // accept, with distinct IDs.
-func checkTasks(s *cmbo.Space, tasks []cmbo.Task) error {
+func checkTasks(w io.Writer, s *cmbo.Space, tasks []cmbo.Task) error {
+	if w == nil {
+		return fmt.Errorf("%w: a nil io.Writer", cmbo.ErrOption)
+	}
 	if s == nil {
 		return fmt.Errorf("%w: a nil Space", cmbo.ErrSpace)
 	}

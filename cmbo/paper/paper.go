@@ -84,8 +84,8 @@ func Learn(ctx context.Context, s *cmbo.Space, tasks []cmbo.Task, opts ...Option
 	// A panic of the caller's kernel becomes an error, whatever goroutine it is on.
 	err = parallel.For(ctx, 1, 1, func(_, _ int) (err error) {
 		if c.fixed != nil {
-			if err := gp.CheckKernel(c.fixed, s.Dim()); err != nil {
-				return optionErrorf("%v", err)
+			if err := gp.CheckKernel(c.fixed, s.Dim(), cmbo.ErrOption); err != nil {
+				return err
 			}
 		}
 		p.m, err = m.Learn(ctx)

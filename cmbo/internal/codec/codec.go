@@ -27,6 +27,14 @@ var (
 	ErrVersion = errors.New("cmbo: data of another version")
 )
 
+// Corrupt says that stored data is corrupt, unless err says so or that it is of another version.
+func Corrupt(err error) error {
+	if errors.Is(err, ErrCorrupt) || errors.Is(err, ErrVersion) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrCorrupt, err)
+}
+
 // Limits bound what decoding may take: see PriorLimits of package cmbo, which has
 // the same fields.
 type Limits struct {

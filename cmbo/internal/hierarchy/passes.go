@@ -250,7 +250,7 @@ func decodeGrid(d *codec.Decoder, dim int) (*grid, error) {
 	if d.Err != nil {
 		return nil, d.Err
 	}
-	if err := gp.CheckKernel(base.Kernel, dim); err != nil {
+	if err := gp.CheckKernel(base.Kernel, dim, codec.ErrCorrupt); err != nil {
 		return nil, err
 	}
 	return newGrid(base, z, neighbours), nil

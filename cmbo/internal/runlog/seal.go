@@ -140,7 +140,7 @@ func (h *Log) RestoreLines(b []byte, first int, want Mark, c Checks) (valid int6
 			break
 		}
 		if last.Sum, err = h.restoreLine(rest[:n], last.Sum, c); err != nil {
-			return 0, last, fmt.Errorf("%w: line %d of the journal: %w", codec.ErrCorrupt, last.Lines+1, err)
+			return 0, last, codec.Corrupt(fmt.Errorf("line %d of the journal: %w", last.Lines+1, err))
 		}
 		last.Lines++
 		rest = rest[n:]
@@ -162,12 +162,22 @@ func (h *Log) restoreLine(line []byte, last string, c Checks) (sum string, err e
 		return "", err
 	}
 	var e Stored
-	d := json.NewDecoder(bytes.NewReader(entry))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&e); err != nil {
+	if err := DecodeJSON(entry, &e); err != nil {
 		return "", err
 	}
 	return sum, h.Restore(e, c)
+}
+
+// DecodeJSON reads what was stored under a sum that is right: a field that this release does
+// not know then comes from another one, which is [codec.ErrVersion].
+func DecodeJSON[T any](b []byte, v *T) error {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	err := d.Decode(v)
+	if err != nil && json.Unmarshal(b, new(T)) == nil {
+		return fmt.Errorf("%w: %w", codec.ErrVersion, err)
+	}
+	return err
 }
 
 // Difference says where two values differ as JSON objects, the first place in alphabetical
