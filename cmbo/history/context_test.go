@@ -55,10 +55,6 @@ func TestContext(t *testing.T) {
 			if err == nil {
 				got, err = r.Read(bytes.NewReader(b.Bytes()))
 			}
-			r.Mixed, r.Limits.Rows = true, 1
-			if what == "CSV" {
-				r.Limits.Rows = 2
-			}
 			seq = r.Tasks(bytes.NewReader(b.Bytes()), nil)
 		case history.JSONLines:
 			err = w.Write(&b, tasks...)

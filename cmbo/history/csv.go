@@ -35,8 +35,6 @@ type CSV struct {
 	// Mapping says where the parameters are, which rows count, and how cells
 	// are read.
 	Mapping Mapping
-	// Mixed says that the rows of a task need not follow each other, to [CSV.Tasks].
-	Mixed bool
 	// Policy says what becomes of bad rows.
 	Policy Policy
 	// Limits bound what is read.
@@ -89,7 +87,7 @@ func (c CSV) Read(r io.Reader) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return readAll(c.Space, c.Policy, "rows", func(take taker) error { return c.rows(r, n, comma, nil, take) })
+	return readAll(c.Space, c.Policy, "rows", func(take taker) error { return c.rows(r, n, comma, take) })
 }
 
 // Tasks reads what [CSV.Read] does, a task at a time, for files whose tasks do not
@@ -98,26 +96,18 @@ func (c CSV) Read(r io.Reader) (*Result, error) {
 //
 // The rows of a task must follow each other: in memory are those of one task, and at
 // most 64 bytes for each task before, so that one that comes apart is an error, of cmbo's
-// ErrTask, and not two. Limits.Rows bounds the rows of a task.
-//
-// Where they do not, Mixed says so: then Tasks reads r, an [io.Seeker] that it takes
-// from where it stands, as often as it needs to hold no more than Limits.Rows rows at
-// a time, which take about 8d + 64 bytes each, d the number of parameters and outputs,
-// and less than 200 bytes for the name of a task (TestTasksMemory). n rows take a little more than n divided by
-// Limits.Rows readings. The first reading looks at every row, so bad rows are known
-// before the first task; the tasks come in no particular order, always the same.
+// ErrTask, and not two (TestTasksMemory). Limits.Rows bounds the rows of a task.
 func (c CSV) Tasks(r io.Reader, report *Report) iter.Seq2[cmbo.Task, error] {
 	n, comma, err := c.setting()
 	if err != nil {
 		return failing(err)
 	}
-	s := stream{space: c.Space, policy: c.Policy, limits: n.limits, mixed: c.Mixed, report: report, rows: "rows"}
-	return s.tasks(r, func(want func(string) bool, take taker) error { return c.rows(r, n, comma, want, take) })
+	s := stream{space: c.Space, policy: c.Policy, limits: n.limits, report: report, rows: "rows"}
+	return s.tasks(func(take taker) error { return c.rows(r, n, comma, take) })
 }
 
-// rows calls take for each row; those of tasks that want does not want need not be
-// parsed.
-func (c CSV) rows(r io.Reader, n names, comma rune, want func(id string) bool, take taker) error {
+// rows calls take for each row.
+func (c CSV) rows(r io.Reader, n names, comma rune, take taker) error {
 	limit := newRowLimit(r, n.limits, comma)
 	br := bufio.NewReader(limit)
 	reader := csv.NewReader(br) // reads through br, which is large enough for it
@@ -139,7 +129,6 @@ func (c CSV) rows(r io.Reader, n names, comma rune, want func(id string) bool, t
 		line, _ := reader.FieldPos(0)
 		return e.at(line)
 	}
-	h.want = want
 	last := 1
 	for {
 		limit.left = n.limits.Line - br.Buffered()

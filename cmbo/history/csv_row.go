@@ -18,7 +18,6 @@ type header struct {
 	more, about               []int // of the outputs and of the descriptors
 	at                        map[string]int
 	space                     *cmbo.Space
-	want                      func(id string) bool // nil wants all
 }
 
 func newHeader(fields []string, n *names, s *cmbo.Space) (*header, *RowError) {
@@ -104,9 +103,6 @@ func (h *header) parse(fields []string) (r row) {
 			r.id = ""
 			return r.failed(e.in(h.names.task, ""))
 		}
-	}
-	if h.want != nil && !h.want(r.id) {
-		return row{outcome: passedOver}
 	}
 	r.x = make([]float64, len(h.params))
 	for i, c := range h.params {

@@ -46,9 +46,6 @@ type JSONLines struct {
 	// are read. Strings are taken for numbers and truth values if it has a Prefix,
 	// Columns, a Parse or a DecimalComma, as exports of other programs need it.
 	Mapping Mapping
-	// Mixed says that the lines of a task need not follow each other, to
-	// [JSONLines.Tasks].
-	Mixed bool
 	// Policy says what becomes of bad lines.
 	Policy Policy
 	// Limits bound what is read.
@@ -111,7 +108,7 @@ func (j JSONLines) Read(r io.Reader) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return readAll(j.Space, j.Policy, "lines", func(take taker) error { return j.lines(r, n, config, nil, take) })
+	return readAll(j.Space, j.Policy, "lines", func(take taker) error { return j.lines(r, n, config, take) })
 }
 
 // Tasks reads what [JSONLines.Read] does, a task at a time, as [CSV.Tasks] does.
@@ -120,19 +117,17 @@ func (j JSONLines) Tasks(r io.Reader, report *Report) iter.Seq2[cmbo.Task, error
 	if err != nil {
 		return failing(err)
 	}
-	s := stream{space: j.Space, policy: j.Policy, limits: n.limits, mixed: j.Mixed, report: report, rows: "lines"}
-	return s.tasks(r, func(want func(string) bool, take taker) error { return j.lines(r, n, config, want, take) })
+	s := stream{space: j.Space, policy: j.Policy, limits: n.limits, report: report, rows: "lines"}
+	return s.tasks(func(take taker) error { return j.lines(r, n, config, take) })
 }
 
-// lines calls take for each line; those of tasks that want does not want need not be
-// parsed.
-func (j JSONLines) lines(r io.Reader, n names, config string, want func(id string) bool, take taker) error {
+// lines calls take for each line.
+func (j JSONLines) lines(r io.Reader, n names, config string, take taker) error {
 	lines, err := newLineReader(r, n.limits)
 	if err != nil {
 		return err
 	}
 	d := newLineDecoder(j.Space, n, config)
-	d.want = want
 	for {
 		line, _, long, err := lines.next()
 		if err == io.EOF {
@@ -257,9 +252,6 @@ func (d *lineDecoder) decode(line []byte) (r row) {
 	id, bad := d.id(task)
 	if bad != nil {
 		return r.failed(bad.in(d.task, string(task)))
-	}
-	if d.want != nil && !d.want(id) {
-		return row{outcome: passedOver}
 	}
 	if r.id = id; e != nil {
 		return r.failed(e)

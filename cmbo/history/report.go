@@ -157,8 +157,6 @@ type collector struct {
 	result *Result
 	params []cmbo.Param   // of the space
 	index  map[string]int // of a task in the result, by ID
-	// keep, if not nil, says whether the rows of a task, which all count, stay.
-	keep func(id string) bool
 }
 
 func newCollector(space *cmbo.Space, p Policy) (*collector, error) {
@@ -248,12 +246,12 @@ func (c *collector) take(r row, line int) error {
 	default:
 		c.add(r.id, r.x, r.y, r.noise, r.outputs)
 	}
-	i, held := c.index[r.id]
-	if held && r.outcome == hasValue {
-		addCurve(&c.result.Tasks[i], r.curve)
+	t := &c.result.Tasks[c.index[r.id]]
+	if r.outcome == hasValue {
+		addCurve(t, r.curve)
 	}
-	if held && r.context != nil {
-		if e := describe(&c.result.Tasks[i], r.context); e != nil {
+	if r.context != nil {
+		if e := describe(t, r.context); e != nil {
 			e.Task = strings.Clone(r.id)
 			return e.at(line)
 		}
@@ -313,9 +311,6 @@ func (c *collector) task(id string) *cmbo.Task {
 	c.result.Report.Rows++
 	c.result.Report.Accepted++
 	i, ok := c.index[id]
-	if !ok && c.keep != nil && !c.keep(id) {
-		return new(cmbo.Task)
-	}
 	if !ok {
 		i = len(c.result.Tasks)
 		id = strings.Clone(id) // may be part of a line

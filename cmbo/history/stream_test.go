@@ -2,13 +2,11 @@ package history_test
 
 import (
 	"bytes"
-	"encoding/csv"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"iter"
-	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
@@ -37,7 +35,7 @@ func byID(tasks []cmbo.Task) []cmbo.Task {
 }
 
 // streams are the formats that yield tasks.
-func streams(s *cmbo.Space, p history.Policy, mixed bool, rows int) map[string]interface {
+func streams(s *cmbo.Space, p history.Policy, rows int) map[string]interface {
 	Tasks(io.Reader, *history.Report) iter.Seq2[cmbo.Task, error]
 	Read(io.Reader) (*history.Result, error)
 	Write(io.Writer, ...cmbo.Task) error
@@ -48,13 +46,12 @@ func streams(s *cmbo.Space, p history.Policy, mixed bool, rows int) map[string]i
 		Read(io.Reader) (*history.Result, error)
 		Write(io.Writer, ...cmbo.Task) error
 	}{
-		"csv":   history.CSV{Space: s, Policy: p, Mixed: mixed, Limits: l, Mapping: history.Mapping{Status: "status"}},
-		"jsonl": history.JSONLines{Space: s, Policy: p, Mixed: mixed, Limits: l},
+		"csv":   history.CSV{Space: s, Policy: p, Limits: l, Mapping: history.Mapping{Status: "status"}},
+		"jsonl": history.JSONLines{Space: s, Policy: p, Limits: l},
 	}
 }
 
-// TestTasksAreThoseOfRead: whatever room there is, and however the rows lie, the tasks
-// are those that Read returns, bit for bit, and so is the report.
+// TestTasksAreThoseOfRead: whatever room there is, the tasks are those that Read returns, bit for bit, and so is the report.
 func TestTasksAreThoseOfRead(t *testing.T) {
 	rng := testutil.RNG(t)
 	s, err := cmbo.NewSpace(cmbo.Float("x", -1e300, 1e300), cmbo.Categorical("kind", "a", "b, \"c\""))
@@ -68,91 +65,49 @@ func TestTasksAreThoseOfRead(t *testing.T) {
 				tasks[i].Failed = append(tasks[i].Failed, []float64{rng.NormFloat64(), 1})
 			}
 		}
-		for name, f := range streams(s, history.Skip, false, 0) {
+		for name, f := range streams(s, history.Skip, 0) {
 			var b bytes.Buffer
 			if err := f.Write(&b, tasks...); err != nil {
 				t.Fatal(err)
 			}
-			sorted := b.String()
+			text := b.String()
 			for _, rows := range []int{14, 30, 1 << 20} {
-				for _, mixed := range []bool{false, true} {
-					text := sorted
-					if mixed {
-						text = shuffled(t, rng, name, sorted)
-					}
-					f := streams(s, history.Skip, mixed, rows)[name]
-					want, err := f.Read(strings.NewReader(text))
-					if err != nil {
-						t.Fatal(err)
-					}
-					var report history.Report
-					got, err := collect(f.Tasks(strings.NewReader(text), &report))
-					if err != nil || !sameBits(byID(got), byID(want.Tasks)) {
-						t.Fatalf("%s, mixed %v, %d rows: %d tasks of %d: %v", name, mixed, rows, len(got), len(want.Tasks), err)
-					}
-					if !mixed && !sameBits(got, want.Tasks) {
-						t.Fatalf("%s: the order differs", name)
-					}
-					if fmt.Sprint(report) != fmt.Sprint(want.Report) {
-						t.Fatalf("%s: report %+v, want %+v", name, report, want.Report)
-					}
-					again, err := collect(f.Tasks(strings.NewReader(text), nil))
-					if err != nil || !sameBits(again, got) {
-						t.Fatalf("%s: another order the second time: %v", name, err)
-					}
+				f := streams(s, history.Skip, rows)[name]
+				want, err := f.Read(strings.NewReader(text))
+				if err != nil {
+					t.Fatal(err)
+				}
+				var report history.Report
+				got, err := collect(f.Tasks(strings.NewReader(text), &report))
+				if err != nil || !sameBits(got, want.Tasks) {
+					t.Fatalf("%s, %d rows: %d tasks of %d: %v", name, rows, len(got), len(want.Tasks), err)
+				}
+				if fmt.Sprint(report) != fmt.Sprint(want.Report) {
+					t.Fatalf("%s: report %+v, want %+v", name, report, want.Report)
 				}
 			}
 		}
 	}
 }
 
-// shuffled returns the text of a file with its rows in another order.
-func shuffled(t *testing.T, rng *rand.Rand, format, text string) string {
-	if format == "jsonl" {
-		rows := strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n")
-		rows[len(rows)-1] += "\n"
-		rng.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
-		return strings.Join(rows, "")
-	}
-	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	body := rows[1:]
-	rng.Shuffle(len(body), func(i, j int) { body[i], body[j] = body[j], body[i] })
-	var b strings.Builder
-	if err := csv.NewWriter(&b).WriteAll(rows); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
-}
-
-// table is a file of rows that are made as they are read, one task after the other
-// or, mixed, in turn.
+// table is a file of rows that are made as they are read, one task after the other.
 type table struct {
 	tasks, each int
-	mixed       bool
 	next        int
 	left        []byte
-	passes      int
 }
 
 func (n *table) Read(p []byte) (int, error) {
 	for len(n.left) == 0 {
 		switch {
 		case n.next == 0:
-			n.passes++
 			n.left = append(n.left, "task,x0,x1,x2,x3,x4,value\n"...)
 		case n.next > n.tasks*n.each:
 			return 0, io.EOF
 		}
 		for i := 0; i < 100 && n.next < n.tasks*n.each; i++ {
-			task := n.next / n.each
-			if n.mixed {
-				task = n.next % n.tasks
-			}
 			x := uint64(n.next) * 0x9e3779b97f4a7c15 >> 40
-			n.left = fmt.Appendf(n.left, "run-%07d,0.%d,0.%d,0.%d,0.%d,0.%d,%d\n", task, x&255, x>>8&255, x>>16&255, x>>4&255, x>>12&255, n.next)
+			n.left = fmt.Appendf(n.left, "run-%07d,0.%d,0.%d,0.%d,0.%d,0.%d,%d\n", n.next/n.each, x&255, x>>8&255, x>>16&255, x>>4&255, x>>12&255, n.next)
 			n.next++
 		}
 		if n.next == n.tasks*n.each {
@@ -164,21 +119,10 @@ func (n *table) Read(p []byte) (int, error) {
 	return k, nil
 }
 
-func (n *table) Seek(offset int64, whence int) (int64, error) {
-	if offset != 0 || whence == io.SeekEnd {
-		return 0, errors.New("only to the beginning")
-	}
-	if whence == io.SeekStart {
-		n.next, n.left = 0, nil
-	}
-	return 0, nil
-}
-
 var tasksLong = flag.Int("tasks", 0, "number of tasks that TestTasksMemory streams; 2,000 if 0")
 
 // TestTasksMemory bounds what is in memory while 50 rows a task pass through: beside
-// what the reader holds before the first row, 64 bytes a task if their rows follow each
-// other, and what doc comments promise of mixed ones.
+// what the reader holds before the first row, 64 bytes a task.
 //
 //	go test -run TestTasksMemory -timeout 2h -v ./cmbo/history -tasks 1000000
 func TestTasksMemory(t *testing.T) {
@@ -197,41 +141,28 @@ func TestTasksMemory(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		return int(m.HeapAlloc)
 	}
-	for _, mixed := range []bool{false, true} {
-		in := &table{tasks: tasks, each: 50, mixed: mixed}
-		rows := tasks * 50 / 4
-		before, most, n := heap(), 0, 0
-		var report history.Report
-		for task, err := range (history.CSV{Space: s, Mixed: mixed, Limits: history.Limits{Rows: rows}}).Tasks(in, &report) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(task.X) != 50 {
-				t.Fatalf("task %q has %d rows", task.ID, len(task.X))
-			}
-			if n++; n%(tasks/20) == 0 {
-				most = max(most, heap()-before)
-			}
+	before, most, n := heap(), 0, 0
+	var report history.Report
+	for task, err := range (history.CSV{Space: s}).Tasks(&table{tasks: tasks, each: 50}, &report) {
+		if err != nil {
+			t.Fatal(err)
 		}
-		budget := tasks*64 + 1<<19
-		if mixed {
-			budget = rows*(8*5+64) + tasks*200/4 + 1<<19
+		if len(task.X) != 50 {
+			t.Fatalf("task %q has %d rows", task.ID, len(task.X))
 		}
-		t.Logf("mixed %v: %d tasks, %d readings, %.1f MB in use at most, budget %.1f", mixed, n, in.passes, float64(most)/1e6, float64(budget)/1e6)
-		if n != tasks || report.Accepted != 50*tasks {
-			t.Fatalf("%d tasks, %+v", n, report)
-		}
-		if most > budget {
-			t.Errorf("mixed %v: %d bytes, budget %d", mixed, most, budget)
-		}
-		if in.passes > 6 || !mixed && in.passes != 1 {
-			t.Errorf("mixed %v: %d readings", mixed, in.passes)
+		if n++; n%(tasks/20) == 0 {
+			most = max(most, heap()-before)
 		}
 	}
+	budget := tasks*64 + 1<<19
+	t.Logf("%d tasks, %.1f MB in use at most, budget %.1f", n, float64(most)/1e6, float64(budget)/1e6)
+	if n != tasks || report.Accepted != 50*tasks {
+		t.Fatalf("%d tasks, %+v", n, report)
+	}
+	if most > budget {
+		t.Errorf("%d bytes, budget %d", most, budget)
+	}
 }
-
-// once hides that a reader can be read again.
-type once struct{ io.Reader }
 
 func TestTasksRefusals(t *testing.T) {
 	s, err := cmbo.NewSpace(cmbo.Float("x", 0, 1))
@@ -241,10 +172,8 @@ func TestTasksRefusals(t *testing.T) {
 	head := "task,x,value\n"
 	for _, tt := range []struct {
 		name, text string
-		mixed      bool
 		rows       int
 		policy     history.Policy
-		once       bool
 		tasks      int // that come before the error
 		want       error
 		reason     string
@@ -256,22 +185,12 @@ func TestTasksRefusals(t *testing.T) {
 		{name: "long", text: "a,0,1\na,.1,1\na,.2,1\n", rows: 2, want: history.ErrLimit, reason: `line 4: task "a": the task has more rows; the limit is 2, which Limits.Rows sets`},
 		{name: "no rows", want: cmbo.ErrNoTasks},
 		{name: "no values", text: "a,0,?\n", policy: history.Skip, want: cmbo.ErrNoTasks},
-		{name: "mixed", text: "a,0,1\nb,0,1\na,1,1\nc,0,1\nb,1,1\n", mixed: true, rows: 2, tasks: 3},
-		{name: "mixed, no good task", text: "a,0,?\nb,0,?\n", mixed: true, policy: history.Skip, want: cmbo.ErrNoTasks},
-		{name: "mixed, bad in a later part", text: "a,0,1\nb,0,1\na,1,1\nc,0,1\nb,2,1\n", mixed: true, rows: 2, want: cmbo.ErrOutOfSpace},
-		{name: "mixed, long", text: "a,0,1\nb,0,1\na,1,1\nc,0,1\na,.5,1\n", mixed: true, rows: 2, want: history.ErrLimit, reason: `task "a": the task has more rows`},
-		{name: "mixed, once", text: "a,0,1\nb,0,1\na,1,1\n", mixed: true, rows: 2, once: true, want: history.ErrLimit, reason: "no io.Seeker"},
-		{name: "mixed, once, with room", text: "a,0,1\nb,0,1\na,1,1\n", mixed: true, rows: 3, once: true, tasks: 2},
 	} {
-		var r io.Reader = strings.NewReader(head + tt.text)
-		if tt.once {
-			r = once{r}
-		}
-		got, err := collect(history.CSV{Space: s, Mixed: tt.mixed, Policy: tt.policy, Limits: history.Limits{Rows: tt.rows}}.Tasks(r, nil))
+		got, err := collect(history.CSV{Space: s, Policy: tt.policy, Limits: history.Limits{Rows: tt.rows}}.Tasks(strings.NewReader(head+tt.text), nil))
 		if !errors.Is(err, tt.want) || err != nil && !strings.Contains(err.Error(), tt.reason) || tt.want == nil && err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 		}
-		if len(got) != tt.tasks && !(tt.want == history.ErrLimit && tt.mixed) {
+		if len(got) != tt.tasks {
 			t.Errorf("%s: %d tasks, want %d", tt.name, len(got), tt.tasks)
 		}
 	}
@@ -293,20 +212,17 @@ func TestTasksStops(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, mixed := range []bool{false, true} {
-		in := &table{tasks: 100, each: 3, mixed: mixed}
-		n := 0
-		for _, err := range (history.CSV{Space: s, Mixed: mixed, Limits: history.Limits{Rows: 50}}).Tasks(in, nil) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if n++; n == 2 {
-				break
-			}
+	in, n := &table{tasks: 100, each: 3}, 0
+	for _, err := range (history.CSV{Space: s}).Tasks(in, nil) {
+		if err != nil {
+			t.Fatal(err)
 		}
-		if n != 2 || in.passes != 1 {
-			t.Errorf("%d tasks, %d readings", n, in.passes)
+		if n++; n == 2 {
+			break
 		}
+	}
+	if n != 2 || in.next > 299 {
+		t.Errorf("%d tasks, %d rows", n, in.next)
 	}
 }
 
@@ -337,7 +253,7 @@ func TestOneTaskOneID(t *testing.T) {
 	if got := fmt.Sprint(ids(history.JSONLines{Space: s}.Read(strings.NewReader(lines.String())))); got != "[1 1.0 0 1.5 9007199254740993 9007199254740992 1e400]" {
 		t.Error(got)
 	}
-	for _, f := range streams(s, history.Fail, false, 0) {
+	for _, f := range streams(s, history.Fail, 0) {
 		if err := f.Write(io.Discard, cmbo.Task{ID: "A ", X: [][]float64{{0}}, Y: []float64{1}}); !errors.Is(err, cmbo.ErrTask) {
 			t.Error(err)
 		}
@@ -350,18 +266,14 @@ func BenchmarkTasks(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for _, mixed := range []bool{false, true} {
-		b.Run(fmt.Sprintf("mixed=%v", mixed), func(b *testing.B) {
-			text, err := io.ReadAll(&table{tasks: 2000, each: 50, mixed: mixed})
-			if err != nil {
-				b.Fatal(err)
-			}
-			b.SetBytes(int64(len(text)))
-			for b.Loop() {
-				if _, err := collect(history.CSV{Space: s, Mixed: mixed}.Tasks(bytes.NewReader(text), nil)); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
+	text, err := io.ReadAll(&table{tasks: 2000, each: 50})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		if _, err := collect(history.CSV{Space: s}.Tasks(bytes.NewReader(text), nil)); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
