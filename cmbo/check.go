@@ -187,6 +187,9 @@ func Check(ctx context.Context, s *Space, tasks []Task, opts ...CheckOption) (*C
 		if err := l.checkValues(tasks); err != nil {
 			return nil, err
 		}
+		if err := recorded(tasks, c.outputs); err != nil {
+			return nil, err
+		}
 		report := &CheckReport{Apart: apartOutputs(tasks)}
 		for i := range tasks {
 			tasks[i].Outputs = onlyOutputs(tasks[i].Outputs, c.outputs)
@@ -391,6 +394,23 @@ func contradicted(ctx context.Context, m Mixture, rec *replay.Record, minimize b
 // values of one are equal.
 func rankCorrelation(a, b []float64) float64 {
 	return linalg.Dot(ZScore.Apply(Copula.Apply(a)), ZScore.Apply(Copula.Apply(b))) / float64(len(a))
+}
+
+// recorded reports an output that has to be told and that no task has: there would be nothing
+// to propose.
+func recorded(tasks []Task, declared []runlog.Output) error {
+	known := make(map[string]bool)
+	for i := range tasks {
+		for name := range tasks[i].Outputs {
+			known[name] = true
+		}
+	}
+	for _, o := range declared {
+		if !known[o.Name] && !o.Optional {
+			return space.Errorf(ErrOutput, "output %q: no task has it; their outputs are %q", o.Name, slices.Sorted(maps.Keys(known)))
+		}
+	}
+	return nil
 }
 
 // onlyOutputs returns the columns of the outputs that are declared: others would be learned

@@ -103,9 +103,6 @@ func TestContextRefused(t *testing.T) {
 	space, tasks := videos(t, 5, false)
 	prior := learn(t, space, tasks, cmbo.WithIndexPoints(64))
 	for want, opts := range map[string][]cmbo.Option{
-		`"width": the past tasks have ["height" "live"]`:      {cmbo.WithPrior(prior), cmbo.WithContext(cmbo.Context{"width": 3})},
-		`descriptor "height" is "tall"`:                       {cmbo.WithPrior(prior), cmbo.WithContext(cmbo.Context{"height": "tall"})},
-		`descriptor "height" is +Inf`:                         {cmbo.WithPrior(prior), cmbo.WithContext(cmbo.Context{"height": math.Inf(1)})},
 		`option: WithContext: descriptor "height" is a []int`: {cmbo.WithPrior(prior), cmbo.WithContext(cmbo.Context{"height": []int{1}})},
 		"WithContext without a Prior":                         {cmbo.WithContext(cmbo.Context{"height": 3})},
 	} {

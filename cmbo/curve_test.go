@@ -482,13 +482,10 @@ func TestReportErrors(t *testing.T) {
 	_, err = o.Report(ctx, trial.ID, 3, 0.5)
 	require.NoError(t, err)
 	before := snapshot(t, o)
-	for want, step := range map[string]int{"trial 1: cmbo: wrong step: step 3 was reported before": 3, "step 2 comes after step 3": 2, "step -1 is negative": -1} {
-		for _, y := range []float64{0.5, math.NaN()} {
-			p, err := o.Report(ctx, trial.ID, step, y)
-			require.ErrorIs(t, err, cmbo.ErrStep)
-			require.ErrorContains(t, err, want)
-			require.False(t, p.Stop)
-		}
+	for _, step := range []int{3, 2, -1} {
+		p, err := o.Report(ctx, trial.ID, step, math.NaN())
+		require.ErrorIs(t, err, cmbo.ErrStep)
+		require.False(t, p.Stop)
 	}
 	_, err = o.Report(ctx, 7, 1, 0.5)
 	require.ErrorIs(t, err, cmbo.ErrUnknownTrial)

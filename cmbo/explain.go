@@ -199,6 +199,10 @@ type Outlook struct {
 	// there is one, times the probability that the point holds them, and Gained counts from
 	// the first of these.
 	Feasible float64
+	// Holds is the largest probability, of the candidates, that an output with limits holds
+	// them, by name: with several limits it tells which is hard to hold. NaN while nothing is
+	// known of the output.
+	Holds map[string]float64
 	// Cost is what the evaluation that Expected is about is expected to cost, and PerCost the
 	// largest expected improvement per unit of cost: see [AsCost]. Spent is what the trials
 	// have cost so far, and Left what is left of the budget, infinite without [WithBudget].
@@ -212,6 +216,11 @@ type Outlook struct {
 // String says it in words.
 func (u Outlook) String() string {
 	text := u.words()
+	for _, name := range slices.Sorted(maps.Keys(u.Holds)) {
+		if p := u.Holds[name]; !math.IsNaN(p) {
+			text += fmt.Sprintf("; %s holds its limits with a probability of at most %.2f", name, p)
+		}
+	}
 	if !math.IsNaN(u.Cost) && u.priced {
 		text += fmt.Sprintf("; it is expected to cost %.3g, and the most for its cost gains %.3g a unit", u.Cost, u.PerCost)
 	}
@@ -262,6 +271,9 @@ func (o *Optimizer) Outlook(ctx context.Context) (Outlook, error) {
 		}
 		if o.config.budget > 0 {
 			u.Left = o.config.budget - u.Spent
+		}
+		if o.config.limited() {
+			u.Holds = make(map[string]float64)
 		}
 		best := present.h.Best(o.config.minimize)
 		if best < 0 {
@@ -325,12 +337,15 @@ func (o *Optimizer) Outlook(ctx context.Context) (Outlook, error) {
 			for _, i := range c.free {
 				p := 1.0
 				for _, g := range factors {
-					switch {
-					case g.output != "" && g.p == nil:
-						p = math.NaN()
-					case g.output != "":
-						p *= g.p[i]
+					if g.output == "" {
+						continue
 					}
+					holds := math.NaN()
+					if g.p != nil {
+						holds = g.p[i]
+					}
+					p *= holds
+					u.Holds[g.output] = max(u.Holds[g.output], holds)
 				}
 				likeliest = max(likeliest, p)
 			}

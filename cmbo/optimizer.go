@@ -107,6 +107,9 @@ func (c *runConfig) fill(space *Space) error {
 			c.y = s.YPolicy()
 		}
 	}
+	if err := c.checkSpelling(); err != nil {
+		return err
+	}
 	if err := c.checkCost(); err != nil {
 		return err
 	}

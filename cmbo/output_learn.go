@@ -140,6 +140,23 @@ func (p *Prior) output(name string) *outputPrior {
 	return nil
 }
 
+// checkSpelling reports an output whose name differs from one of the past by case, spaces and
+// punctuation alone: nothing of the past would be used.
+func (c *runConfig) checkSpelling() error {
+	plain := strings.NewReplacer(" ", "", "_", "", "-", "", ".", "")
+	for _, o := range c.outputs {
+		if c.prior == nil || c.prior.output(o.Name) != nil {
+			continue
+		}
+		for _, known := range c.prior.Outputs() {
+			if strings.EqualFold(plain.Replace(known), plain.Replace(o.Name)) {
+				return optionErrorf("output %q: past tasks have %q; give it that name, or one that differs by more than case, spaces, and the signs _-.", o.Name, known)
+			}
+		}
+	}
+	return nil
+}
+
 // columns adds the outputs to tasks, found by their IDs, as they were told but for rounding.
 func (p *Prior) columns(tasks []Task, byID map[string]int) {
 	for _, o := range p.outputs {

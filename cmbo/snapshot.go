@@ -138,7 +138,7 @@ func restore(b []byte, opts []Option) (*Optimizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	given, err := restoreOptions(opts)
+	given, err := s.Options.given(opts)
 	if err != nil {
 		return nil, err
 	}
@@ -200,9 +200,8 @@ func (s *snapshotState) sameRun(stored *snapshotState) error {
 	return nil
 }
 
-// restoreOptions applies the options of Restore and refuses those that set what
-// the snapshot says.
-func restoreOptions(opts []Option) (*runConfig, error) {
+// given applies the options of Restore and refuses those that set what the snapshot says.
+func (s *snapshotOptions) given(opts []Option) (*runConfig, error) {
 	c := new(runConfig)
 	for _, op := range opts {
 		if op == nil {
@@ -213,6 +212,11 @@ func restoreOptions(opts []Option) (*runConfig, error) {
 		}
 	}
 	for _, o := range c.given {
+		if o.id == optOutput {
+			has, _ := json.Marshal(s.Outputs)
+			asked, _ := json.Marshal(c.outputs)
+			return nil, optionErrorf("%s: the snapshot says it, and Restore does not take it: it has outputs %s, and %s are given", o.id, has, asked)
+		}
 		if !o.restore {
 			return nil, optionErrorf("%s: the snapshot says it, and Restore does not take it", o.id)
 		}

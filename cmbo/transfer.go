@@ -125,7 +125,8 @@ type Transfer struct {
 	// Relation says what descriptors are worth in a run [WithContext]; nil in others.
 	Relation *Relation
 
-	ranked bool // the past ranks the points told as their values do
+	others []string // of an output that no past task has: those that they have
+	ranked bool     // the past ranks the points told as their values do
 }
 
 // Mass returns the mass of a level, and the part of it under which the past holds
@@ -161,8 +162,11 @@ func (t Transfer) focus() string {
 func (t Transfer) String() string {
 	text := t.words()
 	for _, name := range slices.Sorted(maps.Keys(t.Outputs)) {
-		if of := t.Outputs[name]; of.Shares != nil {
+		switch of := t.Outputs[name]; {
+		case of.Shares != nil:
 			text += "; of " + name + " " + of.words()
+		case of.others != nil:
+			text += fmt.Sprintf("; of %s past tasks tell nothing: their outputs are %q", name, of.others)
 		}
 	}
 	if t.Relation != nil {
@@ -242,6 +246,9 @@ func (o *draft) transfer(ctx context.Context, y []float64) (Transfer, error) {
 		of := Transfer{Values: len(f.scale.Z)}
 		if ok {
 			of = m.model.transfer(f.scale.Z)
+		}
+		if p := o.config.prior; m.past == nil && p != nil {
+			of.others = p.Outputs()
 		}
 		t.Outputs[m.output.Name] = of
 	}
