@@ -7,6 +7,7 @@ import (
 	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/linalg"
+	"github.com/gocmbo/cmbo/linalg/spectral"
 	"github.com/stretchr/testify/require"
 )
 
@@ -134,7 +135,7 @@ func conditioned(t *testing.T, m []float64, s *linalg.Sym, idx []int, y, noise [
 		copy(cross.Row(i), s.Row(p))
 		resid.Set(i, 0, y[i]-m[p])
 	}
-	var e linalg.EigenSym
+	var e spectral.EigenSym
 	require.NoError(t, e.Factorize(&a))
 	var v, vc, vr, update linalg.Dense
 	e.VectorsTo(&v)

@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/gocmbo/cmbo/gaussian/internal/fault"
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
+	"github.com/gocmbo/cmbo/linalg/spectral"
+	"github.com/stretchr/testify/require"
 )
 
 // fitData draws values of a smooth function with noise.
@@ -399,6 +402,39 @@ func TestFitterAllocatesLittle(t *testing.T) {
 	// A kernel value for each evaluation, nothing that grows with the data.
 	if n := testing.AllocsPerRun(3, fit); !(n <= 8*float64(evals)+40) {
 		t.Errorf("%g allocations for %d evaluations", n, evals)
+	}
+}
+
+// TestDiagonalise holds eigenvalues against those of package spectral, clusters of
+// them and matrices of rank one included.
+func TestDiagonalise(t *testing.T) {
+	rng := testutil.RNG(t)
+	for _, n := range []int{1, 2, 3, 8, 21} {
+		ones := slices.Repeat([]float64{1}, n*n)
+		clusters := make([]float64, n)
+		for i := range clusters {
+			clusters[i] = float64(i % 2)
+		}
+		for name, a := range map[string][]float64{
+			"normal": testutil.Normals(rng, n*n), "ones": ones, "zero": make([]float64, n*n),
+			"clusters": testutil.Spectrum(rng, clusters), "large": testutil.SPD(rng, n, 1e12),
+		} {
+			h := linalg.NewSym(n, a)
+			h.Scale(1e6)
+			var e spectral.EigenSym
+			require.NoError(t, e.FactorizeValues(h))
+			var size float64
+			for _, v := range e.Values() {
+				size = math.Max(size, math.Abs(v))
+			}
+			diagonalise(h)
+			got := make([]float64, n)
+			for i := range got {
+				got[i] = h.At(i, i)
+			}
+			slices.Sort(got)
+			require.LessOrEqual(t, testutil.MaxDiff(got, e.Values()), 8*float64(n)*0x1p-52*size, "%s of %d rows", name, n)
+		}
 	}
 }
 

@@ -9,12 +9,13 @@ import (
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
+	"github.com/gocmbo/cmbo/linalg/spectral"
 )
 
 // condition returns the 2-norm condition number, +Inf if s is singular.
 func condition(t *testing.T, s *linalg.Sym) float64 {
 	t.Helper()
-	var e linalg.EigenSym
+	var e spectral.EigenSym
 	if err := e.FactorizeValues(s); err != nil {
 		t.Fatal(err)
 	}

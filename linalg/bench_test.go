@@ -2,6 +2,7 @@ package linalg
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/gocmbo/cmbo/internal/testutil"
@@ -29,8 +30,16 @@ var (
 	benchSmall = []int{50, 100, 300}
 )
 
+// benchSym is a smooth covariance on a grid of n points.
 func benchSym(n int) *Sym {
-	s := kernelMatrix(n, 0.1, 1e-6)
+	s := NewSym(n, nil)
+	for i := range n {
+		for j := range i {
+			d := float64(i-j) / float64(n) / 0.1
+			s.Set(i, j, math.Exp(-d*d/2))
+		}
+		s.Set(i, i, 1+1e-6)
+	}
 	return s
 }
 
@@ -160,79 +169,4 @@ func BenchmarkCholeskyInverseTo(b *testing.B) {
 		c, s := benchChol(b, n), new(Sym)
 		return func() { c.InverseTo(s) }
 	})
-}
-
-func BenchmarkEigenValues(b *testing.B) {
-	bench(b, 4.0/3, benchSmall, func(n int) func() {
-		a, e := benchSym(n), new(EigenSym)
-		return func() {
-			if err := e.FactorizeValues(a); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-}
-
-func BenchmarkEigenVectors(b *testing.B) {
-	bench(b, 14.0/3, benchSmall, func(n int) func() {
-		a, e := benchSym(n), new(EigenSym)
-		return func() {
-			if err := e.Factorize(a); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-}
-
-// benchCross is what distances decompose: L1ᵀ·L0 for two covariances.
-func benchCross(b *testing.B, n int) *Dense {
-	m := new(Dense)
-	TransMulLower(m, mustFactorize(b, kernelMatrix(n, 0.15, 1e-6)).Lower(), benchChol(b, n).Lower())
-	return m
-}
-
-func BenchmarkNuclearNorm(b *testing.B) {
-	bench(b, 8.0/3, benchSmall, func(n int) func() {
-		m, d := benchCross(b, n), new(SVD)
-		return func() { d.NuclearNorm(m) }
-	})
-}
-
-func BenchmarkSingularValues(b *testing.B) {
-	bench(b, 8.0/3, benchSmall, func(n int) func() {
-		m, d, s := benchCross(b, n), new(SVD), make([]float64, n)
-		return func() {
-			if err := d.SingularValues(s, m); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-}
-
-func BenchmarkPolar(b *testing.B) {
-	bench(b, 20.0/3, benchSmall, func(n int) func() {
-		m, d, u := benchCross(b, n), new(SVD), new(Dense)
-		return func() {
-			if err := d.PolarTo(u, m); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-}
-
-// BenchmarkSqrt compares the two routes, by poles and by eigenvectors.
-func BenchmarkSqrt(b *testing.B) {
-	for name, min := range map[string]int{"poles": 1, "eigenvectors": 1 << 30} {
-		b.Run(name, func(b *testing.B) {
-			defer setDuringTest(&rootMinSize, min)()
-			bench(b, 10.0/3, []int{5, 8, 12, 50, 100, 300}, func(n int) func() {
-				a, r, s := benchSym(n), new(RootPSD), new(Sym)
-				return func() {
-					if err := r.SqrtTo(s, a); err != nil {
-						b.Fatal(err)
-					}
-				}
-			})
-		})
-	}
 }

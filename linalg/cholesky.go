@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/gocmbo/cmbo/internal/f64"
+	"github.com/gocmbo/cmbo/linalg/internal/products"
 )
 
 // Cholesky is the factorisation
@@ -122,7 +123,7 @@ func cholesky(n int, shift float64, a, l []float64) (pivot int, value float64) {
 	for j := 0; j < n; j += cholBlock {
 		jb := min(cholBlock, n-j)
 		left, diag := l[j*n:], l[j*n+j:]
-		symLower(jb, j, -1, left, n, 1, left, 1, n, diag, n)
+		products.SymLower(jb, j, -1, left, n, 1, left, 1, n, diag, n)
 		if p, v := f64.Chol(jb, 0, diag, n, diag, n); p >= 0 {
 			return j + p, v
 		}
@@ -131,8 +132,8 @@ func cholesky(n int, shift float64, a, l []float64) (pivot int, value float64) {
 			break
 		}
 		// Cut at multiples of cholRows, whoever works.
-		if w := workers(float64(n)*float64(n)*float64(n)/3, (below+cholRows-1)/cholRows); w > 1 {
-			parallelRows(w, below, cholRows, func(lo, hi int) { choleskyRows(l, n, j, jb, lo, hi) })
+		if w := products.Workers(float64(n)*float64(n)*float64(n)/3, (below+cholRows-1)/cholRows); w > 1 {
+			products.ParallelRows(w, below, cholRows, func(lo, hi int) { choleskyRows(l, n, j, jb, lo, hi) })
 		} else {
 			for lo := 0; lo < below; lo += cholRows {
 				choleskyRows(l, n, j, jb, lo, min(lo+cholRows, below))
@@ -154,7 +155,7 @@ func choleskyRows(a []float64, lda, j, jb, lo, hi int) {
 // reset makes the factor n×n without gaps between its rows, contents
 // unspecified.
 func (c *Cholesky) reset(n int) {
-	c.l = Dense{rows: n, cols: n, stride: n, view: true, data: grow(c.l.data, n*n)}
+	c.l = Dense{rows: n, cols: n, stride: n, view: true, data: f64.Grow(c.l.data, n*n)}
 }
 
 // Dim returns the size of the factored matrix.
@@ -225,7 +226,7 @@ func (c *Cholesky) Append(row []float64, diag float64) error {
 	if len(row) != n {
 		panicLen("Append", "row", len(row), n)
 	}
-	c.work = grow(c.work, n)
+	c.work = f64.Grow(c.work, n)
 	f64.Trsm(1, n, copyTo(c.work, row), n, c.l.data, c.l.stride)
 	v := diag - f64.Dot(c.work, c.work)
 	if !(v > pivotFloor(n, diag)) || math.IsInf(v, 1) {
@@ -244,7 +245,7 @@ func (c *Cholesky) Append(row []float64, diag float64) error {
 // widen gives the factor the stride ld, not below its own, and room for ld rows, on
 // its own memory if that is large enough.
 func (c *Cholesky) widen(ld int) {
-	data := grow(c.l.data, ld*ld)
+	data := f64.Grow(c.l.data, ld*ld)
 	// Rows move away from the front, so the last one goes first. What lies between
 	// them is part of later factors and has to be zero.
 	end := ld * ld

@@ -64,6 +64,9 @@ func (m *Dense) row(i int) []float64 {
 	return m.data[o : o+m.cols : o+m.cols]
 }
 
+// Raw returns the entries of m, which alias it: (i, j) is data[i*stride+j].
+func (m *Dense) Raw() (data []float64, stride int) { return m.data, m.stride }
+
 // View returns the rows×cols block of m whose first entry is (i, j). It aliases
 // m and cannot be resized.
 func (m *Dense) View(i, j, rows, cols int) Dense {
@@ -85,16 +88,8 @@ func (m *Dense) Resize(rows, cols int) {
 	if rows < 0 || cols < 0 || m.view {
 		panic(fmt.Sprintf("linalg: Resize: %d×%d to %d×%d (view: %t)", m.rows, m.cols, rows, cols, m.view))
 	}
-	m.data = grow(m.data, rows*cols)
+	m.data = f64.Grow(m.data, rows*cols)
 	m.rows, m.cols, m.stride = rows, cols, cols
-}
-
-// grow returns a slice of length n, on the memory of s if that is large enough.
-func grow(s []float64, n int) []float64 {
-	if cap(s) < n {
-		return make([]float64, n)
-	}
-	return s[:n]
 }
 
 // Zero sets every entry to 0.
@@ -118,17 +113,15 @@ func (m *Dense) CopyTrans(a *Dense) {
 	if overlap(m, a) {
 		panic("linalg: CopyTrans: destination aliases the operand")
 	}
-	transpose(a.rows, a.cols, m.data, m.stride, a.data, a.stride)
+	f64.Transpose(a.rows, a.cols, m.data, m.stride, a.data, a.stride)
 }
 
 // Scale multiplies every entry by alpha.
 func (m *Dense) Scale(alpha float64) {
 	for i := range m.rows {
-		scale(m.row(i), alpha)
+		f64.Scale(m.row(i), alpha)
 	}
 }
-
-func scale(x []float64, alpha float64) { f64.Scale(x, alpha) }
 
 // AddScaled adds alpha·a to m. a may be m.
 func (m *Dense) AddScaled(alpha float64, a *Dense) {
@@ -138,9 +131,4 @@ func (m *Dense) AddScaled(alpha float64, a *Dense) {
 	for i := range m.rows {
 		f64.Axpy(m.row(i), alpha, a.row(i))
 	}
-}
-
-// transpose is f64.Transpose under a short name.
-func transpose(rows, cols int, dst []float64, ldd int, a []float64, lda int) {
-	f64.Transpose(rows, cols, dst, ldd, a, lda)
 }

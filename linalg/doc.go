@@ -1,13 +1,13 @@
 // Package linalg is a dense linear algebra core for float64, made for Gaussian
-// distributions of up to about a thousand dimensions: products, Cholesky factors
-// that grow by a row, symmetric eigenvalues, sums of singular values, polar
-// factors and matrix square roots. It is plain Go without dependencies.
+// distributions of up to about a thousand dimensions: products, and Cholesky factors
+// that grow by a row. Package [github.com/gocmbo/cmbo/linalg/spectral] has what takes
+// eigenvalues and singular values. Both are plain Go without dependencies.
 //
 // # Storage
 //
 // [Dense] is a general matrix, row-major with a stride; [Sym] is a symmetric one,
-// with both triangles stored and equal bit for bit. Vectors are slices. Row and
-// View alias the matrix they are taken from. Empty matrices, with no row or no
+// with both triangles stored and equal bit for bit. Vectors are slices. Row, View
+// and Raw alias the matrix they are taken from. Empty matrices, with no row or no
 // column, are legal everywhere.
 //
 // # Grammar
@@ -18,10 +18,10 @@
 // memory, so the zero value of Dense or Sym will do, and a loop that uses the
 // same one again does not allocate. Slices must have the right length.
 //
-// A decomposition is a type whose zero value is ready: [Cholesky], [EigenSym],
-// [SVD], [RootPSD]. Its methods keep scratch memory in the receiver; Factorize
-// replaces what it held. Names that end in To write to a destination, others
-// return numbers or memory of the receiver, and say so.
+// A decomposition is a type whose zero value is ready, such as [Cholesky]. Its methods
+// keep scratch memory in the receiver; Factorize replaces what it held. Names that end
+// in To write to a destination, others return numbers or memory of the receiver, and
+// say so.
 //
 //   - Trans in a name transposes the operand that follows, or the second one if
 //     it comes last: MulTrans is a·bᵀ, TransMul is aᵀ·b.
@@ -40,10 +40,9 @@
 //
 // A shape that does not fit is a mistake in the program: it panics with the
 // operation and the sizes, "linalg: Mul: 3×4 by 5×2". What data can cause is an
-// error: [NotPositiveDefiniteError] with the pivot and its value, [ErrNotFinite],
-// [ErrNoConvergence]. After an error the destination is unspecified, the receiver
-// usable. Nothing is repaired in silence: FactorizeJitter returns what it added,
-// RootPSD tells what it counted as zero.
+// error: [NotPositiveDefiniteError] with the pivot and its value. After an error the
+// destination is unspecified, the receiver usable. Nothing is repaired in silence:
+// FactorizeJitter returns what it added.
 //
 // No operation skips work because a factor is zero: 0·NaN is NaN and shows in the
 // result.
@@ -52,15 +51,12 @@
 //
 // u = 2⁻⁵³ is the unit roundoff and γ_k = k·u/(1 − k·u). Products, factors and
 // solves have the componentwise bounds of N. J. Higham, Accuracy and Stability of
-// Numerical Algorithms, SIAM, 2002. Decompositions by reflectors are backward
-// stable, ‖E‖ ≤ c·n·u·‖A‖ with a small c, and scale their matrix by a power of
-// two, so that entries of any size up to the largest number are in order.
+// Numerical Algorithms, SIAM, 2002.
 //
 // # Concurrency and reproducibility
 //
 // Different receivers and destinations may be used from different goroutines.
-// Methods that only read a matrix or a factor may run concurrently; those of
-// EigenSym, SVD and RootPSD use scratch of the receiver and may not.
+// Methods that only read a matrix or a factor may run concurrently.
 //
 // Products, Cholesky factors, solves and inverses from about n = 200 on share
 // their rows between up to GOMAXPROCS goroutines, which end with the call;
@@ -78,9 +74,4 @@
 //	Cholesky.InverseTo                         2/3·n³
 //	Cholesky.SolveTo, n right-hand sides       2·n³
 //	Cholesky.Append                            n²
-//	EigenSym.FactorizeValues                   4/3·n³ + O(n²)
-//	EigenSym.Factorize                         up to 14/3·n³
-//	SVD.NuclearNorm, SingularValues            8/3·n³ + O(n²)
-//	SVD.PolarTo                                20/3·n³ + O(n²)
-//	RootPSD.SqrtTo                             10/3·n³ + O(n²)
 package linalg

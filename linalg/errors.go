@@ -1,9 +1,6 @@
 package linalg
 
-import (
-	"errors"
-	"fmt"
-)
+import "fmt"
 
 // NotPositiveDefiniteError reports a matrix that is not positive definite: a
 // Cholesky factorisation met a pivot that is not positive beyond rounding and finite,
@@ -17,15 +14,6 @@ type NotPositiveDefiniteError struct {
 func (e *NotPositiveDefiniteError) Error() string {
 	return fmt.Sprintf("linalg: matrix is not positive definite: pivot %d is %g", e.Pivot, e.Value)
 }
-
-var (
-	// ErrNotFinite reports a NaN or an infinity among the entries of a matrix
-	// whose decomposition was asked for.
-	ErrNotFinite = errors.New("linalg: matrix has an entry that is not finite")
-
-	// ErrNoConvergence reports that an iteration ended without converging.
-	ErrNoConvergence = errors.New("linalg: iteration did not converge")
-)
 
 func panicShape(op string, r0, c0, r1, c1 int) {
 	panic(fmt.Sprintf("linalg: %s: %d×%d by %d×%d", op, r0, c0, r1, c1))

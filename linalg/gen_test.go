@@ -13,15 +13,11 @@ const eps = 2 * testutil.Unit
 
 // randDense returns an r×c matrix of standard normal numbers.
 func randDense(rng *rand.Rand, r, c int) *Dense {
-	m := NewDense(r, c, nil)
-	for i := range m.data {
-		m.data[i] = rng.NormFloat64()
-	}
-	return m
+	return NewDense(r, c, testutil.Normals(rng, r*c))
 }
 
 // randSym returns a symmetric matrix of standard normal numbers.
-func randSym(rng *rand.Rand, n int) *Sym { return NewSym(n, randDense(rng, n, n).data) }
+func randSym(rng *rand.Rand, n int) *Sym { return NewSym(n, testutil.Normals(rng, n*n)) }
 
 // inside returns a view with the contents of a in the middle of a larger matrix
 // of NaNs, so that reading or writing beside it shows.

@@ -1,6 +1,9 @@
 package linalg
 
-import "github.com/gocmbo/cmbo/internal/f64"
+import (
+	"github.com/gocmbo/cmbo/internal/f64"
+	"github.com/gocmbo/cmbo/linalg/internal/products"
+)
 
 // Mul makes m the r×c product a·b of an r×k and a k×c matrix. m must not alias a
 // or b; it panics where it finds that it does. 2·r·k·c operations; from about
@@ -14,7 +17,7 @@ func (m *Dense) Mul(a, b *Dense) {
 		panicShape("Mul", a.rows, a.cols, b.rows, b.cols)
 	}
 	m.destination("Mul", a.rows, b.cols, a, b)
-	gemmSet(m.rows, m.cols, a.cols, 1, a.data, a.stride, 1, b.data, b.stride, 1, m.data, m.stride)
+	products.GemmSet(m.rows, m.cols, a.cols, 1, a.data, a.stride, 1, b.data, b.stride, 1, m.data, m.stride)
 }
 
 // MulTrans makes m the r×c product a·bᵀ of an r×k and a c×k matrix. m must not
@@ -24,7 +27,7 @@ func (m *Dense) MulTrans(a, b *Dense) {
 		panicShape("MulTrans", a.rows, a.cols, b.rows, b.cols)
 	}
 	m.destination("MulTrans", a.rows, b.rows, a, b)
-	gemmSet(m.rows, m.cols, a.cols, 1, a.data, a.stride, 1, b.data, 1, b.stride, m.data, m.stride)
+	products.GemmSet(m.rows, m.cols, a.cols, 1, a.data, a.stride, 1, b.data, 1, b.stride, m.data, m.stride)
 }
 
 // TransMul makes m the r×c product aᵀ·b of a k×r and a k×c matrix. m must not
@@ -34,7 +37,7 @@ func (m *Dense) TransMul(a, b *Dense) {
 		panicShape("TransMul", a.rows, a.cols, b.rows, b.cols)
 	}
 	m.destination("TransMul", a.cols, b.cols, a, b)
-	gemmSet(m.rows, m.cols, a.rows, 1, a.data, 1, a.stride, b.data, b.stride, 1, m.data, m.stride)
+	products.GemmSet(m.rows, m.cols, a.rows, 1, a.data, 1, a.stride, b.data, b.stride, 1, m.data, m.stride)
 }
 
 // destination makes m an r×c matrix, contents unspecified, after checking that its
@@ -130,7 +133,7 @@ func (s *Sym) AddGram(alpha float64, a *Dense) {
 		panicShape("AddGram", s.n, s.n, a.rows, a.cols)
 	}
 	s.operand("AddGram", a)
-	symLower(s.n, a.cols, alpha, a.data, a.stride, 1, a.data, 1, a.stride, s.data, s.n)
+	products.SymLower(s.n, a.cols, alpha, a.data, a.stride, 1, a.data, 1, a.stride, s.data, s.n)
 	s.Mirror()
 }
 
@@ -140,7 +143,7 @@ func (s *Sym) AddTransGram(alpha float64, a *Dense) {
 		panicShape("AddTransGram", s.n, s.n, a.rows, a.cols)
 	}
 	s.operand("AddTransGram", a)
-	symLower(s.n, a.rows, alpha, a.data, 1, a.stride, a.data, a.stride, 1, s.data, s.n)
+	products.SymLower(s.n, a.rows, alpha, a.data, 1, a.stride, a.data, a.stride, 1, s.data, s.n)
 	s.Mirror()
 }
 
@@ -155,13 +158,13 @@ func (s *Sym) Congruence(a *Dense, b *Sym) {
 	s.operand("Congruence", a)
 	s.operand("Congruence", &bd)
 	r, n := a.rows, a.cols
-	buf := getScratch(r * n)
+	buf := products.Scratch(r * n)
 	t := *buf
 	// b is its own transpose: read along rows on both sides.
-	gemmSet(r, n, n, 1, a.data, a.stride, 1, b.data, 1, n, t, n)
+	products.GemmSet(r, n, n, 1, a.data, a.stride, 1, b.data, 1, n, t, n)
 	s.Zero()
-	symLower(r, n, 1, t, n, 1, a.data, 1, a.stride, s.data, s.n)
-	scratches.Put(buf)
+	products.SymLower(r, n, 1, t, n, 1, a.data, 1, a.stride, s.data, s.n)
+	products.Release(buf)
 	s.Mirror()
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/gocmbo/cmbo/internal/f64"
+	"github.com/gocmbo/cmbo/linalg/internal/products"
 )
 
 // Sym is a symmetric matrix. Both triangles are stored, row-major, and equal bit
@@ -79,7 +80,7 @@ func (s *Sym) Resize(n int) {
 	if n == s.n {
 		return
 	}
-	s.data = grow(s.data, n*n)
+	s.data = f64.Grow(s.data, n*n)
 	s.n = n
 }
 
@@ -93,7 +94,7 @@ func (s *Sym) Copy(a *Sym) {
 }
 
 // Scale multiplies every entry by alpha.
-func (s *Sym) Scale(alpha float64) { scale(s.data, alpha) }
+func (s *Sym) Scale(alpha float64) { f64.Scale(s.data, alpha) }
 
 // AddScaled adds alpha·a to s. a may be s.
 func (s *Sym) AddScaled(alpha float64, a *Sym) {
@@ -121,25 +122,7 @@ func (s *Sym) Trace() float64 {
 
 // Mirror copies the lower triangle onto the upper one. It is to be called after
 // the lower triangle was filled through Row.
-func (s *Sym) Mirror() { mirror(s.n, s.data, s.n) }
-
-// mirror copies the lower triangle of an n×n matrix onto the upper one: strips of
-// rows as far as their first diagonal entry by f64.Transpose, then the triangle
-// that is left of each.
-func mirror(n int, a []float64, lda int) {
-	const nb = 8
-	for i0 := 0; i0 < n; i0 += nb {
-		i1 := min(i0+nb, n)
-		if i0 > 0 {
-			f64.Transpose(i1-i0, i0, a[i0:], lda, a[i0*lda:], lda)
-		}
-		for i := i0 + 1; i < i1; i++ {
-			for j, v := range a[i*lda+i0 : i*lda+i] {
-				a[(i0+j)*lda+i] = v
-			}
-		}
-	}
-}
+func (s *Sym) Mirror() { products.Mirror(s.n, s.data, s.n) }
 
 // Dot returns the inner product Σ_ij s_ij·b_ij = tr(s·b).
 func (s *Sym) Dot(b *Sym) float64 {

@@ -1,6 +1,9 @@
 package linalg
 
-import "github.com/gocmbo/cmbo/internal/f64"
+import (
+	"github.com/gocmbo/cmbo/internal/f64"
+	"github.com/gocmbo/cmbo/linalg/internal/products"
+)
 
 // The products here compute f64.Rows() rows at a time, on operands transposed
 // beforehand, along rows that start where the triangle does.
@@ -25,19 +28,19 @@ func TransMulLower(dst, l1, l0 *Dense) {
 	if n == 0 {
 		return
 	}
-	buf := getScratch(2 * n * n)
+	buf := products.Scratch(2 * n * n)
 	u1, u0 := (*buf)[:n*n], (*buf)[n*n:]
 	rows := f64.Rows()
 	transposeLower(u1, l1)
 	transposeLower(u0, l0)
-	if w := workers(2*float64(n)*float64(n)*float64(n)/3, n/rows); w > 1 {
-		parallelRows(w, n, rows, func(lo, hi int) { transMulBlock(dst, u1, u0, lo, hi) })
+	if w := products.Workers(2*float64(n)*float64(n)*float64(n)/3, n/rows); w > 1 {
+		products.ParallelRows(w, n, rows, func(lo, hi int) { transMulBlock(dst, u1, u0, lo, hi) })
 	} else {
 		for i := 0; i < n; i += rows {
 			transMulBlock(dst, u1, u0, i, min(i+rows, n))
 		}
 	}
-	scratches.Put(buf)
+	products.Release(buf)
 }
 
 // transMulBlock computes, of U1·U0ᵀ, the rows i0 to i1 left of column i1 and the
@@ -54,7 +57,7 @@ func transposeLower(u []float64, l *Dense) {
 	n, rows := l.rows, f64.Rows()
 	for i := 0; i < n; i += rows {
 		ib := min(rows, n-i)
-		transpose(n-i, ib, u[i*n+i:], n, l.data[i*l.stride+i:], l.stride)
+		f64.Transpose(n-i, ib, u[i*n+i:], n, l.data[i*l.stride+i:], l.stride)
 		for r := range ib {
 			clear(u[(i+r)*n+i:][:r])
 		}
@@ -74,18 +77,18 @@ func MulLower(dst, l, b *Dense) {
 	if n == 0 || m == 0 {
 		return
 	}
-	buf := getScratch(m * n)
+	buf := products.Scratch(m * n)
 	bt := *buf
-	transpose(n, m, bt, n, b.data, b.stride)
+	f64.Transpose(n, m, bt, n, b.data, b.stride)
 	rows := f64.Rows()
-	if w := workers(float64(n)*float64(n)*float64(m), n/rows); w > 1 {
-		parallelRows(w, n, rows, func(i0, i1 int) { mulLowerStrip(dst, l, b, bt, i0, i1) })
+	if w := products.Workers(float64(n)*float64(n)*float64(m), n/rows); w > 1 {
+		products.ParallelRows(w, n, rows, func(i0, i1 int) { mulLowerStrip(dst, l, b, bt, i0, i1) })
 	} else {
 		for i := 0; i < n; i += rows {
 			mulLowerStrip(dst, l, b, bt, i, min(i+rows, n))
 		}
 	}
-	scratches.Put(buf)
+	products.Release(buf)
 }
 
 // mulLowerStrip computes rows i0 to i1 of l·b, given the transpose bt of b.
@@ -109,19 +112,19 @@ func MulUpper(dst, l, b *Dense) {
 	if n == 0 || m == 0 {
 		return
 	}
-	buf := getScratch(m*n + n*n)
+	buf := products.Scratch(m*n + n*n)
 	bt, u := (*buf)[:m*n], (*buf)[m*n:]
-	transpose(n, m, bt, n, b.data, b.stride)
+	f64.Transpose(n, m, bt, n, b.data, b.stride)
 	transposeLower(u, l)
 	rows := f64.Rows()
-	if w := workers(float64(n)*float64(n)*float64(m), n/rows); w > 1 {
-		parallelRows(w, n, rows, func(i0, i1 int) { mulUpperStrip(dst, b, u, bt, i0, i1) })
+	if w := products.Workers(float64(n)*float64(n)*float64(m), n/rows); w > 1 {
+		products.ParallelRows(w, n, rows, func(i0, i1 int) { mulUpperStrip(dst, b, u, bt, i0, i1) })
 	} else {
 		for i := 0; i < n; i += rows {
 			mulUpperStrip(dst, b, u, bt, i, min(i+rows, n))
 		}
 	}
-	scratches.Put(buf)
+	products.Release(buf)
 }
 
 // mulUpperStrip computes rows i0 to i1 of u·b for an upper triangular u, given

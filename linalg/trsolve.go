@@ -1,6 +1,9 @@
 package linalg
 
-import "github.com/gocmbo/cmbo/internal/f64"
+import (
+	"github.com/gocmbo/cmbo/internal/f64"
+	"github.com/gocmbo/cmbo/linalg/internal/products"
+)
 
 // SolveVecTo sets dst to A⁻¹·b. dst may be b. 2n² operations.
 //
@@ -97,9 +100,9 @@ func (c *Cholesky) SolveLowerTransTo(dst, b *Dense) {
 		return
 	}
 	x, ldx := dst.data, dst.stride
-	transpose(n, m, x, ldx, b.data, b.stride)
-	if w := workers(float64(n)*float64(n)*float64(m), (m+31)/32); w > 1 {
-		parallelRows(w, m, 32, func(lo, hi int) { f64.Trsm(hi-lo, n, x[lo*ldx:], ldx, c.l.data, c.l.stride) })
+	f64.Transpose(n, m, x, ldx, b.data, b.stride)
+	if w := products.Workers(float64(n)*float64(n)*float64(m), (m+31)/32); w > 1 {
+		products.ParallelRows(w, m, 32, func(lo, hi int) { f64.Trsm(hi-lo, n, x[lo*ldx:], ldx, c.l.data, c.l.stride) })
 	} else {
 		f64.Trsm(m, n, x, ldx, c.l.data, c.l.stride)
 	}
@@ -115,16 +118,16 @@ func (c *Cholesky) solve(op string, dst, b *Dense, lower, upper bool) {
 	if n == 0 || m == 0 {
 		return
 	}
-	buf := getScratch(m * n)
+	buf := products.Scratch(m * n)
 	x := *buf
-	transpose(n, m, x, n, b.data, b.stride)
-	if w := workers(2*float64(n)*float64(n)*float64(m), (m+solveGrain-1)/solveGrain); w > 1 {
-		parallelRows(w, m, solveGrain, func(lo, hi int) { c.solveRows(hi-lo, x[lo*n:], lower, upper) })
+	f64.Transpose(n, m, x, n, b.data, b.stride)
+	if w := products.Workers(2*float64(n)*float64(n)*float64(m), (m+solveGrain-1)/solveGrain); w > 1 {
+		products.ParallelRows(w, m, solveGrain, func(lo, hi int) { c.solveRows(hi-lo, x[lo*n:], lower, upper) })
 	} else {
 		c.solveRows(m, x, lower, upper)
 	}
-	transpose(m, n, dst.data, dst.stride, x, n)
-	scratches.Put(buf)
+	f64.Transpose(m, n, dst.data, dst.stride, x, n)
+	products.Release(buf)
 }
 
 // solveGrain is the number of right-hand sides that a goroutine solves for at a
@@ -154,13 +157,13 @@ func (c *Cholesky) InverseTo(dst *Sym) {
 func (c *Cholesky) InverseLowerTo(dst *Sym) {
 	n := c.l.rows
 	l, ld, step := c.l.data, c.l.stride, f64.InverseStep()
-	buf := getScratch(n * (n + step))
+	buf := products.Scratch(n * (n + step))
 	u := *buf
 	dst.Resize(n)
 	d := dst.data
-	if w := workers(float64(n)*float64(n)*float64(n)/3, n/step); w > 1 {
-		parallelRows(w, n, step, func(i, _ int) { f64.InvertRows(n, i, u, l, ld) })
-		parallelRows(w, n, step, func(i, _ int) { f64.InverseRows(n, i, d, n, u) })
+	if w := products.Workers(float64(n)*float64(n)*float64(n)/3, n/step); w > 1 {
+		products.ParallelRows(w, n, step, func(i, _ int) { f64.InvertRows(n, i, u, l, ld) })
+		products.ParallelRows(w, n, step, func(i, _ int) { f64.InverseRows(n, i, d, n, u) })
 	} else {
 		for i := 0; i < n; i += step {
 			f64.InvertRows(n, i, u, l, ld)
@@ -169,5 +172,5 @@ func (c *Cholesky) InverseLowerTo(dst *Sym) {
 			f64.InverseRows(n, i, d, n, u)
 		}
 	}
-	scratches.Put(buf)
+	products.Release(buf)
 }

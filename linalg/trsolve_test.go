@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/gocmbo/cmbo/internal/testutil"
+	"github.com/gocmbo/cmbo/linalg/internal/products"
 )
 
 // checkSolves checks every solve of c, the factor of a, by its residual:
@@ -123,8 +124,8 @@ func TestCholeskySolve(t *testing.T) {
 // matrix with gaps between its rows too, and on any number of goroutines.
 func TestSolveLowerTrans(t *testing.T) {
 	rng := testutil.RNG(t)
-	for _, work := range []float64{1, parallelWork} {
-		restore := setDuringTest(&parallelWork, work)
+	for _, work := range []float64{1, products.ParallelWork} {
+		restore := setDuringTest(&products.ParallelWork, work)
 		for _, n := range []int{0, 1, 2, 5, 17, 40} {
 			var c Cholesky
 			if err := c.Factorize(NewSym(n, testutil.SPD(rng, n, 100))); err != nil {

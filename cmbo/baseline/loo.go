@@ -6,6 +6,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/linalg"
+	"github.com/gocmbo/cmbo/linalg/spectral"
 )
 
 // leaveOneOut holds the posteriors at the n observed points that a process
@@ -99,6 +100,6 @@ func lowerFactor(dst *linalg.Dense, s *linalg.Sym) error {
 		chol.LowerTo(dst)
 		return nil
 	}
-	_, err := linalg.FactorPSD(dst, s)
+	_, err := spectral.FactorPSD(dst, s)
 	return err
 }

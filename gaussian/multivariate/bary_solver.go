@@ -10,6 +10,7 @@ import (
 	"github.com/gocmbo/cmbo/gaussian/internal/fault"
 	"github.com/gocmbo/cmbo/internal/f64"
 	"github.com/gocmbo/cmbo/linalg"
+	"github.com/gocmbo/cmbo/linalg/spectral"
 )
 
 // barySolver runs the fixed-point iteration of one barycentre. Both forms of a
@@ -37,8 +38,8 @@ type barySolver struct {
 	g, h    linalg.Dense // G and its image
 	c, u    linalg.Dense
 	chol    linalg.Cholesky
-	root    linalg.RootPSD
-	svd     linalg.SVD
+	root    spectral.RootPSD
+	svd     spectral.SVD
 	rejects int // mixes that were not positive definite
 
 	best         linalg.Sym // image of smallest residual
@@ -296,7 +297,7 @@ func (b *barySolver) runProcrustes(ctx context.Context) error {
 // stepError reports the member at which a step failed: by overflow, if its product with
 // the iterate is not finite, as its covariance is.
 func stepError(member int, err error) error {
-	if errors.Is(err, linalg.ErrNotFinite) {
+	if errors.Is(err, spectral.ErrNotFinite) {
 		return fault.Scalar("Barycenter", "a product with "+memberName(member), math.NaN(), gaussian.ErrNotFinite)
 	}
 	return fault.Definite("Barycenter", memberName(member), 0, err)

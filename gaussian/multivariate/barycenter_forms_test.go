@@ -9,6 +9,7 @@ import (
 
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/linalg"
+	"github.com/gocmbo/cmbo/linalg/spectral"
 )
 
 // TestBarycenterStep compares one plain step with the map S → T·S·T evaluated by
@@ -25,7 +26,7 @@ func TestBarycenterStep(t *testing.T) {
 		}
 		var s, root, inv, m, want linalg.Sym
 		s.Copy(&b.s)
-		var r linalg.RootPSD
+		var r spectral.RootPSD
 		if err := r.RootsTo(&root, &inv, &s); err != nil {
 			t.Fatal(err)
 		}

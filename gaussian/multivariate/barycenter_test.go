@@ -10,6 +10,7 @@ import (
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/linalg"
+	"github.com/gocmbo/cmbo/linalg/spectral"
 )
 
 func barycenter(t *testing.T, ps []*Normal, w []float64, o *BarycenterOptions) BarycenterResult {
@@ -58,7 +59,7 @@ func posteriorSet(rng *rand.Rand, g []point, members int, jitter float64, rankLo
 // independently of the solver, relative to S.
 func fixedPointResidual(t *testing.T, ps []*Normal, w []float64, s *linalg.Sym) float64 {
 	t.Helper()
-	var r linalg.RootPSD
+	var r spectral.RootPSD
 	var root, m linalg.Sym
 	if err := r.SqrtTo(&root, s); err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/linalg"
+	"github.com/gocmbo/cmbo/linalg/spectral"
 	"github.com/stretchr/testify/require"
 )
 
@@ -138,7 +139,7 @@ func factorResidual(t *testing.T, a *linalg.Sym) {
 // rootResidual: R² = A to the accuracy of the eigenvalues.
 func rootResidual(t *testing.T, a *linalg.Sym) {
 	t.Helper()
-	var root linalg.RootPSD
+	var root spectral.RootPSD
 	n := a.Dim()
 	var s linalg.Sym
 	if err := root.SqrtTo(&s, a); err != nil {
@@ -273,7 +274,7 @@ func barycentreResidual(t *testing.T, p, q *Normal, tried map[string]int) {
 		t.Errorf("barycentre: %v", err)
 		return
 	}
-	var root linalg.RootPSD
+	var root spectral.RootPSD
 	var half, part linalg.Sym
 	if err := root.SqrtTo(&half, b.Center.Cov()); err != nil {
 		t.Errorf("barycentre: %v", err)

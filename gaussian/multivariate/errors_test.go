@@ -9,6 +9,7 @@ import (
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/linalg"
+	"github.com/gocmbo/cmbo/linalg/spectral"
 )
 
 // TestNothingPanics calls everything with numbers of every kind. Results are
@@ -90,7 +91,7 @@ func TestFactorOfChangedCov(t *testing.T) {
 	cov.Set(2, 1, math.NaN())
 	_, _, err = n.Factor()
 	var d *gaussian.DefiniteError
-	if !errors.As(err, &d) || !errors.Is(err, linalg.ErrNotFinite) || d.Op != "Factor" || d.What != "cov" || d.Jitter != 0 || d.Pivot != -1 {
+	if !errors.As(err, &d) || !errors.Is(err, spectral.ErrNotFinite) || d.Op != "Factor" || d.What != "cov" || d.Jitter != 0 || d.Pivot != -1 {
 		t.Fatalf("Factor = %v (%+v)", err, d)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/gocmbo/cmbo/internal/f64"
 	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/gocmbo/cmbo/linalg"
+	"github.com/gocmbo/cmbo/linalg/spectral"
 )
 
 // Normal is a finite-dimensional Gaussian distribution N(m, S). S may be
@@ -289,7 +290,7 @@ func (n *Normal) factor() error {
 			return
 		}
 		l := new(linalg.Dense)
-		clamped, err := linalg.FactorPSD(l, n.cov)
+		clamped, err := spectral.FactorPSD(l, n.cov)
 		if err != nil {
 			n.factorErr = fault.Definite("Factor", "cov", 0, err)
 			return

@@ -10,6 +10,7 @@ import (
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/linalg"
+	"github.com/gocmbo/cmbo/linalg/spectral"
 )
 
 func maxDiff(a, b *linalg.Sym) float64 {
@@ -259,7 +260,7 @@ func TestLogProb(t *testing.T) {
 	rng := testutil.RNG(t)
 	q := randomNormal(rng, 9, 1e3)
 	x := testutil.Normals(rng, 9)
-	var e linalg.EigenSym
+	var e spectral.EigenSym
 	if err := e.Factorize(q.Cov()); err != nil {
 		t.Fatal(err)
 	}

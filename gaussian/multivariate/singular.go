@@ -5,6 +5,7 @@ import (
 
 	"github.com/gocmbo/cmbo/internal/f64"
 	"github.com/gocmbo/cmbo/linalg"
+	"github.com/gocmbo/cmbo/linalg/spectral"
 )
 
 // The factor of a singular covariance is known to √ε only: what rounding of size
@@ -42,7 +43,7 @@ func (n *Normal) rank() int {
 				return
 			}
 		}
-		var e linalg.EigenSym
+		var e spectral.EigenSym
 		if e.FactorizeValues(n.cov) != nil {
 			return
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/gaussian/internal/fault"
 	"github.com/gocmbo/cmbo/linalg"
+	"github.com/gocmbo/cmbo/linalg/spectral"
 )
 
 // Workspace computes distances and holds their scratch memory. Its methods do not
@@ -14,8 +15,8 @@ import (
 // The zero value is ready; a Workspace serves one goroutine at a time.
 type Workspace struct {
 	cross, polar, resid linalg.Dense
-	svd                 linalg.SVD
-	eigen               linalg.EigenSym
+	svd                 spectral.SVD
+	eigen               spectral.EigenSym
 	sym, inv            linalg.Sym
 	chol                linalg.Cholesky
 	vec, jitters        []float64

@@ -8,6 +8,7 @@ import (
 	"github.com/gocmbo/cmbo/gaussian/multivariate"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
+	"github.com/gocmbo/cmbo/linalg/spectral"
 )
 
 // This library's forms: what its documentation tells a user to write, with
@@ -81,18 +82,18 @@ func init() {
 		return &task{run: func() { c.SolveVecTo(x, b) }, answer: func() []float64 { return sample(x) }}
 	})
 	register("eigvals", "ours", func(in *inputs) *task {
-		s, e := in.sym("s"), new(linalg.EigenSym)
+		s, e := in.sym("s"), new(spectral.EigenSym)
 		return &task{run: func() { must(e.FactorizeValues(s)) }, answer: func() []float64 { return sample(e.Values()) }}
 	})
 	register("eigh", "ours", func(in *inputs) *task {
-		s, e, v := in.sym("s"), new(linalg.EigenSym), new(linalg.Dense)
+		s, e, v := in.sym("s"), new(spectral.EigenSym), new(linalg.Dense)
 		return &task{
 			run:    func() { must(e.Factorize(s)); e.VectorsTo(v) },
 			answer: func() []float64 { return sample(rebuild(denseData(v), e.Values())) },
 		}
 	})
 	register("sqrt", "ours", func(in *inputs) *task {
-		s, r, root := in.sym("s"), new(linalg.RootPSD), new(linalg.Sym)
+		s, r, root := in.sym("s"), new(spectral.RootPSD), new(linalg.Sym)
 		return &task{run: func() { must(r.SqrtTo(root, s)) }, answer: func() []float64 { return sample(symData(root)) }}
 	})
 	register("w2", "ours", func(in *inputs) *task {

@@ -104,22 +104,26 @@ def kernels(case):
     case["k"] = mpf(case["variance"]) * shape(case["kernel"], distance(case["x"], case["z"], case["lengthscales"]))
 
 
-def linear_algebra(case):
-    a, b, n = matrix(case["a"]), column(case["b"]), case["n"]
+def factors(case):
+    a, b = matrix(case["a"]), column(case["b"])
+    values, _ = mpmath.eigsy(a)
+    case["chol"] = mpmath.cholesky(a)
+    case["logdet"] = logdet(a)
+    case["solve"] = list(mpmath.lu_solve(a, b))
+    case["inverse"] = mpmath.inverse(a)
+    case["cond"] = max(values) / min(values)
+
+
+def spectra(case):
+    a, n = matrix(case["a"]), case["n"]
     values, _ = mpmath.eigsy(a)
     largest = max(abs(v) for v in values)
     case["eigenvalues"] = sorted(near_zero(v, largest) for v in values)
     s = root(a)
     size = mpmath.sqrt(largest)
     case["sqrt"] = [[near_zero(s[i, j], size) for j in range(n)] for i in range(n)]
-    if "chol" not in case:
-        return  # of deficient rank
-    factor = mpmath.cholesky(a)
-    case["chol"] = factor
-    case["logdet"] = logdet(a)
-    case["solve"] = list(mpmath.lu_solve(a, b))
-    case["inverse"] = mpmath.inverse(a)
-    case["cond"] = max(values) / min(values)
+    if case["cond"] is not None:  # of full rank
+        case["cond"] = max(values) / min(values)
 
 
 def kl(m0, s0, m1, s1):
@@ -410,7 +414,8 @@ def cases(compute, key="cases"):
 
 
 FILES = {
-    "linalg/testdata/linalg.json": cases(linear_algebra),
+    "linalg/testdata/linalg.json": cases(factors),
+    "linalg/spectral/testdata/spectral.json": cases(spectra),
     "kernel/testdata/kernel.json": cases(kernels),
     "gaussian/multivariate/testdata/gaussian.json": cases(gaussians),
     "gaussian/multivariate/testdata/barycenter.json": cases(barycentres),

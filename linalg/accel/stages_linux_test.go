@@ -15,6 +15,7 @@ import (
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/gocmbo/cmbo/linalg/accel"
+	"github.com/gocmbo/cmbo/linalg/spectral"
 )
 
 // stage is an operation of linalg or gaussian, ready to run.
@@ -44,9 +45,9 @@ func stages(t testing.TB, n int) []stage {
 	var f, c linalg.Cholesky
 	var m, cross linalg.Dense
 	var s linalg.Sym
-	var e linalg.EigenSym
-	var d linalg.SVD
-	var r linalg.RootPSD
+	var e spectral.EigenSym
+	var d spectral.SVD
+	var r spectral.RootPSD
 	var ws multivariate.Workspace
 	for _, k := range []*linalg.Cholesky{&f, &c} {
 		if err := k.Factorize(a); err != nil {

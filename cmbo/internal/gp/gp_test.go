@@ -12,6 +12,7 @@ import (
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
+	"github.com/gocmbo/cmbo/linalg/spectral"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -91,7 +92,7 @@ func bruteForce(t testing.TB, s sample) *moments {
 		}
 		a.Set(i, i, a.At(i, i)+s.noise[i])
 	}
-	var e linalg.EigenSym
+	var e spectral.EigenSym
 	require.NoError(t, e.Factorize(a))
 	var vec linalg.Dense
 	e.VectorsTo(&vec)

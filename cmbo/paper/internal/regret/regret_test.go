@@ -4,11 +4,11 @@ import (
 	"math"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
+	"github.com/gocmbo/cmbo/linalg/spectral"
+	"github.com/stretchr/testify/require"
 )
 
 // TestAlphaFactors: each factor of the lemma behind alpha is a bound,
@@ -28,7 +28,7 @@ func TestAlphaFactors(t *testing.T) {
 	var gram linalg.Sym
 	kernel.Gram(&gram, k, same)
 	gram.AddDiag(noise)
-	var e linalg.EigenSym
+	var e spectral.EigenSym
 	require.NoError(t, e.FactorizeValues(&gram))
 	require.InEpsilon(t, 1/noise, 1/e.Values()[0], 1e-10, "attained where the Gram matrix is singular")
 

@@ -1,4 +1,4 @@
-package linalg
+package spectral
 
 import (
 	"errors"
@@ -9,19 +9,21 @@ import (
 	"testing"
 
 	"github.com/gocmbo/cmbo/internal/testutil"
+	"github.com/gocmbo/cmbo/linalg"
+	"github.com/stretchr/testify/require"
 )
 
 // withValues returns Q1·diag(values)·Q2ᵀ, r×c, for random orthogonal Q1 and Q2,
 // and, if square, the polar factor Q1·Q2ᵀ.
-func withValues(rng *rand.Rand, r, c int, values []float64) (a, polar *Dense) {
-	q1, q2 := NewDense(r, r, testutil.Orthogonal(rng, r)), NewDense(c, c, testutil.Orthogonal(rng, c))
-	x := NewDense(r, c, nil)
+func withValues(rng *rand.Rand, r, c int, values []float64) (a, polar *linalg.Dense) {
+	q1, q2 := linalg.NewDense(r, r, testutil.Orthogonal(rng, r)), linalg.NewDense(c, c, testutil.Orthogonal(rng, c))
+	x := linalg.NewDense(r, c, nil)
 	for i := range r {
 		for j, v := range values {
 			x.Set(i, j, q1.At(i, j)*v)
 		}
 	}
-	a, polar = new(Dense), new(Dense)
+	a, polar = new(linalg.Dense), new(linalg.Dense)
 	a.MulTrans(x, q2)
 	if r == c {
 		polar.MulTrans(q1, q2)
@@ -59,7 +61,7 @@ func spectra(n int) map[string][]float64 {
 
 // checkBidiag checks A = Q·L·Pᵀ, or its transpose, and the orthogonality of both
 // factors, within 8·n·u·‖A‖.
-func checkBidiag(t *testing.T, a *Dense) {
+func checkBidiag(t *testing.T, a *linalg.Dense) {
 	t.Helper()
 	var b bidiag
 	if err := b.reduce(a, true); err != nil {
@@ -68,39 +70,41 @@ func checkBidiag(t *testing.T, a *Dense) {
 	m, n := b.m, b.n
 	tol := 8 * float64(n+1) * testutil.Unit
 	// Rows of Qᵀ and of Pᵀ.
-	q, p, o := NewDense(m, m, nil), NewDense(n, n, nil), new(Dense)
+	q, p, o := linalg.NewDense(m, m, nil), linalg.NewDense(n, n, nil), new(linalg.Dense)
 	for i := range m {
 		q.Set(i, i, 1)
 	}
 	for i := range n {
 		p.Set(i, i, 1)
 	}
-	b.multiplyQ(m, q.data, m)
-	b.multiplyP(n, p.data, n)
-	for _, f := range []*Dense{q, p} {
+	b.multiplyQ(m, data(q), m)
+	b.multiplyP(n, data(p), n)
+	for _, f := range []*linalg.Dense{q, p} {
 		o.MulTrans(f, f)
-		for i := range o.rows {
-			o.data[i*o.cols+i]--
+		rows, _ := o.Dims()
+		for i := range rows {
+			o.Row(i)[i]--
 		}
-		within(t, "orthogonality", Norm2(o.data), tol)
+		within(t, "orthogonality", linalg.Norm2(data(o)), tol)
 	}
-	l := NewDense(m, n, nil)
+	l := linalg.NewDense(m, n, nil)
 	for i := range m {
 		l.Set(i, i, math.Ldexp(b.d[i], b.exp))
 		if i > 0 {
 			l.Set(i, i-1, math.Ldexp(b.e[i-1], b.exp))
 		}
 	}
-	var x, y Dense
+	var x, y linalg.Dense
 	x.TransMul(q, l)
 	y.Mul(&x, p)
-	want := new(Dense)
-	if a.rows > a.cols {
+	want := new(linalg.Dense)
+	rows, cols := a.Dims()
+	if rows > cols {
 		want.CopyTrans(a)
 	} else {
 		want.Copy(a)
 	}
-	within(t, fmt.Sprintf("%d×%d: Q·L·Pᵀ − A", a.rows, a.cols), normDiff(y.data, want.data), tol*Norm2(want.data))
+	within(t, fmt.Sprintf("%d×%d: Q·L·Pᵀ − A", rows, cols), normDiff(data(&y), data(want)), tol*linalg.Norm2(data(want)))
 }
 
 func TestBidiag(t *testing.T) {
@@ -108,18 +112,26 @@ func TestBidiag(t *testing.T) {
 		restore := setDuringTest(&blockReflectors, nb)
 		rng := testutil.RNG(t)
 		for _, s := range [][2]int{{0, 0}, {1, 1}, {2, 2}, {3, 3}, {9, 9}, {18, 18}, {33, 33}, {1, 5}, {5, 1}, {4, 7}, {7, 4}, {12, 30}, {0, 3}, {3, 0}} {
-			a, _ := inside(randDense(rng, s[0], s[1]))
+			// A view of a matrix of NaNs: what is read beside it shows.
+			big := linalg.NewDense(s[0]+3, s[1]+4, nil)
+			for i := range data(big) {
+				data(big)[i] = math.NaN()
+			}
+			a := big.View(1, 2, s[0], s[1])
+			a.Copy(randDense(rng, s[0], s[1]))
 			checkBidiag(t, &a)
 			if s[0] > 4 && s[1] > 4 { // zero and tiny rows and columns
 				clear(a.Row(0))
-				scale(a.Row(2), 0x1p-950)
+				for i := range a.Row(2) {
+					a.Row(2)[i] *= 0x1p-950
+				}
 				for i := range s[0] {
 					a.Set(i, 1, 0)
 				}
 				checkBidiag(t, &a)
 			}
 		}
-		checkBidiag(t, NewDense(6, 6, nil))
+		checkBidiag(t, linalg.NewDense(6, 6, nil))
 		restore()
 	}
 }
@@ -137,7 +149,7 @@ func TestNuclearNorm(t *testing.T) {
 				want += v
 			}
 			for _, scale := range []float64{1, 0x1p-1000, 0x1p990} {
-				b := new(Dense)
+				b := new(linalg.Dense)
 				b.Copy(a)
 				b.Scale(scale)
 				got := d.NuclearNorm(b) / scale
@@ -158,7 +170,7 @@ func TestNuclearNorm(t *testing.T) {
 			t.Errorf("%v: %.17g, want %.17g", s, got, want)
 		}
 	}
-	if got := d.NuclearNorm(new(Dense)); got != 0 {
+	if got := d.NuclearNorm(new(linalg.Dense)); got != 0 {
 		t.Errorf("empty: %g", got)
 	}
 	for _, bad := range []float64{math.NaN(), math.Inf(1)} {
@@ -170,7 +182,7 @@ func TestNuclearNorm(t *testing.T) {
 		if err := d.SingularValues(make([]float64, 5), a); !errors.Is(err, ErrNotFinite) {
 			t.Errorf("SingularValues with %g: %v", bad, err)
 		}
-		if err := d.PolarTo(new(Dense), a); !errors.Is(err, ErrNotFinite) {
+		if err := d.PolarTo(new(linalg.Dense), a); !errors.Is(err, ErrNotFinite) {
 			t.Errorf("PolarTo with %g: %v", bad, err)
 		}
 	}
@@ -183,7 +195,7 @@ func TestQuadrature(t *testing.T) {
 	rng := testutil.RNG(t)
 	for trial := range 12 {
 		n := 6
-		b := NewDense(n, n, nil)
+		b := linalg.NewDense(n, n, nil)
 		var d SVD
 		d.bi = bidiag{m: n, n: n, d: make([]float64, n), e: make([]float64, n-1)}
 		for i := range n {
@@ -243,7 +255,7 @@ func TestSingularValues(t *testing.T) {
 		for name, v := range spectra(n) {
 			a, _ := withValues(rng, s[0], s[1], v)
 			for _, scale := range []float64{1, 0x1p-1000, 0x1p990} {
-				b := new(Dense)
+				b := new(linalg.Dense)
 				b.Copy(a)
 				b.Scale(scale)
 				got := make([]float64, n)
@@ -276,7 +288,7 @@ func TestSingularValuesRelative(t *testing.T) {
 	rng := testutil.RNG(t)
 	for trial := range 10 {
 		n := 7
-		b := NewDense(n, n, nil)
+		b := linalg.NewDense(n, n, nil)
 		z := qdArray{q: make([]float64, n), e: make([]float64, n-1), nq: make([]float64, n), ne: make([]float64, n)}
 		for i := range n {
 			v := math.Pow(10, -float64(trial)*rng.Float64())
@@ -319,7 +331,7 @@ func TestLaguerreBound(t *testing.T) {
 	rng := testutil.RNG(t)
 	for _, n := range []int{1, 3, 6} {
 		q, e := make([]float64, n), make([]float64, max(n-1, 0))
-		b := NewDense(n, n, nil)
+		b := linalg.NewDense(n, n, nil)
 		for i := range n {
 			v := 1 + rng.Float64()
 			if i == n/2 {
@@ -357,5 +369,24 @@ func TestInverseTrace(t *testing.T) {
 		if got := inverseTrace(a2, []float64{1, 1}); !math.IsInf(got, 1) {
 			t.Errorf("singular %v: %g", a2, got)
 		}
+	}
+}
+
+// TestShapePanics: a shape that does not fit, and vectors that were not computed, panic
+// with the operation.
+func TestShapePanics(t *testing.T) {
+	a := linalg.NewDense(2, 3, nil)
+	var m linalg.Dense
+	var u linalg.Sym
+	var e EigenSym
+	var d SVD
+	require.NoError(t, e.FactorizeValues(linalg.NewSym(2, []float64{1, 0, 0, 1})))
+	for want, f := range map[string]func(){
+		"spectral: SingularValues: dst has length 3, want 2":  func() { _ = d.SingularValues(make([]float64, 3), a) },
+		"spectral: PolarTo: 2×3 is not square":                func() { _ = d.PolarTo(&m, a) },
+		"spectral: VectorsTo: eigenvectors were not computed": func() { e.VectorsTo(&m) },
+		"spectral: FuncTo: eigenvectors were not computed":    func() { e.FuncTo(&u, math.Abs) },
+	} {
+		require.PanicsWithValue(t, want, f)
 	}
 }

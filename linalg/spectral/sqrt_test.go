@@ -1,4 +1,4 @@
-package linalg
+package spectral
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/gocmbo/cmbo/internal/testutil"
+	"github.com/gocmbo/cmbo/linalg"
 )
 
 // TestRootPSD checks both routes, by poles and by eigenvectors, with the size
@@ -19,9 +20,9 @@ func TestRootPSD(t *testing.T) {
 			for _, cond := range []float64{1, 100, 1e5, 1e10, 1e13} {
 				t.Run(fmt.Sprintf("min=%d/n=%d/cond=%g", min, n, cond), func(t *testing.T) {
 					defer setDuringTest(&rootMinSize, min)()
-					a := NewSym(n, testutil.SPD(testutil.RNG(t), n, cond))
+					a := linalg.NewSym(n, testutil.SPD(testutil.RNG(t), n, cond))
 					for _, exp := range []int{0, 1, -1001, 990} {
-						var s, root, inv, p Sym
+						var s, root, inv, p linalg.Sym
 						var r RootPSD
 						s.Copy(a)
 						s.Scale(math.Ldexp(1, exp))
@@ -40,27 +41,27 @@ func TestRootPSD(t *testing.T) {
 						tol := 16 * float64(n+1) * testutil.Unit
 						rd, id := root.Dense(), inv.Dense()
 						p.Gram(&rd)
-						within(t, "R² − A", normDiff(p.data, a.data), tol*Norm2(a.data))
-						var q Dense
+						within(t, "R² − A", normDiff(data(&p), data(a)), tol*linalg.Norm2(data(a)))
+						var q linalg.Dense
 						q.Mul(&rd, &id)
 						for i := range n {
-							q.data[i*n+i]--
+							data(&q)[i*n+i]--
 						}
-						within(t, "R·R⁻¹ − I", Norm2(q.data), tol*float64(n+1)*math.Sqrt(cond))
+						within(t, "R·R⁻¹ − I", linalg.Norm2(data(&q)), tol*float64(n+1)*math.Sqrt(cond))
 
-						var one Sym
+						var one linalg.Sym
 						if err := r.SqrtTo(&one, &s); err != nil {
 							t.Fatal(err)
 						}
 						one.Scale(f)
-						if normDiff(one.data, root.data) != 0 {
+						if normDiff(data(&one), data(&root)) != 0 {
 							t.Error("SqrtTo and RootsTo differ")
 						}
 						if err := r.RootsTo(&one, &s, &s); err != nil { // in place
 							t.Fatal(err)
 						}
 						s.Scale(1 / f)
-						if normDiff(s.data, inv.data) != 0 {
+						if normDiff(data(&s), data(&inv)) != 0 {
 							t.Error("RootsTo in place differs")
 						}
 					}
@@ -78,29 +79,29 @@ func TestRootPSDSemidefinite(t *testing.T) {
 	for _, n := range []int{1, 2, 7, 30} {
 		for _, rank := range []int{0, 1, n / 2} {
 			g := randDense(rng, n, rank)
-			var a, root, p Sym
+			var a, root, p linalg.Sym
 			a.Gram(g)
 			if err := r.SqrtTo(&root, &a); err != nil {
 				t.Fatal(err)
 			}
 			rd := root.Dense()
 			p.Gram(&rd)
-			tol := 16 * float64(n) * testutil.Unit * Norm2(a.data)
-			within(t, fmt.Sprintf("n=%d, rank %d", n, rank), normDiff(p.data, a.data), tol)
+			tol := 16 * float64(n) * testutil.Unit * linalg.Norm2(data(&a))
+			within(t, fmt.Sprintf("n=%d, rank %d", n, rank), normDiff(data(&p), data(&a)), tol)
 			if c := r.Clamped(); !(c <= 0 && c >= -tol) {
 				t.Errorf("n=%d, rank %d: clamped %g", n, rank, c)
 			}
-			var npd *NotPositiveDefiniteError
-			if err := r.RootsTo(new(Sym), &p, NewSym(n, nil)); !errors.As(err, &npd) || npd.Value != 0 {
+			var npd *linalg.NotPositiveDefiniteError
+			if err := r.RootsTo(new(linalg.Sym), &p, linalg.NewSym(n, nil)); !errors.As(err, &npd) || npd.Value != 0 {
 				t.Errorf("inverse root of zero: %v", err)
 			}
 		}
 	}
-	d := NewSym(9, nil)
+	d := linalg.NewSym(9, nil)
 	for i := range 9 {
 		d.Set(i, i, float64(i)-2)
 	}
-	var root Sym
+	var root linalg.Sym
 	if err := r.SqrtTo(&root, d); err != nil || r.Clamped() != -2 {
 		t.Errorf("indefinite: clamped %g, %v", r.Clamped(), err)
 	}
@@ -109,7 +110,7 @@ func TestRootPSDSemidefinite(t *testing.T) {
 			t.Errorf("root of the positive part: %g, want %g", root.At(i, i), want)
 		}
 	}
-	var npd *NotPositiveDefiniteError
+	var npd *linalg.NotPositiveDefiniteError
 	if err := r.RootsTo(&root, &root, d); !errors.As(err, &npd) || npd.Value != -2 {
 		t.Errorf("RootsTo of an indefinite matrix: %v", err)
 	}
@@ -117,12 +118,12 @@ func TestRootPSDSemidefinite(t *testing.T) {
 		t.Errorf("clamped %g after a failure", r.Clamped())
 	}
 	d.Set(3, 1, math.NaN())
-	for _, err := range []error{r.SqrtTo(&root, d), r.RootsTo(new(Sym), &root, d)} {
+	for _, err := range []error{r.SqrtTo(&root, d), r.RootsTo(new(linalg.Sym), &root, d)} {
 		if !errors.Is(err, ErrNotFinite) {
 			t.Errorf("NaN: %v", err)
 		}
 	}
-	if _, err := FactorPSD(new(Dense), d); !errors.Is(err, ErrNotFinite) {
+	if _, err := FactorPSD(new(linalg.Dense), d); !errors.Is(err, ErrNotFinite) {
 		t.Errorf("FactorPSD of NaN: %v", err)
 	}
 }
@@ -131,9 +132,9 @@ func TestFactorPSD(t *testing.T) {
 	rng := testutil.RNG(t)
 	for _, n := range []int{0, 1, 2, 5, 24} {
 		for _, rank := range []int{0, 1, n / 2, n} {
-			a := new(Sym)
+			a := new(linalg.Sym)
 			a.Gram(randDense(rng, n, rank))
-			var l Dense
+			var l linalg.Dense
 			clamped, err := FactorPSD(&l, a)
 			if err != nil {
 				t.Fatal(err)
@@ -148,20 +149,20 @@ func TestFactorPSD(t *testing.T) {
 					}
 				}
 			}
-			var p Sym
+			var p linalg.Sym
 			p.Gram(&l)
-			tol := 16 * float64(n+1) * testutil.Unit * Norm2(a.data)
-			within(t, fmt.Sprintf("n=%d, rank %d", n, rank), normDiff(p.data, a.data), tol)
+			tol := 16 * float64(n+1) * testutil.Unit * linalg.Norm2(data(a))
+			within(t, fmt.Sprintf("n=%d, rank %d", n, rank), normDiff(data(&p), data(a)), tol)
 			if !(clamped <= 0 && clamped >= -tol) {
 				t.Errorf("n=%d, rank %d: clamped %g", n, rank, clamped)
 			}
 		}
 	}
 	// A zero row, and an eigenvalue that is really negative.
-	a := NewSym(3, []float64{0, 0, 0, 0, 4, 0, 0, 0, -1})
-	var l Dense
+	a := linalg.NewSym(3, []float64{0, 0, 0, 0, 4, 0, 0, 0, -1})
+	var l linalg.Dense
 	clamped, err := FactorPSD(&l, a)
-	if err != nil || clamped != -1 || !(math.Abs(Norm2(l.Row(1))-2) <= 4*eps) || !(Norm2(l.Row(0)) <= 4*eps) {
-		t.Errorf("FactorPSD = %v, %g, %v", l.data, clamped, err)
+	if err != nil || clamped != -1 || !(math.Abs(linalg.Norm2(l.Row(1))-2) <= 4*eps) || !(linalg.Norm2(l.Row(0)) <= 4*eps) {
+		t.Errorf("FactorPSD = %v, %g, %v", data(&l), clamped, err)
 	}
 }

@@ -1,4 +1,11 @@
-package linalg
+package spectral
+
+import (
+	"fmt"
+
+	"github.com/gocmbo/cmbo/internal/f64"
+	"github.com/gocmbo/cmbo/linalg"
+)
 
 // PolarTo makes u the orthogonal polar factor of the square matrix a, the
 // orthogonal U nearest to it:
@@ -23,10 +30,10 @@ package linalg
 // operations, and 2·n² for each of up to 192 poles.
 //
 // N. J. Higham, Functions of Matrices, SIAM, 2008, chapter 8.
-func (d *SVD) PolarTo(u, a *Dense) error {
-	n := a.rows
-	if a.cols != n {
-		panicShape("PolarTo", a.rows, a.cols, a.cols, a.rows)
+func (d *SVD) PolarTo(u, a *linalg.Dense) error {
+	n, cols := a.Dims()
+	if cols != n {
+		panic(fmt.Sprintf("spectral: PolarTo: %d×%d is not square", n, cols))
 	}
 	if err := d.bi.reduce(a, true); err != nil {
 		return err
@@ -36,7 +43,7 @@ func (d *SVD) PolarTo(u, a *Dense) error {
 		u.Resize(n, n)
 		u.Zero()
 		for i := range n {
-			u.data[i*u.stride+i] = 1
+			u.Set(i, i, 1)
 		}
 		return nil
 	}
@@ -44,7 +51,7 @@ func (d *SVD) PolarTo(u, a *Dense) error {
 		if try == 8 {
 			return ErrNoConvergence
 		}
-		var p Dense
+		var p linalg.Dense
 		perturb(&p, a, try)
 		if err := d.bi.reduce(&p, true); err != nil {
 			return err
@@ -53,29 +60,31 @@ func (d *SVD) PolarTo(u, a *Dense) error {
 	}
 	d.res.set(d.bi.d, d.bi.e, t)
 	// u = Q·Fᵀ·Pᵀ for the factor F of B.
-	d.f = grow(d.f, n*n)
+	d.f = f64.Grow(d.f, n*n)
 	d.res.polar(d.f, n)
 	d.bi.multiplyQ(n, d.f, n)
 	u.Resize(n, n)
-	transpose(n, n, u.data, u.stride, d.f, n)
-	d.bi.multiplyP(n, u.data, u.stride)
+	data, stride := u.Raw()
+	f64.Transpose(n, n, data, stride, d.f, n)
+	d.bi.multiplyP(n, data, stride)
 	return nil
 }
 
 // perturb makes p a multiple of a with pseudo-random numbers of the size of its
 // rounding errors added: it is then not singular, but for a chance that another
 // value of try removes. Numbers depend on their position and try alone.
-func perturb(p, a *Dense, try uint64) {
+func perturb(p, a *linalg.Dense, try uint64) {
 	p.Copy(a)
-	exp, _ := scaleExp(p.data)
-	copyScaled(p.data, p.data, -exp)
+	data, _ := p.Raw()
+	exp, _ := scaleExp(data)
+	copyScaled(data, data, -exp)
 	h := try * 0xd1342543de82ef95
-	for i := range p.data {
+	for i := range data {
 		// The splitmix64 generator.
 		h += 0x9e3779b97f4a7c15
 		z := (h ^ h>>30) * 0xbf58476d1ce4e5b9
 		z = (z ^ z>>27) * 0x94d049bb133111eb
 		z ^= z >> 31
-		p.data[i] += 0x1p-53 * (float64(int64(z)) * 0x1p-63)
+		data[i] += 0x1p-53 * (float64(int64(z)) * 0x1p-63)
 	}
 }

@@ -1,4 +1,4 @@
-package linalg
+package spectral
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/internal/f64"
+	"github.com/gocmbo/cmbo/linalg/internal/products"
 )
 
 // conquer solves the symmetric tridiagonal eigenproblem by divide and conquer.
@@ -59,16 +60,16 @@ const (
 func (c *conquer) solve(d, e []float64) ([]float64, error) {
 	n := len(d)
 	c.n, c.d = n, d
-	c.w = grow(c.w, n*n)
+	c.w = f64.Grow(c.w, n*n)
 	clear(c.w)
-	c.z, c.dl, c.zl, c.zz, c.lam = grow(c.z, n), grow(c.dl, n), grow(c.zl, n), grow(c.zz, n), grow(c.lam, n)
-	c.ord, c.src, c.defl = growInts(c.ord, n), growInts(c.src, n), growInts(c.defl, n)
+	c.z, c.dl, c.zl, c.zz, c.lam = f64.Grow(c.z, n), f64.Grow(c.dl, n), f64.Grow(c.zl, n), f64.Grow(c.zz, n), f64.Grow(c.lam, n)
+	c.ord, c.src, c.defl = f64.Grow(c.ord, n), f64.Grow(c.src, n), f64.Grow(c.defl, n)
 	if cap(c.kind) < n {
 		c.kind = make([]int8, n)
 	}
 	c.kind = c.kind[:n]
 	if n > conquerLeaf {
-		c.s, c.half, c.kept = grow(c.s, n*n), grow(c.half, n*n), grow(c.kept, n*n)
+		c.s, c.half, c.kept = f64.Grow(c.s, n*n), f64.Grow(c.half, n*n), f64.Grow(c.kept, n*n)
 	}
 	if !c.block(0, n, e) {
 		return nil, ErrNoConvergence
@@ -245,8 +246,8 @@ func (c *conquer) assemble(lo, mid, hi, k, nd int) {
 		}
 		clear(w[(lo+j)*n+lo:][:nb])
 	}
-	gemm(k, left, nl, 1, s, k, 1, gl, left, 1, w[lo*n+lo:], n)
-	gemm(k, right, nr, 1, s[count[leftRow]:], k, 1, gr, right, 1, w[lo*n+mid:], n)
+	products.Gemm(k, left, nl, 1, s, k, 1, gl, left, 1, w[lo*n+lo:], n)
+	products.Gemm(k, right, nr, 1, s[count[leftRow]:], k, 1, gr, right, 1, w[lo*n+mid:], n)
 	for i := range nd {
 		copy(w[(lo+k+i)*n+lo:][:nb], c.kept[i*nb:])
 	}
@@ -329,6 +330,6 @@ func (c *conquer) rankOneVectors(k int) {
 		for i, v := range zh {
 			row[i] = v / row[i]
 		}
-		scale(row, 1/math.Sqrt(f64.Dot(row, row)))
+		f64.Scale(row, 1/math.Sqrt(f64.Dot(row, row)))
 	}
 }

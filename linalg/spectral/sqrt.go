@@ -1,6 +1,11 @@
-package linalg
+package spectral
 
-import "math"
+import (
+	"math"
+
+	"github.com/gocmbo/cmbo/internal/f64"
+	"github.com/gocmbo/cmbo/linalg"
+)
 
 // RootPSD computes square roots and inverse square roots of symmetric positive
 // semi-definite matrices. The zero value is ready. It keeps its memory: at a size
@@ -38,20 +43,20 @@ var rootMinSize = 24
 // Negative eigenvalues count as 0, and Clamped tells the most negative: it is for
 // the caller to judge whether rounding explains it. dst may be a. Errors are
 // those of EigenSym.Factorize. 10n³/3 operations and up to 2n² for each pole.
-func (r *RootPSD) SqrtTo(dst, a *Sym) error { return r.roots(dst, nil, a) }
+func (r *RootPSD) SqrtTo(dst, a *linalg.Sym) error { return r.roots(dst, nil, a) }
 
 // RootsTo makes root the symmetric square root of a and inv its inverse, from
 // one reduction. a must be positive definite: else it returns a
 // *NotPositiveDefiniteError with the smallest eigenvalue, or the other errors of
 // EigenSym.Factorize. root or inv may be a.
-func (r *RootPSD) RootsTo(root, inv, a *Sym) error { return r.roots(root, inv, a) }
+func (r *RootPSD) RootsTo(root, inv, a *linalg.Sym) error { return r.roots(root, inv, a) }
 
 // Clamped returns the most negative eigenvalue that the latest call of SqrtTo
 // counted as 0, or 0.
 func (r *RootPSD) Clamped() float64 { return r.clamped }
 
 // roots is RootsTo, or SqrtTo where inv is nil.
-func (r *RootPSD) roots(root, inv, a *Sym) error {
+func (r *RootPSD) roots(root, inv, a *linalg.Sym) error {
 	r.clamped = 0
 	t := &r.e.tri
 	if err := t.reduce(a); err != nil {
@@ -61,21 +66,22 @@ func (r *RootPSD) roots(root, inv, a *Sym) error {
 	if n >= rootMinSize {
 		if exp, poles := r.bidiagonal(); poles != nil {
 			r.res.set(r.a, r.b, poles)
-			r.coef = grow(r.coef, len(poles.s))
+			r.coef = f64.Grow(r.coef, len(poles.s))
 			for p, w := range poles.w {
 				r.coef[p] = -w * poles.s[p]
 			}
 			root.Resize(n)
-			r.res.symmetric(root.data, n, r.coef)
+			data := entries(root)
+			r.res.symmetric(data, n, r.coef)
 			for i, v := range r.res.root {
-				root.data[i*n+i] = v
+				data[i*n+i] = v
 			}
-			t.congruence(root.data, n)
+			t.congruence(data, n)
 			root.Scale(math.Ldexp(1, exp/2))
 			if inv != nil {
 				inv.Resize(n)
-				r.res.symmetric(inv.data, n, poles.w)
-				t.congruence(inv.data, n)
+				r.res.symmetric(entries(inv), n, poles.w)
+				t.congruence(entries(inv), n)
 				inv.Scale(math.Ldexp(1, -exp/2))
 			}
 			return nil
@@ -89,7 +95,7 @@ func (r *RootPSD) roots(root, inv, a *Sym) error {
 		smallest = r.e.values[0]
 	}
 	if inv != nil && !(smallest > 0) {
-		return &NotPositiveDefiniteError{Pivot: 0, Value: smallest}
+		return &linalg.NotPositiveDefiniteError{Pivot: 0, Value: smallest}
 	}
 	r.clamped = math.Min(smallest, 0)
 	r.e.FuncTo(root, func(l float64) float64 { return math.Sqrt(math.Max(l, 0)) })
@@ -123,7 +129,7 @@ func (r *RootPSD) bidiagonal() (exp int, poles *poleTable) {
 	if (t.exp+x)&1 != 0 {
 		x++
 	}
-	r.a, r.b, r.sq = grow(r.a, n), grow(r.b, n-1), grow(r.sq, 2*n-1)
+	r.a, r.b, r.sq = f64.Grow(r.a, n), f64.Grow(r.b, n-1), f64.Grow(r.sq, 2*n-1)
 	a2, b2 := r.sq[:n], r.sq[n:]
 	scale := math.Ldexp(1, -x)
 	for i, v := range t.d {
@@ -155,8 +161,8 @@ func (r *RootPSD) bidiagonal() (exp int, poles *poleTable) {
 // the eigen decomposition, with negative eigenvalues counted as 0. The most
 // negative of these is returned as clamped. ‖L·Lᵀ − a‖ is a small multiple of
 // n·u·‖a‖ and of |clamped|. It returns the errors of EigenSym.Factorize.
-func FactorPSD(dst *Dense, a *Sym) (clamped float64, err error) {
-	var c Cholesky
+func FactorPSD(dst *linalg.Dense, a *linalg.Sym) (clamped float64, err error) {
+	var c linalg.Cholesky
 	if c.Factorize(a) == nil {
 		c.LowerTo(dst)
 		return 0, nil
@@ -165,16 +171,16 @@ func FactorPSD(dst *Dense, a *Sym) (clamped float64, err error) {
 	if err := e.Factorize(a); err != nil {
 		return 0, err
 	}
-	n := a.n
+	n := a.Dim()
 	if n > 0 {
 		clamped = math.Min(e.values[0], 0)
 	}
 	// Columns in descending order of λ, so that small ones end last.
-	f := NewDense(n, n, nil)
+	f := linalg.NewDense(n, n, nil)
 	for k, l := range e.values {
 		s := math.Sqrt(math.Max(l, 0))
 		for i, v := range e.rows[k*n : k*n+n] {
-			f.data[i*n+n-1-k] = s * v
+			f.Row(i)[n-1-k] = s * v
 		}
 	}
 	lowerLQ(f)
@@ -185,19 +191,19 @@ func FactorPSD(dst *Dense, a *Sym) (clamped float64, err error) {
 // lowerLQ overwrites the square matrix f with the lower triangular L, diagonal
 // non-negative, for which f = L·Q with an orthogonal Q: reflectors from the right
 // annihilate each row beyond its diagonal.
-func lowerLQ(f *Dense) {
-	n := f.rows
+func lowerLQ(f *linalg.Dense) {
+	n, _ := f.Dims()
 	v := make([]float64, n)
 	for k := range n {
-		row := f.row(k)[k:]
-		beta, tau := reflector(copyTo(v, row), 0)
-		x := v[:n-k]
+		row, x := f.Row(k)[k:], v[:n-k]
+		copy(x, row)
+		beta, tau := reflector(x, 0)
 		clear(row)
 		sign := math.Copysign(1, beta)
 		row[0] = math.Abs(beta)
 		for i := k + 1; i < n; i++ {
-			r := f.row(i)[k:]
-			Axpy(r, -tau*Dot(r, x), x)
+			r := f.Row(i)[k:]
+			linalg.Axpy(r, -tau*linalg.Dot(r, x), x)
 			// The sign of column k is free.
 			r[0] *= sign
 		}

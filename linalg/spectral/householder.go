@@ -1,9 +1,11 @@
-package linalg
+package spectral
 
 import (
 	"math"
 
 	"github.com/gocmbo/cmbo/internal/f64"
+	"github.com/gocmbo/cmbo/linalg"
+	"github.com/gocmbo/cmbo/linalg/internal/products"
 )
 
 // reflector makes the Householder reflector H = I − tau·v·vᵀ that maps x to
@@ -16,7 +18,7 @@ import (
 func reflector(x []float64, k int) (beta, tau float64) {
 	alpha := x[k]
 	x[k] = 0
-	rest := Norm2(x)
+	rest := linalg.Norm2(x)
 	if rest < 0x1p-900 {
 		clear(x)
 		x[k] = 1
@@ -26,7 +28,7 @@ func reflector(x []float64, k int) (beta, tau float64) {
 	if alpha > 0 {
 		beta = -beta
 	}
-	scale(x, 1/(alpha-beta))
+	f64.Scale(x, 1/(alpha-beta))
 	x[k] = 1
 	return beta, (beta - alpha) / beta
 }
@@ -47,10 +49,10 @@ type block struct {
 // set forms T and T·V from k rows of v, each n long. With trans it forms the
 // transpose, that is H_k⋯H_1 = I − Vᵀ·Tᵀ·V.
 func (b *block) set(k, n int, v []float64, ldv int, tau []float64, trans bool) {
-	b.g = grow(b.g, k*k)
+	b.g = f64.Grow(b.g, k*k)
 	g := b.g
 	clear(g)
-	symLower(k, n, 1, v, ldv, 1, v, 1, ldv, g, k)
+	products.SymLower(k, n, 1, v, ldv, 1, v, 1, ldv, g, k)
 	// Column j of T: −tau_j·T[0:j, 0:j]·g, g the products of v_j with those
 	// before it, which stand in row j of the lower triangle.
 	for j := range k {
@@ -67,7 +69,7 @@ func (b *block) set(k, n int, v []float64, ldv int, tau []float64, trans bool) {
 	for j := range k {
 		clear(g[j*k : j*k+j])
 	}
-	b.tv = grow(b.tv, k*n)
+	b.tv = f64.Grow(b.tv, k*n)
 	clear(b.tv)
 	if trans {
 		f64.Gemm(k, n, k, 1, g, 1, k, v, ldv, 1, b.tv, n)
@@ -79,24 +81,24 @@ func (b *block) set(k, n int, v []float64, ldv int, tau []float64, trans bool) {
 // applyRight multiplies the m×n matrix C from the right by the block of set:
 // C −= (C·Vᵀ)·(T·V).
 func (b *block) applyRight(k, m, n int, v []float64, ldv int, c []float64, ldc int) {
-	b.w = grow(b.w, m*k)
+	b.w = f64.Grow(b.w, m*k)
 	clear(b.w)
-	gemm(m, k, n, 1, c, ldc, 1, v, 1, ldv, b.w, k)
-	gemm(m, n, k, -1, b.w, k, 1, b.tv, n, 1, c, ldc)
+	products.Gemm(m, k, n, 1, c, ldc, 1, v, 1, ldv, b.w, k)
+	products.Gemm(m, n, k, -1, b.w, k, 1, b.tv, n, 1, c, ldc)
 }
 
 // congruence overwrites the lower triangle of the n×n symmetric matrix S, both
 // triangles of which are given, with that of Hᵀ·S·H for the block H of set, which
 // acts on the first m rows and columns: see tridiag.congruence.
 func (b *block) congruence(k, m, n int, v []float64, ldv int, s []float64, lds int) {
-	b.w = grow(b.w, n*k+4*m*k+k*k)
+	b.w = f64.Grow(b.w, n*k+4*m*k+k*k)
 	x, zw, wz, vx := b.w[:n*k], b.w[n*k:][:2*m*k], b.w[n*k+2*m*k:][:2*m*k], b.w[n*k+4*m*k:]
 	clear(x)
 	clear(vx)
-	gemm(n, k, m, 1, s, lds, 1, v, 1, ldv, x, k)
+	products.Gemm(n, k, m, 1, s, lds, 1, v, 1, ldv, x, k)
 	f64.Gemm(k, k, m, 1, v, ldv, 1, x, k, 1, vx, k)
 	// zw has rows [z w], wz rows [w z].
-	transpose(k, m, zw[k:], 2*k, b.tv, m)
+	f64.Transpose(k, m, zw[k:], 2*k, b.tv, m)
 	for i := range m {
 		z, w := zw[2*k*i:][:k], zw[2*k*i+k:][:k]
 		copy(wz[2*k*i:][:k], w)
@@ -106,9 +108,9 @@ func (b *block) congruence(k, m, n int, v []float64, ldv int, s []float64, lds i
 	for i := range m {
 		copy(wz[2*k*i+k:][:k], zw[2*k*i:][:k])
 	}
-	symLower(m, 2*k, -1, zw, 2*k, 1, wz, 1, 2*k, s, lds)
+	products.SymLower(m, 2*k, -1, zw, 2*k, 1, wz, 1, 2*k, s, lds)
 	if m < n {
-		gemm(n-m, m, k, -1, x[m*k:], k, 1, b.tv, m, 1, s[m*lds:], lds)
+		products.Gemm(n-m, m, k, -1, x[m*k:], k, 1, b.tv, m, 1, s[m*lds:], lds)
 	}
 }
 

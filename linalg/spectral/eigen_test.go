@@ -1,4 +1,4 @@
-package linalg
+package spectral
 
 import (
 	"errors"
@@ -10,21 +10,22 @@ import (
 	"testing"
 
 	"github.com/gocmbo/cmbo/internal/testutil"
+	"github.com/gocmbo/cmbo/linalg"
 )
 
 // eigenMatrices are matrices that are hard in some way, of size n, with their
 // eigenvalues where these are known in closed form.
 func eigenMatrices(rng *rand.Rand, n int) map[string]struct {
-	a      *Sym
+	a      *linalg.Sym
 	values []float64
 } {
 	type entry = struct {
-		a      *Sym
+		a      *linalg.Sym
 		values []float64
 	}
 	m := map[string]entry{}
-	from := func(f func(i, j int) float64) *Sym {
-		s := NewSym(n, nil)
+	from := func(f func(i, j int) float64) *linalg.Sym {
+		s := linalg.NewSym(n, nil)
 		for i := range n {
 			for j := range i + 1 {
 				s.Set(i, j, f(i, j))
@@ -32,7 +33,7 @@ func eigenMatrices(rng *rand.Rand, n int) map[string]struct {
 		}
 		return s
 	}
-	tri := func(d, e func(i int) float64) *Sym {
+	tri := func(d, e func(i int) float64) *linalg.Sym {
 		return from(func(i, j int) float64 {
 			switch i - j {
 			case 0:
@@ -53,7 +54,7 @@ func eigenMatrices(rng *rand.Rand, n int) map[string]struct {
 	}
 	one := func(int) float64 { return 1 }
 	m["gauss"] = entry{randSym(rng, n), nil}
-	m["zero"] = entry{NewSym(n, nil), make([]float64, n)}
+	m["zero"] = entry{linalg.NewSym(n, nil), make([]float64, n)}
 	m["identity"] = entry{from(func(i, j int) float64 {
 		if i == j {
 			return 1
@@ -89,8 +90,8 @@ func eigenMatrices(rng *rand.Rand, n int) map[string]struct {
 	diag := func(i int) float64 { return float64(i%3) - 1 }
 	m["diagonal"] = entry{tri(diag, func(int) float64 { return 0 }), sorted(diag)}
 	clustered := sorted(func(i int) float64 { return float64(i%3) + 1e-15*float64(i) })
-	m["clustered"] = entry{NewSym(n, testutil.Spectrum(rng, clustered)), clustered}
-	m["definite"] = entry{NewSym(n, testutil.SPD(rng, n, 1e12)), sorted(func(i int) float64 { return math.Pow(1e12, -float64(i)/math.Max(1, float64(n-1))) })}
+	m["clustered"] = entry{linalg.NewSym(n, testutil.Spectrum(rng, clustered)), clustered}
+	m["definite"] = entry{linalg.NewSym(n, testutil.SPD(rng, n, 1e12)), sorted(func(i int) float64 { return math.Pow(1e12, -float64(i)/math.Max(1, float64(n-1))) })}
 	for name, s := range map[string]float64{"tiny": 0x1p-1040, "small": 0x1p-600, "huge": 0x1p1015} {
 		a := randSym(rng, n)
 		a.Scale(s)
@@ -102,14 +103,14 @@ func eigenMatrices(rng *rand.Rand, n int) map[string]struct {
 // checkEigen checks ‖A·V − V·Λ‖, ‖VᵀV − I‖·‖A‖ and the eigenvalues against 8·n·u·‖A‖:
 // Householder reduction, QL sweeps and divide and conquer each contribute a small
 // multiple of √n·u·‖A‖ (Higham 2002, section 19.3; Gu and Eisenstat 1995).
-func checkEigen(t *testing.T, a *Sym, want []float64) {
+func checkEigen(t *testing.T, a *linalg.Sym, want []float64) {
 	t.Helper()
-	n := a.n
+	n := a.Dim()
 	// Scaled copies, for norms that neither overflow nor lose denormals.
-	exp, _ := scaleExp(a.data)
-	sa := NewSym(n, nil)
-	copyScaled(sa.data, a.data, -exp)
-	norm := Norm2(sa.data)
+	exp, _ := scaleExp(data(a))
+	sa := linalg.NewSym(n, nil)
+	copyScaled(data(sa), data(a), -exp)
+	norm := linalg.Norm2(data(sa))
 	tol := 8 * float64(n+1) * testutil.Unit
 	var e, ev EigenSym
 	if err := e.Factorize(a); err != nil {
@@ -121,23 +122,23 @@ func checkEigen(t *testing.T, a *Sym, want []float64) {
 	if len(e.Values()) != n || !slices.IsSorted(e.Values()) || !slices.IsSorted(ev.Values()) {
 		t.Fatalf("values %v, %v", e.Values(), ev.Values())
 	}
-	var v, p, o Dense
+	var v, p, o linalg.Dense
 	e.VectorsTo(&v)
 	sd := sa.Dense()
 	p.Mul(&sd, &v)
 	for i := range n {
 		for j, l := range e.Values() {
-			p.data[i*n+j] -= v.At(i, j) * math.Ldexp(l, -exp)
+			data(&p)[i*n+j] -= v.At(i, j) * math.Ldexp(l, -exp)
 		}
 	}
 	// A denormal eigenvalue is rounded to a multiple of 2⁻¹⁰⁷⁴.
 	denormal := math.Ldexp(float64(n), -1074-exp)
-	within(t, "A·V − V·Λ", Norm2(p.data), tol*norm+denormal)
+	within(t, "A·V − V·Λ", linalg.Norm2(data(&p)), tol*norm+denormal)
 	o.TransMul(&v, &v)
 	for i := range n {
-		o.data[i*n+i]--
+		data(&o)[i*n+i]--
 	}
-	within(t, "VᵀV − I", Norm2(o.data), tol)
+	within(t, "VᵀV − I", linalg.Norm2(data(&o)), tol)
 	for i := range n {
 		l := math.Ldexp(e.Values()[i], -exp)
 		within(t, "values with and without vectors", math.Abs(l-math.Ldexp(ev.Values()[i], -exp)), tol*norm+denormal)
@@ -146,10 +147,10 @@ func checkEigen(t *testing.T, a *Sym, want []float64) {
 		}
 	}
 	if norm > 0 && exp > -900 {
-		var f Sym
+		var f linalg.Sym
 		e.FuncTo(&f, func(l float64) float64 { return math.Ldexp(l, -exp) })
 		symmetric(t, "FuncTo", &f)
-		within(t, "V·Λ·Vᵀ − A", normDiff(f.data, sa.data), 2*tol*norm)
+		within(t, "V·Λ·Vᵀ − A", normDiff(data(&f), data(sa)), 2*tol*norm)
 	}
 }
 
@@ -174,10 +175,10 @@ func TestEigenSym(t *testing.T) {
 
 func TestEigenErrors(t *testing.T) {
 	var e EigenSym
-	a := NewSym(5, testutil.SPD(testutil.RNG(t), 5, 10))
+	a := linalg.NewSym(5, testutil.SPD(testutil.RNG(t), 5, 10))
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		for _, at := range [][2]int{{0, 0}, {4, 4}, {3, 1}} {
-			b := new(Sym)
+			b := new(linalg.Sym)
 			b.Copy(a)
 			b.Set(at[0], at[1], bad)
 			if err := e.Factorize(b); !errors.Is(err, ErrNotFinite) || len(e.Values()) != 0 {
@@ -209,10 +210,10 @@ func TestEigenReuse(t *testing.T) {
 		if err := errors.Join(e.Factorize(a), fresh.Factorize(a)); err != nil {
 			t.Fatal(err)
 		}
-		var v, w Dense
+		var v, w linalg.Dense
 		e.VectorsTo(&v)
 		fresh.VectorsTo(&w)
-		if !slices.Equal(e.Values(), fresh.Values()) || !slices.Equal(v.data, w.data) {
+		if !slices.Equal(e.Values(), fresh.Values()) || !slices.Equal(data(&v), data(&w)) {
 			t.Fatalf("n=%d: a used receiver gives another result", n)
 		}
 	}
@@ -234,7 +235,7 @@ func TestTridiag(t *testing.T) {
 			if err := td.reduce(a); err != nil {
 				t.Fatal(err)
 			}
-			s := NewSym(n, nil)
+			s := linalg.NewSym(n, nil)
 			for i := range n {
 				s.Set(i, i, math.Ldexp(td.d[i], td.exp))
 				if i > 0 {
@@ -243,30 +244,30 @@ func TestTridiag(t *testing.T) {
 			}
 			tol := 8 * float64(n+1) * testutil.Unit
 			// Rows of Qᵀ.
-			q, qq := NewDense(n, n, nil), new(Dense)
+			q, qq := linalg.NewDense(n, n, nil), new(linalg.Dense)
 			for i := range n {
 				q.Set(i, i, 1)
 			}
-			td.multiplyRight(n, q.data, n)
+			td.multiplyRight(n, data(q), n)
 			qq.MulTrans(q, q)
 			for i := range n {
-				qq.data[i*n+i]--
+				data(qq)[i*n+i]--
 			}
-			within(t, "QᵀQ − I", Norm2(qq.data), tol)
-			var c Sym
-			qt := new(Dense)
+			within(t, "QᵀQ − I", linalg.Norm2(data(qq)), tol)
+			var c linalg.Sym
+			qt := new(linalg.Dense)
 			qt.CopyTrans(q)
 			c.Congruence(qt, s)
-			within(t, fmt.Sprintf("n=%d: Q·T·Qᵀ − A", n), normDiff(c.data, a.data), tol*Norm2(a.data))
+			within(t, fmt.Sprintf("n=%d: Q·T·Qᵀ − A", n), normDiff(data(&c), data(a)), tol*linalg.Norm2(data(a)))
 			// congruence does the same from the lower triangle.
 			for i := range n {
 				for j := i + 1; j < n; j++ {
-					s.data[i*n+j] = math.NaN()
+					data(s)[i*n+j] = math.NaN()
 				}
 			}
-			td.congruence(s.data, n)
+			td.congruence(data(s), n)
 			symmetric(t, "congruence", s)
-			within(t, fmt.Sprintf("n=%d: congruence", n), normDiff(s.data, a.data), tol*Norm2(a.data))
+			within(t, fmt.Sprintf("n=%d: congruence", n), normDiff(data(s), data(a)), tol*linalg.Norm2(data(a)))
 		}
 		restore()
 	}

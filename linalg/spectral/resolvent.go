@@ -1,6 +1,9 @@
-package linalg
+package spectral
 
-import "github.com/gocmbo/cmbo/internal/f64"
+import (
+	"github.com/gocmbo/cmbo/internal/f64"
+	"github.com/gocmbo/cmbo/linalg/internal/products"
+)
 
 // resolvents evaluates functions of the upper bidiagonal matrix B, of norm at
 // most 1, with diagonal a and superdiagonal b, that are sums over poles s > 0 of
@@ -53,12 +56,12 @@ var resolventBlock = 16
 func (r *resolvents) set(a, b []float64, t *poleTable) {
 	n, np := len(a), len(t.s)
 	r.n, r.np, r.s, r.w, r.a, r.b = n, np, t.s, t.w, a, b
-	r.diag, r.up, r.across = grow(r.diag, n*np), grow(r.up, n*np), grow(r.across, n*np)
-	r.tq, r.rp, r.root = grow(r.tq, n*np), grow(r.rp, n*np), grow(r.root, n)
-	r.h, r.y = grow(r.h, np), grow(r.y, np)
+	r.diag, r.up, r.across = f64.Grow(r.diag, n*np), f64.Grow(r.up, n*np), f64.Grow(r.across, n*np)
+	r.tq, r.rp, r.root = f64.Grow(r.tq, n*np), f64.Grow(r.rp, n*np), f64.Grow(r.root, n)
+	r.h, r.y = f64.Grow(r.h, np), f64.Grow(r.y, np)
 	nb := min(resolventBlock, n)
-	r.alpha, r.alphaB = grow(r.alpha, n*np), grow(r.alphaB, n*np)
-	r.beta, r.betaA = grow(r.beta, nb*np), grow(r.betaA, nb*np)
+	r.alpha, r.alphaB = f64.Grow(r.alpha, n*np), f64.Grow(r.alphaB, n*np)
+	r.beta, r.betaA = f64.Grow(r.beta, nb*np), f64.Grow(r.betaA, nb*np)
 
 	// Forwards; h and diag hold t_i − s.
 	s, h := r.s, r.h
@@ -105,7 +108,7 @@ func (r *resolvents) symmetric(f []float64, ldf int, c []float64) {
 			clear(f[i*ldf : i*ldf+k0])
 		}
 		if i0 < k0 {
-			gemm(k1-k0, k0-i0, np, 1, r.beta, np, 1, r.alpha[i0*np:], 1, np, f[k0*ldf+i0:], ldf)
+			products.Gemm(k1-k0, k0-i0, np, 1, r.beta, np, 1, r.alpha[i0*np:], 1, np, f[k0*ldf+i0:], ldf)
 		}
 		for j := k0; j < k1; j++ {
 			f[j*ldf+j] = f64.FlushMul(r.y, r.at(r.diag, j), c)
@@ -136,9 +139,9 @@ func (r *resolvents) polar(f []float64, ldf int) {
 			}
 			last := r.at(r.alphaB, k0-1)
 			copy(last, r.at(r.tq, k0-1))
-			scale(last, r.b[k0-1])
-			gemm(k0-i0, kb, np, 1, r.alphaB[i0*np:], np, 1, r.beta, 1, np, f[i0*ldf+k0:], ldf)
-			gemm(kb, k0-i0, np, 1, r.betaA, np, 1, r.alpha[i0*np:], 1, np, f[k0*ldf+i0:], ldf)
+			f64.Scale(last, r.b[k0-1])
+			products.Gemm(k0-i0, kb, np, 1, r.alphaB[i0*np:], np, 1, r.beta, 1, np, f[i0*ldf+k0:], ldf)
+			products.Gemm(kb, k0-i0, np, 1, r.betaA, np, 1, r.alpha[i0*np:], 1, np, f[k0*ldf+i0:], ldf)
 		}
 		for j := k0; j < k1; j++ {
 			y := r.y

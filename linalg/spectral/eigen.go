@@ -1,9 +1,13 @@
-package linalg
+package spectral
 
 import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/gocmbo/cmbo/internal/f64"
+	"github.com/gocmbo/cmbo/linalg"
+	"github.com/gocmbo/cmbo/linalg/internal/products"
 )
 
 // EigenSym is the decomposition
@@ -39,7 +43,7 @@ type EigenSym struct {
 //
 // M. Gu and S. C. Eisenstat, A divide-and-conquer algorithm for the symmetric
 // tridiagonal eigenproblem, SIAM J. Matrix Anal. Appl. 16 (1995) 172–191.
-func (e *EigenSym) Factorize(a *Sym) error {
+func (e *EigenSym) Factorize(a *linalg.Sym) error {
 	e.values, e.vectors = e.values[:0], false
 	t := &e.tri
 	if err := t.reduce(a); err != nil {
@@ -59,12 +63,12 @@ func (e *EigenSym) vectorsOf(t *tridiag) error {
 	}
 	t.multiplyRight(n, w, n)
 	// Into ascending order.
-	e.order = growInts(e.order, n)
+	e.order = f64.Grow(e.order, n)
 	for i := range e.order {
 		e.order[i] = i
 	}
 	slices.SortFunc(e.order, func(i, j int) int { return cmp.Compare(t.d[i], t.d[j]) })
-	e.values, e.rows = grow(e.values, n), grow(e.rows, n*n)
+	e.values, e.rows = f64.Grow(e.values, n), f64.Grow(e.rows, n*n)
 	for k, i := range e.order {
 		e.values[k] = t.d[i]
 		copy(e.rows[k*n:k*n+n], w[i*n:i*n+n])
@@ -78,7 +82,7 @@ func (e *EigenSym) vectorsOf(t *tridiag) error {
 // are those of Factorize. VectorsTo and FuncTo panic after it.
 //
 // B. N. Parlett, The Symmetric Eigenvalue Problem, SIAM, 1998, section 8.15.
-func (e *EigenSym) FactorizeValues(a *Sym) error {
+func (e *EigenSym) FactorizeValues(a *linalg.Sym) error {
 	e.values, e.vectors = e.values[:0], false
 	t := &e.tri
 	if err := t.reduce(a); err != nil {
@@ -87,7 +91,7 @@ func (e *EigenSym) FactorizeValues(a *Sym) error {
 	if err := tridiagValues(t.d, t.e); err != nil {
 		return err
 	}
-	e.values = grow(e.values, t.n)
+	e.values = f64.Grow(e.values, t.n)
 	copyScaled(e.values, t.d, t.exp)
 	return nil
 }
@@ -99,16 +103,17 @@ func (e *EigenSym) Values() []float64 { return e.values }
 // VectorsTo makes the columns of the n×n matrix dst the eigenvectors, in the
 // order of Values. The sign of each is arbitrary. It panics if they were not
 // computed.
-func (e *EigenSym) VectorsTo(dst *Dense) {
+func (e *EigenSym) VectorsTo(dst *linalg.Dense) {
 	n := e.needVectors("VectorsTo")
 	dst.Resize(n, n)
-	transpose(n, n, dst.data, dst.stride, e.rows, n)
+	data, stride := dst.Raw()
+	f64.Transpose(n, n, data, stride, e.rows, n)
 }
 
 func (e *EigenSym) needVectors(op string) int {
 	n := len(e.values)
 	if !e.vectors && n > 0 {
-		panic("linalg: " + op + ": eigenvectors were not computed")
+		panic("spectral: " + op + ": eigenvectors were not computed")
 	}
 	return n
 }
@@ -119,28 +124,21 @@ func (e *EigenSym) needVectors(op string) int {
 //
 // f is called once for every eigenvalue. It panics if eigenvectors were not
 // computed. n³ operations; it uses scratch of the receiver.
-func (e *EigenSym) FuncTo(dst *Sym, f func(lambda float64) float64) {
+func (e *EigenSym) FuncTo(dst *linalg.Sym, f func(lambda float64) float64) {
 	n := e.needVectors("FuncTo")
 	dst.Resize(n)
 	dst.Zero()
-	e.scratch = grow(e.scratch, 2*n*n)
+	e.scratch = f64.Grow(e.scratch, 2*n*n)
 	v, fv := e.scratch[:n*n], e.scratch[n*n:]
-	transpose(n, n, v, n, e.rows, n)
+	f64.Transpose(n, n, v, n, e.rows, n)
 	for k, l := range e.values {
 		x := f(l)
 		for i := k; i < n*n; i += n {
 			fv[i] = x * v[i]
 		}
 	}
-	symLower(n, n, 1, fv, n, 1, v, 1, n, dst.data, n)
+	products.SymLower(n, n, 1, fv, n, 1, v, 1, n, entries(dst), n)
 	dst.Mirror()
-}
-
-func growInts(s []int, n int) []int {
-	if cap(s) < n {
-		return make([]int, n)
-	}
-	return s[:n]
 }
 
 // tridiagValues overwrites d with the eigenvalues, ascending, of the tridiagonal

@@ -1,9 +1,10 @@
-package linalg
+package spectral
 
 import (
 	"math"
 
 	"github.com/gocmbo/cmbo/internal/f64"
+	"github.com/gocmbo/cmbo/linalg"
 )
 
 // bidiag is the reduction A = Q·L·Pᵀ of an m×n matrix, m ≤ n, to lower
@@ -37,22 +38,23 @@ type bidiag struct {
 // reduce computes the reduction of a, or of its transpose if it has more rows
 // than columns, or returns ErrNotFinite. Left reflectors are kept if vectors is
 // set.
-func (b *bidiag) reduce(a *Dense, vectors bool) error {
-	m, n := a.rows, a.cols
-	b.p = grow(b.p, m*n)
+func (b *bidiag) reduce(a *linalg.Dense, vectors bool) error {
+	m, n := a.Dims()
+	data, stride := a.Raw()
+	b.p = f64.Grow(b.p, m*n)
 	if m > n {
-		transpose(m, n, b.p, m, a.data, a.stride)
+		f64.Transpose(m, n, b.p, m, data, stride)
 		m, n = n, m
 	} else {
 		for i := range m {
-			copy(b.p[i*n:i*n+n], a.row(i))
+			copy(b.p[i*n:i*n+n], a.Row(i))
 		}
 	}
 	b.m, b.n = m, n
-	b.d, b.e = grow(b.d, m), grow(b.e, max(m-1, 0))
-	b.tauP, b.tauQ = grow(b.tauP, m), grow(b.tauQ, m)
+	b.d, b.e = f64.Grow(b.d, m), f64.Grow(b.e, max(m-1, 0))
+	b.tauP, b.tauQ = f64.Grow(b.tauP, m), f64.Grow(b.tauQ, m)
 	if vectors {
-		b.q = grow(b.q, m*m)
+		b.q = f64.Grow(b.q, m*m)
 		clear(b.q)
 	}
 	var ok bool
@@ -61,7 +63,7 @@ func (b *bidiag) reduce(a *Dense, vectors bool) error {
 	}
 	copyScaled(b.p, b.p, -b.exp)
 
-	b.rows, b.cols = grow(b.rows, 4*m), grow(b.cols, 3*n)
+	b.rows, b.cols = f64.Grow(b.rows, 4*m), f64.Grow(b.cols, 3*n)
 	u, s, y, c := b.rows[:m], b.rows[m:2*m], b.rows[2*m:3*m], b.rows[3*m:]
 	z, r, v := b.cols[:n], b.cols[n:2*n], b.cols[2*n:]
 	clear(b.rows)
@@ -89,7 +91,7 @@ func (b *bidiag) reduce(a *Dense, vectors bool) error {
 			g = tau / (alpha - beta)
 		}
 		leftUpdate(rk, b.p[k1*n+k:k1*n+n], pk, sigma*dot, sigma*yk[0], beta, g)
-		scale(yk, sigma)
+		f64.Scale(yk, sigma)
 		if vectors {
 			copy(b.q[k*m+k1:k*m+m], ck)
 		}

@@ -1,4 +1,4 @@
-package linalg
+package spectral
 
 import (
 	"fmt"
@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"github.com/gocmbo/cmbo/internal/testutil"
+	"github.com/gocmbo/cmbo/linalg"
 )
 
 // kernelMatrix returns exp(−(x_i − x_j)²/(2·ℓ²)) + jitter·I on a grid of n points
 // in [0, 1]: what a Gaussian process has for its prior covariance, of condition
 // number n/jitter for a long lengthscale.
-func kernelMatrix(n int, ell, jitter float64) *Sym {
-	s := NewSym(n, nil)
+func kernelMatrix(n int, ell, jitter float64) *linalg.Sym {
+	s := linalg.NewSym(n, nil)
 	for i := range n {
 		for j := range i {
 			d := float64(i-j) / float64(n) / ell
@@ -38,7 +39,7 @@ func TestWassersteinPieces(t *testing.T) {
 			{1, 2}, {2, 2.01}, {2, 2 * (1 + 1e-4)}, {2, 2 * (1 + 3e-6)}, {0.3, 0.3 * (1 + 1e-6)},
 		} {
 			t.Run(fmt.Sprintf("jitter=%g/%g,%.8g", jitter, tt.ell0, tt.ell1), func(t *testing.T) {
-				var c0, c1 Cholesky
+				var c0, c1 linalg.Cholesky
 				if err := c0.Factorize(kernelMatrix(n, tt.ell0, jitter)); err != nil {
 					t.Fatal(err)
 				}
@@ -55,16 +56,16 @@ func TestWassersteinPieces(t *testing.T) {
 				wantNuc, _ := nuc.Float64()
 				tr, _ := trace.Float64()
 
-				var c, u, r Dense
+				var c, u, r linalg.Dense
 				var d SVD
-				TransMulLower(&c, l1, l0)
+				linalg.TransMulLower(&c, l1, l0)
 				within(t, "fidelity term", testutil.RelErr(d.NuclearNorm(&c), wantNuc), 1e-13)
 				if err := d.PolarTo(&u, &c); err != nil {
 					t.Fatal(err)
 				}
-				MulLower(&r, l1, &u)
+				linalg.MulLower(&r, l1, &u)
 				r.AddScaled(-1, l0)
-				got := Norm2(r.data)
+				got := linalg.Norm2(data(&r))
 				// Rounding of U enters to first order with ε/distance; 1e-9 is what
 				// is asked for down to a relative distance of 1e-6.
 				rel := math.Sqrt(want / tr)

@@ -1,4 +1,4 @@
-package linalg
+package spectral
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/gocmbo/cmbo/internal/testutil"
+	"github.com/gocmbo/cmbo/linalg"
 )
 
 // TestPolar: U is orthogonal to 8·n·u at any condition. H = Uᵀ·A is symmetric to
@@ -18,7 +19,7 @@ func TestPolar(t *testing.T) {
 		for name, s := range spectra(n) {
 			a, want := withValues(rng, n, n, s)
 			for _, sc := range []float64{1, 0x1p-1000, 0x1p990} {
-				var b, u, o, h Dense
+				var b, u, o, h linalg.Dense
 				b.Copy(a)
 				b.Scale(sc)
 				if err := d.PolarTo(&u, &b); err != nil {
@@ -27,9 +28,9 @@ func TestPolar(t *testing.T) {
 				tol := 8 * float64(n+1) * testutil.Unit
 				o.TransMul(&u, &u)
 				for i := range n {
-					o.data[i*n+i]--
+					data(&o)[i*n+i]--
 				}
-				within(t, fmt.Sprintf("n=%d, %s: UᵀU − I", n, name), Norm2(o.data), tol)
+				within(t, fmt.Sprintf("n=%d, %s: UᵀU − I", n, name), linalg.Norm2(data(&o)), tol)
 				h.TransMul(&u, a)
 				var asym, trace, sum float64
 				for i := range n {
@@ -42,11 +43,11 @@ func TestPolar(t *testing.T) {
 				within(t, fmt.Sprintf("n=%d, %s: symmetry of Uᵀ·A", n, name), asym, tol*s[0])
 				within(t, fmt.Sprintf("n=%d, %s: trace of Uᵀ·A", n, name), math.Abs(trace-sum), tol*sum)
 				if s[n-1] > 0 {
-					within(t, fmt.Sprintf("n=%d, %s: U", n, name), normDiff(u.data, want.data), tol*math.Sqrt(float64(n))*s[0]/s[n-1])
+					within(t, fmt.Sprintf("n=%d, %s: U", n, name), normDiff(data(&u), data(want)), tol*math.Sqrt(float64(n))*s[0]/s[n-1])
 				}
-				d2 := new(Dense)
+				d2 := new(linalg.Dense)
 				d2.Copy(&b)
-				if err := d.PolarTo(d2, d2); err != nil || normDiff(d2.data, u.data) != 0 {
+				if err := d.PolarTo(d2, d2); err != nil || normDiff(data(d2), data(&u)) != 0 {
 					t.Errorf("n=%d, %s: in place differs, %v", n, name, err)
 				}
 			}
@@ -60,13 +61,13 @@ func TestPolar(t *testing.T) {
 		"columns":  func(i, j int) float64 { return float64(boolInt(j > 6)) * math.Sin(float64(3*i*i+7*j)) },
 	} {
 		n := 9
-		a := NewDense(n, n, nil)
+		a := linalg.NewDense(n, n, nil)
 		for i := range n {
 			for j := range n {
 				a.Set(i, j, f(i, j))
 			}
 		}
-		var u, o, h Dense
+		var u, o, h linalg.Dense
 		if err := d.PolarTo(&u, a); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -74,10 +75,10 @@ func TestPolar(t *testing.T) {
 		h.TransMul(&u, a)
 		var trace float64
 		for i := range n {
-			o.data[i*n+i]--
+			data(&o)[i*n+i]--
 			trace += h.At(i, i)
 		}
-		within(t, name+": U·Uᵀ − I", Norm2(o.data), 8*float64(n)*testutil.Unit)
+		within(t, name+": U·Uᵀ − I", linalg.Norm2(data(&o)), 8*float64(n)*testutil.Unit)
 		want := d.NuclearNorm(a)
 		within(t, name+": trace of Uᵀ·A", math.Abs(trace-want), 16*float64(n)*testutil.Unit*want)
 	}
@@ -94,7 +95,7 @@ func TestResolvents(t *testing.T) {
 		for trial := range 7 {
 			n := 9
 			a, b := make([]float64, n), make([]float64, n-1)
-			m := NewDense(n, n, nil)
+			m := linalg.NewDense(n, n, nil)
 			for i := range n {
 				a[i] = 0.5 * math.Pow(10, -2*float64(trial)*rng.Float64()) * float64(1-2*rng.IntN(2))
 				m.Set(i, i, a[i])
@@ -117,15 +118,15 @@ func TestResolvents(t *testing.T) {
 			}
 			var r resolvents
 			r.set(a, b, t40)
-			u := NewDense(n, n, nil)
-			r.polar(u.data, n)
-			var o Dense
+			u := linalg.NewDense(n, n, nil)
+			r.polar(data(u), n)
+			var o linalg.Dense
 			o.MulTrans(u, u)
 			for i := range n {
-				o.data[i*n+i]--
+				data(&o)[i*n+i]--
 			}
 			// Entries, and so products, are good to a few units for each row.
-			within(t, "orthogonality", Norm2(o.data), 8*float64(n)*eps)
+			within(t, "orthogonality", linalg.Norm2(data(&o)), 8*float64(n)*eps)
 			want := bigOf(m).nuclear(t)
 			p := bigOf(u).transMul(bigOf(m))
 			got := bigf(0)

@@ -1,4 +1,4 @@
-package linalg
+package products
 
 import (
 	"testing"
@@ -10,7 +10,7 @@ import (
 func TestParallelRowsPanics(t *testing.T) {
 	for bad := range 4 {
 		require.Panics(t, func() {
-			parallelRows(2, 8, 2, func(lo, hi int) {
+			ParallelRows(2, 8, 2, func(lo, hi int) {
 				if lo == 2*bad {
 					panic("shape")
 				}

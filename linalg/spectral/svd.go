@@ -1,9 +1,10 @@
-package linalg
+package spectral
 
 import (
 	"math"
 
 	"github.com/gocmbo/cmbo/internal/f64"
+	"github.com/gocmbo/cmbo/linalg"
 )
 
 // SVD computes what belongs to the singular value decomposition of a general
@@ -38,7 +39,7 @@ type SVD struct {
 //
 // N. Hale, N. J. Higham and L. N. Trefethen, SIAM J. Numer. Anal. 46 (2008)
 // 2505–2523.
-func (d *SVD) NuclearNorm(a *Dense) float64 {
+func (d *SVD) NuclearNorm(a *linalg.Dense) float64 {
 	if d.bi.reduce(a, false) != nil {
 		return math.NaN()
 	}
@@ -48,7 +49,7 @@ func (d *SVD) NuclearNorm(a *Dense) float64 {
 	}
 	m := d.bi.m
 	a2, b2 := d.sq[:m], d.sq[m:2*m-1]
-	d.work = grow(d.work, 3*len(t.s))
+	d.work = f64.Grow(d.work, 3*len(t.s))
 	return math.Ldexp(f64.PoleSum(a2, b2, t.s, t.w, d.work), d.bi.exp)
 }
 
@@ -60,7 +61,7 @@ func (d *SVD) prepare() *poleTable {
 	if !d.bi.normalise() {
 		return nil
 	}
-	d.sq = grow(d.sq, 2*m-1)
+	d.sq = f64.Grow(d.sq, 2*m-1)
 	a2, b2 := d.sq[:m], d.sq[m:]
 	for i, v := range d.bi.d {
 		a2[i] = v * v

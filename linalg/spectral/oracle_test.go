@@ -1,8 +1,10 @@
-package linalg
+package spectral
 
 import (
 	"math/big"
 	"testing"
+
+	"github.com/gocmbo/cmbo/linalg"
 )
 
 // Oracles in 300-bit arithmetic, for matrices of a few dozen rows.
@@ -17,10 +19,11 @@ type bigMatrix struct {
 	x    []*big.Float
 }
 
-func bigOf(a *Dense) bigMatrix {
-	b := bigMatrix{m: a.rows, n: a.cols}
-	for i := range a.rows {
-		for _, v := range a.row(i) {
+func bigOf(a *linalg.Dense) bigMatrix {
+	rows, cols := a.Dims()
+	b := bigMatrix{m: rows, n: cols}
+	for i := range rows {
+		for _, v := range a.Row(i) {
 			b.x = append(b.x, bigf(v))
 		}
 	}

@@ -1,9 +1,11 @@
-package linalg
+package spectral
 
 import (
 	"math"
 
 	"github.com/gocmbo/cmbo/internal/f64"
+	"github.com/gocmbo/cmbo/linalg"
+	"github.com/gocmbo/cmbo/linalg/internal/products"
 )
 
 // tridiag is the reduction A = Q·T·Qᵀ of a symmetric matrix to tridiagonal form
@@ -31,17 +33,17 @@ type tridiag struct {
 }
 
 // reduce computes the reduction of a, or returns ErrNotFinite.
-func (t *tridiag) reduce(a *Sym) error {
-	n := a.n
+func (t *tridiag) reduce(a *linalg.Sym) error {
+	n, data := a.Dim(), entries(a)
 	t.n = n
-	t.q = grow(t.q, n*n)
-	t.d, t.e, t.tau = grow(t.d, n), grow(t.e, n), grow(t.tau, n)
-	t.tmp = grow(t.tmp, 4*n)
+	t.q = f64.Grow(t.q, n*n)
+	t.d, t.e, t.tau = f64.Grow(t.d, n), f64.Grow(t.e, n), f64.Grow(t.tau, n)
+	t.tmp = f64.Grow(t.tmp, 4*n)
 	var ok bool
-	if t.exp, ok = scaleExp(a.data); !ok {
+	if t.exp, ok = scaleExp(data); !ok {
 		return ErrNotFinite
 	}
-	copyScaled(t.q, a.data, -t.exp)
+	copyScaled(t.q, data, -t.exp)
 	if n == 0 {
 		return nil
 	}
@@ -102,10 +104,17 @@ func (t *tridiag) congruence(s []float64, lds int) {
 		m := k + kb - 1
 		v := t.q[k*n:]
 		t.blk.set(kb, m, v, n, t.tau[k:], false)
-		mirror(n, s, lds)
+		products.Mirror(n, s, lds)
 		t.blk.congruence(kb, m, n, v, n, s, lds)
 	}
-	mirror(n, s, lds)
+	products.Mirror(n, s, lds)
+}
+
+// entries returns the entries of s, row by row.
+func entries(s *linalg.Sym) []float64 {
+	d := s.Dense()
+	data, _ := d.Raw()
+	return data
 }
 
 // scaleExp returns the exponent of the power of two that bounds the entries of

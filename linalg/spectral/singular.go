@@ -1,8 +1,12 @@
-package linalg
+package spectral
 
 import (
+	"fmt"
 	"math"
 	"slices"
+
+	"github.com/gocmbo/cmbo/internal/f64"
+	"github.com/gocmbo/cmbo/linalg"
 )
 
 // SingularValues sets dst, of length min(rows, cols), to the singular values of
@@ -14,10 +18,11 @@ import (
 // algorithm with shifts (dqds), which keeps their relative accuracy as far as
 // their squares, relative to the largest, do not underflow. 8n³/3 operations for
 // an n×n matrix.
-func (d *SVD) SingularValues(dst []float64, a *Dense) error {
-	m := min(a.rows, a.cols)
+func (d *SVD) SingularValues(dst []float64, a *linalg.Dense) error {
+	rows, cols := a.Dims()
+	m := min(rows, cols)
 	if len(dst) != m {
-		panicLen("SingularValues", "dst", len(dst), m)
+		panic(fmt.Sprintf("spectral: SingularValues: dst has length %d, want %d", len(dst), m))
 	}
 	if err := d.bi.reduce(a, false); err != nil {
 		return err
@@ -26,7 +31,7 @@ func (d *SVD) SingularValues(dst []float64, a *Dense) error {
 		clear(dst)
 		return nil
 	}
-	d.work = grow(d.work, 2*m)
+	d.work = f64.Grow(d.work, 2*m)
 	z := qdArray{q: d.sq[:m], e: d.sq[m : 2*m-1], nq: d.work[:m], ne: d.work[m:]}
 	if !z.values(dst) {
 		return ErrNoConvergence

@@ -1,4 +1,4 @@
-package linalg
+package spectral
 
 // poleTables holds the nodes s and weights w with
 //
