@@ -26,12 +26,8 @@ type Prior struct {
 	space  *cmbo.Space // the parameters; candidates are not kept
 }
 
-// What the models call the choices.
-var (
-	groupings  = map[Grouping]model.Grouping{Clustered: model.Clustered, Together: model.Together, Apart: model.Apart}
-	prototypes = map[PrototypeKind]model.PrototypeKind{GeometricCenter: model.GeometricCenter, Barycenter: model.Barycenter}
-	policies   = map[cmbo.YPolicy]scaling.Policy{cmbo.ZScore: scaling.ZScore, cmbo.MinMax: scaling.MinMax, cmbo.RawValues: scaling.Raw, cmbo.Copula: scaling.Copula}
-)
+// What the models call the policies.
+var policies = map[cmbo.YPolicy]scaling.Policy{cmbo.ZScore: scaling.ZScore, cmbo.MinMax: scaling.MinMax, cmbo.RawValues: scaling.Raw, cmbo.Copula: scaling.Copula}
 
 // Learn makes a prior of past tasks by stages 1 and 2 of the paper's algorithm 1. The tasks
 // are copied; their failures, outputs, curves and descriptors are not used. A list of
@@ -54,13 +50,22 @@ func Learn(ctx context.Context, s *cmbo.Space, tasks []cmbo.Task, opts ...Option
 	if len(checked) == 0 {
 		return nil, fmt.Errorf("%w: none of %d tasks has a value", cmbo.ErrNoTasks, len(tasks))
 	}
-	if c.labels != nil && len(c.labels) != len(checked) {
-		return nil, optionErrorf("%d labels for %d tasks", len(c.labels), len(checked))
+	labels := c.labels
+	if labels != nil && len(labels) != len(checked) {
+		return nil, optionErrorf("%d labels for %d tasks", len(labels), len(checked))
+	}
+	if c.variant.Grouping != Clustered {
+		labels = make([]int, len(checked)) // together
+		for i := range labels {
+			if c.variant.Grouping == Apart {
+				labels[i] = i
+			}
+		}
 	}
 	m := &model.Learner{
 		Seed: c.seed, Parallelism: c.workers, Progress: c.progress, Fixed: c.fixed, FixedNoise: c.fixedNoise,
-		Grouping: groupings[c.variant.Grouping], Labels: c.labels, Jeffreys: c.variant.ClusterDistance == Jeffreys,
-		Clusters: c.clusters, MaxClusters: c.maxClusters, Rounds: rounds, Prototype: prototypes[c.variant.Prototype],
+		Labels: labels, Jeffreys: c.variant.ClusterDistance == Jeffreys,
+		Clusters: c.clusters, MaxClusters: c.maxClusters, Rounds: rounds, Barycenters: c.variant.Prototype == Barycenter,
 	}
 	var inputs []*linalg.Dense
 	for i := range checked {

@@ -112,8 +112,14 @@ func TestVariants(t *testing.T) {
 // TestChoicesReachTheModels: no choice is without a counterpart in the models, which would
 // fall back to their first one.
 func TestChoicesReachTheModels(t *testing.T) {
-	require.Len(t, groupings, int(Apart)+1)
-	require.Len(t, prototypes, len(prototypeNames))
+	two := []cmbo.Task{{ID: "a", X: [][]float64{{0, 0}, {1, 1}}, Y: []float64{1, 2}}, {ID: "b", X: [][]float64{{0, 0}, {1, 1}}, Y: []float64{1, 2}}}
+	for g, labels := range map[Grouping][]int{Together: {0, 0}, Apart: {0, 1}} {
+		for kind, n := range map[PrototypeKind]int{GeometricCenter: 0, Barycenter: labels[1] + 1} {
+			p := learn(t, square(t), two, WithVariant(Variant{Grouping: g, Prototype: kind}), WithIndexPoints(3))
+			require.Equal(t, labels, p.m.Labels)
+			require.Len(t, p.Report().Barycenters, n)
+		}
+	}
 	for y := range cmbo.YPolicy(len(policies)) {
 		require.Contains(t, policies, y)
 		require.Equal(t, y.Apply([]float64{1, 2, 5}), learn(t, square(t), []cmbo.Task{{ID: "a", X: [][]float64{{0, 0}, {0, 1}, {1, 1}}, Y: []float64{1, 2, 5}}}, WithYPolicy(y), WithIndexPoints(3)).m.Sources[0].Y)

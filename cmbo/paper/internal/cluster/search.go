@@ -18,8 +18,8 @@ type Search struct {
 	Progress func(stage string, done, total int)
 }
 
-// A Grouping is what a [Search] finds.
-type Grouping struct {
+// Found is what a [Search] finds.
+type Found struct {
 	Labels     []int       // cluster of each task
 	Partitions []Partition // with their scores, nil if none was scored
 	Rounds     int         // of k-means for the partition chosen
@@ -44,8 +44,8 @@ func Rank(ids []string) []int {
 // Find groups tasks by their posteriors, which it does not need for partitions into one
 // cluster or given ones. Of several numbers of clusters it takes
 // the one of the best score.
-func (s *Search) Find(ctx context.Context, ps *Posteriors) (Grouping, error) {
-	var out Grouping
+func (s *Search) Find(ctx context.Context, ps *Posteriors) (Found, error) {
+	var out Found
 	n := len(s.Rank)
 	tries, rounds := [][]int{s.Labels}, []int{0}
 	if s.Labels == nil {

@@ -44,5 +44,5 @@ func TestSearch(t *testing.T) {
 	s.Labels = make([]int, n)
 	given, err := s.Find(context.Background(), nil)
 	require.NoError(t, err)
-	require.Equal(t, Grouping{Labels: make([]int, n)}, given)
+	require.Equal(t, Found{Labels: make([]int, n)}, given)
 }

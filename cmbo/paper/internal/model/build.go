@@ -17,7 +17,7 @@ func (l *Learner) prototypes(ctx context.Context, labels []int) ([]Prototype, er
 	for j, c := range labels {
 		members[c] = append(members[c], l.sources[j])
 	}
-	if l.Prototype != Barycenter {
+	if !l.Barycenters {
 		return l.centers(ctx, members)
 	}
 	out := make([]Prototype, len(members))

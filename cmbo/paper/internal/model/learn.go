@@ -23,25 +23,6 @@ type Task struct {
 	Noise []float64
 }
 
-// Grouping says how tasks come into clusters.
-type Grouping uint8
-
-// The ways to group: by k-means, all in one, each on its own.
-const (
-	Clustered Grouping = iota
-	Together
-	Apart
-)
-
-// PrototypeKind is the way one process stands for a cluster.
-type PrototypeKind uint8
-
-// The kinds of prototypes: see package cmbo.
-const (
-	GeometricCenter PrototypeKind = iota
-	Barycenter
-)
-
 // Learner is one run of the paper's stages 1 and 2. All fields but Labels,
 // Fixed and Progress are needed.
 type Learner struct {
@@ -52,12 +33,11 @@ type Learner struct {
 	Fixed      kernel.Kernel // hyperparameters given, not fitted
 	FixedNoise float64
 
-	Grouping              Grouping
 	Labels                []int // given instead of found
 	Jeffreys              bool  // the distance that clusters, else Wasserstein
 	Clusters, MaxClusters int   // smallest and largest number of clusters tried
 	Rounds                int
-	Prototype             PrototypeKind
+	Barycenters           bool // stand for clusters, else geometric centres
 
 	ClusterSet *linalg.Dense // where posteriors are compared for clustering
 	Index      *linalg.Dense // the index set of the prototypes
@@ -164,7 +144,7 @@ func (l *Learner) fit(ctx context.Context) error {
 
 // needsPosteriors reports whether tasks have to be compared with each other.
 func (l *Learner) needsPosteriors() bool {
-	return l.Labels == nil && l.Grouping == Clustered && len(l.Tasks) > 1
+	return l.Labels == nil && len(l.Tasks) > 1
 }
 
 // fitTask makes the processes of task i; f is the worker's memory.
@@ -223,18 +203,10 @@ func (l *Learner) fitSeed(label, id string) uint64 {
 }
 
 // group puts the tasks into clusters and scores partitions if that was asked for.
-func (l *Learner) group(ctx context.Context) (cluster.Grouping, error) {
+func (l *Learner) group(ctx context.Context) (cluster.Found, error) {
 	s := cluster.Search{
 		Labels: l.Labels, Rank: l.rank, Min: l.Clusters, Max: l.MaxClusters, Jeffreys: l.Jeffreys,
 		Rounds: l.Rounds, Seed: l.Seed, Workers: l.Parallelism, Progress: l.Progress,
-	}
-	if n := len(l.Tasks); s.Labels == nil && l.Grouping != Clustered {
-		s.Labels = make([]int, n)
-		for i := range n {
-			if l.Grouping == Apart {
-				s.Labels[i] = i
-			}
-		}
 	}
 	found, err := s.Find(ctx, l.posteriors)
 	return found, wrap(err, "clustering")
