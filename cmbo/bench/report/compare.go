@@ -163,7 +163,28 @@ func (s *Summary) compare(c *Comparison, fields []*field) {
 		c.Results = append(c.Results, Result{Method: m})
 	}
 	s.measure(c, strata)
-	s.pair(c, strata)
+	s.against(c, strata)
+}
+
+// against compares the areas of all others with the default's.
+func (s *Summary) against(c *Comparison, strata []*stratum) {
+	at := slices.IndexFunc(c.Results, func(r Result) bool { return r.Method == standard })
+	if at < 0 {
+		return
+	}
+	for e := range c.Results {
+		if e == at {
+			continue
+		}
+		p := &pairing{}
+		for _, st := range strata {
+			for run, r := range st.records[e] {
+				p.add(st.space, r.Task, area(r.Regret), area(st.records[at][run].Regret))
+			}
+		}
+		r := p.ratio(c.Results[e].Method, s.resamples)
+		c.Results[e].Against = &r
+	}
 }
 
 // entries tells of every method of the fields how much it has.

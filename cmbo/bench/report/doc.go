@@ -37,15 +37,11 @@
 //     regrets rounded to multiples of 1e-8, ties given the mean of the ranks
 //     they take up, 1 the lowest regret.
 //   - Solved: the fraction of runs with r(q) < [Threshold].
-//   - Paired bootstrap of the default of cm-BO and another method: as many tasks as a space has are drawn
-//     with replacement, each with all of its runs, and the means of r(T), or the
-//     AUC, are taken over what was drawn, for both methods on the same draws.
-//     The limits of their difference are the resamples that leave out 2.5% at
-//     either end; the share is the fraction in which the first mean is lower, ties
-//     counted half. Draws depend on the seed and the space alone. Two methods are
-//     told apart, or one is better beyond doubt, if zero lies outside of the
-//     limits; nothing is corrected for the number of pairs. The percentile
-//     bootstrap is too narrow where tasks are few.
+//   - [Ratio]: the mean area of a method over that of the default of cm-BO in the same runs, as a
+//     geometric mean over spaces. Its limits are of the bootstrap: as many tasks as a space has are drawn
+//     with replacement, each with all of its runs, for both methods alike. Draws depend on the seed
+//     and the space alone; nothing is corrected for the number of methods, and limits are too
+//     narrow where tasks are few.
 //   - NLPD: z²/2 + ln(sd/range) + ln(2π)/2 for each query that was predicted, z
 //     being the standardised error and sd the deviation of a measurement: the
 //     negative logarithm of the predictive density on the scale where the task's

@@ -30,7 +30,7 @@ func (s *Summary) WriteHTML(w io.Writer) error {
 			continue
 		}
 		p.Section("Results: " + title(sc.space))
-		p.Figure("Mean normalised simple regret with 95% confidence bands over tasks for the default of cm-BO and the best rival, average rank among all methods, and fraction of runs below the threshold. Shown are the default of cm-BO (bold), the two best others of cm-BO, the three best rivals and the references, chosen by the average rank after the last query, which flatters them. Bands show how much tasks differ, most of which is common to all methods: see the paired differences for comparisons.", s.bestFigure(sc))
+		p.Figure("Mean normalised simple regret with 95% confidence bands over tasks for the default of cm-BO and the best rival, average rank among all methods, and fraction of runs below the threshold. Shown are the default of cm-BO (bold), the two best others of cm-BO, the three best rivals and the references, chosen by the average rank after the last query, which flatters them. Bands show how much tasks differ, most of which is common to all methods: see the ratios of areas for comparisons.", s.bestFigure(sc))
 		for _, c := range sc.cs {
 			p.Table(s.resultTable(c))
 			if t := s.rivalTable(c); len(t.Rows) > 0 {
@@ -52,7 +52,7 @@ func (s *Summary) WriteHTML(w io.Writer) error {
 	p.Section("How the numbers are defined")
 	p.List(
 		"Regret: the best value of the task's table minus the best value found, divided by the range of the table. Means are over runs within a space, and over spaces with equal weight. Limits: 95%, from the differences between tasks, all runs of a task together.",
-		fmt.Sprintf("Paired bootstrap: %d times as many tasks as a space has are drawn with replacement, with all of their runs and for all methods alike (seed %d); the interval holds the middle 95%% of the differences of two means.", s.resamples, seed),
+		fmt.Sprintf("Bootstrap of ratios: %d times as many tasks as a space has are drawn with replacement, with all of their runs and for both methods alike (seed %d); the interval holds the middle 95%%. Mean areas below %g count as that.", s.resamples, seed, leastArea),
 		fmt.Sprintf("AUC: the mean regret after each of the queries; geometric: the geometric mean of the spaces' AUC; from @%d: the same from that query on.", LateFrom),
 		fmt.Sprintf("Rank: among the compared methods in the same run, regrets rounded to 1e-8, ties averaged; 1 is the best. Solved: the fraction of runs with a regret below %g.", Threshold),
 		"NLPD: negative logarithm of the predictive normal density of a queried value, noise included, just before it was told, where the range of the table is 1.",

@@ -25,10 +25,10 @@ func ExampleAnalyse() {
 	for _, r := range c.Results {
 		fmt.Printf("%-6s regret %.3f, rank %.1f, solved %.2f\n", r.Method, r.Final(), r.Rank[s.Budget], r.Solved[s.Budget])
 	}
-	d := c.Result("Random").Against.Regret
-	fmt.Printf("difference %.3f, better in %.0f%% of resamples\n", d.Mean, 100*d.Share)
+	a := c.Result("Random").Against
+	fmt.Printf("%.1f [%.1f, %.1f] of the area of cm-BO\n", a.Mean, a.Lower, a.Upper)
 	// Output:
 	// cm-BO  regret 0.004, rank 1.0, solved 0.67
 	// Random regret 0.400, rank 2.0, solved 0.00
-	// difference -0.396, better in 100% of resamples
+	// 3.9 [3.9, 3.9] of the area of cm-BO
 }

@@ -71,7 +71,7 @@ func Ratios(records []bench.Record, base string) ([]Ratio, error) {
 		if len(p.spaces) == 0 {
 			return nil, inputErrorf(m, cmbo.ErrNoTasks, "it has no run in common with %s", base)
 		}
-		out = append(out, p.ratio(m))
+		out = append(out, p.ratio(m, resamples))
 	}
 	return out, nil
 }
@@ -142,7 +142,7 @@ func (p *pairing) add(space, task string, a, b float64) {
 }
 
 // ratio compares the two, whose tasks count as often as they have runs.
-func (p *pairing) ratio(method string) Ratio {
+func (p *pairing) ratio(method string, resamples int) Ratio {
 	r := Ratio{Method: method, Runs: p.runs, LeastBy: math.Inf(1), LargestBy: math.Inf(-1), Lower: math.NaN(), Upper: math.NaN()}
 	few := false
 	logs := make([]float64, resamples) // of the geometric means of the draws
@@ -169,7 +169,7 @@ func (p *pairing) ratio(method string) Ratio {
 	r.Mean = math.Exp(r.Mean)
 	if !few {
 		slices.Sort(logs)
-		k := int(math.Round((1 - coverage) / 2 * resamples))
+		k := int(math.Round((1 - coverage) / 2 * float64(resamples)))
 		r.Lower, r.Upper = math.Exp(logs[k]), math.Exp(logs[resamples-1-k])
 	}
 	return r

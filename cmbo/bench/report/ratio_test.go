@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -52,6 +53,39 @@ func TestRatios(t *testing.T) {
 	single, err := Ratios([]bench.Record{flat("a", "base", "t", .1), flat("a", "one", "t", .2)}, "base")
 	require.NoError(t, err)
 	require.True(t, math.IsNaN(single[0].Lower) && math.IsNaN(single[0].Upper), "one task has no interval")
+}
+
+// Tasks are drawn, not runs: eight equal runs of each of many tasks give the interval of the
+// tasks, that of the logarithm of a ratio of means. In a Summary it is the same.
+func TestRatioDrawsTasks(t *testing.T) {
+	const tasks, runs = 30, 8
+	g := rand.New(rand.NewPCG(9, 10))
+	var many, single []bench.Record
+	var variance float64
+	for i := range tasks {
+		d := 0.2 * g.Float64()
+		variance += (d - 0.1) * (d - 0.1) / tasks
+		for k := range runs {
+			for _, r := range []bench.Record{rec(standard, fmt.Sprint("t", i), k, 1, 0.5), rec("B", fmt.Sprint("t", i), k, 1, 0.4+d)} {
+				if many = append(many, r); k == 0 {
+					single = append(single, r)
+				}
+			}
+		}
+	}
+	of := func(rs []bench.Record) Ratio {
+		r, err := Ratios(rs, standard)
+		require.NoError(t, err)
+		s, err := Analyse(rs)
+		require.NoError(t, err)
+		require.Equal(t, r[0], *s.Comparisons[0].Result("B").Against)
+		require.Nil(t, s.Comparisons[0].Result(standard).Against)
+		return r[0]
+	}
+	a, b := of(many), of(single)
+	require.InDelta(t, b.Lower, a.Lower, 1e-12)
+	require.InDelta(t, b.Upper, a.Upper, 1e-12)
+	require.InDelta(t, 2*1.96*math.Sqrt(variance/tasks)/0.5, math.Log(a.Upper/a.Lower), 0.15*4*math.Sqrt(variance/tasks)/0.5)
 }
 
 // What is chosen on half of the divisions is judged on the other half.

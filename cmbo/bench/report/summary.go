@@ -86,40 +86,13 @@ type Result struct {
 	Solved []float64
 	// Calibration is that of the predictions.
 	Calibration Calibration
-	// Against compares the default of cm-BO with the method; nil for the default
+	// Against is the area over that of the default of cm-BO; nil for the default
 	// itself, and where it is not compared.
-	Against *Pair
+	Against *Ratio
 }
 
 // Final returns the mean regret after the last query.
 func (r *Result) Final() float64 { return r.Regret[len(r.Regret)-1] }
-
-// A Pair is the paired bootstrap of the default of cm-BO, the first, and another method: of
-// the regrets after the last query, and of the areas under the curves.
-type Pair struct{ Regret, AUC Difference }
-
-// A Difference is that of two means, the first minus the second: negative if
-// the first is better.
-type Difference struct {
-	Mean float64
-	// Lower and Upper bound the middle 95% of the resamples, Share is the
-	// fraction of them in which the first is lower, ties counted half. All three
-	// are NaN where a space has a single task.
-	Lower, Upper, Share float64
-}
-
-// Sign returns −1 if the first method is better beyond doubt, which is to say
-// that the interval lies below zero, 1 if it is worse, and 0 if the two are not
-// told apart.
-func (d Difference) Sign() int {
-	switch {
-	case d.Upper < 0:
-		return -1
-	case d.Lower > 0:
-		return 1
-	}
-	return 0
-}
 
 // Result returns what a method reached, nil if it is not compared.
 func (c *Comparison) Result(method string) *Result {
@@ -131,10 +104,12 @@ func (c *Comparison) Result(method string) *Result {
 	return nil
 }
 
-// resamples is how often the bootstrap draws, seed what it draws from.
+// resamples is how often the bootstrap draws, seed what it draws from, coverage the
+// probability content of all intervals.
 const (
 	resamples = 10000
 	seed      = 1
+	coverage  = 0.95
 )
 
 // Analyse computes a Summary of records, which may come from an experiment that is not

@@ -35,24 +35,19 @@ func (s *Summary) resultTable(c *Comparison) *plot.Table {
 	return t
 }
 
-// rivalTable holds the default of cm-BO against every other method; it has no row where
-// the default is not compared.
+// rivalTable holds the areas of all others over the default's; it has no row where the
+// default is not compared.
 func (s *Summary) rivalTable(c *Comparison) *plot.Table {
 	t := &plot.Table{
-		Caption: fmt.Sprintf("%s, %s: %s minus each other method, paired bootstrap over tasks. Negative is in its favour; 95%% limits; “share” is the fraction of resamples in its favour; no verdict on the regret where its limits include zero.",
+		Caption: fmt.Sprintf("%s, %s: area under the curve of mean regret over that of %s, as a geometric mean over spaces. Above 1 is in its favour; 95%% limits by bootstrap over tasks.",
 			title(c.Space), acquisitionTitle(c.Acquisition), standard),
-		Columns: plot.Titled("other method", fmt.Sprintf("regret @%d", s.Budget), "lower", "upper", "share", "verdict", "AUC", "lower", "upper"),
+		Columns: plot.Titled("other method", "area", "lower", "upper", "least", "in", "largest", "in"),
 	}
 	for _, r := range byRegret(c) {
-		if r.Against == nil {
-			continue
+		if a := r.Against; a != nil {
+			t.Rows = append(t.Rows, []plot.Cell{plot.Str(r.Method), plot.Num(a.Mean, 2), plot.Num(a.Lower, 2), plot.Num(a.Upper, 2),
+				plot.Num(a.LeastBy, 2), plot.Str(a.Least), plot.Num(a.LargestBy, 2), plot.Str(a.Largest)})
 		}
-		d, a := r.Against.Regret, r.Against.AUC
-		t.Rows = append(t.Rows, []plot.Cell{
-			plot.Str(r.Method), plot.Num(d.Mean, 4), plot.Num(d.Lower, 4), plot.Num(d.Upper, 4), plot.Num(d.Share, 3),
-			plot.Str([...]string{"beats", "", "loses"}[d.Sign()+1]),
-			plot.Num(a.Mean, 4), plot.Num(a.Lower, 4), plot.Num(a.Upper, 4),
-		})
 	}
 	return t
 }
