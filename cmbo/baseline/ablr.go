@@ -56,11 +56,7 @@ const (
 
 // learnABLR trains the network. It fails with [cmbo.ErrNoTasks] and as [ensemble] says.
 func learnABLR(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*ablr, error) {
-	c, err := newConfig(config{method: "ABLR", updates: ablrSteps}, opts)
-	if err != nil {
-		return nil, err
-	}
-	obs, err := requireTasks(space, tasks, c)
+	c, obs, err := begin(config{method: "ABLR", updates: ablrSteps}, space, tasks, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -243,30 +239,16 @@ func (m *ablr) features(x *linalg.Dense) *linalg.Dense {
 func (m *ablr) Surrogate(seed uint64) cmbo.Surrogate {
 	r := &ablrRun{m: m}
 	r.priorRun = priorRun{run: run{dim: m.dim, seed: seed}, prior: r}
+	r.kept = kept[*linalg.Dense]{lists: &m.lists, compute: func(_ context.Context, x *linalg.Dense) (*linalg.Dense, error) { return m.features(x), nil }}
 	return r
 }
 
 // ablrRun is the run and, as a field, its prior given α.
 type ablrRun struct {
 	priorRun
-	m     *ablr
-	alpha float64
-	cand  *linalg.Dense
-	bound *linalg.Dense // features of cand
-}
-
-// Bind computes the features of the candidates, once for all runs on them.
-func (r *ablrRun) Bind(_ context.Context, candidates *linalg.Dense) error {
-	b, err := r.m.lists.get(candidates, func(x *linalg.Dense) (*linalg.Dense, error) { return r.m.features(x), nil })
-	r.cand, r.bound = candidates, b
-	return err
-}
-
-func (r *ablrRun) features(x *linalg.Dense) *linalg.Dense {
-	if x == r.cand && r.bound != nil {
-		return r.bound
-	}
-	return r.m.features(x)
+	kept[*linalg.Dense] // features
+	m                   *ablr
+	alpha               float64
 }
 
 // Fit refits α and β and conditions on the data.
@@ -277,7 +259,10 @@ func (r *ablrRun) Fit(ctx context.Context, d cmbo.Data) error {
 	r.has = false
 	logs := []float64{r.m.alpha[0], r.m.beta[0]}
 	if n := min(len(r.d.Y), fittedNoise); n > 1 {
-		phi := r.features(points.First(r.d.X, n))
+		phi, err := r.of(ctx, points.First(r.d.X, n))
+		if err != nil {
+			return err
+		}
 		var unused linalg.Dense
 		f := func(x, grad []float64) float64 {
 			if ctx.Err() != nil {
@@ -303,12 +288,15 @@ func (r *ablrRun) Fit(ctx context.Context, d cmbo.Data) error {
 }
 
 // Moments implements [gp.Prior].
-func (r *ablrRun) Moments(_ context.Context, mean, variance []float64, x *linalg.Dense) error {
+func (r *ablrRun) Moments(ctx context.Context, mean, variance []float64, x *linalg.Dense) error {
 	clear(mean)
 	if variance == nil {
 		return nil
 	}
-	phi := r.features(x)
+	phi, err := r.of(ctx, x)
+	if err != nil {
+		return err
+	}
 	for i := range variance {
 		variance[i] = linalg.Dot(phi.Row(i), phi.Row(i)) / r.alpha
 	}
@@ -316,15 +304,26 @@ func (r *ablrRun) Moments(_ context.Context, mean, variance []float64, x *linalg
 }
 
 // Cov implements [gp.Prior].
-func (r *ablrRun) Cov(_ context.Context, dst, x, y *linalg.Dense) error {
-	dst.MulTrans(r.features(x), r.features(y))
+func (r *ablrRun) Cov(ctx context.Context, dst, x, y *linalg.Dense) error {
+	a, err := r.of(ctx, x)
+	if err != nil {
+		return err
+	}
+	b, err := r.of(ctx, y)
+	if err != nil {
+		return err
+	}
+	dst.MulTrans(a, b)
 	dst.Scale(1 / r.alpha)
 	return nil
 }
 
 // Gram implements [gp.Prior].
-func (r *ablrRun) Gram(_ context.Context, dst *linalg.Sym, x *linalg.Dense) error {
-	phi := r.features(x)
+func (r *ablrRun) Gram(ctx context.Context, dst *linalg.Sym, x *linalg.Dense) error {
+	phi, err := r.of(ctx, x)
+	if err != nil {
+		return err
+	}
 	n := points.Len(phi)
 	dst.Resize(n)
 	for i := range n {

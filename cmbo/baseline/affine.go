@@ -91,9 +91,7 @@ func newUnitsPrior(obs []observations) unitsPrior {
 
 // Surrogate returns the surrogate of one run, a [cmbo.Scorer]; nothing in it is random.
 func (m *affineGP) Surrogate(seed uint64) cmbo.Surrogate {
-	e := &empiricalRun{m: m.empiricalGP}
-	e.priorRun = priorRun{run: run{dim: m.dim, seed: seed}, prior: e, noiseVariance: m.base.h.NoiseVariance}
-	return &affineRun{empiricalRun: e, units: m.units}
+	return &affineRun{empiricalRun: m.run(seed), units: m.units}
 }
 
 type affineRun struct {

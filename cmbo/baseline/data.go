@@ -54,13 +54,18 @@ func prepare(s *cmbo.Space, tasks []cmbo.Task, c *config) ([]observations, error
 	return out, nil
 }
 
-// requireTasks is prepare for methods that have nothing to say without values of tasks.
-func requireTasks(s *cmbo.Space, tasks []cmbo.Task, c *config) ([]observations, error) {
+// begin applies options and prepares the tasks of a method that has nothing to say without
+// values of tasks.
+func begin(base config, s *cmbo.Space, tasks []cmbo.Task, opts []Option) (*config, []observations, error) {
+	c, err := newConfig(base, opts)
+	if err != nil {
+		return nil, nil, err
+	}
 	obs, err := prepare(s, tasks, c)
 	if err == nil && len(obs) == 0 {
 		err = fmt.Errorf("%w: %s learns from the values of past tasks alone, and none of %d tasks has one", cmbo.ErrNoTasks, c.method, len(tasks))
 	}
-	return obs, err
+	return c, obs, err
 }
 
 // unit returns the size of one unit of the scaled values z in units of raw: the

@@ -77,11 +77,7 @@ func learnEmpiricalGP(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task,
 // learnEmpirical is learnEmpiricalGP for a variant; it returns the tasks as well.
 func learnEmpirical(ctx context.Context, base config, space *cmbo.Space, tasks []cmbo.Task, opts []Option) (*empiricalGP, []observations, error) {
 	base.ard = true
-	c, err := newConfig(base, opts)
-	if err != nil {
-		return nil, nil, err
-	}
-	obs, err := requireTasks(space, tasks, c)
+	c, obs, err := begin(base, space, tasks, opts)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -260,17 +256,21 @@ func (m *empiricalGP) list(x *linalg.Dense) *empiricalList {
 
 // Surrogate returns the surrogate of one run; nothing in it is random.
 func (m *empiricalGP) Surrogate(seed uint64) cmbo.Surrogate {
+	return m.run(seed)
+}
+
+func (m *empiricalGP) run(seed uint64) *empiricalRun {
 	r := &empiricalRun{m: m}
 	r.priorRun = priorRun{run: run{dim: m.dim, seed: seed}, prior: r, noiseVariance: m.base.h.NoiseVariance}
+	r.kept = kept[*empiricalList]{lists: &m.lists, compute: func(_ context.Context, x *linalg.Dense) (*empiricalList, error) { return m.list(x), nil }}
 	return r
 }
 
 // empiricalRun is the run and, as a field, its prior.
 type empiricalRun struct {
 	priorRun
-	m     *empiricalGP
-	cand  *linalg.Dense
-	bound *empiricalList
+	kept[*empiricalList]
+	m *empiricalGP
 }
 
 // Fit conditions on the data, with a noise variance that is fitted if that is asked for.
@@ -342,32 +342,18 @@ func (r *empiricalRun) noiseOf(ctx context.Context, n int) (float64, error) {
 	return math.Exp((lo + hi) / 2), ctx.Err()
 }
 
-// Bind interpolates at the candidates, once for all runs on them.
-func (r *empiricalRun) Bind(_ context.Context, candidates *linalg.Dense) error {
-	b, err := r.m.lists.get(candidates, func(x *linalg.Dense) (*empiricalList, error) { return r.m.list(x), nil })
-	if err != nil {
-		return err
-	}
-	r.cand, r.bound = candidates, b
-	return nil
-}
-
-func (r *empiricalRun) list(x *linalg.Dense) *empiricalList {
-	if x == r.cand && r.bound != nil {
-		return r.bound
-	}
-	return r.m.list(x)
-}
-
 func (r *empiricalRun) interpolate(x *linalg.Dense) *linalg.Dense {
-	if x == r.cand && r.bound != nil {
+	if x == r.cand && r.cand != nil {
 		return r.bound.b
 	}
 	return r.m.interpolate(x)
 }
 
-func (r *empiricalRun) Moments(_ context.Context, mean, variance []float64, x *linalg.Dense) error {
-	l := r.list(x)
+func (r *empiricalRun) Moments(ctx context.Context, mean, variance []float64, x *linalg.Dense) error {
+	l, err := r.of(ctx, x)
+	if err != nil {
+		return err
+	}
 	copy(mean, l.mean)
 	copy(variance, l.variance)
 	return nil

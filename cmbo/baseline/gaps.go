@@ -51,7 +51,7 @@ type gapEntry struct {
 }
 
 func newGapRun(b *past, c *config, seed uint64) *gapRun {
-	r := &gapRun{target: newTarget(b.dim, seed, c), view: view{past: b}, gaps: make(map[int]gapEntry)}
+	r := &gapRun{target: newTarget(b.dim, seed, c), view: newView(b), gaps: make(map[int]gapEntry)}
 	r.forget = func(n int) {
 		for m := range r.gaps {
 			if m > n {

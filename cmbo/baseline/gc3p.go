@@ -63,11 +63,7 @@ const (
 
 // learnGC3P trains the network. It fails with [cmbo.ErrNoTasks] and as [ensemble] says.
 func learnGC3P(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*gc3p, error) {
-	c, err := newConfig(config{method: "GC3P", shape: kernel.Matern52, ard: true, updates: scoreUpdates}, opts)
-	if err != nil {
-		return nil, err
-	}
-	obs, err := requireTasks(space, tasks, c)
+	c, obs, err := begin(config{method: "GC3P", shape: kernel.Matern52, ard: true, updates: scoreUpdates}, space, tasks, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -211,10 +207,14 @@ func (m *gc3p) predict(theta []float64, x *linalg.Dense) *scores {
 
 // Surrogate returns the surrogate of one run, a [cmbo.Scorer].
 func (m *gc3p) Surrogate(seed uint64) cmbo.Surrogate {
-	r := &gc3pRun{target: newTarget(m.dim, seed, m.c), m: m}
-	r.target.adjust = func(_ context.Context, z []float64, x *linalg.Dense) error {
+	r := &gc3pRun{target: newTarget(m.dim, seed, m.c)}
+	r.kept = kept[*scores]{lists: &m.lists, compute: func(_ context.Context, x *linalg.Dense) (*scores, error) { return m.predict(m.theta, centred(x)), nil }}
+	r.target.adjust = func(ctx context.Context, z []float64, x *linalg.Dense) error {
 		copy(z, cmbo.Copula.Apply(z))
-		s := r.at(x)
+		s, err := r.of(ctx, x)
+		if err != nil {
+			return err
+		}
 		for i := range z {
 			z[i] = (z[i] - s.mean[i]) / s.sd[i]
 		}
@@ -225,26 +225,10 @@ func (m *gc3p) Surrogate(seed uint64) cmbo.Surrogate {
 
 type gc3pRun struct {
 	*target
-	m     *gc3p
-	cand  *linalg.Dense
-	bound *scores // at cand
+	kept[*scores]
 
 	best         float64 // the largest score told
 	shift, scale float64 // scores in the run's scaled units: shift + scale·score
-}
-
-// Bind predicts the scores of the candidates, once for all runs on them.
-func (r *gc3pRun) Bind(_ context.Context, candidates *linalg.Dense) error {
-	s, err := r.m.lists.get(candidates, func(x *linalg.Dense) (*scores, error) { return r.m.predict(r.m.theta, centred(x)), nil })
-	r.cand, r.bound = candidates, s
-	return err
-}
-
-func (r *gc3pRun) at(x *linalg.Dense) *scores {
-	if x == r.cand && r.bound != nil {
-		return r.bound
-	}
-	return r.m.predict(r.m.theta, centred(x))
 }
 
 // Fit conditions on the scores of the data.
@@ -273,7 +257,10 @@ func (r *gc3pRun) moments(ctx context.Context, mean, sd []float64, x *linalg.Den
 	if err := r.target.Predict(ctx, mean, sd, x); err != nil {
 		return err
 	}
-	s := r.at(x)
+	s, err := r.of(ctx, x)
+	if err != nil {
+		return err
+	}
 	for i := range mean {
 		mean[i] = s.mean[i] + s.sd[i]*mean[i]
 		sd[i] *= s.sd[i]
@@ -305,7 +292,10 @@ func (r *gc3pRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, f a
 		if err := r.ready(ctx, x, dst); err != nil {
 			return err
 		}
-		s := r.at(x)
+		s, err := r.of(ctx, x)
+		if err != nil {
+			return err
+		}
 		src := rng.Stream(r.seed, "baseline gc3p draw", uint64(r.d.Step))
 		for i := range dst {
 			dst[i] = s.mean[i] + s.sd[i]*src.NormFloat64()

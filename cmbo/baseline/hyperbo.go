@@ -31,11 +31,7 @@ type hyperBO struct {
 // learnHyperBO pre-trains the process. It fails with [cmbo.ErrNoTasks] and as
 // learnRGPE does.
 func learnHyperBO(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*hyperBO, error) {
-	c, err := newConfig(config{method: "HyperBO", ard: true}, opts)
-	if err != nil {
-		return nil, err
-	}
-	obs, err := requireTasks(space, tasks, c)
+	c, obs, err := begin(config{method: "HyperBO", ard: true}, space, tasks, opts)
 	if err != nil {
 		return nil, err
 	}

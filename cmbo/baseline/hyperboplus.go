@@ -42,11 +42,7 @@ type hyperBOPlus struct {
 // learnHyperBOPlus fits the laws of the parameters. It fails with [cmbo.ErrNoTasks]
 // and as [ensemble] says.
 func learnHyperBOPlus(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*hyperBOPlus, error) {
-	c, err := newConfig(config{method: "HyperBO+", ard: true, samples: 100}, opts)
-	if err != nil {
-		return nil, err
-	}
-	obs, err := requireTasks(space, tasks, c)
+	c, obs, err := begin(config{method: "HyperBO+", ard: true, samples: 100}, space, tasks, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package baseline
 
 import (
+	"context"
 	"slices"
 	"sync"
 
@@ -57,4 +58,30 @@ func (m *memo[T]) entry(x *linalg.Dense) *memoEntry[T] {
 	}
 	m.entries = append(m.entries, e)
 	return e
+}
+
+// kept is a run's access to what is computed of lists of points: of the candidates that were
+// bound once, for all runs on them.
+type kept[T any] struct {
+	lists   *memo[T]
+	compute func(ctx context.Context, x *linalg.Dense) (T, error)
+	cand    *linalg.Dense // bound candidates, nil in a parameter space
+	bound   T
+}
+
+// Bind computes it of the candidates.
+func (k *kept[T]) Bind(ctx context.Context, candidates *linalg.Dense) error {
+	v, err := k.lists.get(candidates, func(x *linalg.Dense) (T, error) { return k.compute(ctx, x) })
+	if err == nil {
+		k.cand, k.bound = candidates, v
+	}
+	return err
+}
+
+// of returns what is computed of the rows of x, which is shared and must not be changed.
+func (k *kept[T]) of(ctx context.Context, x *linalg.Dense) (T, error) {
+	if k.cand != nil && x == k.cand {
+		return k.bound, nil
+	}
+	return k.compute(ctx, x)
 }

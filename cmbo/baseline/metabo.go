@@ -51,11 +51,7 @@ const noiseFloor = 1e-10
 // learnMetaBO prepares the past functions. It fails with [cmbo.ErrNoTasks] and as
 // learnRGPE does.
 func learnMetaBO(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*metaBO, error) {
-	c, err := newConfig(config{method: "MetaBO", shape: kernel.Matern52, ard: true}, opts)
-	if err != nil {
-		return nil, err
-	}
-	obs, err := requireTasks(space, tasks, c)
+	c, obs, err := begin(config{method: "MetaBO", shape: kernel.Matern52, ard: true}, space, tasks, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -77,13 +73,14 @@ func learnMetaBO(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts
 func (m *metaBO) Surrogate(seed uint64) cmbo.Surrogate {
 	r := &metaRun{m: m}
 	r.priorRun = priorRun{run: run{dim: m.past.dim, seed: seed}, prior: r, noiseVariance: m.noiseVariance}
+	r.kept = kept[*linalg.Dense]{lists: &m.feature, compute: m.functionsAt}
 	return r
 }
 
-// functionsAt makes dst the K×n matrix of the past functions at the rows of x.
-func (m *metaBO) functionsAt(ctx context.Context, dst, x *linalg.Dense) error {
+// functionsAt returns the K×n matrix of the past functions at the rows of x.
+func (m *metaBO) functionsAt(ctx context.Context, x *linalg.Dense) (*linalg.Dense, error) {
 	n := points.Len(x)
-	dst.Resize(len(m.past.sources), n)
+	dst := linalg.NewDense(len(m.past.sources), n, nil)
 	row := make([]int, n)
 	if m.shared != nil {
 		for j := range row {
@@ -93,7 +90,7 @@ func (m *metaBO) functionsAt(ctx context.Context, dst, x *linalg.Dense) error {
 			}
 		}
 	}
-	return parallel.For(ctx, m.past.workers, len(m.past.sources), func(_, i int) error {
+	return dst, parallel.For(ctx, m.past.workers, len(m.past.sources), func(_, i int) error {
 		s := m.past.sources[i]
 		if m.shared == nil {
 			return sourceError(ctx, s.post.Moments(ctx, dst.Row(i), nil, x), s.id)
@@ -115,33 +112,19 @@ func (m *metaBO) functionsAt(ctx context.Context, dst, x *linalg.Dense) error {
 // metaRun is the run and, as a field, its prior.
 type metaRun struct {
 	priorRun
-	m    *metaBO
-	cand *linalg.Dense
-	f    *linalg.Dense // functions at cand
-}
-
-// Bind evaluates the past functions at the candidates, once for all runs.
-func (r *metaRun) Bind(ctx context.Context, candidates *linalg.Dense) error {
-	f, err := r.m.feature.get(candidates, func(x *linalg.Dense) (*linalg.Dense, error) {
-		f := new(linalg.Dense)
-		return f, r.m.functionsAt(ctx, f, x)
-	})
-	if err != nil {
-		return err
-	}
-	r.cand, r.f = candidates, f
-	return nil
+	kept[*linalg.Dense] // functions
+	m                   *metaBO
 }
 
 // centred returns the mean function and, by column, the deviations from it over
 // √(N−1) at the rows of x.
 func (r *metaRun) centred(ctx context.Context, x *linalg.Dense) (mean []float64, dev *linalg.Dense, err error) {
-	dev = new(linalg.Dense)
-	if x == r.cand && r.f != nil {
-		dev.Copy(r.f)
-	} else if err := r.m.functionsAt(ctx, dev, x); err != nil {
+	f, err := r.of(ctx, x)
+	if err != nil {
 		return nil, nil, err
 	}
+	dev = new(linalg.Dense)
+	dev.Copy(f)
 	k, n := dev.Dims()
 	mean = make([]float64, n)
 	for i := range k {

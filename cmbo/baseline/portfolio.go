@@ -44,11 +44,7 @@ type outcomes struct {
 // learnPortfolio fits a process to each task. It fails with [cmbo.ErrNoTasks] and as
 // [ensemble] says.
 func learnPortfolio(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*portfolio, error) {
-	c, err := newConfig(config{method: "Portfolio", ard: true}, opts)
-	if err != nil {
-		return nil, err
-	}
-	obs, err := requireTasks(space, tasks, c)
+	c, obs, err := begin(config{method: "Portfolio", ard: true}, space, tasks, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -114,25 +110,14 @@ func (o *outcomes) scale(f [][]float64) {
 // Surrogate returns the surrogate of one run, a [cmbo.Scorer]; nothing in it is random.
 // It predicts what random search does.
 func (m *portfolio) Surrogate(seed uint64) cmbo.Surrogate {
-	return &portfolioRun{randomRun: randomRun{run{dim: m.dim, seed: seed}}, m: m}
+	return &portfolioRun{randomRun: randomRun{run{dim: m.dim, seed: seed}}, m: m, kept: kept[*outcomes]{lists: &m.lists, compute: m.outcomesAt}}
 }
 
 type portfolioRun struct {
 	randomRun
-	m     *portfolio
-	cand  *linalg.Dense // bound candidates, nil in a parameter space
-	bound *outcomes
-	best  [][]float64 // by task: f at the points asked, the largest first
-}
-
-// Bind evaluates the tasks at the candidates, once for all runs on them.
-func (r *portfolioRun) Bind(ctx context.Context, candidates *linalg.Dense) error {
-	b, err := r.m.lists.get(candidates, func(x *linalg.Dense) (*outcomes, error) { return r.m.outcomesAt(ctx, x) })
-	if err != nil {
-		return err
-	}
-	r.cand, r.bound = candidates, b
-	return nil
+	kept[*outcomes] // of the grid in a parameter space
+	m               *portfolio
+	best            [][]float64 // by task: f at the points asked, the largest first
 }
 
 // Fit notes which points were asked.

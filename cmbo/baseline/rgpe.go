@@ -61,7 +61,7 @@ func botorchPriors(dim int) gaussian.Priors {
 // newRGPERun returns a [cmbo.Weigher] and, for its expected improvement, a
 // [cmbo.Scorer].
 func newRGPERun(p *past, c *config, seed uint64) cmbo.Surrogate {
-	return &rgpeRun{target: newTarget(p.dim, seed, c), view: view{past: p}, ranker: newRanker(p, c, seed)}
+	return &rgpeRun{target: newTarget(p.dim, seed, c), view: newView(p), ranker: newRanker(p, c, seed)}
 }
 
 type rgpeRun struct {

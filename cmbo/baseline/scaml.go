@@ -44,7 +44,7 @@ import (
 var learnScaMLGP = ensemble(config{method: "ScaML-GP", ard: true}, newScaMLRun)
 
 func newScaMLRun(p *past, c *config, seed uint64) cmbo.Surrogate {
-	r := &scamlRun{target: newTarget(p.dim, seed, c), view: view{past: p}}
+	r := &scamlRun{target: newTarget(p.dim, seed, c), view: newView(p)}
 	r.found = make(map[int]scamlParams)
 	r.forget = func(n int) {
 		r.known = min(r.known, n)

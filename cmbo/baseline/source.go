@@ -159,23 +159,18 @@ func (p *past) noise(none float64) float64 {
 // view is one run's access to past tasks.
 type view struct {
 	*past
-	cand  *linalg.Dense // bound candidates, nil in a parameter space
-	bound *predictions
+	kept[*predictions]
 }
 
-// Bind evaluates the sources at the candidates, once for all runs on them.
-func (v *view) Bind(ctx context.Context, candidates *linalg.Dense) error {
-	s, err := v.lists.get(candidates, func(x *linalg.Dense) (*predictions, error) { return v.at(ctx, x, nil, nil) })
-	if err != nil {
-		return err
-	}
-	v.cand, v.bound = candidates, s
-	return nil
+func newView(p *past) view {
+	return view{p, kept[*predictions]{lists: &p.lists, compute: func(ctx context.Context, x *linalg.Dense) (*predictions, error) {
+		return p.at(ctx, x, nil, nil)
+	}}}
 }
 
 // look returns the predictions of the sources listed at the rows of x.
 func (v *view) look(ctx context.Context, x, pending *linalg.Dense, which []int) (*predictions, error) {
-	if points.Len(pending) == 0 && x == v.cand && v.bound != nil {
+	if points.Len(pending) == 0 && x == v.cand && v.cand != nil {
 		return v.bound, nil
 	}
 	return v.at(ctx, x, pending, which)

@@ -122,38 +122,24 @@ func geometricMean(base, top []float64, a float64) {
 
 // Surrogate returns the surrogate of one run.
 func (m *stackedGP) Surrogate(seed uint64) cmbo.Surrogate {
-	r := &stackedRun{target: newTarget(m.dim, seed, m.c), m: m}
+	r := &stackedRun{target: newTarget(m.dim, seed, m.c), m: m, kept: kept[*levelMoments]{lists: &m.lists, compute: m.at}}
 	r.adjust = m.subtract
 	return r
 }
 
 type stackedRun struct {
 	*target
-	m     *stackedGP
-	cand  *linalg.Dense
-	bound *levelMoments
-}
-
-// Bind evaluates the levels below at the candidates, once for all runs on them.
-func (r *stackedRun) Bind(ctx context.Context, candidates *linalg.Dense) error {
-	b, err := r.m.lists.get(candidates, func(x *linalg.Dense) (*levelMoments, error) { return r.m.at(ctx, x) })
-	if err != nil {
-		return err
-	}
-	r.cand, r.bound = candidates, b
-	return nil
+	kept[*levelMoments] // of the levels below
+	m                   *stackedGP
 }
 
 func (r *stackedRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) error {
 	if err := r.target.Predict(ctx, mean, sd, x); err != nil || len(r.m.levels) == 0 {
 		return err
 	}
-	base := r.bound
-	if x != r.cand || base == nil {
-		var err error
-		if base, err = r.m.at(ctx, x); err != nil {
-			return err
-		}
+	base, err := r.of(ctx, x)
+	if err != nil {
+		return err
 	}
 	linalg.Axpy(mean, 1, base.mean)
 	below := append([]float64(nil), base.sd...)

@@ -36,7 +36,7 @@ var learnTAF = ensemble(config{method: "TAF", shape: kernel.SquaredExp, ard: tru
 
 // newTAFRun returns a [cmbo.Weigher] and a [cmbo.Scorer].
 func newTAFRun(p *past, c *config, seed uint64) cmbo.Surrogate {
-	r := &tafRun{target: newTarget(p.dim, seed, c), view: view{past: p}, rho: c.bandwidth}
+	r := &tafRun{target: newTarget(p.dim, seed, c), view: newView(p), rho: c.bandwidth}
 	if !c.byRanks {
 		r.ranker = newRanker(p, c, seed)
 	}

@@ -31,7 +31,7 @@ var learnTSTR = ensemble(config{method: "TST-R", shape: kernel.SquaredExp, ard: 
 
 // newTSTRun returns a [cmbo.Weigher].
 func newTSTRun(p *past, c *config, seed uint64) cmbo.Surrogate {
-	return &tstRun{target: newTarget(p.dim, seed, c), view: view{past: p}, rho: c.bandwidth}
+	return &tstRun{target: newTarget(p.dim, seed, c), view: newView(p), rho: c.bandwidth}
 }
 
 type tstRun struct {
