@@ -9,6 +9,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
+	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -128,19 +129,30 @@ func (m consulted) told(ctx context.Context, d Data) ([]float64, error) {
 	return mean, m.Predict(ctx, mean, sd, d.X)
 }
 
-// predictOne predicts at one point, as far apart from others as values are told: the model may
-// see differences between low ones as smaller.
-func (m consulted) predictOne(ctx context.Context, u []float64) (mean, sd float64, err error) {
-	one, dev := []float64{0}, []float64{0}
-	if err := m.Predict(ctx, one, dev, linalg.NewDense(1, len(u), u)); err != nil {
-		return 0, 0, err
+// belief brings what the surrogate predicts of a value to the user's units and direction, with low
+// values as far apart as they are told: the surrogate may see their differences as smaller. Values
+// are not normal then; mean and deviation are those of the normal distribution with the same 90 %
+// interval.
+func (m consulted) belief(c *runConfig, scale *scaling.Values, mean, sd float64) belief {
+	median := mean
+	if b, ok := m.Surrogate.(interface{ Back(v float64) float64 }); ok {
+		low, high := b.Back(mean-z90*sd), b.Back(mean+z90*sd)
+		if median = b.Back(mean); low < mean-z90*sd {
+			mean, sd = low+(high-low)/2, (high-low)/(2*z90)
+		}
 	}
-	if b, ok := m.Surrogate.(interface {
-		Back(mean, sd float64) (float64, float64)
-	}); ok {
-		one[0], dev[0] = b.Back(one[0], dev[0])
+	mean, sd = scale.Back(mean, sd)
+	median, _ = scale.Back(median, 0)
+	return belief{scaling.Orient(mean, c.minimize), sd, scaling.Orient(median, c.minimize), c.positive}
+}
+
+// predictOne predicts at one point.
+func (m consulted) predictOne(ctx context.Context, c *runConfig, scale *scaling.Values, u []float64) (belief, error) {
+	mean, sd := []float64{0}, []float64{0}
+	if err := m.Predict(ctx, mean, sd, linalg.NewDense(1, len(u), u)); err != nil {
+		return belief{}, err
 	}
-	return one[0], dev[0], nil
+	return m.belief(c, scale, mean[0], sd[0]), nil
 }
 
 // among returns the values that are chosen, all for nil.

@@ -381,7 +381,7 @@ func (o *draft) foresee(ctx context.Context, p *Prospect, y float64) error {
 	}
 	mean, sd, chance, stop := a.after(o.config.oriented(y))
 	p.Before, p.Chance, p.Stop = a.before(), chance, stop
-	p.Mean, p.SD = belief{scaling.Orient(mean, o.config.minimize), sd, o.config.positive}.moments()
+	p.Mean, p.SD = belief{mean: scaling.Orient(mean, o.config.minimize), sd: sd, log: o.config.positive}.moments()
 	return nil
 }
 

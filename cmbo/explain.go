@@ -129,7 +129,7 @@ func (o *Optimizer) Explain(ctx context.Context, trial int) (Explanation, error)
 				}
 			}
 			if past.hasScale(d) {
-				b := o.config.belief(&scale, s.Mean[s.Chosen], s.SD[s.Chosen])
+				b := o.model.belief(o.config, &scale, s.Mean[s.Chosen], s.SD[s.Chosen])
 				x.Mean, x.SD = b.moments()
 				x.Quantiles = b.quantiles()
 			}
@@ -324,7 +324,7 @@ func (o *Optimizer) Outlook(ctx context.Context) (Outlook, error) {
 			}
 			top = slices.Max(among(told, present.feasible()))
 		}
-		level := o.config.belief(&scale, top, 0).at(0)
+		level := o.config.userValue(&scale, top)
 		likeliest := 0.0
 		for _, c := range []proposable{c, open} {
 			if len(c.free) == 0 {
@@ -404,7 +404,7 @@ func (o *draft) improvement(ctx context.Context, dst, mean, sd []float64, x *lin
 		}
 		return nil
 	}
-	level := o.config.belief(scale, best, 0).at(0)
+	level := o.config.userValue(scale, best)
 	worth := func(mean, sd float64) float64 {
 		return level * o.config.meanWorth(scale.Scale*(mean-best), scale.Scale*sd)
 	}

@@ -197,7 +197,7 @@ func (o *draft) forecast(ctx context.Context, m consulted, d Data, scale scaling
 	}
 	f.NoiseSD = noise
 	if f.belief.log {
-		_, f.NoiseSD = belief{math.Log(f.Mean), noise, true}.moments()
+		_, f.NoiseSD = belief{mean: math.Log(f.Mean), sd: noise, log: true}.moments()
 	}
 	f.belief.sd = math.Hypot(f.belief.sd, noise)
 	f.Quantiles = f.belief.quantiles()
@@ -210,11 +210,8 @@ func (o *draft) expect(ctx context.Context, m consulted, d Data, scale scaling.V
 	if !o.hasScale(d) {
 		return b, false, nil
 	}
-	mean, sd, err := m.predictOne(ctx, o.space.EncodeAll([][]float64{x}).Row(0))
-	if err != nil {
-		return b, false, err
-	}
-	return o.config.belief(&scale, mean, sd), true, nil
+	b, err = m.predictOne(ctx, o.config, &scale, o.space.EncodeAll([][]float64{x}).Row(0))
+	return b, err == nil, err
 }
 
 // hasScale reports whether what the model says can be brought to the values' unit.

@@ -201,8 +201,8 @@ func (r *hierarchicalRun) Predict(ctx context.Context, mean, sd []float64, x *li
 	return gp.Marked(ctx, r.Bound.Predict(ctx, mean, sd, x))
 }
 
-// Back brings a prediction back to values that are as far apart as they are told.
-func (r *hierarchicalRun) Back(mean, sd float64) (float64, float64) { return r.Bound.Back(mean, sd) }
+// Back brings a value of what is predicted back to where values are as far apart as they are told.
+func (r *hierarchicalRun) Back(v float64) float64 { return r.Bound.Back(v) }
 
 // OtherUnits returns the probability that the values are in other units than the past's.
 func (r *hierarchicalRun) OtherUnits() float64 { return r.Bound.OtherUnits() }

@@ -368,9 +368,9 @@ func (o *Optimizer) Best() (best Observation, ok bool) {
 // [ErrOutOfSpace] or [ErrNumerical].
 //
 // Of the values that a run asks for, 90 % intervals of the hierarchical prior hold about as
-// many. Elsewhere they may be too narrow: of the rows not asked for, 67 to 95 % on four tables, of
-// a target's lowest third 40 to 93 % (CMBO_DATA=DIR go test ./cmbo/bench -run
-// TestPredictCoverage -v), on draws of a Gaussian population 87 to 89 % (go test ./cmbo -run
+// many. Elsewhere they may be too narrow: of the rows not asked for, 66 to 96 % on four tables, of
+// a target's lowest third 43 to 96 % (CMBO_DATA=DIR go test ./cmbo/bench -run
+// TestPredictCoverage -v), on draws of a Gaussian population 88 to 91 % (go test ./cmbo -run
 // TestCoverage -coverage 30 -v).
 func (o *Optimizer) Predict(x []float64) (mean, sd float64, err error) {
 	b, err := o.predict(x)
@@ -401,11 +401,7 @@ func (o *Optimizer) predict(x []float64) (belief, error) {
 		if err := o.fit(ctx, d); err != nil {
 			return belief{}, err
 		}
-		mean, sd, err := o.model.predictOne(ctx, u)
-		if err != nil {
-			return belief{}, err
-		}
-		return o.config.belief(&scale, mean, sd), nil
+		return o.model.predictOne(ctx, o.config, &scale, u)
 	})
 }
 

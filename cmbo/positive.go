@@ -85,16 +85,16 @@ func (q Quantiles) String() string {
 }
 
 // A belief is what a model expects of a value: a normal distribution of the value, or of its
-// logarithm.
+// logarithm, whose median alone may be another: see consulted.belief.
 type belief struct {
-	mean, sd float64
-	log      bool
+	mean, sd, median float64
+	log              bool
 }
 
-// belief brings what a model says of a value to the user's direction.
-func (c *runConfig) belief(scale *scaling.Values, mean, sd float64) belief {
-	mean, sd = scale.Back(mean, sd)
-	return belief{scaling.Orient(mean, c.minimize), sd, c.positive}
+// userValue brings a value that the model was told to the user's units and direction.
+func (c *runConfig) userValue(scale *scaling.Values, v float64) float64 {
+	v, _ = scale.Back(v, 0)
+	return belief{log: c.positive}.value(scaling.Orient(v, c.minimize))
 }
 
 // moments returns mean and deviation of the value, at most the largest number there is.
@@ -109,12 +109,11 @@ func (b belief) moments() (mean, sd float64) {
 func bounded(v float64) float64 { return min(v, math.MaxFloat64) }
 
 func (b belief) quantiles() Quantiles {
-	return Quantiles{b.at(-z90), b.at(0), b.at(z90)}
+	return Quantiles{b.value(b.mean - z90*b.sd), b.value(b.median), b.value(b.mean + z90*b.sd)}
 }
 
-// at returns the value z deviations above the mean.
-func (b belief) at(z float64) float64 {
-	v := b.mean + z*b.sd
+// value returns the value that v is, or is the logarithm of.
+func (b belief) value(v float64) float64 {
 	if b.log {
 		v = bounded(math.Exp(v))
 	}

@@ -123,10 +123,10 @@ func TestOutlookByRecord(t *testing.T) {
 			for i, ob := range obs {
 				if at := i - (len(obs) - len(calibration.Forecasts)); at >= 0 {
 					f := calibration.Forecasts[at]
-					b := belief{f.Mean, f.SD, false}
+					b := belief{mean: f.Mean, sd: f.SD, median: f.Mean, log: false}
 					if positive {
 						s := math.Sqrt(math.Log1p(f.SD * f.SD / f.Mean / f.Mean))
-						b = belief{math.Log(f.Mean) - s*s/2, s, true}
+						b = belief{mean: math.Log(f.Mean) - s*s/2, sd: s, median: math.Log(f.Mean) - s*s/2, log: true}
 					}
 					promises = append(promises, promise{o.config.expectedGain(b, best), max(best-ob.Y, 0)})
 				}

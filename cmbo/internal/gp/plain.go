@@ -132,9 +132,8 @@ func (g *Plain) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense
 	return err
 }
 
-// Back brings a mean and a deviation that Predict has written to where values of them are
-// measured: see [View].
-func (g *Plain) Back(mean, sd float64) (float64, float64) { return g.view.Back(mean, sd) }
+// Back brings a value of what Predict predicts to where values are measured: see [View].
+func (g *Plain) Back(line float64) float64 { return g.view.Back(line) }
 
 // NoiseVariance returns the noise variance in use, of values near the best.
 func (g *Plain) NoiseVariance() float64 {

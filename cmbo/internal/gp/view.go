@@ -58,11 +58,6 @@ func (v View) Line(mean, sd float64) (float64, float64) {
 	return v.shift + v.scale*mean, v.scale * sd
 }
 
-// Back brings moments from Line to where values of them are measured. Below the least of the
-// values the slope is what it is there.
-func (v View) Back(mean, sd float64) (float64, float64) {
-	if v == (View{}) {
-		return mean, sd
-	}
-	return v.low.BackFrom(mean, sd, v.steepest)
-}
+// Back brings a value from Line to where values are measured. Below the least of those shown the
+// slope is what it is there.
+func (v View) Back(line float64) float64 { return v.low.BackFrom(line, v.steepest) }

@@ -169,15 +169,8 @@ func (r *Run) Predict(ctx context.Context, mean, sd []float64, c *Candidates, ke
 	return err
 }
 
-// Back returns mean and deviation of a value that Predict predicts, as far apart from others as
-// values are told. An interval of them holds values below better than ones above: what may be
-// larger than the best one is to be judged by what Predict says.
-func (r *Run) Back(mean, sd float64) (float64, float64) {
-	if r.low.Near == 0 {
-		return mean, sd
-	}
-	return r.low.Back(mean, sd)
-}
+// Back returns a value of what Predict predicts, as far apart from others as values are told.
+func (r *Run) Back(v float64) float64 { return r.low.Back(v) }
 
 // LogImprovement writes the logarithm of the expected improvement over best at the
 // candidates: the mean of that of the mixture's parts, each a hypothesis with a

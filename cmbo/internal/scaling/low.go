@@ -120,22 +120,18 @@ func (l Low) At(v float64) float64 {
 	return v
 }
 
-// Back returns the value, and the deviation of values about it, of which one with that
-// deviation comes. Farther below than RaiseLow leaves any value of a task the slope rises no
-// more.
-func (l Low) Back(low, sd float64) (v, wide float64) {
-	return l.BackFrom(low, sd, math.Log(lowWidths/nearWidths))
-}
+// Back returns the value of which one comes. Farther below than RaiseLow leaves any value of a
+// task the slope rises no more.
+func (l Low) Back(low float64) float64 { return l.BackFrom(low, math.Log(lowWidths/nearWidths)) }
 
 // BackFrom is Back for values whose slope rises no more from one on whose logarithm is steepest.
-func (l Low) BackFrom(low, sd, steepest float64) (v, wide float64) {
+func (l Low) BackFrom(low, steepest float64) float64 {
 	d := (l.Knee - low) / l.Near
-	if !(d > 0) {
-		return low, sd
+	if !(l.Near > 0 && d > 0) {
+		return low
 	}
 	steep := min(d, steepest)
-	slope := math.Exp(steep)
-	return l.Knee - l.Near*(math.Expm1(steep)+slope*(d-steep)), sd * slope
+	return l.Knee - l.Near*(math.Expm1(steep)+math.Exp(steep)*(d-steep))
 }
 
 // NearOf returns the Near of values that CompressLow has made, moved and scaled since; 0 if
