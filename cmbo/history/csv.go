@@ -188,7 +188,7 @@ func (c CSV) Write(w io.Writer, tasks ...cmbo.Task) error {
 	if err != nil {
 		return err
 	}
-	if err := checkTasks(w, c.Space, tasks); err != nil {
+	if tasks, err = checkTasks(w, c.Space, tasks); err != nil {
 		return err
 	}
 	if err := checkNames(c.Space); err != nil {
@@ -208,11 +208,9 @@ func (c CSV) Write(w io.Writer, tasks ...cmbo.Task) error {
 	if err != nil {
 		return err
 	}
-	about := make([]cmbo.Context, len(tasks))
 	for i := range tasks {
-		about[i], _ = tasks[i].Context.Normal() // checkTasks has checked them
 		for _, o := range n.context {
-			text, choice := about[i][o.name].(string)
+			text, choice := tasks[i].Context[o.name].(string)
 			if back, _ := n.descriptor(text); choice && back != text {
 				return fmt.Errorf("%w: task %q: the choice %q of descriptor %q would not be read back as it is", cmbo.ErrOption, tasks[i].ID, text, o.name)
 			}
@@ -270,8 +268,8 @@ func (c CSV) Write(w io.Writer, tasks ...cmbo.Task) error {
 				fields = append(fields, text)
 			}
 			for _, o := range n.context {
-				text, _ := about[i][o.name].(string)
-				if v, ok := about[i][o.name].(float64); ok {
+				text, _ := t.Context[o.name].(string)
+				if v, ok := t.Context[o.name].(float64); ok {
 					text = n.number(formatFloat(v))
 				}
 				fields = append(fields, text)

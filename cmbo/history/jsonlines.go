@@ -424,7 +424,7 @@ func (j JSONLines) Write(w io.Writer, tasks ...cmbo.Task) error {
 	if err != nil {
 		return err
 	}
-	if err := checkTasks(w, j.Space, tasks); err != nil {
+	if tasks, err = checkTasks(w, j.Space, tasks); err != nil {
 		return err
 	}
 	if err := checkNames(j.Space); err != nil {
@@ -462,7 +462,6 @@ func (j JSONLines) Write(w io.Writer, tasks ...cmbo.Task) error {
 	out := bufio.NewWriter(w)
 	for i := range tasks {
 		t := &tasks[i]
-		about, _ := t.Context.Normal() // checkTasks has checked it
 		begin := open
 		if n.task != "" {
 			begin = "{" + quoted(n.task) + ": " + quoted(t.ID) + ", " + open[1:]
@@ -511,7 +510,7 @@ func (j JSONLines) Write(w io.Writer, tasks ...cmbo.Task) error {
 				out.WriteString(", " + quoted(n.curve) + ": " + string(c))
 			}
 			for _, o := range n.context {
-				switch v := about[o.name].(type) {
+				switch v := t.Context[o.name].(type) {
 				case string:
 					out.WriteString(", " + quoted(o.column) + ": " + quoted(v))
 				case float64:

@@ -260,6 +260,34 @@ func TestOneTaskOneID(t *testing.T) {
 	}
 }
 
+// TestWriteTurnsRows: rows recorded with the parameters in another order are written under
+// their names.
+func TestWriteTurnsRows(t *testing.T) {
+	a, b := cmbo.Float("a", 0, 1), cmbo.Float("b", 0, 1).WithStep(0.1)
+	s, err := cmbo.NewSpace(a, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tenths := 0.1
+	tasks := []cmbo.Task{
+		{ID: "turned", Params: []cmbo.Param{b, a}, X: [][]float64{{0.5, 0.25}}, Y: []float64{1}, Failed: [][]float64{{0.2, 0.75}}},
+		{ID: "as it is", Params: []cmbo.Param{a, b}, X: [][]float64{{0.25, tenths + 0.2}}, Y: []float64{2}},
+	}
+	for name, f := range streams(s, history.Fail, 0) {
+		var out bytes.Buffer
+		if err := f.Write(&out, tasks...); err != nil {
+			t.Fatal(err)
+		}
+		got, err := f.Read(&out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x := fmt.Sprint(got.Tasks[0].X, got.Tasks[0].Failed, got.Tasks[1].X); x != "[[0.25 0.5]] [[0.75 0.2]] [[0.25 0.30000000000000004]]" {
+			t.Errorf("%s: %s", name, x)
+		}
+	}
+}
+
 // BenchmarkTasks measures the reading a row at a time.
 func BenchmarkTasks(b *testing.B) {
 	s, err := cmbo.UnitCube(5)

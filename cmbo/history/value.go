@@ -12,6 +12,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/cmbo/space"
 )
 
 // maxInt bounds the integers that are exact in a float64.
@@ -144,76 +145,33 @@ func (c column) text(v float64) string {
 // formatFloat writes the shortest decimal that reads back as v.
 func formatFloat(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// checkTasks validates what a writer is given: tasks that a reader would
-// accept, with distinct IDs.
-func checkTasks(w io.Writer, s *cmbo.Space, tasks []cmbo.Task) error {
+// checkTasks returns what a writer is given as rows of the space, with the context as it is
+// stored, if a reader would accept it.
+func checkTasks(w io.Writer, s *cmbo.Space, tasks []cmbo.Task) ([]cmbo.Task, error) {
 	if w == nil {
-		return fmt.Errorf("%w: a nil io.Writer", cmbo.ErrOption)
+		return nil, fmt.Errorf("%w: a nil io.Writer", cmbo.ErrOption)
 	}
-	if s == nil {
-		return fmt.Errorf("%w: a nil Space", cmbo.ErrSpace)
+	if err := s.Defined(); err != nil {
+		return nil, err
 	}
-	if len(tasks) == 0 {
-		return cmbo.ErrNoTasks
+	out, err := space.CheckTasks(s, tasks)
+	if err != nil {
+		return nil, err
 	}
-	seen := make(map[string]bool, len(tasks))
-	for i := range tasks {
-		t := &tasks[i]
-		fail := func(row int, sentinel error, format string, args ...any) error {
-			return &cmbo.DataError{Task: t.ID, Row: row, Column: -1, Reason: fmt.Sprintf(format, args...), Err: sentinel}
+	for i, t := range tasks {
+		why := unwritable(t.ID)
+		if strings.TrimSpace(t.ID) != t.ID {
+			why = "begins or ends with white space, which readers pass over"
 		}
-		switch {
-		case t.ID == "":
-			return fail(i, cmbo.ErrTask, "empty ID")
-		case seen[t.ID]:
-			return fail(-1, cmbo.ErrTask, "two tasks have this ID")
-		case unwritable(t.ID) != "":
-			return fail(-1, cmbo.ErrTask, "the ID %s", unwritable(t.ID))
-		case strings.TrimSpace(t.ID) != t.ID:
-			return fail(-1, cmbo.ErrTask, "the ID begins or ends with white space, which readers pass over")
-		case len(t.X)+len(t.Failed) == 0:
-			return fail(-1, cmbo.ErrTask, "no observations")
-		case len(t.X) != len(t.Y):
-			return fail(-1, cmbo.ErrDimension, "%d points but %d values", len(t.X), len(t.Y))
-		case t.NoiseVariance != nil && len(t.NoiseVariance) != len(t.Y):
-			return fail(-1, cmbo.ErrDimension, "%d noise variances for %d values", len(t.NoiseVariance), len(t.Y))
+		if why != "" {
+			return nil, space.InTask(space.Errorf(cmbo.ErrTask, "the ID %s", why), t.ID)
 		}
-		if _, err := t.Context.Normal(); err != nil {
-			return fail(-1, cmbo.ErrTask, "%v", err)
-		}
-		for _, name := range t.Outputs.Names() {
-			if got := len(t.Outputs[name]); got != len(t.Y) {
-				return fail(-1, cmbo.ErrDimension, "%d values of output %q for %d values", got, name, len(t.Y))
-			}
-			for j, v := range t.Outputs[name] {
-				if e := checkValue(v); e != nil && !math.IsNaN(v) {
-					return fail(j, e.Err, "output %q: value %g", name, v)
-				}
-			}
-		}
-		seen[t.ID] = true
-		for j, x := range slices.Concat(t.X, t.Failed) {
-			if err := s.Check(x); err != nil {
-				var de *cmbo.DataError
-				if errors.As(err, &de) {
-					de.Task, de.Row = t.ID, j
-				}
-				return err
-			}
-			if j >= len(t.X) {
-				continue
-			}
-			if e := checkValue(t.Y[j]); e != nil {
-				return fail(j, e.Err, "value %g", t.Y[j])
-			}
-			if t.NoiseVariance != nil {
-				if e := checkNoise(t.NoiseVariance[j]); e != nil {
-					return fail(j, e.Err, "noise variance %g", t.NoiseVariance[j])
-				}
-			}
+		// Rows of the space itself stay as they are, between steps too.
+		if p, err := cmbo.NewSpace(t.Params...); t.Params == nil || err == nil && p.SameParams(s) {
+			out[i].X, out[i].Failed = t.X, t.Failed
 		}
 	}
-	return nil
+	return out, nil
 }
 
 // checkNames refuses names that a file does not give back.
