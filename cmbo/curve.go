@@ -150,6 +150,7 @@ func (o *Optimizer) TellStopped(ctx context.Context, id int) error {
 // no value more is told. It belongs to who holds the model.
 type curveUnit struct {
 	h     int // events that changed what the model learns from
+	last  int // step of the completed curves, past ones too
 	known bool
 	scale curve.Scale
 	ends  map[int][2]float64 // by trial: mean and variance of the value expected
@@ -172,6 +173,10 @@ func (o *draft) unit(ctx context.Context, own []curve.Curve) (*curveUnit, error)
 		*u = curveUnit{h: n, ends: make(map[int][2]float64)}
 	}
 	past := o.pastCurves()
+	u.last = past.Last()
+	for _, c := range own {
+		u.last = max(u.last, c.Steps[len(c.Steps)-1])
+	}
 	if past == nil {
 		var ends []float64
 		for _, c := range own {
@@ -318,14 +323,7 @@ func (o *draft) look(ctx context.Context, id, step int) (a ahead, known bool, er
 // pace completes what is known of a trial that can go on later: one that resumes another
 // began where that one stopped.
 func (o *draft) pace(ctx context.Context, a *ahead, id, step int) error {
-	last := o.pastCurves().Last()
-	for _, ob := range o.h.Observations {
-		if ob.Trial > 0 {
-			if s := o.h.Trials[ob.Trial-1].Curve.Steps; len(s) > 0 {
-				last = max(last, s[len(s)-1])
-			}
-		}
-	}
+	last := o.Optimizer.curves.last
 	a.left = max(last+1-step, 1)
 	from, mean, sd := 0, a.mean, math.Sqrt(a.variance)
 	if k := o.h.Trials[id-1].Resumes; k > 0 {

@@ -337,6 +337,61 @@ func TestCheckpoints(t *testing.T) {
 	}
 }
 
+// A trial that resumes another one is judged from the step at which that one stopped, and
+// what it showed; one that begins anew has shown more before, and goes on. The point that
+// waits is one of the candidates, of a box too, until it is asked for.
+func TestResumed(t *testing.T) {
+	for _, k := range curved(t)[:2] {
+		t.Run(k.name, func(t *testing.T) {
+			f := func(x []float64) float64 { return 100 + 7*bump([]float64{0.3, 0.3})(x) }
+			o := newOptimizer(t, k.space, append(k.opts[:len(k.opts):len(k.opts)], cmbo.WithCheckpoints())...)
+			drive(t, o, f, 4)
+			x := []float64{0.6, 0.2}
+			var c cmbo.Curve
+			var stopped cmbo.Prospect
+			const from = 5
+			begin := func() cmbo.Trial {
+				require.NoError(t, o.Enqueue(x))
+				trial, err := o.Ask(ctx)
+				require.NoError(t, err)
+				return trial
+			}
+			candidates := func() [][]float64 {
+				trial, err := o.Ask(ctx)
+				require.NoError(t, err)
+				step, _ := o.LastStep()
+				require.NoError(t, o.Cancel(trial.ID))
+				return slices.DeleteFunc(append(step.Candidates, k.space.Rows()...), func(r []float64) bool { return !slices.Equal(r, x) })
+			}
+			first := begin()
+			c = curveOf(rng.Stream(4, "resumed"), f(x), 2)
+			for i := range from {
+				p, err := o.Report(ctx, first.ID, i+1, c.Values[i])
+				require.NoError(t, err)
+				stopped = p
+			}
+			require.NoError(t, o.TellStopped(ctx, first.ID))
+			require.Len(t, candidates(), 1)
+			trial := begin()
+			require.Equal(t, first.ID, trial.Resumes)
+			if k.space.Rows() == nil {
+				require.Empty(t, candidates())
+			}
+			best, ok := o.Best()
+			require.True(t, ok)
+			cut, _, err := o.Cutoff(ctx, trial.ID, from)
+			require.NoError(t, err)
+			require.True(t, math.IsNaN(cut), "begun anew")
+			cut, _, err = o.Cutoff(ctx, trial.ID, from+1)
+			require.NoError(t, err)
+			p, err := o.Report(ctx, trial.ID, from+1, cut)
+			require.NoError(t, err)
+			start := acq.ExpectedImprovement(stopped.Mean, stopped.SD, best.Y) / (curveSteps + 1 - from)
+			require.InEpsilon(t, start, acq.ExpectedImprovement(p.Mean, p.SD, best.Y)/(curveSteps-from), 1e-6)
+		})
+	}
+}
+
 // A cutoff is where Report's advice changes, whatever the direction and the unit of the
 // values, and is fallen behind as often as the model says.
 func TestCutoff(t *testing.T) {
