@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/stretchr/testify/require"
 )
 
 // sentinels are the errors of the package; whatever the input, an error wraps
@@ -65,9 +66,7 @@ func FuzzTell(f *testing.F) {
 		r := &reader{b: b}
 		rows := [][]float64{{0, 0}, {0.5, 0}, {0, 0.5}, {1, 1}, {0.25, 0.75}, {0.75, 0.125}}
 		space, err := cmbo.Candidates(rows)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		head := r.byte()
 		opts := []cmbo.Option{cmbo.WithInitial(2), cmbo.WithYPolicy(cmbo.YPolicy(head % 4))}
 		outputs := func() cmbo.Outputs { return nil }
@@ -84,9 +83,7 @@ func FuzzTell(f *testing.F) {
 			}
 		}
 		o, err := cmbo.New(space, opts...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		asked := make(map[int]bool)
 		open := make(map[int]bool)
 		told := 0
@@ -191,9 +188,7 @@ func FuzzLearn(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r := &reader{b: b}
 		space, err := cmbo.UnitCube(1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		tasks := make([]cmbo.Task, r.byte()%5)
 		for j := range tasks {
 			tasks[j].ID = string(rune('a' + r.byte()%8))
@@ -224,22 +219,14 @@ func FuzzLearn(f *testing.F) {
 // and a prior that is accepted is encoded as it was and works.
 func FuzzDecodePrior(f *testing.F) {
 	space, err := cmbo.UnitCube(1)
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	list, err := cmbo.Candidates([][]float64{{0}, {0.25}, {0.5}, {1}})
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	add := func(s *cmbo.Space, tasks []cmbo.Task, opts ...cmbo.LearnOption) {
 		p, err := cmbo.Learn(ctx, s, tasks, append(opts, cmbo.WithIndexPoints(3))...)
-		if err != nil {
-			f.Fatal(err)
-		}
+		require.NoError(f, err)
 		var b bytes.Buffer
-		if err := p.Encode(&b); err != nil {
-			f.Fatal(err)
-		}
+		require.NoError(f, p.Encode(&b))
 		f.Add(b.Bytes())
 	}
 	tasks := []cmbo.Task{{ID: "a", X: [][]float64{{0.1}, {0.7}}, Y: []float64{1, 2}}, {ID: "b", X: [][]float64{{0.3}}, Y: []float64{5}}}
@@ -289,57 +276,41 @@ func FuzzDecodePrior(f *testing.F) {
 // an optimiser that is accepted is consistent and works.
 func FuzzRestore(f *testing.F) {
 	space, err := cmbo.NewSpace(cmbo.Float("a", 0, 1), cmbo.Categorical("b", "x", "y"))
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	list, err := cmbo.Candidates([][]float64{{0}, {0.5}, {1}})
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	for _, s := range []*cmbo.Space{space, list} {
 		o, err := cmbo.New(s, cmbo.WithInitial(1), cmbo.WithCandidateCounts(8, 2), cmbo.WithOutput("seconds", cmbo.AsCost(), cmbo.Optional()), cmbo.WithBudget(20))
-		if err != nil {
-			f.Fatal(err)
-		}
+		require.NoError(f, err)
 		for i := range 3 {
 			trial, err := o.Ask(ctx)
-			if err != nil {
-				f.Fatal(err)
-			}
+			require.NoError(f, err)
 			if i == 0 {
 				err = o.Tell(trial.ID, 1, cmbo.WithNoise(0.1), cmbo.Outputs{"seconds": 3})
 			} else if i == 1 {
 				err = o.Cancel(trial.ID)
 			}
-			if err != nil {
-				f.Fatal(err)
-			}
+			require.NoError(f, err)
 		}
 		var b bytes.Buffer
-		if err := o.Snapshot(&b); err != nil {
-			f.Fatal(err)
-		}
+		require.NoError(f, o.Snapshot(&b))
 		f.Add(cmbo.SnapshotState(b.Bytes()))
 	}
 	f.Fuzz(func(t *testing.T, state []byte) {
 		o, err := cmbo.Restore(bytes.NewReader(cmbo.SealSnapshot(state)))
 		if err != nil {
-			if !errors.Is(err, cmbo.ErrCorrupt) && !errors.Is(err, cmbo.ErrPriorMismatch) && !errors.Is(err, cmbo.ErrOption) {
+			if !errors.Is(err, cmbo.ErrCorrupt) && !errors.Is(err, cmbo.ErrVersion) && !errors.Is(err, cmbo.ErrPriorMismatch) && !errors.Is(err, cmbo.ErrOption) {
 				t.Fatalf("an error of no kind: %v", err)
 			}
 			return
 		}
 		var again bytes.Buffer
-		if err := o.Snapshot(&again); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, o.Snapshot(&again))
 		if _, err := cmbo.Restore(&again); err != nil {
 			t.Fatalf("what was accepted is not accepted again: %v", err)
 		}
 		for _, trial := range o.Open() {
-			if err := o.Tell(trial.ID, 0.5); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, o.Tell(trial.ID, 0.5))
 		}
 		if o.Space().Dim() < 6 {
 			_, err = o.Ask(ctx)
@@ -352,26 +323,20 @@ func FuzzRestore(f *testing.F) {
 // there is no panic, and an optimiser that is accepted is that of a journal too.
 func FuzzJournal(f *testing.F) {
 	list, err := cmbo.Candidates([][]float64{{0}, {0.5}, {1}})
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	var journal []byte
 	o, err := cmbo.New(list, cmbo.WithInitial(1), cmbo.WithJournal(func(lines []byte) error {
 		journal = append(journal, lines...)
 		return nil
 	}))
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	first := bytes.Clone(journal)
 	for range 2 {
 		trial, err := o.Ask(ctx)
 		if err == nil {
 			err = o.Tell(trial.ID, 1, cmbo.WithNoise(0.1))
 		}
-		if err != nil {
-			f.Fatal(err)
-		}
+		require.NoError(f, err)
 	}
 	var entries [][]byte
 	for line := range bytes.Lines(journal[len(first):]) {
@@ -394,9 +359,7 @@ func FuzzJournal(f *testing.F) {
 			t.Fatalf("%d bytes are valid of %d", valid, len(j))
 		}
 		var state, again bytes.Buffer
-		if err := o.Snapshot(&state); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, o.Snapshot(&state))
 		back, _, err := cmbo.ResumeJournal(bytes.NewReader(j[:valid]), list, cmbo.WithInitial(1))
 		if err == nil {
 			err = back.Snapshot(&again)

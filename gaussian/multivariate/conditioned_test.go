@@ -11,7 +11,6 @@ import (
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/gocmbo/cmbo/linalg/spectral"
-	"github.com/stretchr/testify/require"
 )
 
 var cases = flag.Int("cases", 0, "number of ill-conditioned matrices that TestIllConditioned tries; 0 for some hundred")
@@ -92,8 +91,9 @@ func TestIllConditioned(t *testing.T) {
 		}
 	}
 	t.Logf("%d cases: %v", total, tried)
-	require.Positive(t, tried["W2 against 60 digits"])
-	require.Positive(t, tried["barycentres"])
+	if tried["W2 against 60 digits"] == 0 || tried["barycentres"] == 0 {
+		t.Error("none of a kind")
+	}
 }
 
 func finiteNormal(r *rand.Rand, cov *linalg.Sym) (*Normal, float64, error) {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/linalg"
-	"github.com/stretchr/testify/require"
 )
 
 // TestToleranceScales: what is rounding and what is an error does not depend on the
@@ -24,15 +23,17 @@ func TestToleranceScales(t *testing.T) {
 					s.Row(i)[j] = scale * math.Exp(-d*d/2)
 				}
 			}
-			p, err := NewNormal(make([]float64, n), s)
-			require.NoError(t, err)
-			_, _, err = p.Factor()
-			require.NoError(t, err)
+			p := mustNormal(make([]float64, n), s)
+			if _, _, err := p.Factor(); err != nil {
+				t.Fatal(err)
+			}
 			got := p.rank()
 			if scale == 1 {
 				want = got
 			}
-			require.Equal(t, want, got, "dimension %d, scale %g", n, scale)
+			if got != want {
+				t.Errorf("dimension %d, scale %g: rank %d, want %d", n, scale, got, want)
+			}
 		}
 	}
 	// A factor that is not that of the covariance.
@@ -43,11 +44,13 @@ func TestToleranceScales(t *testing.T) {
 			s.Row(i)[i] = scale
 			l.Row(i)[i] = math.Sqrt(scale)
 		}
-		_, err := AdoptNormal(make([]float64, 2), s, l)
-		require.NoError(t, err)
+		if _, err := AdoptNormal(make([]float64, 2), s, l); err != nil {
+			t.Fatal(err)
+		}
 		l.Row(1)[1] *= 1 + 1e-3
-		_, err = AdoptNormal(make([]float64, 2), s, l)
-		require.ErrorIs(t, err, gaussian.ErrArgument, "scale %g", scale)
+		if _, err := AdoptNormal(make([]float64, 2), s, l); !errors.Is(err, gaussian.ErrArgument) {
+			t.Errorf("scale %g: %v", scale, err)
+		}
 	}
 }
 
@@ -56,7 +59,8 @@ func TestIndefiniteBySign(t *testing.T) {
 	for _, v := range []float64{-2, 2} {
 		s := linalg.NewSym(2, []float64{1, v, v, 1})
 		_, err := NewNormal(make([]float64, 2), s)
-		var de *gaussian.DefiniteError
-		require.True(t, errors.As(err, &de), "%g: %v", v, err)
+		if !errors.As(err, new(*gaussian.DefiniteError)) {
+			t.Errorf("%g: %v", v, err)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo/bench"
+	"github.com/stretchr/testify/require"
 )
 
 var (
@@ -28,23 +29,11 @@ func TestLook(t *testing.T) {
 		}
 	}
 	s, err := Analyse(rs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(*lookOut, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, os.MkdirAll(*lookOut, 0o777))
 	f, err := os.Create(filepath.Join(*lookOut, "report.html"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.WriteHTML(f); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.WriteCSV(filepath.Join(*lookOut, "csv")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, s.WriteHTML(f))
+	require.NoError(t, f.Close())
+	require.NoError(t, s.WriteCSV(filepath.Join(*lookOut, "csv")))
 }
