@@ -148,6 +148,23 @@ func TestPriorMismatchSaysWhere(t *testing.T) {
 	}
 }
 
+// TestTaskOfCurve: a curve stands beside the value that it led to, from the first trial on.
+func TestTaskOfCurve(t *testing.T) {
+	o, err := New(spaceOf(t, Float("x", 0, 1)))
+	require.NoError(t, err)
+	require.NoError(t, o.Observe([]float64{0.5}, 1))
+	trial, err := o.Ask(t.Context())
+	require.NoError(t, err)
+	for step := range 3 {
+		_, err := o.Report(t.Context(), trial.ID, 1+step, float64(step))
+		require.NoError(t, err)
+	}
+	require.NoError(t, o.Tell(trial.ID, 2))
+	task, err := o.Task("run")
+	require.NoError(t, err)
+	require.Equal(t, []Curve{{}, {Steps: []int{1, 2, 3}, Values: []float64{0, 1, 2}}}, task.Curves)
+}
+
 // TestTaskFailed: failures travel with the task and through a prior.
 func TestTaskFailed(t *testing.T) {
 	s := spaceOf(t, Float("x", 0, 1), Bool("b"))
@@ -172,6 +189,8 @@ func TestTaskFailed(t *testing.T) {
 	task, err := o.Task("run")
 	require.NoError(t, err)
 	require.Len(t, task.X, 3)
+	require.Nil(t, task.Curves)
+	require.Nil(t, task.NoiseVariance)
 	blob, err := json.Marshal(task)
 	require.NoError(t, err)
 	var back Task

@@ -37,7 +37,7 @@ func TestCheckByHand(t *testing.T) {
 	space, err := cmbo.UnitCube(2)
 	require.NoError(t, err)
 	tasks := recorded(5, 12)
-	// A point recorded twice, and two failures.
+	// A point recorded twice, two failures, and an option for the runs.
 	tasks[1].X, tasks[1].Y = append(tasks[1].X, tasks[1].X[0]), append(tasks[1].Y, tasks[1].Y[0]-0.5)
 	tasks[1].Failed = [][]float64{{0.31, 0.72}, {0.9, 0.1}}
 	for i := range tasks {
@@ -46,7 +46,7 @@ func TestCheckByHand(t *testing.T) {
 		}
 	}
 	const evaluations = 6
-	report, err := cmbo.Check(ctx, space, tasks, cmbo.WithMinimize(), cmbo.WithCheckEvaluations(evaluations))
+	report, err := cmbo.Check(ctx, space, tasks, cmbo.WithMinimize(), cmbo.WithCheckEvaluations(evaluations), cmbo.WithAcquisition(cmbo.UCB(9)))
 	require.NoError(t, err)
 	require.Len(t, report.Tasks, 5)
 	got := report.Tasks[1]
@@ -67,7 +67,7 @@ func TestCheckByHand(t *testing.T) {
 	list, err := space.WithCandidates(rows)
 	require.NoError(t, err)
 	run := func(opts ...cmbo.Option) (o *cmbo.Optimizer, regret, reached float64) {
-		o = newOptimizer(t, list, opts...)
+		o = newOptimizer(t, list, append(opts, cmbo.WithAcquisition(cmbo.UCB(9)))...)
 		best := 1.0
 		reached = evaluations + 1
 		for n := range evaluations {

@@ -2,10 +2,13 @@ package cmbo_test
 
 import (
 	"bytes"
+	"context"
 	"math"
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/require"
 )
 
@@ -22,6 +25,17 @@ func TestExplainCandidatesLeft(t *testing.T) {
 	require.NoError(t, err)
 	require.Less(t, x.Step.Scores[x.Step.Chosen], x.Step.Scores[0])
 	require.Contains(t, x.String(), " of 3 candidates; ")
+
+	// The first of the list can be the one.
+	o = newOptimizer(t, list, cmbo.WithAcquisition(cmbo.UCB(0)), cmbo.WithInitial(0))
+	require.NoError(t, o.Observe([]float64{0.1}, 1))
+	require.NoError(t, o.Observe([]float64{1}, 0))
+	trial, err = o.Ask(ctx)
+	require.NoError(t, err)
+	require.Zero(t, trial.Index)
+	x, err = o.Explain(ctx, trial.ID)
+	require.NoError(t, err)
+	require.Zero(t, x.Step.Chosen)
 }
 
 // What is said of a trial later, and after a restore, is what LastStep said at once,
@@ -234,4 +248,92 @@ func TestOutlookOfPrior(t *testing.T) {
 		}
 	}
 	require.InEpsilon(t, most, v.Expected, 1e-9)
+	// What is open may still be gained.
+	w, err := o.Outlook(ctx)
+	require.NoError(t, err)
+	require.InEpsilon(t, v.Expected, w.Expected, 1e-12)
+}
+
+// TestOutlookCounts: an evaluation costs 1 where nobody says more, and what is said of a
+// budget, of costs and of limits is said where there are any.
+func TestOutlookCounts(t *testing.T) {
+	list, rows := grid(t, 3)
+	cost := cmbo.WithCost(func([]float64) float64 { return 0.5 })
+	outlook := func(o *cmbo.Optimizer) cmbo.Outlook {
+		t.Helper()
+		u, err := o.Outlook(ctx)
+		require.NoError(t, err)
+		return u
+	}
+	for _, tt := range []struct {
+		opts        []cmbo.Option
+		left, spent float64
+		says        string
+	}{
+		{nil, math.Inf(1), 0, ""},
+		{[]cmbo.Option{cmbo.WithBudget(1)}, 1, 0, "; 0 of the budget of 1 is spent"},
+		{[]cmbo.Option{cost}, math.Inf(1), 0, "; 0 is spent"},
+		{[]cmbo.Option{cmbo.WithOutput("seconds", cmbo.AsCost())}, math.Inf(1), 0, "; 0 is spent"},
+	} {
+		u := outlook(newOptimizer(t, list, tt.opts...))
+		require.Equal(t, tt.left, u.Left)
+		require.Equal(t, 1.0, u.Feasible)
+		require.Equal(t, "what more evaluations would bring is not known yet"+tt.says, u.String())
+	}
+	o := newOptimizer(t, list, cost, cmbo.WithBudget(8))
+	drive(t, o, bump([]float64{0.6, 0.3}), 4)
+	u := outlook(o)
+	require.Equal(t, []float64{6, 2, 0.5}, []float64{u.Left, u.Spent, u.Cost})
+	require.InEpsilon(t, u.Expected/0.5, u.PerCost, 1e-12)
+	o = newOptimizer(t, list)
+	drive(t, o, bump([]float64{0.6, 0.3}), 4)
+	u = outlook(o)
+	require.Equal(t, 1.0, u.Cost)
+	require.Equal(t, u.Expected, u.PerCost)
+
+	// Of the last point, which is open, something may still come, and then nothing, which
+	// holds no limit.
+	for _, limited := range []bool{false, true} {
+		var opts []cmbo.Option
+		if limited {
+			opts = append(opts, cmbo.WithOutput("size", cmbo.AtMost(1.2)))
+		}
+		o := newOptimizer(t, list, opts...)
+		for i := range rows {
+			trial, err := o.Ask(ctx)
+			require.NoError(t, err)
+			if i == len(rows)-1 {
+				u := outlook(o)
+				require.True(t, u.Expected > 0 && u.Feasible > 0, "%v", u)
+			}
+			var size []cmbo.ObservationOption
+			if limited {
+				size = append(size, cmbo.Outputs{"size": trial.X[0] + trial.X[1]})
+			}
+			require.NoError(t, o.Tell(trial.ID, bump([]float64{0.6, 0.3})(trial.X), size...))
+		}
+		u := outlook(o)
+		require.Zero(t, u.Expected)
+		require.Equal(t, limited, u.Feasible == 0)
+	}
+}
+
+// scoring ranks by something else than improvement.
+type scoring struct{ flat }
+
+func (scoring) Score(_ context.Context, dst []float64, _ *linalg.Dense, _ acq.Func, _ float64) error {
+	for i := range dst {
+		dst[i] = 1e6
+	}
+	return nil
+}
+
+// TestOutlookOfScorer: what such a surrogate scores is no improvement, which its moments tell.
+func TestOutlookOfScorer(t *testing.T) {
+	list, rows := grid(t, 3)
+	o := newOptimizer(t, list, cmbo.WithSurrogate(scoring{}), cmbo.WithYPolicy(cmbo.RawValues))
+	require.NoError(t, o.Observe(rows[0], 0))
+	u, err := o.Outlook(ctx)
+	require.NoError(t, err)
+	require.InEpsilon(t, 1/math.Sqrt(2*math.Pi), u.Expected, 1e-12)
 }

@@ -181,6 +181,13 @@ func TestFailuresAloneAdded(t *testing.T) {
 	alone := []cmbo.Task{{ID: "crash", Failed: [][]float64{{0.8, 0.7}, {0.9, 0.2}}}, {ID: "crash 2", Failed: [][]float64{{0.6, 0.6}}}}
 	for _, opts := range [][]cmbo.LearnOption{nil, {cmbo.WithIndexPoints(20)}} {
 		want := encode(t, learn(t, space, append(valued[:3:3], alone...), opts...))
+		bare := crashing(3) // the first failures are added
+		for i := range bare {
+			bare[i].Failed = nil
+		}
+		p, err := learn(t, space, bare, opts...).Add(t.Context(), alone)
+		require.NoError(t, err)
+		require.Equal(t, encode(t, learn(t, space, append(bare, alone...), opts...)), encode(t, p))
 		for _, first := range [][]cmbo.Task{valued, append(valued[:3:3], alone[0])} {
 			p := learn(t, space, first, opts...)
 			more, err := p.Add(t.Context(), alone[len(first)-3:])

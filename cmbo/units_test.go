@@ -71,6 +71,44 @@ func TestPredictIsFiniteOrFails(t *testing.T) {
 	}
 }
 
+// TestRatioBeyondNumbers: where past and run differ by so much that no evidence can be had,
+// an error says so and by how much; no mass is NaN.
+func TestRatioBeyondNumbers(t *testing.T) {
+	s, rows := grid(t, 5)
+	for _, policy := range []cmbo.YPolicy{cmbo.ZScore, cmbo.MinMax, cmbo.RawValues, cmbo.Copula} {
+		for _, unit := range [][2]float64{{1e-150, 1e147}, {1e147, 1e-150}, {1e-300, 1}, {5e-324, 1e147}} {
+			o := newOptimizer(t, s, cmbo.WithPrior(learn(t, s, inUnit(family(4, 10), 0, unit[0]), cmbo.WithYPolicy(policy))))
+			for k := range 4 {
+				require.NoError(t, o.Observe(rows[5*k], unit[1]*(1+bump([]float64{0.3, 0.3})(rows[5*k]))))
+				tr, err := o.Transfer(ctx)
+				if err != nil {
+					require.ErrorIs(t, err, cmbo.ErrNumerical)
+					require.ErrorContains(t, err, "no evidence for such a ratio can be computed")
+					continue
+				}
+				none, _ := tr.Mass(cmbo.LevelNone)
+				population, _ := tr.Mass(cmbo.LevelPopulation)
+				require.InDelta(t, 1, none+population, 1e-9, "%v %g", policy, unit)
+			}
+		}
+	}
+}
+
+// TestRawValuesInOneUnit: values that stay as they are have the scale of all tasks together.
+func TestRawValuesInOneUnit(t *testing.T) {
+	s, _ := grid(t, 7)
+	f := bump([]float64{0.3, 0.3})
+	var want [][]float64
+	for _, unit := range []float64{1, 0x1p-20, 0x1p20} {
+		p := learn(t, s, inUnit(family(6, 12), 0, unit), cmbo.WithYPolicy(cmbo.RawValues))
+		got := drive(t, newOptimizer(t, s, cmbo.WithPrior(p)), func(x []float64) float64 { return unit * (100 + 7*f(x)) }, 8)
+		if want == nil {
+			want = got
+		}
+		require.Equal(t, want, got, "in units of %g", unit)
+	}
+}
+
 // TestFirstPrediction: before the first value a prediction has the tasks' spread, within a
 // small factor.
 func TestFirstPrediction(t *testing.T) {

@@ -216,6 +216,8 @@ func TestRunTakesScaleOfPrior(t *testing.T) {
 	a, _ := o.LastStep()
 	b, _ := other.LastStep()
 	require.NotEqual(t, a.Scale, b.Scale)
+	same, _ := given.LastStep()
+	require.Equal(t, same, a)
 
 	up, err := learn(t, space, tasks).Surrogate(ctx, space)
 	require.NoError(t, err)

@@ -44,14 +44,14 @@ import (
 var reasons string
 
 type options struct {
-	n, at       int
-	seed        uint64
-	out, only   string
-	timeout     time.Duration
-	cpu         time.Duration
-	memory      int
-	least       float64
-	list, again bool
+	n, at         int
+	seed          uint64
+	out, only, of string
+	timeout       time.Duration
+	cpu           time.Duration
+	memory        int
+	least         float64
+	list, again   bool
 }
 
 func main() {
@@ -61,6 +61,7 @@ func main() {
 	flag.IntVar(&o.at, "parallel", 2, "mutants tested at a time")
 	flag.StringVar(&o.out, "out", "", "`file` of the results, which a later run continues")
 	flag.StringVar(&o.only, "group", "", "only this `group`")
+	flag.StringVar(&o.of, "of", "", "only mutants whose name has this `text`, such as that of a function")
 	flag.DurationVar(&o.timeout, "timeout", 10*time.Minute, "time on the clock for one run of tests")
 	flag.DurationVar(&o.cpu, "cpu", 2*time.Minute, "time of the processor for one process, where the system can bound it: unlike the clock's, a busy machine does not use it up")
 	flag.IntVar(&o.memory, "memory", 8000, "address space of one process in `MB`, where the system can bound it")
@@ -120,6 +121,7 @@ func run(ctx context.Context, o options) error {
 		if err != nil {
 			return err
 		}
+		ms = slices.DeleteFunc(ms, func(m mutant) bool { return !strings.Contains(m.id, o.of) })
 		want := o.n / len(chosen)
 		if gi < o.n%len(chosen) {
 			want++

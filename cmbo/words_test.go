@@ -1,0 +1,96 @@
+package cmbo
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestOutlookInWords has each sentence, and the numbers at which another takes its place.
+func TestOutlookInWords(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	known := Outlook{Next: nan, Expected: 1, Most: 2, Gained: 3, Feasible: 0.5, Cost: nan, PerCost: nan, Left: inf}
+	gain := "the next evaluation is expected to gain 1, and none is likely to gain more than 2; 3 was gained since the first"
+	with := func(u Outlook, change func(u *Outlook)) Outlook { change(&u); return u }
+	for _, tt := range []struct {
+		u    Outlook
+		want string
+	}{
+		{known, gain},
+		{Outlook{Expected: nan, Feasible: 0.25, Left: inf}, "no value holds the limits yet; the likeliest to hold them does so with a probability of 0.25"},
+		{Outlook{Expected: nan, Feasible: 1, Left: inf}, "what more evaluations would bring is not known yet"},
+		{with(known, func(u *Outlook) { u.Next, u.Most = 0.5, 1 }), "the next evaluation is expected to gain 1, of which its latest forecasts bear out 0.5, and none is likely to gain more; 3 was gained since the first"},
+		{with(known, func(u *Outlook) { u.Cost, u.PerCost, u.Spent = 4, 5, 6 }), gain},
+		{with(known, func(u *Outlook) { u.Spent, u.priced = 6, true }), gain + "; 6 is spent"},
+		{with(known, func(u *Outlook) { u.Cost, u.PerCost, u.Spent, u.Left, u.priced = 4, 5, 6, 2, true }),
+			gain + "; it is expected to cost 4, and the most for its cost gains 5 a unit; 6 of the budget of 8 is spent"},
+		{with(known, func(u *Outlook) { u.Spent, u.Left, u.priced = 6, 0, true }), gain + "; the budget is spent: 6 of 6"},
+		{with(known, func(u *Outlook) { u.Spent, u.Left, u.priced = 6, -2, true }), gain + "; the budget is spent: 6 of 4"},
+	} {
+		require.Equal(t, tt.want, tt.u.String())
+	}
+}
+
+// TestTransferInWords: the largest share of the past is named, not that of no transfer, and
+// each verdict has its numbers.
+func TestTransferInWords(t *testing.T) {
+	shares := func(none, population, reversed, task float64) []Share {
+		return []Share{
+			{Level: LevelNone, Mass: none, Reversed: none / 2}, {Level: LevelPopulation, Mass: population, Reversed: reversed}, {Level: LevelTask, Tasks: []string{"a"}, Mass: task},
+		}
+	}
+	for _, tt := range []struct {
+		of   Transfer
+		want string
+	}{
+		{Transfer{Verdict: TransferHelps, Shares: shares(0.05, 0.70, 0, 0.25)}, "transfer helps: 95 % of the mass lies on the past, 70 % on what all tasks have in common"},
+		{Transfer{Verdict: TransferMisleads, Shares: shares(0.80, 0.15, 0.10, 0.05)}, "the past misleads: 80 % of the mass says that no past task is like this one, 10 % that what was good there is bad here"},
+		{Transfer{Verdict: TransferMisleads, Shares: shares(0.15, 0.80, 0.75, 0.05)}, "the past misleads: 75 % of the mass says that what was good there is bad here, 15 % that no past task is like this one"},
+		{Transfer{Verdict: TransferMisleads, Shares: shares(0.5, 0.5, 0.5, 0)}, "the past misleads: 50 % of the mass says that no past task is like this one, 50 % that what was good there is bad here"},
+		{Transfer{Verdict: TransferUnclear, Shares: shares(0.5, 0.5, 0.25, 0)}, "unclear: the past ranks the points told as their values do, but 75 % of the mass says that their differences are not the past's"},
+		{Transfer{Verdict: TransferUnclear, Shares: shares(0.4, 0.6, 0.25, 0)}, "unclear: 35 % of the mass lies on the past, 40 % says that no past task is like this one, 25 % that what was good there is bad here"},
+		{Transfer{Verdict: TransferTooEarly, Values: 3, Shares: shares(0.5, 0.5, 0, 0)}, "too early to tell: 3 of 5 values"},
+		{Transfer{Verdict: TransferTooEarly, Values: 3, OtherUnits: 0.5, Shares: shares(0.5, 0.5, 0, 0)}, "too early to tell: 3 of 5 values"},
+		{Transfer{Verdict: TransferTooEarly, Values: 3, OtherUnits: 0.51, Shares: shares(0.5, 0.5, 0, 0)},
+			"too early to tell: 3 of 5 values; the values lie out of all proportion to the past's: they may be in other units"},
+		{Transfer{Shares: shares(0.5, 0.5, 0, 0)[1:2]}, "unknown: the model does not weigh the past against no transfer; the largest weight is that of what all tasks have in common 50 %"},
+	} {
+		require.Equal(t, tt.want, tt.of.String())
+	}
+}
+
+// TestBinomialTail adds up Pascal's triangle.
+func TestBinomialTail(t *testing.T) {
+	for _, p := range []float64{0.1, 0.3, 0.9} {
+		row := []float64{1} // probabilities of 0 to n successes
+		for n := range 12 {
+			var want float64
+			for k, v := range row {
+				want += v
+				require.InDelta(t, want, binomialTail(n, k, p), 1e-12, "%d of %d", k, n)
+			}
+			next := make([]float64, n+2)
+			for k, v := range row {
+				next[k] += v * (1 - p)
+				next[k+1] += v * p
+			}
+			row = next
+		}
+	}
+}
+
+// TestNoForecasts: of none there is neither a coverage nor a score.
+func TestNoForecasts(t *testing.T) {
+	c := calibrationOf(nil)
+	require.True(t, math.IsNaN(c.Coverage) && math.IsNaN(c.LogScore))
+}
+
+// TestScoresAreNotCompressed: scores by rank hold no differences of values, in a run either.
+func TestScoresAreNotCompressed(t *testing.T) {
+	for y := range policies {
+		c := &learnConfig{y: y}
+		require.Equal(t, y != Copula, hierarchySettings(c, 3).Compress)
+		require.Equal(t, y != Copula, c.compresses())
+	}
+}
