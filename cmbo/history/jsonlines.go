@@ -158,7 +158,6 @@ type lineDecoder struct {
 	index   map[string]int
 	byText  bool     // values are read as the cells of a CSV file
 	raw     [][]byte // of the parameters of the current line
-	want    func(id string) bool
 	more    [][]byte // of the outputs of the current line
 	about   [][]byte // of the descriptors
 	curve   []byte

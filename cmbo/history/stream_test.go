@@ -8,7 +8,6 @@ import (
 	"io"
 	"iter"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 
@@ -26,12 +25,6 @@ func collect(seq iter.Seq2[cmbo.Task, error]) (tasks []cmbo.Task, err error) {
 		tasks = append(tasks, t)
 	}
 	return tasks, nil
-}
-
-func byID(tasks []cmbo.Task) []cmbo.Task {
-	tasks = slices.Clone(tasks)
-	slices.SortFunc(tasks, func(a, b cmbo.Task) int { return strings.Compare(a.ID, b.ID) })
-	return tasks
 }
 
 // streams are the formats that yield tasks.
