@@ -39,10 +39,11 @@ func (v Outputs) applyObservation(e *runlog.Event) error {
 // An output with a limit has a model of its own: the hierarchical prior of the past tasks
 // that have an output of this name (see [Prior.Outputs]), else a Gaussian process fitted to
 // the run; a name that differs from that of past tasks by case or punctuation alone is an
-// error, and [Transfer] says which outputs they have. The acquisition is the improvement over the best value that holds all limits,
-// times the probabilities that the point holds them. Until some value holds them these alone
-// decide, and the acquisition among points of at least 95 % of the largest. An output without
-// a limit changes no proposal, unless it is [AsCost]. A name given twice is an error.
+// error, and [Transfer] says which outputs they have. The acquisition is the improvement over
+// the best value that holds all limits, times the probabilities that the point holds them.
+// Until some value holds them these alone decide, and the acquisition among points of at least
+// 95 % of the largest. An output without a limit changes no proposal, unless it is [AsCost]. A
+// name given twice is an error.
 func WithOutput(name string, opts ...OutputOption) Option {
 	return option{id: optOutput, run: func(c *runConfig) error {
 		o := runlog.Output{Name: name}

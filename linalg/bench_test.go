@@ -8,23 +8,6 @@ import (
 	"github.com/gocmbo/cmbo/internal/testutil"
 )
 
-// bench runs f at several sizes, set up by setup, and reports the rate for so
-// many operations in units of n³.
-func bench(b *testing.B, cubes float64, sizes []int, setup func(n int) func()) {
-	for _, n := range sizes {
-		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
-			f := setup(n)
-			f() // sizes the workspace
-			b.ReportAllocs()
-			for b.Loop() {
-				f()
-			}
-			flop := cubes * float64(n) * float64(n) * float64(n)
-			b.ReportMetric(flop*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
-		})
-	}
-}
-
 var (
 	benchSizes = []int{50, 100, 300, 1000}
 	benchSmall = []int{50, 100, 300}
@@ -46,70 +29,70 @@ func benchSym(n int) *Sym {
 func benchChol(b *testing.B, n int) *Cholesky { return mustFactorize(b, benchSym(n)) }
 
 func BenchmarkMul(b *testing.B) {
-	bench(b, 2, benchSizes, func(n int) func() {
+	testutil.BenchCubes(b, 2, benchSizes, func(n int) func() {
 		x, m := randDense(testutil.RNG(b), n, n), new(Dense)
 		return func() { m.Mul(x, x) }
 	})
 }
 
 func BenchmarkMulTrans(b *testing.B) {
-	bench(b, 2, benchSizes, func(n int) func() {
+	testutil.BenchCubes(b, 2, benchSizes, func(n int) func() {
 		x, m := randDense(testutil.RNG(b), n, n), new(Dense)
 		return func() { m.MulTrans(x, x) }
 	})
 }
 
 func BenchmarkTransMul(b *testing.B) {
-	bench(b, 2, benchSizes, func(n int) func() {
+	testutil.BenchCubes(b, 2, benchSizes, func(n int) func() {
 		x, m := randDense(testutil.RNG(b), n, n), new(Dense)
 		return func() { m.TransMul(x, x) }
 	})
 }
 
 func BenchmarkGram(b *testing.B) {
-	bench(b, 1, benchSizes, func(n int) func() {
+	testutil.BenchCubes(b, 1, benchSizes, func(n int) func() {
 		x, s := randDense(testutil.RNG(b), n, n), new(Sym)
 		return func() { s.Gram(x) }
 	})
 }
 
 func BenchmarkAddTransGram(b *testing.B) {
-	bench(b, 1, benchSmall, func(n int) func() {
+	testutil.BenchCubes(b, 1, benchSmall, func(n int) func() {
 		x, s := randDense(testutil.RNG(b), n, n), NewSym(n, nil)
 		return func() { s.AddTransGram(1, x) }
 	})
 }
 
 func BenchmarkCongruence(b *testing.B) {
-	bench(b, 3, benchSmall, func(n int) func() {
+	testutil.BenchCubes(b, 3, benchSmall, func(n int) func() {
 		x, a, s := randDense(testutil.RNG(b), n, n), benchSym(n), new(Sym)
 		return func() { s.Congruence(x, a) }
 	})
 }
 
 func BenchmarkTransMulLower(b *testing.B) {
-	bench(b, 2.0/3, benchSizes, func(n int) func() {
+	testutil.BenchCubes(b, 2.0/3, benchSizes, func(n int) func() {
 		l, m := benchChol(b, n).Lower(), new(Dense)
 		return func() { TransMulLower(m, l, l) }
 	})
 }
 
 func BenchmarkMulLower(b *testing.B) {
-	bench(b, 1, benchSmall, func(n int) func() {
+	testutil.BenchCubes(b, 1, benchSmall, func(n int) func() {
 		l, x, m := benchChol(b, n).Lower(), randDense(testutil.RNG(b), n, n), new(Dense)
 		return func() { MulLower(m, l, x) }
 	})
 }
 
 func BenchmarkMulUpper(b *testing.B) {
-	bench(b, 1, benchSmall, func(n int) func() {
+	testutil.BenchCubes(b, 1, benchSmall, func(n int) func() {
 		l, x, m := benchChol(b, n).Lower(), randDense(testutil.RNG(b), n, n), new(Dense)
 		return func() { MulUpper(m, l, x) }
 	})
 }
 
 func BenchmarkCholeskyFactorize(b *testing.B) {
-	bench(b, 1.0/3, benchSizes, func(n int) func() {
+	testutil.BenchCubes(b, 1.0/3, benchSizes, func(n int) func() {
 		a, c := benchSym(n), new(Cholesky)
 		return func() {
 			if err := c.Factorize(a); err != nil {
@@ -144,7 +127,7 @@ func BenchmarkCholeskyAppend(b *testing.B) {
 }
 
 func BenchmarkCholeskySolveTo(b *testing.B) {
-	bench(b, 2, benchSizes, func(n int) func() {
+	testutil.BenchCubes(b, 2, benchSizes, func(n int) func() {
 		c, x, m := benchChol(b, n), randDense(testutil.RNG(b), n, n), new(Dense)
 		return func() { c.SolveTo(m, x) }
 	})
@@ -165,7 +148,7 @@ func BenchmarkCholeskySolveVecTo(b *testing.B) {
 }
 
 func BenchmarkCholeskyInverseTo(b *testing.B) {
-	bench(b, 2.0/3, benchSizes, func(n int) func() {
+	testutil.BenchCubes(b, 2.0/3, benchSizes, func(n int) func() {
 		c, s := benchChol(b, n), new(Sym)
 		return func() { c.InverseTo(s) }
 	})

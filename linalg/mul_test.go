@@ -3,7 +3,6 @@ package linalg
 import (
 	"fmt"
 	"math"
-	"runtime"
 	"testing"
 
 	"github.com/gocmbo/cmbo/internal/testutil"
@@ -183,7 +182,6 @@ func TestProcessors(t *testing.T) {
 	defer setDuringTest(&products.ParallelWork, 2000.0)()
 	defer setDuringTest(&cholDirect, 20)()
 	defer setDuringTest(&cholBlock, 16)()
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for _, n := range []int{37, 215} {
 		rng := testutil.RNG(t)
 		a := NewSym(n, testutil.SPD(rng, n, 1e5))
@@ -224,17 +222,6 @@ func TestProcessors(t *testing.T) {
 			keepSym(&s)
 			return out
 		}
-		runtime.GOMAXPROCS(1)
-		want := results()
-		for _, p := range []int{2, 3, 8} {
-			runtime.GOMAXPROCS(p)
-			for i, got := range results() {
-				for k, v := range got {
-					if math.Float64bits(v) != math.Float64bits(want[i][k]) {
-						t.Fatalf("n=%d, GOMAXPROCS %d: result %d differs at %d: %g, %g", n, p, i, k, v, want[i][k])
-					}
-				}
-			}
-		}
+		testutil.SameOnProcessors(t, fmt.Sprint("n=", n), results)
 	}
 }

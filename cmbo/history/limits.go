@@ -22,8 +22,8 @@ type Limits struct {
 	Columns int
 	// Depth is how deep lists and objects of HPOB and Katib may nest: 64.
 	Depth int
-	// Rows is the number of rows of a task that [CSV.Tasks] and [JSONLines.Tasks] hold: 1,048,576. Of HPOB it
-	// is that of the space's configurations, and of its values: 2,097,152.
+	// Rows is the number of rows of a task that [CSV.Tasks] and [JSONLines.Tasks] hold:
+	// 1,048,576. Of HPOB it is that of the space's configurations, and of its values: 2,097,152.
 	Rows int
 	// String is the length in bytes of a string: 64 KiB of HPOB, 2 MiB of Katib, whose
 	// metadata, spec and status of a trial it bounds too.

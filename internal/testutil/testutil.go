@@ -6,11 +6,13 @@ package testutil
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"hash/fnv"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 )
 
@@ -219,6 +221,41 @@ func (c *countdown) Err() error {
 		return context.Canceled
 	}
 	return nil
+}
+
+// BenchCubes runs f at several sizes, set up by setup, and reports the rate for so
+// many operations in units of n³.
+func BenchCubes(b *testing.B, cubes float64, sizes []int, setup func(n int) func()) {
+	for _, n := range sizes {
+		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
+			f := setup(n)
+			f() // sizes the workspace
+			b.ReportAllocs()
+			for b.Loop() {
+				f()
+			}
+			flop := cubes * float64(n) * float64(n) * float64(n)
+			b.ReportMetric(flop*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+		})
+	}
+}
+
+// SameOnProcessors fails the test unless results, of what is named, are the same bits on one processor as on
+// several, which it sets GOMAXPROCS to.
+func SameOnProcessors(tb testing.TB, what string, results func() [][]float64) {
+	tb.Helper()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	want := results()
+	for _, p := range []int{2, 3, 8} {
+		runtime.GOMAXPROCS(p)
+		for i, got := range results() {
+			for k, v := range got {
+				if math.Float64bits(v) != math.Float64bits(want[i][k]) {
+					tb.Fatalf("%s, GOMAXPROCS %d: result %d differs at %d: %g, %g", what, p, i, k, v, want[i][k])
+				}
+			}
+		}
+	}
 }
 
 // Golden decodes the JSON file called name into v. It is read from the folder

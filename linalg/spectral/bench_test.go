@@ -2,35 +2,18 @@ package spectral
 
 import (
 	"errors"
-	"fmt"
 	"testing"
 
+	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/linalg"
 )
-
-// bench runs f at several sizes, set up by setup, and reports the rate for so
-// many operations in units of n³.
-func bench(b *testing.B, cubes float64, sizes []int, setup func(n int) func()) {
-	for _, n := range sizes {
-		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
-			f := setup(n)
-			f() // sizes the workspace
-			b.ReportAllocs()
-			for b.Loop() {
-				f()
-			}
-			flop := cubes * float64(n) * float64(n) * float64(n)
-			b.ReportMetric(flop*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
-		})
-	}
-}
 
 var benchSmall = []int{50, 100, 300}
 
 func benchSym(n int) *linalg.Sym { return kernelMatrix(n, 0.1, 1e-6) }
 
 func BenchmarkEigenValues(b *testing.B) {
-	bench(b, 4.0/3, benchSmall, func(n int) func() {
+	testutil.BenchCubes(b, 4.0/3, benchSmall, func(n int) func() {
 		a, e := benchSym(n), new(EigenSym)
 		return func() {
 			if err := e.FactorizeValues(a); err != nil {
@@ -41,7 +24,7 @@ func BenchmarkEigenValues(b *testing.B) {
 }
 
 func BenchmarkEigenVectors(b *testing.B) {
-	bench(b, 14.0/3, benchSmall, func(n int) func() {
+	testutil.BenchCubes(b, 14.0/3, benchSmall, func(n int) func() {
 		a, e := benchSym(n), new(EigenSym)
 		return func() {
 			if err := e.Factorize(a); err != nil {
@@ -63,14 +46,14 @@ func benchCross(b *testing.B, n int) *linalg.Dense {
 }
 
 func BenchmarkNuclearNorm(b *testing.B) {
-	bench(b, 8.0/3, benchSmall, func(n int) func() {
+	testutil.BenchCubes(b, 8.0/3, benchSmall, func(n int) func() {
 		m, d := benchCross(b, n), new(SVD)
 		return func() { d.NuclearNorm(m) }
 	})
 }
 
 func BenchmarkSingularValues(b *testing.B) {
-	bench(b, 8.0/3, benchSmall, func(n int) func() {
+	testutil.BenchCubes(b, 8.0/3, benchSmall, func(n int) func() {
 		m, d, s := benchCross(b, n), new(SVD), make([]float64, n)
 		return func() {
 			if err := d.SingularValues(s, m); err != nil {
@@ -81,7 +64,7 @@ func BenchmarkSingularValues(b *testing.B) {
 }
 
 func BenchmarkPolar(b *testing.B) {
-	bench(b, 20.0/3, benchSmall, func(n int) func() {
+	testutil.BenchCubes(b, 20.0/3, benchSmall, func(n int) func() {
 		m, d, u := benchCross(b, n), new(SVD), new(linalg.Dense)
 		return func() {
 			if err := d.PolarTo(u, m); err != nil {
@@ -96,7 +79,7 @@ func BenchmarkSqrt(b *testing.B) {
 	for name, min := range map[string]int{"poles": 1, "eigenvectors": 1 << 30} {
 		b.Run(name, func(b *testing.B) {
 			defer setDuringTest(&rootMinSize, min)()
-			bench(b, 10.0/3, []int{5, 8, 12, 50, 100, 300}, func(n int) func() {
+			testutil.BenchCubes(b, 10.0/3, []int{5, 8, 12, 50, 100, 300}, func(n int) func() {
 				a, r, s := benchSym(n), new(RootPSD), new(linalg.Sym)
 				return func() {
 					if err := r.SqrtTo(s, a); err != nil {

@@ -1,8 +1,7 @@
 package spectral
 
 import (
-	"math"
-	"runtime"
+	"fmt"
 	"testing"
 
 	"github.com/gocmbo/cmbo/internal/testutil"
@@ -14,7 +13,6 @@ import (
 // threshold of two goroutines is lowered so that small matrices cross it.
 func TestProcessors(t *testing.T) {
 	defer setDuringTest(&products.ParallelWork, 2000.0)()
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for _, n := range []int{37, 215} {
 		rng := testutil.RNG(t)
 		a := linalg.NewSym(n, testutil.SPD(rng, n, 1e5))
@@ -47,17 +45,6 @@ func TestProcessors(t *testing.T) {
 			keepSym(&s2)
 			return append(out, []float64{d.NuclearNorm(h)}, e.Values())
 		}
-		runtime.GOMAXPROCS(1)
-		want := results()
-		for _, p := range []int{2, 3, 8} {
-			runtime.GOMAXPROCS(p)
-			for i, got := range results() {
-				for k, v := range got {
-					if math.Float64bits(v) != math.Float64bits(want[i][k]) {
-						t.Fatalf("n=%d, GOMAXPROCS %d: result %d differs at %d: %g, %g", n, p, i, k, v, want[i][k])
-					}
-				}
-			}
-		}
+		testutil.SameOnProcessors(t, fmt.Sprint("n=", n), results)
 	}
 }
