@@ -99,7 +99,8 @@ type Options struct {
 	YPolicy       string   `json:"y_policy,omitempty"`
 	Initial       *int     `json:"initial,omitempty"`
 	Repeats       bool     `json:"repeats,omitempty"`
-	ARD           bool     `json:"ard,omitempty"` // without a prior
+	Checkpoints   bool     `json:"checkpoints,omitempty"` // trials that were stopped can go on: see cmbo.WithCheckpoints
+	ARD           bool     `json:"ard,omitempty"`         // without a prior
 	NoiseVariance *float64 `json:"noise_variance,omitempty"`
 	Sobol         *int     `json:"sobol_candidates,omitempty"`
 	Local         *int     `json:"local_candidates,omitempty"`
@@ -515,6 +516,7 @@ type Trial struct {
 	Expired       bool           `json:"expired,omitempty"`  // it failed or was cancelled because the deadline passed
 	Outputs       Values         `json:"outputs,omitempty"`  // told with y, or with the failure
 	Curve         *Curve         `json:"curve,omitempty"`    // what was reported of it
+	Resumes       int            `json:"resumes,omitempty"`  // the trial that was stopped and whose evaluation it goes on with
 }
 
 // Trials is a list of trials. More says that there are trials after the last.

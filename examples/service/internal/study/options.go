@@ -59,6 +59,9 @@ func runOptions(o *api.Options, l *Limits) ([]cmbo.Option, error) {
 	if o.Repeats {
 		opts = append(opts, cmbo.WithRepeats())
 	}
+	if o.Checkpoints {
+		opts = append(opts, cmbo.WithCheckpoints())
+	}
 	if err := within("outputs", len(o.Outputs), l.Dims); err != nil {
 		return nil, err
 	}

@@ -103,6 +103,7 @@ type event struct {
 	Y         *float64   `json:"y"`
 	Noise     float64    `json:"noise_variance"`
 	Distances []*float64 `json:"distances"`
+	Paused    bool       `json:"paused"` // stopped, and can go on
 
 	Outputs map[string]float64 `json:"outputs"`
 }

@@ -26,6 +26,7 @@ type Trial struct {
 	// open when the service restarted.
 	Expected *Forecast
 	Enqueued bool // it was proposed because it was enqueued
+	Resumes  int  // the trial whose evaluation it goes on with, 0 for none
 	After    int  // how many observations there were when it ended
 
 	Outputs map[string]float64 // that it brought; shared
@@ -83,6 +84,7 @@ type view struct {
 	reports      int              // values reported
 	events       int              // that were applied
 	timed        []int            // trials with a deadline that were open when last looked at
+	paused       []int            // trials that were stopped and can go on
 	history      []api.Event      // one for each
 	news         chan struct{}    // closed with the next event
 }
@@ -196,6 +198,9 @@ func (v *view) apply(r *record, events []event, s *Study) Reply {
 			if t.Enqueued = v.queue > 0; t.Enqueued {
 				v.queue--
 			}
+			if i := v.pausedAt(e.X); i >= 0 {
+				t.Resumes = v.paused[i]
+			}
 			v.trials = append(v.trials, t)
 			if t.Deadline.At != 0 {
 				v.timed = append(v.timed, t.ID)
@@ -255,6 +260,9 @@ func (v *view) answer(e event, r *record, s *Study) {
 	t := &v.trials[e.Trial-1]
 	t.Expired, t.Expected, t.After, t.Outputs = r.Expired, r.Expected, len(v.observations), e.Outputs
 	v.counts.Open--
+	if i := v.pausedAt(t.X); i >= 0 && e.Kind != "cancelled" { // one taken back leaves the checkpoint
+		v.paused = slices.Delete(v.paused, i, i+1)
+	}
 	switch e.Kind {
 	case "told":
 		t.Status, t.Y, t.Noise = api.Told, *e.Y, e.Noise
@@ -269,7 +277,15 @@ func (v *view) answer(e event, r *record, s *Study) {
 	case "stopped":
 		t.Status = api.Stopped
 		v.counts.Stopped++
+		if e.Paused {
+			v.paused = append(v.paused, t.ID)
+		}
 	}
+}
+
+// pausedAt returns the place among those paused of the trial at a point, -1 for none.
+func (v *view) pausedAt(x []float64) int {
+	return slices.IndexFunc(v.paused, func(id int) bool { return slices.Equal(v.trials[id-1].X, x) })
 }
 
 func (v *view) observe(o Observation, s *Study) {

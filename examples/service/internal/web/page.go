@@ -477,6 +477,9 @@ func status(t study.Trial) string {
 	if t.Enqueued {
 		s += ", enqueued"
 	}
+	if t.Resumes > 0 {
+		s += fmt.Sprintf(", resumes %d", t.Resumes)
+	}
 	return s
 }
 

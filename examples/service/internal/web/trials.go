@@ -23,7 +23,7 @@ func trial(s *cmbo.Space, t study.Trial) api.Trial {
 	if t.Status == api.Told {
 		out.Y = &t.Y
 	}
-	out.Enqueued, out.Outputs = t.Enqueued, t.Outputs
+	out.Enqueued, out.Outputs, out.Resumes = t.Enqueued, t.Outputs, t.Resumes
 	if t.Expected != nil && t.Status == api.Told { // not before: a restart forgets it
 		out.Expected = new(api.Prediction)
 		*out.Expected = prediction(*t.Expected)
