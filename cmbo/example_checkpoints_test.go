@@ -87,8 +87,8 @@ func ExampleWithCheckpoints() {
 	// lr 0.0046: epochs 1 to 11
 	// lr 1.0000: epochs 1 to 10
 	// lr 0.0046: epochs 12 to 12
-	// lr 0.1468: epochs 1 to 10
 	// lr 0.0046: epochs 13 to 13
+	// lr 0.1468: epochs 1 to 10
 	// lr 0.0022: epochs 15 to 15
 	// 98 epochs; loss 0.023
 }

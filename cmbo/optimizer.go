@@ -368,10 +368,10 @@ func (o *Optimizer) Best() (best Observation, ok bool) {
 // [ErrOutOfSpace] or [ErrNumerical].
 //
 // Of the values that a run asks for, 90 % intervals of the hierarchical prior hold about as
-// many. Elsewhere they may be too narrow: of the rows not asked for, 66 to 96 % on four tables, of
-// a target's lowest third 43 to 96 % (CMBO_DATA=DIR go test ./cmbo/bench -run
-// TestPredictCoverage -v), on draws of a Gaussian population 88 to 91 % (go test ./cmbo -run
-// TestCoverage -coverage 30 -v).
+// many. Elsewhere they may be too narrow: of the rows not asked for, 65 to 96 % on four tables, of
+// a target's lowest third 41 to 96 % (CMBO_DATA=DIR go test ./cmbo/bench -run
+// TestPredictCoverage -v), on draws of a Gaussian population 88 to 92 % (go test ./cmbo -run
+// TestCoverage -coverage 120 -v).
 func (o *Optimizer) Predict(x []float64) (mean, sd float64, err error) {
 	b, err := o.predict(x)
 	if err != nil {

@@ -80,7 +80,7 @@ func TestTransferVerdict(t *testing.T) {
 			task.Y[i] = -task.Y[i]
 		}
 	}
-	ripple := func(x []float64) float64 { return 50 + 10*math.Cos(40*x[0])*math.Cos(40*x[1]) }
+	ripple := rippled(41, 41)
 	for _, c := range []struct {
 		name    string
 		past    []cmbo.Task
@@ -103,6 +103,28 @@ func TestTransferVerdict(t *testing.T) {
 			require.Regexp(t, c.words, tr.String())
 		})
 	}
+}
+
+// rippled is a target with as many ripples as unlike any bump.
+func rippled(a, b float64) func([]float64) float64 {
+	return func(x []float64) float64 { return 50 + 10*math.Cos(a*x[0])*math.Cos(b*x[1]) }
+}
+
+// Of targets like nothing in the past, most are said to be so, and of none that transfer helps.
+func TestTransferOfRipples(t *testing.T) {
+	space, _ := grid(t, 12)
+	past, _ := kinds(8, 20)
+	prior := learn(t, space, past, cmbo.WithIndexPoints(80))
+	verdicts := make(map[cmbo.Verdict]int)
+	for a := 20.0; a < 60; a += 7 {
+		for b := 20.0; b < 60; b += 7 {
+			o := newOptimizer(t, space, cmbo.WithPrior(prior))
+			drive(t, o, rippled(a, b), 40)
+			verdicts[transferOf(t, o).Verdict]++
+		}
+	}
+	require.Zero(t, verdicts[cmbo.TransferHelps], "%v", verdicts)
+	require.Greater(t, verdicts[cmbo.TransferMisleads], verdicts[cmbo.TransferUnclear], "%v", verdicts)
 }
 
 // Where there is nothing to weigh against no transfer, there is no verdict.

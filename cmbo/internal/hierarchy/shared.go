@@ -10,7 +10,8 @@ import (
 )
 
 // EM finds any covariance that many tasks show. Of few it believes too much: three of them
-// deviate from their mean in two directions. So the population is drawn to what the base
+// deviate from their mean in two directions, and less than a fourth one does. So its covariance
+// is taken as that of another task, and the population is drawn to what the base
 // process says of those tasks when a share ρ of its variance is common to all,
 //
 //	f_t = μ + d_t,   μ ~ GP(c, ρ·k_b),   d_t ~ GP(0, (1−ρ)·k_b),
@@ -41,8 +42,17 @@ func (m *Model) drawToSharedMean(ctx context.Context, on []*carried) (err error)
 	}
 	m.common = common
 	_, drawn := m.SharedMean()
+	m.pop.Cov.Scale(ofAnother(m.total))
 	m.pop.draw(shared, drawn)
 	return nil
+}
+
+// ofAnother returns the covariance of another task in that which EM finds of so many, around a
+// mean that it takes from the same tasks: N/(N−1) of it is the tasks', and an Nth of that more
+// is what the mean of N deviates by. One task's is taken as two's of known mean would be.
+func ofAnother(tasks int64) float64 {
+	n := float64(tasks)
+	return (n + 1) / max(n-1, 1)
 }
 
 // draw draws moments to others by a share.

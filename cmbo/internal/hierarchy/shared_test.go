@@ -147,12 +147,12 @@ func TestSharedMeanFindsTheShare(t *testing.T) {
 	}
 }
 
-// Of n tasks the population is what EM finds, drawn to that of a shared mean as if it were
-// PriorTasks of n + PriorTasks tasks; the more tasks, the less.
+// Of n tasks the population is what EM finds of another one, drawn to that of a shared mean as
+// if it were PriorTasks of n + PriorTasks tasks; the more tasks, the less.
 func TestFewTasksAreDrawnToASharedMean(t *testing.T) {
 	r := rng.Stream(1, t.Name())
 	z := uniform(r, 15, 2)
-	for _, n := range []int{1, 4, 30} {
+	for n, another := range map[int]float64{1: 2, 4: 5. / 3, 30: 31. / 29} {
 		tasks := makeTasks(5, n, 8, 2, 0, 1)
 		o := testSettings(2)
 		base := fixedBase(2)
@@ -174,7 +174,7 @@ func TestFewTasksAreDrawnToASharedMean(t *testing.T) {
 		for i := range 15 {
 			assert.InDelta(t, w*shared.Mean[i]+(1-w)*alone.pop.Mean[i], m.pop.Mean[i], 1e-12)
 			for j := range 15 {
-				assert.InDelta(t, w*shared.Cov.At(i, j)+(1-w)*alone.pop.Cov.At(i, j), m.pop.Cov.At(i, j), 1e-12)
+				assert.InDelta(t, w*shared.Cov.At(i, j)+(1-w)*another*alone.pop.Cov.At(i, j), m.pop.Cov.At(i, j), 1e-12)
 			}
 		}
 	}
@@ -186,4 +186,27 @@ func TestSharedMeanOfOneTask(t *testing.T) {
 	_, common, err := g.sharedMean(ctx, on, []float64{0.1, 0.4, 0.7}, 1)
 	require.NoError(t, err)
 	assert.InDelta(t, 0.4, common, 1e-9)
+}
+
+// The covariance that N draws have around their own mean, times ofAnother, is what another draw
+// deviates by from that mean.
+func TestCovarianceOfAnotherTask(t *testing.T) {
+	r := rng.Stream(1, t.Name())
+	for _, n := range []int{2, 5, 20} {
+		var within, another float64
+		for range 20000 {
+			draws, mean := make([]float64, n), 0.0
+			for i := range draws {
+				draws[i] = r.NormFloat64()
+				mean += draws[i] / float64(n)
+			}
+			for _, v := range draws {
+				within += (v - mean) * (v - mean) / float64(n)
+			}
+			d := r.NormFloat64() - mean
+			another += d * d
+		}
+		assert.InEpsilon(t, another/within, ofAnother(int64(n)), 0.05)
+	}
+	assert.Equal(t, 2.0, ofAnother(1))
 }
