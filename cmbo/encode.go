@@ -250,7 +250,7 @@ func readPrior(d *codec.Decoder) (*Prior, error) {
 	}
 	p = newPrior(p.config, space, p.finite, l)
 	for _, t := range p.facts.tasks {
-		v := told{y: d.Floats(), noise: d.Floats()}
+		v := told{y: d.Floats(), noise: d.Variances()}
 		if n := points.Len(t.X); len(v.y) != n || v.noise != nil && len(v.noise) != n {
 			d.Fail("task %q: %d points, %d values, %d noise variances", t.ID, n, len(v.y), len(v.noise))
 		}

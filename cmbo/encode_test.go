@@ -3,6 +3,7 @@ package cmbo_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -132,6 +133,36 @@ func TestPriorRefusesDamage(t *testing.T) {
 	require.ErrorIs(t, foreignPrior.Encode(io.Discard), cmbo.ErrOption)
 	_, err = foreignPrior.Digest()
 	require.ErrorContains(t, err, "foreign")
+}
+
+// TestPriorRefusesValues: no sum holds out against whoever computes it anew, so values that no
+// task may have are refused by what they are.
+func TestPriorRefusesValues(t *testing.T) {
+	box, err := cmbo.UnitCube(1)
+	require.NoError(t, err)
+	const least, y, noise = 3e-5, 0.7071, 0.0123
+	task := cmbo.Task{ID: "a", X: [][]float64{{0.1}, {0.5}, {0.7}}, Y: []float64{1, y, 2}, NoiseVariance: []float64{noise, 0, 0}}
+	task.Outputs = map[string][]float64{"seconds": {2, least, 1e150}}
+	b := encode(t, learn(t, box, []cmbo.Task{task}, cmbo.WithIndexPoints(3)))
+	bits := func(v float64) []byte { return binary.LittleEndian.AppendUint64(nil, math.Float64bits(v)) }
+	for _, c := range []struct {
+		was, is float64
+		text    string
+	}{
+		{noise, -noise, "a variance of -0.0123"},
+		{y, 2e150, "a number of 2e+150; the largest is 1e+150"},
+		{y, math.NaN(), "a number that is not finite"},
+		{least / 1024, 0.01, `output "seconds" of task "a": row 2 has a value of`}, // the unit of its logarithms
+	} {
+		require.Equal(t, 1, bytes.Count(b, bits(c.was)), "%g", c.was)
+		_, err := cmbo.DecodePrior(bytes.NewReader(cmbo.Reseal(bytes.Replace(b, bits(c.was), bits(c.is), 1))))
+		require.ErrorIs(t, err, cmbo.ErrCorrupt)
+		require.ErrorContains(t, err, c.text)
+	}
+	p, err := cmbo.DecodePrior(bytes.NewReader(b))
+	require.NoError(t, err)
+	_, _, err = p.Adopt(ctx, box, cmbo.Changes{}, cmbo.WithIndexPoints(3))
+	require.NoError(t, err, "the largest value that is legal stays so")
 }
 
 // TestPriorLimits: each limit refuses what is one beyond it, by name, before any

@@ -243,7 +243,7 @@ func (l *Learner) readKept(d *codec.Decoder) error {
 	n, width := d.Count(1), len(l.space.Params())
 	d.Within("Tasks", int64(n), int64(d.Limits.Tasks), "a sample of %d tasks", n)
 	for range n {
-		t := Task{ID: d.Text(), X: decodeRows(d, width), Y: d.Floats(), NoiseVariance: d.Floats(), Failed: decodeRows(d, width)}
+		t := Task{ID: d.Text(), X: decodeRows(d, width), Y: d.Floats(), NoiseVariance: d.Variances(), Failed: decodeRows(d, width)}
 		for _, name := range d.Texts() {
 			if t.Outputs == nil {
 				t.Outputs = make(space.Columns)

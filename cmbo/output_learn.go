@@ -157,6 +157,11 @@ func (c *runConfig) checkSpelling() error {
 	return nil
 }
 
+// value returns a value of a task of the model, as it was told but for rounding.
+func (o *outputPrior) value(t hierarchy.Task, i int) float64 {
+	return o.warp.Invert(t.Shift + t.Scale*t.Z[i])
+}
+
 // columns adds the outputs to tasks, found by their IDs, as they were told but for rounding.
 func (p *Prior) columns(tasks []Task, byID map[string]int) {
 	for _, o := range p.outputs {
@@ -167,7 +172,7 @@ func (p *Prior) columns(tasks []Task, byID map[string]int) {
 			}
 			column := slices.Repeat([]float64{math.NaN()}, len(t.Y))
 			for i, row := range o.rows[k] {
-				column[row] = o.warp.Invert(s.Shift + s.Scale*s.Z[i])
+				column[row] = max(-points.MaxValue, min(o.value(s, i), points.MaxValue)) // rounding may pass them
 			}
 			t.Outputs[o.name] = column
 		}
@@ -225,10 +230,14 @@ func (p *Prior) decodeOutputs(d *codec.Decoder) error {
 			rows := d.Ints()
 			if len(rows) != len(t.Z) {
 				d.Fail("output %q of task %q: %d rows for %d values", o.name, t.ID, len(rows), len(t.Z))
+				return d.Err
 			}
 			for k, row := range rows {
 				if row < 0 || row >= count[t.ID] || k > 0 && row <= rows[k-1] {
 					d.Fail("output %q of task %q: row %d of %d", o.name, t.ID, row, count[t.ID])
+				}
+				if v := o.value(t, k); !(math.Abs(v) <= 2*points.MaxValue) {
+					d.Fail("output %q of task %q: row %d has a value of %g", o.name, t.ID, row, v)
 				}
 			}
 			o.rows = append(o.rows, rows)

@@ -28,7 +28,8 @@ func (w watched) State(context.Context) ([]float64, error) {
 }
 func (w watched) CheckState([]float64) error { return nil }
 
-// TestSurrogateIsTold: trials and states stand beside their values, on a list and in a box.
+// TestSurrogateIsTold: trials and states stand beside their values, on a list and in a box, and
+// what is asked of the run, unlike a proposal, leaves out the open trials.
 func TestSurrogateIsTold(t *testing.T) {
 	list, _ := grid(t, 4)
 	box, err := cmbo.UnitCube(2)
@@ -39,10 +40,19 @@ func TestSurrogateIsTold(t *testing.T) {
 		require.NoError(t, o.Observe([]float64{0, 0}, 5))
 		trials, err := o.AskN(ctx, 3)
 		require.NoError(t, err)
+		pending, _ := w.told.Pending.Dims()
+		require.Equal(t, 2, pending)
 		require.NoError(t, o.Tell(trials[2].ID, 7))
 		require.NoError(t, o.Tell(trials[0].ID, 6))
-		_, _, err = o.Predict([]float64{0, 0})
-		require.NoError(t, err)
+		for _, ask := range []func() error{
+			func() error { _, _, err := o.Predict([]float64{0, 0}); return err },
+			func() error { _, err := o.Transfer(ctx); return err },
+		} {
+			*w.told = cmbo.Data{}
+			require.NoError(t, ask())
+			pending, _ = w.told.Pending.Dims()
+			require.Zero(t, pending)
+		}
 		require.Equal(t, []float64{5, 7, 6}, w.told.Raw)
 		require.Equal(t, []int{0, 3, 1}, w.told.Trials)
 		require.Equal(t, [][]float64{nil, {3}, {1}}, w.told.States)

@@ -1,10 +1,13 @@
 package cmbo
 
 import (
+	"context"
 	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gocmbo/cmbo/linalg"
 )
 
 // TestOutlookInWords has each sentence, and the numbers at which another takes its place.
@@ -57,6 +60,39 @@ func TestTransferInWords(t *testing.T) {
 		{Transfer{Shares: shares(0.5, 0.5, 0, 0)[1:2]}, "unknown: the model does not weigh the past against no transfer; the largest weight is that of what all tasks have in common 50 %"},
 	} {
 		require.Equal(t, tt.want, tt.of.String())
+	}
+}
+
+// weighing is a mixture of two hypotheses in which the past has no mass upright.
+type weighing struct {
+	Surrogate
+	mean []float64
+}
+
+func (w weighing) Shares() []Share {
+	return []Share{{Level: LevelPopulation, Mass: 0.25}, {Level: LevelNone, Mass: 0.75}}
+}
+func (w weighing) PriorMeans() [][]float64 { return [][]float64{{5, 4, 3, 2, 1}, w.mean} }
+func (w weighing) TaskMeans(context.Context, *linalg.Dense) ([]string, [][]float64, error) {
+	return nil, nil, nil
+}
+
+// TestRanksOutweighMasses: a past of little mass does not mislead if one of its means ranks
+// five points by more than a deviation of chance, half of what the same order has; which one
+// does not matter, nor in which unit.
+func TestRanksOutweighMasses(t *testing.T) {
+	for _, tt := range []struct {
+		mean []float64
+		want Verdict
+	}{
+		{[]float64{1, 2, 3, 4, 5}, TransferUnclear},
+		{[]float64{-100, -30, -60, -40, -20}, TransferUnclear}, // .53
+		{[]float64{1, 5, 2, 3, 4}, TransferMisleads},           // .41
+		{[]float64{5, 4, 3, 2, 1}, TransferMisleads},
+	} {
+		got := consulted{Surrogate: weighing{mean: tt.mean}}.transfer([]float64{1, 2, 3, 4, 50})
+		require.Equal(t, tt.want, got.Verdict, tt.mean)
+		require.Equal(t, LevelNone, got.Shares[0].Level, "the largest share is the first")
 	}
 }
 

@@ -304,6 +304,15 @@ func (d *Decoder) bounded(v, most float64) {
 // Floats reads a list of values, each as [Decoder.Value] does.
 func (d *Decoder) Floats() []float64 { return d.floats(points.MaxValue) }
 
+// Variances reads a list of values none of which is negative.
+func (d *Decoder) Variances() []float64 {
+	v := d.Floats()
+	if slices.ContainsFunc(v, func(s float64) bool { return s < 0 }) {
+		d.Fail("a variance of %g", slices.Min(v))
+	}
+	return v
+}
+
 // Numbers reads a list of any finite numbers.
 func (d *Decoder) Numbers() []float64 { return d.floats(math.MaxFloat64) }
 

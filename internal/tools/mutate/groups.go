@@ -14,7 +14,7 @@ var groups = []group{
 		{"./cmbo/paper", ""}, {"./cmbo", "Mixture|Prior|Learn"},
 	}},
 	{"acq", []string{"cmbo/acq/*.go", "cmbo/acquisition.go"}, []suite{{"./cmbo/acq", ""}, {"./cmbo", "Acquisition|Optimizer|Golden"}}},
-	{"transfer", []string{"cmbo/transfer.go"}, []suite{{"./cmbo", "InWords|Transfer|Verdict|Focus|CheckByHand|CheckSays|OutputsExplained|Context"}}},
+	{"transfer", []string{"cmbo/transfer.go"}, []suite{{"./cmbo", "InWords|Transfer|Verdict|Focus|CheckByHand|CheckSays|OutputsExplained|Context|BadInput|SurrogateIsTold|Ranks"}}},
 	{"success", []string{"cmbo/success.go", "cmbo/consult.go"}, []suite{{"./cmbo", "Fail|Success|Conform|InfiniteScores|Multiply|Lead|Progress|Hedge|Constraint|DefaultTrace"}}},
 	{"curve", []string{"cmbo/curve.go", "cmbo/internal/curve/*.go"}, []suite{{"./cmbo/internal/curve", ""}, {"./cmbo", "Report|Curves|Stopped"}}},
 	{"cost", []string{"cmbo/cost.go"}, []suite{{"./cmbo", "Cost|Budget"}}},
@@ -28,4 +28,5 @@ var groups = []group{
 	{"hierarchical", []string{"cmbo/hierarchical.go"}, []suite{{"./cmbo", "Trace|Transfer|Prior|Learn|Explain|Conform|Fail|Config|Encode|TakesPolicy|AddKeeps|DefaultScores|ScoresAreNot|RawValuesIn|UnitOfValues"}}},
 	{"kernel", []string{"kernel/*.go"}, []suite{{"./kernel", ""}, {"./kernel/kerneltest", ""}}},
 	{"gaussian", []string{"gaussian/*.go", "gaussian/multivariate/*.go"}, []suite{{"./gaussian", ""}, {"./gaussian/multivariate", ""}}},
+	{"spectral", []string{"linalg/spectral/*.go"}, []suite{{"./linalg/spectral", ""}, {"./gaussian/multivariate", ""}}},
 }
