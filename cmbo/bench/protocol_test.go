@@ -109,11 +109,15 @@ func TestSharedLessons(t *testing.T) {
 	task := table.Task(split.Targets[0])
 	space, err := cube.WithCandidates(task.X)
 	require.NoError(t, err)
+	variants := make(map[string]paper.Variant)
+	for _, v := range paper.Variants() {
+		variants[v.String()] = v
+	}
 	schools := make(map[string]int)
 	for _, m := range Methods() {
 		schools[m.learns()]++
-		v, err := paper.ParseVariant(m.Name)
-		if err != nil || m.learns() == m.Name {
+		v, named := variants[m.Name]
+		if !named || m.learns() == m.Name {
 			continue
 		}
 		tuner, err := m.Learn(context.Background(), Training{Space: cube, Tasks: split.Sources, Seed: 1, Clusters: [2]int{2, 4}})

@@ -1,10 +1,6 @@
 package paper
 
-import (
-	"strings"
-
-	"github.com/gocmbo/cmbo/internal/names"
-)
+import "github.com/gocmbo/cmbo/internal/names"
 
 // Distance is a distance between the Gaussian posteriors of two tasks on a
 // finite set of points.
@@ -112,27 +108,6 @@ var (
 // Variants returns the seven named variants in the paper's order.
 func Variants() []Variant {
 	return []Variant{JefClusJefCMP, WssClusWssCMP, JefClusWssCMP, WssClusJefCMP, WssClusWssCMPBary, GlobalCen, IndiWeightJef}
-}
-
-// ParseVariant returns the variant that prints as name, letter case ignored.
-// It fails with [cmbo.ErrOption] and lists the names it knows.
-func ParseVariant(name string) (Variant, error) {
-	for g := range Apart + 1 {
-		for c := range Jeffreys + 1 {
-			for w := range Jeffreys + 1 {
-				for p := range PrototypeKind(len(prototypeNames)) {
-					if v := (Variant{g, c, w, p}); v.check() == nil && strings.EqualFold(v.String(), name) {
-						return v, nil
-					}
-				}
-			}
-		}
-	}
-	var known []string
-	for _, v := range Variants() {
-		known = append(known, v.String())
-	}
-	return Variant{}, optionErrorf("unknown variant %q; the paper names %s", name, strings.Join(known, ", "))
 }
 
 // check reports choices that do not exist, and a distance that clusters where

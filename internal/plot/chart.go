@@ -93,11 +93,10 @@ func (s *Series) x(i int) float64 {
 // band returns the length of the band.
 func (s *Series) band() int { return min(s.points(), len(s.Lo), len(s.Hi)) }
 
-// A Rule is a thin dashed line across a chart at one value.
+// A Rule is a thin dashed horizontal line across a chart at one value.
 type Rule struct {
-	Name     string // legend entry; empty for none
-	At       float64
-	Vertical bool
+	Name string // legend entry; empty for none
+	At   float64
 }
 
 // A Chart is a panel of curves.
@@ -152,9 +151,7 @@ func (c *Chart) view(st *styles) *chartView {
 		}
 	}
 	for _, r := range c.Rules {
-		if r.Vertical && !(c.X.Log && r.At <= 0) {
-			v.ex.add(r.At)
-		} else if !r.Vertical && !(c.Y.Log && r.At <= 0) {
+		if !(c.Y.Log && r.At <= 0) {
 			v.ey.add(r.At)
 		}
 	}

@@ -27,11 +27,7 @@ func (v *chartView) draw(c *canvas, r rect) {
 	c.close("svg")
 	c.clip(r, 5) // room for strokes and markers on the border
 	for _, rule := range v.c.Rules {
-		if rule.Vertical {
-			if x := px(rule.At); !math.IsNaN(x) {
-				c.line(x, r.y, x, r.bottom(), "thin s-mute ref")
-			}
-		} else if y := py(rule.At); !math.IsNaN(y) && !(ys.log && rule.At <= 0) {
+		if y := py(rule.At); !math.IsNaN(y) && !(ys.log && rule.At <= 0) {
 			c.line(r.x, y, r.right(), y, "thin s-mute ref")
 		}
 	}

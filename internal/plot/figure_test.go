@@ -358,7 +358,7 @@ func TestAnyData(t *testing.T) {
 			}
 			chart.Series = append(chart.Series, s)
 		}
-		chart.Rules = []Rule{{At: number()}, {At: number(), Vertical: true}}
+		chart.Rules = []Rule{{At: number()}, {At: number()}}
 		f := &Figure{Panels: []*Chart{chart}, Width: number() * 1000, Height: number()}
 		svg := f.SVG()
 		tags, _ := elements(t, svg)

@@ -81,7 +81,7 @@ func samples() []sample {
 		}
 		profile.Series = append(profile.Series, Series{Name: n, X: x, Y: y, Step: true})
 	}
-	profile.Rules = []Rule{{Name: "C = 0.005", At: 0.005, Vertical: true}}
+	profile.Rules = []Rule{{Name: "half", At: 0.5}}
 	clusters := &Chart{Title: "Regret against the number of clusters", X: Axis{Label: "C", Integer: true}, Y: Axis{Label: "regret after 50 queries", Zero: true}}
 	for _, n := range []string{"WssClus_WssCMP", "JefClus_JefCMP"} {
 		y, lo, hi := decay(rng, 5, 0.3)
@@ -133,7 +133,7 @@ func samples() []sample {
 	for i := range methodNames {
 		coverage.X, coverage.Y = append(coverage.X, 0.5+0.5*rng.Float64()), append(coverage.Y, float64(i))
 	}
-	named := &Chart{Title: "Coverage", X: Axis{Label: "coverage", Min: 0, Max: 1}, Y: Axis{Names: methodNames}, Series: []Series{coverage}, Rules: []Rule{{At: 0.9, Vertical: true}}}
+	named := &Chart{Title: "Coverage", X: Axis{Label: "coverage", Min: 0, Max: 1}, Y: Axis{Names: methodNames}, Series: []Series{coverage}}
 	choices := &Chart{Title: "Choices", X: Axis{Label: "kernel", Names: methodNames}, Y: Axis{Label: "value"}, Series: []Series{{Points: true, X: coverage.Y, Y: coverage.X}}}
 	add("named", "Axes with names.", &Figure{Panels: []*Chart{named, choices}, Height: 320})
 	ticks := &Chart{Title: "Wide labels", X: Axis{Names: []string{"a name that is wide", "and another one, wider"}}, Series: []Series{{X: []float64{0, 1}, Y: []float64{1, 2}}}}
