@@ -142,7 +142,7 @@ func TestABLRTransfers(t *testing.T) {
 	}
 	m, err := learnABLR(ctx, square(t), tasks)
 	require.NoError(t, err)
-	alone, err := newPlainGP(square(t))
+	alone, err := learnPlainGP(ctx, square(t), nil)
 	require.NoError(t, err)
 	d, z := dataAt(f(1.5), randomPoints(r, 5, 2), 1), randomPoints(r, 200, 2)
 	u := unit(d.Raw, d.Y)

@@ -425,6 +425,6 @@ func TestScorers(t *testing.T) {
 		require.True(t, known, name)
 		require.Equal(t, want, got, name)
 	}
-	require.Nil(t, weighted([]float64{0, 0, 1}))
-	require.Equal(t, []int{1, 3}, weighted([]float64{0, 0.5, 0, 0.25, 0.25}))
+	require.Equal(t, []int{}, weighted([]float64{0, 0}), "not nil, which is all")
+	require.Equal(t, []int{1, 3}, weighted([]float64{0, 0.5, 0, 0.25}))
 }

@@ -54,14 +54,19 @@ func prepare(s *cmbo.Space, tasks []cmbo.Task, c *config) ([]observations, error
 	return out, nil
 }
 
-// begin applies options and prepares the tasks of a method that has nothing to say without
-// values of tasks.
-func begin(base config, s *cmbo.Space, tasks []cmbo.Task, opts []Option) (*config, []observations, error) {
+// settle applies options and prepares the tasks.
+func settle(base config, s *cmbo.Space, tasks []cmbo.Task, opts []Option) (*config, []observations, error) {
 	c, err := newConfig(base, opts)
 	if err != nil {
 		return nil, nil, err
 	}
 	obs, err := prepare(s, tasks, c)
+	return c, obs, err
+}
+
+// begin is settle for a method that has nothing to say without values of tasks.
+func begin(base config, s *cmbo.Space, tasks []cmbo.Task, opts []Option) (*config, []observations, error) {
+	c, obs, err := settle(base, s, tasks, opts)
 	if err == nil && len(obs) == 0 {
 		err = fmt.Errorf("%w: %s learns from the values of past tasks alone, and none of %d tasks has one", cmbo.ErrNoTasks, c.method, len(tasks))
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// plainGP makes the proposals of the model that cmbo brings, which is written
+// GP makes the proposals of the model that cmbo brings, which is written
 // independently of it: with trials pending, failed, cancelled and of known noise,
 // on a list and in a parameter space.
 func TestGPIsThePlainGaussianProcess(t *testing.T) {
@@ -17,7 +17,7 @@ func TestGPIsThePlainGaussianProcess(t *testing.T) {
 	for name, space := range map[string]*cmbo.Space{"list": listed, "cube": square(t)} {
 		t.Run(name, func(t *testing.T) {
 			f := bump([]float64{0.6, 0.4})
-			m, err := newPlainGP(space)
+			m, err := learnPlainGP(ctx, space, nil)
 			require.NoError(t, err)
 			common := []cmbo.Option{cmbo.WithSeed(7), cmbo.WithInitial(3), cmbo.WithAcquisition(cmbo.UCB(3))}
 			own, err := cmbo.New(space, common...)
@@ -83,7 +83,7 @@ func mustTrial(t testing.TB, o *cmbo.Optimizer, id int) []float64 {
 // thirty observations told one by one, told at once, or after others.
 func TestTargetFollowsFromData(t *testing.T) {
 	r := testRNG(t)
-	m, err := newPlainGP(square(t), withKernel(kernel.Matern52, true))
+	m, err := learnPlainGP(ctx, square(t), nil, withKernel(kernel.Matern52, true))
 	require.NoError(t, err)
 	x, z := randomPoints(r, 27, 2), randomPoints(r, 4, 2)
 	d := dataAt(func(x []float64) float64 { return 1e3 + 5*bump([]float64{0.2, 0.9})(x) }, x, 28)
@@ -122,10 +122,10 @@ func TestTargetFollowsFromData(t *testing.T) {
 	require.Equal(t, sd, s3)
 }
 
-// randomSearch search proposes uniformly and its predictions are those of the values
+// Random search proposes uniformly and its predictions are those of the values
 // alone.
 func TestRandom(t *testing.T) {
-	m, err := newRandomSearch(square(t))
+	m, err := learnRandom(ctx, square(t), nil)
 	require.NoError(t, err)
 	x := linalg.NewDense(50, 2, nil)
 	counts := make([]float64, 50)

@@ -156,7 +156,9 @@ func TestHyperBOPlusOfEqualTasks(t *testing.T) {
 	// An isotropic kernel: with a length for each coordinate these differ.
 	m, err := learnHyperBOPlus(ctx, square(t), tasks, withKernel(kernel.Matern32, false))
 	require.NoError(t, err)
-	gp, err := learnSources(ctx, square(t), tasks[:1], &config{seed: 1, workers: 1, method: "test"})
+	c, obs, err := settle(config{method: "test"}, square(t), tasks[:1], nil)
+	require.NoError(t, err)
+	gp, err := learnPast(ctx, square(t), obs, c)
 	require.NoError(t, err)
 	h := gp.sources[0].h
 	require.InEpsilon(t, math.Exp(h.Kernel.AppendParams(nil)[1]), m.length.shape*m.length.scale, 0.05)

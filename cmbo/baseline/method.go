@@ -58,8 +58,8 @@ type Method struct {
 // first.
 func Methods() []Method {
 	return []Method{
-		{"Random", false, NoAcquisition, alone(newRandomSearch)},
-		{"GP", false, AnyAcquisition, alone(newPlainGP)},
+		{"Random", false, NoAcquisition, learner(learnRandom)},
+		{"GP", false, AnyAcquisition, learner(learnPlainGP)},
 		{"RGPE", true, AnyAcquisition, learner(learnRGPE)},
 		{"TST-R", true, AnyAcquisition, learner(learnTSTR)},
 		{"TAF-RGPE", true, OwnEI, learner(learnTAF)},
@@ -107,9 +107,17 @@ func learner[M Model](learn learnFunc[M], more ...Option) func(context.Context, 
 	}
 }
 
-// alone is learner for methods without transfer.
-func alone[M Model](create func(*cmbo.Space, ...Option) (M, error)) func(context.Context, *cmbo.Space, []cmbo.Task, ...Option) (Model, error) {
-	return learner(func(_ context.Context, space *cmbo.Space, _ []cmbo.Task, opts ...Option) (M, error) {
-		return create(space, opts...)
-	})
+// runs is the model of a method that is nothing but how its runs begin.
+type runs func(seed uint64) cmbo.Surrogate
+
+// Surrogate returns the surrogate of one run.
+func (start runs) Surrogate(seed uint64) cmbo.Surrogate { return start(seed) }
+
+// alone returns the constructor of a method without transfer. It fails with [cmbo.ErrSpace]
+// or [cmbo.ErrOption].
+func alone(base config, start func(dim int, seed uint64, c *config) cmbo.Surrogate) learnFunc[runs] {
+	return func(_ context.Context, space *cmbo.Space, _ []cmbo.Task, opts ...Option) (runs, error) {
+		c, _, err := settle(base, space, nil, opts)
+		return func(seed uint64) cmbo.Surrogate { return start(space.Dim(), seed, c) }, err
+	}
 }

@@ -10,30 +10,13 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// randomSearch draws each proposal uniformly among the candidates, without replacement where
-// the run does not allow repetitions; in a parameter space among the run's pool for the step,
-// whose local part [cmbo.WithCandidateCounts] turns off. It predicts mean and deviation of the
-// values told, 0 and 1 before the first.
-type randomSearch struct{ dim int }
-
-// newRandomSearch returns random search over a space. It fails with [cmbo.ErrSpace] or
-// [cmbo.ErrOption].
-func newRandomSearch(space *cmbo.Space, opts ...Option) (*randomSearch, error) {
-	c, err := newConfig(config{method: "Random"}, opts)
-	if err != nil {
-		return nil, err
-	}
-	_, err = prepare(space, nil, c)
-	if err != nil {
-		return nil, err
-	}
-	return &randomSearch{dim: space.Dim()}, nil
-}
-
-// Surrogate returns the surrogate of one run.
-func (m *randomSearch) Surrogate(seed uint64) cmbo.Surrogate {
-	return &randomRun{run{dim: m.dim, seed: seed}}
-}
+// learnRandom makes random search, which draws each proposal uniformly among the candidates,
+// without replacement where the run does not allow repetitions; in a parameter space among the
+// run's pool for the step, whose local part [cmbo.WithCandidateCounts] turns off. It predicts
+// mean and deviation of the values told, 0 and 1 before the first.
+var learnRandom = alone(config{method: "Random"}, func(dim int, seed uint64, _ *config) cmbo.Surrogate {
+	return &randomRun{run{dim: dim, seed: seed}}
+})
 
 type randomRun struct{ run }
 

@@ -53,6 +53,11 @@ func newRanker(b *past, c *config, seed uint64) *ranker {
 	return r
 }
 
+// weigher returns a function that weighs with the data of t.
+func (r *ranker) weigher(t *target) func(context.Context) ([]float64, error) {
+	return func(ctx context.Context) ([]float64, error) { return r.weights(ctx, t) }
+}
+
 // weights returns the weights of the sources and, last, of the target's model.
 func (r *ranker) weights(ctx context.Context, t *target) ([]float64, error) {
 	k, n := len(r.past.sources), len(t.d.Y)

@@ -61,28 +61,12 @@ func botorchPriors(dim int) gaussian.Priors {
 // newRGPERun returns a [cmbo.Weigher] and, for its expected improvement, a
 // [cmbo.Scorer].
 func newRGPERun(p *past, c *config, seed uint64) cmbo.Surrogate {
-	return &rgpeRun{target: newTarget(p.dim, seed, c), view: newView(p), ranker: newRanker(p, c, seed)}
+	r := &rgpeRun{newEnsembleRun(p, c, seed)}
+	r.weigh = newRanker(p, c, seed).weigher(r.target)
+	return r
 }
 
-type rgpeRun struct {
-	*target
-	view
-	ranker *ranker
-	w      []float64
-}
-
-func (r *rgpeRun) Fit(ctx context.Context, d cmbo.Data) error {
-	r.w = nil
-	if err := r.target.Fit(ctx, d); err != nil {
-		return err
-	}
-	var err error
-	r.w, err = r.ranker.weights(ctx, r.target)
-	r.has = err == nil
-	return err
-}
-
-func (r *rgpeRun) Weights() []float64 { return append([]float64(nil), r.w...) }
+type rgpeRun struct{ *ensembleRun }
 
 func (r *rgpeRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) error {
 	if err := r.target.Predict(ctx, mean, sd, x); err != nil {
@@ -93,16 +77,14 @@ func (r *rgpeRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.Den
 		mean[i] *= own
 		sd[i] *= own * own * sd[i]
 	}
-	active := weighted(r.w)
-	if active != nil {
-		s, err := r.look(ctx, x, r.d.Pending, active)
-		if err != nil {
-			return err
-		}
-		for _, i := range active {
-			linalg.Axpy(mean, r.w[i], s.mean[i])
-			linalg.Axpy(sd, r.w[i]*r.w[i], s.variance[i])
-		}
+	active := weighted(r.w[:len(r.w)-1])
+	s, err := r.look(ctx, x, r.d.Pending, active)
+	if err != nil {
+		return err
+	}
+	for _, i := range active {
+		linalg.Axpy(mean, r.w[i], s.mean[i])
+		linalg.Axpy(sd, r.w[i]*r.w[i], s.variance[i])
 	}
 	gp.Deviations(sd)
 	return nil

@@ -30,20 +30,20 @@ func taskOf(t testing.TB, id string, f func([]float64) float64, x *linalg.Dense)
 func TestWithoutTasks(t *testing.T) {
 	r := testRNG(t)
 	for _, shape := range []func(...float64) kernel.Stationary{kernel.Matern52, kernel.SquaredExp} {
-		gp, err := newPlainGP(square(t), withKernel(shape, true))
-		require.NoError(t, err)
 		d := dataAt(bump([]float64{0.1, 0.5}), randomPoints(r, 9, 2), 5)
 		d.Pending = randomPoints(r, 2, 2)
 		z := randomPoints(r, 5, 2)
 		for _, m := range Methods() {
-			gp.c.priors = nil
+			opts := []Option{withKernel(shape, true)}
 			switch m.Name {
 			case "RGPE":
-				gp.c.priors = botorchPriors
+				opts = append(opts, set(func(c *config) { c.priors = botorchPriors }))
 			case "TST-R", "TAF-RGPE", "TAF-R", "RM-GP-UCB", "RM-GP-TS", "ScaML-GP", "StackedGP":
 			default:
 				continue
 			}
+			gp, err := learnPlainGP(ctx, square(t), nil, opts...)
+			require.NoError(t, err)
 			want := gp.Surrogate(4)
 			require.NoError(t, want.Fit(ctx, d))
 			mean, sd := predict(t, want, z)
@@ -120,7 +120,7 @@ func TestRGPEPrediction(t *testing.T) {
 		}
 	}
 	active := 0
-	for i, src := range m.past.sources {
+	for i, src := range s.past.sources {
 		mu, v := gpOracle(src.h.Kernel.Eval, zeroMean, src.x, src.z, src.h.Noise(src.noise), z)
 		add(s.w[i], mu, v)
 		if s.w[i] > 0 {
@@ -152,18 +152,20 @@ func TestRGPEPrediction(t *testing.T) {
 func TestRanker(t *testing.T) {
 	r := testRNG(t)
 	tasks := family(r, 2, 10)
-	m, err := learnRGPE(ctx, square(t), tasks, set(func(c *config) { c.samples = 64 }))
+	c, obs, err := settle(config{method: "test", shape: kernel.Matern52, ard: true}, square(t), tasks, []Option{set(func(c *config) { c.samples = 64 })})
+	require.NoError(t, err)
+	past, err := learnPast(ctx, square(t), obs, c)
 	require.NoError(t, err)
 	x := randomPoints(r, 7, 2)
 	copy(x.Row(5), x.Row(1)) // a repetition
 	d := dataAt(bump([]float64{0.2, 0.2}), x, 1)
 	d.Raw[6] = d.Raw[0] // a tie
-	one, all := newRanker(m.past, m.c, 3), newRanker(m.past, m.c, 3)
+	one, all := newRanker(past, c, 3), newRanker(past, c, 3)
 	require.NoError(t, all.update(ctx, d))
 	for n := 1; n <= 7; n++ {
 		require.NoError(t, one.update(ctx, firstOf(d, n, n)))
 	}
-	for i, src := range m.past.sources {
+	for i, src := range past.sources {
 		a := all.ranked[i]
 		require.Equal(t, a.draws, one.ranked[i].draws)
 		require.Equal(t, a.loss, one.ranked[i].loss)
@@ -256,7 +258,7 @@ func TestRGPEWeightsOfIndependentDraws(t *testing.T) {
 	want := make([]float64, 6)
 	for range samples {
 		loss := make([]int, 6)
-		for i, src := range m.past.sources {
+		for i, src := range s.past.sources {
 			f := draw(src.post)
 			for j := range n {
 				loss[i] += wrong(f, j)

@@ -179,19 +179,9 @@ type scamlPrior struct {
 	k kernel.Kernel
 }
 
-func (p *scamlPrior) active() []int {
-	a := make([]int, 0, len(p.w)) // not nil, which stands for all
-	for i, w := range p.w {
-		if w > 0 {
-			a = append(a, i)
-		}
-	}
-	return a
-}
-
 // Moments implements [gp.Prior].
 func (p *scamlPrior) Moments(ctx context.Context, mean, variance []float64, x *linalg.Dense) error {
-	active := p.active()
+	active := weighted(p.w)
 	s, err := p.look(ctx, x, nil, active)
 	if err != nil {
 		return err
@@ -215,7 +205,7 @@ func (p *scamlPrior) Moments(ctx context.Context, mean, variance []float64, x *l
 func (p *scamlPrior) Cov(ctx context.Context, dst, x, y *linalg.Dense) error {
 	kernel.Cross(dst, p.k, x, y)
 	var c linalg.Dense
-	for _, i := range p.active() {
+	for _, i := range weighted(p.w) {
 		if err := p.sources[i].post.Cov(ctx, &c, x, y); err != nil {
 			return sourceError(ctx, err, p.sources[i].id)
 		}
@@ -228,7 +218,7 @@ func (p *scamlPrior) Cov(ctx context.Context, dst, x, y *linalg.Dense) error {
 func (p *scamlPrior) Gram(ctx context.Context, dst *linalg.Sym, x *linalg.Dense) error {
 	kernel.Gram(dst, p.k, x)
 	var c linalg.Sym
-	for _, i := range p.active() {
+	for _, i := range weighted(p.w) {
 		if err := p.sources[i].post.Gram(ctx, &c, x); err != nil {
 			return sourceError(ctx, err, p.sources[i].id)
 		}

@@ -42,7 +42,7 @@ func meanOracle(s *source) func(x []float64) float64 {
 
 // scamlOn returns a run after a Fit to observations of which one has a noise variance
 // of its own.
-func scamlOn(t testing.TB, r *rand.Rand, n int) (*ensembleModel, *scamlRun, cmbo.Data) {
+func scamlOn(t testing.TB, r *rand.Rand, n int) (runs, *scamlRun, cmbo.Data) {
 	m, err := learnScaMLGP(ctx, square(t), family(r, 3, 8))
 	require.NoError(t, err)
 	d := dataAt(bump([]float64{0.6, 0.4}), randomPoints(r, n, 2), n+1)
@@ -57,11 +57,11 @@ func scamlOn(t testing.TB, r *rand.Rand, n int) (*ensembleModel, *scamlRun, cmbo
 func TestScaMLObjective(t *testing.T) {
 	r := testRNG(t)
 	const n = 6
-	m, s, d := scamlOn(t, r, n)
+	_, s, d := scamlOn(t, r, n)
 	x, z, noise, err := s.first(ctx, n)
 	require.NoError(t, err)
 	o := newScamlObjective(s.fits.Template, s.tasks, x, z, noise)
-	size := len(m.past.sources) + len(o.prior)
+	size := len(s.past.sources) + len(o.prior)
 	require.Equal(t, 3+4, size) // a variance, two lengths, the noise
 	for range 5 {
 		theta := make([]float64, size)
@@ -78,12 +78,12 @@ func TestScaMLObjective(t *testing.T) {
 		for i := range n {
 			a[i] = make([]float64, n)
 			resid[i] = d.Y[i]
-			for k, src := range m.past.sources {
+			for k, src := range s.past.sources {
 				resid[i] -= theta[k] * meanOracle(src)(x.Row(i))
 			}
 			for j := range n {
 				a[i][j] = p.h.Kernel.Eval(x.Row(i), x.Row(j))
-				for k, src := range m.past.sources {
+				for k, src := range s.past.sources {
 					a[i][j] += theta[k] * theta[k] * posteriorOracle(src)(x.Row(i), x.Row(j))
 				}
 			}
@@ -168,14 +168,14 @@ func TestScaMLPrediction(t *testing.T) {
 	near(t, sd, s2, 1e-12, "deviation, bound")
 
 	priorMean := func(x []float64) (v float64) {
-		for i, src := range m.past.sources {
+		for i, src := range s.past.sources {
 			v += s.p.w[i] * meanOracle(src)(x)
 		}
 		return v
 	}
 	cov := func(x, y []float64) float64 {
 		v := s.h.Kernel.Eval(x, y)
-		for i, src := range m.past.sources {
+		for i, src := range s.past.sources {
 			v += s.p.w[i] * s.p.w[i] * posteriorOracle(src)(x, y)
 		}
 		return v

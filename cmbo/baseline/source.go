@@ -36,41 +36,22 @@ type predictions struct {
 	mean, variance [][]float64 // by source
 }
 
-// learnSources validates tasks and fits a process to each.
-func learnSources(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, c *config) (*past, error) {
-	obs, err := prepare(space, tasks, c)
-	if err != nil {
-		return nil, err
-	}
-	return learnPast(ctx, space, obs, c)
-}
-
-// ensembleModel is what a method learns that fits a process to each task: all else is
-// in its runs.
-type ensembleModel struct {
-	c     *config
-	past  *past
-	start func(p *past, c *config, seed uint64) cmbo.Surrogate
-}
-
-// Surrogate returns the surrogate of one run.
-func (m *ensembleModel) Surrogate(seed uint64) cmbo.Surrogate { return m.start(m.past, m.c, seed) }
-
-// ensemble returns the constructor of such a method. It works without tasks, and fails
+// ensemble returns the constructor of a method that fits a process to each task, all else
+// being in its runs. It works without tasks, and fails
 // with [cmbo.ErrSpace], [cmbo.ErrOption], with [cmbo.ErrTask], [cmbo.ErrDimension],
 // [cmbo.ErrNotFinite] or [cmbo.ErrOutOfSpace] and a [*cmbo.DataError] that says where,
 // with [cmbo.ErrNumerical], or with ctx.Err(), as all constructors of this package.
-func ensemble(base config, start func(p *past, c *config, seed uint64) cmbo.Surrogate) learnFunc[*ensembleModel] {
-	return func(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*ensembleModel, error) {
-		c, err := newConfig(base, opts)
+func ensemble(base config, start func(p *past, c *config, seed uint64) cmbo.Surrogate) learnFunc[runs] {
+	return func(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (runs, error) {
+		c, obs, err := settle(base, space, tasks, opts)
 		if err != nil {
 			return nil, err
 		}
-		p, err := learnSources(ctx, space, tasks, c)
+		p, err := learnPast(ctx, space, obs, c)
 		if err != nil {
 			return nil, err
 		}
-		return &ensembleModel{c: c, past: p, start: start}, nil
+		return func(seed uint64) cmbo.Surrogate { return start(p, c, seed) }, nil
 	}
 }
 
@@ -176,11 +157,38 @@ func (v *view) look(ctx context.Context, x, pending *linalg.Dense, which []int) 
 	return v.at(ctx, x, pending, which)
 }
 
-// weighted lists the sources with a positive weight, nil for none; the last
-// weight is the target's.
+// ensembleRun is a run whose prediction or score is a sum over the sources and the target.
+type ensembleRun struct {
+	*target
+	view
+	weigh func(ctx context.Context) ([]float64, error)
+	w     []float64 // what weigh returned, nil before
+}
+
+func newEnsembleRun(p *past, c *config, seed uint64) *ensembleRun {
+	return &ensembleRun{target: newTarget(p.dim, seed, c), view: newView(p)}
+}
+
+// Fit conditions the target's process and weighs the models.
+func (r *ensembleRun) Fit(ctx context.Context, d cmbo.Data) error {
+	r.w = nil
+	if err := r.target.Fit(ctx, d); err != nil {
+		return err
+	}
+	var err error
+	r.w, err = r.weigh(ctx)
+	r.has = err == nil
+	return err
+}
+
+// Weights returns those of the sources and, last, of the target's model.
+func (r *ensembleRun) Weights() []float64 { return append([]float64(nil), r.w...) }
+
+// weighted lists the weights that are positive. It is empty for none, but not nil, which
+// stands for all sources.
 func weighted(w []float64) []int {
-	var active []int
-	for i, v := range w[:len(w)-1] {
+	active := make([]int, 0, len(w))
+	for i, v := range w {
 		if v > 0 {
 			active = append(active, i)
 		}

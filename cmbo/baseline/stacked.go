@@ -46,11 +46,7 @@ type levelMoments struct{ mean, sd []float64 }
 // learnStackedGP fits the levels below the target's, works without tasks, and fails as
 // learnRGPE does.
 func learnStackedGP(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*stackedGP, error) {
-	c, err := newConfig(config{method: "StackedGP", shape: kernel.Matern52, ard: true}, opts)
-	if err != nil {
-		return nil, err
-	}
-	obs, err := prepare(space, tasks, c)
+	c, obs, err := settle(config{method: "StackedGP", shape: kernel.Matern52, ard: true}, space, tasks, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -36,55 +36,34 @@ var learnTAF = ensemble(config{method: "TAF", shape: kernel.SquaredExp, ard: tru
 
 // newTAFRun returns a [cmbo.Weigher] and a [cmbo.Scorer].
 func newTAFRun(p *past, c *config, seed uint64) cmbo.Surrogate {
-	r := &tafRun{target: newTarget(p.dim, seed, c), view: newView(p), rho: c.bandwidth}
+	r := &tafRun{ensembleRun: newEnsembleRun(p, c, seed)}
+	weigh := func(ctx context.Context) ([]float64, error) { return tstWeights(ctx, p, r.d, c.bandwidth) }
 	if !c.byRanks {
-		r.ranker = newRanker(p, c, seed)
+		weigh = newRanker(p, c, seed).weigher(r.target)
+	}
+	r.weigh = func(ctx context.Context) ([]float64, error) {
+		w, err := weigh(ctx)
+		if err == nil {
+			err = r.incumbents(ctx)
+		}
+		return w, err
 	}
 	return r
 }
 
 type tafRun struct {
-	*target
-	view
-	ranker *ranker // nil for the weights of TST-R
-	rho    float64
-	w      []float64
-	best   []float64 // by source: the largest mean at points evaluated
-	own    float64   // the same of the target's process
-}
-
-func (r *tafRun) Fit(ctx context.Context, d cmbo.Data) error {
-	r.w = nil
-	if err := r.target.Fit(ctx, d); err != nil {
-		return err
-	}
-	r.has = false
-	var err error
-	if r.ranker != nil {
-		r.w, err = r.ranker.weights(ctx, r.target)
-	} else {
-		r.w, err = tstWeights(ctx, r.past, r.d, r.rho)
-	}
-	if err == nil {
-		err = r.incumbents(ctx)
-	}
-	r.has = err == nil
-	return err
+	*ensembleRun
+	best []float64 // by source: the largest mean at points evaluated
+	own  float64   // the same of the target's process
 }
 
 // incumbents finds the best means at the points evaluated and pending.
 func (r *tafRun) incumbents(ctx context.Context) error {
-	n, p := points.Len(r.d.X), points.Len(r.d.Pending)
+	x := points.Join(r.d.X, r.d.Pending)
+	n := points.Len(x)
 	r.best, r.own = make([]float64, len(r.past.sources)), 0
-	if n+p == 0 {
+	if n == 0 {
 		return nil
-	}
-	x := linalg.NewDense(n+p, r.target.dim, nil)
-	for i := range n {
-		copy(x.Row(i), r.d.X.Row(i))
-	}
-	for i := range p {
-		copy(x.Row(n+i), r.d.Pending.Row(i))
 	}
 	means, err := r.meansAt(ctx, x)
 	if err != nil {
@@ -93,15 +72,13 @@ func (r *tafRun) incumbents(ctx context.Context) error {
 	for i, mu := range means {
 		r.best[i] = maxOf(mu)
 	}
-	own := make([]float64, n+p)
+	own := make([]float64, n)
 	if err := r.full.Moments(ctx, own, nil, x); err != nil {
 		return err
 	}
 	r.own = maxOf(own)
 	return nil
 }
-
-func (r *tafRun) Weights() []float64 { return append([]float64(nil), r.w...) }
 
 // Score writes the logarithm of the acquisition.
 func (r *tafRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, _ acq.Func, _ float64) error {
@@ -113,17 +90,15 @@ func (r *tafRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, _ ac
 	if err := r.Predict(ctx, mean, sd, x); err != nil {
 		return err
 	}
-	active := weighted(r.w)
+	active := weighted(r.w[:len(r.w)-1])
 	gain := make([]float64, len(dst))
-	if active != nil {
-		s, err := r.look(ctx, x, nil, active)
-		if err != nil {
-			return err
-		}
-		for _, i := range active {
-			for j, mu := range s.mean[i] {
-				gain[j] += r.w[i] * max(mu-r.best[i], 0)
-			}
+	s, err := r.look(ctx, x, nil, active)
+	if err != nil {
+		return err
+	}
+	for _, i := range active {
+		for j, mu := range s.mean[i] {
+			gain[j] += r.w[i] * max(mu-r.best[i], 0)
 		}
 	}
 	logOwn := math.Log(r.w[len(r.w)-1])

@@ -31,28 +31,12 @@ var learnTSTR = ensemble(config{method: "TST-R", shape: kernel.SquaredExp, ard: 
 
 // newTSTRun returns a [cmbo.Weigher].
 func newTSTRun(p *past, c *config, seed uint64) cmbo.Surrogate {
-	return &tstRun{target: newTarget(p.dim, seed, c), view: newView(p), rho: c.bandwidth}
+	r := &tstRun{newEnsembleRun(p, c, seed)}
+	r.weigh = func(ctx context.Context) ([]float64, error) { return tstWeights(ctx, p, r.d, c.bandwidth) }
+	return r
 }
 
-type tstRun struct {
-	*target
-	view
-	rho float64
-	w   []float64
-}
-
-func (r *tstRun) Fit(ctx context.Context, d cmbo.Data) error {
-	r.w = nil
-	if err := r.target.Fit(ctx, d); err != nil {
-		return err
-	}
-	var err error
-	r.w, err = tstWeights(ctx, r.past, r.d, r.rho)
-	r.has = err == nil
-	return err
-}
-
-func (r *tstRun) Weights() []float64 { return append([]float64(nil), r.w...) }
+type tstRun struct{ *ensembleRun }
 
 func (r *tstRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) error {
 	if err := r.target.Predict(ctx, mean, sd, x); err != nil {
@@ -62,10 +46,7 @@ func (r *tstRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dens
 	for i := range mean {
 		mean[i] *= own
 	}
-	active := weighted(r.w)
-	if active == nil {
-		return nil
-	}
+	active := weighted(r.w[:len(r.w)-1])
 	s, err := r.look(ctx, x, nil, active) // pending points leave means alone
 	if err != nil {
 		return err

@@ -37,7 +37,7 @@ func TestTSTR(t *testing.T) {
 	raw[4] = 0.75
 	sum := 0.75
 	wantMean := make([]float64, 5)
-	for i, src := range m.past.sources {
+	for i, src := range s.past.sources {
 		mu, _ := gpOracle(src.h.Kernel.Eval, zeroMean, src.x, src.z, src.h.Noise(src.noise), d.X)
 		dist := discordance(mu, d.Raw)
 		if dist < 0.4 {
@@ -51,7 +51,7 @@ func TestTSTR(t *testing.T) {
 		raw[i] /= sum
 	}
 	near(t, raw, s.Weights(), 1e-12, "weights")
-	for i, src := range m.past.sources {
+	for i, src := range s.past.sources {
 		mu, _ := gpOracle(src.h.Kernel.Eval, zeroMean, src.x, src.z, src.h.Noise(src.noise), z)
 		for j := range mu {
 			wantMean[j] += raw[i] * mu[j]
@@ -90,7 +90,7 @@ func TestTAF(t *testing.T) {
 		for j := range want {
 			want[j] = s.w[3] * acq.ExpectedImprovement(mu[j], math.Sqrt(v[j]), maxOf(at))
 		}
-		for i, src := range m.past.sources {
+		for i, src := range s.past.sources {
 			seen, _ := gpOracle(src.h.Kernel.Eval, zeroMean, src.x, src.z, src.h.Noise(src.noise), d.X)
 			mi, _ := gpOracle(src.h.Kernel.Eval, zeroMean, src.x, src.z, src.h.Noise(src.noise), z)
 			for j := range want {
