@@ -287,7 +287,7 @@ func (r *ablrRun) Fit(ctx context.Context, d cmbo.Data) error {
 	return r.priorRun.Fit(ctx, r.d)
 }
 
-// Moments implements [gp.Prior].
+// Moments implements [gp.Function].
 func (r *ablrRun) Moments(ctx context.Context, mean, variance []float64, x *linalg.Dense) error {
 	clear(mean)
 	if variance == nil {
@@ -303,7 +303,7 @@ func (r *ablrRun) Moments(ctx context.Context, mean, variance []float64, x *lina
 	return nil
 }
 
-// Cov implements [gp.Prior].
+// Cov implements [gp.Function].
 func (r *ablrRun) Cov(ctx context.Context, dst, x, y *linalg.Dense) error {
 	a, err := r.of(ctx, x)
 	if err != nil {
@@ -318,7 +318,7 @@ func (r *ablrRun) Cov(ctx context.Context, dst, x, y *linalg.Dense) error {
 	return nil
 }
 
-// Gram implements [gp.Prior].
+// Gram implements [gp.Function].
 func (r *ablrRun) Gram(ctx context.Context, dst *linalg.Sym, x *linalg.Dense) error {
 	phi, err := r.of(ctx, x)
 	if err != nil {
@@ -334,4 +334,4 @@ func (r *ablrRun) Gram(ctx context.Context, dst *linalg.Sym, x *linalg.Dense) er
 	return nil
 }
 
-var _ gp.Prior = (*ablrRun)(nil)
+var _ gp.Function = (*ablrRun)(nil)

@@ -315,7 +315,7 @@ func (r *empiricalRun) noiseOf(ctx context.Context, n int) (float64, error) {
 	if err := r.Gram(ctx, &gram, x); err != nil {
 		return 0, err
 	}
-	var data gp.Data
+	var data gp.Conditioned
 	loss := func(log float64) float64 {
 		if data.Factorize(&gram, gp.Noise(r.d.NoiseVariance[:n], n, math.Exp(log)), resid) != nil {
 			return math.Inf(1)

@@ -12,7 +12,7 @@ import (
 // it is conditioned on the data, nothing more.
 type priorRun struct {
 	run
-	prior         gp.Prior
+	prior         gp.Function
 	noiseVariance float64     // where none is given
 	post          *gp.Process // given the data, nil before
 	full          *gp.Process // given the pending points as well

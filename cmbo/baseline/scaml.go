@@ -179,7 +179,7 @@ type scamlPrior struct {
 	k kernel.Kernel
 }
 
-// Moments implements [gp.Prior].
+// Moments implements [gp.Function].
 func (p *scamlPrior) Moments(ctx context.Context, mean, variance []float64, x *linalg.Dense) error {
 	active := weighted(p.w)
 	s, err := p.look(ctx, x, nil, active)
@@ -201,7 +201,7 @@ func (p *scamlPrior) Moments(ctx context.Context, mean, variance []float64, x *l
 	return nil
 }
 
-// Cov implements [gp.Prior].
+// Cov implements [gp.Function].
 func (p *scamlPrior) Cov(ctx context.Context, dst, x, y *linalg.Dense) error {
 	kernel.Cross(dst, p.k, x, y)
 	var c linalg.Dense
@@ -214,7 +214,7 @@ func (p *scamlPrior) Cov(ctx context.Context, dst, x, y *linalg.Dense) error {
 	return ctx.Err()
 }
 
-// Gram implements [gp.Prior].
+// Gram implements [gp.Function].
 func (p *scamlPrior) Gram(ctx context.Context, dst *linalg.Sym, x *linalg.Dense) error {
 	kernel.Gram(dst, p.k, x)
 	var c linalg.Sym

@@ -21,7 +21,7 @@ import (
 // grouped into clusters with a prototype each. It is immutable and safe to share between any
 // number of runs and goroutines.
 type Prior struct {
-	m      *model.Prior
+	m      *model.Learned
 	config *config
 	space  *cmbo.Space // the parameters; candidates are not kept
 }

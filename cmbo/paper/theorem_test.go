@@ -45,7 +45,7 @@ func newTheoremRun(t *testing.T, p *Prior, label string, seed uint64, b, noise, 
 	k0 := run.k0(t, run.x, run.x)
 	for i, w := range run.a.Weights() {
 		mean := make([]float64, len(rows))
-		require.NoError(t, run.a.Prior.Prototypes[i].Evaluator.At(context.Background(), 1, mean, nil, nil, nil, run.x))
+		require.NoError(t, run.a.Learned.Prototypes[i].Evaluator.At(context.Background(), 1, mean, nil, nil, nil, run.x))
 		linalg.Axpy(run.f, w, mean)
 	}
 	if b > 0 {
@@ -72,7 +72,7 @@ func newTheoremRun(t *testing.T, p *Prior, label string, seed uint64, b, noise, 
 func (run *theoremRun) k0(t *testing.T, y, x *linalg.Dense) *linalg.Dense {
 	var sum, c linalg.Dense
 	for i, w := range run.a.Weights() {
-		require.NoError(t, run.a.Prior.Prototypes[i].Evaluator.At(context.Background(), 1, nil, nil, &c, y, x))
+		require.NoError(t, run.a.Learned.Prototypes[i].Evaluator.At(context.Background(), 1, nil, nil, &c, y, x))
 		if i == 0 {
 			sum.Copy(&c)
 			sum.Scale(w * w)

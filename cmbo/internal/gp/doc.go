@@ -1,11 +1,11 @@
 // Package gp holds Gaussian processes that are known by their moments. One type,
 // [Process], is prior, posterior and prediction: a prior without observations, a
 // posterior with them, and itself the prior of further conditioning. What it needs
-// of the prior it is made from is a [Prior]: means, variances and covariances at any
+// of the prior it is made from is a [Function]: means, variances and covariances at any
 // points, which a kernel gives ([FromKernel]), or a sum over past tasks, or numbers
 // on a grid.
 //
-// [Data] is the part that sees no points: a factor that grows by rows and the
+// [Conditioned] is the part that sees no points: a factor that grows by rows and the
 // updates of moments by it. A model that keeps covariances as numbers works with it
 // directly.
 //

@@ -51,7 +51,7 @@ type moments struct {
 	cov            linalg.Dense
 }
 
-func momentsOf(t testing.TB, p Prior, x *linalg.Dense) *moments {
+func momentsOf(t testing.TB, p Function, x *linalg.Dense) *moments {
 	n := points.Len(x)
 	m := &moments{mean: make([]float64, n), variance: make([]float64, n)}
 	require.NoError(t, p.Moments(ctx, m.mean, m.variance, x))
@@ -212,16 +212,18 @@ func TestGrowAfterError(t *testing.T) {
 	noise, resid := []float64{0.1, 0.2, 0.1}, []float64{1, -1, 0.5}
 	nan := []float64{1, -1, math.NaN()}
 	good := rowOf(-1, 0.5)
-	var fresh Data
+	var fresh Conditioned
 	require.NoError(t, fresh.Grow(0, good, noise, resid))
-	for name, fail := range map[string]func(d *Data) error{
-		"a row":                 func(d *Data) error { return d.Grow(3, rowOf(3, 0.5), append(noise, 0.1), append(resid, 0)) },
-		"a row again":           func(d *Data) error { return d.Grow(0, breakAt(rowOf(-1, 1), 4, errRow), make([]float64, 3), resid) },
-		"a residual":            func(d *Data) error { return d.Grow(3, good, noise, nan) },
-		"a residual of a new":   func(d *Data) error { return d.Grow(2, good, noise, nan) },
-		"a matrix not definite": func(d *Data) error { return d.Grow(0, rowOf(-1, 9), noise, resid) },
+	for name, fail := range map[string]func(d *Conditioned) error{
+		"a row": func(d *Conditioned) error { return d.Grow(3, rowOf(3, 0.5), append(noise, 0.1), append(resid, 0)) },
+		"a row again": func(d *Conditioned) error {
+			return d.Grow(0, breakAt(rowOf(-1, 1), 4, errRow), make([]float64, 3), resid)
+		},
+		"a residual":            func(d *Conditioned) error { return d.Grow(3, good, noise, nan) },
+		"a residual of a new":   func(d *Conditioned) error { return d.Grow(2, good, noise, nan) },
+		"a matrix not definite": func(d *Conditioned) error { return d.Grow(0, rowOf(-1, 9), noise, resid) },
 	} {
-		var d Data
+		var d Conditioned
 		require.NoError(t, d.Grow(0, good, noise, resid), name)
 		require.Error(t, fail(&d), name)
 		require.Zero(t, d.Len(), name)
@@ -243,7 +245,7 @@ func breakAt(row Row, n int, err error) Row {
 // TestGrowKeepsTheFactor: rows that are known are not asked for again.
 func TestGrowKeepsTheFactor(t *testing.T) {
 	s := newSample(t, 8, 1)
-	var d Data
+	var d Conditioned
 	asked := 0
 	row := func(dst []float64, i int) error {
 		asked++

@@ -18,7 +18,7 @@ import (
 // whose hyperparameters are fitted to the run's own data, after each observation
 // up to twenty and at growing distances from there: see [RefitCount].
 type Plain struct {
-	scale Scale
+	scale Scaling
 	fits  Fits
 
 	count  int       // observations the parameters were fitted to, -1 for none
@@ -30,9 +30,9 @@ type Plain struct {
 	full    *Process // on the data and the pending points
 }
 
-// A Scale brings values and their noise variances, 0 where they are not known, to
+// A Scaling brings values and their noise variances, 0 where they are not known, to
 // the scale of a model: it returns nil variances if none is known.
-type Scale func(y, noise []float64) (scaled, variances []float64)
+type Scaling func(y, noise []float64) (scaled, variances []float64)
 
 // DefaultKernel returns a scaled Matérn-3/2 for points in dim coordinates, with a lengthscale
 // for each if ard is set, at the centres of the hyperparameters' priors.
@@ -51,7 +51,7 @@ func DefaultKernel(dim int, ard bool) kernel.Kernel {
 // for each as the evidence has it at each fit; noise is the noise variance where none is
 // given, NaN to fit it. A fit takes its values through scale, and as one of the views of shares
 // shows them.
-func NewPlain(dim int, ard bool, template kernel.Kernel, noise float64, scale Scale, shares []float64, seed uint64) *Plain {
+func NewPlain(dim int, ard bool, template kernel.Kernel, noise float64, scale Scaling, shares []float64, seed uint64) *Plain {
 	fits := Fits{Template: template, Noise: noise, Seed: seed, Shares: shares}
 	if template == nil {
 		fits.Template = DefaultKernel(dim, ard)

@@ -7,9 +7,9 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// A Prior is a Gaussian process known by its moments. Its methods may run
+// A Function is a Gaussian process known by its moments. Its methods may run
 // concurrently.
-type Prior interface {
+type Function interface {
 	// Moments sets mean and variance to those at the rows of x; either may be nil.
 	Moments(ctx context.Context, mean, variance []float64, x *linalg.Dense) error
 	// Cov makes dst the covariances of the rows of x with the rows of y.
@@ -24,7 +24,7 @@ type FromKernel struct {
 	Mean   float64
 }
 
-// Moments implements [Prior].
+// Moments implements [Function].
 func (f FromKernel) Moments(_ context.Context, mean, variance []float64, x *linalg.Dense) error {
 	for i := range mean {
 		mean[i] = f.Mean
@@ -35,13 +35,13 @@ func (f FromKernel) Moments(_ context.Context, mean, variance []float64, x *lina
 	return nil
 }
 
-// Cov implements [Prior].
+// Cov implements [Function].
 func (f FromKernel) Cov(_ context.Context, dst, x, y *linalg.Dense) error {
 	kernel.Cross(dst, f.Kernel, x, y)
 	return nil
 }
 
-// Gram implements [Prior].
+// Gram implements [Function].
 func (f FromKernel) Gram(_ context.Context, dst *linalg.Sym, x *linalg.Dense) error {
 	kernel.Gram(dst, f.Kernel, x)
 	return nil

@@ -12,24 +12,24 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// Process is a Gaussian process: a [Prior] conditioned on noisy values at points,
-// none at first, and itself a Prior. Moments are those of the function, noise is not
+// Process is a Gaussian process: a [Function] conditioned on noisy values at points,
+// none at first, and itself a Function. Moments are those of the function, noise is not
 // added to them.
 //
 // Condition, Extend and Reset change a Process; the other methods may run
 // concurrently. After an error the process is its prior.
 type Process struct {
-	prior Prior
+	prior Function
 	x     *linalg.Dense // points of the entries of data, nil without
-	data  Data
+	data  Conditioned
 }
 
 // New returns the process that prior is, without observations.
-func New(prior Prior) *Process { return &Process{prior: prior} }
+func New(prior Function) *Process { return &Process{prior: prior} }
 
 // Condition returns prior conditioned on values y with the given noise variances
 // at the rows of x, which it keeps.
-func Condition(ctx context.Context, prior Prior, x *linalg.Dense, y, noise []float64) (*Process, error) {
+func Condition(ctx context.Context, prior Function, x *linalg.Dense, y, noise []float64) (*Process, error) {
 	p := New(prior)
 	return p, p.Condition(ctx, x, y, noise)
 }
@@ -41,7 +41,7 @@ var whites = sync.Pool{New: func() any { return new(linalg.Dense) }}
 var grams = sync.Pool{New: func() any { return new(linalg.Sym) }}
 
 // Reset makes p the process that prior is, keeping its memory.
-func (p *Process) Reset(prior Prior) {
+func (p *Process) Reset(prior Function) {
 	p.prior, p.x = prior, nil
 	p.data.Reset()
 }
@@ -137,16 +137,13 @@ func (p *Process) row(ctx context.Context, x *linalg.Dense) Row {
 	}
 }
 
-// Prior returns what p was made from.
-func (p *Process) Prior() Prior { return p.prior }
-
 // Points returns the points p is conditioned on, nil without.
 func (p *Process) Points() *linalg.Dense { return p.x }
 
 // Data returns what p knows of its observations.
-func (p *Process) Data() *Data { return &p.data }
+func (p *Process) Data() *Conditioned { return &p.data }
 
-// Moments implements [Prior].
+// Moments implements [Function].
 func (p *Process) Moments(ctx context.Context, mean, variance []float64, x *linalg.Dense) error {
 	v := whites.Get().(*linalg.Dense)
 	defer whites.Put(v)
@@ -156,7 +153,7 @@ func (p *Process) Moments(ctx context.Context, mean, variance []float64, x *lina
 	return p.MomentsFrom(ctx, mean, variance, x, v)
 }
 
-// Cov implements [Prior].
+// Cov implements [Function].
 func (p *Process) Cov(ctx context.Context, dst, x, y *linalg.Dense) error {
 	v, w := whites.Get().(*linalg.Dense), whites.Get().(*linalg.Dense)
 	defer whites.Put(v)
@@ -170,7 +167,7 @@ func (p *Process) Cov(ctx context.Context, dst, x, y *linalg.Dense) error {
 	return p.CovFrom(ctx, dst, x, v, y, w)
 }
 
-// Gram implements [Prior].
+// Gram implements [Function].
 func (p *Process) Gram(ctx context.Context, dst *linalg.Sym, x *linalg.Dense) error {
 	v := whites.Get().(*linalg.Dense)
 	defer whites.Put(v)
@@ -208,7 +205,7 @@ func (p *Process) CovFrom(ctx context.Context, dst, x, v, y, w *linalg.Dense) er
 	if err := p.prior.Cov(ctx, dst, x, y); err != nil || p.x == nil {
 		return err
 	}
-	return p.failed(ctx, p.data.UpdateCov(dst, v, w), x)
+	return p.failed(ctx, p.data.UpdateCross(dst, v, w), x)
 }
 
 // GramFrom is [Process.Gram] given v as made by [Process.Whiten] for x.
@@ -216,7 +213,7 @@ func (p *Process) GramFrom(ctx context.Context, dst *linalg.Sym, x, v *linalg.De
 	if err := p.prior.Gram(ctx, dst, x); err != nil || p.x == nil {
 		return err
 	}
-	return p.failed(ctx, p.data.UpdateGram(dst, v), x)
+	return p.failed(ctx, p.data.UpdateCov(dst, v), x)
 }
 
 // failed says what an error was met at.

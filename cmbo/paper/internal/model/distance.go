@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/gaussian/multivariate"
 	"github.com/gocmbo/cmbo/internal/parallel"
@@ -29,7 +30,7 @@ func NewByDistance(n int, jeffreys bool, jitter float64) *ByDistance {
 }
 
 // weigh returns the weights for d, which are not negative and add up to 1.
-func (b *ByDistance) weigh(d *Data) []float64 {
+func (b *ByDistance) weigh(d *space.Data) []float64 {
 	if distances := newestState(d); distances != nil {
 		return distanceWeights(distances)
 	}
@@ -52,7 +53,7 @@ func (b *ByDistance) State(ctx context.Context, m *Weighted) ([]float64, error) 
 	distances := make([]float64, b.n)
 	normals := make([]*multivariate.Normal, b.n)
 	for i := range normals {
-		normals[i] = m.Prior.Prototypes[i].Normal
+		normals[i] = m.Learned.Prototypes[i].Normal
 	}
 	// The posterior borrows from the scratch memory, which it does not outlive.
 	var err error

@@ -1,11 +1,9 @@
-// Package model holds the models of a run: the paper's adaptive prior over the
-// prototypes of clusters, the mixture of them, and the plain Gaussian process of
-// a run without past tasks. It sees points of the unit cube and scaled values
-// only.
+// Package model holds the paper's model of a run, the adaptive prior over the
+// prototypes of clusters. It sees points of the unit cube and scaled values only.
 //
-// A [Prior] is what the first two stages of the paper's algorithm make of past
-// tasks. A [View] is how its prototypes look from the points of one run. Models
-// stand on a View and differ in how they weigh and combine prototypes.
+// [Learned] is what the first two stages of the paper's algorithm make of past
+// tasks. A [View] is how its prototypes look from the points of one run, and
+// [Weighted] weighs and combines them.
 //
 // Errors of the packages below come back wrapped with what was computed; the
 // caller adds the sentinel.
@@ -19,13 +17,10 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/space"
 )
 
-// Data is what a model learns of a run.
-type Data = space.Data
-
 // newestState returns the state that came back with the newest proposal told that
 // has one, in the order of asking, nil before the first. Points of the initial
 // design and enqueued ones have none.
-func newestState(d *Data) []float64 {
+func newestState(d *space.Data) []float64 {
 	newest, state := 0, []float64(nil)
 	for i, t := range d.Trials {
 		if t > newest && d.States[i] != nil {

@@ -22,7 +22,7 @@ func (a *Weighted) Sample(ctx context.Context, dst []float64, x *linalg.Dense, r
 	for i, w := range a.w {
 		mean, _, c, err := a.component(ctx, i, all, x, n)
 		if err == nil {
-			err = a.Prior.Prototypes[i].Evaluator.At(ctx, a.workers, nil, nil, &among, x, x)
+			err = a.Learned.Prototypes[i].Evaluator.At(ctx, a.workers, nil, nil, &among, x, x)
 		}
 		if err != nil {
 			return err
@@ -44,7 +44,7 @@ func (a *Weighted) Sample(ctx context.Context, dst []float64, x *linalg.Dense, r
 		err = a.full.Whiten(&white, cross)
 	}
 	if err == nil {
-		err = a.full.UpdateGram(cov, &white)
+		err = a.full.UpdateCov(cov, &white)
 	}
 	if err != nil {
 		return wrap(err, "joint posterior at %d points", n)

@@ -10,7 +10,7 @@ import (
 
 // Observed returns the points of the latest Fit's observations.
 func (a *Weighted) Observed() *linalg.Dense {
-	x := linalg.NewDense(len(a.obs), a.Prior.dim(), nil)
+	x := linalg.NewDense(len(a.obs), a.Learned.dim(), nil)
 	for i, e := range a.obs {
 		copy(x.Row(i), a.visited[e].x)
 	}
@@ -54,14 +54,14 @@ func (a *Weighted) InformationGain() (float64, error) {
 func (a *Weighted) GreedyGain(ctx context.Context, n int) (float64, error) {
 	x := a.candidates
 	if x == nil {
-		x = a.Prior.Index
+		x = a.Learned.Index
 	}
 	rows, dim := x.Dims()
 	variance := make([]float64, rows)
 	whitened := make([][]float64, 0, n) // rows of L⁻¹·k0(chosen, x)
 	for i, w := range a.w {
 		v := make([]float64, rows)
-		if err := a.Prior.Prototypes[i].Evaluator.At(ctx, a.workers, nil, v, nil, nil, x); err != nil {
+		if err := a.Learned.Prototypes[i].Evaluator.At(ctx, a.workers, nil, v, nil, nil, x); err != nil {
 			return 0, err
 		}
 		linalg.Axpy(variance, w*w, v)
@@ -79,7 +79,7 @@ func (a *Weighted) GreedyGain(ctx context.Context, n int) (float64, error) {
 		col := make([]float64, rows)
 		var cross linalg.Dense
 		for i, w := range a.w {
-			if err := a.Prior.Prototypes[i].Evaluator.At(ctx, a.workers, nil, nil, &cross, &point, x); err != nil {
+			if err := a.Learned.Prototypes[i].Evaluator.At(ctx, a.workers, nil, nil, &cross, &point, x); err != nil {
 				return 0, err
 			}
 			linalg.Axpy(col, w*w, cross.Row(0))

@@ -69,7 +69,7 @@ type BarycenterReport struct {
 
 // Learn fits a process to each task, groups them and builds a prototype of each
 // group.
-func (l *Learner) Learn(ctx context.Context) (*Prior, error) {
+func (l *Learner) Learn(ctx context.Context) (*Learned, error) {
 	_, dim := l.Index.Dims()
 	variance, lengths := gp.Centre(dim, 1)
 	l.template = kernel.Scale(variance, kernel.Matern32x12(lengths...))
@@ -82,7 +82,7 @@ func (l *Learner) Learn(ctx context.Context) (*Prior, error) {
 	}
 	l.posteriors = nil // nothing after the clustering needs them
 	l.report.Distances, l.report.Rounds = found.Distances, found.Rounds
-	p := &Prior{Sources: l.sources, Labels: found.Labels, Index: l.Index, Partitions: found.Partitions}
+	p := &Learned{Sources: l.sources, Labels: found.Labels, Index: l.Index, Partitions: found.Partitions}
 	if p.Prototypes, err = l.prototypes(ctx, found.Labels); err != nil {
 		return nil, err
 	}

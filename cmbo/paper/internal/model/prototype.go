@@ -13,9 +13,9 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// A Prior is what the paper's stages 1 and 2 make of past tasks. It is immutable
+// Learned is what the paper's stages 1 and 2 make of past tasks. It is immutable
 // and safe for concurrent use.
-type Prior struct {
+type Learned struct {
 	Sources    []*Source
 	Labels     []int       // cluster of each source
 	Prototypes []Prototype // of each cluster
@@ -41,13 +41,13 @@ type Evaluator interface {
 }
 
 // dim returns the number of coordinates of a point.
-func (p *Prior) dim() int {
+func (p *Learned) dim() int {
 	_, d := p.Index.Dims()
 	return d
 }
 
 // NoiseVariance returns the median of the sources' noise variances.
-func (p *Prior) NoiseVariance() float64 {
+func (p *Learned) NoiseVariance() float64 {
 	v := make([]float64, len(p.Sources))
 	for j, s := range p.Sources {
 		v[j] = s.NoiseVariance
@@ -56,7 +56,7 @@ func (p *Prior) NoiseVariance() float64 {
 }
 
 // JeffreysJitter returns the default jitter of Jeffreys divergences online.
-func (p *Prior) JeffreysJitter() float64 {
+func (p *Learned) JeffreysJitter() float64 {
 	var top float64
 	for _, q := range p.Prototypes {
 		top = max(top, q.Normal.Trace())
@@ -65,7 +65,7 @@ func (p *Prior) JeffreysJitter() float64 {
 }
 
 // Reindex returns the prior with its prototypes known on another index set.
-func (p *Prior) Reindex(ctx context.Context, index *linalg.Dense, workers int) (*Prior, error) {
+func (p *Learned) Reindex(ctx context.Context, index *linalg.Dense, workers int) (*Learned, error) {
 	q := *p
 	q.Index = index
 	q.Prototypes = make([]Prototype, len(p.Prototypes))

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/gaussian/multivariate"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/internal/testutil"
@@ -16,10 +17,10 @@ import (
 
 // extensions returns a prior of two clusters, of two tasks and one, whose prototypes
 // extend random Gaussians on n points.
-func extensions(t *testing.T, n, d int) *Prior {
+func extensions(t *testing.T, n, d int) *Learned {
 	t.Helper()
 	r := rng.Stream(3, t.Name())
-	p := &Prior{Labels: []int{0, 1, 0}, Index: uniform(r, n, d)}
+	p := &Learned{Labels: []int{0, 1, 0}, Index: uniform(r, n, d)}
 	for i := range 2 {
 		mean := make([]float64, n)
 		for j := range mean {
@@ -118,7 +119,7 @@ func TestGreedyGain(t *testing.T) {
 			require.NoError(t, a.Bind(ctx, x))
 		}
 		none := linalg.NewDense(0, d, nil)
-		require.NoError(t, a.Fit(ctx, &Data{X: none, Pending: none, Seen: none}))
+		require.NoError(t, a.Fit(ctx, &space.Data{X: none, Pending: none, Seen: none}))
 		a.w = []float64{2. / 3, 1. / 3}
 		k0, k1 := covariancesOf(t, p.Prototypes[0].Evaluator, x), covariancesOf(t, p.Prototypes[1].Evaluator, x)
 		gain := func(chosen []int) float64 {

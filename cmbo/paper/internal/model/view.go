@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -13,7 +14,7 @@ import (
 // depends on prototypes and points alone and is computed once a point; data and
 // weights enter in the surrogates that share it.
 type View struct {
-	Prior   *Prior
+	Learned *Learned
 	workers int
 
 	candidates *linalg.Dense // bound candidates, nil in a parameter space
@@ -30,8 +31,8 @@ type View struct {
 }
 
 // NewView returns the view of one run, which works on up to so many goroutines.
-func NewView(p *Prior, workers int) View {
-	return View{Prior: p, workers: workers, entries: make(map[string]int)}
+func NewView(p *Learned, workers int) View {
+	return View{Learned: p, workers: workers, entries: make(map[string]int)}
 }
 
 // visited is a point that was observed or asked, as the prototypes see it.
@@ -56,9 +57,9 @@ func (v *View) Bind(ctx context.Context, candidates *linalg.Dense) error {
 			v.candRow[key] = r
 		}
 	}
-	v.inIndex = points.Locate(candidates, v.Prior.Index)
-	v.ofCand = points.Locate(v.Prior.Index, candidates)
-	for _, p := range v.Prior.Prototypes {
+	v.inIndex = points.Locate(candidates, v.Learned.Index)
+	v.ofCand = points.Locate(v.Learned.Index, candidates)
+	for _, p := range v.Learned.Prototypes {
 		mean, variance := make([]float64, n), make([]float64, n)
 		if v.inIndex != nil {
 			m, s := p.Normal.Mean(), p.Normal.Cov()
@@ -124,12 +125,12 @@ func (v *View) newVisited(ctx context.Context, x []float64, key string) (visited
 		}
 		return slices.Clone(cross.Row(0)), nil
 	}
-	for i, p := range v.Prior.Prototypes {
+	for i, p := range v.Learned.Prototypes {
 		var overCand, overIndex []float64
 		var err error
 		switch {
 		case v.candidates == nil:
-			overIndex, err = column(p.Evaluator, v.Prior.Index)
+			overIndex, err = column(p.Evaluator, v.Learned.Index)
 		case out.cand >= 0 && v.inIndex != nil:
 			overIndex = p.Normal.Cov().Row(v.inIndex[out.cand])
 			overCand = gather(overIndex, v.inIndex)
@@ -140,7 +141,7 @@ func (v *View) newVisited(ctx context.Context, x []float64, key string) (visited
 			if v.ofCand != nil {
 				overIndex = gather(overCand, v.ofCand)
 			} else {
-				overIndex, err = column(p.Evaluator, v.Prior.Index)
+				overIndex, err = column(p.Evaluator, v.Learned.Index)
 			}
 		}
 		if err != nil {
@@ -181,7 +182,7 @@ func (v *View) newVisited(ctx context.Context, x []float64, key string) (visited
 // visitData makes entries for the points of the data. They are visited in the
 // order of the log, so that what is kept of them does not depend on when Fit was
 // called.
-func (v *View) visitData(ctx context.Context, d *Data) (obs, pending []int, err error) {
+func (v *View) visitData(ctx context.Context, d *space.Data) (obs, pending []int, err error) {
 	v.forget(d.Seen)
 	if _, err := v.visit(ctx, d.Seen); err != nil {
 		return nil, nil, err
@@ -221,7 +222,7 @@ func (v *View) forget(seen *linalg.Dense) {
 func (v *View) largestMeans(w []float64) float64 {
 	var s float64
 	for i, x := range w {
-		m := v.Prior.Prototypes[i].Normal.Mean()
+		m := v.Learned.Prototypes[i].Normal.Mean()
 		if v.candidates != nil {
 			m = v.candMean[i]
 		}
@@ -243,13 +244,13 @@ func (v *View) component(ctx context.Context, i int, all []int, x *linalg.Dense,
 	}
 	mean, variance = make([]float64, n), make([]float64, n)
 	if len(all) == 0 {
-		return mean, variance, cross, v.Prior.Prototypes[i].Evaluator.At(ctx, v.workers, mean, variance, nil, nil, x)
+		return mean, variance, cross, v.Learned.Prototypes[i].Evaluator.At(ctx, v.workers, mean, variance, nil, nil, x)
 	}
-	seen := linalg.NewDense(len(all), v.Prior.dim(), nil)
+	seen := linalg.NewDense(len(all), v.Learned.dim(), nil)
 	for r, e := range all {
 		copy(seen.Row(r), v.visited[e].x)
 	}
-	err = v.Prior.Prototypes[i].Evaluator.At(ctx, v.workers, mean, variance, cross, seen, x)
+	err = v.Learned.Prototypes[i].Evaluator.At(ctx, v.workers, mean, variance, cross, seen, x)
 	return mean, variance, cross, err
 }
 

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
+	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/gaussian/multivariate"
 	"github.com/gocmbo/cmbo/linalg"
@@ -25,8 +26,8 @@ type Weighted struct {
 	obs     []int // entries of the data
 	pending []int
 	noises  []float64 // variances of the data
-	data    gp.Data
-	full    *gp.Data // data and the pending points
+	data    gp.Conditioned
+	full    *gp.Conditioned // data and the pending points
 
 	prior Moments
 }
@@ -60,12 +61,12 @@ func resizeAhead(m *linalg.Dense, rows, cols int) {
 
 // NewWeighted returns the model of a run. noise is the noise variance where none is
 // given.
-func NewWeighted(p *Prior, weigher *ByDistance, noise float64, workers int) *Weighted {
+func NewWeighted(p *Learned, weigher *ByDistance, noise float64, workers int) *Weighted {
 	return &Weighted{View: NewView(p, workers), weigher: weigher, noise: noise}
 }
 
 // Fit conditions the prior on the data.
-func (a *Weighted) Fit(ctx context.Context, d *Data) error {
+func (a *Weighted) Fit(ctx context.Context, d *space.Data) error {
 	obs, pending, err := a.visitData(ctx, d)
 	if err != nil {
 		return err
@@ -216,7 +217,7 @@ func (a *Weighted) Weighting() *ByDistance { return a.weigher }
 // posteriorOnIndex sets the mean and covariance of r to the posterior on the index
 // set, conditioned on the data alone.
 func (a *Weighted) posteriorOnIndex(r *stepScratch) error {
-	n, _ := a.Prior.Index.Dims()
+	n, _ := a.Learned.Index.Dims()
 	r.mean = slices.Grow(r.mean[:0], n)[:n]
 	clear(r.mean)
 	mean, cov, cross := r.mean, &r.cov, &r.cross
@@ -225,7 +226,7 @@ func (a *Weighted) posteriorOnIndex(r *stepScratch) error {
 	resizeAhead(cross, len(a.obs), n)
 	cross.Zero()
 	for i, w := range a.w {
-		proto := a.Prior.Prototypes[i].Normal
+		proto := a.Learned.Prototypes[i].Normal
 		linalg.Axpy(mean, w, proto.Mean())
 		cov.AddScaled(w*w, proto.Cov())
 		for r, e := range a.obs {
@@ -237,7 +238,7 @@ func (a *Weighted) posteriorOnIndex(r *stepScratch) error {
 		err = a.data.Update(mean, nil, cross)
 	}
 	if err == nil {
-		err = a.data.UpdateGram(cov, cross)
+		err = a.data.UpdateCov(cov, cross)
 	}
 	return wrap(err, "posterior on the index set")
 }

@@ -46,10 +46,10 @@ func validate(in *theorem.Inputs, tasks int) error {
 // It fails with [space.ErrOption] if an input is outside its range, with the errors of
 // [space.Space.Encode] for an unusable Optimum, and with ErrNumerical of package cmbo.
 func Bound(run *model.Weighted, s *space.Space, chosen []float64, xi float64, in theorem.Inputs) (*theorem.Bound, error) {
-	if err := validate(&in, len(run.Prior.Sources)); err != nil {
+	if err := validate(&in, len(run.Learned.Sources)); err != nil {
 		return nil, err
 	}
-	t := &evaluation{a: run, p: run.Prior, w: run.Weights(), noise: run.NoiseVariance(), in: in, xi: xi, chosen: chosen}
+	t := &evaluation{a: run, p: run.Learned, w: run.Weights(), noise: run.NoiseVariance(), in: in, xi: xi, chosen: chosen}
 	if in.Truth != nil {
 		var err error
 		if t.optimum, err = s.Encode(in.Optimum); err != nil {
@@ -74,7 +74,7 @@ func Bound(run *model.Weighted, s *space.Space, chosen []float64, xi float64, in
 // evaluation is what Bound works with.
 type evaluation struct {
 	a                  *model.Weighted
-	p                  *model.Prior
+	p                  *model.Learned
 	w                  []float64 // weights of the prototypes
 	noise              float64   // noise variance where none was given
 	minNoise, maxNoise float64   // smallest and largest in use

@@ -8,15 +8,16 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// Data conditions on a list of observations, and on pending ones whose values are
+// Conditioned conditions on a list of observations, and on pending ones whose values are
 // not known yet, given their prior covariances as numbers. It sees no points: the
 // caller keeps the order in which the observations were given, and brings their
 // covariances with other points in that order.
 //
-// The zero value conditions on nothing. Grow and Factorize change it; the other
-// methods may run concurrently.
-type Data struct {
-	cond    gaussian.Conditioner
+// The zero value conditions on nothing. Grow, Factorize and Reset change it; the other
+// methods may run concurrently. Of the methods of [gaussian.Conditioner] those that add
+// observations one by one are not for callers.
+type Conditioned struct {
+	gaussian.Conditioner
 	noise   []float64 // variances, by observation
 	pending int       // the last entries, which have no value
 }
@@ -25,16 +26,9 @@ type Data struct {
 // entries 0 to i.
 type Row func(dst []float64, i int) error
 
-// Len returns the number of entries, those without a value included.
-func (d *Data) Len() int { return d.cond.Len() }
-
-// Jitter returns the amount that was added to the diagonal of the covariance, 0 if
-// none was needed.
-func (d *Data) Jitter() float64 { return d.cond.Jitter() }
-
 // Noise returns the variances on the diagonal that are none of the prior: the noise of
 // each entry and the jitter.
-func (d *Data) Noise() []float64 {
+func (d *Conditioned) Noise() []float64 {
 	out := slices.Clone(d.noise)
 	for i := range out {
 		out[i] += d.Jitter()
@@ -42,26 +36,16 @@ func (d *Data) Noise() []float64 {
 	return out
 }
 
-// Precision sets alpha to A⁻¹·resid and inverse to A⁻¹, A the covariance of the
-// observations, in O(n³) time.
-func (d *Data) Precision(alpha []float64, inverse *linalg.Sym) error {
-	return d.cond.Precision(alpha, inverse)
-}
-
-// LogMarginal returns the log density of the observations under the prior. It has no
-// meaning where entries are pending.
-func (d *Data) LogMarginal() float64 { return d.cond.LogMarginal() }
-
 // Factorize conditions on the observations with prior covariance cov, noise
 // variances noise and residuals resid = y − prior mean, in one factorisation.
-func (d *Data) Factorize(cov *linalg.Sym, noise, resid []float64) error {
+func (d *Conditioned) Factorize(cov *linalg.Sym, noise, resid []float64) error {
 	d.noise = append(d.noise[:0], noise...)
 	return d.factorize(cov, resid)
 }
 
-func (d *Data) factorize(cov *linalg.Sym, resid []float64) error {
+func (d *Conditioned) factorize(cov *linalg.Sym, resid []float64) error {
 	d.pending = 0
-	if err := d.cond.Factorize(cov, d.noise, resid); err != nil {
+	if err := d.Conditioner.Factorize(cov, d.noise, resid); err != nil {
 		d.noise = d.noise[:0]
 		return numerical(err, "conditioning on %d observations", len(resid))
 	}
@@ -77,7 +61,7 @@ func (d *Data) factorize(cov *linalg.Sym, resid []float64) error {
 //
 // It takes O(n²) time for each new observation. After an error d conditions on
 // nothing.
-func (d *Data) Grow(same int, row Row, noise, resid []float64) error {
+func (d *Conditioned) Grow(same int, row Row, noise, resid []float64) error {
 	n := len(resid)
 	if len(noise) != n {
 		panic(fmt.Sprintf("gp: Grow: %d noise variances for %d observations", len(noise), n))
@@ -94,7 +78,7 @@ func (d *Data) Grow(same int, row Row, noise, resid []float64) error {
 			d.Reset()
 			return err
 		}
-		if d.cond.Append(dst[:i], dst[i], noise[i], resid[i]) != nil {
+		if d.Append(dst[:i], dst[i], noise[i], resid[i]) != nil {
 			cov := linalg.NewSym(n, nil)
 			for r := range n {
 				if err := row(cov.Row(r)[:r+1], r); err != nil {
@@ -106,7 +90,7 @@ func (d *Data) Grow(same int, row Row, noise, resid []float64) error {
 			return d.factorize(cov, resid)
 		}
 	}
-	if err := d.cond.SetResid(resid); err != nil {
+	if err := d.SetResid(resid); err != nil {
 		d.Reset()
 		return numerical(err, "conditioning on %d observations", n)
 	}
@@ -114,8 +98,8 @@ func (d *Data) Grow(same int, row Row, noise, resid []float64) error {
 }
 
 // Reset makes d condition on nothing, keeping its memory.
-func (d *Data) Reset() {
-	d.cond.Reset()
+func (d *Conditioned) Reset() {
+	d.Conditioner.Reset()
 	d.noise, d.pending = d.noise[:0], 0
 }
 
@@ -124,12 +108,12 @@ func (d *Data) Reset() {
 // for Grow, the pending entries being those from d.Len() on. An entry that the ones
 // before determine to rounding gets what more noise its row needs. Without pending
 // entries it returns d itself.
-func (d *Data) WithPending(p int, row Row, noise float64) (*Data, error) {
+func (d *Conditioned) WithPending(p int, row Row, noise float64) (*Conditioned, error) {
 	if p == 0 {
 		return d, nil
 	}
 	n := d.Len()
-	out := &Data{cond: *d.cond.Clone(), noise: slices.Grow(slices.Clone(d.noise), p), pending: d.pending + p}
+	out := &Conditioned{Conditioner: *d.Clone(), noise: slices.Grow(slices.Clone(d.noise), p), pending: d.pending + p}
 	dst := make([]float64, n+p)
 	for i := n; i < n+p; i++ {
 		if err := row(dst[:i+1], i); err != nil {
@@ -138,7 +122,7 @@ func (d *Data) WithPending(p int, row Row, noise float64) (*Data, error) {
 		var err error
 		for share := range linalg.Jitters(gaussian.MaxJitter) {
 			all := noise + share*dst[i]
-			if err = out.cond.AppendExpected(dst[:i], dst[i], all); err == nil {
+			if err = out.AppendExpected(dst[:i], dst[i], all); err == nil {
 				out.noise = append(out.noise, all)
 				break
 			}
@@ -149,24 +133,3 @@ func (d *Data) WithPending(p int, row Row, noise float64) (*Data, error) {
 	}
 	return out, nil
 }
-
-// Whiten makes white = L⁻¹·cross, L the factor and cross the prior covariances of
-// the entries, a row each, with any points. white may be cross. All moments at the
-// points follow from white and those of the prior.
-func (d *Data) Whiten(white, cross *linalg.Dense) error { return d.cond.Whiten(white, cross) }
-
-// Update turns the prior means and variances at the points behind white into those
-// given the data. mean or variance may be nil.
-func (d *Data) Update(mean, variance []float64, white *linalg.Dense) error {
-	return d.cond.Update(mean, variance, white)
-}
-
-// UpdateGram turns the prior covariance matrix of the points behind white into that
-// given the data.
-func (d *Data) UpdateGram(cov *linalg.Sym, white *linalg.Dense) error {
-	return d.cond.UpdateCov(cov, white)
-}
-
-// UpdateCov turns the prior covariances between the points behind v, by row, and
-// those behind w into those given the data.
-func (d *Data) UpdateCov(dst, v, w *linalg.Dense) error { return d.cond.UpdateCross(dst, v, w) }
