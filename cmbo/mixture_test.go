@@ -30,8 +30,8 @@ func masses(none, population, cluster0, cluster1, a, b float64) []cmbo.Share {
 		{Level: cmbo.LevelPopulation, Cluster: -1, Mass: population},
 		{Level: cmbo.LevelCluster, Cluster: 0, Tasks: []string{"a", "c", "d", "e"}, Mass: cluster0},
 		{Level: cmbo.LevelCluster, Cluster: 1, Tasks: []string{"b"}, Mass: cluster1},
-		{Level: cmbo.LevelTask, Cluster: -1, Tasks: []string{"a"}, Mass: a},
-		{Level: cmbo.LevelTask, Cluster: -1, Tasks: []string{"b"}, Mass: b},
+		{Level: cmbo.LevelCluster, Cluster: 2, Tasks: []string{"a"}, Mass: a},
+		{Level: cmbo.LevelCluster, Cluster: 3, Tasks: []string{"b"}, Mass: b},
 	}
 }
 

@@ -15,17 +15,16 @@ import (
 // Level is how much of the past a hypothesis on the new task takes over.
 type Level uint8
 
-// The levels, from no past task to a single one.
+// The levels.
 const (
 	LevelNone       Level = iota // nothing of what past tasks were like: no transfer
 	LevelPopulation              // what all of them have in common
-	LevelCluster                 // what the tasks of a cluster have in common
-	LevelTask                    // one past task
+	LevelCluster                 // what the tasks of a cluster have in common, a single one or more
 )
 
-var levelNames = [...]string{"no transfer", "population", "cluster", "task"}
+var levelNames = [...]string{"no transfer", "population", "cluster"}
 
-// String returns "no transfer", "population", "cluster" or "task".
+// String returns "no transfer", "population" or "cluster".
 func (l Level) String() string { return names.Of(levelNames[:], int(l), "Level") }
 
 // A Share is what a hypothesis on the new task holds of the mass of all.
@@ -33,7 +32,7 @@ type Share struct {
 	Level Level
 	// Cluster is the ID of the cluster, -1 at other levels.
 	Cluster int
-	// Tasks are the IDs of the tasks of the cluster, or of the single one.
+	// Tasks are the IDs of the tasks of the cluster.
 	Tasks []string
 	// Mass is the posterior probability of the hypothesis, or the weight of the
 	// prototype; all shares add up to 1.
@@ -53,8 +52,8 @@ const shownTasks = 3
 
 func (s Share) name() string {
 	switch s.Level {
-	case LevelTask:
-		return "task " + strings.Join(s.Tasks, ", ")
+	case LevelPopulation:
+		return "what all tasks have in common"
 	case LevelCluster:
 		more := ""
 		if n := len(s.Tasks) - shownTasks; n > 0 {
@@ -65,9 +64,6 @@ func (s Share) name() string {
 			noun = "task"
 		}
 		return fmt.Sprintf("cluster %d (%s %s%s)", s.Cluster, noun, strings.Join(s.Tasks[:min(len(s.Tasks), shownTasks)], ", "), more)
-	}
-	if s.Level == LevelPopulation {
-		return "what all tasks have in common"
 	}
 	return s.Level.String()
 }
@@ -144,7 +140,7 @@ func (t Transfer) Mass(l Level) (mass, reversed float64) {
 // upright returns the mass of the hypotheses that take something over, right way up,
 // and that of those that hold upside down.
 func (t Transfer) upright() (mass, reversed float64) {
-	for l := LevelPopulation; l <= LevelTask; l++ {
+	for l := LevelPopulation; l <= LevelCluster; l++ {
 		m, r := t.Mass(l)
 		mass, reversed = mass+m-r, reversed+r
 	}

@@ -62,7 +62,7 @@ func TestTransferShares(t *testing.T) {
 	}
 	require.InDelta(t, 1, total, 1e-12)
 	require.InDeltaSlice(t, weightsOf(t, o), w, 1e-15)
-	for l := cmbo.LevelNone; l <= cmbo.LevelTask; l++ {
+	for l := cmbo.LevelNone; l <= cmbo.LevelCluster; l++ {
 		mass, _ := tr.Mass(l)
 		total -= mass
 	}

@@ -40,7 +40,7 @@ func TestOutlookInWords(t *testing.T) {
 func TestTransferInWords(t *testing.T) {
 	shares := func(none, population, reversed, task float64) []Share {
 		return []Share{
-			{Level: LevelNone, Mass: none, Reversed: none / 2}, {Level: LevelPopulation, Mass: population, Reversed: reversed}, {Level: LevelTask, Tasks: []string{"a"}, Mass: task},
+			{Level: LevelNone, Mass: none, Reversed: none / 2}, {Level: LevelPopulation, Mass: population, Reversed: reversed}, {Level: LevelCluster, Tasks: []string{"a"}, Mass: task},
 		}
 	}
 	for _, tt := range []struct {

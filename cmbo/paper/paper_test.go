@@ -91,11 +91,9 @@ func TestVariants(t *testing.T) {
 		require.Equal(t, cmbo.TransferUnknown, transfer.Verdict)
 		require.Len(t, transfer.Shares, len(w))
 		for _, s := range transfer.Shares {
-			require.Equal(t, v.Grouping == Apart, s.Level == cmbo.LevelTask)
-			if s.Level == cmbo.LevelCluster {
-				require.Equal(t, w[s.Cluster], s.Mass)
-				require.Equal(t, p.Clusters()[s.Cluster].Members, s.Tasks)
-			}
+			require.Equal(t, cmbo.LevelCluster, s.Level)
+			require.Equal(t, w[s.Cluster], s.Mass)
+			require.Equal(t, p.Clusters()[s.Cluster].Members, s.Tasks)
 		}
 	}
 }

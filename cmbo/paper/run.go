@@ -132,11 +132,7 @@ func (r *Surrogate) Shares() []cmbo.Share {
 	var out []cmbo.Share
 	clusters := r.prior.Clusters()
 	for i, w := range r.m.Weights() {
-		s := cmbo.Share{Level: cmbo.LevelCluster, Cluster: i, Tasks: clusters[i].Members, Mass: w}
-		if r.prior.config.variant.Grouping == Apart {
-			s.Level, s.Cluster = cmbo.LevelTask, -1
-		}
-		out = append(out, s)
+		out = append(out, cmbo.Share{Level: cmbo.LevelCluster, Cluster: i, Tasks: clusters[i].Members, Mass: w})
 	}
 	return out
 }

@@ -687,7 +687,7 @@ type Transfer struct {
 
 // A Share is the mass of one hypothesis, largest first.
 type Share struct {
-	Level    string   `json:"level"` // "no transfer", "population", "cluster" or "task"
+	Level    string   `json:"level"` // "no transfer", "population" or "cluster"
 	Tasks    []string `json:"tasks,omitempty"`
 	Mass     float64  `json:"mass"`
 	Reversed float64  `json:"reversed"`

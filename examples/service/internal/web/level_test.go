@@ -13,7 +13,7 @@ import (
 // A level that the page knows nothing of is shown like the others, and one without a
 // hypothesis is not.
 func TestNewLevel(t *testing.T) {
-	unknown := cmbo.LevelTask + 1
+	unknown := cmbo.LevelCluster + 1
 	p := plot.NewPage("")
 	adviceText(p, &study.Advice{Transfer: cmbo.Transfer{Shares: []cmbo.Share{
 		{Level: cmbo.LevelNone, Cluster: -1, Mass: .4}, {Level: unknown, Cluster: -1, Mass: .6},
