@@ -337,3 +337,68 @@ func TestOutlookOfScorer(t *testing.T) {
 	require.NoError(t, err)
 	require.InEpsilon(t, 1/math.Sqrt(2*math.Pi), u.Expected, 1e-12)
 }
+
+// rising expects more of rows further to the right, up to where it stays.
+type rising struct {
+	flat
+	until float64
+}
+
+func (r rising) Predict(_ context.Context, mean, sd []float64, x *linalg.Dense) error {
+	for i := range mean {
+		mean[i], sd[i] = min(x.At(i, 0), r.until), 1
+	}
+	return nil
+}
+
+// TestOutlookCost: the cost is that of the first of the candidates that are expected to gain
+// most, and not known as long as costs that were told are all the same.
+func TestOutlookCost(t *testing.T) {
+	list, err := cmbo.Candidates([][]float64{{0}, {0.1}, {0.2}, {0.6}, {0.7}, {0.3}})
+	require.NoError(t, err)
+	opts := []cmbo.Option{cmbo.WithSurrogate(rising{until: 0.5}), cmbo.WithYPolicy(cmbo.RawValues)}
+	o := newOptimizer(t, list, append(opts, cmbo.WithCost(func(x []float64) float64 { return 2 + x[0] }))...)
+	require.NoError(t, o.Observe([]float64{0}, 0))
+	require.NoError(t, o.Observe([]float64{0.1}, 1))
+	u, err := o.Outlook(ctx)
+	require.NoError(t, err)
+	require.Equal(t, 2.6, u.Cost)
+	o = newOptimizer(t, list, append(opts, cmbo.WithOutput("seconds", cmbo.AsCost()))...)
+	require.NoError(t, o.Observe([]float64{0}, 0, cmbo.Outputs{"seconds": 3}))
+	require.NoError(t, o.Observe([]float64{0.1}, 1, cmbo.Outputs{"seconds": 3}))
+	same, err := o.Outlook(ctx)
+	require.NoError(t, err)
+	require.Equal(t, u.Expected, same.Expected)
+	require.True(t, math.IsNaN(same.Cost) && math.IsNaN(same.PerCost), "%v", same)
+}
+
+// TestOutlookIsOfNextAsk: the candidates are those of the next proposal in a box too, and an open
+// trial, which stays one of them, changes nothing of what they promise or hold.
+func TestOutlookIsOfNextAsk(t *testing.T) {
+	box, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	o := newOptimizer(t, box, cmbo.WithSurrogate(rising{until: 1}), cmbo.WithCandidateCounts(16, 1), cmbo.WithYPolicy(cmbo.RawValues))
+	f := bump([]float64{0.6, 0.3})
+	drive(t, o, f, 6)
+	for range 16 {
+		u, err := o.Outlook(ctx)
+		require.NoError(t, err)
+		drive(t, o, f, 1)
+		s, _ := o.LastStep()
+		require.InEpsilon(t, math.Exp(s.Scores[s.Chosen]), u.Expected, 1e-9)
+	}
+	list, _ := grid(t, 5)
+	o = newOptimizer(t, list, cmbo.WithOutput("size", cmbo.AtMost(0.7)))
+	for range 6 {
+		trial, err := o.Ask(ctx)
+		require.NoError(t, err)
+		require.NoError(t, o.Tell(trial.ID, f(trial.X), cmbo.Outputs{"size": trial.X[0]}))
+	}
+	u, err := o.Outlook(ctx)
+	require.NoError(t, err)
+	_, err = o.AskN(ctx, 3)
+	require.NoError(t, err)
+	open, err := o.Outlook(ctx)
+	require.NoError(t, err)
+	require.InEpsilonSlice(t, []float64{u.Expected, u.Most, u.Feasible, u.Holds["size"]}, []float64{open.Expected, open.Most, open.Feasible, open.Holds["size"]}, 1e-9)
+}

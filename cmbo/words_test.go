@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/replay"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -74,7 +75,20 @@ func (w weighing) Shares() []Share {
 }
 func (w weighing) PriorMeans() [][]float64 { return [][]float64{{5, 4, 3, 2, 1}, w.mean} }
 func (w weighing) TaskMeans(context.Context, *linalg.Dense) ([]string, [][]float64, error) {
-	return nil, nil, nil
+	return []string{"reversed", "with chance", "against chance", "alike"}, [][]float64{{5, 4, 3, 2, 1}, {5, 1, 4, 3, 2}, {5, 3, 1, 4, 2}, {1, 2, 3, 4, 5}}, nil
+}
+
+// TestContradicted: a task contradicts a record that it ranks the other way round by more than
+// a deviation of chance, at the points that did not fail.
+func TestContradicted(t *testing.T) {
+	list, err := Candidates([][]float64{{0}, {0.1}, {0.2}, {0.3}, {0.4}, {0.5}})
+	require.NoError(t, err)
+	rec := &replay.Record{Space: list, Y: []float64{1, math.NaN(), 2, 3, 4, 50}}
+	for minimize, want := range map[bool][]string{false: {"reversed", "against chance"}, true: {"alike"}} {
+		got, err := contradicted(t.Context(), weighing{}, rec, minimize)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
 }
 
 // TestRanksOutweighMasses: a past of little mass does not mislead if one of its means ranks
@@ -86,8 +100,8 @@ func TestRanksOutweighMasses(t *testing.T) {
 		want Verdict
 	}{
 		{[]float64{1, 2, 3, 4, 5}, TransferUnclear},
-		{[]float64{-100, -30, -60, -40, -20}, TransferUnclear}, // .53
-		{[]float64{1, 5, 2, 3, 4}, TransferMisleads},           // .41
+		{[]float64{-100, -30, -60, -20, -40}, TransferUnclear}, // .53
+		{[]float64{1, 5, 2, 3, 4}, TransferMisleads},           // .43
 		{[]float64{5, 4, 3, 2, 1}, TransferMisleads},
 	} {
 		got := consulted{Surrogate: weighing{mean: tt.mean}}.transfer([]float64{1, 2, 3, 4, 50})
@@ -114,6 +128,14 @@ func TestBinomialTail(t *testing.T) {
 			row = next
 		}
 	}
+}
+
+// TestForecastsAreSummedUp: the coverage and the score are means.
+func TestForecastsAreSummedUp(t *testing.T) {
+	in, out := Forecast{Y: 1, Mean: 1, SD: 1}, Forecast{Y: 4, Mean: 1, SD: 1}
+	c := calibrationOf([]Forecast{in, out, in, in})
+	require.Equal(t, 0.75, c.Coverage)
+	require.InDelta(t, -9.0/8-math.Log(2*math.Pi)/2, c.LogScore, 1e-12)
 }
 
 // TestNoForecasts: of none there is neither a coverage nor a score.
