@@ -362,6 +362,7 @@ func TestMultiply(t *testing.T) {
 		{nil, []float64{3, 3, 3, 3}, []factor{success}, []float64{1, 0.25, 1. / 16, 0.25}},
 		{nil, []float64{-1, 3, 1, -inf}, []factor{success}, []float64{0, 1, 2. / 16, -inf}},
 		{nil, []float64{-1, 3, 1, inf}, []factor{success, holds}, []float64{0, math.Exp(-1), 0, inf}},
+		{nil, []float64{-1, 3, -inf, 1}, []factor{success, holds}, []float64{0, math.Exp(-1), -inf, math.Exp(-2) / 2}},
 		{UCB(2), []float64{-1, 3, 1, 0}, []factor{holds}, []float64{0, 4 * math.Exp(-1), 0, math.Exp(-2)}},
 		{acq.EI{}, []float64{-3, 1, 2, -inf}, []factor{success, holds}, []float64{-3, 2*math.Log(0.5) + 1 - 1, 4*math.Log(0.5) + 2 - 800, -inf}},
 		{acq.PI{}, []float64{0, 0, 0, -inf}, []factor{holds}, []float64{-math.Ln2, -math.Ln2 - 1, -math.Ln2 - 800, -inf}},
