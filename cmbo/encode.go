@@ -260,6 +260,15 @@ func readPrior(d *codec.Decoder) (*Prior, error) {
 		if p.success, err = hierarchy.Decode(d, space.Dim(), hierarchySettings(p.config, space.Dim())); err != nil {
 			return nil, err
 		}
+		valued := make(map[string]bool)
+		for _, t := range p.facts.tasks {
+			valued[t.ID] = true
+		}
+		for _, t := range p.success.Tasks() {
+			if !valued[t.ID] && !slices.Contains(t.Z, hierarchy.Failed) {
+				d.Fail("task %q has neither values nor failures", t.ID)
+			}
+		}
 	}
 	if err := p.decodeOutputs(d); err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -143,7 +144,8 @@ func TestPriorRefusesValues(t *testing.T) {
 	const least, y, noise = 3e-5, 0.7071, 0.0123
 	task := cmbo.Task{ID: "a", X: [][]float64{{0.1}, {0.5}, {0.7}}, Y: []float64{1, y, 2}, NoiseVariance: []float64{noise, 0, 0}}
 	task.Outputs = map[string][]float64{"seconds": {2, least, 1e150}}
-	b := encode(t, learn(t, box, []cmbo.Task{task}, cmbo.WithIndexPoints(3)))
+	crashed := cmbo.Task{ID: "crashed", Failed: [][]float64{{0.8}}}
+	b := encode(t, learn(t, box, []cmbo.Task{task, crashed}, cmbo.WithIndexPoints(3)))
 	bits := func(v float64) []byte { return binary.LittleEndian.AppendUint64(nil, math.Float64bits(v)) }
 	for _, c := range []struct {
 		was, is float64
@@ -159,6 +161,15 @@ func TestPriorRefusesValues(t *testing.T) {
 		require.ErrorIs(t, err, cmbo.ErrCorrupt)
 		require.ErrorContains(t, err, c.text)
 	}
+	at := bytes.Index(b, []byte("crashed")) + len("crashed")
+	label := bytes.Index(b[at:], bits(-1))
+	require.Positive(t, label)
+	other := slices.Concat(b[:at+label], bits(1), b[at+label+8:])
+	_, err = cmbo.DecodePrior(bytes.NewReader(cmbo.Reseal(other)))
+	require.ErrorIs(t, err, cmbo.ErrCorrupt)
+	require.ErrorContains(t, err, `task "crashed" has neither values nor failures`)
+	_, err = cmbo.DecodePrior(bytes.NewReader(cmbo.Reseal(bytes.Replace(b, []byte("\acrashed"), []byte("\x00"), 1))))
+	require.ErrorContains(t, err, `task 1 has 1 points and the ID ""`)
 	p, err := cmbo.DecodePrior(bytes.NewReader(b))
 	require.NoError(t, err)
 	_, _, err = p.Adopt(ctx, box, cmbo.Changes{}, cmbo.WithIndexPoints(3))

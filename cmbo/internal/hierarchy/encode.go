@@ -48,7 +48,7 @@ func Decode(d *codec.Decoder, dim int, s Settings) (*Model, error) {
 		d.Fail("%d tasks of %d", n, total)
 	}
 	d.Within("Tasks", int64(n), int64(d.Limits.Tasks), "a prior of %d tasks", n)
-	tasks := make([]Task, n)
+	tasks, seen := make([]Task, n), make(map[string]bool, n)
 	for i := range tasks {
 		t := Task{ID: d.Text(), X: d.Points(dim), Z: d.Floats(), Noise: d.Variances(), Failed: d.Int(), Shift: d.Value(), Scale: d.Value(), Context: d.Context()}
 		rows := points.Len(t.X)
@@ -58,6 +58,10 @@ func Decode(d *codec.Decoder, dim int, s Settings) (*Model, error) {
 		if d.Err == nil && (len(t.Z) != rows || t.Noise != nil && len(t.Noise) != rows || !(t.Scale > 0)) {
 			d.Fail("task %q: %d points, %d values, scale %g", t.ID, rows, len(t.Z), t.Scale)
 		}
+		if d.Err == nil && (rows == 0 || t.ID == "" || seen[t.ID]) {
+			d.Fail("task %d has %d points and the ID %q, which is empty or that of another", i, rows, t.ID)
+		}
+		seen[t.ID] = true
 		d.AddRows(t.ID, rows)
 		if d.Err != nil {
 			return nil, d.Err
