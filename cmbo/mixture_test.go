@@ -96,7 +96,7 @@ var masses0 coordinate
 // TestFocus: where the mass lies is said by its largest part.
 func TestFocus(t *testing.T) {
 	for want, s := range map[string][]cmbo.Share{
-		"99 % of the mass lies on the past, 50 % on task a":                               masses(0.01, 0.49, 0, 0, 0.5, 0),
+		"99 % of the mass lies on the past, 50 % on cluster 2 (task a)":                   masses(0.01, 0.49, 0, 0, 0.5, 0),
 		"99 % of the mass lies on the past, 50 % on what all tasks have in common":        masses(0.01, 0.5, 0, 0, 0.49, 0),
 		"91 % of the mass lies on the past, 49 % on cluster 0 (tasks a, c, d and 1 more)": masses(0.09, 0.02, 0.49, 0, 0.4, 0),
 		"100 % of the mass lies on the past, 40 % on cluster 1 (task b)":                  masses(0, 0.1, 0.15, 0.4, 0.15, 0.2),
