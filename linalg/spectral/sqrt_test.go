@@ -10,6 +10,44 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
+// TestBidiagonal: the factor of a reduced matrix whose rows add up to different norms is that
+// of the matrix scaled to a norm in [1/4, 1), from whichever row that comes.
+func TestBidiagonal(t *testing.T) {
+	for _, tt := range []struct {
+		d, e []float64
+		norm float64
+	}{
+		{[]float64{2.5, 2.5, 2.5}, []float64{1.2, 1.2}, 4.9},
+		{[]float64{0.9, 1, 0.5}, []float64{0.2, 0.125}, 1.325},
+		{[]float64{1.5, 4.5, 1}, []float64{0, 0.5}, 5},
+		{[]float64{1, 1, 3.5}, []float64{0, 0.75}, 4.25},
+		{[]float64{3.5, 1, 1}, []float64{0.75, 0}, 4.25},
+		{[]float64{1, 1}, []float64{0}, 1},
+	} {
+		var r RootPSD
+		r.e.tri = tridiag{n: len(tt.d), d: tt.d, e: tt.e, exp: 6}
+		exp, poles := r.bidiagonal()
+		if exp -= 6; poles == nil || exp&1 != 0 {
+			t.Fatalf("%v: exponent %d", tt, exp)
+		}
+		if norm := math.Ldexp(tt.norm, -exp); !(norm >= 0.25 && norm < 1) {
+			t.Errorf("%v: norm %g", tt, norm)
+		}
+		for i, a := range r.a {
+			v := a * a
+			if i > 0 {
+				v += r.b[i-1] * r.b[i-1]
+				if off := math.Ldexp(r.a[i-1]*r.b[i-1], exp); math.Abs(off-tt.e[i-1]) > 1e-15 {
+					t.Errorf("%v: entry %d beside the diagonal is %g", tt, i-1, off)
+				}
+			}
+			if v = math.Ldexp(v, exp); math.Abs(v-tt.d[i]) > 4e-15 {
+				t.Errorf("%v: entry %d is %g", tt, i, v)
+			}
+		}
+	}
+}
+
 // TestRootPSD checks both routes, by poles and by eigenvectors, with the size
 // that decides lowered: R² = A and R·R⁻¹ = I to 16·n·u·‖A‖ and 16·n·u·κ^½ (the
 // reduction and the transformation back contribute 8·n·u each), at all
