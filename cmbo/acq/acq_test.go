@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/gocmbo/cmbo/internal/testutil"
 )
 
@@ -32,8 +33,8 @@ func TestGolden(t *testing.T) {
 			{"EI", ExpectedImprovement(c.Mean, c.SD, c.Best), c.EI},
 			{"log EI", LogExpectedImprovement(c.Mean, c.SD, c.Best), c.LogEI},
 			{"EI score", EI{c.Best}.Score(c.Mean, c.SD), c.LogEI},
-			{"PI", ProbImprovement(c.Mean, c.SD, c.Best), c.PI},
-			{"log PI", LogProbImprovement(c.Mean, c.SD, c.Best), c.LogPI},
+			{"PI", special.NormCDF(PI{c.Best}.Score(c.Mean, c.SD)), c.PI},
+			{"log PI", special.NormLogCDF(PI{c.Best}.Score(c.Mean, c.SD)), c.LogPI},
 			{"UCB", UCB{DefaultBeta}.Score(c.Mean, c.SD), c.UCB},
 		} {
 			// Below the normal numbers a relative error means nothing.
@@ -203,11 +204,11 @@ func TestSpecialArguments(t *testing.T) {
 		{"log EI, known worse", LogExpectedImprovement(0, 0, 1), -inf},
 		{"log EI, known equal", LogExpectedImprovement(1, 0, 1), -inf},
 		{"log EI, NaN", LogExpectedImprovement(nan, 1, 1), nan},
-		{"PI, known better", ProbImprovement(3, 0, 1), 1},
-		{"PI, known equal", ProbImprovement(1, 0, 1), 0},
-		{"PI, NaN", ProbImprovement(1, nan, 1), nan},
-		{"log PI, known better", LogProbImprovement(3, 0, 1), 0},
-		{"log PI, known worse", LogProbImprovement(0, 0, 1), -inf},
+		{"PI, known better", special.NormCDF(PI{1}.Score(3, 0)), 1},
+		{"PI, known equal", special.NormCDF(PI{1}.Score(1, 0)), 0},
+		{"PI, NaN", special.NormCDF(PI{1}.Score(1, nan)), nan},
+		{"log PI, known better", special.NormLogCDF(PI{1}.Score(3, 0)), 0},
+		{"log PI, known worse", special.NormLogCDF(PI{1}.Score(0, 0)), -inf},
 	}
 	for _, v := range values {
 		if !testutil.Close(v.got, v.want, 0) {

@@ -16,8 +16,8 @@
 // Two points whose acquisition differs by less than the rounding of the score may
 // tie; the order is never wrong by more than that rounding.
 //
-// The functions [ExpectedImprovement], [LogExpectedImprovement],
-// [ProbImprovement] and [LogProbImprovement] return the quantities themselves.
+// [ExpectedImprovement] and [LogExpectedImprovement] return the quantity itself; the
+// probability of improvement is Φ of its score.
 //
 // # Special arguments
 //

@@ -3,8 +3,6 @@ package acq
 import (
 	"fmt"
 	"math"
-
-	"github.com/gocmbo/cmbo/internal/special"
 )
 
 // PI is the probability of improvement on Target, Φ(z), scored by
@@ -43,20 +41,3 @@ func (p PI) String() string { return fmt.Sprintf("PI(%g)", p.Target) }
 
 // Validate reports a Target that is not finite, with which every score is NaN.
 func (p PI) Validate() error { return checkTarget("PI", "target", p.Target) }
-
-// ProbImprovement returns P(f > target) = Φ((mean − target)/sd) for
-// f ~ N(mean, sd²); for sd = 0 it is 1 above target and 0 at or below it.
-// Arguments are as for a score.
-//
-// With z the quotient, its relative error is at most (8 + 2z²)·2^-53 for negative
-// z and 8·2^-53 otherwise.
-func ProbImprovement(mean, sd, target float64) float64 {
-	return special.NormCDF(PI{target}.Score(mean, sd))
-}
-
-// LogProbImprovement returns the logarithm of [ProbImprovement] without its
-// underflow, finite wherever z² is. Its relative error is at most 16·2^-53 for
-// negative z and (16 + 2z²)·2^-53 otherwise, where it is a small number.
-func LogProbImprovement(mean, sd, target float64) float64 {
-	return special.NormLogCDF(PI{target}.Score(mean, sd))
-}

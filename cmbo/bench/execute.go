@@ -125,7 +125,7 @@ func (x *execution) tune(ctx context.Context, table *tablePlan, tuner Tuner, run
 	if err != nil {
 		return err
 	}
-	start, err := tuner.Prepare(ctx, space)
+	start, err := tuner(ctx, space)
 	for _, run := range runs {
 		k := run.runKey
 		var r *Record

@@ -23,26 +23,19 @@ func broken(learns bool, task string) Method {
 		if !learns {
 			return nil, errors.New("learned nothing")
 		}
-		return brokenTuner{t, task}, err
+		return func(ctx context.Context, target *cmbo.Space) (Starter, error) {
+			s, err := t(ctx, target)
+			first, _ := target.Candidate(0)
+			return func(m *Method, seed uint64, opts ...cmbo.Option) (AskTeller, error) {
+				o, err := s(m, seed, opts...)
+				if fmt.Sprint(first) == task {
+					return &failing{}, nil
+				}
+				return o, err
+			}, err
+		}, err
 	}
 	return m
-}
-
-type brokenTuner struct {
-	Tuner
-	task string
-}
-
-func (t brokenTuner) Prepare(ctx context.Context, target *cmbo.Space) (Starter, error) {
-	s, err := t.Tuner.Prepare(ctx, target)
-	first, _ := target.Candidate(0)
-	return func(m *Method, seed uint64, opts ...cmbo.Option) (AskTeller, error) {
-		o, err := s(m, seed, opts...)
-		if fmt.Sprint(first) == t.task {
-			return &failing{}, nil
-		}
-		return o, err
-	}, err
 }
 
 func TestFailuresLoseNothingElse(t *testing.T) {
@@ -100,7 +93,7 @@ func TestKeep(t *testing.T) {
 	}
 	use := func(i int) *model {
 		l := x.acquire(bs[i])
-		l.tuner = modelTuner{}
+		l.tuner = func(context.Context, *cmbo.Space) (Starter, error) { return nil, nil }
 		return l
 	}
 	held := func() (n int) {

@@ -51,12 +51,9 @@ type Training struct {
 	Clusters [2]int
 }
 
-// A Tuner is what a [Method] learned from one split: immutable, to be used for
-// any number of runs.
-type Tuner interface {
-	// Prepare does what all runs over a target's candidates share.
-	Prepare(ctx context.Context, target *cmbo.Space) (Starter, error)
-}
+// A Tuner is what a [Method] learned from one split, to be used for any number of runs: it
+// does what all runs over a target's candidates share.
+type Tuner func(ctx context.Context, target *cmbo.Space) (Starter, error)
 
 // A Starter begins a run of a method, one of those that share what was learned. opts are the
 // seed, the acquisition and the bound on goroutines; seed is the same one, for what takes no
@@ -90,13 +87,11 @@ func Methods() []Method {
 }
 
 // withoutPast learns nothing: runs are those of [cmbo.New] without a prior.
-func withoutPast(context.Context, Training) (Tuner, error) { return plainTuner{}, nil }
-
-type plainTuner struct{}
-
-func (plainTuner) Prepare(_ context.Context, target *cmbo.Space) (Starter, error) {
-	return func(_ *Method, _ uint64, opts ...cmbo.Option) (AskTeller, error) {
-		return cmbo.New(target, opts...)
+func withoutPast(context.Context, Training) (Tuner, error) {
+	return func(_ context.Context, target *cmbo.Space) (Starter, error) {
+		return func(_ *Method, _ uint64, opts ...cmbo.Option) (AskTeller, error) {
+			return cmbo.New(target, opts...)
+		}, nil
 	}, nil
 }
 
@@ -144,16 +139,12 @@ func rival(m baseline.Method) func(context.Context, Training) (Tuner, error) {
 		if err != nil {
 			return nil, err
 		}
-		return modelTuner{model}, nil
+		return func(_ context.Context, target *cmbo.Space) (Starter, error) {
+			return func(_ *Method, seed uint64, opts ...cmbo.Option) (AskTeller, error) {
+				return cmbo.New(target, append(opts, cmbo.WithSurrogate(model.Surrogate(seed)))...)
+			}, nil
+		}, nil
 	}
-}
-
-type modelTuner struct{ model baseline.Model }
-
-func (t modelTuner) Prepare(_ context.Context, target *cmbo.Space) (Starter, error) {
-	return func(_ *Method, seed uint64, opts ...cmbo.Option) (AskTeller, error) {
-		return cmbo.New(target, append(opts, cmbo.WithSurrogate(t.model.Surrogate(seed)))...)
-	}, nil
 }
 
 // variant learns a variant of the paper's method.
@@ -167,28 +158,24 @@ func variant(clustered bool, v paper.Variant) func(context.Context, Training) (T
 		if err != nil {
 			return nil, err
 		}
-		return paperTuner{prior}, nil
+		return func(ctx context.Context, target *cmbo.Space) (Starter, error) {
+			p, err := prior.Reindex(ctx, target)
+			if err != nil {
+				return nil, err
+			}
+			return func(m *Method, _ uint64, opts ...cmbo.Option) (AskTeller, error) {
+				var run []paper.RunOption
+				if m.Distance != nil {
+					run = append(run, paper.WithWeightDistance(*m.Distance))
+				}
+				s, err := p.Surrogate(ctx, target, run...)
+				if err != nil {
+					return nil, err
+				}
+				return cmbo.New(target, append(opts, cmbo.WithSurrogate(s))...)
+			}, nil
+		}, nil
 	}
-}
-
-type paperTuner struct{ prior *paper.Prior }
-
-func (t paperTuner) Prepare(ctx context.Context, target *cmbo.Space) (Starter, error) {
-	p, err := t.prior.Reindex(ctx, target)
-	if err != nil {
-		return nil, err
-	}
-	return func(m *Method, _ uint64, opts ...cmbo.Option) (AskTeller, error) {
-		var run []paper.RunOption
-		if m.Distance != nil {
-			run = append(run, paper.WithWeightDistance(*m.Distance))
-		}
-		s, err := p.Surrogate(ctx, target, run...)
-		if err != nil {
-			return nil, err
-		}
-		return cmbo.New(target, append(opts, cmbo.WithSurrogate(s))...)
-	}, nil
 }
 
 // own learns by the default, or a change of it.
@@ -199,18 +186,14 @@ func own(learn ...cmbo.LearnOption) func(context.Context, Training) (Tuner, erro
 		if err != nil {
 			return nil, err
 		}
-		return priorTuner{prior}, nil
+		return func(ctx context.Context, target *cmbo.Space) (Starter, error) {
+			p, err := prior.Reindex(ctx, target)
+			if err != nil {
+				return nil, err
+			}
+			return func(_ *Method, _ uint64, opts ...cmbo.Option) (AskTeller, error) {
+				return cmbo.New(target, append(opts, cmbo.WithPrior(p))...)
+			}, nil
+		}, nil
 	}
-}
-
-type priorTuner struct{ prior *cmbo.Prior }
-
-func (t priorTuner) Prepare(ctx context.Context, target *cmbo.Space) (Starter, error) {
-	p, err := t.prior.Reindex(ctx, target)
-	if err != nil {
-		return nil, err
-	}
-	return func(_ *Method, _ uint64, opts ...cmbo.Option) (AskTeller, error) {
-		return cmbo.New(target, append(opts, cmbo.WithPrior(p))...)
-	}, nil
 }

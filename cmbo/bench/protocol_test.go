@@ -122,7 +122,7 @@ func TestSharedLessons(t *testing.T) {
 		}
 		tuner, err := m.Learn(context.Background(), Training{Space: cube, Tasks: split.Sources, Seed: 1, Clusters: [2]int{2, 4}})
 		require.NoError(t, err)
-		start, err := tuner.Prepare(context.Background(), space)
+		start, err := tuner(context.Background(), space)
 		require.NoError(t, err)
 		shared, err := start(&m, 1)
 		require.NoError(t, err)

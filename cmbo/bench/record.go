@@ -13,7 +13,7 @@ type Record struct {
 	// ones first.
 	Rows []int `json:"rows"`
 	// Regret is the normalised simple regret after the initial rows and after
-	// each query, as returned by Run.
+	// each query.
 	Regret []float64 `json:"regret"`
 	// Z and LogSD tell how good the prediction of each queried value was:
 	// (y − mean)/sd and ln(sd/range) with the deviation of a measurement, noise

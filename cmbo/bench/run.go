@@ -17,25 +17,16 @@ type AskTeller interface {
 	Tell(id int, y float64, opts ...cmbo.ObservationOption) error
 }
 
-// Run tunes a task: it tells the initial rows, then asks and tells budget times.
-// It returns the normalised simple regret after the initial rows and after each
-// query, budget+1 numbers: (max − best)/(max − min) over the task's whole table.
-// A method that has proposed every row keeps its last regret.
+// trace tunes a task: it tells the initial rows, then asks and tells budget times. The
+// Record says all but which run it is. Regrets are normalised simple ones after the initial
+// rows and after each query, budget+1 numbers: (max − best)/(max − min) over the task's whole
+// table. A method that has proposed every row keeps its last regret.
 //
 // It fails with [cmbo.ErrTask] if the task has no rows, another number of values
 // than of rows, a value that is not finite, or values that are all equal; with
 // [cmbo.ErrOption] if the budget is negative, an initial row is not in the table
 // or o proposes a point that is not, as an optimiser over a parameter space does;
 // and with the errors of o.
-func Run(ctx context.Context, t *TableTask, o AskTeller, initial []int, budget int) ([]float64, error) {
-	r, err := trace(ctx, t, o, initial, budget)
-	if err != nil {
-		return nil, err
-	}
-	return r.Regret, nil
-}
-
-// trace is Run with all that a Record keeps of a run.
 func trace(ctx context.Context, t *TableTask, o AskTeller, initial []int, budget int) (*Record, error) {
 	if why := t.fault(); why != "" {
 		return nil, fmt.Errorf("%w: %s", cmbo.ErrTask, why)

@@ -49,7 +49,7 @@ func TestRunRefuses(t *testing.T) {
 		{"ragged", &TableTask{ID: "some", X: x, Y: []float64{2}}, &inOrder{rows: x}, nil, 1, cmbo.ErrTask, "3 configurations but 1 values"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := Run(context.Background(), tt.task, tt.o, tt.initial, tt.budget)
+			got, err := trace(context.Background(), tt.task, tt.o, tt.initial, tt.budget)
 			require.ErrorIs(t, err, tt.is)
 			require.ErrorContains(t, err, tt.want)
 			require.Nil(t, got)
@@ -58,9 +58,9 @@ func TestRunRefuses(t *testing.T) {
 			}
 		})
 	}
-	got, err := Run(context.Background(), good, &inOrder{rows: x}, []int{1}, 0)
+	got, err := trace(context.Background(), good, &inOrder{rows: x}, []int{1}, 0)
 	require.NoError(t, err)
-	require.Equal(t, []float64{0.5}, got)
+	require.Equal(t, []float64{0.5}, got.Regret)
 }
 
 // seer proposes rows in their order and predicts by hand.

@@ -125,25 +125,25 @@ type failing struct{ inOrder }
 
 func (failing) Ask(context.Context) (cmbo.Trial, error) { return cmbo.Trial{}, errors.New("broken") }
 
-func TestRun(t *testing.T) {
+func TestTrace(t *testing.T) {
 	task := &TableTask{ID: "hand", X: [][]float64{{0}, {0.25}, {0.5}, {1}}, Y: []float64{2, 6, 4, 10}}
 	o := &inOrder{rows: task.X}
-	got, err := Run(context.Background(), task, o, []int{2}, 6)
+	got, err := trace(context.Background(), task, o, []int{2}, 6)
 	require.NoError(t, err)
 	// Range 8; best 4 after the initial row, 4, 6, 6, 10, then nothing is left.
-	require.Equal(t, []float64{0.75, 0.75, 0.5, 0.5, 0, 0, 0}, got)
+	require.Equal(t, []float64{0.75, 0.75, 0.5, 0.5, 0, 0, 0}, got.Regret)
 	require.Equal(t, []float64{4, 2, 6, 4, 10}, o.told)
-	_, err = Run(context.Background(), task, &failing{}, nil, 2)
+	_, err = trace(context.Background(), task, &failing{}, nil, 2)
 	require.EqualError(t, err, "broken")
 
 	space, err := cmbo.Candidates(task.X)
 	require.NoError(t, err)
 	opt, err := cmbo.New(space, cmbo.WithInitial(1))
 	require.NoError(t, err)
-	got, err = Run(context.Background(), task, opt, []int{0}, 5)
+	got, err = trace(context.Background(), task, opt, []int{0}, 5)
 	require.NoError(t, err)
-	require.Len(t, got, 6)
-	require.Zero(t, got[5])
+	require.Len(t, got.Regret, 6)
+	require.Zero(t, got.Regret[5])
 }
 
 func TestMeanCurve(t *testing.T) {

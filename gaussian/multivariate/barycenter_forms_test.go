@@ -27,9 +27,14 @@ func TestBarycenterStep(t *testing.T) {
 		var s, root, inv, m, want linalg.Sym
 		s.Copy(&b.s)
 		var r spectral.RootPSD
-		if err := r.RootsTo(&root, &inv, &s); err != nil {
+		if err := r.SqrtTo(&root, &s); err != nil {
 			t.Fatal(err)
 		}
+		var e spectral.EigenSym
+		if err := e.Factorize(&s); err != nil {
+			t.Fatal(err)
+		}
+		e.FuncTo(&inv, func(l float64) float64 { return 1 / math.Sqrt(l) })
 		rd, id := root.Dense(), inv.Dense()
 		sum := linalg.NewSym(5, nil)
 		for i, p := range ps {

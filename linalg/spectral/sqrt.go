@@ -7,9 +7,9 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// RootPSD computes square roots and inverse square roots of symmetric positive
-// semi-definite matrices. The zero value is ready. It keeps its memory: at a size
-// it has seen it does not allocate.
+// RootPSD computes square roots of symmetric positive semi-definite matrices. The
+// zero value is ready. It keeps its memory: at a size it has seen it does not
+// allocate.
 //
 // The matrix is reduced to tridiagonal form, A = Q·T·Qᵀ. If T has a Cholesky
 // factor, which is then bidiagonal, its root is formed directly,
@@ -43,20 +43,7 @@ var rootMinSize = 24
 // Negative eigenvalues count as 0, and Clamped tells the most negative: it is for
 // the caller to judge whether rounding explains it. dst may be a. Errors are
 // those of EigenSym.Factorize. 10n³/3 operations and up to 2n² for each pole.
-func (r *RootPSD) SqrtTo(dst, a *linalg.Sym) error { return r.roots(dst, nil, a) }
-
-// RootsTo makes root the symmetric square root of a and inv its inverse, from
-// one reduction. a must be positive definite: else it returns a
-// *NotPositiveDefiniteError with the smallest eigenvalue, or the other errors of
-// EigenSym.Factorize. root or inv may be a.
-func (r *RootPSD) RootsTo(root, inv, a *linalg.Sym) error { return r.roots(root, inv, a) }
-
-// Clamped returns the most negative eigenvalue that the latest call of SqrtTo
-// counted as 0, or 0.
-func (r *RootPSD) Clamped() float64 { return r.clamped }
-
-// roots is RootsTo, or SqrtTo where inv is nil.
-func (r *RootPSD) roots(root, inv, a *linalg.Sym) error {
+func (r *RootPSD) SqrtTo(dst, a *linalg.Sym) error {
 	r.clamped = 0
 	t := &r.e.tri
 	if err := t.reduce(a); err != nil {
@@ -70,40 +57,30 @@ func (r *RootPSD) roots(root, inv, a *linalg.Sym) error {
 			for p, w := range poles.w {
 				r.coef[p] = -w * poles.s[p]
 			}
-			root.Resize(n)
-			data := entries(root)
+			dst.Resize(n)
+			data := entries(dst)
 			r.res.symmetric(data, n, r.coef)
 			for i, v := range r.res.root {
 				data[i*n+i] = v
 			}
 			t.congruence(data, n)
-			root.Scale(math.Ldexp(1, exp/2))
-			if inv != nil {
-				inv.Resize(n)
-				r.res.symmetric(entries(inv), n, poles.w)
-				t.congruence(entries(inv), n)
-				inv.Scale(math.Ldexp(1, -exp/2))
-			}
+			dst.Scale(math.Ldexp(1, exp/2))
 			return nil
 		}
 	}
 	if err := r.e.vectorsOf(t); err != nil {
 		return err
 	}
-	smallest := 1.0
 	if n > 0 {
-		smallest = r.e.values[0]
+		r.clamped = math.Min(r.e.values[0], 0)
 	}
-	if inv != nil && !(smallest > 0) {
-		return &linalg.NotPositiveDefiniteError{Pivot: 0, Value: smallest}
-	}
-	r.clamped = math.Min(smallest, 0)
-	r.e.FuncTo(root, func(l float64) float64 { return math.Sqrt(math.Max(l, 0)) })
-	if inv != nil {
-		r.e.FuncTo(inv, func(l float64) float64 { return 1 / math.Sqrt(l) })
-	}
+	r.e.FuncTo(dst, func(l float64) float64 { return math.Sqrt(math.Max(l, 0)) })
 	return nil
 }
+
+// Clamped returns the most negative eigenvalue that the latest call of SqrtTo
+// counted as 0, or 0.
+func (r *RootPSD) Clamped() float64 { return r.clamped }
 
 // bidiagonal factors the reduced matrix, T = 2^exp·BᵀB with B upper bidiagonal of
 // norm at most 1 and exp even, into r.a and r.b. It returns the poles for the
