@@ -2,7 +2,6 @@ package bench
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -152,8 +151,7 @@ func ReadSettings(dir string) (*Settings, error) {
 		return nil, err
 	}
 	s := &Settings{}
-	d := json.NewDecoder(bytes.NewReader(b))
-	if err := d.Decode(s); err != nil {
+	if err := json.Unmarshal(b, s); err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", cmbo.ErrCorrupt, filepath.Join(dir, settingsFile), err)
 	}
 	if s.Version != storeVersion {
@@ -199,34 +197,35 @@ func readLines[T any](path string) (items []T, valid int64, err error) {
 		return nil, 0, err
 	}
 	defer f.Close()
-	err = eachLine(f, func(n int, line []byte) error {
-		var item T
-		if err := json.Unmarshal(line, &item); err != nil {
-			return fmt.Errorf("%w: %s: line %d: %w", cmbo.ErrCorrupt, path, n, err)
-		}
-		items = append(items, item)
-		valid += int64(len(line))
-		return nil
-	})
-	return items, valid, err
-}
-
-// eachLine calls do with each whole line, its line feed included, and its number
-// from 1. The line is only valid during the call.
-func eachLine(r io.Reader, do func(n int, line []byte) error) error {
-	b := bufio.NewReaderSize(r, 1<<16)
+	b := bufio.NewReaderSize(f, 1<<16)
 	for n := 1; ; n++ {
 		line, err := b.ReadBytes('\n')
 		if err == io.EOF {
-			return nil
-		}
-		if err == nil {
-			err = do(n, line)
+			return items, valid, nil
 		}
 		if err != nil {
-			return err
+			return nil, 0, err
 		}
+		var item T
+		if err := json.Unmarshal(line, &item); err != nil {
+			return nil, 0, fmt.Errorf("%w: %s: line %d: %w", cmbo.ErrCorrupt, path, n, err)
+		}
+		items = append(items, item)
+		valid += int64(len(line))
 	}
+}
+
+// replaceLines writes a file of JSON lines in one step.
+func replaceLines[T any](path string, items []T) error {
+	return replaceFile(path, func(w io.Writer) error {
+		e := json.NewEncoder(w)
+		for i := range items {
+			if err := e.Encode(&items[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 func (s *store) hasRun(k runKey) bool { return s.keys[k] }
@@ -265,15 +264,23 @@ func (s *store) close() error {
 
 // finish closes the file and brings its lines into an order that follows from
 // the lines and the methods' ranks in the catalogue, not from who wrote them when.
+// Of lines with equal keys the first stays.
 func (s *store) finish(rank map[string]int) error {
+	order := func(a, b Record) int { return compareKeys(rank, a.key(), b.key()) }
 	if s.dir == "" {
-		slices.SortFunc(s.memory, func(a, b Record) int { return compareKeys(rank, a.key(), b.key()) })
+		slices.SortFunc(s.memory, order)
 		return nil
 	}
 	if err := s.close(); err != nil {
 		return err
 	}
-	return sortLines(filepath.Join(s.dir, runsFile), rank)
+	records, err := ReadRecords(s.dir)
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(records, order)
+	records = slices.CompactFunc(records, func(a, b Record) bool { return a.key() == b.key() })
+	return replaceLines(filepath.Join(s.dir, runsFile), records)
 }
 
 // writeFailures lists failures, or removes the list if there are none.
@@ -288,13 +295,5 @@ func (s *store) writeFailures(fs []Failure) error {
 		}
 		return nil
 	}
-	return replaceFile(path, func(w io.Writer) error {
-		e := json.NewEncoder(w)
-		for i := range fs {
-			if err := e.Encode(&fs[i]); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	return replaceLines(path, fs)
 }

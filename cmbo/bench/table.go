@@ -150,15 +150,7 @@ func (t *TableTask) fault() string {
 
 // Task returns the task of that ID, or nil.
 func (t *Table) Task(id string) *TableTask {
-	i, ok := slices.BinarySearchFunc(t.Tasks, id, func(a TableTask, id string) int {
-		switch {
-		case a.ID < id:
-			return -1
-		case a.ID > id:
-			return 1
-		}
-		return 0
-	})
+	i, ok := slices.BinarySearchFunc(t.Tasks, id, func(a TableTask, id string) int { return strings.Compare(a.ID, id) })
 	if !ok {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -117,7 +118,7 @@ func (a *asha) next() (trial, to int) {
 		for i := range order {
 			order[i] = i
 		}
-		slices.SortStableFunc(order, func(i, j int) int { return compareLosses(a.at[k][i].loss, a.at[k][j].loss) })
+		slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(a.at[k][i].loss, a.at[k][j].loss) })
 		for _, i := range order[:len(order)/reduction] {
 			if t := &a.at[k][i]; !t.promoted && !math.IsInf(t.loss, 1) {
 				t.promoted = true
@@ -132,14 +133,4 @@ func (a *asha) next() (trial, to int) {
 func (a *asha) came(trial, step int, loss float64) {
 	k := slices.Index(a.rungs, step)
 	a.at[k] = append(a.at[k], ashaTrial{trial: trial, loss: loss})
-}
-
-func compareLosses(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }

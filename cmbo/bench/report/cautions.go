@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -15,13 +16,7 @@ func byRegret(c *Comparison) []*Result {
 		rs[i] = &c.Results[i]
 	}
 	slices.SortStableFunc(rs, func(a, b *Result) int {
-		switch x, y := math.Round(a.Final()/rankUnit), math.Round(b.Final()/rankUnit); {
-		case x < y:
-			return -1
-		case x > y:
-			return 1
-		}
-		return 0
+		return cmp.Compare(math.Round(a.Final()/rankUnit), math.Round(b.Final()/rankUnit))
 	})
 	return rs
 }
