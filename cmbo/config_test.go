@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo/acq"
@@ -100,16 +101,17 @@ func TestSnapshotHoldsConfig(t *testing.T) {
 		"given": "nil once the options are checked",
 		"mark":  "for RestoreJournal alone",
 	}
-	value := func(c *runConfig, i int) string { return fmt.Sprintf("%v", reflect.ValueOf(*c).Field(i)) }
+	kinds := slices.DeleteFunc(reflect.VisibleFields(reflect.TypeFor[runConfig]()), func(f reflect.StructField) bool { return f.Anonymous })
+	field := func(c *runConfig, i int) reflect.Value { return reflect.ValueOf(*c).FieldByIndex(kinds[i].Index) }
+	value := func(c *runConfig, i int) string { return fmt.Sprintf("%v", field(c, i)) }
 	plain, err := New(box)
 	require.NoError(t, err)
-	kind := reflect.TypeFor[runConfig]()
-	for i := range kind.NumField() {
-		name := kind.Field(i).Name
+	for i := range kinds {
+		name := kinds[i].Name
 		f, ok := fields[name]
 		if !ok {
 			require.NotEmpty(t, elsewhere[name], "nothing says how field %s of a run's configuration is stored", name)
-			require.True(t, reflect.ValueOf(*plain.config).Field(i).IsZero(), name)
+			require.True(t, field(plain.config, i).IsZero(), name)
 			continue
 		}
 		o, err := New(box, f.opts...)
@@ -119,15 +121,15 @@ func TestSnapshotHoldsConfig(t *testing.T) {
 		require.NoError(t, o.Snapshot(&b), name)
 		back, err := Restore(&b, f.again...)
 		require.NoError(t, err, name)
-		for j := range kind.NumField() {
-			require.Equal(t, value(o.config, j), value(back.config, j), "field %s, with another %s", kind.Field(j).Name, name)
+		for j := range kinds {
+			require.Equal(t, value(o.config, j), value(back.config, j), "field %s, with another %s", kinds[j].Name, name)
 		}
 	}
 }
 
 // TestOptionNames: each option has the identity that the function making it is named for.
 func TestOptionNames(t *testing.T) {
-	made := regexp.MustCompile(`(?m)^func (With\w+)\(.*\{(?:\n.+|\n\n)*?option\{\s*id: +opt(\w+)`)
+	made := regexp.MustCompile(`(?m)^func (With\w+)\(.*\{(?:\n.+|\n\n)*?(?:option\{\s*id: +|shared\()opt(\w+)`)
 	seen := make(map[string]bool)
 	files, err := filepath.Glob("*.go")
 	require.NoError(t, err)

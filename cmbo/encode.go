@@ -119,7 +119,7 @@ func encodeConfig(e *codec.Encoder, c *learnConfig) error {
 	e.Text(c.y.String())
 	e.Bool(c.ard)
 	e.Int(c.indexPoints)
-	if err := e.Kernel(c.priorKernel); err != nil {
+	if err := e.Kernel(c.kernel); err != nil {
 		return optionErrorf("%v", err)
 	}
 	return nil
@@ -319,6 +319,6 @@ func decodeConfig(d *codec.Decoder) *learnConfig {
 		}
 	}
 	count(&c.indexPoints)
-	c.priorKernel = d.Kernel()
+	c.kernel = d.Kernel()
 	return c
 }

@@ -60,11 +60,11 @@ func (t *trainingSet) hierarchySettings() (hierarchy.Settings, error) {
 	if c.progress != nil {
 		o.Progress = func(stage string, done, total int) { c.progress(Progress{stage, done, total}) }
 	}
-	if c.priorKernel != nil {
-		if err := gp.CheckKernel(c.priorKernel, t.space.Dim(), ErrOption); err != nil {
+	if c.kernel != nil {
+		if err := gp.CheckKernel(c.kernel, t.space.Dim(), ErrOption); err != nil {
 			return o, err
 		}
-		o.Kernel = c.priorKernel
+		o.Kernel = c.kernel
 	}
 	return o, nil
 }

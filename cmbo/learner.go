@@ -212,8 +212,8 @@ func (c *learnConfig) difference(o *learnConfig) string {
 			return fmt.Sprintf("%s %v and %v", f.name, f.a, f.b)
 		}
 	}
-	if !sameKernel(c.priorKernel, o.priorKernel) {
-		return fmt.Sprintf("kernels %v and %v", c.priorKernel, o.priorKernel)
+	if !sameKernel(c.kernel, o.kernel) {
+		return fmt.Sprintf("kernels %v and %v", c.kernel, o.kernel)
 	}
 	return ""
 }

@@ -118,19 +118,23 @@ func (g givenOptions) contradictions(pairs [][2]optionID) error {
 	return nil
 }
 
-// learnConfig is what Learn works with; newLearnConfig holds the defaults.
-type learnConfig struct {
+// sharedConfig is what Learn and New both work with.
+type sharedConfig struct {
 	given givenOptions
 
 	seed        uint64
 	minimize    bool
-	positive    bool
+	positive    bool // models see logarithms
 	y           YPolicy
 	parallelism int
-	progress    func(Progress)
-
-	priorKernel kernel.Kernel // a template, nil for the default
+	kernel      kernel.Kernel // a template, nil for the default; for runs without a prior
 	ard         bool
+}
+
+// learnConfig is what Learn works with; newLearnConfig holds the defaults.
+type learnConfig struct {
+	sharedConfig
+	progress    func(Progress)
 	indexPoints int
 	ablations   []string // changes of the default's settings, none of which is stored
 }
@@ -139,21 +143,12 @@ type learnConfig struct {
 // gave is filled in before the run begins. Every field is stored in a snapshot or
 // has to be given again: see TestSnapshotHoldsConfig.
 type runConfig struct {
-	given givenOptions
-
-	seed        uint64
+	sharedConfig
 	prior       *Prior
-	minimize    bool
-	positive    bool // models see logarithms
-	y           YPolicy
-	parallelism int
-
 	journal     func(lines []byte) error
 	mark        JournalMark
 	acquisition acq.Func
 	surrogate   Surrogate
-	kernel      kernel.Kernel // template for runs without a prior
-	ard         bool
 	noise       float64 // given noise variance, NaN to learn it
 	initial     int     // size of the initial design
 	repeats     bool
@@ -178,7 +173,7 @@ const (
 )
 
 func defaultLearnConfig() *learnConfig {
-	return &learnConfig{seed: defaultSeed, y: ZScore, indexPoints: defaultIndexPoints}
+	return &learnConfig{sharedConfig: sharedConfig{seed: defaultSeed, y: ZScore}, indexPoints: defaultIndexPoints}
 }
 
 func newLearnConfig(opts []LearnOption) (*learnConfig, error) {
@@ -212,7 +207,7 @@ func (c *learnConfig) settled() *learnConfig {
 
 func defaultRunConfig() *runConfig {
 	return &runConfig{
-		seed: defaultSeed, y: ZScore, acquisition: EI(),
+		sharedConfig: sharedConfig{seed: defaultSeed, y: ZScore}, acquisition: EI(),
 		noise: math.NaN(), sobol: defaultSobol, local: defaultLocal,
 	}
 }
@@ -242,24 +237,25 @@ func newRunConfig(opts []Option) (*runConfig, error) {
 	return c, nil
 }
 
+// shared is an option that sets the same for Learn and for New.
+func shared(id optionID, set func(c *sharedConfig) error) option {
+	return option{
+		id:    id,
+		learn: func(c *learnConfig) error { return set(&c.sharedConfig) },
+		run:   func(c *runConfig) error { return set(&c.sharedConfig) },
+	}
+}
+
 // WithSeed sets the seed of everything random; the default is 1. The same
 // seed, data and options give the same result, whatever the number of cores.
 func WithSeed(seed uint64) SharedOption {
-	return option{
-		id:    optSeed,
-		learn: func(c *learnConfig) error { c.seed = seed; return nil },
-		run:   func(c *runConfig) error { c.seed = seed; return nil },
-	}
+	return shared(optSeed, func(c *sharedConfig) error { c.seed = seed; return nil })
 }
 
 // WithMinimize says that smaller values are better, of the past tasks and of
 // the new one. New takes the direction of its prior by itself.
 func WithMinimize() SharedOption {
-	return option{
-		id:    optMinimize,
-		learn: func(c *learnConfig) error { c.minimize = true; return nil },
-		run:   func(c *runConfig) error { c.minimize = true; return nil },
-	}
+	return shared(optMinimize, func(c *sharedConfig) error { c.minimize = true; return nil })
 }
 
 // WithYPolicy sets how values are scaled, task by task; the default is
@@ -269,50 +265,39 @@ func WithMinimize() SharedOption {
 // learned with [Copula]. New then accepts that or the policy of the prior, to the same
 // effect.
 func WithYPolicy(p YPolicy) SharedOption {
-	check := func() error {
-		if !p.valid() {
+	return shared(optYPolicy, func(c *sharedConfig) error {
+		if c.y = p; !p.valid() {
 			return optionErrorf("%s is not a y policy", p)
 		}
 		return nil
-	}
-	return option{
-		id:    optYPolicy,
-		learn: func(c *learnConfig) error { c.y = p; return check() },
-		run:   func(c *runConfig) error { c.y = p; return check() },
-	}
+	})
 }
 
 // WithParallelism bounds the number of goroutines at n; the default is
 // GOMAXPROCS. It changes the speed, never the result.
 func WithParallelism(n int) SharedOption {
-	check := func() error {
-		if n < 1 {
+	o := shared(optParallelism, func(c *sharedConfig) error {
+		if c.parallelism = n; n < 1 {
 			return optionErrorf("parallelism %d is below 1", n)
 		}
 		return nil
-	}
-	return option{
-		id: optParallelism, restore: true, idle: true,
-		learn: func(c *learnConfig) error { c.parallelism = n; return check() },
-		run:   func(c *runConfig) error { c.parallelism = n; return check() },
-	}
+	})
+	o.restore, o.idle = true, true
+	return o
 }
 
 // WithPriorKernel sets the kernel of the process that all tasks share. Its parameters are a
 // template: they are fitted to all tasks together. The default is a scaled Matérn-3/2 with a
 // lengthscale per coordinate. Given to New, it is the kernel of a run without a prior.
 func WithPriorKernel(k kernel.Kernel) SharedOption {
-	check := func() error {
-		if k == nil {
+	o := shared(optPriorKernel, func(c *sharedConfig) error {
+		if c.kernel = k; k == nil {
 			return optionErrorf("a nil kernel")
 		}
 		return nil
-	}
-	return option{
-		id: optPriorKernel, restore: true,
-		learn: func(c *learnConfig) error { c.priorKernel = k; return check() },
-		run:   func(c *runConfig) error { c.kernel = k; return check() },
-	}
+	})
+	o.restore = true
+	return o
 }
 
 // WithARD gives the default kernels one lengthscale per coordinate, as that of the
@@ -320,9 +305,5 @@ func WithPriorKernel(k kernel.Kernel) SharedOption {
 // concerns a run without a prior, which has one lengthscale for all coordinates or one
 // for each by default, as the evidence has it at each fit of its hyperparameters.
 func WithARD() SharedOption {
-	return option{
-		id:    optARD,
-		learn: func(c *learnConfig) error { c.ard = true; return nil },
-		run:   func(c *runConfig) error { c.ard = true; return nil },
-	}
+	return shared(optARD, func(c *sharedConfig) error { c.ard = true; return nil })
 }

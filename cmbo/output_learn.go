@@ -112,8 +112,8 @@ func (t *trainingSet) learnOutput(ctx context.Context, known *outputPrior, m *me
 		tasks = append(slices.Clone(known.model.Tasks()), tasks...)
 	}
 	o := hierarchySettings(c, t.space.Dim())
-	if c.priorKernel != nil {
-		o.Kernel = c.priorKernel
+	if c.kernel != nil {
+		o.Kernel = c.kernel
 	}
 	var err error
 	p.model, err = hierarchy.Learn(ctx, tasks, grid, known.model, o)

@@ -22,15 +22,10 @@ import (
 // New takes it from its prior by itself, and fails with [ErrPriorMismatch] where that was
 // learned without. A [Surrogate] finds logarithms in [Data].
 func WithPositiveValues() SharedOption {
-	return option{
-		id:    optPositiveValues,
-		learn: func(c *learnConfig) error { c.positive = true; return nil },
-		run:   func(c *runConfig) error { c.positive = true; return nil },
-	}
+	return shared(optPositiveValues, func(c *sharedConfig) error { c.positive = true; return nil })
 }
 
-func (c *learnConfig) sense() sense { return sense{Minimize: c.minimize, Log: c.positive} }
-func (c *runConfig) sense() sense   { return sense{Minimize: c.minimize, Log: c.positive} }
+func (c *sharedConfig) sense() sense { return sense{Minimize: c.minimize, Log: c.positive} }
 
 type sense = scaling.Sense
 

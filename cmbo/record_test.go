@@ -49,7 +49,7 @@ func TestKept(t *testing.T) {
 // The mean worth of a lognormal improvement is its integral, in either direction.
 func TestMeanWorth(t *testing.T) {
 	for _, minimize := range []bool{true, false} {
-		c := &runConfig{minimize: minimize, positive: true}
+		c := &runConfig{sharedConfig: sharedConfig{minimize: minimize, positive: true}}
 		for _, mean := range []float64{-2, -0.1, 0, 0.3, 3} {
 			for _, sd := range []float64{0.01, 0.5, 2} {
 				const steps = 200000

@@ -228,9 +228,10 @@ func (s *snapshotOptions) given(opts []Option) (*runConfig, error) {
 // again.
 func (s *snapshotOptions) restore(given *runConfig) (*runConfig, error) {
 	c := &runConfig{
-		seed: s.Seed, minimize: s.Minimize, positive: s.Positive, ard: s.ARD, initial: s.Initial, repeats: s.Repeats, checkpoints: s.Checkpoints, sobol: s.Sobol, local: s.Local, outputs: s.Outputs,
+		sharedConfig: sharedConfig{seed: s.Seed, minimize: s.Minimize, positive: s.Positive, ard: s.ARD, parallelism: given.parallelism},
+		initial:      s.Initial, repeats: s.Repeats, checkpoints: s.Checkpoints, sobol: s.Sobol, local: s.Local, outputs: s.Outputs,
 		noise: math.NaN(),
-		prior: given.prior, surrogate: given.surrogate, cost: given.cost, parallelism: given.parallelism, journal: given.journal, mark: given.mark,
+		prior: given.prior, surrogate: given.surrogate, cost: given.cost, journal: given.journal, mark: given.mark,
 	}
 	if c.initial < 0 || c.sobol < 1 || c.local < 0 || c.sobol > maxCandidates || c.local > maxCandidates {
 		return nil, fmt.Errorf("%w: options out of range", ErrCorrupt)
