@@ -230,13 +230,19 @@ func FuzzDecodePrior(f *testing.F) {
 		var b bytes.Buffer
 		require.NoError(f, p.Encode(&b))
 		f.Add(b.Bytes())
+		const count = len("cmboprior") + 2 // of parameters, here in a byte more than it needs
+		f.Add(slices.Concat(b.Bytes()[:count], []byte{b.Bytes()[count] | 0x80, 0}, b.Bytes()[count+1:]))
+		bits := func(v float64) []byte { return binary.LittleEndian.AppendUint64(nil, math.Float64bits(v)) }
+		for was, is := range map[float64]float64{0.0625: -0.0625, 5: 2e150} { // a variance and a value
+			f.Add(bytes.ReplaceAll(b.Bytes(), bits(was), bits(is)))
+		}
 	}
 	tasks := []cmbo.Task{{ID: "a", X: [][]float64{{0.1}, {0.7}}, Y: []float64{1, 2}}, {ID: "b", X: [][]float64{{0.3}}, Y: []float64{5}}}
 	add(cube, tasks)
 	add(list, tasks)
 	add(cube, tasks, cmbo.WithMinimize(), cmbo.WithYPolicy(cmbo.Copula), cmbo.WithSeed(1<<63))
 	failing := slices.Clone(tasks)
-	failing[0].Failed, failing[0].NoiseVariance = [][]float64{{0.9}}, []float64{0.1, 0}
+	failing[0].Failed, failing[0].NoiseVariance = [][]float64{{0.9}}, []float64{0.0625, 0}
 	failing[1].Outputs = map[string][]float64{"seconds": {3}}
 	add(cube, append(failing, cmbo.Task{ID: "crashed", Failed: [][]float64{{0.8}}}))
 	outputs := slices.Clone(tasks)
