@@ -3,6 +3,7 @@ package cmbo_test
 import (
 	"bytes"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -120,4 +121,135 @@ func TestContextRefused(t *testing.T) {
 	bad[2].Context = cmbo.Context{"": 1.0}
 	_, err = cmbo.Learn(ctx, space, bad)
 	require.ErrorContains(t, err, "a descriptor without a name")
+}
+
+// timed are tasks whose size falls with effort, while the time rises with it and with the height
+// of a video.
+func timed(t testing.TB, n int) (*cmbo.Space, []cmbo.Task) {
+	t.Helper()
+	space, rows := grid(t, 8)
+	var tasks []cmbo.Task
+	for i := range n {
+		r := rng.Stream(10, "timed", uint64(i))
+		h, own := r.Float64(), math.Exp(r.NormFloat64())
+		task := cmbo.Task{ID: string(rune('a' + i)), Context: cmbo.Context{"height": 100 + 1000*h, "noise": r.NormFloat64()}, Outputs: map[string][]float64{"seconds": nil}}
+		for _, x := range rows {
+			if r.Float64() < 0.4 {
+				task.X, task.Y = append(task.X, x), append(task.Y, own*(3-2*x[0]+(x[1]-0.5)*(x[1]-0.5)))
+				task.Outputs["seconds"] = append(task.Outputs["seconds"], seconds(x, h)*math.Exp(0.05*r.NormFloat64()))
+			}
+		}
+		tasks = append(tasks, task)
+	}
+	return space, tasks
+}
+
+func seconds(x []float64, h float64) float64 { return math.Exp(2*h + 2*x[0] + x[1]) }
+
+// Descriptors that tell the level of an output have the first question hold its limit where the
+// level is high, and come nearer to it where it is low; the run is stored and restored with them
+// after every event, and neither the order of the tasks nor that of the outputs changes what is
+// asked.
+func TestContextOfOutputs(t *testing.T) {
+	space, tasks := timed(t, 20)
+	prior := learn(t, space, tasks, cmbo.WithIndexPoints(64), cmbo.WithMinimize())
+	slices.Reverse(tasks)
+	reversed := learn(t, space, tasks, cmbo.WithIndexPoints(64), cmbo.WithMinimize())
+	slices.Reverse(tasks)
+	some := learn(t, space, tasks[:15], cmbo.WithIndexPoints(64), cmbo.WithMinimize())
+	more, err := some.Add(ctx, tasks[15:])
+	require.NoError(t, err)
+	back, err := cmbo.DecodePrior(bytes.NewReader(encode(t, prior)))
+	require.NoError(t, err)
+	require.Equal(t, encode(t, prior), encode(t, back))
+	streamed, err := cmbo.LearnFrom(ctx, space, each(tasks), cmbo.WithIndexPoints(64), cmbo.WithMinimize())
+	require.NoError(t, err)
+	require.Equal(t, digest(t, prior), digest(t, streamed))
+
+	size := func(x []float64) float64 { return 3 - 2*x[0] + (x[1]-0.5)*(x[1]-0.5) }
+	tell := func(o *cmbo.Optimizer, trial cmbo.Trial, h float64) {
+		require.NoError(t, o.Tell(trial.ID, size(trial.X), cmbo.Outputs{"seconds": seconds(trial.X, h), "parts": trial.X[0] - trial.X[1]}))
+	}
+	for h, most := range map[float64]float64{0.1: 20, 0.9: 7.4} {
+		context, limit := cmbo.WithContext(cmbo.Context{"height": 100 + 1000*h, "noise": nil}), cmbo.WithOutput("seconds", cmbo.AtMost(most))
+		plain, err := newOptimizer(t, space, cmbo.WithPrior(prior), limit).Ask(ctx)
+		require.NoError(t, err)
+		parts := cmbo.WithOutput("parts", cmbo.AtLeast(-1))
+		o := newOptimizer(t, space, cmbo.WithPrior(prior), context, limit, parts)
+		others := []*cmbo.Optimizer{
+			newOptimizer(t, space, cmbo.WithPrior(prior), parts, limit, context),
+			newOptimizer(t, space, cmbo.WithPrior(back), context, limit, parts),
+			newOptimizer(t, space, cmbo.WithPrior(reversed), context, limit, parts),
+		}
+		for n := range 4 {
+			trial, err := o.Ask(ctx)
+			require.NoError(t, err)
+			if n == 0 {
+				require.LessOrEqual(t, seconds(trial.X, h), most)
+				require.Equal(t, h == 0.1, seconds(plain.X, h) <= most)
+				if h == 0.1 {
+					require.Less(t, size(trial.X), size(plain.X)-0.3)
+				}
+			}
+			for _, p := range others {
+				same, err := p.Ask(ctx)
+				require.NoError(t, err)
+				require.Equal(t, trial.X, same.X)
+				tell(p, same, h)
+			}
+			restored, err := cmbo.Restore(bytes.NewReader(snapshot(t, o)), cmbo.WithPrior(prior))
+			require.NoError(t, err)
+			tell(o, trial, h)
+			others = append(others, restored)
+			tell(restored, trial, h)
+		}
+		tr := transferOf(t, others[3])
+		require.Equal(t, []string{"height"}, tr.Outputs["seconds"].Relation.Descriptors)
+		require.Regexp(t, "; of seconds .*, and height tells tasks apart: 9. % of", tr.String())
+		require.Zero(t, *tr.Relation, "the sizes do not follow it")
+		require.Nil(t, tr.Outputs["parts"].Relation, "no past task has it")
+		first, err := newOptimizer(t, space, cmbo.WithPrior(more), context, limit).Ask(ctx)
+		require.NoError(t, err)
+		require.LessOrEqual(t, seconds(first.X, h), most, "of tasks that were added")
+	}
+}
+
+// Descriptors that do not tell outputs apart, such as those of other tasks, change no bit of a
+// run under limits or at a cost.
+func TestContextOfNoUseToOutputs(t *testing.T) {
+	space, tasks := timed(t, 16)
+	for name, contexts := range map[string]func(i int) cmbo.Context{
+		"useless": func(i int) cmbo.Context { return cmbo.Context{"height": tasks[i].Context["noise"]} },
+		"dealt":   func(i int) cmbo.Context { return tasks[(5*i+3)%16].Context },
+	} {
+		dealt := slices.Clone(tasks)
+		for i := range dealt {
+			dealt[i].Context = contexts(i)
+		}
+		prior := learn(t, space, dealt, cmbo.WithIndexPoints(64), cmbo.WithMinimize())
+		for _, out := range [][]cmbo.Option{
+			{cmbo.WithOutput("seconds", cmbo.AtMost(math.Exp(2.5)))},
+			{cmbo.WithOutput("seconds", cmbo.AsCost()), cmbo.WithBudget(500)},
+		} {
+			opts := append(out, cmbo.WithPrior(prior))
+			a := newOptimizer(t, space, opts...)
+			b := newOptimizer(t, space, append(opts, cmbo.WithContext(cmbo.Context{"height": 0.9}))...)
+			for range 5 {
+				x, err := a.Ask(ctx)
+				require.NoError(t, err)
+				y, err := b.Ask(ctx)
+				require.NoError(t, err)
+				require.Equal(t, x.X, y.X)
+				sa, _ := a.LastStep()
+				sb, _ := b.LastStep()
+				require.Equal(t, sa, sb)
+				for _, o := range []*cmbo.Optimizer{a, b} {
+					require.NoError(t, o.Tell(x.ID, 1-x.X[0], cmbo.Outputs{"seconds": seconds(x.X, 0.9)}))
+				}
+			}
+			tr := transferOf(t, b)
+			require.Zero(t, *tr.Outputs["seconds"].Relation, name)
+			require.NotContains(t, tr.String(), "tasks apart")
+		}
+	}
 }

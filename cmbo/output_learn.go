@@ -3,6 +3,7 @@ package cmbo
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -27,10 +28,9 @@ type outputPrior struct {
 
 // measured are the values of an output of the new tasks.
 type measured struct {
-	ids  []string
-	x    []*linalg.Dense
-	y    [][]float64
-	rows [][]int
+	tasks []hierarchy.Task // but for their values
+	y     [][]float64
+	rows  [][]int
 }
 
 // takeOutputs gathers the outputs of a task whose points are encoded.
@@ -58,7 +58,8 @@ func (t *trainingSet) takeOutputs(task *Task, x *linalg.Dense) {
 		if len(rows) < len(column) {
 			at = points.Pick(x, rows)
 		}
-		m.ids, m.x, m.y, m.rows = append(m.ids, task.ID), append(m.x, at), append(m.y, y), append(m.rows, rows)
+		m.tasks = append(m.tasks, hierarchy.Task{ID: task.ID, X: at, Context: task.Context})
+		m.y, m.rows = append(m.y, y), append(m.rows, rows)
 	}
 }
 
@@ -101,23 +102,29 @@ func (t *trainingSet) learnOutput(ctx context.Context, known *outputPrior, m *me
 		p.warp = scaling.ChooseWarp(m.y...)
 		grid = t.grid()
 	}
-	tasks := make([]hierarchy.Task, len(m.ids))
-	for i, id := range m.ids {
+	for i := range m.tasks {
 		s := scaling.Fit(scaling.ZScore, p.warp.ApplyAll(m.y[i]))
-		tasks[i] = hierarchy.Task{ID: id, X: m.x[i], Z: s.Z, Shift: s.Shift, Scale: s.Scale}
+		m.tasks[i].Z, m.tasks[i].Shift, m.tasks[i].Scale = s.Z, s.Shift, s.Scale
 	}
-	mean, sd := hierarchy.CommonScale(tasks)
-	tasks = hierarchy.Standardize(tasks, mean, sd)
+	mean, sd := hierarchy.CommonScale(m.tasks)
+	tasks := hierarchy.Standardize(m.tasks, mean, sd)
 	if known.model != nil {
 		tasks = append(slices.Clone(known.model.Tasks()), tasks...)
 	}
-	o := hierarchySettings(c, t.space.Dim())
+	o := outputSettings(c, t.space.Dim())
 	if c.kernel != nil {
 		o.Kernel = c.kernel
 	}
 	var err error
 	p.model, err = hierarchy.Learn(ctx, tasks, grid, known.model, o)
 	return p, gp.Marked(ctx, err)
+}
+
+// outputSettings are those of the model of an output.
+func outputSettings(c *learnConfig, dim int) hierarchy.Settings {
+	o := hierarchySettings(c, dim)
+	o.Output = true
+	return o
 }
 
 // tell reports progress to whoever asked for it.
@@ -203,9 +210,9 @@ func (p *Prior) decodeOutputs(d *codec.Decoder) error {
 	if d.Err != nil || len(d.Buf) == 0 {
 		return d.Err
 	}
-	count := make(map[string]int) // observations of the tasks
+	count, contexts := make(map[string]int), make(map[string]Context) // observations of the tasks, descriptors
 	for _, t := range p.facts.tasks {
-		count[t.ID] = points.Len(t.X)
+		count[t.ID], contexts[t.ID] = points.Len(t.X), t.Context
 	}
 	n := d.Count(1)
 	if n == 0 && len(d.Buf) == 0 {
@@ -220,7 +227,7 @@ func (p *Prior) decodeOutputs(d *codec.Decoder) error {
 			return d.Err
 		}
 		var err error
-		if o.model, err = hierarchy.Decode(d, p.space.Dim(), hierarchySettings(p.config, p.space.Dim())); err != nil {
+		if o.model, err = hierarchy.Decode(d, p.space.Dim(), outputSettings(p.config, p.space.Dim())); err != nil {
 			return err
 		}
 		if d.Err != nil {
@@ -231,6 +238,9 @@ func (p *Prior) decodeOutputs(d *codec.Decoder) error {
 			if len(rows) != len(t.Z) {
 				d.Fail("output %q of task %q: %d rows for %d values", o.name, t.ID, len(rows), len(t.Z))
 				return d.Err
+			}
+			if t.Context != nil && !maps.Equal(t.Context, contexts[t.ID]) {
+				d.Fail("output %q of task %q: other descriptors than the task's", o.name, t.ID)
 			}
 			for k, row := range rows {
 				if row < 0 || row >= count[t.ID] || k > 0 && row <= rows[k-1] {

@@ -96,18 +96,23 @@ func (o *draft) foretell(ctx context.Context, models []*outputModel, e runlog.Ev
 }
 
 // make makes the model.
-func (m *outputModel) make(c *runConfig, dim int) {
+func (m *outputModel) make(ctx context.Context, c *runConfig, dim int) error {
 	if m.past == nil {
 		scale := func(y, noise []float64) (scaled, variances []float64) {
 			return scaling.ZScore.Scale(m.warp(y).ApplyAll(y), noise)
 		}
 		m.model = consulted{plainRun{gp.NewPlain(dim, c.ard, c.kernel, math.NaN(), scale, nil, c.seed)}}
-		return
+		return nil
 	}
-	s := m.past.model.Settings()
+	past, err := m.past.model.At(ctx, c.context)
+	if err != nil {
+		return gp.Marked(ctx, err)
+	}
+	s := past.Settings()
 	s.Whole = true // far values too, since a limit may lie anywhere
-	run := &hierarchicalRun{Bound: hierarchy.NewBound(hierarchy.NewRun(m.past.model, s, math.NaN(), c.parallelism), c.parts(), nil, nil)}
+	run := &hierarchicalRun{Bound: hierarchy.NewBound(hierarchy.NewRun(past, s, math.NaN(), c.parallelism), c.parts(), nil, nil)}
 	m.model = consulted{run}
+	return nil
 }
 
 // warp returns the scale of the run's own values: for a cost always that of logarithms.
@@ -126,7 +131,9 @@ func (m *outputModel) fit(ctx context.Context, o *draft, pending bool) (f output
 		return f, false, nil
 	}
 	if m.model.Surrogate == nil {
-		m.make(o.config, o.space.Dim())
+		if err := m.make(ctx, o.config, o.space.Dim()); err != nil {
+			return f, false, fmt.Errorf("output %q: %w", m.output.Name, err)
+		}
 	}
 	d := Data{X: x, Raw: raw, RawNoiseVariance: make([]float64, len(raw)), Pending: linalg.NewDense(0, o.space.Dim(), nil)}
 	if pending {

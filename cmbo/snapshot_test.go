@@ -66,6 +66,9 @@ func kits(t testing.TB) []kit {
 	add("limits list", list, append(limits[:3:3], cmbo.WithPrior(limited)), cmbo.WithPrior(limited))
 	add("limits box", box, append(limits[:3:3], cmbo.WithPrior(limited), cmbo.WithCandidateCounts(20, 6)), cmbo.WithPrior(limited))
 	add("limits plain", box, append(limits[:3:3], cmbo.WithCandidateCounts(20, 6), cmbo.WithAcquisition(cmbo.UCB(2))))
+	space, videos := timed(t, 20)
+	described := learn(t, space, videos, cmbo.WithIndexPoints(64), cmbo.WithMinimize())
+	add("limits described", space, append(limits[:3:3], cmbo.WithPrior(described), cmbo.WithContext(cmbo.Context{"height": 900})), cmbo.WithPrior(described))
 	return out
 }
 

@@ -118,7 +118,8 @@ type Transfer struct {
 	// Outputs says the same of the model of each output with a limit, and of the cost, by name; nil if
 	// there is none.
 	Outputs map[string]Transfer
-	// Relation says what descriptors are worth in a run [WithContext]; nil in others.
+	// Relation says what descriptors are worth in a run [WithContext]: of an output what they
+	// say of the level of its values, or else of their shape; nil in other runs.
 	Relation *Relation
 
 	others []string // of an output that no past task has: those that they have
@@ -161,6 +162,9 @@ func (t Transfer) String() string {
 		switch of := t.Outputs[name]; {
 		case of.Shares != nil:
 			text += "; of " + name + " " + of.words()
+			if of.Relation != nil && of.Relation.Descriptors != nil {
+				text += ", and " + of.Relation.String()
+			}
 		case of.others != nil:
 			text += fmt.Sprintf("; of %s past tasks tell nothing: their outputs are %q", name, of.others)
 		}
@@ -245,6 +249,12 @@ func (o *draft) transfer(ctx context.Context, y []float64) (Transfer, error) {
 		}
 		if p := o.config.prior; m.past == nil && p != nil {
 			of.others = p.Outputs()
+		} else if p != nil && o.config.context != nil {
+			r, err := relationOf(ctx, m.past.model)
+			if err != nil {
+				return t, err
+			}
+			of.Relation = &r
 		}
 		t.Outputs[m.output.Name] = of
 	}

@@ -102,6 +102,7 @@ type way struct {
 	past  func(t, target *problem) cmbo.Task // how a past task is shown to Learn; nil for none
 	tell  func(o *cmbo.Optimizer, id, row int, t *problem) error
 	aware bool // the run knows the constraints, or the cost
+	told  int  // of descriptors: see contextWays
 }
 
 func whole(t, _ *problem) cmbo.Task { return t.Task }
@@ -162,14 +163,21 @@ func (s *study) constraintWays() []way {
 		}
 		return o.TellFailed(id)
 	}
+	if s.contexts {
+		var ways []way
+		for k, name := range contextWays {
+			ways = append(ways, way{name, whole, outputs, true, k})
+		}
+		return ways
+	}
 	return []way{
-		{"constraint, with transfer", whole, outputs, true},
-		{"constraint, without transfer", nil, outputs, true},
-		{"penalty, with transfer", byTarget, penalty, false},
-		{"penalty, with transfer, each past task by its own limit", byOwn, penalty, false},
-		{"penalty, without transfer", nil, penalty, false},
-		{"failures, with transfer", failed, failure, false},
-		{"random search", nil, nil, false},
+		{"constraint, with transfer", whole, outputs, true, 0},
+		{"constraint, without transfer", nil, outputs, true, 0},
+		{"penalty, with transfer", byTarget, penalty, false, 0},
+		{"penalty, with transfer, each past task by its own limit", byOwn, penalty, false, 0},
+		{"penalty, without transfer", nil, penalty, false, 0},
+		{"failures, with transfer", failed, failure, false, 0},
+		{"random search", nil, nil, false, 0},
 	}
 }
 
@@ -180,11 +188,11 @@ func (s *study) costWays() []way {
 	}
 	ignored := func(o *cmbo.Optimizer, id, row int, t *problem) error { return o.Tell(id, t.Y[row]) }
 	return []way{
-		{"cost told, with transfer", whole, told, true},
-		{"cost ignored, with transfer", whole, ignored, false},
-		{"cost told, without transfer", nil, told, true},
-		{"cost ignored, without transfer", nil, ignored, false},
-		{"random search", nil, nil, false},
+		{"cost told, with transfer", whole, told, true, 0},
+		{"cost ignored, with transfer", whole, ignored, false, 0},
+		{"cost told, without transfer", nil, told, true, 0},
+		{"cost ignored, without transfer", nil, ignored, false, 0},
+		{"random search", nil, nil, false, 0},
 	}
 }
 
@@ -211,10 +219,24 @@ func (s *study) tune(ctx context.Context, i, steps int, w way) ([]played, error)
 	if err != nil {
 		return nil, err
 	}
+	described := func(j int) cmbo.Context {
+		switch {
+		case !s.contexts:
+			return nil
+		case w.told == 2:
+			j = rng.Stream(p.Seed, "context", uint64(i)).Perm(len(s.tasks))[j]
+		}
+		return s.tasks[j].Context
+	}
 	var prior *cmbo.Prior
 	if w.past != nil {
 		p.Repeats = 1
-		if prior, err = s.learn(ctx, space, i, func(j int) cmbo.Task { return w.past(s.sample(s.tasks[j]), t) }); err != nil {
+		prior, err = s.learn(ctx, space, i, func(j int) cmbo.Task {
+			q := w.past(s.sample(s.tasks[j]), t)
+			q.Context = described(j)
+			return q
+		})
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -226,6 +248,9 @@ func (s *study) tune(ctx context.Context, i, steps int, w way) ([]played, error)
 			order = rng.Stream(p.Seed, "random search", uint64(i), uint64(k)).Perm(len(t.X))
 		} else {
 			opts := s.run(prior, cmbo.WithSeed(p.Seed+uint64(k)))
+			if w.told > 0 {
+				opts = append(opts, cmbo.WithContext(described(i)))
+			}
 			if w.aware {
 				opts = append(opts, t.options...)
 			}
@@ -235,6 +260,15 @@ func (s *study) tune(ctx context.Context, i, steps int, w way) ([]played, error)
 		}
 		if runs[k], err = evaluate(ctx, o, order, t, steps, w.tell); err != nil {
 			return nil, err
+		}
+		if w.told > 0 {
+			tr, err := o.Transfer(ctx)
+			if err != nil {
+				return nil, err
+			}
+			for _, of := range tr.Outputs {
+				runs[k].spoke = runs[k].spoke || of.Relation.Descriptors != nil
+			}
 		}
 	}
 	return runs, nil
@@ -247,6 +281,9 @@ const costSteps = 200
 func byConstraint(ctx context.Context, s *study) error {
 	budget, cs := s.protocol.Budget, s.constraints
 	err := s.readOutputs(2, "all outputs and two different values that hold the limits", func(t *problem) bool {
+		if s.contexts && len(t.Context) == 0 {
+			return false
+		}
 		return cs != nil && t.restrict(cs, s.past.minimize) || cs == nil && t.price(s.cost, s.past.minimize)
 	})
 	if err != nil {
@@ -272,7 +309,11 @@ func byConstraint(ctx context.Context, s *study) error {
 	var at []int // the steps that the table shows
 	if cs != nil {
 		fmt.Fprintf(s.stdout, "space %s: %s with %s; %d tasks left out of %d, %d evaluations from zero\n\n", s.space, s.past.value, strings.Join(texts, ", "), n, len(s.tasks), budget)
-		w = s.table(fmt.Sprintf("method|area|of the first's|better, worse|regret at 5|10|20|%d|infeasible|first feasible", budget))
+		heads := fmt.Sprintf("method|area|of the first's|better, worse|regret at 5|10|20|%d|infeasible|first feasible", budget)
+		if s.contexts {
+			heads += "|they said something"
+		}
+		w = s.table(heads)
 		at = []int{5, 10, 20, budget}
 	} else {
 		fmt.Fprintf(s.stdout, "space %s: %s at the cost of %s; %d tasks left out of %d, a budget of %d evaluations of the task's mean cost\n\n", s.space, s.past.value, s.cost, n, len(s.tasks), budget)
@@ -280,7 +321,7 @@ func byConstraint(ctx context.Context, s *study) error {
 		at = []int{costSteps * 2 / 100, costSteps * 5 / 100, costSteps / 10, costSteps * 3 / 10, costSteps}
 	}
 	for k, name := range names {
-		var infeasible, first, evaluations float64
+		var infeasible, first, evaluations, spoke float64
 		var areas, firsts []float64
 		regret := make([]float64, len(at))
 		count := 0
@@ -292,6 +333,9 @@ func byConstraint(ctx context.Context, s *study) error {
 				infeasible += share * float64(r.infeasible) / float64(max(r.evaluations, 1))
 				first += share * float64(r.first)
 				evaluations += share * float64(r.evaluations)
+				if r.spoke {
+					spoke += share
+				}
 				for j, e := range at {
 					regret[j] += share * r.regret[min(e, steps)-1]
 				}
@@ -303,9 +347,13 @@ func byConstraint(ctx context.Context, s *study) error {
 		for _, v := range regret {
 			cells += fmt.Sprintf("|%.3f", v)
 		}
-		if cs != nil {
+		switch {
+		case s.contexts:
+			cells += fmt.Sprintf("|%.0f %%|%.1f|%.0f %%", 100*infeasible, first, 100*spoke)
+			w.row("%s|%.3f|%s", name, mean, cells)
+		case cs != nil:
 			w.row("%s|%.3f|%s|%.0f %%|%.1f", name, mean, cells, 100*infeasible, first)
-		} else {
+		default:
 			w.row("%s|%d|%.4f|%s|%.0f", name, count, mean, cells, evaluations)
 		}
 	}

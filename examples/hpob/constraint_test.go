@@ -17,18 +17,19 @@ import (
 )
 
 // writeOutputs makes a table of tasks whose size falls and whose seconds rise with the
-// effort, each with a level and a speed of its own.
-func writeOutputs(t *testing.T) string {
+// effort, each with a level and a speed of its own, which its context tells.
+func writeOutputs(t *testing.T, n int) string {
 	type task struct {
 		X       [][]float64  `json:"X"`
 		Y       [][]*float64 `json:"Y"`
 		Outputs []string     `json:"outputs"`
+		Context cmbo.Context `json:"context"`
 	}
 	space := make(map[string]task)
-	for j := range 6 {
+	for j := range n {
 		r := rng.Stream(2, "outputs", uint64(j))
 		level, speed := math.Exp(r.NormFloat64()), math.Exp(r.NormFloat64())
-		tk := task{Outputs: []string{"size", "seconds"}}
+		tk := task{Outputs: []string{"size", "seconds"}, Context: cmbo.Context{"speed": speed, "name": strconv.Itoa(j)}}
 		for i := range 25 {
 			x := []float64{r.Float64(), r.Float64()}
 			size, seconds := level*(3-2*x[0]+x[1]*x[1]), speed*math.Exp(2*x[0]+x[1])
@@ -48,7 +49,7 @@ func writeOutputs(t *testing.T) string {
 }
 
 func TestConstraintTable(t *testing.T) {
-	path := writeOutputs(t)
+	path := writeOutputs(t, 6)
 	table := func(workers string, more ...string) string {
 		o := mustParse(t, append([]string{"-data", path, "-value", "size", "-minimize", "-constraint", "seconds<=40%", "-budget", "8", "-repeats", "2", "-source-rows", "15", "-workers", workers}, more...)...)
 		var console bytes.Buffer
@@ -67,6 +68,27 @@ func TestConstraintTable(t *testing.T) {
 	require.Less(t, area["constraint, with transfer"], 0.8*area["constraint, without transfer"])
 	require.Less(t, area["constraint, with transfer"], 0.6*area["random search"])
 	require.Contains(t, table("2", "-targets", "2", "-constraint", "seconds>=0.01"), "2 tasks left out of 6")
+}
+
+// Under a constraint the speed says something of the seconds, and nothing where it is dealt out
+// at random, as the seed has it.
+func TestConstraintContextTable(t *testing.T) {
+	path := writeOutputs(t, 14)
+	table := func(workers string) string {
+		o := mustParse(t, "-data", path, "-value", "size", "-minimize", "-constraint", "seconds<=4", "-context", "-budget", "4", "-source-rows", "20", "-workers", workers)
+		var console bytes.Buffer
+		require.NoError(t, run(context.Background(), o, &console, os.Stderr))
+		return console.String()
+	}
+	got := table("1")
+	require.Equal(t, got, table("3"))
+	require.Regexp(t, `space toy: size with seconds<=4; \d+ tasks left out of \d+, 4 evaluations`, got)
+	require.Regexp(t, `first feasible +\| they said something`, got)
+	require.Regexp(t, `\| without descriptors .*\| 0 % +\|`, got)
+	require.Regexp(t, `\| with .*\| 100 % +\|`, got)
+	require.Regexp(t, `\| dealt out at random .*\| \d % +\|`, got)
+	_, err := parse([]string{"-data", path, "-value", "size", "-cost", "seconds", "-context"}, new(bytes.Buffer))
+	require.ErrorContains(t, err, "-cost changes nothing")
 }
 
 // A limit is a number or the task's own quantile; rows that lack the output do not hold it.
@@ -103,7 +125,7 @@ func TestConstraintLimits(t *testing.T) {
 }
 
 func TestConstraintFlags(t *testing.T) {
-	path := writeOutputs(t)
+	path := writeOutputs(t, 6)
 	for want, args := range map[string][]string{
 		"-method changes nothing": {"-data", path, "-value", "size", "-constraint", "seconds<=1", "-method", "RGPE"},
 		"-value is missing":       {"-data", path, "-constraint", "seconds<=1"},
@@ -123,7 +145,7 @@ func TestConstraintFlags(t *testing.T) {
 }
 
 func TestCostTable(t *testing.T) {
-	path := writeOutputs(t)
+	path := writeOutputs(t, 6)
 	table := func(workers string) string {
 		o := mustParse(t, "-data", path, "-value", "size", "-minimize", "-cost", "seconds", "-budget", "5", "-repeats", "2", "-workers", workers)
 		var console bytes.Buffer

@@ -188,6 +188,6 @@ func TestCurvesFlags(t *testing.T) {
 	}
 	o := mustParse(t, "-data", path, "-experiment", "curves", "-method", "nobody")
 	require.ErrorContains(t, run(context.Background(), o, new(bytes.Buffer), os.Stderr), "no way to spend epochs")
-	o = mustParse(t, "-data", writeOutputs(t), "-experiment", "curves")
+	o = mustParse(t, "-data", writeOutputs(t, 6), "-experiment", "curves")
 	require.ErrorContains(t, run(context.Background(), o, new(bytes.Buffer), os.Stderr), "curve")
 }

@@ -87,7 +87,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	f.StringVar(&o.experiment, "experiment", "", "`protocol` to compare methods by: "+strings.Join(presets, ", ")+", curves (ways to spend epochs, on a file with learning curves; -method takes parts of their names)")
 	f.StringVar(&o.report, "report", "", "`folder` of an experiment to write the report of, from its records alone")
 	f.StringVar(&o.out, "out", "", "`folder` of the experiment (default hpob-NAME); without -experiment the file to write the mean curve to (default regret.csv), -out '' for none")
-	f.BoolVar(&o.contexts, "context", false, "compare runs that know the tasks' descriptors, the \"context\" of a table, with runs that do not and with runs whose descriptors are dealt out at random among the tasks, each task left out; -value names the output to be optimised, if the file has several; with -experiment curves it is the end of a curve")
+	f.BoolVar(&o.contexts, "context", false, "compare runs that know the tasks' descriptors, the \"context\" of a table, with runs that do not and with runs whose descriptors are dealt out at random among the tasks, each task left out; -value names the output to be optimised, if the file has several; with -experiment curves it is the end of a curve, and with -constraint the ways are compared under it")
 	f.Func("constraint", "`limit` on an output of a file that has several, such as etime<=5, or etime<=30% for that quantile of each task; may be given several times. Compares ways to deal with it, each task left out once; -value names the output to be optimised", func(s string) error {
 		c, err := parseConstraint(s)
 		o.constraints = append(o.constraints, c)
@@ -142,12 +142,14 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		return nil, err
 	}
 	switch {
-	case o.contexts && o.curves:
-		return o, c.checkOwn(o, "experiment curves -context")
-	case o.contexts:
-		return o, c.checkOwn(o, "context")
 	case o.constraints != nil && o.cost != "":
 		return nil, errors.New("-constraint and -cost are two comparisons: give one of them")
+	case o.contexts && o.curves:
+		return o, c.checkOwn(o, "experiment curves -context")
+	case o.contexts && o.constraints != nil:
+		return o, c.checkOwn(o, "constraint -context")
+	case o.contexts:
+		return o, c.checkOwn(o, "context")
 	case o.constraints != nil:
 		return o, c.checkOwn(o, "constraint")
 	case o.cost != "":

@@ -27,6 +27,7 @@ var own = map[string]struct {
 }{
 	"context":                    {`whose tasks have a "context"`, "space value minimize skip context", byContext},
 	"constraint":                 {`with "Y" and "outputs"`, "space value minimize skip constraint cost", byConstraint},
+	"constraint -context":        {`with "Y", "outputs" and "context"`, "space value minimize skip constraint context", byConstraint},
 	"cost":                       {`with "Y" and "outputs"`, "space value minimize skip constraint cost", byConstraint},
 	"experiment curves":          {`with "curves"`, "space experiment method", onCurves},
 	"experiment curves -context": {`with "curves" and "context"`, "space experiment context", byContext},
@@ -42,7 +43,7 @@ func (c *overrides) checkOwn(o *options, with string) error {
 	if len(o.data) != 1 || o.past.formatOf(o.data[0]) != "hpob" {
 		return fmt.Errorf("-%s takes one file in HPO-B's format %s", with, own[with].file)
 	}
-	if o.past.value == "" && (with == "constraint" || with == "cost") {
+	if o.past.value == "" && (o.constraints != nil || o.cost != "") {
 		return errors.New("-value is missing, the name of the output to be optimised")
 	}
 	o.own = with
@@ -186,8 +187,9 @@ func play[R any](ctx context.Context, s *study, ways []string, runs int, one fun
 type played struct {
 	regret      []float64
 	infeasible  int
-	first       int // evaluations to the first feasible value, one more than there were if none was
-	evaluations int // those that ended within the budget
+	first       int  // evaluations to the first feasible value, one more than there were if none was
+	evaluations int  // those that ended within the budget
+	spoke       bool // descriptors said something of an output
 }
 
 // evaluate tunes a task until the budget is spent: what ends later does not count. An order of

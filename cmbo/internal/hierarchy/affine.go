@@ -57,6 +57,25 @@ func newAffinePrior(tasks []Task, s *Settings) affinePrior {
 	return p
 }
 
+// deviation sets dst to the deviations of a task's offset, in the tasks' scale, and of the
+// logarithm of its scale, 0 if it shows none.
+func (p *affinePrior) deviation(dst []float64, t *Task) {
+	dst[0] = max(-maxRatio, min((t.Shift-p.shift)/math.Exp(p.logScale), maxRatio))
+	if dst[1] = 0; deviation(t.Z) > 0 {
+		dst[1] = math.Log(t.Scale) - p.logScale
+	}
+}
+
+// moved returns the prior of a target whose offset and scale are expected to deviate like
+// that, with what is left of their variances.
+func (p affinePrior) moved(by, left [2]float64) affinePrior {
+	p.shift += by[0] * math.Exp(p.logScale)
+	p.shiftVar *= left[0] * math.Exp(-2*by[1]) // in units of the scale expected
+	p.logScale += by[1]
+	p.logScaleVar = max(p.logScaleVar*left[1], p.s.MinScaleVariance)
+	return p
+}
+
 // offsetScale returns the logarithm of a scale for tasks that show none, from their
 // offsets, so that the unit of the values does not matter: half their range or, where all
 // are equal, their size.

@@ -14,14 +14,15 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// A Relation is what descriptors of tasks say of how alike the tasks are. The deviations of
-// tasks t and u from the population's mean have the covariance
+// A Relation is what descriptors of tasks say of how alike the tasks are in shape, or in
+// level. The deviations of tasks t and u from the population's mean have the covariance
 //
 //	C·((1 − ρ)·δ_tu + ρ·k(d_t, d_u)),   k(d, d') = Π_j exp(−|d_j − d'_j|/ℓ_j)
 //
 // on the grid, C being the population's and d_j a number's rank among the tasks', from 0 to 1,
 // or a choice, which is 1 from any other. A value that is missing is a draw of the tasks', of
-// which k has the mean.
+// which k has the mean. The level is the offset and the logarithm of the scale of a task's
+// values, which have the same covariance with that of all tasks in the place of C.
 type Relation struct {
 	Rho     float64
 	Names   []string  // of the descriptors that are of use
@@ -30,7 +31,7 @@ type Relation struct {
 
 	of   map[string]*descriptor // all
 	task []map[string]any
-	dev  *linalg.Dense   // deviations of the tasks' means, a row a task
+	dev  *linalg.Dense   // deviations of the tasks' means, or of their levels, a row a task
 	mean []float64       // the population's
 	chol linalg.Cholesky // of (1 − ρ)·I + ρ·K
 }
@@ -99,11 +100,11 @@ const (
 	relationAsked  = 5    // points asked for first that are judged
 )
 
-// related is a relation that is found when it is first asked for.
+// related are the relations of tasks, nil where they say nothing, found when first asked for.
 type related struct {
-	once sync.Once
-	r    *Relation
-	err  error
+	once         sync.Once
+	shape, level *Relation
+	err          error
 }
 
 // newRelated returns the relation of tasks, nil where none has a descriptor.
@@ -118,27 +119,56 @@ func newRelated(tasks []Task) *related {
 // by leaving tasks out: with A = (1 − ρ)·I + ρ·K and deviations D, a row a task, the others
 // leave of task t the deviation (A⁻¹·D)_t/(A⁻¹)_tt. Descriptors are added one by one as long
 // as each is of use: see search. What they foretell may be how bad the bad points are, which
-// helps no run, so the points that they put first have to be better ones: see asked.
+// helps no run, so the points that they put first have to be better ones: see asked. Of an
+// output they have to foretell better which points hold a limit: see misplaced; and what they
+// say of the tasks' levels comes before what they say of shapes.
 func (m *Model) Relation(ctx context.Context) (*Relation, error) {
-	if m.related == nil {
-		return nil, nil
+	shape, level, err := m.relations(ctx)
+	if level != nil {
+		return level, err
 	}
-	m.related.once.Do(func() { m.related.r, m.related.err = m.relate(context.WithoutCancel(ctx)) })
-	return m.related.r, m.related.err
+	return shape, err
 }
 
-func (m *Model) relate(ctx context.Context) (*Relation, error) {
-	r, err := m.gather(ctx)
-	if err != nil || len(r.task) < 3 {
-		return nil, err
+func (m *Model) relations(ctx context.Context) (shape, level *Relation, err error) {
+	r := m.related
+	if r == nil {
+		return nil, nil, nil
 	}
-	return r.search(), nil
+	r.once.Do(func() { r.shape, r.level, r.err = m.relate(context.WithoutCancel(ctx)) })
+	return r.shape, r.level, r.err
 }
 
-// gather returns the deviations and descriptors of the tasks that have any.
-func (m *Model) gather(ctx context.Context) (*Relation, error) {
-	r := &Relation{mean: m.pop.Mean, of: make(map[string]*descriptor)}
-	var tasks []Task
+func (m *Model) relate(ctx context.Context) (shape, level *Relation, err error) {
+	r, tasks, err := m.gather(ctx)
+	if err != nil || len(tasks) < 3 {
+		return nil, nil, err
+	}
+	if !m.settings.Output {
+		return r.search(r.asked), nil, nil
+	}
+	l := &Relation{of: r.of, task: r.task, dev: linalg.NewDense(len(tasks), 2, nil)}
+	for i := range tasks {
+		m.affine.deviation(l.dev.Row(i), &tasks[i])
+	}
+	shape = r.search(func() []float64 { return r.misplaced(r, otherShape) })
+	level = l.search(func() []float64 { return l.misplaced(r, otherLevel) })
+	return shape, level, nil
+}
+
+// otherShape returns what is foretold of point j, where a task's value is f, if its deviations
+// are dev and foretold with errors off.
+func otherShape(j int, f float64, _, off []float64) float64 { return f - off[j] }
+
+// otherLevel returns the same of a task's level: (a' + s'·f − a)/s.
+func otherLevel(_ int, f float64, dev, off []float64) float64 {
+	return math.Exp(-off[1])*f - off[0]*math.Exp(-dev[1])
+}
+
+// gather returns the deviations and descriptors of the tasks that have any, or of a sample of
+// them.
+func (m *Model) gather(ctx context.Context) (r *Relation, tasks []Task, err error) {
+	r = &Relation{mean: m.pop.Mean, of: make(map[string]*descriptor)}
 	for _, t := range m.tasks {
 		if len(t.Context) > 0 {
 			tasks = append(tasks, t)
@@ -147,7 +177,7 @@ func (m *Model) gather(ctx context.Context) (*Relation, error) {
 	tasks = sample(tasks, relationTasks, m.settings.Seed, "relation")
 	on, err := m.grid.carryTasks(ctx, tasks, m.settings.Workers)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	n := len(tasks)
 	r.dev = linalg.NewDense(n, m.grid.len(), nil)
@@ -160,7 +190,7 @@ func (m *Model) gather(ctx context.Context) (*Relation, error) {
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, t := range tasks {
 		r.task = append(r.task, t.Context)
@@ -179,13 +209,14 @@ func (m *Model) gather(ctx context.Context) (*Relation, error) {
 	for _, d := range r.of {
 		slices.Sort(d.values)
 	}
-	return r, nil
+	return r, tasks, nil
 }
 
 // search finds the descriptors that are of use, with their lengths and ρ: those with the least
 // sum of ln(1 + e²/s²) over the tasks left out, e² being a task's squared error and s² the mean
-// of the squared deviations, so that no task that is unlike all others decides alone.
-func (r *Relation) search() *Relation {
+// of the squared deviations, so that no task that is unlike all others decides alone. They have
+// to gain something in that, and in what counts in a run.
+func (r *Relation) search(counts func() []float64) *Relation {
 	var squares linalg.Sym
 	squares.Gram(r.dev)
 	n := len(r.task)
@@ -236,7 +267,7 @@ func (r *Relation) search() *Relation {
 		left += math.Expm1(best[i]) / float64(n)
 	}
 	r.Gain = 1 - left
-	if _, err := r.chol.FactorizeJitter(mixed(base, r.Rho), gaussian.MaxJitter); err != nil || !surely(gain) || !surely(r.asked()) {
+	if _, err := r.chol.FactorizeJitter(mixed(base, r.Rho), gaussian.MaxJitter); err != nil || !surely(gain) || !surely(counts()) {
 		return nil
 	}
 	return r
@@ -253,12 +284,33 @@ func surely(gain []float64) bool {
 	return mean > relationErrors*math.Sqrt(max(square-mean*mean, 0)/(n-1))
 }
 
+// errors returns what the others leave of the deviation of each task, left out, as error, and
+// of its variance, on average over the tasks.
+func (r *Relation) errors() (out *linalg.Dense, left float64) {
+	var inverse linalg.Sym
+	r.chol.InverseTo(&inverse)
+	n, g := r.dev.Dims()
+	out = linalg.NewDense(n, g, nil)
+	for t := range n {
+		left += 1 / inverse.At(t, t) / float64(n)
+		for u := range n {
+			linalg.Axpy(out.Row(t), inverse.At(t, u)/inverse.At(t, t), r.dev.Row(u))
+		}
+	}
+	return out, left
+}
+
+// values returns those of a task on the grid, in its scaled units.
+func (r *Relation) values(t int) []float64 {
+	f := slices.Clone(r.mean)
+	linalg.Axpy(f, 1, r.dev.Row(t))
+	return f
+}
+
 // asked returns, for each task left out, by how much the best of the points of the grid that
 // the others put first is better than that of the points of the largest means, on average over
 // one to some points.
 func (r *Relation) asked() []float64 {
-	var inverse linalg.Sym
-	r.chol.InverseTo(&inverse)
 	first := func(foretold, truth []float64) (sum float64) {
 		order := make([]int, len(foretold))
 		for j := range order {
@@ -273,14 +325,32 @@ func (r *Relation) asked() []float64 {
 		return sum
 	}
 	gain := make([]float64, len(r.task))
+	off, _ := r.errors()
 	for t := range gain {
-		truth := slices.Clone(r.mean)
-		linalg.Axpy(truth, 1, r.dev.Row(t))
+		truth := r.values(t)
 		foretold := slices.Clone(truth)
-		for u := range gain {
-			linalg.Axpy(foretold, -inverse.At(t, u)/inverse.At(t, t), r.dev.Row(u))
-		}
+		linalg.Axpy(foretold, -1, off.Row(t))
 		gain[t] = first(foretold, truth) - first(r.mean, truth)
+	}
+	return gain
+}
+
+// misplaced returns, for each task left out, by how much the others lower the share of limits
+// on whose other side a point is foretold, on average over the points of the grid. Limits may
+// lie anywhere among the task's values, which are of shapes; said is otherShape or otherLevel.
+func (r *Relation) misplaced(shapes *Relation, said func(j int, f float64, dev, off []float64) float64) []float64 {
+	gain := make([]float64, len(r.task))
+	off, _ := r.errors()
+	for t := range gain {
+		f := shapes.values(t)
+		limits := descriptor{values: slices.Sorted(slices.Values(f))}
+		share := func(off []float64) (sum float64) {
+			for j, v := range f {
+				sum += math.Abs(limits.place(said(j, v, r.dev.Row(t), off))-limits.place(v)) / float64(len(f))
+			}
+			return sum
+		}
+		gain[t] = share(r.dev.Row(t)) - share(off.Row(t))
 	}
 	return gain
 }
@@ -351,21 +421,49 @@ func (r *Relation) at(mean []float64, task map[string]any) *moved {
 	return out
 }
 
-// At returns the model for a new task of the descriptors: m itself where they say nothing. It
-// fails if the tasks have none of a name, or another kind of it.
-func (m *Model) At(ctx context.Context, task map[string]any) (*Model, error) {
-	if err := m.CheckContext(task); err != nil {
-		return nil, err
+// affineOf returns what the descriptors make of what is believed of offset and scale. ρ is
+// chosen by what it foretells, not by how far off that is: what is left of the variances is as
+// much as the errors of the tasks left out are of their deviations, with one imagined task more
+// that the others say nothing of, and in proportion to what is left for this task by the
+// model.
+func (r *Relation) affineOf(p affinePrior, task map[string]any) affinePrior {
+	at := r.at([]float64{0, 0}, task)
+	off, usual := r.errors()
+	var left [2]float64
+	for c := range left {
+		var errors, all float64
+		n := float64(len(r.task))
+		for t := range r.task {
+			errors += off.At(t, c) * off.At(t, c)
+			all += r.dev.At(t, c) * r.dev.At(t, c)
+		}
+		if left[c] = 1; all > 0 { // else all are alike as it is
+			left[c] = min((errors/all*n+1)/(n+1)*at.factor/usual, 1)
+		}
 	}
+	return p.moved([2]float64(at.mean), left)
+}
+
+// At returns the model for a new task of descriptors that CheckContext admits for tasks among
+// which the model's are: m itself where they say nothing.
+func (m *Model) At(ctx context.Context, task map[string]any) (*Model, error) {
 	if len(task) == 0 {
 		return m, nil
 	}
-	r, err := m.Relation(ctx)
-	if err != nil || r == nil || !slices.ContainsFunc(r.Names, func(name string) bool { return task[name] != nil }) {
+	shape, level, err := m.relations(ctx)
+	speaks := func(r *Relation) bool {
+		return r != nil && slices.ContainsFunc(r.Names, func(name string) bool { return task[name] != nil })
+	}
+	if err != nil || !speaks(shape) && !speaks(level) {
 		return m, err
 	}
 	out := *m
-	out.moved = r.at(m.pop.Mean, task)
+	if speaks(shape) {
+		out.moved = shape.at(m.pop.Mean, task)
+	}
+	if speaks(level) {
+		out.affine = level.affineOf(m.affine, task)
+	}
 	return &out, nil
 }
 

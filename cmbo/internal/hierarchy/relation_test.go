@@ -40,7 +40,7 @@ func TestMovedAgainstJoint(t *testing.T) {
 	r := rng.Stream(1, t.Name())
 	m := learn(t, described(9), uniform(r, 5, 2), testSettings(2))
 	target := map[string]any{"h": 37.5, "kind": "b"}
-	rel, err := m.relate(ctx)
+	rel, _, err := m.relate(ctx)
 	require.NoError(t, err)
 	if rel == nil { // the formula is held whether the tasks are worth it or not
 		rel = relationOf(t, m, 0.6, "h", "kind")
@@ -128,7 +128,7 @@ func likeness(r *Relation, name string, length float64, a, b any) (k float64) {
 // relationOf makes a relation of given descriptors, of lengths 1.
 func relationOf(t *testing.T, m *Model, rho float64, names ...string) *Relation {
 	t.Helper()
-	r, err := m.gather(ctx)
+	r, _, err := m.gather(ctx)
 	require.NoError(t, err)
 	base := linalg.NewSym(len(r.task), nil)
 	for i := range r.task {
@@ -280,12 +280,10 @@ func TestAt(t *testing.T) {
 		`descriptor "noise" is "much", and the past tasks have such as`: {"noise": "much"},
 		`descriptor "same" is 1, and the past tasks have such as "x"`:   {"same": 1.0},
 	} {
-		_, err := m.At(ctx, c)
-		require.ErrorContains(t, err, want)
+		require.ErrorContains(t, m.CheckContext(c), want)
 	}
 	bare := learn(t, makeTasks(3, 4, 8, 2, 0, 1), z, testSettings(2))
-	_, err = bare.At(ctx, map[string]any{"noise": 0.3})
-	require.ErrorContains(t, err, "the past tasks have no descriptors")
+	require.ErrorContains(t, bare.CheckContext(map[string]any{"noise": 0.3}), "the past tasks have no descriptors")
 	got, err = bare.At(ctx, nil)
 	require.NoError(t, err)
 	require.Same(t, bare, got)
@@ -331,5 +329,216 @@ func TestDescriptorKernel(t *testing.T) {
 	assert.InDelta(t, (1+2*e)/3, f(nil, "b"), 1e-15)
 	for range 2 {
 		assert.InDelta(t, (5+4*e)/9, f(nil, nil), 1e-15)
+	}
+}
+
+// leveled are tasks whose level follows the number that describes them.
+func leveled(k int, rise float64) []Task {
+	tasks := described(k)
+	for i := range tasks {
+		h := tasks[i].Context["h"].(float64) / 100
+		tasks[i].Shift, tasks[i].Scale = 7+2*rise*h, 2*math.Exp(0.3*rise*h)
+	}
+	return tasks
+}
+
+func outputSettings() Settings {
+	s := testSettings(2)
+	s.Output = true
+	return s
+}
+
+// Of an output a level that follows a descriptor is found, one that does not is not, nor one
+// that makes no difference to any limit; the objective's is not looked at.
+func TestLevel(t *testing.T) {
+	r := rng.Stream(7, t.Name())
+	z := uniform(r, 25, 2)
+	m := learn(t, leveled(20, 1), z, outputSettings())
+	shape, level, err := m.relations(ctx)
+	require.NoError(t, err)
+	require.NotNil(t, shape)
+	require.Equal(t, []string{"h"}, level.Names)
+	require.Greater(t, level.Gain, 0.8)
+	rel, err := m.Relation(ctx)
+	require.NoError(t, err)
+	require.Equal(t, level.Gain, rel.Gain)
+	_, level, err = learn(t, leveled(20, 1e-9), z, outputSettings()).relations(ctx)
+	require.NoError(t, err)
+	require.Nil(t, level)
+	_, level, err = learn(t, leveled(20, 1), z, testSettings(2)).relations(ctx)
+	require.NoError(t, err)
+	require.Nil(t, level)
+	said := 0
+	for range 10 {
+		moved := leveled(20, 1)
+		for i, j := range r.Perm(len(moved)) {
+			moved[i].Shift, moved[i].Scale, moved[j].Shift, moved[j].Scale = moved[j].Shift, moved[j].Scale, moved[i].Shift, moved[i].Scale
+		}
+		_, level, err := learn(t, moved, z, outputSettings()).relations(ctx)
+		require.NoError(t, err)
+		if level != nil {
+			said++
+		}
+	}
+	require.LessOrEqual(t, said, 1, "of 10 deals at random")
+}
+
+// What descriptors make of offset and scale is what the joint Gaussian of the tasks and the new
+// one has, with what is left of the variances as the errors of tasks left out show it.
+func TestLevelAgainstJoint(t *testing.T) {
+	m := learn(t, leveled(9, 1), uniform(rng.Stream(8, t.Name()), 6, 2), outputSettings())
+	rel := relationOf(t, m, 0.7, "h")
+	n := len(rel.task)
+	rel.dev = linalg.NewDense(n, 2, nil)
+	a := linalg.NewSym(n, nil)
+	target := map[string]any{"h": 37.5}
+	cross := make([]float64, n)
+	for i, task := range m.tasks {
+		rel.dev.Row(i)[0] = (task.Shift - m.affine.shift) / math.Exp(m.affine.logScale)
+		rel.dev.Row(i)[1] = math.Log(task.Scale) - m.affine.logScale
+		cross[i] = 0.7 * likeness(rel, "h", 1, target["h"], rel.task[i]["h"])
+		for j := range i + 1 {
+			a.Set(i, j, 0.7*likeness(rel, "h", 1, rel.task[i]["h"], rel.task[j]["h"]))
+		}
+		a.Set(i, i, 1)
+	}
+	without := func(out int) []int {
+		var others []int
+		for i := range n {
+			if i != out {
+				others = append(others, i)
+			}
+		}
+		return others
+	}
+	var usual float64
+	var errors, all, mean [2]float64
+	for out := range n {
+		others := without(out)
+		b, c := linalg.NewSym(n-1, nil), make([]float64, n-1)
+		for i, u := range others {
+			c[i] = a.At(out, u)
+			for j, v := range others[:i+1] {
+				b.Set(i, j, a.At(u, v))
+			}
+		}
+		w, _ := solve(t, b, c)
+		usual += (1 - linalg.Dot(w, c)) / float64(n)
+		for k := range errors {
+			e := rel.dev.At(out, k)
+			for i, u := range others {
+				e -= w[i] * rel.dev.At(u, k)
+			}
+			errors[k] += e * e
+			all[k] += rel.dev.At(out, k) * rel.dev.At(out, k)
+		}
+	}
+	w, _ := solve(t, a, cross)
+	for i := range w {
+		mean[0] += w[i] * rel.dev.At(i, 0)
+		mean[1] += w[i] * rel.dev.At(i, 1)
+	}
+	left := func(k int) float64 {
+		share := (errors[k]/all[k]*float64(n) + 1) / float64(n+1)
+		return min(1, share*(1-linalg.Dot(w, cross))/usual)
+	}
+	got := rel.affineOf(m.affine, target)
+	assert.Less(t, left(0), 1.0)
+	assert.InDelta(t, m.affine.shift+mean[0]*math.Exp(m.affine.logScale), got.shift, 1e-9)
+	assert.InDelta(t, m.affine.logScale+mean[1], got.logScale, 1e-9)
+	assert.InEpsilon(t, left(0)*m.affine.shiftVar*math.Exp(2*m.affine.logScale), got.shiftVar*math.Exp(2*got.logScale), 1e-6)
+	m.affine.logScaleVar = 3 // which is not near the least there is
+	assert.InEpsilon(t, 3*left(1), rel.affineOf(m.affine, target).logScaleVar, 1e-6)
+	for i := range n { // all scales are alike
+		rel.dev.Row(i)[1] = 0
+	}
+	assert.Equal(t, 3.0, rel.affineOf(m.affine, target).logScaleVar)
+	for i := range n {
+		rel.dev.Row(i)[1] = math.Log(m.tasks[i].Scale) - m.affine.logScale
+	}
+	m.affine.logScaleVar = 0.041
+	assert.Equal(t, m.settings.MinScaleVariance, rel.affineOf(m.affine, target).logScaleVar)
+
+	// Foretold without any deviation a shape is the mean, a level that of all tasks.
+	assert.Equal(t, 2.0, otherShape(1, 5, []float64{0, 3}, []float64{0, 3}))
+	a0, s0, d := 3.0, 2.0, []float64{0.7, -0.4}
+	level := func(a, s, f float64) float64 { return a + s*f }
+	for _, off := range [][]float64{d, {0.2, 0.3}, {0, 0}} {
+		foretold := level(a0+s0*(d[0]-off[0]), s0*math.Exp(d[1]-off[1]), 1.3)
+		assert.InDelta(t, foretold, level(a0+s0*d[0], s0*math.Exp(d[1]), otherLevel(0, 1.3, d, off)), 1e-12)
+	}
+
+	// The points that errors put on the other side of limits are counted.
+	shapes := relationOf(t, m, 0.7, "h")
+	said := func(j int, f float64, dev, off []float64) float64 { return f - off[1] + 0.3*dev[0]*off[0]*float64(j%3) }
+	off, _ := rel.errors()
+	for k, gain := range rel.misplaced(shapes, said) {
+		f := shapes.values(k)
+		wrong := func(off []float64) (share float64) {
+			for j, v := range f {
+				for _, limit := range f {
+					if at := said(j, v, rel.dev.Row(k), off); (at < limit) != (v < limit) {
+						share += 0.5
+					}
+					if at := said(j, v, rel.dev.Row(k), off); (at <= limit) != (v <= limit) {
+						share += 0.5
+					}
+				}
+			}
+			return share / float64(len(f)*len(f))
+		}
+		assert.InDelta(t, wrong(rel.dev.Row(k))-wrong(off.Row(k)), gain, 1e-12)
+	}
+}
+
+// A relation of a descriptor that is not known of the new task is left out.
+func TestLevelAndShape(t *testing.T) {
+	tasks := leveled(20, 1)
+	for i := range tasks {
+		tasks[i].Context["size"] = tasks[i].Context["h"]
+		tasks[i].Context["h"] = float64(i)
+	}
+	m := learn(t, tasks, uniform(rng.Stream(9, t.Name()), 25, 2), outputSettings())
+	m.related.once.Do(func() {
+		m.related.shape, m.related.level = relationOf(t, m, 0.5, "kind"), relationOf(t, m, 0.5, "size")
+	})
+	m.related.level.dev = linalg.NewDense(20, 2, nil)
+	for i := range tasks {
+		m.affine.deviation(m.related.level.dev.Row(i), &m.tasks[i])
+	}
+	for name, want := range map[string][2]bool{"kind": {true, false}, "size": {false, true}, "h": {false, false}} {
+		c := map[string]any{name: 50.0}
+		if name == "kind" {
+			c[name] = "a"
+		}
+		at, err := m.At(ctx, c)
+		require.NoError(t, err)
+		require.Equal(t, want, [2]bool{at.moved != nil, at.affine != m.affine}, name)
+		require.Equal(t, name == "h", at == m)
+	}
+}
+
+// The level moves what a run expects before its first value, and a task without a scale, of one
+// value, has none.
+func TestLevelMovesTheRun(t *testing.T) {
+	z := uniform(rng.Stream(9, t.Name()), 25, 2)
+	tasks := append(leveled(20, 1), scaled("alone", uniform(rng.Stream(10, t.Name()), 1, 2), []float64{9}))
+	tasks[20].Context = map[string]any{"h": 50.0}
+	m := learn(t, tasks, z, outputSettings())
+	dev := []float64{0, 1}
+	m.affine.deviation(dev, &tasks[20])
+	assert.Equal(t, []float64{(9 - m.affine.shift) / math.Exp(m.affine.logScale), 0}, dev)
+	m.affine.deviation(dev, &Task{Z: tasks[20].Z, Shift: -1e300})
+	assert.Equal(t, -maxRatio, dev[0])
+	for _, h := range []float64{5, 95} {
+		at, err := m.At(ctx, map[string]any{"h": h})
+		require.NoError(t, err)
+		r := NewRun(at, at.Settings(), math.NaN(), 1)
+		require.NoError(t, r.Fit(ctx, linalg.NewDense(0, 2, nil), nil, nil, linalg.NewDense(0, 2, nil)))
+		c, err := at.Candidates(ctx, z, 1)
+		require.NoError(t, err)
+		mean, sd := make([]float64, 25), make([]float64, 25)
+		require.NoError(t, r.Predict(ctx, mean, sd, c, false))
+		assert.InDelta(t, 7+2*h/100, sum(mean)/25, 0.5)
 	}
 }

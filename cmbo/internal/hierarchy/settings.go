@@ -61,6 +61,7 @@ type Settings struct {
 	Compress bool // differences between low values of past tasks, and of a run: see scaling.CompressLow
 	Exact    bool // the target is in the tasks' scaled units: its offset is 0 and its scale 1
 	Whole    bool // values far below the others are taken as they are: see scaling.RaiseLow
+	Output   bool // values are held against limits, so that what descriptors say of their level counts
 
 	// Who proposes: see package cmbo.
 	Hedge Hedge
