@@ -309,12 +309,19 @@ func byConstraint(ctx context.Context, s *study) error {
 	var at []int // the steps that the table shows
 	if cs != nil {
 		fmt.Fprintf(s.stdout, "space %s: %s with %s; %d tasks left out of %d, %d evaluations from zero\n\n", s.space, s.past.value, strings.Join(texts, ", "), n, len(s.tasks), budget)
-		heads := fmt.Sprintf("method|area|of the first's|better, worse|regret at 5|10|20|%d|infeasible|first feasible", budget)
+		heads := "method|area|of the first's|better, worse|regret at "
+		for _, e := range []int{5, 10, 20} {
+			if e < budget {
+				at = append(at, e)
+				heads += fmt.Sprintf("%d|", e)
+			}
+		}
+		at = append(at, budget)
+		heads += fmt.Sprintf("%d|infeasible|first feasible", budget)
 		if s.contexts {
 			heads += "|they said something"
 		}
 		w = s.table(heads)
-		at = []int{5, 10, 20, budget}
 	} else {
 		fmt.Fprintf(s.stdout, "space %s: %s at the cost of %s; %d tasks left out of %d, a budget of %d evaluations of the task's mean cost\n\n", s.space, s.past.value, s.cost, n, len(s.tasks), budget)
 		w = s.table("method|runs|area|of the first's|better, worse|regret at 2 %|5 %|10 %|30 %|100 %|evaluations")
