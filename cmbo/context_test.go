@@ -235,11 +235,7 @@ func TestContextOfNoUseToOutputs(t *testing.T) {
 			a := newOptimizer(t, space, opts...)
 			b := newOptimizer(t, space, append(opts, cmbo.WithContext(cmbo.Context{"height": 0.9}))...)
 			for range 5 {
-				x, err := a.Ask(ctx)
-				require.NoError(t, err)
-				y, err := b.Ask(ctx)
-				require.NoError(t, err)
-				require.Equal(t, x.X, y.X)
+				x, _ := askSame(t, a, b)
 				sa, _ := a.LastStep()
 				sb, _ := b.LastStep()
 				require.Equal(t, sa, sb)

@@ -185,11 +185,7 @@ func TestHedgeRestored(t *testing.T) {
 		require.Equal(t, judgeOf(t, o, id), judgeOf(t, back, id))
 	}
 	for range 16 {
-		a, err := o.Ask(ctx)
-		require.NoError(t, err)
-		b, err := back.Ask(ctx)
-		require.NoError(t, err)
-		require.Equal(t, a.X, b.X)
+		a, b := askSame(t, o, back)
 		sa, _ := o.LastStep()
 		sb, _ := back.LastStep()
 		require.Equal(t, sa, sb)

@@ -225,11 +225,7 @@ func TestViewRestored(t *testing.T) {
 	back, err := cmbo.Restore(bytes.NewReader(snapshot(t, o)))
 	require.NoError(t, err)
 	for range 8 {
-		a, err := o.Ask(ctx)
-		require.NoError(t, err)
-		b, err := back.Ask(ctx)
-		require.NoError(t, err)
-		require.Equal(t, a.X, b.X)
+		a, b := askSame(t, o, back)
 		require.NoError(t, o.Tell(a.ID, cost(a.X)))
 		require.NoError(t, back.Tell(b.ID, cost(b.X)))
 	}

@@ -489,11 +489,7 @@ func TestOptimizerRejectsBadInput(t *testing.T) {
 		f := bump([]float64{0.3, 0.3})
 		drive(t, o, f, 6)
 		drive(t, twin, f, 6)
-		trial, err := o.Ask(ctx)
-		require.NoError(t, err)
-		same, err := twin.Ask(ctx)
-		require.NoError(t, err)
-		require.Equal(t, trial.X, same.X)
+		trial, same := askSame(t, o, twin)
 
 		for _, y := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e200} {
 			require.ErrorIs(t, o.Tell(trial.ID, y), cmbo.ErrNotFinite)
@@ -505,7 +501,7 @@ func TestOptimizerRejectsBadInput(t *testing.T) {
 		require.ErrorIs(t, o.Observe([]float64{0}, 1), cmbo.ErrDimension)
 		require.ErrorIs(t, o.Observe([]float64{0, 1.5}, 1), cmbo.ErrOutOfSpace)
 		require.ErrorIs(t, o.Observe([]float64{0, math.NaN()}, 1), cmbo.ErrNotFinite)
-		_, _, err = o.Predict([]float64{0, 2})
+		_, _, err := o.Predict([]float64{0, 2})
 		require.ErrorIs(t, err, cmbo.ErrOutOfSpace)
 		_, err = o.AskN(ctx, 0)
 		require.ErrorIs(t, err, cmbo.ErrOption)

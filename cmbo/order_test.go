@@ -48,11 +48,7 @@ func TestLearnIgnoresTheOrderOfTasks(t *testing.T) {
 			require.InEpsilon(t, first.NoiseVariance(), again.NoiseVariance(), 1e-14)
 			x, y := newOptimizer(t, space, cmbo.WithPrior(first)), newOptimizer(t, space, cmbo.WithPrior(again))
 			for range 4 {
-				p, err := x.Ask(ctx)
-				require.NoError(t, err)
-				q, err := y.Ask(ctx)
-				require.NoError(t, err)
-				require.Equal(t, p.X, q.X)
+				p, q := askSame(t, x, y)
 				require.NoError(t, x.Tell(p.ID, p.X[0]-p.X[1]))
 				require.NoError(t, y.Tell(q.ID, p.X[0]-p.X[1]))
 			}

@@ -210,9 +210,9 @@ func (p *Prior) decodeOutputs(d *codec.Decoder) error {
 	if d.Err != nil || len(d.Buf) == 0 {
 		return d.Err
 	}
-	count, contexts := make(map[string]int), make(map[string]Context) // observations of the tasks, descriptors
+	known := make(map[string]taskPoints)
 	for _, t := range p.facts.tasks {
-		count[t.ID], contexts[t.ID] = points.Len(t.X), t.Context
+		known[t.ID] = t
 	}
 	n := d.Count(1)
 	if n == 0 && len(d.Buf) == 0 {
@@ -234,17 +234,17 @@ func (p *Prior) decodeOutputs(d *codec.Decoder) error {
 			return d.Err
 		}
 		for _, t := range o.model.Tasks() {
-			rows := d.Ints()
+			rows, task := d.Ints(), known[t.ID]
 			if len(rows) != len(t.Z) {
 				d.Fail("output %q of task %q: %d rows for %d values", o.name, t.ID, len(rows), len(t.Z))
 				return d.Err
 			}
-			if t.Context != nil && !maps.Equal(t.Context, contexts[t.ID]) {
+			if t.Context != nil && !maps.Equal(t.Context, task.Context) {
 				d.Fail("output %q of task %q: other descriptors than the task's", o.name, t.ID)
 			}
 			for k, row := range rows {
-				if row < 0 || row >= count[t.ID] || k > 0 && row <= rows[k-1] {
-					d.Fail("output %q of task %q: row %d of %d", o.name, t.ID, row, count[t.ID])
+				if row < 0 || row >= points.Len(task.X) || k > 0 && row <= rows[k-1] {
+					d.Fail("output %q of task %q: row %d of %d", o.name, t.ID, row, points.Len(task.X))
 				}
 				if v := o.value(t, k); !(math.Abs(v) <= 2*points.MaxValue) {
 					d.Fail("output %q of task %q: row %d has a value of %g", o.name, t.ID, row, v)

@@ -140,6 +140,17 @@ func act(t testing.TB, r *rand.Rand, o *cmbo.Optimizer, s *cmbo.Space) string {
 	return "observed"
 }
 
+// askSame asks two optimisers, whose proposals are the same point.
+func askSame(t testing.TB, a, b *cmbo.Optimizer) (p, q cmbo.Trial) {
+	t.Helper()
+	p, err := a.Ask(ctx)
+	require.NoError(t, err)
+	q, err = b.Ask(ctx)
+	require.NoError(t, err)
+	require.Equal(t, p.X, q.X)
+	return p, q
+}
+
 // same asks two optimisers for what they would do next.
 func same(t testing.TB, a, b *cmbo.Optimizer) {
 	t.Helper()

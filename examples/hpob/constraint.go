@@ -102,7 +102,6 @@ type way struct {
 	past  func(t, target *problem) cmbo.Task // how a past task is shown to Learn; nil for none
 	tell  func(o *cmbo.Optimizer, id, row int, t *problem) error
 	aware bool // the run knows the constraints, or the cost
-	told  int  // of descriptors: see contextWays
 }
 
 func whole(t, _ *problem) cmbo.Task { return t.Task }
@@ -165,19 +164,19 @@ func (s *study) constraintWays() []way {
 	}
 	if s.contexts {
 		var ways []way
-		for k, name := range contextWays {
-			ways = append(ways, way{name, whole, outputs, true, k})
+		for _, name := range contextWays {
+			ways = append(ways, way{name, whole, outputs, true})
 		}
 		return ways
 	}
 	return []way{
-		{"constraint, with transfer", whole, outputs, true, 0},
-		{"constraint, without transfer", nil, outputs, true, 0},
-		{"penalty, with transfer", byTarget, penalty, false, 0},
-		{"penalty, with transfer, each past task by its own limit", byOwn, penalty, false, 0},
-		{"penalty, without transfer", nil, penalty, false, 0},
-		{"failures, with transfer", failed, failure, false, 0},
-		{"random search", nil, nil, false, 0},
+		{"constraint, with transfer", whole, outputs, true},
+		{"constraint, without transfer", nil, outputs, true},
+		{"penalty, with transfer", byTarget, penalty, false},
+		{"penalty, with transfer, each past task by its own limit", byOwn, penalty, false},
+		{"penalty, without transfer", nil, penalty, false},
+		{"failures, with transfer", failed, failure, false},
+		{"random search", nil, nil, false},
 	}
 }
 
@@ -188,11 +187,11 @@ func (s *study) costWays() []way {
 	}
 	ignored := func(o *cmbo.Optimizer, id, row int, t *problem) error { return o.Tell(id, t.Y[row]) }
 	return []way{
-		{"cost told, with transfer", whole, told, true, 0},
-		{"cost ignored, with transfer", whole, ignored, false, 0},
-		{"cost told, without transfer", nil, told, true, 0},
-		{"cost ignored, without transfer", nil, ignored, false, 0},
-		{"random search", nil, nil, false, 0},
+		{"cost told, with transfer", whole, told, true},
+		{"cost ignored, with transfer", whole, ignored, false},
+		{"cost told, without transfer", nil, told, true},
+		{"cost ignored, without transfer", nil, ignored, false},
+		{"random search", nil, nil, false},
 	}
 }
 
@@ -219,14 +218,10 @@ func (s *study) tune(ctx context.Context, i, steps int, w way) ([]played, error)
 	if err != nil {
 		return nil, err
 	}
-	described := func(j int) cmbo.Context {
-		switch {
-		case !s.contexts:
-			return nil
-		case w.told == 2:
-			j = rng.Stream(p.Seed, "context", uint64(i)).Perm(len(s.tasks))[j]
-		}
-		return s.tasks[j].Context
+	told := slices.Index(contextWays[:], w.name) // -1 for ways that are not about descriptors
+	described := func(int) cmbo.Context { return nil }
+	if told >= 0 {
+		described = s.described(told, i)
 	}
 	var prior *cmbo.Prior
 	if w.past != nil {
@@ -248,7 +243,7 @@ func (s *study) tune(ctx context.Context, i, steps int, w way) ([]played, error)
 			order = rng.Stream(p.Seed, "random search", uint64(i), uint64(k)).Perm(len(t.X))
 		} else {
 			opts := s.run(prior, cmbo.WithSeed(p.Seed+uint64(k)))
-			if w.told > 0 {
+			if told > 0 {
 				opts = append(opts, cmbo.WithContext(described(i)))
 			}
 			if w.aware {
@@ -261,7 +256,7 @@ func (s *study) tune(ctx context.Context, i, steps int, w way) ([]played, error)
 		if runs[k], err = evaluate(ctx, o, order, t, steps, w.tell); err != nil {
 			return nil, err
 		}
-		if w.told > 0 {
+		if told > 0 {
 			tr, err := o.Transfer(ctx)
 			if err != nil {
 				return nil, err

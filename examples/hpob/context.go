@@ -64,6 +64,16 @@ func byContext(ctx context.Context, s *study) (err error) {
 	return w.Flush()
 }
 
+// described returns what a run on a target is told of each task, by index, in one of contextWays.
+// What repeat numbers is dealt out anew.
+func (s *study) described(way, target int, repeat ...uint64) func(i int) cmbo.Context {
+	if way != 2 {
+		return func(i int) cmbo.Context { return s.tasks[i].Context }
+	}
+	deal := rng.Stream(s.protocol.Seed, "context", append([]uint64{uint64(target)}, repeat...)...).Perm(len(s.tasks))
+	return func(i int) cmbo.Context { return s.tasks[deal[i]].Context }
+}
+
 // tell tunes one task with the others' past in each of the ways.
 func (s *study) tell(ctx context.Context, target int, repeat uint64) (r contextRun, err error) {
 	t := s.tasks[target]
@@ -71,15 +81,9 @@ func (s *study) tell(ctx context.Context, target int, repeat uint64) (r contextR
 	if err != nil {
 		return r, err
 	}
-	deal := rng.Stream(s.protocol.Seed, "context", uint64(target), repeat).Perm(len(s.tasks))
 	var prior *cmbo.Prior
 	for k := range contextWays {
-		told := func(i int) cmbo.Context {
-			if k == 2 {
-				i = deal[i]
-			}
-			return s.tasks[i].Context
-		}
+		told := s.described(k, target, repeat)
 		if k != 1 { // for which it is learned already
 			prior, err = s.learn(ctx, space, target, func(i int) cmbo.Task {
 				from, q := s.tasks[i], cmbo.Task{ID: s.tasks[i].ID, Context: told(i)}

@@ -240,8 +240,8 @@ func BenchCubes(b *testing.B, cubes float64, sizes []int, setup func(n int) func
 	}
 }
 
-// SameOnProcessors fails the test unless results, of what is named, are the same bits on one processor as on
-// several, which it sets GOMAXPROCS to.
+// SameOnProcessors fails the test unless results, of what is named, are the same bits on one
+// processor as on several, which it sets GOMAXPROCS to.
 func SameOnProcessors(tb testing.TB, what string, results func() [][]float64) {
 	tb.Helper()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
