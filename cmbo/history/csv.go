@@ -2,6 +2,7 @@ package history
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -42,18 +43,12 @@ type CSV struct {
 }
 
 // setting validates the description.
-func (c CSV) setting() (names, rune, error) {
-	if c.Space == nil {
-		return names{}, 0, fmt.Errorf("%w: a nil Space", cmbo.ErrSpace)
-	}
-	n, err := newNames(c.Space, c.Mapping, c.Value, c.Task, c.Noise, c.TaskID, c.Limits)
+func (c CSV) setting() (form, rune, error) {
+	n, err := newForm(c.Space, c.Mapping, c.Value, c.Task, c.Noise, c.TaskID, c.Limits)
 	if err != nil {
 		return n, 0, err
 	}
-	comma := c.Comma
-	if comma == 0 {
-		comma = ','
-	}
+	comma := cmp.Or(c.Comma, ',')
 	if comma == '"' || comma == '\r' || comma == '\n' || comma == utf8.RuneError || !utf8.ValidRune(comma) {
 		return n, 0, fmt.Errorf("%w: %q cannot separate fields", cmbo.ErrOption, comma)
 	}
@@ -107,7 +102,7 @@ func (c CSV) Tasks(r io.Reader, report *Report) iter.Seq2[cmbo.Task, error] {
 }
 
 // rows calls take for each row.
-func (c CSV) rows(r io.Reader, n names, comma rune, take taker) error {
+func (c CSV) rows(r io.Reader, n form, comma rune, take taker) error {
 	limit := newRowLimit(r, n.limits, comma)
 	br := bufio.NewReader(limit)
 	reader := csv.NewReader(br) // reads through br, which is large enough for it
@@ -124,7 +119,7 @@ func (c CSV) rows(r io.Reader, n names, comma rune, take taker) error {
 	if err != nil {
 		return csvError(err, 0)
 	}
-	h, e := newHeader(header, &n, c.Space)
+	h, e := newHeader(header, &n)
 	if e != nil {
 		line, _ := reader.FieldPos(0)
 		return e.at(line)
@@ -146,7 +141,7 @@ func (c CSV) rows(r io.Reader, n names, comma rune, take taker) error {
 			r.bad = rowErrorf(cmbo.ErrCorrupt, "character %d: %v", pe.Column, pe.Err)
 		} else {
 			last, _ = reader.FieldPos(0)
-			r = h.parse(fields)
+			r = h.read(fields)
 		}
 		if err := take(r, last); err != nil {
 			return err
@@ -188,25 +183,11 @@ func (c CSV) Write(w io.Writer, tasks ...cmbo.Task) error {
 	if err != nil {
 		return err
 	}
-	if tasks, err = checkTasks(w, c.Space, tasks); err != nil {
+	if n, tasks, err = n.toWrite(w, c.Space, tasks); err != nil {
 		return err
 	}
-	if err := checkNames(c.Space); err != nil {
-		return err
-	}
-	if n.task == "" && len(tasks) > 1 {
-		return fmt.Errorf("%w: %d tasks for a file without a column of their IDs", cmbo.ErrTask, len(tasks))
-	}
-	if n, err = n.allOutputs(tasks); err == nil {
-		err = n.apart()
-	}
-	if err != nil {
-		return err
-	}
-	withNoise := n.needNoise || n.noise != "" && noisy(tasks)
-	withStatus, err := n.withStatus(tasks)
-	if err != nil {
-		return err
+	if !n.needNoise && !noisy(tasks) {
+		n.noise = ""
 	}
 	for i := range tasks {
 		for _, o := range n.context {
@@ -216,63 +197,52 @@ func (c CSV) Write(w io.Writer, tasks ...cmbo.Task) error {
 			}
 		}
 	}
-	var fields []string
-	if n.task != "" {
-		fields = append(fields, n.task)
-	}
-	cols := columns(c.Space)
-	fields = append(append(fields, n.columns...), n.value)
-	if withNoise {
-		fields = append(fields, n.noise)
-	}
-	if withStatus {
-		fields = append(fields, n.status)
-	}
+	fields := append(append([]string{n.task}, n.columns...), n.value, n.noise, n.status)
 	for _, o := range n.others() {
 		fields = append(fields, o.column)
 	}
+	// What has no name the file does not have.
+	fields = slices.DeleteFunc(fields, func(name string) bool { return name == "" })
 	out := csv.NewWriter(w)
 	out.Comma = comma
 	if err := out.Write(fields); err != nil {
 		return err
 	}
+	put := func(name, text string) {
+		if name != "" {
+			fields = append(fields, text)
+		}
+	}
+	number := func(v float64, known bool) string {
+		if !known {
+			return ""
+		}
+		return n.comma(formatFloat(v))
+	}
 	for i := range tasks {
 		t := &tasks[i]
 		for j, x := range slices.Concat(t.X, t.Failed) {
 			fields = fields[:0]
-			if n.task != "" {
-				fields = append(fields, t.ID)
-			}
+			put(n.task, t.ID)
 			for k, v := range x {
-				fields = append(fields, n.written(cols[k], cols[k].text(v)))
+				put(n.columns[k], n.written(n.params[k], v))
 			}
-			value, status, variance := "", n.failedText(), ""
-			if j < len(t.X) {
-				value, status = n.number(formatFloat(t.Y[j])), n.doneText()
-				if v := noise(t, j); v > 0 {
-					variance = n.number(formatFloat(v))
-				}
+			failed := j >= len(t.X)
+			value := 0.0
+			if !failed {
+				value = t.Y[j]
 			}
-			fields = append(fields, value)
-			if withNoise {
-				fields = append(fields, variance)
-			}
-			if withStatus {
-				fields = append(fields, status)
-			}
+			put(n.value, number(value, !failed))
+			variance := noise(t, j)
+			put(n.noise, number(variance, variance > 0))
+			put(n.status, n.ended(failed))
 			for _, o := range n.outputs {
-				text := ""
-				if v, ok := outputOf(t, o.name, j); ok {
-					text = n.number(formatFloat(v))
-				}
-				fields = append(fields, text)
+				put(o.column, number(outputOf(t, o.name, j)))
 			}
 			for _, o := range n.context {
+				v, known := t.Context[o.name].(float64)
 				text, _ := t.Context[o.name].(string)
-				if v, ok := t.Context[o.name].(float64); ok {
-					text = n.number(formatFloat(v))
-				}
-				fields = append(fields, text)
+				put(o.column, text+number(v, known))
 			}
 			if err := out.Write(fields); err != nil {
 				return err

@@ -8,20 +8,16 @@ import (
 	"github.com/gocmbo/cmbo/cmbo"
 )
 
-// header says where the columns are; -1 for those that are missing and may be.
+// header says where the columns are, and gives the cells of a row.
 type header struct {
-	*names
-	width                     int
-	columns                   []column
-	params                    []int
-	value, task, noise, state int
-	more, about               []int // of the outputs and of the descriptors
-	at                        map[string]int
-	space                     *cmbo.Space
+	*form
+	width  int
+	at     map[string]int
+	fields []string // of the row
 }
 
-func newHeader(fields []string, n *names, s *cmbo.Space) (*header, *RowError) {
-	h := &header{names: n, width: len(fields), columns: columns(s), space: s}
+func newHeader(fields []string, n *form) (*header, *RowError) {
+	h := &header{form: n, width: len(fields), at: make(map[string]int, len(fields))}
 	wanted := map[string]bool{n.value: true, n.task: true, n.noise: true, n.status: true}
 	for _, c := range n.columns {
 		wanted[c] = true
@@ -29,37 +25,29 @@ func newHeader(fields []string, n *names, s *cmbo.Space) (*header, *RowError) {
 	for _, o := range n.others() {
 		wanted[o.column] = true
 	}
-	at := make(map[string]int, len(fields))
 	for i, name := range fields {
 		if !wanted[name] {
 			name = strings.TrimSpace(name)
 		}
-		if j, dup := at[name]; dup && name != "" {
+		if j, dup := h.at[name]; dup && name != "" {
 			return nil, rowErrorf(cmbo.ErrCorrupt, "columns %d and %d of the header have this name", j+1, i+1).in(name, "")
 		}
-		at[strings.Clone(name)] = i
+		h.at[strings.Clone(name)] = i
 	}
+	delete(h.at, "") // which stands for what there is not
 	var missing []string
-	find := func(name string, need bool) int {
-		if i, ok := at[name]; ok && name != "" {
-			return i
-		}
-		if need {
+	need := func(name string, must bool) {
+		if must && !h.has(name) {
 			missing = append(missing, name)
 		}
-		return -1
 	}
 	for i, c := range n.columns {
-		h.params = append(h.params, find(c, !n.filled[i]))
+		need(c, !n.filled[i])
 	}
-	h.value, h.task, h.noise = find(n.value, true), find(n.task, n.needTask), find(n.noise, n.needNoise)
-	for _, o := range n.outputs {
-		h.more = append(h.more, find(o.column, false))
-	}
-	for _, o := range n.context {
-		h.about = append(h.about, find(o.column, false))
-	}
-	h.state, h.at = find(n.status, n.needStatus), at
+	need(n.value, true)
+	need(n.task, n.needTask)
+	need(n.noise, n.needNoise)
+	need(n.status, n.needStatus)
 	if missing != nil {
 		hint := ""
 		if len(fields) == 1 && strings.ContainsAny(fields[0], ";\t|") {
@@ -70,79 +58,58 @@ func newHeader(fields []string, n *names, s *cmbo.Space) (*header, *RowError) {
 	return h, nil
 }
 
-// cell returns the text of a field, empty if the column is missing.
-func (h *header) cell(fields []string, i int) string {
-	if i < 0 {
-		return ""
-	}
-	return fields[i]
-}
-
-// parse reads a row.
-func (h *header) parse(fields []string) (r row) {
+// read reads a row.
+func (h *header) read(fields []string) (r row) {
 	if len(fields) != h.width {
 		return r.failed(rowErrorf(cmbo.ErrCorrupt, "%d fields; the header has %d", len(fields), h.width))
 	}
-	if h.Keep != nil && !h.Keep(func(column string) string {
-		if i, ok := h.at[column]; ok {
-			return strings.Clone(fields[i])
-		}
-		return ""
-	}) {
+	h.fields = fields
+	if h.Keep != nil && !h.Keep(func(column string) string { return strings.Clone(h.text(column)) }) {
 		return row{outcome: passedOver}
 	}
-	if h.state >= 0 {
-		if r.outcome = h.outcome(fields[h.state]); r.outcome == passedOver {
+	if h.has(h.status) {
+		if r.outcome = h.outcome(h.text(h.status)); r.outcome == passedOver {
 			return r
 		}
 	}
 	r.id = h.taskID
-	if h.task >= 0 {
-		r.id = strings.TrimSpace(fields[h.task])
-		if e := checkID(r.id); e != nil {
-			r.id = ""
-			return r.failed(e.in(h.names.task, ""))
+	if h.has(h.task) {
+		id := strings.TrimSpace(h.text(h.task))
+		if e := checkID(id); e != nil {
+			return r.failed(e.in(h.task, ""))
 		}
+		r.id = id
 	}
-	r.x = make([]float64, len(h.params))
-	for i, c := range h.params {
-		var e *RowError
-		if r.x[i], e = h.param(i, h.columns[i], h.cell(fields, c)); e != nil {
-			return r.failed(e.in(h.names.columns[i], h.cell(fields, c)))
-		}
+	return h.row(r, h)
+}
+
+func (h *header) has(column string) bool {
+	_, ok := h.at[column]
+	return ok
+}
+
+// text implements [fields]: that of a cell, empty if the column is missing.
+func (h *header) text(column string) string {
+	if i, ok := h.at[column]; ok {
+		return h.fields[i]
 	}
-	if err := h.space.Check(r.x); err != nil {
-		return r.failed(outside(err, h.space.Params(), func(i int) string { return h.cell(fields, h.params[i]) }))
-	}
-	for i, o := range h.context {
-		v, e := h.descriptor(h.cell(fields, h.about[i]))
-		if e != nil {
-			return r.failed(e.in(o.column, h.cell(fields, h.about[i])))
-		}
-		r.describe(o.name, v)
-	}
-	if r.outcome == hasFailed {
-		return r
-	}
-	var e *RowError
-	if r.y, e = h.mapping.value(h.names.value, fields[h.value], checkValue); e != nil {
-		return r.failed(e.in(h.names.value, strings.TrimSpace(fields[h.value])))
-	}
-	if text := strings.TrimSpace(h.cell(fields, h.noise)); text != "" {
-		if r.noise, e = h.mapping.value(h.names.noise, text, checkNoise); e != nil {
-			return r.failed(e.in(h.names.noise, text))
-		}
-	}
-	for i, o := range h.outputs {
-		if text := strings.TrimSpace(h.cell(fields, h.more[i])); text != "" {
-			v, e := h.mapping.value(o.column, text, checkValue)
-			if e != nil {
-				return r.failed(e.in(o.column, text))
-			}
-			r.output(o.name, v)
-		}
-	}
-	return r
+	return ""
+}
+
+func (h *header) paramText(i int) string { return h.text(h.columns[i]) }
+
+func (h *header) empty(column string) bool { return strings.TrimSpace(h.text(column)) == "" }
+
+func (h *header) param(i int, c column) (float64, *RowError) {
+	return h.fromText(i, c, h.paramText(i))
+}
+
+func (h *header) number(column string, check func(float64) *RowError) (float64, *RowError) {
+	return h.numberOf(column, h.text(column), check)
+}
+
+func (h *header) descriptor(column string) (any, *RowError) {
+	return h.form.descriptor(h.text(column))
 }
 
 // rowLimit hands on the bytes of a CSV file until a row has too many bytes or

@@ -206,32 +206,30 @@ func (t *hpobReader) space() error {
 
 // task reads one task.
 func (t *hpobReader) task(id string) error {
-	p := hpobTask{hpobReader: t, first: make(map[string]int)}
-	ys := "y"
+	p := hpobTask{hpobReader: t, first: make(map[string]int), ys: "y", names: []string{""}}
 	if t.objective != "" {
-		ys = "Y"
+		p.ys, p.names = "Y", nil
 	}
+	seen := make(map[string]bool)
 	err := t.object(func(key string) error {
-		switch {
-		case key == "X" && p.fileX == nil:
-			p.fileX = []int32{}
-			return t.array(func() error { return t.counted(0, p.configuration) })
-		case key == "y" && t.objective == "" && p.fileY == nil:
-			p.fileY = []float64{}
-			return t.array(func() error { return t.counted(1, p.value) })
-		case key == "Y" && t.objective != "" && p.fileY == nil:
-			p.fileY = []float64{}
-			return t.array(func() error { return t.counted(1, p.several) })
-		case key == "outputs" && t.objective != "" && p.names == nil:
-			p.names = []string{}
-			return t.array(p.outputName)
-		case key == "context" && p.context == nil:
-			p.context = make(cmbo.Context)
-			return t.object(p.descriptor)
-		case key == "X" || key == ys || key == "context" || key == "outputs" && t.objective != "":
+		wanted := key == "X" || key == p.ys || key == "context" || key == "outputs" && t.objective != ""
+		if seen[key] && wanted {
 			return rowErrorf(cmbo.ErrCorrupt, "the key appears twice").in(key, "")
 		}
-		return t.skip()
+		if !wanted {
+			return t.skip()
+		}
+		seen[key] = true
+		switch key {
+		case "X":
+			return t.array(func() error { return t.counted(0, p.configuration) })
+		case p.ys:
+			return t.array(func() error { return t.counted(1, p.result) })
+		case "outputs":
+			return t.array(p.outputName)
+		}
+		p.context = make(cmbo.Context)
+		return t.object(p.descriptor)
 	})
 	if err != nil {
 		if e, ok := err.(*RowError); ok && e.Task == "" {
@@ -242,7 +240,7 @@ func (t *hpobReader) task(id string) error {
 	return p.collect(id)
 }
 
-// counted reads an entry of X or of y, unless there are too many.
+// counted reads an entry of X or of the values, unless there are too many.
 func (t *hpobReader) counted(list int, read func() error) error {
 	if t.count[list]++; t.count[list] > t.scanner.limits.Rows {
 		return beyond("Rows", int64(t.scanner.limits.Rows), "byte %d: the space has more configurations or values", t.offset)
@@ -254,98 +252,82 @@ func (t *hpobReader) counted(list int, read func() error) error {
 // of which only one copy is in memory.
 type hpobTask struct {
 	*hpobReader
-	fileX []int32 // by row of the file: its index in x, or minus the number of its reason in badX,
-	// of which the last serves all further ones
-	fileY   []float64 // NaN for a bad one
+	fileX   []int32        // by row of the file: its index in x, -1 for a bad one
+	badX    map[int]string // what is wrong with the first of these
 	x       [][]float64
-	badX    []string
-	badY    map[int]string
-	rows    [][]float64 // of the file, where there are several values: NaN for one that is missing
-	names   []string    // of these
+	ys      string    // the key of the values
+	values  []float64 // row after row of the file, NaN for what is no number
+	ends    []int     // of the rows in values
+	names   []string  // of the values of a row
 	context cmbo.Context
 	first   map[string]int // index in x by configuration, or by its digest where that is shorter
 	bits    []byte         // of row
 	row     []float64
 }
 
-// numbers reads a list of numbers into row. It says what is not one.
-func (p *hpobTask) numbers() (bad string, err error) {
+// numbers reads a list of numbers, or one that stands bare, into row: NaN for what is none.
+func (p *hpobTask) numbers() (list bool, err error) {
 	p.row = p.row[:0]
+	number := func() error {
+		v := math.NaN()
+		c, err := p.peek()
+		switch {
+		case err != nil:
+		case c == '"' || c == '[' || c == '{':
+			err = p.skip()
+		default:
+			var ok bool
+			var n float64
+			if n, ok, err = p.literal(); ok {
+				v = n
+			}
+		}
+		if p.row = append(p.row, v); err == nil && len(p.row) > p.limits.Columns {
+			return beyond("Columns", int64(p.limits.Columns), "byte %d: more numbers in a list", p.offset)
+		}
+		return err
+	}
 	c, err := p.peek()
-	if err != nil {
-		return "", err
+	if err == nil && c == '[' {
+		return true, p.array(number)
 	}
-	if c != '[' {
-		v, ok, err := p.number()
-		if err != nil || !ok {
-			return "null, or another value that is not a number", err
-		}
-		p.row = append(p.row, v)
-		return "", nil
+	if err == nil {
+		err = number()
 	}
-	err = p.array(func() error {
-		v, ok, err := p.number()
-		if err != nil {
-			return err
-		}
-		if !ok && bad == "" {
-			bad = fmt.Sprintf("entry %d is null, or another value that is not a number", len(p.row))
-		}
-		if p.row = append(p.row, v); len(p.row) > p.limits.Columns {
-			return beyond("Columns", int64(p.limits.Columns), "row %d: more numbers in a list", len(p.fileX))
-		}
-		return nil
-	})
-	return bad, err
-}
-
-// number reads a value that should be a number.
-func (p *hpobTask) number() (v float64, ok bool, err error) {
-	c, err := p.peek()
-	if err != nil {
-		return 0, false, err
-	}
-	if c == '"' || c == '[' || c == '{' {
-		return 0, false, p.skip()
-	}
-	return p.literal()
+	return false, err
 }
 
 // configuration reads an entry of X.
 func (p *hpobTask) configuration() error {
-	c, err := p.peek()
+	list, err := p.numbers()
 	if err != nil {
 		return err
 	}
-	bad, err := p.numbers()
-	if err != nil {
-		return err
-	}
+	bad := ""
+	outside := slices.IndexFunc(p.row, func(v float64) bool { return !(v >= 0 && v <= 1) })
 	switch {
-	case bad != "":
-	case c != '[':
+	case !list:
 		bad = "not a list"
 	case len(p.row) == 0:
 		bad = "no coordinates"
 	case p.dim != 0 && len(p.row) != p.dim:
 		bad = fmt.Sprintf("%d coordinates, want %d", len(p.row), p.dim)
-	}
-	outside := -1
-	if bad == "" {
-		outside = slices.IndexFunc(p.row, func(v float64) bool { return !(v >= 0 && v <= 1) })
-	}
-	if bad != "" || outside >= 0 {
-		if len(p.badX) < MaxErrors {
-			if outside >= 0 {
-				bad = fmt.Sprintf("coordinate %d is %g, outside [0, 1]", outside, p.row[outside])
-			}
-			p.badX = append(p.badX, "X: "+bad)
-		}
-		p.fileX = append(p.fileX, -int32(len(p.badX)))
+	case outside >= 0 && math.IsNaN(p.row[outside]):
+		bad = fmt.Sprintf("coordinate %d is null, NaN, or another value that is no number", outside)
+	case outside >= 0:
+		bad = fmt.Sprintf("coordinate %d is %g, outside [0, 1]", outside, p.row[outside])
+	default:
+		p.dim = len(p.row)
+		p.fileX = append(p.fileX, int32(p.intern()))
 		return nil
 	}
-	p.dim = len(p.row)
-	p.fileX = append(p.fileX, int32(p.intern()))
+	if p.badX == nil {
+		p.badX = make(map[int]string)
+	}
+	if len(p.badX) < MaxErrors { // no report shows more
+		p.badX[len(p.fileX)] = bad
+	}
+	p.fileX = append(p.fileX, -1)
 	return nil
 }
 
@@ -369,54 +351,11 @@ func (p *hpobTask) intern() int {
 	return i
 }
 
-// value reads an entry of y.
-func (p *hpobTask) value() error {
-	bad, err := p.numbers()
-	if err != nil {
-		return err
-	}
-	v := math.NaN()
-	switch {
-	case bad != "":
-	case len(p.row) != 1:
-		bad = fmt.Sprintf("%d values in one entry of y", len(p.row))
-	default:
-		v = p.row[0]
-	}
-	if bad != "" {
-		if p.badY == nil {
-			p.badY = make(map[int]string)
-		}
-		if len(p.badY) < MaxErrors {
-			p.badY[len(p.fileY)] = "y: " + bad
-		}
-	}
-	p.fileY = append(p.fileY, v)
-	return nil
-}
-
-// several reads an entry of Y.
-func (p *hpobTask) several() error {
-	c, err := p.peek()
-	if err != nil {
-		return err
-	}
-	if c != '[' {
-		p.rows = append(p.rows, nil)
-		return p.skip()
-	}
-	var row []float64
-	err = p.array(func() error {
-		v, ok, err := p.number()
-		if !ok {
-			v = math.NaN()
-		}
-		if row = append(row, v); len(row) > p.limits.Columns {
-			return beyond("Columns", int64(p.limits.Columns), "row %d: more numbers in a list", len(p.rows))
-		}
-		return err
-	})
-	p.rows = append(p.rows, row)
+// result reads an entry of the values.
+func (p *hpobTask) result() error {
+	_, err := p.numbers()
+	p.values = append(p.values, p.row...)
+	p.ends = append(p.ends, len(p.values))
 	return err
 }
 
@@ -461,74 +400,66 @@ func (p *hpobTask) outputName() error {
 	return nil
 }
 
-// choose makes the values of those that are to be optimised, among several.
-func (p *hpobTask) choose(id string) error {
-	at := slices.Index(p.names, p.objective)
-	if at < 0 {
-		return &RowError{Task: clip(id), Reason: fmt.Sprintf("no output %q; it has %s", clip(p.objective), quoteAll(p.names)), Err: cmbo.ErrCorrupt}
+// measured returns the value of row i to be optimised, which is entry at of it, and the others
+// that it has.
+func (p *hpobTask) measured(i, at int) (y float64, outputs map[string]float64, bad *RowError) {
+	begin := 0
+	if i > 0 {
+		begin = p.ends[i-1]
 	}
-	p.badY = make(map[int]string)
-	for i, row := range p.rows {
-		v := math.NaN()
+	row := p.values[begin:p.ends[i]]
+	if len(row) != len(p.names) {
+		return 0, nil, rowErrorf(cmbo.ErrCorrupt, "row %d: %s: %d values, want %d", i, p.ys, len(row), len(p.names))
+	}
+	for k, v := range row {
+		e := checkValue(v)
 		switch {
-		case len(row) != len(p.names):
-			p.badY[i] = fmt.Sprintf("Y: %d values for %d outputs", len(row), len(p.names))
-		case math.IsNaN(row[at]):
-			p.badY[i] = fmt.Sprintf("Y: %q is null, or another value that is not a number", p.objective)
+		case k == at && math.IsNaN(v):
+			return 0, nil, rowErrorf(cmbo.ErrNotFinite, "row %d: %s is null, NaN, or another value that is no number", i, p.called(k))
+		case k != at && math.IsNaN(v):
+		case e != nil:
+			e.Reason = fmt.Sprintf("row %d: %s is %g: %s", i, p.called(k), v, e.Reason)
+			return 0, nil, e
+		case k == at:
+			y = v
 		default:
-			v = row[at]
+			if outputs == nil {
+				outputs = make(map[string]float64)
+			}
+			outputs[p.names[k]] = v
 		}
-		p.fileY = append(p.fileY, v)
 	}
-	return nil
+	return y, outputs, nil
 }
 
-// outputs returns the further values of row i; bad says what is wrong with one.
-func (p *hpobTask) outputs(i int) (out map[string]float64, bad *RowError) {
+// called names a value for messages.
+func (p *hpobTask) called(k int) string {
 	if p.objective == "" {
-		return nil, nil
+		return p.ys
 	}
-	for k, v := range p.rows[i] {
-		if name := p.names[k]; name != p.objective && !math.IsNaN(v) {
-			if e := checkValue(v); e != nil {
-				e.Reason = fmt.Sprintf("row %d: output %q is %g: %s", i, name, v, e.Reason)
-				return nil, e
-			}
-			if out == nil {
-				out = make(map[string]float64)
-			}
-			out[name] = v
-		}
-	}
-	return out, nil
+	return fmt.Sprintf("output %q", p.names[k])
 }
 
 // collect joins configurations and values.
 func (p *hpobTask) collect(id string) error {
-	if p.objective != "" {
-		if err := p.choose(id); err != nil {
-			return err
-		}
+	objective := slices.Index(p.names, p.objective)
+	if objective < 0 {
+		return &RowError{Task: clip(id), Reason: fmt.Sprintf("no output %q; it has %s", clip(p.objective), quoteAll(p.names)), Err: cmbo.ErrCorrupt}
 	}
 	at := make([]int, len(p.x)) // 1 + index of the observation of a configuration
 	kept := make([]int, 0, len(p.fileX))
 	n := 0
-	for i := range max(len(p.fileX), len(p.fileY)) {
+	for i := range max(len(p.fileX), len(p.ends)) {
 		var e *RowError
+		var y float64
 		var outputs map[string]float64
 		switch {
-		case i >= len(p.fileX) || i >= len(p.fileY):
-			e = rowErrorf(cmbo.ErrCorrupt, "row %d: %d configurations but %d values", i, len(p.fileX), len(p.fileY))
+		case i >= len(p.fileX) || i >= len(p.ends):
+			e = rowErrorf(cmbo.ErrCorrupt, "row %d: %d configurations but %d values", i, len(p.fileX), len(p.ends))
 		case p.fileX[i] < 0:
-			e = rowErrorf(cmbo.ErrCorrupt, "row %d: %s", i, p.badX[-p.fileX[i]-1])
-		case p.badY[i] != "":
-			e = rowErrorf(cmbo.ErrCorrupt, "row %d: %s", i, p.badY[i])
-		case at[p.fileX[i]] == 0:
-			if e = checkValue(p.fileY[i]); e != nil {
-				e.Reason = fmt.Sprintf("row %d: y is %g: %s", i, p.fileY[i], e.Reason)
-			} else {
-				outputs, e = p.outputs(i)
-			}
+			e = rowErrorf(cmbo.ErrCorrupt, "row %d: X: %s", i, p.badX[i])
+		default:
+			y, outputs, e = p.measured(i, objective)
 		}
 		k := -1
 		switch {
@@ -541,7 +472,7 @@ func (p *hpobTask) collect(id string) error {
 			k = at[p.fileX[i]] - 1
 			p.repeated++
 		default:
-			p.add(id, p.x[p.fileX[i]], p.fileY[i], 0, outputs)
+			p.add(id, p.x[p.fileX[i]], y, 0, outputs)
 			k = n
 			n++
 			at[p.fileX[i]] = n
@@ -553,7 +484,7 @@ func (p *hpobTask) collect(id string) error {
 		if err != nil {
 			return &RowError{Task: clip(id), Reason: err.Error(), Err: cmbo.ErrCorrupt}
 		}
-		p.result.Tasks[p.index[id]].Context = context
+		p.collector.result.Tasks[p.index[id]].Context = context
 		p.kept = append(p.kept, kept)
 		return nil
 	}

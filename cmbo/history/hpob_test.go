@@ -67,16 +67,16 @@ func TestHPOBErrors(t *testing.T) {
 		{`{"s": {"t": {"X": [[0]], "X": [[0]], "y": [1]}}}`, "", "t", "appears twice", cmbo.ErrCorrupt},
 		{`{"s": {"t": {"X": [[0.5], [2]], "y": [1, 2]}}}`, "", "t", "row 1: X: coordinate 0 is 2", cmbo.ErrCorrupt},
 		{`{"s": {"t": {"X": [[0.5], [0.5, 1]], "y": [1, 2]}}}`, "", "t", "row 1: X: 2 coordinates, want 1", cmbo.ErrCorrupt},
-		{`{"s": {"t": {"X": [[0.5, 1], [0, null]], "y": [1, 2]}}}`, "", "t", "row 1: X: entry 1 is null", cmbo.ErrCorrupt},
-		{`{"s": {"t": {"X": [[0.5], null], "y": [1, 2]}}}`, "", "t", "row 1: X: null", cmbo.ErrCorrupt},
+		{`{"s": {"t": {"X": [[0.5, 1], [0, null]], "y": [1, 2]}}}`, "", "t", "row 1: X: coordinate 1 is null", cmbo.ErrCorrupt},
+		{`{"s": {"t": {"X": [[0.5], null], "y": [1, 2]}}}`, "", "t", "row 1: X: not a list", cmbo.ErrCorrupt},
 		{`{"s": {"t": {"X": [[0.5], 0.5], "y": [1, 2]}}}`, "", "t", "row 1: X: not a list", cmbo.ErrCorrupt},
 		{`{"s": {"t": {"X": [[0.5], []], "y": [1, 2]}}}`, "", "t", "row 1: X: no coordinates", cmbo.ErrCorrupt},
-		{`{"s": {"t": {"X": [["a"]], "y": [1]}}}`, "", "t", "row 0: X: entry 0", cmbo.ErrCorrupt},
-		{`{"s": {"t": {"X": [[0.5], [NaN]], "y": [1, 2]}}}`, "", "t", "row 1: X: coordinate 0 is NaN", cmbo.ErrCorrupt},
+		{`{"s": {"t": {"X": [["a"]], "y": [1]}}}`, "", "t", "row 0: X: coordinate 0 is null", cmbo.ErrCorrupt},
+		{`{"s": {"t": {"X": [[0.5], [NaN]], "y": [1, 2]}}}`, "", "t", "row 1: X: coordinate 0 is null, NaN, or another value that is no number", cmbo.ErrCorrupt},
 		{`{"s": {"t": {"X": null, "y": [1]}}}`, "", "t", "want '['", cmbo.ErrCorrupt},
-		{`{"s": {"t": {"X": [[0.5], [1]], "y": [1, null]}}}`, "", "t", "row 1: y: null", cmbo.ErrCorrupt},
-		{`{"s": {"t": {"X": [[0.5], [1]], "y": [[1], [null]]}}}`, "", "t", "row 1: y: entry 0 is null", cmbo.ErrCorrupt},
-		{`{"s": {"t": {"X": [[0.5], [1]], "y": [[1], [1, 2]]}}}`, "", "t", "row 1: y: 2 values in one entry", cmbo.ErrCorrupt},
+		{`{"s": {"t": {"X": [[0.5], [1]], "y": [1, null]}}}`, "", "t", "row 1: y is null", cmbo.ErrNotFinite},
+		{`{"s": {"t": {"X": [[0.5], [1]], "y": [[1], [null]]}}}`, "", "t", "row 1: y is null", cmbo.ErrNotFinite},
+		{`{"s": {"t": {"X": [[0.5], [1]], "y": [[1], [1, 2]]}}}`, "", "t", "row 1: y: 2 values, want 1", cmbo.ErrCorrupt},
 		{`{"s": {"t": {"X": [[0.5], [1]], "y": [1]}}}`, "", "t", "2 configurations but 1 values", cmbo.ErrCorrupt},
 		{`{"s": {"t": {"X": [], "y": []}}}`, "", "t", "no configurations", cmbo.ErrCorrupt},
 		{`{"s": {"t": {"X": [[0.5]], "y": [1e160]}}}`, "", "t", "beyond", cmbo.ErrNotFinite},
@@ -350,7 +350,7 @@ func TestHPOBOutputs(t *testing.T) {
 	if r := got.Report; r.Rows != 6 || r.Accepted != 3 || r.Skipped != 3 || got.Repeated != 1 {
 		t.Errorf("%+v, %d repeated", r, got.Repeated)
 	}
-	for i, want := range []string{`row 3: Y: "size" is null`, "row 4: Y: 2 values for 3 outputs", `row 5: output "seconds" is +Inf`} {
+	for i, want := range []string{`row 3: output "size" is null`, "row 4: Y: 2 values, want 3", `row 5: output "seconds" is +Inf`} {
 		if e := got.Report.Errors[i]; e.Task != "b" || !strings.Contains(e.Reason, want) {
 			t.Errorf("%v, want %s", e, want)
 		}
@@ -362,7 +362,7 @@ func TestHPOBOutputs(t *testing.T) {
 		`{"s": {"t": {"X": [[0]], "Y": [[1]], "outputs": [""]}}}`:                      `output 0 is ""`,
 		`{"s": {"t": {"X": [[0]], "Y": [[1]], "Y": [[1]], "outputs": ["size"]}}}`:      "the key appears twice",
 		`{"s": {"t": {"X": [[0]], "Y": [[1]], "outputs": ["size"], "outputs": [""]}}}`: "the key appears twice",
-		`{"s": {"t": {"X": [[0]], "Y": [1], "outputs": ["size"]}}}`:                    "row 0: Y: 0 values for 1 outputs",
+		`{"s": {"t": {"X": [[0]], "Y": [1], "outputs": ["size", "a"]}}}`:               "row 0: Y: 1 values, want 2",
 		`{"s": {"t": {"X": [[0], [1]], "Y": [[1]], "outputs": ["size"]}}}`:             "2 configurations but 1 values",
 	} {
 		_, err := history.HPOB{Value: "size"}.Read(strings.NewReader(text))

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"math"
@@ -52,37 +51,14 @@ type JSONLines struct {
 	Limits Limits
 }
 
-// setting validates the description; config is empty if parameters stand
-// beside the value.
-func (j JSONLines) setting() (n names, config string, err error) {
-	if j.Space == nil {
-		return names{}, "", fmt.Errorf("%w: a nil Space", cmbo.ErrSpace)
-	}
-	n, err = newNames(j.Space, j.Mapping, j.Value, j.Task, j.Noise, j.TaskID, j.Limits)
+// setting validates the description.
+func (j JSONLines) setting() (form, error) {
+	n, err := newForm(j.Space, j.Mapping, j.Value, j.Task, j.Noise, j.TaskID, j.Limits)
 	if err != nil {
-		return n, "", err
+		return n, err
 	}
-	n.curve = j.Curve
-	if err := n.curveApart(); err != nil {
-		return n, "", err
-	}
-	config = j.Config
-	switch config {
-	case "":
-		config = "config"
-	case "-":
-		return n, "", n.apart()
-	}
-	if slices.ContainsFunc(n.others(), func(o output) bool { return o.column == config }) {
-		return n, "", fmt.Errorf("%w: Config is named %q, as is an output or a descriptor", cmbo.ErrOption, config)
-	}
-	if config == n.curve || config == n.value || config == n.task || config == n.noise {
-		return n, "", fmt.Errorf("%w: Config is named %q, as is another key", cmbo.ErrOption, config)
-	}
-	if why := unwritable(config); why != "" {
-		return n, "", fmt.Errorf("%w: the name %q %s", cmbo.ErrOption, config, why)
-	}
-	return n, config, nil
+	n.config, n.curve = orNone(j.Config, "config"), j.Curve
+	return n, n.apart()
 }
 
 // Read reads tasks. Lines of one task need not be next to each other.
@@ -104,30 +80,30 @@ func (j JSONLines) setting() (n names, config string, err error) {
 //
 // Read holds the tasks and one line at a time in memory.
 func (j JSONLines) Read(r io.Reader) (*Result, error) {
-	n, config, err := j.setting()
+	n, err := j.setting()
 	if err != nil {
 		return nil, err
 	}
-	return readAll(j.Space, j.Policy, "lines", func(take taker) error { return j.lines(r, n, config, take) })
+	return readAll(j.Space, j.Policy, "lines", func(take taker) error { return j.lines(r, n, take) })
 }
 
 // Tasks reads what [JSONLines.Read] does, a task at a time, as [CSV.Tasks] does.
 func (j JSONLines) Tasks(r io.Reader, report *Report) iter.Seq2[cmbo.Task, error] {
-	n, config, err := j.setting()
+	n, err := j.setting()
 	if err != nil {
 		return failing(err)
 	}
 	s := stream{space: j.Space, policy: j.Policy, limits: n.limits, report: report, rows: "lines"}
-	return s.tasks(func(take taker) error { return j.lines(r, n, config, take) })
+	return s.tasks(func(take taker) error { return j.lines(r, n, take) })
 }
 
 // lines calls take for each line.
-func (j JSONLines) lines(r io.Reader, n names, config string, take taker) error {
+func (j JSONLines) lines(r io.Reader, n form, take taker) error {
 	lines, err := newLineReader(r, n.limits)
 	if err != nil {
 		return err
 	}
-	d := newLineDecoder(j.Space, n, config)
+	d := newLineDecoder(n)
 	for {
 		line, _, long, err := lines.next()
 		if err == io.EOF {
@@ -151,143 +127,68 @@ func (j JSONLines) lines(r io.Reader, n names, config string, take taker) error 
 
 // lineDecoder decodes lines of one description.
 type lineDecoder struct {
-	names
-	config  string
-	space   *cmbo.Space
-	columns []column
-	index   map[string]int
-	byText  bool     // values are read as the cells of a CSV file
-	raw     [][]byte // of the parameters of the current line
-	more    [][]byte // of the outputs of the current line
-	about   [][]byte // of the descriptors
-	curve   []byte
+	form
+	byText         bool              // values are read as the cells of a CSV file
+	values, object map[string][]byte // of the current line, and of its object of parameters
+	nested         bool              // the line has that object
+	taken          map[string]bool   // keys that are no parameters where they stand beside the value
 }
 
-func newLineDecoder(s *cmbo.Space, n names, config string) *lineDecoder {
-	d := &lineDecoder{names: n, config: config, space: s, columns: columns(s), index: make(map[string]int)}
-	for i, c := range n.columns {
-		d.index[c] = i
+func newLineDecoder(n form) *lineDecoder {
+	return &lineDecoder{
+		form: n, byText: n.Prefix != "" || n.Columns != nil || n.Parse != nil || n.DecimalComma,
+		values: make(map[string][]byte), object: make(map[string][]byte),
+		taken: map[string]bool{n.value: true, n.task: true, n.noise: true, n.status: true, n.curve: true},
 	}
-	d.byText = n.Prefix != "" || n.Columns != nil || n.Parse != nil || n.DecimalComma
-	d.raw, d.more = make([][]byte, len(d.columns)), make([][]byte, len(d.outputs))
-	d.about = make([][]byte, len(d.context))
-	return d
 }
 
 // decode reads a line.
 func (d *lineDecoder) decode(line []byte) (r row) {
-	clear(d.raw)
-	clear(d.more)
-	clear(d.about)
-	d.curve = nil
-	var task, value, noise, status, config []byte
-	var others map[string][]byte // for Keep
-	if d.Keep != nil {
-		others = make(map[string][]byte)
-	}
-	param := func(name string, raw []byte) *RowError {
-		if i, ok := d.index[name]; ok {
-			d.raw[i] = raw
-		}
-		if others != nil {
-			others[name] = raw
-		}
-		return nil
-	}
-	e := object(line, d.limits.Columns, func(name string, raw []byte) *RowError {
-		switch {
-		case name == d.value:
-			value = raw
-		case name == d.config && d.config != "":
-			config = raw
-			return nil
-		case name == d.task && d.task != "":
-			task = raw
-		case name == d.noise && d.noise != "":
-			noise = raw
-		case name == d.status && d.status != "":
-			status = raw
-		case name == d.names.curve && name != "":
-			d.curve = raw
-			return nil
-		default:
-			for i, o := range d.outputs {
-				if o.column == name {
-					d.more[i] = raw
-				}
-			}
-			for i, o := range d.context {
-				if o.column == name {
-					d.about[i] = raw
-				}
-			}
-			return param(name, raw)
-		}
-		if others != nil {
-			others[name] = raw
-		}
-		return nil
-	})
-	if e != nil {
+	if e := d.members(d.values, line); e != nil {
 		return r.failed(e)
 	}
-	if config != nil {
-		clear(d.raw)
-		if e = object(config, d.limits.Columns, param); e != nil && e.Field == "" {
+	delete(d.values, "") // which stands for what there is not
+	clear(d.object)
+	var e *RowError
+	config, ok := d.values[d.config]
+	if d.nested = ok; ok {
+		if e = d.members(d.object, config); e != nil && e.Field == "" {
 			e.in(d.config, "")
 		}
 	}
-	if e == nil && d.Keep != nil && !d.Keep(func(name string) string { return cellText(others[name]) }) {
+	if e == nil && d.Keep != nil && !d.Keep(func(name string) string {
+		if raw, ok := d.object[name]; ok {
+			return cellText(raw)
+		}
+		return cellText(d.values[name])
+	}) {
 		return row{outcome: passedOver}
 	}
-	if e == nil && status == nil && d.needStatus {
+	status, ok := d.values[d.status]
+	if e == nil && !ok && d.needStatus {
 		e = rowErrorf(cmbo.ErrCorrupt, "missing").in(d.status, "")
 	}
-	if status != nil {
+	if ok {
 		if r.outcome = d.outcome(cellText(status)); r.outcome == passedOver {
 			return r
 		}
 	}
-	id, bad := d.id(task)
+	id, bad := d.id(d.values[d.task])
 	if bad != nil {
-		return r.failed(bad.in(d.task, string(task)))
+		return r.failed(bad.in(d.task, d.text(d.task)))
 	}
 	if r.id = id; e != nil {
 		return r.failed(e)
 	}
-	r.x = make([]float64, len(d.columns))
-	for i, c := range d.columns {
-		if r.x[i], e = d.parameter(i, c); e != nil {
-			return r.failed(e.in(d.names.columns[i], string(d.raw[i])))
-		}
-	}
-	if err := d.space.Check(r.x); err != nil {
-		return r.failed(outside(err, d.space.Params(), func(i int) string { return string(d.raw[i]) }))
-	}
-	for i, o := range d.context {
-		v, e := d.described(d.about[i])
-		if e != nil {
-			return r.failed(e.in(o.column, string(d.about[i])))
-		}
-		r.describe(o.name, v)
-	}
-	if r.outcome == hasFailed {
+	if r = d.row(r, d); r.bad != nil || r.outcome == hasFailed {
 		return r
 	}
-	if r.y, e = d.number(d.value, value, checkValue); e != nil {
-		return r.failed(e.in(d.value, string(value)))
-	}
-	if noise == nil && d.needNoise {
+	if _, ok := d.values[d.noise]; d.needNoise && !ok {
 		return r.failed(rowErrorf(cmbo.ErrNotFinite, "missing").in(d.noise, ""))
 	}
-	if !isNull(noise) {
-		if r.noise, e = d.number(d.noise, noise, checkNoise); e != nil {
-			return r.failed(e.in(d.noise, string(noise)))
-		}
-	}
-	if !isNull(d.curve) {
+	if !d.empty(d.curve) {
 		r.curve = new(cmbo.Curve)
-		err := json.Unmarshal(d.curve, r.curve)
+		err := json.Unmarshal(d.values[d.curve], r.curve)
 		if err == nil {
 			err = r.curve.Check()
 		}
@@ -295,21 +196,38 @@ func (d *lineDecoder) decode(line []byte) (r row) {
 			err = errors.New("it was stopped, and the value has no noise variance")
 		}
 		if err != nil {
-			return r.failed(rowErrorf(cmbo.ErrCorrupt, "%v", err).in(d.names.curve, string(d.curve)))
+			return r.failed(rowErrorf(cmbo.ErrCorrupt, "%v", err).in(d.curve, d.text(d.curve)))
 		}
-	}
-	for i, o := range d.outputs {
-		if isNull(d.more[i]) {
-			continue
-		}
-		v, e := d.number(o.column, d.more[i], checkValue)
-		if e != nil {
-			return r.failed(e.in(o.column, string(d.more[i])))
-		}
-		r.output(o.name, v)
 	}
 	return r
 }
+
+// members decodes an object into a map.
+func (d *lineDecoder) members(to map[string][]byte, text []byte) *RowError {
+	clear(to)
+	return object(text, d.limits.Columns, func(name string, raw []byte) *RowError {
+		to[name] = raw
+		return nil
+	})
+}
+
+// parameter returns the JSON of parameter i, nil if it is missing.
+func (d *lineDecoder) parameter(i int) []byte {
+	switch c := d.columns[i]; {
+	case d.nested:
+		return d.object[c]
+	case d.taken[c]:
+		return nil
+	default:
+		return d.values[c]
+	}
+}
+
+func (d *lineDecoder) text(column string) string { return string(d.values[column]) }
+
+func (d *lineDecoder) paramText(i int) string { return string(d.parameter(i)) }
+
+func (d *lineDecoder) empty(column string) bool { return isNull(d.values[column]) }
 
 // cellText is the text of a value as a cell would have it.
 func cellText(raw []byte) string {
@@ -322,13 +240,14 @@ func cellText(raw []byte) string {
 // cell is the text of a value in the convention of the mapping.
 func (d *lineDecoder) cell(raw []byte) string {
 	if text, ok := jsonNumber(raw); ok && raw[0] != '"' {
-		return d.mapping.number(text)
+		return d.comma(text)
 	}
 	return cellText(raw)
 }
 
-// described decodes a descriptor: a number, or a string or truth value, which is a choice.
-func (d *lineDecoder) described(raw []byte) (any, *RowError) {
+// descriptor decodes a number, or a string or truth value, which is a choice.
+func (d *lineDecoder) descriptor(column string) (any, *RowError) {
+	raw := d.values[column]
 	text, isNumber := jsonNumber(raw)
 	switch {
 	case isNull(raw) || text == "NaN":
@@ -343,12 +262,12 @@ func (d *lineDecoder) described(raw []byte) (any, *RowError) {
 	return jsonName(raw), nil
 }
 
-// parameter decodes parameter i.
-func (d *lineDecoder) parameter(i int, c column) (float64, *RowError) {
-	raw := d.raw[i]
+// param decodes parameter i.
+func (d *lineDecoder) param(i int, c column) (float64, *RowError) {
+	raw := d.parameter(i)
 	switch {
 	case d.byText && raw != nil:
-		return d.param(i, c, d.cell(raw))
+		return d.fromText(i, c, d.cell(raw))
 	case d.filled[i] && isNull(raw) && (raw == nil || !slices.Contains(c.choices, "null")):
 		return d.fill[i], nil
 	case raw == nil:
@@ -394,12 +313,13 @@ func numberID(text string) string {
 }
 
 // number decodes a measured value or a variance.
-func (d *lineDecoder) number(key string, raw []byte, check func(float64) *RowError) (float64, *RowError) {
+func (d *lineDecoder) number(column string, check func(float64) *RowError) (float64, *RowError) {
+	raw := d.values[column]
 	switch {
 	case raw == nil:
 		return 0, rowErrorf(cmbo.ErrNotFinite, "missing")
 	case d.byText:
-		return d.mapping.value(key, d.cell(raw), check)
+		return d.numberOf(column, d.cell(raw), check)
 	}
 	v, e := jsonFloat(raw, cmbo.ErrNotFinite)
 	if e != nil {
@@ -419,86 +339,56 @@ func (d *lineDecoder) number(key string, raw []byte, check func(float64) *RowErr
 // cmbo.Learn does for invalid ones, with ErrTask if two have the same ID or if
 // Task is "-" and there is more than one, and with the error of w.
 func (j JSONLines) Write(w io.Writer, tasks ...cmbo.Task) error {
-	n, config, err := j.setting()
+	n, err := j.setting()
 	if err != nil {
 		return err
 	}
-	if tasks, err = checkTasks(w, j.Space, tasks); err != nil {
-		return err
-	}
-	if err := checkNames(j.Space); err != nil {
-		return err
-	}
-	if n.task == "" && len(tasks) > 1 {
-		return fmt.Errorf("%w: %d tasks for a file without a key of their IDs", cmbo.ErrTask, len(tasks))
-	}
-	cols := columns(j.Space)
-	open, mid := "{", ", " // before and after the parameters
-	if config != "" {
-		open, mid = "{"+quoted(config)+": {", "}, "
-	}
-	var keys []string
-	for _, c := range n.columns {
-		keys = append(keys, quoted(c)+": ")
-	}
-	withStatus, err := n.withStatus(tasks)
-	if err == nil {
-		n, err = n.allOutputs(tasks)
-	}
-	if err == nil && n.curve == "" && slices.ContainsFunc(tasks, func(t cmbo.Task) bool { return t.Curves != nil }) {
+	if n.curve == "" && slices.ContainsFunc(tasks, func(t cmbo.Task) bool { return t.Curves != nil }) {
 		n.curve = "curve"
-		err = n.curveApart()
 	}
-	if err == nil && config == "" {
-		err = n.apart()
-	}
-	if err == nil && slices.ContainsFunc(n.others(), func(o output) bool { return o.column == config }) {
-		err = fmt.Errorf("%w: Config is named %q, as is an output or a descriptor", cmbo.ErrOption, config)
-	}
-	if err != nil {
+	if n, tasks, err = n.toWrite(w, j.Space, tasks); err != nil {
 		return err
 	}
 	out := bufio.NewWriter(w)
 	for i := range tasks {
 		t := &tasks[i]
-		begin := open
-		if n.task != "" {
-			begin = "{" + quoted(n.task) + ": " + quoted(t.ID) + ", " + open[1:]
-		}
 		for k, x := range slices.Concat(t.X, t.Failed) {
-			out.WriteString(begin)
+			between := "{"
+			put := func(key, value string) {
+				if key != "" {
+					out.WriteString(between + quoted(key) + ": " + value)
+					between = ", "
+				}
+			}
+			put(n.task, quoted(t.ID))
+			if put(n.config, ""); n.config != "" {
+				between = "{"
+			}
 			for i, v := range x {
-				if i > 0 {
-					out.WriteString(", ")
+				text := n.params[i].text(v)
+				if n.params[i].param.Kind() == cmbo.KindCategorical {
+					text = quoted(text)
 				}
-				out.WriteString(keys[i])
-				if cols[i].param.Kind() == cmbo.KindCategorical {
-					out.WriteString(quoted(cols[i].text(v)))
-				} else {
-					out.WriteString(cols[i].text(v))
-				}
+				put(n.columns[i], text)
 			}
-			switch {
-			case k < len(t.X):
-				out.WriteString(mid + quoted(n.value) + ": " + formatFloat(t.Y[k]))
-			default:
-				out.WriteString(mid + quoted(n.value) + ": null")
+			if n.config != "" {
+				out.WriteString("}")
 			}
-			if v := noise(t, k); v > 0 && n.noise != "" {
-				out.WriteString(", " + quoted(n.noise) + ": " + formatFloat(v))
+			failed := k >= len(t.X)
+			if failed {
+				put(n.value, "null")
+			} else {
+				put(n.value, formatFloat(t.Y[k]))
+			}
+			if v := noise(t, k); v > 0 {
+				put(n.noise, formatFloat(v))
 			} else if n.needNoise {
-				out.WriteString(", " + quoted(n.noise) + ": null")
+				put(n.noise, "null")
 			}
-			if withStatus {
-				text := n.doneText()
-				if k >= len(t.X) {
-					text = n.failedText()
-				}
-				out.WriteString(", " + quoted(n.status) + ": " + quoted(text))
-			}
+			put(n.status, quoted(n.ended(failed)))
 			for _, o := range n.outputs {
-				if v, ok := outputOf(t, o.name, k); ok {
-					out.WriteString(", " + quoted(o.column) + ": " + formatFloat(v))
+				if v, known := outputOf(t, o.name, k); known {
+					put(o.column, formatFloat(v))
 				}
 			}
 			if k < len(t.Curves) && len(t.Curves[k].Steps) > 0 {
@@ -506,14 +396,14 @@ func (j JSONLines) Write(w io.Writer, tasks ...cmbo.Task) error {
 				if err != nil {
 					return err
 				}
-				out.WriteString(", " + quoted(n.curve) + ": " + string(c))
+				put(n.curve, string(c))
 			}
 			for _, o := range n.context {
 				switch v := t.Context[o.name].(type) {
 				case string:
-					out.WriteString(", " + quoted(o.column) + ": " + quoted(v))
+					put(o.column, quoted(v))
 				case float64:
-					out.WriteString(", " + quoted(o.column) + ": " + formatFloat(v))
+					put(o.column, formatFloat(v))
 				}
 			}
 			out.WriteString("}\n")

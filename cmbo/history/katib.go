@@ -350,7 +350,7 @@ func (k *katibReader) trial(t *katibTrial, line int) error {
 	}
 	x, moved, err := k.Space.Snap(r.x)
 	if err != nil {
-		return bad(outside(err, k.Space.Params(), func(i int) string {
+		return bad(outside(err, k.columns, func(i int) string {
 			text, _ := t.spec.ParameterAssignments.last(k.columns[i].param.Name())
 			return text
 		}))

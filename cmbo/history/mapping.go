@@ -94,6 +94,8 @@ type mapping struct {
 	Mapping
 	status     string // empty if there is none
 	needStatus bool
+	space      *cmbo.Space
+	params     []column
 	columns    []string  // by parameter
 	outputs    []output  // in the order of their names
 	context    []output  // likewise
@@ -107,19 +109,10 @@ type output struct{ noun, name, column string }
 // readyColumns returns the columns of outputs or descriptors.
 func readyColumns(noun string, columns map[string]string) (out []output, err error) {
 	for _, name := range slices.Sorted(maps.Keys(columns)) {
-		o := output{noun, name, cmp.Or(columns[name], name)}
 		if err := space.CheckOutputName(name); err != nil {
 			return nil, fmt.Errorf("%w: %ss: %w", cmbo.ErrOption, noun, err)
 		}
-		for _, p := range out {
-			if p.column == o.column {
-				return nil, fmt.Errorf("%w: the %ss %q and %q are both in column %q", cmbo.ErrOption, noun, p.name, name, o.column)
-			}
-		}
-		if why := unwritable(o.column); why != "" {
-			return nil, fmt.Errorf("%w: the column %q of %s %q %s", cmbo.ErrOption, o.column, noun, name, why)
-		}
-		out = append(out, o)
+		out = append(out, output{noun, name, cmp.Or(columns[name], name)})
 	}
 	return out, nil
 }
@@ -139,37 +132,34 @@ func (m *mapping) descriptor(text string) (any, *RowError) {
 	return strings.Clone(text), nil
 }
 
-func (m Mapping) ready(s *cmbo.Space) (mapping, error) {
-	r := mapping{Mapping: m, status: m.Status, needStatus: m.Status != "" && m.Status != "-"}
+func (m Mapping) ready(s *cmbo.Space) (r mapping, err error) {
+	r = mapping{Mapping: m, space: s, params: columns(s)}
 	if r.Failed == nil {
 		r.Failed = []string{"failed"}
 	}
-	params := s.Params()
-	known := make(map[string]int, len(params))
-	r.fill, r.filled = make([]float64, len(params)), make([]bool, len(params))
-	at := make(map[string]string, len(params))
-	for i, p := range params {
+	if r.outputs, err = readyColumns("output", m.Outputs); err != nil {
+		return r, err
+	}
+	if r.context, err = readyColumns("descriptor", m.Context); err != nil {
+		return r, err
+	}
+	known := make(map[string]int, len(r.params))
+	r.fill, r.filled = make([]float64, len(r.params)), make([]bool, len(r.params))
+	for i, c := range r.params {
+		p := c.param
 		known[p.Name()] = i
 		c, ok := m.Columns[p.Name()]
 		if !ok {
 			c = m.Prefix + p.Name()
 		}
-		if q, dup := at[c]; dup {
-			return r, fmt.Errorf("%w: the parameters %q and %q are both in column %q", cmbo.ErrOption, q, p.Name(), c)
+		why := unwritable(c)
+		if c == "" {
+			why = "is empty"
 		}
-		if why := unwritable(c); c == "" || why != "" && c != p.Name() {
+		if why != "" && c != p.Name() {
 			return r, fmt.Errorf("%w: the column %q of parameter %q %s", cmbo.ErrOption, c, p.Name(), why)
 		}
-		at[c] = p.Name()
 		r.columns = append(r.columns, c)
-	}
-	switch r.status {
-	case "":
-		if _, taken := at["status"]; !taken {
-			r.status = "status"
-		}
-	case "-":
-		r.status = ""
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.Columns)) {
 		if _, ok := known[name]; !ok {
@@ -181,7 +171,7 @@ func (m Mapping) ready(s *cmbo.Space) (mapping, error) {
 		if !ok {
 			return r, fmt.Errorf("%w: Defaults has %q, which is not a parameter", cmbo.ErrOption, name)
 		}
-		single, err := cmbo.NewSpace(params[i])
+		single, err := cmbo.NewSpace(r.params[i].param)
 		if err != nil {
 			return r, err
 		}
@@ -240,8 +230,8 @@ func (m *mapping) decimal(text string) (string, *RowError) {
 	return strings.Replace(text, ",", ".", 1), nil
 }
 
-// value reads the text of a measured value or a variance.
-func (m *mapping) value(column, text string, check func(float64) *RowError) (float64, *RowError) {
+// numberOf reads the text of a measured value or a variance.
+func (m *mapping) numberOf(column, text string, check func(float64) *RowError) (float64, *RowError) {
 	text, e := m.parse(column, text)
 	if e == nil {
 		text, e = m.decimal(strings.TrimSpace(text))
@@ -256,8 +246,8 @@ func (m *mapping) value(column, text string, check func(float64) *RowError) (flo
 	return v, e
 }
 
-// param reads the text of parameter i.
-func (m *mapping) param(i int, c column, text string) (float64, *RowError) {
+// fromText reads the text of parameter i.
+func (m *mapping) fromText(i int, c column, text string) (float64, *RowError) {
 	text, e := m.parse(m.columns[i], text)
 	if e == nil && c.param.Kind() != cmbo.KindCategorical {
 		text, e = m.decimal(text)
@@ -271,39 +261,20 @@ func (m *mapping) param(i int, c column, text string) (float64, *RowError) {
 	return c.fromText(text)
 }
 
-// withStatus reports whether a writer needs the column of the status.
-func (n *names) withStatus(tasks []cmbo.Task) (bool, error) {
-	if n.needStatus {
-		return true, nil
+// ended is the text of the status of an observation or of a failure, by default done or failed.
+func (m *mapping) ended(failed bool) string {
+	list, preset := m.Done, "done"
+	if failed {
+		list, preset = m.Failed, "failed"
 	}
-	for i := range tasks {
-		if len(tasks[i].Failed) == 0 {
-			continue
-		}
-		if n.status == "" {
-			return false, fmt.Errorf("%w: task %q has failures, and there is no column for a status", cmbo.ErrOption, tasks[i].ID)
-		}
-		return true, nil
+	if len(list) > 0 {
+		return list[0]
 	}
-	return false, nil
+	return preset
 }
 
-func (m *mapping) doneText() string {
-	if len(m.Done) > 0 {
-		return m.Done[0]
-	}
-	return "done"
-}
-
-func (m *mapping) failedText() string {
-	if len(m.Failed) > 0 {
-		return m.Failed[0]
-	}
-	return "failed"
-}
-
-// number writes a number with the decimal sign wanted.
-func (m *mapping) number(text string) string {
+// comma gives a number the decimal sign wanted.
+func (m *mapping) comma(text string) string {
 	if m.DecimalComma {
 		return strings.Replace(text, ".", ",", 1)
 	}
@@ -311,9 +282,9 @@ func (m *mapping) number(text string) string {
 }
 
 // written is the text of a parameter's value.
-func (m *mapping) written(c column, text string) string {
+func (m *mapping) written(c column, v float64) string {
 	if c.param.Kind() == cmbo.KindCategorical {
-		return text
+		return c.text(v)
 	}
-	return m.number(text)
+	return m.comma(c.text(v))
 }

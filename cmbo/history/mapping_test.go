@@ -275,15 +275,15 @@ func TestMapping(t *testing.T) {
 func TestMappingErrors(t *testing.T) {
 	space := spaceOf(t, cmbo.Float("a", 0, 1), cmbo.Float("b", 0, 1))
 	for reason, f := range map[string]history.CSV{
-		`Columns has "c"`:               {Mapping: history.Mapping{Columns: map[string]string{"c": "x"}}},
-		`Defaults has "c"`:              {Mapping: history.Mapping{Defaults: map[string]any{"c": 1}}},
-		`Defaults: cmbo: point`:         {Mapping: history.Mapping{Defaults: map[string]any{"a": 2}}},
-		`are both in column "x"`:        {Mapping: history.Mapping{Columns: map[string]string{"a": "x", "b": "x"}}},
-		`the column "value" is`:         {Mapping: history.Mapping{Columns: map[string]string{"a": "value"}}},
-		`the column "s" is a param`:     {Mapping: history.Mapping{Columns: map[string]string{"a": "s"}, Status: "s"}},
-		`Status is named "value"`:       {Mapping: history.Mapping{Status: "value"}},
-		`the column "" of parameter`:    {Mapping: history.Mapping{Columns: map[string]string{"a": ""}}},
-		"end of line of two characters": {Mapping: history.Mapping{Prefix: "\r\n"}},
+		`Columns has "c"`:       {Mapping: history.Mapping{Columns: map[string]string{"c": "x"}}},
+		`Defaults has "c"`:      {Mapping: history.Mapping{Defaults: map[string]any{"c": 1}}},
+		`Defaults: cmbo: point`: {Mapping: history.Mapping{Defaults: map[string]any{"a": 2}}},
+		`"x" is the name of both parameter "a" and parameter "b"`: {Mapping: history.Mapping{Columns: map[string]string{"a": "x", "b": "x"}}},
+		`"value" is the name of both parameter "a" and Value`:     {Mapping: history.Mapping{Columns: map[string]string{"a": "value"}}},
+		`"s" is the name of both parameter "a" and Status`:        {Mapping: history.Mapping{Columns: map[string]string{"a": "s"}, Status: "s"}},
+		`"value" is the name of both Value and Status`:            {Mapping: history.Mapping{Status: "value"}},
+		`the column "" of parameter "a" is empty`:                 {Mapping: history.Mapping{Columns: map[string]string{"a": ""}}},
+		"end of line of two characters":                           {Mapping: history.Mapping{Prefix: "\r\n"}},
 	} {
 		f.Space = space
 		if _, err := f.Read(strings.NewReader("a,b,value\n0,0,1\n")); !errors.Is(err, cmbo.ErrOption) || !strings.Contains(err.Error(), reason) {

@@ -3,10 +3,10 @@ package history
 import (
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/space"
+	"github.com/gocmbo/cmbo/internal/names"
 )
 
 // A Direction says whether small or large values are the good ones.
@@ -21,15 +21,7 @@ const (
 
 // String returns the direction's name in lower case.
 func (d Direction) String() string {
-	switch d {
-	case Unset:
-		return "unset"
-	case Minimize:
-		return "minimize"
-	case Maximize:
-		return "maximize"
-	}
-	return fmt.Sprintf("Direction(%d)", uint8(d))
+	return names.Of([]string{"unset", "minimize", "maximize"}, int(d), "Direction")
 }
 
 // An Optuna describes what to take from a journal file of Optuna, as its
@@ -200,10 +192,14 @@ func (o Optuna) direction(studies []*study) (minimize bool, err error) {
 
 // collect turns a study's trials into observations.
 func (s *study) collect(out *collector, flip bool) error {
-	cols := columns(out.result.Space)
-	params := out.result.Space.Params()
+	space := out.result.Space
+	cols := columns(space)
 	for _, t := range s.kept {
-		x, y, bad := t.row(s, cols, params, out.result.Space)
+		x, bad := t.point(cols, space)
+		var y float64
+		if bad == nil {
+			y, bad = t.result()
+		}
 		if bad != nil {
 			bad.Task = s.name
 			bad.Reason = fmt.Sprintf("trial %d: %s", t.number, bad.Reason)
@@ -218,32 +214,19 @@ func (s *study) collect(out *collector, flip bool) error {
 		out.add(s.name, x, y, 0, t.outputs(s.seconds))
 	}
 	for _, t := range s.failures {
-		if x, bad := t.point(s, cols, params, out.result.Space); bad == nil {
+		if x, bad := t.point(cols, space); bad == nil {
 			out.fail(s.name, x)
 		}
 	}
 	return nil
 }
 
-// row makes an observation of a trial.
-func (t *trial) row(s *study, cols []column, params []cmbo.Param, space *cmbo.Space) ([]float64, float64, *RowError) {
-	x, e := t.point(s, cols, params, space)
-	if e != nil {
-		return nil, 0, e
-	}
-	y, e := t.result()
-	if e != nil {
-		return nil, 0, e.at(t.line)
-	}
-	return x, y, nil
-}
-
 // point makes a point of a trial's parameters.
-func (t *trial) point(s *study, cols []column, params []cmbo.Param, space *cmbo.Space) ([]float64, *RowError) {
+func (t *trial) point(cols []column, space *cmbo.Space) ([]float64, *RowError) {
 	x := make([]float64, len(cols))
 	set := make([]*setting, len(cols))
 	for i, c := range cols {
-		if set[i] = t.setting(s, c.param.Name()); set[i] == nil {
+		if set[i] = t.setting(c.param.Name()); set[i] == nil {
 			return nil, rowErrorf(cmbo.ErrOutOfSpace, "no such parameter").in(c.param.Name(), "").at(t.line)
 		}
 		var e *RowError
@@ -252,12 +235,12 @@ func (t *trial) point(s *study, cols []column, params []cmbo.Param, space *cmbo.
 		}
 	}
 	if err := space.Check(x); err != nil {
-		e := outside(err, params, func(i int) string { return set[i].text() }).at(t.line)
-		i := slices.IndexFunc(cols, func(c column) bool { return c.param.Name() == e.Field })
-		if i >= 0 {
-			e.at(set[i].line)
-		}
-		return nil, e
+		line := t.line
+		e := outside(err, cols, func(i int) string {
+			line = set[i].line
+			return set[i].text()
+		})
+		return nil, e.at(line)
 	}
 	return x, nil
 }

@@ -127,21 +127,21 @@ func (t *trial) result() (float64, *RowError) {
 	case len(t.values) == 1:
 		raw = t.values[0]
 	case t.state == complete || len(t.values) > 1:
-		return 0, rowErrorf(cmbo.ErrNotFinite, "%d values", len(t.values)).in("values", "")
+		return 0, rowErrorf(cmbo.ErrNotFinite, "%d values", len(t.values)).in("values", "").at(t.line)
 	}
 	y, e := jsonFloat(raw, cmbo.ErrNotFinite)
 	if e == nil {
 		e = checkValue(y)
 	}
 	if e != nil {
-		return 0, e.in("values", strings.Trim(string(raw), `"`))
+		return 0, e.in("values", strings.Trim(string(raw), `"`)).at(t.line)
 	}
 	return y, nil
 }
 
 // setting returns the trial's value of a parameter, nil if it has none.
-func (t *trial) setting(s *study, name string) *setting {
-	i, ok := s.params[name]
+func (t *trial) setting(name string) *setting {
+	i, ok := t.study.params[name]
 	if !ok {
 		return nil
 	}

@@ -107,10 +107,10 @@ func TestOutputsRefused(t *testing.T) {
 		m    history.Mapping
 		want string
 	}{
-		{outputs("a", "value"), `the output "a" has the column "value"`},
-		{outputs("status", ""), `the output "status" has the column "status"`},
-		{outputs("lr", ""), `the column "lr" of output "lr" is a parameter`},
-		{outputs("a", "c", "b", "c"), `the outputs "a" and "b" are both in column "c"`},
+		{outputs("a", "value"), `"value" is the name of both Value and output "a"`},
+		{outputs("status", ""), `"status" is the name of both Status and output "status"`},
+		{outputs("lr", ""), `"lr" is the name of both parameter "lr" and output "lr"`},
+		{outputs("a", "c", "b", "c"), `"c" is the name of both output "a" and output "b"`},
 		{outputs("", "c"), `"" is not a name for an output`},
 		{outputs("a", "b\r\nc"), "has an end of line"},
 	} {
@@ -120,7 +120,7 @@ func TestOutputsRefused(t *testing.T) {
 		}
 	}
 	_, err = history.JSONLines{Space: space, Mapping: outputs("config", "")}.Read(strings.NewReader("{}"))
-	if !errors.Is(err, cmbo.ErrOption) || !strings.Contains(err.Error(), `Config is named "config", as is an output`) {
+	if !errors.Is(err, cmbo.ErrOption) || !strings.Contains(err.Error(), `"config" is the name of both Config and output "config"`) {
 		t.Error(err)
 	}
 	for _, text := range []string{"x", "NaN", "1e160"} {
@@ -138,8 +138,8 @@ func TestOutputsRefused(t *testing.T) {
 	for want, outputs := range map[string]map[string][]float64{
 		`2 values of output "s" for 1 values`: {"s": {1, 2}},
 		`output "s": value +Inf`:              {"s": {math.Inf(1)}},
-		`the output "value" has the column`:   {"value": {1}},
-		`of output "lr" is a parameter`:       {"lr": {1}},
+		`both Value and output "value"`:       {"value": {1}},
+		`both parameter "lr" and output "lr"`: {"lr": {1}},
 	} {
 		task.Outputs = outputs
 		if err := (history.CSV{Space: space}).Write(new(bytes.Buffer), task); err == nil || !strings.Contains(err.Error(), want) {

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/names"
 )
 
 // A Policy says what a reader does with a bad row.
@@ -23,15 +24,7 @@ const (
 )
 
 // String returns the policy's name in lower case.
-func (p Policy) String() string {
-	switch p {
-	case Fail:
-		return "fail"
-	case Skip:
-		return "skip"
-	}
-	return fmt.Sprintf("Policy(%d)", uint8(p))
-}
+func (p Policy) String() string { return names.Of([]string{"fail", "skip"}, int(p), "Policy") }
 
 // MaxErrors is the number of bad rows a [Report] keeps; it counts the others.
 const MaxErrors = 100
@@ -139,14 +132,14 @@ func (e *RowError) in(field, value string) *RowError {
 
 // outside turns the refusal of a row by its space into a RowError; text gives
 // the value of a parameter as the input has it.
-func outside(err error, params []cmbo.Param, text func(i int) string) *RowError {
+func outside(err error, params []column, text func(i int) string) *RowError {
 	var de *cmbo.DataError
 	if !errors.As(err, &de) {
 		return &RowError{Reason: err.Error(), Err: err}
 	}
 	e := &RowError{Reason: de.Reason, Err: err, Field: de.Name}
 	if de.Column >= 0 && de.Column < len(params) {
-		e.in(params[de.Column].Name(), text(de.Column))
+		e.in(params[de.Column].param.Name(), text(de.Column))
 	}
 	return e
 }
@@ -188,48 +181,6 @@ func (c *collector) bad(e *RowError) error {
 		return e
 	}
 	return nil
-}
-
-// row is what a row of a CSV file or a line of JSON says.
-type row struct {
-	id       string
-	x        []float64
-	y, noise float64
-	outputs  map[string]float64
-	context  cmbo.Context
-	curve    *cmbo.Curve
-	outcome  outcome
-	snapped  bool
-	bad      *RowError // of a row that cannot be taken
-}
-
-// output adds a further value.
-func (r *row) output(name string, v float64) {
-	if r.outputs == nil {
-		r.outputs = make(map[string]float64)
-	}
-	r.outputs[name] = v
-}
-
-// describe adds a descriptor; nil is none.
-func (r *row) describe(name string, v any) {
-	if v == nil {
-		return
-	}
-	if r.context == nil {
-		r.context = make(cmbo.Context)
-	}
-	r.context[name] = v
-}
-
-// failed returns the row with what is wrong with it; a failed evaluation whose
-// point is not in the space is of no use, and passed over.
-func (r row) failed(e *RowError) row {
-	if r.outcome == hasFailed {
-		return row{outcome: passedOver}
-	}
-	r.bad = e
-	return r
 }
 
 // take counts a row that begins on the line.

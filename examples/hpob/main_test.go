@@ -414,7 +414,7 @@ func TestOwnTable(t *testing.T) {
 	bad := write("bad.json", -1, `, "crashed": {"X": [[0.5, 0.5]], "y": [NaN]}`)
 	err := run(context.Background(), mustParse(t, "-data", bad), io.Discard, io.Discard)
 	require.ErrorContains(t, err, bad)
-	require.ErrorContains(t, err, `task "crashed": row 0: y is NaN: not finite`)
+	require.ErrorContains(t, err, `task "crashed": row 0: y is null, NaN`)
 	require.ErrorContains(t, err, "the flag -skip")
 	console, got := curve("-data", bad, "-skip")
 	require.Equal(t, want, got)

@@ -1,0 +1,178 @@
+package history
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/gocmbo/cmbo/cmbo"
+)
+
+// form holds the settings that a CSV and a JSONLines share, filled in.
+type form struct {
+	mapping
+	value, task, noise string // task and noise empty if there is none
+	needTask           bool   // the column was named by the caller
+	needNoise          bool
+	config, curve      string // of JSON lines; config empty if parameters stand beside the value
+	taskID             string
+	limits             Limits
+}
+
+// newForm fills in the settings; [form.apart] checks them once all are there.
+func newForm(s *cmbo.Space, m Mapping, value, task, noise, taskID string, limits Limits) (n form, err error) {
+	if s == nil {
+		return n, fmt.Errorf("%w: a nil Space", cmbo.ErrSpace)
+	}
+	if limits, err = limits.filled(); err != nil {
+		return n, err
+	}
+	ready, err := m.ready(s)
+	if err != nil {
+		return n, err
+	}
+	n = form{
+		mapping: ready, value: cmp.Or(value, "value"), taskID: cmp.Or(taskID, "task"), limits: limits,
+		task: orNone(task, "task"), needTask: task != "" && task != "-",
+		noise: orNone(noise, "noise_variance"), needNoise: noise != "" && noise != "-",
+	}
+	n.status, n.needStatus = orNone(m.Status, "status"), m.Status != "" && m.Status != "-"
+	if taken := append([]string{n.value, n.task, n.noise}, n.columns...); !n.needStatus && slices.Contains(taken, n.status) {
+		n.status = ""
+	}
+	return n, nil
+}
+
+// orNone returns a name, or preset if it is not given, or none for "-".
+func orNone(name, preset string) string {
+	if name == "-" {
+		return ""
+	}
+	return cmp.Or(name, preset)
+}
+
+// others returns the outputs and the descriptors.
+func (n form) others() []output { return slices.Concat(n.outputs, n.context) }
+
+// A place is what has a name in a file, such as Value or output "size".
+type place struct{ what, name string }
+
+// apart makes sure that each place has a name of its own that can be written. Parameters in an
+// object of their own may be called like what stands beside it.
+func (n form) apart() error {
+	fields := []place{{"Value", n.value}, {"Task", n.task}, {"Noise", n.noise}, {"Status", n.status}, {"Curve", n.curve}, {"Config", n.config}}
+	for _, o := range n.others() {
+		fields = append(fields, place{fmt.Sprintf("%s %q", o.noun, o.name), o.column})
+	}
+	for _, f := range fields {
+		if why := unwritable(f.name); why != "" {
+			return fmt.Errorf("%w: the name %q of %s %s", cmbo.ErrOption, f.name, f.what, why)
+		}
+	}
+	var params []place
+	for i, c := range n.columns {
+		params = append(params, place{fmt.Sprintf("parameter %q", n.params[i].param.Name()), c})
+	}
+	if n.config != "" {
+		if err := distinct(params); err != nil {
+			return err
+		}
+		params = nil
+	}
+	return distinct(append(params, fields...))
+}
+
+// distinct fails if two places have one name; an empty one is none.
+func distinct(places []place) error {
+	of := make(map[string]string, len(places))
+	for _, p := range places {
+		if other, taken := of[p.name]; taken && p.name != "" {
+			return fmt.Errorf("%w: %q is the name of both %s and %s; give one of them another, or set Task, Noise or Status to \"-\"", cmbo.ErrOption, p.name, other, p.what)
+		}
+		of[p.name] = p.what
+	}
+	return nil
+}
+
+// toWrite returns what a writer writes, as rows of the space, and n with the outputs and the
+// descriptors of the tasks, if nothing else names them, and a status only if there has to be
+// one. It fails for what a reader would not take or not give back.
+func (n form) toWrite(w io.Writer, s *cmbo.Space, tasks []cmbo.Task) (form, []cmbo.Task, error) {
+	tasks, err := checkTasks(w, s, tasks)
+	if err == nil {
+		err = checkNames(s)
+	}
+	if err != nil {
+		return n, nil, err
+	}
+	if n.task == "" && len(tasks) > 1 {
+		return n, nil, fmt.Errorf("%w: %d tasks for a file without the ID of each", cmbo.ErrTask, len(tasks))
+	}
+	outputs, context := make(map[string]string), make(map[string]string)
+	failures := false
+	for i := range tasks {
+		t := &tasks[i]
+		for name := range t.Outputs {
+			outputs[name] = ""
+		}
+		for name := range t.Context {
+			context[name] = ""
+		}
+		if failures = failures || len(t.Failed) > 0; failures && n.status == "" {
+			return n, nil, fmt.Errorf("%w: task %q has failures, and there is no column for a status", cmbo.ErrOption, t.ID)
+		}
+	}
+	if n.Outputs == nil {
+		n.outputs, err = readyColumns("output", outputs)
+	}
+	if n.Context == nil && err == nil {
+		n.context, err = readyColumns("descriptor", context)
+	}
+	if err == nil {
+		err = n.apart()
+	}
+	if !failures && !n.needStatus {
+		n.status = ""
+	}
+	return n, tasks, err
+}
+
+// checkID checks a task's ID.
+func checkID(id string) *RowError {
+	switch {
+	case id == "":
+		return rowErrorf(cmbo.ErrTask, "no task ID")
+	case !utf8.ValidString(id):
+		return rowErrorf(cmbo.ErrTask, "a task ID that is not UTF-8")
+	}
+	return nil
+}
+
+// skipMark skips a byte order mark, refuses those of other encodings, and says
+// what to do with files that are no text.
+func skipMark(br *bufio.Reader) error {
+	head, _ := br.Peek(16)
+	refuse := func(format string, args ...any) error {
+		return &RowError{Line: 1, Reason: fmt.Sprintf(format, args...), Err: cmbo.ErrCorrupt}
+	}
+	switch {
+	case bytes.HasPrefix(head, []byte("\ufeff")):
+		_, err := br.Discard(3)
+		return err
+	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), bytes.HasPrefix(head, []byte{0xfe, 0xff}):
+		return refuse("the text is UTF-16; it must be UTF-8")
+	case bytes.HasPrefix(head, []byte("SQLite format 3\x00")):
+		return refuse("a SQLite database, which is not read here; of Optuna's, make a journal with " +
+			`optuna.copy_study(from_study_name="NAME", from_storage="sqlite:///FILE", to_storage=JournalStorage(JournalFileBackend("NAME.log"))) ` +
+			"and read it with history.Optuna; of MLflow's, write mlflow.search_runs(search_all_experiments=True).to_csv(\"runs.csv\") and read it with history.MLflow")
+	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
+		return refuse("the input is packed with gzip; unpack it")
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
+		return refuse("a ZIP archive, as workbooks are; save the sheet as CSV")
+	}
+	return nil
+}
