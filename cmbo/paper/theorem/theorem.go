@@ -1,6 +1,6 @@
 // Package theorem states the paper's Theorem 1, a bound on the regret of one
 // proposal: what goes into it and what comes out of it, as it is printed and as its
-// proof supports it. RegretBound of package cmbo's Optimizer evaluates it.
+// proof supports it. RegretBound of the Surrogate of package paper evaluates it.
 package theorem
 
 // Inputs are the quantities of the paper's Theorem 1 that no data can

