@@ -17,89 +17,53 @@ func (l *Learner) prototypes(ctx context.Context, labels []int) ([]Prototype, er
 	for j, c := range labels {
 		members[c] = append(members[c], l.sources[j])
 	}
-	if !l.Barycenters {
-		return l.centers(ctx, members)
+	build := l.center
+	if l.Barycenters {
+		build = l.barycenter
 	}
 	out := make([]Prototype, len(members))
 	for c, m := range members {
 		var err error
-		if out[c], err = l.barycenter(ctx, m); err != nil {
+		if out[c], err = build(ctx, m); err != nil {
 			return nil, wrap(err, "prototype of cluster %d", c)
 		}
 		l.tell("prototypes", c+1, len(members))
 	}
-	return out, nil
+	return out, ctx.Err()
 }
 
-// centers builds geometric centres. Members are computed in parallel, those of
-// different clusters too, but summed in their order.
-func (l *Learner) centers(ctx context.Context, members [][]*Source) ([]Prototype, error) {
-	type item struct{ c, at int } // cluster and place in it
-	var items []item
-	for c, m := range members {
-		for at := range m {
-			items = append(items, item{c, at})
-		}
-	}
+// center builds a geometric centre. Members are computed in parallel, but summed in their order.
+func (l *Learner) center(ctx context.Context, members []*Source) (Prototype, error) {
 	n, _ := l.Index.Dims()
-	type moments struct {
+	workers := parallel.Workers(l.Parallelism, len(members))
+	white := make([]linalg.Dense, workers)
+	// A batch has several members for each goroutine, so that few wait at its end, and no
+	// more, because each holds a matrix.
+	batch := make([]struct {
 		mean []float64
-		cov  *linalg.Sym
-	}
-	// A batch has several items for each goroutine, so that few wait at its end,
-	// and no more, because each holds a matrix.
-	workers := parallel.Workers(l.Parallelism, len(items))
-	batch := make([]moments, min(4*workers, len(items)))
-	for i := range batch {
-		batch[i] = moments{make([]float64, n), new(linalg.Sym)}
-	}
-	sums, white := make([]moments, len(members)), make([]linalg.Dense, workers)
-	out, jitters := make([]Prototype, len(members)), make([]float64, len(members))
-	finished := 0
-	for lo := 0; lo < len(items); lo += len(batch) {
-		hi := min(lo+len(batch), len(items))
-		err := parallel.For(ctx, l.Parallelism, hi-lo, func(w, i int) error {
-			it := items[lo+i]
-			err := members[it.c][it.at].joint(ctx, batch[i].mean, batch[i].cov, l.Index, &white[w])
-			return wrap(err, "prototype of cluster %d", it.c)
-		})
-		if err != nil {
-			return nil, err
-		}
-		for i, it := range items[lo:hi] {
-			sum, share := &sums[it.c], 1/float64(len(members[it.c]))
-			if it.at == 0 {
-				// The first member's buffers become the sum; the batch gets fresh ones.
-				*sum, batch[i] = batch[i], moments{make([]float64, n), new(linalg.Sym)}
-				for p := range sum.mean {
-					sum.mean[p] *= share
-				}
-				sum.cov.Scale(share)
-			} else {
-				linalg.Axpy(sum.mean, share, batch[i].mean)
-				sum.cov.AddScaled(share, batch[i].cov)
+		cov  linalg.Sym
+	}, min(4*workers, len(members)))
+	mean, cov := make([]float64, n), linalg.NewSym(n, nil)
+	share := 1 / float64(len(members))
+	for part := range slices.Chunk(members, len(batch)) {
+		err := parallel.For(ctx, l.Parallelism, len(part), func(w, i int) error {
+			b := &batch[i]
+			if b.mean == nil {
+				b.mean = make([]float64, n)
 			}
-		}
-		first := finished
-		for finished < len(members) && (hi == len(items) || finished < items[hi].c) {
-			finished++
-		}
-		err = parallel.For(ctx, l.Parallelism, finished-first, func(_, i int) (err error) {
-			c := first + i
-			out[c].Evaluator = NewGeometric(members[c])
-			out[c].Normal, jitters[c], err = jitteredNormal(sums[c].mean, sums[c].cov)
-			return wrap(err, "prototype of cluster %d", c)
+			return part[i].joint(ctx, b.mean, &b.cov, l.Index, &white[w])
 		})
-		for c := first; c < finished && err == nil; c++ {
-			l.tell("prototypes", c+1, len(members)) // on the calling goroutine
-			err = ctx.Err()
-		}
 		if err != nil {
-			return nil, err
+			return Prototype{}, err
+		}
+		for i := range part {
+			linalg.Axpy(mean, share, batch[i].mean)
+			cov.AddScaled(share, &batch[i].cov)
 		}
 	}
-	l.report.PrototypeJitter = max(l.report.PrototypeJitter, slices.Max(jitters))
-	return out, nil
+	normal, jitter, err := jitteredNormal(mean, cov)
+	l.report.PrototypeJitter = max(l.report.PrototypeJitter, jitter)
+	return Prototype{Normal: normal, Evaluator: NewGeometric(members)}, err
 }
 
 // barycenter builds a 2-Wasserstein barycentre with equal weights.
