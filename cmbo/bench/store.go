@@ -22,7 +22,7 @@ const (
 	failuresFile = "failures.jsonl"
 )
 
-const storeVersion = 2
+const storeVersion = 3
 
 // Settings are what an experiment's folder holds in experiment.json: what was
 // asked for, and of which tables.

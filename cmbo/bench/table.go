@@ -1,6 +1,8 @@
 package bench
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"math"
 	"slices"
@@ -155,4 +157,19 @@ func (t *Table) Task(id string) *TableTask {
 		return nil
 	}
 	return &t.Tasks[i]
+}
+
+// info identifies a table by all that an experiment makes use of.
+func (t *Table) info() TableInfo {
+	h := sha256.New()
+	info := TableInfo{Space: t.Space, Dim: t.Dim, Tasks: len(t.Tasks)}
+	fmt.Fprintf(h, "%q %d\n", t.Space, t.Dim)
+	for i := range t.Tasks {
+		task := &t.Tasks[i]
+		info.Rows += len(task.X)
+		// Numbers print so that they read back, maps in the order of their keys.
+		fmt.Fprintf(h, "%q %q %v %v %v\n", task.ID, task.Split, task.X, task.Y, task.Initial)
+	}
+	info.Digest = hex.EncodeToString(h.Sum(nil))
+	return info
 }
