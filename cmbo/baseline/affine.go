@@ -3,6 +3,7 @@ package baseline
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/acq"
@@ -354,8 +355,8 @@ func (r *affineRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, f
 		if ok && points.Len(r.d.Pending) == 0 {
 			return nil // the largest mean
 		}
-		if ok {
-			f = acq.EI{Best: maxOf(dst)} // by the mean a pending point would be asked again
+		if ok && len(dst) > 0 {
+			f = acq.EI{Best: slices.Max(dst)} // by the mean a pending point would be asked again
 		}
 		for j, m := range dst {
 			dst[j] = f.Score(m, sd[j])

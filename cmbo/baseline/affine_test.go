@@ -2,6 +2,7 @@ package baseline
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -125,7 +126,7 @@ func TestAffineAgainstBruteForce(t *testing.T) {
 			got := make([]float64, 5)
 			top, scale, shift, topRaw := math.NaN(), 1.0, 0.0, 102.0
 			if c.n > 0 {
-				top, topRaw, scale = maxOf(d.Y), maxOf(d.Raw), unit(d.Raw, d.Y)
+				top, topRaw, scale = slices.Max(d.Y), slices.Max(d.Raw), unit(d.Raw, d.Y)
 				shift = d.Raw[0] - scale*d.Y[0]
 			}
 			require.NoError(t, s.Score(ctx, got, z, acq.EI{Best: top}, top))
@@ -201,7 +202,7 @@ func TestAffineUnits(t *testing.T) {
 			x := list.Encoded()
 			mean, _ := predict(t, s, x)
 			for i := range mean {
-				if mean[i] == maxOf(mean) {
+				if mean[i] == slices.Max(mean) {
 					require.Equal(t, x.Row(i), asked[0])
 				}
 			}

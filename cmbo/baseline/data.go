@@ -113,6 +113,3 @@ func numerical(ctx context.Context, err error, format string, args ...any) error
 	}
 	return fmt.Errorf("%w: %s: %w", cmbo.ErrNumerical, fmt.Sprintf(format, args...), err)
 }
-
-// wrapTask names the task an error of fitting belongs to.
-func wrapTask(err error, id string) error { return fmt.Errorf("task %q: %w", id, err) }

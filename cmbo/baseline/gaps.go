@@ -2,9 +2,10 @@ package baseline
 
 import (
 	"context"
+	"maps"
 	"math"
+	"slices"
 
-	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -36,11 +37,10 @@ const gapFloor = 1e-6
 // its mean over j the gap d_i. The process is the one of that time: gaps of
 // earlier queries are kept, and computed again where they are not known.
 type gapRun struct {
-	*target
-	view
+	*ensembleRun
 	gaps map[int]gapEntry // by number of observations
 	// of the latest Fit:
-	w     []float64 // of the tasks
+	among []float64 // weights of the tasks among each other
 	nu    float64   // share of the tasks
 	query int       // number t of the query to come
 }
@@ -51,58 +51,45 @@ type gapEntry struct {
 }
 
 func newGapRun(b *past, c *config, seed uint64) *gapRun {
-	r := &gapRun{target: newTarget(b.dim, seed, c), view: newView(b), gaps: make(map[int]gapEntry)}
-	r.forget = func(n int) {
-		for m := range r.gaps {
-			if m > n {
-				delete(r.gaps, m)
-			}
-		}
-	}
+	r := &gapRun{ensembleRun: newEnsembleRun(b, c, seed), gaps: make(map[int]gapEntry)}
+	r.weigh = r.weights
+	r.forget = func(n int) { maps.DeleteFunc(r.gaps, func(m int, _ gapEntry) bool { return m > n }) }
 	return r
 }
 
-// Fit conditions the target's process and updates weights and share.
-func (r *gapRun) Fit(ctx context.Context, d cmbo.Data) error {
-	r.w = nil
-	if err := r.target.Fit(ctx, d); err != nil {
-		return err
-	}
-	err := r.weigh(ctx)
-	r.has = err == nil
-	return err
-}
-
-// weigh goes through the queries so far. Observations in excess of the queries
+// weights returns the shares of the tasks and of the target in the acquisition. It goes through the
+// queries so far. Observations in excess of the queries
 // are those the run began with: the number of queries is that of the trials asked
 // before, less the ones without a value.
-func (r *gapRun) weigh(ctx context.Context) error {
+func (r *gapRun) weights(ctx context.Context) ([]float64, error) {
 	n, k := len(r.d.Y), len(r.sources)
 	queries := min(max(r.d.Step-1-points.Len(r.d.Pending), 0), n)
 	first := n - queries
 	r.query = queries + 1
 	r.nu = 1
-	r.w = make([]float64, k)
+	r.among = make([]float64, k)
 	if k == 0 {
 		r.nu = 0
-		return nil
+		return []float64{1}, nil
 	}
 	sum := make([]float64, k)
-	expWeights(r.w, sum)
+	expWeights(r.among, sum)
 	for m := max(first, 1); m <= n; m++ {
 		d, err := r.gapsAt(ctx, m, max(m-first, 1))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		var mean float64
 		linalg.Axpy(sum, 1, d)
-		expWeights(r.w, sum)
+		expWeights(r.among, sum)
 		for i, v := range d {
-			mean += r.w[i] * v
+			mean += r.among[i] * v
 		}
 		r.nu *= min(gapDecay, math.Pow(mean, -gapExponent))
 	}
-	return nil
+	w := make([]float64, k, k+1)
+	linalg.Axpy(w, r.nu, r.among)
+	return append(w, 1-r.nu), nil
 }
 
 // gapsAt returns the gaps of the tasks after n observations, with the β of
@@ -133,10 +120,7 @@ func (r *gapRun) gapsAt(ctx context.Context, n, t int) ([]float64, error) {
 
 // expWeights sets w_i to exp(−sum_i), normalised.
 func expWeights(w, sum []float64) {
-	smallest := math.Inf(1)
-	for _, v := range sum {
-		smallest = min(smallest, v)
-	}
+	smallest := slices.Min(sum)
 	var total float64
 	for i, v := range sum {
 		w[i] = math.Exp(smallest - v)
@@ -145,17 +129,4 @@ func expWeights(w, sum []float64) {
 	for i := range w {
 		w[i] /= total
 	}
-}
-
-// Weights returns the shares of the tasks and the target in the acquisition.
-func (r *gapRun) Weights() []float64 {
-	if r.w == nil {
-		return nil
-	}
-	w := make([]float64, len(r.w)+1)
-	for i, v := range r.w {
-		w[i] = r.nu * v
-	}
-	w[len(r.w)] = 1 - r.nu
-	return w
 }

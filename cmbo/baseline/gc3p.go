@@ -3,6 +3,7 @@ package baseline
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/acq"
@@ -244,7 +245,7 @@ func (r *gc3pRun) Fit(ctx context.Context, d cmbo.Data) error {
 	z := cmbo.Copula.Apply(d.Y)
 	r.best, r.shift, r.scale = math.NaN(), 0, 1
 	if len(z) > 0 {
-		r.best, r.scale = maxOf(z), unit(d.Y, z)
+		r.best, r.scale = slices.Max(z), unit(d.Y, z)
 		y, _ := meanVariance(d.Y)
 		at, _ := meanVariance(z)
 		r.shift = y - r.scale*at

@@ -2,6 +2,7 @@ package baseline
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -115,7 +116,7 @@ func TestGC3PScore(t *testing.T) {
 	slope := unit(d.Y, scored)
 	for j := range got {
 		score, dev := there.mean[j]+there.sd[j]*mu[j], there.sd[j]*math.Sqrt(v[j])
-		require.InDelta(t, acq.EI{Best: maxOf(scored)}.Score(score, dev), got[j], 1e-6)
+		require.InDelta(t, acq.EI{Best: slices.Max(scored)}.Score(score, dev), got[j], 1e-6)
 		var line float64
 		for i := range scored {
 			line += (d.Y[i] - slope*scored[i]) / 9

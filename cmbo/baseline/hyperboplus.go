@@ -3,6 +3,7 @@ package baseline
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/acq"
@@ -154,7 +155,7 @@ func (r *hierarchyRun) Fit(ctx context.Context, d cmbo.Data) error {
 	if len(alive) == 0 {
 		return last
 	}
-	top := maxOf(logs)
+	top := slices.Max(logs)
 	var sum float64
 	for i, l := range logs {
 		if w := math.Exp(l - top); w >= minWeight {
@@ -259,7 +260,7 @@ func (r *hierarchyRun) NoiseVariance() float64 {
 
 // logSumExp returns log Σ e^v.
 func logSumExp(v []float64) float64 {
-	top := maxOf(v)
+	top := slices.Max(v)
 	if math.IsInf(top, 0) || math.IsNaN(top) {
 		return top
 	}

@@ -63,7 +63,7 @@ func learnMetaBO(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts
 		m.shared = shareInputs(obs)
 	}
 	if m.shared == nil {
-		m.noiseVariance = m.past.noise(0)
+		m.noiseVariance = m.past.noise()
 	}
 	m.noiseVariance = max(m.noiseVariance, noiseFloor)
 	return m, nil

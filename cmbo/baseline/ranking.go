@@ -67,10 +67,7 @@ func (r *ranker) weights(ctx context.Context, t *target) ([]float64, error) {
 		w[0] = 1
 		return w, nil
 	case n < 3:
-		for i := range w {
-			w[i] = 1 / float64(k+1)
-		}
-		return w, nil
+		return slices.Repeat([]float64{1 / float64(k+1)}, k+1), nil
 	}
 	if err := r.update(ctx, t.d); err != nil {
 		return nil, err
@@ -118,18 +115,9 @@ func (r *ranked) add(ctx context.Context, src *source, points []*linalg.Dense, r
 	n := len(points) - 1
 	x := points[n]
 	k := src.h.Kernel
-	var v linalg.Dense
-	if err := src.post.Whiten(ctx, &v, x); err != nil {
+	mean, col, err := src.whiten(ctx, x)
+	if err != nil {
 		return err
-	}
-	mean := []float64{0}
-	if err := src.post.MomentsFrom(ctx, mean, nil, x, &v); err != nil {
-		return err
-	}
-	rows, _ := v.Dims()
-	col := make([]float64, rows)
-	for i := range col {
-		col[i] = v.At(i, 0)
 	}
 	prior := k.Eval(x.Row(0), x.Row(0))
 	row := make([]float64, n+1)
@@ -141,10 +129,7 @@ func (r *ranked) add(ctx context.Context, src *source, points []*linalg.Dense, r
 		rest -= row[j] * row[j]
 	}
 	row[n] = math.Sqrt(max(rest, rankFloor*prior))
-	draw := make([]float64, len(r.loss))
-	for s := range draw {
-		draw[s] = mean[0]
-	}
+	draw := slices.Repeat([]float64{mean}, len(r.loss))
 	for j, c := range row {
 		linalg.Axpy(draw, c, z[j])
 	}

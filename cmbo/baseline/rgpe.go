@@ -3,6 +3,7 @@ package baseline
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/acq"
@@ -114,7 +115,7 @@ func scoreOwn(ctx context.Context, s cmbo.Surrogate, dst []float64, x, observed 
 			if err := s.Predict(ctx, m, v, observed); err != nil {
 				return err
 			}
-			f = acq.EI{Best: maxOf(m)}
+			f = acq.EI{Best: slices.Max(m)}
 		}
 	}
 	for j := range dst {

@@ -141,7 +141,7 @@ func TestRGPEPrediction(t *testing.T) {
 	require.NoError(t, s.Score(ctx, score, z, acq.EI{Best: 123}, 123))
 	at, _ := predict(t, s, d.X)
 	for i := range score {
-		require.Equal(t, acq.EI{Best: maxOf(at)}.Score(mean[i], sd[i]), score[i])
+		require.Equal(t, acq.EI{Best: slices.Max(at)}.Score(mean[i], sd[i]), score[i])
 	}
 	require.NoError(t, s.Score(ctx, score, z, acq.UCB{Beta: 2}, 123))
 	require.Equal(t, mean[1]+2*sd[1], score[1])

@@ -59,7 +59,7 @@ func (r *rmUCBRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, _ 
 			return err
 		}
 		sd := make([]float64, len(dst))
-		for i, w := range r.w {
+		for i, w := range r.among {
 			copy(sd, s.variance[i])
 			gp.Deviations(sd)
 			linalg.Axpy(dst, r.nu*w, s.mean[i])
@@ -129,7 +129,7 @@ func (r *rmTSRun) mixture(ctx context.Context, mean []float64, cov *linalg.Sym, 
 	cov.Zero()
 	var part linalg.Sym
 	mu := make([]float64, n)
-	for i, w := range r.w {
+	for i, w := range r.among {
 		s := r.sources[i]
 		f, err := s.post.WithPending(ctx, r.d.Pending, s.h.NoiseVariance)
 		if err == nil {

@@ -75,7 +75,7 @@ func TestRMGPUCB(t *testing.T) {
 			p := firstOf(d, n, n-first+1)
 			require.NoError(t, s.Fit(ctx, p))
 			w, nu := gapsOracle(s.gapRun, p, first)
-			near(t, w, s.w, 1e-7, "weights")
+			near(t, w, s.among, 1e-7, "weights")
 			require.InEpsilon(t, nu, s.nu, 1e-7)
 			query := n - first + 1
 			require.Equal(t, query, s.query)
@@ -101,7 +101,7 @@ func TestRMGPUCB(t *testing.T) {
 		// A run that skipped all but the last has the same history.
 		fresh := m.Surrogate(5).(*rmUCBRun)
 		require.NoError(t, fresh.Fit(ctx, firstOf(d, 9, 9-first+1)))
-		require.Equal(t, s.w, fresh.w)
+		require.Equal(t, s.among, fresh.among)
 		require.Equal(t, s.nu, fresh.nu)
 		require.InDelta(t, 1, sumOf(s.Weights()), 1e-12)
 	}
@@ -155,8 +155,8 @@ func TestThompsonDraws(t *testing.T) {
 		copy(all.Row(6), d.Pending.Row(0))
 		_, v := gpOracle(src.h.Kernel.Eval, zeroMean, all, make([]float64, 7), noise, z)
 		for j := range mu {
-			wantMean[j] += s.w[i] * mu[j]
-			wantVar[j] += s.w[i] * s.w[i] * v[j]
+			wantMean[j] += s.among[i] * mu[j]
+			wantVar[j] += s.among[i] * s.among[i] * v[j]
 		}
 	}
 	near(t, wantMean, mean, 1e-9, "mean")

@@ -2,6 +2,7 @@ package baseline
 
 import (
 	"context"
+	"maps"
 	"math"
 	"slices"
 
@@ -48,11 +49,7 @@ func newScaMLRun(p *past, c *config, seed uint64) cmbo.Surrogate {
 	r.found = make(map[int]scamlParams)
 	r.forget = func(n int) {
 		r.known = min(r.known, n)
-		for count := range r.found {
-			if count > n {
-				delete(r.found, count)
-			}
-		}
+		maps.DeleteFunc(r.found, func(count int, _ scamlParams) bool { return count > n })
 	}
 	return r
 }
@@ -151,20 +148,11 @@ func (r *scamlRun) learn(ctx context.Context, n int) error {
 
 // add takes in row j of x, the ones before being known.
 func (t *taskMoments) add(ctx context.Context, s *source, x *linalg.Dense, j int) error {
-	at := points.Pick(x, []int{j})
-	var white linalg.Dense
-	if err := s.post.Whiten(ctx, &white, at); err != nil {
+	mean, v, err := s.whiten(ctx, points.Pick(x, []int{j}))
+	if err != nil {
 		return err
 	}
-	mean := []float64{0}
-	if err := s.post.MomentsFrom(ctx, mean, nil, at, &white); err != nil {
-		return err
-	}
-	v := make([]float64, points.Len(&white))
-	for i := range v {
-		v[i] = white.At(i, 0)
-	}
-	t.mean, t.v = append(t.mean, mean[0]), append(t.v, v)
+	t.mean, t.v = append(t.mean, mean), append(t.v, v)
 	for i := range j + 1 {
 		t.cov = append(t.cov, s.h.Kernel.Eval(x.Row(i), x.Row(j))-linalg.Dot(t.v[i], v))
 	}

@@ -2,6 +2,7 @@ package baseline
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -82,6 +83,24 @@ func newSource(ctx context.Context, f *gp.Fitter, template kernel.Kernel, o obse
 	return s, sourceError(ctx, err, o.id)
 }
 
+// whiten returns the posterior mean at a point and L⁻¹·k(X, x), of which the inner product for two
+// points is what the data take off their covariance.
+func (s *source) whiten(ctx context.Context, x *linalg.Dense) (mean float64, v []float64, err error) {
+	var white linalg.Dense
+	if err := s.post.Whiten(ctx, &white, x); err != nil {
+		return 0, nil, err
+	}
+	at := []float64{0}
+	if err := s.post.MomentsFrom(ctx, at, nil, x, &white); err != nil {
+		return 0, nil, err
+	}
+	v = make([]float64, points.Len(&white))
+	for i := range v {
+		v[i] = white.At(i, 0)
+	}
+	return at[0], v, nil
+}
+
 // at computes the predictions of the sources listed (all for nil) at the rows of x;
 // entries of the others are nil. With pending points each source counts them
 // as evaluated.
@@ -124,15 +143,11 @@ func (p *past) meansAt(ctx context.Context, x *linalg.Dense) ([][]float64, error
 	return mean, ctx.Err()
 }
 
-// noise returns the median of the sources' noise variances, or the given value
-// without sources.
-func (p *past) noise(none float64) float64 {
+// noise returns the median of the sources' noise variances, of which there must be one.
+func (p *past) noise() float64 {
 	v := make([]float64, len(p.sources))
 	for i, s := range p.sources {
 		v[i] = s.h.NoiseVariance
-	}
-	if len(v) == 0 {
-		return none
 	}
 	return stat.Median(v)
 }
@@ -204,5 +219,5 @@ func sourceError(ctx context.Context, err error, id string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return wrapTask(err, id)
+	return fmt.Errorf("task %q: %w", id, err)
 }

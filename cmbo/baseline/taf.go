@@ -3,6 +3,7 @@ package baseline
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/acq"
@@ -70,13 +71,13 @@ func (r *tafRun) incumbents(ctx context.Context) error {
 		return err
 	}
 	for i, mu := range means {
-		r.best[i] = maxOf(mu)
+		r.best[i] = slices.Max(mu)
 	}
 	own := make([]float64, n)
 	if err := r.full.Moments(ctx, own, nil, x); err != nil {
 		return err
 	}
-	r.own = maxOf(own)
+	r.own = slices.Max(own)
 	return nil
 }
 
@@ -106,12 +107,4 @@ func (r *tafRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, _ ac
 		dst[j] = special.LogAddExp(logOwn+acq.LogExpectedImprovement(mean[j], sd[j], r.own), math.Log(gain[j]))
 	}
 	return nil
-}
-
-func maxOf(v []float64) float64 {
-	top := math.Inf(-1)
-	for _, x := range v {
-		top = max(top, x)
-	}
-	return top
 }

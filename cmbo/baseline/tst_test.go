@@ -2,6 +2,7 @@ package baseline
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -88,13 +89,13 @@ func TestTAF(t *testing.T) {
 		mu, v := gpOracle(s.h.Kernel.Eval, zeroMean, d.X, d.Y, noise, z)
 		want := make([]float64, 8)
 		for j := range want {
-			want[j] = s.w[3] * acq.ExpectedImprovement(mu[j], math.Sqrt(v[j]), maxOf(at))
+			want[j] = s.w[3] * acq.ExpectedImprovement(mu[j], math.Sqrt(v[j]), slices.Max(at))
 		}
 		for i, src := range s.past.sources {
 			seen, _ := gpOracle(src.h.Kernel.Eval, zeroMean, src.x, src.z, src.h.Noise(src.noise), d.X)
 			mi, _ := gpOracle(src.h.Kernel.Eval, zeroMean, src.x, src.z, src.h.Noise(src.noise), z)
 			for j := range want {
-				want[j] += s.w[i] * max(mi[j]-maxOf(seen), 0)
+				want[j] += s.w[i] * max(mi[j]-slices.Max(seen), 0)
 			}
 		}
 		got := make([]float64, 8)
