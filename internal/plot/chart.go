@@ -40,7 +40,7 @@ func (a *Axis) limits() (lo, hi bool) {
 	return lo, hi
 }
 
-// A Series is one curve, one stacked area or one cloud of points.
+// A Series is one curve or one cloud of points.
 type Series struct {
 	// Name is the legend entry; empty for none.
 	Name string
@@ -48,7 +48,7 @@ type Series struct {
 	// differ, the shorter one decides. A point with a NaN or an infinity
 	// interrupts the curve.
 	X, Y []float64
-	// Lo and Hi bound a shaded band; nil for none.
+	// Lo and Hi bound a shaded band, which Step does not concern; nil for none.
 	Lo, Hi []float64
 	// Step holds each value until the next point, as a best-so-far does.
 	Step bool
@@ -105,31 +105,23 @@ type Chart struct {
 	X, Y   Axis
 	Series []Series
 	Rules  []Rule
-	// Stacked piles the values of the series up, index by index, and fills the
-	// areas between; what is not finite counts as 0, and X is the first
-	// series'.
-	Stacked bool
 }
 
 // chartView is a chart being laid out.
 type chartView struct {
 	c      *Chart
-	series []Series // stacked if the chart is
 	looks  []int
 	ex, ey extent
 }
 
 func (c *Chart) view(st *styles) *chartView {
-	v := &chartView{c: c, series: c.Series}
+	v := &chartView{c: c}
 	for i := range c.Series {
 		s := &c.Series[i]
 		look := st.look(s.Name, s.Style, i)
 		v.looks = append(v.looks, look)
 		e := entry{name: s.Name, style: look, bold: s.Bold, band: s.band() > 0, markers: s.marks(len(c.Series))}
-		switch {
-		case c.Stacked:
-			e.glyph = boxGlyph
-		case s.Points:
+		if s.Points {
 			e.glyph = pointGlyph
 		}
 		st.list(e)
@@ -137,11 +129,8 @@ func (c *Chart) view(st *styles) *chartView {
 	for _, r := range c.Rules {
 		st.list(entry{name: r.Name, glyph: ruleGlyph})
 	}
-	if c.Stacked {
-		v.series = stack(c.Series)
-	}
-	for i := range v.series {
-		s := &v.series[i]
+	for i := range c.Series {
+		s := &c.Series[i]
 		for j := range s.points() {
 			v.see(s.x(j), s.Y[j])
 		}
@@ -169,44 +158,12 @@ func (v *chartView) see(x, y float64) {
 	}
 }
 
-// stack turns series into bands between cumulative sums.
-func stack(in []Series) []Series {
-	if len(in) == 0 {
-		return nil
-	}
-	n := 0
-	for i := range in {
-		n = max(n, in[i].points())
-	}
-	if in[0].X != nil {
-		n = min(n, len(in[0].X))
-	}
-	out := make([]Series, len(in))
-	base := make([]float64, n)
-	for i := range in {
-		top := make([]float64, n)
-		for j := range n {
-			top[j] = base[j]
-			if j < len(in[i].Y) && !math.IsNaN(in[i].Y[j]) && !math.IsInf(in[i].Y[j], 0) {
-				top[j] += in[i].Y[j]
-			}
-		}
-		out[i] = Series{Name: in[i].Name, X: in[0].X, Y: top, Lo: base, Hi: top, Step: in[i].Step}
-		base = top
-	}
-	return out
-}
-
 const (
 	tickSize  = 11.0
 	labelSize = 12.0
 )
 
-func (v *chartView) yScale(h float64) *scale {
-	axis := v.c.Y
-	axis.Zero = axis.Zero || v.c.Stacked
-	return newScale(&axis, v.ey, true, int(h/38))
-}
+func (v *chartView) yScale(h float64) *scale { return newScale(&v.c.Y, v.ey, true, int(h/38)) }
 
 // xScale chooses as many ticks as their labels leave room for.
 func (v *chartView) xScale(w float64) *scale {
@@ -250,7 +207,7 @@ func labelsFit(s *scale, w float64) bool {
 }
 
 func (c *Chart) onlyPoints() bool {
-	return !c.Stacked && !slices.ContainsFunc(c.Series, func(s Series) bool { return !s.Points })
+	return !slices.ContainsFunc(c.Series, func(s Series) bool { return !s.Points })
 }
 
 // left is the room that tick labels and name of the vertical axis take beside a
@@ -284,9 +241,7 @@ func overhang(s *scale, w float64) (left, right float64) {
 
 func (c *Chart) describe() string {
 	s := "Line chart"
-	if c.Stacked {
-		s = "Stacked areas"
-	} else if c.onlyPoints() && len(c.Series) > 0 {
+	if c.onlyPoints() && len(c.Series) > 0 {
 		s = "Points"
 	}
 	var names []string

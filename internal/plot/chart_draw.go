@@ -21,8 +21,8 @@ func (v *chartView) draw(c *canvas, r rect) {
 	py := func(y float64) float64 { return r.bottom() - ys.pos(y)*r.h }
 
 	c.clip(r, 0)
-	for i := range v.series {
-		v.drawBand(c, &v.series[i], v.looks[i], px, py)
+	for i := range v.c.Series {
+		v.drawBand(c, &v.c.Series[i], v.looks[i], px, py)
 	}
 	c.close("svg")
 	c.clip(r, 5) // room for strokes and markers on the border
@@ -31,8 +31,8 @@ func (v *chartView) draw(c *canvas, r rect) {
 			c.line(r.x, y, r.right(), y, "thin s-mute ref")
 		}
 	}
-	for i := range v.series {
-		v.drawCurve(c, &v.series[i], v.looks[i], r, px, py)
+	for i := range v.c.Series {
+		v.drawCurve(c, &v.c.Series[i], v.looks[i], r, px, py)
 	}
 	c.close("svg")
 }
@@ -118,40 +118,28 @@ func (v *chartView) drawBand(c *canvas, s *Series, look int, px, py func(float64
 	var p path
 	runs(s.band(), func(i int) bool { return known(px(s.x(i)), s.Lo[i], s.Hi[i]) }, func(from, to int) {
 		if to-from < 2 {
-			if !v.c.Stacked {
-				x := px(s.x(from)) // a lone interval: a thin box
-				p.move(x-3, py(s.Lo[from]))
-				p.to(x+3, py(s.Lo[from]))
-				p.to(x+3, py(s.Hi[from]))
-				p.to(x-3, py(s.Hi[from]))
-				p.close()
-			}
+			x := px(s.x(from)) // a lone interval: a thin box
+			p.move(x-3, py(s.Lo[from]))
+			p.to(x+3, py(s.Lo[from]))
+			p.to(x+3, py(s.Hi[from]))
+			p.to(x-3, py(s.Hi[from]))
+			p.close()
 			return
 		}
 		for i := from; i < to; i++ {
 			if i == from {
 				p.move(px(s.x(i)), py(s.Hi[i]))
-				continue
+			} else {
+				p.to(px(s.x(i)), py(s.Hi[i]))
 			}
-			if s.Step {
-				p.to(px(s.x(i)), py(s.Hi[i-1]))
-			}
-			p.to(px(s.x(i)), py(s.Hi[i]))
 		}
 		for i := to - 1; i >= from; i-- {
 			p.to(px(s.x(i)), py(s.Lo[i]))
-			if s.Step && i > from {
-				p.to(px(s.x(i)), py(s.Lo[i-1]))
-			}
 		}
 		p.close()
 	})
 	if d := p.String(); d != "" {
-		class := fillClass(look) + " band"
-		if v.c.Stacked {
-			class = fillClass(look) + " area"
-		}
-		c.titled(s.Name, "path", "class", class, "d", d)
+		c.titled(s.Name, "path", "class", fillClass(look)+" band", "d", d)
 	}
 }
 
@@ -188,15 +176,7 @@ func (v *chartView) drawCurve(c *canvas, s *Series, look int, r rect, px, py fun
 		}
 	})
 	if d := p.String(); d != "" {
-		class := strokeClass(look, s.Bold)
-		if v.c.Stacked {
-			class = "thin s-bg"
-		}
-		c.empty("path", "class", class, "d", d)
-	}
-	if v.c.Stacked {
-		c.close("g")
-		return
+		c.empty("path", "class", strokeClass(look, s.Bold), "d", d)
 	}
 	marked := alone
 	switch {
@@ -207,7 +187,7 @@ func (v *chartView) drawCurve(c *canvas, s *Series, look int, r rect, px, py fun
 				marked = append(marked, i)
 			}
 		}
-	case s.marks(len(v.series)):
+	case s.marks(len(v.c.Series)):
 		marked = append(slices.Clone(alone), spread(s, look, r, at, px)...)
 		slices.Sort(marked)
 		marked = slices.Compact(marked)

@@ -2,8 +2,8 @@
 // them, with nothing but strings: no fonts, scripts or files are needed to make
 // or to read them.
 //
-// A [Figure] is a grid of [Chart] panels (lines, bands, steps, points, stacked
-// areas) with one legend. [Figure.SVG] returns a file that stands alone; [Page]
+// A [Figure] is a grid of [Chart] panels (lines, bands, steps, points) with
+// one legend. [Figure.SVG] returns a file that stands alone; [Page]
 // collects text, figures and [Table] values into one HTML file, and a Table also
 // prints as plain text and as Markdown.
 //

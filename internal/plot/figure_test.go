@@ -282,11 +282,6 @@ func TestCurveLiesWhereTheDataAre(t *testing.T) {
 		r := at(f)
 		check(t, pathData(t, f.SVG(), "band"), []float64{r.x, r.y + r.h/4, r.right(), r.y, r.right(), r.bottom(), r.x, r.y + 3*r.h/4})
 	})
-	t.Run("stacked", func(t *testing.T) {
-		f := &Figure{Panels: []*Chart{&Chart{Stacked: true, Y: Axis{Min: 0, Max: 4}, Series: []Series{{Y: []float64{1, 1}}, {Y: []float64{2, 3}}}}}}
-		r := at(f)
-		check(t, pathData(t, f.SVG(), "f1"), []float64{r.x, r.y + r.h/4, r.right(), r.y, r.right(), r.y + 3*r.h/4, r.x, r.y + 3*r.h/4})
-	})
 	t.Run("gap", func(t *testing.T) {
 		f := &Figure{Panels: []*Chart{&Chart{Y: Axis{Min: 0, Max: 1}, Series: []Series{{X: []float64{0, 1, 2, 3, 4}, Y: []float64{0, 1, math.NaN(), 1, 0}}}}}}
 		r := at(f)
@@ -347,7 +342,7 @@ func TestAnyData(t *testing.T) {
 		rounds = 300
 	}
 	for range rounds {
-		chart := &Chart{X: axis(), Y: axis(), Stacked: rng.IntN(4) == 0}
+		chart := &Chart{X: axis(), Y: axis()}
 		for range rng.IntN(4) {
 			s := Series{Name: string(rune('a' + rng.IntN(3))), Y: numbers(), Step: rng.IntN(2) == 0, Points: rng.IntN(4) == 0}
 			if rng.IntN(2) == 0 {

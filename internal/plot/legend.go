@@ -3,7 +3,7 @@ package plot
 const (
 	legendSize  = 12.0
 	lineWidth   = 28.0 // of the glyph of a line
-	boxWidth    = 16.0
+	pointWidth  = 16.0
 	glyphGap    = 6.0
 	legendRow   = 19.0
 	legendGap   = 22.0
@@ -24,7 +24,7 @@ type legendLayout struct {
 func layoutLegend(entries []entry, width float64) legendLayout {
 	var l legendLayout
 	l.entry = entries
-	l.glyph = boxWidth
+	l.glyph = pointWidth
 	for _, e := range entries {
 		if e.glyph == lineGlyph || e.glyph == ruleGlyph {
 			l.glyph = lineWidth
@@ -80,8 +80,6 @@ func (l *legendLayout) draw(c *canvas, x, y float64) {
 			}
 		case pointGlyph:
 			c.marker(e.style, ex+l.glyph/2, ey, 3.6, "")
-		case boxGlyph:
-			c.rect(rect{ex + (l.glyph-boxWidth)/2, ey - 6, boxWidth, 12}, fillClass(e.style)+" area")
 		case ruleGlyph:
 			c.line(ex, ey, ex+lineWidth, ey, "thin s-mute ref")
 		}

@@ -100,7 +100,7 @@ func samples() []sample {
 	}
 	add("scaling", "Both axes logarithmic.", &Figure{Panels: []*Chart{scaling}, Width: 560, Height: 300})
 
-	weights := &Chart{Title: "Prototype weights", X: Axis{Label: "queries"}, Y: Axis{Label: "weight", Min: 0, Max: 1}, Stacked: true}
+	weights := &Chart{Title: "Prototype weights", X: Axis{Label: "queries"}, Y: Axis{Label: "weight", Min: 0, Max: 1}}
 	for i := range 4 {
 		var y []float64
 		for range 30 {
@@ -127,7 +127,7 @@ func samples() []sample {
 		told, best = append(told, v), append(best, top)
 	}
 	study.Series = []Series{{Name: "told", Y: told, Points: true}, {Name: "best so far", Y: best, Step: true}}
-	add("study", "Stacked areas; points with a step line.", &Figure{Panels: []*Chart{weights, study}})
+	add("study", "Lines between 0 and 1; points with a step line.", &Figure{Panels: []*Chart{weights, study}})
 
 	coverage := Series{Points: true, Style: 7}
 	for i := range methodNames {
@@ -168,7 +168,7 @@ func degenerate() []sample {
 		{"nothing", &Figure{}, "No panels."},
 		{"odd", &Figure{Width: 500, Panels: []*Chart{
 			{}, {X: Axis{Names: []string{}}, Y: Axis{Names: []string{"a"}}},
-			&Chart{Stacked: true}, &Chart{Stacked: true, Series: []Series{{Y: []float64{1}}, {Name: "s", Y: []float64{1, nan, 3}}}},
+			{Series: []Series{{Y: []float64{1}}, {Name: "s", Y: []float64{1, nan, 3}}}},
 		}}, "Panels with nothing in them."},
 		{"escaping", &Figure{Title: `<&"'> ]]> --> ` + "\x00\xff\ufffe", Width: 400, Panels: []*Chart{
 			&Chart{Title: "<b>" + long, X: Axis{Label: "<x>"}, Y: Axis{Label: "&y"}, Series: []Series{{Name: `"<script>"`, Y: []float64{1, 2}}, {Name: long, Y: []float64{2, 1}}}},

@@ -88,7 +88,7 @@ func css() string {
 	}
 	b.WriteString(".plot .line{fill:none;stroke-width:1.8;stroke-linejoin:round;stroke-linecap:butt}\n")
 	b.WriteString(".plot .bold{stroke-width:3.2}\n.plot .thin{fill:none;stroke-width:1}\n")
-	b.WriteString(".plot .band{fill-opacity:.16}\n.plot .area{fill-opacity:.75}\n")
+	b.WriteString(".plot .band{fill-opacity:.16}\n")
 	for i, d := range dashes {
 		if d != "" {
 			b.WriteString(".plot .d" + strconv.Itoa(i) + "{stroke-dasharray:" + d + "}\n")
@@ -112,7 +112,6 @@ type glyph int
 const (
 	lineGlyph glyph = iota
 	pointGlyph
-	boxGlyph
 	ruleGlyph
 )
 

@@ -245,11 +245,11 @@ func (s *scale) logTicks(niceLo, niceHi bool, count int) {
 	if !fine {
 		stride = max(1, int(math.Ceil(decades/float64(count)-1e-9)))
 	}
-	if niceLo {
-		s.lo = logFloor(s.lo)
+	if niceLo { // the reciprocals of 1, 2 and 5 are such numbers, too
+		s.lo = 1 / niceStep(1/s.lo)
 	}
 	if niceHi {
-		s.hi = logCeil(s.hi)
+		s.hi = niceStep(s.hi)
 	}
 	eLo, eHi := int(math.Floor(math.Log10(s.lo)))-1, int(math.Ceil(math.Log10(s.hi)))+1
 	for e := eLo; e <= eHi; e++ {
@@ -279,25 +279,4 @@ func (s *scale) logTicks(niceLo, niceHi bool, count int) {
 			s.ticks[i].label = scientific(t.at, 1)
 		}
 	}
-}
-
-// logFloor and logCeil move v to the next of 1, 2, 5 times a power of ten.
-func logFloor(v float64) float64 {
-	p := math.Pow10(int(math.Floor(math.Log10(v))))
-	for _, m := range []float64{10, 5, 2, 1} {
-		if m*p <= v*(1+1e-9) {
-			return m * p
-		}
-	}
-	return v
-}
-
-func logCeil(v float64) float64 {
-	p := math.Pow10(int(math.Floor(math.Log10(v))))
-	for _, m := range []float64{1, 2, 5, 10} {
-		if m*p >= v*(1-1e-9) {
-			return m * p
-		}
-	}
-	return v
 }

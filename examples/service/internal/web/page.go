@@ -452,7 +452,7 @@ func weightChart(p *plot.Page, t *study.Study, m study.Summary) {
 	caption := "How far the past was believed to bear on this task when each trial was chosen: not at all, or as one population. It changes once a trial is told."
 	var series []plot.Series
 	for i, name := range names {
-		s := plot.Series{Name: name, Step: true, Style: i + 1}
+		s := plot.Series{Name: name, Step: true, Plain: true, Style: i + 1}
 		for _, tr := range trials {
 			s.X, s.Y = append(s.X, float64(tr.ID)), append(s.Y, tr.Weights[i])
 		}
@@ -460,7 +460,7 @@ func weightChart(p *plot.Page, t *study.Study, m study.Summary) {
 	}
 	chart := &plot.Chart{
 		X: plot.Axis{Label: "trial", Integer: true}, Y: plot.Axis{Label: "weight", Min: 0, Max: 1},
-		Series: series, Stacked: true,
+		Series: series,
 	}
 	p.Figure(caption, &plot.Figure{Panels: []*plot.Chart{chart}, Width: panelWidth})
 }
