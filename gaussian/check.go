@@ -28,31 +28,16 @@ func checkData(op string, k kernel.Kernel, x *linalg.Dense, y, extra []float64) 
 			return 0, fault.NonNegative(op, "noise variance "+strconv.Itoa(i), v)
 		}
 	}
-	if err := checkPoints(op, "x", x, dim); err != nil {
-		return 0, err
+	for i := range n {
+		r := x.Row(i)
+		if j := fault.NotFinite(r); j >= 0 {
+			return 0, &ValueError{Op: op, What: "x", Row: i, Col: j, Value: r[j], Err: ErrNotFinite}
+		}
 	}
 	if n == 0 {
 		return dim, nil
 	}
 	return dim, checkKernel(op, k, x.Row(0))
-}
-
-// checkPoints wants rows of finite coordinates of the given dimension.
-func checkPoints(op, what string, x *linalg.Dense, dim int) error {
-	if x == nil {
-		return fault.Nil(op, what)
-	}
-	n, d := x.Dims()
-	if n > 0 && d != dim {
-		return &DimensionError{Op: op, What: "row of " + what, Got: d, Want: dim}
-	}
-	for i := range n {
-		r := x.Row(i)
-		if j := fault.NotFinite(r); j >= 0 {
-			return &ValueError{Op: op, What: what, Row: i, Col: j, Value: r[j], Err: ErrNotFinite}
-		}
-	}
-	return nil
 }
 
 // checkKernel evaluates k once at a point of a data set. A panic of a kernel from

@@ -344,8 +344,7 @@ func (f *Fitter) setup(op string, k kernel.Kernel, noise float64, dim int, o *Fi
 		}
 		f.prior = append(f.prior, o.Params...)
 	} else {
-		var ok bool
-		if f.prior, ok = o.Priors.appendKernel(f.prior, k); !ok || len(f.prior) != np {
+		if f.prior = o.Priors.appendKernel(f.prior, k); len(f.prior) != np {
 			return fmt.Errorf("gaussian: %s: the parameters of %T need priors in Params: %w", op, k, ErrArgument)
 		}
 	}

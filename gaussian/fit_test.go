@@ -367,6 +367,8 @@ func TestFitterErrors(t *testing.T) {
 		"negative starts": {second(f.Fit(ctx, k, 0, x, y, nil, &FitOptions{Starts: -1})), ErrArgument},
 		"negative steps":  {second(f.Fit(ctx, k, 0, x, y, nil, &FitOptions{MaxIter: -1})), ErrArgument},
 		"Params":          {second(f.Fit(ctx, k, 0, x, y, nil, &FitOptions{Params: make([]LogNormal, 1)})), ErrDimension},
+		"no Params":       {second(f.Fit(ctx, foreign{1}, 0, x, y, nil, nil)), ErrArgument},
+		"no parameters":   {second(f.Fit(ctx, level(1), 0, x, y, nil, nil)), nil},
 	} {
 		if !errors.Is(tt.err, tt.want) {
 			t.Errorf("%s: %v, want %v", name, tt.err, tt.want)
@@ -436,6 +438,111 @@ func TestDiagonalise(t *testing.T) {
 			require.LessOrEqual(t, testutil.MaxDiff(got, e.Values()), 8*float64(n)*0x1p-52*size, "%s of %d rows", name, n)
 		}
 	}
+}
+
+// TestDefaultPriors holds the numbers of the documentation.
+func TestDefaultPriors(t *testing.T) {
+	for dim, mean := range map[int]float64{0: math.Log(0.5), 1: math.Log(0.5), 4: 0, 16: math.Ln2} {
+		require.Equal(t, Priors{
+			LengthScale: LogNormal{Mean: mean, SD: 1, Min: 0.02, Max: 20},
+			Variance:    LogNormal{Mean: 0, SD: 2, Min: 0.05, Max: 20},
+			Noise:       LogNormal{Mean: math.Log(0.01), SD: 1.5, Min: 1e-4, Max: 1},
+		}, DefaultPriors(dim), dim)
+	}
+}
+
+// TestFitterStarts: a fit begins at the given parameters if it is warm, at the centre of the
+// priors, and at draws from them, of a flat one anywhere between its bounds.
+func TestFitterStarts(t *testing.T) {
+	k := kernel.Scale(1.5, kernel.Matern32(0.7))
+	o := FitOptions{Params: []LogNormal{{Mean: 0.3, SD: 0.5, Min: 1e-9, Max: 1e9}, {Mean: -1, SD: math.Inf(1), Min: math.Exp(-3), Max: math.E}}}
+	var f Fitter
+	require.NoError(t, f.setup("test", k, 0.2, 2, &o))
+	f.start(-1, 0)
+	require.Equal(t, append(k.AppendParams(nil), math.Log(0.2)), f.x0)
+	f.start(0, 0)
+	require.Equal(t, []float64{0.3, -1, math.Log(0.01)}, f.x0)
+	const n = 400
+	var mean, square [3]float64
+	for i := range n {
+		f.start(1+i, 7)
+		for p, v := range f.x0 {
+			mean[p] += v / n
+			square[p] += v * v / n
+		}
+		require.True(t, f.x0[1] >= -3 && f.x0[1] <= 1, f.x0)
+	}
+	for p, want := range []struct{ mean, sd float64 }{{0.3, 0.5}, {-1, 4 / math.Sqrt(12)}, {math.Log(0.01), 1.5}} {
+		// Four standard errors, of a mean and of a normal's deviation.
+		require.InDelta(t, want.mean, mean[p], 4*want.sd/math.Sqrt(n), p)
+		require.InDelta(t, want.sd, math.Sqrt(square[p]-mean[p]*mean[p]), 4*want.sd/math.Sqrt(2*n), p)
+	}
+	o.FixNoise = true
+	require.NoError(t, f.setup("test", k, 0.2, 2, &o))
+	f.start(-1, 0)
+	require.Equal(t, k.AppendParams(nil), f.x0)
+}
+
+// TestKnownGround: a search is on the way to a maximum at its place and on the parabola that
+// has it, and not from there on where it is far, higher, or as steep as no such parabola.
+func TestKnownGround(t *testing.T) {
+	f := Fitter{found: []float64{5, 5, 0, -2}, values: []float64{-7, 0}}
+	for name, c := range map[string]struct {
+		x, grad []float64
+		v       float64
+		want    bool
+	}{
+		"there":          {[]float64{0, -2}, []float64{9, 9}, 0, true},
+		"parabola":       {[]float64{0.1, -2.2}, []float64{0.2, -0.4}, 0.05, true},
+		"nearly so":      {[]float64{0.1, -2.2}, []float64{0.2 * 1.19, -0.4 * 1.19}, 0.05, true},
+		"steeper":        {[]float64{0.1, -2.2}, []float64{0.2 * 1.21, -0.4 * 1.21}, 0.05, false},
+		"flatter":        {[]float64{0.1, -2.2}, []float64{0.2 * 0.79, -0.4 * 0.79}, 0.05, false},
+		"downwards":      {[]float64{0.1, -2.2}, []float64{-0.2, 0.4}, 0.05, false},
+		"beyond it":      {[]float64{0.1, -2.2}, []float64{0.2, -0.4}, -0.05, false},
+		"near in height": {[]float64{0.29, -2}, []float64{0.198 / 0.29, 0}, 0.099, true},
+		"high":           {[]float64{0.29, -2}, []float64{0.2 / 0.29, 0}, 0.1, false},
+		"far":            {[]float64{0.3, -2}, []float64{0.1 / 0.3, 0}, 0.05, false},
+		"far in another": {[]float64{0, -2.31}, []float64{0, -0.1 / 0.31}, 0.05, false},
+	} {
+		require.Equal(t, c.want, f.known(c.x, c.grad, c.v), name)
+	}
+}
+
+// TestEvidenceOfCurvature: the evidence is what the second derivatives of the posterior, from
+// its definition, make of it, those by two parameters included.
+func TestEvidenceOfCurvature(t *testing.T) {
+	x, y := fitData(t, 30, 2)
+	k := kernel.Scale(1, kernel.Matern52(1))
+	pr := DefaultPriors(2)
+	var f Fitter
+	r, err := f.Fit(context.Background(), k, 0.05, x, y, nil, &FitOptions{Evidence: true})
+	require.NoError(t, err)
+	theta := append(r.Kernel.AppendParams(nil), math.Log(r.Noise))
+	at := func(i, j int, a, b float64) float64 {
+		th := slices.Clone(theta)
+		th[i] += a
+		th[j] += b
+		kk, err := k.WithParams(th[:2])
+		require.NoError(t, err)
+		return logPosterior(t, x, y, nil, kk, math.Exp(th[2]), pr)
+	}
+	sd := []float64{pr.Variance.SD, pr.LengthScale.SD, pr.Noise.SD}
+	h := linalg.NewSym(3, nil)
+	const step = 1e-3
+	for i := range 3 {
+		for j := range i + 1 {
+			v := at(i, j, step, step) - at(i, j, step, -step) - at(i, j, -step, step) + at(i, j, -step, -step)
+			h.Set(i, j, -v/(4*step*step)*sd[i]*sd[j])
+		}
+	}
+	var e spectral.EigenSym
+	require.NoError(t, e.FactorizeValues(h))
+	want := r.LogPosterior
+	for _, v := range e.Values() {
+		require.Greater(t, v, 1.0)
+		want -= math.Log(v) / 2
+	}
+	require.InDelta(t, want, r.Evidence, 1e-3)
 }
 
 // TestEvidence compares Laplace's approximation with the sum over a grid of the

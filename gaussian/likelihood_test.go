@@ -83,11 +83,25 @@ func TestLikelihoodErrors(t *testing.T) {
 		t.Errorf("no data: %g, %v, %v", v, err, grad)
 	}
 	x, y := randomPoints(rng, 3, 2), testutil.Normals(rng, 3)
+	bad := randomPoints(rng, 3, 2)
+	bad.Set(1, 0, math.NaN())
+	var at *ValueError
+	if err := l.Reset(k, bad, y, nil); !errors.As(err, &at) || at.Row != 1 || at.Col != 0 {
+		t.Errorf("NaN in row 1, column 0: %v", err)
+	}
 	for name, tt := range map[string]struct{ err, want error }{
-		"nil kernel": {l.Reset(nil, x, y, nil), ErrArgument},
-		"nil x":      {l.Reset(k, nil, y, nil), ErrArgument},
-		"short y":    {l.Reset(k, x, y[:2], nil), ErrDimension},
-		"dimension":  {l.Reset(kernel.Matern32(1, 1, 1), x, y, nil), ErrDimension},
+		"nil kernel":         {l.Reset(nil, x, y, nil), ErrArgument},
+		"nil x":              {l.Reset(k, nil, y, nil), ErrArgument},
+		"short y":            {l.Reset(k, x, y[:2], nil), ErrDimension},
+		"dimension":          {l.Reset(kernel.Matern32(1, 1, 1), x, y, nil), ErrDimension},
+		"NaN":                {l.Reset(k, bad, y, nil), ErrNotFinite},
+		"no variances":       {l.Reset(k, x, y, make([]float64, 3)), nil},
+		"a variance below 0": {l.Reset(k, x, y, []float64{0, 0, -1e-300}), ErrArgument},
+		"an infinite one":    {l.Reset(k, x, y, []float64{math.Inf(1), 0, 0}), ErrNotFinite},
+		"few variances":      {l.Reset(k, x, y, []float64{0, 0}), ErrDimension},
+		"negative kernel":    {l.Reset(level(-1), x, y, nil), ErrArgument},
+		"infinite kernel":    {l.Reset(level(math.Inf(1)), x, y, nil), ErrArgument},
+		"kernel of 0":        {l.Reset(level(0), x, y, nil), nil},
 	} {
 		if !errors.Is(tt.err, tt.want) {
 			t.Errorf("%s: %v, want %v", name, tt.err, tt.want)
@@ -112,6 +126,12 @@ func TestLikelihoodErrors(t *testing.T) {
 	}
 	if _, err := l.Eval(k, 1e-3, nil); !errors.Is(err, ErrNotFinite) {
 		t.Errorf("overflow: %v", err)
+	}
+	if err := l.Reset(k, x, []float64{1e153, 0, 0}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if v, err := l.Eval(kernel.Scale(1e-2, kernel.Matern32(1)), 1e-3, grad); !errors.As(err, &at) || at.What != "gradient" || at.Row != 0 {
+		t.Errorf("a gradient that overflows: %g, %v", v, err)
 	}
 	// A kernel of another dimension than the points is an error, not a panic.
 	if _, err := l.Eval(kernel.Matern32(1, 1, 1), 1, nil); !errors.Is(err, ErrDimension) {

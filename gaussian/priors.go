@@ -60,14 +60,14 @@ func (p LogNormal) check(op, what string) error {
 	return nil
 }
 
-// appendKernel appends the priors of the parameters of k in their order, and
-// reports whether the kinds of all of them are known.
-func (p Priors) appendKernel(dst []LogNormal, k kernel.Kernel) ([]LogNormal, bool) {
+// appendKernel appends the priors of the parameters of k in their order, none of a kernel whose
+// kind is not known.
+func (p Priors) appendKernel(dst []LogNormal, k kernel.Kernel) []LogNormal {
 	s, err := kernel.Describe(k)
 	if err != nil {
-		return dst, false
+		return dst
 	}
-	return p.appendSpec(dst, s), true
+	return p.appendSpec(dst, s)
 }
 
 func (p Priors) appendSpec(dst []LogNormal, s kernel.Spec) []LogNormal {

@@ -71,7 +71,7 @@ func (r *regression) posteriorTo(mean []float64, cov *linalg.Sym, z *linalg.Dens
 // all values given the observed ones, whichever way the covariance is updated.
 func TestRegressionIsConditioning(t *testing.T) {
 	rng := testutil.RNG(t)
-	const n, m, dim = 12, 7, 3
+	const n, m, dim = 14, 7, 3 // n is no multiple of the four observations taken together
 	x, z := randomPoints(rng, n, dim), randomPoints(rng, m, dim)
 	y, extra := testutil.Normals(rng, n), make([]float64, n)
 	all := linalg.NewDense(n+m, dim, nil)
@@ -167,5 +167,13 @@ func (k foreign) WithParams(theta []float64) (kernel.Kernel, error) {
 	}
 	return foreign{math.Exp(theta[0])}, nil
 }
+
+// level is a function of one value, which is no covariance if that is negative.
+type level float64
+
+func (k level) Eval(_, _ []float64) float64                   { return float64(k) }
+func (k level) NumParams() int                                { return 0 }
+func (k level) AppendParams(dst []float64) []float64          { return dst }
+func (k level) WithParams(_ []float64) (kernel.Kernel, error) { return k, nil }
 
 func second[T any](_ T, err error) error { return err }

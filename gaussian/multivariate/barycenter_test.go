@@ -227,6 +227,11 @@ func TestBarycenterResidual(t *testing.T) {
 		}
 		last = r.Center.Cov()
 	}
+	// A step that changes the centre by the tolerance is the last.
+	all := barycenter(t, ps, nil, &BarycenterOptions{Memory: -1, MaxIter: 5})
+	if r := barycenter(t, ps, nil, &BarycenterOptions{Memory: -1, Tol: all.Residual}); !r.Converged || r.Iterations != 5 || r.Residual != all.Residual {
+		t.Errorf("tolerance %g: %+v", all.Residual, r)
+	}
 	grew := 0
 	for range 8 {
 		ps = []*Normal{randomNormal(rng, 5, 1e6), randomNormal(rng, 5, 1e6), randomNormal(rng, 5, 1e6)}

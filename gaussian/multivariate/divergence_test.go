@@ -87,6 +87,18 @@ func TestKLProperties(t *testing.T) {
 			t.Errorf("KL = %g at relative change %g", got, rel)
 		}
 	}
+	// One variance of many that differs: little on average, much by itself.
+	many := make([]float64, 100*100)
+	for i := range 100 {
+		many[i*101] = 1
+	}
+	unit := mustNormal(nil, linalg.NewSym(100, many))
+	for _, r := range []float64{0.7, 0.9, 1.1, 1.44} {
+		many[50*101] = r
+		if got, want := kl(t, mustNormal(nil, linalg.NewSym(100, many)), unit), (r-1-math.Log(r))/2; !testutil.Close(got, want, 1e-14) {
+			t.Errorf("KL = %.17g, want %.17g for a variance of %g", got, want, r)
+		}
+	}
 	b, c, d := randomNormal(rng, 3, 10), randomNormal(rng, 4, 10), randomNormal(rng, 3, 10)
 	if sum, joint := kl(t, a, c)+kl(t, b, d), kl(t, blockDiag(a, b), blockDiag(c, d)); !testutil.Close(joint, sum, 50*7*epsilon*1e3) {
 		t.Errorf("KL of independent blocks %.15g, sum of KLs %.15g", joint, sum)

@@ -178,8 +178,14 @@ func TestAdoptNormal(t *testing.T) {
 	}
 
 	tiny := linalg.NewDense(1, 1, []float64{math.SmallestNonzeroFloat64})
-	if _, err := AdoptNormal([]float64{0}, linalg.NewSym(1, nil), tiny); !errors.Is(err, gaussian.ErrNotPositiveDefinite) {
+	var why *gaussian.DefiniteError
+	if _, err := AdoptNormal([]float64{0}, linalg.NewSym(1, nil), tiny); !errors.As(err, &why) || why.Pivot != 0 || why.Jitter != 0 {
 		t.Errorf("a factor without a finite reciprocal: %v", err)
+	}
+
+	tiny.Set(0, 0, 1.5*0x1p-1024)
+	if _, err := AdoptNormal([]float64{0}, linalg.NewSym(1, nil), tiny); err != nil {
+		t.Errorf("a factor whose reciprocal is finite: %v", err)
 	}
 
 	// A singular factor makes a singular normal. A coordinate without variance
@@ -198,6 +204,9 @@ func TestAdoptNormal(t *testing.T) {
 	}
 	if f2, _, err := r.Factor(); f2 != f || err != nil {
 		t.Errorf("singular factor not adopted: %v", err)
+	}
+	if d, err := new(Workspace).KL(r, r); !math.IsInf(d, 1) || !errors.Is(err, gaussian.ErrNotPositiveDefinite) {
+		t.Errorf("KL of a singular normal: %g, %v", d, err)
 	}
 }
 

@@ -140,6 +140,14 @@ func TestRank(t *testing.T) {
 	if got := randomNormal(testutil.RNG(t), 6, 1e9).rank(); got != 6 {
 		t.Errorf("rank %d of a definite covariance", got)
 	}
+	// One that has a factor all the same: the rest of the second pivot is rounding.
+	if got := mustNormal(nil, linalg.NewSym(2, []float64{1, 1, 1, 1 + 16*epsilon})).rank(); got != 1 {
+		t.Errorf("rank %d of a covariance singular but for rounding", got)
+	}
+	// Units of coordinates make none of them less than the others.
+	if got := mustNormal(nil, linalg.NewSym(2, []float64{1, 0, 0, 1e-20})).rank(); got != 2 {
+		t.Errorf("rank %d of variances 1 and 1e-20", got)
+	}
 }
 
 func TestDot2(t *testing.T) {

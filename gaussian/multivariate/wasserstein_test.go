@@ -278,23 +278,26 @@ func TestW2FarMeans(t *testing.T) {
 }
 
 func TestW2Scaling(t *testing.T) {
-	// new(Workspace).W2(c·p, c·q) = c·new(Workspace).W2(p, q), down to where squares are close to underflow.
+	// W2(c·p, c·q) = c·W2(p, q), down to where squares are close to underflow, and for
+	// distributions that are nearly the same.
 	rng := testutil.RNG(t)
-	p, q := randomNormal(rng, 5, 30), randomNormal(rng, 5, 30)
-	d, _ := new(Workspace).W2(p, q)
-	for _, c := range []float64{0x1p-100, 0x1p100} {
-		scale := func(p *Normal) *Normal {
-			m := append([]float64(nil), p.Mean()...)
-			for i := range m {
-				m[i] *= c
+	p := randomNormal(rng, 5, 30)
+	for _, q := range []*Normal{randomNormal(rng, 5, 30), perturbed(p, 1e-8, 3)} {
+		d, _ := new(Workspace).W2(p, q)
+		for _, c := range []float64{0x1p-100, 0x1p100} {
+			scale := func(p *Normal) *Normal {
+				m := append([]float64(nil), p.Mean()...)
+				for i := range m {
+					m[i] *= c
+				}
+				s := new(linalg.Sym)
+				s.Copy(p.Cov())
+				s.Scale(c * c)
+				return mustNormal(m, s)
 			}
-			s := new(linalg.Sym)
-			s.Copy(p.Cov())
-			s.Scale(c * c)
-			return mustNormal(m, s)
-		}
-		if got, err := new(Workspace).W2(scale(p), scale(q)); err != nil || !testutil.Close(got, c*d, 1e-13) {
-			t.Errorf("scale %g: %g, %v, want %g", c, got, err, c*d)
+			if got, err := new(Workspace).W2(scale(p), scale(q)); err != nil || !testutil.Close(got, c*d, 1e-13) {
+				t.Errorf("scale %g: %g, %v, want %g", c, got, err, c*d)
+			}
 		}
 	}
 }

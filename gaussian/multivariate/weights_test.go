@@ -46,6 +46,19 @@ func TestBarycenterErrors(t *testing.T) {
 			}
 		})
 	}
+	var at *gaussian.ValueError
+	if _, err := Centroid([]*Normal{p, q}, []float64{1, -1}); !errors.As(err, &at) || at.Row != 1 || at.Col >= 0 {
+		t.Errorf("weight 1: %v", err)
+	}
+	if _, err := finishNormal("test", []float64{1, 2, math.Inf(1)}, p.Cov(), 0); !errors.As(err, &at) || at.Row != 2 || at.Col >= 0 {
+		t.Errorf("mean 2: %v", err)
+	}
+	if d, err := (*BarycenterOptions)(nil).withDefaults("test"); err != nil || d != (BarycenterOptions{Tol: 1e-10, MaxIter: 200, Memory: 4, auto: true}) {
+		t.Errorf("defaults %+v, %v", d, err)
+	}
+	if d, err := (&BarycenterOptions{Tol: 1e-3, MaxIter: 7, Memory: -2}).withDefaults("test"); err != nil || d != (BarycenterOptions{Tol: 1e-3, MaxIter: 7}) {
+		t.Errorf("options %+v, %v", d, err)
+	}
 	s := linalg.NewSym(3, []float64{1, 0, 0, -0.9, 1, 0, -0.9, -0.9, 1})
 	bad, err := AdoptNormal(make([]float64, 3), s, nil)
 	if err != nil {

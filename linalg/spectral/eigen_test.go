@@ -337,6 +337,33 @@ func TestSecularRoot(t *testing.T) {
 	}
 }
 
+// TestMiddleWay: the step of a function that has the form of the interpolant leads to its
+// root, within what cancels there, however near that is.
+func TestMiddleWay(t *testing.T) {
+	rng := testutil.RNG(t)
+	for trial := range 2000 {
+		d0, d1 := -rng.Float64(), rng.Float64() // at η = 0 the poles are there
+		s, u := rng.Float64(), rng.Float64()
+		if trial%3 == 0 {
+			s *= 1e-3
+		} else if trial%3 == 1 {
+			u *= 1e-3
+		}
+		// The root, from next to η = 0 to next to a pole.
+		want := d1 * (1 - 2*rng.Float64())
+		if trial%2 == 0 {
+			want *= math.Pow(10, -6*rng.Float64())
+		}
+		if want < 0 {
+			want *= d0 / -d1
+		}
+		// f(η) − f(root), each term by its own difference.
+		w := -want*s/(d0*(d0-want)) - want*u/(d1*(d1-want))
+		got := middleWay(w, s/(d0*d0), u/(d1*d1), d0, d1)
+		within(t, fmt.Sprintf("step of %g between %g and %g", want, d0, d1), math.Abs(got-want), 1024*eps*math.Abs(want))
+	}
+}
+
 // TestEigen2 compares with the roots of the characteristic polynomial in
 // 300-bit arithmetic.
 func TestEigen2(t *testing.T) {

@@ -97,8 +97,8 @@ func (r *resolvents) set(a, b []float64, t *poleTable) {
 // at returns row i of one of the n×np matrices.
 func (r *resolvents) at(m []float64, i int) []float64 { return m[i*r.np : i*r.np+r.np] }
 
-// symmetric sets the lower triangle of the n×n matrix f to that of Σ_p c_p·X.
-// The blocks on the diagonal are written whole.
+// symmetric sets the entries of the n×n matrix f below the diagonal to those of
+// Σ_p c_p·X, and may write to the others.
 func (r *resolvents) symmetric(f []float64, ldf int, c []float64) {
 	n, np := r.n, r.np
 	for k0 := 0; k0 < n; k0 += resolventBlock {
@@ -111,7 +111,7 @@ func (r *resolvents) symmetric(f []float64, ldf int, c []float64) {
 			products.Gemm(k1-k0, k0-i0, np, 1, r.beta, np, 1, r.alpha[i0*np:], 1, np, f[k0*ldf+i0:], ldf)
 		}
 		for j := k0; j < k1; j++ {
-			f[j*ldf+j] = f64.FlushMul(r.y, r.at(r.diag, j), c)
+			f64.FlushMul(r.y, r.at(r.diag, j), c)
 			if below := k1 - j - 1; below > 0 {
 				f64.FlushChain(below, r.y, r.across[j*np:], f[(j+1)*ldf+j:], ldf)
 			}

@@ -101,14 +101,11 @@ func middleWay(w, dpsi, dphi, d0, d1 float64) float64 {
 	c := w - d0*dpsi - d1*dphi
 	a := (d0+d1)*w - d0*d1*(dpsi+dphi)
 	b := d0 * d1 * w
-	disc := a*a - 4*b*c
-	if disc < 0 {
-		disc = 0
-	}
+	root := math.Sqrt(max(a*a-4*b*c, 0))
 	if a <= 0 {
-		return (a - math.Sqrt(disc)) / (2 * c)
+		return (a - root) / (2 * c)
 	}
-	return 2 * b / (a + math.Sqrt(disc))
+	return 2 * b / (a + root)
 }
 
 // secular returns the sums over the poles up to j, and over those after it, and

@@ -168,6 +168,9 @@ func TestFactorPSD(t *testing.T) {
 			}
 		}
 	}
+	if clamped, err := FactorPSD(new(linalg.Dense), linalg.NewSym(1, []float64{-3})); clamped != -3 || err != nil {
+		t.Errorf("-3: clamped %g, %v", clamped, err)
+	}
 	// A zero row, and an eigenvalue that is really negative.
 	a := linalg.NewSym(3, []float64{0, 0, 0, 0, 4, 0, 0, 0, -1})
 	var l linalg.Dense

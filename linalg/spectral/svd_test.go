@@ -355,6 +355,12 @@ func TestLaguerreBound(t *testing.T) {
 			t.Errorf("n=%d: bound %g, eigenvalue %g", n, got, want)
 		}
 	}
+	// Of equal values it is that value, whose size does not matter.
+	for _, v := range []float64{0x1p-40, 1, 0x1p40} {
+		if got := laguerreBound([]float64{v, v, v}, []float64{0, 0}); !(got <= v) || !testutil.Close(got, v, 64*eps) {
+			t.Errorf("bound of equal values %g: %g", v, got)
+		}
+	}
 	if got := laguerreBound([]float64{1, 0}, []float64{1}); got != 0 {
 		t.Errorf("singular: %g", got)
 	}
