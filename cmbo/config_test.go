@@ -210,8 +210,13 @@ func TestRunTakesPolicyOfPrior(t *testing.T) {
 // greedy is an acquisition from outside, with a value that does not compare.
 type greedy struct{ shares []float64 }
 
-func (g greedy) Score(mean, sd float64) float64 { return mean + g.shares[0]*sd }
-func (g greedy) String() string                 { return fmt.Sprintf("greedy(%g)", g.shares[0]) }
+func (g greedy) Score(mean, sd float64) float64 {
+	if len(g.shares) == 0 {
+		return 1
+	}
+	return mean + g.shares[0]*sd
+}
+func (g greedy) String() string { return fmt.Sprintf("greedy(%g)", g.shares[0]) }
 
 // TestForeignAcquisition: any acq.Func proposes; a snapshot holds one whose name
 // reads as it, and refuses others.
@@ -252,6 +257,20 @@ func TestForeignAcquisition(t *testing.T) {
 	_, err = New(box, WithAcquisition(nil))
 	require.ErrorIs(t, err, ErrOption)
 	require.NoError(t, run(acq.EI{Best: 0.2}).Snapshot(new(bytes.Buffer)), "a fixed value to improve on has a name")
+}
+
+// TestEqualScores: of candidates with one score the first is proposed.
+func TestEqualScores(t *testing.T) {
+	s, err := Candidates([][]float64{{0.7}, {0.2}, {0.9}, {0.4}})
+	require.NoError(t, err)
+	o, err := New(s, WithAcquisition(greedy{}), WithInitial(0))
+	require.NoError(t, err)
+	for i := range 4 {
+		trial, err := o.Ask(context.Background())
+		require.NoError(t, err)
+		require.Equal(t, i, trial.Index)
+		require.NoError(t, o.Tell(trial.ID, float64(i%2)))
+	}
 }
 
 // TestThompson: draws follow the posterior, its covariances included, and the seed.

@@ -505,6 +505,12 @@ func TestOutputErrors(t *testing.T) {
 // its outputs, gaps and all.
 func TestNothingFeasible(t *testing.T) {
 	s, _ := encoded(t, 1, 10)
+	alone, err := New(s, WithOutput("seconds", AtMost(5)))
+	require.NoError(t, err)
+	require.NoError(t, alone.Observe([]float64{1, 0}, 9, Outputs{"seconds": 6}))
+	nearest, holds := alone.Best()
+	assert.False(t, holds)
+	assert.Equal(t, []float64{1, 0}, nearest.X)
 	o, err := New(s, WithOutput("seconds", AtMost(5)), WithOutput("parts", AtLeast(1), Optional()), WithOutput("kept", Optional()))
 	require.NoError(t, err)
 	best, ok := o.Best()

@@ -234,25 +234,21 @@ func (o *draft) candidates(id int) (c proposable, err error) {
 	}
 	o.draw(id)
 	var xs []*linalg.Dense
-	seen := make(map[string]bool, o.config.sobol+o.config.local)
 	for _, b := range o.drawn {
 		for i, key := range b.keys {
-			if !seen[key] && o.mayPropose(key) {
-				seen[key] = true
+			if o.mayPropose(key) {
 				c.free = append(c.free, len(c.rows)+i)
 			}
 		}
 		c.rows, xs = append(c.rows, b.rows...), append(xs, b.x)
 	}
-	var paused [][]float64
 	if o.config.checkpoints {
+		var paused [][]float64
 		for _, e := range o.h.Estimates {
-			if key := points.Key(e.X); !seen[key] && o.mayPropose(key) {
+			if o.mayPropose(points.Key(e.X)) {
 				c.free, paused = append(c.free, len(c.rows)+len(paused)), append(paused, e.X)
 			}
 		}
-	}
-	if len(paused) > 0 {
 		c.rows, xs = append(c.rows, paused...), append(xs, o.space.EncodeAll(paused))
 	}
 	if len(c.free) == 0 {
@@ -453,11 +449,7 @@ func (o *draft) draw(step int) {
 		}
 	}
 	each("candidates", o.config.sobol, nil, o.space.Spread)
-	b := o.h.Best(o.config.minimize)
-	if b < 0 {
-		b = o.h.Nearest(o.config.minimize)
-	}
-	if b >= 0 {
+	if b := o.h.Nearest(o.config.minimize); b >= 0 {
 		best := o.h.Observations[b].X
 		each("local", o.config.local, best, func(n int, r *rand.Rand) [][]float64 { return o.space.Near(best, n, r) })
 	}
