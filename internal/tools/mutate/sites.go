@@ -184,6 +184,8 @@ func visit(n ast.Node, add func(op string, start, end token.Pos, replacement str
 		default:
 			add("negated", n.Cond.Pos(), n.Cond.Pos(), "!")
 		}
+	case *ast.ArrayType: // a longer array has an element that nobody reads, or does not compile
+		return false
 	case *ast.BasicLit:
 		switch n.Kind {
 		case token.INT:
@@ -204,6 +206,12 @@ func visit(n ast.Node, add func(op string, start, end token.Pos, replacement str
 		}
 		if to, ok := calls[callee(n)]; ok && len(n.Args) > 0 {
 			add(callee(n)+"to"+to, n.Fun.Pos(), n.Fun.End(), to)
+		}
+		if callee(n) == "math.IsInf" && len(n.Args) == 2 {
+			if sign, ok := n.Args[1].(*ast.BasicLit); ok && sign.Value == "1" { // 2 says the same
+				ast.Inspect(n.Args[0], func(m ast.Node) bool { return visit(m, add) })
+				return false
+			}
 		}
 	}
 	return true
