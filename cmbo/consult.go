@@ -68,6 +68,27 @@ func (m consulted) noiseVariance() float64 {
 	return math.NaN()
 }
 
+// noise returns that variance, 0 if it is not known.
+func (m consulted) noise() float64 {
+	if v := m.noiseVariance(); v > 0 {
+		return v
+	}
+	return 0
+}
+
+// measured returns what a measurement at the rows of x is expected to be, with a deviation that
+// has the noise in it and is never 0.
+func (m consulted) measured(ctx context.Context, x *linalg.Dense) (mean, sd []float64, err error) {
+	n, _ := x.Dims()
+	mean, sd = make([]float64, n), make([]float64, n)
+	err = m.Predict(ctx, mean, sd, x)
+	noise := m.noise()
+	for i, s := range sd {
+		sd[i] = math.Sqrt(max(s*s+noise, math.SmallestNonzeroFloat64))
+	}
+	return mean, sd, err
+}
+
 // maxValue returns the largest value that the objective is thought to have, NaN if that
 // is not known.
 func (m consulted) maxValue() float64 {

@@ -69,12 +69,14 @@ func checkBudget(v float64) error {
 	return nil
 }
 
-// checkCost reports a cost said twice, or of which past tasks have values that are none.
+// checkCost fails where an output and a function both give the cost, and where past tasks have
+// values of that output that cannot be costs.
 func (c *runConfig) checkCost() error {
-	o := runlog.NewLog(nil, c.outputs...).CostOutput()
-	if o == nil {
+	i := slices.IndexFunc(c.outputs, func(o runlog.Output) bool { return o.Cost })
+	if i < 0 {
 		return nil
 	}
+	o := c.outputs[i]
 	if c.cost != nil {
 		return optionErrorf("%s contradicts output %q, which is the cost", optCost, o.Name)
 	}
@@ -84,8 +86,8 @@ func (c *runConfig) checkCost() error {
 	}
 	for _, t := range p.model.Tasks() {
 		least, largest := math.Inf(1), 0.0
-		for _, z := range t.Z {
-			v := p.warp.Invert(t.Shift + t.Scale*z)
+		for k := range t.Z {
+			v := p.value(t, k)
 			least, largest = min(least, v), max(largest, v)
 		}
 		if !(least > costRounding*largest) {
@@ -107,69 +109,64 @@ type costRequirement struct {
 // factor is the expected cost to minus the power and, with a budget, the probability that
 // the cost is at most what is left.
 func (r *costRequirement) factor(ctx context.Context, o *draft, x *linalg.Dense, pending bool) (factor, error) {
-	var g factor
-	n, _ := x.Dims()
-	g.log = make([]float64, n)
 	left, limited, err := o.left()
 	if err != nil {
-		return g, err
+		return factor{}, err
 	}
+	n, _ := x.Dims()
+	costs := make([]float64, n) // their logarithms
 	var f outputFit
 	if r.model == nil {
-		if err := o.knownCosts(g.log, x); err != nil {
-			return g, err
-		}
+		err = o.knownCosts(costs, x)
 	} else {
 		var ok bool
 		if f, ok, err = r.model.fit(ctx, o, pending); err != nil || !ok {
 			return factor{}, err
 		}
 		if x == o.points {
-			if err := r.model.model.bind(ctx, x); err != nil {
-				return g, err
-			}
+			err = r.model.model.bind(ctx, x)
 		}
-		if err := r.model.logCost(ctx, g.log, x, &f); err != nil {
-			return g, err
+		if err == nil {
+			err = r.model.logCost(ctx, costs, x, &f)
 		}
 	}
-	g.cost = make([]float64, n)
-	for i, l := range g.log {
+	if err != nil {
+		return factor{}, err
+	}
+	g := factor{power: 1, p: make([]float64, n), log: make([]float64, n), cost: make([]float64, n), costPower: 1}
+	for i, l := range costs {
 		g.cost[i] = math.Exp(l)
 	}
-	g.costPower = 1
+	affords := make([]float64, n) // logarithms of probabilities
 	if limited {
-		g.within = make([]float64, n)
 		if g.costPower, err = r.share(ctx, o, &f, left, pending); err != nil {
-			return g, err
+			return factor{}, err
 		}
 		switch {
-		case r.model != nil && left > 0:
-			err = r.model.model.logWithin(ctx, g.within, x, math.Inf(-1), f.to(left))
+		case r.model != nil && left > 0: // where nothing is left Ask fails before: see afford
+			err = r.model.model.logWithin(ctx, affords, x, math.Inf(-1), f.to(left))
 		case r.model == nil:
 			for i, c := range g.cost {
 				if c > left {
-					g.within[i] = math.Inf(-1)
+					affords[i] = math.Inf(-1)
 				}
 			}
 		}
 		if err != nil {
-			return g, err
+			return factor{}, err
+		}
+		g.within = make([]float64, n)
+		for i, l := range affords {
+			g.within[i] = math.Exp(l)
 		}
 	}
-	g.p = make([]float64, n)
-	for i := range g.log {
-		g.log[i] *= -g.costPower
-		if limited {
-			g.log[i] += g.within[i]
-			g.within[i] = math.Exp(g.within[i])
-		}
+	for i, l := range costs {
+		g.log[i] = float64(-g.costPower*l) + affords[i]
 	}
 	relate(g.log)
 	for i, l := range g.log {
 		g.p[i] = math.Exp(l)
 	}
-	g.power = 1
 	return g, nil
 }
 
@@ -192,16 +189,12 @@ func (r *costRequirement) share(ctx context.Context, o *draft, f *outputFit, lef
 // log-normal cost with the mean and the variance that the model gives its logarithm. A
 // mixture's own expectation is that of its least likely, widest part.
 func (m *outputModel) logCost(ctx context.Context, dst []float64, x *linalg.Dense, f *outputFit) error {
-	mean, sd := make([]float64, len(dst)), make([]float64, len(dst))
-	if err := m.model.Predict(ctx, mean, sd, x); err != nil {
+	mean, sd, err := m.model.measured(ctx, x)
+	if err != nil {
 		return err
 	}
-	noise := m.model.noiseVariance()
-	if math.IsNaN(noise) {
-		noise = 0
-	}
 	for i := range dst {
-		mu, s := f.scale.Back(mean[i], math.Sqrt(max(sd[i]*sd[i]+noise, math.SmallestNonzeroFloat64)))
+		mu, s := f.scale.Back(mean[i], sd[i])
 		if f.warp.Unit > 0 {
 			dst[i] = f.warp.LogUnit() + mu + s*s/2
 			continue
@@ -212,7 +205,8 @@ func (m *outputModel) logCost(ctx context.Context, dst []float64, x *linalg.Dens
 	return nil
 }
 
-// knownCosts writes the logarithms of the costs that are known beforehand at the rows of x.
+// knownCosts writes the logarithms of the costs that are known beforehand at the rows of x, of
+// the user's own rows where x are the candidates or the pending points: decoded ones are rounded.
 func (o *draft) knownCosts(dst []float64, x *linalg.Dense) error {
 	rows := o.rows()
 	if x != o.points {
@@ -292,6 +286,10 @@ func (o *draft) left() (left float64, limited bool, err error) {
 	return o.config.budget - spent, true, err
 }
 
+// affordable is the least probability of costing at most what is left at which some candidate
+// is worth a proposal: evaluations that are as likely as not to end within the budget.
+const affordable = 0.5
+
 // afford reports a budget that is spent.
 func (o *draft) afford() error {
 	left, limited, err := o.left()
@@ -300,7 +298,3 @@ func (o *draft) afford() error {
 	}
 	return err
 }
-
-// affordable is the least probability of costing at most what is left at which some candidate
-// is worth a proposal: evaluations that are as likely as not to end within the budget.
-const affordable = 0.5

@@ -177,7 +177,7 @@ func TestCostMoment(t *testing.T) {
 		f := outputFit{warp: scaling.Warp{Unit: 1}, scale: scaling.Values{Scale: 1}}
 		m.model = consulted{normal{mu + math.Ln2, sd}}
 		got := []float64{0}
-		require.NoError(t, m.logCost(context.Background(), got, nil, &f))
+		require.NoError(t, m.logCost(context.Background(), got, linalg.NewDense(1, 1, nil), &f))
 		return math.Exp(got[0])
 	}
 	sure, unsure := count(0, 0), count(-0.2, 1)
@@ -189,7 +189,7 @@ func TestCostMoment(t *testing.T) {
 	for _, c := range [][2]float64{{3, 0.5}, {0.3, 1}, {-2, 1}, {-40, 1}} {
 		m.model = consulted{normal{c[0], c[1]}}
 		got := []float64{0}
-		require.NoError(t, m.logCost(context.Background(), got, nil, &outputFit{scale: scaling.Values{Scale: 1}}))
+		require.NoError(t, m.logCost(context.Background(), got, linalg.NewDense(1, 1, nil), &outputFit{scale: scaling.Values{Scale: 1}}))
 		var sum, mass float64
 		for v := 1e-4; v < 10; v += 2e-4 {
 			w := math.Exp(-(v-c[0])*(v-c[0])/2/c[1]/c[1] + min(c[0], 0)*c[0]/2/c[1]/c[1])

@@ -88,8 +88,9 @@ func (p Prospect) String() string {
 // ctx.Err(), the value counts.
 func (o *Optimizer) Report(ctx context.Context, id, step int, y float64) (Prospect, error) {
 	p := Prospect{Trial: id, Step: step, Mean: math.NaN(), SD: math.NaN(), Best: math.NaN(), Chance: math.NaN(), Before: math.NaN()}
+	diverged := space.CheckValue(y) != nil
 	err := o.with(id, func() (runlog.Event, error) {
-		if p.Diverged = space.CheckValue(y) != nil; p.Diverged {
+		if diverged {
 			return runlog.Event{Kind: runlog.EventFailed, Trial: id}, o.h.CheckReport(id, step, 0)
 		}
 		err := o.h.CheckReport(id, step, y)
@@ -98,9 +99,12 @@ func (o *Optimizer) Report(ctx context.Context, id, step int, y float64) (Prospe
 		}
 		return runlog.Event{Kind: runlog.EventReported, Trial: id, Step: step, Y: y}, err
 	})
-	if p.Diverged = p.Diverged && err == nil; err != nil || p.Diverged {
-		p.Stop = p.Diverged
+	if err != nil {
 		return p, err
+	}
+	if diverged {
+		p.Diverged, p.Stop = true, true
+		return p, nil
 	}
 	return withModel(ctx, o, func() (Prospect, error) {
 		err := o.draft().foresee(ctx, &p, y)
@@ -124,32 +128,37 @@ func (o *Optimizer) TellStopped(ctx context.Context, id int) error {
 		if n == 0 {
 			return struct{}{}, space.Errorf(ErrStep, "trial %d has reported nothing before it was stopped", id)
 		}
-		l, _, err := d.law(ctx, c.Steps[n-1])
+		l, err := d.law(ctx, c.Steps[n-1])
 		if err != nil {
 			return struct{}{}, err
 		}
 		if l.Known() {
-			end, variance, ok := l.Evidence(o.config.oriented(c.Values[n-1]))
-			if ok {
-				e.Y, e.Noise = scaling.Orient(end, o.config.minimize), variance
-				if o.config.positive { // the variance of the logarithm counts by the square of the value
-					e.Y = math.Exp(e.Y)
-					e.Noise *= e.Y * e.Y
-				}
-				if !points.Admitted(e.Y) || !points.Admitted(e.Noise) || e.Noise == 0 || o.config.positive && e.Y == 0 {
-					e.Y, e.Noise = 0, 0
-				}
-			}
+			e.Y, e.Noise = o.config.estimate(l.Law, o.config.oriented(c.Values[n-1]))
 		}
 		return struct{}{}, o.close(id, e)
 	})
 	return err
 }
 
+// estimate returns what a law says of the end of a curve that came to v, in the user's units, and
+// its variance: 0 for both where it says nothing that a model could learn from.
+func (c *runConfig) estimate(l curve.Law, v float64) (y, variance float64) {
+	end, variance, ok := l.Evidence(v)
+	y = scaling.Orient(end, c.minimize)
+	if c.positive { // the variance of the logarithm counts by the square of the value
+		y = math.Exp(y)
+		variance *= y * y
+	}
+	if !ok || !points.Admitted(y) || !points.Admitted(variance) || variance == 0 || c.positive && y == 0 {
+		return 0, 0
+	}
+	return y, variance
+}
+
 // curveUnit is the scale of a run's curves, and what the model expects of trials, as long as
 // no value more is told. It belongs to who holds the model.
 type curveUnit struct {
-	h     int // events that changed what the model learns from
+	told  int // how much the model had learned from: another number makes another unit
 	last  int // step of the completed curves, past ones too
 	known bool
 	scale curve.Scale
@@ -167,11 +176,11 @@ func (o *draft) unit(ctx context.Context, own []curve.Curve) (*curveUnit, error)
 			}
 		}
 	}
-	if n := len(o.h.Observations) + len(o.h.Estimates) + resumed; u.ends != nil && u.h == n {
+	told := len(o.h.Observations) + len(o.h.Estimates) + resumed
+	if u.ends != nil && u.told == told {
 		return u, nil
-	} else {
-		*u = curveUnit{h: n, ends: make(map[int][2]float64)}
 	}
+	*u = curveUnit{told: told, ends: make(map[int][2]float64)}
 	past := o.pastCurves()
 	u.last = past.Last()
 	for _, c := range own {
@@ -196,7 +205,7 @@ func (o *draft) unit(ctx context.Context, own []curve.Curve) (*curveUnit, error)
 	}
 	mean, variance, err := o.measurements(ctx, d, scale, x)
 	if err != nil {
-		u.ends = nil
+		u.ends = nil // what was not finished is begun anew
 		return u, err
 	}
 	// The deviation of the value of a point drawn at random.
@@ -245,9 +254,15 @@ func (o *Optimizer) pastCurves() *curve.Past {
 	return nil
 }
 
-// law returns what curves say of the end after a step, and how many of the run do; it is not
-// known where there is no scale.
-func (o *draft) law(ctx context.Context, step int) (l curve.Law, passed int, err error) {
+// curveLaw is what curves say of the end after a step, by curves of the run that passed it and,
+// on the scale of a unit, past ones; it is not known where there is no scale.
+type curveLaw struct {
+	curve.Law
+	passed int // curves of the run
+	unit   *curveUnit
+}
+
+func (o *draft) law(ctx context.Context, step int) (l curveLaw, err error) {
 	var own []curve.Curve
 	for _, ob := range o.h.Observations {
 		if ob.Trial == 0 {
@@ -261,25 +276,23 @@ func (o *draft) law(ctx context.Context, step int) (l curve.Law, passed int, err
 		k.Values, _ = o.config.sense().Apply(c.Values, nil)
 		own = append(own, k)
 		if _, ok := k.At(step); ok {
-			passed++
+			l.passed++
 		}
 	}
 	past := o.pastCurves()
-	if past == nil && passed == 0 {
-		return l, passed, nil
+	if past == nil && l.passed == 0 {
+		return l, nil
 	}
-	u, err := o.unit(ctx, own)
-	if err != nil || !u.known {
-		return l, passed, err
+	if l.unit, err = o.unit(ctx, own); err == nil && l.unit.known {
+		l.Law = past.Law(step, l.unit.scale, own)
 	}
-	return past.Law(step, u.scale, own), passed, nil
+	return l, err
 }
 
 // ahead is what is known of the end of a trial at a step, before its value there; large
 // values are good.
 type ahead struct {
-	law            curve.Law
-	passed         int     // curves of the run that passed the step
+	law            curveLaw
 	mean, variance float64 // of the end, by the model of the objective alone
 	best           float64 // to beat
 
@@ -296,12 +309,12 @@ func (o *draft) look(ctx context.Context, id, step int) (a ahead, known bool, er
 		return a, false, ctx.Err()
 	}
 	a.best = o.config.oriented(o.h.Observations[i].Y)
-	if a.law, a.passed, err = o.law(ctx, step); err != nil || !a.law.Known() {
+	if a.law, err = o.law(ctx, step); err != nil || !a.law.Known() {
 		return a, false, err
 	}
-	u := &o.Optimizer.curves
-	end, known := u.ends[id]
-	if !known {
+	ends := a.law.unit.ends
+	end, kept := ends[id]
+	if !kept {
 		d, scale := o.data(false)
 		if !o.hasScale(d) {
 			return a, false, nil
@@ -311,7 +324,7 @@ func (o *draft) look(ctx context.Context, id, step int) (a ahead, known bool, er
 			return a, false, err
 		}
 		end = [2]float64{mean[0], variance[0]}
-		u.ends[id] = end
+		ends[id] = end
 	}
 	a.mean, a.variance = end[0], end[1]
 	if a.checkpoints = o.config.checkpoints; a.checkpoints {
@@ -323,7 +336,7 @@ func (o *draft) look(ctx context.Context, id, step int) (a ahead, known bool, er
 // pace completes what is known of a trial that can go on later: one that resumes another
 // began where that one stopped.
 func (o *draft) pace(ctx context.Context, a *ahead, id, step int) error {
-	last := o.Optimizer.curves.last
+	last := a.law.unit.last
 	a.left = max(last+1-step, 1)
 	from, mean, sd := 0, a.mean, math.Sqrt(a.variance)
 	if k := o.h.Trials[id-1].Resumes; k > 0 {
@@ -333,7 +346,7 @@ func (o *draft) pace(ctx context.Context, a *ahead, id, step int) error {
 			a.start = math.Inf(-1)
 			return nil
 		}
-		l, _, err := o.law(ctx, from)
+		l, err := o.law(ctx, from)
 		if err != nil {
 			return err
 		}
@@ -374,7 +387,7 @@ func (o *draft) foresee(ctx context.Context, p *Prospect, y float64) error {
 		p.Best = o.h.Observations[i].Y
 	}
 	a, known, err := o.look(ctx, p.Trial, p.Step)
-	if p.Curves, p.Known = a.passed, known; !known {
+	if p.Curves, p.Known = a.law.passed, known; !known {
 		return err
 	}
 	mean, sd, chance, stop := a.after(o.config.oriented(y))

@@ -187,10 +187,7 @@ func (o *draft) forecast(ctx context.Context, m consulted, d Data, scale scaling
 		return f, false, err
 	}
 	f.Mean, f.SD = f.belief.moments()
-	noise := 0.0
-	if v := m.noiseVariance(); v > 0 {
-		_, noise = scale.Back(0, math.Sqrt(v))
-	}
+	_, noise := scale.Back(0, math.Sqrt(m.noise()))
 	if e.Noise > 0 {
 		_, v := o.config.sense().Apply([]float64{e.Y}, []float64{e.Noise})
 		noise = math.Sqrt(v[0])

@@ -57,9 +57,7 @@ func learnHierarchy(ctx context.Context, t *trainingSet) (*hierarchicalPrior, er
 func (t *trainingSet) hierarchySettings() (hierarchy.Settings, error) {
 	c := t.config
 	o := hierarchySettings(c, t.space.Dim())
-	if c.progress != nil {
-		o.Progress = func(stage string, done, total int) { c.progress(Progress{stage, done, total}) }
-	}
+	o.Progress = c.tell
 	if c.kernel != nil {
 		if err := gp.CheckKernel(c.kernel, t.space.Dim(), ErrOption); err != nil {
 			return o, err

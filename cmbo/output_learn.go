@@ -127,13 +127,6 @@ func outputSettings(c *learnConfig, dim int) hierarchy.Settings {
 	return o
 }
 
-// tell reports progress to whoever asked for it.
-func (c *learnConfig) tell(stage string, done, total int) {
-	if c.progress != nil {
-		c.progress(Progress{stage, done, total})
-	}
-}
-
 // output returns what the prior knows of an output, nil for nothing.
 func (p *Prior) output(name string) *outputPrior {
 	if p == nil {
@@ -186,7 +179,8 @@ func (p *Prior) columns(tasks []Task, byID map[string]int) {
 	}
 }
 
-// encodeOutputs writes what decodeOutputs reads, nothing for none unless more follows.
+// encodeOutputs writes what decodeOutputs reads. Outputs and then curves end a prior, and those
+// that are not there take no bytes; of no outputs before curves, more, the number is written.
 func (p *Prior) encodeOutputs(e *codec.Encoder, more bool) error {
 	if len(p.outputs) == 0 && !more {
 		return nil

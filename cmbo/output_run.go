@@ -87,19 +87,17 @@ func (o *draft) foretell(ctx context.Context, models []*outputModel, e runlog.Ev
 		}
 		out := Forecast{Trial: e.Trial, Y: f.warp.Apply(y)}
 		out.Mean, out.SD = f.scale.Back(mean[0], sd[0])
-		if v := m.model.noiseVariance(); v > 0 {
-			out.NoiseSD = f.scale.Scale * math.Sqrt(v)
-		}
+		out.NoiseSD = f.scale.Scale * math.Sqrt(m.model.noise())
 		forecasts[m.output.Name] = out
 	}
 	return forecasts, nil
 }
 
-// make makes the model.
-func (m *outputModel) make(ctx context.Context, c *runConfig, dim int) error {
+// begin makes the model.
+func (m *outputModel) begin(ctx context.Context, c *runConfig, dim int) error {
 	if m.past == nil {
 		scale := func(y, noise []float64) (scaled, variances []float64) {
-			return scaling.ZScore.Scale(m.warp(y).ApplyAll(y), noise)
+			return scaling.ZScore.Scale(m.ownWarp(y).ApplyAll(y), noise)
 		}
 		m.model = consulted{plainRun{gp.NewPlain(dim, c.ard, c.kernel, math.NaN(), scale, nil, c.seed)}}
 		return nil
@@ -115,8 +113,8 @@ func (m *outputModel) make(ctx context.Context, c *runConfig, dim int) error {
 	return nil
 }
 
-// warp returns the scale of the run's own values: for a cost always that of logarithms.
-func (m *outputModel) warp(y []float64) scaling.Warp {
+// ownWarp returns the scale of the run's own values: for a cost always that of logarithms.
+func (m *outputModel) ownWarp(y []float64) scaling.Warp {
 	if m.output.Cost {
 		return scaling.LogWarp(y)
 	}
@@ -131,7 +129,7 @@ func (m *outputModel) fit(ctx context.Context, o *draft, pending bool) (f output
 		return f, false, nil
 	}
 	if m.model.Surrogate == nil {
-		if err := m.make(ctx, o.config, o.space.Dim()); err != nil {
+		if err := m.begin(ctx, o.config, o.space.Dim()); err != nil {
 			return f, false, fmt.Errorf("output %q: %w", m.output.Name, err)
 		}
 	}
@@ -142,7 +140,7 @@ func (m *outputModel) fit(ctx context.Context, o *draft, pending bool) (f output
 	if m.past != nil {
 		f.warp, f.scale = m.past.warp, scaling.Fit(scaling.Raw, m.past.warp.ApplyAll(raw))
 	} else {
-		f.warp = m.warp(raw)
+		f.warp = m.ownWarp(raw)
 		f.scale = scaling.Fit(scaling.ZScore, f.warp.ApplyAll(raw))
 	}
 	d.Y = f.scale.Z
@@ -158,16 +156,11 @@ func (m consulted) logWithin(ctx context.Context, dst []float64, x *linalg.Dense
 	if r, ok := m.Surrogate.(*hierarchicalRun); ok {
 		return gp.Marked(ctx, r.LogWithin(ctx, dst, x, lo, hi))
 	}
-	mean, sd := make([]float64, len(dst)), make([]float64, len(dst))
-	if err := m.Predict(ctx, mean, sd, x); err != nil {
+	mean, sd, err := m.measured(ctx, x)
+	if err != nil {
 		return err
 	}
-	noise := m.noiseVariance()
-	if math.IsNaN(noise) {
-		noise = 0
-	}
-	for i := range dst {
-		s := math.Sqrt(max(sd[i]*sd[i]+noise, math.SmallestNonzeroFloat64))
+	for i, s := range sd {
 		dst[i] = special.NormLogInterval((lo-mean[i])/s, (hi-mean[i])/s)
 	}
 	return nil
@@ -231,17 +224,17 @@ func (o *draft) feasible() []bool {
 	return out
 }
 
-// near is the difference of logarithms, -ln .95, up to which, before a value holds the limits,
-// probabilities are too close to decide: the likeliest point to hold them is often one of
-// many that nearly all do, and among those a poor one by the objective.
-const near = 0.05129329438755058
+// asLikely is the difference of logarithms, -ln .95, up to which, before a value holds the
+// limits, probabilities are too close to decide: the likeliest point to hold them is often one
+// of many that nearly all do, and among those a poor one by the objective.
+const asLikely = 0.05129329438755058
 
-// lead has the probabilities that limits hold decide before the scores: among candidates
-// that are near the most probable the scores do, and all others come after, in the order of
-// their probabilities of being feasible and succeeding. It reports whether that makes a
-// difference.
-func lead(scores []float64, factors []factor) bool {
-	logs := make([]float64, len(scores))
+// feasibleFirst has the probabilities that limits hold decide before the scores, which have the
+// other factors in them already: among candidates about as likely as the likeliest the scores
+// do, and all others come after, in the order of the product of all factors. It reports whether
+// that makes a difference.
+func feasibleFirst(scores []float64, factors []factor) bool {
+	logs := make([]float64, len(scores)) // in the end 0 for the likely ones, and below for others
 	for i := range logs {
 		for _, g := range factors {
 			if g.output != "" && g.log != nil {
@@ -253,7 +246,7 @@ func lead(scores []float64, factors []factor) bool {
 	all := true
 	least := math.Inf(1)
 	for i := range logs {
-		if logs[i] >= -near {
+		if logs[i] >= -asLikely {
 			logs[i] = 0
 			if !math.IsInf(scores[i], 0) {
 				least = min(least, scores[i])

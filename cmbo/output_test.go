@@ -329,7 +329,7 @@ func TestLead(t *testing.T) {
 		{[]float64{1, 2, 3, 4}, []factor{success, holds(0, -2, -3, -4)}, []float64{1, -2 + 2*math.Log(0.5), -3, -4 + 2*math.Log(0.5)}},
 	} {
 		got := slices.Clone(c.scores)
-		assert.Equal(t, c.want != nil, lead(got, c.factors))
+		assert.Equal(t, c.want != nil, feasibleFirst(got, c.factors))
 		if c.want == nil {
 			c.want = c.scores
 		}

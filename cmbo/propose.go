@@ -337,7 +337,7 @@ func (o *draft) score(ctx context.Context, id int, x *linalg.Dense) (*Step, scor
 	}
 	if o.config.limited() && o.h.Best(o.config.minimize) < 0 {
 		multiply(s.Scores, slices.DeleteFunc(slices.Clone(factors), func(g factor) bool { return g.output != "" }), how.by)
-		if lead(s.Scores, factors) {
+		if feasibleFirst(s.Scores, factors) {
 			how.by, how.own = nil, "probability of holding the limits"
 		}
 		return s, how, nil

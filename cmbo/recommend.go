@@ -136,10 +136,7 @@ func (o *Optimizer) noiseOf(d Data) float64 {
 	if n > 0 {
 		return sum / n
 	}
-	if v := o.model.noiseVariance(); v > 0 {
-		return v
-	}
-	return 0
+	return o.model.noise()
 }
 
 // again returns the point of which one value more raises the largest of the means most, and

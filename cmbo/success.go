@@ -129,9 +129,7 @@ func (t *trainingSet) learnSuccess(ctx context.Context) (*hierarchy.Model, error
 		return nil, nil
 	}
 	c := t.config
-	if c.progress != nil {
-		c.progress(Progress{"success", 0, 1})
-	}
+	c.tell("success", 0, 1)
 	var pool []*linalg.Dense
 	for _, k := range tasks {
 		pool = append(pool, k.X)
@@ -143,8 +141,6 @@ func (t *trainingSet) learnSuccess(ctx context.Context) (*hierarchy.Model, error
 	if err != nil {
 		return nil, gp.Marked(ctx, err)
 	}
-	if c.progress != nil {
-		c.progress(Progress{"success", 1, 1})
-	}
+	c.tell("success", 1, 1)
 	return m, nil
 }
