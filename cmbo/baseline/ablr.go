@@ -238,7 +238,7 @@ func (m *ablr) features(x *linalg.Dense) *linalg.Dense {
 // Surrogate returns the surrogate of one run; nothing in it is random.
 func (m *ablr) Surrogate(seed uint64) cmbo.Surrogate {
 	r := &ablrRun{m: m}
-	r.priorRun = priorRun{run: run{dim: m.dim, seed: seed}, prior: r}
+	r.priorRun = *newPriorRun(m.dim, seed, r, 0)
 	r.kept = kept[*linalg.Dense]{lists: &m.lists, compute: func(_ context.Context, x *linalg.Dense) (*linalg.Dense, error) { return m.features(x), nil }}
 	return r
 }

@@ -142,22 +142,15 @@ func (r *affineRun) Fit(ctx context.Context, d cmbo.Data) error {
 	for i, v := range r.d.NoiseVariance {
 		own[i] = v * (r.scale / r.unit) * (r.scale / r.unit)
 	}
-	if r.post == nil {
-		r.post = gp.New(r.prior)
+	err := r.condition(ctx, y, own)
+	if err == nil {
+		err = r.whiten(ctx, y)
 	}
-	if err := r.post.Extend(ctx, r.d.X, y, gp.Noise(own, n, r.noiseVariance)); err != nil {
-		return err
-	}
-	var err error
-	if r.full, err = r.post.WithPending(ctx, r.d.Pending, r.noiseVariance); err != nil {
-		return err
-	}
-	if err := r.whiten(ctx, y); err != nil {
+	if r.has = err == nil; !r.has {
 		return err
 	}
 	r.unit *= grow
 	r.infer(-math.Log(grow))
-	r.has = true
 	return nil
 }
 

@@ -261,7 +261,7 @@ func (m *empiricalGP) Surrogate(seed uint64) cmbo.Surrogate {
 
 func (m *empiricalGP) run(seed uint64) *empiricalRun {
 	r := &empiricalRun{m: m}
-	r.priorRun = priorRun{run: run{dim: m.dim, seed: seed}, prior: r, noiseVariance: m.base.h.NoiseVariance}
+	r.priorRun = *newPriorRun(m.dim, seed, r, m.base.h.NoiseVariance)
 	r.kept = kept[*empiricalList]{lists: &m.lists, compute: func(_ context.Context, x *linalg.Dense) (*empiricalList, error) { return m.list(x), nil }}
 	return r
 }

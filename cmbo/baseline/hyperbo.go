@@ -45,5 +45,5 @@ func learnHyperBO(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opt
 
 // Surrogate returns the surrogate of one run; nothing in it is random.
 func (m *hyperBO) Surrogate(seed uint64) cmbo.Surrogate {
-	return &priorRun{run: run{dim: m.dim, seed: seed}, prior: gp.FromKernel{Kernel: m.p.h.Kernel, Mean: m.p.mean}, noiseVariance: m.p.h.NoiseVariance}
+	return newPriorRun(m.dim, seed, gp.FromKernel{Kernel: m.p.h.Kernel, Mean: m.p.mean}, m.p.h.NoiseVariance)
 }

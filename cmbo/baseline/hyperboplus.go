@@ -107,7 +107,7 @@ func (m *hyperBOPlus) Surrogate(seed uint64) cmbo.Surrogate {
 		if err != nil {
 			k = m.template // not for parameters within the bounds
 		}
-		r.members = append(r.members, &priorRun{run: r.run, prior: gp.FromKernel{Kernel: k, Mean: mean}, noiseVariance: noise})
+		r.members = append(r.members, newPriorRun(m.dim, seed, gp.FromKernel{Kernel: k, Mean: mean}, noise))
 	}
 	return r
 }

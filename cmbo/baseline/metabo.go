@@ -72,7 +72,7 @@ func learnMetaBO(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts
 // Surrogate returns the surrogate of one run; nothing in it is random.
 func (m *metaBO) Surrogate(seed uint64) cmbo.Surrogate {
 	r := &metaRun{m: m}
-	r.priorRun = priorRun{run: run{dim: m.past.dim, seed: seed}, prior: r, noiseVariance: m.noiseVariance}
+	r.priorRun = *newPriorRun(m.past.dim, seed, r, m.noiseVariance)
 	r.kept = kept[*linalg.Dense]{lists: &m.feature, compute: m.functionsAt}
 	return r
 }

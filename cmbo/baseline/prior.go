@@ -8,34 +8,26 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// priorRun is a run under a prior that was learned offline and stays as it is:
-// it is conditioned on the data, nothing more.
-type priorRun struct {
+// conditioned is a run with a process that is given its data.
+type conditioned struct {
 	run
-	prior         gp.Function
-	noiseVariance float64     // where none is given
-	post          *gp.Process // given the data, nil before
-	full          *gp.Process // given the pending points as well
+	post *gp.Process // given the data
+	full *gp.Process // given the pending points as well
 }
 
-func (r *priorRun) Fit(ctx context.Context, d cmbo.Data) error {
-	if err := r.take(d); err != nil {
-		return err
-	}
-	r.has = false
-	if r.post == nil {
-		r.post = gp.New(r.prior)
-	}
-	noise := gp.Noise(r.d.NoiseVariance, len(r.d.Y), r.noiseVariance)
-	err := r.post.Extend(ctx, r.d.X, r.d.Y, noise)
+// extend conditions the process on the values z at the points of the run, and on its pending
+// points with the noise variance that a measurement has.
+func (r *conditioned) extend(ctx context.Context, z, noise []float64, measurement float64) error {
+	err := r.post.Extend(ctx, r.d.X, z, noise)
 	if err == nil {
-		r.full, err = r.post.WithPending(ctx, r.d.Pending, r.noiseVariance)
+		r.full, err = r.post.WithPending(ctx, r.d.Pending, measurement)
 	}
 	r.has = err == nil
 	return err
 }
 
-func (r *priorRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) error {
+// Predict writes the posterior at the rows of x.
+func (r *conditioned) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) error {
 	if err := r.ready(ctx, x, mean, sd); err != nil {
 		return err
 	}
@@ -44,6 +36,34 @@ func (r *priorRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.De
 	}
 	gp.Deviations(sd)
 	return nil
+}
+
+// priorRun is a run under a prior that was learned offline and stays as it is:
+// it is conditioned on the data, nothing more.
+type priorRun struct {
+	conditioned   // post is nil before the first Fit, and where the prior is another one
+	prior         gp.Function
+	noiseVariance float64 // where none is given
+}
+
+func newPriorRun(dim int, seed uint64, prior gp.Function, noiseVariance float64) *priorRun {
+	return &priorRun{conditioned{run: run{dim: dim, seed: seed}}, prior, noiseVariance}
+}
+
+func (r *priorRun) Fit(ctx context.Context, d cmbo.Data) error {
+	if err := r.take(d); err != nil {
+		return err
+	}
+	return r.condition(ctx, r.d.Y, r.d.NoiseVariance)
+}
+
+// condition conditions the prior on values with noise variances of their own, 0 for none.
+func (r *priorRun) condition(ctx context.Context, y, noise []float64) error {
+	r.has = false
+	if r.post == nil {
+		r.post = gp.New(r.prior)
+	}
+	return r.extend(ctx, y, gp.Noise(noise, len(y), r.noiseVariance), r.noiseVariance)
 }
 
 // NoiseVariance returns the noise variance learned.

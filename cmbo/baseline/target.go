@@ -14,7 +14,7 @@ import (
 // use the parts. It follows from the data alone: the fit that serves n observations is the one
 // to the first gp.RefitCount(n) of them, scaled by themselves.
 type target struct {
-	run
+	conditioned
 	y cmbo.YPolicy
 	// adjust changes scaled values in place before they are modelled, if not
 	// nil: the values given come with the points they belong to.
@@ -26,15 +26,13 @@ type target struct {
 	// first n observations no longer stands.
 	forget func(n int)
 
-	h    gp.Hyper
-	post *gp.Process // given the data
-	full *gp.Process // given the pending points as well
+	h gp.Hyper
 }
 
 func newTarget(dim int, seed uint64, c *config) *target {
 	template, other := c.forms(dim)
 	return &target{
-		run: run{dim: dim, seed: seed}, y: c.y, post: gp.New(nil),
+		conditioned: conditioned{run: run{dim: dim, seed: seed}, post: gp.New(nil)}, y: c.y,
 		fits: gp.Fits{Template: template, Other: other, Noise: math.NaN(), Seed: seed, Fitter: gp.Fitter{Priors: c.priors}},
 	}
 }
@@ -61,14 +59,7 @@ func (t *target) Fit(ctx context.Context, d cmbo.Data) error {
 		t.post.Reset(gp.FromKernel{Kernel: h.Kernel})
 	}
 	t.h = h
-	if err := t.post.Extend(ctx, t.d.X, z, h.Noise(t.d.NoiseVariance)); err != nil {
-		return err
-	}
-	if t.full, err = t.post.WithPending(ctx, t.d.Pending, h.NoiseVariance); err != nil {
-		return err
-	}
-	t.has = true
-	return nil
+	return t.extend(ctx, z, h.Noise(t.d.NoiseVariance), h.NoiseVariance)
 }
 
 // receive takes data and forgets the fits that do not belong to it.
@@ -116,18 +107,6 @@ func (t *target) posteriorAt(ctx context.Context, n int) (*gp.Process, error) {
 		return nil, err
 	}
 	return gp.Condition(ctx, gp.FromKernel{Kernel: h.Kernel}, x, z, h.Noise(noise))
-}
-
-// Predict writes the posterior at the rows of x.
-func (t *target) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) error {
-	if err := t.ready(ctx, x, mean, sd); err != nil {
-		return err
-	}
-	if err := t.full.Moments(ctx, mean, sd, x); err != nil {
-		return err
-	}
-	gp.Deviations(sd)
-	return nil
 }
 
 // NoiseVariance returns the noise variance in use.
