@@ -101,7 +101,7 @@ func TestLearnRejects(t *testing.T) {
 		"outside":      {space, edit(func(ts []cmbo.Task) { ts[1].X[3][1] = 1.01 }), nil, cmbo.ErrOutOfSpace, "1.01 is not in [0, 1]"},
 		"NaN value":    {space, edit(func(ts []cmbo.Task) { ts[0].Y[2] = math.NaN() }), nil, cmbo.ErrNotFinite, "row 2: value NaN"},
 		"Inf value":    {space, edit(func(ts []cmbo.Task) { ts[0].Y[2] = math.Inf(-1) }), nil, cmbo.ErrNotFinite, "row 2"},
-		"huge value":   {space, edit(func(ts []cmbo.Task) { ts[0].Y[2] = 1e200 }), nil, cmbo.ErrNotFinite, "beyond"},
+		"huge value":   {space, edit(func(ts []cmbo.Task) { ts[0].Y[2] = 1e200 }), nil, cmbo.ErrNotFinite, "value 1e+200 is not within ±1e+150"},
 		"noise length": {space, edit(func(ts []cmbo.Task) { ts[0].NoiseVariance = []float64{1} }), nil, cmbo.ErrDimension, "1 noise variances"},
 		"noise":        {space, edit(func(ts []cmbo.Task) { ts[0].NoiseVariance = []float64{0, 0, -1, 0, 0, 0, 0, 0} }), nil, cmbo.ErrNotFinite, "row 2: noise variance -1"},
 		"nil option":   {space, good, []cmbo.LearnOption{nil}, cmbo.ErrOption, ""},

@@ -79,13 +79,9 @@ func (k runKey) String() string {
 }
 
 // Run makes the runs of the experiment that the folder dir does not hold yet,
-// and makes the folder if need be. An empty dir keeps all records in the
-// Outcome. It appends each run's record as it ends, so a process that is killed
-// loses no more than the runs under way, and the same call goes on from there.
-// In the end the lines are put in order: the files runs.jsonl
-// and experiment.json then have the same bytes whatever the number of workers
-// and interruptions (with one build, as all of cmbo). Only one process may use a
-// folder at a time.
+// and makes the folder if need be: the package comment says what is in it. An
+// empty dir keeps all records in the Outcome. Only one process may use a folder
+// at a time.
 //
 // An experiment may be continued with more splits, repeats, targets, methods,
 // acquisitions or tables than before. With anything else changed, or another

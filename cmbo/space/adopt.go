@@ -36,7 +36,7 @@ func newRemap(s *Space, recorded []Param, defaults []float64, given []bool, c *C
 				continue
 			}
 			if slices.ContainsFunc(recorded, func(q Param) bool { return q.name == now }) {
-				return nil, differ(now, "it was recorded, and so was %q, which is renamed to it", p.name)
+				return nil, Errorf(ErrSpace, "it was recorded, and so was %q, which is renamed to it", p.name).of(now)
 			}
 			recorded[i].name = now
 		}
@@ -50,31 +50,24 @@ func newRemap(s *Space, recorded []Param, defaults []float64, given []bool, c *C
 		j, ok := r.names[p.name]
 		if !ok {
 			if given == nil || !given[i] {
-				return nil, differ(p.name, "it was not recorded; a default would fill it in (Space.Adopt)")
+				return nil, Errorf(ErrSpace, "it was not recorded; a default would fill it in (Space.Adopt)").of(p.name)
 			}
 			m.from[i], m.filled = -1, append(m.filled, p.name)
 			continue
 		}
 		if m.from[i] = j; !p.accepts(r.params[j]) {
-			return nil, differ(p.name, "it was recorded as %s; the space has %s", r.params[j], p)
+			return nil, Errorf(ErrSpace, "it was recorded as %s; the space has %s", r.params[j], p).of(p.name)
 		}
 	}
 	for _, p := range r.params {
 		if _, ok := s.names[p.name]; !ok {
 			if c == nil {
-				return nil, differ(p.name, "it was recorded, but is not in the space; Space.Adopt drops it")
+				return nil, Errorf(ErrSpace, "it was recorded, but is not in the space; Space.Adopt drops it").of(p.name)
 			}
 			m.dropped = append(m.dropped, p.name)
 		}
 	}
 	return m, nil
-}
-
-// differ is the error of a task's parameter that the space has otherwise.
-func differ(name, format string, args ...any) error {
-	e := Errorf(ErrSpace, format, args...)
-	e.Name = name
-	return e
 }
 
 // accepts reports whether some value of q can be a value of p: numbers become
@@ -105,8 +98,8 @@ func (p Param) convert(q Param, v float64, changed map[string]string) (float64, 
 			return f, nil
 		}
 	}
-	e := Errorf(ErrOutOfSpace, "%q is not a value of %s", now, p)
-	e.Name, e.Value = p.name, v
+	e := Errorf(ErrOutOfSpace, "%q is not a value of %s", now, p).of(p.name)
+	e.Value = v
 	return 0, e
 }
 
@@ -263,7 +256,7 @@ func (c *Changes) ready(s *Space) (fill []float64, given []bool, err error) {
 		for _, then := range slices.Sorted(maps.Keys(c.Choices[name])) {
 			now := c.Choices[name][then]
 			if v, ok := s.params[i].fromText(now); !ok || s.params[i].check(v) != nil {
-				return nil, nil, differ(name, "%q is called %q, which is not a value of %s", then, now, s.params[i])
+				return nil, nil, Errorf(ErrSpace, "%q is called %q, which is not a value of %s", then, now, s.params[i]).of(name)
 			}
 		}
 	}
@@ -276,7 +269,7 @@ func (c *Changes) renamedAll(tasks []Task, s *Space) error {
 		if !slices.ContainsFunc(tasks, func(t Task) bool {
 			return slices.ContainsFunc(t.recorded(s), func(p Param) bool { return p.name == name })
 		}) {
-			return differ(name, "it is renamed to %q, but no task was recorded with it", c.Renamed[name])
+			return Errorf(ErrSpace, "it is renamed to %q, but no task was recorded with it", c.Renamed[name]).of(name)
 		}
 	}
 	return nil

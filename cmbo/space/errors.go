@@ -76,35 +76,34 @@ func Errorf(sentinel error, format string, args ...any) *DataError {
 	return &DataError{Row: -1, Column: -1, Reason: fmt.Sprintf(format, args...), Err: sentinel}
 }
 
+// of adds the name of the parameter.
+func (e *DataError) of(name string) *DataError {
+	e.Name = name
+	return e
+}
+
 // InTask adds the task's ID to a DataError; other errors are wrapped.
 func InTask(err error, id string) error {
-	var de *DataError
-	if errors.As(err, &de) {
-		c := *de
-		c.Task = id
-		return &c
-	}
-	return fmt.Errorf("task %q: %w", id, err)
+	return located(err, func(e *DataError) { e.Task = id }, "task %q", id)
 }
 
 // AtRow adds a row index to a DataError; other errors are wrapped.
 func AtRow(err error, row int) error {
-	var de *DataError
-	if errors.As(err, &de) {
-		c := *de
-		c.Row = row
-		return &c
-	}
-	return fmt.Errorf("row %d: %w", row, err)
+	return located(err, func(e *DataError) { e.Row = row }, "row %d", row)
 }
 
 // atColumn adds the index of a parameter to a DataError; other errors are wrapped.
 func atColumn(err error, column int) error {
+	return located(err, func(e *DataError) { e.Column = column }, "column %d", column)
+}
+
+// located returns a copy of a DataError with a place, and another error behind its name.
+func located(err error, set func(*DataError), name string, place any) error {
 	var de *DataError
-	if errors.As(err, &de) {
-		c := *de
-		c.Column = column
-		return &c
+	if !errors.As(err, &de) {
+		return fmt.Errorf(name+": %w", place, err)
 	}
-	return fmt.Errorf("column %d: %w", column, err)
+	c := *de
+	set(&c)
+	return &c
 }

@@ -305,11 +305,7 @@ func wholeFloat(v int64) float64 {
 
 // validate reports what is wrong with the definition itself.
 func (p Param) validate() error {
-	fail := func(format string, args ...any) error {
-		e := Errorf(ErrSpace, format, args...)
-		e.Name = p.name
-		return e
-	}
+	fail := func(format string, args ...any) error { return Errorf(ErrSpace, format, args...).of(p.name) }
 	if p.name == "" {
 		return fail("empty name")
 	}
@@ -396,8 +392,8 @@ func (p Param) validate() error {
 // check reports whether v is a value the parameter takes.
 func (p Param) check(v float64) error {
 	fail := func(sentinel error, format string, args ...any) error {
-		e := Errorf(sentinel, format, args...)
-		e.Name, e.Value = p.name, v
+		e := Errorf(sentinel, format, args...).of(p.name)
+		e.Value = v
 		return e
 	}
 	if math.IsNaN(v) || math.IsInf(v, 0) {

@@ -11,9 +11,9 @@ import (
 	"github.com/gocmbo/cmbo/internal/rng"
 )
 
-// sobolRow maps a point of the unit cube with one coordinate a parameter to a
+// spread maps a point of the unit cube with one coordinate a parameter to a
 // row of the space.
-func (s *Space) sobolRow(u []float64) []float64 {
+func (s *Space) spread(u []float64) []float64 {
 	row := make([]float64, len(s.params))
 	for i, p := range s.params {
 		row[i] = p.spread(u[i])
@@ -21,18 +21,26 @@ func (s *Space) sobolRow(u []float64) []float64 {
 	return row
 }
 
+// sobol returns what draws one row after the other of a scrambled Sobol sequence.
+func (s *Space) sobol(src *rand.Rand) (next func() []float64) {
+	q := qmc.New(len(s.params), src)
+	u := make([]float64, len(s.params))
+	return func() []float64 {
+		q.Next(u)
+		return s.spread(u)
+	}
+}
+
 // Spread returns up to n rows of a parameter space spread by a scrambled Sobol
 // sequence, without repetitions: fewer where the space has not many more points.
 func (s *Space) Spread(n int, src *rand.Rand) [][]float64 {
-	q := qmc.New(len(s.params), src)
-	u := make([]float64, len(s.params))
+	next := s.sobol(src)
 	seen := make(map[string]bool, n)
 	rows := make([][]float64, 0, n)
 	// Discrete parameters repeat; a bounded number of further points makes up
 	// for it.
 	for tries := 0; len(rows) < n && tries < 4*n; tries++ {
-		q.Next(u)
-		row := s.sobolRow(u)
+		row := next()
 		if key := points.Key(row); !seen[key] {
 			seen[key] = true
 			rows = append(rows, row)
@@ -45,7 +53,7 @@ func (s *Space) Spread(n int, src *rand.Rand) [][]float64 {
 // sequence; of a list of candidates they are drawn from its rows. Points may repeat.
 func (s *Space) Pairs(n int, src *rand.Rand) (a, b [][]float64) {
 	dim := len(s.params)
-	row := s.sobolRow
+	row := s.spread
 	if s.Finite() {
 		dim = 1
 		row = func(u []float64) []float64 { return slices.Clone(s.rows[int(u[0]*float64(len(s.rows)))]) }
@@ -90,12 +98,10 @@ func (s *Space) Sample(n int, seed uint64) ([][]float64, error) {
 // Design returns n rows of a parameter space spread by a scrambled Sobol sequence,
 // repetitions included: of a longer list from the same src they are the first.
 func (s *Space) Design(n int, src *rand.Rand) [][]float64 {
-	q := qmc.New(len(s.params), src)
-	u := make([]float64, len(s.params))
+	next := s.sobol(src)
 	rows := make([][]float64, n)
 	for i := range rows {
-		q.Next(u)
-		rows[i] = s.sobolRow(u)
+		rows[i] = next()
 	}
 	return rows
 }

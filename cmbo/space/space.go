@@ -290,9 +290,7 @@ func (s *Space) Row(config map[string]any) ([]float64, error) {
 	for i, p := range s.params {
 		v, ok := config[p.name]
 		if !ok {
-			e := Errorf(ErrOutOfSpace, "missing")
-			e.Name = p.name
-			return nil, e
+			return nil, Errorf(ErrOutOfSpace, "missing").of(p.name)
 		}
 		f, err := p.fromAny(v)
 		if err != nil {
@@ -329,9 +327,7 @@ func (s *Space) Config(row []float64) (map[string]any, error) {
 
 func (p Param) fromAny(v any) (float64, error) {
 	fail := func() error {
-		e := Errorf(ErrOutOfSpace, "a value of type %T does not suit a %s parameter", v, p.kind)
-		e.Name = p.name
-		return e
+		return Errorf(ErrOutOfSpace, "a value of type %T does not suit a %s parameter", v, p.kind).of(p.name)
 	}
 	switch p.kind {
 	case KindCategorical:
@@ -341,9 +337,7 @@ func (p Param) fromAny(v any) (float64, error) {
 		}
 		i := slices.Index(p.choices, name)
 		if i < 0 {
-			e := Errorf(ErrOutOfSpace, "%q is not one of %q", name, p.choices)
-			e.Name = p.name
-			return 0, e
+			return 0, Errorf(ErrOutOfSpace, "%q is not one of %q", name, p.choices).of(p.name)
 		}
 		return float64(i), nil
 	case KindBool:

@@ -86,9 +86,7 @@ func taggedFields(t reflect.Type, path []int) []field {
 }
 
 func (f *field) fail(format string, args ...any) error {
-	e := Errorf(ErrSpace, "field "+f.Name+": "+format, args...)
-	e.Name = f.name
-	return e
+	return Errorf(ErrSpace, "field "+f.Name+": "+format, args...).of(f.name)
 }
 
 // param makes the parameter of a field, or says why it cannot.
@@ -199,9 +197,7 @@ func (v Point) Into(cfg any) error {
 	}
 	for _, p := range v.Space.params {
 		if !seen[p.name] {
-			e := Errorf(ErrSpace, "%T has no field for it; a tag `cmbo:%q` makes one", cfg, p.name)
-			e.Name = p.name
-			return e
+			return Errorf(ErrSpace, "%T has no field for it; a tag `cmbo:%q` makes one", cfg, p.name).of(p.name)
 		}
 	}
 	dst.Elem().Set(filled)

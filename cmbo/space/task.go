@@ -2,7 +2,6 @@ package space
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
@@ -150,10 +149,7 @@ func CheckTasks(s *Space, tasks []Task) ([]Task, error) {
 // CheckValue fails with [ErrNotFinite] if y is not finite or beyond ±1e150.
 func CheckValue(y float64) error {
 	if !points.Admitted(y) {
-		e := Errorf(ErrNotFinite, "value %g", y)
-		if math.Abs(y) > points.MaxValue {
-			e = Errorf(ErrNotFinite, "value %g is beyond ±%g", y, points.MaxValue)
-		}
+		e := Errorf(ErrNotFinite, "value %g is not within ±%g", y, points.MaxValue)
 		e.Value = y
 		return e
 	}
