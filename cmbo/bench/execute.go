@@ -85,12 +85,12 @@ func (x *execution) release(l *model) {
 // about 10 MB each.
 const keptModels = 100
 
-// learn returns what the methods of a batch learned, nil if they could not.
+// learn returns what the method of a batch learned, nil if it could not.
 func (x *execution) learn(ctx context.Context, b *batch, l *model) (Tuner, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.tuner == nil && l.err == nil {
-		t, err := b.methods[0].Learn(ctx, b.training)
+		t, err := b.method.Learn(ctx, b.training)
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
@@ -103,16 +103,8 @@ func (x *execution) learn(ctx context.Context, b *batch, l *model) (Tuner, error
 		}
 	}
 	if l.err != nil {
-		for _, m := range b.methods {
-			lost := 0
-			for _, r := range b.runs {
-				if r.method == m {
-					lost++
-				}
-			}
-			if err := x.fail(ctx, b.of(m), lost, l.err); err != nil {
-				return nil, err
-			}
+		if err := x.fail(ctx, b.key, len(b.runs), l.err); err != nil {
+			return nil, err
 		}
 	}
 	return l.tuner, nil
@@ -153,7 +145,7 @@ func (x *execution) tune(ctx context.Context, table *tablePlan, tuner Tuner, run
 func (x *execution) run(ctx context.Context, start Starter, task *TableTask, r plannedRun) (*Record, error) {
 	seed := x.p.runSeed(r.runKey)
 	opts := []cmbo.Option{cmbo.WithSeed(seed), cmbo.WithAcquisition(r.acquisition), cmbo.WithParallelism(1)}
-	o, err := start(r.method, seed, opts...)
+	o, err := start(seed, opts...)
 	if err != nil {
 		return nil, err
 	}

@@ -26,8 +26,8 @@ func broken(learns bool, task string) Method {
 		return func(ctx context.Context, target *cmbo.Space) (Starter, error) {
 			s, err := t(ctx, target)
 			first, _ := target.Candidate(0)
-			return func(m *Method, seed uint64, opts ...cmbo.Option) (AskTeller, error) {
-				o, err := s(m, seed, opts...)
+			return func(seed uint64, opts ...cmbo.Option) (AskTeller, error) {
+				o, err := s(seed, opts...)
 				if fmt.Sprint(first) == task {
 					return &failing{}, nil
 				}

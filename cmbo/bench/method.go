@@ -22,20 +22,6 @@ type Method struct {
 	Clusters bool
 	// Learn learns from the past tasks of one split.
 	Learn func(ctx context.Context, l Training) (Tuner, error)
-	// LearnsAs names what Learn learns: methods with the same one share it. Empty
-	// stands for the method's own name.
-	LearnsAs string
-	// Distance weighs the prototypes of a variant of the paper's method, nil for that of the
-	// variant learned.
-	Distance *paper.Distance
-}
-
-// learns names what the method learns.
-func (m *Method) learns() string {
-	if m.LearnsAs == "" {
-		return m.Name
-	}
-	return m.LearnsAs
 }
 
 // A Training is what a [Method] learns from.
@@ -55,10 +41,9 @@ type Training struct {
 // does what all runs over a target's candidates share.
 type Tuner func(ctx context.Context, target *cmbo.Space) (Starter, error)
 
-// A Starter begins a run of a method, one of those that share what was learned. opts are the
-// seed, the acquisition and the bound on goroutines; seed is the same one, for what takes no
-// options.
-type Starter func(m *Method, seed uint64, opts ...cmbo.Option) (AskTeller, error)
+// A Starter begins a run. opts are the seed, the acquisition and the bound on goroutines; seed
+// is the same one, for what takes no options.
+type Starter func(seed uint64, opts ...cmbo.Option) (AskTeller, error)
 
 // Methods returns all methods known here: those of package baseline, the seven
 // variants of cm-BO named by the paper, "cm-BO", what [cmbo.Learn] and [cmbo.New]
@@ -69,19 +54,8 @@ func Methods() []Method {
 		ms = append(ms, Method{Name: m.Name, Use: m.Use, Learn: rival(m)})
 	}
 	for _, v := range paper.Variants() {
-		m := Method{Name: v.String(), Clusters: v != paper.GlobalCen && v != paper.IndiWeightJef}
-		learned := v
-		switch v { // those that differ in nothing but the distance that weighs
-		case paper.JefClusWssCMP:
-			learned = paper.JefClusJefCMP
-		case paper.WssClusJefCMP:
-			learned = paper.WssClusWssCMP
-		}
-		if learned != v {
-			m.LearnsAs, m.Distance = learned.String(), &v.WeightDistance
-		}
-		m.Learn = variant(m.Clusters, learned)
-		ms = append(ms, m)
+		clusters := v != paper.GlobalCen && v != paper.IndiWeightJef
+		ms = append(ms, Method{Name: v.String(), Clusters: clusters, Learn: variant(clusters, v)})
 	}
 	return append(ms, Method{Name: defaultMethod, Learn: own()}, Method{Name: "no-past", Learn: withoutPast})
 }
@@ -89,7 +63,7 @@ func Methods() []Method {
 // withoutPast learns nothing: runs are those of [cmbo.New] without a prior.
 func withoutPast(context.Context, Training) (Tuner, error) {
 	return func(_ context.Context, target *cmbo.Space) (Starter, error) {
-		return func(_ *Method, _ uint64, opts ...cmbo.Option) (AskTeller, error) {
+		return func(_ uint64, opts ...cmbo.Option) (AskTeller, error) {
 			return cmbo.New(target, opts...)
 		}, nil
 	}, nil
@@ -140,7 +114,7 @@ func rival(m baseline.Method) func(context.Context, Training) (Tuner, error) {
 			return nil, err
 		}
 		return func(_ context.Context, target *cmbo.Space) (Starter, error) {
-			return func(_ *Method, seed uint64, opts ...cmbo.Option) (AskTeller, error) {
+			return func(seed uint64, opts ...cmbo.Option) (AskTeller, error) {
 				return cmbo.New(target, append(opts, cmbo.WithSurrogate(model.Surrogate(seed)))...)
 			}, nil
 		}, nil
@@ -163,12 +137,8 @@ func variant(clustered bool, v paper.Variant) func(context.Context, Training) (T
 			if err != nil {
 				return nil, err
 			}
-			return func(m *Method, _ uint64, opts ...cmbo.Option) (AskTeller, error) {
-				var run []paper.RunOption
-				if m.Distance != nil {
-					run = append(run, paper.WithWeightDistance(*m.Distance))
-				}
-				s, err := p.Surrogate(ctx, target, run...)
+			return func(_ uint64, opts ...cmbo.Option) (AskTeller, error) {
+				s, err := p.Surrogate(ctx, target)
 				if err != nil {
 					return nil, err
 				}
@@ -191,7 +161,7 @@ func own(learn ...cmbo.LearnOption) func(context.Context, Training) (Tuner, erro
 			if err != nil {
 				return nil, err
 			}
-			return func(_ *Method, _ uint64, opts ...cmbo.Option) (AskTeller, error) {
+			return func(_ uint64, opts ...cmbo.Option) (AskTeller, error) {
 				return cmbo.New(target, append(opts, cmbo.WithPrior(p))...)
 			}, nil
 		}, nil

@@ -26,21 +26,18 @@ func (r *Record) key() runKey {
 	return runKey{r.Space, r.Method, r.Acquisition, r.Split, r.Task, r.Repeat}
 }
 
-// A batch is the runs of one repeat that share what is learned of a split: one
+// A batch is the runs of one method and repeat that share what is learned of a split: one
 // goroutine makes them one after the other.
 type batch struct {
 	table    *tablePlan
-	split    *Split
-	methods  []*Method // that share it
-	key      runKey    // of what is learned
-	repeat   int
+	method   *Method
+	key      runKey // of what is learned
 	training Training
 	runs     []plannedRun // those still to be made, task by task
 }
 
 type plannedRun struct {
 	runKey
-	method      *Method
 	acquisition acq.Func
 }
 
@@ -220,8 +217,8 @@ func (pl *planner) batches(known *store) (open []*batch, total int) {
 	for repeat := range pl.p.Repeats {
 		for i, t := range pl.tables {
 			for _, s := range pl.splits[i] {
-				for _, methods := range pl.groups() {
-					b, n := pl.batch(t, s, methods, repeat, known)
+				for _, m := range pl.methods {
+					b, n := pl.batch(t, s, m, repeat, known)
 					total += n
 					if len(b.runs) > 0 {
 						open = append(open, b)
@@ -233,53 +230,31 @@ func (pl *planner) batches(known *store) (open []*batch, total int) {
 	return open, total
 }
 
-// groups lists the methods that share what is learned of a split.
-func (pl *planner) groups() (gs [][]*Method) {
-	for _, m := range pl.methods {
-		i := slices.IndexFunc(gs, func(g []*Method) bool { return g[0].learns() == m.learns() })
-		if i < 0 {
-			gs = append(gs, nil)
-			i = len(gs) - 1
-		}
-		gs[i] = append(gs[i], m)
-	}
-	return gs
-}
-
 // batch returns what is still to be done of a batch, and its number of runs.
-func (pl *planner) batch(t *tablePlan, s *Split, methods []*Method, repeat int, known *store) (*batch, int) {
+func (pl *planner) batch(t *tablePlan, s *Split, m *Method, repeat int, known *store) (*batch, int) {
 	b := &batch{
-		table: t, split: s, methods: methods, repeat: repeat,
-		key:      runKey{space: t.Space, method: methods[0].learns(), split: s.Number},
+		table: t, method: m,
+		key:      runKey{space: t.Space, method: m.Name, split: s.Number},
 		training: Training{Space: t.space, Tasks: s.Sources, Seed: pl.p.Seed, Clusters: pl.p.Clusters},
 	}
 	n := 0
 	for _, id := range s.Targets {
-		for _, m := range methods {
-			last := "none yet"
-			for _, a := range pl.acquisitions {
-				r := plannedRun{b.of(m), m, a}
-				r.task, r.repeat = id, repeat
-				var suits bool
-				if r.runKey.acquisition, suits = m.acquisitionOf(a); !suits || r.runKey.acquisition == last {
-					continue
-				}
-				last = r.runKey.acquisition
-				n++
-				if !known.hasRun(r.runKey) {
-					b.runs = append(b.runs, r)
-				}
+		last := "none yet"
+		for _, a := range pl.acquisitions {
+			r := plannedRun{b.key, a}
+			r.task, r.repeat = id, repeat
+			var suits bool
+			if r.runKey.acquisition, suits = m.acquisitionOf(a); !suits || r.runKey.acquisition == last {
+				continue
+			}
+			last = r.runKey.acquisition
+			n++
+			if !known.hasRun(r.runKey) {
+				b.runs = append(b.runs, r)
 			}
 		}
 	}
 	return b, n
-}
-
-// of names what the batch's model is to one of its methods.
-func (b *batch) of(m *Method) runKey {
-	k := b.key
-	k.method = m.Name
-	return k
 }
 
 // sameRows reports whether all tasks of the table have the same configurations,

@@ -12,7 +12,6 @@ import (
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/baseline"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
-	"github.com/gocmbo/cmbo/cmbo/paper"
 	"github.com/stretchr/testify/require"
 )
 
@@ -83,7 +82,7 @@ func TestMethodsSuitAcquisitions(t *testing.T) {
 	open, total := pl.batches(s)
 	for _, b := range open {
 		for _, r := range b.runs {
-			got[r.method.Name] = append(got[r.method.Name], r.runKey.acquisition)
+			got[b.method.Name] = append(got[b.method.Name], r.runKey.acquisition)
 			total--
 		}
 	}
@@ -96,50 +95,6 @@ func TestMethodsSuitAcquisitions(t *testing.T) {
 	for name, as := range got {
 		require.Equal(t, []string{"UCB(3)", "EI", "PI"}, as, name)
 	}
-}
-
-// TestSharedLessons: methods that share what is learned of a split run as if each
-// had learned for itself.
-func TestSharedLessons(t *testing.T) {
-	table := toyTable(8, 20)
-	split, err := (&Protocol{Seed: 1, SourceShare: 0.85, SourceRows: 8}).divide(table, 0)
-	require.NoError(t, err)
-	cube, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
-	task := table.Task(split.Targets[0])
-	space, err := cube.WithCandidates(task.X)
-	require.NoError(t, err)
-	variants := make(map[string]paper.Variant)
-	for _, v := range paper.Variants() {
-		variants[v.String()] = v
-	}
-	schools := make(map[string]int)
-	for _, m := range Methods() {
-		schools[m.learns()]++
-		v, named := variants[m.Name]
-		if !named || m.learns() == m.Name {
-			continue
-		}
-		tuner, err := m.Learn(context.Background(), Training{Space: cube, Tasks: split.Sources, Seed: 1, Clusters: [2]int{2, 4}})
-		require.NoError(t, err)
-		start, err := tuner(context.Background(), space)
-		require.NoError(t, err)
-		shared, err := start(&m, 1)
-		require.NoError(t, err)
-		prior, err := paper.Learn(context.Background(), cube, split.Sources, paper.WithVariant(v), paper.WithClusterRange(2, 4))
-		require.NoError(t, err)
-		s, err := prior.Surrogate(context.Background(), space)
-		require.NoError(t, err)
-		alone, err := cmbo.New(space, cmbo.WithSurrogate(s))
-		require.NoError(t, err)
-		a, err := trace(context.Background(), task, shared, []int{0, 1}, 8)
-		require.NoError(t, err)
-		b, err := trace(context.Background(), task, alone, []int{0, 1}, 8)
-		require.NoError(t, err)
-		require.Equal(t, b, a, m.Name)
-	}
-	require.Equal(t, 2, schools["WssClus_WssCMP"])
-	require.Equal(t, 2, schools["JefClus_JefCMP"])
 }
 
 // writeHPOB makes a directory in HPO-B's layout: spaces "1" and "2" with tasks of
