@@ -71,9 +71,9 @@ func TestGoldenTrace(t *testing.T) {
 			if tr.Acquisition == "ei" {
 				acquisition = cmbo.EI()
 			}
-			prior := learn(t, space, tasks, WithVariant(Variant{Prototype: prototype}), WithLabels(g.Labels),
+			prior := learn(t, space, tasks, WithVariant(Variant{Prototype: prototype, WeightDistance: distance}), WithLabels(g.Labels),
 				WithHyperparameters(kernel.Scale(1, kernel.Matern32(traceLengthScale)), traceNoiseVariance), WithYPolicy(cmbo.RawValues))
-			opt, _ := begin(t, space, prior, []RunOption{WithWeightDistance(distance), WithNoiseVariance(traceNoiseVariance), WithJeffreysJitter(traceJeffreysJitter)},
+			opt, _ := begin(t, space, prior, []RunOption{WithNoiseVariance(traceNoiseVariance), WithJeffreysJitter(traceJeffreysJitter)},
 				cmbo.WithAcquisition(acquisition))
 			for _, i := range g.Initial {
 				require.NoError(t, opt.Observe(g.Grid[i], g.Target[i]))

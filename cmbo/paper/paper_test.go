@@ -169,23 +169,6 @@ func TestLearnDoesNotDependOn(t *testing.T) {
 	}
 }
 
-// TestWeightDistance: a run may weigh by the other distance, and is then that of a prior of
-// the variant that says so.
-func TestWeightDistance(t *testing.T) {
-	space, tasks := lattice(t, 6), twoKinds(6, 15)
-	opts := []Option{WithClusterRange(3, 3), WithIndexPoints(30)}
-	want, _ := begin(t, space, learn(t, space, tasks, append(opts, WithVariant(WssClusJefCMP))...), nil)
-	p := learn(t, space, tasks, opts...)
-	got, _ := begin(t, space, p, []RunOption{WithWeightDistance(Jeffreys)})
-	other, _ := begin(t, space, p, nil)
-	for _, o := range []*cmbo.Optimizer{want, got, other} {
-		drive(t, o, hill(0.75, 0.7), 3)
-	}
-	require.Equal(t, want.Observations(), got.Observations())
-	require.Equal(t, weightsOf(t, want), weightsOf(t, got))
-	require.NotEqual(t, weightsOf(t, other), weightsOf(t, got))
-}
-
 // TestRunTakesScaleOfPrior: direction and y policy are those of the past, the policy unless
 // told otherwise.
 func TestRunTakesScaleOfPrior(t *testing.T) {
@@ -374,7 +357,7 @@ func TestRefusals(t *testing.T) {
 		require.ErrorContains(t, err, tt.text, name)
 	}
 	p := learn(t, space, tasks)
-	for _, o := range []RunOption{nil, WithWeightDistance(7), WithNoiseVariance(0), WithNoiseVariance(math.Inf(1)), WithJeffreysJitter(-1), WithJeffreysJitter(math.NaN())} {
+	for _, o := range []RunOption{nil, WithNoiseVariance(0), WithNoiseVariance(math.Inf(1)), WithJeffreysJitter(-1), WithJeffreysJitter(math.NaN())} {
 		_, err := p.Surrogate(ctx, space, o)
 		require.ErrorIs(t, err, cmbo.ErrOption)
 	}

@@ -17,16 +17,9 @@ import (
 // A RunOption sets something of one run.
 type RunOption func(*runConfig) error
 
-// runConfig is what a run works with. NaN stands for what the prior says.
+// runConfig is what a run works with, by default what the prior says.
 type runConfig struct {
-	distance      Distance // that weighs
 	noise, jitter float64
-}
-
-// WithWeightDistance has the run weigh prototypes by another distance than the prior's
-// variant has: clusters and prototypes are the same.
-func WithWeightDistance(d Distance) RunOption {
-	return func(c *runConfig) error { c.distance = d; return d.check() }
 }
 
 // WithNoiseVariance gives the variance of the target's measurement errors, positive, in
@@ -68,7 +61,7 @@ func (p *Prior) Surrogate(ctx context.Context, s *cmbo.Space, opts ...RunOption)
 	if err != nil {
 		return nil, err
 	}
-	c := runConfig{distance: p.config.variant.WeightDistance, noise: p.m.NoiseVariance(), jitter: p.m.JeffreysJitter()}
+	c := runConfig{noise: p.m.NoiseVariance(), jitter: p.m.JeffreysJitter()}
 	for _, o := range opts {
 		if o == nil {
 			return nil, optionErrorf("a nil RunOption")
@@ -77,7 +70,7 @@ func (p *Prior) Surrogate(ctx context.Context, s *cmbo.Space, opts ...RunOption)
 			return nil, err
 		}
 	}
-	weigher := model.NewByDistance(len(p.m.Prototypes), c.distance == Jeffreys, c.jitter)
+	weigher := model.NewByDistance(len(p.m.Prototypes), p.config.variant.WeightDistance == Jeffreys, c.jitter)
 	return &Surrogate{prior: p, space: s, m: model.NewWeighted(p.m, weigher, c.noise, p.config.workers)}, nil
 }
 
