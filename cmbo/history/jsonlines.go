@@ -129,9 +129,9 @@ func (j JSONLines) lines(r io.Reader, n form, take taker) error {
 type lineDecoder struct {
 	form
 	byText         bool              // values are read as the cells of a CSV file
+	taken          map[string]bool   // keys that are no parameters where they stand beside the value
 	values, object map[string][]byte // of the current line, and of its object of parameters
 	nested         bool              // the line has that object
-	taken          map[string]bool   // keys that are no parameters where they stand beside the value
 }
 
 func newLineDecoder(n form) *lineDecoder {
@@ -361,8 +361,9 @@ func (j JSONLines) Write(w io.Writer, tasks ...cmbo.Task) error {
 				}
 			}
 			put(n.task, quoted(t.ID))
-			if put(n.config, ""); n.config != "" {
-				between = "{"
+			if n.config != "" {
+				put(n.config, "")
+				between = "{" // what comes next is the first of the object
 			}
 			for i, v := range x {
 				text := n.params[i].text(v)
