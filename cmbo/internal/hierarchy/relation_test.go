@@ -1,9 +1,11 @@
 package hierarchy
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/internal/codec"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -168,7 +171,7 @@ func bestOf(t *testing.T, foretold, truth []float64) (mean float64) {
 // A task left out has the error of the joint Gaussian of all others.
 func TestLeftOut(t *testing.T) {
 	r := rng.Stream(2, t.Name())
-	m := learn(t, described(7), uniform(r, 6, 2), testSettings(2))
+	m := learn(t, described(7), uniform(r, 20, 2), testSettings(2))
 	rel := relationOf(t, m, 0.7, "h", "kind")
 	n := len(rel.task)
 	k := linalg.NewSym(n, nil)
@@ -182,6 +185,7 @@ func TestLeftOut(t *testing.T) {
 	squares.Gram(rel.dev)
 	scores, asked := leftOut(k, 0.7, &squares, 0.3), rel.asked()
 	a := mixed(k, 0.7)
+	gains := 0
 	for out := range n {
 		others, cross := linalg.NewSym(n-1, nil), make([]float64, n-1)
 		at := func(i int) int { return i + min(1, max(0, i-out+1)) }
@@ -205,7 +209,107 @@ func TestLeftOut(t *testing.T) {
 		}
 		gain := bestOf(t, foretold, truth) - bestOf(t, m.pop.Mean, truth)
 		assert.InDelta(t, gain, asked[out], 1e-6, "task %d", out)
+		if gain != 0 {
+			gains++
+		}
 		assert.InDelta(t, math.Log1p(sse/0.3), scores[out], 1e-9, "task %d", out)
+	}
+	require.Greater(t, gains, 1)
+
+	// Fewer points than are asked for are all of them.
+	few := learn(t, described(7), uniform(r, 3, 2), testSettings(2))
+	require.Len(t, relationOf(t, few, 0.7, "h").asked(), 7)
+}
+
+// TestSurely: gains are no chance if their mean is more than 1.6 of its standard errors above 0.
+func TestSurely(t *testing.T) {
+	const limit = relationErrors / 3 // ten gains of deviation 1
+	for gain, want := range map[float64]bool{limit + 0.001: true, limit - 0.001: false, 0: false, -limit - 0.1: false} {
+		require.Equal(t, want, surely(slices.Repeat([]float64{gain - 1, gain + 1}, 5)), gain)
+	}
+	require.True(t, surely([]float64{0.1, 0.1, 0.1}))
+	require.False(t, surely([]float64{0, 0, 0}))
+}
+
+// TestSearch: a descriptor is taken that lowers the mean score of the tasks by a step, the first
+// of equal ones, at a length and a share that were tried; not by what tasks gain by chance, however
+// sure what counts in a run is.
+func TestSearch(t *testing.T) {
+	r := rng.Stream(11, t.Name())
+	sure := func() []float64 { return []float64{1, 1} }
+	tasks := described(40)
+	for i := range tasks {
+		tasks[i].Context["again"] = tasks[i].Context["h"]
+		for k := range 6 {
+			tasks[i].Context[fmt.Sprint("noise ", k)] = r.NormFloat64()
+		}
+	}
+	m := learn(t, tasks, uniform(r, 25, 2), testSettings(2))
+	rel, _, err := m.gather(ctx)
+	require.NoError(t, err)
+	require.Same(t, rel, rel.search(sure))
+	require.ElementsMatch(t, []string{"again", "kind"}, rel.Names)
+	require.Subset(t, relationLengths, rel.Lengths)
+	require.Contains(t, relationRhos, rel.Rho)
+	require.Nil(t, func() *Relation {
+		r, _, _ := m.gather(ctx)
+		return r.search(func() []float64 { return []float64{1, -1} })
+	}())
+	m = learn(t, described(40), uniform(r, 10, 2), testSettings(2))
+	said := 0
+	for range 25 {
+		dealt, _, err := m.gather(ctx)
+		require.NoError(t, err)
+		r.Shuffle(len(dealt.task), func(i, j int) { dealt.task[i], dealt.task[j] = dealt.task[j], dealt.task[i] })
+		if dealt.search(sure) != nil {
+			said++
+		}
+	}
+	require.LessOrEqual(t, said, 1, "of 25 deals at random")
+}
+
+// TestGather: tasks without descriptors are left out, of a descriptor those are known that have it,
+// and a search that is interrupted has no result.
+func TestGather(t *testing.T) {
+	tasks := described(11)
+	tasks[2].Context, tasks[7].Context = nil, map[string]any{}
+	m := learn(t, tasks, uniform(rng.Stream(12, t.Name()), 8, 2), testSettings(2))
+	all, got, err := m.gather(ctx)
+	require.NoError(t, err)
+	require.Len(t, got, 9)
+	require.Equal(t, []int{9, 7}, []int{len(all.of["h"].known), len(all.of["kind"].known)})
+	require.True(t, all.of["h"].number && !all.of["kind"].number)
+	require.Equal(t, slices.Sorted(slices.Values(all.of["h"].values)), all.of["h"].values)
+	v := all.of["h"].values
+	require.InDelta(t, 1.5/9, all.of["h"].place(v[1]), 1e-15)
+	require.InDelta(t, 1.0/9, all.of["h"].place((v[0]+v[1])/2), 1e-15)
+	require.Zero(t, all.of["h"].place(v[0]-1))
+	require.Equal(t, 1.0, all.of["h"].place(v[8]+1))
+	stopped := 0
+	for n := range 200 {
+		r, _, err := m.gather(testutil.Countdown(n))
+		if err == nil {
+			require.Equal(t, all.dev, r.dev)
+			break
+		}
+		require.ErrorIs(t, err, context.Canceled)
+		stopped++
+	}
+	require.Greater(t, stopped, 9)
+}
+
+// TestFewTasks: of two tasks nothing can be said, of three that two are alike.
+func TestFewTasks(t *testing.T) {
+	for n := 2; n <= 3; n++ {
+		tasks := makeTasks(5, n, 12, 2, 0, 1)
+		for i := range tasks {
+			tasks[i] = scaled(tasks[i].ID, tasks[0].X, tasks[0].Z)
+			tasks[i].Shift, tasks[i].Scale = []float64{3, 3, -3}[i], 1
+			tasks[i].Context = map[string]any{"kind": []string{"a", "a", "b"}[i]}
+		}
+		_, level, err := learn(t, tasks, uniform(rng.Stream(13, t.Name()), 8, 2), outputSettings()).relations(ctx)
+		require.NoError(t, err)
+		require.Equal(t, n == 3, level != nil, n)
 	}
 }
 
@@ -276,9 +380,9 @@ func TestAt(t *testing.T) {
 	require.NoError(t, err)
 	require.Same(t, m, got)
 	for want, c := range map[string]map[string]any{
-		`descriptor "height": the past tasks have ["noise" "same"]`:     {"height": 3.0},
-		`descriptor "noise" is "much", and the past tasks have such as`: {"noise": "much"},
-		`descriptor "same" is 1, and the past tasks have such as "x"`:   {"same": 1.0},
+		`descriptor "height": the past tasks have ["noise" "same"]`:                                                 {"height": 3.0},
+		fmt.Sprintf(`descriptor "noise" is "much", and the past tasks have such as %#v`, tasks[0].Context["noise"]): {"noise": "much"},
+		`descriptor "same" is 1, and the past tasks have such as "x"`:                                               {"same": 1.0},
 	} {
 		require.ErrorContains(t, m.CheckContext(c), want)
 	}
@@ -386,7 +490,7 @@ func TestLevel(t *testing.T) {
 // What descriptors make of offset and scale is what the joint Gaussian of the tasks and the new
 // one has, with what is left of the variances as the errors of tasks left out show it.
 func TestLevelAgainstJoint(t *testing.T) {
-	m := learn(t, leveled(9, 1), uniform(rng.Stream(8, t.Name()), 6, 2), outputSettings())
+	m := learn(t, leveled(9, 1), uniform(rng.Stream(8, t.Name()), 20, 2), outputSettings())
 	rel := relationOf(t, m, 0.7, "h")
 	n := len(rel.task)
 	rel.dev = linalg.NewDense(n, 2, nil)
@@ -472,6 +576,7 @@ func TestLevelAgainstJoint(t *testing.T) {
 	shapes := relationOf(t, m, 0.7, "h")
 	said := func(j int, f float64, dev, off []float64) float64 { return f - off[1] + 0.3*dev[0]*off[0]*float64(j%3) }
 	off, _ := rel.errors()
+	gains := 0
 	for k, gain := range rel.misplaced(shapes, said) {
 		f := shapes.values(k)
 		wrong := func(off []float64) (share float64) {
@@ -488,7 +593,18 @@ func TestLevelAgainstJoint(t *testing.T) {
 			return share / float64(len(f)*len(f))
 		}
 		assert.InDelta(t, wrong(rel.dev.Row(k))-wrong(off.Row(k)), gain, 1e-12)
+		if gain != 0 {
+			gains++
+		}
 	}
+	assert.Greater(t, gains, 3)
+
+	// Where the others only mislead nothing is known better than without them.
+	for i := range n {
+		rel.dev.Row(i)[1] = float64(1 - 2*(i%2))
+	}
+	m.affine.logScaleVar = 3
+	assert.LessOrEqual(t, rel.affineOf(m.affine, target).logScaleVar, 3.0)
 }
 
 // A relation of a descriptor that is not known of the new task is left out.
