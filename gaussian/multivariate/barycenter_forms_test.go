@@ -271,6 +271,21 @@ func TestBarycenterNearlySingular(t *testing.T) {
 	}
 }
 
+// TestBarycenterMethod: one member that is ill-conditioned, wherever it stands, has the slower way
+// taken.
+func TestBarycenterMethod(t *testing.T) {
+	rng := testutil.RNG(t)
+	ill, well, other := randomNormal(rng, 5, 1e13), randomNormal(rng, 5, 10), randomNormal(rng, 5, 10)
+	for _, c := range []struct {
+		ps   []*Normal
+		want string
+	}{{[]*Normal{well, other}, methodCholesky}, {[]*Normal{ill, well}, methodProcrustes}, {[]*Normal{well, ill}, methodProcrustes}} {
+		if r := barycenter(t, c.ps, nil, nil); r.Method != c.want {
+			t.Errorf("%s, want %s", r.Method, c.want)
+		}
+	}
+}
+
 func TestBarycenterInterruptible(t *testing.T) {
 	rng := testutil.RNG(t)
 	sets := map[string][]*Normal{

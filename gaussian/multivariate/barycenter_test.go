@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/gocmbo/cmbo/gaussian"
@@ -308,6 +309,34 @@ func TestBarycenterNearlyCommuting(t *testing.T) {
 		r := barycenter(t, ps, nil, nil)
 		if off := fixedPointResidual(t, ps, equalWeights(3), r.Center.Cov()); !r.Converged || !(off <= 1e-10) {
 			t.Errorf("angle %g: %v, residual %g; of the equation %g", angle, r.Method, r.Residual, off)
+		}
+	}
+}
+
+// TestMixIsExact: of a linear map mixing finds the fixed point once it has a difference for each
+// dimension, whatever was mixed before.
+func TestMixIsExact(t *testing.T) {
+	rng := testutil.RNG(t)
+	var a anderson
+	for _, n := range []int{4, 2, 3} {
+		a.memory = n
+		a.reset()
+		m, shift := testutil.Normals(rng, n*n), testutil.Normals(rng, n)
+		x := make([]float64, n)
+		g := func(x []float64) []float64 {
+			out := slices.Clone(shift)
+			for i := range out {
+				out[i] += 0.4 * linalg.Dot(m[i*n:i*n+n], x)
+			}
+			return out
+		}
+		for range n + 1 {
+			a.push(x, g(x))
+			x = make([]float64, n)
+			a.mix(x)
+		}
+		if d := testutil.MaxDiff(x, g(x)); !(d <= 1e-10) {
+			t.Errorf("%d dimensions: %v is %g from its image", n, x, d)
 		}
 	}
 }

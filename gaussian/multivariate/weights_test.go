@@ -64,7 +64,8 @@ func TestBarycenterErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Barycenter(ctx, []*Normal{p, bad}, nil, nil); !errors.Is(err, gaussian.ErrNotPositiveDefinite) {
+	var why *gaussian.DefiniteError
+	if _, err := Barycenter(ctx, []*Normal{p, bad}, nil, nil); !errors.As(err, &why) || why.Pivot != -1 || !testutil.Close(why.Value, -0.8, 1e-12) {
 		t.Errorf("indefinite member: %v", err)
 	}
 	canceled, cancel := context.WithCancel(ctx)

@@ -337,6 +337,22 @@ func TestSecularRoot(t *testing.T) {
 	}
 }
 
+// TestSecular: the sums of both sides and their derivatives by the distance.
+func TestSecular(t *testing.T) {
+	zz, delta := []float64{1, 2, 0.5, 4}, []float64{-3, 0, 2, 8}
+	for j, want := range [][4]float64{
+		{-1.0 / 4, 1.0 / 16, -2.0/1 + 0.5/1 + 4.0/7, 2.0/1 + 0.5/1 + 4.0/49},
+		{-1.0/4 - 2.0/1, 1.0/16 + 2.0/1, 0.5/1 + 4.0/7, 0.5/1 + 4.0/49},
+		{-1.0/4 - 2.0/1 + 0.5/1, 1.0/16 + 2.0/1 + 0.5/1, 4.0 / 7, 4.0 / 49},
+		{-1.0/4 - 2.0/1 + 0.5/1 + 4.0/7, 1.0/16 + 2.0/1 + 0.5/1 + 4.0/49, 0, 0},
+	} {
+		psi, dpsi, phi, dphi := secular(j, 1, zz, delta)
+		for i, got := range []float64{psi, dpsi, phi, dphi} {
+			within(t, fmt.Sprintf("%d, %d", j, i), math.Abs(got-want[i]), 8*eps)
+		}
+	}
+}
+
 // TestMiddleWay: the step of a function that has the form of the interpolant leads to its
 // root, within what cancels there, however near that is.
 func TestMiddleWay(t *testing.T) {
