@@ -133,7 +133,7 @@ func (r *costRequirement) factor(ctx context.Context, o *draft, x *linalg.Dense,
 	if err != nil {
 		return factor{}, err
 	}
-	g := factor{power: 1, p: make([]float64, n), log: make([]float64, n), cost: make([]float64, n), costPower: 1}
+	g := factor{p: make([]float64, n), log: make([]float64, n), cost: make([]float64, n), costPower: 1}
 	for i, l := range costs {
 		g.cost[i] = math.Exp(l)
 	}
@@ -252,7 +252,8 @@ func (o *draft) spent() (spent float64, err error) {
 	told := o.h.CostOutput()
 	var known, missing float64
 	for _, t := range o.h.Trials {
-		c, ended := 0.0, t.Status == runlog.Told || t.Status == runlog.Failed
+		var c float64
+		ended := t.Status == runlog.Told || t.Status == runlog.Failed
 		switch {
 		case t.Status == runlog.Cancelled || told != nil && !ended:
 			continue

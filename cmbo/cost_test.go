@@ -227,9 +227,9 @@ func TestBudget(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, o.Observe([]float64{0.5, 0.5}, 1, Outputs{"seconds": 100}))
 	require.NoError(t, o.Tell(ts[0].ID, 1, Outputs{"seconds": 3}))
-	require.NoError(t, o.TellFailed(ts[1].ID, Outputs{"seconds": 2}))
-	assert.Equal(t, 5.0, spent(o))
 	require.NoError(t, o.TellFailed(ts[2].ID))
+	assert.Equal(t, 6.0, spent(o), "as much as the only other one")
+	require.NoError(t, o.TellFailed(ts[1].ID, Outputs{"seconds": 2}))
 	assert.Equal(t, 7.5, spent(o), "the mean of the others")
 	require.NoError(t, o.Cancel(ts[3].ID))
 	assert.Equal(t, 7.5, spent(o))
@@ -407,6 +407,34 @@ func TestCostErrors(t *testing.T) {
 	}
 	_, err = New(s, WithPrior(p), WithOutput("seconds", AtMost(3)))
 	assert.NoError(t, err, "only a cost has to be positive")
+	// Of values that are learned as they are those can be told from 0 that are not below 1e-12 of
+	// the largest, whatever their unit.
+	for _, c := range []struct {
+		least, unit float64
+		refused     bool
+	}{{1e-5, 1e8, true}, {1e-2, 1e8, false}, {1e-13, 1e-8, false}} {
+		far := tasks[1]
+		far.Outputs = map[string][]float64{"seconds": slices.Clone(tasks[1].Outputs["seconds"])}
+		for i := range far.Outputs["seconds"] {
+			far.Outputs["seconds"][i] = c.unit * float64(10+i)
+		}
+		far.Outputs["seconds"][3] = c.least
+		q, err := Learn(ctx, s, []Task{far})
+		require.NoError(t, err)
+		require.Zero(t, q.output("seconds").warp.Unit)
+		_, err = New(s, WithPrior(q), WithOutput("seconds", AsCost()))
+		assert.Equal(t, c.refused, err != nil, "%g: %v", c.least, err)
+	}
+	_, err = New(s, WithCost(one), WithBudget(0.25))
+	assert.NoError(t, err)
+	o, err = New(s, WithInitial(0), WithCost(func([]float64) float64 { return 0 }))
+	require.NoError(t, err)
+	_, err = o.Ask(ctx)
+	assert.ErrorContains(t, err, "is 0, which is not positive and finite")
+	o, err = New(s, WithInitial(0), WithCost(func([]float64) float64 { return 0.25 }))
+	require.NoError(t, err)
+	_, err = o.Ask(ctx)
+	assert.NoError(t, err)
 
 	o, err = New(s, WithInitial(0), WithCost(func(x []float64) float64 { return x[0] - 10 }))
 	require.NoError(t, err)
@@ -453,10 +481,68 @@ func TestBudgetOfOpenTrials(t *testing.T) {
 		require.True(t, ok)
 		powers = append(powers, step.CostPower)
 	}
+	// By the model of what is open, in any unit: until nothing is left.
+	for _, unit := range []float64{1e-3, 1} {
+		o, err := New(s, WithOutput("seconds", AsCost()), WithBudget(unit*100))
+		require.NoError(t, err)
+		for _, v := range []float64{11, 13} {
+			trial, err := o.Ask(ctx)
+			require.NoError(t, err)
+			require.NoError(t, o.Tell(trial.ID, v, Outputs{"seconds": unit * v}))
+		}
+		_, err = o.AskN(ctx, 2)
+		require.NoError(t, err)
+		r, d := o.outputModels()[0], o.draft()
+		f, ok, err := r.fit(ctx, d, true)
+		require.NoError(t, err)
+		require.True(t, ok)
+		expected := make([]float64, 2)
+		require.NoError(t, r.logCost(ctx, expected, d.h.EncodedPending(), &f))
+		open := math.Exp(expected[0]) + math.Exp(expected[1])
+		require.InDelta(t, 24*unit, open, 6*unit)
+		g, err := (&costRequirement{r}).factor(ctx, d, o.points, true)
+		require.NoError(t, err)
+		assert.InDelta(t, 0.76-open/unit/100, g.costPower, 1e-12)
+		assert.Zero(t, slices.Max(g.log), "what all have in common makes no difference")
+		for i, l := range g.log {
+			assert.InDelta(t, math.Exp(l), g.p[i], 1e-15)
+		}
+		d.config.budget = 30 * unit
+		g, err = (&costRequirement{r}).factor(ctx, d, o.points, true)
+		require.NoError(t, err)
+		assert.Zero(t, g.costPower)
+	}
 	assert.Equal(t, 1.0, powers[0])
 	assert.Less(t, powers[1], 0.97, "one costs some 15")
 	assert.Less(t, powers[2], powers[1]-0.03)
 	assert.Greater(t, powers[2], 0.7)
+}
+
+// What an open trial costs is asked for its row as it was proposed, not for what its place in the
+// cube decodes to.
+func TestCostOfProposedRow(t *testing.T) {
+	s, err := NewSpace(LogFloat("rate", 1e-5, 1), Float("share", 0.1, 0.7))
+	require.NoError(t, err)
+	o, err := New(s, WithInitial(12), WithCost(func(x []float64) float64 { return x[0] }))
+	require.NoError(t, err)
+	for i := range 12 {
+		require.NoError(t, o.Enqueue([]float64{0.3 / float64(7+i), 0.2}))
+	}
+	ts, err := o.AskN(context.Background(), 12)
+	require.NoError(t, err)
+	d := o.draft()
+	got := make([]float64, len(ts))
+	require.NoError(t, d.knownCosts(got, d.h.EncodedPending()))
+	other := 0
+	for i, trial := range ts {
+		assert.Equal(t, math.Log(trial.X[0]), got[i])
+		back, err := s.Decode(d.h.EncodedPending().Row(i))
+		require.NoError(t, err)
+		if back[0] != trial.X[0] {
+			other++
+		}
+	}
+	require.Positive(t, other, "decoded rows differ by rounding")
 }
 
 // A cost that past tasks have is expected from the first question on, and is told of a slower

@@ -256,7 +256,7 @@ func feasibleFirst(scores []float64, factors []factor) bool {
 		all = false
 		for _, g := range factors {
 			if g.output == "" && g.p != nil {
-				logs[i] += float64(g.power) * math.Log(g.p[i])
+				logs[i] += g.logAt(i)
 			}
 		}
 	}

@@ -314,6 +314,7 @@ func TestLead(t *testing.T) {
 	inf := math.Inf(1)
 	holds := func(logs ...float64) factor { return factor{output: "a", p: make([]float64, len(logs)), log: logs} }
 	success := factor{p: []float64{1, 0.5, 1, 0.5}, power: 2}
+	cost := factor{p: []float64{1, math.Exp(-7), 1, 0}, log: []float64{0, -7, 0, -700}}
 	for _, c := range []struct {
 		scores  []float64
 		factors []factor
@@ -326,6 +327,7 @@ func TestLead(t *testing.T) {
 		{[]float64{1, 2, 3, 4}, []factor{{}, holds(0, -2, 0, -inf)}, []float64{1, -2, 3, -inf}},
 		{[]float64{-inf, 2, 3, 4}, []factor{{}, holds(0, -2, 0, 0)}, []float64{3, 0, 3, 4}},
 		{[]float64{-inf, 2, -inf, 4}, []factor{{}, holds(0, -2, 0, -1)}, []float64{0, -3, 0, -2}},
+		{[]float64{1, 2, 3, 4}, []factor{cost, holds(0, -2, -3, -4)}, []float64{1, -9, -3, -704}},
 		{[]float64{1, 2, 3, 4}, []factor{success, holds(0, -2, -3, -4)}, []float64{1, -2 + 2*math.Log(0.5), -3, -4 + 2*math.Log(0.5)}},
 	} {
 		got := slices.Clone(c.scores)

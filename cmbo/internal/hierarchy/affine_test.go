@@ -36,6 +36,11 @@ func TestAffinePrior(t *testing.T) {
 	s.MinScaleVariance = 0.9
 	require.Equal(t, 0.9, newAffinePrior(affineTasks([]float64{1, 4, 10}, []float64{2, 0, 8}), &s).logScaleVar)
 
+	// One scale alone is as much as is known.
+	p = newAffinePrior(affineTasks([]float64{1, 5}, []float64{8, 0}), &s)
+	require.InDelta(t, math.Log(8), p.logScale, 1e-14)
+	require.Equal(t, 0.9, p.logScaleVar)
+
 	// Offsets out of all proportion, on either side, have a finite square.
 	p = newAffinePrior(affineTasks([]float64{1e60, -1e60}, []float64{1, 1}), &s)
 	require.InEpsilon(t, (2*maxRatio*maxRatio+1)/3, p.shiftVar, 1e-13)
@@ -47,6 +52,7 @@ func TestAffinePrior(t *testing.T) {
 	}{
 		{[]float64{3, 1, 7}, 3},
 		{[]float64{7, -1, 3}, 4},
+		{[]float64{0.3, 0.1}, 0.1},
 		{[]float64{2, 2}, 2},
 		{[]float64{-0.25}, 0.25},
 		{[]float64{0, 0}, 1},
