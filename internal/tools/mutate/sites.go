@@ -233,7 +233,7 @@ func besideErrors(body *ast.BlockStmt) map[token.Pos]bool {
 		case *ast.CallExpr:
 			name = callee(last)
 		}
-		if strings.Contains(strings.ToLower(name), "err") {
+		if strings.Contains(strings.ToLower(name), "err") || strings.HasPrefix(name, "fault.") {
 			for _, x := range r.Results[:len(r.Results)-1] {
 				if u, ok := x.(*ast.UnaryExpr); ok {
 					out[u.Pos()], x = true, u.X
