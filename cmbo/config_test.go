@@ -287,8 +287,11 @@ func TestThompson(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, a.Tell(trial.ID, math.Sin(4*trial.X[0])+trial.X[1]))
 	}
-	_, err = a.Ask(context.Background()) // left open: pending
+	open, err := a.Ask(context.Background()) // pending
 	require.NoError(t, err)
+	why, err := a.Explain(context.Background(), open.ID)
+	require.NoError(t, err)
+	require.Contains(t, why.String(), Thompson().String())
 	var b bytes.Buffer
 	require.NoError(t, a.Snapshot(&b))
 	back, err := Restore(&b)
