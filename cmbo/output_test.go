@@ -2,11 +2,14 @@ package cmbo
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -505,6 +508,41 @@ func TestOutputErrors(t *testing.T) {
 
 // Best says that nothing holds the limits, and what came nearest; the run as a task keeps
 // its outputs, gaps and all.
+// TestFirstIsFeasible: limits do not decide alone once the first observation, the best one, holds
+// them, and the step says of each output how likely it holds its limits, beside success.
+func TestFirstIsFeasible(t *testing.T) {
+	ctx := context.Background()
+	s, tasks := encoded(t, 1, 30)
+	rows, seconds := tasks[0].X, tasks[0].Outputs["seconds"]
+	order := make([]int, len(seconds))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(seconds[a], seconds[b]) })
+	for _, first := range []bool{true, false} { // whether the first is feasible
+		o, err := New(s, WithInitial(0), WithOutput("seconds", AtMost(seconds[order[2]])))
+		require.NoError(t, err)
+		trial, err := o.Ask(ctx)
+		require.NoError(t, err)
+		require.NoError(t, o.TellFailed(trial.ID))
+		for n, i := range []int{order[0], order[10], order[20], order[29]} {
+			if !first {
+				i = order[29-5*n]
+			}
+			require.NoError(t, o.Observe(rows[i], float64(-n), Outputs{"seconds": seconds[i]}))
+		}
+		trial, err = o.Ask(ctx)
+		require.NoError(t, err)
+		step, ok := o.LastStep()
+		require.True(t, ok)
+		require.NotNil(t, step.Success)
+		require.Equal(t, []string{"seconds"}, slices.Collect(maps.Keys(step.Holds)))
+		x, err := o.Explain(ctx, trial.ID)
+		require.NoError(t, err)
+		require.Equal(t, !first, strings.Contains(x.String(), "probability of holding the limits"), x.String())
+	}
+}
+
 func TestNothingFeasible(t *testing.T) {
 	s, _ := encoded(t, 1, 10)
 	alone, err := New(s, WithOutput("seconds", AtMost(5)))
