@@ -162,7 +162,7 @@ func TestBarycenterClosedForms(t *testing.T) {
 			}
 			r := barycenter(t, ps, w, nil)
 			t.Logf("spread %g, rotated %t: %v, %d steps, residual %.1e", spread, rotate, r.Method, r.Iterations, r.Residual)
-			if !r.Converged || r.Method != methodCommuting {
+			if !r.Converged || r.Method != methodCommuting || r.Iterations != 0 {
 				t.Errorf("spread %g, rotated %t: %+v", spread, rotate, r)
 			}
 			// Rotation rounds the members by E = O(n·ε), which moves their roots

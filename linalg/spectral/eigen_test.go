@@ -277,6 +277,12 @@ func TestTridiag(t *testing.T) {
 // found by bisection in 300-bit arithmetic: each has a small relative error.
 func TestSecularRoot(t *testing.T) {
 	rng := testutil.RNG(t)
+	// One pole, of any weight: d + ρ·z².
+	for _, zz := range []float64{0.25, 1, 4} {
+		delta := []float64{0}
+		within(t, "root beside one pole", math.Abs(secularRoot(0, 3, []float64{1}, []float64{zz}, delta)-(1+3*zz)), 16*eps*(1+3*zz))
+		within(t, "distance from one pole", math.Abs(delta[0]+3*zz), 16*eps*(1+3*zz))
+	}
 	for _, k := range []int{1, 2, 3, 9} {
 		for trial := range 12 {
 			if testing.Short() && trial > 3 {
