@@ -508,6 +508,19 @@ func TestOutputErrors(t *testing.T) {
 
 // Best says that nothing holds the limits, and what came nearest; the run as a task keeps
 // its outputs, gaps and all.
+// TestNoiseIsPositive: a variance of 0, or of no number, is none; the smallest one is.
+func TestNoiseIsPositive(t *testing.T) {
+	s, _ := encoded(t, 1, 10)
+	o, err := New(s)
+	require.NoError(t, err)
+	for _, v := range []float64{0, -1, math.NaN(), math.Inf(1)} {
+		require.ErrorIs(t, o.Observe([]float64{0, 0}, 1, WithNoise(v)), ErrNotFinite, v)
+	}
+	require.Empty(t, o.Observations())
+	require.NoError(t, o.Observe([]float64{0, 0}, 1, WithNoise(1e-9)))
+	require.Equal(t, 1e-9, o.Observations()[0].NoiseVariance)
+}
+
 // TestFirstIsFeasible: limits do not decide alone once the first observation, the best one, holds
 // them, and the step says of each output how likely it holds its limits, beside success.
 func TestFirstIsFeasible(t *testing.T) {
