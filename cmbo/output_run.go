@@ -108,6 +108,10 @@ func (m *outputModel) begin(ctx context.Context, c *runConfig, dim int) error {
 	}
 	s := past.Settings()
 	s.Whole = true // far values too, since a limit may lie anywhere
+	// A limit is given in the output's own unit, so that another one than the past's is less likely
+	// than the objective's, and a part of the tail.
+	s.WidestShare /= 4
+	s.TransferTail -= s.WidestShare
 	run := &hierarchicalRun{Bound: hierarchy.NewBound(hierarchy.NewRun(past, s, math.NaN(), c.parallelism), c.parts(), nil, nil)}
 	m.model = consulted{run}
 	return nil
