@@ -72,14 +72,14 @@ func (h *header) read(fields []string) (r row) {
 			return r
 		}
 	}
-	r.id = h.taskID
+	id := h.taskID
 	if h.has(h.task) {
-		id := strings.TrimSpace(h.text(h.task))
+		id = strings.TrimSpace(h.text(h.task))
 		if e := checkID(id); e != nil {
 			return r.failed(e.in(h.task, ""))
 		}
-		r.id = id
 	}
+	r.id = id
 	return h.row(r, h)
 }
 

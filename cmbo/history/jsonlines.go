@@ -180,7 +180,7 @@ func (d *lineDecoder) decode(line []byte) (r row) {
 	if r.id = id; e != nil {
 		return r.failed(e)
 	}
-	if r = d.row(r, d); r.bad != nil || r.outcome == hasFailed {
+	if r = d.row(r, d); r.bad != nil || r.outcome != hasValue {
 		return r
 	}
 	if _, ok := d.values[d.noise]; d.needNoise && !ok {

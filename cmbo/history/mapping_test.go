@@ -329,3 +329,37 @@ func TestNotText(t *testing.T) {
 		}
 	}
 }
+
+// TestFailureOutsideTheSpace: a failed evaluation whose point is not in the space is passed over,
+// whatever else its row lacks.
+func TestFailureOutsideTheSpace(t *testing.T) {
+	space := spaceOf(t, cmbo.Float("a", 0, 1))
+	good := `{"a": 0, "value": 1, "nv": 0.1, "status": "done"}` + "\n"
+	for name, f := range map[string]history.JSONLines{
+		`{"a": 2, "status": "failed"}`:             {Noise: "nv"},
+		`{"a": 2, "status": "failed", "c": "bad"}`: {Curve: "c"},
+	} {
+		f.Space = space
+		got, err := f.Read(strings.NewReader(good + name + "\n"))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if r := got.Report; r.Rows != 1 || r.Accepted != 1 || r.Skipped != 0 {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+}
+
+// TestBadIDNamesNoTask: the error of a row without a task's ID names no task.
+func TestBadIDNamesNoTask(t *testing.T) {
+	space := spaceOf(t, cmbo.Float("a", 0, 1))
+	_, csv := history.CSV{Space: space}.Read(strings.NewReader("task,a,value\n,0,1\n"))
+	_, lines := history.JSONLines{Space: space}.Read(strings.NewReader(`{"task": "", "a": 0, "value": 1}` + "\n"))
+	for _, err := range []error{csv, lines} {
+		var e *history.RowError
+		if !errors.As(err, &e) || e.Task != "" || e.Field != "task" || !errors.Is(err, cmbo.ErrTask) {
+			t.Error(err)
+		}
+	}
+}
