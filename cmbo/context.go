@@ -28,7 +28,7 @@ type Context = space.Context
 func WithContext(c Context) Option {
 	return option{id: optContext, run: func(r *runConfig) (err error) {
 		if r.context, err = c.Normal(); err != nil {
-			if e := new(DataError); errors.As(err, &e) { // without its sentinel, which is that of a task
+			if e := new(DataError); errors.As(err, &e) { // which says ErrTask, and no task is at fault
 				return optionErrorf("WithContext: %s", e.Reason)
 			}
 			return optionErrorf("WithContext: %v", err)

@@ -3,6 +3,7 @@ package cmbo_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"math"
 	"testing"
 
@@ -36,6 +37,23 @@ func TestExplainCandidatesLeft(t *testing.T) {
 	x, err = o.Explain(ctx, trial.ID)
 	require.NoError(t, err)
 	require.Zero(t, x.Step.Chosen)
+
+	// A point that is drawn again is one candidate.
+	box, err := cmbo.NewSpace(cmbo.Int("n", 1, 60), cmbo.Int("m", 1, 60))
+	require.NoError(t, err)
+	o = newOptimizer(t, box, cmbo.WithInitial(0), cmbo.WithCandidateCounts(1000, 0))
+	require.NoError(t, o.Observe([]float64{7, 7}, 1))
+	trial, err = o.Ask(ctx)
+	require.NoError(t, err)
+	x, err = o.Explain(ctx, trial.ID)
+	require.NoError(t, err)
+	left := map[[2]float64]bool{}
+	for _, row := range x.Step.Candidates {
+		left[[2]float64(row)] = true
+	}
+	delete(left, [2]float64{7, 7})
+	require.Less(t, len(left), 950)
+	require.Contains(t, x.String(), fmt.Sprintf(" of %d candidates", len(left)))
 }
 
 // What is said of a trial later, and after a restore, is what LastStep said at once,

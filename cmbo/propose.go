@@ -234,9 +234,11 @@ func (o *draft) candidates(id int) (c proposable, err error) {
 	}
 	o.draw(id)
 	var xs []*linalg.Dense
+	seen := make(map[string]bool, o.config.sobol+o.config.local) // whole numbers and choices are drawn again
 	for _, b := range o.drawn {
 		for i, key := range b.keys {
-			if o.mayPropose(key) {
+			if !seen[key] && o.mayPropose(key) {
+				seen[key] = true
 				c.free = append(c.free, len(c.rows)+i)
 			}
 		}
@@ -245,7 +247,7 @@ func (o *draft) candidates(id int) (c proposable, err error) {
 	if o.config.checkpoints {
 		var paused [][]float64
 		for _, e := range o.h.Estimates {
-			if o.mayPropose(points.Key(e.X)) {
+			if key := points.Key(e.X); !seen[key] && o.mayPropose(key) {
 				c.free, paused = append(c.free, len(c.rows)+len(paused)), append(paused, e.X)
 			}
 		}
