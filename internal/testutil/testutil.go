@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync/atomic"
 	"testing"
 )
 
@@ -209,15 +210,20 @@ func SkipRace(tb testing.TB, why string) {
 }
 
 // Countdown returns a context that is cancelled once its error was asked for n times.
-func Countdown(n int) context.Context { return &countdown{context.Background(), n} }
+// Several goroutines may ask.
+func Countdown(n int) context.Context {
+	c := &countdown{Context: context.Background()}
+	c.n.Store(int64(n))
+	return c
+}
 
 type countdown struct {
 	context.Context
-	n int
+	n atomic.Int64
 }
 
 func (c *countdown) Err() error {
-	if c.n--; c.n < 0 {
+	if c.n.Add(-1) < 0 {
 		return context.Canceled
 	}
 	return nil
