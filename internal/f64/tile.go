@@ -44,20 +44,7 @@ func tile41(a []float64, lda int, b []float64) (s0, s1, s2, s3 float64) {
 	a1 := a[lda:][:len(b)]
 	a2 := a[2*lda:][:len(b)]
 	a3 := a[3*lda:][:len(b)]
-	k := 0
-	for ; k < len(b)-1; k += 2 {
-		x, y := b[k], b[k+1]
-		s0 += a0[k] * x
-		s1 += a1[k] * x
-		s2 += a2[k] * x
-		s3 += a3[k] * x
-		s0 += a0[k+1] * y
-		s1 += a1[k+1] * y
-		s2 += a2[k+1] * y
-		s3 += a3[k+1] * y
-	}
-	if k < len(b) {
-		x := b[k]
+	for k, x := range b {
 		s0 += a0[k] * x
 		s1 += a1[k] * x
 		s2 += a2[k] * x

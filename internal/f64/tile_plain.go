@@ -22,24 +22,7 @@ func strip(n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, 
 	for j := range n {
 		bj := b[j*ldb:][:len(a0)]
 		var s0, s1, s2, s3, s4, s5 float64
-		l := 0
-		for ; l < len(bj)-1; l += 2 {
-			x, y := bj[l], bj[l+1]
-			s0 += a0[l] * x
-			s0 += a0[l+1] * y
-			s1 += a1[l] * x
-			s1 += a1[l+1] * y
-			s2 += a2[l] * x
-			s2 += a2[l+1] * y
-			s3 += a3[l] * x
-			s3 += a3[l+1] * y
-			s4 += a4[l] * x
-			s4 += a4[l+1] * y
-			s5 += a5[l] * x
-			s5 += a5[l+1] * y
-		}
-		if l < len(bj) {
-			x := bj[l]
+		for l, x := range bj {
 			s0 += a0[l] * x
 			s1 += a1[l] * x
 			s2 += a2[l] * x
