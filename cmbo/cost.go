@@ -109,7 +109,7 @@ type costRequirement struct {
 // factor is the expected cost to minus the power and, with a budget, the probability that
 // the cost is at most what is left.
 func (r *costRequirement) factor(ctx context.Context, o *draft, x *linalg.Dense, pending bool) (factor, error) {
-	left, limited, err := o.left()
+	left, err := o.left()
 	if err != nil {
 		return factor{}, err
 	}
@@ -120,61 +120,55 @@ func (r *costRequirement) factor(ctx context.Context, o *draft, x *linalg.Dense,
 		err = o.knownCosts(costs, x)
 	} else {
 		var ok bool
-		if f, ok, err = r.model.fit(ctx, o, pending); err != nil || !ok {
+		if f, ok, err = r.model.fitAt(ctx, o, x, pending); err != nil || !ok {
 			return factor{}, err
 		}
-		if x == o.points {
-			err = r.model.model.bind(ctx, x)
-		}
-		if err == nil {
-			err = r.model.logCost(ctx, costs, x, &f)
-		}
+		err = r.model.logCost(ctx, costs, x, &f)
 	}
 	if err != nil {
 		return factor{}, err
 	}
-	g := factor{p: make([]float64, n), log: make([]float64, n), cost: make([]float64, n), costPower: 1}
-	for i, l := range costs {
-		g.cost[i] = math.Exp(l)
-	}
+	g := factor{log: make([]float64, n), cost: exps(costs), costPower: 1}
 	affords := make([]float64, n) // logarithms of probabilities
-	if limited {
+	if o.config.budget > 0 {
 		if g.costPower, err = r.share(ctx, o, &f, left, pending); err != nil {
 			return factor{}, err
 		}
-		switch {
-		case r.model != nil && left > 0: // where nothing is left Ask fails before: see afford
-			err = r.model.model.logWithin(ctx, affords, x, math.Inf(-1), f.to(left))
-		case r.model == nil:
+		if r.model != nil {
+			if err := r.model.model.logWithin(ctx, affords, x, math.Inf(-1), f.to(left)); err != nil {
+				return factor{}, err
+			}
+		} else {
 			for i, c := range g.cost {
 				if c > left {
 					affords[i] = math.Inf(-1)
 				}
 			}
 		}
-		if err != nil {
-			return factor{}, err
-		}
-		g.within = make([]float64, n)
-		for i, l := range affords {
-			g.within[i] = math.Exp(l)
-		}
+		g.within = exps(affords)
 	}
 	for i, l := range costs {
 		g.log[i] = float64(-g.costPower*l) + affords[i]
 	}
 	relate(g.log)
-	for i, l := range g.log {
-		g.p[i] = math.Exp(l)
-	}
+	g.p = exps(g.log)
 	return g, nil
+}
+
+// exps returns the exponentials of logarithms.
+func exps(logs []float64) []float64 {
+	out := make([]float64, len(logs))
+	for i, l := range logs {
+		out[i] = math.Exp(l)
+	}
+	return out
 }
 
 // share returns the share of the budget that is left when the trials that are open, of which
 // the cost is not known yet, have ended.
 func (r *costRequirement) share(ctx context.Context, o *draft, f *outputFit, left float64, pending bool) (float64, error) {
-	if open := len(o.h.Pending()); pending && r.model != nil && open > 0 {
-		logs := make([]float64, open)
+	if pending && r.model != nil {
+		logs := make([]float64, len(o.h.Pending()))
 		if err := r.model.logCost(ctx, logs, o.h.EncodedPending(), f); err != nil {
 			return 0, err
 		}
@@ -277,14 +271,13 @@ func (o *draft) spent() (spent float64, err error) {
 	return spent, nil
 }
 
-// left returns what is left of the budget, which may be less than 0; limited is false if
-// there is none.
-func (o *draft) left() (left float64, limited bool, err error) {
+// left returns what is left of the budget, which may be less than 0; +Inf without one.
+func (o *draft) left() (float64, error) {
 	if o.config.budget == 0 {
-		return math.Inf(1), false, nil
+		return math.Inf(1), nil
 	}
 	spent, err := o.spent()
-	return o.config.budget - spent, true, err
+	return o.config.budget - spent, err
 }
 
 // affordable is the least probability of costing at most what is left at which some candidate
@@ -293,8 +286,8 @@ const affordable = 0.5
 
 // afford reports a budget that is spent.
 func (o *draft) afford() error {
-	left, limited, err := o.left()
-	if err == nil && limited && !(left > 0) {
+	left, err := o.left()
+	if err == nil && !(left > 0) {
 		err = fmt.Errorf("%w: %s of %s", ErrBudget, short(o.config.budget-left), short(o.config.budget))
 	}
 	return err

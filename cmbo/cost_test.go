@@ -3,6 +3,7 @@ package cmbo
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -207,6 +208,74 @@ func (n normal) Fit(context.Context, Data) error { return nil }
 func (n normal) Predict(_ context.Context, mean, sd []float64, _ *linalg.Dense) error {
 	mean[0], sd[0] = n.mean, n.sd
 	return nil
+}
+
+// fallible is a model that lists what it is asked, and of which one call fails.
+type fallible struct {
+	normal
+	calls []string
+	fails int // the number of the call
+}
+
+var errFallible = errors.New("no longer")
+
+func (m *fallible) call(name string) error {
+	m.calls = append(m.calls, name)
+	if len(m.calls)-1 == m.fails {
+		return errFallible
+	}
+	return nil
+}
+func (m *fallible) Fit(context.Context, Data) error           { return m.call("fit") }
+func (m *fallible) Bind(context.Context, *linalg.Dense) error { return m.call("bind") }
+func (m *fallible) Predict(_ context.Context, mean, sd []float64, x *linalg.Dense) error {
+	n, _ := x.Dims()
+	for i := range n {
+		mean[i], sd[i] = m.mean, m.sd
+	}
+	return m.call(fmt.Sprintf("predict %d", n))
+}
+
+// A requirement asks its model for as much as it needs, has it prepare for the candidates of a list
+// and for no other points, and passes the first error on, without asking further.
+func TestRequirementsAsk(t *testing.T) {
+	ctx := context.Background()
+	s, _ := encoded(t, 1, 30)
+	o, err := New(s, WithOutput("seconds", AsCost(), AtMost(5)), WithBudget(100))
+	require.NoError(t, err)
+	ts, err := o.AskN(ctx, 3)
+	require.NoError(t, err)
+	for i, trial := range ts[:2] {
+		require.NoError(t, o.Tell(trial.ID, 1, Outputs{"seconds": float64(3 + i)}))
+	}
+	d := o.draft()
+	m := o.outputModels()[0]
+	for _, c := range []struct {
+		r       requirement
+		x       *linalg.Dense
+		pending bool
+		want    []string
+	}{
+		{m, o.points, true, []string{"fit", "bind", "predict 30"}},
+		{m, d.h.EncodedPending(), false, []string{"fit", "predict 1"}},
+		{&costRequirement{m}, o.points, true, []string{"fit", "bind", "predict 30", "predict 1", "predict 30"}},
+		{&costRequirement{m}, o.points, false, []string{"fit", "bind", "predict 30", "predict 30"}},
+		{&costRequirement{m}, d.h.EncodedPending(), true, []string{"fit", "predict 1", "predict 1", "predict 1"}},
+	} {
+		for fails := range len(c.want) + 1 {
+			model := &fallible{normal: normal{0, 1}, fails: fails}
+			m.model = consulted{model}
+			f, err := c.r.factor(ctx, d, c.x, c.pending)
+			if fails == len(c.want) {
+				require.NoError(t, err)
+				assert.NotNil(t, f.p)
+				assert.Equal(t, c.want, model.calls)
+				continue
+			}
+			assert.ErrorIs(t, err, errFallible, "call %d", fails)
+			assert.Equal(t, c.want[:fails+1], model.calls)
+		}
+	}
 }
 
 // What is spent is what trials told and failed have cost, and what open ones do where that

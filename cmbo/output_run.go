@@ -154,6 +154,15 @@ func (m *outputModel) fit(ctx context.Context, o *draft, pending bool) (f output
 	return f, true, ctx.Err()
 }
 
+// fitAt is fit of a model that is to predict at the rows of x next: candidates of a list, which
+// come again, are bound.
+func (m *outputModel) fitAt(ctx context.Context, o *draft, x *linalg.Dense, pending bool) (f outputFit, ok bool, err error) {
+	if f, ok, err = m.fit(ctx, o, pending); err == nil && x == o.points {
+		err = m.model.bind(ctx, x)
+	}
+	return f, ok, err
+}
+
 // logWithin writes the logarithm of the probability that a value measured at the rows of x
 // lies between two limits, one of which may be infinite.
 func (m consulted) logWithin(ctx context.Context, dst []float64, x *linalg.Dense, lo, hi float64) error {
@@ -173,24 +182,17 @@ func (m consulted) logWithin(ctx context.Context, dst []float64, x *linalg.Dense
 // factor is that of the limits, as long as the output has no scale nil.
 func (m *outputModel) factor(ctx context.Context, o *draft, x *linalg.Dense, pending bool) (factor, error) {
 	g := factor{output: m.output.Name}
-	f, ok, err := m.fit(ctx, o, pending)
+	f, ok, err := m.fitAt(ctx, o, x, pending)
 	if err != nil || !ok {
 		return g, err
 	}
-	if x == o.points {
-		if err := m.model.bind(ctx, x); err != nil {
-			return g, err
-		}
-	}
 	n, _ := x.Dims()
-	g.log, g.p = make([]float64, n), make([]float64, n)
+	g.log = make([]float64, n)
 	lo, hi := m.output.Limits()
 	if err := m.model.logWithin(ctx, g.log, x, f.to(lo), f.to(hi)); err != nil {
 		return g, err
 	}
-	for i, l := range g.log {
-		g.p[i] = math.Exp(l)
-	}
+	g.p = exps(g.log)
 	relate(g.log)
 	return g, nil
 }

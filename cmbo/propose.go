@@ -280,7 +280,7 @@ func (o *draft) modelPoint(ctx context.Context, id int) (runlog.Event, error) {
 		return runlog.Event{}, fmt.Errorf("%w: the score of every candidate is NaN", ErrNumerical)
 	}
 	if how.within != nil && !slices.ContainsFunc(c.free, func(r int) bool { return how.within[r] >= affordable }) {
-		left, _, _ := o.left()
+		left, _ := o.left()
 		return runlog.Event{}, fmt.Errorf("%w: %s of %s are left, and every candidate is likely to cost more", ErrBudget, short(left), short(o.config.budget))
 	}
 	s.Chosen = best
