@@ -169,7 +169,7 @@ func (m consulted) belief(c *runConfig, scale *scaling.Values, mean, sd float64)
 
 // predictOne predicts at one point.
 func (m consulted) predictOne(ctx context.Context, c *runConfig, scale *scaling.Values, u []float64) (belief, error) {
-	mean, sd := []float64{0}, []float64{0}
+	mean, sd := make([]float64, 1), make([]float64, 1)
 	if err := m.Predict(ctx, mean, sd, linalg.NewDense(1, len(u), u)); err != nil {
 		return belief{}, err
 	}

@@ -63,7 +63,7 @@ func WithBudget(budget float64) Option {
 }
 
 func checkBudget(v float64) error {
-	if !(v > 0) || math.IsInf(v, 0) {
+	if !(v > 0) || math.IsInf(v, 1) {
 		return optionErrorf("a budget of %g, which is not positive and finite", v)
 	}
 	return nil
@@ -234,7 +234,7 @@ func (o *Optimizer) knownCost(row []float64) (float64, error) {
 		return 1, nil
 	}
 	c := o.config.cost(slices.Clone(row))
-	if !(c > 0) || math.IsInf(c, 0) {
+	if !(c > 0) || math.IsInf(c, 1) {
 		return 0, optionErrorf("the cost of%v is %g, which is not positive and finite", space.Point{Space: o.space, X: row}, c)
 	}
 	return c, nil

@@ -81,7 +81,7 @@ func (o *draft) foretell(ctx context.Context, models []*outputModel, e runlog.Ev
 		if !ok {
 			continue
 		}
-		mean, sd := []float64{0}, []float64{0}
+		mean, sd := make([]float64, 1), make([]float64, 1)
 		if err := m.model.Predict(ctx, mean, sd, o.space.EncodeAll([][]float64{x})); err != nil {
 			return nil, err
 		}

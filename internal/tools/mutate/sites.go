@@ -208,8 +208,16 @@ func visit(n ast.Node, add func(op string, start, end token.Pos, replacement str
 			add(callee(n)+"to"+to, n.Fun.Pos(), n.Fun.End(), to)
 		}
 		if callee(n) == "math.IsInf" && len(n.Args) == 2 {
-			if sign, ok := n.Args[1].(*ast.BasicLit); ok && sign.Value == "1" { // 2 says the same
+			sign := n.Args[1]
+			u, negative := sign.(*ast.UnaryExpr)
+			if negative {
+				sign = u.X
+			}
+			if one, ok := sign.(*ast.BasicLit); ok && one.Value == "1" { // 2 says the same
 				ast.Inspect(n.Args[0], func(m ast.Node) bool { return visit(m, add) })
+				if negative {
+					add("-removed", u.OpPos, u.OpPos+1, "+")
+				}
 				return false
 			}
 		}

@@ -1,0 +1,213 @@
+package cmbo
+
+import (
+	"context"
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/special"
+	"github.com/gocmbo/cmbo/internal/testutil"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// Proposals improve on what the model makes of the values where one that is no estimate has a noise
+// variance above 0, and on the values else, of which the model is not asked.
+func TestToldOfNoise(t *testing.T) {
+	r := rng.Stream(1, t.Name())
+	d := Data{X: linalg.NewDense(3, 1, nil), Y: []float64{1, 2, 3}}
+	noisy := 0
+	for range 200 {
+		d.NoiseVariance, d.Estimated = make([]float64, 3), nil
+		if r.IntN(2) == 0 {
+			d.Estimated = make([]bool, 3)
+		}
+		model := &fallible{normal: normal{7, 1}, fails: -1}
+		want, calls := d.Y, 0
+		for i := range d.Y {
+			if d.Estimated != nil {
+				d.Estimated[i] = r.IntN(2) == 0
+			}
+			if r.IntN(3) == 0 {
+				d.NoiseVariance[i] = 0.5
+				if d.Estimated == nil || !d.Estimated[i] {
+					want, calls = []float64{7, 7, 7}, 1
+				}
+			}
+		}
+		got, err := consulted{model}.told(context.Background(), d)
+		require.NoError(t, err)
+		require.Equal(t, want, got, "%v, estimated %v", d.NoiseVariance, d.Estimated)
+		require.Len(t, model.calls, calls)
+		noisy += calls
+	}
+	require.Greater(t, noisy, 50)
+	require.Less(t, noisy, 150)
+	d.NoiseVariance, d.Estimated = []float64{0, 0, 1}, nil
+	_, err := consulted{&fallible{}}.told(context.Background(), d)
+	assert.ErrorIs(t, err, errFallible)
+}
+
+// What scores are multiplied by is the product of all factors that are known: added to the logarithms
+// that EI gives and PI's quantiles stand for, and times what others are above the least finite one, or
+// 1 where all are the same.
+func TestMultiplyByKnown(t *testing.T) {
+	r := rng.Stream(2, t.Name())
+	pick := func() float64 {
+		return []float64{-2, -0.5, 0, 1, 1, 3, math.Inf(-1), math.Inf(1)}[r.IntN(8)]
+	}
+	for _, f := range []acq.Func{acq.EI{}, acq.PI{}, UCB(1), nil} {
+		for range 300 {
+			n := 1 + r.IntN(4)
+			scores := make([]float64, n)
+			for i := range scores {
+				if scores[i] = pick(); r.IntN(2) == 0 {
+					scores[i] = scores[0]
+				}
+			}
+			var factors []factor
+			product := make([]float64, n)
+			for i := range product {
+				product[i] = 1
+			}
+			for k := range r.IntN(4) {
+				g := factor{power: k}
+				if r.IntN(3) > 0 {
+					g.p = make([]float64, n)
+					if r.IntN(2) == 0 {
+						g.log = make([]float64, n)
+					}
+					for i := range g.p {
+						g.p[i] = 1 - r.Float64()
+						if g.log != nil {
+							g.log[i] = math.Log(g.p[i]) + 0.25 // from the largest of all
+							product[i] *= g.p[i] * math.Exp(0.25)
+						} else {
+							product[i] *= math.Pow(g.p[i], float64(k))
+						}
+					}
+				}
+				factors = append(factors, g)
+			}
+			known := false
+			for _, g := range factors {
+				known = known || g.p != nil
+			}
+			least, same := math.Inf(1), true
+			for _, v := range scores {
+				same = same && v == scores[0]
+				if !math.IsInf(v, 0) {
+					least = math.Min(least, v)
+				}
+			}
+			got := append([]float64(nil), scores...)
+			multiply(got, factors, f)
+			for i, v := range scores {
+				want := v
+				switch {
+				case !known:
+				case f == acq.Func(acq.EI{}):
+					want = v + math.Log(product[i])
+				case f == acq.Func(acq.PI{}):
+					want = special.NormLogCDF(v) + math.Log(product[i])
+				case math.IsInf(v, 0):
+				case same:
+					want = product[i]
+				default:
+					want = (v - least) * product[i]
+				}
+				if math.IsInf(want, 0) {
+					require.Equal(t, want, got[i], "%v of %v by %v", f, scores, factors)
+				} else {
+					require.InDelta(t, want, got[i], 1e-12*(1+math.Abs(want)), "%v of %v by %v", f, scores, factors)
+				}
+			}
+		}
+	}
+}
+
+// keeper is a model with a state that it does not take back.
+type keeper struct{ normal }
+
+var errKeeper = errors.New("unknown")
+
+func (keeper) State(context.Context) ([]float64, error) { return []float64{1}, nil }
+func (keeper) CheckState([]float64) error               { return errKeeper }
+
+// A state that the model itself would refuse is not logged.
+func TestStateIsChecked(t *testing.T) {
+	s, _ := encoded(t, 1, 10)
+	o, err := New(s, WithInitial(0), WithSurrogate(keeper{}))
+	require.NoError(t, err)
+	_, err = o.Ask(context.Background())
+	assert.ErrorIs(t, err, ErrNumerical)
+	assert.ErrorIs(t, err, errKeeper)
+	assert.Empty(t, o.Open())
+}
+
+// Requirements that are interrupted say so wherever that is, and do not make do with less.
+func TestRequirementsInterrupted(t *testing.T) {
+	ctx := context.Background()
+	s, tasks := encoded(t, 3, 10)
+	prior, err := Learn(ctx, s, tasks[:2])
+	require.NoError(t, err)
+	for _, opts := range [][]Option{{WithInitial(0)}, {WithPrior(prior)}} {
+		o, err := New(s, append(opts, WithOutput("seconds", AsCost(), AtMost(5)), WithBudget(1e6))...)
+		require.NoError(t, err)
+		for i := range 4 {
+			trial, err := o.Ask(ctx)
+			require.NoError(t, err)
+			out := Outputs{"seconds": tasks[2].Outputs["seconds"][trial.Index]}
+			if i == 0 {
+				require.NoError(t, o.TellFailed(trial.ID, out))
+			} else {
+				require.NoError(t, o.Tell(trial.ID, tasks[2].Y[trial.Index], out))
+			}
+		}
+		d := o.draft()
+		want, err := d.factors(ctx, o.points, true)
+		require.NoError(t, err)
+		require.NotNil(t, want[success].p)
+		for n := 0; ; n++ {
+			require.Less(t, n, 1000)
+			o.requirements = o.config.newRequirements()
+			got, err := d.factors(testutil.Countdown(n), o.points, true)
+			if err == nil {
+				assert.Greater(t, n, 10)
+				assert.Equal(t, want, got)
+				break
+			}
+			assert.ErrorIs(t, err, context.Canceled)
+			assert.Nil(t, got)
+		}
+	}
+}
+
+// Where evaluations fail is learned of one task as of many, before the run has failed itself.
+func TestFailuresOfOneTask(t *testing.T) {
+	ctx := context.Background()
+	s, err := UnitCube(1)
+	require.NoError(t, err)
+	one := Task{ID: "one", X: [][]float64{{0.1}, {0.2}, {0.3}}, Y: []float64{1, 2, 3}, Failed: [][]float64{{0.8}, {0.9}}}
+	prior, err := Learn(ctx, s, []Task{one})
+	require.NoError(t, err)
+	o, err := New(s, WithPrior(prior))
+	require.NoError(t, err)
+	_, err = o.Ask(ctx)
+	require.NoError(t, err)
+	step, ok := o.LastStep()
+	require.True(t, ok)
+	require.NotNil(t, step.Success)
+	for i, x := range step.Candidates {
+		if x[0] < 0.3 {
+			assert.Greater(t, step.Success[i], 0.5, x)
+		} else if x[0] > 0.8 {
+			assert.Less(t, step.Success[i], 0.5, x)
+		}
+	}
+}
