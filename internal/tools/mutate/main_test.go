@@ -27,7 +27,7 @@ func (t *T) f(a []float64, err error) (float64, error) {
 	}
 	t.n++
 	t.set(s)
-	_ = t.flag || math.IsInf(s, 1)
+	_ = t.flag || math.IsInf(s, 1) || math.IsInf(s, -1)
 	if ok := t.ok; !ok && t.closed {
 		t.s = "a" + "b"
 	}
@@ -52,7 +52,7 @@ func TestSites(t *testing.T) {
 	}
 	require.Equal(t, []string{
 		"== -> !=", "2 -> (2+1)", "4 -> (4+1)", "1.5 -> (2*1.5+1)", "0 -> (0+1)", "0 -> (0+1)", "< -> <=", "< -> >=", "+= -> -=", "* -> /", "- -> +", "++ -> --",
-		"t.set(s) -> _ = 0", "|| -> &&", "&& -> ||", "! -> ", "t.s -> _", " -> !", "s -> _", "math.Sqrt -> ", "max -> min", "2 -> (2+1)",
+		"t.set(s) -> _ = 0", "|| -> &&", "|| -> &&", "- -> +", "&& -> ||", "! -> ", "t.s -> _", " -> !", "s -> _", "math.Sqrt -> ", "max -> min", "2 -> (2+1)",
 	}, got)
 	require.True(t, ids["p.go T.f <to>= 1"])
 }
