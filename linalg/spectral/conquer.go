@@ -44,9 +44,6 @@ type conquer struct {
 	kind []int8    // of each row, see leftRow
 }
 
-// conquerLeaf is the size up to which a block is solved by QL iteration.
-var conquerLeaf = 24
-
 // Kinds of rows: with entries in the left half, in both, in the right half.
 const (
 	leftRow int8 = iota
@@ -56,105 +53,37 @@ const (
 
 // solve returns the eigenvectors, as rows, of the tridiagonal matrix with
 // diagonal d and subdiagonal e, of size about 1; d becomes the eigenvalues, in
-// the order of the rows, and e is destroyed.
-func (c *conquer) solve(d, e []float64) ([]float64, error) {
+// the order of the rows.
+func (c *conquer) solve(d, e []float64) []float64 {
 	n := len(d)
 	c.n, c.d = n, d
 	c.w = f64.Grow(c.w, n*n)
 	clear(c.w)
+	for i := range n {
+		c.w[i*n+i] = 1
+	}
 	c.z, c.dl, c.zl, c.zz, c.lam = f64.Grow(c.z, n), f64.Grow(c.dl, n), f64.Grow(c.zl, n), f64.Grow(c.zz, n), f64.Grow(c.lam, n)
 	c.ord, c.src, c.defl = f64.Grow(c.ord, n), f64.Grow(c.src, n), f64.Grow(c.defl, n)
 	if cap(c.kind) < n {
 		c.kind = make([]int8, n)
 	}
 	c.kind = c.kind[:n]
-	if n > conquerLeaf {
-		c.s, c.half, c.kept = f64.Grow(c.s, n*n), f64.Grow(c.half, n*n), f64.Grow(c.kept, n*n)
-	}
-	if !c.block(0, n, e) {
-		return nil, ErrNoConvergence
-	}
-	return c.w, nil
+	c.s, c.half, c.kept = f64.Grow(c.s, n*n), f64.Grow(c.half, n*n), f64.Grow(c.kept, n*n)
+	c.block(0, n, e)
+	return c.w
 }
 
-func (c *conquer) block(lo, hi int, e []float64) bool {
-	if hi-lo <= conquerLeaf {
-		return c.leaf(lo, hi, e)
+func (c *conquer) block(lo, hi int, e []float64) {
+	if hi-lo <= 1 {
+		return
 	}
 	mid := lo + (hi-lo)/2
 	rho := e[mid-1]
 	c.d[mid-1] -= math.Abs(rho)
 	c.d[mid] -= math.Abs(rho)
-	if !c.block(lo, mid, e) || !c.block(mid, hi, e) {
-		return false
-	}
+	c.block(lo, mid, e)
+	c.block(mid, hi, e)
 	c.merge(lo, mid, hi, rho)
-	return true
-}
-
-// leaf solves the block [lo, hi) by implicit QL iteration with rotations of rows.
-func (c *conquer) leaf(lo, hi int, e []float64) bool {
-	n, w := c.n, c.w
-	for i := lo; i < hi; i++ {
-		w[i*n+i] = 1
-	}
-	d := c.d
-	var norm float64
-	for i := lo; i < hi; i++ {
-		norm = math.Max(norm, math.Abs(d[i]))
-		if i < hi-1 {
-			norm = math.Max(norm, math.Abs(e[i]))
-		}
-	}
-	tol := 0x1p-54 * norm
-	budget := 30 * (hi - lo)
-	for l := lo; l < hi; {
-		m := l
-		for m < hi-1 && math.Abs(e[m]) > tol {
-			m++
-		}
-		if m == l {
-			l++
-			continue
-		}
-		if budget--; budget < 0 {
-			return false
-		}
-		g := (d[l+1] - d[l]) / (2 * e[l])
-		g = d[m] - d[l] + e[l]/(g+math.Copysign(math.Hypot(g, 1), g))
-		s, cs, p := 1.0, 1.0, 0.0
-		i := m - 1
-		for ; i >= l; i-- {
-			f, b := s*e[i], cs*e[i]
-			r := math.Hypot(f, g)
-			if i+1 < m {
-				e[i+1] = r
-			}
-			if r == 0 {
-				d[i+1] -= p
-				break
-			}
-			s, cs = f/r, g/r
-			g = d[i+1] - p
-			r = (d[i]-g)*s + 2*cs*b
-			p = s * r
-			d[i+1] = g + p
-			g = cs*r - b
-			rotate(w[(i+1)*n+lo:(i+1)*n+hi], w[i*n+lo:i*n+hi], cs, s)
-		}
-		if i >= l {
-			if m < hi-1 {
-				e[m] = 0
-			}
-			continue
-		}
-		d[l] -= p
-		e[l] = g
-		if m < hi-1 {
-			e[m] = 0
-		}
-	}
-	return true
 }
 
 // rotate applies a plane rotation: x, y ← cs·x + sn·y, cs·y − sn·x.

@@ -35,8 +35,7 @@ type EigenSym struct {
 }
 
 // Factorize computes eigenvalues and eigenvectors of a, which is not modified.
-// It returns ErrNotFinite if a has a NaN or an infinity, and ErrNoConvergence if
-// an iteration fails, which no matrix is known to cause; the receiver is then
+// It returns ErrNotFinite if a has a NaN or an infinity; the receiver is then
 // empty. About 4n³/3 operations for the reduction, up to 4n³/3 for the
 // tridiagonal problem, fewer where eigenvalues cluster, and 2n³ to transform
 // back.
@@ -49,18 +48,16 @@ func (e *EigenSym) Factorize(a *linalg.Sym) error {
 	if err := t.reduce(a); err != nil {
 		return err
 	}
-	return e.vectorsOf(t)
+	e.complete()
+	return nil
 }
 
-// vectorsOf completes the decomposition of the matrix reduced in t, whose
+// complete completes the decomposition of the matrix reduced in e.tri, whose
 // tridiagonal matrix it destroys.
-func (e *EigenSym) vectorsOf(t *tridiag) error {
-	e.values, e.vectors = e.values[:0], false
+func (e *EigenSym) complete() {
+	t := &e.tri
 	n := t.n
-	w, err := e.dc.solve(t.d, t.e[:max(n-1, 0)])
-	if err != nil {
-		return err
-	}
+	w := e.dc.solve(t.d, t.e[:max(n-1, 0)])
 	t.multiplyRight(n, w, n)
 	// Into ascending order.
 	e.order = f64.Grow(e.order, n)
@@ -75,11 +72,11 @@ func (e *EigenSym) vectorsOf(t *tridiag) error {
 	}
 	copyScaled(e.values, e.values, t.exp)
 	e.vectors = true
-	return nil
 }
 
-// FactorizeValues computes eigenvalues only, in about 4n³/3 operations. Errors
-// are those of Factorize. VectorsTo and FuncTo panic after it.
+// FactorizeValues computes eigenvalues only, in about 4n³/3 operations. VectorsTo and
+// FuncTo panic after it. Errors are those of Factorize, and ErrNoConvergence if the
+// iteration fails, which no matrix is known to cause.
 //
 // B. N. Parlett, The Symmetric Eigenvalue Problem, SIAM, 1998, section 8.15.
 func (e *EigenSym) FactorizeValues(a *linalg.Sym) error {

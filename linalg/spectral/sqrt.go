@@ -18,8 +18,8 @@ import (
 //
 // from 24 to 192 poles as the condition of T asks, 2·n² operations for each, and
 // transformed back by Q: no eigenvector is computed and nothing iterates. The
-// root of a matrix that is not numerically definite, and of a small one, comes
-// from its eigenvectors. Either way the computed root R of A is symmetric and
+// root of a matrix that is not numerically definite comes from its eigenvectors.
+// Either way the computed root R of A is symmetric and
 // ‖R² − A‖ is a small multiple of n·u·‖A‖; small eigenvalues of A, as any
 // perturbation of that size changes them, limit the error of R itself to about
 // n·u·κ^½·‖R‖, κ the condition number, or (n·u)^½·‖R‖ if A is singular.
@@ -36,9 +36,6 @@ type RootPSD struct {
 	clamped float64
 }
 
-// rootMinSize is the size below which the eigenvectors are used.
-var rootMinSize = 24
-
 // SqrtTo makes dst the symmetric square root of a, which may be semi-definite.
 // Negative eigenvalues count as 0, and Clamped tells the most negative: it is for
 // the caller to judge whether rounding explains it. dst may be a. Errors are
@@ -49,29 +46,25 @@ func (r *RootPSD) SqrtTo(dst, a *linalg.Sym) error {
 	if err := t.reduce(a); err != nil {
 		return err
 	}
-	n := t.n
-	if n >= rootMinSize {
-		if exp, poles := r.bidiagonal(); poles != nil {
-			r.res.set(r.a, r.b, poles)
-			r.coef = f64.Grow(r.coef, len(poles.s))
-			for p, w := range poles.w {
-				r.coef[p] = -w * poles.s[p]
-			}
-			dst.Resize(n)
-			data := entries(dst)
-			r.res.symmetric(data, n, r.coef)
-			for i, v := range r.res.root {
-				data[i*n+i] = v
-			}
-			t.congruence(data, n)
-			dst.Scale(math.Ldexp(1, exp/2))
-			return nil
+	if exp, poles := r.bidiagonal(); poles != nil {
+		r.res.set(r.a, r.b, poles)
+		r.coef = f64.Grow(r.coef, len(poles.s))
+		for p, w := range poles.w {
+			r.coef[p] = -w * poles.s[p]
 		}
+		n := t.n
+		dst.Resize(n)
+		data := entries(dst)
+		r.res.symmetric(data, n, r.coef)
+		for i, v := range r.res.root {
+			data[i*n+i] = v
+		}
+		t.congruence(data, n)
+		dst.Scale(math.Ldexp(1, exp/2))
+		return nil
 	}
-	if err := r.e.vectorsOf(t); err != nil {
-		return err
-	}
-	if n > 0 {
+	r.e.complete()
+	if t.n > 0 {
 		r.clamped = math.Min(r.e.values[0], 0)
 	}
 	r.e.FuncTo(dst, func(l float64) float64 { return math.Sqrt(math.Max(l, 0)) })
@@ -152,15 +145,18 @@ func FactorPSD(dst *linalg.Dense, a *linalg.Sym) (clamped float64, err error) {
 	if n > 0 {
 		clamped = math.Min(e.values[0], 0)
 	}
-	// Columns in descending order of λ, so that small ones end last.
+	// Columns in descending order of λ, so that small ones end last, and of size about 1
+	// for the reflectors.
 	f := linalg.NewDense(n, n, nil)
+	exp := e.tri.exp &^ 1
 	for k, l := range e.values {
-		s := math.Sqrt(math.Max(l, 0))
+		s := math.Sqrt(math.Max(math.Ldexp(l, -exp), 0))
 		for i, v := range e.rows[k*n : k*n+n] {
 			f.Row(i)[n-1-k] = s * v
 		}
 	}
 	lowerLQ(f)
+	f.Scale(math.Ldexp(1, exp/2))
 	dst.Copy(f)
 	return clamped, nil
 }
