@@ -22,7 +22,7 @@ import (
 //   - Procrustes: T·G = Σ w_i·L_i·polar(L_iᵀ·G) from S = G·Gᵀ. Nothing is inverted:
 //     errors stay at ε, at the price of a polar factor per member.
 type barySolver struct {
-	opt BarycenterOptions
+	lim limits
 	ps  []*Normal
 	w   []float64
 	n   int
@@ -77,8 +77,8 @@ const (
 	historyFloats = 1 << 25
 )
 
-func newBarySolver(ps []*Normal, w []float64, o BarycenterOptions) *barySolver {
-	return &barySolver{opt: o, ps: ps, w: w, n: ps[0].Dim(), bestResidual: math.Inf(1)}
+func newBarySolver(ps []*Normal, w []float64, lim limits) *barySolver {
+	return &barySolver{lim: lim, ps: ps, w: w, n: ps[0].Dim(), bestResidual: math.Inf(1)}
 }
 
 func (b *barySolver) run(ctx context.Context) error {
@@ -153,7 +153,7 @@ func (b *barySolver) finished() (bool, error) {
 	} else if b.residual > growth*b.bestResidual {
 		b.mix.reset()
 	}
-	return b.residual <= b.opt.Tol || b.iter == 0 || b.iter >= b.opt.MaxIter, nil
+	return b.residual <= b.lim.tol || b.iter == 0 || b.iter >= b.lim.maxIter, nil
 }
 
 // relativeChange returns ‖t − s‖_F/‖s‖_F, and 0 if both are zero.
@@ -184,7 +184,7 @@ func relativeChange(t, s *linalg.Sym) float64 {
 // false where the Procrustes form should go on from chol.
 func (b *barySolver) runCholesky(ctx context.Context) (done bool, err error) {
 	b.method = methodCholesky
-	b.mix.memory = b.opt.Memory
+	b.mix.memory = b.lim.memory
 	b.x, b.y = f64.Grow(b.x, b.n*(b.n+1)/2), f64.Grow(b.y, b.n*(b.n+1)/2)
 	for {
 		if err := b.stepCholesky(ctx); err != nil {
@@ -201,7 +201,7 @@ func (b *barySolver) runCholesky(ctx context.Context) (done bool, err error) {
 		if done {
 			return true, nil
 		}
-		if b.opt.auto {
+		if b.lim.adapt {
 			if b.iter == slowSteps {
 				b.mix.memory *= 2
 			}
@@ -209,7 +209,7 @@ func (b *barySolver) runCholesky(ctx context.Context) (done bool, err error) {
 				return false, nil
 			}
 		}
-		if b.opt.Memory > 0 {
+		if b.lim.memory > 0 {
 			packLower(b.x, &b.s)
 			packLower(b.y, &b.t)
 			b.mix.push(b.x, b.y)
@@ -266,9 +266,9 @@ func (b *barySolver) runProcrustes(ctx context.Context) error {
 	b.method = methodProcrustes
 	b.mix.reset()
 	size := b.n * b.n
-	b.mix.memory = b.opt.Memory
-	if b.opt.auto {
-		b.mix.memory = max(b.opt.Memory, min(longMemory, historyFloats/(3*size)))
+	b.mix.memory = b.lim.memory
+	if b.lim.adapt {
+		b.mix.memory = max(b.lim.memory, min(longMemory, historyFloats/(3*size)))
 	}
 	b.x, b.y = f64.Grow(b.x, size), f64.Grow(b.y, size)
 	b.s.Gram(&b.g)
@@ -280,7 +280,7 @@ func (b *barySolver) runProcrustes(ctx context.Context) error {
 		if done, err := b.finished(); done || err != nil {
 			return err
 		}
-		if b.opt.Memory > 0 {
+		if b.lim.memory > 0 {
 			packDense(b.x, &b.g)
 			packDense(b.y, &b.h)
 			b.mix.push(b.x, b.y)

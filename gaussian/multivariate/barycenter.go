@@ -4,27 +4,19 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/gaussian/internal/fault"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// BarycenterOptions are the settings of [Barycenter]. The zero value stands for
-// the defaults.
-type BarycenterOptions struct {
-	// Tol is the relative residual to reach, 1e-10 by default. Below n·ε it is
-	// out of reach of rounding.
-	Tol float64
-
-	// MaxIter caps the number of steps, 200 by default.
-	MaxIter int
-
-	// Memory is the number of earlier steps that Anderson acceleration uses.
-	// Negative turns it off; 0 stands for 4, more where convergence is slow.
-	Memory int
-
-	auto bool // Memory was 0
+// limits say when the iteration of a barycentre ends, and how it is accelerated.
+type limits struct {
+	tol     float64 // relative residual to reach; below n·ε it is out of reach of rounding
+	maxIter int     // steps
+	memory  int     // earlier steps that Anderson acceleration uses, 0 for none
+	adapt   bool    // more of them where convergence is slow, and the better form of a step
 }
+
+var usualLimits = limits{tol: 1e-10, maxIter: 200, memory: 4, adapt: true}
 
 // How a barycentre was found, the Method of a [BarycenterResult].
 const (
@@ -62,7 +54,7 @@ type BarycenterResult struct {
 //	S = Σ w_i·(S^½·S_i·S^½)^½.
 //
 // weights are as for [Centroid]: non-negative, normalised to sum 1, nil for equal
-// ones, members of weight zero ignored. opt may be nil.
+// ones, members of weight zero ignored.
 //
 // Closed forms come out as such: one member, or all the weight on one, returns
 // that member itself; equal covariances are returned bit for bit; commuting ones
@@ -73,26 +65,26 @@ type BarycenterResult struct {
 // of the same iteration. The solution is unique if one member is definite;
 // otherwise the result is a fixed point.
 //
-// Running out of steps is not an error: see [BarycenterResult].Converged. ctx is
-// looked at before every member of every step; its error comes back wrapped.
-// Barycenter fails with [ErrWeights], [gaussian.ErrArgument] (no members, a negative
-// option), [gaussian.ErrDimension], with [gaussian.ErrNotPositiveDefinite] if a covariance is
-// indefinite beyond rounding, and with [gaussian.ErrNotFinite] on overflow. A step takes
+// It ends at a relative residual of 1e-10 or after 200 steps, which is not an error: see
+// [BarycenterResult].Converged. ctx is looked at before every member of every step; its
+// error comes back wrapped. Barycenter fails with [ErrWeights], [gaussian.ErrArgument] (no
+// members), [gaussian.ErrDimension], with [gaussian.ErrNotPositiveDefinite] if a covariance
+// is indefinite beyond rounding, and with [gaussian.ErrNotFinite] on overflow. A step takes
 // O(len(ps)·n³) time.
 //
 // P. C. Álvarez-Esteban, E. del Barrio, J. A. Cuesta-Albertos and C. Matrán, A
 // fixed-point approach to barycenters in Wasserstein space, J. Math. Anal. Appl.
 // 441 (2016) 744–762; M. Agueh and G. Carlier, Barycenters in the Wasserstein
 // space, SIAM J. Math. Anal. 43 (2011) 904–924; the paper, section 2.1.
-func Barycenter(ctx context.Context, ps []*Normal, weights []float64, opt *BarycenterOptions) (BarycenterResult, error) {
+func Barycenter(ctx context.Context, ps []*Normal, weights []float64) (BarycenterResult, error) {
+	return usualLimits.barycenter(ctx, ps, weights)
+}
+
+func (lim limits) barycenter(ctx context.Context, ps []*Normal, weights []float64) (BarycenterResult, error) {
 	const op = "Barycenter"
 	var none BarycenterResult
 	if ctx == nil {
 		return none, fault.Nil(op, "ctx")
-	}
-	o, err := opt.withDefaults(op)
-	if err != nil {
-		return none, err
 	}
 	ps, w, err := activeMembers(op, ps, weights)
 	if err != nil {
@@ -116,7 +108,7 @@ func Barycenter(ctx context.Context, ps []*Normal, weights []float64, opt *Baryc
 		exact.Center, err = finishNormal(op, mean, ps[0].cov, ps[0].slack)
 		return exact, err
 	}
-	s := newBarySolver(ps, w, o)
+	s := newBarySolver(ps, w, lim)
 	if err := s.run(ctx); err != nil {
 		return none, err
 	}
@@ -126,30 +118,7 @@ func Barycenter(ctx context.Context, ps []*Normal, weights []float64, opt *Baryc
 	if err != nil {
 		return none, err
 	}
-	return BarycenterResult{Center: center, Iterations: s.iter, Residual: s.bestResidual, Converged: s.bestResidual <= o.Tol || s.iter == 0, Method: s.method}, nil
-}
-
-func (o *BarycenterOptions) withDefaults(op string) (BarycenterOptions, error) {
-	d := BarycenterOptions{Tol: 1e-10, MaxIter: 200, Memory: 4, auto: true}
-	if o == nil {
-		return d, nil
-	}
-	if err := fault.NonNegative(op, "Tol", o.Tol); err != nil {
-		return d, err
-	}
-	if o.MaxIter < 0 {
-		return d, fault.Scalar(op, "MaxIter", float64(o.MaxIter), gaussian.ErrArgument)
-	}
-	if o.Tol > 0 {
-		d.Tol = o.Tol
-	}
-	if o.MaxIter > 0 {
-		d.MaxIter = o.MaxIter
-	}
-	if o.Memory != 0 {
-		d.Memory, d.auto = max(o.Memory, 0), false
-	}
-	return d, nil
+	return BarycenterResult{Center: center, Iterations: s.iter, Residual: s.bestResidual, Converged: s.bestResidual <= lim.tol || s.iter == 0, Method: s.method}, nil
 }
 
 func equalCovs(ps []*Normal) bool {

@@ -20,7 +20,7 @@ func TestBarycenterStep(t *testing.T) {
 	ps := []*Normal{randomNormal(rng, 5, 30), randomNormal(rng, 5, 30), randomNormal(rng, 5, 30)}
 	w := []float64{0.5, 0.2, 0.3}
 	for _, form := range []string{"cholesky", "procrustes"} {
-		b := newBarySolver(ps, w, BarycenterOptions{Tol: 1e-30, MaxIter: 1})
+		b := newBarySolver(ps, w, limits{tol: 1e-30, maxIter: 1})
 		if err := b.start(ctx); err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +75,7 @@ func TestBarycenterForms(t *testing.T) {
 	var ref *linalg.Sym
 	for _, memory := range []int{4, 0} {
 		for _, form := range []string{"cholesky", "procrustes"} {
-			b := newBarySolver(ps, equalWeights(len(ps)), BarycenterOptions{Tol: 1e-11, MaxIter: 100, Memory: memory})
+			b := newBarySolver(ps, equalWeights(len(ps)), limits{tol: 1e-11, maxIter: 100, memory: memory})
 			err := b.start(context.Background())
 			if err == nil && form == "cholesky" {
 				if err = b.chol.Factorize(&b.s); err == nil {
@@ -260,7 +260,7 @@ func TestBarycenterNearlySingular(t *testing.T) {
 	if !r.Converged || r.Method != methodProcrustes {
 		t.Errorf("accelerated: %+v", r)
 	}
-	plain := barycenter(t, ps, nil, &BarycenterOptions{Memory: -1, MaxIter: r.Iterations})
+	plain := barycenter(t, ps, nil, &limits{memory: -1, maxIter: r.Iterations})
 	t.Logf("plain: residual %.1e", plain.Residual)
 	if plain.Converged || !(plain.Residual > 1e3*r.Residual) {
 		t.Errorf("plain: %+v", plain)
@@ -294,7 +294,7 @@ func TestBarycenterInterruptible(t *testing.T) {
 	}
 	for name, ps := range sets {
 		for _, n := range []int{1, 2, 4, 5} {
-			if _, err := Barycenter(testutil.Countdown(n), ps, nil, nil); !errors.Is(err, context.Canceled) {
+			if _, err := Barycenter(testutil.Countdown(n), ps, nil); !errors.Is(err, context.Canceled) {
 				t.Errorf("%s: after %d looks: %v", name, n, err)
 			}
 		}

@@ -1,6 +1,7 @@
 package multivariate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -14,9 +15,17 @@ import (
 	"github.com/gocmbo/cmbo/linalg/spectral"
 )
 
-func barycenter(t *testing.T, ps []*Normal, w []float64, o *BarycenterOptions) BarycenterResult {
+// barycenter takes the usual limits where o has zeros; a negative memory is none.
+func barycenter(t *testing.T, ps []*Normal, w []float64, o *limits) BarycenterResult {
 	t.Helper()
-	r, err := Barycenter(context.Background(), ps, w, o)
+	lim := usualLimits
+	if o != nil {
+		lim.tol, lim.maxIter = cmp.Or(o.tol, lim.tol), cmp.Or(o.maxIter, lim.maxIter)
+		if o.memory != 0 {
+			lim.memory, lim.adapt = max(o.memory, 0), false
+		}
+	}
+	r, err := lim.barycenter(context.Background(), ps, w)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +105,7 @@ func TestBarycenterMinimises(t *testing.T) {
 				sum += w[i]
 			}
 			// Weights are normalised.
-			r := barycenter(t, ps, w, &BarycenterOptions{Tol: 1e-12, MaxIter: 2000})
+			r := barycenter(t, ps, w, &limits{tol: 1e-12, maxIter: 2000})
 			for i := range w {
 				w[i] /= sum
 			}
@@ -176,7 +185,7 @@ func TestBarycenterOfTwo(t *testing.T) {
 	p, q := randomNormal(rng, 6, 100), randomNormal(rng, 6, 100)
 	d, _ := new(Workspace).W2(p, q)
 	for _, w := range []float64{0.1, 0.5, 0.8} {
-		r := barycenter(t, []*Normal{p, q}, []float64{1 - w, w}, &BarycenterOptions{Tol: 1e-13})
+		r := barycenter(t, []*Normal{p, q}, []float64{1 - w, w}, &limits{tol: 1e-13})
 		a, _ := new(Workspace).W2(p, r.Center)
 		b, _ := new(Workspace).W2(r.Center, q)
 		if !testutil.Close(a, w*d, 1e-10) || !testutil.Close(b, (1-w)*d, 1e-10) {
@@ -219,9 +228,9 @@ func TestBarycenterResidual(t *testing.T) {
 		s.Scale(1000)
 		ps[i] = mustNormal(nil, s)
 	}
-	last := barycenter(t, ps, nil, &BarycenterOptions{Memory: -1, MaxIter: 1}).Center.Cov()
+	last := barycenter(t, ps, nil, &limits{memory: -1, maxIter: 1}).Center.Cov()
 	for k := 2; k < 8; k++ {
-		r := barycenter(t, ps, nil, &BarycenterOptions{Memory: -1, MaxIter: k})
+		r := barycenter(t, ps, nil, &limits{memory: -1, maxIter: k})
 		want := math.Sqrt(frobenius(r.Center.Cov(), last)) / math.Sqrt(frobenius(last, linalg.NewSym(5, nil)))
 		if r.Iterations != k || r.Converged || !testutil.Close(r.Residual, want, 1e-9) {
 			t.Errorf("after %d plain steps: %+v, the centre changed by %g", k, r, want)
@@ -229,8 +238,8 @@ func TestBarycenterResidual(t *testing.T) {
 		last = r.Center.Cov()
 	}
 	// A step that changes the centre by the tolerance is the last.
-	all := barycenter(t, ps, nil, &BarycenterOptions{Memory: -1, MaxIter: 5})
-	if r := barycenter(t, ps, nil, &BarycenterOptions{Memory: -1, Tol: all.Residual}); !r.Converged || r.Iterations != 5 || r.Residual != all.Residual {
+	all := barycenter(t, ps, nil, &limits{memory: -1, maxIter: 5})
+	if r := barycenter(t, ps, nil, &limits{memory: -1, tol: all.Residual}); !r.Converged || r.Iterations != 5 || r.Residual != all.Residual {
 		t.Errorf("tolerance %g: %+v", all.Residual, r)
 	}
 	grew := 0
@@ -239,7 +248,7 @@ func TestBarycenterResidual(t *testing.T) {
 		best := math.Inf(1)
 		var center *Normal
 		for k := 1; k < 40; k++ {
-			r := barycenter(t, ps, nil, &BarycenterOptions{Memory: 4, MaxIter: k, Tol: 1e-13})
+			r := barycenter(t, ps, nil, &limits{memory: 4, maxIter: k, tol: 1e-13})
 			if !(r.Residual <= best) {
 				t.Fatalf("residual %g after %d steps, %g before", r.Residual, k, best)
 			}
@@ -261,7 +270,7 @@ func TestBarycenterResidual(t *testing.T) {
 	}
 
 	// A step that is not a number is an error, not a step.
-	b := newBarySolver(ps, equalWeights(len(ps)), BarycenterOptions{Tol: 1e-10, MaxIter: 5})
+	b := newBarySolver(ps, equalWeights(len(ps)), limits{tol: 1e-10, maxIter: 5})
 	if err := b.start(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +286,7 @@ func TestBarycenterResidual(t *testing.T) {
 func TestBarycenterOverflow(t *testing.T) {
 	a := mustNormal(nil, linalg.NewSym(2, []float64{4e240, 1e240, 1e240, 2e240}))
 	b := mustNormal(nil, linalg.NewSym(2, []float64{1e240, 0, 0, 9e240}))
-	if _, err := Barycenter(context.Background(), []*Normal{a, b}, nil, nil); !errors.Is(err, gaussian.ErrNotFinite) || errors.Is(err, gaussian.ErrNotPositiveDefinite) {
+	if _, err := Barycenter(context.Background(), []*Normal{a, b}, nil); !errors.Is(err, gaussian.ErrNotFinite) || errors.Is(err, gaussian.ErrNotPositiveDefinite) {
 		t.Errorf("Barycenter = %v, want gaussian.ErrNotFinite", err)
 	}
 }

@@ -79,7 +79,7 @@ func BenchmarkBarycenter(b *testing.B) {
 			b.ReportAllocs()
 			steps := 0
 			for b.Loop() {
-				r, err := Barycenter(context.Background(), ps, nil, nil)
+				r, err := Barycenter(context.Background(), ps, nil)
 				if err != nil || !r.Converged {
 					b.Fatal(r, err)
 				}

@@ -269,7 +269,7 @@ func definite(s *linalg.Sym) bool {
 // computed apart from the solver.
 func barycentreResidual(t *testing.T, p, q *Normal, tried map[string]int) {
 	t.Helper()
-	b, err := Barycenter(context.Background(), []*Normal{p, q}, []float64{0.3, 0.7}, nil)
+	b, err := Barycenter(context.Background(), []*Normal{p, q}, []float64{0.3, 0.7})
 	if err != nil {
 		t.Errorf("barycentre: %v", err)
 		return

@@ -70,7 +70,7 @@ func TestNothingPanics(t *testing.T) {
 			if c, err := Centroid(ps, w); err == nil {
 				check("Centroid", c.Mean()[0], nil)
 			}
-			if r, err := Barycenter(context.Background(), ps, nil, &BarycenterOptions{MaxIter: 30}); err == nil {
+			if r, err := (limits{tol: usualLimits.tol, maxIter: 30, memory: 4, adapt: true}).barycenter(context.Background(), ps, nil); err == nil {
 				check("Barycenter", r.Center.Cov().At(0, 0), nil)
 			}
 		}

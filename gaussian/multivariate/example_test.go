@@ -75,17 +75,18 @@ func ExampleWorkspace_Jeffreys() {
 
 // Distances of one normal to many, as clustering asks for: the factors stay with
 // the normals, the scratch memory with the workspace.
-func ExampleWorkspace_W2SquaredTo() {
+func ExampleWorkspace() {
 	p := normal(0, 0, 1, 0, 1)
 	centres := []*multivariate.Normal{normal(3, 0, 1, 0, 1), normal(0, 0, 4, 0, 4), normal(0, 1, 1, 0, 1)}
 	var w multivariate.Workspace
-	d := make([]float64, len(centres))
-	if err := w.W2SquaredTo(d, p, centres); err != nil {
-		fmt.Println(err)
-		return
+	for _, q := range centres {
+		d, err := w.W2Squared(p, q)
+		fmt.Printf("%.2f %v\n", d, err)
 	}
-	fmt.Printf("%.2f\n", d)
-	// Output: [9.00 2.00 1.00]
+	// Output:
+	// 9.00 <nil>
+	// 2.00 <nil>
+	// 1.00 <nil>
 }
 
 func ExampleCentroid() {
@@ -96,7 +97,7 @@ func ExampleCentroid() {
 
 func ExampleBarycenter() {
 	ps := []*multivariate.Normal{normal(0, 0, 1, 0, 4), normal(2, 0, 9, 0, 4)}
-	r, err := multivariate.Barycenter(context.Background(), ps, []float64{1, 1}, nil)
+	r, err := multivariate.Barycenter(context.Background(), ps, []float64{1, 1})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -106,7 +107,7 @@ func ExampleBarycenter() {
 	fmt.Println(r.Method, r.Converged)
 
 	ps = append(ps, normal(1, 1, 2, -0.9, 1))
-	r, err = multivariate.Barycenter(context.Background(), ps, nil, nil)
+	r, err = multivariate.Barycenter(context.Background(), ps, nil)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -97,7 +97,7 @@ func TestGoldenBarycenter(t *testing.T) {
 			for i, m := range c.Means {
 				ps = append(ps, mustNormal(m, linalg.NewSym(len(c.Covs[i]), slices.Concat(c.Covs[i]...))))
 			}
-			r, err := Barycenter(context.Background(), ps, c.Weights, nil)
+			r, err := Barycenter(context.Background(), ps, c.Weights)
 			if err != nil || !r.Converged {
 				t.Fatalf("%+v, %v", r, err)
 			}

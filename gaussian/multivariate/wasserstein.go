@@ -40,7 +40,16 @@ import (
 // metrics on covariance operators and optimal transportation of Gaussian
 // processes, Sankhya A 81 (2019) 172–213.
 func (w *Workspace) W2Squared(p, q *Normal) (float64, error) {
-	return w.w2Squared("W2Squared", p, q)
+	const op = "W2Squared"
+	cov, mean, err := w.w2Parts(op, p, q)
+	if err != nil {
+		return 0, err
+	}
+	d := cov + mean
+	if !fault.Finite(d) {
+		return 0, fault.Scalar(op, "result", d, gaussian.ErrNotFinite)
+	}
+	return d, nil
 }
 
 // W2 returns the 2-Wasserstein distance between p and q, the square root of
@@ -66,40 +75,10 @@ func (w *Workspace) W2(p, q *Normal) (float64, error) {
 	return d, nil
 }
 
-// W2SquaredTo sets dst[i] to W2Squared(p, qs[i]). It fails like W2Squared, and
-// with [gaussian.ErrDimension] if dst and qs differ in length; entries before the failing
-// one are set.
-func (w *Workspace) W2SquaredTo(dst []float64, p *Normal, qs []*Normal) error {
-	const op = "W2SquaredTo"
-	if err := fault.Len(op, "dst", len(dst), len(qs)); err != nil {
-		return err
-	}
-	for i, q := range qs {
-		d, err := w.w2Squared(op, p, q)
-		if err != nil {
-			return err
-		}
-		dst[i] = d
-	}
-	return nil
-}
-
 // nearEqual is the fraction of the traces below which a squared distance is
 // computed as a residual. The difference of traces has an absolute error of some
 // 1e-13·(tr S_p + tr S_q), so above the switch its relative error is below 1e-9.
 const nearEqual = 1e-4
-
-func (w *Workspace) w2Squared(op string, p, q *Normal) (float64, error) {
-	cov, mean, err := w.w2Parts(op, p, q)
-	if err != nil {
-		return 0, err
-	}
-	d := cov + mean
-	if !fault.Finite(d) {
-		return 0, fault.Scalar(op, "result", d, gaussian.ErrNotFinite)
-	}
-	return d, nil
-}
 
 // w2Parts returns the parts of the squared distance that come from the covariances and from
 // the means. That of the means may overflow.

@@ -20,29 +20,23 @@ func TestBarycenterErrors(t *testing.T) {
 		name string
 		ps   []*Normal
 		w    []float64
-		o    *BarycenterOptions
 		want error
 	}{
-		{"none", nil, nil, nil, gaussian.ErrArgument},
-		{"nil member", []*Normal{p, nil}, nil, nil, gaussian.ErrArgument},
-		{"dimensions", []*Normal{p, r}, nil, nil, gaussian.ErrDimension},
-		{"number of weights", []*Normal{p, q}, []float64{1}, nil, gaussian.ErrDimension},
-		{"negative weight", []*Normal{p, q}, []float64{1, -1e-9}, nil, ErrWeights},
-		{"NaN weight", []*Normal{p, q}, []float64{1, nan}, nil, ErrWeights},
-		{"infinite weight", []*Normal{p, q}, []float64{1, math.Inf(1)}, nil, ErrWeights},
-		{"zero weights", []*Normal{p, q}, []float64{0, 0}, nil, ErrWeights},
-		{"negative tolerance", []*Normal{p, q}, nil, &BarycenterOptions{Tol: -1}, gaussian.ErrArgument},
-		{"NaN tolerance", []*Normal{p, q}, nil, &BarycenterOptions{Tol: nan}, gaussian.ErrNotFinite},
-		{"negative cap", []*Normal{p, q}, nil, &BarycenterOptions{MaxIter: -1}, gaussian.ErrArgument},
+		{"none", nil, nil, gaussian.ErrArgument},
+		{"nil member", []*Normal{p, nil}, nil, gaussian.ErrArgument},
+		{"dimensions", []*Normal{p, r}, nil, gaussian.ErrDimension},
+		{"number of weights", []*Normal{p, q}, []float64{1}, gaussian.ErrDimension},
+		{"negative weight", []*Normal{p, q}, []float64{1, -1e-9}, ErrWeights},
+		{"NaN weight", []*Normal{p, q}, []float64{1, nan}, ErrWeights},
+		{"infinite weight", []*Normal{p, q}, []float64{1, math.Inf(1)}, ErrWeights},
+		{"zero weights", []*Normal{p, q}, []float64{0, 0}, ErrWeights},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if _, err := Barycenter(ctx, tt.ps, tt.w, tt.o); !errors.Is(err, tt.want) {
+			if _, err := Barycenter(ctx, tt.ps, tt.w); !errors.Is(err, tt.want) {
 				t.Errorf("Barycenter = %v, want %v", err, tt.want)
 			}
-			if tt.o == nil {
-				if _, err := Centroid(tt.ps, tt.w); !errors.Is(err, tt.want) {
-					t.Errorf("Centroid = %v, want %v", err, tt.want)
-				}
+			if _, err := Centroid(tt.ps, tt.w); !errors.Is(err, tt.want) {
+				t.Errorf("Centroid = %v, want %v", err, tt.want)
 			}
 		})
 	}
@@ -53,28 +47,22 @@ func TestBarycenterErrors(t *testing.T) {
 	if _, err := finishNormal("test", []float64{1, 2, math.Inf(1)}, p.Cov(), 0); !errors.As(err, &at) || at.Row != 2 || at.Col >= 0 {
 		t.Errorf("mean 2: %v", err)
 	}
-	if d, err := (*BarycenterOptions)(nil).withDefaults("test"); err != nil || d != (BarycenterOptions{Tol: 1e-10, MaxIter: 200, Memory: 4, auto: true}) {
-		t.Errorf("defaults %+v, %v", d, err)
-	}
-	if d, err := (&BarycenterOptions{Tol: 1e-3, MaxIter: 7, Memory: -2}).withDefaults("test"); err != nil || d != (BarycenterOptions{Tol: 1e-3, MaxIter: 7}) {
-		t.Errorf("options %+v, %v", d, err)
-	}
 	s := linalg.NewSym(3, []float64{1, 0, 0, -0.9, 1, 0, -0.9, -0.9, 1})
 	bad, err := AdoptNormal(make([]float64, 3), s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var why *gaussian.DefiniteError
-	if _, err := Barycenter(ctx, []*Normal{p, bad}, nil, nil); !errors.As(err, &why) || why.Pivot != -1 || !testutil.Close(why.Value, -0.8, 1e-12) {
+	if _, err := Barycenter(ctx, []*Normal{p, bad}, nil); !errors.As(err, &why) || why.Pivot != -1 || !testutil.Close(why.Value, -0.8, 1e-12) {
 		t.Errorf("indefinite member: %v", err)
 	}
 	canceled, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := Barycenter(canceled, []*Normal{p, q}, nil, nil); !errors.Is(err, context.Canceled) {
+	if _, err := Barycenter(canceled, []*Normal{p, q}, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 	// A cap is not an error.
-	got, err := Barycenter(ctx, []*Normal{p, q}, nil, &BarycenterOptions{MaxIter: 2, Tol: 1e-14})
+	got, err := limits{maxIter: 2, tol: 1e-14, memory: 4, adapt: true}.barycenter(ctx, []*Normal{p, q}, nil)
 	if err != nil || got.Converged || got.Iterations != 2 || !(got.Residual > 1e-14) || got.Center == nil {
 		t.Errorf("capped: %+v, %v", got, err)
 	}

@@ -84,7 +84,7 @@ func (l *Learner) barycenter(ctx context.Context, members []*Source) (Prototype,
 		return Prototype{}, err
 	}
 	l.report.PrototypeJitter = max(l.report.PrototypeJitter, slices.Max(jitters))
-	b, err := multivariate.Barycenter(ctx, normals, nil, nil)
+	b, err := multivariate.Barycenter(ctx, normals, nil)
 	if err != nil {
 		return Prototype{}, err
 	}
