@@ -20,7 +20,7 @@ func Scale(variance float64, k Kernel) Kernel {
 // term or with a nil one.
 func Sum(ks ...Kernel) Kernel {
 	mustKernels("Sum", ks)
-	return sum{append([]Kernel(nil), ks...)}.expose()
+	return compound{false, append([]Kernel(nil), ks...)}.expose()
 }
 
 // Product returns the product of kernels. Its log-parameters are those of the
@@ -28,7 +28,7 @@ func Sum(ks ...Kernel) Kernel {
 // panics without a factor or with a nil one.
 func Product(ks ...Kernel) Kernel {
 	mustKernels("Product", ks)
-	return product{append([]Kernel(nil), ks...)}.expose()
+	return compound{true, append([]Kernel(nil), ks...)}.expose()
 }
 
 func mustKernels(name string, ks []Kernel) {
@@ -117,49 +117,26 @@ func (k scaled) paramGrad(dst, x, y []float64) float64 {
 
 func (k scaled) String() string { return fmt.Sprintf("Scale(%.4g, %v)", k.variance, k.k) }
 
-// sum is the sum of its terms.
-type sum struct{ ks []Kernel }
-
-func (k sum) expose() Kernel                     { return expose(k, k.ks) }
-func (k sum) NumParams() int                     { return numParams(k.ks) }
-func (k sum) AppendParams(d []float64) []float64 { return appendParams(d, k.ks) }
-func (k sum) String() string                     { return join("Sum", k.ks) }
-
-func (k sum) Eval(x, y []float64) float64 {
-	var v float64
-	for _, t := range k.ks {
-		v += t.Eval(x, y)
-	}
-	return v
+// compound is the sum or the product of its parts.
+type compound struct {
+	product bool
+	ks      []Kernel
 }
 
-func (k sum) WithParams(theta []float64) (Kernel, error) {
-	ks, err := withAllParams("Sum", k.ks, theta)
-	if err != nil {
-		return nil, err
+func (k compound) name() string                       { return map[bool]string{false: "Sum", true: "Product"}[k.product] }
+func (k compound) expose() Kernel                     { return expose(k, k.ks) }
+func (k compound) NumParams() int                     { return numParams(k.ks) }
+func (k compound) AppendParams(d []float64) []float64 { return appendParams(d, k.ks) }
+func (k compound) String() string                     { return join(k.name(), k.ks) }
+
+func (k compound) Eval(x, y []float64) float64 {
+	if !k.product {
+		var v float64
+		for _, t := range k.ks {
+			v += t.Eval(x, y)
+		}
+		return v
 	}
-	return sum{ks}.expose(), nil
-}
-
-func (k sum) paramGrad(dst, x, y []float64) float64 {
-	var v float64
-	for _, t := range k.ks {
-		n := t.NumParams()
-		v += t.(ParamGradient).ParamGrad(dst[:n:n], x, y)
-		dst = dst[n:]
-	}
-	return v
-}
-
-// product is the product of its factors.
-type product struct{ ks []Kernel }
-
-func (k product) expose() Kernel                     { return expose(k, k.ks) }
-func (k product) NumParams() int                     { return numParams(k.ks) }
-func (k product) AppendParams(d []float64) []float64 { return appendParams(d, k.ks) }
-func (k product) String() string                     { return join("Product", k.ks) }
-
-func (k product) Eval(x, y []float64) float64 {
 	v := 1.0
 	for _, f := range k.ks {
 		v *= f.Eval(x, y)
@@ -167,20 +144,27 @@ func (k product) Eval(x, y []float64) float64 {
 	return v
 }
 
-func (k product) WithParams(theta []float64) (Kernel, error) {
-	ks, err := withAllParams("Product", k.ks, theta)
+func (k compound) WithParams(theta []float64) (Kernel, error) {
+	ks, err := withAllParams(k.name(), k.ks, theta)
 	if err != nil {
 		return nil, err
 	}
-	return product{ks}.expose(), nil
+	return compound{k.product, ks}.expose(), nil
 }
 
-func (k product) paramGrad(dst, x, y []float64) float64 {
-	v := 1.0
+func (k compound) paramGrad(dst, x, y []float64) float64 {
+	v := 0.0
+	if k.product {
+		v = 1
+	}
 	rest := dst
 	for _, f := range k.ks {
 		n := f.NumParams()
 		fv := f.(ParamGradient).ParamGrad(rest[:n:n], x, y)
+		if !k.product {
+			v, rest = v+fv, rest[n:]
+			continue
+		}
 		// Nothing is divided, a factor may be zero: the parts before take this
 		// value, this part takes the product of the values before.
 		for i := range len(dst) - len(rest) {
@@ -189,8 +173,7 @@ func (k product) paramGrad(dst, x, y []float64) float64 {
 		for i := range n {
 			rest[i] *= v
 		}
-		v *= fv
-		rest = rest[n:]
+		v, rest = v*fv, rest[n:]
 	}
 	return v
 }

@@ -51,7 +51,6 @@ func (e *DimensionError) Error() string {
 // another dimension than dim, on which its methods panic. It calls no method of a
 // kernel of another package: what points that takes is not known.
 func CheckDim(k Kernel, dim int) error {
-	var parts []Kernel
 	switch k := unwrap(k).(type) {
 	case Stationary:
 		if !k.takes(dim) {
@@ -59,14 +58,11 @@ func CheckDim(k Kernel, dim int) error {
 		}
 	case scaled:
 		return CheckDim(k.k, dim)
-	case sum:
-		parts = k.ks
-	case product:
-		parts = k.ks
-	}
-	for _, p := range parts {
-		if err := CheckDim(p, dim); err != nil {
-			return err
+	case compound:
+		for _, p := range k.ks {
+			if err := CheckDim(p, dim); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

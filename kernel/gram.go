@@ -26,32 +26,14 @@ func GramLower(dst *linalg.Sym, k Kernel, x *linalg.Dense) {
 	dst.Resize(n)
 	if variance, st, ok := fast(k, nil); ok {
 		st.checkDim("Gram", dim)
-		t := tiles.Get().(*tile)
-		defer tiles.Put(t)
 		f := st.radial()
-		for j0 := 0; j0 < n; j0 += tileCols {
-			cols := min(tileCols, n-j0)
-			for d0 := 0; d0 == 0 || d0 < dim; d0 += tileDims {
-				dims := min(tileDims, dim-d0)
-				t.load(x, j0, cols, d0, dims, st.inv)
-				for i := j0; i < n; i++ {
-					row := dst.Row(i)[j0 : j0+min(cols, i-j0+1)]
-					if d0 == 0 {
-						clear(row)
-					}
-					t.add(row, x.Row(i)[d0:d0+dims])
-					if d0+dims == dim {
-						f.values(row, row, 1, variance)
-					}
-				}
-			}
-		}
-	} else {
-		for i := range n {
-			xi, row := x.Row(i), dst.Row(i)
-			for j := range i + 1 {
-				row[j] = k.Eval(xi, x.Row(j))
-			}
+		squares(x, x, st.inv, true, dst.Row, func(row []float64) { f.values(row, row, 1, variance) })
+		return
+	}
+	for i := range n {
+		xi, row := x.Row(i), dst.Row(i)
+		for j := range i + 1 {
+			row[j] = k.Eval(xi, x.Row(j))
 		}
 	}
 }
@@ -66,35 +48,16 @@ func Cross(dst *linalg.Dense, k Kernel, x, y *linalg.Dense) {
 		panic(fmt.Sprintf("kernel: Cross: points of dimension %d and %d", dim, dimY))
 	}
 	dst.Resize(n, m)
-	variance, st, ok := fast(k, nil)
-	if !ok {
-		for i := range n {
-			xi, row := x.Row(i), dst.Row(i)
-			for j := range row {
-				row[j] = k.Eval(xi, y.Row(j))
-			}
-		}
+	if variance, st, ok := fast(k, nil); ok {
+		st.checkDim("Cross", dim)
+		f := st.radial()
+		squares(x, y, st.inv, false, dst.Row, func(row []float64) { f.values(row, row, 1, variance) })
 		return
 	}
-	st.checkDim("Cross", dim)
-	t := tiles.Get().(*tile)
-	defer tiles.Put(t)
-	f := st.radial()
-	for j0 := 0; j0 < m; j0 += tileCols {
-		cols := min(tileCols, m-j0)
-		for d0 := 0; d0 == 0 || d0 < dim; d0 += tileDims {
-			dims := min(tileDims, dim-d0)
-			t.load(y, j0, cols, d0, dims, st.inv)
-			for i := range n {
-				row := dst.Row(i)[j0 : j0+cols]
-				if d0 == 0 {
-					clear(row)
-				}
-				t.add(row, x.Row(i)[d0:d0+dims])
-				if d0+dims == dim {
-					f.values(row, row, 1, variance)
-				}
-			}
+	for i := range n {
+		xi, row := x.Row(i), dst.Row(i)
+		for j := range row {
+			row[j] = k.Eval(xi, y.Row(j))
 		}
 	}
 }

@@ -113,21 +113,8 @@ func (p *Pairs) squares() (sq []float64, scale float64) {
 
 // distances fills sq.
 func (p *Pairs) distances() {
-	_, dim := p.x.Dims()
 	one := [1]float64{1}
-	clear(p.sq)
-	t := tiles.Get().(*tile)
-	defer tiles.Put(t)
-	for j0 := 0; j0 < p.n; j0 += tileCols {
-		cols := min(tileCols, p.n-j0)
-		for d0 := 0; d0 < dim; d0 += tileDims {
-			dims := min(tileDims, dim-d0)
-			t.load(&p.x, j0, cols, d0, dims, one[:])
-			for i := j0; i < p.n; i++ {
-				t.add(p.sq[packed(i)+j0:][:min(cols, i-j0+1)], p.x.Row(i)[d0:d0+dims])
-			}
-		}
-	}
+	squares(&p.x, &p.x, one[:], true, func(i int) []float64 { return p.sq[packed(i):packed(i+1)] }, func([]float64) {})
 }
 
 // differences fills dims.

@@ -54,10 +54,8 @@ func Describe(k Kernel) (Spec, error) {
 		return Spec{Name: "Constant", Params: []float64{float64(k)}}, nil
 	case scaled:
 		return describe("Scale", []float64{k.variance}, k.k)
-	case sum:
-		return describe("Sum", nil, k.ks...)
-	case product:
-		return describe("Product", nil, k.ks...)
+	case compound:
+		return describe(k.name(), nil, k.ks...)
 	}
 	return Spec{}, &ForeignError{Type: fmt.Sprintf("%T", k)}
 }

@@ -42,3 +42,37 @@ func (t *tile) load(x *linalg.Dense, j0, cols, d0, dims int, inv []float64) {
 func (t *tile) add(dst, x []float64) {
 	f64.AddSquares(dst, x, t.w[:], t.x[:], tileCols)
 }
+
+// squares sets row i of a matrix, which dst returns, to the squared weighted distances of
+// point i of x and the points of y, up to the diagonal if lower; done is given each piece of a
+// row once it is complete. inv is as for load.
+func squares(x, y *linalg.Dense, inv []float64, lower bool, dst func(i int) []float64, done func(row []float64)) {
+	n, dim := x.Dims()
+	m, _ := y.Dims()
+	t := tiles.Get().(*tile)
+	defer tiles.Put(t)
+	for j0 := 0; j0 < m; j0 += tileCols {
+		cols, first := min(tileCols, m-j0), 0
+		if lower {
+			first = j0
+		}
+		for d0 := 0; d0 == 0 || d0 < dim; d0 += tileDims {
+			dims := min(tileDims, dim-d0)
+			t.load(y, j0, cols, d0, dims, inv)
+			for i := first; i < n; i++ {
+				end := j0 + cols
+				if lower {
+					end = min(end, i+1)
+				}
+				row := dst(i)[j0:end]
+				if d0 == 0 {
+					clear(row)
+				}
+				t.add(row, x.Row(i)[d0:d0+dims])
+				if d0+dims == dim {
+					done(row)
+				}
+			}
+		}
+	}
+}

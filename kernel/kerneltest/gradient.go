@@ -3,6 +3,7 @@ package kerneltest
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
@@ -17,9 +18,8 @@ func (c *checker) paramGradient() error {
 		return nil
 	}
 	theta := k.AppendParams(nil)
-	grad := make([]float64, len(theta))
 	return c.pairs(func(i, j int, x, y []float64) error {
-		fill(grad, math.NaN())
+		grad := slices.Repeat([]float64{math.NaN()}, len(theta))
 		if v, want := k.ParamGrad(grad, x, y), k.Eval(x, y); !(math.Abs(v-want) <= 8*eps*c.scale(x, y)) {
 			return fmt.Errorf("ParamGrad returns %v for points %d and %d, Eval %v", v, i, j, want)
 		}
@@ -35,7 +35,7 @@ func (c *checker) paramGradient() error {
 
 // shifted returns k with log-parameter p moved by h.
 func (c *checker) shifted(theta []float64, p int, h float64) kernel.Kernel {
-	t := clone(theta)
+	t := slices.Clone(theta)
 	t[p] += h
 	k, err := c.k.WithParams(t)
 	if err != nil {
@@ -60,8 +60,7 @@ func (c *checker) gradDot() error {
 		}
 	}
 	theta := c.k.AppendParams(nil)
-	got := make([]float64, len(theta))
-	fill(got, math.NaN())
+	got := slices.Repeat([]float64{math.NaN()}, len(theta))
 	var g linalg.Sym
 	p := kernel.NewPairs(c.x)
 	p.Gram(&g, c.k)
@@ -146,10 +145,4 @@ func difference(h float64, f func(h float64) float64) derivative {
 // rounding of the values in the differences and 1e-9 of the scale.
 func (d derivative) agrees(g, scale float64) bool {
 	return math.Abs(g-d.value) <= 4*d.err+scale*(1e-9+256*eps/d.step)
-}
-
-func fill(x []float64, v float64) {
-	for i := range x {
-		x[i] = v
-	}
 }

@@ -3,6 +3,7 @@ package kerneltest
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/gocmbo/cmbo/kernel"
@@ -90,12 +91,12 @@ func (c *checker) pairs(f func(i, j int, x, y []float64) error) error {
 
 func (c *checker) symmetry() error {
 	return c.pairs(func(i, j int, x, y []float64) error {
-		x0, y0 := clone(x), clone(y)
+		x0, y0 := slices.Clone(x), slices.Clone(y)
 		a, b := c.k.Eval(x, y), c.k.Eval(y, x)
 		if tol := 8 * eps * c.scale(x, y); !(math.Abs(a-b) <= tol) {
 			return fmt.Errorf("k(x_%d, x_%d) = %v, k(x_%d, x_%d) = %v", i, j, a, j, i, b)
 		}
-		if !same(x, x0) || !same(y, y0) {
+		if !slices.Equal(x, x0) || !slices.Equal(y, y0) {
 			return fmt.Errorf("Eval modified a point")
 		}
 		return nil
@@ -168,18 +169,4 @@ func (c *checker) matrices() error {
 		}
 		return nil
 	})
-}
-
-func clone(x []float64) []float64 { return append([]float64(nil), x...) }
-
-func same(x, y []float64) bool {
-	if len(x) != len(y) {
-		return false
-	}
-	for i, v := range x {
-		if v != y[i] {
-			return false
-		}
-	}
-	return true
 }

@@ -3,6 +3,7 @@ package kerneltest
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 func (c *checker) params() error {
@@ -11,14 +12,14 @@ func (c *checker) params() error {
 		return fmt.Errorf("NumParams is %d, AppendParams appends %d", n, len(theta))
 	}
 	ahead := c.k.AppendParams([]float64{math.Pi})
-	if len(ahead) != len(theta)+1 || ahead[0] != math.Pi || !same(ahead[1:], theta) {
+	if len(ahead) != len(theta)+1 || ahead[0] != math.Pi || !slices.Equal(ahead[1:], theta) {
 		return fmt.Errorf("AppendParams gives %v after π, %v after nothing", ahead, theta)
 	}
 	x, y := c.x.Row(0), c.x.Row(1)
 	before := c.k.Eval(x, y)
 
 	// Other parameters, all different, must come back as they went in.
-	other := clone(theta)
+	other := slices.Clone(theta)
 	for i := range other {
 		other[i] += 0.125 + 0.0625*float64(i)
 	}
@@ -26,7 +27,7 @@ func (c *checker) params() error {
 	if err != nil {
 		return fmt.Errorf("WithParams(%v): %w", other, err)
 	}
-	kept := clone(other)
+	kept := slices.Clone(other)
 	value := moved.Eval(x, y)
 	for i := range other {
 		other[i] = 0 // WithParams must not have kept it
@@ -39,7 +40,7 @@ func (c *checker) params() error {
 	}
 
 	// And back.
-	back, err := moved.WithParams(clone(theta))
+	back, err := moved.WithParams(slices.Clone(theta))
 	if err != nil {
 		return fmt.Errorf("WithParams(%v): %w", theta, err)
 	}
@@ -52,7 +53,7 @@ func (c *checker) params() error {
 	if got := back.Eval(x, y); !(math.Abs(got-before) <= 256*eps*largest*c.scale(x, y)) {
 		return fmt.Errorf("k(x_0, x_1) = %v after a round trip of the parameters, %v before", got, before)
 	}
-	if got := c.k.Eval(x, y); got != before || !same(c.k.AppendParams(nil), theta) {
+	if got := c.k.Eval(x, y); got != before || !slices.Equal(c.k.AppendParams(nil), theta) {
 		return fmt.Errorf("WithParams modified its receiver")
 	}
 
@@ -66,7 +67,7 @@ func (c *checker) params() error {
 	}
 	for i := range theta {
 		for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-			t := clone(theta)
+			t := slices.Clone(theta)
 			t[i] = bad
 			if err := c.refuses(t); err != nil {
 				return err
