@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -98,7 +99,7 @@ func (c *checker) history() (out []cmbo.Data) {
 			break
 		}
 		var state []float64
-		_, _, err := predict(ctx, s, d, c.x)
+		_, err := predict(ctx, s, d, c.x)
 		if k, ok := s.(cmbo.StateKeeper); err == nil && ok {
 			state, err = k.State(ctx)
 		}
@@ -121,40 +122,60 @@ func (c *checker) history() (out []cmbo.Data) {
 		d.Y, d.Raw = append(clip(d.Y), 1+y), append(clip(d.Raw), 1+y)
 		d.NoiseVariance, d.RawNoiseVariance = append(clip(d.NoiseVariance), 0), append(clip(d.RawNoiseVariance), 0)
 		d.Trials, d.States = append(slices.Clip(d.Trials), i+1), append(slices.Clip(d.States), slices.Clone(state))
-		d.Fitted = make(map[int][]float64, len(fitted))
-		for n, p := range fitted {
-			d.Fitted[n] = p
-		}
+		d.Fitted = maps.Clone(fitted)
 	}
 	return out
 }
 
+// moments are what a surrogate says of points.
+type moments struct{ mean, sd []float64 }
+
+func newMoments(n int) moments { return moments{make([]float64, n), make([]float64, n)} }
+
 // predict tells s the data and returns what it says of x.
-func predict(ctx context.Context, s cmbo.Surrogate, d cmbo.Data, x *linalg.Dense) (mean, sd []float64, err error) {
+func predict(ctx context.Context, s cmbo.Surrogate, d cmbo.Data, x *linalg.Dense) (moments, error) {
 	n, _ := x.Dims()
-	mean, sd = make([]float64, n), make([]float64, n)
-	if err = s.Fit(ctx, d); err == nil {
-		err = s.Predict(ctx, mean, sd, x)
+	m := newMoments(n)
+	err := s.Fit(ctx, d)
+	if err == nil {
+		err = s.Predict(ctx, m.mean, m.sd, x)
 	}
-	return mean, sd, err
+	return m, err
 }
 
-// near compares predictions up to rounding.
-func near(mean, sd, wantMean, wantSD []float64) error {
-	for i := range mean {
-		tol := 1e-6 * (wantSD[i] + math.Abs(wantMean[i]))
-		if !(math.Abs(mean[i]-wantMean[i]) <= tol) || !(math.Abs(sd[i]-wantSD[i]) <= tol) {
-			return fmt.Errorf("%v ± %v at candidate %d, not %v ± %v", mean[i], sd[i], i, wantMean[i], wantSD[i])
+// rounding is what predictions may differ by, relative to the deviation and the size of the mean.
+const rounding = 1e-6
+
+// agree compares predictions, bit for bit with a tolerance of 0.
+func (m moments) agree(want moments, tolerance float64) error {
+	for i := range m.mean {
+		tol := tolerance * (want.sd[i] + math.Abs(want.mean[i]))
+		if !(math.Abs(m.mean[i]-want.mean[i]) <= tol) || !(math.Abs(m.sd[i]-want.sd[i]) <= tol) {
+			return fmt.Errorf("%v ± %v at candidate %d, not %v ± %v", m.mean[i], m.sd[i], i, want.mean[i], want.sd[i])
 		}
 	}
 	return nil
 }
 
-// same compares predictions bit for bit.
-func same(mean, sd, wantMean, wantSD []float64) error {
-	for i := range mean {
-		if mean[i] != wantMean[i] || sd[i] != wantSD[i] {
-			return fmt.Errorf("%v ± %v at candidate %d, not %v ± %v", mean[i], sd[i], i, wantMean[i], wantSD[i])
+// expect tells s the data and compares what it says of x.
+func expect(s cmbo.Surrogate, d cmbo.Data, x *linalg.Dense, want moments, tolerance float64) error {
+	m, err := predict(ctx, s, d, x)
+	if err != nil {
+		return err
+	}
+	return m.agree(want, tolerance)
+}
+
+// fresh calls check with a surrogate that was told each history, and what it says then.
+func (c *checker) fresh(check func(n int, d cmbo.Data, s cmbo.Surrogate, m moments) error) error {
+	for n, d := range c.runs {
+		s := c.start()
+		m, err := predict(ctx, s, d, c.x)
+		if err == nil {
+			err = check(n, d, s, m)
+		}
+		if err != nil {
+			return fmt.Errorf("after %d values: %w", n, err)
 		}
 	}
 	return nil
@@ -164,82 +185,61 @@ func (c *checker) predictions() error {
 	if c.err != nil {
 		return c.err
 	}
-	for n, d := range c.runs {
-		s := c.start()
-		mean, sd, err := predict(ctx, s, d, c.x)
-		if err != nil {
-			return fmt.Errorf("after %d values: %w", n, err)
-		}
-		for i, m := range mean {
-			if math.IsNaN(m) || math.IsInf(m, 0) || !(sd[i] >= 0) || math.IsInf(sd[i], 0) {
-				return fmt.Errorf("%v ± %v at candidate %d after %d values", m, sd[i], i, n)
+	return c.fresh(func(n int, d cmbo.Data, s cmbo.Surrogate, m moments) error {
+		for i, v := range m.mean {
+			if math.IsNaN(v) || math.IsInf(v, 0) || !(m.sd[i] >= 0) || math.IsInf(m.sd[i], 0) {
+				return fmt.Errorf("%v ± %v at candidate %d", v, m.sd[i], i)
 			}
 		}
 		if !equal(c.x, uniform(c.dim, candidates, "candidates")) || !equal(d.X, uniform(c.dim, values+1, "told")) || !slices.Equal(d.Y, c.y[:n]) {
-			return fmt.Errorf("what Fit or Predict was given has changed after %d values", n)
+			return errors.New("what Fit or Predict was given has changed")
 		}
-		for i := range mean {
-			row := c.x.View(i, 0, 1, c.dim)
-			m, v := []float64{0}, []float64{0}
-			if err := s.Predict(ctx, m, v, &row); err != nil {
-				return err
+		for i := range candidates {
+			row, alone := c.x.View(i, 0, 1, c.dim), newMoments(1)
+			err := s.Predict(ctx, alone.mean, alone.sd, &row)
+			if err == nil {
+				err = alone.agree(moments{m.mean[i : i+1], m.sd[i : i+1]}, rounding)
 			}
-			if err := near(m, v, mean[i:i+1], sd[i:i+1]); err != nil {
-				return fmt.Errorf("row %d alone, after %d values: %w", i, n, err)
+			if err != nil {
+				return fmt.Errorf("row %d alone: %w", i, err)
 			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 func (c *checker) repeatable() error {
 	grown, other := c.start(), c.start()
 	last := c.runs[len(c.runs)-1]
-	for n, d := range c.runs {
-		mean, sd, err := predict(ctx, c.start(), d, c.x)
-		if err != nil {
-			return err
-		}
-		m, v, err := predict(ctx, grown, d, c.x)
-		if err == nil {
-			err = same(m, v, mean, sd)
-		}
-		if err != nil {
-			return fmt.Errorf("told one by one, after %d values: %w", n, err)
+	return c.fresh(func(n int, d cmbo.Data, _ cmbo.Surrogate, m moments) error {
+		if err := expect(grown, d, c.x, m, 0); err != nil {
+			return fmt.Errorf("told one by one: %w", err)
 		}
 		if err := other.Fit(ctx, last); err != nil {
 			return err
 		}
-		m, v, err = predict(ctx, other, d, c.x)
-		if err == nil {
-			err = same(m, v, mean, sd)
+		if err := expect(other, d, c.x, m, 0); err != nil {
+			return fmt.Errorf("told %d others before: %w", len(last.Y), err)
 		}
-		if err != nil {
-			return fmt.Errorf("told %d values after %d others: %w", n, len(last.Y), err)
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
 func (c *checker) pending() error {
-	for n, d := range c.runs {
-		_, before, err := predict(ctx, c.start(), d, c.x)
-		if err != nil {
-			return err
-		}
+	return c.fresh(func(_ int, d cmbo.Data, _ cmbo.Surrogate, before moments) error {
 		two := c.x.View(0, 0, 2, c.dim)
 		d.Pending = &two
-		_, after, err := predict(ctx, c.start(), d, c.x)
+		after, err := predict(ctx, c.start(), d, c.x)
 		if err != nil {
-			return fmt.Errorf("2 pending after %d values: %w", n, err)
+			return fmt.Errorf("2 pending: %w", err)
 		}
 		for i := range 2 {
-			if !(after[i] <= before[i]*(1+1e-6)) {
-				return fmt.Errorf("the deviation at a point is %v, and %v while it is pending, after %d values", before[i], after[i], n)
+			if !(after.sd[i] <= before.sd[i]*(1+rounding)) {
+				return fmt.Errorf("the deviation at a point is %v, and %v while it is pending", before.sd[i], after.sd[i])
 			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 func (c *checker) cancelled() error {
@@ -247,61 +247,43 @@ func (c *checker) cancelled() error {
 	cancel()
 	d := c.runs[len(c.runs)-1]
 	s := c.start()
-	if _, _, err := predict(done, s, d, c.x); err != nil && !errors.Is(err, context.Canceled) {
+	if _, err := predict(done, s, d, c.x); err != nil && !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("cancelled, it fails with %w", err)
 	}
-	mean, sd, err := predict(ctx, s, d, c.x)
+	m, err := predict(ctx, s, d, c.x)
 	if err != nil {
 		return fmt.Errorf("after a call that was cancelled: %w", err)
 	}
-	m, v, err := predict(ctx, c.start(), d, c.x)
-	if err == nil {
-		err = same(mean, sd, m, v)
-	}
-	return err
+	return expect(c.start(), d, c.x, m, 0)
 }
 
 func (c *checker) bound() error {
-	for n, d := range c.runs {
+	return c.fresh(func(_ int, d cmbo.Data, _ cmbo.Surrogate, m moments) error {
 		s := c.start()
 		b, ok := s.(cmbo.Binder)
 		if !ok {
 			return nil
 		}
-		mean, sd, err := predict(ctx, c.start(), d, c.x)
-		if err == nil {
-			err = b.Bind(ctx, c.x)
-		}
-		if err != nil {
+		if err := b.Bind(ctx, c.x); err != nil {
 			return err
 		}
-		m, v, err := predict(ctx, s, d, c.x)
-		if err == nil {
-			err = near(m, v, mean, sd)
+		if err := expect(s, d, c.x, m, rounding); err != nil {
+			return fmt.Errorf("bound: %w", err)
 		}
-		if err != nil {
-			return fmt.Errorf("bound, after %d values: %w", n, err)
+		var other linalg.Dense
+		other.Copy(c.x)
+		if err := expect(s, d, &other, m, rounding); err != nil {
+			return fmt.Errorf("bound, at other points: %w", err)
 		}
-		if m, v, err = predict(ctx, s, d, clone(c.x)); err == nil {
-			err = near(m, v, mean, sd)
-		}
-		if err != nil {
-			return fmt.Errorf("bound, at other points, after %d values: %w", n, err)
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
 func (c *checker) scores() error {
-	for n, d := range c.runs {
-		s := c.start()
+	return c.fresh(func(n int, d cmbo.Data, s cmbo.Surrogate, m moments) error {
 		r, ok := s.(cmbo.Scorer)
 		if !ok {
 			return nil
-		}
-		mean, sd, err := predict(ctx, s, d, c.x)
-		if err != nil {
-			return err
 		}
 		best := math.NaN()
 		if n > 0 {
@@ -314,38 +296,34 @@ func (c *checker) scores() error {
 			first, again := make([]float64, candidates), make([]float64, candidates)
 			for _, dst := range [][]float64{first, again} {
 				if err := r.Score(ctx, dst, c.x, f, best); err != nil {
-					return fmt.Errorf("%v after %d values: %w", f, n, err)
+					return fmt.Errorf("%v: %w", f, err)
 				}
 			}
 			if slices.ContainsFunc(first, math.IsNaN) || !slices.Equal(first, again) {
-				return fmt.Errorf("%v after %d values: %v, and then %v", f, n, first, again)
+				return fmt.Errorf("%v: %v, and then %v", f, first, again)
 			}
 		}
-		m, v := make([]float64, candidates), make([]float64, candidates)
-		if err := s.Predict(ctx, m, v, c.x); err != nil {
-			return err
+		after := newMoments(candidates)
+		err := s.Predict(ctx, after.mean, after.sd, c.x)
+		if err == nil {
+			err = after.agree(m, 0)
 		}
-		if err := same(m, v, mean, sd); err != nil {
+		if err != nil {
 			return fmt.Errorf("after Score: %w", err)
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 func (c *checker) restored() error {
-	for n, d := range c.runs {
-		s := c.start()
-		mean, sd, err := predict(ctx, s, d, c.x)
-		if err != nil {
-			return err
-		}
+	return c.fresh(func(n int, d cmbo.Data, s cmbo.Surrogate, m moments) error {
 		if k, ok := s.(cmbo.StateKeeper); ok {
 			state, err := k.State(ctx)
 			if err == nil && state != nil {
 				err = k.CheckState(state)
 			}
 			if err != nil {
-				return fmt.Errorf("state after %d values: %w", n, err)
+				return fmt.Errorf("state: %w", err)
 			}
 			if state != nil && k.CheckState(longer(state)) == nil {
 				return fmt.Errorf("CheckState takes a state of %d numbers, and one of %d", len(state), len(longer(state)))
@@ -353,11 +331,11 @@ func (c *checker) restored() error {
 		}
 		r, ok := s.(cmbo.Refitter)
 		if !ok {
-			continue
+			return nil
 		}
 		count, params := r.Fitted()
 		if params == nil {
-			continue
+			return nil
 		}
 		if err := r.CheckFitted(params); err != nil || count < 0 || count > n {
 			return fmt.Errorf("parameters fitted to %d of %d values: %w", count, n, err)
@@ -365,29 +343,17 @@ func (c *checker) restored() error {
 		if r.CheckFitted(longer(params)) == nil {
 			return fmt.Errorf("CheckFitted takes %d parameters, and %d", len(params), len(longer(params)))
 		}
-		known := make(map[int][]float64, len(d.Fitted)+1)
-		for k, p := range d.Fitted {
-			known[k] = p
+		d.Fitted = maps.Clone(d.Fitted)
+		d.Fitted[count] = slices.Clone(params)
+		if err := expect(c.start(), d, c.x, m, 0); err != nil {
+			return fmt.Errorf("with its own parameters: %w", err)
 		}
-		known[count] = slices.Clone(params)
-		d.Fitted = known
-		m, v, err := predict(ctx, c.start(), d, c.x)
-		if err == nil {
-			err = same(m, v, mean, sd)
-		}
-		if err != nil {
-			return fmt.Errorf("with its own parameters after %d values: %w", n, err)
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
 func (c *checker) shares() error {
-	for n, d := range c.runs {
-		s := c.start()
-		if _, _, err := predict(ctx, s, d, c.x); err != nil {
-			return err
-		}
+	return c.fresh(func(n int, d cmbo.Data, s cmbo.Surrogate, _ moments) error {
 		sum, any := 0.0, false
 		if w, ok := s.(cmbo.Weigher); ok {
 			for _, v := range w.Weights() {
@@ -395,21 +361,21 @@ func (c *checker) shares() error {
 			}
 		}
 		if any && !(math.Abs(sum-1) <= 1e-9) {
-			return fmt.Errorf("weights add up to %v after %d values", sum, n)
+			return fmt.Errorf("weights add up to %v", sum)
 		}
 		m, ok := s.(cmbo.Mixture)
 		if !ok {
-			continue
+			return nil
 		}
 		sum, any = 0, false
 		for _, h := range m.Shares() {
 			sum, any = sum+h.Mass, true
 			if !(h.Mass >= 0 && h.Reversed >= 0 && h.Reversed <= h.Mass*(1+1e-9)) || (h.Level == cmbo.LevelCluster) != (h.Cluster >= 0) {
-				return fmt.Errorf("share %+v after %d values", h, n)
+				return fmt.Errorf("share %+v", h)
 			}
 		}
 		if any && !(math.Abs(sum-1) <= 1e-9) {
-			return fmt.Errorf("shares add up to %v after %d values", sum, n)
+			return fmt.Errorf("shares add up to %v", sum)
 		}
 		for i, mean := range m.PriorMeans() {
 			if len(mean) != n {
@@ -425,8 +391,8 @@ func (c *checker) shares() error {
 				return fmt.Errorf("%d means of task %q at %d points", len(mean), ids[i], candidates)
 			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // draws allows a mean of 400 draws five standard errors: one candidate of 1.7 million
@@ -437,7 +403,7 @@ func (c *checker) draws() error {
 	if !ok {
 		return nil
 	}
-	mean, sd, err := predict(ctx, s, c.runs[len(c.runs)-1], c.x)
+	m, err := predict(ctx, s, c.runs[len(c.runs)-1], c.x)
 	if err != nil {
 		return err
 	}
@@ -456,39 +422,27 @@ func (c *checker) draws() error {
 			sum[j] += v / draws
 		}
 	}
-	for j, m := range sum {
-		if bound := 5*sd[j]/math.Sqrt(draws) + 1e-6*(sd[j]+math.Abs(mean[j])); !(math.Abs(m-mean[j]) <= bound) {
-			return fmt.Errorf("%d draws have the mean %v at candidate %d, predicted is %v ± %v", draws, m, j, mean[j], sd[j])
+	for j, v := range sum {
+		if bound := 5*m.sd[j]/math.Sqrt(draws) + rounding*(m.sd[j]+math.Abs(m.mean[j])); !(math.Abs(v-m.mean[j]) <= bound) {
+			return fmt.Errorf("%d draws have the mean %v at candidate %d, predicted is %v ± %v", draws, v, j, m.mean[j], m.sd[j])
 		}
 	}
 	return nil
 }
 
 func (c *checker) noise() error {
-	for n, d := range c.runs {
-		s := c.start()
-		e, ok := s.(cmbo.NoiseEstimator)
-		if !ok {
-			return nil
+	return c.fresh(func(_ int, _ cmbo.Data, s cmbo.Surrogate, _ moments) error {
+		if e, ok := s.(cmbo.NoiseEstimator); ok {
+			if v := e.NoiseVariance(); v < 0 || math.IsInf(v, 0) {
+				return fmt.Errorf("a noise variance of %v", v)
+			}
 		}
-		if _, _, err := predict(ctx, s, d, c.x); err != nil {
-			return err
-		}
-		if v := e.NoiseVariance(); v < 0 || math.IsInf(v, 0) {
-			return fmt.Errorf("a noise variance of %v after %d values", v, n)
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // longer returns v with so many numbers more that no setting accounts for them.
 func longer(v []float64) []float64 { return append(slices.Clone(v), make([]float64, 1000)...) }
-
-func clone(x *linalg.Dense) *linalg.Dense {
-	var c linalg.Dense
-	c.Copy(x)
-	return &c
-}
 
 func equal(x, y *linalg.Dense) bool {
 	n, _ := x.Dims()
