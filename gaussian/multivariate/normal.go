@@ -211,8 +211,13 @@ func clean(cov *linalg.Sym, roots, inverse []float64, strip *linalg.Dense, i0, i
 	for i := i0; i < i1; i++ {
 		row, column := cov.Row(i)[:i], strip.Row(i - i0)[:i]
 		squares, _ := f64.DiffDots(row, column, column, row, row)
-		if squares != 0 || f64.Reaches(row, inverse[:i], roots[i]) {
+		if squares != 0 {
 			return false
+		}
+		for j, v := range row {
+			if !(math.Abs(v)*inverse[j] < roots[i]) {
+				return false
+			}
 		}
 	}
 	return true

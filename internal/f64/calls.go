@@ -37,32 +37,6 @@ func Transpose(rows, cols int, dst []float64, ldd int, a []float64, lda int) {
 // is a function of its column, wherever that stands.
 func AddSquares(dst, x, w, c []float64, ldc int) { table.AddSquares(dst, x, w, c, ldc) }
 
-// The operations below serve the resolvents (BᵀB + s·I)⁻¹ of a bidiagonal matrix
-// for a row of poles s > 0: an entry of each slice belongs to a pole.
-
-// ResolveForward is one row of the factorisation from the top. With t = s + h and
-// q = a2 + t it sets
-//
-//	that ← h,   up ← ab/q,   tq ← t/q,   h ← b2·t/q.
-//
-// Quotients are products with 1/q.
-func ResolveForward(a2, b2, ab float64, s, h, that, up, tq []float64) {
-	table.ResolveForward(a2, b2, ab, s, h, that, up, tq)
-}
-
-// ResolveBackward is one row of the factorisation from the bottom. With
-// ρ = s + h and p = b2 + ρ it sets
-//
-//	across ← ab/p,   rp ← ρ/p,   h ← a2·ρ/p.
-//
-// Quotients are products with 1/p.
-func ResolveBackward(a2, b2, ab float64, s, h, across, rp []float64) {
-	table.ResolveBackward(a2, b2, ab, s, h, across, rp)
-}
-
-// ResolveDiagonal sets that to x = 1/(v + s), v = that + h, and returns Σ w·v·x.
-func ResolveDiagonal(that, h, s, w []float64) float64 { return table.ResolveDiagonal(that, h, s, w) }
-
 // FlushMul sets dst to the entrywise product of x and y over the length of dst,
 // entries below 2^−511 in magnitude as zero, and returns its sum. dst may be x or
 // y.
@@ -71,18 +45,6 @@ func FlushMul(dst, x, y []float64) float64 { return table.FlushMul(dst, x, y) }
 // FlushChain multiplies y by one row of m after the other, as FlushMul does, and
 // sets out[i·ldo] to the sum of y after row i. m is rows×len(y) without gaps.
 func FlushChain(rows int, y, m, out []float64, ldo int) { table.FlushChain(rows, y, m, out, ldo) }
-
-// ScaleMul sets dst to c·x·y entry by entry over the length of dst, which may be x
-// or y.
-func ScaleMul(dst []float64, c float64, x, y []float64) { table.ScaleMul(dst, c, x, y) }
-
-// MaxAbs sets dst_i to the larger of dst_i and |x_i| over the length of x. x has no
-// NaN.
-func MaxAbs(dst, x []float64) { table.MaxAbs(dst, x) }
-
-// Reaches reports whether |x_i|·y_i is not below limit for some i below the length
-// of x.
-func Reaches(x, y []float64, limit float64) bool { return table.Reaches(x, y, limit) }
 
 // Columns returns the number of columns, about a dozen, that Gemm is best given
 // where there is a choice, as there is for reflectors that are applied together.

@@ -27,15 +27,8 @@ type Table struct {
 	Transpose  func(rows, cols int, dst []float64, ldd int, a []float64, lda int)
 	AddSquares func(dst, x, w, c []float64, ldc int)
 
-	ResolveForward  func(a2, b2, ab float64, s, h, that, up, tq []float64)
-	ResolveBackward func(a2, b2, ab float64, s, h, across, rp []float64)
-	ResolveDiagonal func(that, h, s, w []float64) float64
-
 	FlushMul   func(dst, x, y []float64) float64
 	FlushChain func(rows int, y, m, out []float64, ldo int)
-	ScaleMul   func(dst []float64, c float64, x, y []float64)
-	MaxAbs     func(dst, x []float64)
-	Reaches    func(x, y []float64, limit float64) bool
 
 	// Columns is the number of columns that Gemm is best given where there is a
 	// choice of few, Rows that of rows, for Trsm too.
@@ -78,15 +71,8 @@ var Generic = Table{
 	Transpose:  transpose,
 	AddSquares: addSquares,
 
-	ResolveForward:  resolveForward,
-	ResolveBackward: resolveBackward,
-	ResolveDiagonal: resolveDiagonal,
-
 	FlushMul:   flushMul,
 	FlushChain: flushChain,
-	ScaleMul:   scaleMul,
-	MaxAbs:     maxAbs,
-	Reaches:    reaches,
 
 	Columns: 12, Rows: stripRows,
 

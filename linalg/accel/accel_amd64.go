@@ -41,8 +41,7 @@ var avx512Kernels = kernels{
 	dot: dotAVX512, axpy: axpyAVX512, poleSum: poleSumAVX512,
 	radialValues: radialValuesAVX512, radialSlopes: radialSlopesAVX512, radialAt: radialAtAVX512,
 	axpy4: axpy4AVX512, diffDots: rowDotsAVX512, scale: scaleAVX512, magnitude: magnitudeAVX512, transpose: transposeAVX512, addSquares: addSquaresAVX512,
-	resolveForward: resolveForwardAVX512, resolveBackward: resolveBackwardAVX512, resolveDiagonal: resolveDiagonalAVX512,
-	flushMul: flushMulAVX512, flushChain: flushChainAVX512, scaleMul: scaleMulAVX512, maxAbs: maxAbsAVX512, reaches: reachesAVX512,
+	flushMul: flushMulAVX512, flushChain: flushChainAVX512,
 }
 
 var avx2Kernels = kernels{
@@ -54,6 +53,5 @@ var avx2Kernels = kernels{
 	dot: dotAVX2, axpy: axpyAVX2, poleSum: poleSumAVX2,
 	radialValues: radialValuesAVX2, radialSlopes: radialSlopesAVX2, radialAt: radialAtAVX2,
 	axpy4: axpy4AVX2, diffDots: rowDotsAVX2, scale: scaleAVX2, magnitude: magnitudeAVX2, transpose: transposeAVX2, addSquares: addSquaresAVX2,
-	resolveForward: resolveForwardAVX2, resolveBackward: resolveBackwardAVX2, resolveDiagonal: resolveDiagonalAVX2,
-	flushMul: flushMulAVX2, flushChain: flushChainAVX2, scaleMul: scaleMulAVX2, maxAbs: maxAbsAVX2, reaches: reachesAVX2,
+	flushMul: flushMulAVX2, flushChain: flushChainAVX2,
 }

@@ -50,15 +50,8 @@ type kernels struct {
 	transpose  func(rows, cols int, dst *float64, ldd int, a *float64, lda int)
 	addSquares func(n int, dst *float64, dims int, x, w, c *float64, ldc int)
 
-	resolveForward  func(n int, a2, b2, ab float64, s, h, that, up, tq *float64)
-	resolveBackward func(n int, a2, b2, ab float64, s, h, across, rp *float64)
-	resolveDiagonal func(n int, that, h, s, w *float64) float64
-
 	flushMul   func(n int, dst, x, y *float64) float64
 	flushChain func(rows, n int, y, m, out *float64, ldo int)
-	scaleMul   func(n int, dst *float64, c float64, x, y *float64)
-	maxAbs     func(n int, dst, x *float64)
-	reaches    func(n int, x, y *float64, limit float64) int
 }
 
 // table returns the tier as it is installed.
@@ -90,15 +83,8 @@ func (t *kernels) table() f64.Table {
 		Transpose:  t.tTranspose,
 		AddSquares: t.tAddSquares,
 
-		ResolveForward:  t.tResolveForward,
-		ResolveBackward: t.tResolveBackward,
-		ResolveDiagonal: t.tResolveDiagonal,
-
 		FlushMul:   t.tFlushMul,
 		FlushChain: t.tFlushChain,
-		ScaleMul:   t.tScaleMul,
-		MaxAbs:     t.tMaxAbs,
-		Reaches:    t.tReaches,
 
 		// Two vectors of AVX-512, four of AVX2.
 		Columns: 16, Rows: 8,

@@ -4,33 +4,6 @@ package accel
 
 import "github.com/gocmbo/cmbo/internal/f64"
 
-func (t *kernels) tResolveForward(a2, b2, ab float64, s, h, that, up, tq []float64) {
-	n := len(s)
-	if n == 0 {
-		return
-	}
-	h, that, up, tq = h[:n], that[:n], up[:n], tq[:n]
-	t.resolveForward(n, a2, b2, ab, &s[0], &h[0], &that[0], &up[0], &tq[0])
-}
-
-func (t *kernels) tResolveBackward(a2, b2, ab float64, s, h, across, rp []float64) {
-	n := len(s)
-	if n == 0 {
-		return
-	}
-	h, across, rp = h[:n], across[:n], rp[:n]
-	t.resolveBackward(n, a2, b2, ab, &s[0], &h[0], &across[0], &rp[0])
-}
-
-func (t *kernels) tResolveDiagonal(that, h, s, w []float64) float64 {
-	n := len(s)
-	if n == 0 {
-		return 0
-	}
-	that, h, w = that[:n], h[:n], w[:n]
-	return t.resolveDiagonal(n, &that[0], &h[0], &s[0], &w[0])
-}
-
 func (t *kernels) tFlushMul(dst, x, y []float64) float64 {
 	n := len(dst)
 	if n == 0 {
@@ -52,33 +25,6 @@ func (t *kernels) tFlushChain(rows int, y, m, out []float64, ldo int) {
 	}
 	m = m[:rows*n]
 	t.flushChain(rows, n, &y[0], &m[0], &out[0], ldo)
-}
-
-func (t *kernels) tScaleMul(dst []float64, c float64, x, y []float64) {
-	n := len(dst)
-	if n == 0 {
-		return
-	}
-	x, y = x[:n], y[:n]
-	t.scaleMul(n, &dst[0], c, &x[0], &y[0])
-}
-
-func (t *kernels) tMaxAbs(dst, x []float64) {
-	n := len(x)
-	if n == 0 {
-		return
-	}
-	dst = dst[:n]
-	t.maxAbs(n, &dst[0], &x[0])
-}
-
-func (t *kernels) tReaches(x, y []float64, limit float64) bool {
-	n := len(x)
-	if n == 0 {
-		return false
-	}
-	y = y[:n]
-	return t.reaches(n, &x[0], &y[0], limit) != 0
 }
 
 func (t *kernels) tScale(x []float64, alpha float64) {

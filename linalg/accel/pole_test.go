@@ -4,6 +4,7 @@ package accel_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/gocmbo/cmbo/internal/f64"
@@ -25,46 +26,14 @@ func mustSame(t *testing.T, what string, got, want []float64) {
 	}
 }
 
-// resolveArgs are the slices of one row of the resolvents.
-type resolveArgs struct {
-	a2, b2, ab       float64
-	s, h, x, y, m, w []float64
-}
-
-// checkResolve compares the operations on rows of poles with the plain loops. Where
-// both round the same operations, none of them fused, the bits are the same. Sums
-// are of the same terms, of which checkSum bounds the differences.
-func checkResolve(t *testing.T, tab accel.TierTable, a resolveArgs) {
+// checkFlush compares products of rows with the plain loops: entries have the same bits,
+// and sums are of the same terms, of which checkSum bounds the differences.
+func checkFlush(t *testing.T, tab accel.TierTable, x, y, z, w []float64) {
 	t.Helper()
-	n := len(a.s)
+	n := len(x)
 	g, name := f64.Generic, tab.Name
 	out := func() []float64 { return guarded(t, make([]float64, n)) }
-	h, that, up, tq := guarded(t, a.h), out(), out(), out()
-	wantH, wantThat, wantUp, wantTq := append([]float64(nil), a.h...), make([]float64, n), make([]float64, n), make([]float64, n)
-	tab.ResolveForward(a.a2, a.b2, a.ab, a.s, h, that, up, tq)
-	g.ResolveForward(a.a2, a.b2, a.ab, a.s, wantH, wantThat, wantUp, wantTq)
-	mustSame(t, name+" ResolveForward h", h, wantH)
-	mustSame(t, name+" ResolveForward that", that, wantThat)
-	mustSame(t, name+" ResolveForward up", up, wantUp)
-	mustSame(t, name+" ResolveForward tq", tq, wantTq)
-
-	h, wantH = guarded(t, a.h), append([]float64(nil), a.h...)
-	tab.ResolveBackward(a.a2, a.b2, a.ab, a.s, h, up, tq)
-	g.ResolveBackward(a.a2, a.b2, a.ab, a.s, wantH, wantUp, wantTq)
-	mustSame(t, name+" ResolveBackward h", h, wantH)
-	mustSame(t, name+" ResolveBackward across", up, wantUp)
-	mustSame(t, name+" ResolveBackward rp", tq, wantTq)
-
-	d, wantD := guarded(t, a.x), append([]float64(nil), a.x...)
 	terms := make([]term, n)
-	sum := tab.ResolveDiagonal(d, a.h, a.s, a.w)
-	g.ResolveDiagonal(wantD, a.h, a.s, a.w)
-	mustSame(t, name+" ResolveDiagonal", d, wantD)
-	for i := range terms {
-		terms[i] = term{a.w[i] * (a.x[i] + a.h[i]), wantD[i]}
-	}
-	checkSum(t, name+" ResolveDiagonal sum", sum, terms...)
-
 	flushed := func(dst, x, y []float64) float64 {
 		g.FlushMul(dst, x, y)
 		for i, v := range dst {
@@ -73,8 +42,8 @@ func checkResolve(t *testing.T, tab accel.TierTable, a resolveArgs) {
 		return 0
 	}
 	p, want := out(), make([]float64, n)
-	sum = tab.FlushMul(p, a.x, a.y)
-	flushed(want, a.x, a.y)
+	sum := tab.FlushMul(p, x, y)
+	flushed(want, x, y)
 	mustSame(t, name+" FlushMul", p, want)
 	checkSum(t, name+" FlushMul sum", sum, terms...)
 	for i, v := range p {
@@ -84,11 +53,11 @@ func checkResolve(t *testing.T, tab accel.TierTable, a resolveArgs) {
 	}
 
 	const rows, ldo = 3, 2
-	m := guarded(t, append(append(append([]float64(nil), a.m...), a.x...), a.w...))
+	m := guarded(t, slices.Concat(z, x, w))
 	sums := guarded(t, []float64{0, 7, 0, 7, 0})
-	p = guarded(t, a.y)
+	p = guarded(t, y)
 	tab.FlushChain(rows, p, m, sums, ldo)
-	want = append([]float64(nil), a.y...)
+	want = slices.Clone(y)
 	for i := range rows {
 		flushed(want, want, m[i*n:(i+1)*n])
 		checkSum(t, name+" FlushChain sum", sums[i*ldo], terms...)
@@ -97,80 +66,37 @@ func checkResolve(t *testing.T, tab accel.TierTable, a resolveArgs) {
 	if sums[1] != 7 || sums[3] != 7 {
 		t.Fatalf("%s FlushChain wrote between its results", name)
 	}
-
-	p, want = guarded(t, a.x), append([]float64(nil), a.x...)
-	tab.ScaleMul(p, a.ab, p, a.y)
-	g.ScaleMul(want, a.ab, want, a.y)
-	mustSame(t, name+" ScaleMul", p, want)
-
-	finite := true
-	for i := range n {
-		finite = finite && !math.IsNaN(a.x[i]) && !math.IsNaN(a.y[i])
-	}
-	if finite {
-		p, want = guarded(t, a.y), append([]float64(nil), a.y...)
-		for i := range p {
-			p[i] = math.Abs(p[i])
-			want[i] = p[i]
-		}
-		tab.MaxAbs(p, a.x)
-		g.MaxAbs(want, a.x)
-		mustSame(t, name+" MaxAbs", p, want)
-	}
-	for i := range n {
-		for _, f := range []float64{1, 1 + 0x1p-52} {
-			limit := math.Abs(a.x[i]) * a.y[i] * f
-			if got, want := tab.Reaches(a.x, a.y, limit), g.Reaches(a.x, a.y, limit); got != want {
-				t.Fatalf("%s Reaches %g: %v, want %v", name, limit, got, want)
-			}
-		}
-	}
 }
 
-func TestResolve(t *testing.T) {
+func TestFlush(t *testing.T) {
 	eachTier(t, func(t *testing.T, tab accel.TierTable) {
 		rng := testutil.RNG(t)
 		for n := range 51 {
-			positive := func(lo float64) []float64 {
+			powers := func(lo float64) []float64 {
 				x := make([]float64, n)
 				for i := range x {
 					x[i] = math.Pow(10, lo*rng.Float64())
 				}
 				return guarded(t, x)
 			}
-			checkResolve(t, tab, resolveArgs{
-				a2: rng.Float64(), b2: rng.Float64(), ab: -rng.Float64(),
-				s: positive(-30), h: positive(-30), w: positive(-15),
-				x: guarded(t, fill(rng, n)), y: guarded(t, fill(rng, n)), m: guarded(t, fill(rng, n)),
-			})
+			normal := func() []float64 { return guarded(t, fill(rng, n)) }
+			checkFlush(t, tab, normal(), normal(), normal(), powers(-15))
 			// Factors on either side of the bound for zero.
-			checkResolve(t, tab, resolveArgs{
-				a2: 1, b2: 1, ab: -1,
-				s: positive(-300), h: positive(-300), w: positive(-153),
-				x: positive(-160), y: positive(-160), m: positive(-3),
-			})
-			// All zero: nothing reaches a positive limit.
-			z := guarded(t, make([]float64, n))
-			if tab.Reaches(z, z, 1e-300) {
-				t.Fatalf("n=%d: zero reaches 1e-300", n)
-			}
+			checkFlush(t, tab, powers(-160), powers(-160), powers(-3), powers(-153))
 		}
 	})
 }
 
-func FuzzResolve(f *testing.F) {
+func FuzzFlush(f *testing.F) {
 	for i, s := range fuzzSeeds {
 		f.Add(uint8(5+11*i), s)
 	}
 	f.Fuzz(func(t *testing.T, n8 uint8, raw []byte) {
 		n := int(n8 % 45)
 		v := &values{raw: raw}
-		a := resolveArgs{a2: v.next(), b2: v.next(), ab: v.next()}
-		for _, p := range []*[]float64{&a.s, &a.h, &a.x, &a.y, &a.m, &a.w} {
-			*p = v.slice(t, n)
-		}
+		x, y, z, w := v.slice(t, n), v.slice(t, n), v.slice(t, n), v.slice(t, n)
 		for _, tab := range accel.Tables() {
-			checkResolve(t, tab, a)
+			checkFlush(t, tab, x, y, z, w)
 		}
 	})
 }

@@ -156,24 +156,6 @@ func poleSumAVX512(n int, a2 *float64, b2 *float64, np int, s *float64, w *float
 //go:noescape
 func addSquaresAVX512(n int, dst *float64, dims int, x *float64, w *float64, c *float64, ldc int)
 
-// resolveForwardAVX512 is one row of the factorisation from the top for n > 0 poles: with
-// t = s + h, r = 1/(a2 + t), it sets that = h, up = ab·r, tq = t·r, h = b2·t·r.
-//
-//go:noescape
-func resolveForwardAVX512(n int, a2 float64, b2 float64, ab float64, s *float64, h *float64, that *float64, up *float64, tq *float64)
-
-// resolveBackwardAVX512 is one row of the factorisation from the bottom for n > 0 poles: with
-// t = s + h, r = 1/(b2 + t), it sets across = ab·r, rp = t·r, h = a2·t·r.
-//
-//go:noescape
-func resolveBackwardAVX512(n int, a2 float64, b2 float64, ab float64, s *float64, h *float64, across *float64, rp *float64)
-
-// resolveDiagonalAVX512 sets that to x = 1/(v + s), v = that + h, for n > 0 poles and returns
-// Σ w·v·x, summed lane by lane.
-//
-//go:noescape
-func resolveDiagonalAVX512(n int, that *float64, h *float64, s *float64, w *float64) float64
-
 // flushMulAVX512 sets dst to the product of x and y, n > 0, entries below 2^−511 in
 // magnitude as zero, and returns the sum of dst, formed lane by lane. dst may be x or
 // y.
@@ -187,22 +169,6 @@ func flushMulAVX512(n int, dst *float64, x *float64, y *float64) float64
 //
 //go:noescape
 func flushChainAVX512(rows int, n int, y *float64, m *float64, out *float64, ldo int)
-
-// scaleMulAVX512 sets dst to c·x·y entry by entry, n > 0. dst may be x or y.
-//
-//go:noescape
-func scaleMulAVX512(n int, dst *float64, c float64, x *float64, y *float64)
-
-// maxAbsAVX512 sets dst to the larger of dst and |x| entry by entry, n > 0, for x without
-// NaN.
-//
-//go:noescape
-func maxAbsAVX512(n int, dst *float64, x *float64)
-
-// reachesAVX512 returns 1 if |x_i|·y_i is not below limit for some i < n, n > 0, else 0.
-//
-//go:noescape
-func reachesAVX512(n int, x *float64, y *float64, limit float64) int
 
 // gemmPanelAVX2 adds alpha·A·B to the m×n matrix C, 0 < n ≤ 12, m, k > 0, for A with
 // entry (i, l) at a[i·ars+l·acs], B and C row-major with strides brs and ldc.
@@ -340,21 +306,6 @@ func poleSumAVX2(n int, a2 *float64, b2 *float64, np int, s *float64, w *float64
 //go:noescape
 func addSquaresAVX2(n int, dst *float64, dims int, x *float64, w *float64, c *float64, ldc int)
 
-// resolveForwardAVX2 is resolveForwardAVX512 with vectors of four lanes.
-//
-//go:noescape
-func resolveForwardAVX2(n int, a2 float64, b2 float64, ab float64, s *float64, h *float64, that *float64, up *float64, tq *float64)
-
-// resolveBackwardAVX2 is resolveBackwardAVX512 with vectors of four lanes.
-//
-//go:noescape
-func resolveBackwardAVX2(n int, a2 float64, b2 float64, ab float64, s *float64, h *float64, across *float64, rp *float64)
-
-// resolveDiagonalAVX2 is resolveDiagonalAVX512 with vectors of four lanes.
-//
-//go:noescape
-func resolveDiagonalAVX2(n int, that *float64, h *float64, s *float64, w *float64) float64
-
 // flushMulAVX2 is flushMulAVX512 with vectors of four lanes.
 //
 //go:noescape
@@ -364,18 +315,3 @@ func flushMulAVX2(n int, dst *float64, x *float64, y *float64) float64
 //
 //go:noescape
 func flushChainAVX2(rows int, n int, y *float64, m *float64, out *float64, ldo int)
-
-// scaleMulAVX2 is scaleMulAVX512 with vectors of four lanes.
-//
-//go:noescape
-func scaleMulAVX2(n int, dst *float64, c float64, x *float64, y *float64)
-
-// maxAbsAVX2 is maxAbsAVX512 with vectors of four lanes.
-//
-//go:noescape
-func maxAbsAVX2(n int, dst *float64, x *float64)
-
-// reachesAVX2 is reachesAVX512 with vectors of four lanes.
-//
-//go:noescape
-func reachesAVX2(n int, x *float64, y *float64, limit float64) int

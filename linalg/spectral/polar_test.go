@@ -147,3 +147,73 @@ func TestResolvents(t *testing.T) {
 		t.Errorf("%d of 28 matrices were too close to singular", skipped)
 	}
 }
+
+// TestResolve runs both factorisations of BᵀB + s·I for a bidiagonal B of three
+// rows and compares the inverse they give with cofactors.
+func TestResolve(t *testing.T) {
+	rng := testutil.RNG(t)
+	for range 100 {
+		var a [3]float64
+		var b [3]float64 // the last is 0
+		for i := range a {
+			a[i] = 0.1 + rng.Float64()
+			if i < 2 {
+				b[i] = rng.Float64()
+			}
+		}
+		s := []float64{1e-3 + rng.Float64(), 0.5, 7, 1e-2, 3}[:1+rng.IntN(5)]
+		n := len(s)
+		w := testutil.Normals(rng, n)
+		row := func() []float64 { return make([]float64, n) }
+		h := row()
+		that, up, tq := [3][]float64{}, [3][]float64{}, [3][]float64{}
+		for i := range 3 {
+			that[i], up[i], tq[i] = row(), row(), row()
+			resolveForward(a[i]*a[i], b[i]*b[i], -a[i]*b[i], s, h, that[i], up[i], tq[i])
+		}
+		for p := range h {
+			h[p] = a[2] * a[2]
+		}
+		across, rp, root := [3][]float64{}, [3][]float64{}, [3]float64{}
+		for i := 2; ; i-- {
+			root[i] = resolveDiagonal(that[i], h, s, w)
+			if i == 0 {
+				break
+			}
+			across[i-1], rp[i-1] = row(), row()
+			resolveBackward(a[i-1]*a[i-1], b[i-1]*b[i-1], -a[i-1]*b[i-1], s, h, across[i-1], rp[i-1])
+		}
+		var wantRoot [3]float64
+		for p, sp := range s {
+			// T = BᵀB + s·I, tridiagonal; X its inverse by cofactors.
+			d0, d1, d2 := a[0]*a[0]+sp, a[1]*a[1]+b[0]*b[0]+sp, a[2]*a[2]+b[1]*b[1]+sp
+			e0, e1 := a[0]*b[0], a[1]*b[1]
+			det := d0*(d1*d2-e1*e1) - e0*e0*d2
+			x := [3]float64{(d1*d2 - e1*e1) / det, d0 * d2 / det, (d0*d1 - e0*e0) / det}
+			x01, x12 := -e0*d2/det, -d0*e1/det
+			for i := range 3 {
+				wantRoot[i] += w[p] * (1 - sp*x[i])
+				if !testutil.Close(that[i][p], x[i], 1e-9) {
+					t.Fatalf("X_%d%d = %g, want %g", i, i, that[i][p], x[i])
+				}
+			}
+			if got := up[0][p] * that[1][p]; !testutil.Close(got, x01, 1e-9) {
+				t.Fatalf("λ·X_11 = %g, want %g", got, x01)
+			}
+			if got := across[1][p] * that[1][p]; !testutil.Close(got, x12, 1e-9) {
+				t.Fatalf("μ·X_11 = %g, want %g", got, x12)
+			}
+			if q := a[1]*a[1] + sp + b[0]*b[0]*tq[0][p]; !testutil.Close(up[1][p], -e1/q, 1e-12) {
+				t.Fatalf("λ_1 = %g, want %g", up[1][p], -e1/q)
+			}
+			if rho := sp + a[2]*a[2]; !testutil.Close(rp[1][p], rho/(rho+b[1]*b[1]), 1e-14) {
+				t.Fatalf("ρ/p = %g, want %g", rp[1][p], rho/(rho+b[1]*b[1]))
+			}
+		}
+		for i, v := range wantRoot {
+			if !(math.Abs(root[i]-v) <= 1e-9*float64(n)*4) {
+				t.Fatalf("diagonal %d is %g, want %g", i, root[i], v)
+			}
+		}
+	}
+}

@@ -1,6 +1,8 @@
 package spectral
 
 import (
+	"math"
+
 	"github.com/gocmbo/cmbo/internal/f64"
 	"github.com/gocmbo/cmbo/linalg/internal/products"
 )
@@ -71,7 +73,7 @@ func (r *resolvents) set(a, b []float64, t *poleTable) {
 		if i < n-1 {
 			bi = b[i]
 		}
-		f64.ResolveForward(ai*ai, bi*bi, -ai*bi, s, h, r.at(r.diag, i), r.at(r.up, i), r.at(r.tq, i))
+		resolveForward(ai*ai, bi*bi, -ai*bi, s, h, r.at(r.diag, i), r.at(r.up, i), r.at(r.tq, i))
 	}
 	// Backwards; h holds ρ_i − s.
 	last := a[n-1] * a[n-1]
@@ -85,17 +87,66 @@ func (r *resolvents) set(a, b []float64, t *poleTable) {
 	for i := n - 1; ; i-- {
 		// Entry i of the diagonal of the square root is
 		// Σ w·(1 − s·X_ii) = Σ w·(t + ρ − 2s)/(t + ρ − s).
-		r.root[i] = f64.ResolveDiagonal(r.at(r.diag, i), h, s, r.w)
+		r.root[i] = resolveDiagonal(r.at(r.diag, i), h, s, r.w)
 		if i == 0 {
 			break
 		}
 		ai, bi := a[i-1], b[i-1]
-		f64.ResolveBackward(ai*ai, bi*bi, -ai*bi, s, h, r.at(r.across, i-1), r.at(r.rp, i-1))
+		resolveBackward(ai*ai, bi*bi, -ai*bi, s, h, r.at(r.across, i-1), r.at(r.rp, i-1))
 	}
 }
 
 // at returns row i of one of the n×np matrices.
 func (r *resolvents) at(m []float64, i int) []float64 { return m[i*r.np : i*r.np+r.np] }
+
+// resolveForward is one row of the factorisation from the top, for a row of poles: an
+// entry of each slice belongs to one of them. With t = s + h and q = a2 + t it sets
+//
+//	that ← h,   up ← ab/q,   tq ← t/q,   h ← b2·t/q.
+//
+// Quotients are products with 1/q.
+func resolveForward(a2, b2, ab float64, s, h, that, up, tq []float64) {
+	h, that, up, tq = h[:len(s)], that[:len(s)], up[:len(s)], tq[:len(s)]
+	for p, sp := range s {
+		hp := h[p]
+		that[p] = hp
+		t := sp + hp
+		inv := 1 / (a2 + t)
+		g := t * inv
+		up[p] = ab * inv
+		tq[p] = g
+		h[p] = b2 * g
+	}
+}
+
+// resolveBackward is one row of the factorisation from the bottom. With ρ = s + h and
+// p = b2 + ρ it sets
+//
+//	across ← ab/p,   rp ← ρ/p,   h ← a2·ρ/p.
+func resolveBackward(a2, b2, ab float64, s, h, across, rp []float64) {
+	h, across, rp = h[:len(s)], across[:len(s)], rp[:len(s)]
+	for p, sp := range s {
+		rho := sp + h[p]
+		inv := 1 / (b2 + rho)
+		g := rho * inv
+		across[p] = ab * inv
+		rp[p] = g
+		h[p] = a2 * g
+	}
+}
+
+// resolveDiagonal sets that to x = 1/(v + s), v = that + h, and returns Σ w·v·x.
+func resolveDiagonal(that, h, s, w []float64) float64 {
+	that, h, w = that[:len(s)], h[:len(s)], w[:len(s)]
+	var sum float64
+	for p, sp := range s {
+		v := that[p] + h[p]
+		x := 1 / (v + sp)
+		that[p] = x
+		sum += w[p] * v * x
+	}
+	return sum
+}
 
 // symmetric sets the entries of the n×n matrix f below the diagonal to those of
 // Σ_p c_p·X, and may write to the others.
@@ -132,10 +183,10 @@ func (r *resolvents) polar(f []float64, ldf int) {
 		kb := k1 - k0
 		if i0 := r.anchor(k0, k1, r.w); i0 < k0 {
 			for i := range kb {
-				f64.ScaleMul(r.at(r.betaA, i), r.a[k0+i], r.at(r.beta, i), r.at(r.rp, k0+i))
+				scaleMul(r.at(r.betaA, i), r.a[k0+i], r.at(r.beta, i), r.at(r.rp, k0+i))
 			}
 			for i := i0; i < k0-1; i++ {
-				f64.ScaleMul(r.at(r.alphaB, i), r.b[i], r.at(r.alpha, i+1), r.at(r.tq, i))
+				scaleMul(r.at(r.alphaB, i), r.b[i], r.at(r.alpha, i+1), r.at(r.tq, i))
 			}
 			last := r.at(r.alphaB, k0-1)
 			copy(last, r.at(r.tq, k0-1))
@@ -170,7 +221,9 @@ func (r *resolvents) anchor(k0, k1 int, c []float64) (i0 int) {
 	bound := r.y // of beta, for each pole
 	clear(bound)
 	for j := range k1 - k0 {
-		f64.MaxAbs(bound, r.at(r.beta, j))
+		for p, v := range r.at(r.beta, j) {
+			bound[p] = max(bound[p], math.Abs(v))
+		}
 	}
 	for i := k0 - 1; i >= 0; i-- {
 		row := r.at(r.alpha, i)
@@ -179,7 +232,11 @@ func (r *resolvents) anchor(k0, k1 int, c []float64) (i0 int) {
 		} else {
 			f64.FlushMul(row, r.at(r.up, i), r.at(r.alpha, i+1))
 		}
-		if !f64.Reaches(row, bound, negligible) {
+		p := 0
+		for p < len(row) && math.Abs(row[p])*bound[p] < negligible {
+			p++
+		}
+		if p == len(row) {
 			return i + 1
 		}
 	}
@@ -190,3 +247,11 @@ func (r *resolvents) anchor(k0, k1 int, c []float64) (i0 int) {
 // size 1 at least in norm; an entry beyond may be larger by (X_jj/X_ii)^½, below
 // 1e20 for any table of poles.
 const negligible = 0x1p-180
+
+// scaleMul sets dst to c·x·y entry by entry.
+func scaleMul(dst []float64, c float64, x, y []float64) {
+	x, y = x[:len(dst)], y[:len(dst)]
+	for p, u := range x {
+		dst[p] = c * u * y[p]
+	}
+}
