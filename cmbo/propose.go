@@ -1,6 +1,7 @@
 package cmbo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -158,13 +159,8 @@ func (o *draft) designPoint(id int) (runlog.Event, error) {
 			return runlog.Event{}, o.exhausted()
 		}
 		target := o.space.EncodeAll([][]float64{o.designRow(o.h.Started())}).Row(0)
-		best, dist := -1, math.Inf(1)
-		for _, r := range free {
-			if d := linalg.SqDist(o.points.Row(r), target); d < dist {
-				best, dist = r, d
-			}
-		}
-		return o.asked(id, best), nil
+		far := func(r int) float64 { return linalg.SqDist(o.points.Row(r), target) }
+		return o.asked(id, slices.MinFunc(free, func(a, b int) int { return cmp.Compare(far(a), far(b)) })), nil
 	}
 	for i := range enumerable {
 		row := o.designRow(o.h.Started() + i)
@@ -234,7 +230,7 @@ func (o *draft) candidates(id int) (c proposable, err error) {
 	}
 	o.draw(id)
 	var xs []*linalg.Dense
-	seen := make(map[string]bool, o.config.sobol+o.config.local) // whole numbers and choices are drawn again
+	seen := make(map[string]bool) // whole numbers and choices are drawn again
 	for _, b := range o.drawn {
 		for i, key := range b.keys {
 			if !seen[key] && o.mayPropose(key) {
@@ -270,15 +266,11 @@ func (o *draft) modelPoint(ctx context.Context, id int) (runlog.Event, error) {
 	if err != nil {
 		return runlog.Event{}, err
 	}
-	best := -1
-	for _, r := range c.free {
-		if v := s.Scores[r]; !math.IsNaN(v) && (best < 0 || v > s.Scores[best]) {
-			best = r
-		}
-	}
-	if best < 0 {
+	scored := slices.DeleteFunc(slices.Clone(c.free), func(r int) bool { return math.IsNaN(s.Scores[r]) })
+	if len(scored) == 0 {
 		return runlog.Event{}, fmt.Errorf("%w: the score of every candidate is NaN", ErrNumerical)
 	}
+	best := slices.MaxFunc(scored, func(a, b int) int { return cmp.Compare(s.Scores[a], s.Scores[b]) })
 	if how.within != nil && !slices.ContainsFunc(c.free, func(r int) bool { return how.within[r] >= affordable }) {
 		left, _ := o.left()
 		return runlog.Event{}, fmt.Errorf("%w: %s of %s are left, and every candidate is likely to cost more", ErrBudget, short(left), short(o.config.budget))

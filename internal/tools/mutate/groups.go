@@ -23,7 +23,7 @@ var groups = []group{
 	{"check", []string{"cmbo/check.go"}, []suite{{"./cmbo", "Check|Contradicted"}}},
 	{"forecast", []string{"cmbo/forecast.go"}, []suite{{"./cmbo", "BinomialTail|NoForecasts|SummedUp|Calibration|Forecast|Outlook|OutputsExplained|Positive"}}},
 	{"explain", []string{"cmbo/explain.go"}, []suite{{"./cmbo", "InWords|Explain|Outlook|Cost|Budget|NoisyBest|NoUnit|ReportStops|FirstBatch|Positive|FeasibleObs|NothingFeasible"}}},
-	{"propose", []string{"cmbo/propose.go"}, []suite{{"./cmbo", "EqualScores|Feasible|SurrogateIsTold|Trace|Ask|Optimizer|Enqueue|Order|Pool|Explain|Exhaust|Overlap|During|Panic|Constraint|Hedge|Checkpoints|Budget"}}},
+	{"propose", []string{"cmbo/propose.go"}, []suite{{"./cmbo", "DesignOf|ExhaustedSays|BlocksAre|ModelsMade|FittedIs|ScoresThat|Resumed|EqualScores|Feasible|SurrogateIsTold|Trace|Ask|Optimizer|Enqueue|Order|Pool|Explain|Exhaust|Overlap|During|Panic|Constraint|Hedge|Checkpoints|Budget"}}},
 	{"optimizer", []string{"cmbo/optimizer.go"}, []suite{{"./cmbo", "Optimizer|Constraint|Feasible|Hedge|View|Snapshot|Option|Refus|Weights|Golden|Fail|Panic|Predict|Enqueue|TaskOfCurve|CurvesOf|Stopped|Context|Output|Noise"}, {"./cmbo/paper", "RunTakesScale|Refusals"}}},
 	{"hierarchical", []string{"cmbo/hierarchical.go"}, []suite{{"./cmbo", "Trace|Transfer|Prior|Learn|Explain|Conform|Fail|Config|Encode|TakesPolicy|AddKeeps|DefaultScores|ScoresAreNot|RawValuesIn|UnitOfValues"}}},
 	{"kernel", []string{"kernel/*.go"}, []suite{{"./kernel", ""}, {"./kernel/kerneltest", ""}}},
