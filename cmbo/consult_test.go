@@ -10,6 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
+	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
+	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/gocmbo/cmbo/internal/testutil"
@@ -173,18 +176,20 @@ func TestRequirementsInterrupted(t *testing.T) {
 		want, err := d.factors(ctx, o.points, true)
 		require.NoError(t, err)
 		require.NotNil(t, want[success].p)
-		for n := 0; ; n++ {
-			require.Less(t, n, 1000)
-			o.requirements = o.config.newRequirements()
-			got, err := d.factors(testutil.Countdown(n), o.points, true)
-			if err == nil {
-				assert.Greater(t, n, 10)
-				assert.Equal(t, want, got)
-				break
+		for k := range want {
+			for n := 0; ; n++ {
+				require.Less(t, n, 1000)
+				got, err := o.config.newRequirements()[k].factor(testutil.Countdown(n), d, o.points, true)
+				if err == nil {
+					assert.Greater(t, n, 2)
+					assert.Equal(t, want[k], got)
+					break
+				}
+				require.ErrorIs(t, err, context.Canceled)
 			}
-			assert.ErrorIs(t, err, context.Canceled)
-			assert.Nil(t, got)
 		}
+		_, err = d.factors(testutil.Countdown(0), o.points, true)
+		assert.ErrorIs(t, err, context.Canceled)
 	}
 }
 
@@ -210,4 +215,71 @@ func TestFailuresOfOneTask(t *testing.T) {
 			assert.Less(t, step.Success[i], 0.5, x)
 		}
 	}
+}
+
+// noisy is normal with a noise variance.
+type noisy struct{ normal }
+
+func (noisy) NoiseVariance() float64 { return 0.25 }
+
+// What an output is foretold to be is on the scale on which it has a normal distribution, with the
+// noise on that scale; an output that is not told, or has no scale yet, is not foretold.
+func TestForetell(t *testing.T) {
+	ctx := context.Background()
+	s, _ := encoded(t, 1, 10)
+	o, err := New(s, WithOutput("a", AtMost(50)), WithOutput("b", AtLeast(0), Optional()))
+	require.NoError(t, err)
+	for _, v := range []float64{2, 7} {
+		require.NoError(t, o.Observe([]float64{0.5, 0.5}, 1, Outputs{"a": v, "b": 1}))
+	}
+	models := o.outputModels()
+	for _, m := range models {
+		m.model = consulted{noisy{normal{0.5, 0.25}}}
+	}
+	e := runlog.Event{Trial: 3, Outputs: map[string]float64{"a": 11, "b": 4}}
+	got, err := o.draft().foretell(ctx, models, e, []float64{0, 0})
+	require.NoError(t, err)
+	require.Len(t, got, 1, "b has no scale")
+	warp := scaling.ChooseWarp([]float64{2, 7}).Apply
+	shift, scale := (warp(2)+warp(7))/2, (warp(7)-warp(2))/2
+	f := got["a"]
+	assert.Equal(t, 3, f.Trial)
+	assert.Equal(t, warp(11), f.Y)
+	assert.InDelta(t, shift+scale*0.5, f.Mean, 1e-12)
+	assert.InDelta(t, scale*0.25, f.SD, 1e-12)
+	assert.InDelta(t, scale*0.5, f.NoiseSD, 1e-12)
+	got, err = o.draft().foretell(ctx, models, runlog.Event{Outputs: map[string]float64{"b": 4}}, []float64{0, 0})
+	require.NoError(t, err)
+	assert.Empty(t, got)
+	models[0].model = consulted{&fallible{normal: normal{0, 1}, fails: 1}}
+	_, err = o.draft().foretell(ctx, models, e, []float64{0, 0})
+	assert.ErrorIs(t, err, errFallible)
+}
+
+// Of an output other units than the past's have a quarter of the objective's share, and take it from
+// the tail: usual offsets keep theirs.
+func TestOutputUnits(t *testing.T) {
+	s := hierarchy.DefaultSettings(2)
+	got := outputRunSettings(s)
+	assert.True(t, got.Whole)
+	assert.InDelta(t, s.WidestShare/4, got.WidestShare, 1e-15)
+	assert.InDelta(t, s.TransferTail, got.TransferTail+got.WidestShare, 1e-15)
+	got.Whole, got.WidestShare, got.TransferTail = s.Whole, s.WidestShare, s.TransferTail
+	assert.Equal(t, s, got, "nothing else")
+}
+
+// The progress of learning outputs is told from the first to the end.
+func TestOutputsProgress(t *testing.T) {
+	s, tasks := encoded(t, 2, 8)
+	for i := range tasks {
+		tasks[i].Outputs = map[string][]float64{"seconds": tasks[i].Outputs["seconds"], "parts": tasks[i].Y}
+	}
+	var got []Progress
+	_, err := Learn(context.Background(), s, tasks, WithProgress(func(p Progress) {
+		if p.Stage == "outputs" {
+			got = append(got, p)
+		}
+	}))
+	require.NoError(t, err)
+	assert.Equal(t, []Progress{{Stage: "outputs", Done: 0, Total: 2}, {Stage: "outputs", Done: 1, Total: 2}, {Stage: "outputs", Done: 2, Total: 2}}, got)
 }

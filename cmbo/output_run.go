@@ -106,15 +106,19 @@ func (m *outputModel) begin(ctx context.Context, c *runConfig, dim int) error {
 	if err != nil {
 		return gp.Marked(ctx, err)
 	}
-	s := past.Settings()
+	run := &hierarchicalRun{Bound: hierarchy.NewBound(hierarchy.NewRun(past, outputRunSettings(past.Settings()), math.NaN(), c.parallelism), c.parts(), nil, nil)}
+	m.model = consulted{run}
+	return nil
+}
+
+// outputRunSettings are those of an output's run by those of its model.
+func outputRunSettings(s hierarchy.Settings) hierarchy.Settings {
 	s.Whole = true // far values too, since a limit may lie anywhere
 	// A limit is given in the output's own unit, so that another one than the past's is less likely
 	// than the objective's, and a part of the tail.
 	s.WidestShare /= 4
 	s.TransferTail -= s.WidestShare
-	run := &hierarchicalRun{Bound: hierarchy.NewBound(hierarchy.NewRun(past, s, math.NaN(), c.parallelism), c.parts(), nil, nil)}
-	m.model = consulted{run}
-	return nil
+	return s
 }
 
 // ownWarp returns the scale of the run's own values: for a cost always that of logarithms.

@@ -471,6 +471,12 @@ func TestOutputErrors(t *testing.T) {
 	require.NoError(t, o.Tell(trial.ID, 1, told))
 	told["seconds"] = 0
 	assert.Equal(t, Outputs{"seconds": 6}, o.Observations()[0].Outputs, "a copy")
+	o, err = New(s, WithOutput("parts", Optional()))
+	require.NoError(t, err)
+	require.NoError(t, o.Observe([]float64{0.5, 0.5}, 1, Outputs{}))
+	assert.Nil(t, o.h.Events[0].Outputs, "none")
+	o, err = New(s, WithOutput("seconds", AtMost(5)), WithOutput("parts", Optional()))
+	require.NoError(t, err)
 
 	for text, opts := range map[string][]Option{
 		`"" is not a name`:          {WithOutput("")},
@@ -670,18 +676,31 @@ func TestPriorOutputs(t *testing.T) {
 		_, err = o.Ask(ctx)
 		require.NoError(t, err)
 	}
-	for name, spoil := range map[string]func(q *Prior){
-		"no name":  func(q *Prior) { q.outputs[0].name = "" },
-		"order":    func(q *Prior) { q.outputs[0], q.outputs[1] = q.outputs[1], q.outputs[0] },
-		"twice":    func(q *Prior) { q.outputs[1].name = q.outputs[0].name },
-		"negative": func(q *Prior) { q.outputs[1].warp.Unit = -1 },
+	for text, spoil := range map[string]func(q *Prior){
+		`output "", warped by`:                               func(q *Prior) { q.outputs[0].name = "" },
+		`output "parts", warped by`:                          func(q *Prior) { q.outputs[0], q.outputs[1] = q.outputs[1], q.outputs[0] },
+		`output "seconds", warped by -1`:                     func(q *Prior) { q.outputs[1].warp.Unit = -1 },
+		`output "parts", warped by 0`:                        func(q *Prior) { q.outputs[1].name, q.outputs[1].warp.Unit = "parts", 0 },
+		`output "seconds" of task "task 0": row 0 has a val`: func(q *Prior) { q.outputs[1].warp.Unit = 1e150 },
+		`output "seconds" of task "task 0": row 25 of 25`:    func(q *Prior) { q.outputs[1].rows[0][24] = 25 },
+		`output "seconds" of task "task 0": row -1 of 25`:    func(q *Prior) { q.outputs[1].rows[0][0] = -1 },
+		`output "seconds" of task "task 0": row 7 of 25`:     func(q *Prior) { q.outputs[1].rows[0][8] = 7 },
+		`output "seconds" of task "task 0": row 9 of 25`:     func(q *Prior) { r := q.outputs[1].rows[0]; r[9], r[10] = 10, 9 },
+		`output "parts" of task "task 2": 0 rows for 1 val`:  func(q *Prior) { q.outputs[0].rows[0] = nil },
+		`output "parts" of task "task 2": other descriptors`: func(q *Prior) { q.outputs[0].model.Tasks()[0].Context = Context{"height": 1.0} },
 	} {
 		q, err := DecodePrior(bytes.NewReader(b))
 		require.NoError(t, err)
 		spoil(q)
 		_, err = DecodePrior(bytes.NewReader(encode(q)))
-		assert.ErrorIs(t, err, ErrCorrupt, name)
+		assert.ErrorIs(t, err, ErrCorrupt)
+		assert.ErrorContains(t, err, text)
 	}
+	none := encode(without)
+	none = append(none[:len(none)-sha256.Size], 0) // a number of outputs where there are none
+	_, err = DecodePrior(bytes.NewReader(Reseal(append(none, make([]byte, sha256.Size)...))))
+	assert.ErrorIs(t, err, ErrCorrupt)
+	assert.ErrorContains(t, err, "outputs without any")
 	for i := range 400 { // damage anywhere is found, whatever the checksum says
 		d := slices.Clone(b[:len(b)-sha256.Size])
 		at := len(d) - 1 - i*len(d)/1000

@@ -329,6 +329,11 @@ func TestNearest(t *testing.T) {
 	assert.Equal(t, -1, h.Best(false))
 	assert.Equal(t, 3, h.Nearest(false))
 	assert.Equal(t, 2, h.Nearest(true))
+	first := NewLog(s, Output{Name: "a", AtMost: &ten})
+	for i, a := range []float64{11, 12, 11, 13} {
+		first.Apply(Event{Kind: EventObserved, X: []float64{float64(i) / 8}, Y: 1, Outputs: map[string]float64{"a": a}})
+		assert.Equal(t, 0, first.Nearest(false), "after %d", i)
+	}
 	h.Apply(Event{Kind: EventObserved, X: []float64{1}, Y: -9, Outputs: map[string]float64{"a": 10, "b": 10}})
 	assert.Equal(t, 6, h.Best(false), "limits themselves hold")
 }
