@@ -52,7 +52,11 @@ func TestAt(t *testing.T) {
 // curves of the past count as ten; its predictive variance is that of Student's distribution.
 func TestLawIsWeightedLeastSquares(t *testing.T) {
 	r := testutil.RNG(t)
-	for _, past := range []bool{true, false} {
+	for _, c := range []struct {
+		past bool
+		unit float64 // of the run's own curves
+	}{{true, 2}, {false, 2}, {false, 0.01}, {true, 20}} {
+		past := c.past
 		tasks := []Evaluations{{Curves: draw(r, 30, 8, 100, 3)}, {Curves: draw(r, 20, 8, -5, 0.1)}, {Ends: []float64{1, 2, 3}}}
 		tasks[0].Ends, tasks[1].Ends = append(ends(tasks[0].Curves), 90, 91), ends(tasks[1].Curves)
 		var p *Past
@@ -63,7 +67,7 @@ func TestLawIsWeightedLeastSquares(t *testing.T) {
 			to = p.Scale(7, 2)
 			assert.Equal(t, 7+2*p.floor, to.Floor)
 		}
-		own := draw(r, 9, 8, 7, 2)
+		own := draw(r, 9, 8, 7, c.unit)
 		const step = 7
 		type row struct{ w, v, y float64 }
 		var rows []row
@@ -103,15 +107,15 @@ func TestLawIsWeightedLeastSquares(t *testing.T) {
 		}
 		law := p.Law(step, to, own)
 		require.True(t, law.Known())
-		for _, v := range []float64{4, 7, 9.5} {
+		for _, v := range []float64{7 - 1.5*c.unit, 7, 7 + 1.25*c.unit} {
 			z := to.To(v)
 			lever := solve(1, z)
 			dof := n - 2
 			wantMean := 7 + 2*(coef[0]+coef[1]*z)
 			wantVariance := 4 * rss / dof * (1 + lever[0] + z*lever[1]) * dof / (dof - 2)
 			mean, variance := law.End(v)
-			assert.InDelta(t, wantMean, mean, 1e-10)
-			assert.InDelta(t, wantVariance, variance, 1e-10)
+			assert.InDelta(t, wantMean, mean, 1e-10*(1+c.unit))
+			assert.InEpsilon(t, wantVariance, variance, 1e-8)
 			// The evidence times the distribution of all ends is that of the end.
 			end, error2, ok := law.Evidence(v)
 			require.True(t, ok)
@@ -237,4 +241,72 @@ func TestEvidenceOfTheEnd(t *testing.T) {
 			assert.Less(t, noise, 1e-4)
 		}
 	}
+}
+
+// Values that are all equal, or but for rounding, leave the mean of the ends with their variance,
+// whatever the value is.
+func TestLawOfEqualValues(t *testing.T) {
+	r := testutil.RNG(t)
+	for _, level := range []float64{0, 1, 1e3} {
+		var own []Curve
+		var mean, squares float64
+		const n = 12
+		for i := range n {
+			y := r.NormFloat64()
+			own = append(own, Curve{[]int{1}, []float64{level * (1 + float64(i%3)*0x1p-52)}, y})
+			mean, squares = mean+y/n, squares+y*y
+		}
+		var none *Past
+		l := none.Law(1, Scale{0, 1, math.Inf(-1)}, own)
+		for _, v := range []float64{level, level + 1, -7} {
+			m, variance := l.End(v)
+			assert.InDelta(t, mean, m, 1e-12)
+			assert.InDelta(t, (squares-n*mean*mean)/(n-4)*(1+1./n), variance, 1e-10)
+		}
+	}
+}
+
+// The range of values at a step begins at the floor of the scale, or at its own end where that is
+// lower, which is eight deviations above the mean.
+func TestRange(t *testing.T) {
+	own := []Curve{}
+	for _, v := range []float64{1, 2, 4, 5, 8} {
+		own = append(own, Curve{[]int{1}, []float64{v}, v * v})
+	}
+	var none *Past
+	for floor, want := range map[float64]float64{-3: -3, 100: 4 + 8*math.Sqrt(6)} {
+		// Values count as the floor below it, so the law is that of a lower one.
+		l := none.Law(1, Scale{3, 2, -3}, own)
+		l.to.Floor = floor
+		low, high := l.Range()
+		assert.InDelta(t, 4+8*math.Sqrt(6), high, 1e-12)
+		assert.InDelta(t, want, low, 1e-12)
+	}
+}
+
+// What several past tasks say is learned once, of those that have curves and a scale, and the last
+// step and the lowest floor are those of all of them.
+func TestPast(t *testing.T) {
+	var none *Past
+	assert.Zero(t, none.Last())
+	assert.Nil(t, Learn(nil))
+	curves := func(last int, ends ...float64) (e Evaluations) {
+		for _, y := range ends {
+			e.Ends = append(e.Ends, y)
+			e.Curves = append(e.Curves, Curve{[]int{1, last}, []float64{y - 1, y}, y})
+		}
+		return e
+	}
+	tasks := []Evaluations{curves(4, 1, 2, 3), curves(9, 0, 0, 5, 6), curves(7, 2, 2.5), {Ends: []float64{1, 50}}, curves(12, 3, 3)}
+	p := Learn(tasks)
+	assert.Len(t, p.tasks, 3)
+	assert.Equal(t, 9, p.Last())
+	var floor float64
+	for _, e := range tasks[:3] {
+		s, ok := Standardize(e.Ends)
+		require.True(t, ok)
+		floor = min(floor, s.To(s.Floor))
+	}
+	assert.Less(t, floor, -0.5)
+	assert.Equal(t, Scale{10, 3, 10 + 3*floor}, p.Scale(10, 3))
 }
