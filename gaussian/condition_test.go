@@ -162,3 +162,75 @@ func conditioned(t *testing.T, m []float64, s *linalg.Sym, idx []int, y, noise [
 	}
 	return mean, cov
 }
+
+// TestConditionerOfAnyCount: whatever the number of observations, none among them, all ways to the
+// moments give those of the formula, and a clone does too.
+func TestConditionerOfAnyCount(t *testing.T) {
+	rng := testutil.RNG(t)
+	const n = 7
+	for count := range 10 {
+		m, s := testutil.Normals(rng, n), linalg.NewSym(n, testutil.SPD(rng, n, 20))
+		idx, noise := make([]int, count), make([]float64, count)
+		for i := range idx {
+			idx[i], noise[i] = rng.IntN(n), 0.5+rng.Float64()
+		}
+		y := testutil.Normals(rng, count)
+		wantMean, wantCov := m, s
+		if count > 0 {
+			wantMean, wantCov = conditioned(t, m, s, idx, y, noise)
+		}
+		var k linalg.Sym
+		k.Subset(s, idx)
+		cross, resid := linalg.NewDense(count, n, nil), make([]float64, count)
+		for i, j := range idx {
+			resid[i] = y[i] - m[j]
+			copy(cross.Row(i), s.Row(j))
+		}
+		first := new(Conditioner)
+		if count == 0 {
+			noise = []float64{1}
+		}
+		require.NoError(t, first.Factorize(&k, noise, resid))
+		for _, c := range []*Conditioner{first, first.Clone()} {
+			require.Equal(t, count, c.Len())
+			require.Equal(t, first.LogMarginal(), c.LogMarginal())
+			var v, white linalg.Dense
+			require.NoError(t, c.Whiten(&v, cross))
+			mean, variance := append([]float64(nil), m...), make([]float64, n)
+			for i := range variance {
+				variance[i] = s.At(i, i)
+			}
+			require.NoError(t, c.Update(mean, variance, &v))
+			require.InDeltaSlice(t, wantMean, mean, 1e-12, "%d", count)
+			for i := range variance {
+				require.InDelta(t, wantCov.At(i, i), variance[i], 1e-12)
+			}
+			var updated, whole, lower linalg.Sym
+			updated.Copy(s)
+			require.NoError(t, c.UpdateCov(&updated, &v))
+			require.LessOrEqual(t, maxDiff(wantCov, &updated), 1e-12)
+			block := linalg.NewDense(n, n, nil)
+			for i := range n {
+				copy(block.Row(i), s.Row(i))
+			}
+			require.NoError(t, c.UpdateCross(block, &v, &v))
+			for i := range n {
+				require.InDeltaSlice(t, wantCov.Row(i), block.Row(i), 1e-12)
+			}
+			// Condition reads the lower triangle alone.
+			lower.Copy(s)
+			for i := range n {
+				for j := i + 1; j < n; j++ {
+					lower.Row(i)[j] = 99
+				}
+			}
+			mean = append([]float64(nil), m...)
+			require.NoError(t, c.Condition(mean, &lower, &white, cross))
+			require.InDeltaSlice(t, wantMean, mean, 1e-12)
+			require.LessOrEqual(t, maxDiff(wantCov, &lower), 1e-12)
+			whole.Copy(s)
+			require.NoError(t, c.Condition(nil, &whole, &white, cross))
+			require.Equal(t, lower, whole)
+		}
+	}
+}

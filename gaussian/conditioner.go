@@ -302,10 +302,8 @@ func (c *Conditioner) UpdateCov(cov *linalg.Sym, v *linalg.Dense) error {
 	if err := c.checkWhite(op, v, cov.Dim()); err != nil {
 		return err
 	}
-	if len(c.beta) > 0 {
-		cov.AddTransGram(-1, v)
-		clampDiag(cov)
-	}
+	cov.AddTransGram(-1, v)
+	clampDiag(cov)
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/gocmbo/cmbo/gaussian/internal/fault"
+	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
@@ -582,4 +583,42 @@ func TestEvidence(t *testing.T) {
 	if err != nil || bad.Best != -1 || !math.IsInf(bad.Evidence, -1) {
 		t.Errorf("evidence %g, best %d, %v", bad.Evidence, bad.Best, err)
 	}
+}
+
+// TestFitterDefaults: what options leave open has the values that they document, and draws of starts
+// follow from the seed and the number of the search.
+func TestFitterDefaults(t *testing.T) {
+	k := kernel.Scale(1.5, kernel.Matern32(0.7))
+	var f Fitter
+	var o FitOptions
+	require.NoError(t, f.setup("test", k, 0.2, 2, &o))
+	require.Equal(t, FitOptions{Priors: DefaultPriors(2), Starts: 3, MaxIter: 100}, o)
+	o.Params = []LogNormal{{Mean: 0.3, SD: 0.5, Min: 1e-9, Max: 1e9}, {Mean: -1, SD: math.Inf(1), Min: math.Exp(-3), Max: math.E}}
+	require.NoError(t, f.setup("test", k, 0.2, 2, &o))
+	for index := 1; index < 5; index++ {
+		r := rng.Stream(9, "gaussian.fit", uint64(index))
+		first := r.NormFloat64()
+		r.NormFloat64()
+		between := r.Float64()
+		f.start(index, 9)
+		require.InDelta(t, 0.3+0.5*first, f.x0[0], 1e-15)
+		require.InDelta(t, -3+4*between, f.x0[1], 1e-15)
+		require.InDelta(t, o.Priors.Noise.Mean+o.Priors.Noise.SD*r.NormFloat64(), f.x0[2], 1e-14)
+	}
+}
+
+// TestEvidenceOfFixedBounds: a parameter whose bounds leave it one value counts as one that is fixed.
+func TestEvidenceOfFixedBounds(t *testing.T) {
+	x, y := fitData(t, 12, 2)
+	k := kernel.Scale(1, kernel.Matern52(0.5))
+	priors := DefaultPriors(2)
+	var f Fitter
+	fixed, err := f.Fit(t.Context(), k, 0.1, x, y, nil, &FitOptions{Priors: priors, FixNoise: true, Evidence: true})
+	require.NoError(t, err)
+	priors.Noise = LogNormal{Mean: math.Log(0.1), SD: 2, Min: 0.1, Max: 0.1}
+	bound, err := f.Fit(t.Context(), k, 0.1, x, y, nil, &FitOptions{Priors: priors, Evidence: true})
+	require.NoError(t, err)
+	require.Equal(t, 0.1, bound.Noise)
+	require.InDelta(t, fixed.LogPosterior, bound.LogPosterior, 1e-6)
+	require.InDelta(t, fixed.Evidence, bound.Evidence, 1e-3)
 }

@@ -191,7 +191,7 @@ func (b *barySolver) runCholesky(ctx context.Context) (done bool, err error) {
 			return true, err
 		}
 		done, err := b.finished()
-		if err != nil || b.iter == 0 {
+		if err != nil {
 			return true, err
 		}
 		if b.iter == 1 && b.residual <= suspectTol {
@@ -214,7 +214,6 @@ func (b *barySolver) runCholesky(ctx context.Context) (done bool, err error) {
 			packLower(b.y, &b.t)
 			b.mix.push(b.x, b.y)
 			b.mix.mix(b.x)
-			b.acc.Resize(b.n)
 			unpackLower(&b.acc, b.x)
 			if b.chol.Factorize(&b.acc) == nil {
 				b.s.Copy(&b.acc)
@@ -280,17 +279,12 @@ func (b *barySolver) runProcrustes(ctx context.Context) error {
 		if done, err := b.finished(); done || err != nil {
 			return err
 		}
-		if b.lim.memory > 0 {
-			packDense(b.x, &b.g)
-			packDense(b.y, &b.h)
-			b.mix.push(b.x, b.y)
-			b.mix.mix(b.x)
-			unpackDense(&b.g, b.x)
-			b.s.Gram(&b.g)
-		} else {
-			b.g.Copy(&b.h)
-			b.s.Copy(&b.t)
-		}
+		packDense(b.x, &b.g)
+		packDense(b.y, &b.h)
+		b.mix.push(b.x, b.y)
+		b.mix.mix(b.x)
+		unpackDense(&b.g, b.x)
+		b.s.Gram(&b.g)
 	}
 }
 

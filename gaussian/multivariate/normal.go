@@ -317,12 +317,13 @@ func (n *Normal) definite(op, what string) (*linalg.Cholesky, error) {
 	if !n.regular {
 		return nil, &gaussian.DefiniteError{Op: op, What: what, Pivot: -1, Value: n.clamped}
 	}
-	var err error
 	n.cholOnce.Do(func() {
 		n.chol = new(linalg.Cholesky)
-		err = n.chol.SetLower(n.lower) // which adopt has checked
+		if err := n.chol.SetLower(n.lower); err != nil {
+			panic(err) // adopt has checked it
+		}
 	})
-	return n.chol, err
+	return n.chol, nil
 }
 
 // LogProb returns the logarithm of the density at x,

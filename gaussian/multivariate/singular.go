@@ -89,7 +89,7 @@ func (w *Workspace) singularFidelity(a, b *Normal) (float64, error) {
 	w.polar.Scale(math.Ldexp(1, -ka))
 	w.sym.Resize(n)
 	for i := range n {
-		copy(w.sym.Row(i)[:i+1], w.polar.Row(i)[:i+1])
+		copy(w.sym.Row(i), w.polar.Row(i))
 	}
 	w.sym.Mirror()
 	if err := w.eigen.Factorize(&w.sym); err != nil {
