@@ -268,18 +268,38 @@ func TestOutputUnits(t *testing.T) {
 	assert.Equal(t, s, got, "nothing else")
 }
 
-// The progress of learning outputs is told from the first to the end.
+// The progress of learning outputs is told from the first to the end, of none there is none.
 func TestOutputsProgress(t *testing.T) {
-	s, tasks := encoded(t, 2, 8)
-	for i := range tasks {
-		tasks[i].Outputs = map[string][]float64{"seconds": tasks[i].Outputs["seconds"], "parts": tasks[i].Y}
-	}
-	var got []Progress
-	_, err := Learn(context.Background(), s, tasks, WithProgress(func(p Progress) {
-		if p.Stage == "outputs" {
-			got = append(got, p)
+	for n, names := range [][]string{nil, {"seconds"}, {"seconds", "parts"}} {
+		s, tasks := encoded(t, 2, 8)
+		for i, task := range tasks {
+			tasks[i].Outputs = map[string][]float64{}
+			for _, name := range names {
+				tasks[i].Outputs[name] = task.Y
+			}
 		}
-	}))
-	require.NoError(t, err)
-	assert.Equal(t, []Progress{{Stage: "outputs", Done: 0, Total: 2}, {Stage: "outputs", Done: 1, Total: 2}, {Stage: "outputs", Done: 2, Total: 2}}, got)
+		var got, want []Progress
+		_, err := Learn(context.Background(), s, tasks, WithProgress(func(p Progress) {
+			if p.Stage == "outputs" {
+				got = append(got, p)
+			}
+		}))
+		require.NoError(t, err)
+		for done := 0; n > 0 && done <= n; done++ {
+			want = append(want, Progress{Stage: "outputs", Done: done, Total: n})
+		}
+		assert.Equal(t, want, got)
+	}
+}
+
+// Limits are told with six digits, by their sign and without a value where it is missing.
+func TestViolationInWords(t *testing.T) {
+	for want, v := range map[string]Violation{
+		"a 1.23457 > 1":  {Output: "a", Value: 1.23456789, Limit: 1},
+		"a -1e+06 < 0.5": {Output: "a", Value: -1000000.4, Limit: 0.5},
+		"a not told":     {Output: "a", Missing: true},
+		"a 6 > 5":        {Output: "a", Value: 6, Limit: 5},
+	} {
+		assert.Equal(t, want, v.String())
+	}
 }

@@ -227,7 +227,10 @@ func (m *fallible) call(name string) error {
 	}
 	return nil
 }
-func (m *fallible) Fit(context.Context, Data) error           { return m.call("fit") }
+func (m *fallible) Fit(_ context.Context, d Data) error {
+	n, _ := d.Pending.Dims()
+	return m.call(fmt.Sprintf("fit %d", n))
+}
 func (m *fallible) Bind(context.Context, *linalg.Dense) error { return m.call("bind") }
 func (m *fallible) Predict(_ context.Context, mean, sd []float64, x *linalg.Dense) error {
 	n, _ := x.Dims()
@@ -250,6 +253,10 @@ func TestRequirementsAsk(t *testing.T) {
 		require.NoError(t, o.Tell(trial.ID, 1, Outputs{"seconds": float64(3 + i)}))
 	}
 	d := o.draft()
+	require.Len(t, o.outputModels(), 1, "one, that has a limit and is the cost")
+	known, err := New(s, WithCost(func([]float64) float64 { return 1 }))
+	require.NoError(t, err)
+	require.Empty(t, known.outputModels())
 	m := o.outputModels()[0]
 	for _, c := range []struct {
 		r       requirement
@@ -257,11 +264,11 @@ func TestRequirementsAsk(t *testing.T) {
 		pending bool
 		want    []string
 	}{
-		{m, o.points, true, []string{"fit", "bind", "predict 30"}},
-		{m, d.h.EncodedPending(), false, []string{"fit", "predict 1"}},
-		{&costRequirement{m}, o.points, true, []string{"fit", "bind", "predict 30", "predict 1", "predict 30"}},
-		{&costRequirement{m}, o.points, false, []string{"fit", "bind", "predict 30", "predict 30"}},
-		{&costRequirement{m}, d.h.EncodedPending(), true, []string{"fit", "predict 1", "predict 1", "predict 1"}},
+		{m, o.points, true, []string{"fit 1", "bind", "predict 30"}},
+		{m, d.h.EncodedPending(), false, []string{"fit 0", "predict 1"}},
+		{&costRequirement{m}, o.points, true, []string{"fit 1", "bind", "predict 30", "predict 1", "predict 30"}},
+		{&costRequirement{m}, o.points, false, []string{"fit 0", "bind", "predict 30", "predict 30"}},
+		{&costRequirement{m}, d.h.EncodedPending(), true, []string{"fit 1", "predict 1", "predict 1", "predict 1"}},
 	} {
 		for fails := range len(c.want) + 1 {
 			model := &fallible{normal: normal{0, 1}, fails: fails}

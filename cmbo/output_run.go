@@ -273,7 +273,7 @@ func feasibleFirst(scores []float64, factors []factor) bool {
 	if all {
 		return false
 	}
-	if math.IsInf(least, 0) {
+	if math.IsInf(least, 1) {
 		least = 0
 	}
 	for i, l := range logs {

@@ -20,6 +20,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/kernel"
 )
 
 // encoder is a family of functions in two coordinates: a size that falls with effort x and
@@ -330,6 +331,7 @@ func TestLead(t *testing.T) {
 		{[]float64{1, 2, 3, 4}, []factor{{}, holds(0, -2, 0, -inf)}, []float64{1, -2, 3, -inf}},
 		{[]float64{-inf, 2, 3, 4}, []factor{{}, holds(0, -2, 0, 0)}, []float64{3, 0, 3, 4}},
 		{[]float64{-inf, 2, -inf, 4}, []factor{{}, holds(0, -2, 0, -1)}, []float64{0, -3, 0, -2}},
+		{[]float64{1, 2, 3, 4}, []factor{{}, holds(0, -asLikely, math.Nextafter(-asLikely, -1), -asLikely)}, []float64{1, 2, math.Nextafter(-asLikely, -1), 4}},
 		{[]float64{1, 2, 3, 4}, []factor{cost, holds(0, -2, -3, -4)}, []float64{1, -9, -3, -704}},
 		{[]float64{1, 2, 3, 4}, []factor{success, holds(0, -2, -3, -4)}, []float64{1, -2 + 2*math.Log(0.5), -3, -4 + 2*math.Log(0.5)}},
 	} {
@@ -686,6 +688,8 @@ func TestPriorOutputs(t *testing.T) {
 		`output "seconds" of task "task 0": row -1 of 25`:    func(q *Prior) { q.outputs[1].rows[0][0] = -1 },
 		`output "seconds" of task "task 0": row 7 of 25`:     func(q *Prior) { q.outputs[1].rows[0][8] = 7 },
 		`output "seconds" of task "task 0": row 9 of 25`:     func(q *Prior) { r := q.outputs[1].rows[0]; r[9], r[10] = 10, 9 },
+		`output "seconds" of task "task 0": row 0 of 25`:     func(q *Prior) { q.outputs[1].rows[0][1] = 0 },
+		`output "parts" of task "task 2": row 7 has a value`: func(q *Prior) { q.outputs[0].warp.Unit = 2.5e150 / math.Sinh(4) },
 		`output "parts" of task "task 2": 0 rows for 1 val`:  func(q *Prior) { q.outputs[0].rows[0] = nil },
 		`output "parts" of task "task 2": other descriptors`: func(q *Prior) { q.outputs[0].model.Tasks()[0].Context = Context{"height": 1.0} },
 	} {
@@ -696,6 +700,18 @@ func TestPriorOutputs(t *testing.T) {
 		assert.ErrorIs(t, err, ErrCorrupt)
 		assert.ErrorContains(t, err, text)
 	}
+	q, err := DecodePrior(bytes.NewReader(b))
+	require.NoError(t, err)
+	q.outputs[0].warp.Unit = 1.5e150 / math.Sinh(4) // rounding may pass the largest value, but not by so much
+	_, err = DecodePrior(bytes.NewReader(encode(q)))
+	require.NoError(t, err)
+	bare, err := DecodePrior(bytes.NewReader(encode(without)))
+	require.NoError(t, err)
+	assert.Nil(t, bare.Outputs())
+	k := kernel.Scale(0.7, kernel.Matern52(0.2, 0.3))
+	given, err := Learn(ctx, s, tasks[:2], WithPriorKernel(k))
+	require.NoError(t, err)
+	assert.Equal(t, k, given.output("seconds").model.Settings().Kernel)
 	none := encode(without)
 	none = append(none[:len(none)-sha256.Size], 0) // a number of outputs where there are none
 	_, err = DecodePrior(bytes.NewReader(Reseal(append(none, make([]byte, sha256.Size)...))))

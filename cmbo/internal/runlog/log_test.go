@@ -338,6 +338,53 @@ func TestNearest(t *testing.T) {
 	assert.Equal(t, 6, h.Best(false), "limits themselves hold")
 }
 
+// The nearest is so by the distances beyond each limit over the deviation of the output's values, which
+// those that lack the output have no part in.
+func TestNearestOfRandom(t *testing.T) {
+	s, err := space.UnitCube(1)
+	require.NoError(t, err)
+	r := rand.New(rand.NewPCG(1, 2))
+	zero, one := 0.0, 1.0
+	for range 200 {
+		h := NewLog(s, Output{Name: "a", AtMost: &zero, Optional: true}, Output{Name: "b", AtLeast: &one}, Output{Name: "c", Optional: true})
+		n := 1 + r.IntN(6)
+		var a, b []float64
+		for i := range n {
+			o := map[string]float64{"b": 1000 * r.NormFloat64()}
+			b = append(b, o["b"])
+			if r.IntN(4) > 0 {
+				o["a"] = 0.01 * math.Round(3*r.NormFloat64())
+				a = append(a, o["a"])
+			}
+			h.Apply(Event{Kind: EventObserved, X: []float64{float64(i) / 8}, Y: float64(r.IntN(3)), Outputs: o})
+		}
+		sd := func(v []float64) float64 {
+			var mean, square float64
+			for _, x := range v {
+				mean += x / float64(len(v))
+			}
+			for _, x := range v {
+				square += (x - mean) * (x - mean) / float64(len(v))
+			}
+			if square < 1e-20 {
+				return 1
+			}
+			return math.Sqrt(square)
+		}
+		want, least := -1, math.Inf(1)
+		for i, ob := range h.Observations {
+			v, ok := ob.Outputs["a"]
+			if !ok {
+				continue
+			}
+			if d := max(v, 0)/sd(a) + max(1-ob.Outputs["b"], 0)/sd(b); want < 0 || d < least-1e-9 || d < least+1e-9 && ob.Y > h.Observations[want].Y {
+				want, least = i, d
+			}
+		}
+		require.Equal(t, want, h.Nearest(false))
+	}
+}
+
 // Outputs that are unknown, missing or no numbers are errors that name them.
 func TestCheckValues(t *testing.T) {
 	s, err := space.UnitCube(1)
@@ -357,12 +404,16 @@ func TestCheckValues(t *testing.T) {
 	assert.ErrorContains(t, h.Restore(Stored{Kind: "observed", X: []float64{0}, Y: &y}, Checks{}), `output "a" is missing`)
 	assert.ErrorContains(t, h.Restore(Stored{Kind: "enqueued", X: []float64{0}, Outputs: map[string]float64{"a": 1}}, Checks{}), `"enqueued" with outputs`)
 	assert.Empty(t, h.Events)
-	two, nan := 2.0, math.NaN()
+	two, half, zero, nan := 2.0, 0.5, 0.0, math.NaN()
+	assert.NoError(t, CheckOutputs([]Output{{Name: "a", Cost: true, AtMost: &half}, {Name: "b", AtLeast: &one, AtMost: &two}}))
 	for want, outputs := range map[string][]Output{
 		`"" is not a name`:         {{}},
 		"\"\\xff\" is not a name":  {{Name: "\xff"}},
 		`output "a" follows "a"`:   {{Name: "a"}, {Name: "a"}},
 		`limit NaN`:                {{Name: "a", AtMost: &nan}},
+		`at least 1 and at most 1`: {{Name: "a", AtLeast: &one, AtMost: &one}},
+		`at most 0 leaves no room`: {{Name: "a", Cost: true, AtMost: &zero}},
+		`"a" and "b" are both the`: {{Name: "a", Cost: true}, {Name: "b", Cost: true}},
 		`at least 2 and at most 1`: {{Name: "a", AtLeast: &two, AtMost: &one}},
 	} {
 		assert.ErrorContains(t, CheckOutputs(outputs), want)

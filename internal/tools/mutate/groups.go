@@ -7,7 +7,7 @@ var groups = []group{
 	{"theorem", []string{"cmbo/paper/internal/regret/*.go"}, []suite{{"./cmbo/paper/internal/regret", ""}, {"./cmbo/paper", "Theorem|RegretBound"}}},
 	{"journal", []string{"cmbo/journal.go", "cmbo/internal/runlog/seal.go", "cmbo/journalfile/journalfile.go"}, []suite{{"./cmbo/journalfile", ""}, {"./cmbo", "Journal|Restore|Panic"}}},
 	{"snapshot", []string{"cmbo/snapshot.go", "cmbo/internal/runlog/log.go", "cmbo/internal/runlog/stored.go"}, []suite{{"./cmbo/internal/runlog", ""}, {"./cmbo", "Snapshot|Restore|Journal|Enqueue|Config"}, {"./cmbo", ""}}},
-	{"outputs", []string{"cmbo/output*.go", "cmbo/internal/runlog/output.go"}, []suite{{"./cmbo/internal/runlog", ""}, {"./cmbo", "Constraint|RequirementsAsk|Foretell|CostErrors|TestBudget|Output|Lead|Feasible|Snapshot|CheckOutputs"}}},
+	{"outputs", []string{"cmbo/output*.go", "cmbo/internal/runlog/output.go"}, []suite{{"./cmbo/internal/runlog", ""}, {"./cmbo", "Constraint|RequirementsAsk|Foretell|Violation|Stopped|CurvesOfTasks|CostErrors|TestBudget|Output|Lead|Feasible|Snapshot|CheckOutputs"}}},
 	{"hierarchy", []string{"cmbo/internal/hierarchy/*.go"}, []suite{{"./cmbo/internal/hierarchy", ""}, {"./cmbo", "DefaultTrace|Golden|Explain|Transfer|Fail"}}},
 	{"model", []string{"cmbo/paper/*.go", "cmbo/paper/internal/cluster/*.go", "cmbo/internal/gp/*.go", "cmbo/paper/internal/model/*.go", "cmbo/internal/scaling/*.go"}, []suite{
 		{"./cmbo/paper/internal/model", ""}, {"./cmbo/internal/gp", ""}, {"./cmbo/paper/internal/cluster", ""}, {"./cmbo/internal/scaling", ""},
