@@ -78,11 +78,11 @@ func (c CSV) setting() (form, rune, error) {
 //
 // Read holds the tasks and one row at a time in memory.
 func (c CSV) Read(r io.Reader) (*Result, error) {
-	n, comma, err := c.setting()
+	s, err := c.stream(r)
 	if err != nil {
 		return nil, err
 	}
-	return readAll(c.Space, c.Policy, "rows", func(take taker) error { return c.rows(r, n, comma, take) })
+	return s.all()
 }
 
 // Tasks reads what [CSV.Read] does, a task at a time, for files whose tasks do not
@@ -93,12 +93,14 @@ func (c CSV) Read(r io.Reader) (*Result, error) {
 // most 64 bytes for each task before, so that one that comes apart is an error, of cmbo's
 // ErrTask, and not two (TestTasksMemory). Limits.Rows bounds the rows of a task.
 func (c CSV) Tasks(r io.Reader, report *Report) iter.Seq2[cmbo.Task, error] {
+	s, err := c.stream(r)
+	return s.tasks(report, err)
+}
+
+func (c CSV) stream(r io.Reader) (stream, error) {
 	n, comma, err := c.setting()
-	if err != nil {
-		return failing(err)
-	}
-	s := stream{space: c.Space, policy: c.Policy, limits: n.limits, report: report, rows: "rows"}
-	return s.tasks(func(take taker) error { return c.rows(r, n, comma, take) })
+	read := func(take taker) error { return c.rows(r, n, comma, take) }
+	return stream{space: c.Space, policy: c.Policy, limits: n.limits, rows: "rows", read: read}, err
 }
 
 // rows calls take for each row.

@@ -464,15 +464,16 @@ func (p *hpobTask) collect(id string) error {
 		k := -1
 		switch {
 		case e != nil:
-			e.Task = clip(id)
-			if err := p.bad(e); err != nil {
+			if err := p.take(row{id: clip(id), bad: e}, 0); err != nil {
 				return err
 			}
 		case at[p.fileX[i]] > 0:
 			k = at[p.fileX[i]] - 1
 			p.repeated++
 		default:
-			p.add(id, p.x[p.fileX[i]], y, 0, outputs)
+			if err := p.take(row{id: id, x: p.x[p.fileX[i]], y: y, outputs: outputs}, 0); err != nil {
+				return err
+			}
 			k = n
 			n++
 			at[p.fileX[i]] = n

@@ -80,21 +80,23 @@ func (j JSONLines) setting() (form, error) {
 //
 // Read holds the tasks and one line at a time in memory.
 func (j JSONLines) Read(r io.Reader) (*Result, error) {
-	n, err := j.setting()
+	s, err := j.stream(r)
 	if err != nil {
 		return nil, err
 	}
-	return readAll(j.Space, j.Policy, "lines", func(take taker) error { return j.lines(r, n, take) })
+	return s.all()
 }
 
 // Tasks reads what [JSONLines.Read] does, a task at a time, as [CSV.Tasks] does.
 func (j JSONLines) Tasks(r io.Reader, report *Report) iter.Seq2[cmbo.Task, error] {
+	s, err := j.stream(r)
+	return s.tasks(report, err)
+}
+
+func (j JSONLines) stream(r io.Reader) (stream, error) {
 	n, err := j.setting()
-	if err != nil {
-		return failing(err)
-	}
-	s := stream{space: j.Space, policy: j.Policy, limits: n.limits, report: report, rows: "lines"}
-	return s.tasks(func(take taker) error { return j.lines(r, n, take) })
+	read := func(take taker) error { return j.lines(r, n, take) }
+	return stream{space: j.Space, policy: j.Policy, limits: n.limits, rows: "lines", read: read}, err
 }
 
 // lines calls take for each line.

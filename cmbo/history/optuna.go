@@ -195,27 +195,25 @@ func (s *study) collect(out *collector, flip bool) error {
 	space := out.result.Space
 	cols := columns(space)
 	for _, t := range s.kept {
-		x, bad := t.point(cols, space)
-		var y float64
-		if bad == nil {
-			y, bad = t.result()
+		r, line := row{id: s.name, outputs: t.outputs(s.seconds)}, t.line
+		if r.x, r.bad = t.point(cols, space); r.bad == nil {
+			r.y, r.bad = t.result()
 		}
-		if bad != nil {
-			bad.Task = s.name
-			bad.Reason = fmt.Sprintf("trial %d: %s", t.number, bad.Reason)
-			if err := out.bad(bad); err != nil {
-				return err
-			}
-			continue
+		if r.bad != nil {
+			line, r.bad.Reason = r.bad.Line, fmt.Sprintf("trial %d: %s", t.number, r.bad.Reason)
 		}
 		if flip {
-			y = -y
+			r.y = -r.y
 		}
-		out.add(s.name, x, y, 0, t.outputs(s.seconds))
+		if err := out.take(r, line); err != nil {
+			return err
+		}
 	}
 	for _, t := range s.failures {
 		if x, bad := t.point(cols, space); bad == nil {
-			out.fail(s.name, x)
+			if err := out.take(row{id: s.name, x: x, outcome: hasFailed}, t.line); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -66,12 +66,17 @@ type study struct {
 	directions []Direction
 	wanted     bool
 	deleted    bool
-	seconds    string                   // of the Optuna that reads it
-	params     map[string]int           // index of a parameter by its name
-	first      map[string]*distribution // what later ones must be compatible with
-	trials     []*trial                 // by number
-	kept       []*trial                 // to be read, by number
-	failures   []*trial                 // that may be read, by number
+	seconds    string // of the Optuna that reads it
+	params     map[string]*parameter
+	trials     []*trial // by number
+	kept       []*trial // to be read, by number
+	failures   []*trial // that may be read, by number
+}
+
+// parameter is one of a study.
+type parameter struct {
+	name  string
+	first *distribution // what later ones must be compatible with
 }
 
 // journal replays a journal.
@@ -215,7 +220,7 @@ func (j *journal) createStudy(op *operation, line int) *RowError {
 	}
 	s := &study{
 		name: *op.StudyName, line: line, wanted: j.Studies == nil || slices.Contains(j.Studies, *op.StudyName),
-		seconds: j.Seconds, params: make(map[string]int), first: make(map[string]*distribution),
+		seconds: j.Seconds, params: make(map[string]*parameter),
 	}
 	for _, d := range op.Directions {
 		if d < 0 || d > int(Maximize) {
@@ -295,9 +300,14 @@ func (j *journal) setParam(t *trial, name string, value, dist json.RawMessage, l
 		e.Reason = "distribution: " + e.Reason
 		return e.in(name, e.Value)
 	}
-	if first := s.first[name]; first == nil {
-		s.first[name] = d
-	} else if check && !first.compatible(d) {
+	param := s.params[name]
+	switch {
+	case param == nil && len(s.params) == maxParams:
+		return rowErrorf(cmbo.ErrCorrupt, "the study has more than %d parameters", maxParams).in(name, "")
+	case param == nil:
+		param = &parameter{name, d}
+		s.params[name] = param
+	case check && !param.first.compatible(d):
 		return nil
 	}
 	v, e := jsonFloat(value, cmbo.ErrCorrupt)
@@ -307,15 +317,8 @@ func (j *journal) setParam(t *trial, name string, value, dist json.RawMessage, l
 	if d.kind == distCategorical && (v < 0 || int(v) >= len(d.choices) || v != float64(int(v))) {
 		return rowErrorf(cmbo.ErrCorrupt, "not the index of one of %d choices", len(d.choices)).in(name, string(value))
 	}
-	i, ok := s.params[name]
-	if !ok {
-		if i = len(s.params); i == maxParams {
-			return rowErrorf(cmbo.ErrCorrupt, "the study has more than %d parameters", maxParams).in(name, "")
-		}
-		s.params[name] = i
-	}
-	p := setting{param: i, dist: d, v: v, line: line}
-	if k := slices.IndexFunc(t.settings, func(q setting) bool { return q.param == i }); k >= 0 {
+	p := setting{param: param, dist: d, v: v, line: line}
+	if k := slices.IndexFunc(t.settings, func(q setting) bool { return q.param == param }); k >= 0 {
 		t.settings[k] = p
 		return nil
 	}

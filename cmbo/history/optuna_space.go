@@ -197,21 +197,19 @@ func infer(studies []*study, widen bool) (*cmbo.Space, error) {
 	all := make(map[string]*inferred)
 	var order []string
 	for _, s := range studies {
-		names := make([]string, len(s.params))
-		for name, i := range s.params {
-			names[i] = name
+		type kind struct {
+			*parameter
+			*distribution
 		}
-		seen := make(map[*distribution]map[int]bool) // settings that were merged
+		seen := make(map[kind]bool) // kinds of settings that were merged
 		for _, t := range s.kept {
 			for _, p := range t.settings {
-				if seen[p.dist][p.param] {
+				k := kind{p.param, p.dist}
+				if seen[k] {
 					continue
 				}
-				if seen[p.dist] == nil {
-					seen[p.dist] = make(map[int]bool)
-				}
-				seen[p.dist][p.param] = true
-				name := names[p.param]
+				seen[k] = true
+				name := p.param.name
 				in := all[name]
 				if in == nil {
 					all[name] = &inferred{distribution: *p.dist, first: p, study: s}

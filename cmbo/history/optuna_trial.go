@@ -63,7 +63,7 @@ func (t *trial) outputs(seconds string) map[string]float64 {
 
 // setting is the value of a parameter in a trial.
 type setting struct {
-	param int // index in the study
+	param *parameter
 	dist  *distribution
 	v     float64 // number, or index of the choice
 	line  int
@@ -141,13 +141,9 @@ func (t *trial) result() (float64, *RowError) {
 
 // setting returns the trial's value of a parameter, nil if it has none.
 func (t *trial) setting(name string) *setting {
-	i, ok := t.study.params[name]
-	if !ok {
-		return nil
+	param := t.study.params[name]
+	if k := slices.IndexFunc(t.settings, func(p setting) bool { return p.param == param }); k >= 0 {
+		return &t.settings[k]
 	}
-	k := slices.IndexFunc(t.settings, func(p setting) bool { return p.param == i })
-	if k < 0 {
-		return nil
-	}
-	return &t.settings[k]
+	return nil
 }

@@ -183,23 +183,28 @@ func (c *collector) bad(e *RowError) error {
 	return nil
 }
 
-// take counts a row that begins on the line.
+// take counts a row that begins on the line, and adds it to its task.
 func (c *collector) take(r row, line int) error {
+	report := &c.result.Report
 	switch {
 	case r.bad != nil:
 		r.bad.Task = r.id
 		return c.bad(r.bad.at(line))
 	case r.outcome == passedOver:
-		c.result.Report.PassedOver++
+		report.PassedOver++
 		return nil
-	case r.outcome == hasFailed:
-		c.fail(r.id, r.x)
-	default:
-		c.add(r.id, r.x, r.y, r.noise, r.outputs)
 	}
-	t := &c.result.Tasks[c.index[r.id]]
-	if r.outcome == hasValue {
-		addCurve(t, r.curve)
+	report.Rows++
+	report.Accepted++
+	if r.snapped {
+		report.Snapped++
+	}
+	t := c.task(r.id)
+	if r.outcome == hasFailed {
+		report.Failed++
+		t.Failed = append(t.Failed, r.x)
+	} else {
+		observe(t, &r)
 	}
 	if r.context != nil {
 		if e := describe(t, r.context); e != nil {
@@ -207,22 +212,28 @@ func (c *collector) take(r row, line int) error {
 			return e.at(line)
 		}
 	}
-	if r.snapped {
-		c.result.Report.Snapped++
-	}
 	return nil
 }
 
-// addCurve adds that of the newest value, nil for none.
-func addCurve(t *cmbo.Task, curve *cmbo.Curve) {
-	if curve == nil && t.Curves == nil {
+// observe adds a value to its task.
+func observe(t *cmbo.Task, r *row) {
+	if t.NoiseVariance == nil && r.noise > 0 {
+		t.NoiseVariance = make([]float64, len(t.Y), cap(t.Y))
+	}
+	t.X = append(t.X, r.x)
+	t.Outputs.Append(len(t.Y), r.outputs)
+	t.Y = append(t.Y, r.y)
+	if t.NoiseVariance != nil {
+		t.NoiseVariance = append(t.NoiseVariance, r.noise)
+	}
+	if r.curve == nil && t.Curves == nil {
 		return
 	}
 	for len(t.Curves) < len(t.Y) {
 		t.Curves = append(t.Curves, cmbo.Curve{})
 	}
-	if curve != nil {
-		t.Curves[len(t.Y)-1] = *curve
+	if r.curve != nil {
+		t.Curves[len(t.Y)-1] = *r.curve
 	}
 }
 
@@ -242,25 +253,11 @@ func describe(t *cmbo.Task, context cmbo.Context) *RowError {
 	return nil
 }
 
-// readAll collects rows.
-func readAll(space *cmbo.Space, p Policy, rows string, read func(taker) error) (*Result, error) {
-	out, err := newCollector(space, p)
-	if err == nil {
-		err = read(out.take)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return out.finish(rows)
-}
-
 // A taker is given each row and the line on which it begins; an error ends the reading.
 type taker func(r row, line int) error
 
 // task returns the task of an ID.
 func (c *collector) task(id string) *cmbo.Task {
-	c.result.Report.Rows++
-	c.result.Report.Accepted++
 	i, ok := c.index[id]
 	if !ok {
 		i = len(c.result.Tasks)
@@ -269,27 +266,6 @@ func (c *collector) task(id string) *cmbo.Task {
 		c.result.Tasks = append(c.result.Tasks, cmbo.Task{ID: id, Params: c.params})
 	}
 	return &c.result.Tasks[i]
-}
-
-// add appends an observation to its task.
-func (c *collector) add(id string, x []float64, y, noise float64, outputs map[string]float64) {
-	t := c.task(id)
-	if t.NoiseVariance == nil && noise > 0 {
-		t.NoiseVariance = make([]float64, len(t.Y), cap(t.Y))
-	}
-	t.X = append(t.X, x)
-	t.Outputs.Append(len(t.Y), outputs)
-	t.Y = append(t.Y, y)
-	if t.NoiseVariance != nil {
-		t.NoiseVariance = append(t.NoiseVariance, noise)
-	}
-}
-
-// fail appends a point without a value to its task.
-func (c *collector) fail(id string, x []float64) {
-	t := c.task(id)
-	t.Failed = append(t.Failed, x)
-	c.result.Report.Failed++
 }
 
 // finish returns the result, which must hold an observation.

@@ -6,8 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo"
 )
@@ -50,9 +51,13 @@ func (s *scanner) next() (byte, error) {
 	return c, nil
 }
 
-func (s *scanner) back() {
-	_ = s.r.UnreadByte() // a byte was read before
+// back puts back the byte that next has read.
+func (s *scanner) back(c byte) {
+	_ = s.r.UnreadByte()
 	s.offset--
+	if c == '\n' {
+		s.line--
+	}
 	s.kept = s.kept[:max(len(s.kept)-1, 0)]
 }
 
@@ -70,7 +75,7 @@ func (s *scanner) token() (byte, error) {
 func (s *scanner) peek() (byte, error) {
 	c, err := s.token()
 	if err == nil {
-		s.back()
+		s.back(c)
 	}
 	return c, err
 }
@@ -85,25 +90,16 @@ func (s *scanner) text() (string, error) {
 		return "", s.corrupt("want a string, have %q", c)
 	}
 	s.buf = append(s.buf[:0], c)
-	for {
-		c, err := s.next()
-		if err != nil {
+	for escaped, ended := false, false; !ended; {
+		if c, err = s.next(); err != nil {
 			return "", err
 		}
 		if len(s.buf) > s.limits.String {
 			return "", beyond("String", int64(s.limits.String), "byte %d: a string has more bytes", s.offset)
 		}
 		s.buf = append(s.buf, c)
-		if c == '\\' {
-			if c, err = s.next(); err != nil {
-				return "", err
-			}
-			s.buf = append(s.buf, c)
-			continue
-		}
-		if c == '"' {
-			break
-		}
+		ended = c == '"' && !escaped
+		escaped = c == '\\' && !escaped
 	}
 	var text string
 	if err := json.Unmarshal(s.buf, &text); err != nil {
@@ -115,39 +111,25 @@ func (s *scanner) text() (string, error) {
 // literal reads a number or a word. A number, Python's among them, is returned
 // as such; of true, false and null ok is false.
 func (s *scanner) literal() (v float64, ok bool, err error) {
-	s.buf = s.buf[:0]
-	for {
-		c, err := s.r.ReadByte()
-		if err != nil && err != io.EOF {
+	for s.buf = s.buf[:0]; ; {
+		c, err := s.next()
+		if err != nil {
 			return 0, false, err
 		}
-		if err == io.EOF || c <= ' ' || c == ',' || c == ']' || c == '}' || c == ':' || c == '"' || c == '[' || c == '{' {
-			if err == nil {
-				_ = s.r.UnreadByte()
-			}
+		if c <= ' ' || strings.IndexByte(`,]}:"[{`, c) >= 0 {
+			s.back(c)
 			break
 		}
-		s.offset++
 		if len(s.buf) > s.limits.String {
 			return 0, false, beyond("String", int64(s.limits.String), "byte %d: a number has more bytes", s.offset)
 		}
 		s.buf = append(s.buf, c)
 	}
-	if s.kept != nil {
-		s.kept = append(s.kept, s.buf...)
-	}
 	word := string(s.buf)
-	switch word {
-	case "null", "true", "false":
+	switch {
+	case word == "null" || word == "true" || word == "false":
 		return 0, false, nil
-	case "NaN":
-		return math.NaN(), true, nil
-	case "Infinity":
-		return math.Inf(1), true, nil
-	case "-Infinity":
-		return math.Inf(-1), true, nil
-	}
-	if !json.Valid(s.buf) { // strconv takes numbers that JSON has not
+	case !json.Valid(s.buf) && !slices.Contains(pythonNumbers, word): // strconv takes numbers that JSON has not
 		return 0, false, s.corrupt("%q is not a value", clip(word))
 	}
 	v, err = strconv.ParseFloat(word, 64)
@@ -179,7 +161,7 @@ func (s *scanner) list(open, end byte, name func() error, entry func() error) er
 		case c == end:
 			return nil
 		case first:
-			s.back()
+			s.back(c)
 		case c != ',':
 			return s.corrupt("want ',' or %q, have %q", end, c)
 		}

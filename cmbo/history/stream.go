@@ -9,29 +9,42 @@ import (
 	"github.com/gocmbo/cmbo/cmbo"
 )
 
-// A stream reads an input a task at a time.
+// A stream reads an input of rows, as a whole or a task at a time.
 type stream struct {
 	space  *cmbo.Space
 	policy Policy
 	limits Limits
-	report *Report
 	rows   string // what messages call rows
+	read   func(take taker) error
+	report *Report
+}
+
+// all reads the whole input.
+func (s stream) all() (*Result, error) {
+	c, err := newCollector(s.space, s.policy)
+	if err == nil {
+		err = s.read(c.take)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.finish(s.rows)
 }
 
 // errStopped: the consumer has ended the sequence.
 var errStopped = errors.New("history: stopped")
 
-// failing is the sequence of an error.
-func failing(err error) iter.Seq2[cmbo.Task, error] {
-	return func(yield func(cmbo.Task, error) bool) { yield(cmbo.Task{}, err) }
-}
-
-// tasks returns the sequence of the tasks of an input, which read reads.
-func (s stream) tasks(read func(taker) error) iter.Seq2[cmbo.Task, error] {
+// tasks returns the sequence of the tasks, that of an error if there is one.
+func (s stream) tasks(report *Report, err error) iter.Seq2[cmbo.Task, error] {
+	s.report = report
 	return func(yield func(cmbo.Task, error) bool) {
-		c, err := newCollector(s.space, s.policy)
-		if err == nil {
-			err = s.grouped(read, c, func(t cmbo.Task) error {
+		var c *collector
+		failed := err
+		if failed == nil {
+			c, failed = newCollector(s.space, s.policy)
+		}
+		if failed == nil {
+			failed = s.grouped(c, func(t cmbo.Task) error {
 				s.tell(c)
 				if !yield(t, nil) {
 					return errStopped
@@ -40,8 +53,8 @@ func (s stream) tasks(read func(taker) error) iter.Seq2[cmbo.Task, error] {
 			})
 			s.tell(c)
 		}
-		if err != nil && err != errStopped {
-			yield(cmbo.Task{}, err)
+		if failed != nil && failed != errStopped {
+			yield(cmbo.Task{}, failed)
 		}
 	}
 }
@@ -53,7 +66,7 @@ func (s stream) tell(c *collector) {
 }
 
 // grouped reads tasks whose rows follow each other.
-func (s stream) grouped(read func(taker) error, c *collector, yield func(cmbo.Task) error) error {
+func (s stream) grouped(c *collector, yield func(cmbo.Task) error) error {
 	seen := make(map[[16]byte]struct{})
 	flush := func() error {
 		if len(c.result.Tasks) == 0 {
@@ -64,7 +77,7 @@ func (s stream) grouped(read func(taker) error, c *collector, yield func(cmbo.Ta
 		clear(c.index)
 		return yield(t)
 	}
-	err := read(func(r row, line int) error {
+	err := s.read(func(r row, line int) error {
 		if r.bad != nil || r.outcome == passedOver {
 			return c.take(r, line)
 		}
