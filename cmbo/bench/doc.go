@@ -2,10 +2,9 @@
 //
 // # From a table to an experiment
 //
-// A [Table] holds tasks over one search space in HPO-B's format ([OpenTable]). A
-// [SplitPlan] divides them into sources to learn from and targets to tune. An
-// [Experiment] does that for many methods, and drives what they make, anything with Ask
-// and Tell, over the targets:
+// A [Table] holds tasks over one search space in HPO-B's format ([OpenTable]). An
+// [Experiment] divides them into sources to learn from and targets to tune, and drives what
+// many methods make of the sources, anything with Ask and Tell, over the targets:
 //
 //	p, err := bench.FindProtocol("paper")
 //	e := &bench.Experiment{Protocol: p}

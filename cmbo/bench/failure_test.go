@@ -44,7 +44,7 @@ func TestFailuresLoseNothingElse(t *testing.T) {
 	p.Methods = []string{"GP", "broken"}
 	split, err := p.divide(table, 1)
 	require.NoError(t, err)
-	victim := table.Task(split.Targets[0])
+	victim := table.Task(split.targets[0])
 	for _, tt := range []struct {
 		method  Method
 		missing int
@@ -143,11 +143,8 @@ func TestExperimentRefusesTables(t *testing.T) {
 		require.Nil(t, out)
 		require.NoDirExists(t, dir)
 	}
-	_, err := SplitPlan{SourceShare: 0.5, SourceRows: 1}.Make(nil, 0)
-	require.ErrorIs(t, err, cmbo.ErrTask)
-	_, err = SplitPlan{SourceShare: 0.5, SourceRows: 1}.Make(&Table{Tasks: make([]TableTask, 2)}, 0)
+	_, err := (&Protocol{SourceShare: 0.5, SourceRows: 1}).divide(&Table{Tasks: make([]TableTask, 2)}, 0)
 	require.ErrorContains(t, err, "0 tasks that are not constant")
-	require.Empty(t, InitialRows(1, &toyTable(1, 9).Tasks[0], 0, 0, -1))
 }
 
 func TestCancelledExperimentGoesOn(t *testing.T) {

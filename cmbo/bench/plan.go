@@ -54,7 +54,7 @@ type planner struct {
 	methods      []*Method
 	acquisitions []acq.Func
 	tables       []*tablePlan
-	splits       [][]*Split // by table
+	splits       [][]*split // by table
 }
 
 // newPlanner divides the tables. p is settled.
@@ -86,7 +86,7 @@ func newPlanner(p Protocol, all []Method, tables []*Table) (*planner, error) {
 				return nil, err
 			}
 		}
-		splits := make([]*Split, p.Splits)
+		splits := make([]*split, p.Splits)
 		for i := range splits {
 			if splits[i], err = p.divide(t, i); err != nil {
 				return nil, err
@@ -147,62 +147,7 @@ func eachValue(factor float64) func(tasks []cmbo.Task) {
 	})
 }
 
-// divide makes split i of a table.
-func (p *Protocol) divide(t *Table, i int) (*Split, error) {
-	plan := SplitPlan{Seed: p.Seed, SourceShare: p.SourceShare, SourceRows: p.SourceRows, Sources: p.Sources}
-	var s *Split
-	var err error
-	if p.Own {
-		s, err = plan.own(t, p.Repeats)
-	} else {
-		s, err = plan.Make(t, i)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if change := pasts[p.Past]; change != nil {
-		change(s.Sources)
-	}
-	if p.Targets > 0 {
-		s.Targets = s.Targets[:min(p.Targets, len(s.Targets))]
-	}
-	return s, nil
-}
-
-// own returns HPO-B's own division of a table; its targets must have the first
-// few initialisations.
-func (p SplitPlan) own(t *Table, repeats int) (*Split, error) {
-	s := &Split{}
-	for j := range t.Tasks {
-		task := &t.Tasks[j]
-		switch {
-		case task.Constant():
-		case task.Split == "train" || task.Split == "validation":
-			s.Sources = append(s.Sources, p.source(task, 0, j))
-		case task.Split == "test":
-			for r := range repeats {
-				if len(task.Initial[hpobSeed(r)]) == 0 {
-					return nil, fmt.Errorf("bench: space %q: task %q has no initialisation %q in %s", t.Space, task.ID, hpobSeed(r), hpobInitial)
-				}
-			}
-			s.Targets = append(s.Targets, task.ID)
-		}
-	}
-	if len(s.Sources) == 0 || len(s.Targets) == 0 {
-		return nil, fmt.Errorf("bench: space %q has %d training and validation tasks and %d test tasks that are not constant; HPO-B's own protocol needs its directory", t.Space, len(s.Sources), len(s.Targets))
-	}
-	return s, nil
-}
-
 func hpobSeed(repeat int) string { return fmt.Sprintf("test%d", repeat) }
-
-// initial returns the rows told before the first query.
-func (p *Protocol) initial(t *TableTask, split, repeat int) []int {
-	if p.Own {
-		return t.Initial[hpobSeed(repeat)]
-	}
-	return InitialRows(p.Seed, t, split, repeat, p.Initial)
-}
 
 // runSeed is the seed of a run: the same for every method, other for every run
 // of a method.
@@ -231,14 +176,14 @@ func (pl *planner) batches(known *store) (open []*batch, total int) {
 }
 
 // batch returns what is still to be done of a batch, and its number of runs.
-func (pl *planner) batch(t *tablePlan, s *Split, m *Method, repeat int, known *store) (*batch, int) {
+func (pl *planner) batch(t *tablePlan, s *split, m *Method, repeat int, known *store) (*batch, int) {
 	b := &batch{
 		table: t, method: m,
-		key:      runKey{space: t.Space, method: m.Name, split: s.Number},
-		training: Training{Space: t.space, Tasks: s.Sources, Seed: pl.p.Seed, Clusters: pl.p.Clusters},
+		key:      runKey{space: t.Space, method: m.Name, split: s.number},
+		training: Training{Space: t.space, Tasks: s.sources, Seed: pl.p.Seed, Clusters: pl.p.Clusters},
 	}
 	n := 0
-	for _, id := range s.Targets {
+	for _, id := range s.targets {
 		last := "none yet"
 		for _, a := range pl.acquisitions {
 			r := plannedRun{b.key, a}

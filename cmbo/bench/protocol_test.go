@@ -165,8 +165,8 @@ func TestHPOBProtocol(t *testing.T) {
 	}
 	s, err := p.divide(tables[0], 0)
 	require.NoError(t, err)
-	require.Len(t, s.Sources, 8, "training and validation tasks")
-	for _, src := range s.Sources {
+	require.Len(t, s.sources, 8, "training and validation tasks")
+	for _, src := range s.sources {
 		require.Len(t, src.Y, 6)
 	}
 
@@ -227,15 +227,15 @@ func TestPasts(t *testing.T) {
 		p.Past = past
 		is, err := p.divide(table, 0)
 		require.NoError(t, err)
-		require.Equal(t, was.Targets, is.Targets)
+		require.Equal(t, was.targets, is.targets)
 		var spread float64
-		for _, s := range was.Sources {
+		for _, s := range was.sources {
 			spread += slices.Max(s.Y) - slices.Min(s.Y)
 		}
-		spread /= float64(len(was.Sources))
-		for i, s := range is.Sources {
-			y := was.Sources[i].Y
-			require.Equal(t, was.Sources[i].X, s.X)
+		spread /= float64(len(was.sources))
+		for i, s := range is.sources {
+			y := was.sources[i].Y
+			require.Equal(t, was.sources[i].X, s.X)
 			lo, hi, penalties := slices.Min(y), slices.Max(y), 0
 			for j, v := range s.Y {
 				switch {

@@ -9,40 +9,35 @@ import (
 	"github.com/gocmbo/cmbo/internal/rng"
 )
 
-// A Split divides a table's tasks at random into sources to learn from and
-// targets to tune.
-type Split struct {
-	// Number names the split; with the seed and the table it determines it.
-	Number int
-	// Sources holds the observations to learn from.
-	Sources []cmbo.Task
-	// Targets holds the IDs of the tasks to tune, sorted.
-	Targets []string
+// A split divides a table's tasks into sources to learn from and targets to tune.
+type split struct {
+	number  int
+	sources []cmbo.Task // the observations to learn from
+	targets []string    // the IDs of the tasks to tune, sorted
 }
 
-// A SplitPlan says how splits are drawn.
-type SplitPlan struct {
-	Seed uint64
-	// SourceShare is the fraction of tasks that are sources; at least one task
-	// is a target and at least one a source.
-	SourceShare float64
-	// SourceRows is how many observations of each source are kept, drawn
-	// uniformly without replacement; tasks with fewer keep all.
-	SourceRows int
-	// Sources bounds the number of sources, drawn at random as well; 0 for all.
-	Sources int
+// divide makes split i of a table. Constant tasks are left out on both sides: they rank
+// nothing and have no regret.
+func (p *Protocol) divide(t *Table, i int) (*split, error) {
+	draw := p.drawn
+	if p.Own {
+		draw = p.own
+	}
+	s, err := draw(t, i)
+	if err != nil {
+		return nil, err
+	}
+	if change := pasts[p.Past]; change != nil {
+		change(s.sources)
+	}
+	if p.Targets > 0 {
+		s.targets = s.targets[:min(p.Targets, len(s.targets))]
+	}
+	return s, nil
 }
 
-// Make draws split number i of a table. Constant tasks are left out on both
-// sides: they rank nothing and have no regret. It fails if fewer than two tasks
-// remain or the plan is out of range.
-func (p SplitPlan) Make(t *Table, i int) (*Split, error) {
-	if t == nil {
-		return nil, fmt.Errorf("%w: a nil table", cmbo.ErrTask)
-	}
-	if !(p.SourceShare > 0 && p.SourceShare < 1) || p.SourceRows < 1 || p.Sources < 0 {
-		return nil, fmt.Errorf("bench: a split with source share %g, %d sources and %d rows a source", p.SourceShare, p.Sources, p.SourceRows)
-	}
+// drawn divides a table at random. It fails if fewer than two tasks are not constant.
+func (p *Protocol) drawn(t *Table, i int) (*split, error) {
 	var usable []int
 	for j := range t.Tasks {
 		if !t.Tasks[j].Constant() {
@@ -60,19 +55,44 @@ func (p SplitPlan) Make(t *Table, i int) (*Split, error) {
 		sources = sources[:min(p.Sources, n)]
 	}
 	slices.Sort(sources)
-	s := &Split{Number: i}
+	s := &split{number: i}
 	for _, j := range sources {
-		s.Sources = append(s.Sources, p.source(&t.Tasks[j], i, j))
+		s.sources = append(s.sources, p.source(&t.Tasks[j], i, j))
 	}
 	for _, j := range usable[n:] {
-		s.Targets = append(s.Targets, t.Tasks[j].ID)
+		s.targets = append(s.targets, t.Tasks[j].ID)
 	}
-	slices.Sort(s.Targets)
+	slices.Sort(s.targets)
+	return s, nil
+}
+
+// own returns HPO-B's own division of a table; its targets must have as many
+// initialisations as there are repeats.
+func (p *Protocol) own(t *Table, _ int) (*split, error) {
+	s := &split{}
+	for j := range t.Tasks {
+		task := &t.Tasks[j]
+		switch {
+		case task.Constant():
+		case task.Split == "train" || task.Split == "validation":
+			s.sources = append(s.sources, p.source(task, 0, j))
+		case task.Split == "test":
+			for r := range p.Repeats {
+				if len(task.Initial[hpobSeed(r)]) == 0 {
+					return nil, fmt.Errorf("bench: space %q: task %q has no initialisation %q in %s", t.Space, task.ID, hpobSeed(r), hpobInitial)
+				}
+			}
+			s.targets = append(s.targets, task.ID)
+		}
+	}
+	if len(s.sources) == 0 || len(s.targets) == 0 {
+		return nil, fmt.Errorf("bench: space %q has %d training and validation tasks and %d test tasks that are not constant; HPO-B's own protocol needs its directory", t.Space, len(s.sources), len(s.targets))
+	}
 	return s, nil
 }
 
 // source draws the observations of a source task.
-func (p SplitPlan) source(t *TableTask, split, task int) cmbo.Task {
+func (p *Protocol) source(t *TableTask, split, task int) cmbo.Task {
 	rows := rng.Stream(p.Seed, "source rows", uint64(split), uint64(task)).Perm(len(t.X))
 	rows = rows[:min(p.SourceRows, len(rows))]
 	out := cmbo.Task{ID: t.ID}
@@ -83,11 +103,14 @@ func (p SplitPlan) source(t *TableTask, split, task int) cmbo.Task {
 	return out
 }
 
-// InitialRows draws n distinct rows of a target for one repetition: the same
-// for every method. A task with fewer rows gives all, n <= 0 none.
-func InitialRows(seed uint64, t *TableTask, split, repeat, n int) []int {
-	rows := rng.Stream(seed, "initial", uint64(split), idHash(t.ID), uint64(repeat)).Perm(len(t.X))
-	return rows[:min(max(n, 0), len(rows))]
+// initial returns the rows of a target that are told before the first query of a run: the
+// same for every method. A task with fewer rows than the protocol asks for gives all.
+func (p *Protocol) initial(t *TableTask, split, repeat int) []int {
+	if p.Own {
+		return t.Initial[hpobSeed(repeat)]
+	}
+	rows := rng.Stream(p.Seed, "initial", uint64(split), idHash(t.ID), uint64(repeat)).Perm(len(t.X))
+	return rows[:min(p.Initial, len(rows))]
 }
 
 // idHash makes a number of a task's ID, to name random streams by.

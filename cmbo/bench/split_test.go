@@ -27,22 +27,22 @@ func toyTable(tasks, rows int) *Table {
 	return t
 }
 
-func TestSplitPlan(t *testing.T) {
+func TestDivide(t *testing.T) {
 	table := toyTable(21, 30)
 	table.Tasks[4].Y = make([]float64, 30) // constant
-	plan := SplitPlan{Seed: 1, SourceShare: 0.85, SourceRows: 12}
+	plan := Protocol{Seed: 1, SourceShare: 0.85, SourceRows: 12}
 	seen := make(map[string]bool)
 	for i := range 6 {
-		s, err := plan.Make(table, i)
+		s, err := plan.divide(table, i)
 		require.NoError(t, err)
-		again, err := plan.Make(table, i)
+		again, err := plan.divide(table, i)
 		require.NoError(t, err)
 		require.Equal(t, s, again)
-		require.Len(t, s.Sources, 17)
-		require.Len(t, s.Targets, 3)
-		require.True(t, slices.IsSorted(s.Targets))
-		ids := slices.Clone(s.Targets)
-		for _, src := range s.Sources {
+		require.Len(t, s.sources, 17)
+		require.Len(t, s.targets, 3)
+		require.True(t, slices.IsSorted(s.targets))
+		ids := slices.Clone(s.targets)
+		for _, src := range s.sources {
 			ids = append(ids, src.ID)
 			require.Len(t, src.Y, 12)
 			rows := make(map[string]bool)
@@ -57,43 +57,41 @@ func TestSplitPlan(t *testing.T) {
 		slices.Sort(ids)
 		require.Len(t, slices.Compact(ids), 20, "every task that is not constant, once")
 		require.NotContains(t, ids, "t04")
-		seen[fmt.Sprint(s.Targets)] = true
+		seen[fmt.Sprint(s.targets)] = true
 	}
 	require.Greater(t, len(seen), 3)
-	other, err := SplitPlan{Seed: 2, SourceShare: 0.85, SourceRows: 12}.Make(table, 0)
+	other, err := (&Protocol{Seed: 2, SourceShare: 0.85, SourceRows: 12}).divide(table, 0)
 	require.NoError(t, err)
-	first, _ := plan.Make(table, 0)
+	first, _ := plan.divide(table, 0)
 	require.NotEqual(t, first, other)
 
 	plan.Sources = 3
-	few, err := plan.Make(table, 0)
+	few, err := plan.divide(table, 0)
 	require.NoError(t, err)
-	require.Len(t, few.Sources, 3)
-	require.Equal(t, first.Targets, few.Targets)
-	require.Subset(t, first.Sources, few.Sources)
+	require.Len(t, few.sources, 3)
+	require.Equal(t, first.targets, few.targets)
+	require.Subset(t, first.sources, few.sources)
 	plan.Sources = 0
 
-	for _, bad := range []SplitPlan{{SourceShare: 0, SourceRows: 5}, {SourceShare: 1, SourceRows: 5}, {SourceShare: 0.5}, {SourceShare: 0.5, SourceRows: 5, Sources: -1}} {
-		_, err := bad.Make(table, 0)
-		require.Error(t, err)
-	}
-	_, err = plan.Make(&Table{Space: "one", Tasks: table.Tasks[:1]}, 0)
+	_, err = plan.divide(&Table{Space: "one", Tasks: table.Tasks[:1]}, 0)
 	require.ErrorContains(t, err, "need 2")
-	two, err := plan.Make(&Table{Space: "two", Tasks: table.Tasks[:2]}, 0)
+	two, err := plan.divide(&Table{Space: "two", Tasks: table.Tasks[:2]}, 0)
 	require.NoError(t, err)
-	require.Len(t, two.Sources, 1)
-	require.Len(t, two.Targets, 1)
+	require.Len(t, two.sources, 1)
+	require.Len(t, two.targets, 1)
 }
 
 func TestInitialRows(t *testing.T) {
 	task := &toyTable(1, 40).Tasks[0]
-	a := InitialRows(1, task, 0, 0, 5)
+	p := &Protocol{Seed: 1, Initial: 5}
+	a := p.initial(task, 0, 0)
 	require.Len(t, a, 5)
-	require.Equal(t, a, InitialRows(1, task, 0, 0, 5))
-	for _, b := range [][]int{InitialRows(2, task, 0, 0, 5), InitialRows(1, task, 1, 0, 5), InitialRows(1, task, 0, 1, 5)} {
+	require.Equal(t, a, p.initial(task, 0, 0))
+	for _, b := range [][]int{(&Protocol{Seed: 2, Initial: 5}).initial(task, 0, 0), p.initial(task, 1, 0), p.initial(task, 0, 1)} {
 		require.NotEqual(t, a, b)
 	}
-	require.Len(t, InitialRows(1, task, 0, 0, 100), 40)
+	p.Initial = 100
+	require.Len(t, p.initial(task, 0, 0), 40)
 }
 
 // inOrder proposes the rows of a list in their order.

@@ -81,9 +81,9 @@ func eachTarget(t *testing.T, name, past string, do func(task *TableTask, space 
 	require.NoError(t, err)
 	cube, err := cmbo.UnitCube(table.Dim)
 	require.NoError(t, err)
-	prior, err := cmbo.Learn(context.Background(), cube, split.Sources)
+	prior, err := cmbo.Learn(context.Background(), cube, split.sources)
 	require.NoError(t, err)
-	for _, id := range split.Targets[:min(6, len(split.Targets))] {
+	for _, id := range split.targets[:min(6, len(split.targets))] {
 		task := table.Task(id)
 		space, err := cube.WithCandidates(task.X)
 		require.NoError(t, err)
