@@ -1,13 +1,11 @@
 package multivariate
 
 import (
-	"cmp"
 	"math"
 	"sync"
 
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/gaussian/internal/fault"
-	"github.com/gocmbo/cmbo/internal/f64"
 	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/gocmbo/cmbo/linalg/spectral"
@@ -147,87 +145,40 @@ func checkMoments(op string, mean []float64, cov *linalg.Sym) error {
 	}
 	var scale float64
 	for i := range n {
-		v := cov.Row(i)[i]
-		if !fault.Finite(v) {
-			return checkFinite(op, cov)
-		}
-		scale = math.Max(scale, v)
-	}
-	// A negative eigenvalue λ allows s_ii ≥ λ and |s_ij| ≤ √(s_ii·s_jj) − λ.
-	slack := indefiniteTol * scale
-	roots, inverse := make([]float64, n), make([]float64, n)
-	for i := range n {
-		v := cov.Row(i)[i]
-		if !(v >= -slack) {
-			return cmp.Or(checkFinite(op, cov), error(&gaussian.DefiniteError{Op: op, What: "cov", Pivot: i, Value: v}))
-		}
-		roots[i] = math.Sqrt(math.Max(v, 0))
-		inverse[i] = 1 / math.Max(roots[i], 0x1p-1000)
-	}
-	strip := linalg.NewDense(min(n, checkStrip), n, nil)
-	known := false // to be finite: no strip is clean that is not
-	for i0 := 0; i0 < n; i0 += checkStrip {
-		i1 := min(i0+checkStrip, n)
-		// Squares of smaller differences may underflow.
-		if scale > 0x1p-400 && clean(cov, roots, inverse, strip, i0, i1) {
-			continue
-		}
-		if !known {
-			if err := checkFinite(op, cov); err != nil {
-				return err
-			}
-			known = true
-		}
-		for j0 := 0; j0 <= i0; j0 += checkStrip {
-			if err := checkBlock(op, cov, roots, slack, i0, i1, j0, min(j0+checkStrip, n)); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// checkFinite returns an error that names the first entry that is not finite.
-func checkFinite(op string, cov *linalg.Sym) error {
-	for i := range cov.Dim() {
 		r := cov.Row(i)
 		if j := fault.NotFinite(r); j >= 0 {
 			return &gaussian.ValueError{Op: op, What: "cov", Row: i, Col: j, Value: r[j], Err: gaussian.ErrNotFinite}
 		}
+		scale = math.Max(scale, r[i])
+	}
+	// A negative eigenvalue λ allows s_ii ≥ λ and |s_ij| ≤ √(s_ii·s_jj) − λ.
+	slack := indefiniteTol * scale
+	roots := make([]float64, n)
+	for i := range n {
+		v := cov.Row(i)[i]
+		if !(v >= -slack) {
+			return &gaussian.DefiniteError{Op: op, What: "cov", Pivot: i, Value: v}
+		}
+		roots[i] = math.Sqrt(math.Max(v, 0))
+	}
+	for i0 := 0; i0 < n; i0 += checkStrip {
+		for j0 := 0; j0 <= i0; j0 += checkStrip {
+			if err := checkBlock(op, cov, roots, slack, i0, min(i0+checkStrip, n), j0, min(j0+checkStrip, n)); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
 
-// checkStrip is the number of rows that are checked together.
+// checkStrip is the number of rows and columns that are checked together.
 const checkStrip = 16
 
-// clean reports whether rows i0 to i1 have below the diagonal what stands above it
-// and obey the Cauchy–Schwarz inequality without any slack, as those of most
-// covariances do; inverse holds the reciprocals of roots. strip is scratch.
-func clean(cov *linalg.Sym, roots, inverse []float64, strip *linalg.Dense, i0, i1 int) bool {
-	whole := cov.Dense()
-	above := whole.View(0, i0, i1, i1-i0)
-	strip.CopyTrans(&above)
-	for i := i0; i < i1; i++ {
-		row, column := cov.Row(i)[:i], strip.Row(i - i0)[:i]
-		squares, _ := f64.DiffDots(row, column, column, row, row)
-		if squares != 0 {
-			return false
-		}
-		for j, v := range row {
-			if !(math.Abs(v)*inverse[j] < roots[i]) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 // checkBlock checks entries below the diagonal in rows i0 to i1 and columns j0 to
-// j1, at most 16 of each: so many rows stay in the cache while they are read along
+// j1, at most checkStrip of each: so many rows stay in the cache while they are read along
 // their columns.
 func checkBlock(op string, cov *linalg.Sym, roots []float64, slack float64, i0, i1, j0, j1 int) error {
-	var rows [16][]float64
+	var rows [checkStrip][]float64
 	for j := j0; j < j1; j++ {
 		rows[j-j0] = cov.Row(j)[i0:i1]
 	}
@@ -236,7 +187,7 @@ func checkBlock(op string, cov *linalg.Sym, roots []float64, slack float64, i0, 
 		di := roots[i]
 		for k, v := range cov.Row(i)[j0:min(j1, i)] {
 			bound := di*rj[k] + 2*slack
-			d := v - rows[k&15][i-i0]
+			d := v - rows[k%checkStrip][i-i0]
 			// A NaN cannot reach this line; the comparisons are written to fail on
 			// one all the same.
 			if math.Abs(v) <= bound*(1+4*epsilon) && math.Abs(d) <= symmetryTol*bound {
