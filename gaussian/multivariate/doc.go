@@ -1,23 +1,12 @@
 // Package multivariate holds normal distributions of finitely many dimensions, the
 // divergences and distances between them, and their means.
 //
-// # Formulas
-//
 // A [Normal] is N(m, S) with mean m and covariance S = L·Lᵀ, L lower triangular. S
-// may be singular. For p = N(m₀, S₀) and q = N(m₁, S₁), dm = m₀ − m₁,
-//
-//	KL(p‖q)     = ½·(tr S₁⁻¹S₀ − n + ln det S₁ − ln det S₀ + dmᵀ·S₁⁻¹·dm)       KL
-//	J(p, q)     = KL(p‖q) + KL(q‖p)
-//	            = ½·⟨S₁⁻¹ − S₀⁻¹, S₀ − S₁⟩ + ½·dmᵀ·(S₀⁻¹ + S₁⁻¹)·dm               Jeffreys
-//	W₂²(p, q)   = ‖dm‖² + tr S₀ + tr S₁ − 2·‖L₁ᵀ·L₀‖_*                           W2Squared
-//	            = ‖dm‖² + min ‖L₀ − L₁·U‖²_F over orthogonal U
-//
-// with ‖·‖_* the sum of the singular values. W₂ is a metric and finite for singular
-// covariances; KL and J are infinite there, and J takes a jitter. Of normals p_i
-// with weights w_i,
-//
-//	m = Σ w_i·m_i,   S = Σ w_i·S_i                                               Centroid
-//	m = Σ w_i·m_i,   S = Σ w_i·(S^½·S_i·S^½)^½                                   Barycenter
+// may be singular. [Workspace.W2] is a metric and finite for singular covariances;
+// [Workspace.KL] and [Workspace.Jeffreys] are infinite there, and the latter takes a
+// jitter. The mean of several is a [Centroid] or a [Barycenter]. Each states its formula
+// and where it is from; "the paper" is K. Nguyen et al., Clustering-based Meta Bayesian
+// Optimization with Theoretical Guarantee, arXiv 2503.06093.
 //
 // # Accuracy
 //
@@ -45,16 +34,4 @@
 // [*gaussian.DimensionError], [*gaussian.ValueError] or [*gaussian.DefiniteError] with the
 // numbers. On error a destination holds unspecified numbers; receivers stay as they were
 // unless said otherwise.
-//
-// # References
-//
-// D. C. Dowson and B. V. Landau, The Fréchet distance between multivariate normal
-// distributions, J. Multivariate Anal. 12 (1982) 450–455.
-//
-// P. C. Álvarez-Esteban, E. del Barrio, J. A. Cuesta-Albertos and C. Matrán, A
-// fixed-point approach to barycenters in Wasserstein space, J. Math. Anal. Appl.
-// 441 (2016) 744–762.
-//
-// "The paper" is T. Nguyen et al., Clustering-based Meta Bayesian Optimization with
-// Theoretical Guarantee, arXiv 2503.06093.
 package multivariate
