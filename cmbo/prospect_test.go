@@ -1,0 +1,248 @@
+package cmbo
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/cmbo/internal/curve"
+	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/special"
+	"github.com/gocmbo/cmbo/internal/testutil"
+)
+
+// showing gives tasks curves of four steps, of which the later ones say more of the end.
+func showing(t testing.TB, tasks []Task) []Task {
+	r := rng.Stream(1, t.Name())
+	tasks = slices.Clone(tasks)
+	for i := range tasks {
+		tasks[i].Curves = nil
+		unit := deviation(tasks[i].Y)
+		for _, y := range tasks[i].Y {
+			var c Curve
+			for k := 1; k <= 4; k++ {
+				c.Steps = append(c.Steps, 2*k)
+				c.Values = append(c.Values, y-0.2*unit*float64(4-k)*(1+0.03*r.NormFloat64()))
+			}
+			tasks[i].Curves = append(tasks[i].Curves, c)
+		}
+	}
+	return tasks
+}
+
+func deviation(y []float64) float64 { return scaling.Fit(scaling.ZScore, y).Scale }
+
+// What a curve says of its end is, in the user's units and direction, the evidence of the law; of
+// positive values the variance of the logarithm counts by the square of the value.
+func TestEstimate(t *testing.T) {
+	var own []curve.Curve
+	for i := range 8 {
+		v := float64(i*i%7) / 4
+		own = append(own, curve.Curve{Steps: []int{1}, Values: []float64{v}, End: 0.1*float64(i%2) + 2*v})
+	}
+	var none *curve.Past
+	l := none.Law(1, curve.Scale{Shift: 1, Unit: 1, Floor: math.Inf(-1)}, own)
+	end, variance, ok := l.Evidence(0.5)
+	require.True(t, ok)
+	for _, c := range []struct {
+		minimize, positive bool
+		y, variance        float64
+	}{
+		{false, false, end, variance}, {true, false, -end, variance},
+		{false, true, math.Exp(end), variance * math.Exp(2*end)}, {true, true, math.Exp(-end), variance * math.Exp(-2*end)},
+	} {
+		y, v := (&runConfig{sharedConfig: sharedConfig{minimize: c.minimize, positive: c.positive}}).estimate(l, 0.5)
+		assert.InEpsilon(t, c.y, y, 1e-12, "%+v", c)
+		assert.InEpsilon(t, c.variance, v, 1e-12, "%+v", c)
+	}
+	for i := range own { // which say nothing
+		own[i].Values[0] = 0
+	}
+	y, v := (&runConfig{sharedConfig: sharedConfig{positive: true}}).estimate(none.Law(1, curve.Scale{Unit: 1, Floor: math.Inf(-1)}, own), 0.5)
+	assert.Zero(t, y)
+	assert.Zero(t, v)
+	// Ends whose exponentials are too large or too small to be told.
+	for _, far := range []float64{-1e3, 1e3} {
+		for i := range own {
+			own[i].Values[0], own[i].End = float64(i), far+float64(i)
+		}
+		y, v = (&runConfig{sharedConfig: sharedConfig{positive: true}}).estimate(none.Law(1, curve.Scale{Shift: far, Unit: 1, Floor: math.Inf(-1)}, own), far+3)
+		assert.Zero(t, y)
+		assert.Zero(t, v)
+	}
+}
+
+// Past curves come back from an encoded prior, with all that was learned from them, and curves that
+// cannot be are refused by their task.
+func TestCurvesDecoded(t *testing.T) {
+	s, tasks := encoded(t, 3, 10)
+	tasks = showing(t, tasks)
+	for i := range tasks {
+		tasks[i].Outputs = nil
+	}
+	tasks[1].Curves = nil
+	p, err := Learn(context.Background(), s, tasks)
+	require.NoError(t, err)
+	decode := func(p *Prior) (*Prior, error) {
+		var b bytes.Buffer
+		require.NoError(t, p.Encode(&b))
+		return DecodePrior(&b)
+	}
+	back, err := decode(p)
+	require.NoError(t, err)
+	require.NotNil(t, back.curves)
+	to := p.curves.Scale(1, 2)
+	assert.Equal(t, p.curves.Law(4, to, nil), back.curves.Law(4, back.curves.Scale(1, 2), nil))
+	assert.Equal(t, 8, back.curves.Last())
+	for text, spoil := range map[string]func(q *Prior){
+		"step 3 of a curve follows step 9": func(q *Prior) { q.told[2].curves[4].Steps = []int{1, 9, 3, 10} },
+		`task "task 0": 9 curves for 10`:   func(q *Prior) { q.told[0].curves = q.told[0].curves[1:] },
+	} {
+		q, err := decode(p)
+		require.NoError(t, err)
+		spoil(q)
+		_, err = decode(q)
+		assert.ErrorIs(t, err, ErrCorrupt)
+		assert.ErrorContains(t, err, text)
+	}
+	for i := range p.told {
+		p.told[i].curves = nil
+	}
+	p.told[0].curves = []Curve{}
+	_, err = decode(p)
+	assert.ErrorIs(t, err, ErrCorrupt)
+	assert.ErrorContains(t, err, "curves without any")
+}
+
+// What is known ahead of a step follows from the model's measurement at the trial's point, from the
+// curves that passed the step and from the best value, and is kept until something more is told.
+func TestProspectAhead(t *testing.T) {
+	ctx := context.Background()
+	s, tasks := encoded(t, 4, 12)
+	tasks = showing(t, tasks)
+	for _, checkpoints := range []bool{false, true} {
+		prior, err := Learn(ctx, s, tasks[:3])
+		require.NoError(t, err)
+		opts := []Option{WithPrior(prior)}
+		if checkpoints {
+			opts = append(opts, WithCheckpoints())
+		}
+		o, err := New(s, opts...)
+		require.NoError(t, err)
+		unit := deviation(tasks[3].Y)
+		steps := []int{2, 4, 10} // beyond the past's last step
+		for range 3 {
+			trial, err := o.Ask(ctx)
+			require.NoError(t, err)
+			y := tasks[3].Y[trial.Index]
+			for k, step := range steps {
+				_, err := o.Report(ctx, trial.ID, step, y-0.2*unit*float64(3-k))
+				require.NoError(t, err)
+			}
+			require.NoError(t, o.Tell(trial.ID, y))
+		}
+		trial, err := o.Ask(ctx)
+		require.NoError(t, err)
+		d := o.draft()
+		a, known, err := d.look(ctx, trial.ID, 4)
+		require.NoError(t, err)
+		require.True(t, known)
+		best, _ := o.Best()
+		assert.Equal(t, best.Y, a.best)
+		assert.Equal(t, 3, a.law.passed)
+		u := a.law.unit
+		assert.True(t, u.known)
+		assert.Equal(t, 10, u.last)
+		assert.Equal(t, [2]float64{a.mean, a.variance}, u.ends[trial.ID], "kept")
+		// By the model at the point.
+		data, scale := d.data(false)
+		require.NoError(t, o.fit(ctx, data))
+		predicted := func(x [][]float64) (mean, variance []float64) {
+			m, sd := make([]float64, len(x)), make([]float64, len(x))
+			require.NoError(t, o.model.Predict(ctx, m, sd, s.EncodeAll(x)))
+			for i := range m {
+				m[i] = scale.Shift + scale.Scale*m[i]
+				sd[i] = scale.Scale * scale.Scale * (sd[i]*sd[i] + d.noiseOf(data))
+			}
+			return m, sd
+		}
+		mean, variance := predicted([][]float64{trial.X})
+		assert.InDelta(t, mean[0], a.mean, 1e-9)
+		assert.InEpsilon(t, variance[0], a.variance, 1e-9)
+		// The scale is the mean and the deviation of the value of a point drawn at random.
+		means, variances := predicted(d.rows())
+		var sum, squares float64
+		for i, m := range means {
+			sum += m / float64(len(means))
+			squares += (m*m + variances[i]) / float64(len(means))
+		}
+		assert.InDelta(t, sum, u.scale.Shift, 1e-9)
+		assert.InEpsilon(t, math.Sqrt(squares-sum*sum), u.scale.Unit, 1e-6)
+
+		assert.InDelta(t, special.NormCDF((a.mean-a.best)/math.Sqrt(a.variance)), a.before(), 1e-12)
+		end, noise, ok := a.law.Evidence(best.Y - 0.4*unit)
+		require.True(t, ok)
+		m, sd, chance, stop := a.after(best.Y - 0.4*unit)
+		v := 1 / (1/a.variance + 1/noise)
+		assert.InDelta(t, v*(a.mean/a.variance+end/noise), m, 1e-9)
+		assert.InEpsilon(t, math.Sqrt(v), sd, 1e-9)
+		assert.InEpsilon(t, special.NormCDF((m-a.best)/sd), chance, 1e-9)
+		if checkpoints {
+			assert.Equal(t, 7, a.left)
+			start := acq.LogExpectedImprovement(a.mean, math.Sqrt(a.variance), a.best) - math.Log(11)
+			assert.InDelta(t, start, a.start, 1e-9)
+			assert.Equal(t, acq.LogExpectedImprovement(m, sd, a.best)-math.Log(7) < start, stop)
+			// At the last step and beyond one is left.
+			for step, left := range map[int]int{9: 2, 10: 1, 15: 1} {
+				b := a
+				require.NoError(t, d.pace(ctx, &b, trial.ID, step))
+				assert.Equal(t, left, b.left, "step %d", step)
+			}
+			// One that goes on begins where it stopped: with what its last value said.
+			_, err = o.Report(ctx, trial.ID, 2, best.Y-0.6*unit)
+			require.NoError(t, err)
+			require.NoError(t, o.TellStopped(ctx, trial.ID))
+			require.NoError(t, o.Enqueue(trial.X))
+			again, err := o.Ask(ctx)
+			require.NoError(t, err)
+			require.Equal(t, trial.ID, again.Resumes)
+			d = o.draft()
+			b, known, err := d.look(ctx, again.ID, 4)
+			require.NoError(t, err)
+			require.True(t, known)
+			l, err := d.law(ctx, 2)
+			require.NoError(t, err)
+			m, sd := ahead{law: l, mean: b.mean, variance: b.variance}.end(best.Y - 0.6*unit)
+			assert.InDelta(t, acq.LogExpectedImprovement(m, sd, b.best)-math.Log(11-2), b.start, 1e-9)
+			b, _, err = d.look(ctx, again.ID, 2)
+			require.NoError(t, err)
+			assert.True(t, math.IsInf(b.start, -1), "begun anew")
+			trial = again
+		} else {
+			assert.Equal(t, chance < hopeless*a.before(), stop)
+		}
+		// Interrupted anywhere it says so.
+		want, wantChance, err := o.Cutoff(ctx, trial.ID, 6)
+		require.NoError(t, err)
+		require.False(t, math.IsNaN(want))
+		for n := 0; ; n++ {
+			require.Less(t, n, 1000)
+			o.curves = curveUnit{}
+			got, chance, err := o.Cutoff(testutil.Countdown(n), trial.ID, 6)
+			if err == nil {
+				assert.Greater(t, n, 2)
+				assert.Equal(t, []float64{want, wantChance}, []float64{got, chance})
+				break
+			}
+			require.ErrorIs(t, err, context.Canceled)
+			assert.True(t, math.IsNaN(got) && math.IsNaN(chance))
+		}
+	}
+}
