@@ -407,6 +407,20 @@ func TestFeasibleObservations(t *testing.T) {
 	require.NoError(t, o.Observe(task[0].X[0], 1, Outputs{"seconds": 1}))
 	require.NoError(t, o.Observe(task[0].X[1], 5, Outputs{"seconds": 2}))
 	assert.Equal(t, []bool{true, false}, o.draft().feasible(), "the first is the best")
+	for _, opts := range [][]Option{{WithOutput("seconds", AtMost(1))}, nil} {
+		o, err = New(s, opts...)
+		require.NoError(t, err)
+		for i, seconds := range []float64{1, 2} {
+			var out Outputs
+			if opts != nil {
+				out = Outputs{"seconds": seconds}
+			}
+			require.NoError(t, o.Observe(task[0].X[i], 1, out))
+		}
+		d := o.draft()
+		d.h.Estimates = []runlog.Estimate{{Observation: d.h.Observations[1], After: 1}}
+		assert.Equal(t, []bool{true, false, opts == nil}, d.feasible(), "an estimate is not achieved")
+	}
 }
 
 // Limits far out in the tails, and values of any size, leave a choice and finite numbers.
