@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 import time
 import urllib.error
@@ -20,6 +21,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 ATTR = "cmbo"  # system attribute of a trial: who proposed it, and what
 REPORTED = "cmbo:reported"  # and that the service has values of its curve
+RESUMES = "cmbo:resumes"  # user attribute of a trial: the number of the one whose checkpoint it goes on from
 MOST = 1e150  # largest size of a value that the service takes
 Space = dict[str, BaseDistribution]
 
@@ -93,6 +95,12 @@ class CmboSampler(BaseSampler):
             return {name: self._random.sample_independent(study, trial, name, d) for name, d in search_space.items()}
         params = {name: _value(d, x) for (name, d), x in zip(search_space.items(), asked["x"])}
         study._storage.set_trial_system_attr(trial._trial_id, ATTR, {"study": run, "trial": asked["id"], "params": params})
+        if "resumes" in asked and trial.system_attrs.get("fixed_params", {}).items() <= params.items():
+            for t in study.get_trials(deepcopy=False):
+                of = t.system_attrs.get(ATTR, {})
+                if of.get("study") == run and of["trial"] == asked["resumes"]:
+                    study._storage.set_trial_user_attr(trial._trial_id, RESUMES, t.number)
+                    trial.user_attrs[RESUMES] = t.number  # the objective reads what Optuna read before it asked
         return params
 
     def after_trial(self, study: optuna.Study, trial: FrozenTrial, state: TrialState, values: Any) -> None:
@@ -110,16 +118,18 @@ class CmboSampler(BaseSampler):
         storage: their completed trials in search_space, and as failures those that
         failed or were pruned. pruned_values takes pruned trials with the last value
         that they reported instead, where it compares with that of a whole trial. What
-        completed trials reported before their ends is sent as their curves, of which
-        CmboPruner's verdicts are made."""
+        completed trials reported before their ends, and those that they resume, is sent as
+        their curves, of which CmboPruner's verdicts are made."""
         space, tasks, directions = self.infer_relative_search_space(None, None), [], set()  # type: ignore[arg-type]
         for study in studies:
             task: dict[str, Any] = {"id": study.study_name, "x": [], "y": [], "failed": []}
             curves: list[dict[str, Any]] = []
             columns: dict[str, list[float | None]] = {output: [] for output in self._names}
-            for t in study.get_trials(deepcopy=False, states=(TrialState.COMPLETE, TrialState.FAIL, TrialState.PRUNED)):
+            trials = study.get_trials(deepcopy=False)
+            resumed = {t.user_attrs.get(RESUMES) for t in trials}  # parts of other trials
+            for t in trials:
                 row = _row(space, t.params)
-                if row is None:
+                if row is None or not t.state.is_finished() or t.number in resumed:
                     continue
                 y = t.value
                 if t.state == TrialState.PRUNED:
@@ -130,8 +140,8 @@ class CmboSampler(BaseSampler):
                     task["x"].append(row)
                     task["y"].append(y)
                     # The last value of a pruned trial is not what it would have ended with.
-                    shown = sorted(t.intermediate_values.items()) if t.state == TrialState.COMPLETE else []
-                    curve = [(step, v) for step, v in shown if abs(v) <= MOST]
+                    shown = _curve(trials, t) if t.state == TrialState.COMPLETE else {}
+                    curve = [(step, v) for step, v in sorted(shown.items()) if abs(v) <= MOST]
                     curves.append({"steps": [step for step, _ in curve], "values": [v for _, v in curve]})
                     outputs = self._outputs(t)
                     for output, column in columns.items():
@@ -264,6 +274,15 @@ def _refusal(e: urllib.error.HTTPError) -> ServiceError:
         return ServiceError(detail["code"], detail["message"] + hint)
     except (ValueError, KeyError, TypeError):  # something between here and the service
         return ServiceError(str(e.code), str(e.reason))
+
+
+def _curve(trials: Sequence[FrozenTrial], trial: FrozenTrial) -> dict[int, float]:
+    """What a trial reported, and those whose checkpoints it goes on from did before."""
+    shown = trial.intermediate_values
+    while (number := trial.user_attrs.get(RESUMES)) is not None:
+        trial, first = trials[number], min(shown, default=math.inf)
+        shown = {step: v for step, v in trial.intermediate_values.items() if step < first} | shown
+    return shown
 
 
 def _kind(d: BaseDistribution) -> str:

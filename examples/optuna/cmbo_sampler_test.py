@@ -22,7 +22,7 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 from optuna.testing.pytest_samplers import BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase
 from optuna.trial import TrialState
 
-from cmbo_sampler import ATTR, CmboPruner, CmboSampler, ServiceError
+from cmbo_sampler import ATTR, RESUMES, CmboPruner, CmboSampler, ServiceError
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 
@@ -72,6 +72,18 @@ def objective(trial, shift=0.0):
     drop = trial.suggest_float("drop", 0, 0.5, step=0.1)
     kind = trial.suggest_categorical("kind", ["relu", None, True, 3])
     return (math.log10(rate) + 2 + shift) ** 2 + 0.05 * (depth - 8) ** 2 + drop + (kind != "relu")
+
+
+class Recorder(CmboSampler):
+    """A sampler that keeps what it sends."""
+
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        self.sent = []
+
+    def _post(self, path, body, key=""):
+        self.sent.append(body)
+        return super()._post(path, body, key)
 
 
 def rows(study):
@@ -161,16 +173,10 @@ def test_past_failures_and_pruned_trials_are_learned_from(service, tmp_path):
         study = optuna.create_study(study_name=f"failing {k}", sampler=optuna.samplers.RandomSampler(seed=k))
         study.optimize(f, n_trials=40, catch=RuntimeError)
         past.append(study)
-    sent = []
-
-    class Recorder(CmboSampler):
-        def _post(self, path, body, key=""):
-            sent.append(body)
-            return super()._post(path, body, key)
-
     for pruned_values in (False, True):
-        Recorder(service.url, search_space=SPACE).learn(f"failing-{pruned_values}".lower(), past, pruned_values=pruned_values)
-        for study, task in zip(past, sent.pop()["tasks"]):
+        learner = Recorder(service.url, search_space=SPACE)
+        learner.learn(f"failing-{pruned_values}".lower(), past, pruned_values=pruned_values)
+        for study, task in zip(past, learner.sent[0]["tasks"]):
             states = [t.state for t in study.trials]
             pruned = states.count(TrialState.PRUNED)
             assert pruned > 0 and states.count(TrialState.FAIL) > 0
@@ -341,16 +347,10 @@ def curves(service):
         study = optuna.create_study(study_name=f"curves {i}", sampler=optuna.samplers.RandomSampler(seed=i), pruner=optuna.pruners.NopPruner())
         study.optimize(trained(difficulty), n_trials=12)
         past.append(study)
-    sent = []
-
-    class Recorder(CmboSampler):
-        def _post(self, path, body, key=""):
-            sent.append(body)
-            return super()._post(path, body, key)
-
     space = {"x": FloatDistribution(0, 1)}
-    Recorder(service.url, search_space=space).learn("curves", past)
-    for study, task in zip(past, sent[0]["tasks"]):
+    learner = Recorder(service.url, search_space=space)
+    learner.learn("curves", past)
+    for study, task in zip(past, learner.sent[0]["tasks"]):
         assert [dict(zip(c["steps"], c["values"])) for c in task["curves"]] == [t.intermediate_values for t in study.trials]
     return space
 
@@ -386,6 +386,48 @@ def test_the_pruner_stops_what_past_curves_say_is_hopeless(service, curves):
     about = get(service, run)
     assert about["best"]["y"] == study.best_value
     assert about["observations"] == sum(t.state == TrialState.COMPLETE for t in study.trials if t != study.trials[2])  # which is not in the space
+
+
+def test_pruned_trials_are_resumed(service, tmp_path):
+    """A trial goes on from the checkpoint of another, and of all of them one evaluation is learned."""
+    space = {"x": FloatDistribution(0, 1), "y": FloatDistribution(0, 1)}
+    sampler = Recorder(service.url, search_space=space, seed=1, checkpoints=True)
+    study = optuna.create_study(study_name="resumed", sampler=sampler, pruner=CmboPruner(sampler), storage=f"sqlite:///{tmp_path}/db")
+    last, told = {}, []  # the epoch of each checkpoint, and what objectives were told
+
+    def f(trial):
+        x, y = trial.suggest_float("x", 0, 1), trial.suggest_float("y", 0, 1)
+        told.append(trial.user_attrs.get(RESUMES))
+        for epoch in range(1 + last.get(told[-1], 0), 12):
+            trial.report(loss := (x - 0.5) ** 2 + y + 2 * math.exp(-epoch / 4), epoch)
+            if trial.should_prune() or epoch in (4, 8):
+                last[trial.number] = epoch
+                raise optuna.TrialPruned
+        return loss
+
+    def resume(t):
+        post(service, f"studies/{run}/enqueue", {"x": [t.params["x"], t.params["y"]]})
+
+    study.optimize(f, n_trials=1)
+    run, first = study.trials[0].system_attrs[ATTR]["study"], study.trials[0].params
+    for _ in range(2):
+        resume(study.trials[0])
+        study.optimize(f, n_trials=1)
+    assert told == [None, 0, 1] and [t.params for t in study.trials] == [first] * 3
+    assert [t["resumes"] for t in get(service, run, "/trials")["trials"][1:]] == [1, 2]
+    assert [t.user_attrs for t in study.trials] == [{}, {RESUMES: 0}, {RESUMES: 1}]
+    sampler.learn("resumed", [study])
+    (task,) = sampler.sent[-1]["tasks"]
+    shown = {step: v for t in study.trials for step, v in t.intermediate_values.items()}
+    assert task["x"] == [list(first.values())] and task["y"] == [study.trials[2].value] and task["failed"] == []
+    assert task["curves"] == [{"steps": list(range(1, 12)), "values": list(shown.values())}]
+    # What takes another value than was proposed goes on from nothing.
+    study.optimize(f, n_trials=1)
+    resume(study.trials[3])
+    study.enqueue_trial({"x": 0.25})
+    study.optimize(f, n_trials=1)
+    assert get(service, run, "/trials")["trials"][4]["resumes"] == 4
+    assert told[3:] == [None, None] and study.trials[4].user_attrs == {}
 
 
 def test_the_pruner_after_kill_9_and_after_a_deadline(tmp_path, service, curves):
