@@ -58,6 +58,9 @@ func (j JSONLines) setting() (form, error) {
 		return n, err
 	}
 	n.config, n.curve = orNone(j.Config, "config"), j.Curve
+	if !n.needStatus && n.status == n.config {
+		n.status = ""
+	}
 	return n, n.apart()
 }
 

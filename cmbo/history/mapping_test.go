@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -300,6 +301,24 @@ func TestMappingErrors(t *testing.T) {
 	task := cmbo.Task{ID: "t", X: [][]float64{{0}}, Y: []float64{1}, Failed: [][]float64{{1}}}
 	if err := (history.CSV{Space: own}).Write(new(bytes.Buffer), task); !errors.Is(err, cmbo.ErrOption) {
 		t.Error(err)
+	}
+	// And so may the object of the parameters, unless the status is asked for.
+	j := history.JSONLines{Space: space, Config: "status"}
+	task = cmbo.Task{ID: "t", X: [][]float64{{1, 0}, {0.5, 1}}, Y: []float64{1, 2}}
+	var b bytes.Buffer
+	if err := j.Write(&b, task); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := j.Read(&b); err != nil || !reflect.DeepEqual(got.Tasks[0].X, task.X) || !reflect.DeepEqual(got.Tasks[0].Y, task.Y) {
+		t.Errorf("%v, %v", got, err)
+	}
+	task.Failed = [][]float64{{0, 1}}
+	if err := j.Write(&b, task); !errors.Is(err, cmbo.ErrOption) {
+		t.Errorf("failures without a status: %v", err)
+	}
+	j.Mapping.Status = "status"
+	if _, err := j.Read(&b); !errors.Is(err, cmbo.ErrOption) {
+		t.Errorf("one key for the parameters and the status asked for: %v", err)
 	}
 }
 
