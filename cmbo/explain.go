@@ -146,7 +146,7 @@ func (o *Optimizer) Explain(ctx context.Context, trial int) (Explanation, error)
 				x.Quantiles = b.quantiles()
 			}
 		}
-		x.Transfer, err = past.transfer(ctx, d.Y)
+		x.Transfer, err = past.transfer(ctx, d)
 		return x, err
 	})
 }

@@ -2,6 +2,7 @@ package cmbo_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -75,6 +76,64 @@ func TestVerdictByHand(t *testing.T) {
 		"no no transfer":  {mixed{shares: masses(0, 0, 0, 1, 0, 0)[1:]}, 10, cmbo.TransferUnknown},
 	} {
 		require.Equal(t, tt.want, transferFrom(t, tt.m, tt.n).Verdict, name)
+	}
+}
+
+// TestVerdictOfUse: a past of little mass that ranks the better half of the points told does not
+// mislead where good values came early, whatever a penalty is among them; where they came late, or
+// it ranks that half the other way round, it does.
+func TestVerdictOfUse(t *testing.T) {
+	space, rows := grid(t, 4)
+	early := []float64{1, 9, 10, 8, 7, 6, 3, 2, 4, 0, 5, -1e9}
+	late := []float64{0, 2, 1, 3, 4, 5, 6, 7, 8, 9, 10, -1e9}
+	// ranking has values of less than 5 above the others, and these as they are or the other way round.
+	ranking := func(sign float64) func([]float64) []float64 {
+		return func(y []float64) []float64 {
+			mean := make([]float64, len(y))
+			for i, v := range y {
+				if mean[i] = sign * v; v < 5 {
+					mean[i] = 20 - v
+				}
+			}
+			return mean
+		}
+	}
+	better, worse := ranking(1), ranking(-1)
+	medianFirst := func(y []float64) []float64 { // by which the six of the better half are correlated by .14
+		mean := better(y)
+		mean[slices.Index(y, 5)] = 11
+		return mean
+	}
+	// Regret at random of 1.286 and 1.306 times their own, on the list.
+	less := []float64{1, 3, 9, 2, 10, 4, 0, 7, 5, 6, 8, -1e9}
+	more := []float64{3, 8, 7, 0, 4, 5, 10, 2, 6, 1, 9, -1e9}
+	cube, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	for _, tt := range []struct {
+		y      []float64
+		mean   func([]float64) []float64
+		want   cmbo.Verdict
+		spaces []*cmbo.Space
+	}{
+		{early, better, cmbo.TransferUnclear, []*cmbo.Space{space, cube}},
+		{late, better, cmbo.TransferMisleads, []*cmbo.Space{space, cube}},
+		{early, worse, cmbo.TransferMisleads, []*cmbo.Space{space, cube}},
+		{early, medianFirst, cmbo.TransferMisleads, []*cmbo.Space{space, cube}},
+		{less, better, cmbo.TransferMisleads, []*cmbo.Space{space}},
+		{more, better, cmbo.TransferUnclear, []*cmbo.Space{space}},
+	} {
+		for _, s := range tt.spaces {
+			m := mixed{shares: masses(0.9, 0.1, 0, 0, 0, 0), means: [][]float64{tt.mean(tt.y)}}
+			o := newOptimizer(t, s, cmbo.WithSurrogate(m))
+			for i, y := range tt.y {
+				require.NoError(t, o.Observe(rows[i], y))
+			}
+			got := transferOf(t, o)
+			require.Equal(t, tt.want, got.Verdict, "%v", tt.y)
+			if tt.want == cmbo.TransferUnclear {
+				require.Equal(t, "unclear: the run came to good values sooner than chance does, and the past ranks them as they are, but 90 % of the mass says that no past task is like this one, 0 % that what was good there is bad here", got.String())
+			}
+		}
 	}
 }
 

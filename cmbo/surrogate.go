@@ -65,7 +65,8 @@ type Mixture interface {
 	Shares() []Share
 	// PriorMeans returns what hypotheses that several past tasks share expect of the
 	// points of Data.X before their values, a list each in any unit; nil for none. A
-	// past whose list ranks the points as their values do is not called misleading.
+	// past whose list ranks the points as their values do is not called misleading, nor, where
+	// values came early, one that ranks the better ones so: see [TransferUnclear].
 	PriorMeans() [][]float64
 	// TaskMeans returns past tasks, by their IDs, with what each expects at the rows of
 	// x, in any unit; nil where tasks are not known one by one.

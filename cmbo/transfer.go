@@ -9,7 +9,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/names"
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/linalg"
 )
 
 // Level is how much of the past a hypothesis on the new task takes over.
@@ -81,12 +85,14 @@ const (
 	TransferTooEarly
 	// TransferHelps: at least 90 % of the mass.
 	TransferHelps
-	// TransferUnclear: less than that, and more than 25 %, or the population ranks the points
-	// told as their values do: a correlation of the ranks of at least the deviation that
-	// chance gives it, so that a past of use is rarely said to mislead.
+	// TransferUnclear: less than that, and more than 25 %, or the past was of use for all that: the
+	// population ranks the points told as their values do, a correlation of the ranks of at least
+	// the deviation that chance gives it; or it ranks the better half of them so, and the run came
+	// to good values sooner than points drawn at random would, if each had the value of the nearest
+	// one told: its regrets up to each value add up to less than 1/1.3 of theirs.
 	TransferUnclear
-	// TransferMisleads: at most 25 %, and no such ranks. The new task is like no past task,
-	// or what was good there is bad here.
+	// TransferMisleads: at most 25 %, and the past was of no such use. The new task is like no
+	// past task, or what was good there is bad here.
 	TransferMisleads
 )
 
@@ -96,6 +102,8 @@ const (
 	helpingMass   = 0.9
 	misleadMass   = 0.25
 	clearRanks    = 1 - 1e-9 // deviations of a rank correlation by chance
+	clearlySooner = 1.3      // times as much regret at random
+	chancePoints  = 1000     // of a parameter space, by which shares of it are taken
 )
 
 var verdictNames = [...]string{"unknown", "too early to tell", "transfer helps", "unclear", "the past misleads"}
@@ -124,6 +132,8 @@ type Transfer struct {
 
 	others []string // of an output that no past task has: those that they have
 	ranked bool     // the past ranks the points told as their values do
+	better bool     // it ranks the better half of them so
+	sooner bool     // the run came to good values sooner than chance does
 }
 
 // Mass returns the mass of a level, and the part of it under which the past holds
@@ -203,6 +213,9 @@ func (t Transfer) verdictWords() string {
 		}
 		return fmt.Sprintf("the past misleads: %.0f %% of the mass says that no past task is like this one, %.0f %% that what was good there is bad here", 100*none, 100*down)
 	}
+	if up <= misleadMass && t.sooner {
+		return fmt.Sprintf("unclear: the run came to good values sooner than chance does, and the past ranks them as they are, but %.0f %% of the mass says that no past task is like this one, %.0f %% that what was good there is bad here", 100*none, 100*down)
+	}
 	if up <= misleadMass {
 		return fmt.Sprintf("unclear: the past ranks the points told as their values do, but %.0f %% of the mass says that their differences are not the past's", 100*(none+down))
 	}
@@ -221,13 +234,23 @@ func (o *Optimizer) Transfer(ctx context.Context) (Transfer, error) {
 		if err := o.fit(ctx, d); err != nil {
 			return Transfer{}, err
 		}
-		return present.transfer(ctx, d.Y)
+		return present.transfer(ctx, d)
 	})
 }
 
-// transfer sums up what the models have found out, that of the objective from values y.
-func (o *draft) transfer(ctx context.Context, y []float64) (Transfer, error) {
-	t := o.model.transfer(y)
+// transfer sums up what the models have found out, that of the objective from d.
+func (o *draft) transfer(ctx context.Context, d Data) (Transfer, error) {
+	t := o.model.transfer(d.Y)
+	if t.Verdict == TransferMisleads && t.better {
+		x := o.points
+		if x == nil {
+			x = o.space.EncodeAll(o.space.Spread(chancePoints, rng.Stream(o.config.seed, "verdict")))
+		}
+		regret, random := regrets(d.X, scaling.RaiseLow(d.Y, 0), x)
+		if t.sooner = clearlySooner*regret < random; t.sooner {
+			t.Verdict = TransferUnclear
+		}
+	}
 	if o.config.context != nil {
 		r, err := o.config.prior.Relation(ctx)
 		if err != nil {
@@ -275,11 +298,30 @@ func (m consulted) transfer(y []float64) Transfer {
 	slices.SortStableFunc(t.Shares, func(a, b Share) int { return cmp.Compare(b.Mass, a.Mass) })
 	if slices.ContainsFunc(t.Shares, func(s Share) bool { return s.Level == LevelNone }) {
 		for _, mean := range x.PriorMeans() {
-			t.ranked = t.ranked || rankCorrelation(y, mean) >= clearRanks/math.Sqrt(float64(len(y)-1))
+			if t.Values < verdictValues {
+				break
+			}
+			t.ranked = t.ranked || ranks(mean, y)
+			t.better = t.better || ranks(among(mean, better(y)), among(y, better(y)))
 		}
 		t.Verdict = t.verdict()
 	}
 	return t
+}
+
+// ranks reports whether a mean ranks values as they are, by more than chance.
+func ranks(mean, y []float64) bool {
+	return rankCorrelation(y, mean) >= clearRanks/math.Sqrt(float64(len(y)-1))
+}
+
+// better says which values are at least their median.
+func better(y []float64) []bool {
+	median := slices.Sorted(slices.Values(y))[len(y)/2]
+	out := make([]bool, len(y))
+	for i, v := range y {
+		out[i] = v >= median
+	}
+	return out
 }
 
 // verdict judges shares among which no transfer is one.
@@ -293,4 +335,40 @@ func (t Transfer) verdict() Verdict {
 		return TransferMisleads
 	}
 	return TransferUnclear
+}
+
+// regrets returns what the best of the values y, told one after the other at the rows of x, up to
+// each of them lacked to the best of all, summed up, and what it is expected to be of as many points
+// drawn at random from a space, if each has the value of the nearest row.
+func regrets(x *linalg.Dense, y []float64, space *linalg.Dense) (regret, random float64) {
+	share := make([]float64, len(y)) // of the space, that each row is nearest to
+	for i := range points.Len(space) {
+		nearest, least := 0, math.Inf(1)
+		for j := range y {
+			if d := linalg.SqDist(space.Row(i), x.Row(j)); d < least {
+				nearest, least = j, d
+			}
+		}
+		share[nearest] += 1 / float64(points.Len(space))
+	}
+	best, most := math.Inf(-1), slices.Max(y)
+	for _, v := range y {
+		best = max(best, v)
+		regret += most - best
+	}
+	order := make([]int, len(y))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int { return cmp.Compare(y[i], y[j]) })
+	var below float64 // share of the space up to a value: its n-th power is that of n draws
+	for k, i := range order[:len(order)-1] {
+		below += share[i]
+		power := 1.0
+		for range y {
+			power *= below
+			random += power * (y[order[k+1]] - y[i])
+		}
+	}
+	return regret, random
 }

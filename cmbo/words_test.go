@@ -110,6 +110,25 @@ func TestRanksOutweighMasses(t *testing.T) {
 	}
 }
 
+// TestRegretsOfChance: of three values, whose points are nearest to two, two and one points of a
+// space, the expected regret of draws is that of all sequences of three.
+func TestRegretsOfChance(t *testing.T) {
+	x, space := linalg.NewDense(3, 1, []float64{0, 1, 0.5}), linalg.NewDense(5, 1, []float64{0.1, 0.9, 0, 0.6, 1})
+	y := []float64{2, -1, 7}
+	value := []float64{2, -1, 2, 7, -1}
+	var want float64
+	for i := range value {
+		for j := range value {
+			for k := range value {
+				want += (7 - value[i]) + (7 - max(value[i], value[j])) + (7 - max(value[i], value[j], value[k]))
+			}
+		}
+	}
+	regret, random := regrets(x, y, space)
+	require.Equal(t, 5.0+5+0, regret)
+	require.InDelta(t, want/125, random, 1e-12)
+}
+
 // TestBinomialTail adds up Pascal's triangle.
 func TestBinomialTail(t *testing.T) {
 	for _, p := range []float64{0.1, 0.3, 0.9} {
