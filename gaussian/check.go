@@ -9,35 +9,35 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// checkData checks a data set and returns the dimension of its points.
-func checkData(op string, k kernel.Kernel, x *linalg.Dense, y, extra []float64) (dim int, err error) {
+// checkData checks a data set.
+func checkData(op string, k kernel.Kernel, x *linalg.Dense, y, extra []float64) error {
 	if x == nil {
-		return 0, fault.Nil(op, "x")
+		return fault.Nil(op, "x")
 	}
-	n, dim := x.Dims()
+	n, _ := x.Dims()
 	if err := fault.Vec(op, "y", y, n); err != nil {
-		return 0, err
+		return err
 	}
 	if extra != nil {
 		if err := fault.Len(op, "noise variances", len(extra), n); err != nil {
-			return 0, err
+			return err
 		}
 	}
 	for i, v := range extra {
 		if !(v >= 0) || !fault.Finite(v) {
-			return 0, fault.NonNegative(op, "noise variance "+strconv.Itoa(i), v)
+			return fault.NonNegative(op, "noise variance "+strconv.Itoa(i), v)
 		}
 	}
 	for i := range n {
 		r := x.Row(i)
 		if j := fault.NotFinite(r); j >= 0 {
-			return 0, &ValueError{Op: op, What: "x", Row: i, Col: j, Value: r[j], Err: ErrNotFinite}
+			return &ValueError{Op: op, What: "x", Row: i, Col: j, Value: r[j], Err: ErrNotFinite}
 		}
 	}
 	if n == 0 {
-		return dim, nil
+		return nil
 	}
-	return dim, checkKernel(op, k, x.Row(0))
+	return checkKernel(op, k, x.Row(0))
 }
 
 // checkKernel evaluates k once at a point of a data set. A panic of a kernel from

@@ -40,7 +40,7 @@ func (l *Likelihood) reset(op string, k kernel.Kernel, x *linalg.Dense, resid, e
 	if k == nil {
 		return fault.Nil(op, "the kernel")
 	}
-	if _, err := checkData(op, k, x, resid, extra); err != nil {
+	if err := checkData(op, k, x, resid, extra); err != nil {
 		return err
 	}
 	l.extra = f64.Grow(l.extra, len(resid))

@@ -188,7 +188,10 @@ func (c CSV) Write(w io.Writer, tasks ...cmbo.Task) error {
 	if n, tasks, err = n.toWrite(w, c.Space, tasks); err != nil {
 		return err
 	}
-	if !n.needNoise && !noisy(tasks) {
+	noisy := func(t cmbo.Task) bool {
+		return slices.ContainsFunc(t.NoiseVariance, func(v float64) bool { return v > 0 })
+	}
+	if !n.needNoise && !slices.ContainsFunc(tasks, noisy) {
 		n.noise = ""
 	}
 	for i := range tasks {
@@ -222,33 +225,28 @@ func (c CSV) Write(w io.Writer, tasks ...cmbo.Task) error {
 		return n.comma(formatFloat(v))
 	}
 	for i := range tasks {
-		t := &tasks[i]
-		for j, x := range slices.Concat(t.X, t.Failed) {
+		err := rows(&tasks[i], func(r row) error {
 			fields = fields[:0]
-			put(n.task, t.ID)
-			for k, v := range x {
+			put(n.task, r.id)
+			for k, v := range r.x {
 				put(n.columns[k], n.written(n.params[k], v))
 			}
-			failed := j >= len(t.X)
-			value := 0.0
-			if !failed {
-				value = t.Y[j]
-			}
-			put(n.value, number(value, !failed))
-			variance := noise(t, j)
-			put(n.noise, number(variance, variance > 0))
-			put(n.status, n.ended(failed))
+			put(n.value, number(r.y, r.outcome == hasValue))
+			put(n.noise, number(r.noise, r.noise > 0))
+			put(n.status, n.ended(r.outcome))
 			for _, o := range n.outputs {
-				put(o.column, number(outputOf(t, o.name, j)))
+				v, known := r.outputs[o.name]
+				put(o.column, number(v, known))
 			}
 			for _, o := range n.context {
-				v, known := t.Context[o.name].(float64)
-				text, _ := t.Context[o.name].(string)
+				v, known := r.context[o.name].(float64)
+				text, _ := r.context[o.name].(string)
 				put(o.column, text+number(v, known))
 			}
-			if err := out.Write(fields); err != nil {
-				return err
-			}
+			return out.Write(fields)
+		})
+		if err != nil {
+			return err
 		}
 	}
 	out.Flush()

@@ -58,42 +58,34 @@ func orNone(name, preset string) string {
 // others returns the outputs and the descriptors.
 func (n form) others() []output { return slices.Concat(n.outputs, n.context) }
 
-// A place is what has a name in a file, such as Value or output "size".
-type place struct{ what, name string }
-
-// apart makes sure that each place has a name of its own that can be written. Parameters in an
-// object of their own may be called like what stands beside it.
+// apart makes sure that each place in the file has a name of its own that can be written.
+// Parameters in an object of their own may be called like what stands beside it.
 func (n form) apart() error {
-	fields := []place{{"Value", n.value}, {"Task", n.task}, {"Noise", n.noise}, {"Status", n.status}, {"Curve", n.curve}, {"Config", n.config}}
-	for _, o := range n.others() {
-		fields = append(fields, place{fmt.Sprintf("%s %q", o.noun, o.name), o.column})
-	}
-	for _, f := range fields {
-		if why := unwritable(f.name); why != "" {
-			return fmt.Errorf("%w: the name %q of %s %s", cmbo.ErrOption, f.name, f.what, why)
+	of := make(map[[2]string]string) // what has a name in an object
+	claim := func(object, what, name string) error {
+		other, taken := of[[2]string{object, name}]
+		if of[[2]string{object, name}] = what; taken && name != "" {
+			return fmt.Errorf("%w: %q is the name of both %s and %s; give one of them another, or set Task, Noise or Status to \"-\"", cmbo.ErrOption, name, other, what)
 		}
+		return nil
 	}
-	var params []place
-	for i, c := range n.columns {
-		params = append(params, place{fmt.Sprintf("parameter %q", n.params[i].param.Name()), c})
-	}
-	if n.config != "" {
-		if err := distinct(params); err != nil {
+	for i, name := range n.columns {
+		if err := claim(n.config, fmt.Sprintf("parameter %q", n.params[i].param.Name()), name); err != nil {
 			return err
 		}
-		params = nil
 	}
-	return distinct(append(params, fields...))
-}
-
-// distinct fails if two places have one name; an empty one is none.
-func distinct(places []place) error {
-	of := make(map[string]string, len(places))
-	for _, p := range places {
-		if other, taken := of[p.name]; taken && p.name != "" {
-			return fmt.Errorf("%w: %q is the name of both %s and %s; give one of them another, or set Task, Noise or Status to \"-\"", cmbo.ErrOption, p.name, other, p.what)
+	fields := [][2]string{{"Value", n.value}, {"Task", n.task}, {"Noise", n.noise}, {"Status", n.status}, {"Curve", n.curve}, {"Config", n.config}}
+	for _, o := range n.others() {
+		fields = append(fields, [2]string{fmt.Sprintf("%s %q", o.noun, o.name), o.column})
+	}
+	for _, f := range fields {
+		what, name := f[0], f[1]
+		if why := unwritable(name); why != "" {
+			return fmt.Errorf("%w: the name %q of %s %s", cmbo.ErrOption, name, what, why)
 		}
-		of[p.name] = p.what
+		if err := claim("", what, name); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -356,8 +356,7 @@ func (j JSONLines) Write(w io.Writer, tasks ...cmbo.Task) error {
 	}
 	out := bufio.NewWriter(w)
 	for i := range tasks {
-		t := &tasks[i]
-		for k, x := range slices.Concat(t.X, t.Failed) {
+		err := rows(&tasks[i], func(r row) error {
 			between := "{"
 			put := func(key, value string) {
 				if key != "" {
@@ -365,12 +364,12 @@ func (j JSONLines) Write(w io.Writer, tasks ...cmbo.Task) error {
 					between = ", "
 				}
 			}
-			put(n.task, quoted(t.ID))
+			put(n.task, quoted(r.id))
 			if n.config != "" {
 				put(n.config, "")
 				between = "{" // what comes next is the first of the object
 			}
-			for i, v := range x {
+			for i, v := range r.x {
 				text := n.params[i].text(v)
 				if n.params[i].param.Kind() == cmbo.KindCategorical {
 					text = quoted(text)
@@ -380,39 +379,42 @@ func (j JSONLines) Write(w io.Writer, tasks ...cmbo.Task) error {
 			if n.config != "" {
 				out.WriteString("}")
 			}
-			failed := k >= len(t.X)
-			if failed {
+			if r.outcome == hasFailed {
 				put(n.value, "null")
 			} else {
-				put(n.value, formatFloat(t.Y[k]))
+				put(n.value, formatFloat(r.y))
 			}
-			if v := noise(t, k); v > 0 {
-				put(n.noise, formatFloat(v))
+			if r.noise > 0 {
+				put(n.noise, formatFloat(r.noise))
 			} else if n.needNoise {
 				put(n.noise, "null")
 			}
-			put(n.status, quoted(n.ended(failed)))
+			put(n.status, quoted(n.ended(r.outcome)))
 			for _, o := range n.outputs {
-				if v, known := outputOf(t, o.name, k); known {
+				if v, known := r.outputs[o.name]; known {
 					put(o.column, formatFloat(v))
 				}
 			}
-			if k < len(t.Curves) && len(t.Curves[k].Steps) > 0 {
-				c, err := json.Marshal(t.Curves[k])
+			if r.curve != nil {
+				c, err := json.Marshal(r.curve)
 				if err != nil {
 					return err
 				}
 				put(n.curve, string(c))
 			}
 			for _, o := range n.context {
-				switch v := t.Context[o.name].(type) {
+				switch v := r.context[o.name].(type) {
 				case string:
 					put(o.column, quoted(v))
 				case float64:
 					put(o.column, formatFloat(v))
 				}
 			}
-			out.WriteString("}\n")
+			_, err := out.WriteString("}\n")
+			return err
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return out.Flush()

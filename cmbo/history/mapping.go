@@ -262,9 +262,9 @@ func (m *mapping) fromText(i int, c column, text string) (float64, *RowError) {
 }
 
 // ended is the text of the status of an observation or of a failure, by default done or failed.
-func (m *mapping) ended(failed bool) string {
+func (m *mapping) ended(o outcome) string {
 	list, preset := m.Done, "done"
-	if failed {
+	if o == hasFailed {
 		list, preset = m.Failed, "failed"
 	}
 	if len(list) > 0 {

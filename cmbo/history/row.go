@@ -1,6 +1,8 @@
 package history
 
 import (
+	"slices"
+
 	"github.com/gocmbo/cmbo/cmbo"
 )
 
@@ -15,6 +17,26 @@ type row struct {
 	outcome  outcome
 	snapped  bool
 	bad      *RowError // of a row that cannot be taken
+}
+
+// rows calls put with what each observation of a task says, and with each failure after them.
+func rows(t *cmbo.Task, put func(row) error) error {
+	for k, x := range slices.Concat(t.X, t.Failed) {
+		r := row{id: t.ID, x: x, context: t.Context, outcome: hasFailed}
+		if k < len(t.Y) {
+			r.outcome, r.y, r.outputs = hasValue, t.Y[k], t.Outputs.Row(k)
+			if t.NoiseVariance != nil {
+				r.noise = t.NoiseVariance[k]
+			}
+			if t.Curves != nil && len(t.Curves[k].Steps) > 0 {
+				r.curve = &t.Curves[k]
+			}
+		}
+		if err := put(r); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // output adds a further value.

@@ -203,30 +203,3 @@ func unwritable(s string) string {
 	}
 	return ""
 }
-
-// noisy reports whether a task has a noise variance to write.
-func noisy(tasks []cmbo.Task) bool {
-	for i := range tasks {
-		if slices.ContainsFunc(tasks[i].NoiseVariance, func(v float64) bool { return v > 0 }) {
-			return true
-		}
-	}
-	return false
-}
-
-// outputOf returns an output of an observation, if it has it.
-func outputOf(t *cmbo.Task, name string, i int) (v float64, ok bool) {
-	column := t.Outputs[name]
-	if i >= len(column) || math.IsNaN(column[i]) {
-		return 0, false
-	}
-	return column[i], true
-}
-
-// noise returns the noise variance of an observation, 0 if it is not known.
-func noise(t *cmbo.Task, i int) float64 {
-	if i >= len(t.NoiseVariance) {
-		return 0
-	}
-	return t.NoiseVariance[i]
-}

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 )
 
 // A Context describes a task by name: a number, in any unit, or a choice, a string. What is
@@ -21,26 +22,16 @@ type Context map[string]any
 func (c Context) Normal() (Context, error) {
 	var out Context
 	for _, name := range slices.Sorted(maps.Keys(c)) {
-		var v any
-		switch x := c[name].(type) {
-		case nil:
+		v := c[name]
+		if v == nil {
 			continue
-		case string:
+		}
+		if x, ok := v.(bool); ok {
+			v = strconv.FormatBool(x)
+		} else if x, ok := goNumber(v, false); ok {
 			v = x
-		case bool:
-			v = map[bool]string{false: "false", true: "true"}[x]
-		case float64:
-			v = x
-		case float32:
-			v = float64(x)
-		case int:
-			v = float64(x)
-		case int32:
-			v = float64(x)
-		case int64:
-			v = float64(x)
-		default:
-			return nil, Errorf(ErrTask, "descriptor %q is a %T, neither a number nor a string", name, x)
+		} else if _, ok := v.(string); !ok {
+			return nil, Errorf(ErrTask, "descriptor %q is a %T, neither a number nor a string", name, v)
 		}
 		if name == "" {
 			return nil, Errorf(ErrTask, "a descriptor without a name")

@@ -357,24 +357,30 @@ func (p Param) fromAny(v any) (float64, error) {
 		}
 		return f, nil
 	}
-	switch x := reflect.ValueOf(v); {
-	case x.CanFloat():
-		return x.Float(), nil
-	case x.CanInt():
-		return p.fromInt(x.Int()), nil
-	case x.CanUint():
-		return p.fromInt(int64(min(x.Uint(), math.MaxInt64))), nil
+	if f, ok := goNumber(v, p.whole()); ok {
+		return f, nil
 	}
 	return 0, fail()
 }
 
-// fromInt converts an integer; of an integer parameter it must not round to a
-// bound of ±2^53.
-func (p Param) fromInt(v int64) float64 {
-	if p.whole() {
-		return wholeFloat(v)
+// goNumber converts a value of any Go integer or float type; where it has to be whole it must
+// not round to a bound of ±2^53.
+func goNumber(v any, whole bool) (f float64, ok bool) {
+	var n int64
+	switch x := reflect.ValueOf(v); {
+	case x.CanFloat():
+		return x.Float(), true
+	case x.CanInt():
+		n = x.Int()
+	case x.CanUint():
+		n = int64(min(x.Uint(), math.MaxInt64))
+	default:
+		return 0, false
 	}
-	return float64(v)
+	if whole {
+		return wholeFloat(n), true
+	}
+	return float64(n), true
 }
 
 // parseNumber converts a JSON number, exactly where it has to be whole: what
