@@ -10,10 +10,10 @@ import (
 )
 
 // memo keeps what was computed for the latest candidate lists, so that the runs
-// on one list share it. It is safe for concurrent use.
+// on one list share it. It is safe for concurrent use, and computes one thing at a time.
 type memo[T any] struct {
 	mu      sync.Mutex
-	entries []*memoEntry[T] // latest use last
+	entries []memoEntry[T] // latest use last
 }
 
 // memoLists bounds the number of lists kept.
@@ -21,43 +21,31 @@ const memoLists = 4
 
 type memoEntry[T any] struct {
 	x     *linalg.Dense
-	mu    sync.Mutex // held while value is computed
-	done  bool
 	value T
 }
 
 // get returns compute() of the candidates x, computed before for equal ones if
 // it is still there. Errors are not kept.
 func (m *memo[T]) get(x *linalg.Dense, compute func(x *linalg.Dense) (T, error)) (T, error) {
-	e := m.entry(x)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.done {
-		return e.value, nil
-	}
-	v, err := compute(e.x)
-	if err == nil {
-		e.value, e.done = v, true
-	}
-	return v, err
-}
-
-func (m *memo[T]) entry(x *linalg.Dense) *memoEntry[T] {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for i, e := range m.entries {
-		if points.Equal(e.x, x) {
-			m.entries = append(slices.Delete(m.entries, i, i+1), e)
-			return e
-		}
+	i := slices.IndexFunc(m.entries, func(e memoEntry[T]) bool { return points.Equal(e.x, x) })
+	if i >= 0 {
+		e := m.entries[i]
+		m.entries = append(slices.Delete(m.entries, i, i+1), e)
+		return e.value, nil
 	}
-	e := &memoEntry[T]{x: new(linalg.Dense)}
-	e.x.Copy(x)
+	own := new(linalg.Dense)
+	own.Copy(x)
+	v, err := compute(own)
+	if err != nil {
+		return v, err
+	}
 	if len(m.entries) == memoLists {
 		m.entries = slices.Delete(m.entries, 0, 1)
 	}
-	m.entries = append(m.entries, e)
-	return e
+	m.entries = append(m.entries, memoEntry[T]{own, v})
+	return v, nil
 }
 
 // kept is a run's access to what is computed of lists of points: of the candidates that were

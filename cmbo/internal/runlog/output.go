@@ -108,9 +108,6 @@ func (h *Log) outputNames() []string {
 	return names
 }
 
-// Outputs returns the outputs of the run, in the order of their names.
-func (h *Log) Outputs() []Output { return h.outputs }
-
 // Feasible reports whether observation i is known to hold all limits.
 func (h *Log) Feasible(i int) bool {
 	for k := range h.outputs {

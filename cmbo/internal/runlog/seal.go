@@ -184,85 +184,56 @@ func DecodeJSON[T any](b []byte, v *T) error {
 // order, and what was there and is now, of long texts what is around the place where they
 // part: "" if they are equal. An element of a list is called by its name, if it has one.
 func Difference(was, now any) string {
-	object := func(of any) (v any) {
-		b, err := json.Marshal(of)
-		if err == nil {
-			d := json.NewDecoder(bytes.NewReader(b))
-			d.UseNumber() // as it is written
-			err = d.Decode(&v)
-		}
+	text := func(v any) json.RawMessage {
+		b, err := json.Marshal(v)
 		if err != nil {
-			return map[string]any{"JSON": err.Error()}
+			b, _ = json.Marshal(err.Error()) // every string has a JSON form
 		}
-		return v
+		return b
 	}
-	return strings.TrimPrefix(difference("", object(was), object(now)), ".")
+	return strings.TrimPrefix(difference("", text(was), text(now)), ".")
 }
 
-// missing stands for what an object or a list does not have.
-type missing struct{}
-
-func difference(place string, was, now any) string {
-	switch then := was.(type) {
-	case map[string]any:
-		given, ok := now.(map[string]any)
-		if !ok {
-			break
-		}
+// difference compares two JSON texts, of which a nil one stands for what is not there.
+func difference(place string, was, now json.RawMessage) string {
+	if bytes.Equal(was, now) {
+		return ""
+	}
+	var then, given map[string]json.RawMessage
+	if json.Unmarshal(was, &then) == nil && json.Unmarshal(now, &given) == nil && then != nil && given != nil {
 		names := slices.AppendSeq(slices.Collect(maps.Keys(given)), maps.Keys(then))
 		slices.Sort(names)
 		for _, name := range names {
-			if d := difference(place+"."+name, entry(then, name), entry(given, name)); d != "" {
+			if d := difference(place+"."+name, then[name], given[name]); d != "" {
 				return d
 			}
 		}
 		return ""
-	case []any:
-		given, ok := now.([]any)
-		if !ok {
-			break
-		}
-		for i := range max(len(then), len(given)) {
-			var a, b any = missing{}, missing{}
+	}
+	var list, other []json.RawMessage
+	if json.Unmarshal(was, &list) == nil && json.Unmarshal(now, &other) == nil && list != nil && other != nil {
+		n := max(len(list), len(other))
+		list, other = append(list, make([]json.RawMessage, n-len(list))...), append(other, make([]json.RawMessage, n-len(other))...)
+		for i := range n {
 			at := fmt.Sprintf("%s[%d]", place, i)
-			if i < len(then) {
-				a = then[i]
+			var element struct{ Name *string }
+			if json.Unmarshal(list[i], &element) == nil && element.Name != nil {
+				at = fmt.Sprintf("%s %q", place, *element.Name)
 			}
-			if i < len(given) {
-				b = given[i]
-			}
-			if m, ok := a.(map[string]any); ok && m["name"] != nil {
-				at = fmt.Sprintf("%s %q", place, m["name"])
-			}
-			if d := difference(at, a, b); d != "" {
+			if d := difference(at, list[i], other[i]); d != "" {
 				return d
 			}
 		}
 		return ""
 	}
-	a, b := leaf(was), leaf(now)
-	if a == b {
-		return ""
+	none := json.RawMessage("none")
+	if was == nil {
+		was = none
 	}
-	return fmt.Sprintf("%s %s, not %s", place, around(a, b), around(b, a))
-}
-
-func entry(m map[string]any, name string) any {
-	if v, ok := m[name]; ok {
-		return v
+	if now == nil {
+		now = none
 	}
-	return missing{}
-}
-
-func leaf(v any) string {
-	if v == (missing{}) {
-		return "none"
-	}
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err.Error()
-	}
-	return string(b)
+	return fmt.Sprintf("%s %s, not %s", place, around(string(was), string(now)), around(string(now), string(was)))
 }
 
 // around returns a text, a long one from shortly before the place where another parts.

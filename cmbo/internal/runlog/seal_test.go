@@ -28,8 +28,8 @@ func TestDifference(t *testing.T) {
 	box := space{[]param{{"lr", 1}, {"depth", 12}}}
 	assert.Equal(t, `Params "depth".hi 12, not 13`, Difference(box, space{[]param{{"lr", 1}, {"depth", 13}}}))
 	assert.Equal(t, `Params "lr".name "lr", not "rate"`, Difference(box, space{[]param{{"rate", 1}, {"depth", 12}}}))
-	assert.Equal(t, `Params "depth" {"hi":12,"name":"depth"}, not none`, Difference(box, space{[]param{{"lr", 1}}}))
-	assert.Equal(t, `Params[2] none, not {"hi":1,"name":"a"}`, Difference(box, space{append(box.Params, param{"a", 1})}))
+	assert.Equal(t, `Params "depth" {"name":"depth","hi":12}, not none`, Difference(box, space{[]param{{"lr", 1}}}))
+	assert.Equal(t, `Params[2] none, not {"name":"a","hi":1}`, Difference(box, space{append(box.Params, param{"a", 1})}))
 	assert.Equal(t, `Rows[1][0] 2, not 3`, Difference(struct{ Rows [][]float64 }{[][]float64{{1}, {2}}}, struct{ Rows [][]float64 }{[][]float64{{1}, {3}}}))
 	assert.Equal(t, `Rows null, not [1]`, Difference(struct{ Rows []int }{}, struct{ Rows []int }{[]int{1}}))
 	assert.Equal(t, `Other none, not "`+a+a[:99], Difference(struct{}{}, struct{ Other string }{long}))
