@@ -73,10 +73,7 @@ func (c CSV) setting() (form, rune, error) {
 // an empty task ID. Whatever the Policy, Read fails, with a [*RowError] that
 // wraps cmbo's ErrCorrupt, if the header lacks a column or has one twice, if a
 // row is longer than Limits has it, or if a quoted field that spans lines is not
-// closed, since nobody can tell where the next row begins. Without a single
-// good row it fails with cmbo's ErrNoTasks.
-//
-// Read holds the tasks and one row at a time in memory.
+// closed, since nobody can tell where the next row begins.
 func (c CSV) Read(r io.Reader) (*Result, error) {
 	s, err := c.stream(r)
 	if err != nil {

@@ -59,8 +59,8 @@
 //
 // # Limits
 //
-// Inputs are streamed: in memory are the tasks and one row, of a journal the
-// trials that have not failed. Of files that hold more than the memory does,
+// Inputs are streamed: in memory are the tasks and one row or trial, of a journal the
+// trials that may be read, failed ones too. Of files that hold more than the memory does,
 // [CSV.Tasks] and [JSONLines.Tasks] yield the tasks one by one:
 //
 //	for task, err := range history.CSV{Space: space}.Tasks(file, &report) {

@@ -78,10 +78,7 @@ func (j JSONLines) setting() (form, error) {
 // A bad line is dealt with as the Policy says: it is longer than Limits has it, not
 // one JSON object, has a key twice, lacks a key, has a value that is not a
 // finite number (Python's NaN and Infinity are told as such) or a point
-// outside the space. Without a single good line Read fails with cmbo's
-// ErrNoTasks.
-//
-// Read holds the tasks and one line at a time in memory.
+// outside the space.
 func (j JSONLines) Read(r io.Reader) (*Result, error) {
 	s, err := j.stream(r)
 	if err != nil {
@@ -339,10 +336,7 @@ func (d *lineDecoder) number(column string, check func(float64) *RowError) (floa
 // read back bit for bit; a noise variance of 0, not known, is left out, or
 // null if Noise is set. Failures follow the observations of their task, with a
 // value of null and a status. Outputs and descriptors come last, those of the Mapping or all.
-//
-// The tasks are validated before the first byte is written: it fails as
-// cmbo.Learn does for invalid ones, with ErrTask if two have the same ID or if
-// Task is "-" and there is more than one, and with the error of w.
+// It fails as [CSV.Write] does.
 func (j JSONLines) Write(w io.Writer, tasks ...cmbo.Task) error {
 	n, err := j.setting()
 	if err != nil {

@@ -73,8 +73,6 @@ type KatibResult struct {
 // Whatever the Policy, Read fails with cmbo's ErrCorrupt if the text is not JSON of this
 // shape, ErrTask if objective metrics or directions differ, and ErrNoTasks without a
 // single value.
-//
-// Read holds the tasks and one trial at a time in memory.
 func (k Katib) Read(r io.Reader) (*KatibResult, error) {
 	if k.Direction > Maximize {
 		return nil, fmt.Errorf("%w: unknown %s", cmbo.ErrOption, k.Direction)

@@ -107,8 +107,6 @@ type Study struct {
 // differ or if there is no study of a name in Studies, and ErrNoTasks without
 // a single good trial. Studies without trials to be read count for none of
 // this.
-//
-// Read holds the trials that have not failed and one line at a time in memory.
 func (o Optuna) Read(r io.Reader) (*OptunaResult, error) {
 	if o.Direction > Maximize {
 		return nil, fmt.Errorf("%w: unknown %s", cmbo.ErrOption, o.Direction)
