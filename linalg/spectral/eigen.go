@@ -196,7 +196,6 @@ func qlBlock(d, e []float64, tol float64, budget *int) bool {
 			continue
 		case m == l+1:
 			d[l], d[l+1] = eigen2(d[l], math.Sqrt(e[l]), d[l+1])
-			e[l] = 0
 			l += 2
 			continue
 		}

@@ -141,10 +141,8 @@ func FactorPSD(dst *linalg.Dense, a *linalg.Sym) (clamped float64, err error) {
 	if err := e.Factorize(a); err != nil {
 		return 0, err
 	}
-	n := a.Dim()
-	if n > 0 {
-		clamped = math.Min(e.values[0], 0)
-	}
+	n := a.Dim() // not 0: an empty matrix has a Cholesky factor
+	clamped = math.Min(e.values[0], 0)
 	// Columns in descending order of λ, so that small ones end last, and of size about 1
 	// for the reflectors.
 	f := linalg.NewDense(n, n, nil)
