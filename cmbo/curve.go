@@ -14,7 +14,6 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
-	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -197,12 +196,7 @@ func (o *draft) unit(ctx context.Context, own []curve.Curve) (*curveUnit, error)
 		return u, nil
 	}
 	d, scale := o.data(false)
-	x := o.points
-	if x == nil {
-		x = o.space.EncodeAll(o.space.Spread(unitPoints, rng.Stream(o.config.seed, "curves")))
-	} else {
-		x = points.Sample(x, unitPoints, o.config.seed, "curves")
-	}
+	x := points.Sample(o.everywhere(unitPoints, "curves"), unitPoints, o.config.seed, "curves")
 	mean, variance, err := o.measurements(ctx, d, scale, x)
 	if err != nil {
 		u.ends = nil // what was not finished is begun anew

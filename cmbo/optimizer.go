@@ -11,6 +11,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/cmbo/space"
+	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -203,6 +204,15 @@ func (o *Optimizer) rows() [][]float64 {
 		return o.listed
 	}
 	return o.space.Rows()
+}
+
+// everywhere returns the candidates of a finite or listed space in the unit cube, of another n
+// points spread over it.
+func (o *Optimizer) everywhere(n int, label string) *linalg.Dense {
+	if o.points != nil {
+		return o.points
+	}
+	return o.space.EncodeAll(o.space.Spread(n, rng.Stream(o.config.seed, label)))
 }
 
 // Space returns the space.

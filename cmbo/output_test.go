@@ -806,6 +806,7 @@ func TestOutputsExplained(t *testing.T) {
 			require.Len(t, tr.Outputs, 1)
 			of := tr.Outputs["seconds"]
 			assert.Equal(t, 12, of.Values)
+			assert.Nil(t, of.Relation, "the run has no descriptors")
 			c, err := o.Calibration(ctx)
 			require.NoError(t, err)
 			require.Len(t, c.Outputs, 1)

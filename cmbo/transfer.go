@@ -12,7 +12,6 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/names"
-	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -213,7 +212,7 @@ func (t Transfer) verdictWords() string {
 		}
 		return fmt.Sprintf("the past misleads: %.0f %% of the mass says that no past task is like this one, %.0f %% that what was good there is bad here", 100*none, 100*down)
 	}
-	if up <= misleadMass && t.sooner {
+	if t.sooner {
 		return fmt.Sprintf("unclear: the run came to good values sooner than chance does, and the past ranks them as they are, but %.0f %% of the mass says that no past task is like this one, %.0f %% that what was good there is bad here", 100*none, 100*down)
 	}
 	if up <= misleadMass {
@@ -242,11 +241,7 @@ func (o *Optimizer) Transfer(ctx context.Context) (Transfer, error) {
 func (o *draft) transfer(ctx context.Context, d Data) (Transfer, error) {
 	t := o.model.transfer(d.Y)
 	if t.Verdict == TransferMisleads && t.better {
-		x := o.points
-		if x == nil {
-			x = o.space.EncodeAll(o.space.Spread(chancePoints, rng.Stream(o.config.seed, "verdict")))
-		}
-		regret, random := regrets(d.X, scaling.RaiseLow(d.Y, 0), x)
+		regret, random := regrets(d.X, scaling.RaiseLow(d.Y, 0), o.everywhere(chancePoints, "verdict"))
 		if t.sooner = clearlySooner*regret < random; t.sooner {
 			t.Verdict = TransferUnclear
 		}
@@ -297,12 +292,12 @@ func (m consulted) transfer(y []float64) Transfer {
 	t.Shares = x.Shares()
 	slices.SortStableFunc(t.Shares, func(a, b Share) int { return cmp.Compare(b.Mass, a.Mass) })
 	if slices.ContainsFunc(t.Shares, func(s Share) bool { return s.Level == LevelNone }) {
-		for _, mean := range x.PriorMeans() {
-			if t.Values < verdictValues {
-				break
+		if t.Values >= verdictValues {
+			half := better(y)
+			for _, mean := range x.PriorMeans() {
+				t.ranked = t.ranked || ranks(mean, y)
+				t.better = t.better || ranks(among(mean, half), among(y, half))
 			}
-			t.ranked = t.ranked || ranks(mean, y)
-			t.better = t.better || ranks(among(mean, better(y)), among(y, better(y)))
 		}
 		t.Verdict = t.verdict()
 	}
