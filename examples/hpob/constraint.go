@@ -275,7 +275,11 @@ const costSteps = 200
 // byConstraint compares methods under constraints, or by what they reach within a budget.
 func byConstraint(ctx context.Context, s *study) error {
 	budget, cs := s.protocol.Budget, s.constraints
-	err := s.readOutputs(2, "all outputs and two different values that hold the limits", func(t *problem) bool {
+	what := "all outputs and two different values that hold the limits"
+	if cs == nil {
+		what = fmt.Sprintf("two different values and the output %q in each row, in sum above 0", s.cost)
+	}
+	err := s.readOutputs(2, what, func(t *problem) bool {
 		if s.contexts && len(t.Context) == 0 {
 			return false
 		}

@@ -129,6 +129,7 @@ func TestConstraintFlags(t *testing.T) {
 	for want, args := range map[string][]string{
 		"-method changes nothing": {"-data", path, "-value", "size", "-constraint", "seconds<=1", "-method", "RGPE"},
 		"-value is missing":       {"-data", path, "-constraint", "seconds<=1"},
+		"-workers: -1":            {"-data", path, "-value", "size", "-constraint", "seconds<=1", "-workers", "-1"},
 		"takes one file":          {"-data", path, "-data", path, "-value", "size", "-constraint", "seconds<=1"},
 		"is not of the form":      {"-data", path, "-value", "size", "-constraint", "seconds"},
 	} {
@@ -137,11 +138,17 @@ func TestConstraintFlags(t *testing.T) {
 	}
 	for want, args := range map[string][]string{
 		`no output "sizes"`: {"-value", "sizes", "-constraint", "seconds<=1"},
-		"0 of 6 tasks have": {"-value", "size", "-constraint", "second<=1"},
+		"0 of 6 tasks have all outputs and two different values that hold":    {"-value", "size", "-constraint", "seconds<=0"},
+		`no task has an output "second" beside "size"; there are ["seconds"]`: {"-value", "size", "-constraint", "second<=1"},
+		`no task has an output "size" beside "size"`:                          {"-value", "size", "-cost", "size"},
 	} {
 		o := mustParse(t, append([]string{"-data", path}, args...)...)
 		require.ErrorContains(t, run(context.Background(), o, new(bytes.Buffer), os.Stderr), want)
 	}
+	free := filepath.Join(t.TempDir(), "free.json")
+	require.NoError(t, os.WriteFile(free, []byte(`{"s": {"a": {"X": [[0], [1]], "Y": [[1, 0], [2, 0]], "outputs": ["size", "price"]}}}`), 0o600))
+	o := mustParse(t, "-data", free, "-value", "size", "-cost", "price")
+	require.ErrorContains(t, run(context.Background(), o, new(bytes.Buffer), os.Stderr), `0 of 1 tasks have two different values and the output "price" in each row`)
 }
 
 func TestCostTable(t *testing.T) {

@@ -20,7 +20,8 @@ import (
 
 // readCurves reads the tasks of one space, losses up to where they diverge, and returns the
 // steps of an evaluation. Regret is that of a row's end in units of the way from the best end
-// to the median one, and 1 at most: beyond, a loss that diverges would be the unit.
+// to the median one, to the worst where the median is as good as the best, and 1 at most: beyond,
+// a loss that diverges would be the unit. Tasks whose ends are all equal are left out.
 func (s *study) readCurves() (steps int, err error) {
 	path := s.data[0]
 	f, err := os.Open(path)
@@ -57,6 +58,9 @@ func (s *study) readCurves() (steps int, err error) {
 			if steps = cmp.Or(steps, len(c)); len(c) != steps || len(raw.Curves) != len(raw.X) {
 				return 0, fmt.Errorf("%s: task %q: curve %d of %d has %d steps, not %d", path, id, i, len(raw.X), len(c), steps)
 			}
+			if steps == 0 {
+				return 0, fmt.Errorf("%s: task %q: curve %d of %d has no step", path, id, i, len(raw.X))
+			}
 			var l []float64
 			for _, v := range c {
 				if v == nil {
@@ -72,18 +76,24 @@ func (s *study) readCurves() (steps int, err error) {
 			return 0, fmt.Errorf("%s: task %q: no curve comes to its end", path, id)
 		}
 		slices.Sort(ends)
-		best, median := ends[0], ends[len(ends)/2]
+		best, unit := ends[0], ends[len(ends)/2]-ends[0]
+		if unit == 0 {
+			unit = ends[len(ends)-1] - best
+		}
+		if unit == 0 {
+			continue
+		}
 		for _, l := range t.losses {
 			v := 1.0
 			if len(l) == steps {
-				v = min((l[steps-1]-best)/(median-best), 1)
+				v = min((l[steps-1]-best)/unit, 1)
 			}
 			t.regret = append(t.regret, v)
 		}
 		s.tasks = append(s.tasks, t)
 	}
 	if len(s.tasks) < 2 {
-		return 0, fmt.Errorf("%s: %d tasks of space %q with curves; at least 2 are needed", path, len(s.tasks), s.space)
+		return 0, fmt.Errorf("%s: %d tasks of space %q have curves with two different ends; at least 2 are needed", path, len(s.tasks), s.space)
 	}
 	return steps, nil
 }
@@ -329,7 +339,11 @@ func onCurves(ctx context.Context, s *study) error {
 		}
 	}
 	if len(use) == 0 {
-		return fmt.Errorf("-method: no way to spend epochs is named like %q", s.ways)
+		var all []string
+		for _, m := range spenders {
+			all = append(all, m.name)
+		}
+		return fmt.Errorf("-method: no way to spend epochs is named like %q; there are %q", s.ways, all)
 	}
 	n, epochs := s.targets(), s.protocol.Budget*steps
 	runs, err := play(ctx, s, names, n*s.protocol.Repeats, func(k, i int) ([]float64, error) {
@@ -339,7 +353,13 @@ func onCurves(ctx context.Context, s *study) error {
 		return err
 	}
 	fmt.Fprintf(s.stdout, "space %s: %d tasks left out of %d, %d runs of %d epochs a way, evaluations of %d epochs, from zero\n\n", s.space, n, len(s.tasks), len(runs[0]), epochs, steps)
-	w := s.table(fmt.Sprintf("way|epochs to .1|.05|.01|median run to .01|runs at .01|regret at %d|%d|%d|%d", epochs/20, epochs/10, epochs/4, epochs))
+	var at []int // the epochs at which the table shows regrets
+	for _, part := range []int{20, 10, 4, 1} {
+		if e := max(epochs/part, 1); !slices.Contains(at, e) {
+			at = append(at, e)
+		}
+	}
+	w := s.table("way|epochs to .1|.05|.01|median run to .01|runs at .01|regret at " + strings.Trim(strings.ReplaceAll(fmt.Sprint(at), " ", "|"), "[]"))
 	for k, name := range names {
 		mean := make([]float64, epochs)
 		var each []int
@@ -361,9 +381,12 @@ func onCurves(ctx context.Context, s *study) error {
 			}
 			return fmt.Sprint(e)
 		}
-		w.row("%s|%s|%s|%s|%s|%.0f %%|%.3f|%.3f|%.3f|%.3f", name,
-			text(reached(mean, 0.1)), text(reached(mean, 0.05)), text(reached(mean, 0.01)), text(each[len(each)/2]), 100*float64(there)/float64(len(each)),
-			mean[epochs/20-1], mean[epochs/10-1], mean[epochs/4-1], mean[epochs-1])
+		var regrets string
+		for _, e := range at {
+			regrets += fmt.Sprintf("|%.3f", mean[e-1])
+		}
+		w.row("%s|%s|%s|%s|%s|%.0f %%%s", name,
+			text(reached(mean, 0.1)), text(reached(mean, 0.05)), text(reached(mean, 0.01)), text(each[len(each)/2]), 100*float64(there)/float64(len(each)), regrets)
 	}
 	return w.Flush()
 }

@@ -116,6 +116,59 @@ func TestASHA(t *testing.T) {
 	require.Equal(t, -1, trial)
 }
 
+// Files with short evaluations and small budgets, tasks most of whose ends are the best one, and
+// tasks all of whose ends are equal.
+func TestCurvesAtTheEdge(t *testing.T) {
+	type task struct {
+		X      [][]float64 `json:"X"`
+		Curves [][]float64 `json:"curves"`
+	}
+	table := func(steps int, end func(task, row int) float64, flags ...string) (string, error) {
+		space := make(map[string]task)
+		for j := range 3 {
+			var tk task
+			for i := range 9 {
+				c := make([]float64, steps)
+				for k := range c {
+					c[k] = end(j, i) + float64(steps-1-k)
+				}
+				tk.X, tk.Curves = append(tk.X, []float64{float64(i) / 8}), append(tk.Curves, c)
+			}
+			space["task-"+strconv.Itoa(j)] = tk
+		}
+		b, err := json.Marshal(map[string]any{"toy": space})
+		require.NoError(t, err)
+		path := filepath.Join(t.TempDir(), "curves.json")
+		require.NoError(t, os.WriteFile(path, b, 0o600))
+		o := mustParse(t, append([]string{"-data", path, "-experiment", "curves", "-repeats", "1", "-quiet", "-method", "random,Report"}, flags...)...)
+		var console bytes.Buffer
+		err = run(context.Background(), o, &console, os.Stderr)
+		return console.String(), err
+	}
+	slope := func(_, row int) float64 { return float64(row) }
+	got, err := table(1, slope, "-budget", "6")
+	require.NoError(t, err)
+	require.Contains(t, got, "| regret at 1 | 6 ")
+	got, err = table(3, slope, "-budget", "1")
+	require.NoError(t, err)
+	require.Contains(t, got, "| regret at 1 | 3 ")
+
+	most := func(_, row int) float64 { return float64(max(row, 7)) }
+	got, err = table(4, most, "-budget", "5")
+	require.NoError(t, err)
+	require.NotContains(t, got, "NaN", "eight of nine ends are the best")
+	require.Contains(t, got, "| 100 %")
+
+	some := func(task, row int) float64 { return float64(min(task, 1) * row) }
+	got, err = table(4, some, "-budget", "5")
+	require.NoError(t, err)
+	require.Contains(t, got, "2 tasks left out of 2", "the ends of one task are all equal")
+	_, err = table(4, func(int, int) float64 { return 1 }, "-budget", "5")
+	require.ErrorContains(t, err, "0 tasks of space \"toy\" have curves with two different ends")
+	_, err = table(0, slope, "-budget", "5")
+	require.ErrorContains(t, err, "task \"task-0\": curve 0 of 9 has no step")
+}
+
 // writeCurves makes a table of tasks whose losses come down to their ends, each from a level
 // of its own; some diverge.
 func writeCurves(t *testing.T) string {

@@ -117,6 +117,9 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	if f.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected argument %q", f.Arg(0))
 	}
+	if o.workers < 0 {
+		return nil, fmt.Errorf("-workers: %d is negative", o.workers)
+	}
 	f.Visit(func(f *flag.Flag) { c.given[f.Name] = true })
 	if o.report != "" {
 		return o, c.onlyReport()

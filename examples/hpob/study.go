@@ -107,6 +107,9 @@ func (s *study) readOutputs(least int, what string, use func(*problem) bool) err
 		return err
 	}
 	s.space = got.Name
+	if err := s.checkOutputs(got.Tasks); err != nil {
+		return err
+	}
 	for _, t := range got.Tasks {
 		if p := (&problem{Task: t, budget: float64(s.protocol.Budget)}); use(p) {
 			s.tasks = append(s.tasks, p)
@@ -114,6 +117,26 @@ func (s *study) readOutputs(least int, what string, use func(*problem) bool) err
 	}
 	if len(s.tasks) < least {
 		return fmt.Errorf("%d of %d tasks have %s; at least %d are needed", len(s.tasks), len(got.Tasks), what, least)
+	}
+	return nil
+}
+
+// checkOutputs reports an output of a limit or a cost that no task has.
+func (s *study) checkOutputs(tasks []cmbo.Task) error {
+	has := make(map[string]bool)
+	for _, t := range tasks {
+		for name := range t.Outputs {
+			has[name] = true
+		}
+	}
+	wanted := []string{s.cost}
+	for _, c := range s.constraints {
+		wanted = append(wanted, c.output)
+	}
+	for _, name := range wanted {
+		if name != "" && !has[name] {
+			return fmt.Errorf("no task has an output %q beside %q; there are %q", name, s.past.value, slices.Sorted(maps.Keys(has)))
+		}
 	}
 	return nil
 }
