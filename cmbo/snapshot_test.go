@@ -327,7 +327,7 @@ func TestRestoreRefusesForgedState(t *testing.T) {
 		{`"trial":1,"index":4,"x":[0.5,0.5]`, `"trial":1,"index":4,"x":[0.5,0.5],"saw":2`, "saw 2 of 1 events"},
 		{`"event":"told","trial":1`, `"event":"told","trial":2`, "trial 2 is not open"},
 		{`"event":"told","trial":1`, `"event":"told","trial":0`, "trial 0 is not open"},
-		{`"event":"told","trial":1`, `"saw":1,"event":"told","trial":1`, "saw 1 of 2 events"},
+		{`"event":"told","trial":1`, `"saw":1,"event":"told","trial":1`, `"told" with saw`},
 		{`"asked","trial":2`, `"asked","trial":3`, "trial 3 follows 1"},
 		{`"sobol_candidates":1000`, `"sobol_candidates":0`, "options"},
 		{`"sobol_candidates":1000`, `"sobol_candidates":1048577`, "options"},

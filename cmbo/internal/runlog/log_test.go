@@ -2,6 +2,7 @@ package runlog
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -435,5 +436,59 @@ func TestBefore(t *testing.T) {
 			got = append(got, e.Trial)
 		}
 		assert.Equal(t, want, got, "event %d", i)
+	}
+}
+
+// A stored event that has a part which none of its kind has, or has not what each of its kind
+// has, is refused, with both named, and changes nothing.
+func TestForms(t *testing.T) {
+	s, err := space.UnitCube(1)
+	require.NoError(t, err)
+	must := map[string][]string{
+		"asked": {"x"}, "told": {"y"}, "failed": {}, "cancelled": {}, "observed": {"x", "y"},
+		"fitted": {"count"}, "enqueued": {"x"}, "reported": {"step", "y"}, "stopped": {},
+	}
+	may := map[string][]string{
+		"trial": {"asked", "told", "failed", "cancelled", "reported", "stopped"}, "index": {"asked"}, "state": {"asked"},
+		"saw": {"asked", "fitted"}, "y": {"stopped"}, "noise_variance": {"told", "observed", "stopped"},
+		"outputs": {"told", "failed", "observed"}, "params": {"fitted"}, "paused": {"stopped"},
+		"x": {}, "step": {}, "count": {},
+	}
+	values := map[string]string{
+		"trial": "1", "x": "[0.5]", "y": "0", "step": "0", "index": "0", "noise_variance": "1", "outputs": "{}", "state": "[1]",
+		"count": "0", "params": "[1]", "saw": "1", "paused": "true",
+	}
+	restore := func(kind string, parts []string) error {
+		b := fmt.Sprintf(`{"event":%q`, kind)
+		for _, p := range parts {
+			b += fmt.Sprintf(`,%q:%s`, p, values[p])
+		}
+		var e Stored
+		require.NoError(t, json.Unmarshal([]byte(b+"}"), &e))
+		h := NewLog(s)
+		err := h.Restore(e, Checks{})
+		if err != nil {
+			require.Equal(t, NewLog(s), h)
+		}
+		return err
+	}
+	for kind, own := range must {
+		for i, p := range own {
+			require.ErrorContains(t, restore(kind, slices.Delete(slices.Clone(own), i, i+1)), fmt.Sprintf("%q without %s", kind, p))
+		}
+		for p, kinds := range may {
+			if slices.Contains(own, p) {
+				continue
+			}
+			err := restore(kind, append(slices.Clone(own), p))
+			if want := fmt.Sprintf("%q with %s", kind, p); slices.Contains(kinds, kind) {
+				require.NotContains(t, fmt.Sprint(err), want)
+			} else {
+				require.EqualError(t, err, want)
+			}
+		}
+	}
+	for _, kind := range []string{"", "Asked"} {
+		require.EqualError(t, restore(kind, nil), fmt.Sprintf("%q is not an event", kind))
 	}
 }

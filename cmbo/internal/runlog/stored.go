@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo/space"
 )
@@ -26,7 +27,41 @@ type Stored struct {
 	Paused  bool               `json:"paused,omitempty"`
 }
 
-var eventNames = [...]string{EventAsked: "asked", EventTold: "told", EventFailed: "failed", EventCancelled: "cancelled", EventObserved: "observed", EventFitted: "fitted", EventEnqueued: "enqueued", EventReported: "reported", EventStopped: "stopped"}
+// A form is the name of a kind and the parts of its stored form, those that may be missing with a
+// question mark.
+type form struct{ name, parts string }
+
+var forms = [...]form{
+	EventAsked:     {"asked", "trial? x index? state? saw?"},
+	EventTold:      {"told", "trial? y noise_variance? outputs?"},
+	EventFailed:    {"failed", "trial? outputs?"},
+	EventCancelled: {"cancelled", "trial?"},
+	EventObserved:  {"observed", "x y noise_variance? outputs?"},
+	EventFitted:    {"fitted", "count params? saw?"},
+	EventEnqueued:  {"enqueued", "x"},
+	EventReported:  {"reported", "trial? step y"},
+	EventStopped:   {"stopped", "trial? y? noise_variance? paused?"},
+}
+
+// checkForm reports a part that the kind must have and s has not, or the other way round.
+func (s Stored) checkForm(parts []string) error {
+	type part struct {
+		name  string
+		there bool
+	}
+	for _, p := range []part{
+		{"trial", s.Trial != 0}, {"step", s.Step != nil}, {"index", s.Index != nil}, {"x", s.X != nil}, {"y", s.Y != nil},
+		{"noise_variance", s.Noise != 0}, {"outputs", s.Outputs != nil}, {"state", s.State != nil},
+		{"count", s.Count != nil}, {"params", s.Params != nil}, {"saw", s.Saw != 0}, {"paused", s.Paused},
+	} {
+		if must := slices.Contains(parts, p.name); must && !p.there {
+			return fmt.Errorf("%q without %s", s.Kind, p.name)
+		} else if p.there && !must && !slices.Contains(parts, p.name+"?") {
+			return fmt.Errorf("%q with %s", s.Kind, p.name)
+		}
+	}
+	return nil
+}
 
 // Checks report what a model cannot have asked to be logged, nil where it asks for
 // nothing.
@@ -72,7 +107,7 @@ func (c Checks) CheckFitted(count int, params []float64) error {
 
 // Export returns the JSON form.
 func (e Event) Export() Stored {
-	out := Stored{Kind: eventNames[e.Kind], Trial: e.Trial, X: e.X, Noise: e.Noise, Outputs: e.Outputs, Params: e.Params, Saw: e.Saw, Paused: e.Paused}
+	out := Stored{Kind: forms[e.Kind].name, Trial: e.Trial, X: e.X, Noise: e.Noise, Outputs: e.Outputs, Params: e.Params, Saw: e.Saw, Paused: e.Paused}
 	switch e.Kind {
 	case EventAsked:
 		if e.Index >= 0 {
@@ -101,15 +136,18 @@ func (e Event) Export() Stored {
 
 // Restore applies a stored event after checking it as if it were new.
 func (h *Log) Restore(s Stored, c Checks) error {
-	kind := slices.Index(eventNames[:], s.Kind)
+	kind := slices.IndexFunc(forms[:], func(f form) bool { return f.name == s.Kind })
 	if kind <= 0 {
 		return fmt.Errorf("%q is not an event", s.Kind)
 	}
-	e := Event{Kind: Kind(kind), Trial: s.Trial, Index: -1, X: s.X, Noise: s.Noise, Outputs: s.Outputs, Params: s.Params, Saw: s.Saw, Paused: s.Paused}
-	if e.Paused && e.Kind != EventStopped {
-		return fmt.Errorf("%q that can go on", s.Kind)
+	if err := s.checkForm(strings.Fields(forms[kind].parts)); err != nil {
+		return err
 	}
-	if e.Saw < 0 || e.Saw > len(h.Events) || e.Saw > 0 && e.Kind != EventAsked && e.Kind != EventFitted {
+	e := Event{
+		Kind: Kind(kind), Trial: s.Trial, Step: value(s.Step), Index: -1, X: s.X, Y: value(s.Y), Noise: s.Noise,
+		Outputs: s.Outputs, Params: s.Params, Count: value(s.Count), Saw: s.Saw, Paused: s.Paused,
+	}
+	if e.Saw < 0 || e.Saw > len(h.Events) {
 		return fmt.Errorf("%q saw %d of %d events", s.Kind, e.Saw, len(h.Events))
 	}
 	var err error
@@ -118,75 +156,46 @@ func (h *Log) Restore(s Stored, c Checks) error {
 		e.X, _, err = h.space.Place(e.X)
 	case EventAsked, EventObserved:
 		e.X, err = h.space.Canonical(e.X)
+	case EventFitted:
+		err = c.CheckFitted(e.Count, e.Params)
 	default:
-		if e.X != nil {
-			err = fmt.Errorf("%q with a point", s.Kind)
+		if e.Trial < 1 || e.Trial > len(h.Trials) || h.Trials[e.Trial-1].Status != Open {
+			err = fmt.Errorf("trial %d is not open", e.Trial)
 		}
 	}
 	if err != nil {
 		return err
 	}
-	if s.Y != nil {
-		e.Y = *s.Y
-	}
-	if s.Outputs != nil && e.Kind != EventTold && e.Kind != EventObserved && e.Kind != EventFailed {
-		return fmt.Errorf("%q with outputs", s.Kind)
-	}
-	switch e.Kind {
-	case EventTold, EventFailed, EventCancelled, EventReported, EventStopped:
-		if e.Trial < 1 || e.Trial > len(h.Trials) || h.Trials[e.Trial-1].Status != Open {
-			return fmt.Errorf("trial %d is not open", e.Trial)
-		}
-	}
-	if (s.Step != nil) != (e.Kind == EventReported) {
-		return fmt.Errorf("%q with or without a step", s.Kind)
-	}
 	switch e.Kind {
 	case EventReported:
-		if s.Y == nil {
-			return fmt.Errorf("%q without a value", s.Kind)
-		}
-		e.Step = *s.Step
-		if err := h.CheckReport(e.Trial, e.Step, e.Y); err != nil {
-			return err
-		}
+		err = h.CheckReport(e.Trial, e.Step, e.Y)
 	case EventStopped:
 		if (s.Y != nil) != (e.Noise != 0) || len(h.Trials[e.Trial-1].Curve.Steps) == 0 {
 			return fmt.Errorf("%q without a curve, an end or its variance", s.Kind)
 		}
-		if err := errors.Join(space.CheckValue(e.Y), space.CheckNoise(e.Noise)); err != nil {
-			return err
-		}
+		err = errors.Join(space.CheckValue(e.Y), space.CheckNoise(e.Noise))
 	case EventTold, EventObserved:
-		if s.Y == nil {
-			return fmt.Errorf("%q without a value", s.Kind)
-		}
-		err := space.CheckValue(e.Y)
+		err = errors.Join(space.CheckValue(e.Y), space.CheckNoise(e.Noise), h.CheckValues(e.Outputs, false))
 		if err == nil && c.Value != nil {
 			err = c.Value(e.Y)
 		}
-		if err != nil {
-			return err
-		}
-		if err := space.CheckNoise(e.Noise); err != nil {
-			return err
-		}
-		if err := h.CheckValues(e.Outputs, false); err != nil {
-			return err
-		}
 	case EventFailed:
-		if err := h.CheckValues(e.Outputs, true); err != nil {
-			return err
-		}
+		err = h.CheckValues(e.Outputs, true)
 	case EventAsked:
-		if err := h.restoreAsked(&e, s, c); err != nil {
-			return err
-		}
-	case EventFitted:
-		return h.restoreFitted(e, s, c)
+		err = h.restoreAsked(&e, s, c)
 	}
-	h.Apply(e)
-	return nil
+	if err == nil {
+		h.Apply(e)
+	}
+	return err
+}
+
+// value returns what p points to, 0 for nil.
+func value[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
 }
 
 func (h *Log) restoreAsked(e *Event, s Stored, c Checks) error {
@@ -210,16 +219,4 @@ func (h *Log) restoreAsked(e *Event, s Stored, c Checks) error {
 		e.State = append(e.State, v)
 	}
 	return c.CheckState(e.State)
-}
-
-func (h *Log) restoreFitted(e Event, s Stored, c Checks) error {
-	if s.Count == nil {
-		return fmt.Errorf("%q without a number of observations", s.Kind)
-	}
-	if err := c.CheckFitted(*s.Count, e.Params); err != nil {
-		return err
-	}
-	e.Count = *s.Count
-	h.Apply(e)
-	return nil
 }
