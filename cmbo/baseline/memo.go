@@ -10,42 +10,51 @@ import (
 )
 
 // memo keeps what was computed for the latest candidate lists, so that the runs
-// on one list share it. It is safe for concurrent use, and computes one thing at a time.
+// on one list share it. It is safe for concurrent use: of equal lists who asks later waits
+// for the first, of others nobody does.
 type memo[T any] struct {
 	mu      sync.Mutex
-	entries []memoEntry[T] // latest use last
+	entries []*memoEntry[T] // latest use last
 }
 
 // memoLists bounds the number of lists kept.
 const memoLists = 4
 
 type memoEntry[T any] struct {
-	x     *linalg.Dense
+	x     linalg.Dense
+	mu    sync.Mutex // held while value is computed
+	known bool
 	value T
 }
 
 // get returns compute() of the candidates x, computed before for equal ones if
 // it is still there. Errors are not kept.
 func (m *memo[T]) get(x *linalg.Dense, compute func(x *linalg.Dense) (T, error)) (T, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	i := slices.IndexFunc(m.entries, func(e memoEntry[T]) bool { return points.Equal(e.x, x) })
-	if i >= 0 {
-		e := m.entries[i]
-		m.entries = append(slices.Delete(m.entries, i, i+1), e)
+	e := m.entry(x)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.known {
 		return e.value, nil
 	}
-	own := new(linalg.Dense)
-	own.Copy(x)
-	v, err := compute(own)
-	if err != nil {
-		return v, err
+	v, err := compute(&e.x)
+	e.value, e.known = v, err == nil
+	return v, err
+}
+
+// entry returns the one of the candidates x, a new one if there is none.
+func (m *memo[T]) entry(x *linalg.Dense) *memoEntry[T] {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e := new(memoEntry[T])
+	if i := slices.IndexFunc(m.entries, func(e *memoEntry[T]) bool { return points.Equal(&e.x, x) }); i >= 0 {
+		e = m.entries[i]
+		m.entries = slices.Delete(m.entries, i, i+1)
+	} else {
+		e.x.Copy(x)
 	}
-	if len(m.entries) == memoLists {
-		m.entries = slices.Delete(m.entries, 0, 1)
-	}
-	m.entries = append(m.entries, memoEntry[T]{own, v})
-	return v, nil
+	m.entries = append(m.entries, e)
+	m.entries = slices.Delete(m.entries, 0, max(0, len(m.entries)-memoLists))
+	return e
 }
 
 // kept is a run's access to what is computed of lists of points: of the candidates that were
