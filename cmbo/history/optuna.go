@@ -40,7 +40,8 @@ type Optuna struct {
 	// Pruned takes pruned trials, too, with the last value they reported.
 	Pruned bool
 	// Seconds, if it is not empty, names an output for the time from a trial's start to its
-	// end, what it cost say; a trial that lacks one of the two lacks it.
+	// end, what it cost say; a trial that lacks one of the two lacks it, and one of which
+	// only one of them names its zone.
 	Seconds string
 	// Widen has an inferred space take in ranges and lists of choices that
 	// differ between trials; without it they are an error.

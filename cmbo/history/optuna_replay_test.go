@@ -41,28 +41,31 @@ func choices(list string) string {
 
 const unit = `{"name": "FloatDistribution", "attributes": {"step": null, "low": 0.0, "high": 1.0, "log": false}}`
 
-// Seconds are those from a trial's start to its end, where both are known.
+// Seconds are those from a trial's start to its end, where both are known: of local time, as
+// Optuna before version 5 wrote it, or of a zone that is named.
 func TestOptunaSeconds(t *testing.T) {
 	var text strings.Builder
 	text.WriteString(study0)
 	for i, times := range [][2]string{
 		{`"2026-03-01T23:59:59.250000"`, `"2026-03-02T00:00:01"`}, {`null`, `"2026-03-01T10:00:00"`}, {`"2026-03-01T10:00:00"`, `7`}, {`"2026-03-01T10:00:00"`, `"2026-03-01T10:00:00"`},
+		{`"2026-03-01T10:00:00"`, `"2026-03-01T10:00:05.000000+00:00"`},
+		{`"2026-03-01T23:59:59.250000+00:00"`, `"2026-03-02T02:00:01.000000+02:00"`},
 	} {
 		fmt.Fprintf(&text, `{"op_code":4,"study_id":0,"datetime_start":%s}`+"\n", times[0])
 		text.WriteString(setParam(i, "x", "0.25", unit))
 		fmt.Fprintf(&text, `{"op_code":6,"trial_id":%d,"state":1,"values":[2],"datetime_complete":%s}`+"\n", i, times[1])
 	}
-	text.WriteString(`{"op_code":4,"study_id":0,"datetime_start":null,"state":4}` + "\n" + `{"op_code":6,"trial_id":4,"state":0,"datetime_start":"2026-03-01T10:00:00"}` + "\n")
-	text.WriteString(setParam(4, "x", "0.5", unit) + `{"op_code":6,"trial_id":4,"state":1,"values":[3],"datetime_complete":"2026-03-01T10:01:00"}` + "\n")
+	text.WriteString(`{"op_code":4,"study_id":0,"datetime_start":null,"state":4}` + "\n" + `{"op_code":6,"trial_id":6,"state":0,"datetime_start":"2026-03-01T10:00:00"}` + "\n")
+	text.WriteString(setParam(6, "x", "0.5", unit) + `{"op_code":6,"trial_id":6,"state":1,"values":[3],"datetime_complete":"2026-03-01T10:01:00"}` + "\n")
 	got, err := history.Optuna{Seconds: "seconds"}.Read(strings.NewReader(text.String()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	v := got.Tasks[0].Outputs["seconds"]
-	if len(v) != 5 || v[0] != 1.75 || v[4] != 60 {
+	if len(v) != 7 || v[0] != 1.75 || v[5] != 1.75 || v[6] != 60 {
 		t.Fatalf("seconds %v", v)
 	}
-	for _, missing := range v[1:4] {
+	for _, missing := range v[1:5] {
 		if !math.IsNaN(missing) {
 			t.Errorf("seconds %v", v)
 		}

@@ -38,6 +38,17 @@ type trial struct {
 	start, end time.Time // zero where it is not known
 }
 
+// somewhere is the zone of times that name none. How far it is from others nobody knows.
+var somewhere = time.FixedZone("somewhere", 0)
+
+// readTime reads a time as Optuna writes it: since version 5 with its zone.
+func readTime(text string) (time.Time, error) {
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		return at.UTC(), nil
+	}
+	return time.ParseInLocation("2006-01-02T15:04:05", text, somewhere)
+}
+
 // mark takes the times that an operation has; what is none counts as not known.
 func (t *trial) mark(op *operation) {
 	for _, m := range []struct {
@@ -46,7 +57,7 @@ func (t *trial) mark(op *operation) {
 	}{{&t.start, op.Start}, {&t.end, op.End}} {
 		var text string
 		if json.Unmarshal(m.from, &text) == nil {
-			if at, err := time.Parse("2006-01-02T15:04:05", text); err == nil {
+			if at, err := readTime(text); err == nil {
 				*m.to = at
 			}
 		}
@@ -55,7 +66,8 @@ func (t *trial) mark(op *operation) {
 
 // outputs returns the seconds that the trial took, under a name, nil for none.
 func (t *trial) outputs(seconds string) map[string]float64 {
-	if s := t.end.Sub(t.start).Seconds(); seconds != "" && !t.start.IsZero() && !t.end.IsZero() && s > 0 {
+	known := !t.start.IsZero() && !t.end.IsZero() && t.start.Location() == t.end.Location()
+	if s := t.end.Sub(t.start).Seconds(); seconds != "" && known && s > 0 {
 		return map[string]float64{seconds: s}
 	}
 	return nil
