@@ -30,36 +30,21 @@ type FitOptions struct {
 	// others from seeded draws. Default 3.
 	Starts int
 
-	// Warm adds a search, the first, from the given parameters.
-	Warm bool
-
 	// FixNoise keeps the noise variance as given.
 	FixNoise bool
 
 	// Seed names the draws.
 	Seed uint64
 
-	// MaxIter caps the steps of one search, 100 by default.
-	MaxIter int
-
 	// Evidence asks for [FitResult].Evidence.
 	Evidence bool
 }
 
-// FitStart reports one search.
-type FitStart struct {
-	LogPosterior float64 // reached, −Inf if the search could not begin
-	Iterations   int
-	Evaluations  int
-	Converged    bool   // at a maximum, or on the way to one found before
-	Status       string // why the search ended
-}
-
 // FitResult is what a search for hyperparameters found.
 type FitResult struct {
-	Kernel       kernel.Kernel
+	Kernel       kernel.Kernel // the given one if all searches failed, as Noise is
 	Noise        float64
-	LogPosterior float64 // log marginal likelihood plus log prior, up to a constant
+	LogPosterior float64 // log marginal likelihood plus log prior, up to a constant; −Inf if all searches failed
 	LogMarginal  float64
 
 	// Evidence is the logarithm of the probability density of the values under the
@@ -71,9 +56,6 @@ type FitResult struct {
 	// as one that they say nothing of. −Inf if all searches failed, 0 if it was not
 	// asked for.
 	Evidence float64
-
-	Best   int // index into Starts, −1 if all failed: the given parameters are returned
-	Starts []FitStart
 }
 
 // Fitter searches hyperparameters, keeping its memory from one data set to the
@@ -87,7 +69,6 @@ type Fitter struct {
 	noise  float64
 	fixed  bool // noise
 	prior  []LogNormal
-	theta  []float64
 	lo, hi []float64
 	x0     []float64
 	best   []float64
@@ -103,8 +84,8 @@ type Fitter struct {
 //	ln p(y | θ) − Σ_p ½·((ln θ_p − μ_p)/s_p)²
 //
 // within the bounds of the priors, for values resid = y − m(X) at the rows of x. k
-// gives the form of the kernel; its parameters and noise serve as the start of a
-// warm search and as the result if all searches fail. extra holds noise
+// gives the form of the kernel; its parameters and noise are the result if all searches
+// fail. extra holds noise
 // variances of the single observations, added to the common one, or is nil. opt
 // may be nil.
 //
@@ -114,7 +95,7 @@ type Fitter struct {
 // found, and so clearly towards it, that it would end there.
 // Points of the search where A is not definite or the likelihood is not finite
 // shorten a step, nothing more: numerical trouble is no error, see
-// [FitResult].Best.
+// [FitResult].LogPosterior.
 //
 // ctx is looked at before each evaluation; its error comes back wrapped. Fit
 // fails like [Likelihood.Reset] on unusable data and with [ErrArgument] for unusable
@@ -144,58 +125,43 @@ func (f *Fitter) Fit(ctx context.Context, k kernel.Kernel, noise float64, x *lin
 	f.ctx = ctx
 	defer func() { f.ctx, f.kernel = nil, nil }()
 
-	res := FitResult{Best: -1, LogPosterior: math.Inf(-1)}
-	first := 0
-	if o.Warm {
-		first = -1
-	}
-	for s := first; s < o.Starts; s++ {
+	res := FitResult{Kernel: k, Noise: noise, LogPosterior: math.Inf(-1)}
+	for s := range o.Starts {
 		f.start(s, o.Seed)
-		r := f.min.Minimize(f.fn, f.x0, f.lo, f.hi, optim.Options{MaxIter: o.MaxIter, GradTol: fitGradTol, Stop: f.stop})
+		r := f.min.Minimize(f.fn, f.x0, f.lo, f.hi, optim.Options{MaxIter: maxSteps, GradTol: fitGradTol, Stop: f.stop})
 		if err := ctx.Err(); err != nil {
 			return none, fmt.Errorf("gaussian: %s: %w", op, err)
 		}
-		v := -r.F
-		if r.Status == optim.NotFinite {
-			v = math.Inf(-1)
-		} else if v > res.LogPosterior {
-			res.LogPosterior, res.Best = v, len(res.Starts)
+		if v := -r.F; v > res.LogPosterior {
+			res.LogPosterior = v
 			f.best = append(f.best[:0], r.X...)
 		}
-		if r.Status.Converged() {
+		if r.Converged() {
 			f.found, f.values = append(f.found, r.X...), append(f.values, r.F)
 		}
-		start := FitStart{
-			LogPosterior: v, Iterations: r.Iter, Evaluations: r.Evals, Converged: r.Status.Converged(), Status: r.Status.String(),
-		}
-		if r.Status == optim.Stopped {
-			start.Converged, start.Status = true, "on the way to a maximum found before"
-		}
-		res.Starts = append(res.Starts, start)
 	}
-	res.Kernel, res.Noise = k, noise
-	if res.Best >= 0 {
-		np := k.NumParams()
-		kk, err := k.WithParams(f.best[:np])
-		if err != nil {
-			return none, fmt.Errorf("gaussian: %s: %w: %w", op, ErrArgument, err)
-		}
-		res.Kernel = kk
-		if !f.fixed {
-			p := f.prior[np]
-			res.Noise = min(max(math.Exp(f.best[np]), p.Min), p.Max)
-		}
-		res.LogMarginal = res.LogPosterior - f.logPrior(f.best)
+	if math.IsInf(res.LogPosterior, -1) {
+		res.LogMarginal, _ = f.like.Eval(k, noise, nil)
 		if o.Evidence {
-			res.Evidence = res.LogPosterior - f.halfLogDet()
+			res.Evidence = math.Inf(-1)
 		}
-		return res, ctx.Err()
+		return res, nil
 	}
-	res.LogMarginal, _ = f.like.Eval(res.Kernel, res.Noise, nil)
+	np := k.NumParams()
+	kk, err := k.WithParams(f.best[:np])
+	if err != nil {
+		return none, fmt.Errorf("gaussian: %s: %w: %w", op, ErrArgument, err)
+	}
+	res.Kernel = kk
+	if !f.fixed {
+		p := f.prior[np]
+		res.Noise = min(max(math.Exp(f.best[np]), p.Min), p.Max)
+	}
+	res.LogMarginal = res.LogPosterior - f.logPrior(f.best)
 	if o.Evidence {
-		res.Evidence = math.Inf(-1)
+		res.Evidence = res.LogPosterior - f.halfLogDet()
 	}
-	return res, nil
+	return res, ctx.Err()
 }
 
 // hessianStep is the step in a logarithm with which gradients are differenced: its
@@ -289,8 +255,12 @@ func (f *Fitter) scale(i int) float64 {
 
 // fitGradTol ends a search. A gradient g leaves the log posterior g²/2h below its
 // maximum, h its curvature, which is 1/s² ≥ ¼ at the least by the default priors:
-// below 1e-7, far less than what data say about hyperparameters.
-const fitGradTol = 2e-4
+// below 1e-7, far less than what data say about hyperparameters. maxSteps does where
+// that takes long.
+const (
+	fitGradTol = 2e-4
+	maxSteps   = 100
+)
 
 // A search is on its way to a maximum that was found if it is this near to it, in
 // every logarithm and in the log posterior, and the slope towards it is what a
@@ -324,14 +294,11 @@ func (f *Fitter) known(x, grad []float64, v float64) bool {
 
 // setup validates the options and fills prior, bounds and sizes.
 func (f *Fitter) setup(op string, k kernel.Kernel, noise float64, dim int, o *FitOptions) error {
-	if o.Starts < 0 || o.MaxIter < 0 {
-		return fmt.Errorf("gaussian: %s: %d starts, %d steps: %w", op, o.Starts, o.MaxIter, ErrArgument)
+	if o.Starts < 0 {
+		return fmt.Errorf("gaussian: %s: %d starts: %w", op, o.Starts, ErrArgument)
 	}
 	if o.Starts == 0 {
 		o.Starts = 3
-	}
-	if o.MaxIter == 0 {
-		o.MaxIter = 100
 	}
 	if o.Priors == (Priors{}) {
 		o.Priors = DefaultPriors(dim)
@@ -372,31 +339,21 @@ func (f *Fitter) setup(op string, k kernel.Kernel, noise float64, dim int, o *Fi
 	return nil
 }
 
-// start sets x0: the given parameters for index −1, the centre for 0, draws beyond.
-// The search moves it into the bounds.
+// start sets x0: the centre of the priors for index 0, draws beyond. The search moves it
+// into the bounds.
 func (f *Fitter) start(index int, seed uint64) {
-	switch {
-	case index < 0:
-		f.theta = f.kernel.AppendParams(f.theta[:0])
-		copy(f.x0, f.theta)
-		if !f.fixed {
-			f.x0[len(f.x0)-1] = math.Log(f.noise)
+	r := rng.Stream(seed, "gaussian.fit", uint64(index))
+	for i, p := range f.prior {
+		f.x0[i] = p.Mean
+		if index == 0 {
+			continue
 		}
-	case index == 0:
-		for i, p := range f.prior {
-			f.x0[i] = p.Mean
-		}
-	default:
-		r := rng.Stream(seed, "gaussian.fit", uint64(index))
-		for i, p := range f.prior {
-			z := r.NormFloat64()
-			if math.IsInf(p.SD, 1) {
-				// A flat prior: anywhere between the bounds.
-				u := r.Float64()
-				f.x0[i] = f.lo[i] + u*(f.hi[i]-f.lo[i])
-				continue
-			}
-			f.x0[i] = p.Mean + p.SD*z
+		z := r.NormFloat64()
+		if math.IsInf(p.SD, 1) {
+			// A flat prior: anywhere between the bounds.
+			f.x0[i] = f.lo[i] + r.Float64()*(f.hi[i]-f.lo[i])
+		} else {
+			f.x0[i] += p.SD * z
 		}
 	}
 }

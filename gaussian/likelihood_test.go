@@ -412,7 +412,7 @@ func TestKernelPanicsPass(t *testing.T) {
 		defer func() { panicked = recover() == "countdown" }()
 		left = at
 		var f Fitter
-		if _, err := f.Fit(t.Context(), k, 0.01, x, y, nil, &FitOptions{Starts: 1, MaxIter: 2, Params: []LogNormal{{SD: 1, Min: 0.01, Max: 10}}}); err != nil {
+		if _, err := f.Fit(t.Context(), k, 0.01, x, y, nil, &FitOptions{Starts: 1, Params: []LogNormal{{SD: 1, Min: 0.01, Max: 10}}}); err != nil {
 			t.Errorf("call %d: %v", at, err)
 		}
 		return

@@ -112,7 +112,7 @@ func TestHyperBOWithOneTaskIsMaximumLikelihood(t *testing.T) {
 	res, err := f.Fit(ctx, kh, sigma, obs[0].x, resid, nil, &gaussian.FitOptions{
 		Params: []gaussian.LogNormal{flat(minVariance*variance, maxVariance*variance), length, length},
 		Priors: gaussian.Priors{LengthScale: length, Variance: length, Noise: flat(minNoise*variance, maxNoise*variance)},
-		Warm:   true, Starts: 6,
+		Starts: 6,
 	})
 	require.NoError(t, err)
 	own := -m.loss

@@ -4,9 +4,8 @@
 //	minimise f(x)  subject to  lo ≤ x ≤ hi.
 //
 // It is made for functions that may fail. A value or gradient that is not finite
-// shortens the step and is otherwise ignored; a search that gets stuck says so
-// in its [Status]. There is no error: the result is the best point at which f was
-// finite, and never worse than the start.
+// shortens the step and is otherwise ignored. There is no error: the result is the best
+// point at which f was finite, and never worse than the start.
 //
 // A nil lo or hi means no bound on that side, as do infinite entries. Functions
 // are called one at a time, at points inside the box only, and must not keep the

@@ -14,6 +14,6 @@ func ExampleMinimize() {
 		return a*a + b*b
 	}
 	r := optim.Minimize(f, []float64{0, 0}, []float64{0, 0}, []float64{1, 1}, optim.Options{})
-	fmt.Printf("%.3f %.3f: %v\n", r.X, r.F, r.Status)
-	// Output: [0.400 1.000] 4.000: gradient within tolerance
+	fmt.Printf("%.3f %.3f, converged: %v\n", r.X, r.F, r.Converged())
+	// Output: [0.400 1.000] 4.000, converged: true
 }

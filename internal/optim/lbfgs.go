@@ -18,9 +18,8 @@ type Options struct {
 	// FuncTol ends the search when a step lowers f by no more than FuncTol
 	// times max(|f|, 1). Default 1e-10.
 	FuncTol float64
-	// MaxIter and MaxEvals end the search after so many steps and evaluations.
-	// Defaults 200 and 1000.
-	MaxIter, MaxEvals int
+	// MaxIter ends the search after so many steps. Default 200.
+	MaxIter int
 	// Memory is the number of past steps the curvature is learnt from. Default 8.
 	Memory int
 	// Stop, if not nil, is asked before each step whether to end the search, with
@@ -38,9 +37,6 @@ func (o Options) withDefaults() Options {
 	if o.MaxIter == 0 {
 		o.MaxIter = 200
 	}
-	if o.MaxEvals == 0 {
-		o.MaxEvals = 1000
-	}
 	if o.Memory == 0 {
 		o.Memory = 8
 	}
@@ -51,60 +47,32 @@ func (o Options) withDefaults() Options {
 type Result struct {
 	X      []float64 // the best point, inside the box
 	F      float64   // f(X)
-	Iter   int       // steps taken
-	Evals  int       // evaluations of f
-	Start  int       // MultiStart: index of the start that led to X
-	Status Status
+	status status
 }
-
-// Status tells why a search ended.
-type Status int
-
-// The ways a search can end.
-const (
-	// GradConverged: the projected gradient is within GradTol.
-	GradConverged Status = iota
-	// FuncConverged: the last step lowered f by less than FuncTol, or the next
-	// would by less than the rounding of f.
-	FuncConverged
-	// IterLimit and EvalLimit: stopped by MaxIter and MaxEvals.
-	IterLimit
-	EvalLimit
-	// Stopped: by Stop.
-	Stopped
-	// Stuck: no lower point was found along the projected gradient, as happens
-	// at a kink, between points where f is not finite or where the gradient is
-	// wrong.
-	Stuck
-	// NotFinite: f or its gradient is not finite at the start. X is the start,
-	// moved into the box, and F what f returned.
-	NotFinite
-)
 
 // Converged reports whether the search ended at a stationary point as far as its
 // tolerances tell.
-func (s Status) Converged() bool { return s == GradConverged || s == FuncConverged }
+func (r Result) Converged() bool { return r.status <= funcConverged }
 
-// String returns the status in words.
-func (s Status) String() string {
-	switch s {
-	case GradConverged:
-		return "gradient within tolerance"
-	case FuncConverged:
-		return "decrease within tolerance"
-	case IterLimit:
-		return "iteration limit"
-	case EvalLimit:
-		return "evaluation limit"
-	case Stopped:
-		return "stopped"
-	case Stuck:
-		return "no decrease along the gradient"
-	case NotFinite:
-		return "not finite at the start"
-	}
-	return fmt.Sprintf("optim.Status(%d)", int(s))
-}
+// status tells why a search ended.
+type status int
+
+const (
+	// The projected gradient is within GradTol.
+	gradConverged status = iota
+	// The last step lowered f by less than FuncTol, or the next would by less than the
+	// rounding of f.
+	funcConverged
+	// MaxIter, or Stop, ended it.
+	iterLimit
+	stopped
+	// No lower point was found along the projected gradient, as happens at a kink,
+	// between points where f is not finite or where the gradient is wrong.
+	stuck
+	// f or its gradient is not finite at the start. X is the start, moved into the box,
+	// and F what f returned.
+	notFinite
+)
 
 // Minimize searches from x0 and returns a result of its own. See
 // [Minimizer.Minimize].
@@ -118,7 +86,6 @@ type Minimizer struct {
 	f      Func
 	lo, hi []float64
 	o      Options
-	evals  int
 
 	x, g   []float64 // the current point
 	fx     float64
@@ -157,17 +124,17 @@ func (m *Minimizer) Minimize(f Func, x0, lo, hi []float64, o Options) Result {
 	copy(m.best, m.x)
 	m.fbest = m.fx
 	if !finite(m.fx) || !allFinite(m.g) {
-		return m.result(0, NotFinite)
+		return m.result(notFinite)
 	}
 	for iter := 0; ; iter++ {
 		if m.projected() <= m.o.GradTol {
-			return m.result(iter, GradConverged)
+			return m.result(gradConverged)
 		}
 		if m.o.Stop != nil && m.o.Stop(m.x, m.g, m.fx) {
-			return m.result(iter, Stopped)
+			return m.result(stopped)
 		}
 		if iter >= m.o.MaxIter {
-			return m.result(iter, IterLimit)
+			return m.result(iterLimit)
 		}
 		before := m.fx
 		m.hold()
@@ -182,19 +149,16 @@ func (m *Minimizer) Minimize(f Func, x0, lo, hi []float64, o Options) Result {
 			ok = m.search(m.firstStep())
 		}
 		if !ok {
-			if m.evals >= m.o.MaxEvals {
-				return m.result(iter, EvalLimit)
-			}
 			if m.flat && m.o.FuncTol >= 0 {
-				return m.result(iter, FuncConverged)
+				return m.result(funcConverged)
 			}
-			return m.result(iter, Stuck)
+			return m.result(stuck)
 		}
 		if before-m.fx <= m.o.FuncTol*math.Max(1, math.Abs(m.fx)) {
 			if m.projected() <= m.o.GradTol {
-				return m.result(iter+1, GradConverged)
+				return m.result(gradConverged)
 			}
-			return m.result(iter+1, FuncConverged)
+			return m.result(funcConverged)
 		}
 	}
 }
@@ -205,7 +169,7 @@ func (m *Minimizer) reset(f Func, x0, lo, hi []float64, o Options) {
 		panic(fmt.Sprintf("optim: Minimize: %d variables, %d lower and %d upper bounds", n, len(lo), len(hi)))
 	}
 	m.f, m.lo, m.hi, m.o = f, lo, hi, o.withDefaults()
-	m.evals, m.pairs, m.next = 0, 0, 0
+	m.pairs, m.next = 0, 0
 	if mem := m.o.Memory; len(m.x) != n || len(m.alpha) != mem {
 		buf := make([]float64, (6+2*mem)*n+mem)
 		take := func(k int) []float64 {
@@ -237,16 +201,15 @@ func (m *Minimizer) bounds(i int) (lo, hi float64) {
 	return lo, hi
 }
 
-func (m *Minimizer) result(iter int, s Status) Result {
+func (m *Minimizer) result(s status) Result {
 	m.f, m.o.Stop = nil, nil
-	return Result{X: m.best, F: m.fbest, Iter: iter, Evals: m.evals, Status: s}
+	return Result{X: m.best, F: m.fbest, status: s}
 }
 
 // eval calls f and keeps the best finite point.
 func (m *Minimizer) eval(x, g []float64) float64 {
-	m.evals++
 	v := m.f(x, g)
-	if finite(v) && v < m.fbest && m.evals > 1 {
+	if finite(v) && v < m.fbest {
 		m.fbest = v
 		copy(m.best, x)
 	}

@@ -40,7 +40,7 @@ func (m *Minimizer) search(t float64) bool {
 		b      = math.Inf(1)
 		moved  bool // xt, gt, ft hold the point of a
 	)
-	for trial := 0; trial < maxTrials && m.evals < m.o.MaxEvals; trial++ {
+	for trial := 0; trial < maxTrials; trial++ {
 		decrease, still := m.project(t)
 		if still || -decrease <= rounding*math.Abs(m.fx) {
 			m.flat = trial == 0
@@ -85,9 +85,7 @@ func (m *Minimizer) search(t float64) bool {
 	}
 	// Enough decrease, but no end to the descent in sight or no trials left.
 	if !moved {
-		if m.project(a); m.evals >= m.o.MaxEvals {
-			return false // the best point is kept by eval
-		}
+		m.project(a)
 		fa = m.eval(m.xt, m.gt)
 		if !finite(fa) || !allFinite(m.gt) {
 			return false

@@ -13,6 +13,11 @@ type problem struct {
 	maxEvals int     // what the search may spend: a regression guard
 }
 
+// counted is f that counts its evaluations in n.
+func counted(f Func, n *int) Func {
+	return func(x, g []float64) float64 { *n++; return f(x, g) }
+}
+
 func rosenbrock(x, g []float64) float64 {
 	clear(g)
 	var f float64

@@ -117,7 +117,7 @@ func (f *Fitter) Fit(ctx context.Context, template kernel.Kernel, x *linalg.Dens
 		if err != nil {
 			return h, explained(ctx, numerical(err, "fitting hyperparameters to %d observations", len(y)))
 		}
-		h = Hyper{Kernel: r.Kernel, NoiseVariance: r.Noise, Fitted: r.Best >= 0, Evidence: r.Evidence}
+		h = Hyper{Kernel: r.Kernel, NoiseVariance: r.Noise, Fitted: !math.IsInf(r.LogPosterior, -1), Evidence: r.Evidence}
 	}
 	if !(h.NoiseVariance > 0) {
 		// For values to come without a variance.
