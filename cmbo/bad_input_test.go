@@ -88,6 +88,8 @@ func TestBadInput(t *testing.T) {
 		{"a step back", report(2), cmbo.ErrStep, "step 2 comes after step 3"},
 		{"a negative step", report(-1), cmbo.ErrStep, "step -1 is negative"},
 		{"a task's step back", add(curves(1, 3, 2)), cmbo.ErrStep, "task \"new\": row 1: step 2 of a curve follows step 3"},
+		{"a task's negative step", add(curves(1, -3, 2)), cmbo.ErrStep, "task \"new\": row 1: step -3 of a curve is negative"},
+		{"a failed point outside", add(func(t *cmbo.Task) { t.Failed = [][]float64{t.X[0], {2, 0}} }), cmbo.ErrOutOfSpace, `task "new": row 1: parameter "x0": 2 is not in [0, 1], in a row of Failed`},
 	} {
 		assert.ErrorIs(t, c.err, c.sentinel, c.what)
 		assert.ErrorContains(t, c.err, c.text, c.what)

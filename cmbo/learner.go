@@ -38,8 +38,9 @@ var sampleTasks = hierarchy.DefaultSettings(1).GroupTasks
 //
 // The first pass keeps a sample of at most 1,000 tasks with values and 1,000 of failures
 // alone, drawn by the seed and the tasks' IDs. If these are all, the prior is that of
-// [Learn]. Else the sample decides all but the moments of the population, of which each
-// further pass over all tasks is one step of EM. A caller may end after any pass.
+// [Learn], given them in the order of their IDs, t10 before t2. Else the sample decides all
+// but the moments of the population, of which each further pass over all tasks is one step
+// of EM. A caller may end after any pass.
 //
 // The work of a pass may be divided: among learners of the same space and options for the
 // first one, then of [Learner.Shard], in goroutines or, by [Learner.Encode] and

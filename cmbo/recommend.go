@@ -40,7 +40,10 @@ func (r Recommendation) String() string {
 		return "there is no point to recommend yet"
 	}
 	expected := fmt.Sprintf("%.4g ± %.2g", r.Mean, r.SD)
-	if r.lognormal {
+	switch {
+	case math.IsNaN(r.Mean):
+		expected = "its values have no scale yet"
+	case r.lognormal:
 		expected = r.Quantiles.String()
 	}
 	s := fmt.Sprintf("use%v: %s; values told there: %d", space.Point{Space: r.space, X: r.X}, expected, r.Values)

@@ -70,6 +70,7 @@ func TestRecommend(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, rows[2], r.X)
 	assert.True(t, math.IsNaN(r.Mean), "equal values have no scale")
+	assert.Regexp(t, `^use a=.*: its values have no scale yet; values told there: 1$`, r.String())
 	for i, y := range []float64{3, 2, 4, 0.1, 3.1, 3.2} {
 		x := rows[3+i]
 		if i > 3 {

@@ -379,7 +379,7 @@ func (s *Space) Adopt(tasks []Task, c Changes) ([]Task, *Adoption, error) {
 			row, moved, outside, err := m.apply(x)
 			if err != nil {
 				var de *DataError
-				if err = InTask(AtRow(err, k), t.ID); !outside || !errors.As(err, &de) {
+				if err = InTask(t.atPoint(err, k), t.ID); !outside || !errors.As(err, &de) {
 					return nil, nil, err
 				}
 				a.Outside = append(a.Outside, de)
@@ -424,6 +424,16 @@ func (s *Space) Adopt(tasks []Task, c Changes) ([]Task, *Adoption, error) {
 	return out, a, nil
 }
 
+// atPoint adds to an error the place of point k of a task, those that failed coming after the
+// observations.
+func (t *Task) atPoint(err error, k int) error {
+	if k < len(t.X) {
+		return AtRow(err, k)
+	}
+	k -= len(t.X)
+	return located(err, func(e *DataError) { e.Row, e.Reason = k, e.Reason+", in a row of Failed" }, "row %d of Failed", k)
+}
+
 // recorded returns the parameters of a task's rows, those of the space if it
 // names none.
 func (t *Task) recorded(s *Space) []Param {
@@ -451,7 +461,7 @@ func (t *Task) in(s *Space) (Task, error) {
 	for k, x := range slices.Concat(t.X, t.Failed) {
 		row, _, _, err := m.apply(x)
 		if err != nil {
-			return q, InTask(AtRow(err, k), t.ID)
+			return q, InTask(t.atPoint(err, k), t.ID)
 		}
 		rows = append(rows, row)
 	}

@@ -36,7 +36,7 @@ var (
 // not apply are empty or -1.
 type DataError struct {
 	Task   string  // ID of the task, or empty
-	Row    int     // index of the observation, point, candidate or task without an ID, or -1
+	Row    int     // index of the observation, failed point, candidate or task without an ID, or -1
 	Column int     // index of the parameter or coordinate, or -1
 	Name   string  // name of the parameter, or empty
 	Value  float64 // the offending value, if there is one

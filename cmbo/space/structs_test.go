@@ -202,7 +202,7 @@ func TestAdopt(t *testing.T) {
 	require.Equal(t, []string{
 		`cmbo: point outside the space: task "a": row 2: parameter "units": "many" is not a value of an ordinal of [16 32 64]`,
 		`cmbo: point outside the space: task "a": row 3: parameter "lr": 1e-09 is not in [0.0001, 10]`,
-		`cmbo: point outside the space: task "a": row 5: parameter "lr": 0 is not in [0.0001, 10]`,
+		`cmbo: point outside the space: task "a": row 1: parameter "lr": 0 is not in [0.0001, 10], in a row of Failed`,
 		`cmbo: point outside the space: task "lost": row 0: parameter "units": "many" is not a value of an ordinal of [16 32 64]`,
 		`cmbo: point outside the space: task "new": row 1: parameter "lr": 20 is not in [0.0001, 10]`,
 	}, places)

@@ -58,8 +58,11 @@ func (c *Curve) Check() error {
 		return Errorf(ErrDimension, "a curve of %d values at %d steps", len(c.Values), len(c.Steps))
 	}
 	for i, s := range c.Steps {
-		if s < 0 || i > 0 && s <= c.Steps[i-1] {
-			return Errorf(ErrStep, "step %d of a curve follows step %d", s, c.Steps[max(i-1, 0)])
+		switch {
+		case s < 0:
+			return Errorf(ErrStep, "step %d of a curve is negative", s)
+		case i > 0 && s <= c.Steps[i-1]:
+			return Errorf(ErrStep, "step %d of a curve follows step %d", s, c.Steps[i-1])
 		}
 		if err := CheckValue(c.Values[i]); err != nil {
 			return fmt.Errorf("at step %d of its curve: %w", s, err)
