@@ -150,17 +150,22 @@ func (m consulted) told(ctx context.Context, d Data) ([]float64, error) {
 	return mean, m.Predict(ctx, mean, sd, d.X)
 }
 
+// back brings a prediction back to where low values are as far apart as they are told.
+func (m consulted) back(v float64) float64 {
+	if b, ok := m.Surrogate.(interface{ Back(v float64) float64 }); ok {
+		return b.Back(v)
+	}
+	return v
+}
+
 // belief brings what the surrogate predicts of a value to the user's units and direction, with low
 // values as far apart as they are told: the surrogate may see their differences as smaller. Values
 // are not normal then; mean and deviation are those of the normal distribution with the same 90 %
 // interval.
 func (m consulted) belief(c *runConfig, scale *scaling.Values, mean, sd float64) belief {
-	median := mean
-	if b, ok := m.Surrogate.(interface{ Back(v float64) float64 }); ok {
-		low, high := b.Back(mean-z90*sd), b.Back(mean+z90*sd)
-		if median = b.Back(mean); low < mean-z90*sd {
-			mean, sd = low+(high-low)/2, (high-low)/(2*z90)
-		}
+	low, median, high := m.back(mean-z90*sd), m.back(mean), m.back(mean+z90*sd)
+	if low < mean-z90*sd {
+		mean, sd = low+(high-low)/2, (high-low)/(2*z90)
 	}
 	mean, sd = scale.Back(mean, sd)
 	median, _ = scale.Back(median, 0)

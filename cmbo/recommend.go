@@ -55,8 +55,9 @@ func (r Recommendation) String() string {
 
 // Recommend returns the point to use in the end: of those evaluated the one of the largest
 // mean (the smallest where small values are good), not of the best value, which under noise
-// is the luckiest. Points count whose outputs, on the mean of what was told there, hold all
-// limits. The expected gain of one value more takes points for independent of each other.
+// is the luckiest. Where [WithNoise] does not say how noisy values are, half of what a single
+// value deviates from the mean counts for the point, and k/(k+1) of what k do. Points count
+// whose outputs, on the mean of what was told there, hold all limits. The expected gain of one value more takes points for independent of each other.
 // It takes what [Optimizer.Predict] takes for each point, changes no proposal, says the same
 // after [Restore], and fails with [ErrNumerical] or ctx.Err().
 func (o *Optimizer) Recommend(ctx context.Context) (Recommendation, error) {
@@ -73,12 +74,14 @@ func (o *Optimizer) Recommend(ctx context.Context) (Recommendation, error) {
 		}
 		x := points.Pick(present.h.EncodedObservations(), at)
 		mean, sd := make([]float64, len(at)), make([]float64, len(at))
+		worth := mean
 		if present.hasScale(d) {
 			if err := o.model.Predict(ctx, mean, sd, x); err != nil {
 				return r, err
 			}
+			worth = present.withOwn(d, at, mean)
 		}
-		best := slices.Index(mean, slices.Max(mean))
+		best := slices.Index(worth, slices.Max(worth))
 		point := func(i int) []float64 { return slices.Clone(present.h.Observations[at[i]].X) }
 		r.X, r.Values = point(best), values[best]
 		if !present.hasScale(d) {
@@ -87,7 +90,7 @@ func (o *Optimizer) Recommend(ctx context.Context) (Recommendation, error) {
 		b := o.model.belief(o.config, &scale, mean[best], sd[best])
 		r.Mean, r.SD = b.moments()
 		r.Quantiles = b.quantiles()
-		if i, gain := again(mean, sd, best, o.noiseOf(d)); i >= 0 {
+		if i, gain := again(worth, sd, best, o.noiseOf(d)); i >= 0 {
 			r.Again, r.Gain = point(i), o.config.worth(r.Quantiles.Median, scale.Scale*gain)
 		}
 		return r, nil
@@ -125,6 +128,30 @@ func (o *draft) pointsHolding() (at, values []int) {
 		}
 	}
 	return at, values
+}
+
+// withOwn returns the means of points with what each has of its own: a model takes for noise
+// what it cannot follow, and without repetitions nothing tells the two apart. At even odds, the
+// variances of both being equal, k values whose noise is not given leave k/(k+1) of their mean
+// deviation to the point.
+func (o *draft) withOwn(d Data, at []int, mean []float64) []float64 {
+	of := make(map[string]int)
+	for i, j := range at {
+		of[points.Key(o.h.Observations[j].X)] = i
+	}
+	k, sum := make([]float64, len(at)), make([]float64, len(at))
+	rows, estimated := o.h.Learned()
+	for j, ob := range rows {
+		i, ok := of[points.Key(ob.X)]
+		if ok && (estimated == nil || !estimated[j]) && (d.NoiseVariance == nil || !(d.NoiseVariance[j] > 0)) {
+			k[i], sum[i] = k[i]+1, sum[i]+d.Y[j]-o.model.back(mean[i])
+		}
+	}
+	worth := slices.Clone(mean)
+	for i := range worth {
+		worth[i] += sum[i] / (k[i] + 1)
+	}
+	return worth
 }
 
 // noiseOf returns the noise variance of one value more, in scaled units: the mean of those

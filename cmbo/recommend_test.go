@@ -65,7 +65,7 @@ func TestRecommend(t *testing.T) {
 	r, err = o.Recommend(ctx)
 	require.NoError(t, err)
 	assert.Nil(t, r.X, "nothing is known to hold the limit")
-	require.NoError(t, o.Observe(rows[2], 1, Outputs{"seconds": 4}))
+	require.NoError(t, o.Observe(rows[2], 1, Outputs{"seconds": 4}, WithNoise(1)))
 	r, err = o.Recommend(ctx)
 	require.NoError(t, err)
 	assert.Equal(t, rows[2], r.X)
@@ -104,6 +104,47 @@ func TestRecommend(t *testing.T) {
 	again, err := back.Recommend(ctx)
 	require.NoError(t, err)
 	assert.Equal(t, fmt.Sprintf("%v %v %v", r.X, r.Mean, r.Gain), fmt.Sprintf("%v %v %v", again.X, again.Mean, again.Gain))
+}
+
+// Where no noise is given half of what a single value deviates from the mean counts for the
+// point, two thirds of what two do.
+func TestRecommendOwn(t *testing.T) {
+	ctx := context.Background()
+	s, err := NewSpace(Float("x", 0, 1))
+	require.NoError(t, err)
+	o, err := New(s)
+	require.NoError(t, err)
+	r := rng.Stream(14, t.Name())
+	values := make(map[float64][]float64)
+	for i := range 24 {
+		x := float64(i%20) / 20
+		y := 1 - 4*(x-0.6)*(x-0.6) + 0.15*r.NormFloat64()
+		values[x] = append(values[x], y)
+		require.NoError(t, o.Observe([]float64{x}, y))
+	}
+	rec, err := o.Recommend(ctx)
+	require.NoError(t, err)
+	best, bestMean, bestValue := [2]float64{0, math.Inf(-1)}, [2]float64{0, math.Inf(-1)}, [2]float64{0, math.Inf(-1)}
+	for x, ys := range values {
+		mean, _, err := o.Predict([]float64{x})
+		require.NoError(t, err)
+		worth := mean
+		for _, y := range ys {
+			worth += (y - mean) / float64(len(ys)+1)
+			if y > bestValue[1] {
+				bestValue = [2]float64{x, y}
+			}
+		}
+		if worth > best[1] {
+			best = [2]float64{x, worth}
+		}
+		if mean > bestMean[1] {
+			bestMean = [2]float64{x, mean}
+		}
+	}
+	assert.Equal(t, []float64{best[0]}, rec.X)
+	assert.NotEqual(t, best[0], bestMean[0])
+	assert.NotEqual(t, best[0], bestValue[0])
 }
 
 // Under noise what is recommended is better than what had the best value: regrets in units
