@@ -334,7 +334,7 @@ func onCurves(ctx context.Context, s *study) error {
 	var use []spender
 	var names []string
 	for _, m := range spenders {
-		if len(s.ways) == 0 || slices.ContainsFunc(s.ways, func(w string) bool { return strings.Contains(m.name, w) }) {
+		if s.chosen(m.name) {
 			use, names = append(use, m), append(names, m.name)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -94,6 +95,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		return err
 	})
 	f.StringVar(&o.cost, "cost", "", "`output` of a file that has several that is what an evaluation costs. Compares what runs reach that know of it or not, each task left out once, within -budget times the mean cost of the task; -value names the output to be optimised")
+	f.Float64Var(&o.noise, "noise", 0, "`deviations` of noise, in units of each task's, on all values. Compares what runs would use in the end, the point that is recommended or that of the best value, each task left out")
 	f.Var(&c.methods, "method", "`method`, or for an experiment several with commas between: "+strings.Join(methods, ", ")+"; cmbo is the paper's default, "+paper.WssClusWssCMP.String())
 	f.Var(&c.without, "without", "`methods` to leave out of an experiment")
 	names, what := cmbo.Ablations()
@@ -132,6 +134,8 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	}
 	if o.experiment == "curves" {
 		o.curves, o.experiment, o.past.minimize = true, "", true // losses
+	}
+	if o.curves || c.given["noise"] {
 		o.ways, c.methods = c.methods, nil
 	}
 	switch {
@@ -157,6 +161,11 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		return o, c.checkOwn(o, "constraint")
 	case o.cost != "":
 		return o, c.checkOwn(o, "cost")
+	case c.given["noise"]:
+		if !(o.noise > 0) || math.IsInf(o.noise, 0) {
+			return nil, fmt.Errorf("-noise: %g is no positive number of deviations", o.noise)
+		}
+		return o, c.checkOwn(o, "noise")
 	}
 	if o.curves {
 		return o, c.checkOwn(o, "experiment curves")

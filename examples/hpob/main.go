@@ -51,6 +51,7 @@ type options struct {
 	constraints []constraint
 	contexts    bool
 	cost        string
+	noise       float64
 	curves      bool
 	ways        []string
 }

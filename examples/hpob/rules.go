@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/gocmbo/cmbo/internal/stat"
 )
 
 // A rule says of trials under way whether to stop them; values are losses.
@@ -35,13 +37,7 @@ func (r *medianRule) stop(trial, step int, loss float64) bool {
 	if len(others) == 0 {
 		return false
 	}
-	slices.Sort(others)
-	n := len(others)
-	median := others[n/2]
-	if n%2 == 0 {
-		median = (others[n/2-1] + others[n/2]) / 2
-	}
-	return slices.Min(r.under[trial]) > median
+	return slices.Min(r.under[trial]) > stat.Median(others)
 }
 
 func (r *medianRule) ended(trial int) {

@@ -29,6 +29,7 @@ var own = map[string]struct {
 	"constraint":                 {`with "Y" and "outputs"`, "space value minimize skip constraint cost", byConstraint},
 	"constraint -context":        {`with "Y", "outputs" and "context"`, "space value minimize skip constraint context", byConstraint},
 	"cost":                       {`with "Y" and "outputs"`, "space value minimize skip constraint cost", byConstraint},
+	"noise":                      {"of one value, or with -value", "space value minimize skip noise method", underNoise},
 	"experiment curves":          {`with "curves"`, "space experiment method", onCurves},
 	"experiment curves -context": {`with "curves" and "context"`, "space experiment context", byContext},
 }
@@ -139,6 +140,11 @@ func (s *study) checkOutputs(tasks []cmbo.Task) error {
 		}
 	}
 	return nil
+}
+
+// chosen reports whether -method names a way, by a part of its name.
+func (o *options) chosen(way string) bool {
+	return len(o.ways) == 0 || slices.ContainsFunc(o.ways, func(part string) bool { return strings.Contains(way, part) })
 }
 
 // targets returns the number of tasks to leave out.

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/rng"
+)
+
+// A measurer is a way to search under noise.
+type measurer struct {
+	name     string
+	transfer bool
+	random   bool // proposals, in place of the default's
+	told     bool // the run is told how noisy values are
+	again    bool // points are evaluated again where that promises more than a new one
+}
+
+var measurers = []measurer{
+	{name: "noise told, with transfer", transfer: true, told: true},
+	{name: "noise unknown, with transfer", transfer: true},
+	{name: "noise told, again where that pays, with transfer", transfer: true, told: true, again: true},
+	{name: "noise told, without transfer", told: true},
+	{name: "noise unknown, without transfer"},
+	{name: "random search", random: true},
+}
+
+// measured has, after each evaluation, the regret of what would be used: the point that is
+// recommended, and that of the best value.
+type measured struct {
+	recommended, luckiest []float64
+	again                 int // evaluations of a point that had a value
+}
+
+// noisy returns values with noise of so many of their standard deviations.
+func noisy(y []float64, deviation float64, seed uint64, label string, index ...uint64) []float64 {
+	r := rng.Stream(seed, label, index...)
+	out := slices.Clone(y)
+	for i := range out {
+		out[i] += deviation * r.NormFloat64()
+	}
+	return out
+}
+
+func deviation(y []float64) float64 {
+	var sum, squares float64
+	for _, v := range y {
+		sum += v / float64(len(y))
+	}
+	for _, v := range y {
+		squares += (v - sum) * (v - sum) / float64(len(y))
+	}
+	return math.Sqrt(squares)
+}
+
+// measure tunes a task of which no value is exact.
+func (s *study) measure(ctx context.Context, target int, repeat uint64, m measurer) (r measured, err error) {
+	t, p := s.tasks[target], s.protocol
+	space, err := cmbo.Candidates(t.X)
+	if err != nil {
+		return r, err
+	}
+	var prior *cmbo.Prior
+	if m.transfer {
+		prior, err = s.learn(ctx, space, target, func(i int) cmbo.Task {
+			q, from := cmbo.Task{ID: s.tasks[i].ID}, s.tasks[i]
+			values := noisy(from.Y, s.noise*deviation(from.Y), p.Seed, "noise of "+from.ID, repeat)
+			for _, j := range s.draw(from, "rows of ", repeat) {
+				q.X, q.Y = append(q.X, from.X[j]), append(q.Y, values[j])
+			}
+			return q
+		})
+		if err != nil {
+			return r, err
+		}
+	}
+	o, err := cmbo.New(space, s.run(prior, cmbo.WithSeed(p.Seed+repeat))...)
+	if err != nil {
+		return r, err
+	}
+	sd := s.noise * deviation(t.Y)
+	errs := noisy(make([]float64, p.Budget), sd, p.Seed, "noise", uint64(target), repeat)
+	order := rng.Stream(p.Seed, "random search", uint64(target), repeat).Perm(len(t.X))
+	var more []cmbo.ObservationOption
+	if m.told {
+		more = append(more, cmbo.WithNoise(sd*sd))
+	}
+	seen := make(map[int]bool)
+	best, lucky := math.Inf(1), 1.0
+	for n := range p.Budget {
+		var row int
+		if m.random {
+			row = order[n%len(order)]
+		} else {
+			trial, err := o.Ask(ctx)
+			if errors.Is(err, cmbo.ErrNoCandidates) {
+				break
+			} else if err != nil {
+				return r, err
+			}
+			row = trial.Index
+			if err := o.Tell(trial.ID, t.Y[row]+errs[n], more...); err != nil {
+				return r, err
+			}
+		}
+		v := t.Y[row] + errs[n]
+		if !s.past.minimize {
+			v = -v
+		}
+		if v < best {
+			best, lucky = v, t.regret[row]
+		}
+		if seen[row] {
+			r.again++
+		}
+		seen[row] = true
+		use := lucky
+		if !m.random {
+			rec, err := o.Recommend(ctx)
+			if err != nil {
+				return r, err
+			}
+			use = t.regret[space.Index(rec.X)]
+			if m.again && rec.Again != nil {
+				u, err := o.Outlook(ctx)
+				if err != nil {
+					return r, err
+				}
+				if rec.Gain > u.Expected {
+					if err := o.Enqueue(rec.Again); err != nil {
+						return r, err
+					}
+				}
+			}
+		}
+		r.recommended, r.luckiest = append(r.recommended, use), append(r.luckiest, lucky)
+	}
+	return r, nil
+}
+
+// underNoise compares what ways to search would use in the end.
+func underNoise(ctx context.Context, s *study) error {
+	err := s.readOutputs(2, "two different values", func(t *problem) bool { return t.rate(s.past.minimize) })
+	if err != nil {
+		return err
+	}
+	n, p := s.targets(), s.protocol
+	var use []measurer
+	var names []string
+	for _, m := range measurers {
+		if s.chosen(m.name) {
+			use, names = append(use, m), append(names, m.name)
+		}
+	}
+	if len(use) == 0 {
+		return fmt.Errorf("-method: no way to search under noise is named like %q", s.ways)
+	}
+	runs, err := play(ctx, s, names, n*p.Repeats, func(k, i int) (measured, error) {
+		return s.measure(ctx, i%n, uint64(i/n), use[k])
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(s.stdout, "space %s: %d tasks left out of %d, %d runs a way, %d evaluations from zero with noise of %g of each task's deviation\n\n", s.space, n, len(s.tasks), len(runs[0]), p.Budget, s.noise)
+	var at []int
+	heads := "way|regret of what is recommended at "
+	for _, e := range []int{5, 10, 20} {
+		if e < p.Budget {
+			at = append(at, e)
+			heads += fmt.Sprintf("%d|", e)
+		}
+	}
+	at = append(at, p.Budget)
+	w := s.table(heads + fmt.Sprintf("%d|of the best value|ratio|evaluated again", p.Budget))
+	for k, name := range names {
+		recommended, lucky := make([]float64, n), make([]float64, n)
+		mean := make([]float64, len(at))
+		again := 0.0
+		for i, r := range runs[k] {
+			last := len(r.recommended) - 1
+			for j, e := range at {
+				mean[j] += r.recommended[min(e-1, last)] / float64(len(runs[k]))
+			}
+			recommended[i%n] += r.recommended[last] / float64(p.Repeats)
+			lucky[i%n] += r.luckiest[last] / float64(p.Repeats)
+			again += float64(r.again) / float64(len(runs[k])*(last+1))
+		}
+		_, ratio, lo, hi := s.compare(recommended, lucky)
+		cells := ""
+		for _, v := range mean {
+			cells += fmt.Sprintf("%.4f|", v)
+		}
+		of, _, _, _ := s.compare(lucky, lucky)
+		w.row("%s|%s%.4f|%.2f [%.2f, %.2f]|%.0f %%", name, cells, of, ratio, lo, hi, 100*again)
+	}
+	return w.Flush()
+}
