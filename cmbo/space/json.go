@@ -1,9 +1,11 @@
 package space
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 )
 
@@ -55,6 +57,18 @@ func numberJSON(v float64) json.Number {
 	return json.Number(b)
 }
 
+// decode sets v to the JSON b. A field that is not known fails: who writes "log" where the kind
+// says it would get a linear parameter.
+func decode(b []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	err := d.Decode(v)
+	if _, more := d.Token(); err == nil && more != io.EOF {
+		return errors.New("more than one JSON value")
+	}
+	return err
+}
+
 // MarshalJSON returns the form that [Space.MarshalJSON] has for a parameter.
 func (p Param) MarshalJSON() ([]byte, error) {
 	d := paramJSON{Name: p.name, Kind: p.kind.String(), Step: p.step, Choices: p.choices, Values: p.values}
@@ -66,18 +80,18 @@ func (p Param) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON sets p to what MarshalJSON describes. It fails with [ErrSpace]
-// if that is no parameter, and leaves p as it was.
+// if that is no parameter, or has fields that are not known, and leaves p as it was.
 func (p *Param) UnmarshalJSON(b []byte) error {
 	var d paramJSON
-	err := json.Unmarshal(b, &d)
-	if err == nil {
-		var q Param
-		if q, err = d.param(); err == nil {
-			*p = q
-			return nil
-		}
+	if err := decode(b, &d); err != nil {
+		return fmt.Errorf("%w: parameter %q: %w", ErrSpace, d.Name, err)
 	}
-	return fmt.Errorf("%w: %w", ErrSpace, err)
+	q, err := d.param()
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrSpace, err)
+	}
+	*p = q
+	return nil
 }
 
 // MarshalJSON returns
@@ -94,14 +108,14 @@ func (s *Space) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON sets a zero Space to what MarshalJSON describes. It fails with
-// [ErrSpace], also where s is a space already, which never changes, or as
-// [Space.WithCandidates] does, and leaves s as it was.
+// [ErrSpace], also for fields that are not known and where s is a space already, which never
+// changes, or as [Space.WithCandidates] does, and leaves s as it was.
 func (s *Space) UnmarshalJSON(b []byte) error {
 	if s.params != nil {
 		return fmt.Errorf("%w: UnmarshalJSON into a space that is defined", ErrSpace)
 	}
 	var d spaceJSON
-	if err := json.Unmarshal(b, &d); err != nil {
+	if err := decode(b, &d); err != nil {
 		if errors.Is(err, ErrSpace) {
 			return err
 		}
@@ -129,7 +143,11 @@ func (d *paramJSON) param() (Param, error) {
 		text json.Number
 		to   *float64
 	}{{d.Lo, &p.lo}, {d.Hi, &p.hi}} {
-		if b.text == "" {
+		switch {
+		case b.text != "":
+		case kind == KindFloat || kind == KindLogFloat || p.whole():
+			return Param{}, fmt.Errorf("parameter %q is of kind %s without both bounds, \"lo\" and \"hi\"", p.name, kind)
+		default:
 			continue
 		}
 		v, err := parseNumber(b.text, p.whole())

@@ -383,3 +383,24 @@ func TestDataErrorText(t *testing.T) {
 	require.ErrorIs(t, InTask(foreign, "iris"), foreign)
 	require.EqualError(t, InTask(foreign, "iris"), `task "iris": other`)
 }
+
+// What a description of a space says is taken, or refused, and nothing is made up.
+func TestSpaceDescriptions(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"params": [{"name": "a", "kind": "float", "lo": 1e-5, "hi": 1, "log": true}]}`:       `parameter "a": json: unknown field "log"`,
+		`{"params": [{"name": "a", "kind": "float", "lo": 0, "hi": 1, "steps": 0.1}]}`:         `parameter "a": json: unknown field "steps"`,
+		`{"params": [{"name": "a", "kind": "float", "lo": 0, "hi": 1}], "candidate": [[0.5]]}`: `unknown field "candidate"`,
+		`{"params": [{"name": "a", "kind": "int", "lo": -3}]}`:                                 `parameter "a" is of kind int without both bounds, "lo" and "hi"`,
+		`{"params": [{"name": "a", "kind": "float", "hi": 1}]}`:                                `parameter "a" is of kind float without both bounds`,
+	} {
+		var s Space
+		err := json.Unmarshal([]byte(text), &s)
+		require.ErrorIs(t, err, ErrSpace, text)
+		require.ErrorContains(t, err, want)
+		require.ErrorIs(t, s.Defined(), ErrSpace)
+	}
+	var s Space
+	require.NoError(t, json.Unmarshal([]byte(`{"params": [{"name": "a", "kind": "bool"}, {"name": "b", "kind": "ordinal", "values": [1, 2]}, {"name": "c", "kind": "categorical", "choices": ["x"]}]}`), &s))
+	var p Param
+	require.ErrorIs(t, p.UnmarshalJSON([]byte(`{"name": "a", "kind": "bool"} {}`)), ErrSpace)
+}

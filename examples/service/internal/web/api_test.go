@@ -221,6 +221,7 @@ func TestRefusals(t *testing.T) {
 		{"another study", post("/v1/studies", `{"id":"plain",`+params+`}`), 409, "study_exists", nil},
 		{"another space", post("/v1/studies", `{"id":"new",`+params+`,"prior":"past"}`), 422, "prior_mismatch", nil},
 		{"another direction", post("/v1/studies", `{"id":"new","space":{"params":[{"name":"x","kind":"float","lo":-1,"hi":2},{"name":"rate","kind":"logfloat","lo":1e-4,"hi":1}]},"prior":"past","options":{"minimize":true}}`), 422, "prior_mismatch", nil},
+		{"a field of a space that is not known", post("/v1/studies", `{"id":"new","space":{"params":[{"name":"x","kind":"float","lo":1e-5,"hi":1,"log":true}]}}`), 400, "bad_space", nil},
 		{"no such path", call{method: "GET", path: "/v1/nothing"}, 404, "not_served", nil},
 		{"another method", call{method: "PATCH", path: "/v1/studies"}, 405, "method", nil},
 		{"no type of body", call{method: "POST", path: "/v1/studies/plain/ask", body: []byte("{}")}, 415, "content_type", nil},
