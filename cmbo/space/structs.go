@@ -30,8 +30,8 @@ import (
 //
 // Fields without a tag, and those with the tag "-", are no parameters; the fields
 // of embedded structs belong to the struct. [Point.Into] fills such a struct. It
-// fails with [ErrSpace] and names the field if a tag is not of this form, and as
-// [New] does.
+// fails with [ErrSpace] and names the field if a tag is not of this form or the field does
+// not hold the ends of the range, 300 in an int8 say, and as [New] does.
 func Of(cfg any) (*Space, error) {
 	v := reflect.ValueOf(cfg)
 	if v.Kind() == reflect.Pointer && v.Type().Elem().Kind() == reflect.Struct {
@@ -40,15 +40,28 @@ func Of(cfg any) (*Space, error) {
 	if v.Kind() != reflect.Struct {
 		return nil, Errorf(ErrSpace, "%T is no struct", cfg)
 	}
+	fields := taggedFields(v.Type(), nil)
 	var params []Param
-	for _, f := range taggedFields(v.Type(), nil) {
+	for _, f := range fields {
 		p, why := f.param()
 		if why != "" {
 			return nil, f.fail("%s", why)
 		}
 		params = append(params, p)
 	}
-	return New(params...)
+	s, err := New(params...)
+	if err != nil {
+		return nil, err
+	}
+	for i, f := range fields {
+		p := s.params[i]
+		for _, end := range []float64{p.lo, p.hi} {
+			if !p.set(reflect.New(f.Type).Elem(), end) {
+				return nil, f.unfit(p, end)
+			}
+		}
+	}
+	return s, nil
 }
 
 // field is a tagged field of a struct.
@@ -87,6 +100,11 @@ func taggedFields(t reflect.Type, path []int) []field {
 
 func (f *field) fail(format string, args ...any) error {
 	return Errorf(ErrSpace, "field "+f.Name+": "+format, args...).of(f.name)
+}
+
+// unfit says that the field does not hold a value of the parameter.
+func (f *field) unfit(p Param, x float64) error {
+	return f.fail("a %s does not hold %s, a value of %s", f.Type, p.text(x), p)
 }
 
 // param makes the parameter of a field, or says why it cannot.
@@ -192,7 +210,7 @@ func (v Point) Into(cfg any) error {
 			return f.fail("it is not exported, and cannot be set")
 		}
 		if !p.set(filled.FieldByIndex(f.path), x) {
-			return f.fail("a %s does not hold %s, a value of %s", f.Type, p.text(x), p)
+			return f.unfit(p, x)
 		}
 	}
 	for _, p := range v.Space.params {

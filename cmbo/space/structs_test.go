@@ -70,6 +70,15 @@ func TestSpaceOf(t *testing.T) {
 		"exact integers": struct {
 			A int `cmbo:"a,0,9007199254740993"`
 		}{},
+		"field A: a int8 does not hold 300, a value of an int in [0, 300]": struct {
+			A int8 `cmbo:"a,0,300"`
+		}{},
+		"field A: a uint does not hold -1": struct {
+			A uint `cmbo:"a,ordinal,-1,3"`
+		}{},
+		"field A: a float32 does not hold 1e-60": struct {
+			A float32 `cmbo:"a,log,1e-60,1"`
+		}{},
 		`both named "a"`: struct {
 			A int `cmbo:"a,1,2"`
 			B int `cmbo:"a,1,2"`
