@@ -136,12 +136,18 @@ func (m consulted) fitted() (count int, params []float64) {
 	return 0, nil
 }
 
+// noiseGiven reports whether value i came with its noise variance, and is none that a stopped
+// trial lets expect.
+func noiseGiven(d Data, i int) bool {
+	return d.NoiseVariance != nil && d.NoiseVariance[i] > 0 && !(d.Estimated != nil && d.Estimated[i])
+}
+
 // told returns the values that proposals improve on: those told, or, where noise variances
 // were given, what the model makes of them, since the largest of noisy values says little.
 func (m consulted) told(ctx context.Context, d Data) ([]float64, error) {
 	noisy := false
-	for i, v := range d.NoiseVariance {
-		noisy = noisy || v > 0 && !(d.Estimated != nil && d.Estimated[i])
+	for i := range d.Y {
+		noisy = noisy || noiseGiven(d, i)
 	}
 	if !noisy {
 		return d.Y, nil

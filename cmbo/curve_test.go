@@ -487,6 +487,47 @@ func TestStoppedTeaches(t *testing.T) {
 	require.Less(t, sdAfter, sdBefore)
 }
 
+// TestStoppedHasNoOwn: what is recommended counts the deviations of values that were told, not of what a
+// stopped trial lets expect.
+func TestStoppedHasNoOwn(t *testing.T) {
+	k := curved(t)[3]
+	o := newOptimizer(t, k.space, k.opts...)
+	r := rng.Stream(1, "own")
+	told := make(map[string]float64)
+	for n := range 14 {
+		trial, err := o.Ask(ctx)
+		require.NoError(t, err)
+		y := -bump([]float64{0.3, 0.3})(trial.X) + 0.2*r.NormFloat64()
+		c := curveOf(r, y, 0.3)
+		for i, step := range c.Steps {
+			_, err := o.Report(ctx, trial.ID, step, c.Values[i])
+			require.NoError(t, err)
+		}
+		if n == 9 {
+			require.NoError(t, o.TellStopped(ctx, trial.ID))
+			continue
+		}
+		require.NoError(t, o.Tell(trial.ID, y))
+		told[fmt.Sprint(trial.X)] = y
+	}
+	rec, err := o.Recommend(ctx)
+	require.NoError(t, err)
+	var best, bestMean []float64
+	worth, mean := math.Inf(1), math.Inf(1)
+	for _, ob := range o.Observations() {
+		m, _, err := o.Predict(ob.X)
+		require.NoError(t, err)
+		if w := (m + told[fmt.Sprint(ob.X)]) / 2; w < worth {
+			best, worth = ob.X, w
+		}
+		if m < mean {
+			bestMean, mean = ob.X, m
+		}
+	}
+	require.Equal(t, best, rec.X)
+	require.NotEqual(t, best, bestMean)
+}
+
 // A curve of one step is an evaluation: one that ends where it began teaches as much stopped
 // as told, and those of past tasks change no proposal.
 func TestCurveOfOneStep(t *testing.T) {

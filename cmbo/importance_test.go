@@ -42,6 +42,32 @@ func TestImportanceByHand(t *testing.T) {
 	assert.Equal(t, []float64{1}, total)
 }
 
+// TestImportanceOfFew: the formulas on rows whose values differ in the mean.
+func TestImportanceOfFew(t *testing.T) {
+	a, b := [][]float64{{1, 0}, {2, 4}}, [][]float64{{4, 3}, {9, 5}}
+	f := func(x []float64) float64 { return x[0] + 0.5*x[1]*x[1] }
+	first, total, err := shares(a, b, func(rows [][]float64) (out []float64, err error) {
+		for _, x := range rows {
+			out = append(out, f(x))
+		}
+		return out, nil
+	})
+	require.NoError(t, err)
+	values := []float64{f(a[0]), f(a[1]), f(b[0]), f(b[1])}
+	mean := (values[0] + values[1] + values[2] + values[3]) / 4
+	variance := 0.0
+	for _, v := range values {
+		variance += math.Pow(v-mean, 2) / 4
+	}
+	// Rows of a with the first, and the second, column of b.
+	with := (math.Pow(values[2]-f([]float64{4, 0}), 2) + math.Pow(values[3]-f([]float64{9, 4}), 2)) / 4
+	without := (math.Pow(values[0]-f([]float64{4, 0}), 2) + math.Pow(values[1]-f([]float64{9, 4}), 2)) / 4
+	assert.InDelta(t, 1-with/variance, first[0], 1e-12)
+	assert.InDelta(t, max(without/variance, first[0]), total[0], 1e-12)
+	with = (math.Pow(values[2]-f([]float64{1, 3}), 2) + math.Pow(values[3]-f([]float64{2, 5}), 2)) / 4
+	assert.InDelta(t, 1-with/variance, first[1], 1e-12)
+}
+
 // TestAgainByHand: the point of which one value more is worth most, by the formula: a point
 // behind the best may pass it, and the best may fall behind the next.
 func TestAgainByHand(t *testing.T) {

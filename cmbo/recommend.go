@@ -121,7 +121,7 @@ func (o *draft) pointsHolding() (at, values []int) {
 					sum, n = sum+v, n+1
 				}
 			}
-			holds = holds && n > 0 && out.Beyond(sum/n) == 0
+			holds = holds && out.Beyond(sum/n) == 0 // which is NaN where none was told
 		}
 		if holds {
 			at, values = append(at, of[key][0]), append(values, len(of[key]))
@@ -143,7 +143,7 @@ func (o *draft) withOwn(d Data, at []int, mean []float64) []float64 {
 	rows, estimated := o.h.Learned()
 	for j, ob := range rows {
 		i, ok := of[points.Key(ob.X)]
-		if ok && (estimated == nil || !estimated[j]) && (d.NoiseVariance == nil || !(d.NoiseVariance[j] > 0)) {
+		if ok && !(estimated != nil && estimated[j]) && !noiseGiven(d, j) {
 			k[i], sum[i] = k[i]+1, sum[i]+d.Y[j]-o.model.back(mean[i])
 		}
 	}
@@ -159,7 +159,7 @@ func (o *draft) withOwn(d Data, at []int, mean []float64) []float64 {
 func (o *Optimizer) noiseOf(d Data) float64 {
 	var sum, n float64
 	for i, v := range d.NoiseVariance {
-		if v > 0 && (d.Estimated == nil || !d.Estimated[i]) {
+		if noiseGiven(d, i) {
 			sum, n = sum+v, n+1
 		}
 	}

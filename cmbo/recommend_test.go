@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -145,6 +146,80 @@ func TestRecommendOwn(t *testing.T) {
 	assert.Equal(t, []float64{best[0]}, rec.X)
 	assert.NotEqual(t, best[0], bestMean[0])
 	assert.NotEqual(t, best[0], bestValue[0])
+}
+
+// TestRecommendAgain: what one value more is worth is by the noise given, on the mean, else by
+// the model's, and trials under way change nothing; the first point may be the one.
+func TestRecommendAgain(t *testing.T) {
+	ctx := context.Background()
+	s, err := NewSpace(Float("x", 0, 1))
+	require.NoError(t, err)
+	y := func(x float64) float64 { return 100 + 30*math.Sin(5*x) + 3*math.Sin(70*x) }
+	for _, c := range []struct {
+		name      string
+		variances []float64 // of the points, again and again; 0 for none
+		noise     float64   // their mean
+	}{{"given", []float64{4, 16}, 10}, {"of some", []float64{4, 0, 16, 7}, 9}, {"of one", []float64{4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, 4}, {"of none", []float64{0}, math.NaN()}} {
+		o, err := New(s)
+		require.NoError(t, err)
+		var xs [][]float64
+		for i := range 12 {
+			x := []float64{float64(i*7%12) / 12}
+			var opts []ObservationOption
+			if v := c.variances[i%len(c.variances)]; v > 0 {
+				opts = append(opts, WithNoise(v))
+			}
+			require.NoError(t, o.Observe(x, y(x[0]), opts...))
+			xs = append(xs, x)
+		}
+		worth, sd := make([]float64, len(xs)), make([]float64, len(xs))
+		for i, x := range xs {
+			worth[i], sd[i], err = o.Predict(x)
+			require.NoError(t, err)
+			if c.variances[i%len(c.variances)] == 0 {
+				worth[i] += (y(x[0]) - worth[i]) / 2
+			}
+		}
+		noise := c.noise
+		if math.IsNaN(noise) {
+			_, scale := o.draft().data(false)
+			noise = o.model.noise() * scale.Scale * scale.Scale
+			require.Positive(t, noise)
+		}
+		i, gain := again(worth, sd, slices.Index(worth, slices.Max(worth)), noise)
+		for range 2 {
+			rec, err := o.Recommend(ctx)
+			require.NoError(t, err)
+			assert.Equal(t, xs[i], rec.Again, c.name)
+			assert.InEpsilon(t, gain, rec.Gain, 1e-9, c.name)
+			require.NoError(t, o.Enqueue(rec.X)) // under way in the second round
+			_, err = o.Ask(ctx)
+			require.NoError(t, err)
+		}
+	}
+	o, err := New(s)
+	require.NoError(t, err)
+	require.NoError(t, o.Observe([]float64{0.2}, 1, WithNoise(4)))
+	require.NoError(t, o.Observe([]float64{0.9}, 0, WithNoise(1e-4)))
+	rec, err := o.Recommend(ctx)
+	require.NoError(t, err)
+	assert.Equal(t, []float64{0.2}, rec.Again)
+}
+
+// Limits are held by the mean of what was told of a point, not by its sum.
+func TestRecommendHolds(t *testing.T) {
+	ctx := context.Background()
+	s, err := NewSpace(Float("x", 0, 1))
+	require.NoError(t, err)
+	o, err := New(s, WithOutput("seconds", AtMost(5)))
+	require.NoError(t, err)
+	require.NoError(t, o.Observe([]float64{0.1}, 1, Outputs{"seconds": 3}))
+	require.NoError(t, o.Observe([]float64{0.7}, 9, Outputs{"seconds": 4}))
+	require.NoError(t, o.Observe([]float64{0.7}, 8, Outputs{"seconds": 5.5}))
+	rec, err := o.Recommend(ctx)
+	require.NoError(t, err)
+	assert.Equal(t, []float64{0.7}, rec.X)
+	assert.Equal(t, 2, rec.Values)
 }
 
 // Under noise what is recommended is better than what had the best value: regrets in units

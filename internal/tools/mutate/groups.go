@@ -19,7 +19,7 @@ var groups = []group{
 	{"curve", []string{"cmbo/curve.go", "cmbo/internal/curve/*.go"}, []suite{{"./cmbo/internal/curve", ""}, {"./cmbo", "Report|Curve|Stopped|Estimate|Prospect|Checkpoints|Resumed|Cutoff"}}},
 	{"cost", []string{"cmbo/cost.go"}, []suite{{"./cmbo", "TestCost|TestBudget|RequirementsAsk|OutlookCost|OutputsExplained"}}},
 	{"relation", []string{"cmbo/context.go", "cmbo/internal/hierarchy/relation.go"}, []suite{{"./cmbo/internal/hierarchy", ""}, {"./cmbo", "Context|Relation"}}},
-	{"importance", []string{"cmbo/importance.go", "cmbo/recommend.go"}, []suite{{"./cmbo", "Importance|Recommend|Again"}}},
+	{"importance", []string{"cmbo/importance.go", "cmbo/recommend.go"}, []suite{{"./cmbo", "Importance|Recommend|Again|HasNoOwn"}}},
 	{"check", []string{"cmbo/check.go"}, []suite{{"./cmbo", "Check|Contradicted"}}},
 	{"forecast", []string{"cmbo/forecast.go"}, []suite{{"./cmbo", "BinomialTail|NoForecasts|SummedUp|Calibration|Forecast|Outlook|OutputsExplained|Positive"}}},
 	{"explain", []string{"cmbo/explain.go"}, []suite{{"./cmbo", "InWords|Explain|Outlook|Cost|Budget|NoisyBest|NoUnit|ReportStops|FirstBatch|Positive|FeasibleObs|NothingFeasible"}}},
