@@ -217,6 +217,7 @@ func (t *hpobReader) task(id string) error {
 			return rowErrorf(cmbo.ErrCorrupt, "the key appears twice").in(key, "")
 		}
 		if !wanted {
+			p.several = p.several || key == "Y"
 			return t.skip()
 		}
 		seen[key] = true
@@ -256,6 +257,7 @@ type hpobTask struct {
 	badX    map[int]string // what is wrong with the first of these
 	x       [][]float64
 	ys      string    // the key of the values
+	several bool      // there are values of several outputs, which are not read
 	values  []float64 // row after row of the file, NaN for what is no number
 	ends    []int     // of the rows in values
 	names   []string  // of the values of a row
@@ -445,6 +447,9 @@ func (p *hpobTask) collect(id string) error {
 	objective := slices.Index(p.names, p.objective)
 	if objective < 0 {
 		return &RowError{Task: clip(id), Reason: fmt.Sprintf("no output %q; it has %s", clip(p.objective), quoteAll(p.names)), Err: cmbo.ErrCorrupt}
+	}
+	if p.several && len(p.ends) == 0 {
+		return &RowError{Task: clip(id), Reason: `no "y"; of the outputs of "Y" HPOB.Value names the one to be optimised`, Err: cmbo.ErrCorrupt}
 	}
 	at := make([]int, len(p.x)) // 1 + index of the observation of a configuration
 	kept := make([]int, 0, len(p.fileX))
