@@ -29,9 +29,8 @@ func checkData(op string, k kernel.Kernel, x *linalg.Dense, y, extra []float64) 
 		}
 	}
 	for i := range n {
-		r := x.Row(i)
-		if j := fault.NotFinite(r); j >= 0 {
-			return &ValueError{Op: op, What: "x", Row: i, Col: j, Value: r[j], Err: ErrNotFinite}
+		if err := fault.Row(op, "x", i, x.Row(i)); err != nil {
+			return err
 		}
 	}
 	if n == 0 {

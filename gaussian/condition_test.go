@@ -234,3 +234,58 @@ func TestConditionerOfAnyCount(t *testing.T) {
 		}
 	}
 }
+
+// A variance that comes out below 0 is 0, whichever way it is computed.
+func TestVariancesAreNotNegative(t *testing.T) {
+	var c Conditioner
+	require.NoError(t, c.Factorize(linalg.NewSym(1, []float64{1}), []float64{0}, []float64{1}))
+	cross := linalg.NewDense(1, 2, []float64{1, 0.5})
+	var v linalg.Dense
+	require.NoError(t, c.Whiten(&v, cross))
+	for name, update := range map[string]func(cov *linalg.Sym) error{
+		"UpdateCov": func(cov *linalg.Sym) error { return c.UpdateCov(cov, &v) },
+		"Condition": func(cov *linalg.Sym) error { return c.Condition(nil, cov, new(linalg.Dense), cross) },
+		"Update": func(cov *linalg.Sym) error {
+			variance := []float64{cov.At(0, 0), cov.At(1, 1)}
+			err := c.Update(nil, variance, &v)
+			cov.Set(0, 0, variance[0])
+			cov.Set(1, 1, variance[1])
+			return err
+		},
+	} {
+		cov := linalg.NewSym(2, []float64{1 - 1e-15, 0, 0, 1})
+		require.NoError(t, update(cov), name)
+		require.Equal(t, []float64{0, 0.75}, []float64{cov.At(0, 0), cov.At(1, 1)}, name)
+	}
+}
+
+// A Conditioner that conditions on nothing, from the start, after a Reset or a Factorize that
+// failed, leaves priors as they are, and takes observations one by one.
+func TestConditionerOfNothing(t *testing.T) {
+	reset, failed := new(Conditioner), new(Conditioner)
+	for _, c := range []*Conditioner{reset, failed} {
+		require.NoError(t, c.Factorize(linalg.NewSym(2, []float64{1, 0, 0, 1}), []float64{0.1}, []float64{1, 2}))
+	}
+	reset.Reset()
+	require.ErrorIs(t, failed.Factorize(linalg.NewSym(2, []float64{1, 2, 2, 1}), []float64{0}, []float64{1, 2}), ErrNotPositiveDefinite)
+	for name, c := range map[string]*Conditioner{"zero": new(Conditioner), "reset": reset, "failed": failed} {
+		for _, c := range []*Conditioner{c, c.Clone()} {
+			require.Zero(t, c.Len(), name)
+			require.NoError(t, c.SetResid(nil))
+			inverse := linalg.NewSym(2, nil)
+			require.NoError(t, c.Precision(nil, inverse))
+			require.Zero(t, inverse.Dim())
+			mean, cov := []float64{1, 2}, linalg.NewSym(2, []float64{3, 9, 1, 2})
+			require.NoError(t, c.Condition(mean, cov, new(linalg.Dense), linalg.NewDense(0, 2, nil)))
+			require.Equal(t, []float64{1, 2}, mean)
+			require.Equal(t, linalg.NewSym(2, []float64{3, 1, 1, 2}), cov)
+			require.NoError(t, c.Append(nil, 3, 1, 5))
+			var one Conditioner
+			require.NoError(t, one.Factorize(linalg.NewSym(1, []float64{3}), []float64{1}, []float64{5}))
+			require.Equal(t, one.LogMarginal(), c.LogMarginal())
+			alpha := make([]float64, 1)
+			require.NoError(t, c.Precision(alpha, inverse))
+			require.Equal(t, []float64{1.25, 0.25}, []float64{alpha[0], inverse.At(0, 0)})
+		}
+	}
+}

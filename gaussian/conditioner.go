@@ -1,6 +1,7 @@
 package gaussian
 
 import (
+	"slices"
 	"strconv"
 	"sync"
 
@@ -83,12 +84,9 @@ func (c *Conditioner) Factorize(cov *linalg.Sym, noise, resid []float64) error {
 		}
 	}
 	for i := range n {
-		if j := fault.NotFinite(cov.Row(i)[:i+1]); j >= 0 {
-			return &ValueError{Op: op, What: "cov", Row: i, Col: j, Value: cov.Row(i)[j], Err: ErrNotFinite}
+		if err := fault.Row(op, "cov", i, cov.Row(i)[:i+1]); err != nil {
+			return err
 		}
-	}
-	if n == 0 {
-		return nil
 	}
 	a := sums.Get().(*linalg.Sym)
 	defer sums.Put(a)
@@ -112,9 +110,7 @@ func (c *Conditioner) SetResid(resid []float64) error {
 	if err := fault.Vec("Conditioner.SetResid", "resid", resid, len(c.beta)); err != nil {
 		return err
 	}
-	if len(resid) > 0 {
-		c.setResid(resid)
-	}
+	c.setResid(resid)
 	return nil
 }
 
@@ -126,6 +122,7 @@ func (c *Conditioner) setResid(resid []float64) {
 
 // Reset makes c condition on nothing, keeping its memory.
 func (c *Conditioner) Reset() {
+	_ = c.chol.Factorize(new(linalg.Sym)) // the empty matrix has a factor
 	c.beta, c.jitter, c.quad = c.beta[:0], 0, 0
 }
 
@@ -176,15 +173,7 @@ func (c *Conditioner) appendRow(op string, cross []float64, variance, noise floa
 	if err := fault.NonNegative(op, "noise", noise); err != nil {
 		return err
 	}
-	if n == 0 {
-		a := sums.Get().(*linalg.Sym)
-		defer sums.Put(a)
-		a.Resize(1)
-		a.Set(0, 0, variance+noise)
-		if err := c.chol.Factorize(a); err != nil {
-			return fault.Definite(op, "covariance of the observation", 0, err)
-		}
-	} else if err := c.chol.Append(cross, variance+noise+c.jitter); err != nil {
+	if err := c.chol.Append(cross, variance+noise+c.jitter); err != nil {
 		return fault.Definite(op, "covariance of the observations", c.jitter, err)
 	}
 	return nil
@@ -192,11 +181,7 @@ func (c *Conditioner) appendRow(op string, cross []float64, variance, noise floa
 
 // Clone returns an independent copy of c.
 func (c *Conditioner) Clone() *Conditioner {
-	out := &Conditioner{jitter: c.jitter, quad: c.quad}
-	if len(c.beta) > 0 {
-		out.chol, out.beta = *c.chol.Clone(), append([]float64(nil), c.beta...)
-	}
-	return out
+	return &Conditioner{chol: *c.chol.Clone(), beta: slices.Clone(c.beta), jitter: c.jitter, quad: c.quad}
 }
 
 // Precision sets alpha to A⁻¹·(y − m) and inverse, which is resized, to A⁻¹. It
@@ -212,10 +197,8 @@ func (c *Conditioner) Precision(alpha []float64, inverse *linalg.Sym) error {
 		return err
 	}
 	inverse.Resize(len(alpha))
-	if len(alpha) > 0 {
-		c.chol.SolveUpperVecTo(alpha, c.beta)
-		c.chol.InverseTo(inverse)
-	}
+	c.chol.SolveUpperVecTo(alpha, c.beta)
+	c.chol.InverseTo(inverse)
 	return nil
 }
 
@@ -247,10 +230,6 @@ func (c *Conditioner) Whiten(dst, cross *linalg.Dense) error {
 	rows, _ := cross.Dims()
 	if err := fault.Len(op, "rows of cross", rows, len(c.beta)); err != nil {
 		return err
-	}
-	if len(c.beta) == 0 {
-		dst.Copy(cross)
-		return nil
 	}
 	c.chol.SolveLowerTo(dst, cross)
 	return nil
@@ -284,9 +263,7 @@ func (c *Conditioner) Update(mean, variance []float64, v *linalg.Dense) error {
 		}
 	}
 	for j, x := range variance {
-		if x < 0 {
-			variance[j] = 0
-		}
+		variance[j] = max(x, 0)
 	}
 	return nil
 }
@@ -325,10 +302,6 @@ func (c *Conditioner) Condition(mean []float64, cov *linalg.Sym, white, cross *l
 			return err
 		}
 	}
-	if len(c.beta) == 0 {
-		cov.Mirror()
-		return nil
-	}
 	// white holds Vᵀ: one transposition, and products along contiguous rows.
 	c.chol.SolveLowerTransTo(white, cross)
 	for j := range mean {
@@ -357,15 +330,8 @@ func (c *Conditioner) UpdateCross(dst, v, w *linalg.Dense) error {
 	// Four observations at a time: a row of dst is read and written once for
 	// all of them.
 	t := len(c.beta)
-	for k := 0; k < t; k += 4 {
-		if k+4 > t {
-			for ; k < t; k++ {
-				for i, x := range v.Row(k) {
-					linalg.Axpy(dst.Row(i), -x, w.Row(k))
-				}
-			}
-			break
-		}
+	k := 0
+	for ; k+4 <= t; k += 4 {
 		v0, v1, v2, v3 := v.Row(k), v.Row(k+1), v.Row(k+2), v.Row(k+3)
 		w0, w1, w2, w3 := w.Row(k)[:cols], w.Row(k + 1)[:cols], w.Row(k + 2)[:cols], w.Row(k + 3)[:cols]
 		for i := range rows {
@@ -374,6 +340,11 @@ func (c *Conditioner) UpdateCross(dst, v, w *linalg.Dense) error {
 			for j := range row {
 				row[j] -= (x0*w0[j] + x1*w1[j]) + (x2*w2[j] + x3*w3[j])
 			}
+		}
+	}
+	for ; k < t; k++ {
+		for i, x := range v.Row(k) {
+			linalg.Axpy(dst.Row(i), -x, w.Row(k))
 		}
 	}
 	return nil
@@ -393,8 +364,7 @@ func (c *Conditioner) checkWhite(op string, v *linalg.Dense, cols int) error {
 // clampDiag sets variances that rounding made negative to 0.
 func clampDiag(s *linalg.Sym) {
 	for i := range s.Dim() {
-		if r := s.Row(i); r[i] < 0 {
-			r[i] = 0
-		}
+		r := s.Row(i)
+		r[i] = max(r[i], 0)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/gocmbo/cmbo/gaussian/internal/fault"
@@ -169,43 +170,50 @@ func (f *Fitter) Fit(ctx context.Context, k kernel.Kernel, noise float64, x *lin
 const hessianStep = 1e-3
 
 // halfLogDet returns ½·ln det S·H·S at the best point found, eigenvalues below 1
-// counting as 1: the prior alone gives that much.
+// counting as 1: the prior alone gives that much, and bounds that fix a parameter.
 func (f *Fitter) halfLogDet() float64 {
-	n := len(f.best)
-	up, down, x := make([]float64, n), make([]float64, n), append([]float64(nil), f.best...)
-	h := linalg.NewSym(n, nil)
-	for i := range n {
-		// A derivative at a bound is one from inside of it.
-		hi, lo := min(f.best[i]+hessianStep, f.hi[i]), max(f.best[i]-hessianStep, f.lo[i])
-		if !(hi > lo) {
-			h.Set(i, i, 0) // fixed by its bounds
-			continue
-		}
-		x[i] = hi
-		f.objective(x, up)
-		x[i] = lo
-		f.objective(x, down)
-		x[i] = f.best[i]
-		for j := range n {
-			v := (up[j] - down[j]) / (hi - lo) * f.scale(i) * f.scale(j)
-			if i == j {
-				h.Set(i, i, v)
-			} else {
-				h.Set(i, j, h.At(i, j)+v/2) // both orders
-			}
+	var free []int
+	for i, hi := range f.hi {
+		if hi > f.lo[i] {
+			free = append(free, i)
 		}
 	}
-	for i := range n {
-		if fault.NotFinite(h.Row(i)) >= 0 {
-			return math.Inf(1) // the likelihood is not finite around its maximum
+	h := linalg.NewSym(len(free), nil)
+	for a, i := range free {
+		// A derivative at a bound is one from inside of it.
+		hi, lo := min(f.best[i]+hessianStep, f.hi[i]), max(f.best[i]-hessianStep, f.lo[i])
+		up, down := f.gradient(i, hi), f.gradient(i, lo)
+		for b, j := range free {
+			v := (up[j] - down[j]) / (hi - lo) * f.scale(i) * f.scale(j)
+			if a == b {
+				h.Set(a, a, v)
+			} else {
+				h.Set(a, b, h.At(a, b)+v/2) // both orders
+			}
 		}
 	}
 	diagonalise(h)
 	var v float64
-	for i := range n {
+	for i := range free {
 		v += 0.5 * math.Log(math.Max(h.At(i, i), 1))
 	}
+	if !fault.Finite(v) {
+		return math.Inf(1) // the likelihood is not finite around its maximum
+	}
 	return v
+}
+
+// gradient returns that of the objective at the best point found with another value of
+// parameter i, of NaN where the objective has none.
+func (f *Fitter) gradient(i int, v float64) []float64 {
+	x, grad := slices.Clone(f.best), make([]float64, len(f.best))
+	x[i] = v
+	if math.IsNaN(f.objective(x, grad)) {
+		for j := range grad {
+			grad[j] = math.NaN()
+		}
+	}
+	return grad
 }
 
 // diagonalise makes h, of finite entries, diagonal up to rounding by Jacobi's rotations,

@@ -573,5 +573,11 @@ func TestEvidenceOfFixedBounds(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 0.1, bound.Noise)
 	require.InDelta(t, fixed.LogPosterior, bound.LogPosterior, 1e-6)
-	require.InDelta(t, fixed.Evidence, bound.Evidence, 1e-3)
+	require.InDelta(t, fixed.Evidence, bound.Evidence, 1e-5)
+
+	// Where the likelihood is not finite around the maximum there is no evidence.
+	f.ctx, f.kernel = t.Context(), k
+	require.InDelta(t, bound.LogPosterior-bound.Evidence, f.halfLogDet(), 1e-12)
+	f.like.resid[0] = math.NaN()
+	require.Equal(t, math.Inf(1), f.halfLogDet())
 }

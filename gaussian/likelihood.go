@@ -114,8 +114,5 @@ func (l *Likelihood) Eval(k kernel.Kernel, noise float64, grad []float64) (float
 	}
 	l.pairs.GradDot(grad[:np], &l.gram)
 	grad[np] = noise * diag
-	if i := fault.NotFinite(grad); i >= 0 {
-		return v, &ValueError{Op: op, What: "gradient", Row: i, Col: -1, Value: grad[i], Err: ErrNotFinite}
-	}
-	return v, nil
+	return v, fault.Vec(op, "gradient", grad, len(grad))
 }

@@ -1,9 +1,10 @@
 package multivariate
 
 import (
-	"math"
+	"slices"
 
 	"github.com/gocmbo/cmbo/gaussian/internal/fault"
+	"github.com/gocmbo/cmbo/internal/f64"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -69,26 +70,17 @@ func (a *anderson) mix(dst []float64) {
 	proj := make([]float64, 0, k)
 	for j := k - 1; j >= 0; j-- {
 		m := len(a.kept)
-		if len(a.q) <= m {
-			a.q = append(a.q, make([]float64, n))
-			a.coef = append(a.coef, make([]float64, a.memory+1))
+		if m == len(a.q) {
+			a.q, a.coef = append(a.q, nil), append(a.coef, nil)
 		}
-		if len(a.q[m]) != n {
-			a.q[m] = make([]float64, n)
-		}
+		a.q[m], a.coef[m] = f64.Grow(a.q[m], n), f64.Grow(a.coef[m], m+1)
 		v := a.q[m]
 		for i := range v {
 			v[i] = rk[i] - a.r[j][i]
 		}
 		scale := linalg.Norm2(v)
-		if !(scale > 0) || math.IsInf(scale, 1) {
-			continue
-		}
 		for i := range v {
 			v[i] /= scale
-		}
-		if len(a.coef[m]) < a.memory+1 {
-			a.coef[m] = make([]float64, a.memory+1)
 		}
 		for i := range m {
 			t := linalg.Dot(a.q[i], v)
@@ -97,7 +89,7 @@ func (a *anderson) mix(dst []float64) {
 		}
 		rest := linalg.Norm2(v)
 		if !(rest > dropTol) {
-			continue
+			continue // or no number, as after a scale that is 0 or infinite
 		}
 		for i := range v {
 			v[i] /= rest
@@ -108,7 +100,7 @@ func (a *anderson) mix(dst []float64) {
 		proj = append(proj, linalg.Dot(v, rk))
 	}
 	// Column m of the problem is Σ_{i≤m} coef[m][i]·q_i: solve from the last.
-	for m := len(a.kept) - 1; m >= 0; m-- {
+	for m := range slices.Backward(a.kept) {
 		proj[m] /= a.coef[m][m]
 		for i := range m {
 			proj[i] -= a.coef[m][i] * proj[m]

@@ -32,7 +32,7 @@ type barySolver struct {
 	method   string
 
 	mix     anderson
-	x, y    []float64    // packed iterate and image
+	x, y    []float64    // packed iterate and image of the Cholesky form
 	s, t    linalg.Sym   // iterate and image
 	acc     linalg.Sym   // mean of roots; candidate for the next iterate
 	g, h    linalg.Dense // G and its image
@@ -67,10 +67,6 @@ const (
 	commutingTol = 1024
 	suspectTol   = 1e-7
 
-	// A residual that grew beyond this multiple of the smallest one shows that
-	// the history misleads; the next step is a plain one.
-	growth = 8
-
 	// longMemory is the memory of the Procrustes form, less where a history
 	// of that many n×n matrices would take more than historyFloats numbers.
 	longMemory    = 24
@@ -94,14 +90,13 @@ func (b *barySolver) run(ctx context.Context) error {
 		if done || err != nil {
 			return err
 		}
-		b.g.Copy(b.chol.Lower())
 	}
 	return b.runProcrustes(ctx)
 }
 
 func diagonalRatio(l *linalg.Dense) float64 {
 	n, _ := l.Dims()
-	lo, hi := math.Inf(1), 0.0
+	lo, hi := l.Row(0)[0], l.Row(0)[0]
 	for i := range n {
 		d := l.Row(i)[i]
 		lo, hi = math.Min(lo, d), math.Max(hi, d)
@@ -118,7 +113,7 @@ func (b *barySolver) start(ctx context.Context) error {
 			return err
 		}
 		if err := b.root.SqrtTo(&b.t, p.cov); err != nil {
-			return fault.Definite("Barycenter", memberName(i), 0, err)
+			return stepError(i, err)
 		}
 		b.acc.AddScaled(b.w[i], &b.t)
 	}
@@ -150,8 +145,6 @@ func (b *barySolver) finished() (bool, error) {
 	if b.residual < b.bestResidual {
 		b.best.Copy(&b.t)
 		b.bestResidual = b.residual
-	} else if b.residual > growth*b.bestResidual {
-		b.mix.reset()
 	}
 	return b.residual <= b.lim.tol || b.iter == 0 || b.iter >= b.lim.maxIter, nil
 }
@@ -181,7 +174,7 @@ func relativeChange(t, s *linalg.Sym) float64 {
 }
 
 // runCholesky iterates the Cholesky form from s, factored in chol. It returns
-// false where the Procrustes form should go on from chol.
+// false where the Procrustes form should go on from g.
 func (b *barySolver) runCholesky(ctx context.Context) (done bool, err error) {
 	b.method = methodCholesky
 	b.mix.memory = b.lim.memory
@@ -205,46 +198,38 @@ func (b *barySolver) runCholesky(ctx context.Context) (done bool, err error) {
 			if b.iter == slowSteps {
 				b.mix.memory *= 2
 			}
-			if b.iter == procrustesSteps || b.rejects >= maxRejects {
+			if b.iter == procrustesSteps || b.rejects == maxRejects {
 				return false, nil
 			}
 		}
-		if b.lim.memory > 0 {
-			packLower(b.x, &b.s)
-			packLower(b.y, &b.t)
-			b.mix.push(b.x, b.y)
-			b.mix.mix(b.x)
-			unpackLower(&b.acc, b.x)
-			if b.chol.Factorize(&b.acc) == nil {
-				b.s.Copy(&b.acc)
-				continue
-			}
-			b.mix.reset()
-			b.rejects++
+		packLower(b.x, &b.s)
+		packLower(b.y, &b.t)
+		b.mix.push(b.x, b.y)
+		b.mix.mix(b.x)
+		unpackLower(&b.acc, b.x)
+		if b.chol.Factorize(&b.acc) == nil {
+			b.s.Copy(&b.acc)
+			continue
 		}
+		b.mix.reset()
+		b.rejects++
 		if b.chol.Factorize(&b.t) != nil {
-			// The image is singular to rounding. Its iterate is definite.
-			if err := b.chol.Factorize(&b.s); err != nil {
-				return true, fault.Definite("Barycenter", "iterate", 0, err)
-			}
-			return false, nil
+			return false, nil // the image is singular to rounding, its iterate is not
 		}
 		b.s.Copy(&b.t)
 	}
 }
 
-// stepCholesky sets t to the image of s = L·Lᵀ.
+// stepCholesky sets g to L and t to the image of s = L·Lᵀ.
 func (b *barySolver) stepCholesky(ctx context.Context) error {
-	l := b.chol.Lower()
-	b.acc.Resize(b.n)
+	b.g.Copy(b.chol.Lower())
 	b.acc.Zero()
 	for i, p := range b.ps {
 		if err := canceled(ctx); err != nil {
 			return err
 		}
 		// Lᵀ·S_i·L as the Gram matrix of L_iᵀ·L is semi-definite by construction.
-		linalg.TransMulLower(&b.c, p.lower, l)
-		b.t.Resize(b.n)
+		linalg.TransMulLower(&b.c, p.lower, &b.g)
 		b.t.Zero()
 		b.t.AddTransGram(1, &b.c)
 		if err := b.root.SqrtTo(&b.t, &b.t); err != nil {
@@ -264,12 +249,10 @@ func (b *barySolver) stepCholesky(ctx context.Context) error {
 func (b *barySolver) runProcrustes(ctx context.Context) error {
 	b.method = methodProcrustes
 	b.mix.reset()
-	size := b.n * b.n
 	b.mix.memory = b.lim.memory
 	if b.lim.adapt {
-		b.mix.memory = max(b.lim.memory, min(longMemory, historyFloats/(3*size)))
+		b.mix.memory = procrustesMemory(b.lim.memory, b.n)
 	}
-	b.x, b.y = f64.Grow(b.x, size), f64.Grow(b.y, size)
 	b.s.Gram(&b.g)
 	for {
 		if err := b.stepProcrustes(ctx); err != nil {
@@ -279,13 +262,17 @@ func (b *barySolver) runProcrustes(ctx context.Context) error {
 		if done, err := b.finished(); done || err != nil {
 			return err
 		}
-		packDense(b.x, &b.g)
-		packDense(b.y, &b.h)
-		b.mix.push(b.x, b.y)
-		b.mix.mix(b.x)
-		unpackDense(&b.g, b.x)
+		g, _ := b.g.Raw()
+		h, _ := b.h.Raw()
+		b.mix.push(g, h)
+		b.mix.mix(g)
 		b.s.Gram(&b.g)
 	}
+}
+
+// procrustesMemory returns the memory of the Procrustes form in n dimensions, at least least.
+func procrustesMemory(least, n int) int {
+	return max(least, min(longMemory, historyFloats/(3*n*n)))
 }
 
 // stepError reports the member at which a step failed: by overflow, if its product with
@@ -328,20 +315,4 @@ func unpackLower(s *linalg.Sym, src []float64) {
 		k += copy(s.Row(i)[:i+1], src[k:])
 	}
 	s.Mirror()
-}
-
-func packDense(dst []float64, d *linalg.Dense) {
-	rows, _ := d.Dims()
-	k := 0
-	for i := range rows {
-		k += copy(dst[k:], d.Row(i))
-	}
-}
-
-func unpackDense(d *linalg.Dense, src []float64) {
-	rows, _ := d.Dims()
-	k := 0
-	for i := range rows {
-		k += copy(d.Row(i), src[k:])
-	}
 }

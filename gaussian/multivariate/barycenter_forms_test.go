@@ -10,6 +10,7 @@ import (
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/gocmbo/cmbo/linalg/spectral"
+	"github.com/stretchr/testify/require"
 )
 
 // TestBarycenterStep compares one plain step with the map S → T·S·T evaluated by
@@ -298,5 +299,52 @@ func TestBarycenterInterruptible(t *testing.T) {
 				t.Errorf("%s: after %d looks: %v", name, n, err)
 			}
 		}
+	}
+}
+
+// TestBarycenterHiddenCommuting: that covariances commute is seen where the rounding of the
+// Cholesky form hides it.
+func TestBarycenterHiddenCommuting(t *testing.T) {
+	rng := testutil.RNG(t)
+	const n = 5
+	q := linalg.NewDense(n, n, testutil.Orthogonal(rng, n))
+	hidden := false
+	for range 20 {
+		var ps []*Normal
+		for range 3 {
+			spectrum := linalg.NewSym(n, nil)
+			for i := range n {
+				spectrum.Set(i, i, math.Pow(10, -7*rng.Float64()))
+			}
+			var s linalg.Sym
+			s.Congruence(q, spectrum)
+			ps = append(ps, mustNormal(nil, &s))
+		}
+		r := barycenter(t, ps, nil, nil)
+		if r.Method != methodCommuting || r.Iterations != 0 || !(r.Residual <= commutingTol*n*epsilon) {
+			t.Errorf("%+v", r)
+		}
+		b := newBarySolver(ps, equalWeights(3), usualLimits)
+		require.NoError(t, b.start(t.Context()))
+		require.NoError(t, b.chol.Factorize(&b.s))
+		done, err := b.runCholesky(t.Context())
+		require.NoError(t, err)
+		hidden = hidden || !done
+	}
+	require.True(t, hidden)
+}
+
+// TestDiagonalRatio: the square of the largest diagonal entry by the smallest, below 1 and above.
+func TestDiagonalRatio(t *testing.T) {
+	for _, unit := range []float64{1e-9, 1, 1e9} {
+		l := linalg.NewDense(3, 3, []float64{0.5 * unit, 0, 0, 9 * unit, 0.25 * unit, 0, 9 * unit, 9 * unit, 0.125 * unit})
+		require.Equal(t, 16.0, diagonalRatio(l))
+	}
+}
+
+// TestProcrustesMemory: a history takes 256 MB at most, and more only for the least memory.
+func TestProcrustesMemory(t *testing.T) {
+	for n, want := range map[int]int{1: 24, 682: 24, 683: 23, 1000: 11, 1500: 4, 4000: 4} {
+		require.Equal(t, want, procrustesMemory(4, n), n)
 	}
 }

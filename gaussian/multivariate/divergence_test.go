@@ -266,3 +266,12 @@ func TestInverseKept(t *testing.T) {
 		}
 	}
 }
+
+// TestKLFar: far apart the factors tell what the difference of the covariances rounds away.
+func TestKLFar(t *testing.T) {
+	p, q := mustNormal([]float64{0}, linalg.NewSym(1, []float64{1e-40})), mustNormal([]float64{0}, linalg.NewSym(1, []float64{1}))
+	want := 0.5 * (1e-40 - 1 + 40*math.Ln10)
+	if got := kl(t, p, q); !testutil.Close(got, want, 1e-14) {
+		t.Errorf("KL = %g, want %g", got, want)
+	}
+}

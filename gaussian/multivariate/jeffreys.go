@@ -142,7 +142,6 @@ func (w *Workspace) jeffreys(op string, dst []float64, p *Normal, qs []*Normal, 
 	for k, q := range qs {
 		inv, err := q.inverse(op, jitter, &w.chol)
 		if err != nil {
-			dst[k] = math.Inf(1)
 			return err
 		}
 		sums[k] = jeffreysSum{inverse: inv, dm: w.vec[k*n : (k+1)*n]}

@@ -113,8 +113,8 @@ func (n *Normal) adopt(op string, lower *linalg.Dense) error {
 	definite := true
 	for i := range rows {
 		r := lower.Row(i)
-		if j := fault.NotFinite(r); j >= 0 {
-			return &gaussian.ValueError{Op: op, What: "lower", Row: i, Col: j, Value: r[j], Err: gaussian.ErrNotFinite}
+		if err := fault.Row(op, "lower", i, r); err != nil {
+			return err
 		}
 		for j := i + 1; j < cols; j++ {
 			if r[j] != 0 {
@@ -145,11 +145,10 @@ func checkMoments(op string, mean []float64, cov *linalg.Sym) error {
 	}
 	var scale float64
 	for i := range n {
-		r := cov.Row(i)
-		if j := fault.NotFinite(r); j >= 0 {
-			return &gaussian.ValueError{Op: op, What: "cov", Row: i, Col: j, Value: r[j], Err: gaussian.ErrNotFinite}
+		if err := fault.Row(op, "cov", i, cov.Row(i)); err != nil {
+			return err
 		}
-		scale = math.Max(scale, r[i])
+		scale = math.Max(scale, cov.Row(i)[i])
 	}
 	// A negative eigenvalue λ allows s_ii ≥ λ and |s_ij| ≤ √(s_ii·s_jj) − λ.
 	slack := indefiniteTol * scale
@@ -161,42 +160,15 @@ func checkMoments(op string, mean []float64, cov *linalg.Sym) error {
 		}
 		roots[i] = math.Sqrt(math.Max(v, 0))
 	}
-	for i0 := 0; i0 < n; i0 += checkStrip {
-		for j0 := 0; j0 <= i0; j0 += checkStrip {
-			if err := checkBlock(op, cov, roots, slack, i0, min(i0+checkStrip, n), j0, min(j0+checkStrip, n)); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// checkStrip is the number of rows and columns that are checked together.
-const checkStrip = 16
-
-// checkBlock checks entries below the diagonal in rows i0 to i1 and columns j0 to
-// j1, at most checkStrip of each: so many rows stay in the cache while they are read along
-// their columns.
-func checkBlock(op string, cov *linalg.Sym, roots []float64, slack float64, i0, i1, j0, j1 int) error {
-	var rows [checkStrip][]float64
-	for j := j0; j < j1; j++ {
-		rows[j-j0] = cov.Row(j)[i0:i1]
-	}
-	rj := roots[j0:j1]
-	for i := i0; i < i1; i++ {
-		di := roots[i]
-		for k, v := range cov.Row(i)[j0:min(j1, i)] {
-			bound := di*rj[k] + 2*slack
-			d := v - rows[k%checkStrip][i-i0]
-			// A NaN cannot reach this line; the comparisons are written to fail on
-			// one all the same.
-			if math.Abs(v) <= bound*(1+4*epsilon) && math.Abs(d) <= symmetryTol*bound {
-				continue
-			}
-			if j := j0 + k; !(math.Abs(v) <= bound*(1+4*epsilon)) {
+	for i := range n {
+		for j, v := range cov.Row(i)[:i] {
+			bound := roots[i]*roots[j] + 2*slack
+			if !(math.Abs(v) <= bound) {
 				return &gaussian.DefiniteError{Op: op, What: "cov", Pivot: i, Value: cov.Row(j)[j]*cov.Row(i)[i] - v*v}
 			}
-			return &gaussian.ValueError{Op: op, What: "difference of the triangles of cov", Row: i, Col: j0 + k, Value: d, Err: ErrNotSymmetric}
+			if d := v - cov.Row(j)[i]; !(math.Abs(d) <= symmetryTol*bound) {
+				return &gaussian.ValueError{Op: op, What: "difference of the triangles of cov", Row: i, Col: j, Value: d, Err: ErrNotSymmetric}
+			}
 		}
 	}
 	return nil
@@ -309,15 +281,15 @@ func (n *Normal) LogProb(x []float64) (float64, error) {
 // finishNormal wraps computed moments, whose covariance is a difference with
 // absolute rounding errors up to slack.
 func finishNormal(op string, mean []float64, cov *linalg.Sym, slack float64) (*Normal, error) {
+	if err := fault.Vec(op, "mean", mean, len(mean)); err != nil {
+		return nil, err
+	}
 	for i := range mean {
-		if !fault.Finite(mean[i]) {
-			return nil, &gaussian.ValueError{Op: op, What: "posterior mean", Row: i, Col: -1, Value: mean[i], Err: gaussian.ErrNotFinite}
-		}
-		if j := fault.NotFinite(cov.Row(i)); j >= 0 {
-			return nil, &gaussian.ValueError{Op: op, What: "posterior covariance", Row: i, Col: j, Value: cov.Row(i)[j], Err: gaussian.ErrNotFinite}
+		if err := fault.Row(op, "cov", i, cov.Row(i)); err != nil {
+			return nil, err
 		}
 	}
-	post := newNormal(mean, cov)
-	post.slack = slack
-	return post, nil
+	n := newNormal(mean, cov)
+	n.slack = slack
+	return n, nil
 }

@@ -86,7 +86,6 @@ func (w *Workspace) singularFidelity(a, b *Normal) (float64, error) {
 	linalg.MulUpper(&w.resid, a.lower, &bd)
 	w.resid.Scale(math.Ldexp(1, -ka))
 	w.polar.Mul(&w.resid, a.lower)
-	w.polar.Scale(math.Ldexp(1, -ka))
 	w.sym.Resize(n)
 	for i := range n {
 		copy(w.sym.Row(i), w.polar.Row(i))
@@ -108,9 +107,6 @@ func (w *Workspace) singularFidelity(a, b *Normal) (float64, error) {
 	var f float64
 	for _, s := range w.vec[:n-small] {
 		f += s
-	}
-	if small == 0 {
-		return f, nil
 	}
 	// Rows of resid: U; rows of polar: S_b·U.
 	w.eigen.VectorsTo(&w.polar)

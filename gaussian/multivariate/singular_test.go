@@ -8,6 +8,7 @@ import (
 
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/linalg"
+	"github.com/stretchr/testify/require"
 )
 
 // exactLowRank returns an n×rank factor of small integers and its Gram matrix,
@@ -164,5 +165,33 @@ func TestDot2(t *testing.T) {
 	}
 	if got := dot2([]float64{0, 1}, []float64{math.NaN(), 1}); !math.IsNaN(got) {
 		t.Errorf("dot2 with a NaN = %g", got)
+	}
+}
+
+// TestSingularOfTwo: one eigenvalue at the size of rounding counts as the entries say, by the roots
+// of a 2×2 matrix, tr S^½ = (tr S + 2·(det S)^½)^½.
+func TestSingularOfTwo(t *testing.T) {
+	p := mustNormal([]float64{0, 0}, linalg.NewSym(2, []float64{1, 0, 0, 1}))
+	q := mustNormal([]float64{0, 0}, linalg.NewSym(2, []float64{1, 1, 1, 1 + 0x1p-52}))
+	require.Equal(t, []int{2, 1}, []int{p.rank(), q.rank()})
+	got, err := new(Workspace).W2Squared(p, q)
+	require.NoError(t, err)
+	require.InDelta(t, 4+0x1p-52-2*math.Sqrt(2+0x1p-52+2*0x1p-26), got, 1e-14)
+}
+
+// TestUnequalRanks: the correction is for matrices of unequal ranks and at most 64 rows.
+func TestUnequalRanks(t *testing.T) {
+	for n, want := range map[int]bool{singularMaxDim: true, singularMaxDim + 1: false} {
+		eye, corner := linalg.NewSym(n, nil), linalg.NewSym(n, nil)
+		eye.AddDiag(1)
+		corner.Set(0, 0, 1)
+		p, q := mustNormal(make([]float64, n), eye), mustNormal(make([]float64, n), corner)
+		for _, pair := range [][2]*Normal{{p, q}, {q, p}} {
+			a, b, ok := unequalRanks(pair[0], pair[1])
+			require.Equal(t, want, ok)
+			require.True(t, !want || a == p && b == q)
+		}
+		_, _, ok := unequalRanks(p, p)
+		require.False(t, ok)
 	}
 }

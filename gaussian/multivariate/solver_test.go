@@ -159,6 +159,21 @@ func TestRefusalsSayWhere(t *testing.T) {
 	_, err = AdoptNormal([]float64{0, 0}, eye, linalg.NewDense(2, 2, []float64{1, 0.5, 0, 1}))
 	require.ErrorAs(t, err, &value)
 	require.Equal(t, []float64{0, 1, 0.5}, []float64{float64(value.Row), float64(value.Col), value.Value})
+	_, err = AdoptNormal([]float64{0, 0}, eye, linalg.NewDense(2, 2, []float64{1, 0, 0, 0.5}))
+	require.ErrorAs(t, err, &value)
+	require.Equal(t, []float64{1, -1, -0.75}, []float64{float64(value.Row), float64(value.Col), value.Value})
+	// Triangles that differ, by their unit.
+	for _, unit := range []float64{1e-9, 1, 1e9} {
+		s := linalg.NewSym(2, []float64{unit, 0, 0, unit})
+		s.Row(1)[0] = 1e-10 * unit
+		_, err = NewNormal([]float64{0, 0}, s)
+		require.ErrorIs(t, err, ErrNotSymmetric)
+		require.ErrorAs(t, err, &value)
+		require.Equal(t, []float64{1, 0, 1e-10 * unit}, []float64{float64(value.Row), float64(value.Col), value.Value})
+		s.Row(1)[0] = 1e-14 * unit
+		_, err = NewNormal([]float64{0, 0}, s)
+		require.NoError(t, err)
+	}
 	// An entry beyond what the variances allow, of either sign and beside each.
 	for _, v := range []float64{-1.5, 1.5} {
 		for _, n := range []int{2, 40} {

@@ -59,8 +59,8 @@ func activeMembers(op string, ps []*Normal, weights []float64) ([]*Normal, []flo
 		if p == nil {
 			return nil, nil, fault.Nil(op, "a member")
 		}
-		if p.Dim() != ps[0].Dim() {
-			return nil, nil, &gaussian.DimensionError{Op: op, What: memberName(i), Got: p.Dim(), Want: ps[0].Dim()}
+		if err := fault.Len(op, memberName(i), p.Dim(), ps[0].Dim()); err != nil {
+			return nil, nil, err
 		}
 	}
 	if weights == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"reflect"
 	"testing"
 
 	"github.com/gocmbo/cmbo/gaussian"
@@ -41,11 +42,19 @@ func TestBarycenterErrors(t *testing.T) {
 		})
 	}
 	var at *gaussian.ValueError
-	if _, err := Centroid([]*Normal{p, q}, []float64{1, -1}); !errors.As(err, &at) || at.Row != 1 || at.Col >= 0 {
+	if _, err := Centroid([]*Normal{p, q}, []float64{1, -1}); !errors.As(err, &at) || at.Row != 1 || at.Col != -1 {
 		t.Errorf("weight 1: %v", err)
 	}
-	if _, err := finishNormal("test", []float64{1, 2, math.Inf(1)}, p.Cov(), 0); !errors.As(err, &at) || at.Row != 2 || at.Col >= 0 {
+	if _, err := finishNormal("test", []float64{1, 2, math.Inf(1)}, p.Cov(), 0); !errors.As(err, &at) || at.Row != 2 || at.Col != -1 {
 		t.Errorf("mean 2: %v", err)
+	}
+	infinite := linalg.NewSym(2, []float64{1, 0, math.Inf(1), 1})
+	if _, err := finishNormal("test", []float64{0, 0}, infinite, 0); !errors.As(err, &at) || at.Row != 0 || at.Col != 1 {
+		t.Errorf("covariance [0,1]: %v", err)
+	}
+	if err := stepError(1, &linalg.NotPositiveDefiniteError{Pivot: 3, Value: -2}); !reflect.DeepEqual(err,
+		&gaussian.DefiniteError{Op: "Barycenter", What: "member 1", Pivot: 3, Value: -2, Err: &linalg.NotPositiveDefiniteError{Pivot: 3, Value: -2}}) {
+		t.Errorf("member 1: %+v", err)
 	}
 	s := linalg.NewSym(3, []float64{1, 0, 0, -0.9, 1, 0, -0.9, -0.9, 1})
 	bad, err := AdoptNormal(make([]float64, 3), s, nil)
@@ -84,6 +93,10 @@ func TestCentroid(t *testing.T) {
 				t.Errorf("cov[%d,%d] = %g, want %g", i, j, c.Cov().At(i, j), want)
 			}
 		}
+	}
+	loose := barycenter(t, []*Normal{p, q}, nil, nil).Center
+	if c, err = Centroid([]*Normal{loose, p}, []float64{3, 1}); err != nil || c.slack != 0.75*loose.slack || !(c.slack > 0) {
+		t.Errorf("rounding %g of %g: %v", c.slack, loose.slack, err)
 	}
 	if c, err = Centroid([]*Normal{p, q}, []float64{0, 7}); c != q || err != nil {
 		t.Errorf("all weight on one: %v", err)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/gaussian/internal/fault"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/gocmbo/cmbo/linalg/spectral"
@@ -46,8 +45,5 @@ func checkPair(op string, p, q *Normal) error {
 	if p == nil || q == nil {
 		return fault.Nil(op, "a Normal")
 	}
-	if len(q.mean) != len(p.mean) {
-		return &gaussian.DimensionError{Op: op, What: "second Normal", Got: len(q.mean), Want: len(p.mean)}
-	}
-	return nil
+	return fault.Len(op, "second Normal", len(q.mean), len(p.mean))
 }

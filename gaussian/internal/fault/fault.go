@@ -92,17 +92,10 @@ func (e *DefiniteError) Unwrap() []error {
 // Finite reports whether x is neither NaN nor infinite.
 func Finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
-// NotFinite returns the index of the first entry of x that is not finite, or −1.
-// x−x is 0 for a finite x and NaN otherwise, so one comparison does.
-func NotFinite(x []float64) int {
-	i := 0
-	for ; i+4 <= len(x); i += 4 {
-		if d := ((x[i] - x[i]) + (x[i+1] - x[i+1])) + ((x[i+2] - x[i+2]) + (x[i+3] - x[i+3])); d != 0 {
-			break
-		}
-	}
-	for ; i < len(x); i++ {
-		v := x[i]
+// notFinite returns the index of the first entry of x that is not finite, or −1:
+// x−x is 0 for a finite x and NaN otherwise.
+func notFinite(x []float64) int {
+	for i, v := range x {
 		if v-v != 0 {
 			return i
 		}
@@ -123,8 +116,16 @@ func Vec(op, what string, x []float64, want int) error {
 	if len(x) != want {
 		return &DimensionError{Op: op, What: what, Got: len(x), Want: want}
 	}
-	if i := NotFinite(x); i >= 0 {
+	if i := notFinite(x); i >= 0 {
 		return &ValueError{Op: op, What: what, Row: i, Col: -1, Value: x[i], Err: ErrNotFinite}
+	}
+	return nil
+}
+
+// Row wants the numbers of row i of a matrix finite.
+func Row(op, what string, i int, r []float64) error {
+	if j := notFinite(r); j >= 0 {
+		return &ValueError{Op: op, What: what, Row: i, Col: j, Value: r[j], Err: ErrNotFinite}
 	}
 	return nil
 }

@@ -27,6 +27,7 @@ var groups = []group{
 	{"optimizer", []string{"cmbo/optimizer.go"}, []suite{{"./cmbo", "Optimizer|Constraint|Feasible|Hedge|View|Snapshot|Option|Refus|Weights|Golden|Fail|Panic|Predict|Enqueue|TaskOfCurve|CurvesOf|Stopped|Context|Output|Noise"}, {"./cmbo/paper", "RunTakesScale|Refusals"}}},
 	{"hierarchical", []string{"cmbo/hierarchical.go"}, []suite{{"./cmbo", "Trace|Transfer|Prior|Learn|Explain|Conform|Fail|Config|Encode|TakesPolicy|AddKeeps|DefaultScores|ScoresAreNot|RawValuesIn|UnitOfValues"}}},
 	{"kernel", []string{"kernel/*.go"}, []suite{{"./kernel", ""}, {"./kernel/kerneltest", ""}}},
-	{"gaussian", []string{"gaussian/*.go", "gaussian/multivariate/*.go"}, []suite{{"./gaussian", ""}, {"./gaussian/multivariate", ""}}},
+	{"gaussian", []string{"gaussian/*.go", "gaussian/internal/fault/*.go"}, []suite{{"./gaussian", ""}, {"./gaussian/multivariate", ""}}},
+	{"multivariate", []string{"gaussian/multivariate/*.go"}, []suite{{"./gaussian/multivariate", ""}}},
 	{"spectral", []string{"linalg/spectral/*.go"}, []suite{{"./linalg/spectral", ""}, {"./gaussian/multivariate", ""}}},
 }
