@@ -23,7 +23,8 @@ func PI() acq.Func { return acq.AdaptivePI{} }
 // space). Without an estimate, see [MaxValueEstimator], it is [PI].
 func MaxValuePI() acq.Func { return acq.MaxValuePI{} }
 
-// Thompson is Thompson sampling, with a model that is a [Sampler].
+// Thompson is Thompson sampling, with a model that is a [Sampler], as that of a run without a
+// prior and those of package paper are; the hierarchical prior is none.
 func Thompson() acq.Func { return acq.Thompson{} }
 
 // ParseAcquisition returns the acquisition of a name, letter case ignored: "UCB"

@@ -95,7 +95,7 @@ type Options struct {
 	Seed          *uint64  `json:"seed,omitempty"`
 	Minimize      bool     `json:"minimize,omitempty"`
 	Positive      bool     `json:"positive_values,omitempty"` // models see logarithms: see cmbo.WithPositiveValues
-	Acquisition   string   `json:"acquisition,omitempty"`     // EI, which is the default, UCB(beta), PI, MaxValuePI or Thompson
+	Acquisition   string   `json:"acquisition,omitempty"`     // EI, which is the default, UCB(beta), PI, MaxValuePI or, without a prior, Thompson
 	YPolicy       string   `json:"y_policy,omitempty"`
 	Initial       *int     `json:"initial,omitempty"`
 	Repeats       bool     `json:"repeats,omitempty"`
