@@ -52,7 +52,9 @@ func WithCost(cost func(x []float64) float64) Option {
 // [WithCost]), without a cost in evaluations; positive and finite. Ask fails with
 // [ErrBudget] once it is spent, or when no candidate has an even chance of costing at most
 // what is left, by whose probability the acquisition is multiplied. The last proposal of the
-// model may pass it where costs are not known beforehand. A trial told or failed without an
+// model may pass it where costs are not known beforehand, one of the initial design
+// ([WithInitial], of which a run without a prior has five points) or enqueued in any case:
+// what is left has no say in these. A trial told or failed without an
 // [Optional] cost counts as the mean of the others; cancelled trials and observed points
 // cost nothing, open trials what is known of them beforehand.
 func WithBudget(budget float64) Option {
