@@ -25,6 +25,7 @@ func TestErrorMessages(t *testing.T) {
 		{&ValueError{Op: "New", What: "cov", Row: 7, Col: 2, Value: 5, Err: ErrArgument}, ErrArgument, []string{"cov[7,2]", "5"}},
 		{&ValueError{Op: "New", What: "noise", Row: -1, Col: -1, Value: -5, Err: ErrArgument}, ErrArgument, []string{"noise is -5"}},
 		{&DefiniteError{Op: "Fit", What: "K", Pivot: 4, Value: -2, Jitter: 1e-4, Err: cause}, ErrNotPositiveDefinite, []string{"Fit", "K", "pivot 4", "-2", "0.0001"}},
+		{fault.Scalar("Fit", "noise", -5, ErrArgument), ErrArgument, []string{"Fit: noise is -5"}},
 		{&DefiniteError{Op: "Factor", What: "cov", Pivot: -1, Value: -3}, ErrNotPositiveDefinite, []string{"eigenvalue", "-3"}},
 	} {
 		if !errors.Is(tt.err, tt.is) {

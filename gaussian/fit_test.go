@@ -334,6 +334,12 @@ func TestFitterErrors(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, tt.err, tt.want)
 		}
 	}
+	for what, change := range map[string]func(*Priors){
+		"prior of parameter 0 ": func(p *Priors) { p.Variance.SD = 0 }, "prior of parameter 1 ": func(p *Priors) { p.LengthScale.SD = 0 },
+		"prior of noise ": func(p *Priors) { p.Noise.SD = 0 },
+	} {
+		require.ErrorContains(t, second(f.Fit(ctx, k, 0, x, y, nil, prior(change))), what)
+	}
 	canceled, cancel := context.WithCancel(ctx)
 	cancel()
 	if _, err := f.Fit(canceled, k, 0.1, x, y, nil, nil); !errors.Is(err, context.Canceled) {

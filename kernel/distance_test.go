@@ -3,6 +3,7 @@ package kernel_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,7 +41,7 @@ func TestDistances(t *testing.T) {
 				kernel.Gram(&g, st, pair)
 				ps := kernel.NewPairs(pair)
 				ps.Gram(&p, st)
-				param := st.AppendParams(nil)
+				param := slices.Repeat([]float64{7}, st.NumParams())
 				got := []float64{st.Eval(tt.x, tt.y), st.ParamGrad(param, tt.x, tt.y), g.At(1, 0), p.At(1, 0)}
 				for _, v := range got {
 					switch {

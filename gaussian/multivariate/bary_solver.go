@@ -53,10 +53,8 @@ const (
 	illConditioned = 1e8
 
 	// Well-conditioned sets converge in about ten steps. What has not after
-	// slowSteps contracts slowly: longer memory pays. After procrustesSteps, or
-	// maxRejects indefinite mixes, the set is nearly singular, and the Procrustes
-	// form takes over, whose mixes cannot be indefinite.
-	slowSteps       = 12
+	// procrustesSteps, or maxRejects indefinite mixes, is nearly singular, and the
+	// Procrustes form takes over, whose mixes cannot be indefinite.
 	procrustesSteps = 24
 	maxRejects      = 2
 
@@ -194,13 +192,8 @@ func (b *barySolver) runCholesky(ctx context.Context) (done bool, err error) {
 		if done {
 			return true, nil
 		}
-		if b.lim.adapt {
-			if b.iter == slowSteps {
-				b.mix.memory *= 2
-			}
-			if b.iter == procrustesSteps || b.rejects == maxRejects {
-				return false, nil
-			}
+		if b.lim.adapt && (b.iter == procrustesSteps || b.rejects == maxRejects) {
+			return false, nil
 		}
 		packLower(b.x, &b.s)
 		packLower(b.y, &b.t)

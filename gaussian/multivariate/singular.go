@@ -1,6 +1,7 @@
 package multivariate
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/gocmbo/cmbo/internal/f64"
@@ -62,11 +63,13 @@ func unequalRanks(p, q *Normal) (a, b *Normal, ok bool) {
 	if len(p.mean) > singularMaxDim {
 		return p, q, false
 	}
-	r, s := p.rank(), q.rank()
-	if r < s {
-		p, q = q, p
+	switch cmp.Compare(p.rank(), q.rank()) {
+	case -1:
+		return q, p, true
+	case 1:
+		return p, q, true
 	}
-	return p, q, r != s
+	return p, q, false
 }
 
 // singularFidelity returns tr (S_a^½·S_b·S_a^½)^½ for a of the larger rank: the sum
