@@ -38,9 +38,9 @@ func (o *draft) judge() judge {
 		return byModel
 	}
 	when, past := o.hedge.Trusted, o.model.hedger()
-	told, trusted := len(o.h.Observations) > 0, true
+	trusted := false
 	switch {
-	case !told: // failures alone, of which the masses say nothing
+	case len(o.h.Observations) == 0: // failures alone, of which the masses say nothing
 		when[0], when[1] = when[0]/2, o.hedge.Doubted[1]
 	case past == nil:
 		when = o.hedge.Alone
@@ -58,7 +58,7 @@ func (o *draft) judge() judge {
 	switch n := stalled - after + len(o.h.Pending()); {
 	case n%every != 0:
 		return byModel
-	case trusted && past != nil && told && n/every%2 == 1:
+	case trusted && n/every%2 == 1:
 		return withoutPast
 	}
 	return byDistance

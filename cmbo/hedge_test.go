@@ -218,12 +218,29 @@ func TestHedgeWithoutPrior(t *testing.T) {
 	o := newOptimizer(t, s)
 	n := 0.0
 	drive(t, o, func([]float64) float64 { n--; return n }, 20)
-	count := make(map[string]int)
 	for id := 1; id <= 20; id++ {
-		count[judgeOf(t, o, id)]++
+		want := byModel
+		if stalled := id - 2; stalled >= 4 && (stalled-4)%5 == 0 {
+			want = byDistance
+		}
+		require.Equal(t, want, judgeOf(t, o, id), "%d", id)
 	}
-	require.Positive(t, count[byDistance])
-	require.Zero(t, count[withoutPast])
+}
+
+// While all fails, every second point from the third on is the one by distance.
+func TestHedgeOfFailures(t *testing.T) {
+	s, p := hedgePrior(t)
+	o := newOptimizer(t, s, cmbo.WithPrior(p))
+	for stalled := range 10 {
+		trial, err := o.Ask(ctx)
+		require.NoError(t, err)
+		want := byModel
+		if stalled >= 2 && stalled%2 == 0 {
+			want = byDistance
+		}
+		require.Equal(t, want, judgeOf(t, o, trial.ID), "%d failures", stalled)
+		require.NoError(t, o.TellFailed(trial.ID))
+	}
 }
 
 // Where improvement is not what is asked for, or the model cannot do without its past, the
@@ -256,7 +273,7 @@ type outsideHedger struct {
 }
 
 func (*outsideHedger) Shares() []cmbo.Share {
-	return []cmbo.Share{{Level: cmbo.LevelPopulation, Cluster: -1, Mass: 0.9}, {Level: cmbo.LevelNone, Cluster: -1, Mass: 0.1}}
+	return []cmbo.Share{{Level: cmbo.LevelPopulation, Cluster: -1, Mass: 0.8}, {Level: cmbo.LevelNone, Cluster: -1, Mass: 0.2}}
 }
 func (*outsideHedger) PriorMeans() [][]float64 { return nil }
 func (*outsideHedger) TaskMeans(context.Context, *linalg.Dense) (ids []string, means [][]float64, err error) {
@@ -285,6 +302,18 @@ func TestHedgerFromOutside(t *testing.T) {
 		}
 	}
 	require.Zero(t, at)
+	// Just trusted, it has its turns in a batch, too.
+	o = newOptimizer(t, s, cmbo.WithSurrogate(new(outsideHedger)))
+	drive(t, o, func([]float64) float64 { n--; return n }, 5)
+	trials, err := o.AskN(ctx, 36)
+	require.NoError(t, err)
+	for open, trial := range trials {
+		want := byModel
+		if open%10 == 0 {
+			want = []string{byDistance, withoutPast}[open/10%2]
+		}
+		require.Equal(t, want, judgeOf(t, o, trial.ID), "%d", open)
+	}
 }
 
 // A prior of changed settings names what it refuses, and is not stored.

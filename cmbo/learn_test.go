@@ -107,7 +107,7 @@ func TestLearnRejects(t *testing.T) {
 		"nil option":   {space, good, []cmbo.LearnOption{nil}, cmbo.ErrOption, ""},
 		"kernel":       {space, good, []cmbo.LearnOption{cmbo.WithPriorKernel(nil)}, cmbo.ErrOption, ""},
 		"index points": {space, good, []cmbo.LearnOption{cmbo.WithIndexPoints(0)}, cmbo.ErrOption, ""},
-		"y policy":     {space, good, []cmbo.LearnOption{cmbo.WithYPolicy(7)}, cmbo.ErrOption, ""},
+		"y policy":     {space, good, []cmbo.LearnOption{cmbo.WithYPolicy(4)}, cmbo.ErrOption, ""},
 	} {
 		_, err := cmbo.Learn(ctx, tt.space, tt.tasks, tt.opts...)
 		require.ErrorIs(t, err, tt.want, name)
