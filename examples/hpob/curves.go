@@ -331,19 +331,9 @@ func onCurves(ctx context.Context, s *study) error {
 	if err != nil {
 		return err
 	}
-	var use []spender
-	var names []string
-	for _, m := range spenders {
-		if s.chosen(m.name) {
-			use, names = append(use, m), append(names, m.name)
-		}
-	}
-	if len(use) == 0 {
-		var all []string
-		for _, m := range spenders {
-			all = append(all, m.name)
-		}
-		return fmt.Errorf("-method: no way to spend epochs is named like %q; there are %q", s.ways, all)
+	use, names, err := chosen(s, spenders, func(m spender) string { return m.name })
+	if err != nil {
+		return err
 	}
 	n, epochs := s.targets(), s.protocol.Budget*steps
 	runs, err := play(ctx, s, names, n*s.protocol.Repeats, func(k, i int) ([]float64, error) {

@@ -240,7 +240,7 @@ func TestCurvesFlags(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 	o := mustParse(t, "-data", path, "-experiment", "curves", "-method", "nobody")
-	require.ErrorContains(t, run(context.Background(), o, new(bytes.Buffer), os.Stderr), "no way to spend epochs")
+	require.ErrorContains(t, run(context.Background(), o, new(bytes.Buffer), os.Stderr), "no way is named")
 	o = mustParse(t, "-data", writeOutputs(t, 6), "-experiment", "curves")
 	require.ErrorContains(t, run(context.Background(), o, new(bytes.Buffer), os.Stderr), "curve")
 }

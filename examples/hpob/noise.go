@@ -149,15 +149,9 @@ func underNoise(ctx context.Context, s *study) error {
 		return err
 	}
 	n, p := s.targets(), s.protocol
-	var use []measurer
-	var names []string
-	for _, m := range measurers {
-		if s.chosen(m.name) {
-			use, names = append(use, m), append(names, m.name)
-		}
-	}
-	if len(use) == 0 {
-		return fmt.Errorf("-method: no way to search under noise is named like %q", s.ways)
+	use, names, err := chosen(s, measurers, func(m measurer) string { return m.name })
+	if err != nil {
+		return err
 	}
 	runs, err := play(ctx, s, names, n*p.Repeats, func(k, i int) (measured, error) {
 		return s.measure(ctx, i%n, uint64(i/n), use[k])

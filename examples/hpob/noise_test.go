@@ -49,7 +49,7 @@ func TestNoiseTable(t *testing.T) {
 	require.Contains(t, one, "random search")
 	require.NotContains(t, one, "noise told,")
 	o := mustParse(t, "-data", path, "-noise", "1", "-method", "EI")
-	require.ErrorContains(t, run(context.Background(), o, new(bytes.Buffer), os.Stderr), "no way to search")
+	require.ErrorContains(t, run(context.Background(), o, new(bytes.Buffer), os.Stderr), "no way is named")
 	for _, args := range [][]string{{"-noise", "0"}, {"-noise", "-1"}, {"-noise", "NaN"}, {"-noise", "1", "-acquisition", "EI"}} {
 		_, err := parse(append(args, "-data", path), new(bytes.Buffer))
 		require.Error(t, err, args)

@@ -142,9 +142,19 @@ func (s *study) checkOutputs(tasks []cmbo.Task) error {
 	return nil
 }
 
-// chosen reports whether -method names a way, by a part of its name.
-func (o *options) chosen(way string) bool {
-	return len(o.ways) == 0 || slices.ContainsFunc(o.ways, func(part string) bool { return strings.Contains(way, part) })
+// chosen returns the ways of which -method names a part, all of them without it, with their names.
+func chosen[W any](s *study, ways []W, name func(W) string) (use []W, names []string, err error) {
+	var all []string
+	for _, w := range ways {
+		all = append(all, name(w))
+		if len(s.ways) == 0 || slices.ContainsFunc(s.ways, func(part string) bool { return strings.Contains(name(w), part) }) {
+			use, names = append(use, w), append(names, name(w))
+		}
+	}
+	if len(use) == 0 {
+		err = fmt.Errorf("-method: no way is named like %q; there are %q", s.ways, all)
+	}
+	return use, names, err
 }
 
 // targets returns the number of tasks to leave out.
