@@ -246,7 +246,6 @@ func (b *barySolver) runProcrustes(ctx context.Context) error {
 	if b.lim.adapt {
 		b.mix.memory = procrustesMemory(b.lim.memory, b.n)
 	}
-	b.s.Gram(&b.g)
 	for {
 		if err := b.stepProcrustes(ctx); err != nil {
 			return err

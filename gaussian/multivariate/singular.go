@@ -91,9 +91,8 @@ func (w *Workspace) singularFidelity(a, b *Normal) (float64, error) {
 	w.polar.Mul(&w.resid, a.lower)
 	w.sym.Resize(n)
 	for i := range n {
-		copy(w.sym.Row(i), w.polar.Row(i))
+		copy(w.sym.Row(i), w.polar.Row(i)) // symmetric to rounding; the lower triangle is decomposed
 	}
-	w.sym.Mirror()
 	if err := w.eigen.Factorize(&w.sym); err != nil {
 		return 0, err
 	}
@@ -131,9 +130,7 @@ func (w *Workspace) singularFidelity(a, b *Normal) (float64, error) {
 		return 0, err
 	}
 	for _, v := range w.eigen.Values() {
-		if v > 0 {
-			f += math.Ldexp(math.Sqrt(v), ka+kb)
-		}
+		f += math.Ldexp(math.Sqrt(math.Max(v, 0)), ka+kb)
 	}
 	return f, nil
 }

@@ -133,15 +133,6 @@ func scaleExp(a []float64) (exp int, finite bool) {
 
 // copyScaled sets dst to src·2^exp.
 func copyScaled(dst, src []float64, exp int) {
-	if exp == 0 {
-		copy(dst, src)
-		return
-	}
-	if exp == max(min(exp, 1000), -1000) {
-		copy(dst, src)
-		f64.Scale(dst[:len(src)], math.Ldexp(1, exp))
-		return
-	}
 	// In two factors, neither of which overflows or underflows.
 	a, b := math.Ldexp(1, exp/2), math.Ldexp(1, exp-exp/2)
 	for i, v := range src {
