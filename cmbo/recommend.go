@@ -64,9 +64,13 @@ func (o *Optimizer) Recommend(ctx context.Context) (Recommendation, error) {
 	return withModel(ctx, o, func() (Recommendation, error) {
 		present := o.draft()
 		r := Recommendation{Mean: math.NaN(), SD: math.NaN(), Quantiles: Quantiles{math.NaN(), math.NaN(), math.NaN()}, space: o.space, lognormal: o.config.positive}
-		at, values := present.pointsHolding()
-		if len(at) == 0 {
+		values := present.pointsHolding()
+		if len(values) == 0 {
 			return r, nil
+		}
+		at := make([]int, len(values))
+		for i, v := range values {
+			at[i] = v[0]
 		}
 		d, scale := present.data(false)
 		if err := o.fit(ctx, d); err != nil {
@@ -79,11 +83,11 @@ func (o *Optimizer) Recommend(ctx context.Context) (Recommendation, error) {
 			if err := o.model.Predict(ctx, mean, sd, x); err != nil {
 				return r, err
 			}
-			worth = present.withOwn(d, at, mean)
+			worth = present.withOwn(d, values, mean)
 		}
 		best := slices.Index(worth, slices.Max(worth))
 		point := func(i int) []float64 { return slices.Clone(present.h.Observations[at[i]].X) }
-		r.X, r.Values = point(best), values[best]
+		r.X, r.Values = point(best), len(values[best])
 		if !present.hasScale(d) {
 			return r, nil
 		}
@@ -97,9 +101,9 @@ func (o *Optimizer) Recommend(ctx context.Context) (Recommendation, error) {
 	})
 }
 
-// pointsHolding returns, for each point evaluated whose outputs hold all limits on the mean,
-// the first of its observations, and how many there are.
-func (o *draft) pointsHolding() (at, values []int) {
+// pointsHolding returns, for each point evaluated whose outputs hold all limits on the mean, its
+// observations.
+func (o *draft) pointsHolding() (values [][]int) {
 	of := make(map[string][]int)
 	var keys []string
 	for i, ob := range o.h.Observations {
@@ -124,32 +128,32 @@ func (o *draft) pointsHolding() (at, values []int) {
 			holds = holds && out.Beyond(sum/n) == 0 // which is NaN where none was told
 		}
 		if holds {
-			at, values = append(at, of[key][0]), append(values, len(of[key]))
+			values = append(values, of[key])
 		}
 	}
-	return at, values
+	return values
 }
 
 // withOwn returns the means of points with what each has of its own: a model takes for noise
 // what it cannot follow, and without repetitions nothing tells the two apart. At even odds, the
 // variances of both being equal, k values whose noise is not given leave k/(k+1) of their mean
-// deviation to the point.
-func (o *draft) withOwn(d Data, at []int, mean []float64) []float64 {
-	of := make(map[string]int)
-	for i, j := range at {
-		of[points.Key(o.h.Observations[j].X)] = i
-	}
-	k, sum := make([]float64, len(at)), make([]float64, len(at))
-	rows, estimated := o.h.Learned()
-	for j, ob := range rows {
-		i, ok := of[points.Key(ob.X)]
-		if ok && !(estimated != nil && estimated[j]) && !noiseGiven(d, j) {
-			k[i], sum[i] = k[i]+1, sum[i]+d.Y[j]-o.model.back(mean[i])
+// deviation to the point. values are the observations of each point.
+func (o *draft) withOwn(d Data, values [][]int, mean []float64) []float64 {
+	var row []int // of each observation in d, which has what stopped trials let expect besides
+	for j := range d.Y {
+		if d.Estimated == nil || !d.Estimated[j] {
+			row = append(row, j)
 		}
 	}
 	worth := slices.Clone(mean)
-	for i := range worth {
-		worth[i] += sum[i] / (k[i] + 1)
+	for i, observations := range values {
+		var k, sum float64
+		for _, n := range observations {
+			if j := row[n]; !noiseGiven(d, j) {
+				k, sum = k+1, sum+d.Y[j]-o.model.back(mean[i])
+			}
+		}
+		worth[i] += sum / (k + 1)
 	}
 	return worth
 }
