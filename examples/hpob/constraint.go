@@ -308,15 +308,9 @@ func byConstraint(ctx context.Context, s *study) error {
 	var at []int // the steps that the table shows
 	if cs != nil {
 		fmt.Fprintf(s.stdout, "space %s: %s with %s; %d tasks left out of %d, %d evaluations from zero\n\n", s.space, s.past.value, strings.Join(texts, ", "), n, len(s.tasks), budget)
-		heads := "method|area|of the first's|better, worse|regret at "
-		for _, e := range []int{5, 10, 20} {
-			if e < budget {
-				at = append(at, e)
-				heads += fmt.Sprintf("%d|", e)
-			}
-		}
-		at = append(at, budget)
-		heads += fmt.Sprintf("%d|infeasible|first feasible", budget)
+		var heads string
+		at, heads = columns(budget, 5, 10, 20)
+		heads = "method|area|of the first's|better, worse|regret at " + heads + "|infeasible|first feasible"
 		if s.contexts {
 			heads += "|they said something"
 		}

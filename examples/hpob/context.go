@@ -86,10 +86,9 @@ func (s *study) tell(ctx context.Context, target int, repeat uint64) (r contextR
 		told := s.described(k, target, repeat)
 		if k != 1 { // for which it is learned already
 			prior, err = s.learn(ctx, space, target, func(i int) cmbo.Task {
-				from, q := s.tasks[i], cmbo.Task{ID: s.tasks[i].ID, Context: told(i)}
-				for _, j := range s.draw(from, "rows ", uint64(target), repeat) {
-					q.X, q.Y = append(q.X, from.X[j]), append(q.Y, from.Y[j])
-				}
+				from := s.tasks[i]
+				q := from.pick(from.Y, s.draw(from, "rows ", uint64(target), repeat))
+				q.Context = told(i)
 				return q
 			})
 			if err != nil {

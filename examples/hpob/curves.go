@@ -343,13 +343,8 @@ func onCurves(ctx context.Context, s *study) error {
 		return err
 	}
 	fmt.Fprintf(s.stdout, "space %s: %d tasks left out of %d, %d runs of %d epochs a way, evaluations of %d epochs, from zero\n\n", s.space, n, len(s.tasks), len(runs[0]), epochs, steps)
-	var at []int // the epochs at which the table shows regrets
-	for _, part := range []int{20, 10, 4, 1} {
-		if e := max(epochs/part, 1); !slices.Contains(at, e) {
-			at = append(at, e)
-		}
-	}
-	w := s.table("way|epochs to .1|.05|.01|median run to .01|runs at .01|regret at " + strings.Trim(strings.ReplaceAll(fmt.Sprint(at), " ", "|"), "[]"))
+	at, heads := columns(epochs, epochs/20, epochs/10, epochs/4)
+	w := s.table("way|epochs to .1|.05|.01|median run to .01|runs at .01|regret at " + heads)
 	for k, name := range names {
 		mean := make([]float64, epochs)
 		var each []int

@@ -67,12 +67,9 @@ func (s *study) measure(ctx context.Context, target int, repeat uint64, m measur
 	var prior *cmbo.Prior
 	if m.transfer {
 		prior, err = s.learn(ctx, space, target, func(i int) cmbo.Task {
-			q, from := cmbo.Task{ID: s.tasks[i].ID}, s.tasks[i]
+			from := s.tasks[i]
 			values := noisy(from.Y, s.noise*deviation(from.Y), p.Seed, "noise of "+from.ID, repeat)
-			for _, j := range s.draw(from, "rows of ", repeat) {
-				q.X, q.Y = append(q.X, from.X[j]), append(q.Y, values[j])
-			}
-			return q
+			return from.pick(values, s.draw(from, "rows of ", repeat))
 		})
 		if err != nil {
 			return r, err
@@ -160,20 +157,12 @@ func underNoise(ctx context.Context, s *study) error {
 		return err
 	}
 	fmt.Fprintf(s.stdout, "space %s: %d tasks left out of %d, %d runs a way, %d evaluations from zero with noise of %g of each task's deviation\n\n", s.space, n, len(s.tasks), len(runs[0]), p.Budget, s.noise)
-	var at []int
-	heads := "way|regret of what is recommended at "
-	for _, e := range []int{5, 10, 20} {
-		if e < p.Budget {
-			at = append(at, e)
-			heads += fmt.Sprintf("%d|", e)
-		}
-	}
-	at = append(at, p.Budget)
-	w := s.table(heads + fmt.Sprintf("%d|of the best value|ratio|evaluated again", p.Budget))
+	at, heads := columns(p.Budget, 5, 10, 20)
+	w := s.table("way|regret of what is recommended at " + heads + "|of the best value|ratio|evaluated again")
 	for k, name := range names {
 		recommended, lucky := make([]float64, n), make([]float64, n)
 		mean := make([]float64, len(at))
-		again := 0.0
+		var value, again float64
 		for i, r := range runs[k] {
 			last := len(r.recommended) - 1
 			for j, e := range at {
@@ -181,6 +170,7 @@ func underNoise(ctx context.Context, s *study) error {
 			}
 			recommended[i%n] += r.recommended[last] / float64(p.Repeats)
 			lucky[i%n] += r.luckiest[last] / float64(p.Repeats)
+			value += r.luckiest[last] / float64(len(runs[k]))
 			again += float64(r.again) / float64(len(runs[k])*(last+1))
 		}
 		_, ratio, lo, hi := s.compare(recommended, lucky)
@@ -188,8 +178,7 @@ func underNoise(ctx context.Context, s *study) error {
 		for _, v := range mean {
 			cells += fmt.Sprintf("%.4f|", v)
 		}
-		of, _, _, _ := s.compare(lucky, lucky)
-		w.row("%s|%s%.4f|%.2f [%.2f, %.2f]|%.0f %%", name, cells, of, ratio, lo, hi, 100*again)
+		w.row("%s|%s%.4f|%.2f [%.2f, %.2f]|%.0f %%", name, cells, value, ratio, lo, hi, 100*again)
 	}
 	return w.Flush()
 }

@@ -174,6 +174,15 @@ func (s *study) draw(t *problem, label string, index ...uint64) []int {
 	return rows
 }
 
+// pick returns rows of a task, with these values.
+func (t *problem) pick(y []float64, rows []int) cmbo.Task {
+	q := cmbo.Task{ID: t.ID}
+	for _, i := range rows {
+		q.X, q.Y = append(q.X, t.X[i]), append(q.Y, y[i])
+	}
+	return q
+}
+
 // learn returns a prior of all tasks but the target, as past shows them.
 func (s *study) learn(ctx context.Context, space *cmbo.Space, target int, past func(i int) cmbo.Task) (*cmbo.Prior, error) {
 	opts := []cmbo.LearnOption{cmbo.WithParallelism(1)}
@@ -290,6 +299,17 @@ func (s *study) table(heads string) table {
 
 func (t table) row(format string, args ...any) {
 	fmt.Fprint(t, "| "+strings.ReplaceAll(fmt.Sprintf(format, args...), "|", "\t| ")+"\t|\n")
+}
+
+// columns returns the steps at which a table shows regrets, those of at before the last one and
+// that, and their heads.
+func columns(last int, at ...int) (shown []int, heads string) {
+	for _, e := range append(at, last) {
+		if e = max(e, 1); e <= last && !slices.Contains(shown, e) {
+			shown = append(shown, e)
+		}
+	}
+	return shown, strings.Trim(strings.ReplaceAll(fmt.Sprint(shown), " ", "|"), "[]")
 }
 
 // area returns the mean regret of runs over all steps.
