@@ -1,7 +1,6 @@
 package multivariate
 
 import (
-	"cmp"
 	"math"
 
 	"github.com/gocmbo/cmbo/internal/f64"
@@ -63,13 +62,11 @@ func unequalRanks(p, q *Normal) (a, b *Normal, ok bool) {
 	if len(p.mean) > singularMaxDim {
 		return p, q, false
 	}
-	switch cmp.Compare(p.rank(), q.rank()) {
-	case -1:
-		return q, p, true
-	case 1:
-		return p, q, true
+	r, s := p.rank(), q.rank()
+	if r < s {
+		p, q = q, p
 	}
-	return p, q, false
+	return p, q, r != s
 }
 
 // singularFidelity returns tr (S_a^½·S_b·S_a^½)^½ for a of the larger rank: the sum
@@ -78,7 +75,7 @@ func unequalRanks(p, q *Normal) (a, b *Normal, ok bool) {
 // Uᵀ·S_b·U, U = L·V with the eigenvectors V that belong to them: an error of V
 // enters squared, so that it suffices to form S_b·U, which all but vanishes, in
 // twice the working precision. Entries of M are products of variances: powers of two
-// keep both matrices near 1.
+// keep both matrices far from over- and underflow.
 func (w *Workspace) singularFidelity(a, b *Normal) (float64, error) {
 	n := len(a.mean)
 	ka, kb := rootExponent(a), rootExponent(b)
