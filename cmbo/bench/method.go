@@ -15,6 +15,8 @@ import (
 type Method struct {
 	// Name is short and unique.
 	Name string
+	// Transfers reports whether the method learns from the past tasks.
+	Transfers bool
 	// Use says what the method does with the acquisition of a run, and so beside
 	// which ones its runs belong.
 	Use baseline.Use
@@ -51,13 +53,13 @@ type Starter func(seed uint64, opts ...cmbo.Option) (AskTeller, error)
 func Methods() []Method {
 	var ms []Method
 	for _, m := range baseline.Methods() {
-		ms = append(ms, Method{Name: m.Name, Use: m.Use, Learn: rival(m)})
+		ms = append(ms, Method{Name: m.Name, Transfers: m.Transfers, Use: m.Use, Learn: rival(m)})
 	}
 	for _, v := range paper.Variants() {
 		clusters := v != paper.GlobalCen && v != paper.IndiWeightJef
-		ms = append(ms, Method{Name: v.String(), Clusters: clusters, Learn: variant(clusters, v)})
+		ms = append(ms, Method{Name: v.String(), Transfers: true, Clusters: clusters, Learn: variant(clusters, v)})
 	}
-	return append(ms, Method{Name: defaultMethod, Learn: own()}, Method{Name: "no-past", Learn: withoutPast})
+	return append(ms, Method{Name: defaultMethod, Transfers: true, Learn: own()}, Method{Name: "no-past", Learn: withoutPast})
 }
 
 // withoutPast learns nothing: runs are those of [cmbo.New] without a prior.
@@ -82,7 +84,7 @@ func findMethod(all []Method, name string) (*Method, error) {
 		names, _ := cmbo.Ablations()
 		for _, n := range names {
 			if strings.EqualFold(n, change) {
-				return &Method{Name: Ablated(n), Learn: own(cmbo.WithAblation(n))}, nil
+				return &Method{Name: Ablated(n), Transfers: true, Learn: own(cmbo.WithAblation(n))}, nil
 			}
 		}
 		return nil, fmt.Errorf("%w: there is no ablation %q among %s", cmbo.ErrOption, change, strings.Join(names, ", "))

@@ -67,7 +67,9 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	f := flag.NewFlagSet("hpob", flag.ContinueOnError)
 	f.SetOutput(stderr)
 	f.Usage = func() {
-		fmt.Fprint(stderr, "Usage: go run ./examples/hpob -data FILE-OR-DIRECTORY [-experiment NAME] [flags]\n\n"+
+		fmt.Fprint(stderr, "Usage: go run ./examples/hpob -data FILE-OR-DIRECTORY [-experiment NAME] [flags]\n"+
+			"       go run ./examples/hpob -report DIR\n"+
+			"       go run ./examples/hpob -ratios DIR[,DIR...] [-method NAME]\n\n"+
 			"Numbers that are not given are those of the experiment, without one those of \"paper\".\n\n")
 		f.PrintDefaults()
 	}
@@ -87,6 +89,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	f.BoolVar(&o.past.skip, "skip", false, "leave out bad rows, those without a finite value, say, and go on")
 	f.StringVar(&o.experiment, "experiment", "", "`protocol` to compare methods by: "+strings.Join(presets, ", ")+", curves (ways to spend epochs, on a file with learning curves; -method takes parts of their names)")
 	f.StringVar(&o.report, "report", "", "`folder` of an experiment to write the report of, from its records alone")
+	f.Var(&o.ratios, "ratios", "`folders` of experiments, with commas between or given several times, to set the methods of all of them side by side, from their records alone: areas by table, and the geometric means of the ratios of the area of cm-BO, or of the -method named, to those of the others")
 	f.StringVar(&o.out, "out", "", "`folder` of the experiment (default hpob-NAME); without -experiment the file to write the mean curve to (default regret.csv), -out '' for none")
 	f.BoolVar(&o.contexts, "context", false, "compare runs that know the tasks' descriptors, the \"context\" of a table, with runs that do not and with runs whose descriptors are dealt out at random among the tasks, each task left out; -value names the output to be optimised, if the file has several; with -experiment curves it is the end of a curve, and with -constraint the ways are compared under it")
 	f.Func("constraint", "`limit` on an output of a file that has several, such as etime<=5, or etime<=30% for that quantile of each task; may be given several times. Compares ways to deal with it, each task left out once; -value names the output to be optimised", func(s string) error {
@@ -123,8 +126,18 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		return nil, fmt.Errorf("-workers: %d is negative", o.workers)
 	}
 	f.Visit(func(f *flag.Flag) { c.given[f.Name] = true })
+	if o.ratios != nil {
+		o.base = "cm-BO"
+		if len(c.methods) > 1 {
+			return nil, errors.New("-ratios compares the others with one -method")
+		}
+		for _, name := range c.methods {
+			o.base = spelled(name)
+		}
+		return o, c.only("ratios", "method")
+	}
 	if o.report != "" {
-		return o, c.onlyReport()
+		return o, c.only("report")
 	}
 	if len(o.data) == 0 {
 		return nil, errors.New("-data is missing; -help lists the flags")
@@ -229,9 +242,7 @@ func (c *overrides) settle(o *options) error {
 	}
 	for _, l := range [][]string{p.Methods, c.without} {
 		for i, name := range l {
-			if strings.EqualFold(name, "cmbo") {
-				l[i] = paper.WssClusWssCMP.String()
-			}
+			l[i] = spelled(name)
 		}
 	}
 	for _, name := range c.without {
@@ -247,6 +258,19 @@ func (c *overrides) settle(o *options) error {
 		}
 	}
 	return p.Check()
+}
+
+// spelled returns the name of a method as it is called in records.
+func spelled(name string) string {
+	if strings.EqualFold(name, "cmbo") {
+		return paper.WssClusWssCMP.String()
+	}
+	for _, m := range bench.Methods() {
+		if strings.EqualFold(m.Name, name) {
+			return m.Name
+		}
+	}
+	return name
 }
 
 // parseRange reads "4" or "2-6".

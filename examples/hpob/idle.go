@@ -13,11 +13,12 @@ import (
 // Flags that would change nothing are mistakes: who gives one believes that the
 // numbers are others than they are.
 
-// onlyReport refuses flags beside -report. It is quiet in any case.
-func (c *overrides) onlyReport() error {
+// only refuses flags beside one that works from records, and those that go with it. It is
+// quiet in any case.
+func (c *overrides) only(flag string, with ...string) error {
 	for _, name := range slices.Sorted(maps.Keys(c.given)) {
-		if !slices.Contains([]string{"report", "quiet"}, name) {
-			return fmt.Errorf("-%s changes nothing: -report works from the records alone", name)
+		if name != flag && name != "quiet" && !slices.Contains(with, name) {
+			return fmt.Errorf("-%s changes nothing: -%s works from the records alone", name, flag)
 		}
 	}
 	return nil

@@ -10,6 +10,7 @@
 //
 //	go run ./examples/hpob -experiment quick -data FILE -out DIRECTORY
 //	go run ./examples/hpob -report DIRECTORY
+//	go run ./examples/hpob -ratios DIRECTORY,DIRECTORY
 //
 // Without, it tries one method, prints the mean normalised simple regret against
 // the number of queries and writes the curve as CSV.
@@ -41,6 +42,8 @@ type options struct {
 	past       histories
 	out        string
 	report     string // folder to report on, nothing else being done
+	ratios     list   // folders to compare base with the other methods of, nothing else being done
+	base       string
 	experiment string // "" to try one method
 	protocol   bench.Protocol
 	ablate     bool // compare changes of the default with it
@@ -75,6 +78,9 @@ func main() {
 func run(ctx context.Context, o *options, stdout, stderr io.Writer) error {
 	if o.report != "" {
 		return writeReport(o.report, stdout)
+	}
+	if o.ratios != nil {
+		return printAreas(o.ratios, o.base, stdout)
 	}
 	if o.own != "" {
 		return own[o.own].run(ctx, &study{options: o, stdout: stdout, stderr: stderr})

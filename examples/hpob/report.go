@@ -15,16 +15,9 @@ import (
 
 // writeReport writes the report of the experiment in a folder from its records alone.
 func writeReport(dir string, stdout io.Writer) error {
-	settings, err := bench.ReadSettings(dir)
+	settings, records, err := readFolder(dir)
 	if err != nil {
 		return err
-	}
-	records, err := bench.ReadRecords(dir)
-	if err != nil {
-		return err
-	}
-	if len(records) == 0 {
-		return fmt.Errorf("there are no runs in %s", dir)
 	}
 	s, err := report.Analyse(records)
 	if err != nil {
@@ -45,6 +38,19 @@ func writeReport(dir string, stdout io.Writer) error {
 	}
 	fmt.Fprintf(stdout, "report on %d runs: %s\n", len(records), page)
 	return nil
+}
+
+// readFolder reads the experiment in a folder, which has at least one run.
+func readFolder(dir string) (*bench.Settings, []bench.Record, error) {
+	settings, err := bench.ReadSettings(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	records, err := bench.ReadRecords(dir)
+	if err == nil && len(records) == 0 {
+		err = fmt.Errorf("there are no runs in %s", dir)
+	}
+	return settings, records, err
 }
 
 // notes says what the experiment was, as far as it got.

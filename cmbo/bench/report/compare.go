@@ -2,6 +2,7 @@ package report
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/bench"
@@ -45,9 +46,47 @@ func gather(rs []bench.Record, space, acquisition string, order *roster) *field 
 	return f
 }
 
+// fieldsOf checks records, and returns the fields of each space with each acquisition that is
+// named there, or that of a space that names none, and the names of all methods in order.
+func fieldsOf(records []bench.Record) (fields []*field, methods []string, err error) {
+	rs, _, err := checkRecords(records)
+	if err != nil {
+		return nil, nil, err
+	}
+	acquisitions := map[string][]string{} // by space
+	for i := range rs {
+		methods = append(methods, rs[i].Method)
+		acquisitions[rs[i].Space] = append(acquisitions[rs[i].Space], rs[i].Acquisition)
+	}
+	methods = unique(methods)
+	order := newRoster(methods)
+	for _, space := range slices.Sorted(maps.Keys(acquisitions)) {
+		named := unique(acquisitions[space])
+		if len(named) > 1 && named[0] == "" {
+			named = named[1:]
+		}
+		for _, a := range named {
+			fields = append(fields, gather(rs, space, a, order))
+		}
+	}
+	return fields, methods, nil
+}
+
 // able returns the methods that have at least half of the known runs.
 func (f *field) able() []string {
 	return slices.DeleteFunc(slices.Clone(f.methods), func(m string) bool { return 2*len(f.runs[m]) < f.known })
+}
+
+// ableIn returns the methods that have at least half of the known runs of each field.
+func ableIn(fields []*field) (ms []string) {
+	for i, f := range fields {
+		able := f.able()
+		if i == 0 {
+			ms = able
+		}
+		ms = slices.DeleteFunc(ms, func(m string) bool { return !slices.Contains(able, m) })
+	}
+	return ms
 }
 
 // A stratum is the runs of a space that the compared methods share.
@@ -87,6 +126,17 @@ func (f *field) share(ms []string) *stratum {
 		}
 	}
 	return s
+}
+
+// shareAll cuts fields down to the runs that all methods of ms have, and leaves out those
+// where there is none.
+func shareAll(fields []*field, ms []string) (strata []*stratum) {
+	for _, f := range fields {
+		if st := f.share(ms); len(st.task) > 0 {
+			strata = append(strata, st)
+		}
+	}
+	return strata
 }
 
 // sums adds up a value of each run by task.
@@ -131,25 +181,14 @@ func (s *Summary) compareAll(rs []bench.Record) error {
 // compare fills in c from the fields of its spaces. Over several spaces those
 // methods are compared that are compared in each of them.
 func (s *Summary) compare(c *Comparison, fields []*field) {
-	var ms []string
-	for i, f := range fields {
-		able := f.able()
-		if i == 0 {
-			ms = able
-		} else {
-			ms = slices.DeleteFunc(ms, func(m string) bool { return !slices.Contains(able, m) })
-		}
+	for _, f := range fields {
 		c.Known += f.known
 	}
+	ms := ableIn(fields)
 	c.Entries = entries(fields, ms, s.roster)
-	var strata []*stratum
-	for _, f := range fields {
-		st := f.share(ms)
-		if len(st.task) == 0 {
-			continue
-		}
-		strata = append(strata, st)
-		c.Spaces = append(c.Spaces, f.space)
+	strata := shareAll(fields, ms)
+	for _, st := range strata {
+		c.Spaces = append(c.Spaces, st.space)
 		c.Runs += len(st.task)
 		c.Tasks += len(st.runs)
 		if c.fewest == 0 || len(st.runs) < c.fewest {
@@ -173,17 +212,10 @@ func (s *Summary) against(c *Comparison, strata []*stratum) {
 		return
 	}
 	for e := range c.Results {
-		if e == at {
-			continue
+		if e != at {
+			r := newSample(strata, e, at).ratio(c.Results[e].Method, s.resamples)
+			c.Results[e].Against = &r
 		}
-		p := &pairing{}
-		for _, st := range strata {
-			for run, r := range st.records[e] {
-				p.add(st.space, r.Task, area(r.Regret), area(st.records[at][run].Regret))
-			}
-		}
-		r := p.ratio(c.Results[e].Method, s.resamples)
-		c.Results[e].Against = &r
 	}
 }
 

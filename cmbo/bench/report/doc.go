@@ -42,6 +42,8 @@
 //     with replacement, each with all of its runs, for both methods alike. Draws depend on the seed
 //     and the space alone; nothing is corrected for the number of methods, and limits are too
 //     narrow where tasks are few.
+//   - [Areas], of [CompareAreas]: mean areas by method and space on the runs that all methods have,
+//     the Ratio of each to a method of choice, and that of the best rival of each space.
 //   - NLPD: z²/2 + ln(sd/range) + ln(2π)/2 for each query that was predicted, z
 //     being the standardised error and sd the deviation of a measurement: the
 //     negative logarithm of the predictive density on the scale where the task's

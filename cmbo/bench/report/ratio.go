@@ -31,44 +31,21 @@ type Ratio struct {
 const leastArea = 1e-4
 
 // Ratios compares the other methods of records, in the order of their names, with the one
-// called base, on the runs that both have; runs with different acquisitions are different
-// ones. It fails with [ErrInput] if there are no records, if one makes no sense, or if a
-// method has no run in common with base.
+// called base, on the runs that both have. Runs with different acquisitions are different
+// ones; those of a method that has none stand beside each. It fails with [ErrInput] if there
+// are no records, if one makes no sense, or if a method has no run in common with base.
 func Ratios(records []bench.Record, base string) ([]Ratio, error) {
-	rs, _, err := checkRecords(records)
+	fields, methods, err := fieldsOf(records)
 	if err != nil {
 		return nil, err
 	}
-	type run struct {
-		space, acquisition string
-		runID
-	}
-	runOf := func(r *bench.Record) run { return run{r.Space, r.Acquisition, runID{r.Split, r.Task, r.Repeat}} }
-	reference := map[run]*bench.Record{}
-	for i := range rs {
-		if rs[i].Method == base {
-			reference[runOf(&rs[i])] = &rs[i]
-		}
-	}
-	pairs := map[string]*pairing{}
-	for i := range rs {
-		r := &rs[i]
-		if r.Method == base {
+	var out []Ratio
+	for _, m := range methods {
+		if m == base {
 			continue
 		}
-		p := pairs[r.Method]
-		if p == nil {
-			p = &pairing{}
-			pairs[r.Method] = p
-		}
-		if b := reference[runOf(r)]; b != nil {
-			p.add(r.Space, r.Task, area(r.Regret), area(b.Regret))
-		}
-	}
-	var out []Ratio
-	for _, m := range slices.Sorted(maps.Keys(pairs)) {
-		p := pairs[m]
-		if len(p.spaces) == 0 {
+		p := newSample(shareAll(fields, []string{m, base}), 0, 1)
+		if p.runs == 0 {
 			return nil, inputErrorf(m, cmbo.ErrNoTasks, "it has no run in common with %s", base)
 		}
 		out = append(out, p.ratio(m, resamples))
@@ -116,33 +93,50 @@ func Chosen(records []bench.Record, base string) (here, there float64, err error
 	return math.Exp(here / float64(n)), math.Exp(there / float64(n)), nil
 }
 
-// A pairing holds the areas of the runs that two methods have.
-type pairing struct {
+// A sample holds the areas of methods on the runs that all of them have. The last method is
+// the one that the others are held against.
+type sample struct {
 	spaces []string
 	tasks  [][]string
-	sums   [][][3]float64 // by space and task: the areas of the one and of the other, the number of runs
+	sums   [][][]float64 // by space and task: the sum of each method's areas, and at last the number of runs
 	runs   int
 }
 
-func (p *pairing) add(space, task string, a, b float64) {
+// newSample takes the areas of these methods of strata.
+func newSample(strata []*stratum, methods ...int) *sample {
+	p := &sample{}
+	for _, st := range strata {
+		for run := range st.task {
+			areas := make([]float64, 0, len(methods)+1)
+			for _, m := range methods {
+				areas = append(areas, area(st.records[m][run].Regret))
+			}
+			p.add(st.space, st.records[methods[0]][run].Task, append(areas, 1))
+		}
+	}
+	return p
+}
+
+func (p *sample) add(space, task string, areas []float64) {
 	i := slices.Index(p.spaces, space)
 	if i < 0 {
 		i = len(p.spaces)
 		p.spaces, p.tasks, p.sums = append(p.spaces, space), append(p.tasks, nil), append(p.sums, nil)
 	}
+	p.runs++
 	j := slices.Index(p.tasks[i], task)
 	if j < 0 {
-		j = len(p.tasks[i])
-		p.tasks[i], p.sums[i] = append(p.tasks[i], task), append(p.sums[i], [3]float64{})
+		p.tasks[i], p.sums[i] = append(p.tasks[i], task), append(p.sums[i], areas)
+		return
 	}
-	p.runs++
-	p.sums[i][j][0] += a
-	p.sums[i][j][1] += b
-	p.sums[i][j][2]++
+	for k, v := range areas {
+		p.sums[i][j][k] += v
+	}
 }
 
-// ratio compares the two, whose tasks count as often as they have runs.
-func (p *pairing) ratio(method string, resamples int) Ratio {
+// ratio compares the best of the others of each space, of each draw that of its own, with the
+// last method. Tasks count as often as they have runs.
+func (p *sample) ratio(method string, resamples int) Ratio {
 	r := Ratio{Method: method, Runs: p.runs, LeastBy: math.Inf(1), LargestBy: math.Inf(-1), Lower: math.NaN(), Upper: math.NaN()}
 	few := false
 	logs := make([]float64, resamples) // of the geometric means of the draws
@@ -158,7 +152,7 @@ func (p *pairing) ratio(method string, resamples int) Ratio {
 		n := len(p.sums[i])
 		few = few || n < 2
 		g := rng.Stream(seed, "report/ratio/"+space)
-		drawn := make([][3]float64, n)
+		drawn := make([][]float64, n)
 		for k := range logs {
 			for j := range drawn {
 				drawn[j] = p.sums[i][g.IntN(n)]
@@ -175,11 +169,22 @@ func (p *pairing) ratio(method string, resamples int) Ratio {
 	return r
 }
 
-// logRatio returns the logarithm of the ratio of the mean areas of two methods over tasks.
-func logRatio(tasks [][3]float64) float64 {
-	var a, b, n float64
-	for _, t := range tasks {
-		a, b, n = a+t[0], b+t[1], n+t[2]
+// logRatio returns the logarithm of the ratio of the least of the other methods' mean areas
+// over tasks to that of the last one.
+func logRatio(tasks [][]float64) float64 {
+	last := len(tasks[0]) - 2
+	least := math.Inf(1)
+	for m := range last {
+		least = min(least, meanArea(tasks, m))
 	}
-	return math.Log(max(a/n, leastArea) / max(b/n, leastArea))
+	return math.Log(max(least, leastArea) / max(meanArea(tasks, last), leastArea))
+}
+
+// meanArea returns the mean area of a method over the runs of tasks.
+func meanArea(tasks [][]float64, method int) float64 {
+	var sum, n float64
+	for _, t := range tasks {
+		sum, n = sum+t[method], n+t[len(t)-1]
+	}
+	return sum / n
 }

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gocmbo/cmbo/cmbo/bench"
+	"github.com/stretchr/testify/require"
+)
+
+// writeFolder makes the folder of an experiment on three tasks of a space, from the regrets
+// that its methods have all along.
+func writeFolder(t *testing.T, space string, regret map[string]float64) string {
+	dir := t.TempDir()
+	p, err := bench.FindProtocol("quick")
+	require.NoError(t, err)
+	settings, err := json.Marshal(bench.Settings{Version: 3, Protocol: p})
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "experiment.json"), settings, 0o600))
+	var lines bytes.Buffer
+	for method, v := range regret {
+		for i := range 3 {
+			require.NoError(t, json.NewEncoder(&lines).Encode(bench.Record{Space: space, Method: method, Acquisition: "EI", Task: fmt.Sprint(i), Regret: []float64{1, v}}))
+		}
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "runs.jsonl"), lines.Bytes(), 0o600))
+	return dir
+}
+
+// TestRatiosOfFolders: areas side by side and ratios over tables, by hand.
+func TestRatiosOfFolders(t *testing.T) {
+	one := writeFolder(t, "one", map[string]float64{"cm-BO": .1, "RGPE": .2, "EM-EGP": .05, "GP": .01, "TAF-R": .3})
+	two := writeFolder(t, "two", map[string]float64{"cm-BO": .2, "RGPE": .1, "EM-EGP": .5, "GP": .00004})
+	again := writeFolder(t, "one", map[string]float64{"cm-BO": .04, "RGPE": .04})
+	table := func(args ...string) string {
+		var out bytes.Buffer
+		require.NoError(t, run(context.Background(), mustParse(t, args...), &out, os.Stderr))
+		return out.String()
+	}
+	want := `| method | one | two | area of cm-BO over its |
+|---|---:|---:|---|
+| **cm-BO** | .1000 | .2000 | |
+| GP | .0100 | .0000 | 141.42 [141.42, 141.42] |
+| RGPE | .2000 | .1000 | 1.00 [1.00, 1.00] |
+| EM-EGP | .0500 | .5000 | .89 [.89, .89] |
+| best rival of each table | .0500 | .1000 | 2.00 [2.00, 2.00] |
+
+Areas are means over the runs that all of these methods have: 3 runs of 3 tasks of one, 3 runs of 3 tasks of two. Ratios are geometric means over tables, with 95 % of a bootstrap that draws tasks. Areas below .0001 count as that in them.
+Rivals learn from past tasks: RGPE, EM-EGP. The best is chosen by these runs, in the bootstrap anew for each draw.
+Left out: TAF-R, which has less than half of the runs of two.
+`
+	require.Equal(t, want, table("-ratios", one+","+two))
+	require.Equal(t, table("-ratios", two+","+one), table("-ratios", one, "-ratios", two))
+	require.Contains(t, table("-ratios", one+","+two, "-method", "rgpe"), "| cm-BO | .1000 | .2000 | 1.00 [1.00, 1.00] |")
+	both := table("-ratios", one+","+again)
+	require.Contains(t, both, fmt.Sprintf("| method | one (%s) | one (%s) |", min(one, again), max(one, again)))
+	require.Contains(t, both, " .71 [.71, .71] |")
+
+	for want, args := range map[string][]string{
+		two + ": there is no run of TAF-R; there are runs of EM-EGP, GP, RGPE, cm-BO": {"-ratios", one + "," + two, "-method", "TAF-R"},
+		"is there twice":            {"-ratios", one + "," + one},
+		"no such file or directory": {"-ratios", one + "," + t.TempDir()},
+	} {
+		require.ErrorContains(t, run(context.Background(), mustParse(t, args...), &bytes.Buffer{}, os.Stderr), want)
+	}
+	require.NoError(t, os.Truncate(filepath.Join(again, "runs.jsonl"), 0))
+	require.ErrorContains(t, run(context.Background(), mustParse(t, "-ratios", again), &bytes.Buffer{}, os.Stderr), "there are no runs in "+again)
+	for want, args := range map[string][]string{
+		"-data changes nothing: -ratios": {"-data", "x"},
+		"-report changes nothing":        {"-report", "x"},
+		"one -method":                    {"-method", "GP,RGPE"},
+	} {
+		_, err := parse(append([]string{"-ratios", one}, args...), &strings.Builder{})
+		require.ErrorContains(t, err, want)
+	}
+}
