@@ -213,6 +213,13 @@ func TestAblate(t *testing.T) {
 	require.Regexp(t, `(?m)^\| cm-BO:half-shrinkage \| [0-9.]+ \[.*\] .* \| \d+ \|$`, string(table))
 	require.Regexp(t, `(?m)^\| cm-BO:no-hedge \|`, string(table))
 	require.Regexp(t, `chosen on half of the divisions: [0-9.]+ there, [0-9.]+ on the other half`, string(table))
+
+	// One task has no interval, and there is none to draw.
+	o = mustParse(t, "-experiment", "quick", "-data", writeTable(t), "-out", t.TempDir(), "-ablate", "no-hedge", "-source-rows", "10", "-budget", "2", "-targets", "1", "-splits", "1", "-repeats", "1", "-quiet")
+	console.Reset()
+	require.NoError(t, run(context.Background(), o, &console, &console))
+	require.Regexp(t, `(?m)^\| cm-BO:no-hedge \| [0-9.]+ \(a single task, no interval\) \| .* \| 1 \|$`, console.String())
+	require.NotContains(t, console.String(), "NaN")
 	names, _ := cmbo.Ablations()
 	require.Len(t, mustParse(t, "-experiment", "quick", "-data", "x", "-ablate", "all").protocol.Methods, 1+len(names))
 }

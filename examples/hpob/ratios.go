@@ -83,18 +83,11 @@ func areasTable(a *report.Areas) string {
 		row("best rival of each table", least, over(*a.Best))
 	}
 	var runs []string
-	single := false
 	for i, space := range a.Spaces {
 		runs = append(runs, fmt.Sprintf("%s of %s of %s", count(a.Runs[i], "run"), count(a.Tasks[i], "task"), space))
-		single = single || a.Tasks[i] == 1
 	}
-	fmt.Fprintf(&b, "\nAreas are means over the runs that all of these methods have: %s. Ratios are geometric means over tables", strings.Join(runs, ", "))
-	if single {
-		b.WriteString("; where a table has a single task there is no interval.")
-	} else {
-		b.WriteString(", with 95 % of a bootstrap that draws tasks.")
-	}
-	b.WriteString(" Areas below .0001 count as that in them.\n")
+	fmt.Fprintf(&b, "\nAreas are means over the runs that all of these methods have: %s. Ratios are geometric means over tables,"+
+		" with 95 %% of a bootstrap that draws tasks. Areas below .0001 count as that in them.\n", strings.Join(runs, ", "))
 	if a.Best != nil {
 		fmt.Fprintf(&b, "Rivals learn from past tasks: %s. The best is chosen by these runs, in the bootstrap anew for each draw.\n", strings.Join(a.Rivals, ", "))
 	}
@@ -104,10 +97,10 @@ func areasTable(a *report.Areas) string {
 	return b.String()
 }
 
-// within writes a ratio with its interval, or without one where it has none.
+// within writes a ratio with its interval, which it has where each space has several tasks.
 func within(v, lo, hi float64) string {
 	if math.IsNaN(lo) {
-		return short(v, 2)
+		return short(v, 2) + " (a single task, no interval)"
 	}
 	return fmt.Sprintf("%s [%s, %s]", short(v, 2), short(lo, 2), short(hi, 2))
 }

@@ -115,8 +115,8 @@ func writeRatios(dir, base string, stdout io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "| area over that of %s | geometric mean [95 %%] | least | largest | runs |\n|---|---|---|---|---:|\n", base)
 	for _, r := range ratios {
-		fmt.Fprintf(&b, "| %s | %.2f [%.2f, %.2f] | %.2f %s | %.2f %s | %d |\n",
-			r.Method, r.Mean, r.Lower, r.Upper, r.LeastBy, r.Least, r.LargestBy, r.Largest, r.Runs)
+		fmt.Fprintf(&b, "| %s | %s | %s %s | %s %s | %d |\n",
+			r.Method, within(r.Mean, r.Lower, r.Upper), short(r.LeastBy, 2), r.Least, short(r.LargestBy, 2), r.Largest, r.Runs)
 	}
 	if !math.IsNaN(here) {
 		fmt.Fprintf(&b, "\nThe best of them for each table, chosen on half of the divisions: %.2f there, %.2f on the other half.\n", here, there)
