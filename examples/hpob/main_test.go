@@ -91,6 +91,25 @@ func TestSingleWritesCurve(t *testing.T) {
 	}
 }
 
+// The place of the curve is looked at before there are runs, which would be lost.
+func TestPlaceOfCurve(t *testing.T) {
+	path, dir := writeTable(t), t.TempDir()
+	try := func(out string) (string, error) {
+		var console bytes.Buffer
+		err := run(context.Background(), mustParse(t, "-data", path, "-method", "random", "-splits", "1", "-repeats", "1", "-budget", "2", "-out", out), &console, os.Stderr)
+		return console.String(), err
+	}
+	deep := filepath.Join(dir, "not", "there", "curve.csv")
+	_, err := try(deep)
+	require.NoError(t, err)
+	require.FileExists(t, deep)
+	for out, want := range map[string]string{dir: dir + " is a folder", filepath.Join(deep, "curve.csv"): "not a directory"} {
+		console, err := try(out)
+		require.ErrorContains(t, err, want)
+		require.NotContains(t, console, "regret", "there were runs")
+	}
+}
+
 // TestExperiment makes a small experiment in one go, and once more with an
 // interruption, and compares all of it.
 func TestExperiment(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 
 	"github.com/gocmbo/cmbo/cmbo/bench"
@@ -16,6 +17,9 @@ import (
 func single(ctx context.Context, o *options, tables []*bench.Table, stdout, stderr io.Writer) error {
 	if len(tables) != 1 {
 		return fmt.Errorf("%d search spaces; name one with -space", len(tables))
+	}
+	if err := makeRoom(o.out); err != nil {
+		return err
 	}
 	out, err := o.run(ctx, tables, "", stderr)
 	if err != nil {
@@ -28,6 +32,18 @@ func single(ctx context.Context, o *options, tables []*bench.Table, stdout, stde
 		return fmt.Errorf("%s has no runs with %s: it brings an acquisition of its own and runs beside that kind alone", o.protocol.Methods[0], o.protocol.Acquisitions[0])
 	}
 	return curve(o, out.Records, stdout)
+}
+
+// makeRoom makes the folder of a file that is written once all runs are made, and refuses a
+// folder in the file's place.
+func makeRoom(path string) error {
+	if path == "" {
+		return nil
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return fmt.Errorf("-out: %s is a folder; without -experiment it is the file to write the mean curve to", path)
+	}
+	return os.MkdirAll(filepath.Dir(path), 0o777)
 }
 
 // curve prints the mean curve and writes it as CSV.
