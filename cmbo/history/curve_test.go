@@ -50,6 +50,7 @@ func TestCurves(t *testing.T) {
 	j := history.JSONLines{Space: space, Curve: "curve"}
 	for curve, want := range map[string]string{
 		`[1]`: "cannot unmarshal", `{"steps": [1]}`: "0 values at 1 steps", `{"steps": [2, 1], "values": [0, 0]}`: "step 1 of a curve follows step 2",
+		`{"steps": [1], "values": [1], "stop": true}`: `unknown field "stop"`, `{"step": [1], "value": [1]}`: `unknown field "step"`,
 		`{"steps": [1], "values": [NaN]}`: "cannot unmarshal", `{"steps": [1], "values": [1], "stopped": true}`: "no noise variance",
 	} {
 		_, err := j.Read(strings.NewReader(`{"config": {"lr": 0}, "value": 1, "curve": ` + curve + `}`))

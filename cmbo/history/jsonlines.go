@@ -21,8 +21,8 @@ import (
 //	{"task": "svm on iris", "config": {"lr": 0.01, "kernel": "rbf"}, "value": 0.93, "noise_variance": 0.0004}
 //
 // The parameters may also stand beside the value instead of in an object of
-// their own. Other keys are passed over, on both levels. The zero value of
-// everything but Space is usable.
+// their own. Other keys are passed over, on both levels, but those of a curve are
+// bad. The zero value of everything but Space is usable.
 type JSONLines struct {
 	// Space declares the parameters. Required.
 	Space *cmbo.Space
@@ -189,8 +189,12 @@ func (d *lineDecoder) decode(line []byte) (r row) {
 		return r.failed(rowErrorf(cmbo.ErrNotFinite, "missing").in(d.noise, ""))
 	}
 	if !d.empty(d.curve) {
+		// A curve has no keys but its own: with "stop" for "stopped" an estimate would be taken
+		// for a measurement.
 		r.curve = new(cmbo.Curve)
-		err := json.Unmarshal(d.values[d.curve], r.curve)
+		c := json.NewDecoder(bytes.NewReader(d.values[d.curve]))
+		c.DisallowUnknownFields()
+		err := c.Decode(r.curve)
 		if err == nil {
 			err = r.curve.Check()
 		}
