@@ -88,8 +88,9 @@ const (
 )
 
 // Torn reports whether b can be what is left of a line whose writing was
-// interrupted: its beginning, without its end of line, or less of it and then
-// zeros, with which file systems fill a block that was not written.
+// interrupted: its beginning, without its end of line, and perhaps zeros behind
+// it, with which file systems fill a block that was not written. The end of line
+// may be the first byte of such a block.
 func Torn(b []byte, head string) bool {
 	line := bytes.TrimRight(b, "\x00")
 	for i, c := range line[:min(len(line), len(head))] {
@@ -102,7 +103,7 @@ func Torn(b []byte, head string) bool {
 	if err := d.Decode(&f); err != nil {
 		return err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF)
 	}
-	return int(d.InputOffset()) == len(b)
+	return int(d.InputOffset()) == len(line)
 }
 
 // openEntry returns the entry of the line that follows the line of sum last, and its
@@ -149,8 +150,9 @@ func (h *Log) RestoreLines(b []byte, first int, want Mark, c Checks) (valid int6
 	if want.Lines > last.Lines {
 		return 0, last, fmt.Errorf("%w: the journal ends after line %d, and the mark is that of line %d", codec.ErrCorrupt, last.Lines, want.Lines)
 	}
-	_, _, notWhole := openEntry(last.Sum, slices.Concat(rest, []byte("\n")))
-	if !Torn(rest, entryHead) || json.Valid(rest) && notWhole != nil {
+	whole := bytes.TrimRight(rest, "\x00")
+	_, _, notWhole := openEntry(last.Sum, slices.Concat(whole, []byte("\n")))
+	if !Torn(rest, entryHead) || json.Valid(whole) && notWhole != nil {
 		return 0, last, fmt.Errorf("%w: line %d of the journal, at byte %d, has no end and is not the beginning of a line either", codec.ErrCorrupt, last.Lines+1, valid)
 	}
 	return valid, last, nil
