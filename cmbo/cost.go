@@ -51,12 +51,12 @@ func WithCost(cost func(x []float64) float64) Option {
 // WithBudget says what the run may spend, in the unit of its cost (see [AsCost] and
 // [WithCost]), without a cost in evaluations; positive and finite. Ask fails with
 // [ErrBudget] once it is spent, or when no candidate has an even chance of costing at most
-// what is left, by whose probability the acquisition is multiplied. The last proposal of the
-// model may pass it where costs are not known beforehand, one of the initial design
-// ([WithInitial], of which a run without a prior has five points) or enqueued in any case:
-// what is left has no say in these. A trial told or failed without an
-// [Optional] cost counts as the mean of the others; cancelled trials and observed points
-// cost nothing, open trials what is known of them beforehand.
+// what is left, by whose probability the acquisition is multiplied; the initial design
+// ([WithInitial]) has only candidates with such a chance. So a proposal that costs more than
+// what is left is made only where costs are not known beforehand, or if it is enqueued, which
+// what is left has no say in. A trial told or failed without an [Optional] cost counts as the
+// mean of the others; cancelled trials and observed points cost nothing, open trials what is
+// known of them beforehand.
 func WithBudget(budget float64) Option {
 	return option{id: optBudget, run: func(c *runConfig) error {
 		c.budget = budget
@@ -285,6 +285,44 @@ func (o *draft) left() (float64, error) {
 // affordable is the least probability of costing at most what is left at which some candidate
 // is worth a proposal: evaluations that are as likely as not to end within the budget.
 const affordable = 0.5
+
+// within returns the probabilities that what is left of the budget pays for evaluations at the
+// rows of x, nil without a budget, without a cost and as long as nothing is known of it.
+func (o *draft) within(ctx context.Context, x *linalg.Dense) ([]float64, error) {
+	i := slices.IndexFunc(o.requirements, func(r requirement) bool { _, ok := r.(*costRequirement); return ok })
+	if i < 0 || o.config.budget == 0 {
+		return nil, nil
+	}
+	g, err := o.requirements[i].factor(ctx, o, x, true)
+	return g.within, err
+}
+
+// payable returns those candidates, of the rows of x, that are as likely as not to end within
+// the budget.
+func (o *draft) payable(ctx context.Context, candidates []int, x *linalg.Dense) ([]int, error) {
+	within, err := o.within(ctx, x)
+	if err != nil {
+		return nil, err
+	}
+	return o.likely(candidates, within)
+}
+
+// likely returns those candidates that have an even chance by these probabilities, all of them
+// for nil, and fails with [ErrBudget] if none has.
+func (o *draft) likely(candidates []int, within []float64) ([]int, error) {
+	if within == nil {
+		return candidates, nil
+	}
+	out := slices.DeleteFunc(slices.Clone(candidates), func(r int) bool { return within[r] < affordable })
+	if len(out) > 0 {
+		return out, nil
+	}
+	left, err := o.left()
+	if err == nil {
+		err = fmt.Errorf("%w: %s of %s are left, and every candidate is likely to cost more", ErrBudget, short(left), short(o.config.budget))
+	}
+	return nil, err
+}
 
 // afford reports a budget that is spent.
 func (o *draft) afford() error {

@@ -388,6 +388,123 @@ func TestBudget(t *testing.T) {
 	}
 }
 
+// Whoever chooses, no proposal costs more than what is left where costs are known beforehand, and
+// none is refused as long as a candidate is affordable.
+func TestBudgetIsKept(t *testing.T) {
+	ctx := context.Background()
+	s, tasks := encoded(t, 6, 40)
+	target := tasks[5]
+	prior, err := Learn(ctx, s, tasks[:5], WithMinimize())
+	require.NoError(t, err)
+	cost := func(x []float64) float64 { return math.Exp(3 * x[0]) }
+	for name, kind := range map[string][]Option{
+		"prior":        {WithPrior(prior)},
+		"model alone":  {WithInitial(0)},
+		"design":       {},
+		"UCB":          {WithPrior(prior), WithAcquisition(UCB(3))},
+		"hopeless":     {WithPrior(prior), WithOutput("seconds", AtMost(1e-3))},
+		"half hold it": {WithInitial(0), WithOutput("seconds", AtMost(quantile(target.Outputs["seconds"], 0.5)))},
+	} {
+		for _, budget := range []float64{1.1, 1.5, 2, 3, 5, 10, 30} {
+			for _, fails := range []bool{false, true} {
+				o, err := New(s, append([]Option{WithCost(cost), WithBudget(budget)}, kind...)...)
+				require.NoError(t, err)
+				for left := budget; ; {
+					least := math.Inf(1)
+					d := o.draft()
+					for _, r := range d.free() {
+						least = min(least, cost(d.rows()[r]))
+					}
+					trial, err := o.Ask(ctx)
+					if least > left {
+						require.ErrorIs(t, err, ErrBudget, "%s, %g of %g left", name, left, budget)
+						break
+					}
+					require.NoError(t, err, "%s, %g of %g left", name, left, budget)
+					c := cost(trial.X)
+					require.LessOrEqual(t, c, left, "%s, trial %d of a budget of %g", name, trial.ID, budget)
+					left -= c
+					if fails {
+						require.NoError(t, o.TellFailed(trial.ID))
+						continue
+					}
+					var out Outputs
+					if len(o.config.outputs) > 0 {
+						out = Outputs{"seconds": target.Outputs["seconds"][trial.Index]}
+					}
+					require.NoError(t, o.Tell(trial.ID, target.Y[trial.Index], out))
+				}
+			}
+		}
+	}
+	// The design of a space without a list, which passes over what is too dear.
+	box, err := NewSpace(LogFloat("a", 1, 1000), Float("b", 0, 1))
+	require.NoError(t, err)
+	run := func(opts ...Option) (rows [][]float64) {
+		o, err := New(box, append(opts, WithInitial(12))...)
+		require.NoError(t, err)
+		for range 12 {
+			trial, err := o.Ask(ctx)
+			if err != nil {
+				require.ErrorIs(t, err, ErrBudget)
+				break
+			}
+			rows = append(rows, trial.X)
+		}
+		return rows
+	}
+	first := WithCost(func(x []float64) float64 { return x[0] })
+	all := run(first)
+	require.Equal(t, all, run(first, WithBudget(12e3)), "what is affordable is as it is without a budget")
+	require.Greater(t, all[0][0]+all[1][0], 8.0, "a point has to be passed over")
+	left := 8.0
+	for _, x := range run(first, WithBudget(left)) {
+		require.LessOrEqual(t, x[0], left)
+		left -= x[0]
+	}
+	require.Less(t, left, 1.1, "the design spends what it can")
+}
+
+// A design of a run that knows something of costs has only candidates that are as likely as not
+// to be paid for, by what the past and the values told let expect.
+func TestDesignOfForetoldCosts(t *testing.T) {
+	ctx := context.Background()
+	s, tasks := encoded(t, 6, 40)
+	prior, err := Learn(ctx, s, tasks[:5], WithMinimize())
+	require.NoError(t, err)
+	target := tasks[5]
+	seconds := target.Outputs["seconds"]
+	budget := quantile(seconds, 0.25)
+	begin := func(more ...Option) *Optimizer {
+		o, err := New(s, append(more, WithPrior(prior), WithInitial(9), WithOutput("seconds", AsCost()))...)
+		require.NoError(t, err)
+		for r := range 4 { // which costs nothing
+			require.NoError(t, o.Observe(target.X[r], target.Y[r], Outputs{"seconds": seconds[r]}))
+		}
+		return o
+	}
+	want, err := begin().Ask(ctx)
+	require.NoError(t, err)
+	o := begin(WithBudget(budget))
+	d, m := o.draft(), o.outputModels()[0]
+	f, ok, err := m.fit(ctx, d, false)
+	require.NoError(t, err)
+	require.True(t, ok)
+	p := make([]float64, 40)
+	require.NoError(t, m.model.logWithin(ctx, p, o.points, math.Inf(-1), f.to(budget)))
+	require.Less(t, math.Exp(p[want.Index]), 0.5, "the plain design goes on with what is too dear")
+	got, err := o.Ask(ctx)
+	require.NoError(t, err)
+	at := o.space.EncodeAll([][]float64{o.designRow(d.h.Started())}).Row(0)
+	for _, r := range d.free() {
+		if math.Exp(p[r]) >= 0.5 {
+			assert.GreaterOrEqual(t, linalg.SqDist(o.points.Row(r), at), linalg.SqDist(o.points.Row(got.Index), at))
+		}
+	}
+	assert.GreaterOrEqual(t, math.Exp(p[got.Index]), 0.5)
+	assert.Less(t, seconds[got.Index], 1.5*budget)
+}
+
 // A run that goes on after a restart proposes what it would have, with a cost told or known;
 // so does one whose costs are in another unit.
 func TestCostRestored(t *testing.T) {

@@ -138,7 +138,7 @@ func (o *draft) ask(ctx context.Context) (Trial, error) {
 	case ReasonEnqueued:
 		e, err = o.queuedPoint(id)
 	case ReasonDesign:
-		e, err = o.designPoint(id)
+		e, err = o.designPoint(ctx, id)
 	default:
 		e, err = o.modelPoint(ctx, id)
 	}
@@ -149,26 +149,42 @@ func (o *draft) ask(ctx context.Context) (Trial, error) {
 	return Trial{ID: id, Index: e.Index, X: slices.Clone(e.X), Resumes: o.h.Trials[id-1].Resumes, space: o.space}, nil
 }
 
-// designPoint takes the next unused point of the initial design: Sobol points
-// of a parameter space, the unused candidates nearest to Sobol points of the
-// unit cube in a finite one.
-func (o *draft) designPoint(id int) (runlog.Event, error) {
+// designPoint takes the next unused point of the initial design that the budget is likely to
+// pay for: Sobol points of a parameter space, the unused candidates nearest to Sobol points of
+// the unit cube in a finite one.
+func (o *draft) designPoint(ctx context.Context, id int) (runlog.Event, error) {
 	if rows := o.rows(); rows != nil {
 		free := o.free()
 		if len(free) == 0 {
 			return runlog.Event{}, o.exhausted()
 		}
+		free, err := o.payable(ctx, free, o.points)
+		if err != nil {
+			return runlog.Event{}, err
+		}
 		target := o.space.EncodeAll([][]float64{o.designRow(o.h.Started())}).Row(0)
 		far := func(r int) float64 { return linalg.SqDist(o.points.Row(r), target) }
 		return o.asked(id, slices.MinFunc(free, func(a, b int) int { return cmp.Compare(far(a), far(b)) })), nil
 	}
+	var rows [][]float64
+	var free []int
 	for i := range enumerable {
 		row := o.designRow(o.h.Started() + i)
 		if o.mayPropose(points.Key(row)) {
-			return runlog.Event{Kind: runlog.EventAsked, Trial: id, Index: -1, X: row}, nil
+			rows, free = append(rows, row), append(free, len(rows))
+			if o.config.budget == 0 {
+				break
+			}
 		}
 	}
-	return runlog.Event{}, fmt.Errorf("%w: none of %d points of the initial design may be proposed", ErrNoCandidates, enumerable)
+	if len(free) == 0 {
+		return runlog.Event{}, fmt.Errorf("%w: none of %d points of the initial design may be proposed", ErrNoCandidates, enumerable)
+	}
+	free, err := o.payable(ctx, free, o.space.EncodeAll(rows))
+	if err != nil {
+		return runlog.Event{}, err
+	}
+	return runlog.Event{Kind: runlog.EventAsked, Trial: id, Index: -1, X: rows[free[0]]}, nil
 }
 
 // designRow returns point i of the scrambled Sobol sequence of the design.
@@ -266,15 +282,17 @@ func (o *draft) modelPoint(ctx context.Context, id int) (runlog.Event, error) {
 	if err != nil {
 		return runlog.Event{}, err
 	}
-	scored := slices.DeleteFunc(slices.Clone(c.free), func(r int) bool { return math.IsNaN(s.Scores[r]) })
+	if _, err := o.likely(c.free, how.within); err != nil {
+		return runlog.Event{}, err
+	}
+	// A factor of 0 leaves infinite scores, and need not put those of what cannot be paid last.
+	scored := slices.DeleteFunc(slices.Clone(c.free), func(r int) bool {
+		return math.IsNaN(s.Scores[r]) || how.within != nil && how.within[r] == 0
+	})
 	if len(scored) == 0 {
 		return runlog.Event{}, fmt.Errorf("%w: the score of every candidate is NaN", ErrNumerical)
 	}
 	best := slices.MaxFunc(scored, func(a, b int) int { return cmp.Compare(s.Scores[a], s.Scores[b]) })
-	if how.within != nil && !slices.ContainsFunc(c.free, func(r int) bool { return how.within[r] >= affordable }) {
-		left, _ := o.left()
-		return runlog.Event{}, fmt.Errorf("%w: %s of %s are left, and every candidate is likely to cost more", ErrBudget, short(left), short(o.config.budget))
-	}
 	s.Chosen = best
 	o.step = s
 	if o.points != nil {
@@ -311,7 +329,8 @@ func (o *draft) score(ctx context.Context, id int, x *linalg.Dense) (*Step, scor
 	if q.judge == byDistance && len(o.h.Observations) == 0 {
 		// The probability of success leads to corners, away from where all has failed and past
 		// the region next to it that does not.
-		return s, how, nil
+		how.within, err = o.within(ctx, x)
+		return s, how, err
 	}
 	factors, err := o.factors(ctx, x, true)
 	if err != nil {
