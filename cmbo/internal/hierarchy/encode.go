@@ -72,6 +72,7 @@ func Decode(d *codec.Decoder, dim int, s Settings) (*Model, error) {
 		return nil, d.Err
 	}
 	m := newModel(tasks, int64(total), &s)
-	m.grid, m.pop, m.common = g, pop, common
+	m.set(g, pop)
+	m.common = common
 	return m, nil
 }

@@ -2,6 +2,7 @@ package hierarchy
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/gaussian"
@@ -19,23 +20,72 @@ import (
 // A point of the grid has the weight 1 on itself and no e. The weights are sparse,
 // so that the cost at a point does not grow with the square of the grid; e's
 // covariance is computed for those very weights, so that what results is a process
-// for any number of neighbours.
+// for any number of neighbours. Means in a run are carried by the whole grid: see surface.
 type grid struct {
 	base       Base
 	z          *linalg.Dense
 	gram       *linalg.Sym    // k_b(Z, Z)
 	row        map[string]int // of a grid point, by its coordinates
 	neighbours int            // grid points that carry a point off the grid
+	factor     func() (*linalg.Cholesky, error)
 }
 
 func newGrid(base Base, z *linalg.Dense, neighbours int) *grid {
 	n, _ := z.Dims()
 	g := &grid{base: base, z: z, gram: linalg.NewSym(n, nil), row: make(map[string]int, n), neighbours: min(neighbours, n)}
 	kernel.Gram(g.gram, base.Kernel, z)
+	g.factor = sync.OnceValues(func() (*linalg.Cholesky, error) {
+		c := new(linalg.Cholesky)
+		_, err := c.FactorizeJitter(g.gram, gaussian.MaxJitter)
+		return c, err
+	})
 	for i := range n {
 		g.row[points.Key(z.Row(i))] = i
 	}
 	return g
+}
+
+// A surface is a mean known on the grid, and what carries it to all points:
+//
+//	c + k_b(x, Z)·k_b(Z, Z)⁻¹·(m − c),
+//
+// the mean of the base process given all of the grid, which costs no more than the
+// covariances with it. That of the neighbours alone is another one off the grid: in some dimensions
+// all points are about as far.
+type surface struct{ mean, alpha []float64 }
+
+// surface takes O(G²), and O(G³) once a grid.
+func (g *grid) surface(mean []float64) (*surface, error) {
+	chol, err := g.factor()
+	if err != nil {
+		return nil, err
+	}
+	alpha := slices.Clone(mean)
+	for i := range alpha {
+		alpha[i] -= g.base.Mean
+	}
+	chol.SolveVecTo(alpha, alpha)
+	return &surface{mean, alpha}, nil
+}
+
+// meansTo sets dst to what f is at the points of s.
+func (g *grid) meansTo(dst []float64, s *located, f *surface) {
+	if s.across != nil {
+		clear(dst)
+		for r, a := range f.alpha {
+			linalg.Axpy(dst, a, s.across.Row(r))
+		}
+	}
+	for i, idx := range s.idx {
+		switch {
+		case s.on[i]:
+			dst[i] = f.mean[idx[0]]
+		case s.across != nil:
+			dst[i] += g.base.Mean
+		default:
+			dst[i] = g.base.Mean + linalg.Dot(s.cross.Row(i), f.alpha)
+		}
+	}
 }
 
 func (g *grid) len() int { return g.gram.Dim() }

@@ -68,7 +68,7 @@ func scaled(id string, x *linalg.Dense, y []float64) Task {
 // testSettings are small ones, of values as they are.
 func testSettings(dim int) Settings {
 	o := DefaultSettings(dim)
-	o.Steps, o.Compress = 6, false
+	o.Steps, o.Compress, o.Neighbours = 6, false, 16
 	return o
 }
 

@@ -19,6 +19,23 @@ var gridMoments = map[reflect.Type]func(m *Model, h hypothesis) ([]float64, *lin
 	reflect.TypeFor[*population](): func(m *Model, _ hypothesis) ([]float64, *linalg.Sym) { return m.pop.Mean, m.pop.Cov },
 }
 
+// denseMeans returns the means of the base process at points given that it has those on the grid.
+func denseMeans(t *testing.T, g *grid, on []float64, x *linalg.Dense) []float64 {
+	t.Helper()
+	var cross linalg.Dense
+	kernel.Cross(&cross, g.base.Kernel, x, g.z)
+	resid := make([]float64, len(on))
+	for q, v := range on {
+		resid[q] = v - g.base.Mean
+	}
+	alpha, _ := solve(t, g.gram, resid)
+	means := make([]float64, rows(x))
+	for i := range means {
+		means[i] = g.base.Mean + linalg.Dot(cross.Row(i), alpha)
+	}
+	return means
+}
+
 // denseMoments computes a hypothesis's prior mean and covariance at points straight
 // from the definition, with dense interpolation weights.
 func denseMoments(t *testing.T, m *Model, h hypothesis, x *linalg.Dense) (mean []float64, cov *linalg.Sym) {
@@ -72,11 +89,8 @@ func denseMoments(t *testing.T, m *Model, h hypothesis, x *linalg.Dense) (mean [
 	on, grid := define(m, h)
 	cov = linalg.NewSym(n, nil)
 	cov.Congruence(b, grid)
+	mean = denseMeans(t, g, on, x)
 	for i := range n {
-		mean[i] = g.base.Mean
-		for q := range size {
-			mean[i] += b.At(i, q) * (on[q] - g.base.Mean)
-		}
 		for j := range i + 1 {
 			cov.Set(i, j, cov.At(i, j)+rest.At(i, j))
 		}

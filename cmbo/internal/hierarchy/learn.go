@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/parallel"
@@ -17,6 +18,7 @@ import (
 type Model struct {
 	grid     *grid
 	pop      Moments
+	mean     func() (*surface, error) // pop's
 	tasks    []Task
 	total    int64   // of the tasks learned from, of which tasks may be a sample
 	common   float64 // share of the tasks' variance that all have in common, 0 where it was not asked
@@ -43,6 +45,12 @@ func newModel(tasks []Task, total int64, s *Settings) *Model {
 		}
 	}
 	return m
+}
+
+// set makes the population that of moments on a grid.
+func (m *Model) set(g *grid, pop Moments) {
+	m.grid, m.pop = g, pop
+	m.mean = sync.OnceValues(func() (*surface, error) { return g.surface(pop.Mean) })
 }
 
 // Learn learns a model of tasks on the grid z. With an earlier model, which knows the
@@ -85,6 +93,7 @@ func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, earlier *Model, o
 	if err := m.drawToSharedMean(ctx, on); err != nil {
 		return nil, err
 	}
+	m.set(m.grid, m.pop)
 	o.tell("population", 1, 1)
 	return m, nil
 }
@@ -132,12 +141,16 @@ func (m *Model) TaskMeans(ctx context.Context, x *linalg.Dense) ([][]float64, er
 	out, memory := make([][]float64, len(on)), make([]estep, parallel.Workers(m.settings.Workers, len(on)))
 	return out, parallel.For(ctx, m.settings.Workers, len(on), func(w, i int) error {
 		mean, err := memory[w].posteriorMean(on[i], m.pop, m.grid.base.Mean)
-		for j := range at.len() {
-			if err == nil {
-				out[i] = append(out[i], m.grid.meanAt(at, j, mean))
-			}
+		if err != nil {
+			return err
 		}
-		return err
+		f, err := m.grid.surface(mean)
+		if err != nil {
+			return err
+		}
+		out[i] = make([]float64, at.len())
+		m.grid.meansTo(out[i], at, f)
+		return nil
 	})
 }
 

@@ -34,17 +34,16 @@ func (m *Model) locate(x, cross *linalg.Dense) (*located, error) {
 	if err != nil {
 		return nil, err
 	}
+	mean, err := m.mean()
+	if err != nil {
+		return nil, err
+	}
 	s.mean, s.variance = make([]float64, s.len()), make([]float64, s.len())
-	for j := range s.mean {
-		s.mean[j] = m.grid.meanAt(s, j, m.pop.Mean)
+	m.grid.meansTo(s.mean, s, mean)
+	for j := range s.variance {
 		s.variance[j] = s.restVar[j] + s.quad(m.pop.Cov, j)
 	}
 	return s, nil
-}
-
-// meanAt returns c + b·(mean − c) at point i of s.
-func (g *grid) meanAt(s *located, i int, mean []float64) float64 {
-	return g.base.Mean*(1-sum(s.w[i])) + s.carry(i, mean)
 }
 
 // carry returns b·v for point i, v a vector on the grid.

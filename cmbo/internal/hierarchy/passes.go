@@ -32,7 +32,7 @@ func FirstPass(ctx context.Context, tasks []Task, z *linalg.Dense, o Settings) (
 // Model makes the model of total tasks, of which it knows a sample.
 func (p *Pass) Model(sample []Task, total int64, o Settings) *Model {
 	m := newModel(sample, total, &o)
-	m.grid, m.pop = p.grid, p.at
+	m.set(p.grid, p.at)
 	return m
 }
 

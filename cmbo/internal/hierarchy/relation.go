@@ -397,8 +397,9 @@ func leftOut(k *linalg.Sym, rho float64, squares *linalg.Sym, scale float64) []f
 // moved is the population as the descriptors of a new task have it: its mean on the grid, and
 // what is left of its covariance, as a factor.
 type moved struct {
-	mean   []float64
-	factor float64
+	mean    []float64
+	surface *surface // of the mean
+	factor  float64
 }
 
 // at returns what a new task's descriptors make of the population's mean: with k its
@@ -414,7 +415,7 @@ func (r *Relation) at(mean []float64, task map[string]any) *moved {
 	}
 	a := make([]float64, len(k))
 	r.chol.SolveVecTo(a, k)
-	out := &moved{slices.Clone(mean), max(1-r.Rho*r.Rho*linalg.Dot(a, k), 0)}
+	out := &moved{mean: slices.Clone(mean), factor: max(1-r.Rho*r.Rho*linalg.Dot(a, k), 0)}
 	for t, w := range a {
 		linalg.Axpy(out.mean, r.Rho*w, r.dev.Row(t))
 	}
@@ -460,6 +461,9 @@ func (m *Model) At(ctx context.Context, task map[string]any) (*Model, error) {
 	out := *m
 	if speaks(shape) {
 		out.moved = shape.at(m.pop.Mean, task)
+		if out.moved.surface, err = m.grid.surface(out.moved.mean); err != nil {
+			return nil, err
+		}
 	}
 	if speaks(level) {
 		out.affine = level.affineOf(m.affine, task)
@@ -503,9 +507,7 @@ type movedPopulation struct {
 }
 
 func (h *movedPopulation) mean(dst []float64, at *located) {
-	for j := range dst {
-		dst[j] = h.m.grid.meanAt(at, j, h.m.moved.mean)
-	}
+	h.m.grid.meansTo(dst, at, h.m.moved.surface)
 }
 
 func (h *movedPopulation) variance(dst []float64, at *located) {

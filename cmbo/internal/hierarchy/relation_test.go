@@ -92,6 +92,8 @@ func TestMovedAgainstJoint(t *testing.T) {
 	// And the hypothesis carries them to points as any other's moments are.
 	moved := *m
 	moved.moved = got
+	got.surface, err = m.grid.surface(got.mean)
+	require.NoError(t, err)
 	gridMoments[reflect.TypeFor[*movedPopulation]()] = func(m *Model, _ hypothesis) ([]float64, *linalg.Sym) {
 		cov := linalg.NewSym(g, nil)
 		cov.Copy(m.pop.Cov)

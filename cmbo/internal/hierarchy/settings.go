@@ -27,7 +27,7 @@ type Settings struct {
 	MaxMean       float64       // bound of the constant mean: a deviation of scaled values
 
 	// The population.
-	Neighbours int       // grid points that carry a point off the grid: the cost of an Ask is proportional
+	Neighbours int       // grid points whose covariances carry a point off the grid: regret is about that of all of them, which cost an Ask several times as much
 	GroupTasks int       // tasks from which the moments are learned, at most: the cost of Learn
 	Steps      int       // of EM: chosen on tables
 	Shrink     float64   // of the covariance towards the base kernel, a share: chosen on tables
@@ -94,7 +94,7 @@ func DefaultSettings(dim int) Settings {
 		Seed:   1,
 		Kernel: DefaultKernel(dim), BaseTasks: 200, BaseRows: 512, LengthSD: 1.5,
 		VarianceRange: [2]float64{0.05, 20}, LengthRange: [2]float64{0.02, 30}, NoiseRange: [2]float64{1e-4, 1}, MaxMean: 1,
-		Neighbours: 16, GroupTasks: 1000, Steps: 16, Shrink: 0.1, Passes: 4,
+		Neighbours: 32, GroupTasks: 1000, Steps: 16, Shrink: 0.1, Passes: 4,
 		PriorTasks: 12, Shares: []float64{0.02, 0.2, 0.5, 0.7, 0.85, 0.95},
 		PseudoScale: 1, MinScaleVariance: 0.04, NoScaleVariance: 4,
 		TransferTail: 0.2, NoTransferTail: 0.72, WideOffset: 10, WidestOffset: 1e6, WidestShare: 0.08,

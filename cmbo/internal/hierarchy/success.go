@@ -64,7 +64,9 @@ func NewSuccess(k kernel.Kernel, x *linalg.Dense) *Model {
 	}
 	base := Base{Kernel: k, Mean: Succeeded, NoiseVariance: s.SuccessNoise}
 	g := newGrid(base, at, 1)
-	return &Model{grid: g, pop: g.prior(), settings: s}
+	m := &Model{settings: s}
+	m.set(g, g.prior())
+	return m
 }
 
 // NewSuccessRun starts a run on labels; a model without tasks has one hypothesis only.
