@@ -88,6 +88,8 @@ func (o *draft) foretell(ctx context.Context, models []*outputModel, e runlog.Ev
 		out := Forecast{Trial: e.Trial, Y: f.warp.Apply(y)}
 		out.Mean, out.SD = f.scale.Back(mean[0], sd[0])
 		out.NoiseSD = f.scale.Scale * math.Sqrt(m.model.noise())
+		out.belief = belief{mean: out.Mean, sd: math.Hypot(out.SD, out.NoiseSD), median: out.Mean}
+		out.Quantiles = out.belief.quantiles()
 		forecasts[m.output.Name] = out
 	}
 	return forecasts, nil

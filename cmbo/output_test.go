@@ -811,6 +811,12 @@ func TestOutputsExplained(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, c.Outputs, 1)
 			assert.Contains(t, c.String(), "; of seconds ")
+			for _, f := range c.Outputs["seconds"].Forecasts {
+				width := 1.6448536269514722 * math.Hypot(f.SD, f.NoiseSD)
+				assert.InDelta(t, f.Mean, f.Quantiles.Median, 1e-12)
+				assert.InDelta(t, width, f.Quantiles.High-f.Mean, 1e-9*width)
+				assert.InDelta(t, width, f.Mean-f.Quantiles.Low, 1e-9*width)
+			}
 			x, err := o.Explain(ctx, 12)
 			require.NoError(t, err)
 			assert.Regexp(t, `the largest \D+ \(score .*\) of \d+ candidates, seconds within its limits with a probability of 0\.\d\d|of 1\.00`, x.String())
