@@ -19,8 +19,9 @@ import (
 var ErrBudget = errors.New("cmbo: the budget is spent")
 
 // AsCost says that the output is what an evaluation costs, such as seconds: a positive
-// number, told with every value and with every failure, unless it is [Optional]. A run has
-// one cost, which may have limits too.
+// number, told with every value and with every failure, unless it is [Optional], and with a
+// stop ([Optimizer.TellStopped]) as far as it is known. A run has one cost, which may have
+// limits too.
 //
 //	opt, err := cmbo.New(space, cmbo.WithPrior(prior), cmbo.WithOutput("seconds", cmbo.AsCost()),
 //		cmbo.WithBudget(3600))
@@ -54,9 +55,10 @@ func WithCost(cost func(x []float64) float64) Option {
 // what is left, by whose probability the acquisition is multiplied; the initial design
 // ([WithInitial]) has only candidates with such a chance. So a proposal that costs more than
 // what is left is made only where costs are not known beforehand, or if it is enqueued, which
-// what is left has no say in. A trial told or failed without an [Optional] cost counts as the
-// mean of the others; cancelled trials and observed points cost nothing, open trials what is
-// known of them beforehand.
+// what is left has no say in. A trial that ended without its cost counts as the mean of
+// the others: one told or failed whose cost is [Optional], one that [Optimizer.Report] failed,
+// and one stopped of which [Optimizer.TellStopped] did not tell it. Cancelled trials and
+// observed points cost nothing, open trials what is known of them beforehand.
 func WithBudget(budget float64) Option {
 	return option{id: optBudget, run: func(c *runConfig) error {
 		c.budget = budget
@@ -249,9 +251,8 @@ func (o *draft) spent() (spent float64, err error) {
 	var known, missing float64
 	for _, t := range o.h.Trials {
 		var c float64
-		ended := t.Status == runlog.Told || t.Status == runlog.Failed
 		switch {
-		case t.Status == runlog.Cancelled || told != nil && !ended:
+		case t.Status == runlog.Cancelled || told != nil && t.Status == runlog.Open:
 			continue
 		case told != nil:
 			v, ok := t.Outputs[told.Name]

@@ -505,6 +505,53 @@ func TestDesignOfForetoldCosts(t *testing.T) {
 	assert.Less(t, seconds[got.Index], 1.5*budget)
 }
 
+// Trials that end by what they report have a cost too: one that was stopped that which is told,
+// which the model of whole evaluations does not learn from, and else the mean of the others, as
+// one that failed by a value that is no number. A run of such trials can be restored.
+func TestBudgetOfReportedEnds(t *testing.T) {
+	ctx := context.Background()
+	s, _ := encoded(t, 1, 30)
+	for _, checkpoints := range []bool{false, true} {
+		var journal bytes.Buffer
+		opts := []Option{WithOutput("seconds", AsCost()), WithOutput("parts", AtMost(3)), WithBudget(100)}
+		if checkpoints {
+			opts = append(opts, WithCheckpoints())
+		}
+		o, err := New(s, append(opts, WithJournal(func(lines []byte) error { journal.Write(lines); return nil }))...)
+		require.NoError(t, err)
+		ts, err := o.AskN(ctx, 5)
+		require.NoError(t, err)
+		require.NoError(t, o.Tell(ts[0].ID, 1, Outputs{"seconds": 6, "parts": 2}))
+		for _, trial := range ts[1:4] {
+			_, err := o.Report(ctx, trial.ID, 1, 0.5)
+			require.NoError(t, err)
+		}
+		assert.ErrorIs(t, o.TellStopped(ctx, ts[1].ID, Outputs{"parts": 1}), ErrOutput, "the cost is missing")
+		assert.ErrorIs(t, o.TellStopped(ctx, ts[1].ID, Outputs{"seconds": -1}), ErrOutput)
+		assert.ErrorIs(t, o.TellStopped(ctx, ts[1].ID, Outputs{"second": 1}), ErrOutput)
+		assert.ErrorIs(t, o.TellStopped(ctx, ts[1].ID, Outputs{"seconds": 1}, Outputs{"parts": 1}), ErrOption)
+		require.NoError(t, o.TellStopped(ctx, ts[1].ID, Outputs{"seconds": 2}))
+		require.NoError(t, o.TellStopped(ctx, ts[2].ID))
+		p, err := o.Report(ctx, ts[3].ID, 2, math.NaN())
+		require.NoError(t, err)
+		assert.True(t, p.Diverged)
+
+		var snap bytes.Buffer
+		require.NoError(t, o.Snapshot(&snap))
+		restored, err := Restore(&snap)
+		require.NoError(t, err)
+		again, _, err := RestoreJournal(bytes.NewReader(journal.Bytes()))
+		require.NoError(t, err)
+		for _, o := range []*Optimizer{o, restored, again} {
+			u, err := o.Outlook(ctx)
+			require.NoError(t, err)
+			assert.Equal(t, 16.0, u.Spent, "6 and 2, and twice their mean")
+			_, costs := o.draft().h.EncodedOutput("seconds")
+			assert.Equal(t, []float64{6}, costs)
+		}
+	}
+}
+
 // A run that goes on after a restart proposes what it would have, with a cost told or known;
 // so does one whose costs are in another unit.
 func TestCostRestored(t *testing.T) {

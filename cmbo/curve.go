@@ -80,8 +80,9 @@ func (p Prospect) String() string {
 // of becoming the best, or earlier with [WithCheckpoints]. It takes a best value, and five completed curves where past ones are
 // missing or do not tell the new task's scale (priors of ranks).
 //
-// A value that is NaN, infinite or beyond ±1e150 fails the trial. Reports of trials that are
-// told change no proposal. Report fails, changing nothing, with [ErrUnknownTrial],
+// A value that is NaN, infinite or beyond ±1e150 fails the trial, whose cost nobody tells then
+// (see [WithBudget]). Reports of trials that are told change no proposal. Report fails,
+// changing nothing, with [ErrUnknownTrial],
 // [ErrTrialClosed], [ErrStep], or [ErrNotFinite] for a value that [WithPositiveValues]
 // excludes. It waits for an Ask under way; if its advice fails, with [ErrNumerical] or
 // ctx.Err(), the value counts.
@@ -113,15 +114,21 @@ func (o *Optimizer) Report(ctx context.Context, id, step int, y float64) (Prospe
 
 // TellStopped ends an open trial whose evaluation was stopped before its end. What its curve
 // says of the end becomes an estimate with a variance that the model learns from; it is never
-// the best, and no [Observation]. It fails, changing nothing, as Report does, and with
-// [ErrStep] if the trial has reported nothing, which is then one for [Optimizer.Cancel].
-func (o *Optimizer) TellStopped(ctx context.Context, id int) error {
+// the best, and no [Observation]. Outputs may be told, the run's cost ([AsCost]) always among
+// them: what was spent up to the stop, which counts for the budget and says nothing of what a
+// whole evaluation costs. TellStopped fails, changing nothing, as Report does, with
+// [ErrOutput], and with [ErrStep] if the trial has reported nothing, which is then one for
+// [Optimizer.Cancel].
+func (o *Optimizer) TellStopped(ctx context.Context, id int, outputs ...Outputs) error {
 	_, err := withModel(ctx, o, func() (struct{}, error) {
 		d := o.draft()
 		if err := cmp.Or(ctx.Err(), checkOpen(d.h, id)); err != nil {
 			return struct{}{}, err
 		}
-		e := runlog.Event{Kind: runlog.EventStopped, Trial: id, Paused: o.config.checkpoints}
+		e, err := o.withoutValue(runlog.Event{Kind: runlog.EventStopped, Trial: id, Paused: o.config.checkpoints}, outputs)
+		if err != nil {
+			return struct{}{}, err
+		}
 		c := d.h.Trials[id-1].Curve
 		n := len(c.Steps)
 		if n == 0 {

@@ -237,16 +237,28 @@ func (o *Optimizer) Tell(id int, y float64, opts ...ObservationOption) error {
 // [Outputs] may be told; what it cost must be, unless it is [Optional]. It fails as
 // [Optimizer.Tell] does.
 func (o *Optimizer) TellFailed(id int, outputs ...Outputs) error {
-	e := runlog.Event{Kind: runlog.EventFailed, Trial: id}
-	for _, v := range outputs {
-		if err := v.applyObservation(&e); err != nil {
-			return fmt.Errorf("trial %d: %w", id, err)
-		}
-	}
-	if err := o.h.CheckValues(e.Outputs, true); err != nil {
-		return fmt.Errorf("trial %d: %w", id, err)
+	e, err := o.withoutValue(runlog.Event{Kind: runlog.EventFailed, Trial: id}, outputs)
+	if err != nil {
+		return err
 	}
 	return o.close(id, e)
+}
+
+// withoutValue adds outputs to an event that ends a trial without a value. A stop may lack them
+// all: what the evaluation has cost is not always known.
+func (o *Optimizer) withoutValue(e runlog.Event, outputs []Outputs) (runlog.Event, error) {
+	for _, v := range outputs {
+		if err := v.applyObservation(&e); err != nil {
+			return e, fmt.Errorf("trial %d: %w", e.Trial, err)
+		}
+	}
+	if e.Kind == runlog.EventStopped && e.Outputs == nil {
+		return e, nil
+	}
+	if err := o.h.CheckValues(e.Outputs, true); err != nil {
+		return e, fmt.Errorf("trial %d: %w", e.Trial, err)
+	}
+	return e, nil
 }
 
 // Cancel takes back an open trial that will not be evaluated: its point may be

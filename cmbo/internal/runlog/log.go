@@ -42,8 +42,8 @@ type Event struct {
 	Y     float64   // told, observed, reported: the user's value; stopped: the end expected
 	Noise float64   // told, observed: its noise variance, 0 if not given; stopped: the error variance of Y, 0 if nothing is known of the end
 
-	// Outputs are the values told or observed beside Y, or with a failure, by name, nil for
-	// none. They must not be changed.
+	// Outputs are the values told or observed beside Y, or with a failure or a stop, by name, nil
+	// for none. They must not be changed.
 	Outputs map[string]float64
 
 	// Paused says that the evaluation can go on where it stopped (stopped).
@@ -110,7 +110,7 @@ type Trial struct {
 	X      []float64
 	State  []float64
 
-	Outputs map[string]float64 // that it brought, failed or not
+	Outputs map[string]float64 // that it brought, failed, stopped or neither
 	Curve   space.Curve        // of values reported before the end
 	Resumes int                // the trial whose evaluation it goes on with, 0 for none
 }
@@ -181,7 +181,7 @@ func (h *Log) Apply(e Event) {
 		c.Steps, c.Values = append(slices.Clip(c.Steps), e.Step), append(slices.Clip(c.Values), e.Y)
 	case EventStopped:
 		t := &h.Trials[e.Trial-1]
-		t.Status = Stopped
+		t.Status, t.Outputs = Stopped, e.Outputs
 		h.labels = append(h.labels, label{t.X, true, false, true, e.Paused, nil})
 		if e.Paused {
 			h.paused[points.Key(t.X)] = e.Trial

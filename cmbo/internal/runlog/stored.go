@@ -40,7 +40,7 @@ var forms = [...]form{
 	EventFitted:    {"fitted", "count params? saw?"},
 	EventEnqueued:  {"enqueued", "x"},
 	EventReported:  {"reported", "trial? step y"},
-	EventStopped:   {"stopped", "trial? y? noise_variance? paused?"},
+	EventStopped:   {"stopped", "trial? y? noise_variance? paused? outputs?"},
 }
 
 // checkForm reports a part that the kind must have and s has not, or the other way round.
@@ -173,14 +173,14 @@ func (h *Log) Restore(s Stored, c Checks) error {
 		if (s.Y != nil) != (e.Noise != 0) || len(h.Trials[e.Trial-1].Curve.Steps) == 0 {
 			return fmt.Errorf("%q without a curve, an end or its variance", s.Kind)
 		}
-		err = errors.Join(space.CheckValue(e.Y), space.CheckNoise(e.Noise))
+		err = errors.Join(space.CheckValue(e.Y), space.CheckNoise(e.Noise), h.checkEnd(e.Outputs))
 	case EventTold, EventObserved:
 		err = errors.Join(space.CheckValue(e.Y), space.CheckNoise(e.Noise), h.CheckValues(e.Outputs, false))
 		if err == nil && c.Value != nil {
 			err = c.Value(e.Y)
 		}
 	case EventFailed:
-		err = h.CheckValues(e.Outputs, true)
+		err = h.checkEnd(e.Outputs)
 	case EventAsked:
 		err = h.restoreAsked(&e, s, c)
 	}
@@ -188,6 +188,15 @@ func (h *Log) Restore(s Stored, c Checks) error {
 		h.Apply(e)
 	}
 	return err
+}
+
+// checkEnd reports outputs that an evaluation without a value cannot have brought. One that came
+// to an end by what it reported, as by a value that is no number, brought none.
+func (h *Log) checkEnd(outputs map[string]float64) error {
+	if outputs == nil {
+		return nil
+	}
+	return h.CheckValues(outputs, true)
 }
 
 // value returns what p points to, 0 for nil.
