@@ -539,6 +539,12 @@ type Fail struct {
 	Outputs Values `json:"outputs,omitempty"`
 }
 
+// Stop is the body of a request that says that an evaluation was stopped before its end.
+// Outputs are empty, or have what it cost up to then, if the study has such an output.
+type Stop struct {
+	Outputs Values `json:"outputs,omitempty"`
+}
+
 // Report is the body of a request that adds a value which an evaluation shows before its
 // end to the curve of its trial.
 type Report struct {

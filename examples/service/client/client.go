@@ -256,7 +256,12 @@ func (c *Client) Report(ctx context.Context, id string, trial, step int, y float
 
 // TellStopped ends a trial whose evaluation was stopped before its end.
 func (c *Client) TellStopped(ctx context.Context, id string, trial int) error {
-	return c.call(ctx, http.MethodPost, trialPath(id, trial, "/stop"), struct{}{}, nil)
+	return c.TellStoppedWith(ctx, id, trial, &api.Stop{})
+}
+
+// TellStoppedWith says so with what the evaluation cost up to then.
+func (c *Client) TellStoppedWith(ctx context.Context, id string, trial int, stop *api.Stop) error {
+	return c.call(ctx, http.MethodPost, trialPath(id, trial, "/stop"), stop, nil)
 }
 
 // Observe adds a value at a point that was not proposed and returns the number

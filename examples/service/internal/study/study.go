@@ -357,9 +357,10 @@ func (s *Study) Report(ctx context.Context, q Request, trial, step int, y float6
 	return p, again, err
 }
 
-// TellStopped ends a trial whose evaluation was stopped before its end.
-func (s *Study) TellStopped(ctx context.Context, q Request, trial int) (Reply, bool, error) {
-	return s.withModel(ctx, q, func(*record) error { return s.opt.TellStopped(ctx, trial) })
+// TellStopped ends a trial whose evaluation was stopped before its end, and may say what it
+// cost up to then.
+func (s *Study) TellStopped(ctx context.Context, q Request, trial int, outputs api.Values) (Reply, bool, error) {
+	return s.withModel(ctx, q, func(*record) error { return s.opt.TellStopped(ctx, trial, cmbo.Outputs(outputs)) })
 }
 
 // withModel makes a change of one trial for which the model is needed.

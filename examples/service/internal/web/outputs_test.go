@@ -110,13 +110,26 @@ func TestOutputs(t *testing.T) {
 		}
 		spent += seconds
 		out := api.Values{"seconds": seconds, "parts": 2}
-		if end == 3 {
+		switch end {
+		case 2:
+			if _, err := c.Report(t.Context(), "s", tr.ID, 1, size); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := twin.Report(t.Context(), want.ID, 1, size); err != nil {
+				t.Fatal(err)
+			}
+			refused("bad_output", c.TellStoppedWith(t.Context(), "s", tr.ID, &api.Stop{Outputs: api.Values{"parts": 1}}))
+			if err := c.TellStoppedWith(t.Context(), "s", tr.ID, &api.Stop{Outputs: out}); err != nil {
+				t.Fatal(err)
+			}
+			err = twin.TellStopped(t.Context(), want.ID, cmbo.Outputs(out))
+		case 3:
 			delete(out, "parts")
 			if err := c.FailWith(t.Context(), "s", tr.ID, &api.Fail{Outputs: out}); err != nil {
 				t.Fatal(err)
 			}
 			err = twin.TellFailed(want.ID, cmbo.Outputs(out))
-		} else {
+		default:
 			if err := c.TellWith(t.Context(), "s", tr.ID, &api.Tell{Y: &size, Outputs: out}); err != nil {
 				t.Fatal(err)
 			}
@@ -158,7 +171,7 @@ func TestOutputs(t *testing.T) {
 		}
 		var trials api.Trials
 		s.reads(t, call{method: "GET", path: "/v1/studies/s/trials"}, &trials)
-		if got := trials.Trials[2]; got.Status != api.Failed || got.Outputs["seconds"] == 0 || trials.Trials[0].Outputs["parts"] != 2 {
+		if got := trials.Trials[2]; got.Status != api.Failed || got.Outputs["seconds"] == 0 || trials.Trials[0].Outputs["parts"] != 2 || trials.Trials[1].Status != api.Stopped || trials.Trials[1].Outputs["seconds"] == 0 {
 			t.Errorf("trials %+v", trials.Trials)
 		}
 		page := s.get(t, "/studies/s")

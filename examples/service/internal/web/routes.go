@@ -44,7 +44,7 @@ func (s *Server) routes() []*route {
 		{method: "POST", path: "/v1/studies/{id}/trials/{trial}/fail", limit: smallBody, serve: s.fail, summary: "says that a trial's evaluation failed", body: api.Fail{}, reply: api.Trial{}},
 		{method: "POST", path: "/v1/studies/{id}/trials/{trial}/cancel", limit: smallBody, serve: s.cancel, summary: "says that a trial will not be evaluated", body: struct{}{}, reply: api.Trial{}},
 		{method: "POST", path: "/v1/studies/{id}/trials/{trial}/report", limit: smallBody, serve: s.report, summary: "adds a value that a trial's evaluation shows before its end, and says whether to go on", body: api.Report{}, reply: api.Prospect{}},
-		{method: "POST", path: "/v1/studies/{id}/trials/{trial}/stop", limit: smallBody, serve: s.stop, summary: "says that a trial's evaluation was stopped before its end; its curve stands for it", body: struct{}{}, reply: api.Trial{}},
+		{method: "POST", path: "/v1/studies/{id}/trials/{trial}/stop", limit: smallBody, serve: s.stop, summary: "says that a trial's evaluation was stopped before its end; its curve stands for it", body: api.Stop{}, reply: api.Trial{}},
 		{method: "POST", path: "/v1/studies/{id}/observe", limit: smallBody, serve: s.observe, summary: "adds a value at a point that was not proposed", body: api.Observe{}, reply: api.Observed{}},
 		{method: "POST", path: "/v1/studies/{id}/enqueue", limit: smallBody, serve: s.enqueue, summary: "has a point proposed before the model's own", body: api.Point{}, reply: api.Enqueued{}},
 		{method: "POST", path: "/v1/studies/{id}/predict", limit: smallBody, serve: s.predict, summary: "mean, standard deviation and quantiles at points", body: api.Predict{}, reply: api.Predictions{}},

@@ -202,8 +202,9 @@ func (s *Server) cancel(q *request) (int, any, error) {
 }
 
 func (s *Server) stop(q *request) (int, any, error) {
-	return s.end(q, &struct{}{}, func(t *study.Study, r study.Request, id int) (study.Reply, bool, error) {
-		return t.TellStopped(q.Context(), r, id)
+	var body api.Stop
+	return s.end(q, &body, func(t *study.Study, r study.Request, id int) (study.Reply, bool, error) {
+		return t.TellStopped(q.Context(), r, id, body.Outputs)
 	})
 }
 
