@@ -92,16 +92,21 @@ func (c *runConfig) userValue(scale *scaling.Values, v float64) float64 {
 	return belief{log: c.positive}.value(scaling.Orient(v, c.minimize))
 }
 
-// moments returns mean and deviation of the value, at most the largest number there is.
+// moments returns mean and deviation of the value.
 func (b belief) moments() (mean, sd float64) {
 	if !b.log {
 		return b.mean, b.sd
 	}
 	v := b.sd * b.sd
-	return bounded(math.Exp(b.mean + v/2)), bounded(math.Exp(b.mean+v/2) * math.Sqrt(math.Expm1(v)))
+	mean = exp(b.mean + v/2)
+	return mean, bounded(mean * math.Sqrt(math.Expm1(v)))
 }
 
 func bounded(v float64) float64 { return min(v, math.MaxFloat64) }
+
+// exp returns the value of which v is the logarithm, which is neither 0 nor infinite however far
+// a model reaches.
+func exp(v float64) float64 { return bounded(max(math.Exp(v), math.SmallestNonzeroFloat64)) }
 
 func (b belief) quantiles() Quantiles {
 	return Quantiles{b.value(b.mean - z90*b.sd), b.value(b.median), b.value(b.mean + z90*b.sd)}
@@ -110,7 +115,7 @@ func (b belief) quantiles() Quantiles {
 // value returns the value that v is, or is the logarithm of.
 func (b belief) value(v float64) float64 {
 	if b.log {
-		v = bounded(math.Exp(v))
+		v = exp(v)
 	}
 	return v
 }

@@ -414,6 +414,19 @@ func TestPositiveValuesRefuse(t *testing.T) {
 		mean, sd, err := o.Predict([]float64{0.5, 0.5})
 		require.NoError(t, err)
 		require.False(t, math.IsInf(mean, 0) || math.IsInf(sd, 0))
+		// A deviation of the logarithm beyond that of any number.
+		require.NoError(t, o.Observe([]float64{0.5, 0.5}, 1e-9, cmbo.WithNoise(0.02)))
+		unsure := newOptimizer(t, square, cmbo.WithPositiveValues(), cmbo.WithNoiseVariance(1e-6))
+		require.NoError(t, unsure.Observe([]float64{0, 0}, 1e-300))
+		require.NoError(t, unsure.Observe([]float64{0, 0.1}, 1e149))
+		for _, o := range []*cmbo.Optimizer{o, unsure} {
+			q, err = o.Quantiles([]float64{1, 1})
+			require.NoError(t, err)
+			require.Positive(t, q.Low)
+			mean, sd, err = o.Predict([]float64{1, 1})
+			require.NoError(t, err)
+			require.False(t, math.IsInf(mean, 0) || math.IsInf(sd, 0) || math.IsNaN(sd))
+		}
 		_, err = p.Add(ctx, []cmbo.Task{{ID: "new", X: [][]float64{{0, 0}}, Y: []float64{0}}})
 		require.ErrorIs(t, err, cmbo.ErrNotFinite)
 	}
