@@ -141,7 +141,8 @@ func otherParams(prior, run *Space) error {
 }
 
 // Tasks returns the tasks of the prior: their points, with the parameters, to rounding, and
-// their values as they were told. Tasks of failures alone come last.
+// their values as they were told. Tasks of failures alone come last, without the
+// descriptors ([Task.Context]) that they had, of which a prior makes no use.
 func (p *Prior) Tasks() []Task {
 	tasks := make([]Task, len(p.facts.tasks))
 	byID := make(map[string]int, len(tasks))
