@@ -61,8 +61,16 @@ func (p Prospect) String() string {
 	if p.Stop {
 		verdict = "stop"
 	}
-	return fmt.Sprintf("%s: at step %d the end is expected at %.4g ± %.2g, and has a chance of %.2g %% to beat %.4g, %.2g %% without its curve",
-		verdict, p.Step, p.Mean, p.SD, 100*p.Chance, p.Best, 100*p.Before)
+	return fmt.Sprintf("%s: at step %d the end is expected at %.4g ± %.2g, and has a chance of %s %% to beat %.4g, %s %% without its curve",
+		verdict, p.Step, p.Mean, p.SD, percent(p.Chance), p.Best, percent(p.Before))
+}
+
+// percent writes a probability with two digits, or as 100 where these would have an exponent.
+func percent(p float64) string {
+	if p >= 0.995 {
+		return "100"
+	}
+	return fmt.Sprintf("%.2g", 100*p)
 }
 
 // Report adds a value that an evaluation shows before its end to the learning curve of its

@@ -237,7 +237,7 @@ func (u Outlook) String() string {
 
 // words says what evaluations may bring.
 func (u Outlook) words() string {
-	if math.IsNaN(u.Expected) && u.Feasible < 1 {
+	if math.IsNaN(u.Gained) && u.Feasible < 1 { // a value that holds the limits may still have no scale
 		return fmt.Sprintf("no value holds the limits yet; the likeliest to hold them does so with a probability of %.2f", u.Feasible)
 	}
 	if math.IsNaN(u.Expected) {

@@ -22,8 +22,9 @@ func TestOutlookInWords(t *testing.T) {
 		want string
 	}{
 		{known, gain},
-		{Outlook{Expected: nan, Feasible: 0.25, Left: inf}, "no value holds the limits yet; the likeliest to hold them does so with a probability of 0.25"},
-		{Outlook{Expected: nan, Feasible: 1, Left: inf}, "what more evaluations would bring is not known yet"},
+		{Outlook{Expected: nan, Gained: nan, Feasible: 0.25, Left: inf}, "no value holds the limits yet; the likeliest to hold them does so with a probability of 0.25"},
+		{Outlook{Expected: nan, Feasible: 0.25, Left: inf}, "what more evaluations would bring is not known yet"},
+		{Outlook{Expected: nan, Gained: nan, Feasible: 1, Left: inf}, "what more evaluations would bring is not known yet"},
 		{with(known, func(u *Outlook) { u.Next, u.Most = 0.5, 1 }), "the next evaluation is expected to gain 1, of which its latest forecasts bear out 0.5, and none is likely to gain more; 3 was gained since the first"},
 		{with(known, func(u *Outlook) { u.Cost, u.PerCost, u.Spent = 4, 5, 6 }), gain},
 		{with(known, func(u *Outlook) { u.Spent, u.priced = 6, true }), gain + "; 6 is spent"},
@@ -33,6 +34,26 @@ func TestOutlookInWords(t *testing.T) {
 		{with(known, func(u *Outlook) { u.Spent, u.Left, u.priced = 6, -2, true }), gain + "; the budget is spent: 6 of 4"},
 	} {
 		require.Equal(t, tt.want, tt.u.String())
+	}
+}
+
+// Until the values that hold the limits have a scale, nothing is said of improvements, and they
+// are not denied.
+func TestOutlookBeforeScale(t *testing.T) {
+	ctx := context.Background()
+	s, err := UnitCube(1)
+	require.NoError(t, err)
+	o, err := New(s, WithOutput("seconds", AtMost(5)))
+	require.NoError(t, err)
+	for i, want := range []string{
+		"what more evaluations would bring is not known yet",
+		"no value holds the limits yet; the likeliest to hold them does so with a probability of 0.",
+		"what more evaluations would bring is not known yet; seconds holds its limits with a probability of at most ",
+	} {
+		require.NoError(t, o.Observe([]float64{float64(i) / 4}, 3, Outputs{"seconds": float64(8 - i - i*i)}))
+		u, err := o.Outlook(ctx)
+		require.NoError(t, err)
+		require.Contains(t, u.String(), want)
 	}
 }
 
@@ -59,6 +80,34 @@ func TestTransferInWords(t *testing.T) {
 		{Transfer{Verdict: TransferTooEarly, Values: 3, OtherUnits: 0.51, Shares: shares(0.5, 0.5, 0, 0)},
 			"too early to tell: 3 of 5 values; the values lie out of all proportion to the past's: they may be in other units"},
 		{Transfer{Shares: shares(0.5, 0.5, 0, 0)[1:2]}, "unknown: the model does not weigh the past against no transfer; the largest weight is that of what all tasks have in common 50 %"},
+	} {
+		require.Equal(t, tt.want, tt.of.String())
+	}
+}
+
+// TestProspectInWords has the sentence of each advice, with chances large and small.
+func TestProspectInWords(t *testing.T) {
+	known := Prospect{Trial: 2, Step: 9, Mean: 0.614, SD: 0.021, Best: 0.52, Known: true}
+	for _, tt := range []struct {
+		chance, before float64
+		stop           bool
+		want           string
+	}{
+		{0.001, 0.314, true, "stop: at step 9 the end is expected at 0.614 ± 0.021, and has a chance of 0.1 % to beat 0.52, 31 % without its curve"},
+		{1, 0.9951, false, "continue: at step 9 the end is expected at 0.614 ± 0.021, and has a chance of 100 % to beat 0.52, 100 % without its curve"},
+		{0.9949, 0, false, "continue: at step 9 the end is expected at 0.614 ± 0.021, and has a chance of 99 % to beat 0.52, 0 % without its curve"},
+	} {
+		p := known
+		p.Chance, p.Before, p.Stop = tt.chance, tt.before, tt.stop
+		require.Equal(t, tt.want, p.String())
+	}
+	for _, tt := range []struct {
+		of   Prospect
+		want string
+	}{
+		{Prospect{Trial: 2, Step: 9, Diverged: true, Stop: true}, "stop: the value of step 9 is no number, and trial 2 has failed"},
+		{Prospect{Trial: 2, Step: 9, Best: math.NaN()}, "continue: at step 9 there is no value to beat"},
+		{Prospect{Trial: 2, Step: 9, Curves: 3}, "continue: 3 curves of this run passed step 9, too few to tell its end from it"},
 	} {
 		require.Equal(t, tt.want, tt.of.String())
 	}
