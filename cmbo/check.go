@@ -161,8 +161,11 @@ type Replay struct {
 // value that holds them; rows that lack an output which is not optional are not proposed.
 //
 // The options are those of Learn and New, and [WithCheckTasks] and [WithCheckEvaluations].
+// [ErrOption] are those of what Check makes itself, priors, models, journals and the contexts of
+// runs, and those of costs ([AsCost], [WithCost], [WithBudget]), as Check counts evaluations.
 // A task left out takes the time of a Learn and of four runs. Check fails as [Learn] and
-// [New] do, and with [ErrTask] if no task can be left out.
+// [New] do, with [ErrOutput] if no task has an output that is not [Optional], and with [ErrTask] if no
+// task can be left out.
 func Check(ctx context.Context, s *Space, tasks []Task, opts ...CheckOption) (*CheckReport, error) {
 	return guarded(func() (*CheckReport, error) {
 		c := &checkConfig{tasks: defaultCheckTasks, evaluations: defaultCheckEvaluations}
