@@ -334,11 +334,12 @@ func (t Transfer) verdict() Verdict {
 
 // regrets returns what the best of the values y, told one after the other at the rows of x, up to
 // each of them lacked to the best of all, summed up, and what it is expected to be of as many points
-// drawn at random from a space, if each has the value of the nearest row.
+// drawn at random from a space, if each has the value of the nearest row, of the first of those as near.
 func regrets(x *linalg.Dense, y []float64, space *linalg.Dense) (regret, random float64) {
 	share := make([]float64, len(y)) // of the space, that each row is nearest to
 	for i := range points.Len(space) {
-		nearest, least := 0, math.Inf(1)
+		var nearest int
+		least := math.Inf(1)
 		for j := range y {
 			if d := linalg.SqDist(space.Row(i), x.Row(j)); d < least {
 				nearest, least = j, d

@@ -160,9 +160,10 @@ func TestRanksOutweighMasses(t *testing.T) {
 }
 
 // TestRegretsOfChance: of three values, whose points are nearest to two, two and one points of a
-// space, the expected regret of draws is that of all sequences of three.
+// space, one of these as near to the third value's, the expected regret of draws is that of all
+// sequences of three.
 func TestRegretsOfChance(t *testing.T) {
-	x, space := linalg.NewDense(3, 1, []float64{0, 1, 0.5}), linalg.NewDense(5, 1, []float64{0.1, 0.9, 0, 0.6, 1})
+	x, space := linalg.NewDense(3, 1, []float64{0, 1, 0.5}), linalg.NewDense(5, 1, []float64{0.25, 0.9, 0, 0.6, 1})
 	y := []float64{2, -1, 7}
 	value := []float64{2, -1, 2, 7, -1}
 	var want float64
