@@ -113,10 +113,7 @@ func (t *trainingSet) grid() *linalg.Dense {
 	c := t.config
 	var xs []*linalg.Dense
 	for i, task := range t.tasks {
-		xs = append(xs, task.X)
-		if t.failed[i] != nil {
-			xs = append(xs, t.failed[i])
-		}
+		xs = append(xs, task.X, t.failed[i])
 	}
 	// Sorted, so that the order of the tasks does not matter.
 	seen := points.Sample(points.Sorted(points.Distinct(xs...)), c.indexPoints, c.seed, "index set")

@@ -134,7 +134,7 @@ type trainingSet struct {
 	known    *Prior           // of the tasks before these, nil for none
 	tasks    []hierarchy.Task // the new ones
 	told     []told           // their values
-	failed   []*linalg.Dense  // points of theirs that failed, nil for none
+	failed   []*linalg.Dense  // points of theirs that failed
 	labelled []hierarchy.Task // all of them, failures too, with what became of each point
 	failures int              // among them
 	outputs  map[string]*measured
@@ -191,24 +191,19 @@ func (t *trainingSet) knownTasks() []taskPoints {
 	return t.known.facts.tasks
 }
 
-// add adds a task of values, with the points that failed, nil for none.
+// add adds a task of values, with the points that failed.
 func (t *trainingSet) add(k hierarchy.Task, failed *linalg.Dense) {
 	t.tasks, t.failed = append(t.tasks, k), append(t.failed, failed)
 }
 
-// scaled returns a task of the space as a model sees it, with the points that failed, nil
-// for none.
-func (c *learnConfig) scaled(s *Space, k *Task) (hierarchy.Task, *linalg.Dense) {
-	var failed *linalg.Dense
-	if len(k.Failed) > 0 {
-		failed = s.EncodeAll(k.Failed)
-	}
+// scaled returns a task of the space as a model sees it, with the points that failed.
+func (c *learnConfig) scaled(s *Space, k *Task) (task hierarchy.Task, failed *linalg.Dense) {
 	y, noise := c.sense().Apply(k.Y, k.NoiseVariance)
 	if c.compresses() {
 		y, noise = scaling.CompressLow(y, noise)
 	}
 	v := c.y.fit(y)
-	return hierarchy.Task{ID: k.ID, X: s.EncodeAll(k.X), Z: v.Z, Noise: v.NoiseVariances(noise), Shift: v.Shift, Scale: v.Scale, Context: k.Context}, failed
+	return hierarchy.Task{ID: k.ID, X: s.EncodeAll(k.X), Z: v.Z, Noise: v.NoiseVariances(noise), Shift: v.Shift, Scale: v.Scale, Context: k.Context}, s.EncodeAll(k.Failed)
 }
 
 // learn has the model of the configuration learn from the tasks.

@@ -207,7 +207,7 @@ func (c *learnConfig) difference(o *learnConfig) string {
 		a, b any
 	}{
 		{"seeds", c.seed, o.seed}, {"directions (to be minimised)", c.minimize, o.minimize}, {"promises of positive values", c.positive, o.positive}, {"y policies", c.y, o.y},
-		{"sizes of the index set", c.indexPoints, o.indexPoints},
+		{"sizes of the index set", c.indexPoints, o.indexPoints}, {"ablations", fmt.Sprint(c.ablations), fmt.Sprint(o.ablations)},
 	} {
 		if f.a != f.b {
 			return fmt.Sprintf("%s %v and %v", f.name, f.a, f.b)
@@ -238,7 +238,7 @@ func (l *Learner) endPass(ctx context.Context) (more bool, err error) {
 			return false, err
 		}
 		l.pass, l.first, l.seen, l.sums = 1, l.seen, census{}, s
-		return s != nil && o.Passes > 0, nil
+		return s != nil, nil
 	}
 	if l.sums == nil {
 		return false, nil
@@ -384,7 +384,8 @@ func (a *keptTask) compare(b *keptTask) int {
 	return cmp.Or(cmp.Compare(a.draw, b.draw), cmp.Compare(a.task.ID, b.task.ID))
 }
 
-// add keeps a valid task if its draw is small enough.
+// add keeps a task that space.CheckTasks returned, whose Context is a copy, if its draw is
+// small enough.
 func (k *keptTasks) add(seed uint64, t Task) error {
 	one := keptTask{rng.Stream(seed, keptLabel+":"+t.ID).Uint64(), t}
 	list, other := &k.valued, &k.failing
@@ -401,7 +402,6 @@ func (k *keptTasks) add(seed uint64, t Task) error {
 	one.task.X, one.task.Failed = rowsOf(t.X), rowsOf(t.Failed)
 	one.task.Y, one.task.NoiseVariance = slices.Clone(t.Y), slices.Clone(t.NoiseVariance)
 	one.task.Outputs, one.task.Curves = maps.Clone(t.Outputs), space.CloneCurves(t.Curves)
-	one.task.Context = maps.Clone(t.Context)
 	for name, column := range t.Outputs {
 		one.task.Outputs[name] = slices.Clone(column)
 	}

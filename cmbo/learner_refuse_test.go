@@ -3,13 +3,344 @@ package cmbo
 import (
 	"bytes"
 	"context"
+	"iter"
+	"math"
 	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/codec"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
+	"github.com/gocmbo/cmbo/cmbo/space"
+	"github.com/gocmbo/cmbo/kernel"
 )
+
+// wholeTask is a task of two parameters that holds all that a task can.
+func wholeTask() Task {
+	return Task{
+		ID: "whole", X: [][]float64{{0.1, 0.5}, {0.7, 0.2}}, Y: []float64{1, 2}, NoiseVariance: []float64{0.25, 0}, Failed: [][]float64{{0.3, 0.9}},
+		Outputs: space.Columns{"cost": {3, math.NaN()}},
+		Curves:  []space.Curve{{Steps: []int{1, 2}, Values: []float64{0.5, 0.8}, Stopped: true}, {Steps: []int{4}, Values: []float64{1.5}}},
+		Context: Context{"size": 7.0, "kind": "7"},
+	}
+}
+
+// fourTasks are three tasks with values, one of which is alone, and one of a failure.
+func fourTasks() []Task {
+	return []Task{
+		{ID: "0", X: [][]float64{{0.1, 0.4}, {0.5, 0.2}}, Y: []float64{1, 0}},
+		{ID: "1", X: [][]float64{{0.2, 0.9}, {0.6, 0.3}}, Y: []float64{1, 3}, Context: Context{"size": 2.0}},
+		{ID: "2", X: [][]float64{{0.3, 0.6}}, Y: []float64{4}},
+		{ID: "3", Failed: [][]float64{{0.3, 0.1}}},
+	}
+}
+
+func cubeLearner(t *testing.T, dim int, opts ...LearnOption) *Learner {
+	t.Helper()
+	s, err := UnitCube(dim)
+	require.NoError(t, err)
+	l, err := NewLearner(s, opts...)
+	require.NoError(t, err)
+	return l
+}
+
+// laterLearner is in the second pass over four tasks, of which it has kept two with values.
+func laterLearner(t *testing.T, opts ...LearnOption) *Learner {
+	t.Helper()
+	old := SetSampleTasks(2)
+	t.Cleanup(func() { SetSampleTasks(old) })
+	l := cubeLearner(t, 2, opts...)
+	addAll(t, l, fourTasks())
+	more, err := l.EndPass(t.Context())
+	require.NoError(t, err)
+	require.True(t, more)
+	return l
+}
+
+func addAll(t *testing.T, l *Learner, tasks []Task) {
+	t.Helper()
+	for _, k := range tasks {
+		require.NoError(t, l.Add(k))
+	}
+}
+
+func censusOf(tasks ...Task) census {
+	var c census
+	for i := range tasks {
+		c.add(&tasks[i])
+	}
+	return c
+}
+
+// decodedLearner encodes a learner and reads it.
+func decodedLearner(t *testing.T, l *Learner, limits PriorLimits) (*Learner, error) {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, l.Encode(&b))
+	return limits.DecodeLearner(t.Context(), l.space, &b)
+}
+
+// TestLearnerCensus: tasks that differ in anything have different sums, and so have those between
+// whose columns one number has moved; tasks and those with values are counted.
+func TestLearnerCensus(t *testing.T) {
+	seen := make(map[[4]uint64]int)
+	for i, change := range []func(k *Task){
+		func(k *Task) {},
+		func(k *Task) { k.ID = "other" },
+		func(k *Task) { k.X[1][0] = 0.8 },
+		func(k *Task) { k.Y[1] = 3 },
+		func(k *Task) { k.NoiseVariance[1] = 1 },
+		func(k *Task) { k.NoiseVariance = nil },
+		func(k *Task) { k.Failed[0][1] = 0.8 },
+		func(k *Task) { k.Failed = nil },
+		func(k *Task) { k.Outputs = space.Columns{"time": k.Outputs["cost"]} },
+		func(k *Task) { k.Outputs["cost"][0] = 4 },
+		func(k *Task) { k.Outputs = nil },
+		func(k *Task) { k.Curves[0].Stopped = false },
+		func(k *Task) { k.Curves[0].Steps[1] = 3 },
+		func(k *Task) { k.Curves[0].Values[1] = 0.7 },
+		func(k *Task) { k.Context["size"] = 8.0 },
+		func(k *Task) { k.Context["kind"] = "8" },
+		func(k *Task) { k.Context["kind"] = 7.0 },
+		func(k *Task) { k.Context = Context{"large": 7.0, "kind": "7"} },
+		func(k *Task) { k.Y, k.NoiseVariance = []float64{1, 2, 0.25, 0}, nil },
+		func(k *Task) { k.Y, k.NoiseVariance = []float64{1, 2, 0.25}, []float64{0} },
+	} {
+		k := wholeTask()
+		change(&k)
+		sum := censusOf(k).sum
+		require.NotContains(t, seen, sum, "change %d", i)
+		seen[sum] = i
+	}
+	tasks := fourTasks()
+	c := censusOf(tasks...)
+	require.EqualValues(t, 4, c.tasks)
+	require.EqualValues(t, 3, c.valued)
+	require.Equal(t, c, censusOf(tasks[2], tasks[0], tasks[3], tasks[1]))
+}
+
+// TestLearnerCopies: a learner holds copies, which an encoded one has too.
+func TestLearnerCopies(t *testing.T) {
+	l, k := cubeLearner(t, 2), wholeTask()
+	require.NoError(t, l.Add(k))
+	k.X[0][0], k.Y[0], k.NoiseVariance[0], k.Failed[0][0] = 0.9, 9, 9, 0.9
+	k.Outputs["cost"][0], k.Outputs["other"] = 9, nil
+	k.Curves[0].Steps[0], k.Curves[0].Values[0], k.Context["kind"] = 0, 9, "other"
+	want := censusOf(wholeTask())
+	require.Equal(t, want, censusOf(l.kept.tasks()...))
+	o, err := decodedLearner(t, l, PriorLimits{})
+	require.NoError(t, err)
+	require.Equal(t, want, censusOf(o.kept.tasks()...))
+	require.Equal(t, want, o.seen)
+
+	// Rows of many numbers with few bytes behind them.
+	wide := cubeLearner(t, 60)
+	require.NoError(t, wide.Add(Task{ID: "wide", Failed: [][]float64{make([]float64, 60)}}))
+	_, err = decodedLearner(t, wide, PriorLimits{})
+	require.NoError(t, err)
+}
+
+// TestLearnerAdds: which tasks are added in which pass, and when there is an end.
+func TestLearnerAdds(t *testing.T) {
+	l := cubeLearner(t, 2)
+	l.seen.tasks = hierarchy.MaxTasks - 1
+	require.NoError(t, l.Add(wholeTask()))
+	require.ErrorContains(t, l.Add(fourTasks()[0]), "and a learner takes no more")
+	positive := cubeLearner(t, 2, WithPositiveValues())
+	require.ErrorIs(t, positive.Add(fourTasks()[0]), ErrNotFinite)
+
+	few := cubeLearner(t, 2)
+	addAll(t, few, fourTasks())
+	for range 2 {
+		more, err := few.EndPass(t.Context())
+		require.NoError(t, err)
+		require.False(t, more)
+		require.ErrorContains(t, few.Add(wholeTask()), "all 4 tasks were kept, and there is no other pass")
+	}
+
+	later := laterLearner(t)
+	for i, want := range []int64{1, 2, 3, 3} {
+		require.NoError(t, later.Add(fourTasks()[i]))
+		require.Equal(t, want, later.sums.tally.Tasks(), "failures alone add nothing")
+	}
+	later.sums = later.sums.again(later.sums.of)
+	_, err := later.EndPass(t.Context())
+	require.ErrorIs(t, err, ErrNoTasks)
+	require.ErrorContains(t, err, "pass 2 left all tasks out")
+}
+
+// TestLearnerFits: learners of a later pass are held against each other whole.
+func TestLearnerFits(t *testing.T) {
+	l, other := laterLearner(t), laterLearner(t, WithSeed(3))
+	require.NoError(t, l.fits(l.Shard()))
+	for i, change := range []func(o *Learner){
+		func(o *Learner) { o.first.sum[0]++ },
+		func(o *Learner) { o.sums = nil },
+		func(o *Learner) { o.sums.mean++ },
+		func(o *Learner) { o.sums.sd++ },
+		func(o *Learner) { o.sums.of = other.sums.of },
+	} {
+		o := l.Shard()
+		change(o)
+		for _, err := range []error{l.fits(o), o.fits(l)} {
+			require.ErrorIs(t, err, ErrLearners, "change %d", i)
+			require.ErrorContains(t, err, "other tasks in the passes before")
+		}
+	}
+	ablations, _ := Ablations()
+	require.ErrorContains(t, cubeLearner(t, 2).fits(cubeLearner(t, 2, WithAblation(ablations[0]))), "ablations [] and ["+ablations[0]+"]")
+
+	s, err := NewSpace(Float("x0", 0, 1), Float("y", 0, 1))
+	require.NoError(t, err)
+	o, err := NewLearner(s)
+	require.NoError(t, err)
+	var where *DataError
+	require.ErrorAs(t, cubeLearner(t, 2).Merge(o), &where)
+	require.Equal(t, "x1", where.Name)
+	o.space = l.space // which is what it is encoded with
+	var b bytes.Buffer
+	require.NoError(t, o.Encode(&b))
+	_, err = DecodeLearner(s, &b)
+	require.ErrorAs(t, err, &where)
+	require.ErrorIs(t, err, ErrLearners)
+	require.Equal(t, "x1", where.Name)
+}
+
+// TestLearnerReportsPasses: four passes follow the first one.
+func TestLearnerReportsPasses(t *testing.T) {
+	l := laterLearner(t)
+	var got []Progress
+	_, err := LearnFrom(t.Context(), l.space, func() iter.Seq2[Task, error] {
+		return func(yield func(Task, error) bool) {
+			for _, k := range fourTasks() {
+				if !yield(k, nil) {
+					return
+				}
+			}
+		}
+	}, WithProgress(func(p Progress) {
+		if p.Stage == "pass" {
+			got = append(got, p)
+		}
+	}))
+	require.NoError(t, err)
+	require.Equal(t, []Progress{{"pass", 0, 5}, {"pass", 1, 5}, {"pass", 2, 5}, {"pass", 3, 5}, {"pass", 4, 5}}, got)
+}
+
+// TestPriorKernels: kernels are the same if their names, parts and all digits of their
+// parameters are.
+func TestPriorKernels(t *testing.T) {
+	k := kernel.Scale(2, kernel.Matern32(0.3))
+	require.True(t, sameKernel(nil, nil))
+	require.True(t, sameKernel(k, kernel.Scale(2, kernel.Matern32(0.3))))
+	for _, o := range []kernel.Kernel{nil, kernel.Scale(2, kernel.Matern52(0.3)), kernel.Scale(2, kernel.Matern32(0.3*(1+1e-9)))} {
+		require.False(t, sameKernel(k, o), "%v", o)
+		require.False(t, sameKernel(o, k), "%v", o)
+	}
+}
+
+// TestPriorAddFailures: failures alone leave the model of values as it is, unless an option
+// matters, and their IDs are known.
+func TestPriorAddFailures(t *testing.T) {
+	s, err := UnitCube(2)
+	require.NoError(t, err)
+	tasks := fourTasks()
+	p, err := Learn(t.Context(), s, tasks[:3])
+	require.NoError(t, err)
+	q, err := p.Add(t.Context(), tasks[3:], WithParallelism(1))
+	require.NoError(t, err)
+	require.Same(t, p.learned, q.learned)
+	again, err := p.Add(t.Context(), tasks[3:], WithIndexPoints(defaultIndexPoints))
+	require.NoError(t, err)
+	require.NotSame(t, p.learned, again.learned)
+	for _, k := range tasks {
+		_, err = q.Add(t.Context(), []Task{{ID: k.ID, X: [][]float64{{0.9, 0.9}}, Y: []float64{1}}})
+		require.ErrorIs(t, err, ErrTask)
+		require.ErrorContains(t, err, "has a task of this ID")
+	}
+}
+
+// TestDecodeLearnerHoldsPasses: a pass, what was seen, the sample and the sums agree.
+func TestDecodeLearnerHoldsPasses(t *testing.T) {
+	first := func() *Learner {
+		l := cubeLearner(t, 2)
+		addAll(t, l, fourTasks())
+		return l
+	}
+	second := func() *Learner {
+		l := laterLearner(t)
+		addAll(t, l, fourTasks())
+		return l
+	}
+	for why, l := range map[string]*Learner{
+		"empty": cubeLearner(t, 2), "a first pass": first(), "a second pass": second(), "a shard": second().Shard(),
+	} {
+		_, err := decodedLearner(t, l, PriorLimits{})
+		require.NoError(t, err, why)
+	}
+	for _, c := range []census{{}, {tasks: 1}, {tasks: 3, valued: 3}, {tasks: hierarchy.MaxTasks, valued: 1, sum: [4]uint64{1, 2, 3, 4}}} {
+		var e codec.Encoder
+		c.encode(&e)
+		d := codec.Decoder{Buf: e.Buf}
+		require.Equal(t, c, decodeCensus(&d))
+		require.NoError(t, d.Err)
+	}
+	for why, change := range map[string]func(l *Learner){
+		"pass 0 of 0 tasks":             func(l *Learner) { l.pass = -1 },
+		"pass 1 of 4 tasks":             func(l *Learner) { l.first = l.seen },
+		"pass 2 of 0 tasks":             func(l *Learner) { l.pass, l.kept = 1, nil },
+		"a first pass without a sample": func(l *Learner) { l.kept = nil },
+	} {
+		l := first()
+		change(l)
+		_, err := decodedLearner(t, l, PriorLimits{})
+		require.ErrorIs(t, err, ErrCorrupt)
+		require.ErrorContains(t, err, why)
+	}
+	for why, change := range map[string]func(l *Learner){
+		"sums in pass 2 of 2 tasks: true":       func(l *Learner) { l.first.tasks, l.first.valued = 3, 2 },
+		"sums in pass 2 of 3 tasks: false":      func(l *Learner) { l.sums = nil },
+		"a scale of 0":                          func(l *Learner) { l.sums.sd = 0 },
+		"sums of 3 tasks, of which 2 were seen": func(l *Learner) { l.seen.valued = 2 },
+		"":                                      func(l *Learner) { l.sums.sd = 0.5 },
+	} {
+		l := second()
+		change(l)
+		_, err := decodedLearner(t, l, PriorLimits{})
+		if why == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorIs(t, err, ErrCorrupt)
+		require.ErrorContains(t, err, why)
+	}
+
+	alone := cubeLearner(t, 2)
+	addAll(t, alone, fourTasks()[:1])
+	more, err := alone.EndPass(t.Context())
+	require.NoError(t, err)
+	require.False(t, more)
+	_, err = decodedLearner(t, alone, PriorLimits{})
+	require.NoError(t, err, "one task")
+
+	l := cubeLearner(t, 2) // all that were seen are in the sample
+	addAll(t, l, append(fourTasks()[:2], fourTasks()[3]))
+	_, err = decodedLearner(t, l, PriorLimits{Tasks: 2})
+	require.ErrorIs(t, err, ErrLimit)
+	_, err = decodedLearner(t, l, PriorLimits{Tasks: 3})
+	require.NoError(t, err)
+	var b bytes.Buffer
+	require.NoError(t, l.Encode(&b))
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = PriorLimits{}.DecodeLearner(ended, l.space, &b)
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = l.EndPass(t.Context())
+	require.NoError(t, err)
+	_, err = decodedLearner(t, l, PriorLimits{})
+	require.NoError(t, err, "as many as a sample takes")
+}
 
 // What is stored of a learner is held against itself, and counts of tasks have an end.
 func TestDecodeLearnerHoldsCounts(t *testing.T) {

@@ -28,7 +28,7 @@ var groups = []group{
 	{"hierarchical", []string{"cmbo/hierarchical.go"}, []suite{{"./cmbo", "Trace|Transfer|Prior|Learn|Explain|Conform|Fail|Config|Encode|TakesPolicy|AddKeeps|DefaultScores|ScoresAreNot|RawValuesIn|UnitOfValues"}}},
 	{"hedge", []string{"cmbo/hedge.go"}, []suite{{"./cmbo", "Hedge|Plateau|Ablation|DefaultTrace"}}},
 	{"positive", []string{"cmbo/positive.go", "cmbo/ypolicy.go"}, []suite{{"./cmbo", "Positive|Skewed|Policy|Quantile|Copula|View|LearnRejects"}}},
-	{"learner", []string{"cmbo/learner*.go", "cmbo/learn.go"}, []suite{{"./cmbo", "Learn|Prior|Adopt|ManyTasks|TooMany|Shard|Encode"}}},
+	{"learner", []string{"cmbo/learner*.go", "cmbo/learn.go"}, []suite{{"./cmbo", "Learner[ACFR]|LearnerHolds|TooMany|PriorAdd|PriorKernels"}, {"./cmbo", "Learn|Prior|Adopt|ManyTasks|TooMany|Shard|Encode|CurvesOfTasks"}}},
 	{"kernel", []string{"kernel/*.go"}, []suite{{"./kernel", ""}, {"./kernel/kerneltest", ""}}},
 	{"gaussian", []string{"gaussian/*.go", "gaussian/internal/fault/*.go"}, []suite{{"./gaussian", ""}, {"./gaussian/multivariate", ""}}},
 	{"multivariate", []string{"gaussian/multivariate/*.go"}, []suite{{"./gaussian/multivariate", ""}}},
