@@ -257,9 +257,6 @@ func (l *Learner) readKept(d *codec.Decoder) error {
 		t.Curves = decodeCurves(d)
 		t.Context = d.Context()
 		d.AddRows(t.ID, len(t.X)+len(t.Failed))
-		if d.Err == nil {
-			d.Err = d.Ctx.Err()
-		}
 		if d.Err != nil {
 			return d.Err
 		}

@@ -228,6 +228,24 @@ func TestLearnerReportsPasses(t *testing.T) {
 	require.Equal(t, []Progress{{"pass", 0, 5}, {"pass", 1, 5}, {"pass", 2, 5}, {"pass", 3, 5}, {"pass", 4, 5}}, got)
 }
 
+// TestLearnerReadsBatches: what is read in batches is added whole and once, however it fits them.
+func TestLearnerReadsBatches(t *testing.T) {
+	for _, n := range []int{0, 1, batchTasks, 2*batchTasks + 1} {
+		l, want := cubeLearner(t, 1), cubeLearner(t, 1)
+		require.NoError(t, l.readPass(t.Context(), func(yield func(Task, error) bool) {
+			for i := range n {
+				k := Task{ID: strconv.Itoa(i), Failed: [][]float64{{float64(i) / float64(n)}}}
+				require.NoError(t, want.Add(k))
+				if !yield(k, nil) {
+					return
+				}
+			}
+		}))
+		require.Equal(t, want.seen, l.seen)
+		require.Equal(t, want.kept.tasks(), l.kept.tasks())
+	}
+}
+
 // TestPriorKernels: kernels are the same if their names, parts and all digits of their
 // parameters are.
 func TestPriorKernels(t *testing.T) {
@@ -238,6 +256,21 @@ func TestPriorKernels(t *testing.T) {
 		require.False(t, sameKernel(k, o), "%v", o)
 		require.False(t, sameKernel(o, k), "%v", o)
 	}
+}
+
+// TestPriorKeepsCurves: what a prior has learned of curves is what one that is read from its
+// bytes has.
+func TestPriorKeepsCurves(t *testing.T) {
+	s, err := UnitCube(2)
+	require.NoError(t, err)
+	p, err := Learn(t.Context(), s, []Task{wholeTask()})
+	require.NoError(t, err)
+	require.NotNil(t, p.curves)
+	var b bytes.Buffer
+	require.NoError(t, p.Encode(&b))
+	q, err := DecodePrior(&b)
+	require.NoError(t, err)
+	require.Equal(t, q.curves, p.curves)
 }
 
 // TestPriorAddFailures: failures alone leave the model of values as it is, unless an option

@@ -213,6 +213,7 @@ func TestLearnerPassesMatter(t *testing.T) {
 		if passes == 0 {
 			p, err := l.Prior(ctx)
 			require.NoError(t, err)
+			require.Equal(t, 83, p.NumTasks(), "that were added, not that are kept")
 			digests[digest(t, p)] = true
 		}
 		more, err = l.EndPass(ctx)
@@ -220,6 +221,7 @@ func TestLearnerPassesMatter(t *testing.T) {
 		p, err := l.Prior(ctx)
 		require.NoError(t, err)
 		require.Equal(t, passes > 0, !digests[digest(t, p)], "after pass %d", passes+1)
+		require.Equal(t, 83, p.NumTasks())
 		digests[digest(t, p)] = true
 	}
 	require.Equal(t, 5, passes)
