@@ -1,6 +1,7 @@
 package spectral
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -182,11 +183,95 @@ func TestEigenErrors(t *testing.T) {
 	if err := e.Factorize(a); err != nil {
 		t.Errorf("after errors: %v", err)
 	}
-	// A budget of sweeps that runs out is an error, not a loop.
-	d, s := []float64{1, 2, 3}, []float64{1, 1}
-	budget := 0
-	if qlBlock(d, s, 0, &budget) {
-		t.Error("qlBlock succeeded without a sweep")
+}
+
+// TestSweeps: with Wilkinson's shift a value takes two and a half sweeps on average at most,
+// whatever the signs; a budget of sweeps that runs out is an error, not a loop, and one that just lasts is not.
+func TestSweeps(t *testing.T) {
+	rng := testutil.RNG(t)
+	for _, n := range []int{3, 10, 30, 60, 200} {
+		d, e := testutil.Normals(rng, n), testutil.Normals(rng, n-1)
+		sweeps := func(sign float64, budget int) (left int, ok bool) {
+			x, y := make([]float64, n), make([]float64, n-1)
+			for i := range d {
+				x[i] = sign * d[i]
+			}
+			for i := range e {
+				y[i] = e[i] * e[i]
+			}
+			ok = qlBlock(x, y, 0x1p-108, &budget)
+			return budget, ok
+		}
+		for _, sign := range []float64{1, -1} {
+			left, ok := sweeps(sign, 5*n/2)
+			if !ok || left < 0 {
+				t.Fatalf("%d rows need more than %d sweeps", n, 5*n/2)
+			}
+			if _, ok := sweeps(sign, 5*n/2-left); !ok {
+				t.Errorf("%d rows need %d sweeps, which do not suffice", n, 5*n/2-left)
+			}
+			if _, ok := sweeps(sign, 5*n/2-left-1); ok {
+				t.Errorf("%d rows need %d sweeps, and one less sufficed", n, 5*n/2-left)
+			}
+		}
+	}
+}
+
+// TestDeflate: rows whose entry of z is negligible, and one of two whose diagonal entries are
+// as good as equal, leave the secular equation; what is negligible is a multiple of the largest
+// entry of d or z. The matrix stays what it was but for what was neglected.
+func TestDeflate(t *testing.T) {
+	const tol = 8 * testutil.Unit // of a norm of 1
+	for name, tt := range map[string]struct {
+		rho  float64
+		d, z []float64
+		src  []int
+		defl []int
+		both bool // the second row has entries of both halves afterwards
+	}{
+		"largest in z":        {0.5, []float64{-1.2, 0, 1.2}, []float64{-2, 4 * tol, 1}, []int{0, 2}, []int{1}, false},
+		"more than that":      {0.5, []float64{-1.2, 0, 1.2}, []float64{-2, -4.1 * tol, 1}, []int{0, 1, 2}, nil, false},
+		"largest in d":        {2, []float64{-4, 0, 4}, []float64{1, -2 * tol, 1}, []int{0, 2}, []int{1}, false},
+		"more than that in d": {2, []float64{-4, 0, 4}, []float64{1, 2.1 * tol, 1}, []int{0, 1, 2}, nil, false},
+		"the last":            {1, []float64{0.1, 0.2, 1}, []float64{0.8, 0.6, 0}, []int{0, 1}, []int{2}, false},
+		"none is left":        {1, []float64{0.1, 0.2, 1}, []float64{0, 0, 0}, nil, []int{0, 1, 2}, false},
+		// Two entries are |cs·sn| = 0.48 of their difference from equal ones.
+		"nearly equal":      {1, []float64{1, 1 + 1000*tol*2, 1000}, []float64{0.6, 0.8, 1}, []int{1, 2}, []int{0}, true},
+		"less so":           {1, []float64{1, 1 + 1000*tol*2.2, 1000}, []float64{0.6, 0.8, 1}, []int{0, 1, 2}, nil, false},
+		"with another sign": {1, []float64{1, 1 + 1000*tol*2, 1000}, []float64{-0.6, 0.8, 1}, []int{1, 2}, []int{0}, true},
+		"of one half":       {1, []float64{1, 1000, 1 + 1000*tol*2}, []float64{0.6, 0.8, 1}, []int{2, 1}, []int{0}, false},
+		"three of them":     {1, []float64{1, 1 + 1000*tol, 1 + 1000*tol*1.5, 1000}, []float64{0.6, 0.8, 0.5, 1}, []int{2, 3}, []int{0, 1}, true},
+	} {
+		n := len(tt.d)
+		c := conquer{n: n + 2, d: append([]float64{9}, tt.d...), z: slices.Clone(tt.z), w: make([]float64, (n+2)*(n+2)), src: make([]int, n), defl: make([]int, n)}
+		ord := make([]int, n)
+		for i := range n {
+			c.w[(i+1)*c.n+i+1] = 1
+			c.kind = append(c.kind, []int8{leftRow, rightRow, leftRow, leftRow}[i])
+			ord[i] = i
+		}
+		slices.SortFunc(ord, func(i, j int) int { return cmp.Compare(tt.d[i], tt.d[j]) })
+		k, nd := c.deflate(1, n+1, tt.rho, ord)
+		if !slices.Equal(c.src[:k], tt.src) || !slices.Equal(c.defl[:nd], tt.defl) || (c.kind[1] == bothRow) != tt.both {
+			t.Errorf("%s: %v are kept, %v are not, kinds %v", name, c.src[:k], c.defl[:nd], c.kind)
+		}
+		// W·(diag(d) + rho·z·zᵀ)·Wᵀ before and after, rows of W the vectors.
+		norm := slices.MaxFunc(slices.Concat(tt.d, tt.z), func(a, b float64) int { return cmp.Compare(math.Abs(a), math.Abs(b)) })
+		for i := range n {
+			for j := range n {
+				want := tt.rho * tt.z[i] * tt.z[j]
+				if i == j {
+					want += tt.d[i]
+				}
+				var got, zi, zj float64
+				for r := range n {
+					wi, wj := c.w[(r+1)*c.n+i+1], c.w[(r+1)*c.n+j+1]
+					got += wi * wj * c.d[r+1]
+					zi, zj = zi+wi*c.z[r], zj+wj*c.z[r]
+				}
+				within(t, fmt.Sprintf("%s: entry %d, %d", name, i, j), math.Abs(got+tt.rho*zi*zj-want), float64(max(nd, 1))*2*tol*math.Abs(norm))
+			}
+		}
 	}
 }
 

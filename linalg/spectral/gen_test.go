@@ -70,6 +70,5 @@ func setDuringTest[T any](p *T, v T) (restore func()) {
 
 // poleSum is the quadrature of NuclearNorm for the bidiagonal matrix in d.
 func poleSum(d *SVD, p *poleTable) float64 {
-	m := d.bi.m
-	return f64.PoleSum(d.sq[:m], d.sq[m:2*m-1], p.s, p.w, make([]float64, 3*len(p.s)))
+	return f64.PoleSum(d.a2, d.b2, p.s, p.w, make([]float64, 3*len(p.s)))
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/gocmbo/cmbo/internal/f64"
+	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -47,7 +48,7 @@ func (d *SVD) PolarTo(u, a *linalg.Dense) error {
 		}
 		return nil
 	}
-	for try := uint64(0); !(inverseTrace(d.sq[:n], d.sq[n:]) <= t.kappa); try++ {
+	for try := uint64(0); !(inverseTrace(d.a2, d.b2) <= t.kappa); try++ {
 		if try == 8 {
 			return ErrNoConvergence
 		}
@@ -78,13 +79,8 @@ func perturb(p, a *linalg.Dense, try uint64) {
 	data, _ := p.Raw()
 	exp, _ := scaleExp(data)
 	copyScaled(data, data, -exp)
-	h := try * 0xd1342543de82ef95
+	r := rng.Stream(try, "perturbation of a singular matrix")
 	for i := range data {
-		// The splitmix64 generator.
-		h += 0x9e3779b97f4a7c15
-		z := (h ^ h>>30) * 0xbf58476d1ce4e5b9
-		z = (z ^ z>>27) * 0x94d049bb133111eb
-		z ^= z >> 31
-		data[i] += 0x1p-53 * (float64(int64(z)) * 0x1p-63)
+		data[i] += 0x1p-53 * (2*r.Float64() - 1)
 	}
 }

@@ -31,7 +31,7 @@ type RootPSD struct {
 	e       EigenSym
 	res     resolvents
 	a, b    []float64
-	sq      []float64
+	a2, b2  []float64 // their squares
 	coef    []float64
 	clamped float64
 }
@@ -99,23 +99,23 @@ func (r *RootPSD) bidiagonal() (exp int, poles *poleTable) {
 	if (t.exp+x)&1 != 0 {
 		x++
 	}
-	r.a, r.b, r.sq = f64.Grow(r.a, n), f64.Grow(r.b, n-1), f64.Grow(r.sq, 2*n-1)
-	a2, b2 := r.sq[:n], r.sq[n:]
+	r.a, r.a2 = f64.Grow(r.a, n), f64.Grow(r.a2, n)
+	r.b, r.b2 = f64.Grow(r.b, n), f64.Grow(r.b2, n) // of which the last entry is not used
 	scale := math.Ldexp(1, -x)
 	for i, v := range t.d {
 		v *= scale
 		if i > 0 {
 			r.b[i-1] = t.e[i-1] * scale / r.a[i-1]
-			b2[i-1] = r.b[i-1] * r.b[i-1]
-			v -= b2[i-1]
+			r.b2[i-1] = r.b[i-1] * r.b[i-1]
+			v -= r.b2[i-1]
 		}
 		if !(v > 0) {
 			return 0, nil
 		}
-		a2[i] = v
+		r.a2[i] = v
 		r.a[i] = math.Sqrt(v)
 	}
-	cond := inverseTrace(a2, b2)
+	cond := inverseTrace(r.a2, r.b2)
 	if poles = polesFor(cond); !(cond <= poles.kappa) {
 		return 0, nil
 	}

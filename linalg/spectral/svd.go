@@ -18,11 +18,11 @@ import (
 // singular values of the bidiagonal matrix are those of a within a small
 // multiple of n·u·‖a‖.
 type SVD struct {
-	bi   bidiag
-	sq   []float64
-	work []float64
-	res  resolvents
-	f    []float64
+	bi     bidiag
+	a2, b2 []float64 // see prepare
+	work   []float64
+	res    resolvents
+	f      []float64
 }
 
 // NuclearNorm returns the sum of the singular values of a, which is not
@@ -49,29 +49,28 @@ func (d *SVD) NuclearNorm(a *linalg.Dense) float64 {
 	if t == nil {
 		return 0
 	}
-	m := d.bi.m
-	a2, b2 := d.sq[:m], d.sq[m:2*m-1]
 	d.work = f64.Grow(d.work, 3*len(t.s))
-	return math.Ldexp(f64.PoleSum(a2, b2, t.s, t.w, d.work), d.bi.exp)
+	return math.Ldexp(f64.PoleSum(d.a2, d.b2, t.s, t.w, d.work), d.bi.exp)
 }
 
 // prepare scales the bidiagonal matrix to norm at most 1, accounted for in
-// bi.exp, sets d.sq to the squares of its entries and returns the poles for its
+// bi.exp, sets a2 and b2 to the squares of its entries and returns the poles for its
 // condition, nil for a zero matrix.
 func (d *SVD) prepare() *poleTable {
-	m := d.bi.m
 	if !d.bi.normalise() {
 		return nil
 	}
-	d.sq = f64.Grow(d.sq, 2*m-1)
-	a2, b2 := d.sq[:m], d.sq[m:]
-	for i, v := range d.bi.d {
-		a2[i] = v * v
+	d.a2, d.b2 = squares(d.a2, d.bi.d), squares(d.b2, d.bi.e)
+	return polesFor(inverseTrace(d.a2, d.b2))
+}
+
+// squares returns the squares of x, in the memory of dst if that suffices.
+func squares(dst, x []float64) []float64 {
+	dst = f64.Grow(dst, len(x))
+	for i, v := range x {
+		dst[i] = v * v
 	}
-	for i, v := range d.bi.e {
-		b2[i] = v * v
-	}
-	return polesFor(inverseTrace(a2, b2))
+	return dst
 }
 
 // SingularValues sets dst, of length min(rows, cols), to the singular values of

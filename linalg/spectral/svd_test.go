@@ -242,7 +242,13 @@ func TestPoleTables(t *testing.T) {
 			}
 		}
 	}
-	if p := polesFor(math.NaN()); p != &poleTables[len(poleTables)-1] {
+	last := len(poleTables) - 1
+	for i, p := range poleTables {
+		if polesFor(p.kappa) != &poleTables[i] || polesFor(p.kappa*(1+eps)) != &poleTables[min(i+1, last)] {
+			t.Errorf("kappa %g: not the smallest table", p.kappa)
+		}
+	}
+	if p := polesFor(math.NaN()); p != &poleTables[last] {
 		t.Error("no poles for NaN")
 	}
 }
