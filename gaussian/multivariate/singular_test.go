@@ -145,6 +145,12 @@ func TestRank(t *testing.T) {
 	if got := mustNormal(nil, linalg.NewSym(2, []float64{1, 1, 1, 1 + 16*epsilon})).rank(); got != 1 {
 		t.Errorf("rank %d of a covariance singular but for rounding", got)
 	}
+	// Eigenvalues up to 8·n·ε of the largest are rounding, where there is no Cholesky factor.
+	for k, want := range map[float64]int{23: 1, 24: 1, 25: 2} {
+		if got := mustNormal(nil, linalg.NewSym(3, []float64{1, 0, 0, 0, k * epsilon, 0, 0, 0, 0})).rank(); got != want {
+			t.Errorf("rank %d of eigenvalues 1, %g·ε and 0", got, k)
+		}
+	}
 	// Units of coordinates make none of them less than the others.
 	if got := mustNormal(nil, linalg.NewSym(2, []float64{1, 0, 0, 1e-20})).rank(); got != 2 {
 		t.Errorf("rank %d of variances 1 and 1e-20", got)

@@ -108,6 +108,16 @@ func TestBarycenterSteps(t *testing.T) {
 	}
 }
 
+// TestOneMember: what solves for the barycentre of several finds that of one, which is the member.
+func TestOneMember(t *testing.T) {
+	p := randomNormal(testutil.RNG(t), 4, 100)
+	require.Equal(t, p.Mean(), weightedMean([]*Normal{p}, []float64{1}))
+	b := newBarySolver([]*Normal{p}, []float64{1}, usualLimits)
+	require.NoError(t, b.run(t.Context()))
+	require.Equal(t, methodCommuting, b.method)
+	require.Less(t, maxDiff(&b.best, p.Cov()), 64*epsilon*p.Trace())
+}
+
 // TestJeffreysToIsJeffreys: one after another or all at once, with any jitter, and where a partner has
 // the numbers of p, the divergences are the same bits.
 func TestJeffreysToIsJeffreys(t *testing.T) {
