@@ -404,6 +404,19 @@ func TestCheckValues(t *testing.T) {
 	y := 2.0
 	assert.ErrorContains(t, h.Restore(Stored{Kind: "observed", X: []float64{0}, Y: &y}, Checks{}), `output "a" is missing`)
 	assert.ErrorContains(t, h.Restore(Stored{Kind: "enqueued", X: []float64{0}, Outputs: map[string]float64{"a": 1}}, Checks{}), `"enqueued" with outputs`)
+	// What ends without a value has all outputs that it must have, or none.
+	for i, e := range []Stored{{Kind: "failed"}, {Kind: "stopped"}} {
+		h := NewLog(s, Output{Name: "a", Cost: true}, Output{Name: "b"})
+		h.Apply(Event{Kind: EventAsked, Trial: 1, Index: -1, X: []float64{0.5}})
+		h.Apply(Event{Kind: EventReported, Trial: 1, Step: 1, Y: 1})
+		e.Trial = 1
+		for want, values := range map[string]map[string]float64{`output "a" is missing`: {"b": 1}, `output "c" is none of the run's`: {"a": 1, "c": 1}, `-1 is not positive`: {"a": -1}} {
+			e.Outputs = values
+			assert.ErrorContains(t, h.Restore(e, Checks{}), want)
+		}
+		e.Outputs = []map[string]float64{nil, {"a": 1}}[i]
+		assert.NoError(t, h.Restore(e, Checks{}))
+	}
 	assert.Empty(t, h.Events)
 	two, half, zero, nan := 2.0, 0.5, 0.0, math.NaN()
 	assert.NoError(t, CheckOutputs([]Output{{Name: "a", Cost: true, AtMost: &half}, {Name: "b", AtLeast: &one, AtMost: &two}}))
@@ -451,7 +464,7 @@ func TestForms(t *testing.T) {
 	may := map[string][]string{
 		"trial": {"asked", "told", "failed", "cancelled", "reported", "stopped"}, "index": {"asked"}, "state": {"asked"},
 		"saw": {"asked", "fitted"}, "y": {"stopped"}, "noise_variance": {"told", "observed", "stopped"},
-		"outputs": {"told", "failed", "observed"}, "params": {"fitted"}, "paused": {"stopped"},
+		"outputs": {"told", "failed", "observed", "stopped"}, "params": {"fitted"}, "paused": {"stopped"},
 		"x": {}, "step": {}, "count": {},
 	}
 	values := map[string]string{
