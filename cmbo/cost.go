@@ -287,14 +287,23 @@ func (o *draft) left() (float64, error) {
 // is worth a proposal: evaluations that are as likely as not to end within the budget.
 const affordable = 0.5
 
-// within returns the probabilities that what is left of the budget pays for evaluations at the
-// rows of x, nil without a budget, without a cost and as long as nothing is known of it.
-func (o *draft) within(ctx context.Context, x *linalg.Dense) ([]float64, error) {
+// budgeted returns what knows which costs the budget pays for, nil without a budget in costs.
+func (o *draft) budgeted() requirement {
 	i := slices.IndexFunc(o.requirements, func(r requirement) bool { _, ok := r.(*costRequirement); return ok })
 	if i < 0 || o.config.budget == 0 {
+		return nil
+	}
+	return o.requirements[i]
+}
+
+// within returns the probabilities that what is left of the budget pays for evaluations at the
+// rows of x, nil without a budget in costs and as long as nothing is known of them.
+func (o *draft) within(ctx context.Context, x *linalg.Dense) ([]float64, error) {
+	r := o.budgeted()
+	if r == nil {
 		return nil, nil
 	}
-	g, err := o.requirements[i].factor(ctx, o, x, true)
+	g, err := r.factor(ctx, o, x, true)
 	return g.within, err
 }
 

@@ -172,7 +172,7 @@ func (o *draft) designPoint(ctx context.Context, id int) (runlog.Event, error) {
 		row := o.designRow(o.h.Started() + i)
 		if o.mayPropose(points.Key(row)) {
 			rows, free = append(rows, row), append(free, len(rows))
-			if o.config.budget == 0 {
+			if o.budgeted() == nil {
 				break
 			}
 		}

@@ -50,8 +50,8 @@ func newGrid(base Base, z *linalg.Dense, neighbours int) *grid {
 //	c + k_b(x, Z)·k_b(Z, Z)⁻¹·(m − c),
 //
 // the mean of the base process given all of the grid, which costs no more than the
-// covariances with it. That of the neighbours alone is another one off the grid: in some dimensions
-// all points are about as far.
+// covariances with it. That given the neighbours alone is another one: in five dimensions and
+// more the other points are hardly farther away.
 type surface struct{ mean, alpha []float64 }
 
 // surface takes O(G²), and O(G³) once a grid.

@@ -34,9 +34,11 @@ func (m *Model) locate(x, cross *linalg.Dense) (*located, error) {
 	if err != nil {
 		return nil, err
 	}
-	mean, err := m.mean()
-	if err != nil {
-		return nil, err
+	mean := &surface{mean: m.pop.Mean} // which is all that points of the grid take
+	if s.cross != nil {
+		if mean, err = m.mean(); err != nil {
+			return nil, err
+		}
 	}
 	s.mean, s.variance = make([]float64, s.len()), make([]float64, s.len())
 	m.grid.meansTo(s.mean, s, mean)
