@@ -759,7 +759,7 @@ func TestBudgetOfOpenTrials(t *testing.T) {
 	}
 	assert.Equal(t, 1.0, powers[0])
 	assert.Less(t, powers[1], 0.97, "one costs some 15")
-	assert.Less(t, powers[2], powers[1]-0.03)
+	assert.Less(t, powers[2], powers[1]-0.02)
 	assert.Greater(t, powers[2], 0.7)
 }
 

@@ -142,5 +142,5 @@ func ExampleOptimizer_Explain() {
 	fmt.Printf("lr=%.4g: %s\n", why.Trial.Float("lr"), text)
 	// Output:
 	// largest score of 1000 candidates
-	// lr=0.003241: the largest mean (score 0.7041) of 1000 candidates; expected 0.7041; too early to tell: 0 of 5 values
+	// lr=0.003241: the largest mean (score 0.7036) of 1000 candidates; expected 0.7036; too early to tell: 0 of 5 values
 }

@@ -149,10 +149,9 @@ func TestForecastsOfSkewedCosts(t *testing.T) {
 						count(&tooMuch, u.Next > left)
 						count(&expectedTooMuch, u.Expected > left)
 						count(&moreLeft, left > u.Most)
-						count(&belowZero, u.Most >= best.Y)
 						q, err := o.Quantiles(trial.X)
 						require.NoError(t, err)
-						require.True(t, !positive || q.Low > 0)
+						count(&belowZero, u.Most >= best.Y || q.Low <= 0)
 					}
 					of++
 					runs++
@@ -162,12 +161,12 @@ func TestForecastsOfSkewedCosts(t *testing.T) {
 				}
 				t.Logf("positive values %t, prior %t, %s: mean log of the best over the least %.3f", positive, transfer, p.name, regret/of)
 			}
-			t.Logf("positive values %t, prior %t: of %d forecasts Next was more than was left in %d, in %d of %d runs, Expected in %d, Most less than that in %d, and the best value or more in %d",
+			t.Logf("positive values %t, prior %t: of %d forecasts Next was more than was left in %d, in %d of %d runs, Expected in %d, Most less than that in %d, and a cost of 0 or less foretold in %d",
 				positive, transfer, forecasts, tooMuch, runsTooMuch, runs, expectedTooMuch, moreLeft, belowZero)
 			if positive {
 				assert.LessOrEqual(t, runsTooMuch, max(runs/20, 1)) // of few runs one
 				assert.Zero(t, belowZero)
-			} else if transfer { // a run without a past sees such costs as logarithms by itself
+			} else if transfer && runs >= 100 { // a run without a past sees such costs as logarithms by itself
 				assert.Positive(t, belowZero)
 			}
 			assert.Greater(t, 20*expectedTooMuch, forecasts, "what the model expects by itself needs no estimate by its record")

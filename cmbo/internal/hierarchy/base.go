@@ -63,7 +63,7 @@ func (t *Task) some(n int, seed uint64) *Task {
 // fitBase maximises the sum of the tasks' log marginal likelihoods over the
 // template's parameters, the mean and the noise variance, lengths having a wide
 // log-normal prior.
-func fitBase(ctx context.Context, tasks []Task, s *Settings) (Base, error) {
+func fitBase(ctx context.Context, tasks []Task, s *Settings) (*Base, error) {
 	template := s.Kernel
 	lo, hi, pull := s.box()
 	start := append(template.AppendParams([]float64{0}), math.Log(0.01))
@@ -77,7 +77,7 @@ func fitBase(ctx context.Context, tasks []Task, s *Settings) (Base, error) {
 		if p := (*parallel.Panic)(nil); errors.As(err, &p) {
 			err = fmt.Errorf("task %q: %w", tasks[p.Index].ID, err)
 		}
-		return Base{}, err
+		return nil, err
 	}
 	theta := res.X
 	if math.IsNaN(res.F) || math.IsInf(res.F, 0) {
@@ -86,9 +86,9 @@ func fitBase(ctx context.Context, tasks []Task, s *Settings) (Base, error) {
 	last := len(theta) - 1
 	k, err := template.WithParams(theta[1:last])
 	if err != nil {
-		return Base{}, err
+		return nil, err
 	}
-	return Base{Kernel: k, Mean: theta[0], NoiseVariance: math.Exp(theta[last])}, nil
+	return &Base{Kernel: k, Mean: theta[0], NoiseVariance: math.Exp(theta[last])}, nil
 }
 
 type normalPrior struct{ mean, sd float64 }

@@ -8,11 +8,9 @@ import (
 
 // Encode writes the model as Decode reads it. It fails if the kernel has no description.
 func (m *Model) Encode(e *codec.Encoder) error {
-	if err := m.grid.encode(e); err != nil {
+	if err := m.encodePopulation(e); err != nil {
 		return err
 	}
-	m.pop.encode(e)
-	e.Float(m.common)
 	e.Int(int(m.total))
 	e.Uint(uint64(len(m.Tasks())))
 	for _, t := range m.Tasks() {
@@ -25,25 +23,45 @@ func (m *Model) Encode(e *codec.Encoder) error {
 		e.Float(t.Scale)
 		e.Context(t.Context)
 	}
+	e.Bool(m.narrow != nil)
+	if m.narrow != nil {
+		return m.narrow.encodePopulation(e)
+	}
 	return nil
+}
+
+// encodePopulation writes the grid and the population.
+func (m *Model) encodePopulation(e *codec.Encoder) error {
+	if err := m.grid.encode(e); err != nil {
+		return err
+	}
+	m.pop.encode(e)
+	e.Float(m.common)
+	return nil
+}
+
+// decodePopulation reads what encodePopulation wrote.
+func decodePopulation(d *codec.Decoder, dim int) (g *grid, pop Moments, common float64, err error) {
+	if g, err = decodeGrid(d, dim); err != nil {
+		return nil, pop, 0, err
+	}
+	if pop, err = decodeMoments(d, g.len()); err != nil {
+		return nil, pop, 0, err
+	}
+	if common = d.Value(); common < 0 || common > 1 {
+		d.Fail("%g of the variance common to all tasks", common)
+	}
+	return g, pop, common, nil
 }
 
 // Decode reads a model over points of dim coordinates, with the settings s. What is
 // wrong with the bytes is in d.Err.
 func Decode(d *codec.Decoder, dim int, s Settings) (*Model, error) {
-	g, err := decodeGrid(d, dim)
+	g, pop, common, err := decodePopulation(d, dim)
 	if err != nil {
 		return nil, err
 	}
-	pop, err := decodeMoments(d, g.len())
-	if err != nil {
-		return nil, err
-	}
-	common, total := d.Value(), d.Int()
-	if common < 0 || common > 1 {
-		d.Fail("%g of the variance common to all tasks", common)
-	}
-	n := d.Count(1)
+	total, n := d.Int(), d.Count(1)
 	if n < 1 || total < n || total > exactsum.MaxTerms {
 		d.Fail("%d tasks of %d", n, total)
 	}
@@ -74,5 +92,13 @@ func Decode(d *codec.Decoder, dim int, s Settings) (*Model, error) {
 	m := newModel(tasks, int64(total), &s)
 	m.set(g, pop)
 	m.common = common
-	return m, nil
+	if !d.Bool() {
+		return m, d.Err
+	}
+	m.narrow = newModel(tasks, int64(total), &s)
+	if g, pop, m.narrow.common, err = decodePopulation(d, dim); err != nil {
+		return nil, err
+	}
+	m.narrow.set(g, pop)
+	return m, d.Err
 }

@@ -15,7 +15,12 @@ import (
 
 // A Model is what was learned of past tasks. It is immutable and safe for
 // concurrent use.
+//
+// Few tasks do not tell how long the lengths of their base process are. There is a second model of
+// the same tasks then, whose base process has lengths closer to the template's, and a run
+// weighs both by what its values say.
 type Model struct {
+	narrow   *Model // the second one, nil where the tasks tell
 	grid     *grid
 	pop      Moments
 	mean     func() (*surface, error) // pop's
@@ -61,39 +66,63 @@ func (m *Model) set(g *grid, pop Moments) {
 // base process, of at most BaseRows observations, about one for each of at most 60 steps, for at
 // most BaseTasks tasks, and O(n³ + n·m·G) for each of at most GroupTasks tasks, once if n > G and
 // O(G³) for each step of EM then, and G³ for each step of EM on G grid points with m
-// neighbours. Each of Shares takes what a step of EM does, of at most BaseTasks tasks.
+// neighbours. Each of Shares takes what a step of EM does, of at most BaseTasks tasks. A second
+// base process takes all of it again.
 func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, earlier *Model, o Settings) (*Model, error) {
-	m := newModel(tasks, int64(len(tasks)), &o)
-	steps := o.Steps
-	var start Moments
 	if earlier != nil {
-		m.grid, start, steps = earlier.grid, earlier.pop, (o.Steps+3)/4 // what more tasks change is little
-	} else {
-		base := o.Fixed
-		if base == nil {
-			o.tell("fit", 0, 1)
-			fitted, err := fitBase(ctx, sample(tasks, o.BaseTasks, o.Seed, "base process"), &o)
-			if err != nil {
-				return nil, fmt.Errorf("base process of %d tasks: %w", len(tasks), err)
-			}
-			base = &fitted
-			o.tell("fit", 1, 1)
+		m, err := learnOn(ctx, tasks, earlier.grid, earlier.pop, (o.Steps+3)/4, &o) // what more tasks change is little
+		if err == nil && earlier.narrow != nil {
+			m.narrow, err = learnOn(ctx, tasks, earlier.narrow.grid, earlier.narrow.pop, (o.Steps+3)/4, &o)
 		}
-		m.grid = newGrid(*base, z, o.Neighbours)
-		start = m.grid.prior()
+		return m, err
 	}
-	on, err := m.grid.carryTasks(ctx, sample(tasks, o.GroupTasks, o.Seed, "group"), o.Workers)
+	o.tell("fit", 0, 1)
+	base, narrow, err := o.bases(ctx, tasks)
+	if err != nil {
+		return nil, fmt.Errorf("base process of %d tasks: %w", len(tasks), err)
+	}
+	o.tell("fit", 1, 1)
+	g := newGrid(*base, z, o.Neighbours)
+	m, err := learnOn(ctx, tasks, g, g.prior(), o.Steps, &o)
+	if err == nil && narrow != nil {
+		if n := newGrid(*narrow, z, o.Neighbours); !n.like(g) {
+			m.narrow, err = learnOn(ctx, tasks, n, n.prior(), o.Steps, &o)
+		}
+	}
+	return m, err
+}
+
+// bases returns the base process of tasks and a second one, nil for none.
+func (o *Settings) bases(ctx context.Context, tasks []Task) (base, narrow *Base, err error) {
+	if o.Fixed != nil {
+		return o.Fixed, nil, nil
+	}
+	some := sample(tasks, o.BaseTasks, o.Seed, "base process")
+	if base, err = fitBase(ctx, some, o); err != nil || o.NarrowSD == 0 {
+		return base, nil, err
+	}
+	other := *o
+	other.LengthSD = o.NarrowSD
+	narrow, err = fitBase(ctx, some, &other)
+	return base, narrow, err
+}
+
+// learnOn learns a model of tasks on a grid, by steps of EM from a start.
+func learnOn(ctx context.Context, tasks []Task, g *grid, start Moments, steps int, o *Settings) (*Model, error) {
+	m := newModel(tasks, int64(len(tasks)), o)
+	m.grid = g
+	on, err := g.carryTasks(ctx, sample(tasks, o.GroupTasks, o.Seed, "group"), o.Workers)
 	if err != nil {
 		return nil, err
 	}
 	o.tell("population", 0, 1)
-	if m.pop, _, err = m.grid.expectMaximize(ctx, on, start, o.Shrink, steps, o.Workers); err != nil {
+	if m.pop, _, err = g.expectMaximize(ctx, on, start, o.Shrink, steps, o.Workers); err != nil {
 		return nil, fmt.Errorf("population of %d tasks: %w", len(tasks), err)
 	}
 	if err := m.drawToSharedMean(ctx, on); err != nil {
 		return nil, err
 	}
-	m.set(m.grid, m.pop)
+	m.set(g, m.pop)
 	o.tell("population", 1, 1)
 	return m, nil
 }

@@ -121,7 +121,8 @@ const block = 128
 // Candidates are points to predict at, carried to the grid. They are immutable.
 type Candidates struct {
 	blocks []*located
-	from   []int // the first candidate of each block, and their number
+	from   []int       // the first candidate of each block, and their number
+	narrow *Candidates // for the second model, nil where there is none
 }
 
 // Candidates carries the rows of x to the grid.
@@ -129,11 +130,25 @@ func (m *Model) Candidates(ctx context.Context, x *linalg.Dense, workers int) (*
 	return m.candidates(ctx, x, workers, nil, nil)
 }
 
+// narrows returns those for the second model, nil for none.
+func (c *Candidates) narrows() *Candidates {
+	if c == nil {
+		return nil
+	}
+	return c.narrow
+}
+
 // candidates is Candidates of points that come in parts of so many rows, which no block
 // straddles. Blocks that are known already are taken as they are.
 func (m *Model) candidates(ctx context.Context, x *linalg.Dense, workers int, parts []int, known *Candidates) (*Candidates, error) {
 	n, d := x.Dims()
 	c := new(Candidates)
+	if m.narrow != nil {
+		var err error
+		if c.narrow, err = m.narrow.candidates(ctx, x, workers, parts, known.narrows()); err != nil {
+			return nil, err
+		}
+	}
 	for lo := 0; lo < n; {
 		end := n
 		if len(parts) > 0 {

@@ -137,6 +137,24 @@ func (r *Run) workspaces(c *Candidates, keep bool) []*workspace {
 // or some of their blocks. Differences between low values are as small as the run sees them: see
 // Back.
 func (r *Run) Predict(ctx context.Context, mean, sd []float64, c *Candidates, keep bool) error {
+	shares, at := r.predicted(c)
+	if err := shares[0].predict(ctx, mean, sd, at[0], keep); err != nil || len(shares) == 1 {
+		return err
+	}
+	means, sds := make([]float64, len(mean)), make([]float64, len(sd))
+	if err := shares[1].predict(ctx, means, sds, at[1], keep); err != nil {
+		return err
+	}
+	p, q := shares[0].mass, shares[1].mass
+	for j, m := range means {
+		d := m - mean[j]
+		mean[j] += q * d
+		sd[j] = math.Sqrt(p*sd[j]*sd[j] + q*sds[j]*sds[j] + p*q*d*d)
+	}
+	return nil
+}
+
+func (r *Run) predict(ctx context.Context, mean, sd []float64, c *Candidates, keep bool) error {
 	x := r.predicting()
 	ks, mass := x.ks, x.mass
 	err := r.each(ctx, x, c, keep, func(lo, hi int, ps []*posterior) {
@@ -178,10 +196,13 @@ func (r *Run) Back(v float64) float64 { return r.low.Back(v) }
 // improvement of its first two moments would send the search where values may only
 // be lower than they are predicted.
 func (r *Run) LogImprovement(ctx context.Context, dst []float64, c *Candidates, keep bool, best float64) error {
-	return r.logImprovement(ctx, r.predicting(), dst, c, keep, best)
+	return r.mixLogs(dst, c, func(r *Run, dst []float64, c *Candidates) error {
+		return r.logImprovement(ctx, r.predicting(), dst, c, keep, best)
+	})
 }
 
-// LogImprovementWithoutTransfer is LogImprovement under the hypothesis of no transfer alone.
+// LogImprovementWithoutTransfer is LogImprovement under the hypothesis of no transfer alone, of
+// which the base process says no more than the noise.
 func (r *Run) LogImprovementWithoutTransfer(ctx context.Context, dst []float64, c *Candidates, keep bool, best float64) error {
 	return r.logImprovement(ctx, r.withoutTransfer(), dst, c, keep, best)
 }
@@ -215,6 +236,21 @@ func (r *Run) logImprovement(ctx context.Context, x mixture, dst []float64, c *C
 // each of the mixture's parts, of values as the run sees them, and returns the expectation
 // under that normal distribution.
 func (r *Run) Expect(ctx context.Context, dst []float64, c *Candidates, keep bool, f func(mean, sd float64) float64) error {
+	shares, at := r.predicted(c)
+	if err := shares[0].expect(ctx, dst, at[0], keep, f); err != nil || len(shares) == 1 {
+		return err
+	}
+	more := make([]float64, len(dst))
+	if err := shares[1].expect(ctx, more, at[1], keep, f); err != nil {
+		return err
+	}
+	for j, v := range more {
+		dst[j] += shares[1].mass * (v - dst[j])
+	}
+	return nil
+}
+
+func (r *Run) expect(ctx context.Context, dst []float64, c *Candidates, keep bool, f func(mean, sd float64) float64) error {
 	x := r.predicting()
 	return r.each(ctx, x, c, keep, func(lo, hi int, ps []*posterior) {
 		dst := dst[lo:hi]
@@ -235,6 +271,12 @@ func (r *Run) Expect(ctx context.Context, dst []float64, c *Candidates, keep boo
 // lies between lo and hi, one of which may be infinite: the mean of that of the mixture's
 // parts, each a hypothesis with a narrow range of scales.
 func (r *Run) LogWithin(ctx context.Context, dst []float64, c *Candidates, keep bool, lo, hi float64) error {
+	return r.mixLogs(dst, c, func(r *Run, dst []float64, c *Candidates) error {
+		return r.logWithin(ctx, dst, c, keep, lo, hi)
+	})
+}
+
+func (r *Run) logWithin(ctx context.Context, dst []float64, c *Candidates, keep bool, lo, hi float64) error {
 	lo, hi = r.low.At(lo)/r.u-r.centre(), r.low.At(hi)/r.u-r.centre()
 	x := r.predicting()
 	return r.each(ctx, x, c, keep, func(from, to int, ps []*posterior) {

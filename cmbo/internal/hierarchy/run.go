@@ -10,6 +10,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/parallel"
+	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -19,6 +20,8 @@ import (
 // one goroutine at a time.
 type Run struct {
 	m       *Model
+	narrow  *Run    // of the second model, nil where there is none
+	log     float64 // of the density of the values told, up to a constant that both have
 	s       Settings
 	workers int
 	noise   float64       // noise variance where none is given, in units of the tasks' values
@@ -44,10 +47,13 @@ type Run struct {
 // values that come without one, in units of the tasks' scaled values; NaN stands for
 // the one learned, or a share of it as the values have it.
 func NewRun(m *Model, s Settings, noise float64, workers int) *Run {
-	if math.IsNaN(noise) {
-		noise = m.grid.base.NoiseVariance
-	}
 	r := &Run{m: m, s: s, noise: noise, workers: workers, own: m.ownKernel(&s)}
+	if m.narrow != nil {
+		r.narrow = NewRun(m.narrow, s, noise, workers)
+	}
+	if math.IsNaN(noise) {
+		r.noise = m.grid.base.NoiseVariance
+	}
 	r.setUnit(r.unitFor(nil))
 	for _, h := range m.hypotheses(&s) {
 		r.all = append(r.all, &member{hypothesis: h, facts: h.about(), log: math.Log(h.about().prior)})
@@ -55,11 +61,70 @@ func NewRun(m *Model, s Settings, noise float64, workers int) *Run {
 	return r
 }
 
+// A share is a run's among the two of a model, with its posterior mass.
+type share struct {
+	*Run
+	mass float64
+}
+
+// shares returns this run and that of the second model, which are as likely before the first
+// value.
+func (r *Run) shares() []share {
+	if r.narrow == nil {
+		return []share{{r, 1}}
+	}
+	w := 1 / (1 + math.Exp(r.narrow.log-r.log))
+	return []share{{r, w}, {r.narrow, 1 - w}}
+}
+
+// predicted returns those of the shares that are predicted with, the first one's candidates
+// being c.
+func (r *Run) predicted(c *Candidates) (out []share, at []*Candidates) {
+	for i, s := range r.shares() {
+		if s.mass < r.s.MinMass {
+			continue
+		}
+		out = append(out, s)
+		if at = append(at, c); i > 0 {
+			at[len(at)-1] = c.narrow
+		}
+	}
+	if len(out) == 1 {
+		out[0].mass = 1
+	}
+	return out, at
+}
+
+// mixLogs writes the logarithm of the mean of that of which do writes the logarithms.
+func (r *Run) mixLogs(dst []float64, c *Candidates, do func(r *Run, dst []float64, c *Candidates) error) error {
+	shares, at := r.predicted(c)
+	if err := do(shares[0].Run, dst, at[0]); err != nil || len(shares) == 1 {
+		return err
+	}
+	more := make([]float64, len(dst))
+	if err := do(shares[1].Run, more, at[1]); err != nil {
+		return err
+	}
+	for j, v := range more {
+		dst[j] = special.LogAddExp(math.Log(shares[0].mass)+dst[j], math.Log(shares[1].mass)+v)
+	}
+	return nil
+}
+
 // Fit conditions the run on values y at the rows of x, with their noise variances
 // where they are known, 0 elsewhere, nil for none, and on points whose values are
 // awaited. It keeps what it knows of points that it was given before in the same
 // order.
 func (r *Run) Fit(ctx context.Context, x *linalg.Dense, y, given []float64, pending *linalg.Dense) error {
+	for _, s := range r.shares() {
+		if err := s.fit(ctx, x, y, given); err != nil {
+			return err
+		}
+	}
+	return r.await(ctx, pending)
+}
+
+func (r *Run) fit(ctx context.Context, x *linalg.Dense, y, given []float64) error {
 	if given == nil {
 		given = make([]float64, len(y))
 	}
@@ -91,7 +156,7 @@ func (r *Run) Fit(ctx context.Context, x *linalg.Dense, y, given []float64, pend
 		}
 		r.forgetPending()
 	}
-	return r.await(ctx, pending)
+	return nil
 }
 
 // lowOf returns what makes differences between low values of a run as small as those of the
@@ -265,6 +330,7 @@ func (r *Run) weigh(ctx context.Context) error {
 	for _, k := range r.all {
 		k.mass /= total
 	}
+	r.log = top + math.Log(total)
 	r.weighed = true
 	return nil
 }
@@ -274,29 +340,37 @@ func bySize(a, b float64) int { return cmp.Compare(math.Abs(a), math.Abs(b)) }
 // await conditions the run on points whose values are awaited, each as evaluated with
 // the mean that those before it leave. Points that it has already stay.
 func (r *Run) await(ctx context.Context, x *linalg.Dense) error {
-	n, same := points.Len(x), 0
+	n, same, shares := points.Len(x), 0, r.shares()
 	for same < min(n, len(r.pending)) && slices.Equal(r.pending[same].x.Row(0), x.Row(same)) {
 		same++
 	}
 	if same < len(r.pending) {
 		same = 0
-		r.forgetPending()
+		for _, s := range shares {
+			s.forgetPending()
+		}
 	}
 	for i := same; i < n; i++ {
-		p, err := r.m.point(x.Row(i), r.noise)
+		ps := make([]*point, len(shares))
+		for k, s := range shares {
+			p, err := s.m.point(x.Row(i), s.noise)
+			if err != nil {
+				return err
+			}
+			p.cross(s.m, append(slices.Concat(s.pts, s.pending), p), s.own)
+			ps[k] = p
+		}
+		one, err := r.m.Candidates(ctx, ps[0].x, 1)
 		if err != nil {
 			return err
 		}
-		p.cross(r.m, append(slices.Concat(r.pts, r.pending), p), r.own)
-		one, err := r.m.Candidates(ctx, p.x, 1)
-		if err != nil {
+		v, sd := []float64{0}, []float64{0}
+		if err := r.Predict(ctx, v, sd, one, false); err != nil {
 			return err
 		}
-		v, s := []float64{0}, []float64{0}
-		if err := r.Predict(ctx, v, s, one, false); err != nil {
-			return err
+		for k, s := range shares {
+			s.pending, s.values = append(s.pending, ps[k]), append(s.values, v[0]/s.u-s.centre())
 		}
-		r.pending, r.values = append(r.pending, p), append(r.values, v[0]/r.u-r.centre())
 	}
 	return nil
 }
@@ -324,14 +398,16 @@ type Mass struct {
 // Masses returns the posterior masses, which add up to 1, of the levels that there are.
 func (r *Run) Masses() []Mass {
 	var out []Mass
-	for _, k := range r.all {
-		i := slices.IndexFunc(out, func(m Mass) bool { return m.Level == k.level })
-		if i < 0 {
-			i = len(out)
-			out = append(out, Mass{Level: k.level})
+	for _, s := range r.shares() {
+		for _, k := range s.all {
+			i := slices.IndexFunc(out, func(m Mass) bool { return m.Level == k.level })
+			if i < 0 {
+				i = len(out)
+				out = append(out, Mass{Level: k.level})
+			}
+			out[i].Mass += s.mass * k.mass
+			out[i].Reversed += s.mass * k.mass * k.fit.reversed
 		}
-		out[i].Mass += k.mass
-		out[i].Reversed += k.mass * k.fit.reversed
 	}
 	return out
 }
@@ -342,27 +418,33 @@ func (r *Run) OtherUnits() (mass float64) {
 	if len(r.y) == 0 {
 		return 0
 	}
-	for _, k := range r.all {
-		mass += k.mass * k.fit.far
+	for _, s := range r.shares() {
+		for _, k := range s.all {
+			mass += s.mass * k.mass * k.fit.far
+		}
 	}
 	return mass
 }
 
 // PriorMeans returns the means of the population at the points told, in the tasks' units.
-func (r *Run) PriorMeans() [][]float64 {
-	means := make([]float64, len(r.pts))
-	for i, p := range r.pts {
-		means[i] = p.mean[0]
+func (r *Run) PriorMeans() (means [][]float64) {
+	for _, s := range r.shares() {
+		of := make([]float64, len(s.pts))
+		for i, p := range s.pts {
+			of[i] = p.mean[0]
+		}
+		means = append(means, of)
 	}
-	return [][]float64{means}
+	return means
 }
 
 // NoiseVariance returns the mean noise variance of values that come without one, in
 // the values' units.
-func (r *Run) NoiseVariance() float64 {
-	var s2 float64
-	for _, k := range r.all {
-		s2 += k.mass * k.fit.all.s2
+func (r *Run) NoiseVariance() (variance float64) {
+	for _, s := range r.shares() {
+		for _, k := range s.all {
+			variance += s.mass * s.noise * k.mass * k.fit.all.s2
+		}
 	}
-	return r.noise * s2 * r.u * r.u
+	return variance * r.u * r.u
 }

@@ -1,0 +1,200 @@
+package hierarchy
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gocmbo/cmbo/cmbo/internal/codec"
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/special"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// Of few tasks two models are learned, each of which is the one that its deviation of lengths
+// alone gives. More tasks are added to both. A base process that is given, and fits that agree,
+// leave one.
+func TestSecondModel(t *testing.T) {
+	tasks := makeTasks(1, 5, 12, 2, 3, 2)
+	z := uniform(rng.Stream(1, t.Name()), 24, 2)
+	s := testSettings(2)
+	s.NarrowSD = 0.1
+	of := func(sd float64) *Model {
+		alone := s
+		alone.LengthSD, alone.NarrowSD = sd, 0
+		return learn(t, tasks, z, alone)
+	}
+	same := func(want, got *Model) {
+		t.Helper()
+		assert.Equal(t, want.Base(), got.Base())
+		assert.Equal(t, want.pop, got.pop)
+		assert.Equal(t, want.common, got.common)
+		assert.Equal(t, want.affine.shift, got.affine.shift)
+	}
+	m := learn(t, tasks, z, s)
+	require.NotNil(t, m.narrow)
+	same(of(s.LengthSD), m)
+	same(of(s.NarrowSD), m.narrow)
+	assert.Nil(t, m.narrow.narrow)
+
+	more := append(slices.Clone(tasks), makeTasks(2, 7, 12, 2, 3, 2)[5:]...)
+	added, err := Learn(ctx, more, nil, m, s)
+	require.NoError(t, err)
+	alone, err := Learn(ctx, more, nil, m.narrow, s)
+	require.NoError(t, err)
+	same(alone, added.narrow)
+
+	fixed := s
+	base := fixedBase(2)
+	fixed.Fixed = &base
+	assert.Nil(t, learn(t, tasks, z, fixed).narrow)
+	alike := s
+	alike.NarrowSD = s.LengthSD
+	assert.Nil(t, learn(t, tasks, z, alike).narrow)
+}
+
+// A run of two models is the mixture of the two, with the masses that the evidence by dense
+// covariances gives them; what comes of it is what the one for certain gives where the values
+// leave the other next to nothing.
+func TestRunOfTwoModels(t *testing.T) {
+	r := rng.Stream(3, t.Name())
+	s := testSettings(2)
+	s.NarrowSD = 0.1
+	s.WideOffset, s.WidestOffset = 5, 20 // of which dense covariances keep some digits
+	m := learn(t, makeTasks(1, 5, 12, 2, 3, 2), uniform(r, 24, 2), s)
+	require.NotNil(t, m.narrow)
+	for _, told := range []int{0, 1, 6} {
+		x := uniform(r, told, 2)
+		y := make([]float64, told)
+		for i := range y {
+			y[i] = 3.5 + 1.5*family(r, x.Row(i), 1)
+		}
+		cand := uniform(r, 9, 2)
+		n := rows(cand)
+		c, err := m.Candidates(ctx, cand, 1)
+		require.NoError(t, err)
+		run := NewRun(m, m.Settings(), math.NaN(), 1)
+		require.NoError(t, run.Fit(ctx, x, y, nil, nil))
+
+		var runs [2]*Run
+		var at [2]*Candidates
+		var log, mass [2]float64
+		for i, one := range []*Model{m, m.narrow} {
+			alone := *one
+			alone.narrow = nil
+			runs[i] = NewRun(&alone, m.Settings(), math.NaN(), 1)
+			require.NoError(t, runs[i].Fit(ctx, x, y, nil, nil))
+			at[i], err = alone.Candidates(ctx, cand, 1)
+			require.NoError(t, err)
+			log[i] = math.Inf(-1)
+			nodes := runs[i].affine.nodes(runs[i].z, s.Reversed)
+			for _, k := range runs[i].all {
+				evidence, _, _ := bruteForce(t, &alone, runs[i].affine, k, join(x, cand), runs[i].z, one.grid.base.NoiseVariance, nodes)
+				log[i] = special.LogAddExp(log[i], k.log+evidence)
+			}
+		}
+		for i := range mass {
+			mass[i] = math.Exp(log[i] - special.LogAddExp(log[0], log[1]))
+			assert.InDelta(t, mass[i], run.shares()[i].mass, 1e-7, "%d told", told)
+			mass[i] = run.shares()[i].mass
+		}
+		require.Greater(t, min(mass[0], mass[1]), 0.01, "a mixture of one")
+		mixed := func(of func(i int) float64) float64 { return mass[0]*of(0) + mass[1]*of(1) }
+
+		for _, l := range []Level{NoTransfer, Population} {
+			assert.InEpsilon(t, mixed(func(i int) float64 { return runs[i].Masses()[l].Mass }), run.Masses()[l].Mass, 1e-12)
+			assert.InDelta(t, mixed(func(i int) float64 { return runs[i].Masses()[l].Reversed }), run.Masses()[l].Reversed, 1e-12)
+		}
+		assert.InDelta(t, mixed(func(i int) float64 { return runs[i].OtherUnits() }), run.OtherUnits(), 1e-12)
+		assert.InEpsilon(t, mixed(func(i int) float64 { return runs[i].NoiseVariance() }), run.NoiseVariance(), 1e-12)
+		assert.Equal(t, [][]float64{runs[0].PriorMeans()[0], runs[1].PriorMeans()[0]}, run.PriorMeans())
+
+		var mean, sd, improvement, within, expected [3][]float64
+		best := 4.5
+		square := func(mean, sd float64) float64 { return mean*mean + sd*sd }
+		for i, of := range append(runs[:], run) {
+			mean[i], sd[i], improvement[i], within[i], expected[i] = make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
+			where := append(at[:], c)[i]
+			require.NoError(t, of.Predict(ctx, mean[i], sd[i], where, false))
+			require.NoError(t, of.LogImprovement(ctx, improvement[i], where, false, best))
+			require.NoError(t, of.LogWithin(ctx, within[i], where, false, 2, best))
+			require.NoError(t, of.Expect(ctx, expected[i], where, false, square))
+		}
+		for j := range n {
+			mu := mixed(func(i int) float64 { return mean[i][j] })
+			assert.InEpsilon(t, mu, mean[2][j], 1e-12)
+			v := mixed(func(i int) float64 { return sd[i][j]*sd[i][j] + (mean[i][j]-mu)*(mean[i][j]-mu) })
+			assert.InEpsilon(t, math.Sqrt(v), sd[2][j], 1e-12)
+			assert.InEpsilon(t, mixed(func(i int) float64 { return math.Exp(improvement[i][j]) }), math.Exp(improvement[2][j]), 1e-11)
+			assert.InEpsilon(t, mixed(func(i int) float64 { return math.Exp(within[i][j]) }), math.Exp(within[2][j]), 1e-11)
+			assert.InEpsilon(t, mixed(func(i int) float64 { return expected[i][j] }), expected[2][j], 1e-12)
+		}
+
+		run.narrow.log = run.log + 100 // as if values had decided
+		got, want := make([]float64, n), make([]float64, n)
+		require.NoError(t, run.LogImprovement(ctx, got, c, false, best))
+		require.NoError(t, runs[1].LogImprovement(ctx, want, at[1], false, best))
+		assert.Equal(t, want, got)
+		run.narrow.log = run.log - 100
+		require.NoError(t, run.Predict(ctx, got, make([]float64, n), c, false))
+		assert.Equal(t, mean[0], got)
+	}
+}
+
+// Points awaited count, in both models, as evaluated with the mean of the mixture that those
+// before them leave.
+func TestTwoModelsAwait(t *testing.T) {
+	r := rng.Stream(4, t.Name())
+	s := testSettings(2)
+	s.NarrowSD = 0.1
+	m := learn(t, makeTasks(1, 5, 12, 2, 3, 2), uniform(r, 24, 2), s)
+	x, pending := uniform(r, 4, 2), uniform(r, 2, 2)
+	y := []float64{3, 4, 2, 3.5}
+	c, err := m.Candidates(ctx, pending, 1)
+	require.NoError(t, err)
+	run := NewRun(m, m.Settings(), math.NaN(), 1)
+	mean, sd, less := make([]float64, 2), make([]float64, 2), make([]float64, 2)
+	one := pending.View(0, 0, 1, 2)
+	for i, awaited := range []*linalg.Dense{nil, &one, pending} {
+		require.NoError(t, run.Fit(ctx, x, y, nil, awaited))
+		if i > 0 {
+			want := mean[i-1]/run.u - run.centre()
+			assert.InDelta(t, want, run.values[i-1], 1e-12)
+			assert.InDelta(t, want, run.narrow.values[i-1], 1e-12)
+		}
+		require.NoError(t, run.Predict(ctx, mean, less, c, false))
+		for j := range i {
+			assert.Less(t, less[j], sd[j], "point %d of %d awaited", j, i)
+		}
+		copy(sd, less)
+	}
+}
+
+// A stored model has both populations, and runs of it are the same to the bit.
+func TestEncodeTwoModels(t *testing.T) {
+	r := rng.Stream(5, t.Name())
+	s := testSettings(2)
+	s.NarrowSD = 0.1
+	m := learn(t, makeTasks(1, 5, 12, 2, 3, 2), uniform(r, 24, 2), s)
+	var e codec.Encoder
+	require.NoError(t, m.Encode(&e))
+	d := codec.Decoder{Buf: e.Buf, Ctx: ctx, Limits: codec.Limits{Tasks: 99, TaskRows: 99, TotalRows: 9999, Points: 999, Entries: 1 << 20}}
+	got, err := Decode(&d, 2, s)
+	require.NoError(t, err)
+	require.NoError(t, d.Err)
+	require.Empty(t, d.Buf)
+	assert.Equal(t, m.narrow.pop, got.narrow.pop)
+	assert.Equal(t, m.narrow.common, got.narrow.common)
+	assert.Equal(t, m.narrow.affine, got.narrow.affine)
+	x, y := uniform(r, 4, 2), []float64{3, 4, 2, 3.5}
+	var masses [2][]Mass
+	for i, of := range []*Model{m, got} {
+		run := NewRun(of, s, math.NaN(), 1)
+		require.NoError(t, run.Fit(ctx, x, y, nil, nil))
+		masses[i] = run.Masses()
+	}
+	assert.Equal(t, masses[0], masses[1])
+}
