@@ -117,7 +117,7 @@ func TestPriorRefusesDamage(t *testing.T) {
 		other[9] = v
 		_, err = cmbo.DecodePrior(bytes.NewReader(cmbo.Reseal(other)))
 		require.ErrorIs(t, err, cmbo.ErrVersion)
-		require.ErrorContains(t, err, fmt.Sprintf("prior of version %d, this release reads 12: learn it again", v))
+		require.ErrorContains(t, err, fmt.Sprintf("prior of version %d, this release reads 13: learn it again", v))
 	}
 	// The kind of the model follows the version.
 	for kind, want := range map[byte]error{1: cmbo.ErrVersion, 3: cmbo.ErrCorrupt} {

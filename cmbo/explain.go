@@ -177,7 +177,7 @@ type Outlook struct {
 	// Next is what the next evaluation gains by a cautious estimate: Expected, times the share
 	// of what the model expected of the last four values, or ten if that is less, that came
 	// true (its lower limit of 99 %, at most 1). So it is 0 while none of the last four
-	// improved, and NaN before any value could. It is once more than was left in 1 to 3 % of the
+	// improved, and NaN before any value could. It is once more than was left in 2 to 5 % of the
 	// runs of go test ./cmbo -run TestForecastsOfSkewedCosts -v -skewed 20.
 	Next float64
 	// Expected is the largest expected improvement over the best value told, or what takes

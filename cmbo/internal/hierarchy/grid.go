@@ -45,19 +45,6 @@ func newGrid(base Base, z *linalg.Dense, neighbours int) *grid {
 	return g
 }
 
-// like reports whether the base processes of two grids of the same points are about the same.
-func (g *grid) like(o *grid) bool {
-	var apart, all float64
-	for i := range g.len() {
-		a, b := g.gram.Row(i), o.gram.Row(i)
-		for j := range i + 1 {
-			apart += (a[j] - b[j]) * (a[j] - b[j])
-			all += b[j] * b[j]
-		}
-	}
-	return apart <= 0.01*all
-}
-
 // A surface is a mean known on the grid, and what carries it to all points:
 //
 //	c + k_b(x, Z)·k_b(Z, Z)⁻¹·(m − c),

@@ -130,14 +130,6 @@ func (m *Model) Candidates(ctx context.Context, x *linalg.Dense, workers int) (*
 	return m.candidates(ctx, x, workers, nil, nil)
 }
 
-// narrows returns those for the second model, nil for none.
-func (c *Candidates) narrows() *Candidates {
-	if c == nil {
-		return nil
-	}
-	return c.narrow
-}
-
 // candidates is Candidates of points that come in parts of so many rows, which no block
 // straddles. Blocks that are known already are taken as they are.
 func (m *Model) candidates(ctx context.Context, x *linalg.Dense, workers int, parts []int, known *Candidates) (*Candidates, error) {

@@ -10,7 +10,6 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/parallel"
-	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -59,56 +58,6 @@ func NewRun(m *Model, s Settings, noise float64, workers int) *Run {
 		r.all = append(r.all, &member{hypothesis: h, facts: h.about(), log: math.Log(h.about().prior)})
 	}
 	return r
-}
-
-// A share is a run's among the two of a model, with its posterior mass.
-type share struct {
-	*Run
-	mass float64
-}
-
-// shares returns this run and that of the second model, which are as likely before the first
-// value.
-func (r *Run) shares() []share {
-	if r.narrow == nil {
-		return []share{{r, 1}}
-	}
-	w := 1 / (1 + math.Exp(r.narrow.log-r.log))
-	return []share{{r, w}, {r.narrow, 1 - w}}
-}
-
-// predicted returns those of the shares that are predicted with, the first one's candidates
-// being c.
-func (r *Run) predicted(c *Candidates) (out []share, at []*Candidates) {
-	for i, s := range r.shares() {
-		if s.mass < r.s.MinMass {
-			continue
-		}
-		out = append(out, s)
-		if at = append(at, c); i > 0 {
-			at[len(at)-1] = c.narrow
-		}
-	}
-	if len(out) == 1 {
-		out[0].mass = 1
-	}
-	return out, at
-}
-
-// mixLogs writes the logarithm of the mean of that of which do writes the logarithms.
-func (r *Run) mixLogs(dst []float64, c *Candidates, do func(r *Run, dst []float64, c *Candidates) error) error {
-	shares, at := r.predicted(c)
-	if err := do(shares[0].Run, dst, at[0]); err != nil || len(shares) == 1 {
-		return err
-	}
-	more := make([]float64, len(dst))
-	if err := do(shares[1].Run, more, at[1]); err != nil {
-		return err
-	}
-	for j, v := range more {
-		dst[j] = special.LogAddExp(math.Log(shares[0].mass)+dst[j], math.Log(shares[1].mass)+v)
-	}
-	return nil
 }
 
 // Fit conditions the run on values y at the rows of x, with their noise variances
