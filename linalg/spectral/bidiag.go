@@ -31,7 +31,8 @@ type bidiag struct {
 	d          []float64 // diagonal of L, m, scaled
 	e          []float64 // subdiagonal of L, m−1, scaled
 	tauP, tauQ []float64
-	rows, cols []float64 // scratch
+	rows       [4][]float64 // scratch
+	cols       [3][]float64
 	blk        block
 }
 
@@ -63,11 +64,17 @@ func (b *bidiag) reduce(a *linalg.Dense, vectors bool) error {
 	}
 	copyScaled(b.p, b.p, -b.exp)
 
-	b.rows, b.cols = f64.Grow(b.rows, 4*m), f64.Grow(b.cols, 3*n)
-	u, s, y, c := b.rows[:m], b.rows[m:2*m], b.rows[2*m:3*m], b.rows[3*m:]
-	z, r, v := b.cols[:n], b.cols[n:2*n], b.cols[2*n:]
-	clear(b.rows)
-	clear(b.cols)
+	for i, x := range b.rows {
+		b.rows[i] = f64.Grow(x, m)
+	}
+	for i, x := range b.cols {
+		b.cols[i] = f64.Grow(x, n)
+	}
+	u, s, y, c := b.rows[0], b.rows[1], b.rows[2], b.rows[3]
+	z, r, v := b.cols[0], b.cols[1], b.cols[2]
+	// So that the first step has no update to make, whatever z and v are.
+	clear(u)
+	clear(s)
 	// Before step k the rows from k+1 on lack the update −u·zᵀ − s·vᵀ of the
 	// step before, whose right reflector is v.
 	for k := range m {
@@ -144,8 +151,9 @@ func (b *bidiag) normalise() bool {
 // multiplyQ overwrites the r×m matrix C with C·Qᵀ.
 func (b *bidiag) multiplyQ(r int, c []float64, ldc int) {
 	m := b.m
-	for k := lastBlock(m - 1); k >= 0; k -= reflectors() {
-		kb := min(reflectors(), m-1-k)
+	last := m - 2 // this reflector, of one entry, is the identity
+	for k := lastBlock(last); k >= 0; k -= reflectors() {
+		kb := min(reflectors(), last-k)
 		v := b.q[k*m+k+1:]
 		b.blk.set(kb, m-k-1, v, m, b.tauQ[k:], true)
 		b.blk.applyRight(kb, r, m-k-1, v, m, c[k+1:], ldc)
@@ -163,10 +171,9 @@ func (b *bidiag) multiplyP(r int, c []float64, ldc int) {
 	}
 }
 
-// lastBlock returns where the last block of n reflectors begins, −1 for none.
+// lastBlock returns where the last block of n reflectors begins, a negative number for
+// none.
 func lastBlock(n int) int {
-	if n <= 0 {
-		return -1
-	}
-	return (n - 1) / reflectors() * reflectors()
+	r := reflectors()
+	return (n-1+r)/r*r - r
 }

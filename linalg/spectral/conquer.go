@@ -64,10 +64,7 @@ func (c *conquer) solve(d, e []float64) []float64 {
 	}
 	c.z, c.dl, c.zl, c.zz, c.lam = f64.Grow(c.z, n), f64.Grow(c.dl, n), f64.Grow(c.zl, n), f64.Grow(c.zz, n), f64.Grow(c.lam, n)
 	c.ord, c.src, c.defl = f64.Grow(c.ord, n), f64.Grow(c.src, n), f64.Grow(c.defl, n)
-	if cap(c.kind) < n {
-		c.kind = make([]int8, n)
-	}
-	c.kind = c.kind[:n]
+	c.kind = f64.Grow(c.kind, n)
 	c.s, c.half, c.kept = f64.Grow(c.s, n*n), f64.Grow(c.half, n*n), f64.Grow(c.kept, n*n)
 	c.block(0, n, e)
 	return c.w
@@ -88,7 +85,6 @@ func (c *conquer) block(lo, hi int, e []float64) {
 
 // rotate applies a plane rotation: x, y ← cs·x + sn·y, cs·y − sn·x.
 func rotate(x, y []float64, cs, sn float64) {
-	y = y[:len(x)]
 	for i, u := range x {
 		v := y[i]
 		x[i], y[i] = cs*u+sn*v, cs*v-sn*u
@@ -103,13 +99,13 @@ func (c *conquer) merge(lo, mid, hi int, rho float64) {
 	// z: last entries of the left vectors, first ones of the right. Its norm is
 	// √2: normalise.
 	sign := math.Copysign(math.Sqrt(0.5), rho)
-	for i := lo; i < mid; i++ {
-		z[i-lo] = w[i*n+mid-1] * math.Abs(sign)
-		c.kind[i-lo] = leftRow
-	}
-	for i := mid; i < hi; i++ {
-		z[i-lo] = w[i*n+mid] * sign
-		c.kind[i-lo] = rightRow
+	for i := range z {
+		row := w[(lo+i)*n:]
+		if lo+i < mid {
+			z[i], c.kind[i] = row[mid-1]*math.Abs(sign), leftRow
+		} else {
+			z[i], c.kind[i] = row[mid]*sign, rightRow
+		}
 	}
 	rho = 2 * math.Abs(rho)
 	ord := c.ord[:nb]
@@ -128,7 +124,7 @@ func (c *conquer) merge(lo, mid, hi int, rho float64) {
 		zz[i] = zl[i] * zl[i]
 	}
 	for j := range k {
-		c.lam[j] = secularRoot(j, rho, dl, zz, c.s[j*k:j*k+k])
+		c.lam[j], _ = secularRoot(j, rho, dl, zz, c.s[j*k:j*k+k])
 	}
 	c.rankOneVectors(k)
 	c.assemble(lo, mid, hi, k, nd)
@@ -194,14 +190,14 @@ func (c *conquer) deflate(lo, hi int, rho float64, ord []int) (k, nd int) {
 		norm = math.Max(norm, math.Max(math.Abs(v), math.Abs(z[i])))
 	}
 	tol := 8 * 0x1p-53 * norm
-	last := -1
 	for _, j := range ord {
 		if rho*math.Abs(z[j]) <= tol {
 			c.defl[nd] = j
 			nd++
 			continue
 		}
-		if last >= 0 {
+		if k > 0 {
+			last := c.src[k-1]
 			// Rotate z[last] to zero if that leaves a negligible entry behind.
 			tau := math.Hypot(z[j], z[last])
 			cs, sn := z[j]/tau, -z[last]/tau
@@ -217,15 +213,10 @@ func (c *conquer) deflate(lo, hi int, rho float64, ord []int) (k, nd int) {
 				d[last] = t
 				c.defl[nd] = last
 				nd++
-			} else {
-				c.src[k] = last
-				k++
+				k--
 			}
 		}
-		last = j
-	}
-	if last >= 0 {
-		c.src[k] = last
+		c.src[k] = j
 		k++
 	}
 	return k, nd

@@ -25,13 +25,11 @@ import (
 // Small eigenvalues of a matrix with large ones therefore have no relative
 // accuracy.
 type EigenSym struct {
-	values  []float64
-	rows    []float64 // row k is eigenvector k; empty after FactorizeValues
-	vectors bool
-	tri     tridiag
-	dc      conquer
-	order   []int
-	scratch []float64
+	values []float64
+	rows   []float64 // row k is eigenvector k; empty after FactorizeValues
+	tri    tridiag
+	dc     conquer
+	order  []int
 }
 
 // Factorize computes eigenvalues and eigenvectors of a, which is not modified.
@@ -43,9 +41,8 @@ type EigenSym struct {
 // M. Gu and S. C. Eisenstat, A divide-and-conquer algorithm for the symmetric
 // tridiagonal eigenproblem, SIAM J. Matrix Anal. Appl. 16 (1995) 172–191.
 func (e *EigenSym) Factorize(a *linalg.Sym) error {
-	e.values, e.vectors = e.values[:0], false
-	t := &e.tri
-	if err := t.reduce(a); err != nil {
+	e.values = e.values[:0]
+	if err := e.tri.reduce(a); err != nil {
 		return err
 	}
 	e.complete()
@@ -57,7 +54,7 @@ func (e *EigenSym) Factorize(a *linalg.Sym) error {
 func (e *EigenSym) complete() {
 	t := &e.tri
 	n := t.n
-	w := e.dc.solve(t.d, t.e[:max(n-1, 0)])
+	w := e.dc.solve(t.d, t.e)
 	t.multiplyRight(n, w, n)
 	// Into ascending order.
 	e.order = f64.Grow(e.order, n)
@@ -71,7 +68,6 @@ func (e *EigenSym) complete() {
 		copy(e.rows[k*n:k*n+n], w[i*n:i*n+n])
 	}
 	copyScaled(e.values, e.values, t.exp)
-	e.vectors = true
 }
 
 // FactorizeValues computes eigenvalues only, in about 4n³/3 operations. VectorsTo and
@@ -80,7 +76,7 @@ func (e *EigenSym) complete() {
 //
 // B. N. Parlett, The Symmetric Eigenvalue Problem, SIAM, 1998, section 8.15.
 func (e *EigenSym) FactorizeValues(a *linalg.Sym) error {
-	e.values, e.vectors = e.values[:0], false
+	e.values, e.rows = e.values[:0], e.rows[:0]
 	t := &e.tri
 	if err := t.reduce(a); err != nil {
 		return err
@@ -109,7 +105,7 @@ func (e *EigenSym) VectorsTo(dst *linalg.Dense) {
 
 func (e *EigenSym) needVectors(op string) int {
 	n := len(e.values)
-	if !e.vectors && n > 0 {
+	if len(e.rows) < n {
 		panic("spectral: " + op + ": eigenvectors were not computed")
 	}
 	return n
@@ -120,13 +116,12 @@ func (e *EigenSym) needVectors(op string) int {
 //	f(A) = V·diag(f(λ₁), …, f(λ_n))·Vᵀ.
 //
 // f is called once for every eigenvalue. It panics if eigenvectors were not
-// computed. n³ operations; it uses scratch of the receiver.
+// computed. n³ operations; it uses memory of the receiver.
 func (e *EigenSym) FuncTo(dst *linalg.Sym, f func(lambda float64) float64) {
 	n := e.needVectors("FuncTo")
 	dst.Resize(n)
 	dst.Zero()
-	e.scratch = f64.Grow(e.scratch, 2*n*n)
-	v, fv := e.scratch[:n*n], e.scratch[n*n:]
+	v, fv := e.dc.half, e.dc.kept // of size n×n, and free
 	f64.Transpose(n, n, v, n, e.rows, n)
 	for k, l := range e.values {
 		x := f(l)
@@ -147,33 +142,17 @@ func (e *EigenSym) FuncTo(dst *linalg.Sym, f func(lambda float64) float64) {
 // value so carries an absolute error of a few u times the norm and of as many
 // for each sweep.
 func tridiagValues(d, e []float64) error {
-	n := len(d)
-	if n == 0 {
-		return nil
-	}
-	var norm float64
-	for i, v := range d {
-		norm = math.Max(norm, math.Abs(v))
-		if i < n-1 {
-			norm = math.Max(norm, math.Abs(e[i]))
-			e[i] *= e[i]
-		}
-	}
-	tol := 0x1p-54 * norm
+	tol := 0x1p-54 * math.Max(f64.Magnitude(d), f64.Magnitude(e))
 	tol *= tol
-	budget := 30 * n
-	for hi := n; hi > 0; {
+	e = squares(e, e)
+	budget := 30 * len(d)
+	for hi := len(d); hi > 0; {
 		// The last unreduced block is [lo, hi).
 		lo := hi - 1
 		for lo > 0 && !(e[lo-1] <= tol) {
 			lo--
 		}
-		if hi-lo > 1 && math.Abs(d[hi-1]) < math.Abs(d[lo]) {
-			// QL works best with the large entries last.
-			slices.Reverse(d[lo:hi])
-			slices.Reverse(e[lo : hi-1])
-		}
-		if !qlBlock(d[lo:hi], e[lo:max(hi-1, lo)], tol, &budget) {
+		if !qlBlock(d[lo:hi], e[lo:hi-1], tol, &budget) {
 			return ErrNoConvergence
 		}
 		hi = lo
@@ -185,6 +164,11 @@ func tridiagValues(d, e []float64) error {
 // qlBlock diagonalises one block, whose off-diagonal squares are e. It reports
 // false when it has used up the budget of sweeps.
 func qlBlock(d, e []float64, tol float64, budget *int) bool {
+	if math.Abs(d[len(e)]) < math.Abs(d[0]) {
+		// QL works best with the large entries last.
+		slices.Reverse(d)
+		slices.Reverse(e)
+	}
 	for l := 0; l < len(d); {
 		m := l
 		for m < len(e) && e[m] > tol {
@@ -202,20 +186,21 @@ func qlBlock(d, e []float64, tol float64, budget *int) bool {
 		if *budget--; *budget < 0 {
 			return false
 		}
-		// Wilkinson's shift.
-		p, r := d[l], math.Sqrt(e[l])
-		s := (d[l+1] - p) / (2 * r)
-		sigma := p - r/(s+math.Copysign(math.Hypot(s, 1), s))
-		qlSweep(d[l:m+1], e[l:m], sigma)
+		qlSweep(d[l:m+1], e[l:m], wilkinson(d[l], math.Sqrt(e[l]), d[l+1]))
 	}
 	return true
+}
+
+// wilkinson returns Wilkinson's shift, the eigenvalue of [a b; b c] nearer to a.
+func wilkinson(a, b, c float64) float64 {
+	s := (c - a) / (2 * b)
+	return a - b/(s+math.Copysign(math.Hypot(s, 1), s))
 }
 
 // qlSweep performs one root-free QL sweep with shift sigma, from the last entry
 // to the first.
 func qlSweep(d, e []float64, sigma float64) {
 	m := len(e)
-	d = d[:m+1]
 	c, s := 1.0, 0.0
 	gamma := d[m] - sigma
 	p := gamma * gamma

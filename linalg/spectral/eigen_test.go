@@ -10,8 +10,10 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gocmbo/cmbo/internal/f64"
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/linalg"
+	"github.com/stretchr/testify/require"
 )
 
 // eigenMatrices are matrices that are hard in some way, of size n, with their
@@ -93,10 +95,10 @@ func eigenMatrices(rng *rand.Rand, n int) map[string]struct {
 	clustered := sorted(func(i int) float64 { return float64(i%3) + 1e-15*float64(i) })
 	m["clustered"] = entry{linalg.NewSym(n, testutil.Spectrum(rng, clustered)), clustered}
 	m["definite"] = entry{linalg.NewSym(n, testutil.SPD(rng, n, 1e12)), sorted(func(i int) float64 { return math.Pow(1e12, -float64(i)/math.Max(1, float64(n-1))) })}
-	for name, s := range map[string]float64{"tiny": 0x1p-1040, "small": 0x1p-600, "huge": 0x1p1015} {
+	for i, s := range []float64{0x1p-1040, 0x1p-600, 0x1p1015} {
 		a := randSym(rng, n)
 		a.Scale(s)
-		m[name] = entry{a, nil}
+		m[[]string{"tiny", "small", "huge"}[i]] = entry{a, nil}
 	}
 	return m
 }
@@ -189,6 +191,10 @@ func TestEigenErrors(t *testing.T) {
 // whatever the signs; a budget of sweeps that runs out is an error, not a loop, and one that just lasts is not.
 func TestSweeps(t *testing.T) {
 	rng := testutil.RNG(t)
+	none := 0
+	if !qlBlock([]float64{1, 2, 3}, []float64{0x1p-108, 0x1p-108}, 0x1p-108, &none) {
+		t.Error("entries that equal the bound take a sweep")
+	}
 	for _, n := range []int{3, 10, 30, 60, 200} {
 		d, e := testutil.Normals(rng, n), testutil.Normals(rng, n-1)
 		sweeps := func(sign float64, budget int) (left int, ok bool) {
@@ -214,6 +220,79 @@ func TestSweeps(t *testing.T) {
 				t.Errorf("%d rows need %d sweeps, and one less sufficed", n, 5*n/2-left)
 			}
 		}
+		for i := range d[1:] { // graded: entries of half the size, one after the other, from either end
+			d[i+1] *= math.Ldexp(1, -i-1)
+			e[i] *= math.Ldexp(1, -i)
+		}
+		d[0] = -1
+		down, ok := sweeps(1, 5*n/2)
+		slices.Reverse(d)
+		slices.Reverse(e)
+		if up, _ := sweeps(1, 5*n/2); !ok || up != down || down < 9*n/10 {
+			t.Errorf("%d graded rows leave %d sweeps, the other way round %d", n, down, up)
+		}
+	}
+}
+
+// TestWilkinson: the shift is the eigenvalue nearer to the first entry.
+func TestWilkinson(t *testing.T) {
+	rng := testutil.RNG(t)
+	for range 100 {
+		a, b, c := rng.NormFloat64(), rng.Float64(), rng.NormFloat64()
+		want, other := eigen2(a, b, c)
+		if math.Abs(other-a) < math.Abs(want-a) {
+			want = other
+		}
+		within(t, "shift", math.Abs(wilkinson(a, b, c)-want), 16*eps*(math.Abs(a)+b+math.Abs(c)))
+	}
+}
+
+// TestQLSweep: a sweep leaves the characteristic polynomial as it is, with a shift that is the
+// last entry too, from which it takes its first step.
+func TestQLSweep(t *testing.T) {
+	rng := testutil.RNG(t)
+	for trial := range 40 {
+		n := 2 + trial%4
+		d, e := testutil.Normals(rng, n), testutil.Normals(rng, n-1)
+		for i := range e {
+			e[i] *= e[i]
+		}
+		sigma := rng.NormFloat64()
+		if trial%3 == 0 {
+			sigma = d[n-1]
+		}
+		polynomial := func(x float64) float64 {
+			last, p := 1.0, d[0]-x
+			for i, v := range e {
+				last, p = p, (d[i+1]-x)*p-v*last
+			}
+			return p
+		}
+		points := []float64{-3, -1, 0.5, 2, 4}
+		var want []float64
+		for _, x := range points {
+			want = append(want, polynomial(x))
+		}
+		qlSweep(d, e, sigma)
+		for i, x := range points {
+			within(t, fmt.Sprintf("trial %d: polynomial at %g", trial, x), math.Abs(polynomial(x)-want[i]), 1e-11)
+		}
+	}
+}
+
+// TestTridiagValues: an entry beside the diagonal counts as zero below half a rounding of the
+// largest entry of the matrix, wherever that is.
+func TestTridiagValues(t *testing.T) {
+	const bound = 0x1p-54 * 1024
+	for _, tt := range []struct{ d, e, want []float64 }{
+		{[]float64{-1024, 0, 0}, []float64{0, 0.9 * bound}, []float64{-1024, 0, 0}},
+		{[]float64{-1024, 0, 0}, []float64{0, 1.1 * bound}, []float64{-1024, -1.1 * bound, 1.1 * bound}},
+		{[]float64{0, 0, 0, 0}, []float64{-1024, 0, 0.9 * bound}, []float64{-1024, 0, 0, 1024}},
+		{[]float64{0, 0, 0, 0}, []float64{-1024, 0, 1.1 * bound}, []float64{-1024, -1.1 * bound, 1.1 * bound, 1024}},
+	} {
+		got := slices.Clone(tt.d)
+		require.NoError(t, tridiagValues(got, slices.Clone(tt.e)))
+		require.InDeltaSlice(t, tt.want, got, 8*eps*bound, "%v, %v", tt.d, tt.e)
 	}
 }
 
@@ -231,7 +310,7 @@ func TestDeflate(t *testing.T) {
 	}{
 		"largest in z":        {0.5, []float64{-1.2, 0, 1.2}, []float64{-2, 4 * tol, 1}, []int{0, 2}, []int{1}, false},
 		"more than that":      {0.5, []float64{-1.2, 0, 1.2}, []float64{-2, -4.1 * tol, 1}, []int{0, 1, 2}, nil, false},
-		"largest in d":        {2, []float64{-4, 0, 4}, []float64{1, -2 * tol, 1}, []int{0, 2}, []int{1}, false},
+		"largest in d":        {2, []float64{-4, 0, 3}, []float64{1, -2 * tol, 1}, []int{0, 2}, []int{1}, false},
 		"more than that in d": {2, []float64{-4, 0, 4}, []float64{1, 2.1 * tol, 1}, []int{0, 1, 2}, nil, false},
 		"the last":            {1, []float64{0.1, 0.2, 1}, []float64{0.8, 0.6, 0}, []int{0, 1}, []int{2}, false},
 		"none is left":        {1, []float64{0.1, 0.2, 1}, []float64{0, 0, 0}, nil, []int{0, 1, 2}, false},
@@ -239,6 +318,7 @@ func TestDeflate(t *testing.T) {
 		"nearly equal":      {1, []float64{1, 1 + 1000*tol*2, 1000}, []float64{0.6, 0.8, 1}, []int{1, 2}, []int{0}, true},
 		"less so":           {1, []float64{1, 1 + 1000*tol*2.2, 1000}, []float64{0.6, 0.8, 1}, []int{0, 1, 2}, nil, false},
 		"with another sign": {1, []float64{1, 1 + 1000*tol*2, 1000}, []float64{-0.6, 0.8, 1}, []int{1, 2}, []int{0}, true},
+		"at the bound":      {1, []float64{0, 0x1p-20, 0}, []float64{0x1p-30, 1, 0}, []int{1}, []int{2, 0}, true},
 		"of one half":       {1, []float64{1, 1000, 1 + 1000*tol*2}, []float64{0.6, 0.8, 1}, []int{2, 1}, []int{0}, false},
 		"three of them":     {1, []float64{1, 1 + 1000*tol, 1 + 1000*tol*1.5, 1000}, []float64{0.6, 0.8, 0.5, 1}, []int{2, 3}, []int{0, 1}, true},
 	} {
@@ -296,8 +376,8 @@ func TestEigenReuse(t *testing.T) {
 
 // TestTridiag: A = Q·T·Qᵀ, with blocks of reflectors cut at every length.
 func TestTridiag(t *testing.T) {
-	for _, nb := range []int{1, 3, 8, blockReflectors} {
-		restore := setDuringTest(&blockReflectors, nb)
+	for _, nb := range []int{1, 3, 8, f64.Columns()} {
+		restore := setDuringTest(&reflectors, func() int { return nb })
 		for _, n := range []int{0, 1, 2, 3, 4, 7, 8, 9, 25, 34} {
 			a := randSym(testutil.RNG(t), n)
 			if n > 4 { // a row that is zero beside the diagonal, and one that is small
@@ -355,7 +435,8 @@ func TestSecularRoot(t *testing.T) {
 	// One pole, of any weight: d + ρ·z².
 	for _, zz := range []float64{0.25, 1, 4} {
 		delta := []float64{0}
-		within(t, "root beside one pole", math.Abs(secularRoot(0, 3, []float64{1}, []float64{zz}, delta)-(1+3*zz)), 16*eps*(1+3*zz))
+		lambda, _ := secularRoot(0, 3, []float64{1}, []float64{zz}, delta)
+		within(t, "root beside one pole", math.Abs(lambda-(1+3*zz)), 16*eps*(1+3*zz))
 		within(t, "distance from one pole", math.Abs(delta[0]+3*zz), 16*eps*(1+3*zz))
 	}
 	for _, k := range []int{1, 2, 3, 9} {
@@ -376,7 +457,7 @@ func TestSecularRoot(t *testing.T) {
 			}
 			rho := math.Pow(10, 4*rng.Float64()-2)
 			for j := range k {
-				lambda := secularRoot(j, rho, d, zz, delta)
+				lambda, _ := secularRoot(j, rho, d, zz, delta)
 				lo, hi := bigf(d[j]), bigf(d[j])
 				if j < k-1 {
 					hi = bigf(d[j+1])
@@ -413,6 +494,37 @@ func TestSecularRoot(t *testing.T) {
 				if !(math.Abs(lambda-want) <= 20*eps*(math.Abs(want)+math.Abs(want-d[j]))) {
 					t.Fatalf("k=%d: λ_%d = %g, want %g", k, j, lambda, want)
 				}
+			}
+		}
+	}
+}
+
+// TestSecularSteps: the interpolation takes nine steps at most, and not four on average, where
+// gaps and weights differ by three orders of magnitude, on either side of the middle.
+func TestSecularSteps(t *testing.T) {
+	rng := testutil.RNG(t)
+	for _, k := range []int{1, 2, 9, 50, 200} {
+		for _, spread := range []float64{0, 3} {
+			d, zz, delta := make([]float64, k), make([]float64, k), make([]float64, k)
+			sum, roots := 0, 0
+			for roots < 200 {
+				x := 0.0
+				for i := range d {
+					x += math.Pow(10, -spread*rng.Float64())
+					d[i], zz[i] = x, math.Pow(10, -spread*rng.Float64())
+				}
+				rho := math.Pow(10, 4*rng.Float64()-2)
+				for j := range k {
+					_, steps := secularRoot(j, rho, d, zz, delta)
+					if steps > 9 {
+						t.Errorf("k=%d: root %d takes %d steps", k, j, steps)
+					}
+					sum += steps
+					roots++
+				}
+			}
+			if mean := float64(sum) / float64(roots); mean > 4 {
+				t.Errorf("k=%d: %g steps on average", k, mean)
 			}
 		}
 	}

@@ -10,9 +10,9 @@ import (
 
 // reflector makes the Householder reflector H = I − tau·v·vᵀ that maps x to
 // beta·e_k, with v_k = 1, and overwrites x with v. It returns beta = ∓‖x‖ and
-// tau, between 1 and 2, or tau = 0 and beta = x_k if all other entries of x are
-// zero. The matrix is taken to be scaled to entries of about 1: entries whose norm
-// is below 2⁻⁹⁰⁰ count as zero.
+// tau, between 1 and 2, or tau = 0, which leaves nothing of v, and beta = x_k if all
+// other entries of x are zero. The matrix is taken to be scaled to entries of about 1:
+// entries whose norm is below 2⁻⁹⁰⁰ count as zero.
 //
 // G. H. Golub and C. F. Van Loan, Matrix Computations, 4th ed., section 5.1.
 func reflector(x []float64, k int) (beta, tau float64) {
@@ -20,14 +20,9 @@ func reflector(x []float64, k int) (beta, tau float64) {
 	x[k] = 0
 	rest := linalg.Norm2(x)
 	if rest < 0x1p-900 {
-		clear(x)
-		x[k] = 1
 		return alpha, 0
 	}
-	beta = math.Hypot(alpha, rest)
-	if alpha > 0 {
-		beta = -beta
-	}
+	beta = math.Copysign(math.Hypot(alpha, rest), 0-alpha) // positive for either zero
 	f64.Scale(x, 1/(alpha-beta))
 	x[k] = 1
 	return beta, (beta - alpha) / beta
@@ -41,9 +36,10 @@ func reflector(x []float64, k int) (beta, tau float64) {
 // and C. Van Loan, A storage-efficient WY representation for products of
 // Householder transformations, SIAM J. Sci. Stat. Comput. 10 (1989) 53–57).
 type block struct {
-	g  []float64 // T, k×k
-	tv []float64 // T·V
-	w  []float64 // products with rows
+	g          []float64 // T, k×k
+	tv         []float64 // T·V
+	w          []float64 // products with rows
+	zw, wz, vx []float64 // see congruence
 }
 
 // set forms T and T·V from k rows of v, each n long. With trans it forms the
@@ -91,36 +87,27 @@ func (b *block) applyRight(k, m, n int, v []float64, ldv int, c []float64, ldc i
 // triangles of which are given, with that of Hᵀ·S·H for the block H of set, which
 // acts on the first m rows and columns: see tridiag.congruence.
 func (b *block) congruence(k, m, n int, v []float64, ldv int, s []float64, lds int) {
-	b.w = f64.Grow(b.w, n*k+4*m*k+k*k)
-	x, zw, wz, vx := b.w[:n*k], b.w[n*k:][:2*m*k], b.w[n*k+2*m*k:][:2*m*k], b.w[n*k+4*m*k:]
+	wide := k + k
+	b.w, b.zw, b.wz, b.vx = f64.Grow(b.w, n*k), f64.Grow(b.zw, m*wide), f64.Grow(b.wz, m*wide), f64.Grow(b.vx, k*k)
+	x, zw, wz, vx := b.w, b.zw, b.wz, b.vx
 	clear(x)
 	clear(vx)
 	products.Gemm(n, k, m, 1, s, lds, 1, v, 1, ldv, x, k)
 	f64.Gemm(k, k, m, 1, v, ldv, 1, x, k, 1, vx, k)
 	// zw has rows [z w], wz rows [w z].
-	f64.Transpose(k, m, zw[k:], 2*k, b.tv, m)
+	f64.Transpose(k, m, zw[k:], wide, b.tv, m)
 	for i := range m {
-		z, w := zw[2*k*i:][:k], zw[2*k*i+k:][:k]
-		copy(wz[2*k*i:][:k], w)
-		copy(z, x[i*k:i*k+k])
+		z, w := zw[i*wide:][:k], zw[i*wide+k:][:k]
+		copy(wz[i*wide:], w)
+		copy(z, x[i*k:])
 	}
-	f64.Gemm(m, k, k, -0.5, wz, 2*k, 1, vx, k, 1, zw, 2*k)
+	f64.Gemm(m, k, k, -0.5, wz, wide, 1, vx, k, 1, zw, wide)
 	for i := range m {
-		copy(wz[2*k*i+k:][:k], zw[2*k*i:][:k])
+		copy(wz[i*wide+k:], zw[i*wide:][:k])
 	}
-	products.SymLower(m, 2*k, -1, zw, 2*k, 1, wz, 1, 2*k, s, lds)
-	if m < n {
-		products.Gemm(n-m, m, k, -1, x[m*k:], k, 1, b.tv, m, 1, s[m*lds:], lds)
-	}
+	products.SymLower(m, wide, -1, zw, wide, 1, wz, 1, wide, s, lds)
+	products.Gemm(n-m, m, k, -1, x[m*k:], k, 1, b.tv, m, 1, s[m*lds:], lds)
 }
 
-// reflectors returns the number of reflectors applied together.
-func reflectors() int {
-	if blockReflectors > 0 {
-		return blockReflectors
-	}
-	return f64.Columns()
-}
-
-// blockReflectors, if tests set it, is the number of reflectors applied together.
-var blockReflectors = 0
+// reflectors returns the number of reflectors applied together, which tests set.
+var reflectors = f64.Columns

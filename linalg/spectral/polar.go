@@ -62,7 +62,7 @@ func (d *SVD) PolarTo(u, a *linalg.Dense) error {
 	d.res.set(d.bi.d, d.bi.e, t)
 	// u = Q·Fᵀ·Pᵀ for the factor F of B.
 	d.f = f64.Grow(d.f, n*n)
-	d.res.polar(d.f, n)
+	d.res.polar(d.f)
 	d.bi.multiplyQ(n, d.f, n)
 	u.Resize(n, n)
 	data, stride := u.Raw()

@@ -3,10 +3,12 @@ package spectral
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/linalg"
+	"github.com/stretchr/testify/require"
 )
 
 // TestPolar: U is orthogonal to 8·n·u at any condition. H = Uᵀ·A is symmetric to
@@ -84,6 +86,53 @@ func TestPolar(t *testing.T) {
 	}
 }
 
+// TestPolarOfZero: the identity, whatever the destination held.
+func TestPolarOfZero(t *testing.T) {
+	u, want := randDense(testutil.RNG(t), 3, 3), linalg.NewDense(3, 3, []float64{1, 0, 0, 0, 1, 0, 0, 0, 1})
+	require.NoError(t, new(SVD).PolarTo(u, linalg.NewDense(3, 3, nil)))
+	require.Equal(t, data(want), data(u))
+}
+
+// TestPerturb: what is added to a matrix of size 1 is uniform within half a rounding of 1 on
+// either side, another for each try.
+func TestPerturb(t *testing.T) {
+	a := linalg.NewDense(20, 20, nil)
+	a.Set(0, 0, 8)
+	var p, q linalg.Dense
+	perturb(&p, a, 0)
+	perturb(&q, a, 1)
+	x := data(&p)[1:]
+	if lo, hi := slices.Min(x), slices.Max(x); !(lo >= -testutil.Unit && lo < -0.95*testutil.Unit && hi <= testutil.Unit && hi > 0.95*testutil.Unit) {
+		t.Errorf("perturbations from %g to %g", lo, hi)
+	}
+	if math.Abs(p.At(0, 0)-0.5) > testutil.Unit || slices.Equal(x, data(&q)[1:]) {
+		t.Errorf("first entry %g, or two tries are equal", p.At(0, 0))
+	}
+}
+
+// TestAnchor: rows that are negligible are left out, whatever the scratch held.
+func TestAnchor(t *testing.T) {
+	n := 40
+	a, b := make([]float64, n), make([]float64, n-1)
+	for i := range a {
+		a[i] = 0.9
+	}
+	for i := range b {
+		b[i] = 1e-3
+	}
+	b[10] = 0x1p-1000
+	var r resolvents
+	r.set(a, b, &poleTables[0])
+	for range 2 {
+		if got := r.anchor(20, 36, r.w); got != 11 {
+			t.Errorf("rows from %d on are not negligible, want 11", got)
+		}
+		for i := range r.y {
+			r.y[i] = math.MaxFloat64
+		}
+	}
+}
+
 // TestResolvents: the polar factor U of a bidiagonal matrix B is orthogonal, and
 // tr Uᵀ·B the sum of the singular values, for which 300-bit arithmetic is the
 // truth, at conditions up to 1e20 and with anchors at every distance.
@@ -124,7 +173,7 @@ func TestResolvents(t *testing.T) {
 			var r resolvents
 			r.set(a, b, t40)
 			u := linalg.NewDense(n, n, nil)
-			r.polar(data(u), n)
+			r.polar(data(u))
 			var o linalg.Dense
 			o.MulTrans(u, u)
 			for i := range n {

@@ -61,20 +61,17 @@ func (r *resolvents) set(a, b []float64, t *poleTable) {
 	r.diag, r.up, r.across = f64.Grow(r.diag, n*np), f64.Grow(r.up, n*np), f64.Grow(r.across, n*np)
 	r.tq, r.rp, r.root = f64.Grow(r.tq, n*np), f64.Grow(r.rp, n*np), f64.Grow(r.root, n)
 	r.h, r.y = f64.Grow(r.h, np), f64.Grow(r.y, np)
-	nb := min(resolventBlock, n)
 	r.alpha, r.alphaB = f64.Grow(r.alpha, n*np), f64.Grow(r.alphaB, n*np)
-	r.beta, r.betaA = f64.Grow(r.beta, nb*np), f64.Grow(r.betaA, nb*np)
+	r.beta, r.betaA = f64.Grow(r.beta, resolventBlock*np), f64.Grow(r.betaA, resolventBlock*np)
 
 	// Forwards; h and diag hold t_i − s.
 	s, h := r.s, r.h
 	clear(h)
-	for i := range n {
-		ai, bi := a[i], 0.0
-		if i < n-1 {
-			bi = b[i]
-		}
+	for i, bi := range b[:n-1] {
+		ai := a[i]
 		resolveForward(ai*ai, bi*bi, -ai*bi, s, h, r.at(r.diag, i), r.at(r.up, i), r.at(r.tq, i))
 	}
+	copy(r.at(r.diag, n-1), h)
 	// Backwards; h holds ρ_i − s.
 	last := a[n-1] * a[n-1]
 	for p := range h {
@@ -150,21 +147,18 @@ func resolveDiagonal(that, h, s, w []float64) float64 {
 
 // symmetric sets the entries of the n×n matrix f below the diagonal to those of
 // Σ_p c_p·X, and may write to the others.
-func (r *resolvents) symmetric(f []float64, ldf int, c []float64) {
+func (r *resolvents) symmetric(f, c []float64) {
 	n, np := r.n, r.np
+	clear(f)
 	for k0 := 0; k0 < n; k0 += resolventBlock {
 		k1 := min(k0+resolventBlock, n)
-		i0 := r.anchor(k0, k1, c)
-		for i := k0; i < k1; i++ {
-			clear(f[i*ldf : i*ldf+k0])
-		}
-		if i0 < k0 {
-			products.Gemm(k1-k0, k0-i0, np, 1, r.beta, np, 1, r.alpha[i0*np:], 1, np, f[k0*ldf+i0:], ldf)
+		if i0 := r.anchor(k0, k1, c); i0 < k0 {
+			products.Gemm(k1-k0, k0-i0, np, 1, r.beta, np, 1, r.alpha[i0*np:], 1, np, f[k0*n+i0:], n)
 		}
 		for j := k0; j < k1; j++ {
 			f64.FlushMul(r.y, r.at(r.diag, j), c)
 			if below := k1 - j - 1; below > 0 {
-				f64.FlushChain(below, r.y, r.across[j*np:], f[(j+1)*ldf+j:], ldf)
+				f64.FlushChain(below, r.y, r.across[j*np:], f[(j+1)*n+j:], n)
 			}
 		}
 	}
@@ -173,11 +167,9 @@ func (r *resolvents) symmetric(f []float64, ldf int, c []float64) {
 // polar sets the n×n matrix f to Σ_p w_p·B·X = B·(BᵀB)^(−½), the orthogonal polar
 // factor of B. Above the diagonal (B·X)_ij = b_i·(t_i/q_i)·X_{i+1,j}, on and below
 // it a_i·(ρ_{i+1}/p_{i+1})·X_ij: no differences.
-func (r *resolvents) polar(f []float64, ldf int) {
+func (r *resolvents) polar(f []float64) {
 	n, np := r.n, r.np
-	for i := range n {
-		clear(f[i*ldf : i*ldf+n])
-	}
+	clear(f)
 	for k0 := 0; k0 < n; k0 += resolventBlock {
 		k1 := min(k0+resolventBlock, n)
 		kb := k1 - k0
@@ -185,14 +177,14 @@ func (r *resolvents) polar(f []float64, ldf int) {
 			for i := range kb {
 				scaleMul(r.at(r.betaA, i), r.a[k0+i], r.at(r.beta, i), r.at(r.rp, k0+i))
 			}
-			for i := i0; i < k0-1; i++ {
-				scaleMul(r.at(r.alphaB, i), r.b[i], r.at(r.alpha, i+1), r.at(r.tq, i))
-			}
 			last := r.at(r.alphaB, k0-1)
 			copy(last, r.at(r.tq, k0-1))
 			f64.Scale(last, r.b[k0-1])
-			products.Gemm(k0-i0, kb, np, 1, r.alphaB[i0*np:], np, 1, r.beta, 1, np, f[i0*ldf+k0:], ldf)
-			products.Gemm(kb, k0-i0, np, 1, r.betaA, np, 1, r.alpha[i0*np:], 1, np, f[k0*ldf+i0:], ldf)
+			for i := i0; i < k0-1; i++ {
+				scaleMul(r.at(r.alphaB, i), r.b[i], r.at(r.alpha, i+1), r.at(r.tq, i))
+			}
+			products.Gemm(k0-i0, kb, np, 1, r.alphaB[i0*np:], np, 1, r.beta, 1, np, f[i0*n+k0:], n)
+			products.Gemm(kb, k0-i0, np, 1, r.betaA, np, 1, r.alpha[i0*np:], 1, np, f[k0*n+i0:], n)
 		}
 		for j := k0; j < k1; j++ {
 			y := r.y
@@ -201,9 +193,9 @@ func (r *resolvents) polar(f []float64, ldf int) {
 				if i > j {
 					f64.FlushMul(y, y, r.at(r.across, i-1))
 				}
-				f[i*ldf+j] = r.a[i] * f64.Dot(y, r.at(r.rp, i))
+				f[i*n+j] = r.a[i] * f64.Dot(y, r.at(r.rp, i))
 				if j > k0 {
-					f[(j-1)*ldf+i] = r.b[j-1] * f64.Dot(y, r.at(r.tq, j-1))
+					f[(j-1)*n+i] = r.b[j-1] * f64.Dot(y, r.at(r.tq, j-1))
 				}
 			}
 		}
@@ -232,15 +224,21 @@ func (r *resolvents) anchor(k0, k1 int, c []float64) (i0 int) {
 		} else {
 			f64.FlushMul(row, r.at(r.up, i), r.at(r.alpha, i+1))
 		}
-		p := 0
-		for p < len(row) && math.Abs(row[p])*bound[p] < negligible {
-			p++
-		}
-		if p == len(row) {
+		if vanish(row, bound) {
 			return i + 1
 		}
 	}
 	return 0
+}
+
+// vanish reports whether all products x_p·y_p are negligible.
+func vanish(x, y []float64) bool {
+	for p, v := range x {
+		if math.Abs(v)*y[p] >= negligible {
+			return false
+		}
+	}
+	return true
 }
 
 // negligible is a bound for entries that are left out of the sums. These are of

@@ -15,61 +15,41 @@ import "math"
 // derivatives of the sums over the poles on either side, the middle way of R.-C.
 // Li (Solving secular equations stably and efficiently, LAPACK Working Note 89,
 // 1993); a step that leaves the bracket of the root, and every step after the
-// tenth, halves the bracket instead. So it ends after some 70 evaluations at the
-// latest, usually after five.
-func secularRoot(j int, rho float64, d, zz, delta []float64) float64 {
-	k := len(d)
-	d, zz = d[:k], zz[:k]
-	delta = delta[:k]
+// tenth, halves the bracket instead. So it ends after some 70 steps at the
+// latest, usually after four; their number is returned.
+func secularRoot(j int, rho float64, d, zz, delta []float64) (root float64, steps int) {
 	inv := 1 / rho
-	last := j == k-1
+	last := j == len(d)-1
 
-	// Origin and bracket: the side of the midpoint the root is on.
-	var width float64
+	// Bracket of the distance from d_j.
+	lo, hi := 0.0, 0.0
 	if last {
-		var s float64
 		for _, v := range zz {
-			s += v
+			hi += v
 		}
-		width = rho * s
+		hi *= rho
 	} else {
-		width = d[j+1] - d[j]
+		hi = d[j+1] - d[j]
 	}
-	origin, lo, hi := d[j], 0.0, width
-	for i, v := range d {
-		delta[i] = v - origin
-	}
-	tau := width / 2
+	origin, tau := d[j], hi/2
+	differences(delta, d, origin)
 	psi, dpsi, phi, dphi := secular(j, tau, zz, delta)
 	w := inv + psi + phi
-	if !last {
+	if last {
+		hi += hi // where one pole has all the weight the root is at the end, but for rounding
+	} else if w < 0 { // the root is nearer to the next pole
+		origin, tau, hi = d[j+1], -tau, 0
+		differences(delta, d, origin)
+	}
+	// Until f is within the rounding of its sums, in units, and that of τ.
+	for !(math.Abs(w) <= 0x1p-56*float64(64+len(d))*(inv-psi+phi)+0x1p-53*math.Abs(tau)*(dpsi+dphi)) {
 		if w < 0 {
-			origin = d[j+1]
-			for i, v := range d {
-				delta[i] = v - origin
-			}
-			tau = -width / 2
-			lo, hi = tau, 0
+			lo = tau
 		} else {
 			hi = tau
 		}
-	} else if w < 0 {
-		lo = tau
-	} else {
-		hi = tau
-	}
-	size := 8 + float64(k)/8 // rounding of the sums, in units
-	for iter := 0; ; iter++ {
-		if math.Abs(w) <= 0x1p-53*(size*(inv+math.Abs(psi)+math.Abs(phi))+math.Abs(tau)*(dpsi+dphi)) {
-			break
-		}
-		if w < 0 {
-			lo = math.Max(lo, tau)
-		} else {
-			hi = math.Min(hi, tau)
-		}
 		next := lo + (hi-lo)/2
-		if iter < 10 {
+		if steps < 10 {
 			var eta float64
 			dj := delta[j] - tau
 			if last {
@@ -82,17 +62,23 @@ func secularRoot(j int, rho float64, d, zz, delta []float64) float64 {
 				next = t
 			}
 		}
-		if next == tau || !(next > lo && next < hi) {
+		if !(next > lo && next < hi) {
 			break // the bracket has no number inside
 		}
 		tau = next
 		psi, dpsi, phi, dphi = secular(j, tau, zz, delta)
 		w = inv + psi + phi
+		steps++
 	}
-	for i := range delta {
-		delta[i] -= tau
+	differences(delta, delta, tau)
+	return origin + tau, steps
+}
+
+// differences sets dst to d − origin.
+func differences(dst, d []float64, origin float64) {
+	for i, v := range d {
+		dst[i] = v - origin
 	}
-	return origin + tau
 }
 
 // middleWay returns the step to the root of c + s/(Δ₀ − η) + S/(Δ₁ − η) that
@@ -111,18 +97,17 @@ func middleWay(w, dpsi, dphi, d0, d1 float64) float64 {
 // secular returns the sums over the poles up to j, and over those after it, and
 // their derivatives, at distance tau from the origin of delta.
 func secular(j int, tau float64, zz, delta []float64) (psi, dpsi, phi, dphi float64) {
-	zz = zz[:len(delta)]
-	for i, v := range delta[:j+1] {
+	psi, dpsi = poles(tau, zz[:j+1], delta[:j+1])
+	phi, dphi = poles(tau, zz[j+1:], delta[j+1:])
+	return
+}
+
+func poles(tau float64, zz, delta []float64) (sum, slope float64) {
+	for i, v := range delta {
 		r := 1 / (v - tau)
 		t := zz[i] * r
-		psi += t
-		dpsi += t * r
-	}
-	for i := j + 1; i < len(delta); i++ {
-		r := 1 / (delta[i] - tau)
-		t := zz[i] * r
-		phi += t
-		dphi += t * r
+		sum += t
+		slope += t * r
 	}
 	return
 }

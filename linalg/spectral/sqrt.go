@@ -32,6 +32,7 @@ type RootPSD struct {
 	res     resolvents
 	a, b    []float64
 	a2, b2  []float64 // their squares
+	exp     int       // see bidiagonal
 	coef    []float64
 	clamped float64
 }
@@ -46,7 +47,7 @@ func (r *RootPSD) SqrtTo(dst, a *linalg.Sym) error {
 	if err := t.reduce(a); err != nil {
 		return err
 	}
-	if exp, poles := r.bidiagonal(); poles != nil {
+	if poles := r.bidiagonal(); poles != nil {
 		r.res.set(r.a, r.b, poles)
 		r.coef = f64.Grow(r.coef, len(poles.s))
 		for p, w := range poles.w {
@@ -55,12 +56,12 @@ func (r *RootPSD) SqrtTo(dst, a *linalg.Sym) error {
 		n := t.n
 		dst.Resize(n)
 		data := entries(dst)
-		r.res.symmetric(data, n, r.coef)
+		r.res.symmetric(data, r.coef)
 		for i, v := range r.res.root {
 			data[i*n+i] = v
 		}
 		t.congruence(data, n)
-		dst.Scale(math.Ldexp(1, exp/2))
+		dst.Scale(math.Ldexp(1, r.exp/2))
 		return nil
 	}
 	r.e.complete()
@@ -76,32 +77,30 @@ func (r *RootPSD) SqrtTo(dst, a *linalg.Sym) error {
 func (r *RootPSD) Clamped() float64 { return r.clamped }
 
 // bidiagonal factors the reduced matrix, T = 2^exp·BᵀB with B upper bidiagonal of
-// norm at most 1 and exp even, into r.a and r.b. It returns the poles for the
+// norm at most 1 and exp even, into r.a, r.b and r.exp. It returns the poles for the
 // condition of B, or nil if that is too large or T is not positive definite.
-func (r *RootPSD) bidiagonal() (exp int, poles *poleTable) {
+func (r *RootPSD) bidiagonal() *poleTable {
 	t := &r.e.tri
 	n := t.n
 	var norm float64
 	for i, v := range t.d {
-		s := math.Abs(v)
+		s := v // below 0 it is refused
 		if i > 0 {
 			s += math.Abs(t.e[i-1])
 		}
-		if i < n-1 {
+		if i < len(t.e) {
 			s += math.Abs(t.e[i])
 		}
 		norm = math.Max(norm, s)
 	}
 	if norm == 0 {
-		return 0, nil
+		return nil
 	}
 	_, x := math.Frexp(norm)
-	if (t.exp+x)&1 != 0 {
-		x++
-	}
+	r.exp = (t.exp + x + 1) &^ 1
 	r.a, r.a2 = f64.Grow(r.a, n), f64.Grow(r.a2, n)
 	r.b, r.b2 = f64.Grow(r.b, n), f64.Grow(r.b2, n) // of which the last entry is not used
-	scale := math.Ldexp(1, -x)
+	scale := math.Ldexp(1, t.exp-r.exp)
 	for i, v := range t.d {
 		v *= scale
 		if i > 0 {
@@ -110,16 +109,16 @@ func (r *RootPSD) bidiagonal() (exp int, poles *poleTable) {
 			v -= r.b2[i-1]
 		}
 		if !(v > 0) {
-			return 0, nil
+			return nil
 		}
 		r.a2[i] = v
 		r.a[i] = math.Sqrt(v)
 	}
 	cond := inverseTrace(r.a2, r.b2)
-	if poles = polesFor(cond); !(cond <= poles.kappa) {
-		return 0, nil
+	if poles := polesFor(cond); cond <= poles.kappa {
+		return poles
 	}
-	return t.exp + x, poles
+	return nil
 }
 
 // FactorPSD makes dst a lower triangular L with non-negative diagonal and

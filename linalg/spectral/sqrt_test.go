@@ -23,11 +23,13 @@ func TestBidiagonal(t *testing.T) {
 		{[]float64{1, 1, 3.5}, []float64{0, 0.75}, 4.25},
 		{[]float64{3.5, 1, 1}, []float64{0.75, 0}, 4.25},
 		{[]float64{1, 1}, []float64{0}, 1},
+		{[]float64{0.9, 1, 0.5}, []float64{-0.2, -0.125}, 1.325},
 	} {
 		var r RootPSD
 		r.e.tri = tridiag{n: len(tt.d), d: tt.d, e: tt.e, exp: 6}
-		exp, poles := r.bidiagonal()
-		if exp -= 6; poles == nil || exp&1 != 0 {
+		poles := r.bidiagonal()
+		exp := r.exp - 6
+		if poles == nil || exp&1 != 0 {
 			t.Fatalf("%v: exponent %d", tt, exp)
 		}
 		if norm := math.Ldexp(tt.norm, -exp); !(norm >= 0.25 && norm < 1) {
@@ -107,6 +109,17 @@ func TestRootPSDSemidefinite(t *testing.T) {
 			if c := r.Clamped(); !(c <= 0 && c >= -tol) {
 				t.Errorf("n=%d, rank %d: clamped %g", n, rank, c)
 			}
+		}
+	}
+	// Alone, and too near to singular for the poles.
+	for _, tt := range []struct {
+		a       []float64
+		clamped float64
+	}{{[]float64{-3}, -3}, {[]float64{1, 0, 0, 0x1p-1000}, 0}} {
+		var root linalg.Sym
+		n := len(tt.a)/2 + len(tt.a)%2
+		if err := r.SqrtTo(&root, linalg.NewSym(n, tt.a)); err != nil || r.Clamped() != tt.clamped {
+			t.Errorf("%v: clamped %g, %v", tt.a, r.Clamped(), err)
 		}
 	}
 	d := linalg.NewSym(9, nil)

@@ -92,8 +92,8 @@ func (d *SVD) SingularValues(dst []float64, a *linalg.Dense) error {
 	if err := d.bi.reduce(a, false); err != nil {
 		return err
 	}
-	d.work = f64.Grow(d.work, 4*m)
-	diag, off := d.work[:2*m], d.work[2*m:]
+	d.a2, d.b2 = f64.Grow(d.a2, 2*m), f64.Grow(d.b2, m+len(d.bi.e))
+	diag, off := d.a2, d.b2
 	clear(diag)
 	for i, v := range d.bi.d {
 		off[2*i] = v

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gocmbo/cmbo/internal/f64"
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/require"
@@ -108,8 +109,8 @@ func checkBidiag(t *testing.T, a *linalg.Dense) {
 }
 
 func TestBidiag(t *testing.T) {
-	for _, nb := range []int{1, 3, blockReflectors} {
-		restore := setDuringTest(&blockReflectors, nb)
+	for _, nb := range []int{1, 3, f64.Columns()} {
+		restore := setDuringTest(&reflectors, func() int { return nb })
 		rng := testutil.RNG(t)
 		for _, s := range [][2]int{{0, 0}, {1, 1}, {2, 2}, {3, 3}, {9, 9}, {18, 18}, {33, 33}, {1, 5}, {5, 1}, {4, 7}, {7, 4}, {12, 30}, {0, 3}, {3, 0}} {
 			// A view of a matrix of NaNs: what is read beside it shows.
@@ -185,6 +186,56 @@ func TestNuclearNorm(t *testing.T) {
 		if err := d.PolarTo(new(linalg.Dense), a); !errors.Is(err, ErrNotFinite) {
 			t.Errorf("PolarTo with %g: %v", bad, err)
 		}
+	}
+}
+
+// TestNormalise: the norm of a bidiagonal matrix, 1 and 0 too, is brought below 1.
+func TestNormalise(t *testing.T) {
+	one := bidiag{d: []float64{1, -1}, e: []float64{0}, exp: 3}
+	if !one.normalise() || one.exp != 4 || !slices.Equal(one.d, []float64{0.5, -0.5}) {
+		t.Errorf("norm 1: %v, exponent %d", one.d, one.exp)
+	}
+	zero := bidiag{d: []float64{0, 0}, e: []float64{0}}
+	if zero.normalise() {
+		t.Error("a zero matrix has a norm")
+	}
+}
+
+// TestReflector: beside what is as good as zero, and beside the least that is not.
+func TestReflector(t *testing.T) {
+	for _, tt := range []struct{ x, rest, beta, tau, v float64 }{
+		{3, 4, -5, 1.6, 0.5},
+		{-3, 4, 5, 1.6, -0.5},
+		{0, 4, 4, 1, -1},
+		{1, 0x1p-900, -1, 2, 0x1p-901},
+		{-1, 0x1p-900, 1, 2, -0x1p-901},
+		{-1, 0x1p-901, -1, 0, 0},
+		{2, 0, 2, 0, 0},
+	} {
+		x := []float64{tt.rest, tt.x}
+		beta, tau := reflector(x, 1)
+		if beta != tt.beta || math.Abs(tau-tt.tau) > eps || tau != 0 && (x[0] != tt.v || x[1] != 1) {
+			t.Errorf("reflector of %g, %g: beta %g, tau %g, vector %v", tt.x, tt.rest, beta, tau, x)
+		}
+	}
+}
+
+// TestSVDReuse: results do not depend on what the receiver and the destination held before, and
+// left vectors take memory only where they are asked for.
+func TestSVDReuse(t *testing.T) {
+	rng := testutil.RNG(t)
+	var d SVD
+	u := new(linalg.Dense)
+	for _, n := range []int{30, 5, 41, 33, 1, 0, 20} {
+		var fresh SVD
+		a, v := randDense(rng, n, n), new(linalg.Dense)
+		y, z := make([]float64, n), make([]float64, n)
+		require.NoError(t, errors.Join(d.SingularValues(y, a), fresh.SingularValues(z, a)))
+		require.Equal(t, z, y, "n=%d", n)
+		require.Equal(t, fresh.NuclearNorm(a), d.NuclearNorm(a))
+		require.Empty(t, fresh.bi.q)
+		require.NoError(t, errors.Join(d.PolarTo(u, a), fresh.PolarTo(v, a)))
+		require.True(t, slices.Equal(data(v), data(u)), "n=%d", n)
 	}
 }
 

@@ -28,7 +28,7 @@ type tridiag struct {
 	d   []float64 // diagonal of T, scaled
 	e   []float64 // subdiagonal of T, scaled
 	tau []float64
-	tmp []float64
+	tmp [4][]float64
 	blk block
 }
 
@@ -37,8 +37,10 @@ func (t *tridiag) reduce(a *linalg.Sym) error {
 	n, data := a.Dim(), entries(a)
 	t.n = n
 	t.q = f64.Grow(t.q, n*n)
-	t.d, t.e, t.tau = f64.Grow(t.d, n), f64.Grow(t.e, n), f64.Grow(t.tau, n)
-	t.tmp = f64.Grow(t.tmp, 4*n)
+	t.d, t.e, t.tau = f64.Grow(t.d, n), f64.Grow(t.e, max(n-1, 0)), f64.Grow(t.tau, n)
+	for i, s := range t.tmp {
+		t.tmp[i] = f64.Grow(s, n)
+	}
 	var ok bool
 	if t.exp, ok = scaleExp(data); !ok {
 		return ErrNotFinite
@@ -47,9 +49,8 @@ func (t *tridiag) reduce(a *linalg.Sym) error {
 	if n == 0 {
 		return nil
 	}
-	v, w, p, x := t.tmp[:n], t.tmp[n:2*n], t.tmp[2*n:3*n], t.tmp[3*n:]
-	clear(v)
-	clear(w)
+	v, w, p, x := t.tmp[0], t.tmp[1], t.tmp[2], t.tmp[3]
+	clear(v) // so that the first step has no update to make, whatever w is
 	q := t.q
 	for k := n - 1; k > 0; k-- {
 		// Row k, of the matrix with the update of the last step pending.
@@ -121,14 +122,8 @@ func entries(s *linalg.Sym) []float64 {
 // a, 0 for a zero matrix, and whether all entries are finite.
 func scaleExp(a []float64) (exp int, finite bool) {
 	m := f64.Magnitude(a)
-	switch {
-	case m == 0:
-		return 0, true
-	case !(m <= math.MaxFloat64):
-		return 0, false
-	}
 	_, exp = math.Frexp(m)
-	return exp, true
+	return exp, m <= math.MaxFloat64
 }
 
 // copyScaled sets dst to src·2^exp.
