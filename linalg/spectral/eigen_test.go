@@ -449,7 +449,7 @@ func TestSecularRoot(t *testing.T) {
 			for i := range d {
 				x += math.Pow(10, -12*rng.Float64()*float64(trial%3)/2)
 				d[i] = x - 1
-				zz[i] = math.Pow(10, -10*rng.Float64()*float64(trial%4)/3)
+				zz[i] = math.Pow(10, -24*rng.Float64()*float64(trial%4)/3)
 				sum += zz[i]
 			}
 			for i := range zz {
@@ -496,6 +496,13 @@ func TestSecularRoot(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestSecularRootEnds: what is no number ends the search.
+func TestSecularRootEnds(t *testing.T) {
+	if root, _ := secularRoot(0, 1, []float64{0, 1}, []float64{math.NaN(), 1}, make([]float64, 2)); root < 0 || root > 1 {
+		t.Errorf("a weight that is no number: root %g", root)
 	}
 }
 

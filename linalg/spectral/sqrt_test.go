@@ -89,6 +89,26 @@ func TestRootPSD(t *testing.T) {
 	}
 }
 
+// TestRootOfWeaklyCoupled: entries far from the diagonal, which are left out, are negligible.
+func TestRootOfWeaklyCoupled(t *testing.T) {
+	n := 40
+	a := linalg.NewSym(n, nil)
+	for i := range n {
+		a.Set(i, i, 1+float64(i%3))
+		if i > 0 {
+			a.Set(i, i-1, 1e-4)
+		}
+	}
+	var r RootPSD
+	var root, p linalg.Sym
+	if err := r.SqrtTo(&root, a); err != nil {
+		t.Fatal(err)
+	}
+	rd := root.Dense()
+	p.Gram(&rd)
+	within(t, "R² − A", normDiff(data(&p), data(a)), 16*float64(n)*testutil.Unit*linalg.Norm2(data(a)))
+}
+
 // TestRootPSDSemidefinite: singular matrices, and those rounding made indefinite,
 // have roots; others tell how much was lost.
 func TestRootPSDSemidefinite(t *testing.T) {
