@@ -67,12 +67,13 @@ func (m *Model) set(g *grid, pop Moments) {
 // most BaseTasks tasks, and O(n³ + n·m·G) for each of at most GroupTasks tasks, once if n > G and
 // O(G³) for each step of EM then, and G³ for each step of EM on G grid points with m
 // neighbours. Each of Shares takes what a step of EM does, of at most BaseTasks tasks. A second
-// base process takes all of it again.
+// base process takes the fit and the Shares again, and a quarter of the steps.
 func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, earlier *Model, o Settings) (*Model, error) {
+	more := (o.Steps + 3) / 4 // what more tasks, or another base process, change is little
 	if earlier != nil {
-		m, err := learnOn(ctx, tasks, earlier.grid, earlier.pop, (o.Steps+3)/4, &o) // what more tasks change is little
+		m, err := learnOn(ctx, tasks, earlier.grid, earlier.pop, more, &o)
 		if err == nil && earlier.narrow != nil {
-			m.narrow, err = learnOn(ctx, tasks, earlier.narrow.grid, earlier.narrow.pop, (o.Steps+3)/4, &o)
+			m.narrow, err = learnOn(ctx, tasks, earlier.narrow.grid, earlier.narrow.pop, more, &o)
 		}
 		return m, err
 	}
@@ -86,7 +87,7 @@ func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, earlier *Model, o
 	m, err := learnOn(ctx, tasks, g, g.prior(), o.Steps, &o)
 	if err == nil && narrow != nil {
 		if n := newGrid(*narrow, z, o.Neighbours); !n.like(g) {
-			m.narrow, err = learnOn(ctx, tasks, n, n.prior(), o.Steps, &o)
+			m.narrow, err = learnOn(ctx, tasks, n, m.pop, more, &o)
 		}
 	}
 	return m, err

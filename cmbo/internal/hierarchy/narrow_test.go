@@ -14,18 +14,26 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// Of few tasks two models are learned, each of which is the one that its deviation of lengths
-// alone gives. More tasks are added to both. A base process that is given, and fits that agree,
+// Of few tasks two models are learned, one that the deviation of lengths alone gives, and one
+// whose base process has the narrow deviation's lengths, with a population that goes on from the
+// first one's. More tasks are added to both. A base process that is given, and fits that agree,
 // leave one.
 func TestSecondModel(t *testing.T) {
 	tasks := makeTasks(1, 5, 12, 2, 3, 2)
 	z := uniform(rng.Stream(1, t.Name()), 24, 2)
 	s := testSettings(2)
 	s.NarrowSD = 0.1
-	of := func(sd float64) *Model {
+	of := func(sd float64, start *Model) *Model {
 		alone := s
 		alone.LengthSD, alone.NarrowSD = sd, 0
-		return learn(t, tasks, z, alone)
+		if start == nil {
+			return learn(t, tasks, z, alone)
+		}
+		base, err := fitBase(ctx, tasks, &alone)
+		require.NoError(t, err)
+		m, err := learnOn(ctx, tasks, newGrid(*base, z, s.Neighbours), start.pop, 2, &s) // of 6 steps
+		require.NoError(t, err)
+		return m
 	}
 	same := func(want, got *Model) {
 		t.Helper()
@@ -36,8 +44,8 @@ func TestSecondModel(t *testing.T) {
 	}
 	m := learn(t, tasks, z, s)
 	require.NotNil(t, m.narrow)
-	same(of(s.LengthSD), m)
-	same(of(s.NarrowSD), m.narrow)
+	same(of(s.LengthSD, nil), m)
+	same(of(s.NarrowSD, m), m.narrow)
 	assert.Nil(t, m.narrow.narrow)
 
 	more := append(slices.Clone(tasks), makeTasks(2, 7, 12, 2, 3, 2)[5:]...)
