@@ -35,7 +35,7 @@ func TestUnitOfValues(t *testing.T) {
 		alike = append(alike, cmbo.Task{ID: task.ID, X: task.X[:2], Y: []float64{90, 90}})
 	}
 	f := bump([]float64{0.3, 0.3})
-	for name, tasks := range map[string][]cmbo.Task{"many": many, "of one value": single, "of equal values": equal, "all alike": alike} {
+	for name, tasks := range map[string][]cmbo.Task{"many": many, "of one value": single, "of equal values": equal, "all alike": alike, "one of one value": append(many[1:], single[0])} {
 		var want [][]float64
 		for _, unit := range []float64{1, 0x1p-20, 0x1p20, 0x1p-600} {
 			o := newOptimizer(t, s, cmbo.WithPrior(learn(t, s, inUnit(tasks, 0, unit))))

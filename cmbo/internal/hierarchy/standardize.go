@@ -6,7 +6,8 @@ import (
 )
 
 // CommonScale returns mean and deviation of all values of the tasks: 0 and 1 if each
-// was standardised by itself, or if all values are equal.
+// was standardised by itself, or if all values are equal. A mean that is rounding is 0: the
+// scale of a task of equal values is 1, whatever their unit.
 func CommonScale(tasks []Task) (mean, sd float64) {
 	var square, n float64
 	for _, t := range tasks {
@@ -17,8 +18,11 @@ func CommonScale(tasks []Task) (mean, sd float64) {
 			square += d * (z - mean)
 		}
 	}
+	if math.Abs(mean) < 1e-9 {
+		mean = 0
+	}
 	sd = math.Sqrt(square / n)
-	if !(sd > 0) || math.Abs(mean) < 1e-9 && math.Abs(sd-1) < 1e-9 {
+	if !(sd > 0) || mean == 0 && math.Abs(sd-1) < 1e-9 {
 		return 0, 1
 	}
 	return mean, sd
