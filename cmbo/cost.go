@@ -58,7 +58,8 @@ func WithCost(cost func(x []float64) float64) Option {
 // what is left has no say in. A trial that ended without its cost counts as the mean of
 // the others: one told or failed whose cost is [Optional], one that [Optimizer.Report] failed,
 // and one stopped of which [Optimizer.TellStopped] did not tell it. Cancelled trials and
-// observed points cost nothing, open trials what is known of them beforehand.
+// observed points cost nothing, open trials what they are expected to, so that a batch is no
+// larger than what is left is expected to pay for.
 func WithBudget(budget float64) Option {
 	return option{id: optBudget, run: func(c *runConfig) error {
 		c.budget = budget
@@ -135,9 +136,14 @@ func (r *costRequirement) factor(ctx context.Context, o *draft, x *linalg.Dense,
 	g := factor{log: make([]float64, n), cost: exps(costs), costPower: 1}
 	affords := make([]float64, n) // logarithms of probabilities
 	if o.config.budget > 0 {
-		if g.costPower, err = r.share(ctx, o, &f, left, pending); err != nil {
-			return factor{}, err
+		if pending && r.model != nil {
+			open, err := r.open(ctx, o, &f)
+			if err != nil {
+				return factor{}, err
+			}
+			left -= open
 		}
+		g.costPower = max(left, 0) / o.config.budget
 		if r.model != nil {
 			if err := r.model.model.logWithin(ctx, affords, x, math.Inf(-1), f.to(left)); err != nil {
 				return factor{}, err
@@ -168,19 +174,14 @@ func exps(logs []float64) []float64 {
 	return out
 }
 
-// share returns the share of the budget that is left when the trials that are open, of which
-// the cost is not known yet, have ended.
-func (r *costRequirement) share(ctx context.Context, o *draft, f *outputFit, left float64, pending bool) (float64, error) {
-	if pending && r.model != nil {
-		logs := make([]float64, len(o.h.Pending()))
-		if err := r.model.logCost(ctx, logs, o.h.EncodedPending(), f); err != nil {
-			return 0, err
-		}
-		for _, l := range logs {
-			left -= math.Exp(l)
-		}
+// open returns what the trials that are open are expected to cost.
+func (r *costRequirement) open(ctx context.Context, o *draft, f *outputFit) (sum float64, err error) {
+	logs := make([]float64, len(o.h.Pending()))
+	err = r.model.logCost(ctx, logs, o.h.EncodedPending(), f)
+	for _, c := range exps(logs) {
+		sum += c
 	}
-	return max(left, 0) / o.config.budget, nil
+	return sum, err
 }
 
 // logCost writes the logarithm of the expected cost of an evaluation at the rows of x: of a
@@ -329,7 +330,11 @@ func (o *draft) likely(candidates []int, within []float64) ([]int, error) {
 	}
 	left, err := o.left()
 	if err == nil {
-		err = fmt.Errorf("%w: %s of %s are left, and every candidate is likely to cost more", ErrBudget, short(left), short(o.config.budget))
+		open := ""
+		if n := len(o.h.Pending()); n > 0 && o.h.CostOutput() != nil {
+			open = fmt.Sprintf(" without the costs of %d open trials", n)
+		}
+		err = fmt.Errorf("%w: %s of %s are left%s, and every candidate is likely to cost more", ErrBudget, short(left), short(o.config.budget), open)
 	}
 	return nil, err
 }
