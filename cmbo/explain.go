@@ -13,6 +13,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/names"
+	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -187,7 +188,8 @@ type Outlook struct {
 	// is worth has ended.
 	Expected float64
 	// Most is an upper bound on what is left as the model sees it: at no single candidate does
-	// it give more than a chance of 5 % to an improvement by more. Under noise, and where the
+	// it give more than a chance of 5 % to an evaluation that succeeds, holds all limits and
+	// improves by more. Under noise, and where the
 	// model is too sure of itself, more may be left: in 18 % of the cases of that test. Positive
 	// and skewed values need [WithPositiveValues].
 	Most float64
@@ -212,6 +214,9 @@ type Outlook struct {
 
 	priced bool // there is a cost, or a budget
 }
+
+// unlikely is the chance that an improvement has to have to count as likely.
+const unlikely = 0.05
 
 // String says it in words.
 func (u Outlook) String() string {
@@ -361,7 +366,7 @@ func (o *Optimizer) Outlook(ctx context.Context) (Outlook, error) {
 				return u, err
 			}
 			for _, i := range c.free {
-				v, cost := score[i], 1.0
+				v, chance, cost := score[i], 1.0, 1.0
 				if o.config.cost != nil || present.h.CostOutput() != nil {
 					cost = math.NaN()
 				}
@@ -371,7 +376,11 @@ func (o *Optimizer) Outlook(ctx context.Context) (Outlook, error) {
 						cost = g.cost[i]
 					case g.p != nil:
 						v *= g.p[i]
+						chance *= g.p[i]
 					}
+				}
+				if below := 1 - unlikely/chance; below > 0 {
+					u.Most = max(u.Most, o.config.worth(level, scale.Scale*max(mean[i]+sd[i]*special.NormQuantile(below)-top, 0)))
 				}
 				if math.IsNaN(u.Cost) || v > u.Expected {
 					u.Cost = cost
@@ -379,7 +388,7 @@ func (o *Optimizer) Outlook(ctx context.Context) (Outlook, error) {
 				if !(v/cost <= u.PerCost) {
 					u.PerCost = v / cost
 				}
-				u.Expected, u.Most = max(u.Expected, v), max(u.Most, o.config.worth(level, scale.Scale*max(mean[i]+z90*sd[i]-top, 0)))
+				u.Expected = max(u.Expected, v)
 			}
 		}
 		u.Feasible, u.Next = likeliest, u.Expected*kept(promises)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -226,6 +227,50 @@ func TestOutlook(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, u.Expected)
 	require.Zero(t, u.Most)
+}
+
+// With limits, what is left at most is improved on with a chance of 5 % by a value that holds them.
+func TestOutlookMostHolds(t *testing.T) {
+	list, rows := grid(t, 6)
+	f := bump([]float64{0.9, 0.3}) // beyond the limit
+	o := newOptimizer(t, list, cmbo.WithOutput("size", cmbo.AtMost(0.5)))
+	for k := range 9 {
+		x := rows[(5*k)%36]
+		require.NoError(t, o.Observe(x, f(x), cmbo.Outputs{"size": x[0]}))
+	}
+	best, ok := o.Best()
+	require.True(t, ok)
+	u, err := o.Outlook(ctx)
+	require.NoError(t, err)
+	var mean, sd []float64
+	for _, x := range rows {
+		m, s, err := o.Predict(x)
+		require.NoError(t, err)
+		mean, sd = append(mean, m), append(sd, s)
+	}
+	_, err = o.Ask(ctx)
+	require.NoError(t, err)
+	step, ok := o.LastStep()
+	require.True(t, ok)
+	var most, unlimited float64
+	for i, x := range rows {
+		if slices.ContainsFunc(o.Observations(), func(ob cmbo.Observation) bool { return slices.Equal(ob.X, x) }) {
+			continue
+		}
+		unlimited = max(unlimited, mean[i]+1.6448536269514722*sd[i]-best.Y)
+		low, high := 0.0, 10.0
+		for range 60 {
+			m := (low + high) / 2
+			if step.Holds["size"][i]*math.Erfc((best.Y+m-mean[i])/sd[i]/math.Sqrt2)/2 > 0.05 {
+				low = m
+			} else {
+				high = m
+			}
+		}
+		most = max(most, low)
+	}
+	require.InEpsilon(t, most, u.Most, 1e-6)
+	require.Less(t, 1.4*most, unlimited)
 }
 
 // The hierarchical prior's outlook is the mean over its hypotheses, in the user's
