@@ -104,10 +104,23 @@ func (o *draft) record(ctx context.Context) ([]promise, error) {
 		if err != nil {
 			return nil, fmt.Errorf("what was expected of value %d: %w", len(past.h.Observations)+1, err)
 		}
+		chance := 1.0 // that all limits hold
+		for _, m := range past.outputs {
+			if !m.output.Limited() {
+				continue
+			}
+			g, err := m.factor(ctx, d, o.space.EncodeAll([][]float64{past.point(e)}), false)
+			if err != nil {
+				return nil, err
+			}
+			if g.p != nil {
+				chance *= g.p[0]
+			}
+		}
 		best := past.h.Observations[before].Y
 		past.h.Apply(e)
 		if ok {
-			p := promise{expected: o.config.expectedGain(b, best)}
+			p := promise{expected: chance * o.config.expectedGain(b, best)}
 			if past.h.Best(o.config.minimize) != before {
 				p.gained = math.Abs(e.Y - best)
 			}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
+	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/stretchr/testify/require"
 )
 
@@ -98,10 +99,14 @@ func TestOutlookByRecord(t *testing.T) {
 	ctx := context.Background()
 	box, err := UnitCube(2)
 	require.NoError(t, err)
-	for _, positive := range []bool{false, true} {
+	for _, kind := range []string{"plain", "positive", "limited"} {
+		positive := kind == "positive"
 		opts := []Option{WithMinimize(), WithCandidateCounts(60, 20)}
-		if positive {
+		switch kind {
+		case "positive":
 			opts = append(opts, WithPositiveValues())
+		case "limited":
+			opts = append(opts, WithOutput("size", AtMost(-1.8)))
 		}
 		o, err := New(box, opts...)
 		require.NoError(t, err)
@@ -109,7 +114,11 @@ func TestOutlookByRecord(t *testing.T) {
 			trial, err := o.Ask(ctx)
 			require.NoError(t, err)
 			x := trial.X[0] - 0.3
-			require.NoError(t, o.Tell(trial.ID, math.Exp(4*x*x+trial.X[1])))
+			var outputs Outputs
+			if kind == "limited" {
+				outputs = Outputs{"size": trial.X[0] - 2}
+			}
+			require.NoError(t, o.Tell(trial.ID, math.Exp(4*x*x+trial.X[1]), outputs))
 			if n < 5 || n%5 != 0 {
 				continue
 			}
@@ -118,6 +127,10 @@ func TestOutlookByRecord(t *testing.T) {
 			calibration, err := o.Calibration(ctx)
 			require.NoError(t, err)
 			var promises []promise
+			holds := make(map[int]float64) // with what probability, by trial
+			for _, f := range calibration.Outputs["size"].Forecasts {
+				holds[f.Trial] = special.NormCDF((-1.8 - f.Mean) / math.Hypot(f.SD, f.NoiseSD))
+			}
 			obs := o.Observations()
 			best := math.Inf(1)
 			for i, ob := range obs {
@@ -128,9 +141,20 @@ func TestOutlookByRecord(t *testing.T) {
 						s := math.Sqrt(math.Log1p(f.SD * f.SD / f.Mean / f.Mean))
 						b = belief{mean: math.Log(f.Mean) - s*s/2, sd: s, median: math.Log(f.Mean) - s*s/2, log: true}
 					}
-					promises = append(promises, promise{o.config.expectedGain(b, best), max(best-ob.Y, 0)})
+					p := promise{o.config.expectedGain(b, best), max(best-ob.Y, 0)}
+					if kind == "limited" {
+						p.expected *= holds[ob.Trial]
+					}
+					if ob.Violations() != nil {
+						p.gained = 0
+					}
+					if !math.IsInf(best, 1) {
+						promises = append(promises, p)
+					}
 				}
-				best = min(best, ob.Y)
+				if ob.Violations() == nil {
+					best = min(best, ob.Y)
+				}
 			}
 			require.InDelta(t, u.Expected*kept(promises), u.Next, 1e-6*u.Expected)
 			again, err := New(box, opts...)
