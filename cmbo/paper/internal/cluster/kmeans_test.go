@@ -382,9 +382,9 @@ func randomPosteriors(spread float64) *GaussianGeometry {
 			r = rng.Stream(4, "posteriors")
 		}
 		l := linalg.NewDense(n, n, nil)
-		p.means[j] = make([]float64, n)
+		mean := make([]float64, n)
 		for i := range n {
-			p.means[j][i] = spread * (float64(j%3) + r.NormFloat64())
+			mean[i] = spread * (float64(j%3) + r.NormFloat64())
 			for k := range i {
 				l.Set(i, k, 0.3*r.NormFloat64())
 			}
@@ -392,9 +392,12 @@ func randomPosteriors(spread float64) *GaussianGeometry {
 		}
 		var cov linalg.Sym
 		cov.Gram(l)
-		p.covs[j], p.factors[j] = packSym(&cov), packLower(l)
-		p.sds[j] = rowNorms(p.factors[j], n)
-		p.traces[j] = cov.Trace()
+		var chol linalg.Cholesky
+		if err := chol.SetLower(l); err != nil {
+			panic(err)
+		}
+		p.tasks[j] = &normal{mean: mean, cov: pack(n, cov.Row)}
+		p.tasks[j].setFactor(&chol)
 	}
 	return p.Wasserstein(8)
 }

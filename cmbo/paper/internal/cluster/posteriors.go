@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/gaussian/multivariate"
@@ -12,26 +11,46 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
+// A normal is a Gaussian on the clustering points, a task's posterior or a centre. Of
+// matrices it has the lower triangle, row after row.
+type normal struct {
+	mean    []float64
+	cov     []float64
+	factor  []float64 // Cholesky's, of cov with the jitter it needed
+	sds     []float64 // standard deviations of the points, by factor
+	trace   float64   // their squares' sum
+	inverse []float64 // Jeffreys: of cov with the geometry's jitter
+}
+
+// setFactor sets what follows from a factor.
+func (g *normal) setFactor(c *linalg.Cholesky) {
+	l := c.Lower()
+	n, _ := l.Dims()
+	g.factor, g.sds = pack(n, l.Row), make([]float64, n)
+	for i := range g.sds {
+		g.sds[i] = linalg.Norm2(l.Row(i)[:i+1])
+	}
+	g.trace = linalg.Dot(g.sds, g.sds)
+}
+
+func (g *normal) unpackFactor(dst *linalg.Dense) {
+	dst.Resize(len(g.mean), len(g.mean))
+	dst.Zero()
+	unpack(g.factor, dst.Row)
+}
+
 // Posteriors holds the tasks' posteriors on the clustering points in the form
-// that k-means on thousands of tasks can keep: packed lower triangles of n
-// points, 4 n² bytes each for the covariance and its Cholesky factor.
+// that k-means on thousands of tasks can keep: of n points, 4 n² bytes each for the
+// covariance and its Cholesky factor.
 type Posteriors struct {
-	n       int // points
-	means   [][]float64
-	covs    [][]float64 // packed
-	factors [][]float64 // packed Cholesky factors
-	sds     [][]float64 // standard deviations of the points
-	traces  []float64
+	n     int // points
+	tasks []*normal
 }
 
 // NewPosteriors makes space for those of a number of tasks on a number of
 // points.
 func NewPosteriors(tasks, points int) *Posteriors {
-	return &Posteriors{
-		n:     points,
-		means: make([][]float64, tasks), covs: make([][]float64, tasks),
-		factors: make([][]float64, tasks), sds: make([][]float64, tasks), traces: make([]float64, tasks),
-	}
+	return &Posteriors{points, make([]*normal, tasks)}
 }
 
 // Put stores the posterior of task j and returns the jitter that its covariance
@@ -44,54 +63,31 @@ func (p *Posteriors) Put(j int, mean []float64, cov *linalg.Sym, c *linalg.Chole
 		return jitter, err
 	}
 	cov.AddDiag(jitter)
-	p.means[j] = mean
-	p.covs[j] = packSym(cov)
-	p.factors[j] = packLower(c.Lower())
-	p.sds[j] = rowNorms(p.factors[j], p.n)
-	p.traces[j] = cov.Trace()
+	p.tasks[j] = &normal{mean: mean, cov: pack(p.n, cov.Row)}
+	p.tasks[j].setFactor(c)
 	return jitter, nil
 }
 
-func packSym(s *linalg.Sym) []float64 {
-	n := s.Dim()
+func (p *Posteriors) largestTrace() (largest float64) {
+	for _, t := range p.tasks {
+		largest = max(largest, t.trace)
+	}
+	return largest
+}
+
+// pack returns the lower triangle of a matrix of n rows.
+func pack(n int, row func(i int) []float64) []float64 {
 	out := make([]float64, 0, n*(n+1)/2)
 	for i := range n {
-		out = append(out, s.Row(i)[:i+1]...)
+		out = append(out, row(i)[:i+1]...)
 	}
 	return out
 }
 
-func packLower(l *linalg.Dense) []float64 {
-	n, _ := l.Dims()
-	out := make([]float64, 0, n*(n+1)/2)
-	for i := range n {
-		out = append(out, l.Row(i)[:i+1]...)
-	}
-	return out
-}
-
-// rowNorms returns the norms of the rows of a packed triangle, the standard
-// deviations that belong to a factor.
-func rowNorms(packed []float64, n int) []float64 {
-	out := make([]float64, n)
-	k := 0
-	for i := range out {
-		r := packed[k : k+i+1]
-		out[i] = math.Sqrt(linalg.Dot(r, r))
-		k += i + 1
-	}
-	return out
-}
-
-// unpackLower writes a packed triangle to an n×n matrix and zeros above it.
-func unpackLower(dst *linalg.Dense, packed []float64, n int) {
-	dst.Resize(n, n)
-	k := 0
-	for i := range n {
-		r := dst.Row(i)
-		copy(r, packed[k:k+i+1])
-		clear(r[i+1:])
-		k += i + 1
+// unpack copies a packed triangle to the rows of a matrix.
+func unpack(packed []float64, row func(i int) []float64) {
+	for i := 0; len(packed) > 0; i++ {
+		packed = packed[copy(row(i)[:i+1], packed):]
 	}
 }
 
@@ -103,7 +99,7 @@ const RelativeJitter = 1e-6
 // Wasserstein returns the tasks as points for k-means in the 2-Wasserstein
 // distance, on up to so many goroutines.
 func (p *Posteriors) Wasserstein(workers int) *GaussianGeometry {
-	return &GaussianGeometry{Posteriors: p, scratch: make([]geometryScratch, parallel.Workers(workers, len(p.means)*len(p.means)))}
+	return &GaussianGeometry{Posteriors: p, scratch: make([]geometryScratch, parallel.Workers(workers, len(p.tasks)*len(p.tasks)))}
 }
 
 // Jeffreys returns the tasks as points for k-means in the Jeffreys divergence.
@@ -112,45 +108,31 @@ func (p *Posteriors) Wasserstein(workers int) *GaussianGeometry {
 func (p *Posteriors) Jeffreys(ctx context.Context, workers int) (*GaussianGeometry, error) {
 	g := p.Wasserstein(workers)
 	g.jeffreys = true
-	g.jitter = RelativeJitter * max(0, slices.Max(p.traces)) / float64(p.n)
-	g.inverses = make([][]float64, len(p.means))
-	return g, parallel.For(ctx, workers, len(p.means), func(w, j int) (err error) {
-		g.inverses[j], err = g.invert(&g.scratch[w], g.covs[j])
-		return err
+	g.jitter = RelativeJitter * p.largestTrace() / float64(p.n)
+	return g, parallel.For(ctx, workers, len(p.tasks), func(w, j int) error {
+		return g.invert(&g.scratch[w], p.tasks[j])
 	})
 }
 
 // GaussianGeometry is a [Geometry] of posteriors.
 type GaussianGeometry struct {
 	*Posteriors
-	jeffreys bool        // else Wasserstein
-	jitter   float64     // Jeffreys: absolute
-	inverses [][]float64 // Jeffreys: packed
+	jeffreys bool    // else Wasserstein
+	jitter   float64 // Jeffreys: absolute
 	scratch  []geometryScratch
 }
 
 type geometryScratch struct {
-	work multivariate.Workspace
-	l    linalg.Dense
-	l2   linalg.Dense
-	dm   []float64
-	cov  []float64
-	sym  linalg.Sym
-	chol linalg.Cholesky
+	work   multivariate.Workspace
+	l1, l2 linalg.Dense
+	dm     []float64
+	sym    linalg.Sym
+	chol   linalg.Cholesky
 }
 
-// gaussianCenter is a centre in both forms a distance may want.
-type gaussianCenter struct {
-	mean    []float64
-	cov     []float64 // Jeffreys: packed
-	inverse []float64 // Jeffreys: packed inverse of the jittered covariance
-	factor  []float64 // Wasserstein: packed Cholesky factor
-	sds     []float64 // Wasserstein: standard deviations of the points
-	trace   float64   // Wasserstein: of the covariance
-}
-
-func (g *GaussianGeometry) size() int    { return len(g.means) }
-func (g *GaussianGeometry) metric() bool { return !g.jeffreys }
+func (g *GaussianGeometry) size() int          { return len(g.tasks) }
+func (g *GaussianGeometry) metric() bool       { return !g.jeffreys }
+func (g *GaussianGeometry) point(j int) center { return g.tasks[j] }
 
 func (g *GaussianGeometry) cost(d float64) float64 {
 	if !g.jeffreys {
@@ -159,78 +141,52 @@ func (g *GaussianGeometry) cost(d float64) float64 {
 	return d
 }
 
-func (g *GaussianGeometry) point(j int) center {
-	c := &gaussianCenter{mean: g.means[j], cov: g.covs[j], factor: g.factors[j], sds: g.sds[j], trace: g.traces[j]}
-	if g.jeffreys {
-		c.inverse = g.inverses[j]
-	}
-	return c
-}
-
 // mean takes the arithmetic means of means and covariances (paper, equation 9).
 func (g *GaussianGeometry) mean(w int, members []int) (center, error) {
-	n := g.n
 	s := &g.scratch[w]
-	c := &gaussianCenter{mean: make([]float64, n)}
-	cov := s.cov
-	if size := n * (n + 1) / 2; g.jeffreys || cap(cov) < size {
-		cov = make([]float64, size)
-	}
-	clear(cov)
+	c := &normal{mean: make([]float64, g.n), cov: make([]float64, g.n*(g.n+1)/2)}
 	share := 1 / float64(len(members))
 	for _, j := range members {
-		linalg.Axpy(c.mean, share, g.means[j])
-		linalg.Axpy(cov, share, g.covs[j])
+		linalg.Axpy(c.mean, share, g.tasks[j].mean)
+		linalg.Axpy(c.cov, share, g.tasks[j].cov)
 	}
-	var err error
 	if g.jeffreys {
-		c.cov = cov
-		c.inverse, err = g.invert(s, cov)
-		return c, err
+		return c, g.invert(s, c)
 	}
-	s.cov = cov
-	unpackSym(&s.sym, cov, n)
+	s.unpackCov(c.cov, g.n)
 	if _, err := s.chol.FactorizeJitter(&s.sym, gaussian.MaxJitter); err != nil {
 		return nil, fmt.Errorf("centre of a cluster: %w", err)
 	}
-	c.factor = packLower(s.chol.Lower())
-	c.sds = rowNorms(c.factor, n)
-	c.trace = linalg.Dot(c.sds, c.sds)
+	c.cov = nil // only divergences need it
+	c.setFactor(&s.chol)
 	return c, nil
 }
 
-// unpackSym writes a packed lower triangle to a symmetric matrix.
-func unpackSym(dst *linalg.Sym, packed []float64, n int) {
-	dst.Resize(n)
-	k := 0
-	for i := range n {
-		copy(dst.Row(i)[:i+1], packed[k:k+i+1])
-		k += i + 1
-	}
-	dst.Mirror()
+func (s *geometryScratch) unpackCov(cov []float64, n int) {
+	s.sym.Resize(n)
+	unpack(cov, s.sym.Row)
+	s.sym.Mirror()
 }
 
-// invert returns the packed inverse of a covariance with the jitter added.
-func (g *GaussianGeometry) invert(s *geometryScratch, cov []float64) ([]float64, error) {
-	n := g.n
-	unpackSym(&s.sym, cov, n)
+// invert sets the inverse of a covariance with the jitter added.
+func (g *GaussianGeometry) invert(s *geometryScratch, of *normal) error {
+	s.unpackCov(of.cov, g.n)
 	if err := s.chol.FactorizeShift(&s.sym, g.jitter); err != nil {
-		return nil, fmt.Errorf("inverse with jitter %g: %w", g.jitter, err)
+		return fmt.Errorf("inverse with jitter %g: %w", g.jitter, err)
 	}
 	s.chol.InverseLowerTo(&s.sym)
-	return packSym(&s.sym), nil
+	of.inverse = pack(g.n, s.sym.Row)
+	return nil
 }
 
 func (g *GaussianGeometry) distance(w, j int, c center) (float64, error) {
-	gc := c.(*gaussianCenter)
-	s := &g.scratch[w]
+	a, b, s := g.tasks[j], c.(*normal), &g.scratch[w]
 	if g.jeffreys {
-		return s.divergence(g.means[j], g.covs[j], g.inverses[j], gc.mean, gc.cov, gc.inverse), nil
+		return s.divergence(a, b), nil
 	}
-	n := g.n
-	unpackLower(&s.l, g.factors[j], n)
-	unpackLower(&s.l2, gc.factor, n)
-	d, err := s.work.W2SquaredFactors(g.means[j], &s.l, gc.mean, &s.l2)
+	a.unpackFactor(&s.l1)
+	b.unpackFactor(&s.l2)
+	d, err := s.work.W2SquaredFactors(a.mean, &s.l1, b.mean, &s.l2)
 	return math.Sqrt(d), err
 }
 
@@ -243,8 +199,8 @@ func (g *GaussianGeometry) lower(j int, c center) float64 {
 	if g.jeffreys {
 		return 0
 	}
-	gc := c.(*gaussianCenter)
-	return math.Sqrt(linalg.SqDist(g.means[j], gc.mean) + linalg.SqDist(g.sds[j], gc.sds))
+	a, b := g.tasks[j], c.(*normal)
+	return math.Sqrt(linalg.SqDist(a.mean, b.mean) + linalg.SqDist(a.sds, b.sds))
 }
 
 // upper is what one coupling costs, both driven by the same normal variables through their
@@ -254,43 +210,39 @@ func (g *GaussianGeometry) upper(j int, c center) float64 {
 	if g.jeffreys {
 		return math.Inf(1)
 	}
-	gc := c.(*gaussianCenter)
-	p, q, size := g.factors[j], gc.factor, g.traces[j]+gc.trace
-	d := size - 2*linalg.Dot(p, q) + float64(len(p))*0x1p-52*size
-	return math.Sqrt(linalg.SqDist(g.means[j], gc.mean) + max(d, 0))
+	a, b := g.tasks[j], c.(*normal)
+	size := a.trace + b.trace
+	d := size - 2*linalg.Dot(a.factor, b.factor) + float64(len(a.factor))*0x1p-52*size
+	return math.Sqrt(linalg.SqDist(a.mean, b.mean) + max(d, 0))
 }
 
 // slack allows for covariances that are singular to rounding ε, whose distances
 // err by the square root of n·ε·tr.
 func (g *GaussianGeometry) slack() float64 {
-	n := g.n
-	return 4 * math.Sqrt(float64(n)*0x1p-52*slices.Max(g.traces))
+	return 4 * math.Sqrt(float64(g.n)*0x1p-52*g.largestTrace())
 }
 
-// divergence returns ½⟨Q−P, S−T⟩ + ½·dmᵀ(P+Q)dm for packed covariances S, T and
+// divergence returns ½⟨Q−P, S−T⟩ + ½·dmᵀ(P+Q)dm for covariances S, T and
 // inverses P, Q: never a difference of traces, and 0 for equal arguments. What
 // rounding pushed below 0 is 0.
-func (s *geometryScratch) divergence(ma, cov, inv, mb, covB, invB []float64) float64 {
-	n := len(ma)
-	if cap(s.dm) < n {
-		s.dm = make([]float64, n)
+func (s *geometryScratch) divergence(a, b *normal) float64 {
+	dm := s.dm[:0]
+	for i, v := range a.mean {
+		dm = append(dm, v-b.mean[i])
 	}
-	dm := s.dm[:n]
-	for i := range dm {
-		dm[i] = ma[i] - mb[i]
-	}
+	s.dm = dm
 	var sum float64
 	k := 0
-	for i := range n {
-		a, p := cov[k:k+i+1], inv[k:k+i+1]
-		b, q := covB[k:k+i+1], invB[k:k+i+1]
+	for i, d := range dm {
+		ai, p := a.cov[k:k+i+1], a.inverse[k:k+i+1]
+		bi, q := b.cov[k:k+i+1], b.inverse[k:k+i+1]
 		var inner, quad float64
 		for j := range i {
-			inner += (q[j] - p[j]) * (a[j] - b[j])
+			inner += (q[j] - p[j]) * (ai[j] - bi[j])
 			quad += (p[j] + q[j]) * dm[j]
 		}
-		sum += 2*inner + (q[i]-p[i])*(a[i]-b[i])
-		sum += dm[i] * (2*quad + (p[i]+q[i])*dm[i])
+		sum += 2*inner + (q[i]-p[i])*(ai[i]-bi[i])
+		sum += d * (2*quad + (p[i]+q[i])*d)
 		k += i + 1
 	}
 	return max(sum/2, 0)
