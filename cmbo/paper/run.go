@@ -70,8 +70,8 @@ func (p *Prior) Surrogate(ctx context.Context, s *cmbo.Space, opts ...RunOption)
 			return nil, err
 		}
 	}
-	weigher := model.NewByDistance(len(p.m.Prototypes), p.config.variant.WeightDistance == Jeffreys, c.jitter)
-	return &Surrogate{prior: p, space: s, m: model.NewWeighted(p.m, weigher, c.noise, p.config.workers)}, nil
+	m := model.NewWeighted(p.m, p.config.variant.WeightDistance == Jeffreys, c.jitter, c.noise, p.config.workers)
+	return &Surrogate{prior: p, space: s, m: m}, nil
 }
 
 // Bind implements [cmbo.Binder].
@@ -140,10 +140,11 @@ func (r *Surrogate) TaskMeans(context.Context, *linalg.Dense) (ids []string, mea
 
 // Describe implements [cmbo.Describer].
 func (r *Surrogate) Describe(s *cmbo.Step) {
-	prior, d := r.m.PriorMoments(), r.m.Weighting()
+	mean, sd := r.m.Prior()
+	distances, jitter := r.m.Distances()
 	s.Weights, s.Jitter = slices.Clone(r.m.Weights()), r.m.Jitter()
-	s.PriorMean, s.PriorSD = slices.Clone(prior.Mean), slices.Clone(prior.SD)
-	s.Distances, s.MaxDistance, s.DistanceJitter = slices.Clone(d.Distances()), model.MaxFinite(d.Distances()), d.Jitter()
+	s.PriorMean, s.PriorSD = slices.Clone(mean), slices.Clone(sd)
+	s.Distances, s.MaxDistance, s.DistanceJitter = slices.Clone(distances), model.MaxFinite(distances), jitter
 }
 
 // RegretBound evaluates the paper's Theorem 1 for a trial of o, which r proposed by UCB of

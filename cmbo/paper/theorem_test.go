@@ -176,7 +176,8 @@ func TestTheoremAlpha(t *testing.T) {
 		at := func(x []float64, eta float64) {
 			mean, sd := []float64{0}, []float64{0}
 			require.NoError(t, run.a.Predict(context.Background(), mean, sd, linalg.NewDense(1, 2, append([]float64(nil), x...))))
-			gap := math.Abs(run.a.PriorMoments().Mean[0] - (eta + truth(x)))
+			prior, _ := run.a.Prior()
+			gap := math.Abs(prior[0] - (eta + truth(x)))
 			require.LessOrEqual(t, gap, bound.Corrected.Alpha)
 			require.Greater(t, gap, 0.0)
 		}

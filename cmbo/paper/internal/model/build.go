@@ -61,7 +61,7 @@ func (l *Learner) center(ctx context.Context, members []*Source) (Prototype, err
 			cov.AddScaled(share, &batch[i].cov)
 		}
 	}
-	normal, jitter, err := jitteredNormal(mean, cov)
+	normal, jitter, err := jitteredNormal(new(linalg.Cholesky), mean, cov)
 	l.report.PrototypeJitter = max(l.report.PrototypeJitter, jitter)
 	return Prototype{Normal: normal, Evaluator: NewGeometric(members)}, err
 }
@@ -76,7 +76,7 @@ func (l *Learner) barycenter(ctx context.Context, members []*Source) (Prototype,
 		mean, cov := make([]float64, n), new(linalg.Sym)
 		err := members[i].joint(ctx, mean, cov, l.Index, &white[w])
 		if err == nil {
-			normals[i], jitters[i], err = jitteredNormal(mean, cov)
+			normals[i], jitters[i], err = jitteredNormal(new(linalg.Cholesky), mean, cov)
 		}
 		return err
 	})
@@ -97,7 +97,7 @@ func (l *Learner) barycenter(ctx context.Context, members []*Source) (Prototype,
 	}
 	var cov linalg.Sym
 	cov.Copy(b.Center.Cov())
-	normal, jitter, err := jitteredNormal(b.Center.Mean(), &cov)
+	normal, jitter, err := jitteredNormal(new(linalg.Cholesky), b.Center.Mean(), &cov)
 	if err != nil {
 		return Prototype{}, err
 	}

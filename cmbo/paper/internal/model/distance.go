@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/gaussian"
@@ -12,71 +13,59 @@ import (
 	"github.com/gocmbo/cmbo/internal/parallel"
 )
 
-// ByDistance weighs prototypes as the paper does, by their distances to the
-// posterior that chose the newest proposal told.
-type ByDistance struct {
-	jeffreys bool    // else Wasserstein
-	jitter   float64 // absolute, for Jeffreys
-	n        int     // prototypes
-
-	distances []float64 // of the latest State
-	used      float64   // the jitter of the posterior on the index set
-}
-
-// NewByDistance returns the weigher of n prototypes by the Wasserstein distance, or
-// by the Jeffreys divergence with an absolute jitter on both covariances.
-func NewByDistance(n int, jeffreys bool, jitter float64) *ByDistance {
-	return &ByDistance{jeffreys: jeffreys, jitter: jitter, n: n}
-}
-
-// weigh returns the weights for d, which are not negative and add up to 1.
-func (b *ByDistance) weigh(d *space.Data) []float64 {
-	if distances := newestState(d); distances != nil {
-		return distanceWeights(distances)
+// weigh returns the weights for d, which are not negative and add up to 1: by the
+// distances to the posterior that chose the newest proposal told, in the order of asking,
+// which came back as its state. Points of the initial design and enqueued ones have none.
+func (a *Weighted) weigh(d *space.Data) []float64 {
+	newest, distances := 0, []float64(nil)
+	for i, t := range d.Trials {
+		if t > newest && d.States[i] != nil {
+			newest, distances = t, d.States[i]
+		}
 	}
-	return equalWeights(b.n)
+	if distances == nil {
+		n := len(a.Learned.Prototypes)
+		return slices.Repeat([]float64{1 / float64(n)}, n)
+	}
+	return distanceWeights(distances)
 }
 
 // State returns the distance of each prototype to the posterior on the index set,
 // conditioned on the data alone. With a single prototype there is nothing to
 // weigh, and no distance is computed.
-func (b *ByDistance) State(ctx context.Context, m *Weighted) ([]float64, error) {
-	b.distances, b.used = nil, 0
-	if b.n == 1 {
+func (a *Weighted) State(ctx context.Context) ([]float64, error) {
+	a.distances, a.distanceJitter = nil, 0
+	var normals []*multivariate.Normal
+	for _, p := range a.Learned.Prototypes {
+		normals = append(normals, p.Normal)
+	}
+	if len(normals) == 1 {
 		return nil, nil
 	}
 	r := scratches.Get().(*stepScratch)
 	defer scratches.Put(r)
-	if err := m.posteriorOnIndex(r); err != nil {
+	if err := a.posteriorOnIndex(r); err != nil {
 		return nil, err
 	}
-	distances := make([]float64, b.n)
-	normals := make([]*multivariate.Normal, b.n)
-	for i := range normals {
-		normals[i] = m.Learned.Prototypes[i].Normal
-	}
 	// The posterior borrows from the scratch memory, which it does not outlive.
+	a.distances = make([]float64, len(normals))
 	var err error
-	if b.jeffreys {
-		b.used, err = b.toJeffreys(ctx, r, distances, normals)
+	if a.jeffreys {
+		a.distanceJitter, err = r.toJeffreys(ctx, a.distances, normals, a.jitter)
 	} else {
-		b.used, err = b.toWasserstein(ctx, m.workers, r, distances, normals)
+		a.distanceJitter, err = r.toWasserstein(ctx, a.workers, a.distances, normals)
 	}
-	b.distances = distances
-	return distances, wrap(err, "distance of the posterior on the index set to a prototype")
+	return a.distances, wrap(err, "distance of the posterior on the index set to a prototype")
 }
 
-// Distances returns what the latest State did.
-func (b *ByDistance) Distances() []float64 { return b.distances }
-
-// Jitter returns the amount that the latest State added to the posterior's
-// covariance on the index set.
-func (b *ByDistance) Jitter() float64 { return b.used }
+// Distances returns what the latest State did, and the amount that it added to the
+// posterior's covariance on the index set.
+func (a *Weighted) Distances() (d []float64, jitter float64) { return a.distances, a.distanceJitter }
 
 // CheckState reports numbers that State cannot have returned.
-func (b *ByDistance) CheckState(state []float64) error {
-	if len(state) != b.n {
-		return fmt.Errorf("%d distances to %d prototypes", len(state), b.n)
+func (a *Weighted) CheckState(state []float64) error {
+	if n := len(a.Learned.Prototypes); len(state) != n {
+		return fmt.Errorf("%d distances to %d prototypes", len(state), n)
 	}
 	for _, d := range state {
 		if !(d >= 0) {
@@ -88,8 +77,8 @@ func (b *ByDistance) CheckState(state []float64) error {
 
 // toWasserstein sets dst to the distances of the posterior in r to the normals and
 // returns the jitter that its factor needed.
-func (b *ByDistance) toWasserstein(ctx context.Context, workers int, r *stepScratch, dst []float64, normals []*multivariate.Normal) (float64, error) {
-	post, jitter, err := adoptJittered(&r.chol, r.mean, &r.cov)
+func (r *stepScratch) toWasserstein(ctx context.Context, workers int, dst []float64, normals []*multivariate.Normal) (float64, error) {
+	post, jitter, err := jitteredNormal(&r.chol, r.mean, &r.cov)
 	if err != nil {
 		return jitter, err
 	}
@@ -100,40 +89,32 @@ func (b *ByDistance) toWasserstein(ctx context.Context, workers int, r *stepScra
 	})
 }
 
-// toJeffreys is toWasserstein for the divergence, whose own jitter mostly does. A
-// divergence that is not defined for want of definiteness is infinite.
-func (b *ByDistance) toJeffreys(ctx context.Context, r *stepScratch, dst []float64, normals []*multivariate.Normal) (float64, error) {
+// toJeffreys is toWasserstein for the divergence with an absolute jitter on both
+// covariances, which mostly does. A divergence that is not defined for want of
+// definiteness is infinite.
+func (r *stepScratch) toJeffreys(ctx context.Context, dst []float64, normals []*multivariate.Normal, own float64) (float64, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
 	work := &r.workspaces(1)[0]
 	post, err := multivariate.AdoptNormal(r.mean, &r.cov, nil)
 	if err == nil {
-		_, err = work.JeffreysTo(dst, post, normals, b.jitter)
+		_, err = work.JeffreysTo(dst, post, normals, own)
 	}
 	if !errors.Is(err, gaussian.ErrNotPositiveDefinite) {
 		return 0, err
 	}
-	post, jitter, err := adoptJittered(&r.chol, r.mean, &r.cov)
+	post, jitter, err := jitteredNormal(&r.chol, r.mean, &r.cov)
 	if err != nil {
 		return jitter, err
 	}
 	for i, n := range normals {
-		dst[i], _, err = work.Jeffreys(post, n, b.jitter)
+		dst[i], _, err = work.Jeffreys(post, n, own)
 		if err != nil && !errors.Is(err, gaussian.ErrNotPositiveDefinite) {
 			return jitter, err
 		}
 	}
 	return jitter, nil
-}
-
-// equalWeights returns n weights 1/n.
-func equalWeights(n int) []float64 {
-	w := make([]float64, n)
-	for i := range w {
-		w[i] = 1 / float64(n)
-	}
-	return w
 }
 
 // distanceWeights turns distances into weights,

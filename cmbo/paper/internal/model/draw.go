@@ -16,19 +16,14 @@ func (a *Weighted) Sample(ctx context.Context, dst []float64, x *linalg.Dense, r
 	n, _ := x.Dims()
 	all := slices.Concat(a.obs, a.pending)
 	cov := linalg.NewSym(n, nil)
-	cross := linalg.NewDense(len(all), n, nil)
-	clear(dst)
-	var among linalg.Dense
+	var cross, among linalg.Dense
+	if err := a.priorAt(ctx, dst, make([]float64, n), &cross, all, x); err != nil {
+		return err
+	}
 	for i, w := range a.w {
-		mean, _, c, err := a.component(ctx, i, all, x, n)
-		if err == nil {
-			err = a.Learned.Prototypes[i].Evaluator.At(ctx, a.workers, nil, nil, &among, x, x)
-		}
-		if err != nil {
+		if err := a.Learned.Prototypes[i].Evaluator.At(ctx, a.workers, nil, nil, &among, x, x); err != nil {
 			return err
 		}
-		linalg.Axpy(dst, w, mean)
-		cross.AddScaled(w*w, c)
 		for k := range n {
 			linalg.Axpy(cov.Row(k)[:k+1], w*w, among.Row(k)[:k+1])
 		}
@@ -41,7 +36,7 @@ func (a *Weighted) Sample(ctx context.Context, dst []float64, x *linalg.Dense, r
 		err = a.data.Update(dst, nil, &white)
 	}
 	if err == nil {
-		err = a.full.Whiten(&white, cross)
+		err = a.full.Whiten(&white, &cross)
 	}
 	if err == nil {
 		err = a.full.UpdateCov(cov, &white)

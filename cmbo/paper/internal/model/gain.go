@@ -9,13 +9,7 @@ import (
 )
 
 // Observed returns the points of the latest Fit's observations.
-func (a *Weighted) Observed() *linalg.Dense {
-	x := linalg.NewDense(len(a.obs), a.Learned.dim(), nil)
-	for i, e := range a.obs {
-		copy(x.Row(i), a.visited[e].x)
-	}
-	return x
-}
+func (a *Weighted) Observed() *linalg.Dense { return a.pointsOf(a.obs) }
 
 // NoiseRange returns the smallest and the largest noise variance that the target
 // is conditioned with, the one for values that come without included.

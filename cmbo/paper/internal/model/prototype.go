@@ -40,12 +40,6 @@ type Evaluator interface {
 	At(ctx context.Context, workers int, mean, variance []float64, cross, y, x *linalg.Dense) error
 }
 
-// dim returns the number of coordinates of a point.
-func (p *Learned) dim() int {
-	_, d := p.Index.Dims()
-	return d
-}
-
 // NoiseVariance returns the median of the sources' noise variances.
 func (p *Learned) NoiseVariance() float64 {
 	v := make([]float64, len(p.Sources))
@@ -81,7 +75,7 @@ func (p *Learned) Reindex(ctx context.Context, index *linalg.Dense, workers int)
 			copy(cov.Row(r)[:r+1], cross.Row(r)[:r+1])
 		}
 		cov.Mirror()
-		normal, jitter, err := jitteredNormal(mean, cov)
+		normal, jitter, err := jitteredNormal(new(linalg.Cholesky), mean, cov)
 		if err != nil {
 			return nil, wrap(err, "prototype %d on %d candidates", i, n)
 		}
@@ -111,102 +105,54 @@ type Geometric struct{ members []*Source }
 // NewGeometric returns the centre of the members.
 func NewGeometric(members []*Source) *Geometric { return &Geometric{members} }
 
-// geometricScratch is one goroutine's memory.
-type geometricScratch struct {
-	white, cross linalg.Dense
-	sum          linalg.Dense
-	mean         []float64 // a member's
-	variance     []float64
-}
-
-// memberSet is what every block wants to know of the points y: each member's
-// whitened covariances.
-type memberSet struct {
-	y     *linalg.Dense
-	white []linalg.Dense
-}
-
-func (g *Geometric) prepare(ctx context.Context, workers int, y *linalg.Dense) (*memberSet, error) {
-	s := &memberSet{y: y, white: make([]linalg.Dense, len(g.members))}
-	return s, parallel.For(ctx, workers, len(g.members), func(_, j int) error {
-		return g.members[j].process.Whiten(ctx, &s.white[j], y)
-	})
-}
-
 // At implements [Evaluator].
 func (g *Geometric) At(ctx context.Context, workers int, mean, variance []float64, cross, y, x *linalg.Dense) error {
-	var ys *memberSet
 	n, d := x.Dims()
+	share, rows := 1/float64(len(g.members)), 0
+	whiteY := make([]linalg.Dense, len(g.members))
 	if cross != nil {
-		var err error
-		if ys, err = g.prepare(ctx, workers, y); err != nil {
+		rows = points.Len(y)
+		cross.Resize(rows, n)
+		cross.Zero()
+		err := parallel.For(ctx, workers, len(g.members), func(_, j int) error {
+			return g.members[j].process.Whiten(ctx, &whiteY[j], y)
+		})
+		if err != nil {
 			return err
 		}
-		cross.Resize(points.Len(y), n)
 	}
-	sc := make([]geometricScratch, parallel.Workers(workers, n))
+	clear(mean)
+	clear(variance)
+	type scratch struct {
+		white, cross   linalg.Dense
+		mean, variance [blockRows]float64 // a member's
+	}
+	sc := make([]scratch, parallel.Workers(workers, n))
 	return inBlocks(ctx, workers, n, func(w, lo, hi int) error {
-		s := &sc[w]
-		if s.variance == nil {
-			s.mean, s.variance = make([]float64, blockRows), make([]float64, blockRows)
-		}
-		block := x.View(lo, 0, hi-lo, d)
-		if err := g.block(ctx, s, slice(mean, lo, hi), slice(variance, lo, hi), ys, &block); err != nil {
-			return err
-		}
-		if ys != nil {
-			for i := range points.Len(ys.y) {
-				copy(cross.Row(i)[lo:hi], s.sum.Row(i))
+		s, block := &sc[w], x.View(lo, 0, hi-lo, d)
+		for j, m := range g.members {
+			if err := m.process.Whiten(ctx, &s.white, &block); err != nil {
+				return err
+			}
+			if err := m.process.MomentsFrom(ctx, s.mean[:hi-lo], s.variance[:hi-lo], &block, &s.white); err != nil {
+				return err
+			}
+			if mean != nil {
+				linalg.Axpy(mean[lo:hi], share, s.mean[:hi-lo])
+			}
+			if variance != nil {
+				linalg.Axpy(variance[lo:hi], share, s.variance[:hi-lo])
+			}
+			if cross != nil {
+				if err := m.process.CovFrom(ctx, &s.cross, y, &whiteY[j], &block, &s.white); err != nil {
+					return err
+				}
+				columns := cross.View(0, lo, rows, hi-lo)
+				columns.AddScaled(share, &s.cross)
 			}
 		}
 		return nil
 	})
-}
-
-// block computes the moments at a block of points: mean and variance, if they
-// are not nil, and in s.sum the covariances with the points of ys.
-func (g *Geometric) block(ctx context.Context, s *geometricScratch, mean, variance []float64, ys *memberSet, x *linalg.Dense) error {
-	n, _ := x.Dims()
-	share := 1 / float64(len(g.members))
-	clear(mean)
-	clear(variance)
-	if ys != nil {
-		s.sum.Resize(points.Len(ys.y), n)
-		s.sum.Zero()
-	}
-	for j, m := range g.members {
-		if err := m.process.Whiten(ctx, &s.white, x); err != nil {
-			return err
-		}
-		mj, vj := slice(s.mean, 0, n), slice(s.variance, 0, n)
-		if variance == nil {
-			vj = nil
-		}
-		if err := m.process.MomentsFrom(ctx, mj, vj, x, &s.white); err != nil {
-			return err
-		}
-		if mean != nil {
-			linalg.Axpy(mean, share, mj)
-		}
-		if variance != nil {
-			linalg.Axpy(variance, share, vj)
-		}
-		if ys != nil {
-			if err := m.process.CovFrom(ctx, &s.cross, ys.y, &ys.white[j], x, &s.white); err != nil {
-				return err
-			}
-			s.sum.AddScaled(share, &s.cross)
-		}
-	}
-	return nil
-}
-
-// slice returns v[lo:hi], nil for nil.
-func slice(v []float64, lo, hi int) []float64 {
-	if v == nil {
-		return nil
-	}
-	return v[lo:hi]
 }
 
 // An Extension extends a Gaussian that lives on the index set V to other points by
@@ -251,11 +197,10 @@ func (c *Extension) At(ctx context.Context, workers int, mean, variance []float6
 	n, d := x.Dims()
 	var vy, hy linalg.Dense // L⁻¹·k(V, y) and halfᵀ of it
 	if cross != nil {
-		rows, _ := y.Dims()
-		cross.Resize(rows, n)
+		cross.Resize(points.Len(y), n)
 		c.project(&vy, &hy, y)
 	}
-	type scratch struct{ cov, v, h, block, part linalg.Dense }
+	type scratch struct{ cov, v, h, part linalg.Dense }
 	sc := make([]scratch, parallel.Workers(workers, n))
 	return inBlocks(ctx, workers, n, func(w, lo, hi int) error {
 		s := &sc[w]
@@ -278,15 +223,12 @@ func (c *Extension) At(ctx context.Context, workers int, mean, variance []float6
 			}
 		}
 		if cross != nil {
-			kernel.Cross(&s.block, c.Kernel, y, &block)
+			columns := cross.View(0, lo, points.Len(y), hi-lo)
+			kernel.Cross(&columns, c.Kernel, y, &block)
 			s.part.TransMul(&vy, &s.v)
-			s.block.AddScaled(-1, &s.part)
+			columns.AddScaled(-1, &s.part)
 			s.part.TransMul(&hy, &s.h)
-			s.block.AddScaled(1, &s.part)
-			rows, _ := y.Dims()
-			for i := range rows {
-				copy(cross.Row(i)[lo:hi], s.block.Row(i))
-			}
+			columns.AddScaled(1, &s.part)
 		}
 		return nil
 	})

@@ -112,7 +112,7 @@ func TestGreedyGain(t *testing.T) {
 	p := extensions(t, 7, d)
 	candidates := uniform(rng.Stream(5, t.Name()), 9, d)
 	for _, bound := range []bool{false, true} {
-		a := NewWeighted(p, NewByDistance(2, false, 0), noise, 1)
+		a := NewWeighted(p, false, 0, noise, 1)
 		x := p.Index
 		if bound {
 			x = candidates

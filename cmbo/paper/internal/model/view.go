@@ -114,10 +114,7 @@ func (v *View) newVisited(ctx context.Context, x []float64, key string) (visited
 			others = append(others, f)
 		}
 	}
-	otherX := linalg.NewDense(len(others), len(x), nil)
-	for i, f := range others {
-		copy(otherX.Row(i), v.visited[f].x)
-	}
+	otherX := v.pointsOf(others)
 	var cross linalg.Dense
 	column := func(c Evaluator, set *linalg.Dense) ([]float64, error) {
 		if err := c.At(ctx, v.workers, nil, nil, &cross, point, set); err != nil {
@@ -231,27 +228,14 @@ func (v *View) largestMeans(w []float64) float64 {
 	return s
 }
 
-// component returns the prior mean and variance of prototype i at the rows of x
-// and its covariances with the visited points listed; the caller may change
-// them.
-func (v *View) component(ctx context.Context, i int, all []int, x *linalg.Dense, n int) (mean, variance []float64, cross *linalg.Dense, err error) {
-	cross = linalg.NewDense(len(all), n, nil)
-	if x == v.candidates && x != nil {
-		for r, e := range all {
-			copy(cross.Row(r), v.visited[e].overCand[i])
-		}
-		return slices.Clone(v.candMean[i]), slices.Clone(v.candVar[i]), cross, nil
+// pointsOf returns visited points.
+func (v *View) pointsOf(entries []int) *linalg.Dense {
+	_, dim := v.Learned.Index.Dims()
+	x := linalg.NewDense(len(entries), dim, nil)
+	for r, e := range entries {
+		copy(x.Row(r), v.visited[e].x)
 	}
-	mean, variance = make([]float64, n), make([]float64, n)
-	if len(all) == 0 {
-		return mean, variance, cross, v.Learned.Prototypes[i].Evaluator.At(ctx, v.workers, mean, variance, nil, nil, x)
-	}
-	seen := linalg.NewDense(len(all), v.Learned.dim(), nil)
-	for r, e := range all {
-		copy(seen.Row(r), v.visited[e].x)
-	}
-	err = v.Learned.Prototypes[i].Evaluator.At(ctx, v.workers, mean, variance, cross, seen, x)
-	return mean, variance, cross, err
+	return x
 }
 
 // gather returns v[idx[0]], v[idx[1]], ...

@@ -19,8 +19,9 @@ import (
 // over the prototypes, conditioned on the data of the run, with weights by distance.
 type Weighted struct {
 	View
-	weigher *ByDistance
-	noise   float64 // noise variance where none is given, scaled units
+	jeffreys bool    // the distance that weighs prototypes, else Wasserstein
+	jitter   float64 // absolute, of a Jeffreys divergence
+	noise    float64 // noise variance where none is given, scaled units
 
 	w       []float64
 	obs     []int // entries of the data
@@ -29,7 +30,10 @@ type Weighted struct {
 	data    gp.Conditioned
 	full    *gp.Conditioned // data and the pending points
 
-	prior Moments
+	priorMean, priorSD []float64 // at the points of the latest Predict
+
+	distances      []float64 // of the latest State
+	distanceJitter float64   // of the posterior on the index set
 }
 
 // stepScratch holds the buffers of one step. Steps of all runs take it from a
@@ -59,10 +63,11 @@ func resizeAhead(m *linalg.Dense, rows, cols int) {
 	m.Resize(rows, cols)
 }
 
-// NewWeighted returns the model of a run. noise is the noise variance where none is
-// given.
-func NewWeighted(p *Learned, weigher *ByDistance, noise float64, workers int) *Weighted {
-	return &Weighted{View: NewView(p, workers), weigher: weigher, noise: noise}
+// NewWeighted returns the model of a run, whose prototypes are weighed by the Wasserstein
+// distance, or by the Jeffreys divergence with an absolute jitter on both covariances. noise
+// is the noise variance where none is given.
+func NewWeighted(p *Learned, jeffreys bool, jitter, noise float64, workers int) *Weighted {
+	return &Weighted{View: NewView(p, workers), jeffreys: jeffreys, jitter: jitter, noise: noise}
 }
 
 // Fit conditions the prior on the data.
@@ -72,7 +77,7 @@ func (a *Weighted) Fit(ctx context.Context, d *space.Data) error {
 		return err
 	}
 	noises := gp.Noise(d.NoiseVariance, len(obs), a.noise)
-	w := a.weigher.weigh(d)
+	w := a.weigh(d)
 	// Where neither the prior nor what is known already has changed, the factor
 	// grows by rows.
 	same := 0
@@ -149,28 +154,11 @@ func (a *Weighted) Predict(ctx context.Context, mean, sd []float64, x *linalg.De
 	r := scratches.Get().(*stepScratch)
 	defer scratches.Put(r)
 	cross := &r.cross
-	resizeAhead(cross, len(all), len(mean))
-	cross.Zero()
-	clear(mean)
-	clear(sd)
-	for i, w := range a.w {
-		if x == a.candidates && x != nil {
-			linalg.Axpy(mean, w, a.candMean[i])
-			linalg.Axpy(sd, w*w, a.candVar[i])
-			for r, e := range all {
-				linalg.Axpy(cross.Row(r), w*w, a.visited[e].overCand[i])
-			}
-			continue
-		}
-		m, v, c, err := a.component(ctx, i, all, x, len(mean))
-		if err != nil {
-			return err
-		}
-		linalg.Axpy(mean, w, m)
-		linalg.Axpy(sd, w*w, v)
-		cross.AddScaled(w*w, c)
+	if err := a.priorAt(ctx, mean, sd, cross, all, x); err != nil {
+		return err
 	}
-	a.prior.set(mean, sd)
+	a.priorMean, a.priorSD = append(a.priorMean[:0], mean...), append(a.priorSD[:0], sd...)
+	gp.Deviations(a.priorSD)
 
 	v := &r.white
 	resizeAhead(v, len(all), len(mean))
@@ -189,14 +177,49 @@ func (a *Weighted) Predict(ctx context.Context, mean, sd []float64, x *linalg.De
 	return wrap(err, "posterior at %d points", len(mean))
 }
 
+// priorAt sets mean and variance to the prior's at the rows of x, and cross to its
+// covariances with these visited points.
+func (a *Weighted) priorAt(ctx context.Context, mean, variance []float64, cross *linalg.Dense, visited []int, x *linalg.Dense) error {
+	resizeAhead(cross, len(visited), len(mean))
+	cross.Zero()
+	clear(mean)
+	clear(variance)
+	if x == a.candidates {
+		for i, w := range a.w {
+			linalg.Axpy(mean, w, a.candMean[i])
+			linalg.Axpy(variance, w*w, a.candVar[i])
+			for r, e := range visited {
+				linalg.Axpy(cross.Row(r), w*w, a.visited[e].overCand[i])
+			}
+		}
+		return nil
+	}
+	m, v := make([]float64, len(mean)), make([]float64, len(mean))
+	var c, points *linalg.Dense
+	if len(visited) > 0 {
+		c, points = new(linalg.Dense), a.pointsOf(visited)
+	}
+	for i, w := range a.w {
+		if err := a.Learned.Prototypes[i].Evaluator.At(ctx, a.workers, m, v, c, points, x); err != nil {
+			return err
+		}
+		linalg.Axpy(mean, w, m)
+		linalg.Axpy(variance, w*w, v)
+		if c != nil {
+			cross.AddScaled(w*w, c)
+		}
+	}
+	return nil
+}
+
 // NoiseVariance returns the noise variance of values that come without one.
 func (a *Weighted) NoiseVariance() float64 { return a.noise }
 
 // Weights returns the weights of the latest Fit.
 func (a *Weighted) Weights() []float64 { return a.w }
 
-// PriorMoments returns the prior at the points of the latest Predict.
-func (a *Weighted) PriorMoments() Moments { return a.prior }
+// Prior returns the means and deviations before the data at the points of the latest Predict.
+func (a *Weighted) Prior() (mean, sd []float64) { return a.priorMean, a.priorSD }
 
 // MaxValue estimates the largest value of the objective before the data.
 func (a *Weighted) MaxValue() float64 { return a.largestMeans(a.w) }
@@ -204,15 +227,6 @@ func (a *Weighted) MaxValue() float64 { return a.largestMeans(a.w) }
 // Jitter returns the amount that the latest Fit added to the covariance of the
 // observations.
 func (a *Weighted) Jitter() float64 { return a.data.Jitter() }
-
-// State returns what the weigher wants back of the proposal.
-func (a *Weighted) State(ctx context.Context) ([]float64, error) { return a.weigher.State(ctx, a) }
-
-// CheckState reports numbers that State cannot have returned.
-func (a *Weighted) CheckState(state []float64) error { return a.weigher.CheckState(state) }
-
-// Weighting returns what weighs the prototypes.
-func (a *Weighted) Weighting() *ByDistance { return a.weigher }
 
 // posteriorOnIndex sets the mean and covariance of r to the posterior on the index
 // set, conditioned on the data alone.
@@ -245,13 +259,8 @@ func (a *Weighted) posteriorOnIndex(r *stepScratch) error {
 
 // jitteredNormal makes a Normal of a covariance that rounding may have left
 // without a Cholesky factor, adding the smallest jitter that gives it one. It
-// keeps its arguments.
-func jitteredNormal(mean []float64, cov *linalg.Sym) (*multivariate.Normal, float64, error) {
-	return adoptJittered(new(linalg.Cholesky), mean, cov)
-}
-
-// adoptJittered is jitteredNormal on the memory of c.
-func adoptJittered(c *linalg.Cholesky, mean []float64, cov *linalg.Sym) (*multivariate.Normal, float64, error) {
+// keeps its arguments, of which c is memory for the factor.
+func jitteredNormal(c *linalg.Cholesky, mean []float64, cov *linalg.Sym) (*multivariate.Normal, float64, error) {
 	jitter, err := c.FactorizeJitter(cov, gaussian.MaxJitter)
 	if err != nil {
 		return nil, jitter, err

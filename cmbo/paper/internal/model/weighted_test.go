@@ -39,10 +39,9 @@ func TestSingularPosterior(t *testing.T) {
 		require.NoError(t, err)
 	}
 	for _, jitter := range []float64{0, 1e-2} {
-		a := NewByDistance(n, true, jitter)
 		got := make([]float64, len(normals))
 		set()
-		used, err := a.toJeffreys(ctx, rm, got, normals)
+		used, err := rm.toJeffreys(ctx, got, normals, jitter)
 		require.NoError(t, err)
 		require.Equal(t, jitter == 0, used > 0, "jitter %g of the posterior beside %g of the divergence", used, jitter)
 		set()
@@ -55,7 +54,7 @@ func TestSingularPosterior(t *testing.T) {
 			require.InEpsilon(t, want, got[i], 1e-9)
 		}
 		set()
-		used, err = a.toWasserstein(ctx, 1, rm, got, normals)
+		used, err = rm.toWasserstein(ctx, 1, got, normals)
 		require.NoError(t, err)
 		require.Positive(t, used)
 	}
@@ -65,8 +64,7 @@ func TestSingularPosterior(t *testing.T) {
 	set()
 	rm.cov.AddDiag(1)
 	got := make([]float64, 2)
-	a := NewByDistance(2, true, 0)
-	_, err = a.toJeffreys(ctx, rm, got, []*multivariate.Normal{flat, normals[0]})
+	_, err = rm.toJeffreys(ctx, got, []*multivariate.Normal{flat, normals[0]}, 0)
 	require.NoError(t, err)
 	require.True(t, math.IsInf(got[0], 1))
 	require.Positive(t, got[1])
