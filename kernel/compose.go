@@ -1,8 +1,10 @@
 package kernel
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -20,7 +22,7 @@ func Scale(variance float64, k Kernel) Kernel {
 // term or with a nil one.
 func Sum(ks ...Kernel) Kernel {
 	mustKernels("Sum", ks)
-	return compound{false, append([]Kernel(nil), ks...)}.expose()
+	return compound{false, slices.Clone(ks)}.expose()
 }
 
 // Product returns the product of kernels. Its log-parameters are those of the
@@ -28,7 +30,7 @@ func Sum(ks ...Kernel) Kernel {
 // panics without a factor or with a nil one.
 func Product(ks ...Kernel) Kernel {
 	mustKernels("Product", ks)
-	return compound{true, append([]Kernel(nil), ks...)}.expose()
+	return compound{true, slices.Clone(ks)}.expose()
 }
 
 func mustKernels(name string, ks []Kernel) {
@@ -123,11 +125,30 @@ type compound struct {
 	ks      []Kernel
 }
 
-func (k compound) name() string                       { return map[bool]string{false: "Sum", true: "Product"}[k.product] }
-func (k compound) expose() Kernel                     { return expose(k, k.ks) }
-func (k compound) NumParams() int                     { return numParams(k.ks) }
-func (k compound) AppendParams(d []float64) []float64 { return appendParams(d, k.ks) }
-func (k compound) String() string                     { return join(k.name(), k.ks) }
+func (k compound) name() string   { return map[bool]string{false: "Sum", true: "Product"}[k.product] }
+func (k compound) expose() Kernel { return expose(k, k.ks) }
+
+func (k compound) NumParams() (n int) {
+	for _, part := range k.ks {
+		n += part.NumParams()
+	}
+	return n
+}
+
+func (k compound) AppendParams(d []float64) []float64 {
+	for _, part := range k.ks {
+		d = part.AppendParams(d)
+	}
+	return d
+}
+
+func (k compound) String() string {
+	var parts []string
+	for _, part := range k.ks {
+		parts = append(parts, fmt.Sprint(part))
+	}
+	return k.name() + "(" + strings.Join(parts, ", ") + ")"
+}
 
 func (k compound) Eval(x, y []float64) float64 {
 	if !k.product {
@@ -145,11 +166,30 @@ func (k compound) Eval(x, y []float64) float64 {
 }
 
 func (k compound) WithParams(theta []float64) (Kernel, error) {
-	ks, err := withAllParams(k.name(), k.ks, theta)
-	if err != nil {
-		return nil, err
+	if n := k.NumParams(); len(theta) != n {
+		return nil, &ParamCountError{Kernel: k.name(), Got: len(theta), Want: n}
+	}
+	ks, off := make([]Kernel, len(k.ks)), 0
+	for i, part := range k.ks {
+		var err error
+		if ks[i], err = withParams(part, theta, off); err != nil {
+			return nil, err
+		}
+		off += part.NumParams()
 	}
 	return compound{k.product, ks}.expose(), nil
+}
+
+// withParams gives k its part of theta, which begins at index off. An error that
+// names an index is restated for the whole of theta.
+func withParams(k Kernel, theta []float64, off int) (Kernel, error) {
+	n := k.NumParams()
+	out, err := k.WithParams(theta[off : off+n : off+n])
+	var p *ParamError
+	if errors.As(err, &p) {
+		return nil, &ParamError{Kernel: p.Kernel, Index: p.Index + off, Value: p.Value}
+	}
+	return out, err
 }
 
 func (k compound) paramGrad(dst, x, y []float64) float64 {
@@ -176,15 +216,4 @@ func (k compound) paramGrad(dst, x, y []float64) float64 {
 		v, rest = v*fv, rest[n:]
 	}
 	return v
-}
-
-func join(name string, ks []Kernel) string {
-	var b strings.Builder
-	b.WriteString(name)
-	for i, k := range ks {
-		b.WriteString([]string{"(", ", "}[min(i, 1)])
-		fmt.Fprint(&b, k)
-	}
-	b.WriteByte(')')
-	return b.String()
 }

@@ -3,6 +3,7 @@ package kernel
 import (
 	"fmt"
 
+	"github.com/gocmbo/cmbo/internal/f64"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -22,20 +23,9 @@ func Gram(dst *linalg.Sym, k Kernel, x *linalg.Dense) {
 // the diagonal is set, and [linalg.Sym.Mirror], or an operation that ends with it,
 // is to be called before dst is used.
 func GramLower(dst *linalg.Sym, k Kernel, x *linalg.Dense) {
-	n, dim := x.Dims()
+	n, _ := x.Dims()
 	dst.Resize(n)
-	if variance, st, ok := fast(k, nil); ok {
-		st.checkDim("Gram", dim)
-		f := st.radial()
-		squares(x, x, st.inv, true, dst.Row, func(row []float64) { f.values(row, row, 1, variance) })
-		return
-	}
-	for i := range n {
-		xi, row := x.Row(i), dst.Row(i)
-		for j := range i + 1 {
-			row[j] = k.Eval(xi, x.Row(j))
-		}
-	}
+	fill(dst.Row, "Gram", k, x, x, true)
 }
 
 // Cross sets dst to the n×m matrix of k(x_i, y_j), the rows of x (n) and y (m)
@@ -48,14 +38,23 @@ func Cross(dst *linalg.Dense, k Kernel, x, y *linalg.Dense) {
 		panic(fmt.Sprintf("kernel: Cross: points of dimension %d and %d", dim, dimY))
 	}
 	dst.Resize(n, m)
+	fill(dst.Row, "Cross", k, x, y, false)
+}
+
+// fill sets row i of dst to the values of k(x_i, y_j), up to the diagonal if lower.
+func fill(dst func(i int) []float64, op string, k Kernel, x, y *linalg.Dense, lower bool) {
+	n, dim := x.Dims()
 	if variance, st, ok := fast(k, nil); ok {
-		st.checkDim("Cross", dim)
+		st.checkDim(op, dim)
 		f := st.radial()
-		squares(x, y, st.inv, false, dst.Row, func(row []float64) { f.values(row, row, 1, variance) })
+		squares(x, y, st.inv, lower, dst, func(row []float64) { f64.RadialValues(row, row, 1, variance, f) })
 		return
 	}
 	for i := range n {
-		xi, row := x.Row(i), dst.Row(i)
+		xi, row := x.Row(i), dst(i)
+		if lower {
+			row = row[:i+1]
+		}
 		for j := range row {
 			row[j] = k.Eval(xi, y.Row(j))
 		}

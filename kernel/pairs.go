@@ -75,7 +75,7 @@ func (p *Pairs) Gram(dst *linalg.Sym, k Kernel) {
 	p.val, p.grad = f64.Grow(p.val, size), f64.Grow(p.grad, size)
 	dst.Resize(p.n)
 	sq, scale := p.squares()
-	p.st.radial().valuesAndSlopes(p.val, p.grad, sq, scale)
+	f64.RadialSlopes(p.val, p.grad, sq, scale, p.st.radial())
 	for i := range p.n {
 		row := dst.Row(i)[:i+1]
 		for j, v := range p.val[packed(i):packed(i+1)] {

@@ -5,8 +5,14 @@ import (
 	"math/big"
 	"testing"
 
+	"github.com/gocmbo/cmbo/internal/f64"
 	"github.com/gocmbo/cmbo/internal/testutil"
 )
+
+func value(f *f64.Radial, s float64) float64 {
+	v, _ := f64.RadialAt(s, f)
+	return v
+}
 
 // TestExp holds the exponential in the loops to its error bound, against math/big.
 // Matern12 with r = √(r²), which is exact, is the exponential itself.
@@ -25,9 +31,9 @@ func TestExp(t *testing.T) {
 	var worst, at float64
 	for _, r := range rs {
 		row := []float64{r * r}
-		f.values(row, row, 1, 1)
+		f64.RadialValues(row, row, 1, 1, f)
 		v := row[0]
-		val, _ := f.at(r * r)
+		val, _ := f64.RadialAt(r*r, f)
 		if val != v {
 			t.Fatalf("the two loops give %v and %v at r = %v", v, val, r)
 		}
@@ -47,7 +53,7 @@ func TestExp(t *testing.T) {
 	for r := 708.5; r < 760; r += 0.37 {
 		// A denormal result has an error of a unit, which does not shrink with it.
 		want, _ := bigExp(-math.Sqrt(r * r)).Float64()
-		if got := f.value(r * r); !(math.Abs(got-want) <= math.SmallestNonzeroFloat64) {
+		if got := value(f, r*r); !(math.Abs(got-want) <= math.SmallestNonzeroFloat64) {
 			t.Errorf("exp(−%g) = %g, want %g", r, got, want)
 		}
 	}
@@ -102,7 +108,7 @@ func TestShapes(t *testing.T) {
 			matern32x12: new(big.Float).Mul(poly(root(3), f(0), r), rate(both)),
 		}
 		for s, w := range want {
-			got := shapes[s].value(r * r)
+			got := value(&shapes[s], r*r)
 			exact, _ := w.Float64()
 			// 4 roundings, and those of the exponent magnified by it.
 			x := -math.Log(math.Max(exact, 1e-300))
@@ -113,14 +119,14 @@ func TestShapes(t *testing.T) {
 	}
 	for s := range shapes {
 		for _, r := range []float64{1e-3, 0.1, 0.7, 1.9, 5, 12} {
-			_, slope := shapes[s].at(r * r)
+			_, slope := f64.RadialAt(r*r, &shapes[s])
 			h := r * 1e-5
-			d := -r * (shapes[s].value((r+h)*(r+h)) - shapes[s].value((r-h)*(r-h))) / (2 * h)
+			d := -r * (value(&shapes[s], (r+h)*(r+h)) - value(&shapes[s], (r-h)*(r-h))) / (2 * h)
 			if !(math.Abs(slope-d) <= 1e-8*math.Max(1, r)) {
 				t.Errorf("%s: slope %v at %g, %v by differences", shapeNames[s], slope, r, d)
 			}
 		}
-		if v, slope := shapes[s].at(0); v != 1 || slope != 0 {
+		if v, slope := f64.RadialAt(0, &shapes[s]); v != 1 || slope != 0 {
 			t.Errorf("%s at 0: value %v, slope %v", shapeNames[s], v, slope)
 		}
 	}
@@ -137,16 +143,16 @@ func TestValuesScale(t *testing.T) {
 	for s := range shapes {
 		f := &shapes[s]
 		dst, val, slope := make([]float64, n), make([]float64, n), make([]float64, n)
-		f.values(dst, sq, 4, 3)
-		f.valuesAndSlopes(val, slope, sq, 4)
+		f64.RadialValues(dst, sq, 4, 3, f)
+		f64.RadialSlopes(val, slope, sq, 4, f)
 		for i, q := range sq {
-			v, g := f.at(4 * q)
+			v, g := f64.RadialAt(4*q, f)
 			if dst[i] != 3*v || val[i] != v || slope[i] != g {
 				t.Errorf("%s at %g: %v, %v, %v; want %v, %v, %v", shapeNames[s], q, dst[i], val[i], slope[i], 3*v, v, g)
 			}
 		}
 		in := append([]float64(nil), sq...)
-		f.values(in, in, 4, 3)
+		f64.RadialValues(in, in, 4, 3, f)
 		for _, alias := range [][2][]float64{{append([]float64(nil), sq...), nil}, {nil, append([]float64(nil), sq...)}} {
 			a, b, src := alias[0], alias[1], alias[0]
 			if a == nil {
@@ -154,7 +160,7 @@ func TestValuesScale(t *testing.T) {
 			} else {
 				b = make([]float64, n)
 			}
-			f.valuesAndSlopes(a, b, src, 4)
+			f64.RadialSlopes(a, b, src, 4, f)
 			for i := range sq {
 				if a[i] != val[i] || b[i] != slope[i] || in[i] != dst[i] {
 					t.Errorf("%s: results depend on aliasing", shapeNames[s])

@@ -2,7 +2,11 @@ package kernel
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strings"
+
+	"github.com/gocmbo/cmbo/internal/f64"
 )
 
 // shape numbers the radial functions. The numbers are internal: descriptions and
@@ -94,35 +98,32 @@ func newStationary(s shape, lengths []float64) Stationary {
 	for i, l := range lengths {
 		mustParam(shapeNames[s], fmt.Sprintf("length %d", i), l)
 	}
-	k := empty(s, len(lengths))
-	for i, l := range lengths {
-		k.set(i, l)
+	return withLengths(s, slices.Clone(lengths))
+}
+
+// withLengths returns the kernel of lengths that have been checked, which it keeps.
+func withLengths(s shape, ls []float64) Stationary {
+	inv := make([]float64, len(ls))
+	for i, l := range ls {
+		inv[i] = 1 / l
 	}
-	return k
+	return Stationary{s, ls, inv}
 }
-
-// empty returns a kernel whose n lengths are to be set.
-func empty(s shape, n int) Stationary {
-	buf := make([]float64, 2*n)
-	return Stationary{shape: s, ls: buf[:n:n], inv: buf[n:]}
-}
-
-// set sets length i to l, which has been checked.
-func (k *Stationary) set(i int, l float64) { k.ls[i], k.inv[i] = l, 1/l }
 
 // Lengths returns a copy of the lengths: one if k is isotropic, else one for each
 // dimension.
-func (k Stationary) Lengths() []float64 { return append([]float64(nil), k.ls...) }
+func (k Stationary) Lengths() []float64 { return slices.Clone(k.ls) }
 
-func (k Stationary) name() string    { return shapeNames[k.shape] }
-func (k Stationary) radial() *radial { return &shapes[k.shape] }
+func (k Stationary) name() string        { return shapeNames[k.shape] }
+func (k Stationary) radial() *f64.Radial { return &shapes[k.shape] }
 
 // isotropic reports whether one length serves all dimensions.
 func (k Stationary) isotropic() bool { return len(k.ls) == 1 }
 
 // Eval returns k(x, y).
 func (k Stationary) Eval(x, y []float64) float64 {
-	return k.radial().value(k.square("Eval", x, y))
+	v, _ := f64.RadialAt(k.square("Eval", x, y), k.radial())
+	return v
 }
 
 // square returns r².
@@ -159,22 +160,26 @@ func (k Stationary) takes(dim int) bool { return k.isotropic() || len(k.ls) == d
 func (k Stationary) NumParams() int { return len(k.ls) }
 
 // AppendParams appends the logarithms of the lengths.
-func (k Stationary) AppendParams(dst []float64) []float64 { return appendLogs(dst, k.ls) }
+func (k Stationary) AppendParams(dst []float64) []float64 {
+	for _, l := range k.ls {
+		dst = append(dst, math.Log(l))
+	}
+	return dst
+}
 
 // WithParams returns the kernel of the same shape with lengths exp(theta).
 func (k Stationary) WithParams(theta []float64) (Kernel, error) {
 	if len(theta) != len(k.ls) {
 		return nil, &ParamCountError{Kernel: k.name(), Got: len(theta), Want: len(k.ls)}
 	}
-	out := empty(k.shape, len(theta))
-	for i := range theta {
-		l, err := fromLog(k.name(), theta, i)
-		if err != nil {
+	ls := make([]float64, len(theta))
+	for i := range ls {
+		var err error
+		if ls[i], err = fromLog(k.name(), theta, i); err != nil {
 			return nil, err
 		}
-		out.set(i, l)
 	}
-	return out, nil
+	return withLengths(k.shape, ls), nil
 }
 
 // ParamGrad sets dst to the derivatives by the log-lengths,
@@ -187,12 +192,12 @@ func (k Stationary) ParamGrad(dst, x, y []float64) float64 {
 		panic(countMessage(k, "ParamGrad", len(dst), want))
 	}
 	s := k.square("ParamGrad", x, y)
-	v, slope := k.radial().at(s)
+	v, slope := f64.RadialAt(s, k.radial())
 	if k.isotropic() {
 		dst[0] = slope
 		return v
 	}
-	if s > farSquare {
+	if s > f64.FarSquare {
 		clear(dst) // a square below may overflow
 		return v
 	}
@@ -215,12 +220,9 @@ func ratio(slope, s float64) float64 {
 
 // String returns the kernel in the form of a call, such as "Matern32(0.5)".
 func (k Stationary) String() string {
-	var b strings.Builder
-	b.WriteString(k.name())
-	for i, l := range k.ls {
-		b.WriteString([]string{"(", ", "}[min(i, 1)])
-		fmt.Fprintf(&b, "%.4g", l)
+	var lengths []string
+	for _, l := range k.ls {
+		lengths = append(lengths, fmt.Sprintf("%.4g", l))
 	}
-	b.WriteByte(')')
-	return b.String()
+	return k.name() + "(" + strings.Join(lengths, ", ") + ")"
 }
