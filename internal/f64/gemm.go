@@ -78,35 +78,16 @@ func gemmSet(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64,
 }
 
 // pack copies the rows×cols matrix with entry (i, j) at src[i·rs + j·cs] to dst,
-// row-major without gaps. It is made for rs = 1, four columns of src at a time.
+// row-major without gaps. It is made for rs = 1.
 func pack(dst, src []float64, rows, cols, rs, cs int) {
-	if rs != 1 {
-		for i := range rows {
-			d := dst[i*cols : i*cols+cols]
-			for j := range d {
-				d[j] = src[i*rs+j*cs]
-			}
-		}
+	if rs == 1 {
+		transpose(cols, rows, dst, cols, src, cs)
 		return
 	}
-	j := 0
-	for ; j+4 <= cols; j += 4 {
-		s0 := src[j*cs:][:rows]
-		s1 := src[(j+1)*cs:][:len(s0)]
-		s2 := src[(j+2)*cs:][:len(s0)]
-		s3 := src[(j+3)*cs:][:len(s0)]
-		o := j
-		for i, v := range s0 {
-			d := dst[o : o+4 : o+4]
-			d[0], d[1], d[2], d[3] = v, s1[i], s2[i], s3[i]
-			o += cols
-		}
-	}
-	for ; j < cols; j++ {
-		o := j
-		for _, v := range src[j*cs:][:rows] {
-			dst[o] = v
-			o += cols
+	for i := range rows {
+		d := dst[i*cols : i*cols+cols]
+		for j := range d {
+			d[j] = src[i*rs+j*cs]
 		}
 	}
 }
