@@ -154,7 +154,7 @@ func (m *Minimizer) Minimize(f Func, x0, lo, hi []float64, o Options) Result {
 			}
 			return m.result(stuck)
 		}
-		if before-m.fx <= m.o.FuncTol*math.Max(1, math.Abs(m.fx)) {
+		if before-m.fx <= m.o.FuncTol*max(1, math.Abs(m.fx)) {
 			if m.projected() <= m.o.GradTol {
 				return m.result(gradConverged)
 			}
@@ -186,7 +186,7 @@ func (m *Minimizer) reset(f Func, x0, lo, hi []float64, o Options) {
 		if !(l <= h) {
 			panic(fmt.Sprintf("optim: Minimize: bounds %g to %g of variable %d", l, h, i))
 		}
-		m.x[i] = clamp(v, l, h)
+		m.x[i] = min(max(v, l), h)
 	}
 }
 
@@ -223,9 +223,9 @@ func (m *Minimizer) projected() float64 {
 		l, h := m.bounds(i)
 		v := m.g[i] // far from 0 it would vanish in x − (x − v)
 		if to := x - v; !(to >= l && to <= h) {
-			v = x - clamp(to, l, h)
+			v = x - min(max(to, l), h)
 		}
-		p = math.Max(p, math.Abs(v))
+		p = max(p, math.Abs(v))
 	}
 	return p
 }
@@ -333,16 +333,6 @@ func (m *Minimizer) remember(ft float64) {
 	m.x, m.xt = m.xt, m.x
 	m.g, m.gt = m.gt, m.g
 	m.fx = ft
-}
-
-func clamp(v, lo, hi float64) float64 {
-	if v < lo {
-		return lo
-	}
-	if v > hi {
-		return hi
-	}
-	return v
 }
 
 func finite(v float64) bool { return math.Abs(v) <= math.MaxFloat64 }

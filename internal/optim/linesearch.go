@@ -19,7 +19,7 @@ func (m *Minimizer) firstStep() float64 {
 	}
 	largest := 1.0
 	for _, v := range m.d {
-		largest = math.Max(largest, math.Abs(v))
+		largest = max(largest, math.Abs(v))
 	}
 	return 1 / largest
 }
@@ -102,7 +102,7 @@ func (m *Minimizer) project(t float64) (decrease float64, still bool) {
 		l, h := m.bounds(i)
 		v := x
 		if m.d[i] != 0 {
-			v = clamp(x+t*m.d[i], l, h)
+			v = min(max(x+t*m.d[i], l), h)
 		}
 		m.xt[i] = v
 		if v != x {
@@ -139,7 +139,7 @@ func between(a, fa, ga, b, fb, gb float64) float64 {
 			}
 		}
 	}
-	return clamp(t, a+0.1*w, b-0.1*w)
+	return min(max(t, a+0.1*w), b-0.1*w)
 }
 
 // outside returns a step beyond b by the secant of the slopes, two to ten times
@@ -149,5 +149,5 @@ func outside(a, ga, b, gb float64) float64 {
 	if gb > ga {
 		t = b + (b-a)*gb/(ga-gb)
 	}
-	return clamp(t, 2*b, 10*b)
+	return min(max(t, 2*b), 10*b)
 }

@@ -114,7 +114,7 @@ func TestPairs(t *testing.T) {
 	const m = 10
 	s := New(MaxDim, testutil.RNG(t))
 	pts := make([]float64, MaxDim<<m)
-	s.Fill(pts)
+	fill(s, pts)
 	for _, tt := range []struct{ dim, worst int }{{20, 4}, {MaxDim, 6}} {
 		if tt.dim > 20 && testing.Short() {
 			continue
@@ -135,7 +135,7 @@ func TestPairs(t *testing.T) {
 func TestPairQuality(t *testing.T) {
 	s := New(MaxDim, testutil.RNG(t))
 	pts := make([]float64, MaxDim<<depth)
-	s.Fill(pts)
+	fill(s, pts)
 	// One pair with each value at the largest m, and the first coordinates.
 	seen := make(map[int]bool)
 	for a := 1; a < MaxDim; a++ {

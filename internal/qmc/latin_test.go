@@ -31,15 +31,15 @@ func TestLatinPairs(t *testing.T) {
 	const extra, n, c = 12, 1024, 8
 	rng := testutil.RNG(t)
 	s := New(MaxDim+extra, rng)
-	pts := make([]float64, n*s.Dim())
-	s.Fill(pts)
+	pts := make([]float64, n*s.dim)
+	fill(s, pts)
 	var sum float64
 	pairs := 0
-	for a := MaxDim; a < s.Dim(); a++ {
+	for a := MaxDim; a < s.dim; a++ {
 		for b := MaxDim; b < a; b++ {
 			var count [c * c]float64
 			for i := range n {
-				count[int(pts[i*s.Dim()+a]*c)*c+int(pts[i*s.Dim()+b]*c)]++
+				count[int(pts[i*s.dim+a]*c)*c+int(pts[i*s.dim+b]*c)]++
 			}
 			var chi float64
 			const want = float64(n) / (c * c)

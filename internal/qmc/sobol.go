@@ -96,10 +96,7 @@ func initial(m []uint64, d []uint16) {
 	}
 }
 
-// Dim returns the number of coordinates.
-func (s *Sobol) Dim() int { return s.dim }
-
-// Next sets dst, of length Dim, to the next point. It takes one exclusive or per
+// Next sets dst, of a number for each dimension, to the next point. It takes one exclusive or per
 // coordinate (I. A. Antonov and V. M. Saleev, 1979: the points come in Gray code
 // order, which permutes each block of 2^m points) and does not allocate. It
 // panics if the length is wrong or 2^52 points have been taken.
@@ -122,17 +119,6 @@ func (s *Sobol) Next(dst []float64) {
 		for j, d := range v {
 			s.x[j] ^= d
 		}
-	}
-}
-
-// Fill sets dst, row-major, to the next len(dst)/Dim points. It panics if the
-// length is no multiple of Dim.
-func (s *Sobol) Fill(dst []float64) {
-	if len(dst)%s.dim != 0 {
-		panic(fmt.Sprintf("qmc: Fill: dst has length %d, want a multiple of %d", len(dst), s.dim))
-	}
-	for ; len(dst) > 0; dst = dst[s.dim:] {
-		s.Next(dst[:s.dim])
 	}
 }
 

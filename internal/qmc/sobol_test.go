@@ -9,10 +9,17 @@ import (
 	"github.com/gocmbo/cmbo/internal/testutil"
 )
 
+// fill sets dst, row by row, to the next points of s.
+func fill(s *Sobol, dst []float64) {
+	for ; len(dst) > 0; dst = dst[s.dim:] {
+		s.Next(dst[:s.dim])
+	}
+}
+
 // TestGolden pins a scrambled sequence, a coordinate beyond MaxDim included.
 func TestGolden(t *testing.T) {
 	s := New(MaxDim+1, rand.New(rand.NewPCG(1, 2)))
-	x := make([]float64, s.Dim())
+	x := make([]float64, s.dim)
 	for i, want := range [][3]float64{
 		{0.6510948340811359, 0.6179411193699883, 0.044834246274110146},
 		{0.4881327012756499, 0.09443543399948495, 0.6805438519405552},
@@ -91,7 +98,7 @@ func TestStratified(t *testing.T) {
 		s := New(dim, rng)
 		blocks := 2
 		pts := make([]float64, blocks*n*dim)
-		s.Fill(pts)
+		fill(s, pts)
 		for b := range blocks {
 			for j := range dim {
 				if b > 0 && j >= MaxDim {
@@ -122,7 +129,7 @@ func TestNet2(t *testing.T) {
 		n := 1 << m
 		s := New(2, rng)
 		pts := make([]float64, 2*3*n)
-		s.Fill(pts)
+		fill(s, pts)
 		for b := range 3 {
 			for p := 0; p <= m; p++ {
 				seen := make([]bool, n)
@@ -148,7 +155,7 @@ func TestMoments(t *testing.T) {
 	var sum, sq [n * dim]float64
 	pts := make([]float64, n*dim)
 	for range reps {
-		New(dim, rng).Fill(pts)
+		fill(New(dim, rng), pts)
 		for i, v := range pts {
 			sum[i] += v
 			sq[i] += v * v
@@ -195,7 +202,7 @@ func TestDiscrepancy(t *testing.T) {
 		var sum, sq float64
 		for range reps {
 			pts := make([]float64, tt.n*tt.dim)
-			New(tt.dim, rng).Fill(pts)
+			fill(New(tt.dim, rng), pts)
 			dev := starL2(pts, tt.n, tt.dim) - mean
 			sum += dev / reps
 			sq += dev * dev / reps
@@ -271,12 +278,12 @@ func starL2(pts []float64, n, dim int) float64 {
 
 func TestDeterministic(t *testing.T) {
 	a, b := New(MaxDim+2, testutil.RNG(t)), New(MaxDim+2, testutil.RNG(t))
-	x, y := make([]float64, 3*a.Dim()), make([]float64, a.Dim())
-	a.Fill(x)
+	x, y := make([]float64, 3*a.dim), make([]float64, a.dim)
+	fill(a, x)
 	for i := range 3 {
 		b.Next(y)
 		for j, v := range y {
-			if v != x[i*a.Dim()+j] {
+			if v != x[i*a.dim+j] {
 				t.Fatalf("point %d differs in coordinate %d", i, j)
 			}
 		}
@@ -294,7 +301,6 @@ func TestShapes(t *testing.T) {
 	for name, f := range map[string]func(){
 		"dimension":  func() { New(0, testutil.RNG(t)) },
 		"Next":       func() { New(3, testutil.RNG(t)).Next(make([]float64, 2)) },
-		"Fill":       func() { New(3, testutil.RNG(t)).Fill(make([]float64, 7)) },
 		"exhaustion": func() { s := New(1, testutil.RNG(t)); s.n = 1 << digits; s.Next(make([]float64, 1)) },
 	} {
 		t.Run(name, func(t *testing.T) {
