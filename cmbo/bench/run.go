@@ -22,24 +22,13 @@ type AskTeller interface {
 // rows and after each query, budget+1 numbers: (max − best)/(max − min) over the task's whole
 // table. A method that has proposed every row keeps its last regret.
 //
-// It fails with [cmbo.ErrTask] if the task has no rows, another number of values
-// than of rows, a value that is not finite, or values that are all equal; with
-// [cmbo.ErrOption] if the budget is negative, an initial row is not in the table
-// or o proposes a point that is not, as an optimiser over a parameter space does;
-// and with the errors of o.
+// It fails with [cmbo.ErrTask] if the values of the task give no range; with
+// [cmbo.ErrOption] if an initial row is not in the table or o proposes a point that
+// is not, as an optimiser over a parameter space does; and with the errors of o.
 func trace(ctx context.Context, t *TableTask, o AskTeller, initial []int, budget int) (*Record, error) {
-	if why := t.fault(); why != "" {
-		return nil, fmt.Errorf("%w: %s", cmbo.ErrTask, why)
-	}
 	lo, hi := t.Range()
 	if !(hi > lo) || math.IsInf(hi-lo, 0) {
 		return nil, fmt.Errorf("%w: task %q has %d values from %g to %g, which give no regret", cmbo.ErrTask, t.ID, len(t.Y), lo, hi)
-	}
-	switch {
-	case o == nil:
-		return nil, fmt.Errorf("%w: a nil AskTeller", cmbo.ErrOption)
-	case budget < 0:
-		return nil, fmt.Errorf("%w: a budget of %d queries", cmbo.ErrOption, budget)
 	}
 	for _, i := range initial {
 		if i < 0 || i >= len(t.X) {

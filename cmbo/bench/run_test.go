@@ -35,18 +35,12 @@ func TestRunRefuses(t *testing.T) {
 		is      error
 		want    string
 	}{
-		{"budget", good, &inOrder{rows: x}, nil, -1, cmbo.ErrOption, "budget of -1"},
 		{"initial row", good, &inOrder{rows: x}, []int{0, 3}, 1, cmbo.ErrOption, `initial row 3 of task "good", which has 3`},
 		{"negative initial row", good, &inOrder{rows: x}, []int{-1}, 1, cmbo.ErrOption, "initial row -1"},
 		{"row beyond the table", good, &elsewhere{index: 3}, nil, 1, cmbo.ErrOption, `trial 7 proposes candidate 3, but task "good" has 3 rows`},
 		{"parameter space", good, free, nil, 1, cmbo.ErrOption, "proposes candidate -1"},
-		{"no optimiser", good, nil, nil, 1, cmbo.ErrOption, "nil AskTeller"},
-		{"no task", nil, free, nil, 1, cmbo.ErrTask, "nil task"},
 		{"constant", &TableTask{ID: "flat", X: x, Y: []float64{2, 2, 2}}, &inOrder{rows: x}, nil, 1, cmbo.ErrTask, `task "flat" has 3 values from 2 to 2`},
 		{"range beyond numbers", &TableTask{ID: "far", X: x, Y: []float64{-1e308, 0, 1e308}}, &inOrder{rows: x}, nil, 1, cmbo.ErrTask, `task "far" has 3 values from -1e+308 to 1e+308`},
-		{"not finite", &TableTask{ID: "nan", X: x, Y: []float64{2, math.NaN(), 2}}, &inOrder{rows: x}, nil, 1, cmbo.ErrTask, "row 1: value NaN"},
-		{"no rows", &TableTask{ID: "none"}, &inOrder{}, nil, 1, cmbo.ErrTask, "no configurations"},
-		{"ragged", &TableTask{ID: "some", X: x, Y: []float64{2}}, &inOrder{rows: x}, nil, 1, cmbo.ErrTask, "3 configurations but 1 values"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := trace(context.Background(), tt.task, tt.o, tt.initial, tt.budget)

@@ -135,8 +135,6 @@ func (t *Table) check() error {
 // nothing is.
 func (t *TableTask) fault() string {
 	switch {
-	case t == nil:
-		return "a nil task"
 	case len(t.X) == 0:
 		return fmt.Sprintf("task %q has no configurations", t.ID)
 	case len(t.X) != len(t.Y):

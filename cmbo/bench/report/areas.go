@@ -40,7 +40,7 @@ type Areas struct {
 // records, if one makes no sense, if base or every other method is left out, or if in a space
 // there is no run that all of them have.
 func CompareAreas(records []bench.Record, base string) (*Areas, error) {
-	fields, all, err := fieldsOf(records)
+	fields, all, _, err := fieldsOf(records)
 	if err != nil {
 		return nil, err
 	}

@@ -12,24 +12,22 @@ import (
 // field is what may be compared in a space with an acquisition function: the
 // runs of each method.
 type field struct {
-	space   string
-	methods []string // in the roster's order
-	runs    map[string]map[runID]*bench.Record
-	known   int // runs that at least one method has
+	space, acquisition string
+	methods            []string // in the roster's order
+	runs               map[string]map[runID]*bench.Record
+	known              int // runs that at least one method has
 }
 
 // gather collects the field of a space: the records that name the acquisition,
-// and those that name none if any other does.
+// and those that name none.
 func gather(rs []bench.Record, space, acquisition string, order *roster) *field {
-	f := &field{space: space, runs: map[string]map[runID]*bench.Record{}}
+	f := &field{space: space, acquisition: acquisition, runs: map[string]map[runID]*bench.Record{}}
 	union := map[runID]bool{}
-	named := false
 	for i := range rs {
 		r := &rs[i]
 		if r.Space != space || r.Acquisition != acquisition && r.Acquisition != "" {
 			continue
 		}
-		named = named || r.Acquisition == acquisition
 		if f.runs[r.Method] == nil {
 			f.methods = append(f.methods, r.Method)
 			f.runs[r.Method] = map[runID]*bench.Record{}
@@ -38,20 +36,18 @@ func gather(rs []bench.Record, space, acquisition string, order *roster) *field 
 		f.runs[r.Method][id] = r
 		union[id] = true
 	}
-	if !named {
-		return &field{space: space}
-	}
 	f.known = len(union)
 	slices.SortFunc(f.methods, order.compare)
 	return f
 }
 
 // fieldsOf checks records, and returns the fields of each space with each acquisition that is
-// named there, or that of a space that names none, and the names of all methods in order.
-func fieldsOf(records []bench.Record) (fields []*field, methods []string, err error) {
-	rs, _, err := checkRecords(records)
+// named there, or that of a space that names none, the names of all methods in order, and the
+// number of queries.
+func fieldsOf(records []bench.Record) (fields []*field, methods []string, budget int, err error) {
+	rs, budget, err := checkRecords(records)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, 0, err
 	}
 	acquisitions := map[string][]string{} // by space
 	for i := range rs {
@@ -69,7 +65,7 @@ func fieldsOf(records []bench.Record) (fields []*field, methods []string, err er
 			fields = append(fields, gather(rs, space, a, order))
 		}
 	}
-	return fields, methods, nil
+	return fields, methods, budget, nil
 }
 
 // able returns the methods that have at least half of the known runs.
@@ -149,23 +145,16 @@ func (s *stratum) sums(value func(run int) float64) []float64 {
 }
 
 // compareAll fills in Comparisons, which are independent and made side by side.
-func (s *Summary) compareAll(rs []bench.Record) error {
+func (s *Summary) compareAll(all []*field) error {
 	var fields [][]*field // by comparison
 	for _, space := range append([]string{""}, s.Spaces...) {
 		if space == "" && len(s.Spaces) == 1 {
 			continue
 		}
 		for _, a := range s.Acquisitions {
-			spaces := s.Spaces
-			if space != "" {
-				spaces = []string{space}
-			}
-			var fs []*field
-			for _, name := range spaces {
-				if f := gather(rs, name, a, s.roster); f.known > 0 {
-					fs = append(fs, f)
-				}
-			}
+			fs := slices.DeleteFunc(slices.Clone(all), func(f *field) bool {
+				return f.acquisition != a || space != "" && f.space != space
+			})
 			if len(fs) > 0 {
 				s.Comparisons = append(s.Comparisons, Comparison{Space: space, Acquisition: a})
 				fields = append(fields, fs)

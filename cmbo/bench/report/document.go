@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 
@@ -61,9 +62,4 @@ func (s *Summary) WriteHTML(w io.Writer) error {
 	return err
 }
 
-func title(space string) string {
-	if space == "" {
-		return "All spaces"
-	}
-	return space
-}
+func title(space string) string { return cmp.Or(space, "All spaces") }

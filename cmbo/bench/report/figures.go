@@ -32,12 +32,7 @@ func scopes(cs []Comparison) []scope {
 }
 
 // acquisitionTitle is the title of a panel.
-func acquisitionTitle(a string) string {
-	if a == "" {
-		return "no acquisition function"
-	}
-	return a
-}
+func acquisitionTitle(a string) string { return cmp.Or(a, "no acquisition function") }
 
 // chosen selects the methods a figure has room for: the default variant, the two
 // best of cm-BO, the three best rivals and the references, by the average rank

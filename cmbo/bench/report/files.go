@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"os"
@@ -8,15 +9,8 @@ import (
 	"strconv"
 )
 
-// overall is how files call a comparison over all spaces.
-const overall = "(all)"
-
-func spaceCell(space string) string {
-	if space == "" {
-		return overall
-	}
-	return space
-}
+// spaceCell is how files call a comparison over all spaces, or one space.
+func spaceCell(space string) string { return cmp.Or(space, "(all)") }
 
 // num writes a number with ten significant digits, and nothing for NaN.
 func num(v float64) string {

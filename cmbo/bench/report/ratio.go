@@ -35,7 +35,7 @@ const leastArea = 1e-4
 // ones; those of a method that has none stand beside each. It fails with [ErrInput] if there
 // are no records, if one makes no sense, or if a method has no run in common with base.
 func Ratios(records []bench.Record, base string) ([]Ratio, error) {
-	fields, methods, err := fieldsOf(records)
+	fields, methods, _, err := fieldsOf(records)
 	if err != nil {
 		return nil, err
 	}

@@ -120,7 +120,7 @@ const (
 func Analyse(records []bench.Record) (*Summary, error) { return summarise(records, resamples) }
 
 func summarise(records []bench.Record, resamples int) (*Summary, error) {
-	rs, budget, err := checkRecords(records)
+	fields, methods, budget, err := fieldsOf(records)
 	if err != nil {
 		return nil, err
 	}
@@ -129,22 +129,17 @@ func summarise(records []bench.Record, resamples int) (*Summary, error) {
 		Budget: budget, Budgets: slices.Compact([]int{budget / 5, budget / 2, budget}),
 		resamples: resamples,
 	}
-	var methods []string
-	for i := range rs {
-		s.Spaces = append(s.Spaces, rs[i].Space)
-		methods = append(methods, rs[i].Method)
-		if rs[i].Acquisition != "" {
-			s.Acquisitions = append(s.Acquisitions, rs[i].Acquisition)
-		}
+	for _, f := range fields {
+		s.Spaces = append(s.Spaces, f.space)
+		s.Acquisitions = append(s.Acquisitions, f.acquisition)
 	}
-	s.Spaces = unique(s.Spaces)
-	s.Acquisitions = unique(s.Acquisitions)
+	s.Spaces, s.Acquisitions = unique(s.Spaces), unique(s.Acquisitions)
+	if len(s.Acquisitions) > 1 && s.Acquisitions[0] == "" {
+		s.Acquisitions = s.Acquisitions[1:]
+	}
 	slices.SortFunc(s.Acquisitions, compareAcquisitions)
-	if len(s.Acquisitions) == 0 {
-		s.Acquisitions = []string{""}
-	}
-	s.roster = newRoster(unique(methods))
-	return s, s.compareAll(rs)
+	s.roster = newRoster(methods)
+	return s, s.compareAll(fields)
 }
 
 func unique(names []string) []string {
