@@ -1,7 +1,6 @@
 package plot
 
 import (
-	"math"
 	"strconv"
 	"strings"
 )
@@ -38,7 +37,7 @@ type canvas struct {
 
 // number formats a coordinate with at most two decimals.
 func number(v float64) string {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
+	if !known(v) {
 		return "0"
 	}
 	s := strconv.FormatFloat(v, 'f', 2, 64)
@@ -87,7 +86,9 @@ func (c *canvas) titled(title, name string, attributes ...string) {
 }
 
 func (c *canvas) line(x1, y1, x2, y2 float64, class string) {
-	c.empty("path", "class", class, "d", "M"+number(x1)+" "+number(y1)+"L"+number(x2)+" "+number(y2))
+	var p path
+	p.line(x1, y1, x2, y2)
+	c.empty("path", "class", class, "d", p.String())
 }
 
 func (c *canvas) rect(r rect, class string) {
@@ -123,12 +124,35 @@ func (c *canvas) clip(r rect, margin float64) {
 }
 
 // A path builds the data of a path element.
-type path struct{ b strings.Builder }
+type path struct {
+	b    strings.Builder
+	down bool // whether the pen is
+}
 
-func (p *path) move(x, y float64) { p.b.WriteString("M" + number(x) + " " + number(y)) }
-func (p *path) to(x, y float64)   { p.b.WriteString("L" + number(x) + " " + number(y)) }
-func (p *path) close()            { p.b.WriteString("Z") }
-func (p *path) String() string    { return p.b.String() }
+// to draws a line to a point, or begins there if the pen is up.
+func (p *path) to(x, y float64) {
+	command := "M"
+	if p.down {
+		command = "L"
+	}
+	p.b.WriteString(command + number(x) + " " + number(y))
+	p.down = true
+}
+
+func (p *path) lift() { p.down = false }
+
+func (p *path) close() {
+	p.b.WriteString("Z")
+	p.lift()
+}
+
+func (p *path) line(x1, y1, x2, y2 float64) {
+	p.lift()
+	p.to(x1, y1)
+	p.to(x2, y2)
+}
+
+func (p *path) String() string { return p.b.String() }
 
 // marker draws the marker of a look around (x, y). The shapes have about the
 // same area; looks beyond the first dash pattern are hollow.
@@ -145,12 +169,7 @@ func (c *canvas) marker(look int, x, y, r float64, title string) {
 	var p path
 	polygon := func(points ...float64) {
 		for i := 0; i < len(points); i += 2 {
-			px, py := x+r*points[i], y+r*points[i+1]
-			if i == 0 {
-				p.move(px, py)
-			} else {
-				p.to(px, py)
-			}
+			p.to(x+r*points[i], y+r*points[i+1])
 		}
 		p.close()
 	}

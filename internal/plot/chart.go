@@ -29,8 +29,7 @@ type Axis struct {
 
 // limits reports which of Min and Max are fixed.
 func (a *Axis) limits() (lo, hi bool) {
-	free := func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
-	lo, hi = !free(a.Min), !free(a.Max)
+	lo, hi = known(a.Min), known(a.Max)
 	if lo && hi && !(a.Min < a.Max) {
 		return false, false
 	}
@@ -149,7 +148,7 @@ func (c *Chart) view(st *styles) *chartView {
 
 // see lets a point count for the limits.
 func (v *chartView) see(x, y float64) {
-	if math.IsNaN(x) || math.IsInf(x, 0) || math.IsNaN(y) || math.IsInf(y, 0) || v.c.X.Log && x <= 0 {
+	if !known(x, y) || v.c.X.Log && x <= 0 {
 		return
 	}
 	v.ex.add(x)

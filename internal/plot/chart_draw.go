@@ -44,32 +44,27 @@ func (v *chartView) drawFrame(c *canvas, r rect, xs, ys *scale) {
 	var minor, major path
 	for _, m := range ys.minor {
 		yy := r.bottom() - ys.pos(m)*r.h
-		minor.move(r.x, yy)
-		minor.to(r.x+4, yy)
+		minor.line(r.x, yy, r.x+4, yy)
 	}
 	for _, t := range ys.ticks {
 		yy := r.bottom() - ys.pos(t.at)*r.h
-		major.move(r.x, yy)
-		major.to(r.right(), yy)
+		major.line(r.x, yy, r.right(), yy)
 		c.text(t.label, r.x-6, yy, tickSize, end, "f-mute", 0)
 	}
 	for _, m := range xs.minor {
 		xx := r.x + xs.pos(m)*r.w
-		minor.move(xx, r.bottom())
-		minor.to(xx, r.bottom()-4)
+		minor.line(xx, r.bottom(), xx, r.bottom()-4)
 	}
 	for _, t := range xs.ticks {
 		xx := r.x + xs.pos(t.at)*r.w
-		major.move(xx, r.y)
-		major.to(xx, r.bottom())
+		major.line(xx, r.y, xx, r.bottom())
 		c.text(t.label, xx, r.bottom()+6+tickSize/2, tickSize, middle, "f-mute", 0)
 	}
 	if s := major.String(); s != "" {
 		c.empty("path", "class", "thin s-grid", "d", s)
 	}
 	var axes path
-	axes.move(r.x, r.y)
-	axes.to(r.x, r.bottom())
+	axes.line(r.x, r.y, r.x, r.bottom())
 	axes.to(r.right(), r.bottom())
 	c.empty("path", "class", "thin s-axis", "d", axes.String())
 	if s := minor.String(); s != "" {
@@ -119,7 +114,7 @@ func (v *chartView) drawBand(c *canvas, s *Series, look int, px, py func(float64
 	runs(s.band(), func(i int) bool { return known(px(s.x(i)), s.Lo[i], s.Hi[i]) }, func(from, to int) {
 		if to-from < 2 {
 			x := px(s.x(from)) // a lone interval: a thin box
-			p.move(x-3, py(s.Lo[from]))
+			p.to(x-3, py(s.Lo[from]))
 			p.to(x+3, py(s.Lo[from]))
 			p.to(x+3, py(s.Hi[from]))
 			p.to(x-3, py(s.Hi[from]))
@@ -127,11 +122,7 @@ func (v *chartView) drawBand(c *canvas, s *Series, look int, px, py func(float64
 			return
 		}
 		for i := from; i < to; i++ {
-			if i == from {
-				p.move(px(s.x(i)), py(s.Hi[i]))
-			} else {
-				p.to(px(s.x(i)), py(s.Hi[i]))
-			}
+			p.to(px(s.x(i)), py(s.Hi[i]))
 		}
 		for i := to - 1; i >= from; i-- {
 			p.to(px(s.x(i)), py(s.Lo[i]))
@@ -164,12 +155,9 @@ func (v *chartView) drawCurve(c *canvas, s *Series, look int, r rect, px, py fun
 		if s.Points {
 			return
 		}
+		p.lift()
 		for i := from; i < to; i++ {
-			if i == from {
-				p.move(px(s.x(i)), py(s.Y[i]))
-				continue
-			}
-			if s.Step {
+			if s.Step && i > from {
 				p.to(px(s.x(i)), py(s.Y[i-1]))
 			}
 			p.to(px(s.x(i)), py(s.Y[i]))

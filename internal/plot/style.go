@@ -44,27 +44,19 @@ var roles = []role{
 // them below the class "plot".
 func css() string {
 	var b strings.Builder
-	variables := func(dark bool) {
-		for _, r := range roles {
-			v := r.light
-			if dark {
-				v = r.dark
-			}
-			b.WriteString("--" + r.name + ":" + v + ";")
-		}
-		for i := range numColors {
-			v := lightColors[i]
-			if dark {
-				v = darkColors[i]
-			}
-			b.WriteString("--c" + strconv.Itoa(i) + ":" + v + ";")
-		}
+	var light, dark string
+	variables := func(r role) {
+		light += "--" + r.name + ":" + r.light + ";"
+		dark += "--" + r.name + ":" + r.dark + ";"
 	}
-	b.WriteString(":root{color-scheme:light dark;")
-	variables(false)
-	b.WriteString("}\n@media screen and (prefers-color-scheme:dark){:root{")
-	variables(true)
-	b.WriteString("}}\n")
+	for _, r := range roles {
+		variables(r)
+	}
+	for i := range numColors {
+		variables(role{"c" + strconv.Itoa(i), lightColors[i], darkColors[i]})
+	}
+	b.WriteString(":root{color-scheme:light dark;" + light + "}\n")
+	b.WriteString("@media screen and (prefers-color-scheme:dark){:root{" + dark + "}}\n")
 	b.WriteString(".plot text{font-family:\"Helvetica Neue\",Helvetica,Arial,\"Liberation Sans\",sans-serif}\n")
 	// Viewers without custom properties drop the second declaration of a pair
 	// and show the light theme.

@@ -101,6 +101,14 @@ func (t *Table) heading(j int) string {
 	return ""
 }
 
+// looks tells of each column whether it is numeric, and its best text.
+func (t *Table) looks() (numeric []bool, best []string) {
+	for j := range t.width() {
+		numeric, best = append(numeric, t.numeric(j)), append(best, t.best(j))
+	}
+	return numeric, best
+}
+
 // numeric reports whether column j holds numbers and nothing else.
 func (t *Table) numeric(j int) bool {
 	found := false
@@ -149,18 +157,16 @@ func (t *Table) html() string {
 		c.raw("<figcaption>" + inline(t.Caption) + "</figcaption>\n")
 	}
 	c.raw("<div class=\"scroll\"><table>\n")
-	n := t.width()
-	numeric, best := make([]bool, n), make([]string, n)
+	numeric, best := t.looks()
 	c.raw("<thead><tr>")
-	for j := range n {
-		numeric[j], best[j] = t.numeric(j), t.best(j)
+	for j := range numeric {
 		c.open("th", "scope", "col", "class", class(numeric[j], "num"))
 		c.raw(inline(t.heading(j)) + "</th>")
 	}
 	c.raw("</tr></thead>\n<tbody>\n")
 	for i := range t.Rows {
 		c.raw("<tr>")
-		for j := range n {
+		for j := range numeric {
 			cell := t.cell(i, j)
 			name := "td"
 			if j == 0 {
@@ -199,12 +205,9 @@ func class(on bool, name string) string {
 // Text returns the table as lines of plain text, columns two spaces apart and
 // a star after emphasised numbers. The caption is left out.
 func (t *Table) Text() string {
-	n := t.width()
-	width, numeric, best := make([]int, n), make([]bool, n), make([]string, n)
-	starred := make([]bool, n)
-	for j := range n {
-		numeric[j], best[j] = t.numeric(j), t.best(j)
-		starred[j] = best[j] != ""
+	numeric, best := t.looks()
+	width := make([]int, len(best))
+	for j := range width {
 		width[j] = utf8.RuneCountInString(t.heading(j))
 		for i := range t.Rows {
 			width[j] = max(width[j], utf8.RuneCountInString(t.cell(i, j).text))
@@ -213,7 +216,7 @@ func (t *Table) Text() string {
 	var b strings.Builder
 	line := func(text func(j int) (string, bool)) {
 		var row strings.Builder
-		for j := range n {
+		for j := range width {
 			if j > 0 {
 				row.WriteString("  ")
 			}
@@ -224,7 +227,7 @@ func (t *Table) Text() string {
 			} else {
 				row.WriteString(s + pad)
 			}
-			if starred[j] {
+			if best[j] != "" {
 				row.WriteString(map[bool]string{true: "*", false: " "}[star])
 			}
 		}
@@ -244,21 +247,19 @@ func (t *Table) Text() string {
 // Markdown returns the table in the pipe syntax, emphasised numbers in bold.
 // The caption is left out.
 func (t *Table) Markdown() string {
-	n := t.width()
+	numeric, best := t.looks()
 	plain := strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;", ">", "&gt;")
 	var b strings.Builder
-	for j := range n {
+	for j := range best {
 		b.WriteString("| " + plain.Replace(t.heading(j)) + " ")
 	}
 	b.WriteString("|\n")
-	best := make([]string, n)
-	for j := range n {
-		best[j] = t.best(j)
-		b.WriteString(map[bool]string{true: "|---:", false: "|---"}[t.numeric(j)])
+	for _, right := range numeric {
+		b.WriteString(map[bool]string{true: "|---:", false: "|---"}[right])
 	}
 	b.WriteString("|\n")
 	for i := range t.Rows {
-		for j := range n {
+		for j := range best {
 			cell := t.cell(i, j)
 			s := plain.Replace(cell.text)
 			if cell.numeric && cell.text == best[j] {

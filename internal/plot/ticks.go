@@ -1,8 +1,6 @@
 package plot
 
-import (
-	"math"
-)
+import "math"
 
 // A tick is a labelled place on an axis.
 type tick struct {
@@ -17,7 +15,7 @@ type extent struct {
 }
 
 func (e *extent) add(v float64) {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
+	if !known(v) {
 		return
 	}
 	v = bound(v)
