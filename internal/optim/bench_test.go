@@ -14,7 +14,7 @@ func BenchmarkMinimize(b *testing.B) {
 			f := counted(rosenbrock, &evals)
 			b.ReportAllocs()
 			for b.Loop() {
-				m.Minimize(f, x0, nil, nil, Options{})
+				m.Minimize(f, x0, none(len(x0), -1), none(len(x0), 1), Options{})
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(evals), "ns/eval")
 		})

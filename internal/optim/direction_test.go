@@ -35,7 +35,8 @@ func TestDirection(t *testing.T) {
 		for held := range 3 {
 			t.Run(fmt.Sprintf("pairs=%d/held=%d", pairs, held), func(t *testing.T) {
 				var m Minimizer
-				m.reset(nil, normal(), nil, nil, Options{Memory: mem})
+				x0 := normal()
+				m.reset(nil, x0, none(len(x0), -1), none(len(x0), 1), Options{Memory: mem})
 				copy(m.g, mul(m.x))
 				var ss, ys [][]float64
 				for range pairs {
@@ -126,7 +127,7 @@ func TestSearch(t *testing.T) {
 			hi = x0 + rng.Float64()
 		}
 		var m Minimizer
-		m.reset(f, []float64{x0}, nil, []float64{hi}, Options{})
+		m.reset(f, []float64{x0}, none(1, -1), []float64{hi}, Options{})
 		f0 := m.eval(m.x, m.g)
 		m.fx, m.fbest = f0, f0
 		g0 := m.g[0]
@@ -159,7 +160,7 @@ func TestSearch(t *testing.T) {
 func TestSufficientDecrease(t *testing.T) {
 	f := func(x, g []float64) float64 { g[0] = 2 * x[0]; return x[0] * x[0] }
 	var m Minimizer
-	m.reset(f, []float64{1}, nil, nil, Options{})
+	m.reset(f, []float64{1}, none(1, -1), none(1, 1), Options{})
 	m.fx = m.eval(m.x, m.g)
 	m.hold()
 	m.direction()

@@ -7,7 +7,7 @@
 // shortens the step and is otherwise ignored. There is no error: the result is the best
 // point at which f was finite, and never worse than the start.
 //
-// A nil lo or hi means no bound on that side, as do infinite entries. Functions
-// are called one at a time, at points inside the box only, and must not keep the
-// slices they are given. Results are determined by the arguments.
+// Infinite entries of lo and hi are no bounds. Functions are called one at a time, at
+// points inside the box only, and must not keep the slices they are given. Results are
+// determined by the arguments.
 package optim

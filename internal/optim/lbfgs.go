@@ -165,7 +165,7 @@ func (m *Minimizer) Minimize(f Func, x0, lo, hi []float64, o Options) Result {
 
 func (m *Minimizer) reset(f Func, x0, lo, hi []float64, o Options) {
 	n := len(x0)
-	if lo != nil && len(lo) != n || hi != nil && len(hi) != n {
+	if len(lo) != n || len(hi) != n {
 		panic(fmt.Sprintf("optim: Minimize: %d variables, %d lower and %d upper bounds", n, len(lo), len(hi)))
 	}
 	m.f, m.lo, m.hi, m.o = f, lo, hi, o.withDefaults()
@@ -182,23 +182,12 @@ func (m *Minimizer) reset(f Func, x0, lo, hi []float64, o Options) {
 		m.free = make([]bool, n)
 	}
 	for i, v := range x0 {
-		l, h := m.bounds(i)
+		l, h := m.lo[i], m.hi[i]
 		if !(l <= h) {
 			panic(fmt.Sprintf("optim: Minimize: bounds %g to %g of variable %d", l, h, i))
 		}
 		m.x[i] = min(max(v, l), h)
 	}
-}
-
-func (m *Minimizer) bounds(i int) (lo, hi float64) {
-	lo, hi = math.Inf(-1), math.Inf(1)
-	if m.lo != nil {
-		lo = m.lo[i]
-	}
-	if m.hi != nil {
-		hi = m.hi[i]
-	}
-	return lo, hi
 }
 
 func (m *Minimizer) result(s status) Result {
@@ -220,7 +209,7 @@ func (m *Minimizer) eval(x, g []float64) float64 {
 func (m *Minimizer) projected() float64 {
 	var p float64
 	for i, x := range m.x {
-		l, h := m.bounds(i)
+		l, h := m.lo[i], m.hi[i]
 		v := m.g[i] // far from 0 it would vanish in x − (x − v)
 		if to := x - v; !(to >= l && to <= h) {
 			v = x - min(max(to, l), h)
@@ -233,7 +222,7 @@ func (m *Minimizer) projected() float64 {
 // hold marks the variables that may move.
 func (m *Minimizer) hold() {
 	for i, x := range m.x {
-		l, h := m.bounds(i)
+		l, h := m.lo[i], m.hi[i]
 		g := m.g[i]
 		m.free[i] = !(x <= l && g >= 0 || x >= h && g <= 0)
 	}

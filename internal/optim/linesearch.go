@@ -99,7 +99,7 @@ func (m *Minimizer) search(t float64) bool {
 func (m *Minimizer) project(t float64) (decrease float64, still bool) {
 	still = true
 	for i, x := range m.x {
-		l, h := m.bounds(i)
+		l, h := m.lo[i], m.hi[i]
 		v := x
 		if m.d[i] != 0 {
 			v = min(max(x+t*m.d[i], l), h)
@@ -118,7 +118,7 @@ func (m *Minimizer) project(t float64) (decrease float64, still bool) {
 func (m *Minimizer) slope() float64 {
 	var s float64
 	for i, d := range m.d {
-		l, h := m.bounds(i)
+		l, h := m.lo[i], m.hi[i]
 		if d > 0 && m.xt[i] < h || d < 0 && m.xt[i] > l {
 			s += m.gt[i] * d
 		}

@@ -124,13 +124,13 @@ func TestNonFinite(t *testing.T) {
 	}
 	for _, bad := range []float64{nan, inf, -inf} {
 		for _, x0 := range []float64{3e-3, 0.5, 5, 500} {
-			r := Minimize(barrier(bad), []float64{x0}, []float64{-10}, nil, Options{})
+			r := Minimize(barrier(bad), []float64{x0}, []float64{-10}, none(1, 1), Options{})
 			if !r.Converged() || math.Abs(r.X[0]-1) > 1e-4 {
 				t.Errorf("bad = %g, x0 = %g: %+v", bad, x0, r)
 			}
 		}
 		evals := 0
-		r := Minimize(counted(barrier(bad), &evals), []float64{-1}, []float64{-10}, nil, Options{})
+		r := Minimize(counted(barrier(bad), &evals), []float64{-1}, []float64{-10}, none(1, 1), Options{})
 		if r.status != notFinite || r.X[0] != -1 || evals != 1 {
 			t.Errorf("bad = %g: start outside the domain gives %+v", bad, r)
 		}
@@ -143,7 +143,7 @@ func TestNonFinite(t *testing.T) {
 			g[0] = nan
 		}
 		return x[0] * x[0]
-	}, []float64{3}, nil, nil, Options{})
+	}, []float64{3}, none(1, -1), none(1, 1), Options{})
 	if !(r.F < 0.3) || r.status == notFinite {
 		t.Errorf("undefined gradient: %+v", r)
 	}
@@ -156,7 +156,7 @@ func TestNonFinite(t *testing.T) {
 			return nan
 		}
 		return 7
-	}, []float64{3}, nil, nil, Options{})
+	}, []float64{3}, none(1, -1), none(1, 1), Options{})
 	if r.F != 7 || r.X[0] != 3 || r.status != stuck {
 		t.Errorf("NaN around the start: %+v", r)
 	}
@@ -201,22 +201,22 @@ func TestStatus(t *testing.T) {
 		o    Options
 		want status
 	}{
-		{"iterations", rosenbrock, nil, Options{MaxIter: 3}, iterLimit},
-		{"gradient", rosenbrock, nil, Options{FuncTol: -1}, gradConverged},
-		{"decrease", rosenbrock, nil, Options{GradTol: -1, FuncTol: 1e-3}, funcConverged},
-		{"no tolerance", rosenbrock, nil, Options{GradTol: -1, FuncTol: -1}, stuck},
-		{"unbounded", func(x, g []float64) float64 { g[1] = 0; return slow(x[:1], g[:1]) }, nil, Options{}, funcConverged},
+		{"iterations", rosenbrock, none(2, -1), Options{MaxIter: 3}, iterLimit},
+		{"gradient", rosenbrock, none(2, -1), Options{FuncTol: -1}, gradConverged},
+		{"decrease", rosenbrock, none(2, -1), Options{GradTol: -1, FuncTol: 1e-3}, funcConverged},
+		{"no tolerance", rosenbrock, none(2, -1), Options{GradTol: -1, FuncTol: -1}, stuck},
+		{"unbounded", func(x, g []float64) float64 { g[1] = 0; return slow(x[:1], g[:1]) }, none(2, -1), Options{}, funcConverged},
 		{"bounded", func(x, g []float64) float64 { g[1] = 0; return slow(x[:1], g[:1]) }, fill(2, -1e3), Options{}, gradConverged},
 		{"kink", func(x, g []float64) float64 {
 			g[0], g[1] = math.Copysign(1, x[0]), 0
 			return math.Abs(x[0])
-		}, nil, Options{FuncTol: -1}, stuck},
-		{"flat", func(x, g []float64) float64 { clear(g); return 1 }, nil, Options{}, gradConverged},
-		{"wrong sign", func(x, g []float64) float64 { f := rosenbrock(x, g); g[0], g[1] = -g[0], -g[1]; return f }, nil, Options{}, stuck},
+		}, none(2, -1), Options{FuncTol: -1}, stuck},
+		{"flat", func(x, g []float64) float64 { clear(g); return 1 }, none(2, -1), Options{}, gradConverged},
+		{"wrong sign", func(x, g []float64) float64 { f := rosenbrock(x, g); g[0], g[1] = -g[0], -g[1]; return f }, none(2, -1), Options{}, stuck},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r := Minimize(tt.f, []float64{-1.2, 1}, tt.lo, nil, tt.o)
+			r := Minimize(tt.f, []float64{-1.2, 1}, tt.lo, none(2, 1), tt.o)
 			if r.status != tt.want || r.Converged() != (tt.want == gradConverged || tt.want == funcConverged) {
 				t.Errorf("status %d, want %d", r.status, tt.want)
 			}
@@ -249,10 +249,10 @@ func TestMultiStart(t *testing.T) {
 		}
 		return math.MaxFloat64
 	}
-	if r := m.MultiStart(half, [][]float64{{-1}, {2}, {1}}, nil, nil, Options{}); r.X[0] != 2 {
+	if r := m.MultiStart(half, [][]float64{{-1}, {2}, {1}}, none(1, -1), none(1, 1), Options{}); r.X[0] != 2 {
 		t.Errorf("ties: %+v", r)
 	}
-	if r := m.MultiStart(half, [][]float64{{-1}, {-2}}, nil, nil, Options{}); r.status != notFinite || r.X[0] != -1 {
+	if r := m.MultiStart(half, [][]float64{{-1}, {-2}}, none(1, -1), none(1, 1), Options{}); r.status != notFinite || r.X[0] != -1 {
 		t.Errorf("all starts fail: %+v", r)
 	}
 }
@@ -268,8 +268,8 @@ func TestReuse(t *testing.T) {
 			if got.F != want.F || fmt.Sprint(got.X) != fmt.Sprint(want.X) {
 				t.Errorf("%s: %+v after other searches, %+v alone", p.name, got, want)
 			}
-			m.Minimize(rosenbrock, fill(4, 0.1), nil, nil, Options{MaxIter: 4, Memory: 2})
-			m.Minimize(rosenbrock, fill(4, 0.1), nil, nil, Options{MaxIter: 4})
+			m.Minimize(rosenbrock, fill(4, 0.1), none(4, -1), none(4, 1), Options{MaxIter: 4, Memory: 2})
+			m.Minimize(rosenbrock, fill(4, 0.1), none(4, -1), none(4, 1), Options{MaxIter: 4})
 		}
 	}
 }
@@ -277,16 +277,17 @@ func TestReuse(t *testing.T) {
 func TestAllocations(t *testing.T) {
 	var m Minimizer
 	x0, starts := []float64{-1.2, 1}, [][]float64{{0, 0}, {-1.2, 1}}
-	testutil.ZeroAlloc(t, func() { m.Minimize(rosenbrock, x0, nil, nil, Options{}) })
-	testutil.ZeroAlloc(t, func() { m.MultiStart(rosenbrock, starts, nil, nil, Options{}) })
+	lo, hi := none(len(x0), -1), none(len(x0), 1)
+	testutil.ZeroAlloc(t, func() { m.Minimize(rosenbrock, x0, lo, hi, Options{}) })
+	testutil.ZeroAlloc(t, func() { m.MultiStart(rosenbrock, starts, lo, hi, Options{}) })
 }
 
 func TestPanics(t *testing.T) {
 	for name, f := range map[string]func(){
-		"lower length": func() { Minimize(rosenbrock, fill(2, 0), fill(1, 0), nil, Options{}) },
-		"upper length": func() { Minimize(rosenbrock, fill(2, 0), nil, fill(3, 0), Options{}) },
+		"lower length": func() { Minimize(rosenbrock, fill(2, 0), fill(1, 0), none(2, 1), Options{}) },
+		"upper length": func() { Minimize(rosenbrock, fill(2, 0), none(2, -1), fill(3, 0), Options{}) },
 		"crossed":      func() { Minimize(rosenbrock, fill(2, 0), fill(2, 1), fill(2, 0), Options{}) },
-		"NaN bound":    func() { Minimize(rosenbrock, fill(2, 0), fill(2, math.NaN()), nil, Options{}) },
+		"NaN bound":    func() { Minimize(rosenbrock, fill(2, 0), fill(2, math.NaN()), none(2, 1), Options{}) },
 		"no start":     func() { new(Minimizer).MultiStart(rosenbrock, nil, nil, nil, Options{}) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -304,7 +305,7 @@ func TestPanics(t *testing.T) {
 func TestStop(t *testing.T) {
 	asked := 0
 	var at []float64
-	r := Minimize(rosenbrock, fill(4, -0.5), nil, nil, Options{Stop: func(x, grad []float64, f float64) bool {
+	r := Minimize(rosenbrock, fill(4, -0.5), none(4, -1), none(4, 1), Options{Stop: func(x, grad []float64, f float64) bool {
 		g := make([]float64, len(x))
 		if v := rosenbrock(x, g); v != f || !slices.Equal(g, grad) {
 			t.Errorf("Stop is told %v, %v; the function says %v, %v", f, grad, v, g)
@@ -313,7 +314,7 @@ func TestStop(t *testing.T) {
 		asked++
 		return asked == 4
 	}})
-	three := Minimize(rosenbrock, fill(4, -0.5), nil, nil, Options{MaxIter: 3})
+	three := Minimize(rosenbrock, fill(4, -0.5), none(4, -1), none(4, 1), Options{MaxIter: 3})
 	if r.status != stopped || r.Converged() || asked != 4 || three.status != iterLimit || !slices.Equal(at, r.X) || !slices.Equal(at, three.X) {
 		t.Errorf("asked %d times: %+v; three steps: %+v", asked, r, three)
 	}

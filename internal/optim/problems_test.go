@@ -72,29 +72,32 @@ func fill(n int, v float64) []float64 {
 	return s
 }
 
+// none is no bounds of n variables, on the side of the sign.
+func none(n, sign int) []float64 { return fill(n, math.Inf(sign)) }
+
 func problems() []problem {
 	return []problem{
-		{"Rosenbrock", rosenbrock, []float64{-1.2, 1}, nil, nil, []float64{1, 1}, 1e-4, 50},
+		{"Rosenbrock", rosenbrock, []float64{-1.2, 1}, none(2, -1), none(2, 1), []float64{1, 1}, 1e-4, 50},
 		{"Rosenbrock in a box that holds the solution", rosenbrock, []float64{-1.2, 1}, fill(2, -2), fill(2, 2), []float64{1, 1}, 1e-4, 50},
 		{"Rosenbrock, upper bound active", rosenbrock, []float64{-1.2, 1}, fill(2, -2), []float64{0.5, 2}, []float64{0.5, 0.25}, 1e-5, 35},
 		{"Rosenbrock, lower bound active", rosenbrock, []float64{2, 3}, []float64{1.5, -10}, fill(2, 10), []float64{1.5, 2.25}, 1e-5, 32},
 		{"Rosenbrock, both variables at bounds", rosenbrock, []float64{0, 0}, fill(2, -2), []float64{0.5, 0.1}, []float64{math.NaN(), 0.1}, 1e-5, 18},
-		{"Rosenbrock in 10 dimensions", rosenbrock, fill(10, -0.5), nil, nil, fill(10, 1), 1e-3, 95},
+		{"Rosenbrock in 10 dimensions", rosenbrock, fill(10, -0.5), none(10, -1), none(10, 1), fill(10, 1), 1e-3, 95},
 		{"Rosenbrock in 10 dimensions, bounded", rosenbrock, fill(10, 3), fill(10, -5), append(fill(9, 5), 0.9), nil, 0, 38},
 		{"Branin", branin, []float64{8, 4}, []float64{-5, 0}, []float64{10, 15}, []float64{9.42478, 2.475}, 1e-4, 14},
 		{"Branin, solution on an edge", branin, []float64{8, 4}, []float64{-5, 3}, []float64{10, 15}, nil, 0, 12},
 		{"Beale", beale, []float64{1, 1}, fill(2, -4.5), fill(2, 4.5), []float64{3, 0.5}, 1e-4, 20},
-		{"Powell singular", powell, []float64{3, -1, 0, 1}, nil, nil, fill(4, 0), 2e-2, 46},
+		{"Powell singular", powell, []float64{3, -1, 0, 1}, none(4, -1), none(4, 1), fill(4, 0), 2e-2, 46},
 		{"linear into a corner", func(x, g []float64) float64 {
 			g[0], g[1], g[2] = 1, -2, 3
 			return x[0] - 2*x[1] + 3*x[2]
 		}, fill(3, 0.5), fill(3, 0), fill(3, 1), []float64{0, 1, 0}, 0, 10},
 		{"fixed variables", rosenbrock, []float64{0.3, 0, 0.2}, []float64{0.3, -9, 0.2}, []float64{0.3, 9, 0.2}, nil, 0, 12},
 		{"start outside", rosenbrock, []float64{-100, 100}, fill(2, -2), fill(2, 2), []float64{1, 1}, 1e-4, 58},
-		{"start at the solution", rosenbrock, []float64{1, 1}, nil, nil, []float64{1, 1}, 0, 1},
+		{"start at the solution", rosenbrock, []float64{1, 1}, none(2, -1), none(2, 1), []float64{1, 1}, 0, 1},
 		{"badly scaled", func(x, g []float64) float64 {
 			g[0], g[1] = 2e4*(x[0]-x[1]), 2e4*(x[1]-x[0])+2e-2*(x[1]-3)
 			return 1e4*(x[0]-x[1])*(x[0]-x[1]) + 1e-2*(x[1]-3)*(x[1]-3)
-		}, []float64{1, -1}, nil, nil, []float64{3, 3}, 1e-2, 30},
+		}, []float64{1, -1}, none(2, -1), none(2, 1), []float64{3, 3}, 1e-2, 30},
 	}
 }
