@@ -21,13 +21,6 @@ func (d Distance) String() string {
 	return names.Of(distanceNames[:], int(d), "Distance")
 }
 
-func (d Distance) check() error {
-	if int(d) >= len(distanceNames) {
-		return optionErrorf("%s is not a distance", d)
-	}
-	return nil
-}
-
 // Grouping is the way tasks come into clusters.
 type Grouping uint8
 
@@ -59,13 +52,6 @@ var prototypeNames = [...]string{"GeometricCenter", "Barycenter"}
 // String returns "GeometricCenter" or "Barycenter".
 func (k PrototypeKind) String() string {
 	return names.Of(prototypeNames[:], int(k), "PrototypeKind")
-}
-
-func (k PrototypeKind) check() error {
-	if int(k) >= len(prototypeNames) {
-		return optionErrorf("%s is not a kind of prototype", k)
-	}
-	return nil
 }
 
 // A Variant is a choice among what the paper's method leaves open. The zero value
@@ -113,15 +99,16 @@ func Variants() []Variant {
 // check reports choices that do not exist, and a distance that clusters where
 // nothing is clustered.
 func (v Variant) check() error {
-	if v.Grouping > Apart {
+	switch {
+	case v.Grouping > Apart:
 		return optionErrorf("Grouping(%d) is not a way to group tasks", uint8(v.Grouping))
-	}
-	for _, err := range []error{v.ClusterDistance.check(), v.WeightDistance.check(), v.Prototype.check()} {
-		if err != nil {
-			return err
-		}
-	}
-	if v.Grouping != Clustered && v.ClusterDistance != Wasserstein {
+	case v.ClusterDistance > Jeffreys:
+		return optionErrorf("%s is not a distance", v.ClusterDistance)
+	case v.WeightDistance > Jeffreys:
+		return optionErrorf("%s is not a distance", v.WeightDistance)
+	case v.Prototype > Barycenter:
+		return optionErrorf("%s is not a kind of prototype", v.Prototype)
+	case v.Grouping != Clustered && v.ClusterDistance != Wasserstein:
 		return optionErrorf("a distance that clusters contradicts %s, which clusters nothing", v)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/gocmbo/cmbo/internal/parallel"
@@ -152,13 +153,7 @@ type kmeansRun struct {
 	best   *partition
 }
 
-// random is the part of *rand.Rand that seeding needs.
-type random interface {
-	IntN(n int) int
-	ExpFloat64() float64
-}
-
-func (k *kmeansRun) run(ctx context.Context, rnd random) error {
+func (k *kmeansRun) run(ctx context.Context, rnd *rand.Rand) error {
 	if err := k.seed(ctx, rnd); err != nil {
 		return err
 	}
@@ -224,7 +219,7 @@ func (k *kmeansRun) run(ctx context.Context, rnd random) error {
 // seed draws centres among the points: the first uniformly, each next with
 // probability proportional to its cost to the nearest so far (D. Arthur and
 // S. Vassilvitskii, k-means++, SODA 2007), and assigns every point.
-func (k *kmeansRun) seed(ctx context.Context, rnd random) error {
+func (k *kmeansRun) seed(ctx context.Context, rnd *rand.Rand) error {
 	n := k.g.size()
 	near := make([]int, n) // the centre with the smallest upper bound
 	chosen := make([]int, 0, k.c)
