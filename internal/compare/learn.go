@@ -46,7 +46,7 @@ func learnMany(o options) error {
 	}
 	fmt.Printf("%s; tasks of 50 observations in 6 dimensions, C=4, default variant\n\n", processor())
 	if o.markdown {
-		fmt.Println(t.Markdown())
+		fmt.Println(markdown(t))
 	} else {
 		fmt.Println(t.Text())
 	}

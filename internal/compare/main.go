@@ -153,7 +153,7 @@ func (o options) show(about []string, results []*result) error {
 func (o options) print(results []*result) {
 	form := (*plot.Table).Text
 	if o.markdown {
-		form = (*plot.Table).Markdown
+		form = markdown
 	}
 	fmt.Println(form(summary(results)))
 	if o.details {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/gocmbo/cmbo/internal/plot"
@@ -186,4 +187,22 @@ func writeJSON(path string, about []string, results []*result) error {
 		return err
 	}
 	return os.WriteFile(path, append(raw, '\n'), 0o644)
+}
+
+// markdown returns a table of text in the pipe syntax.
+func markdown(t *plot.Table) string {
+	heads := make([]plot.Cell, len(t.Columns))
+	rules := slices.Clone(heads)
+	for j, c := range t.Columns {
+		heads[j], rules[j] = plot.Str(c.Title), plot.Str("---")
+	}
+	plain := strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;", ">", "&gt;")
+	var b strings.Builder
+	for _, row := range slices.Concat([][]plot.Cell{heads, rules}, t.Rows) {
+		for _, cell := range row {
+			b.WriteString("| " + plain.Replace(cell.String()) + " ")
+		}
+		b.WriteString("|\n")
+	}
+	return b.String()
 }

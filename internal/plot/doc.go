@@ -5,7 +5,7 @@
 // A [Figure] is a grid of [Chart] panels (lines, bands, steps, points) with
 // one legend. [Figure.SVG] returns a file that stands alone; [Page]
 // collects text, figures and [Table] values into one HTML file, and a Table also
-// prints as plain text and as Markdown.
+// prints as plain text.
 //
 // Names decide how series look: series of the same name in one figure share
 // colour, dash pattern, marker and legend entry, in the order in which the

@@ -28,7 +28,7 @@ func ExampleFigure() {
 	// true
 }
 
-// One table, three forms.
+// A table as text.
 func ExampleTable() {
 	t := &plot.Table{
 		Columns: []plot.Column{{Title: "method"}, {Title: "regret", Best: plot.BestMin}},
@@ -38,16 +38,11 @@ func ExampleTable() {
 		},
 	}
 	fmt.Print(t.Text())
-	fmt.Print(t.Markdown())
 	// Output:
 	// method         regret
 	// ─────────────  ──────
 	// random search   0.310
 	// cm-BO           0.012*
-	// | method | regret |
-	// |---|---:|
-	// | random search | 0.310 |
-	// | cm-BO | **0.012** |
 }
 
 // A page is put together in reading order.

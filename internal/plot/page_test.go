@@ -86,16 +86,6 @@ cm-BO            0.102*       0.000*     101.5*  <x> & ` + "`y`" + `
 	if got := "\n" + table.Text(); got != wantText {
 		t.Errorf("text\n%s\nwant\n%s", got, wantText)
 	}
-	wantMarkdown := `
-| method | 1 query | 10 queries | accuracy | note |
-|---|---:|---:|---:|---|
-| random search | 0.410 | 0.120 | 88.2 | a\|b |
-| plain GP | 0.410 | 0.051 | – |  |
-| cm-BO | **0.102** | **0.000** | **101.5** | &lt;x&gt; & ` + "`y`" + ` |
-`
-	if got := "\n" + table.Markdown(); got != wantMarkdown {
-		t.Errorf("Markdown\n%s\nwant\n%s", got, wantMarkdown)
-	}
 	html := table.html()
 	elements(t, html)
 	if n := strings.Count(html, "<strong>"); n != 3 {

@@ -16,6 +16,9 @@ type Cell struct {
 	numeric bool
 }
 
+// String returns the text that is shown.
+func (c Cell) String() string { return c.text }
+
 // Str is a cell of text.
 func Str(s string) Cell { return Cell{text: s} }
 
@@ -240,34 +243,6 @@ func (t *Table) Text() string {
 			cell := t.cell(i, j)
 			return cell.text, cell.numeric && cell.text == best[j]
 		})
-	}
-	return b.String()
-}
-
-// Markdown returns the table in the pipe syntax, emphasised numbers in bold.
-// The caption is left out.
-func (t *Table) Markdown() string {
-	numeric, best := t.looks()
-	plain := strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;", ">", "&gt;")
-	var b strings.Builder
-	for j := range best {
-		b.WriteString("| " + plain.Replace(t.heading(j)) + " ")
-	}
-	b.WriteString("|\n")
-	for _, right := range numeric {
-		b.WriteString(map[bool]string{true: "|---:", false: "|---"}[right])
-	}
-	b.WriteString("|\n")
-	for i := range t.Rows {
-		for j := range best {
-			cell := t.cell(i, j)
-			s := plain.Replace(cell.text)
-			if cell.numeric && cell.text == best[j] {
-				s = "**" + s + "**"
-			}
-			b.WriteString("| " + s + " ")
-		}
-		b.WriteString("|\n")
 	}
 	return b.String()
 }
