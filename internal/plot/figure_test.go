@@ -369,3 +369,18 @@ func TestAnyData(t *testing.T) {
 		}
 	}
 }
+
+// TestPath: the first point of each line is gone to, the others are drawn to.
+func TestPath(t *testing.T) {
+	var p path
+	p.line(0, 0, 1, 1)
+	p.line(2, 2, 3, 3)
+	p.to(4, 4)
+	p.close()
+	p.to(5, 5)
+	p.lift()
+	p.to(6, 6)
+	if got, want := p.String(), "M0 0L1 1M2 2L3 3L4 4ZM5 5M6 6"; got != want {
+		t.Errorf("path %q, want %q", got, want)
+	}
+}
