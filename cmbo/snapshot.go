@@ -188,11 +188,12 @@ func openSnapshot(b []byte) (*snapshotState, error) {
 // sameRun reports how a run that is stored differs from s, one that begins, in its
 // space and options.
 func (s *snapshotState) sameRun(stored *snapshotState) error {
-	if err := samePrior(stored.Options.Prior, s.Options.Prior); err != nil {
-		return err
-	}
 	if d := runlog.Difference(stored.Space, s.Space); d != "" {
 		return fmt.Errorf("%w: the stored run was begun with %s", ErrSpace, d)
+	}
+	// A prior of another space is another prior: the space says more.
+	if err := samePrior(stored.Options.Prior, s.Options.Prior); err != nil {
+		return err
 	}
 	if d := runlog.Difference(stored.Options, s.Options); d != "" {
 		return optionErrorf("the stored run was begun with %s", d)

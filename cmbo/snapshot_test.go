@@ -640,7 +640,8 @@ func TestResumeJournal(t *testing.T) {
 		"seed 4, not 1":          {list, nil, cmbo.ErrOption},
 		"repeats none, not true": {list, []cmbo.Option{cmbo.WithSeed(4), cmbo.WithRepeats()}, cmbo.ErrOption},
 		"begun with candidates[1][1] 0.5, not 0.3333333333333333": {other, []cmbo.Option{cmbo.WithSeed(4)}, cmbo.ErrSpace},
-		"the run had none": {list, []cmbo.Option{cmbo.WithSeed(4), cmbo.WithPrior(learn(t, list, family(4, 10), smallSets...))}, cmbo.ErrPriorMismatch},
+		"begun with candidates[1][1] 0.5":                         {other, []cmbo.Option{cmbo.WithSeed(4), cmbo.WithPrior(learn(t, other, family(4, 10), smallSets...))}, cmbo.ErrSpace},
+		"the run had none":                                        {list, []cmbo.Option{cmbo.WithSeed(4), cmbo.WithPrior(learn(t, list, family(4, 10), smallSets...))}, cmbo.ErrPriorMismatch},
 	} {
 		_, _, err := cmbo.ResumeJournal(bytes.NewReader(journal), tt.space, tt.opts...)
 		require.ErrorIs(t, err, tt.want, text)
