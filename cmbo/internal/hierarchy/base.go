@@ -62,15 +62,24 @@ func (t *Task) some(n int, seed uint64) *Task {
 
 // fitBase maximises the sum of the tasks' log marginal likelihoods over the
 // template's parameters, the mean and the noise variance, lengths having a wide
-// log-normal prior.
+// log-normal prior. Where all noise variances are given the likelihood says nothing of
+// others, which count as their median.
 func fitBase(ctx context.Context, tasks []Task, s *Settings) (*Base, error) {
 	template := s.Kernel
 	lo, hi, pull := s.box()
 	start := append(template.AppendParams([]float64{0}), math.Log(0.01))
 	o := gp.NewMultiTask(template, 1, s.Workers)
+	var given []float64
+	unknown := false
 	for i := range tasks {
 		t := tasks[i].some(s.BaseRows, s.Seed)
 		o.Add(t.X, t.Z, t.Noise)
+		given = append(given, t.Noise...)
+		unknown = unknown || t.Noise == nil || slices.Contains(t.Noise, 0)
+	}
+	if !unknown {
+		slices.Sort(given)
+		start[len(start)-1] = math.Log(given[len(given)/2])
 	}
 	res := optim.Minimize(baseObjective(ctx, o, pull), start, lo, hi, optim.Options{FuncTol: 1e-7, MaxIter: 60})
 	if err := o.Err(); err != nil {

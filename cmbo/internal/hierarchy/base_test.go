@@ -52,6 +52,31 @@ func TestBaseGradient(t *testing.T) {
 	require.Equal(t, 3, priors)
 }
 
+// Where all values come with their noise variance, the noise of others is that of most, within
+// its bounds; where one is missing, it is the likelihood that says.
+func TestBaseNoiseOfGiven(t *testing.T) {
+	r := rng.Stream(32, t.Name())
+	s := DefaultSettings(2)
+	for _, tt := range []struct{ given, want float64 }{{0.09, 0.09}, {40, s.NoiseRange[1]}, {1e-9, s.NoiseRange[0]}} {
+		var tasks []Task
+		for range 3 {
+			task := Task{X: uniform(r, 9, 2)}
+			for range 9 {
+				task.Z, task.Noise = append(task.Z, r.NormFloat64()), append(task.Noise, tt.given)
+			}
+			task.Noise[4] = 1e3 // one that is no guide
+			tasks = append(tasks, task)
+		}
+		b, err := fitBase(ctx, tasks, &s)
+		require.NoError(t, err)
+		require.InEpsilon(t, tt.want, b.NoiseVariance, 1e-12)
+		tasks[1].Noise[2] = 0
+		b, err = fitBase(ctx, tasks, &s)
+		require.NoError(t, err)
+		require.NotEqual(t, tt.want, b.NoiseVariance)
+	}
+}
+
 // The base fit searches between the bounds of the settings, in the order of the parameters,
 // and what a kernel from outside means by its own is bounded around the template's.
 func TestBaseBounds(t *testing.T) {
