@@ -121,16 +121,14 @@ func (p Param) fromText(text string) (float64, bool) {
 // snap returns the value nearest to v of a parameter whose values are a step apart, if
 // it is at most half a step away; v is none itself.
 func (p Param) snap(v float64) (float64, bool) {
-	if !p.numeric() || p.kind == KindOrdinal || p.step == 0 && !p.whole() || p.check(v) == nil {
+	if p.Step() == 0 || p.check(v) == nil {
 		return v, false
 	}
-	step, near := p.step, math.Min(math.Max(math.Round(v), p.lo), p.hi)
-	if step == 0 {
-		step = 1
-	} else {
+	near := min(max(math.Round(v), p.lo), p.hi)
+	if p.step != 0 {
 		near = p.nth(p.rank(v))
 	}
-	if math.Abs(v-near) <= step*(0.5+1e-8) {
+	if math.Abs(v-near) <= p.Step()*(0.5+1e-8) {
 		return near, true
 	}
 	return v, false

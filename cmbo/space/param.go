@@ -437,24 +437,19 @@ func (p Param) round(v float64) float64 {
 
 // encode writes the coordinates of a valid value v to dst[:p.width()].
 func (p Param) encode(dst []float64, v float64) {
+	clear(dst[:p.width()])
 	switch p.kind {
 	case KindCategorical:
-		for i := range p.choices {
-			dst[i] = 0
-		}
 		dst[int(v)] = 1
 	case KindLogFloat, KindLogInt:
-		dst[0] = 0
 		if p.hi > p.lo {
 			dst[0] = clamp01((math.Log(v) - math.Log(p.lo)) / (math.Log(p.hi) - math.Log(p.lo)))
 		}
 	case KindOrdinal:
-		dst[0] = 0
 		if n := p.count(); n > 1 {
 			dst[0] = p.rank(v) / (n - 1)
 		}
 	default:
-		dst[0] = 0
 		if p.hi > p.lo {
 			dst[0] = clamp01((v - p.lo) / (p.hi - p.lo))
 		}

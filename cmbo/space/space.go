@@ -395,16 +395,12 @@ func parseNumber(n json.Number, whole bool) (float64, error) {
 }
 
 func (p Param) toAny(v float64) any {
-	switch p.kind {
-	case KindInt, KindLogInt:
+	switch {
+	case p.wholeValues():
 		return int(v)
-	case KindOrdinal:
-		if p.wholeValues() {
-			return int(v)
-		}
-	case KindCategorical:
+	case p.kind == KindCategorical:
 		return p.choices[int(v)]
-	case KindBool:
+	case p.kind == KindBool:
 		return v != 0
 	}
 	return v
