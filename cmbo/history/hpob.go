@@ -3,6 +3,7 @@ package history
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/binary"
@@ -142,15 +143,10 @@ func (h HPOB) Names(r io.Reader) ([]string, error) {
 
 // newHPOBScanner unpacks gzip, told by its first two bytes.
 func newHPOBScanner(r io.Reader, l Limits) (*scanner, error) {
-	if l.Rows == 0 {
-		l.Rows = 1 << 21
-	}
+	l.Rows, l.Bytes = cmp.Or(l.Rows, 1<<21), cmp.Or(l.Bytes, 64<<20)
 	l, err := l.filled()
 	if err != nil {
 		return nil, err
-	}
-	if l.Bytes == 0 {
-		l.Bytes = 64 << 20
 	}
 	b := bufio.NewReaderSize(bounded(r, 0), 1<<16)
 	if head, _ := b.Peek(2); bytes.Equal(head, []byte{0x1f, 0x8b}) {
@@ -402,36 +398,32 @@ func (p *hpobTask) outputName() error {
 	return nil
 }
 
-// measured returns the value of row i to be optimised, which is entry at of it, and the others
-// that it has.
-func (p *hpobTask) measured(i, at int) (y float64, outputs map[string]float64, bad *RowError) {
+// measured returns what row i says, of which the value to be optimised is entry at.
+func (p *hpobTask) measured(i, at int) (r row) {
 	begin := 0
 	if i > 0 {
 		begin = p.ends[i-1]
 	}
-	row := p.values[begin:p.ends[i]]
-	if len(row) != len(p.names) {
-		return 0, nil, rowErrorf(cmbo.ErrCorrupt, "row %d: %s: %d values, want %d", i, p.ys, len(row), len(p.names))
+	values := p.values[begin:p.ends[i]]
+	if len(values) != len(p.names) {
+		return r.failed(rowErrorf(cmbo.ErrCorrupt, "row %d: %s: %d values, want %d", i, p.ys, len(values), len(p.names)))
 	}
-	for k, v := range row {
+	for k, v := range values {
 		e := checkValue(v)
 		switch {
 		case k == at && math.IsNaN(v):
-			return 0, nil, rowErrorf(cmbo.ErrNotFinite, "row %d: %s is null, NaN, or another value that is no number", i, p.called(k))
+			return r.failed(rowErrorf(cmbo.ErrNotFinite, "row %d: %s is null, NaN, or another value that is no number", i, p.called(k)))
 		case k != at && math.IsNaN(v):
 		case e != nil:
 			e.Reason = fmt.Sprintf("row %d: %s is %g: %s", i, p.called(k), v, e.Reason)
-			return 0, nil, e
+			return r.failed(e)
 		case k == at:
-			y = v
+			r.y = v
 		default:
-			if outputs == nil {
-				outputs = make(map[string]float64)
-			}
-			outputs[p.names[k]] = v
+			r.output(p.names[k], v)
 		}
 	}
-	return y, outputs, nil
+	return r
 }
 
 // called names a value for messages.
@@ -455,28 +447,28 @@ func (p *hpobTask) collect(id string) error {
 	kept := make([]int, 0, len(p.fileX))
 	n := 0
 	for i := range max(len(p.fileX), len(p.ends)) {
-		var e *RowError
-		var y float64
-		var outputs map[string]float64
+		var r row
 		switch {
 		case i >= len(p.fileX) || i >= len(p.ends):
-			e = rowErrorf(cmbo.ErrCorrupt, "row %d: %d configurations but %d values", i, len(p.fileX), len(p.ends))
+			r.bad = rowErrorf(cmbo.ErrCorrupt, "row %d: %d configurations but %d values", i, len(p.fileX), len(p.ends))
 		case p.fileX[i] < 0:
-			e = rowErrorf(cmbo.ErrCorrupt, "row %d: X: %s", i, p.badX[i])
+			r.bad = rowErrorf(cmbo.ErrCorrupt, "row %d: X: %s", i, p.badX[i])
 		default:
-			y, outputs, e = p.measured(i, objective)
+			r = p.measured(i, objective)
 		}
 		k := -1
 		switch {
-		case e != nil:
-			if err := p.take(row{id: clip(id), bad: e}, 0); err != nil {
+		case r.bad != nil:
+			r.id = clip(id)
+			if err := p.take(r, 0); err != nil {
 				return err
 			}
 		case at[p.fileX[i]] > 0:
 			k = at[p.fileX[i]] - 1
 			p.repeated++
 		default:
-			if err := p.take(row{id: id, x: p.x[p.fileX[i]], y: y, outputs: outputs}, 0); err != nil {
+			r.id, r.x = id, p.x[p.fileX[i]]
+			if err := p.take(r, 0); err != nil {
 				return err
 			}
 			k = n

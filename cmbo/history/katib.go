@@ -2,6 +2,7 @@ package history
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -80,9 +81,7 @@ func (k Katib) Read(r io.Reader) (*KatibResult, error) {
 	if err := k.Space.Defined(); err != nil {
 		return nil, err
 	}
-	if k.Limits.String == 0 {
-		k.Limits.String = 2 << 20 // objects of a cluster have no more than 1.5 MiB
-	}
+	k.Limits.String = cmp.Or(k.Limits.String, 2<<20) // objects of a cluster have no more than 1.5 MiB
 	for _, name := range k.Outputs {
 		if err := space.CheckOutputName(name); err != nil || name == k.Seconds {
 			return nil, fmt.Errorf("%w: Outputs: %q is not a name for an output, or that of Seconds", cmbo.ErrOption, name)

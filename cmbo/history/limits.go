@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 
@@ -39,16 +40,8 @@ func (l Limits) filled() (Limits, error) {
 	if l.Bytes < 0 || l.Line < 0 || l.Columns < 0 || l.Depth < 0 || l.Rows < 0 || l.String < 0 {
 		return l, fmt.Errorf("%w: negative Limits %+v", cmbo.ErrOption, l)
 	}
-	fill := func(n *int, preset int) {
-		if *n == 0 {
-			*n = preset
-		}
-	}
-	fill(&l.Line, 16<<20)
-	fill(&l.Columns, 1<<14)
-	fill(&l.Depth, 64)
-	fill(&l.Rows, 1<<20)
-	fill(&l.String, 64<<10)
+	l.Line, l.Columns, l.Depth = cmp.Or(l.Line, 16<<20), cmp.Or(l.Columns, 1<<14), cmp.Or(l.Depth, 64)
+	l.Rows, l.String = cmp.Or(l.Rows, 1<<20), cmp.Or(l.String, 64<<10)
 	return l, nil
 }
 

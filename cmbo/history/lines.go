@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -166,14 +167,8 @@ func jsonNumber(raw []byte) (text string, ok bool) {
 	if len(raw) > 0 && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9') {
 		return string(raw), true
 	}
-	if s, ok := jsonString(raw); ok {
-		for _, n := range pythonNumbers {
-			if s == n {
-				return s, true
-			}
-		}
-	}
-	return "", false
+	text, _ = jsonString(raw)
+	return text, slices.Contains(pythonNumbers, text)
 }
 
 // jsonFloat parses a JSON number.

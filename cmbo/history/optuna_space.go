@@ -1,7 +1,6 @@
 package history
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -122,23 +121,19 @@ func (d *distribution) compatible(e *distribution) bool {
 func sameChoice(a, b json.RawMessage) bool { return pythonKey(a) == pythonKey(b) }
 
 func pythonKey(raw json.RawMessage) string {
-	switch s := string(raw); s {
-	case "true":
+	switch s := string(raw); {
+	case s == "true":
 		return "1"
-	case "false":
+	case s == "false":
 		return "0"
+	case raw[0] == '"':
+		return s
 	default:
-		if raw[0] != '"' {
-			if v, err := strconv.ParseFloat(s, 64); err == nil {
-				return formatFloat(v)
-			}
+		if v, err := strconv.ParseFloat(s, 64); err == nil {
+			return formatFloat(v)
 		}
 	}
-	var b bytes.Buffer
-	if json.Compact(&b, raw) != nil {
-		return string(raw)
-	}
-	return b.String()
+	return jsonName(raw)
 }
 
 // String describes the distribution for messages.
