@@ -75,13 +75,8 @@ func learnABLR(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts .
 		start = append(start, math.Log(startAlpha), math.Log(startBeta))
 		lo, hi = append(lo, minLogAlpha, minLogBeta), append(hi, maxLogAlpha, maxLogBeta)
 	}
-	f := func(theta, grad []float64) float64 {
-		if ctx.Err() != nil {
-			return math.NaN()
-		}
-		return o.eval(ctx, theta, grad)
-	}
-	res := optim.Minimize(f, start, lo, hi, optim.Options{MaxIter: c.updates, FuncTol: 1e-7, Memory: 20})
+	f := func(theta, grad []float64) float64 { return o.eval(ctx, theta, grad) }
+	res := optim.Minimize(until(ctx, f), start, lo, hi, optim.Options{MaxIter: c.updates, FuncTol: 1e-7, Memory: 20})
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -265,9 +260,6 @@ func (r *ablrRun) Fit(ctx context.Context, d cmbo.Data) error {
 		}
 		var unused linalg.Dense
 		f := func(x, grad []float64) float64 {
-			if ctx.Err() != nil {
-				return math.NaN()
-			}
 			loss := linearEvidence(&unused, grad, phi, r.d.Y[:n], r.d.NoiseVariance[:n], x[0], x[1])
 			for i, p := range [][2]float64{r.m.alpha, r.m.beta} {
 				u := x[i] - p[0]
@@ -276,7 +268,7 @@ func (r *ablrRun) Fit(ctx context.Context, d cmbo.Data) error {
 			}
 			return loss
 		}
-		res := optim.Minimize(f, logs, []float64{minLogAlpha, minLogBeta}, []float64{maxLogAlpha, maxLogBeta}, optim.Options{FuncTol: 1e-9, MaxIter: 50})
+		res := optim.Minimize(until(ctx, f), logs, []float64{minLogAlpha, minLogBeta}, []float64{maxLogAlpha, maxLogBeta}, optim.Options{FuncTol: 1e-9, MaxIter: 50})
 		if err := ctx.Err(); err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package baseline
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
@@ -169,17 +170,9 @@ func gridOf(tasks []observations, c *config) *linalg.Dense {
 	if n <= c.grid {
 		return all
 	}
-	keep := make([]bool, n)
-	for _, i := range rng.Stream(c.seed, "baseline grid").Perm(n)[:c.grid] {
-		keep[i] = true
-	}
-	var idx []int
-	for i, k := range keep {
-		if k {
-			idx = append(idx, i)
-		}
-	}
-	return points.Pick(all, idx)
+	rows := rng.Stream(c.seed, "baseline grid").Perm(n)[:c.grid]
+	slices.Sort(rows)
+	return points.Pick(all, rows)
 }
 
 // newEmpiricalGP returns the base process on the grid.

@@ -45,6 +45,16 @@ const (
 	maxNoise    = 1
 )
 
+// until returns a function to be minimised that is NaN once ctx is done, which ends the search.
+func until(ctx context.Context, f optim.Func) optim.Func {
+	return func(x, grad []float64) float64 {
+		if ctx.Err() != nil {
+			return math.NaN()
+		}
+		return f(x, grad)
+	}
+}
+
 // pretrain minimises the negative log marginal likelihood of tasks from several
 // starts: the template with the mean of all values, and seeded draws around it.
 func pretrain(ctx context.Context, template kernel.Kernel, tasks []observations, c *config) (gpParams, float64, error) {
@@ -79,12 +89,7 @@ func pretrain(ctx context.Context, template kernel.Kernel, tasks []observations,
 		}
 		starts = append(starts, x)
 	}
-	f := func(x, grad []float64) float64 {
-		if ctx.Err() != nil {
-			return math.NaN()
-		}
-		return o.Eval(ctx, x, grad)
-	}
+	f := until(ctx, func(x, grad []float64) float64 { return o.Eval(ctx, x, grad) })
 	var m optim.Minimizer
 	res := m.MultiStart(f, starts, lo, hi, optim.Options{FuncTol: 1e-8, MaxIter: 200})
 	if err := ctx.Err(); err != nil {

@@ -357,14 +357,8 @@ func (o *scamlObjective) fit(ctx context.Context, seed uint64) (scamlParams, err
 			}
 			starts = append(starts, x)
 		}
-		f := func(x, grad []float64) float64 {
-			if ctx.Err() != nil {
-				return math.NaN()
-			}
-			return o.eval(x, grad)
-		}
 		var m optim.Minimizer
-		res := m.MultiStart(f, starts, lo, hi, optim.Options{FuncTol: 1e-6, GradTol: 1e-3, MaxIter: 100})
+		res := m.MultiStart(until(ctx, o.eval), starts, lo, hi, optim.Options{FuncTol: 1e-6, GradTol: 1e-3, MaxIter: 100})
 		if !math.IsNaN(res.F) && !math.IsInf(res.F, 0) {
 			theta = res.X // else no start will do: the first one stands
 		}
