@@ -23,7 +23,7 @@
 //
 // sd = 0 is a point whose value is known. It improves or it does not: EI is
 // max(0, mean − best), PI is 1 above the target and 0 at or below it. Where that
-// has logarithm −∞ the score is −Inf, and derivatives are given as 0.
+// has logarithm −∞ the score is −Inf.
 //
 // A score is NaN if mean or sd is not finite, sd is negative, or the parameter of
 // the Func is not finite. A comparison with > never selects a NaN.

@@ -144,12 +144,9 @@ func (e *Encoder) Floats(v []float64) {
 	each(v, e.Float)
 }
 
-// Matrix writes a matrix, nil as 0×0.
+// Matrix writes a matrix.
 func (e *Encoder) Matrix(m *linalg.Dense) {
-	rows, cols := 0, 0
-	if m != nil {
-		rows, cols = m.Dims()
-	}
+	rows, cols := m.Dims()
 	e.Uint(uint64(rows))
 	e.Uint(uint64(cols))
 	for i := range rows {
@@ -333,23 +330,6 @@ func (d *Decoder) floats(most float64) []float64 {
 	return v
 }
 
-func (d *Decoder) matrix() *linalg.Dense {
-	rows, cols := d.uint(), d.uint()
-	have := uint64(len(d.Buf) / 8)
-	if rows > have || cols > have || rows*cols > have {
-		d.Fail("a %d×%d matrix in %d bytes", rows, cols, len(d.Buf))
-		return linalg.NewDense(0, 0, nil)
-	}
-	m := linalg.NewDense(int(rows), int(cols), nil)
-	for i := range int(rows) {
-		r := m.Row(i)
-		for j := range r {
-			r[j] = d.Finite()
-		}
-	}
-	return m
-}
-
 // Lower writes the lower triangle of a symmetric matrix.
 func (e *Encoder) Lower(a *linalg.Sym) {
 	n := a.Dim()
@@ -433,18 +413,22 @@ func (d *Decoder) Kernel() kernel.Kernel {
 	return k
 }
 
-// Points reads points of the unit cube, at least one.
+// Points reads points of the unit cube, at least one, that Matrix wrote.
 func (d *Decoder) Points(dim int) *linalg.Dense {
-	m := d.matrix()
-	rows, cols := m.Dims()
-	d.Within("Points", int64(rows), int64(d.Limits.Points), "a set of %d points", rows)
-	if rows < 1 || cols != dim {
-		d.Fail("%d points of %d coordinates in a space of %d", rows, cols, dim)
+	rows, cols := d.uint(), d.uint()
+	if rows < 1 || cols != uint64(dim) || rows > uint64(len(d.Buf)/(8*dim)) {
+		d.Fail("%d points of %d coordinates in a space of %d, in %d bytes", rows, cols, dim, len(d.Buf))
 	}
-	for i := range rows {
-		for _, v := range m.Row(i) {
-			if !(v >= 0 && v <= 1) {
-				d.Fail("a point at %g of the unit cube", v)
+	d.Within("Points", int64(rows), int64(d.Limits.Points), "a set of %d points", rows)
+	if d.Err != nil {
+		return linalg.NewDense(0, dim, nil)
+	}
+	m := linalg.NewDense(int(rows), dim, nil)
+	for i := range int(rows) {
+		r := m.Row(i)
+		for j := range r {
+			if r[j] = d.Float(); !(r[j] >= 0 && r[j] <= 1) {
+				d.Fail("a point at %g of the unit cube", r[j])
 			}
 		}
 	}

@@ -39,12 +39,7 @@ func (d *Conditioned) Noise() []float64 {
 // Factorize conditions on the observations with prior covariance cov, noise
 // variances noise and residuals resid = y − prior mean, in one factorisation.
 func (d *Conditioned) Factorize(cov *linalg.Sym, noise, resid []float64) error {
-	d.noise = append(d.noise[:0], noise...)
-	return d.factorize(cov, resid)
-}
-
-func (d *Conditioned) factorize(cov *linalg.Sym, resid []float64) error {
-	d.pending = 0
+	d.noise, d.pending = append(d.noise[:0], noise...), 0
 	if err := d.Conditioner.Factorize(cov, d.noise, resid); err != nil {
 		d.noise = d.noise[:0]
 		return numerical(err, "conditioning on %d observations", len(resid))
@@ -87,7 +82,7 @@ func (d *Conditioned) Grow(same int, row Row, noise, resid []float64) error {
 				}
 			}
 			cov.Mirror()
-			return d.factorize(cov, resid)
+			return d.Factorize(cov, noise, resid)
 		}
 	}
 	if err := d.SetResid(resid); err != nil {

@@ -2,6 +2,7 @@ package gp
 
 import (
 	"context"
+	"maps"
 	"math"
 	"slices"
 
@@ -37,11 +38,10 @@ func (h Hyper) Noise(own []float64) []float64 { return Noise(own, len(own), h.No
 // Noise returns the noise variances of n observations: their own where own, which may
 // be nil, has one above 0, else unknown.
 func Noise(own []float64, n int, unknown float64) []float64 {
-	out := make([]float64, n)
-	for i := range out {
-		out[i] = unknown
-		if own != nil && own[i] > 0 {
-			out[i] = own[i]
+	out := slices.Repeat([]float64{unknown}, n)
+	for i, v := range own {
+		if v > 0 {
+			out[i] = v
 		}
 	}
 	return out
@@ -199,10 +199,14 @@ func (f *Fits) At(ctx context.Context, n int, data func(count int) (x *linalg.De
 	if err == nil && math.IsNaN(f.Noise) && !known(own) {
 		h, err = f.look(ctx, h, x, y, seed)
 	}
-	if err == nil {
-		f.Put(count, h)
+	if err != nil {
+		return h, err
 	}
-	return h, err
+	if f.known == nil {
+		f.known = make(map[int]Hyper)
+	}
+	f.known[count] = h
+	return h, nil
 }
 
 // look returns h, or what was fitted in the view of the values that has more evidence.
@@ -231,18 +235,17 @@ func known(variances []float64) bool {
 // subset returns the observations listed, in their order.
 func subset(x *linalg.Dense, y, own []float64, rows []int) (*linalg.Dense, []float64, []float64) {
 	slices.Sort(rows)
-	z := make([]float64, len(rows))
-	var known []float64
-	if own != nil {
-		known = make([]float64, len(rows))
-	}
-	for i, r := range rows {
-		z[i] = y[r]
-		if own != nil {
-			known[i] = own[r]
+	pick := func(v []float64) []float64 {
+		if v == nil {
+			return nil
 		}
+		out := make([]float64, len(rows))
+		for i, r := range rows {
+			out[i] = v[r]
+		}
+		return out
 	}
-	return points.Pick(x, rows), z, known
+	return points.Pick(x, rows), pick(y), pick(own)
 }
 
 // form returns the one of Template and Other that has n parameters, Template if
@@ -254,19 +257,7 @@ func (f *Fits) form(n int) kernel.Kernel {
 	return f.Template
 }
 
-// Put keeps h as the hyperparameters fitted to the first count observations.
-func (f *Fits) Put(count int, h Hyper) {
-	if f.known == nil {
-		f.known = make(map[int]Hyper)
-	}
-	f.known[count] = h
-}
-
 // Forget drops what was fitted to more than the first n observations.
 func (f *Fits) Forget(n int) {
-	for count := range f.known {
-		if count > n {
-			delete(f.known, count)
-		}
-	}
+	maps.DeleteFunc(f.known, func(count int, _ Hyper) bool { return count > n })
 }

@@ -109,9 +109,6 @@ func TestFits(t *testing.T) {
 	assert.Equal(t, []int{20, 25, 25}, asked)
 	other := Fits{Template: f.Template, Noise: math.NaN(), Seed: 9}
 	assert.Equal(t, first, at(&other, 22), "the search depends on what was asked before")
-	given := Hyper{Kernel: f.Template, NoiseVariance: 0.5}
-	f.Put(25, given)
-	assert.Equal(t, given, at(&f, 26))
 }
 
 // TestFormByEvidence: values that follow one coordinate of six get a length for each,

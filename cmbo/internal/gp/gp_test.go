@@ -285,7 +285,7 @@ func TestPending(t *testing.T) {
 		require.NoError(t, p.Moments(ctx, expected, nil, pending))
 		all := New(prior)
 		noise := append(append([]float64(nil), s.noise[:n]...), 0.03, 0.03)
-		require.NoError(t, all.Extend(ctx, points.Join(p.Points(), pending), append(append([]float64(nil), s.y[:n]...), expected...), noise))
+		require.NoError(t, all.Extend(ctx, points.Join(p.x, pending), append(append([]float64(nil), s.y[:n]...), expected...), noise))
 		got.near(t, momentsOf(t, all, s.at), 1e-13)
 		for i, v := range got.variance {
 			assert.Less(t, v, before.variance[i])

@@ -137,9 +137,6 @@ func (p *Process) row(ctx context.Context, x *linalg.Dense) Row {
 	}
 }
 
-// Points returns the points p is conditioned on, nil without.
-func (p *Process) Points() *linalg.Dense { return p.x }
-
 // Data returns what p knows of its observations.
 func (p *Process) Data() *Conditioned { return &p.data }
 

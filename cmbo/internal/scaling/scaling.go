@@ -3,9 +3,9 @@
 package scaling
 
 import (
+	"cmp"
 	"math"
 	"slices"
-	"sort"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/internal/special"
@@ -94,7 +94,7 @@ func (s *Values) copula(y []float64) {
 	for i := range order {
 		order[i] = i
 	}
-	sort.SliceStable(order, func(a, b int) bool { return y[order[a]] < y[order[b]] })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(y[a], y[b]) })
 	clip := 0.5
 	if n > 1 {
 		clip = 1 / (4 * math.Pow(float64(n), 0.25) * math.Sqrt(math.Pi*math.Log(float64(n))))
@@ -139,7 +139,7 @@ func (s *Values) Back(mean, sd float64) (float64, float64) {
 		case !(mean < z[last]): // NaN too
 			return y[last] + (mean-z[last])*s.Scale, sd * s.Scale
 		}
-		i := sort.SearchFloat64s(z, mean) // z[i-1] < mean, clipped scores being the ends
+		i, _ := slices.BinarySearch(z, mean) // z[i-1] < mean, clipped scores being the ends
 		t := (mean - z[i-1]) / (z[i] - z[i-1])
 		return y[i-1] + t*(y[i]-y[i-1]), sd * s.Scale
 	}
