@@ -514,7 +514,7 @@ func (p *Prior) decodeCurves(d *codec.Decoder) error {
 	if d.Err != nil || len(d.Buf) == 0 {
 		return d.Err
 	}
-	for i, t := range p.facts.tasks {
+	for i, t := range p.tasks {
 		v := &p.told[i]
 		v.curves = decodeCurves(d)
 		checked := Task{ID: t.ID, X: make([][]float64, len(v.y)), Y: v.y, NoiseVariance: v.noise, Curves: v.curves}

@@ -31,11 +31,16 @@ const (
 // in d coordinates takes 8n(d+2) bytes and some hundred more, moments on I index points 4I².
 // It fails if w does, or with [ErrOption] if a kernel is not one of package kernel.
 func (p *Prior) Encode(w io.Writer) error {
+	return sealed(w, priorMagic, priorVersion, p.encode)
+}
+
+// sealed writes what body encodes to the caller's writer.
+func sealed(w io.Writer, magic string, version byte, body func(*codec.Encoder) error) error {
 	return guard(func() error {
 		if w == nil {
 			return errNilWriter
 		}
-		_, err := codec.Seal(w, priorMagic, priorVersion, p.encode)
+		_, err := codec.Seal(w, magic, version, body)
 		return err
 	})
 }
@@ -168,15 +173,11 @@ func (l PriorLimits) filled() (PriorLimits, error) {
 // does; and with ctx.Err(). It takes O(n³) time for a task of n observations.
 func (l PriorLimits) Decode(ctx context.Context, r io.Reader) (*Prior, error) {
 	return guarded(func() (*Prior, error) {
-		l, err := l.filled()
+		d, err := l.open(ctx, r, "prior", priorMagic, priorVersion, "learn it again")
 		if err != nil {
 			return nil, err
 		}
-		payload, err := l.open(r, "prior", priorMagic, priorVersion, "learn it again")
-		if err != nil {
-			return nil, err
-		}
-		return decodePrior(&codec.Decoder{Buf: payload, Ctx: ctx, Limits: codec.Limits(l)})
+		return decodePrior(d)
 	})
 }
 
@@ -188,8 +189,12 @@ func readAll(r io.Reader, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(r, most))
 }
 
-// open reads to the end of r, and returns the payload of what [codec.Seal] wrote.
-func (l PriorLimits) open(r io.Reader, what, magic string, version byte, again string) ([]byte, error) {
+// open reads to the end of r, and returns what decodes the payload of what [codec.Seal] wrote.
+func (l PriorLimits) open(ctx context.Context, r io.Reader, what, magic string, version byte, again string) (*codec.Decoder, error) {
+	l, err := l.filled()
+	if err != nil {
+		return nil, err
+	}
 	b, err := readAll(r, l.Bytes+1)
 	if err != nil {
 		return nil, err
@@ -197,7 +202,8 @@ func (l PriorLimits) open(r io.Reader, what, magic string, version byte, again s
 	if int64(len(b)) > l.Bytes {
 		return nil, codec.Beyond("Bytes", l.Bytes, "the encoded %s is longer", what)
 	}
-	return codec.Open(b, what, magic, version, again)
+	payload, err := codec.Open(b, what, magic, version, again)
+	return &codec.Decoder{Buf: payload, Ctx: ctx, Limits: codec.Limits(l)}, err
 }
 
 func decodePrior(d *codec.Decoder) (*Prior, error) {
@@ -240,16 +246,17 @@ func readPrior(d *codec.Decoder) (*Prior, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Prior{space: space, config: decodeConfig(d), finite: d.Bool()}
+	c, finite := decodeConfig(d), d.Bool()
 	if d.Err != nil {
 		return nil, d.Err
 	}
-	l, err := decodeHierarchy(d, p)
+	settings := hierarchySettings(c, space.Dim())
+	m, err := hierarchy.Decode(d, space.Dim(), settings)
 	if err != nil {
 		return nil, err
 	}
-	p = newPrior(p.config, space, p.finite, l)
-	for _, t := range p.facts.tasks {
+	p := newPrior(c, space, finite, &hierarchicalPrior{Model: m})
+	for _, t := range p.tasks {
 		v := told{y: d.Floats(), noise: d.Variances()}
 		if n := points.Len(t.X); len(v.y) != n || v.noise != nil && len(v.noise) != n {
 			d.Fail("task %q: %d points, %d values, %d noise variances", t.ID, n, len(v.y), len(v.noise))
@@ -257,11 +264,11 @@ func readPrior(d *codec.Decoder) (*Prior, error) {
 		p.told = append(p.told, v)
 	}
 	if d.Bool() {
-		if p.success, err = hierarchy.Decode(d, space.Dim(), hierarchySettings(p.config, space.Dim())); err != nil {
+		if p.success, err = hierarchy.Decode(d, space.Dim(), settings); err != nil {
 			return nil, err
 		}
 		valued := make(map[string]bool)
-		for _, t := range p.facts.tasks {
+		for _, t := range p.tasks {
 			valued[t.ID] = true
 		}
 		for _, t := range p.success.Tasks() {
@@ -313,12 +320,9 @@ func decodeConfig(d *codec.Decoder) *learnConfig {
 		y = 0
 	}
 	c.y, c.ard = YPolicy(y), d.Bool()
-	count := func(v *int) {
-		if *v = d.Int(); *v < 1 {
-			d.Fail("a count of %d", *v)
-		}
+	if c.indexPoints = d.Int(); c.indexPoints < 1 {
+		d.Fail("a count of %d", c.indexPoints)
 	}
-	count(&c.indexPoints)
 	c.kernel = d.Kernel()
 	return c
 }

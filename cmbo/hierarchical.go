@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/acq"
-	"github.com/gocmbo/cmbo/cmbo/internal/codec"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
@@ -27,14 +26,13 @@ func learnHierarchy(ctx context.Context, t *trainingSet) (*hierarchicalPrior, er
 	if err != nil {
 		return nil, err
 	}
-	tasks := t.onOwnScales()
-	mean, sd := hierarchy.CommonScale(tasks)
+	mean, sd := hierarchy.CommonScale(t.tasks)
 	if t.known != nil && (c.y == RawValues || c.y == Copula) {
 		// Values of one scale, and scores, stay so: the scale is that of the tasks known already.
 		first := t.known.learned.Tasks()[0]
 		mean, sd = first.Shift, first.Scale
 	}
-	tasks = t.standardized(tasks, mean, sd)
+	tasks := t.standardized(mean, sd)
 	var earlier *hierarchy.Model
 	var grid *linalg.Dense
 	if t.known != nil {
@@ -67,21 +65,10 @@ func (t *trainingSet) hierarchySettings() (hierarchy.Settings, error) {
 	return o, nil
 }
 
-// onOwnScales returns the tasks with values, each on a scale of its own.
-func (t *trainingSet) onOwnScales() []hierarchy.Task {
-	tasks := slices.Clone(t.tasks)
-	for i := range tasks {
-		if t.config.y == Copula { // scores by rank are the values of a run, too, without an offset and a scale behind them
-			tasks[i].Shift, tasks[i].Scale = 0, 1
-		}
-	}
-	return tasks
-}
-
-// standardized returns what onOwnScales made on the common scale of all tasks, with
-// the points that failed.
-func (t *trainingSet) standardized(tasks []hierarchy.Task, mean, sd float64) []hierarchy.Task {
-	tasks = hierarchy.Standardize(tasks, mean, sd)
+// standardized returns the tasks with values on the common scale of all tasks, with the points
+// that failed.
+func (t *trainingSet) standardized(mean, sd float64) []hierarchy.Task {
+	tasks := hierarchy.Standardize(t.tasks, mean, sd)
 	for i, x := range t.failed {
 		tasks[i] = tasks[i].WithFailed(x)
 	}
@@ -123,15 +110,6 @@ func (t *trainingSet) grid() *linalg.Dense {
 	others := points.Sample(points.Distinct(t.space.Encoded()), c.indexPoints, c.seed, "index set of candidates")
 	all := points.Distinct(seen, others)
 	return points.First(all, min(points.Len(all), c.indexPoints))
-}
-
-func (p *hierarchicalPrior) facts() facts {
-	f := facts{total: p.Total(), noise: p.Base().NoiseVariance, index: p.Grid()}
-	f.report.Common, f.report.Drawn = p.SharedMean()
-	for _, t := range p.Tasks() {
-		f.tasks = append(f.tasks, taskPoints{ID: t.ID, X: points.First(t.X, len(t.Z)-t.Failed), Context: t.Context})
-	}
-	return f
 }
 
 // fill takes the target's values as they are, whose offset and scale are inferred.
@@ -196,12 +174,6 @@ func (r *hierarchicalRun) Predict(ctx context.Context, mean, sd []float64, x *li
 	return gp.Marked(ctx, r.Bound.Predict(ctx, mean, sd, x))
 }
 
-// Back brings a value of what is predicted back to where values are as far apart as they are told.
-func (r *hierarchicalRun) Back(v float64) float64 { return r.Bound.Back(v) }
-
-// OtherUnits returns the probability that the values are in other units than the past's.
-func (r *hierarchicalRun) OtherUnits() float64 { return r.Bound.OtherUnits() }
-
 // Score takes the expected improvement over all hypotheses, which is not that of the
 // first two moments; other acquisitions see the moments. Before the first value the
 // largest mean is asked for, and while that is pending, what improves on it: by the mean
@@ -259,8 +231,3 @@ func (r *hierarchicalRun) TaskMeans(ctx context.Context, x *linalg.Dense) (ids [
 }
 
 func (r *hierarchicalRun) Describe(s *Step) { s.Weights = r.Weights() }
-
-func decodeHierarchy(d *codec.Decoder, p *Prior) (*hierarchicalPrior, error) {
-	m, err := hierarchy.Decode(d, p.space.Dim(), hierarchySettings(p.config, p.space.Dim()))
-	return &hierarchicalPrior{Model: m}, err
-}

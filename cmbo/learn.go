@@ -96,7 +96,7 @@ func learnMany(ctx context.Context, s *Space, tasks []Task, c *learnConfig) (*Pr
 // already is a duplicate.
 func (p *Prior) Add(ctx context.Context, tasks []Task, opts ...LearnOption) (*Prior, error) {
 	return guarded(func() (*Prior, error) {
-		if n := len(p.facts.tasks); n < p.NumTasks() {
+		if n := len(p.tasks); n < p.NumTasks() {
 			return nil, fmt.Errorf("%w: it was learned from %d tasks and keeps %d of them: a Learner adds to the others", ErrPriorMismatch, p.NumTasks(), n)
 		}
 		old := p.config
@@ -151,7 +151,7 @@ func (t *trainingSet) take(tasks []Task) error {
 	}
 	known := make(map[string]bool)
 	if p := t.known; p != nil {
-		for _, k := range p.facts.tasks {
+		for _, k := range p.tasks {
 			known[k.ID] = true
 		}
 		if p.success != nil { // which alone has tasks of failures alone
@@ -188,7 +188,7 @@ func (t *trainingSet) knownTasks() []taskPoints {
 	if t.known == nil {
 		return nil
 	}
-	return t.known.facts.tasks
+	return t.known.tasks
 }
 
 // add adds a task of values, with the points that failed.
@@ -203,7 +203,11 @@ func (c *learnConfig) scaled(s *Space, k *Task) (task hierarchy.Task, failed *li
 		y, noise = scaling.CompressLow(y, noise)
 	}
 	v := c.y.fit(y)
-	return hierarchy.Task{ID: k.ID, X: s.EncodeAll(k.X), Z: v.Z, Noise: v.NoiseVariances(noise), Shift: v.Shift, Scale: v.Scale, Context: k.Context}, s.EncodeAll(k.Failed)
+	task = hierarchy.Task{ID: k.ID, X: s.EncodeAll(k.X), Z: v.Z, Noise: v.NoiseVariances(noise), Shift: v.Shift, Scale: v.Scale, Context: k.Context}
+	if c.y == Copula { // scores by rank are the values of a run, too, without an offset and a scale behind them
+		task.Shift, task.Scale = 0, 1
+	}
+	return task, s.EncodeAll(k.Failed)
 }
 
 // learn has the model of the configuration learn from the tasks.

@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"iter"
 	"maps"
-	"math"
 	"math/bits"
 	"slices"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/codec"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
@@ -125,7 +125,7 @@ func (l *Learner) add(task Task) error {
 func (s *sums) add(l *Learner, k *Task) error {
 	t := &trainingSet{config: l.config, space: l.space}
 	t.add(l.config.scaled(l.space, k))
-	return s.tally.Add(&t.standardized(t.onOwnScales(), s.mean, s.sd)[0])
+	return s.tally.Add(&t.standardized(s.mean, s.sd)[0])
 }
 
 // Shard returns a learner without tasks for the same pass, which [Learner.Merge] brings
@@ -265,9 +265,8 @@ func (l *Learner) begin(ctx context.Context) (*sums, error) {
 		return nil, err
 	}
 	z := t.grid()
-	tasks := t.onOwnScales()
-	mean, sd := hierarchy.CommonScale(tasks)
-	first, err := hierarchy.FirstPass(ctx, t.standardized(tasks, mean, sd), z, o)
+	mean, sd := hierarchy.CommonScale(t.tasks)
+	first, err := hierarchy.FirstPass(ctx, t.standardized(mean, sd), z, o)
 	if err != nil {
 		return nil, gp.Marked(ctx, err)
 	}
@@ -310,7 +309,7 @@ func (l *Learner) prior(ctx context.Context) (*Prior, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := s.of.Model(t.standardized(t.onOwnScales(), s.mean, s.sd), all, o)
+	m := s.of.Model(t.standardized(s.mean, s.sd), all, o)
 	return t.finish(ctx, &hierarchicalPrior{Model: m})
 }
 
@@ -325,34 +324,33 @@ type census struct {
 }
 
 func (c *census) add(k *Task) {
-	var b []byte
-	text := func(s string) { b = append(binary.AppendUvarint(b, uint64(len(s))), s...) }
+	var e codec.Encoder
 	floats := func(v []float64) {
-		b = binary.AppendUvarint(b, uint64(len(v)))
+		e.Uint(uint64(len(v)))
 		for _, x := range v {
-			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
+			e.Float(x)
 		}
 	}
-	text(k.ID)
+	e.Text(k.ID)
 	floats(k.Y)
 	floats(k.NoiseVariance)
 	for _, x := range slices.Concat(k.X, k.Failed) {
 		floats(x)
 	}
 	for _, name := range k.Outputs.Names() {
-		text(name)
+		e.Text(name)
 		floats(k.Outputs[name])
 	}
 	for _, c := range k.Curves {
-		b = fmt.Appendf(b, "%t%v", c.Stopped, c.Steps)
+		e.Buf = fmt.Appendf(e.Buf, "%t%v", c.Stopped, c.Steps)
 		floats(c.Values)
 	}
 	for _, name := range slices.Sorted(maps.Keys(k.Context)) {
-		text(name)
-		text(fmt.Sprintf("%T %v", k.Context[name], k.Context[name]))
+		e.Text(name)
+		e.Text(fmt.Sprintf("%T %v", k.Context[name], k.Context[name]))
 	}
 	one := census{tasks: 1, valued: int64(min(len(k.X), 1))}
-	h := sha256.Sum256(b)
+	h := sha256.Sum256(e.Buf)
 	for i := range one.sum {
 		one.sum[i] = binary.LittleEndian.Uint64(h[8*i:])
 	}

@@ -28,13 +28,7 @@ const (
 // fails if w does, or with [ErrOption] if a kernel is not one of package kernel, which
 // alone have a description.
 func (l *Learner) Encode(w io.Writer) error {
-	return guard(func() error {
-		if w == nil {
-			return errNilWriter
-		}
-		_, err := codec.Seal(w, learnerMagic, learnerVersion, l.encode)
-		return err
-	})
+	return sealed(w, learnerMagic, learnerVersion, l.encode)
 }
 
 func (l *Learner) encode(e *codec.Encoder) error {
@@ -151,18 +145,13 @@ func DecodeLearner(space *Space, r io.Reader) (*Learner, error) {
 // learner is of another space, and else as [PriorLimits.Decode] does.
 func (l PriorLimits) DecodeLearner(ctx context.Context, space *Space, r io.Reader) (*Learner, error) {
 	return guarded(func() (*Learner, error) {
-		l, err := l.filled()
-		if err != nil {
-			return nil, err
-		}
 		if err := space.Defined(); err != nil {
 			return nil, err
 		}
-		payload, err := l.open(r, "learner", learnerMagic, learnerVersion, "begin again")
+		d, err := l.open(ctx, r, "learner", learnerMagic, learnerVersion, "begin again")
 		if err != nil {
 			return nil, err
 		}
-		d := &codec.Decoder{Buf: payload, Ctx: ctx, Limits: codec.Limits(l)}
 		if err := learnerOf(d, space); err != nil {
 			return nil, err
 		}

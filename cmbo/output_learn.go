@@ -205,7 +205,7 @@ func (p *Prior) decodeOutputs(d *codec.Decoder) error {
 		return d.Err
 	}
 	known := make(map[string]taskPoints)
-	for _, t := range p.facts.tasks {
+	for _, t := range p.tasks {
 		known[t.ID] = t
 	}
 	n := d.Count(1)

@@ -24,7 +24,7 @@ type Prior struct {
 	success *hierarchy.Model // where evaluations succeed, nil if none failed
 	outputs []*outputPrior   // in the order of their names
 	curves  *curve.Past      // nil if no task has curves
-	facts   facts
+	tasks   []taskPoints     // those with values
 	lazy    *lazyDigest
 }
 
@@ -42,19 +42,13 @@ type taskPoints struct {
 	Context Context
 }
 
-// facts are what a prior tells of itself.
-type facts struct {
-	tasks  []taskPoints
-	total  int64 // of the tasks learned from, of which tasks may be a sample
-	noise  float64
-	index  *linalg.Dense
-	report LearnReport
-}
-
 // newPrior makes a prior of what was learned.
 func newPrior(c *learnConfig, space *Space, finite bool, l *hierarchicalPrior) *Prior {
-	params := space.WithoutCandidates()
-	return &Prior{config: c, space: params, finite: finite, learned: l, facts: l.facts(), lazy: new(lazyDigest)}
+	p := &Prior{config: c, space: space.WithoutCandidates(), finite: finite, learned: l, lazy: new(lazyDigest)}
+	for _, t := range l.Tasks() {
+		p.tasks = append(p.tasks, taskPoints{ID: t.ID, X: points.First(t.X, len(t.Z)-t.Failed), Context: t.Context})
+	}
+	return p
 }
 
 // lazyDigest is the digest of a prior, computed when it is first asked for.
@@ -84,20 +78,16 @@ func (p *Prior) PositiveValues() bool { return p.config.positive }
 
 // NumTasks returns the number of tasks learned from, of which the prior keeps a sample
 // where they were more than [Learn] holds: [Prior.Tasks] returns the sample.
-func (p *Prior) NumTasks() int { return int(p.facts.total) }
+func (p *Prior) NumTasks() int { return int(p.learned.Total()) }
 
 // NoiseVariance returns the noise variance in scaled units that all tasks share: see
 // [WithNoiseVariance].
-func (p *Prior) NoiseVariance() float64 { return p.facts.noise }
+func (p *Prior) NoiseVariance() float64 { return p.learned.Base().NoiseVariance }
 
 // Report says what learning found.
-func (p *Prior) Report() LearnReport { return p.facts.report }
-
-// IndexSet returns a copy of the points, in the unit cube, on which the prior has its moments.
-func (p *Prior) IndexSet() *linalg.Dense {
-	var x linalg.Dense
-	x.Copy(p.facts.index)
-	return &x
+func (p *Prior) Report() LearnReport {
+	common, drawn := p.learned.SharedMean()
+	return LearnReport{Common: common, Drawn: drawn}
 }
 
 // Reindex returns the prior for optimisers over a finite space, with the candidates carried to
@@ -127,9 +117,9 @@ func (p *Prior) reindex(ctx context.Context, space *Space, workers int) (*Prior,
 	if err != nil || l == p.learned {
 		return p, err
 	}
-	q := newPrior(p.config, p.space, p.finite, l)
-	q.told, q.success, q.outputs, q.curves = p.told, p.success, p.outputs, p.curves
-	return q, nil
+	q := *p
+	q.learned = l
+	return &q, nil
 }
 
 // otherParams is the error of a prior that was learned for other parameters.
@@ -144,9 +134,9 @@ func otherParams(prior, run *Space) error {
 // their values as they were told. Tasks of failures alone come last, without the
 // descriptors ([Task.Context]) that they had, of which a prior makes no use.
 func (p *Prior) Tasks() []Task {
-	tasks := make([]Task, len(p.facts.tasks))
+	tasks := make([]Task, len(p.tasks))
 	byID := make(map[string]int, len(tasks))
-	for i, s := range p.facts.tasks {
+	for i, s := range p.tasks {
 		t := Task{ID: s.ID, Params: p.space.Params(), Y: slices.Clone(p.told[i].y), NoiseVariance: slices.Clone(p.told[i].noise), Curves: space.CloneCurves(p.told[i].curves), Context: maps.Clone(s.Context)}
 		for k := range points.Len(s.X) {
 			row, err := p.space.Decode(s.X.Row(k))

@@ -119,7 +119,7 @@ func (t *trainingSet) learnSuccess(ctx context.Context) (*hierarchy.Model, error
 		if p.success != nil {
 			known, failures = p.success.Tasks(), true
 		} else {
-			for _, k := range p.facts.tasks {
+			for _, k := range p.tasks {
 				known = append(known, hierarchy.LabelledTask(k.ID, k.X, nil))
 			}
 		}
