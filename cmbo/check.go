@@ -194,11 +194,13 @@ func Check(ctx context.Context, s *Space, tasks []Task, opts ...CheckOption) (*C
 			return nil, err
 		}
 		report := &CheckReport{Apart: apartOutputs(tasks)}
-		for i := range tasks {
-			tasks[i].Outputs = onlyOutputs(tasks[i].Outputs, c.outputs)
-		}
 		valued := 0 // tasks to learn values from
 		for i := range tasks {
+			// Outputs that are not declared would be learned for nothing.
+			tasks[i].Outputs = maps.Clone(tasks[i].Outputs)
+			maps.DeleteFunc(tasks[i].Outputs, func(name string, _ []float64) bool {
+				return !slices.ContainsFunc(c.outputs, func(o runlog.Output) bool { return o.Name == name })
+			})
 			if len(tasks[i].Y) > 0 {
 				valued++
 			}
@@ -319,23 +321,37 @@ func (r *Replay) add(s Replay, share float64) {
 	r.Evaluations += share * s.Evaluations
 }
 
+// arrived is the regret at which a run counts as having found the best value.
+const arrived = 0.01
+
 // replay tunes a task on what is known of it.
 func (c *checkConfig) replay(ctx context.Context, r *replay.Record, opts ...Option) (o *Optimizer, out Replay, err error) {
 	if o, err = New(r.Space, opts...); err != nil {
 		return nil, out, err
 	}
-	ask := func(ctx context.Context) (trial, candidate int, err error) {
+	evaluations := min(c.evaluations, len(r.Y))
+	out.Evaluations = float64(evaluations + 1)
+	regret := 1.0
+	for n := range evaluations {
 		t, err := o.Ask(ctx)
-		return t.ID, t.Index, err
-	}
-	tell := func(trial, candidate int) error {
-		if len(c.outputs) == 0 {
-			return o.Tell(trial, r.Y[candidate])
+		if err != nil {
+			return nil, out, err
 		}
-		return o.Tell(trial, r.Y[candidate], Outputs(r.Outputs[candidate]))
+		if y := r.Y[t.Index]; math.IsNaN(y) {
+			err = o.TellFailed(t.ID)
+		} else {
+			err = o.Tell(t.ID, y, Outputs(r.Outputs[t.Index]))
+		}
+		if err != nil {
+			return nil, out, err
+		}
+		regret = min(regret, r.Regret[t.Index])
+		out.Regret += regret / float64(evaluations)
+		if regret <= arrived {
+			out.Evaluations = min(out.Evaluations, float64(n+1))
+		}
 	}
-	out.Regret, out.Evaluations, err = r.Play(ctx, replay.Run{Ask: ask, Tell: tell, Failed: func(id int) error { return o.TellFailed(id) }}, c.evaluations)
-	return o, out, err
+	return o, out, nil
 }
 
 // leaveOut compares runs on a task with and without the prior of others. It returns
@@ -414,21 +430,6 @@ func recorded(tasks []Task, declared []runlog.Output) error {
 		}
 	}
 	return nil
-}
-
-// onlyOutputs returns the columns of the outputs that are declared: others would be learned
-// for nothing.
-func onlyOutputs(columns map[string][]float64, declared []runlog.Output) map[string][]float64 {
-	var out map[string][]float64
-	for _, o := range declared {
-		if column, ok := columns[o.Name]; ok {
-			if out == nil {
-				out = make(map[string][]float64)
-			}
-			out[o.Name] = column
-		}
-	}
-	return out
 }
 
 // unitGap is the ratio of median sizes from which another unit is thought of.

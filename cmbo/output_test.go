@@ -962,18 +962,12 @@ func TestCheckOutputs(t *testing.T) {
 	r, err := replay.New(s, &tasks[5], true, runlog.Output{Name: "seconds", AtMost: &limit})
 	require.NoError(t, err)
 	assert.Len(t, r.Y, 29, "a row lacks the output")
-	order := make([]int, 0, 29)
-	for i := range r.Y {
+	beyond := 0
+	for i, regret := range r.Regret {
 		if r.Outputs[i]["seconds"] > limit {
-			order = append(order, i)
+			beyond++
+			assert.Equal(t, 1.0, regret, "row %d", i)
 		}
 	}
-	require.NotEmpty(t, order)
-	next := -1
-	ask := func(context.Context) (trial, candidate int, err error) { next++; return next, order[next], nil }
-	tell := func(int, int) error { return nil }
-	mean, needed, err := r.Play(ctx, replay.Run{Ask: ask, Tell: tell}, len(order))
-	require.NoError(t, err)
-	assert.Equal(t, 1.0, math.Round(1e9*mean)/1e9)
-	assert.Equal(t, float64(len(order)+1), needed)
+	assert.NotZero(t, beyond)
 }

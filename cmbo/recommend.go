@@ -76,7 +76,7 @@ func (o *Optimizer) Recommend(ctx context.Context) (Recommendation, error) {
 		if err := o.fit(ctx, d); err != nil {
 			return r, err
 		}
-		x := points.Pick(present.h.EncodedObservations(), at)
+		x := points.Pick(present.h.Encoded(present.h.Observations), at)
 		mean, sd := make([]float64, len(at)), make([]float64, len(at))
 		worth := mean
 		if present.hasScale(d) {

@@ -1,9 +1,8 @@
-// Package replay tunes on the records of a past task as if it were a run: no function
-// is evaluated.
+// Package replay makes tables of the records of past tasks, on which runs are replayed: no
+// function is evaluated.
 package replay
 
 import (
-	"context"
 	"math"
 	"slices"
 
@@ -16,17 +15,16 @@ import (
 // MinRows is the number of different points that a task must have, at least.
 const MinRows = 5
 
-// near is the regret at which a run counts as having arrived.
-const near = 0.01
-
 // A Record is what is known of a task: a table on which runs are replayed.
 type Record struct {
 	ID    string
 	Space *space.Space // the points recorded, as candidates
 	Y     []float64    // by candidate, NaN for a failure
-	// Outputs are those of the run, by candidate.
+	// Outputs are those of the run, by candidate with a value.
 	Outputs []map[string]float64
-	regret  []float64
+	// Regret is that of each candidate, from 0 for the best value to 1 for those that are as far
+	// from it as the median, or farther, and for failures.
+	Regret []float64
 }
 
 // New returns the record of a task whose rows are rows of the space. Y holds the values,
@@ -57,9 +55,6 @@ func New(s *space.Space, t *space.Task, minimize bool, outputs ...runlog.Output)
 		i := place(x)
 		count[i]++
 		r.Y[i] += (t.Y[j] - r.Y[i]) / count[i]
-		if len(outputs) == 0 {
-			continue
-		}
 		if i == len(r.Outputs) {
 			r.Outputs, told = append(r.Outputs, make(map[string]float64)), append(told, make(map[string]float64))
 		}
@@ -82,7 +77,7 @@ func New(s *space.Space, t *space.Task, minimize bool, outputs ...runlog.Output)
 			r.Y[i] = math.NaN()
 			continue
 		}
-		if r.feasible(i, outputs) {
+		if runlog.Hold(outputs, r.Outputs[i]) {
 			known = append(known, scaling.Orient(y, minimize))
 		}
 	}
@@ -98,61 +93,15 @@ func New(s *space.Space, t *space.Task, minimize bool, outputs ...runlog.Output)
 	}
 	for i, y := range r.Y {
 		v := 1.0
-		if unit > 0 && !math.IsNaN(y) && r.feasible(i, outputs) {
+		if unit > 0 && !math.IsNaN(y) && runlog.Hold(outputs, r.Outputs[i]) {
 			v = min((best-scaling.Orient(y, minimize))/unit, 1)
 		}
-		r.regret = append(r.regret, v)
+		r.Regret = append(r.Regret, v)
 	}
 	return r, nil
 }
 
-// feasible reports whether candidate i is known to hold all limits.
-func (r *Record) feasible(i int, outputs []runlog.Output) bool {
-	for k := range outputs {
-		if v, ok := r.Outputs[i][outputs[k].Name]; outputs[k].Limited() && !(ok && outputs[k].Beyond(v) == 0) {
-			return false
-		}
-	}
-	return true
-}
-
 // Usable reports whether there is something to find.
 func (r *Record) Usable() bool {
-	return len(r.Y) >= MinRows && slices.Contains(r.regret, 0) && slices.Max(r.regret) > 0
-}
-
-// A Run proposes candidates of a record and is told what is known of them.
-type Run struct {
-	Ask    func(ctx context.Context) (trial, candidate int, err error)
-	Tell   func(trial, candidate int) error
-	Failed func(trial int) error
-}
-
-// Play goes through so many evaluations. It returns the mean over them of the regret of
-// the best value so far, in units of the record, and the evaluations it took to a regret
-// of .01, one more than there were if it was not reached.
-func (r *Record) Play(ctx context.Context, run Run, evaluations int) (mean, needed float64, err error) {
-	regret := 1.0
-	evaluations = min(evaluations, len(r.Y))
-	needed = float64(evaluations + 1)
-	for n := range evaluations {
-		trial, at, err := run.Ask(ctx)
-		if err != nil {
-			return 0, 0, err
-		}
-		if math.IsNaN(r.Y[at]) {
-			err = run.Failed(trial)
-		} else {
-			err = run.Tell(trial, at)
-		}
-		if err != nil {
-			return 0, 0, err
-		}
-		regret = min(regret, r.regret[at])
-		mean += regret / float64(evaluations)
-		if regret <= near {
-			needed = min(needed, float64(n+1))
-		}
-	}
-	return mean, needed, nil
+	return len(r.Y) >= MinRows && slices.Contains(r.Regret, 0) && slices.Max(r.Regret) > 0
 }

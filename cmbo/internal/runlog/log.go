@@ -343,9 +343,6 @@ func (h *Log) Stalled(minimize bool) int {
 	return stalled
 }
 
-// EncodedObservations returns the observed points in the unit cube.
-func (h *Log) EncodedObservations() *linalg.Dense { return h.Encoded(h.Observations) }
-
 // Encoded returns the points of observations in the unit cube.
 func (h *Log) Encoded(observations []Observation) *linalg.Dense {
 	rows := make([][]float64, len(observations))
@@ -391,24 +388,12 @@ func (h *Log) Clone() *Log {
 
 // Before returns the log from which event i was computed.
 func (h *Log) Before(i int) *Log {
-	e := h.Events[i]
-	if e.Saw == 0 {
-		return replay(h.space, h.outputs, h.Events[:i])
-	}
-	past := slices.Clone(h.Events[:e.Saw])
-	for _, f := range h.Events[e.Saw:i] {
-		if f.Saw == e.Saw {
-			past = append(past, f)
+	saw := h.Events[i].Saw
+	past := NewLog(h.space, h.outputs...)
+	for k, e := range h.Events[:i] {
+		if saw == 0 || k < saw || e.Saw == saw {
+			past.Apply(e)
 		}
 	}
-	return replay(h.space, h.outputs, past)
-}
-
-// replay makes a log of its events.
-func replay(s *space.Space, outputs []Output, events []Event) *Log {
-	h := NewLog(s, outputs...)
-	for _, e := range events {
-		h.Apply(e)
-	}
-	return h
+	return past
 }

@@ -55,6 +55,15 @@ func TestLog(t *testing.T) {
 	}
 }
 
+// replay makes a log of its events.
+func replay(s *space.Space, outputs []Output, events []Event) *Log {
+	h := NewLog(s, outputs...)
+	for _, e := range events {
+		h.Apply(e)
+	}
+	return h
+}
+
 // draw returns an event that may follow those of h.
 func draw(rng *rand.Rand, h *Log, rows [][]float64) Event {
 	i := rng.IntN(len(rows))
@@ -256,7 +265,7 @@ func checkLog(t *testing.T, h *Log) {
 		assert.Equal(t, used[[2]float64(x)] == 0, h.Proposable(key, false))
 		assert.Equal(t, !failed[[2]float64(x)], h.Proposable(key, true))
 	}
-	assert.Equal(t, h.space.EncodeAll(observed), h.EncodedObservations())
+	assert.Equal(t, h.space.EncodeAll(observed), h.Encoded(h.Observations))
 	assert.Equal(t, h.space.EncodeAll(pending), h.EncodedPending())
 	x, z := h.EncodedLabels()
 	assert.Equal(t, h.space.EncodeAll(labelled), x)

@@ -82,8 +82,7 @@ func (h *Log) CheckValues(values map[string]float64, failed bool) error {
 			return space.Errorf(space.ErrOutput, "output %q is none of the run's, %q", name, h.outputNames())
 		}
 	}
-	for i := range h.outputs {
-		o := &h.outputs[i]
+	for _, o := range h.outputs {
 		v, ok := values[o.Name]
 		switch {
 		case ok:
@@ -108,16 +107,18 @@ func (h *Log) outputNames() []string {
 	return names
 }
 
-// Feasible reports whether observation i is known to hold all limits.
-func (h *Log) Feasible(i int) bool {
-	for k := range h.outputs {
-		o := &h.outputs[k]
-		if v, ok := h.Observations[i].Outputs[o.Name]; o.Limited() && !(ok && o.Beyond(v) == 0) {
+// Hold reports whether the values that an evaluation brought are known to hold all limits.
+func Hold(outputs []Output, values map[string]float64) bool {
+	for _, o := range outputs {
+		if v, ok := values[o.Name]; o.Limited() && !(ok && o.Beyond(v) == 0) {
 			return false
 		}
 	}
 	return true
 }
+
+// Feasible reports whether observation i is known to hold all limits.
+func (h *Log) Feasible(i int) bool { return Hold(h.outputs, h.Observations[i].Outputs) }
 
 // Nearest returns the index of the observation that is the least beyond the limits, in
 // deviations of each output's values summed over the outputs, of equals the one of the
@@ -125,8 +126,7 @@ func (h *Log) Feasible(i int) bool {
 func (h *Log) Nearest(minimize bool) int {
 	n := len(h.Observations)
 	beyond := make([]float64, n)
-	for k := range h.outputs {
-		o := &h.outputs[k]
+	for _, o := range h.outputs {
 		if !o.Limited() {
 			continue
 		}
