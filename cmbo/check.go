@@ -378,7 +378,7 @@ func (c *checkConfig) leaveOut(ctx context.Context, space *Space, r *replay.Reco
 		}
 		t.Without.add(without, 1.0/checkRepeats)
 	}
-	if m := o.model.mixture(); m != nil {
+	if m := as[Mixture](o.model); m != nil {
 		reversed, err = contradicted(ctx, m, r, o.config.minimize)
 	}
 	return t, reversed, prior.Report().Common, err

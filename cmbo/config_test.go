@@ -14,6 +14,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
+	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
@@ -138,20 +139,28 @@ func TestOptionNames(t *testing.T) {
 		require.NoError(t, err)
 		for _, m := range made.FindAllStringSubmatch(string(text), -1) {
 			require.Equal(t, m[1], "With"+m[2])
-			require.Contains(t, optionNames, "With"+m[2])
 			seen["With"+m[2]] = true
 		}
 	}
-	require.Len(t, seen, len(optionNames))
-	require.Equal(t, "WithCheckEvaluations", optCheckEvaluations.String(), "the names are in the order of the identities")
-	require.Equal(t, "WithInitial", WithInitial(1).(option).id.String())
-	require.Equal(t, "WithProgress", WithProgress(nil).(option).id.String())
+	text, err := os.ReadFile("option.go")
+	require.NoError(t, err)
+	identities := regexp.MustCompile(`(?m)^\topt(\w+) +optionID = "(\w+)"$`).FindAllStringSubmatch(string(text), -1)
+	require.Len(t, seen, len(identities))
+	for _, m := range identities {
+		require.Equal(t, "With"+m[1], m[2])
+		require.True(t, seen[m[2]], m[2])
+	}
+	require.Equal(t, optInitial, WithInitial(1).(option).id)
 }
 
 // TestChoicesReachTheModels: no choice is without a counterpart in the models, which
 // would fall back to their first one, and no level of theirs without a name here.
 func TestChoicesReachTheModels(t *testing.T) {
-	require.Len(t, policies, len(yPolicyNames))
+	for y, p := range []scaling.Policy{ZScore: scaling.ZScore, MinMax: scaling.MinMax, RawValues: scaling.Raw, Copula: scaling.Copula} {
+		require.Equal(t, p, scaling.Policy(y), "%s", YPolicy(y))
+		require.True(t, YPolicy(y).valid())
+	}
+	require.Len(t, yPolicyNames, int(Copula)+1)
 	require.Len(t, levels, int(hierarchy.NumLevels))
 	seen := make(map[Level]bool)
 	for l := range hierarchy.NumLevels {

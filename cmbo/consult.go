@@ -27,37 +27,10 @@ func (m consulted) bind(ctx context.Context, x *linalg.Dense) error {
 	return nil
 }
 
-// samples reports whether the surrogate can draw functions.
-func (m consulted) samples() bool {
-	_, ok := m.Surrogate.(Sampler)
-	return ok
-}
-
-// weighs reports whether the surrogate is a [Weigher].
-func (m consulted) weighs() bool {
-	_, ok := m.Surrogate.(Weigher)
-	return ok
-}
-
-// weights returns the weights of the models that a [Weigher] combines.
-func (m consulted) weights() []float64 { return slices.Clone(m.Surrogate.(Weigher).Weights()) }
-
-// mixture returns the surrogate as a [Mixture], nil if it is none.
-func (m consulted) mixture() Mixture {
-	x, _ := m.Surrogate.(Mixture)
-	return x
-}
-
-// hedger returns the surrogate as a [Hedger], nil if it is none.
-func (m consulted) hedger() Hedger {
-	h, _ := m.Surrogate.(Hedger)
-	return h
-}
-
-// scaled returns the surrogate as a [Scaled], nil if it is none.
-func (m consulted) scaled() Scaled {
-	s, _ := m.Surrogate.(Scaled)
-	return s
+// as returns the surrogate as one of the interfaces that it may have besides, nil if it has not.
+func as[T any](m consulted) T {
+	t, _ := m.Surrogate.(T)
+	return t
 }
 
 // noiseVariance returns that of measurements in scaled units, NaN if it is not known.
@@ -276,7 +249,7 @@ func (m consulted) propose(ctx context.Context, s *Step, q question) (how scored
 		return how, nil
 	case withoutPast:
 		how.by, how.alone = f, true
-		return how, m.hedger().ScoreWithoutTransfer(ctx, s.Scores, q.x, f, best)
+		return how, as[Hedger](m).ScoreWithoutTransfer(ctx, s.Scores, q.x, f, best)
 	}
 	how.by, how.own, err = m.score(ctx, s.Scores, s.Mean, s.SD, q.x, f, best)
 	return how, err

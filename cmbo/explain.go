@@ -97,11 +97,13 @@ func (e Explanation) String() string {
 func (o *Optimizer) Explain(ctx context.Context, trial int) (Explanation, error) {
 	return withModel(ctx, o, func() (Explanation, error) {
 		var x Explanation
-		past, e, err := o.draft().beforeAsk(trial)
+		present := o.draft()
+		past, e, err := present.beforeAsk(trial)
 		if err != nil {
 			return x, err
 		}
-		x = Explanation{Trial: Trial{ID: trial, Index: e.Index, X: slices.Clone(e.X), Resumes: o.h.Trials[trial-1].Resumes, space: o.space}, Reason: past.reason(), Mean: math.NaN(), SD: math.NaN(), Quantiles: Quantiles{math.NaN(), math.NaN(), math.NaN()}, lognormal: o.config.positive}
+		x = Explanation{Trial: o.trial(present.h, trial), Reason: past.reason(), lognormal: o.config.positive}
+		b := unknown
 		d, scale := past.data(true)
 		if x.Reason == ReasonScore {
 			c, err := past.candidates(trial)
@@ -130,23 +132,22 @@ func (o *Optimizer) Explain(ctx context.Context, trial int) (Explanation, error)
 				}
 			}
 			if past.hasScale(d) {
-				b := o.model.belief(o.config, &scale, s.Mean[s.Chosen], s.SD[s.Chosen])
-				x.Mean, x.SD = b.moments()
-				x.Quantiles = b.quantiles()
+				b = o.model.belief(o.config, &scale, s.Mean[s.Chosen], s.SD[s.Chosen])
 			}
 		} else {
 			if err := o.fit(ctx, d); err != nil {
 				return x, err
 			}
-			b, ok, err := past.expect(ctx, o.model, d, scale, e.X)
+			expected, ok, err := past.expect(ctx, o.model, d, scale, e.X)
 			if err != nil {
 				return x, err
 			}
 			if ok {
-				x.Mean, x.SD = b.moments()
-				x.Quantiles = b.quantiles()
+				b = expected
 			}
 		}
+		x.Mean, x.SD = b.moments()
+		x.Quantiles = b.quantiles()
 		x.Transfer, err = past.transfer(ctx, d)
 		return x, err
 	})

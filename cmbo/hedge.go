@@ -37,7 +37,7 @@ func (o *draft) judge() judge {
 	if !o.hedges() {
 		return byModel
 	}
-	when, past := o.hedge.Trusted, o.model.hedger()
+	when, past := o.hedge.Trusted, as[Hedger](o.model)
 	trusted := false
 	switch {
 	case len(o.h.Observations) == 0: // failures alone, of which the masses say nothing
@@ -81,5 +81,5 @@ func (o *draft) hedges() bool {
 	if o.config.acquisition != EI() {
 		return false
 	}
-	return o.model.hedger() != nil || o.config.surrogate == nil && o.config.prior == nil
+	return as[Hedger](o.model) != nil || o.config.surrogate == nil && o.config.prior == nil
 }

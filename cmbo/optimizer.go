@@ -10,6 +10,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
+	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/linalg"
@@ -97,7 +98,7 @@ func (c *runConfig) fill(space *Space) error {
 			return err
 		}
 	}
-	if s := (consulted{c.surrogate}).scaled(); s != nil {
+	if s := as[Scaled](consulted{c.surrogate}); s != nil {
 		switch {
 		case c.minimize && !s.Minimizes():
 			return fmt.Errorf("%w: the surrogate was learned from tasks that maximise", ErrPriorMismatch)
@@ -135,10 +136,10 @@ func newOptimizer(space *Space, c *runConfig) (*Optimizer, error) {
 	if err := o.makeModel(); err != nil {
 		return nil, err
 	}
-	if o.config.acquisition == Thompson() && !o.model.samples() {
+	if o.config.acquisition == Thompson() && as[Sampler](o.model) == nil {
 		return nil, optionErrorf("%s needs joint draws, which the model does not offer: see Sampler", c.acquisition)
 	}
-	o.weighs = o.model.weighs()
+	o.weighs = as[Weigher](o.model) != nil
 	o.hedge = hierarchy.DefaultSettings(space.Dim()).Hedge
 	if p := c.prior; p != nil {
 		o.hedge = p.learned.Settings().Hedge
@@ -195,7 +196,7 @@ func (c *runConfig) unbound(space *Space) (Surrogate, error) {
 	if c.y == ZScore {
 		shares = viewShares
 	}
-	return plainRun{gp.NewPlain(space.Dim(), c.ard, c.kernel, c.noise, policies[c.y].Scale, shares, c.seed)}, nil
+	return plainRun{gp.NewPlain(space.Dim(), c.ard, c.kernel, c.noise, scaling.Policy(c.y).Scale, shares, c.seed)}, nil
 }
 
 // rows returns the candidates of a finite or listed space.
@@ -442,7 +443,7 @@ func (o *Optimizer) Weights() ([]float64, error) {
 		if err := o.fit(ctx, d); err != nil {
 			return nil, err
 		}
-		return o.model.weights(), nil
+		return slices.Clone(as[Weigher](o.model).Weights()), nil
 	})
 }
 
@@ -515,10 +516,8 @@ func (o *Optimizer) Open() []Trial {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	var ts []Trial
-	for i, t := range o.h.Trials {
-		if t.Status == runlog.Open {
-			ts = append(ts, Trial{ID: i + 1, Index: t.Index, X: slices.Clone(t.X), Resumes: t.Resumes, space: o.space})
-		}
+	for _, id := range o.h.Pending() {
+		ts = append(ts, o.trial(o.h, id))
 	}
 	return ts
 }

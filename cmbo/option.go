@@ -6,7 +6,6 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
-	"github.com/gocmbo/cmbo/internal/names"
 	"github.com/gocmbo/cmbo/kernel"
 )
 
@@ -54,47 +53,37 @@ func (o option) applyRun(c *runConfig) error {
 	return o.run(c)
 }
 
-// optionID is the identity of an option.
-type optionID uint8
+// optionID is the identity of an option: the name of the function that makes it.
+type optionID string
 
 const (
-	optSeed optionID = iota
-	optMinimize
-	optPositiveValues
-	optYPolicy
-	optParallelism
-	optPriorKernel
-	optARD
-	optIndexPoints
-	optProgress
-	optAblation
-	optPrior
-	optSurrogate
-	optAcquisition
-	optNoiseVariance
-	optInitial
-	optRepeats
-	optCandidateCounts
-	optJournal
-	optJournalMark
-	optOutput
-	optCost
-	optBudget
-	optContext
-	optCheckpoints
-	optCheckTasks
-	optCheckEvaluations
+	optSeed             optionID = "WithSeed"
+	optMinimize         optionID = "WithMinimize"
+	optPositiveValues   optionID = "WithPositiveValues"
+	optYPolicy          optionID = "WithYPolicy"
+	optParallelism      optionID = "WithParallelism"
+	optPriorKernel      optionID = "WithPriorKernel"
+	optARD              optionID = "WithARD"
+	optIndexPoints      optionID = "WithIndexPoints"
+	optProgress         optionID = "WithProgress"
+	optAblation         optionID = "WithAblation"
+	optPrior            optionID = "WithPrior"
+	optSurrogate        optionID = "WithSurrogate"
+	optAcquisition      optionID = "WithAcquisition"
+	optNoiseVariance    optionID = "WithNoiseVariance"
+	optInitial          optionID = "WithInitial"
+	optRepeats          optionID = "WithRepeats"
+	optCandidateCounts  optionID = "WithCandidateCounts"
+	optJournal          optionID = "WithJournal"
+	optJournalMark      optionID = "WithJournalMark"
+	optOutput           optionID = "WithOutput"
+	optCost             optionID = "WithCost"
+	optBudget           optionID = "WithBudget"
+	optContext          optionID = "WithContext"
+	optCheckpoints      optionID = "WithCheckpoints"
+	optCheckTasks       optionID = "WithCheckTasks"
+	optCheckEvaluations optionID = "WithCheckEvaluations"
 )
-
-var optionNames = [...]string{
-	"WithSeed", "WithMinimize", "WithPositiveValues", "WithYPolicy", "WithParallelism", "WithPriorKernel", "WithARD",
-	"WithIndexPoints", "WithProgress", "WithAblation", "WithPrior", "WithSurrogate", "WithAcquisition",
-	"WithNoiseVariance", "WithInitial", "WithRepeats", "WithCandidateCounts", "WithJournal", "WithJournalMark",
-	"WithOutput", "WithCost", "WithBudget", "WithContext", "WithCheckpoints", "WithCheckTasks", "WithCheckEvaluations",
-}
-
-// String returns the name of the function that makes the option.
-func (id optionID) String() string { return names.Of(optionNames[:], int(id), "Option") }
 
 // givenOptions are the options applied, in their order.
 type givenOptions []option
@@ -181,9 +170,6 @@ func newLearnConfig(opts []LearnOption) (*learnConfig, error) {
 	return c, c.apply(opts)
 }
 
-// Options of which Learn takes one or the other.
-var learnContradictions = [][2]optionID{{optPriorKernel, optARD}}
-
 // apply applies options and checks what they make together.
 func (c *learnConfig) apply(opts []LearnOption) error {
 	c.given = nil
@@ -195,7 +181,7 @@ func (c *learnConfig) apply(opts []LearnOption) error {
 			return err
 		}
 	}
-	return c.given.contradictions(learnContradictions)
+	return c.given.contradictions([][2]optionID{{optPriorKernel, optARD}})
 }
 
 // settled returns a copy without what concerned one call alone.
@@ -205,13 +191,6 @@ func (c *learnConfig) settled() *learnConfig {
 	return &s
 }
 
-func defaultRunConfig() *runConfig {
-	return &runConfig{
-		sharedConfig: sharedConfig{seed: defaultSeed, y: ZScore}, acquisition: EI(),
-		noise: math.NaN(), sobol: defaultSobol, local: defaultLocal,
-	}
-}
-
 // Options of which New takes one or the other.
 var runContradictions = [][2]optionID{
 	{optSurrogate, optPrior}, {optSurrogate, optPriorKernel}, {optSurrogate, optARD}, {optSurrogate, optNoiseVariance},
@@ -219,14 +198,12 @@ var runContradictions = [][2]optionID{
 }
 
 func newRunConfig(opts []Option) (*runConfig, error) {
-	c := defaultRunConfig()
-	for _, o := range opts {
-		if o == nil {
-			return nil, optionErrorf("a nil Option")
-		}
-		if err := o.applyRun(c); err != nil {
-			return nil, err
-		}
+	c := &runConfig{
+		sharedConfig: sharedConfig{seed: defaultSeed, y: ZScore}, acquisition: EI(),
+		noise: math.NaN(), sobol: defaultSobol, local: defaultLocal,
+	}
+	if err := c.apply(opts); err != nil {
+		return nil, err
 	}
 	if err := c.given.contradictions(runContradictions); err != nil {
 		return nil, err
@@ -235,6 +212,18 @@ func newRunConfig(opts []Option) (*runConfig, error) {
 		return nil, optionErrorf("%s without a Prior", optContext)
 	}
 	return c, nil
+}
+
+func (c *runConfig) apply(opts []Option) error {
+	for _, o := range opts {
+		if o == nil {
+			return optionErrorf("a nil Option")
+		}
+		if err := o.applyRun(c); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // shared is an option that sets the same for Learn and for New.

@@ -86,6 +86,9 @@ type belief struct {
 	log              bool
 }
 
+// unknown is what a model believes that knows nothing.
+var unknown = belief{mean: math.NaN(), sd: math.NaN(), median: math.NaN()}
+
 // userValue brings a value that the model was told to the user's units and direction.
 func (c *runConfig) userValue(scale *scaling.Values, v float64) float64 {
 	v, _ = scale.Back(v, 0)

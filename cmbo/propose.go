@@ -136,7 +136,8 @@ func (o *draft) ask(ctx context.Context) (Trial, error) {
 	var err error
 	switch o.reason() {
 	case ReasonEnqueued:
-		e, err = o.queuedPoint(id)
+		x := o.h.Queue[0]
+		e = o.asked(id, o.space.Index(x), x)
 	case ReasonDesign:
 		e, err = o.designPoint(ctx, id)
 	default:
@@ -146,7 +147,13 @@ func (o *draft) ask(ctx context.Context) (Trial, error) {
 		return Trial{}, err
 	}
 	o.h.Apply(e)
-	return Trial{ID: id, Index: e.Index, X: slices.Clone(e.X), Resumes: o.h.Trials[id-1].Resumes, space: o.space}, nil
+	return o.trial(o.h, id), nil
+}
+
+// trial returns a trial of a log.
+func (o *Optimizer) trial(h *runlog.Log, id int) Trial {
+	t := h.Trials[id-1]
+	return Trial{ID: id, Index: t.Index, X: slices.Clone(t.X), Resumes: t.Resumes, space: o.space}
 }
 
 // designPoint takes the next unused point of the initial design that the budget is likely to
@@ -164,7 +171,8 @@ func (o *draft) designPoint(ctx context.Context, id int) (runlog.Event, error) {
 		}
 		target := o.space.EncodeAll([][]float64{o.designRow(o.h.Started())}).Row(0)
 		far := func(r int) float64 { return linalg.SqDist(o.points.Row(r), target) }
-		return o.asked(id, slices.MinFunc(free, func(a, b int) int { return cmp.Compare(far(a), far(b)) })), nil
+		nearest := slices.MinFunc(free, func(a, b int) int { return cmp.Compare(far(a), far(b)) })
+		return o.asked(id, nearest, rows[nearest]), nil
 	}
 	var rows [][]float64
 	var free []int
@@ -184,7 +192,7 @@ func (o *draft) designPoint(ctx context.Context, id int) (runlog.Event, error) {
 	if err != nil {
 		return runlog.Event{}, err
 	}
-	return runlog.Event{Kind: runlog.EventAsked, Trial: id, Index: -1, X: rows[free[0]]}, nil
+	return o.asked(id, -1, rows[free[0]]), nil
 }
 
 // designRow returns point i of the scrambled Sobol sequence of the design.
@@ -220,13 +228,12 @@ func (o *draft) exhausted() error {
 	return fmt.Errorf("%w: all %d rows are observed or asked, %d trials are open", ErrNoCandidates, len(o.rows()), len(o.h.Pending()))
 }
 
-// asked makes the event for candidate r.
-func (o *Optimizer) asked(id, r int) runlog.Event {
-	e := runlog.Event{Kind: runlog.EventAsked, Trial: id, Index: r, X: slices.Clone(o.rows()[r])}
-	if o.listed != nil {
-		e.Index = -1
+// asked makes the event for a point, which in a finite space is candidate r.
+func (o *Optimizer) asked(id, r int, x []float64) runlog.Event {
+	if !o.space.Finite() {
+		r = -1
 	}
-	return e
+	return runlog.Event{Kind: runlog.EventAsked, Trial: id, Index: r, X: slices.Clone(x)}
 }
 
 // proposable are the rows that a proposal is chosen from.
@@ -295,13 +302,12 @@ func (o *draft) modelPoint(ctx context.Context, id int) (runlog.Event, error) {
 	best := slices.MaxFunc(scored, func(a, b int) int { return cmp.Compare(s.Scores[a], s.Scores[b]) })
 	s.Chosen = best
 	o.step = s
-	if o.points != nil {
-		e := o.asked(id, best)
-		e.State = how.state
-		return e, nil
+	if o.points == nil {
+		s.Candidates = c.rows
 	}
-	s.Candidates = c.rows
-	return runlog.Event{Kind: runlog.EventAsked, Trial: id, Index: -1, X: c.rows[best], State: how.state}, nil
+	e := o.asked(id, best, c.rows[best])
+	e.State = how.state
+	return e, nil
 }
 
 // score fits the model and scores all rows of x. It returns how they were scored, with
@@ -491,10 +497,4 @@ func (o *Optimizer) Enqueued() [][]float64 {
 		out[i] = slices.Clone(x)
 	}
 	return out
-}
-
-// queuedPoint proposes the first point of the queue.
-func (o *draft) queuedPoint(id int) (runlog.Event, error) {
-	x, r, err := o.space.Place(o.h.Queue[0])
-	return runlog.Event{Kind: runlog.EventAsked, Trial: id, Index: r, X: x}, err
 }

@@ -204,13 +204,8 @@ func (s *snapshotState) sameRun(stored *snapshotState) error {
 // given applies the options of Restore and refuses those that set what the snapshot says.
 func (s *snapshotOptions) given(opts []Option) (*runConfig, error) {
 	c := new(runConfig)
-	for _, op := range opts {
-		if op == nil {
-			return nil, optionErrorf("a nil Option")
-		}
-		if err := op.applyRun(c); err != nil {
-			return nil, err
-		}
+	if err := c.apply(opts); err != nil {
+		return nil, err
 	}
 	for _, o := range c.given {
 		if o.id == optOutput {
@@ -265,7 +260,13 @@ func (s *snapshotOptions) restore(given *runConfig) (*runConfig, error) {
 			return nil, fmt.Errorf("%w: noise variance %g", ErrCorrupt, c.noise)
 		}
 	}
-	if err := s.checkPrior(c.prior); err != nil {
+	digest := ""
+	if c.prior != nil {
+		if digest, err = c.prior.Digest(); err != nil {
+			return nil, err
+		}
+	}
+	if err := samePrior(s.Prior, digest); err != nil {
 		return nil, err
 	}
 	if err := c.checkCost(); err != nil {
@@ -279,17 +280,6 @@ func (s *snapshotOptions) restore(given *runConfig) (*runConfig, error) {
 		return nil, optionErrorf("the run's surrogate was %q, not %q", s.Surrogate, was)
 	}
 	return c, s.restoreKernel(c, given)
-}
-
-// checkPrior reports a prior that is not the run's.
-func (s *snapshotOptions) checkPrior(p *Prior) (err error) {
-	digest := ""
-	if p != nil {
-		if digest, err = p.Digest(); err != nil {
-			return err
-		}
-	}
-	return samePrior(s.Prior, digest)
 }
 
 // samePrior reports a prior that is not the run's; of none the digest is empty.

@@ -282,7 +282,7 @@ func (o *draft) transfer(ctx context.Context, d Data) (Transfer, error) {
 // transfer sums up what the model has found out from values.
 func (m consulted) transfer(y []float64) Transfer {
 	t := Transfer{Values: len(y)}
-	x := m.mixture()
+	x := as[Mixture](m)
 	if x == nil {
 		return t
 	}

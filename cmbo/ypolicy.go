@@ -52,8 +52,5 @@ func (p YPolicy) valid() bool { return int(p) < len(yPolicyNames) }
 // 1e150 in size give finite results; y is not changed.
 func (p YPolicy) Apply(y []float64) []float64 { return p.fit(y).Z }
 
-// fit applies the policy to values.
-func (p YPolicy) fit(y []float64) scaling.Values { return scaling.Fit(policies[p], y) }
-
-// policies are what the models call them.
-var policies = map[YPolicy]scaling.Policy{ZScore: scaling.ZScore, MinMax: scaling.MinMax, RawValues: scaling.Raw, Copula: scaling.Copula}
+// fit applies the policy to values; package scaling has the policies in the same order.
+func (p YPolicy) fit(y []float64) scaling.Values { return scaling.Fit(scaling.Policy(p), y) }
