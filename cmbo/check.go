@@ -81,10 +81,8 @@ const (
 // default is 10. The time it takes is proportional to their number.
 func WithCheckTasks(n int) CheckOption {
 	return option{id: optCheckTasks, check: func(c *checkConfig) error {
-		if c.tasks = n; n < 1 {
-			return optionErrorf("a check of %d tasks", n)
-		}
-		return nil
+		c.tasks = n
+		return refuseUnless(n >= 1, "a check of %d tasks", n)
 	}}
 }
 
@@ -92,10 +90,8 @@ func WithCheckTasks(n int) CheckOption {
 // is 30.
 func WithCheckEvaluations(n int) CheckOption {
 	return option{id: optCheckEvaluations, check: func(c *checkConfig) error {
-		if c.evaluations = n; n < 1 {
-			return optionErrorf("a check with %d evaluations", n)
-		}
-		return nil
+		c.evaluations = n
+		return refuseUnless(n >= 1, "a check with %d evaluations", n)
 	}}
 }
 

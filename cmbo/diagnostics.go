@@ -79,10 +79,7 @@ func (o *Optimizer) LastStep() (s Step, ok bool) {
 // clone returns a copy that shares no memory with s.
 func (s *Step) clone() Step {
 	c := *s
-	c.Candidates = slices.Clone(s.Candidates)
-	for i, r := range c.Candidates {
-		c.Candidates[i] = slices.Clone(r)
-	}
+	c.Candidates = cloneRows(s.Candidates)
 	for _, p := range []*[]float64{&c.Weights, &c.Distances, &c.PriorMean, &c.PriorSD, &c.Mean, &c.SD, &c.Success, &c.Cost, &c.Scores, &c.Parameters} {
 		*p = slices.Clone(*p)
 	}
@@ -91,4 +88,12 @@ func (s *Step) clone() Step {
 		c.Holds[name] = slices.Clone(p)
 	}
 	return c
+}
+
+func cloneRows(rows [][]float64) [][]float64 {
+	out := slices.Clone(rows)
+	for i, r := range out {
+		out[i] = slices.Clone(r)
+	}
+	return out
 }

@@ -133,6 +133,14 @@ func optionErrorf(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrOption, fmt.Sprintf(format, args...))
 }
 
+// refuseUnless returns nil if ok, else the error of optionErrorf.
+func refuseUnless(ok bool, format string, args ...any) error {
+	if ok {
+		return nil
+	}
+	return optionErrorf(format, args...)
+}
+
 var errNilWriter = optionErrorf("a nil io.Writer")
 
 func isExhausted(err error) bool { return errors.Is(err, ErrNoCandidates) }

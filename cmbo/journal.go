@@ -24,11 +24,8 @@ import (
 // those later ones that were asked or fitted with the same number.
 func WithJournal(write func(lines []byte) error) Option {
 	return option{id: optJournal, restore: true, run: func(c *runConfig) error {
-		if write == nil {
-			return optionErrorf("a nil journal")
-		}
 		c.journal = write
-		return nil
+		return refuseUnless(write != nil, "a nil journal")
 	}}
 }
 
@@ -104,11 +101,8 @@ func (o *Optimizer) JournalMark() (m JournalMark, ok bool) {
 // are legal.
 func WithJournalMark(m JournalMark) Option {
 	return option{id: optJournalMark, restore: true, run: func(c *runConfig) error {
-		if m.Lines < 1 {
-			return optionErrorf("the mark of line %d of a journal", m.Lines)
-		}
 		c.mark = m
-		return nil
+		return refuseUnless(m.Lines >= 1, "the mark of line %d of a journal", m.Lines)
 	}}
 }
 

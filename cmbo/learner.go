@@ -397,7 +397,7 @@ func (k *keptTasks) add(seed uint64, t Task) error {
 	if at >= sampleTasks {
 		return nil
 	}
-	one.task.X, one.task.Failed = rowsOf(t.X), rowsOf(t.Failed)
+	one.task.X, one.task.Failed = cloneRows(t.X), cloneRows(t.Failed)
 	one.task.Y, one.task.NoiseVariance = slices.Clone(t.Y), slices.Clone(t.NoiseVariance)
 	one.task.Outputs, one.task.Curves = maps.Clone(t.Outputs), space.CloneCurves(t.Curves)
 	for name, column := range t.Outputs {
@@ -408,14 +408,6 @@ func (k *keptTasks) add(seed uint64, t Task) error {
 	}
 	*list = slices.Insert(*list, at, one)
 	return nil
-}
-
-func rowsOf(x [][]float64) [][]float64 {
-	out := make([][]float64, len(x))
-	for i, r := range x {
-		out[i] = slices.Clone(r)
-	}
-	return out
 }
 
 func (a *keptTask) search(list []keptTask) (int, bool) {

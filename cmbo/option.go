@@ -255,10 +255,8 @@ func WithMinimize() SharedOption {
 // effect.
 func WithYPolicy(p YPolicy) SharedOption {
 	return shared(optYPolicy, func(c *sharedConfig) error {
-		if c.y = p; !p.valid() {
-			return optionErrorf("%s is not a y policy", p)
-		}
-		return nil
+		c.y = p
+		return refuseUnless(p.valid(), "%s is not a y policy", p)
 	})
 }
 
@@ -266,10 +264,8 @@ func WithYPolicy(p YPolicy) SharedOption {
 // GOMAXPROCS. It changes the speed, never the result.
 func WithParallelism(n int) SharedOption {
 	o := shared(optParallelism, func(c *sharedConfig) error {
-		if c.parallelism = n; n < 1 {
-			return optionErrorf("parallelism %d is below 1", n)
-		}
-		return nil
+		c.parallelism = n
+		return refuseUnless(n >= 1, "parallelism %d is below 1", n)
 	})
 	o.restore, o.idle = true, true
 	return o
@@ -280,10 +276,8 @@ func WithParallelism(n int) SharedOption {
 // lengthscale per coordinate. Given to New, it is the kernel of a run without a prior.
 func WithPriorKernel(k kernel.Kernel) SharedOption {
 	o := shared(optPriorKernel, func(c *sharedConfig) error {
-		if c.kernel = k; k == nil {
-			return optionErrorf("a nil kernel")
-		}
-		return nil
+		c.kernel = k
+		return refuseUnless(k != nil, "a nil kernel")
 	})
 	o.restore = true
 	return o

@@ -10,11 +10,8 @@ import (
 // moments and keeps 4 I² bytes; the default is 500. See [Learn] for what a prior costs.
 func WithIndexPoints(n int) LearnOption {
 	return option{id: optIndexPoints, learn: func(c *learnConfig) error {
-		if n < 1 {
-			return optionErrorf("an index set of %d points", n)
-		}
 		c.indexPoints = n
-		return nil
+		return refuseUnless(n >= 1, "an index set of %d points", n)
 	}}
 }
 

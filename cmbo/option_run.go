@@ -12,22 +12,16 @@ import (
 // run's width is at least one that the past tasks make likely.
 func WithPrior(p *Prior) Option {
 	return option{id: optPrior, restore: true, run: func(c *runConfig) error {
-		if p == nil || p.space == nil {
-			return optionErrorf("a nil Prior, or one that neither Learn nor DecodePrior made")
-		}
 		c.prior = p
-		return nil
+		return refuseUnless(p != nil && p.space != nil, "a nil Prior, or one that neither Learn nor DecodePrior made")
 	}}
 }
 
 // WithSurrogate replaces the model the optimiser consults.
 func WithSurrogate(s Surrogate) Option {
 	return option{id: optSurrogate, restore: true, run: func(c *runConfig) error {
-		if s == nil {
-			return optionErrorf("a nil Surrogate")
-		}
 		c.surrogate = s
-		return nil
+		return refuseUnless(s != nil, "a nil Surrogate")
 	}}
 }
 
@@ -47,11 +41,8 @@ func WithAcquisition(f acq.Func) Option {
 // with single observations win.
 func WithNoiseVariance(v float64) Option {
 	return option{id: optNoiseVariance, run: func(c *runConfig) error {
-		if !(v > 0) || math.IsInf(v, 0) {
-			return optionErrorf("noise variance %g is not positive and finite", v)
-		}
 		c.noise = v
-		return nil
+		return refuseUnless(v > 0 && !math.IsInf(v, 0), "noise variance %g is not positive and finite", v)
 	}}
 }
 
@@ -61,11 +52,8 @@ func WithNoiseVariance(v float64) Option {
 // without.
 func WithInitial(n int) Option {
 	return option{id: optInitial, run: func(c *runConfig) error {
-		if n < 0 {
-			return optionErrorf("an initial design of %d points", n)
-		}
 		c.initial = n
-		return nil
+		return refuseUnless(n >= 0, "an initial design of %d points", n)
 	}}
 }
 
@@ -92,10 +80,7 @@ func WithCheckpoints() Option {
 // Finite spaces score all their candidates.
 func WithCandidateCounts(sobol, local int) Option {
 	return option{id: optCandidateCounts, run: func(c *runConfig) error {
-		if sobol < 1 || local < 0 || sobol > maxCandidates || local > maxCandidates {
-			return optionErrorf("%d Sobol and %d local candidates; at most %d each", sobol, local, maxCandidates)
-		}
 		c.sobol, c.local = sobol, local
-		return nil
+		return refuseUnless(sobol >= 1 && local >= 0 && max(sobol, local) <= maxCandidates, "%d Sobol and %d local candidates; at most %d each", sobol, local, maxCandidates)
 	}}
 }

@@ -492,9 +492,5 @@ func (o *Optimizer) Enqueue(x []float64) error {
 func (o *Optimizer) Enqueued() [][]float64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	out := make([][]float64, len(o.h.Queue))
-	for i, x := range o.h.Queue {
-		out[i] = slices.Clone(x)
-	}
-	return out
+	return cloneRows(o.h.Queue)
 }
