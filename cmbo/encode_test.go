@@ -161,6 +161,11 @@ func TestPriorRefusesValues(t *testing.T) {
 		require.ErrorIs(t, err, cmbo.ErrCorrupt)
 		require.ErrorContains(t, err, c.text)
 	}
+	for _, outside := range []float64{1.5, -0.5, math.NaN()} { // the last point of the first task
+		_, err := cmbo.DecodePrior(bytes.NewReader(cmbo.Reseal(bytes.Replace(b, bits(0.7), bits(outside), 1))))
+		require.ErrorIs(t, err, cmbo.ErrCorrupt)
+		require.ErrorContains(t, err, fmt.Sprintf("a point at %g of the unit cube", outside))
+	}
 	at := bytes.Index(b, []byte("crashed")) + len("crashed")
 	label := bytes.Index(b[at:], bits(-1))
 	require.Positive(t, label)
