@@ -129,9 +129,12 @@ func (m consulted) told(ctx context.Context, d Data) ([]float64, error) {
 	return mean, m.Predict(ctx, mean, sd, d.X)
 }
 
+// A backer may see the differences between low values as smaller than they are told.
+type backer interface{ Back(v float64) float64 }
+
 // back brings a prediction back to where low values are as far apart as they are told.
 func (m consulted) back(v float64) float64 {
-	if b, ok := m.Surrogate.(interface{ Back(v float64) float64 }); ok {
+	if b := as[backer](m); b != nil {
 		return b.Back(v)
 	}
 	return v

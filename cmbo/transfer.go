@@ -279,6 +279,9 @@ func (o *draft) transfer(ctx context.Context, d Data) (Transfer, error) {
 	return t, nil
 }
 
+// A unitJudge knows the probability that values are in other units than the past's.
+type unitJudge interface{ OtherUnits() float64 }
+
 // transfer sums up what the model has found out from values.
 func (m consulted) transfer(y []float64) Transfer {
 	t := Transfer{Values: len(y)}
@@ -286,7 +289,7 @@ func (m consulted) transfer(y []float64) Transfer {
 	if x == nil {
 		return t
 	}
-	if u, ok := m.Surrogate.(interface{ OtherUnits() float64 }); ok {
+	if u := as[unitJudge](m); u != nil {
 		t.OtherUnits = u.OtherUnits()
 	}
 	t.Shares = x.Shares()
