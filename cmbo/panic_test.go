@@ -256,6 +256,11 @@ func TestLearnReportsPanics(t *testing.T) {
 		other, _ := grid(t, 6)
 		_, err = want.Reindex(ctx, other)
 		require.ErrorIs(t, err, cmbo.ErrPanic)
+		f.calls.Store(0)
+		adopted, report, err := want.Adopt(ctx, list, cmbo.Changes{})
+		require.ErrorIs(t, err, cmbo.ErrPanic)
+		require.Nil(t, adopted)
+		require.Nil(t, report)
 	}
 }
 

@@ -177,22 +177,28 @@ func (p *Prior) Space() *Space { return p.space }
 // with; those given here win. For some points of the same
 // parameters start an optimiser over [space.Space.WithCandidates]. Adopt fails as Space.Adopt
 // and Learn do.
-func (p *Prior) Adopt(ctx context.Context, space *Space, changes Changes, opts ...LearnOption) (*Prior, *Adoption, error) {
-	if err := space.Defined(); err != nil {
-		return nil, nil, err
-	}
-	tasks, a, err := space.Adopt(p.Tasks(), changes)
+func (p *Prior) Adopt(ctx context.Context, space *Space, changes Changes, opts ...LearnOption) (q *Prior, a *Adoption, err error) {
+	q, err = guarded(func() (*Prior, error) {
+		if err := space.Defined(); err != nil {
+			return nil, err
+		}
+		tasks, report, err := space.Adopt(p.Tasks(), changes)
+		if err != nil {
+			return nil, err
+		}
+		a = report
+		c := p.config.settled()
+		if err := c.apply(opts); err != nil {
+			return nil, err
+		}
+		t := &trainingSet{config: c, space: space, finite: space.Finite()}
+		if err := t.take(tasks); err != nil {
+			return nil, err
+		}
+		return t.learn(ctx)
+	})
 	if err != nil {
-		return nil, nil, err
+		a = nil
 	}
-	c := p.config.settled()
-	if err := c.apply(opts); err != nil {
-		return nil, nil, err
-	}
-	t := &trainingSet{config: c, space: space, finite: space.Finite()}
-	if err := t.take(tasks); err != nil {
-		return nil, nil, err
-	}
-	q, err := t.learn(ctx)
 	return q, a, err
 }
