@@ -112,7 +112,7 @@ func TestPriorRefusesDamage(t *testing.T) {
 		refused(b[:i])
 	}
 	refused(append(bytes.Clone(b), 0))
-	for _, v := range []byte{0, 1, 11, 13} {
+	for _, v := range []byte{0, 1, 12, 14} {
 		other := bytes.Clone(b)
 		other[9] = v
 		_, err = cmbo.DecodePrior(bytes.NewReader(cmbo.Reseal(other)))
