@@ -51,8 +51,8 @@ func (r *Run) shares() []share {
 	return []share{{r, w}, {r.narrow, 1 - w}}
 }
 
-// predicted returns those of the shares that are predicted with, the first one's candidates
-// being c.
+// predicted returns those of the shares that are predicted with, with their candidates, the first
+// run's being c. One alone counts wholly, whatever its mass.
 func (r *Run) predicted(c *Candidates) (out []share, at []*Candidates) {
 	for i, s := range r.shares() {
 		if s.mass < r.s.MinMass {
@@ -62,9 +62,6 @@ func (r *Run) predicted(c *Candidates) (out []share, at []*Candidates) {
 		if at = append(at, c); i > 0 {
 			at[len(at)-1] = c.narrow
 		}
-	}
-	if len(out) == 1 {
-		out[0].mass = 1
 	}
 	return out, at
 }

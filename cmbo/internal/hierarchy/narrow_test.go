@@ -11,6 +11,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/codec"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/internal/special"
+	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -141,12 +142,16 @@ func TestRunOfTwoModels(t *testing.T) {
 			assert.InEpsilon(t, mixed(func(i int) float64 { return expected[i][j] }), expected[2][j], 1e-12)
 		}
 
-		run.narrow.log = run.log + 100 // as if values had decided
+		runs[1].noise *= 2
+		run.narrow.noise *= 2
+		assert.InEpsilon(t, mixed(func(i int) float64 { return runs[i].NoiseVariance() }), run.NoiseVariance(), 1e-12)
+
+		run.narrow.log = run.log + 8 // as if values had decided
 		got, want := make([]float64, n), make([]float64, n)
 		require.NoError(t, run.LogImprovement(ctx, got, c, false, best))
 		require.NoError(t, runs[1].LogImprovement(ctx, want, at[1], false, best))
 		assert.Equal(t, want, got)
-		run.narrow.log = run.log - 100
+		run.narrow.log = run.log - 8
 		require.NoError(t, run.Predict(ctx, got, make([]float64, n), c, false))
 		assert.Equal(t, mean[0], got)
 	}
@@ -205,4 +210,56 @@ func TestEncodeTwoModels(t *testing.T) {
 		masses[i] = run.Masses()
 	}
 	assert.Equal(t, masses[0], masses[1])
+}
+
+// What descriptors say of shapes is each model's own, what they say of offset and scale is the
+// same in both.
+func TestTwoModelsOfDescriptors(t *testing.T) {
+	s := outputSettings()
+	s.NarrowSD, s.Kernel = 0.01, kernel.Scale(1, kernel.Matern32(0.1, 0.1)) // far from what the tasks show
+	m := learn(t, leveled(20, 1), uniform(rng.Stream(7, t.Name()), 25, 2), s)
+	require.NotNil(t, m.narrow)
+	at, err := m.At(ctx, map[string]any{"h": 80.0})
+	require.NoError(t, err)
+	require.NotEqual(t, m.affine, at.affine)
+	require.Equal(t, at.affine, at.narrow.affine)
+	silent := *m.narrow
+	silent.related = nil
+	one := *m
+	one.narrow = &silent
+	at, err = one.At(ctx, map[string]any{"h": 80.0})
+	require.NoError(t, err)
+	require.Equal(t, at.affine, at.narrow.affine)
+	require.Equal(t, m.affine, silent.affine)
+	at, err = m.At(ctx, map[string]any{"h": 80.0})
+	require.NoError(t, err)
+	alone, err := m.narrow.At(ctx, map[string]any{"h": 80.0})
+	require.NoError(t, err)
+	require.Equal(t, alone.moved, at.narrow.moved)
+}
+
+// Grids are alike up to a tenth of their covariances, as one.
+func TestAlike(t *testing.T) {
+	z := uniform(rng.Stream(8, t.Name()), 9, 2)
+	of := func(variance float64) *grid {
+		return newGrid(Base{Kernel: kernel.Scale(variance, kernel.Matern32(0.4, 0.7)), NoiseVariance: 0.1}, z, 4)
+	}
+	for variance, want := range map[float64]bool{10: true, 10.99: true, 9.01: true, 11.01: false, 8.99: false} {
+		assert.Equal(t, want, of(variance).like(of(10)), variance)
+	}
+}
+
+// Blocks of candidates that come again are carried to neither grid again.
+func TestCandidatesOfTwoModels(t *testing.T) {
+	r := rng.Stream(9, t.Name())
+	s := testSettings(2)
+	s.NarrowSD = 0.1
+	m := learn(t, makeTasks(1, 5, 12, 2, 3, 2), uniform(r, 24, 2), s)
+	x := uniform(r, 9, 2)
+	first, err := m.Candidates(ctx, x, 1)
+	require.NoError(t, err)
+	again, err := m.candidates(ctx, x, 1, nil, first)
+	require.NoError(t, err)
+	require.Same(t, first.blocks[0], again.blocks[0])
+	require.Same(t, first.narrow.blocks[0], again.narrow.blocks[0])
 }
