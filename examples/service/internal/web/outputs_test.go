@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/examples/service/api"
@@ -175,6 +176,10 @@ func TestOutputs(t *testing.T) {
 			t.Errorf("trials %+v", trials.Trials)
 		}
 		page := s.get(t, "/studies/s")
+		for end := time.Now().Add(20 * time.Second); !strings.Contains(page, "the budget") && time.Now().Before(end); { // it shows what the model has said so far
+			time.Sleep(20 * time.Millisecond)
+			page = s.get(t, "/studies/s")
+		}
 		wellFormed(t, page)
 		for _, what := range []string{"seconds ≤ 3 (cost)", "-1 ≤ parts", "&#34;at_most&#34;: 3", "of seconds", "the budget"} {
 			if !strings.Contains(strings.ReplaceAll(page, "&quot;", "&#34;"), what) {
