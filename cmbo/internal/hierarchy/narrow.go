@@ -35,51 +35,56 @@ func (g *grid) like(o *grid) bool {
 // tables, where it makes no difference to regret and saves half of an Ask.
 const maxApart = 0.1
 
-// A share is a run's among the two of a model, with its posterior mass.
+// A share is a run's among the two of a model, with its posterior mass and its candidates.
 type share struct {
 	*Run
 	mass float64
+	at   *Candidates
 }
 
 // shares returns this run and that of the second model, which are as likely before the first
 // value.
 func (r *Run) shares() []share {
 	if r.narrow == nil {
-		return []share{{r, 1}}
+		return []share{{r, 1, nil}}
 	}
 	w := 1 / (1 + math.Exp(r.narrow.log-r.log))
-	return []share{{r, w}, {r.narrow, 1 - w}}
+	return []share{{r, w, nil}, {r.narrow, 1 - w, nil}}
 }
 
-// predicted returns those of the shares that are predicted with, with their candidates, the first
-// run's being c. One alone counts wholly, whatever its mass.
-func (r *Run) predicted(c *Candidates) (out []share, at []*Candidates) {
-	for i, s := range r.shares() {
-		if s.mass < r.s.MinMass {
-			continue
+// predicted returns those of the shares that are predicted with, the first run's candidates being
+// c. One alone counts wholly, whatever its mass.
+func (r *Run) predicted(c *Candidates) (out []share) {
+	for _, s := range r.shares() {
+		if s.mass >= r.s.MinMass {
+			s.at = c
+			out = append(out, s)
 		}
-		out = append(out, s)
-		if at = append(at, c); i > 0 {
-			at[len(at)-1] = c.narrow
-		}
+		c = c.narrow
 	}
-	return out, at
+	return out
 }
 
-// mixLogs writes the logarithm of the mean of that of which do writes the logarithms.
-func (r *Run) mixLogs(dst []float64, c *Candidates, do func(r *Run, dst []float64, c *Candidates) error) error {
-	shares, at := r.predicted(c)
-	if err := do(shares[0].Run, dst, at[0]); err != nil || len(shares) == 1 {
+// mix writes what comes of what do writes of each run, joined as join does with the masses p and q
+// of two.
+func (r *Run) mix(dst []float64, c *Candidates, do func(s share, dst []float64) error, join func(p, x, q, y float64) float64) error {
+	shares := r.predicted(c)
+	if err := do(shares[0], dst); err != nil || len(shares) == 1 {
 		return err
 	}
 	more := make([]float64, len(dst))
-	if err := do(shares[1].Run, more, at[1]); err != nil {
+	if err := do(shares[1], more); err != nil {
 		return err
 	}
 	for j, v := range more {
-		dst[j] = special.LogAddExp(math.Log(shares[0].mass)+dst[j], math.Log(shares[1].mass)+v)
+		dst[j] = join(shares[0].mass, dst[j], shares[1].mass, v)
 	}
 	return nil
+}
+
+// meanOfLogs is the logarithm of the mean of two values of which x and y are those.
+func meanOfLogs(p, x, q, y float64) float64 {
+	return special.LogAddExp(math.Log(p)+x, math.Log(q)+y)
 }
 
 // narrows returns those for the second model, nil for none.

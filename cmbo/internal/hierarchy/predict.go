@@ -137,12 +137,12 @@ func (r *Run) workspaces(c *Candidates, keep bool) []*workspace {
 // or some of their blocks. Differences between low values are as small as the run sees them: see
 // Back.
 func (r *Run) Predict(ctx context.Context, mean, sd []float64, c *Candidates, keep bool) error {
-	shares, at := r.predicted(c)
-	if err := shares[0].predict(ctx, mean, sd, at[0], keep); err != nil || len(shares) == 1 {
+	shares := r.predicted(c)
+	if err := shares[0].predict(ctx, mean, sd, shares[0].at, keep); err != nil || len(shares) == 1 {
 		return err
 	}
 	means, sds := make([]float64, len(mean)), make([]float64, len(sd))
-	if err := shares[1].predict(ctx, means, sds, at[1], keep); err != nil {
+	if err := shares[1].predict(ctx, means, sds, shares[1].at, keep); err != nil {
 		return err
 	}
 	p, q := shares[0].mass, shares[1].mass
@@ -196,9 +196,9 @@ func (r *Run) Back(v float64) float64 { return r.low.Back(v) }
 // improvement of its first two moments would send the search where values may only
 // be lower than they are predicted.
 func (r *Run) LogImprovement(ctx context.Context, dst []float64, c *Candidates, keep bool, best float64) error {
-	return r.mixLogs(dst, c, func(r *Run, dst []float64, c *Candidates) error {
-		return r.logImprovement(ctx, r.predicting(), dst, c, keep, best)
-	})
+	return r.mix(dst, c, func(s share, dst []float64) error {
+		return s.logImprovement(ctx, s.predicting(), dst, s.at, keep, best)
+	}, meanOfLogs)
 }
 
 // LogImprovementWithoutTransfer is LogImprovement under the hypothesis of no transfer alone, of
@@ -236,18 +236,9 @@ func (r *Run) logImprovement(ctx context.Context, x mixture, dst []float64, c *C
 // each of the mixture's parts, of values as the run sees them, and returns the expectation
 // under that normal distribution.
 func (r *Run) Expect(ctx context.Context, dst []float64, c *Candidates, keep bool, f func(mean, sd float64) float64) error {
-	shares, at := r.predicted(c)
-	if err := shares[0].expect(ctx, dst, at[0], keep, f); err != nil || len(shares) == 1 {
-		return err
-	}
-	more := make([]float64, len(dst))
-	if err := shares[1].expect(ctx, more, at[1], keep, f); err != nil {
-		return err
-	}
-	for j, v := range more {
-		dst[j] += shares[1].mass * (v - dst[j])
-	}
-	return nil
+	return r.mix(dst, c, func(s share, dst []float64) error {
+		return s.expect(ctx, dst, s.at, keep, f)
+	}, func(_, x, q, y float64) float64 { return x + q*(y-x) })
 }
 
 func (r *Run) expect(ctx context.Context, dst []float64, c *Candidates, keep bool, f func(mean, sd float64) float64) error {
@@ -271,9 +262,9 @@ func (r *Run) expect(ctx context.Context, dst []float64, c *Candidates, keep boo
 // lies between lo and hi, one of which may be infinite: the mean of that of the mixture's
 // parts, each a hypothesis with a narrow range of scales.
 func (r *Run) LogWithin(ctx context.Context, dst []float64, c *Candidates, keep bool, lo, hi float64) error {
-	return r.mixLogs(dst, c, func(r *Run, dst []float64, c *Candidates) error {
-		return r.logWithin(ctx, dst, c, keep, lo, hi)
-	})
+	return r.mix(dst, c, func(s share, dst []float64) error {
+		return s.logWithin(ctx, dst, s.at, keep, lo, hi)
+	}, meanOfLogs)
 }
 
 func (r *Run) logWithin(ctx context.Context, dst []float64, c *Candidates, keep bool, lo, hi float64) error {
