@@ -152,11 +152,9 @@ func (s *Sym) Subset(a *Sym, idx []int) {
 			panic(fmt.Sprintf("linalg: Subset: index %d of %d×%d", p, a.n, a.n))
 		}
 		src, dst := a.row(p), s.row(i)
-		for j, q := range idx {
-			if uint(q) >= uint(len(src)) {
-				panic(fmt.Sprintf("linalg: Subset: index %d of %d×%d", q, a.n, a.n))
-			}
+		for j, q := range idx[:i+1] {
 			dst[j] = src[q]
+			s.data[j*s.n+i] = src[q]
 		}
 	}
 }
