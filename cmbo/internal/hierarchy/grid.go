@@ -104,14 +104,9 @@ func (g *grid) prior() Moments {
 type locator struct {
 	row  []float64 // k_b(x, Z) of a point
 	near []float64 // its entries at the neighbours
-	top  []entry   // the largest of row
+	same []float64 // its entries in the bucket of the least that is taken: see nearest
 	sub  linalg.Sym
 	chol linalg.Cholesky
-}
-
-type entry struct {
-	v float64
-	i int
 }
 
 // locate carries the rows of x to the grid, without prior moments. What comes of it keeps
@@ -154,7 +149,7 @@ func (g *grid) locate(x, cross *linalg.Dense) (*located, error) {
 // weights finds the neighbours of point i, whose row is in l, and their weights.
 func (g *grid) weights(s *located, i int, l *locator) error {
 	idx, w := s.idx[i], s.w[i]
-	l.nearest(idx)
+	l.nearest(idx, s.restVar[i])
 	l.sub.Subset(g.gram, idx)
 	if _, err := l.chol.FactorizeJitter(&l.sub, gaussian.MaxJitter); err != nil {
 		return err
@@ -169,26 +164,45 @@ func (g *grid) weights(s *located, i int, l *locator) error {
 }
 
 // nearest sets idx to the indices of the largest entries of row, ascending, the first of
-// equals.
-func (l *locator) nearest(idx []int) {
-	top, m := l.top[:0], len(idx) // values in falling order, with their indices
+// equals; top is about what none exceeds. Entries are counted in buckets first, so that few are
+// sorted.
+func (l *locator) nearest(idx []int, top float64) {
+	const buckets = 128
+	var count [buckets]int
+	scale := buckets / top
+	bucket := func(v float64) int {
+		if v >= top {
+			return buckets - 1
+		}
+		return max(0, min(int(v*scale), buckets-1))
+	}
+	for _, v := range l.row {
+		count[bucket(v)]++
+	}
+	last, left := buckets-1, len(idx) // left are those from the last bucket that is needed
+	for ; count[last] < left; last-- {
+		left -= count[last]
+	}
+	same := l.same[:0]
+	for _, v := range l.row {
+		if bucket(v) == last {
+			same = append(same, v)
+		}
+	}
+	l.same = same
+	slices.Sort(same)
+	same = same[len(same)-left:]
+	least, equal := same[0], 0 // the least value that is taken, and how many times
+	for ; equal < left && same[equal] == least; equal++ {
+	}
+	k := 0
 	for i, v := range l.row {
-		if len(top) == m {
-			if !(v > top[m-1].v) {
-				continue
-			}
-			top = top[:m-1]
+		if v == least && equal > 0 {
+			equal--
+		} else if !(v > least) {
+			continue
 		}
-		j := len(top)
-		top = append(top, entry{})
-		for ; j > 0 && v > top[j-1].v; j-- {
-			top[j] = top[j-1]
-		}
-		top[j] = entry{v, i}
+		idx[k] = i
+		k++
 	}
-	for k, e := range top {
-		idx[k] = e.i
-	}
-	l.top = top
-	slices.Sort(idx)
 }
