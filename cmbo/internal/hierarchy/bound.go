@@ -46,7 +46,7 @@ func (r *Bound) Bind(ctx context.Context, x *linalg.Dense) error {
 // worth keeping: fewer points than half of a proposal's are asked about in passing, such
 // as those told.
 func (r *Bound) candidates(ctx context.Context, x *linalg.Dense) (*Candidates, bool, error) {
-	if x == r.x {
+	if x == r.x && r.knows(r.at) {
 		return r.at, true, nil
 	}
 	whole := 0
@@ -54,10 +54,10 @@ func (r *Bound) candidates(ctx context.Context, x *linalg.Dense) (*Candidates, b
 		whole += n
 	}
 	if r.list || points.Len(x) < whole/2 {
-		c, err := r.Model.Candidates(ctx, x, r.workers)
+		c, err := r.Run.candidates(ctx, x, nil, nil)
 		return c, false, err
 	}
-	c, err := r.Model.candidates(ctx, x, r.workers, r.parts, r.at)
+	c, err := r.Run.candidates(ctx, x, r.parts, r.at)
 	if err == nil {
 		r.x, r.at = x, c
 	}

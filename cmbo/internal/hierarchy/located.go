@@ -122,7 +122,7 @@ const block = 128
 type Candidates struct {
 	blocks []*located
 	from   []int       // the first candidate of each block, and their number
-	narrow *Candidates // for the second model, nil where there is none
+	narrow *Candidates // for the second model, nil where there is none; see Run.candidates
 }
 
 // Candidates carries the rows of x to the grid.

@@ -1,9 +1,12 @@
 package hierarchy
 
 import (
+	"context"
 	"math"
+	"slices"
 
 	"github.com/gocmbo/cmbo/internal/special"
+	"github.com/gocmbo/cmbo/linalg"
 )
 
 // Few tasks hardly tell how long the lengths of their base process are: fits under a wide and
@@ -60,9 +63,33 @@ func (r *Run) predicted(c *Candidates) (out []share) {
 			s.at = c
 			out = append(out, s)
 		}
-		c = c.narrow
+		c = c.narrows()
 	}
 	return out
+}
+
+// knows reports whether candidates are carried to all grids that are predicted with.
+func (r *Run) knows(c *Candidates) bool {
+	return !slices.ContainsFunc(r.predicted(c), func(s share) bool { return s.at == nil || s.at.blocks == nil })
+}
+
+// candidates is that of the model for those of the shares that are predicted with.
+func (r *Run) candidates(ctx context.Context, x *linalg.Dense, parts []int, known *Candidates) (*Candidates, error) {
+	c := new(Candidates)
+	for _, s := range r.predicted(known) {
+		alone := *s.m
+		alone.narrow = nil
+		at, err := alone.candidates(ctx, x, r.workers, parts, s.at)
+		if err != nil {
+			return nil, err
+		}
+		if s.Run == r {
+			c = at
+		} else {
+			c.narrow = at
+		}
+	}
+	return c, nil
 }
 
 // mix writes what comes of what do writes of each run, joined as join does with the masses p and q

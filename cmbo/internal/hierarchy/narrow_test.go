@@ -263,3 +263,38 @@ func TestCandidatesOfTwoModels(t *testing.T) {
 	require.Same(t, first.blocks[0], again.blocks[0])
 	require.Same(t, first.narrow.blocks[0], again.narrow.blocks[0])
 }
+
+// A bound run carries candidates to the grids that it predicts with alone, and to the other one
+// when the values speak for it again.
+func TestBoundOfTwoModels(t *testing.T) {
+	r := rng.Stream(10, t.Name())
+	s := testSettings(2)
+	s.NarrowSD = 0.1
+	m := learn(t, makeTasks(1, 5, 12, 2, 3, 2), uniform(r, 24, 2), s)
+	x := uniform(r, 9, 2)
+	equal := x.View(0, 0, 9, 2)
+	c, err := m.Candidates(ctx, x, 1)
+	require.NoError(t, err)
+	run := NewRun(m, m.Settings(), math.NaN(), 1)
+	require.NoError(t, run.Fit(ctx, uniform(r, 3, 2), []float64{3, 4, 2}, nil, nil))
+	b := NewBound(run, []int{9}, nil, nil)
+	log := run.log
+	for _, ahead := range []float64{8, 0, -8, 8} {
+		run.narrow.log = log - ahead
+		for _, x := range []*linalg.Dense{x, &equal, x} {
+			var got, want [3][]float64
+			for i := range got {
+				got[i], want[i] = make([]float64, 9), make([]float64, 9)
+			}
+			require.NoError(t, b.Predict(ctx, got[0], got[1], x))
+			require.NoError(t, run.Predict(ctx, want[0], want[1], c, false))
+			require.NoError(t, b.LogImprovementWithoutTransfer(ctx, got[2], x, 3))
+			require.NoError(t, run.LogImprovementWithoutTransfer(ctx, want[2], c, false, 3))
+			assert.Equal(t, want, got)
+			if x == &equal { // which were carried just now
+				assert.Equal(t, ahead >= 0, b.at.blocks != nil)
+				assert.Equal(t, ahead <= 0, b.at.narrow != nil)
+			}
+		}
+	}
+}

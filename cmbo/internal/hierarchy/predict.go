@@ -202,9 +202,10 @@ func (r *Run) LogImprovement(ctx context.Context, dst []float64, c *Candidates, 
 }
 
 // LogImprovementWithoutTransfer is LogImprovement under the hypothesis of no transfer alone, of
-// which the base process says no more than the noise.
+// which the base process says no more than the noise: of one model.
 func (r *Run) LogImprovementWithoutTransfer(ctx context.Context, dst []float64, c *Candidates, keep bool, best float64) error {
-	return r.logImprovement(ctx, r.withoutTransfer(), dst, c, keep, best)
+	s := r.predicted(c)[0]
+	return s.logImprovement(ctx, s.withoutTransfer(), dst, s.at, keep, best)
 }
 
 func (r *Run) logImprovement(ctx context.Context, x mixture, dst []float64, c *Candidates, keep bool, best float64) error {
