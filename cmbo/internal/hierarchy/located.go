@@ -49,8 +49,10 @@ func (m *Model) locate(x, cross *linalg.Dense) (*located, error) {
 }
 
 // carry returns b·v for point i, v a vector on the grid.
-func (s *located) carry(i int, v []float64) float64 {
-	idx, w := s.idx[i], s.w[i]
+func (s *located) carry(i int, v []float64) float64 { return sparse(s.idx[i], s.w[i], v) }
+
+// sparse returns the sum of w·v over the entries idx of v.
+func sparse(idx []int, w, v []float64) float64 {
 	var s0, s1, s2, s3 float64 // sums that do not wait for each other
 	for ; len(idx) >= 4 && len(w) >= 4; idx, w = idx[4:], w[4:] {
 		s0 += w[0] * v[idx[0]]
@@ -81,10 +83,7 @@ func (s *located) quad(c *linalg.Sym, i int) (sum float64) {
 	idx, w := s.idx[i], s.w[i]
 	for a, r := range idx {
 		row := c.Row(r)
-		for b, q := range idx[:a] {
-			sum += 2 * w[a] * w[b] * row[q]
-		}
-		sum += w[a] * w[a] * row[r]
+		sum += w[a] * (2*sparse(idx[:a], w[:a], row) + w[a]*row[r])
 	}
 	return sum
 }
