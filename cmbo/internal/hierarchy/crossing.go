@@ -19,7 +19,8 @@ type point struct {
 }
 
 // A crossing holds prior covariances of one point with others, in the parts that hypotheses
-// share.
+// share. With candidates, what rest and pop both have of the grid is in pop where all hypotheses have
+// their sum: see panels.
 type crossing struct {
 	base []float64 // the base kernel's
 	rest []float64 // of e
@@ -75,8 +76,9 @@ func (p *point) cross(m *Model, pts []*point, own kernel.Kernel) {
 }
 
 // panel is the number of points whose vectors on the grid are carried to a candidate
-// side by side, a column each: first their defects, then their covariances under the
-// population. There are always so many, so that what comes of a point is the same whichever
+// side by side, a column each: their covariances under the population less their defects or,
+// where descriptors move the population, which has a part of those covariances then, first the
+// ones and then the others. There are always so many, so that what comes of a point is the same whichever
 // others come with it.
 const panel = 8
 
@@ -98,14 +100,22 @@ func (m *Model) newPanels(pts []*point, from int, earlier *panels) *panels {
 	if earlier != nil {
 		copy(b.cols, earlier.cols[:len(earlier.pts)/panel])
 	}
+	width := panel
+	if m.moved != nil {
+		width = 2 * panel
+	}
 	for l := from; l < len(pts); l = (l/panel + 1) * panel {
 		if n, _ := b.cols[l/panel].Dims(); n > 0 {
 			continue
 		}
-		rows := linalg.NewDense(2*panel, g.len(), nil)
+		rows := linalg.NewDense(width, g.len(), nil)
 		for i, p := range pts[l/panel*panel : min((l/panel+1)*panel, len(pts))] {
-			copy(rows.Row(i), p.defect)
-			copy(rows.Row(panel+i), p.pop)
+			copy(rows.Row(i), p.pop)
+			if width == panel {
+				linalg.Axpy(rows.Row(i), -1, p.defect)
+			} else {
+				copy(rows.Row(panel+i), p.defect)
+			}
 		}
 		b.cols[l/panel].CopyTrans(rows)
 	}

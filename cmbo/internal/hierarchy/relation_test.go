@@ -660,3 +660,31 @@ func TestLevelMovesTheRun(t *testing.T) {
 		assert.InDelta(t, 7+2*h/100, sum(mean)/25, 0.5)
 	}
 }
+
+// A run whose population descriptors leave as it is predicts what one without descriptors does, on
+// the grid and off it, though it keeps the parts of covariances apart.
+func TestMovedByNothing(t *testing.T) {
+	r := rng.Stream(11, t.Name())
+	s := testSettings(2)
+	z := uniform(r, 24, 2)
+	m := learn(t, makeTasks(1, 5, 12, 2, 3, 2), z, s)
+	surface, err := m.mean()
+	require.NoError(t, err)
+	same := *m
+	same.moved = &moved{m.pop.Mean, surface, 1}
+	on := z.View(0, 0, 3, 2)
+	x, cand := join(uniform(r, 9, 2), &on), join(uniform(r, 4, 2), &on)
+	y := []float64{3, 4, 2, 3.5, 1, 2.5, 3.2, 2.8, 3.9, 2.2, 3.1, 1.7}
+	n := rows(cand)
+	var mean, sd [2][]float64
+	for i, m := range []*Model{m, &same} {
+		run := NewRun(m, s, math.NaN(), 1)
+		require.NoError(t, run.Fit(ctx, x, y, nil, nil))
+		c, err := m.Candidates(ctx, cand, 1)
+		require.NoError(t, err)
+		mean[i], sd[i] = make([]float64, n), make([]float64, n)
+		require.NoError(t, run.Predict(ctx, mean[i], sd[i], c, false))
+	}
+	assert.InDeltaSlice(t, mean[0], mean[1], 1e-10)
+	assert.InDeltaSlice(t, sd[0], sd[1], 1e-10)
+}

@@ -89,20 +89,31 @@ func (r *Run) extend(f *crossings, x *linalg.Dense, at *located) {
 // cross makes the tile of a panel, with the crossings of its points from start to end with
 // the candidates. Those from fresh on have no covariances of e in x yet.
 func (t *tile) cross(f *workspace, b *panels, x *crossings, start, end, fresh int) {
-	t.carry(&b.cols[start/panel], f.located)
-	n := f.len()
+	cols := &b.cols[start/panel]
+	t.carry(cols, f.located)
+	_, n := cols.Dims()
 	for l := start; l < end; l++ {
-		i, p, defect := l%panel, b.pts[l], t.of(l%panel)
+		i, p := l%panel, b.pts[l]
+		pop, row := t.of(i)[:f.len()], x.rest[l]
 		if l >= fresh && f.across != nil && !p.on[0] {
-			row := x.rest[l]
 			p.applyTo(row, f.across, 0)
+			if n > panel {
+				linalg.Axpy(row, 1, t.of(panel + i)[:f.len()])
+			}
 			for j, k := range x.base[l] {
-				if row[j] = k - defect[j] - row[j]; f.on[j] {
+				if row[j] = k - row[j]; f.on[j] {
 					row[j] = 0
 				}
 			}
 		}
-		t.with[i] = crossing{base: x.base[l], rest: x.rest[l], own: x.own[l], pop: t.of(panel + i)[:n]}
+		if n == panel && !p.on[0] {
+			for j, on := range f.on {
+				if on { // which has no e
+					pop[j] += p.defect[f.idx[j][0]]
+				}
+			}
+		}
+		t.with[i] = crossing{base: x.base[l], rest: row, own: x.own[l], pop: pop}
 	}
 }
 
