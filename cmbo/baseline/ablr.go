@@ -3,6 +3,7 @@ package baseline
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
@@ -60,17 +61,11 @@ func learnABLR(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts .
 	if err != nil {
 		return nil, err
 	}
-	m := &ablr{dim: space.Dim(), net: network{sizes: []int{space.Dim()}}}
-	for range ablrLayers {
-		m.net.sizes = append(m.net.sizes, ablrWidth)
-	}
+	m := &ablr{dim: space.Dim(), net: network{sizes: slices.Insert(slices.Repeat([]int{ablrWidth}, ablrLayers), 0, space.Dim())}}
 	o := newABLRObjective(&m.net, obs, c.workers)
 	start := m.net.start(rng.Stream(c.seed, "baseline ablr"))
 	k := len(start)
-	lo, hi := make([]float64, k, k+2*len(obs)), make([]float64, k, k+2*len(obs))
-	for i := range lo {
-		lo[i], hi[i] = math.Inf(-1), math.Inf(1)
-	}
+	lo, hi := slices.Repeat([]float64{math.Inf(-1)}, k), slices.Repeat([]float64{math.Inf(1)}, k)
 	for range obs {
 		start = append(start, math.Log(startAlpha), math.Log(startBeta))
 		lo, hi = append(lo, minLogAlpha, minLogBeta), append(hi, maxLogAlpha, maxLogBeta)
@@ -251,7 +246,6 @@ func (r *ablrRun) Fit(ctx context.Context, d cmbo.Data) error {
 	if err := r.take(d); err != nil {
 		return err
 	}
-	r.has = false
 	logs := []float64{r.m.alpha[0], r.m.beta[0]}
 	if n := min(len(r.d.Y), fittedNoise); n > 1 {
 		phi, err := r.of(ctx, points.First(r.d.X, n))
@@ -316,13 +310,8 @@ func (r *ablrRun) Gram(ctx context.Context, dst *linalg.Sym, x *linalg.Dense) er
 	if err != nil {
 		return err
 	}
-	n := points.Len(phi)
-	dst.Resize(n)
-	for i := range n {
-		for j := range i + 1 {
-			dst.Set(i, j, linalg.Dot(phi.Row(i), phi.Row(j))/r.alpha)
-		}
-	}
+	dst.Gram(phi)
+	dst.Scale(1 / r.alpha)
 	return nil
 }
 

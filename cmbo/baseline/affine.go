@@ -121,7 +121,6 @@ func (r *affineRun) Fit(ctx context.Context, d cmbo.Data) error {
 	if err := r.take(d); err != nil {
 		return err
 	}
-	r.has = false
 	n := len(r.d.Y)
 	r.unit = math.Exp(r.units.logScale)
 	r.shift, r.scale = 0, 1
@@ -172,9 +171,7 @@ func (r *affineRun) whiten(ctx context.Context, y []float64) error {
 		if err := r.post.Data().Whiten(m, m); err != nil {
 			return numerical(ctx, err, "whitening %d values", n)
 		}
-		for i := range n {
-			r.ones, r.means, r.values = append(r.ones, m.At(i, 0)), append(r.means, m.At(i, 1)), append(r.values, m.At(i, 2))
-		}
+		r.ones, r.means, r.values = column(m, 0), column(m, 1), column(m, 2)
 	}
 	r.all = r.ones
 	if p > 0 {
@@ -185,10 +182,7 @@ func (r *affineRun) whiten(ctx context.Context, y []float64) error {
 		if err := r.full.Data().Whiten(m, m); err != nil {
 			return numerical(ctx, err, "whitening %d pending points", p)
 		}
-		r.all = make([]float64, n+p)
-		for i := range r.all {
-			r.all[i] = m.At(i, 0)
-		}
+		r.all = column(m, 0)
 	}
 	return nil
 }
@@ -336,25 +330,17 @@ func (r *affineRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.D
 // Score writes the logarithm of the expected improvement over the mixture; other
 // acquisitions see the moments.
 func (r *affineRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, f acq.Func, _ float64) error {
-	if f == nil {
-		return optionErrorf("a nil acquisition")
-	}
 	ei, ok := f.(acq.EI)
-	if !ok || len(r.values) == 0 {
+	if !ok {
+		return scorePredicted(ctx, r, dst, x, f)
+	}
+	if len(r.values) == 0 {
 		sd := make([]float64, len(dst))
-		if err := r.Predict(ctx, dst, sd, x); err != nil {
-			return err
+		err := r.Predict(ctx, dst, sd, x)
+		if err != nil || len(dst) == 0 || points.Len(r.d.Pending) == 0 {
+			return err // and the largest mean
 		}
-		if ok && points.Len(r.d.Pending) == 0 {
-			return nil // the largest mean
-		}
-		if ok && len(dst) > 0 {
-			f = acq.EI{Best: slices.Max(dst)} // by the mean a pending point would be asked again
-		}
-		for j, m := range dst {
-			dst[j] = f.Score(m, sd[j])
-		}
-		return nil
+		return scorePredicted(ctx, r, dst, x, acq.EI{Best: slices.Max(dst)}) // by the mean a pending point would be asked again
 	}
 	if err := r.ready(ctx, x, dst); err != nil {
 		return err

@@ -272,7 +272,6 @@ func (r *empiricalRun) Fit(ctx context.Context, d cmbo.Data) error {
 		return err
 	}
 	if r.m.fitNoise {
-		r.has = false
 		var err error
 		if r.noiseVariance, err = r.noiseOf(ctx, fittedNoise); err != nil {
 			return err

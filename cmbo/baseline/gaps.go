@@ -121,12 +121,8 @@ func (r *gapRun) gapsAt(ctx context.Context, n, t int) ([]float64, error) {
 // expWeights sets w_i to exp(−sum_i), normalised.
 func expWeights(w, sum []float64) {
 	smallest := slices.Min(sum)
-	var total float64
 	for i, v := range sum {
 		w[i] = math.Exp(smallest - v)
-		total += w[i]
 	}
-	for i := range w {
-		w[i] /= total
-	}
+	normalise(w)
 }

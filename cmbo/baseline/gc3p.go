@@ -68,10 +68,7 @@ func learnGC3P(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts .
 	if err != nil {
 		return nil, err
 	}
-	m := &gc3p{c: c, dim: space.Dim(), net: network{sizes: []int{space.Dim()}, relu: true}}
-	for range scoreLayers {
-		m.net.sizes = append(m.net.sizes, scoreWidth)
-	}
+	m := &gc3p{c: c, dim: space.Dim(), net: network{sizes: slices.Insert(slices.Repeat([]int{scoreWidth}, scoreLayers), 0, space.Dim()), relu: true}}
 	var xs []*linalg.Dense
 	var z []float64
 	for _, o := range obs {
@@ -85,8 +82,7 @@ func learnGC3P(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts .
 func (m *gc3p) train(ctx context.Context, x *linalg.Dense, z []float64) error {
 	r := rng.Stream(m.c.seed, "baseline gc3p")
 	theta := m.net.start(r)
-	head := network{sizes: []int{scoreWidth, 2}}
-	theta = append(theta, head.start(r)...)
+	theta = append(theta, scoreHead.start(r)...)
 	order := r.Perm(len(z))
 	held := len(z) / scoreHeld
 	judges, rest := order[:held], order[held:]
@@ -148,6 +144,9 @@ func (m *gc3p) train(ctx context.Context, x *linalg.Dense, z []float64) error {
 	return nil
 }
 
+// scoreHead makes mean and raw deviation of the outputs of the last layer.
+var scoreHead = network{sizes: []int{scoreWidth, 2}}
+
 // loss returns the mean of −ln N(z; μ, σ²) and sets grad to its gradient.
 func (m *gc3p) loss(p *pass, theta, grad []float64, x *linalg.Dense, z []float64) float64 {
 	clear(grad)
@@ -155,10 +154,8 @@ func (m *gc3p) loss(p *pass, theta, grad []float64, x *linalg.Dense, z []float64
 	hidden := m.net.forward(p, theta[:k], x)
 	n := len(z)
 	outer := linalg.NewDense(n, scoreWidth, nil)
-	w := linalg.NewDense(scoreWidth, 2, theta[k:k+2*scoreWidth])
-	bias := theta[k+2*scoreWidth:]
-	gw := linalg.NewDense(scoreWidth, 2, grad[k:k+2*scoreWidth])
-	gb := grad[k+2*scoreWidth:]
+	w, bias, _ := scoreHead.layer(theta[k:], 0)
+	gw, gb, _ := scoreHead.layer(grad[k:], 0)
 	var out linalg.Dense
 	out.Mul(hidden, w)
 	var loss float64
@@ -196,8 +193,8 @@ func (m *gc3p) predict(theta []float64, x *linalg.Dense) *scores {
 	}
 	var p pass
 	var out linalg.Dense
-	out.Mul(m.net.forward(&p, theta[:k], x), linalg.NewDense(scoreWidth, 2, theta[k:k+2*scoreWidth]))
-	bias := theta[k+2*scoreWidth:]
+	w, bias, _ := scoreHead.layer(theta[k:], 0)
+	out.Mul(m.net.forward(&p, theta[:k], x), w)
 	for i := range n {
 		s.mean[i] = out.At(i, 0) + bias[0]
 		v, _ := softplus(out.At(i, 1) + bias[1])
@@ -283,13 +280,7 @@ func (r *gc3pRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.Den
 // Score draws before the fifth value; then expected improvement is that of the score,
 // other acquisitions see predictions.
 func (r *gc3pRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, f acq.Func, _ float64) error {
-	if f == nil {
-		return optionErrorf("a nil acquisition")
-	}
-	sd := make([]float64, len(dst))
-	_, ei := f.(acq.EI)
-	switch {
-	case len(r.d.Y) < scoreDraws:
+	if len(r.d.Y) < scoreDraws {
 		if err := r.ready(ctx, x, dst); err != nil {
 			return err
 		}
@@ -302,18 +293,16 @@ func (r *gc3pRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, f a
 			dst[i] = s.mean[i] + s.sd[i]*src.NormFloat64()
 		}
 		return nil
-	case ei:
-		if err := r.moments(ctx, dst, sd, x); err != nil {
-			return err
-		}
-		f = acq.EI{Best: r.best}
-	default:
-		if err := r.Predict(ctx, dst, sd, x); err != nil {
-			return err
-		}
+	}
+	if _, ok := f.(acq.EI); !ok {
+		return scorePredicted(ctx, r, dst, x, f)
+	}
+	sd := make([]float64, len(dst))
+	if err := r.moments(ctx, dst, sd, x); err != nil {
+		return err
 	}
 	for i, m := range dst {
-		dst[i] = f.Score(m, sd[i])
+		dst[i] = acq.EI{Best: r.best}.Score(m, sd[i])
 	}
 	return nil
 }

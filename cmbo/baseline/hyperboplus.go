@@ -138,7 +138,6 @@ func (r *hierarchyRun) Fit(ctx context.Context, d cmbo.Data) error {
 	if err := r.take(d); err != nil {
 		return err
 	}
-	r.has = false
 	var logs []float64
 	var alive []*priorRun
 	var last error
@@ -156,16 +155,12 @@ func (r *hierarchyRun) Fit(ctx context.Context, d cmbo.Data) error {
 		return last
 	}
 	top := slices.Max(logs)
-	var sum float64
 	for i, l := range logs {
 		if w := math.Exp(l - top); w >= minWeight {
 			r.active, r.p = append(r.active, alive[i]), append(r.p, w)
-			sum += w
 		}
 	}
-	for i := range r.p {
-		r.p[i] /= sum
-	}
+	normalise(r.p)
 	r.has = true
 	return nil
 }

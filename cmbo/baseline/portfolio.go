@@ -125,7 +125,6 @@ func (r *portfolioRun) Fit(ctx context.Context, d cmbo.Data) error {
 	if err := r.take(d); err != nil {
 		return err
 	}
-	r.has = false
 	asked := []*linalg.Dense{r.d.X, r.d.Pending}
 	if d.Seen != nil {
 		if err := r.checkPoints(d.Seen); err != nil {

@@ -59,7 +59,6 @@ func (r *priorRun) Fit(ctx context.Context, d cmbo.Data) error {
 
 // condition conditions the prior on values with noise variances of their own, 0 for none.
 func (r *priorRun) condition(ctx context.Context, y, noise []float64) error {
-	r.has = false
 	if r.post == nil {
 		r.post = gp.New(r.prior)
 	}

@@ -20,7 +20,11 @@ var learnRandom = alone(config{method: "Random"}, func(dim int, seed uint64, _ *
 
 type randomRun struct{ run }
 
-func (r *randomRun) Fit(_ context.Context, d cmbo.Data) error { return r.take(d) }
+func (r *randomRun) Fit(_ context.Context, d cmbo.Data) error {
+	err := r.take(d)
+	r.has = err == nil
+	return err
+}
 
 func (r *randomRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) error {
 	if err := r.ready(ctx, x, mean, sd); err != nil {

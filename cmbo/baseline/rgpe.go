@@ -8,7 +8,6 @@ import (
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
-	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
@@ -91,35 +90,31 @@ func (r *rgpeRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.Den
 	return nil
 }
 
-// Score scores with the run's acquisition, expected improvement over the
-// ensemble's own best mean.
+// Score scores with the run's acquisition. Expected improvement is over the best mean that the
+// ensemble predicts at the observed points: where models with scales of their own are averaged,
+// the best value told is no value of the average.
 func (r *rgpeRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, f acq.Func, _ float64) error {
-	return scoreOwn(ctx, r, dst, x, r.d.X, f)
+	if _, ok := f.(acq.EI); ok && len(r.d.Y) > 0 {
+		mean, sd := make([]float64, len(r.d.Y)), make([]float64, len(r.d.Y))
+		if err := r.Predict(ctx, mean, sd, r.d.X); err != nil {
+			return err
+		}
+		f = acq.EI{Best: slices.Max(mean)}
+	}
+	return scorePredicted(ctx, r, dst, x, f)
 }
 
-// scoreOwn writes f at what s predicts at the rows of x. Expected improvement is
-// over the best mean that s predicts at the observed points: where models with
-// scales of their own are averaged, the best value told is no value of the
-// average.
-func scoreOwn(ctx context.Context, s cmbo.Surrogate, dst []float64, x, observed *linalg.Dense, f acq.Func) error {
+// scorePredicted writes f at what s predicts at the rows of x.
+func scorePredicted(ctx context.Context, s cmbo.Surrogate, dst []float64, x *linalg.Dense, f acq.Func) error {
 	if f == nil {
 		return optionErrorf("a nil acquisition")
 	}
-	mean, sd := make([]float64, len(dst)), make([]float64, len(dst))
-	if err := s.Predict(ctx, mean, sd, x); err != nil {
+	sd := make([]float64, len(dst))
+	if err := s.Predict(ctx, dst, sd, x); err != nil {
 		return err
 	}
-	if n := points.Len(observed); n > 0 {
-		if _, ok := f.(acq.EI); ok {
-			m, v := make([]float64, n), make([]float64, n)
-			if err := s.Predict(ctx, m, v, observed); err != nil {
-				return err
-			}
-			f = acq.EI{Best: slices.Max(m)}
-		}
-	}
-	for j := range dst {
-		dst[j] = f.Score(mean[j], sd[j])
+	for j, m := range dst {
+		dst[j] = f.Score(m, sd[j])
 	}
 	return nil
 }

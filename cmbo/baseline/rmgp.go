@@ -38,13 +38,11 @@ import (
 //
 // Z. Dai, Y. Chen, H. Yu, B. K. H. Low and P. Jaillet, On provably robust meta-Bayesian
 // optimization, UAI 2022.
-var learnRMGPUCB = ensemble(config{method: "RM-GP-UCB", shape: kernel.Matern52}, newRMUCBRun)
-
-// newRMUCBRun returns a [cmbo.Weigher] and a [cmbo.Scorer].
-func newRMUCBRun(p *past, c *config, seed uint64) cmbo.Surrogate {
+var learnRMGPUCB = ensemble(config{method: "RM-GP-UCB", shape: kernel.Matern52}, func(p *past, c *config, seed uint64) cmbo.Surrogate {
 	return &rmUCBRun{newGapRun(p, c, seed)}
-}
+})
 
+// rmUCBRun is a [cmbo.Weigher] and a [cmbo.Scorer].
 type rmUCBRun struct{ *gapRun }
 
 // Score writes a_t.
@@ -86,13 +84,11 @@ func (r *rmUCBRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, _ 
 // candidates, and the independent f_i are one draw of N(Σ w_i·μ_i, Σ w_i²·S_i). Pending points
 // count as evaluated. A step takes O(N³ + n N²) for N candidates, O(N³ + N² Σ m_i) where the
 // tasks have their turn.
-var learnRMGPTS = ensemble(config{method: "RM-GP-TS", shape: kernel.Matern52}, newRMTSRun)
-
-// newRMTSRun returns a [cmbo.Weigher] and a [cmbo.Scorer].
-func newRMTSRun(p *past, c *config, seed uint64) cmbo.Surrogate {
+var learnRMGPTS = ensemble(config{method: "RM-GP-TS", shape: kernel.Matern52}, func(p *past, c *config, seed uint64) cmbo.Surrogate {
 	return &rmTSRun{newGapRun(p, c, seed)}
-}
+})
 
+// rmTSRun is a [cmbo.Weigher] and a [cmbo.Scorer].
 type rmTSRun struct{ *gapRun }
 
 // Score writes a draw at the rows of x.

@@ -16,10 +16,10 @@ type run struct {
 	dim  int
 	seed uint64
 	d    cmbo.Data
-	has  bool // d is there
+	has  bool // Fit has come to its end
 }
 
-// take checks data and keeps it; missing parts become empty ones.
+// take checks data and keeps it, before the fit; missing parts become empty ones.
 func (r *run) take(d cmbo.Data) error {
 	r.has = false
 	n := len(d.Y)
@@ -48,7 +48,7 @@ func (r *run) take(d cmbo.Data) error {
 			return fmt.Errorf("%w: noise variance %d is %g", cmbo.ErrNotFinite, i, v)
 		}
 	}
-	r.d, r.has = d, true
+	r.d = d
 	return nil
 }
 

@@ -86,17 +86,16 @@ func (r *scamlRun) Fit(ctx context.Context, d cmbo.Data) error {
 	if err := r.receive(d); err != nil {
 		return err
 	}
-	r.has = false
 	var err error
 	if r.p, err = r.paramsAt(ctx, len(d.Y)); err != nil {
 		return err
 	}
 	r.h = r.p.h
 	prior := &scamlPrior{view: &r.view, w: r.p.w, k: r.h.Kernel}
-	if r.post, err = gp.Condition(ctx, prior, r.d.X, r.d.Y, r.h.Noise(r.d.NoiseVariance)); err != nil {
-		return err
+	r.post, err = gp.Condition(ctx, prior, r.d.X, r.d.Y, r.h.Noise(r.d.NoiseVariance))
+	if err == nil {
+		r.full, err = r.post.WithPending(ctx, r.d.Pending, r.h.NoiseVariance)
 	}
-	r.full, err = r.post.WithPending(ctx, r.d.Pending, r.h.NoiseVariance)
 	r.has = err == nil
 	return err
 }

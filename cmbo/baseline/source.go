@@ -94,11 +94,16 @@ func (s *source) whiten(ctx context.Context, x *linalg.Dense) (mean float64, v [
 	if err := s.post.MomentsFrom(ctx, at, nil, x, &white); err != nil {
 		return 0, nil, err
 	}
-	v = make([]float64, points.Len(&white))
+	return at[0], column(&white, 0), nil
+}
+
+// column returns a copy of column j.
+func column(m *linalg.Dense, j int) []float64 {
+	v := make([]float64, points.Len(m))
 	for i := range v {
-		v[i] = white.At(i, 0)
+		v[i] = m.At(i, j)
 	}
-	return at[0], v, nil
+	return v
 }
 
 // at computes the predictions of the sources listed (all for nil) at the rows of x;

@@ -43,7 +43,6 @@ func (t *target) Fit(ctx context.Context, d cmbo.Data) error {
 	if err := t.receive(d); err != nil {
 		return err
 	}
-	t.has = false
 	n := len(d.Y)
 	z := append([]float64(nil), d.Y...)
 	if t.adjust != nil && n > 0 {

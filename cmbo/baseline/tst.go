@@ -2,6 +2,7 @@ package baseline
 
 import (
 	"context"
+	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/kernel"
@@ -62,11 +63,7 @@ const tstWeight = 0.75
 
 // tstWeights returns the weights of the sources and of the target, normalised.
 func tstWeights(ctx context.Context, b *past, d cmbo.Data, rho float64) ([]float64, error) {
-	k := len(b.sources)
-	w := make([]float64, k+1)
-	for i := range w {
-		w[i] = tstWeight
-	}
+	w := slices.Repeat([]float64{tstWeight}, len(b.sources)+1)
 	if len(d.Y) >= 2 {
 		means, err := b.meansAt(ctx, d.X)
 		if err != nil {
@@ -77,6 +74,12 @@ func tstWeights(ctx context.Context, b *past, d cmbo.Data, rho float64) ([]float
 			w[i] = max(0, tstWeight*(1-t*t))
 		}
 	}
+	normalise(w)
+	return w, nil
+}
+
+// normalise divides weights by their sum.
+func normalise(w []float64) {
 	var sum float64
 	for _, v := range w {
 		sum += v
@@ -84,23 +87,18 @@ func tstWeights(ctx context.Context, b *past, d cmbo.Data, rho float64) ([]float
 	for i := range w {
 		w[i] /= sum
 	}
-	return w, nil
 }
 
 // discordance returns the fraction of ordered pairs that a and b, at least two
 // entries each, rank differently.
 func discordance(a, b []float64) float64 {
-	var pairs, n int
+	var pairs int
 	for j := range a {
 		for k := range a {
-			if j == k {
-				continue
-			}
-			n++
 			if (a[j] < a[k]) != (b[j] < b[k]) {
 				pairs++
 			}
 		}
 	}
-	return float64(pairs) / float64(n)
+	return float64(pairs) / float64(len(a)*(len(a)-1))
 }
