@@ -14,25 +14,8 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// ablr is adaptive Bayesian linear regression (ABLR): features φ(x) of a network that all
-// tasks share, and for each task a Bayesian linear regression on them,
-//
-//	y_t ~ N(Φ_t·w_t, I/β_t),   w_t ~ N(0, I/α_t).
-//
-// The network's weights and all α_t, β_t minimise the sum of the tasks' negative log marginal
-// likelihoods by L-BFGS. The network is fixed then; the target's prior is the process of the
-// covariance φ(x)·φ(x′)/α, α and 1/β being refitted at each value.
-//
-// Where it differs from the authors' description: ln α and ln β of the target are normal
-// with the tasks' means and variances, at least 0.25, and at the means before the second
-// value; a known noise variance takes the place of 1/β; the search makes at most 100 steps,
-// for more of them fit few tasks too closely; inputs lie between −1 and 1.
-//
-// Training takes O(N D² + K D³) an evaluation for N values of K tasks and D = 50 features, a
-// step some 50 times O(n² D + n³), and O(n D C + n² C) for C candidates.
-//
-// V. Perrone, R. Jenatton, M. Seeger and C. Archambeau, Scalable hyperparameter transfer
-// learning, NeurIPS 2018.
+// ablr is ABLR: for each task a Bayesian linear regression, y_t ~ N(Φ_t·w_t, I/β_t), w_t ~ N(0, I/α_t),
+// on features Φ of a network that all tasks share. See METHODS.md.
 type ablr struct {
 	dim   int
 	net   network

@@ -12,28 +12,8 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// affineGP is EM-EGP for a target whose offset and scale are inferred (EM-EGP-affine): f has
-// the prior that EM learns, of mean m and covariance C, and the target's values are
-//
-//	y = a + s·f(x) + e,   e ~ N(0, s²σ²),   a ~ N(a0, v_a),   ln s ~ N(ln s0, v_s).
-//
-// a0 and ln s0 are the tasks' means, v_a and v_s their variances with one imagined task a
-// deviation away, v_s at least 0.04; tasks of equal values have no scale. A share of .01 of
-// the mass of a has 10 times that deviation, a tenth of it 10⁶ times, and .02 of that of s at
-// least a deviation of 3 for ln s, for targets outside all experience.
-//
-// With L·Lᵀ = C(X, X) + σ²·I and u, w = L⁻¹1, L⁻¹(y − s·m), the density of the values is, for
-// one s and one variance v of a, â = u·w/u·u being the least squares offset,
-//
-//	−2 ln p = (w·w − (u·w)²/u·u)/s² + (â − a0)²/(v + s²/u·u) + n·ln s² + ln(1 + v·u·u/s²) + const,
-//
-// which is summed over the variances of a and a grid of s, within three deviations of the
-// prior and, from the second value on, from e^-1.5 to e² deviations of the values. Predictions
-// are the moments of the mixture, expected improvement is its own. Before the first value the
-// largest mean is asked for. Noise variances of single values are in units of s0.
-//
-// A step costs O(n N) and some hundred evaluations of the acquisition a candidate more than
-// one of EM-EGP.
+// affineGP is EM-EGP-affine: y = a + s·f(x) + e, where f has the prior that EM learns, e ~ N(0, s²σ²),
+// a ~ N(a0, v_a) and ln s ~ N(ln s0, v_s), which a run sums over. See METHODS.md.
 type affineGP struct {
 	*empiricalGP
 	units unitsPrior
@@ -187,8 +167,8 @@ func (r *affineRun) whiten(ctx context.Context, y []float64) error {
 	return nil
 }
 
-// infer weighs scales and variances of the offset. centre is the logarithm of the
-// prior's scale in the units of the values.
+// infer weighs scales and variances of the offset by the density of the values: see METHODS.md.
+// centre is the logarithm of the prior's scale in the units of the values.
 func (r *affineRun) infer(centre float64) {
 	n := len(r.values)
 	sd := math.Sqrt(r.units.logScaleVar)

@@ -31,9 +31,7 @@
 //
 // # Faithfulness
 //
-// The comment of each method's type or constructor, in the file of its name, states the
-// source, the formulas that are computed, the cost, and where it differs from the
-// authors' code and why. Known defects of published code are not reproduced. Proposals
-// follow from seed and data alone: not from how often a surrogate was asked, nor from
-// the number of goroutines.
+// METHODS.md states of each method the source, the formulas that are computed, the cost, and
+// where it differs from the authors' code and why. Proposals follow from seed and data alone:
+// not from how often a surrogate was asked, nor from the number of goroutines.
 package baseline

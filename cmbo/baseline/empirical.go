@@ -15,35 +15,9 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// empiricalGP is the empirical Gaussian process learned by EM (EM-EGP): mean m and covariance
-// C of the tasks on a grid of points Z, each task known at a few points only,
-//
-//	f_i ~ N(m, C) on Z,   y_i = B_i·f_i + e_i,   e_i ~ N(0, R_i + σ²·I),
-//
-// where B_i picks grid points, or interpolates with a base kernel k_b, B(x) = k_b(x, Z)·k_b(Z, Z)⁻¹,
-// R the base kernel's variance given Z. With μ_i, S_i mean and covariance of f_i given y_i, a
-// step of EM sets
-//
-//	m = Σ μ_i/K,   C = Σ (S_i + (μ_i − m)(μ_i − m)ᵀ)/K,
-//
-// and draws C towards the base kernel's matrix of the same trace by a share ρ. Online that
-// prior is conditioned on the target's data, off the grid by interpolation of the difference
-// from the base process,
-//
-//	m(x) = c + B(x)·(m − c),   k(x, x′) = k_b(x, x′) + B(x)·(C − k_b(Z, Z))·B(x′)ᵀ.
-//
-// Base process: the one HyperBO pre-trains, whose noise variance σ² is and from which m and C
-// start. The grid is the distinct points of all tasks, or a seeded sample of 500; 16 steps
-// are made. One task leaves C nothing but its own uncertainty, and the prior far too sure.
-//
-// Where it differs from the authors' code: ρ, which BoTorch leaves at 0, is 0.5, or what
-// [oas] says (EM-EGP-OAS); the noise variance is fitted to the target as EM-EGP-noisefit
-// alone; noise variances of single observations are used.
-//
-// Matérn-3/2 with a length for each coordinate. A step of EM takes O(G² Σ n_i) for G grid
-// points, a step of a run O(n³ + n G² + (n² + n G) N), candidates off the grid O(G² N) once.
-//
-// J. Lin, S. Ament et al., Empirical Gaussian processes, ICML 2026, arXiv:2602.12082.
+// empiricalGP is EM-EGP: mean m and covariance C of the tasks on a grid Z, which EM finds, are carried off it
+// by the difference from a base process, m(x) = c + B(x)·(m − c), k(x, x′) = k_b(x, x′) +
+// B(x)·(C − k_b(Z, Z))·B(x′)ᵀ, B(x) = k_b(x, Z)·k_b(Z, Z)⁻¹. See METHODS.md.
 type empiricalGP struct {
 	dim   int
 	base  gpParams

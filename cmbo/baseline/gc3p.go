@@ -13,29 +13,8 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// gc3p is the Gaussian copula process with a parametric prior (GC3P). Values of each task are
-// replaced by their normal scores, as [cmbo.Copula] has them. A network predicts mean μ(x) and
-// deviation σ(x) of the scores of all tasks together, maximising Π N(z; μ(x), σ(x)²). For the
-// target's scores z a Gaussian process models r(x) = (z − μ(x))/σ(x), and the expected
-// improvement is that of μ(x) + σ(x)·r(x) over the largest score. Until five values are known
-// a proposal is the largest of independent draws of N(μ(x), σ(x)²), as in the authors' code.
-//
-// The network has three layers of 50 max(·, 0) with a tenth of the outputs left out in
-// training and a softplus for σ, which is at least 0.01. Adam makes 300 steps each at the
-// rates .01, .002 and .0004 on 64 values drawn at random; of the weights after every 100
-// steps those with the least squared error on a tenth of the values held back are taken.
-//
-// Where it differs from the authors' code: ties have the mean of their ranks and rank k of n
-// is (k − ½)/n; the rate decays as their paper says, which their code does not do, and 300
-// steps a rate take the place of 1,000, to the same areas on three tables; inputs lie between
-// −1 and 1; noise variances are left out. Other acquisitions than expected improvement see
-// predictions in scaled units, by the line through scores and values.
-//
-// Matérn-5/2 with a length for each coordinate. Training takes some 3·10⁹ operations, a step
-// what one of GP does.
-//
-// D. Salinas, H. Shen and V. Perrone, A quantile-based approach for hyperparameter transfer
-// learning, ICML 2020.
+// gc3p is GC3P: normal scores z of the target are μ(x) + σ(x)·r(x), μ and σ being what a network predicts
+// of the scores of all tasks, r a Gaussian process. See METHODS.md.
 type gc3p struct {
 	c     *config
 	dim   int

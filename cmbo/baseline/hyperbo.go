@@ -7,21 +7,8 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 )
 
-// hyperBO conditions one Gaussian process, pre-trained on all tasks, on the target's data:
-// constant mean c, a kernel, noise variance σ², which minimise
-//
-//	(1/K)·Σ_i ½·(r_iᵀA_i⁻¹r_i + ln det A_i + n_i·ln 2π),   r_i = y_i − c, A_i = K_i + σ²·I.
-//
-// Where it differs from the authors' code: all observations enter each evaluation, of which
-// L-BFGS from three starts makes some hundred, in place of ten thousand Adam steps on samples
-// of fifty rows; parameters are searched by logarithms; the deviation is that of the
-// noise-free objective and is not enlarged by N/(N−1); there is no network.
-//
-// Matérn-3/2 with a length for each coordinate. An evaluation takes O(Σ n_i³), a step
-// O(n³ + n² N).
-//
-// Z. Wang, G. E. Dahl, K. Swersky, C. Lee, Z. Nado, J. Gilmer, J. Snoek and Z. Ghahramani,
-// Pre-trained Gaussian processes for Bayesian optimization, JMLR 25 (2024); arXiv:2109.08215.
+// hyperBO is HyperBO: one process, pre-trained on all tasks by the sum of their likelihoods, is
+// conditioned on the target's data. See METHODS.md.
 type hyperBO struct {
 	dim  int
 	p    gpParams

@@ -15,24 +15,8 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// hyperBOPlus is HyperBO+: offline it fits by maximum likelihood a law to each parameter of
-// the tasks' Gaussian processes,
-//
-//	c ~ N(m, v),   ℓ_d, variance, σ² ~ Gamma laws of their own,
-//
-// all lengths pooled. Online it draws S parameters θ_s and weighs each acquisition by the
-// likelihood of the target's data, a(x) = Σ_s p_s·a_s(x), p_s ∝ p(y | X, θ_s), a the run's.
-// Predictions are the moments of the mixture; draws below 1e-9 of the largest are left out.
-//
-// Where it differs from the authors' code: each task takes the part of one of their search
-// spaces; its parameters have the highest posterior density under [gaussian.DefaultPriors],
-// not the highest likelihood, which fifty observations leave undetermined; c is its
-// generalised least-squares estimate given them; weights are normalised in logarithms.
-//
-// Matérn-3/2 with a length for each coordinate, S = 100. A step takes O(S (n³ + n² N)).
-//
-// Z. Fan, X. Han and Z. Wang, HyperBO+: pre-training a universal prior for Bayesian
-// optimization with hierarchical Gaussian processes, arXiv:2212.10538.
+// hyperBOPlus is HyperBO+: a(x) = Σ_s p_s·a_s(x) over draws θ_s of laws that are fitted to the parameters
+// of the tasks' processes, p_s ∝ p(y | X, θ_s). See METHODS.md.
 type hyperBOPlus struct {
 	dim, samples            int
 	template                kernel.Kernel

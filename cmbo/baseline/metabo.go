@@ -13,31 +13,8 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// metaBO is the method of Wang, Kim and Kaelbling: mean and covariance of the target's prior
-// are those of the past functions F_1 … F_N, as a sample,
-//
-//	m(x) = Σ_i F_i(x)/N,   k(x, x′) = Σ_i (F_i(x) − m(x))·(F_i(x′) − m(x′))/(N − 1),
-//
-// conditioned on t observations at A without bias,
-//
-//	m_t(x) = m(x) + k(x, A)·k(A, A)⁻¹·(y − m(A)),
-//	k_t(x, x′) = (N − 1)/(N − t − 1)·(k(x, x′) − k(x, A)·k(A, A)⁻¹·k(A, x′)).
-//
-// Where all tasks were observed at the same points, F_i are their values, the noise being
-// inside k, and elsewhere the means of the tasks' Gaussian processes; else F_i are these means
-// everywhere, and the median of their noise variances is added to the diagonal of k(A, A). The
-// factor stays at N − 1 from t = N − 2 on. One task has no spread to estimate: then k is the
-// kernel of its process. Pending points count as evaluated, but not in t.
-//
-// Where it differs from the authors' code: the factor is applied once, as in their formula;
-// missing entries come from Gaussian processes; the acquisition is the run's, never one that
-// knows the optimum.
-//
-// Matérn-5/2 with a length for each coordinate. Candidates take O(Σ m_i² N) once for each
-// list, a step O(n³ + (n² + n K) N) for K tasks.
-//
-// Z. Wang, B. Kim and L. P. Kaelbling, Regret bounds for meta Bayesian optimization with an
-// unknown Gaussian process prior, NeurIPS 2018.
+// metaBO is MetaBO: mean and covariance of the target's prior are those of the past functions F_i, as a
+// sample, and are conditioned without bias. See METHODS.md.
 type metaBO struct {
 	past          *past
 	shared        *sharedInputs // nil where tasks have points of their own

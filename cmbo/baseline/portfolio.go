@@ -10,24 +10,8 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// portfolio is a greedy portfolio: the points that together leave the past tasks the least
-// regret, asked in the order in which they lower it most, whatever the target's values. With
-// f_i(x) what task i would have brought at x,
-//
-//	x_n = argmax over x of Σ_i max(b_i, f_i(x)),   b_i = max over k < n of f_i(x_k).
-//
-// f_i(x) is the mean of the values recorded there, else the posterior mean of the task's
-// process, brought to [0, 1] by its range over the candidates, or in a parameter space over
-// at most 500 points of all tasks. A task whose range is 0 has no part. The b_i are those of
-// all points asked or observed in the run. Where no point raises one any more, b_i is the
-// second best of the points asked, then the third: the authors' portfolios end there.
-//
-// Matérn-3/2 with a length for each coordinate. Candidates take O(K m² + K m N) once for each
-// list, a step O(K m n + K n N).
-//
-// M. Wistuba, N. Schilling and L. Schmidt-Thieme, Sequential model-free hyperparameter tuning,
-// ICDM 2015; M. Feurer, K. Eggensperger, S. Falkner, M. Lindauer and F. Hutter, Auto-sklearn
-// 2.0: hands-free AutoML via meta-learning, JMLR 23 (2022).
+// portfolio is Portfolio: points are asked in the order in which they lower the past tasks' regret most,
+// x_n = argmax over x of Σ_i max(b_i, f_i(x)), b_i = max over k < n of f_i(x_k). See METHODS.md.
 type portfolio struct {
 	*past
 	recorded []map[string]float64 // by task: values by point

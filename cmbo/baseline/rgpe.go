@@ -13,37 +13,8 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// learnRGPE learns the ranking-weighted Gaussian process ensemble. It predicts with the
-// sum of independent processes, one for each task and one for the target,
-//
-//	mean = Σ_i w_i·μ_i + w_t·μ,   variance = Σ_i w_i²·s_i² + w_t²·s².
-//
-// A weight is the share of S joint draws in which the model ranks the target's observations
-// best: the loss of a draw f is the number of ordered pairs with (f_j < f_k) xor (y_j < y_k).
-// Sources are drawn at the observations from their posteriors, the target's own model for the
-// pairs of observation j from the posterior without that observation, with the hyperparameters
-// of the full fit. Models that tie split a draw equally. With fewer than three observations
-// all weights are equal; without tasks a plain process is left.
-//
-// Where it differs from the authors' code and from BoTorch's tutorial:
-//   - no source is left out, and ties do not favour the target; the paper's versions leave
-//     out sources whose median loss is large, and in the tutorial the first source among the
-//     best gets a draw, so that weights depend on the order of the tasks;
-//   - the models' draws are made from the same normal numbers, in an order of its own
-//     for each source, and the jitter grows where a covariance is singular;
-//   - posteriors without an observation come from the full one by a rank-one change;
-//   - expected improvement is over the best mean that the ensemble predicts at the observed
-//     points; the paper uses noisy expected improvement. Pending points count as evaluated
-//     at each member's own mean.
-//
-// Matérn-5/2 of unit variance with a length for each coordinate, and BoTorch's priors, ln ℓ ~
-// N(√2 + ½·ln d, 3), ln σ² ~ N(−4, 1), of which the density by ℓ and σ² is maximised. A fit
-// of K sources with m observations takes O(K m³), candidates O(K m² N) once for each list, a
-// step O(K (m² + m n + S n)) for the new observation and O(S n²) for the target's draws.
-//
-// M. Feurer, B. Letham and E. Bakshy, Scalable meta-learning for Bayesian optimization using
-// ranking-weighted Gaussian process ensembles, AutoML workshop at ICML 2018; Practical transfer
-// learning for Bayesian optimization, arXiv:1802.02219.
+// learnRGPE learns RGPE: mean = Σ_i w_i·μ_i + w_t·μ, variance = Σ_i w_i²·s_i² + w_t²·s², a weight being
+// the share of joint draws in which the model ranks the target's observations best. See METHODS.md.
 var learnRGPE = ensemble(config{method: "RGPE", shape: kernel.Matern52, ard: true, priors: botorchPriors}, newRGPERun)
 
 // botorchPriors are those of BoTorch's SingleTaskGP. The density of a log-normal

@@ -12,32 +12,8 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// learnRMGPUCB learns RM-GP-UCB: the sum of the upper confidence bounds of the target and
-// of the past tasks, whose share ν decays as the target gathers data,
-//
-//	a_t(x) = ν_t·Σ_i w_i·(μ_i(x) + τ·s_i(x)) + (1 − ν_t)·(μ(x) + β_t·s(x)),
-//	β_t = √(κ·d·ln 2t),
-//
-// for query t in d coordinates. After each query the gap d_i between target and task i is
-// bounded by the mean over the task's observations of |μ(x_ij) − y_ij| + β·s(x_ij), and
-//
-//	w_i ∝ exp(−η·Σ_s d_i,s),   ν_t = ν_{t−1}·min(r, (Σ_i w_i·d_i)^−ε).
-//
-// The first query is by the tasks alone. The authors' constants: η = 1, r = 0.7, ε = 0.7,
-// τ = 1, κ = 0.2. Queries are told apart from the observations a run began with by
-// [cmbo.Data].Step; with such observations the share decays once before query 1, whose score
-// is the tasks' alone all the same.
-//
-// Where it differs from the authors' code: deviations are those of the noise-free objective;
-// hyperparameters have the highest posterior, those of the target on the schedule of GP;
-// values are standardised, since gaps depend on their units; points are not repeated. The
-// run's acquisition is ignored. Predictions are those of the target's process.
-//
-// Isotropic Matérn-5/2, the default of the authors' code. A step takes O(n² Σ m_i) for the
-// gaps, n observations of the target and m_i of task i, and O(K N).
-//
-// Z. Dai, Y. Chen, H. Yu, B. K. H. Low and P. Jaillet, On provably robust meta-Bayesian
-// optimization, UAI 2022.
+// learnRMGPUCB learns RM-GP-UCB, a_t(x) = ν_t·Σ_i w_i·(μ_i(x) + τ·s_i(x)) + (1 − ν_t)·(μ(x) + β_t·s(x)),
+// whose weights follow from gaps: see [gapRun] and METHODS.md.
 var learnRMGPUCB = ensemble(config{method: "RM-GP-UCB", shape: kernel.Matern52}, func(p *past, c *config, seed uint64) cmbo.Surrogate {
 	return &rmUCBRun{newGapRun(p, c, seed)}
 })
@@ -77,13 +53,7 @@ func (r *rmUCBRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, _ 
 }
 
 // learnRMGPTS learns RM-GP-TS: with probability 1 − ν_t it proposes the maximiser of a draw of
-// the target's posterior, else that of Σ_i w_i·f_i, f_i a draw of each task's posterior.
-// Weights, share and kernel are those of RM-GP-UCB.
-//
-// The authors draw from 120 random Fourier features. Here a draw is exact, jointly at all
-// candidates, and the independent f_i are one draw of N(Σ w_i·μ_i, Σ w_i²·S_i). Pending points
-// count as evaluated. A step takes O(N³ + n N²) for N candidates, O(N³ + N² Σ m_i) where the
-// tasks have their turn.
+// the target's posterior, else that of Σ_i w_i·f_i, f_i a draw of each task's. See METHODS.md.
 var learnRMGPTS = ensemble(config{method: "RM-GP-TS", shape: kernel.Matern52}, func(p *past, c *config, seed uint64) cmbo.Surrogate {
 	return &rmTSRun{newGapRun(p, c, seed)}
 })

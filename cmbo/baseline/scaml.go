@@ -17,31 +17,8 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// learnScaMLGP learns the scalable meta-learning Gaussian process (ScaML-GP). The target is a
-// weighted sum of the tasks and a function of its own, so that its prior is the process with
-//
-//	mean Σ_i w_i·μ_i,   covariance Σ_i w_i²·Σ_i + k_t,
-//
-// μ_i and Σ_i posterior mean and covariance of task i. The weights w_i ≥ 0, the residual kernel
-// k_t and the noise variance σ² maximise
-//
-//	ln N(y; Σ_i w_i·μ_i(X), Σ_i w_i²·Σ_i(X, X) + k_t(X, X) + σ²·I) − Σ_i w_i + ln p(k_t, σ²):
-//
-// the Gamma(1, 1) law of the weights makes most of them exactly 0. Before the second
-// observation they are 1/K and the rest is at the centre of its prior. Hyperparameters are
-// fitted on the schedule of GP, from the same weights and from seeded draws.
-//
-// Where it differs from the authors' code: the values of each task and of the target are
-// standardised by themselves, not together, which assumes one unit; noise variances of single
-// observations are used; weights of 0 are at a bound of the search, not pruned after it.
-//
-// Matérn-3/2 with a length for each coordinate, where the authors' is squared exponential. A
-// step takes O(K (m² + m n)) for the new observation, some hundred evaluations of O(K n² + n³)
-// for a fit, and O(a (m² + m n) N) for N candidates and a tasks of positive weight.
-//
-// P. Tighineanu, L. Grossberger, P. Baireuther, K. Skubch, S. Falkner, J. Vinogradska and
-// F. Berkenkamp, Scalable meta-learning with Gaussian processes, AISTATS 2024;
-// arXiv:2312.00742.
+// learnScaMLGP learns ScaML-GP: the target's prior has the mean Σ_i w_i·μ_i and the covariance
+// Σ_i w_i²·Σ_i + k_t, where weights w_i ≥ 0, k_t and the noise have the highest posterior. See METHODS.md.
 var learnScaMLGP = ensemble(config{method: "ScaML-GP", ard: true}, newScaMLRun)
 
 func newScaMLRun(p *past, c *config, seed uint64) cmbo.Surrogate {

@@ -12,27 +12,8 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// stackedGP is the stacked residual Gaussian process of Vizier: the first task gets a Gaussian
-// process, the second one on the residuals of the first's mean, and so on in the order of the
-// tasks; the target's is on top. Means add up. From the second level on, the deviation is a
-// weighted geometric mean of the level's own and that of all below,
-//
-//	s = s_top^α·s_base^(1−α),   α = b/(1 + b),   b = (f_top/f_base)·(2 + f_base),
-//	f = max(n − p, n/(1 + p)) degrees of freedom,
-//
-// n observations of the level (of the one below for f_base), p hyperparameters. The target's
-// level without observations has α = 0. Without tasks it is GP with the same kernel.
-//
-// Where it differs from the authors' code: tasks come in the order given, oldest first; zero
-// prior means, standardised values and [gaussian.DefaultPriors] take the place of Vizier's
-// warping and priors; the target is fitted on the schedule of GP; pending points shrink the
-// top level's deviation.
-//
-// Matérn-5/2 with a length for each coordinate. Learning takes O(K n³ + K² n²), one task after
-// the other; candidates O(K m² N) once for each list, a step O(n² N + K m n).
-//
-// D. Golovin, B. Solnik, S. Moitra, G. Kochanski, J. Karro and D. Sculley, Google Vizier: a
-// service for black-box optimization, KDD 2017.
+// stackedGP is StackedGP: each task has a process on the residuals of the means of those before, the
+// target's is on top; deviations are weighted geometric means of two levels. See METHODS.md.
 type stackedGP struct {
 	c      *config
 	dim    int

@@ -17,22 +17,8 @@ import (
 // place of those of RGPE.
 func byRanks(c *config) error { c.byRanks = true; return nil }
 
-// learnTAF learns the transfer acquisition function framework. It predicts with the target's
-// own process and proposes by
-//
-//	a(x) = (w_t·EI(x) + Σ_i w_i·I_i(x))/(w_t + Σ_i w_i),
-//	I_i(x) = max(μ_i(x) − max over x′ of μ_i(x′), 0),
-//
-// the maximum over the points the target was evaluated at. EI is the expected improvement over
-// the best mean of the target's process at those points, in logarithms, so that points far
-// from any improvement are still ordered. Before the first observation both improve on the
-// scaled value 0. Pending points count as evaluated. This is the acquisition of the paper, as
-// the authors of RGPE implement it too; the run's is ignored.
-//
-// Kernel and cost are those of TST-R, with the weights of RGPE its sampling in addition.
-//
-// M. Wistuba, N. Schilling and L. Schmidt-Thieme, Scalable Gaussian process-based transfer
-// surrogates for hyperparameter optimization, Machine Learning 107 (2018) 43–78.
+// learnTAF learns TAF, a(x) = (w_t·EI(x) + Σ_i w_i·I_i(x))/(w_t + Σ_i w_i), I_i being by how much μ_i
+// rises above its maximum over the points evaluated. See METHODS.md.
 var learnTAF = ensemble(config{method: "TAF", shape: kernel.SquaredExp, ard: true}, newTAFRun)
 
 // newTAFRun returns a [cmbo.Weigher] and a [cmbo.Scorer].

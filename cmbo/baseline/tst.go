@@ -9,25 +9,8 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// learnTSTR learns the two-stage transfer surrogate with ranking meta-features (TST-R). Its
-// mean is the average of the processes of the tasks and of the target, its deviation that of
-// the target's process alone,
-//
-//	mean = (Σ_i w_i·μ_i + ¾·μ)/(Σ_i w_i + ¾),   w_i = ¾·(1 − (d_i/ρ)²) for d_i < ρ, else 0,
-//
-// where d_i is the discordance, the fraction of pairs of target observations that μ_i ranks
-// otherwise, and ρ is 0.1. With fewer than two observations all weights are ¾. The acquisition
-// is the run's, over the best value told, as in the paper.
-//
-// Where it differs from the authors' code: a pair that is tied in one ranking alone counts
-// half (there 0 or 1, by the order of observations); values are standardised, not brought to
-// [0, 1], where a zero mean would be the worst value. [WithYPolicy] restores the scale.
-//
-// Squared exponential kernel with a length for each coordinate. A step takes O(K m n) for K
-// sources of m observations and n of the target, candidates O(K m² N) once for each list.
-//
-// M. Wistuba, N. Schilling and L. Schmidt-Thieme, Two-stage transfer surrogate model for
-// automatic hyperparameter optimization, ECML PKDD 2016.
+// learnTSTR learns TST-R: mean = (Σ_i w_i·μ_i + ¾·μ)/(Σ_i w_i + ¾) with w_i = ¾·(1 − (d_i/ρ)²) for
+// discordances d_i < ρ, else 0; the deviation is that of the target's process. See METHODS.md.
 var learnTSTR = ensemble(config{method: "TST-R", shape: kernel.SquaredExp, ard: true}, newTSTRun)
 
 // newTSTRun returns a [cmbo.Weigher].
