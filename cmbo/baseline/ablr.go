@@ -199,20 +199,16 @@ func linearEvidence(dPhi *linalg.Dense, dLog []float64, phi *linalg.Dense, y, no
 	return 0.5 * loss
 }
 
-// features returns φ at the rows of x.
-func (m *ablr) features(x *linalg.Dense) *linalg.Dense {
-	var p pass
-	if points.Len(x) == 0 {
-		return linalg.NewDense(0, ablrWidth, nil)
-	}
-	return m.net.forward(&p, m.theta, centred(x))
-}
-
 // Surrogate returns the surrogate of one run; nothing in it is random.
 func (m *ablr) Surrogate(seed uint64) cmbo.Surrogate {
 	r := &ablrRun{m: m}
 	r.priorRun = *newPriorRun(m.dim, seed, r, 0)
-	r.kept = kept[*linalg.Dense]{lists: &m.lists, compute: func(_ context.Context, x *linalg.Dense) (*linalg.Dense, error) { return m.features(x), nil }}
+	r.kept = kept[*linalg.Dense]{lists: &m.lists, compute: func(_ context.Context, x *linalg.Dense) (*linalg.Dense, error) {
+		if points.Len(x) == 0 {
+			return linalg.NewDense(0, ablrWidth, nil), nil
+		}
+		return m.net.forward(new(pass), m.theta, centred(x)), nil
+	}}
 	return r
 }
 

@@ -98,7 +98,7 @@ func TestABLRPrediction(t *testing.T) {
 	require.NoError(t, s.Bind(ctx, z))
 	require.NoError(t, s.Fit(ctx, d))
 	mean, sd := predict(t, s, z)
-	phi, at := m.features(d.X), m.features(z)
+	phi, at := m.net.forward(new(pass), m.theta, centred(d.X)), m.net.forward(new(pass), m.theta, centred(z))
 	// S⁻¹ = α·I + β·Φᵀ·Φ, the weights' mean β·S·Φᵀ·y.
 	beta := 1 / s.noiseVariance
 	a, right := make([][]float64, ablrWidth), make([]float64, ablrWidth)

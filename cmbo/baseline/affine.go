@@ -272,14 +272,9 @@ func (r *affineRun) pointsAt(ctx context.Context, x *linalg.Dense) ([]affinePoin
 	return out, ctx.Err()
 }
 
-// at returns the moments of a node in units of the values.
-func (p *affinePoint) at(n *affineNode) (mean, variance float64) {
-	return n.s*p.mean + p.values + n.a*p.ones, n.s*n.s*p.variance + n.varOff*p.free*p.free
-}
-
 // scaled returns the moments of a node in the run's scaled units.
 func (r *affineRun) scaled(p *affinePoint, n *affineNode) (mean, sd float64) {
-	m, v := p.at(n)
+	m, v := n.s*p.mean+p.values+n.a*p.ones, n.s*n.s*p.variance+n.varOff*p.free*p.free
 	u := r.unit / r.scale
 	return (r.units.offset-r.shift)/r.scale + u*m, u * math.Sqrt(v)
 }

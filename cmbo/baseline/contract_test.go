@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"math"
+	"os"
+	"regexp"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 
@@ -58,6 +61,20 @@ func TestTasksOfFailuresAlone(t *testing.T) {
 		}
 		require.Equal(t, got[0], got[1], m.Name)
 	}
+}
+
+// Every method has a section in METHODS.md, and every section is of methods.
+func TestMethodsAreDescribed(t *testing.T) {
+	text, err := os.ReadFile("METHODS.md")
+	require.NoError(t, err)
+	var described, names []string
+	for _, m := range regexp.MustCompile(`(?m)^## (.+)$`).FindAllStringSubmatch(string(text), -1) {
+		described = append(described, strings.Split(m[1], ", ")...)
+	}
+	for _, m := range Methods() {
+		names = append(names, m.Name)
+	}
+	require.ElementsMatch(t, names, described)
 }
 
 // sentinel reports whether an error wraps one of cmbo's.

@@ -9,6 +9,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/internal/parallel"
+	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -39,10 +40,14 @@ func learnMetaBO(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts
 	if len(obs) > 1 {
 		m.shared = shareInputs(obs)
 	}
+	m.noiseVariance = noiseFloor
 	if m.shared == nil {
-		m.noiseVariance = m.past.noise()
+		var noise []float64
+		for _, s := range m.past.sources {
+			noise = append(noise, s.h.NoiseVariance)
+		}
+		m.noiseVariance = max(stat.Median(noise), noiseFloor)
 	}
-	m.noiseVariance = max(m.noiseVariance, noiseFloor)
 	return m, nil
 }
 

@@ -15,7 +15,11 @@ import (
 
 // learnRGPE learns RGPE: mean = Σ_i w_i·μ_i + w_t·μ, variance = Σ_i w_i²·s_i² + w_t²·s², a weight being
 // the share of joint draws in which the model ranks the target's observations best. See METHODS.md.
-var learnRGPE = ensemble(config{method: "RGPE", shape: kernel.Matern52, ard: true, priors: botorchPriors}, newRGPERun)
+var learnRGPE = ensemble(config{method: "RGPE", shape: kernel.Matern52, ard: true, priors: botorchPriors}, func(p *past, c *config, seed uint64) cmbo.Surrogate {
+	r := &rgpeRun{newEnsembleRun(p, c, seed)}
+	r.weigh = newRanker(p, c, seed).weigher(r.target)
+	return r
+})
 
 // botorchPriors are those of BoTorch's SingleTaskGP. The density of a log-normal
 // parameter has its mode at e^(mean − sd²), where that of the logarithm has it at
@@ -29,14 +33,7 @@ func botorchPriors(dim int) gaussian.Priors {
 	}
 }
 
-// newRGPERun returns a [cmbo.Weigher] and, for its expected improvement, a
-// [cmbo.Scorer].
-func newRGPERun(p *past, c *config, seed uint64) cmbo.Surrogate {
-	r := &rgpeRun{newEnsembleRun(p, c, seed)}
-	r.weigh = newRanker(p, c, seed).weigher(r.target)
-	return r
-}
-
+// rgpeRun is a [cmbo.Weigher] and, for its expected improvement, a [cmbo.Scorer].
 type rgpeRun struct{ *ensembleRun }
 
 func (r *rgpeRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) error {

@@ -19,17 +19,14 @@ import (
 
 // learnScaMLGP learns ScaML-GP: the target's prior has the mean Σ_i w_i·μ_i and the covariance
 // Σ_i w_i²·Σ_i + k_t, where weights w_i ≥ 0, k_t and the noise have the highest posterior. See METHODS.md.
-var learnScaMLGP = ensemble(config{method: "ScaML-GP", ard: true}, newScaMLRun)
-
-func newScaMLRun(p *past, c *config, seed uint64) cmbo.Surrogate {
-	r := &scamlRun{target: newTarget(p.dim, seed, c), view: newView(p)}
-	r.found = make(map[int]scamlParams)
+var learnScaMLGP = ensemble(config{method: "ScaML-GP", ard: true}, func(p *past, c *config, seed uint64) cmbo.Surrogate {
+	r := &scamlRun{target: newTarget(p.dim, seed, c), view: newView(p), found: make(map[int]scamlParams)}
 	r.forget = func(n int) {
 		r.known = min(r.known, n)
 		maps.DeleteFunc(r.found, func(count int, _ scamlParams) bool { return count > n })
 	}
 	return r
-}
+})
 
 // scamlParams are what is fitted to the target.
 type scamlParams struct {

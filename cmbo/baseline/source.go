@@ -10,7 +10,6 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/rng"
-	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -146,15 +145,6 @@ func (p *past) meansAt(ctx context.Context, x *linalg.Dense) ([][]float64, error
 		}
 	}
 	return mean, ctx.Err()
-}
-
-// noise returns the median of the sources' noise variances, of which there must be one.
-func (p *past) noise() float64 {
-	v := make([]float64, len(p.sources))
-	for i, s := range p.sources {
-		v[i] = s.h.NoiseVariance
-	}
-	return stat.Median(v)
 }
 
 // view is one run's access to past tasks.

@@ -11,15 +11,13 @@ import (
 
 // learnTSTR learns TST-R: mean = (Σ_i w_i·μ_i + ¾·μ)/(Σ_i w_i + ¾) with w_i = ¾·(1 − (d_i/ρ)²) for
 // discordances d_i < ρ, else 0; the deviation is that of the target's process. See METHODS.md.
-var learnTSTR = ensemble(config{method: "TST-R", shape: kernel.SquaredExp, ard: true}, newTSTRun)
-
-// newTSTRun returns a [cmbo.Weigher].
-func newTSTRun(p *past, c *config, seed uint64) cmbo.Surrogate {
+var learnTSTR = ensemble(config{method: "TST-R", shape: kernel.SquaredExp, ard: true}, func(p *past, c *config, seed uint64) cmbo.Surrogate {
 	r := &tstRun{newEnsembleRun(p, c, seed)}
 	r.weigh = func(ctx context.Context) ([]float64, error) { return tstWeights(ctx, p, r.d, c.bandwidth) }
 	return r
-}
+})
 
+// tstRun is a [cmbo.Weigher].
 type tstRun struct{ *ensembleRun }
 
 func (r *tstRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) error {
