@@ -55,25 +55,21 @@ func (c CSV) setting() (form, rune, error) {
 	return n, comma, n.apart()
 }
 
-// Read reads tasks. Rows of one task need not be next to each other.
+// Read reads tasks. Rows of one task need not be next to each other. A row whose status, if the file
+// has one, is that of a failed evaluation becomes a failure of its task, as [Mapping] has it; it
+// needs no value.
 //
-// A row whose status, if the file has one, is that of a failed evaluation becomes
-// a failure of its task, as [Mapping] has it; it needs no value.
+// Fields may be quoted as RFC 4180 has it, lines end with LF or CR LF, empty lines and a byte order
+// mark of UTF-8 are passed over. White space around names in the header, task IDs, numbers and
+// booleans is ignored, around choices where it is not part of one. Numbers are decimal, with or
+// without a fraction and an exponent: 12, -0.5, .5, 1e-05. An empty noise variance, like 0, stands
+// for one that is not known.
 //
-// Fields may be quoted as RFC 4180 has it, lines end with LF or CR LF, empty
-// lines and a byte order mark of UTF-8 are passed over. White space around
-// names in the header, task IDs, numbers and booleans is ignored, around choices where
-// it is not part of one. Numbers are decimal, with or without a fraction and an
-// exponent: 12, -0.5, .5, 1e-05. An empty noise variance, like 0, stands for one
-// that is not known.
-//
-// A bad row is dealt with as the Policy says: it has another number of fields
-// than the header, a value, a parameter or a noise variance that is missing,
-// not a number or not finite, a point outside the space, an unknown choice, or
-// an empty task ID. Whatever the Policy, Read fails, with a [*RowError] that
-// wraps cmbo's ErrCorrupt, if the header lacks a column or has one twice, if a
-// row is longer than Limits has it, or if a quoted field that spans lines is not
-// closed, since nobody can tell where the next row begins.
+// A bad row is dealt with as the Policy says: it has another number of fields than the header, a
+// value, a parameter or a noise variance that is missing, not a number or not finite, a point
+// outside the space, an unknown choice, or an empty task ID. Whatever the Policy, Read fails, with a
+// [*RowError] that wraps cmbo's ErrCorrupt, if the header lacks a column or has one twice, if a row
+// is longer than Limits has it, or if a quoted field that spans lines is not closed.
 func (c CSV) Read(r io.Reader) (*Result, error) {
 	s, err := c.stream(r)
 	if err != nil {
@@ -102,7 +98,7 @@ func (c CSV) stream(r io.Reader) (stream, error) {
 
 // rows calls take for each row.
 func (c CSV) rows(r io.Reader, n form, comma rune, take taker) error {
-	limit := newRowLimit(r, n.limits, comma)
+	limit := &rowLimit{r: bounded(r, n.limits.Bytes), limits: n.limits, comma: comma, begins: true}
 	br := bufio.NewReader(limit)
 	reader := csv.NewReader(br) // reads through br, which is large enough for it
 	reader.Comma, reader.FieldsPerRecord, reader.ReuseRecord = comma, -1, true
@@ -164,19 +160,16 @@ func csvError(err error, last int) error {
 	return err
 }
 
-// Write writes tasks, with a header, as [CSV.Read] reads them: the task's ID,
-// the parameters in their order, the value, the noise variance if any is known or
-// Noise is set, and the status if a task has failures or Status is set: the first
-// of Done and of Failed, "done" and "failed" by default. Failures come after the
-// observations of their task and have no value. Outputs come last, those of the Mapping or
-// all, and after them descriptors. Curves have no column, and are left out: [JSONLines] holds
-// them. Numbers are written so that they read back bit for
-// bit; a noise variance of 0, not known, is an empty field. Rows that Read
-// accepted and Write wrote are read back as they were.
+// Write writes tasks, with a header, as [CSV.Read] reads them: the task's ID, the parameters in their
+// order, the value, the noise variance if any is known or Noise is set, and the status if a task has
+// failures or Status is set: the first of Done and of Failed, "done" and "failed" by default.
+// Failures come after the observations of their task and have no value. Outputs come last, those of
+// the Mapping or all, and after them descriptors; curves are left out: [JSONLines] holds them.
+// Numbers read back bit for bit; a noise variance of 0, not known, is an empty field.
 //
-// The tasks are validated before the first byte is written: it fails as
-// cmbo.Learn does for invalid ones, with ErrTask if two have the same ID or if
-// Task is "-" and there is more than one, and with the error of w.
+// The tasks are validated before the first byte is written: it fails as cmbo.Learn does for invalid
+// ones, with ErrTask if two have the same ID or if Task is "-" and there is more than one, and with
+// the error of w.
 func (c CSV) Write(w io.Writer, tasks ...cmbo.Task) error {
 	n, comma, err := c.setting()
 	if err != nil {

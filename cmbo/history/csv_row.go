@@ -64,9 +64,6 @@ func (h *header) read(fields []string) (r row) {
 		return r.failed(rowErrorf(cmbo.ErrCorrupt, "%d fields; the header has %d", len(fields), h.width))
 	}
 	h.fields = fields
-	if h.Keep != nil && !h.Keep(func(column string) string { return strings.Clone(h.text(column)) }) {
-		return row{outcome: passedOver}
-	}
 	if h.has(h.status) {
 		if r.outcome = h.outcome(h.text(h.status)); r.outcome == passedOver {
 			return r
@@ -127,10 +124,6 @@ type rowLimit struct {
 	begins  bool   // the next byte is the first of a field
 	last    []byte // the bytes that may make a comma
 	err     error
-}
-
-func newRowLimit(r io.Reader, limits Limits, comma rune) *rowLimit {
-	return &rowLimit{r: bounded(r, limits.Bytes), limits: limits, comma: comma, begins: true}
 }
 
 func (l *rowLimit) Read(p []byte) (int, error) {

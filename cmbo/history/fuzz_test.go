@@ -141,13 +141,13 @@ func FuzzJSONLines(f *testing.F) {
 //
 //	go test -run '^$' -fuzz FuzzOptuna -fuzztime 60s -fuzzminimizetime 10x ./cmbo/history
 func FuzzOptuna(f *testing.F) {
-	f.Add(fixture(f, journals(f, "torn")[0]), true, true) // larger ones are slow to shrink
+	f.Add(fixture(f, journals(f, "torn")[0]), true) // larger ones are slow to shrink
 	f.Add([]byte(study0+trial0+setParam(0, "lr", "0.25", unit)+setParam(0, "depth", "2", number("IntDistribution", `"low":1,"high":9`))+
-		setParam(0, "kernel", "1", choices(`"rbf", 16, null`))+setParam(0, "bias", "0", choices(`true, false`))+tell(0, "-1.5")), false, false)
-	f.Add([]byte(study0+`{"op_code":4,"study_id":0,"state":2,"distributions":{"lr":`+quote(unit)+`},"params":{"lr":0.5},"intermediate_values":{"3":NaN,"-1":2}}`+"\n"), true, false)
-	f.Fuzz(func(t *testing.T, text []byte, pruned, widen bool) {
+		setParam(0, "kernel", "1", choices(`"rbf", 16, null`))+setParam(0, "bias", "0", choices(`true, false`))+tell(0, "-1.5")), false)
+	f.Add([]byte(study0+`{"op_code":4,"study_id":0,"state":2,"distributions":{"lr":`+quote(unit)+`},"params":{"lr":0.5},"intermediate_values":{"3":NaN,"-1":2}}`+"\n"), true)
+	f.Fuzz(func(t *testing.T, text []byte, pruned bool) {
 		for _, space := range []*cmbo.Space{nil, small(t)} {
-			o := history.Optuna{Space: space, Policy: history.Skip, Pruned: pruned, Widen: widen, Direction: history.Minimize, Limits: history.Limits{Line: 1 << 12}}
+			o := history.Optuna{Space: space, Policy: history.Skip, Pruned: pruned, Direction: history.Minimize, Limits: history.Limits{Line: 1 << 12}}
 			got, err := o.Read(bytes.NewReader(text))
 			if err != nil {
 				mustBeSentinel(t, err)

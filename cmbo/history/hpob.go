@@ -59,24 +59,19 @@ type HPOBResult struct {
 	Repeated int
 }
 
-// Read reads one search space. The configurations are encoded already, each
-// coordinate in [0, 1]: the Space is cmbo.UnitCube. The tasks are sorted by ID.
-// Of equal configurations of a task only the first stays, as HPO-B's users have
-// it; -0 counts as 0. Values may stand bare or each in brackets. Other spaces,
-// and other keys of a task, are passed over: without Value "Y" and "outputs", with it "y".
+// Read reads one search space, whose configurations are encoded already, each coordinate in [0, 1]:
+// the Space is cmbo.UnitCube. The tasks are sorted by ID. Of equal configurations of a task only the
+// first stays, as HPO-B's users have it; -0 counts as 0. Values may stand bare or each in brackets.
+// Other spaces, and other keys of a task, are passed over: without Value "Y" and "outputs", with it "y".
 //
-// A row is bad, and dealt with as the Policy says, if its configuration has
-// another number of coordinates than the first of the file, or an entry that is
-// not a number in [0, 1], if its value is not one number within ±1e150 (Python's
-// NaN and Infinity are none), if it has not a value for each of the outputs, or if X and y are of different lengths and it has
-// no counterpart. A [*RowError] names the task, and the row in its Reason; one of
-// a task without good rows, which is left out, is about the task. Whatever the
-// Policy, Read fails with cmbo's ErrCorrupt if the text is not JSON of this
-// shape or has a name twice, with [ErrLimit] beyond a limit, and with ErrNoTasks
-// if the file lacks the space or the space a good row.
-//
-// In memory are the tasks of the space: memory follows what is read of it, not
-// the length of the file.
+// A row is bad, and dealt with as the Policy says, if its configuration has another number of
+// coordinates than the first of the file, or an entry that is not a number in [0, 1], if its value is
+// not one number within ±1e150 (Python's NaN and Infinity are none), if it has not a value for each
+// of the outputs, or if X and y are of different lengths and it has no counterpart. A [*RowError]
+// names the task, and the row in its Reason; one of a task without good rows, which is left out, is
+// about the task. Whatever the Policy, Read fails with cmbo's ErrCorrupt if the text is not JSON of
+// this shape or has a name twice, with [ErrLimit] beyond a limit, and with ErrNoTasks if the file
+// lacks the space or the space a good row. In memory are the tasks of the space.
 func (h HPOB) Read(r io.Reader) (*HPOBResult, error) {
 	s, err := newHPOBScanner(r, h.Limits)
 	if err != nil {

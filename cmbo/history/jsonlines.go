@@ -66,19 +66,16 @@ func (j JSONLines) setting() (form, error) {
 
 // Read reads tasks. Lines of one task need not be next to each other.
 //
-// A number, an integer or not, is a JSON number, a boolean true, false, 0 or 1;
-// a choice is a string, or a JSON value of another kind whose text, without
-// white space, is the choice's name: 16, null, [1,2]. The task's ID is a
-// string, of which white space around it does not count, or a number: 1 and 1.0 are
-// "1". Empty lines and a byte order mark are passed over; lines
-// end with LF or CR LF. A noise variance of null, like 0, stands for one that
-// is not known. A line whose status, if it has one, is that of a failed
-// evaluation becomes a failure of its task, as [Mapping] has it.
+// A number, an integer or not, is a JSON number, a boolean true, false, 0 or 1; a choice is a string,
+// or a JSON value of another kind whose text, without white space, is the choice's name: 16, null,
+// [1,2]. The task's ID is a string, of which white space around it does not count, or a number: 1 and
+// 1.0 are "1". Empty lines and a byte order mark are passed over; lines end with LF or CR LF. A noise
+// variance of null, like 0, stands for one that is not known. A line whose status, if it has one, is
+// that of a failed evaluation becomes a failure of its task, as [Mapping] has it.
 //
-// A bad line is dealt with as the Policy says: it is longer than Limits has it, not
-// one JSON object, has a key twice, lacks a key, has a value that is not a
-// finite number (Python's NaN and Infinity are told as such) or a point
-// outside the space.
+// A bad line is dealt with as the Policy says: it is longer than Limits has it, not one JSON object,
+// has a key twice, lacks a key, has a value that is not a finite number (Python's NaN and Infinity
+// are told as such) or a point outside the space.
 func (j JSONLines) Read(r io.Reader) (*Result, error) {
 	s, err := j.stream(r)
 	if err != nil {
@@ -157,14 +154,6 @@ func (d *lineDecoder) decode(line []byte) (r row) {
 		if e = d.members(d.object, config); e != nil && e.Field == "" {
 			e.in(d.config, "")
 		}
-	}
-	if e == nil && d.Keep != nil && !d.Keep(func(name string) string {
-		if raw, ok := d.object[name]; ok {
-			return cellText(raw)
-		}
-		return cellText(d.values[name])
-	}) {
-		return row{outcome: passedOver}
 	}
 	status, ok := d.values[d.status]
 	if e == nil && !ok && d.needStatus {
@@ -334,13 +323,11 @@ func (d *lineDecoder) number(column string, check func(float64) *RowError) (floa
 	return v, check(v)
 }
 
-// Write writes tasks as [JSONLines.Read] reads them, one observation a line
-// with the keys in the order of the example at [JSONLines]; the parameters
-// stand beside the value if Config is "-". Numbers are written so that they
-// read back bit for bit; a noise variance of 0, not known, is left out, or
-// null if Noise is set. Failures follow the observations of their task, with a
-// value of null and a status. Outputs and descriptors come last, those of the Mapping or all.
-// It fails as [CSV.Write] does.
+// Write writes tasks as [JSONLines.Read] reads them, one observation a line with the keys in the order
+// of the example at [JSONLines]; the parameters stand beside the value if Config is "-". Numbers read
+// back bit for bit; a noise variance of 0, not known, is left out, or null if Noise is set. Failures
+// follow the observations of their task, with a value of null and a status. Outputs and descriptors
+// come last, those of the Mapping or all. It fails as [CSV.Write] does.
 func (j JSONLines) Write(w io.Writer, tasks ...cmbo.Task) error {
 	n, err := j.setting()
 	if err != nil {

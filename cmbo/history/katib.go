@@ -224,13 +224,8 @@ func (k *katibReader) array(entry func() error) error {
 // unavailable is what Katib writes for a value that was not reported.
 const unavailable = "unavailable"
 
-// value returns the text of the objective metric by its strategy, empty or
-// "unavailable" if there is none.
-func (t *katibTrial) value() string {
-	return t.valueOf(t.metric, map[Direction]string{Minimize: "min", Maximize: "max"}[t.objective])
-}
-
-// valueOf returns that of a metric, which may be without a strategy of its own.
+// valueOf returns the text of a metric by its strategy, or the one given where it has none of its
+// own; empty or "unavailable" if there is no value.
 func (t *katibTrial) valueOf(metric, otherwise string) string {
 	strategy, ok := t.spec.Objective.MetricStrategies.last(metric)
 	if !ok {
@@ -283,7 +278,7 @@ func (k *katibReader) trial(t *katibTrial, line int) error {
 		}
 		return false
 	}
-	text := t.value()
+	text := t.valueOf(t.metric, map[Direction]string{Minimize: "min", Maximize: "max"}[t.objective])
 	y, numeric := number(text, cmbo.ErrNotFinite)
 	if numeric == nil {
 		numeric = checkValue(y)

@@ -41,9 +41,6 @@ type Mapping struct {
 	// stands for "failed". Case does not matter. Rows of another status are
 	// passed over.
 	Done, Failed []string
-	// Keep passes over the rows for which it returns false; nil keeps all. cell
-	// returns the text of a column, "" if there is none.
-	Keep func(cell func(column string) string) bool
 	// Parse replaces the text of the cells of parameters, the value and the
 	// noise before it is read as usual; an error makes the row a bad one. In JSON
 	// lines it is given the text of strings and the JSON of other values.
@@ -53,10 +50,9 @@ type Mapping struct {
 	DecimalComma bool
 }
 
-// MLflow returns the description of what mlflow.search_runs(...).to_csv() writes:
-// runs with the given metric, an experiment a task, named by its ID. FINISHED
-// runs have a value, FAILED ones are failures, others are passed over. MLflow
-// does not say whether the metric is to be minimised.
+// MLflow returns the description of what mlflow.search_runs(...).to_csv() writes: runs with the given
+// metric, an experiment a task, named by its ID. FINISHED runs have a value, FAILED ones are failures,
+// others are passed over. MLflow does not say whether the metric is to be minimised.
 func MLflow(space *cmbo.Space, metric string) CSV {
 	return CSV{
 		Space: space, Value: "metrics." + metric, Task: "experiment_id", Noise: "-",
@@ -64,12 +60,10 @@ func MLflow(space *cmbo.Space, metric string) CSV {
 	}
 }
 
-// OptunaFrame returns the description of what
-// study.trials_dataframe().to_csv() writes for a study of one objective: one task
-// of the given ID. COMPLETE trials have a value, FAIL ones are failures, others
-// are passed over; to take pruned trials, too, add PRUNED to Done. A choice of
-// None is an empty cell, for which Defaults may hold the choice's name. A journal
-// tells more: [Optuna].
+// OptunaFrame returns the description of what study.trials_dataframe().to_csv() writes for a study of
+// one objective: one task of the given ID. COMPLETE trials have a value, FAIL ones are failures, others
+// are passed over; to take pruned trials, too, add PRUNED to Done. A choice of None is an empty cell,
+// for which Defaults may hold the choice's name. A journal tells more: [Optuna].
 func OptunaFrame(space *cmbo.Space, taskID string) CSV {
 	return CSV{
 		Space: space, Value: "value", Task: "-", TaskID: taskID, Noise: "-",
@@ -77,11 +71,10 @@ func OptunaFrame(space *cmbo.Space, taskID string) CSV {
 	}
 }
 
-// WandB returns the description of the CSV file that the table of runs of
-// Weights & Biases exports: a column each for the configuration and the summary,
-// under their names, one task of the given ID. Finished runs have a value,
-// failed and crashed ones are failures, others are passed over. Task may be set
-// to a column instead, such as "Sweep" or "Group".
+// WandB returns the description of the CSV file that the table of runs of Weights & Biases exports: a
+// column each for the configuration and the summary, under their names, one task of the given ID.
+// Finished runs have a value, failed and crashed ones are failures, others are passed over. Task may
+// be set to a column instead, such as "Sweep" or "Group".
 func WandB(space *cmbo.Space, metric, taskID string) CSV {
 	return CSV{
 		Space: space, Value: metric, Task: "-", TaskID: taskID, Noise: "-",

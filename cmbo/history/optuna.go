@@ -43,9 +43,6 @@ type Optuna struct {
 	// end, what it cost say; a trial that lacks one of the two lacks it, and one of which
 	// only one of them names its zone.
 	Seconds string
-	// Widen has an inferred space take in ranges and lists of choices that
-	// differ between trials; without it they are an error.
-	Widen bool
 	// Policy says what becomes of bad trials.
 	Policy Policy
 	// Limits bound what is read. Lines that only hold attributes may be longer
@@ -76,38 +73,31 @@ type Study struct {
 	Complete, Pruned, Failed, Running, Waiting int
 }
 
-// Read reads a journal. Its operations are replayed as Optuna does: those on
-// studies, trials and parameters that Optuna would refuse have no effect, and
-// neither has a last line that is not whole.
+// Read reads a journal, whose operations are replayed as Optuna does: those that Optuna would refuse
+// have no effect, and neither has a last line that is not whole.
 //
-// A complete trial is an observation, in the order of the trials' numbers. A
-// failed one is a failure of the task if it has all parameters of the space, with
-// values in it, and is passed over otherwise. Running and waiting trials have no
-// value; intermediate values and attributes are not read, but for pruned trials if they are asked for. A
-// trial is bad, and dealt with as the Policy says, if it lacks a parameter of
-// the space or lies outside it, as enqueued trials may, or if its value is not
-// finite. A [*RowError] gives the line that set the parameter or the value.
+// A complete trial is an observation, in the order of the trials' numbers; a failed one is a failure
+// of the task if it is a point of the space, and passed over otherwise. Running and waiting trials
+// have no value; intermediate values are read of pruned trials alone, if they are asked for. A trial
+// is bad, and dealt with as the Policy says, if it lacks a parameter of the space or lies outside
+// it, as enqueued trials may, or if its value is not finite. A [*RowError] gives the line that set
+// the parameter or the value.
 //
-// A declared Space takes numbers for numeric parameters, and choices by name:
-// that of a string is the string, that of any other choice its JSON text, such
-// as 16, 1e-05, true or null. A categorical of numbers can be declared as a
-// numeric parameter, one of true and false as a boolean.
+// A declared Space takes numbers for numeric parameters, and choices by name: that of a string is
+// the string, that of any other choice its JSON text, such as 16, 1e-05, true or null. A categorical
+// of numbers can be declared as a numeric parameter, one of true and false as a boolean.
 //
-// An inferred space has all parameters of the trials with a value, in the order
-// in which they first appear. A FloatDistribution becomes Float or LogFloat, an
-// IntDistribution Int or LogInt, with the step it has, a CategoricalDistribution
-// Bool if its choices are true and false, Ordinal if all are numbers, which keeps their
-// order, else Categorical with choices named as above. Numbers are taken as recorded: of step 0.1, 0.30000000000000004
-// stays what it is, and is 0.3 to what takes the task: cmbo's Space.Canonical. Read fails
-// with cmbo's ErrSpace, and says where, if a parameter has distributions that
-// differ (see Widen), two choices of one name, or a range of one real number.
+// An inferred space has all parameters of the trials with a value, in the order in which they first
+// appear: Float or LogFloat, Int or LogInt, with the step they have, Bool for the choices true and
+// false, Ordinal for numbers, which keeps their order, else Categorical with choices named as above.
+// Numbers are taken as recorded: of step 0.1, 0.30000000000000004 stays what it is, and is 0.3 to
+// what takes the task: cmbo's Space.Canonical. Read fails with cmbo's ErrSpace, and says where, if a
+// parameter has distributions that differ, two choices of one name, or a range of one real number.
 //
-// Whatever the Policy, Read fails with cmbo's ErrCorrupt if a line is not an
-// operation or is longer than Limits has it, ErrVersion at an operation it does not
-// know, ErrTask if a study to be read has several objectives, if directions
-// differ or if there is no study of a name in Studies, and ErrNoTasks without
-// a single good trial. Studies without trials to be read count for none of
-// this.
+// Whatever the Policy, Read fails with cmbo's ErrCorrupt if a line is not an operation or is longer
+// than Limits has it, ErrVersion at an operation it does not know, ErrTask if a study to be read has
+// several objectives, if directions differ or if there is no study of a name in Studies, and
+// ErrNoTasks without a good trial. Studies without trials to be read count for none of this.
 func (o Optuna) Read(r io.Reader) (*OptunaResult, error) {
 	if o.Direction > Maximize {
 		return nil, fmt.Errorf("%w: unknown %s", cmbo.ErrOption, o.Direction)
@@ -128,7 +118,7 @@ func (o Optuna) Read(r io.Reader) (*OptunaResult, error) {
 		return nil, err
 	}
 	o.Limits = limits
-	j := newJournal(o)
+	j := &journal{Optuna: o, byName: make(map[string]*study), dists: make(map[string]*distribution)}
 	torn, err := j.read(lines)
 	if err != nil {
 		return nil, err
@@ -142,7 +132,7 @@ func (o Optuna) Read(r io.Reader) (*OptunaResult, error) {
 		return nil, err
 	}
 	if out.result.Space == nil && len(studies) > 0 {
-		space, err := infer(studies, o.Widen)
+		space, err := infer(studies)
 		if err != nil {
 			return nil, err
 		}

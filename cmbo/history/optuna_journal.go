@@ -92,10 +92,6 @@ type journal struct {
 // hostile journal can take: settings are looked up one by one.
 const maxParams = 4096
 
-func newJournal(o Optuna) *journal {
-	return &journal{Optuna: o, byName: make(map[string]*study), dists: make(map[string]*distribution)}
-}
-
 // read replays all lines.
 func (j *journal) read(lines *lineReader) (torn bool, err error) {
 	var held *RowError // a line that is not JSON, which may be the last
@@ -168,15 +164,15 @@ func (j *journal) apply(op *operation, line int) *RowError {
 		if op.Study == nil {
 			return missing("study_id")
 		}
-		s := j.study(*op.Study)
-		if s == nil {
+		id := *op.Study
+		if id < 0 || id >= len(j.studies) || j.studies[id].deleted {
 			return nil
 		}
 		if *op.Op == opDeleteStudy {
-			j.deleteStudy(s)
+			j.deleteStudy(j.studies[id])
 			return nil
 		}
-		return j.createTrial(s, op, line)
+		return j.createTrial(j.studies[id], op, line)
 	}
 	if op.Trial == nil {
 		return missing("trial_id")
@@ -200,14 +196,6 @@ func (j *journal) apply(op *operation, line int) *RowError {
 		t.report(*op.Step, op.Intermediate)
 	}
 	return nil
-}
-
-// study returns a study by ID, nil if there is none.
-func (j *journal) study(id int) *study {
-	if id < 0 || id >= len(j.studies) || j.studies[id].deleted {
-		return nil
-	}
-	return j.studies[id]
 }
 
 // createStudy has no effect if there is a study of the name.

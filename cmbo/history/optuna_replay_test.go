@@ -263,39 +263,33 @@ func TestOptunaInfer(t *testing.T) {
 	tests := []struct {
 		name   string
 		dists  []string // of x, one a study
-		widen  bool
 		want   cmbo.Param
 		reason string // of an error on the last study's line
 	}{
-		{"float", []string{unit}, false, cmbo.Float("x", 0, 1), ""},
-		{"uniform", []string{number("UniformDistribution", `"low":0,"high":2`)}, false, cmbo.Float("x", 0, 2), ""},
-		{"discrete", []string{number("DiscreteUniformDistribution", `"low":0,"high":2,"q":0.5`)}, false, cmbo.Float("x", 0, 2).WithStep(0.5), ""},
-		{"log", []string{number("LogUniformDistribution", `"low":0.125,"high":2`)}, false, cmbo.LogFloat("x", 0.125, 2), ""},
-		{"int", []string{number("IntUniformDistribution", `"low":0,"high":9,"step":3`)}, false, cmbo.Int("x", 0, 9).WithStep(3), ""},
-		{"log int", []string{number("IntLogUniformDistribution", `"low":1,"high":9,"step":1`)}, false, cmbo.LogInt("x", 1, 9), ""},
-		{"old and new", []string{unit, number("UniformDistribution", `"low":0,"high":1`)}, false, cmbo.Float("x", 0, 1), ""},
-		{"bool", []string{choices("true, false"), choices("false,true")}, false, cmbo.Bool("x"), ""},
-		{"choices", []string{choices(`null, 1, 1.5, "a", [1, {"b": " c"}], NaN, -Infinity`)}, false, cmbo.Categorical("x", "null", "1", "1.5", "a", `[1,{"b":" c"}]`, "NaN", "-Infinity"), ""},
-		{"order of choices", []string{choices(`"b","a"`), choices(`"a","b"`)}, false, cmbo.Categorical("x", "b", "a"), ""},
-		{"one choice", []string{choices(`true`)}, false, cmbo.Categorical("x", "true"), ""},
-		{"one integer", []string{number("IntDistribution", `"low":1,"high":1,"step":1,"log":false`)}, false, cmbo.Int("x", 1, 1), ""},
+		{"float", []string{unit}, cmbo.Float("x", 0, 1), ""},
+		{"uniform", []string{number("UniformDistribution", `"low":0,"high":2`)}, cmbo.Float("x", 0, 2), ""},
+		{"discrete", []string{number("DiscreteUniformDistribution", `"low":0,"high":2,"q":0.5`)}, cmbo.Float("x", 0, 2).WithStep(0.5), ""},
+		{"log", []string{number("LogUniformDistribution", `"low":0.125,"high":2`)}, cmbo.LogFloat("x", 0.125, 2), ""},
+		{"int", []string{number("IntUniformDistribution", `"low":0,"high":9,"step":3`)}, cmbo.Int("x", 0, 9).WithStep(3), ""},
+		{"log int", []string{number("IntLogUniformDistribution", `"low":1,"high":9,"step":1`)}, cmbo.LogInt("x", 1, 9), ""},
+		{"old and new", []string{unit, number("UniformDistribution", `"low":0,"high":1`)}, cmbo.Float("x", 0, 1), ""},
+		{"bool", []string{choices("true, false"), choices("false,true")}, cmbo.Bool("x"), ""},
+		{"choices", []string{choices(`null, 1, 1.5, "a", [1, {"b": " c"}], NaN, -Infinity`)}, cmbo.Categorical("x", "null", "1", "1.5", "a", `[1,{"b":" c"}]`, "NaN", "-Infinity"), ""},
+		{"order of choices", []string{choices(`"b","a"`), choices(`"a","b"`)}, cmbo.Categorical("x", "b", "a"), ""},
+		{"one choice", []string{choices(`true`)}, cmbo.Categorical("x", "true"), ""},
+		{"one integer", []string{number("IntDistribution", `"low":1,"high":1,"step":1,"log":false`)}, cmbo.Int("x", 1, 1), ""},
 
-		{"ranges differ", []string{unit, number("FloatDistribution", `"low":0,"high":2`)}, false, cmbo.Param{}, "a number in [0, 2] here, but a number in [0, 1] on line 3 in study \"s0\""},
-		{"ranges differ, widened", []string{unit, number("FloatDistribution", `"low":-1,"high":0.5`)}, true, cmbo.Float("x", -1, 1), ""},
-		{"steps differ", []string{unit, number("FloatDistribution", `"low":0,"high":1,"step":0.25`)}, false, cmbo.Param{}, "step 0.25 here"},
-		{"steps differ, widened", []string{number("IntDistribution", `"low":0,"high":1,"step":1`), number("IntDistribution", `"low":0,"high":8,"step":2`)}, true, cmbo.Int("x", 0, 8), ""},
-		{"one grid, widened", []string{number("FloatDistribution", `"low":0.3,"high":1,"step":0.1`), number("FloatDistribution", `"low":-0.1,"high":0.5,"step":0.1`)}, true, cmbo.Float("x", -0.1, 1).WithStep(0.1), ""},
-		{"two grids, widened", []string{number("IntDistribution", `"low":0,"high":8,"step":2`), number("IntDistribution", `"low":1,"high":9,"step":2`)}, true, cmbo.Int("x", 0, 9), ""},
-		{"choices differ", []string{choices(`"a"`), choices(`"a","b"`)}, false, cmbo.Param{}, `one of "a", "b" here, but one of "a"`},
-		{"choices differ, widened", []string{choices(`"a","c"`), choices(`"b","a"`)}, true, cmbo.Categorical("x", "a", "c", "b"), ""},
-		{"log differs", []string{number("FloatDistribution", `"low":0.1,"high":1`), number("FloatDistribution", `"low":0.1,"high":1,"log":true`)}, true, cmbo.Param{}, "[0.1, 1], log here"},
-		{"kind differs", []string{unit, number("IntDistribution", `"low":0,"high":1`)}, true, cmbo.Param{}, "an integer in [0, 1] here"},
-		{"kind differs from choices", []string{unit, choices(`0, 1`)}, true, cmbo.Param{}, `one of "0", "1" here`},
-		{"one real", []string{number("FloatDistribution", `"low":1,"high":1`)}, false, cmbo.Param{}, "declare a Space without it"},
-		{"log of zero", []string{number("FloatDistribution", `"low":0,"high":1,"log":true`)}, false, cmbo.Param{}, "0 < lo < hi"},
-		{"integers too large", []string{number("IntDistribution", `"low":0,"high":1e300`)}, false, cmbo.Param{}, "cannot be a parameter"},
-		{"half an integer", []string{number("IntDistribution", `"low":0,"high":1.5`)}, false, cmbo.Param{}, "does not fit int"},
-		{"one name twice", []string{choices(`1, "1"`)}, false, cmbo.Param{}, `choice "1" appears twice`},
+		{"ranges differ", []string{unit, number("FloatDistribution", `"low":0,"high":2`)}, cmbo.Param{}, "a number in [0, 2] here, but a number in [0, 1] on line 3 in study \"s0\""},
+		{"steps differ", []string{unit, number("FloatDistribution", `"low":0,"high":1,"step":0.25`)}, cmbo.Param{}, "step 0.25 here"},
+		{"choices differ", []string{choices(`"a"`), choices(`"a","b"`)}, cmbo.Param{}, `one of "a", "b" here, but one of "a"`},
+		{"log differs", []string{number("FloatDistribution", `"low":0.1,"high":1`), number("FloatDistribution", `"low":0.1,"high":1,"log":true`)}, cmbo.Param{}, "[0.1, 1], log here"},
+		{"kind differs", []string{unit, number("IntDistribution", `"low":0,"high":1`)}, cmbo.Param{}, "an integer in [0, 1] here"},
+		{"kind differs from choices", []string{unit, choices(`0, 1`)}, cmbo.Param{}, `one of "0", "1" here`},
+		{"one real", []string{number("FloatDistribution", `"low":1,"high":1`)}, cmbo.Param{}, "declare a Space without it"},
+		{"log of zero", []string{number("FloatDistribution", `"low":0,"high":1,"log":true`)}, cmbo.Param{}, "0 < lo < hi"},
+		{"integers too large", []string{number("IntDistribution", `"low":0,"high":1e300`)}, cmbo.Param{}, "cannot be a parameter"},
+		{"half an integer", []string{number("IntDistribution", `"low":0,"high":1.5`)}, cmbo.Param{}, "does not fit int"},
+		{"one name twice", []string{choices(`1, "1"`)}, cmbo.Param{}, `choice "1" appears twice`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -308,7 +302,7 @@ func TestOptunaInfer(t *testing.T) {
 				}
 				text.WriteString(strings.ReplaceAll(study0, `"s"`, `"s`+id+`"`) + strings.ReplaceAll(trial0, `"study_id":0`, `"study_id":`+id) + setParam(i, "x", value, d) + tell(i, "1"))
 			}
-			got, err := history.Optuna{Widen: tt.widen}.Read(strings.NewReader(text.String()))
+			got, err := history.Optuna{}.Read(strings.NewReader(text.String()))
 			if tt.reason != "" {
 				mustBeRow(t, err, 4*len(tt.dists)-1, "x", "", cmbo.ErrSpace, tt.reason)
 				return

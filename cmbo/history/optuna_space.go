@@ -114,12 +114,11 @@ func (j *journal) distribution(raw json.RawMessage) (*distribution, *RowError) {
 // compatible reports whether Optuna lets one study have both distributions for
 // one parameter.
 func (d *distribution) compatible(e *distribution) bool {
-	return d == e || d.class == e.class && d.log == e.log && slices.EqualFunc(d.choices, e.choices, sameChoice)
+	return d == e || d.class == e.class && d.log == e.log &&
+		slices.EqualFunc(d.choices, e.choices, func(a, b json.RawMessage) bool { return pythonKey(a) == pythonKey(b) })
 }
 
-// sameChoice compares as Python does: true is 1, 1 is 1.0.
-func sameChoice(a, b json.RawMessage) bool { return pythonKey(a) == pythonKey(b) }
-
+// pythonKey is the same for choices that Python holds for equal: true is 1, 1 is 1.0.
 func pythonKey(raw json.RawMessage) string {
 	switch s := string(raw); {
 	case s == "true":
@@ -182,13 +181,12 @@ func (p *setting) value(c column) (float64, *RowError) {
 
 // inferred is a parameter of an inferred space in the making.
 type inferred struct {
-	distribution
 	first setting // that it was made of
 	study *study
 }
 
 // infer makes the space of all parameters of the trials to be read.
-func infer(studies []*study, widen bool) (*cmbo.Space, error) {
+func infer(studies []*study) (*cmbo.Space, error) {
 	all := make(map[string]*inferred)
 	var order []string
 	for _, s := range studies {
@@ -196,7 +194,7 @@ func infer(studies []*study, widen bool) (*cmbo.Space, error) {
 			*parameter
 			*distribution
 		}
-		seen := make(map[kind]bool) // kinds of settings that were merged
+		seen := make(map[kind]bool) // kinds of settings that were compared
 		for _, t := range s.kept {
 			for _, p := range t.settings {
 				k := kind{p.param, p.dist}
@@ -207,11 +205,11 @@ func infer(studies []*study, widen bool) (*cmbo.Space, error) {
 				name := p.param.name
 				in := all[name]
 				if in == nil {
-					all[name] = &inferred{distribution: *p.dist, first: p, study: s}
+					all[name] = &inferred{first: p, study: s}
 					order = append(order, name)
 					continue
 				}
-				if !in.merge(p.dist, widen) {
+				if !in.first.dist.same(p.dist) {
 					return nil, &RowError{Line: p.line, Task: s.name, Field: name, Err: cmbo.ErrSpace,
 						Reason: fmt.Sprintf("%s here, but %s on line %d in study %q", p.dist, in.first.dist, in.first.line, in.study.name)}
 				}
@@ -221,13 +219,13 @@ func infer(studies []*study, widen bool) (*cmbo.Space, error) {
 	var params []cmbo.Param
 	for _, name := range order {
 		in := all[name]
-		p, err := in.param(name)
+		p, err := in.first.dist.param(name)
 		if err == nil {
 			_, err = cmbo.NewSpace(p)
 		}
 		if err != nil {
 			return nil, &RowError{Line: in.first.line, Task: in.study.name, Field: name, Err: err,
-				Reason: fmt.Sprintf("%s cannot be a parameter; declare a Space without it: %v", &in.distribution, err)}
+				Reason: fmt.Sprintf("%s cannot be a parameter; declare a Space without it: %v", in.first.dist, err)}
 		}
 		params = append(params, p)
 	}
@@ -237,36 +235,11 @@ func infer(studies []*study, widen bool) (*cmbo.Space, error) {
 	return cmbo.NewSpace(params...)
 }
 
-// merge takes in another distribution of the parameter; it reports false if it
-// cannot.
-func (in *inferred) merge(d *distribution, widen bool) bool {
-	if in.kind != d.kind || in.log != d.log {
-		return false
-	}
-	known := make(map[string]bool, len(in.names))
-	for _, n := range in.names {
-		known[n] = true
-	}
-	var more []int // choices that are new
-	for i, n := range d.names {
-		if !known[n] {
-			more = append(more, i)
-		}
-	}
-	// Choices go by their names, so that their order does not matter.
-	same := in.lo == d.lo && in.hi == d.hi && in.step == d.step && len(in.names) == len(d.names) && more == nil
-	if same || !widen {
-		return same
-	}
-	if apart := math.Abs(in.lo-d.lo) / d.step; in.step != d.step || math.Abs(apart-math.Round(apart)) > 1e-8 {
-		in.step = 0 // the values do not lie on one grid
-	}
-	in.lo, in.hi = math.Min(in.lo, d.lo), math.Max(in.hi, d.hi)
-	in.names, in.choices = slices.Clip(in.names), slices.Clip(in.choices) // they are the distribution's
-	for _, i := range more {
-		in.names, in.choices = append(in.names, d.names[i]), append(in.choices, d.choices[i])
-	}
-	return true
+// same reports whether two distributions make one parameter. Choices go by their names, so that
+// their order does not matter.
+func (d *distribution) same(e *distribution) bool {
+	sorted := func(names []string) []string { return slices.Sorted(slices.Values(names)) }
+	return d.kind == e.kind && d.log == e.log && d.lo == e.lo && d.hi == e.hi && d.step == e.step && slices.Equal(sorted(d.names), sorted(e.names))
 }
 
 // numbers returns choices that are different numbers in their order, nil if there are

@@ -280,7 +280,7 @@ func (c *collector) finish(rows string) (*Result, error) {
 		return nil, fmt.Errorf("%w: %s all bad: %d; the first: %w", cmbo.ErrNoTasks, rows, r.Skipped, r.Errors[0])
 	}
 	if r.PassedOver > 0 {
-		return nil, &RowError{Reason: fmt.Sprintf("of %d %s the status or Keep wants none", r.PassedOver, rows), Err: cmbo.ErrNoTasks}
+		return nil, &RowError{Reason: fmt.Sprintf("of %d %s the status wants none", r.PassedOver, rows), Err: cmbo.ErrNoTasks}
 	}
 	return nil, &RowError{Reason: "there are no " + rows, Err: cmbo.ErrNoTasks}
 }

@@ -63,18 +63,13 @@ func paramNumber(p cmbo.Param, text string) (float64, *RowError) {
 	if e != nil {
 		return 0, e
 	}
-	if whole(p) && math.Abs(v) == maxInt {
+	if k := p.Kind(); (k == cmbo.KindInt || k == cmbo.KindLogInt) && math.Abs(v) == maxInt {
 		// 2^53 may be in the range, and 2^53+1, which is not, rounds to it.
 		if n, err := strconv.ParseInt(text, 10, 64); err == nil && float64(n) == v && n != int64(v) {
 			return 0, rowErrorf(cmbo.ErrOutOfSpace, "beyond the exact integers of a float64")
 		}
 	}
 	return v, nil
-}
-
-// whole reports whether a parameter is an integer.
-func whole(p cmbo.Param) bool {
-	return p.Kind() == cmbo.KindInt || p.Kind() == cmbo.KindLogInt
 }
 
 // choiceIndex returns the value of a choice in a row.
