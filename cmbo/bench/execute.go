@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/rng"
 )
 
 // execution is one call of Experiment.Run.
@@ -141,9 +142,9 @@ func (x *execution) tune(ctx context.Context, table *tablePlan, tuner Tuner, run
 	return nil
 }
 
-// run makes one run.
+// run makes one run, whose seed is the same for every method, other for every run of a method.
 func (x *execution) run(ctx context.Context, start Starter, task *TableTask, r plannedRun) (*Record, error) {
-	seed := x.p.runSeed(r.runKey)
+	seed := rng.Stream(x.p.Seed, "run", uint64(r.split), idHash(r.task), uint64(r.repeat)).Uint64()
 	opts := []cmbo.Option{cmbo.WithSeed(seed), cmbo.WithAcquisition(r.acquisition), cmbo.WithParallelism(1)}
 	o, err := start(seed, opts...)
 	if err != nil {

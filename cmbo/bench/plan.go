@@ -8,7 +8,6 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
-	"github.com/gocmbo/cmbo/internal/rng"
 )
 
 // hpobSeeds is the number of HPO-B's fixed initialisations of a test task.
@@ -149,12 +148,6 @@ func eachValue(factor float64) func(tasks []cmbo.Task) {
 
 func hpobSeed(repeat int) string { return fmt.Sprintf("test%d", repeat) }
 
-// runSeed is the seed of a run: the same for every method, other for every run
-// of a method.
-func (p *Protocol) runSeed(k runKey) uint64 {
-	return rng.Stream(p.Seed, "run", uint64(k.split), idHash(k.task), uint64(k.repeat)).Uint64()
-}
-
 // batches lists what known does not hold yet in the order in which it is to be
 // made, repeat by repeat, so that methods are comparable whenever the experiment
 // stops. It also returns how many runs there are in all.
@@ -194,7 +187,7 @@ func (pl *planner) batch(t *tablePlan, s *split, m *Method, repeat int, known *s
 			}
 			last = r.runKey.acquisition
 			n++
-			if !known.hasRun(r.runKey) {
+			if !known.keys[r.runKey] {
 				b.runs = append(b.runs, r)
 			}
 		}

@@ -228,8 +228,6 @@ func replaceLines[T any](path string, items []T) error {
 	})
 }
 
-func (s *store) hasRun(k runKey) bool { return s.keys[k] }
-
 // add keeps a record unless its key is there. One write makes the line, so a process
 // that is killed leaves all lines but perhaps the last one whole.
 func (s *store) add(r *Record) error {

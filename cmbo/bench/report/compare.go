@@ -135,15 +135,6 @@ func shareAll(fields []*field, ms []string) (strata []*stratum) {
 	return strata
 }
 
-// sums adds up a value of each run by task.
-func (s *stratum) sums(value func(run int) float64) []float64 {
-	sum := make([]float64, len(s.runs))
-	for r, t := range s.task {
-		sum[t] += value(r)
-	}
-	return sum
-}
-
 // compareAll fills in Comparisons, which are independent and made side by side.
 func (s *Summary) compareAll(all []*field) error {
 	var fields [][]*field // by comparison

@@ -20,7 +20,10 @@ func (s *Summary) measure(c *Comparison, strata []*stratum) {
 				return st.records[e][run].Regret[q]
 			})
 			r.Solved[q] = mean(strata, func(st *stratum, run int) float64 {
-				return indicator(st.records[e][run].Regret[q] < Threshold)
+				if st.records[e][run].Regret[q] < Threshold {
+					return 1
+				}
+				return 0
 			})
 		}
 		r.AUC, r.AUCLower, r.AUCUpper = interval(strata, func(st *stratum, run int) float64 {
@@ -58,13 +61,6 @@ func (s *Summary) measure(c *Comparison, strata []*stratum) {
 	}
 }
 
-func indicator(b bool) float64 {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 // mean is that over the runs of a stratum, and then over the strata.
 func mean(strata []*stratum, value func(st *stratum, run int) float64) float64 {
 	var m float64
@@ -91,7 +87,10 @@ func interval(strata []*stratum, value func(st *stratum, run int) float64) (mean
 	var variance, squares float64
 	few := false
 	for _, st := range strata {
-		sums := st.sums(func(run int) float64 { return value(st, run) })
+		sums := make([]float64, len(st.runs))
+		for run, t := range st.task {
+			sums[t] += value(st, run)
+		}
 		m, v := ratio(sums, st.runs)
 		mean += m / float64(len(strata))
 		if len(sums) < 2 {
