@@ -154,44 +154,34 @@ func (p *path) line(x1, y1, x2, y2 float64) {
 
 func (p *path) String() string { return p.b.String() }
 
-// marker draws the marker of a look around (x, y). The shapes have about the
-// same area; looks beyond the first dash pattern are hollow.
+// shapes are the markers' corners, x and y in turns, of about the same area; the first is a circle.
+var shapes = [numColors][]float64{
+	1: {-0.9, -0.9, 0.9, -0.9, 0.9, 0.9, -0.9, 0.9},
+	2: {0, -1.25, 1.15, 0.8, -1.15, 0.8},
+	3: {0, -1.3, 1.3, 0, 0, 1.3, -1.3, 0},
+	4: {0, 1.25, -1.15, -0.8, 1.15, -0.8},
+	5: {-1.3, -0.85, -0.85, -1.3, 0, -0.45, 0.85, -1.3, 1.3, -0.85, 0.45, 0, 1.3, 0.85, 0.85, 1.3, 0, 0.45, -0.85, 1.3, -1.3, 0.85, -0.45, 0},
+	6: {-0.38, -1.35, 0.38, -1.35, 0.38, -0.38, 1.35, -0.38, 1.35, 0.38, 0.38, 0.38, 0.38, 1.35, -0.38, 1.35, -0.38, 0.38, -1.35, 0.38, -1.35, -0.38, -0.38, -0.38},
+	7: {0, -1.15, 1.1, -0.36, 0.68, 0.93, -0.68, 0.93, -1.1, -0.36},
+}
+
+// marker draws the marker of a look around (x, y); looks beyond the first dash pattern are hollow.
 func (c *canvas) marker(look int, x, y, r float64, title string) {
 	color := strconv.Itoa(look % numColors)
-	class := "f" + color + " s-bg"
+	class, width := "f"+color+" s-bg", ".8"
 	if look >= numColors {
-		class = "f-bg s" + color
+		class, width = "f-bg s"+color, "1.5"
 	}
-	width := ".8"
-	if look >= numColors {
-		width = "1.5"
-	}
-	var p path
-	polygon := func(points ...float64) {
-		for i := 0; i < len(points); i += 2 {
-			p.to(x+r*points[i], y+r*points[i+1])
-		}
-		p.close()
-	}
-	switch look % numColors {
-	case 0:
+	corners := shapes[look%numColors]
+	if corners == nil {
 		c.titled(title, "circle", "class", class, "stroke-width", width, "cx", number(x), "cy", number(y), "r", number(r))
 		return
-	case 1:
-		polygon(-0.9, -0.9, 0.9, -0.9, 0.9, 0.9, -0.9, 0.9)
-	case 2:
-		polygon(0, -1.25, 1.15, 0.8, -1.15, 0.8)
-	case 3:
-		polygon(0, -1.3, 1.3, 0, 0, 1.3, -1.3, 0)
-	case 4:
-		polygon(0, 1.25, -1.15, -0.8, 1.15, -0.8)
-	case 5: // cross
-		polygon(-1.3, -0.85, -0.85, -1.3, 0, -0.45, 0.85, -1.3, 1.3, -0.85, 0.45, 0, 1.3, 0.85, 0.85, 1.3, 0, 0.45, -0.85, 1.3, -1.3, 0.85, -0.45, 0)
-	case 6: // plus
-		polygon(-0.38, -1.35, 0.38, -1.35, 0.38, -0.38, 1.35, -0.38, 1.35, 0.38, 0.38, 0.38, 0.38, 1.35, -0.38, 1.35, -0.38, 0.38, -1.35, 0.38, -1.35, -0.38, -0.38, -0.38)
-	default: // pentagon
-		polygon(0, -1.15, 1.1, -0.36, 0.68, 0.93, -0.68, 0.93, -1.1, -0.36)
 	}
+	var p path
+	for i := 0; i < len(corners); i += 2 {
+		p.to(x+r*corners[i], y+r*corners[i+1])
+	}
+	p.close()
 	c.titled(title, "path", "class", class, "stroke-width", width, "d", p.String())
 }
 

@@ -106,7 +106,7 @@ func (f *Figure) describe() string {
 
 // views chooses looks and axis limits.
 func (f *Figure) views() ([]*chartView, []entry) {
-	st := newStyles()
+	st := &styles{byName: map[string]int{}, listed: map[string]int{}}
 	for _, p := range f.Panels {
 		for i := range p.Series {
 			st.reserve(p.Series[i].Name, p.Series[i].Style)

@@ -117,10 +117,6 @@ type entry struct {
 	band    bool
 }
 
-func newStyles() *styles {
-	return &styles{byName: map[string]int{}, listed: map[string]int{}}
-}
-
 // reserve binds a name to a look the caller fixed; 0 leaves the choice open.
 func (s *styles) reserve(name string, style int) {
 	if style <= 0 {
