@@ -80,7 +80,7 @@ const (
 // WithCheckTasks bounds the tasks that [Check] leaves out at n, a seeded sample; the
 // default is 10. The time it takes is proportional to their number.
 func WithCheckTasks(n int) CheckOption {
-	return option{id: optCheckTasks, check: func(c *checkConfig) error {
+	return option{id: "WithCheckTasks", check: func(c *checkConfig) error {
 		c.tasks = n
 		return refuseUnless(n >= 1, "a check of %d tasks", n)
 	}}
@@ -89,7 +89,7 @@ func WithCheckTasks(n int) CheckOption {
 // WithCheckEvaluations bounds the evaluations of each run of [Check] at n; the default
 // is 30.
 func WithCheckEvaluations(n int) CheckOption {
-	return option{id: optCheckEvaluations, check: func(c *checkConfig) error {
+	return option{id: "WithCheckEvaluations", check: func(c *checkConfig) error {
 		c.evaluations = n
 		return refuseUnless(n >= 1, "a check with %d evaluations", n)
 	}}

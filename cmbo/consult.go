@@ -49,26 +49,22 @@ func (m consulted) noise() float64 {
 	return 0
 }
 
+// predict returns what the surrogate predicts at the rows of x.
+func (m consulted) predict(ctx context.Context, x *linalg.Dense) (mean, sd []float64, err error) {
+	n, _ := x.Dims()
+	mean, sd = make([]float64, n), make([]float64, n)
+	return mean, sd, m.Predict(ctx, mean, sd, x)
+}
+
 // measured returns what a measurement at the rows of x is expected to be, with a deviation that
 // has the noise in it and is never 0.
 func (m consulted) measured(ctx context.Context, x *linalg.Dense) (mean, sd []float64, err error) {
-	n, _ := x.Dims()
-	mean, sd = make([]float64, n), make([]float64, n)
-	err = m.Predict(ctx, mean, sd, x)
+	mean, sd, err = m.predict(ctx, x)
 	noise := m.noise()
 	for i, s := range sd {
 		sd[i] = math.Sqrt(max(s*s+noise, math.SmallestNonzeroFloat64))
 	}
 	return mean, sd, err
-}
-
-// maxValue returns the largest value that the objective is thought to have, NaN if that
-// is not known.
-func (m consulted) maxValue() float64 {
-	if e, ok := m.Surrogate.(MaxValueEstimator); ok {
-		return e.MaxValue()
-	}
-	return math.NaN()
 }
 
 // checks are those of the surrogate for what a log holds of it.
@@ -100,15 +96,6 @@ func (m consulted) state(ctx context.Context) ([]float64, error) {
 	return state, nil
 }
 
-// fitted returns the parameters in use and the number of observations that they were
-// fitted to, nil for none.
-func (m consulted) fitted() (count int, params []float64) {
-	if r, ok := m.Surrogate.(Refitter); ok {
-		return r.Fitted()
-	}
-	return 0, nil
-}
-
 // noiseGiven reports whether value i came with its noise variance, and is none that a stopped
 // trial lets expect.
 func noiseGiven(d Data, i int) bool {
@@ -125,8 +112,8 @@ func (m consulted) told(ctx context.Context, d Data) ([]float64, error) {
 	if !noisy {
 		return d.Y, nil
 	}
-	mean, sd := make([]float64, len(d.Y)), make([]float64, len(d.Y))
-	return mean, m.Predict(ctx, mean, sd, d.X)
+	mean, _, err := m.predict(ctx, d.X)
+	return mean, err
 }
 
 // A backer may see the differences between low values as smaller than they are told.
@@ -156,8 +143,8 @@ func (m consulted) belief(c *runConfig, scale *scaling.Values, mean, sd float64)
 
 // predictOne predicts at one point.
 func (m consulted) predictOne(ctx context.Context, c *runConfig, scale *scaling.Values, u []float64) (belief, error) {
-	mean, sd := make([]float64, 1), make([]float64, 1)
-	if err := m.Predict(ctx, mean, sd, linalg.NewDense(1, len(u), u)); err != nil {
+	mean, sd, err := m.predict(ctx, linalg.NewDense(1, len(u), u))
+	if err != nil {
 		return belief{}, err
 	}
 	return m.belief(c, scale, mean[0], sd[0]), nil
@@ -227,7 +214,10 @@ func (m consulted) propose(ctx context.Context, s *Step, q question) (how scored
 		e.Describe(s)
 	}
 	s.NoiseVariance = m.noiseVariance()
-	maxValue := m.maxValue()
+	maxValue := math.NaN()
+	if e := as[MaxValueEstimator](m); e != nil {
+		maxValue = e.MaxValue()
+	}
 	told, err := m.told(ctx, q.data)
 	if err != nil {
 		return how, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
@@ -85,8 +86,12 @@ func relationOf(ctx context.Context, m *hierarchy.Model) (Relation, error) {
 
 // checkContexts reports a descriptor that is a number in one task and a choice in another.
 func checkContexts(known []taskPoints, tasks []Task) error {
+	all := slices.Clone(known)
+	for _, t := range tasks {
+		all = append(all, taskPoints{ID: t.ID, Context: t.Context})
+	}
 	kinds := make(map[string]taskPoints)
-	check := func(t taskPoints) error {
+	for _, t := range all {
 		for name, v := range t.Context {
 			first, there := kinds[name]
 			if !there {
@@ -97,17 +102,6 @@ func checkContexts(known []taskPoints, tasks []Task) error {
 			if _, b := v.(string); a != b {
 				return space.InTask(space.Errorf(ErrTask, "descriptor %q is %#v, and in task %q it is %#v", name, v, first.ID, first.Context[name]), t.ID)
 			}
-		}
-		return nil
-	}
-	for _, t := range known {
-		if err := check(t); err != nil {
-			return err
-		}
-	}
-	for _, t := range tasks {
-		if err := check(taskPoints{ID: t.ID, Context: t.Context}); err != nil {
-			return err
 		}
 	}
 	return nil

@@ -241,9 +241,7 @@ func (o *draft) measurements(ctx context.Context, d Data, scale scaling.Values, 
 	if err := o.fit(ctx, d); err != nil {
 		return nil, nil, err
 	}
-	n := points.Len(x)
-	mean, variance = make([]float64, n), make([]float64, n)
-	if err := o.model.Predict(ctx, mean, variance, x); err != nil {
+	if mean, variance, err = o.model.predict(ctx, x); err != nil {
 		return nil, nil, err
 	}
 	noise := o.noiseOf(d)

@@ -177,7 +177,15 @@ func (l PriorLimits) Decode(ctx context.Context, r io.Reader) (*Prior, error) {
 		if err != nil {
 			return nil, err
 		}
-		return decodePrior(d)
+		switch kind := d.Byte(); kind {
+		case storedKind:
+		case 1:
+			return nil, fmt.Errorf("%w: a prior of the paper's method; learn it again by package cmbo/paper", ErrVersion)
+		default:
+			d.Fail("a prior of kind %d", kind)
+		}
+		p, err := readPrior(d)
+		return p, decoded(d, err)
 	})
 }
 
@@ -204,21 +212,6 @@ func (l PriorLimits) open(ctx context.Context, r io.Reader, what, magic string, 
 	}
 	payload, err := codec.Open(b, what, magic, version, again)
 	return &codec.Decoder{Buf: payload, Ctx: ctx, Limits: codec.Limits(l)}, err
-}
-
-func decodePrior(d *codec.Decoder) (*Prior, error) {
-	switch kind := d.Byte(); kind {
-	case storedKind:
-	case 1:
-		return nil, fmt.Errorf("%w: a prior of the paper's method; learn it again by package cmbo/paper", ErrVersion)
-	default:
-		d.Fail("a prior of kind %d", kind)
-	}
-	p, err := readPrior(d)
-	if err = decoded(d, err); err != nil {
-		return nil, err
-	}
-	return p, nil
 }
 
 // decoded returns the error of a decoding that is over, err being what the decoder does

@@ -358,11 +358,11 @@ func (o *Optimizer) Outlook(ctx context.Context) (Outlook, error) {
 			if math.IsNaN(u.Expected) {
 				continue
 			}
-			n, _ := c.x.Dims()
-			mean, sd, score := make([]float64, n), make([]float64, n), make([]float64, n)
-			if err := o.model.Predict(ctx, mean, sd, c.x); err != nil {
+			mean, sd, err := o.model.predict(ctx, c.x)
+			if err != nil {
 				return u, err
 			}
+			score := make([]float64, len(mean))
 			if err := present.improvement(ctx, score, mean, sd, c.x, &scale, top); err != nil {
 				return u, err
 			}

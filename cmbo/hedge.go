@@ -34,10 +34,12 @@ const (
 // proposals that did not improve, so that a batch has all judges. A model that doubts the past
 // itself needs no judge without it.
 func (o *draft) judge() judge {
-	if !o.hedges() {
+	when, past := o.hedge.Trusted, as[Hedger](o.model)
+	// Improvement has to be what is asked for, of a model that can do without the past or of the
+	// library's own without one.
+	if o.config.acquisition != EI() || past == nil && (o.config.surrogate != nil || o.config.prior != nil) {
 		return byModel
 	}
-	when, past := o.hedge.Trusted, as[Hedger](o.model)
 	trusted := false
 	switch {
 	case len(o.h.Observations) == 0: // failures alone, of which the masses say nothing
@@ -73,13 +75,4 @@ func distances(dst []float64, x, seen *linalg.Dense) {
 		}
 		dst[i] = math.Sqrt(least)
 	}
-}
-
-// hedges reports whether other judges are ever asked: where improvement is what is asked
-// for, of a model that can do without the past or of the library's own without one.
-func (o *draft) hedges() bool {
-	if o.config.acquisition != EI() {
-		return false
-	}
-	return as[Hedger](o.model) != nil || o.config.surrogate == nil && o.config.prior == nil
 }

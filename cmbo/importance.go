@@ -38,8 +38,8 @@ func (o *Optimizer) Importance(ctx context.Context) ([]Importance, error) {
 			return nil, err
 		}
 		first, total, err := shares(a, b, func(rows [][]float64) ([]float64, error) {
-			mean, sd := make([]float64, len(rows)), make([]float64, len(rows))
-			return mean, o.model.Predict(ctx, mean, sd, o.space.EncodeAll(rows))
+			mean, _, err := o.model.predict(ctx, o.space.EncodeAll(rows))
+			return mean, err
 		})
 		if err != nil {
 			return nil, err

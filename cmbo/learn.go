@@ -150,8 +150,10 @@ func (t *trainingSet) take(tasks []Task) error {
 		return err
 	}
 	known := make(map[string]bool)
+	var before []taskPoints
 	if p := t.known; p != nil {
-		for _, k := range p.tasks {
+		before = p.tasks
+		for _, k := range before {
 			known[k.ID] = true
 		}
 		if p.success != nil { // which alone has tasks of failures alone
@@ -167,7 +169,7 @@ func (t *trainingSet) take(tasks []Task) error {
 		t.labelled = append(t.labelled, hierarchy.LabelledTask(k.ID, t.space.EncodeAll(k.X), t.space.EncodeAll(k.Failed)))
 		t.failures += len(k.Failed)
 	}
-	if err := checkContexts(t.knownTasks(), tasks); err != nil {
+	if err := checkContexts(before, tasks); err != nil {
 		return err
 	}
 	// Failures alone tell a model of values nothing.
@@ -182,13 +184,6 @@ func (t *trainingSet) take(tasks []Task) error {
 		t.takeOutputs(&tasks[i], k.X)
 	}
 	return nil
-}
-
-func (t *trainingSet) knownTasks() []taskPoints {
-	if t.known == nil {
-		return nil
-	}
-	return t.known.tasks
 }
 
 // add adds a task of values, with the points that failed.

@@ -325,30 +325,7 @@ type census struct {
 
 func (c *census) add(k *Task) {
 	var e codec.Encoder
-	floats := func(v []float64) {
-		e.Uint(uint64(len(v)))
-		for _, x := range v {
-			e.Float(x)
-		}
-	}
-	e.Text(k.ID)
-	floats(k.Y)
-	floats(k.NoiseVariance)
-	for _, x := range slices.Concat(k.X, k.Failed) {
-		floats(x)
-	}
-	for _, name := range k.Outputs.Names() {
-		e.Text(name)
-		floats(k.Outputs[name])
-	}
-	for _, c := range k.Curves {
-		e.Buf = fmt.Appendf(e.Buf, "%t%v", c.Stopped, c.Steps)
-		floats(c.Values)
-	}
-	for _, name := range slices.Sorted(maps.Keys(k.Context)) {
-		e.Text(name)
-		e.Text(fmt.Sprintf("%T %v", k.Context[name], k.Context[name]))
-	}
+	encodeTask(&e, k)
 	one := census{tasks: 1, valued: int64(min(len(k.X), 1))}
 	h := sha256.Sum256(e.Buf)
 	for i := range one.sum {

@@ -19,7 +19,7 @@ import (
 // unless it is a shard of a later pass, and the moments and sums of a later pass.
 const (
 	learnerMagic   = "cmbolearner"
-	learnerVersion = 5
+	learnerVersion = 6
 )
 
 // Encode writes the learner in a binary form, versioned and checksummed, whose bytes are
@@ -45,20 +45,8 @@ func (l *Learner) encode(e *codec.Encoder) error {
 	if l.kept != nil {
 		tasks := l.kept.tasks()
 		e.Uint(uint64(len(tasks)))
-		for _, t := range tasks {
-			e.Text(t.ID)
-			encodeRows(e, t.X)
-			e.Floats(t.Y)
-			e.Floats(t.NoiseVariance)
-			encodeRows(e, t.Failed)
-			e.Texts(t.Outputs.Names())
-			for _, name := range t.Outputs.Names() {
-				for _, v := range t.Outputs[name] {
-					e.Float(v)
-				}
-			}
-			encodeCurves(e, t.Curves)
-			e.Context(t.Context)
+		for i := range tasks {
+			encodeTask(e, &tasks[i])
 		}
 	}
 	e.Bool(l.sums != nil)
@@ -71,6 +59,23 @@ func (l *Learner) encode(e *codec.Encoder) error {
 		s.tally.Encode(e)
 	}
 	return nil
+}
+
+// encodeTask writes a task of the space: what a learner keeps of it, and tells it from others by.
+func encodeTask(e *codec.Encoder, t *Task) {
+	e.Text(t.ID)
+	encodeRows(e, t.X)
+	e.Floats(append([]float64(nil), t.Y...)) // nil for none, whatever the caller has
+	e.Floats(append([]float64(nil), t.NoiseVariance...))
+	encodeRows(e, t.Failed)
+	e.Texts(t.Outputs.Names())
+	for _, name := range t.Outputs.Names() {
+		for _, v := range t.Outputs[name] {
+			e.Float(v)
+		}
+	}
+	encodeCurves(e, t.Curves)
+	e.Context(t.Context)
 }
 
 // digestOf names the candidates of a space.

@@ -53,36 +53,24 @@ func (o option) applyRun(c *runConfig) error {
 	return o.run(c)
 }
 
-// optionID is the identity of an option: the name of the function that makes it.
+// optionID is the identity of an option: the name of the function that makes it. Constants are those
+// that something else asks for.
 type optionID string
 
 const (
-	optSeed             optionID = "WithSeed"
-	optMinimize         optionID = "WithMinimize"
-	optPositiveValues   optionID = "WithPositiveValues"
-	optYPolicy          optionID = "WithYPolicy"
-	optParallelism      optionID = "WithParallelism"
-	optPriorKernel      optionID = "WithPriorKernel"
-	optARD              optionID = "WithARD"
-	optIndexPoints      optionID = "WithIndexPoints"
-	optProgress         optionID = "WithProgress"
-	optAblation         optionID = "WithAblation"
-	optPrior            optionID = "WithPrior"
-	optSurrogate        optionID = "WithSurrogate"
-	optAcquisition      optionID = "WithAcquisition"
-	optNoiseVariance    optionID = "WithNoiseVariance"
-	optInitial          optionID = "WithInitial"
-	optRepeats          optionID = "WithRepeats"
-	optCandidateCounts  optionID = "WithCandidateCounts"
-	optJournal          optionID = "WithJournal"
-	optJournalMark      optionID = "WithJournalMark"
-	optOutput           optionID = "WithOutput"
-	optCost             optionID = "WithCost"
-	optBudget           optionID = "WithBudget"
-	optContext          optionID = "WithContext"
-	optCheckpoints      optionID = "WithCheckpoints"
-	optCheckTasks       optionID = "WithCheckTasks"
-	optCheckEvaluations optionID = "WithCheckEvaluations"
+	optYPolicy       optionID = "WithYPolicy"
+	optPriorKernel   optionID = "WithPriorKernel"
+	optARD           optionID = "WithARD"
+	optPrior         optionID = "WithPrior"
+	optSurrogate     optionID = "WithSurrogate"
+	optNoiseVariance optionID = "WithNoiseVariance"
+	optInitial       optionID = "WithInitial"
+	optJournal       optionID = "WithJournal"
+	optJournalMark   optionID = "WithJournalMark"
+	optOutput        optionID = "WithOutput"
+	optCost          optionID = "WithCost"
+	optBudget        optionID = "WithBudget"
+	optContext       optionID = "WithContext"
 )
 
 // givenOptions are the options applied, in their order.
@@ -238,13 +226,13 @@ func shared(id optionID, set func(c *sharedConfig) error) option {
 // WithSeed sets the seed of everything random; the default is 1. The same
 // seed, data and options give the same result, whatever the number of cores.
 func WithSeed(seed uint64) SharedOption {
-	return shared(optSeed, func(c *sharedConfig) error { c.seed = seed; return nil })
+	return shared("WithSeed", func(c *sharedConfig) error { c.seed = seed; return nil })
 }
 
 // WithMinimize says that smaller values are better, of the past tasks and of
 // the new one. New takes the direction of its prior by itself.
 func WithMinimize() SharedOption {
-	return shared(optMinimize, func(c *sharedConfig) error { c.minimize = true; return nil })
+	return shared("WithMinimize", func(c *sharedConfig) error { c.minimize = true; return nil })
 }
 
 // WithYPolicy sets how values are scaled, task by task; the default is
@@ -263,7 +251,7 @@ func WithYPolicy(p YPolicy) SharedOption {
 // WithParallelism bounds the number of goroutines at n; the default is
 // GOMAXPROCS. It changes the speed, never the result.
 func WithParallelism(n int) SharedOption {
-	o := shared(optParallelism, func(c *sharedConfig) error {
+	o := shared("WithParallelism", func(c *sharedConfig) error {
 		c.parallelism = n
 		return refuseUnless(n >= 1, "parallelism %d is below 1", n)
 	})

@@ -9,7 +9,7 @@ import (
 // WithIndexPoints sets the largest size of the index set, on which the prior learns its
 // moments and keeps 4 I² bytes; the default is 500. See [Learn] for what a prior costs.
 func WithIndexPoints(n int) LearnOption {
-	return option{id: optIndexPoints, learn: func(c *learnConfig) error {
+	return option{id: "WithIndexPoints", learn: func(c *learnConfig) error {
 		c.indexPoints = n
 		return refuseUnless(n >= 1, "an index set of %d points", n)
 	}}
@@ -18,7 +18,7 @@ func WithIndexPoints(n int) LearnOption {
 // WithProgress calls f as Learn proceeds, from the goroutine that called
 // Learn.
 func WithProgress(f func(Progress)) LearnOption {
-	return option{id: optProgress, idle: true, learn: func(c *learnConfig) error { c.progress = f; return nil }}
+	return option{id: "WithProgress", idle: true, learn: func(c *learnConfig) error { c.progress = f; return nil }}
 }
 
 // tell reports progress to whoever asked for it.
@@ -32,7 +32,7 @@ func (c *learnConfig) tell(stage string, done, total int) {
 // measure what each of them is worth: [Ablations] lists the names. A prior of changed settings
 // cannot be encoded.
 func WithAblation(names ...string) LearnOption {
-	return option{id: optAblation, learn: func(c *learnConfig) error {
+	return option{id: "WithAblation", learn: func(c *learnConfig) error {
 		trial := hierarchy.DefaultSettings(1)
 		if err := trial.Ablate(names...); err != nil {
 			return optionErrorf("%v", err)

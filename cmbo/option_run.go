@@ -31,7 +31,7 @@ func WithSurrogate(s Surrogate) Option {
 // [acq.Func] will do, and an [acq.Adaptive] is adapted to each proposal. One of your
 // own can be stored in a snapshot or journal if it is known to [acq.Register].
 func WithAcquisition(f acq.Func) Option {
-	return option{id: optAcquisition, run: func(c *runConfig) error { c.acquisition = f; return checkAcquisition(f) }}
+	return option{id: "WithAcquisition", run: func(c *runConfig) error { c.acquisition = f; return checkAcquisition(f) }}
 }
 
 // WithNoiseVariance gives the variance of the target's measurement errors, positive, in
@@ -60,7 +60,7 @@ func WithInitial(n int) Option {
 // WithRepeats lets a point be proposed again after it was asked or observed, unless an
 // evaluation of it failed.
 func WithRepeats() Option {
-	return option{id: optRepeats, run: func(c *runConfig) error { c.repeats = true; return nil }}
+	return option{id: "WithRepeats", run: func(c *runConfig) error { c.repeats = true; return nil }}
 }
 
 // WithCheckpoints says that an evaluation that was stopped ([Optimizer.TellStopped]) can go on
@@ -70,7 +70,7 @@ func WithRepeats() Option {
 // Steps of that trial go on, too. Who has lost a checkpoint may start anew, from the first
 // step.
 func WithCheckpoints() Option {
-	return option{id: optCheckpoints, run: func(c *runConfig) error { c.checkpoints = true; return nil }}
+	return option{id: "WithCheckpoints", run: func(c *runConfig) error { c.checkpoints = true; return nil }}
 }
 
 // WithCandidateCounts sets how many candidates of a parameter space are scored
@@ -79,7 +79,7 @@ func WithCheckpoints() Option {
 // at each Ask, and all local ones are where another point has become the best.
 // Finite spaces score all their candidates.
 func WithCandidateCounts(sobol, local int) Option {
-	return option{id: optCandidateCounts, run: func(c *runConfig) error {
+	return option{id: "WithCandidateCounts", run: func(c *runConfig) error {
 		c.sobol, c.local = sobol, local
 		return refuseUnless(sobol >= 1 && local >= 0 && max(sobol, local) <= maxCandidates, "%d Sobol and %d local candidates; at most %d each", sobol, local, maxCandidates)
 	}}

@@ -81,8 +81,8 @@ func (o *draft) foretell(ctx context.Context, models []*outputModel, e runlog.Ev
 		if !ok {
 			continue
 		}
-		mean, sd := make([]float64, 1), make([]float64, 1)
-		if err := m.model.Predict(ctx, mean, sd, o.space.EncodeAll([][]float64{x})); err != nil {
+		mean, sd, err := m.model.predict(ctx, o.space.EncodeAll([][]float64{x}))
+		if err != nil {
 			return nil, err
 		}
 		out := Forecast{Trial: e.Trial, Y: f.warp.Apply(y)}

@@ -22,7 +22,7 @@ import (
 // New takes it from its prior by itself, and fails with [ErrPriorMismatch] where that was
 // learned without. A [Surrogate] finds logarithms in [Data].
 func WithPositiveValues() SharedOption {
-	return shared(optPositiveValues, func(c *sharedConfig) error { c.positive = true; return nil })
+	return shared("WithPositiveValues", func(c *sharedConfig) error { c.positive = true; return nil })
 }
 
 func (c *sharedConfig) sense() sense { return sense{Minimize: c.minimize, Log: c.positive} }

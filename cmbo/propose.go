@@ -368,7 +368,11 @@ func (o *draft) score(ctx context.Context, id int, x *linalg.Dense) (*Step, scor
 // logFit puts parameters fitted for this proposal on the log, so that a
 // restored run takes them as they are.
 func (o *draft) logFit() error {
-	count, params := o.model.fitted()
+	r := as[Refitter](o.model)
+	if r == nil {
+		return nil
+	}
+	count, params := r.Fitted()
 	if _, known := o.h.Fitted[count]; known || params == nil {
 		return nil
 	}

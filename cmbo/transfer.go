@@ -157,12 +157,6 @@ func (t Transfer) upright() (mass, reversed float64) {
 	return mass, reversed
 }
 
-// focus names the largest share of the past.
-func (t Transfer) focus() string {
-	i := max(slices.IndexFunc(t.Shares, func(s Share) bool { return s.Level != LevelNone }), 0)
-	return fmt.Sprintf("%.0f %% on %s", 100*t.Shares[i].Mass, t.Shares[i].name())
-}
-
 // String says it in words, such as "transfer helps: 97 % of the mass lies on the past, 97 % on
 // what all tasks have in common".
 func (t Transfer) String() string {
@@ -205,7 +199,8 @@ func (t Transfer) verdictWords() string {
 	case TransferTooEarly:
 		return fmt.Sprintf("too early to tell: %d of %d values", t.Values, verdictValues)
 	case TransferHelps:
-		return fmt.Sprintf("transfer helps: %.0f %% of the mass lies on the past, %s", 100*up, t.focus())
+		most := t.Shares[max(slices.IndexFunc(t.Shares, func(s Share) bool { return s.Level != LevelNone }), 0)]
+		return fmt.Sprintf("transfer helps: %.0f %% of the mass lies on the past, %.0f %% on %s", 100*up, 100*most.Mass, most.name())
 	case TransferMisleads:
 		if down > none {
 			return fmt.Sprintf("the past misleads: %.0f %% of the mass says that what was good there is bad here, %.0f %% that no past task is like this one", 100*down, 100*none)
