@@ -89,6 +89,15 @@ func publicTasks(obs []observations) []cmbo.Task {
 	return tasks
 }
 
+// pretrained returns the process of tasks whose values are taken as they are, and the loss.
+func pretrained(t *testing.T, obs []observations) (gpParams, float64) {
+	c, obs, err := begin(config{method: "HyperBO", ard: true}, square(t), publicTasks(obs), []Option{WithYPolicy(cmbo.RawValues)})
+	require.NoError(t, err)
+	p, loss, err := pretrain(ctx, c.template(2), obs, c)
+	require.NoError(t, err)
+	return p, loss
+}
+
 // With one task, pre-training is type-II maximum likelihood: no start of package
 // gaussian's search, with flat priors in the same bounds and the mean profiled
 // out, finds a higher likelihood, and that search from HyperBO's parameters stays
@@ -96,9 +105,8 @@ func publicTasks(obs []observations) []cmbo.Task {
 func TestHyperBOWithOneTaskIsMaximumLikelihood(t *testing.T) {
 	k := kernel.Scale(1, kernel.Matern32(0.3, 0.6))
 	obs := gpTasks(t, k, 0, 0.05, 1, 30, false)
-	m, err := learnHyperBO(ctx, square(t), publicTasks(obs), WithYPolicy(cmbo.RawValues))
-	require.NoError(t, err)
-	mean, kh, sigma := m.p.mean, m.p.h.Kernel, m.p.h.NoiseVariance
+	p, loss := pretrained(t, obs)
+	mean, kh, sigma := p.mean, p.h.Kernel, p.h.NoiseVariance
 	resid := make([]float64, 30)
 	for i, z := range obs[0].z {
 		resid[i] = z - mean
@@ -115,15 +123,14 @@ func TestHyperBOWithOneTaskIsMaximumLikelihood(t *testing.T) {
 		Starts: 6,
 	})
 	require.NoError(t, err)
-	own := -m.loss
-	require.InDelta(t, res.LogMarginal, own, 1e-5)
+	require.InDelta(t, res.LogMarginal, -loss, 1e-5)
 	want := gpParams{mean: mean, h: gp.Hyper{Kernel: res.Kernel, NoiseVariance: res.Noise}}.vector()
-	near(t, want, m.p.vector(), 0.02, "parameters")
+	near(t, want, p.vector(), 0.02, "parameters")
 
 	// The mean is the generalised least-squares one.
-	post, err := gp.Condition(ctx, gp.FromKernel{Kernel: m.p.h.Kernel}, obs[0].x, obs[0].z, m.p.h.Noise(obs[0].noise))
+	post, err := gp.Condition(ctx, gp.FromKernel{Kernel: p.h.Kernel}, obs[0].x, obs[0].z, p.h.Noise(obs[0].noise))
 	require.NoError(t, err)
-	gls, err := leastSquaresMean(&source{observations: obs[0], h: m.p.h, post: post})
+	gls, err := leastSquaresMean(&source{observations: obs[0], h: p.h, post: post})
 	require.NoError(t, err)
 	require.InDelta(t, gls, mean, 1e-3)
 }
@@ -136,9 +143,8 @@ func TestHyperBORecoversTheProcess(t *testing.T) {
 	k := kernel.Scale(2, kernel.Matern32(0.3, 0.8))
 	const tasks, n = 60, 25
 	obs := gpTasks(t, k, 1.5, 0.04, tasks, n, false)
-	m, err := learnHyperBO(ctx, square(t), publicTasks(obs), WithYPolicy(cmbo.RawValues))
-	require.NoError(t, err)
-	mean, kh, sigma := m.p.mean, m.p.h.Kernel, m.p.h.NoiseVariance
+	p, _ := pretrained(t, obs)
+	mean, kh, sigma := p.mean, p.h.Kernel, p.h.NoiseVariance
 	got := kh.AppendParams(nil)
 	want := k.AppendParams(nil)
 	// Standard errors from the curvature at the optimum would be about 0.1 here:
@@ -157,7 +163,8 @@ func TestHyperBOPrediction(t *testing.T) {
 	d.NoiseVariance[2] = 0.4
 	z := randomPoints(r, 4, 2)
 	s := m.Surrogate(1)
-	mean, k, sigma := m.p.mean, m.p.h.Kernel, m.p.h.NoiseVariance
+	prior, sigma := s.(*priorRun).prior.(gp.FromKernel), s.(*priorRun).noiseVariance
+	mean, k := prior.Mean, prior.Kernel
 	require.NoError(t, s.Fit(ctx, cmbo.Data{}))
 	m0, s0 := predict(t, s, z)
 	near(t, []float64{mean, mean, mean, mean}, m0, 0, "without data")
