@@ -119,33 +119,25 @@ func (t *Table) check() error {
 	if len(t.Tasks) == 0 {
 		return fmt.Errorf("%w: the table of space %q has no tasks", cmbo.ErrTask, t.Space)
 	}
-	for i := range t.Tasks {
-		task := &t.Tasks[i]
-		if i > 0 && task.ID <= t.Tasks[i-1].ID {
-			return fmt.Errorf("%w: space %q: task %q follows %q; they must be sorted and distinct", cmbo.ErrTask, t.Space, task.ID, t.Tasks[i-1].ID)
+	for i, task := range t.Tasks {
+		bad := func(format string, args ...any) error {
+			return fmt.Errorf("%w: space %q: task %q %s", cmbo.ErrTask, t.Space, task.ID, fmt.Sprintf(format, args...))
 		}
-		if why := task.fault(); why != "" {
-			return fmt.Errorf("%w: space %q: %s", cmbo.ErrTask, t.Space, why)
+		switch {
+		case i > 0 && task.ID <= t.Tasks[i-1].ID:
+			return bad("follows %q; they must be sorted and distinct", t.Tasks[i-1].ID)
+		case len(task.X) == 0:
+			return bad("has no configurations")
+		case len(task.X) != len(task.Y):
+			return bad("has %d configurations but %d values", len(task.X), len(task.Y))
+		}
+		for k, y := range task.Y {
+			if math.IsNaN(y) || math.IsInf(y, 0) {
+				return bad("has the value %g in row %d", y, k)
+			}
 		}
 	}
 	return nil
-}
-
-// fault says what is wrong with a task that did not come from a file, "" if
-// nothing is.
-func (t *TableTask) fault() string {
-	switch {
-	case len(t.X) == 0:
-		return fmt.Sprintf("task %q has no configurations", t.ID)
-	case len(t.X) != len(t.Y):
-		return fmt.Sprintf("task %q has %d configurations but %d values", t.ID, len(t.X), len(t.Y))
-	}
-	for i, y := range t.Y {
-		if math.IsNaN(y) || math.IsInf(y, 0) {
-			return fmt.Sprintf("task %q: row %d: value %g", t.ID, i, y)
-		}
-	}
-	return ""
 }
 
 // Task returns the task of that ID, or nil.
