@@ -433,7 +433,7 @@ func (p *hpobTask) called(k int) string {
 func (p *hpobTask) collect(id string) error {
 	objective := slices.Index(p.names, p.objective)
 	if objective < 0 {
-		return &RowError{Task: clip(id), Reason: fmt.Sprintf("no output %q; it has %s", clip(p.objective), quoteAll(p.names)), Err: cmbo.ErrCorrupt}
+		return &RowError{Task: clip(id), Reason: fmt.Sprintf("no output %q; it has %s", clip(p.objective), cmp.Or(quoteAll(p.names), "none")), Err: cmbo.ErrCorrupt}
 	}
 	if p.several && len(p.ends) == 0 {
 		return &RowError{Task: clip(id), Reason: `no "y"; of the outputs of "Y" HPOB.Value names the one to be optimised`, Err: cmbo.ErrCorrupt}

@@ -358,7 +358,7 @@ func TestHPOBOutputs(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		`{"s": {"t": {"X": [[0]], "Y": [[1]], "outputs": ["a"]}}}`:                     `no output "size"; it has "a"`,
-		`{"s": {"t": {"X": [[0]], "y": [1]}}}`:                                         `no output "size"`,
+		`{"s": {"t": {"X": [[0]], "y": [1]}}}`:                                         `no output "size"; it has none`,
 		`{"s": {"t": {"X": [[0]], "Y": [[1]], "outputs": ["size", "size"]}}}`:          `output 1 is "size", which is no name, or appears twice`,
 		`{"s": {"t": {"X": [[0]], "Y": [[1]], "outputs": [""]}}}`:                      `output 0 is ""`,
 		`{"s": {"t": {"X": [[0]], "Y": [[1]], "Y": [[1]], "outputs": ["size"]}}}`:      "the key appears twice",

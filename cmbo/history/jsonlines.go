@@ -178,12 +178,8 @@ func (d *lineDecoder) decode(line []byte) (r row) {
 		return r.failed(rowErrorf(cmbo.ErrNotFinite, "missing").in(d.noise, ""))
 	}
 	if !d.empty(d.curve) {
-		// A curve has no keys but its own: with "stop" for "stopped" an estimate would be taken
-		// for a measurement.
 		r.curve = new(cmbo.Curve)
-		c := json.NewDecoder(bytes.NewReader(d.values[d.curve]))
-		c.DisallowUnknownFields()
-		err := c.Decode(r.curve)
+		err := json.Unmarshal(d.values[d.curve], r.curve)
 		if err == nil {
 			err = r.curve.Check()
 		}

@@ -38,6 +38,28 @@ func TestColumns(t *testing.T) {
 	assert.JSONEq(t, `{"id":"t","x":null,"y":null}`, string(b), "nothing is seen of no outputs")
 }
 
+// Numbers of a task that are null are an error and not 0, where there are numbers only; the
+// others come back as they were.
+func TestTaskJSON(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"id": "t", "x": [[1], [2]], "y": [3, null]}`:                                            `task "t": row 1: a number of "y" is null`,
+		`{"id": "t", "x": [[1], [null]], "y": [3, 4]}`:                                            `task "t": row 1: a number of "x" is null`,
+		`{"id": "t", "failed": [[null]]}`:                                                         `task "t": row 0: a number of "failed" is null`,
+		`{"id": "t", "x": [[1]], "y": [3], "curves": [{"steps": [1], "values": [null]}]}`:         `a number of "values" is null`,
+		`{"id": "t", "x": [[1]], "y": [3], "curves": [{"steps": [1], "values": [1], "stop": 1}]}`: `unknown field "stop"`,
+		`{"id": "t", "x": 1}`: "cannot unmarshal",
+	} {
+		assert.ErrorContains(t, json.Unmarshal([]byte(text), new(Task)), want)
+	}
+	want := Task{ID: "t", X: [][]float64{{1, 2}, {0, 3}}, Y: []float64{0, 4}, NoiseVariance: []float64{1, 0}, Curves: []Curve{{Steps: []int{0, 2}, Values: []float64{1, 0}, Stopped: true}, {}},
+		Context: Context{"size": 3.0}, Failed: [][]float64{{4, 5}}, Params: []Param{Float("a", 0, 9), Float("b", 0, 9)}}
+	b, err := json.Marshal(want)
+	require.NoError(t, err)
+	var got Task
+	require.NoError(t, json.Unmarshal(b, &got))
+	assert.Equal(t, want, got)
+}
+
 // Outputs are checked with their task and follow its rows to another space.
 func TestTaskOutputs(t *testing.T) {
 	s, err := New(Float("a", 0, 1))

@@ -1,6 +1,8 @@
 package space
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -49,6 +51,79 @@ type Curve struct {
 	// Stopped says that the end was not waited for: the value of Y is an estimate, and its
 	// variance is in [Task.NoiseVariance].
 	Stopped bool `json:"stopped,omitempty"`
+}
+
+// UnmarshalJSON fails with [ErrNotFinite] where a number of x, y or failed is null, which
+// encoding/json takes for 0.
+func (t *Task) UnmarshalJSON(b []byte) error {
+	type plain Task
+	n := struct {
+		*plain
+		X      [][]*float64 `json:"x"`
+		Y      []*float64   `json:"y"`
+		Failed [][]*float64 `json:"failed"`
+	}{plain: (*plain)(t)}
+	err := json.Unmarshal(b, &n)
+	if err != nil {
+		return err
+	}
+	if t.Y, err = notNull("y", n.Y); err == nil {
+		if t.X, err = rowsNotNull("x", n.X); err == nil {
+			t.Failed, err = rowsNotNull("failed", n.Failed)
+		}
+	}
+	if err != nil {
+		return InTask(err, t.ID)
+	}
+	return nil
+}
+
+// UnmarshalJSON fails as that of a [Task] does, and for a key that a curve does not have: with
+// "stop" for "stopped" an estimate would be taken for a measurement.
+func (c *Curve) UnmarshalJSON(b []byte) error {
+	type plain Curve
+	n := struct {
+		*plain
+		Steps  []*int     `json:"steps"`
+		Values []*float64 `json:"values"`
+	}{plain: (*plain)(c)}
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	err := d.Decode(&n)
+	if err != nil {
+		return err
+	}
+	if c.Steps, err = notNull("steps", n.Steps); err == nil {
+		c.Values, err = notNull("values", n.Values)
+	}
+	return err
+}
+
+// notNull returns the numbers of a list of the name.
+func notNull[T any](name string, list []*T) ([]T, error) {
+	if list == nil {
+		return nil, nil
+	}
+	out := make([]T, len(list))
+	for i, v := range list {
+		if v == nil {
+			return nil, AtRow(Errorf(ErrNotFinite, "a number of %q is null", name), i)
+		}
+		out[i] = *v
+	}
+	return out, nil
+}
+
+func rowsNotNull(name string, rows [][]*float64) (out [][]float64, err error) {
+	if rows != nil {
+		out = make([][]float64, len(rows))
+	}
+	for i, row := range rows {
+		if out[i], err = notNull(name, row); err != nil {
+			return nil, AtRow(err, i)
+		}
+	}
+	return out, nil
 }
 
 // Check fails with [ErrDimension] if there are not as many values as steps, with [ErrStep] if
