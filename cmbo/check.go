@@ -193,10 +193,12 @@ func Check(ctx context.Context, s *Space, tasks []Task, opts ...CheckOption) (*C
 		valued := 0 // tasks to learn values from
 		for i := range tasks {
 			// Outputs that are not declared would be learned for nothing.
-			tasks[i].Outputs = maps.Clone(tasks[i].Outputs)
-			maps.DeleteFunc(tasks[i].Outputs, func(name string, _ []float64) bool {
-				return !slices.ContainsFunc(c.outputs, func(o runlog.Output) bool { return o.Name == name })
-			})
+			for _, columns := range []*space.Columns{&tasks[i].Outputs, &tasks[i].FailedOutputs} {
+				*columns = maps.Clone(*columns)
+				maps.DeleteFunc(*columns, func(name string, _ []float64) bool {
+					return !slices.ContainsFunc(c.outputs, func(o runlog.Output) bool { return o.Name == name })
+				})
+			}
 			if len(tasks[i].Y) > 0 {
 				valued++
 			}

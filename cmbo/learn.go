@@ -166,8 +166,13 @@ func (t *trainingSet) take(tasks []Task) error {
 		if known[k.ID] {
 			return space.InTask(space.Errorf(ErrTask, "the prior has a task of this ID"), k.ID)
 		}
-		t.labelled = append(t.labelled, hierarchy.LabelledTask(k.ID, t.space.EncodeAll(k.X), t.space.EncodeAll(k.Failed)))
+		failed := t.space.EncodeAll(k.Failed)
+		t.labelled = append(t.labelled, hierarchy.LabelledTask(k.ID, t.space.EncodeAll(k.X), failed))
 		t.failures += len(k.Failed)
+		if len(k.X) == 0 {
+			k.Context = nil // which a prior does not keep of failures alone
+			t.takeOutputs(&k, nil, failed)
+		}
 	}
 	if err := checkContexts(before, tasks); err != nil {
 		return err
@@ -181,7 +186,7 @@ func (t *trainingSet) take(tasks []Task) error {
 		k, failed := t.config.scaled(t.space, &tasks[i])
 		t.add(k, failed)
 		t.told = append(t.told, told{slices.Clone(tasks[i].Y), slices.Clone(tasks[i].NoiseVariance), space.CloneCurves(tasks[i].Curves)})
-		t.takeOutputs(&tasks[i], k.X)
+		t.takeOutputs(&tasks[i], k.X, failed)
 	}
 	return nil
 }

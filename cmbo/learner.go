@@ -376,9 +376,12 @@ func (k *keptTasks) add(seed uint64, t Task) error {
 	}
 	one.task.X, one.task.Failed = cloneRows(t.X), cloneRows(t.Failed)
 	one.task.Y, one.task.NoiseVariance = slices.Clone(t.Y), slices.Clone(t.NoiseVariance)
-	one.task.Outputs, one.task.Curves = maps.Clone(t.Outputs), space.CloneCurves(t.Curves)
-	for name, column := range t.Outputs {
-		one.task.Outputs[name] = slices.Clone(column)
+	one.task.Curves = space.CloneCurves(t.Curves)
+	for _, c := range []*space.Columns{&one.task.Outputs, &one.task.FailedOutputs} {
+		*c = maps.Clone(*c)
+		for name, column := range *c {
+			(*c)[name] = slices.Clone(column)
+		}
 	}
 	if len(*list) == sampleTasks {
 		*list = (*list)[:sampleTasks-1]

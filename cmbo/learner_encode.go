@@ -68,10 +68,12 @@ func encodeTask(e *codec.Encoder, t *Task) {
 	e.Floats(append([]float64(nil), t.Y...)) // nil for none, whatever the caller has
 	e.Floats(append([]float64(nil), t.NoiseVariance...))
 	encodeRows(e, t.Failed)
-	e.Texts(t.Outputs.Names())
-	for _, name := range t.Outputs.Names() {
-		for _, v := range t.Outputs[name] {
-			e.Float(v)
+	for _, c := range []space.Columns{t.Outputs, t.FailedOutputs} {
+		e.Texts(c.Names())
+		for _, name := range c.Names() {
+			for _, v := range c[name] {
+				e.Float(v)
+			}
 		}
 	}
 	encodeCurves(e, t.Curves)
@@ -228,6 +230,21 @@ func readLearner(d *codec.Decoder, s *Space) (*Learner, error) {
 	return l, nil
 }
 
+// decodeColumns reads columns of n values, nil for none.
+func decodeColumns(d *codec.Decoder, n int) (c space.Columns) {
+	for _, name := range d.Texts() {
+		column := make([]float64, n)
+		for i := range column {
+			column[i] = d.Float() // NaN where the row has none
+		}
+		if c == nil {
+			c = make(space.Columns)
+		}
+		c[name] = column
+	}
+	return c
+}
+
 // readKept reads the sample, which is validated as the tasks given to Add are.
 func (l *Learner) readKept(d *codec.Decoder) error {
 	of := &l.seen
@@ -238,16 +255,8 @@ func (l *Learner) readKept(d *codec.Decoder) error {
 	d.Within("Tasks", int64(n), int64(d.Limits.Tasks), "a sample of %d tasks", n)
 	for range n {
 		t := Task{ID: d.Text(), X: decodeRows(d, width), Y: d.Floats(), NoiseVariance: d.Variances(), Failed: decodeRows(d, width)}
-		for _, name := range d.Texts() {
-			if t.Outputs == nil {
-				t.Outputs = make(space.Columns)
-			}
-			column := make([]float64, len(t.Y))
-			for i := range column {
-				column[i] = d.Float() // NaN where the row has none
-			}
-			t.Outputs[name] = column
-		}
+		t.Outputs = decodeColumns(d, len(t.Y))
+		t.FailedOutputs = decodeColumns(d, len(t.Failed))
 		t.Curves = decodeCurves(d)
 		t.Context = d.Context()
 		d.AddRows(t.ID, len(t.X)+len(t.Failed))

@@ -47,6 +47,9 @@ func pastTask(j int) cmbo.Task {
 		seconds[0] = math.NaN()
 		t.Outputs = space.Columns{"seconds": seconds}
 	}
+	if len(t.Failed) > 0 && j%2 == 0 {
+		t.FailedOutputs = space.Columns{"seconds": slices.Repeat([]float64{math.Exp(0.1 * a)}, len(t.Failed))}
+	}
 	if j%5 == 0 {
 		t.NoiseVariance = make([]float64, len(t.Y))
 		for i := range t.Y {
@@ -422,6 +425,7 @@ func TestLearnerMemory(t *testing.T) {
 					most = max(most, max(heap(), base)-base) // what earlier tests left may go meanwhile
 				}
 				k := pastTask(j)
+				k.FailedOutputs = nil
 				for i := range 5 {
 					k.Failed = append(k.Failed, pastTask(13*(5*j+i)).Failed...)
 				}

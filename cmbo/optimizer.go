@@ -448,7 +448,7 @@ func (o *Optimizer) Weights() ([]float64, error) {
 }
 
 // Task returns the observations and the failed trials so far as a [Task] for a
-// later [Learn], with the curves that were reported; of trials that were stopped it has the
+// later [Learn], with the outputs of both and the curves that were reported; of trials that were stopped it has the
 // estimates of their ends, each with its variance, where there are any. It fails with [ErrTask] if there are none or id is empty.
 func (o *Optimizer) Task(id string) (Task, error) {
 	o.mu.Lock()
@@ -459,6 +459,7 @@ func (o *Optimizer) Task(id string) (Task, error) {
 	t := Task{ID: id, Params: o.space.Params(), Context: maps.Clone(o.config.context)}
 	for _, tr := range o.h.Trials {
 		if tr.Status == runlog.Failed {
+			t.FailedOutputs.Append(len(t.Failed), tr.Outputs)
 			t.Failed = append(t.Failed, slices.Clone(tr.X))
 		}
 	}

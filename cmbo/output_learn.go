@@ -23,7 +23,7 @@ type outputPrior struct {
 	name  string
 	warp  scaling.Warp // of the values
 	model *hierarchy.Model
-	rows  [][]int // by task of the model: the observations that have the output
+	rows  [][]int // by task of the model: the observations that have the output, and then the failures
 }
 
 // measured are the values of an output of the new tasks.
@@ -33,9 +33,18 @@ type measured struct {
 	rows  [][]int
 }
 
-// takeOutputs gathers the outputs of a task whose points are encoded.
-func (t *trainingSet) takeOutputs(task *Task, x *linalg.Dense) {
-	for name, column := range task.Outputs {
+// takeOutputs gathers the outputs of a task whose points are encoded, those of failures too.
+func (t *trainingSet) takeOutputs(task *Task, x, failed *linalg.Dense) {
+	names := slices.Concat(task.Outputs.Names(), task.FailedOutputs.Names())
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		column := task.Outputs[name]
+		if of := task.FailedOutputs[name]; of != nil {
+			if column == nil {
+				column = slices.Repeat([]float64{math.NaN()}, len(task.Y))
+			}
+			column = slices.Concat(column, of)
+		}
 		var rows []int
 		var y []float64
 		for i, v := range column {
@@ -55,8 +64,11 @@ func (t *trainingSet) takeOutputs(task *Task, x *linalg.Dense) {
 			t.outputs[name] = m
 		}
 		at := x
+		if len(column) > len(task.Y) {
+			at = points.Join(x, failed)
+		}
 		if len(rows) < len(column) {
-			at = points.Pick(x, rows)
+			at = points.Pick(at, rows)
 		}
 		m.tasks = append(m.tasks, hierarchy.Task{ID: task.ID, X: at, Context: task.Context})
 		m.y, m.rows = append(m.y, y), append(m.rows, rows)
@@ -167,14 +179,19 @@ func (p *Prior) columns(tasks []Task, byID map[string]int) {
 	for _, o := range p.outputs {
 		for k, s := range o.model.Tasks() {
 			t := &tasks[byID[s.ID]]
-			if t.Outputs == nil {
-				t.Outputs = make(map[string][]float64)
-			}
-			column := slices.Repeat([]float64{math.NaN()}, len(t.Y))
 			for i, row := range o.rows[k] {
-				column[row] = max(-points.MaxValue, min(o.value(s, i), points.MaxValue)) // rounding may pass them
+				to, n := &t.Outputs, len(t.Y)
+				if row >= n {
+					to, row, n = &t.FailedOutputs, row-n, len(t.Failed)
+				}
+				if *to == nil {
+					*to = make(space.Columns)
+				}
+				if (*to)[o.name] == nil {
+					(*to)[o.name] = slices.Repeat([]float64{math.NaN()}, n)
+				}
+				(*to)[o.name][row] = max(-points.MaxValue, min(o.value(s, i), points.MaxValue)) // rounding may pass them
 			}
-			t.Outputs[o.name] = column
 		}
 	}
 }
@@ -204,9 +221,18 @@ func (p *Prior) decodeOutputs(d *codec.Decoder) error {
 	if d.Err != nil || len(d.Buf) == 0 {
 		return d.Err
 	}
-	known := make(map[string]taskPoints)
+	known, count := make(map[string]taskPoints), make(map[string]int)
 	for _, t := range p.tasks {
-		known[t.ID] = t
+		known[t.ID], count[t.ID] = t, points.Len(t.X)
+	}
+	if p.success != nil {
+		for _, t := range p.success.Tasks() {
+			for _, z := range t.Z {
+				if z == hierarchy.Failed {
+					count[t.ID]++
+				}
+			}
+		}
 	}
 	n := d.Count(1)
 	if n == 0 && len(d.Buf) == 0 {
@@ -237,8 +263,8 @@ func (p *Prior) decodeOutputs(d *codec.Decoder) error {
 				d.Fail("output %q of task %q: other descriptors than the task's", o.name, t.ID)
 			}
 			for k, row := range rows {
-				if row < 0 || row >= points.Len(task.X) || k > 0 && row <= rows[k-1] {
-					d.Fail("output %q of task %q: row %d of %d", o.name, t.ID, row, points.Len(task.X))
+				if row < 0 || row >= count[t.ID] || k > 0 && row <= rows[k-1] {
+					d.Fail("output %q of task %q: row %d of %d", o.name, t.ID, row, count[t.ID])
 				}
 				if v := o.value(t, k); !(math.Abs(v) <= 2*points.MaxValue) {
 					d.Fail("output %q of task %q: row %d has a value of %g", o.name, t.ID, row, v)

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -16,9 +17,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/cmbo/internal/codec"
 	"github.com/gocmbo/cmbo/cmbo/internal/replay"
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
+	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/kernel"
 )
@@ -614,6 +617,93 @@ func TestNothingFeasible(t *testing.T) {
 	assert.InDeltaSlice(t, []float64{4, 6, 6, 5}, task.Outputs["seconds"], 0)
 	assert.InDeltaSlice(t, []float64{nan, 0.5, 2, 1}, task.Outputs["parts"], 0)
 	assert.InDeltaSlice(t, []float64{nan, 1, nan, nan}, task.Outputs["kept"], 0)
+}
+
+// What failures have brought goes from a run by its task, and by files of JSON, to the next
+// prior, which learns of outputs what it would if those evaluations had had values.
+func TestOutputsOfFailures(t *testing.T) {
+	ctx := context.Background()
+	s, tasks := encoded(t, 4, 12)
+	s = s.WithoutCandidates()
+	nan := math.NaN()
+	o, err := New(s, WithOutput("seconds", AsCost()), WithOutput("parts", Optional()))
+	require.NoError(t, err)
+	ts, err := o.AskN(ctx, 4)
+	require.NoError(t, err)
+	require.NoError(t, o.TellFailed(ts[0].ID, Outputs{"seconds": 3}))
+	require.NoError(t, o.Tell(ts[1].ID, 1, Outputs{"seconds": 4}))
+	require.NoError(t, o.TellFailed(ts[2].ID, Outputs{"seconds": 5, "parts": -1}))
+	require.NoError(t, o.Cancel(ts[3].ID))
+	task, err := o.Task("a run")
+	require.NoError(t, err)
+	assert.Equal(t, space.Columns{"seconds": {4}}, task.Outputs)
+	assert.Equal(t, []string{"parts", "seconds"}, task.FailedOutputs.Names())
+	assert.InDeltaSlice(t, []float64{3, 5}, task.FailedOutputs["seconds"], 0)
+	assert.InDeltaSlice(t, []float64{nan, -1}, task.FailedOutputs["parts"], 0)
+
+	valued := slices.Clone(tasks)
+	tasks[1].X, tasks[1].Failed = tasks[1].X[:9], tasks[1].X[9:]
+	tasks[1].Y = tasks[1].Y[:9]
+	seconds := tasks[1].Outputs["seconds"]
+	tasks[1].Outputs, tasks[1].FailedOutputs = space.Columns{"seconds": seconds[:9]}, space.Columns{"seconds": seconds[9:]}
+	tasks[2].X, tasks[2].Failed = tasks[2].X[:10], tasks[2].X[10:] // which have no outputs
+	tasks[2].Y, tasks[2].Outputs = tasks[2].Y[:10], space.Columns{"seconds": slices.Concat(tasks[2].Outputs["seconds"][:9], []float64{nan})}
+	valued[2].Outputs = space.Columns{"seconds": slices.Concat(valued[2].Outputs["seconds"][:9], []float64{nan, nan, nan})}
+	encode := func(q *Prior) []byte {
+		var b bytes.Buffer
+		require.NoError(t, q.Encode(&b))
+		return b.Bytes()
+	}
+	learned := func(tasks []Task) []byte {
+		p, err := Learn(ctx, s, tasks)
+		require.NoError(t, err)
+		e := new(codec.Encoder)
+		require.NoError(t, p.outputs[0].model.Encode(e))
+		return e.Buf
+	}
+	assert.Equal(t, learned(valued), learned(tasks))
+
+	failed := Task{ID: "failures", Failed: [][]float64{{0.25, 0.5}, {1, 1}}, FailedOutputs: space.Columns{"parts": {nan, 7}, "seconds": {2, 3}}, Context: Context{"height": 2.0}}
+	b, err := json.Marshal(append(tasks, failed, task))
+	require.NoError(t, err)
+	var read []Task
+	require.NoError(t, json.Unmarshal(b, &read))
+	p, err := Learn(ctx, s, read[:5])
+	require.NoError(t, err)
+	p, err = p.Add(ctx, read[5:])
+	require.NoError(t, err)
+	back, err := DecodePrior(bytes.NewReader(encode(p)))
+	require.NoError(t, err)
+	assert.Equal(t, encode(p), encode(back))
+	adopted, _, err := back.Adopt(ctx, s, Changes{})
+	require.NoError(t, err)
+	for _, q := range []*Prior{p, back, adopted} {
+		byID := make(map[string]Task)
+		for _, task := range q.Tasks() {
+			byID[task.ID] = task
+		}
+		for _, want := range append(tasks, failed, task) {
+			got := byID[want.ID]
+			assert.Len(t, got.Failed, len(want.Failed), want.ID)
+			for i, columns := range []space.Columns{want.Outputs, want.FailedOutputs} {
+				is := []space.Columns{got.Outputs, got.FailedOutputs}[i]
+				assert.Equal(t, columns.Names(), is.Names(), want.ID)
+				for name, column := range columns {
+					assert.InDeltaSlice(t, column, is[name], 1e-12)
+				}
+			}
+		}
+	}
+	spoiled, err := DecodePrior(bytes.NewReader(encode(p)))
+	require.NoError(t, err)
+	out := spoiled.output("parts")
+	out.rows[len(out.rows)-1][0] = 3
+	_, err = DecodePrior(bytes.NewReader(encode(spoiled)))
+	assert.ErrorContains(t, err, `output "parts" of task "a run": row 3 of 3`)
+	run, err := New(s, WithPrior(back), WithOutput("seconds", AsCost()), WithOutput("parts", AtMost(8), Optional()))
+	require.NoError(t, err)
+	_, err = run.Ask(ctx)
+	require.NoError(t, err)
 }
 
 // A prior keeps its outputs, tasks that lack some among them, when it is encoded, brought to

@@ -148,24 +148,24 @@ func (p *Prior) Tasks() []Task {
 		tasks[i] = t
 		byID[s.ID] = i
 	}
-	p.columns(tasks, byID)
-	if p.success == nil {
-		return tasks
-	}
-	for _, s := range p.success.Tasks() {
-		i, ok := byID[s.ID]
-		if !ok {
-			i = len(tasks)
-			tasks = append(tasks, Task{ID: s.ID, Params: p.space.Params()})
-		}
-		for k, z := range s.Z {
-			if z == hierarchy.Failed {
-				if row, err := p.space.Decode(s.X.Row(k)); err == nil {
-					tasks[i].Failed = append(tasks[i].Failed, row)
+	if p.success != nil {
+		for _, s := range p.success.Tasks() {
+			i, ok := byID[s.ID]
+			if !ok {
+				i = len(tasks)
+				tasks = append(tasks, Task{ID: s.ID, Params: p.space.Params()})
+				byID[s.ID] = i
+			}
+			for k, z := range s.Z {
+				if z == hierarchy.Failed {
+					if row, err := p.space.Decode(s.X.Row(k)); err == nil {
+						tasks[i].Failed = append(tasks[i].Failed, row)
+					}
 				}
 			}
 		}
 	}
+	p.columns(tasks, byID)
 	return tasks
 }
 

@@ -108,7 +108,7 @@ func (n form) toWrite(w io.Writer, s *cmbo.Space, tasks []cmbo.Task) (form, []cm
 	failures := false
 	for i := range tasks {
 		t := &tasks[i]
-		for name := range t.Outputs {
+		for _, name := range slices.Concat(t.Outputs.Names(), t.FailedOutputs.Names()) {
 			outputs[name] = ""
 		}
 		for name := range t.Context {

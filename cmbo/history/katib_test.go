@@ -137,6 +137,7 @@ func TestKatibSeconds(t *testing.T) {
 	} {
 		text += trialJSON(`"t1"`, fmt.Sprintf(`"t%d"`, i), status, `"status": {`+times+`"conditions"`)
 	}
+	text += trialJSON(`"t1"`, `"crashed"`, status, `"status": {"startTime": "2026-03-01T10:00:00Z", "completionTime": "2026-03-01T10:00:04Z", "conditions"`, "Succeeded", "Failed")
 	got, err := history.Katib{Space: s, Seconds: "seconds", Outputs: []string{"loss"}}.Read(strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
@@ -144,6 +145,9 @@ func TestKatibSeconds(t *testing.T) {
 	outputs := got.Tasks[0].Outputs
 	if v := outputs["seconds"]; len(v) != 4 || v[0] != 9 || !math.IsNaN(v[1]) || !math.IsNaN(v[2]) || !math.IsNaN(v[3]) || len(outputs["loss"]) != 4 {
 		t.Errorf("outputs %v", outputs)
+	}
+	if v := got.Tasks[0].FailedOutputs["seconds"]; len(v) != 1 || v[0] != 4 {
+		t.Errorf("seconds of failures %v", v)
 	}
 	if _, err := (history.Katib{Space: s, Seconds: "loss", Outputs: []string{"loss"}}).Read(strings.NewReader(text)); !errors.Is(err, cmbo.ErrOption) {
 		t.Errorf("%v", err)

@@ -26,7 +26,8 @@ type Mapping struct {
 	// Outputs names, by output, the columns of further values, which become the Outputs
 	// of the tasks: the name of the output where it is empty. An empty cell is a value that
 	// is missing, as are those of a column that the file lacks. Nil reads none; a writer
-	// takes it for all that the tasks have, under their own names.
+	// takes it for all that the tasks have, under their own names. Of an evaluation that
+	// failed what is no number is missing, too.
 	Outputs map[string]string
 	// Context names, by descriptor of a task, the columns that hold it, as Outputs does: a number
 	// is a number, other text a choice. A row may leave it out; two rows of a task that differ

@@ -200,7 +200,7 @@ func (s *study) collect(out *collector, flip bool) error {
 	}
 	for _, t := range s.failures {
 		if x, bad := t.point(cols, space); bad == nil {
-			if err := out.take(row{id: s.name, x: x, outcome: hasFailed}, t.line); err != nil {
+			if err := out.take(row{id: s.name, x: x, outcome: hasFailed, outputs: t.outputs(s.seconds)}, t.line); err != nil {
 				return err
 			}
 		}

@@ -57,9 +57,14 @@ func TestOptunaSeconds(t *testing.T) {
 	}
 	text.WriteString(`{"op_code":4,"study_id":0,"datetime_start":null,"state":4}` + "\n" + `{"op_code":6,"trial_id":6,"state":0,"datetime_start":"2026-03-01T10:00:00"}` + "\n")
 	text.WriteString(setParam(6, "x", "0.5", unit) + `{"op_code":6,"trial_id":6,"state":1,"values":[3],"datetime_complete":"2026-03-01T10:01:00"}` + "\n")
+	text.WriteString(`{"op_code":4,"study_id":0,"datetime_start":"2026-03-01T10:00:00"}` + "\n" + setParam(7, "x", "0.75", unit))
+	text.WriteString(`{"op_code":6,"trial_id":7,"state":3,"values":null,"datetime_complete":"2026-03-01T10:00:02"}` + "\n")
 	got, err := history.Optuna{Seconds: "seconds"}.Read(strings.NewReader(text.String()))
 	if err != nil {
 		t.Fatal(err)
+	}
+	if v := got.Tasks[0].FailedOutputs["seconds"]; len(v) != 1 || v[0] != 2 {
+		t.Errorf("seconds of failures %v", v)
 	}
 	v := got.Tasks[0].Outputs["seconds"]
 	if len(v) != 7 || v[0] != 1.75 || v[5] != 1.75 || v[6] != 60 {

@@ -21,7 +21,8 @@ func TestOutputs(t *testing.T) {
 	}
 	nan := math.NaN()
 	tasks := []cmbo.Task{
-		{ID: "a", X: [][]float64{{0.5, 1}, {0.25, 0}}, Y: []float64{1, 2}, Failed: [][]float64{{1, 1}}, Outputs: map[string][]float64{"seconds": {0.1, nan}, "Höhe, m": {nan, -3}}},
+		{ID: "a", X: [][]float64{{0.5, 1}, {0.25, 0}}, Y: []float64{1, 2}, Failed: [][]float64{{1, 1}, {0, 1}}, Outputs: map[string][]float64{"seconds": {0.1, nan}, "Höhe, m": {nan, -3}},
+			FailedOutputs: map[string][]float64{"seconds": {nan, 1e-7}}},
 		{ID: "b", X: [][]float64{{0, 0}}, Y: []float64{3}},
 	}
 	same := func(what string, got []cmbo.Task) {
@@ -29,6 +30,11 @@ func TestOutputs(t *testing.T) {
 		for i := range tasks {
 			if !reflect.DeepEqual(got[i].Y, tasks[i].Y) || !reflect.DeepEqual(got[i].Failed, tasks[i].Failed) {
 				t.Errorf("%s: %+v", what, got[i])
+			}
+			for k := range tasks[i].Failed {
+				if !reflect.DeepEqual(got[i].FailedOutputs.Row(k), tasks[i].FailedOutputs.Row(k)) {
+					t.Errorf("%s: task %s, failure %d: %v, want %v", what, tasks[i].ID, k, got[i].FailedOutputs.Row(k), tasks[i].FailedOutputs.Row(k))
+				}
 			}
 			for k := range tasks[i].Y {
 				if !reflect.DeepEqual(got[i].Outputs.Row(k), tasks[i].Outputs.Row(k)) {
@@ -78,6 +84,14 @@ func TestOutputs(t *testing.T) {
 	}
 	if without.String() != "task,lr,c,value\nb,0,x,3\n" || with.String() != "task,lr,c,value,\"Höhe, m\",seconds\nb,0,x,3,,\n" {
 		t.Errorf("%q, %q", without.String(), with.String())
+	}
+	// Of a failure what is no number is missing, and its point counts.
+	failed, err := history.CSV{Space: space, Mapping: alone}.Read(strings.NewReader("lr,c,value,seconds,status\n0,x,1,2,\n1,y,,NaN,failed\n1,x,,3,failed\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := failed.Tasks[0].FailedOutputs["seconds"]; len(v) != 2 || !math.IsNaN(v[0]) || v[1] != 3 {
+		t.Errorf("%v", v)
 	}
 	// A column that is missing holds nothing; a comma may be the decimal point.
 	got, err := history.CSV{Space: space, Comma: ';', Mapping: history.Mapping{DecimalComma: true, Outputs: map[string]string{"seconds": "time", "parts": ""}}}.Read(

@@ -202,6 +202,7 @@ func (c *collector) take(r row, line int) error {
 	t := c.task(r.id)
 	if r.outcome == hasFailed {
 		report.Failed++
+		t.FailedOutputs.Append(len(t.Failed), r.outputs)
 		t.Failed = append(t.Failed, r.x)
 	} else {
 		observe(t, &r)

@@ -23,7 +23,9 @@ type row struct {
 func rows(t *cmbo.Task, put func(row) error) error {
 	for k, x := range slices.Concat(t.X, t.Failed) {
 		r := row{id: t.ID, x: x, context: t.Context, outcome: hasFailed}
-		if k < len(t.Y) {
+		if k >= len(t.Y) {
+			r.outputs = t.FailedOutputs.Row(k - len(t.Y))
+		} else {
 			r.outcome, r.y, r.outputs = hasValue, t.Y[k], t.Outputs.Row(k)
 			if t.NoiseVariance != nil {
 				r.noise = t.NoiseVariance[k]
@@ -100,15 +102,14 @@ func (n *form) row(r row, f fields) row {
 		}
 		r.describe(o.name, v)
 	}
-	if r.outcome == hasFailed {
-		return r
-	}
-	if r.y, e = f.number(n.value, checkValue); e != nil {
-		return bad(e, n.value)
-	}
-	if !f.empty(n.noise) {
-		if r.noise, e = f.number(n.noise, checkNoise); e != nil {
-			return bad(e, n.noise)
+	if r.outcome != hasFailed {
+		if r.y, e = f.number(n.value, checkValue); e != nil {
+			return bad(e, n.value)
+		}
+		if !f.empty(n.noise) {
+			if r.noise, e = f.number(n.noise, checkNoise); e != nil {
+				return bad(e, n.noise)
+			}
 		}
 	}
 	for _, o := range n.outputs {
@@ -116,10 +117,12 @@ func (n *form) row(r row, f fields) row {
 			continue
 		}
 		v, e := f.number(o.column, checkValue)
-		if e != nil {
+		switch {
+		case e == nil:
+			r.output(o.name, v)
+		case r.outcome != hasFailed: // whose point counts without
 			return bad(e, o.column)
 		}
-		r.output(o.name, v)
 	}
 	return r
 }

@@ -10,8 +10,8 @@ import (
 )
 
 // Columns are the values of a task's further outputs, by name: of each output one value
-// for each value of the objective, in the same order, NaN where it was not measured. In
-// JSON that is null.
+// for each value of the objective, or for each failure, in the same order, NaN where it was
+// not measured. In JSON that is null.
 type Columns map[string][]float64
 
 // MarshalJSON writes an object of lists, null for NaN.
@@ -87,14 +87,14 @@ func (c Columns) Row(i int) map[string]float64 {
 	return row
 }
 
-// check validates the columns of a task with n values.
-func (c Columns) check(n int) error {
+// check validates the columns of a task with n values or failures, as of calls them.
+func (c Columns) check(n int, of string) error {
 	for _, name := range c.Names() {
 		if err := CheckOutputName(name); err != nil {
 			return Errorf(ErrTask, "%v", err)
 		}
 		if got := len(c[name]); got != n {
-			return Errorf(ErrDimension, "%d values of output %q for %d values", got, name, n)
+			return Errorf(ErrDimension, "%d values of output %q for %d %s", got, name, n, of)
 		}
 		for i, v := range c[name] {
 			if math.IsNaN(v) {

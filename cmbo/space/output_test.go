@@ -70,7 +70,15 @@ func TestTaskOutputs(t *testing.T) {
 	assert.Len(t, a.Outside, 1)
 	assert.InDeltaSlice(t, []float64{4, math.NaN()}, adopted[0].Outputs["time"], 0)
 	assert.InDeltaSlice(t, []float64{math.NaN(), 6}, adopted[0].Outputs["size"], 0)
-	task.X[1][0] = 0.5
+	task.Failed, task.FailedOutputs = [][]float64{{-1}, {0.5}}, Columns{"time": {7, 8}}
+	adopted, _, err = s.Adopt([]Task{task}, Changes{})
+	require.NoError(t, err)
+	assert.Equal(t, Columns{"time": {8}}, adopted[0].FailedOutputs)
+	task.X[1][0], task.Failed[0][0] = 0.5, 0
+	task.FailedOutputs["time"] = []float64{7}
+	_, err = CheckTasks(s, []Task{task})
+	assert.ErrorContains(t, err, `task "t": 1 values of output "time" for 2 failures`)
+	task.FailedOutputs = nil
 	for want, outputs := range map[string]Columns{
 		`task "t": 2 values of output "time" for 3 values`: {"time": {1, 2}},
 		`task "t": "" is not a name for an output`:         {"": {1, 2, 3}},

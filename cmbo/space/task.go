@@ -35,6 +35,9 @@ type Task struct {
 	// the task's worst value in their place as it learns what tasks have in common;
 	// nothing is made up for the points of a run, nor for what a prior reports.
 	Failed [][]float64 `json:"failed,omitempty"`
+	// FailedOutputs holds what was measured of the evaluations that failed, in the order of
+	// Failed, as Outputs does of the others; nil for nothing.
+	FailedOutputs Columns `json:"failed_outputs,omitempty"`
 	// Params are the parameters the rows were recorded with, in the order of
 	// their entries; nil if those are the space's own. With them, what reads the
 	// task for a space finds parameters by name and choices by theirs, whatever
@@ -191,7 +194,11 @@ func (t *Task) CheckForm() error {
 			return InTask(AtRow(err, i), t.ID)
 		}
 	}
-	if err := t.Outputs.check(len(t.Y)); err != nil {
+	err := t.Outputs.check(len(t.Y), "values")
+	if err == nil {
+		err = t.FailedOutputs.check(len(t.Failed), "failures")
+	}
+	if err != nil {
 		return InTask(err, t.ID)
 	}
 	return nil

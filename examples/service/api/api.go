@@ -155,6 +155,8 @@ type Task struct {
 	// Outputs are the values of further outputs, by name, one for each y, null where it was
 	// not measured.
 	Outputs map[string][]*float64 `json:"outputs,omitempty"`
+	// FailedOutputs are those of the evaluations that failed, one for each of failed.
+	FailedOutputs map[string][]*float64 `json:"failed_outputs,omitempty"`
 	// Context describes the task: numbers and choices by name.
 	Context Context `json:"context,omitempty"`
 	// Curves are what the evaluations showed before their ends, one for each y, without a step
@@ -198,9 +200,15 @@ func (t *Task) Task() cmbo.Task {
 	for _, c := range t.Curves {
 		out.Curves = append(out.Curves, cmbo.Curve{Steps: c.Steps, Values: c.Values, Stopped: c.Stopped})
 	}
-	for name, values := range t.Outputs {
-		if out.Outputs == nil {
-			out.Outputs = make(map[string][]float64)
+	out.Outputs, out.FailedOutputs = columns(t.Outputs), columns(t.FailedOutputs)
+	return out
+}
+
+// columns returns the library's form, nil for none.
+func columns(of map[string][]*float64) (out map[string][]float64) {
+	for name, values := range of {
+		if out == nil {
+			out = make(map[string][]float64)
 		}
 		column := make([]float64, len(values))
 		for i, v := range values {
@@ -209,7 +217,7 @@ func (t *Task) Task() cmbo.Task {
 				column[i] = *v
 			}
 		}
-		out.Outputs[name] = column
+		out[name] = column
 	}
 	return out
 }
