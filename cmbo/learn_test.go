@@ -3,6 +3,7 @@ package cmbo_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -197,4 +198,39 @@ func TestLearnKernels(t *testing.T) {
 	step, ok := o.LastStep()
 	require.True(t, ok)
 	require.Len(t, step.Parameters, 4, "variance, two lengthscales, noise")
+}
+
+// A run whose past tasks have two values each takes its own values for values, and not for noise.
+func TestPastOfTwoValues(t *testing.T) {
+	s, err := cmbo.UnitCube(3)
+	require.NoError(t, err)
+	f := func(x []float64) float64 { return (x[0]-0.3)*(x[0]-0.3) + x[1] + 0.3*x[2] }
+	var tasks []cmbo.Task
+	for i := range 10 {
+		x, err := s.Sample(2, uint64(i))
+		require.NoError(t, err)
+		tasks = append(tasks, cmbo.Task{ID: fmt.Sprint(i), X: x, Y: []float64{f(x[0]), f(x[1])}})
+	}
+	p, err := cmbo.Learn(ctx, s, tasks, cmbo.WithMinimize())
+	require.NoError(t, err)
+	o, err := cmbo.New(s, cmbo.WithPrior(p))
+	require.NoError(t, err)
+	rows, err := s.Sample(12, 77)
+	require.NoError(t, err)
+	var y []float64
+	for _, x := range rows {
+		y = append(y, f(x))
+		require.NoError(t, o.Observe(x, f(x)))
+	}
+	var mean, off, spread float64
+	for _, v := range y {
+		mean += v / float64(len(y))
+	}
+	for i, x := range rows {
+		m, _, err := o.Predict(x)
+		require.NoError(t, err)
+		off, spread = off+(m-y[i])*(m-y[i]), spread+(y[i]-mean)*(y[i]-mean)
+	}
+	t.Logf("noise variance %.3g; %.3f of the variance of the values is left", p.NoiseVariance(), off/spread)
+	require.Less(t, off/spread, 0.05)
 }

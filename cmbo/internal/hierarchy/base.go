@@ -81,7 +81,18 @@ func fitBase(ctx context.Context, tasks []Task, s *Settings) (*Base, error) {
 		slices.Sort(given)
 		start[len(start)-1] = math.Log(given[len(given)/2])
 	}
-	res := optim.Minimize(baseObjective(ctx, o, pull), start, lo, hi, optim.Options{FuncTol: 1e-7, MaxIter: 60})
+	last := len(start) - 1
+	minimize := func() optim.Result {
+		return optim.Minimize(baseObjective(ctx, o, pull), start, lo, hi, optim.Options{FuncTol: 1e-7, MaxIter: 60})
+	}
+	res := minimize()
+	// Few values look like noise, as offset and scale of their task are their own: two are always
+	// one deviation above and below. A run would take its values for noise, too.
+	if long := func(t Task) bool { return len(t.Z)-t.Failed >= s.FewValues }; unknown && o.Err() == nil &&
+		res.X[last] > math.Log(s.NothingButNoise) && !slices.ContainsFunc(tasks, long) {
+		hi[last] = math.Log(s.FewValuesNoise)
+		res = minimize()
+	}
 	if err := o.Err(); err != nil {
 		if p := (*parallel.Panic)(nil); errors.As(err, &p) {
 			err = fmt.Errorf("task %q: %w", tasks[p.Index].ID, err)
@@ -92,7 +103,6 @@ func fitBase(ctx context.Context, tasks []Task, s *Settings) (*Base, error) {
 	if math.IsNaN(res.F) || math.IsInf(res.F, 0) {
 		theta = start
 	}
-	last := len(theta) - 1
 	k, err := template.WithParams(theta[1:last])
 	if err != nil {
 		return nil, err

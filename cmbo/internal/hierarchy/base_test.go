@@ -97,3 +97,39 @@ func TestBaseBounds(t *testing.T) {
 		require.Zero(t, pull[1+i])
 	}
 }
+
+// Tasks of few values are not taken for noise alone, whatever their scale makes of them; others
+// are, and labels.
+func TestBaseOfFewValues(t *testing.T) {
+	r := rng.Stream(36, t.Name())
+	tasks := func(n int) (out []Task) {
+		for range 10 {
+			x := uniform(r, n, 3)
+			z := make([]float64, n)
+			for i := range z {
+				z[i] = float64(1 - 2*(i%2))
+			}
+			out = append(out, Task{X: x, Z: z, Scale: 1})
+		}
+		return out
+	}
+	s := DefaultSettings(3)
+	for _, tt := range []struct {
+		values, few int
+		most        float64
+	}{{2, 8, 0.1}, {2, 2, 1}, {2, 0, 1}} {
+		s.FewValues = tt.few
+		b, err := fitBase(ctx, tasks(tt.values), &s)
+		require.NoError(t, err)
+		require.LessOrEqual(t, b.NoiseVariance, tt.most*(1+1e-12))
+		require.Greater(t, b.NoiseVariance, tt.most/2, "%d values", tt.values)
+	}
+	all := tasks(2)
+	for i := range all {
+		all[i].Noise = []float64{0.9, 0.9}
+	}
+	s.FewValues = 8
+	b, err := fitBase(ctx, all, &s)
+	require.NoError(t, err)
+	require.InDelta(t, 0.9, b.NoiseVariance, 1e-12, "it is given")
+}

@@ -26,6 +26,10 @@ type Settings struct {
 	LengthRange   [2]float64    // bounds, in units of the cube: a step of a fine grid, and as good as constant
 	NoiseRange    [2]float64    // bounds of the noise variance: some digits, and nothing but noise
 	MaxMean       float64       // bound of the constant mean: a deviation of scaled values
+	// Where all tasks have fewer values than FewValues, 0 for never, a noise variance beyond
+	// NothingButNoise is one of at most FewValuesNoise, of which a run tries a tenth, too.
+	FewValues                       int
+	NothingButNoise, FewValuesNoise float64
 
 	// The population.
 	Neighbours int       // grid points whose covariances carry a point off the grid: regret is about that of all of them, which cost an Ask several times as much
@@ -95,6 +99,7 @@ func DefaultSettings(dim int) Settings {
 		Seed:   1,
 		Kernel: DefaultKernel(dim), BaseTasks: 200, BaseRows: 512, LengthSD: 1.5, NarrowSD: 0.25,
 		VarianceRange: [2]float64{0.05, 20}, LengthRange: [2]float64{0.02, 30}, NoiseRange: [2]float64{1e-4, 1}, MaxMean: 1,
+		FewValues: 8, NothingButNoise: 0.5, FewValuesNoise: 0.1,
 		Neighbours: 32, GroupTasks: 1000, Steps: 16, Shrink: 0.1, Passes: 4,
 		PriorTasks: 12, Shares: []float64{0.02, 0.2, 0.5, 0.7, 0.85, 0.95},
 		PseudoScale: 1, MinScaleVariance: 0.04, NoScaleVariance: 4,
