@@ -20,8 +20,8 @@ const KeyHeader = "Idempotency-Key"
 // not take null for 0.
 type Row []float64
 
-// ErrRow: a list of numbers has null in it.
-var ErrRow = errors.New("a list of numbers with null in it")
+// ErrRow: one of several numbers is null.
+var ErrRow = errors.New("null where a number belongs")
 
 // Values are numbers by name. Unlike a plain map it does not take null for 0.
 type Values map[string]float64

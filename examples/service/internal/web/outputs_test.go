@@ -105,7 +105,7 @@ func TestOutputs(t *testing.T) {
 				refused("bad_output", c.FailWith(t.Context(), "s", tr.ID, &api.Fail{Outputs: out}))
 			}
 			w := s.answer(post(fmt.Sprintf("/v1/studies/s/trials/%d/tell", tr.ID), `{"y": 1, "outputs": {"seconds": null}}`))
-			if w.Code != 400 || !strings.Contains(w.Body.String(), "null") {
+			if w.Code != 400 || !strings.Contains(w.Body.String(), `null where a number belongs: \"seconds\"`) {
 				t.Errorf("%d %s", w.Code, w.Body)
 			}
 		}
