@@ -118,6 +118,7 @@ type spender struct {
 	advice   bool // the optimiser's own stops
 	resumes  bool // with checkpoints
 	asha     bool
+	knows    int // the step from which on it knows the end of every curve, 0 for never
 }
 
 func median(int) rule      { return newMedianRule() }
@@ -126,6 +127,8 @@ func halve(steps int) rule { return newHalving(steps) }
 var spenders = []spender{
 	{name: "full evaluations with transfer", transfer: true},
 	{name: "full evaluations without transfer"},
+	{name: "every end known at epoch 1 with transfer", transfer: true, knows: 1},
+	{name: "every end known at epoch 10 with transfer", transfer: true, knows: 10},
 	{name: "Report with transfer", transfer: true, advice: true},
 	{name: "Report without transfer", advice: true},
 	{name: "Report and checkpoints with transfer", transfer: true, advice: true, resumes: true},
@@ -238,7 +241,7 @@ func (s *spending) spend(ctx context.Context, o *cmbo.Optimizer, m spender) (err
 			from = at[i]
 		}
 		end, err := s.train(i, from, s.steps, func(step int, loss float64) (bool, error) {
-			stop := r != nil && r.stop(trial.ID, step, loss)
+			stop := r != nil && r.stop(trial.ID, step, loss) || m.knows > 0 && step >= m.knows && s.problem.regret[i] >= s.best
 			if !m.random && step < s.steps && (m.advice || r != nil) {
 				p, err := o.Report(ctx, trial.ID, step, loss)
 				if err != nil {
@@ -258,10 +261,10 @@ func (s *spending) spend(ctx context.Context, o *cmbo.Optimizer, m spender) (err
 		}
 		switch {
 		case m.random:
-		case stopped:
+		case stopped && m.knows == 0:
 			err = o.TellStopped(ctx, trial.ID)
-		case end == s.steps:
-			err = o.Tell(trial.ID, s.losses[i][end-1])
+		case end == s.steps || m.knows > 0 && len(s.losses[i]) == s.steps:
+			err = o.Tell(trial.ID, s.losses[i][s.steps-1])
 		default:
 			err = o.TellFailed(trial.ID)
 		}

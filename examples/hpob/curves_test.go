@@ -225,6 +225,9 @@ func TestCurvesTable(t *testing.T) {
 	report, err := strconv.Atoi(to["Report with transfer"])
 	require.NoError(t, err)
 	require.LessOrEqual(t, report, full)
+	// The same proposals, of which each that is no better takes an epoch.
+	require.Regexp(t, `every end known at epoch 1 with transfer .* 100 %`, got)
+	require.NotRegexp(t, `full evaluations with transfer .* 100 %`, got)
 	got = table("2", "-targets", "2", "-method", "random")
 	require.Contains(t, got, "2 tasks left out of 5")
 	require.NotContains(t, got, "Report")
