@@ -78,7 +78,7 @@ func TestBadInput(t *testing.T) {
 		{"the constraint again", restore(cmbo.WithOutput("seconds", cmbo.AtMost(5))), cmbo.ErrOption, "WithOutput: the snapshot says it, and Restore does not take it"},
 		{"another constraint", restore(cmbo.WithOutput("seconds", cmbo.AtMost(6))), cmbo.ErrOption, `it has outputs [{"name":"seconds","at_most":5}], and [{"name":"seconds","at_most":6}] are given`},
 		{"another output", restore(cmbo.WithOutput("money")), cmbo.ErrOption, `it has outputs [{"name":"seconds","at_most":5}], and [{"name":"money"}] are given`},
-		{"an output that no task has", check(cmbo.WithOutput("second", cmbo.AtMost(5))), cmbo.ErrOutput, `output "second": no task has it; their outputs are ["seconds"]`},
+		{"an output that no task has", check(cmbo.WithOutput("second", cmbo.AtMost(5))), cmbo.ErrOutput, `output "second": no value of a task has it; their outputs are ["seconds"]`},
 		{"too few values", add(func(t *cmbo.Task) { t.Outputs = map[string][]float64{"seconds": {1}} }), cmbo.ErrDimension, `task "new": 1 values of output "seconds" for 20 values`},
 		{"a descriptor of another kind", begin(cmbo.WithContext(cmbo.Context{"height": "tall"})), cmbo.ErrOption, `descriptor "height" is "tall"`},
 		{"an unknown descriptor", begin(cmbo.WithContext(cmbo.Context{"width": 3})), cmbo.ErrOption, `"width": the past tasks have ["height" "live"]`},

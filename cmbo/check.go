@@ -413,7 +413,7 @@ func rankCorrelation(a, b []float64) float64 {
 	return linalg.Dot(ZScore.Apply(Copula.Apply(a)), ZScore.Apply(Copula.Apply(b))) / float64(len(a))
 }
 
-// recorded reports an output that has to be told and that no task has: there would be nothing
+// recorded reports an output that has to be told and that no value of a task has: there would be nothing
 // to propose.
 func recorded(tasks []Task, declared []runlog.Output) error {
 	known := make(map[string]bool)
@@ -424,7 +424,7 @@ func recorded(tasks []Task, declared []runlog.Output) error {
 	}
 	for _, o := range declared {
 		if !known[o.Name] && !o.Optional {
-			return space.Errorf(ErrOutput, "output %q: no task has it; their outputs are %q", o.Name, slices.Sorted(maps.Keys(known)))
+			return space.Errorf(ErrOutput, "output %q: no value of a task has it; their outputs are %q", o.Name, slices.Sorted(maps.Keys(known)))
 		}
 	}
 	return nil

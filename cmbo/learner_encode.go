@@ -233,6 +233,9 @@ func readLearner(d *codec.Decoder, s *Space) (*Learner, error) {
 // decodeColumns reads columns of n values, nil for none.
 func decodeColumns(d *codec.Decoder, n int) (c space.Columns) {
 	for _, name := range d.Texts() {
+		if d.Err != nil {
+			return nil // names take less than their columns
+		}
 		column := make([]float64, n)
 		for i := range column {
 			column[i] = d.Float() // NaN where the row has none

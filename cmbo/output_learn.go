@@ -33,7 +33,8 @@ type measured struct {
 	rows  [][]int
 }
 
-// takeOutputs gathers the outputs of a task whose points are encoded, those of failures too.
+// takeOutputs gathers the outputs of a task whose points are encoded, those of failures too. A 0 that
+// a failure has of what is positive otherwise, such as seconds, stands for what was not measured.
 func (t *trainingSet) takeOutputs(task *Task, x, failed *linalg.Dense) {
 	names := slices.Concat(task.Outputs.Names(), task.FailedOutputs.Names())
 	slices.Sort(names)
@@ -47,8 +48,9 @@ func (t *trainingSet) takeOutputs(task *Task, x, failed *linalg.Dense) {
 		}
 		var rows []int
 		var y []float64
+		positive := len(task.Outputs[name]) > 0 && !slices.ContainsFunc(task.Outputs[name], func(v float64) bool { return v <= 0 })
 		for i, v := range column {
-			if !math.IsNaN(v) {
+			if !math.IsNaN(v) && !(i >= len(task.Y) && positive && v <= 0) {
 				rows, y = append(rows, i), append(y, v)
 			}
 		}

@@ -663,6 +663,13 @@ func TestOutputsOfFailures(t *testing.T) {
 	}
 	assert.Equal(t, learned(valued), learned(tasks))
 
+	// Who logs a crash without its seconds says 0, which no cost is.
+	crashed := slices.Clone(tasks)
+	crashed[1].FailedOutputs = space.Columns{"seconds": {seconds[9], 0, seconds[11]}}
+	unlogged := slices.Clone(tasks)
+	unlogged[1].FailedOutputs = space.Columns{"seconds": {seconds[9], nan, seconds[11]}}
+	assert.Equal(t, learned(unlogged), learned(crashed))
+
 	failed := Task{ID: "failures", Failed: [][]float64{{0.25, 0.5}, {1, 1}}, FailedOutputs: space.Columns{"parts": {nan, 7}, "seconds": {2, 3}}, Context: Context{"height": 2.0}}
 	b, err := json.Marshal(append(tasks, failed, task))
 	require.NoError(t, err)

@@ -42,14 +42,29 @@ func TestColumns(t *testing.T) {
 // others come back as they were.
 func TestTaskJSON(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"id": "t", "x": [[1], [2]], "y": [3, null]}`:                                            `task "t": row 1: a number of "y" is null`,
-		`{"id": "t", "x": [[1], [null]], "y": [3, 4]}`:                                            `task "t": row 1: a number of "x" is null`,
-		`{"id": "t", "failed": [[null]]}`:                                                         `task "t": row 0: a number of "failed" is null`,
-		`{"id": "t", "x": [[1]], "y": [3], "curves": [{"steps": [1], "values": [null]}]}`:         `a number of "values" is null`,
+		`{"id": "t", "x": [[1], [2]], "y": [3, null]}`:                                            `task "t": row 1: "y" is null`,
+		`{"id": "t", "x": [[1], [null]], "y": [3, 4]}`:                                            `task "t": row 1: column 0: "x" is null`,
+		`{"id": "t", "failed": [[null]]}`:                                                         `task "t": row 0: column 0: "failed" is null`,
+		`{"id": "t", "x": [[1]], "y": [3], "curves": [{"steps": [1], "values": [null]}]}`:         `task "t": number 0 of the "values" of a curve is null`,
 		`{"id": "t", "x": [[1]], "y": [3], "curves": [{"steps": [1], "values": [1], "stop": 1}]}`: `unknown field "stop"`,
-		`{"id": "t", "x": 1}`: "cannot unmarshal",
+		`{"id": "t", "failed": [[1], null]}`:                                                      `task "t": row 1: "failed" is null`,
+		`{"id": "t", "faild": [[1]]}`:                                                             `task "t": json: unknown field "faild"`,
+		`{"id": "t", "x": 1}`:                                                                     "cannot unmarshal",
 	} {
-		assert.ErrorContains(t, json.Unmarshal([]byte(text), new(Task)), want)
+		got := Task{ID: "s", Y: []float64{7}, Failed: [][]float64{{8}}}
+		assert.ErrorContains(t, json.Unmarshal([]byte(text), &got), want)
+		assert.Equal(t, Task{ID: "s", Y: []float64{7}, Failed: [][]float64{{8}}}, got, "nothing is lost")
+	}
+	known := Task{ID: "s", X: [][]float64{{1}}, Y: []float64{7}, Curves: []Curve{{Steps: []int{1}, Values: []float64{7}}}}
+	for text, id := range map[string]string{`null`: "s", `{"id": "t"}`: "t"} {
+		got := known
+		require.NoError(t, json.Unmarshal([]byte(text), &got))
+		assert.Equal(t, id, got.ID)
+		assert.Equal(t, known.Y, got.Y)
+		assert.Equal(t, known.X, got.X)
+		c := known.Curves[0]
+		require.NoError(t, json.Unmarshal([]byte(`{"stopped": true}`), &c))
+		assert.Equal(t, Curve{Steps: []int{1}, Values: []float64{7}, Stopped: true}, c)
 	}
 	want := Task{ID: "t", X: [][]float64{{1, 2}, {0, 3}}, Y: []float64{0, 4}, NoiseVariance: []float64{1, 0}, Curves: []Curve{{Steps: []int{0, 2}, Values: []float64{1, 0}, Stopped: true}, {}},
 		Context: Context{"size": 3.0}, Failed: [][]float64{{4, 5}}, Params: []Param{Float("a", 0, 9), Float("b", 0, 9)}}

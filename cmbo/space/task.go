@@ -1,8 +1,6 @@
 package space
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -56,74 +54,88 @@ type Curve struct {
 	Stopped bool `json:"stopped,omitempty"`
 }
 
-// UnmarshalJSON fails with [ErrNotFinite] where a number of x, y or failed is null, which
-// encoding/json takes for 0.
+// UnmarshalJSON fails for a key that a task does not have, and with [ErrNotFinite] where a number
+// of x, y or failed is null, which encoding/json takes for 0. Then, and in what has no key, t
+// stays as it is. A struct that embeds a task needs a method of its own.
 func (t *Task) UnmarshalJSON(b []byte) error {
 	type plain Task
+	to := plain(*t)
 	n := struct {
 		*plain
 		X      [][]*float64 `json:"x"`
 		Y      []*float64   `json:"y"`
 		Failed [][]*float64 `json:"failed"`
-	}{plain: (*plain)(t)}
-	err := json.Unmarshal(b, &n)
-	if err != nil {
-		return err
-	}
-	if t.Y, err = notNull("y", n.Y); err == nil {
-		if t.X, err = rowsNotNull("x", n.X); err == nil {
-			t.Failed, err = rowsNotNull("failed", n.Failed)
+	}{plain: &to}
+	err := decode(b, &n)
+	if err == nil && n.Y != nil {
+		var i int
+		if to.Y, i = notNull(n.Y); i >= 0 {
+			err = AtRow(Errorf(ErrNotFinite, `"y" is null`), i)
 		}
 	}
-	if err != nil {
-		return InTask(err, t.ID)
+	if err == nil && n.X != nil {
+		to.X, err = rowsNotNull("x", n.X)
 	}
+	if err == nil && n.Failed != nil {
+		to.Failed, err = rowsNotNull("failed", n.Failed)
+	}
+	if err != nil {
+		return InTask(err, to.ID)
+	}
+	*t = Task(to)
 	return nil
 }
 
-// UnmarshalJSON fails as that of a [Task] does, and for a key that a curve does not have: with
-// "stop" for "stopped" an estimate would be taken for a measurement.
+// UnmarshalJSON fails as that of a [Task] does: with "stop" for "stopped" an estimate would be
+// taken for a measurement.
 func (c *Curve) UnmarshalJSON(b []byte) error {
 	type plain Curve
+	to := plain(*c)
 	n := struct {
 		*plain
 		Steps  []*int     `json:"steps"`
 		Values []*float64 `json:"values"`
-	}{plain: (*plain)(c)}
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.DisallowUnknownFields()
-	err := d.Decode(&n)
-	if err != nil {
+	}{plain: &to}
+	if err := decode(b, &n); err != nil {
 		return err
 	}
-	if c.Steps, err = notNull("steps", n.Steps); err == nil {
-		c.Values, err = notNull("values", n.Values)
+	i, name := -1, "steps"
+	if n.Steps != nil {
+		to.Steps, i = notNull(n.Steps)
 	}
-	return err
+	if i < 0 && n.Values != nil {
+		name = "values"
+		to.Values, i = notNull(n.Values)
+	}
+	if i >= 0 {
+		return Errorf(ErrNotFinite, "number %d of the %q of a curve is null", i, name)
+	}
+	*c = Curve(to)
+	return nil
 }
 
-// notNull returns the numbers of a list of the name.
-func notNull[T any](name string, list []*T) ([]T, error) {
-	if list == nil {
-		return nil, nil
-	}
+// notNull returns the numbers of a list, or the place of one that is null, -1 for none.
+func notNull[T any](list []*T) ([]T, int) {
 	out := make([]T, len(list))
 	for i, v := range list {
 		if v == nil {
-			return nil, AtRow(Errorf(ErrNotFinite, "a number of %q is null", name), i)
+			return nil, i
 		}
 		out[i] = *v
 	}
-	return out, nil
+	return out, -1
 }
 
-func rowsNotNull(name string, rows [][]*float64) (out [][]float64, err error) {
-	if rows != nil {
-		out = make([][]float64, len(rows))
-	}
+func rowsNotNull(name string, rows [][]*float64) ([][]float64, error) {
+	out := make([][]float64, len(rows))
 	for i, row := range rows {
-		if out[i], err = notNull(name, row); err != nil {
-			return nil, AtRow(err, i)
+		null := Errorf(ErrNotFinite, "%q is null", name)
+		if row == nil {
+			return nil, AtRow(null, i)
+		}
+		var c int
+		if out[i], c = notNull(row); c >= 0 {
+			return nil, AtRow(atColumn(null, c), i)
 		}
 	}
 	return out, nil

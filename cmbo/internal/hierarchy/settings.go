@@ -26,8 +26,9 @@ type Settings struct {
 	LengthRange   [2]float64    // bounds, in units of the cube: a step of a fine grid, and as good as constant
 	NoiseRange    [2]float64    // bounds of the noise variance: some digits, and nothing but noise
 	MaxMean       float64       // bound of the constant mean: a deviation of scaled values
-	// Where all tasks have fewer values than FewValues, 0 for never, a noise variance beyond
-	// NothingButNoise is one of at most FewValuesNoise, of which a run tries a tenth, too.
+	// Where all tasks have fewer values than FewValues, 0 for never, and noise would have a variance of more
+	// than NothingButNoise, half of all, the fit is made again with at most FewValuesNoise: offset and scale of so few
+	// values leave too little to tell noise from.
 	FewValues                       int
 	NothingButNoise, FewValuesNoise float64
 
