@@ -109,7 +109,7 @@ func (t *tile) cross(f *workspace, b *panels, x *crossings, start, end, fresh in
 		if n == panel && !p.on[0] {
 			for j, on := range f.on {
 				if on { // which has no e
-					pop[j] += p.defect[f.idx[j][0]]
+					pop[j] = p.pop[f.idx[j][0]]
 				}
 			}
 		}
