@@ -124,22 +124,20 @@ type Candidates struct {
 	narrow *Candidates // for the second model, nil where there is none; see Run.candidates
 }
 
-// Candidates carries the rows of x to the grid.
+// Candidates carries the rows of x to the grid, and to that of the second model.
 func (m *Model) Candidates(ctx context.Context, x *linalg.Dense, workers int) (*Candidates, error) {
-	return m.candidates(ctx, x, workers, nil, nil)
+	c, err := m.candidates(ctx, x, workers, nil, nil)
+	if err == nil && m.narrow != nil {
+		c.narrow, err = m.narrow.candidates(ctx, x, workers, nil, nil)
+	}
+	return c, err
 }
 
-// candidates is Candidates of points that come in parts of so many rows, which no block
-// straddles. Blocks that are known already are taken as they are.
+// candidates carries to the grid of this model alone points that come in parts of so many rows, which
+// no block straddles. Blocks that are known already are taken as they are.
 func (m *Model) candidates(ctx context.Context, x *linalg.Dense, workers int, parts []int, known *Candidates) (*Candidates, error) {
 	n, d := x.Dims()
 	c := new(Candidates)
-	if m.narrow != nil {
-		var err error
-		if c.narrow, err = m.narrow.candidates(ctx, x, workers, parts, known.narrows()); err != nil {
-			return nil, err
-		}
-	}
 	for lo := 0; lo < n; {
 		end := n
 		if len(parts) > 0 {

@@ -73,13 +73,11 @@ func (r *Run) knows(c *Candidates) bool {
 	return !slices.ContainsFunc(r.predicted(c), func(s share) bool { return s.at == nil || s.at.blocks == nil })
 }
 
-// candidates is that of the model for those of the shares that are predicted with.
+// candidates is that of the models of those of the shares that are predicted with.
 func (r *Run) candidates(ctx context.Context, x *linalg.Dense, parts []int, known *Candidates) (*Candidates, error) {
 	c := new(Candidates)
 	for _, s := range r.predicted(known) {
-		alone := *s.m
-		alone.narrow = nil
-		at, err := alone.candidates(ctx, x, r.workers, parts, s.at)
+		at, err := s.m.candidates(ctx, x, r.workers, parts, s.at)
 		if err != nil {
 			return nil, err
 		}

@@ -258,7 +258,7 @@ func TestCandidatesOfTwoModels(t *testing.T) {
 	x := uniform(r, 9, 2)
 	first, err := m.Candidates(ctx, x, 1)
 	require.NoError(t, err)
-	again, err := m.candidates(ctx, x, 1, nil, first)
+	again, err := NewRun(m, m.Settings(), math.NaN(), 1).candidates(ctx, x, nil, first)
 	require.NoError(t, err)
 	require.Same(t, first.blocks[0], again.blocks[0])
 	require.Same(t, first.narrow.blocks[0], again.narrow.blocks[0])
