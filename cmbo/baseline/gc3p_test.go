@@ -83,6 +83,7 @@ func TestGC3PLearnsScores(t *testing.T) {
 	x := randomPoints(r, 5, 2)
 	got := make([]float64, 5)
 	require.NoError(t, run.Score(ctx, got, x, acq.EI{}, math.NaN()))
+	require.ErrorIs(t, run.Score(ctx, slices.Clone(got), x, nil, 0), cmbo.ErrOption)
 	src := rng.Stream(5, "baseline gc3p draw", 1)
 	at := m.predict(m.theta, centred(x))
 	for i := range got {
