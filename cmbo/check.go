@@ -199,6 +199,9 @@ func Check(ctx context.Context, s *Space, tasks []Task, opts ...CheckOption) (*C
 					return !slices.ContainsFunc(c.outputs, func(o runlog.Output) bool { return o.Name == name })
 				})
 			}
+			for name := range tasks[i].FailedOutputs {
+				tasks[i].FailedOutputs[name] = failedColumn(&tasks[i], name)
+			}
 			if len(tasks[i].Y) > 0 {
 				valued++
 			}
@@ -336,7 +339,7 @@ func (c *checkConfig) replay(ctx context.Context, r *replay.Record, opts ...Opti
 			return nil, out, err
 		}
 		if y := r.Y[t.Index]; math.IsNaN(y) {
-			err = o.TellFailed(t.ID)
+			err = o.TellFailed(t.ID, r.Outputs[t.Index])
 		} else {
 			err = o.Tell(t.ID, y, Outputs(r.Outputs[t.Index]))
 		}

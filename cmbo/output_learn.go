@@ -33,14 +33,28 @@ type measured struct {
 	rows  [][]int
 }
 
-// takeOutputs gathers the outputs of a task whose points are encoded, those of failures too. A 0 that
-// a failure has of what is positive otherwise, such as seconds, stands for what was not measured.
+// failedColumn returns what the failures of a task have brought of an output, nil for nothing. A 0
+// of what is positive otherwise, such as seconds, stands for what was not measured.
+func failedColumn(t *Task, name string) []float64 {
+	column, values := slices.Clone(t.FailedOutputs[name]), t.Outputs[name]
+	if len(values) == 0 || slices.ContainsFunc(values, func(v float64) bool { return v <= 0 }) {
+		return column
+	}
+	for i, v := range column {
+		if v <= 0 {
+			column[i] = math.NaN()
+		}
+	}
+	return column
+}
+
+// takeOutputs gathers the outputs of a task whose points are encoded, those of failures too.
 func (t *trainingSet) takeOutputs(task *Task, x, failed *linalg.Dense) {
 	names := slices.Concat(task.Outputs.Names(), task.FailedOutputs.Names())
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
 		column := task.Outputs[name]
-		if of := task.FailedOutputs[name]; of != nil {
+		if of := failedColumn(task, name); of != nil {
 			if column == nil {
 				column = slices.Repeat([]float64{math.NaN()}, len(task.Y))
 			}
@@ -48,9 +62,8 @@ func (t *trainingSet) takeOutputs(task *Task, x, failed *linalg.Dense) {
 		}
 		var rows []int
 		var y []float64
-		positive := len(task.Outputs[name]) > 0 && !slices.ContainsFunc(task.Outputs[name], func(v float64) bool { return v <= 0 })
 		for i, v := range column {
-			if !math.IsNaN(v) && !(i >= len(task.Y) && positive && v <= 0) {
+			if !math.IsNaN(v) {
 				rows, y = append(rows, i), append(y, v)
 			}
 		}

@@ -1068,3 +1068,60 @@ func TestCheckOutputs(t *testing.T) {
 	}
 	assert.NotZero(t, beyond)
 }
+
+// Check tells its runs what failures have brought, but for a 0 that stands for what was not
+// measured.
+func TestCheckOutputsOfFailures(t *testing.T) {
+	ctx := context.Background()
+	s, tasks := encoded(t, 4, 16)
+	s = s.WithoutCandidates()
+	const good, evaluations = 9, 12
+	left := &tasks[3]
+	seconds := left.Outputs["seconds"]
+	limit := quantile(seconds, 0.5)
+	left.X, left.Y, left.Failed = left.X[:good], left.Y[:good], left.X[good:]
+	left.Outputs, left.FailedOutputs = space.Columns{"seconds": seconds[:good]}, space.Columns{"seconds": slices.Clone(seconds[good:])}
+	left.FailedOutputs["seconds"][2] = 0
+	// Recorded once more: the first point fails, and a failure brings another number.
+	left.Failed = append(slices.Clone(left.Failed), left.X[0], left.Failed[0])
+	left.FailedOutputs["seconds"] = append(left.FailedOutputs["seconds"], 1e3, 3*seconds[good])
+	limited := WithOutput("seconds", AtMost(limit), Optional())
+	report, err := Check(ctx, s, tasks, WithMinimize(), limited, WithCheckEvaluations(evaluations))
+	require.NoError(t, err)
+	assert.Zero(t, left.FailedOutputs["seconds"][2], "the caller's")
+
+	list, err := s.WithCandidates(slices.Concat(left.X, left.Failed[:7]))
+	require.NoError(t, err)
+	prior, err := Learn(ctx, s, tasks[:3], WithMinimize())
+	require.NoError(t, err)
+	run := func(of func(row int) Outputs) Transfer {
+		o, err := New(list, WithPrior(prior), limited)
+		require.NoError(t, err)
+		for range evaluations {
+			trial, err := o.Ask(ctx)
+			require.NoError(t, err)
+			if i := trial.Index; i < good {
+				require.NoError(t, o.Tell(trial.ID, left.Y[i], Outputs{"seconds": seconds[i]}))
+			} else {
+				require.NoError(t, o.TellFailed(trial.ID, of(i)))
+			}
+		}
+		transfer, err := o.Transfer(ctx)
+		require.NoError(t, err)
+		return transfer
+	}
+	want := run(func(i int) Outputs {
+		switch i {
+		case good:
+			return Outputs{"seconds": 2 * seconds[i]}
+		case good + 2:
+			return nil
+		}
+		return Outputs{"seconds": seconds[i]}
+	})
+	got := report.Tasks[3]
+	require.Equal(t, left.ID, got.ID)
+	assert.Equal(t, want, got.Transfer)
+	assert.NotEqual(t, want, run(func(int) Outputs { return nil }))
+	assert.NotEqual(t, want, run(func(i int) Outputs { return Outputs{"seconds": seconds[i]} }))
+}

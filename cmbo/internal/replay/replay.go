@@ -20,7 +20,7 @@ type Record struct {
 	ID    string
 	Space *space.Space // the points recorded, as candidates
 	Y     []float64    // by candidate, NaN for a failure
-	// Outputs are those of the run, by candidate with a value.
+	// Outputs are those of the run, by candidate; what failures have brought, where there is no value.
 	Outputs []map[string]float64
 	// Regret is that of each candidate, from 0 for the best value to 1 for those that are as far
 	// from it as the median, or farther, and for failures.
@@ -36,6 +36,7 @@ func New(s *space.Space, t *space.Task, minimize bool, outputs ...runlog.Output)
 	at := make(map[string]int)
 	var rows [][]float64
 	var count []float64
+	var told []map[string]float64 // how often, by candidate
 	place := func(x []float64) int {
 		key := points.Key(x)
 		i, known := at[key]
@@ -43,10 +44,18 @@ func New(s *space.Space, t *space.Task, minimize bool, outputs ...runlog.Output)
 			i = len(rows)
 			at[key] = i
 			rows, r.Y, count = append(rows, x), append(r.Y, 0), append(count, 0)
+			r.Outputs, told = append(r.Outputs, make(map[string]float64)), append(told, make(map[string]float64))
 		}
 		return i
 	}
-	var told []map[string]float64 // how often, by candidate
+	bring := func(i int, values map[string]float64) {
+		for _, o := range outputs {
+			if v, ok := values[o.Name]; ok {
+				told[i][o.Name]++
+				r.Outputs[i][o.Name] += (v - r.Outputs[i][o.Name]) / told[i][o.Name]
+			}
+		}
+	}
 	for j, x := range t.X {
 		values := t.Outputs.Row(j)
 		if slices.ContainsFunc(outputs, func(o runlog.Output) bool { _, ok := values[o.Name]; return !ok && !o.Optional }) {
@@ -55,18 +64,12 @@ func New(s *space.Space, t *space.Task, minimize bool, outputs ...runlog.Output)
 		i := place(x)
 		count[i]++
 		r.Y[i] += (t.Y[j] - r.Y[i]) / count[i]
-		if i == len(r.Outputs) {
-			r.Outputs, told = append(r.Outputs, make(map[string]float64)), append(told, make(map[string]float64))
-		}
-		for _, o := range outputs {
-			if v, ok := values[o.Name]; ok {
-				told[i][o.Name]++
-				r.Outputs[i][o.Name] += (v - r.Outputs[i][o.Name]) / told[i][o.Name]
-			}
-		}
+		bring(i, values)
 	}
-	for _, x := range t.Failed {
-		place(x)
+	for j, x := range t.Failed {
+		if i := place(x); count[i] == 0 {
+			bring(i, t.FailedOutputs.Row(j))
+		}
 	}
 	if len(rows) == 0 {
 		return r, nil
