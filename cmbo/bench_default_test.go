@@ -3,6 +3,7 @@ package cmbo_test
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -10,9 +11,9 @@ import (
 )
 
 // stepper returns a function that asks the default configuration for one point and
-// answers, after and observations; every few points it begins again, which is not
-// measured.
-func stepper(b *testing.B, space *cmbo.Space, prior *cmbo.Prior, n int) func() {
+// answers, after n observations, with so many outputs that have limits; every few points it
+// begins again, which is not measured.
+func stepper(b *testing.B, space *cmbo.Space, prior *cmbo.Prior, n, outputs int) func() {
 	const points = 10
 	var o *cmbo.Optimizer
 	left := 0
@@ -27,7 +28,7 @@ func stepper(b *testing.B, space *cmbo.Space, prior *cmbo.Prior, n int) func() {
 	ask := func() {
 		t, err := o.Ask(b.Context())
 		if err == nil {
-			err = o.Tell(t.ID, value(t.X))
+			err = o.Tell(t.ID, value(t.X), outputsAt(t.X, outputs, 0.4))
 		}
 		if err != nil {
 			b.Fatal(err)
@@ -38,6 +39,9 @@ func stepper(b *testing.B, space *cmbo.Space, prior *cmbo.Prior, n int) func() {
 		var opts []cmbo.Option
 		if prior != nil {
 			opts = append(opts, cmbo.WithPrior(prior))
+		}
+		for k := range outputs {
+			opts = append(opts, cmbo.WithOutput(fmt.Sprint("output ", k), cmbo.AtMost(1.3)))
 		}
 		if o, err = cmbo.New(space, opts...); err != nil {
 			b.Fatal(err)
@@ -52,7 +56,7 @@ func stepper(b *testing.B, space *cmbo.Space, prior *cmbo.Prior, n int) func() {
 					b.Fatal(err)
 				}
 			}
-			if err := o.Observe(x, value(x)); err != nil {
+			if err := o.Observe(x, value(x), outputsAt(x, outputs, 0.4)); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -95,7 +99,7 @@ func BenchmarkDefaultAsk(b *testing.B) {
 				}
 				for _, n := range tt.told {
 					b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
-						step := stepper(b, tt.space, prior, n)
+						step := stepper(b, tt.space, prior, n, 0)
 						step()
 						for b.Loop() {
 							step()
@@ -104,6 +108,64 @@ func BenchmarkDefaultAsk(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// outputsAt returns so many outputs of an evaluation at x: positive, each larger the farther x
+// lies from a point of its own, which shift moves.
+func outputsAt(x []float64, n int, shift float64) cmbo.Outputs {
+	out := make(cmbo.Outputs, n)
+	for k := range n {
+		var v float64
+		for i, u := range x {
+			d := u - shift - 0.2*float64((i+k)%3)
+			v += d * d / float64(1+(i+k)%len(x))
+		}
+		out[fmt.Sprint("output ", k)] = math.Exp(v)
+	}
+	return out
+}
+
+// BenchmarkOutputsAsk is a proposal of the default configuration and its answer, by observations of
+// the run and the number of outputs that have limits, with 40 past tasks of 50 observations that
+// have all outputs and without a past, among 1,200 candidates in a parameter space of 6
+// coordinates.
+func BenchmarkOutputsAsk(b *testing.B) {
+	const most = 3
+	box, err := cmbo.UnitCube(6)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, past := range []string{"past", "none"} {
+		b.Run(past, func(b *testing.B) {
+			var prior *cmbo.Prior
+			if past == "past" {
+				tasks := syntheticTasks(40, 50, 6)
+				for j := range tasks {
+					shift := 0.3 + 0.2*rng.Stream(17, "outputs", uint64(j)).Float64()
+					tasks[j].Outputs = make(map[string][]float64)
+					for _, x := range tasks[j].X {
+						for name, v := range outputsAt(x, most, shift) {
+							tasks[j].Outputs[name] = append(tasks[j].Outputs[name], v)
+						}
+					}
+				}
+				if prior, err = cmbo.Learn(ctx, box, tasks); err != nil {
+					b.Fatal(err)
+				}
+			}
+			for _, n := range []int{0, 30} {
+				for _, outputs := range []int{0, 1, most} {
+					b.Run(fmt.Sprintf("n=%d/outputs=%d", n, outputs), func(b *testing.B) {
+						step := stepper(b, box, prior, n, outputs)
+						step()
+						for b.Loop() {
+							step()
+						}
+					})
+				}
+			}
+		})
 	}
 }
 
@@ -118,7 +180,7 @@ func BenchmarkPlainAsk(b *testing.B) {
 	}
 	for _, n := range []int{10, 100, 1000} {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
-			step := stepper(b, box, nil, n)
+			step := stepper(b, box, nil, n, 0)
 			step()
 			for b.Loop() {
 				step()
