@@ -4,314 +4,160 @@
 
 package accel
 
-// gemmPanelAVX512 adds alpha·A·B to the m×n matrix C, 0 < n ≤ 24, m, k > 0, for A with
-// entry (i, l) at a[i·ars+l·acs], B and C row-major with strides brs and ldc.
-// Every entry of C receives alpha times one sum over l from left to right; if set
-// is not 0 it is that, whatever it was before.
-//
+// What each function computes, and of which arguments, stands above it in the assembly.
+
 //go:noescape
 func gemmPanelAVX512(m int, k int, alpha float64, a *float64, ars int, acs int, b *float64, brs int, c *float64, ldc int, n int, set int)
 
-// gemmDotsAVX512 adds alpha·A·Bᵀ to the m×n matrix C for A of size m×k and B of size
-// n×k, all row-major, m, n, k > 0. Every sum runs over the lanes side by side; the
-// lanes are then added up as dotReduce says.
-//
 //go:noescape
 func gemmDotsAVX512(m int, n int, k int, alpha float64, a *float64, lda int, b *float64, ldb int, c *float64, ldc int)
 
-// gemvAVX512 adds alpha·A·x to y for an m×k row-major matrix A, m, k > 0; entry i
-// of y is at y[i·incy]. Sums are formed and added up as in gemmDots.
-//
 //go:noescape
 func gemvAVX512(m int, k int, alpha float64, a *float64, lda int, x *float64, y *float64, incy int)
 
-// transposeAVX512 sets the cols×rows matrix dst to the transpose of the rows×cols matrix a,
-// both row-major, rows and cols multiples of 8 and positive.
-//
 //go:noescape
 func transposeAVX512(rows int, cols int, dst *float64, ldd int, a *float64, lda int)
 
-// packTAVX512 copies the transpose of the rows×k matrix src, row-major with stride ld, to a
-// packed panel, 0 < rows ≤ 24, k > 0: src[r·ld+l] to dst[l·24+r]. The panel is
-// written in whole blocks of 8 by 8: it must have room for k rounded up to a
-// multiple of 8, and what lies beyond rows and k is unspecified.
-//
 //go:noescape
 func packTAVX512(dst *float64, src *float64, ld int, rows int, k int)
 
-// unpackTAVX512 is the inverse of packT: it copies the transpose of a packed panel,
-// src[l·24+r], to the rows×k matrix dst with row stride ld.
-//
 //go:noescape
 func unpackTAVX512(dst *float64, ld int, src *float64, rows int, k int)
 
-// trsmPanelAVX512 overwrites the packed panel Y of n rows with L⁻¹·Y, n > 0, in its
-// first nv vectors of columns, 1 ≤ nv ≤ 3, for a lower triangular L of which only
-// the lower triangle is read:
-//
 //go:noescape
 func trsmPanelAVX512(n int, y *float64, nv int, l *float64, ldl int)
 
-// invertPanelAVX512 sets the packed panel Y of n rows to the first 24 columns of L⁻¹, n > 0:
-// trsmPanel for the first columns of the unit matrix, of which rows 0 to 23 have to
-// stand in the panel, as far as there are so many.
-//
 //go:noescape
 func invertPanelAVX512(n int, y *float64, l *float64, ldl int)
 
-// backPanelAVX512 is trsmPanel for the transpose: it overwrites the packed panel Y with L⁻ᵀ·Y,
-//
 //go:noescape
 func backPanelAVX512(n int, y *float64, nv int, l *float64, ldl int)
 
-// trsmRowsAVX512 overwrites the rows of X, m×n, m, n > 0, with X·L⁻ᵀ: the operation of
-// trsmPanel for few rows, without packing.
-//
 //go:noescape
 func trsmRowsAVX512(m int, n int, x *float64, ldx int, l *float64, ldl int)
 
-// trsmRowAVX512 overwrites the row x, of length n > 0, with x·L⁻ᵀ: trsmRows for one row.
-//
 //go:noescape
 func trsmRowAVX512(n int, x *float64, l *float64, ldl int)
 
-// cholPanelAVX512 factors the n×n matrix that stands in the packed panel Y below k rows X,
-// 0 < n ≤ 24, after subtracting Xᵀ·X from it:
-//
 //go:noescape
 func cholPanelAVX512(k int, n int, y *float64) int
 
-// symPassAVX512 is one pass over the lower triangle of A, n×n: A −= v·wᵀ + w·vᵀ and,
-// for y zero before, y = A·x.
-//
 //go:noescape
 func symPassAVX512(n int, a *float64, lda int, v *float64, w *float64, x *float64, y *float64)
 
-// bidiagPassAVX512 is one pass over A, m×n, m, n > 0: A −= u·zᵀ + s·vᵀ, y = A·p,
-// c = A·e₀ + gamma·y and, for r zero before, r = Aᵀ·c.
-//
 //go:noescape
 func bidiagPassAVX512(m int, n int, a *float64, lda int, u *float64, z *float64, s *float64, v *float64, p *float64, gamma float64, y *float64, c *float64, r *float64)
 
-// dotAVX512 returns Σ x_i·y_i, n ≥ 0: four vectors of partial sums over blocks of
-// 32 entries, whole vectors that are left and the last entries, under a mask, in
-// the first of them; then these are added pairwise, and their lanes by halves.
-//
 //go:noescape
 func dotAVX512(n int, x *float64, y *float64) float64
 
-// axpyAVX512 adds alpha·x to dst, n ≥ 0, one vector after the other and the last
-// entries under a mask. dst may be x.
-//
 //go:noescape
 func axpyAVX512(n int, dst *float64, alpha float64, x *float64)
 
-// axpy4AVX512 adds c0·a0 + c1·a1 + c2·a2 + c3·a3 to dst, n > 0: an entry takes the terms
-// 0 and 1 one after the other and 2 and 3 beside them.
-//
 //go:noescape
 func axpy4AVX512(n int, dst *float64, c0 float64, c1 float64, c2 float64, c3 float64, a0 *float64, a1 *float64, a2 *float64, a3 *float64)
 
-// diffDotsAVX512 sets out[0] to Σ (b_i − a_i)·(s_i − t_i) and out[1] to Σ (a_i + b_i)·d_i,
-// n > 0, both summed lane by lane.
-//
 //go:noescape
 func diffDotsAVX512(n int, out *float64, a *float64, b *float64, s *float64, t *float64, d *float64)
 
-// scaleAVX512 multiplies x by alpha, n > 0.
-//
 //go:noescape
 func scaleAVX512(n int, x *float64, alpha float64)
 
-// magnitudeAVX512 returns the largest |x_i|, n > 0, or NaN if an entry is not finite: Σ 0·x,
-// which is added, is then NaN.
-//
 //go:noescape
 func magnitudeAVX512(n int, x *float64) float64
 
-// radialValuesAVX512 sets val to variance·(1 + b1·r + b2·r²)·e, e = exp(−(a·r + h·r²)), r² = scale·sq, at
-// most 1e6, NaN passing through; n ≥ 0.
-//
 //go:noescape
 func radialValuesAVX512(n int, val *float64, sq *float64, scale float64, variance float64, f *float64)
 
-// radialSlopesAVX512 sets val to (1 + b1·r + b2·r²)·e and slope to
-// (g1·r + g2·r² + g3·r³)·e, e = exp(−(a·r + h·r²)), r² = scale·sq, at
-// most 1e6, NaN passing through; n ≥ 0.
-//
 //go:noescape
 func radialSlopesAVX512(n int, val *float64, slope *float64, sq *float64, scale float64, f *float64)
 
-// poleSumAVX512 returns Σ w_p·Σ_i σ_i²/(σ_i² + s_p), n, np > 0, by the recurrence of
-// f64.PoleSum, 8 poles in the lanes of a vector and up to 4 vectors side by side,
-// which hide the latency of a division. The last poles are read under a mask, and
-// their lanes beyond np are left out of the sum.
-//
 //go:noescape
 func poleSumAVX512(n int, a2 *float64, b2 *float64, np int, s *float64, w *float64) float64
 
-// addSquaresAVX512 adds Σ_d ((x_d − c_dj)·w_d)² to dst_j, n, dims > 0, c having rows of stride
-// ldc: the terms of an entry one after the other.
-//
 //go:noescape
 func addSquaresAVX512(n int, dst *float64, dims int, x *float64, w *float64, c *float64, ldc int)
 
-// flushMulAVX512 sets dst to the product of x and y, n > 0, entries below 2^−511 in
-// magnitude as zero, and returns the sum of dst, formed lane by lane. dst may be x or
-// y.
-//
 //go:noescape
 func flushMulAVX512(n int, dst *float64, x *float64, y *float64) float64
 
-// flushChainAVX512 multiplies y, n > 0, by one row of m after the other, rows > 0, m
-// rows×n without gaps, entries below 2^−511 in magnitude as zero, and sets out[i·ldo]
-// to the sum of y after row i, formed as in flushMul.
-//
 //go:noescape
 func flushChainAVX512(rows int, n int, y *float64, m *float64, out *float64, ldo int)
 
-// gemmPanelAVX2 adds alpha·A·B to the m×n matrix C, 0 < n ≤ 12, m, k > 0, for A with
-// entry (i, l) at a[i·ars+l·acs], B and C row-major with strides brs and ldc.
-// Every entry of C receives alpha times one sum over l from left to right; if set
-// is not 0 it is that, whatever it was before.
-//
 //go:noescape
 func gemmPanelAVX2(m int, k int, alpha float64, a *float64, ars int, acs int, b *float64, brs int, c *float64, ldc int, n int, set int)
 
-// gemmDotsAVX2 is gemmDotsAVX512 with vectors of four lanes.
-//
 //go:noescape
 func gemmDotsAVX2(m int, n int, k int, alpha float64, a *float64, lda int, b *float64, ldb int, c *float64, ldc int)
 
-// gemvAVX2 is gemvAVX512 with vectors of four lanes.
-//
 //go:noescape
 func gemvAVX2(m int, k int, alpha float64, a *float64, lda int, x *float64, y *float64, incy int)
 
-// transposeAVX2 sets the cols×rows matrix dst to the transpose of the rows×cols matrix a,
-// both row-major, rows and cols multiples of 4 and positive.
-//
 //go:noescape
 func transposeAVX2(rows int, cols int, dst *float64, ldd int, a *float64, lda int)
 
-// packTAVX2 copies the transpose of the rows×k matrix src, row-major with stride ld, to a
-// packed panel, 0 < rows ≤ 12, k > 0: src[r·ld+l] to dst[l·12+r]. The panel is
-// written in whole blocks of 4 by 4: it must have room for k rounded up to a
-// multiple of 4, and what lies beyond rows and k is unspecified.
-//
 //go:noescape
 func packTAVX2(dst *float64, src *float64, ld int, rows int, k int)
 
-// unpackTAVX2 is the inverse of packT: it copies the transpose of a packed panel,
-// src[l·12+r], to the rows×k matrix dst with row stride ld.
-//
 //go:noescape
 func unpackTAVX2(dst *float64, ld int, src *float64, rows int, k int)
 
-// trsmPanelAVX2 is trsmPanelAVX512 with vectors of four lanes.
-//
 //go:noescape
 func trsmPanelAVX2(n int, y *float64, nv int, l *float64, ldl int)
 
-// invertPanelAVX2 sets the packed panel Y of n rows to the first 12 columns of L⁻¹, n > 0:
-// trsmPanel for the first columns of the unit matrix, of which rows 0 to 11 have to
-// stand in the panel, as far as there are so many.
-//
 //go:noescape
 func invertPanelAVX2(n int, y *float64, l *float64, ldl int)
 
-// backPanelAVX2 is backPanelAVX512 with vectors of four lanes.
-//
 //go:noescape
 func backPanelAVX2(n int, y *float64, nv int, l *float64, ldl int)
 
-// trsmRowsAVX2 is trsmRowsAVX512 with vectors of four lanes.
-//
 //go:noescape
 func trsmRowsAVX2(m int, n int, x *float64, ldx int, l *float64, ldl int)
 
-// trsmRowAVX2 is trsmRowAVX512 with vectors of four lanes.
-//
 //go:noescape
 func trsmRowAVX2(n int, x *float64, l *float64, ldl int)
 
-// cholPanelAVX2 factors the n×n matrix that stands in the packed panel Y below k rows X,
-// 0 < n ≤ 12, after subtracting Xᵀ·X from it:
-//
 //go:noescape
 func cholPanelAVX2(k int, n int, y *float64) int
 
-// symPassAVX2 is symPassAVX512 with vectors of four lanes.
-//
 //go:noescape
 func symPassAVX2(n int, a *float64, lda int, v *float64, w *float64, x *float64, y *float64)
 
-// bidiagPassAVX2 is bidiagPassAVX512 with vectors of four lanes.
-//
 //go:noescape
 func bidiagPassAVX2(m int, n int, a *float64, lda int, u *float64, z *float64, s *float64, v *float64, p *float64, gamma float64, y *float64, c *float64, r *float64)
 
-// dotAVX2 returns Σ x_i·y_i, n ≥ 0: four vectors of partial sums over blocks of
-// 16 entries, whole vectors that are left and the last entries, under a mask, in
-// the first of them; then these are added pairwise, and their lanes by halves.
-//
 //go:noescape
 func dotAVX2(n int, x *float64, y *float64) float64
 
-// axpyAVX2 is axpyAVX512 with vectors of four lanes.
-//
 //go:noescape
 func axpyAVX2(n int, dst *float64, alpha float64, x *float64)
 
-// axpy4AVX2 is axpy4AVX512 with vectors of four lanes.
-//
 //go:noescape
 func axpy4AVX2(n int, dst *float64, c0 float64, c1 float64, c2 float64, c3 float64, a0 *float64, a1 *float64, a2 *float64, a3 *float64)
 
-// diffDotsAVX2 is diffDotsAVX512 with vectors of four lanes.
-//
 //go:noescape
 func diffDotsAVX2(n int, out *float64, a *float64, b *float64, s *float64, t *float64, d *float64)
 
-// scaleAVX2 is scaleAVX512 with vectors of four lanes.
-//
 //go:noescape
 func scaleAVX2(n int, x *float64, alpha float64)
 
-// magnitudeAVX2 is magnitudeAVX512 with vectors of four lanes.
-//
 //go:noescape
 func magnitudeAVX2(n int, x *float64) float64
 
-// radialValuesAVX2 is radialValuesAVX512 with vectors of four lanes.
-//
 //go:noescape
 func radialValuesAVX2(n int, val *float64, sq *float64, scale float64, variance float64, f *float64)
 
-// radialSlopesAVX2 is radialSlopesAVX512 with vectors of four lanes.
-//
 //go:noescape
 func radialSlopesAVX2(n int, val *float64, slope *float64, sq *float64, scale float64, f *float64)
 
-// poleSumAVX2 returns Σ w_p·Σ_i σ_i²/(σ_i² + s_p), n, np > 0, by the recurrence of
-// f64.PoleSum, 4 poles in the lanes of a vector and up to 2 vectors side by side,
-// which hide the latency of a division. The last poles are read under a mask, and
-// their lanes beyond np are left out of the sum.
-//
 //go:noescape
 func poleSumAVX2(n int, a2 *float64, b2 *float64, np int, s *float64, w *float64) float64
 
-// addSquaresAVX2 is addSquaresAVX512 with vectors of four lanes.
-//
 //go:noescape
 func addSquaresAVX2(n int, dst *float64, dims int, x *float64, w *float64, c *float64, ldc int)
 
-// flushMulAVX2 is flushMulAVX512 with vectors of four lanes.
-//
 //go:noescape
 func flushMulAVX2(n int, dst *float64, x *float64, y *float64) float64
 
-// flushChainAVX2 is flushChainAVX512 with vectors of four lanes.
-//
 //go:noescape
 func flushChainAVX2(rows int, n int, y *float64, m *float64, out *float64, ldo int)
