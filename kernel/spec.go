@@ -1,6 +1,9 @@
 package kernel
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Spec describes a kernel of this package by name and parameters, as plain data
 // that encodes to JSON and back without loss. A snapshot or a learnt prior stores
@@ -92,48 +95,36 @@ func (s Spec) Kernel() (Kernel, error) {
 		}
 		parts[i] = k
 	}
-	np, nk := len(s.Params), len(parts)
-	switch s.Name {
-	case "Constant", "Scale":
-		if np != 1 {
-			return fail("%d parameters, want 1", np)
-		}
-	case "Sum", "Product":
-		if np != 0 {
-			return fail("%d parameters, want none", np)
+	form, ok := forms[s.Name]
+	if i := slices.Index(shapeNames[:], s.Name); i >= 0 {
+		form = specForm{some, 0, func(lengths []float64, _ []Kernel) Kernel { return newStationary(shape(i), lengths) }}
+	} else if !ok {
+		return fail("no kernel of this name")
+	}
+	for _, c := range []struct {
+		what      string
+		got, want int
+	}{{"parameters", len(s.Params), form.params}, {"kernels", len(parts), form.kernels}} {
+		if c.want == some && c.got == 0 {
+			return fail("no %s", c.what)
+		} else if c.want != some && c.got != c.want {
+			return fail("%d %s, want %d", c.got, c.what, c.want)
 		}
 	}
-	switch s.Name {
-	case "Constant":
-		if nk != 0 {
-			return fail("%d kernels, want none", nk)
-		}
-		return Constant(s.Params[0]), nil
-	case "Scale":
-		if nk != 1 {
-			return fail("%d kernels, want 1", nk)
-		}
-		return Scale(s.Params[0], parts[0]), nil
-	case "Sum", "Product":
-		if nk == 0 {
-			return fail("no kernels")
-		}
-		if s.Name == "Sum" {
-			return Sum(parts...), nil
-		}
-		return Product(parts...), nil
-	}
-	for i, name := range shapeNames {
-		if name != s.Name {
-			continue
-		}
-		if nk != 0 {
-			return fail("%d kernels, want none", nk)
-		}
-		if np == 0 {
-			return fail("no length")
-		}
-		return newStationary(shape(i), s.Params), nil
-	}
-	return fail("no kernel of this name")
+	return form.make(s.Params, parts), nil
+}
+
+// specForm is what the description of a kernel holds, and what makes the kernel of it.
+type specForm struct {
+	params, kernels int // numbers of them, or some
+	make            func(params []float64, parts []Kernel) Kernel
+}
+
+const some = -1 // one or more
+
+var forms = map[string]specForm{
+	"Constant": {1, 0, func(p []float64, _ []Kernel) Kernel { return Constant(p[0]) }},
+	"Scale":    {1, 1, func(p []float64, ks []Kernel) Kernel { return Scale(p[0], ks[0]) }},
+	"Sum":      {0, some, func(_ []float64, ks []Kernel) Kernel { return Sum(ks...) }},
+	"Product":  {0, some, func(_ []float64, ks []Kernel) Kernel { return Product(ks...) }},
 }

@@ -67,69 +67,54 @@ func transposeLower(u []float64, l *Dense) {
 // MulLower makes dst the n×m product l·b of an n×n lower triangular matrix, of
 // which it reads only the lower triangle, and an n×m matrix. dst must not alias
 // l or b. n²·m operations.
-func MulLower(dst, l, b *Dense) {
+func MulLower(dst, l, b *Dense) { mulTriangle("MulLower", dst, l, b, false) }
+
+// MulUpper is MulLower with lᵀ in the place of l.
+func MulUpper(dst, l, b *Dense) { mulTriangle("MulUpper", dst, l, b, true) }
+
+func mulTriangle(op string, dst, l, b *Dense, upper bool) {
 	n, m := l.rows, b.cols
 	if l.cols != n || n != b.rows {
-		panicShape("MulLower", l.rows, l.cols, b.rows, b.cols)
+		panicShape(op, l.rows, l.cols, b.rows, b.cols)
 	}
-	dst.destination("MulLower", n, m, l, b)
+	dst.destination(op, n, m, l, b)
 	dst.Zero()
 	if n == 0 || m == 0 {
 		return
 	}
-	buf := products.Scratch(m * n)
-	bt := *buf
+	size := m * n
+	if upper {
+		size += n * n
+	}
+	buf := products.Scratch(size)
+	bt, u := (*buf)[:m*n], (*buf)[m*n:]
 	f64.Transpose(n, m, bt, n, b.data, b.stride)
+	strip := mulLowerStrip
+	if upper {
+		transposeLower(u, l)
+		strip = mulUpperStrip
+	}
 	rows := f64.Rows()
 	if w := products.Workers(float64(n)*float64(n)*float64(m), n/rows); w > 1 {
-		products.ParallelRows(w, n, rows, func(i0, i1 int) { mulLowerStrip(dst, l, b, bt, i0, i1) })
+		products.ParallelRows(w, n, rows, func(i0, i1 int) { strip(dst, l, b, bt, u, i0, i1) })
 	} else {
 		for i := 0; i < n; i += rows {
-			mulLowerStrip(dst, l, b, bt, i, min(i+rows, n))
+			strip(dst, l, b, bt, u, i, min(i+rows, n))
 		}
 	}
 	products.Release(buf)
 }
 
 // mulLowerStrip computes rows i0 to i1 of l·b, given the transpose bt of b.
-func mulLowerStrip(dst, l, b *Dense, bt []float64, i0, i1 int) {
+func mulLowerStrip(dst, l, b *Dense, bt, _ []float64, i0, i1 int) {
 	f64.Gemm(i1-i0, b.cols, i0, 1, l.data[i0*l.stride:], l.stride, 1, bt, 1, l.rows, dst.data[i0*dst.stride:], dst.stride)
 	for i := i0; i < i1; i++ {
 		addRows(dst.row(i), l.data[i*l.stride+i0:][:i-i0+1], b.data[i0*b.stride:], b.stride)
 	}
 }
 
-// MulUpper makes dst the n×m product lᵀ·b of the transpose of an n×n lower
-// triangular matrix, of which it reads only the lower triangle, and an n×m
-// matrix. dst must not alias l or b. n²·m operations.
-func MulUpper(dst, l, b *Dense) {
-	n, m := l.rows, b.cols
-	if l.cols != n || n != b.rows {
-		panicShape("MulUpper", l.rows, l.cols, b.rows, b.cols)
-	}
-	dst.destination("MulUpper", n, m, l, b)
-	dst.Zero()
-	if n == 0 || m == 0 {
-		return
-	}
-	buf := products.Scratch(m*n + n*n)
-	bt, u := (*buf)[:m*n], (*buf)[m*n:]
-	f64.Transpose(n, m, bt, n, b.data, b.stride)
-	transposeLower(u, l)
-	rows := f64.Rows()
-	if w := products.Workers(float64(n)*float64(n)*float64(m), n/rows); w > 1 {
-		products.ParallelRows(w, n, rows, func(i0, i1 int) { mulUpperStrip(dst, b, u, bt, i0, i1) })
-	} else {
-		for i := 0; i < n; i += rows {
-			mulUpperStrip(dst, b, u, bt, i, min(i+rows, n))
-		}
-	}
-	products.Release(buf)
-}
-
-// mulUpperStrip computes rows i0 to i1 of u·b for an upper triangular u, given
-// the transpose bt of b.
-func mulUpperStrip(dst, b *Dense, u, bt []float64, i0, i1 int) {
+// mulUpperStrip computes rows i0 to i1 of lᵀ·b, given the transposes bt of b and u of l.
+func mulUpperStrip(dst, _, b *Dense, bt, u []float64, i0, i1 int) {
 	n := b.rows
 	for i := i0; i < i1; i++ {
 		addRows(dst.row(i), u[i*n+i:i*n+i1], b.data[i*b.stride:], b.stride)
