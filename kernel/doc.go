@@ -27,13 +27,10 @@
 // range, as on any literal mistake; WithParams and [Spec.Kernel], which see data,
 // return a typed error with the index and the value.
 //
-// # Matrices
-//
 // [Gram], [Cross] and [Diag] fill matrices from any kernel, and faster from
 // Stationary ones. [Pairs] keeps the distances of one point set for a fit, in
 // which only hyperparameters change. All agree with Eval within a few units of
-// rounding; for one build the results do not depend on anything but the
-// arguments.
+// rounding.
 //
 // # A kernel of one's own
 //
@@ -43,8 +40,6 @@
 // methods must not modify the kernel, keep the slices they are given, or depend on
 // anything but their arguments. A zero in a factor is no reason to skip work: a
 // NaN must come out as a NaN.
-//
-// # Failure
 //
 // Points of different dimensions, or of another one than the lengths, and
 // destinations of the wrong size are programming errors and panic with the sizes;

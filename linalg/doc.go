@@ -12,16 +12,11 @@
 //
 // # Grammar
 //
-// The result of arithmetic is the receiver, m.Mul(a, b), or the first argument,
-// which is then called dst or stands for a result: MulVecTo(dst, x),
-// TransMulLower(dst, l1, l0). A result takes the size it needs and keeps its
-// memory, so the zero value of Dense or Sym will do, and a loop that uses the
-// same one again does not allocate. Slices must have the right length.
-//
-// A decomposition is a type whose zero value is ready, such as [Cholesky]. Its methods
-// keep scratch memory in the receiver; Factorize replaces what it held. Names that end
-// in To write to a destination, others return numbers or memory of the receiver, and
-// say so.
+// The result of arithmetic is the receiver, m.Mul(a, b), or the first argument, as in
+// MulVecTo(dst, x). It takes the size it needs and keeps its memory: the zero value of
+// Dense or Sym will do, and a loop that uses the same one again does not allocate.
+// Slices must have the right length. A decomposition is a type whose zero value is
+// ready, such as [Cholesky]; its methods keep scratch memory in the receiver.
 //
 //   - Trans in a name transposes the operand that follows, or the second one if
 //     it comes last: MulTrans is a·bᵀ, TransMul is aᵀ·b.
@@ -47,31 +42,17 @@
 // No operation skips work because a factor is zero: 0·NaN is NaN and shows in the
 // result.
 //
-// # Accuracy
+// # Accuracy and cost
 //
-// u = 2⁻⁵³ is the unit roundoff and γ_k = k·u/(1 − k·u). Products, factors and
-// solves have the componentwise bounds of N. J. Higham, Accuracy and Stability of
-// Numerical Algorithms, SIAM, 2002.
+// Products, factors and solves have the componentwise bounds of N. J. Higham, Accuracy
+// and Stability of Numerical Algorithms, SIAM, 2002, with the unit roundoff u = 2⁻⁵³ and
+// γ_k = k·u/(1 − k·u). Operations are additions and multiplications, counted alike.
 //
 // # Concurrency and reproducibility
 //
-// Different receivers and destinations may be used from different goroutines.
-// Methods that only read a matrix or a factor may run concurrently.
-//
-// Products, Cholesky factors, solves and inverses from about n = 200 on share
-// their rows between up to GOMAXPROCS goroutines, which end with the call;
-// smaller ones never start any. Work is cut by index, so that for one build of a
-// program every result is the same, bit for bit, at any GOMAXPROCS.
-//
-// # Cost
-//
-// Operations of n×n matrices, additions and multiplications counted alike:
-//
-//	Mul, MulTrans, TransMul                    2·n³
-//	Gram, AddGram, AddTransGram, MulLower      n³
-//	TransMulLower                              2/3·n³
-//	Cholesky.Factorize                         1/3·n³
-//	Cholesky.InverseTo                         2/3·n³
-//	Cholesky.SolveTo, n right-hand sides       2·n³
-//	Cholesky.Append                            n²
+// Methods that only read a matrix or a factor may run concurrently. Products, Cholesky
+// factors, solves and inverses from about n = 200 on share their rows between up to
+// GOMAXPROCS goroutines, which end with the call; smaller ones never start any. Work is
+// cut by index, so that for one build of a program every result is the same, bit for
+// bit, at any GOMAXPROCS.
 package linalg

@@ -3,11 +3,10 @@ package linalg
 import "fmt"
 
 // NotPositiveDefiniteError reports a matrix that is not positive definite: a
-// Cholesky factorisation met a pivot that is not positive beyond rounding and finite,
-// or an inverse root an eigenvalue that is not positive, which then is pivot 0.
+// Cholesky factorisation met a pivot that is not positive beyond rounding and finite.
 type NotPositiveDefiniteError struct {
 	Pivot int     // row of the pivot, from 0
-	Value float64 // the pivot, before its square root, or eigenvalue; may be NaN
+	Value float64 // the pivot, before its square root; may be NaN
 }
 
 // Error returns a message with the index and the value of the pivot.

@@ -10,28 +10,17 @@
 //	model, err := method.Learn(ctx, space, tasks)
 //	opt, err := cmbo.New(space, cmbo.WithSurrogate(model.Surrogate(seed)))
 //
-// # Grammar
-//
-// [Methods] lists the methods by name. [Method.Learn] takes the space, the tasks and
-// options and returns the method's [Model]: expensive, immutable, shared by any
-// number of runs. Model.Surrogate makes the state of one run, to be given to one
-// Optimizer, which asks it for predictions and, where the method has an acquisition
-// of its own ([cmbo.Scorer]), for scores. Everything else of the run is the
+// [Methods] lists the methods by name. A [Model] is shared by any number of runs, each of
+// which has its own surrogate, asked for predictions and, where the method has an
+// acquisition of its own ([cmbo.Scorer]), for scores. Everything else of the run is the
 // Optimizer's: trials, pending points, candidates, the y policy, the acquisition. So
 // methods compared differ in nothing but the model.
 //
 // Random, GP and the ensembles work without tasks, and are then GP or something close
 // to it; the others need at least one task with a value.
 //
-// # Units
-//
-// Tasks are scaled one by one with the y policy of [WithYPolicy], by default as
-// cmbo.Learn does it; kernels work on the space's unit cube. What a surrogate
-// predicts is in the scaled units of the run it is used in.
-//
-// # Faithfulness
-//
 // METHODS.md states of each method the source, the formulas that are computed, the cost, and
-// where it differs from the authors' code and why. Proposals follow from seed and data alone:
-// not from how often a surrogate was asked, nor from the number of goroutines.
+// where it differs from the authors' code and why. Tasks are scaled one by one; kernels work on
+// the space's unit cube. Proposals follow from seed and data alone: not from how often a
+// surrogate was asked, nor from the number of goroutines.
 package baseline

@@ -22,14 +22,8 @@
 // alone.
 //
 // All methods see the same splits, the same observations of the sources and the
-// same initial rows, and propose rows of the target's table, each once. Tables
-// whose tasks were recorded on one list of configurations tell the methods that
-// list when they learn, as a space with candidates. A run has one seed whatever the
-// method.
-//
-// Predictions are scored too, for they explain who wins: a [Record] keeps for each
-// query how far off the value was, in predicted standard deviations of a
-// measurement.
+// same initial rows, and propose rows of the target's table, each once. A run has one
+// seed whatever the method. Predictions are scored too, for they explain who wins.
 //
 // # The folder of an experiment
 //
@@ -41,12 +35,6 @@
 // no more than the runs under way, and the same call goes on where it stopped. At
 // the end lines are put in order. They then have the same bytes whatever the number of
 // workers and of interruptions, with one build of the program (see package cmbo).
-//
 // Runs are made repeat by repeat, each for all methods, splits and targets, so that
 // methods are comparable whenever one stops.
-//
-// # Cost
-//
-// One goroutine makes the runs of a repeat that share what was learned of a split.
-// Models are kept for the next repeat, a hundred of about 10 MB each at most.
 package bench

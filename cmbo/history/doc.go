@@ -31,12 +31,9 @@
 // A reader returns a [Result]: the space, the tasks, and a [Report] of its rows.
 // Whatever it accepts is a point of the space with a finite value, as
 // cmbo.Learn wants it, or a point whose evaluation failed, and each task knows the
-// parameters it was recorded with; what it does not accept is a bad row, and a
-// [Policy] says what becomes of those: [Fail] ends the reading with the first,
-// [Skip] leaves them out and lists them in the report. An error that Skip would
-// pass over says so. Trouble that concerns the input as a whole
-// ends the reading under either: a header without a column, a journal with a
-// line that is not whole.
+// parameters it was recorded with. What it does not accept is a bad row, and the
+// [Policy] says what becomes of it; an error that [Skip] would pass over says so.
+// Trouble that concerns the input as a whole ends the reading under any policy.
 //
 // # Errors
 //
@@ -65,9 +62,6 @@
 //
 //	for task, err := range history.CSV{Space: space}.Tasks(file, &report) {
 //
-// [Limits] bound the row and its fields, the rows that these two hold, and what
-// is unpacked; an error beyond one wraps [ErrLimit] and names the field that
-// raises it. A report keeps the first [MaxErrors] bad rows. The number of rows
-// is not limited: set Limits.Bytes for what comes from strangers. Integers are
-// those that a float64 holds, up to 2^53.
+// The number of rows is not limited: set Bytes of [Limits] for what comes from
+// strangers. Integers are those that a float64 holds, up to 2^53.
 package history

@@ -42,7 +42,7 @@ type Report struct {
 	Snapped int
 	// PassedOver counts further rows that a [Mapping] did not want.
 	PassedOver int
-	// Errors holds the first MaxErrors bad rows, in the order of the input.
+	// Errors holds the first [MaxErrors] bad rows.
 	Errors []*RowError
 }
 

@@ -38,13 +38,10 @@
 // itself. Tasks that have nothing to do with the new one can make the prior worse than none.
 // Past failures and further outputs teach it nothing.
 //
-// # Cost
-//
 // With K tasks of n observations, C clusters, I index points, t observations of
 // the run and N candidates: Learn takes O(K n³) some hundred times for the fits, O(K C V²) a
 // round of Wasserstein clustering on V = 100 points and O(V³) for each distance that
 // bounds leave open, O(K I² (n + I/C)) for geometric centres and some ten to twenty times
 // O(C I³) for barycentres. Ask takes O(C t N + t² N) and, for the distances, O(C I³), where
-// the candidates are a list. In a parameter space the prototypes are evaluated
-// at new candidates at each Ask, O(K n (n+t) N).
+// the candidates are a list, and O(K n (n+t) N) more in a parameter space.
 package paper

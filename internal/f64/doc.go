@@ -5,12 +5,11 @@
 //
 // # Table
 //
-// Every operation is a function that calls through a [Table]. The table in force
-// is [Generic], plain Go, unless an optional package has put another one in with
-// [Use] while the program was being initialised. An entry is a whole operation,
-// large enough to pay for an indirect call; smaller loops stay where they are
-// needed. Operations with a single caller are here because a table can replace them,
-// and so are the sizes of blocks that a table prefers.
+// Every operation is a function that calls through a [Table]: [Generic], plain Go,
+// unless an optional package has put another one in with [Use] while the program was
+// being initialised. An entry is a whole operation, large enough to pay for an indirect
+// call. Operations with a single caller are here because a table can replace them, and so
+// are the sizes of blocks that a table prefers.
 //
 // # Contract
 //

@@ -2,16 +2,10 @@
 // them, with nothing but strings: no fonts, scripts or files are needed to make
 // or to read them.
 //
-// A [Figure] is a grid of [Chart] panels (lines, bands, steps, points) with
-// one legend. [Figure.SVG] returns a file that stands alone; [Page]
-// collects text, figures and [Table] values into one HTML file, and a Table also
-// prints as plain text.
-//
 // Names decide how series look: series of the same name in one figure share
 // colour, dash pattern, marker and legend entry, in the order in which the
-// names first appear. Set Style to hold a look fixed over several figures.
-// There are [NumStyles] looks, eight colours told apart in the common forms of
-// colour blindness, each with its own marker, in four dash patterns.
+// names first appear. There are [NumStyles] looks, eight colours told apart in the
+// common forms of colour blindness, each with its own marker, in four dash patterns.
 //
 // Every colour comes from a style sheet that follows the reader's light or dark
 // theme and is light on paper. Fonts are not measured but estimated from a

@@ -47,18 +47,12 @@
 //	go run -C gen . ..
 //
 // Every kernel says in its comment which registers it uses, how it cuts its work
-// into vectors, and why it touches nothing outside its slices: entries that do
-// not fill a vector are read and written under masks, rows beyond the last repeat
-// it. The Go functions that call them check lengths first. The tests compare
-// every kernel of every tier that the machine has with its definition, on memory
-// that ends at pages which cannot be touched.
-//
-// Rates and times on the machine at hand:
+// into vectors, and why it touches nothing outside its slices. The Go functions that
+// call them check lengths first. The tests compare every kernel of every tier that the
+// machine has with its definition, on memory that ends at pages which cannot be touched;
+// those of the packages above run on the kernels with the build tag accel. Rates and
+// times on the machine at hand:
 //
 //	go test -run 'Report|Stages|Small' -report ./linalg/accel/
 //	go test -run '^$' -bench . ./linalg/accel/
-//
-// The tests of the packages above run on the kernels with the build tag accel:
-//
-//	go test -tags accel ./...
 package accel

@@ -11,9 +11,8 @@
 // beside every acquisition function with the same runs.
 //
 // So an experiment may be analysed before it is finished. A method that has less
-// than half of the runs that any method has in that space is not compared, lest
-// it leave nothing to the others; [Entry] tells. Over all spaces the methods are
-// compared that are compared in each space.
+// than half of the runs that any has in that space is not compared, lest it leave
+// nothing to the others; over all spaces those are that are compared in each.
 //
 // # Measures
 //
@@ -37,13 +36,10 @@
 //     regrets rounded to multiples of 1e-8, ties given the mean of the ranks
 //     they take up, 1 the lowest regret.
 //   - Solved: the fraction of runs with r(q) < [Threshold].
-//   - [Ratio]: the mean area of a method over that of the default of cm-BO in the same runs, as a
-//     geometric mean over spaces. Its limits are of the bootstrap: as many tasks as a space has are drawn
-//     with replacement, each with all of its runs, for both methods alike. Draws depend on the seed
+//   - [Ratio]: limits are of the bootstrap: as many tasks as a space has are drawn with
+//     replacement, each with all of its runs, for both methods alike. Draws depend on the seed
 //     and the space alone; nothing is corrected for the number of methods, and limits are too
 //     narrow where tasks are few.
-//   - [Areas], of [CompareAreas]: mean areas by method and space on the runs that all methods have,
-//     the Ratio of each to a method of choice, and that of the best rival of each space.
 //   - NLPD: z²/2 + ln(sd/range) + ln(2π)/2 for each query that was predicted, z
 //     being the standardised error and sd the deviation of a measurement: the
 //     negative logarithm of the predictive density on the scale where the task's
@@ -51,10 +47,7 @@
 //     as does the coverage, the fraction with |z| ≤ 1.6449. Every method is
 //     judged where it chose to look.
 //
-// # Reproducibility
-//
 // A Summary, and every byte of what it writes, is a function of the contents of
-// the records, whatever their order and however many goroutines there are. As
-// everywhere in this module, other processors may round the last digit of a number
-// differently.
+// the records, whatever their order and however many goroutines there are. Other
+// processors may round the last digit of a number differently.
 package report

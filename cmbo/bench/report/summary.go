@@ -44,8 +44,7 @@ type Comparison struct {
 	// Tasks and Runs are the numbers of tasks and of runs that all compared
 	// methods share; Known is how many runs at least one method has.
 	Tasks, Runs, Known int
-	// Entries tells for each method how many runs it has, and whether it is
-	// compared.
+	// Entries has all methods.
 	Entries []Entry
 	// Results has the compared methods, cm-BO first.
 	Results []Result
@@ -55,11 +54,9 @@ type Comparison struct {
 
 // An Entry tells how much a method has to compare.
 type Entry struct {
-	Method string
-	// Runs is how many runs it has.
-	Runs int
-	// Compared is false if too many runs are missing (see the package comment).
-	Compared bool
+	Method   string
+	Runs     int
+	Compared bool // false if too many runs are missing: see the package comment
 }
 
 // LateFrom is the query from which the late part of a regret curve is counted.
@@ -70,22 +67,18 @@ const LateFrom = 6
 // for them.
 type Result struct {
 	Method string
-	// Regret is the mean normalised simple regret, Lower and Upper its 95%
-	// confidence limits.
-	Regret, Lower, Upper []float64
-	// AUC is the mean area under the regret curve and AUCLower and AUCUpper its
-	// 95% confidence limits.
+	// Regret is the mean normalised simple regret, AUC the mean area under its curve, with
+	// their 95% confidence limits.
+	Regret, Lower, Upper    []float64
 	AUC, AUCLower, AUCUpper float64
 	// GeometricAUC is the geometric mean over the spaces of their mean areas, and
 	// GeometricLate that of the areas from query [LateFrom] on, NaN for a smaller
 	// budget: where methods that begin alike differ.
 	GeometricAUC, GeometricLate float64
-	// Rank is the average rank, 1 being the best.
-	Rank []float64
-	// Solved is the fraction of runs with a regret below [Threshold].
-	Solved []float64
-	// Calibration is that of the predictions.
-	Calibration Calibration
+	// Rank is the average rank, 1 being the best, Solved the fraction of runs with a regret
+	// below [Threshold].
+	Rank, Solved []float64
+	Calibration  Calibration
 	// Against is the area over that of the default of cm-BO; nil for the default
 	// itself, and where it is not compared.
 	Against *Ratio
@@ -115,7 +108,6 @@ const (
 // Analyse computes a Summary of records, which may come from an experiment that is not
 // finished. It changes and keeps none of them. Errors wrap [ErrInput].
 //
-// The result is a function of the input's contents: the order does not matter.
 // Most of the time goes into the bootstrap, 10,000 draws of the tasks of each space.
 func Analyse(records []bench.Record) (*Summary, error) { return summarise(records, resamples) }
 
