@@ -53,9 +53,6 @@ func (p *Pairs) Reset(x *linalg.Dense) {
 	p.k = nil
 }
 
-// Len returns the number of points.
-func (p *Pairs) Len() int { return p.n }
-
 // Gram sets dst to the matrix of k(x_i, x_j), as [Gram] does. It panics if k is
 // made for another dimension.
 //

@@ -60,7 +60,6 @@ func TestZeroAlloc(t *testing.T) {
 			"SolveLowerTo":    func() { c.SolveLowerTo(&m, g) },
 			"SolveUpperTo":    func() { c.SolveUpperTo(&m, g) },
 			"SolveVecTo":      func() { c.SolveVecTo(y, x) },
-			"MulLowerVecTo":   func() { c.MulLowerVecTo(y, x) },
 			"InverseTo":       func() { c.InverseTo(&s) },
 			"LogDet":          func() { c.LogDet() },
 			"Subset":          func() { s.Subset(a, []int{0, 2, 1}) },

@@ -237,7 +237,6 @@ func TestShapePanics(t *testing.T) {
 		"linalg: Subset: index -1 of 4×4":                   func() { u.Subset(s, []int{0, -1}) },
 		"linalg: SolveLowerVecTo: b has length 3, want 4":   func() { c.SolveVecTo(v4, v3) },
 		"linalg: SolveUpperVecTo: dst has length 3, want 4": func() { c.SolveUpperVecTo(v3, v4) },
-		"linalg: MulLowerVecTo: dst has length 3, want 4":   func() { c.MulLowerVecTo(v3, v4) },
 		"linalg: SolveTo: 4×4 by 2×3":                       func() { c.SolveTo(&m, a) },
 		"linalg: SolveLowerTo: 4×4 by 2×3":                  func() { c.SolveLowerTo(&m, a) },
 		"linalg: SolveUpperTo: 4×4 by 2×3":                  func() { c.SolveUpperTo(&m, a) },

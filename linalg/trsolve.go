@@ -54,14 +54,6 @@ func (c *Cholesky) SolveUpperVecTo(dst, b []float64) {
 	}
 }
 
-// MulLowerVecTo sets dst to L·x. dst may be x. n² operations.
-func (c *Cholesky) MulLowerVecTo(dst, x []float64) {
-	c.checkVec("MulLowerVecTo", dst, x)
-	for i := len(dst) - 1; i >= 0; i-- {
-		dst[i] = f64.Dot(c.l.data[i*c.l.stride:][:i+1], x)
-	}
-}
-
 func (c *Cholesky) checkVec(op string, dst, b []float64) {
 	if len(dst) != c.l.rows {
 		panicLen(op, "dst", len(dst), c.l.rows)

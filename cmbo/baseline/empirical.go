@@ -3,14 +3,12 @@ package baseline
 import (
 	"context"
 	"math"
-	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/gaussian"
-	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -139,14 +137,7 @@ func gridOf(tasks []observations, c *config) *linalg.Dense {
 	for i, t := range tasks {
 		xs[i] = t.x
 	}
-	all := points.Distinct(xs...)
-	n := points.Len(all)
-	if n <= c.grid {
-		return all
-	}
-	rows := rng.Stream(c.seed, "baseline grid").Perm(n)[:c.grid]
-	slices.Sort(rows)
-	return points.Pick(all, rows)
+	return points.Sample(points.Distinct(xs...), c.grid, c.seed, "baseline grid")
 }
 
 // newEmpiricalGP returns the base process on the grid.

@@ -32,7 +32,7 @@ func gpTasks(t testing.TB, k kernel.Kernel, mean, noise float64, tasks, n int, s
 		for j := range z {
 			z[j] = mean
 		}
-		require.NoError(t, draw(ctx, z, &cov, r.NormFloat64))
+		require.NoError(t, gp.AddNoise(z, &cov, r))
 		out[i] = observations{id: fmt.Sprint(i), x: x, z: z, noise: make([]float64, n)}
 	}
 	return out

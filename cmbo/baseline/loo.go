@@ -55,7 +55,7 @@ func newLeaveOneOut(ctx context.Context, p *gp.Process, y []float64) (*leaveOneO
 		r[j] += d[j]
 	}
 	s.Mirror()
-	if err := lowerFactor(&l.factor, s); err != nil {
+	if _, err := spectral.FactorPSD(&l.factor, s); err != nil {
 		return nil, numerical(ctx, err, "posterior at %d observations", n)
 	}
 	return l, nil
@@ -90,16 +90,4 @@ func (l *leaveOneOut) losses(loss, raw []float64, z, eps [][]float64) {
 			}
 		}
 	}
-}
-
-// lowerFactor makes dst a lower triangular factor of a covariance, which may be
-// singular.
-func lowerFactor(dst *linalg.Dense, s *linalg.Sym) error {
-	var chol linalg.Cholesky
-	if chol.Factorize(s) == nil {
-		chol.LowerTo(dst)
-		return nil
-	}
-	_, err := spectral.FactorPSD(dst, s)
-	return err
 }

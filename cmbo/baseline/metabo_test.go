@@ -120,8 +120,8 @@ func TestMetaBOIsUnbiased(t *testing.T) {
 			m.shared.row[points.Key(x.Row(j))] = j
 		}
 		for range k {
-			f := []float64{r.NormFloat64(), r.NormFloat64(), r.NormFloat64()}
-			chol.MulLowerVecTo(f, f)
+			f := make([]float64, 3)
+			chol.Lower().MulVecTo(f, []float64{r.NormFloat64(), r.NormFloat64(), r.NormFloat64()})
 			m.shared.values = append(m.shared.values, f)
 			m.past.sources = append(m.past.sources, &source{})
 		}

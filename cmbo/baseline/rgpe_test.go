@@ -12,6 +12,7 @@ import (
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
+	"github.com/gocmbo/cmbo/linalg/spectral"
 	"github.com/stretchr/testify/require"
 )
 
@@ -226,7 +227,8 @@ func TestRGPEWeightsOfIndependentDraws(t *testing.T) {
 		require.NoError(t, p.Moments(ctx, mean, nil, d.X))
 		require.NoError(t, p.Gram(ctx, &cov, d.X))
 		var factor linalg.Dense
-		require.NoError(t, lowerFactor(&factor, &cov))
+		_, err := spectral.FactorPSD(&factor, &cov)
+		require.NoError(t, err)
 		for j := range factor.Row(0) {
 			z := r.NormFloat64()
 			for i := range mean {

@@ -6,7 +6,6 @@ import (
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
-	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
@@ -84,7 +83,7 @@ func (r *rmTSRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, _ a
 			return err
 		}
 	}
-	return draw(ctx, dst, &cov, src.NormFloat64)
+	return numerical(ctx, gp.AddNoise(dst, &cov, src), "RM-GP-TS")
 }
 
 // mixture sets mean and cov to the moments of Σ w_i·f_i at the rows of x.
@@ -113,20 +112,5 @@ func (r *rmTSRun) mixture(ctx context.Context, mean []float64, cov *linalg.Sym, 
 		linalg.Axpy(mean, w, mu)
 		cov.AddScaled(w*w, &part)
 	}
-	return nil
-}
-
-// draw adds to mean, in place, a draw of N(0, cov).
-func draw(ctx context.Context, mean []float64, cov *linalg.Sym, normal func() float64) error {
-	var chol linalg.Cholesky
-	z := make([]float64, len(mean))
-	for i := range z {
-		z[i] = normal()
-	}
-	if _, err := chol.FactorizeJitter(cov, gaussian.MaxJitter); err != nil {
-		return numerical(ctx, err, "a draw at %d points", len(mean))
-	}
-	chol.MulLowerVecTo(z, z)
-	linalg.Axpy(mean, 1, z)
 	return nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/linalg"
@@ -130,7 +131,7 @@ func (c *classifier) accuracy(f *folded, cfg config) (float64, error) {
 		}
 		c.scores.Mul(&c.cross, &c.targets)
 		for i, p := range test {
-			if largest(c.scores.Row(i)) == f.y[p] {
+			if s := c.scores.Row(i); slices.Index(s, slices.Max(s)) == f.y[p] {
 				right++
 			}
 		}
@@ -185,15 +186,4 @@ func power(x float64, n int) float64 {
 		p *= x
 	}
 	return p
-}
-
-// largest returns the index of the largest entry, the first of equals.
-func largest(v []float64) int {
-	best := 0
-	for i, x := range v {
-		if x > v[best] {
-			best = i
-		}
-	}
-	return best
 }

@@ -107,7 +107,7 @@ func TestClassifierAgreesWithDirectSolve(t *testing.T) {
 					}
 				}
 				for i, p := range f.held[k] {
-					if largest(scores[i]) == f.y[p] {
+					if slices.Index(scores[i], slices.Max(scores[i])) == f.y[p] {
 						right++
 					}
 					if k < numFolds-1 {

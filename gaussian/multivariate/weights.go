@@ -1,6 +1,7 @@
 package multivariate
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/gocmbo/cmbo/gaussian"
@@ -64,11 +65,7 @@ func activeMembers(op string, ps []*Normal, weights []float64) ([]*Normal, []flo
 		}
 	}
 	if weights == nil {
-		w := make([]float64, len(ps))
-		for i := range w {
-			w[i] = 1 / float64(len(ps))
-		}
-		return ps, w, nil
+		weights = slices.Repeat([]float64{1}, len(ps))
 	}
 	if err := fault.Len(op, "weights", len(weights), len(ps)); err != nil {
 		return nil, nil, err

@@ -2,6 +2,7 @@ package gp
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
@@ -33,7 +34,7 @@ func TestFitFindsParameters(t *testing.T) {
 	gram.AddDiag(0.01)
 	var chol linalg.Cholesky
 	require.NoError(t, chol.Factorize(&gram))
-	chol.MulLowerVecTo(s.y, s.y)
+	chol.Lower().MulVecTo(s.y, slices.Clone(s.y))
 	var f Fitter
 	h, err := f.Fit(ctx, kernel.Scale(1, kernel.Matern32(0.7, 0.7)), s.x, s.y, nil, math.NaN(), 3)
 	require.NoError(t, err)
@@ -143,7 +144,7 @@ func TestFormByEvidence(t *testing.T) {
 				gram.AddDiag(0.001)
 				var chol linalg.Cholesky
 				require.NoError(t, chol.Factorize(&gram))
-				chol.MulLowerVecTo(y, y)
+				chol.Lower().MulVecTo(y, slices.Clone(y))
 				f := Fits{Template: one, Other: all, Noise: math.NaN(), Seed: 4}
 				data := func(int) (*linalg.Dense, []float64, []float64, error) { return x, y, nil, nil }
 				h, err := f.At(ctx, n, data)
