@@ -36,10 +36,8 @@ type CSV struct {
 	// Mapping says where the parameters are, which rows count, and how cells
 	// are read.
 	Mapping Mapping
-	// Policy says what becomes of bad rows.
-	Policy Policy
-	// Limits bound what is read.
-	Limits Limits
+	Policy  Policy
+	Limits  Limits
 }
 
 // setting validates the description.

@@ -38,11 +38,9 @@ type HPOB struct {
 	Name string
 	// Value is the name, among "outputs", of the value to be optimised in a file that has
 	// several. The others become the tasks' Outputs, null for those that are missing.
-	Value string
-	// Policy says what becomes of bad rows.
+	Value  string
 	Policy Policy
-	// Limits bound what is read; Line does not apply.
-	Limits Limits
+	Limits Limits // Line does not apply
 }
 
 // An HPOBResult is what [HPOB.Read] makes of a file. Larger values are better.

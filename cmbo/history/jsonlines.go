@@ -26,29 +26,22 @@ import (
 type JSONLines struct {
 	// Space declares the parameters. Required.
 	Space *cmbo.Space
-	// Value, Task, Noise and Config name the keys of the measured value, of
-	// the task's ID, of the noise variance and of the object of parameters:
-	// "value", "task", "noise_variance" and "config" if empty. A key of the
-	// task or of the noise that is named here must be there; under its default
-	// name it may be missing. "-" says that there is none; for Config, that
-	// the parameters stand beside the value.
+	// Value, Task and Noise name keys as they do columns of a [CSV]. Config names that of
+	// the object of parameters, "config" if empty; "-" says that they stand beside the value.
 	Value, Task, Noise, Config string
 	// Curve names the key of what the evaluation showed before its end, {"steps": [1, 2],
 	// "values": [0.5, 0.7], "stopped": true}, the last only if the end was not waited for: then
 	// the value is an estimate and has a noise variance. Curves are not read if it is empty, and
 	// written, where there are any, as "curve".
 	Curve string
-	// TaskID is the ID of the task of lines without a key for it, "task" if
-	// empty.
+	// TaskID is the ID of the task of lines without a key for it, "task" if empty.
 	TaskID string
 	// Mapping says where the parameters are, which lines count, and how values
 	// are read. Strings are taken for numbers and truth values if it has a Prefix,
 	// Columns, a Parse or a DecimalComma, as exports of other programs need it.
 	Mapping Mapping
-	// Policy says what becomes of bad lines.
-	Policy Policy
-	// Limits bound what is read.
-	Limits Limits
+	Policy  Policy
+	Limits  Limits
 }
 
 // setting validates the description.

@@ -36,10 +36,8 @@ type Katib struct {
 	// other direction change their sign. Unset takes them as recorded, and the
 	// experiments must agree.
 	Direction Direction
-	// Policy says what becomes of bad trials.
-	Policy Policy
-	// Limits bound what is read; Line does not apply.
-	Limits Limits
+	Policy    Policy
+	Limits    Limits // Line does not apply
 }
 
 // A KatibResult is what [Katib.Read] makes of trials: a task an experiment, whose ID is

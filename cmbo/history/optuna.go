@@ -43,11 +43,8 @@ type Optuna struct {
 	// end, what it cost say; a trial that lacks one of the two lacks it, and one of which
 	// only one of them names its zone.
 	Seconds string
-	// Policy says what becomes of bad trials.
-	Policy Policy
-	// Limits bound what is read. Lines that only hold attributes may be longer
-	// than Line.
-	Limits Limits
+	Policy  Policy
+	Limits  Limits // lines that only hold attributes may be longer than Line
 }
 
 // An OptunaResult is what [Optuna.Read] makes of a journal: a task a study,

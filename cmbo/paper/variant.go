@@ -69,26 +69,13 @@ type Variant struct {
 
 // The seven variants of the paper's section 4.
 var (
-	// JefClusJefCMP clusters and weighs by Jeffreys divergence.
-	JefClusJefCMP = Variant{ClusterDistance: Jeffreys, WeightDistance: Jeffreys}
-	// WssClusWssCMP clusters and weighs by Wasserstein distance, with
-	// geometric centres.
-	WssClusWssCMP = Variant{}
-	// JefClusWssCMP clusters by Jeffreys divergence, weighs by Wasserstein
-	// distance.
-	JefClusWssCMP = Variant{ClusterDistance: Jeffreys}
-	// WssClusJefCMP clusters by Wasserstein distance, weighs by Jeffreys
-	// divergence.
-	WssClusJefCMP = Variant{WeightDistance: Jeffreys}
-	// WssClusWssCMPBary is WssClusWssCMP with Wasserstein barycentres as
-	// prototypes.
+	JefClusJefCMP     = Variant{ClusterDistance: Jeffreys, WeightDistance: Jeffreys}
+	WssClusWssCMP     = Variant{}
+	JefClusWssCMP     = Variant{ClusterDistance: Jeffreys}
+	WssClusJefCMP     = Variant{WeightDistance: Jeffreys}
 	WssClusWssCMPBary = Variant{Prototype: Barycenter}
-	// GlobalCen puts all tasks in one cluster whose geometric centre is a
-	// fixed prior.
-	GlobalCen = Variant{Grouping: Together}
-	// IndiWeightJef makes each task its own cluster, weighed by Jeffreys
-	// divergence.
-	IndiWeightJef = Variant{Grouping: Apart, WeightDistance: Jeffreys}
+	GlobalCen         = Variant{Grouping: Together} // whose geometric centre is a fixed prior
+	IndiWeightJef     = Variant{Grouping: Apart, WeightDistance: Jeffreys}
 )
 
 // Variants returns the seven named variants in the paper's order.
