@@ -3,6 +3,7 @@ package curve
 import (
 	"math"
 	"math/rand/v2"
+	"sync"
 	"testing"
 
 	"github.com/gocmbo/cmbo/internal/testutil"
@@ -190,6 +191,29 @@ func TestLawIsCautious(t *testing.T) {
 	assert.False(t, ok, "ends that are all equal")
 }
 
+// Where the values at a step lie is no matter: the law of values that are all higher is the
+// same, as far as their rounding leaves them.
+func TestLawOfShiftedValues(t *testing.T) {
+	own := draw(testutil.RNG(t), 12, 6, 0, 1)
+	to := Scale{0, 1, math.Inf(-1)}
+	var none *Past
+	m1, v1 := none.Law(4, to, own).End(0.5)
+	for _, by := range []float64{-1e3, 1e2, 1e4} {
+		higher := make([]Curve, len(own))
+		for i, c := range own {
+			higher[i] = Curve{Steps: c.Steps, End: c.End}
+			for _, v := range c.Values {
+				higher[i].Values = append(higher[i].Values, v+by)
+			}
+		}
+		m2, v2 := none.Law(4, to, higher).End(0.5 + by)
+		// Sums of squares of by lose so many of their digits to their difference.
+		tol := 100 * by * by * 0x1p-52
+		assert.InDelta(t, m1, m2, tol)
+		assert.InDelta(t, v1, v2, tol)
+	}
+}
+
 // What takes less than half of the variance of all ends off says less than they do.
 func TestEvidenceThatSaysLittle(t *testing.T) {
 	for _, c := range []struct {
@@ -309,4 +333,55 @@ func TestPast(t *testing.T) {
 	}
 	assert.Less(t, floor, -0.5)
 	assert.Equal(t, Scale{10, 3, 10 + 3*floor}, p.Scale(10, 3))
+}
+
+// Up to ten curves of the past count as curves of the run do, each as one, and more of them
+// together as ten.
+func TestLawOfFewPastCurves(t *testing.T) {
+	r := testutil.RNG(t)
+	for _, n := range []int{5, 9, 10, 11, 40} {
+		past, own := draw(r, n, 6, 3, 2), draw(r, 4, 6, 3, 2)
+		s, ok := Standardize(ends(past))
+		require.True(t, ok)
+		p := Learn([]Evaluations{{ends(past), past}})
+		to := p.Scale(s.Shift, s.Unit)
+		var none *Past
+		got, same := p.Law(4, to, own), none.Law(4, to, append(past, own...))
+		assert.InDelta(t, min(n, 10)+4, got.n, 1e-12)
+		m1, v1 := got.End(2)
+		m2, v2 := same.End(2)
+		if n <= 10 {
+			assert.InDelta(t, m2, m1, 1e-12)
+			assert.InDelta(t, v2, v1, 1e-12)
+		} else {
+			assert.Greater(t, math.Abs(m2-m1), 1e-6)
+		}
+	}
+}
+
+// What a past keeps of one step is not what it says of another one, whoever asks first and
+// who else asks meanwhile.
+func TestLawsOfSteps(t *testing.T) {
+	r := testutil.RNG(t)
+	past := draw(r, 30, 6, 0, 1)
+	tasks := []Evaluations{{ends(past), past}}
+	want := make([]Law, 7)
+	for step := range want {
+		p := Learn(tasks)
+		want[step] = p.Law(step, p.Scale(0, 1), nil)
+	}
+	assert.False(t, want[0].Known())
+	p := Learn(tasks)
+	var wait sync.WaitGroup
+	for k := range 8 {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			for i := range want {
+				step := (i*(2*k+1) + k) % len(want)
+				assert.Equal(t, want[step], p.Law(step, p.Scale(0, 1), nil))
+			}
+		}()
+	}
+	wait.Wait()
 }
