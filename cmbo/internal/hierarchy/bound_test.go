@@ -149,11 +149,11 @@ func TestPanelsLaidOutBefore(t *testing.T) {
 	}
 	run := NewRun(m, m.Settings(), math.NaN(), 1)
 	require.NoError(t, run.Fit(ctx, x, y, nil, nil))
-	short, want := m.newPanels(run.pts[:panel+1], 0, nil), m.newPanels(run.pts, 0, nil)
-	for _, earlier := range []*panels{short, m.newPanels(run.pts, n, nil), m.newPanels(run.pts, panel, nil)} {
-		require.Equal(t, want.cols, m.newPanels(run.pts, 0, earlier).cols)
+	short, want := run.newPanels(run.pts[:panel+1], 0, nil), run.newPanels(run.pts, 0, nil)
+	for _, earlier := range []*panels{short, run.newPanels(run.pts, n, nil), run.newPanels(run.pts, panel, nil)} {
+		require.Equal(t, want.cols, run.newPanels(run.pts, 0, earlier).cols)
 	}
-	require.Same(t, &short.cols[0].Row(0)[0], &m.newPanels(run.pts, 0, short).cols[0].Row(0)[0])
+	require.Same(t, &short.cols[0].Row(0)[0], &run.newPanels(run.pts, 0, short).cols[0].Row(0)[0])
 
 	// Nothing of the points of another run is left.
 	c, err := m.Candidates(ctx, uniform(r, 5, 2), 1)

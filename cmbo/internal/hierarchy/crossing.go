@@ -19,8 +19,8 @@ type point struct {
 }
 
 // A crossing holds prior covariances of one point with others, in the parts that hypotheses
-// share. With candidates, what rest and pop both have of the grid is in pop where all hypotheses have
-// their sum: see panels.
+// share. With candidates, what rest and pop both have of the grid is in pop where no hypothesis needs
+// them apart: see panels.
 type crossing struct {
 	base []float64 // the base kernel's
 	rest []float64 // of e
@@ -77,8 +77,7 @@ func (p *point) cross(m *Model, pts []*point, own kernel.Kernel) {
 
 // panel is the number of points whose vectors on the grid are carried to a candidate
 // side by side, a column each: their covariances under the population less their defects or,
-// where descriptors move the population, which has a part of those covariances then, first the
-// ones and then the others. There are always so many, so that what comes of a point is the same whichever
+// where a hypothesis needs these apart, first the ones and then the others. There are always so many, so that what comes of a point is the same whichever
 // others come with it.
 const panel = 8
 
@@ -91,8 +90,8 @@ type panels struct {
 
 // newPanels lays out points, from the panel of the point from on. What earlier panels hold
 // of the first of the points is taken from them.
-func (m *Model) newPanels(pts []*point, from int, earlier *panels) *panels {
-	g := m.grid
+func (r *Run) newPanels(pts []*point, from int, earlier *panels) *panels {
+	g := r.m.grid
 	b := &panels{pts: pts, x: linalg.NewDense(len(pts), g.dim(), nil), cols: make([]linalg.Dense, (len(pts)+panel-1)/panel)}
 	for i, p := range pts {
 		copy(b.x.Row(i), p.x.Row(0))
@@ -101,7 +100,7 @@ func (m *Model) newPanels(pts []*point, from int, earlier *panels) *panels {
 		copy(b.cols, earlier.cols[:len(earlier.pts)/panel])
 	}
 	width := panel
-	if m.moved != nil {
+	if slices.ContainsFunc(r.all, func(k *member) bool { return k.facts.apart }) {
 		width = 2 * panel
 	}
 	for l := from; l < len(pts); l = (l/panel + 1) * panel {

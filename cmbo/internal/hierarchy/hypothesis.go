@@ -8,7 +8,8 @@ type hypothesis interface {
 	mean(dst []float64, at *located)
 	// variance sets dst to the prior variances at candidates.
 	variance(dst []float64, at *located)
-	// covariance sets dst to the prior covariances of a crossing.
+	// covariance sets dst to the prior covariances of a crossing: from rest and pop of it their
+	// sum alone, unless facts say apart.
 	covariance(dst []float64, c *crossing)
 	// about returns the prior mass and what else a run goes by.
 	about() *facts
@@ -19,6 +20,7 @@ type facts struct {
 	level Level
 	prior float64 // mass
 	tail  float64 // share of offsets of a wider spread
+	apart bool    // the covariances need e's without the population's, for which each panel takes twice as long
 }
 
 func (f *facts) about() *facts { return f }

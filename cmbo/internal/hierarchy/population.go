@@ -10,9 +10,11 @@ func populations(m *Model, s *Settings, mass float64) []hypothesis {
 	if m.moved != nil {
 		moved = mass * s.Moved
 	}
-	facts := func(mass float64) facts { return facts{level: Population, prior: mass, tail: s.TransferTail} }
-	return append(withBeside(m, s, mass-moved, func(mass float64) hypothesis { return &population{facts(mass)} }),
-		withBeside(m, s, moved, func(mass float64) hypothesis { return &movedPopulation{facts(mass), m} })...)
+	return append(withBeside(m, s, mass-moved, func(mass float64) hypothesis {
+		return &population{facts{level: Population, prior: mass, tail: s.TransferTail}}
+	}), withBeside(m, s, moved, func(mass float64) hypothesis {
+		return &movedPopulation{facts{level: Population, prior: mass, tail: s.TransferTail, apart: true}, m}
+	})...)
 }
 
 func (h *population) mean(dst []float64, at *located) { copy(dst, at.mean) }

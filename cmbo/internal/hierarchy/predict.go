@@ -73,8 +73,8 @@ func (r *Run) each(ctx context.Context, x mixture, c *Candidates, keep bool, do 
 			from = min(from, known)
 		}
 	}
-	r.panels = r.m.newPanels(r.pts, from, r.panels)
-	awaited := r.m.newPanels(r.pending, 0, nil)
+	r.panels = r.newPanels(r.pts, from, r.panels)
+	awaited := r.newPanels(r.pending, 0, nil)
 	memory := make([]tile, parallel.Workers(r.workers, len(blocks)))
 	var err error
 	if len(r.pending) > 0 {

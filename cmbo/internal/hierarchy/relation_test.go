@@ -41,7 +41,9 @@ func described(k int) []Task {
 // one has, given the tasks' means: worked out with the Kronecker product of both covariances.
 func TestMovedAgainstJoint(t *testing.T) {
 	r := rng.Stream(1, t.Name())
-	m := learn(t, described(9), uniform(r, 5, 2), testSettings(2))
+	settings := testSettings(2)
+	settings.Neighbours = 3 // of the 5 points, so that others see more of a point than these carry
+	m := learn(t, described(9), uniform(r, 5, 2), settings)
 	target := map[string]any{"h": 37.5, "kind": "b"}
 	rel, _, err := m.relate(ctx)
 	require.NoError(t, err)

@@ -307,7 +307,7 @@ func conditioned(t *testing.T, told int) (*Run, []float64, *linalg.Dense) {
 
 // posteriors returns members' posteriors at the first block of candidates.
 func posteriors(run *Run, c *Candidates, ks []*member) []*posterior {
-	return run.told(run.workspaces(c, false)[0], ks, run.m.newPanels(run.pts, 0, nil), new(tile))
+	return run.told(run.workspaces(c, false)[0], ks, run.newPanels(run.pts, 0, nil), new(tile))
 }
 
 // predictions returns what a fresh run predicts at cand.
