@@ -292,8 +292,8 @@ func TestFirstProgram(t *testing.T) {
 	require.Regexp(t, `^0\.[89]\d* map\[depth:\d+ kernel:\w+ lr:[0-9.e-]+\]\n$`, goTool(t, "run", name))
 }
 
-// TestMapIsTrue: cmbo/ARCHITECTURE.md names each package below cmbo, paths that exist and
-// tests that there are.
+// TestMapIsTrue: cmbo/ARCHITECTURE.md names each package below cmbo, in an order in which none
+// imports one of a row above it, paths that exist and tests that there are.
 func TestMapIsTrue(t *testing.T) {
 	skipWithoutGo(t)
 	text, err := os.ReadFile(filepath.Join(root, "cmbo/ARCHITECTURE.md"))
@@ -327,8 +327,29 @@ func TestMapIsTrue(t *testing.T) {
 			require.NoError(t, err)
 		}
 	}
-	for path := range strings.Lines(goTool(t, "list", "./cmbo/...")) {
-		path = strings.TrimPrefix(strings.TrimSpace(path), "github.com/gocmbo/cmbo/")
-		require.True(t, named[path], "the map lacks package %s", path)
+	row := map[string]int{}
+	for i, m := range regexp.MustCompile("(?m)^\\| (`[^|]*) \\|").FindAllStringSubmatch(string(text), -1) {
+		for _, name := range span.FindAllStringSubmatch(m[1], -1) {
+			row[name[1]] = i + 1
+		}
+	}
+	of := func(pkg string) int { // that of the nearest folder above it
+		for ; pkg != "."; pkg = path.Dir(pkg) {
+			if row[pkg] > 0 {
+				return row[pkg]
+			}
+		}
+		return 0
+	}
+	const module = "github.com/gocmbo/cmbo/"
+	for line := range strings.Lines(goTool(t, "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./cmbo/...", "./gaussian/...", "./kernel/...", "./linalg/...")) {
+		packages := strings.Fields(line)
+		pkg := strings.TrimPrefix(packages[0], module)
+		require.True(t, named[pkg] || !strings.HasPrefix(pkg, "cmbo/"), "the map lacks package %s", pkg)
+		for _, imported := range packages[1:] {
+			if imported, ours := strings.CutPrefix(imported, module); ours {
+				require.LessOrEqual(t, of(pkg), of(imported), "%s imports %s", pkg, imported)
+			}
+		}
 	}
 }
