@@ -287,14 +287,15 @@ def over(limit):
 
 
 def test_constraints_are_outputs_of_the_service(service):
+    name = "Sekunden über 3"  # any name will do
     space = {"x": FloatDistribution(0, 1), "y": FloatDistribution(0, 1)}
     past = []
     for i, cost in enumerate((0.5, 1, 2)):
         s = optuna.create_study(study_name=f"limited-past-{i}", sampler=CmboSampler(
-            service.url, search_space=space, seed=i, constraints_func=over(3), constraints=["seconds"], initial=8))
+            service.url, search_space=space, seed=i, constraints_func=over(3), constraints=[name], initial=8))
         s.optimize(budgeted(cost), n_trials=12)
         past.append(s)
-    options = dict(search_space=space, seed=1, constraints_func=over(3), constraints=["seconds"])
+    options = dict(search_space=space, seed=1, constraints_func=over(3), constraints=[name])
     CmboSampler(service.url, **options).learn("limited", past)
     found = {}
     for prior in ("limited", None):
@@ -312,10 +313,10 @@ def test_constraints_are_outputs_of_the_service(service):
         found[prior] = study
         run = study.trials[1].system_attrs[ATTR]["study"]
         about = get(service, run)
-        assert about["options"]["outputs"] == [{"name": "seconds", "at_most": 0, "optional": True}]
-        assert about["best"]["y"] == study.best_value and about["best"]["outputs"]["seconds"] <= 0
+        assert about["options"]["outputs"] == [{"name": name, "at_most": 0, "optional": True}]
+        assert about["best"]["y"] == study.best_value and about["best"]["outputs"][name] <= 0
         told = get(service, run, "/trials")["trials"]
-        assert [t["outputs"]["seconds"] for t in told] == [t.system_attrs["constraints"][0] for t in proposed(study)]
+        assert [t["outputs"][name] for t in told] == [t.system_attrs["constraints"][0] for t in proposed(study)]
         assert told[1]["status"] == "failed" and about["observations"] == 8
     best = 3 - math.log(3 / 1.2)
     assert found["limited"].best_value - best < 0.1

@@ -13,15 +13,16 @@ import (
 // frame is an object or a list that the scan is in.
 type frame struct {
 	object bool
-	free   bool // its keys are names of parameters
+	free   bool // its keys are names that the user gave
 	key    bool // the next string is a key
 	last   string
 	few    []string            // keys met, up to some number
 	many   map[string]struct{} // all keys met, if there are more
 }
 
-// freeKeys are the fields whose keys are names of parameters.
-var freeKeys = []string{"config", "defaults", "columns", "renamed", "choices"}
+// freeKeys are the fields whose keys, where they are objects, are names that the user gave:
+// of parameters, their choices, outputs and descriptors of tasks.
+var freeKeys = []string{"config", "defaults", "columns", "renamed", "choices", "outputs", "failed_outputs", "context"}
 
 // meet notes a key and reports whether it was there before.
 func (f *frame) meet(key string) bool {
@@ -50,7 +51,7 @@ func (f *frame) meet(key string) bool {
 // become: an empty object is two bytes, and a struct once it is decoded.
 //
 // The keys of the service are ASCII and lower case, so any other key that would
-// match one of them differs in its case; those of freeKeys are free.
+// match one of them differs in its case; those in freeKeys are free.
 func scan(b []byte, nodes, values int) error {
 	if !json.Valid(b) {
 		return nil // decoding tells what is wrong, before it makes anything
