@@ -2,6 +2,7 @@ package history
 
 import (
 	"io"
+	"maps"
 	"strings"
 	"unicode/utf8"
 
@@ -55,7 +56,9 @@ func newHeader(fields []string, n *form) (*header, *RowError) {
 		}
 		return nil, rowErrorf(cmbo.ErrCorrupt, "the header lacks %s; it has %s%s", quoteAll(missing), quoteAll(fields), hint)
 	}
-	return h, nil
+	s := newSightings(n.others(), n.limits)
+	s.see(maps.Keys(h.at))
+	return h, s.lack("the header lacks this column")
 }
 
 // read reads a row.

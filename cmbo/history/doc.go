@@ -40,7 +40,8 @@
 // Bad rows and bad inputs are a [*RowError] with the line, the field, its text
 // and the reason. They wrap the sentinels of package cmbo:
 //
-//	ErrCorrupt     the text is not of the format, or lacks a column
+//	ErrCorrupt     the text is not of the format, or lacks a column;
+//	               ErrColumn wraps it for those of outputs and descriptors
 //	ErrNotFinite   a value or a noise variance is missing, no number, NaN,
 //	               infinite, beyond ±1e150 or, a variance, negative
 //	ErrOutOfSpace  a parameter is missing, no number, out of range, not a whole

@@ -85,6 +85,24 @@ func ExampleCSV_Tasks() {
 	// 3 rows, 1 left out: history: line 5: task "b": "value" is "?": not a number
 }
 
+// Further columns of a file become outputs; one that is not there is an error that says which are.
+func ExampleMapping_outputs() {
+	const file = "lr,value,sec\n0.1,3,42\n0.2,2,\n" // a gap is a value that is missing
+	table := history.CSV{Space: must(cmbo.NewSpace(cmbo.Float("lr", 0, 1)))}
+	for _, column := range []string{"secs", "sec"} {
+		table.Mapping.Outputs = map[string]string{"seconds": column}
+		past, err := table.Read(strings.NewReader(file))
+		if err != nil {
+			fmt.Println(err)
+			continue
+		}
+		fmt.Println(past.Tasks[0].Outputs)
+	}
+	// Output:
+	// history: line 1: "secs": the header lacks this column, named for output "seconds"; there are "lr", "sec", "value"
+	// map[seconds:[42 NaN]]
+}
+
 // A finished run goes to a file as a task.
 func ExampleCSV_Write() {
 	space := must(cmbo.NewSpace(cmbo.Float("x", 0, 1), cmbo.Categorical("kernel", "rbf", "poly")))

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -68,7 +69,8 @@ func (j JSONLines) setting() (form, error) {
 //
 // A bad line is dealt with as the Policy says: it is longer than Limits has it, not one JSON object,
 // has a key twice, lacks a key, has a value that is not a finite number (Python's NaN and Infinity
-// are told as such) or a point outside the space.
+// are told as such) or a point outside the space. Whatever the Policy, Read fails with [ErrColumn] if
+// no line has the key of an output or a descriptor of the Mapping: null in one says that there is none.
 func (j JSONLines) Read(r io.Reader) (*Result, error) {
 	s, err := j.stream(r)
 	if err != nil {
@@ -77,7 +79,8 @@ func (j JSONLines) Read(r io.Reader) (*Result, error) {
 	return s.all()
 }
 
-// Tasks reads what [JSONLines.Read] does, a task at a time, as [CSV.Tasks] does.
+// Tasks reads what [JSONLines.Read] does, a task at a time, as [CSV.Tasks] does. A key that no line
+// has is an error after the last task.
 func (j JSONLines) Tasks(r io.Reader, report *Report) iter.Seq2[cmbo.Task, error] {
 	s, err := j.stream(r)
 	return s.tasks(report, err)
@@ -85,17 +88,18 @@ func (j JSONLines) Tasks(r io.Reader, report *Report) iter.Seq2[cmbo.Task, error
 
 func (j JSONLines) stream(r io.Reader) (stream, error) {
 	n, err := j.setting()
-	read := func(take taker) error { return j.lines(r, n, take) }
-	return stream{space: j.Space, policy: j.Policy, limits: n.limits, rows: "lines", read: read}, err
+	d := newLineDecoder(n)
+	read := func(take taker) error { return d.lines(r, take) }
+	lack := func() *RowError { return d.sightings.lack("no line has this key") }
+	return stream{space: j.Space, policy: j.Policy, limits: n.limits, rows: "lines", read: read, lack: lack}, err
 }
 
 // lines calls take for each line.
-func (j JSONLines) lines(r io.Reader, n form, take taker) error {
-	lines, err := newLineReader(r, n.limits)
+func (d *lineDecoder) lines(r io.Reader, take taker) error {
+	lines, err := newLineReader(r, d.limits)
 	if err != nil {
 		return err
 	}
-	d := newLineDecoder(n)
 	for {
 		line, _, long, err := lines.next()
 		if err == io.EOF {
@@ -120,6 +124,7 @@ func (j JSONLines) lines(r io.Reader, n form, take taker) error {
 // lineDecoder decodes lines of one description.
 type lineDecoder struct {
 	form
+	*sightings
 	byText         bool              // values are read as the cells of a CSV file
 	taken          map[string]bool   // keys that are no parameters where they stand beside the value
 	values, object map[string][]byte // of the current line, and of its object of parameters
@@ -128,7 +133,7 @@ type lineDecoder struct {
 
 func newLineDecoder(n form) *lineDecoder {
 	return &lineDecoder{
-		form: n, byText: n.Prefix != "" || n.Columns != nil || n.Parse != nil || n.DecimalComma,
+		form: n, sightings: newSightings(n.others(), n.limits), byText: n.Prefix != "" || n.Columns != nil || n.Parse != nil || n.DecimalComma,
 		values: make(map[string][]byte), object: make(map[string][]byte),
 		taken: map[string]bool{n.value: true, n.task: true, n.noise: true, n.status: true, n.curve: true},
 	}
@@ -140,6 +145,7 @@ func (d *lineDecoder) decode(line []byte) (r row) {
 		return r.failed(e)
 	}
 	delete(d.values, "") // which stands for what there is not
+	d.see(maps.Keys(d.values))
 	clear(d.object)
 	var e *RowError
 	config, ok := d.values[d.config]
@@ -316,7 +322,7 @@ func (d *lineDecoder) number(column string, check func(float64) *RowError) (floa
 // of the example at [JSONLines]; the parameters stand beside the value if Config is "-". Numbers read
 // back bit for bit; a noise variance of 0, not known, is left out, or null if Noise is set. Failures
 // follow the observations of their task, with a value of null and a status. Outputs and descriptors
-// come last, those of the Mapping or all. It fails as [CSV.Write] does.
+// come last, those of the Mapping, null where they are missing, or all. It fails as [CSV.Write] does.
 func (j JSONLines) Write(w io.Writer, tasks ...cmbo.Task) error {
 	n, err := j.setting()
 	if err != nil {
@@ -367,6 +373,8 @@ func (j JSONLines) Write(w io.Writer, tasks ...cmbo.Task) error {
 			for _, o := range n.outputs {
 				if v, known := r.outputs[o.name]; known {
 					put(o.column, formatFloat(v))
+				} else if n.Outputs != nil {
+					put(o.column, "null")
 				}
 			}
 			if r.curve != nil {
@@ -382,6 +390,10 @@ func (j JSONLines) Write(w io.Writer, tasks ...cmbo.Task) error {
 					put(o.column, quoted(v))
 				case float64:
 					put(o.column, formatFloat(v))
+				case nil:
+					if n.Context != nil {
+						put(o.column, "null")
+					}
 				}
 			}
 			_, err := out.WriteString("}\n")

@@ -27,7 +27,8 @@ type Katib struct {
 	// have the same.
 	Metric string
 	// Outputs names further metrics, which become the Outputs of the tasks: of each the value
-	// by its strategy, without one the latest. One that is not a finite number is missing.
+	// by its strategy, without one the latest. One that is not a finite number is missing;
+	// one that no trial has ends the reading with [ErrColumn], whatever the Policy.
 	Outputs []string
 	// Seconds, if it is not empty, names an output for the time from a trial's start to its
 	// completion, what it cost say; one that says neither, or less than a second, lacks it.
@@ -79,11 +80,13 @@ func (k Katib) Read(r io.Reader) (*KatibResult, error) {
 	if err := k.Space.Defined(); err != nil {
 		return nil, err
 	}
+	var outputs []output
 	k.Limits.String = cmp.Or(k.Limits.String, 2<<20) // objects of a cluster have no more than 1.5 MiB
 	for _, name := range k.Outputs {
 		if err := space.CheckOutputName(name); err != nil || name == k.Seconds {
 			return nil, fmt.Errorf("%w: Outputs: %q is not a name for an output, or that of Seconds", cmbo.ErrOption, name)
 		}
+		outputs = append(outputs, output{"output", name, name})
 	}
 	limits, err := k.Limits.filled()
 	if err != nil {
@@ -97,7 +100,7 @@ func (k Katib) Read(r io.Reader) (*KatibResult, error) {
 	if err := skipMark(b); err != nil {
 		return nil, err
 	}
-	t := katibReader{Katib: k, scanner: &scanner{r: b, limits: limits}, collector: c, columns: columns(k.Space), seen: make(map[string]bool)}
+	t := katibReader{Katib: k, scanner: &scanner{r: b, limits: limits}, collector: c, sightings: newSightings(outputs, limits), columns: columns(k.Space), seen: make(map[string]bool)}
 	if head, _ := b.Peek(len("apiVersion")); string(head) == "apiVersion" {
 		return nil, rowErrorf(cmbo.ErrCorrupt, "YAML; kubectl's --output json gives what is read").at(1)
 	}
@@ -117,6 +120,9 @@ func (k Katib) Read(r io.Reader) (*KatibResult, error) {
 	if err != nil {
 		return nil, err
 	}
+	if e := t.lack("no trial has this metric"); e != nil {
+		return nil, e
+	}
 	return &KatibResult{Result: *done, Minimize: t.direction == Minimize, Metric: t.metric}, nil
 }
 
@@ -125,6 +131,7 @@ type katibReader struct {
 	Katib
 	*scanner
 	*collector
+	*sightings
 	columns   []column
 	seen      map[string]bool
 	metric    string    // of the objectives, once one is known
@@ -264,6 +271,13 @@ func (t *katibTrial) experiment() string {
 // trial takes a trial whose object begins on the line.
 func (k *katibReader) trial(t *katibTrial, line int) error {
 	r := row{id: t.experiment()}
+	k.see(func(yield func(string) bool) {
+		for _, m := range t.status.Observation.Metrics {
+			if !yield(string(m.Name)) {
+				return
+			}
+		}
+	})
 	bad := func(e *RowError) error {
 		e.Reason = fmt.Sprintf("trial %q: %s", clip(t.name), e.Reason)
 		return k.take(r.failed(e), line)

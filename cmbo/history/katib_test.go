@@ -260,12 +260,16 @@ func TestKatibOutputs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := history.Katib{Space: box, Outputs: []string{"ms", "mb", "gone", "other"}}.Read(strings.NewReader(text))
+	got, err := history.Katib{Space: box, Outputs: []string{"ms", "mb", "gone"}}.Read(strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if row := got.Tasks[0].Outputs.Row(0); len(row) != 2 || row["ms"] != 5 || row["mb"] != 9 {
 		t.Errorf("%v", row)
+	}
+	for _, policy := range []history.Policy{history.Fail, history.Skip} {
+		_, err = history.Katib{Space: box, Outputs: []string{"ms", "sm"}, Policy: policy}.Read(strings.NewReader(text))
+		mustBeRow(t, err, 0, "sm", "", history.ErrColumn, `no trial has this metric, named for output "sm"; there are "gone", "loss", "mb", "ms"`)
 	}
 	if _, err := (history.Katib{Space: box, Outputs: []string{""}}).Read(strings.NewReader(text)); !errors.Is(err, cmbo.ErrOption) {
 		t.Error(err)

@@ -3,6 +3,7 @@ package history
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -25,9 +26,10 @@ type Mapping struct {
 	Defaults map[string]any
 	// Outputs names, by output, the columns of further values, which become the Outputs
 	// of the tasks: the name of the output where it is empty. An empty cell is a value that
-	// is missing, as are those of a column that the file lacks. Nil reads none; a writer
-	// takes it for all that the tasks have, under their own names. Of an evaluation that
-	// failed what is no number is missing, too.
+	// is missing, as is that of a key that a line of JSON lacks; a column that the header
+	// lacks, or a key that no line has, ends the reading with [ErrColumn], whatever the Policy.
+	// Nil reads none; a writer takes it for all that the tasks have, under their own names. Of an
+	// evaluation that failed what is no number is missing, too.
 	Outputs map[string]string
 	// Context names, by descriptor of a task, the columns that hold it, as Outputs does: a number
 	// is a number, other text a choice. A row may leave it out; two rows of a task that differ
@@ -109,6 +111,45 @@ func readyColumns(noun string, columns map[string]string) (out []output, err err
 		out = append(out, output{noun, name, cmp.Or(columns[name], name)})
 	}
 	return out, nil
+}
+
+// ErrColumn says that no row of an input has the column, key or metric of an output or a
+// descriptor that the description of the format names; the Field of the [RowError] is its name.
+// Who asks for what an input may or may not have asks again without. It wraps cmbo's ErrCorrupt.
+var ErrColumn = fmt.Errorf("%w: no such column", cmbo.ErrCorrupt)
+
+// sightings follows which columns of outputs and descriptors an input has.
+type sightings struct {
+	missing []output        // so far
+	names   map[string]bool // at most most of what the input has, clipped, for the message
+	most    int
+}
+
+func newSightings(of []output, limits Limits) *sightings {
+	return &sightings{missing: of, names: make(map[string]bool), most: limits.Columns}
+}
+
+// see takes note of the columns of a row, as long as one is missing.
+func (s *sightings) see(columns iter.Seq[string]) {
+	if len(s.missing) == 0 {
+		return
+	}
+	for name := range columns {
+		s.missing = slices.DeleteFunc(s.missing, func(o output) bool { return o.column == name })
+		if len(s.names) < s.most {
+			s.names[strings.Clone(clip(name))] = true
+		}
+	}
+}
+
+// lack is the error of a column that was not seen, nil if there is none: a misspelt one would
+// leave the tasks without what was asked for. what says who lacks what.
+func (s *sightings) lack(what string) *RowError {
+	if len(s.missing) == 0 {
+		return nil
+	}
+	o := s.missing[0]
+	return rowErrorf(ErrColumn, "%s, named for %s %q; there are %s", what, o.noun, o.name, quoteSome(32, slices.Sorted(maps.Keys(s.names)))).in(o.column, "")
 }
 
 // descriptor is what a text says of a task: a number where it is one, else a choice, nil where

@@ -86,16 +86,16 @@ func TestOutputs(t *testing.T) {
 		t.Errorf("%q, %q", without.String(), with.String())
 	}
 	// Of a failure what is no number is missing, and its point counts.
-	failed, err := history.CSV{Space: space, Mapping: alone}.Read(strings.NewReader("lr,c,value,seconds,status\n0,x,1,2,\n1,y,,NaN,failed\n1,x,,3,failed\n"))
+	failed, err := history.CSV{Space: space, Mapping: alone}.Read(strings.NewReader("lr,c,value,seconds,status,\"Höhe, m\"\n0,x,1,2,,\n1,y,,NaN,failed,\n1,x,,3,failed,\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if v := failed.Tasks[0].FailedOutputs["seconds"]; len(v) != 2 || !math.IsNaN(v[0]) || v[1] != 3 {
 		t.Errorf("%v", v)
 	}
-	// A column that is missing holds nothing; a comma may be the decimal point.
+	// A column that is empty holds nothing; a comma may be the decimal point.
 	got, err := history.CSV{Space: space, Comma: ';', Mapping: history.Mapping{DecimalComma: true, Outputs: map[string]string{"seconds": "time", "parts": ""}}}.Read(
-		strings.NewReader("lr;c;value;time\n0,5;x;1;2,5\n0;y;2; \n"))
+		strings.NewReader("lr;c;value;time;parts\n0,5;x;1;2,5;\n0;y;2; ;\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,5 +159,82 @@ func TestOutputsRefused(t *testing.T) {
 		if err := (history.CSV{Space: space}).Write(new(bytes.Buffer), task); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
+	}
+}
+
+// TestMisspelt: a column or a key that no row has is an error of all readers and says what there
+// is; one row that has it, even null, is enough.
+func TestMisspelt(t *testing.T) {
+	space, err := cmbo.NewSpace(cmbo.Float("lr", 0, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	both := history.Mapping{Outputs: map[string]string{"seconds": "secs"}, Context: map[string]string{"cores": ""}}
+	const table = "task,lr,value,sec,core\na,0,1,2,8\nb,1,2,3,8\n"
+	const lines = `{"task": "a", "config": {"lr": 0, "secs": 1}, "value": 1, "sec": 2}` + "\n" + `{"task": "b", "config": {"lr": 1}, "value": 2, "core": 8}` + "\n"
+	for _, policy := range []history.Policy{history.Fail, history.Skip} {
+		c := history.CSV{Space: space, Mapping: both, Policy: policy}
+		j := history.JSONLines{Space: space, Mapping: both, Policy: policy}
+		_, err := c.Read(strings.NewReader(table))
+		mustBeRow(t, err, 1, "secs", "", history.ErrColumn, `the header lacks this column, named for output "seconds"; there are "core", "lr", "sec", "task", "value"`)
+		for _, err := range c.Tasks(strings.NewReader(table), nil) {
+			mustBeRow(t, err, 1, "secs", "", history.ErrColumn, `the header lacks`)
+		}
+		_, err = j.Read(strings.NewReader(lines))
+		mustBeRow(t, err, 0, "secs", "", history.ErrColumn, `no line has this key, named for output "seconds"; there are "config", "core", "sec", "task", "value"`)
+		var ids []string
+		for task, err := range j.Tasks(strings.NewReader(lines), nil) {
+			if ids = append(ids, task.ID); len(ids) == 3 {
+				mustBeRow(t, err, 0, "secs", "", history.ErrColumn, `no line has`)
+			} else if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if strings.Join(ids, ",") != "a,b," {
+			t.Errorf("tasks %q: the error comes after the last", ids)
+		}
+	}
+	alone := history.Mapping{Context: both.Context}
+	_, err = history.CSV{Space: space, Mapping: alone}.Read(strings.NewReader(table))
+	mustBeRow(t, err, 1, "cores", "", history.ErrColumn, `the header lacks this column, named for descriptor "cores"`)
+	_, err = history.JSONLines{Space: space, Mapping: alone}.Read(strings.NewReader(lines))
+	mustBeRow(t, err, 0, "cores", "", history.ErrColumn, `no line has this key, named for descriptor "cores"`)
+	run := history.MLflow(space, "loss")
+	run.Mapping.Outputs = map[string]string{"seconds": "metrics.secs"}
+	_, err = run.Read(strings.NewReader("experiment_id,status,params.lr,metrics.loss,metrics.sec\n1,FINISHED,0,1,2\n"))
+	mustBeRow(t, err, 1, "metrics.secs", "", cmbo.ErrCorrupt, `the header lacks this column, named for output "seconds"; there are "experiment_id", "metrics.loss", "metrics.sec"`)
+
+	j := history.JSONLines{Space: space, Mapping: both}
+	for _, rest := range []string{
+		`{"config": {"lr": 1}, "value": 1, "secs": null, "cores": null}`, `{"config": {"lr": 1}, "value": 1, "secs": 2, "cores": 2}`,
+		`{"config": {"lr": 1}, "status": "failed", "secs": 2, "cores": 2}`,
+	} {
+		if got, err := j.Read(strings.NewReader(lines + rest)); err != nil || got.Report.Rows != 3 {
+			t.Errorf("%s: %v", rest, err)
+		}
+	}
+	j.Mapping.Done = []string{"done"}
+	const ran = `{"config": {"lr": 1}, "status": "runs", "secs": 2, "cores": 2}`
+	if got, err := j.Read(strings.NewReader(lines + ran)); err != nil || got.Report.PassedOver != 1 {
+		t.Errorf("%s: %v", ran, err)
+	}
+	j.Policy = history.Skip
+	if _, err := j.Read(strings.NewReader("{}\n")); !errors.Is(err, cmbo.ErrNoTasks) {
+		t.Errorf("without a good line there is nothing to miss: %v", err)
+	}
+	// What a reader with the names reads its writer writes, if no task has a value.
+	var b bytes.Buffer
+	if err := j.Write(&b, cmbo.Task{ID: "a", X: [][]float64{{0}}, Y: []float64{1}, Failed: [][]float64{{1}}}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := j.Read(&b); err != nil || got.Report.Accepted != 2 || got.Tasks[0].Outputs != nil || got.Tasks[0].Context != nil {
+		t.Errorf("%v", err)
+	}
+	// A message of an input with many keys does not hold them all.
+	j = history.JSONLines{Space: space, Config: "-", Mapping: history.Mapping{Outputs: map[string]string{"seconds": ""}}, Limits: history.Limits{Columns: 3}}
+	_, err = j.Read(strings.NewReader(`{"lr": 0, "value": 1, "a": 2}` + "\n" + `{"lr": 0, "value": 1, "b": 2}` + "\n"))
+	mustBeRow(t, err, 0, "seconds", "", cmbo.ErrCorrupt, `there are "a", "lr", "value"`)
+	if strings.Contains(err.Error(), `"b"`) {
+		t.Error(err)
 	}
 }

@@ -287,10 +287,13 @@ func (c *collector) finish(rows string) (*Result, error) {
 }
 
 // quoteAll lists names for a message, at most eight.
-func quoteAll(names []string) string {
-	q := make([]string, 0, 9)
+func quoteAll(names []string) string { return quoteSome(8, names) }
+
+// quoteSome lists names for a message, at most so many.
+func quoteSome(most int, names []string) string {
+	var q []string
 	for i, n := range names {
-		if i == 8 {
+		if i == most {
 			q = append(q, fmt.Sprintf("and %d more", len(names)-i))
 			break
 		}

@@ -16,6 +16,7 @@ type stream struct {
 	limits Limits
 	rows   string // what messages call rows
 	read   func(take taker) error
+	lack   func() *RowError // what the rows lack, known once all are read; nil if that is known before
 	report *Report
 }
 
@@ -28,7 +29,18 @@ func (s stream) all() (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.finish(s.rows)
+	return s.finish(c)
+}
+
+// finish returns the result of an input that is read.
+func (s stream) finish(c *collector) (*Result, error) {
+	r, err := c.finish(s.rows)
+	if err == nil && s.lack != nil {
+		if e := s.lack(); e != nil {
+			return nil, e
+		}
+	}
+	return r, err
 }
 
 // errStopped: the consumer has ended the sequence.
@@ -104,7 +116,7 @@ func (s stream) grouped(c *collector, yield func(cmbo.Task) error) error {
 		err = flush()
 	}
 	if err == nil {
-		_, err = c.finish(s.rows)
+		_, err = s.finish(c)
 	}
 	return err
 }

@@ -265,7 +265,8 @@ type File struct {
 	Columns  map[string]string `json:"columns,omitempty"`
 	Defaults map[string]any    `json:"defaults,omitempty"`
 	// Outputs names, by output, the columns or keys of further values, empty where they are
-	// called like it; of Katib its names are metrics. An Optuna journal has none.
+	// called like it; of Katib its names are metrics. One that no row has is an error.
+	// An Optuna journal has none.
 	Outputs map[string]string `json:"outputs,omitempty"`
 	// Context names, by descriptor of a task, the columns or keys that hold it, empty where they
 	// are called like it. Katib's trials and an Optuna journal have none.

@@ -1,8 +1,10 @@
 package suggest
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log"
 	"os"
 	"path/filepath"
 	"strings"
@@ -52,6 +54,7 @@ func TestConstraints(t *testing.T) {
 	limits := []cmbo.Option{
 		cmbo.WithMinimize(), cmbo.WithSeed(7), cmbo.WithOutput("latency", cmbo.AtMost(2), cmbo.Optional()), cmbo.WithOutput("parts", cmbo.AtLeast(1), cmbo.AtMost(9), cmbo.Optional()),
 	}
+	var said bytes.Buffer
 	for _, history := range []string{"", "past.csv"} {
 		opts := limits
 		settings := []string{"random_state", "7", "constraints", "latency<=2, parts >= 1,parts<=9"}
@@ -67,7 +70,7 @@ func TestConstraints(t *testing.T) {
 		own := len(e.Spec.Algorithm.AlgorithmSettings)
 		var trials []*api.Trial
 		for range 9 {
-			reply, err := newService(dir).GetSuggestions(ctx, &api.GetSuggestionsRequest{Experiment: e, Trials: trials, CurrentRequestNumber: 1})
+			reply, err := New("cmbo", dir, nil, "", log.New(&said, "", 0)).GetSuggestions(ctx, &api.GetSuggestionsRequest{Experiment: e, Trials: trials, CurrentRequestNumber: 1})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -96,6 +99,9 @@ func TestConstraints(t *testing.T) {
 				Status: &api.TrialStatus{Condition: api.TrialStatus_SUCCEEDED, Observation: &api.Observation{Metrics: metrics}},
 			})
 		}
+	}
+	if !strings.Contains(said.String(), `past.csv teaches nothing of "parts": history: line 1: "parts": the header lacks`) || strings.Contains(said.String(), `nothing of "latency"`) {
+		t.Errorf("the log: %s", said.String())
 	}
 	for value, want := range map[string]string{
 		"latency":                  "not of the form",

@@ -118,13 +118,13 @@ func (p *priors) make(ctx context.Context, x *experiment, logf func(string, ...a
 	if len(b) > maxSource {
 		return nil, fmt.Errorf("more than %d bytes", maxSource)
 	}
-	return x.learn(ctx, bytes.NewReader(b), logf)
+	return x.learn(ctx, b, logf)
 }
 
 // learn makes the prior from the bytes of its source.
-func (x *experiment) learn(ctx context.Context, r io.Reader, logf func(string, ...any)) (*cmbo.Prior, error) {
+func (x *experiment) learn(ctx context.Context, b []byte, logf func(string, ...any)) (*cmbo.Prior, error) {
 	if x.prior.kind == "prior" {
-		prior, err := cmbo.DecodePrior(r)
+		prior, err := cmbo.DecodePrior(bytes.NewReader(b))
 		if err != nil {
 			return nil, err
 		}
@@ -146,26 +146,19 @@ func (x *experiment) learn(ctx context.Context, r io.Reader, logf func(string, .
 	for _, name := range x.limited {
 		outputs.Outputs[name] = ""
 	}
-	switch ext := path.Ext(x.prior.place); ext {
-	case ".csv":
-		past, err = history.CSV{Space: x.space.Space, Mapping: outputs}.Read(r)
-	case ".jsonl":
-		past, err = history.JSONLines{Space: x.space.Space, Mapping: outputs}.Read(r)
-	case ".json":
-		// Other experiments may have had other ranges.
-		trials := history.Katib{Space: x.space.Space, Metric: x.metric, Outputs: x.limited, Direction: history.Maximize, Policy: history.Skip}
-		if x.minimize {
-			trials.Direction = history.Minimize
+	for {
+		past, err = x.read(bytes.NewReader(b), outputs)
+		if err == nil {
+			break
 		}
-		var read *history.KatibResult
-		if read, err = trials.Read(r); err == nil {
-			past = &read.Result
+		// The past may know nothing of a limit, and teaches the objective all the same.
+		var lacking *history.RowError
+		if !errors.Is(err, history.ErrColumn) || !errors.As(err, &lacking) {
+			return nil, err
 		}
-	default:
-		return nil, fmt.Errorf("the name ends in %q, not in .csv, .jsonl or .json", ext)
-	}
-	if err != nil {
-		return nil, err
+		logf("%s teaches nothing of %q: %v", x.prior.place, lacking.Field, err)
+		delete(outputs.Outputs, lacking.Field)
+		delete(outputs.Context, lacking.Field)
 	}
 	logf("%s: %d tasks, %d evaluations, %d of them failed; %d were moved to the nearest step, %d passed over", x.prior.place, len(past.Tasks), past.Report.Accepted, past.Report.Failed, past.Report.Snapped, past.Report.PassedOver)
 	if n := past.Report.Skipped; n > 0 {
@@ -179,6 +172,29 @@ func (x *experiment) learn(ctx context.Context, r io.Reader, logf func(string, .
 		opts = append(opts, cmbo.WithPositiveValues())
 	}
 	return cmbo.Learn(ctx, x.space.Space, past.Tasks, opts...)
+}
+
+// read reads a history with its outputs and descriptors.
+func (x *experiment) read(r io.Reader, outputs history.Mapping) (*history.Result, error) {
+	switch ext := path.Ext(x.prior.place); ext {
+	case ".csv":
+		return history.CSV{Space: x.space.Space, Mapping: outputs}.Read(r)
+	case ".jsonl":
+		return history.JSONLines{Space: x.space.Space, Mapping: outputs}.Read(r)
+	case ".json":
+		// Other experiments may have had other ranges.
+		trials := history.Katib{Space: x.space.Space, Metric: x.metric, Outputs: slices.Sorted(maps.Keys(outputs.Outputs)), Direction: history.Maximize, Policy: history.Skip}
+		if x.minimize {
+			trials.Direction = history.Minimize
+		}
+		read, err := trials.Read(r)
+		if err != nil {
+			return nil, err
+		}
+		return &read.Result, nil
+	default:
+		return nil, fmt.Errorf("the name ends in %q, not in .csv, .jsonl or .json", ext)
+	}
 }
 
 // open opens a source that the service's flags allow.
