@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -28,10 +29,13 @@ func parseConstraint(s string) (c constraint, err error) {
 		name, limit, found = strings.Cut(s, ">=")
 		c.least = true
 	}
+	if rest := name + limit; strings.Contains(rest, "<=") || strings.Contains(rest, ">=") {
+		return c, errors.New("several limits; the flag takes one and may be given several times")
+	}
 	c.output = strings.TrimSpace(name)
 	limit, c.quantile = strings.CutSuffix(strings.TrimSpace(limit), "%")
 	if c.value, err = strconv.ParseFloat(limit, 64); err != nil || !found || c.output == "" || math.IsNaN(c.value) || c.quantile && !(c.value > 0 && c.value < 100) {
-		return c, fmt.Errorf("-constraint: %q is not of the form output<=5, output>=5 or output<=30%%", s)
+		return c, errors.New("not of the form output<=5, output>=5 or output<=30%")
 	}
 	return c, nil
 }

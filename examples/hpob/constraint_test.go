@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"math"
 	"os"
 	"path/filepath"
@@ -104,7 +105,11 @@ func TestConstraintLimits(t *testing.T) {
 	}
 	for _, text := range []string{"etime", "etime<5", "<=5", "etime<=", "etime<=x", "etime<=NaN", "etime<=0%", "etime>=100%"} {
 		_, err := parseConstraint(text)
-		require.ErrorContains(t, err, "-constraint", text)
+		require.ErrorContains(t, err, "not of the form output<=5", text)
+	}
+	for _, text := range []string{"etime>=90%,etime<=10%", "etime<=5,size<=3", "etime>=5,size>=3", "1<=etime<=5"} {
+		_, err := parseConstraint(text)
+		require.ErrorContains(t, err, "the flag takes one and may be given several times", text)
 	}
 	nan := math.NaN()
 	task := func() *problem {
@@ -131,16 +136,26 @@ func TestConstraintFlags(t *testing.T) {
 		"-value is missing":       {"-data", path, "-constraint", "seconds<=1"},
 		"-workers: -1":            {"-data", path, "-value", "size", "-constraint", "seconds<=1", "-workers", "-1"},
 		"takes one file":          {"-data", path, "-data", path, "-value", "size", "-constraint", "seconds<=1"},
-		"is not of the form":      {"-data", path, "-value", "size", "-constraint", "seconds"},
+		`invalid value "seconds" for flag -constraint: not of the form`:    {"-data", path, "-value", "size", "-constraint", "seconds"},
+		`-constraint: "size<=5" is a limit on the objective itself`:        {"-data", path, "-value", "size", "-constraint", "seconds<=1", "-constraint", "size<=5"},
+		`-cost: "size" is the objective itself`:                            {"-data", path, "-value", "size", "-cost", "size"},
+		"flag provided but not defined: -constrain; -help lists the flags": {"-data", path, "-constrain", "seconds<=1"},
 	} {
-		_, err := parse(args, new(bytes.Buffer))
+		var console bytes.Buffer
+		_, err := parse(args, &console)
 		require.ErrorContains(t, err, want)
+		require.Empty(t, console.String(), "the error says it all")
 	}
+	var help bytes.Buffer
+	_, err := parse([]string{"-help"}, &help)
+	require.ErrorIs(t, err, flag.ErrHelp)
+	require.Contains(t, help.String(), "Usage: go run ./examples/hpob")
+	require.Contains(t, help.String(), "may be given several times. Compares ways")
 	for want, args := range map[string][]string{
 		`no output "sizes"`: {"-value", "sizes", "-constraint", "seconds<=1"},
 		"0 of 6 tasks have all outputs and two different values that hold":    {"-value", "size", "-constraint", "seconds<=0"},
 		`no task has an output "second" beside "size"; there are ["seconds"]`: {"-value", "size", "-constraint", "second<=1"},
-		`no task has an output "size" beside "size"`:                          {"-value", "size", "-cost", "size"},
+		`no task has an output "sizes" beside "size"`:                         {"-value", "size", "-cost", "sizes"},
 	} {
 		o := mustParse(t, append([]string{"-data", path}, args...)...)
 		require.ErrorContains(t, run(context.Background(), o, new(bytes.Buffer), os.Stderr), want)

@@ -65,8 +65,9 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	o := &options{}
 	c := overrides{numbers: make(map[string]*int), given: make(map[string]bool)}
 	f := flag.NewFlagSet("hpob", flag.ContinueOnError)
-	f.SetOutput(stderr)
-	f.Usage = func() {
+	f.SetOutput(io.Discard) // the error says what is wrong, and the list of flags would hide it
+	usage := func() {
+		f.SetOutput(stderr)
 		fmt.Fprint(stderr, "Usage: go run ./examples/hpob -data FILE-OR-DIRECTORY [-experiment NAME] [flags]\n"+
 			"       go run ./examples/hpob -report DIR\n"+
 			"       go run ./examples/hpob -ratios DIR[,DIR...] [-method NAME]\n\n"+
@@ -80,6 +81,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	for _, m := range bench.Methods() {
 		methods = append(methods, m.Name)
 	}
+	f.Usage = func() {}
 	f.Var((*paths)(&o.data), "data", "`path` of a table in HPO-B's format (.json or .json.gz), of HPO-B's directory, or of a history (see -format); may be given several times")
 	f.StringVar(&o.space, "space", "", "`name` of the search space, all of them if left out; for histories the file of JSON that describes the parameters")
 	f.StringVar(&o.past.format, "format", "", "`format` of -data, told by the file's name if left out: "+strings.Join(formatNames(), ", "))
@@ -102,11 +104,11 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	f.Var(&c.methods, "method", "`method`, or for an experiment several with commas between: "+strings.Join(methods, ", ")+"; cmbo is the paper's default, "+paper.WssClusWssCMP.String())
 	f.Var(&c.without, "without", "`methods` to leave out of an experiment")
 	names, what := cmbo.Ablations()
-	usage := "`changes` of the default's settings to compare with it, with commas between, or all:"
+	changes := "`changes` of the default's settings to compare with it, with commas between, or all:"
 	for i, name := range names {
-		usage += "\n" + name + ": " + what[i]
+		changes += "\n" + name + ": " + what[i]
 	}
-	f.Var(&c.ablate, "ablate", usage)
+	f.Var(&c.ablate, "ablate", changes)
 	f.Var(&c.acquisitions, "acquisition", "`acquisition`, or for an experiment several with commas between: UCB (beta 3), UCB(beta), EI, PI, MaxValuePI; without -experiment EI is the default")
 	f.StringVar(&c.past, "past", "", "what is done to the values of the `past` tasks: negated, they mislead; penalized, the lowest tenth of each task is a penalty for crashes; compressed, differences between low ones are made smaller, which cm-BO does by itself; shifted, small and large, they are in other units than the target's")
 	f.StringVar(&c.clusters, "clusters", "", "number of clusters, or a `range` such as 2-6 to choose from by the scores of the partitions; without -experiment 4 is the default")
@@ -116,8 +118,11 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	f.Uint64Var(&c.seed, "seed", 1, "`seed` of everything random")
 	f.IntVar(&o.workers, "workers", 0, "runs under way at a time; 0 for one a processor")
 	f.BoolVar(&o.quiet, "quiet", false, "no progress")
-	if err := f.Parse(args); err != nil {
+	if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
+		usage()
 		return nil, err
+	} else if err != nil {
+		return nil, fmt.Errorf("%w; -help lists the flags", err)
 	}
 	if f.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected argument %q", f.Arg(0))

@@ -47,6 +47,14 @@ func (c *overrides) checkOwn(o *options, with string) error {
 	if o.past.value == "" && (o.constraints != nil || o.cost != "") {
 		return errors.New("-value is missing, the name of the output to be optimised")
 	}
+	for _, c := range o.constraints {
+		if c.output == o.past.value {
+			return fmt.Errorf("-constraint: %q is a limit on the objective itself, which -value names; limits are on other outputs", c.text)
+		}
+	}
+	if o.cost != "" && o.cost == o.past.value {
+		return fmt.Errorf("-cost: %q is the objective itself, which -value names; a cost is another output", o.cost)
+	}
 	o.own = with
 	return nil
 }
