@@ -29,7 +29,7 @@ type Prospect struct {
 	Trial, Step int
 	// Stop says that the evaluation is not worth going on with.
 	Stop bool
-	// Diverged says that the value reported is no number, and that the trial has failed.
+	// Diverged says that the value reported is NaN or infinite, and that the trial has failed.
 	Diverged bool
 	// Mean and SD are what is expected of the value that the evaluation ends with, by its
 	// curve and by the model of the objective, in the user's units.
@@ -88,15 +88,15 @@ func percent(p float64) string {
 // of becoming the best, or earlier with [WithCheckpoints]. It takes a best value, and five completed curves where past ones are
 // missing or do not tell the new task's scale (priors of ranks).
 //
-// A value that is NaN, infinite or beyond ±1e150 fails the trial, whose cost nobody tells then
+// A value that is NaN or infinite fails the trial, whose cost nobody tells then
 // (see [WithBudget]). Reports of trials that are told change no proposal. Report fails,
 // changing nothing, with [ErrUnknownTrial],
-// [ErrTrialClosed], [ErrStep], or [ErrNotFinite] for a value that [WithPositiveValues]
-// excludes. It waits for an Ask under way; if its advice fails, with [ErrNumerical] or
-// ctx.Err(), the value counts.
+// [ErrTrialClosed], [ErrStep], or [ErrNotFinite] for a finite value that is beyond ±1e150 or
+// that [WithPositiveValues] excludes. It waits for an Ask under way; if its advice fails,
+// with [ErrNumerical] or ctx.Err(), the value counts.
 func (o *Optimizer) Report(ctx context.Context, id, step int, y float64) (Prospect, error) {
 	p := Prospect{Trial: id, Step: step, Mean: math.NaN(), SD: math.NaN(), Best: math.NaN(), Chance: math.NaN(), Before: math.NaN()}
-	diverged := space.CheckValue(y) != nil
+	diverged := math.IsNaN(y) || math.IsInf(y, 0)
 	err := o.with(id, func() (runlog.Event, error) {
 		if diverged {
 			return runlog.Event{Kind: runlog.EventFailed, Trial: id}, o.h.CheckReport(id, step, 0)

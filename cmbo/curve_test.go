@@ -570,7 +570,8 @@ func TestCurveOfOneStep(t *testing.T) {
 }
 
 // Steps that go back or stand still, and trials that are closed or unknown, are errors that
-// change nothing; a value that is no number fails its trial.
+// change nothing, as a finite value out of range is, which Tell refuses in the same words; a value
+// that is no number fails its trial.
 func TestReportErrors(t *testing.T) {
 	list, _ := grid(t, 3)
 	o := newOptimizer(t, list, cmbo.WithInitial(2))
@@ -595,7 +596,19 @@ func TestReportErrors(t *testing.T) {
 	require.ErrorIs(t, o.TellStopped(gone, trial.ID), context.Canceled)
 	require.Equal(t, before, snapshot(t, o))
 
-	p, err := o.Report(ctx, trial.ID, 4, -math.MaxFloat64)
+	for _, y := range []float64{math.Nextafter(1e150, 2e150), 1e300, -math.MaxFloat64} {
+		p, err := o.Report(ctx, trial.ID, 4, y)
+		require.ErrorIs(t, err, cmbo.ErrNotFinite)
+		require.False(t, p.Stop || p.Diverged)
+		refused := new(cmbo.DataError)
+		require.ErrorAs(t, err, &refused)
+		require.Equal(t, y, refused.Value)
+		require.ErrorContains(t, err, fmt.Sprintf("trial %d: cmbo: unusable value: value %g is not within ±1e+150", trial.ID, y))
+		require.EqualError(t, o.Tell(trial.ID, y), err.Error())
+	}
+	require.Equal(t, before, snapshot(t, o))
+
+	p, err := o.Report(ctx, trial.ID, 4, math.Inf(-1))
 	require.NoError(t, err)
 	require.True(t, p.Stop && p.Diverged)
 	require.Equal(t, "stop: the value of step 4 is no number, and trial 1 has failed", p.String())

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"sync"
 
@@ -331,6 +332,10 @@ func (s *Study) Cancel(ctx context.Context, q Request, trial int) (Reply, bool, 
 // value is on disk the request has succeeded: the prospect is nil if the model failed or
 // took too long, and for a request that is repeated after a restart.
 func (s *Study) Report(ctx context.Context, q Request, trial, step int, y float64) (p *cmbo.Prospect, again bool, err error) {
+	outside := space.CheckValue(y) != nil
+	if outside { // JSON has no infinite values, for which those beyond 1e150 stand
+		y = math.Copysign(math.Inf(1), y)
+	}
 	report := func(tx *record) error {
 		got, err := s.opt.Report(ctx, trial, step, y)
 		if err == nil {
@@ -341,7 +346,7 @@ func (s *Study) Report(ctx context.Context, q Request, trial, step int, y float6
 		}
 		return nil
 	}
-	if space.CheckValue(y) != nil { // the trial fails, for which the model is not needed
+	if outside { // the trial fails, for which the model is not needed
 		_, again, err = s.tell(ctx, q, report)
 	} else {
 		_, again, err = s.withModel(ctx, q, func(tx *record) error {

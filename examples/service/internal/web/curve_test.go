@@ -107,6 +107,9 @@ func TestCurves(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if math.Abs(y) > 1e150 {
+			y = math.Copysign(math.Inf(1), y) // for which it stands in JSON
+		}
 		want, err := twin.Report(t.Context(), id, epoch, y)
 		if err != nil || !reflect.DeepEqual(*got, foretold(want)) {
 			t.Fatalf("step %d of trial %d: %+v, want %v, %v", epoch, id, got, want, err)
