@@ -15,8 +15,8 @@ import (
 )
 
 // consulted is a [Surrogate] with all that a run asks of one. What the surrogate does not
-// offer follows from its mean and deviation, or is not known. This is the only place that
-// finds out what a surrogate is beyond the interface.
+// offer follows from its mean and deviation, or is not known. This file is the only one that
+// finds out what a surrogate is beyond the interface: others ask it by as.
 type consulted struct{ Surrogate }
 
 // bind prepares for a list of candidates.
@@ -27,7 +27,8 @@ func (m consulted) bind(ctx context.Context, x *linalg.Dense) error {
 	return nil
 }
 
-// as returns the surrogate as one of the interfaces that it may have besides, nil if it has not.
+// as returns the surrogate as one of the interfaces that it may have besides, or as a type of this
+// package, nil if it is none.
 func as[T any](m consulted) T {
 	t, _ := m.Surrogate.(T)
 	return t
@@ -116,13 +117,14 @@ func (m consulted) told(ctx context.Context, d Data) ([]float64, error) {
 	return mean, err
 }
 
-// A backer may see the differences between low values as smaller than they are told.
-type backer interface{ Back(v float64) float64 }
+// A backer may see the differences between low values as smaller than they are told. Outside types
+// cannot be one, whatever their methods are called.
+type backer interface{ back(v float64) float64 }
 
 // back brings a prediction back to where low values are as far apart as they are told.
 func (m consulted) back(v float64) float64 {
 	if b := as[backer](m); b != nil {
-		return b.Back(v)
+		return b.back(v)
 	}
 	return v
 }

@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -54,6 +58,22 @@ func TestToldOfNoise(t *testing.T) {
 	d.NoiseVariance, d.Estimated = []float64{0, 0, 1}, nil
 	_, err := consulted{&fallible{}}.told(context.Background(), d)
 	assert.ErrorIs(t, err, errFallible)
+}
+
+// TestSurrogatesAreConsulted: consult.go alone asserts types of a surrogate.
+func TestSurrogatesAreConsulted(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	assertion := regexp.MustCompile(`[sS]urrogate\.\(`)
+	var with []string
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		require.NoError(t, err)
+		if !strings.HasSuffix(f, "_test.go") && assertion.Match(b) {
+			with = append(with, f)
+		}
+	}
+	require.Equal(t, []string{"consult.go"}, with)
 }
 
 // What scores are multiplied by is the product of all factors that are known: added to the logarithms

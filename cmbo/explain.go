@@ -418,7 +418,7 @@ func (o *draft) improvement(ctx context.Context, dst, mean, sd []float64, x *lin
 	worth := func(mean, sd float64) float64 {
 		return level * o.config.meanWorth(scale.Scale*(mean-best), scale.Scale*sd)
 	}
-	if r, ok := o.model.Surrogate.(*hierarchicalRun); ok {
+	if r := as[*hierarchicalRun](o.model); r != nil {
 		return gp.Marked(ctx, r.Expect(ctx, dst, x, worth))
 	}
 	for i := range dst {

@@ -48,6 +48,31 @@ func transferFrom(t *testing.T, m mixed, n int) cmbo.Transfer {
 	return transferOf(t, o)
 }
 
+// namesake has methods that the library's own models have, and means something else by them.
+type namesake struct{ mixed }
+
+func (namesake) Back(v float64) float64 { return v - 1000 }
+func (namesake) OtherUnits() float64    { return 1 }
+
+// TestNamesakes: methods of a surrogate that no interface of the package names change nothing.
+func TestNamesakes(t *testing.T) {
+	space, rows := grid(t, 4)
+	m := mixed{shares: masses(0.1, 0.9, 0, 0, 0, 0)}
+	one, other := newOptimizer(t, space, cmbo.WithSurrogate(m)), newOptimizer(t, space, cmbo.WithSurrogate(namesake{m}))
+	for i := range 6 {
+		require.NoError(t, one.Observe(rows[i], float64(i)))
+		require.NoError(t, other.Observe(rows[i], float64(i)))
+	}
+	for _, x := range rows {
+		mean, sd, err := one.Predict(x)
+		require.NoError(t, err)
+		same, sameSD, err := other.Predict(x)
+		require.NoError(t, err)
+		require.Equal(t, []float64{mean, sd}, []float64{same, sameSD})
+	}
+	require.Equal(t, transferOf(t, one), transferOf(t, other))
+}
+
 // TestVerdictByHand: the verdicts at their thresholds of mass, of the number of values, and
 // of the ranks by which a past that misleads is told from one whose differences alone are
 // other ones: a deviation is a correlation of 1/√(n-1).

@@ -172,7 +172,7 @@ func (m *outputModel) fitAt(ctx context.Context, o *draft, x *linalg.Dense, pend
 // logWithin writes the logarithm of the probability that a value measured at the rows of x
 // lies between two limits, one of which may be infinite.
 func (m consulted) logWithin(ctx context.Context, dst []float64, x *linalg.Dense, lo, hi float64) error {
-	if r, ok := m.Surrogate.(*hierarchicalRun); ok {
+	if r := as[*hierarchicalRun](m); r != nil {
 		return gp.Marked(ctx, r.LogWithin(ctx, dst, x, lo, hi))
 	}
 	mean, sd, err := m.measured(ctx, x)

@@ -274,9 +274,6 @@ func (o *draft) transfer(ctx context.Context, d Data) (Transfer, error) {
 	return t, nil
 }
 
-// A unitJudge knows the probability that values are in other units than the past's.
-type unitJudge interface{ OtherUnits() float64 }
-
 // transfer sums up what the model has found out from values.
 func (m consulted) transfer(y []float64) Transfer {
 	t := Transfer{Values: len(y)}
@@ -284,8 +281,8 @@ func (m consulted) transfer(y []float64) Transfer {
 	if x == nil {
 		return t
 	}
-	if u := as[unitJudge](m); u != nil {
-		t.OtherUnits = u.OtherUnits()
+	if r := as[*hierarchicalRun](m); r != nil {
+		t.OtherUnits = r.OtherUnits()
 	}
 	t.Shares = x.Shares()
 	slices.SortStableFunc(t.Shares, func(a, b Share) int { return cmp.Compare(b.Mass, a.Mass) })
