@@ -186,6 +186,9 @@ func Check(ctx context.Context, s *Space, tasks []Task, opts ...CheckOption) (*C
 		if err := l.checkValues(tasks); err != nil {
 			return nil, err
 		}
+		if err := checkSpellings(nil, tasks); err != nil {
+			return nil, err
+		}
 		if err := recorded(tasks, c.outputs); err != nil {
 			return nil, err
 		}

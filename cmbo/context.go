@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -33,6 +34,11 @@ func WithContext(c Context) Option {
 				return optionErrorf("WithContext: %s", e.Reason)
 			}
 			return optionErrorf("WithContext: %v", err)
+		}
+		for _, name := range slices.Sorted(maps.Keys(r.context)) {
+			if err := space.CheckName("descriptor", name); err != nil {
+				return optionErrorf("WithContext: %v", err)
+			}
 		}
 		return nil
 	}}

@@ -76,6 +76,9 @@ func learnMany(ctx context.Context, s *Space, tasks []Task, c *learnConfig) (*Pr
 	if _, err := space.CheckTasks(s, tasks); err != nil { // equal IDs, too
 		return nil, err
 	}
+	if err := checkSpellings(nil, tasks); err != nil { // of those that are not kept, too
+		return nil, err
+	}
 	return newLearner(c, s).learn(ctx, func() iter.Seq2[Task, error] {
 		return func(yield func(Task, error) bool) {
 			for _, t := range tasks {
@@ -175,6 +178,9 @@ func (t *trainingSet) take(tasks []Task) error {
 		}
 	}
 	if err := checkContexts(before, tasks); err != nil {
+		return err
+	}
+	if err := checkSpellings(t.known, tasks); err != nil {
 		return err
 	}
 	// Failures alone tell a model of values nothing.

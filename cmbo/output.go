@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
+	"github.com/gocmbo/cmbo/cmbo/space"
 )
 
 // Outputs are values that an evaluation brought beside the objective, by name, in the
@@ -38,14 +39,19 @@ func (v Outputs) applyObservation(e *runlog.Event) error {
 //
 // An output with a limit has a model of its own: the hierarchical prior of the past tasks
 // that have an output of this name (see [Prior.Outputs]), else a Gaussian process fitted to
-// the run; a name that differs from that of past tasks by case or punctuation alone is an
-// error, and [Transfer] says which outputs they have. The acquisition is the improvement over
+// the run; [Transfer] says which outputs they have. The acquisition is the improvement over
 // the best value that holds all limits, times the probabilities that the point holds them.
 // Until some value holds them these alone decide, and the acquisition among points of at least
-// 95 % of the largest. An output without a limit changes no proposal, unless it is [AsCost]. A
-// name given twice is an error.
+// 95 % of the largest. An output without a limit changes no proposal, unless it is [AsCost].
+//
+// Names have up to 200 bytes, no control characters and no space at an end. One given twice is an
+// error, as is one that differs from another, of the run or of past tasks that have no output of this
+// very name, by case, spaces and the signs _-. alone.
 func WithOutput(name string, opts ...OutputOption) Option {
 	return option{id: optOutput, run: func(c *runConfig) error {
+		if err := space.CheckName("output", name); err != nil {
+			return optionErrorf("%v", err)
+		}
 		o := runlog.Output{Name: name}
 		for _, op := range opts {
 			if op == nil {

@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/codec"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
@@ -167,17 +169,67 @@ func (p *Prior) output(name string) *outputPrior {
 	return nil
 }
 
-// checkSpelling reports an output whose name differs from one of the past by case, spaces and
-// punctuation alone: nothing of the past would be used.
-func (c *runConfig) checkSpelling() error {
-	plain := strings.NewReplacer(" ", "", "_", "", "-", "", ".", "")
-	for _, o := range c.outputs {
-		if c.prior == nil || c.prior.output(o.Name) != nil {
-			continue
+// differAs says how names must differ that are not meant for the same.
+const differAs = "give both the same name, or names that differ by more than case, spaces, and the signs _-."
+
+// spelling is what names have in common that differ by case, spaces and the signs _-. alone.
+func spelling(name string) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(" _-.", r) {
+			return -1
 		}
+		least := r
+		for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+			least = min(least, f)
+		}
+		return least
+	}, name)
+}
+
+// checkSpelling reports outputs whose names hardly differ, in the run or from one of the past, of
+// which nothing would be used.
+func (c *runConfig) checkSpelling() error {
+	own, past := make(map[string]string), make(map[string]string)
+	if c.prior != nil {
 		for _, known := range c.prior.Outputs() {
-			if strings.EqualFold(plain.Replace(known), plain.Replace(o.Name)) {
-				return optionErrorf("output %q: past tasks have %q; give it that name, or one that differs by more than case, spaces, and the signs _-.", o.Name, known)
+			past[spelling(known)] = known
+		}
+	}
+	for _, o := range c.outputs {
+		s := spelling(o.Name)
+		if other, twice := own[s]; twice {
+			return optionErrorf("outputs %q and %q: %s", other, o.Name, differAs)
+		}
+		own[s] = o.Name
+		if known, like := past[s]; like && c.prior.output(o.Name) == nil {
+			return optionErrorf("output %q: past tasks have %q; %s", o.Name, known, differAs)
+		}
+	}
+	return nil
+}
+
+// checkSpellings reports outputs of tasks whose names hardly differ from each other or from those that
+// a prior, nil for none, has already. A name of the prior's own is one whatever the others are.
+func checkSpellings(known *Prior, tasks []Task) error {
+	type use struct{ name, of string }
+	seen := make(map[string]use)
+	if known != nil {
+		for _, name := range known.Outputs() {
+			seen[spelling(name)] = use{name, "the prior"}
+		}
+	}
+	for i := range tasks {
+		t := &tasks[i]
+		for _, name := range slices.Concat(t.Outputs.Names(), t.FailedOutputs.Names()) {
+			if known.output(name) != nil {
+				continue
+			}
+			s := spelling(name)
+			first, there := seen[s]
+			if !there {
+				seen[s] = use{name, fmt.Sprintf("task %q", t.ID)}
+			} else if first.name != name {
+				return space.InTask(space.Errorf(ErrTask, "output %q: %s has %q; %s", name, first.of, first.name, differAs), t.ID)
 			}
 		}
 	}
@@ -255,7 +307,7 @@ func (p *Prior) decodeOutputs(d *codec.Decoder) error {
 	}
 	for i := range n {
 		o := &outputPrior{name: d.Text(), warp: scaling.Warp{Unit: d.Value()}}
-		if err := space.CheckOutputName(o.name); err != nil || i > 0 && p.outputs[i-1].name >= o.name || !(o.warp.Unit >= 0) {
+		if o.name == "" || !utf8.ValidString(o.name) || i > 0 && p.outputs[i-1].name >= o.name || !(o.warp.Unit >= 0) {
 			d.Fail("output %q, warped by %g", o.name, o.warp.Unit)
 		}
 		if d.Err != nil {

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -498,7 +499,6 @@ func TestOutputErrors(t *testing.T) {
 	require.NoError(t, err)
 
 	for text, opts := range map[string][]Option{
-		`"" is not a name`:          {WithOutput("")},
 		`at least 1 and at least 2`: {WithOutput("a", AtLeast(1), AtLeast(2))},
 		`a nil OutputOption`:        {WithOutput("a", nil)},
 	} {
@@ -1124,4 +1124,116 @@ func TestCheckOutputsOfFailures(t *testing.T) {
 	assert.Equal(t, want, got.Transfer)
 	assert.NotEqual(t, want, run(func(int) Outputs { return nil }))
 	assert.NotEqual(t, want, run(func(i int) Outputs { return Outputs{"seconds": seconds[i]} }))
+}
+
+// TestOutputNames: names that nobody tells apart or sees are refused by a run, by what learns and by
+// descriptors, with those names, and a prior or a run that was stored with them is read.
+func TestOutputNames(t *testing.T) {
+	ctx := context.Background()
+	s, tasks := encoded(t, 3, 12)
+	p, err := Learn(ctx, s, tasks[:2], WithIndexPoints(12))
+	require.NoError(t, err)
+	past := WithPrior(p)
+	named := func(at int, names ...string) []Task {
+		changed := slices.Clone(tasks)
+		changed[at].Outputs = make(space.Columns)
+		for _, n := range names {
+			changed[at].Outputs[n] = tasks[at].Outputs["seconds"]
+		}
+		return changed
+	}
+	refused := func(err, is error, text string) {
+		t.Helper()
+		require.ErrorIs(t, err, is)
+		require.ErrorContains(t, err, text)
+		require.Less(t, len(err.Error()), 1000)
+	}
+
+	long := strings.Repeat("é", 100)
+	for name, why := range map[string]string{
+		"": "is empty", " ": "begins or ends with a space", "a ": "begins or ends with a space", "\u00a0a": "begins or ends with a space",
+		"a\nb": "has a control character", "\x00": "has a control character", "\x7f": "has a control character", "a\xff": "is not UTF-8",
+		long + "x": "goes on to 201 bytes, more than 200", strings.Repeat("x", 1<<20): "goes on to 1048576 bytes, more than 200",
+	} {
+		why = "its name " + why
+		for _, opts := range [][]Option{{}, {past}} {
+			_, err = New(s, append(opts, WithOutput(name))...)
+			refused(err, ErrOption, why)
+		}
+		_, err = Learn(ctx, s, named(1, name))
+		refused(err, ErrTask, `task "task 1": output "`)
+		refused(err, ErrTask, why)
+		failed := slices.Clone(tasks)
+		failed[2].Failed, failed[2].FailedOutputs = tasks[2].X[:1], space.Columns{name: {1}}
+		_, err = p.Add(ctx, failed[2:])
+		refused(err, ErrTask, why)
+		if name == "" {
+			continue // see TestContextRefused
+		}
+		_, err = New(s, past, WithContext(Context{name: 1}))
+		refused(err, ErrOption, `WithContext: descriptor "`)
+		refused(err, ErrOption, why)
+		described := slices.Clone(tasks)
+		described[1].Context = Context{name: "x"}
+		_, err = Learn(ctx, s, described)
+		refused(err, ErrTask, `task "task 1": descriptor "`)
+		refused(err, ErrTask, why)
+	}
+	_, err = New(s, WithOutput(long), WithOutput("a b"), WithOutput("a c"))
+	require.NoError(t, err)
+
+	for _, like := range []string{"SECONDS", "sec-onds", "s.e_c o n-ds", "\u017feconds"} { // a long s
+		_, err = New(s, WithOutput("seconds"), WithOutput(like))
+		refused(err, ErrOption, fmt.Sprintf("outputs %q and %q: give both the same name", min(like, "seconds"), max(like, "seconds")))
+		_, err = New(s, past, WithOutput(like))
+		refused(err, ErrOption, fmt.Sprintf(`output %q: past tasks have "seconds"; give both the same name`, like))
+		_, err = p.Add(ctx, named(2, like)[2:])
+		refused(err, ErrTask, fmt.Sprintf(`task "task 2": output %q: the prior has "seconds"; give`, like))
+		for _, learn := range []func([]Task) error{
+			func(tasks []Task) error { _, err := Learn(ctx, s, tasks); return err },
+			func(tasks []Task) error { _, err := learnMany(ctx, s, tasks, p.config); return err },
+			func(tasks []Task) error {
+				_, err := LearnFrom(ctx, s, func() iter.Seq2[Task, error] {
+					return func(yield func(Task, error) bool) {
+						_ = yield(tasks[0], nil) && yield(tasks[1], nil) && yield(tasks[2], nil)
+					}
+				})
+				return err
+			},
+			func(tasks []Task) error { _, err := Check(ctx, s, tasks); return err },
+		} {
+			refused(learn(named(1, like)), ErrTask, fmt.Sprintf(`task "task 1": output %q: task "task 0" has "seconds"; give`, like))
+			both := named(0, like, "seconds")
+			refused(learn(both), ErrTask, fmt.Sprintf(`task "task 0": output %q: task "task 0" has %q; give`, max(like, "seconds"), min(like, "seconds")))
+			delete(both[0].Outputs, like)
+			both[0].Failed, both[0].FailedOutputs = tasks[0].X[:1], space.Columns{like: {1}}
+			refused(learn(both), ErrTask, fmt.Sprintf(`task "task 0": output %q: task "task 0" has "seconds"; give`, like))
+		}
+	}
+	_, err = New(s, past, WithOutput("second"))
+	require.NoError(t, err, "not like it")
+
+	// What was stored with other names.
+	old := *p
+	one, two := *p.outputs[0], *p.outputs[0]
+	one.name, two.name = "Sec\n", "sec"
+	old.outputs = []*outputPrior{&one, &two}
+	var b bytes.Buffer
+	require.NoError(t, old.Encode(&b))
+	back, err := DecodePrior(&b)
+	require.NoError(t, err)
+	require.Equal(t, []string{"Sec\n", "sec"}, back.Outputs())
+	_, err = New(s, WithPrior(back), WithOutput("sec", AtMost(5)))
+	require.NoError(t, err, "the past's own name")
+	_, err = back.Add(ctx, named(2, "sec")[2:])
+	require.NoError(t, err, "the past's own name")
+	_, err = back.Add(ctx, named(2, "SEC")[2:])
+	refused(err, ErrTask, `output "SEC": the prior has "sec"`)
+	o, err := New(s, WithOutput("a"), WithOutput("b"))
+	require.NoError(t, err)
+	o.config.outputs[0].Name, o.config.outputs[1].Name = "B ", "b"
+	b.Reset()
+	require.NoError(t, o.Snapshot(&b))
+	_, err = Restore(&b)
+	require.NoError(t, err)
 }

@@ -382,7 +382,7 @@ func (p *hpobTask) outputName() error {
 	if err != nil {
 		return err
 	}
-	if space.CheckOutputName(name) != nil || slices.Contains(p.names, name) {
+	if space.CheckName("output", name) != nil || slices.Contains(p.names, name) {
 		return rowErrorf(cmbo.ErrCorrupt, "output %d is %q, which is no name, or appears twice", len(p.names), clip(name))
 	}
 	if p.names = append(p.names, name); len(p.names) > p.limits.Columns {

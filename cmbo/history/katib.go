@@ -83,8 +83,11 @@ func (k Katib) Read(r io.Reader) (*KatibResult, error) {
 	var outputs []output
 	k.Limits.String = cmp.Or(k.Limits.String, 2<<20) // objects of a cluster have no more than 1.5 MiB
 	for _, name := range k.Outputs {
-		if err := space.CheckOutputName(name); err != nil || name == k.Seconds {
-			return nil, fmt.Errorf("%w: Outputs: %q is not a name for an output, or that of Seconds", cmbo.ErrOption, name)
+		if err := space.CheckName("output", name); err != nil {
+			return nil, fmt.Errorf("%w: Outputs: %w", cmbo.ErrOption, err)
+		}
+		if name == k.Seconds {
+			return nil, fmt.Errorf("%w: Outputs: %q is that of Seconds", cmbo.ErrOption, name)
 		}
 		outputs = append(outputs, output{"output", name, name})
 	}

@@ -105,8 +105,8 @@ type output struct{ noun, name, column string }
 // readyColumns returns the columns of outputs or descriptors.
 func readyColumns(noun string, columns map[string]string) (out []output, err error) {
 	for _, name := range slices.Sorted(maps.Keys(columns)) {
-		if err := space.CheckOutputName(name); err != nil {
-			return nil, fmt.Errorf("%w: %ss: %w", cmbo.ErrOption, noun, err)
+		if err := space.CheckName(noun, name); err != nil {
+			return nil, fmt.Errorf("%w: %w", cmbo.ErrOption, err)
 		}
 		out = append(out, output{noun, name, cmp.Or(columns[name], name)})
 	}

@@ -99,7 +99,7 @@ func (o Optuna) Read(r io.Reader) (*OptunaResult, error) {
 	if o.Direction > Maximize {
 		return nil, fmt.Errorf("%w: unknown %s", cmbo.ErrOption, o.Direction)
 	}
-	if err := space.CheckOutputName(o.Seconds); o.Seconds != "" && err != nil {
+	if err := space.CheckName("output", o.Seconds); o.Seconds != "" && err != nil {
 		return nil, fmt.Errorf("%w: Seconds: %w", cmbo.ErrOption, err)
 	}
 	limits, err := o.Limits.filled()

@@ -125,7 +125,7 @@ func TestOutputsRefused(t *testing.T) {
 		{outputs("status", ""), `"status" is the name of both Status and output "status"`},
 		{outputs("lr", ""), `"lr" is the name of both parameter "lr" and output "lr"`},
 		{outputs("a", "c", "b", "c"), `"c" is the name of both output "a" and output "b"`},
-		{outputs("", "c"), `"" is not a name for an output`},
+		{outputs("", "c"), `output "": its name is empty`},
 		{outputs("a", "b\r\nc"), "has an end of line"},
 	} {
 		_, err := history.CSV{Space: space, Mapping: tt.m}.Read(strings.NewReader("lr,value\n0,1\n"))

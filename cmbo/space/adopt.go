@@ -452,6 +452,11 @@ func (t *Task) in(s *Space) (Task, error) {
 	if q.Context, err = t.Context.Normal(); err != nil {
 		return q, InTask(err, t.ID)
 	}
+	for _, name := range slices.Sorted(maps.Keys(q.Context)) {
+		if err := CheckName("descriptor", name); err != nil {
+			return q, InTask(Errorf(ErrTask, "%v", err), t.ID)
+		}
+	}
 	m, err := newRemap(s, t.recorded(s), make([]float64, len(s.params)), nil, nil)
 	if err != nil {
 		return q, InTask(err, t.ID)

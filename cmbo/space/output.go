@@ -6,6 +6,8 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -90,7 +92,7 @@ func (c Columns) Row(i int) map[string]float64 {
 // check validates the columns of a task with n values or failures, as of calls them.
 func (c Columns) check(n int, of string) error {
 	for _, name := range c.Names() {
-		if err := CheckOutputName(name); err != nil {
+		if err := CheckName("output", name); err != nil {
 			return Errorf(ErrTask, "%v", err)
 		}
 		if got := len(c[name]); got != n {
@@ -108,13 +110,29 @@ func (c Columns) check(n int, of string) error {
 	return nil
 }
 
-// CheckOutputName reports a name that no output can have: an empty one, and one that is
-// not UTF-8, which JSON would not keep.
-func CheckOutputName(name string) error {
-	if name == "" || !utf8.ValidString(name) {
-		return fmt.Errorf("%q is not a name for an output", name)
+// maxName bounds the bytes of a name.
+const maxName = 200
+
+// CheckName reports a name that an output or a descriptor, as noun says, cannot have: one that is
+// empty, longer than 200 bytes, not UTF-8, which JSON would not keep, or that has control characters or
+// a space at an end, which nobody sees.
+func CheckName(noun, name string) error {
+	why := ""
+	switch {
+	case name == "":
+		why = "is empty"
+	case len(name) > maxName:
+		name, why = strings.ToValidUTF8(name[:maxName/5], ""), fmt.Sprintf("goes on to %d bytes, more than %d", len(name), maxName)
+	case !utf8.ValidString(name):
+		why = "is not UTF-8"
+	case strings.ContainsFunc(name, unicode.IsControl):
+		why = "has a control character"
+	case strings.TrimSpace(name) != name:
+		why = "begins or ends with a space"
+	default:
+		return nil
 	}
-	return nil
+	return fmt.Errorf("%s %q: its name %s", noun, name, why)
 }
 
 // CheckOutput fails with [ErrNotFinite] if v is not finite or beyond ±1e150.

@@ -96,7 +96,7 @@ func TestTaskOutputs(t *testing.T) {
 	task.FailedOutputs = nil
 	for want, outputs := range map[string]Columns{
 		`task "t": 2 values of output "time" for 3 values`: {"time": {1, 2}},
-		`task "t": "" is not a name for an output`:         {"": {1, 2, 3}},
+		`task "t": output "": its name is empty`:           {"": {1, 2, 3}},
 		`task "t": row 1: output "time": value +Inf`:       {"time": {1, math.Inf(1), 3}},
 	} {
 		task.Outputs = outputs

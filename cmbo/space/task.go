@@ -20,7 +20,9 @@ type Task struct {
 	// units of Y; nil if it is not known, 0 for a single one not known.
 	NoiseVariance []float64 `json:"noise_variance,omitempty"`
 	// Outputs holds what was measured beside Y, by name, in the user's units; nil for
-	// nothing. Tasks need not have the same outputs.
+	// nothing. Tasks need not have the same outputs. Names have up to 200 bytes, no control
+	// characters and no space at an end; in what one Learn is given no two may differ by case,
+	// spaces and the signs _-. alone.
 	Outputs Columns `json:"outputs,omitempty"`
 	// Curves holds what the evaluations showed before their ends, in the unit and the
 	// direction of Y, in the order of Y; nil for nothing. See cmbo.Optimizer.Report.

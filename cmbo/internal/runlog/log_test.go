@@ -430,8 +430,8 @@ func TestCheckValues(t *testing.T) {
 	two, half, zero, nan := 2.0, 0.5, 0.0, math.NaN()
 	assert.NoError(t, CheckOutputs([]Output{{Name: "a", Cost: true, AtMost: &half}, {Name: "b", AtLeast: &one, AtMost: &two}}))
 	for want, outputs := range map[string][]Output{
-		`"" is not a name`:         {{}},
-		"\"\\xff\" is not a name":  {{Name: "\xff"}},
+		`output ""`:                {{}},
+		"output \"\\xff\"":         {{Name: "\xff"}},
 		`output "a" follows "a"`:   {{Name: "a"}, {Name: "a"}},
 		`limit NaN`:                {{Name: "a", AtMost: &nan}},
 		`at least 1 and at most 1`: {{Name: "a", AtLeast: &one, AtMost: &one}},

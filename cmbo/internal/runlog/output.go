@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
@@ -42,12 +43,13 @@ func (o *Output) Beyond(v float64) float64 {
 }
 
 // CheckOutputs reports outputs that cannot be: without a name or with one that another has,
-// not in the order of their names, with limits that nothing holds, or a second cost.
+// not in the order of their names, with limits that nothing holds, or a second cost. Names are those
+// that a stored run may have, of which space.CheckName refuses some to a new one.
 func CheckOutputs(outputs []Output) error {
 	cost := ""
 	for i, o := range outputs {
-		if err := space.CheckOutputName(o.Name); err != nil {
-			return err
+		if o.Name == "" || !utf8.ValidString(o.Name) {
+			return fmt.Errorf("output %q", o.Name)
 		}
 		if i > 0 && outputs[i-1].Name >= o.Name {
 			return fmt.Errorf("output %q follows %q", o.Name, outputs[i-1].Name)
