@@ -36,8 +36,8 @@ type Scale struct{ Shift, Unit, Floor float64 }
 // To brings a value to the scale.
 func (s Scale) To(v float64) float64 { return (max(v, s.Floor) - s.Shift) / s.Unit }
 
-// Back returns the value at z on the scale.
-func (s Scale) Back(z float64) float64 { return s.Shift + s.Unit*z }
+// back returns the value at z on the scale.
+func (s Scale) back(z float64) float64 { return s.Shift + s.Unit*z }
 
 // Standardize returns the scale of a task by the values that its curves ended with, with the
 // differences between low ones made smaller as those that past tasks teach; ok is false if
@@ -192,7 +192,7 @@ func (l Law) Known() bool { return l.n >= fewest }
 // End returns the mean and the variance of the end of a curve with a value at the step.
 func (l Law) End(v float64) (mean, variance float64) {
 	z := l.to.To(v) - l.v
-	m := l.to.Back(l.y + l.slope*z)
+	m := l.to.back(l.y + l.slope*z)
 	return m, l.to.Unit * l.to.Unit * l.residual * (1 + 1/l.n + z*z/l.svv)
 }
 
@@ -206,13 +206,13 @@ func (l Law) Evidence(v float64) (end, variance float64, ok bool) {
 		return 0, 0, false
 	}
 	variance = 1 / (1/after - 1/before)
-	return variance * (mean/after - l.to.Back(l.y)/before), variance, true
+	return variance * (mean/after - l.to.back(l.y)/before), variance, true
 }
 
 // Range returns a value below all that tell more, and one that is far above what curves
 // show at the step.
 func (l Law) Range() (low, high float64) {
-	high = l.to.Back(l.v + farAbove*math.Sqrt(l.svv/l.n))
+	high = l.to.back(l.v + farAbove*math.Sqrt(l.svv/l.n))
 	return min(l.to.Floor, high), high
 }
 

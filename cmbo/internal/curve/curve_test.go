@@ -245,7 +245,7 @@ func TestStandardize(t *testing.T) {
 	}
 	assert.InDelta(t, 0, sum/10, 1)
 	assert.InDelta(t, 1, squares/10, 1)
-	assert.InDelta(t, 3, s.Back(s.To(3)), 1e-12)
+	assert.InDelta(t, 3, s.back(s.To(3)), 1e-12)
 	assert.Equal(t, s.To(s.Floor), s.To(-1e18))
 }
 

@@ -133,7 +133,7 @@ func (g *Plain) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense
 }
 
 // Back brings a value of what Predict predicts to where values are measured: see [View].
-func (g *Plain) Back(line float64) float64 { return g.view.Back(line) }
+func (g *Plain) Back(line float64) float64 { return g.view.back(line) }
 
 // NoiseVariance returns the noise variance in use, of values near the best.
 func (g *Plain) NoiseVariance() float64 {

@@ -50,7 +50,7 @@ func (v View) logSlopes(y []float64) float64 {
 }
 
 // Line brings moments of what the view shows to the unit of the values near the best one, which
-// is how values are to be compared with it: lower ones lie closer than they are. See Back.
+// is how values are to be compared with it: lower ones lie closer than they are. See back.
 func (v View) Line(mean, sd float64) (float64, float64) {
 	if v == (View{}) {
 		return mean, sd
@@ -58,6 +58,6 @@ func (v View) Line(mean, sd float64) (float64, float64) {
 	return v.shift + v.scale*mean, v.scale * sd
 }
 
-// Back brings a value from Line to where values are measured. Below the least of those shown the
+// back brings a value from Line to where values are measured. Below the least of those shown the
 // slope is what it is there.
-func (v View) Back(line float64) float64 { return v.low.BackFrom(line, v.steepest) }
+func (v View) back(line float64) float64 { return v.low.BackFrom(line, v.steepest) }
