@@ -1,11 +1,15 @@
 package cmbo
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/codec"
@@ -208,16 +212,47 @@ func (s *snapshotOptions) given(opts []Option) (*runConfig, error) {
 		return nil, err
 	}
 	for _, o := range c.given {
-		if o.id == optOutput {
-			has, _ := json.Marshal(s.Outputs)
-			asked, _ := json.Marshal(c.outputs)
-			return nil, optionErrorf("%s: the snapshot says it, and Restore does not take it: it has outputs %s, and %s are given", o.id, has, asked)
+		was, is := "", ""
+		switch o.id {
+		case optOutput:
+			was, is = differing(s.Outputs, c.outputs), differing(c.outputs, s.Outputs)
+		case optBudget:
+			was, is = "no budget", short(c.budget)
+			if s.Budget != nil {
+				was = short(*s.Budget)
+			}
+		case optContext:
+			was, is = inWords(s.Context), inWords(c.context)
 		}
-		if !o.restore {
+		switch {
+		case o.restore:
+		case was != is:
+			return nil, optionErrorf("%s: the snapshot says it, and Restore does not take it: the run has %s, and %s is given", o.id, was, is)
+		default:
 			return nil, optionErrorf("%s: the snapshot says it, and Restore does not take it", o.id)
 		}
 	}
 	return c, nil
+}
+
+// differing says in words which outputs are not among others.
+func differing(outputs, others []runlog.Output) string {
+	var words []string
+	for _, o := range outputs {
+		if !slices.ContainsFunc(others, func(p runlog.Output) bool { return o.String() == p.String() }) {
+			words = append(words, o.String())
+		}
+	}
+	return cmp.Or(strings.Join(words, " and "), "no other output")
+}
+
+// inWords lists descriptors by name.
+func inWords(c Context) string {
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(c)) {
+		words = append(words, fmt.Sprintf("%q: %#v", name, c[name]))
+	}
+	return cmp.Or(strings.Join(words, ", "), "no descriptor")
 }
 
 // restore makes the configuration from the options by name and what was given
@@ -241,7 +276,10 @@ func (s *snapshotOptions) restore(given *runConfig) (*runConfig, error) {
 		}
 	}
 	if was, is := s.KnownCost, c.cost != nil; was != is {
-		return nil, optionErrorf("the run had a cost of %s: %v; one is given: %v", optCost, was, is)
+		if was {
+			return nil, optionErrorf("the run was begun with %s, which has to be given again", optCost)
+		}
+		return nil, optionErrorf("%s: the run was begun without", optCost)
 	}
 	y, err := ParseYPolicy(s.YPolicy)
 	if err != nil {

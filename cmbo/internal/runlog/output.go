@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
@@ -23,6 +24,27 @@ type Output struct {
 
 // Limited reports whether it is a constraint.
 func (o *Output) Limited() bool { return o.AtLeast != nil || o.AtMost != nil }
+
+// String says it in words, such as "seconds" (at most 5, optional), with digits that tell limits apart.
+func (o *Output) String() string {
+	var words []string
+	if o.AtLeast != nil {
+		words = append(words, fmt.Sprintf("at least %v", *o.AtLeast))
+	}
+	if o.AtMost != nil {
+		words = append(words, fmt.Sprintf("at most %v", *o.AtMost))
+	}
+	if o.Cost {
+		words = append(words, "the cost")
+	}
+	if o.Optional {
+		words = append(words, "optional")
+	}
+	if words == nil {
+		return fmt.Sprintf("%q", o.Name)
+	}
+	return fmt.Sprintf("%q (%s)", o.Name, strings.Join(words, ", "))
+}
 
 // Limits returns the limits, infinite where there is none.
 func (o *Output) Limits() (lo, hi float64) {
