@@ -136,8 +136,8 @@ func (s *sightings) see(columns iter.Seq[string]) {
 	}
 	for name := range columns {
 		s.missing = slices.DeleteFunc(s.missing, func(o output) bool { return o.column == name })
-		if len(s.names) < s.most {
-			s.names[strings.Clone(clip(name))] = true
+		if name = clip(name); len(s.names) < s.most && !s.names[name] {
+			s.names[strings.Clone(name)] = true
 		}
 	}
 }

@@ -81,7 +81,6 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	for _, m := range bench.Methods() {
 		methods = append(methods, m.Name)
 	}
-	f.Usage = func() {}
 	f.Var((*paths)(&o.data), "data", "`path` of a table in HPO-B's format (.json or .json.gz), of HPO-B's directory, or of a history (see -format); may be given several times")
 	f.StringVar(&o.space, "space", "", "`name` of the search space, all of them if left out; for histories the file of JSON that describes the parameters")
 	f.StringVar(&o.past.format, "format", "", "`format` of -data, told by the file's name if left out: "+strings.Join(formatNames(), ", "))
