@@ -12,6 +12,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -64,11 +65,9 @@ func (p *gaussianPopulation) task(r *rand.Rand, shift float64) []float64 {
 // for, and of rows that it does not. A run's share deviates by a tenth, and the mean of 4n runs by
 // half of that over √n: the bounds are wider by two of those.
 func TestCoverage(t *testing.T) {
+	testutil.SkipShort(t, "it counts what intervals hold")
 	space, rows := grid(t, 15)
 	problems := *coverageProblems
-	if testing.Short() {
-		problems = min(problems, 3)
-	}
 	var allAsked, allAskedHeld, allOther, allOtherHeld int
 	for _, noise := range []float64{0.001, 0.1} {
 		for _, shift := range []float64{0, 1} {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/stretchr/testify/require"
 )
 
@@ -33,6 +34,7 @@ func paraboloid(s float64) func(x []float64) float64 {
 // TestLeavesAFailingRegion: failures around the past's best points, of which the past
 // knows nothing, do not fail everywhere.
 func TestLeavesAFailingRegion(t *testing.T) {
+	testutil.SkipShort(t, "it counts questions of whole runs")
 	s, err := cmbo.UnitCube(2)
 	require.NoError(t, err)
 	for _, seed := range []uint64{0, 1, 4, 6} {
@@ -55,6 +57,7 @@ func TestLeavesAFailingRegion(t *testing.T) {
 // loses at most half of its evaluations to it, and at most a fifth more than one without a
 // past. What is left to find lies on the border of the region, so some losses buy something.
 func TestFailingPeak(t *testing.T) {
+	testutil.SkipShort(t, "it compares losses of whole runs")
 	s, err := cmbo.UnitCube(2)
 	require.NoError(t, err)
 	const budget, seeds = 30, 5

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -161,9 +162,7 @@ var familyGrid = func() (rows [][]float64) {
 // The log has beside each ratio the one of a run that asks the past for its first point and
 // forgets it then: less than that no run has that trusts a past before it has values.
 func TestFamilies(t *testing.T) {
-	if testing.Short() {
-		t.Skip("some seconds of runs")
-	}
+	testutil.SkipShort(t, "it compares areas")
 	ctx := context.Background()
 	square, err := cmbo.NewSpace(cmbo.Float("x", 0, 1), cmbo.Float("y", 0, 1))
 	require.NoError(t, err)

@@ -112,11 +112,15 @@ func TestLearnerOfFewTasks(t *testing.T) {
 	require.NoError(t, err)
 	list, _ := grid(t, 9)
 	tasks := past(40)
+	spaces := []*cmbo.Space{cube, list}
+	if testing.Short() {
+		spaces = spaces[1:]
+	}
 	for name, opts := range map[string][]cmbo.LearnOption{
 		"default": nil, "raw": {cmbo.WithYPolicy(cmbo.RawValues)}, "by rank, down": {cmbo.WithYPolicy(cmbo.Copula), cmbo.WithMinimize()},
 	} {
 		opts = append(opts, small()...)
-		for _, s := range []*cmbo.Space{cube, list} {
+		for _, s := range spaces {
 			want := learn(t, s, tasks, opts...)
 			moved := slices.Clone(tasks)
 			rand.New(rand.NewPCG(1, 2)).Shuffle(len(moved), func(i, j int) { moved[i], moved[j] = moved[j], moved[i] })
@@ -203,6 +207,7 @@ func TestLearnerIsTheSameEverywhere(t *testing.T) {
 // TestLearnerPassesMatter: the population is learned from all tasks, and not only from
 // those that are kept.
 func TestLearnerPassesMatter(t *testing.T) {
+	testutil.SkipShort(t, "one goroutine adds five hundred tasks")
 	fewKept(t, 30)
 	cube, err := cmbo.UnitCube(2)
 	require.NoError(t, err)
@@ -403,6 +408,7 @@ func TestLearnerRange(t *testing.T) {
 // of the sample and the sums; the tasks alone take more.
 func TestLearnerMemory(t *testing.T) {
 	testutil.SkipRace(t, "it measures memory")
+	testutil.SkipShort(t, "it reads thousands of tasks")
 	fewKept(t, 100)
 	const budget = 3 << 20
 	var most, base uint64

@@ -105,7 +105,7 @@ func soloProblems() []soloProblem {
 // the areas under the curves of regret, a share of the range, is at most two standard errors, and
 // a thousandth where areas are next to nothing. A design of three points fails it.
 func TestWithoutPastBesideRandom(t *testing.T) {
-	testutil.SkipRace(t, "it compares areas")
+	testutil.SkipShort(t, "it compares areas")
 	const budget, early, others = 40, 15, 100
 	for _, p := range soloProblems() {
 		t.Run(p.name, func(t *testing.T) {

@@ -100,7 +100,7 @@ func (c *cost) measure(r *rand.Rand, x, y float64) float64 {
 // more than was left, without and with a prior, after 10, 20 and 30 evaluations, and no
 // forecast promises a value below 0. Without the option some do with a prior.
 func TestForecastsOfSkewedCosts(t *testing.T) {
-	testutil.SkipRace(t, "it counts forecasts")
+	testutil.SkipShort(t, "it counts forecasts")
 	square, err := cmbo.UnitCube(2)
 	require.NoError(t, err)
 	for _, positive := range []bool{false, true} {

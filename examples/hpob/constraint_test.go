@@ -49,6 +49,16 @@ func writeOutputs(t *testing.T, n int) string {
 	return path
 }
 
+// withWorkers returns what three workers print, and one alone as well, which short runs take for granted.
+func withWorkers(t *testing.T, table func(workers string) string) string {
+	t.Helper()
+	got := table("3")
+	if !testing.Short() {
+		require.Equal(t, table("1"), got, "the number of workers changes nothing")
+	}
+	return got
+}
+
 func TestConstraintTable(t *testing.T) {
 	path := writeOutputs(t, 6)
 	table := func(workers string, more ...string) string {
@@ -57,8 +67,7 @@ func TestConstraintTable(t *testing.T) {
 		require.NoError(t, run(context.Background(), o, &console, os.Stderr))
 		return console.String()
 	}
-	got := table("1")
-	require.Equal(t, got, table("3"), "the number of workers changes nothing")
+	got := withWorkers(t, func(n string) string { return table(n) })
 	require.Contains(t, got, "space toy: size with seconds<=40%; 6 tasks left out of 6, 8 evaluations from zero")
 	area := make(map[string]float64)
 	for _, line := range strings.Split(got, "\n") {
@@ -81,8 +90,7 @@ func TestConstraintContextTable(t *testing.T) {
 		require.NoError(t, run(context.Background(), o, &console, os.Stderr))
 		return console.String()
 	}
-	got := table("1")
-	require.Equal(t, got, table("3"))
+	got := withWorkers(t, func(n string) string { return table(n) })
 	require.Regexp(t, `space toy: size with seconds<=4; \d+ tasks left out of \d+, 4 evaluations`, got)
 	require.Regexp(t, `first feasible +\| they said something`, got)
 	require.Regexp(t, `\| without descriptors .*\| 0 % +\|`, got)
@@ -174,8 +182,7 @@ func TestCostTable(t *testing.T) {
 		require.NoError(t, run(context.Background(), o, &console, os.Stderr))
 		return console.String()
 	}
-	got := table("1")
-	require.Equal(t, got, table("3"), "the number of workers changes nothing")
+	got := withWorkers(t, func(n string) string { return table(n) })
 	require.Contains(t, got, "space toy: size at the cost of seconds; 5 tasks left out of 5, a budget of 5 evaluations of the task's mean cost", "the task that lacks a cost is left out")
 	area := make(map[string]float64)
 	for _, line := range strings.Split(got, "\n") {

@@ -200,6 +200,15 @@ func ZeroAlloc(tb testing.TB, f func()) {
 	}
 }
 
+// SkipShort leaves the test out of short runs, for the reason given: those are for what a platform or the race
+// detector may do to the code, and statistics of whole runs say nothing of that.
+func SkipShort(tb testing.TB, why string) {
+	if testing.Short() {
+		tb.Helper()
+		tb.Skipf("not in short mode: %s", why)
+	}
+}
+
 // SkipRace leaves the test out under the race detector, for the reason given: what one
 // goroutine does alone takes ten times as long watched, and shows nothing more.
 func SkipRace(tb testing.TB, why string) {
