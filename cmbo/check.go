@@ -113,8 +113,8 @@ type CheckReport struct {
 	// of such a task ranks their points the other way round, with a correlation of ranks
 	// below -2/√(n-1) for n points.
 	Reversed []string
-	// Apart are tasks whose values of an output are a hundred times those of most others, or
-	// more, or less: they may have been recorded in another unit.
+	// Apart are tasks whose values of an output are fifty times those of the others, or more, or less: they may
+	// have been recorded in another unit. They are fewer than the others, or as many and the smaller ones.
 	Apart []ApartOutput
 }
 
@@ -315,7 +315,7 @@ func (r *CheckReport) String() string {
 		fmt.Fprintf(&b, "upside down for most others: %s\n", strings.Join(r.Reversed, ", "))
 	}
 	for _, a := range r.Apart {
-		fmt.Fprintf(&b, "another unit, perhaps: %s of %s is %.3g times that of most others\n", a.Output, a.Task, a.Ratio)
+		fmt.Fprintf(&b, "another unit, perhaps: %s of %s is %.3g times that of the others\n", a.Output, a.Task, a.Ratio)
 	}
 	return b.String()
 }
@@ -436,8 +436,8 @@ func recorded(tasks []Task, declared []runlog.Output) error {
 	return nil
 }
 
-// unitGap is the ratio of median sizes from which another unit is thought of.
-const unitGap = 100
+// unitGap is the ratio of median sizes from which another unit is thought of: less than that of minutes and seconds.
+const unitGap = 50
 
 // apartOutputs returns the outputs of tasks that lie apart from most others: beyond the
 // widest gap in the medians of their sizes, if that is unitGap or more.
@@ -478,9 +478,6 @@ func apartOutputs(tasks []Task) []ApartOutput {
 		few, most := list[:cut], list[cut:]
 		if len(few) > len(most) {
 			few, most = most, few
-		}
-		if len(few) == len(most) {
-			continue // nobody knows which
 		}
 		for _, s := range few {
 			out = append(out, ApartOutput{s.task, name, math.Exp(s.size - most[len(most)/2].size)})

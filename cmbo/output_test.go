@@ -951,8 +951,9 @@ func TestOutputsExplained(t *testing.T) {
 	}
 }
 
-// Outputs a hundred times the size of most others', or a hundredth, are told as perhaps of
-// another unit, whether or not the check is about them; the sign does not matter.
+// Outputs fifty times the size of the others', or a fiftieth, are told as perhaps of another
+// unit, whether or not the check is about them; the sign does not matter. Of as many on both
+// sides the smaller ones are told.
 func TestCheckUnits(t *testing.T) {
 	s, tasks := encoded(t, 7, 12)
 	for i := range tasks {
@@ -978,20 +979,22 @@ func TestCheckUnits(t *testing.T) {
 	}
 	report, err := Check(context.Background(), s, tasks, WithMinimize(), WithCheckTasks(1), WithCheckEvaluations(2))
 	require.NoError(t, err)
-	require.Len(t, report.Apart, 2)
+	require.Len(t, report.Apart, 3)
 	assert.Equal(t, ApartOutput{"task 1", "even", report.Apart[0].Ratio}, report.Apart[0])
 	assert.InEpsilon(t, 1e4, report.Apart[0].Ratio, 1e-9)
 	assert.Equal(t, "task 4", report.Apart[1].Task)
 	assert.InEpsilon(t, 1000, report.Apart[1].Ratio, 1e-9)
-	assert.Contains(t, report.String(), "another unit, perhaps: seconds of task 4 is 1e+03 times that of most others\n")
+	assert.Contains(t, report.String(), "another unit, perhaps: seconds of task 4 is 1e+03 times that of the others\n")
+	assert.Equal(t, []ApartOutput{{"task 0", "two", 1e-4}}, roundedRatios(report.Apart[2:]))
 	assert.Nil(t, report.Tasks[0].Transfer.Outputs, "no output was declared")
-	for i := range tasks { // 99 times is none
+	for i := range tasks { // 49 times is none
 		if i == 4 {
 			for k := range tasks[i].Outputs["seconds"] {
-				tasks[i].Outputs["seconds"][k] *= -0.099
+				tasks[i].Outputs["seconds"][k] *= -0.049
 			}
 		}
 		delete(tasks[i].Outputs, "even")
+		delete(tasks[i].Outputs, "two")
 	}
 	assert.Nil(t, apartOutputs(tasks))
 	// Of two gaps as wide the lower one counts.
@@ -1000,8 +1003,8 @@ func TestCheckUnits(t *testing.T) {
 		three = append(three, Task{ID: fmt.Sprint(i), Outputs: map[string][]float64{"a": {math.Pow(1000, float64(i))}}})
 	}
 	assert.Equal(t, []ApartOutput{{"0", "a", 1e-6}}, roundedRatios(apartOutputs(three)))
-	// A ratio of a hundred is the least.
-	for ratio, n := range map[float64]int{100.5: 1, 99.5: 0} {
+	// A ratio of fifty is the least.
+	for ratio, n := range map[float64]int{50.5: 1, 49.5: 0} {
 		for i := range 3 {
 			three[i].Outputs = map[string][]float64{"a": {[]float64{1, ratio, 1}[i]}}
 		}
