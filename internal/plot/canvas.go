@@ -1,6 +1,8 @@
 package plot
 
 import (
+	"fmt"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -11,121 +13,48 @@ type rect struct{ x, y, w, h float64 }
 func (r rect) right() float64  { return r.x + r.w }
 func (r rect) bottom() float64 { return r.y + r.h }
 
-// anchor says which end of a text lies at its x.
-type anchor int
+// A canvas collects markup.
+type canvas struct{ strings.Builder }
 
-const (
-	start anchor = iota
-	middle
-	end
-)
+// markup is text that is not to be escaped.
+type markup string
 
-// A textBox remembers where a text was put, for the tests of the layout.
-type textBox struct {
-	text        string
-	x, y        float64 // of the anchor, on the middle line
-	width, size float64
-	anchor      anchor
-	angle       float64
-}
-
-// A canvas collects SVG elements.
-type canvas struct {
-	b     strings.Builder
-	texts []textBox
+// add writes a line of markup by a format whose verbs are all %v: strings are escaped and
+// numbers have at most two decimals.
+func (c *canvas) add(format string, args ...any) {
+	for i, a := range args {
+		switch v := a.(type) {
+		case string:
+			args[i] = escape(v)
+		case float64:
+			args[i] = number(v)
+		}
+	}
+	fmt.Fprintf(c, format+"\n", args...)
 }
 
 // number formats a coordinate with at most two decimals.
 func number(v float64) string {
-	if !known(v) {
-		return "0"
+	return strconv.FormatFloat(math.Round(v*100)/100+0, 'f', -1, 64) // -0 + 0 is 0
+}
+
+// text writes s with its middle line at y; the anchor is "start", "middle" or "end".
+func (c *canvas) text(s string, x, y, size float64, anchor, class string) {
+	if s != "" {
+		c.add(`<text class="%v" font-size="%v" text-anchor="%v" x="%v" y="%v">%v</text>`, class, size, anchor, x, y+0.35*size, s)
 	}
-	s := strconv.FormatFloat(v, 'f', 2, 64)
-	s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
-	if s == "-0" {
-		return "0"
-	}
-	return s
-}
-
-func (c *canvas) raw(s string) { c.b.WriteString(s) }
-
-// open starts an element; attributes come in pairs of name and value, the
-// values not yet escaped.
-func (c *canvas) open(name string, attributes ...string) {
-	c.tag(name, attributes)
-	c.raw(">")
-}
-
-func (c *canvas) tag(name string, attributes []string) {
-	c.raw("<" + name)
-	for i := 0; i+1 < len(attributes); i += 2 {
-		if attributes[i+1] != "" {
-			c.raw(" " + attributes[i] + `="` + escape(attributes[i+1]) + `"`)
-		}
-	}
-}
-
-func (c *canvas) close(name string) { c.raw("</" + name + ">\n") }
-
-// empty writes an element without content.
-func (c *canvas) empty(name string, attributes ...string) {
-	c.tag(name, attributes)
-	c.raw("/>\n")
-}
-
-// titled writes an element whose only content is a hover text, if any.
-func (c *canvas) titled(title, name string, attributes ...string) {
-	if title == "" {
-		c.empty(name, attributes...)
-		return
-	}
-	c.open(name, attributes...)
-	c.raw("<title>" + escape(title) + "</title>")
-	c.close(name)
-}
-
-func (c *canvas) line(x1, y1, x2, y2 float64, class string) {
-	var p path
-	p.line(x1, y1, x2, y2)
-	c.empty("path", "class", class, "d", p.String())
-}
-
-func (c *canvas) rect(r rect, class string) {
-	c.empty("rect", "class", class, "x", number(r.x), "y", number(r.y), "width", number(max(r.w, 0)), "height", number(max(r.h, 0)))
-}
-
-// text writes s with its middle line at y. The angle is in degrees,
-// counterclockwise; rotation is about the anchor.
-func (c *canvas) text(s string, x, y, size float64, a anchor, class string, angle float64) {
-	if s == "" {
-		return
-	}
-	c.texts = append(c.texts, textBox{text: s, x: x, y: y, width: textWidth(s, size), size: size, anchor: a, angle: angle})
-	attributes := []string{"class", class, "font-size", number(size),
-		"text-anchor", [...]string{"", "middle", "end"}[a]}
-	if angle != 0 {
-		attributes = append(attributes, "transform",
-			"translate("+number(x)+" "+number(y)+")rotate("+number(-angle)+")", "y", number(0.35*size))
-	} else {
-		attributes = append(attributes, "x", number(x), "y", number(y+0.35*size))
-	}
-	c.open("text", attributes...)
-	c.raw(escape(s))
-	c.close("text")
 }
 
 // clip opens a nested svg element, with the same coordinates, that shows
 // nothing outside of r and a margin around it.
 func (c *canvas) clip(r rect, margin float64) {
-	x, y, w, h := number(r.x-margin), number(r.y-margin), number(r.w+2*margin), number(r.h+2*margin)
-	c.open("svg", "x", x, "y", y, "width", w, "height", h, "viewBox", x+" "+y+" "+w+" "+h)
-	c.raw("\n")
+	x, y, w, h := r.x-margin, r.y-margin, r.w+2*margin, r.h+2*margin
+	c.add(`<svg x="%v" y="%v" width="%v" height="%v" viewBox="%v %v %v %v">`, x, y, w, h, x, y, w, h)
 }
 
 // A path builds the data of a path element.
 type path struct {
-	b    strings.Builder
+	strings.Builder
 	down bool // whether the pen is
 }
 
@@ -135,14 +64,14 @@ func (p *path) to(x, y float64) {
 	if p.down {
 		command = "L"
 	}
-	p.b.WriteString(command + number(x) + " " + number(y))
+	p.WriteString(command + number(x) + " " + number(y))
 	p.down = true
 }
 
 func (p *path) lift() { p.down = false }
 
 func (p *path) close() {
-	p.b.WriteString("Z")
+	p.WriteString("Z")
 	p.lift()
 }
 
@@ -152,7 +81,18 @@ func (p *path) line(x1, y1, x2, y2 float64) {
 	p.to(x2, y2)
 }
 
-func (p *path) String() string { return p.b.String() }
+// path writes a path element unless it is empty.
+func (c *canvas) path(class string, p *path) {
+	if p.Len() > 0 {
+		c.add(`<path class="%v" d="%v"/>`, class, p.String())
+	}
+}
+
+func (c *canvas) line(x1, y1, x2, y2 float64, class string) {
+	var p path
+	p.line(x1, y1, x2, y2)
+	c.path(class, &p)
+}
 
 // shapes are the markers' corners, x and y in turns, of about the same area; the first is a circle.
 var shapes = [numColors][]float64{
@@ -166,15 +106,14 @@ var shapes = [numColors][]float64{
 }
 
 // marker draws the marker of a look around (x, y); looks beyond the first dash pattern are hollow.
-func (c *canvas) marker(look int, x, y, r float64, title string) {
-	color := strconv.Itoa(look % numColors)
-	class, width := "f"+color+" s-bg", ".8"
+func (c *canvas) marker(look int, x, y, r float64) {
+	class, width := fmt.Sprintf("f-%d s-bg", look%numColors), 0.8
 	if look >= numColors {
-		class, width = "f-bg s"+color, "1.5"
+		class, width = fmt.Sprintf("f-bg s-%d", look%numColors), 1.5
 	}
 	corners := shapes[look%numColors]
 	if corners == nil {
-		c.titled(title, "circle", "class", class, "stroke-width", width, "cx", number(x), "cy", number(y), "r", number(r))
+		c.add(`<circle class="%v" stroke-width="%v" cx="%v" cy="%v" r="%v"/>`, class, width, x, y, r)
 		return
 	}
 	var p path
@@ -182,20 +121,14 @@ func (c *canvas) marker(look int, x, y, r float64, title string) {
 		p.to(x+r*corners[i], y+r*corners[i+1])
 	}
 	p.close()
-	c.titled(title, "path", "class", class, "stroke-width", width, "d", p.String())
+	c.add(`<path class="%v" stroke-width="%v" d="%v"/>`, class, width, p.String())
 }
 
 // strokeClass is the class list of a curve with a look.
 func strokeClass(look int, bold bool) string {
-	s := "line s" + strconv.Itoa(look%numColors)
-	if d := look / numColors; d > 0 {
-		s += " d" + strconv.Itoa(d)
-	}
+	s := fmt.Sprintf("line s-%d d%d", look%numColors, look/numColors)
 	if bold {
 		s += " bold"
 	}
 	return s
 }
-
-// fillClass is the class of an area with a look.
-func fillClass(look int) string { return "f" + strconv.Itoa(look%numColors) }

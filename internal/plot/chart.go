@@ -1,43 +1,9 @@
 package plot
 
 import (
-	"math"
-	"slices"
-	"strconv"
+	"fmt"
 	"strings"
 )
-
-// An Axis describes one axis of a panel. The zero value is a linear axis with
-// limits from the data.
-type Axis struct {
-	// Label names the quantity and its unit.
-	Label string
-	// Log makes the axis logarithmic. Values that are not positive are drawn
-	// at its lower end and do not count for its limits.
-	Log bool
-	// Min and Max fix the limits if Min < Max. A single limit is fixed by
-	// making the other one NaN or infinite. Limits that are not positive are
-	// ignored on a logarithmic axis.
-	Min, Max float64
-	// Zero makes a linear axis include 0.
-	Zero bool
-	// Integer keeps the ticks of a linear axis at whole numbers.
-	Integer bool
-	// Names label the whole numbers from 0 on, and are all there is on the axis.
-	Names []string
-}
-
-// limits reports which of Min and Max are fixed.
-func (a *Axis) limits() (lo, hi bool) {
-	lo, hi = known(a.Min), known(a.Max)
-	if lo && hi && !(a.Min < a.Max) {
-		return false, false
-	}
-	if a.Log {
-		lo, hi = lo && a.Min > 0, hi && a.Max > 0
-	}
-	return lo, hi
-}
 
 // A Series is one curve or one cloud of points.
 type Series struct {
@@ -53,26 +19,16 @@ type Series struct {
 	Step bool
 	// Points draws markers without a line.
 	Points bool
-	// Plain draws a line without markers, but for points that have no neighbours.
-	// Else all points of a short curve are marked, and a few of a long one if the
-	// chart has so many that colour alone is little help.
+	// Plain leaves a curve of up to a dozen points without the markers that it has else.
 	Plain bool
 	// Bold draws a thicker line.
 	Bold bool
-	// Style fixes the look, counted from 1; 0 lets the figure choose.
+	// Style fixes the look, counted from 1; 0 counts the names of the figure.
 	Style int
 }
 
-// marks reports whether some points of the curve are marked on purpose, in a
-// chart of so many series.
-func (s *Series) marks(series int) bool {
-	return s.Points || !s.Plain && (s.points() <= shortCurve || series > fewSeries)
-}
-
-const (
-	shortCurve = 12 // points a curve may have to show them all
-	fewSeries  = 4  // curves that are told apart by colour alone
-)
+// marked reports whether all points have markers, and not only those without neighbours.
+func (s *Series) marked() bool { return s.Points || !s.Plain && s.points() <= 12 }
 
 // points returns the common length of X and Y.
 func (s *Series) points() int {
@@ -82,6 +38,9 @@ func (s *Series) points() int {
 	return min(len(s.X), len(s.Y))
 }
 
+// band returns the length of the band.
+func (s *Series) band() int { return min(s.points(), len(s.Lo), len(s.Hi)) }
+
 func (s *Series) x(i int) float64 {
 	if s.X == nil {
 		return float64(i + 1)
@@ -89,71 +48,59 @@ func (s *Series) x(i int) float64 {
 	return s.X[i]
 }
 
-// band returns the length of the band.
-func (s *Series) band() int { return min(s.points(), len(s.Lo), len(s.Hi)) }
-
-// A Rule is a thin dashed horizontal line across a chart at one value.
-type Rule struct {
-	Name string // legend entry; empty for none
-	At   float64
-}
+// known reports whether there is a point i, with finite coordinates.
+func (s *Series) known(i int) bool { return i >= 0 && i < s.points() && known(s.x(i), s.Y[i]) }
 
 // A Chart is a panel of curves.
 type Chart struct {
 	Title  string
 	X, Y   Axis
 	Series []Series
-	Rules  []Rule
 }
 
-// chartView is a chart being laid out.
-type chartView struct {
-	c      *Chart
+// describe says what is drawn, for screen readers.
+func (c *Chart) describe() string {
+	var names []string
+	for _, s := range c.Series {
+		if s.Name != "" {
+			names = append(names, s.Name)
+		}
+	}
+	text := "Chart of " + strings.Join(names, ", ") + "; x: " + c.X.Label + "; y: " + c.Y.Label
+	if c.Y.Log {
+		text += " (logarithmic)"
+	}
+	return text + "."
+}
+
+// A panel is a chart with the looks of its series, the range of its data and, once that is
+// known, its plot area.
+type panel struct {
+	*Chart
 	looks  []int
 	ex, ey extent
-}
-
-func (c *Chart) view(st *styles) *chartView {
-	v := &chartView{c: c}
-	for i := range c.Series {
-		s := &c.Series[i]
-		look := st.look(s.Name, s.Style, i)
-		v.looks = append(v.looks, look)
-		e := entry{name: s.Name, style: look, bold: s.Bold, band: s.band() > 0, markers: s.marks(len(c.Series))}
-		if s.Points {
-			e.glyph = pointGlyph
-		}
-		st.list(e)
-	}
-	for _, r := range c.Rules {
-		st.list(entry{name: r.Name, glyph: ruleGlyph})
-	}
-	for i := range c.Series {
-		s := &c.Series[i]
-		for j := range s.points() {
-			v.see(s.x(j), s.Y[j])
-		}
-		for j := range s.band() {
-			v.see(s.x(j), s.Lo[j])
-			v.see(s.x(j), s.Hi[j])
-		}
-	}
-	for _, r := range c.Rules {
-		if !(c.Y.Log && r.At <= 0) {
-			v.ey.add(r.At)
-		}
-	}
-	return v
+	at     rect
 }
 
 // see lets a point count for the limits.
-func (v *chartView) see(x, y float64) {
-	if !known(x, y) || v.c.X.Log && x <= 0 {
-		return
+func (p *panel) see(x, y float64) {
+	if known(x, y) && (x > 0 || !p.X.Log) {
+		p.ex.add(x)
+		if y > 0 || !p.Y.Log {
+			p.ey.add(y)
+		}
 	}
-	v.ex.add(x)
-	if !v.c.Y.Log || y > 0 {
-		v.ey.add(y)
+}
+
+// look takes in a series that has this look.
+func (p *panel) look(s *Series, look int) {
+	p.looks = append(p.looks, look)
+	for j := range s.points() {
+		p.see(s.x(j), s.Y[j])
+	}
+	for j := range s.band() {
+		p.see(s.x(j), s.Lo[j])
+		p.see(s.x(j), s.Hi[j])
 	}
 }
 
@@ -162,29 +109,15 @@ const (
 	labelSize = 12.0
 )
 
-func (v *chartView) yScale(h float64) *scale { return newScale(&v.c.Y, v.ey, true, int(h/38)) }
+func (p *panel) yScale(h float64) *scale { return newScale(&p.Y, p.ey, true, int(h/38)) }
 
 // xScale chooses as many ticks as their labels leave room for.
-func (v *chartView) xScale(w float64) *scale {
-	e := v.ex
-	if v.c.onlyPoints() && e.any { // markers need room at the sides
-		if v.c.X.Log {
-			if f := math.Pow(e.hi/e.lo, 0.03); f < 1e10 {
-				e.lo, e.hi = e.lo/f, e.hi*f
-			}
-		} else {
-			pad := 0.03 * (e.hi - e.lo)
-			e.lo, e.hi = e.lo-pad, e.hi+pad
-		}
+func (p *panel) xScale(w float64) *scale {
+	s := newScale(&p.X, p.ex, false, int(w/45))
+	for count := int(w/45) - 1; count >= 2 && !s.fits(w); count-- {
+		s = newScale(&p.X, p.ex, false, count)
 	}
-	var s *scale
-	for count := int(max(w/45, 2)); count >= 2; count-- {
-		s = newScale(&v.c.X, e, false, count)
-		if labelsFit(s, w) {
-			return s
-		}
-	}
-	for len(s.ticks) > 1 && !labelsFit(s, w) { // every second one, then every fourth ...
+	for len(s.ticks) > 1 && !s.fits(w) { // every second one, then every fourth ...
 		var kept []tick
 		for i := 0; i < len(s.ticks); i += 2 {
 			kept = append(kept, s.ticks[i])
@@ -194,83 +127,107 @@ func (v *chartView) xScale(w float64) *scale {
 	return s
 }
 
-func labelsFit(s *scale, w float64) bool {
-	for i := 1; i < len(s.ticks); i++ {
-		a, b := s.ticks[i-1], s.ticks[i]
-		gap := (s.pos(b.at) - s.pos(a.at)) * w
-		if gap < (textWidth(a.label, tickSize)+textWidth(b.label, tickSize))/2+8 {
-			return false
+// tickRoom is the room that the tick labels of a vertical axis take.
+func tickRoom(s *scale) float64 {
+	var w float64
+	for _, t := range s.ticks {
+		w = max(w, textWidth(t.label, tickSize))
+	}
+	return w + 8
+}
+
+func (p *panel) draw(c *canvas) {
+	r := p.at
+	xs, ys := p.xScale(r.w), p.yScale(r.h)
+	px := func(x float64) float64 { return r.x + xs.pos(x)*r.w }
+	py := func(y float64) float64 { return r.bottom() - ys.pos(y)*r.h }
+	p.drawFrame(c, xs, ys, px, py)
+	if !p.ex.any {
+		c.text("no data", r.x+r.w/2, r.y+r.h/2, labelSize, "middle", "f-mute")
+		return
+	}
+	c.clip(r, 0)
+	for i := range p.Series {
+		p.Series[i].drawBand(c, p.looks[i], px, py)
+	}
+	c.add("</svg>")
+	c.clip(r, 5) // room for strokes and markers on the border
+	for i := range p.Series {
+		p.Series[i].drawCurve(c, p.looks[i], px, py)
+	}
+	c.add("</svg>")
+}
+
+// drawFrame draws grid, axes, tick labels and axis labels.
+func (p *panel) drawFrame(c *canvas, xs, ys *scale, px, py func(float64) float64) {
+	r := p.at
+	var axes, grid path
+	axes.line(r.x, r.y, r.x, r.bottom())
+	axes.to(r.right(), r.bottom())
+	for _, m := range ys.minor {
+		axes.line(r.x, py(m), r.x+4, py(m))
+	}
+	for _, t := range ys.ticks {
+		grid.line(r.x, py(t.at), r.right(), py(t.at))
+		c.text(t.label, r.x-6, py(t.at), tickSize, "end", "f-mute")
+	}
+	for _, m := range xs.minor {
+		axes.line(px(m), r.bottom(), px(m), r.bottom()-4)
+	}
+	for _, t := range xs.ticks {
+		grid.line(px(t.at), r.y, px(t.at), r.bottom())
+		c.text(t.label, px(t.at), r.bottom()+6+tickSize/2, tickSize, "middle", "f-mute")
+	}
+	c.path("thin s-grid", &grid)
+	c.path("thin s-axis", &axes)
+	c.text(shorten(p.X.Label, labelSize, r.w), r.x+r.w/2, r.bottom()+tickSize+11+labelSize/2, labelSize, "middle", "f-fg")
+	x, y := r.x-tickRoom(ys)-labelSize/2-2, r.y+r.h/2
+	c.add(`<g transform="rotate(-90 %v %v)">`, x, y)
+	c.text(shorten(p.Y.Label, labelSize, r.h+20), x, y, labelSize, "middle", "f-fg")
+	c.add("</g>")
+}
+
+func (s *Series) drawBand(c *canvas, look int, px, py func(float64) float64) {
+	var p path
+	var from int
+	for i := range s.band() + 1 {
+		if i < s.band() && known(s.x(i), s.Lo[i], s.Hi[i]) {
+			p.to(px(s.x(i)), py(s.Hi[i]))
+			continue
+		}
+		for j := i - 1; j >= from; j-- {
+			p.to(px(s.x(j)), py(s.Lo[j]))
+		}
+		if p.down {
+			p.close()
+		}
+		from = i + 1
+	}
+	c.path(fmt.Sprintf("f-%d band", look%numColors), &p)
+}
+
+func (s *Series) drawCurve(c *canvas, look int, px, py func(float64) float64) {
+	c.add("<g><title>%v</title>", s.Name)
+	var p path
+	for i := range s.points() {
+		switch {
+		case s.Points || !s.known(i) || !s.known(i-1) && !s.known(i+1):
+			p.lift()
+			continue
+		case s.Step && p.down:
+			p.to(px(s.x(i)), py(s.Y[i-1]))
+		}
+		p.to(px(s.x(i)), py(s.Y[i]))
+	}
+	c.path(strokeClass(look, s.Bold), &p)
+	size := 3.2
+	if s.Bold {
+		size = 4
+	}
+	for i := range s.points() {
+		if s.known(i) && (s.marked() || !s.known(i-1) && !s.known(i+1)) {
+			c.marker(look, px(s.x(i)), py(s.Y[i]), size)
 		}
 	}
-	return true
-}
-
-func (c *Chart) onlyPoints() bool {
-	return !slices.ContainsFunc(c.Series, func(s Series) bool { return !s.Points })
-}
-
-// left is the room that tick labels and name of the vertical axis take beside a
-// plot area of height h.
-func (v *chartView) left(h float64) float64 {
-	w := leftOf(v.yScale(h))
-	if v.c.Y.Label != "" {
-		w += labelSize + 8
-	}
-	return w
-}
-
-// below is the room that those of the horizontal axis take.
-func (v *chartView) below() float64 {
-	h := 6 + tickSize + 4
-	if v.c.X.Label != "" {
-		h += labelSize + 5
-	}
-	return h
-}
-
-// overhang is how far the first and the last label of a horizontal axis of
-// width w stick out.
-func overhang(s *scale, w float64) (left, right float64) {
-	if len(s.ticks) == 0 {
-		return 0, 0
-	}
-	first, last := s.ticks[0], s.ticks[len(s.ticks)-1]
-	return textWidth(first.label, tickSize)/2 - s.pos(first.at)*w, textWidth(last.label, tickSize)/2 - (1-s.pos(last.at))*w
-}
-
-func (c *Chart) describe() string {
-	s := "Line chart"
-	if c.onlyPoints() && len(c.Series) > 0 {
-		s = "Points"
-	}
-	var names []string
-	for i := range c.Series {
-		if n := c.Series[i].Name; n != "" {
-			names = append(names, n)
-		}
-	}
-	if len(names) > 0 {
-		s += " of " + strings.Join(names, ", ")
-	}
-	axis := func(letter string, a *Axis) {
-		if a.Label == "" {
-			return
-		}
-		s += "; " + letter + ": " + a.Label
-		if a.Log {
-			s += " (logarithmic)"
-		}
-	}
-	axis("x", &c.X)
-	axis("y", &c.Y)
-	return s
-}
-
-// pointTitle is the hover text of a point.
-func pointTitle(name string, x, y float64) string {
-	t := "(" + strconv.FormatFloat(x, 'g', 5, 64) + ", " + strconv.FormatFloat(y, 'g', 5, 64) + ")"
-	if name != "" {
-		t = name + " " + t
-	}
-	return t
+	c.add("</g>")
 }

@@ -2,10 +2,9 @@
 // them, with nothing but strings: no fonts, scripts or files are needed to make
 // or to read them.
 //
-// Names decide how series look: series of the same name in one figure share
-// colour, dash pattern, marker and legend entry, in the order in which the
-// names first appear. There are [NumStyles] looks, eight colours told apart in the
-// common forms of colour blindness, each with its own marker, in four dash patterns.
+// Series of the same name in one figure share a look and a legend entry. There are
+// [NumStyles] looks: eight colours told apart in the common forms of colour blindness, each
+// with its own marker, in four dash patterns.
 //
 // Every colour comes from a style sheet that follows the reader's light or dark
 // theme and is light on paper. Fonts are not measured but estimated from a

@@ -1,21 +1,23 @@
 package plot
 
-import "strings"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
-// A Figure is a grid of charts with one legend below it.
+// A Figure is a grid of charts with one legend below it. Its panels have margins alike.
 type Figure struct {
-	// Title stands above the panels and names the figure for screen readers.
+	// Title stands above the panels. Titles are cut where there is no room.
 	Title string
 	// Panels fill the grid row by row.
 	Panels []*Chart
-	// Columns is the number of panels in a row; 0 stands for at most two, or
-	// three if there are more than four panels.
+	// Columns is the number of panels in a row; 0 stands for two.
 	Columns int
-	// Width is the figure's width in pixels before scaling; outside of 120 to
-	// 20,000 it is 900. A figure whose labels leave its panels no room becomes
-	// wider.
+	// Width is the figure's width in pixels before scaling, 900 if it is 0. A figure
+	// whose labels leave its panels no room becomes wider.
 	Width float64
-	// Height is the height of a plot area; outside of 40 to 20,000 it is 240.
+	// Height is the height of a plot area, 240 if it is 0.
 	Height float64
 }
 
@@ -26,201 +28,168 @@ const (
 	panelTitle = 13.0
 	minPlot    = 60.0
 	plotMargin = 12.0 // right of a plot area
+
+	legendSize = 12.0
+	legendRow  = 19.0
+	legendGap  = 22.0
+	lineWidth  = 28.0 // of the line before a name
+	nameOffset = lineWidth + 6
 )
 
-// A layout is where the parts of a figure lie.
-type layout struct {
-	width, height float64
-	titles        []string  // lines of the figure's title
-	plots         []rect    // plot areas
-	tops          []float64 // upper ends of the panels' titles
-	panelTitles   [][]string
-	legend        legendLayout
-	legendAt      rect
+// A drawing is a figure being drawn, from the top to the bottom.
+type drawing struct {
+	canvas
+	panels []*panel
+	legend []entry
+	width  float64
+	y      float64 // how far it has come
+}
+
+// An entry of a legend is the first series of a name.
+type entry struct {
+	*Series
+	look int
 }
 
 // SVG returns the figure as a complete SVG file with its own style sheet.
 func (f *Figure) SVG() string {
-	return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n" + f.render("figure", true)
+	return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n" + f.render(true)
 }
 
 // render returns the figure as an SVG element, for a file that stands alone or for
-// a page with the style sheet of [css]. The id must be unique there; it begins the
-// names of the parts that describe the figure.
-func (f *Figure) render(id string, alone bool) string {
+// a page with the style sheet of [css].
+func (f *Figure) render(alone bool) string {
+	d := f.draw()
 	c := &canvas{}
-	views, l := f.layout()
-	w, h := number(l.width), number(l.height)
-	attributes := []string{"class", "plot", "viewBox", "0 0 " + w + " " + h, "width", w, "height", h, "role", "img"}
-	attributes = append(attributes, "aria-labelledby", id+"-title "+id+"-desc")
+	// On a page it is never blown up, and on a phone it is legible.
+	c.add(`<svg xmlns="http://www.w3.org/2000/svg" class="plot" role="img" aria-label="%v"`, f.describe())
+	c.add(`viewBox="0 0 %v %v" width="%v" height="%v"`, d.width, d.y, d.width, d.y)
+	c.add(`style="max-width:%vpx;min-width:%vpx">`, d.width, 0.6*d.width)
 	if alone {
-		attributes = append(attributes, "xmlns", "http://www.w3.org/2000/svg")
-	} else {
-		attributes = append(attributes, "style", "max-width:"+w+"px;min-width:"+number(0.6*l.width)+"px") // never blown up, and legible on a phone
+		c.WriteString("<style>\n" + css() + "</style>\n")
 	}
-	c.open("svg", attributes...)
-	c.raw("\n")
-	c.open("title", "id", id+"-title")
-	c.raw(escape(f.name()))
-	c.close("title")
-	c.open("desc", "id", id+"-desc")
-	c.raw(escape(f.describe()))
-	c.close("desc")
-	if alone {
-		c.raw("<style>\n" + css() + "</style>\n")
-	}
-	f.draw(c, views, l)
-	c.close("svg")
-	return c.b.String()
-}
-
-// name is the accessible name.
-func (f *Figure) name() string {
-	if f.Title != "" {
-		return f.Title
-	}
-	var titles []string
-	for _, p := range f.Panels {
-		if p.Title != "" {
-			titles = append(titles, p.Title)
-		}
-	}
-	if len(titles) == 0 {
-		return "Chart"
-	}
-	return strings.Join(titles, "; ")
+	c.WriteString(d.String() + "</svg>\n")
+	return c.String()
 }
 
 // describe lists what is drawn, for screen readers.
 func (f *Figure) describe() string {
 	var parts []string
+	if f.Title != "" {
+		parts = append(parts, f.Title+".")
+	}
 	for _, p := range f.Panels {
-		s := p.describe()
-		if p.Title != "" && p.Title != f.name() {
-			s = p.Title + ": " + s
+		if p.Title != "" {
+			parts = append(parts, p.Title+":")
 		}
-		parts = append(parts, s+".")
+		parts = append(parts, p.describe())
 	}
 	return strings.Join(parts, " ")
 }
 
-// views chooses looks and axis limits.
-func (f *Figure) views() ([]*chartView, []entry) {
-	st := &styles{byName: map[string]int{}, listed: map[string]int{}}
-	for _, p := range f.Panels {
-		for i := range p.Series {
-			st.reserve(p.Series[i].Name, p.Series[i].Style)
-		}
+// look returns the look of series i of a chart, and puts its name in the legend.
+func (d *drawing) look(s *Series, i int) int {
+	k := slices.IndexFunc(d.legend, func(e entry) bool { return e.Name == s.Name })
+	look := i
+	switch {
+	case s.Style > 0:
+		look = s.Style - 1
+	case k >= 0:
+		return d.legend[k].look
+	case s.Name != "":
+		look = len(d.legend)
 	}
-	var views []*chartView
-	for _, p := range f.Panels {
-		views = append(views, p.view(st))
+	look %= NumStyles
+	if s.Name != "" && k < 0 {
+		d.legend = append(d.legend, entry{s, look})
 	}
-	return views, st.entries
+	return look
 }
 
-func (f *Figure) columns() int {
-	n := f.Columns
-	if n <= 0 {
-		n = 2
-		if len(f.Panels) > 4 {
-			n = 3
+// place finds the places of the panels, whose margins are what the labels of any of them
+// need, and returns the height of their titles.
+func (d *drawing) place(columns int, height float64) (top float64) {
+	left, bottom, top := 0.0, 6+tickSize+4, 7.0
+	for _, p := range d.panels {
+		w := tickRoom(p.yScale(height))
+		if p.Y.Label != "" {
+			w += labelSize + 8
+		}
+		left = max(left, w)
+		if p.X.Label != "" {
+			bottom = 6 + tickSize + 4 + labelSize + 5
+		}
+		if p.Title != "" {
+			top = 7 + panelTitle + 4
 		}
 	}
-	return max(1, min(n, len(f.Panels)))
+	n := float64(columns)
+	w := max(minPlot, (d.width-2*outer-panelGap*(n-1))/n-left-plotMargin)
+	step := left + w + plotMargin + panelGap
+	d.width = 2*outer + n*step - panelGap
+	for i, p := range d.panels {
+		if i > 0 && i%columns == 0 {
+			d.y += top + height + bottom + panelGap
+		}
+		p.at = rect{outer + float64(i%columns)*step + left, d.y + top, w, height}
+	}
+	d.y += top + height + bottom
+	return top
 }
 
-// layout places everything: column by column the widths, then row by row the
-// heights, and the legend at the end.
-func (f *Figure) layout() ([]*chartView, *layout) {
-	views, entries := f.views()
-	l := &layout{width: f.Width}
-	if !(l.width >= 120 && l.width <= 20000) {
-		l.width = 900
-	}
-	h := f.Height
-	if !(h >= 40 && h <= 20000) {
-		h = 240
-	}
-	inner := l.width - 2*outer
-	l.legend = layoutLegend(entries, inner)
-	y := outer
-	l.titles = wrap(f.Title, titleSize*1.05, inner)
-	y += float64(len(l.titles)) * (titleSize + 5)
-	if len(l.titles) > 0 {
-		y += 4
-	}
-
-	n := f.columns()
-	cell := (inner - panelGap*float64(n-1)) / float64(n)
-	rows := (len(views) + n - 1) / n
-	left, right := make([]float64, n), make([]float64, n)
-	for i, v := range views {
-		left[i%n], right[i%n] = max(left[i%n], v.left(h)), plotMargin
-	}
-	for i, v := range views { // labels at the end of a horizontal axis
-		a, b := overhang(v.xScale(max(minPlot, cell-left[i%n]-plotMargin)), max(minPlot, cell-left[i%n]-plotMargin))
-		left[i%n] = max(left[i%n], min(a, cell/3))
-		right[i%n] = max(right[i%n], min(b+2, cell/3))
-	}
-	for k := range n {
-		if lack := left[k] + right[k] + minPlot - cell; lack > 0 {
-			cell += lack
-			l.width += lack * float64(n)
+func (f *Figure) draw() *drawing {
+	d := &drawing{width: cmp.Or(f.Width, 900), y: outer}
+	for _, chart := range f.Panels {
+		p := &panel{Chart: chart}
+		for i := range chart.Series {
+			p.look(&chart.Series[i], d.look(&chart.Series[i], i))
 		}
+		d.panels = append(d.panels, p)
 	}
-	l.plots = make([]rect, len(views))
-	l.panelTitles = make([][]string, len(views))
-	l.tops = make([]float64, len(views))
-	for row := range rows {
-		var top, bottom float64
-		for i := row * n; i < min(len(views), row*n+n); i++ {
-			l.panelTitles[i] = wrap(f.Panels[i].Title, panelTitle*1.05, cell-left[i%n])
-			l.tops[i] = 7 + float64(len(l.panelTitles[i]))*(panelTitle+4)
-			top, bottom = max(top, l.tops[i]), max(bottom, views[i].below())
-		}
-		for i := row * n; i < min(len(views), row*n+n); i++ {
-			k := i % n
-			l.tops[i] = y + top - l.tops[i]
-			l.plots[i] = rect{outer + float64(k)*(cell+panelGap) + left[k], y + top, cell - left[k] - right[k], h}
-		}
-		y += top + h + bottom
-		if row < rows-1 {
-			y += panelGap
-		}
+	d.WriteString("<rect class=\"f-bg\" width=\"100%\" height=\"100%\"/>\n")
+	d.text(shorten(f.Title, titleSize*1.05, d.width-2*outer), outer, d.y+titleSize/2, titleSize, "start", "f-fg b")
+	if f.Title != "" {
+		d.y += titleSize + 9
 	}
-	if len(entries) > 0 {
-		y += legendSpace
-		x := outer
-		if len(l.plots) > 0 {
-			if x0 := l.plots[0].x; x0+l.legend.width <= l.width-outer {
-				x = x0
-			}
+	if len(d.panels) > 0 {
+		top := d.place(max(1, min(cmp.Or(f.Columns, 2), len(d.panels))), cmp.Or(f.Height, 240))
+		for _, p := range d.panels {
+			d.text(shorten(p.Title, panelTitle*1.05, p.at.w), p.at.x, p.at.y-top+panelTitle/2, panelTitle, "start", "f-fg b")
+			p.draw(&d.canvas)
 		}
-		l.legendAt = rect{x, y, l.legend.width, l.legend.height}
-		y += l.legend.height
+		d.drawLegend(d.panels[0].at.x)
 	}
-	l.height = y + outer
-	return views, l
+	d.y += outer
+	return d
 }
 
-func (f *Figure) draw(c *canvas, views []*chartView, l *layout) {
-	c.rect(rect{0, 0, l.width, l.height}, "f-bg")
-	y := outer
-	for _, line := range l.titles {
-		c.text(line, outer, y+titleSize/2, titleSize, start, "f-fg b", 0)
-		y += titleSize + 5
+// drawLegend writes the legend in rows that begin at x.
+func (d *drawing) drawLegend(left float64) {
+	if d.legend == nil {
+		return
 	}
-	for i, v := range views {
-		c.open("g")
-		c.raw("\n")
-		ty := l.tops[i]
-		for _, line := range l.panelTitles[i] {
-			c.text(line, l.plots[i].x, ty+panelTitle/2, panelTitle, start, "f-fg b", 0)
-			ty += panelTitle + 4
+	d.y += 14
+	x := left
+	for _, e := range d.legend {
+		name := shorten(e.Name, legendSize, d.width-outer-left-nameOffset)
+		w := nameOffset + textWidth(name, legendSize)
+		if x > left && x+w > d.width-outer {
+			x, d.y = left, d.y+legendRow
 		}
-		v.draw(c, l.plots[i])
-		c.close("g")
+		y := d.y + legendRow/2
+		d.add("<g><title>%v</title>", e.Name)
+		if e.band() > 0 {
+			d.add(`<rect class="f-%v band" x="%v" y="%v" width="%v" height="10"/>`, e.look%numColors, x, y-5, lineWidth)
+		}
+		if !e.Points {
+			d.line(x, y, x+lineWidth, y, strokeClass(e.look, e.Bold))
+		}
+		if e.marked() {
+			d.marker(e.look, x+lineWidth/2, y, 3.4)
+		}
+		d.text(name, x+nameOffset, y, legendSize, "start", "f-fg")
+		d.add("</g>")
+		x += w + legendGap
 	}
-	l.legend.draw(c, l.legendAt.x, l.legendAt.y)
+	d.y += legendRow
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -53,7 +54,7 @@ func TestSVG(t *testing.T) {
 	for _, s := range samples() {
 		t.Run(s.name, func(t *testing.T) {
 			svg := s.figure.SVG()
-			tags, text := elements(t, svg)
+			tags, _ := elements(t, svg)
 			root := tags[0]
 			if root.Name.Local != "svg" || root.Name.Space != "http://www.w3.org/2000/svg" {
 				t.Errorf("root is %v", root.Name)
@@ -61,27 +62,19 @@ func TestSVG(t *testing.T) {
 			if attribute(root, "role") != "img" {
 				t.Error("no role")
 			}
-			ids := map[string]bool{}
 			for _, e := range tags {
-				if id := attribute(e, "id"); id != "" {
-					if ids[id] {
-						t.Errorf("id %q appears twice", id)
-					}
-					ids[id] = true
-				}
 				for _, a := range e.Attr {
-					if a.Name.Local != "aria-labelledby" && (strings.Contains(a.Value, "NaN") || strings.Contains(a.Value, "Inf") || a.Value == "") {
+					if a.Name.Local != "aria-label" && (strings.Contains(a.Value, "NaN") || strings.Contains(a.Value, "Inf") || a.Value == "") {
 						t.Errorf("%s has %s=%q", e.Name.Local, a.Name.Local, a.Value)
 					}
 				}
 			}
-			for _, id := range strings.Fields(attribute(root, "aria-labelledby")) {
-				if !ids[id] {
-					t.Errorf("nothing has the id %q", id)
+			for _, c := range s.figure.Panels {
+				for _, series := range c.Series {
+					if !strings.Contains(attribute(root, "aria-label"), strings.ToValidUTF8(series.Name, "\uFFFD")) {
+						t.Errorf("the description does not name %q", series.Name)
+					}
 				}
-			}
-			if len(text["title"]) == 0 || text["title"][0] == "" {
-				t.Error("no title")
 			}
 			if !strings.Contains(svg, "prefers-color-scheme:dark") {
 				t.Error("no dark theme")
@@ -95,12 +88,10 @@ func TestSVG(t *testing.T) {
 
 func TestStandaloneAndInlineAgree(t *testing.T) {
 	f := samples()[0].figure
-	alone, inline := f.SVG(), f.render("figure", false)
-	cut := func(s, from string) string { return s[strings.Index(s, from):] }
-	if cut(alone, "</style>\n")[len("</style>\n"):] != cut(inline, "</desc>\n")[len("</desc>\n"):] {
+	alone, inline := f.SVG(), f.render(false)
+	if i, j := strings.Index(alone, "<style>"), strings.Index(alone, "</style>\n")+len("</style>\n"); !strings.HasSuffix(alone[:i]+alone[j:], inline) {
 		t.Error("the drawings differ")
 	}
-	elements(t, f.render(`<"&'>`, false))
 	if strings.Contains(inline, "<style") {
 		t.Error("an inline figure brings its own style sheet")
 	}
@@ -113,23 +104,73 @@ func overlap(a, b rect) bool {
 
 func TestLayoutKeepsPartsApart(t *testing.T) {
 	for _, s := range samples() {
-		_, l := s.figure.layout()
-		whole := rect{0, 0, l.width, l.height}
-		parts := append([]rect(nil), l.plots...)
-		if len(l.legend.entry) > 0 {
-			parts = append(parts, l.legendAt)
-		}
-		for i, p := range parts {
-			if !(p.x >= 0 && p.y >= 0 && p.right() <= whole.w && p.bottom() <= whole.h) {
-				t.Errorf("%s: part %d at %v leaves %v", s.name, i, p, whole)
+		d := s.figure.draw()
+		whole := rect{0, 0, d.width, d.y}
+		for i, p := range d.panels {
+			if !(p.at.x >= 0 && p.at.y >= 0 && p.at.right() <= whole.w && p.at.bottom() <= whole.h) {
+				t.Errorf("%s: panel %d at %v leaves %v", s.name, i, p.at, whole)
 			}
-			if !(p.w > 0 && p.h > 0) {
-				t.Errorf("%s: part %d is empty: %v", s.name, i, p)
+			if !(p.at.w > 0 && p.at.h > 0) {
+				t.Errorf("%s: panel %d is empty: %v", s.name, i, p.at)
 			}
-			for j := range i {
-				if overlap(p, parts[j]) {
-					t.Errorf("%s: parts %d and %d overlap: %v, %v", s.name, j, i, parts[j], p)
+			for j, o := range d.panels[:i] {
+				if overlap(p.at, o.at) {
+					t.Errorf("%s: panels %d and %d overlap: %v, %v", s.name, j, i, o.at, p.at)
 				}
+			}
+		}
+	}
+}
+
+// A textBox is where a text stands.
+type textBox struct {
+	text           string
+	x, y           float64 // of the anchor, on the middle line
+	size           float64
+	anchor         string
+	width, degrees float64
+}
+
+// textBoxes reads where the texts of a drawing are.
+func textBoxes(t *testing.T, svg string) (out []textBox) {
+	t.Helper()
+	num := func(s string) float64 {
+		v, err := strconv.ParseFloat(s, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	var turned bool
+	var last xml.StartElement
+	d := xml.NewDecoder(strings.NewReader("<svg>" + svg + "</svg>"))
+	for {
+		token, err := d.Token()
+		if err == io.EOF {
+			return out
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch e := token.(type) {
+		case xml.StartElement:
+			last = e.Copy()
+			if e.Name.Local == "g" {
+				turned = strings.HasPrefix(attribute(e, "transform"), "rotate(-90 ")
+			}
+		case xml.CharData:
+			if last.Name.Local != "text" || strings.TrimSpace(string(e)) == "" {
+				continue
+			}
+			b := textBox{text: string(e), x: num(attribute(last, "x")), size: num(attribute(last, "font-size")), anchor: attribute(last, "text-anchor")}
+			b.y, b.width = num(attribute(last, "y"))-0.35*b.size, textWidth(b.text, b.size)
+			if turned {
+				b.degrees = 90
+			}
+			out = append(out, b)
+		case xml.EndElement:
+			if e.Name.Local == "g" {
+				turned = false
 			}
 		}
 	}
@@ -137,8 +178,8 @@ func TestLayoutKeepsPartsApart(t *testing.T) {
 
 // corners are those of the box a text needs, a little less than its line high.
 func (b textBox) corners() [4][2]float64 {
-	from := [...]float64{0, -b.width / 2, -b.width}[b.anchor]
-	sin, cos := math.Sincos(-b.angle * math.Pi / 180)
+	from := map[string]float64{"start": 0, "middle": -b.width / 2, "end": -b.width}[b.anchor]
+	sin, cos := math.Sincos(-b.degrees * math.Pi / 180)
 	var out [4][2]float64
 	for i, p := range [4][2]float64{{from, -0.45 * b.size}, {from + b.width, -0.45 * b.size}, {from + b.width, 0.45 * b.size}, {from, 0.45 * b.size}} {
 		out[i] = [2]float64{b.x + cos*p[0] - sin*p[1], b.y + sin*p[0] + cos*p[1]}
@@ -172,18 +213,20 @@ func collide(a, b [4][2]float64) bool {
 
 func TestTextsDoNotCollide(t *testing.T) {
 	for _, s := range samples() {
-		c := &canvas{}
-		views, l := s.figure.layout()
-		s.figure.draw(c, views, l)
-		for i, b := range c.texts {
+		d := s.figure.draw()
+		texts := textBoxes(t, d.String())
+		if len(texts) == 0 && len(d.panels) > 0 {
+			t.Errorf("%s: no text", s.name)
+		}
+		for i, b := range texts {
 			q := b.corners()
 			for _, p := range q {
-				if !(p[0] >= 0 && p[0] <= l.width && p[1] >= 0 && p[1] <= l.height) {
-					t.Errorf("%s: %q is clipped: (%.0f, %.0f) in %.0f×%.0f", s.name, b.text, p[0], p[1], l.width, l.height)
+				if !(p[0] >= 0 && p[0] <= d.width && p[1] >= 0 && p[1] <= d.y) {
+					t.Errorf("%s: %q is clipped: (%.0f, %.0f) in %.0f×%.0f", s.name, b.text, p[0], p[1], d.width, d.y)
 					break
 				}
 			}
-			for _, o := range c.texts[:i] {
+			for _, o := range texts[:i] {
 				if collide(q, o.corners()) {
 					t.Errorf("%s: %q at (%.0f, %.0f) and %q at (%.0f, %.0f) overlap", s.name, o.text, o.x, o.y, b.text, b.x, b.y)
 				}
@@ -194,31 +237,31 @@ func TestTextsDoNotCollide(t *testing.T) {
 
 func TestEqualNamesShareALook(t *testing.T) {
 	f := &Figure{Panels: []*Chart{
-		&Chart{Series: []Series{{Name: "a"}, {Name: "b"}, {Name: "fixed", Style: 2}}},
+		&Chart{Series: []Series{{Name: "a"}, {Name: "b"}, {Name: "fixed", Style: 31}}},
 		&Chart{Series: []Series{{Name: "b"}, {Name: "c"}, {Name: "a"}}},
 		{Series: []Series{{Name: "c"}, {}}},
 	}}
-	views, entries := f.views()
+	d := f.draw()
 	var names []string
-	for _, e := range entries {
-		names = append(names, e.name)
+	for _, e := range d.legend {
+		names = append(names, e.Name)
 	}
 	if got := strings.Join(names, " "); got != "a b fixed c" {
 		t.Errorf("legend is %q", got)
 	}
-	first, second, third := views[0].looks, views[1].looks, views[2].looks
+	first, second, third := d.panels[0].looks, d.panels[1].looks, d.panels[2].looks
 	if first[0] != second[2] || first[1] != second[0] || second[1] != third[0] {
 		t.Errorf("looks %v, %v, %v", first, second, third)
 	}
-	if first[2] != 1 {
-		t.Errorf("the fixed look is %d, want 1", first[2])
+	if first[2] != 30 {
+		t.Errorf("the fixed look is %d, want 30", first[2])
 	}
 	seen := map[int]bool{}
-	for _, e := range entries {
-		if seen[e.style] {
-			t.Errorf("two entries have look %d", e.style)
+	for _, e := range d.legend {
+		if seen[e.look] {
+			t.Errorf("two entries have look %d", e.look)
 		}
-		seen[e.style] = true
+		seen[e.look] = true
 	}
 }
 
@@ -244,7 +287,7 @@ func pathData(t *testing.T, svg, class string) []float64 {
 }
 
 func TestCurveLiesWhereTheDataAre(t *testing.T) {
-	at := func(f *Figure) rect { _, l := f.layout(); return l.plots[0] }
+	at := func(f *Figure) rect { return f.draw().panels[0].at }
 	check := func(t *testing.T, got, want []float64) {
 		t.Helper()
 		if len(got) != len(want) {
@@ -289,7 +332,7 @@ func TestCurveLiesWhereTheDataAre(t *testing.T) {
 		check(t, pathData(t, f.SVG(), "line"), []float64{x(0), r.bottom(), x(1), r.y, x(3), r.y, x(4), r.bottom()})
 		tags, _ := elements(t, f.SVG())
 		for _, e := range tags {
-			if d := attribute(e, "d"); attribute(e, "class") == "line s0" && strings.Count(d, "M") != 2 {
+			if d := attribute(e, "d"); attribute(e, "class") == "line s-0 d0" && strings.Count(d, "M") != 2 {
 				t.Errorf("%q does not start anew after the gap", d)
 			}
 		}
@@ -298,12 +341,12 @@ func TestCurveLiesWhereTheDataAre(t *testing.T) {
 
 func TestNamedAxis(t *testing.T) {
 	f := &Figure{Panels: []*Chart{{Y: Axis{Names: []string{"a", "b", "c", "d"}}, X: Axis{Min: 0, Max: 1}, Series: []Series{{X: []float64{0, 1}, Y: []float64{0, 3}}}}}}
-	views, l := f.layout()
-	r := l.plots[0]
+	p := f.draw().panels[0]
+	r := p.at
 	if got, want := pathData(t, f.SVG(), "line"), []float64{r.x, r.bottom() - r.h/8, r.right(), r.y + r.h/8}; len(got) != 4 || math.Abs(got[1]-want[1]) > 0.006 || math.Abs(got[3]-want[3]) > 0.006 {
 		t.Errorf("the curve is %v, want %v", got, want)
 	}
-	for i, tick := range views[0].yScale(r.h).ticks {
+	for i, tick := range p.yScale(r.h).ticks {
 		if tick.at != float64(i) || tick.label != string(rune('a'+i)) {
 			t.Errorf("tick %d is %v", i, tick)
 		}
@@ -353,8 +396,7 @@ func TestAnyData(t *testing.T) {
 			}
 			chart.Series = append(chart.Series, s)
 		}
-		chart.Rules = []Rule{{At: number()}, {At: number()}}
-		f := &Figure{Panels: []*Chart{chart}, Width: number() * 1000, Height: number()}
+		f := &Figure{Panels: []*Chart{chart}, Width: 1 + 1000*rng.Float64(), Height: 1 + 500*rng.Float64()}
 		svg := f.SVG()
 		tags, _ := elements(t, svg)
 		for _, e := range tags {
@@ -382,5 +424,28 @@ func TestPath(t *testing.T) {
 	p.to(6, 6)
 	if got, want := p.String(), "M0 0L1 1M2 2L3 3L4 4ZM5 5M6 6"; got != want {
 		t.Errorf("path %q, want %q", got, want)
+	}
+}
+
+// What is not positive has no say in the limits of a logarithmic axis, and of a long curve
+// only points without neighbours have markers.
+func TestLimitsAndMarkers(t *testing.T) {
+	s := Series{X: []float64{-1, 0, 1, 10, 100}, Y: []float64{-1, 5, 0, 10, 100}}
+	p := (&Figure{Panels: []*Chart{{X: Axis{Log: true}, Y: Axis{Log: true}, Series: []Series{s}}}}).draw().panels[0]
+	if p.ex != (extent{1, 100, true}) || p.ey != (extent{10, 100, true}) {
+		t.Errorf("limits of x %v, of y %v", p.ex, p.ey)
+	}
+	markers := func(s Series) int {
+		return strings.Count((&Figure{Panels: []*Chart{{Series: []Series{s}}}}).SVG(), "<circle")
+	}
+	y := make([]float64, 14)
+	y[1], y[3] = math.NaN(), math.NaN()
+	for want, s := range map[int]Series{12: {Y: make([]float64, 12)}, 0: {Y: make([]float64, 13)}, 2: {Y: y}, 14: {Y: make([]float64, 14), Points: true}} {
+		if got := markers(s); got != want {
+			t.Errorf("%d of %d points have markers, want %d", got, len(s.Y), want)
+		}
+	}
+	if got := markers(Series{Y: []float64{1, 2}, Plain: true}); got != 0 {
+		t.Errorf("a plain curve has %d markers", got)
 	}
 }

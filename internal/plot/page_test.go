@@ -1,7 +1,6 @@
 package plot
 
 import (
-	"bytes"
 	"math"
 	"strings"
 	"testing"
@@ -33,11 +32,6 @@ func TestPage(t *testing.T) {
 		if v := attribute(e, "href"); v != "" && !ids[v[1:]] {
 			t.Errorf("nothing has the id %q", v)
 		}
-		for _, id := range strings.Fields(attribute(e, "aria-labelledby")) {
-			if !ids[id] {
-				t.Errorf("nothing has the id %q", id)
-			}
-		}
 	}
 	if got := text["title"][0]; got != "Samples & <tests>" {
 		t.Errorf("title %q", got)
@@ -54,10 +48,6 @@ func TestPage(t *testing.T) {
 	if !strings.Contains(page, `http-equiv="refresh" content="5"`) {
 		t.Error("no refresh")
 	}
-	var buf bytes.Buffer
-	if n, err := p.WriteTo(&buf); err != nil || n != int64(len(page)) || buf.String() != page {
-		t.Errorf("WriteTo wrote %d of %d bytes, error %v", n, len(page), err)
-	}
 }
 
 func TestInline(t *testing.T) {
@@ -68,10 +58,16 @@ func TestInline(t *testing.T) {
 		{"`a` and ` stays", "<code>a</code> and ` stays"},
 	}
 	for _, tt := range tests {
-		if got := inline(tt.in); got != tt.want {
+		if got := string(inline(tt.in)); got != tt.want {
 			t.Errorf("inline(%q) = %q, want %q", tt.in, got, tt.want)
 		}
 	}
+}
+
+func htmlOf(t *Table) string {
+	c := &canvas{}
+	t.html(c, 1)
+	return c.String()
 }
 
 func TestTable(t *testing.T) {
@@ -86,7 +82,7 @@ cm-BO            0.102*       0.000*     101.5*  <x> & ` + "`y`" + `
 	if got := "\n" + table.Text(); got != wantText {
 		t.Errorf("text\n%s\nwant\n%s", got, wantText)
 	}
-	html := table.html()
+	html := htmlOf(table)
 	elements(t, html)
 	if n := strings.Count(html, "<strong>"); n != 3 {
 		t.Errorf("%d numbers are emphasised", n)
@@ -111,14 +107,14 @@ func TestBestNumber(t *testing.T) {
 	}{
 		{"smallest", column(BestMin, 3, 1, 2), "1.00"},
 		{"largest", column(BestMax, 3, 1, 2), "3.00"},
-		{"off", column(BestNone, 3, 1, 2), ""},
+		{"off", column(0, 3, 1, 2), ""},
 		{"unknown ones do not count", column(BestMin, math.NaN(), 2, 3), "2.00"},
 		{"alone", column(BestMin, 2), ""},
 		{"alone among unknown ones", column(BestMin, 2, math.NaN()), ""},
 		{"negative infinity", column(BestMin, math.Inf(-1), 2), "−∞"},
 	}
 	for _, tt := range tests {
-		if got := tt.t.best(1); got != tt.want {
+		if _, got := tt.t.column(1); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
@@ -128,7 +124,7 @@ func TestBestNumber(t *testing.T) {
 }
 
 func TestRaggedTable(t *testing.T) {
-	table := &Table{Columns: []Column{{Title: "a"}}, Rows: [][]Cell{{Str("x"), Num(1, 0)}, {}, {Str("long name"), Num(100, 0), Str("more")}}}
+	table := &Table{Columns: Titled("a", "", ""), Rows: [][]Cell{{Str("x"), Num(1, 0)}, {}, {Str("long name"), Num(100, 0), Str("more")}}}
 	lines := strings.Split(strings.TrimSuffix(table.Text(), "\n"), "\n")
 	if len(lines) != 5 {
 		t.Fatalf("%d lines", len(lines))
@@ -136,9 +132,9 @@ func TestRaggedTable(t *testing.T) {
 	if utf8.RuneCountInString(lines[2]) != len("long name")+2+3 {
 		t.Errorf("%q", lines[2])
 	}
-	elements(t, table.html())
+	elements(t, htmlOf(table))
 	if (&Table{}).Text() != "\n\n" {
 		t.Errorf("empty table: %q", (&Table{}).Text())
 	}
-	elements(t, (&Table{}).html())
+	elements(t, htmlOf(&Table{}))
 }

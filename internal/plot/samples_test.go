@@ -81,13 +81,12 @@ func samples() []sample {
 		}
 		profile.Series = append(profile.Series, Series{Name: n, X: x, Y: y, Step: true})
 	}
-	profile.Rules = []Rule{{Name: "half", At: 0.5}}
 	clusters := &Chart{Title: "Regret against the number of clusters", X: Axis{Label: "C", Integer: true}, Y: Axis{Label: "regret after 50 queries", Zero: true}}
 	for _, n := range []string{"WssClus_WssCMP", "JefClus_JefCMP"} {
 		y, lo, hi := decay(rng, 5, 0.3)
 		clusters.Series = append(clusters.Series, Series{Name: n, X: []float64{2, 3, 4, 5, 6}, Y: y, Lo: lo, Hi: hi})
 	}
-	add("profile", "A rule, whole-number ticks.", &Figure{Panels: []*Chart{profile, clusters}})
+	add("profile", "Steps, whole-number ticks.", &Figure{Panels: []*Chart{profile, clusters}})
 
 	scaling := &Chart{Title: "Time of one Ask", X: Axis{Label: "observations n", Log: true}, Y: Axis{Label: "seconds", Log: true}}
 	for i, n := range []string{"full refit", "append a row"} {
@@ -138,6 +137,7 @@ func samples() []sample {
 	add("named", "Axes with names.", &Figure{Panels: []*Chart{named, choices}, Height: 320})
 	ticks := &Chart{Title: "Wide labels", X: Axis{Names: []string{"a name that is wide", "and another one, wider"}}, Series: []Series{{X: []float64{0, 1}, Y: []float64{1, 2}}}}
 	add("overhang", "Labels that stick out at the right.", &Figure{Panels: []*Chart{ticks}, Width: 300})
+	add("narrow", "Labels that leave no room.", &Figure{Panels: []*Chart{named, choices}, Width: 200, Height: 320})
 	return append(out, degenerate()...)
 }
 

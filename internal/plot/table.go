@@ -3,6 +3,7 @@ package plot
 import (
 	"encoding/json"
 	"math"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -30,9 +31,15 @@ func Num(v float64, decimals int) Cell {
 	return Cell{text: fixed(v, max(decimals, 0)), value: v, numeric: true}
 }
 
-// Sig is a number shown in at most four significant digits; NaN shows as a
+// Sig is a number shown in at most six significant digits; NaN shows as a
 // dash.
-func Sig(v float64) Cell { return Cell{text: short(v), value: v, numeric: true} }
+func Sig(v float64) Cell {
+	c := Num(v, 0)
+	if !math.IsNaN(v) {
+		c.text = signs.Replace(strconv.FormatFloat(v, 'g', 6, 64))
+	}
+	return c
+}
 
 // Exact is a number with all the digits that tell it from others, as JSON has it;
 // what JSON has no form of shows as a dash.
@@ -44,16 +51,14 @@ func Exact(v float64) Cell {
 	return Cell{text: string(b), value: v, numeric: true}
 }
 
-// Best says which number of a column a table emphasises.
+// Best says which number of a column a table emphasises, and all that look the same:
+// none, the smallest or the largest.
 type Best int
 
+// The numbers that a table may emphasise.
 const (
-	// BestNone emphasises nothing.
-	BestNone Best = iota
-	// BestMin emphasises the smallest number, and all that look the same.
-	BestMin
-	// BestMax emphasises the largest number, and all that look the same.
-	BestMax
+	BestMin Best = 1
+	BestMax Best = -1
 )
 
 // A Column describes one column of a [Table].
@@ -73,23 +78,14 @@ func Titled(titles ...string) []Column {
 
 // A Table is a table of text and numbers. Columns whose cells are numbers are
 // aligned at the right; a fixed number of decimals aligns their points. The
-// first column names the rows.
+// first column names the rows, which may end before the last column.
 type Table struct {
 	Caption string
 	Columns []Column
 	Rows    [][]Cell
 }
 
-// width is the number of columns, of which the longest row may have more than
-// are described.
-func (t *Table) width() int {
-	n := len(t.Columns)
-	for _, r := range t.Rows {
-		n = max(n, len(r))
-	}
-	return n
-}
-
+// cell returns an entry, empty where the row is too short.
 func (t *Table) cell(i, j int) Cell {
 	if j < len(t.Rows[i]) {
 		return t.Rows[i][j]
@@ -97,152 +93,101 @@ func (t *Table) cell(i, j int) Cell {
 	return Cell{}
 }
 
-func (t *Table) heading(j int) string {
-	if j < len(t.Columns) {
-		return t.Columns[j].Title
-	}
-	return ""
-}
-
-// looks tells of each column whether it is numeric, and its best text.
-func (t *Table) looks() (numeric []bool, best []string) {
-	for j := range t.width() {
-		numeric, best = append(numeric, t.numeric(j)), append(best, t.best(j))
-	}
-	return numeric, best
-}
-
-// numeric reports whether column j holds numbers and nothing else.
-func (t *Table) numeric(j int) bool {
-	found := false
+// column reports whether column j holds numbers and nothing else, and returns the text to
+// emphasise in it: none if there is no other number to be better than.
+func (t *Table) column(j int) (numeric bool, best string) {
+	text, numbers := false, 0
+	var least float64
 	for i := range t.Rows {
 		c := t.cell(i, j)
-		if !c.numeric && c.text != "" {
-			return false
-		}
-		found = found || c.numeric
-	}
-	return found
-}
-
-// best returns the text to emphasise in column j, empty for none.
-func (t *Table) best(j int) string {
-	if j >= len(t.Columns) || t.Columns[j].Best == BestNone {
-		return ""
-	}
-	text, best, count := "", math.NaN(), 0
-	for i := range t.Rows {
-		c := t.cell(i, j)
-		if !c.numeric || math.IsNaN(c.value) {
+		numeric, text = numeric || c.numeric, text || !c.numeric && c.text != ""
+		v := c.value * float64(t.Columns[j].Best)
+		if !c.numeric || math.IsNaN(v) {
 			continue
 		}
-		count++
-		v := c.value
-		if t.Columns[j].Best == BestMax {
-			v = -v
-		}
-		if math.IsNaN(best) || v < best {
-			text, best = c.text, v
+		if numbers++; numbers == 1 || v < least {
+			best, least = c.text, v
 		}
 	}
-	if count < 2 { // nothing to be better than
-		return ""
+	if numbers < 2 || t.Columns[j].Best == 0 {
+		best = ""
 	}
-	return text
+	return numeric && !text, best
 }
 
-// html returns the table as an HTML element, captioned like a figure: a caption
+// html writes the table as an HTML element, captioned like a figure: a caption
 // proper would be squeezed to the width of the table.
-func (t *Table) html() string {
-	c := &canvas{}
-	c.raw("<figure class=\"table\">\n")
+func (t *Table) html(c *canvas, number int) {
+	c.add(`<figure class="table">`)
 	if t.Caption != "" {
-		c.raw("<figcaption>" + inline(t.Caption) + "</figcaption>\n")
+		c.add("<figcaption><b>Table %v.</b> %v</figcaption>", number, inline(t.Caption))
 	}
-	c.raw("<div class=\"scroll\"><table>\n")
-	numeric, best := t.looks()
-	c.raw("<thead><tr>")
-	for j := range numeric {
-		c.open("th", "scope", "col", "class", class(numeric[j], "num"))
-		c.raw(inline(t.heading(j)) + "</th>")
-	}
-	c.raw("</tr></thead>\n<tbody>\n")
-	for i := range t.Rows {
-		c.raw("<tr>")
-		for j := range numeric {
-			cell := t.cell(i, j)
-			name := "td"
-			if j == 0 {
-				name = "th"
-				c.open(name, "scope", "row", "class", class(numeric[j], "num"))
-			} else {
-				c.open(name, "class", class(numeric[j], "num")+class(utf8.RuneCountInString(cell.text) > longCell && !numeric[j], "long"))
-			}
-			switch {
-			case cell.link != "":
-				c.raw("<a href=\"" + escape(cell.link) + "\">" + escape(cell.text) + "</a>")
-			case cell.numeric && cell.text == best[j]:
-				c.raw("<strong>" + escape(cell.text) + "</strong>")
-			default:
-				c.raw(inline(cell.text))
-			}
-			c.raw("</" + name + ">")
+	c.add(`<div class="scroll"><table>`)
+	class, best := make([]string, len(t.Columns)), make([]string, len(t.Columns))
+	c.add("<thead><tr>")
+	for j, column := range t.Columns {
+		numeric, b := t.column(j)
+		if best[j] = b; numeric {
+			class[j] = "num"
 		}
-		c.raw("</tr>\n")
+		c.add(`<th scope="col" class="%v">%v</th>`, class[j], inline(column.Title))
 	}
-	c.raw("</tbody></table></div>\n</figure>\n")
-	return c.b.String()
-}
-
-// longCell is the number of characters beyond which the text of a cell asks for a
-// column that is not narrow.
-const longCell = 16
-
-func class(on bool, name string) string {
-	if on {
-		return name
+	c.add("</tr></thead>\n<tbody>")
+	for i := range t.Rows {
+		c.add("<tr>")
+		for j := range t.Columns {
+			cell := t.cell(i, j)
+			content := inline(cell.text)
+			if cell.link != "" {
+				content = markup(`<a href="` + escape(cell.link) + `">` + escape(cell.text) + "</a>")
+			} else if cell.numeric && cell.text == best[j] {
+				content = markup("<strong>" + escape(cell.text) + "</strong>")
+			}
+			if j == 0 {
+				c.add(`<th scope="row" class="%v">%v</th>`, class[j], content)
+			} else {
+				c.add(`<td class="%v">%v</td>`, class[j], content)
+			}
+		}
+		c.add("</tr>")
 	}
-	return ""
+	c.add("</tbody></table></div>\n</figure>")
 }
 
 // Text returns the table as lines of plain text, columns two spaces apart and
 // a star after emphasised numbers. The caption is left out.
 func (t *Table) Text() string {
-	numeric, best := t.looks()
-	width := make([]int, len(best))
-	for j := range width {
-		width[j] = utf8.RuneCountInString(t.heading(j))
+	lines := make([]string, 2+len(t.Rows))
+	for j, column := range t.Columns {
+		numeric, best := t.column(j)
+		texts := []string{column.Title, ""}
 		for i := range t.Rows {
-			width[j] = max(width[j], utf8.RuneCountInString(t.cell(i, j).text))
+			texts = append(texts, t.cell(i, j).text)
 		}
-	}
-	var b strings.Builder
-	line := func(text func(j int) (string, bool)) {
-		var row strings.Builder
-		for j := range width {
+		width := 0
+		for _, s := range texts {
+			width = max(width, utf8.RuneCountInString(s))
+		}
+		texts[1] = strings.Repeat("─", width)
+		for i, s := range texts {
 			if j > 0 {
-				row.WriteString("  ")
+				lines[i] += "  "
 			}
-			s, star := text(j)
-			pad := strings.Repeat(" ", width[j]-utf8.RuneCountInString(s))
-			if numeric[j] {
-				row.WriteString(pad + s)
+			pad := strings.Repeat(" ", width-utf8.RuneCountInString(s))
+			if numeric {
+				lines[i] += pad + s
 			} else {
-				row.WriteString(s + pad)
+				lines[i] += s + pad
 			}
-			if best[j] != "" {
-				row.WriteString(map[bool]string{true: "*", false: " "}[star])
+			if best != "" && s == best && t.cell(i-2, j).numeric {
+				lines[i] += "*"
+			} else if best != "" {
+				lines[i] += " "
 			}
 		}
-		b.WriteString(strings.TrimRight(row.String(), " ") + "\n")
 	}
-	line(func(j int) (string, bool) { return t.heading(j), false })
-	line(func(j int) (string, bool) { return strings.Repeat("─", width[j]), false })
-	for i := range t.Rows {
-		line(func(j int) (string, bool) {
-			cell := t.cell(i, j)
-			return cell.text, cell.numeric && cell.text == best[j]
-		})
+	for i, s := range lines {
+		lines[i] = strings.TrimRight(s, " ") + "\n"
 	}
-	return b.String()
+	return strings.Join(lines, "")
 }

@@ -69,101 +69,40 @@ func shorten(s string, size, width float64) string {
 	return "…"
 }
 
-// wrap breaks s into lines that fit in width. Words too long for a line are
-// shortened.
-func wrap(s string, size, width float64) []string {
-	var lines []string
-	line := ""
-	for _, word := range strings.Fields(s) {
-		word = shorten(word, size, width)
-		switch {
-		case line == "":
-			line = word
-		case textWidth(line+" "+word, size) <= width:
-			line += " " + word
-		default:
-			lines = append(lines, line)
-			line = word
-		}
-	}
-	if line != "" {
-		lines = append(lines, line)
-	}
-	return lines
-}
-
 // fixed formats v with the given number of decimals and a true minus sign;
-// what rounds to zero has no sign.
+// what rounds to zero has no sign, and NaN is a dash.
 func fixed(v float64, decimals int) string {
-	switch {
-	case math.IsNaN(v):
+	if math.IsNaN(v) {
 		return "–"
-	case math.IsInf(v, 1):
-		return "∞"
-	case math.IsInf(v, -1):
-		return "−∞"
 	}
 	s := strconv.FormatFloat(v, 'f', decimals, 64)
-	if strings.HasPrefix(s, "-") {
-		if strings.Trim(s, "-0.") == "" {
-			return s[1:]
-		}
-		return "−" + s[1:]
+	if strings.Trim(s, "-0.") == "" {
+		return strings.TrimPrefix(s, "-")
 	}
-	return s
+	return signs.Replace(s)
 }
 
-// scientific formats v as mantissa×10ᵉ with the given decimals in the
-// mantissa; a mantissa of exactly 1 is left out.
+// signs replaces those of a formatted number by typographic ones.
+var signs = strings.NewReplacer("-", "−", "+Inf", "∞", "Inf", "∞")
+
+// raised writes an integer in raised digits.
+var raised = strings.NewReplacer("0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵",
+	"6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹", "-", "⁻")
+
+// scientific formats a finite number as mantissa×10ᵉ with up to the given decimals in
+// the mantissa; a mantissa of 1 is left out.
 func scientific(v float64, decimals int) string {
-	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
-		return fixed(v, 0)
+	if v == 0 {
+		return "0"
 	}
-	s := strconv.FormatFloat(v, 'e', decimals, 64)
-	mantissa, exponent, _ := strings.Cut(s, "e")
-	if strings.Contains(mantissa, ".") {
+	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(v, 'e', decimals, 64), "e")
+	if decimals > 0 {
 		mantissa = strings.TrimRight(strings.TrimRight(mantissa, "0"), ".")
 	}
 	e, _ := strconv.Atoi(exponent)
-	power := "10" + superscript(e)
-	mantissa = strings.Replace(mantissa, "-", "−", 1)
-	switch mantissa {
-	case "1":
-		return power
-	case "−1":
-		return "−" + power
+	s := signs.Replace(mantissa) + "×10" + raised.Replace(strconv.Itoa(e))
+	if mantissa == "1" || mantissa == "-1" {
+		return strings.Replace(s, "1×", "", 1)
 	}
-	return mantissa + "×" + power
-}
-
-// superscript writes an integer in raised digits.
-func superscript(n int) string {
-	const raised = "⁰¹²³⁴⁵⁶⁷⁸⁹"
-	digits := []rune(raised)
-	var b strings.Builder
-	for _, c := range strconv.Itoa(n) {
-		if c == '-' {
-			b.WriteRune('⁻')
-			continue
-		}
-		b.WriteRune(digits[c-'0'])
-	}
-	return b.String()
-}
-
-// short formats v in at most four significant digits, for values printed on
-// bars and cells.
-func short(v float64) string {
-	a := math.Abs(v)
-	switch {
-	case math.IsNaN(v) || math.IsInf(v, 0) || v == 0:
-		return fixed(v, 0)
-	case a >= 1e6 || a < 1e-4:
-		return scientific(v, 2)
-	}
-	s := strconv.FormatFloat(v, 'g', 4, 64)
-	if strings.Contains(s, "e") { // 'g' turns to exponents where rounding reaches the precision
-		s = strconv.FormatFloat(v, 'f', 0, 64)
-	}
-	return strings.Replace(s, "-", "−", 1)
+	return s
 }

@@ -58,7 +58,7 @@ func (s *Summary) WriteHTML(w io.Writer) error {
 		fmt.Sprintf("Rank: among the compared methods in the same run, regrets rounded to 1e-8, ties averaged; 1 is the best. Solved: the fraction of runs with a regret below %g.", Threshold),
 		"NLPD: negative logarithm of the predictive normal density of a queried value, noise included, just before it was told, where the range of the table is 1.",
 		"Runs enter a comparison only if all compared methods have them. A method with less than half of the runs of a space is not compared there, and over all spaces only methods compared in each of them are. One without an acquisition function, such as random search, stands beside every one with the same runs.")
-	_, err := p.WriteTo(w)
+	_, err := io.WriteString(w, p.String())
 	return err
 }
 

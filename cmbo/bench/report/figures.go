@@ -133,7 +133,7 @@ func (s *Summary) bestFigure(sc scope) *plot.Figure {
 		f.Panels = append(f.Panels, s.curvePanel(c, "", plot.Axis{Label: "average rank"}, in, func(r *Result) []float64 { return r.Rank }))
 	}
 	for _, c := range sc.cs {
-		f.Panels = append(f.Panels, s.curvePanel(c, "", plot.Axis{Label: fmt.Sprintf("fraction below %g", Threshold), Min: 0, Max: math.Inf(1)}, in, func(r *Result) []float64 { return r.Solved }))
+		f.Panels = append(f.Panels, s.curvePanel(c, "", plot.Axis{Label: fmt.Sprintf("fraction below %g", Threshold), Zero: true}, in, func(r *Result) []float64 { return r.Solved }))
 	}
 	return f
 }

@@ -295,7 +295,8 @@ func valuesFigure(p *plot.Page, t *study.Study) {
 	}
 	figures := []*plot.Figure{{Panels: []*plot.Chart{chart}, Width: panelWidth}}
 	if o := t.Optimum(); o != nil {
-		chart.Rules = []plot.Rule{{Name: "optimum", At: limits.clamp(*o)}}
+		optimum := limits.clamp(*o)
+		chart.Series = append(chart.Series, plot.Series{Name: "optimum", X: []float64{x.Min, x.Max}, Y: []float64{optimum, optimum}, Plain: true, Style: 16})
 		var regret []float64
 		top := math.Inf(-1)
 		for _, v := range obs {

@@ -116,7 +116,7 @@ func TestWeightsAreDrawn(t *testing.T) {
 	}
 	page := s.get(t, "/studies/s")
 	wellFormed(t, page)
-	if !strings.Contains(page, "Line chart of no transfer, all past tasks;") {
+	if !strings.Contains(page, "Chart of no transfer, all past tasks;") {
 		t.Error("the page does not name the hypotheses")
 	}
 }
