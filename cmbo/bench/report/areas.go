@@ -46,9 +46,8 @@ func CompareAreas(records []bench.Record, base string) (*Areas, error) {
 	}
 	a := &Areas{Absent: map[string][]string{}}
 	for _, f := range fields {
-		able := f.able()
 		for _, m := range all {
-			if !slices.Contains(able, m) && !slices.Contains(a.Absent[m], f.space) {
+			if !f.has(m) && !slices.Contains(a.Absent[m], f.space) {
 				a.Absent[m] = append(a.Absent[m], f.space)
 			}
 		}
@@ -59,13 +58,13 @@ func CompareAreas(records []bench.Record, base string) (*Areas, error) {
 	case lacks != nil:
 		return nil, inputErrorf(base, cmbo.ErrNoTasks, "it has less than half of the runs of %s", strings.Join(lacks, ", "))
 	}
-	ms := ableIn(fields)
+	ms := able(fields, all)
 	if len(ms) < 2 {
 		return nil, inputErrorf(base, cmbo.ErrNoTasks, "no other method has half of the runs of each space")
 	}
 	strata := make([]*stratum, len(fields))
 	for i, f := range fields {
-		if strata[i] = f.share(ms); len(strata[i].task) == 0 {
+		if strata[i] = f.share(ms); len(strata[i].ids) == 0 {
 			return nil, inputErrorf(f.space, cmbo.ErrNoTasks, "there is no run that all of %s have", strings.Join(ms, ", "))
 		}
 	}

@@ -91,6 +91,8 @@ func TestBestOfDraws(t *testing.T) {
 	require.InDelta(t, draws[255-256*25/1000], a.Best.Upper, 1e-12)
 	require.InDelta(t, min(.03+2*.23+.12+.07, .21+2*.05+.1+.14)/(.11+2*.08+.16+.05), a.Best.Mean, 1e-12)
 	require.Equal(t, 5, a.Best.Runs)
+	require.Equal(t, []int{5}, a.Runs)
+	require.InDelta(t, (.11+2*.08+.16+.05)/5, a.Mean[0][0], 1e-12)
 }
 
 // What cannot be compared is named.

@@ -24,7 +24,7 @@
 //   - Regret: the mean of r(q).
 //   - AUC: the mean of (r(1) + ... + r(T))/T. The geometric mean over spaces of the
 //     spaces' means stands beside it, where no space of large regrets drowns the
-//     others, and that of the queries from [LateFrom] on.
+//     others, and that of the queries from the sixth on.
 //   - Confidence limits of both: mean ± t·s. Runs of a task are not independent,
 //     tasks are taken to be: s² = T/(T−1)·Σ(v − mean·n)²/(Σn)² over the T tasks
 //     of a space with sum of values v and n runs each, and t is Student's 97.5%
@@ -35,7 +35,7 @@
 //   - Rank: the mean over runs of the rank of r(q) among the compared methods,
 //     regrets rounded to multiples of 1e-8, ties given the mean of the ranks
 //     they take up, 1 the lowest regret.
-//   - Solved: the fraction of runs with r(q) < [Threshold].
+//   - Solved: the fraction of runs with r(q) < 0.005, the paper's C.
 //   - [Ratio]: limits are of the bootstrap: as many tasks as a space has are drawn with
 //     replacement, each with all of its runs, for both methods alike. Draws depend on the seed
 //     and the space alone; nothing is corrected for the number of methods, and limits are too

@@ -62,7 +62,7 @@ func (s *Summary) methodRows() [][]string {
 	for _, c := range s.Comparisons {
 		for _, r := range c.Results {
 			k := r.Calibration
-			rows = append(rows, []string{spaceCell(c.Space), c.Acquisition, r.Method, familyOf(r.Method).String(), strconv.Itoa(c.Runs), strconv.Itoa(c.Tasks),
+			rows = append(rows, []string{spaceCell(c.Space), c.Acquisition, r.Method, familyOf(r.Method), strconv.Itoa(c.Runs), strconv.Itoa(c.Tasks),
 				num(r.AUC), num(r.AUCLower), num(r.AUCUpper),
 				num(r.GeometricAUC), num(r.GeometricLate), strconv.Itoa(k.Predictions), num(k.MeanNLPD), num(k.MedianNLPD), num(k.Coverage90), num(k.MedianSD)})
 		}

@@ -72,7 +72,7 @@ func TestHTML(t *testing.T) {
 	s.Title, s.Notes = "Title <here>", []string{"Made by `go run .`"}
 	html := htmlOf(t, s)
 	wellFormed(t, html)
-	for _, want := range []string{"Title &lt;here&gt;", "<code>go run .</code>", "&lt;a&gt; &amp;", "What was compared", "Calibration", "GlobalCen"} {
+	for _, want := range []string{"Title &lt;here&gt;", "<code>go run .</code>", "&lt;a&gt; &amp;", "What was compared", "predictions of the queried values", "GlobalCen"} {
 		assert.Contains(t, html, want)
 	}
 	assert.NotRegexp(t, regexp.MustCompile(`(src|href)="[^#]`), html, "nothing from elsewhere")

@@ -1,61 +1,53 @@
 package report
 
 import (
-	"cmp"
 	"math"
-	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/bench"
+	"github.com/gocmbo/cmbo/internal/stat"
 )
+
+// threshold is the regret below which a run counts as solved (the paper's C).
+const threshold = 0.005
 
 // measure fills in the results of c.
 func (s *Summary) measure(c *Comparison, strata []*stratum) {
 	n := s.Budget + 1
 	for e := range c.Results {
 		r := &c.Results[e]
+		of := func(value func(regret []float64) float64) func(st *stratum, run int) float64 {
+			return func(st *stratum, run int) float64 { return value(st.records[e][run].Regret) }
+		}
 		r.Regret, r.Lower, r.Upper = make([]float64, n), make([]float64, n), make([]float64, n)
 		r.Rank, r.Solved = make([]float64, n), make([]float64, n)
 		for q := range n {
-			r.Regret[q], r.Lower[q], r.Upper[q] = interval(strata, func(st *stratum, run int) float64 {
-				return st.records[e][run].Regret[q]
-			})
-			r.Solved[q] = mean(strata, func(st *stratum, run int) float64 {
-				if st.records[e][run].Regret[q] < Threshold {
+			r.Regret[q], r.Lower[q], r.Upper[q] = interval(strata, of(func(regret []float64) float64 { return regret[q] }))
+			r.Solved[q] = mean(strata, of(func(regret []float64) float64 {
+				if regret[q] < threshold {
 					return 1
 				}
 				return 0
-			})
+			}))
 		}
-		r.AUC, r.AUCLower, r.AUCUpper = interval(strata, func(st *stratum, run int) float64 {
-			return area(st.records[e][run].Regret)
-		})
-		r.GeometricAUC = geometric(strata, func(st *stratum, run int) float64 { return area(st.records[e][run].Regret) })
-		r.GeometricLate = geometric(strata, func(st *stratum, run int) float64 { return late(st.records[e][run].Regret) })
+		r.AUC, r.AUCLower, r.AUCUpper = interval(strata, of(area))
+		r.GeometricAUC, r.GeometricLate = geometric(strata, of(area)), geometric(strata, of(late))
 		var all []*bench.Record
 		for _, st := range strata {
 			all = append(all, st.records[e]...)
 		}
 		r.Calibration = calibrate(all)
 	}
+	regret := make([]float64, len(c.Results))
 	for _, st := range strata {
-		sums := make([][]float64, len(c.Results))
-		for e := range sums {
-			sums[e] = make([]float64, n)
-		}
-		regret := make([]float64, len(c.Results))
-		for run := range st.task {
+		weight := 1 / float64(len(st.ids)*len(strata))
+		for run := range st.ids {
 			for q := range n {
 				for e := range regret {
 					regret[e] = st.records[e][run].Regret[q]
 				}
 				for e, v := range ranks(regret) {
-					sums[e][q] += v
+					c.Results[e].Rank[q] += v * weight
 				}
-			}
-		}
-		for e := range sums {
-			for q, v := range sums[e] {
-				c.Results[e].Rank[q] += v / float64(len(st.task)) / float64(len(strata))
 			}
 		}
 	}
@@ -66,10 +58,10 @@ func mean(strata []*stratum, value func(st *stratum, run int) float64) float64 {
 	var m float64
 	for _, st := range strata {
 		var sum float64
-		for run := range st.task {
+		for run := range st.ids {
 			sum += value(st, run)
 		}
-		m += sum / float64(len(st.task)) / float64(len(strata))
+		m += sum / float64(len(st.ids)) / float64(len(strata))
 	}
 	return m
 }
@@ -148,18 +140,16 @@ func studentQuantile(freedom int) float64 {
 func studentCentral(t float64, freedom int) float64 {
 	theta := math.Atan(t / math.Sqrt(float64(freedom)))
 	sin, cos := math.Sincos(theta)
-	if freedom%2 == 1 {
-		term, sum := cos, 0.0
-		for k := 1; k <= freedom-2; k += 2 {
-			sum += term
-			term *= cos * cos * float64(k+1) / float64(k+2)
-		}
-		return 2 / math.Pi * (theta + sin*sum)
-	}
 	term, sum := 1.0, 0.0
-	for k := 0; k <= freedom-2; k += 2 {
+	if freedom%2 == 1 {
+		term = cos
+	}
+	for k := freedom % 2; k <= freedom-2; k += 2 {
 		sum += term
 		term *= cos * cos * float64(k+1) / float64(k+2)
+	}
+	if freedom%2 == 1 {
+		return 2 / math.Pi * (theta + sin*sum)
 	}
 	return sin * sum
 }
@@ -177,20 +167,23 @@ func area(curve []float64) float64 {
 	return sum / float64(len(curve))
 }
 
-// late is the area from query [LateFrom] on, NaN for curves that end before.
+// lateFrom is the query from which the late part of a regret curve is counted.
+const lateFrom = 6
+
+// late is the area from query lateFrom on, NaN for curves that end before.
 func late(curve []float64) float64 {
-	if len(curve) <= LateFrom {
+	if len(curve) <= lateFrom {
 		return math.NaN()
 	}
-	return area(curve[LateFrom-1:])
+	return area(curve[lateFrom-1:])
 }
 
 // geometric is the geometric mean over the strata of the mean over their runs. A mean
-// below [Threshold]/1000 counts as that.
+// below threshold/1000 counts as that.
 func geometric(strata []*stratum, value func(st *stratum, run int) float64) float64 {
 	var m float64
 	for _, st := range strata {
-		m += math.Log(max(mean([]*stratum{st}, value), Threshold/1000)) / float64(len(strata))
+		m += math.Log(max(mean([]*stratum{st}, value), threshold/1000)) / float64(len(strata))
 	}
 	return math.Exp(m)
 }
@@ -200,20 +193,47 @@ const rankUnit = 1e-8
 
 // ranks returns the ranks of regrets from 1, ties averaged.
 func ranks(regret []float64) []float64 {
-	key, order, rank := make([]float64, len(regret)), make([]int, len(regret)), make([]float64, len(regret))
+	key, rank := make([]float64, len(regret)), make([]float64, len(regret))
 	for i, v := range regret {
-		key[i], order[i] = math.Round(v/rankUnit), i
+		key[i] = math.Round(v / rankUnit)
 	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(key[a], key[b]) })
-	for i := 0; i < len(order); {
-		j := i
-		for j < len(order) && key[order[j]] == key[order[i]] {
-			j++
+	for i, v := range key {
+		rank[i] = 0.5 // with the half for itself, a method that is better than all has 1
+		for _, w := range key {
+			if w < v {
+				rank[i]++
+			} else if w == v {
+				rank[i] += 0.5
+			}
 		}
-		for k := i; k < j; k++ {
-			rank[order[k]] = float64(i+j+1) / 2 // the mean of i+1 to j
-		}
-		i = j
 	}
 	return rank
 }
+
+// z90 is the 95% quantile of the normal distribution, to the digits that records
+// have.
+const z90 = 1.6449
+
+// calibrate pools the predictions of all records.
+func calibrate(rs []*bench.Record) Calibration {
+	var scores, logs []float64
+	var sum, inside float64
+	for _, r := range rs {
+		for i, z := range r.Z {
+			score := z*z/2 + r.LogSD[i] + math.Log(2*math.Pi)/2
+			scores, logs = append(scores, score), append(logs, r.LogSD[i])
+			sum += score
+			if math.Abs(z) <= z90 {
+				inside++
+			}
+		}
+	}
+	n := float64(len(scores))
+	return Calibration{
+		Predictions: len(scores),
+		MeanNLPD:    sum / n, MedianNLPD: stat.Median(scores),
+		Coverage90: inside / n, MedianSD: math.Exp(stat.Median(logs)),
+	}
+}
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -52,7 +52,6 @@ func TestMeasuresByHand(t *testing.T) {
 	require.Greater(t, half, a.Final())
 	assert.Zero(t, a.Lower[2])
 	assert.InDelta(t, a.Final()+half, a.Upper[2], 1e-9)
-	assert.Equal(t, []int{0, 1, 2}, s.Budgets)
 }
 
 // Geometric means are over the spaces' areas, the late ones from the sixth query on.
@@ -81,7 +80,6 @@ func TestMeanOverSpaces(t *testing.T) {
 	require.Len(t, s.Comparisons, 3)
 	c := s.Comparisons[0]
 	assert.Empty(t, c.Space)
-	assert.Equal(t, []string{"s", "z"}, c.Spaces)
 	assert.InDelta(t, 0.2, c.Results[0].Final(), 1e-15)
 	assert.InDelta(t, 1.5, c.Results[0].Rank[1], 1e-15)
 	assert.True(t, math.IsNaN(c.Results[0].Lower[1]), "a space with a single task has no limits")

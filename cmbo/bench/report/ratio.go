@@ -40,7 +40,7 @@ func Ratios(records []bench.Record, base string) ([]Ratio, error) {
 		return nil, err
 	}
 	var out []Ratio
-	for _, m := range methods {
+	for _, m := range unique(methods) {
 		if m == base {
 			continue
 		}
@@ -97,7 +97,6 @@ func Chosen(records []bench.Record, base string) (here, there float64, err error
 // the one that the others are held against.
 type sample struct {
 	spaces []string
-	tasks  [][]string
 	sums   [][][]float64 // by space and task: the sum of each method's areas, and at last the number of runs
 	runs   int
 }
@@ -105,33 +104,32 @@ type sample struct {
 // newSample takes the areas of these methods of strata.
 func newSample(strata []*stratum, methods ...int) *sample {
 	p := &sample{}
+	byTask := map[string]map[string][]float64{} // by space
 	for _, st := range strata {
-		for run := range st.task {
-			areas := make([]float64, 0, len(methods)+1)
-			for _, m := range methods {
-				areas = append(areas, area(st.records[m][run].Regret))
+		tasks := byTask[st.space]
+		if tasks == nil {
+			tasks = map[string][]float64{}
+			byTask[st.space] = tasks
+		}
+		for run, id := range st.ids {
+			if tasks[id.task] == nil {
+				tasks[id.task] = make([]float64, len(methods)+1)
 			}
-			p.add(st.space, st.records[methods[0]][run].Task, append(areas, 1))
+			for k, m := range methods {
+				tasks[id.task][k] += area(st.records[m][run].Regret)
+			}
+			tasks[id.task][len(methods)]++
+			p.runs++
 		}
 	}
+	for _, space := range slices.Sorted(maps.Keys(byTask)) {
+		var sums [][]float64
+		for _, task := range slices.Sorted(maps.Keys(byTask[space])) {
+			sums = append(sums, byTask[space][task])
+		}
+		p.spaces, p.sums = append(p.spaces, space), append(p.sums, sums)
+	}
 	return p
-}
-
-func (p *sample) add(space, task string, areas []float64) {
-	i := slices.Index(p.spaces, space)
-	if i < 0 {
-		i = len(p.spaces)
-		p.spaces, p.tasks, p.sums = append(p.spaces, space), append(p.tasks, nil), append(p.sums, nil)
-	}
-	p.runs++
-	j := slices.Index(p.tasks[i], task)
-	if j < 0 {
-		p.tasks[i], p.sums[i] = append(p.tasks[i], task), append(p.sums[i], areas)
-		return
-	}
-	for k, v := range areas {
-		p.sums[i][j][k] += v
-	}
 }
 
 // ratio compares the best of the others of each space, of each draw that of its own, with the
@@ -143,10 +141,11 @@ func (p *sample) ratio(method string, resamples int) Ratio {
 	for i, space := range p.spaces {
 		by := logRatio(p.sums[i])
 		r.Mean += by / float64(len(p.spaces))
-		if v := math.Exp(by); v < r.LeastBy {
+		v := math.Exp(by)
+		if v < r.LeastBy {
 			r.Least, r.LeastBy = space, v
 		}
-		if v := math.Exp(by); v > r.LargestBy {
+		if v > r.LargestBy {
 			r.Largest, r.LargestBy = space, v
 		}
 		n := len(p.sums[i])

@@ -1,13 +1,12 @@
 package report
 
 import (
+	"context"
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/bench"
+	"github.com/gocmbo/cmbo/internal/parallel"
 )
-
-// Threshold is the regret below which a run counts as solved (the paper's C).
-const Threshold = 0.005
 
 // A Summary is an experiment as numbers. The package comment defines them. Title
 // and Notes are for the reader and may be set before anything is written; the
@@ -19,48 +18,28 @@ type Summary struct {
 	// and where. A pair of backquotes sets code.
 	Notes []string
 
-	// Budget is the number of queries of a run, Budgets are the numbers of
-	// queries after which tables tell ranks and regrets: a fifth of it, a half and all.
-	Budget  int
-	Budgets []int
-	// Spaces and Acquisitions are those of the records. Acquisitions holds ""
-	// only if no record names one.
-	Spaces       []string
-	Acquisitions []string
-
+	// Budget is the number of queries of a run.
+	Budget int
 	// Comparisons holds one entry for each acquisition over all spaces, if there
 	// are several, and then for each space and acquisition.
 	Comparisons []Comparison
-	resamples   int // how often the bootstrap drew tasks
-	roster      *roster
+
+	resamples int // how often the bootstrap draws tasks
 }
 
 // A Comparison holds methods against each other on the runs they share.
 type Comparison struct {
-	// Space is empty for a comparison over Spaces.
-	Space       string
-	Spaces      []string
-	Acquisition string
+	// Space is empty for a comparison over all spaces, Acquisition if no record of the
+	// space names one.
+	Space, Acquisition string
 	// Tasks and Runs are the numbers of tasks and of runs that all compared
-	// methods share; Known is how many runs at least one method has.
-	Tasks, Runs, Known int
-	// Entries has all methods.
-	Entries []Entry
+	// methods share, Left is that of the runs of compared methods that another one lacks.
+	Tasks, Runs, Left int
+	// Absent are the methods that too many runs are missing of.
+	Absent []string
 	// Results has the compared methods, cm-BO first.
 	Results []Result
-	// fewest is the number of tasks in the space that has the fewest.
-	fewest int
 }
-
-// An Entry tells how much a method has to compare.
-type Entry struct {
-	Method   string
-	Runs     int
-	Compared bool // false if too many runs are missing: see the package comment
-}
-
-// LateFrom is the query from which the late part of a regret curve is counted.
-const LateFrom = 6
 
 // A Result is what a method reached. Curves have an entry for each number of
 // queries from 0 to Summary.Budget. Limits are NaN where there are too few tasks
@@ -72,16 +51,30 @@ type Result struct {
 	Regret, Lower, Upper    []float64
 	AUC, AUCLower, AUCUpper float64
 	// GeometricAUC is the geometric mean over the spaces of their mean areas, and
-	// GeometricLate that of the areas from query [LateFrom] on, NaN for a smaller
+	// GeometricLate that of the areas from the sixth query on, NaN for a smaller
 	// budget: where methods that begin alike differ.
 	GeometricAUC, GeometricLate float64
 	// Rank is the average rank, 1 being the best, Solved the fraction of runs with a regret
-	// below [Threshold].
+	// below 0.005.
 	Rank, Solved []float64
 	Calibration  Calibration
 	// Against is the area over that of the default of cm-BO; nil for the default
 	// itself, and where it is not compared.
 	Against *Ratio
+}
+
+// A Calibration tells how good predictions of the queried values were. All but
+// Predictions are NaN if there are none.
+type Calibration struct {
+	// Predictions is the number of queries that were predicted.
+	Predictions int
+	// MeanNLPD and MedianNLPD are of the negative logarithm of the predictive
+	// density, in nats, where the range of the task's table is 1.
+	MeanNLPD, MedianNLPD float64
+	// Coverage90 is how often the value lay in the central 90% interval.
+	Coverage90 float64
+	// MedianSD is the median predicted deviation in units of the range.
+	MedianSD float64
 }
 
 // Final returns the mean regret after the last query.
@@ -112,28 +105,69 @@ const (
 func Analyse(records []bench.Record) (*Summary, error) { return summarise(records, resamples) }
 
 func summarise(records []bench.Record, resamples int) (*Summary, error) {
-	fields, methods, budget, err := fieldsOf(records)
+	all, methods, budget, err := fieldsOf(records)
 	if err != nil {
 		return nil, err
 	}
-	s := &Summary{
-		Title:  "Comparison of tuning methods",
-		Budget: budget, Budgets: slices.Compact([]int{budget / 5, budget / 2, budget}),
-		resamples: resamples,
+	s := &Summary{Title: "Comparison of tuning methods", Budget: budget, resamples: resamples}
+	spaces, named := []string{}, []string{}
+	for _, f := range all {
+		spaces, named = append(spaces, f.space), append(named, f.acquisition)
 	}
-	for _, f := range fields {
-		s.Spaces = append(s.Spaces, f.space)
-		s.Acquisitions = append(s.Acquisitions, f.acquisition)
+	if spaces = unique(spaces); len(spaces) > 1 {
+		spaces = append([]string{""}, spaces...)
 	}
-	s.Spaces, s.Acquisitions = unique(s.Spaces), unique(s.Acquisitions)
-	if len(s.Acquisitions) > 1 && s.Acquisitions[0] == "" {
-		s.Acquisitions = s.Acquisitions[1:]
+	var fields [][]*field // by comparison
+	for _, space := range spaces {
+		for _, a := range acquisitions(named) {
+			fs := slices.DeleteFunc(slices.Clone(all), func(f *field) bool {
+				return f.acquisition != a || space != "" && f.space != space
+			})
+			if len(fs) > 0 {
+				s.Comparisons = append(s.Comparisons, Comparison{Space: space, Acquisition: a})
+				fields = append(fields, fs)
+			}
+		}
 	}
-	slices.SortFunc(s.Acquisitions, compareAcquisitions)
-	s.roster = newRoster(methods)
-	return s, s.compareAll(fields)
+	return s, parallel.For(context.Background(), 0, len(fields), func(_, i int) error {
+		s.compare(&s.Comparisons[i], fields[i], methods)
+		return nil
+	})
 }
 
-func unique(names []string) []string {
-	return slices.Compact(slices.Sorted(slices.Values(names)))
+// compare fills in c from the fields of its spaces. Over several spaces those
+// methods are compared that are compared in each of them.
+func (s *Summary) compare(c *Comparison, fields []*field, methods []string) {
+	ms := able(fields, methods)
+	for _, m := range methods {
+		n := 0
+		for _, f := range fields {
+			n += len(f.runs[m])
+		}
+		if slices.Contains(ms, m) {
+			c.Left += n
+		} else if n > 0 {
+			c.Absent = append(c.Absent, m)
+		}
+	}
+	strata := shareAll(fields, ms)
+	for _, st := range strata {
+		c.Runs += len(st.ids)
+		c.Tasks += len(st.runs)
+	}
+	c.Left -= c.Runs * len(ms)
+	if len(strata) == 0 {
+		return
+	}
+	for _, m := range ms {
+		c.Results = append(c.Results, Result{Method: m})
+	}
+	s.measure(c, strata)
+	at := slices.Index(ms, standard)
+	for e, m := range ms {
+		if at >= 0 && e != at {
+			r := newSample(strata, e, at).ratio(m, s.resamples)
+			c.Results[e].Against = &r
+		}
+	}
 }

@@ -30,18 +30,24 @@ func TestIncomplete(t *testing.T) {
 	}
 	c := analyse(t, rs).Comparisons[0]
 	assert.Equal(t, 5, c.Runs) // repeats 2 to 6
-	assert.Equal(t, 10, c.Known)
-	assert.Equal(t, []Entry{{"A", 10, true}, {"B", 7, true}, {"C", 8, true}, {"D", 4, false}}, c.Entries)
+	assert.Equal(t, []string{"D"}, c.Absent)
 	assert.Len(t, c.Results, 3)
-	assert.Equal(t, "Left out, since less than half of the 10 runs that are there: D (4).", c.cautions()[0])
-	assert.Contains(t, c.cautions()[1], "10 runs") // 5 + 2 + 3
+	assert.Equal(t, 5+2+3, c.Left)
+	table := (&Summary{Comparisons: []Comparison{c}}).runTable()
+	var shown []string
+	for _, cell := range table.Rows[0] {
+		shown = append(shown, cell.String())
+	}
+	assert.Equal(t, []string{"s", "EI", "3", "1", "5", "10", "D"}, shown)
 
 	// Over all spaces, what is compared in each.
 	rs = []bench.Record{rec("A", "t", 0, 0.5), rec("B", "t", 0, 0.4), rec("C", "t", 0, 0.3), rec("A", "t", 0, 0.5), rec("C", "t", 0, 0.5)}
 	rs[3].Space, rs[4].Space = "z", "z"
-	c = analyse(t, rs).Comparisons[0]
-	assert.Equal(t, []Entry{{"A", 2, true}, {"B", 1, false}, {"C", 2, true}}, c.Entries)
-	assert.Equal(t, "Left out, since some space does not compare them (of the 2 runs that are there): B (1).", c.cautions()[0])
+	all := analyse(t, rs).Comparisons
+	c = all[0]
+	assert.Empty(t, all[2].Absent, "B was not run there")
+	assert.Equal(t, []string{"B"}, c.Absent)
+	assert.Zero(t, c.Left)
 	require.Len(t, c.Results, 2)
 	assert.Equal(t, []float64{1.75}, c.Results[0].Rank, "second, and tied: ranks are among two methods")
 	assert.Equal(t, []float64{1.25}, c.Results[1].Rank)
@@ -62,7 +68,6 @@ func TestFields(t *testing.T) {
 	lone := random
 	lone.Space = "z"
 	s := analyse(t, []bench.Record{random, pi, rec("A", "t", 0, 0.5, 0.35), lone})
-	assert.Equal(t, []string{"EI", "PI"}, s.Acquisitions)
 	var got []string
 	for _, c := range s.Comparisons {
 		for _, r := range c.Results {
@@ -86,23 +91,20 @@ func TestErrors(t *testing.T) {
 		is      error
 		says    string
 	}{
-		"none":                {is: cmbo.ErrNoTasks, says: "there are none"},
-		"no regrets":          {records: change(func(r *bench.Record) { r.Regret = nil }), is: cmbo.ErrDimension, says: "has no regrets"},
-		"ragged":              {records: change(func(r *bench.Record) { r.Regret = []float64{0.5} }), is: cmbo.ErrDimension, says: "has 0"},
-		"NaN":                 {records: change(func(r *bench.Record) { r.Regret = []float64{0.5, nan} }), is: cmbo.ErrNotFinite, says: "after 1 queries is NaN"},
-		"outside":             {records: change(func(r *bench.Record) { r.Regret = []float64{1.5, 0.2} }), says: "outside [0, 1]"},
-		"negative":            {records: change(func(r *bench.Record) { r.Regret = []float64{0.5, -0.2} }), says: "outside [0, 1]"},
-		"rises":               {records: change(func(r *bench.Record) { r.Regret = []float64{0.2, 0.3} }), says: "rises"},
-		"twice":               {records: []bench.Record{good, good}, says: "twice"},
-		"unknown acquisition": {records: change(func(r *bench.Record) { r.Acquisition = "magic" }), is: cmbo.ErrOption, says: "unknown acquisition"},
-		"other spelling":      {records: change(func(r *bench.Record) { r.Acquisition = "ei" }), is: cmbo.ErrOption, says: `written "EI"`},
-		"no space":            {records: change(func(r *bench.Record) { r.Space = "" }), says: "space has no name"},
-		"no method":           {records: change(func(r *bench.Record) { r.Method = "" }), says: "method has no name"},
-		"no task":             {records: change(func(r *bench.Record) { r.Task = "" }), says: "task has no name"},
-		"negative split":      {records: change(func(r *bench.Record) { r.Split = -1 }), says: "negative"},
-		"predictions":         {records: change(func(r *bench.Record) { r.Z = []float64{1} }), is: cmbo.ErrDimension, says: "1 standardised errors"},
-		"too many":            {records: change(func(r *bench.Record) { r.Z, r.LogSD = make([]float64, 2), make([]float64, 2) }), is: cmbo.ErrDimension, says: "for 1 queries"},
-		"unknown prediction":  {records: change(func(r *bench.Record) { r.Z, r.LogSD = []float64{nan}, []float64{0} }), is: cmbo.ErrNotFinite, says: "prediction 0"},
+		"none":               {is: cmbo.ErrNoTasks, says: "there are none"},
+		"no regrets":         {records: change(func(r *bench.Record) { r.Regret = nil }), is: cmbo.ErrDimension, says: "has no regrets"},
+		"ragged":             {records: change(func(r *bench.Record) { r.Regret = []float64{0.5} }), is: cmbo.ErrDimension, says: "0 queries, but run of B"},
+		"NaN":                {records: change(func(r *bench.Record) { r.Regret = []float64{0.5, nan} }), says: "after 1 queries is NaN"},
+		"outside":            {records: change(func(r *bench.Record) { r.Regret = []float64{1.5, 0.2} }), says: "outside [0, 1]"},
+		"negative":           {records: change(func(r *bench.Record) { r.Regret = []float64{0.5, -0.2} }), says: "outside [0, 1]"},
+		"rises":              {records: change(func(r *bench.Record) { r.Regret = []float64{0.2, 0.3} }), says: "rises"},
+		"twice":              {records: []bench.Record{good, good}, says: "twice"},
+		"no space":           {records: change(func(r *bench.Record) { r.Space = "" }), says: "have names"},
+		"no method":          {records: change(func(r *bench.Record) { r.Method = "" }), says: "have names"},
+		"no task":            {records: change(func(r *bench.Record) { r.Task = "" }), says: "have names"},
+		"predictions":        {records: change(func(r *bench.Record) { r.Z = []float64{1} }), is: cmbo.ErrDimension, says: "1 standardised errors"},
+		"too many":           {records: change(func(r *bench.Record) { r.Z, r.LogSD = make([]float64, 2), make([]float64, 2) }), is: cmbo.ErrDimension, says: "for 1 queries"},
+		"unknown prediction": {records: change(func(r *bench.Record) { r.Z, r.LogSD = []float64{nan}, []float64{0} }), is: cmbo.ErrNotFinite, says: "prediction 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := Analyse(c.records)
@@ -117,22 +119,52 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// All methods that are known look different.
-func TestLooks(t *testing.T) {
-	ms := everyMethod()
-	r := newRoster(ms)
-	seen := map[int]string{}
-	for _, m := range ms {
-		k := r.style[m]
-		assert.Positive(t, k, m)
-		assert.Empty(t, seen[k], "%s looks like", m)
-		seen[k] = m
+// Methods are shown in the order of their families, the default first.
+func TestOrderOfMethods(t *testing.T) {
+	var rs []bench.Record
+	want := []string{"cm-BO", "GlobalCen", "cm-BO:no-hedge", "GP", "Random", "RGPE", "unheard of"}
+	for _, m := range want {
+		rs = append(rs, rec(m, "t", 0, 0.5))
 	}
-	assert.Equal(t, 1, r.style[standard])
-	// Nor does a method look otherwise for the company it is in.
-	assert.Equal(t, r.style["RGPE"], newRoster([]string{"RGPE", "unheard of"}).style["RGPE"])
-	assert.Equal(t, ownFamily, familyOf("cm-BO unheard of"))
-	assert.Equal(t, rivalFamily, familyOf("unheard of"))
+	var got []string
+	for _, r := range analyse(t, shuffled(rs, 1)).Comparisons[0].Results {
+		got = append(got, r.Method)
+	}
+	assert.Equal(t, want, got)
+}
+
+// A figure has no more methods than colours.
+func TestMethodsShown(t *testing.T) {
+	d := large()
+	d.spaces, d.splits, d.repeats = d.spaces[:1], 2, 1
+	s := analyse(t, d.make(1))
+	methods, bands := s.shown(s.Comparisons[:3])
+	families := map[string]int{}
+	for _, m := range methods {
+		families[familyOf(m)]++
+	}
+	assert.Equal(t, map[string]int{ownFamily: 3, reference: 2, rivalFamily: 3}, families)
+	assert.Equal(t, standard, methods[0])
+	require.Len(t, bands, 2)
+	best := bands[1]
+	assert.Equal(t, rivalFamily, familyOf(best))
+	mean := func(m string) float64 {
+		var rank, n float64
+		for _, c := range s.Comparisons[:3] {
+			if r := c.Result(m); r != nil { // some are run with one acquisition alone
+				rank, n = rank+r.Rank[s.Budget], n+1
+			}
+		}
+		return rank / n
+	}
+	for _, r := range s.Comparisons[0].Results {
+		if familyOf(r.Method) == rivalFamily {
+			assert.LessOrEqual(t, mean(best), mean(r.Method)+rankUnit, r.Method)
+		}
+	}
+	for _, c := range s.figure(s.Comparisons[:3]).Panels {
+		assert.LessOrEqual(t, len(c.Series), 8)
+	}
 }
 
 func shuffled[T any](v []T, seed uint64) []T {
