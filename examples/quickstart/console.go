@@ -4,24 +4,21 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/gocmbo/cmbo/internal/plot"
 )
 
 // accuracyTable and regretTable compare the methods after some queries.
 func accuracyTable(s *study) *plot.Table {
-	return methodTable(s, "Best accuracy found, in percent, mean over data sets and seeds.", plot.BestMax, 1,
-		func(m method, q int) float64 { return 100 * s.accuracies(m).mean[q] })
+	return methodTable(s, "Best accuracy found, in percent, mean over data sets and seeds.", plot.BestMax, 1, s.percents)
 }
 
 func regretTable(s *study) *plot.Table {
-	return methodTable(s, "Normalised regret of the best setting found, mean over data sets and seeds.", plot.BestMin, 3,
-		func(m method, q int) float64 { return s.regrets(m).mean[q] })
+	return methodTable(s, "Normalised regret of the best setting found, mean over data sets and seeds.", plot.BestMin, 3, s.regrets)
 }
 
-func methodTable(s *study, caption string, best plot.Best, decimals int, value func(m method, query int) float64) *plot.Table {
-	t := &plot.Table{Caption: caption, Columns: []plot.Column{{Title: "settings tried"}}}
+func methodTable(s *study, caption string, best plot.Best, decimals int, of func(m method) curve) *plot.Table {
+	t := &plot.Table{Caption: caption, Columns: plot.Titled("settings tried")}
 	points := slices.DeleteFunc([]int{1, 5, 10, 20}, func(q int) bool { return q > s.budget })
 	for _, q := range points {
 		t.Columns = append(t.Columns, plot.Column{Title: fmt.Sprint(q), Best: best})
@@ -29,7 +26,7 @@ func methodTable(s *study, caption string, best plot.Best, decimals int, value f
 	for m := range numMethods {
 		row := []plot.Cell{plot.Str(m.String())}
 		for _, q := range points {
-			row = append(row, plot.Num(value(m, q-1), decimals))
+			row = append(row, plot.Num(of(m).mean[q-1], decimals))
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -38,25 +35,16 @@ func methodTable(s *study, caption string, best plot.Best, decimals int, value f
 
 // printResults writes the outcome for the console.
 func printResults(w io.Writer, o *options, s *study) {
-	say := func(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
-	table := func(t *plot.Table) { fmt.Fprint(w, "\n"+indent(t.Text())+"\n") }
-	say("\nHow good is the best setting found? Mean over %s and %s;\nthe star marks the best method.",
-		count(len(s.targets), "new data set"), count(s.repeats, "seed"))
-	say("\n  Accuracy in percent, after trying so many settings:")
-	table(accuracyTable(s))
-	say("  Normalised regret: 0 is the best accuracy known for a data set, 1 the worst.")
-	say("  Known are %d random settings of each data set and all that any method tried.", o.pool)
-	table(regretTable(s))
-}
+	fmt.Fprintf(w, `
+How good is the best setting found? Mean over %d new data sets and %d seeds;
+the star marks the best method.
 
-// count writes a number with its noun.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
+Accuracy in percent, after trying so many settings:
 
-func indent(s string) string {
-	return "  " + strings.ReplaceAll(strings.TrimSuffix(s, "\n"), "\n", "\n  ") + "\n"
+%s
+Normalised regret: 0 is the best accuracy known for a data set, 1 the worst.
+Known are %d random settings of each data set and all that any method tried.
+
+%s
+`, len(s.targets), s.repeats, accuracyTable(s).Text(), o.pool, regretTable(s).Text())
 }

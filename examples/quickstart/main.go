@@ -49,10 +49,6 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	o := &options{tasks: len(newRecipes), repeats: 5, budget: 20, recorded: 40, pool: 500}
 	flags := flag.NewFlagSet("quickstart", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	flags.Usage = func() {
-		fmt.Fprint(stderr, "Quickstart tunes a classifier on new data sets with and without experience from\npast ones, prints a comparison and writes a report.\n\nUsage: go run ./examples/quickstart [flags]\n\n")
-		flags.PrintDefaults()
-	}
 	flags.Uint64Var(&o.seed, "seed", 1, "`seed` of everything random; the same seed gives the same results")
 	flags.StringVar(&o.out, "out", "quickstart.html", "`file` to write the report to, or its first figure if the name ends in .svg; empty for none")
 	flags.BoolVar(&o.quiet, "quiet", false, "print results only, no progress")
@@ -104,11 +100,12 @@ func quickstart(ctx context.Context, o *options, w io.Writer) error {
 		fmt.Fprintf(w, "Tuning a kernel classifier: its kernel, width, regularisation and degree.\n\n")
 	}
 
-	done := o.stage(w, "trying %d settings on %s", o.recorded, count(len(pastRecipes), "past data set"))
-	past, err := record(ctx, space, pastRecipes, o.recorded, o.seed)
+	done := o.stage(w, "trying %d settings on %d past data sets", o.recorded, len(pastRecipes))
+	old, err := explore(ctx, space, pastRecipes, o.recorded, o.seed, "past settings")
 	if err != nil {
 		return err
 	}
+	past := tasks(old)
 	done()
 
 	done = o.stage(w, "learning from these records")
@@ -131,14 +128,14 @@ func quickstart(ctx context.Context, o *options, w io.Writer) error {
 	}
 	done()
 
-	done = o.stage(w, "exploring %s for reference", count(o.tasks, "new data set"))
-	targets, err := newTargets(ctx, space, newRecipes[:o.tasks], o.pool, o.seed)
+	done = o.stage(w, "exploring %d new data sets for reference", o.tasks)
+	targets, err := explore(ctx, space, newRecipes[:o.tasks], o.pool, o.seed, "pool")
 	if err != nil {
 		return err
 	}
 	done()
 
-	done = o.stage(w, "tuning them: %d runs of %s", o.tasks*o.repeats*int(numMethods), count(o.budget, "setting"))
+	done = o.stage(w, "tuning them: %d runs of %d settings", o.tasks*o.repeats*int(numMethods), o.budget)
 	s, err := compare(ctx, space, pasts, targets, o.repeats, o.budget, o.seed)
 	if err != nil {
 		return err
@@ -149,11 +146,9 @@ func quickstart(ctx context.Context, o *options, w io.Writer) error {
 	if o.out == "" {
 		return nil
 	}
-	text, what := "", "report with charts"
+	text, what := report(o, s), "report with charts"
 	if filepath.Ext(o.out) == ".svg" {
 		text, what = resultFigure(s).SVG(), "figure"
-	} else {
-		text = report(o, s)
 	}
 	if err := os.WriteFile(o.out, []byte(text), 0o644); err != nil {
 		return fmt.Errorf("writing the %s: %w", what, err)

@@ -8,33 +8,47 @@ import (
 	"github.com/gocmbo/cmbo/internal/rng"
 )
 
-// record makes the past: it trains the classifier with random settings on each
-// of the old data sets and writes down the accuracies, a task for each.
-func record(ctx context.Context, space *cmbo.Space, recipes []recipe, n int, seed uint64) ([]cmbo.Task, error) {
-	tasks := make([]cmbo.Task, len(recipes))
-	models := make([]classifier, parallel.Workers(0, len(recipes)))
-	err := parallel.For(ctx, 0, len(recipes), func(worker, i int) error {
+// An explored data set comes with random settings that were tried on it, and their accuracies.
+type explored struct {
+	*folded
+	x [][]float64
+	y []float64
+}
+
+// explore generates data sets and tries n random settings of the classifier on each.
+func explore(ctx context.Context, space *cmbo.Space, recipes []recipe, n int, seed uint64, label string) ([]explored, error) {
+	sets := make([]explored, len(recipes))
+	return sets, parallel.For(ctx, 0, len(recipes), func(_, i int) (err error) {
 		f := newFolded(recipes[i].generate(seed), seed)
-		x, y, err := tryRandom(space, &models[worker], f, n, seed, "past settings")
-		tasks[i] = cmbo.Task{ID: f.name, X: x, Y: y}
+		sets[i], err = tryRandom(space, f, n, seed, label)
 		return err
 	})
-	return tasks, err
 }
 
 // tryRandom evaluates n random settings of the classifier.
-func tryRandom(space *cmbo.Space, model *classifier, f *folded, n int, seed uint64, label string) (x [][]float64, y []float64, err error) {
+func tryRandom(space *cmbo.Space, f *folded, n int, seed uint64, label string) (explored, error) {
+	var model classifier
+	e := explored{folded: f}
 	g := rng.Stream(seed, label+" of "+f.name)
 	for range n {
 		row, err := randomRow(space, g)
 		if err != nil {
-			return nil, nil, err
+			return e, err
 		}
 		a, err := model.accuracy(f, configOf(row))
 		if err != nil {
-			return nil, nil, err
+			return e, err
 		}
-		x, y = append(x, row), append(y, a)
+		e.x, e.y = append(e.x, row), append(e.y, a)
 	}
-	return x, y, nil
+	return e, nil
+}
+
+// tasks are the records of explored data sets as the optimiser learns from them.
+func tasks(sets []explored) []cmbo.Task {
+	var out []cmbo.Task
+	for _, e := range sets {
+		out = append(out, cmbo.Task{ID: e.name, X: e.x, Y: e.y})
+	}
+	return out
 }

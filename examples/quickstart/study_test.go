@@ -17,8 +17,8 @@ import (
 
 // smallStudy is two small targets with made-up runs.
 func smallStudy() *study {
-	a := &target{folded: &folded{dataset: &dataset{recipe: recipe{name: "a"}}}, best: 0.9, worst: 0.4}
-	b := &target{folded: &folded{dataset: &dataset{recipe: recipe{name: "b"}}}, best: 1, worst: 0.5}
+	a := &target{best: 0.9, worst: 0.4}
+	b := &target{best: 1, worst: 0.5}
 	s := &study{targets: []*target{a, b}, repeats: 1, budget: 3, runs: make([][numMethods][]run, 2)}
 	for m := range numMethods {
 		s.runs[0][m], s.runs[1][m] = []run{{0.4, 0.65, 0.5}}, []run{{1, 0.5, 0.75}}
@@ -34,7 +34,7 @@ func TestRegret(t *testing.T) {
 	if got, want := s.regrets(cmBO).low, []float64{0.25, 0.125, 0.125}; !slices.Equal(got, want) {
 		t.Errorf("lower quartile %v, want %v", got, want)
 	}
-	if got, want := s.accuracies(plainGP).mean, []float64{0.7, 0.825, 0.825}; !slices.Equal(got, want) {
+	if got, want := s.percents(plainGP).mean, []float64{70, 82.5, 82.5}; !slices.Equal(got, want) {
 		t.Errorf("accuracy %v, want %v", got, want)
 	}
 	if got := (&target{best: 0.7, worst: 0.7}).regret(0.7); got != 0 {

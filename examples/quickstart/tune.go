@@ -31,10 +31,10 @@ type pastOption func() (cmbo.Option, error)
 
 // tune spends the budget on a data set. This is all a program has to do to use
 // the optimiser: ask for a setting, try it, tell what came out.
-func tune(ctx context.Context, m method, space *cmbo.Space, past pastOption, model *classifier, f *folded, budget int, seed uint64) (run, error) {
+func tune(ctx context.Context, m method, space *cmbo.Space, past pastOption, f *folded, budget int, seed uint64) (run, error) {
 	if m == randomSearch {
-		_, y, err := tryRandom(space, model, f, budget, seed, "random search")
-		return y, err
+		e, err := tryRandom(space, f, budget, seed, "random search")
+		return e.y, err
 	}
 	options := []cmbo.Option{
 		cmbo.WithSeed(seed),
@@ -52,6 +52,7 @@ func tune(ctx context.Context, m method, space *cmbo.Space, past pastOption, mod
 	if err != nil {
 		return nil, err
 	}
+	var model classifier
 	var r run
 	for range budget {
 		trial, err := optimizer.Ask(ctx)
