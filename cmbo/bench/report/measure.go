@@ -67,14 +67,9 @@ func mean(strata []*stratum, value func(st *stratum, run int) float64) float64 {
 }
 
 // interval returns the mean and its 95% confidence limits over tasks, clipped
-// to [0, 1], where all regrets lie.
-//
-// In a stratum the mean is a ratio, of the sum of values v_t over the tasks t to
-// the sum of their numbers of runs n_t. With the residuals e_t = v_t − mean·n_t
-// of T tasks its variance is T/(T−1)·Σ e_t²/(Σ n_t)², the usual linearisation for
-// samples of clusters (Cochran, Sampling Techniques, section 6.3). The mean over
-// S strata has the sum of their variances over S², with Satterthwaite's degrees
-// of freedom, rounded down.
+// to [0, 1], where all regrets lie. The variance of the mean of a stratum is the usual
+// linearisation for samples of clusters (Cochran, Sampling Techniques, section 6.3);
+// Satterthwaite's degrees of freedom are rounded down.
 func interval(strata []*stratum, value func(st *stratum, run int) float64) (mean, lower, upper float64) {
 	var variance, squares float64
 	few := false

@@ -71,17 +71,14 @@ func Chosen(records []bench.Record, base string) (here, there float64, err error
 	for _, space := range slices.Sorted(maps.Keys(halves)) {
 		var by [2][]Ratio
 		for i, half := range halves[space] {
-			if len(half) == 0 {
-				continue
-			}
-			if by[i], err = Ratios(half, base); err != nil {
+			if by[i], err = Ratios(half, base); err != nil && len(half) > 0 {
 				return 0, 0, err
 			}
 		}
+		if len(by[0]) == 0 || len(by[1]) == 0 {
+			continue
+		}
 		for i := range by {
-			if len(by[0]) == 0 || len(by[1]) == 0 {
-				break
-			}
 			n++
 			best := slices.MinFunc(by[i], func(a, b Ratio) int { return cmp.Compare(a.Mean, b.Mean) })
 			other := slices.IndexFunc(by[1-i], func(r Ratio) bool { return r.Method == best.Method })
