@@ -3,7 +3,7 @@
 // or to read them.
 //
 // Series of the same name in one figure share a look and a legend entry. There are
-// [NumStyles] looks: eight colours told apart in the common forms of colour blindness, each
+// 32 looks: eight colours told apart in the common forms of colour blindness, each
 // with its own marker, in four dash patterns.
 //
 // Every colour comes from a style sheet that follows the reader's light or dark

@@ -99,7 +99,7 @@ func (d *drawing) look(s *Series, i int) int {
 	case s.Name != "":
 		look = len(d.legend)
 	}
-	look %= NumStyles
+	look %= numStyles
 	if s.Name != "" && k < 0 {
 		d.legend = append(d.legend, entry{s, look})
 	}

@@ -8,9 +8,9 @@ import "strings"
 // 1.4.11); the tests recompute both.
 const numColors = 8
 
-// NumStyles is the number of different looks of a series: eight colours, each with
+// numStyles is the number of different looks of a series: eight colours, each with
 // its own marker, in four dash patterns.
-const NumStyles = 4 * numColors
+const numStyles = 4 * numColors
 
 // A color is one of the style sheet in the light and in the dark theme.
 type color struct{ name, light, dark string }

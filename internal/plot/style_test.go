@@ -106,7 +106,7 @@ func TestColorsAreToldApart(t *testing.T) {
 
 func TestLooksDiffer(t *testing.T) {
 	seen := map[string]int{}
-	for i := range NumStyles {
+	for i := range numStyles {
 		c := &canvas{}
 		c.marker(i, 0, 0, 3)
 		look := strokeClass(i, false) + " " + c.String()
@@ -118,7 +118,7 @@ func TestLooksDiffer(t *testing.T) {
 	// Without colour at all, marker and dash pattern still tell the series of a
 	// figure apart.
 	shapes := map[string]bool{}
-	for i := range NumStyles {
+	for i := range numStyles {
 		c := &canvas{}
 		c.marker(i, 0, 0, 3)
 		s := regexp.MustCompile(`[fs]-[0-9]`).ReplaceAllString(c.String(), "") + fmt.Sprint(i/numColors)
