@@ -22,7 +22,7 @@ func (s *Summary) measure(c *Comparison, strata []*stratum) {
 		r.Rank, r.Solved = make([]float64, n), make([]float64, n)
 		for q := range n {
 			r.Regret[q], r.Lower[q], r.Upper[q] = interval(strata, of(func(regret []float64) float64 { return regret[q] }))
-			r.Solved[q] = mean(strata, of(func(regret []float64) float64 {
+			r.Solved[q], _, _ = moments(strata, of(func(regret []float64) float64 {
 				if regret[q] < threshold {
 					return 1
 				}
@@ -53,63 +53,41 @@ func (s *Summary) measure(c *Comparison, strata []*stratum) {
 	}
 }
 
-// mean is that over the runs of a stratum, and then over the strata.
-func mean(strata []*stratum, value func(st *stratum, run int) float64) float64 {
-	var m float64
-	for _, st := range strata {
-		var sum float64
-		for run := range st.ids {
-			sum += value(st, run)
-		}
-		m += sum / float64(len(st.ids)) / float64(len(strata))
-	}
-	return m
-}
-
 // interval returns the mean and its 95% confidence limits over tasks, clipped
-// to [0, 1], where all regrets lie. The variance of the mean of a stratum is the usual
-// linearisation for samples of clusters (Cochran, Sampling Techniques, section 6.3);
-// Satterthwaite's degrees of freedom are rounded down.
+// to [0, 1], where all regrets lie; NaN if a stratum has a single task.
 func interval(strata []*stratum, value func(st *stratum, run int) float64) (mean, lower, upper float64) {
-	var variance, squares float64
-	few := false
-	for _, st := range strata {
-		sums := make([]float64, len(st.runs))
-		for run, t := range st.task {
-			sums[t] += value(st, run)
-		}
-		m, v := ratio(sums, st.runs)
-		mean += m / float64(len(strata))
-		if len(sums) < 2 {
-			few = true
-			continue
-		}
-		variance += v
-		squares += v * v / float64(len(sums)-1)
-	}
-	if few {
-		return mean, math.NaN(), math.NaN()
-	}
-	if !(variance > 0) {
-		return mean, mean, mean
-	}
-	half := studentQuantile(int(variance*variance/squares*(1+1e-9))) * math.Sqrt(variance) / float64(len(strata))
+	mean, sd, freedom := moments(strata, value)
+	half := studentQuantile(freedom) * sd
 	return mean, max(mean-half, 0), min(mean+half, 1)
 }
 
-func ratio(sums, runs []float64) (mean, variance float64) {
-	var v, n float64
-	for t := range sums {
-		v += sums[t]
-		n += runs[t]
+// moments returns the mean of a value over the runs of a stratum, and then over the strata,
+// its standard deviation over tasks and the degrees of freedom of that, Satterthwaite's,
+// rounded down. The variance of the mean of a stratum is the usual linearisation for samples
+// of clusters (Cochran, Sampling Techniques, section 6.3), NaN for a single one.
+func moments(strata []*stratum, value func(st *stratum, run int) float64) (mean, sd float64, freedom int) {
+	var variance, squares float64
+	for _, st := range strata {
+		sums, total, n, tasks := make([]float64, len(st.runs)), 0.0, float64(len(st.task)), float64(len(st.runs))
+		for run, t := range st.task {
+			v := value(st, run)
+			sums[t] += v
+			total += v
+		}
+		var residuals float64
+		for t, sum := range sums {
+			e := sum - total/n*st.runs[t]
+			residuals += e * e
+		}
+		v := tasks / (tasks - 1) * residuals / (n * n)
+		if tasks < 2 { // residuals may be rounding errors
+			v = math.NaN()
+		}
+		mean += total / n / float64(len(strata))
+		variance += v
+		squares += v * v / (tasks - 1)
 	}
-	mean = v / n
-	for t := range sums {
-		e := sums[t] - mean*runs[t]
-		variance += e * e
-	}
-	tasks := float64(len(sums))
-	return mean, tasks / (tasks - 1) * variance / (n * n)
+	return mean, math.Sqrt(variance) / float64(len(strata)), int(variance * variance / squares * (1 + 1e-9))
 }
 
 // studentQuantile returns the 97.5% quantile of Student's distribution with a
@@ -178,7 +156,8 @@ func late(curve []float64) float64 {
 func geometric(strata []*stratum, value func(st *stratum, run int) float64) float64 {
 	var m float64
 	for _, st := range strata {
-		m += math.Log(max(mean([]*stratum{st}, value), threshold/1000)) / float64(len(strata))
+		mean, _, _ := moments([]*stratum{st}, value)
+		m += math.Log(max(mean, threshold/1000)) / float64(len(strata))
 	}
 	return math.Exp(m)
 }

@@ -86,6 +86,19 @@ func TestMeanOverSpaces(t *testing.T) {
 	assert.InDelta(t, 0.3, s.Comparisons[1].Results[0].Lower[1], 1e-15, "tasks that agree leave no doubt")
 }
 
+// A single task has no limits, however many runs it has.
+func TestSingleTask(t *testing.T) {
+	g := rand.New(rand.NewPCG(3, 4))
+	for range 100 {
+		var rs []bench.Record
+		for k := range 7 {
+			rs = append(rs, rec("A", "t", k, g.Float64()))
+		}
+		r := analyse(t, rs).Comparisons[0].Result("A")
+		require.True(t, math.IsNaN(r.Lower[0]) && math.IsNaN(r.Upper[0]), "%g to %g", r.Lower[0], r.Upper[0])
+	}
+}
+
 func TestRanks(t *testing.T) {
 	for _, c := range []struct{ regret, want []float64 }{
 		{[]float64{0.1, 0.2, 0.3, 0.4, 0.5}, []float64{1, 2, 3, 4, 5}},
