@@ -123,6 +123,14 @@ func TestBestNumber(t *testing.T) {
 	}
 }
 
+// A heading that reads like the best number is none.
+func TestHeadingLikeANumber(t *testing.T) {
+	table := &Table{Columns: []Column{{Title: "method"}, {Title: "5", Best: BestMin}}, Rows: [][]Cell{{Str("a"), Num(5, 0)}, {Str("b"), Num(6, 0)}}}
+	if got, want := table.Text(), "method  5\n──────  ─\na       5*\nb       6\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestRaggedTable(t *testing.T) {
 	table := &Table{Columns: Titled("a", "", ""), Rows: [][]Cell{{Str("x"), Num(1, 0)}, {}, {Str("long name"), Num(100, 0), Str("more")}}}
 	lines := strings.Split(strings.TrimSuffix(table.Text(), "\n"), "\n")

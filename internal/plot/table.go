@@ -123,14 +123,14 @@ func (t *Table) html(c *canvas, number int) {
 		c.add("<figcaption><b>Table %v.</b> %v</figcaption>", number, inline(t.Caption))
 	}
 	c.add(`<div class="scroll"><table>`)
-	class, best := make([]string, len(t.Columns)), make([]string, len(t.Columns))
+	class, best := make([]markup, len(t.Columns)), make([]string, len(t.Columns))
 	c.add("<thead><tr>")
 	for j, column := range t.Columns {
 		numeric, b := t.column(j)
 		if best[j] = b; numeric {
-			class[j] = "num"
+			class[j] = ` class="num"`
 		}
-		c.add(`<th scope="col" class="%v">%v</th>`, class[j], inline(column.Title))
+		c.add(`<th scope="col"%v>%v</th>`, class[j], inline(column.Title))
 	}
 	c.add("</tr></thead>\n<tbody>")
 	for i := range t.Rows {
@@ -144,9 +144,9 @@ func (t *Table) html(c *canvas, number int) {
 				content = markup("<strong>" + escape(cell.text) + "</strong>")
 			}
 			if j == 0 {
-				c.add(`<th scope="row" class="%v">%v</th>`, class[j], content)
+				c.add(`<th scope="row"%v>%v</th>`, class[j], content)
 			} else {
-				c.add(`<td class="%v">%v</td>`, class[j], content)
+				c.add(`<td%v>%v</td>`, class[j], content)
 			}
 		}
 		c.add("</tr>")
@@ -179,7 +179,7 @@ func (t *Table) Text() string {
 			} else {
 				lines[i] += s + pad
 			}
-			if best != "" && s == best && t.cell(i-2, j).numeric {
+			if best != "" && s == best && i > 1 && t.cell(i-2, j).numeric {
 				lines[i] += "*"
 			} else if best != "" {
 				lines[i] += " "
