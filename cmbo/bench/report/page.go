@@ -45,13 +45,18 @@ func (s *Summary) runTable() *plot.Table {
 		Columns: plot.Titled("space", "acquisition", "methods", "tasks", "runs", "runs left out", "not compared"),
 	}
 	for _, c := range s.Comparisons {
-		row := []plot.Cell{plot.Str(title(c.Space)), plot.Str(c.Acquisition)}
-		for _, n := range []int{len(c.Results), c.Tasks, c.Runs, c.Left} {
-			row = append(row, plot.Num(float64(n), 0))
-		}
-		t.Rows = append(t.Rows, append(row, plot.Str(strings.Join(c.Absent, ", "))))
+		t.Rows = append(t.Rows, slices.Concat([]plot.Cell{plot.Str(title(c.Space)), plot.Str(c.Acquisition)},
+			numbers(0, float64(len(c.Results)), float64(c.Tasks), float64(c.Runs), float64(c.Left)),
+			[]plot.Cell{plot.Str(strings.Join(c.Absent, ", "))}))
 	}
 	return t
+}
+
+func numbers(decimals int, values ...float64) (cells []plot.Cell) {
+	for _, v := range values {
+		cells = append(cells, plot.Num(v, decimals))
+	}
+	return cells
 }
 
 // section shows the comparisons of a space, or over all of them, one for each acquisition.
@@ -95,24 +100,26 @@ func (s *Summary) methodTables(c *Comparison) [3]*plot.Table {
 	}
 	predicted := &plot.Table{
 		Caption: of + ": predictions of the queried values, range of a task's table = 1. Mean and median NLPD in nats, less is better; how much of the values the 90% interval held; the median predicted deviation.",
-		Columns: []plot.Column{{Title: "method"}, {Title: "mean", Best: plot.BestMin}, {Title: "median", Best: plot.BestMin}, {Title: "90%"}, {Title: "deviation"}},
+		Columns: plot.Titled("method", "mean", "median", "90%", "deviation"),
 	}
+	predicted.Columns[1].Best, predicted.Columns[2].Best = plot.BestMin, plot.BestMin
 	best := slices.SortedStableFunc(slices.Values(c.Results), func(a, b Result) int {
 		return cmp.Compare(math.Round(a.Final()/rankUnit), math.Round(b.Final()/rankUnit))
 	})
 	for _, r := range best {
-		row := []plot.Cell{plot.Str(r.Method)}
+		name := []plot.Cell{plot.Str(r.Method)}
+		var regrets []float64
 		for _, q := range budgets {
-			row = append(row, plot.Num(r.Regret[q], 4))
+			regrets = append(regrets, r.Regret[q])
 		}
-		reached.Rows = append(reached.Rows, append(row, plot.Num(r.Lower[s.Budget], 4), plot.Num(r.Upper[s.Budget], 4), plot.Num(r.AUC, 4),
-			plot.Num(r.GeometricAUC, 4), plot.Num(r.GeometricLate, 4), plot.Num(r.Solved[s.Budget], 3), plot.Num(r.Rank[s.Budget], 2)))
+		regrets = append(regrets, r.Lower[s.Budget], r.Upper[s.Budget], r.AUC, r.GeometricAUC, r.GeometricLate)
+		reached.Rows = append(reached.Rows, slices.Concat(name, numbers(4, regrets...), numbers(3, r.Solved[s.Budget]), numbers(2, r.Rank[s.Budget])))
 		if a := r.Against; a != nil {
-			against.Rows = append(against.Rows, []plot.Cell{plot.Str(r.Method), plot.Num(a.Mean, 2), plot.Num(a.Lower, 2), plot.Num(a.Upper, 2),
-				plot.Num(a.LeastBy, 2), plot.Str(a.Least), plot.Num(a.LargestBy, 2), plot.Str(a.Largest)})
+			against.Rows = append(against.Rows, slices.Concat(name, numbers(2, a.Mean, a.Lower, a.Upper, a.LeastBy),
+				[]plot.Cell{plot.Str(a.Least), plot.Num(a.LargestBy, 2), plot.Str(a.Largest)}))
 		}
 		if k := r.Calibration; k.Predictions > 0 {
-			predicted.Rows = append(predicted.Rows, []plot.Cell{plot.Str(r.Method), plot.Num(k.MeanNLPD, 2), plot.Num(k.MedianNLPD, 2), plot.Num(k.Coverage90, 3), plot.Num(k.MedianSD, 3)})
+			predicted.Rows = append(predicted.Rows, slices.Concat(name, numbers(2, k.MeanNLPD, k.MedianNLPD), numbers(3, k.Coverage90, k.MedianSD)))
 		}
 	}
 	return [3]*plot.Table{reached, against, predicted}
@@ -192,7 +199,10 @@ func (s *Summary) figure(cs []Comparison) *plot.Figure {
 	for _, c := range regret {
 		c.Y = plot.Axis{Label: "mean regret", Log: true, Min: least / 1.6, Max: most * 1.15}
 	}
-	return &plot.Figure{Title: "Best of each kind, " + title(cs[0].Space), Panels: slices.Concat(regret, rank, solved), Columns: len(cs), Width: 960, Height: 210}
+	return &plot.Figure{
+		Title: "Best of each kind, " + title(cs[0].Space), Panels: slices.Concat(regret, rank, solved),
+		Columns: len(cs), Width: 960, Height: 210,
+	}
 }
 
 func title(space string) string { return cmp.Or(space, "All spaces") }

@@ -199,10 +199,11 @@ const (
 )
 
 func familyOf(method string) string {
+	isVariant := func(v paper.Variant) bool { return v.String() == method }
 	switch {
 	case method == "Random" || method == "GP":
 		return reference
-	case strings.HasPrefix(method, standard), slices.ContainsFunc(paper.Variants(), func(v paper.Variant) bool { return v.String() == method }):
+	case strings.HasPrefix(method, standard), slices.ContainsFunc(paper.Variants(), isVariant):
 		return ownFamily
 	}
 	return rivalFamily
