@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/internal/parallel"
@@ -35,10 +34,9 @@ type Progress struct {
 
 // An Outcome says what an experiment has come to.
 type Outcome struct {
-	// Records holds all runs if there is no folder that does.
+	Progress
+	// Records holds all runs.
 	Records []Record
-	// Done of Total runs are there, Known of them since before the call.
-	Done, Known, Total int
 	// Failures lists what could not be done. The runs that are missing for it
 	// are tried again by the next call on the same folder.
 	Failures []Failure
@@ -64,20 +62,6 @@ func (f *Failure) key() runKey {
 // String names the place and the error.
 func (f Failure) String() string { return f.key().String() + ": " + f.Error }
 
-// String names the run.
-func (k runKey) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %s", k.space, k.method)
-	if k.acquisition != "" {
-		fmt.Fprintf(&b, " with %s", k.acquisition)
-	}
-	fmt.Fprintf(&b, ", split %d", k.split)
-	if k.task != "" {
-		fmt.Fprintf(&b, ", task %s, repeat %d", k.task, k.repeat)
-	}
-	return b.String()
-}
-
 // Run makes the runs of the experiment that the folder dir does not hold yet,
 // and makes the folder if need be: the package comment says what is in it. An
 // empty dir keeps all records in the Outcome. Only one process may use a folder
@@ -96,15 +80,15 @@ func (k runKey) String() string {
 // of the file system, or with ctx.Err() soon after ctx is done; the Outcome then
 // tells how far it came.
 func (e *Experiment) Run(ctx context.Context, tables []*Table, dir string) (*Outcome, error) {
-	all := e.Catalogue
-	if all == nil {
-		all = Methods()
+	catalogue := e.Catalogue
+	if catalogue == nil {
+		catalogue = Methods()
 	}
-	p, err := e.Protocol.settle(all)
+	p, err := e.Protocol.settle(catalogue)
 	if err != nil {
 		return nil, err
 	}
-	want := &Settings{Version: storeVersion, Protocol: p}
+	want := &Settings{Version: storeVersion, Protocol: p.Protocol}
 	for _, t := range tables {
 		if err := t.check(); err != nil {
 			return nil, err
@@ -114,8 +98,7 @@ func (e *Experiment) Run(ctx context.Context, tables []*Table, dir string) (*Out
 		}
 		want.Tables = append(want.Tables, t.info())
 	}
-	slices.SortFunc(want.Tables, func(a, b TableInfo) int { return strings.Compare(a.Space, b.Space) })
-	pl, err := newPlanner(p, all, tables)
+	lessons, err := p.lessons(tables)
 	if err != nil {
 		return nil, err
 	}
@@ -123,26 +106,17 @@ func (e *Experiment) Run(ctx context.Context, tables []*Table, dir string) (*Out
 	if err != nil {
 		return nil, err
 	}
-	x := &execution{Experiment: e, planner: pl, store: s, learned: make(map[runKey]*model)}
-	open, total := pl.batches(s)
-	missing := 0
+	open, total := p.batches(lessons, s.keys)
+	known := total
 	for _, b := range open {
-		if x.learned[b.key] == nil {
-			x.learned[b.key] = &model{}
-		}
-		x.learned[b.key].uses++
-		missing += len(b.runs)
+		known -= len(b.runs)
 	}
-	x.progress = Progress{Done: total - missing, Known: total - missing, Total: total}
+	x := &execution{Experiment: e, plan: p, store: s, progress: Progress{Done: known, Known: known, Total: total}}
 	err = parallel.For(ctx, e.Workers, len(open), func(_, i int) error { return x.make(ctx, open[i]) })
 	if err == nil {
-		rank := make(map[string]int)
-		for i := range all {
-			rank[all[i].Name] = i
-		}
-		slices.SortFunc(x.failures, func(a, b Failure) int { return compareKeys(rank, a.key(), b.key()) })
-		err = errors.Join(s.finish(rank), s.writeFailures(x.failures))
+		slices.SortFunc(x.failures, func(a, b Failure) int { return p.compare(a.key(), b.key()) })
+		err = s.finish(p.compare, x.failures)
 	}
 	err = errors.Join(err, s.close())
-	return &Outcome{Records: s.memory, Done: x.progress.Done, Known: x.progress.Known, Total: total, Failures: x.failures}, err
+	return &Outcome{x.progress, s.records, x.failures}, err
 }

@@ -23,16 +23,11 @@ func broken(learns bool, task string) Method {
 		if !learns {
 			return nil, errors.New("learned nothing")
 		}
-		return func(ctx context.Context, target *cmbo.Space) (Starter, error) {
-			s, err := t(ctx, target)
-			first, _ := target.Candidate(0)
-			return func(seed uint64, opts ...cmbo.Option) (AskTeller, error) {
-				o, err := s(seed, opts...)
-				if fmt.Sprint(first) == task {
-					return &failing{}, nil
-				}
-				return o, err
-			}, err
+		return func(ctx context.Context, target *cmbo.Space, seed uint64, opts ...cmbo.Option) (AskTeller, error) {
+			if first, _ := target.Candidate(0); fmt.Sprint(first) == task {
+				return &failing{}, nil
+			}
+			return t(ctx, target, seed, opts...)
 		}, err
 	}
 	return m
@@ -81,23 +76,25 @@ func TestFailuresLoseNothingElse(t *testing.T) {
 	}
 }
 
-// TestKeep follows what is held in memory: a model as long as a batch uses it, no
-// more than keptModels beyond that, and none that is not needed again.
+// TestKeep follows what is held in memory: a tuner as long as a batch uses it, no
+// more than keptTuners beyond that, and none that is not needed again.
 func TestKeep(t *testing.T) {
-	x := &execution{learned: make(map[runKey]*model), kept: keptModels - 1}
-	var bs []*batch
-	for i := range 3 {
-		b := &batch{key: runKey{split: i}}
-		bs = append(bs, b)
-		x.learned[b.key] = &model{uses: 2}
+	x := &execution{kept: keptTuners - 1}
+	learn := func(context.Context, Training) (Tuner, error) {
+		return func(context.Context, *cmbo.Space, uint64, ...cmbo.Option) (AskTeller, error) { return nil, nil }, nil
 	}
-	use := func(i int) *model {
-		l := x.acquire(bs[i])
-		l.tuner = func(context.Context, *cmbo.Space) (Starter, error) { return nil, nil }
-		return l
+	var ls []*lesson
+	for range 3 {
+		ls = append(ls, &lesson{method: &Method{Learn: learn}, uses: 2})
+	}
+	use := func(i int) *lesson {
+		x.acquire(ls[i])
+		_, err := x.learn(context.Background(), &batch{lesson: ls[i]})
+		require.NoError(t, err)
+		return ls[i]
 	}
 	held := func() (n int) {
-		for _, l := range x.learned {
+		for _, l := range ls {
 			if l.tuner != nil {
 				n++
 			}
@@ -118,7 +115,7 @@ func TestKeep(t *testing.T) {
 	x.release(use(2))
 	x.release(a)
 	require.Zero(t, held())
-	require.Equal(t, keptModels-1, x.kept)
+	require.Equal(t, keptTuners-1, x.kept)
 }
 
 func TestExperimentRefusesTables(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo"
-	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/baseline"
 	"github.com/gocmbo/cmbo/cmbo/paper"
 )
@@ -39,13 +38,10 @@ type Training struct {
 	Clusters [2]int
 }
 
-// A Tuner is what a [Method] learned from one split, to be used for any number of runs: it
-// does what all runs over a target's candidates share.
-type Tuner func(ctx context.Context, target *cmbo.Space) (Starter, error)
-
-// A Starter begins a run. opts are the seed, the acquisition and the bound on goroutines; seed
-// is the same one, for what takes no options.
-type Starter func(seed uint64, opts ...cmbo.Option) (AskTeller, error)
+// A Tuner is what a [Method] learned from one split: it begins a run over a target's candidates.
+// opts are the seed, the acquisition and the bound on goroutines; seed is the same one, for what
+// takes no options.
+type Tuner func(ctx context.Context, target *cmbo.Space, seed uint64, opts ...cmbo.Option) (AskTeller, error)
 
 // Methods returns all methods known here: those of package baseline, the seven
 // variants of cm-BO named by the paper, "cm-BO", what [cmbo.Learn] and [cmbo.New]
@@ -64,10 +60,8 @@ func Methods() []Method {
 
 // withoutPast learns nothing: runs are those of [cmbo.New] without a prior.
 func withoutPast(context.Context, Training) (Tuner, error) {
-	return func(_ context.Context, target *cmbo.Space) (Starter, error) {
-		return func(_ uint64, opts ...cmbo.Option) (AskTeller, error) {
-			return cmbo.New(target, opts...)
-		}, nil
+	return func(_ context.Context, target *cmbo.Space, _ uint64, opts ...cmbo.Option) (AskTeller, error) {
+		return cmbo.New(target, opts...)
 	}, nil
 }
 
@@ -99,15 +93,6 @@ func findMethod(all []Method, name string) (*Method, error) {
 	return nil, fmt.Errorf("%w: there is no method %q among %s", cmbo.ErrOption, name, strings.Join(known, ", "))
 }
 
-// acquisitionOf returns how runs of the method with acquisition a are called in
-// records, and whether there are any.
-func (m *Method) acquisitionOf(a acq.Func) (string, bool) {
-	if m.Use == baseline.NoAcquisition {
-		return "", true
-	}
-	return a.String(), m.Use.Suits(a)
-}
-
 // rival learns a method of package baseline.
 func rival(m baseline.Method) func(context.Context, Training) (Tuner, error) {
 	return func(ctx context.Context, l Training) (Tuner, error) {
@@ -115,10 +100,8 @@ func rival(m baseline.Method) func(context.Context, Training) (Tuner, error) {
 		if err != nil {
 			return nil, err
 		}
-		return func(_ context.Context, target *cmbo.Space) (Starter, error) {
-			return func(seed uint64, opts ...cmbo.Option) (AskTeller, error) {
-				return cmbo.New(target, append(opts, cmbo.WithSurrogate(model.Surrogate(seed)))...)
-			}, nil
+		return func(_ context.Context, target *cmbo.Space, seed uint64, opts ...cmbo.Option) (AskTeller, error) {
+			return cmbo.New(target, append(opts, cmbo.WithSurrogate(model.Surrogate(seed)))...)
 		}, nil
 	}
 }
@@ -134,18 +117,12 @@ func variant(clustered bool, v paper.Variant) func(context.Context, Training) (T
 		if err != nil {
 			return nil, err
 		}
-		return func(ctx context.Context, target *cmbo.Space) (Starter, error) {
-			p, err := prior.Reindex(ctx, target)
+		return func(ctx context.Context, target *cmbo.Space, _ uint64, opts ...cmbo.Option) (AskTeller, error) {
+			s, err := prior.Surrogate(ctx, target)
 			if err != nil {
 				return nil, err
 			}
-			return func(_ uint64, opts ...cmbo.Option) (AskTeller, error) {
-				s, err := p.Surrogate(ctx, target)
-				if err != nil {
-					return nil, err
-				}
-				return cmbo.New(target, append(opts, cmbo.WithSurrogate(s))...)
-			}, nil
+			return cmbo.New(target, append(opts, cmbo.WithSurrogate(s))...)
 		}, nil
 	}
 }
@@ -158,14 +135,8 @@ func own(learn ...cmbo.LearnOption) func(context.Context, Training) (Tuner, erro
 		if err != nil {
 			return nil, err
 		}
-		return func(ctx context.Context, target *cmbo.Space) (Starter, error) {
-			p, err := prior.Reindex(ctx, target)
-			if err != nil {
-				return nil, err
-			}
-			return func(_ uint64, opts ...cmbo.Option) (AskTeller, error) {
-				return cmbo.New(target, append(opts, cmbo.WithPrior(p))...)
-			}, nil
+		return func(_ context.Context, target *cmbo.Space, _ uint64, opts ...cmbo.Option) (AskTeller, error) {
+			return cmbo.New(target, append(opts, cmbo.WithPrior(prior))...)
 		}, nil
 	}
 }

@@ -1,17 +1,17 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
+	"sync"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/cmbo/baseline"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
-	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 )
-
-// hpobSeeds is the number of HPO-B's fixed initialisations of a test task.
-const hpobSeeds = 5
 
 // A runKey names a run, or, without a task, what was learned for runs.
 type runKey struct {
@@ -25,14 +25,62 @@ func (r *Record) key() runKey {
 	return runKey{r.Space, r.Method, r.Acquisition, r.Split, r.Task, r.Repeat}
 }
 
-// A batch is the runs of one method and repeat that share what is learned of a split: one
-// goroutine makes them one after the other.
-type batch struct {
-	table    *tablePlan
+// String names the run.
+func (k runKey) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, %s", k.space, k.method)
+	if k.acquisition != "" {
+		fmt.Fprintf(&b, " with %s", k.acquisition)
+	}
+	fmt.Fprintf(&b, ", split %d", k.split)
+	if k.task != "" {
+		fmt.Fprintf(&b, ", task %s, repeat %d", k.task, k.repeat)
+	}
+	return b.String()
+}
+
+// compare orders keys by space, method, acquisition, split, task and repeat, methods as the
+// catalogue does, others after them.
+func (p *plan) compare(a, b runKey) int {
+	place := func(name string) int {
+		i := slices.IndexFunc(p.catalogue, func(m Method) bool { return m.Name == name })
+		if i < 0 {
+			return len(p.catalogue)
+		}
+		return i
+	}
+	return cmp.Or(
+		strings.Compare(a.space, b.space),
+		cmp.Compare(place(a.method), place(b.method)),
+		strings.Compare(a.method, b.method),
+		strings.Compare(a.acquisition, b.acquisition),
+		cmp.Compare(a.split, b.split),
+		strings.Compare(a.task, b.task),
+		cmp.Compare(a.repeat, b.repeat),
+	)
+}
+
+// A lesson is what a method learns of a split, and what of it is in memory.
+type lesson struct {
+	key      runKey // without a task
 	method   *Method
-	key      runKey // of what is learned
 	training Training
-	runs     []plannedRun // those still to be made, task by task
+	table    *Table
+	targets  []string
+
+	mu    sync.Mutex // held while learning
+	tuner Tuner      // nil unless in memory
+	err   error      // that no run gets any further with
+
+	uses  int // batches still to come or under way
+	users int // batches under way
+}
+
+// A batch is the runs of a lesson in one repeat that are still to be made: one goroutine makes
+// them one after the other.
+type batch struct {
+	*lesson
+	runs []plannedRun
 }
 
 type plannedRun struct {
@@ -40,159 +88,64 @@ type plannedRun struct {
 	acquisition acq.Func
 }
 
-// tablePlan is what the batches of a table share.
-type tablePlan struct {
-	*Table
-	space *cmbo.Space // to learn on
-	cube  *cmbo.Space
-}
-
-// planner lists the batches of an experiment.
-type planner struct {
-	p            Protocol
-	methods      []*Method
-	acquisitions []acq.Func
-	tables       []*tablePlan
-	splits       [][]*split // by table
-}
-
-// newPlanner divides the tables. p is settled.
-func newPlanner(p Protocol, all []Method, tables []*Table) (*planner, error) {
-	pl := &planner{p: p}
-	for _, name := range p.Methods {
-		m, err := findMethod(all, name)
-		if err != nil {
-			return nil, err
-		}
-		pl.methods = append(pl.methods, m)
-	}
-	for _, name := range p.Acquisitions {
-		a, err := cmbo.ParseAcquisition(name)
-		if err != nil {
-			return nil, err
-		}
-		pl.acquisitions = append(pl.acquisitions, a)
-	}
+// lessons divides the tables: split by split, each for all methods.
+func (p *plan) lessons(tables []*Table) (all []*lesson, err error) {
 	for _, t := range tables {
-		tp := &tablePlan{Table: t}
-		var err error
-		if tp.cube, err = cmbo.UnitCube(t.Dim); err != nil {
+		space, err := cmbo.UnitCube(t.Dim)
+		if err == nil && t.sameRows() {
+			space, err = space.WithCandidates(t.Tasks[0].X)
+		}
+		if err != nil {
 			return nil, err
 		}
-		tp.space = tp.cube
-		if t.sameRows() {
-			if tp.space, err = tp.cube.WithCandidates(t.Tasks[0].X); err != nil {
+		for i := range p.Splits {
+			s, err := p.divide(t, i)
+			if err != nil {
 				return nil, err
 			}
-		}
-		splits := make([]*split, p.Splits)
-		for i := range splits {
-			if splits[i], err = p.divide(t, i); err != nil {
-				return nil, err
+			for _, m := range p.methods {
+				all = append(all, &lesson{
+					key: runKey{space: t.Space, method: m.Name, split: i}, method: m, table: t, targets: s.targets,
+					training: Training{Space: space, Tasks: s.sources, Seed: p.Seed, Clusters: p.Clusters},
+				})
 			}
-		}
-		pl.tables = append(pl.tables, tp)
-		pl.splits = append(pl.splits, splits)
-	}
-	return pl, nil
-}
-
-// pasts are the changes that a protocol may make to the values of past tasks.
-var pasts = map[string]func(tasks []cmbo.Task){
-	"negated": eachValue(-1),
-	"penalized": eachTask(func(y []float64) {
-		sorted := slices.Sorted(slices.Values(y))
-		lo, hi := sorted[0], sorted[len(y)-1]
-		for i, v := range y {
-			if v <= sorted[len(y)/10] && v < hi {
-				y[i] = lo - 1000*(hi-lo)
-			}
-		}
-	}),
-	"compressed": eachTask(func(y []float64) {
-		low, _ := scaling.CompressLow(y, nil)
-		copy(y, low)
-	}),
-	"shifted": func(tasks []cmbo.Task) {
-		var spread float64
-		for _, t := range tasks {
-			spread += (slices.Max(t.Y) - slices.Min(t.Y)) / float64(len(tasks))
-		}
-		for _, t := range tasks {
-			for i := range t.Y {
-				t.Y[i] -= 50 * spread
-			}
-		}
-	},
-	"small": eachValue(1. / 30),
-	"large": eachValue(30),
-}
-
-// eachTask is a change of each task's values by themselves.
-func eachTask(change func(y []float64)) func(tasks []cmbo.Task) {
-	return func(tasks []cmbo.Task) {
-		for _, t := range tasks {
-			change(t.Y)
 		}
 	}
+	return all, nil
 }
-
-// eachValue multiplies all values.
-func eachValue(factor float64) func(tasks []cmbo.Task) {
-	return eachTask(func(y []float64) {
-		for i := range y {
-			y[i] *= factor
-		}
-	})
-}
-
-func hpobSeed(repeat int) string { return fmt.Sprintf("test%d", repeat) }
 
 // batches lists what known does not hold yet in the order in which it is to be
 // made, repeat by repeat, so that methods are comparable whenever the experiment
 // stops. It also returns how many runs there are in all.
-func (pl *planner) batches(known *store) (open []*batch, total int) {
-	for repeat := range pl.p.Repeats {
-		for i, t := range pl.tables {
-			for _, s := range pl.splits[i] {
-				for _, m := range pl.methods {
-					b, n := pl.batch(t, s, m, repeat, known)
-					total += n
-					if len(b.runs) > 0 {
-						open = append(open, b)
+func (p *plan) batches(lessons []*lesson, known map[runKey]bool) (open []*batch, total int) {
+	for repeat := range p.Repeats {
+		for _, l := range lessons {
+			b := &batch{lesson: l}
+			for _, id := range l.targets {
+				for i, a := range p.acquisitions {
+					run := plannedRun{l.key, a}
+					run.task, run.repeat = id, repeat
+					if l.method.Use != baseline.NoAcquisition {
+						run.runKey.acquisition = a.String()
+					} else if i > 0 {
+						continue // it runs once
+					}
+					if !l.method.Use.Suits(a) {
+						continue
+					}
+					total++
+					if !known[run.runKey] {
+						b.runs = append(b.runs, run)
 					}
 				}
+			}
+			if len(b.runs) > 0 {
+				l.uses++
+				open = append(open, b)
 			}
 		}
 	}
 	return open, total
-}
-
-// batch returns what is still to be done of a batch, and its number of runs.
-func (pl *planner) batch(t *tablePlan, s *split, m *Method, repeat int, known *store) (*batch, int) {
-	b := &batch{
-		table: t, method: m,
-		key:      runKey{space: t.Space, method: m.Name, split: s.number},
-		training: Training{Space: t.space, Tasks: s.sources, Seed: pl.p.Seed, Clusters: pl.p.Clusters},
-	}
-	n := 0
-	for _, id := range s.targets {
-		last := "none yet"
-		for _, a := range pl.acquisitions {
-			r := plannedRun{b.key, a}
-			r.task, r.repeat = id, repeat
-			var suits bool
-			if r.runKey.acquisition, suits = m.acquisitionOf(a); !suits || r.runKey.acquisition == last {
-				continue
-			}
-			last = r.runKey.acquisition
-			n++
-			if !known.keys[r.runKey] {
-				b.runs = append(b.runs, r)
-			}
-		}
-	}
-	return b, n
 }
 
 // sameRows reports whether all tasks of the table have the same configurations,
@@ -203,13 +156,9 @@ func (t *Table) sameRows() bool {
 		seen[points.Key(x)] = true
 	}
 	for i := range t.Tasks {
-		if len(t.Tasks[i].X) != len(seen) {
+		others := slices.ContainsFunc(t.Tasks[i].X, func(x []float64) bool { return !seen[points.Key(x)] })
+		if others || len(t.Tasks[i].X) != len(seen) {
 			return false
-		}
-		for _, x := range t.Tasks[i].X {
-			if !seen[points.Key(x)] {
-				return false
-			}
 		}
 	}
 	return true

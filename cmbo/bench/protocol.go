@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/acq"
 )
 
 // A Protocol says which runs an experiment consists of. All of them follow from
@@ -122,12 +123,18 @@ func (p Protocol) Check() error {
 	return err
 }
 
-// settle returns p with names as the methods and acquisitions write themselves,
-// or says what is wrong with it.
-func (p Protocol) settle(all []Method) (Protocol, error) {
-	p = p.clone()
-	bad := func(format string, args ...any) (Protocol, error) {
-		return p, fmt.Errorf("%w: protocol: %s", cmbo.ErrOption, fmt.Sprintf(format, args...))
+// A plan is a protocol with what it names.
+type plan struct {
+	Protocol     // its names as the methods and acquisitions write themselves
+	catalogue    []Method
+	methods      []*Method
+	acquisitions []acq.Func
+}
+
+// settle finds what p names, or says what is wrong with it.
+func (p Protocol) settle(catalogue []Method) (*plan, error) {
+	bad := func(format string, args ...any) (*plan, error) {
+		return nil, fmt.Errorf("%w: protocol: %s", cmbo.ErrOption, fmt.Sprintf(format, args...))
 	}
 	for _, n := range []struct {
 		name     string
@@ -153,35 +160,29 @@ func (p Protocol) settle(all []Method) (Protocol, error) {
 	case p.Clusters[0] < 1 || p.Clusters[1] < p.Clusters[0]:
 		return bad("number of clusters from %d to %d", p.Clusters[0], p.Clusters[1])
 	}
-	for i, name := range p.Methods {
-		m, err := findMethod(all, name)
+	out := &plan{Protocol: p, catalogue: catalogue}
+	out.Methods, out.Acquisitions = nil, nil
+	for _, name := range p.Methods {
+		m, err := findMethod(catalogue, name)
 		if err != nil {
-			return p, err
+			return nil, err
 		}
-		p.Methods[i] = m.Name
+		if slices.Contains(out.Methods, m.Name) {
+			return bad("method %s twice", m.Name)
+		}
+		out.Methods, out.methods = append(out.Methods, m.Name), append(out.methods, m)
 	}
-	for i, name := range p.Acquisitions {
+	for _, name := range p.Acquisitions {
 		a, err := cmbo.ParseAcquisition(name)
 		if err != nil {
-			return p, err
+			return nil, err
 		}
-		p.Acquisitions[i] = a.String()
-	}
-	for what, list := range map[string][]string{"method": p.Methods, "acquisition": p.Acquisitions} {
-		if d := repeated(list); d != "" {
-			return bad("%s %s twice", what, d)
+		if slices.Contains(out.Acquisitions, a.String()) {
+			return bad("acquisition %s twice", a)
 		}
+		out.Acquisitions, out.acquisitions = append(out.Acquisitions, a.String()), append(out.acquisitions, a)
 	}
-	return p, nil
-}
-
-func repeated(list []string) string {
-	for i, s := range list {
-		if slices.Contains(list[:i], s) {
-			return s
-		}
-	}
-	return ""
+	return out, nil
 }
 
 // contains says why an experiment of protocol q may not be continued as p: ""

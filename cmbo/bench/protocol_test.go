@@ -59,11 +59,11 @@ func TestProtocolRejects(t *testing.T) {
 	}
 	p := paper.clone()
 	p.Methods, p.Acquisitions = []string{"wssclus_wsscmp"}, []string{"ucb"}
-	p, err = p.settle(Methods())
+	pl, err := p.settle(Methods())
 	require.NoError(t, err)
-	require.Equal(t, []string{"WssClus_WssCMP"}, p.Methods)
-	require.Equal(t, []string{"UCB(3)"}, p.Acquisitions)
-	require.NotEqual(t, p.Methods, paper.Methods, "presets are copies")
+	require.Equal(t, []string{"WssClus_WssCMP"}, pl.Methods)
+	require.Equal(t, []string{"UCB(3)"}, pl.Acquisitions)
+	require.NotEqual(t, pl.Methods, paper.Methods, "presets are copies")
 }
 
 // TestMethodsSuitAcquisitions lists beside which acquisitions each method runs.
@@ -74,12 +74,12 @@ func TestMethodsSuitAcquisitions(t *testing.T) {
 	for _, m := range Methods() {
 		p.Methods = append(p.Methods, m.Name)
 	}
-	pl, err := newPlanner(p, Methods(), []*Table{toyTable(8, 20)})
+	pl, err := p.settle(Methods())
 	require.NoError(t, err)
-	s, err := openStore("", nil)
+	lessons, err := pl.lessons([]*Table{toyTable(8, 20)})
 	require.NoError(t, err)
 	got := make(map[string][]string)
-	open, total := pl.batches(s)
+	open, total := pl.batches(lessons, nil)
 	for _, b := range open {
 		for _, r := range b.runs {
 			got[b.method.Name] = append(got[b.method.Name], r.runKey.acquisition)

@@ -6,12 +6,12 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/rng"
 )
 
 // A split divides a table's tasks into sources to learn from and targets to tune.
 type split struct {
-	number  int
 	sources []cmbo.Task // the observations to learn from
 	targets []string    // the IDs of the tasks to tune, sorted
 }
@@ -36,6 +36,55 @@ func (p *Protocol) divide(t *Table, i int) (*split, error) {
 	return s, nil
 }
 
+// pasts are the changes that a protocol may make to the values of past tasks.
+var pasts = map[string]func(tasks []cmbo.Task){
+	"negated": eachValue(-1),
+	"penalized": eachTask(func(y []float64) {
+		sorted := slices.Sorted(slices.Values(y))
+		lo, hi := sorted[0], sorted[len(y)-1]
+		for i, v := range y {
+			if v <= sorted[len(y)/10] && v < hi {
+				y[i] = lo - 1000*(hi-lo)
+			}
+		}
+	}),
+	"compressed": eachTask(func(y []float64) {
+		low, _ := scaling.CompressLow(y, nil)
+		copy(y, low)
+	}),
+	"shifted": func(tasks []cmbo.Task) {
+		var spread float64
+		for _, t := range tasks {
+			spread += (slices.Max(t.Y) - slices.Min(t.Y)) / float64(len(tasks))
+		}
+		for _, t := range tasks {
+			for i := range t.Y {
+				t.Y[i] -= 50 * spread
+			}
+		}
+	},
+	"small": eachValue(1. / 30),
+	"large": eachValue(30),
+}
+
+// eachTask is a change of each task's values by themselves.
+func eachTask(change func(y []float64)) func(tasks []cmbo.Task) {
+	return func(tasks []cmbo.Task) {
+		for _, t := range tasks {
+			change(t.Y)
+		}
+	}
+}
+
+// eachValue multiplies all values.
+func eachValue(factor float64) func(tasks []cmbo.Task) {
+	return eachTask(func(y []float64) {
+		for i := range y {
+			y[i] *= factor
+		}
+	})
+}
+
 // drawn divides a table at random. It fails if fewer than two tasks are not constant.
 func (p *Protocol) drawn(t *Table, i int) (*split, error) {
 	var usable []int
@@ -55,7 +104,7 @@ func (p *Protocol) drawn(t *Table, i int) (*split, error) {
 		sources = sources[:min(p.Sources, n)]
 	}
 	slices.Sort(sources)
-	s := &split{number: i}
+	s := &split{}
 	for _, j := range sources {
 		s.sources = append(s.sources, p.source(&t.Tasks[j], i, j))
 	}
@@ -65,6 +114,11 @@ func (p *Protocol) drawn(t *Table, i int) (*split, error) {
 	slices.Sort(s.targets)
 	return s, nil
 }
+
+// hpobSeeds is the number of HPO-B's fixed initialisations of a test task.
+const hpobSeeds = 5
+
+func hpobSeed(repeat int) string { return fmt.Sprintf("test%d", repeat) }
 
 // own returns HPO-B's own division of a table; its targets must have as many
 // initialisations as there are repeats.

@@ -53,19 +53,19 @@ func (e *SettingsError) Error() string {
 	return fmt.Sprintf("bench: the experiment in %s cannot be continued with other settings (%s); use another folder", e.Dir, e.Reason)
 }
 
-// store keeps what an experiment has found, in a folder or, without one, in
-// memory. It is safe for concurrent use.
+// store keeps what an experiment has found in memory and, if it has a name, in a folder. It is
+// safe for concurrent use.
 type store struct {
 	dir string
 
-	mu     sync.Mutex
-	memory []Record
-	f      *os.File // of records; nil without a folder
-	keys   map[runKey]bool
+	mu      sync.Mutex
+	records []Record
+	keys    map[runKey]bool
+	f       *os.File // of records; nil without a folder
 }
 
 // openStore opens a folder, makes it if need be, and takes off what a killed
-// process left half written. An empty name keeps everything in memory.
+// process left half written.
 func openStore(dir string, want *Settings) (*store, error) {
 	s := &store{dir: dir, keys: make(map[runKey]bool)}
 	if dir == "" {
@@ -77,43 +77,39 @@ func openStore(dir string, want *Settings) (*store, error) {
 	if err := settleSettings(dir, want); err != nil {
 		return nil, err
 	}
-	return s, s.open()
-}
-
-// open reads the file of records, cuts off an unfinished last line and opens it for more.
-func (s *store) open() error {
-	path := filepath.Join(s.dir, runsFile)
+	path := filepath.Join(dir, runsFile)
 	known, valid, err := readLines[Record](path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
+		return nil, err
 	}
-	for i := range known {
-		s.keys[known[i].key()] = true
+	for _, r := range known {
+		if !s.keys[r.key()] {
+			s.keys[r.key()], s.records = true, append(s.records, r)
+		}
 	}
 	if s.f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o666); err != nil {
-		return err
+		return nil, err
 	}
 	err = s.f.Truncate(valid)
 	if err == nil {
 		_, err = s.f.Seek(valid, io.SeekStart)
 	}
 	if err != nil {
-		err = errors.Join(err, s.close())
+		return nil, errors.Join(err, s.close())
 	}
-	return err
+	return s, nil
 }
 
 // settleSettings holds what is asked for against what the folder is for, and
 // writes it down.
 func settleSettings(dir string, want *Settings) error {
 	have, err := ReadSettings(dir)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
+	if errors.Is(err, os.ErrNotExist) {
 		if _, err := os.Stat(filepath.Join(dir, runsFile)); err == nil {
 			return &SettingsError{dir, "there is a " + runsFile + " but no " + settingsFile}
 		}
-		return writeSettings(dir, want)
-	case err != nil:
+		have = want
+	} else if err != nil {
 		return err
 	}
 	if why := want.Protocol.contains(&have.Protocol); why != "" {
@@ -130,52 +126,42 @@ func settleSettings(dir string, want *Settings) error {
 		}
 	}
 	slices.SortFunc(merged.Tables, func(a, b TableInfo) int { return strings.Compare(a.Space, b.Space) })
-	return writeSettings(dir, &merged)
-}
-
-func writeSettings(dir string, s *Settings) error {
-	b, err := json.MarshalIndent(s, "", "\t")
-	if err != nil {
-		return err
-	}
-	return replaceFile(filepath.Join(dir, settingsFile), func(w io.Writer) error {
-		_, err := w.Write(append(b, '\n'))
-		return err
-	})
+	return replaceFile(filepath.Join(dir, settingsFile), "\t", merged)
 }
 
 // ReadSettings reads what the experiment in a folder was asked for.
 func ReadSettings(dir string) (*Settings, error) {
-	b, err := os.ReadFile(filepath.Join(dir, settingsFile))
+	path := filepath.Join(dir, settingsFile)
+	b, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
 	s := &Settings{}
 	if err := json.Unmarshal(b, s); err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", cmbo.ErrCorrupt, filepath.Join(dir, settingsFile), err)
+		return nil, fmt.Errorf("%w: %s: %w", cmbo.ErrCorrupt, path, err)
 	}
 	if s.Version != storeVersion {
-		return nil, fmt.Errorf("%w: %s has version %d, this program knows %d", cmbo.ErrVersion, filepath.Join(dir, settingsFile), s.Version, storeVersion)
+		return nil, fmt.Errorf("%w: %s has version %d, this program knows %d", cmbo.ErrVersion, path, s.Version, storeVersion)
 	}
 	return s, nil
 }
 
-// replaceFile writes a file in one step: it has its former contents or the new
-// ones, whenever the process ends.
-func replaceFile(path string, write func(io.Writer) error) error {
+// replaceFile writes items as JSON, each ending in a line feed, in one step: the file has its
+// former contents or the new ones, whenever the process ends.
+func replaceFile[T any](path, indent string, items ...T) error {
 	f, err := os.Create(path + ".tmp")
 	if err != nil {
 		return err
 	}
 	w := bufio.NewWriterSize(f, 1<<16)
-	err = write(w)
-	if err == nil {
-		err = w.Flush()
+	e := json.NewEncoder(w)
+	e.SetIndent("", indent)
+	for i := range items {
+		if err = e.Encode(&items[i]); err != nil {
+			break
+		}
 	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
+	if err = errors.Join(err, w.Flush(), f.Sync(), f.Close()); err != nil {
 		return errors.Join(err, os.Remove(path+".tmp"))
 	}
 	return os.Rename(path+".tmp", path)
@@ -215,40 +201,20 @@ func readLines[T any](path string) (items []T, valid int64, err error) {
 	}
 }
 
-// replaceLines writes a file of JSON lines in one step.
-func replaceLines[T any](path string, items []T) error {
-	return replaceFile(path, func(w io.Writer) error {
-		e := json.NewEncoder(w)
-		for i := range items {
-			if err := e.Encode(&items[i]); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// add keeps a record unless its key is there. One write makes the line, so a process
-// that is killed leaves all lines but perhaps the last one whole.
+// add keeps a record. One write makes the line, so a process that is killed leaves all lines
+// but perhaps the last one whole.
 func (s *store) add(r *Record) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.keys[r.key()] {
+	s.records = append(s.records, *r)
+	if s.f == nil {
 		return nil
 	}
-	if s.f == nil {
-		s.memory = append(s.memory, *r)
-	} else {
-		b, err := json.Marshal(r)
-		if err != nil {
-			return err
-		}
-		if _, err := s.f.Write(append(b, '\n')); err != nil {
-			return err
-		}
+	b, err := json.Marshal(r)
+	if err == nil {
+		_, err = s.f.Write(append(b, '\n'))
 	}
-	s.keys[r.key()] = true
-	return nil
+	return err
 }
 
 func (s *store) close() error {
@@ -260,38 +226,25 @@ func (s *store) close() error {
 	return err
 }
 
-// finish closes the file and brings its lines into an order that follows from
-// the lines and the methods' ranks in the catalogue, not from who wrote them when.
-// Of lines with equal keys the first stays.
-func (s *store) finish(rank map[string]int) error {
-	order := func(a, b Record) int { return compareKeys(rank, a.key(), b.key()) }
+// finish brings the records into an order that follows from their keys, not from who made them
+// when, and writes them and the failures, or removes the list of these if there are none.
+func (s *store) finish(order func(a, b runKey) int, failures []Failure) error {
+	slices.SortFunc(s.records, func(a, b Record) int { return order(a.key(), b.key()) })
 	if s.dir == "" {
-		slices.SortFunc(s.memory, order)
 		return nil
 	}
 	if err := s.close(); err != nil {
 		return err
 	}
-	records, err := ReadRecords(s.dir)
-	if err != nil {
+	if err := replaceFile(filepath.Join(s.dir, runsFile), "", s.records...); err != nil {
 		return err
 	}
-	slices.SortStableFunc(records, order)
-	records = slices.CompactFunc(records, func(a, b Record) bool { return a.key() == b.key() })
-	return replaceLines(filepath.Join(s.dir, runsFile), records)
-}
-
-// writeFailures lists failures, or removes the list if there are none.
-func (s *store) writeFailures(fs []Failure) error {
-	if s.dir == "" {
-		return nil
-	}
 	path := filepath.Join(s.dir, failuresFile)
-	if len(fs) == 0 {
-		if err := os.Remove(path); !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-		return nil
+	if len(failures) > 0 {
+		return replaceFile(path, "", failures...)
 	}
-	return replaceLines(path, fs)
+	if err := os.Remove(path); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
 }
