@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo"
-	"github.com/gocmbo/cmbo/internal/rng"
 )
 
 // A constraint is a limit on an output, such as etime<=5, or etime<=30%: then it is that
@@ -100,168 +99,135 @@ func (t *problem) price(output string, minimize bool) bool {
 	return t.rate(minimize)
 }
 
-// A way is a method under constraints, or at a cost.
-type way struct {
-	name  string
-	past  func(t, target *problem) cmbo.Task // how a past task is shown to Learn; nil for none
-	tell  func(o *cmbo.Optimizer, id, row int, t *problem) error
-	aware bool // the run knows the constraints, or the cost
+// A handling says how a run, and the past that it learns from, is told of rows that do not hold
+// the limits, or of costs.
+type handling int
+
+const (
+	ignored      handling = iota // their values alone count
+	told                         // the outputs are told, and the run knows the limits or the cost
+	penalty                      // in place of the values, by the limits of the task left out
+	penaltyByOwn                 // likewise, in each past task by its own limits
+	failure                      // they are told as failed, by the limits of the task left out
+)
+
+// A method is a way to deal with constraints, or with a cost.
+type method struct {
+	way
+	handling
 }
 
-func whole(t, _ *problem) cmbo.Task { return t.Task }
-
-// constraintWays returns the methods that are compared under constraints.
-func (s *study) constraintWays() []way {
-	worst := 0.0
-	for _, t := range s.tasks {
-		for _, y := range t.Y {
-			worst = max(worst, 10*math.Abs(y))
-		}
-	}
-	if !s.past.minimize {
-		worst = -worst
-	}
-	outputs := func(o *cmbo.Optimizer, id, row int, t *problem) error {
-		values := make(cmbo.Outputs)
-		for _, c := range s.constraints {
-			if v := t.Outputs[c.output][row]; !math.IsNaN(v) {
-				values[c.output] = v
-			}
-		}
-		return o.Tell(id, t.Y[row], values)
-	}
-	penalized := func(t *problem, feasible []bool) cmbo.Task {
-		p := cmbo.Task{ID: t.ID, X: t.X, Y: slices.Clone(t.Y)}
-		for i, ok := range feasible {
-			if !ok {
-				p.Y[i] = worst
-			}
-		}
-		return p
-	}
-	byOwn := func(t, _ *problem) cmbo.Task { return penalized(t, t.feasible) }
-	byTarget := func(t, target *problem) cmbo.Task {
-		return penalized(t, holding(t, s.constraints, target.limits))
-	}
-	failed := func(t, target *problem) cmbo.Task {
-		p := cmbo.Task{ID: t.ID}
-		for i, ok := range holding(t, s.constraints, target.limits) {
-			if ok {
-				p.X, p.Y = append(p.X, t.X[i]), append(p.Y, t.Y[i])
-			} else {
-				p.Failed = append(p.Failed, t.X[i])
-			}
-		}
-		return p
-	}
-	penalty := func(o *cmbo.Optimizer, id, row int, t *problem) error {
-		if t.feasible[row] {
-			return o.Tell(id, t.Y[row])
-		}
-		return o.Tell(id, worst)
-	}
-	failure := func(o *cmbo.Optimizer, id, row int, t *problem) error {
-		if t.feasible[row] {
-			return o.Tell(id, t.Y[row])
-		}
-		return o.TellFailed(id)
-	}
-	if s.contexts {
-		var ways []way
-		for _, name := range contextWays {
-			ways = append(ways, way{name, whole, outputs, true})
-		}
-		return ways
-	}
-	return []way{
-		{"constraint, with transfer", whole, outputs, true},
-		{"constraint, without transfer", nil, outputs, true},
-		{"penalty, with transfer", byTarget, penalty, false},
-		{"penalty, with transfer, each past task by its own limit", byOwn, penalty, false},
-		{"penalty, without transfer", nil, penalty, false},
-		{"failures, with transfer", failed, failure, false},
-		{"random search", nil, nil, false},
-	}
+var constraintWays = []method{
+	{way{name: "constraint, with transfer", transfer: true}, told},
+	{way{name: "constraint, without transfer"}, told},
+	{way{name: "penalty, with transfer", transfer: true}, penalty},
+	{way{name: "penalty, with transfer, each past task by its own limit", transfer: true}, penaltyByOwn},
+	{way{name: "penalty, without transfer"}, penalty},
+	{way{name: "failures, with transfer", transfer: true}, failure},
+	{way{name: "random search", random: true}, ignored},
 }
 
-// costWays returns the methods that are compared at a cost: it is told, or ignored.
-func (s *study) costWays() []way {
-	told := func(o *cmbo.Optimizer, id, row int, t *problem) error {
-		return o.Tell(id, t.Y[row], cmbo.Outputs{s.cost: t.cost[row]})
-	}
-	ignored := func(o *cmbo.Optimizer, id, row int, t *problem) error { return o.Tell(id, t.Y[row]) }
-	return []way{
-		{"cost told, with transfer", whole, told, true},
-		{"cost ignored, with transfer", whole, ignored, false},
-		{"cost told, without transfer", nil, told, true},
-		{"cost ignored, without transfer", nil, ignored, false},
-		{"random search", nil, nil, false},
-	}
+var costWays = []method{
+	{way{name: "cost told, with transfer", transfer: true}, told},
+	{way{name: "cost ignored, with transfer", transfer: true}, ignored},
+	{way{name: "cost told, without transfer"}, told},
+	{way{name: "cost ignored, without transfer"}, ignored},
+	{way{name: "random search", random: true}, ignored},
 }
 
-// sample returns what a past task shows.
-func (s *study) sample(t *problem) *problem {
-	q := problem{Task: cmbo.Task{ID: t.ID, Outputs: make(map[string][]float64)}}
-	for _, i := range s.draw(t, "rows of ") {
-		q.X, q.Y = append(q.X, t.X[i]), append(q.Y, t.Y[i])
-		if t.feasible != nil {
-			q.feasible = append(q.feasible, t.feasible[i])
-		}
+// shown returns a task as the past of another one.
+func (s *study) shown(t, target *problem, h handling) cmbo.Task {
+	rows := s.draw(t, "rows of ")
+	feasible := t.feasible
+	switch h {
+	case ignored, told:
+		q := t.pick(t.Y, rows)
+		q.Outputs = make(map[string][]float64)
 		for name, column := range t.Outputs {
-			q.Outputs[name] = append(q.Outputs[name], column[i])
+			for _, i := range rows {
+				q.Outputs[name] = append(q.Outputs[name], column[i])
+			}
+		}
+		return q
+	case penalty, failure:
+		feasible = holding(t, s.constraints, target.limits)
+	}
+	q := cmbo.Task{ID: t.ID}
+	for _, i := range rows {
+		switch {
+		case feasible[i]:
+			q.X, q.Y = append(q.X, t.X[i]), append(q.Y, t.Y[i])
+		case h == failure:
+			q.Failed = append(q.Failed, t.X[i])
+		default:
+			q.X, q.Y = append(q.X, t.X[i]), append(q.Y, s.worst)
 		}
 	}
-	return &q
+	return q
 }
 
-// tune tunes task i in a way, with a past once: the prior proposes from the first question on,
-// nothing is random.
-func (s *study) tune(ctx context.Context, i, steps int, w way) ([]played, error) {
-	t, p := s.tasks[i], s.protocol
-	space, err := cmbo.Candidates(t.X)
-	if err != nil {
-		return nil, err
+// tell tells a run of a row.
+func (s *study) tell(o *cmbo.Optimizer, trial cmbo.Trial, t *problem, h handling) error {
+	row := trial.Index
+	switch {
+	case h == told:
+		values := make(cmbo.Outputs)
+		for _, name := range s.outputs() {
+			if v := t.Outputs[name][row]; !math.IsNaN(v) {
+				values[name] = v
+			}
+		}
+		return o.Tell(trial.ID, t.Y[row], values)
+	case h == ignored || t.feasible[row]:
+		return o.Tell(trial.ID, t.Y[row])
+	case h == failure:
+		return o.TellFailed(trial.ID)
 	}
-	told := slices.Index(contextWays[:], w.name) // -1 for ways that are not about descriptors
+	return o.Tell(trial.ID, s.worst)
+}
+
+// tune tunes a task in a way, with a past once: the prior proposes from the first question on,
+// nothing is random.
+func (s *study) tune(ctx context.Context, target, steps int, m method) ([]played, error) {
+	t, repeats := s.tasks[target], s.protocol.Repeats
 	described := func(int) cmbo.Context { return nil }
-	if told >= 0 {
-		described = s.described(told, i)
+	if s.contexts {
+		described = s.described(m.way, target)
 	}
 	var prior *cmbo.Prior
-	if w.past != nil {
-		p.Repeats = 1
-		prior, err = s.learn(ctx, space, i, func(j int) cmbo.Task {
-			q := w.past(s.sample(s.tasks[j]), t)
-			q.Context = described(j)
+	var err error
+	if m.transfer {
+		repeats = 1
+		prior, err = s.learn(ctx, target, func(i int) cmbo.Task {
+			q := s.shown(s.tasks[i], t, m.handling)
+			q.Context = described(i)
 			return q
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	runs := make([]played, p.Repeats)
+	runs := make([]played, repeats)
 	for k := range runs {
-		var o *cmbo.Optimizer
-		var order []int
-		if w.tell == nil {
-			order = rng.Stream(p.Seed, "random search", uint64(i), uint64(k)).Perm(len(t.X))
-		} else {
-			opts := s.run(prior, cmbo.WithSeed(p.Seed+uint64(k)))
-			if told > 0 {
-				opts = append(opts, cmbo.WithContext(described(i)))
-			}
-			if w.aware {
+		p := s.drawn("random search", target, uint64(k))
+		if !m.random {
+			opts := []cmbo.Option{cmbo.WithSeed(s.protocol.Seed + uint64(k))}
+			if m.handling == told {
 				opts = append(opts, t.options...)
 			}
-			if o, err = cmbo.New(space, opts...); err != nil {
+			if s.speaks(m.way) {
+				opts = append(opts, cmbo.WithContext(described(target)))
+			}
+			if p, err = s.begin(target, prior, opts...); err != nil {
 				return nil, err
 			}
 		}
-		if runs[k], err = evaluate(ctx, o, order, t, steps, w.tell); err != nil {
+		runs[k], err = evaluate(ctx, p, t, steps, func(trial cmbo.Trial) error { return s.tell(p.Optimizer, trial, t, m.handling) })
+		if err != nil {
 			return nil, err
 		}
-		if told > 0 {
-			tr, err := o.Transfer(ctx)
+		if s.speaks(m.way) {
+			tr, err := p.Transfer(ctx)
 			if err != nil {
 				return nil, err
 			}
@@ -279,9 +245,15 @@ const costSteps = 200
 // byConstraint compares methods under constraints, or by what they reach within a budget.
 func byConstraint(ctx context.Context, s *study) error {
 	budget, cs := s.protocol.Budget, s.constraints
-	what := "all outputs and two different values that hold the limits"
-	if cs == nil {
-		what = fmt.Sprintf("two different values and the output %q in each row, in sum above 0", s.cost)
+	ways, steps, what := costWays, costSteps, fmt.Sprintf("two different values and the output %q in each row, in sum above 0", s.cost)
+	if cs != nil {
+		ways, steps, what = constraintWays, budget, "all outputs and two different values that hold the limits"
+	}
+	if s.contexts {
+		ways = nil
+		for _, w := range contextWays {
+			ways = append(ways, method{w, told})
+		}
 	}
 	err := s.readOutputs(2, what, func(t *problem) bool {
 		if s.contexts && len(t.Context) == 0 {
@@ -292,25 +264,26 @@ func byConstraint(ctx context.Context, s *study) error {
 	if err != nil {
 		return err
 	}
-	ways, steps := s.costWays(), costSteps
-	if cs != nil {
-		ways, steps = s.constraintWays(), budget
+	for _, t := range s.tasks {
+		for _, y := range t.Y {
+			s.worst = max(s.worst, 10*math.Abs(y))
+		}
 	}
-	var names, texts []string
-	for _, w := range ways {
-		names = append(names, w.name)
+	if !s.past.minimize {
+		s.worst = -s.worst
 	}
 	n := s.targets()
-	runs, err := play(ctx, s, names, n, func(k, i int) ([]played, error) { return s.tune(ctx, i, steps, ways[k]) })
+	runs, err := play(ctx, s, ways, n, func(m method, i int) ([]played, error) { return s.tune(ctx, i, steps, m) })
 	if err != nil {
 		return err
-	}
-	for _, c := range cs {
-		texts = append(texts, c.text)
 	}
 	var w table
 	var at []int // the steps that the table shows
 	if cs != nil {
+		var texts []string
+		for _, c := range cs {
+			texts = append(texts, c.text)
+		}
 		fmt.Fprintf(s.stdout, "space %s: %s with %s; %d tasks left out of %d, %d evaluations from zero\n\n", s.space, s.past.value, strings.Join(texts, ", "), n, len(s.tasks), budget)
 		var heads string
 		at, heads = columns(budget, 5, 10, 20)
@@ -321,44 +294,38 @@ func byConstraint(ctx context.Context, s *study) error {
 		w = s.table(heads)
 	} else {
 		fmt.Fprintf(s.stdout, "space %s: %s at the cost of %s; %d tasks left out of %d, a budget of %d evaluations of the task's mean cost\n\n", s.space, s.past.value, s.cost, n, len(s.tasks), budget)
-		w = s.table("method|runs|area|of the first's|better, worse|regret at 2 %|5 %|10 %|30 %|100 %|evaluations")
 		at = []int{costSteps * 2 / 100, costSteps * 5 / 100, costSteps / 10, costSteps * 3 / 10, costSteps}
+		w = s.table("method|runs|area|of the first's|better, worse|regret at 2 %|5 %|10 %|30 %|100 %|evaluations")
 	}
-	for k, name := range names {
-		var infeasible, first, evaluations, spoke float64
+	for k, m := range ways {
 		var areas, firsts []float64
-		regret := make([]float64, len(at))
-		count := 0
 		for i, rs := range runs[k] {
 			areas, firsts = append(areas, area(rs...)), append(firsts, area(runs[0][i]...))
-			count += len(rs)
-			share := 1 / float64(n*len(rs))
-			for _, r := range rs {
-				infeasible += share * float64(r.infeasible) / float64(max(r.evaluations, 1))
-				first += share * float64(r.first)
-				evaluations += share * float64(r.evaluations)
-				if r.spoke {
-					spoke += share
-				}
-				for j, e := range at {
-					regret[j] += share * r.regret[min(e, steps)-1]
-				}
+		}
+		all := slices.Concat(runs[k]...)
+		var infeasible, first, evaluations, spoke float64
+		regret := make([]float64, len(at))
+		share := 1 / float64(len(all))
+		for _, r := range all {
+			infeasible += share * float64(r.infeasible) / float64(max(r.evaluations, 1))
+			first += share * float64(r.first)
+			evaluations += share * float64(r.evaluations)
+			if r.spoke {
+				spoke += share
+			}
+			for j, e := range at {
+				regret[j] += share * r.regret[min(e, steps)-1]
 			}
 		}
-		mean, ratio, lo, hi := s.compare(areas, firsts)
-		better, worse := sides(areas, firsts)
-		cells := fmt.Sprintf("%.2f [%.2f, %.2f]|%d, %d", ratio, lo, hi, better, worse)
-		for _, v := range regret {
-			cells += fmt.Sprintf("|%.3f", v)
-		}
+		mean, ratio := s.compare(areas, firsts)
+		shared := ratio + "|" + sides(areas, firsts) + cells("|%.3f", regret)
 		switch {
+		case cs == nil:
+			w.row("%s|%d|%.4f|%s|%.0f", m.name, len(all), mean, shared, evaluations)
 		case s.contexts:
-			cells += fmt.Sprintf("|%.0f %%|%.1f|%.0f %%", 100*infeasible, first, 100*spoke)
-			w.row("%s|%.3f|%s", name, mean, cells)
-		case cs != nil:
-			w.row("%s|%.3f|%s|%.0f %%|%.1f", name, mean, cells, 100*infeasible, first)
+			w.row("%s|%.3f|%s|%.0f %%|%.1f|%.0f %%", m.name, mean, shared, 100*infeasible, first, 100*spoke)
 		default:
-			w.row("%s|%d|%.4f|%s|%.0f", name, count, mean, cells, evaluations)
+			w.row("%s|%.3f|%s|%.0f %%|%.1f", m.name, mean, shared, 100*infeasible, first)
 		}
 	}
 	return w.Flush()

@@ -200,7 +200,7 @@ func TestCostTable(t *testing.T) {
 	require.Equal(t, 4.0, task.budget)
 	require.Equal(t, []float64{1, 0.5, 0}, task.regret)
 	task.regret[0], task.regret[1] = 0.5, 0.25
-	p, err := evaluate(t.Context(), nil, []int{0, 1, 2}, task, costSteps, nil)
+	p, err := evaluate(t.Context(), &proposer{rows: []int{0, 1, 2}}, task, costSteps, nil)
 	require.NoError(t, err)
 	require.Equal(t, 2, p.evaluations)
 	for k, v := range p.regret {

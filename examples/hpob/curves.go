@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -15,7 +14,7 @@ import (
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo"
-	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/cmbo/bench"
 )
 
 // readCurves reads the tasks of one space, losses up to where they diverge, and returns the
@@ -111,39 +110,37 @@ func (t *problem) ends(steps int) problem {
 
 // A spender is a way to spend epochs: who proposes, and who stops.
 type spender struct {
-	name     string
-	transfer bool
-	random   bool // proposals, in place of the default's
-	rule     func(steps int) rule
-	advice   bool // the optimiser's own stops
-	resumes  bool // with checkpoints
-	asha     bool
-	knows    int // the step from which on it knows the end of every curve, 0 for never
+	way
+	rule    func(steps int) rule
+	advice  bool // the optimiser's own stops
+	resumes bool // with checkpoints
+	asha    bool
+	knows   int // the step from which on it knows the end of every curve, 0 for never
 }
 
 func median(int) rule      { return newMedianRule() }
 func halve(steps int) rule { return newHalving(steps) }
 
 var spenders = []spender{
-	{name: "full evaluations with transfer", transfer: true},
-	{name: "full evaluations without transfer"},
-	{name: "every end known at epoch 1 with transfer", transfer: true, knows: 1},
-	{name: "every end known at epoch 10 with transfer", transfer: true, knows: 10},
-	{name: "Report with transfer", transfer: true, advice: true},
-	{name: "Report without transfer", advice: true},
-	{name: "Report and checkpoints with transfer", transfer: true, advice: true, resumes: true},
-	{name: "Report and checkpoints without transfer", advice: true, resumes: true},
-	{name: "median rule with transfer", transfer: true, rule: median},
-	{name: "median rule without transfer", rule: median},
-	{name: "ASHA's rule with transfer", transfer: true, rule: halve},
-	{name: "ASHA's rule without transfer", rule: halve},
-	{name: "ASHA of random points", random: true, asha: true},
-	{name: "median rule of random points", random: true, rule: median},
-	{name: "random search", random: true},
+	{way: way{name: "full evaluations with transfer", transfer: true}},
+	{way: way{name: "full evaluations without transfer"}},
+	{way: way{name: "every end known at epoch 1 with transfer", transfer: true}, knows: 1},
+	{way: way{name: "every end known at epoch 10 with transfer", transfer: true}, knows: 10},
+	{way: way{name: "Report with transfer", transfer: true}, advice: true},
+	{way: way{name: "Report without transfer"}, advice: true},
+	{way: way{name: "Report and checkpoints with transfer", transfer: true}, advice: true, resumes: true},
+	{way: way{name: "Report and checkpoints without transfer"}, advice: true, resumes: true},
+	{way: way{name: "median rule with transfer", transfer: true}, rule: median},
+	{way: way{name: "median rule without transfer"}, rule: median},
+	{way: way{name: "ASHA's rule with transfer", transfer: true}, rule: halve},
+	{way: way{name: "ASHA's rule without transfer"}, rule: halve},
+	{way: way{name: "ASHA of random points", random: true}, asha: true},
+	{way: way{name: "median rule of random points", random: true}, rule: median},
+	{way: way{name: "random search", random: true}},
 }
 
-// shown returns a task as Learn sees it: some of its rows with their curves.
-func (s *study) shown(t *problem, steps int, repeat uint64) cmbo.Task {
+// trained returns a task as Learn sees it: some of its rows with their curves.
+func (s *study) trained(t *problem, steps int, repeat uint64) cmbo.Task {
 	p := cmbo.Task{ID: t.ID}
 	for _, i := range s.draw(t, "rows of ", repeat) {
 		l := t.losses[i]
@@ -163,8 +160,9 @@ func (s *study) shown(t *problem, steps int, repeat uint64) cmbo.Task {
 // A spending is a run under way: the regret of the best end after each epoch.
 type spending struct {
 	*problem
+	*proposer
 	steps, epochs int
-	order         []int // of random points
+	at            map[int]int // the step to which a row was taken, to go on there
 	best          float64
 	regret        []float64
 }
@@ -173,18 +171,21 @@ type spending struct {
 // need not go on.
 func (s *spending) spent() bool { return len(s.regret) >= s.epochs || s.best == 0 }
 
-// train takes row i from a step to another one, or to where it diverges or is stopped.
-func (s *spending) train(i, from, to int, stop func(step int, loss float64) (bool, error)) (end int, err error) {
-	for k := from; k < to && k < len(s.losses[i]) && !s.spent(); k++ {
+// train takes a row from where it is to a step, or to where it diverges or is stopped, and returns
+// that step.
+func (s *spending) train(row, to int, stop func(step int, loss float64) (bool, error)) (end int, err error) {
+	curve := s.losses[row]
+	defer func() { s.at[row] = end }()
+	for k := s.at[row]; k < to && k < len(curve) && !s.spent(); k++ {
 		if k+1 == s.steps {
-			s.best = min(s.best, s.problem.regret[i])
+			s.best = min(s.best, s.problem.regret[row])
 		}
 		s.regret = append(s.regret, s.best)
-		if over, err := stop(k+1, s.losses[i][k]); over || err != nil {
+		if over, err := stop(k+1, curve[k]); over || err != nil {
 			return k + 1, err
 		}
 	}
-	end = min(to, len(s.losses[i]))
+	end = min(to, len(curve))
 	if end < to && !s.spent() {
 		s.regret = append(s.regret, s.best) // the step at which it diverged
 	}
@@ -192,58 +193,46 @@ func (s *spending) train(i, from, to int, stop func(step int, loss float64) (boo
 }
 
 // halve spends epochs by ASHA.
-func (s *spending) halve() error {
+func (s *spending) halve(ctx context.Context) error {
 	a := newASHA(s.steps)
-	at := make(map[int]int)
 	for !s.spent() {
-		i, to := a.next()
-		if i < 0 {
-			if len(s.order) == 0 {
-				break
+		row, to := a.next()
+		if row < 0 {
+			trial, more, err := s.next(ctx)
+			if !more {
+				return err
 			}
-			i, s.order = s.order[0], s.order[1:]
+			row = trial.Index
 		}
-		end, err := s.train(i, at[i], to, func(int, float64) (bool, error) { return false, nil })
+		end, err := s.train(row, to, func(int, float64) (bool, error) { return false, nil })
 		if err != nil {
 			return err
 		}
-		at[i] = end
 		loss := math.Inf(1)
 		if end == to {
-			loss = s.losses[i][to-1]
+			loss = s.losses[row][to-1]
 		}
-		a.came(i, to, loss)
+		a.came(row, to, loss)
 	}
 	return nil
 }
 
 // spend spends epochs on the proposals of an optimiser, or on random points.
-func (s *spending) spend(ctx context.Context, o *cmbo.Optimizer, m spender) (err error) {
+func (s *spending) spend(ctx context.Context, m spender) error {
 	var r rule
 	if m.rule != nil {
 		r = m.rule(s.steps)
 	}
-	at := make(map[int]int) // the step at which a row was stopped, to go on there
-	for n := 0; !s.spent(); n++ {
-		trial := cmbo.Trial{ID: n}
-		if m.random {
-			if len(s.order) == 0 {
-				break
-			}
-			trial.Index, s.order = s.order[0], s.order[1:]
-		} else if trial, err = o.Ask(ctx); errors.Is(err, cmbo.ErrNoCandidates) {
-			break
-		} else if err != nil {
+	for !s.spent() {
+		trial, more, err := s.next(ctx)
+		if !more {
 			return err
 		}
-		i, from, stopped := trial.Index, 0, false
-		if trial.Resumes > 0 {
-			from = at[i]
-		}
-		end, err := s.train(i, from, s.steps, func(step int, loss float64) (bool, error) {
-			stop := r != nil && r.stop(trial.ID, step, loss) || m.knows > 0 && step >= m.knows && s.problem.regret[i] >= s.best
+		row, stopped := trial.Index, false
+		end, err := s.train(row, s.steps, func(step int, loss float64) (bool, error) {
+			stop := r != nil && r.stop(row, step, loss) || m.knows > 0 && step >= m.knows && s.problem.regret[row] >= s.best
 			if !m.random && step < s.steps && (m.advice || r != nil) {
-				p, err := o.Report(ctx, trial.ID, step, loss)
+				p, err := s.Report(ctx, trial.ID, step, loss)
 				if err != nil {
 					return false, err
 				}
@@ -255,18 +244,17 @@ func (s *spending) spend(ctx context.Context, o *cmbo.Optimizer, m spender) (err
 		if err != nil {
 			return err
 		}
-		at[i] = end
 		if end == s.steps && r != nil {
-			r.ended(trial.ID)
+			r.ended(row)
 		}
 		switch {
 		case m.random:
 		case stopped && m.knows == 0:
-			err = o.TellStopped(ctx, trial.ID)
-		case end == s.steps || m.knows > 0 && len(s.losses[i]) == s.steps:
-			err = o.Tell(trial.ID, s.losses[i][s.steps-1])
+			err = s.TellStopped(ctx, trial.ID)
+		case end == s.steps || m.knows > 0 && len(s.losses[row]) == s.steps:
+			err = s.Tell(trial.ID, s.losses[row][s.steps-1])
 		default:
-			err = o.TellFailed(trial.ID)
+			err = s.TellFailed(trial.ID)
 		}
 		if err != nil {
 			return err
@@ -276,46 +264,32 @@ func (s *spending) spend(ctx context.Context, o *cmbo.Optimizer, m spender) (err
 }
 
 // spend tunes a task and returns the regret of the best end after each epoch.
-func (s *study) spend(ctx context.Context, target, steps int, repeat uint64, m spender) ([]float64, error) {
-	t, seed := s.tasks[target], s.protocol.Seed
-	run := &spending{problem: t, steps: steps, epochs: s.protocol.Budget * steps, best: 1,
-		order: rng.Stream(seed, "random points", uint64(target), repeat).Perm(len(t.X))}
-	var err error
-	if m.asha {
-		err = run.halve()
-	} else {
-		var o *cmbo.Optimizer
-		if !m.random {
-			o, err = s.spendingRun(ctx, target, steps, repeat, m)
+func (s *study) spend(ctx context.Context, target, steps int, repeat uint64, m spender) (regret []float64, err error) {
+	o := s.drawn("random points", target, repeat)
+	if !m.random {
+		var prior *cmbo.Prior
+		if m.transfer {
+			prior, err = s.learn(ctx, target, func(i int) cmbo.Task { return s.trained(s.tasks[i], steps, repeat) })
+			if err != nil {
+				return nil, err
+			}
 		}
-		if err == nil {
-			err = run.spend(ctx, o, m)
+		opts := []cmbo.Option{cmbo.WithSeed(s.protocol.Seed + repeat)}
+		if m.resumes {
+			opts = append(opts, cmbo.WithCheckpoints())
 		}
-	}
-	// Where nothing was left to try the last regret stays.
-	for len(run.regret) < run.epochs {
-		run.regret = append(run.regret, run.best)
-	}
-	return run.regret, err
-}
-
-// spendingRun returns the optimiser of a way to spend epochs.
-func (s *study) spendingRun(ctx context.Context, target, steps int, repeat uint64, m spender) (*cmbo.Optimizer, error) {
-	space, err := cmbo.Candidates(s.tasks[target].X)
-	if err != nil {
-		return nil, err
-	}
-	var prior *cmbo.Prior
-	if m.transfer {
-		if prior, err = s.learn(ctx, space, target, func(i int) cmbo.Task { return s.shown(s.tasks[i], steps, repeat) }); err != nil {
+		if o, err = s.begin(target, prior, opts...); err != nil {
 			return nil, err
 		}
 	}
-	opts := s.run(prior, cmbo.WithSeed(s.protocol.Seed+repeat))
-	if m.resumes {
-		opts = append(opts, cmbo.WithCheckpoints())
+	run := &spending{problem: s.tasks[target], proposer: o, steps: steps, epochs: s.protocol.Budget * steps, at: make(map[int]int), best: 1}
+	if m.asha {
+		err = run.halve(ctx)
+	} else {
+		err = run.spend(ctx, m)
 	}
-	return cmbo.New(space, opts...)
+	// Where nothing was left to try the last regret stays.
+	return append(run.regret, slices.Repeat([]float64{run.best}, max(run.epochs-len(run.regret), 0))...), err
 }
 
 // reached returns the number of epochs after which a regret is down to a level, one more
@@ -334,13 +308,13 @@ func onCurves(ctx context.Context, s *study) error {
 	if err != nil {
 		return err
 	}
-	use, names, err := chosen(s, spenders, func(m spender) string { return m.name })
+	ways, err := chosen(s, spenders)
 	if err != nil {
 		return err
 	}
 	n, epochs := s.targets(), s.protocol.Budget*steps
-	runs, err := play(ctx, s, names, n*s.protocol.Repeats, func(k, i int) ([]float64, error) {
-		return s.spend(ctx, i%n, steps, uint64(i/n), use[k])
+	runs, err := play(ctx, s, ways, n*s.protocol.Repeats, func(m spender, i int) ([]float64, error) {
+		return s.spend(ctx, i%n, steps, uint64(i/n), m)
 	})
 	if err != nil {
 		return err
@@ -348,33 +322,29 @@ func onCurves(ctx context.Context, s *study) error {
 	fmt.Fprintf(s.stdout, "space %s: %d tasks left out of %d, %d runs of %d epochs a way, evaluations of %d epochs, from zero\n\n", s.space, n, len(s.tasks), len(runs[0]), epochs, steps)
 	at, heads := columns(epochs, epochs/20, epochs/10, epochs/4)
 	w := s.table("way|epochs to .1|.05|.01|median run to .01|runs at .01|regret at " + heads)
-	for k, name := range names {
-		mean := make([]float64, epochs)
+	text := func(e int) string {
+		if e > epochs {
+			return fmt.Sprintf("> %d", epochs)
+		}
+		return fmt.Sprint(e)
+	}
+	for k, m := range ways {
+		mean := bench.MeanCurve(runs[k])
 		var each []int
 		there := 0
 		for _, r := range runs[k] {
-			for i, v := range r {
-				mean[i] += v / float64(len(runs[k]))
-			}
 			e := reached(r, 0.01)
-			each = append(each, e)
-			if e <= epochs {
+			if each = append(each, e); e <= epochs {
 				there++
 			}
 		}
 		slices.Sort(each)
-		text := func(e int) string {
-			if e > epochs {
-				return fmt.Sprintf("> %d", epochs)
-			}
-			return fmt.Sprint(e)
-		}
-		var regrets string
+		var regrets []float64
 		for _, e := range at {
-			regrets += fmt.Sprintf("|%.3f", mean[e-1])
+			regrets = append(regrets, mean[e-1])
 		}
-		w.row("%s|%s|%s|%s|%s|%.0f %%%s", name,
-			text(reached(mean, 0.1)), text(reached(mean, 0.05)), text(reached(mean, 0.01)), text(each[len(each)/2]), 100*float64(there)/float64(len(each)), regrets)
+		w.row("%s|%s|%s|%s|%s|%.0f %%%s", m.name, text(reached(mean, 0.1)), text(reached(mean, 0.05)), text(reached(mean, 0.01)),
+			text(each[len(each)/2]), 100*float64(there)/float64(len(each)), cells("|%.3f", regrets))
 	}
 	return w.Flush()
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -13,20 +12,18 @@ import (
 
 // A measurer is a way to search under noise.
 type measurer struct {
-	name     string
-	transfer bool
-	random   bool // proposals, in place of the default's
-	told     bool // the run is told how noisy values are
-	again    bool // points are evaluated again where that promises more than a new one
+	way
+	told  bool // the run is told how noisy values are
+	again bool // points are evaluated again where that promises more than a new one
 }
 
 var measurers = []measurer{
-	{name: "noise told, with transfer", transfer: true, told: true},
-	{name: "noise unknown, with transfer", transfer: true},
-	{name: "noise told, again where that pays, with transfer", transfer: true, told: true, again: true},
-	{name: "noise told, without transfer", told: true},
-	{name: "noise unknown, without transfer"},
-	{name: "random search", random: true},
+	{way: way{name: "noise told, with transfer", transfer: true}, told: true},
+	{way: way{name: "noise unknown, with transfer", transfer: true}},
+	{way: way{name: "noise told, again where that pays, with transfer", transfer: true}, told: true, again: true},
+	{way: way{name: "noise told, without transfer"}, told: true},
+	{way: way{name: "noise unknown, without transfer"}},
+	{way: way{name: "random search", random: true}},
 }
 
 // measured has, after each evaluation, the regret of what would be used: the point that is
@@ -60,28 +57,26 @@ func deviation(y []float64) float64 {
 // measure tunes a task of which no value is exact.
 func (s *study) measure(ctx context.Context, target int, repeat uint64, m measurer) (r measured, err error) {
 	t, p := s.tasks[target], s.protocol
-	space, err := cmbo.Candidates(t.X)
-	if err != nil {
-		return r, err
-	}
-	var prior *cmbo.Prior
-	if m.transfer {
-		prior, err = s.learn(ctx, space, target, func(i int) cmbo.Task {
-			from := s.tasks[i]
-			values := noisy(from.Y, s.noise*deviation(from.Y), p.Seed, "noise of "+from.ID, repeat)
-			return from.pick(values, s.draw(from, "rows of ", repeat))
-		})
-		if err != nil {
+	o := s.drawn("random search", target, repeat)
+	o.rows = slices.Repeat(o.rows, 1+p.Budget/len(o.rows))
+	if !m.random {
+		var prior *cmbo.Prior
+		if m.transfer {
+			prior, err = s.learn(ctx, target, func(i int) cmbo.Task {
+				from := s.tasks[i]
+				values := noisy(from.Y, s.noise*deviation(from.Y), p.Seed, "noise of "+from.ID, repeat)
+				return from.pick(values, s.draw(from, "rows of ", repeat))
+			})
+			if err != nil {
+				return r, err
+			}
+		}
+		if o, err = s.begin(target, prior, cmbo.WithSeed(p.Seed+repeat)); err != nil {
 			return r, err
 		}
 	}
-	o, err := cmbo.New(space, s.run(prior, cmbo.WithSeed(p.Seed+repeat))...)
-	if err != nil {
-		return r, err
-	}
 	sd := s.noise * deviation(t.Y)
 	errs := noisy(make([]float64, p.Budget), sd, p.Seed, "noise", uint64(target), repeat)
-	order := rng.Stream(p.Seed, "random search", uint64(target), repeat).Perm(len(t.X))
 	var more []cmbo.ObservationOption
 	if m.told {
 		more = append(more, cmbo.WithNoise(sd*sd))
@@ -89,22 +84,20 @@ func (s *study) measure(ctx context.Context, target int, repeat uint64, m measur
 	seen := make(map[int]bool)
 	best, lucky := math.Inf(1), 1.0
 	for n := range p.Budget {
-		var row int
-		if m.random {
-			row = order[n%len(order)]
-		} else {
-			trial, err := o.Ask(ctx)
-			if errors.Is(err, cmbo.ErrNoCandidates) {
-				break
-			} else if err != nil {
-				return r, err
-			}
-			row = trial.Index
-			if err := o.Tell(trial.ID, t.Y[row]+errs[n], more...); err != nil {
+		trial, left, err := o.next(ctx)
+		if err != nil {
+			return r, err
+		}
+		if !left {
+			break
+		}
+		row := trial.Index
+		v := t.Y[row] + errs[n]
+		if !m.random {
+			if err := o.Tell(trial.ID, v, more...); err != nil {
 				return r, err
 			}
 		}
-		v := t.Y[row] + errs[n]
 		if !s.past.minimize {
 			v = -v
 		}
@@ -121,16 +114,14 @@ func (s *study) measure(ctx context.Context, target int, repeat uint64, m measur
 			if err != nil {
 				return r, err
 			}
-			use = t.regret[space.Index(rec.X)]
+			use = t.regret[t.space.Index(rec.X)]
 			if m.again && rec.Again != nil {
 				u, err := o.Outlook(ctx)
+				if err == nil && rec.Gain > u.Expected {
+					err = o.Enqueue(rec.Again)
+				}
 				if err != nil {
 					return r, err
-				}
-				if rec.Gain > u.Expected {
-					if err := o.Enqueue(rec.Again); err != nil {
-						return r, err
-					}
 				}
 			}
 		}
@@ -146,12 +137,12 @@ func underNoise(ctx context.Context, s *study) error {
 		return err
 	}
 	n, p := s.targets(), s.protocol
-	use, names, err := chosen(s, measurers, func(m measurer) string { return m.name })
+	ways, err := chosen(s, measurers)
 	if err != nil {
 		return err
 	}
-	runs, err := play(ctx, s, names, n*p.Repeats, func(k, i int) (measured, error) {
-		return s.measure(ctx, i%n, uint64(i/n), use[k])
+	runs, err := play(ctx, s, ways, n*p.Repeats, func(m measurer, i int) (measured, error) {
+		return s.measure(ctx, i%n, uint64(i/n), m)
 	})
 	if err != nil {
 		return err
@@ -159,7 +150,7 @@ func underNoise(ctx context.Context, s *study) error {
 	fmt.Fprintf(s.stdout, "space %s: %d tasks left out of %d, %d runs a way, %d evaluations from zero with noise of %g of each task's deviation\n\n", s.space, n, len(s.tasks), len(runs[0]), p.Budget, s.noise)
 	at, heads := columns(p.Budget, 5, 10, 20)
 	w := s.table("way|regret of what is recommended at " + heads + "|of the best value|ratio|evaluated again")
-	for k, name := range names {
+	for k, m := range ways {
 		recommended, lucky := make([]float64, n), make([]float64, n)
 		mean := make([]float64, len(at))
 		var value, again float64
@@ -173,12 +164,8 @@ func underNoise(ctx context.Context, s *study) error {
 			value += r.luckiest[last] / float64(len(runs[k]))
 			again += float64(r.again) / float64(len(runs[k])*(last+1))
 		}
-		_, ratio, lo, hi := s.compare(recommended, lucky)
-		cells := ""
-		for _, v := range mean {
-			cells += fmt.Sprintf("%.4f|", v)
-		}
-		w.row("%s|%s%.4f|%.2f [%.2f, %.2f]|%.0f %%", name, cells, value, ratio, lo, hi, 100*again)
+		_, ratio := s.compare(recommended, lucky)
+		w.row("%s%s|%.4f|%s|%.0f %%", m.name, cells("|%.4f", mean), value, ratio, 100*again)
 	}
 	return w.Flush()
 }

@@ -66,11 +66,22 @@ type study struct {
 	stdout, stderr io.Writer
 	space          string
 	tasks          []*problem
+	worst          float64 // a penalty, worse than all values by far
 }
+
+// A way is one of those that a study compares.
+type way struct {
+	name     string
+	transfer bool // it learns from the other tasks
+	random   bool // rows are drawn, not asked for
+}
+
+func (w way) String() string { return w.name }
 
 // A problem is a task to be tuned.
 type problem struct {
 	cmbo.Task
+	space    *cmbo.Space   // its rows, as candidates
 	regret   []float64     // of each row, 1 for those that are not feasible
 	options  []cmbo.Option // of a run that knows the limits, or the cost
 	limits   []float64     // by constraint
@@ -130,6 +141,17 @@ func (s *study) readOutputs(least int, what string, use func(*problem) bool) err
 	return nil
 }
 
+// outputs returns those that limits or a cost are about.
+func (s *study) outputs() (names []string) {
+	for _, c := range s.constraints {
+		names = append(names, c.output)
+	}
+	if s.cost != "" {
+		names = append(names, s.cost)
+	}
+	return names
+}
+
 // checkOutputs reports an output of a limit or a cost that no task has.
 func (s *study) checkOutputs(tasks []cmbo.Task) error {
 	has := make(map[string]bool)
@@ -138,31 +160,27 @@ func (s *study) checkOutputs(tasks []cmbo.Task) error {
 			has[name] = true
 		}
 	}
-	wanted := []string{s.cost}
-	for _, c := range s.constraints {
-		wanted = append(wanted, c.output)
-	}
-	for _, name := range wanted {
-		if name != "" && !has[name] {
+	for _, name := range s.outputs() {
+		if !has[name] {
 			return fmt.Errorf("no task has an output %q beside %q; there are %q", name, s.past.value, slices.Sorted(maps.Keys(has)))
 		}
 	}
 	return nil
 }
 
-// chosen returns the ways of which -method names a part, all of them without it, with their names.
-func chosen[W any](s *study, ways []W, name func(W) string) (use []W, names []string, err error) {
+// chosen returns the ways of which -method names a part, all of them without it.
+func chosen[W fmt.Stringer](s *study, ways []W) (use []W, err error) {
 	var all []string
 	for _, w := range ways {
-		all = append(all, name(w))
-		if len(s.ways) == 0 || slices.ContainsFunc(s.ways, func(part string) bool { return strings.Contains(name(w), part) }) {
-			use, names = append(use, w), append(names, name(w))
+		all = append(all, w.String())
+		if len(s.ways) == 0 || slices.ContainsFunc(s.ways, func(part string) bool { return strings.Contains(w.String(), part) }) {
+			use = append(use, w)
 		}
 	}
 	if len(use) == 0 {
 		err = fmt.Errorf("-method: no way is named like %q; there are %q", s.ways, all)
 	}
-	return use, names, err
+	return use, err
 }
 
 // targets returns the number of tasks to leave out.
@@ -192,7 +210,7 @@ func (t *problem) pick(y []float64, rows []int) cmbo.Task {
 }
 
 // learn returns a prior of all tasks but the target, as past shows them.
-func (s *study) learn(ctx context.Context, space *cmbo.Space, target int, past func(i int) cmbo.Task) (*cmbo.Prior, error) {
+func (s *study) learn(ctx context.Context, target int, past func(i int) cmbo.Task) (*cmbo.Prior, error) {
 	opts := []cmbo.LearnOption{cmbo.WithParallelism(1)}
 	if s.past.minimize {
 		opts = append(opts, cmbo.WithMinimize())
@@ -203,24 +221,59 @@ func (s *study) learn(ctx context.Context, space *cmbo.Space, target int, past f
 			tasks = append(tasks, past(i))
 		}
 	}
-	return cmbo.Learn(ctx, space, tasks, opts...)
+	return cmbo.Learn(ctx, s.tasks[target].space, tasks, opts...)
 }
 
-// run returns the options of a run, with a prior or nil.
-func (s *study) run(prior *cmbo.Prior, more ...cmbo.Option) []cmbo.Option {
-	opts := append([]cmbo.Option{cmbo.WithParallelism(1)}, more...)
+// A proposer is an optimiser under way, or has rows that were drawn in its place.
+type proposer struct {
+	*cmbo.Optimizer // nil for rows that were drawn
+	rows            []int
+}
+
+// begin begins a run on a task, with a prior or nil.
+func (s *study) begin(target int, prior *cmbo.Prior, opts ...cmbo.Option) (*proposer, error) {
+	opts = append(opts, cmbo.WithParallelism(1))
 	if s.past.minimize {
 		opts = append(opts, cmbo.WithMinimize())
 	}
 	if prior != nil {
 		opts = append(opts, cmbo.WithPrior(prior))
 	}
-	return opts
+	o, err := cmbo.New(s.tasks[target].space, opts...)
+	return &proposer{Optimizer: o}, err
+}
+
+// drawn proposes the rows of a task at random.
+func (s *study) drawn(label string, target int, repeat uint64) *proposer {
+	return &proposer{rows: rng.Stream(s.protocol.Seed, label, uint64(target), repeat).Perm(len(s.tasks[target].X))}
+}
+
+// next returns the next trial, which has an Index alone if it was drawn; more is false where
+// nothing is left to try, or to pay for.
+func (p *proposer) next(ctx context.Context) (trial cmbo.Trial, more bool, err error) {
+	if p.Optimizer != nil {
+		trial, err = p.Ask(ctx)
+		if errors.Is(err, cmbo.ErrNoCandidates) || errors.Is(err, cmbo.ErrBudget) {
+			return trial, false, nil
+		}
+		return trial, err == nil, err
+	}
+	if len(p.rows) == 0 {
+		return trial, false, nil
+	}
+	trial.Index, p.rows = p.rows[0], p.rows[1:]
+	return trial, true, nil
 }
 
 // play plays every way so many times, as many at a time as -workers says, and tells how far
 // it is. Run i leaves out the task i modulo the number of targets.
-func play[R any](ctx context.Context, s *study, ways []string, runs int, one func(way, run int) (R, error)) ([][]R, error) {
+func play[W fmt.Stringer, R any](ctx context.Context, s *study, ways []W, runs int, one func(w W, run int) (R, error)) ([][]R, error) {
+	for _, t := range s.tasks[:s.targets()] {
+		var err error
+		if t.space, err = cmbo.Candidates(t.X); err != nil {
+			return nil, fmt.Errorf("task %q: %w", t.ID, err)
+		}
+	}
 	out := make([][]R, len(ways))
 	for i := range out {
 		out[i] = make([]R, runs)
@@ -229,7 +282,7 @@ func play[R any](ctx context.Context, s *study, ways []string, runs int, one fun
 	var done atomic.Int64
 	return out, parallel.For(ctx, s.workers, n, func(_, job int) (err error) {
 		way, run := job%len(ways), job/len(ways)
-		if out[way][run], err = one(way, run); err != nil {
+		if out[way][run], err = one(ways[way], run); err != nil {
 			return fmt.Errorf("%s, task %q left out: %w", ways[way], s.tasks[run%s.targets()].ID, err)
 		}
 		if k := done.Add(1); !s.quiet && k%int64(max(n/100, 1)) == 0 {
@@ -248,28 +301,22 @@ type played struct {
 	spoke       bool // descriptors said something of an output
 }
 
-// evaluate tunes a task until the budget is spent: what ends later does not count. An order of
-// rows stands for an optimiser.
-func evaluate(ctx context.Context, o *cmbo.Optimizer, order []int, t *problem, steps int, tell func(o *cmbo.Optimizer, id, row int, t *problem) error) (played, error) {
+// evaluate tunes a task until the budget is spent: what ends later does not count.
+func evaluate(ctx context.Context, o *proposer, t *problem, steps int, tell func(trial cmbo.Trial) error) (played, error) {
 	p := played{regret: slices.Repeat([]float64{1}, steps)}
 	spent, best := 0.0, 1.0
-	for n := 0; n < len(t.X) && spent < t.budget; n++ {
-		var row int
-		if order != nil {
-			row = order[n]
-		} else {
-			trial, err := o.Ask(ctx)
-			if errors.Is(err, cmbo.ErrBudget) {
-				break
-			}
-			if row = trial.Index; err == nil {
-				err = tell(o, trial.ID, row, t)
-			}
-			if err != nil {
-				return p, err
-			}
+	for spent < t.budget {
+		trial, more, err := o.next(ctx)
+		if more && o.Optimizer != nil {
+			err = tell(trial)
 		}
-		cost := 1.0
+		if err != nil {
+			return p, err
+		}
+		if !more {
+			break
+		}
+		row, cost := trial.Index, 1.0
 		if t.cost != nil {
 			cost = t.cost[row]
 		}
@@ -331,8 +378,9 @@ func area(rs ...played) float64 {
 	return sum
 }
 
-// sides returns how often a is less than b, and how often more.
-func sides(a, b []float64) (less, more int) {
+// sides tells how often a is less than b, and how often more.
+func sides(a, b []float64) string {
+	less, more := 0, 0
 	for i := range a {
 		if a[i] < b[i] {
 			less++
@@ -340,12 +388,20 @@ func sides(a, b []float64) (less, more int) {
 			more++
 		}
 	}
-	return less, more
+	return fmt.Sprintf("%d, %d", less, more)
+}
+
+// cells writes each of them in a format.
+func cells(format string, of []float64) (s string) {
+	for _, v := range of {
+		s += fmt.Sprintf(format, v)
+	}
+	return s
 }
 
 // compare returns the mean of a, and its ratio to that of b with an interval that holds nine
 // tenths of the ratios over tasks drawn with replacement. Means below .0001 count as that in ratios.
-func (s *study) compare(a, b []float64) (mean, ratio, lo, hi float64) {
+func (s *study) compare(a, b []float64) (mean float64, ratio string) {
 	over := func(u, v float64) float64 {
 		least := 1e-4 * float64(len(a))
 		return max(u, least) / max(v, least)
@@ -366,5 +422,5 @@ func (s *study) compare(a, b []float64) (mean, ratio, lo, hi float64) {
 		ratios[k] = over(u, v)
 	}
 	slices.Sort(ratios)
-	return x / float64(len(a)), over(x, y), ratios[draws/20], ratios[draws-1-draws/20]
+	return x / float64(len(a)), fmt.Sprintf("%.2f [%.2f, %.2f]", over(x, y), ratios[draws/20], ratios[draws-1-draws/20])
 }
