@@ -190,37 +190,29 @@ func (s *study) tell(o *cmbo.Optimizer, trial cmbo.Trial, t *problem, h handling
 // nothing is random.
 func (s *study) tune(ctx context.Context, target, steps int, m method) ([]played, error) {
 	t, repeats := s.tasks[target], s.protocol.Repeats
+	if m.transfer {
+		repeats = 1
+	}
 	described := func(int) cmbo.Context { return nil }
 	if s.contexts {
 		described = s.described(m.way, target)
 	}
-	var prior *cmbo.Prior
-	var err error
-	if m.transfer {
-		repeats = 1
-		prior, err = s.learn(ctx, target, func(i int) cmbo.Task {
-			q := s.shown(s.tasks[i], t, m.handling)
-			q.Context = described(i)
-			return q
-		})
-		if err != nil {
-			return nil, err
-		}
+	var opts []cmbo.Option
+	if m.handling == told {
+		opts = append(opts, t.options...)
+	}
+	if s.speaks(m.way) {
+		opts = append(opts, cmbo.WithContext(described(target)))
 	}
 	runs := make([]played, repeats)
 	for k := range runs {
-		p := s.drawn("random search", target, uint64(k))
-		if !m.random {
-			opts := []cmbo.Option{cmbo.WithSeed(s.protocol.Seed + uint64(k))}
-			if m.handling == told {
-				opts = append(opts, t.options...)
-			}
-			if s.speaks(m.way) {
-				opts = append(opts, cmbo.WithContext(described(target)))
-			}
-			if p, err = s.begin(target, prior, opts...); err != nil {
-				return nil, err
-			}
+		p, err := s.propose(ctx, m.way, "random search", target, uint64(k), func(i int) cmbo.Task {
+			q := s.shown(s.tasks[i], t, m.handling)
+			q.Context = described(i)
+			return q
+		}, opts...)
+		if err != nil {
+			return nil, err
 		}
 		runs[k], err = evaluate(ctx, p, t, steps, func(trial cmbo.Trial) error { return s.tell(p.Optimizer, trial, t, m.handling) })
 		if err != nil {

@@ -265,22 +265,13 @@ func (s *spending) spend(ctx context.Context, m spender) error {
 
 // spend tunes a task and returns the regret of the best end after each epoch.
 func (s *study) spend(ctx context.Context, target, steps int, repeat uint64, m spender) (regret []float64, err error) {
-	o := s.drawn("random points", target, repeat)
-	if !m.random {
-		var prior *cmbo.Prior
-		if m.transfer {
-			prior, err = s.learn(ctx, target, func(i int) cmbo.Task { return s.trained(s.tasks[i], steps, repeat) })
-			if err != nil {
-				return nil, err
-			}
-		}
-		opts := []cmbo.Option{cmbo.WithSeed(s.protocol.Seed + repeat)}
-		if m.resumes {
-			opts = append(opts, cmbo.WithCheckpoints())
-		}
-		if o, err = s.begin(target, prior, opts...); err != nil {
-			return nil, err
-		}
+	var opts []cmbo.Option
+	if m.resumes {
+		opts = append(opts, cmbo.WithCheckpoints())
+	}
+	o, err := s.propose(ctx, m.way, "random points", target, repeat, func(i int) cmbo.Task { return s.trained(s.tasks[i], steps, repeat) }, opts...)
+	if err != nil {
+		return nil, err
 	}
 	run := &spending{problem: s.tasks[target], proposer: o, steps: steps, epochs: s.protocol.Budget * steps, at: make(map[int]int), best: 1}
 	if m.asha {

@@ -1,13 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -23,40 +23,13 @@ type histories struct {
 	skip        bool
 }
 
-// formats lists the formats of -data, with the ends of file names by which they
-// are told.
-var formats = []struct {
-	name string
-	ends []string
-}{
-	{"hpob", nil},
-	{"csv", []string{".csv"}},
-	{"jsonlines", []string{".jsonl", ".ndjson"}},
-	{"optuna", []string{".log", ".journal"}},
-	{"optuna-frame", nil},
-	{"mlflow", nil},
-	{"wandb", nil},
-}
+// formats are those of -data.
+var formats = []string{"hpob", "csv", "jsonlines", "optuna", "optuna-frame", "mlflow", "wandb"}
 
-func formatNames() []string {
-	var names []string
-	for _, f := range formats {
-		names = append(names, f.name)
-	}
-	return names
-}
-
-// formatOf returns the format of a file.
+// formatOf returns the format of a file, told by its name if it is not given.
 func (h histories) formatOf(path string) string {
-	if h.format != "" {
-		return h.format
-	}
-	for _, f := range formats {
-		if slices.Contains(f.ends, strings.ToLower(filepath.Ext(path))) {
-			return f.name
-		}
-	}
-	return "hpob"
+	ends := map[string]string{".csv": "csv", ".jsonl": "jsonlines", ".ndjson": "jsonlines", ".log": "optuna", ".journal": "optuna"}
+	return cmp.Or(h.format, ends[strings.ToLower(filepath.Ext(path))], "hpob")
 }
 
 // open reads the tables: of files in HPO-B's format all spaces unless one is
@@ -106,15 +79,10 @@ func (h histories) table(path, space string, stdout io.Writer) (*bench.Table, er
 	if !h.skip && !h.minimize {
 		return bench.OpenTable(path, space)
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.IsDir() {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return nil, errors.New("-skip and -minimize are for files, not for HPO-B's directory")
 	}
-	got, err := history.HPOB{Name: space, Policy: h.policy(), Limits: history.Limits{Bytes: maxTable}}.Read(f)
+	got, err := h.hpob(path, space)
 	if err != nil {
 		return nil, err
 	}
@@ -122,11 +90,20 @@ func (h histories) table(path, space string, stdout io.Writer) (*bench.Table, er
 		fmt.Fprintf(stdout, "%s: %d rows and tasks left out, the first: %v\n", path, r.Skipped, r.Errors[0])
 	}
 	t, err := bench.NewTable(got.Name, got.Space, got.Tasks, h.minimize)
+	if err == nil {
+		t.Duplicates = got.Repeated
+	}
+	return t, err
+}
+
+// hpob reads a space of a file in HPO-B's format.
+func (h histories) hpob(path, space string) (*history.HPOBResult, error) {
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	t.Duplicates = got.Repeated
-	return t, nil
+	defer f.Close()
+	return history.HPOB{Name: space, Value: h.value, Policy: h.policy(), Limits: history.Limits{Bytes: maxTable}}.Read(f)
 }
 
 // maxTable bounds a table, unpacked, in bytes, as bench.OpenTable does.
@@ -238,29 +215,25 @@ func (h histories) read(path string, space *cmbo.Space) (got *history.Result, mi
 	if space == nil {
 		return nil, false, errors.New(`-space FILE is missing, which describes the parameters, such as {"params": [{"name": "lr", "kind": "logfloat", "lo": 1e-5, "hi": 1}]}`)
 	}
-	c := history.CSV{Space: space, Value: h.value, Task: h.task}
+	if h.value == "" && (format == "mlflow" || format == "wandb") {
+		return nil, false, errors.New("-value is missing, the name of the metric")
+	}
+	c := history.CSV{Space: space}
 	switch format {
-	case "csv":
 	case "jsonlines":
 		got, err = history.JSONLines{Space: space, Value: h.value, Task: h.task, TaskID: base(path), Policy: policy}.Read(f)
 		return got, false, err
-	case "mlflow", "wandb":
-		if h.value == "" {
-			return nil, false, errors.New("-value is missing, the name of the metric")
-		}
-		if c = history.MLflow(space, h.value); format == "wandb" {
-			c = history.WandB(space, h.value, "")
-		}
+	case "mlflow":
+		c = history.MLflow(space, h.value)
+	case "wandb":
+		c = history.WandB(space, h.value, "")
 	case "optuna-frame":
 		c = history.OptunaFrame(space, "")
-		if h.value != "" {
-			c.Value = h.value
-		}
+		c.Value = cmp.Or(h.value, c.Value)
+	default:
+		c.Value = h.value
 	}
-	if h.task != "" {
-		c.Task = h.task
-	}
-	c.TaskID, c.Policy = base(path), policy
+	c.Task, c.TaskID, c.Policy = cmp.Or(h.task, c.Task), base(path), policy
 	got, err = c.Read(f)
 	return got, false, err
 }

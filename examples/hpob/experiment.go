@@ -4,53 +4,29 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"time"
 
 	"github.com/gocmbo/cmbo/cmbo/bench"
 )
 
-// run makes the runs of the protocol.
+// run makes the runs of the protocol, and tells now and then how far it is.
 func (o *options) run(ctx context.Context, tables []*bench.Table, dir string, stderr io.Writer) (*bench.Outcome, error) {
 	e := &bench.Experiment{Protocol: o.protocol, Workers: o.workers}
 	if !o.quiet {
-		begin, end, every := "\r\033[K", "", 200*time.Millisecond
-		if !terminal(stderr) {
-			begin, end, every = "", "\n", 30*time.Second
-		} else {
-			defer fmt.Fprint(stderr, begin)
-		}
 		began := time.Now()
 		last := began
 		e.Progress = func(p bench.Progress) {
-			if now := time.Now(); now.Sub(last) > every {
-				last = now
-				fmt.Fprint(stderr, begin+line(p, now.Sub(began))+end)
+			if time.Since(last) < 10*time.Second {
+				return
 			}
+			last = time.Now()
+			elapsed := last.Sub(began)
+			fmt.Fprintf(stderr, "%d of %d runs, %d failed, %.1f/s, %s (%s)\n", p.Done, p.Total, p.Failed,
+				float64(p.Done-p.Known)/elapsed.Seconds(), elapsed.Round(time.Second), p.Last)
 		}
 	}
 	return e.Run(ctx, tables, dir)
-}
-
-// terminal reports whether w is one: a file would keep the codes that overwrite a
-// line.
-func terminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
-}
-
-// line says how far it has come.
-func line(p bench.Progress, elapsed time.Duration) string {
-	s := fmt.Sprintf("%d of %d runs, %.1f/s, %s", p.Done, p.Total, float64(p.Done-p.Known)/elapsed.Seconds(), elapsed.Round(time.Second))
-	if p.Failed > 0 {
-		s += fmt.Sprintf(", %d failed", p.Failed)
-	}
-	return s + " (" + p.Last + ")"
 }
 
 // compare makes an experiment and its report.

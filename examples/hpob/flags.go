@@ -5,12 +5,14 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/baseline"
 	"github.com/gocmbo/cmbo/cmbo/bench"
 	"github.com/gocmbo/cmbo/cmbo/paper"
 )
@@ -36,14 +38,9 @@ func (p *paths) Set(s string) error { *p = append(*p, s); return nil }
 
 // overrides are the flags that change a protocol.
 type overrides struct {
-	methods, without list
-	ablate           list
-	past             string
-	acquisitions     list
-	clusters         string
-	seed             uint64
-	numbers          map[string]*int
-	given            map[string]bool // by name: whether a flag was given
+	set             bench.Protocol // by flags that have a field
+	without, ablate list
+	given           map[string]bool // by name: whether a flag was given
 }
 
 // numbers lists the flags that stand for a number of a protocol.
@@ -63,17 +60,9 @@ var numbers = []struct {
 // parse reads the command line.
 func parse(args []string, stderr io.Writer) (*options, error) {
 	o := &options{}
-	c := overrides{numbers: make(map[string]*int), given: make(map[string]bool)}
+	c := overrides{given: make(map[string]bool)}
 	f := flag.NewFlagSet("hpob", flag.ContinueOnError)
 	f.SetOutput(io.Discard) // the error says what is wrong, and the list of flags would hide it
-	usage := func() {
-		f.SetOutput(stderr)
-		fmt.Fprint(stderr, "Usage: go run ./examples/hpob -data FILE-OR-DIRECTORY [-experiment NAME] [flags]\n"+
-			"       go run ./examples/hpob -report DIR\n"+
-			"       go run ./examples/hpob -ratios DIR[,DIR...] [-method NAME]\n\n"+
-			"Numbers that are not given are those of the experiment, without one those of \"paper\".\n\n")
-		f.PrintDefaults()
-	}
 	var presets, methods []string
 	for _, q := range bench.Protocols() {
 		presets = append(presets, q.Name)
@@ -83,7 +72,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	}
 	f.Var((*paths)(&o.data), "data", "`path` of a table in HPO-B's format (.json or .json.gz), of HPO-B's directory, or of a history (see -format); may be given several times")
 	f.StringVar(&o.space, "space", "", "`name` of the search space, all of them if left out; for histories the file of JSON that describes the parameters")
-	f.StringVar(&o.past.format, "format", "", "`format` of -data, told by the file's name if left out: "+strings.Join(formatNames(), ", "))
+	f.StringVar(&o.past.format, "format", "", "`format` of -data, told by the file's name if left out: "+strings.Join(formats, ", "))
 	f.StringVar(&o.past.value, "value", "", "`column` of a history's values (default value), for mlflow and wandb the metric")
 	f.StringVar(&o.past.task, "task", "", "`column` of a history's tasks (default task; without it a file is a task)")
 	f.BoolVar(&o.past.minimize, "minimize", false, "small values are the good ones")
@@ -99,8 +88,13 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		return err
 	})
 	f.StringVar(&o.cost, "cost", "", "`output` of a file that has several that is what an evaluation costs. Compares what runs reach that know of it or not, each task left out once, within -budget times the mean cost of the task; -value names the output to be optimised")
-	f.Float64Var(&o.noise, "noise", 0, "`deviations` of noise, in units of each task's, on all values. Compares what runs would use in the end, the point that is recommended or that of the best value, each task left out")
-	f.Var(&c.methods, "method", "`method`, or for an experiment several with commas between: "+strings.Join(methods, ", ")+"; cmbo is the paper's default, "+paper.WssClusWssCMP.String())
+	f.Func("noise", "`deviations` of noise, in units of each task's, on all values. Compares what runs would use in the end, the point that is recommended or that of the best value, each task left out", func(s string) (err error) {
+		if o.noise, err = strconv.ParseFloat(s, 64); err != nil || !(o.noise > 0) || math.IsInf(o.noise, 0) {
+			return errors.New("no positive number of deviations")
+		}
+		return nil
+	})
+	f.Var((*list)(&c.set.Methods), "method", "`method`, or for an experiment several with commas between: "+strings.Join(methods, ", ")+"; cmbo is the paper's default, "+paper.WssClusWssCMP.String())
 	f.Var(&c.without, "without", "`methods` to leave out of an experiment")
 	names, what := cmbo.Ablations()
 	changes := "`changes` of the default's settings to compare with it, with commas between, or all:"
@@ -108,17 +102,25 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		changes += "\n" + name + ": " + what[i]
 	}
 	f.Var(&c.ablate, "ablate", changes)
-	f.Var(&c.acquisitions, "acquisition", "`acquisition`, or for an experiment several with commas between: UCB (beta 3), UCB(beta), EI, PI, MaxValuePI; without -experiment EI is the default")
-	f.StringVar(&c.past, "past", "", "what is done to the values of the `past` tasks: negated, they mislead; penalized, the lowest tenth of each task is a penalty for crashes; compressed, differences between low ones are made smaller, which cm-BO does by itself; shifted, small and large, they are in other units than the target's")
-	f.StringVar(&c.clusters, "clusters", "", "number of clusters, or a `range` such as 2-6 to choose from by the scores of the partitions; without -experiment 4 is the default")
+	f.Var((*list)(&c.set.Acquisitions), "acquisition", "`acquisition`, or for an experiment several with commas between: UCB (beta 3), UCB(beta), EI, PI, MaxValuePI; without -experiment EI is the default")
+	f.StringVar(&c.set.Past, "past", "", "what is done to the values of the `past` tasks: negated, they mislead; penalized, the lowest tenth of each task is a penalty for crashes; compressed, differences between low ones are made smaller, which cm-BO does by itself; shifted, small and large, they are in other units than the target's")
+	f.Func("clusters", "number of clusters, or a `range` such as 2-6 to choose from by the scores of the partitions; without -experiment 4 is the default", func(s string) (err error) {
+		c.set.Clusters, err = parseRange(s)
+		return err
+	})
 	for _, n := range numbers {
-		c.numbers[n.name] = f.Int(n.name, 0, n.usage)
+		f.IntVar(n.of(&c.set), n.name, 0, n.usage)
 	}
-	f.Uint64Var(&c.seed, "seed", 1, "`seed` of everything random")
+	f.Uint64Var(&c.set.Seed, "seed", 1, "`seed` of everything random")
 	f.IntVar(&o.workers, "workers", 0, "runs under way at a time; 0 for one a processor")
 	f.BoolVar(&o.quiet, "quiet", false, "no progress")
 	if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
-		usage()
+		f.SetOutput(stderr)
+		fmt.Fprint(stderr, "Usage: go run ./examples/hpob -data FILE-OR-DIRECTORY [-experiment NAME] [flags]\n"+
+			"       go run ./examples/hpob -report DIR\n"+
+			"       go run ./examples/hpob -ratios DIR[,DIR...] [-method NAME]\n\n"+
+			"Numbers that are not given are those of the experiment, without one those of \"paper\".\n\n")
+		f.PrintDefaults()
 		return nil, err
 	} else if err != nil {
 		return nil, fmt.Errorf("%w; -help lists the flags", err)
@@ -130,30 +132,30 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		return nil, fmt.Errorf("-workers: %d is negative", o.workers)
 	}
 	f.Visit(func(f *flag.Flag) { c.given[f.Name] = true })
-	if o.ratios != nil {
+	switch {
+	case len(o.ratios) > 0:
 		o.base = "cm-BO"
-		if len(c.methods) > 1 {
+		if len(c.set.Methods) > 1 {
 			return nil, errors.New("-ratios compares the others with one -method")
 		}
-		for _, name := range c.methods {
+		for _, name := range c.set.Methods {
 			o.base = spelled(name)
 		}
-		return o, c.only("ratios", "method")
-	}
-	if o.report != "" {
-		return o, c.only("report")
-	}
-	if len(o.data) == 0 {
+		return o, c.refuse("ratios method quiet", "-ratios works from the records alone")
+	case o.report != "":
+		return o, c.refuse("report quiet", "-report works from the records alone")
+	case len(o.data) == 0:
 		return nil, errors.New("-data is missing; -help lists the flags")
-	}
-	if o.past.format != "" && !slices.Contains(formatNames(), o.past.format) {
-		return nil, fmt.Errorf("-format: %q is none of %s", o.past.format, strings.Join(formatNames(), ", "))
+	case o.past.format != "" && !slices.Contains(formats, o.past.format):
+		return nil, fmt.Errorf("-format: %q is none of %s", o.past.format, strings.Join(formats, ", "))
+	case o.constraints != nil && o.cost != "":
+		return nil, errors.New("-constraint and -cost are two comparisons: give one of them")
 	}
 	if o.experiment == "curves" {
 		o.curves, o.experiment, o.past.minimize = true, "", true // losses
 	}
-	if o.curves || c.given["noise"] {
-		o.ways, c.methods = c.methods, nil
+	if o.curves || o.noise > 0 {
+		o.ways, c.set.Methods = c.set.Methods, nil
 	}
 	switch {
 	case c.given["out"]:
@@ -166,28 +168,57 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		return nil, err
 	}
 	switch {
-	case o.constraints != nil && o.cost != "":
-		return nil, errors.New("-constraint and -cost are two comparisons: give one of them")
-	case o.contexts && o.curves:
-		return o, c.checkOwn(o, "experiment curves -context")
-	case o.contexts && o.constraints != nil:
-		return o, c.checkOwn(o, "constraint -context")
-	case o.contexts:
-		return o, c.checkOwn(o, "context")
 	case o.constraints != nil:
-		return o, c.checkOwn(o, "constraint")
-	case o.cost != "":
-		return o, c.checkOwn(o, "cost")
-	case c.given["noise"]:
-		if !(o.noise > 0) || math.IsInf(o.noise, 0) {
-			return nil, fmt.Errorf("-noise: %g is no positive number of deviations", o.noise)
-		}
-		return o, c.checkOwn(o, "noise")
+		o.own = "constraint"
+	case o.cost != "" && !o.contexts:
+		o.own = "cost"
+	case o.noise > 0 && !o.contexts:
+		o.own = "noise"
+	case o.curves:
+		o.own = "experiment curves"
 	}
-	if o.curves {
-		return o, c.checkOwn(o, "experiment curves")
+	if o.contexts {
+		o.own = strings.TrimPrefix(o.own+" -context", " -")
+	}
+	if o.own != "" {
+		return o, c.checkOwn(o)
 	}
 	return o, c.idle(&o.protocol)
+}
+
+// Flags that would change nothing are mistakes: who gives one believes that the
+// numbers are others than they are.
+
+// refuse refuses all flags but some, and says why.
+func (c *overrides) refuse(allBut, why string) error {
+	for _, name := range slices.Sorted(maps.Keys(c.given)) {
+		if !slices.Contains(strings.Fields(allBut), name) {
+			return fmt.Errorf("-%s changes nothing: %s", name, why)
+		}
+	}
+	return nil
+}
+
+// idle refuses flags without an effect on a protocol that is settled.
+func (c *overrides) idle(p *bench.Protocol) error {
+	some := func(does func(bench.Method) bool) bool {
+		return slices.ContainsFunc(bench.Methods(), func(m bench.Method) bool { return slices.Contains(p.Methods, m.Name) && does(m) })
+	}
+	for _, f := range []struct {
+		name string
+		idle bool
+		why  string
+	}{
+		{"sources", p.Own, "HPO-B's protocol says which tasks are past"},
+		{"initial", p.Own, "HPO-B's protocol has initial configurations of its own"},
+		{"clusters", !some(func(m bench.Method) bool { return m.Clusters }), "no method that is run by it clusters"},
+		{"acquisition", !some(func(m bench.Method) bool { return m.Use != baseline.NoAcquisition }), "no method that is run has one"},
+	} {
+		if c.given[f.name] && f.idle {
+			return fmt.Errorf("-%s changes nothing: %s", f.name, f.why)
+		}
+	}
+	return nil
 }
 
 // settle makes the protocol.
@@ -203,41 +234,38 @@ func (c *overrides) settle(o *options) error {
 	p := &o.protocol
 	if o.experiment == "" {
 		p.Methods, p.Acquisitions, p.Clusters = []string{"cm-BO"}, []string{"EI"}, [2]int{4, 4}
-		if len(c.methods) > 1 || len(c.acquisitions) > 1 || len(c.without) > 0 {
+		if len(c.set.Methods) > 1 || len(c.set.Acquisitions) > 1 || len(c.without) > 0 {
 			return errors.New("several methods or acquisitions, -without need an -experiment")
 		}
 	} else if o.out == "" {
 		return errors.New("-experiment needs a folder for -out")
 	}
-	p.Seed, p.Past = c.seed, c.past
+	p.Seed, p.Past = c.set.Seed, c.set.Past
 	if len(c.ablate) > 0 {
-		if o.experiment == "" || len(c.methods) > 0 {
+		if o.experiment == "" || len(c.set.Methods) > 0 {
 			return errors.New("-ablate needs an -experiment, and compares with the default: no -method")
 		}
 		if names, _ := cmbo.Ablations(); len(c.ablate) == 1 && c.ablate[0] == "all" {
 			c.ablate = names
 		}
-		c.methods = list{"cm-BO"}
+		o.ablate, p.Methods, p.Acquisitions = true, []string{"cm-BO"}, []string{"EI"}
 		for _, name := range c.ablate {
-			c.methods = append(c.methods, bench.Ablated(name))
-		}
-		o.ablate = true
-		if len(c.acquisitions) == 0 {
-			c.acquisitions = list{"EI"}
+			p.Methods = append(p.Methods, bench.Ablated(name))
 		}
 	}
 	for _, n := range numbers {
 		if c.given[n.name] {
-			*n.of(p) = *c.numbers[n.name]
+			*n.of(p) = *n.of(&c.set)
 		}
 	}
-	for _, l := range []struct {
-		given list
-		to    *[]string
-	}{{c.methods, &p.Methods}, {c.acquisitions, &p.Acquisitions}} {
-		if len(l.given) > 0 {
-			*l.to = l.given
-		}
+	if c.given["clusters"] {
+		p.Clusters = c.set.Clusters
+	}
+	if len(c.set.Methods) > 0 {
+		p.Methods = c.set.Methods
+	}
+	if len(c.set.Acquisitions) > 0 {
+		p.Acquisitions = c.set.Acquisitions
 	}
 	for _, a := range p.Acquisitions {
 		if _, err := cmbo.ParseAcquisition(a); err != nil {
@@ -255,11 +283,6 @@ func (c *overrides) settle(o *options) error {
 			return fmt.Errorf("-without: %q is not among the methods", name)
 		}
 		p.Methods = slices.Delete(p.Methods, i, i+1)
-	}
-	if c.clusters != "" {
-		if p.Clusters, err = parseRange(c.clusters); err != nil {
-			return fmt.Errorf("-clusters: %w", err)
-		}
 	}
 	return p.Check()
 }

@@ -57,23 +57,16 @@ func deviation(y []float64) float64 {
 // measure tunes a task of which no value is exact.
 func (s *study) measure(ctx context.Context, target int, repeat uint64, m measurer) (r measured, err error) {
 	t, p := s.tasks[target], s.protocol
-	o := s.drawn("random search", target, repeat)
-	o.rows = slices.Repeat(o.rows, 1+p.Budget/len(o.rows))
-	if !m.random {
-		var prior *cmbo.Prior
-		if m.transfer {
-			prior, err = s.learn(ctx, target, func(i int) cmbo.Task {
-				from := s.tasks[i]
-				values := noisy(from.Y, s.noise*deviation(from.Y), p.Seed, "noise of "+from.ID, repeat)
-				return from.pick(values, s.draw(from, "rows of ", repeat))
-			})
-			if err != nil {
-				return r, err
-			}
-		}
-		if o, err = s.begin(target, prior, cmbo.WithSeed(p.Seed+repeat)); err != nil {
-			return r, err
-		}
+	o, err := s.propose(ctx, m.way, "random search", target, repeat, func(i int) cmbo.Task {
+		from := s.tasks[i]
+		values := noisy(from.Y, s.noise*deviation(from.Y), p.Seed, "noise of "+from.ID, repeat)
+		return from.pick(values, s.draw(from, "rows of ", repeat))
+	})
+	if err != nil {
+		return r, err
+	}
+	if m.random {
+		o.rows = slices.Repeat(o.rows, 1+p.Budget/len(o.rows))
 	}
 	sd := s.noise * deviation(t.Y)
 	errs := noisy(make([]float64, p.Budget), sd, p.Seed, "noise", uint64(target), repeat)

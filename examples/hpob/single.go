@@ -2,13 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
+	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo/bench"
 )
@@ -69,15 +68,12 @@ func curve(o *options, records []bench.Record, stdout io.Writer) error {
 	if o.out == "" {
 		return nil
 	}
-	f, err := os.Create(o.out)
-	if err != nil {
-		return err
-	}
-	rows := [][]string{{"queries", "mean_normalised_simple_regret"}}
+	var b strings.Builder
+	b.WriteString("queries,mean_normalised_simple_regret\n")
 	for t, v := range mean {
-		rows = append(rows, []string{strconv.Itoa(t), strconv.FormatFloat(v, 'g', -1, 64)})
+		fmt.Fprintf(&b, "%d,%v\n", t, v)
 	}
-	if err := errors.Join(csv.NewWriter(f).WriteAll(rows), f.Close()); err != nil {
+	if err := os.WriteFile(o.out, []byte(b.String()), 0o666); err != nil {
 		return err
 	}
 	fmt.Fprintf(stdout, "\nwrote %s\n", o.out)

@@ -7,14 +7,12 @@ import (
 	"io"
 	"maps"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"text/tabwriter"
 
 	"github.com/gocmbo/cmbo/cmbo"
-	"github.com/gocmbo/cmbo/cmbo/history"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/rng"
 )
@@ -34,15 +32,14 @@ var own = map[string]struct {
 	"experiment curves -context": {`with "curves" and "context"`, "space experiment context", byContext},
 }
 
-// checkOwn refuses flags that would change nothing with a comparison of its own.
-func (c *overrides) checkOwn(o *options, with string) error {
-	for _, name := range slices.Sorted(maps.Keys(c.given)) {
-		if !slices.Contains(strings.Fields(own[with].flags+" data budget targets repeats source-rows seed workers quiet"), name) {
-			return fmt.Errorf("-%s changes nothing: -%s compares methods of its own", name, with)
-		}
+// checkOwn refuses what makes no sense for a comparison of its own.
+func (c *overrides) checkOwn(o *options) error {
+	to := own[o.own]
+	if err := c.refuse(to.flags+" data budget targets repeats source-rows seed workers quiet", "-"+o.own+" compares methods of its own"); err != nil {
+		return err
 	}
 	if len(o.data) != 1 || o.past.formatOf(o.data[0]) != "hpob" {
-		return fmt.Errorf("-%s takes one file in HPO-B's format %s", with, own[with].file)
+		return fmt.Errorf("-%s takes one file in HPO-B's format %s", o.own, to.file)
 	}
 	if o.past.value == "" && (o.constraints != nil || o.cost != "") {
 		return errors.New("-value is missing, the name of the output to be optimised")
@@ -55,7 +52,6 @@ func (c *overrides) checkOwn(o *options, with string) error {
 	if o.cost != "" && o.cost == o.past.value {
 		return fmt.Errorf("-cost: %q is the objective itself, which -value names; a cost is another output", o.cost)
 	}
-	o.own = with
 	return nil
 }
 
@@ -117,12 +113,7 @@ func (p *problem) rate(minimize bool) bool {
 // readOutputs reads the tasks of the one file, which may have several outputs. Those for which
 // use returns false are left out; what is what they would have to have.
 func (s *study) readOutputs(least int, what string, use func(*problem) bool) error {
-	f, err := os.Open(s.data[0])
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	got, err := history.HPOB{Name: s.options.space, Value: s.past.value, Policy: s.past.policy(), Limits: history.Limits{Bytes: maxTable}}.Read(f)
+	got, err := s.past.hpob(s.data[0], s.options.space)
 	if err != nil {
 		return err
 	}
@@ -243,9 +234,21 @@ func (s *study) begin(target int, prior *cmbo.Prior, opts ...cmbo.Option) (*prop
 	return &proposer{Optimizer: o}, err
 }
 
-// drawn proposes the rows of a task at random.
-func (s *study) drawn(label string, target int, repeat uint64) *proposer {
-	return &proposer{rows: rng.Stream(s.protocol.Seed, label, uint64(target), repeat).Perm(len(s.tasks[target].X))}
+// propose begins a run on a task in a way, whose past shows the other tasks; label names the
+// stream of what is drawn.
+func (s *study) propose(ctx context.Context, w way, label string, target int, repeat uint64, past func(i int) cmbo.Task, opts ...cmbo.Option) (*proposer, error) {
+	seed := s.protocol.Seed
+	if w.random {
+		return &proposer{rows: rng.Stream(seed, label, uint64(target), repeat).Perm(len(s.tasks[target].X))}, nil
+	}
+	var prior *cmbo.Prior
+	if w.transfer {
+		var err error
+		if prior, err = s.learn(ctx, target, past); err != nil {
+			return nil, err
+		}
+	}
+	return s.begin(target, prior, append(opts, cmbo.WithSeed(seed+repeat))...)
 }
 
 // next returns the next trial, which has an Index alone if it was drawn; more is false where
