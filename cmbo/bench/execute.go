@@ -30,13 +30,13 @@ func (x *execution) make(ctx context.Context, b *batch) error {
 		return err
 	}
 	for _, run := range b.runs {
-		r, err := x.run(ctx, tuner, b.table.Task(run.task), run)
-		if err != nil {
-			err = x.fail(ctx, run.runKey, 1, err)
-		} else if err = x.store.add(r); err == nil {
-			x.tell(run.runKey, 1, 0)
+		r, missing := x.run(ctx, tuner, b.table.Task(run.task), run)
+		if missing == nil {
+			if err := x.store.add(r); err != nil {
+				return err
+			}
 		}
-		if err != nil {
+		if err := x.tell(ctx, run.runKey, 1, missing); err != nil {
 			return err
 		}
 	}
@@ -84,7 +84,7 @@ func (x *execution) learn(ctx context.Context, b *batch) (Tuner, error) {
 		x.mu.Unlock()
 	}
 	if l.err != nil {
-		return nil, x.fail(ctx, l.key, len(b.runs), l.err)
+		return nil, x.tell(ctx, l.key, len(b.runs), l.err)
 	}
 	return l.tuner, nil
 }
@@ -110,26 +110,23 @@ func (x *execution) run(ctx context.Context, tuner Tuner, task *TableTask, run p
 	return r, nil
 }
 
-// fail takes down that n runs are missing, unless the whole experiment is ending.
-func (x *execution) fail(ctx context.Context, k runKey, n int, err error) error {
-	if ctx.Err() != nil {
+// tell takes down that n runs are done, or why they are missing, unless the whole experiment is
+// ending.
+func (x *execution) tell(ctx context.Context, k runKey, n int, missing error) error {
+	if missing != nil && ctx.Err() != nil {
 		return ctx.Err()
 	}
 	x.mu.Lock()
-	x.failures = append(x.failures, Failure{k.space, k.method, k.acquisition, k.split, k.task, k.repeat, err.Error()})
-	x.mu.Unlock()
-	x.tell(k, 0, n)
-	return nil
-}
-
-// tell reports progress after so many runs that are done, or could not be made.
-func (x *execution) tell(k runKey, done, failed int) {
-	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.progress.Done += done
-	x.progress.Failed += failed
+	if missing == nil {
+		x.progress.Done += n
+	} else {
+		x.progress.Failed += n
+		x.failures = append(x.failures, Failure{k.space, k.method, k.acquisition, k.split, k.task, k.repeat, missing.Error()})
+	}
 	x.progress.Last = k.String()
 	if x.Progress != nil {
 		x.Progress(x.progress)
 	}
+	return nil
 }

@@ -64,21 +64,17 @@ func (f Failure) String() string { return f.key().String() + ": " + f.Error }
 
 // Run makes the runs of the experiment that the folder dir does not hold yet,
 // and makes the folder if need be: the package comment says what is in it. An
-// empty dir keeps all records in the Outcome. Only one process may use a folder
-// at a time.
+// empty dir stands for none. Only one process may use a folder at a time.
 //
 // An experiment may be continued with more splits, repeats, targets, methods,
 // acquisitions or tables than before. With anything else changed, or another
 // table under the name of a space, Run fails with a [*SettingsError].
 //
 // A method that fails loses the run it fails in, or, if it cannot learn, those
-// of the split; it is listed in the Outcome and in failures.jsonl, and Run goes
-// on without an error. Run fails with [cmbo.ErrOption] if the protocol makes no
-// sense, with [cmbo.ErrTask] if a table is nil or has no tasks, if they are not
-// sorted by ID, or if one has no rows, another number of values or a value that
-// is not finite, with [cmbo.ErrCorrupt] if the files are damaged, with the error
-// of the file system, or with ctx.Err() soon after ctx is done; the Outcome then
-// tells how far it came.
+// of the split, and Run goes on without an error. It fails with [cmbo.ErrOption]
+// or [cmbo.ErrTask] if the protocol or a table makes no sense, with [cmbo.ErrCorrupt]
+// if the files are damaged, with the error of the file system, or with ctx.Err()
+// soon after ctx is done; the Outcome then tells how far it came.
 func (e *Experiment) Run(ctx context.Context, tables []*Table, dir string) (*Outcome, error) {
 	catalogue := e.Catalogue
 	if catalogue == nil {

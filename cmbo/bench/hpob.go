@@ -1,9 +1,6 @@
 package bench
 
 import (
-	"bufio"
-	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,12 +14,10 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/history"
 )
 
-// The files of an HPO-B directory that this package reads.
-var hpobFiles = []struct{ name, split string }{
-	{"meta-train-dataset.json", "train"},
-	{"meta-validation-dataset.json", "validation"},
-	{"meta-test-dataset.json", "test"},
-}
+// hpobSplits are HPO-B's own division of the tasks, a file of its directory each.
+var hpobSplits = []string{"train", "validation", "test"}
+
+func hpobFile(split string) string { return "meta-" + split + "-dataset.json" }
 
 const hpobInitial = "bo-initializations.json"
 
@@ -49,19 +44,20 @@ func OpenTable(path, space string) (*Table, error) {
 		return nil, errors.New("bench: a directory of HPO-B needs the ID of a search space")
 	}
 	all := &Table{Space: space}
-	for _, f := range hpobFiles {
-		t, err := openFile(existing(path, f.name), space)
+	for _, split := range hpobSplits {
+		name := hpobFile(split)
+		t, err := openFile(filepath.Join(path, name), space)
 		if errors.Is(err, os.ErrNotExist) || errors.Is(err, cmbo.ErrNoTasks) {
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", f.name, err)
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		for i := range t.Tasks {
-			t.Tasks[i].Split = f.split
+			t.Tasks[i].Split = split
 		}
 		if all.Dim != 0 && t.Dim != all.Dim {
-			return nil, fmt.Errorf("%w: space %q: %s has %d coordinates, the files before have %d", cmbo.ErrDimension, space, f.name, t.Dim, all.Dim)
+			return nil, fmt.Errorf("%w: space %q: %s has %d coordinates, the files before have %d", cmbo.ErrDimension, space, name, t.Dim, all.Dim)
 		}
 		all.Dim = t.Dim
 		all.Tasks = append(all.Tasks, t.Tasks...)
@@ -74,7 +70,7 @@ func OpenTable(path, space string) (*Table, error) {
 	if err := all.check(); err != nil {
 		return nil, err
 	}
-	return all, readInitial(existing(path, hpobInitial), all)
+	return all, all.readInitial(filepath.Join(path, hpobInitial))
 }
 
 // Spaces lists the search spaces in a file or directory that [OpenTable] reads,
@@ -86,44 +82,28 @@ func Spaces(path string) ([]string, error) {
 	}
 	files := []string{path}
 	if info.IsDir() {
-		files = files[:0]
-		for _, f := range hpobFiles {
-			files = append(files, existing(path, f.name))
+		files = nil
+		for _, split := range hpobSplits {
+			files = append(files, filepath.Join(path, hpobFile(split)))
 		}
 	}
 	var all []string
 	for _, name := range files {
-		names, err := spacesOf(name)
+		f, err := os.Open(name)
 		if errors.Is(err, os.ErrNotExist) && info.IsDir() {
 			continue
 		}
 		if err != nil {
+			return nil, err
+		}
+		names, err := history.HPOB{Limits: history.Limits{Bytes: maxTableBytes}}.Names(f)
+		if err = errors.Join(err, f.Close()); err != nil {
 			return nil, fmt.Errorf("%s: %w", filepath.Base(name), err)
 		}
 		all = append(all, names...)
 	}
 	slices.Sort(all)
 	return slices.Compact(all), nil
-}
-
-func spacesOf(path string) (names []string, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return history.HPOB{Limits: history.Limits{Bytes: maxTableBytes}}.Names(f)
-}
-
-// existing prefers name, then its gzip'd form.
-func existing(dir, name string) string {
-	p := filepath.Join(dir, name)
-	if _, err := os.Stat(p); err != nil {
-		if _, err := os.Stat(p + ".gz"); err == nil {
-			return p + ".gz"
-		}
-	}
-	return p
 }
 
 func openFile(path, space string) (*Table, error) {
@@ -150,21 +130,16 @@ func ReadTable(r io.Reader, space string) (*Table, error) {
 
 // readInitial adds the fixed initial configurations to the tasks that have
 // them. A missing file is no error: only HPO-B's own protocol needs it.
-func readInitial(path string, t *Table) error {
-	f, err := os.Open(path)
+func (t *Table) readInitial(path string) error {
+	text, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	r, err := plain(f)
-	if err != nil {
-		return err
-	}
 	var listed map[string]map[string]map[string][]*int // by space, task and seed; nil for null
-	if err := json.NewDecoder(r).Decode(&listed); err != nil {
+	if err := json.Unmarshal(text, &listed); err != nil {
 		return fmt.Errorf("bench: %s: %w", hpobInitial, err)
 	}
 	for id, seeds := range listed[t.Space] {
@@ -176,28 +151,17 @@ func readInitial(path string, t *Table) error {
 		for seed, rows := range seeds {
 			idx := make([]int, len(rows))
 			for k, i := range rows {
-				fail := func(format string, args ...any) error {
-					return fmt.Errorf("bench: %s: space %q: task %q: initial configuration %d of %q is %s", hpobInitial, t.Space, id, k, seed, fmt.Sprintf(format, args...))
+				what := "null"
+				if i != nil && *i >= 0 && *i < len(task.kept) {
+					idx[k] = task.kept[*i]
+					continue
+				} else if i != nil {
+					what = fmt.Sprintf("%d, outside 0..%d", *i, len(task.kept)-1)
 				}
-				if i == nil {
-					return fail("null")
-				}
-				if *i < 0 || *i >= len(task.kept) {
-					return fail("%d, outside 0..%d", *i, len(task.kept)-1)
-				}
-				idx[k] = task.kept[*i]
+				return fmt.Errorf("bench: %s: space %q: task %q: initial configuration %d of %q is %s", hpobInitial, t.Space, id, k, seed, what)
 			}
 			task.Initial[seed] = idx
 		}
 	}
 	return nil
-}
-
-// plain unpacks gzip, told by its first two bytes.
-func plain(r io.Reader) (io.Reader, error) {
-	b := bufio.NewReader(r)
-	if head, _ := b.Peek(2); bytes.Equal(head, []byte{0x1f, 0x8b}) {
-		return gzip.NewReader(b)
-	}
-	return b, nil
 }

@@ -32,12 +32,10 @@ type Protocol struct {
 	Sources int `json:"sources,omitempty"`
 	// SourceRows is how many observations of each source are learned from.
 	SourceRows int `json:"source_rows"`
-	// Past is "" for the past tasks as they are, "negated" for their values with the
-	// opposite sign, a past that misleads, "penalized" for the lowest tenth of each
-	// task's values replaced by a penalty, a thousand times their range below them,
-	// "compressed" for the values as [cmbo.Learn] sees them: for other methods, as the
-	// default compresses them by itself, or, for a target in other units, "shifted" for
-	// values that lie 50 of their mean range lower, and "small" and "large" for a
+	// Past is "" for the past tasks as they are, or what is done to their values: "negated",
+	// they mislead; "penalized", the lowest tenth of each task's becomes a penalty, a thousand
+	// times their range below them; "compressed", they are as [cmbo.Learn] sees them; for a
+	// target in other units "shifted", 50 of their mean range lower, "small" and "large", a
 	// thirtieth and thirty times of each.
 	Past string `json:"past,omitempty"`
 	// Targets bounds how many targets of a split are tuned, the first ones in

@@ -109,14 +109,14 @@ func writeHPOB(t *testing.T) string {
 	}
 	initial := map[string]map[string]map[string][]int{}
 	from := 0
-	for _, f := range hpobFiles {
+	for _, kind := range hpobSplits {
 		spaces := map[string]map[string]task{}
 		for i, space := range []string{"1", "2"} {
 			all := toyTable(12, 15+i)
 			spaces[space] = map[string]task{}
 			for _, tk := range all.Tasks[from : from+4] {
 				spaces[space][tk.ID] = task{tk.X, tk.Y}
-				if f.split == "test" {
+				if kind == "test" {
 					if initial[space] == nil {
 						initial[space] = map[string]map[string][]int{}
 					}
@@ -128,7 +128,7 @@ func writeHPOB(t *testing.T) string {
 			}
 		}
 		from += 4
-		files[f.name] = spaces
+		files[hpobFile(kind)] = spaces
 	}
 	files[hpobInitial] = initial
 	for name, v := range files {

@@ -17,11 +17,9 @@ type Record struct {
 	Regret []float64 `json:"regret"`
 	// Z and LogSD tell how good the prediction of each queried value was:
 	// (y − mean)/sd and ln(sd/range) with the deviation of a measurement, noise
-	// included, and the range of the task's table. They are rounded to five
-	// digits, and empty if the method predicts nothing. Queries without a usable
-	// prediction (none was made of that point, or one whose deviation is 0 or not
-	// finite) are left out: entry i of one belongs to entry i of the other, but
-	// not to query i.
+	// included, and the range of the task's table, to five digits. Both leave out the
+	// queries without a prediction of that point whose deviation is positive and finite,
+	// so that entry i need not be that of query i.
 	Z     []float64 `json:"z,omitempty"`
 	LogSD []float64 `json:"log_sd,omitempty"`
 }

@@ -28,7 +28,13 @@ func (p *Protocol) divide(t *Table, i int) (*split, error) {
 		return nil, err
 	}
 	if change := pasts[p.Past]; change != nil {
-		change(s.sources)
+		var spread float64
+		for _, t := range s.sources {
+			spread += (slices.Max(t.Y) - slices.Min(t.Y)) / float64(len(s.sources))
+		}
+		for _, t := range s.sources {
+			change(t.Y, spread)
+		}
 	}
 	if p.Targets > 0 {
 		s.targets = s.targets[:min(p.Targets, len(s.targets))]
@@ -36,10 +42,13 @@ func (p *Protocol) divide(t *Table, i int) (*split, error) {
 	return s, nil
 }
 
-// pasts are the changes that a protocol may make to the values of past tasks.
-var pasts = map[string]func(tasks []cmbo.Task){
-	"negated": eachValue(-1),
-	"penalized": eachTask(func(y []float64) {
+// pasts are the changes that a protocol may make to the values of a past task; spread is the mean
+// range of those of all.
+var pasts = map[string]func(y []float64, spread float64){
+	"negated": times(-1),
+	"small":   times(1. / 30),
+	"large":   times(30),
+	"penalized": func(y []float64, _ float64) {
 		sorted := slices.Sorted(slices.Values(y))
 		lo, hi := sorted[0], sorted[len(y)-1]
 		for i, v := range y {
@@ -47,42 +56,24 @@ var pasts = map[string]func(tasks []cmbo.Task){
 				y[i] = lo - 1000*(hi-lo)
 			}
 		}
-	}),
-	"compressed": eachTask(func(y []float64) {
+	},
+	"compressed": func(y []float64, _ float64) {
 		low, _ := scaling.CompressLow(y, nil)
 		copy(y, low)
-	}),
-	"shifted": func(tasks []cmbo.Task) {
-		var spread float64
-		for _, t := range tasks {
-			spread += (slices.Max(t.Y) - slices.Min(t.Y)) / float64(len(tasks))
-		}
-		for _, t := range tasks {
-			for i := range t.Y {
-				t.Y[i] -= 50 * spread
-			}
+	},
+	"shifted": func(y []float64, spread float64) {
+		for i := range y {
+			y[i] -= 50 * spread
 		}
 	},
-	"small": eachValue(1. / 30),
-	"large": eachValue(30),
 }
 
-// eachTask is a change of each task's values by themselves.
-func eachTask(change func(y []float64)) func(tasks []cmbo.Task) {
-	return func(tasks []cmbo.Task) {
-		for _, t := range tasks {
-			change(t.Y)
-		}
-	}
-}
-
-// eachValue multiplies all values.
-func eachValue(factor float64) func(tasks []cmbo.Task) {
-	return eachTask(func(y []float64) {
+func times(factor float64) func(y []float64, spread float64) {
+	return func(y []float64, _ float64) {
 		for i := range y {
 			y[i] *= factor
 		}
-	})
+	}
 }
 
 // drawn divides a table at random. It fails if fewer than two tasks are not constant.

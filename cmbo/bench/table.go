@@ -50,8 +50,7 @@ type TableTask struct {
 // configurations of a task the first stays. Failed evaluations, noise variances
 // and tasks without a value are left out. Parameters are matched as
 // [cmbo.Space.Adopt] does, but none may be missing or dropped, and no row may lie
-// outside; it fails as Adopt does, with [cmbo.ErrTask] if two tasks have the same
-// ID, or with [cmbo.ErrNoTasks].
+// outside. It fails as Adopt does, with [cmbo.ErrTask] or with [cmbo.ErrNoTasks].
 func NewTable(name string, space *cmbo.Space, tasks []cmbo.Task, minimize bool) (*Table, error) {
 	adopted, a, err := space.Adopt(tasks, cmbo.Changes{})
 	switch {
