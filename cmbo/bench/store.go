@@ -79,6 +79,9 @@ func openStore(dir string, want *Settings) (*store, error) {
 	}
 	path := filepath.Join(dir, runsFile)
 	known, valid, err := readLines[Record](path)
+	if err == nil {
+		err = os.Truncate(path, valid)
+	}
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
@@ -87,17 +90,8 @@ func openStore(dir string, want *Settings) (*store, error) {
 			s.keys[r.key()], s.records = true, append(s.records, r)
 		}
 	}
-	if s.f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o666); err != nil {
-		return nil, err
-	}
-	err = s.f.Truncate(valid)
-	if err == nil {
-		_, err = s.f.Seek(valid, io.SeekStart)
-	}
-	if err != nil {
-		return nil, errors.Join(err, s.close())
-	}
-	return s, nil
+	s.f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+	return s, err
 }
 
 // settleSettings holds what is asked for against what the folder is for, and

@@ -171,8 +171,8 @@ type spending struct {
 // need not go on.
 func (s *spending) spent() bool { return len(s.regret) >= s.epochs || s.best == 0 }
 
-// train takes a row from where it is to a step, or to where it diverges or is stopped, and returns
-// that step.
+// train takes a row from where it is to a step, or to where it diverges or is stopped, which stop
+// decides if there is one, and returns that step.
 func (s *spending) train(row, to int, stop func(step int, loss float64) (bool, error)) (end int, err error) {
 	curve := s.losses[row]
 	defer func() { s.at[row] = end }()
@@ -181,8 +181,10 @@ func (s *spending) train(row, to int, stop func(step int, loss float64) (bool, e
 			s.best = min(s.best, s.problem.regret[row])
 		}
 		s.regret = append(s.regret, s.best)
-		if over, err := stop(k+1, curve[k]); over || err != nil {
-			return k + 1, err
+		if stop != nil {
+			if over, err := stop(k+1, curve[k]); over || err != nil {
+				return k + 1, err
+			}
 		}
 	}
 	end = min(to, len(curve))
@@ -204,12 +206,8 @@ func (s *spending) halve(ctx context.Context) error {
 			}
 			row = trial.Index
 		}
-		end, err := s.train(row, to, func(int, float64) (bool, error) { return false, nil })
-		if err != nil {
-			return err
-		}
 		loss := math.Inf(1)
-		if end == to {
+		if end, _ := s.train(row, to, nil); end == to {
 			loss = s.losses[row][to-1]
 		}
 		a.came(row, to, loss)

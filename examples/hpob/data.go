@@ -155,9 +155,8 @@ func (h histories) open(paths []string, spaceFile string, stdout io.Writer) (*be
 		}
 	}
 	var tasks []cmbo.Task
-	minimize := h.minimize
 	for _, path := range paths {
-		got, down, err := h.read(path, space)
+		got, err := h.read(path, space)
 		if err != nil {
 			return nil, skippable(fmt.Errorf("%s: %w", path, err))
 		}
@@ -167,7 +166,6 @@ func (h histories) open(paths []string, spaceFile string, stdout io.Writer) (*be
 			}
 			space = got.Space
 		}
-		minimize = minimize || down
 		tasks = append(tasks, got.Tasks...)
 		r := got.Report
 		fmt.Fprintf(stdout, "%s: %d rows, %d of them failures, in %d tasks", path, r.Accepted, r.Failed, len(got.Tasks))
@@ -179,7 +177,7 @@ func (h histories) open(paths []string, spaceFile string, stdout io.Writer) (*be
 		}
 		fmt.Fprintln(stdout)
 	}
-	t, err := bench.NewTable(name, space, tasks, minimize)
+	t, err := bench.NewTable(name, space, tasks, h.minimize)
 	if err != nil {
 		return nil, err
 	}
@@ -192,37 +190,33 @@ func base(path string) string {
 	return strings.TrimSuffix(name, filepath.Ext(name))
 }
 
-// read reads one file; minimize reports whether it says so itself.
-func (h histories) read(path string, space *cmbo.Space) (got *history.Result, minimize bool, err error) {
+// read reads one file.
+func (h histories) read(path string, space *cmbo.Space) (*history.Result, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	defer f.Close()
-	policy := h.policy()
 	format := h.formatOf(path)
-	if format == "optuna" {
-		if h.value != "" || h.task != "" || h.minimize {
-			return nil, false, errors.New("-value, -task and -minimize change nothing: a journal of Optuna says all of it")
-		}
-		// One direction for all: values of studies that maximise change their sign.
-		got, err := history.Optuna{Space: space, Direction: history.Minimize, Policy: policy}.Read(f)
+	switch {
+	case format == "optuna" && (h.value != "" || h.task != "" || h.minimize):
+		return nil, errors.New("-value, -task and -minimize change nothing: a journal of Optuna says all of it")
+	case format == "optuna":
+		// Values of studies that minimise change their sign.
+		got, err := history.Optuna{Space: space, Direction: history.Maximize, Policy: h.policy()}.Read(f)
 		if err != nil {
-			return nil, false, err
+			return nil, err
 		}
-		return &got.Result, true, nil
+		return &got.Result, nil
+	case space == nil:
+		return nil, errors.New(`-space FILE is missing, which describes the parameters, such as {"params": [{"name": "lr", "kind": "logfloat", "lo": 1e-5, "hi": 1}]}`)
+	case h.value == "" && (format == "mlflow" || format == "wandb"):
+		return nil, errors.New("-value is missing, the name of the metric")
+	case format == "jsonlines":
+		return history.JSONLines{Space: space, Value: h.value, Task: h.task, TaskID: base(path), Policy: h.policy()}.Read(f)
 	}
-	if space == nil {
-		return nil, false, errors.New(`-space FILE is missing, which describes the parameters, such as {"params": [{"name": "lr", "kind": "logfloat", "lo": 1e-5, "hi": 1}]}`)
-	}
-	if h.value == "" && (format == "mlflow" || format == "wandb") {
-		return nil, false, errors.New("-value is missing, the name of the metric")
-	}
-	c := history.CSV{Space: space}
+	c := history.CSV{Space: space, Value: h.value}
 	switch format {
-	case "jsonlines":
-		got, err = history.JSONLines{Space: space, Value: h.value, Task: h.task, TaskID: base(path), Policy: policy}.Read(f)
-		return got, false, err
 	case "mlflow":
 		c = history.MLflow(space, h.value)
 	case "wandb":
@@ -230,10 +224,7 @@ func (h histories) read(path string, space *cmbo.Space) (got *history.Result, mi
 	case "optuna-frame":
 		c = history.OptunaFrame(space, "")
 		c.Value = cmp.Or(h.value, c.Value)
-	default:
-		c.Value = h.value
 	}
-	c.Task, c.TaskID, c.Policy = cmp.Or(h.task, c.Task), base(path), policy
-	got, err = c.Read(f)
-	return got, false, err
+	c.Task, c.TaskID, c.Policy = cmp.Or(h.task, c.Task), base(path), h.policy()
+	return c.Read(f)
 }

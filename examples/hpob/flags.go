@@ -29,13 +29,6 @@ func (l *list) Set(s string) error {
 	return nil
 }
 
-// paths is a flag that may be given several times.
-type paths []string
-
-func (p *paths) String() string { return strings.Join(*p, " ") }
-
-func (p *paths) Set(s string) error { *p = append(*p, s); return nil }
-
 // overrides are the flags that change a protocol.
 type overrides struct {
 	set             bench.Protocol // by flags that have a field
@@ -70,7 +63,10 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	for _, m := range bench.Methods() {
 		methods = append(methods, m.Name)
 	}
-	f.Var((*paths)(&o.data), "data", "`path` of a table in HPO-B's format (.json or .json.gz), of HPO-B's directory, or of a history (see -format); may be given several times")
+	f.Func("data", "`path` of a table in HPO-B's format (.json or .json.gz), of HPO-B's directory, or of a history (see -format); may be given several times", func(s string) error {
+		o.data = append(o.data, s)
+		return nil
+	})
 	f.StringVar(&o.space, "space", "", "`name` of the search space, all of them if left out; for histories the file of JSON that describes the parameters")
 	f.StringVar(&o.past.format, "format", "", "`format` of -data, told by the file's name if left out: "+strings.Join(formats, ", "))
 	f.StringVar(&o.past.value, "value", "", "`column` of a history's values (default value), for mlflow and wandb the metric")

@@ -70,7 +70,7 @@ func rungs(steps int) []int {
 // stopping form of ASHA in Syne Tune and the pruner of Optuna.
 type halving struct {
 	rungs []int
-	seen  map[int][]float64 // losses by rung
+	seen  map[int][]float64 // losses by rung, sorted
 }
 
 func newHalving(steps int) *halving { return &halving{rungs(steps), make(map[int][]float64)} }
@@ -79,8 +79,9 @@ func (h *halving) stop(_, step int, loss float64) bool {
 	if !slices.Contains(h.rungs, step) {
 		return false
 	}
-	h.seen[step] = append(h.seen[step], loss)
-	all := slices.Sorted(slices.Values(h.seen[step]))
+	all := append(h.seen[step], loss)
+	slices.Sort(all)
+	h.seen[step] = all
 	return loss > all[max(len(all)/reduction, 1)-1]
 }
 
@@ -93,7 +94,7 @@ func (h *halving) ended(int) {}
 // the next rung; if there is none a new trial begins.
 type asha struct {
 	rungs []int
-	at    [][]ashaTrial // by rung
+	at    [][]ashaTrial // by rung, in the order of their losses
 }
 
 type ashaTrial struct {
@@ -110,12 +111,7 @@ func newASHA(steps int) *asha {
 // next returns the trial to go on with and the step to take it to, -1 for a new one.
 func (a *asha) next() (trial, to int) {
 	for k := len(a.rungs) - 2; k >= 0; k-- {
-		order := make([]int, len(a.at[k]))
-		for i := range order {
-			order[i] = i
-		}
-		slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(a.at[k][i].loss, a.at[k][j].loss) })
-		for _, i := range order[:len(order)/reduction] {
+		for i := range a.at[k][:len(a.at[k])/reduction] {
 			if t := &a.at[k][i]; !t.promoted && !math.IsInf(t.loss, 1) {
 				t.promoted = true
 				return t.trial, a.rungs[k+1]
@@ -129,4 +125,5 @@ func (a *asha) next() (trial, to int) {
 func (a *asha) came(trial, step int, loss float64) {
 	k := slices.Index(a.rungs, step)
 	a.at[k] = append(a.at[k], ashaTrial{trial: trial, loss: loss})
+	slices.SortStableFunc(a.at[k], func(s, t ashaTrial) int { return cmp.Compare(s.loss, t.loss) })
 }
