@@ -214,7 +214,8 @@ func (s *study) tune(ctx context.Context, target, steps int, m method) ([]played
 		if err != nil {
 			return nil, err
 		}
-		runs[k], err = evaluate(ctx, p, t, steps, func(trial cmbo.Trial) error { return s.tell(p.Optimizer, trial, t, m.handling) })
+		tell := func(trial cmbo.Trial) error { return s.tell(p.Optimizer, trial, t, m.handling) }
+		runs[k], err = evaluate(ctx, p, t, steps, tell)
 		if err != nil {
 			return nil, err
 		}
@@ -237,7 +238,8 @@ const costSteps = 200
 // byConstraint compares methods under constraints, or by what they reach within a budget.
 func byConstraint(ctx context.Context, s *study) error {
 	budget, cs := s.protocol.Budget, s.constraints
-	ways, steps, what := costWays, costSteps, fmt.Sprintf("two different values and the output %q in each row, in sum above 0", s.cost)
+	what := fmt.Sprintf("two different values and the output %q in each row, in sum above 0", s.cost)
+	ways, steps := costWays, costSteps
 	if cs != nil {
 		ways, steps, what = constraintWays, budget, "all outputs and two different values that hold the limits"
 	}

@@ -113,7 +113,8 @@ func (s *study) describe(ctx context.Context, target int, repeat uint64) (r cont
 		if err != nil {
 			return r, err
 		}
-		run, err := evaluate(ctx, o, t, s.protocol.Budget, func(trial cmbo.Trial) error { return o.Tell(trial.ID, t.Y[trial.Index]) })
+		tell := func(trial cmbo.Trial) error { return o.Tell(trial.ID, t.Y[trial.Index]) }
+		run, err := evaluate(ctx, o, t, s.protocol.Budget, tell)
 		if err != nil {
 			return r, err
 		}

@@ -267,11 +267,13 @@ func (s *study) spend(ctx context.Context, target, steps int, repeat uint64, m s
 	if m.resumes {
 		opts = append(opts, cmbo.WithCheckpoints())
 	}
-	o, err := s.propose(ctx, m.way, "random points", target, repeat, func(i int) cmbo.Task { return s.trained(s.tasks[i], steps, repeat) }, opts...)
+	past := func(i int) cmbo.Task { return s.trained(s.tasks[i], steps, repeat) }
+	o, err := s.propose(ctx, m.way, "random points", target, repeat, past, opts...)
 	if err != nil {
 		return nil, err
 	}
-	run := &spending{problem: s.tasks[target], proposer: o, steps: steps, epochs: s.protocol.Budget * steps, at: make(map[int]int), best: 1}
+	run := &spending{problem: s.tasks[target], proposer: o, steps: steps, epochs: s.protocol.Budget * steps, best: 1}
+	run.at = make(map[int]int)
 	if m.asha {
 		err = run.halve(ctx)
 	} else {
@@ -332,8 +334,8 @@ func onCurves(ctx context.Context, s *study) error {
 		for _, e := range at {
 			regrets = append(regrets, mean[e-1])
 		}
-		w.row("%s|%s|%s|%s|%s|%.0f %%%s", m.name, text(reached(mean, 0.1)), text(reached(mean, 0.05)), text(reached(mean, 0.01)),
-			text(each[len(each)/2]), 100*float64(there)/float64(len(each)), cells("|%.3f", regrets))
+		w.row("%s|%s|%s|%s|%s|%.0f %%%s", m.name,
+			text(reached(mean, 0.1)), text(reached(mean, 0.05)), text(reached(mean, 0.01)), text(each[len(each)/2]), 100*float64(there)/float64(len(each)), cells("|%.3f", regrets))
 	}
 	return w.Flush()
 }

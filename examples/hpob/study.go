@@ -35,7 +35,8 @@ var own = map[string]struct {
 // checkOwn refuses what makes no sense for a comparison of its own.
 func (c *overrides) checkOwn(o *options) error {
 	to := own[o.own]
-	if err := c.refuse(to.flags+" data budget targets repeats source-rows seed workers quiet", "-"+o.own+" compares methods of its own"); err != nil {
+	err := c.refuse(to.flags+" data budget targets repeats source-rows seed workers quiet", "-"+o.own+" compares methods of its own")
+	if err != nil {
 		return err
 	}
 	if len(o.data) != 1 || o.past.formatOf(o.data[0]) != "hpob" {
@@ -236,7 +237,8 @@ func (s *study) begin(target int, prior *cmbo.Prior, opts ...cmbo.Option) (*prop
 
 // propose begins a run on a task in a way, whose past shows the other tasks; label names the
 // stream of what is drawn.
-func (s *study) propose(ctx context.Context, w way, label string, target int, repeat uint64, past func(i int) cmbo.Task, opts ...cmbo.Option) (*proposer, error) {
+func (s *study) propose(ctx context.Context, w way, label string, target int, repeat uint64,
+	past func(i int) cmbo.Task, opts ...cmbo.Option) (*proposer, error) {
 	seed := s.protocol.Seed
 	if w.random {
 		return &proposer{rows: rng.Stream(seed, label, uint64(target), repeat).Perm(len(s.tasks[target].X))}, nil
@@ -270,7 +272,8 @@ func (p *proposer) next(ctx context.Context) (trial cmbo.Trial, more bool, err e
 
 // play plays every way so many times, as many at a time as -workers says, and tells how far
 // it is. Run i leaves out the task i modulo the number of targets.
-func play[W fmt.Stringer, R any](ctx context.Context, s *study, ways []W, runs int, one func(w W, run int) (R, error)) ([][]R, error) {
+func play[W fmt.Stringer, R any](ctx context.Context, s *study, ways []W, runs int,
+	one func(w W, run int) (R, error)) ([][]R, error) {
 	for _, t := range s.tasks[:s.targets()] {
 		var err error
 		if t.space, err = cmbo.Candidates(t.X); err != nil {
