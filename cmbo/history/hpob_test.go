@@ -59,7 +59,7 @@ func TestHPOBErrors(t *testing.T) {
 		{"", "", "", "cut off", cmbo.ErrCorrupt},
 		{hpob[:70], "4796", "b", "cut off", cmbo.ErrCorrupt},
 		{`[]`, "", "", "want '{'", cmbo.ErrCorrupt},
-		{`{"s": {"t": {"X": [[0.5]], "y": [1]}}} {}`, "", "", "text after the end", cmbo.ErrCorrupt},
+		{`{"s": {"t": {"X": [[0.5]], "y": [1]}}} {}`, "", "", "text after the object", cmbo.ErrCorrupt},
 		{`{"s": {"t": {"X": [[0.5]], "y": [1]}}, }`, "", "", "want a string", cmbo.ErrCorrupt},
 		{`{"s": {"t": {"X": [[0.5,]], "y": [1]}}}`, "", "t", "is not a value", cmbo.ErrCorrupt},
 		{`{"s": {"t": {"X": [[0.5]], "y": [1]}}, "s": {}}`, "s", "", `"s" appears twice`, cmbo.ErrCorrupt},

@@ -134,23 +134,21 @@ type lineDecoder struct {
 func newLineDecoder(n form) *lineDecoder {
 	return &lineDecoder{
 		form: n, sightings: newSightings(n.others(), n.limits), byText: n.Prefix != "" || n.Columns != nil || n.Parse != nil || n.DecimalComma,
-		values: make(map[string][]byte), object: make(map[string][]byte),
 		taken: map[string]bool{n.value: true, n.task: true, n.noise: true, n.status: true, n.curve: true},
 	}
 }
 
 // decode reads a line.
 func (d *lineDecoder) decode(line []byte) (r row) {
-	if e := d.members(d.values, line); e != nil {
+	var e *RowError
+	if _, d.values, e = object(line, d.limits); e != nil {
 		return r.failed(e)
 	}
 	delete(d.values, "") // which stands for what there is not
 	d.see(maps.Keys(d.values))
-	clear(d.object)
-	var e *RowError
 	config, ok := d.values[d.config]
 	if d.nested = ok; ok {
-		if e = d.members(d.object, config); e != nil && e.Field == "" {
+		if _, d.object, e = object(config, d.limits); e != nil && e.Field == "" {
 			e.in(d.config, "")
 		}
 	}
@@ -190,15 +188,6 @@ func (d *lineDecoder) decode(line []byte) (r row) {
 		}
 	}
 	return r
-}
-
-// members decodes an object into a map.
-func (d *lineDecoder) members(to map[string][]byte, text []byte) *RowError {
-	clear(to)
-	return object(text, d.limits.Columns, func(name string, raw []byte) *RowError {
-		to[name] = raw
-		return nil
-	})
 }
 
 // parameter returns the JSON of parameter i, nil if it is missing.

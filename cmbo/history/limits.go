@@ -21,7 +21,7 @@ type Limits struct {
 	// Columns is the number of fields of a CSV row, of keys of an object of
 	// JSON lines, of coordinates of HPOB's configurations: 16,384.
 	Columns int
-	// Depth is how deep lists and objects of HPOB and Katib may nest: 64.
+	// Depth is how deep lists and objects of JSON may nest: 64.
 	Depth int
 	// Rows is the number of rows of a task that [CSV.Tasks] and [JSONLines.Tasks] hold:
 	// 1,048,576. Of HPOB it is that of the space's configurations, and of its values: 2,097,152.

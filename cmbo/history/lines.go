@@ -4,10 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"io"
 	"slices"
-	"strconv"
+	"unicode/utf8"
 
 	"github.com/gocmbo/cmbo/cmbo"
 )
@@ -67,96 +66,14 @@ func (l *lineReader) next() (line []byte, whole, long bool, err error) {
 	}
 }
 
-// object decodes one JSON object and calls member with each name and the raw
-// text of its value. A text with a fault is a RowError of cmbo's
-// ErrCorrupt; a name that appears twice is wrong, too, and more names than most.
-func object(text []byte, most int, member func(name string, raw []byte) *RowError) *RowError {
-	d := json.NewDecoder(bytes.NewReader(bare(text)))
-	fail := func(err error) *RowError {
-		if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
-			return rowErrorf(cmbo.ErrCorrupt, "JSON is cut off")
-		}
-		return rowErrorf(cmbo.ErrCorrupt, "JSON, byte %d: %v", d.InputOffset(), err)
-	}
-	t, err := d.Token()
-	if err != nil {
-		return fail(err)
-	}
-	if t != json.Delim('{') {
-		return rowErrorf(cmbo.ErrCorrupt, "not a JSON object")
-	}
-	seen := make(map[string]bool, 8)
-	for d.More() {
-		t, err := d.Token()
-		if err != nil {
-			return fail(err)
-		}
-		name := t.(string) // a decoder makes sure of it
-		if seen[name] {
-			return rowErrorf(cmbo.ErrCorrupt, "the key appears twice").in(name, "")
-		}
-		seen[name] = true
-		if len(seen) > most {
-			return beyond("Columns", int64(most), "the object has more keys")
-		}
-		var raw json.RawMessage
-		if err := d.Decode(&raw); err != nil {
-			return fail(err)
-		}
-		if e := member(name, raw); e != nil {
-			return e
-		}
-	}
-	if _, err := d.Token(); err != nil {
-		return fail(err)
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return rowErrorf(cmbo.ErrCorrupt, "JSON, byte %d: text after the object", d.InputOffset())
-	}
-	return nil
-}
-
-// The numbers that Python writes into what it calls JSON.
-var pythonNumbers = []string{"-Infinity", "Infinity", "NaN"}
-
-// bare puts Python's NaN and infinities into quotation marks: what is read as a
-// number is then told to be none. Text in strings stays as it is. Without any
-// of them it returns text itself.
-func bare(text []byte) []byte {
-	if !bytes.Contains(text, []byte("NaN")) && !bytes.Contains(text, []byte("Infinity")) {
-		return text
-	}
-	out := make([]byte, 0, len(text)+16)
-	inString := false
-scan:
-	for i := 0; i < len(text); i++ {
-		c := text[i]
-		if inString {
-			out = append(out, c)
-			if c == '\\' && i+1 < len(text) {
-				i++
-				out = append(out, text[i])
-			}
-			inString = c != '"'
-			continue
-		}
-		for _, n := range pythonNumbers {
-			if bytes.HasPrefix(text[i:], []byte(n)) {
-				out = strconv.AppendQuote(out, n)
-				i += len(n) - 1
-				continue scan
-			}
-		}
-		inString = c == '"'
-		out = append(out, c)
-	}
-	return out
-}
-
 // jsonString decodes a JSON string; ok is false for other values.
 func jsonString(raw []byte) (s string, ok bool) {
 	if len(raw) == 0 || raw[0] != '"' {
 		return "", false
+	}
+	escaped := func(c byte) bool { return c < ' ' || c == '\\' || c >= utf8.RuneSelf }
+	if !slices.ContainsFunc(raw, escaped) { // most, which need no decoder
+		return string(raw[1 : len(raw)-1]), true
 	}
 	return s, json.Unmarshal(raw, &s) == nil
 }

@@ -39,24 +39,24 @@ func attributes(op int) bool {
 
 // operation is a line of the journal: the union of what operations hold.
 type operation struct {
-	Op           *int            `json:"op_code"`
-	Study        *int            `json:"study_id"`
-	Trial        *int            `json:"trial_id"`
-	StudyName    *string         `json:"study_name"`
-	Directions   []int           `json:"directions"`
-	State        *int            `json:"state"`
-	Value        json.RawMessage `json:"value"`
-	Values       json.RawMessage `json:"values"`
-	Param        *string         `json:"param_name"`
-	ParamValue   json.RawMessage `json:"param_value_internal"`
-	Distribution json.RawMessage `json:"distribution"`
-	Distribs     json.RawMessage `json:"distributions"`
-	Params       json.RawMessage `json:"params"`
-	Step         *int64          `json:"step"`
-	Intermediate json.RawMessage `json:"intermediate_value"`
-	Steps        json.RawMessage `json:"intermediate_values"`
-	Start        json.RawMessage `json:"datetime_start"`
-	End          json.RawMessage `json:"datetime_complete"`
+	Op           *int                       `json:"op_code"`
+	Study        *int                       `json:"study_id"`
+	Trial        *int                       `json:"trial_id"`
+	StudyName    *string                    `json:"study_name"`
+	Directions   []int                      `json:"directions"`
+	State        *int                       `json:"state"`
+	Value        json.RawMessage            `json:"value"`
+	Values       json.RawMessage            `json:"values"`
+	Param        *string                    `json:"param_name"`
+	ParamValue   json.RawMessage            `json:"param_value_internal"`
+	Distribution json.RawMessage            `json:"distribution"`
+	Distribs     map[string]json.RawMessage `json:"distributions"`
+	Params       json.RawMessage            `json:"params"`
+	Step         *int64                     `json:"step"`
+	Intermediate json.RawMessage            `json:"intermediate_value"`
+	Steps        map[int64]json.RawMessage  `json:"intermediate_values"`
+	Start        json.RawMessage            `json:"datetime_start"`
+	End          json.RawMessage            `json:"datetime_complete"`
 }
 
 // study is a study as the operations so far make it.
@@ -246,29 +246,18 @@ func (j *journal) createTrial(s *study, op *operation, line int) *RowError {
 		return e
 	}
 	if !isNull(op.Params) {
-		dists := make(map[string]json.RawMessage)
-		if !isNull(op.Distribs) {
-			if e := object(op.Distribs, j.Limits.Columns, func(name string, raw []byte) *RowError { dists[name] = raw; return nil }); e != nil {
+		names, values, e := object(op.Params, j.Limits)
+		if e != nil {
+			return e
+		}
+		for _, name := range names {
+			if e := j.setParam(t, name, values[name], op.Distribs[name], line, false); e != nil {
 				return e
 			}
 		}
-		if e := object(op.Params, j.Limits.Columns, func(name string, raw []byte) *RowError {
-			return j.setParam(t, name, raw, dists[name], line, false)
-		}); e != nil {
-			return e
-		}
 	}
-	if !isNull(op.Steps) {
-		if e := object(op.Steps, len(op.Steps), func(name string, raw []byte) *RowError {
-			var step int64
-			if json.Unmarshal([]byte(name), &step) != nil {
-				return rowErrorf(cmbo.ErrCorrupt, "not a step").in("intermediate_values", name)
-			}
-			t.report(step, raw)
-			return nil
-		}); e != nil {
-			return e
-		}
+	for step, value := range op.Steps {
+		t.report(step, value)
 	}
 	s.trials = append(s.trials, t)
 	j.trials = append(j.trials, t)

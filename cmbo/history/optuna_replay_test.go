@@ -149,7 +149,7 @@ func TestOptunaBadLines(t *testing.T) {
 		{`{"op_code":4,"study_id":0,"state":5}`, "state", "5", "unknown", cmbo.ErrCorrupt},
 		{`{"op_code":4,"study_id":0,"state":1,"params":{"x":1},"distributions":{}}`, "x", "", "distribution: missing", cmbo.ErrCorrupt},
 		{`{"op_code":4,"study_id":0,"state":1,"params":[1]}`, "", "", "not a JSON object", cmbo.ErrCorrupt},
-		{`{"op_code":4,"study_id":0,"state":1,"intermediate_values":{"x":1}}`, "intermediate_values", "x", "not a step", cmbo.ErrCorrupt},
+		{`{"op_code":4,"study_id":0,"state":1,"intermediate_values":{"x":1}}`, "", "", "number x into Go struct field operation.intermediate_values", cmbo.ErrCorrupt},
 		{`{"op_code":5,"param_name":"x"}`, "trial_id", "", "missing", cmbo.ErrCorrupt},
 		{`{"op_code":5,"trial_id":0}`, "param_name", "", "missing", cmbo.ErrCorrupt},
 		{`{"op_code":5,"trial_id":0,"param_name":"x","param_value_internal":1}`, "x", "", "distribution: missing", cmbo.ErrCorrupt},

@@ -2,16 +2,21 @@ package history
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo"
 )
+
+// The numbers that Python writes into what it calls JSON.
+var pythonNumbers = []string{"-Infinity", "Infinity", "NaN"}
 
 // A scanner reads a stream of JSON of which it keeps nothing: the largest thing
 // in memory is one string or number. It takes Python's NaN and infinities for
@@ -23,18 +28,24 @@ type scanner struct {
 	line   int // ends of lines before offset
 	depth  int
 	buf    []byte
-	kept   []byte // the text since value began, nil elsewhere
+	kept   []byte // the text since raw began, nil elsewhere
+}
+
+// scan returns a scanner of a text that is in memory, and of which raw may keep all.
+func scan(text []byte, limits Limits) *scanner {
+	limits.String = math.MaxInt
+	return &scanner{r: bufio.NewReaderSize(bytes.NewReader(text), min(len(text), 1<<12)), limits: limits}
 }
 
 func (s *scanner) corrupt(format string, args ...any) error {
-	return rowErrorf(cmbo.ErrCorrupt, "byte %d: %s", s.offset, fmt.Sprintf(format, args...))
+	return rowErrorf(cmbo.ErrCorrupt, "JSON, byte %d: %s", s.offset, fmt.Sprintf(format, args...))
 }
 
 // next reads a byte; the end of the input is an error of the text.
 func (s *scanner) next() (byte, error) {
 	c, err := s.r.ReadByte()
 	if err == io.EOF {
-		return 0, s.corrupt("the text is cut off")
+		return 0, rowErrorf(cmbo.ErrCorrupt, "JSON is cut off after %d bytes", s.offset)
 	}
 	if err != nil {
 		return 0, err
@@ -101,9 +112,9 @@ func (s *scanner) text() (string, error) {
 		ended = c == '"' && !escaped
 		escaped = c == '\\' && !escaped
 	}
-	var text string
-	if err := json.Unmarshal(s.buf, &text); err != nil {
-		return "", s.corrupt("a string: %v", err)
+	text, ok := jsonString(s.buf)
+	if !ok {
+		return "", s.corrupt("%s is not a string", clip(string(s.buf)))
 	}
 	return text, nil
 }
@@ -126,10 +137,14 @@ func (s *scanner) literal() (v float64, ok bool, err error) {
 		s.buf = append(s.buf, c)
 	}
 	word := string(s.buf)
+	python := slices.Contains(pythonNumbers, word)
+	if python && s.kept != nil {
+		s.kept = strconv.AppendQuote(s.kept[:len(s.kept)-len(word)], word)
+	}
 	switch {
 	case word == "null" || word == "true" || word == "false":
 		return 0, false, nil
-	case !json.Valid(s.buf) && !slices.Contains(pythonNumbers, word): // strconv takes numbers that JSON has not
+	case !python && !json.Valid(s.buf): // strconv takes numbers that JSON has not
 		return 0, false, s.corrupt("%q is not a value", clip(word))
 	}
 	v, err = strconv.ParseFloat(word, 64)
@@ -213,17 +228,26 @@ func (s *scanner) skip() error {
 	return err
 }
 
-// value decodes a value of at most Limits.String bytes as package json does; Python's NaN
-// and infinities are strings to it.
-func (s *scanner) value(to any) error {
-	s.kept = make([]byte, 0, 256)
+// raw returns the text of a value of at most Limits.String bytes, in which Python's NaN and
+// infinities are strings: what is read as a number is then told to be none.
+func (s *scanner) raw() ([]byte, error) {
+	if _, err := s.peek(); err != nil {
+		return nil, err
+	}
+	s.kept = make([]byte, 0, 64)
 	err := s.skip()
 	text := s.kept
 	s.kept = nil
+	return text, err
+}
+
+// value decodes a value as package json does.
+func (s *scanner) value(to any) error {
+	text, err := s.raw()
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(bare(text), to); err != nil {
+	if err := json.Unmarshal(text, to); err != nil {
 		return s.corrupt("%v", err)
 	}
 	return nil
@@ -246,7 +270,49 @@ func (s *scanner) end() error {
 	more, err := s.more()
 	if more {
 		s.offset++
-		return s.corrupt("text after the end")
+		return s.corrupt("text after the object")
 	}
 	return err
+}
+
+// object decodes a text that is one object: its names in their order, and of each the text of
+// its value. A name that appears twice is wrong, and so are more than Limits.Columns.
+func object(text []byte, limits Limits) (names []string, values map[string][]byte, e *RowError) {
+	s := scan(text, limits)
+	values = make(map[string][]byte)
+	c, err := s.peek()
+	switch {
+	case err == nil && c != '{':
+		err = s.corrupt("not a JSON object")
+	case err == nil:
+		err = s.object(func(name string) (err error) {
+			if _, twice := values[name]; twice {
+				return rowErrorf(cmbo.ErrCorrupt, "the key appears twice").in(name, "")
+			}
+			if names = append(names, name); len(names) > limits.Columns {
+				return beyond("Columns", int64(limits.Columns), "the object has more keys")
+			}
+			values[name], err = s.raw()
+			return err
+		})
+	}
+	if err == nil {
+		err = s.end()
+	}
+	errors.As(err, &e) // a text in memory gives no others
+	return names, values, e
+}
+
+// bare returns a text in which Python's NaN and infinities are strings, as package json needs it;
+// a text that has none of them, or is no JSON, as it is.
+func bare(text []byte) []byte {
+	if !bytes.Contains(text, []byte("NaN")) && !bytes.Contains(text, []byte("Infinity")) {
+		return text
+	}
+	s := scan(text, Limits{Depth: 10_000})
+	quoted, err := s.raw()
+	if err != nil || s.end() != nil {
+		return text
+	}
+	return quoted
 }
