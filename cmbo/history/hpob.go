@@ -195,7 +195,7 @@ func (t *hpobReader) space() error {
 
 // task reads one task.
 func (t *hpobReader) task(id string) error {
-	p := hpobTask{hpobReader: t, first: make(map[string]int), ys: "y", names: []string{""}}
+	p := hpobTask{hpobReader: t, ys: "y", names: []string{""}}
 	if t.objective != "" {
 		p.ys, p.names = "Y", nil
 	}
@@ -238,21 +238,14 @@ func (t *hpobReader) counted(list int, read func() error) error {
 	return read()
 }
 
-// hpobTask gathers one task. Rows of the file point to distinct configurations,
-// of which only one copy is in memory.
+// hpobTask gathers one task.
 type hpobTask struct {
 	*hpobReader
-	fileX   []int32        // by row of the file: its index in x, -1 for a bad one
-	badX    map[int]string // what is wrong with the first of these
-	x       [][]float64
-	ys      string    // the key of the values
-	several bool      // there are values of several outputs, which are not read
-	values  []float64 // row after row of the file, NaN for what is no number
-	ends    []int     // of the rows in values
-	names   []string  // of the values of a row
+	x, y    [][]float64 // by row of the file, a row of x nil that is no list
+	ys      string      // the key of the values
+	several bool        // there are values of several outputs, which are not read
+	names   []string    // of the values of a row
 	context cmbo.Context
-	first   map[string]int // index in x by configuration, or by its digest where that is shorter
-	bits    []byte         // of row
 	row     []float64
 }
 
@@ -291,63 +284,37 @@ func (p *hpobTask) numbers() (list bool, err error) {
 // configuration reads an entry of X.
 func (p *hpobTask) configuration() error {
 	list, err := p.numbers()
-	if err != nil {
-		return err
+	var x []float64
+	if list {
+		x = append([]float64{}, p.row...) // not nil
 	}
-	bad := ""
-	outside := slices.IndexFunc(p.row, func(v float64) bool { return !(v >= 0 && v <= 1) })
-	switch {
-	case !list:
-		bad = "not a list"
-	case len(p.row) == 0:
-		bad = "no coordinates"
-	case p.dim != 0 && len(p.row) != p.dim:
-		bad = fmt.Sprintf("%d coordinates, want %d", len(p.row), p.dim)
-	case outside >= 0 && math.IsNaN(p.row[outside]):
-		bad = fmt.Sprintf("coordinate %d is null, NaN, or another value that is no number", outside)
-	case outside >= 0:
-		bad = fmt.Sprintf("coordinate %d is %g, outside [0, 1]", outside, p.row[outside])
-	default:
-		p.dim = len(p.row)
-		p.fileX = append(p.fileX, int32(p.intern()))
-		return nil
-	}
-	if p.badX == nil {
-		p.badX = make(map[int]string)
-	}
-	if len(p.badX) < MaxErrors { // no report shows more
-		p.badX[len(p.fileX)] = bad
-	}
-	p.fileX = append(p.fileX, -1)
-	return nil
-}
-
-// intern returns the index in x of the configuration in row.
-func (p *hpobTask) intern() int {
-	p.bits = p.bits[:0]
-	for j, v := range p.row {
-		p.row[j] = v + 0 // -0 becomes 0
-		p.bits = binary.LittleEndian.AppendUint64(p.bits, math.Float64bits(p.row[j]))
-	}
-	key := p.bits
-	if len(key) > sha256.Size {
-		sum := sha256.Sum256(key)
-		key = sum[:]
-	}
-	i, ok := p.first[string(key)]
-	if !ok {
-		i = len(p.x)
-		p.first[string(key)], p.x = i, append(p.x, slices.Clone(p.row))
-	}
-	return i
+	p.x = append(p.x, x)
+	return err
 }
 
 // result reads an entry of the values.
 func (p *hpobTask) result() error {
 	_, err := p.numbers()
-	p.values = append(p.values, p.row...)
-	p.ends = append(p.ends, len(p.values))
+	p.y = append(p.y, slices.Clone(p.row))
 	return err
+}
+
+// wrong says why x is no configuration, "" if it is one.
+func (p *hpobTask) wrong(x []float64) string {
+	outside := slices.IndexFunc(x, func(v float64) bool { return !(v >= 0 && v <= 1) })
+	switch {
+	case x == nil:
+		return "not a list"
+	case len(x) == 0:
+		return "no coordinates"
+	case p.dim != 0 && len(x) != p.dim:
+		return fmt.Sprintf("%d coordinates, want %d", len(x), p.dim)
+	case outside >= 0 && math.IsNaN(x[outside]):
+		return fmt.Sprintf("coordinate %d is null, NaN, or another value that is no number", outside)
+	case outside >= 0:
+		return fmt.Sprintf("coordinate %d is %g, outside [0, 1]", outside, x[outside])
+	}
+	return ""
 }
 
 // descriptor reads an entry of context: a number, a string, false, true, or null.
@@ -391,13 +358,17 @@ func (p *hpobTask) outputName() error {
 	return nil
 }
 
-// measured returns what row i says, of which the value to be optimised is entry at.
-func (p *hpobTask) measured(i, at int) (r row) {
-	begin := 0
-	if i > 0 {
-		begin = p.ends[i-1]
+// observed returns what row i says, of which the value to be optimised is entry at.
+func (p *hpobTask) observed(i, at int) (r row) {
+	if i >= len(p.x) || i >= len(p.y) {
+		return r.failed(rowErrorf(cmbo.ErrCorrupt, "row %d: %d configurations but %d values", i, len(p.x), len(p.y)))
 	}
-	values := p.values[begin:p.ends[i]]
+	values := p.y[i]
+	if why := p.wrong(p.x[i]); why != "" {
+		return r.failed(rowErrorf(cmbo.ErrCorrupt, "row %d: X: %s", i, why))
+	}
+	r.x = p.x[i]
+	p.dim = len(r.x)
 	if len(values) != len(p.names) {
 		return r.failed(rowErrorf(cmbo.ErrCorrupt, "row %d: %s: %d values, want %d", i, p.ys, len(values), len(p.names)))
 	}
@@ -433,44 +404,37 @@ func (p *hpobTask) collect(id string) error {
 	if objective < 0 {
 		return &RowError{Task: clip(id), Reason: fmt.Sprintf("no output %q; it has %s", clip(p.objective), cmp.Or(quoteAll(p.names), "none")), Err: cmbo.ErrCorrupt}
 	}
-	if p.several && len(p.ends) == 0 {
+	if p.several && len(p.y) == 0 {
 		return &RowError{Task: clip(id), Reason: `no "y"; of the outputs of "Y" HPOB.Value names the one to be optimised`, Err: cmbo.ErrCorrupt}
 	}
-	at := make([]int, len(p.x)) // 1 + index of the observation of a configuration
-	kept := make([]int, 0, len(p.fileX))
-	n := 0
-	for i := range max(len(p.fileX), len(p.ends)) {
-		var r row
-		switch {
-		case i >= len(p.fileX) || i >= len(p.ends):
-			r.bad = rowErrorf(cmbo.ErrCorrupt, "row %d: %d configurations but %d values", i, len(p.fileX), len(p.ends))
-		case p.fileX[i] < 0:
-			r.bad = rowErrorf(cmbo.ErrCorrupt, "row %d: X: %s", i, p.badX[i])
-		default:
-			r = p.measured(i, objective)
-		}
-		k := -1
-		switch {
-		case r.bad != nil:
-			r.id = clip(id)
-			if err := p.take(r, 0); err != nil {
-				return err
+	kept := make([]int, max(len(p.x), len(p.y)))
+	first := make(map[[sha256.Size]byte]int, len(kept)) // the observation of a configuration, by its digest
+	var bits []byte
+	for i := range kept {
+		r := p.observed(i, objective)
+		if r.id = id; r.bad != nil {
+			r.id, kept[i] = clip(id), -1
+		} else {
+			bits = bits[:0]
+			for j, v := range r.x {
+				r.x[j] = v + 0 // -0 becomes 0
+				bits = binary.LittleEndian.AppendUint64(bits, math.Float64bits(r.x[j]))
 			}
-		case at[p.fileX[i]] > 0:
-			k = at[p.fileX[i]] - 1
-			p.repeated++
-		default:
-			r.id, r.x = id, p.x[p.fileX[i]]
-			if err := p.take(r, 0); err != nil {
-				return err
+			key := sha256.Sum256(bits)
+			k, again := first[key]
+			if again {
+				kept[i] = k
+				p.repeated++
+				continue
 			}
-			k = n
-			n++
-			at[p.fileX[i]] = n
+			kept[i] = len(first)
+			first[key] = kept[i]
 		}
-		kept = append(kept, k)
+		if err := p.take(r, 0); err != nil {
+			return err
+		}
 	}
-	if n > 0 {
+	if len(first) > 0 {
 		context, err := p.context.Normal()
 		if err != nil {
 			return &RowError{Task: clip(id), Reason: err.Error(), Err: cmbo.ErrCorrupt}
@@ -495,16 +459,15 @@ func (t *hpobReader) finish() (*HPOBResult, error) {
 		return nil, err
 	}
 	params := done.Space.Params()
-	order := make([]int, len(done.Tasks))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(i, j int) int { return strings.Compare(done.Tasks[i].ID, done.Tasks[j].ID) })
-	res := &HPOBResult{Result: *done, Name: t.name, Repeated: t.repeated}
-	res.Tasks = nil
-	for _, i := range order {
+	kept := make(map[string][]int, len(done.Tasks))
+	for i := range done.Tasks {
 		done.Tasks[i].Params = params
-		res.Tasks, res.Kept = append(res.Tasks, done.Tasks[i]), append(res.Kept, t.kept[i])
+		kept[done.Tasks[i].ID] = t.kept[i]
+	}
+	slices.SortFunc(done.Tasks, func(a, b cmbo.Task) int { return strings.Compare(a.ID, b.ID) })
+	res := &HPOBResult{Result: *done, Name: t.name, Repeated: t.repeated}
+	for _, task := range done.Tasks {
+		res.Kept = append(res.Kept, kept[task.ID])
 	}
 	return res, nil
 }
