@@ -190,52 +190,29 @@ func (c CSV) Write(w io.Writer, tasks ...cmbo.Task) error {
 			}
 		}
 	}
-	fields := append(append([]string{n.task}, n.columns...), n.value, n.noise, n.status)
-	for _, o := range n.others() {
-		fields = append(fields, o.column)
-	}
-	// What has no name the file does not have.
-	fields = slices.DeleteFunc(fields, func(name string) bool { return name == "" })
 	out := csv.NewWriter(w)
 	out.Comma = comma
-	if err := out.Write(fields); err != nil {
+	var header, fields []string
+	err = n.eachRow(tasks, func(cells []cell) error {
+		if header == nil {
+			for _, c := range cells {
+				header = append(header, c.column)
+			}
+			if err := out.Write(header); err != nil {
+				return err
+			}
+		}
+		fields = fields[:0]
+		for _, c := range cells {
+			if c.plain {
+				c.text = n.comma(c.text)
+			}
+			fields = append(fields, c.text)
+		}
+		return out.Write(fields)
+	})
+	if err != nil {
 		return err
-	}
-	put := func(name, text string) {
-		if name != "" {
-			fields = append(fields, text)
-		}
-	}
-	number := func(v float64, known bool) string {
-		if !known {
-			return ""
-		}
-		return n.comma(formatFloat(v))
-	}
-	for i := range tasks {
-		err := rows(&tasks[i], func(r row) error {
-			fields = fields[:0]
-			put(n.task, r.id)
-			for k, v := range r.x {
-				put(n.columns[k], n.written(n.params[k], v))
-			}
-			put(n.value, number(r.y, r.outcome == hasValue))
-			put(n.noise, number(r.noise, r.noise > 0))
-			put(n.status, n.ended(r.outcome))
-			for _, o := range n.outputs {
-				v, known := r.outputs[o.name]
-				put(o.column, number(v, known))
-			}
-			for _, o := range n.context {
-				v, known := r.context[o.name].(float64)
-				text, _ := r.context[o.name].(string)
-				put(o.column, text+number(v, known))
-			}
-			return out.Write(fields)
-		})
-		if err != nil {
-			return err
-		}
 	}
 	out.Flush()
 	return out.Error()

@@ -324,73 +324,34 @@ func (j JSONLines) Write(w io.Writer, tasks ...cmbo.Task) error {
 		return err
 	}
 	out := bufio.NewWriter(w)
-	for i := range tasks {
-		err := rows(&tasks[i], func(r row) error {
-			between := "{"
-			put := func(key, value string) {
-				if key != "" {
-					out.WriteString(between + quoted(key) + ": " + value)
-					between = ", "
-				}
+	err = n.eachRow(tasks, func(cells []cell) error {
+		object, between := "", "{"
+		for _, c := range cells {
+			text := c.text
+			switch {
+			case !c.plain:
+				text = quoted(text)
+			case text == "" && c.null:
+				text = "null"
+			case text == "":
+				continue
 			}
-			put(n.task, quoted(r.id))
-			if n.config != "" {
-				put(n.config, "")
-				between = "{" // what comes next is the first of the object
-			}
-			for i, v := range r.x {
-				text := n.params[i].text(v)
-				if n.params[i].param.Kind() == cmbo.KindCategorical {
-					text = quoted(text)
-				}
-				put(n.columns[i], text)
-			}
-			if n.config != "" {
+			if object != "" && c.object == "" {
 				out.WriteString("}")
 			}
-			if r.outcome == hasFailed {
-				put(n.value, "null")
-			} else {
-				put(n.value, formatFloat(r.y))
+			if object == "" && c.object != "" {
+				out.WriteString(between + quoted(c.object) + ": ")
+				between = "{" // what comes next is the first of the object
 			}
-			if r.noise > 0 {
-				put(n.noise, formatFloat(r.noise))
-			} else if n.needNoise {
-				put(n.noise, "null")
-			}
-			put(n.status, quoted(n.ended(r.outcome)))
-			for _, o := range n.outputs {
-				if v, known := r.outputs[o.name]; known {
-					put(o.column, formatFloat(v))
-				} else if n.Outputs != nil {
-					put(o.column, "null")
-				}
-			}
-			if r.curve != nil {
-				c, err := json.Marshal(r.curve)
-				if err != nil {
-					return err
-				}
-				put(n.curve, string(c))
-			}
-			for _, o := range n.context {
-				switch v := r.context[o.name].(type) {
-				case string:
-					put(o.column, quoted(v))
-				case float64:
-					put(o.column, formatFloat(v))
-				case nil:
-					if n.Context != nil {
-						put(o.column, "null")
-					}
-				}
-			}
-			_, err := out.WriteString("}\n")
-			return err
-		})
-		if err != nil {
-			return err
+			object = c.object
+			out.WriteString(between + quoted(c.column) + ": " + text)
+			between = ", "
 		}
+		_, err := out.WriteString("}\n")
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	return out.Flush()
 }

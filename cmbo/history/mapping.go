@@ -315,11 +315,3 @@ func (m *mapping) comma(text string) string {
 	}
 	return text
 }
-
-// written is the text of a parameter's value.
-func (m *mapping) written(c column, v float64) string {
-	if c.param.Kind() == cmbo.KindCategorical {
-		return c.text(v)
-	}
-	return m.comma(c.text(v))
-}

@@ -1,7 +1,7 @@
 package history
 
 import (
-	"slices"
+	"encoding/json"
 
 	"github.com/gocmbo/cmbo/cmbo"
 )
@@ -19,23 +19,76 @@ type row struct {
 	bad      *RowError // of a row that cannot be taken
 }
 
-// rows calls put with what each observation of a task says, and with each failure after them.
-func rows(t *cmbo.Task, put func(row) error) error {
-	for k, x := range slices.Concat(t.X, t.Failed) {
-		r := row{id: t.ID, x: x, context: t.Context, outcome: hasFailed}
-		if k >= len(t.Y) {
-			r.outputs = t.FailedOutputs.Row(k - len(t.Y))
-		} else {
-			r.outcome, r.y, r.outputs = hasValue, t.Y[k], t.Outputs.Row(k)
-			if t.NoiseVariance != nil {
-				r.noise = t.NoiseVariance[k]
-			}
-			if t.Curves != nil && len(t.Curves[k].Steps) > 0 {
-				r.curve = &t.Curves[k]
-			}
+// A cell is what stands in a written row under a name.
+type cell struct {
+	object, column string // object: of JSON lines, in which the column is, "" for the line itself
+	text           string
+	plain          bool // text is no string but a number, true, false, a curve, or "" for nothing
+	null           bool // nothing is written as null in JSON lines, and not left out
+}
+
+// cells appends those of observation k of a task, or of a failure, which come after them. The
+// columns are the same in all rows.
+func (n *form) cells(cells []cell, t *cmbo.Task, k int) []cell {
+	r := row{context: t.Context, outcome: hasFailed}
+	if failed := k - len(t.Y); failed >= 0 {
+		r.x, r.outputs = t.Failed[failed], t.FailedOutputs.Row(failed)
+	} else {
+		r.x, r.outputs, r.outcome, r.y = t.X[k], t.Outputs.Row(k), hasValue, t.Y[k]
+		if t.NoiseVariance != nil {
+			r.noise = t.NoiseVariance[k]
 		}
-		if err := put(r); err != nil {
-			return err
+		if t.Curves != nil && len(t.Curves[k].Steps) > 0 {
+			r.curve = &t.Curves[k]
+		}
+	}
+	add := func(c cell) {
+		if c.column != "" { // what has no name the file does not have
+			cells = append(cells, c)
+		}
+	}
+	number := func(column string, v float64, known, null bool) {
+		c := cell{column: column, plain: true, null: null}
+		if known {
+			c.text = formatFloat(v)
+		}
+		add(c)
+	}
+	add(cell{column: n.task, text: t.ID})
+	for i, v := range r.x {
+		add(cell{object: n.config, column: n.columns[i], text: n.params[i].text(v), plain: n.params[i].param.Kind() != cmbo.KindCategorical})
+	}
+	number(n.value, r.y, r.outcome == hasValue, true)
+	number(n.noise, r.noise, r.noise > 0, n.needNoise)
+	add(cell{column: n.status, text: n.ended(r.outcome)})
+	for _, o := range n.outputs {
+		v, known := r.outputs[o.name]
+		number(o.column, v, known, n.Outputs != nil)
+	}
+	if r.curve != nil && n.curve != "" {
+		text, _ := json.Marshal(r.curve) // whose values are finite
+		add(cell{column: n.curve, text: string(text), plain: true})
+	}
+	for _, o := range n.context {
+		if text, choice := r.context[o.name].(string); choice {
+			add(cell{column: o.column, text: text})
+			continue
+		}
+		v, known := r.context[o.name].(float64)
+		number(o.column, v, known, n.Context != nil)
+	}
+	return cells
+}
+
+// eachRow calls put with the cells of each row of the tasks.
+func (n *form) eachRow(tasks []cmbo.Task, put func([]cell) error) error {
+	var cells []cell
+	for i := range tasks {
+		for k := range len(tasks[i].X) + len(tasks[i].Failed) {
+			cells = n.cells(cells[:0], &tasks[i], k)
+			if err := put(cells); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
