@@ -35,24 +35,23 @@ func newForm(s *cmbo.Space, m Mapping, value, task, noise, taskID string, limits
 	if err != nil {
 		return n, err
 	}
-	n = form{
-		mapping: ready, value: cmp.Or(value, "value"), taskID: cmp.Or(taskID, "task"), limits: limits,
-		task: orNone(task, "task"), needTask: task != "" && task != "-",
-		noise: orNone(noise, "noise_variance"), needNoise: noise != "" && noise != "-",
-	}
-	n.status, n.needStatus = orNone(m.Status, "status"), m.Status != "" && m.Status != "-"
+	n = form{mapping: ready, value: cmp.Or(value, "value"), taskID: cmp.Or(taskID, "task"), limits: limits}
+	n.task, n.needTask = named(task, "task")
+	n.noise, n.needNoise = named(noise, "noise_variance")
+	n.status, n.needStatus = named(m.Status, "status")
 	if taken := append([]string{n.value, n.task, n.noise}, n.columns...); !n.needStatus && slices.Contains(taken, n.status) {
 		n.status = ""
 	}
 	return n, nil
 }
 
-// orNone returns a name, or preset if it is not given, or none for "-".
-func orNone(name, preset string) string {
+// named returns the name of a column, the preset one if none is given, or none for "-", and whether
+// one was given, which the file must have.
+func named(name, preset string) (column string, need bool) {
 	if name == "-" {
-		return ""
+		return "", false
 	}
-	return cmp.Or(name, preset)
+	return cmp.Or(name, preset), name != ""
 }
 
 // others returns the outputs and the descriptors.

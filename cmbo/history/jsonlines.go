@@ -51,7 +51,8 @@ func (j JSONLines) setting() (form, error) {
 	if err != nil {
 		return n, err
 	}
-	n.config, n.curve = orNone(j.Config, "config"), j.Curve
+	n.config, _ = named(j.Config, "config")
+	n.curve = j.Curve
 	if !n.needStatus && n.status == n.config {
 		n.status = ""
 	}

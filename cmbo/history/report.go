@@ -148,6 +148,7 @@ func outside(err error, params []column, text func(i int) string) *RowError {
 type collector struct {
 	policy Policy
 	result *Result
+	report *Report
 	params []cmbo.Param   // of the space
 	index  map[string]int // of a task in the result, by ID
 }
@@ -157,6 +158,7 @@ func newCollector(space *cmbo.Space, p Policy) (*collector, error) {
 		return nil, fmt.Errorf("%w: unknown %s", cmbo.ErrOption, p)
 	}
 	c := &collector{policy: p, result: new(Result), index: make(map[string]int)}
+	c.report = &c.result.Report
 	c.setSpace(space)
 	return c, nil
 }
@@ -170,7 +172,7 @@ func (c *collector) setSpace(s *cmbo.Space) {
 
 // bad counts a bad row and returns it if it ends the reading.
 func (c *collector) bad(e *RowError) error {
-	r := &c.result.Report
+	r := c.report
 	r.Rows++
 	r.Skipped++
 	if len(r.Errors) < MaxErrors {
@@ -185,7 +187,7 @@ func (c *collector) bad(e *RowError) error {
 
 // take counts a row that begins on the line, and adds it to its task.
 func (c *collector) take(r row, line int) error {
-	report := &c.result.Report
+	report := c.report
 	switch {
 	case r.bad != nil:
 		r.bad.Task = r.id
@@ -271,7 +273,7 @@ func (c *collector) task(id string) *cmbo.Task {
 
 // finish returns the result, which must hold an observation.
 func (c *collector) finish(rows string) (*Result, error) {
-	r := &c.result.Report
+	r := c.report
 	switch {
 	case r.Accepted > r.Failed:
 		return c.result, nil

@@ -17,7 +17,6 @@ type stream struct {
 	rows   string // what messages call rows
 	read   func(take taker) error
 	lack   func() *RowError // what the rows lack, known once all are read; nil if that is known before
-	report *Report
 }
 
 // all reads the whole input.
@@ -47,68 +46,61 @@ func (s stream) finish(c *collector) (*Result, error) {
 var errStopped = errors.New("history: stopped")
 
 // tasks returns the sequence of the tasks, that of an error if there is one.
-func (s stream) tasks(report *Report, err error) iter.Seq2[cmbo.Task, error] {
-	s.report = report
+func (s stream) tasks(report *Report, failed error) iter.Seq2[cmbo.Task, error] {
 	return func(yield func(cmbo.Task, error) bool) {
-		var c *collector
-		failed := err
-		if failed == nil {
-			c, failed = newCollector(s.space, s.policy)
+		err := failed
+		if err == nil {
+			err = s.grouped(report, func(t cmbo.Task) bool { return yield(t, nil) })
 		}
-		if failed == nil {
-			failed = s.grouped(c, func(t cmbo.Task) error {
-				s.tell(c)
-				if !yield(t, nil) {
-					return errStopped
-				}
-				return nil
-			})
-			s.tell(c)
+		if err != nil && err != errStopped {
+			yield(cmbo.Task{}, err)
 		}
-		if failed != nil && failed != errStopped {
-			yield(cmbo.Task{}, failed)
-		}
-	}
-}
-
-func (s stream) tell(c *collector) {
-	if s.report != nil {
-		*s.report = c.result.Report
 	}
 }
 
 // grouped reads tasks whose rows follow each other.
-func (s stream) grouped(c *collector, yield func(cmbo.Task) error) error {
-	seen := make(map[[16]byte]struct{})
+func (s stream) grouped(report *Report, yield func(cmbo.Task) bool) error {
+	c, err := newCollector(s.space, s.policy)
+	if err != nil {
+		return err
+	}
+	if report != nil {
+		*report = Report{}
+		c.report = report
+	}
+	seen := make(map[[16]byte]bool)
 	flush := func() error {
-		if len(c.result.Tasks) == 0 {
-			return nil
-		}
-		t := c.result.Tasks[0]
+		tasks := c.result.Tasks
 		c.result.Tasks = nil
 		clear(c.index)
-		return yield(t)
+		if len(tasks) > 0 && !yield(tasks[0]) {
+			return errStopped
+		}
+		return nil
 	}
-	err := s.read(func(r row, line int) error {
+	err = s.read(func(r row, line int) error {
 		if r.bad != nil || r.outcome == passedOver {
 			return c.take(r, line)
 		}
-		if _, same := c.index[r.id]; !same {
+		var e *RowError
+		if _, same := c.index[r.id]; same {
+			if t := c.result.Tasks[0]; len(t.X)+len(t.Failed) >= s.limits.Rows {
+				e = beyond("Rows", int64(s.limits.Rows), "the task has more %s", s.rows)
+			}
+		} else {
 			if err := flush(); err != nil {
 				return err
 			}
 			sum := sha256.Sum256([]byte(r.id))
 			d := [16]byte(sum[:])
-			if _, again := seen[d]; again {
-				e := rowErrorf(cmbo.ErrTask, "rows of other tasks lie between those of the task; sort the input by task").at(line)
-				e.Task = strings.Clone(r.id)
-				return e
+			if seen[d] {
+				e = rowErrorf(cmbo.ErrTask, "rows of other tasks lie between those of the task; sort the input by task")
 			}
-			seen[d] = struct{}{}
-		} else if t := c.result.Tasks[0]; len(t.X)+len(t.Failed) >= s.limits.Rows {
-			e := beyond("Rows", int64(s.limits.Rows), "the task has more %s", s.rows).at(line)
+			seen[d] = true
+		}
+		if e != nil {
 			e.Task = strings.Clone(r.id)
-			return e
+			return e.at(line)
 		}
 		return c.take(r, line)
 	})
