@@ -51,7 +51,7 @@ func TestCurves(t *testing.T) {
 	for curve, want := range map[string]string{
 		`[1]`: "cannot unmarshal", `{"steps": [1]}`: "0 values at 1 steps", `{"steps": [2, 1], "values": [0, 0]}`: "step 1 of a curve follows step 2",
 		`{"steps": [1], "values": [1], "stop": true}`: `unknown field "stop"`, `{"step": [1], "value": [1]}`: `unknown field "step"`,
-		`{"steps": [1, 2], "values": [3, null]}`: `number 1 of the "values" of a curve is null`, `{"steps": [null], "values": [3]}`: `number 0 of the "steps" of a curve is null`,
+		`{"steps": [1, 2], "values": [3, null]}`: `number 1 of a curve: "values" is null`, `{"steps": [null], "values": [3]}`: `number 0 of a curve: "steps" is null`,
 		`{"steps": [1], "values": [NaN]}`: "cannot unmarshal", `{"steps": [1], "values": [1], "stopped": true}`: "no noise variance",
 	} {
 		_, err := j.Read(strings.NewReader(`{"config": {"lr": 0}, "value": 1, "curve": ` + curve + `}`))

@@ -41,12 +41,39 @@ func (p Param) Describe() Description {
 	return Description{p.name, p.kind, p.lo, p.hi, p.step, p.choices, p.values}
 }
 
-// Param returns the parameter of the parts d, whose slices it keeps. It fails where no
-// constructor makes such a parameter; [New] validates the rest.
+// Param returns the parameter of the parts d. It fails where no constructor makes such a
+// parameter; [New] validates the rest.
 func (d Description) Param() (Param, error) {
-	p := Param{name: d.Name, kind: d.Kind, lo: d.Lo, hi: d.Hi, choices: d.Choices, values: d.Values}.WithStep(d.Step)
-	return p, p.checkStored()
+	p := d.made()
+	switch {
+	case !d.Kind.ranged() && (p.lo != d.Lo || p.hi != d.Hi):
+		return p, fmt.Errorf("parameter %q of kind %s has bounds [%g, %g], want [%g, %g]", d.Name, d.Kind, d.Lo, d.Hi, p.lo, p.hi)
+	case d.Kind != KindCategorical && d.Choices != nil:
+		return p, fmt.Errorf("parameter %q is a %s with choices", d.Name, d.Kind)
+	case d.Kind != KindOrdinal && d.Values != nil:
+		return p, fmt.Errorf("parameter %q is a %s with values", d.Name, d.Kind)
+	case p.whole() && (p.lo != math.Trunc(p.lo) || p.hi != math.Trunc(p.hi)):
+		return p, fmt.Errorf("parameter %q is an integer in [%g, %g]", d.Name, p.lo, p.hi)
+	}
+	return p, nil
 }
+
+// made returns what the constructor of the kind makes of the parts that it takes.
+func (d Description) made() Param {
+	p := Param{name: d.Name, kind: d.Kind, lo: d.Lo, hi: d.Hi}
+	switch d.Kind {
+	case KindCategorical:
+		p = Categorical(d.Name, d.Choices...)
+	case KindBool:
+		p = Bool(d.Name)
+	case KindOrdinal:
+		p = Ordinal(d.Name, d.Values...)
+	}
+	return p.WithStep(d.Step)
+}
+
+// ranged reports whether parameters of the kind are made with bounds.
+func (k Kind) ranged() bool { return k <= KindLogInt }
 
 // numberJSON writes a float64 as encoding/json does.
 func numberJSON(v float64) json.Number {
@@ -72,8 +99,7 @@ func decode(b []byte, v any) error {
 // MarshalJSON returns the form that [Space.MarshalJSON] has for a parameter.
 func (p Param) MarshalJSON() ([]byte, error) {
 	d := paramJSON{Name: p.name, Kind: p.kind.String(), Step: p.step, Choices: p.choices, Values: p.values}
-	switch p.kind {
-	case KindFloat, KindLogFloat, KindInt, KindLogInt:
+	if p.kind.ranged() {
 		d.Lo, d.Hi = numberJSON(p.lo), numberJSON(p.hi)
 	}
 	return json.Marshal(d)
@@ -138,53 +164,21 @@ func (d *paramJSON) param() (Param, error) {
 	if err != nil {
 		return Param{}, fmt.Errorf("parameter %q is of %w", d.Name, err)
 	}
-	p := Param{name: d.Name, kind: kind, choices: d.Choices, values: d.Values}
+	q := Description{Name: d.Name, Kind: kind, Step: d.Step, Choices: d.Choices, Values: d.Values}
+	p := q.made()
 	for _, b := range []struct {
 		text json.Number
 		to   *float64
-	}{{d.Lo, &p.lo}, {d.Hi, &p.hi}} {
-		switch {
-		case b.text != "":
-		case kind == KindFloat || kind == KindLogFloat || p.whole():
-			return Param{}, fmt.Errorf("parameter %q is of kind %s without both bounds, \"lo\" and \"hi\"", p.name, kind)
-		default:
+		own  float64
+	}{{d.Lo, &q.Lo, p.lo}, {d.Hi, &q.Hi, p.hi}} {
+		if *b.to = b.own; b.text == "" && kind.ranged() {
+			return p, fmt.Errorf("parameter %q is of kind %s without both bounds, \"lo\" and \"hi\"", d.Name, kind)
+		} else if b.text == "" {
 			continue
 		}
-		v, err := parseNumber(b.text, p.whole())
-		if err != nil {
-			return Param{}, fmt.Errorf("parameter %q: bound %q: %w", d.Name, b.text, err)
-		}
-		*b.to = v
-	}
-	if p.lo == 0 && p.hi == 0 {
-		switch p.kind {
-		case KindCategorical:
-			p.hi = float64(len(p.choices) - 1)
-		case KindBool:
-			p.hi = 1
-		case KindOrdinal:
-			p = Ordinal(p.name, p.values...)
-			p.choices = d.Choices
+		if *b.to, err = parseNumber(b.text, p.whole()); err != nil {
+			return p, fmt.Errorf("parameter %q: bound %q: %w", d.Name, b.text, err)
 		}
 	}
-	return p.WithStep(d.Step), p.checkStored()
-}
-
-// checkStored checks what the constructors make sure of.
-func (p Param) checkStored() error {
-	switch {
-	case p.kind == KindCategorical && (p.lo != 0 || float64(len(p.choices)-1) != p.hi):
-		return fmt.Errorf("parameter %q has bounds other than its choices", p.name)
-	case p.kind == KindOrdinal && len(p.values) > 0 && (p.lo != p.values[0] || p.hi != p.values[len(p.values)-1]):
-		return fmt.Errorf("parameter %q has bounds other than its values", p.name)
-	case p.kind == KindBool && (p.lo != 0 || p.hi != 1):
-		return fmt.Errorf("parameter %q is boolean with bounds [%g, %g]", p.name, p.lo, p.hi)
-	case p.kind != KindCategorical && p.choices != nil:
-		return fmt.Errorf("parameter %q is a %s with choices", p.name, p.kind)
-	case p.kind != KindOrdinal && p.values != nil:
-		return fmt.Errorf("parameter %q is a %s with values", p.name, p.kind)
-	case p.whole() && (p.lo != math.Trunc(p.lo) || p.hi != math.Trunc(p.hi)):
-		return fmt.Errorf("parameter %q is an integer in [%g, %g]", p.name, p.lo, p.hi)
-	}
-	return nil
+	return q.Param()
 }

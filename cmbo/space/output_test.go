@@ -45,7 +45,7 @@ func TestTaskJSON(t *testing.T) {
 		`{"id": "t", "x": [[1], [2]], "y": [3, null]}`:                                            `task "t": row 1: "y" is null`,
 		`{"id": "t", "x": [[1], [null]], "y": [3, 4]}`:                                            `task "t": row 1: column 0: "x" is null`,
 		`{"id": "t", "failed": [[null]]}`:                                                         `task "t": row 0: column 0: "failed" is null`,
-		`{"id": "t", "x": [[1]], "y": [3], "curves": [{"steps": [1], "values": [null]}]}`:         `task "t": number 0 of the "values" of a curve is null`,
+		`{"id": "t", "x": [[1]], "y": [3], "curves": [{"steps": [1], "values": [null]}]}`:         `task "t": number 0 of a curve: "values" is null`,
 		`{"id": "t", "x": [[1]], "y": [3], "curves": [{"steps": [1], "values": [1], "stop": 1}]}`: `unknown field "stop"`,
 		`{"id": "t", "failed": [[1], null]}`:                                                      `task "t": row 1: "failed" is null`,
 		`{"id": "t", "faild": [[1]]}`:                                                             `task "t": json: unknown field "faild"`,

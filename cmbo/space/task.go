@@ -1,6 +1,9 @@
 package space
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -64,22 +67,13 @@ func (t *Task) UnmarshalJSON(b []byte) error {
 	to := plain(*t)
 	n := struct {
 		*plain
-		X      [][]*float64 `json:"x"`
-		Y      []*float64   `json:"y"`
-		Failed [][]*float64 `json:"failed"`
+		X      json.RawMessage `json:"x"`
+		Y      json.RawMessage `json:"y"`
+		Failed json.RawMessage `json:"failed"`
 	}{plain: &to}
 	err := decode(b, &n)
-	if err == nil && n.Y != nil {
-		var i int
-		if to.Y, i = notNull(n.Y); i >= 0 {
-			err = AtRow(Errorf(ErrNotFinite, `"y" is null`), i)
-		}
-	}
-	if err == nil && n.X != nil {
-		to.X, err = rowsNotNull("x", n.X)
-	}
-	if err == nil && n.Failed != nil {
-		to.Failed, err = rowsNotNull("failed", n.Failed)
+	if err == nil {
+		err = errors.Join(numbers("x", n.X, &to.X), numbers("y", n.Y, &to.Y), numbers("failed", n.Failed, &to.Failed))
 	}
 	if err != nil {
 		return InTask(err, to.ID)
@@ -95,52 +89,52 @@ func (c *Curve) UnmarshalJSON(b []byte) error {
 	to := plain(*c)
 	n := struct {
 		*plain
-		Steps  []*int     `json:"steps"`
-		Values []*float64 `json:"values"`
+		Steps  json.RawMessage `json:"steps"`
+		Values json.RawMessage `json:"values"`
 	}{plain: &to}
-	if err := decode(b, &n); err != nil {
+	err := decode(b, &n)
+	if err == nil {
+		err = errors.Join(numbers("steps", n.Steps, &to.Steps), numbers("values", n.Values, &to.Values))
+	}
+	var null *DataError
+	if errors.As(err, &null) {
+		return Errorf(ErrNotFinite, "number %d of a curve: %s", null.Row, null.Reason)
+	}
+	if err == nil {
+		*c = Curve(to)
+	}
+	return err
+}
+
+// numbers decodes a list of numbers, or of lists of them, unless its key is missing. It fails
+// where a number or a list is null.
+func numbers[T []int | []float64 | [][]float64](name string, text json.RawMessage, to *T) error {
+	if text == nil {
+		return nil
+	}
+	var list T
+	if err := json.Unmarshal(text, &list); err != nil {
+		return fmt.Errorf("%q: %w", name, err)
+	}
+	*to = list
+	if !bytes.Contains(text, []byte("null")) {
+		return nil
+	}
+	var values []any
+	if err := json.Unmarshal(text, &values); err != nil {
 		return err
 	}
-	i, name := -1, "steps"
-	if n.Steps != nil {
-		to.Steps, i = notNull(n.Steps)
-	}
-	if i < 0 && n.Values != nil {
-		name = "values"
-		to.Values, i = notNull(n.Values)
-	}
-	if i >= 0 {
-		return Errorf(ErrNotFinite, "number %d of the %q of a curve is null", i, name)
-	}
-	*c = Curve(to)
-	return nil
-}
-
-// notNull returns the numbers of a list, or the place of one that is null, -1 for none.
-func notNull[T any](list []*T) ([]T, int) {
-	out := make([]T, len(list))
-	for i, v := range list {
-		if v == nil {
-			return nil, i
-		}
-		out[i] = *v
-	}
-	return out, -1
-}
-
-func rowsNotNull(name string, rows [][]*float64) ([][]float64, error) {
-	out := make([][]float64, len(rows))
-	for i, row := range rows {
+	for i, v := range values {
 		null := Errorf(ErrNotFinite, "%q is null", name)
-		if row == nil {
-			return nil, AtRow(null, i)
+		if v == nil {
+			return AtRow(null, i)
 		}
-		var c int
-		if out[i], c = notNull(row); c >= 0 {
-			return nil, AtRow(atColumn(null, c), i)
+		row, _ := v.([]any)
+		if c := slices.Index(row, nil); c >= 0 {
+			return AtRow(atColumn(null, c), i)
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // Check fails with [ErrDimension] if there are not as many values as steps, with [ErrStep] if
