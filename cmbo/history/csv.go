@@ -14,19 +14,15 @@ import (
 	"github.com/gocmbo/cmbo/cmbo"
 )
 
-// A CSV describes a file of comma-separated values with a header: one column a
-// parameter, under the parameter's name, one with the measured value, and
-// maybe one with the task's ID and one with the variance of the measurement's
-// error. The columns are found by name, in any order; others are passed over.
-// The zero value of everything but Space is usable.
+// A CSV describes a file of comma-separated values with a header: a column for each parameter, one
+// for the measured value, and maybe others for the task's ID, the variance of the measurement's error
+// and what Mapping names. They are found by name, in any order; others are passed over.
 type CSV struct {
 	// Space declares the parameters. Required.
 	Space *cmbo.Space
-	// Value, Task and Noise name the columns of the measured value, of the
-	// task's ID and of the noise variance: "value", "task" and
-	// "noise_variance" if empty. A column of the task or of the noise that is
-	// named here must be there; under its default name it may be missing. "-"
-	// says that there is none.
+	// Value, Task and Noise name the columns of the measured value, of the task's ID and of the noise
+	// variance: "value", "task" and "noise_variance" if empty. The latter two must be there if they
+	// are named here; "-" says that there is none.
 	Value, Task, Noise string
 	// TaskID is the ID of the one task of a file without a column for it,
 	// "task" if empty.
@@ -53,21 +49,17 @@ func (c CSV) setting() (form, rune, error) {
 	return n, comma, n.apart()
 }
 
-// Read reads tasks. Rows of one task need not be next to each other. A row whose status, if the file
-// has one, is that of a failed evaluation becomes a failure of its task, as [Mapping] has it; it
-// needs no value.
+// Read reads tasks. Rows of one task need not be next to each other.
 //
 // Fields may be quoted as RFC 4180 has it, lines end with LF or CR LF, empty lines and a byte order
-// mark of UTF-8 are passed over. White space around names in the header, task IDs, numbers and
-// booleans is ignored, around choices where it is not part of one. Numbers are decimal, with or
-// without a fraction and an exponent: 12, -0.5, .5, 1e-05. An empty noise variance, like 0, stands
-// for one that is not known.
+// mark of UTF-8 are passed over. White space around names in the header, task IDs, numbers, booleans
+// and choices is ignored, but where it is part of a choice. Numbers are decimal: 12, -0.5, .5, 1e-05.
+// An empty noise variance, like 0, stands for one that is not known.
 //
-// A bad row is dealt with as the Policy says: it has another number of fields than the header, a
-// value, a parameter or a noise variance that is missing, not a number or not finite, a point
-// outside the space, an unknown choice, or an empty task ID. Whatever the Policy, Read fails, with a
-// [*RowError] that wraps cmbo's ErrCorrupt, if the header lacks a column or has one twice, if a row
-// is longer than Limits has it, or if a quoted field that spans lines is not closed.
+// A row is bad if it has another number of fields than the header, a value, a parameter or a noise
+// variance that is missing, not a number or not finite, a point outside the space, or an empty task
+// ID. Whatever the Policy, Read fails with cmbo's ErrCorrupt if the header lacks a column or has one
+// twice, if a row is longer than Limits has it, or if a quoted field that spans lines is not closed.
 func (c CSV) Read(r io.Reader) (*Result, error) {
 	s, err := c.stream(r)
 	if err != nil {
@@ -158,16 +150,14 @@ func csvError(err error, last int) error {
 	return err
 }
 
-// Write writes tasks, with a header, as [CSV.Read] reads them: the task's ID, the parameters in their
-// order, the value, the noise variance if any is known or Noise is set, and the status if a task has
-// failures or Status is set: the first of Done and of Failed, "done" and "failed" by default.
-// Failures come after the observations of their task and have no value. Outputs come last, those of
-// the Mapping or all, and after them descriptors; curves are left out: [JSONLines] holds them.
-// Numbers read back bit for bit; a noise variance of 0, not known, is an empty field.
+// Write writes tasks as [CSV.Read] reads them: the task's ID, the parameters, the value, the noise
+// variance if any is known or Noise is set, and the status if a task has failures or Status is set:
+// the first of Done and of Failed, "done" and "failed" by default. Failures come after the
+// observations of their task. Outputs come last, those of the Mapping or all, and after them
+// descriptors; curves are left out: [JSONLines] holds them.
 //
 // The tasks are validated before the first byte is written: it fails as cmbo.Learn does for invalid
-// ones, with ErrTask if two have the same ID or if Task is "-" and there is more than one, and with
-// the error of w.
+// ones, with ErrTask if Task is "-" and there is more than one, and with the error of w.
 func (c CSV) Write(w io.Writer, tasks ...cmbo.Task) error {
 	n, comma, err := c.setting()
 	if err != nil {

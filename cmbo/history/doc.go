@@ -1,8 +1,5 @@
-// Package history reads and writes tuning histories: tasks for [cmbo.Learn]
-// from files of comma-separated values and of JSON lines, exports of MLflow,
-// Optuna and Weights & Biases among them, from Optuna's journals, from trials of Katib
-// and from tables in HPO-B's format; tasks and finished runs as comma-separated values and as JSON
-// lines.
+// Package history reads tuning histories into tasks for [cmbo.Learn], and writes tasks and finished
+// runs as comma-separated values and as JSON lines.
 //
 //	past, err := history.CSV{Space: space}.Read(file)
 //	prior, err := cmbo.Learn(ctx, space, past.Tasks)
@@ -20,20 +17,15 @@
 //
 // # Grammar
 //
-// A format is a struct that describes the file: [CSV], [JSONLines], [Optuna],
-// [Katib], [HPOB]. Its fields are the settings, its zero value but for the space is
-// usable, and one value serves both ways where a format has two: what Write
-// wrote Read reads back bit for bit. Everything goes through an io.Reader or
-// io.Writer; there are no file names, and inputs packed with gzip are for the
-// caller to unpack (but HPO-B's, which [HPOB] knows). Other files are recognised
-// and answered with the way to convert them.
+// A format is a struct that describes the file: [CSV], [JSONLines], [Optuna], [Katib], [HPOB].
+// Its zero value but for the space is usable, and what its Write wrote its Read reads back bit for
+// bit. Inputs packed with gzip are for the caller to unpack, but for HPO-B's; files of other kinds
+// are answered with the way to convert them.
 //
-// A reader returns a [Result]: the space, the tasks, and a [Report] of its rows.
-// Whatever it accepts is a point of the space with a finite value, as
-// cmbo.Learn wants it, or a point whose evaluation failed, and each task knows the
-// parameters it was recorded with. What it does not accept is a bad row, and the
-// [Policy] says what becomes of it; an error that [Skip] would pass over says so.
-// Trouble that concerns the input as a whole ends the reading under any policy.
+// A reader returns a [Result]: the space, the tasks, and a [Report] of its rows. What it accepts is
+// a point of the space with a finite value, as cmbo.Learn wants it, or one whose evaluation failed.
+// Anything else is a bad row, and the [Policy] says what becomes of it; trouble that concerns the
+// input as a whole ends the reading under any policy.
 //
 // # Errors
 //
@@ -52,17 +44,12 @@
 //	ErrVersion     the journal has operations or types not known here
 //	ErrOption      the description of the format contradicts itself
 //
-// Errors of the reader and the writer are returned as they are. A call that
-// fails returns no tasks.
+// Errors of the reader and the writer are returned as they are. A call that fails returns no tasks.
 //
 // # Limits
 //
-// Inputs are streamed: in memory are the tasks and one row or trial, of a journal the
-// trials that may be read, failed ones too. Of files that hold more than the memory does,
-// [CSV.Tasks] and [JSONLines.Tasks] yield the tasks one by one:
-//
-//	for task, err := range history.CSV{Space: space}.Tasks(file, &report) {
-//
-// The number of rows is not limited: set Bytes of [Limits] for what comes from
-// strangers. Integers are those that a float64 holds, up to 2^53.
+// Inputs are streamed: in memory are the tasks and one row or trial, of a journal the trials that
+// may be read, failed ones too. [CSV.Tasks] and [JSONLines.Tasks] yield the tasks one by one. The
+// number of rows is not limited: set Bytes of [Limits] for what comes from strangers. Integers are
+// those that a float64 holds, up to 2^53.
 package history

@@ -62,14 +62,12 @@ type HPOBResult struct {
 // first stays, as HPO-B's users have it; -0 counts as 0. Values may stand bare or each in brackets.
 // Other spaces, and other keys of a task, are passed over: without Value "Y" and "outputs", with it "y".
 //
-// A row is bad, and dealt with as the Policy says, if its configuration has another number of
-// coordinates than the first of the file, or an entry that is not a number in [0, 1], if its value is
-// not one number within ±1e150 (Python's NaN and Infinity are none), if it has not a value for each
-// of the outputs, or if X and y are of different lengths and it has no counterpart. A [*RowError]
-// names the task, and the row in its Reason; one of a task without good rows, which is left out, is
-// about the task. Whatever the Policy, Read fails with cmbo's ErrCorrupt if the text is not JSON of
-// this shape or has a name twice, with [ErrLimit] beyond a limit, and with ErrNoTasks if the file
-// lacks the space or the space a good row. In memory are the tasks of the space.
+// A row is bad if its configuration has another number of coordinates than the first of the file, or
+// an entry that is not a number in [0, 1], if its values are not one for each output, that to be
+// optimised within ±1e150, or if it has no counterpart in the other list. A [*RowError] names the
+// task, and the row in its Reason. Whatever the Policy, Read fails with cmbo's ErrCorrupt if the text
+// is not JSON of this shape or has a name twice, and with ErrNoTasks if the file lacks the space or
+// the space a good row.
 func (h HPOB) Read(r io.Reader) (*HPOBResult, error) {
 	s, err := newHPOBScanner(r, h.Limits)
 	if err != nil {

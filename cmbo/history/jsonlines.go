@@ -21,9 +21,8 @@ import (
 //
 //	{"task": "svm on iris", "config": {"lr": 0.01, "kernel": "rbf"}, "value": 0.93, "noise_variance": 0.0004}
 //
-// The parameters may also stand beside the value instead of in an object of
-// their own. Other keys are passed over, on both levels, but those of a curve are
-// bad. The zero value of everything but Space is usable.
+// The parameters may also stand beside the value. Other keys are passed over, on both levels, but
+// those of a curve are bad.
 type JSONLines struct {
 	// Space declares the parameters. Required.
 	Space *cmbo.Space
@@ -59,19 +58,17 @@ func (j JSONLines) setting() (form, error) {
 	return n, n.apart()
 }
 
-// Read reads tasks. Lines of one task need not be next to each other.
+// Read reads tasks. Lines of one task need not be next to each other; empty ones are passed over.
 //
-// A number, an integer or not, is a JSON number, a boolean true, false, 0 or 1; a choice is a string,
-// or a JSON value of another kind whose text, without white space, is the choice's name: 16, null,
-// [1,2]. The task's ID is a string, of which white space around it does not count, or a number: 1 and
-// 1.0 are "1". Empty lines and a byte order mark are passed over; lines end with LF or CR LF. A noise
-// variance of null, like 0, stands for one that is not known. A line whose status, if it has one, is
-// that of a failed evaluation becomes a failure of its task, as [Mapping] has it.
+// A boolean is true, false, 0 or 1; a choice is a string, or a JSON value of another kind whose text,
+// without white space, is the choice's name: 16, null, [1,2]. The task's ID is a string, of which
+// white space around it does not count, or a number: 1 and 1.0 are "1". A noise variance of null,
+// like 0, stands for one that is not known.
 //
-// A bad line is dealt with as the Policy says: it is longer than Limits has it, not one JSON object,
-// has a key twice, lacks a key, has a value that is not a finite number (Python's NaN and Infinity
-// are told as such) or a point outside the space. Whatever the Policy, Read fails with [ErrColumn] if
-// no line has the key of an output or a descriptor of the Mapping: null in one says that there is none.
+// A line is bad if it is longer than Limits has it, not one JSON object, has a key twice, lacks a key,
+// has a value that is not a finite number (Python's NaN and Infinity are told as such) or a point
+// outside the space. Whatever the Policy, Read fails with [ErrColumn] if no line has the key of an
+// output or a descriptor of the Mapping: null in one says that there is none.
 func (j JSONLines) Read(r io.Reader) (*Result, error) {
 	s, err := j.stream(r)
 	if err != nil {
@@ -308,11 +305,9 @@ func (d *lineDecoder) number(column string, check func(float64) *RowError) (floa
 	return v, check(v)
 }
 
-// Write writes tasks as [JSONLines.Read] reads them, one observation a line with the keys in the order
-// of the example at [JSONLines]; the parameters stand beside the value if Config is "-". Numbers read
-// back bit for bit; a noise variance of 0, not known, is left out, or null if Noise is set. Failures
-// follow the observations of their task, with a value of null and a status. Outputs and descriptors
-// come last, those of the Mapping, null where they are missing, or all. It fails as [CSV.Write] does.
+// Write writes tasks as [JSONLines.Read] reads them, what [CSV.Write] does in its order, and curves.
+// What is missing is left out, or null if Noise or the Mapping names it; the value of a failure is
+// null. It fails as CSV.Write does.
 func (j JSONLines) Write(w io.Writer, tasks ...cmbo.Task) error {
 	n, err := j.setting()
 	if err != nil {

@@ -13,12 +13,11 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/space"
 )
 
-// A Katib describes what to take from the trials of Katib's experiments, as
+// A Katib describes what to take from the trials of Katib's experiments, kubeflow.org/v1beta1, as
 //
 //	kubectl get trials.kubeflow.org --all-namespaces --output json
 //
-// writes them: a list of objects of kind Trial, kubeflow.org/v1beta1. The zero value of
-// everything but Space is usable.
+// writes them.
 type Katib struct {
 	// Space declares the parameters. Required. Trials may have further ones, which are
 	// passed over.
@@ -52,27 +51,19 @@ type KatibResult struct {
 	Metric string
 }
 
-// Read reads lists and single objects, one or more after the other. Objects of other
-// kinds are passed over.
+// Read reads lists and single objects, one or more after the other, and passes over other kinds.
 //
-// A trial that has succeeded or was stopped early is an observation, whose value is that
-// of its objective metric by the strategy of the objective: the least, the greatest or
-// the latest; without a strategy the least of a metric to be minimised, the greatest of
-// one to be maximised. A trial that has failed, whose metrics are not available, or
-// whose value is no finite number is a failure of its experiment's task; if its point is
-// not in the space, it is passed over. Trials that run, were killed, or were stopped
-// before they gave a value are passed over, too.
+// A trial that has succeeded or was stopped early is an observation: the value of its objective
+// metric by its strategy, the least, the greatest or the latest; without one the least of a metric
+// to be minimised, the greatest of one to be maximised. A trial of the space that has failed, whose
+// metrics are not available, or whose value is no finite number is a failure. Others that failed,
+// that run, were killed, or were stopped before they gave a value are passed over.
 //
-// Assignments are text, which is read as the cells of a [CSV]. Values between those of a
-// parameter with a step, which some of Katib's algorithms pass over, become the nearest,
-// as Adopt of [cmbo.Space] has it; Report.Snapped counts the trials. A trial is bad, and
-// dealt with as the Policy says, if it lacks a parameter of the space or lies outside
-// it, has no experiment or objective, or is there twice. A [*RowError] gives the line on
-// which the trial begins, and its name in the Reason.
-//
-// Whatever the Policy, Read fails with cmbo's ErrCorrupt if the text is not JSON of this
-// shape, ErrTask if objective metrics or directions differ, and ErrNoTasks without a
-// single value.
+// Assignments are read as the cells of a [CSV]; values between the steps of a parameter become the
+// nearest, as Adopt of [cmbo.Space] has it. A trial is bad if it lacks a parameter of the space or
+// lies outside it, has no experiment or objective, or is there twice; its [*RowError] gives the line
+// on which it begins. Whatever the Policy, Read fails with cmbo's ErrCorrupt if the text is not JSON
+// of this shape, ErrTask if objective metrics or directions differ, and ErrNoTasks without a value.
 func (k Katib) Read(r io.Reader) (*KatibResult, error) {
 	if k.Direction > Maximize {
 		return nil, fmt.Errorf("%w: unknown %s", cmbo.ErrOption, k.Direction)

@@ -12,9 +12,8 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/space"
 )
 
-// A Mapping says how the columns of a CSV file, or the keys of JSON lines,
-// become parameters, where they are not simply named alike, and which rows
-// count. The zero value maps names to themselves and takes all rows.
+// A Mapping says how the columns of a CSV file, or the keys of JSON lines, become parameters, and
+// which rows count. The zero value maps names to themselves and takes all rows.
 type Mapping struct {
 	// Prefix stands before the name of each parameter: "params." for MLflow.
 	Prefix string
@@ -24,12 +23,11 @@ type Mapping struct {
 	// Defaults gives, by parameter, the value where the column is missing or
 	// the cell empty, as cmbo's Space.Row takes it.
 	Defaults map[string]any
-	// Outputs names, by output, the columns of further values, which become the Outputs
-	// of the tasks: the name of the output where it is empty. An empty cell is a value that
-	// is missing, as is that of a key that a line of JSON lacks; a column that the header
-	// lacks, or a key that no line has, ends the reading with [ErrColumn], whatever the Policy.
-	// Nil reads none; a writer takes it for all that the tasks have, under their own names. Of an
-	// evaluation that failed what is no number is missing, too.
+	// Outputs names, by output, the columns of further values, which become the Outputs of the
+	// tasks: that of the output's name where it is empty. An empty cell, or a key that a line lacks,
+	// is a value that is missing, and so is, of a failed evaluation, what is no number; a column that
+	// no row has ends the reading with [ErrColumn], whatever the Policy. Nil reads none; a writer
+	// takes it for all that the tasks have, under their own names.
 	Outputs map[string]string
 	// Context names, by descriptor of a task, the columns that hold it, as Outputs does: a number
 	// is a number, other text a choice. A row may leave it out; two rows of a task that differ
@@ -38,15 +36,12 @@ type Mapping struct {
 	// Status names the column that says how an evaluation ended, "status" if
 	// empty; "-" says that there is none. A status named here must be there.
 	Status string
-	// Done lists the statuses of rows with a value; nil stands for all that are
-	// not in Failed. Failed lists those of evaluations that failed, whose points
-	// become failures of the task, but for points that lack a parameter; nil
-	// stands for "failed". Case does not matter. Rows of another status are
-	// passed over.
+	// Done lists the statuses of rows with a value; nil stands for all that are not in Failed. Failed
+	// lists those of evaluations that failed, whose points, if they are in the space, become failures
+	// of the task; nil stands for "failed". Case does not matter. Other rows are passed over.
 	Done, Failed []string
-	// Parse replaces the text of the cells of parameters, the value and the
-	// noise before it is read as usual; an error makes the row a bad one. In JSON
-	// lines it is given the text of strings and the JSON of other values.
+	// Parse replaces the text of the cells of parameters and numbers before it is read; an error makes
+	// the row a bad one. In JSON lines it is given the text of strings and the JSON of other values.
 	Parse func(column, text string) (string, error)
 	// DecimalComma reads 0,5 as a half in the cells of numbers. Points are an
 	// error then, and so are separators of thousands.
@@ -54,8 +49,8 @@ type Mapping struct {
 }
 
 // MLflow returns the description of what mlflow.search_runs(...).to_csv() writes: runs with the given
-// metric, an experiment a task, named by its ID. FINISHED runs have a value, FAILED ones are failures,
-// others are passed over. MLflow does not say whether the metric is to be minimised.
+// metric, an experiment a task, named by its ID. FINISHED runs have a value, FAILED ones are failures.
+// MLflow does not say whether the metric is to be minimised.
 func MLflow(space *cmbo.Space, metric string) CSV {
 	return CSV{
 		Space: space, Value: "metrics." + metric, Task: "experiment_id", Noise: "-",
@@ -64,9 +59,9 @@ func MLflow(space *cmbo.Space, metric string) CSV {
 }
 
 // OptunaFrame returns the description of what study.trials_dataframe().to_csv() writes for a study of
-// one objective: one task of the given ID. COMPLETE trials have a value, FAIL ones are failures, others
-// are passed over; to take pruned trials, too, add PRUNED to Done. A choice of None is an empty cell,
-// for which Defaults may hold the choice's name. A journal tells more: [Optuna].
+// one objective: one task of the given ID. COMPLETE trials have a value, FAIL ones are failures; to
+// take pruned trials, too, add PRUNED to Done. A choice of None is an empty cell, for which Defaults
+// may hold the choice's name. A journal tells more: [Optuna].
 func OptunaFrame(space *cmbo.Space, taskID string) CSV {
 	return CSV{
 		Space: space, Value: "value", Task: "-", TaskID: taskID, Noise: "-",
@@ -74,10 +69,9 @@ func OptunaFrame(space *cmbo.Space, taskID string) CSV {
 	}
 }
 
-// WandB returns the description of the CSV file that the table of runs of Weights & Biases exports: a
-// column each for the configuration and the summary, under their names, one task of the given ID.
-// Finished runs have a value, failed and crashed ones are failures, others are passed over. Task may
-// be set to a column instead, such as "Sweep" or "Group".
+// WandB returns the description of the CSV file that the table of runs of Weights & Biases exports: one
+// task of the given ID, unless Task is set to a column such as "Sweep" or "Group". Finished runs have
+// a value, failed and crashed ones are failures.
 func WandB(space *cmbo.Space, metric, taskID string) CSV {
 	return CSV{
 		Space: space, Value: metric, Task: "-", TaskID: taskID, Noise: "-",
@@ -113,9 +107,8 @@ func readyColumns(noun string, columns map[string]string) (out []output, err err
 	return out, nil
 }
 
-// ErrColumn says that no row of an input has the column, key or metric of an output or a
-// descriptor that the description of the format names; the Field of the [RowError] is its name.
-// Who asks for what an input may or may not have asks again without. It wraps cmbo's ErrCorrupt.
+// ErrColumn says that no row of an input has the column, key or metric of an output or a descriptor
+// that is asked for; the Field of the [RowError] is its name. It wraps cmbo's ErrCorrupt.
 var ErrColumn = fmt.Errorf("%w: no such column", cmbo.ErrCorrupt)
 
 // sightings follows which columns of outputs and descriptors an input has.

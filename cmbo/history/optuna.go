@@ -39,9 +39,8 @@ type Optuna struct {
 	Direction Direction
 	// Pruned takes pruned trials, too, with the last value they reported.
 	Pruned bool
-	// Seconds, if it is not empty, names an output for the time from a trial's start to its
-	// end, what it cost say; a trial that lacks one of the two lacks it, and one of which
-	// only one of them names its zone.
+	// Seconds, if it is not empty, names an output for the time from a trial's start to its end; a
+	// trial that lacks one of the two, or of which only one names its zone, lacks it.
 	Seconds string
 	Policy  Policy
 	Limits  Limits // lines that only hold attributes may be longer than Line
@@ -70,15 +69,11 @@ type Study struct {
 	Complete, Pruned, Failed, Running, Waiting int
 }
 
-// Read reads a journal, whose operations are replayed as Optuna does: those that Optuna would refuse
-// have no effect, and neither has a last line that is not whole.
-//
-// A complete trial is an observation, in the order of the trials' numbers; a failed one is a failure
-// of the task if it is a point of the space, and passed over otherwise. Running and waiting trials
-// have no value; intermediate values are read of pruned trials alone, if they are asked for. A trial
-// is bad, and dealt with as the Policy says, if it lacks a parameter of the space or lies outside
-// it, as enqueued trials may, or if its value is not finite. A [*RowError] gives the line that set
-// the parameter or the value.
+// Read replays a journal as Optuna does: operations that it would refuse have no effect, and neither
+// has a last line that is not whole. A complete trial is an observation, a failed one of the space a
+// failure of the task; others are passed over. A trial is bad if it lacks a parameter of the space
+// or lies outside it, as enqueued trials may, or if its value is not finite. A [*RowError] gives the
+// line that set the parameter or the value.
 //
 // A declared Space takes numbers for numeric parameters, and choices by name: that of a string is
 // the string, that of any other choice its JSON text, such as 16, 1e-05, true or null. A categorical
@@ -86,10 +81,9 @@ type Study struct {
 //
 // An inferred space has all parameters of the trials with a value, in the order in which they first
 // appear: Float or LogFloat, Int or LogInt, with the step they have, Bool for the choices true and
-// false, Ordinal for numbers, which keeps their order, else Categorical with choices named as above.
-// Numbers are taken as recorded: of step 0.1, 0.30000000000000004 stays what it is, and is 0.3 to
-// what takes the task: cmbo's Space.Canonical. Read fails with cmbo's ErrSpace, and says where, if a
-// parameter has distributions that differ, two choices of one name, or a range of one real number.
+// false, Ordinal for numbers, else Categorical with choices named as above. Read fails with cmbo's
+// ErrSpace if a parameter has distributions that differ, two choices of one name, or a range of one
+// real number.
 //
 // Whatever the Policy, Read fails with cmbo's ErrCorrupt if a line is not an operation or is longer
 // than Limits has it, ErrVersion at an operation it does not know, ErrTask if a study to be read has
