@@ -279,14 +279,11 @@ type Adoption struct {
 	Rows int
 	// Snapped counts those of Rows that lay between the steps of a parameter.
 	Snapped int
-	// Outside tells of each row that was left out because it has no place in
-	// the space: its task, row, parameter and value. Rows of failed evaluations
-	// are counted after the others of their task. A task that lost all rows is
-	// left out.
+	// Outside tells of each row that was left out: its task, row, parameter and value. A task that
+	// lost all rows is left out.
 	Outside []*DataError
-	// Filled and Dropped name the parameters, each once and sorted, that
-	// tasks did not have and took from the defaults, and that the space does
-	// not have.
+	// Filled and Dropped name the parameters, each once and sorted, that tasks took from the
+	// defaults, and that the space does not have.
 	Filled, Dropped []string
 }
 
@@ -330,25 +327,19 @@ func (a *Adoption) String() string {
 	return b.String()
 }
 
-// Adopt brings tasks that were recorded with other parameters to this space.
-// Parameters are matched by name, in any order, and choices by theirs, both as the
-// changes say that they are called now. A parameter that a task does not have takes its
-// value from the changes' defaults; parameters that the space does not have are
-// dropped: rows that only differed there become repeated measurements. Ranges,
-// steps, scales (linear or logarithmic) and lists of choices may differ; between
-// a categorical and another kind values go by their text, 16 and "16", 1e6 and
-// "1000000" or "1e+06", true and "true". Values between the steps of a parameter become
-// the nearest, as [Space.Snap] has it; other rows outside the space are left out. The
-// Adoption reports both. Tasks without Params are taken as rows in the order of this
-// space's parameters.
+// Adopt returns copies of tasks that were recorded with other parameters as tasks of this space.
+// Parameters are matched by name, in any order, and choices by theirs, both as the changes say that
+// they are called now. A parameter that a task does not have takes its default, one that the space
+// does not have is dropped. Ranges, steps, scales and lists of choices may differ; between a
+// categorical and another kind values go by their text, 16 and "16", 1e6 and "1000000" or "1e+06",
+// true and "true". Values between the steps of a parameter become the nearest, as [Space.Snap] has
+// it; other rows outside the space are left out. The Adoption reports both.
 //
-// The tasks are copied. It fails, and names task and parameter, with [ErrSpace]
-// if a parameter has neither a recorded value nor a default or its kind cannot
-// be converted, or if a task without Params has no row in the space, as one with its
-// columns in another order; with [ErrNoTasks] if no row at all is taken over; with
-// ErrSpace or [ErrOutOfSpace] for changes that name what is not there; as [Space.Row]
-// does for defaults, and as Learn of package cmbo does for tasks that are not valid in
-// themselves.
+// It fails, and names task and parameter, with [ErrSpace] if a parameter has neither a recorded
+// value nor a default or its kind cannot be converted, or if a task without Params has no row in the
+// space; with [ErrNoTasks] if no row at all is taken over; with ErrSpace or [ErrOutOfSpace] for
+// changes that name what is not there; as [Space.Row] does for defaults, and as Learn of package
+// cmbo does for tasks that are not valid in themselves.
 func (s *Space) Adopt(tasks []Task, c Changes) ([]Task, *Adoption, error) {
 	if err := s.Defined(); err != nil {
 		return nil, nil, err

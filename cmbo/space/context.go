@@ -12,9 +12,8 @@ import (
 //
 //	space.Context{"height": 1080, "category": "Sports", "interlaced": false, "rate": nil}
 //
-// Values of Go's integer types count as numbers and false and true as choices. It never
-// enters the space: it says which past tasks a new one is like. Names in a task have up to 200
-// bytes, no control characters and no space at an end.
+// Values of Go's integer types count as numbers and false and true as choices. It never enters the
+// space: it says which past tasks a new one is like. [CheckName] says what a name is.
 type Context map[string]any
 
 // Normal returns a copy in which numbers are float64, choices string, and what is missing

@@ -133,9 +133,8 @@ func (s *Space) MarshalJSON() ([]byte, error) {
 	return json.Marshal(spaceJSON{Params: s.params, Candidates: s.rows})
 }
 
-// UnmarshalJSON sets a zero Space to what MarshalJSON describes. It fails with
-// [ErrSpace], also for fields that are not known and where s is a space already, which never
-// changes, or as [Space.WithCandidates] does, and leaves s as it was.
+// UnmarshalJSON sets a zero Space to what MarshalJSON describes. It fails with [ErrSpace], also for
+// fields that are not known and where s is a space already, or as [Space.WithCandidates] does.
 func (s *Space) UnmarshalJSON(b []byte) error {
 	if s.params != nil {
 		return fmt.Errorf("%w: UnmarshalJSON into a space that is defined", ErrSpace)

@@ -79,8 +79,7 @@ func LogInt(name string, lo, hi int) Param {
 
 // Ordinal is a choice among at least one number, given in increasing order: a
 // layer of 16, 32 or 64 units. Its values are mapped to [0, 1] by their place in
-// the list, so that neighbours are equally far apart; where differences count,
-// use [Int] or [Float] with a step.
+// the list; where differences count, use [Int] or [Float] with a step.
 func Ordinal(name string, values ...float64) Param {
 	p := Param{name: name, kind: KindOrdinal, values: slices.Clone(values)}
 	if n := len(values); n > 0 {
@@ -100,14 +99,12 @@ func Bool(name string) Param {
 	return Param{name: name, kind: KindBool, hi: 1}
 }
 
-// WithStep returns a [Float] or [Int] parameter that takes the values lo,
-// lo + step, lo + 2 step, ... up to hi alone; [New] makes the last of them
-// the upper bound. A step of 0 is none, and so is a step of 1 of an integer.
-// New refuses steps of other kinds, logarithmic ones among them, and those
-// that are negative, too small for a float64 to tell the values apart (below a
-// billionth of the larger bound) or, for an integer, no whole number. If lo and step are decimals of up to 15 places, each value is
-// the float64 next to the decimal: 0.1 + 2·0.1 is 0.3. A float that is
-// one of them but for rounding is taken for it: [Space.Canonical].
+// WithStep returns a [Float] or [Int] parameter that takes the values lo, lo + step, lo + 2 step, ...
+// up to hi alone; [New] makes the last of them the upper bound. A step of 0 is none. New refuses
+// steps of other kinds, and those that are negative, below a billionth of the larger bound or, for
+// an integer, no whole number. If lo and step are decimals of up to 15 places, each value is the
+// float64 next to the decimal: 0.1 + 2·0.1 is 0.3. A float that is one of them but for rounding is
+// taken for it: [Space.Canonical].
 func (p Param) WithStep(step float64) Param {
 	p.step, p.scale = step, 0
 	if p.kind == KindInt && step == 1 {

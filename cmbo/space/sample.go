@@ -67,11 +67,10 @@ func (s *Space) Pairs(n int, src *rand.Rand) (a, b [][]float64) {
 	return a, b
 }
 
-// Sample returns n points of the space: of a parameter space those of a
-// scrambled Sobol sequence, which spread evenly, of a list of candidates a random
-// choice, in both cases without repetitions. It returns all points where there
-// are no more than n, and fewer than n where they repeat too often. The same
-// seed gives the same points. It fails with [ErrOption] if n is negative.
+// Sample returns n points of the space, without repetitions: of a parameter space those of a scrambled
+// Sobol sequence, of a list of candidates a random choice; all where there are no more than n, and
+// fewer than n where they repeat too often. The same seed gives the same points. It fails with
+// [ErrOption] if n is negative.
 func (s *Space) Sample(n int, seed uint64) ([][]float64, error) {
 	if err := s.Defined(); err != nil {
 		return nil, err
@@ -139,8 +138,7 @@ const (
 
 // Near returns n rows around a row of a parameter space, repetitions included: each
 // moves in one parameter at least, half of them by about a tenth of the range and half by
-// a fiftieth. A move beyond a bound ends there, at the row itself if that lies on it. They
-// follow from r alone.
+// a fiftieth. A move beyond a bound ends there, at the row itself if that lies on it.
 func (s *Space) Near(around []float64, n int, r *rand.Rand) [][]float64 {
 	rows := make([][]float64, 0, n)
 	buf := make([]float64, s.dim)

@@ -11,17 +11,12 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// A Space is the set of points an optimiser may propose: named parameters, or
-// an explicit list of candidate rows, or a list of candidates described by
-// named parameters.
+// A Space is the set of points an optimiser may propose: all values of its parameters, or a list of
+// candidates among them. It is immutable and safe for concurrent use.
 //
-// A point is a row of float64 with one entry a parameter, in the order the
-// parameters were declared: the number itself, the index of a categorical's
-// choice, 0 or 1 for a boolean. [Space.Row] makes a row from a map of names to
-// values, [Space.Config] turns it back. Inside, points live in the unit cube:
-// [Space.Encode].
-//
-// A Space is immutable and safe for concurrent use.
+// A point is a row of float64 with one entry a parameter, in the order the parameters were declared:
+// the number itself, the index of a categorical's choice, 0 or 1 for a boolean. [Space.Row] makes a
+// row from a map of names to values, [Space.Config] turns it back.
 type Space struct {
 	params []Param
 	names  map[string]int
@@ -44,10 +39,8 @@ func (s *Space) Defined() error {
 	return nil
 }
 
-// New returns the space of all values of the given parameters. It fails
-// with [ErrSpace] if there are none, a name is empty or used twice, or a
-// parameter's range is empty, not finite, or not positive where its logarithm
-// is taken.
+// New returns the space of all values of the given parameters. It fails with [ErrSpace] if there are
+// none, a name is used twice, or a parameter is not what its constructor asks for.
 func New(params ...Param) (*Space, error) {
 	if len(params) == 0 {
 		return nil, fmt.Errorf("%w: no parameters", ErrSpace)
@@ -69,9 +62,8 @@ func New(params ...Param) (*Space, error) {
 	return s, nil
 }
 
-// UnitCube returns the space of dim anonymous coordinates in [0, 1], named x0,
-// x1, ...: for points that are already encoded, such as the rows of a tuning
-// table.
+// UnitCube returns the space of dim coordinates in [0, 1], named x0, x1, ...: for points that are
+// already encoded.
 func UnitCube(dim int) (*Space, error) {
 	if dim < 1 {
 		return nil, fmt.Errorf("%w: a unit cube needs at least one coordinate, have %d", ErrSpace, dim)
@@ -99,9 +91,8 @@ func Candidates(rows [][]float64) (*Space, error) {
 }
 
 // WithCandidates returns a finite space that has the same parameters but
-// consists of exactly the given rows, which must lie in s. Only a proposal's
-// row decides whether it is a repetition: rows that are equal count as one.
-// The rows are copied, as [Space.Canonical] does.
+// consists of exactly the given rows, which must lie in s and of which equal ones count as one.
+// They are copied, as [Space.Canonical] does.
 func (s *Space) WithCandidates(rows [][]float64) (*Space, error) {
 	if len(rows) == 0 {
 		return nil, fmt.Errorf("%w: an empty list of candidates", ErrSpace)
@@ -256,10 +247,9 @@ func (s *Space) EncodeAll(rows [][]float64) *linalg.Dense {
 	return u
 }
 
-// Decode returns the valid point whose encoding is nearest to u, parameter by
-// parameter; coordinates outside [0, 1] are clamped. It fails with
-// [ErrDimension] or [ErrNotFinite]. Decode inverts Encode exactly for
-// integers, ordinals, categoricals and booleans, and to rounding for reals.
+// Decode returns the point whose encoding is nearest to u, parameter by parameter; coordinates
+// outside [0, 1] are clamped. It fails with [ErrDimension] or [ErrNotFinite]. It inverts Encode, for
+// reals to rounding.
 func (s *Space) Decode(u []float64) ([]float64, error) {
 	if len(u) != s.dim {
 		return nil, Errorf(ErrDimension, "%d coordinates for an encoding of %d", len(u), s.dim)

@@ -22,10 +22,9 @@ type Task struct {
 	// NoiseVariance holds the variance of each measurement's error in squared
 	// units of Y; nil if it is not known, 0 for a single one not known.
 	NoiseVariance []float64 `json:"noise_variance,omitempty"`
-	// Outputs holds what was measured beside Y, by name, in the user's units; nil for
-	// nothing. Tasks need not have the same outputs. Names have up to 200 bytes, no control
-	// characters and no space at an end; in what one Learn is given no two may differ by case,
-	// spaces and the signs _-. alone.
+	// Outputs holds what was measured beside Y, by name, in the user's units; nil for nothing. Tasks
+	// need not have the same outputs. [CheckName] says what a name is; in what one Learn is given no
+	// two may differ by case, spaces and the signs _-. alone.
 	Outputs Columns `json:"outputs,omitempty"`
 	// Curves holds what the evaluations showed before their ends, in the unit and the
 	// direction of Y, in the order of Y; nil for nothing. See cmbo.Optimizer.Report.
@@ -33,18 +32,16 @@ type Task struct {
 	// Context describes the task, so that a new one is told which past ones it is like; nil
 	// for nothing. The paper's method passes it over.
 	Context Context `json:"context,omitempty"`
-	// Failed holds the points whose evaluation failed and gave no value, one a
-	// row. A task may consist of failures alone. The default's model of values takes
-	// the task's worst value in their place as it learns what tasks have in common;
-	// nothing is made up for the points of a run, nor for what a prior reports.
+	// Failed holds the points whose evaluation failed and gave no value, one a row. A task may
+	// consist of failures alone. As it learns what tasks have in common, the default's model of
+	// values takes the task's worst value in their place.
 	Failed [][]float64 `json:"failed,omitempty"`
 	// FailedOutputs holds what was measured of the evaluations that failed, in the order of
 	// Failed, as Outputs does of the others; nil for nothing.
 	FailedOutputs Columns `json:"failed_outputs,omitempty"`
-	// Params are the parameters the rows were recorded with, in the order of
-	// their entries; nil if those are the space's own. With them, what reads the
-	// task for a space finds parameters by name and choices by theirs, whatever
-	// their order; where a space has others, [Space.Adopt] brings the task to it.
+	// Params are the parameters the rows were recorded with, in the order of their entries, which
+	// a space finds by name and choices by theirs; nil if those are the space's own. Where a space
+	// has others, [Space.Adopt] brings the task to it.
 	Params []Param `json:"params,omitempty"`
 }
 
@@ -215,8 +212,7 @@ func (t *Task) CheckForm() error {
 // CheckTasks validates tasks, IDs included, and returns them with rows of the space: those
 // recorded with the same parameters in another order are turned. Slices may be shared.
 // It fails with [ErrNoTasks] if there are none, and with [ErrTask], [ErrDimension],
-// [ErrNotFinite], [ErrOutOfSpace] or [ErrSpace] and a [*DataError] that says where. Tasks
-// of failures alone are legal.
+// [ErrNotFinite], [ErrOutOfSpace] or [ErrSpace] and a [*DataError] that says where.
 func CheckTasks(s *Space, tasks []Task) ([]Task, error) {
 	if len(tasks) == 0 {
 		return nil, ErrNoTasks
