@@ -15,6 +15,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/space"
+	"github.com/gocmbo/cmbo/internal/names"
 )
 
 // An HPOB describes what to take from a file in HPO-B's format, plain or
@@ -90,7 +91,7 @@ func (h HPOB) Read(r io.Reader) (*HPOBResult, error) {
 		case found && h.Name == "":
 			return rowErrorf(cmbo.ErrCorrupt, "the file has more than one space, %s; name one", quoteAll([]string{t.name, name}))
 		case found:
-			return rowErrorf(cmbo.ErrCorrupt, "the space %q appears twice", clip(name))
+			return rowErrorf(cmbo.ErrCorrupt, "the space %q appears twice", names.Clip(name))
 		}
 		found, t.name = true, name
 		return t.space()
@@ -106,7 +107,7 @@ func (h HPOB) Read(r io.Reader) (*HPOBResult, error) {
 		if others != nil {
 			known = "the file has " + quoteAll(others)
 		}
-		return nil, rowErrorf(cmbo.ErrNoTasks, "no space %q; %s", clip(h.Name), known)
+		return nil, rowErrorf(cmbo.ErrNoTasks, "no space %q; %s", names.Clip(h.Name), known)
 	}
 	return t.finish()
 }
@@ -184,7 +185,7 @@ func (t *hpobReader) space() error {
 			return e
 		}
 		if seen[id] {
-			return &RowError{Task: clip(id), Reason: "the task appears twice", Err: cmbo.ErrCorrupt}
+			return &RowError{Task: names.Clip(id), Reason: "the task appears twice", Err: cmbo.ErrCorrupt}
 		}
 		seen[id] = true
 		return t.task(id)
@@ -221,7 +222,7 @@ func (t *hpobReader) task(id string) error {
 	})
 	if err != nil {
 		if e, ok := err.(*RowError); ok && e.Task == "" {
-			e.Task = clip(id)
+			e.Task = names.Clip(id)
 		}
 		return err
 	}
@@ -318,7 +319,7 @@ func (p *hpobTask) wrong(x []float64) string {
 // descriptor reads an entry of context: a number, a string, false, true, or null.
 func (p *hpobTask) descriptor(name string) error {
 	if _, twice := p.context[name]; twice || name == "" || len(p.context) >= p.limits.Columns {
-		return rowErrorf(cmbo.ErrCorrupt, "descriptor %q has no name, appears twice, or is one of too many", clip(name))
+		return rowErrorf(cmbo.ErrCorrupt, "descriptor %q has no name, appears twice, or is one of too many", names.Clip(name))
 	}
 	c, err := p.peek()
 	if err != nil {
@@ -328,7 +329,7 @@ func (p *hpobTask) descriptor(name string) error {
 	case '"':
 		p.context[name], err = p.text()
 	case '[', '{':
-		return rowErrorf(cmbo.ErrCorrupt, "descriptor %q is neither a number nor a string", clip(name))
+		return rowErrorf(cmbo.ErrCorrupt, "descriptor %q is neither a number nor a string", names.Clip(name))
 	default:
 		v, ok, e := p.literal()
 		switch err = e; {
@@ -348,7 +349,7 @@ func (p *hpobTask) outputName() error {
 		return err
 	}
 	if space.CheckName("output", name) != nil || slices.Contains(p.names, name) {
-		return rowErrorf(cmbo.ErrCorrupt, "output %d is %q, which is no name, or appears twice", len(p.names), clip(name))
+		return rowErrorf(cmbo.ErrCorrupt, "output %d is %q, which is no name, or appears twice", len(p.names), names.Clip(name))
 	}
 	if p.names = append(p.names, name); len(p.names) > p.limits.Columns {
 		return beyond("Columns", int64(p.limits.Columns), "more outputs")
@@ -400,10 +401,10 @@ func (p *hpobTask) called(k int) string {
 func (p *hpobTask) collect(id string) error {
 	objective := slices.Index(p.names, p.objective)
 	if objective < 0 {
-		return &RowError{Task: clip(id), Reason: fmt.Sprintf("no output %q; it has %s", clip(p.objective), cmp.Or(quoteAll(p.names), "none")), Err: cmbo.ErrCorrupt}
+		return &RowError{Task: names.Clip(id), Reason: fmt.Sprintf("no output %q; it has %s", names.Clip(p.objective), cmp.Or(quoteAll(p.names), "none")), Err: cmbo.ErrCorrupt}
 	}
 	if p.several && len(p.y) == 0 {
-		return &RowError{Task: clip(id), Reason: `no "y"; of the outputs of "Y" HPOB.Value names the one to be optimised`, Err: cmbo.ErrCorrupt}
+		return &RowError{Task: names.Clip(id), Reason: `no "y"; of the outputs of "Y" HPOB.Value names the one to be optimised`, Err: cmbo.ErrCorrupt}
 	}
 	kept := make([]int, max(len(p.x), len(p.y)))
 	first := make(map[[sha256.Size]byte]int, len(kept)) // the observation of a configuration, by its digest
@@ -411,7 +412,7 @@ func (p *hpobTask) collect(id string) error {
 	for i := range kept {
 		r := p.observed(i, objective)
 		if r.id = id; r.bad != nil {
-			r.id, kept[i] = clip(id), -1
+			r.id, kept[i] = names.Clip(id), -1
 		} else {
 			bits = bits[:0]
 			for j, v := range r.x {
@@ -435,7 +436,7 @@ func (p *hpobTask) collect(id string) error {
 	if len(first) > 0 {
 		context, err := p.context.Normal()
 		if err != nil {
-			return &RowError{Task: clip(id), Reason: err.Error(), Err: cmbo.ErrCorrupt}
+			return &RowError{Task: names.Clip(id), Reason: err.Error(), Err: cmbo.ErrCorrupt}
 		}
 		p.collector.result.Tasks[p.index[id]].Context = context
 		p.kept = append(p.kept, kept)
@@ -444,7 +445,7 @@ func (p *hpobTask) collect(id string) error {
 	if len(kept) > 0 {
 		return nil // all bad, as the report says
 	}
-	return p.bad(&RowError{Task: clip(id), Reason: "no coordinates: the task has no configurations", Err: cmbo.ErrCorrupt})
+	return p.bad(&RowError{Task: names.Clip(id), Reason: "no coordinates: the task has no configurations", Err: cmbo.ErrCorrupt})
 }
 
 // finish sorts the tasks.

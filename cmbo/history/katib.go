@@ -11,6 +11,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/space"
+	"github.com/gocmbo/cmbo/internal/names"
 )
 
 // A Katib describes what to take from the trials of Katib's experiments, kubeflow.org/v1beta1, as
@@ -273,7 +274,7 @@ func (k *katibReader) trial(t *katibTrial, line int) error {
 		}
 	})
 	bad := func(e *RowError) error {
-		e.Reason = fmt.Sprintf("trial %q: %s", clip(t.name), e.Reason)
+		e.Reason = fmt.Sprintf("trial %q: %s", names.Clip(t.name), e.Reason)
 		return k.take(r.failed(e), line)
 	}
 	is := func(types ...string) bool {
@@ -371,9 +372,9 @@ func (k *katibReader) agree(t *katibTrial) *RowError {
 	var e *RowError
 	switch {
 	case t.metric != k.metric:
-		e = rowErrorf(cmbo.ErrTask, "the trial %q is about %q, but %q about %q; Katib.Metric says which to take", clip(t.name), clip(t.metric), clip(k.witness), clip(k.metric))
+		e = rowErrorf(cmbo.ErrTask, "the trial %q is about %q, but %q about %q; Katib.Metric says which to take", names.Clip(t.name), names.Clip(t.metric), names.Clip(k.witness), names.Clip(k.metric))
 	case d != k.direction:
-		e = rowErrorf(cmbo.ErrTask, "the trial %q is to %s, but %q to %s; set Katib.Direction, or read fewer experiments", clip(t.name), d, clip(k.witness), k.direction)
+		e = rowErrorf(cmbo.ErrTask, "the trial %q is to %s, but %q to %s; set Katib.Direction, or read fewer experiments", names.Clip(t.name), d, names.Clip(k.witness), k.direction)
 	default:
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/space"
+	"github.com/gocmbo/cmbo/internal/names"
 )
 
 // A Mapping says how the columns of a CSV file, or the keys of JSON lines, become parameters, and
@@ -129,7 +130,7 @@ func (s *sightings) see(columns iter.Seq[string]) {
 	}
 	for name := range columns {
 		s.missing = slices.DeleteFunc(s.missing, func(o output) bool { return o.column == name })
-		if name = clip(name); len(s.names) < s.most && !s.names[name] {
+		if name = names.Clip(name); len(s.names) < s.most && !s.names[name] {
 			s.names[strings.Clone(name)] = true
 		}
 	}
@@ -142,7 +143,7 @@ func (s *sightings) lack(what string) *RowError {
 		return nil
 	}
 	o := s.missing[0]
-	return rowErrorf(ErrColumn, "%s, named for %s %q; there are %s", what, o.noun, o.name, quoteSome(32, slices.Sorted(maps.Keys(s.names)))).in(o.column, "")
+	return rowErrorf(ErrColumn, "%s, named for %s %q; there are %s", what, o.noun, o.name, names.Quote(32, slices.Sorted(maps.Keys(s.names)))).in(o.column, "")
 }
 
 // descriptor is what a text says of a task: a number where it is one, else a choice, nil where

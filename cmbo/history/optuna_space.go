@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/names"
 )
 
 // The kinds of distributions.
@@ -73,7 +74,7 @@ func (j *journal) distribution(raw json.RawMessage) (*distribution, *RowError) {
 	}
 	class, ok := classes[in.Name]
 	if !ok {
-		return nil, &RowError{Value: clip(in.Name), Reason: "of unknown type", Err: cmbo.ErrVersion}
+		return nil, &RowError{Value: names.Clip(in.Name), Reason: "of unknown type", Err: cmbo.ErrVersion}
 	}
 	a := in.Attributes
 	d := &distribution{class: in.Name, kind: class.kind, log: class.log || a.Log}

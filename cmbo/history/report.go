@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/internal/names"
@@ -100,19 +98,6 @@ func (e *RowError) Error() string {
 // Unwrap returns the cause.
 func (e *RowError) Unwrap() error { return e.Err }
 
-// clip shortens a value for a message, at the boundary of a character.
-func clip(s string) string {
-	const most = 64
-	if len(s) <= most {
-		return s
-	}
-	n := most - len("...")
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "..."
-}
-
 // rowErrorf builds a RowError without a place.
 func rowErrorf(sentinel error, format string, args ...any) *RowError {
 	return &RowError{Reason: fmt.Sprintf(format, args...), Err: sentinel}
@@ -126,7 +111,7 @@ func (e *RowError) at(line int) *RowError {
 
 // in adds the field and its text.
 func (e *RowError) in(field, value string) *RowError {
-	e.Field, e.Value = field, clip(value)
+	e.Field, e.Value = field, names.Clip(value)
 	return e
 }
 
@@ -289,17 +274,4 @@ func (c *collector) finish(rows string) (*Result, error) {
 }
 
 // quoteAll lists names for a message, at most eight.
-func quoteAll(names []string) string { return quoteSome(8, names) }
-
-// quoteSome lists names for a message, at most so many.
-func quoteSome(most int, names []string) string {
-	var q []string
-	for i, n := range names {
-		if i == most {
-			q = append(q, fmt.Sprintf("and %d more", len(names)-i))
-			break
-		}
-		q = append(q, strconv.Quote(clip(n)))
-	}
-	return strings.Join(q, ", ")
-}
+func quoteAll(list []string) string { return names.Quote(8, list) }

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/names"
 )
 
 // The numbers that Python writes into what it calls JSON.
@@ -114,7 +115,7 @@ func (s *scanner) text() (string, error) {
 	}
 	text, ok := jsonString(s.buf)
 	if !ok {
-		return "", s.corrupt("%s is not a string", clip(string(s.buf)))
+		return "", s.corrupt("%s is not a string", names.Clip(string(s.buf)))
 	}
 	return text, nil
 }
@@ -145,7 +146,7 @@ func (s *scanner) literal() (v float64, ok bool, err error) {
 	case word == "null" || word == "true" || word == "false":
 		return 0, false, nil
 	case !python && !json.Valid(s.buf): // strconv takes numbers that JSON has not
-		return 0, false, s.corrupt("%q is not a value", clip(word))
+		return 0, false, s.corrupt("%q is not a value", names.Clip(word))
 	}
 	v, err = strconv.ParseFloat(word, 64)
 	if errors.Is(err, strconv.ErrRange) {

@@ -144,7 +144,7 @@ func decimalScale(a, b float64) float64 {
 func (p Param) String() string {
 	switch p.kind {
 	case KindCategorical:
-		return "one of " + quoteSome(p.choices)
+		return "one of " + names.Quote(8, p.choices)
 	case KindBool:
 		return "a bool"
 	case KindOrdinal:
@@ -159,22 +159,6 @@ func (p Param) String() string {
 		text += fmt.Sprintf(" with step %g", p.step)
 	}
 	return text
-}
-
-// quoteSome lists names for a message, at most eight.
-func quoteSome(names []string) string {
-	var b strings.Builder
-	for i, n := range names {
-		if i == 8 {
-			fmt.Fprintf(&b, " and %d more", len(names)-i)
-			break
-		}
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprintf(&b, "%.64q", n)
-	}
-	return b.String()
 }
 
 // Name returns the parameter's name.

@@ -1,7 +1,12 @@
-// Package names prints the values of enumerations.
+// Package names prints the values of enumerations, and names in messages.
 package names
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
 
 // Of returns entry i of the names of a type's values, or one that says that there is
 // none.
@@ -10,4 +15,29 @@ func Of(names []string, i int, kind string) string {
 		return names[i]
 	}
 	return fmt.Sprintf("%s(%d)", kind, i)
+}
+
+// Clip shortens a text for a message to 64 bytes, at the boundary of a character.
+func Clip(s string) string {
+	const most = 64
+	if len(s) <= most {
+		return s
+	}
+	n := most - len("...")
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "..."
+}
+
+// Quote lists names for a message, at most so many, each clipped.
+func Quote(most int, names []string) string {
+	var q []string
+	for _, n := range names[:min(most, len(names))] {
+		q = append(q, strconv.Quote(Clip(n)))
+	}
+	if len(names) > most {
+		q = append(q, fmt.Sprintf("and %d more", len(names)-most))
+	}
+	return strings.Join(q, ", ")
 }
