@@ -70,18 +70,14 @@ type HPOBResult struct {
 // is not JSON of this shape or has a name twice, and with ErrNoTasks if the file lacks the space or
 // the space a good row.
 func (h HPOB) Read(r io.Reader) (*HPOBResult, error) {
-	s, err := newHPOBScanner(r, h.Limits)
-	if err != nil {
-		return nil, err
-	}
 	out, err := newCollector(nil, h.Policy)
 	if err != nil {
 		return nil, err
 	}
-	t := &hpobReader{scanner: s, collector: out, objective: h.Value}
+	t := &hpobReader{collector: out, objective: h.Value}
 	found := false
 	var others []string
-	err = s.object(func(name string) error {
+	err = h.spaces(r, func(s *scanner, name string) error {
 		switch {
 		case h.Name != "" && name != h.Name:
 			if len(others) < 9 {
@@ -93,12 +89,9 @@ func (h HPOB) Read(r io.Reader) (*HPOBResult, error) {
 		case found:
 			return rowErrorf(cmbo.ErrCorrupt, "the space %q appears twice", names.Clip(name))
 		}
-		found, t.name = true, name
+		found, t.name, t.scanner = true, name, s
 		return t.space()
 	})
-	if err == nil {
-		err = s.end()
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -115,43 +108,45 @@ func (h HPOB) Read(r io.Reader) (*HPOBResult, error) {
 // Names lists the search spaces of a file, sorted. It reads the whole file
 // and fails as [HPOB.Read] does.
 func (h HPOB) Names(r io.Reader) ([]string, error) {
-	s, err := newHPOBScanner(r, h.Limits)
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	err = s.object(func(name string) error {
-		if names = append(names, name); len(names) > s.limits.Columns {
+	var all []string
+	err := h.spaces(r, func(s *scanner, name string) error {
+		if all = append(all, name); len(all) > s.limits.Columns {
 			return beyond("Columns", int64(s.limits.Columns), "the file has more spaces")
 		}
 		return s.skip()
 	})
-	if err == nil {
-		err = s.end()
-	}
-	slices.Sort(names)
-	return names, err
+	slices.Sort(all)
+	return all, err
 }
 
-// newHPOBScanner unpacks gzip, told by its first two bytes.
-func newHPOBScanner(r io.Reader, l Limits) (*scanner, error) {
+// spaces calls member, which reads its value, with the name of each space of a file. Gzip, told by
+// its first two bytes, is unpacked.
+func (h HPOB) spaces(r io.Reader, member func(s *scanner, name string) error) error {
+	l := h.Limits
 	l.Rows, l.Bytes = cmp.Or(l.Rows, 1<<21), cmp.Or(l.Bytes, 64<<20)
 	l, err := l.filled()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	b := bufio.NewReaderSize(bounded(r, 0), 1<<16)
 	if head, _ := b.Peek(2); bytes.Equal(head, []byte{0x1f, 0x8b}) {
 		z, err := gzip.NewReader(b)
 		if err != nil {
-			return nil, fmt.Errorf("%w: %w", cmbo.ErrCorrupt, err)
+			return fmt.Errorf("%w: %w", cmbo.ErrCorrupt, err)
 		}
 		r = &unpacked{z}
 	} else {
 		r = b
 	}
 	b = bufio.NewReaderSize(bounded(r, l.Bytes), 1<<16)
-	return &scanner{r: b, limits: l}, skipMark(b)
+	if err := skipMark(b); err != nil {
+		return err
+	}
+	s := &scanner{r: b, limits: l}
+	if err := s.object(func(name string) error { return member(s, name) }); err != nil {
+		return err
+	}
+	return s.end()
 }
 
 // unpacked makes what is wrong with packed data an error of this package.

@@ -88,17 +88,17 @@ func jsonNumber(raw []byte) (text string, ok bool) {
 	return text, slices.Contains(pythonNumbers, text)
 }
 
-// jsonFloat parses a JSON number.
-func jsonFloat(raw []byte, unread error) (float64, *RowError) {
-	text, ok := jsonNumber(raw)
-	switch {
-	case isNull(raw):
-		return 0, rowErrorf(unread, "no value")
-	case !ok:
-		return 0, rowErrorf(unread, "not a number")
+// jsonText is what a cell of a table says that holds a JSON value but for a choice: a string keeps
+// its quotation marks, and is no number.
+func jsonText(raw []byte) string {
+	if text, ok := jsonNumber(raw); ok || isNull(raw) {
+		return text
 	}
-	return number(text, unread)
+	return string(raw)
 }
+
+// jsonFloat parses a JSON number.
+func jsonFloat(raw []byte, unread error) (float64, *RowError) { return number(jsonText(raw), unread) }
 
 func isNull(raw []byte) bool { return len(raw) == 0 || string(raw) == "null" }
 
@@ -117,28 +117,10 @@ func jsonName(raw []byte) string {
 
 // fromJSON reads a parameter's value.
 func (c column) fromJSON(raw []byte) (float64, *RowError) {
-	switch c.param.Kind() {
-	case cmbo.KindCategorical:
+	if c.param.Kind() == cmbo.KindCategorical {
 		return choiceIndex(c.choices, jsonName(raw))
-	case cmbo.KindBool:
-		switch string(raw) {
-		case "true":
-			return 1, nil
-		case "false":
-			return 0, nil
-		}
-		if v, e := jsonFloat(raw, cmbo.ErrOutOfSpace); e == nil && (v == 0 || v == 1) {
-			return v, nil
-		}
-		if isNull(raw) {
-			return 0, rowErrorf(cmbo.ErrOutOfSpace, "no value")
-		}
-		return 0, rowErrorf(cmbo.ErrOutOfSpace, "not true, false, 0 or 1")
 	}
-	if text, ok := jsonNumber(raw); ok {
-		return paramNumber(c.param, text)
-	}
-	return jsonFloat(raw, cmbo.ErrOutOfSpace)
+	return c.fromText(jsonText(raw))
 }
 
 // quoted returns the JSON text of a string.
