@@ -15,7 +15,7 @@ type remap struct {
 	recorded *Space
 	space    *Space
 	from     []int     // by parameter of the space: its place in a recorded row, or -1
-	fill     []float64 // defaults
+	fill     []float64 // defaults, NaN or nil for none
 	choices  map[string]map[string]string
 	same     bool // nothing changes
 	snaps    bool // between steps there is the nearest value
@@ -26,8 +26,8 @@ type remap struct {
 // newRemap matches parameters by name, as they are called now. Those that were not
 // recorded take the value of defaults. Without a default, or for recorded ones that the
 // space does not have, it fails unless there are changes, by which it drops them.
-func newRemap(s *Space, recorded []Param, defaults []float64, given []bool, c *Changes) (*remap, error) {
-	m := &remap{space: s, from: make([]int, len(s.params)), fill: defaults, snaps: c != nil}
+func newRemap(s *Space, recorded []Param, fill []float64, c *Changes) (*remap, error) {
+	m := &remap{space: s, from: make([]int, len(s.params)), fill: fill, snaps: c != nil}
 	if c != nil {
 		recorded, m.choices = slices.Clone(recorded), c.Choices
 		for i, p := range recorded {
@@ -49,7 +49,7 @@ func newRemap(s *Space, recorded []Param, defaults []float64, given []bool, c *C
 	for i, p := range s.params {
 		j, ok := r.names[p.name]
 		if !ok {
-			if given == nil || !given[i] {
+			if fill == nil || math.IsNaN(fill[i]) {
 				return nil, Errorf(ErrSpace, "it was not recorded; a default would fill it in (Space.Adopt)").of(p.name)
 			}
 			m.from[i], m.filled = -1, append(m.filled, p.name)
@@ -191,9 +191,10 @@ func (m *remap) apply(x []float64) (row []float64, moved, outside bool, err erro
 			}
 		}
 	}
-	row = slices.Clone(m.fill)
+	row = make([]float64, len(m.from))
 	for i, j := range m.from {
 		if j < 0 {
+			row[i] = m.fill[i]
 			continue
 		}
 		p := m.space.params[i]
@@ -218,47 +219,47 @@ type Changes struct {
 	Choices map[string]map[string]string `json:"choices,omitempty"`
 }
 
-// ready checks the changes against the space and returns the defaults as a row.
-func (c *Changes) ready(s *Space) (fill []float64, given []bool, err error) {
-	fill, given = make([]float64, len(s.params)), make([]bool, len(s.params))
+// ready checks the changes against the space and returns the defaults as a row, NaN for none.
+func (c *Changes) ready(s *Space) ([]float64, error) {
+	fill := slices.Repeat([]float64{math.NaN()}, len(s.params))
 	for _, name := range slices.Sorted(maps.Keys(c.Defaults)) {
 		i, ok := s.names[name]
 		if !ok {
-			return nil, nil, Errorf(ErrOutOfSpace, "a default for %q, which is not a parameter", name)
+			return nil, Errorf(ErrOutOfSpace, "a default for %q, which is not a parameter", name)
 		}
 		v, err := s.params[i].fromAny(c.Defaults[name])
 		if err == nil {
 			err = s.params[i].check(v)
 		}
 		if err != nil {
-			return nil, nil, fmt.Errorf("default: %w", err)
+			return nil, fmt.Errorf("default: %w", err)
 		}
-		fill[i], given[i] = v, true
+		fill[i] = v
 	}
 	from := make(map[string]string, len(c.Renamed))
 	for _, name := range slices.Sorted(maps.Keys(c.Renamed)) {
 		now := c.Renamed[name]
 		if _, ok := s.names[now]; !ok {
-			return nil, nil, Errorf(ErrOutOfSpace, "%q is renamed to %q, which is not a parameter", name, now)
+			return nil, Errorf(ErrOutOfSpace, "%q is renamed to %q, which is not a parameter", name, now)
 		}
 		if other, twice := from[now]; twice {
-			return nil, nil, Errorf(ErrOutOfSpace, "both %q and %q are renamed to %q", other, name, now)
+			return nil, Errorf(ErrOutOfSpace, "both %q and %q are renamed to %q", other, name, now)
 		}
 		from[now] = name
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Choices)) {
 		i, ok := s.names[name]
 		if !ok {
-			return nil, nil, Errorf(ErrOutOfSpace, "choices of %q, which is not a parameter", name)
+			return nil, Errorf(ErrOutOfSpace, "choices of %q, which is not a parameter", name)
 		}
 		for _, then := range slices.Sorted(maps.Keys(c.Choices[name])) {
 			now := c.Choices[name][then]
 			if v, ok := s.params[i].fromText(now); !ok || s.params[i].check(v) != nil {
-				return nil, nil, Errorf(ErrSpace, "%q is called %q, which is not a value of %s", then, now, s.params[i]).of(name)
+				return nil, Errorf(ErrSpace, "%q is called %q, which is not a value of %s", then, now, s.params[i]).of(name)
 			}
 		}
 	}
-	return fill, given, nil
+	return fill, nil
 }
 
 // renamedAll makes sure that every name that is changed was recorded.
@@ -289,42 +290,37 @@ type Adoption struct {
 
 // String tells the adoption in a sentence a fact, with up to three of the rows outside.
 func (a *Adoption) String() string {
-	var b strings.Builder
 	rows := func(n int) string {
 		if n == 1 {
 			return "1 row"
 		}
 		return fmt.Sprintf("%d rows", n)
 	}
-	fmt.Fprintf(&b, "%s taken over", rows(a.Rows))
+	facts := []string{rows(a.Rows) + " taken over"}
 	if a.Snapped > 0 {
-		fmt.Fprintf(&b, ", %d of them moved to the nearest step", a.Snapped)
+		facts[0] += fmt.Sprintf(", %d of them moved to the nearest step", a.Snapped)
 	}
 	if n := len(a.Outside); n > 0 {
-		fmt.Fprintf(&b, "; %s left out:", rows(n))
-		for i, e := range a.Outside[:min(n, 3)] {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			fmt.Fprintf(&b, " task %q, row %d", e.Task, e.Row)
+		var places []string
+		for _, e := range a.Outside[:min(n, 3)] {
+			place := fmt.Sprintf("task %q, row %d", e.Task, e.Row)
 			if e.Name != "" {
-				fmt.Fprintf(&b, ", parameter %q", e.Name)
+				place += fmt.Sprintf(", parameter %q", e.Name)
 			}
-			fmt.Fprintf(&b, " (%s)", e.Reason)
+			places = append(places, place+" ("+e.Reason+")")
 		}
 		if n > 3 {
-			fmt.Fprintf(&b, ", and %d more", n-3)
+			places = append(places, fmt.Sprintf("and %d more", n-3))
 		}
+		facts = append(facts, rows(n)+" left out: "+strings.Join(places, ", "))
 	}
-	for _, l := range []struct {
-		what  string
-		names []string
-	}{{"taken from the defaults", a.Filled}, {"dropped", a.Dropped}} {
-		if len(l.names) > 0 {
-			fmt.Fprintf(&b, "; %s: %s", l.what, strings.Join(l.names, ", "))
-		}
+	if len(a.Filled) > 0 {
+		facts = append(facts, "taken from the defaults: "+strings.Join(a.Filled, ", "))
 	}
-	return b.String()
+	if len(a.Dropped) > 0 {
+		facts = append(facts, "dropped: "+strings.Join(a.Dropped, ", "))
+	}
+	return strings.Join(facts, "; ")
 }
 
 // Adopt returns copies of tasks that were recorded with other parameters as tasks of this space.
@@ -344,7 +340,7 @@ func (s *Space) Adopt(tasks []Task, c Changes) ([]Task, *Adoption, error) {
 	if err := s.Defined(); err != nil {
 		return nil, nil, err
 	}
-	fill, given, err := c.ready(s)
+	fill, err := c.ready(s)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -358,7 +354,7 @@ func (s *Space) Adopt(tasks []Task, c Changes) ([]Task, *Adoption, error) {
 		if err := t.CheckForm(); err != nil {
 			return nil, nil, err
 		}
-		m, err := newRemap(s, t.recorded(s), fill, given, &c)
+		m, err := newRemap(s, t.recorded(s), fill, &c)
 		if err != nil {
 			return nil, nil, InTask(err, t.ID)
 		}
@@ -448,7 +444,7 @@ func (t *Task) in(s *Space) (Task, error) {
 			return q, InTask(Errorf(ErrTask, "%v", err), t.ID)
 		}
 	}
-	m, err := newRemap(s, t.recorded(s), make([]float64, len(s.params)), nil, nil)
+	m, err := newRemap(s, t.recorded(s), nil, nil)
 	if err != nil {
 		return q, InTask(err, t.ID)
 	}

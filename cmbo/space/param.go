@@ -416,24 +416,25 @@ func (p Param) round(v float64) float64 {
 	return v
 }
 
+// scaled returns v on the scale that is mapped linearly to [0, 1].
+func (p Param) scaled(v float64) float64 {
+	if p.kind == KindLogFloat || p.kind == KindLogInt {
+		return math.Log(v)
+	}
+	return v
+}
+
 // encode writes the coordinates of a valid value v to dst[:p.width()].
 func (p Param) encode(dst []float64, v float64) {
 	clear(dst[:p.width()])
-	switch p.kind {
-	case KindCategorical:
+	switch {
+	case p.kind == KindCategorical:
 		dst[int(v)] = 1
-	case KindLogFloat, KindLogInt:
-		if p.hi > p.lo {
-			dst[0] = clamp01((math.Log(v) - math.Log(p.lo)) / (math.Log(p.hi) - math.Log(p.lo)))
-		}
-	case KindOrdinal:
-		if n := p.count(); n > 1 {
-			dst[0] = p.rank(v) / (n - 1)
-		}
+	case p.hi == p.lo: // has one value
+	case p.kind == KindOrdinal:
+		dst[0] = p.rank(v) / (p.count() - 1)
 	default:
-		if p.hi > p.lo {
-			dst[0] = clamp01((v - p.lo) / (p.hi - p.lo))
-		}
+		dst[0] = clamp01((p.scaled(v) - p.scaled(p.lo)) / (p.scaled(p.hi) - p.scaled(p.lo)))
 	}
 }
 
@@ -460,18 +461,17 @@ func (p Param) decode(u []float64) float64 {
 	if p.kind == KindOrdinal || p.step != 0 {
 		return p.nth(math.Round(t * (p.count() - 1)))
 	}
-	var v float64
-	switch {
-	case t == 0: // the very bounds, which rounding may miss
+	switch t { // the very bounds, which rounding may miss
+	case 0:
 		return p.lo
-	case t == 1:
+	case 1:
 		return p.hi
-	case p.kind == KindFloat || p.kind == KindInt:
-		v = p.lo + t*(p.hi-p.lo)
-	default:
-		v = math.Exp(math.Log(p.lo) + t*(math.Log(p.hi)-math.Log(p.lo)))
 	}
-	if p.kind == KindInt || p.kind == KindLogInt {
+	v := p.scaled(p.lo) + t*(p.scaled(p.hi)-p.scaled(p.lo))
+	if p.kind == KindLogFloat || p.kind == KindLogInt {
+		v = math.Exp(v)
+	}
+	if p.whole() {
 		v = math.Round(v)
 	}
 	return min(max(v, p.lo), p.hi)
@@ -481,19 +481,15 @@ func (p Param) decode(u []float64) float64 {
 // number and every choice has the same probability (on the log scale for
 // LogInt as nearly as whole numbers allow); reals follow their own scale.
 func (p Param) spread(t float64) float64 {
-	switch n := p.count(); p.kind {
-	case KindFloat:
-		if p.step == 0 {
-			break
-		}
-		fallthrough
-	case KindInt, KindCategorical, KindBool, KindOrdinal:
-		return p.nth(min(math.Floor(t*n), n-1))
-	case KindLogInt:
+	n := p.count()
+	switch {
+	case p.kind == KindLogInt:
 		lo, hi := math.Log(p.lo-0.5), math.Log(p.hi+0.5)
 		return min(max(math.Round(math.Exp(lo+t*(hi-lo))), p.lo), p.hi)
+	case math.IsInf(n, 1):
+		return p.decode([]float64{t})
 	}
-	return p.decode([]float64{t})
+	return p.nth(min(math.Floor(t*n), n-1))
 }
 
 func clamp01(t float64) float64 { return min(max(t, 0), 1) }
