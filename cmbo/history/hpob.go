@@ -254,11 +254,7 @@ func (p *hpobTask) numbers() (list bool, err error) {
 		case c == '"' || c == '[' || c == '{':
 			err = p.skip()
 		default:
-			var ok bool
-			var n float64
-			if n, ok, err = p.literal(); ok {
-				v = n
-			}
+			v, err = p.literal()
 		}
 		if p.row = append(p.row, v); err == nil && len(p.row) > p.limits.Columns {
 			return beyond("Columns", int64(p.limits.Columns), "byte %d: more numbers in a list", p.offset)
@@ -316,25 +312,16 @@ func (p *hpobTask) descriptor(name string) error {
 	if _, twice := p.context[name]; twice || name == "" || len(p.context) >= p.limits.Columns {
 		return rowErrorf(cmbo.ErrCorrupt, "descriptor %q has no name, appears twice, or is one of too many", names.Clip(name))
 	}
-	c, err := p.peek()
+	raw, err := p.raw()
 	if err != nil {
 		return err
 	}
-	switch c {
-	case '"':
-		p.context[name], err = p.text()
-	case '[', '{':
-		return rowErrorf(cmbo.ErrCorrupt, "descriptor %q is neither a number nor a string", names.Clip(name))
-	default:
-		v, ok, e := p.literal()
-		switch err = e; {
-		case ok:
-			p.context[name] = v
-		case c == 't' || c == 'f':
-			p.context[name] = c == 't'
-		}
+	v, e := jsonDescriptor(raw)
+	if e != nil {
+		return rowErrorf(cmbo.ErrCorrupt, "descriptor %q is %s: %s", names.Clip(name), names.Clip(string(raw)), e.Reason)
 	}
-	return err
+	p.context[name] = v
+	return nil
 }
 
 // outputName reads an entry of outputs.

@@ -222,21 +222,11 @@ func (d *lineDecoder) cell(raw []byte) string {
 	return cellText(raw)
 }
 
-// descriptor decodes a number, or a string or truth value, which is a choice.
 func (d *lineDecoder) descriptor(column string) (any, *RowError) {
-	raw := d.values[column]
-	text, isNumber := jsonNumber(raw)
-	switch {
-	case isNull(raw) || text == "NaN":
-		return nil, nil
-	case d.byText:
+	if raw := d.values[column]; d.byText && !isNull(raw) {
 		return d.mapping.descriptor(d.cell(raw))
-	case isNumber:
-		return number(text, cmbo.ErrNotFinite)
-	case raw[0] == '[' || raw[0] == '{':
-		return nil, rowErrorf(cmbo.ErrTask, "neither a number nor a string")
 	}
-	return jsonName(raw), nil
+	return jsonDescriptor(d.values[column])
 }
 
 // param decodes parameter i.

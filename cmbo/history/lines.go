@@ -123,6 +123,20 @@ func (c column) fromJSON(raw []byte) (float64, *RowError) {
 	return c.fromText(jsonText(raw))
 }
 
+// jsonDescriptor decodes a number, or a string or truth value, which is a choice; nil for none.
+func jsonDescriptor(raw []byte) (any, *RowError) {
+	text, isNumber := jsonNumber(raw)
+	switch {
+	case isNull(raw) || text == "NaN":
+		return nil, nil
+	case isNumber:
+		return number(text, cmbo.ErrNotFinite)
+	case raw[0] == '[' || raw[0] == '{':
+		return nil, rowErrorf(cmbo.ErrTask, "neither a number nor a string")
+	}
+	return jsonName(raw), nil
+}
+
 // quoted returns the JSON text of a string.
 func quoted(s string) string {
 	var b bytes.Buffer

@@ -120,20 +120,19 @@ func (s *scanner) text() (string, error) {
 	return text, nil
 }
 
-// literal reads a number or a word. A number, Python's among them, is returned
-// as such; of true, false and null ok is false.
-func (s *scanner) literal() (v float64, ok bool, err error) {
+// literal reads a number, Python's among them, or true, false and null, of which it returns NaN.
+func (s *scanner) literal() (v float64, err error) {
 	for s.buf = s.buf[:0]; ; {
 		c, err := s.next()
 		if err != nil {
-			return 0, false, err
+			return 0, err
 		}
 		if c <= ' ' || strings.IndexByte(`,]}:"[{`, c) >= 0 {
 			s.back(c)
 			break
 		}
 		if len(s.buf) > s.limits.String {
-			return 0, false, beyond("String", int64(s.limits.String), "byte %d: a number has more bytes", s.offset)
+			return 0, beyond("String", int64(s.limits.String), "byte %d: a number has more bytes", s.offset)
 		}
 		s.buf = append(s.buf, c)
 	}
@@ -144,15 +143,15 @@ func (s *scanner) literal() (v float64, ok bool, err error) {
 	}
 	switch {
 	case word == "null" || word == "true" || word == "false":
-		return 0, false, nil
+		return math.NaN(), nil
 	case !python && !json.Valid(s.buf): // strconv takes numbers that JSON has not
-		return 0, false, s.corrupt("%q is not a value", names.Clip(word))
+		return 0, s.corrupt("%q is not a value", names.Clip(word))
 	}
 	v, err = strconv.ParseFloat(word, 64)
 	if errors.Is(err, strconv.ErrRange) {
 		err = nil // infinite, which the caller refuses
 	}
-	return v, true, err
+	return v, err
 }
 
 // list calls entry before each entry of a list or an object, whose values it
@@ -225,7 +224,7 @@ func (s *scanner) skip() error {
 		_, err := s.text()
 		return err
 	}
-	_, _, err = s.literal()
+	_, err = s.literal()
 	return err
 }
 
