@@ -99,17 +99,14 @@ func (k Katib) Read(r io.Reader) (*KatibResult, error) {
 	if head, _ := b.Peek(len("apiVersion")); string(head) == "apiVersion" {
 		return nil, rowErrorf(cmbo.ErrCorrupt, "YAML; kubectl's --output json gives what is read").at(1)
 	}
-	for {
-		more, err := t.more()
-		if err != nil {
-			return nil, err
-		}
-		if !more {
-			break
-		}
+	more, err := t.more()
+	for ; more && err == nil; more, err = t.more() {
 		if err := t.item(true); err != nil {
 			return nil, err
 		}
+	}
+	if err != nil {
+		return nil, err
 	}
 	done, err := c.finish("trials of the objective that have ended")
 	if err != nil {
@@ -150,7 +147,7 @@ type katibTrial struct {
 		ParameterAssignments katibPairs
 	}
 	status struct {
-		Conditions                []struct{ Type, Status katibText }
+		Conditions                []katibCondition
 		StartTime, CompletionTime katibText
 		Observation               struct {
 			Metrics []struct{ Name, Min, Max, Latest katibText }
@@ -159,6 +156,8 @@ type katibTrial struct {
 	name, metric string
 	objective    Direction
 }
+
+type katibCondition struct{ Type, Status katibText }
 
 // katibText is a string; other values count as none.
 type katibText string
@@ -245,45 +244,34 @@ func (t *katibTrial) valueOf(metric, otherwise string) string {
 
 // experiment returns the ID of the trial's task.
 func (t *katibTrial) experiment() string {
-	labels := t.metadata.Labels
-	names := []katibText{labels["katib.kubeflow.org/experiment"], labels["experiment"]}
+	var owner katibText
 	for _, o := range t.metadata.OwnerReferences {
 		if o.Kind == "Experiment" {
-			names = slices.Insert(names, 0, o.Name)
+			owner = o.Name
 		}
 	}
-	for _, name := range names {
-		if name != "" && t.metadata.Namespace != "" {
-			return string(t.metadata.Namespace + "/" + name)
-		}
-		if name != "" {
-			return string(name)
-		}
+	labels := t.metadata.Labels
+	name := cmp.Or(owner, labels["katib.kubeflow.org/experiment"], labels["experiment"])
+	if name != "" && t.metadata.Namespace != "" {
+		name = t.metadata.Namespace + "/" + name
 	}
-	return ""
+	return string(name)
 }
 
 // trial takes a trial whose object begins on the line.
 func (k *katibReader) trial(t *katibTrial, line int) error {
 	r := row{id: t.experiment()}
-	k.see(func(yield func(string) bool) {
-		for _, m := range t.status.Observation.Metrics {
-			if !yield(string(m.Name)) {
-				return
-			}
-		}
-	})
+	for _, m := range t.status.Observation.Metrics {
+		k.see(slices.Values([]string{string(m.Name)}))
+	}
 	bad := func(e *RowError) error {
 		e.Reason = fmt.Sprintf("trial %q: %s", names.Clip(t.name), e.Reason)
 		return k.take(r.failed(e), line)
 	}
 	is := func(types ...string) bool {
-		for _, c := range t.status.Conditions {
-			if c.Status == "True" && slices.Contains(types, string(c.Type)) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(t.status.Conditions, func(c katibCondition) bool {
+			return c.Status == "True" && slices.Contains(types, string(c.Type))
+		})
 	}
 	text := t.valueOf(t.metric, map[Direction]string{Minimize: "min", Maximize: "max"}[t.objective])
 	y, numeric := number(text, cmbo.ErrNotFinite)
@@ -295,9 +283,7 @@ func (k *katibReader) trial(t *katibTrial, line int) error {
 		r.outcome = passedOver
 	case is("MetricsUnavailable", "Failed"):
 		r.outcome = hasFailed
-	case is("EarlyStopped") && (text == "" || text == unavailable):
-		r.outcome = passedOver
-	case !is("EarlyStopped", "Succeeded"):
+	case !is("EarlyStopped", "Succeeded"), is("EarlyStopped") && (text == "" || text == unavailable):
 		r.outcome = passedOver
 	case numeric != nil:
 		r.outcome = hasFailed
@@ -334,25 +320,20 @@ func (k *katibReader) trial(t *katibTrial, line int) error {
 		}
 	}
 	r.x = make([]float64, len(k.columns))
+	texts := make([]string, len(k.columns))
 	for i, c := range k.columns {
-		name := c.param.Name()
-		text, ok := t.spec.ParameterAssignments.last(name)
-		e := rowErrorf(cmbo.ErrOutOfSpace, "no such parameter").in(name, "")
-		if ok {
-			if r.x[i], e = c.fromText(text); e != nil {
-				e.in(name, text)
-			}
+		var ok bool
+		if texts[i], ok = t.spec.ParameterAssignments.last(c.param.Name()); !ok {
+			return bad(rowErrorf(cmbo.ErrOutOfSpace, "no such parameter").in(c.param.Name(), ""))
 		}
-		if e != nil {
-			return bad(e)
+		var e *RowError
+		if r.x[i], e = c.fromText(texts[i]); e != nil {
+			return bad(e.in(c.param.Name(), texts[i]))
 		}
 	}
 	x, moved, err := k.Space.Snap(r.x)
 	if err != nil {
-		return bad(outside(err, k.columns, func(i int) string {
-			text, _ := t.spec.ParameterAssignments.last(k.columns[i].param.Name())
-			return text
-		}))
+		return bad(outside(err, k.columns, func(i int) string { return texts[i] }))
 	}
 	if moved {
 		r.x, r.snapped = x, true
