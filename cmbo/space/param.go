@@ -287,72 +287,52 @@ func wholeFloat(v int64) float64 {
 // validate reports what is wrong with the definition itself.
 func (p Param) validate() error {
 	fail := func(format string, args ...any) error { return Errorf(ErrSpace, format, args...).of(p.name) }
-	if p.name == "" {
+	log := p.kind == KindLogFloat || p.kind == KindLogInt
+	switch {
+	case p.name == "":
 		return fail("empty name")
-	}
-	if !utf8.ValidString(p.name) {
+	case !utf8.ValidString(p.name):
 		return fail("the name is not UTF-8, and could not be stored")
-	}
-	if math.IsNaN(p.lo) || math.IsInf(p.lo, 0) || math.IsNaN(p.hi) || math.IsInf(p.hi, 0) {
-		return fail("bounds [%g, %g] are not finite", p.lo, p.hi)
-	}
-	switch p.kind {
-	case KindFloat:
-		if !(p.lo < p.hi || p.lo == p.hi && p.step != 0) {
-			return fail("need lo < hi, have [%g, %g]", p.lo, p.hi)
-		}
-		if math.IsInf(p.hi-p.lo, 0) {
-			return fail("the range of [%g, %g] overflows", p.lo, p.hi)
-		}
-	case KindLogFloat:
-		if !(p.lo > 0 && p.lo < p.hi) {
-			return fail("need 0 < lo < hi, have [%g, %g]", p.lo, p.hi)
-		}
-		if !(math.Log(p.lo) < math.Log(p.hi)) {
-			return fail("the logarithms of [%g, %g] do not differ", p.lo, p.hi)
-		}
-	case KindInt, KindLogInt:
-		if !(p.lo <= p.hi) {
-			return fail("need lo <= hi, have %g..%g", p.lo, p.hi)
-		}
-		if p.kind == KindLogInt && !(p.lo >= 1) {
-			return fail("a log integer needs lo >= 1, have %g", p.lo)
-		}
-		if p.kind == KindLogInt && p.lo < p.hi && !(math.Log(p.lo) < math.Log(p.hi)) {
-			return fail("the logarithms of %g and %g do not differ", p.lo, p.hi)
-		}
-		if math.Abs(p.lo) > maxInt || math.Abs(p.hi) > maxInt {
-			return fail("a bound of %.0f..%.0f is beyond ±%d, the exact integers of a float64", p.lo, p.hi, int64(maxInt))
-		}
-	case KindCategorical:
-		if len(p.choices) == 0 {
-			return fail("a categorical needs at least one choice")
-		}
-		seen := make(map[string]bool, len(p.choices))
-		for _, c := range p.choices {
-			if seen[c] {
-				return fail("choice %q appears twice", c)
-			}
-			if !utf8.ValidString(c) {
-				return fail("choice %q is not UTF-8, and could not be stored", c)
-			}
-			seen[c] = true
-		}
-	case KindOrdinal:
-		if len(p.values) == 0 {
-			return fail("an ordinal needs at least one value")
-		}
-		for i, v := range p.values {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return fail("value %g is not finite", v)
-			}
-			if i > 0 && !(v > p.values[i-1]) {
-				return fail("value %g follows %g; they must increase", v, p.values[i-1])
-			}
-		}
-	case KindBool:
-	default:
+	case int(p.kind) >= len(kindNames):
 		return fail("unknown kind %d; use the constructors", p.kind)
+	case math.IsNaN(p.lo) || math.IsInf(p.lo, 0) || math.IsNaN(p.hi) || math.IsInf(p.hi, 0):
+		return fail("bounds [%g, %g] are not finite", p.lo, p.hi)
+	case p.kind == KindFloat && !(p.lo < p.hi || p.lo == p.hi && p.step != 0):
+		return fail("need lo < hi, have [%g, %g]", p.lo, p.hi)
+	case p.kind == KindFloat && math.IsInf(p.hi-p.lo, 0):
+		return fail("the range of [%g, %g] overflows", p.lo, p.hi)
+	case p.kind == KindLogFloat && !(p.lo > 0 && p.lo < p.hi):
+		return fail("need 0 < lo < hi, have [%g, %g]", p.lo, p.hi)
+	case p.whole() && !(p.lo <= p.hi):
+		return fail("need lo <= hi, have %g..%g", p.lo, p.hi)
+	case p.kind == KindLogInt && !(p.lo >= 1):
+		return fail("a log integer needs lo >= 1, have %g", p.lo)
+	case log && p.lo < p.hi && !(math.Log(p.lo) < math.Log(p.hi)):
+		return fail("the logarithms of [%g, %g] do not differ", p.lo, p.hi)
+	case p.whole() && (math.Abs(p.lo) > maxInt || math.Abs(p.hi) > maxInt):
+		return fail("a bound of %.0f..%.0f is beyond ±%d, the exact integers of a float64", p.lo, p.hi, int64(maxInt))
+	case p.kind == KindCategorical && len(p.choices) == 0:
+		return fail("a categorical needs at least one choice")
+	case p.kind == KindOrdinal && len(p.values) == 0:
+		return fail("an ordinal needs at least one value")
+	}
+	seen := make(map[string]bool, len(p.choices))
+	for _, c := range p.choices {
+		switch {
+		case seen[c]:
+			return fail("choice %q appears twice", c)
+		case !utf8.ValidString(c):
+			return fail("choice %q is not UTF-8, and could not be stored", c)
+		}
+		seen[c] = true
+	}
+	for i, v := range p.values {
+		switch {
+		case math.IsNaN(v) || math.IsInf(v, 0):
+			return fail("value %g is not finite", v)
+		case i > 0 && !(v > p.values[i-1]):
+			return fail("value %g follows %g; they must increase", v, p.values[i-1])
+		}
 	}
 	if p.step == 0 {
 		return nil

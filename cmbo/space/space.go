@@ -316,41 +316,30 @@ func (s *Space) Config(row []float64) (map[string]any, error) {
 }
 
 func (p Param) fromAny(v any) (float64, error) {
-	fail := func() error {
-		return Errorf(ErrOutOfSpace, "a value of type %T does not suit a %s parameter", v, p.kind).of(p.name)
-	}
-	switch p.kind {
-	case KindCategorical:
-		name, ok := v.(string)
-		if !ok {
-			return 0, fail()
+	switch x := v.(type) {
+	case string:
+		if p.kind == KindCategorical {
+			if i := slices.Index(p.choices, x); i >= 0 {
+				return float64(i), nil
+			}
+			return 0, Errorf(ErrOutOfSpace, "%q is not one of %q", x, p.choices).of(p.name)
 		}
-		i := slices.Index(p.choices, name)
-		if i < 0 {
-			return 0, Errorf(ErrOutOfSpace, "%q is not one of %q", name, p.choices).of(p.name)
-		}
-		return float64(i), nil
-	case KindBool:
-		b, ok := v.(bool)
-		if !ok {
-			return 0, fail()
-		}
-		if b {
+	case bool:
+		if p.kind == KindBool && x {
 			return 1, nil
+		} else if p.kind == KindBool {
+			return 0, nil
 		}
-		return 0, nil
-	}
-	if n, ok := v.(json.Number); ok {
-		f, err := parseNumber(n, p.whole())
-		if err != nil {
-			return 0, fail()
+	case json.Number:
+		if f, err := parseNumber(x, p.whole()); err == nil && p.numeric() {
+			return f, nil
 		}
-		return f, nil
+	default:
+		if f, ok := goNumber(v, p.whole()); ok && p.numeric() {
+			return f, nil
+		}
 	}
-	if f, ok := goNumber(v, p.whole()); ok {
-		return f, nil
-	}
-	return 0, fail()
+	return 0, Errorf(ErrOutOfSpace, "a value of type %T does not suit a %s parameter", v, p.kind).of(p.name)
 }
 
 // goNumber converts a value of any Go integer or float type; where it has to be whole it must
