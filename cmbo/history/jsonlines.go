@@ -155,7 +155,7 @@ func (d *lineDecoder) decode(line []byte) (r row) {
 		e = rowErrorf(cmbo.ErrCorrupt, "missing").in(d.status, "")
 	}
 	if ok {
-		if r.outcome = d.outcome(cellText(status)); r.outcome == passedOver {
+		if r.outcome = d.outcome(d.cell(status)); r.outcome == passedOver {
 			return r
 		}
 	}
@@ -206,20 +206,15 @@ func (d *lineDecoder) paramText(i int) string { return string(d.parameter(i)) }
 
 func (d *lineDecoder) empty(column string) bool { return isNull(d.values[column]) }
 
-// cellText is the text of a value as a cell would have it.
-func cellText(raw []byte) string {
-	if isNull(raw) {
-		return ""
-	}
-	return jsonName(raw)
-}
-
-// cell is the text of a value in the convention of the mapping.
+// cell is the text of a value as a cell of a table would have it in the convention of the mapping.
 func (d *lineDecoder) cell(raw []byte) string {
-	if text, ok := jsonNumber(raw); ok && raw[0] != '"' {
+	switch text, ok := jsonNumber(raw); {
+	case isNull(raw):
+		return ""
+	case ok && raw[0] != '"':
 		return d.comma(text)
 	}
-	return cellText(raw)
+	return jsonName(raw)
 }
 
 func (d *lineDecoder) descriptor(column string) (any, *RowError) {

@@ -24,8 +24,6 @@ const (
 	opTrialUserAttr
 	opTrialSystemAttr
 	opDiscardTrials // Optuna itself passes over it
-
-	numOps
 )
 
 // attributes reports whether an operation has nothing that is read here.
@@ -151,16 +149,13 @@ func missing(field string) *RowError {
 
 // apply replays one operation.
 func (j *journal) apply(op *operation, line int) *RowError {
-	switch {
-	case op.Op == nil:
+	if op.Op == nil {
 		return missing("op_code")
-	case *op.Op < 0 || *op.Op >= numOps:
-		return rowErrorf(cmbo.ErrVersion, "an operation unknown here; is the journal of a newer Optuna?").in("op_code", fmt.Sprint(*op.Op))
-	case attributes(*op.Op):
-		return nil
-	case *op.Op == opCreateStudy:
+	}
+	switch *op.Op {
+	case opCreateStudy:
 		return j.createStudy(op, line)
-	case *op.Op == opDeleteStudy, *op.Op == opCreateTrial:
+	case opDeleteStudy, opCreateTrial:
 		if op.Study == nil {
 			return missing("study_id")
 		}
@@ -168,33 +163,40 @@ func (j *journal) apply(op *operation, line int) *RowError {
 		if id < 0 || id >= len(j.studies) || j.studies[id].deleted {
 			return nil
 		}
-		if *op.Op == opDeleteStudy {
-			j.deleteStudy(j.studies[id])
+		if *op.Op == opCreateTrial {
+			return j.createTrial(j.studies[id], op, line)
+		}
+		j.deleteStudy(j.studies[id])
+	case opTrialParam, opTrialState, opTrialIntermediate:
+		if op.Trial == nil {
+			return missing("trial_id")
+		}
+		id := *op.Trial
+		if id < 0 || id >= len(j.trials) || finished(j.trials[id].state) {
 			return nil
 		}
-		return j.createTrial(j.studies[id], op, line)
-	}
-	if op.Trial == nil {
-		return missing("trial_id")
-	}
-	if *op.Trial < 0 || *op.Trial >= len(j.trials) || finished(j.trials[*op.Trial].state) {
-		return nil
-	}
-	t := j.trials[*op.Trial]
-	switch *op.Op {
-	case opTrialParam:
-		if op.Param == nil {
-			return missing("param_name")
+		return j.trials[id].change(j, op, line)
+	default:
+		if !attributes(*op.Op) {
+			return rowErrorf(cmbo.ErrVersion, "an operation unknown here; is the journal of a newer Optuna?").in("op_code", fmt.Sprint(*op.Op))
 		}
-		return j.setParam(t, *op.Param, op.ParamValue, op.Distribution, line, true)
-	case opTrialState:
+	}
+	return nil
+}
+
+// change replays an operation on a trial that is not finished.
+func (t *trial) change(j *journal, op *operation, line int) *RowError {
+	switch {
+	case *op.Op == opTrialState:
 		return t.setState(j, op, line)
-	case opTrialIntermediate:
-		if op.Step == nil {
-			return missing("step")
-		}
-		t.report(*op.Step, op.Intermediate)
+	case *op.Op == opTrialParam && op.Param == nil:
+		return missing("param_name")
+	case *op.Op == opTrialParam:
+		return j.setParam(t, *op.Param, op.ParamValue, op.Distribution, line, true)
+	case op.Step == nil:
+		return missing("step")
 	}
+	t.report(*op.Step, op.Intermediate)
 	return nil
 }
 
