@@ -8,9 +8,8 @@ import (
 	"github.com/gocmbo/cmbo/cmbo"
 )
 
-// Limits bound what a reader takes from an input, so that a small hostile file
-// cannot fill the memory. A field of 0 stands for its default. What goes beyond
-// is an error that wraps [ErrLimit] and names the field.
+// Limits bound what a reader takes from an input, so that a small hostile file cannot fill the
+// memory; 0 stands for a default. What goes beyond is an [ErrLimit] that names the field.
 type Limits struct {
 	// Bytes is the length of the whole input, unpacked: 64 MiB for [HPOB],
 	// whose input may be packed; of other formats there is no limit by default.

@@ -24,9 +24,8 @@ func (d Direction) String() string {
 	return names.Of([]string{"unset", "minimize", "maximize"}, int(d), "Direction")
 }
 
-// An Optuna describes what to take from a journal file of Optuna, as its
-// JournalStorage with the file backend writes it. The zero value takes the
-// complete trials of all studies and infers the space.
+// An Optuna describes what to take from a journal file, as Optuna's JournalStorage writes it. The
+// zero value takes the complete trials of all studies and infers the space.
 type Optuna struct {
 	// Space declares the parameters; nil has it inferred. The trials may have
 	// further parameters, which are passed over.

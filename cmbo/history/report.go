@@ -27,9 +27,8 @@ func (p Policy) String() string { return names.Of([]string{"fail", "skip"}, int(
 // MaxErrors is the number of bad rows a [Report] keeps; it counts the others.
 const MaxErrors = 100
 
-// A Report says what became of the rows of an input. A row is a line of data
-// in a CSV file or a file of JSON lines, a trial with a value in an Optuna
-// journal or of Katib, or a failed one with a point of the space.
+// A Report says what became of the rows of an input: lines of data, configurations, or trials of
+// Optuna and Katib with a value or, failed, with a point of the space.
 type Report struct {
 	// Rows counts the rows seen: Accepted and Skipped together.
 	Rows, Accepted, Skipped int

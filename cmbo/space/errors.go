@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Sentinel errors: errors.Is tells what kind of trouble it is, errors.As with
-// [*DataError] where in the input it lies.
+// Sentinel errors: what kind of trouble it is; a [*DataError] tells where in the input it lies.
 var (
 	// ErrDimension: a row, a list or a matrix has the wrong number of entries.
 	ErrDimension = errors.New("cmbo: wrong dimension")

@@ -11,9 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// Columns are the values of a task's further outputs, by name: of each output one value
-// for each value of the objective, or for each failure, in the same order, NaN where it was
-// not measured. In JSON that is null.
+// Columns are the values of a task's further outputs, by name: of each output one value for each
+// value of the objective, or for each failure, NaN, in JSON null, where it was not measured.
 type Columns map[string][]float64
 
 // MarshalJSON writes an object of lists, null for NaN.

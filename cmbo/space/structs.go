@@ -30,8 +30,8 @@ import (
 //
 // Fields without a tag, and those with the tag "-", are no parameters; the fields
 // of embedded structs belong to the struct. [Point.Into] fills such a struct. It
-// fails with [ErrSpace] and names the field if a tag is not of this form or the field does
-// not hold the ends of the range, 300 in an int8 say, and as [New] does.
+// fails with [ErrSpace] if a tag is not of this form or the field does not hold the
+// ends of the range, 300 in an int8 say, and as [New] does.
 func Of(cfg any) (*Space, error) {
 	v := reflect.ValueOf(cfg)
 	if v.Kind() == reflect.Pointer && v.Type().Elem().Kind() == reflect.Struct {
@@ -224,37 +224,29 @@ func (v Point) Into(cfg any) error {
 
 // set sets a field to a value of the parameter; it reports whether the field
 // holds it.
-func (p Param) set(dst reflect.Value, x float64) bool {
+func (p Param) set(dst reflect.Value, x float64) (held bool) {
+	whole := p.wholeValues()
 	switch {
 	case p.kind == KindBool:
-		if dst.Kind() != reflect.Bool {
-			return false
+		if held = dst.Kind() == reflect.Bool; held {
+			dst.SetBool(x != 0)
 		}
-		dst.SetBool(x != 0)
 	case p.kind == KindCategorical:
-		if dst.Kind() != reflect.String {
-			return false
+		if held = dst.Kind() == reflect.String; held {
+			dst.SetString(p.choices[int(x)])
 		}
-		dst.SetString(p.choices[int(x)])
-	case dst.CanFloat():
-		if dst.OverflowFloat(x) {
-			return false
-		}
+	case dst.CanFloat() && !dst.OverflowFloat(x):
 		dst.SetFloat(x)
 		// A float32 may round a real, but not one with a logarithm to 0.
-		return dst.Float() == x || !p.wholeValues() && (dst.Float() != 0 || p.kind != KindLogFloat)
+		held = dst.Float() == x || !whole && (dst.Float() != 0 || p.kind != KindLogFloat)
 	case dst.CanInt():
-		if !p.wholeValues() || dst.OverflowInt(int64(x)) {
-			return false
+		if held = whole && !dst.OverflowInt(int64(x)); held {
+			dst.SetInt(int64(x))
 		}
-		dst.SetInt(int64(x))
 	case dst.CanUint():
-		if !p.wholeValues() || x < 0 || dst.OverflowUint(uint64(x)) {
-			return false
+		if held = whole && x >= 0 && !dst.OverflowUint(uint64(x)); held {
+			dst.SetUint(uint64(x))
 		}
-		dst.SetUint(uint64(x))
-	default:
-		return false
 	}
-	return true
+	return held
 }
