@@ -19,12 +19,10 @@ type header struct {
 
 func newHeader(fields []string, n *form) (*header, *RowError) {
 	h := &header{form: n, width: len(fields), at: make(map[string]int, len(fields))}
-	wanted := map[string]bool{n.value: true, n.task: true, n.noise: true, n.status: true}
-	for _, c := range n.columns {
-		wanted[c] = true
-	}
-	for _, o := range n.others() {
-		wanted[o.column] = true
+	places := n.places()
+	wanted := make(map[string]bool, len(places))
+	for _, p := range places {
+		wanted[p.name] = true
 	}
 	for i, name := range fields {
 		if !wanted[name] {
@@ -37,18 +35,11 @@ func newHeader(fields []string, n *form) (*header, *RowError) {
 	}
 	delete(h.at, "") // which stands for what there is not
 	var missing []string
-	need := func(name string, must bool) {
-		if must && !h.has(name) {
-			missing = append(missing, name)
+	for _, p := range places {
+		if p.must && !h.has(p.name) {
+			missing = append(missing, p.name)
 		}
 	}
-	for i, c := range n.columns {
-		need(c, !n.filled[i])
-	}
-	need(n.value, true)
-	need(n.task, n.needTask)
-	need(n.noise, n.needNoise)
-	need(n.status, n.needStatus)
 	if missing != nil {
 		hint := ""
 		if len(fields) == 1 && strings.ContainsAny(fields[0], ";\t|") {

@@ -57,34 +57,40 @@ func named(name, preset string) (column string, need bool) {
 // others returns the outputs and the descriptors.
 func (n form) others() []output { return slices.Concat(n.outputs, n.context) }
 
+// A place is what has a name in a file.
+type place struct {
+	object, what, name string
+	must               bool // the header of a CSV file has it
+}
+
+// places lists the parameters, and after them what stands beside the value; what has no name the
+// file does not have.
+func (n form) places() []place {
+	var all []place
+	for i, name := range n.columns {
+		all = append(all, place{n.config, fmt.Sprintf("parameter %q", n.params[i].param.Name()), name, !n.filled[i]})
+	}
+	all = append(all, place{"", "Value", n.value, true}, place{"", "Task", n.task, n.needTask}, place{"", "Noise", n.noise, n.needNoise},
+		place{"", "Status", n.status, n.needStatus}, place{"", "Curve", n.curve, false}, place{"", "Config", n.config, false})
+	for _, o := range n.others() {
+		all = append(all, place{"", fmt.Sprintf("%s %q", o.noun, o.name), o.column, false})
+	}
+	return all
+}
+
 // apart makes sure that each place in the file has a name of its own that can be written.
 // Parameters in an object of their own may be called like what stands beside it.
 func (n form) apart() error {
 	of := make(map[[2]string]string) // what has a name in an object
-	claim := func(object, what, name string) error {
-		other, taken := of[[2]string{object, name}]
-		if of[[2]string{object, name}] = what; taken && name != "" {
-			return fmt.Errorf("%w: %q is the name of both %s and %s; give one of them another, or set Task, Noise or Status to \"-\"", cmbo.ErrOption, name, other, what)
+	for i, p := range n.places() {
+		if why := unwritable(p.name); why != "" && i >= len(n.columns) {
+			return fmt.Errorf("%w: the name %q of %s %s", cmbo.ErrOption, p.name, p.what, why)
 		}
-		return nil
-	}
-	for i, name := range n.columns {
-		if err := claim(n.config, fmt.Sprintf("parameter %q", n.params[i].param.Name()), name); err != nil {
-			return err
+		key := [2]string{p.object, p.name}
+		if other, taken := of[key]; taken && p.name != "" {
+			return fmt.Errorf("%w: %q is the name of both %s and %s; give one of them another, or set Task, Noise or Status to \"-\"", cmbo.ErrOption, p.name, other, p.what)
 		}
-	}
-	fields := [][2]string{{"Value", n.value}, {"Task", n.task}, {"Noise", n.noise}, {"Status", n.status}, {"Curve", n.curve}, {"Config", n.config}}
-	for _, o := range n.others() {
-		fields = append(fields, [2]string{fmt.Sprintf("%s %q", o.noun, o.name), o.column})
-	}
-	for _, f := range fields {
-		what, name := f[0], f[1]
-		if why := unwritable(name); why != "" {
-			return fmt.Errorf("%w: the name %q of %s %s", cmbo.ErrOption, name, what, why)
-		}
-		if err := claim("", what, name); err != nil {
-			return err
-		}
+		of[key] = p.what
 	}
 	return nil
 }
@@ -143,27 +149,28 @@ func checkID(id string) *RowError {
 	return nil
 }
 
-// skipMark skips a byte order mark, refuses those of other encodings, and says
-// what to do with files that are no text.
+// Files that are no text, by how they begin, and what to do with them.
+var notText = []struct{ mark, reason string }{
+	{"\xff\xfe", "the text is UTF-16; it must be UTF-8"},
+	{"\xfe\xff", "the text is UTF-16; it must be UTF-8"},
+	{"SQLite format 3\x00", "a SQLite database, which is not read here; of Optuna's, make a journal with " +
+		`optuna.copy_study(from_study_name="NAME", from_storage="sqlite:///FILE", to_storage=JournalStorage(JournalFileBackend("NAME.log"))) ` +
+		"and read it with history.Optuna; of MLflow's, write mlflow.search_runs(search_all_experiments=True).to_csv(\"runs.csv\") and read it with history.MLflow"},
+	{"\x1f\x8b", "the input is packed with gzip; unpack it"},
+	{"PK\x03\x04", "a ZIP archive, as workbooks are; save the sheet as CSV"},
+}
+
+// skipMark skips a byte order mark and refuses what is no text in UTF-8.
 func skipMark(br *bufio.Reader) error {
 	head, _ := br.Peek(16)
-	refuse := func(format string, args ...any) error {
-		return &RowError{Line: 1, Reason: fmt.Sprintf(format, args...), Err: cmbo.ErrCorrupt}
+	for _, f := range notText {
+		if bytes.HasPrefix(head, []byte(f.mark)) {
+			return rowErrorf(cmbo.ErrCorrupt, "%s", f.reason).at(1)
+		}
 	}
-	switch {
-	case bytes.HasPrefix(head, []byte("\ufeff")):
-		_, err := br.Discard(3)
+	if bytes.HasPrefix(head, []byte("\ufeff")) {
+		_, err := br.Discard(len("\ufeff"))
 		return err
-	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), bytes.HasPrefix(head, []byte{0xfe, 0xff}):
-		return refuse("the text is UTF-16; it must be UTF-8")
-	case bytes.HasPrefix(head, []byte("SQLite format 3\x00")):
-		return refuse("a SQLite database, which is not read here; of Optuna's, make a journal with " +
-			`optuna.copy_study(from_study_name="NAME", from_storage="sqlite:///FILE", to_storage=JournalStorage(JournalFileBackend("NAME.log"))) ` +
-			"and read it with history.Optuna; of MLflow's, write mlflow.search_runs(search_all_experiments=True).to_csv(\"runs.csv\") and read it with history.MLflow")
-	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
-		return refuse("the input is packed with gzip; unpack it")
-	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
-		return refuse("a ZIP archive, as workbooks are; save the sheet as CSV")
 	}
 	return nil
 }

@@ -206,6 +206,7 @@ func TestLimits(t *testing.T) {
 		"depth":                   {strings.NewReader(`{"r":` + strings.Repeat("[", million)), hpobOf(history.Limits{}), "Depth"},
 		"depth of objects":        {strings.NewReader(`{"s":{"t":{"X":` + strings.Repeat(`[[{"a":`, million)), hpobOf(history.Limits{}), "Depth"},
 		"columns":                 {strings.NewReader(`{"s":{"t":{"X":[[` + strings.Repeat("0,", million)), hpobOf(history.Limits{}), "Columns"},
+		"depth of lines":          {strings.NewReader(`{"r":` + strings.Repeat("[", 64) + strings.Repeat("]", 64) + "}\n"), linesOf(space, history.Limits{}), "Depth"},
 		"string":                  {strings.NewReader(`{"` + strings.Repeat("s", million)), hpobOf(history.Limits{}), "String"},
 		"string of escapes":       {strings.NewReader(`{"r":"` + strings.Repeat(`\"`, million)), hpobOf(history.Limits{}), "String"},
 		"number":                  {strings.NewReader(`{"s":` + strings.Repeat("1", million)), names, "String"},
@@ -383,7 +384,7 @@ func TestHPOBContext(t *testing.T) {
 		}
 		return got.Tasks, nil
 	}
-	tasks, err := read(`{"height": 720, "category": "Sports", "live": false, "rate": null}`)
+	tasks, err := read(`{"height": 720, "category": "Sports", "live": false, "rate": null, "a": NaN, "b": "NaN"}`)
 	if err != nil {
 		t.Fatal(err)
 	}
