@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -70,28 +71,24 @@ type RowError struct {
 
 // Error describes the problem and its place.
 func (e *RowError) Error() string {
-	var b strings.Builder
-	b.WriteString("history")
+	parts := []string{"history"}
 	if e.Line > 0 {
-		fmt.Fprintf(&b, ": line %d", e.Line)
+		parts = append(parts, fmt.Sprintf("line %d", e.Line))
 	}
 	if e.Task != "" {
-		fmt.Fprintf(&b, ": task %q", e.Task)
+		parts = append(parts, fmt.Sprintf("task %q", e.Task))
 	}
 	switch {
 	case e.Field != "" && e.Value != "":
-		fmt.Fprintf(&b, ": %q is %q", e.Field, e.Value)
-	case e.Field != "":
-		fmt.Fprintf(&b, ": %q", e.Field)
-	case e.Value != "":
-		fmt.Fprintf(&b, ": %q", e.Value)
+		parts = append(parts, fmt.Sprintf("%q is %q", e.Field, e.Value))
+	case e.Field+e.Value != "":
+		parts = append(parts, strconv.Quote(e.Field+e.Value))
 	}
-	b.WriteString(": ")
-	b.WriteString(e.Reason)
+	parts = append(parts, e.Reason)
 	if e.Skippable {
-		b.WriteString(" (Policy: history.Skip leaves such rows out and reports them)")
+		parts[len(parts)-1] += " (Policy: history.Skip leaves such rows out and reports them)"
 	}
-	return b.String()
+	return strings.Join(parts, ": ")
 }
 
 // Unwrap returns the cause.

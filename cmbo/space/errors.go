@@ -45,25 +45,23 @@ type DataError struct {
 
 // Error describes the problem with its place and its numbers.
 func (e *DataError) Error() string {
-	var b strings.Builder
-	b.WriteString(e.Err.Error())
+	parts := []string{e.Err.Error()}
 	if e.Task != "" {
-		fmt.Fprintf(&b, ": task %q", e.Task)
+		parts = append(parts, fmt.Sprintf("task %q", e.Task))
 	}
 	if e.Row >= 0 {
-		fmt.Fprintf(&b, ": row %d", e.Row)
+		parts = append(parts, fmt.Sprintf("row %d", e.Row))
 	}
 	switch {
 	case e.Name != "":
-		fmt.Fprintf(&b, ": parameter %q", e.Name)
+		parts = append(parts, fmt.Sprintf("parameter %q", e.Name))
 	case e.Column >= 0:
-		fmt.Fprintf(&b, ": column %d", e.Column)
+		parts = append(parts, fmt.Sprintf("column %d", e.Column))
 	}
 	if e.Reason != "" {
-		b.WriteString(": ")
-		b.WriteString(e.Reason)
+		parts = append(parts, e.Reason)
 	}
-	return b.String()
+	return strings.Join(parts, ": ")
 }
 
 // Unwrap returns the sentinel.

@@ -121,17 +121,8 @@ func (p Param) WithStep(step float64) Param {
 func decimalScale(a, b float64) float64 {
 	places := 0
 	for _, v := range []float64{a, b} {
-		if v == 0 {
-			continue
-		}
-		text := strconv.FormatFloat(v, 'e', -1, 64) // d.ddde±xx
-		mantissa, exponent, _ := strings.Cut(text, "e")
-		e, err := strconv.Atoi(exponent)
-		if err != nil {
-			return 0 // NaN or an infinity, which validate refuses
-		}
-		_, fraction, _ := strings.Cut(mantissa, ".")
-		places = max(places, len(fraction)-e)
+		_, fraction, _ := strings.Cut(strconv.FormatFloat(v, 'f', -1, 64), ".")
+		places = max(places, len(fraction))
 	}
 	if places > 15 {
 		return 0
