@@ -14,13 +14,20 @@ import (
 
 // form holds the settings that a CSV and a JSONLines share, filled in.
 type form struct {
-	mapping
-	value, task, noise string // task and noise empty if there is none
-	needTask           bool   // the column was named by the caller
-	needNoise          bool
-	config, curve      string // of JSON lines; config empty if parameters stand beside the value
-	taskID             string
-	limits             Limits
+	Mapping
+	space   *cmbo.Space
+	params  []column
+	columns []string  // by parameter
+	fill    []float64 // defaults by parameter
+	filled  []bool
+	outputs []output // in the order of their names
+	context []output // likewise
+
+	value, task, noise, status      string // all but value empty if there is none
+	needTask, needNoise, needStatus bool   // the column was named by the caller
+	config, curve                   string // of JSON lines; config empty if parameters stand beside the value
+	taskID                          string
+	limits                          Limits
 }
 
 // newForm fills in the settings; [form.apart] checks them once all are there.
@@ -31,11 +38,10 @@ func newForm(s *cmbo.Space, m Mapping, value, task, noise, taskID string, limits
 	if limits, err = limits.filled(); err != nil {
 		return n, err
 	}
-	ready, err := m.ready(s)
-	if err != nil {
+	n = form{Mapping: m, space: s, params: columns(s), value: cmp.Or(value, "value"), taskID: cmp.Or(taskID, "task"), limits: limits}
+	if err := n.ready(); err != nil {
 		return n, err
 	}
-	n = form{mapping: ready, value: cmp.Or(value, "value"), taskID: cmp.Or(taskID, "task"), limits: limits}
 	n.task, n.needTask = named(task, "task")
 	n.noise, n.needNoise = named(noise, "noise_variance")
 	n.status, n.needStatus = named(m.Status, "status")

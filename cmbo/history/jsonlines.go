@@ -219,7 +219,7 @@ func (d *lineDecoder) cell(raw []byte) string {
 
 func (d *lineDecoder) descriptor(column string) (any, *RowError) {
 	if raw := d.values[column]; d.byText && !isNull(raw) {
-		return d.mapping.descriptor(d.cell(raw))
+		return d.form.descriptor(d.cell(raw))
 	}
 	return jsonDescriptor(d.values[column])
 }

@@ -80,20 +80,6 @@ func WandB(space *cmbo.Space, metric, taskID string) CSV {
 	}
 }
 
-// mapping is a Mapping made ready for a space.
-type mapping struct {
-	Mapping
-	status     string // empty if there is none
-	needStatus bool
-	space      *cmbo.Space
-	params     []column
-	columns    []string  // by parameter
-	outputs    []output  // in the order of their names
-	context    []output  // likewise
-	fill       []float64 // defaults by parameter
-	filled     []bool
-}
-
 // output is a further value, or a descriptor, and its column.
 type output struct{ noun, name, column string }
 
@@ -148,11 +134,11 @@ func (s *sightings) lack(what string) *RowError {
 
 // descriptor is what a text says of a task: a number where it is one, else a choice, nil where
 // it is empty or NaN.
-func (m *mapping) descriptor(text string) (any, *RowError) {
+func (n *form) descriptor(text string) (any, *RowError) {
 	if text = strings.TrimSpace(text); text == "" || strings.EqualFold(text, "nan") {
 		return nil, nil
 	}
-	if decimal, e := m.decimal(text); e == nil {
+	if decimal, e := n.decimal(text); e == nil {
 		v, e := number(decimal, cmbo.ErrTask)
 		if e == nil || e.Err != cmbo.ErrTask {
 			return v, e
@@ -161,56 +147,56 @@ func (m *mapping) descriptor(text string) (any, *RowError) {
 	return strings.Clone(text), nil
 }
 
-func (m Mapping) ready(s *cmbo.Space) (r mapping, err error) {
-	r = mapping{Mapping: m, space: s, params: columns(s)}
-	if r.Failed == nil {
-		r.Failed = []string{"failed"}
+// ready finds the columns and the defaults of the parameters, and the other columns.
+func (n *form) ready() (err error) {
+	if n.Failed == nil {
+		n.Failed = []string{"failed"}
 	}
-	if r.outputs, err = readyColumns("output", m.Outputs); err != nil {
-		return r, err
+	if n.outputs, err = readyColumns("output", n.Outputs); err != nil {
+		return err
 	}
-	if r.context, err = readyColumns("descriptor", m.Context); err != nil {
-		return r, err
+	if n.context, err = readyColumns("descriptor", n.Context); err != nil {
+		return err
 	}
-	known := make(map[string]int, len(r.params))
-	r.fill, r.filled = make([]float64, len(r.params)), make([]bool, len(r.params))
-	for i, c := range r.params {
+	known := make(map[string]int, len(n.params))
+	n.fill, n.filled = make([]float64, len(n.params)), make([]bool, len(n.params))
+	for i, c := range n.params {
 		p := c.param
 		known[p.Name()] = i
-		c, ok := m.Columns[p.Name()]
+		c, ok := n.Columns[p.Name()]
 		if !ok {
-			c = m.Prefix + p.Name()
+			c = n.Prefix + p.Name()
 		}
 		why := unwritable(c)
 		if c == "" {
 			why = "is empty"
 		}
 		if why != "" && c != p.Name() {
-			return r, fmt.Errorf("%w: the column %q of parameter %q %s", cmbo.ErrOption, c, p.Name(), why)
+			return fmt.Errorf("%w: the column %q of parameter %q %s", cmbo.ErrOption, c, p.Name(), why)
 		}
-		r.columns = append(r.columns, c)
+		n.columns = append(n.columns, c)
 	}
-	for _, name := range slices.Sorted(maps.Keys(m.Columns)) {
+	for _, name := range slices.Sorted(maps.Keys(n.Columns)) {
 		if _, ok := known[name]; !ok {
-			return r, fmt.Errorf("%w: Columns has %q, which is not a parameter", cmbo.ErrOption, name)
+			return fmt.Errorf("%w: Columns has %q, which is not a parameter", cmbo.ErrOption, name)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(m.Defaults)) {
+	for _, name := range slices.Sorted(maps.Keys(n.Defaults)) {
 		i, ok := known[name]
 		if !ok {
-			return r, fmt.Errorf("%w: Defaults has %q, which is not a parameter", cmbo.ErrOption, name)
+			return fmt.Errorf("%w: Defaults has %q, which is not a parameter", cmbo.ErrOption, name)
 		}
-		single, err := cmbo.NewSpace(r.params[i].param)
+		single, err := cmbo.NewSpace(n.params[i].param)
 		if err != nil {
-			return r, err
+			return err
 		}
-		row, err := single.Row(map[string]any{name: m.Defaults[name]})
+		row, err := single.Row(map[string]any{name: n.Defaults[name]})
 		if err != nil {
-			return r, fmt.Errorf("%w: Defaults: %w", cmbo.ErrOption, err)
+			return fmt.Errorf("%w: Defaults: %w", cmbo.ErrOption, err)
 		}
-		r.fill[i], r.filled[i] = row[0], true
+		n.fill[i], n.filled[i] = row[0], true
 	}
-	return r, nil
+	return nil
 }
 
 // outcome is what a status says of a row.
@@ -223,25 +209,25 @@ const (
 )
 
 // outcome reads a status.
-func (m *mapping) outcome(status string) outcome {
+func (n *form) outcome(status string) outcome {
 	listed := func(list []string) bool {
 		return slices.ContainsFunc(list, func(s string) bool { return strings.EqualFold(s, strings.TrimSpace(status)) })
 	}
 	switch {
-	case listed(m.Failed):
+	case listed(n.Failed):
 		return hasFailed
-	case m.Done == nil || listed(m.Done):
+	case n.Done == nil || listed(n.Done):
 		return hasValue
 	}
 	return passedOver
 }
 
 // parse runs the caller's own parsing.
-func (m *mapping) parse(column, text string) (string, *RowError) {
-	if m.Parse == nil {
+func (n *form) parse(column, text string) (string, *RowError) {
+	if n.Parse == nil {
 		return text, nil
 	}
-	out, err := m.Parse(column, text)
+	out, err := n.Parse(column, text)
 	if err != nil {
 		return "", &RowError{Reason: "Parse: " + err.Error(), Err: fmt.Errorf("%w: %w", cmbo.ErrCorrupt, err)}
 	}
@@ -249,8 +235,8 @@ func (m *mapping) parse(column, text string) (string, *RowError) {
 }
 
 // decimal turns a number's decimal comma into a point.
-func (m *mapping) decimal(text string) (string, *RowError) {
-	if !m.DecimalComma {
+func (n *form) decimal(text string) (string, *RowError) {
+	if !n.DecimalComma {
 		return text, nil
 	}
 	if strings.Contains(text, ".") {
@@ -260,10 +246,10 @@ func (m *mapping) decimal(text string) (string, *RowError) {
 }
 
 // numberOf reads the text of a measured value or a variance.
-func (m *mapping) numberOf(column, text string, check func(float64) *RowError) (float64, *RowError) {
-	text, e := m.parse(column, text)
+func (n *form) numberOf(column, text string, check func(float64) *RowError) (float64, *RowError) {
+	text, e := n.parse(column, text)
 	if e == nil {
-		text, e = m.decimal(strings.TrimSpace(text))
+		text, e = n.decimal(strings.TrimSpace(text))
 	}
 	if e != nil {
 		return 0, e
@@ -276,25 +262,25 @@ func (m *mapping) numberOf(column, text string, check func(float64) *RowError) (
 }
 
 // fromText reads the text of parameter i.
-func (m *mapping) fromText(i int, c column, text string) (float64, *RowError) {
-	text, e := m.parse(m.columns[i], text)
+func (n *form) fromText(i int, c column, text string) (float64, *RowError) {
+	text, e := n.parse(n.columns[i], text)
 	if e == nil && c.param.Kind() != cmbo.KindCategorical {
-		text, e = m.decimal(text)
+		text, e = n.decimal(text)
 	}
 	if e != nil {
 		return 0, e
 	}
-	if m.filled[i] && strings.TrimSpace(text) == "" && !slices.Contains(c.choices, text) {
-		return m.fill[i], nil
+	if n.filled[i] && strings.TrimSpace(text) == "" && !slices.Contains(c.choices, text) {
+		return n.fill[i], nil
 	}
 	return c.fromText(text)
 }
 
 // ended is the text of the status of an observation or of a failure, by default done or failed.
-func (m *mapping) ended(o outcome) string {
-	list, preset := m.Done, "done"
+func (n *form) ended(o outcome) string {
+	list, preset := n.Done, "done"
 	if o == hasFailed {
-		list, preset = m.Failed, "failed"
+		list, preset = n.Failed, "failed"
 	}
 	if len(list) > 0 {
 		return list[0]
@@ -303,8 +289,8 @@ func (m *mapping) ended(o outcome) string {
 }
 
 // comma gives a number the decimal sign wanted.
-func (m *mapping) comma(text string) string {
-	if m.DecimalComma {
+func (n *form) comma(text string) string {
+	if n.DecimalComma {
 		return strings.Replace(text, ".", ",", 1)
 	}
 	return text
