@@ -8,6 +8,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -403,4 +404,28 @@ func TestSpaceDescriptions(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(`{"params": [{"name": "a", "kind": "bool"}, {"name": "b", "kind": "ordinal", "values": [1, 2]}, {"name": "c", "kind": "categorical", "choices": ["x"]}]}`), &s))
 	var p Param
 	require.ErrorIs(t, p.UnmarshalJSON([]byte(`{"name": "a", "kind": "bool"} {}`)), ErrSpace)
+}
+
+// TestDescription: the parts of a parameter make it again, and parts that no constructor makes are refused.
+func TestDescription(t *testing.T) {
+	for _, p := range []Param{Float("a", 0, 1).WithStep(0.1), LogFloat("a", 1e-5, 1), Int("a", 0, 3), LogInt("a", 1, 8), Categorical("a", "x", "y"), Bool("a"), Ordinal("a", 1, 2, 4)} {
+		d := p.Describe()
+		q, err := d.Param()
+		require.NoError(t, err)
+		assert.Equal(t, p, q)
+		if other := d; !d.Kind.ranged() {
+			other.Hi++
+			_, err = other.Param()
+			assert.ErrorContains(t, err, "has bounds", d.Kind)
+		}
+		if d.Kind != KindCategorical {
+			d.Choices = []string{"x"}
+		} else {
+			d.Values = []float64{1}
+		}
+		_, err = d.Param()
+		assert.ErrorContains(t, err, "is a "+d.Kind.String()+" with", d.Kind)
+	}
+	_, err := Description{Name: "a", Kind: KindInt, Lo: 0.5, Hi: 1}.Param()
+	assert.ErrorContains(t, err, "is an integer in")
 }
