@@ -107,6 +107,55 @@ func TestKernels(t *testing.T) {
 		}
 		for _, k := range kernels(dim) {
 			kerneltest.TestKernel(t, k, x)
+			testMatrices(t, k, x)
+		}
+	}
+}
+
+// testMatrices holds matrices and their derivatives to Eval and ParamGrad. Distances are
+// summed in another order there, which the rate of the kernel magnifies.
+func testMatrices(t *testing.T, k kernel.Kernel, x *linalg.Dense) {
+	t.Helper()
+	n, _ := x.Dims()
+	var g, p, w linalg.Sym
+	var cross linalg.Dense
+	diag, got := make([]float64, n), make([]float64, k.NumParams())
+	kernel.Gram(&g, k, x)
+	kernel.Cross(&cross, k, x, x)
+	kernel.Diag(diag, k, x)
+	pairs := kernel.NewPairs(x)
+	pairs.Gram(&p, k)
+	w.Resize(n)
+	want, grad := make([]float64, len(got)), make([]float64, len(got))
+	var largest, weights float64
+	for i := range n {
+		largest = max(largest, diag[i])
+		for j := range n {
+			w.Set(i, j, math.Cos(float64(3*max(i, j)+7*min(i, j)))+0.25)
+			weights += math.Abs(w.At(i, j))
+			k.(kernel.ParamGradient).ParamGrad(grad, x.Row(i), x.Row(j))
+			for q, v := range grad {
+				want[q] += w.At(i, j) * v
+			}
+		}
+	}
+	pairs.GradDot(got, &w)
+	for q, v := range want {
+		if !(math.Abs(got[q]-v) <= 1e-12*weights*largest) {
+			t.Errorf("%v: entry %d of GradDot is %v, %v by ParamGrad", k, q, got[q], v)
+		}
+	}
+	for i := range n {
+		for j := range n {
+			value := k.Eval(x.Row(i), x.Row(j))
+			for name, m := range map[string]float64{"Gram": g.At(i, j), "Cross": cross.At(i, j), "Pairs.Gram": p.At(i, j)} {
+				if !(math.Abs(m-value) <= 1e-12*largest) {
+					t.Errorf("%v: %s has %v for points %d and %d, Eval returns %v", k, name, m, i, j, value)
+				}
+			}
+		}
+		if v := k.Eval(x.Row(i), x.Row(i)); diag[i] != v {
+			t.Errorf("%v: Diag has %v for point %d, Eval returns %v", k, diag[i], i, v)
 		}
 	}
 }

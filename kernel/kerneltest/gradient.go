@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/kernel"
-	"github.com/gocmbo/cmbo/linalg"
 )
 
 // paramStep is the first step in a log-parameter.
@@ -48,66 +47,6 @@ func (c *checker) shifted(theta []float64, p int, h float64) kernel.Kernel {
 type nan struct{ kernel.Kernel }
 
 func (nan) Eval(x, y []float64) float64 { return math.NaN() }
-
-// gradDot compares Pairs.GradDot with the sum over all pairs, for weights of both
-// signs.
-func (c *checker) gradDot() error {
-	n, _ := c.x.Dims()
-	w := linalg.NewSym(n, nil)
-	for i := range n {
-		for j := range i + 1 {
-			w.Set(i, j, math.Cos(float64(3*i+7*j))+0.25)
-		}
-	}
-	theta := c.k.AppendParams(nil)
-	got := slices.Repeat([]float64{math.NaN()}, len(theta))
-	var g linalg.Sym
-	p := kernel.NewPairs(c.x)
-	p.Gram(&g, c.k)
-	p.GradDot(got, w)
-
-	dot := func(k kernel.Kernel) float64 {
-		var sum float64
-		for i := range n {
-			for j := range n {
-				sum += w.At(i, j) * k.Eval(c.x.Row(i), c.x.Row(j))
-			}
-		}
-		return sum
-	}
-	// The scale of the sum: all terms with one sign.
-	var scale float64
-	for i := range n {
-		for j := range n {
-			scale += math.Abs(w.At(i, j)) * c.largest
-		}
-	}
-	k, analytic := c.k.(kernel.ParamGradient)
-	want, grad := make([]float64, len(theta)), make([]float64, len(theta))
-	if analytic {
-		for i := range n {
-			for j := range n {
-				k.ParamGrad(grad, c.x.Row(i), c.x.Row(j))
-				for q, v := range grad {
-					want[q] += w.At(i, j) * v
-				}
-			}
-		}
-	}
-	for q := range theta {
-		if analytic {
-			if !(math.Abs(got[q]-want[q]) <= 1e-12*scale) {
-				return fmt.Errorf("entry %d is %v, %v by ParamGrad", q, got[q], want[q])
-			}
-			continue
-		}
-		d := difference(paramStep, func(h float64) float64 { return dot(c.shifted(theta, q, h)) })
-		if !d.agrees(got[q], scale) {
-			return fmt.Errorf("entry %d is %v, %v by differences", q, got[q], d.value)
-		}
-	}
-	return nil
-}
 
 // derivative is a numerical derivative with its uncertainty.
 type derivative struct {

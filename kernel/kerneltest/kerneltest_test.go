@@ -161,7 +161,7 @@ func TestDefects(t *testing.T) {
 		{"negative", "semidefinite"},
 		{"indefinite", "semidefinite"},
 		{"grows", "semidefinite"},
-		{"stateful", "matrices"},
+		{"stateful", "symmetry"},
 		{"gradient sign", "param gradient"},
 		{"gradient not by logs", "param gradient"},
 		{"gradient digits", "param gradient"},
