@@ -28,11 +28,5 @@
 // Balance is best when a power of two of points is used. Dropping the first point
 // would destroy it (A. B. Owen, On dropping the first Sobol' point, MCQMC 2020).
 //
-// # Beyond MaxDim
-//
-// Direction numbers are held for MaxDim coordinates. Further coordinates form
-// an extensible Latin hypercube: each keeps the first property above for the
-// points 0, …, 2^m − 1, but which point goes into which interval is a
-// pseudo-random permutation of its own, so pairs of such coordinates are
-// distributed like random points, not better.
+// Direction numbers are held for MaxDim coordinates; further ones are pseudo-random.
 package qmc

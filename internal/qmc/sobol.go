@@ -17,7 +17,7 @@ type Sobol struct {
 	x   []uint64 // point n of the first MaxDim coordinates, as integers below 2^digits
 	v   []uint64 // direction integers: bit k of the index flips v[k·len(x)+j] in coordinate j
 
-	extra []latin // the coordinates beyond MaxDim
+	extra *rand.Rand // of the coordinates beyond MaxDim
 }
 
 // New returns the Sobol sequence of dimension dim, scrambled by numbers drawn
@@ -42,8 +42,8 @@ func New(dim int, rng *rand.Rand) *Sobol {
 		}
 		s.x[j] = rng.Uint64() >> (64 - digits)
 	}
-	for range dim - p {
-		s.extra = append(s.extra, newLatin(rng))
+	if dim > p {
+		s.extra = rand.New(rand.NewPCG(rng.Uint64(), rng.Uint64()))
 	}
 	return s
 }
@@ -110,8 +110,8 @@ func (s *Sobol) Next(dst []float64) {
 	for j, x := range s.x {
 		dst[j] = unit(x)
 	}
-	for j := range s.extra {
-		dst[len(s.x)+j] = unit(s.extra[j].at(s.n))
+	for j := len(s.x); j < s.dim; j++ {
+		dst[j] = unit(s.extra.Uint64() >> (64 - digits))
 	}
 	s.n++
 	if k := bits.TrailingZeros64(s.n); k < digits {
