@@ -2,13 +2,13 @@ package f64
 
 import "math"
 
-// cholColumns is the number of columns that chol finishes together: trsm takes
+// cholColumns is the number of columns that Chol finishes together: Trsm takes
 // four unknowns at a time.
 const cholColumns = 4
 
-// chol takes a few columns at a time: what those before take from them, the
+// Chol takes a few columns at a time: what those before take from them, the
 // triangle on the diagonal, the rows below it. So no row waits for itself.
-func chol(n int, shift float64, a []float64, lda int, l []float64, ldl int) (pivot int, value float64) {
+func (*generic) Chol(n int, shift float64, a []float64, lda int, l []float64, ldl int) (pivot int, value float64) {
 	for i := range n {
 		copy(l[i*ldl:][:i+1], a[i*lda:])
 		l[i*ldl+i] += shift
@@ -16,18 +16,18 @@ func chol(n int, shift float64, a []float64, lda int, l []float64, ldl int) (piv
 	for j := 0; j < n; j += cholColumns {
 		jb := min(cholColumns, n-j)
 		left, d := l[j*ldl:], l[j*ldl+j:]
-		gemm(n-j, jb, j, -1, left, ldl, 1, left, 1, ldl, d, ldl)
+		Generic.Gemm(n-j, jb, j, -1, left, ldl, 1, left, 1, ldl, d, ldl)
 		if p, v := cholCorner(jb, d, ldl); p >= 0 {
 			return j + p, v
 		}
 		if j+jb < n {
-			trsm(n-j-jb, jb, d[jb*ldl:], ldl, d, ldl)
+			Generic.Trsm(n-j-jb, jb, d[jb*ldl:], ldl, d, ldl)
 		}
 	}
 	return -1, 0
 }
 
-// cholCorner is chol for a few rows, in place.
+// cholCorner is Chol for a few rows, in place.
 func cholCorner(n int, a []float64, lda int) (pivot int, value float64) {
 	for j := range n {
 		aj := a[j*lda:][:j+1]

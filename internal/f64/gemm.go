@@ -27,7 +27,7 @@ func SetGemmBlocks(m, n, k int) (restore func()) {
 // them in.
 var packs = sync.Pool{New: func() any { return new([]float64) }}
 
-func gemm(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int) {
+func (*generic) Gemm(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int) {
 	if m <= 0 || n <= 0 || k <= 0 {
 		return
 	}
@@ -70,18 +70,18 @@ func gemm(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, br
 	packs.Put(buf)
 }
 
-func gemmSet(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int) {
+func (*generic) GemmSet(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int) {
 	for i := range m {
 		clear(c[i*ldc:][:n])
 	}
-	gemm(m, n, k, alpha, a, ars, acs, b, brs, bcs, c, ldc)
+	Generic.Gemm(m, n, k, alpha, a, ars, acs, b, brs, bcs, c, ldc)
 }
 
 // pack copies the rows×cols matrix with entry (i, j) at src[i·rs + j·cs] to dst,
 // row-major without gaps. It is made for rs = 1.
 func pack(dst, src []float64, rows, cols, rs, cs int) {
 	if rs == 1 {
-		transpose(cols, rows, dst, cols, src, cs)
+		Generic.Transpose(cols, rows, dst, cols, src, cs)
 		return
 	}
 	for i := range rows {

@@ -1,6 +1,6 @@
 package f64
 
-func poleSum(a2, b2, s, w, work []float64) float64 {
+func (*generic) PoleSum(a2, b2, s, w, work []float64) float64 {
 	n := len(s)
 	t, d, sum := work[:n], work[n:][:n], work[2*n:][:n]
 	copy(t, s)
@@ -12,7 +12,7 @@ func poleSum(a2, b2, s, w, work []float64) float64 {
 	if len(a2) > 0 {
 		poleStep(a2[len(a2)-1], 0, s, t, d, sum)
 	}
-	return dot(w, sum)
+	return Generic.Dot(w, sum)
 }
 
 // poleStep advances the recurrence of PoleSum by one row for every pole.

@@ -30,8 +30,8 @@ func firstRoots(dst, sq []float64, scale float64) {
 	}
 }
 
-// radialValues has no slopes to compute.
-func radialValues(dst, sq []float64, scale, variance float64, f *Radial) {
+// RadialValues has no slopes to compute.
+func (*generic) RadialValues(dst, sq []float64, scale, variance float64, f *Radial) {
 	if f.H == 0 && f.B2 == 0 {
 		linearValues(dst, sq, scale, variance, f)
 		return
@@ -53,7 +53,7 @@ func radialValues(dst, sq []float64, scale, variance float64, f *Radial) {
 	}
 }
 
-// linearValues is radialValues without the terms in r², where they are 0: the same
+// linearValues is RadialValues without the terms in r², where they are 0: the same
 // bits in less time.
 func linearValues(dst, sq []float64, scale, variance float64, f *Radial) {
 	a, b1 := -f.A, f.B1
@@ -73,7 +73,7 @@ func linearValues(dst, sq []float64, scale, variance float64, f *Radial) {
 	}
 }
 
-func radialSlopes(val, slope, sq []float64, scale float64, f *Radial) {
+func (*generic) RadialSlopes(val, slope, sq []float64, scale float64, f *Radial) {
 	if f.H == 0 && f.B2 == 0 && f.G3 == 0 {
 		linearSlopes(val, slope, sq, scale, f)
 		return
@@ -97,7 +97,7 @@ func radialSlopes(val, slope, sq []float64, scale float64, f *Radial) {
 	}
 }
 
-// linearSlopes is radialSlopes without the terms that are 0.
+// linearSlopes is RadialSlopes without the terms that are 0.
 func linearSlopes(val, slope, sq []float64, scale float64, f *Radial) {
 	a, b1, g1, g2 := -f.A, f.B1, f.G1, f.G2
 	val, slope = val[:len(sq)], slope[:len(sq)]
@@ -126,9 +126,9 @@ func far(r float64, f *Radial) (float64, float64) {
 	return r, math.Exp(-r * (f.A + r*f.H))
 }
 
-func radialAt(s float64, f *Radial) (val, slope float64) {
+func (*generic) RadialAt(s float64, f *Radial) (val, slope float64) {
 	var sq, v, g [1]float64
 	sq[0] = s
-	radialSlopes(v[:], g[:], sq[:], 1, f)
+	Generic.RadialSlopes(v[:], g[:], sq[:], 1, f)
 	return v[0], g[0]
 }

@@ -1,6 +1,6 @@
 package f64
 
-func symPass(n int, a []float64, lda int, v, w, x, y []float64) {
+func (*generic) SymPass(n int, a []float64, lda int, v, w, x, y []float64) {
 	v, w, x, y = v[:n], w[:n], x[:n], y[:n]
 	clear(y)
 	i := 0
@@ -32,7 +32,7 @@ func symPass(n int, a []float64, lda int, v, w, x, y []float64) {
 	}
 }
 
-// symRows is the body of symPass for two rows up to their common corner, of
+// symRows is the body of SymPass for two rows up to their common corner, of
 // length len(r0).
 func symRows(r0, r1, v, w, x, y []float64, v0, w0, x0, v1, w1, x1 float64) (s0, s1 float64) {
 	r1, v, w, x, y = r1[:len(r0)], v[:len(r0)], w[:len(r0)], x[:len(r0)], y[:len(r0)]
@@ -48,7 +48,7 @@ func symRows(r0, r1, v, w, x, y []float64, v0, w0, x0, v1, w1, x1 float64) (s0, 
 	return s0, s1
 }
 
-func bidiagPass(m, n int, a []float64, lda int, u, z, s, v, p []float64, g float64, y, c, r []float64) {
+func (*generic) BidiagPass(m, n int, a []float64, lda int, u, z, s, v, p []float64, g float64, y, c, r []float64) {
 	if n == 0 {
 		return
 	}
@@ -69,8 +69,8 @@ func bidiagPass(m, n int, a []float64, lda int, u, z, s, v, p []float64, g float
 		a0, a1 := a[i*lda:][:n], a[(i+1)*lda:][:n]
 		y[i], y[i+1] = bidiagRows2(a0, a1, z, v, p, u[i], s[i], u[i+1], s[i+1])
 		c[i], c[i+1] = a0[0]+g*y[i], a1[0]+g*y[i+1]
-		axpy(r, c[i], a0)
-		axpy(r, c[i+1], a1)
+		Generic.Axpy(r, c[i], a0)
+		Generic.Axpy(r, c[i+1], a1)
 	}
 	if i < m {
 		ai := a[i*lda:][:n]
@@ -83,7 +83,7 @@ func bidiagPass(m, n int, a []float64, lda int, u, z, s, v, p []float64, g float
 		}
 		y[i] = yi
 		c[i] = ai[0] + g*yi
-		axpy(r, c[i], ai)
+		Generic.Axpy(r, c[i], ai)
 	}
 }
 

@@ -7,7 +7,7 @@ import "math"
 // denormal, which many processors are slow at.
 const flush = 0x1p-511
 
-func flushMul(dst, x, y []float64) float64 {
+func (*generic) FlushMul(dst, x, y []float64) float64 {
 	x, y = x[:len(dst)], y[:len(dst)]
 	var s0, s1 float64
 	p := 0
@@ -34,8 +34,8 @@ func flushMul(dst, x, y []float64) float64 {
 	return s0 + s1
 }
 
-func flushChain(rows int, y, m, out []float64, ldo int) {
+func (*generic) FlushChain(rows int, y, m, out []float64, ldo int) {
 	for i := range rows {
-		out[i*ldo] = flushMul(y, y, m[i*len(y):][:len(y)])
+		out[i*ldo] = Generic.FlushMul(y, y, m[i*len(y):][:len(y)])
 	}
 }

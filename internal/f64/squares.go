@@ -1,9 +1,9 @@
 package f64
 
-// addSquares adds up to four coordinates at a time: dst is read and written once
+// AddSquares adds up to four coordinates at a time: dst is read and written once
 // for all of them. Differences are taken so that the entry loaded is the operand
 // overwritten; squares do not see their sign.
-func addSquares(dst, x, w, c []float64, ldc int) {
+func (*generic) AddSquares(dst, x, w, c []float64, ldc int) {
 	w = w[:len(x)]
 	d := 0
 	for ; d+4 <= len(x); d += 4 {

@@ -1,8 +1,8 @@
 package f64
 
-// transpose works on four rows of a at a time, in blocks of columns that stay in
+// Transpose works on four rows of a at a time, in blocks of columns that stay in
 // the cache.
-func transpose(rows, cols int, dst []float64, ldd int, a []float64, lda int) {
+func (*generic) Transpose(rows, cols int, dst []float64, ldd int, a []float64, lda int) {
 	const nb = 32
 	for j0 := 0; j0 < cols; j0 += nb {
 		jb := min(nb, cols-j0)

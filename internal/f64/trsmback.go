@@ -2,9 +2,9 @@ package f64
 
 import "slices"
 
-// trsmBack is trsm with the lower triangular matrix that has the rows and columns
+// TrsmBack is trsm with the lower triangular matrix that has the rows and columns
 // of Lᵀ in reverse order, on rows of X in reverse order.
-func trsmBack(m, n int, x []float64, ldx int, l []float64, ldl int) {
+func (*generic) TrsmBack(m, n int, x []float64, ldx int, l []float64, ldl int) {
 	if m <= 0 || n <= 0 {
 		return
 	}
@@ -17,7 +17,7 @@ func trsmBack(m, n int, x []float64, ldx int, l []float64, ldl int) {
 	for i := range m {
 		slices.Reverse(x[i*ldx:][:n])
 	}
-	trsm(m, n, x, ldx, r, n)
+	Generic.Trsm(m, n, x, ldx, r, n)
 	for i := range m {
 		slices.Reverse(x[i*ldx:][:n])
 	}

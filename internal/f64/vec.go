@@ -2,13 +2,13 @@ package f64
 
 import "math"
 
-func scale(x []float64, alpha float64) {
+func (*generic) Scale(x []float64, alpha float64) {
 	for i := range x {
 		x[i] *= alpha
 	}
 }
 
-func magnitude(x []float64) float64 {
+func (*generic) Magnitude(x []float64) float64 {
 	// Magnitudes are ordered as their bit patterns are, infinities and NaNs last.
 	const sign = 1 << 63
 	var b0, b1 uint64
@@ -22,8 +22,8 @@ func magnitude(x []float64) float64 {
 	return math.Float64frombits(max(b0, b1))
 }
 
-// dot sums in four interleaved partial sums, added pairwise.
-func dot(x, y []float64) float64 {
+// Dot sums in four interleaved partial sums, added pairwise.
+func (*generic) Dot(x, y []float64) float64 {
 	y = y[:len(x)]
 	var s0, s1, s2, s3 float64
 	i := 0
@@ -43,7 +43,7 @@ func dot(x, y []float64) float64 {
 	return (s0 + s1) + (s2 + s3)
 }
 
-func axpy(dst []float64, alpha float64, x []float64) {
+func (*generic) Axpy(dst []float64, alpha float64, x []float64) {
 	dst = dst[:len(x)]
 	i := 0
 	for ; i < len(x)-3; i += 4 {
@@ -57,15 +57,15 @@ func axpy(dst []float64, alpha float64, x []float64) {
 	}
 }
 
-// axpy4 adds the terms of an entry pairwise.
-func axpy4(dst []float64, c0, c1, c2, c3 float64, a0, a1, a2, a3 []float64) {
+// Axpy4 adds the terms of an entry pairwise.
+func (*generic) Axpy4(dst []float64, c0, c1, c2, c3 float64, a0, a1, a2, a3 []float64) {
 	a0, a1, a2, a3 = a0[:len(dst)], a1[:len(dst)], a2[:len(dst)], a3[:len(dst)]
 	for j := range dst {
 		dst[j] += (c0*a0[j] + c1*a1[j]) + (c2*a2[j] + c3*a3[j])
 	}
 }
 
-func diffDots(a, b, s, t, d []float64) (diff, sum float64) {
+func (*generic) DiffDots(a, b, s, t, d []float64) (diff, sum float64) {
 	b, s, t, d = b[:len(a)], s[:len(a)], t[:len(a)], d[:len(a)]
 	var o0, o1, q0, q1 float64
 	j := 0

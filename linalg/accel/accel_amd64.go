@@ -7,7 +7,7 @@ import "github.com/gocmbo/cmbo/internal/f64"
 func init() {
 	if t := best(); t != nil {
 		tier = t.name
-		f64.Use(t.table())
+		f64.Use(t)
 	}
 }
 

@@ -15,7 +15,7 @@ type TierTable struct {
 func Tables() []TierTable {
 	var t []TierTable
 	for _, k := range tiers() {
-		t = append(t, TierTable{k.name, k.lanes, k.table()})
+		t = append(t, TierTable{k.name, k.lanes, k})
 	}
 	return t
 }

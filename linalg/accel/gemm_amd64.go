@@ -80,11 +80,12 @@ func (t *kernels) panelWidth(left int) int {
 	return min(nv*t.lanes, left)
 }
 
-// product returns gemm for one value of set, as an entry of the table.
-func (t *kernels) product(set bool) func(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int) {
-	return func(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int) {
-		t.gemm(m, n, k, alpha, a, ars, acs, b, brs, bcs, c, ldc, set)
-	}
+func (t *kernels) Gemm(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int) {
+	t.gemm(m, n, k, alpha, a, ars, acs, b, brs, bcs, c, ldc, false)
+}
+
+func (t *kernels) GemmSet(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int) {
+	t.gemm(m, n, k, alpha, a, ars, acs, b, brs, bcs, c, ldc, true)
 }
 
 // gemm adds alpha·A·B to C or, with set, overwrites C with it.

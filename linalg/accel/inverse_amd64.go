@@ -2,9 +2,9 @@
 
 package accel
 
-// tInvertRows keeps the rows as a packed panel: entry (r, k) of U, k ≥ i, is at
+// InvertRows keeps the rows as a packed panel: entry (r, k) of U, k ≥ i, is at
 // k·w + r − i of panel, w being the width of a panel.
-func (t *kernels) tInvertRows(n, i int, u, l []float64, ldl int) {
+func (t *kernels) InvertRows(n, i int, u, l []float64, ldl int) {
 	w := panelVectors * t.lanes
 	rows := min(w, n-i)
 	l = l[i*ldl+i:]
@@ -23,9 +23,9 @@ func (t *kernels) inversePanel(n, j, k int, u []float64) []float64 {
 	return u[j*n+k*w : j*n+n*w]
 }
 
-// tInverseRows works in strips of as many rows as a vector has lanes: row r of U
+// InverseRows works in strips of as many rows as a vector has lanes: row r of U
 // begins at entry r, so that the sums of a strip begin where its first row does.
-func (t *kernels) tInverseRows(n, i int, c []float64, ldc int, u []float64) {
+func (t *kernels) InverseRows(n, i int, c []float64, ldc int, u []float64) {
 	w := panelVectors * t.lanes
 	rows := min(w, n-i)
 	c = c[i*ldc:]

@@ -15,7 +15,7 @@ import (
 // guarded memory, with NaNs where nothing is to be read and row stride ldc.
 func inverseOf(t *testing.T, tab f64.Table, n int, l []float64, ldl, ldc int) []float64 {
 	t.Helper()
-	u, c := make([]float64, n*(n+tab.InverseStep)), make([]float64, max((n-1)*ldc+n, 0))
+	u, c := make([]float64, n*(n+tab.InverseStep())), make([]float64, max((n-1)*ldc+n, 0))
 	for i := range u {
 		u[i] = math.NaN()
 	}
@@ -23,10 +23,10 @@ func inverseOf(t *testing.T, tab f64.Table, n int, l []float64, ldl, ldc int) []
 		c[i] = math.NaN()
 	}
 	u, c, l = guarded(t, u), guarded(t, c), guarded(t, l)
-	for i := 0; i < n; i += tab.InverseStep {
+	for i := 0; i < n; i += tab.InverseStep() {
 		tab.InvertRows(n, i, u, l, ldl)
 	}
-	for i := 0; i < n; i += tab.InverseStep {
+	for i := 0; i < n; i += tab.InverseStep() {
 		tab.InverseRows(n, i, c, ldc, u)
 	}
 	for i := range c {

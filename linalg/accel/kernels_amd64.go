@@ -54,46 +54,11 @@ type kernels struct {
 	flushChain func(rows, n int, y, m, out *float64, ldo int)
 }
 
-// table returns the tier as it is installed.
-func (t *kernels) table() f64.Table {
-	return f64.Table{
-		Dot:      t.tDot,
-		Axpy:     t.tAxpy,
-		Gemm:     t.product(false),
-		GemmSet:  t.product(true),
-		Trsm:     t.tTrsm,
-		TrsmBack: t.tTrsmBack,
-		Chol:     t.tChol,
-
-		InvertRows:  t.tInvertRows,
-		InverseRows: t.tInverseRows,
-
-		SymPass:    t.tSymPass,
-		BidiagPass: t.tBidiagPass,
-		PoleSum:    t.tPoleSum,
-
-		RadialValues: t.tRadialValues,
-		RadialSlopes: t.tRadialSlopes,
-		RadialAt:     t.radialAt,
-
-		Axpy4:      t.tAxpy4,
-		Scale:      t.tScale,
-		Magnitude:  t.tMagnitude,
-		DiffDots:   t.diffDots,
-		Transpose:  t.tTranspose,
-		AddSquares: t.tAddSquares,
-
-		FlushMul:   t.tFlushMul,
-		FlushChain: t.tFlushChain,
-
-		// Two vectors of AVX-512, four of AVX2.
-		Columns: 16, Rows: 8,
-
-		CholSize: math.MaxInt,
-
-		InverseStep: panelVectors * t.lanes,
-	}
-}
+// Columns is two vectors of AVX-512, or four of AVX2.
+func (t *kernels) Columns() int     { return 16 }
+func (t *kernels) Rows() int        { return 8 }
+func (t *kernels) CholSize() int    { return math.MaxInt }
+func (t *kernels) InverseStep() int { return panelVectors * t.lanes }
 
 // panelVectors is the width of a packed panel in vectors.
 const panelVectors = 3

@@ -4,7 +4,7 @@ package accel
 
 import "github.com/gocmbo/cmbo/internal/f64"
 
-func (t *kernels) tFlushMul(dst, x, y []float64) float64 {
+func (t *kernels) FlushMul(dst, x, y []float64) float64 {
 	n := len(dst)
 	if n == 0 {
 		return 0
@@ -13,7 +13,7 @@ func (t *kernels) tFlushMul(dst, x, y []float64) float64 {
 	return t.flushMul(n, &dst[0], &x[0], &y[0])
 }
 
-func (t *kernels) tFlushChain(rows int, y, m, out []float64, ldo int) {
+func (t *kernels) FlushChain(rows int, y, m, out []float64, ldo int) {
 	n := len(y)
 	if rows <= 0 {
 		return
@@ -27,7 +27,7 @@ func (t *kernels) tFlushChain(rows int, y, m, out []float64, ldo int) {
 	t.flushChain(rows, n, &y[0], &m[0], &out[0], ldo)
 }
 
-func (t *kernels) tScale(x []float64, alpha float64) {
+func (t *kernels) Scale(x []float64, alpha float64) {
 	if len(x) < short {
 		f64.Generic.Scale(x, alpha)
 		return
@@ -35,14 +35,14 @@ func (t *kernels) tScale(x []float64, alpha float64) {
 	t.scale(len(x), &x[0], alpha)
 }
 
-func (t *kernels) tMagnitude(x []float64) float64 {
+func (t *kernels) Magnitude(x []float64) float64 {
 	if len(x) == 0 {
 		return 0
 	}
 	return t.magnitude(len(x), &x[0])
 }
 
-func (t *kernels) tAxpy4(dst []float64, c0, c1, c2, c3 float64, a0, a1, a2, a3 []float64) {
+func (t *kernels) Axpy4(dst []float64, c0, c1, c2, c3 float64, a0, a1, a2, a3 []float64) {
 	n := len(dst)
 	if n < short {
 		f64.Generic.Axpy4(dst, c0, c1, c2, c3, a0, a1, a2, a3)
@@ -52,7 +52,7 @@ func (t *kernels) tAxpy4(dst []float64, c0, c1, c2, c3 float64, a0, a1, a2, a3 [
 	t.axpy4(n, &dst[0], c0, c1, c2, c3, &a0[0], &a1[0], &a2[0], &a3[0])
 }
 
-func (t *kernels) tAddSquares(dst, x, w, c []float64, ldc int) {
+func (t *kernels) AddSquares(dst, x, w, c []float64, ldc int) {
 	n, dims := len(dst), len(x)
 	if n == 0 || dims == 0 {
 		return
@@ -62,8 +62,8 @@ func (t *kernels) tAddSquares(dst, x, w, c []float64, ldc int) {
 	t.addSquares(n, &dst[0], dims, &x[0], &w[0], &c[0], ldc)
 }
 
-// tTranspose leaves what does not fill blocks to the plain loops.
-func (t *kernels) tTranspose(rows, cols int, dst []float64, ldd int, a []float64, lda int) {
+// Transpose leaves what does not fill blocks to the plain loops.
+func (t *kernels) Transpose(rows, cols int, dst []float64, ldd int, a []float64, lda int) {
 	r, c := rows&^(t.lanes-1), cols&^(t.lanes-1)
 	if r <= 0 || c <= 0 {
 		f64.Generic.Transpose(rows, cols, dst, ldd, a, lda)

@@ -12,7 +12,7 @@ var trsmN = 320
 // without packing.
 const solveRows = 4
 
-func (t *kernels) tTrsm(m, n int, x []float64, ldx int, l []float64, ldl int) {
+func (t *kernels) Trsm(m, n int, x []float64, ldx int, l []float64, ldl int) {
 	if m <= 0 || n <= 0 {
 		return
 	}
@@ -66,8 +66,8 @@ func (t *kernels) solvePanels(panel func(n int, y *float64, nv int, l *float64, 
 	panels.Put(buf)
 }
 
-// tTrsmBack does the same with every row, wherever it stands.
-func (t *kernels) tTrsmBack(m, n int, x []float64, ldx int, l []float64, ldl int) {
+// TrsmBack does the same with every row, wherever it stands.
+func (t *kernels) TrsmBack(m, n int, x []float64, ldx int, l []float64, ldl int) {
 	if m <= 0 || n <= 0 {
 		return
 	}

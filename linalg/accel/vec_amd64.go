@@ -16,7 +16,7 @@ const short = 8
 // take the address of.
 func first(x []float64) *float64 { return unsafe.SliceData(x) }
 
-func (t *kernels) tDot(x, y []float64) float64 {
+func (t *kernels) Dot(x, y []float64) float64 {
 	if len(x) < short {
 		return f64.Generic.Dot(x, y)
 	}
@@ -24,7 +24,7 @@ func (t *kernels) tDot(x, y []float64) float64 {
 	return t.dot(len(x), first(x), first(y))
 }
 
-func (t *kernels) tAxpy(dst []float64, alpha float64, x []float64) {
+func (t *kernels) Axpy(dst []float64, alpha float64, x []float64) {
 	if len(x) < short {
 		f64.Generic.Axpy(dst, alpha, x)
 		return
@@ -33,7 +33,7 @@ func (t *kernels) tAxpy(dst []float64, alpha float64, x []float64) {
 	t.axpy(len(x), first(dst), alpha, first(x))
 }
 
-func (t *kernels) tSymPass(n int, a []float64, lda int, v, w, x, y []float64) {
+func (t *kernels) SymPass(n int, a []float64, lda int, v, w, x, y []float64) {
 	if n < t.lanes {
 		f64.Generic.SymPass(n, a, lda, v, w, x, y)
 		return
@@ -44,7 +44,7 @@ func (t *kernels) tSymPass(n int, a []float64, lda int, v, w, x, y []float64) {
 	t.symPass(n, &a[0], lda, &v[0], &w[0], &x[0], &y[0])
 }
 
-func (t *kernels) tBidiagPass(m, n int, a []float64, lda int, u, z, s, v, p []float64, g float64, y, c, r []float64) {
+func (t *kernels) BidiagPass(m, n int, a []float64, lda int, u, z, s, v, p []float64, g float64, y, c, r []float64) {
 	if m < t.lanes && n < t.lanes {
 		f64.Generic.BidiagPass(m, n, a, lda, u, z, s, v, p, g, y, c, r)
 		return
@@ -62,7 +62,7 @@ func (t *kernels) tBidiagPass(m, n int, a []float64, lda int, u, z, s, v, p []fl
 	t.bidiagPass(m, n, &a[0], lda, &u[0], &z[0], &s[0], &v[0], &p[0], g, &y[0], &c[0], &r[0])
 }
 
-func (t *kernels) tPoleSum(a2, b2, s, w, _ []float64) float64 {
+func (t *kernels) PoleSum(a2, b2, s, w, _ []float64) float64 {
 	w = w[:len(s)]
 	if len(a2) == 0 || len(s) == 0 {
 		return 0
@@ -71,17 +71,23 @@ func (t *kernels) tPoleSum(a2, b2, s, w, _ []float64) float64 {
 	return t.poleSum(len(a2), &a2[0], first(b2), len(s), &s[0], &w[0])
 }
 
-func (t *kernels) tRadialValues(dst, sq []float64, scale, variance float64, f *f64.Radial) {
+func (t *kernels) RadialValues(dst, sq []float64, scale, variance float64, f *f64.Radial) {
 	dst = dst[:len(sq)]
 	t.radialValues(len(sq), first(dst), first(sq), scale, variance, &f.A)
 }
 
-func (t *kernels) tRadialSlopes(val, slope, sq []float64, scale float64, f *f64.Radial) {
+func (t *kernels) RadialSlopes(val, slope, sq []float64, scale float64, f *f64.Radial) {
 	val, slope = val[:len(sq)], slope[:len(sq)]
 	t.radialSlopes(len(sq), first(val), first(slope), first(sq), scale, &f.A)
 }
 
-// The tiers' functions below call the kernel directly, so that what it writes to
+func (t *kernels) RadialAt(s float64, f *f64.Radial) (val, slope float64) { return t.radialAt(s, f) }
+
+func (t *kernels) DiffDots(a, b, s, u, d []float64) (diff, sum float64) {
+	return t.diffDots(a, b, s, u, d)
+}
+
+// The tiers' own forms of these two call the kernel directly, so that what it writes to
 // stays on the stack.
 
 func rowDotsAVX512(a, b, s, t, d []float64) (diff, sum float64) {
