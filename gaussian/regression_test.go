@@ -62,7 +62,7 @@ func (r *regression) predictTo(mean, variance []float64, z *linalg.Dense) error 
 // posteriorTo sets mean and cov to those at the rows of z.
 func (r *regression) posteriorTo(mean []float64, cov *linalg.Sym, z *linalg.Dense) error {
 	clear(mean)
-	kernel.GramLower(cov, r.k, z)
+	kernel.Gram(cov, r.k, z)
 	kernel.Cross(&r.cross, r.k, r.x, z)
 	return r.c.Condition(mean, cov, &r.white, &r.cross)
 }

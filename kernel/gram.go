@@ -15,17 +15,10 @@ import (
 // allocated. Any other kernel is evaluated once for each pair. It panics if k is
 // made for another dimension.
 func Gram(dst *linalg.Sym, k Kernel, x *linalg.Dense) {
-	GramLower(dst, k, x)
-	dst.Mirror()
-}
-
-// GramLower is [Gram] for callers that go on with the lower triangle: nothing above
-// the diagonal is set, and [linalg.Sym.Mirror], or an operation that ends with it,
-// is to be called before dst is used.
-func GramLower(dst *linalg.Sym, k Kernel, x *linalg.Dense) {
 	n, _ := x.Dims()
 	dst.Resize(n)
 	fill(dst.Row, "Gram", k, x, x, true)
+	dst.Mirror()
 }
 
 // Cross sets dst to the n×m matrix of k(x_i, y_j), the rows of x (n) and y (m)

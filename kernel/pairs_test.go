@@ -126,35 +126,3 @@ func TestAllocations(t *testing.T) {
 		testutil.ZeroAlloc(t, func() { kernel.Gram(&g, k, x); kernel.Cross(&c, k, x, x); kernel.Diag(diag, k, x) })
 	}
 }
-
-// TestGramLower: the lower triangle of Gram, bit for bit, and nothing above it but
-// by Mirror.
-func TestGramLower(t *testing.T) {
-	rng := testutil.RNG(t)
-	for _, k := range []kernel.Kernel{kernel.Scale(2, kernel.Matern32(0.4)), kernel.Product(kernel.Matern12(1), kernel.SquaredExp(2))} {
-		for _, n := range []int{1, 7, 130} {
-			x := linalg.NewDense(n, 3, nil)
-			for i := range n {
-				for d := range 3 {
-					x.Set(i, d, rng.Float64())
-				}
-			}
-			var want, got linalg.Sym
-			kernel.Gram(&want, k, x)
-			got.Resize(n)
-			for i := range n {
-				for j := range n {
-					got.Row(i)[j] = -7
-				}
-			}
-			kernel.GramLower(&got, k, x)
-			for i := range n {
-				for j, v := range got.Row(i) {
-					if w := want.At(i, j); j <= i && v != w || j > i && v != -7 {
-						t.Fatalf("%s, n=%d: entry (%d, %d) is %g, want %g", k, n, i, j, v, w)
-					}
-				}
-			}
-		}
-	}
-}

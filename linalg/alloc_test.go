@@ -52,7 +52,6 @@ func TestZeroAlloc(t *testing.T) {
 				_ = ap.Factorize(&head)
 				_ = ap.Append(a.Row(n - 1)[:n-1], a.At(n-1, n-1))
 			},
-			"LowerTo":         func() { c.LowerTo(&m) },
 			"SolveLowerVecTo": func() { c.SolveLowerVecTo(y, x) },
 			"SolveUpperVecTo": func() { c.SolveUpperVecTo(y, x) },
 			"SetLower":        func() { _ = ap.SetLower(l) },

@@ -181,9 +181,6 @@ func (c *Cholesky) LogDet() float64 {
 	return 2 * s
 }
 
-// LowerTo makes dst a copy of L, with zeros above the diagonal.
-func (c *Cholesky) LowerTo(dst *Dense) { dst.Copy(&c.l) }
-
 // Lower returns L, with zeros above the diagonal. It is the memory of the
 // receiver: for reading, and until the next call that changes the receiver.
 func (c *Cholesky) Lower() *Dense { return &c.l }

@@ -183,7 +183,7 @@ func newPosterior(k kernel.Kernel, noise float64, x *linalg.Dense, y []float64) 
 	var cross, white linalg.Dense
 	return func(mean []float64, cov *linalg.Sym, z *linalg.Dense) {
 		clear(mean)
-		kernel.GramLower(cov, k, z)
+		kernel.Gram(cov, k, z)
 		kernel.Cross(&cross, k, x, z)
 		must(c.Condition(mean, cov, &white, &cross))
 	}

@@ -133,7 +133,7 @@ func (r *RootPSD) bidiagonal() *poleTable {
 func FactorPSD(dst *linalg.Dense, a *linalg.Sym) (clamped float64, err error) {
 	var c linalg.Cholesky
 	if c.Factorize(a) == nil {
-		c.LowerTo(dst)
+		dst.Copy(c.Lower())
 		return 0, nil
 	}
 	var e EigenSym
