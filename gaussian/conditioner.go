@@ -329,20 +329,14 @@ func (c *Conditioner) UpdateCross(dst, v, w *linalg.Dense) error {
 	}
 	// Four observations at a time: a row of dst is read and written once for
 	// all of them.
-	t := len(c.beta)
 	k := 0
-	for ; k+4 <= t; k += 4 {
+	for ; k+4 <= len(c.beta); k += 4 {
 		v0, v1, v2, v3 := v.Row(k), v.Row(k+1), v.Row(k+2), v.Row(k+3)
-		w0, w1, w2, w3 := w.Row(k)[:cols], w.Row(k + 1)[:cols], w.Row(k + 2)[:cols], w.Row(k + 3)[:cols]
 		for i := range rows {
-			x0, x1, x2, x3 := v0[i], v1[i], v2[i], v3[i]
-			row := dst.Row(i)[:cols]
-			for j := range row {
-				row[j] -= (x0*w0[j] + x1*w1[j]) + (x2*w2[j] + x3*w3[j])
-			}
+			f64.Axpy4(dst.Row(i), -v0[i], -v1[i], -v2[i], -v3[i], w.Row(k), w.Row(k+1), w.Row(k+2), w.Row(k+3))
 		}
 	}
-	for ; k < t; k++ {
+	for ; k < len(c.beta); k++ {
 		for i, x := range v.Row(k) {
 			linalg.Axpy(dst.Row(i), -x, w.Row(k))
 		}
