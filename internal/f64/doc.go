@@ -3,27 +3,19 @@
 // of the Householder reductions, the pole sums of the quadrature and the shapes of
 // covariances.
 //
-// # Table
-//
 // Every operation is a function that calls through a [Table]: [Generic], plain Go,
 // unless an optional package has put another one in with [Use] while the program was
 // being initialised. An entry is a whole operation, large enough to pay for an indirect
 // call. Operations with a single caller are here because a table can replace them, and so
 // are the sizes of blocks that a table prefers.
 //
-// # Contract
-//
-// Matrices are slices with strides. Every slice must be long enough for the
-// sizes passed with it: too short a slice panics, without saying more than the
-// runtime does, for linalg has checked shapes before. Slices written to must not
-// overlap any other argument unless the operation says so.
-//
-// No operation skips work because a factor is zero, so a NaN or an infinity goes
-// where the formula sends it. No operation starts goroutines.
+// Matrices are slices with strides. A slice too short for the sizes passed with it panics,
+// without saying more than the runtime does, for linalg has checked shapes before. Slices
+// written to must not overlap any other argument unless the operation says so. No operation
+// skips work because a factor is zero, so a NaN or an infinity goes where the formula sends
+// it. No operation starts goroutines.
 //
 // For a given table every result is a function of the arguments alone, bit for
-// bit. Two tables may differ by rounding: where one sums k products in another
-// order, or fuses multiplications and additions, both are within γ_k·Σ|terms| of
-// the exact sum (Higham, Accuracy and Stability of Numerical Algorithms, 2002,
-// section 3.1).
+// bit. Two tables may differ by rounding: both are within γ_k·Σ|terms| of the exact sum of
+// k products (Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 3.1).
 package f64

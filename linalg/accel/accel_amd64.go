@@ -5,9 +5,9 @@ package accel
 import "github.com/gocmbo/cmbo/internal/f64"
 
 func init() {
-	if t := best(); t != nil {
-		tier = t.name
-		f64.Use(t)
+	if t := tiers(); len(t) > 0 {
+		tier = t[0].name
+		f64.Use(t[0])
 	}
 }
 
@@ -22,14 +22,6 @@ func tiers() []*kernels {
 		t = append(t, &avx2Kernels)
 	}
 	return t
-}
-
-// best returns the tier to use, or nil.
-func best() *kernels {
-	if t := tiers(); len(t) > 0 {
-		return t[0]
-	}
-	return nil
 }
 
 var avx512Kernels = kernels{
