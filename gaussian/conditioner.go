@@ -17,13 +17,8 @@ import (
 //
 //	A = K + diag(noise) + jitter·I = L·Lᵀ,   β = L⁻¹·(y − m),   V = L⁻¹·C,
 //
-// C the t×N prior covariance between observations and N points, the posterior at
-// the points is
-//
-//	mean        m_* + Vᵀ·β
-//	variance    k_** − Σ_i v_i²
-//	covariance  K_** − Vᵀ·V.
-//
+// C the t×N prior covariance between observations and N points, the posterior at the points
+// has the mean m_* + Vᵀ·β, the variances k_** − Σ_i v_i² and the covariance K_** − Vᵀ·V.
 // [Conditioner.Factorize] makes L and β, [Conditioner.Whiten] makes V from C, and
 // the Update methods turn prior moments into posterior ones in place:
 //
@@ -31,15 +26,9 @@ import (
 //	c.Whiten(v, cross)
 //	c.Update(mean, variance, v)
 //
-// The posterior is latent: noise is not added to it. Nothing but the given blocks
-// is ever formed, so a prior over many points needs no N×N matrix.
-//
-// The zero value conditions on nothing. A Conditioner keeps no argument and does
-// not allocate once it has seen the sizes. Factorize, Append, SetResid and Reset
-// change it; the other methods may run concurrently.
-//
-// C. E. Rasmussen and C. K. I. Williams, Gaussian Processes for Machine Learning,
-// MIT Press 2006, algorithm 2.1.
+// The posterior is latent: noise is not added to it. The zero value conditions on nothing. A
+// Conditioner keeps no argument. Factorize, Append, SetResid and Reset change it; the other
+// methods may run concurrently.
 type Conditioner struct {
 	chol   linalg.Cholesky
 	beta   []float64
@@ -57,12 +46,9 @@ const MaxJitter = 1e-4
 
 // Factorize takes the prior covariance cov of the observed values, their noise
 // variances (one each, or a single one for all) and resid = y − prior mean. If
-// the matrix is singular the smallest jitter that helps is added to its diagonal,
-// 1e-10 to 1e-4 times the mean of the diagonal: see [Conditioner.Jitter].
-//
-// It fails with [ErrDimension], [ErrNotFinite], with [ErrArgument] for a negative
-// variance, and with [ErrNotPositiveDefinite] if no jitter helped; the receiver
-// then conditions on nothing. It takes O(t³) time.
+// the matrix is singular the smallest jitter that helps is added to its diagonal, see
+// [Conditioner.Jitter]; if none does, that is [ErrNotPositiveDefinite]. After an error the
+// receiver conditions on nothing. It takes O(t³) time.
 func (c *Conditioner) Factorize(cov *linalg.Sym, noise, resid []float64) error {
 	const op = "Conditioner.Factorize"
 	c.Reset()
@@ -104,8 +90,7 @@ func (c *Conditioner) Factorize(cov *linalg.Sym, noise, resid []float64) error {
 }
 
 // SetResid replaces the residuals y − prior mean of all observations, keeping the
-// factor, in O(t²) time: for values that were scaled anew. It fails with
-// [ErrDimension] or [ErrNotFinite], leaving the receiver as it was.
+// factor, in O(t²) time: for values that were scaled anew.
 func (c *Conditioner) SetResid(resid []float64) error {
 	if err := fault.Vec("Conditioner.SetResid", "resid", resid, len(c.beta)); err != nil {
 		return err
@@ -128,11 +113,8 @@ func (c *Conditioner) Reset() {
 
 // Append adds one observation in O(t²) time: cross holds its prior covariances
 // with the earlier ones, variance its own, noise its noise variance and resid
-// its y − prior mean. The jitter in use is added to its diagonal too.
-//
-// It fails with [ErrDimension], [ErrNotFinite], [ErrArgument] for a negative
-// noise, and with [ErrNotPositiveDefinite] if the enlarged matrix is singular,
-// where only a new Factorize helps; the receiver is then unchanged.
+// its y − prior mean. The jitter in use is added to its diagonal too. If the enlarged matrix
+// is singular, where only a new Factorize helps, that is [ErrNotPositiveDefinite].
 func (c *Conditioner) Append(cross []float64, variance, noise, resid float64) error {
 	const op = "Conditioner.Append"
 	if !fault.Finite(resid) {
@@ -184,10 +166,9 @@ func (c *Conditioner) Clone() *Conditioner {
 	return &Conditioner{chol: *c.chol.Clone(), beta: slices.Clone(c.beta), jitter: c.jitter, quad: c.quad}
 }
 
-// Precision sets alpha to A⁻¹·(y − m) and inverse, which is resized, to A⁻¹. It
-// fails with [ErrDimension] if alpha does not have length t, and takes O(t³) time.
-// Without observation i the others predict it with error alpha_i/q and variance
-// 1/q, noise included, q = A⁻¹_ii.
+// Precision sets alpha, of length t, to A⁻¹·(y − m) and inverse, which is resized, to A⁻¹,
+// in O(t³) time. Without observation i the others predict it with error alpha_i/q and
+// variance 1/q, noise included, q = A⁻¹_ii.
 func (c *Conditioner) Precision(alpha []float64, inverse *linalg.Sym) error {
 	const op = "Conditioner.Precision"
 	if inverse == nil {
@@ -209,10 +190,7 @@ func (c *Conditioner) Len() int { return len(c.beta) }
 func (c *Conditioner) Jitter() float64 { return c.jitter }
 
 // LogMarginal returns the log density of the observations under the prior,
-//
-//	−½·(β·β + ln det A + t·ln 2π),
-//
-// 0 without observations.
+// −½·(β·β + ln det A + t·ln 2π), 0 without observations.
 func (c *Conditioner) LogMarginal() float64 {
 	if len(c.beta) == 0 {
 		return 0
@@ -220,8 +198,8 @@ func (c *Conditioner) LogMarginal() float64 {
 	return -0.5 * (c.quad + c.chol.LogDet() + float64(len(c.beta))*special.Ln2Pi)
 }
 
-// Whiten makes dst = L⁻¹·cross for a t×N matrix cross. dst may be cross. It fails
-// with [ErrDimension] and takes O(t²·N) time.
+// Whiten makes dst = L⁻¹·cross for a t×N matrix cross. dst may be cross. It takes O(t²·N)
+// time.
 func (c *Conditioner) Whiten(dst, cross *linalg.Dense) error {
 	const op = "Conditioner.Whiten"
 	if dst == nil || cross == nil {
@@ -236,9 +214,8 @@ func (c *Conditioner) Whiten(dst, cross *linalg.Dense) error {
 }
 
 // Update turns the prior means and variances at N points into those given the
-// observations, v as made by [Conditioner.Whiten]: it adds Vᵀ·β to mean and subtracts
-// the column sums of v_ij² from variance. Either may be nil. A variance that rounding
-// pushed below zero becomes 0. It fails with [ErrDimension] and takes O(t·N) time.
+// observations, v as made by [Conditioner.Whiten]. Either may be nil. A variance that
+// rounding pushed below zero becomes 0. It takes O(t·N) time.
 func (c *Conditioner) Update(mean, variance []float64, v *linalg.Dense) error {
 	const op = "Conditioner.Update"
 	if mean != nil {
@@ -269,8 +246,7 @@ func (c *Conditioner) Update(mean, variance []float64, v *linalg.Dense) error {
 }
 
 // UpdateCov subtracts Vᵀ·V from the N×N matrix cov. Variances that rounding
-// pushed below zero become 0. It fails with [ErrDimension] and takes O(t·N²)
-// time.
+// pushed below zero become 0. It takes O(t·N²) time.
 func (c *Conditioner) UpdateCov(cov *linalg.Sym, v *linalg.Dense) error {
 	const op = "Conditioner.UpdateCov"
 	if cov == nil {
@@ -285,10 +261,9 @@ func (c *Conditioner) UpdateCov(cov *linalg.Sym, v *linalg.Dense) error {
 }
 
 // Condition turns the prior mean and covariance at N points, of which it reads the
-// lower triangle, into those given the observations: what [Conditioner.Whiten],
-// [Conditioner.Update] and [Conditioner.UpdateCov] do, faster, in O(t·N·(t + N))
-// time. cross is as for Whiten. mean may be nil; white is scratch, must not be cross and
-// is resized. It fails with [ErrDimension].
+// lower triangle, into those given the observations: what Whiten, Update and UpdateCov do,
+// faster, in O(t·N·(t + N)) time. cross is as for Whiten. mean may be nil; white is scratch,
+// must not be cross and is resized.
 func (c *Conditioner) Condition(mean []float64, cov *linalg.Sym, white, cross *linalg.Dense) error {
 	const op = "Conditioner.Condition"
 	if cov == nil || white == nil {
@@ -313,8 +288,7 @@ func (c *Conditioner) Condition(mean []float64, cov *linalg.Sym, white, cross *l
 }
 
 // UpdateCross subtracts Vᵀ·W from the N×M covariance dst between two sets of
-// points, v and w as made by [Conditioner.Whiten] for each. It fails with
-// [ErrDimension] and takes O(t·N·M) time.
+// points, v and w as made by [Conditioner.Whiten] for each, in O(t·N·M) time.
 func (c *Conditioner) UpdateCross(dst, v, w *linalg.Dense) error {
 	const op = "Conditioner.UpdateCross"
 	if dst == nil {

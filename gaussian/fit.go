@@ -51,11 +51,9 @@ type FitResult struct {
 	// Evidence is the logarithm of the probability density of the values under the
 	// form of the kernel, parameters and noise variance integrated over their priors
 	// without the bounds, by Laplace's approximation: what tells which of several
-	// forms the data are for. With H the Hessian of the negative log posterior at its
-	// maximum and S the diagonal matrix of the priors' deviations it is LogPosterior −
-	// ½·ln det S·H·S; a direction in which the data blur what the prior knows counts
-	// as one that they say nothing of. −Inf if all searches failed, 0 if it was not
-	// asked for.
+	// forms the data are for. It is LogPosterior − ½·ln det S·H·S, H the Hessian of the negative
+	// log posterior at its maximum, S the diagonal matrix of the priors' deviations, eigenvalues
+	// below 1 counting as 1. −Inf if all searches failed, 0 if it was not asked for.
 	Evidence float64
 }
 
@@ -80,29 +78,16 @@ type Fitter struct {
 }
 
 // Fit returns the hyperparameters θ of kernel k and the noise variance that
-// maximise the log posterior
+// maximise the log posterior ln p(y | θ) − Σ_p ½·((ln θ_p − μ_p)/s_p)² within the bounds of
+// the priors, for values resid = y − m(X) at the rows of x. k gives the form of the kernel;
+// its parameters and noise are the result if all searches fail. extra holds noise variances
+// of the single observations, added to the common one, or is nil. opt may be nil.
 //
-//	ln p(y | θ) − Σ_p ½·((ln θ_p − μ_p)/s_p)²
-//
-// within the bounds of the priors, for values resid = y − m(X) at the rows of x. k
-// gives the form of the kernel; its parameters and noise are the result if all searches
-// fail. extra holds noise
-// variances of the single observations, added to the common one, or is nil. opt
-// may be nil.
-//
-// The search is a bounded quasi-Newton method on the logarithms with analytic
-// gradients, from several starts; the result is determined by the arguments. A
-// search ends early where it has come so near to a maximum that an earlier one
-// found, and so clearly towards it, that it would end there.
-// Points of the search where A is not definite or the likelihood is not finite
-// shorten a step, nothing more: numerical trouble is no error, see
-// [FitResult].LogPosterior.
-//
-// ctx is looked at before each evaluation; its error comes back wrapped. Fit
-// fails like [Likelihood.Reset] on unusable data and with [ErrArgument] for unusable
-// options. An evaluation takes O(n³) time, and a search some twenty of them.
-//
-// Rasmussen and Williams, Gaussian Processes for Machine Learning, section 5.4.
+// It is a bounded quasi-Newton method on the logarithms, from several starts, of some twenty
+// evaluations each, in O(n³) time. Points where A is not definite or the likelihood is not
+// finite shorten a step: numerical trouble is no error, see [FitResult].LogPosterior. ctx is
+// looked at before each evaluation; its error comes back wrapped. Fit fails as
+// [Likelihood.Reset] does, and with [ErrArgument] for unusable options.
 func (f *Fitter) Fit(ctx context.Context, k kernel.Kernel, noise float64, x *linalg.Dense, resid, extra []float64, opt *FitOptions) (FitResult, error) {
 	const op = "Fitter.Fit"
 	var none FitResult

@@ -26,11 +26,8 @@ type Likelihood struct {
 }
 
 // Reset sets the data: resid = y − m(X) at the rows of x, and noise variances
-// extra to be added to the common one, or nil. All are copied.
-//
-// It fails with [ErrDimension] if resid does not fit x or the kernel is made for
-// points of another dimension, with [ErrNotFinite], and with [ErrArgument] for a
-// negative variance, and leaves the receiver without data.
+// extra to be added to the common one, or nil. All are copied. A kernel for points of another
+// dimension is [ErrDimension]. After an error the receiver has no data.
 func (l *Likelihood) Reset(k kernel.Kernel, x *linalg.Dense, resid, extra []float64) error {
 	return l.reset("Likelihood.Reset", k, x, resid, extra)
 }
@@ -54,15 +51,10 @@ func (l *Likelihood) reset(op string, k kernel.Kernel, x *linalg.Dense, resid, e
 	return nil
 }
 
-// Eval returns the log marginal likelihood for kernel k and common noise variance
-// noise. If grad is not nil, of length k.NumParams() + 1, it is set to the
-// derivatives by the log-parameters of k and then by ln noise,
-//
-//	½·⟨α·αᵀ − A⁻¹, ∂A/∂θ⟩,   α = A⁻¹·r.
-//
-// k has the form given to Reset. Eval fails with [ErrDimension], [ErrArgument] for
-// a negative noise, [ErrNotFinite], and with [ErrNotPositiveDefinite] if no jitter
-// makes A definite. It takes n³/3 multiplications, n³ with gradient.
+// Eval returns the log marginal likelihood for kernel k, of the form given to Reset, and
+// common noise variance noise. If grad is not nil, of length k.NumParams() + 1, it is set to
+// the derivatives by the log-parameters of k and then by ln noise. If no jitter makes A
+// definite that is [ErrNotPositiveDefinite]. It takes n³/3 multiplications, n³ with gradient.
 func (l *Likelihood) Eval(k kernel.Kernel, noise float64, grad []float64) (float64, error) {
 	const op = "Likelihood.Eval"
 	if k == nil {

@@ -9,8 +9,7 @@ import (
 )
 
 // Scale returns variance·k. Its log-parameters are log variance, then those of k.
-// It has the gradient if k has it. It panics if variance is not in [2^-500, 2^500]
-// or k is nil.
+// It panics if variance is not in [2^-500, 2^500] or k is nil.
 func Scale(variance float64, k Kernel) Kernel {
 	mustParam("Scale", "variance", variance)
 	mustKernels("Scale", []Kernel{k})
@@ -18,16 +17,14 @@ func Scale(variance float64, k Kernel) Kernel {
 }
 
 // Sum returns the sum of kernels. Its log-parameters are those of the terms, one
-// after the other. It has a gradient if all terms have it. It panics without a
-// term or with a nil one.
+// after the other. It panics without a term or with a nil one.
 func Sum(ks ...Kernel) Kernel {
 	mustKernels("Sum", ks)
 	return compound{false, slices.Clone(ks)}.expose()
 }
 
 // Product returns the product of kernels. Its log-parameters are those of the
-// factors, one after the other. It has a gradient if all factors have it. It
-// panics without a factor or with a nil one.
+// factors, one after the other. It panics without a factor or with a nil one.
 func Product(ks ...Kernel) Kernel {
 	mustKernels("Product", ks)
 	return compound{true, slices.Clone(ks)}.expose()

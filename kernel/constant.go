@@ -6,8 +6,7 @@ import (
 )
 
 // Constant returns the kernel k(x, y) = c for all x and y: an unknown offset of
-// variance c. Its one log-parameter is log c. It has both gradients. It panics if
-// c is not in [2^-500, 2^500].
+// variance c. Its one log-parameter is log c. It panics if c is not in [2^-500, 2^500].
 func Constant(c float64) Kernel {
 	mustParam("Constant", "value", c)
 	return constant(c)

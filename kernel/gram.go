@@ -8,12 +8,8 @@ import (
 )
 
 // Gram sets dst to the n×n matrix of k(x_i, x_j), the rows of x being the points.
-// dst is resized.
-//
-// For a [Stationary] kernel, scaled or not, rows of squared distances are turned
-// into values in place, one exponential for each pair i ≥ j, and nothing is
-// allocated. Any other kernel is evaluated once for each pair. It panics if k is
-// made for another dimension.
+// dst is resized. For a [Stationary] kernel, scaled or not, it takes one exponential for each
+// pair i ≥ j, and nothing is allocated. Any other kernel is evaluated once for each pair.
 func Gram(dst *linalg.Sym, k Kernel, x *linalg.Dense) {
 	n, _ := x.Dims()
 	dst.Resize(n)
@@ -22,8 +18,7 @@ func Gram(dst *linalg.Sym, k Kernel, x *linalg.Dense) {
 }
 
 // Cross sets dst to the n×m matrix of k(x_i, y_j), the rows of x (n) and y (m)
-// being the points. dst is resized and must not be x or y. Cost and panics are as
-// for [Gram]; x and y of different dimensions panic.
+// being the points. dst is resized and must not be x or y. The cost is as for [Gram].
 func Cross(dst *linalg.Dense, k Kernel, x, y *linalg.Dense) {
 	n, dim := x.Dims()
 	m, dimY := y.Dims()
@@ -55,7 +50,6 @@ func fill(dst func(i int) []float64, op string, k Kernel, x, y *linalg.Dense, lo
 }
 
 // Diag sets dst, of length n, to the prior variances k(x_i, x_i) of the rows of x.
-// It panics if the length is another.
 func Diag(dst []float64, k Kernel, x *linalg.Dense) {
 	n, _ := x.Dims()
 	if len(dst) != n {

@@ -10,13 +10,11 @@ import (
 
 // Pairs holds the squared differences of one point set, so that its Gram matrix
 // and the derivatives of that can be had for many hyperparameters, as a fit of
-// them asks for: distances are computed once, and an evaluation with its gradient
-// takes one exponential for each pair of points.
-//
-// The zero value holds no points; [Pairs.Reset] gives it some. For [Stationary]
-// kernels, scaled or not, it keeps up to four numbers for each pair, and one more
-// for each dimension if they have one length per dimension; once it has seen a
-// size, nothing is allocated. It serves one goroutine at a time.
+// them asks for. For [Stationary] kernels, scaled or not, it keeps up to four numbers for
+// each pair, and one more for each dimension if they have one length per dimension; an
+// evaluation with its gradient takes one exponential for each pair and, once a size has been
+// seen, does not allocate. The zero value holds no points. It serves one goroutine at a
+// time.
 type Pairs struct {
 	x linalg.Dense // a copy of the points
 	n int
@@ -53,11 +51,8 @@ func (p *Pairs) Reset(x *linalg.Dense) {
 	p.k = nil
 }
 
-// Gram sets dst to the matrix of k(x_i, x_j), as [Gram] does. It panics if k is
-// made for another dimension.
-//
-// For a Stationary kernel, scaled or not, it takes one pass over the pairs and
-// also keeps what [Pairs.GradDot] needs.
+// Gram sets dst to the matrix of k(x_i, x_j), as [Gram] does. For a Stationary kernel,
+// scaled or not, it also keeps what [Pairs.GradDot] needs.
 func (p *Pairs) Gram(dst *linalg.Sym, k Kernel) {
 	p.k = k
 	p.scales = p.scales[:0]
@@ -139,12 +134,9 @@ func (p *Pairs) differences() {
 }
 
 // GradDot sets dst, of length NumParams, to the inner products of w with the
-// derivatives of the Gram matrix,
-//
-//	dst_p = Σ_ij w_ij·∂k(x_i, x_j)/∂θ_p,
-//
-// for the kernel k of the latest [Pairs.Gram] and its log-parameters θ. It panics
-// if there was none since the points were set, or the sizes do not match.
+// derivatives of the Gram matrix, dst_p = Σ_ij w_ij·∂k(x_i, x_j)/∂θ_p, for the kernel k of the
+// latest [Pairs.Gram] and its log-parameters θ. It panics if there was none since the points
+// were set, or the sizes do not match.
 //
 // For a Stationary kernel, scaled or not, it takes no exponential. For another
 // [ParamGradient] it calls ParamGrad for every pair. For any other Kernel it takes

@@ -29,13 +29,9 @@ var shapeNames = [...]string{
 	matern32x12: "Matern32x12",
 }
 
-// Stationary is a kernel k(x, y) = k(r) of the scaled distance
-//
-//	r² = Σ_d ((x_d − y_d)/ℓ_d)²,
-//
-// with k(0) = 1. It has one length for all dimensions (isotropic: it accepts
-// points of any dimension) or one for each. Its log-parameters are log ℓ_d in the
-// order given to the constructor. It has both gradients.
+// Stationary is a kernel k(x, y) = k(r) of the scaled distance r with k(0) = 1. It has one
+// length for all dimensions (isotropic: it accepts points of any dimension) or one for each.
+// Its log-parameters are log ℓ_d in the order given to the constructor.
 //
 // In d dimensions the relative error of a value is at most (d + 16)·(1 + t)·2^-53,
 // exp(−t) being the exponential in it. Values underflow to 0 with distance, to
@@ -50,45 +46,30 @@ type Stationary struct {
 	inv   []float64 // 1/ls
 }
 
-// Matern12 returns the exponential kernel
-//
-//	k(r) = exp(−r),
-//
-// whose sample paths are continuous but nowhere differentiable.
+// Matern12 returns the exponential kernel k(r) = exp(−r), whose sample paths are continuous
+// but nowhere differentiable.
 //
 // One length makes it isotropic, more give one length to each dimension. It
 // panics without a length or with one outside [2^-500, 2^500].
 func Matern12(lengths ...float64) Stationary { return newStationary(matern12, lengths) }
 
-// Matern32 returns the Matérn kernel of smoothness 3/2,
-//
-//	k(r) = (1 + √3·r)·exp(−√3·r),
-//
-// with once differentiable sample paths. Lengths are as for [Matern12].
+// Matern32 returns the Matérn kernel of smoothness 3/2, k(r) = (1 + √3·r)·exp(−√3·r), with
+// once differentiable sample paths. Lengths are as for [Matern12].
 func Matern32(lengths ...float64) Stationary { return newStationary(matern32, lengths) }
 
 // Matern52 returns the Matérn kernel of smoothness 5/2,
-//
-//	k(r) = (1 + √5·r + 5r²/3)·exp(−√5·r),
-//
-// with twice differentiable sample paths. Lengths are as for [Matern12].
+// k(r) = (1 + √5·r + 5r²/3)·exp(−√5·r), with twice differentiable sample paths. Lengths are
+// as for [Matern12].
 func Matern52(lengths ...float64) Stationary { return newStationary(matern52, lengths) }
 
-// SquaredExp returns the squared exponential (Gaussian) kernel
-//
-//	k(r) = exp(−r²/2),
-//
-// with analytic sample paths. Its Gram matrices are close to singular as soon as
-// a few points share a length. Lengths are as for [Matern12].
+// SquaredExp returns the squared exponential (Gaussian) kernel k(r) = exp(−r²/2), with
+// analytic sample paths. Its Gram matrices are close to singular as soon as a few points
+// share a length. Lengths are as for [Matern12].
 func SquaredExp(lengths ...float64) Stationary { return newStationary(squaredExp, lengths) }
 
-// Matern32x12 returns the product of [Matern32] and [Matern12] with shared
-// lengths,
-//
-//	k(r) = (1 + √3·r)·exp(−(1+√3)·r).
-//
-// It has half the parameters of Product(Matern32(…), Matern12(…)) and costs one
-// exponential. Lengths are as for [Matern12].
+// Matern32x12 returns the product of [Matern32] and [Matern12] with shared lengths,
+// k(r) = (1 + √3·r)·exp(−(1+√3)·r), with half the parameters of
+// Product(Matern32(…), Matern12(…)) and one exponential. Lengths are as for [Matern12].
 func Matern32x12(lengths ...float64) Stationary { return newStationary(matern32x12, lengths) }
 
 func newStationary(s shape, lengths []float64) Stationary {

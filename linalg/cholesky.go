@@ -8,16 +8,11 @@ import (
 	"github.com/gocmbo/cmbo/linalg/internal/products"
 )
 
-// Cholesky is the factorisation
-//
-//	A = L·Lᵀ
-//
-// of a symmetric positive definite matrix, L lower triangular with positive
-// diagonal. The zero value is the factor of the empty matrix, ready for
-// Factorize, SetLower and Append. A Cholesky keeps its memory: factorising again
-// at a size it has seen does not allocate.
-//
-// Methods that only read the factor may run concurrently.
+// Cholesky is the factorisation A = L·Lᵀ of a symmetric positive definite matrix, L lower
+// triangular with positive diagonal. The zero value is the factor of the empty matrix, ready
+// for Factorize, SetLower and Append. A Cholesky keeps its memory: factorising again
+// at a size it has seen does not allocate. Methods that only read the factor may run
+// concurrently.
 //
 // The computed factor satisfies |A − L·Lᵀ| ≤ γ_{n+1}·|L|·|Lᵀ| entry by entry
 // (Higham, Accuracy and Stability of Numerical Algorithms, 2002, Theorem 10.3).
@@ -51,11 +46,10 @@ const cholRows = 96
 // So no order of summation, fused or not, lets a repeated row pass for another one.
 func pivotFloor(i int, a float64) float64 { return 4 * float64(i+1) * 0x1p-52 * a }
 
-// Factorize computes the factor of a, which is not modified. If a pivot is not
-// positive beyond rounding and finite, it returns a *NotPositiveDefiniteError and
-// leaves the receiver empty: the pivot of row i, from 0, has to exceed
-// 4·(i+1)·2⁻⁵²·a_ii, as much as rounding may leave of 0 where a row repeats an
-// earlier one. n³/3 operations.
+// Factorize computes the factor of a, which is not modified. If a pivot is not finite or does
+// not exceed 4·(i+1)·2⁻⁵²·a_ii, i its row from 0, as much as rounding may leave of 0 where a
+// row repeats an earlier one, it returns a *NotPositiveDefiniteError and leaves the receiver
+// empty. n³/3 operations.
 func (c *Cholesky) Factorize(a *Sym) error { return c.factorize(a, 0) }
 
 // FactorizeShift is Factorize of a + shift·I.
@@ -74,10 +68,9 @@ func Jitters(limit float64) iter.Seq[float64] {
 }
 
 // FactorizeJitter factorises a + jitter·I with the first jitter that succeeds of
-// [Jitters] of max, times the mean d of the diagonal of a. It
-// returns the absolute amount added to the diagonal, jitter, which is 0 for a
-// matrix that needs none. If all fail it returns the error of the last try, as
-// Factorize does; there is one try only if d is not positive and finite.
+// [Jitters] of max, times the mean of the diagonal of a, and returns that absolute amount, 0
+// for a matrix that needs none. If all fail it returns the error of the last try; there is
+// one try only if the mean is not positive and finite.
 func (c *Cholesky) FactorizeJitter(a *Sym, max float64) (jitter float64, err error) {
 	mean := a.Trace() / float64(a.n)
 	if !(mean > 0) || math.IsInf(mean, 1) {
@@ -214,8 +207,7 @@ func (c *Cholesky) SetLower(l *Dense) error {
 //	A ← ⎡A    row⎤
 //	    ⎣rowᵀ diag⎦,
 //
-// in n² operations. Memory grows by half when it is full, so that a sequence of
-// appends copies the factor a constant number of times on average. If the new
+// in n² operations, copying the factor a constant number of times on average. If the new
 // pivot diag − ‖L⁻¹·row‖² is not positive beyond rounding and finite, as Factorize
 // wants it, it returns a *NotPositiveDefiniteError and leaves the factor unchanged.
 func (c *Cholesky) Append(row []float64, diag float64) error {

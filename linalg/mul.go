@@ -5,13 +5,11 @@ import (
 	"github.com/gocmbo/cmbo/linalg/internal/products"
 )
 
-// Mul makes m the r×c product a·b of an r×k and a k×c matrix. m must not alias a
-// or b; it panics where it finds that it does. 2·r·k·c operations; from about
+// Mul makes m the r×c product a·b of an r×k and a k×c matrix. 2·r·k·c operations; from about
 // r = k = c = 200 the rows of m are shared between goroutines.
 //
-// Each entry is within γ_k·Σ|a_il·b_lj| of its exact value, γ_k = k·u/(1−k·u),
-// u = 2⁻⁵³ (Higham, Accuracy and Stability of Numerical Algorithms, 2002,
-// section 3.5); the same holds for the other products.
+// Each entry is within γ_k·Σ|a_il·b_lj| of its exact value (Higham, Accuracy and Stability
+// of Numerical Algorithms, 2002, section 3.5); the same holds for the other products.
 func (m *Dense) Mul(a, b *Dense) {
 	if a.cols != b.rows {
 		panicShape("Mul", a.rows, a.cols, b.rows, b.cols)
@@ -20,8 +18,7 @@ func (m *Dense) Mul(a, b *Dense) {
 	products.GemmSet(m.rows, m.cols, a.cols, 1, a.data, a.stride, 1, b.data, b.stride, 1, m.data, m.stride)
 }
 
-// MulTrans makes m the r×c product a·bᵀ of an r×k and a c×k matrix. m must not
-// alias a or b; a may be b.
+// MulTrans makes m the r×c product a·bᵀ of an r×k and a c×k matrix. a may be b.
 func (m *Dense) MulTrans(a, b *Dense) {
 	if a.cols != b.cols {
 		panicShape("MulTrans", a.rows, a.cols, b.rows, b.cols)
@@ -30,8 +27,7 @@ func (m *Dense) MulTrans(a, b *Dense) {
 	products.GemmSet(m.rows, m.cols, a.cols, 1, a.data, a.stride, 1, b.data, 1, b.stride, m.data, m.stride)
 }
 
-// TransMul makes m the r×c product aᵀ·b of a k×r and a k×c matrix. m must not
-// alias a or b; a may be b.
+// TransMul makes m the r×c product aᵀ·b of a k×r and a k×c matrix. a may be b.
 func (m *Dense) TransMul(a, b *Dense) {
 	if a.rows != b.rows {
 		panicShape("TransMul", a.rows, a.cols, b.rows, b.cols)
@@ -120,14 +116,14 @@ func addRows(dst, x, a []float64, lda int) {
 }
 
 // Gram makes s = a·aᵀ. One triangle is computed and mirrored: n²·k operations
-// for an n×k matrix a. a must not alias s.
+// for an n×k matrix a.
 func (s *Sym) Gram(a *Dense) {
 	s.Resize(a.rows)
 	s.Zero()
 	s.AddGram(1, a)
 }
 
-// AddGram adds alpha·a·aᵀ to s. a must not alias s.
+// AddGram adds alpha·a·aᵀ to s.
 func (s *Sym) AddGram(alpha float64, a *Dense) {
 	if s.n != a.rows {
 		panicShape("AddGram", s.n, s.n, a.rows, a.cols)
@@ -137,7 +133,7 @@ func (s *Sym) AddGram(alpha float64, a *Dense) {
 	s.Mirror()
 }
 
-// AddTransGram adds alpha·aᵀ·a to s. a must not alias s.
+// AddTransGram adds alpha·aᵀ·a to s.
 func (s *Sym) AddTransGram(alpha float64, a *Dense) {
 	if s.n != a.cols {
 		panicShape("AddTransGram", s.n, s.n, a.rows, a.cols)
@@ -147,8 +143,7 @@ func (s *Sym) AddTransGram(alpha float64, a *Dense) {
 	s.Mirror()
 }
 
-// Congruence makes s = a·b·aᵀ, of the size of a's rows. s must not alias a or b.
-// 2·r·n² + r²·n operations for an r×n matrix a.
+// Congruence makes s = a·b·aᵀ, in 2·r·n² + r²·n operations for an r×n matrix a.
 func (s *Sym) Congruence(a *Dense, b *Sym) {
 	if a.cols != b.n {
 		panicShape("Congruence", a.rows, a.cols, b.n, b.n)

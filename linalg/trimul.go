@@ -8,16 +8,10 @@ import (
 // The products here compute f64.Rows() rows at a time, on operands transposed
 // beforehand, along rows that start where the triangle does.
 
-// TransMulLower makes dst the n×n product l1ᵀ·l0 of two lower triangular
-// matrices,
-//
-//	dst_ij = Σ_{k ≥ max(i,j)} (l1)_ki·(l0)_kj,
-//
-// of which it reads only the lower triangles. dst must not alias l1 or l0; l1
-// may be l0. 2n³/3 operations, a third of a general product.
-//
-// For Cholesky factors of two covariances its singular values sum to the
-// fidelity term of the 2-Wasserstein distance.
+// TransMulLower makes dst the n×n product l1ᵀ·l0 of two lower triangular matrices, of which
+// it reads only the lower triangles; l1 may be l0. 2n³/3 operations, a third of a general
+// product. For Cholesky factors of two covariances its singular values sum to the fidelity
+// term of the 2-Wasserstein distance.
 func TransMulLower(dst, l1, l0 *Dense) {
 	n := l1.rows
 	if l1.cols != n || l0.rows != n || l0.cols != n {
@@ -65,8 +59,7 @@ func transposeLower(u []float64, l *Dense) {
 }
 
 // MulLower makes dst the n×m product l·b of an n×n lower triangular matrix, of
-// which it reads only the lower triangle, and an n×m matrix. dst must not alias
-// l or b. n²·m operations.
+// which it reads only the lower triangle, and an n×m matrix. n²·m operations.
 func MulLower(dst, l, b *Dense) { mulTriangle("MulLower", dst, l, b, false) }
 
 // MulUpper is MulLower with lᵀ in the place of l.

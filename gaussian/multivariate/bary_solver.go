@@ -13,14 +13,19 @@ import (
 	"github.com/gocmbo/cmbo/linalg/spectral"
 )
 
-// barySolver runs the fixed-point iteration of one barycentre. Both forms of a
-// step compute the image T·S·T of an iterate S, T = Σ w_i·T_i the weighted mean of
-// the optimal maps T_i from N(0, S) to the members:
+// barySolver runs the fixed-point iteration of one barycentre from S = (Σ w_i·S_i^½)², with
+// Anderson acceleration; a mix that is not positive definite gives way to the plain step.
+// Both forms of a step compute the image T·S·T of an iterate S, T = Σ w_i·T_i the weighted
+// mean of the optimal maps T_i from N(0, S) to the members:
 //
 //   - Cholesky: T·L = L⁻ᵀ·Σ w_i·(Lᵀ·S_i·L)^½ from S = L·Lᵀ. One symmetric root per
 //     member, but errors grow like ε·κ(S).
 //   - Procrustes: T·G = Σ w_i·L_i·polar(L_iᵀ·G) from S = G·Gᵀ. Nothing is inverted:
 //     errors stay at ε, at the price of a polar factor per member.
+//
+// P. C. Álvarez-Esteban, E. del Barrio, J. A. Cuesta-Albertos and C. Matrán, A
+// fixed-point approach to barycenters in Wasserstein space, J. Math. Anal. Appl.
+// 441 (2016) 744–762.
 type barySolver struct {
 	lim limits
 	ps  []*Normal

@@ -20,19 +20,9 @@ var usualLimits = limits{tol: 1e-10, maxIter: 200, memory: 4, adapt: true}
 
 // How a barycentre was found, the Method of a [BarycenterResult].
 const (
-	// One member had all the weight, or all covariances were equal. The covariance
-	// is a member's, bit for bit.
-	methodExact = "exact"
-
-	// The covariances commute to rounding, where S = (Σ w_i·S_i^½)² solves the
-	// equation.
-	methodCommuting = "commuting"
-
-	// Fixed point S⁺ = G·Gᵀ, G = L⁻ᵀ·Σ w_i·(Lᵀ·S_i·L)^½, S = L·Lᵀ.
-	methodCholesky = "cholesky"
-
-	// Fixed point G⁺ = Σ w_i·L_i·U_i, U_i the polar factor of L_iᵀ·G, which inverts
-	// nothing.
+	methodExact      = "exact"
+	methodCommuting  = "commuting"
+	methodCholesky   = "cholesky"
 	methodProcrustes = "procrustes"
 )
 
@@ -42,40 +32,28 @@ type BarycenterResult struct {
 	Iterations int     // steps taken, 0 for a closed form
 	Residual   float64 // ‖S⁺ − S‖_F/‖S‖_F of that step
 	Converged  bool    // Residual reached the tolerance
-	// Method of the latest step: "exact" where a member's covariance is the answer,
-	// "commuting" in closed form where the covariances commute, "cholesky" and
-	// "procrustes" by fixed points, the latter where a covariance is singular.
+	// Method of the latest step: "exact" where a member's covariance is the answer, bit
+	// for bit, "commuting" where the covariances commute to rounding, so that
+	// S = (Σ w_i·S_i^½)² is, "cholesky" and "procrustes" by fixed points, the latter
+	// where a covariance is singular.
 	Method string
 }
 
 // Barycenter returns the 2-Wasserstein barycentre of ps, the normal that
 // minimises Σ w_i·W₂²(p_i, ·). Its mean is Σ w_i·m_i, and its covariance solves
+// S = Σ w_i·(S^½·S_i·S^½)^½; that is unique if one member is definite. weights are as for
+// [Centroid].
 //
-//	S = Σ w_i·(S^½·S_i·S^½)^½.
+// One member, or all the weight on one, returns that member itself; equal covariances are
+// returned bit for bit, commuting ones to rounding. Otherwise it iterates to a relative
+// residual of 1e-10 or for 200 steps, which is not an error: see
+// [BarycenterResult].Converged. A step takes O(len(ps)·n³) time. ctx is looked at before
+// every member of every step; its error comes back wrapped. Barycenter fails as Centroid
+// does, and with [gaussian.ErrNotPositiveDefinite] if a covariance is indefinite beyond
+// rounding.
 //
-// weights are as for [Centroid]: non-negative, normalised to sum 1, nil for equal
-// ones, members of weight zero ignored.
-//
-// Closed forms come out as such: one member, or all the weight on one, returns
-// that member itself; equal covariances are returned bit for bit; commuting ones
-// to rounding. Otherwise the equation is solved by the fixed-point iteration of
-// Álvarez-Esteban et al. from S = (Σ w_i·S_i^½)², on Cholesky factors instead of
-// roots, with Anderson acceleration; a mix that is not positive definite gives way
-// to the plain step. Singular and ill-conditioned members take the Procrustes form
-// of the same iteration. The solution is unique if one member is definite;
-// otherwise the result is a fixed point.
-//
-// It ends at a relative residual of 1e-10 or after 200 steps, which is not an error: see
-// [BarycenterResult].Converged. ctx is looked at before every member of every step; its
-// error comes back wrapped. Barycenter fails with [ErrWeights], [gaussian.ErrArgument] (no
-// members), [gaussian.ErrDimension], with [gaussian.ErrNotPositiveDefinite] if a covariance
-// is indefinite beyond rounding, and with [gaussian.ErrNotFinite] on overflow. A step takes
-// O(len(ps)·n³) time.
-//
-// P. C. Álvarez-Esteban, E. del Barrio, J. A. Cuesta-Albertos and C. Matrán, A
-// fixed-point approach to barycenters in Wasserstein space, J. Math. Anal. Appl.
-// 441 (2016) 744–762; M. Agueh and G. Carlier, Barycenters in the Wasserstein
-// space, SIAM J. Math. Anal. 43 (2011) 904–924; the paper, section 2.1.
+// M. Agueh and G. Carlier, Barycenters in the Wasserstein space, SIAM J. Math. Anal. 43
+// (2011) 904–924; the paper, section 2.1.
 func Barycenter(ctx context.Context, ps []*Normal, weights []float64) (BarycenterResult, error) {
 	return usualLimits.barycenter(ctx, ps, weights)
 }

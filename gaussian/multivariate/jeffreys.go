@@ -21,22 +21,14 @@ const autoJitterScale = 1e-6
 //	        = ½·⟨Q_q − Q_p, S_p − S_q⟩ + ½·(m_p − m_q)ᵀ·(Q_p + Q_q)·(m_p − m_q),
 //
 // Q_p = (S_p + jitter·I)⁻¹ and likewise Q_q, ⟨·,·⟩ the sum of the products of
-// entries. The log-determinants of the two divergences cancel. J is symmetric bit
-// for bit, 0 if p and q have the same numbers and positive otherwise, unless it
-// underflows. It is not a metric.
+// entries. It is symmetric bit for bit, 0 if p and q have the same numbers and positive
+// otherwise, unless it underflows. It is not a metric.
 //
 // The same absolute jitter is added to both covariances: the given one if that is
-// 0 or more, else the rule of [AutoJitter]. used is the amount. The inverses are
-// kept with the Normals, the latest few jitters of each, after which a call takes
-// O(n²) time. Where the covariance part comes out below 1e-3·n the inner product
-// loses digits, and ‖L_q⁻¹·(S_p − S_q)·L_p⁻ᵀ‖²_F takes its place, in O(n³) time.
-//
-// If a covariance plus jitter is singular Jeffreys returns +Inf with an error
-// wrapping [gaussian.ErrNotPositiveDefinite]; it fails with [gaussian.ErrDimension], with
-// [gaussian.ErrNotFinite] for a jitter that is not finite or on overflow. It only reads p
-// and q.
-//
-// It allocates where an inverse is not kept yet.
+// 0 or more, else the rule of [AutoJitter]. used is the amount. If a covariance plus jitter
+// is singular the result is +Inf with an error wrapping [gaussian.ErrNotPositiveDefinite].
+// It takes O(n²) time where the inverses are known: those of the latest few jitters are
+// kept with each Normal, which allocates. Near-equal ones take O(n³).
 //
 // H. Jeffreys, An invariant form for the prior probability in estimation
 // problems, Proc. R. Soc. A 186 (1946) 453–461; the paper, section 2.1.
@@ -60,8 +52,7 @@ func (w *Workspace) Jeffreys(p, q *Normal, jitter float64) (value, used float64,
 // JeffreysTo sets dst[i] to Jeffreys(p, qs[i], jitter) and returns the largest
 // jitter used. The inverses of qs are kept with them; that of p, unless it is
 // kept already, is made in the memory of w and forgotten, as suits a distribution
-// that is compared once. It fails like Jeffreys, and with [gaussian.ErrDimension] if dst
-// and qs differ in length; dst is then unspecified.
+// that is compared once. If it fails dst is unspecified.
 func (w *Workspace) JeffreysTo(dst []float64, p *Normal, qs []*Normal, jitter float64) (used float64, err error) {
 	const op = "JeffreysTo"
 	if err := fault.Len(op, "dst", len(dst), len(qs)); err != nil {

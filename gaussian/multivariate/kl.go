@@ -13,20 +13,10 @@ import (
 //
 //	KL(p‖q) = ½·(tr(S_q⁻¹·S_p) − n + ln det S_q − ln det S_p + (m_q − m_p)ᵀ·S_q⁻¹·(m_q − m_p)).
 //
-// It is never negative, and 0 if p and q have the same numbers.
-//
-// The first four terms cancel for near-equal covariances. With the Cholesky
-// factors and E = L_q⁻¹·L_p − I, lower triangular, they are
-//
-//	½·(Σ_{i>j} e_ij² + Σ_i (2·(e_ii − ln(1 + e_ii)) + e_ii²)),
-//
-// a sum of terms that are not negative. E comes from L_p − L_q or, where that
-// part is below 1e-3·n, from S_p − S_q: the relative error is a multiple of
-// n·ε·cond(S_q) at any distance.
-//
-// If a covariance is singular KL returns +Inf with an error wrapping
-// [gaussian.ErrNotPositiveDefinite]; it fails with [gaussian.ErrDimension], and with
-// [gaussian.ErrNotFinite] on overflow. It takes O(n³) time. It only reads p and q.
+// It is never negative, and 0 if p and q have the same numbers; its relative error is a
+// multiple of n·ε·cond(S_q) at any distance. If a covariance is singular it is +Inf with an
+// error wrapping [gaussian.ErrNotPositiveDefinite]. It takes O(n³) time and only reads p
+// and q.
 //
 // S. Kullback and R. A. Leibler, On information and sufficiency, Ann. Math.
 // Statist. 22 (1951) 79–86; the paper, section 2.1.
@@ -43,6 +33,10 @@ func (w *Workspace) KL(p, q *Normal) (float64, error) {
 	if err != nil {
 		return math.Inf(1), err
 	}
+	// The first four terms cancel for near-equal covariances. With E = L_q⁻¹·L_p − I, lower
+	// triangular, they are a sum of terms that are not negative,
+	//
+	//	½·(Σ_{i>j} e_ij² + Σ_i (2·(e_ii − ln(1 + e_ii)) + e_ii²)).
 	n := len(p.mean)
 	lp, lq := cp.Lower(), cq.Lower()
 	w.cross.Copy(lp)

@@ -45,13 +45,11 @@ const indefiniteTol = 1.5e-8
 
 // NewNormal returns the distribution N(mean, cov). Both are copied. cov may be
 // singular; eigenvalues that rounding pushed below zero count as zero in the
-// factor, see [Normal.Factor].
+// factor, which is computed in O(n³) time and kept.
 //
-// It fails with [gaussian.ErrDimension] if mean is empty or does not fit cov, with
-// [gaussian.ErrNotFinite], with [ErrNotSymmetric] if the triangles differ by more than
-// rounding, and with [gaussian.ErrNotPositiveDefinite] if an eigenvalue is negative by
-// more than rounding (1.5e-8·tr S). It takes the O(n³) time of the factor, which
-// is kept.
+// It fails with [ErrNotSymmetric] if the triangles differ by more than rounding, and with
+// [gaussian.ErrNotPositiveDefinite] if an eigenvalue is negative by more (1.5e-8·tr S). An
+// empty mean is [gaussian.ErrDimension].
 func NewNormal(mean []float64, cov *linalg.Sym) (*Normal, error) {
 	const op = "NewNormal"
 	if cov == nil {
@@ -76,10 +74,9 @@ func NewNormal(mean []float64, cov *linalg.Sym) (*Normal, error) {
 //
 // lower is a lower triangular factor of cov with zeros above its diagonal, or
 // nil to have it computed at its first use. The arguments are checked in O(n²)
-// time: finite entries, symmetry, the Cauchy–Schwarz inequality |s_ij|² ≤
-// s_ii·s_jj, and the diagonal of lower·lowerᵀ. A covariance that passes and is
-// indefinite all the same fails with [gaussian.ErrNotPositiveDefinite] where its factor
-// is first used.
+// time: finite entries, symmetry, |s_ij|² ≤ s_ii·s_jj, and the diagonal of lower·lowerᵀ. A
+// covariance that passes and is indefinite all the same fails with
+// [gaussian.ErrNotPositiveDefinite] where its factor is first used.
 func AdoptNormal(mean []float64, cov *linalg.Sym, lower *linalg.Dense) (*Normal, error) {
 	const op = "AdoptNormal"
 	if cov == nil {
@@ -197,11 +194,8 @@ func (n *Normal) Trace() float64 { return n.trace }
 // Factor returns a lower triangular L with S = L·Lᵀ and non-negative diagonal,
 // shared and for reading only: the Cholesky factor if S is definite, else one
 // made from its eigenvalues with negative ones set to 0. clamped is the most
-// negative of those, or 0. The first call takes O(n³) time, unless the
-// constructor did.
-//
-// It fails with [gaussian.ErrNotPositiveDefinite] if S is indefinite beyond rounding,
-// which only a Normal of [AdoptNormal] can be.
+// negative of those, or 0. The first call after [AdoptNormal] takes O(n³) time, and fails
+// with [gaussian.ErrNotPositiveDefinite] if S is indefinite beyond rounding.
 func (n *Normal) Factor() (lower *linalg.Dense, clamped float64, err error) {
 	if err := n.factor(); err != nil {
 		return nil, 0, err
@@ -251,12 +245,10 @@ func (n *Normal) definite(op, what string) (*linalg.Cholesky, error) {
 
 // LogProb returns the logarithm of the density at x,
 //
-//	ln p(x) = −½·(n·ln 2π + ln det S + (x − m)ᵀ·S⁻¹·(x − m)).
+//	ln p(x) = −½·(n·ln 2π + ln det S + (x − m)ᵀ·S⁻¹·(x − m)),
 //
-// It fails with [gaussian.ErrNotPositiveDefinite] if S is singular, where there is no
-// density, with [gaussian.ErrDimension] or [gaussian.ErrNotFinite] for an unusable x, and with
-// [gaussian.ErrNotFinite] on overflow, except that of the quadratic form, which gives −Inf.
-// It takes O(n²) time once the factor is known.
+// −Inf where the quadratic form overflows. If S is singular there is none, which is
+// [gaussian.ErrNotPositiveDefinite]. It takes O(n²) time once the factor is known.
 func (n *Normal) LogProb(x []float64) (float64, error) {
 	const op = "LogProb"
 	if err := fault.Vec(op, "x", x, len(n.mean)); err != nil {

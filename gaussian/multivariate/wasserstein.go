@@ -14,31 +14,14 @@ import (
 //	W₂²(p, q) = ‖m_p − m_q‖² + tr S_p + tr S_q − 2·tr (S_p^½·S_q·S_p^½)^½.
 //
 // It is never negative, symmetric bit for bit, and 0 if p and q have the same
-// numbers. Singular covariances are legal.
-//
-// The last trace is the sum of the singular values of L_pᵀ·L_q, S = L·Lᵀ, which
-// needs no square root and keeps its digits at any condition number. The
-// difference of traces cancels for near-equal pairs: where the result is below
-// 1e-4·(tr S_p + tr S_q) the covariance part is instead
-//
-//	min over orthogonal U of ‖L_q − L_p·U‖²_F,
-//
-// whose minimiser, the polar factor of L_pᵀ·L_q, enters with its error squared.
-//
-// A singular covariance carries rounding errors of its entries, of size ε, into W₂
-// as √ε, if the other one has a larger rank. Up to dimension 64 the result is that
-// of the given entries all the same; beyond, that of L·Lᵀ, which may differ from
-// it by √(n·ε)·(tr S_p + tr S_q).
-//
-// W2Squared fails with [gaussian.ErrDimension], with [gaussian.ErrNotPositiveDefinite] if a
-// covariance is indefinite beyond rounding, and with [gaussian.ErrNotFinite] on overflow.
-// It takes O(n³) time. It only reads p and q.
+// numbers. Singular covariances are legal: up to dimension 64 the result is that of the
+// given entries, beyond that of their factors, which rounding may move by
+// √(n·ε)·(tr S_p + tr S_q) where one has a larger rank. It fails with
+// [gaussian.ErrNotPositiveDefinite] if a covariance is indefinite beyond rounding, takes
+// O(n³) time and only reads p and q.
 //
 // D. C. Dowson and B. V. Landau, The Fréchet distance between multivariate
-// normal distributions, J. Multivariate Anal. 12 (1982) 450–455. The residual is
-// the Procrustes form of V. Masarotto, V. M. Panaretos and Y. Zemel, Procrustes
-// metrics on covariance operators and optimal transportation of Gaussian
-// processes, Sankhya A 81 (2019) 172–213.
+// normal distributions, J. Multivariate Anal. 12 (1982) 450–455.
 func (w *Workspace) W2Squared(p, q *Normal) (float64, error) {
 	const op = "W2Squared"
 	cov, mean, err := w.w2Parts(op, p, q)
@@ -112,17 +95,11 @@ func (w *Workspace) w2Parts(op string, p, q *Normal) (cov, mean float64, err err
 }
 
 // W2SquaredFactors returns [Workspace.W2Squared] of N(mp, lp·lpᵀ) and N(mq, lq·lqᵀ) from
-// means and factors alone,
-//
-//	‖mp − mq‖² + ‖lp‖²_F + ‖lq‖²_F − 2·‖lpᵀ·lq‖_*.
-//
-// lp and lq are square, lower triangular with zeros above the diagonal, and only
-// read; [Normal.Factor] makes such factors. It lets a caller who keeps thousands
-// of posteriors as packed triangles do without Normals. It is symmetric up to
-// rounding only, and knows of singular covariances what their factors do.
-//
-// It fails with [gaussian.ErrDimension], and with [gaussian.ErrNotFinite] on entries that are not
-// finite or overflow. It takes O(n³) time.
+// means and factors alone. lp and lq are square, lower triangular with zeros above the
+// diagonal, as [Normal.Factor] makes them, and only read. It lets a caller who keeps
+// thousands of posteriors as packed triangles do without Normals. It is symmetric up to
+// rounding only, and knows of singular covariances what their factors do. Entries that
+// are not finite are [gaussian.ErrNotFinite].
 func (w *Workspace) W2SquaredFactors(mp []float64, lp *linalg.Dense, mq []float64, lq *linalg.Dense) (float64, error) {
 	const op = "W2SquaredFactors"
 	if lp == nil || lq == nil {
@@ -163,8 +140,16 @@ func lowerNorm(l *linalg.Dense) float64 {
 	return s
 }
 
-// bures returns the covariance part. rest is what the caller adds to it: it
-// decides whether cancellation matters.
+// bures returns the covariance part. The trace of the root is the sum of the singular
+// values of L_pᵀ·L_q, which needs no square root and keeps its digits at any condition
+// number. The difference of traces cancels for near-equal pairs: there the part is
+//
+//	min over orthogonal U of ‖L_q − L_p·U‖²_F,
+//
+// whose minimiser, the polar factor of L_pᵀ·L_q, enters with its error squared (V.
+// Masarotto, V. M. Panaretos and Y. Zemel, Procrustes metrics on covariance operators and
+// optimal transportation of Gaussian processes, Sankhya A 81 (2019) 172–213). rest is what
+// the caller adds: it decides whether cancellation matters.
 func (w *Workspace) bures(op string, lp, lq *linalg.Dense, tp, tq, rest float64) (float64, error) {
 	linalg.TransMulLower(&w.cross, lp, lq)
 	f := w.svd.NuclearNorm(&w.cross)

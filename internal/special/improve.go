@@ -59,13 +59,10 @@ var excessSeries = func() (series [1 - seriesFrom/seriesStep][seriesTerms]float6
 	return series
 }()
 
-// NormLogEI returns log h(z), see [NormEI].
-//
-// It is finite and increasing for every z ≥ −1.9e154, where it is −z²/2 to
-// within rounding. For z ≤ 0 all three terms of −z²/2 − log √(2π) + log R(−z) are
-// negative, and the relative error is at most 6u. For z > 0 it is the
-// logarithm of h, with error at most 6u·max(1, |log h(z)|); the zero of the
-// logarithm is near z = 0.9002.
+// NormLogEI returns log h(z), see [NormEI]. It is finite and increasing for every
+// z ≥ −1.9e154, where it is −z²/2 to within rounding. The relative error is at most 6u for
+// z ≤ 0; for z > 0 it is an error of at most 6u·max(1, |log h(z)|). The zero of the logarithm
+// is near z = 0.9002.
 //
 // S. Ament, S. Daulton, D. Eriksson, M. Balandat and E. Bakshy, Unexpected
 // improvements to expected improvement for Bayesian optimization, NeurIPS 2023,
@@ -74,7 +71,7 @@ func NormLogEI(z float64) float64 {
 	if z > 0 {
 		return math.Log(NormEI(z))
 	}
-	return -0.5*z*z - logSqrt2Pi + math.Log(millsRest(-z))
+	return -0.5*z*z - logSqrt2Pi + math.Log(millsRest(-z)) // three negative terms
 }
 
 // mills returns M(x) = Φ(−x)/φ(x) for x ≥ 0.

@@ -23,9 +23,8 @@ const eps = 0x1p-52
 //     with one repeated is positive semi-definite up to rounding;
 //   - param gradient, if k has one, agrees with differences of Eval.
 //
-// A few to a few tens of points in the region where the kernel varies suit it
-// best: the cost is quadratic in their number, and cubic for one check. It panics
-// if there are fewer than 2.
+// A few to a few tens of points where the kernel varies suit it best: one check is cubic in
+// their number. It panics if there are fewer than 2.
 func TestKernel(t testing.TB, k kernel.Kernel, points *linalg.Dense) {
 	t.Helper()
 	n, dim := points.Dims()

@@ -10,20 +10,15 @@ import (
 	"github.com/gocmbo/cmbo/linalg/internal/products"
 )
 
-// EigenSym is the decomposition
-//
-//	A = V·diag(λ)·Vᵀ
-//
-// of a symmetric matrix into orthonormal eigenvectors and eigenvalues in
-// ascending order. The zero value is ready for Factorize. An EigenSym keeps its
-// memory: decomposing again at a size it has seen does not allocate.
+// EigenSym is the decomposition A = V·diag(λ)·Vᵀ of a symmetric matrix into orthonormal
+// eigenvectors and eigenvalues in ascending order. The zero value is ready for Factorize. An
+// EigenSym keeps its memory: decomposing again at a size it has seen does not allocate.
 //
 // The matrix is reduced to tridiagonal form by Householder reflectors. Values
 // alone come from the root-free QL iteration, values and vectors from divide and
-// conquer. Both are backward stable: computed values are within a small multiple
-// of n·u·‖A‖ of exact ones, ‖A − V·diag(λ)·Vᵀ‖ and ‖VᵀV − I‖·‖A‖ are as small.
-// Small eigenvalues of a matrix with large ones therefore have no relative
-// accuracy.
+// conquer. Computed values are within a small multiple of n·u·‖A‖ of exact ones,
+// ‖A − V·diag(λ)·Vᵀ‖ and ‖VᵀV − I‖·‖A‖ are as small: small eigenvalues of a matrix with
+// large ones have no relative accuracy.
 type EigenSym struct {
 	values []float64
 	rows   []float64 // row k is eigenvector k; empty after FactorizeValues
@@ -35,11 +30,7 @@ type EigenSym struct {
 // Factorize computes eigenvalues and eigenvectors of a, which is not modified.
 // It returns ErrNotFinite if a has a NaN or an infinity; the receiver is then
 // empty. About 4n³/3 operations for the reduction, up to 4n³/3 for the
-// tridiagonal problem, fewer where eigenvalues cluster, and 2n³ to transform
-// back.
-//
-// M. Gu and S. C. Eisenstat, A divide-and-conquer algorithm for the symmetric
-// tridiagonal eigenproblem, SIAM J. Matrix Anal. Appl. 16 (1995) 172–191.
+// tridiagonal problem, fewer where eigenvalues cluster, and 2n³ to transform back.
 func (e *EigenSym) Factorize(a *linalg.Sym) error {
 	e.values = e.values[:0]
 	if err := e.tri.reduce(a); err != nil {

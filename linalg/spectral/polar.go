@@ -9,26 +9,14 @@ import (
 )
 
 // PolarTo makes u the orthogonal polar factor of the square matrix a, the
-// orthogonal U nearest to it:
+// orthogonal U nearest to it: a = U·H, H = (aᵀ·a)^½. u may be a. It returns ErrNotFinite if
+// a has a NaN or an infinity.
 //
-//	a = U·H,   H = (aᵀ·a)^½.
-//
-// u may be a. It returns ErrNotFinite if a has a NaN or an infinity. If a is
-// singular, or so to working precision, U is not determined by a; it is then the
-// factor of a matrix that differs from a by rounding errors, and still
-// orthogonal and a minimiser of ‖a − U‖ up to those. Of the zero matrix it is the
-// identity.
-//
-// After reduction to bidiagonal form, a = Q·Bᵀ·Pᵀ, the factor of B is
-//
-//	B·(BᵀB)^(−½) = Σ_j w_j·B·(BᵀB + s_j·I)⁻¹
-//
-// and every term is formed with small relative errors whatever the condition of
-// B: U is orthogonal to a small multiple of n·u, and it is the factor of a matrix
-// within a small multiple of n·u·‖a‖ of a. So the error of U in directions i, j
-// of singular vectors is of order n·u·‖a‖/(σ_i + σ_j), and ‖b − c·U‖² for
-// a = cᵀ·b, which U minimises, is right to second order in that. About 20n³/3
-// operations, and 2·n² for each of up to 192 poles.
+// U is orthogonal to a small multiple of n·u, and it is the factor of a matrix within a
+// small multiple of n·u·‖a‖ of a: its error in directions i, j of singular vectors is of
+// order n·u·‖a‖/(σ_i + σ_j). So of an a that is singular to working precision it is one of
+// the minimisers of ‖a − U‖, up to rounding, and of the zero matrix the identity. About
+// 20n³/3 operations, and 2·n² for each of up to 192 poles.
 //
 // N. J. Higham, Functions of Matrices, SIAM, 2008, chapter 8.
 func (d *SVD) PolarTo(u, a *linalg.Dense) error {
@@ -59,8 +47,9 @@ func (d *SVD) PolarTo(u, a *linalg.Dense) error {
 		}
 		t = d.prepare()
 	}
+	// u = Q·Fᵀ·Pᵀ for the factor F of B, a = Q·Bᵀ·Pᵀ, a sum over poles in which every term
+	// has a small relative error.
 	d.res.set(d.bi.d, d.bi.e, t)
-	// u = Q·Fᵀ·Pᵀ for the factor F of B.
 	d.f = f64.Grow(d.f, n*n)
 	d.res.polar(d.f)
 	d.bi.multiplyQ(n, d.f, n)

@@ -11,22 +11,14 @@ import (
 // zero value is ready. It keeps its memory: at a size it has seen it does not
 // allocate.
 //
-// The matrix is reduced to tridiagonal form, A = Q·T·Qᵀ. If T has a Cholesky
-// factor, which is then bidiagonal, its root is formed directly,
-//
-//	T^½ = Σ_j w_j·T·(T + s_j·I)⁻¹,
-//
-// from 24 to 192 poles as the condition of T asks, 2·n² operations for each, and
-// transformed back by Q: no eigenvector is computed and nothing iterates. The
-// root of a matrix that is not numerically definite comes from its eigenvectors.
-// Either way the computed root R of A is symmetric and
-// ‖R² − A‖ is a small multiple of n·u·‖A‖; small eigenvalues of A, as any
-// perturbation of that size changes them, limit the error of R itself to about
-// n·u·κ^½·‖R‖, κ the condition number, or (n·u)^½·‖R‖ if A is singular.
+// The matrix is reduced to tridiagonal form, A = Q·T·Qᵀ. If T has a Cholesky factor, T^½ is
+// formed from 24 to 192 poles, T^½ = Σ_j w_j·T·(T + s_j·I)⁻¹, and transformed back by Q; the
+// root of a matrix that is not numerically definite comes from its eigenvectors. The
+// computed root R is symmetric and ‖R² − A‖ is a small multiple of n·u·‖A‖; so the error of
+// R itself is about n·u·κ^½·‖R‖, κ the condition number, or (n·u)^½·‖R‖ if A is singular.
 //
 // N. Hale, N. J. Higham and L. N. Trefethen, Computing A^α, log(A), and related
-// matrix functions by contour integrals, SIAM J. Numer. Anal. 46 (2008)
-// 2505–2523.
+// matrix functions by contour integrals, SIAM J. Numer. Anal. 46 (2008) 2505–2523.
 type RootPSD struct {
 	e       EigenSym
 	res     resolvents
@@ -121,10 +113,7 @@ func (r *RootPSD) bidiagonal() *poleTable {
 	return nil
 }
 
-// FactorPSD makes dst a lower triangular L with non-negative diagonal and
-//
-//	a = L·Lᵀ
-//
+// FactorPSD makes dst a lower triangular L with non-negative diagonal and a = L·Lᵀ
 // for a symmetric positive semi-definite matrix: the Cholesky factor if a is
 // numerically definite, else the triangle of the LQ factorisation of V·Λ^½ from
 // the eigen decomposition, with negative eigenvalues counted as 0. The most

@@ -27,20 +27,14 @@ type SVD struct {
 
 // NuclearNorm returns the sum of the singular values of a, which is not
 // modified. It is NaN if a has an entry that is not finite, and 0 for an empty
-// matrix.
-//
-// The sum over the singular values σ_i of the bidiagonal matrix is taken without
-// computing them, by the quadrature
+// matrix. The sum is taken without the values themselves, by the quadrature
 //
 //	Σ_i σ_i = Σ_j w_j Σ_i σ_i²/(σ_i² + s_j),
 //
-// whose inner sums are O(n) recurrences of positive terms: there is nothing to
-// converge and nothing cancels. Of the result Σσ_i a relative error of about
-// 1e-15 comes from the quadrature, at any condition number, and one of a small
-// multiple of √n·u from the reduction. 8n³/3 operations for an n×n matrix.
+// with a relative error of about 1e-15 at any condition number and one of a small multiple of
+// √n·u from the reduction. 8n³/3 operations for an n×n matrix.
 //
-// N. Hale, N. J. Higham and L. N. Trefethen, SIAM J. Numer. Anal. 46 (2008)
-// 2505–2523.
+// N. Hale, N. J. Higham and L. N. Trefethen, SIAM J. Numer. Anal. 46 (2008) 2505–2523.
 func (d *SVD) NuclearNorm(a *linalg.Dense) float64 {
 	if d.bi.reduce(a, false) != nil {
 		return math.NaN()
@@ -78,9 +72,6 @@ func squares(dst, x []float64) []float64 {
 // NaN or an infinity and ErrNoConvergence if the iteration fails, which no matrix
 // is known to cause. 8n³/3 operations for an n×n matrix.
 //
-// With ± they are the eigenvalues of [0 Bᵀ; B 0], B the bidiagonal matrix, whose rows,
-// taken from either half in turn, make it tridiagonal with zeros on the diagonal.
-//
 // G. H. Golub and W. Kahan, Calculating the singular values and pseudo-inverse of
 // a matrix, SIAM J. Numer. Anal. 2 (1965) 205–224.
 func (d *SVD) SingularValues(dst []float64, a *linalg.Dense) error {
@@ -92,6 +83,8 @@ func (d *SVD) SingularValues(dst []float64, a *linalg.Dense) error {
 	if err := d.bi.reduce(a, false); err != nil {
 		return err
 	}
+	// With ± they are the eigenvalues of [0 Bᵀ; B 0], B the bidiagonal matrix, whose rows,
+	// taken from either half in turn, make it tridiagonal with zeros on the diagonal.
 	d.a2, d.b2 = f64.Grow(d.a2, 2*m), f64.Grow(d.b2, m+len(d.bi.e))
 	diag, off := d.a2, d.b2
 	clear(diag)
