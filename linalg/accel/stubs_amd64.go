@@ -6,158 +6,63 @@ package accel
 
 // What each function computes, and of which arguments, stands above it in the assembly.
 
-//go:noescape
 func gemmPanelAVX512(m int, k int, alpha float64, a *float64, ars int, acs int, b *float64, brs int, c *float64, ldc int, n int, set int)
-
-//go:noescape
 func gemmDotsAVX512(m int, n int, k int, alpha float64, a *float64, lda int, b *float64, ldb int, c *float64, ldc int)
-
-//go:noescape
 func gemvAVX512(m int, k int, alpha float64, a *float64, lda int, x *float64, y *float64, incy int)
-
-//go:noescape
 func transposeAVX512(rows int, cols int, dst *float64, ldd int, a *float64, lda int)
-
-//go:noescape
 func packTAVX512(dst *float64, src *float64, ld int, rows int, k int)
-
-//go:noescape
 func unpackTAVX512(dst *float64, ld int, src *float64, rows int, k int)
-
-//go:noescape
 func trsmPanelAVX512(n int, y *float64, nv int, l *float64, ldl int)
-
-//go:noescape
 func invertPanelAVX512(n int, y *float64, l *float64, ldl int)
-
-//go:noescape
 func backPanelAVX512(n int, y *float64, nv int, l *float64, ldl int)
-
-//go:noescape
 func trsmRowsAVX512(m int, n int, x *float64, ldx int, l *float64, ldl int)
-
-//go:noescape
 func trsmRowAVX512(n int, x *float64, l *float64, ldl int)
-
-//go:noescape
 func cholPanelAVX512(k int, n int, y *float64) int
-
-//go:noescape
 func symPassAVX512(n int, a *float64, lda int, v *float64, w *float64, x *float64, y *float64)
-
-//go:noescape
 func bidiagPassAVX512(m int, n int, a *float64, lda int, u *float64, z *float64, s *float64, v *float64, p *float64, gamma float64, y *float64, c *float64, r *float64)
-
-//go:noescape
 func dotAVX512(n int, x *float64, y *float64) float64
-
-//go:noescape
 func axpyAVX512(n int, dst *float64, alpha float64, x *float64)
-
-//go:noescape
 func axpy4AVX512(n int, dst *float64, c0 float64, c1 float64, c2 float64, c3 float64, a0 *float64, a1 *float64, a2 *float64, a3 *float64)
 
 //go:noescape
 func diffDotsAVX512(n int, out *float64, a *float64, b *float64, s *float64, t *float64, d *float64)
-
-//go:noescape
 func scaleAVX512(n int, x *float64, alpha float64)
-
-//go:noescape
 func magnitudeAVX512(n int, x *float64) float64
-
-//go:noescape
 func radialValuesAVX512(n int, val *float64, sq *float64, scale float64, variance float64, f *float64)
 
 //go:noescape
 func radialSlopesAVX512(n int, val *float64, slope *float64, sq *float64, scale float64, f *float64)
-
-//go:noescape
 func poleSumAVX512(n int, a2 *float64, b2 *float64, np int, s *float64, w *float64) float64
-
-//go:noescape
 func addSquaresAVX512(n int, dst *float64, dims int, x *float64, w *float64, c *float64, ldc int)
-
-//go:noescape
 func flushMulAVX512(n int, dst *float64, x *float64, y *float64) float64
-
-//go:noescape
 func flushChainAVX512(rows int, n int, y *float64, m *float64, out *float64, ldo int)
-
-//go:noescape
 func gemmPanelAVX2(m int, k int, alpha float64, a *float64, ars int, acs int, b *float64, brs int, c *float64, ldc int, n int, set int)
-
-//go:noescape
 func gemmDotsAVX2(m int, n int, k int, alpha float64, a *float64, lda int, b *float64, ldb int, c *float64, ldc int)
-
-//go:noescape
 func gemvAVX2(m int, k int, alpha float64, a *float64, lda int, x *float64, y *float64, incy int)
-
-//go:noescape
 func transposeAVX2(rows int, cols int, dst *float64, ldd int, a *float64, lda int)
-
-//go:noescape
 func packTAVX2(dst *float64, src *float64, ld int, rows int, k int)
-
-//go:noescape
 func unpackTAVX2(dst *float64, ld int, src *float64, rows int, k int)
-
-//go:noescape
 func trsmPanelAVX2(n int, y *float64, nv int, l *float64, ldl int)
-
-//go:noescape
 func invertPanelAVX2(n int, y *float64, l *float64, ldl int)
-
-//go:noescape
 func backPanelAVX2(n int, y *float64, nv int, l *float64, ldl int)
-
-//go:noescape
 func trsmRowsAVX2(m int, n int, x *float64, ldx int, l *float64, ldl int)
-
-//go:noescape
 func trsmRowAVX2(n int, x *float64, l *float64, ldl int)
-
-//go:noescape
 func cholPanelAVX2(k int, n int, y *float64) int
-
-//go:noescape
 func symPassAVX2(n int, a *float64, lda int, v *float64, w *float64, x *float64, y *float64)
-
-//go:noescape
 func bidiagPassAVX2(m int, n int, a *float64, lda int, u *float64, z *float64, s *float64, v *float64, p *float64, gamma float64, y *float64, c *float64, r *float64)
-
-//go:noescape
 func dotAVX2(n int, x *float64, y *float64) float64
-
-//go:noescape
 func axpyAVX2(n int, dst *float64, alpha float64, x *float64)
-
-//go:noescape
 func axpy4AVX2(n int, dst *float64, c0 float64, c1 float64, c2 float64, c3 float64, a0 *float64, a1 *float64, a2 *float64, a3 *float64)
 
 //go:noescape
 func diffDotsAVX2(n int, out *float64, a *float64, b *float64, s *float64, t *float64, d *float64)
-
-//go:noescape
 func scaleAVX2(n int, x *float64, alpha float64)
-
-//go:noescape
 func magnitudeAVX2(n int, x *float64) float64
-
-//go:noescape
 func radialValuesAVX2(n int, val *float64, sq *float64, scale float64, variance float64, f *float64)
 
 //go:noescape
 func radialSlopesAVX2(n int, val *float64, slope *float64, sq *float64, scale float64, f *float64)
-
-//go:noescape
 func poleSumAVX2(n int, a2 *float64, b2 *float64, np int, s *float64, w *float64) float64
-
-//go:noescape
 func addSquaresAVX2(n int, dst *float64, dims int, x *float64, w *float64, c *float64, ldc int)
-
-//go:noescape
 func flushMulAVX2(n int, dst *float64, x *float64, y *float64) float64
-
-//go:noescape
 func flushChainAVX2(rows int, n int, y *float64, m *float64, out *float64, ldo int)
