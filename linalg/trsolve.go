@@ -91,13 +91,8 @@ func (c *Cholesky) SolveLowerTransTo(dst, b *Dense) {
 	if n == 0 || m == 0 {
 		return
 	}
-	x, ldx := dst.data, dst.stride
-	f64.Transpose(n, m, x, ldx, b.data, b.stride)
-	if w := products.Workers(float64(n)*float64(n)*float64(m), (m+31)/32); w > 1 {
-		products.ParallelRows(w, m, 32, func(lo, hi int) { f64.Trsm(hi-lo, n, x[lo*ldx:], ldx, c.l.data, c.l.stride) })
-	} else {
-		f64.Trsm(m, n, x, ldx, c.l.data, c.l.stride)
-	}
+	f64.Transpose(n, m, dst.data, dst.stride, b.data, b.stride)
+	c.solveShared(m, dst.data, dst.stride, true, false)
 }
 
 // solve works on the transpose of b, whose rows are right-hand sides.
@@ -113,11 +108,7 @@ func (c *Cholesky) solve(op string, dst, b *Dense, lower, upper bool) {
 	buf := products.Scratch(m * n)
 	x := *buf
 	f64.Transpose(n, m, x, n, b.data, b.stride)
-	if w := products.Workers(2*float64(n)*float64(n)*float64(m), (m+solveGrain-1)/solveGrain); w > 1 {
-		products.ParallelRows(w, m, solveGrain, func(lo, hi int) { c.solveRows(hi-lo, x[lo*n:], lower, upper) })
-	} else {
-		c.solveRows(m, x, lower, upper)
-	}
+	c.solveShared(m, x, n, lower, upper)
 	f64.Transpose(m, n, dst.data, dst.stride, x, n)
 	products.Release(buf)
 }
@@ -126,14 +117,23 @@ func (c *Cholesky) solve(op string, dst, b *Dense, lower, upper bool) {
 // time, a multiple of what Trsm and TrsmBack may be cut at.
 const solveGrain = 96
 
+// solveShared is solveRows, shared between goroutines where that pays.
+func (c *Cholesky) solveShared(m int, x []float64, ldx int, lower, upper bool) {
+	n := float64(c.l.rows)
+	if w := products.Workers(2*n*n*float64(m), (m+solveGrain-1)/solveGrain); w > 1 {
+		products.ParallelRows(w, m, solveGrain, func(lo, hi int) { c.solveRows(hi-lo, x[lo*ldx:], ldx, lower, upper) })
+	} else {
+		c.solveRows(m, x, ldx, lower, upper)
+	}
+}
+
 // solveRows solves for m rows of x, with L, with Lᵀ or with one after the other.
-func (c *Cholesky) solveRows(m int, x []float64, lower, upper bool) {
-	n := c.l.rows
+func (c *Cholesky) solveRows(m int, x []float64, ldx int, lower, upper bool) {
 	if lower {
-		f64.Trsm(m, n, x, n, c.l.data, c.l.stride)
+		f64.Trsm(m, c.l.rows, x, ldx, c.l.data, c.l.stride)
 	}
 	if upper {
-		f64.TrsmBack(m, n, x, n, c.l.data, c.l.stride)
+		f64.TrsmBack(m, c.l.rows, x, ldx, c.l.data, c.l.stride)
 	}
 }
 

@@ -33,21 +33,12 @@ func (a *anderson) reset() { a.g, a.r = a.g[:0], a.r[:0] }
 
 // push stores the pair (x, g), forgetting the oldest beyond the memory.
 func (a *anderson) push(x, g []float64) {
-	var gs, rs []float64
 	if len(a.g) > a.memory {
-		gs, rs = a.g[0], a.r[0]
-		copy(a.g, a.g[1:])
-		copy(a.r, a.r[1:])
-		a.g[len(a.g)-1], a.r[len(a.r)-1] = gs, rs
+		a.g, a.r = append(a.g[1:], a.g[0]), append(a.r[1:], a.r[0])
 	} else {
-		// Slices dropped by reset are still behind the length.
-		if k := len(a.g); k < cap(a.g) && len(a.g[:k+1][k]) == len(g) {
-			a.g, a.r = a.g[:k+1], a.r[:k+1]
-		} else {
-			a.g, a.r = append(a.g, make([]float64, len(g))), append(a.r, make([]float64, len(g)))
-		}
-		gs, rs = a.g[len(a.g)-1], a.r[len(a.r)-1]
+		a.g, a.r = append(a.g, make([]float64, len(g))), append(a.r, make([]float64, len(g)))
 	}
+	gs, rs := a.g[len(a.g)-1], a.r[len(a.r)-1]
 	copy(gs, g)
 	for i, v := range g {
 		rs[i] = v - x[i]

@@ -83,7 +83,7 @@ func (lim limits) barycenter(ctx context.Context, ps []*Normal, weights []float6
 	}
 	mean := weightedMean(ps, w)
 	if equalCovs(ps) {
-		exact.Center, err = finishNormal(op, mean, ps[0].cov, ps[0].slack)
+		exact.Center, err = finishNormal(op, mean, ps[0].cov)
 		return exact, err
 	}
 	s := newBarySolver(ps, w, lim)
@@ -92,7 +92,7 @@ func (lim limits) barycenter(ctx context.Context, ps []*Normal, weights []float6
 	}
 	cov := new(linalg.Sym)
 	cov.Copy(&s.best)
-	center, err := finishNormal(op, mean, cov, indefiniteTol*cov.Trace())
+	center, err := finishNormal(op, mean, cov)
 	if err != nil {
 		return none, err
 	}

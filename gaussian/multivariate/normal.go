@@ -24,7 +24,6 @@ type Normal struct {
 	lower      *linalg.Dense // lower triangular L, S = L·Lᵀ
 	clamped    float64
 	factorErr  error
-	slack      float64 // absolute rounding in the entries of S, if known
 
 	cholOnce sync.Once
 	chol     *linalg.Cholesky // of a regular factor, once it was asked for
@@ -217,7 +216,7 @@ func (n *Normal) factor() error {
 			n.factorErr = fault.Definite("Factor", "cov", 0, err)
 			return
 		}
-		if !(clamped >= -indefiniteTol*n.trace-n.slack) {
+		if !(clamped >= -indefiniteTol*n.trace) {
 			n.factorErr = &gaussian.DefiniteError{Op: "Factor", What: "cov", Pivot: -1, Value: clamped}
 			return
 		}
@@ -270,9 +269,8 @@ func (n *Normal) LogProb(x []float64) (float64, error) {
 	return l, nil
 }
 
-// finishNormal wraps computed moments, whose covariance is a difference with
-// absolute rounding errors up to slack.
-func finishNormal(op string, mean []float64, cov *linalg.Sym, slack float64) (*Normal, error) {
+// finishNormal wraps computed moments.
+func finishNormal(op string, mean []float64, cov *linalg.Sym) (*Normal, error) {
 	if err := fault.Vec(op, "mean", mean, len(mean)); err != nil {
 		return nil, err
 	}
@@ -281,7 +279,5 @@ func finishNormal(op string, mean []float64, cov *linalg.Sym, slack float64) (*N
 			return nil, err
 		}
 	}
-	n := newNormal(mean, cov)
-	n.slack = slack
-	return n, nil
+	return newNormal(mean, cov), nil
 }

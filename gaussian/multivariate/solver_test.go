@@ -104,7 +104,6 @@ func TestBarycenterSteps(t *testing.T) {
 		} else {
 			require.Less(t, 2*r.Iterations, plain.Iterations, "condition %g", c.cond)
 		}
-		require.Equal(t, indefiniteTol*r.Center.Trace(), r.Center.slack)
 	}
 }
 

@@ -28,12 +28,10 @@ func Centroid(ps []*Normal, weights []float64) (*Normal, error) {
 	}
 	mean := weightedMean(ps, w)
 	cov := linalg.NewSym(len(mean), nil)
-	var slack float64
 	for i, p := range ps {
 		cov.AddScaled(w[i], p.cov)
-		slack += w[i] * p.slack
 	}
-	return finishNormal(op, mean, cov, slack)
+	return finishNormal(op, mean, cov)
 }
 
 func weightedMean(ps []*Normal, w []float64) []float64 {

@@ -50,9 +50,6 @@ type Sum struct {
 // New returns the sum of no lists of n entries.
 func New(n int) *Sum { return &Sum{entries: make([]entry, n)} }
 
-// Len returns the number of entries.
-func (s *Sum) Len() int { return len(s.entries) }
-
 // Terms returns the number of lists added.
 func (s *Sum) Terms() int64 { return s.terms }
 

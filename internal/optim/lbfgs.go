@@ -1,6 +1,7 @@
 package optim
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 )
@@ -28,18 +29,8 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.GradTol == 0 {
-		o.GradTol = 1e-6
-	}
-	if o.FuncTol == 0 {
-		o.FuncTol = 1e-10
-	}
-	if o.MaxIter == 0 {
-		o.MaxIter = 200
-	}
-	if o.Memory == 0 {
-		o.Memory = 8
-	}
+	o.GradTol, o.FuncTol = cmp.Or(o.GradTol, 1e-6), cmp.Or(o.FuncTol, 1e-10)
+	o.MaxIter, o.Memory = cmp.Or(o.MaxIter, 200), cmp.Or(o.Memory, 8)
 	return o
 }
 

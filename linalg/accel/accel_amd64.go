@@ -13,15 +13,13 @@ func init() {
 
 // tiers returns what the machine supports, the best first.
 func tiers() []*kernels {
-	avx2, avx512 := detect()
-	var t []*kernels
-	if avx512 {
-		t = append(t, &avx512Kernels)
+	switch avx2, avx512 := detect(); {
+	case avx512:
+		return []*kernels{&avx512Kernels, &avx2Kernels}
+	case avx2:
+		return []*kernels{&avx2Kernels}
 	}
-	if avx2 {
-		t = append(t, &avx2Kernels)
-	}
-	return t
+	return nil
 }
 
 var avx512Kernels = kernels{

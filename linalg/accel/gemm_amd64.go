@@ -206,16 +206,14 @@ func (t *kernels) packPanels(dst []float64, count, size int, b []float64, brs, b
 // packPanel copies k rows of n entries of B, given with its strides, to a packed
 // panel.
 func (t *kernels) packPanel(dst, b []float64, brs, bcs, n, k int) {
-	w := panelVectors * t.lanes
-	switch {
-	case brs == 1:
+	if brs == 1 {
 		t.packT(&dst[0], &b[0], bcs, n, k)
-	default:
-		for l := range k {
-			d := dst[l*w:][:n]
-			for j := range d {
-				d[j] = b[l*brs+j*bcs]
-			}
+		return
+	}
+	for l := range k {
+		d := dst[l*panelVectors*t.lanes:][:n]
+		for j := range d {
+			d[j] = b[l*brs+j*bcs]
 		}
 	}
 }
