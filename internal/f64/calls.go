@@ -36,9 +36,8 @@ func GemmSet(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64,
 }
 
 // Trsm overwrites the m×n matrix X, row-major, with X·L⁻ᵀ for an n×n lower
-// triangular L of which only the lower triangle is read:
-//
-//	x_ij = (x_ij − Σ_{k<j} x_ik·l_jk) · (1/l_jj).
+// triangular L of which only the lower triangle is read,
+// x_ij ← (x_ij − Σ_{k<j} x_ik·l_jk)·(1/l_jj).
 //
 // X may lie in the same matrix as L, beside or below it. Solving the rows of X in
 // several calls, cut at multiples of 32, gives the same bits.
@@ -46,13 +45,8 @@ func Trsm(m, n int, x []float64, ldx int, l []float64, ldl int) {
 	table.Trsm(m, n, x, ldx, l, ldl)
 }
 
-// TrsmBack overwrites the m×n matrix X, row-major, with X·L⁻¹ for an n×n lower
-// triangular L of which only the lower triangle is read:
-//
-//	x_ij = (x_ij − Σ_{k>j} x_ik·l_kj) · (1/l_jj).
-//
-// Solving the rows of X in several calls, cut at multiples of 32, gives the same
-// bits.
+// TrsmBack is Trsm with L⁻¹ in the place of L⁻ᵀ, x_ij ← (x_ij − Σ_{k>j} x_ik·l_kj)·(1/l_jj),
+// for an X apart from L.
 func TrsmBack(m, n int, x []float64, ldx int, l []float64, ldl int) {
 	table.TrsmBack(m, n, x, ldx, l, ldl)
 }
@@ -80,12 +74,9 @@ func InverseRows(n, i int, c []float64, ldc int, u []float64) { table.InverseRow
 // InverseStep returns the number of rows that InvertRows and InverseRows compute.
 func InverseStep() int { return table.InverseStep() }
 
-// SymPass is one step of the tridiagonal reduction, in one pass over the lower
-// triangle of the n×n symmetric matrix A:
-//
-//	A −= v·wᵀ + w·vᵀ,   y = A·x.
-//
-// Only the lower triangle of A is read and written.
+// SymPass is one step of the tridiagonal reduction, A −= v·wᵀ + w·vᵀ and then y = A·x, in
+// one pass over the lower triangle of the n×n symmetric matrix A, all that is read and
+// written.
 func SymPass(n int, a []float64, lda int, v, w, x, y []float64) {
 	table.SymPass(n, a, lda, v, w, x, y)
 }

@@ -33,52 +33,35 @@ func Workers(limit, n int) int {
 // it may be skipped; so is ctx.Err() once ctx is done, checked before each
 // index. A panic of do counts as its error, a [*Panic]. A single worker runs on
 // the calling goroutine.
-func For(ctx context.Context, limit, n int, do func(worker, i int) error) (err error) {
-	workers := Workers(limit, n)
-	if workers == 1 {
-		i := 0
-		defer func() {
-			if i < n && err == nil {
-				err = caught(i, recover())
-			}
-		}()
-		for ; i < n; i++ {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			if err := do(0, i); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	var (
+func For(ctx context.Context, limit, n int, do func(worker, i int) error) error {
+	var s struct {
 		next   atomic.Int64
 		mu     sync.Mutex
 		failed atomic.Int64 // smallest index that failed, n if none
 		first  error
 		wg     sync.WaitGroup
-	)
-	failed.Store(int64(n))
+	}
+	s.failed.Store(int64(n))
 	report := func(i int, err error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if int64(i) < failed.Load() {
-			failed.Store(int64(i))
-			first = err
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if int64(i) < s.failed.Load() {
+			s.failed.Store(int64(i))
+			s.first = err
 		}
 	}
 	work := func(w int) {
 		i, ended := 0, false
 		defer func() {
 			if !ended {
-				report(i, caught(i, recover()))
+				p := Caught(recover(), "internal/parallel.For")
+				p.Index = i
+				report(i, p)
 			}
-			wg.Done()
 		}()
 		for {
-			i = int(next.Add(1) - 1)
-			if i >= n || int64(i) > failed.Load() {
+			i = int(s.next.Add(1) - 1)
+			if i >= n || int64(i) > s.failed.Load() {
 				break
 			}
 			err := ctx.Err()
@@ -92,12 +75,20 @@ func For(ctx context.Context, limit, n int, do func(worker, i int) error) (err e
 		}
 		ended = true
 	}
-	for w := range workers {
-		wg.Add(1)
-		go work(w)
+	workers := Workers(limit, n)
+	if workers == 1 {
+		work(0)
+		return s.first
 	}
-	wg.Wait()
-	return first
+	for w := range workers {
+		s.wg.Add(1)
+		go func() {
+			defer s.wg.Done()
+			work(w)
+		}()
+	}
+	s.wg.Wait()
+	return s.first
 }
 
 // A Panic is the error of a piece of work that panicked, or that ended its
@@ -123,14 +114,6 @@ func (p *Panic) Error() string {
 func (p *Panic) Unwrap() error {
 	err, _ := p.Value.(error)
 	return err
-}
-
-// caught makes the error of a piece of work from what a deferred function
-// recovered.
-func caught(i int, value any) error {
-	p := Caught(value, "internal/parallel.For")
-	p.Index = i
-	return p
 }
 
 // Caught makes a [*Panic] of what a function deferred by boundary, a function of the
