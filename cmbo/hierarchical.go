@@ -16,8 +16,7 @@ import (
 // hierarchicalPrior is what Learn makes of past tasks: hypotheses on a new task: no transfer, and what all tasks have in common.
 type hierarchicalPrior struct {
 	*hierarchy.Model
-	space *Space // whose candidates are carried to the grid, nil for none
-	at    *hierarchy.Candidates
+	list *hierarchy.Candidates // carried to the grid, nil for none
 }
 
 func learnHierarchy(ctx context.Context, t *trainingSet) (*hierarchicalPrior, error) {
@@ -131,47 +130,43 @@ func (p *hierarchicalPrior) fill(prior *Prior, c *runConfig) error {
 
 // reindex carries the candidates to the grid.
 func (p *hierarchicalPrior) reindex(ctx context.Context, space *Space, workers int) (*hierarchicalPrior, error) {
-	if p.space != nil && points.Equal(p.space.Encoded(), space.Encoded()) {
+	if p.list.Hold(space.Encoded()) {
 		return p, nil
 	}
-	at, err := p.Candidates(ctx, space.Encoded(), workers)
+	list, err := p.Candidates(ctx, space.Encoded(), workers)
 	if err != nil {
 		return nil, gp.Marked(ctx, err)
 	}
-	return &hierarchicalPrior{p.Model, space, at}, nil
+	return &hierarchicalPrior{p.Model, list}, nil
 }
 
 func (p *hierarchicalPrior) surrogate(c *runConfig) (Surrogate, error) {
-	var x *linalg.Dense
-	if p.space != nil {
-		x = p.space.Encoded()
-	}
 	m, err := p.At(context.Background(), c.context)
 	if err != nil {
 		return nil, gp.Marked(context.Background(), err)
 	}
-	return &hierarchicalRun{Bound: hierarchy.NewBound(hierarchy.NewRun(m, p.Settings(), c.noise, c.parallelism), c.parts(), x, p.at)}, nil
+	return &hierarchicalRun{Run: hierarchy.NewRun(m, p.Settings(), c.noise, c.parallelism, c.parts(), p.list)}, nil
 }
 
 // hierarchicalRun makes a [Surrogate] of the hierarchical prior.
 type hierarchicalRun struct {
-	*hierarchy.Bound
+	*hierarchy.Run
 	pending   bool   // points whose value is awaited are known
 	criterion string // of the latest scores, empty for the acquisition given
 }
 
 func (r *hierarchicalRun) Bind(ctx context.Context, x *linalg.Dense) error {
-	return gp.Marked(ctx, r.Bound.Bind(ctx, x))
+	return gp.Marked(ctx, r.Run.Bind(ctx, x))
 }
 
 // Fit takes the values as they are, or their scores.
 func (r *hierarchicalRun) Fit(ctx context.Context, d Data) error {
 	r.pending = points.Len(d.Pending) > 0
-	return gp.Marked(ctx, r.Bound.Fit(ctx, d.X, d.Y, d.NoiseVariance, d.Pending))
+	return gp.Marked(ctx, r.Run.Fit(ctx, d.X, d.Y, d.NoiseVariance, d.Pending))
 }
 
 func (r *hierarchicalRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) error {
-	return gp.Marked(ctx, r.Bound.Predict(ctx, mean, sd, x))
+	return gp.Marked(ctx, r.Run.Predict(ctx, mean, sd, x))
 }
 
 // Score takes the expected improvement over all hypotheses, which is not that of the

@@ -108,7 +108,7 @@ func (m *outputModel) begin(ctx context.Context, c *runConfig, dim int) error {
 	if err != nil {
 		return gp.Marked(ctx, err)
 	}
-	run := &hierarchicalRun{Bound: hierarchy.NewBound(hierarchy.NewRun(past, outputRunSettings(past.Settings()), math.NaN(), c.parallelism), c.parts(), nil, nil)}
+	run := &hierarchicalRun{Run: hierarchy.NewRun(past, outputRunSettings(past.Settings()), math.NaN(), c.parallelism, c.parts(), nil)}
 	m.model = consulted{run}
 	return nil
 }

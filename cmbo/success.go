@@ -35,7 +35,7 @@ func (c *runConfig) newRequirements() []requirement {
 
 // successRequirement requires that evaluations succeed.
 type successRequirement struct {
-	run *hierarchy.Bound // nil before it is needed
+	run *hierarchy.Run // nil before it is needed
 }
 
 // The power of the probability of success is successPower as long as no more than a share
@@ -79,7 +79,7 @@ func (r *successRequirement) probability(ctx context.Context, o *draft, x *linal
 			// a few failures fail everywhere.
 			m = hierarchy.NewSuccess(hierarchy.DefaultKernel(o.space.Dim()), x)
 		}
-		r.run = hierarchy.NewBound(hierarchy.NewSuccessRun(m, m.Settings(), o.config.parallelism), o.config.parts(), nil, nil)
+		r.run = hierarchy.NewSuccessRun(m, m.Settings(), o.config.parallelism, o.config.parts())
 	}
 	if o.h.Failures == 0 && len(r.run.Model.Tasks()) == 0 {
 		return nil, nil // a draft of an earlier log

@@ -10,7 +10,7 @@
 // drawn to the base kernel's matrix of the same trace. Of few tasks EM believes too much: its
 // moments are then drawn to those of a process of which a share is common to all tasks,
 // which the tasks' likelihood finds (shared.go). Nor do they tell the base process's lengths: a
-// second model is learned with lengths that are held closer to the template's (narrow.go). Off
+// second model is learned with lengths that are held closer to the template's (learn.go). Off
 // the grid everything is carried by the base process (learn.go). What all of this goes by
 // stands in settings.go.
 //
@@ -28,8 +28,8 @@
 //     file with its type, a line in table.go, and a test that registers
 //     its moments on the grid with those of the others. No other file changes.
 //
-//   - Run (member.go, workspace.go, affine.go, run.go, predict.go; narrow.go of two models):
-//     under each hypothesis the target is an affine image of a draw f,
+//   - Mixture (member.go, workspace.go, affine.go, mixture.go, predict.go), of which a run (run.go)
+//     has one a model: under each hypothesis the target is an affine image of a draw f,
 //
 //     y = a + s·f(x) + e,   e ~ N(0, s²σ²),   a ~ N(a0, v_a),   ln s ~ N(ln s0, v_s).
 //

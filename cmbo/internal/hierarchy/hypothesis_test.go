@@ -117,7 +117,7 @@ func conforms(t *testing.T, m *Model, h hypothesis, dense func(x *linalg.Dense) 
 	wantMean, want := dense(join(x, cand))
 
 	settings := m.Settings()
-	run := NewRun(m, settings, math.NaN(), 1)
+	run := NewRun(m, settings, math.NaN(), 1, nil, nil)
 	require.NoError(t, run.Fit(ctx, x, make([]float64, told), nil, nil))
 	at, err := m.Candidates(ctx, cand, 1)
 	require.NoError(t, err)

@@ -119,9 +119,21 @@ const block = 128
 
 // Candidates are points to predict at, carried to the grid. They are immutable.
 type Candidates struct {
+	x      *linalg.Dense
 	blocks []*located
 	from   []int       // the first candidate of each block, and their number
-	narrow *Candidates // for the second model, nil where there is none; see Run.candidates
+	narrow *Candidates // of a list, carried to the grid of the second model, nil where there is none
+}
+
+// Hold reports whether c, nil for none, are the rows of x.
+func (c *Candidates) Hold(x *linalg.Dense) bool { return c != nil && points.Equal(c.x, x) }
+
+// narrows returns those for the second model, nil for none.
+func (c *Candidates) narrows() *Candidates {
+	if c == nil {
+		return nil
+	}
+	return c.narrow
 }
 
 // Candidates carries the rows of x to the grid, and to that of the second model.
@@ -137,7 +149,7 @@ func (m *Model) Candidates(ctx context.Context, x *linalg.Dense, workers int) (*
 // no block straddles. Blocks that are known already are taken as they are.
 func (m *Model) candidates(ctx context.Context, x *linalg.Dense, workers int, parts []int, known *Candidates) (*Candidates, error) {
 	n, d := x.Dims()
-	c := new(Candidates)
+	c := &Candidates{x: x}
 	for lo := 0; lo < n; {
 		end := n
 		if len(parts) > 0 {

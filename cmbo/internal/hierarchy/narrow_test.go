@@ -83,21 +83,16 @@ func TestRunOfTwoModels(t *testing.T) {
 		}
 		cand := uniform(r, 9, 2)
 		n := rows(cand)
-		c, err := m.Candidates(ctx, cand, 1)
-		require.NoError(t, err)
-		run := NewRun(m, m.Settings(), math.NaN(), 1)
+		run := NewRun(m, m.Settings(), math.NaN(), 1, nil, nil)
 		require.NoError(t, run.Fit(ctx, x, y, nil, nil))
 
 		var runs [2]*Run
-		var at [2]*Candidates
 		var log, mass [2]float64
 		for i, one := range []*Model{m, m.narrow} {
 			alone := *one
 			alone.narrow = nil
-			runs[i] = NewRun(&alone, m.Settings(), math.NaN(), 1)
+			runs[i] = NewRun(&alone, m.Settings(), math.NaN(), 1, nil, nil)
 			require.NoError(t, runs[i].Fit(ctx, x, y, nil, nil))
-			at[i], err = alone.Candidates(ctx, cand, 1)
-			require.NoError(t, err)
 			log[i] = math.Inf(-1)
 			nodes := runs[i].affine.nodes(runs[i].z, s.Reversed)
 			for _, k := range runs[i].all {
@@ -126,11 +121,10 @@ func TestRunOfTwoModels(t *testing.T) {
 		square := func(mean, sd float64) float64 { return mean*mean + sd*sd }
 		for i, of := range append(runs[:], run) {
 			mean[i], sd[i], improvement[i], within[i], expected[i] = make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
-			where := append(at[:], c)[i]
-			require.NoError(t, of.Predict(ctx, mean[i], sd[i], where, false))
-			require.NoError(t, of.LogImprovement(ctx, improvement[i], where, false, best))
-			require.NoError(t, of.LogWithin(ctx, within[i], where, false, 2, best))
-			require.NoError(t, of.Expect(ctx, expected[i], where, false, square))
+			require.NoError(t, of.Predict(ctx, mean[i], sd[i], cand))
+			require.NoError(t, of.LogImprovement(ctx, improvement[i], cand, best))
+			require.NoError(t, of.LogWithin(ctx, within[i], cand, 2, best))
+			require.NoError(t, of.Expect(ctx, expected[i], cand, square))
 		}
 		for j := range n {
 			mu := mixed(func(i int) float64 { return mean[i][j] })
@@ -148,11 +142,11 @@ func TestRunOfTwoModels(t *testing.T) {
 
 		run.narrow.log = run.log + 8 // as if values had decided
 		got, want := make([]float64, n), make([]float64, n)
-		require.NoError(t, run.LogImprovement(ctx, got, c, false, best))
-		require.NoError(t, runs[1].LogImprovement(ctx, want, at[1], false, best))
+		require.NoError(t, run.LogImprovement(ctx, got, cand, best))
+		require.NoError(t, runs[1].LogImprovement(ctx, want, cand, best))
 		assert.Equal(t, want, got)
 		run.narrow.log = run.log - 8
-		require.NoError(t, run.Predict(ctx, got, make([]float64, n), c, false))
+		require.NoError(t, run.Predict(ctx, got, make([]float64, n), cand))
 		assert.Equal(t, mean[0], got)
 	}
 }
@@ -166,9 +160,7 @@ func TestTwoModelsAwait(t *testing.T) {
 	m := learn(t, makeTasks(1, 5, 12, 2, 3, 2), uniform(r, 24, 2), s)
 	x, pending := uniform(r, 4, 2), uniform(r, 2, 2)
 	y := []float64{3, 4, 2, 3.5}
-	c, err := m.Candidates(ctx, pending, 1)
-	require.NoError(t, err)
-	run := NewRun(m, m.Settings(), math.NaN(), 1)
+	run := NewRun(m, m.Settings(), math.NaN(), 1, nil, nil)
 	mean, sd, less := make([]float64, 2), make([]float64, 2), make([]float64, 2)
 	one := pending.View(0, 0, 1, 2)
 	for i, awaited := range []*linalg.Dense{nil, &one, pending} {
@@ -178,7 +170,7 @@ func TestTwoModelsAwait(t *testing.T) {
 			assert.InDelta(t, want, run.values[i-1], 1e-12)
 			assert.InDelta(t, want, run.narrow.values[i-1], 1e-12)
 		}
-		require.NoError(t, run.Predict(ctx, mean, less, c, false))
+		require.NoError(t, run.Predict(ctx, mean, less, pending))
 		for j := range i {
 			assert.Less(t, less[j], sd[j], "point %d of %d awaited", j, i)
 		}
@@ -205,7 +197,7 @@ func TestEncodeTwoModels(t *testing.T) {
 	x, y := uniform(r, 4, 2), []float64{3, 4, 2, 3.5}
 	var masses [2][]Mass
 	for i, of := range []*Model{m, got} {
-		run := NewRun(of, s, math.NaN(), 1)
+		run := NewRun(of, s, math.NaN(), 1, nil, nil)
 		require.NoError(t, run.Fit(ctx, x, y, nil, nil))
 		masses[i] = run.Masses()
 	}
@@ -255,45 +247,46 @@ func TestCandidatesOfTwoModels(t *testing.T) {
 	s := testSettings(2)
 	s.NarrowSD = 0.1
 	m := learn(t, makeTasks(1, 5, 12, 2, 3, 2), uniform(r, 24, 2), s)
-	x := uniform(r, 9, 2)
-	first, err := m.Candidates(ctx, x, 1)
+	first, err := m.Candidates(ctx, uniform(r, 9, 2), 1)
 	require.NoError(t, err)
-	again, err := NewRun(m, m.Settings(), math.NaN(), 1).candidates(ctx, x, nil, first)
-	require.NoError(t, err)
-	require.Same(t, first.blocks[0], again.blocks[0])
-	require.Same(t, first.narrow.blocks[0], again.narrow.blocks[0])
+	run := NewRun(m, m.Settings(), math.NaN(), 1, []int{9, 3}, first)
+	require.NoError(t, run.Fit(ctx, linalg.NewDense(0, 2, nil), nil, nil, nil))
+	require.NoError(t, run.Predict(ctx, make([]float64, 12), make([]float64, 12), join(first.x, uniform(r, 3, 2))))
+	require.Len(t, run.kept.blocks, 2)
+	require.Same(t, first.blocks[0], run.kept.blocks[0])
+	require.Same(t, first.narrow.blocks[0], run.narrow.kept.blocks[0])
 }
 
-// A bound run carries candidates to the grids that it predicts with alone, and to the other one
+// A run carries candidates to the grids that it predicts with alone, and to the other one
 // when the values speak for it again.
-func TestBoundOfTwoModels(t *testing.T) {
+func TestRunOfTwoGrids(t *testing.T) {
 	r := rng.Stream(10, t.Name())
 	s := testSettings(2)
 	s.NarrowSD = 0.1
 	m := learn(t, makeTasks(1, 5, 12, 2, 3, 2), uniform(r, 24, 2), s)
-	x := uniform(r, 9, 2)
-	equal := x.View(0, 0, 9, 2)
-	c, err := m.Candidates(ctx, x, 1)
-	require.NoError(t, err)
-	run := NewRun(m, m.Settings(), math.NaN(), 1)
-	require.NoError(t, run.Fit(ctx, uniform(r, 3, 2), []float64{3, 4, 2}, nil, nil))
-	b := NewBound(run, []int{9}, nil, nil)
-	log := run.log
+	told := uniform(r, 3, 2)
+	b := NewRun(m, m.Settings(), math.NaN(), 1, []int{9}, nil)
+	require.NoError(t, b.Fit(ctx, told, []float64{3, 4, 2}, nil, nil))
+	log := b.log
+	x, other := uniform(r, 9, 2), uniform(r, 9, 2)
 	for _, ahead := range []float64{8, 0, -8, 8} {
+		b.narrow.log = log - ahead
+		run := NewRun(m, m.Settings(), math.NaN(), 1, nil, nil)
+		require.NoError(t, run.Fit(ctx, told, []float64{3, 4, 2}, nil, nil))
 		run.narrow.log = log - ahead
-		for _, x := range []*linalg.Dense{x, &equal, x} {
+		for _, x := range []*linalg.Dense{x, other, x} {
 			var got, want [3][]float64
 			for i := range got {
 				got[i], want[i] = make([]float64, 9), make([]float64, 9)
 			}
 			require.NoError(t, b.Predict(ctx, got[0], got[1], x))
-			require.NoError(t, run.Predict(ctx, want[0], want[1], c, false))
+			require.NoError(t, run.Predict(ctx, want[0], want[1], x))
 			require.NoError(t, b.LogImprovementWithoutTransfer(ctx, got[2], x, 3))
-			require.NoError(t, run.LogImprovementWithoutTransfer(ctx, want[2], c, false, 3))
+			require.NoError(t, run.LogImprovementWithoutTransfer(ctx, want[2], x, 3))
 			assert.Equal(t, want, got)
-			if x == &equal { // which were carried just now
-				assert.Equal(t, ahead >= 0, b.at.blocks != nil)
-				assert.Equal(t, ahead <= 0, b.at.narrow != nil)
+			if x == other { // which were carried just now
+				assert.Equal(t, ahead >= 0, b.kept.Hold(x))
+				assert.Equal(t, ahead <= 0, b.narrow.kept.Hold(x))
 			}
 		}
 	}

@@ -25,80 +25,78 @@ func (p *posterior) momentsTo(mean, variance []float64, a *part) {
 	}
 }
 
-// A mixture is members with their masses, which add up to 1.
-type mixture struct {
-	ks   []*member
-	mass []float64
+// weighted is a member with its mass among those that are predicted with, which add up to 1.
+type weighted struct {
+	*member
+	w float64
 }
 
 // predicting returns the members that are predicted with.
-func (r *Run) predicting() (x mixture) {
+func (r *mixture) predicting() (ks []weighted) {
 	var total float64
 	for _, k := range r.all {
 		if k.mass >= r.s.MinMass {
-			x.ks, x.mass = append(x.ks, k), append(x.mass, k.mass)
+			ks = append(ks, weighted{k, k.mass})
 			total += k.mass
 		}
 	}
-	for i := range x.mass {
-		x.mass[i] /= total
+	for i := range ks {
+		ks[i].w /= total
 	}
-	return x
+	return ks
 }
 
 // withoutTransfer returns the member without transfer, whatever its mass, all where there is
 // none.
-func (r *Run) withoutTransfer() mixture {
+func (r *mixture) withoutTransfer() []weighted {
 	i := slices.IndexFunc(r.all, func(k *member) bool { return k.level == NoTransfer })
 	if i < 0 {
 		return r.predicting()
 	}
-	return mixture{r.all[i : i+1], []float64{1}}
+	return []weighted{{r.all[i], 1}}
 }
 
 // each calls do for each block of the candidates, from lo to hi, on several goroutines, with
-// the posteriors of a mixture's members given the points told and awaited. keep says that the
-// candidates come again.
-func (r *Run) each(ctx context.Context, x mixture, c *Candidates, keep bool, do func(lo, hi int, ps []*posterior)) error {
-	ks := x.ks
-	blocks := r.workspaces(c, keep)
-	from := len(r.pts) // points that all know
+// the posteriors of members given the points told and awaited.
+func (s share) each(ctx context.Context, ks []weighted, do func(lo, hi int, ps []*posterior)) error {
+	blocks := s.workspaces(s.at, s.keep)
+	from := len(s.pts) // points that all know
 	for _, f := range blocks {
 		from = min(from, len(f.told.base))
 		for _, k := range ks {
 			known := 0
-			if p := f.posteriors[k]; p != nil {
+			if p := f.posteriors[k.member]; p != nil {
 				known = len(p.w)
 			}
 			from = min(from, known)
 		}
 	}
-	r.panels = r.newPanels(r.pts, from, r.panels)
-	awaited := r.newPanels(r.pending, 0, nil)
-	memory := make([]tile, parallel.Workers(r.workers, len(blocks)))
+	s.panels = s.newPanels(s.pts, from, s.panels)
+	awaited := s.newPanels(s.pending, 0, nil)
+	memory := make([]tile, parallel.Workers(s.workers, len(blocks)))
 	var err error
-	if len(r.pending) > 0 {
-		err = parallel.For(ctx, r.workers, len(ks), func(_, i int) error { return r.addPending(ks[i]) })
+	if len(s.pending) > 0 {
+		err = parallel.For(ctx, s.workers, len(ks), func(_, i int) error { return s.addPending(ks[i].member) })
 	}
 	if err == nil {
-		err = parallel.For(ctx, r.workers, len(blocks), func(w, b int) error {
+		err = parallel.For(ctx, s.workers, len(blocks), func(w, b int) error {
 			f, t := blocks[b], &memory[w]
-			ps := r.told(f, ks, r.panels, t)
-			if len(r.pending) > 0 {
-				ps = r.awaited(f, ks, ps, awaited, t)
+			ps := s.told(f, ks, s.panels, t)
+			if len(s.pending) > 0 {
+				ps = s.awaited(f, ps, awaited, t)
 			}
-			do(c.from[b], c.from[b+1], ps)
+			do(s.at.from[b], s.at.from[b+1], ps)
 			return nil
 		})
 	}
 	if err != nil {
-		r.bound = nil // of which a part may be half done
+		s.bound = nil // of which a part may be half done
 	}
 	return err
 }
 
 // addPending conditions a member on the points awaited as well.
-func (r *Run) addPending(k *member) error {
+func (r *mixture) addPending(k *member) error {
 	t := len(r.pts)
 	if k.awaited == nil {
 		k.awaited = &whitened{yt: slices.Clone(k.yt), u: slices.Clone(k.u), v: slices.Clone(k.v)}
@@ -116,7 +114,7 @@ func (r *Run) addPending(k *member) error {
 
 // workspaces returns those of the candidates' blocks, keeping them, and no others, if asked
 // to.
-func (r *Run) workspaces(c *Candidates, keep bool) []*workspace {
+func (r *mixture) workspaces(c *Candidates, keep bool) []*workspace {
 	out, bound := make([]*workspace, len(c.blocks)), make(map[*located]*workspace, len(c.blocks))
 	for i, b := range c.blocks {
 		f := r.bound[b]
@@ -131,52 +129,29 @@ func (r *Run) workspaces(c *Candidates, keep bool) []*workspace {
 	return out
 }
 
-// Predict writes mean and standard deviation of the noise-free objective at the
-// candidates: those of the mixture. Points awaited count as evaluated
-// with the predicted mean as the value. keep says that the candidates come again, all
-// or some of their blocks. Differences between low values are as small as the run sees them: see
-// Back.
-func (r *Run) Predict(ctx context.Context, mean, sd []float64, c *Candidates, keep bool) error {
-	shares := r.predicted(c)
-	if err := shares[0].predict(ctx, mean, sd, shares[0].at, keep); err != nil || len(shares) == 1 {
-		return err
-	}
-	means, sds := make([]float64, len(mean)), make([]float64, len(sd))
-	if err := shares[1].predict(ctx, means, sds, shares[1].at, keep); err != nil {
-		return err
-	}
-	p, q := shares[0].mass, shares[1].mass
-	for j, m := range means {
-		d := m - mean[j]
-		mean[j] += q * d
-		sd[j] = math.Sqrt(p*sd[j]*sd[j] + q*sds[j]*sds[j] + p*q*d*d)
-	}
-	return nil
-}
-
-func (r *Run) predict(ctx context.Context, mean, sd []float64, c *Candidates, keep bool) error {
-	x := r.predicting()
-	ks, mass := x.ks, x.mass
-	err := r.each(ctx, x, c, keep, func(lo, hi int, ps []*posterior) {
+// predict writes mean and deviation of the members' mixture.
+func (s share) predict(ctx context.Context, mean, sd []float64) error {
+	ks := s.predicting()
+	err := s.each(ctx, ks, func(lo, hi int, ps []*posterior) {
 		n := hi - lo
 		mean, sd := mean[lo:hi], sd[lo:hi]
 		means, variances := linalg.NewDense(len(ks), n, nil), linalg.NewDense(len(ks), n, nil)
 		clear(mean)
 		clear(sd)
-		for i, w := range mass {
-			ps[i].momentsTo(means.Row(i), variances.Row(i), &ks[i].fit.all)
-			linalg.Axpy(mean, w, means.Row(i))
+		for i, k := range ks {
+			ps[i].momentsTo(means.Row(i), variances.Row(i), &k.fit.all)
+			linalg.Axpy(mean, k.w, means.Row(i))
 		}
 		// About the mean, so that nothing cancels wherever the values lie.
-		for i, w := range mass {
+		for i, k := range ks {
 			for j, v := range variances.Row(i) {
 				d := means.Row(i)[j] - mean[j]
-				sd[j] += w * (v + d*d)
+				sd[j] += k.w * (v + d*d)
 			}
 		}
 		for j := range mean {
-			mean[j] = (mean[j] + r.centre()) * r.u
-			sd[j] = math.Sqrt(sd[j]) * r.u
+			mean[j] = (mean[j] + s.centre()) * s.u
+			sd[j] = math.Sqrt(sd[j]) * s.u
 		}
 	})
 	for i := range mean {
@@ -187,136 +162,94 @@ func (r *Run) predict(ctx context.Context, mean, sd []float64, c *Candidates, ke
 	return err
 }
 
-// Back returns a value of what Predict predicts, as far apart from others as values are told.
-func (r *Run) Back(v float64) float64 { return r.low.Back(v) }
-
-// LogImprovement writes the logarithm of the expected improvement over best at the
-// candidates: the mean of that of the mixture's parts, each a hypothesis with a
-// narrow range of scales. The mixture is far from normal after few values, and the
-// improvement of its first two moments would send the search where values may only
-// be lower than they are predicted.
-func (r *Run) LogImprovement(ctx context.Context, dst []float64, c *Candidates, keep bool, best float64) error {
-	return r.mix(dst, c, func(s share, dst []float64) error {
-		return s.logImprovement(ctx, s.predicting(), dst, s.at, keep, best)
-	}, meanOfLogs)
-}
-
-// LogImprovementWithoutTransfer is LogImprovement under the hypothesis of no transfer alone, of
-// which the base process says no more than the noise: of one model.
-func (r *Run) LogImprovementWithoutTransfer(ctx context.Context, dst []float64, c *Candidates, keep bool, best float64) error {
-	s := r.predicted(c)[0]
-	return s.logImprovement(ctx, s.withoutTransfer(), dst, s.at, keep, best)
-}
-
-func (r *Run) logImprovement(ctx context.Context, x mixture, dst []float64, c *Candidates, keep bool, best float64) error {
-	over, unit := r.low.At(best)/r.u-r.centre(), math.Log(r.u)
-	return r.each(ctx, x, c, keep, func(lo, hi int, ps []*posterior) {
-		dst := dst[lo:hi]
-		clear(dst)
-		r.visit(x, ps, func(w, _ float64, p *posterior, a *part) {
-			for j := range dst {
-				mean, sd := p.normalAt(j, a, 0)
-				dst[j] += w * sd * special.NormEI((mean-over)/sd)
-			}
-		})
-		for j, sum := range dst {
-			log := math.Log(sum)
-			if sum < minSum {
-				log = math.Inf(-1)
-				r.visit(x, ps, func(w, _ float64, p *posterior, a *part) {
-					mean, sd := p.normalAt(j, a, 0)
-					log = special.LogAddExp(log, math.Log(w)+math.Log(sd)+special.NormLogEI((mean-over)/sd))
-				})
-			}
-			dst[j] = log + unit
-		}
+func (s share) logImprovement(ctx context.Context, ks []weighted, dst []float64, best float64) error {
+	over, unit := s.low.At(best)/s.u-s.centre(), math.Log(s.u)
+	_, err := s.sum(ctx, ks, dst, 0, func(w, mean, sd float64) float64 {
+		return w * sd * special.NormEI((mean-over)/sd)
+	}, func(w, mean, sd float64) float64 {
+		return math.Log(w) + math.Log(sd) + special.NormLogEI((mean-over)/sd)
 	})
+	for j := range dst {
+		dst[j] += unit
+	}
+	return err
 }
 
-// Expect writes the expectation of f at the candidates: f is given mean and deviation of
-// each of the mixture's parts, of values as the run sees them, and returns the expectation
-// under that normal distribution.
-func (r *Run) Expect(ctx context.Context, dst []float64, c *Candidates, keep bool, f func(mean, sd float64) float64) error {
-	return r.mix(dst, c, func(s share, dst []float64) error {
-		return s.expect(ctx, dst, s.at, keep, f)
-	}, func(_, x, q, y float64) float64 { return x + q*(y-x) })
+func (s share) expect(ctx context.Context, dst []float64, f func(mean, sd float64) float64) error {
+	total, err := s.sum(ctx, s.predicting(), dst, 0, func(w, mean, sd float64) float64 {
+		return w * f((mean+s.centre())*s.u, sd*s.u)
+	}, nil)
+	for j := range dst {
+		dst[j] /= total
+	}
+	return err
 }
 
-func (r *Run) expect(ctx context.Context, dst []float64, c *Candidates, keep bool, f func(mean, sd float64) float64) error {
-	x := r.predicting()
-	return r.each(ctx, x, c, keep, func(lo, hi int, ps []*posterior) {
-		dst := dst[lo:hi]
-		clear(dst)
-		total := r.visit(x, ps, func(w, _ float64, p *posterior, a *part) {
-			for j := range dst {
-				mean, sd := p.normalAt(j, a, 0)
-				dst[j] += w * f((mean+r.centre())*r.u, sd*r.u)
-			}
-		})
-		for j := range dst {
-			dst[j] /= total
-		}
+func (s share) logWithin(ctx context.Context, dst []float64, lo, hi float64) error {
+	lo, hi = s.low.At(lo)/s.u-s.centre(), s.low.At(hi)/s.u-s.centre()
+	total, err := s.sum(ctx, s.predicting(), dst, s.noise, func(w, mean, sd float64) float64 {
+		return w * math.Exp(special.NormLogInterval((lo-mean)/sd, (hi-mean)/sd))
+	}, func(w, mean, sd float64) float64 {
+		return math.Log(w) + special.NormLogInterval((lo-mean)/sd, (hi-mean)/sd)
 	})
+	for j := range dst {
+		dst[j] = min(dst[j]-math.Log(total), 0)
+	}
+	return err
 }
 
-// LogWithin writes the logarithm of the probability that the value measured at a candidate
-// lies between lo and hi, one of which may be infinite: the mean of that of the mixture's
-// parts, each a hypothesis with a narrow range of scales.
-func (r *Run) LogWithin(ctx context.Context, dst []float64, c *Candidates, keep bool, lo, hi float64) error {
-	return r.mix(dst, c, func(s share, dst []float64) error {
-		return s.logWithin(ctx, dst, s.at, keep, lo, hi)
-	}, meanOfLogs)
-}
-
-func (r *Run) logWithin(ctx context.Context, dst []float64, c *Candidates, keep bool, lo, hi float64) error {
-	lo, hi = r.low.At(lo)/r.u-r.centre(), r.low.At(hi)/r.u-r.centre()
-	x := r.predicting()
-	return r.each(ctx, x, c, keep, func(from, to int, ps []*posterior) {
-		dst := dst[from:to]
-		clear(dst)
-		total := r.visit(x, ps, func(w, noise float64, p *posterior, a *part) {
-			for j := range dst {
-				mean, sd := p.normalAt(j, a, noise)
-				dst[j] += w * math.Exp(special.NormLogInterval((lo-mean)/sd, (hi-mean)/sd))
-			}
-		})
-		for j, sum := range dst {
-			log := math.Log(sum)
-			if sum < minSum {
-				log = math.Inf(-1)
-				r.visit(x, ps, func(w, noise float64, p *posterior, a *part) {
-					mean, sd := p.normalAt(j, a, noise)
-					log = special.LogAddExp(log, math.Log(w)+special.NormLogInterval((lo-mean)/sd, (hi-mean)/sd))
-				})
-			}
-			dst[j] = min(log-math.Log(total), 0)
-		}
-	})
-}
-
-// visit goes through the parts of offset and scale of all posteriors, which have a mass and
-// a noise variance each, and returns the sum of the masses. Those of next to none are left
-// out.
-func (r *Run) visit(x mixture, ps []*posterior, do func(mass, noise float64, p *posterior, a *part)) (total float64) {
-	for i, p := range ps {
-		parts := x.ks[i].fit.parts
-		for j := range parts {
-			a := &parts[j]
-			if w := x.mass[i] * a.mass; w >= r.s.MinPart {
+// sum writes the sums of f over the parts of offset and scale of all members, which have a mass w
+// and a normal distribution each, and returns the sum of the masses. noise is the variance of that
+// at a scale of 1. With log, the logarithm of f, it writes the logarithms of the sums. Parts of
+// next to no mass are left out.
+func (s share) sum(
+	ctx context.Context, ks []weighted, dst []float64, noise float64, f, log func(w, mean, sd float64) float64,
+) (total float64, err error) {
+	type term struct {
+		of int
+		w  float64
+		*part
+	}
+	var terms []term
+	for i, k := range ks {
+		for j := range k.fit.parts {
+			a := &k.fit.parts[j]
+			if w := k.w * a.mass; w >= s.s.MinPart {
 				total += w
-				do(w, r.noise*a.s2, p, a)
+				terms = append(terms, term{i, w, a})
 			}
 		}
 	}
-	return total
+	return total, s.each(ctx, ks, func(lo, hi int, ps []*posterior) {
+		dst := dst[lo:hi]
+		clear(dst)
+		for _, t := range terms {
+			for j := range dst {
+				mean, sd := ps[t.of].normalAt(j, t.part, noise)
+				dst[j] += f(t.w, mean, sd)
+			}
+		}
+		for j, sum := range dst {
+			if log == nil {
+				break
+			}
+			if dst[j] = math.Log(sum); sum < minSum {
+				dst[j] = math.Inf(-1)
+				for _, t := range terms {
+					mean, sd := ps[t.of].normalAt(j, t.part, noise)
+					dst[j] = special.LogAddExp(dst[j], log(t.w, mean, sd))
+				}
+			}
+		}
+	})
 }
 
-// normalAt returns mean and deviation, not 0, at candidate j, with noise.
+// normalAt returns mean and deviation, not 0, at candidate j, with noise of a scale of 1.
 func (p *posterior) normalAt(j int, a *part, noise float64) (mean, sd float64) {
 	mean, variance := p.momentsAt(j, a)
-	return mean, math.Sqrt(max(variance+noise, math.SmallestNonzeroFloat64))
+	return mean, math.Sqrt(max(variance+noise*a.s2, math.SmallestNonzeroFloat64))
 }
 
-// minSum is the expected improvement below which logarithms are summed: above, what
+// minSum is the sum below which logarithms are summed: above, what
 // underflows is far below its rounding.
 const minSum = 1e-250

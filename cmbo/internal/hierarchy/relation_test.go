@@ -653,12 +653,10 @@ func TestLevelMovesTheRun(t *testing.T) {
 	for _, h := range []float64{5, 95} {
 		at, err := m.At(ctx, map[string]any{"h": h})
 		require.NoError(t, err)
-		r := NewRun(at, at.Settings(), math.NaN(), 1)
+		r := NewRun(at, at.Settings(), math.NaN(), 1, nil, nil)
 		require.NoError(t, r.Fit(ctx, linalg.NewDense(0, 2, nil), nil, nil, linalg.NewDense(0, 2, nil)))
-		c, err := at.Candidates(ctx, z, 1)
-		require.NoError(t, err)
 		mean, sd := make([]float64, 25), make([]float64, 25)
-		require.NoError(t, r.Predict(ctx, mean, sd, c, false))
+		require.NoError(t, r.Predict(ctx, mean, sd, z))
 		assert.InDelta(t, 7+2*h/100, sum(mean)/25, 0.5)
 	}
 }
@@ -680,12 +678,10 @@ func TestMovedByNothing(t *testing.T) {
 	n := rows(cand)
 	var mean, sd [2][]float64
 	for i, m := range []*Model{m, &same} {
-		run := NewRun(m, s, math.NaN(), 1)
+		run := NewRun(m, s, math.NaN(), 1, nil, nil)
 		require.NoError(t, run.Fit(ctx, x, y, nil, nil))
-		c, err := m.Candidates(ctx, cand, 1)
-		require.NoError(t, err)
 		mean[i], sd[i] = make([]float64, n), make([]float64, n)
-		require.NoError(t, run.Predict(ctx, mean[i], sd[i], c, false))
+		require.NoError(t, run.Predict(ctx, mean[i], sd[i], cand))
 	}
 	assert.InDeltaSlice(t, mean[0], mean[1], 1e-10)
 	assert.InDeltaSlice(t, sd[0], sd[1], 1e-10)

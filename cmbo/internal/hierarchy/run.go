@@ -1,63 +1,111 @@
 package hierarchy
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
-	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
-	"github.com/gocmbo/cmbo/internal/parallel"
-	"github.com/gocmbo/cmbo/kernel"
+	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// A Run is the model of one new task: a mixture of hypotheses, each a Gaussian
-// process seen through an offset and a scale, weighed by their evidence. It serves
-// one goroutine at a time.
+// A Run is the model of one new task: a mixture of hypotheses or, of a model with a second one,
+// two mixtures conditioned on the same values, which have the masses
+//
+//	p(y | one)/(p(y | one) + p(y | other)),
+//
+// the densities being those of the values told under all hypotheses of a mixture. Offsets and
+// scales, and what makes differences between low values smaller, are of the tasks' values
+// alone and so the same in both.
+//
+// A run carries the points that it is asked about to the grids, and keeps what it worked out
+// there as long as the same points are asked about again: those of a list or, in a space
+// without one, candidates, of which a proposal shares some with the one before. It serves one
+// goroutine at a time.
 type Run struct {
-	m       *Model
-	narrow  *Run    // of the second model, nil where there is none
-	log     float64 // of the density of the values told, up to a constant that both have
-	s       Settings
-	workers int
-	noise   float64       // noise variance where none is given, in units of the tasks' values
-	own     kernel.Kernel // of a process of the target's own
-	all     []*member
-	weighed bool // the members have masses
-
-	pts    []*point
-	y      []float64   // as told
-	z      []float64   // in units of the run
-	u      float64     // that unit
-	low    scaling.Low // what makes differences between low values smaller
-	affine affinePrior // for values in it
-	given  []float64   // noise variances as told, 0 where none was
-
-	pending []*point
-	values  []float64 // imagined of them, from the centre
-	bound   map[*located]*workspace
-	panels  *panels // of the points told, as last laid out, nil for none
+	Model *Model
+	*mixture
+	narrow *mixture // of the second model, nil where there is none
+	parts  []int    // of candidates that come again
+	list   bool
 }
 
 // NewRun starts a run on at most so many goroutines. noise is the noise variance of
 // values that come without one, in units of the tasks' scaled values; NaN stands for
-// the one learned, or a share of it as the values have it.
-func NewRun(m *Model, s Settings, noise float64, workers int) *Run {
-	r := &Run{m: m, s: s, noise: noise, workers: workers, own: m.ownKernel(&s)}
+// the one learned, or a share of it as the values have it. Candidates of a space without a list
+// come in parts of so many rows. list are the points that the run may be bound to, nil for none.
+func NewRun(m *Model, s Settings, noise float64, workers int, parts []int, list *Candidates) *Run {
+	r := &Run{Model: m, mixture: newMixture(m, s, noise, workers, list), parts: parts}
 	if m.narrow != nil {
-		r.narrow = NewRun(m.narrow, s, noise, workers)
-	}
-	if math.IsNaN(noise) {
-		r.noise = m.grid.base.NoiseVariance
-	}
-	r.setUnit(r.unitFor(nil))
-	for _, h := range m.hypotheses(&s) {
-		r.all = append(r.all, &member{hypothesis: h, facts: h.about(), log: math.Log(h.about().prior)})
+		r.narrow = newMixture(m.narrow, s, noise, workers, list.narrows())
 	}
 	return r
+}
+
+// A share is a mixture's among those of a run, with its posterior mass and the points asked about.
+type share struct {
+	*mixture
+	mass float64
+	at   *Candidates
+	keep bool // they come again, all or some of their blocks
+}
+
+// shares returns the mixtures, which are as likely before the first value.
+func (r *Run) shares() []share {
+	if r.narrow == nil {
+		return []share{{mixture: r.mixture, mass: 1}}
+	}
+	w := 1 / (1 + math.Exp(r.narrow.log-r.log))
+	return []share{{mixture: r.mixture, mass: w}, {mixture: r.narrow, mass: 1 - w}}
+}
+
+// predicted returns the shares that are predicted with, at the rows of x. One alone counts wholly,
+// whatever its mass. Points beside a list, and fewer than half of a proposal's, such as those
+// told, are asked about in passing.
+func (r *Run) predicted(ctx context.Context, x *linalg.Dense) (out []share, err error) {
+	whole := 0
+	for _, n := range r.parts {
+		whole += n
+	}
+	passing := r.list || points.Len(x) < max(whole/2, 2)
+	for _, s := range r.shares() {
+		if s.mass < r.s.MinMass {
+			continue
+		}
+		switch {
+		case s.kept.Hold(x):
+			s.at, s.keep = s.kept, true
+		case passing:
+			s.at, err = s.m.candidates(ctx, x, r.workers, nil, nil)
+		default:
+			if s.at, err = s.m.candidates(ctx, x, r.workers, r.parts, s.kept); err == nil {
+				s.kept, s.keep = s.at, true
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// Bind makes x the list. It is carried to the grids unless its points are those of the list
+// already.
+func (r *Run) Bind(ctx context.Context, x *linalg.Dense) error {
+	for _, s := range r.shares() {
+		if s.kept.Hold(x) {
+			continue
+		}
+		at, err := s.m.candidates(ctx, x, r.workers, nil, nil)
+		if err != nil {
+			return err
+		}
+		s.kept = at
+	}
+	r.list = true
+	return nil
 }
 
 // Fit conditions the run on values y at the rows of x, with their noise variances
@@ -72,219 +120,6 @@ func (r *Run) Fit(ctx context.Context, x *linalg.Dense, y, given []float64, pend
 	}
 	return r.await(ctx, pending)
 }
-
-func (r *Run) fit(ctx context.Context, x *linalg.Dense, y, given []float64) error {
-	if given == nil {
-		given = make([]float64, len(y))
-	}
-	if !r.s.Exact && !r.s.Whole {
-		y = scaling.RaiseLow(y, r.m.affine.wide())
-		r.low = r.m.lowOf(y, given)
-		y, given = r.low.Compress(y, given)
-	}
-	if u := r.unitFor(y); u != r.u || !r.continues(x, y, given) {
-		r.reset()
-		r.setUnit(u)
-	} else if !slices.Equal(r.y, y[:len(r.y)]) {
-		r.revalue(y)
-	}
-	fresh := len(r.y) < len(y) || !r.weighed
-	if fresh {
-		known := len(r.y)
-		more, err := r.m.points(ctx, r.pts, x, known, len(y), r.noise, r.own, r.workers)
-		if err != nil {
-			return err
-		}
-		r.pts, r.y, r.given = append(r.pts, more...), append(r.y, y[known:]...), append(r.given, given[known:]...)
-		for _, v := range y[known:] {
-			r.z = append(r.z, v/r.u)
-		}
-		if err := r.settle(ctx, slices.ContainsFunc(r.given, func(v float64) bool { return v > 0 })); err != nil {
-			r.reset()
-			return err
-		}
-		r.forgetPending()
-	}
-	return nil
-}
-
-// lowOf returns what makes differences between low values of a run as small as those of the
-// tasks were made. The best value is one that is so beyond its noise. The run's values spread
-// more widely, as they come before they are compressed; those of more than ownUnit times the
-// tasks' deviation are in a unit of their own. All values are seen anew when one of the two
-// changes, so that the unit does by powers of two and the knee by quarters of its distance from
-// the best value.
-func (m *Model) lowOf(y, given []float64) scaling.Low {
-	if m.near == 0 || len(y) == 0 {
-		return scaling.Low{}
-	}
-	best := math.Inf(-1)
-	for i, v := range y {
-		best = max(best, v-math.Sqrt(given[i]))
-	}
-	unit := math.Exp(m.affine.logScale)
-	if more := deviation(y) / (ownUnit * unit); more > 1 {
-		unit *= math.Exp2(math.Ceil(math.Log2(more)))
-	}
-	near := m.near * unit
-	step := near / 4
-	return scaling.Low{Knee: y[0] + math.Floor((best-y[0])/step)*step - near, Near: near}
-}
-
-// ownUnit is chosen on tables: with 1, intervals hold fewer of the rows that a run does not ask
-// for (TestPredictCoverage of package bench).
-const ownUnit = 3
-
-// continues reports whether the data begin with the points that r has.
-func (r *Run) continues(x *linalg.Dense, y, given []float64) bool {
-	if len(y) < len(r.y) {
-		return false
-	}
-	for i, p := range r.pts {
-		if given[i] != r.given[i] || !slices.Equal(p.x.Row(0), x.Row(i)) {
-			return false
-		}
-	}
-	return true
-}
-
-// unitFor returns the unit of a run on values y.
-func (r *Run) unitFor(y []float64) float64 {
-	if r.s.Exact {
-		return 1
-	}
-	return r.m.affine.unitFor(y)
-}
-
-// setUnit makes u the unit of the run.
-func (r *Run) setUnit(u float64) {
-	r.u, r.affine = u, affinePrior{exact: true}
-	if !r.s.Exact {
-		r.affine = r.m.affine.in(u)
-	}
-	r.affine.s = &r.s
-}
-
-// revalue gives the points that r has other values.
-func (r *Run) revalue(y []float64) {
-	for i := range r.y {
-		r.y[i], r.z[i] = y[i], y[i]/r.u
-	}
-	for _, f := range r.bound {
-		clear(f.posteriors)
-	}
-	r.weighed = false
-	r.forgetPending()
-	r.restart()
-}
-
-func (r *Run) reset() {
-	r.pts, r.y, r.z, r.given, r.weighed, r.bound = nil, nil, nil, nil, false, nil
-	r.pending, r.values, r.panels = nil, nil, nil
-	r.restart()
-}
-
-// restart forgets what the members know of the values.
-func (r *Run) restart() {
-	for _, k := range r.all {
-		k.reset()
-	}
-}
-
-func (r *Run) forgetPending() {
-	for _, f := range r.bound {
-		f.pending, f.ahead = crossings{}, nil
-	}
-	r.pending, r.values = nil, nil
-	for _, k := range r.all {
-		k.awaited = nil
-	}
-}
-
-// settle weighs the members. Noise variances that came with values are in the
-// values' units, and the model's are the tasks': starting from the scale that the tasks
-// suggest, each pass finds the scale that the next one uses, until both agree. Where the
-// values spread more widely than any task's, that takes some.
-func (r *Run) settle(ctx context.Context, known bool) error {
-	if !known {
-		return r.weigh(ctx)
-	}
-	const passes, agreement = 12, 0.05
-	unit := r.affine.logScale
-	for range passes {
-		r.rescale(math.Exp(unit))
-		if err := r.weigh(ctx); err != nil {
-			return err
-		}
-		var s2 float64
-		for _, k := range r.all {
-			s2 += k.mass * k.fit.all.s2
-		}
-		found := math.Log(s2) / 2
-		if math.Abs(found-unit) < agreement {
-			break
-		}
-		unit = found
-	}
-	return nil
-}
-
-// rescale sets the noise variances given, for values of a scale.
-func (r *Run) rescale(unit float64) {
-	for _, f := range r.bound {
-		clear(f.posteriors)
-	}
-	r.restart()
-	for i, p := range r.pts {
-		if v := r.given[i]; v > 0 {
-			p.noise = v / r.u / r.u / unit / unit
-		}
-	}
-}
-
-// centre is the value, in units of the run, that offsets are taken from.
-func (r *Run) centre() float64 {
-	if len(r.z) == 0 {
-		return r.affine.shift
-	}
-	return r.z[0]
-}
-
-// weigh conditions the members and computes their masses.
-func (r *Run) weigh(ctx context.Context) error {
-	nodes := r.affine.nodes(r.z, r.s.Reversed)
-	memory := make([]quadrature, parallel.Workers(r.workers, len(r.all)))
-	err := parallel.For(ctx, r.workers, len(r.all), func(w, i int) error {
-		k := r.all[i]
-		err := k.grow(r.pts, r.z, r.centre())
-		k.fit = r.affine.infer(&k.in, nodes, k.tail, r.centre(), &memory[w])
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	top := math.Inf(-1)
-	for _, k := range r.all {
-		top = max(top, k.fit.evidence+k.log)
-	}
-	var total float64
-	for _, k := range r.all {
-		k.mass = math.Exp(k.fit.evidence + k.log - top)
-		total += k.mass
-	}
-	if math.IsNaN(total) { // no number holds the squares of both
-		scale := math.Exp(r.affine.logScale) * r.u
-		return fmt.Errorf("a value of %.3g and past values that differ by %.3g: no evidence for such a ratio can be computed", slices.MaxFunc(r.y, bySize), scale)
-	}
-	for _, k := range r.all {
-		k.mass /= total
-	}
-	r.log = top + math.Log(total)
-	r.weighed = true
-	return nil
-}
-
-func bySize(a, b float64) int { return cmp.Compare(math.Abs(a), math.Abs(b)) }
 
 // await conditions the run on points whose values are awaited, each as evaluated with
 // the mean that those before it leave. Points that it has already stay.
@@ -309,12 +144,8 @@ func (r *Run) await(ctx context.Context, x *linalg.Dense) error {
 			p.cross(s.m, append(slices.Concat(s.pts, s.pending), p), s.own)
 			ps[k] = p
 		}
-		one, err := r.m.Candidates(ctx, ps[0].x, 1)
-		if err != nil {
-			return err
-		}
 		v, sd := []float64{0}, []float64{0}
-		if err := r.Predict(ctx, v, sd, one, false); err != nil {
+		if err := r.Predict(ctx, v, sd, ps[0].x); err != nil {
 			return err
 		}
 		for k, s := range shares {
@@ -324,17 +155,101 @@ func (r *Run) await(ctx context.Context, x *linalg.Dense) error {
 	return nil
 }
 
-// deviation returns the population deviation of y, 0 if it is empty.
-func deviation(y []float64) float64 {
-	var m, v float64
-	for _, x := range y {
-		m += (x - y[0]) / float64(len(y))
+// Predict writes mean and standard deviation of the noise-free objective at the rows of x:
+// those of all hypotheses. Points awaited count as evaluated with the predicted mean as the
+// value. Differences between low values are as small as the run sees them: see Back.
+func (r *Run) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) error {
+	shares, err := r.predicted(ctx, x)
+	if err != nil {
+		return err
 	}
-	for _, x := range y {
-		d := x - y[0] - m
-		v += d * d / float64(len(y))
+	if err := shares[0].predict(ctx, mean, sd); err != nil || len(shares) == 1 {
+		return err
 	}
-	return math.Sqrt(v)
+	means, sds := make([]float64, len(mean)), make([]float64, len(sd))
+	if err := shares[1].predict(ctx, means, sds); err != nil {
+		return err
+	}
+	p, q := shares[0].mass, shares[1].mass
+	for j, m := range means {
+		d := m - mean[j]
+		mean[j] += q * d
+		sd[j] = math.Sqrt(p*sd[j]*sd[j] + q*sds[j]*sds[j] + p*q*d*d)
+	}
+	return nil
+}
+
+// Back returns a value of what Predict predicts, as far apart from others as values are told.
+func (r *Run) Back(v float64) float64 { return r.low.Back(v) }
+
+// LogImprovement writes the logarithm of the expected improvement over best at the
+// rows of x: the mean of that of all hypotheses' parts, each with a narrow range of scales. The
+// mixture is far from normal after few values, and the improvement of its first two moments
+// would send the search where values may only be lower than they are predicted.
+func (r *Run) LogImprovement(ctx context.Context, dst []float64, x *linalg.Dense, best float64) error {
+	return r.mix(ctx, dst, x, func(s share, dst []float64) error {
+		return s.logImprovement(ctx, s.predicting(), dst, best)
+	}, meanOfLogs)
+}
+
+// LogImprovementWithoutTransfer is LogImprovement under the hypothesis of no transfer alone, of
+// which the base process says no more than the noise: of one model.
+func (r *Run) LogImprovementWithoutTransfer(ctx context.Context, dst []float64, x *linalg.Dense, best float64) error {
+	shares, err := r.predicted(ctx, x)
+	if err != nil {
+		return err
+	}
+	return shares[0].logImprovement(ctx, shares[0].withoutTransfer(), dst, best)
+}
+
+// Expect writes the expectation of f at the rows of x: f is given mean and deviation of
+// each of the hypotheses' parts, of values as the run sees them, and returns the expectation
+// under that normal distribution.
+func (r *Run) Expect(ctx context.Context, dst []float64, x *linalg.Dense, f func(mean, sd float64) float64) error {
+	return r.mix(ctx, dst, x, func(s share, dst []float64) error { return s.expect(ctx, dst, f) }, meanOf)
+}
+
+// LogWithin writes the logarithm of the probability that the value measured at a row of x
+// lies between lo and hi, one of which may be infinite: the mean of that of all hypotheses'
+// parts.
+func (r *Run) LogWithin(ctx context.Context, dst []float64, x *linalg.Dense, lo, hi float64) error {
+	return r.mix(ctx, dst, x, func(s share, dst []float64) error {
+		return s.logWithin(ctx, dst, lo, hi)
+	}, meanOfLogs)
+}
+
+// Success writes the probability of success at the rows of x, of a run on labels.
+func (r *Run) Success(ctx context.Context, dst []float64, x *linalg.Dense) error {
+	return r.mix(ctx, dst, x, func(s share, dst []float64) error { return s.success(ctx, dst) }, meanOf)
+}
+
+// mix writes what do writes of each mixture at the rows of x, joined as join does with the masses
+// p and q of two.
+func (r *Run) mix(
+	ctx context.Context, dst []float64, x *linalg.Dense, do func(s share, dst []float64) error, join func(p, x, q, y float64) float64,
+) error {
+	shares, err := r.predicted(ctx, x)
+	if err != nil {
+		return err
+	}
+	if err := do(shares[0], dst); err != nil || len(shares) == 1 {
+		return err
+	}
+	more := make([]float64, len(dst))
+	if err := do(shares[1], more); err != nil {
+		return err
+	}
+	for j, v := range more {
+		dst[j] = join(shares[0].mass, dst[j], shares[1].mass, v)
+	}
+	return nil
+}
+
+func meanOf(_, x, q, y float64) float64 { return x + q*(y-x) }
+
+// meanOfLogs is the logarithm of the mean of two values of which x and y are those.
+func meanOfLogs(p, x, q, y float64) float64 {
+	return special.LogAddExp(math.Log(p)+x, math.Log(q)+y)
 }
 
 // A Mass is the posterior mass of the hypotheses of a level.
@@ -359,6 +274,15 @@ func (r *Run) Masses() []Mass {
 		}
 	}
 	return out
+}
+
+// Weights returns the masses of no transfer and the population.
+func (r *Run) Weights() []float64 {
+	w := make([]float64, NumLevels)
+	for _, m := range r.Masses() {
+		w[m.Level] = m.Mass
+	}
+	return w
 }
 
 // OtherUnits returns the posterior mass of offsets out of all proportion to the tasks', 0 before

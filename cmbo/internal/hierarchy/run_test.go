@@ -215,13 +215,11 @@ func TestRunAgainstBruteForce(t *testing.T) {
 			y[i] = 3.5 + 1.5*family(r, x.Row(i), 1)
 		}
 		cand := join(uniform(r, 5, 2), linalg.NewDense(2, 2, append(slices.Clone(z.Row(3)), z.Row(9)...)))
-		run := NewRun(m, settings, math.NaN(), 1)
+		run := NewRun(m, settings, math.NaN(), 1, nil, nil)
 		require.NoError(t, run.Fit(ctx, x, y, nil, nil))
 		nodes := run.affine.nodes(run.z, run.s.Reversed)
-		c, err := m.Candidates(ctx, cand, 1)
-		require.NoError(t, err)
 		all := join(x, cand)
-		parts := posteriors(run, c, run.all)
+		parts := posteriors(t, run, cand, run.all)
 		n := rows(cand)
 		var logs []float64
 		var means, variances [][]float64
@@ -245,7 +243,7 @@ func TestRunAgainstBruteForce(t *testing.T) {
 			total += mass[i]
 		}
 		mean, sd := make([]float64, n), make([]float64, n)
-		require.NoError(t, run.Predict(ctx, mean, sd, c, false))
+		require.NoError(t, run.Predict(ctx, mean, sd, cand))
 		for j := range mean {
 			var mu, v float64
 			for i := range mass {
@@ -265,20 +263,17 @@ func TestRunAgainstBruteForce(t *testing.T) {
 func TestMixtureMoments(t *testing.T) {
 	run, _, cand := conditioned(t, 5)
 	n := rows(cand)
-	c, err := run.m.Candidates(ctx, cand, 1)
-	require.NoError(t, err)
-	predicted := run.predicting()
-	ks, mass := predicted.ks, predicted.mass
-	parts := posteriors(run, c, ks)
+	ks := run.predicting()
+	parts := posteriors(t, run, cand, members(ks))
 	mean, sd := make([]float64, n), make([]float64, n)
-	require.NoError(t, run.Predict(ctx, mean, sd, c, false))
+	require.NoError(t, run.Predict(ctx, mean, sd, cand))
 	for j := range n {
 		var first, second float64
 		for i, k := range ks {
 			mu, v := make([]float64, n), make([]float64, n)
 			parts[i].momentsTo(mu, v, &k.fit.all)
-			first += mass[i] * (mu[j] + run.centre()) * run.u
-			second += mass[i] * (v[j] + (mu[j]+run.centre())*(mu[j]+run.centre())) * run.u * run.u
+			first += k.w * (mu[j] + run.centre()) * run.u
+			second += k.w * (v[j] + (mu[j]+run.centre())*(mu[j]+run.centre())) * run.u * run.u
 		}
 		assert.InDelta(t, first, mean[j], 1e-10)
 		assert.InDelta(t, second-first*first, sd[j]*sd[j], 1e-9)
@@ -300,25 +295,37 @@ func conditioned(t *testing.T, told int) (*Run, []float64, *linalg.Dense) {
 	for i := range y {
 		y[i] = 1 + family(r, x.Row(i), 2)
 	}
-	run := NewRun(m, m.Settings(), math.NaN(), 1)
+	run := NewRun(m, m.Settings(), math.NaN(), 1, nil, nil)
 	require.NoError(t, run.Fit(ctx, x, y, nil, nil))
 	return run, y, uniform(r, 9, 2)
 }
 
 // posteriors returns members' posteriors at the first block of candidates.
-func posteriors(run *Run, c *Candidates, ks []*member) []*posterior {
-	return run.told(run.workspaces(c, false)[0], ks, run.newPanels(run.pts, 0, nil), new(tile))
+func posteriors(t *testing.T, run *Run, cand *linalg.Dense, ks []*member) []*posterior {
+	t.Helper()
+	c, err := run.m.candidates(ctx, cand, 1, nil, nil)
+	require.NoError(t, err)
+	all := make([]weighted, len(ks))
+	for i, k := range ks {
+		all[i].member = k
+	}
+	return run.told(run.workspaces(c, false)[0], all, run.newPanels(run.pts, 0, nil), new(tile))
+}
+
+func members(of []weighted) (ks []*member) {
+	for _, k := range of {
+		ks = append(ks, k.member)
+	}
+	return ks
 }
 
 // predictions returns what a fresh run predicts at cand.
 func predictions(t *testing.T, m *Model, workers int, x *linalg.Dense, y, noise []float64, pending, cand *linalg.Dense) (mean, sd []float64) {
 	t.Helper()
-	run := NewRun(m, m.Settings(), math.NaN(), workers)
+	run := NewRun(m, m.Settings(), math.NaN(), workers, nil, nil)
 	require.NoError(t, run.Fit(ctx, x, y, noise, pending))
-	c, err := m.Candidates(ctx, cand, workers)
-	require.NoError(t, err)
 	mean, sd = make([]float64, rows(cand)), make([]float64, rows(cand))
-	require.NoError(t, run.Predict(ctx, mean, sd, c, true))
+	require.NoError(t, run.Predict(ctx, mean, sd, cand))
 	return mean, sd
 }
 
@@ -334,21 +341,17 @@ func TestRunGrows(t *testing.T) {
 	for i := range y {
 		y[i] = family(r, x.Row(i), 0)
 	}
-	c, err := m.Candidates(ctx, cand, 1)
-	require.NoError(t, err)
-	grown := NewRun(m, masses, math.NaN(), 1)
+	grown := NewRun(m, masses, math.NaN(), 1, nil, nil)
 	var first *point
 	for i := range told + 1 {
 		v := x.View(0, 0, i, 2)
 		require.NoError(t, grown.Fit(ctx, &v, y[:i], nil, nil))
 		got, gotSD := make([]float64, cands), make([]float64, cands)
-		require.NoError(t, grown.Predict(ctx, got, gotSD, c, true))
-		fresh := NewRun(m, masses, math.NaN(), 4)
+		require.NoError(t, grown.Predict(ctx, got, gotSD, cand))
+		fresh := NewRun(m, masses, math.NaN(), 4, nil, nil)
 		require.NoError(t, fresh.Fit(ctx, &v, y[:i], nil, nil))
 		want, wantSD := make([]float64, cands), make([]float64, cands)
-		c4, err := m.Candidates(ctx, cand, 4)
-		require.NoError(t, err)
-		require.NoError(t, fresh.Predict(ctx, want, wantSD, c4, false))
+		require.NoError(t, fresh.Predict(ctx, want, wantSD, cand))
 		require.Equal(t, want, got)
 		require.Equal(t, wantSD, gotSD)
 		require.Equal(t, fresh.Masses(), grown.Masses())
@@ -362,14 +365,14 @@ func TestRunGrows(t *testing.T) {
 	y[0]++
 	require.NoError(t, grown.Fit(ctx, x, y, nil, nil))
 	want, _ := func() ([]float64, []float64) {
-		run := NewRun(m, masses, math.NaN(), 1)
+		run := NewRun(m, masses, math.NaN(), 1, nil, nil)
 		require.NoError(t, run.Fit(ctx, x, y, nil, nil))
 		a, b := make([]float64, cands), make([]float64, cands)
-		require.NoError(t, run.Predict(ctx, a, b, c, false))
+		require.NoError(t, run.Predict(ctx, a, b, cand))
 		return a, b
 	}()
 	got, sd := make([]float64, cands), make([]float64, cands)
-	require.NoError(t, grown.Predict(ctx, got, sd, c, true))
+	require.NoError(t, grown.Predict(ctx, got, sd, cand))
 	require.Equal(t, want, got)
 }
 
@@ -377,23 +380,20 @@ func TestRunGrows(t *testing.T) {
 // is a number too.
 func TestLogImprovement(t *testing.T) {
 	run, y, cand := conditioned(t, 8)
-	c, err := run.m.Candidates(ctx, cand, 1)
-	require.NoError(t, err)
 	n := rows(cand)
 	got := make([]float64, n)
 	deep := 0
 	for _, over := range []float64{-30, 0, 0.5, 3, 10, 30, 100, 1e4} {
 		best := slices.Max(y) + over
-		require.NoError(t, run.LogImprovement(ctx, got, c, false, best))
-		predicted := run.predicting()
-		ks, mass := predicted.ks, predicted.mass
-		parts := posteriors(run, c, ks)
+		require.NoError(t, run.LogImprovement(ctx, got, cand, best))
+		ks := run.predicting()
+		parts := posteriors(t, run, cand, members(ks))
 		for j := range n {
 			var logs []float64
 			for i, p := range parts {
 				for k := range ks[i].fit.parts {
 					a := &ks[i].fit.parts[k]
-					if w := mass[i] * a.mass; w >= run.s.MinPart {
+					if w := ks[i].w * a.mass; w >= run.s.MinPart {
 						mean, v := p.momentsAt(j, a)
 						logs = append(logs, math.Log(w*math.Sqrt(v))+special.NormLogEI((mean-(best/run.u-run.centre()))/math.Sqrt(v)))
 					}
@@ -420,8 +420,6 @@ func TestLogImprovement(t *testing.T) {
 // up to 1.
 func TestLogWithin(t *testing.T) {
 	run, y, cand := conditioned(t, 8)
-	c, err := run.m.Candidates(ctx, cand, 1)
-	require.NoError(t, err)
 	n := rows(cand)
 	got, other := make([]float64, n), make([]float64, n)
 	deep := 0
@@ -430,17 +428,16 @@ func TestLogWithin(t *testing.T) {
 		if at == 0.5 {
 			lo = slices.Min(y)
 		}
-		require.NoError(t, run.LogWithin(ctx, got, c, false, lo, hi))
-		predicted := run.predicting()
-		ks, mass := predicted.ks, predicted.mass
-		parts := posteriors(run, c, ks)
+		require.NoError(t, run.LogWithin(ctx, got, cand, lo, hi))
+		ks := run.predicting()
+		parts := posteriors(t, run, cand, members(ks))
 		for j := range n {
 			var logs []float64
 			var total float64
 			for i, p := range parts {
 				for k := range ks[i].fit.parts {
 					a := &ks[i].fit.parts[k]
-					if w := mass[i] * a.mass; w >= run.s.MinPart {
+					if w := ks[i].w * a.mass; w >= run.s.MinPart {
 						mean, v := p.momentsAt(j, a)
 						sd := math.Sqrt(v + run.noise*a.s2)
 						total += w
@@ -460,7 +457,7 @@ func TestLogWithin(t *testing.T) {
 			}
 		}
 		if at != 0.5 {
-			require.NoError(t, run.LogWithin(ctx, other, c, false, hi, math.Inf(1)))
+			require.NoError(t, run.LogWithin(ctx, other, cand, hi, math.Inf(1)))
 			for j := range n {
 				assert.InDelta(t, 1, math.Exp(got[j])+math.Exp(other[j]), 1e-12)
 			}
@@ -475,21 +472,19 @@ func TestLogWithin(t *testing.T) {
 // what is without noise.
 func TestExpect(t *testing.T) {
 	run, y, cand := conditioned(t, 8)
-	c, err := run.m.Candidates(ctx, cand, 1)
-	require.NoError(t, err)
 	n := rows(cand)
 	got, want := make([]float64, n), make([]float64, n)
 	best := slices.Max(y)
-	require.NoError(t, run.LogImprovement(ctx, want, c, false, best))
-	require.NoError(t, run.Expect(ctx, got, c, false, func(mean, sd float64) float64 { return sd * special.NormEI((mean-best)/sd) }))
+	require.NoError(t, run.LogImprovement(ctx, want, cand, best))
+	require.NoError(t, run.Expect(ctx, got, cand, func(mean, sd float64) float64 { return sd * special.NormEI((mean-best)/sd) }))
 	total := math.Exp(want[0]) / got[0]
 	require.InDelta(t, 1, total, 1e-2)
 	for j := range n {
 		assert.InEpsilon(t, math.Exp(want[j]), got[j]*total, 1e-12)
 	}
 	run.noise = 0
-	require.NoError(t, run.LogWithin(ctx, want, c, false, math.Inf(-1), best))
-	require.NoError(t, run.Expect(ctx, got, c, false, func(mean, sd float64) float64 { return special.NormCDF((best - mean) / sd) }))
+	require.NoError(t, run.LogWithin(ctx, want, cand, math.Inf(-1), best))
+	require.NoError(t, run.Expect(ctx, got, cand, func(mean, sd float64) float64 { return special.NormCDF((best - mean) / sd) }))
 	for j := range n {
 		assert.InEpsilon(t, math.Exp(want[j]), got[j], 1e-12)
 	}
@@ -502,11 +497,11 @@ func TestWhole(t *testing.T) {
 	x := uniform(r, 9, 2)
 	y := []float64{.3, -.2, .9, .1, .4, .2, .6, .5, -1e3}
 	o := m.Settings()
-	raised := NewRun(m, o, math.NaN(), 1)
+	raised := NewRun(m, o, math.NaN(), 1, nil, nil)
 	require.NoError(t, raised.Fit(ctx, x, y, nil, nil))
 	assert.Greater(t, raised.y[8], -1e3)
 	o.Whole = true
-	whole := NewBound(NewRun(m, o, math.NaN(), 1), nil, nil, nil)
+	whole := NewRun(m, o, math.NaN(), 1, nil, nil)
 	require.NoError(t, whole.Fit(ctx, x, y, nil, nil))
 	assert.Equal(t, y, whole.y)
 	at := x.View(8, 0, 1, 2)
@@ -544,11 +539,9 @@ func TestAwaitedPoints(t *testing.T) {
 	m := learn(t, makeTasks(22, 6, 10, 2, 0, 1), uniform(r, 12, 2), testSettings(2))
 	x, pending := uniform(r, 4, 2), uniform(r, 3, 2)
 	y := []float64{0.3, -0.8, 1.1, 0.2}
-	run := NewRun(m, m.Settings(), math.NaN(), 1)
+	run := NewRun(m, m.Settings(), math.NaN(), 1, nil, nil)
 	require.NoError(t, run.Fit(ctx, x, y, nil, pending))
-	c, err := m.Candidates(ctx, uniform(r, 2, 2), 1)
-	require.NoError(t, err)
-	require.NoError(t, run.Predict(ctx, make([]float64, 2), make([]float64, 2), c, false))
+	require.NoError(t, run.Predict(ctx, make([]float64, 2), make([]float64, 2), uniform(r, 2, 2)))
 
 	pts := slices.Concat(run.pts, run.pending)
 	var values []float64
@@ -647,7 +640,7 @@ func TestMassFollowsData(t *testing.T) {
 		for i := range y {
 			y[i] = f(x.Row(i))
 		}
-		run := NewRun(m, m.Settings(), math.NaN(), 1)
+		run := NewRun(m, m.Settings(), math.NaN(), 1, nil, nil)
 		require.NoError(t, run.Fit(ctx, x, y, nil, nil))
 		return run.Masses()
 	}
@@ -679,7 +672,7 @@ func TestOtherUnitsSayNothing(t *testing.T) {
 	m := learn(t, makeTasks(13, 10, 20, 2, 0, 1), uniform(r, 40, 2), testSettings(2))
 	s := m.Settings()
 	for _, offset := range []float64{-1e3, 1e3, 1e5} { // the deviation of the tasks' offsets is about 1
-		run := NewRun(m, s, math.NaN(), 1)
+		run := NewRun(m, s, math.NaN(), 1, nil, nil)
 		require.NoError(t, run.Fit(ctx, uniform(r, 1, 2), []float64{offset}, nil, nil))
 		for _, k := range run.Masses() {
 			assert.InEpsilon(t, s.Mass[k.Level], k.Mass, 0.02, "%v at %g", k, offset)
@@ -699,7 +692,7 @@ func TestReversedPast(t *testing.T) {
 		for i := range y {
 			y[i] = sign * family(r, x.Row(i), 0)
 		}
-		run := NewRun(m, m.Settings(), math.NaN(), 1)
+		run := NewRun(m, m.Settings(), math.NaN(), 1, nil, nil)
 		require.NoError(t, run.Fit(ctx, x, y, nil, nil))
 		var reversed float64
 		for _, k := range run.Masses() {
@@ -757,7 +750,7 @@ func TestNoiseInTheScaleFound(t *testing.T) {
 			wide[i] *= times
 		}
 		given := 0.04 * times * times
-		run := NewRun(m, m.Settings(), math.NaN(), 1)
+		run := NewRun(m, m.Settings(), math.NaN(), 1, nil, nil)
 		require.NoError(t, run.Fit(ctx, x, wide, slices.Repeat([]float64{given}, 4), nil))
 		var s2 float64
 		for _, c := range run.all {
@@ -860,7 +853,7 @@ func TestParts(t *testing.T) {
 			y[i] = 1 + 2*family(r, x.Row(i), 1)
 		}
 		at := x.View(0, 0, told, 2)
-		run := NewRun(m, m.Settings(), math.NaN(), 1)
+		run := NewRun(m, m.Settings(), math.NaN(), 1, nil, nil)
 		require.NoError(t, run.Fit(ctx, &at, y, nil, nil))
 		for _, c := range run.all {
 			var all part
@@ -889,15 +882,13 @@ func TestParts(t *testing.T) {
 // TestPredictRefusesWhatIsNotFinite: no NaN and no infinity is passed on as a prediction.
 func TestPredictRefusesWhatIsNotFinite(t *testing.T) {
 	run, _, cand := conditioned(t, 5)
-	c, err := run.m.Candidates(ctx, cand, 1)
-	require.NoError(t, err)
 	mean, sd := make([]float64, rows(cand)), make([]float64, rows(cand))
-	require.NoError(t, run.Predict(ctx, mean, sd, c, false))
+	require.NoError(t, run.Predict(ctx, mean, sd, cand))
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		for _, k := range run.all {
 			k.fit.all.a = bad
 		}
-		require.ErrorContains(t, run.Predict(ctx, mean, sd, c, false), "is not finite")
+		require.ErrorContains(t, run.Predict(ctx, mean, sd, cand), "is not finite")
 	}
 }
 
@@ -941,34 +932,33 @@ func TestLowValuesOfARun(t *testing.T) {
 		plain := o
 		plain.Whole = true
 		lowered, _ := low.Compress(raised, nil)
-		want := NewRun(m, plain, math.NaN(), 1)
+		want := NewRun(m, plain, math.NaN(), 1, nil, nil)
 		require.NoError(t, want.Fit(ctx, x, lowered, nil, nil))
-		got := NewRun(m, o, math.NaN(), 1)
+		got := NewRun(m, o, math.NaN(), 1, nil, nil)
 		require.NoError(t, got.Fit(ctx, x, y, nil, nil))
-		grown := NewRun(m, o, math.NaN(), 1)
-		c, err := m.Candidates(ctx, uniform(r, 5, 2), 1)
-		require.NoError(t, err)
-		predict := func(run *Run, keep bool) (mean, sd, log []float64) {
+		grown := NewRun(m, o, math.NaN(), 1, nil, nil)
+		c := uniform(r, 5, 2)
+		predict := func(run *Run) (mean, sd, log []float64) {
 			mean, sd, log = make([]float64, 5), make([]float64, 5), make([]float64, 5)
-			require.NoError(t, run.Predict(ctx, mean, sd, c, keep))
-			require.NoError(t, run.LogImprovement(ctx, log, c, keep, 2*unit))
+			require.NoError(t, run.Predict(ctx, mean, sd, c))
+			require.NoError(t, run.LogImprovement(ctx, log, c, 2*unit))
 			return mean, sd, log
 		}
 		for i := range len(y) {
 			at := x.View(0, 0, i+1, 2)
 			require.NoError(t, grown.Fit(ctx, &at, y[:i+1], nil, nil))
-			predict(grown, true)
+			predict(grown)
 			require.Len(t, grown.pts, i+1)
 		}
-		mean, sd, log := predict(got, false)
-		grownMean, grownSD, grownLog := predict(grown, true)
+		mean, sd, log := predict(got)
+		grownMean, grownSD, grownLog := predict(grown)
 		require.Equal(t, mean, grownMean)
 		require.Equal(t, sd, grownSD)
 		require.Equal(t, log, grownLog)
 		wantMean, wantSD := make([]float64, 5), make([]float64, 5)
-		require.NoError(t, want.Predict(ctx, wantMean, wantSD, c, false))
+		require.NoError(t, want.Predict(ctx, wantMean, wantSD, c))
 		wantLog := make([]float64, 5)
-		require.NoError(t, want.LogImprovement(ctx, wantLog, c, false, low.At(2*unit)))
+		require.NoError(t, want.LogImprovement(ctx, wantLog, c, low.At(2*unit)))
 		require.Equal(t, low.Back(mean[0]), got.Back(mean[0]))
 		require.Equal(t, wantMean, mean)
 		require.Equal(t, wantSD, sd)

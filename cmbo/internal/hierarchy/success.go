@@ -69,27 +69,26 @@ func NewSuccess(k kernel.Kernel, x *linalg.Dense) *Model {
 	return m
 }
 
-// NewSuccessRun starts a run on labels; a model without tasks has one hypothesis only.
-func NewSuccessRun(m *Model, s Settings, workers int) *Run {
+// NewSuccessRun starts a run on labels, as NewRun does; a model without tasks has one hypothesis
+// only.
+func NewSuccessRun(m *Model, s Settings, workers int, parts []int) *Run {
 	s.Exact, s.Reversed, s.Besides = true, 0, nil
 	s.Mass[NoTransfer] = s.SuccessNoTransfer
 	if len(m.tasks) == 0 {
 		s.Mass = [NumLevels]float64{NoTransfer: 1}
 	}
-	return NewRun(m, s, max(m.grid.base.NoiseVariance, s.MinLabelNoise), workers)
+	return NewRun(m, s, max(m.grid.base.NoiseVariance, s.MinLabelNoise), workers, parts, nil)
 }
 
-// Success writes the probability of success at the candidates. keep says that they
-// come again.
-func (r *Run) Success(ctx context.Context, dst []float64, c *Candidates, keep bool) error {
-	x := r.predicting()
-	return r.each(ctx, x, c, keep, func(lo, hi int, posteriors []*posterior) {
+func (s share) success(ctx context.Context, dst []float64) error {
+	ks := s.predicting()
+	return s.each(ctx, ks, func(lo, hi int, ps []*posterior) {
 		dst, mean, variance := dst[lo:hi], make([]float64, hi-lo), make([]float64, hi-lo)
 		clear(dst)
-		for i, w := range x.mass {
-			posteriors[i].momentsTo(mean, variance, &x.ks[i].fit.all)
+		for i, k := range ks {
+			ps[i].momentsTo(mean, variance, &k.fit.all)
 			for j, v := range variance {
-				dst[j] += w * special.NormCDF((mean[j]+r.centre())/math.Sqrt(v+r.m.grid.base.NoiseVariance))
+				dst[j] += k.w * special.NormCDF((mean[j]+s.centre())/math.Sqrt(v+s.m.grid.base.NoiseVariance))
 			}
 		}
 	})

@@ -38,12 +38,10 @@ func labelled(seed uint64, k, n int) []Task {
 // success returns what a fresh run says of cand.
 func success(t *testing.T, m *Model, workers int, x *linalg.Dense, labels []float64, cand *linalg.Dense) []float64 {
 	t.Helper()
-	run := NewSuccessRun(m, m.Settings(), workers)
+	run := NewSuccessRun(m, m.Settings(), workers, nil)
 	require.NoError(t, run.Fit(ctx, x, labels, nil, nil))
-	c, err := m.Candidates(ctx, cand, workers)
-	require.NoError(t, err)
 	p := make([]float64, rows(cand))
-	require.NoError(t, run.Success(ctx, p, c, false))
+	require.NoError(t, run.Success(ctx, p, cand))
 	return p
 }
 
@@ -91,12 +89,10 @@ func TestSuccessAgainstBruteForce(t *testing.T) {
 		for i := range labels {
 			labels[i] = []float64{Failed, Succeeded, Succeeded}[i%3]
 		}
-		run := NewSuccessRun(m, m.Settings(), 1)
+		run := NewSuccessRun(m, m.Settings(), 1, nil)
 		require.NoError(t, run.Fit(ctx, x, labels, nil, nil))
-		c, err := m.Candidates(ctx, cand, 1)
-		require.NoError(t, err)
 		got := make([]float64, 7)
-		require.NoError(t, run.Success(ctx, got, c, true))
+		require.NoError(t, run.Success(ctx, got, cand))
 		all := join(x, cand)
 		var logs []float64
 		var ps [][]float64
@@ -171,14 +167,12 @@ func TestSuccessOrders(t *testing.T) {
 	require.Equal(t, want, success(t, m, 4, x, labels, cand))
 	turned := append(slices.Clone(past[3:]), past[:3]...)
 	assert.InDeltaSlice(t, want, success(t, learn(t, turned, z, o), 1, x, labels, cand), 1e-5)
-	run := NewSuccessRun(m, m.Settings(), 1)
-	c, err := m.Candidates(ctx, cand, 1)
-	require.NoError(t, err)
+	run := NewSuccessRun(m, m.Settings(), 1, nil)
 	got := make([]float64, rows(cand))
 	for i := range 7 {
 		v := x.View(0, 0, i, 2)
 		require.NoError(t, run.Fit(ctx, &v, labels[:i], nil, nil))
-		require.NoError(t, run.Success(ctx, got, c, true))
+		require.NoError(t, run.Success(ctx, got, cand))
 	}
 	require.Equal(t, want, got)
 }

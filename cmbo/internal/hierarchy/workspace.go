@@ -26,6 +26,8 @@ type crossings struct{ rest, base, own [][]float64 }
 
 // A posterior is a member's at a block of candidates.
 type posterior struct {
+	of         *member
+	by         *whitened   // what it is conditioned on
 	w          [][]float64 // L⁻¹·K(X, candidates)
 	p0, p1, p2 []float64   // the mean is p0 + a·p1 + s·p2
 	variance   []float64   // given the offset and a scale of 1
@@ -34,19 +36,19 @@ type posterior struct {
 // start returns a member's before any point was told.
 func (k *member) start(f *workspace) *posterior {
 	n := f.len()
-	p := &posterior{p0: make([]float64, n), p1: make([]float64, n), p2: make([]float64, n), variance: make([]float64, n)}
-	for j := range n {
-		p.p1[j] = 1
+	p := &posterior{
+		of: k, by: &k.whitened,
+		p0: make([]float64, n), p1: slices.Repeat([]float64{1}, n), p2: make([]float64, n), variance: make([]float64, n),
 	}
 	k.mean(p.p2, f.located)
 	k.variance(p.variance, f.located)
 	return p
 }
 
-// add conditions on one point more, that of w at place k: row holds its
-// covariances with the candidates.
-func (p *posterior) add(row []float64, w *whitened, k int) {
-	lower, yt, u, v := w.chol.Lower().Row(k), w.yt[k], w.u[k], w.v[k]
+// add conditions on one point more: row holds its covariances with the candidates.
+func (p *posterior) add(row []float64) {
+	k := len(p.w)
+	lower, yt, u, v := p.by.chol.Lower().Row(k), p.by.yt[k], p.by.u[k], p.by.v[k]
 	i := 0
 	for ; i+4 <= k; i += 4 {
 		f64.Axpy4(row, -lower[i], -lower[i+1], -lower[i+2], -lower[i+3], p.w[i], p.w[i+1], p.w[i+2], p.w[i+3])
@@ -68,7 +70,7 @@ func (p *posterior) add(row []float64, w *whitened, k int) {
 }
 
 // extend makes the rows of points x, of which some are there.
-func (r *Run) extend(f *crossings, x *linalg.Dense, at *located) {
+func (r *mixture) extend(f *crossings, x *linalg.Dense, at *located) {
 	from := len(f.rest)
 	n, d := x.Dims()
 	t := n - from
@@ -117,10 +119,9 @@ func (t *tile) cross(f *workspace, b *panels, x *crossings, start, end, fresh in
 	}
 }
 
-// condition conditions members' posteriors on the points of panels, which take the places
-// from first on, and completes their rows x. solved returns what a member has at those
-// places. A posterior that knows a point has its row of w.
-func (r *Run) condition(f *workspace, ks []*member, ps []*posterior, b *panels, x *crossings, first int, t *tile, solved func(k *member) *whitened) {
+// condition conditions posteriors on the points of panels, which take the places
+// from first on, and completes their rows x. A posterior that knows a point has its row of w.
+func (r *mixture) condition(f *workspace, ps []*posterior, b *panels, x *crossings, first int, t *tile) {
 	from := len(x.rest) // points that all know
 	fresh := from
 	r.extend(x, b.x, f.located)
@@ -131,47 +132,46 @@ func (r *Run) condition(f *workspace, ks []*member, ps []*posterior, b *panels, 
 		start := end
 		end = min((start/panel+1)*panel, len(b.pts))
 		t.cross(f, b, x, start, end, fresh)
-		for i, p := range ps {
-			k, n := ks[i], f.len()
-			known := len(p.w) - first
+		for _, p := range ps {
+			n, known := f.len(), len(p.w)-first
 			made := make([]float64, max(end-known, 0)*n)
 			for l := known; l < end; l++ {
 				row := made[(l-known)*n:][:n:n]
-				k.covariance(row, &t.with[l%panel])
-				p.add(row, solved(k), first+l)
+				p.of.covariance(row, &t.with[l%panel])
+				p.add(row)
 			}
 		}
 	}
 }
 
 // told returns members' posteriors at a block, brought up to the points told.
-func (r *Run) told(f *workspace, ks []*member, b *panels, t *tile) []*posterior {
+func (r *mixture) told(f *workspace, ks []weighted, b *panels, t *tile) []*posterior {
 	ps := make([]*posterior, len(ks))
 	for i, k := range ks {
-		if f.posteriors[k] == nil {
-			f.posteriors[k] = k.start(f)
+		if f.posteriors[k.member] == nil {
+			f.posteriors[k.member] = k.start(f)
 		}
-		ps[i] = f.posteriors[k]
+		ps[i] = f.posteriors[k.member]
 	}
-	r.condition(f, ks, ps, b, &f.told, 0, t, func(k *member) *whitened { return &k.whitened })
+	r.condition(f, ps, b, &f.told, 0, t)
 	return ps
 }
 
 // awaited returns posteriors conditioned on the points awaited as well.
-func (r *Run) awaited(f *workspace, ks []*member, ps []*posterior, b *panels, t *tile) []*posterior {
+func (r *mixture) awaited(f *workspace, ps []*posterior, b *panels, t *tile) []*posterior {
 	out := make([]*posterior, len(ps))
 	if f.ahead == nil {
 		f.ahead = make(map[*member]*posterior)
 	}
 	for i, p := range ps {
-		k := ks[i]
-		if f.ahead[k] == nil {
-			q := *p
-			q.w, q.p0, q.p1, q.p2, q.variance = slices.Clone(p.w), slices.Clone(p.p0), slices.Clone(p.p1), slices.Clone(p.p2), slices.Clone(p.variance)
-			f.ahead[k] = &q
+		if f.ahead[p.of] == nil {
+			f.ahead[p.of] = &posterior{
+				of: p.of, by: p.of.awaited, w: slices.Clone(p.w),
+				p0: slices.Clone(p.p0), p1: slices.Clone(p.p1), p2: slices.Clone(p.p2), variance: slices.Clone(p.variance),
+			}
 		}
-		out[i] = f.ahead[k]
+		out[i] = f.ahead[p.of]
 	}
-	r.condition(f, ks, out, b, &f.pending, len(r.pts), t, func(k *member) *whitened { return k.awaited })
+	r.condition(f, out, b, &f.pending, len(r.pts), t)
 	return out
 }

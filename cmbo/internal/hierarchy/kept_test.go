@@ -15,7 +15,7 @@ import (
 // that is asked for the first time, whatever was told and awaited in between: values,
 // noise variances, a new unit, hypotheses that come and go. It keeps the blocks that come
 // again and no others, and points asked about in passing leave them.
-func TestBoundKeeps(t *testing.T) {
+func TestRunKeeps(t *testing.T) {
 	r := rng.Stream(1, t.Name())
 	m := learn(t, makeTasks(11, 9, 10, 2, 0, 1), uniform(r, 30, 2), testSettings(2))
 	parts := []int{block + 22, 40, 40, 1}
@@ -35,7 +35,7 @@ func TestBoundKeeps(t *testing.T) {
 	for i := range y {
 		y[i] = 30 * family(r, x.Row(i), 0) // more widely spread than the tasks' values
 	}
-	kept := NewBound(NewRun(m, m.Settings(), math.NaN(), 1), parts, nil, nil)
+	kept := NewRun(m, m.Settings(), math.NaN(), 1, parts, nil)
 	heavy := make(map[*member]int)
 	for i := range steps {
 		switch i {
@@ -61,20 +61,20 @@ func TestBoundKeeps(t *testing.T) {
 		at := points.Join(pool...)
 		n := rows(at)
 		mean, sd, ei := make([]float64, n), make([]float64, n), make([]float64, n)
-		before := kept.at
+		before := kept.kept
 		require.NoError(t, kept.Fit(ctx, told, y[:i], given[:i], pending))
 		passing := make([]float64, 2)
 		require.NoError(t, kept.Predict(ctx, passing, make([]float64, 2), uniform(r, 2, 2)))
-		require.Same(t, before, kept.at)
+		require.Same(t, before, kept.kept)
 		for b := range kept.bound {
 			require.Contains(t, before.blocks, b)
 		}
 		require.NoError(t, kept.Predict(ctx, mean, sd, at))
 		require.NoError(t, kept.LogImprovement(ctx, ei, at, 0.5))
-		require.Len(t, kept.bound, len(kept.at.blocks))
+		require.Len(t, kept.bound, len(kept.kept.blocks))
 		if i > 0 {
 			same := 0
-			for _, b := range kept.at.blocks {
+			for _, b := range kept.kept.blocks {
 				for _, old := range before.blocks {
 					if b == old {
 						same++
@@ -82,14 +82,13 @@ func TestBoundKeeps(t *testing.T) {
 				}
 			}
 			fresh := 1 + (parts[i%len(parts)]-1)/block
-			require.Equal(t, len(kept.at.blocks)-fresh, same, "blocks kept at step %d", i)
+			require.Equal(t, len(kept.kept.blocks)-fresh, same, "blocks kept at step %d", i)
 		}
-		ks := kept.predicting().ks
-		for _, k := range ks {
-			heavy[k]++
+		for _, k := range kept.predicting() {
+			heavy[k.member]++
 		}
 
-		other := NewBound(NewRun(m, m.Settings(), math.NaN(), 4), parts, nil, nil)
+		other := NewRun(m, m.Settings(), math.NaN(), 4, parts, nil)
 		wantMean, wantSD, wantEI := make([]float64, n), make([]float64, n), make([]float64, n)
 		require.NoError(t, other.Fit(ctx, told, y[:i], given[:i], pending))
 		require.NoError(t, other.Predict(ctx, wantMean, wantSD, at))
@@ -110,28 +109,28 @@ func TestBoundKeeps(t *testing.T) {
 // What a run keeps for the candidates of proposals stays where more points than one of
 // their parts has are asked about in passing, and where its model knows a list that it
 // is not bound to.
-func TestBoundKeepsProposals(t *testing.T) {
+func TestRunKeepsProposals(t *testing.T) {
 	r := rng.Stream(1, t.Name())
 	m := learn(t, makeTasks(11, 9, 10, 2, 0, 1), uniform(r, 30, 2), testSettings(2))
 	list := uniform(r, 7, 2)
 	at, err := m.Candidates(ctx, list, 1)
 	require.NoError(t, err)
-	b := NewBound(NewRun(m, m.Settings(), math.NaN(), 1), []int{5, 5, 5, 5}, list, at)
+	b := NewRun(m, m.Settings(), math.NaN(), 1, []int{5, 5, 5, 5}, at)
 	require.NoError(t, b.Fit(ctx, uniform(r, 1, 2), []float64{1}, nil, nil))
 	predict := func(n int) {
 		require.NoError(t, b.Predict(ctx, make([]float64, n), make([]float64, n), uniform(r, n, 2)))
 	}
 	predict(20)
-	kept := b.at
+	kept := b.kept
 	require.NotSame(t, at, kept)
 	require.Len(t, b.bound, 4)
 	predict(6)
-	require.Same(t, kept, b.at)
+	require.Same(t, kept, b.kept)
 	require.Len(t, b.bound, 4)
 
-	b = NewBound(NewRun(m, m.Settings(), math.NaN(), 1), []int{5, 5, 5, 5}, list, at)
+	b = NewRun(m, m.Settings(), math.NaN(), 1, []int{5, 5, 5, 5}, at)
 	require.NoError(t, b.Bind(ctx, points.Pick(list, []int{0, 1, 2, 3, 4, 5, 6})))
-	require.Same(t, at, b.at, "the list is carried already")
+	require.Same(t, at, b.kept, "the list is carried already")
 }
 
 // Panels that were laid out before are taken where the points are those, and nowhere else.
@@ -147,7 +146,7 @@ func TestPanelsLaidOutBefore(t *testing.T) {
 			other.Row(i)[j] = 0.99 * u // with about the same masses
 		}
 	}
-	run := NewRun(m, m.Settings(), math.NaN(), 1)
+	run := NewRun(m, m.Settings(), math.NaN(), 1, nil, nil)
 	require.NoError(t, run.Fit(ctx, x, y, nil, nil))
 	short, want := run.newPanels(run.pts[:panel+1], 0, nil), run.newPanels(run.pts, 0, nil)
 	for _, earlier := range []*panels{short, run.newPanels(run.pts, n, nil), run.newPanels(run.pts, panel, nil)} {
@@ -156,15 +155,14 @@ func TestPanelsLaidOutBefore(t *testing.T) {
 	require.Same(t, &short.cols[0].Row(0)[0], &run.newPanels(run.pts, 0, short).cols[0].Row(0)[0])
 
 	// Nothing of the points of another run is left.
-	c, err := m.Candidates(ctx, uniform(r, 5, 2), 1)
-	require.NoError(t, err)
+	cand := uniform(r, 5, 2)
 	predict := func(run *Run) (mean, sd []float64) {
 		mean, sd = make([]float64, 5), make([]float64, 5)
-		require.NoError(t, run.Predict(ctx, mean, sd, c, false))
+		require.NoError(t, run.Predict(ctx, mean, sd, cand))
 		return mean, sd
 	}
 	predict(run)
-	fresh := NewRun(m, m.Settings(), math.NaN(), 1)
+	fresh := NewRun(m, m.Settings(), math.NaN(), 1, nil, nil)
 	require.NoError(t, run.Fit(ctx, other, y, nil, nil))
 	require.NoError(t, fresh.Fit(ctx, other, y, nil, nil))
 	mean, sd := predict(run)

@@ -1,0 +1,278 @@
+package hierarchy
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
+	"github.com/gocmbo/cmbo/internal/parallel"
+	"github.com/gocmbo/cmbo/kernel"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// A mixture is hypotheses on one new task by one model, each a Gaussian process seen through an
+// offset and a scale, weighed by their evidence.
+type mixture struct {
+	m       *Model
+	log     float64 // of the density of the values told, up to a constant that all models have
+	s       Settings
+	workers int
+	noise   float64       // noise variance where none is given, in units of the tasks' values
+	own     kernel.Kernel // of a process of the target's own
+	all     []*member
+	weighed bool // the members have masses
+
+	pts    []*point
+	y      []float64   // as told
+	z      []float64   // in units of the run
+	u      float64     // that unit
+	low    scaling.Low // what makes differences between low values smaller
+	affine affinePrior // for values in it
+	given  []float64   // noise variances as told, 0 where none was
+
+	pending []*point
+	values  []float64 // imagined of them, from the centre
+
+	kept   *Candidates // that come again
+	bound  map[*located]*workspace
+	panels *panels // of the points told, as last laid out, nil for none
+}
+
+func newMixture(m *Model, s Settings, noise float64, workers int, kept *Candidates) *mixture {
+	r := &mixture{m: m, s: s, noise: noise, workers: workers, own: m.ownKernel(&s), kept: kept}
+	if math.IsNaN(noise) {
+		r.noise = m.grid.base.NoiseVariance
+	}
+	r.setUnit(r.unitFor(nil))
+	for _, h := range m.hypotheses(&s) {
+		r.all = append(r.all, &member{hypothesis: h, facts: h.about(), log: math.Log(h.about().prior)})
+	}
+	return r
+}
+
+// fit conditions the mixture on values.
+func (r *mixture) fit(ctx context.Context, x *linalg.Dense, y, given []float64) error {
+	if given == nil {
+		given = make([]float64, len(y))
+	}
+	if !r.s.Exact && !r.s.Whole {
+		y = scaling.RaiseLow(y, r.m.affine.wide())
+		r.low = r.m.lowOf(y, given)
+		y, given = r.low.Compress(y, given)
+	}
+	if u := r.unitFor(y); u != r.u || !r.continues(x, y, given) {
+		r.reset()
+		r.setUnit(u)
+	} else if !slices.Equal(r.y, y[:len(r.y)]) {
+		r.revalue(y)
+	}
+	known := len(r.y)
+	if known == len(y) && r.weighed {
+		return nil
+	}
+	more, err := r.m.points(ctx, r.pts, x, known, len(y), r.noise, r.own, r.workers)
+	if err != nil {
+		return err
+	}
+	r.pts, r.y, r.given = append(r.pts, more...), append(r.y, y[known:]...), append(r.given, given[known:]...)
+	for _, v := range y[known:] {
+		r.z = append(r.z, v/r.u)
+	}
+	if err := r.settle(ctx, slices.ContainsFunc(r.given, func(v float64) bool { return v > 0 })); err != nil {
+		r.reset()
+		return err
+	}
+	r.forgetPending()
+	return nil
+}
+
+// lowOf returns what makes differences between low values of a run as small as those of the
+// tasks were made. The best value is one that is so beyond its noise. The run's values spread
+// more widely, as they come before they are compressed; those of more than ownUnit times the
+// tasks' deviation are in a unit of their own. All values are seen anew when one of the two
+// changes, so that the unit does by powers of two and the knee by quarters of its distance from
+// the best value.
+func (m *Model) lowOf(y, given []float64) scaling.Low {
+	if m.near == 0 || len(y) == 0 {
+		return scaling.Low{}
+	}
+	best := math.Inf(-1)
+	for i, v := range y {
+		best = max(best, v-math.Sqrt(given[i]))
+	}
+	unit := math.Exp(m.affine.logScale)
+	if more := deviation(y) / (ownUnit * unit); more > 1 {
+		unit *= math.Exp2(math.Ceil(math.Log2(more)))
+	}
+	near := m.near * unit
+	step := near / 4
+	return scaling.Low{Knee: y[0] + math.Floor((best-y[0])/step)*step - near, Near: near}
+}
+
+// ownUnit is chosen on tables: with 1, intervals hold fewer of the rows that a run does not ask
+// for (TestPredictCoverage of package bench).
+const ownUnit = 3
+
+// continues reports whether the data begin with the points that r has.
+func (r *mixture) continues(x *linalg.Dense, y, given []float64) bool {
+	if len(y) < len(r.y) {
+		return false
+	}
+	for i, p := range r.pts {
+		if given[i] != r.given[i] || !slices.Equal(p.x.Row(0), x.Row(i)) {
+			return false
+		}
+	}
+	return true
+}
+
+// unitFor returns the unit of a run on values y.
+func (r *mixture) unitFor(y []float64) float64 {
+	if r.s.Exact {
+		return 1
+	}
+	return r.m.affine.unitFor(y)
+}
+
+// setUnit makes u the unit of the run.
+func (r *mixture) setUnit(u float64) {
+	r.u, r.affine = u, affinePrior{exact: true}
+	if !r.s.Exact {
+		r.affine = r.m.affine.in(u)
+	}
+	r.affine.s = &r.s
+}
+
+// revalue gives the points that r has other values.
+func (r *mixture) revalue(y []float64) {
+	for i := range r.y {
+		r.y[i], r.z[i] = y[i], y[i]/r.u
+	}
+	r.weighed = false
+	r.forgetPending()
+	r.restart()
+}
+
+func (r *mixture) reset() {
+	r.pts, r.y, r.z, r.given, r.weighed, r.bound = nil, nil, nil, nil, false, nil
+	r.pending, r.values, r.panels = nil, nil, nil
+	r.restart()
+}
+
+// restart forgets what comes of the values and their noise.
+func (r *mixture) restart() {
+	for _, f := range r.bound {
+		clear(f.posteriors)
+	}
+	for _, k := range r.all {
+		k.reset()
+	}
+}
+
+func (r *mixture) forgetPending() {
+	for _, f := range r.bound {
+		f.pending, f.ahead = crossings{}, nil
+	}
+	r.pending, r.values = nil, nil
+	for _, k := range r.all {
+		k.awaited = nil
+	}
+}
+
+// settle weighs the members. Noise variances that came with values are in the
+// values' units, and the model's are the tasks': starting from the scale that the tasks
+// suggest, each pass finds the scale that the next one uses, until both agree. Where the
+// values spread more widely than any task's, that takes some.
+func (r *mixture) settle(ctx context.Context, known bool) error {
+	if !known {
+		return r.weigh(ctx)
+	}
+	const passes, agreement = 12, 0.05
+	unit := r.affine.logScale
+	for range passes {
+		r.rescale(math.Exp(unit))
+		if err := r.weigh(ctx); err != nil {
+			return err
+		}
+		var s2 float64
+		for _, k := range r.all {
+			s2 += k.mass * k.fit.all.s2
+		}
+		found := math.Log(s2) / 2
+		if math.Abs(found-unit) < agreement {
+			break
+		}
+		unit = found
+	}
+	return nil
+}
+
+// rescale sets the noise variances given, for values of a scale.
+func (r *mixture) rescale(unit float64) {
+	r.restart()
+	for i, p := range r.pts {
+		if v := r.given[i]; v > 0 {
+			p.noise = v / r.u / r.u / unit / unit
+		}
+	}
+}
+
+// centre is the value, in units of the run, that offsets are taken from.
+func (r *mixture) centre() float64 {
+	if len(r.z) == 0 {
+		return r.affine.shift
+	}
+	return r.z[0]
+}
+
+// weigh conditions the members and computes their masses.
+func (r *mixture) weigh(ctx context.Context) error {
+	nodes := r.affine.nodes(r.z, r.s.Reversed)
+	memory := make([]quadrature, parallel.Workers(r.workers, len(r.all)))
+	err := parallel.For(ctx, r.workers, len(r.all), func(w, i int) error {
+		k := r.all[i]
+		err := k.grow(r.pts, r.z, r.centre())
+		k.fit = r.affine.infer(&k.in, nodes, k.tail, r.centre(), &memory[w])
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	top := math.Inf(-1)
+	for _, k := range r.all {
+		top = max(top, k.fit.evidence+k.log)
+	}
+	var total float64
+	for _, k := range r.all {
+		k.mass = math.Exp(k.fit.evidence + k.log - top)
+		total += k.mass
+	}
+	if math.IsNaN(total) { // no number holds the squares of both
+		scale := math.Exp(r.affine.logScale) * r.u
+		return fmt.Errorf("a value of %.3g and past values that differ by %.3g: no evidence for such a ratio can be computed", slices.MaxFunc(r.y, bySize), scale)
+	}
+	for _, k := range r.all {
+		k.mass /= total
+	}
+	r.log = top + math.Log(total)
+	r.weighed = true
+	return nil
+}
+
+func bySize(a, b float64) int { return cmp.Compare(math.Abs(a), math.Abs(b)) }
+
+// deviation returns the population deviation of y, 0 if it is empty.
+func deviation(y []float64) float64 {
+	var m, v float64
+	for _, x := range y {
+		m += (x - y[0]) / float64(len(y))
+	}
+	for _, x := range y {
+		d := x - y[0] - m
+		v += d * d / float64(len(y))
+	}
+	return math.Sqrt(v)
+}
