@@ -239,127 +239,82 @@ type affinePosterior struct {
 	far      float64 // mass of offsets out of all proportion
 }
 
-// quadrature is the memory of one goroutine that integrates over offset and scale, and
-// the posterior masses of the alternatives, node by node.
-type quadrature struct {
-	log    []float64                       // of a node, an upper bound of its alternatives'
-	als    []float64                       // least squares offsets
-	w      [][numAlternatives]float64      // masses of the alternatives, up to the total
-	factor [][numAlternatives]float64      // of the masses, beside the exponentials
-	alts   [2][numAlternatives]alternative // alternatives of positive and negative scales
-	total  float64
-}
+// negligible is how far below another the logarithm of an outcome's mass has to lie for it to be
+// left out: with factors of no less than a millionth, all there can be do not add up to a unit of
+// rounding.
+const negligible = 64
 
-// negligible is how far below another the logarithm of a node's weight has to lie for
-// the node to be left out: all nodes there can be do not add up to a unit of rounding.
-const negligible = 50
-
-// evidence computes that of a hypothesis and the mass of negative scales, and
-// leaves the masses in q. Values and offset are taken from centre.
+// infer integrates over offset and scale: over the alternatives of the offset's variance at each
+// node, tail being the mass of the wide one. Values and offset are taken from centre.
 //
 // Given s, with w = y − s·m whitened, the least squares offset is â = u·w/u·u, and
 //
 //	−2 ln p(y | s) = (w·w − (u·w)²/u·u)/s² + (â − a0)²/(v + s²/u·u) + t·ln s² + ln(1 + v·u·u/s²) + 2 Σ ln L_ii,
 //
 // which holds no difference of large numbers wherever the values lie.
-func (p *affinePrior) evidence(in *inner, nodes []node, tail, centre float64, q *quadrature) (evidence, reversed float64) {
-	q.log, q.als = resize(q.log, len(nodes)), resize(q.als, len(nodes))
-	q.w, q.factor = resize(q.w, len(nodes)), resize(q.factor, len(nodes))
-	q.alts = [2][numAlternatives]alternative{p.alternatives(tail), p.alternatives(p.s.NoTransferTail)}
-	if in.t == 0 {
-		// Of the widest nothing but the deviation of a prediction would be seen.
-		for i := range q.alts {
-			q.alts[i][widest].v = q.alts[i][widest-1].v
-		}
-	}
+func (p *affinePrior) infer(in *inner, nodes []node, tail, centre float64) (out affinePosterior) {
 	a0, t := p.shift-centre, float64(in.t)
-	best := 0
-	for i := range nodes {
-		n := &nodes[i]
-		l := n.log
+	upright, reversed := p.alternatives(tail), p.alternatives(p.s.NoTransferTail)
+	if in.t == 0 { // of the widest nothing but the deviation of a prediction would be seen
+		upright[widest].v, reversed[widest].v = upright[widest-1].v, reversed[widest-1].v
+	}
+	type outcome struct {
+		log, factor, mass float64 // the mass is factor·exp(log), up to a constant that all have
+		a, varA           float64 // moments of the offset
+	}
+	outcomes := make([][numAlternatives]outcome, len(nodes))
+	top := math.Inf(-1)
+	for i, n := range nodes {
+		l, e, d := n.log, 0.0, 0.0
 		if in.t > 0 {
 			als := (in.yu - n.s*in.uv) / in.uu
 			sse := max(in.yy-2*n.s*in.yv+n.s2*in.vv-als*als*in.uu, 0)
 			l -= 0.5 * (sse/n.s2 + t*n.logS2)
-			q.als[i] = als
+			e, d = n.s2/in.uu, als-a0
 		}
-		if q.log[i] = l; l > q.log[best] {
-			best = i
-		}
-	}
-	// at returns the logarithm of an alternative's mass, but for a factor.
-	at := func(i int, alt *alternative) (l, factor float64) {
-		if in.t == 0 {
-			return q.log[i] + alt.log, 1
-		}
-		e := nodes[i].s2 / in.uu
-		inv := 1 / (alt.v + e)
-		d := q.als[i] - a0
-		return q.log[i] + alt.log - 0.5*d*d*inv, math.Sqrt(e * inv)
-	}
-	floor := math.Inf(-1)
-	for k := range numAlternatives {
-		l, factor := at(best, &q.alternatives(&nodes[best])[k])
-		floor = max(floor, l+math.Log(factor)-negligible)
-	}
-	top := math.Inf(-1)
-	for i := range nodes {
-		if q.log[i] < floor {
+		if l < top-negligible {
 			continue
 		}
-		for k := range numAlternatives {
-			q.w[i][k], q.factor[i][k] = at(i, &q.alternatives(&nodes[i])[k])
-			top = max(top, q.w[i][k])
+		alternatives := upright
+		if n.s < 0 {
+			alternatives = reversed
 		}
-	}
-	q.total = 0
-	for i := range nodes {
-		w := &q.w[i]
-		if q.log[i] < floor {
-			*w = [numAlternatives]float64{}
-			continue
-		}
-		for k, l := range w {
-			w[k] = math.Exp(l-top) * q.factor[i][k]
-			q.total += w[k]
-			if nodes[i].s < 0 {
-				reversed += w[k]
+		for k, alt := range alternatives {
+			o := outcome{log: l + alt.log, factor: 1, a: a0, varA: alt.v}
+			if in.t > 0 {
+				inv := 1 / (alt.v + e)
+				o.log -= 0.5 * d * d * inv
+				o.factor = math.Sqrt(e * inv)
+				o.a, o.varA = a0+alt.v/(alt.v+e)*d, alt.v*e/(alt.v+e)
 			}
+			top = max(top, o.log)
+			outcomes[i][k] = o
 		}
 	}
-	return top + math.Log(q.total) - in.logDet, reversed / q.total
-}
-
-// alternatives returns the alternatives of a node.
-func (q *quadrature) alternatives(n *node) *[numAlternatives]alternative {
-	if n.s < 0 {
-		return &q.alts[1]
-	}
-	return &q.alts[0]
-}
-
-// infer integrates over offset and scale: see evidence.
-func (p *affinePrior) infer(in *inner, nodes []node, tail, centre float64, q *quadrature) affinePosterior {
-	var out affinePosterior
-	out.evidence, out.reversed = p.evidence(in, nodes, tail, centre, q)
-	a0 := p.shift - centre
-	// Neighbouring scales are put together until they have the mass that MaxParts asks for.
-	var sign float64
-	for i := range nodes {
-		n := &nodes[i]
-		out.far += q.w[i][widest] / q.total
-		var each part
-		for k, w := range q.w[i] {
-			if w == 0 {
+	var total float64
+	for i, n := range nodes {
+		for k := range outcomes[i] {
+			o := &outcomes[i][k]
+			if o.factor == 0 || o.log < top-negligible {
 				continue
 			}
-			v := q.alternatives(n)[k].v
-			m := a0
-			if in.t > 0 {
-				e := n.s2 / in.uu
-				m, v = a0+v/(v+e)*(q.als[i]-a0), v*e/(v+e)
+			o.mass = math.Exp(o.log-top) * o.factor
+			total += o.mass
+			if n.s < 0 {
+				out.reversed += o.mass
 			}
-			each.add(part{mass: w / q.total, a: m, s: n.s, s2: n.s2, varA: v})
+		}
+	}
+	out.evidence, out.reversed = top+math.Log(total)-in.logDet, out.reversed/total
+	// Neighbouring scales are put together until they have the mass that MaxParts asks for.
+	var sign float64
+	for i, n := range nodes {
+		out.far += outcomes[i][widest].mass / total
+		var each part
+		for k := range outcomes[i] {
+			if o := &outcomes[i][k]; o.mass > 0 {
+				each.add(part{mass: o.mass / total, a: o.a, s: n.s, s2: n.s2, varA: o.varA})
+			}
 		}
 		if each.mass == 0 {
 			continue

@@ -231,11 +231,10 @@ func (r *mixture) centre() float64 {
 // weigh conditions the members and computes their masses.
 func (r *mixture) weigh(ctx context.Context) error {
 	nodes := r.affine.nodes(r.z, r.s.Reversed)
-	memory := make([]quadrature, parallel.Workers(r.workers, len(r.all)))
-	err := parallel.For(ctx, r.workers, len(r.all), func(w, i int) error {
+	err := parallel.For(ctx, r.workers, len(r.all), func(_, i int) error {
 		k := r.all[i]
 		err := k.grow(r.pts, r.z, r.centre())
-		k.fit = r.affine.infer(&k.in, nodes, k.tail, r.centre(), &memory[w])
+		k.fit = r.affine.infer(&k.in, nodes, k.tail, r.centre())
 		return err
 	})
 	if err != nil {

@@ -17,9 +17,9 @@ type noTransfer struct {
 // noTransfers gives the process the variance of what transfers with the largest process
 // beside: of values that none of them follows, the hypothesis of the largest variance would
 // have the mass.
-func noTransfers(m *Model, s *Settings, mass float64) []hypothesis {
+func noTransfers(m *Model, s *Settings) []hypothesis {
 	factor := 1 + slices.Max(append([]float64{0}, s.Besides...))
-	return []hypothesis{&noTransfer{facts{level: NoTransfer, prior: mass, tail: s.NoTransferTail}, m, factor, m.ownVariance()}}
+	return []hypothesis{&noTransfer{facts{level: NoTransfer, prior: s.Mass[NoTransfer], tail: s.NoTransferTail}, m, factor, m.ownVariance()}}
 }
 
 func (h *noTransfer) mean(dst []float64, at *located) {

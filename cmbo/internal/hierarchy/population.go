@@ -3,10 +3,10 @@ package hierarchy
 // population is a draw of what all tasks have in common.
 type population struct{ facts }
 
-// populations divides the mass between the population and, where descriptors of the target
+// populations divides the mass of the level between the population and, where descriptors of the target
 // say more, the population as they have it.
-func populations(m *Model, s *Settings, mass float64) []hypothesis {
-	moved := 0.0
+func populations(m *Model, s *Settings) []hypothesis {
+	mass, moved := s.Mass[Population], 0.0
 	if m.moved != nil {
 		moved = mass * s.Moved
 	}

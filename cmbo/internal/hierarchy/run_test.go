@@ -183,8 +183,8 @@ func TestScalesOfManyValues(t *testing.T) {
 			for i := range fine {
 				fine[i].log -= math.Log(total)
 			}
-			got := p.infer(&in, nodes, 0.01, 0, new(quadrature))
-			want := p.infer(&in, fine, 0.01, 0, new(quadrature))
+			got := p.infer(&in, nodes, 0.01, 0)
+			want := p.infer(&in, fine, 0.01, 0)
 			assert.InDelta(t, want.evidence, got.evidence, 0.04, "%d values times %g", n, k)
 			assert.InDelta(t, 0, math.Log(got.all.s2/want.all.s2)*math.Sqrt(float64(n)/2), 0.1, "their scale, in its deviations")
 		}
