@@ -3,6 +3,7 @@ package hierarchy
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/gocmbo/cmbo/kernel"
@@ -47,17 +48,15 @@ func (s *Settings) reshape(shape func(lengths ...float64) kernel.Stationary) {
 // there are.
 func (s *Settings) Ablate(names ...string) error {
 	for _, name := range names {
-		found := false
-		var known []string
-		for _, a := range Ablations {
-			if known = append(known, a.Name); a.Name == name {
-				a.change(s)
-				found = true
+		i := slices.IndexFunc(Ablations, func(a Ablation) bool { return a.Name == name })
+		if i < 0 {
+			var known []string
+			for _, a := range Ablations {
+				known = append(known, a.Name)
 			}
-		}
-		if !found {
 			return fmt.Errorf("there is no ablation %q; there are %s", name, strings.Join(known, ", "))
 		}
+		Ablations[i].change(s)
 	}
 	return nil
 }

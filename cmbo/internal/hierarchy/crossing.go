@@ -22,7 +22,6 @@ type point struct {
 // share. With candidates, what rest and pop both have of the grid is in pop where no hypothesis needs
 // them apart: see panels.
 type crossing struct {
-	base []float64 // the base kernel's
 	rest []float64 // of e
 	own  []float64 // of a process of the target's own
 	pop  []float64 // bᵀ·C·b', C the covariance of the population
@@ -64,11 +63,10 @@ func (m *Model) point(x []float64, noise float64) (*point, error) {
 // cross sets the covariances of p with points, of which it is the last.
 func (p *point) cross(m *Model, pts []*point, own kernel.Kernel) {
 	n := len(pts)
-	c := crossing{base: make([]float64, n), rest: make([]float64, n), own: make([]float64, n), pop: make([]float64, n)}
+	c := crossing{rest: make([]float64, n), own: make([]float64, n), pop: make([]float64, n)}
 	for j, q := range pts {
-		c.base[j] = m.grid.base.Kernel.Eval(p.x.Row(0), q.x.Row(0))
 		c.own[j] = own.Eval(p.x.Row(0), q.x.Row(0))
-		c.rest[j] = restCov(p.located, 0, p.defect, q.located, 0, c.base[j])
+		c.rest[j] = restCov(p.located, 0, p.defect, q.located, 0, m.grid.base.Kernel.Eval(p.x.Row(0), q.x.Row(0)))
 		c.pop[j] = q.carry(0, p.pop)
 	}
 	c.rest[n-1] = p.restVar[0]

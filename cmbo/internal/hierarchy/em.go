@@ -397,6 +397,20 @@ func (e *estep) posteriorMean(c *carried, m Moments, mean float64) ([]float64, e
 	return out, nil
 }
 
+// posteriorMeans returns the means on the grid that tasks leave of the population's, by task.
+func (m *Model) posteriorMeans(ctx context.Context, tasks []Task) ([][]float64, error) {
+	workers := m.settings.Workers
+	on, err := m.grid.carryTasks(ctx, tasks, workers)
+	if err != nil {
+		return nil, err
+	}
+	means, memory := make([][]float64, len(on)), make([]estep, parallel.Workers(workers, len(on)))
+	return means, parallel.For(ctx, workers, len(on), func(w, i int) (err error) {
+		means[i], err = memory[w].posteriorMean(on[i], m.pop, m.grid.base.Mean)
+		return err
+	})
+}
+
 func resize[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n, n+n/4)

@@ -95,9 +95,6 @@ func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, earlier *Model, o
 
 // bases returns the base process of tasks and a second one, nil for none.
 func (o *Settings) bases(ctx context.Context, tasks []Task) (base, narrow *Base, err error) {
-	if o.Fixed != nil {
-		return o.Fixed, nil, nil
-	}
 	some := sample(tasks, o.BaseTasks, o.Seed, "base process")
 	if base, err = fitBase(ctx, some, o); err != nil || o.NarrowSD == 0 {
 		return base, nil, err
@@ -164,22 +161,17 @@ func (m *Model) TaskMeans(ctx context.Context, x *linalg.Dense) ([][]float64, er
 	if err != nil {
 		return nil, err
 	}
-	on, err := m.grid.carryTasks(ctx, m.tasks, m.settings.Workers)
+	means, err := m.posteriorMeans(ctx, m.tasks)
 	if err != nil {
 		return nil, err
 	}
-	out, memory := make([][]float64, len(on)), make([]estep, parallel.Workers(m.settings.Workers, len(on)))
-	return out, parallel.For(ctx, m.settings.Workers, len(on), func(w, i int) error {
-		mean, err := memory[w].posteriorMean(on[i], m.pop, m.grid.base.Mean)
+	return means, parallel.For(ctx, m.settings.Workers, len(means), func(_, i int) error {
+		f, err := m.grid.surface(means[i])
 		if err != nil {
 			return err
 		}
-		f, err := m.grid.surface(mean)
-		if err != nil {
-			return err
-		}
-		out[i] = make([]float64, at.len())
-		m.grid.meansTo(out[i], at, f)
+		means[i] = make([]float64, at.len())
+		m.grid.meansTo(means[i], at, f)
 		return nil
 	})
 }

@@ -42,7 +42,7 @@ func (w *whitened) add(row []float64, noise, y, mean float64) error {
 // addTo conditions what a member whitens, its own or with points awaited, on a point whose
 // value is y.
 func (k *member) addTo(w *whitened, p *point, y float64) error {
-	row := make([]float64, len(p.with.base))
+	row := make([]float64, len(p.with.rest))
 	k.mean(row[:1], p.located)
 	mean := row[0]
 	k.covariance(row, &p.with)

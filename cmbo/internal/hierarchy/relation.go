@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"github.com/gocmbo/cmbo/gaussian"
-	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -175,22 +174,15 @@ func (m *Model) gather(ctx context.Context) (r *Relation, tasks []Task, err erro
 		}
 	}
 	tasks = sample(tasks, relationTasks, m.settings.Seed, "relation")
-	on, err := m.grid.carryTasks(ctx, tasks, m.settings.Workers)
+	means, err := m.posteriorMeans(ctx, tasks)
 	if err != nil {
 		return nil, nil, err
 	}
-	n := len(tasks)
-	r.dev = linalg.NewDense(n, m.grid.len(), nil)
-	memory := make([]estep, parallel.Workers(m.settings.Workers, n))
-	err = parallel.For(ctx, m.settings.Workers, n, func(w, i int) error {
-		mean, err := memory[w].posteriorMean(on[i], m.pop, m.grid.base.Mean)
+	r.dev = linalg.NewDense(len(tasks), m.grid.len(), nil)
+	for i, mean := range means {
 		for j, v := range mean {
 			r.dev.Row(i)[j] = v - m.pop.Mean[j]
 		}
-		return err
-	})
-	if err != nil {
-		return nil, nil, err
 	}
 	for _, t := range tasks {
 		r.task = append(r.task, t.Context)
@@ -483,25 +475,23 @@ func (m *Model) At(ctx context.Context, task map[string]any) (*Model, error) {
 // CheckContext reports descriptors of a new task that the tasks do not have, or have of
 // another kind.
 func (m *Model) CheckContext(task map[string]any) error {
+	known := make(map[string]any) // the first value of each descriptor
+	for _, t := range m.tasks {
+		for name, v := range t.Context {
+			if _, there := known[name]; !there {
+				known[name] = v
+			}
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(task)) {
-		var known any
-		names := make(map[string]bool)
-		for _, t := range m.tasks {
-			for n := range t.Context {
-				names[n] = true
-			}
-			if v, ok := t.Context[name]; ok && known == nil {
-				known = v
-			}
-		}
-		if known == nil {
-			if len(names) == 0 {
-				return fmt.Errorf("descriptor %q: the past tasks have no descriptors", name)
-			}
-			return fmt.Errorf("descriptor %q: the past tasks have %q", name, slices.Sorted(maps.Keys(names)))
-		}
-		if _, number := known.(float64); number != isNumber(task[name]) {
-			return fmt.Errorf("descriptor %q is %#v, and the past tasks have such as %#v", name, task[name], known)
+		first, there := known[name]
+		switch {
+		case len(known) == 0:
+			return fmt.Errorf("descriptor %q: the past tasks have no descriptors", name)
+		case !there:
+			return fmt.Errorf("descriptor %q: the past tasks have %q", name, slices.Sorted(maps.Keys(known)))
+		case isNumber(first) != isNumber(task[name]):
+			return fmt.Errorf("descriptor %q is %#v, and the past tasks have such as %#v", name, task[name], first)
 		}
 	}
 	return nil

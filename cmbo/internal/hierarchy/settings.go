@@ -17,7 +17,6 @@ type Settings struct {
 
 	// The base process.
 	Kernel        kernel.Kernel // template: Matérn-3/2, as rough as loss surfaces are
-	Fixed         *Base         // given, not fitted
 	BaseTasks     int           // fitted to, at most: more of them move its parameters little
 	BaseRows      int           // of each task, at most: 512 of 1,000 move the logarithms of lengths by a tenth
 	LengthSD      float64       // of a length's logarithm around the template's: those of few tasks say little of another's

@@ -155,11 +155,15 @@ func TestFewTasksAreDrawnToASharedMean(t *testing.T) {
 	for n, another := range map[int]float64{1: 2, 4: 5. / 3, 30: 31. / 29} {
 		tasks := makeTasks(5, n, 8, 2, 0, 1)
 		o := testSettings(2)
-		base := fixedBase(2)
-		o.Fixed = &base
-		m := learn(t, tasks, z, o)
+		learned := func() *Model {
+			g := newGrid(fixedBase(2), z, o.Neighbours)
+			m, err := learnOn(ctx, tasks, g, g.prior(), o.Steps, &o)
+			require.NoError(t, err)
+			return m
+		}
+		m := learned()
 		o.PriorTasks = 0
-		alone := learn(t, tasks, z, o)
+		alone := learned()
 		none, not := alone.SharedMean()
 		assert.Zero(t, none)
 		assert.Zero(t, not)

@@ -115,7 +115,7 @@ func (t *tile) cross(f *workspace, b *panels, x *crossings, start, end, fresh in
 				}
 			}
 		}
-		t.with[i] = crossing{base: x.base[l], rest: row, own: x.own[l], pop: pop}
+		t.with[i] = crossing{rest: row, own: x.own[l], pop: pop}
 	}
 }
 
