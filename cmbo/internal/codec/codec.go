@@ -50,41 +50,17 @@ func Beyond(field string, most int64, format string, args ...any) error {
 
 // Encoder appends values to a buffer: integers as varints, floats as their 64
 // bits, little end first, strings and lists with their lengths in front.
-type Encoder struct {
-	Buf []byte // what was not passed on yet
-
-	to  io.Writer // nil to keep all in Buf
-	err error     // of to, once it has failed
-}
-
-// passOn is the length of a buffer from which an Encoder of [Seal] passes it on.
-const passOn = 64 << 10
-
-func (e *Encoder) flush(from int) {
-	if e.to == nil || len(e.Buf) < from {
-		return
-	}
-	if e.err == nil {
-		_, e.err = e.to.Write(e.Buf)
-	}
-	e.Buf = e.Buf[:0]
-}
+type Encoder struct{ Buf []byte }
 
 // Seal writes to w what body encodes: a name of the format, a byte of version, the
-// payload, and the SHA-256 of all that, which it returns. It keeps no more of it than a
-// piece at a time.
+// payload, and the SHA-256 of all that, which it returns. It holds all of it in memory.
 func Seal(w io.Writer, magic string, version byte, body func(*Encoder) error) (sum [sha256.Size]byte, err error) {
-	h := sha256.New()
-	e := &Encoder{Buf: []byte(magic), to: io.MultiWriter(h, w)}
-	e.Byte(version)
+	e := &Encoder{append([]byte(magic), version)}
 	if err := body(e); err != nil {
 		return sum, err
 	}
-	if e.flush(0); e.err != nil {
-		return sum, e.err
-	}
-	h.Sum(sum[:0])
-	_, err = w.Write(sum[:])
+	sum = sha256.Sum256(e.Buf)
+	_, err = w.Write(append(e.Buf, sum[:]...))
 	return sum, err
 }
 
@@ -105,20 +81,17 @@ func Open(b []byte, what, magic string, version byte, again string) (payload []b
 	return body[head:], nil
 }
 
-func (e *Encoder) Byte(v byte)   { e.Buf = append(e.Buf, v) }
-func (e *Encoder) Uint(v uint64) { e.Buf = binary.AppendUvarint(e.Buf, v) }
-func (e *Encoder) Int(v int)     { e.Buf = binary.AppendVarint(e.Buf, int64(v)) }
-func (e *Encoder) Fixed(v uint64) {
-	e.Buf = binary.LittleEndian.AppendUint64(e.Buf, v)
-	e.flush(passOn)
-}
+func (e *Encoder) Byte(v byte)      { e.Buf = append(e.Buf, v) }
+func (e *Encoder) Uint(v uint64)    { e.Buf = binary.AppendUvarint(e.Buf, v) }
+func (e *Encoder) Int(v int)        { e.Buf = binary.AppendVarint(e.Buf, int64(v)) }
+func (e *Encoder) Fixed(v uint64)   { e.Buf = binary.LittleEndian.AppendUint64(e.Buf, v) }
 func (e *Encoder) Float(v float64)  { e.Fixed(math.Float64bits(v)) }
 func (e *Encoder) Text(v string)    { e.Uint(uint64(len(v))); e.Buf = append(e.Buf, v...) }
 func (e *Encoder) Ints(v []int)     { e.Uint(uint64(len(v))); each(v, e.Int) }
 func (e *Encoder) Texts(v []string) { e.Uint(uint64(len(v))); each(v, e.Text) }
 
 // Raw writes bytes that say themselves where they end.
-func (e *Encoder) Raw(b []byte) { e.Buf = append(e.Buf, b...); e.flush(passOn) }
+func (e *Encoder) Raw(b []byte) { e.Buf = append(e.Buf, b...) }
 
 func each[T any](v []T, f func(T)) {
 	for _, x := range v {

@@ -61,26 +61,23 @@ func (d *descriptor) distance(a, b any) float64 {
 
 // kernel returns the function of two values, nil for a missing one, of different tasks.
 func (d *descriptor) kernel(length float64) func(a, b any) float64 {
-	mean := func(v any, f func(a, b any) float64) (sum float64) {
-		for _, u := range d.known {
-			sum += f(u, v) / float64(len(d.known))
+	mean := func(f func(v any) float64) (sum float64) {
+		for _, v := range d.known {
+			sum += f(v) / float64(len(d.known))
 		}
 		return sum
 	}
 	both := func(a, b any) float64 { return math.Exp(-d.distance(a, b) / length) }
-	one := func(_, b any) float64 { return mean(b, both) }
-	none := math.NaN()
+	one := func(a any) float64 { return mean(func(b any) float64 { return both(b, a) }) }
+	none := sync.OnceValue(func() float64 { return mean(one) })
 	return func(a, b any) float64 {
 		switch {
 		case a == nil && b == nil:
-			if math.IsNaN(none) {
-				none = mean(nil, func(u, _ any) float64 { return one(nil, u) })
-			}
-			return none
+			return none()
 		case a == nil:
-			return one(a, b)
+			return one(b)
 		case b == nil:
-			return one(b, a)
+			return one(a)
 		}
 		return both(a, b)
 	}
