@@ -12,9 +12,7 @@ import (
 )
 
 // A Geometry tells k-means about the points it groups: a distance with cheap bounds and a way
-// to take means.
-// Distances to centres and means are asked for from several goroutines; w names
-// the scratch memory to use.
+// to take means. It is asked from several goroutines; w names the scratch memory to use.
 type Geometry interface {
 	// size is the number of points.
 	size() int
@@ -95,11 +93,8 @@ func KMeans(ctx context.Context, g Geometry, c int, o Options) (Result, error) {
 	}
 	k := &kmeansRun{
 		g: g, c: c, o: o, slack: g.slack(),
-		centers: make([]center, c),
-		labels:  make([]int, n),
-		spans:   make([]span, n*c),
-		counts:  make([]int64, parallel.Workers(o.Workers, 2*n)), // below looks at two partitions
-		met:     make(map[string]int),
+		counts: make([]int64, parallel.Workers(o.Workers, 2*n)), // below looks at two partitions
+		met:    make(map[string]int),
 	}
 	polished := !g.metric() && n <= polishPoints
 	var found []*partition
@@ -138,15 +133,39 @@ func Renumber(labels []int) []int {
 	return out
 }
 
-// kmeansRun is the state of a restart and what is kept from one to the next.
+// A cluster is a centre with what is known of the distances of all points to it. Partitions
+// that have a cluster in common share it.
+type cluster struct {
+	members []int // whose mean the centre is; nil for a seed
+	center  center
+	spans   []span // by point
+}
+
+// A partition is the clusters of the points, met in a round of a restart.
+type partition struct {
+	labels   []int
+	clusters []*cluster
+	round    int
+	sum      float64 // the objective, once it was asked for
+}
+
+// groups lists the points of each of c clusters.
+func groups(labels []int, c int) [][]int {
+	out := make([][]int, c)
+	for j, l := range labels {
+		out[l] = append(out[l], j)
+	}
+	return out
+}
+
+// kmeansRun is the state of a restart, the partition that it is at, and what is kept from
+// one restart to the next.
 type kmeansRun struct {
-	g       Geometry
-	c       int
-	o       Options
-	slack   float64
-	centers []center
-	labels  []int
-	spans   []span // of the distance of point j to centre i at j*c+i
+	g     Geometry
+	c     int
+	o     Options
+	slack float64
+	partition
 
 	counts []int64        // distances evaluated by each worker
 	met    map[string]int // partitions met, with the earliest round from which they were followed
@@ -157,13 +176,9 @@ func (k *kmeansRun) run(ctx context.Context, rnd *rand.Rand) error {
 	if err := k.seed(ctx, rnd); err != nil {
 		return err
 	}
-	changed := make([]bool, k.c) // clusters whose members differ from their centre's
-	for i := range changed {
-		changed[i] = true
-	}
 	var path []string
-	for round := 1; ; round++ {
-		if err := k.fillEmpty(ctx, changed); err != nil {
+	for k.round = 1; ; k.round++ {
+		if err := k.fillEmpty(ctx); err != nil {
 			return err
 		}
 		// A partition determines the centres and so all that follows. If this
@@ -171,25 +186,25 @@ func (k *kmeansRun) run(ctx context.Context, rnd *rand.Rand) error {
 		// back and forth. If another restart met it in an earlier round, this one
 		// would repeat it. In both cases: stop.
 		key := fmt.Sprint(Renumber(k.labels)) // equal for equal partitions
-		if at, ok := k.met[key]; ok && at <= round {
+		if at, ok := k.met[key]; ok && at <= k.round {
 			break
 		}
-		k.met[key] = round
+		k.met[key] = k.round
 		path = append(path, key)
-		if err := k.recenter(ctx, changed); err != nil {
+		if err := k.recenter(ctx); err != nil {
 			return err
 		}
 		next := k.labels
 		var err error
-		if round < k.o.Rounds {
+		if k.round < k.o.Rounds {
 			if next, err = k.assign(ctx); err != nil {
 				return err
 			}
 		}
-		if err = k.offer(ctx, round); err != nil {
+		if err = k.offer(ctx); err != nil {
 			return err
 		}
-		if round == k.o.Rounds {
+		if k.round == k.o.Rounds {
 			return nil
 		}
 		if slices.Equal(next, k.labels) && len(next) <= movePoints {
@@ -197,15 +212,7 @@ func (k *kmeansRun) run(ctx context.Context, rnd *rand.Rand) error {
 				return err
 			}
 		}
-		clear(changed)
-		moved := false
-		for j, l := range next {
-			if old := k.labels[j]; old != l {
-				moved = true
-				changed[old], changed[l] = true, true
-			}
-		}
-		if !moved {
+		if slices.Equal(next, k.labels) {
 			break
 		}
 		k.labels = next
@@ -219,50 +226,29 @@ func (k *kmeansRun) run(ctx context.Context, rnd *rand.Rand) error {
 // seed draws centres among the points: the first uniformly, each next with
 // probability proportional to its cost to the nearest so far (D. Arthur and
 // S. Vassilvitskii, k-means++, SODA 2007), and assigns every point.
-func (k *kmeansRun) seed(ctx context.Context, rnd *rand.Rand) error {
+func (k *kmeansRun) seed(ctx context.Context, rnd *rand.Rand) (err error) {
 	n := k.g.size()
-	near := make([]int, n) // the centre with the smallest upper bound
-	chosen := make([]int, 0, k.c)
+	chosen := []int{rnd.IntN(n)}
+	k.clusters = []*cluster{k.newCluster(nil, k.g.point(chosen[0]))}
 	exponentials := make([]float64, n)
-	for i := range k.c {
-		var pick int
-		if i == 0 {
-			pick = rnd.IntN(n)
-		} else {
-			for j := range exponentials {
-				exponentials[j] = rnd.ExpFloat64()
-			}
-			var err error
-			if pick, err = k.draw(ctx, exponentials, chosen, i); err != nil {
-				return err
-			}
+	for len(chosen) < k.c {
+		for j := range exponentials {
+			exponentials[j] = rnd.ExpFloat64()
 		}
-		chosen = append(chosen, pick)
-		k.centers[i] = k.g.point(pick)
-		err := parallel.For(ctx, k.o.Workers, n, func(_, j int) error {
-			s := k.row(j)
-			s[i] = k.atLeast(j, i)
-			if i == 0 || s[i].lo <= s[near[j]].hi {
-				k.bound(j, i)
-			}
-			if s[i].hi < s[near[j]].hi {
-				near[j] = i
-			}
-			return nil
-		})
+		pick, err := k.draw(ctx, exponentials, chosen)
 		if err != nil {
 			return err
 		}
+		chosen = append(chosen, pick)
+		k.clusters = append(k.clusters, k.newCluster(nil, k.g.point(pick)))
 	}
-	copy(k.labels, near)
-	next, err := k.assign(ctx)
-	k.labels = next
+	k.labels, err = k.assign(ctx)
 	return err
 }
 
 // fillEmpty gives each empty cluster the point farthest from its centre among
 // clusters of two or more, ties by index.
-func (k *kmeansRun) fillEmpty(ctx context.Context, changed []bool) error {
+func (k *kmeansRun) fillEmpty(ctx context.Context) error {
 	sizes := make([]int, k.c)
 	for _, l := range k.labels {
 		sizes[l]++
@@ -270,11 +256,7 @@ func (k *kmeansRun) fillEmpty(ctx context.Context, changed []bool) error {
 	if !slices.Contains(sizes, 0) {
 		return nil
 	}
-	far := make([]float64, len(k.labels))
-	err := parallel.For(ctx, k.o.Workers, len(far), func(w, j int) (err error) {
-		far[j], err = k.exact(w, j, k.labels[j])
-		return err
-	})
+	far, err := k.distances(ctx, &k.partition)
 	if err != nil {
 		return err
 	}
@@ -288,47 +270,44 @@ func (k *kmeansRun) fillEmpty(ctx context.Context, changed []bool) error {
 				pick = j
 			}
 		}
-		from := k.labels[pick]
-		sizes[from]--
+		sizes[k.labels[pick]]--
 		sizes[i]++
 		k.labels[pick] = i
-		changed[from], changed[i] = true, true
 	}
 	return nil
 }
 
-// recenter takes the means of the clusters that changed, and starts anew with what is known of
-// the distances to them.
-func (k *kmeansRun) recenter(ctx context.Context, changed []bool) error {
-	members := make([][]int, k.c)
-	for j, l := range k.labels {
-		members[l] = append(members[l], j)
-	}
-	err := parallel.For(ctx, k.o.Workers, k.c, func(w, i int) (err error) {
-		if changed[i] {
-			k.centers[i], err = k.g.mean(w, members[i])
+// recenter takes the means of the clusters whose members have changed.
+func (k *kmeansRun) recenter(ctx context.Context) error {
+	k.clusters = slices.Clone(k.clusters) // the best partition has the former ones
+	all := groups(k.labels, k.c)
+	return parallel.For(ctx, k.o.Workers, k.c, func(w, i int) (err error) {
+		if !slices.Equal(all[i], k.clusters[i].members) {
+			k.clusters[i], err = k.clusterOf(w, all[i])
 		}
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	return parallel.For(ctx, k.o.Workers, len(k.labels), func(_, j int) error {
-		for i := range k.c {
-			if changed[i] {
-				k.row(j)[i] = k.atLeast(j, i)
+}
+
+// clusterOf returns the cluster of these members, that of the best partition if it is there.
+func (k *kmeansRun) clusterOf(w int, members []int) (*cluster, error) {
+	if k.best != nil {
+		for _, c := range k.best.clusters {
+			if slices.Equal(c.members, members) {
+				return c, nil
 			}
 		}
-		if own := k.labels[j]; changed[own] {
-			k.bound(j, own)
-		}
-		return nil
-	})
+	}
+	m, err := k.g.mean(w, members)
+	if err != nil {
+		return nil, err
+	}
+	return k.newCluster(members, m), nil
 }
 
 // assign returns the nearest centre of each point.
 func (k *kmeansRun) assign(ctx context.Context) ([]int, error) {
-	next := make([]int, len(k.labels))
+	next := make([]int, k.g.size())
 	err := parallel.For(ctx, k.o.Workers, len(next), func(w, j int) (err error) {
 		next[j], err = k.nearest(w, j)
 		return err
@@ -344,41 +323,36 @@ func (k *kmeansRun) assign(ctx context.Context) ([]int, error) {
 // 100-108). Points take their turns by index, and each cluster takes part in one move
 // at most, since its centre is another one afterwards.
 func (k *kmeansRun) move() ([]int, error) {
-	sizes := make([]float64, k.c)
-	for _, l := range k.labels {
-		sizes[l]++
-	}
 	next := slices.Clone(k.labels)
 	busy := make([]bool, k.c)
 	for j, own := range k.labels {
-		if busy[own] || sizes[own] < 2 {
+		n := float64(len(k.clusters[own].members))
+		if busy[own] || n < 2 {
 			continue
 		}
-		s := k.row(j)
-		out, to := sizes[own]/(sizes[own]-1), -1
-		best := span{out * k.g.cost(s[own].lo), out * k.g.cost(s[own].hi)}
-		for i := range s {
-			in := sizes[i] / (sizes[i] + 1)
-			if i == own || busy[i] || in*k.g.cost(s[i].lo) >= best.hi {
+		out, to := n/(n-1), -1
+		least, exact := out*k.g.cost(k.clusters[own].spans[j].hi), false
+		for i, c := range k.clusters {
+			m := float64(len(c.members))
+			in := m / (m + 1)
+			if i == own || busy[i] || in*k.g.cost(c.spans[j].lo) >= least {
 				continue
 			}
-			k.bound(j, i)
-			if to < 0 { // the first that bounds leave open
-				d, err := k.exact(0, j, own)
+			if !exact { // the first that bounds leave open
+				d, err := k.exact(0, j, k.clusters[own])
 				if err != nil {
 					return nil, err
 				}
-				best = span{out * k.g.cost(d), out * k.g.cost(d)}
+				if least, exact = out*k.g.cost(d), true; in*k.g.cost(c.spans[j].lo) >= least {
+					continue
+				}
 			}
-			if in*k.g.cost(s[i].lo) >= best.hi {
-				continue
-			}
-			d, err := k.exact(0, j, i)
+			d, err := k.exact(0, j, c)
 			if err != nil {
 				return nil, err
 			}
-			if v := in * k.g.cost(d); v < best.hi {
-				best, to = span{v, v}, i
+			if v := in * k.g.cost(d); v < least {
+				least, to = v, i
 			}
 		}
 		if to >= 0 {
@@ -392,87 +366,68 @@ func (k *kmeansRun) move() ([]int, error) {
 // polishBest polishes the best of the partitions found and keeps the best of these.
 func (k *kmeansRun) polishBest(ctx context.Context, found []*partition) error {
 	for _, p := range found {
-		err := parallel.For(ctx, k.o.Workers, len(p.own), func(w, j int) error {
-			_, err := k.evaluate(w, j, p.centers[p.labels[j]], &p.own[j])
+		if err := k.weigh(ctx, p); err != nil {
 			return err
-		})
+		}
+	}
+	slices.SortStableFunc(found, func(p, q *partition) int { return cmp.Compare(p.sum, q.sum) })
+	for i, p := range found[:min(polishedPartitions, len(found))] {
+		p, err := k.polish(ctx, p)
+		better := i == 0
+		if err == nil && !better {
+			better, err = k.below(ctx, p, k.best)
+		}
 		if err != nil {
 			return err
 		}
-	}
-	slices.SortStableFunc(found, func(p, q *partition) int { return cmp.Compare(k.objective(p), k.objective(q)) })
-	var best *partition
-	for _, k.best = range found[:min(polishedPartitions, len(found))] {
-		if err := k.polish(ctx); err != nil {
-			return err
-		}
-		better := best == nil
-		if !better {
-			var err error
-			if better, err = k.below(ctx, k.best, best); err != nil {
-				return err
-			}
-		}
 		if better {
-			best = k.best
+			k.best = p
 		}
 	}
-	k.best = best
 	return nil
 }
 
-// polish moves points of the best partition to other clusters, one at a time and by
+// polish moves points of a partition to other clusters, one at a time and by
 // index, as long as that lowers the objective.
-func (k *kmeansRun) polish(ctx context.Context) error {
-	n := len(k.labels)
-	sizes := make([]int, k.c)
-	centers := make([]center, k.c)
-	labels := Renumber(k.best.labels)
-	for j, l := range labels {
-		centers[l] = k.best.centers[k.best.labels[j]]
-		sizes[l]++
+func (k *kmeansRun) polish(ctx context.Context, p *partition) (*partition, error) {
+	// Clusters take their turns in the order of their first members.
+	ordered := &partition{labels: Renumber(p.labels), clusters: make([]*cluster, k.c), round: p.round}
+	for j, l := range ordered.labels {
+		ordered.clusters[l] = p.clusters[p.labels[j]]
 	}
-	k.best.labels, k.best.centers = labels, centers
+	p = ordered
+	n := len(p.labels)
 	for at, idle := 0, 0; idle < n; at, idle = (at+1)%n, idle+1 {
 		for to := range k.c {
-			from := k.best.labels[at]
-			if to == from || sizes[from] < 2 {
+			from := p.labels[at]
+			if to == from || len(p.clusters[from].members) < 2 {
 				continue
 			}
-			p, err := k.moved(ctx, at, to)
+			q, err := k.moved(ctx, p, at, to)
 			if err != nil {
-				return err
+				return nil, err
 			}
-			better, err := k.below(ctx, p, k.best)
+			better, err := k.below(ctx, q, p)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			if better {
-				k.best, idle = p, 0
-				sizes[from]--
-				sizes[to]++
+				p, idle = q, 0
 			}
 		}
 	}
-	return nil
+	return p, nil
 }
 
-// moved returns the best partition with one point in another cluster.
-func (k *kmeansRun) moved(ctx context.Context, at, to int) (*partition, error) {
-	p := &partition{labels: slices.Clone(k.best.labels), centers: slices.Clone(k.best.centers), own: slices.Clone(k.best.own), round: k.best.round}
-	from := p.labels[at]
-	p.labels[at] = to
-	changed := []int{from, to}
+// moved returns a partition with one point in another cluster.
+func (k *kmeansRun) moved(ctx context.Context, p *partition, at, to int) (*partition, error) {
+	q := &partition{labels: slices.Clone(p.labels), clusters: slices.Clone(p.clusters), round: p.round}
+	changed := []int{p.labels[at], to}
+	q.labels[at] = to
+	all := groups(q.labels, k.c)
 	err := parallel.For(ctx, k.o.Workers, len(changed), func(w, i int) (err error) {
-		var members []int
-		for j, l := range p.labels {
-			if l == changed[i] {
-				members = append(members, j)
-				p.own[j] = unknown
-			}
-		}
-		p.centers[changed[i]], err = k.g.mean(w, members)
+		q.clusters[changed[i]], err = k.clusterOf(w, all[changed[i]])
 		return err
 	})
-	return p, err
+	return q, err
 }
