@@ -145,22 +145,22 @@ func TestAdaptiveMatchesDefinition(t *testing.T) {
 // TestCarriedBarycenter: on the index set the extension is the barycentre.
 func TestCarriedBarycenter(t *testing.T) {
 	tasks := waves("carried", 4, 15, 2)
-	learned := learn(t, square(t), tasks, WithVariant(WssClusWssCMPBary), WithLabels([]int{0, 0, 0, 0}), WithIndexPoints(40)).m
-	q := learned.Prototypes[0]
-	n, _ := learned.Index.Dims()
+	learned := learn(t, square(t), tasks, WithVariant(WssClusWssCMPBary), WithLabels([]int{0, 0, 0, 0}), WithIndexPoints(40))
+	q := learned.prototypes[0]
+	n, _ := learned.index.Dims()
 	mean, variance := make([]float64, n), make([]float64, n)
 	var cross linalg.Dense
-	require.NoError(t, q.Evaluator.At(context.Background(), 2, mean, variance, &cross, learned.Index, learned.Index))
+	require.NoError(t, q.evaluator.at(context.Background(), 2, mean, variance, &cross, learned.index, learned.index))
 	for i := range n {
-		require.InDelta(t, q.Normal.Mean()[i], mean[i], 1e-8)
-		require.InDelta(t, q.Normal.Cov().At(i, i), variance[i], 1e-8)
+		require.InDelta(t, q.normal.Mean()[i], mean[i], 1e-8)
+		require.InDelta(t, q.normal.Cov().At(i, i), variance[i], 1e-8)
 		for j := range n {
-			require.InDelta(t, q.Normal.Cov().At(i, j), cross.At(i, j), 1e-8)
+			require.InDelta(t, q.normal.Cov().At(i, j), cross.At(i, j), 1e-8)
 		}
 	}
 	// Far from all data it returns to the kernel: positive, bounded variance.
 	far := linalg.NewDense(1, 2, []float64{0.999, 0.001})
-	require.NoError(t, q.Evaluator.At(context.Background(), 1, mean[:1], variance[:1], nil, nil, far))
+	require.NoError(t, q.evaluator.at(context.Background(), 1, mean[:1], variance[:1], nil, nil, far))
 	require.Greater(t, variance[0], 0.0)
 }
 

@@ -10,10 +10,10 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/paper/internal/cluster"
-	"github.com/gocmbo/cmbo/cmbo/paper/internal/model"
 	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -21,9 +21,15 @@ import (
 // grouped into clusters with a prototype each. It is immutable and safe to share between any
 // number of runs and goroutines.
 type Prior struct {
-	m      *model.Learned
 	config *config
 	space  *cmbo.Space // the parameters; candidates are not kept
+
+	sources    []*source
+	labels     []int         // cluster of each source
+	prototypes []prototype   // of each cluster
+	index      *linalg.Dense // where prototypes are compared
+	partitions []Partition   // nil unless asked for
+	report     Report
 }
 
 // What the models call the policies.
@@ -62,43 +68,47 @@ func Learn(ctx context.Context, s *cmbo.Space, tasks []cmbo.Task, opts ...Option
 			}
 		}
 	}
-	m := &model.Learner{
-		Seed: c.seed, Parallelism: c.workers, Progress: c.progress, Fixed: c.fixed, FixedNoise: c.fixedNoise,
-		Labels: labels, Jeffreys: c.variant.ClusterDistance == Jeffreys,
-		Clusters: c.clusters, MaxClusters: c.maxClusters, Rounds: rounds, Barycenters: c.variant.Prototype == Barycenter,
-	}
+	l := &learner{config: c, labels: labels}
 	var inputs []*linalg.Dense
 	for i := range checked {
 		t := &checked[i]
 		y, noise := scaling.Sense{Minimize: c.minimize}.Apply(t.Y, t.NoiseVariance)
 		v := scaling.Fit(policies[c.y], y)
-		m.Tasks = append(m.Tasks, model.Task{ID: t.ID, X: s.EncodeAll(t.X), Y: v.Z, Noise: v.NoiseVariances(noise)})
-		inputs = append(inputs, m.Tasks[i].X)
+		l.tasks = append(l.tasks, task{id: t.ID, x: s.EncodeAll(t.X), y: v.Z, noise: v.NoiseVariances(noise)})
+		inputs = append(inputs, l.tasks[i].x)
 	}
 	// What stands for the space does not depend on the order of the tasks.
 	var pool *linalg.Dense
 	if s.Finite() {
 		pool = points.Distinct(s.Encoded())
-		m.Index = points.Sample(pool, c.indexPoints, c.seed, "index set")
+		l.index = points.Sample(pool, c.indexPoints, c.seed, "index set")
 	} else {
 		pool = points.Distinct(points.Sorted(points.Join(inputs...)))
-		m.Index = s.EncodeAll(s.Spread(c.indexPoints, rng.Stream(c.seed, "index set")))
+		l.index = s.EncodeAll(s.Spread(c.indexPoints, rng.Stream(c.seed, "index set")))
 	}
-	m.ClusterSet = points.Sample(pool, clusterPoints, c.seed, "cluster points")
-	p := &Prior{config: c, space: s.WithoutCandidates()}
+	l.clusterSet = points.Sample(pool, clusterPoints, c.seed, "cluster points")
+	p := &Prior{config: c, space: s.WithoutCandidates(), index: l.index}
 	// A panic of the caller's kernel becomes an error, whatever goroutine it is on.
-	err = parallel.For(ctx, 1, 1, func(_, _ int) (err error) {
+	err = parallel.For(ctx, 1, 1, func(_, _ int) error {
 		if c.fixed != nil {
 			if err := gp.CheckKernel(c.fixed, s.Dim(), cmbo.ErrOption); err != nil {
 				return err
 			}
 		}
-		p.m, err = m.Learn(ctx)
+		err := l.fit(ctx)
+		if err == nil {
+			err = wrap(l.group(ctx), "clustering")
+		}
+		l.posteriors = nil // nothing after the clustering needs them
+		if err == nil {
+			p.prototypes, err = l.prototypes(ctx)
+		}
 		return gp.Marked(ctx, err)
 	})
 	if err != nil {
 		return nil, err
 	}
+	p.sources, p.labels, p.partitions, p.report = l.sources, l.labels, l.partitions, l.report
 	return p, nil
 }
 
@@ -113,42 +123,22 @@ type Cluster struct {
 // Clusters returns the clusters with their members.
 func (p *Prior) Clusters() []Cluster {
 	var cs []Cluster
-	for i := range p.m.Prototypes {
+	for i := range p.prototypes {
 		cs = append(cs, Cluster{ID: i})
 	}
-	for j, l := range p.m.Labels {
-		cs[l].Members = append(cs[l].Members, p.m.Sources[j].ID)
+	for j, l := range p.labels {
+		cs[l].Members = append(cs[l].Members, p.sources[j].id)
 	}
 	return cs
 }
-
-// A Partition is one way to group the tasks, with the paper's two scores of its quality
-// (section 4.1), both from Wasserstein distances between the tasks' posteriors whatever
-// distance did the clustering.
-type Partition struct {
-	// Clusters is the number of clusters.
-	Clusters int
-	// Labels holds the cluster of each task, in the order given to Learn.
-	Labels []int
-	// IntraCE, the intra-cluster entropy, is the mean over clusters of the mean distance
-	// between two members; a cluster of one adds 0. Small is good.
-	IntraCE float64
-	// InterCS, the inter-cluster separation, is the mean distance between two tasks of
-	// different clusters, 0 for a single cluster. Large is good.
-	InterCS float64
-}
-
-// Score returns InterCS/IntraCE, by which a number of clusters is chosen: -Inf for a
-// partition into singletons alone, which is not eligible.
-func (p Partition) Score() float64 { return cluster.Partition(p).Score() }
 
 // Partitions returns every number of clusters that was tried, with its scores, in ascending
 // order; nil unless [WithClusterRange] asked for several.
 func (p *Prior) Partitions() []Partition {
 	var out []Partition
-	for _, q := range p.m.Partitions {
+	for _, q := range p.partitions {
 		q.Labels = slices.Clone(q.Labels)
-		out = append(out, Partition(q))
+		out = append(out, q)
 	}
 	return out
 }
@@ -177,12 +167,9 @@ type BarycenterReport struct {
 
 // Report says what learning took.
 func (p *Prior) Report() Report {
-	r := p.m.Report
-	out := Report{Distances: r.Distances, Rounds: r.Rounds, ClusterJitter: r.ClusterJitter, PrototypeJitter: r.PrototypeJitter, Unfitted: r.Unfitted}
-	for _, b := range r.Barycenters {
-		out.Barycenters = append(out.Barycenters, BarycenterReport(b))
-	}
-	return out
+	r := p.report
+	r.Barycenters = slices.Clone(r.Barycenters)
+	return r
 }
 
 // Reindex returns the prior for runs over a finite space, with its prototypes on the
@@ -205,17 +192,41 @@ func (p *Prior) Reindex(ctx context.Context, s *cmbo.Space) (*Prior, error) {
 	}
 	pool := points.Distinct(s.Encoded())
 	if n := points.Len(pool); n <= p.config.indexPoints {
-		if points.Len(p.m.Index) == n && points.Locate(pool, p.m.Index) != nil {
+		if points.Len(p.index) == n && points.Locate(pool, p.index) != nil {
 			return p, nil
 		}
-	} else if points.Locate(p.m.Index, pool) != nil {
+	} else if points.Locate(p.index, pool) != nil {
 		return p, nil
 	}
-	q, err := p.m.Reindex(ctx, points.Sample(pool, p.config.indexPoints, p.config.seed, "index set"), p.config.workers)
-	if err != nil {
-		return nil, gp.Marked(ctx, err)
+	q := *p
+	q.index, q.prototypes = points.Sample(pool, p.config.indexPoints, p.config.seed, "index set"), nil
+	for i, proto := range p.prototypes {
+		normal, jitter, err := proto.on(ctx, q.index, p.config.workers)
+		if err != nil {
+			return nil, gp.Marked(ctx, wrap(err, "prototype %d on %d candidates", i, points.Len(q.index)))
+		}
+		q.report.PrototypeJitter = max(q.report.PrototypeJitter, jitter)
+		q.prototypes = append(q.prototypes, prototype{normal, proto.evaluator})
 	}
-	return &Prior{q, p.config, p.space}, nil
+	return &q, nil
+}
+
+// noiseVariance returns the median of the tasks' noise variances.
+func (p *Prior) noiseVariance() float64 {
+	v := make([]float64, len(p.sources))
+	for j, s := range p.sources {
+		v[j] = s.NoiseVariance
+	}
+	return stat.Median(v)
+}
+
+// jeffreysJitter returns the default jitter of Jeffreys divergences online.
+func (p *Prior) jeffreysJitter() float64 {
+	var top float64
+	for _, q := range p.prototypes {
+		top = max(top, q.normal.Trace())
+	}
+	return cluster.RelativeJitter * top / float64(points.Len(p.index))
 }
 
 func optionErrorf(format string, args ...any) error {

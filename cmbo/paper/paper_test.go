@@ -25,7 +25,7 @@ func TestLearnFindsGroups(t *testing.T) {
 	small := []Option{WithIndexPoints(40)}
 	for _, v := range []Variant{WssClusWssCMP, JefClusJefCMP} {
 		p := learn(t, space, tasks, append(small, WithVariant(v), WithClusterRange(2, 2))...)
-		require.Equal(t, []int{0, 1, 0, 1, 0, 1, 0, 1, 0, 1}, p.m.Labels, "%s", v)
+		require.Equal(t, []int{0, 1, 0, 1, 0, 1, 0, 1, 0, 1}, p.labels, "%s", v)
 		cs := p.Clusters()
 		require.Len(t, cs, 2)
 		require.Equal(t, []string{"task-01", "task-03", "task-05", "task-07", "task-09"}, cs[1].Members)
@@ -45,7 +45,7 @@ func TestLearnFindsGroups(t *testing.T) {
 			best = i
 		}
 	}
-	require.Equal(t, ps[best].Labels, p.m.Labels)
+	require.Equal(t, ps[best].Labels, p.labels)
 	require.Zero(t, ps[0].Score())
 }
 
@@ -105,13 +105,13 @@ func TestChoicesReachTheModels(t *testing.T) {
 	for g, labels := range map[Grouping][]int{Together: {0, 0}, Apart: {0, 1}} {
 		for kind, n := range map[PrototypeKind]int{GeometricCenter: 0, Barycenter: labels[1] + 1} {
 			p := learn(t, square(t), two, WithVariant(Variant{Grouping: g, Prototype: kind}), WithIndexPoints(3))
-			require.Equal(t, labels, p.m.Labels)
+			require.Equal(t, labels, p.labels)
 			require.Len(t, p.Report().Barycenters, n)
 		}
 	}
 	for y := range cmbo.YPolicy(len(policies)) {
 		require.Contains(t, policies, y)
-		require.Equal(t, y.Apply([]float64{1, 2, 5}), learn(t, square(t), []cmbo.Task{{ID: "a", X: [][]float64{{0, 0}, {0, 1}, {1, 1}}, Y: []float64{1, 2, 5}}}, WithYPolicy(y), WithIndexPoints(3)).m.Sources[0].Y)
+		require.Equal(t, y.Apply([]float64{1, 2, 5}), learn(t, square(t), []cmbo.Task{{ID: "a", X: [][]float64{{0, 0}, {0, 1}, {1, 1}}, Y: []float64{1, 2, 5}}}, WithYPolicy(y), WithIndexPoints(3)).sources[0].y)
 	}
 	_, err := cmbo.ParseYPolicy(cmbo.YPolicy(len(policies)).String())
 	require.Error(t, err, "a policy that the models do not know")
@@ -163,7 +163,7 @@ func TestLearnDoesNotDependOn(t *testing.T) {
 		for i := range tasks {
 			for j := range tasks {
 				n := len(tasks) - 1
-				require.Equal(t, p.m.Labels[i] == p.m.Labels[j], q.m.Labels[n-i] == q.m.Labels[n-j], "%s", v)
+				require.Equal(t, p.labels[i] == p.labels[j], q.labels[n-i] == q.labels[n-j], "%s", v)
 			}
 		}
 	}
@@ -307,12 +307,12 @@ func TestReindex(t *testing.T) {
 	again, err := q.Reindex(ctx, list)
 	require.NoError(t, err)
 	require.Same(t, q, again)
-	for i, proto := range q.m.Prototypes {
-		n := proto.Normal.Dim()
+	for i, proto := range q.prototypes {
+		n := proto.normal.Dim()
 		require.Equal(t, 25, n)
 		mean := make([]float64, n)
-		require.NoError(t, p.m.Prototypes[i].Evaluator.At(ctx, 1, mean, nil, nil, nil, q.m.Index))
-		require.Equal(t, mean, proto.Normal.Mean())
+		require.NoError(t, p.prototypes[i].evaluator.at(ctx, 1, mean, nil, nil, nil, q.index))
+		require.Equal(t, mean, proto.normal.Mean())
 	}
 	a, _ := begin(t, list, p, nil)
 	b, _ := begin(t, list, q, nil)

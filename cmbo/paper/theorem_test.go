@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
-	"github.com/gocmbo/cmbo/cmbo/paper/internal/model"
 	"github.com/gocmbo/cmbo/cmbo/paper/theorem"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/kernel"
@@ -20,7 +19,6 @@ import (
 type theoremRun struct {
 	o      *cmbo.Optimizer
 	s      *Surrogate
-	a      *model.Weighted
 	xi     float64
 	x      *linalg.Dense // candidates, unit cube
 	f      []float64     // the target at the candidates
@@ -39,13 +37,13 @@ func newTheoremRun(t *testing.T, p *Prior, label string, seed uint64, b, noise, 
 	space, err := cmbo.Candidates(rows)
 	require.NoError(t, err)
 	o, m := begin(t, space, p, []RunOption{WithNoiseVariance(noise)}, cmbo.WithYPolicy(cmbo.RawValues), cmbo.WithAcquisition(cmbo.UCB(xi)))
-	run := &theoremRun{o: o, s: m, a: m.m, xi: xi, x: space.Encoded(), f: make([]float64, len(rows))}
+	run := &theoremRun{o: o, s: m, xi: xi, x: space.Encoded(), f: make([]float64, len(rows))}
 	_, err = o.Weights() // conditions the model on nothing
 	require.NoError(t, err)
 	k0 := run.k0(t, run.x, run.x)
-	for i, w := range run.a.Weights() {
+	for i, w := range run.s.Weights() {
 		mean := make([]float64, len(rows))
-		require.NoError(t, run.a.Learned.Prototypes[i].Evaluator.At(context.Background(), 1, mean, nil, nil, nil, run.x))
+		require.NoError(t, run.s.prior.prototypes[i].evaluator.at(context.Background(), 1, mean, nil, nil, nil, run.x))
 		linalg.Axpy(run.f, w, mean)
 	}
 	if b > 0 {
@@ -71,8 +69,8 @@ func newTheoremRun(t *testing.T, p *Prior, label string, seed uint64, b, noise, 
 // k0 is the adaptive prior's covariance between two sets of points.
 func (run *theoremRun) k0(t *testing.T, y, x *linalg.Dense) *linalg.Dense {
 	var sum, c linalg.Dense
-	for i, w := range run.a.Weights() {
-		require.NoError(t, run.a.Learned.Prototypes[i].Evaluator.At(context.Background(), 1, nil, nil, &c, y, x))
+	for i, w := range run.s.Weights() {
+		require.NoError(t, run.s.prior.prototypes[i].evaluator.at(context.Background(), 1, nil, nil, &c, y, x))
 		if i == 0 {
 			sum.Copy(&c)
 			sum.Scale(w * w)
@@ -163,10 +161,10 @@ func TestTheoremAlpha(t *testing.T) {
 		p := theoremPrior(t, WssClusWssCMP, variance, 0.5)
 		run := newTheoremRun(t, p, "alpha", 2, 1, 0.5, 0.5, 3, 5)
 		truth := func(x []float64) float64 { return 2 * math.Sin(7*x[0]+x[1]) }
-		gaps := make([]float64, len(p.m.Sources))
-		for i, s := range p.m.Sources {
-			for j, y := range s.Y {
-				gaps[i] = max(gaps[i], math.Abs(truth(s.X.Row(j))-y))
+		gaps := make([]float64, len(p.sources))
+		for i, s := range p.sources {
+			for j, y := range s.y {
+				gaps[i] = max(gaps[i], math.Abs(truth(s.x.Row(j))-y))
 			}
 		}
 		bound, err := run.bound(1, theorem.Inputs{Norm: 1, Delta: 0.1, Gaps: gaps, Truth: truth, Optimum: []float64{0.2, 0.1}})
@@ -175,8 +173,8 @@ func TestTheoremAlpha(t *testing.T) {
 		// η at a point is μ̃0 − f, so μ̃0 = η + f.
 		at := func(x []float64, eta float64) {
 			mean, sd := []float64{0}, []float64{0}
-			require.NoError(t, run.a.Predict(context.Background(), mean, sd, linalg.NewDense(1, 2, append([]float64(nil), x...))))
-			prior, _ := run.a.Prior()
+			require.NoError(t, run.s.Predict(context.Background(), mean, sd, linalg.NewDense(1, 2, append([]float64(nil), x...))))
+			prior := run.s.priorMean
 			gap := math.Abs(prior[0] - (eta + truth(x)))
 			require.LessOrEqual(t, gap, bound.Corrected.Alpha)
 			require.Greater(t, gap, 0.0)
@@ -205,7 +203,7 @@ func TestTheoremOmega(t *testing.T) {
 	}
 	trial, err := o.Ask(context.Background())
 	require.NoError(t, err)
-	run := &theoremRun{o: o, s: m, a: m.m, xi: 3}
+	run := &theoremRun{o: o, s: m, xi: 3}
 	bound, err := run.bound(trial.ID, theorem.Inputs{Norm: 1, Delta: 0.1})
 	require.NoError(t, err)
 	obs := observed(o)

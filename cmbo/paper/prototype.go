@@ -1,88 +1,45 @@
-package model
+package paper
 
 import (
 	"context"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
-	"github.com/gocmbo/cmbo/cmbo/paper/internal/cluster"
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/gaussian/multivariate"
 	"github.com/gocmbo/cmbo/internal/parallel"
-	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// Learned is what the paper's stages 1 and 2 make of past tasks. It is immutable
-// and safe for concurrent use.
-type Learned struct {
-	Sources    []*Source
-	Labels     []int       // cluster of each source
-	Prototypes []Prototype // of each cluster
-	Index      *linalg.Dense
-	Partitions []cluster.Partition // nil unless asked for
-	Report     Report
+// A prototype is the Gaussian process that stands for a cluster. On the index set
+// of the prior it is known as numbers; elsewhere through its evaluator.
+type prototype struct {
+	normal    *multivariate.Normal // on the index set
+	evaluator evaluator
 }
 
-// A Prototype is the Gaussian process that stands for a cluster. On the index set
-// of the prior it is known as numbers; elsewhere through Evaluator.
-type Prototype struct {
-	Normal    *multivariate.Normal // on the index set
-	Evaluator Evaluator
-}
-
-// An Evaluator evaluates a prototype at any point. It is immutable and safe for
+// An evaluator evaluates a prototype at any point. It is immutable and safe for
 // concurrent use.
-type Evaluator interface {
-	// At writes the mean and the variance at the rows of x, and to cross the
+type evaluator interface {
+	// at writes the mean and the variance at the rows of x, and to cross the
 	// covariances of the rows of y with them, len(y)×len(x). mean, variance and
 	// cross may be nil; y is not looked at without cross.
-	At(ctx context.Context, workers int, mean, variance []float64, cross, y, x *linalg.Dense) error
+	at(ctx context.Context, workers int, mean, variance []float64, cross, y, x *linalg.Dense) error
 }
 
-// NoiseVariance returns the median of the sources' noise variances.
-func (p *Learned) NoiseVariance() float64 {
-	v := make([]float64, len(p.Sources))
-	for j, s := range p.Sources {
-		v[j] = s.NoiseVariance
+// on returns the Gaussian that a prototype is on a list of points, and the jitter it needed.
+func (p prototype) on(ctx context.Context, x *linalg.Dense, workers int) (*multivariate.Normal, float64, error) {
+	n := points.Len(x)
+	mean, cov := make([]float64, n), linalg.NewSym(n, nil)
+	var cross linalg.Dense
+	if err := p.evaluator.at(ctx, parallel.Workers(workers, n), mean, nil, &cross, x, x); err != nil {
+		return nil, 0, err
 	}
-	return stat.Median(v)
-}
-
-// JeffreysJitter returns the default jitter of Jeffreys divergences online.
-func (p *Learned) JeffreysJitter() float64 {
-	var top float64
-	for _, q := range p.Prototypes {
-		top = max(top, q.Normal.Trace())
+	for r := range n {
+		copy(cov.Row(r)[:r+1], cross.Row(r)[:r+1])
 	}
-	return cluster.RelativeJitter * top / float64(points.Len(p.Index))
-}
-
-// Reindex returns the prior with its prototypes known on another index set.
-func (p *Learned) Reindex(ctx context.Context, index *linalg.Dense, workers int) (*Learned, error) {
-	q := *p
-	q.Index = index
-	q.Prototypes = make([]Prototype, len(p.Prototypes))
-	n := points.Len(index)
-	for i, proto := range p.Prototypes {
-		mean := make([]float64, n)
-		var cross linalg.Dense
-		if err := proto.Evaluator.At(ctx, parallel.Workers(workers, n), mean, nil, &cross, index, index); err != nil {
-			return nil, err
-		}
-		cov := linalg.NewSym(n, nil)
-		for r := range n {
-			copy(cov.Row(r)[:r+1], cross.Row(r)[:r+1])
-		}
-		cov.Mirror()
-		normal, jitter, err := jitteredNormal(new(linalg.Cholesky), mean, cov)
-		if err != nil {
-			return nil, wrap(err, "prototype %d on %d candidates", i, n)
-		}
-		q.Report.PrototypeJitter = max(q.Report.PrototypeJitter, jitter)
-		q.Prototypes[i] = Prototype{Normal: normal, Evaluator: proto.Evaluator}
-	}
-	return &q, nil
+	cov.Mirror()
+	return jitteredNormal(new(linalg.Cholesky), mean, cov)
 }
 
 // blockRows is how many points a goroutine takes at a time: enough to fill the
@@ -98,24 +55,20 @@ func inBlocks(ctx context.Context, workers, n int, do func(worker, lo, hi int) e
 	})
 }
 
-// Geometric is the geometric centre: means and covariances are the arithmetic
-// means of the members' (paper, section 3, the text's 1/|C| form).
-type Geometric struct{ members []*Source }
+// geometric is the geometric centre of its members: means and covariances are the arithmetic
+// means of theirs (paper, section 3, the text's 1/|C| form).
+type geometric []*source
 
-// NewGeometric returns the centre of the members.
-func NewGeometric(members []*Source) *Geometric { return &Geometric{members} }
-
-// At implements [Evaluator].
-func (g *Geometric) At(ctx context.Context, workers int, mean, variance []float64, cross, y, x *linalg.Dense) error {
+func (g geometric) at(ctx context.Context, workers int, mean, variance []float64, cross, y, x *linalg.Dense) error {
 	n, d := x.Dims()
-	share, rows := 1/float64(len(g.members)), 0
-	whiteY := make([]linalg.Dense, len(g.members))
+	share, rows := 1/float64(len(g)), 0
+	whiteY := make([]linalg.Dense, len(g))
 	if cross != nil {
 		rows = points.Len(y)
 		cross.Resize(rows, n)
 		cross.Zero()
-		err := parallel.For(ctx, workers, len(g.members), func(_, j int) error {
-			return g.members[j].process.Whiten(ctx, &whiteY[j], y)
+		err := parallel.For(ctx, workers, len(g), func(_, j int) error {
+			return g[j].process.Whiten(ctx, &whiteY[j], y)
 		})
 		if err != nil {
 			return err
@@ -130,7 +83,7 @@ func (g *Geometric) At(ctx context.Context, workers int, mean, variance []float6
 	sc := make([]scratch, parallel.Workers(workers, n))
 	return inBlocks(ctx, workers, n, func(w, lo, hi int) error {
 		s, block := &sc[w], x.View(lo, 0, hi-lo, d)
-		for j, m := range g.members {
+		for j, m := range g {
 			if err := m.process.Whiten(ctx, &s.white, &block); err != nil {
 				return err
 			}
@@ -155,7 +108,7 @@ func (g *Geometric) At(ctx context.Context, workers int, mean, variance []float6
 	})
 }
 
-// An Extension extends a Gaussian that lives on the index set V to other points by
+// An extension extends a Gaussian that lives on the index set V to other points by
 // a kernel k: f is the process with covariance k conditioned to have the given
 // distribution N(m, S) on V,
 //
@@ -164,20 +117,18 @@ func (g *Geometric) At(ctx context.Context, workers int, mean, variance []float6
 //
 // which is exact on V up to the jitter that K may need. It is our extension:
 // the paper leaves a barycentre undefined off the index set.
-type Extension struct {
-	Index  *linalg.Dense
-	Normal *multivariate.Normal // on the index set
-	Kernel kernel.Kernel
-
-	chol  linalg.Cholesky // of K
-	alpha []float64       // K⁻¹·m
-	half  linalg.Dense    // L⁻¹·F, S = F·Fᵀ: K⁻¹·S·K⁻¹ = L⁻ᵀ·half·halfᵀ·L⁻¹
+type extension struct {
+	index  *linalg.Dense
+	kernel kernel.Kernel
+	chol   linalg.Cholesky // of K
+	alpha  []float64       // K⁻¹·m
+	half   linalg.Dense    // L⁻¹·F, S = F·Fᵀ: K⁻¹·S·K⁻¹ = L⁻ᵀ·half·halfᵀ·L⁻¹
 }
 
-// NewExtension prepares the extension of n by k. It fails if the covariance of k on
+// newExtension prepares the extension of n by k. It fails if the covariance of k on
 // the index set is singular in spite of jitter.
-func NewExtension(index *linalg.Dense, n *multivariate.Normal, k kernel.Kernel) (*Extension, error) {
-	c := &Extension{Index: index, Normal: n, Kernel: k, alpha: make([]float64, n.Dim())}
+func newExtension(index *linalg.Dense, n *multivariate.Normal, k kernel.Kernel) (*extension, error) {
+	c := &extension{index: index, kernel: k, alpha: make([]float64, n.Dim())}
 	var gram linalg.Sym
 	kernel.Gram(&gram, k, index)
 	if _, err := c.chol.FactorizeJitter(&gram, gaussian.MaxJitter); err != nil {
@@ -192,8 +143,7 @@ func NewExtension(index *linalg.Dense, n *multivariate.Normal, k kernel.Kernel) 
 	return c, nil
 }
 
-// At implements [Evaluator].
-func (c *Extension) At(ctx context.Context, workers int, mean, variance []float64, cross, y, x *linalg.Dense) error {
+func (c *extension) at(ctx context.Context, workers int, mean, variance []float64, cross, y, x *linalg.Dense) error {
 	n, d := x.Dims()
 	var vy, hy linalg.Dense // L⁻¹·k(V, y) and halfᵀ of it
 	if cross != nil {
@@ -206,7 +156,7 @@ func (c *Extension) At(ctx context.Context, workers int, mean, variance []float6
 		s := &sc[w]
 		block := x.View(lo, 0, hi-lo, d)
 		if mean != nil {
-			kernel.Cross(&s.cov, c.Kernel, &block, c.Index)
+			kernel.Cross(&s.cov, c.kernel, &block, c.index)
 			s.cov.MulVecTo(mean[lo:hi], c.alpha)
 		}
 		if variance == nil && cross == nil {
@@ -215,7 +165,7 @@ func (c *Extension) At(ctx context.Context, workers int, mean, variance []float6
 		c.project(&s.v, &s.h, &block)
 		if variance != nil {
 			bv := variance[lo:hi]
-			kernel.Diag(bv, c.Kernel, &block)
+			kernel.Diag(bv, c.kernel, &block)
 			addSquares(bv, -1, &s.v)
 			addSquares(bv, 1, &s.h)
 			for i, v := range bv {
@@ -224,7 +174,7 @@ func (c *Extension) At(ctx context.Context, workers int, mean, variance []float6
 		}
 		if cross != nil {
 			columns := cross.View(0, lo, points.Len(y), hi-lo)
-			kernel.Cross(&columns, c.Kernel, y, &block)
+			kernel.Cross(&columns, c.kernel, y, &block)
 			s.part.TransMul(&vy, &s.v)
 			columns.AddScaled(-1, &s.part)
 			s.part.TransMul(&hy, &s.h)
@@ -236,8 +186,8 @@ func (c *Extension) At(ctx context.Context, workers int, mean, variance []float6
 
 // project sets v = L⁻¹·k(V, x) and h = halfᵀ·v, whose columns' inner products
 // are what conditioning takes away and what S gives back.
-func (c *Extension) project(v, h, x *linalg.Dense) {
-	kernel.Cross(v, c.Kernel, c.Index, x)
+func (c *extension) project(v, h, x *linalg.Dense) {
+	kernel.Cross(v, c.kernel, c.index, x)
 	c.chol.SolveLowerTo(v, v)
 	h.TransMul(&c.half, v)
 }

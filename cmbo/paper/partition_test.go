@@ -1,18 +1,19 @@
-package cluster
+package paper
 
 import (
-	"context"
 	"math"
 	"testing"
 
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/require"
 )
 
 // TestPartitionScores evaluates the two formulas of the paper literally.
 func TestPartitionScores(t *testing.T) {
-	p := blobs("scores", 30, 3, 4, 1)
-	dist := func(_, j, k int) (float64, error) { return p.distance(0, j, p.x[k]) }
-	pairs, err := MeasurePairs(context.Background(), 30, 1, 2, dist)
+	x := uniform(rng.Stream(7, "scores"), 30, 3)
+	dist := func(_, j, k int) (float64, error) { return math.Sqrt(linalg.SqDist(x.Row(j), x.Row(k))), nil }
+	pairs, err := measurePairs(ctx, 30, 1, 2, dist)
 	require.NoError(t, err)
 	require.Len(t, pairs.d, 30*29/2)
 	labels := make([]int, 30)
@@ -20,7 +21,7 @@ func TestPartitionScores(t *testing.T) {
 		labels[j] = min(j%5, 3)
 	}
 	labels[7] = 4 // a singleton
-	got := pairs.Measure(labels)
+	got := pairs.measure(labels)
 
 	const c = 5
 	var intra float64
@@ -59,10 +60,14 @@ func TestPartitionScores(t *testing.T) {
 }
 
 func TestPartitionScoreSampled(t *testing.T) {
-	p := blobs("sampled", exactPairTasks+1, 2, 3, 0.5)
-	dist := func(_, j, k int) (float64, error) { return p.distance(0, j, p.x[k]) }
-	labels := make([]int, p.size())
-	var all Pairs
+	const n = exactPairTasks + 1
+	x := uniform(rng.Stream(7, "sampled"), n, 2)
+	for j := range n {
+		x.Row(j)[0] += float64(j % 3)
+	}
+	dist := func(_, j, k int) (float64, error) { return math.Sqrt(linalg.SqDist(x.Row(j), x.Row(k))), nil }
+	labels := make([]int, n)
+	var all pairs
 	for j := range labels {
 		labels[j] = j % 3
 		for k := range j {
@@ -70,13 +75,13 @@ func TestPartitionScoreSampled(t *testing.T) {
 			all.j, all.k, all.d = append(all.j, k), append(all.k, j), append(all.d, d)
 		}
 	}
-	pairs, err := MeasurePairs(context.Background(), p.size(), 1, 2, dist)
+	pairs, err := measurePairs(ctx, n, 1, 2, dist)
 	require.NoError(t, err)
 	require.Len(t, pairs.d, sampledPairs)
 	for i := range pairs.d {
 		require.Less(t, pairs.j[i], pairs.k[i])
 	}
-	want, got := all.Measure(labels), pairs.Measure(labels)
+	want, got := all.measure(labels), pairs.measure(labels)
 	// The relative standard error of a mean of some 10,000 distances, whose
 	// relative spread is below 1, is below 0.01.
 	require.InEpsilon(t, want.IntraCE, got.IntraCE, 0.05)
@@ -91,9 +96,9 @@ func TestChoosePartition(t *testing.T) {
 		{Clusters: 2, Labels: two, IntraCE: 1, InterCS: 2},
 		{Clusters: 3, Labels: []int{0, 1, 2}, InterCS: 3},
 	}
-	require.Equal(t, 1, Choose(ps), "the first of equals; singletons are not eligible")
+	require.Equal(t, 1, choose(ps), "the first of equals; singletons are not eligible")
 	require.True(t, math.IsInf(ps[3].Score(), -1))
-	require.Zero(t, Choose(ps[3:]))
+	require.Zero(t, choose(ps[3:]))
 	require.InEpsilon(t, 2, ps[1].Score(), 1e-15)
 	require.True(t, math.IsInf(Partition{Clusters: 2, Labels: two, InterCS: 1}.Score(), 1))
 	require.Zero(t, Partition{Clusters: 2, Labels: two}.Score(), "all tasks alike")

@@ -1,4 +1,4 @@
-package regret
+package paper
 
 import (
 	"math"

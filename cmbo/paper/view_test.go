@@ -1,11 +1,11 @@
-package model
+package paper
 
 import (
 	"context"
 	"testing"
 
+	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
-	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/require"
 )
@@ -13,10 +13,10 @@ import (
 // TestViewFollowsTheLog: whatever points were visited for proposals that were not
 // made, those that are kept stand in the order of the log.
 func TestViewFollowsTheLog(t *testing.T) {
-	v := NewView(&Learned{Index: linalg.NewDense(1, 1, nil)}, 1)
+	v := newView(&Prior{index: linalg.NewDense(1, 1, nil), config: &config{workers: 1}})
 	visit := func(seen ...float64) []float64 {
 		x := linalg.NewDense(len(seen), 1, seen)
-		_, _, err := v.visitData(context.Background(), &space.Data{X: x, Pending: linalg.NewDense(0, 1, nil), Seen: x})
+		_, _, err := v.visitData(context.Background(), &cmbo.Data{X: x, Pending: linalg.NewDense(0, 1, nil), Seen: x})
 		require.NoError(t, err)
 		var out []float64
 		for e, p := range v.visited {

@@ -1,13 +1,12 @@
-package model
+package paper
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 
-	"github.com/gocmbo/cmbo/cmbo/space"
+	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/gaussian/multivariate"
 	"github.com/gocmbo/cmbo/internal/parallel"
@@ -16,7 +15,7 @@ import (
 // weigh returns the weights for d, which are not negative and add up to 1: by the
 // distances to the posterior that chose the newest proposal told, in the order of asking,
 // which came back as its state. Points of the initial design and enqueued ones have none.
-func (a *Weighted) weigh(d *space.Data) []float64 {
+func (r *Surrogate) weigh(d *cmbo.Data) []float64 {
 	newest, distances := 0, []float64(nil)
 	for i, t := range d.Trials {
 		if t > newest && d.States[i] != nil {
@@ -24,65 +23,48 @@ func (a *Weighted) weigh(d *space.Data) []float64 {
 		}
 	}
 	if distances == nil {
-		n := len(a.Learned.Prototypes)
+		n := len(r.prior.prototypes)
 		return slices.Repeat([]float64{1 / float64(n)}, n)
 	}
 	return distanceWeights(distances)
 }
 
-// State returns the distance of each prototype to the posterior on the index set,
+// compare finds the distance of each prototype to the posterior on the index set,
 // conditioned on the data alone. With a single prototype there is nothing to
 // weigh, and no distance is computed.
-func (a *Weighted) State(ctx context.Context) ([]float64, error) {
-	a.distances, a.distanceJitter = nil, 0
+func (r *Surrogate) compare(ctx context.Context) error {
+	r.distances, r.distanceJitter = nil, 0
 	var normals []*multivariate.Normal
-	for _, p := range a.Learned.Prototypes {
-		normals = append(normals, p.Normal)
+	for _, p := range r.prior.prototypes {
+		normals = append(normals, p.normal)
 	}
 	if len(normals) == 1 {
-		return nil, nil
+		return nil
 	}
-	r := scratches.Get().(*stepScratch)
-	defer scratches.Put(r)
-	if err := a.posteriorOnIndex(r); err != nil {
-		return nil, err
+	s := scratches.Get().(*stepScratch)
+	defer scratches.Put(s)
+	if err := r.posteriorOnIndex(s); err != nil {
+		return err
 	}
 	// The posterior borrows from the scratch memory, which it does not outlive.
-	a.distances = make([]float64, len(normals))
+	r.distances = make([]float64, len(normals))
 	var err error
-	if a.jeffreys {
-		a.distanceJitter, err = r.toJeffreys(ctx, a.distances, normals, a.jitter)
+	if r.prior.config.variant.WeightDistance == Jeffreys {
+		r.distanceJitter, err = s.toJeffreys(ctx, r.distances, normals, r.jitter)
 	} else {
-		a.distanceJitter, err = r.toWasserstein(ctx, a.workers, a.distances, normals)
+		r.distanceJitter, err = s.toWasserstein(ctx, r.prior.config.workers, r.distances, normals)
 	}
-	return a.distances, wrap(err, "distance of the posterior on the index set to a prototype")
+	return wrap(err, "distance of the posterior on the index set to a prototype")
 }
 
-// Distances returns what the latest State did, and the amount that it added to the
-// posterior's covariance on the index set.
-func (a *Weighted) Distances() (d []float64, jitter float64) { return a.distances, a.distanceJitter }
-
-// CheckState reports numbers that State cannot have returned.
-func (a *Weighted) CheckState(state []float64) error {
-	if n := len(a.Learned.Prototypes); len(state) != n {
-		return fmt.Errorf("%d distances to %d prototypes", len(state), n)
-	}
-	for _, d := range state {
-		if !(d >= 0) {
-			return fmt.Errorf("distance %g", d)
-		}
-	}
-	return nil
-}
-
-// toWasserstein sets dst to the distances of the posterior in r to the normals and
+// toWasserstein sets dst to the distances of the posterior in s to the normals and
 // returns the jitter that its factor needed.
-func (r *stepScratch) toWasserstein(ctx context.Context, workers int, dst []float64, normals []*multivariate.Normal) (float64, error) {
-	post, jitter, err := jitteredNormal(&r.chol, r.mean, &r.cov)
+func (s *stepScratch) toWasserstein(ctx context.Context, workers int, dst []float64, normals []*multivariate.Normal) (float64, error) {
+	post, jitter, err := jitteredNormal(&s.chol, s.mean, &s.cov)
 	if err != nil {
 		return jitter, err
 	}
-	work := r.workspaces(parallel.Workers(workers, len(normals)))
+	work := s.workspaces(parallel.Workers(workers, len(normals)))
 	return jitter, parallel.For(ctx, workers, len(normals), func(w, i int) (err error) {
 		dst[i], err = work[w].W2(normals[i], post)
 		return err
@@ -92,19 +74,19 @@ func (r *stepScratch) toWasserstein(ctx context.Context, workers int, dst []floa
 // toJeffreys is toWasserstein for the divergence with an absolute jitter on both
 // covariances, which mostly does. A divergence that is not defined for want of
 // definiteness is infinite.
-func (r *stepScratch) toJeffreys(ctx context.Context, dst []float64, normals []*multivariate.Normal, own float64) (float64, error) {
+func (s *stepScratch) toJeffreys(ctx context.Context, dst []float64, normals []*multivariate.Normal, own float64) (float64, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
-	work := &r.workspaces(1)[0]
-	post, err := multivariate.AdoptNormal(r.mean, &r.cov, nil)
+	work := &s.workspaces(1)[0]
+	post, err := multivariate.AdoptNormal(s.mean, &s.cov, nil)
 	if err == nil {
 		_, err = work.JeffreysTo(dst, post, normals, own)
 	}
 	if !errors.Is(err, gaussian.ErrNotPositiveDefinite) {
 		return 0, err
 	}
-	post, jitter, err := jitteredNormal(&r.chol, r.mean, &r.cov)
+	post, jitter, err := jitteredNormal(&s.chol, s.mean, &s.cov)
 	if err != nil {
 		return jitter, err
 	}
@@ -129,7 +111,7 @@ func distanceWeights(d []float64) []float64 {
 	if len(d) == 0 {
 		return nil
 	}
-	top := MaxFinite(d)
+	top := maxFinite(d)
 	w := make([]float64, len(d))
 	var sum float64
 	for i, v := range d {
@@ -150,8 +132,8 @@ func distanceWeights(d []float64) []float64 {
 	return w
 }
 
-// MaxFinite returns the largest finite distance, 0 if there is none.
-func MaxFinite(d []float64) float64 {
+// maxFinite returns the largest finite distance, 0 if there is none.
+func maxFinite(d []float64) float64 {
 	var top float64
 	for _, v := range d {
 		if !math.IsInf(v, 1) {

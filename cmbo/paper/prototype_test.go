@@ -1,12 +1,12 @@
-package model
+package paper
 
 import (
 	"context"
 	"math"
 	"testing"
 
+	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
-	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/gaussian/multivariate"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/internal/testutil"
@@ -17,10 +17,10 @@ import (
 
 // extensions returns a prior of two clusters, of two tasks and one, whose prototypes
 // extend random Gaussians on n points.
-func extensions(t *testing.T, n, d int) *Learned {
+func extensions(t *testing.T, n, d int) *Prior {
 	t.Helper()
 	r := rng.Stream(3, t.Name())
-	p := &Learned{Labels: []int{0, 1, 0}, Index: uniform(r, n, d)}
+	p := &Prior{config: &config{workers: 1}, labels: []int{0, 1, 0}, index: uniform(r, n, d)}
 	for i := range 2 {
 		mean := make([]float64, n)
 		for j := range mean {
@@ -29,18 +29,18 @@ func extensions(t *testing.T, n, d int) *Learned {
 		cov := linalg.NewSym(n, testutil.SPD(r, n, 10))
 		normal, err := multivariate.NewNormal(mean, cov)
 		require.NoError(t, err)
-		e, err := NewExtension(p.Index, normal, kernel.Scale(1.5, kernel.Matern32(0.3+0.2*float64(i))))
+		e, err := newExtension(p.index, normal, kernel.Scale(1.5, kernel.Matern32(0.3+0.2*float64(i))))
 		require.NoError(t, err)
-		p.Prototypes = append(p.Prototypes, Prototype{normal, e})
+		p.prototypes = append(p.prototypes, prototype{normal, e})
 	}
 	return p
 }
 
 // covariancesOf returns the covariances of the rows of x under p.
-func covariancesOf(t *testing.T, p Evaluator, x *linalg.Dense) *linalg.Dense {
+func covariancesOf(t *testing.T, p evaluator, x *linalg.Dense) *linalg.Dense {
 	t.Helper()
 	cross := new(linalg.Dense)
-	require.NoError(t, p.At(context.Background(), 1, nil, nil, cross, x, x))
+	require.NoError(t, p.at(context.Background(), 1, nil, nil, cross, x, x))
 	return cross
 }
 
@@ -49,12 +49,12 @@ func covariancesOf(t *testing.T, p Evaluator, x *linalg.Dense) *linalg.Dense {
 func TestExtension(t *testing.T) {
 	const n, d, more = 6, 2, 5
 	p := extensions(t, n, d)
-	x := points.Join(p.Index, uniform(rng.Stream(4, t.Name()), more, d))
-	for _, q := range p.Prototypes {
-		e := q.Evaluator.(*Extension)
+	x := points.Join(p.index, uniform(rng.Stream(4, t.Name()), more, d))
+	for _, q := range p.prototypes {
+		e := q.evaluator.(*extension)
 		mean, variance := make([]float64, n+more), make([]float64, n+more)
 		var cross linalg.Dense
-		require.NoError(t, e.At(context.Background(), 2, mean, variance, &cross, x, x))
+		require.NoError(t, e.at(context.Background(), 2, mean, variance, &cross, x, x))
 
 		// K⁻¹ column by column, and C = K⁻¹ − K⁻¹·S·K⁻¹.
 		inverse := linalg.NewDense(n, n, nil)
@@ -66,7 +66,7 @@ func TestExtension(t *testing.T) {
 				inverse.Set(i, j, col[i])
 			}
 		}
-		s := q.Normal.Cov()
+		s := q.normal.Cov()
 		c := func(i, j int) float64 {
 			v := inverse.At(i, j)
 			for a := range n {
@@ -80,16 +80,16 @@ func TestExtension(t *testing.T) {
 			var wantMean float64
 			for i := range n {
 				for j := range n {
-					wantMean += e.Kernel.Eval(x.Row(r), p.Index.Row(i)) * inverse.At(i, j) * q.Normal.Mean()[j]
+					wantMean += e.kernel.Eval(x.Row(r), p.index.Row(i)) * inverse.At(i, j) * q.normal.Mean()[j]
 				}
 			}
 			require.InDelta(t, wantMean, mean[r], 1e-8)
 			require.InDelta(t, cross.At(r, r), variance[r], 1e-9)
 			for k := range n + more {
-				want := e.Kernel.Eval(x.Row(r), x.Row(k))
+				want := e.kernel.Eval(x.Row(r), x.Row(k))
 				for i := range n {
 					for j := range n {
-						want -= e.Kernel.Eval(x.Row(r), p.Index.Row(i)) * c(i, j) * e.Kernel.Eval(p.Index.Row(j), x.Row(k))
+						want -= e.kernel.Eval(x.Row(r), p.index.Row(i)) * c(i, j) * e.kernel.Eval(p.index.Row(j), x.Row(k))
 					}
 				}
 				require.InDelta(t, want, cross.At(r, k), 1e-8)
@@ -98,7 +98,7 @@ func TestExtension(t *testing.T) {
 				}
 			}
 			if r < n {
-				require.InDelta(t, q.Normal.Mean()[r], mean[r], 1e-8)
+				require.InDelta(t, q.normal.Mean()[r], mean[r], 1e-8)
 			}
 		}
 	}
@@ -112,16 +112,16 @@ func TestGreedyGain(t *testing.T) {
 	p := extensions(t, 7, d)
 	candidates := uniform(rng.Stream(5, t.Name()), 9, d)
 	for _, bound := range []bool{false, true} {
-		a := NewWeighted(p, false, 0, noise, 1)
-		x := p.Index
+		a := &Surrogate{view: newView(p), runConfig: runConfig{noise: noise}}
+		x := p.index
 		if bound {
 			x = candidates
 			require.NoError(t, a.Bind(ctx, x))
 		}
 		none := linalg.NewDense(0, d, nil)
-		require.NoError(t, a.Fit(ctx, &space.Data{X: none, Pending: none, Seen: none}))
+		require.NoError(t, a.Fit(ctx, cmbo.Data{X: none, Pending: none, Seen: none}))
 		a.w = []float64{2. / 3, 1. / 3}
-		k0, k1 := covariancesOf(t, p.Prototypes[0].Evaluator, x), covariancesOf(t, p.Prototypes[1].Evaluator, x)
+		k0, k1 := covariancesOf(t, p.prototypes[0].evaluator, x), covariancesOf(t, p.prototypes[1].evaluator, x)
 		gain := func(chosen []int) float64 {
 			m := linalg.NewSym(len(chosen), nil)
 			for i, r := range chosen {
@@ -150,7 +150,7 @@ func TestGreedyGain(t *testing.T) {
 			}
 			chosen = append(chosen, best)
 		}
-		got, err := a.GreedyGain(ctx, n)
+		got, err := a.greedyGain(ctx, n)
 		require.NoError(t, err)
 		require.InEpsilon(t, top/(1-1/math.E), got, 1e-9)
 	}
@@ -165,14 +165,14 @@ func TestNoiseRange(t *testing.T) {
 		{[]float64{0.4, 0.1, 0.3}, 0.1, 0.4},
 		{nil, 0.2, 0.2},
 	} {
-		s := &Source{Task: Task{Y: make([]float64, 3), Noise: test.given}}
+		s := &source{task: task{y: make([]float64, 3), noise: test.given}}
 		s.NoiseVariance = 0.2
-		lo, hi := s.NoiseRange()
+		lo, hi := s.noiseRange()
 		require.Equal(t, []float64{test.lo, test.hi}, []float64{lo, hi})
 	}
 	for _, usual := range []float64{0.05, 0.2, 0.5} {
-		a := &Weighted{noise: usual, noises: []float64{0.4, 0.1, 0.3}}
-		lo, hi := a.NoiseRange()
+		a := &Surrogate{runConfig: runConfig{noise: usual}, noises: []float64{0.4, 0.1, 0.3}}
+		lo, hi := a.noiseRange()
 		require.Equal(t, []float64{min(0.1, usual), max(0.4, usual)}, []float64{lo, hi})
 	}
 }

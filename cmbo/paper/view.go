@@ -1,21 +1,20 @@
-package model
+package paper
 
 import (
 	"context"
 	"slices"
 
+	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
-	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// A View is what the prototypes of a prior look like from the points a run cares
+// A view is how the prototypes of a prior look like from the points a run cares
 // about: the candidates, the index set, and each point visited so far. It
 // depends on prototypes and points alone and is computed once a point; data and
 // weights enter in the surrogates that share it.
-type View struct {
-	Learned *Learned
-	workers int
+type view struct {
+	prior *Prior
 
 	candidates *linalg.Dense // bound candidates, nil in a parameter space
 	// inIndex[r] is the index point that candidate r is, nil unless all are.
@@ -30,24 +29,23 @@ type View struct {
 	visited []visited
 }
 
-// NewView returns the view of one run, which works on up to so many goroutines.
-func NewView(p *Learned, workers int) View {
-	return View{Learned: p, workers: workers, entries: make(map[string]int)}
+// newView returns the view of one run.
+func newView(p *Prior) view {
+	return view{prior: p, entries: make(map[string]int)}
 }
 
 // visited is a point that was observed or asked, as the prototypes see it.
 type visited struct {
-	x         []float64
-	cand      int         // row among the bound candidates, or -1
-	mean      []float64   // by prototype
-	variance  []float64   // by prototype
-	overCand  [][]float64 // by prototype: covariances with the candidates
-	overIndex [][]float64 // by prototype: covariances with the index set
-	earlier   [][]float64 // by prototype: covariances with earlier points
+	x    []float64
+	cand int // row among the bound candidates, or -1
+	// By prototype: the mean, and covariances with the candidates, the index set, and earlier
+	// points and itself.
+	mean                      []float64
+	overCand, overIndex, upTo [][]float64
 }
 
-// Bind prepares for a fixed list of candidates.
-func (v *View) Bind(ctx context.Context, candidates *linalg.Dense) error {
+// bind prepares for a fixed list of candidates.
+func (v *view) bind(ctx context.Context, candidates *linalg.Dense) error {
 	n, _ := candidates.Dims()
 	v.candidates = candidates
 	v.candRow = make(map[string]int, n)
@@ -57,16 +55,16 @@ func (v *View) Bind(ctx context.Context, candidates *linalg.Dense) error {
 			v.candRow[key] = r
 		}
 	}
-	v.inIndex = points.Locate(candidates, v.Learned.Index)
-	v.ofCand = points.Locate(v.Learned.Index, candidates)
-	for _, p := range v.Learned.Prototypes {
+	v.inIndex = points.Locate(candidates, v.prior.index)
+	v.ofCand = points.Locate(v.prior.index, candidates)
+	for _, p := range v.prior.prototypes {
 		mean, variance := make([]float64, n), make([]float64, n)
 		if v.inIndex != nil {
-			m, s := p.Normal.Mean(), p.Normal.Cov()
+			m, s := p.normal.Mean(), p.normal.Cov()
 			for r, i := range v.inIndex {
 				mean[r], variance[r] = m[i], s.At(i, i)
 			}
-		} else if err := p.Evaluator.At(ctx, v.workers, mean, variance, nil, nil, candidates); err != nil {
+		} else if err := p.evaluator.at(ctx, v.prior.config.workers, mean, variance, nil, nil, candidates); err != nil {
 			return err
 		}
 		v.candMean = append(v.candMean, mean)
@@ -76,7 +74,7 @@ func (v *View) Bind(ctx context.Context, candidates *linalg.Dense) error {
 }
 
 // visit makes entries for the rows of x and returns their numbers.
-func (v *View) visit(ctx context.Context, x *linalg.Dense) ([]int, error) {
+func (v *view) visit(ctx context.Context, x *linalg.Dense) ([]int, error) {
 	n := 0
 	if x != nil {
 		n, _ = x.Dims()
@@ -100,7 +98,7 @@ func (v *View) visit(ctx context.Context, x *linalg.Dense) ([]int, error) {
 }
 
 // newVisited looks at a point through each prototype.
-func (v *View) newVisited(ctx context.Context, x []float64, key string) (visited, error) {
+func (v *view) newVisited(ctx context.Context, x []float64, key string) (visited, error) {
 	out := visited{x: slices.Clone(x), cand: -1}
 	if r, ok := v.candRow[key]; ok {
 		out.cand = r
@@ -116,29 +114,29 @@ func (v *View) newVisited(ctx context.Context, x []float64, key string) (visited
 	}
 	otherX := v.pointsOf(others)
 	var cross linalg.Dense
-	column := func(c Evaluator, set *linalg.Dense) ([]float64, error) {
-		if err := c.At(ctx, v.workers, nil, nil, &cross, point, set); err != nil {
+	column := func(c evaluator, set *linalg.Dense) ([]float64, error) {
+		if err := c.at(ctx, v.prior.config.workers, nil, nil, &cross, point, set); err != nil {
 			return nil, err
 		}
 		return slices.Clone(cross.Row(0)), nil
 	}
-	for i, p := range v.Learned.Prototypes {
+	for i, p := range v.prior.prototypes {
 		var overCand, overIndex []float64
 		var err error
 		switch {
 		case v.candidates == nil:
-			overIndex, err = column(p.Evaluator, v.Learned.Index)
+			overIndex, err = column(p.evaluator, v.prior.index)
 		case out.cand >= 0 && v.inIndex != nil:
-			overIndex = p.Normal.Cov().Row(v.inIndex[out.cand])
+			overIndex = p.normal.Cov().Row(v.inIndex[out.cand])
 			overCand = gather(overIndex, v.inIndex)
 		default:
-			if overCand, err = column(p.Evaluator, v.candidates); err != nil {
+			if overCand, err = column(p.evaluator, v.candidates); err != nil {
 				return out, err
 			}
 			if v.ofCand != nil {
 				overIndex = gather(overCand, v.ofCand)
 			} else {
-				overIndex, err = column(p.Evaluator, v.Learned.Index)
+				overIndex, err = column(p.evaluator, v.prior.index)
 			}
 		}
 		if err != nil {
@@ -150,11 +148,10 @@ func (v *View) newVisited(ctx context.Context, x []float64, key string) (visited
 		mean, variance := []float64{0}, []float64{0}
 		if out.cand >= 0 {
 			mean[0], variance[0] = v.candMean[i][out.cand], v.candVar[i][out.cand]
-		} else if err := p.Evaluator.At(ctx, 1, mean, variance, nil, nil, point); err != nil {
+		} else if err := p.evaluator.at(ctx, 1, mean, variance, nil, nil, point); err != nil {
 			return out, err
 		}
 		out.mean = append(out.mean, mean[0])
-		out.variance = append(out.variance, variance[0])
 
 		earlier := make([]float64, len(v.visited))
 		for f := range v.visited {
@@ -163,7 +160,7 @@ func (v *View) newVisited(ctx context.Context, x []float64, key string) (visited
 			}
 		}
 		if len(others) > 0 {
-			e, err := column(p.Evaluator, otherX)
+			e, err := column(p.evaluator, otherX)
 			if err != nil {
 				return out, err
 			}
@@ -171,7 +168,7 @@ func (v *View) newVisited(ctx context.Context, x []float64, key string) (visited
 				earlier[f] = e[k]
 			}
 		}
-		out.earlier = append(out.earlier, earlier)
+		out.upTo = append(out.upTo, append(earlier, variance[0]))
 	}
 	return out, nil
 }
@@ -179,7 +176,7 @@ func (v *View) newVisited(ctx context.Context, x []float64, key string) (visited
 // visitData makes entries for the points of the data. They are visited in the
 // order of the log, so that what is kept of them does not depend on when Fit was
 // called.
-func (v *View) visitData(ctx context.Context, d *space.Data) (obs, pending []int, err error) {
+func (v *view) visitData(ctx context.Context, d *cmbo.Data) (obs, pending []int, err error) {
 	v.forget(d.Seen)
 	if _, err := v.visit(ctx, d.Seen); err != nil {
 		return nil, nil, err
@@ -194,7 +191,7 @@ func (v *View) visitData(ctx context.Context, d *space.Data) (obs, pending []int
 // forget drops visited points that do not come in the order of the log, with those
 // after them: they belong to proposals that were not made in the end. Data never
 // refer to such points.
-func (v *View) forget(seen *linalg.Dense) {
+func (v *view) forget(seen *linalg.Dense) {
 	if seen == nil {
 		return
 	}
@@ -214,23 +211,9 @@ func (v *View) forget(seen *linalg.Dense) {
 	}
 }
 
-// largestMeans returns Σ w_i·max_x μ_i(x) over the bound candidates, or over the
-// index set in a parameter space.
-func (v *View) largestMeans(w []float64) float64 {
-	var s float64
-	for i, x := range w {
-		m := v.Learned.Prototypes[i].Normal.Mean()
-		if v.candidates != nil {
-			m = v.candMean[i]
-		}
-		s += x * slices.Max(m)
-	}
-	return s
-}
-
 // pointsOf returns visited points.
-func (v *View) pointsOf(entries []int) *linalg.Dense {
-	_, dim := v.Learned.Index.Dims()
+func (v *view) pointsOf(entries []int) *linalg.Dense {
+	_, dim := v.prior.index.Dims()
 	x := linalg.NewDense(len(entries), dim, nil)
 	for r, e := range entries {
 		copy(x.Row(r), v.visited[e].x)

@@ -1,0 +1,203 @@
+package paper
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/cmbo/paper/internal/cluster"
+	"github.com/gocmbo/cmbo/internal/parallel"
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/kernel"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// learner is one run of the paper's stages 1 and 2.
+type learner struct {
+	*config
+	tasks      []task
+	labels     []int         // cluster of each task, nil to look for them
+	clusterSet *linalg.Dense // where posteriors are compared for clustering
+	index      *linalg.Dense // the index set of the prototypes
+
+	template   kernel.Kernel // of the processes that are clustered
+	sources    []*source
+	rank       []int               // of each task by ID, the order in which tasks are grouped
+	posteriors *cluster.Posteriors // by rank, nil where there is nothing to cluster
+	partitions []Partition
+	report     Report
+}
+
+func (l *learner) tell(stage string, done, total int) {
+	if l.progress != nil {
+		l.progress(stage, done, total)
+	}
+}
+
+// rank returns the place of each task in the order of their IDs, in which they are
+// grouped, so that the order they come in does not matter.
+func rank(tasks []task) []int {
+	order := make([]int, len(tasks))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(tasks[a].id, tasks[b].id) })
+	rank := make([]int, len(tasks))
+	for r, i := range order {
+		rank[i] = r
+	}
+	return rank
+}
+
+// fit makes the Gaussian processes of all tasks: the ones that prototypes are
+// made of, and, where there is something to cluster, posteriors under the
+// clustering kernel.
+func (l *learner) fit(ctx context.Context) error {
+	n := len(l.tasks)
+	_, dim := l.index.Dims()
+	variance, lengths := gp.Centre(dim, 1)
+	l.template = kernel.Scale(variance, kernel.Matern32x12(lengths...))
+	l.sources = make([]*source, n)
+	l.rank = rank(l.tasks)
+	if l.labels == nil && n > 1 {
+		l.posteriors = cluster.NewPosteriors(n, points.Len(l.clusterSet))
+	}
+	workers := make([]worker, parallel.Workers(l.workers, n))
+	unfitted := make([]int, n)
+	jitters := make([]float64, n)
+	// Batches keep the progress callback on the calling goroutine.
+	const batch = 64
+	for lo := 0; lo < n; lo += batch {
+		hi := min(lo+batch, n)
+		err := parallel.For(ctx, l.workers, hi-lo, func(w, i int) (err error) {
+			i += lo
+			unfitted[i], jitters[i], err = l.fitTask(ctx, &workers[w], i)
+			return err
+		})
+		var p *parallel.Panic // of a kernel
+		if errors.As(err, &p) {
+			return wrap(err, "task %q", l.tasks[lo+p.Index].id)
+		}
+		if err != nil {
+			return err
+		}
+		l.tell("fit", hi, n)
+	}
+	for i := range n {
+		l.report.Unfitted += unfitted[i]
+		l.report.ClusterJitter = max(l.report.ClusterJitter, jitters[i])
+	}
+	return nil
+}
+
+// worker is the memory with which one goroutine fits tasks.
+type worker struct {
+	fitter    gp.Fitter
+	white     linalg.Dense
+	cov       linalg.Sym
+	chol      linalg.Cholesky
+	clustered source // the process whose posterior is clustered
+}
+
+// fitTask makes the processes of task i, on the memory of f. It returns how many fits failed
+// and the jitter of the posterior that is clustered.
+func (l *learner) fitTask(ctx context.Context, f *worker, i int) (unfitted int, jitter float64, err error) {
+	_, dim := l.index.Dims()
+	t, s := l.tasks[i], new(source)
+	l.sources[i] = s
+	process := func(s *source, label string, form kernel.Kernel) error {
+		h := gp.Hyper{Kernel: l.fixed, NoiseVariance: l.fixedNoise}
+		if l.fixed == nil {
+			// The starts of a fit are named by the task, so that its place among the others
+			// does not matter.
+			seed := rng.Stream(l.seed, label+": "+t.id).Uint64()
+			var err error
+			if h, err = f.fitter.Fit(ctx, form, t.x, t.y, t.noise, math.NaN(), seed); err != nil {
+				return wrap(err, "task %q", t.id)
+			}
+			if !h.Fitted {
+				unfitted++
+			}
+		}
+		return s.condition(ctx, t, h)
+	}
+	if err = process(s, "fit prior", gp.DefaultKernel(dim, false)); err != nil || l.posteriors == nil {
+		return unfitted, 0, err
+	}
+	if l.fixed == nil {
+		s = &f.clustered
+		if err = process(s, "fit cluster", l.template); err != nil {
+			return unfitted, 0, err
+		}
+	}
+	mean := make([]float64, points.Len(l.clusterSet))
+	if err = s.joint(ctx, mean, &f.cov, l.clusterSet, &f.white); err != nil {
+		return unfitted, 0, wrap(err, "task %q", t.id)
+	}
+	jitter, err = l.posteriors.Put(l.rank[i], mean, &f.cov, &f.chol)
+	return unfitted, jitter, wrap(err, "task %q: posterior on %d clustering points", t.id, len(mean))
+}
+
+// group looks for the clusters of the tasks by their posteriors; of several numbers of
+// clusters it takes the one of the best score. It does nothing where labels are given.
+func (l *learner) group(ctx context.Context) error {
+	if l.labels != nil {
+		return nil
+	}
+	n := len(l.tasks)
+	lo, hi := min(l.clusters, n), min(l.maxClusters, n)
+	var g *cluster.GaussianGeometry
+	if hi > 1 {
+		g = l.posteriors.Wasserstein(l.workers)
+		if l.variant.ClusterDistance == Jeffreys {
+			var err error
+			if g, err = l.posteriors.Jeffreys(ctx, l.workers); err != nil {
+				return err
+			}
+		}
+	}
+	o := cluster.Options{Seed: l.seed, Restarts: cluster.Restarts(n), Rounds: rounds, Workers: l.workers}
+	var found []cluster.Result
+	for c := lo; c <= hi; c++ {
+		r := cluster.Result{Labels: make([]int, n)}
+		if c > 1 {
+			var err error
+			if r, err = cluster.KMeans(ctx, g, c, o); err != nil {
+				return err
+			}
+		}
+		found = append(found, r)
+		l.report.Distances += r.Distances
+		l.tell("cluster", c-lo+1, hi-lo+1)
+	}
+	best := 0
+	if len(found) > 1 {
+		l.tell("score", 0, 1)
+		ps, err := measurePairs(ctx, n, l.seed, l.workers, l.posteriors.Wasserstein(l.workers).Pair)
+		if err != nil {
+			return err
+		}
+		for _, r := range found {
+			p := ps.measure(r.Labels)
+			p.Labels = l.byTask(r.Labels)
+			l.partitions = append(l.partitions, p)
+		}
+		best = choose(l.partitions)
+		l.tell("score", 1, 1)
+	}
+	l.labels, l.report.Rounds = l.byTask(found[best].Labels), found[best].Rounds
+	return nil
+}
+
+// byTask brings labels by rank to the order of the tasks.
+func (l *learner) byTask(labels []int) []int {
+	out := make([]int, len(labels))
+	for i, r := range l.rank {
+		out[i] = labels[r]
+	}
+	return cluster.Renumber(out)
+}
