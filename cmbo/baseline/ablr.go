@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo"
-	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/internal/optim"
 	"github.com/gocmbo/cmbo/internal/parallel"
@@ -22,7 +21,7 @@ type ablr struct {
 	theta []float64
 	alpha [2]float64 // mean and variance of the tasks' ln α
 	beta  [2]float64
-	lists memo[*linalg.Dense]
+	lists memo[*features]
 }
 
 const (
@@ -202,22 +201,22 @@ func linearEvidence(dPhi *linalg.Dense, dLog []float64, phi *linalg.Dense, y, no
 // Surrogate returns the surrogate of one run; nothing in it is random.
 func (m *ablr) Surrogate(seed uint64) cmbo.Surrogate {
 	r := &ablrRun{m: m}
-	r.priorRun = *newPriorRun(m.dim, seed, r, 0)
-	r.kept = kept[*linalg.Dense]{lists: &m.lists, compute: func(_ context.Context, x *linalg.Dense) (*linalg.Dense, error) {
-		if points.Len(x) == 0 {
-			return linalg.NewDense(0, ablrWidth, nil), nil
+	r.kept = kept[*features]{lists: &m.lists, compute: func(_ context.Context, x *linalg.Dense) (*features, error) {
+		f := &features{mean: make([]float64, points.Len(x)), phi: linalg.NewDense(0, ablrWidth, nil)}
+		if points.Len(x) > 0 {
+			f.phi = m.net.forward(new(pass), m.theta, centred(x))
 		}
-		return m.net.forward(new(pass), m.theta, centred(x)), nil
+		return f, nil
 	}}
+	r.priorRun = *newPriorRun(m.dim, seed, &r.featurePrior, 0)
 	return r
 }
 
-// ablrRun is the run and, as a field, its prior given α.
+// ablrRun is a run under the prior of the features and α, which it refits.
 type ablrRun struct {
 	priorRun
-	kept[*linalg.Dense] // features
-	m                   *ablr
-	alpha               float64
+	featurePrior
+	m *ablr
 }
 
 // Fit refits α and β and conditions on the data.
@@ -227,13 +226,13 @@ func (r *ablrRun) Fit(ctx context.Context, d cmbo.Data) error {
 	}
 	logs := []float64{r.m.alpha[0], r.m.beta[0]}
 	if n := min(len(r.d.Y), fittedNoise); n > 1 {
-		phi, err := r.of(ctx, points.First(r.d.X, n))
+		at, err := r.of(ctx, points.First(r.d.X, n))
 		if err != nil {
 			return err
 		}
 		var unused linalg.Dense
 		f := func(x, grad []float64) float64 {
-			loss := linearEvidence(&unused, grad, phi, r.d.Y[:n], r.d.NoiseVariance[:n], x[0], x[1])
+			loss := linearEvidence(&unused, grad, at.phi, r.d.Y[:n], r.d.NoiseVariance[:n], x[0], x[1])
 			for i, p := range [][2]float64{r.m.alpha, r.m.beta} {
 				u := x[i] - p[0]
 				loss += u * u / p[1] / 2
@@ -248,50 +247,6 @@ func (r *ablrRun) Fit(ctx context.Context, d cmbo.Data) error {
 		logs = res.X
 	}
 	// Another α is another prior.
-	r.alpha, r.noiseVariance, r.post = math.Exp(logs[0]), math.Exp(-logs[1]), nil
+	r.scale, r.noiseVariance, r.post = math.Exp(-logs[0]), math.Exp(-logs[1]), nil
 	return r.priorRun.Fit(ctx, r.d)
 }
-
-// Moments implements [gp.Function].
-func (r *ablrRun) Moments(ctx context.Context, mean, variance []float64, x *linalg.Dense) error {
-	clear(mean)
-	if variance == nil {
-		return nil
-	}
-	phi, err := r.of(ctx, x)
-	if err != nil {
-		return err
-	}
-	for i := range variance {
-		variance[i] = linalg.Dot(phi.Row(i), phi.Row(i)) / r.alpha
-	}
-	return nil
-}
-
-// Cov implements [gp.Function].
-func (r *ablrRun) Cov(ctx context.Context, dst, x, y *linalg.Dense) error {
-	a, err := r.of(ctx, x)
-	if err != nil {
-		return err
-	}
-	b, err := r.of(ctx, y)
-	if err != nil {
-		return err
-	}
-	dst.MulTrans(a, b)
-	dst.Scale(1 / r.alpha)
-	return nil
-}
-
-// Gram implements [gp.Function].
-func (r *ablrRun) Gram(ctx context.Context, dst *linalg.Sym, x *linalg.Dense) error {
-	phi, err := r.of(ctx, x)
-	if err != nil {
-		return err
-	}
-	dst.Gram(phi)
-	dst.Scale(1 / r.alpha)
-	return nil
-}
-
-var _ gp.Function = (*ablrRun)(nil)

@@ -104,7 +104,7 @@ func TestABLRPrediction(t *testing.T) {
 	a, right := make([][]float64, ablrWidth), make([]float64, ablrWidth)
 	for j := range a {
 		a[j] = make([]float64, ablrWidth)
-		a[j][j] = s.alpha
+		a[j][j] = 1 / s.scale
 		for i := range points.Len(phi) {
 			linalg.Axpy(a[j], beta*phi.At(i, j), phi.Row(i))
 			right[j] += beta * phi.At(i, j) * d.Y[i]
@@ -121,12 +121,12 @@ func TestABLRPrediction(t *testing.T) {
 		u, v := la-m.alpha[0], lb-m.beta[0]
 		return linearEvidence(&unused, make([]float64, 2), phi, d.Y, d.NoiseVariance, la, lb) + u*u/m.alpha[1]/2 + v*v/m.beta[1]/2
 	}
-	la, lb := math.Log(s.alpha), -math.Log(s.noiseVariance)
+	la, lb := -math.Log(s.scale), -math.Log(s.noiseVariance)
 	for _, step := range [][2]float64{{0.1, 0}, {-0.1, 0}, {0, 0.1}, {0, -0.1}} {
 		require.Less(t, density(la, lb), density(la+step[0], lb+step[1]))
 	}
 	require.NoError(t, s.Fit(ctx, cmbo.Data{}))
-	require.Equal(t, math.Exp(m.alpha[0]), s.alpha)
+	require.Equal(t, math.Exp(-m.alpha[0]), s.scale)
 }
 
 // Features shared by many tasks predict a new one from a few values better than a process of

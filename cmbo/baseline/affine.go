@@ -139,7 +139,7 @@ func (r *affineRun) whiten(ctx context.Context, y []float64) error {
 	r.ones, r.means, r.values, r.all = nil, nil, nil, nil
 	if n > 0 {
 		mean := make([]float64, n)
-		if err := r.Moments(ctx, mean, make([]float64, n), r.d.X); err != nil {
+		if err := r.Moments(ctx, mean, nil, r.d.X); err != nil {
 			return err
 		}
 		m := linalg.NewDense(n, 3, nil)

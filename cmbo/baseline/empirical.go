@@ -27,17 +27,11 @@ type empiricalGP struct {
 	cov   *linalg.Sym     // C
 	shift []float64       // m − c
 	delta *linalg.Sym     // C − k_b(Z, Z)
-	lists memo[*empiricalList]
+	lists memo[*features]
 
 	logs []float64 // log likelihood of the tasks before each step
 
 	fitNoise bool // whether runs fit the noise variance
-}
-
-// empiricalList is what the prior says of a list of points.
-type empiricalList struct {
-	b              *linalg.Dense // B, a row a point
-	mean, variance []float64
 }
 
 // learnEmpiricalGP pre-trains the base process and runs EM. It fails with
@@ -123,7 +117,7 @@ func (m *empiricalGP) expectMaximize(ctx context.Context, obs []observations, c 
 	base := hierarchy.Base{Kernel: m.base.h.Kernel, Mean: m.base.mean, NoiseVariance: m.base.h.NoiseVariance}
 	moments, logs, err := hierarchy.EM(ctx, base, m.grid, tasks, c.shrinkage, c.iterations, c.workers)
 	if err != nil {
-		return numerical(ctx, err, "EM on %d grid points", len(m.mean))
+		return numerical(ctx, err, "EM on %d grid points", len(m.row))
 	}
 	m.mean, m.cov, m.logs = moments.Mean, moments.Cov, logs
 	m.settle()
@@ -140,21 +134,18 @@ func gridOf(tasks []observations, c *config) *linalg.Dense {
 	return points.Sample(points.Distinct(xs...), c.grid, c.seed, "baseline grid")
 }
 
-// newEmpiricalGP returns the base process on the grid.
+// newEmpiricalGP prepares the base process on the grid.
 func newEmpiricalGP(ctx context.Context, tasks []observations, base gpParams, grid *linalg.Dense) (*empiricalGP, error) {
 	_, dim := grid.Dims()
 	n := points.Len(grid)
-	m := &empiricalGP{dim: dim, base: base, grid: grid, row: make(map[string]int, n), gram: linalg.NewSym(n, nil), mean: make([]float64, n), cov: linalg.NewSym(n, nil)}
+	m := &empiricalGP{dim: dim, base: base, grid: grid, row: make(map[string]int, n), gram: linalg.NewSym(n, nil)}
 	for i := range n {
 		m.row[points.Key(grid.Row(i))] = i
-		m.mean[i] = base.mean
 	}
 	kernel.Gram(m.gram, base.h.Kernel, grid)
 	if _, err := m.chol.FactorizeJitter(m.gram, gaussian.MaxJitter); err != nil {
 		return nil, numerical(ctx, err, "base kernel on %d grid points", n)
 	}
-	m.cov.Copy(m.gram)
-	m.settle()
 	return m, nil
 }
 
@@ -172,7 +163,7 @@ func (m *empiricalGP) settle() {
 
 // interpolate returns B at the rows of x; those of grid points are unit vectors.
 func (m *empiricalGP) interpolate(x *linalg.Dense) *linalg.Dense {
-	n, g := points.Len(x), len(m.mean)
+	n, g := points.Len(x), len(m.row)
 	b := linalg.NewDense(n, g, nil)
 	var off []int
 	for i := range n {
@@ -197,19 +188,13 @@ func (m *empiricalGP) interpolate(x *linalg.Dense) *linalg.Dense {
 	return b
 }
 
-// list returns what the prior says of the rows of x.
-func (m *empiricalGP) list(x *linalg.Dense) *empiricalList {
-	n := points.Len(x)
-	l := &empiricalList{b: m.interpolate(x), mean: make([]float64, n), variance: make([]float64, n)}
-	kernel.Diag(l.variance, m.base.h.Kernel, x)
-	var t linalg.Dense
-	d := m.delta.Dense()
-	t.Mul(l.b, &d)
-	for i := range n {
-		l.mean[i] = m.base.mean + linalg.Dot(l.b.Row(i), m.shift)
-		l.variance[i] = max(l.variance[i]+linalg.Dot(t.Row(i), l.b.Row(i)), 0)
+// featuresAt returns the prior mean and B at the rows of x.
+func (m *empiricalGP) featuresAt(_ context.Context, x *linalg.Dense) (*features, error) {
+	f := &features{phi: m.interpolate(x), mean: make([]float64, points.Len(x))}
+	for i := range f.mean {
+		f.mean[i] = m.base.mean + linalg.Dot(f.phi.Row(i), m.shift)
 	}
-	return l
+	return f, nil
 }
 
 // Surrogate returns the surrogate of one run; nothing in it is random.
@@ -218,16 +203,15 @@ func (m *empiricalGP) Surrogate(seed uint64) cmbo.Surrogate {
 }
 
 func (m *empiricalGP) run(seed uint64) *empiricalRun {
-	r := &empiricalRun{m: m}
-	r.priorRun = *newPriorRun(m.dim, seed, r, m.base.h.NoiseVariance)
-	r.kept = kept[*empiricalList]{lists: &m.lists, compute: func(_ context.Context, x *linalg.Dense) (*empiricalList, error) { return m.list(x), nil }}
+	r := &empiricalRun{m: m, featurePrior: featurePrior{kernel: m.base.h.Kernel, weight: m.delta, scale: 1}}
+	r.kept = kept[*features]{lists: &m.lists, compute: m.featuresAt}
+	r.priorRun = *newPriorRun(m.dim, seed, &r.featurePrior, m.base.h.NoiseVariance)
 	return r
 }
 
-// empiricalRun is the run and, as a field, its prior.
 type empiricalRun struct {
 	priorRun
-	kept[*empiricalList]
+	featurePrior
 	m *empiricalGP
 }
 
@@ -264,7 +248,7 @@ func (r *empiricalRun) noiseOf(ctx context.Context, n int) (float64, error) {
 	}
 	x := points.First(r.d.X, n)
 	mean, resid := make([]float64, n), append([]float64(nil), r.d.Y[:n]...)
-	if err := r.Moments(ctx, mean, make([]float64, n), x); err != nil {
+	if err := r.Moments(ctx, mean, nil, x); err != nil {
 		return 0, err
 	}
 	linalg.Axpy(resid, -1, mean)
@@ -297,39 +281,4 @@ func (r *empiricalRun) noiseOf(ctx context.Context, n int) (float64, error) {
 		}
 	}
 	return math.Exp((lo + hi) / 2), ctx.Err()
-}
-
-func (r *empiricalRun) interpolate(x *linalg.Dense) *linalg.Dense {
-	if x == r.cand && r.cand != nil {
-		return r.bound.b
-	}
-	return r.m.interpolate(x)
-}
-
-func (r *empiricalRun) Moments(ctx context.Context, mean, variance []float64, x *linalg.Dense) error {
-	l, err := r.of(ctx, x)
-	if err != nil {
-		return err
-	}
-	copy(mean, l.mean)
-	copy(variance, l.variance)
-	return nil
-}
-
-func (r *empiricalRun) Cov(_ context.Context, dst, x, y *linalg.Dense) error {
-	var t, c linalg.Dense
-	d := r.m.delta.Dense()
-	t.Mul(r.interpolate(x), &d)
-	c.MulTrans(&t, r.interpolate(y))
-	kernel.Cross(dst, r.m.base.h.Kernel, x, y)
-	dst.AddScaled(1, &c)
-	return nil
-}
-
-func (r *empiricalRun) Gram(_ context.Context, dst *linalg.Sym, x *linalg.Dense) error {
-	var c linalg.Sym
-	c.Congruence(r.interpolate(x), r.m.delta)
-	kernel.Gram(dst, r.m.base.h.Kernel, x)
-	dst.AddScaled(1, &c)
-	return nil
 }

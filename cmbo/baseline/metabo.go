@@ -20,7 +20,7 @@ type metaBO struct {
 	past          *past
 	shared        *sharedInputs // nil where tasks have points of their own
 	noiseVariance float64       // added to the diagonal of k(A, A)
-	feature       memo[*linalg.Dense]
+	lists         memo[*features]
 }
 
 // noiseFloor keeps a covariance of observations definite where nothing varies.
@@ -53,10 +53,49 @@ func learnMetaBO(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts
 
 // Surrogate returns the surrogate of one run; nothing in it is random.
 func (m *metaBO) Surrogate(seed uint64) cmbo.Surrogate {
-	r := &metaRun{m: m}
-	r.priorRun = *newPriorRun(m.past.dim, seed, r, m.noiseVariance)
-	r.kept = kept[*linalg.Dense]{lists: &m.feature, compute: m.functionsAt}
+	r := &metaRun{m: m, featurePrior: featurePrior{scale: 1}}
+	r.kept = kept[*features]{lists: &m.lists, compute: m.featuresAt}
+	prior := gp.Function(&r.featurePrior)
+	if s := m.past.sources[0]; len(m.past.sources) == 1 {
+		prior = soleTask{gp.FromKernel{Kernel: s.h.Kernel}, s.post}
+	}
+	r.priorRun = *newPriorRun(m.past.dim, seed, prior, m.noiseVariance)
 	return r
+}
+
+// soleTask is the prior of a single task, whose kernel stands in for the covariance.
+type soleTask struct {
+	gp.FromKernel
+	mean *gp.Process
+}
+
+// Moments implements [gp.Function].
+func (s soleTask) Moments(ctx context.Context, mean, variance []float64, x *linalg.Dense) error {
+	if err := s.FromKernel.Moments(ctx, nil, variance, x); err != nil {
+		return err
+	}
+	return s.mean.Moments(ctx, mean, nil, x)
+}
+
+// featuresAt returns the mean of the past functions and, as features, their deviations from it
+// over √(N−1).
+func (m *metaBO) featuresAt(ctx context.Context, x *linalg.Dense) (*features, error) {
+	f, err := m.functionsAt(ctx, x)
+	if err != nil {
+		return nil, err
+	}
+	k, n := f.Dims()
+	out := &features{mean: make([]float64, n), phi: linalg.NewDense(n, k, nil)}
+	for i := range k {
+		linalg.Axpy(out.mean, 1/float64(k), f.Row(i))
+	}
+	scale := 1 / math.Sqrt(float64(max(k-1, 1)))
+	for i := range k {
+		for j, v := range f.Row(i) {
+			out.phi.Set(j, i, scale*(v-out.mean[j]))
+		}
+	}
+	return out, nil
 }
 
 // functionsAt returns the K×n matrix of the past functions at the rows of x.
@@ -91,96 +130,10 @@ func (m *metaBO) functionsAt(ctx context.Context, x *linalg.Dense) (*linalg.Dens
 	})
 }
 
-// metaRun is the run and, as a field, its prior.
 type metaRun struct {
 	priorRun
-	kept[*linalg.Dense] // functions
-	m                   *metaBO
-}
-
-// centred returns the mean function and, by column, the deviations from it over
-// √(N−1) at the rows of x.
-func (r *metaRun) centred(ctx context.Context, x *linalg.Dense) (mean []float64, dev *linalg.Dense, err error) {
-	f, err := r.of(ctx, x)
-	if err != nil {
-		return nil, nil, err
-	}
-	dev = new(linalg.Dense)
-	dev.Copy(f)
-	k, n := dev.Dims()
-	mean = make([]float64, n)
-	for i := range k {
-		linalg.Axpy(mean, 1/float64(k), dev.Row(i))
-	}
-	scale := 1 / math.Sqrt(float64(max(k-1, 1)))
-	for i := range k {
-		row := dev.Row(i)
-		for j, m := range mean {
-			row[j] = scale * (row[j] - m)
-		}
-	}
-	return mean, dev, nil
-}
-
-// single returns the process of the only task, whose kernel stands in for the
-// covariance; nil if there are more.
-func (r *metaRun) single() *gp.FromKernel {
-	if len(r.m.past.sources) > 1 {
-		return nil
-	}
-	return &gp.FromKernel{Kernel: r.m.past.sources[0].h.Kernel}
-}
-
-func (r *metaRun) Moments(ctx context.Context, mean, variance []float64, x *linalg.Dense) error {
-	m, dev, err := r.centred(ctx, x)
-	if err != nil {
-		return err
-	}
-	copy(mean, m)
-	if variance == nil {
-		return nil
-	}
-	if f := r.single(); f != nil {
-		return f.Moments(ctx, nil, variance, x)
-	}
-	clear(variance)
-	k, _ := dev.Dims()
-	for i := range k {
-		for j, v := range dev.Row(i) {
-			variance[j] += v * v
-		}
-	}
-	return nil
-}
-
-func (r *metaRun) Cov(ctx context.Context, dst, x, y *linalg.Dense) error {
-	if f := r.single(); f != nil {
-		return f.Cov(ctx, dst, x, y)
-	}
-	_, a, err := r.centred(ctx, x)
-	if err != nil {
-		return err
-	}
-	_, b, err := r.centred(ctx, y)
-	if err != nil {
-		return err
-	}
-	dst.TransMul(a, b)
-	return nil
-}
-
-func (r *metaRun) Gram(ctx context.Context, dst *linalg.Sym, x *linalg.Dense) error {
-	if f := r.single(); f != nil {
-		return f.Gram(ctx, dst, x)
-	}
-	_, a, err := r.centred(ctx, x)
-	if err != nil {
-		return err
-	}
-	dst.Resize(points.Len(x))
-	dst.Zero()
-	dst.AddTransGram(1, a)
-	return nil
+	featurePrior
+	m *metaBO
 }
 
 // Predict writes the posterior with the factor that makes its covariance
@@ -190,10 +143,7 @@ func (r *metaRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.Den
 		return err
 	}
 	n, t := len(r.m.past.sources), len(r.d.Y)
-	factor := math.Sqrt(float64(max(n-1, 1)) / float64(max(n-t-1, 1)))
-	if r.single() != nil {
-		factor = 1
-	}
+	factor := math.Sqrt(float64(max(n-1, 1)) / float64(max(n-t-1, 1))) // 1 for a single task
 	for j := range sd {
 		sd[j] *= factor
 	}

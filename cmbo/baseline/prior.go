@@ -2,9 +2,12 @@ package baseline
 
 import (
 	"context"
+	"sync"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -67,3 +70,97 @@ func (r *priorRun) condition(ctx context.Context, y, noise []float64) error {
 
 // NoiseVariance returns the noise variance learned.
 func (r *priorRun) NoiseVariance() float64 { return r.noiseVariance }
+
+// featurePrior is the [gp.Function] of mean m(x) and covariance k(x, x′) + s·φ(x)·W·φ(x′)ᵀ.
+type featurePrior struct {
+	kept[*features]
+	kernel kernel.Kernel // k, nil for 0
+	weight *linalg.Sym   // W, nil for the identity
+	scale  float64       // s
+}
+
+// features are m and φ at a list of points. They are shared.
+type features struct {
+	mean []float64
+	phi  *linalg.Dense // a row a point
+
+	once     sync.Once
+	variance []float64 // φ·W·φᵀ, once it was asked for
+}
+
+// weigh returns φ·W.
+func (p *featurePrior) weigh(phi *linalg.Dense) *linalg.Dense {
+	if p.weight == nil {
+		return phi
+	}
+	out, w := new(linalg.Dense), p.weight.Dense()
+	out.Mul(phi, &w)
+	return out
+}
+
+// Moments implements [gp.Function].
+func (p *featurePrior) Moments(ctx context.Context, mean, variance []float64, x *linalg.Dense) error {
+	f, err := p.of(ctx, x)
+	if err != nil {
+		return err
+	}
+	copy(mean, f.mean)
+	if variance == nil {
+		return nil
+	}
+	f.once.Do(func() {
+		f.variance = make([]float64, points.Len(x))
+		left := p.weigh(f.phi)
+		for i := range f.variance {
+			f.variance[i] = linalg.Dot(left.Row(i), f.phi.Row(i))
+		}
+	})
+	clear(variance)
+	if p.kernel != nil {
+		kernel.Diag(variance, p.kernel, x)
+	}
+	for i, v := range f.variance {
+		variance[i] = max(variance[i]+p.scale*v, 0)
+	}
+	return nil
+}
+
+// Cov implements [gp.Function].
+func (p *featurePrior) Cov(ctx context.Context, dst, x, y *linalg.Dense) error {
+	a, err := p.of(ctx, x)
+	if err != nil {
+		return err
+	}
+	b, err := p.of(ctx, y)
+	if err != nil {
+		return err
+	}
+	dst.MulTrans(p.weigh(a.phi), b.phi)
+	dst.Scale(p.scale)
+	if p.kernel != nil {
+		var k linalg.Dense
+		kernel.Cross(&k, p.kernel, x, y)
+		dst.AddScaled(1, &k)
+	}
+	return nil
+}
+
+// Gram implements [gp.Function].
+func (p *featurePrior) Gram(ctx context.Context, dst *linalg.Sym, x *linalg.Dense) error {
+	f, err := p.of(ctx, x)
+	if err != nil {
+		return err
+	}
+	if p.weight == nil {
+		dst.Gram(f.phi)
+	} else {
+		dst.Congruence(f.phi, p.weight)
+	}
+	dst.Scale(p.scale)
+	if p.kernel != nil {
+		var k linalg.Sym
+		kernel.Gram(&k, p.kernel, x)
+		dst.AddScaled(1, &k)
+	}
+	return nil
+}
