@@ -3,12 +3,10 @@ package baseline
 import (
 	"context"
 	"math"
-	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
-	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
@@ -18,8 +16,7 @@ import (
 // sample, and are conditioned without bias. See METHODS.md.
 type metaBO struct {
 	past          *past
-	shared        *sharedInputs // nil where tasks have points of their own
-	noiseVariance float64       // added to the diagonal of k(A, A)
+	noiseVariance float64 // added to the diagonal of k(A, A)
 	lists         memo[*features]
 }
 
@@ -37,13 +34,14 @@ func learnMetaBO(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts
 	if m.past, err = learnPast(ctx, space, obs, c); err != nil {
 		return nil, err
 	}
-	if len(obs) > 1 {
-		m.shared = shareInputs(obs)
+	for _, s := range m.past.sources {
+		s.record()
 	}
 	m.noiseVariance = noiseFloor
-	if m.shared == nil {
+	if !sameInputs(m.past.sources) {
 		var noise []float64
 		for _, s := range m.past.sources {
+			s.recorded = nil
 			noise = append(noise, s.h.NoiseVariance)
 		}
 		m.noiseVariance = max(stat.Median(noise), noiseFloor)
@@ -80,54 +78,22 @@ func (s soleTask) Moments(ctx context.Context, mean, variance []float64, x *lina
 // featuresAt returns the mean of the past functions and, as features, their deviations from it
 // over √(N−1).
 func (m *metaBO) featuresAt(ctx context.Context, x *linalg.Dense) (*features, error) {
-	f, err := m.functionsAt(ctx, x)
+	f, err := m.past.meansAt(ctx, x)
 	if err != nil {
 		return nil, err
 	}
-	k, n := f.Dims()
+	k, n := len(f), points.Len(x)
 	out := &features{mean: make([]float64, n), phi: linalg.NewDense(n, k, nil)}
-	for i := range k {
-		linalg.Axpy(out.mean, 1/float64(k), f.Row(i))
+	for _, row := range f {
+		linalg.Axpy(out.mean, 1/float64(k), row)
 	}
 	scale := 1 / math.Sqrt(float64(max(k-1, 1)))
-	for i := range k {
-		for j, v := range f.Row(i) {
+	for i, row := range f {
+		for j, v := range row {
 			out.phi.Set(j, i, scale*(v-out.mean[j]))
 		}
 	}
 	return out, nil
-}
-
-// functionsAt returns the K×n matrix of the past functions at the rows of x.
-func (m *metaBO) functionsAt(ctx context.Context, x *linalg.Dense) (*linalg.Dense, error) {
-	n := points.Len(x)
-	dst := linalg.NewDense(len(m.past.sources), n, nil)
-	row := make([]int, n)
-	if m.shared != nil {
-		for j := range row {
-			var ok bool
-			if row[j], ok = m.shared.row[points.Key(x.Row(j))]; !ok {
-				row[j] = -1
-			}
-		}
-	}
-	return dst, parallel.For(ctx, m.past.workers, len(m.past.sources), func(_, i int) error {
-		s := m.past.sources[i]
-		if m.shared == nil {
-			return sourceError(ctx, s.post.Moments(ctx, dst.Row(i), nil, x), s.id)
-		}
-		for j, r := range row {
-			if r >= 0 {
-				dst.Row(i)[j] = m.shared.values[i][r]
-				continue
-			}
-			v := x.View(j, 0, 1, m.past.dim)
-			if err := s.post.Moments(ctx, dst.Row(i)[j:j+1], nil, &v); err != nil {
-				return sourceError(ctx, err, s.id)
-			}
-		}
-		return nil
-	})
 }
 
 type metaRun struct {
@@ -150,38 +116,17 @@ func (r *metaRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.Den
 	return nil
 }
 
-// sharedInputs holds the values of tasks that were all observed at the same points.
-type sharedInputs struct {
-	values [][]float64 // by task and point: the mean of the values there
-	row    map[string]int
-}
-
-// shareInputs brings tasks to that form, nil if it is not theirs.
-func shareInputs(tasks []observations) *sharedInputs {
-	s := &sharedInputs{row: make(map[string]int)}
-	for i := range tasks[0].z {
-		key := points.Key(tasks[0].x.Row(i))
-		if _, dup := s.row[key]; !dup {
-			s.row[key] = len(s.row)
+// sameInputs reports whether there are several sources, all recorded at the same points.
+func sameInputs(sources []*source) bool {
+	for _, s := range sources {
+		if len(s.recorded) != len(sources[0].recorded) {
+			return false
 		}
-	}
-	for _, t := range tasks {
-		v, count := make([]float64, len(s.row)), make([]float64, len(s.row))
-		for i, z := range t.z {
-			r, ok := s.row[points.Key(t.x.Row(i))]
-			if !ok {
-				return nil
+		for point := range s.recorded {
+			if _, ok := sources[0].recorded[point]; !ok {
+				return false
 			}
-			v[r] += z
-			count[r]++
 		}
-		if slices.Contains(count, 0) {
-			return nil
-		}
-		for r := range v {
-			v[r] /= count[r]
-		}
-		s.values = append(s.values, v)
 	}
-	return s
+	return len(sources) > 1
 }

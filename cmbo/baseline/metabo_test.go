@@ -115,15 +115,13 @@ func TestMetaBOIsUnbiased(t *testing.T) {
 	require.NoError(t, chol.Factorize(truth))
 	var sum, square2 float64
 	for range samples {
-		m := &metaBO{past: &past{dim: 2, workers: 1}, noiseVariance: noiseFloor, shared: &sharedInputs{row: map[string]int{}}}
-		for j := range 3 {
-			m.shared.row[points.Key(x.Row(j))] = j
-		}
+		m := &metaBO{past: &past{dim: 2, workers: 1}, noiseVariance: noiseFloor}
 		for range k {
 			f := make([]float64, 3)
 			chol.Lower().MulVecTo(f, []float64{r.NormFloat64(), r.NormFloat64(), r.NormFloat64()})
-			m.shared.values = append(m.shared.values, f)
-			m.past.sources = append(m.past.sources, &source{})
+			s := &source{observations: observations{x: x, z: f}}
+			s.record()
+			m.past.sources = append(m.past.sources, s)
 		}
 		s := m.Surrogate(1)
 		require.NoError(t, s.Fit(ctx, cmbo.Data{X: points.First(x, 1), Y: []float64{0.3}, Raw: []float64{0.3}}))
@@ -145,7 +143,7 @@ func TestMetaBOFromPosteriors(t *testing.T) {
 	tasks := family(r, 6, 9)
 	m, err := learnMetaBO(ctx, square(t), tasks)
 	require.NoError(t, err)
-	require.Nil(t, m.shared)
+	require.Nil(t, m.past.sources[0].recorded)
 	z := randomPoints(r, 5, 2)
 	f := make([][]float64, 6)
 	for i, src := range m.past.sources {

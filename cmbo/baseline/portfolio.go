@@ -14,9 +14,8 @@ import (
 // x_n = argmax over x of Σ_i max(b_i, f_i(x)), b_i = max over k < n of f_i(x_k). See METHODS.md.
 type portfolio struct {
 	*past
-	recorded []map[string]float64 // by task: values by point
-	grid     *linalg.Dense
-	lists    memo[*outcomes]
+	grid  *linalg.Dense
+	lists memo[*outcomes]
 }
 
 // outcomes are what the tasks would have brought at a list of points.
@@ -37,36 +36,14 @@ func learnPortfolio(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, o
 		return nil, err
 	}
 	for _, s := range m.sources {
-		at, count := make(map[string]float64), make(map[string]float64)
-		for i, z := range s.z {
-			k := points.Key(s.x.Row(i))
-			count[k]++
-			at[k] += (z - at[k]) / count[k]
-		}
-		m.recorded = append(m.recorded, at)
+		s.record()
 	}
 	return m, nil
 }
 
-// valuesAt returns what the tasks would have brought at the rows of x, not scaled.
-func (m *portfolio) valuesAt(ctx context.Context, x *linalg.Dense) ([][]float64, error) {
-	f, err := m.meansAt(ctx, x)
-	if err != nil {
-		return nil, err
-	}
-	for i, known := range m.recorded {
-		for j := range f[i] {
-			if v, ok := known[points.Key(x.Row(j))]; ok {
-				f[i][j] = v
-			}
-		}
-	}
-	return f, nil
-}
-
 // outcomesAt returns the scaled values at x and the ranges over x.
 func (m *portfolio) outcomesAt(ctx context.Context, x *linalg.Dense) (*outcomes, error) {
-	f, err := m.valuesAt(ctx, x)
+	f, err := m.meansAt(ctx, x)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +114,7 @@ func (r *portfolioRun) Fit(ctx context.Context, d cmbo.Data) error {
 
 // at returns the scaled values at the rows of x, which may be kept and changed.
 func (r *portfolioRun) at(ctx context.Context, x *linalg.Dense) ([][]float64, error) {
-	f, err := r.m.valuesAt(ctx, x)
+	f, err := r.m.meansAt(ctx, x)
 	if err == nil {
 		r.bound.scale(f)
 	}

@@ -20,6 +20,19 @@ type source struct {
 	observations
 	h    gp.Hyper
 	post *gp.Process
+
+	recorded map[string]float64 // by point, the mean of the values there; nil for none
+}
+
+// record makes the values of the task stand for its process at its points.
+func (s *source) record() {
+	s.recorded = make(map[string]float64)
+	count := make(map[string]float64)
+	for i, z := range s.z {
+		k := points.Key(s.x.Row(i))
+		count[k]++
+		s.recorded[k] += (z - s.recorded[k]) / count[k]
+	}
 }
 
 // past holds the sources of a method and what they predict at the latest
@@ -134,17 +147,30 @@ func (p *past) at(ctx context.Context, x, pending *linalg.Dense, which []int) (*
 	return s, nil
 }
 
-// meansAt returns the means of all sources at the rows of x.
+// meansAt returns the means of all sources at the rows of x, and what they have recorded there
+// in their place.
 func (p *past) meansAt(ctx context.Context, x *linalg.Dense) ([][]float64, error) {
-	mean := make([][]float64, len(p.sources))
-	n := points.Len(x)
-	for i, src := range p.sources {
-		mean[i] = make([]float64, n)
-		if err := src.post.Moments(ctx, mean[i], nil, x); err != nil {
-			return nil, sourceError(ctx, err, src.id)
+	out := make([][]float64, len(p.sources))
+	return out, parallel.For(ctx, p.workers, len(out), func(_, i int) error {
+		s := p.sources[i]
+		out[i] = make([]float64, points.Len(x))
+		var rest []int
+		for j := range out[i] {
+			v, ok := s.recorded[points.Key(x.Row(j))]
+			if out[i][j] = v; !ok {
+				rest = append(rest, j)
+			}
 		}
-	}
-	return mean, ctx.Err()
+		if rest == nil {
+			return nil
+		}
+		mean := make([]float64, len(rest))
+		err := s.post.Moments(ctx, mean, nil, points.Pick(x, rest))
+		for k, j := range rest {
+			out[i][j] = mean[k]
+		}
+		return sourceError(ctx, err, s.id)
+	})
 }
 
 // view is one run's access to past tasks.
