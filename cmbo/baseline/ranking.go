@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -14,24 +15,20 @@ import (
 // determine, relative to the prior's: repeated observations leave none.
 const rankFloor = 1e-10
 
-// ranker computes the weights of RGPE. It takes in a run's observations one by
-// one, in their order, so that what it holds does not depend on when it was
-// asked.
+// ranker computes the weights of RGPE.
 type ranker struct {
 	past *past
 	c    *config
-	seed uint64
 
 	z, eps normals
 	order  [][]int // by source: which of its draws stands beside each of the target's
 	seen   prefix
-	points []*linalg.Dense // one row each
-	ranked []ranked        // by source
+	ranked []ranked // by source
 }
 
 // ranked holds the draws of one source's joint posterior at the observations.
 type ranked struct {
-	v     [][]float64 // L⁻¹·k(X, x_j) by observation
+	taskMoments
 	l     [][]float64 // rows of the factor of the posterior covariance
 	draws [][]float64 // by observation
 	loss  []float64   // by draw: ordered pairs ranked otherwise than observed
@@ -43,7 +40,7 @@ type ranked struct {
 // independent of the others'.
 func newRanker(b *past, c *config, seed uint64) *ranker {
 	r := &ranker{
-		past: b, c: c, seed: seed,
+		past: b, c: c,
 		z:   normals{seed: seed, label: "baseline rank", draws: c.samples},
 		eps: normals{seed: seed, label: "baseline leave-one-out", draws: c.samples},
 	}
@@ -84,56 +81,46 @@ func (r *ranker) weights(ctx context.Context, t *target) ([]float64, error) {
 // update takes in observations that are new.
 func (r *ranker) update(ctx context.Context, d cmbo.Data) error {
 	same := r.seen.sync(d)
-	if r.ranked == nil || same < len(r.points) {
+	if r.ranked == nil || same < len(r.ranked[0].mean) {
 		same = 0
-		r.points = r.points[:0]
 		r.ranked = make([]ranked, len(r.past.sources))
 		for i := range r.ranked {
 			r.ranked[i].loss = make([]float64, r.c.samples)
 		}
 	}
-	_, dim := d.X.Dims()
-	for n := same; n < len(d.Y); n++ {
-		if err := ctx.Err(); err != nil {
-			r.ranked = nil // half of them have the point
-			return err
-		}
-		z := r.z.get(n + 1)
-		r.points = append(r.points, linalg.NewDense(1, dim, slices.Clone(d.X.Row(n))))
-		for i := range r.ranked {
-			if err := r.ranked[i].add(ctx, r.past.sources[i], r.points, d.Raw, z); err != nil {
-				r.ranked = nil
-				return sourceError(ctx, numerical(ctx, err, "ranking %d observations", n+1), r.past.sources[i].id)
+	z := r.z.get(len(d.Y))
+	err := parallel.For(ctx, r.past.workers, len(r.ranked), func(_, i int) error {
+		for range len(d.Y) - same {
+			if err := r.ranked[i].add(ctx, r.past.sources[i], d.X, d.Raw, z); err != nil {
+				return err
 			}
 		}
+		return nil
+	})
+	if err != nil {
+		r.ranked = nil // some have points that others lack
 	}
-	return nil
+	return err
 }
 
-// add takes in the last of points.
-func (r *ranked) add(ctx context.Context, src *source, points []*linalg.Dense, raw []float64, z [][]float64) error {
-	n := len(points) - 1
-	x := points[n]
-	k := src.h.Kernel
-	mean, col, err := src.whiten(ctx, x)
-	if err != nil {
+// add takes in the next row of x.
+func (r *ranked) add(ctx context.Context, src *source, x *linalg.Dense, raw []float64, z [][]float64) error {
+	n := len(r.mean)
+	if err := r.taskMoments.add(ctx, src, x); err != nil {
 		return err
 	}
-	prior := k.Eval(x.Row(0), x.Row(0))
-	row := make([]float64, n+1)
-	rest := prior - linalg.Dot(col, col)
-	for j := range n {
-		c := k.Eval(points[j].Row(0), x.Row(0)) - linalg.Dot(r.v[j], col)
-		l := r.l[j]
-		row[j] = (c - linalg.Dot(row[:j], l[:j])) / l[j]
+	row := slices.Clone(r.cov[n*(n+1)/2:])
+	rest := row[n]
+	for j, l := range r.l {
+		row[j] = (row[j] - linalg.Dot(row[:j], l[:j])) / l[j]
 		rest -= row[j] * row[j]
 	}
-	row[n] = math.Sqrt(max(rest, rankFloor*prior))
-	draw := slices.Repeat([]float64{mean}, len(r.loss))
+	row[n] = math.Sqrt(max(rest, rankFloor*src.h.Kernel.Eval(x.Row(n), x.Row(n))))
+	draw := slices.Repeat([]float64{r.mean[n]}, len(r.loss))
 	for j, c := range row {
 		linalg.Axpy(draw, c, z[j])
 	}
-	r.v, r.l, r.draws = append(r.v, col), append(r.l, row), append(r.draws, draw)
+	r.l, r.draws = append(r.l, row), append(r.draws, draw)
 
 	for j := range n {
 		other := r.draws[j][:len(draw)]

@@ -8,7 +8,6 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
-	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/internal/optim"
 	"github.com/gocmbo/cmbo/internal/parallel"
@@ -43,13 +42,6 @@ type scamlRun struct {
 	// The tasks' predictions of the first known observations.
 	known int
 	tasks []taskMoments
-}
-
-// taskMoments are the posterior moments of a task at the observations.
-type taskMoments struct {
-	mean []float64
-	cov  []float64   // the lower triangle, row after row
-	v    [][]float64 // L⁻¹·k(X_i, x_j) by observation
 }
 
 // Fit fits the weights where that is due and conditions on the data.
@@ -103,11 +95,10 @@ func (r *scamlRun) learn(ctx context.Context, n int) error {
 	from := r.known
 	r.known = 0 // until all tasks have them
 	err := parallel.For(ctx, r.workers, len(r.tasks), func(_, i int) error {
-		t := &r.tasks[i]
-		t.mean, t.cov, t.v = t.mean[:from], t.cov[:from*(from+1)/2], t.v[:from]
+		r.tasks[i].cut(from)
 		for j := from; j < n; j++ {
-			if err := t.add(ctx, r.sources[i], r.d.X, j); err != nil {
-				return sourceError(ctx, numerical(ctx, err, "posterior at observation %d", j), r.sources[i].id)
+			if err := r.tasks[i].add(ctx, r.sources[i], r.d.X); err != nil {
+				return err
 			}
 		}
 		return nil
@@ -116,19 +107,6 @@ func (r *scamlRun) learn(ctx context.Context, n int) error {
 		return err
 	}
 	r.known = max(n, from)
-	return nil
-}
-
-// add takes in row j of x, the ones before being known.
-func (t *taskMoments) add(ctx context.Context, s *source, x *linalg.Dense, j int) error {
-	mean, v, err := s.whiten(ctx, points.Pick(x, []int{j}))
-	if err != nil {
-		return err
-	}
-	t.mean, t.v = append(t.mean, mean), append(t.v, v)
-	for i := range j + 1 {
-		t.cov = append(t.cov, s.h.Kernel.Eval(x.Row(i), x.Row(j))-linalg.Dot(t.v[i], v))
-	}
 	return nil
 }
 

@@ -95,18 +95,35 @@ func newSource(ctx context.Context, f *gp.Fitter, template kernel.Kernel, o obse
 	return s, sourceError(ctx, err, o.id)
 }
 
-// whiten returns the posterior mean at a point and L⁻¹·k(X, x), of which the inner product for two
-// points is what the data take off their covariance.
-func (s *source) whiten(ctx context.Context, x *linalg.Dense) (mean float64, v []float64, err error) {
+// taskMoments are the posterior moments of a source at a run's observations, which come one by
+// one, so that they do not depend on when they were asked for.
+type taskMoments struct {
+	mean []float64
+	cov  []float64   // the lower triangle, row after row
+	v    [][]float64 // L⁻¹·k(X_i, x_j) by observation
+}
+
+// cut leaves the first n observations.
+func (t *taskMoments) cut(n int) { t.mean, t.cov, t.v = t.mean[:n], t.cov[:n*(n+1)/2], t.v[:n] }
+
+// add takes in the next row of x.
+func (t *taskMoments) add(ctx context.Context, s *source, x *linalg.Dense) error {
+	j, mean := len(t.mean), []float64{0}
+	at := points.Pick(x, []int{j})
 	var white linalg.Dense
-	if err := s.post.Whiten(ctx, &white, x); err != nil {
-		return 0, nil, err
+	err := s.post.Whiten(ctx, &white, at)
+	if err == nil {
+		err = s.post.MomentsFrom(ctx, mean, nil, at, &white)
 	}
-	at := []float64{0}
-	if err := s.post.MomentsFrom(ctx, at, nil, x, &white); err != nil {
-		return 0, nil, err
+	if err != nil {
+		return sourceError(ctx, numerical(ctx, err, "posterior at observation %d", j), s.id)
 	}
-	return at[0], column(&white, 0), nil
+	t.mean, t.v = append(t.mean, mean[0]), append(t.v, column(&white, 0))
+	for i := range j + 1 {
+		// The inner product is what the task's data take off the covariance.
+		t.cov = append(t.cov, s.h.Kernel.Eval(x.Row(i), x.Row(j))-linalg.Dot(t.v[i], t.v[j]))
+	}
+	return nil
 }
 
 // column returns a copy of column j.
