@@ -37,13 +37,11 @@ const (
 	minPrecision = 0.25 // variance of ln α and ln β between tasks, at least
 )
 
-// learnABLR trains the network. It fails with [cmbo.ErrNoTasks] and as [ensemble] says.
-func learnABLR(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*ablr, error) {
-	c, obs, err := begin(config{method: "ABLR", updates: ablrSteps}, space, tasks, opts)
-	if err != nil {
-		return nil, err
-	}
-	m := &ablr{dim: space.Dim(), net: network{sizes: slices.Insert(slices.Repeat([]int{ablrWidth}, ablrLayers), 0, space.Dim())}}
+// learnABLR trains the network.
+var learnABLR = fromTasks(config{method: "ABLR", updates: ablrSteps}, trainABLR)
+
+func trainABLR(ctx context.Context, dim int, obs []observations, c *config) (*ablr, error) {
+	m := &ablr{dim: dim, net: network{sizes: slices.Insert(slices.Repeat([]int{ablrWidth}, ablrLayers), 0, dim)}}
 	o := newABLRObjective(&m.net, obs, c.workers)
 	start := m.net.start(rng.Stream(c.seed, "baseline ablr"))
 	k := len(start)

@@ -39,15 +39,11 @@ const (
 	maxUnits       = 1e50 // bound of values in units of the scale: squares stay finite
 )
 
-// learnAffineGP learns EM-EGP and the prior of offset and scale. It fails as
-// learnEmpiricalGP does.
-func learnAffineGP(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*affineGP, error) {
-	m, obs, err := learnEmpirical(ctx, config{method: "EM-EGP-affine"}, space, tasks, opts)
-	if err != nil {
-		return nil, err
-	}
-	return &affineGP{m, newUnitsPrior(obs)}, nil
-}
+// learnAffineGP learns EM-EGP and the prior of offset and scale.
+var learnAffineGP = fromTasks(config{method: "EM-EGP-affine", ard: true}, func(ctx context.Context, dim int, obs []observations, c *config) (*affineGP, error) {
+	m, err := trainEmpiricalGP(ctx, dim, obs, c)
+	return &affineGP{m, newUnitsPrior(obs)}, err
+})
 
 func newUnitsPrior(obs []observations) unitsPrior {
 	var p unitsPrior

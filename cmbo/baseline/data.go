@@ -64,15 +64,6 @@ func settle(base config, s *cmbo.Space, tasks []cmbo.Task, opts []Option) (*conf
 	return c, obs, err
 }
 
-// begin is settle for a method that has nothing to say without values of tasks.
-func begin(base config, s *cmbo.Space, tasks []cmbo.Task, opts []Option) (*config, []observations, error) {
-	c, obs, err := settle(base, s, tasks, opts)
-	if err == nil && len(obs) == 0 {
-		err = fmt.Errorf("%w: %s learns from the values of past tasks alone, and none of %d tasks has one", cmbo.ErrNoTasks, c.method, len(tasks))
-	}
-	return c, obs, err
-}
-
 // unit returns the size of one unit of the scaled values z in units of raw: the
 // slope of the line through them, 1 where all are equal. For the policies that
 // are linear the line is exact.

@@ -34,39 +34,29 @@ type empiricalGP struct {
 	fitNoise bool // whether runs fit the noise variance
 }
 
-// learnEmpiricalGP pre-trains the base process and runs EM. It fails with
-// [cmbo.ErrNoTasks] and as [ensemble] says.
-func learnEmpiricalGP(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*empiricalGP, error) {
-	m, _, err := learnEmpirical(ctx, config{method: "EM-EGP"}, space, tasks, opts)
-	return m, err
-}
+// learnEmpiricalGP pre-trains the base process and runs EM.
+var learnEmpiricalGP = fromTasks(config{method: "EM-EGP", ard: true}, trainEmpiricalGP)
 
-// learnEmpirical is learnEmpiricalGP for a variant; it returns the tasks as well.
-func learnEmpirical(ctx context.Context, base config, space *cmbo.Space, tasks []cmbo.Task, opts []Option) (*empiricalGP, []observations, error) {
-	base.ard = true
-	c, obs, err := begin(base, space, tasks, opts)
+func trainEmpiricalGP(ctx context.Context, dim int, obs []observations, c *config) (*empiricalGP, error) {
+	p, _, err := pretrain(ctx, c.template(dim), obs, c)
 	if err != nil {
-		return nil, nil, err
-	}
-	p, _, err := pretrain(ctx, c.template(space.Dim()), obs, c)
-	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	m, err := newEmpiricalGP(ctx, obs, p, gridOf(obs, c))
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	m.fitNoise = c.noiseFit
 	if c.oas {
 		c.shrinkage = 0
 	}
 	if err := m.expectMaximize(ctx, obs, c); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if c.oas {
 		m.shrink(oas(m.cov, len(obs)))
 	}
-	return m, obs, nil
+	return m, nil
 }
 
 // fitsNoise makes EM-EGP a method whose runs fit the noise variance: see fitNoise.

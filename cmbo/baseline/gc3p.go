@@ -41,13 +41,11 @@ const (
 	scoreDraws   = 5 // values before which proposals are draws
 )
 
-// learnGC3P trains the network. It fails with [cmbo.ErrNoTasks] and as [ensemble] says.
-func learnGC3P(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*gc3p, error) {
-	c, obs, err := begin(config{method: "GC3P", shape: kernel.Matern52, ard: true, updates: scoreUpdates}, space, tasks, opts)
-	if err != nil {
-		return nil, err
-	}
-	m := &gc3p{c: c, dim: space.Dim(), net: network{sizes: slices.Insert(slices.Repeat([]int{scoreWidth}, scoreLayers), 0, space.Dim()), relu: true}}
+// learnGC3P trains the network.
+var learnGC3P = fromTasks(config{method: "GC3P", shape: kernel.Matern52, ard: true, updates: scoreUpdates}, trainGC3P)
+
+func trainGC3P(ctx context.Context, dim int, obs []observations, c *config) (*gc3p, error) {
+	m := &gc3p{c: c, dim: dim, net: network{sizes: slices.Insert(slices.Repeat([]int{scoreWidth}, scoreLayers), 0, dim), relu: true}}
 	var xs []*linalg.Dense
 	var z []float64
 	for _, o := range obs {

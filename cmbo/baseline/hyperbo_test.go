@@ -91,7 +91,7 @@ func publicTasks(obs []observations) []cmbo.Task {
 
 // pretrained returns the process of tasks whose values are taken as they are, and the loss.
 func pretrained(t *testing.T, obs []observations) (gpParams, float64) {
-	c, obs, err := begin(config{method: "HyperBO", ard: true}, square(t), publicTasks(obs), []Option{WithYPolicy(cmbo.RawValues)})
+	c, obs, err := settle(config{method: "HyperBO", ard: true}, square(t), publicTasks(obs), []Option{WithYPolicy(cmbo.RawValues)})
 	require.NoError(t, err)
 	p, loss, err := pretrain(ctx, c.template(2), obs, c)
 	require.NoError(t, err)

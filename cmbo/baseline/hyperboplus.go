@@ -24,14 +24,11 @@ type hyperBOPlus struct {
 	length, variance, noise gammaLaw
 }
 
-// learnHyperBOPlus fits the laws of the parameters. It fails with [cmbo.ErrNoTasks]
-// and as [ensemble] says.
-func learnHyperBOPlus(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*hyperBOPlus, error) {
-	c, obs, err := begin(config{method: "HyperBO+", ard: true, samples: 100}, space, tasks, opts)
-	if err != nil {
-		return nil, err
-	}
-	b, err := learnPast(ctx, space, obs, c)
+// learnHyperBOPlus fits the laws of the parameters.
+var learnHyperBOPlus = fromTasks(config{method: "HyperBO+", ard: true, samples: 100}, trainHyperBOPlus)
+
+func trainHyperBOPlus(ctx context.Context, dim int, obs []observations, c *config) (*hyperBOPlus, error) {
+	b, err := learnPast(ctx, dim, obs, c)
 	if err != nil {
 		return nil, err
 	}

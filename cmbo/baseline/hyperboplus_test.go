@@ -158,7 +158,7 @@ func TestHyperBOPlusOfEqualTasks(t *testing.T) {
 	require.NoError(t, err)
 	c, obs, err := settle(config{method: "test"}, square(t), tasks[:1], nil)
 	require.NoError(t, err)
-	gp, err := learnPast(ctx, square(t), obs, c)
+	gp, err := learnPast(ctx, 2, obs, c)
 	require.NoError(t, err)
 	h := gp.sources[0].h
 	require.InEpsilon(t, math.Exp(h.Kernel.AppendParams(nil)[1]), m.length.shape*m.length.scale, 0.05)

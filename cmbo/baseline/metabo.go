@@ -23,21 +23,18 @@ type metaBO struct {
 // noiseFloor keeps a covariance of observations definite where nothing varies.
 const noiseFloor = 1e-10
 
-// learnMetaBO prepares the past functions. It fails with [cmbo.ErrNoTasks] and as
-// learnRGPE does.
-func learnMetaBO(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*metaBO, error) {
-	c, obs, err := begin(config{method: "MetaBO", shape: kernel.Matern52, ard: true}, space, tasks, opts)
+// learnMetaBO prepares the past functions.
+var learnMetaBO = fromTasks(config{method: "MetaBO", shape: kernel.Matern52, ard: true}, trainMetaBO)
+
+func trainMetaBO(ctx context.Context, dim int, obs []observations, c *config) (*metaBO, error) {
+	past, err := learnPast(ctx, dim, obs, c)
 	if err != nil {
 		return nil, err
 	}
-	m := new(metaBO)
-	if m.past, err = learnPast(ctx, space, obs, c); err != nil {
-		return nil, err
-	}
+	m := &metaBO{past: past, noiseVariance: noiseFloor}
 	for _, s := range m.past.sources {
 		s.record()
 	}
-	m.noiseVariance = noiseFloor
 	if !sameInputs(m.past.sources) {
 		var noise []float64
 		for _, s := range m.past.sources {

@@ -2,6 +2,7 @@ package baseline
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -94,6 +95,9 @@ func Find(name string) (Method, error) {
 	return Method{}, optionErrorf("there is no method %q among %s", name, strings.Join(known, ", "))
 }
 
+// A learnFunc makes a model as Method.Learn does. It fails with [cmbo.ErrSpace], [cmbo.ErrOption],
+// with [cmbo.ErrTask], [cmbo.ErrDimension], [cmbo.ErrNotFinite] or [cmbo.ErrOutOfSpace] and a
+// [*cmbo.DataError] that says where, with [cmbo.ErrNumerical], or with ctx.Err().
 type learnFunc[M Model] func(context.Context, *cmbo.Space, []cmbo.Task, ...Option) (M, error)
 
 // learner gives a constructor the form of Method.Learn; more options come first.
@@ -113,8 +117,38 @@ type runs func(seed uint64) cmbo.Surrogate
 // Surrogate returns the surrogate of one run.
 func (start runs) Surrogate(seed uint64) cmbo.Surrogate { return start(seed) }
 
-// alone returns the constructor of a method without transfer. It fails with [cmbo.ErrSpace]
-// or [cmbo.ErrOption].
+// fromTasks returns the constructor of a method that trains on tasks with values, and fails with
+// [cmbo.ErrNoTasks] without.
+func fromTasks[M Model](base config, train func(ctx context.Context, dim int, tasks []observations, c *config) (M, error)) learnFunc[M] {
+	return func(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (m M, err error) {
+		c, obs, err := settle(base, space, tasks, opts)
+		if err == nil && len(obs) == 0 {
+			err = fmt.Errorf("%w: %s learns from the values of past tasks alone, and none of %d tasks has one", cmbo.ErrNoTasks, c.method, len(tasks))
+		}
+		if err != nil {
+			return m, err
+		}
+		return train(ctx, space.Dim(), obs, c)
+	}
+}
+
+// ensemble returns the constructor of a method that fits a process to each task, all else
+// being in its runs, and works without tasks.
+func ensemble(base config, start func(p *past, c *config, seed uint64) cmbo.Surrogate) learnFunc[runs] {
+	return func(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (runs, error) {
+		c, obs, err := settle(base, space, tasks, opts)
+		if err != nil {
+			return nil, err
+		}
+		p, err := learnPast(ctx, space.Dim(), obs, c)
+		if err != nil {
+			return nil, err
+		}
+		return func(seed uint64) cmbo.Surrogate { return start(p, c, seed) }, nil
+	}
+}
+
+// alone returns the constructor of a method without transfer.
 func alone(base config, start func(dim int, seed uint64, c *config) cmbo.Surrogate) learnFunc[runs] {
 	return func(_ context.Context, space *cmbo.Space, _ []cmbo.Task, opts ...Option) (runs, error) {
 		c, _, err := settle(base, space, nil, opts)

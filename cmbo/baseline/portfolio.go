@@ -24,17 +24,15 @@ type outcomes struct {
 	lo, hi []float64   // ranges that scaled them
 }
 
-// learnPortfolio fits a process to each task. It fails with [cmbo.ErrNoTasks] and as
-// [ensemble] says.
-func learnPortfolio(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*portfolio, error) {
-	c, obs, err := begin(config{method: "Portfolio", ard: true}, space, tasks, opts)
+// learnPortfolio fits a process to each task.
+var learnPortfolio = fromTasks(config{method: "Portfolio", ard: true}, trainPortfolio)
+
+func trainPortfolio(ctx context.Context, dim int, obs []observations, c *config) (*portfolio, error) {
+	past, err := learnPast(ctx, dim, obs, c)
 	if err != nil {
 		return nil, err
 	}
-	m := &portfolio{grid: gridOf(obs, c)}
-	if m.past, err = learnPast(ctx, space, obs, c); err != nil {
-		return nil, err
-	}
+	m := &portfolio{past: past, grid: gridOf(obs, c)}
 	for _, s := range m.sources {
 		s.record()
 	}

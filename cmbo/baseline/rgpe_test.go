@@ -155,7 +155,7 @@ func TestRanker(t *testing.T) {
 	tasks := family(r, 2, 10)
 	c, obs, err := settle(config{method: "test", shape: kernel.Matern52, ard: true}, square(t), tasks, []Option{set(func(c *config) { c.samples = 64 })})
 	require.NoError(t, err)
-	past, err := learnPast(ctx, square(t), obs, c)
+	past, err := learnPast(ctx, 2, obs, c)
 	require.NoError(t, err)
 	x := randomPoints(r, 7, 2)
 	copy(x.Row(5), x.Row(1)) // a repetition

@@ -49,28 +49,9 @@ type predictions struct {
 	mean, variance [][]float64 // by source
 }
 
-// ensemble returns the constructor of a method that fits a process to each task, all else
-// being in its runs. It works without tasks, and fails
-// with [cmbo.ErrSpace], [cmbo.ErrOption], with [cmbo.ErrTask], [cmbo.ErrDimension],
-// [cmbo.ErrNotFinite] or [cmbo.ErrOutOfSpace] and a [*cmbo.DataError] that says where,
-// with [cmbo.ErrNumerical], or with ctx.Err(), as all constructors of this package.
-func ensemble(base config, start func(p *past, c *config, seed uint64) cmbo.Surrogate) learnFunc[runs] {
-	return func(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (runs, error) {
-		c, obs, err := settle(base, space, tasks, opts)
-		if err != nil {
-			return nil, err
-		}
-		p, err := learnPast(ctx, space, obs, c)
-		if err != nil {
-			return nil, err
-		}
-		return func(seed uint64) cmbo.Surrogate { return start(p, c, seed) }, nil
-	}
-}
-
 // learnPast fits a zero-mean process to each task.
-func learnPast(ctx context.Context, space *cmbo.Space, tasks []observations, c *config) (*past, error) {
-	p := &past{dim: space.Dim(), workers: c.workers, sources: make([]*source, len(tasks))}
+func learnPast(ctx context.Context, dim int, tasks []observations, c *config) (*past, error) {
+	p := &past{dim: dim, workers: c.workers, sources: make([]*source, len(tasks))}
 	template := c.template(p.dim)
 	fitters := make([]gp.Fitter, parallel.Workers(c.workers, len(tasks)))
 	err := parallel.For(ctx, c.workers, len(tasks), func(w, i int) error {

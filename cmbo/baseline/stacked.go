@@ -24,8 +24,7 @@ type stackedGP struct {
 // levelMoments are the mean and the deviation of a stack at a list of points.
 type levelMoments struct{ mean, sd []float64 }
 
-// learnStackedGP fits the levels below the target's, works without tasks, and fails as
-// learnRGPE does.
+// learnStackedGP fits the levels below the target's and works without tasks.
 func learnStackedGP(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*stackedGP, error) {
 	c, obs, err := settle(config{method: "StackedGP", shape: kernel.Matern52, ard: true}, space, tasks, opts)
 	if err != nil {
