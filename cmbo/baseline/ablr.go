@@ -51,15 +51,15 @@ func trainABLR(ctx context.Context, dim int, obs []observations, c *config) (*ab
 		lo, hi = append(lo, minLogAlpha, minLogBeta), append(hi, maxLogAlpha, maxLogBeta)
 	}
 	f := func(theta, grad []float64) float64 { return o.eval(ctx, theta, grad) }
-	res := optim.Minimize(until(ctx, f), start, lo, hi, optim.Options{MaxIter: c.updates, FuncTol: 1e-7, Memory: 20})
-	if err := ctx.Err(); err != nil {
+	theta, err := minimize(ctx, f, [][]float64{start}, lo, hi, optim.Options{MaxIter: c.updates, FuncTol: 1e-7, Memory: 20})
+	if err != nil {
 		return nil, err
 	}
-	m.theta = res.X[:k]
+	m.theta = theta[:k]
 	for i, to := range []*[2]float64{&m.alpha, &m.beta} {
 		var logs []float64
 		for j := range obs {
-			logs = append(logs, res.X[k+2*j+i])
+			logs = append(logs, theta[k+2*j+i])
 		}
 		to[0], to[1] = meanVariance(logs)
 		to[1] = max(to[1], minPrecision)
@@ -238,11 +238,10 @@ func (r *ablrRun) Fit(ctx context.Context, d cmbo.Data) error {
 			}
 			return loss
 		}
-		res := optim.Minimize(until(ctx, f), logs, []float64{minLogAlpha, minLogBeta}, []float64{maxLogAlpha, maxLogBeta}, optim.Options{FuncTol: 1e-9, MaxIter: 50})
-		if err := ctx.Err(); err != nil {
+		logs, err = minimize(ctx, f, [][]float64{logs}, []float64{minLogAlpha, minLogBeta}, []float64{maxLogAlpha, maxLogBeta}, optim.Options{FuncTol: 1e-9, MaxIter: 50})
+		if err != nil {
 			return err
 		}
-		logs = res.X
 	}
 	// Another α is another prior.
 	r.scale, r.noiseVariance, r.post = math.Exp(-logs[0]), math.Exp(-logs[1]), nil

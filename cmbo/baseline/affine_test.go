@@ -49,7 +49,7 @@ func affineOracle(t *testing.T, m *affineGP, d cmbo.Data, z *linalg.Dense, best 
 			cov := func(a, b int) float64 {
 				out := s*s*c.At(a, b) + v
 				if a == b && a < n+p {
-					out += s * s * m.base.h.NoiseVariance
+					out += s * s * m.base.NoiseVariance
 				}
 				return out
 			}

@@ -18,7 +18,7 @@ import (
 // B(x)·(C − k_b(Z, Z))·B(x′)ᵀ, B(x) = k_b(x, Z)·k_b(Z, Z)⁻¹. See METHODS.md.
 type empiricalGP struct {
 	dim   int
-	base  gpParams
+	base  hierarchy.Base
 	grid  *linalg.Dense
 	row   map[string]int  // grid points by their coordinates
 	chol  linalg.Cholesky // of k_b(Z, Z)
@@ -38,11 +38,11 @@ type empiricalGP struct {
 var learnEmpiricalGP = fromTasks(config{method: "EM-EGP", ard: true}, trainEmpiricalGP)
 
 func trainEmpiricalGP(ctx context.Context, dim int, obs []observations, c *config) (*empiricalGP, error) {
-	p, _, err := pretrain(ctx, c.template(dim), obs, c)
+	base, err := pretrain(ctx, c.template(dim), obs, c)
 	if err != nil {
 		return nil, err
 	}
-	m, err := newEmpiricalGP(ctx, obs, p, gridOf(obs, c))
+	m, err := newEmpiricalGP(ctx, obs, base, gridOf(obs, c))
 	if err != nil {
 		return nil, err
 	}
@@ -104,8 +104,7 @@ func (m *empiricalGP) expectMaximize(ctx context.Context, obs []observations, c 
 	for i, o := range obs {
 		tasks[i] = hierarchy.Task{ID: o.id, X: o.x, Z: o.z, Noise: o.noise}
 	}
-	base := hierarchy.Base{Kernel: m.base.h.Kernel, Mean: m.base.mean, NoiseVariance: m.base.h.NoiseVariance}
-	moments, logs, err := hierarchy.EM(ctx, base, m.grid, tasks, c.shrinkage, c.iterations, c.workers)
+	moments, logs, err := hierarchy.EM(ctx, m.base, m.grid, tasks, c.shrinkage, c.iterations, c.workers)
 	if err != nil {
 		return numerical(ctx, err, "EM on %d grid points", len(m.row))
 	}
@@ -125,14 +124,14 @@ func gridOf(tasks []observations, c *config) *linalg.Dense {
 }
 
 // newEmpiricalGP prepares the base process on the grid.
-func newEmpiricalGP(ctx context.Context, tasks []observations, base gpParams, grid *linalg.Dense) (*empiricalGP, error) {
+func newEmpiricalGP(ctx context.Context, tasks []observations, base hierarchy.Base, grid *linalg.Dense) (*empiricalGP, error) {
 	_, dim := grid.Dims()
 	n := points.Len(grid)
 	m := &empiricalGP{dim: dim, base: base, grid: grid, row: make(map[string]int, n), gram: linalg.NewSym(n, nil)}
 	for i := range n {
 		m.row[points.Key(grid.Row(i))] = i
 	}
-	kernel.Gram(m.gram, base.h.Kernel, grid)
+	kernel.Gram(m.gram, base.Kernel, grid)
 	if _, err := m.chol.FactorizeJitter(m.gram, gaussian.MaxJitter); err != nil {
 		return nil, numerical(ctx, err, "base kernel on %d grid points", n)
 	}
@@ -144,7 +143,7 @@ func (m *empiricalGP) settle() {
 	n := len(m.mean)
 	m.shift = make([]float64, n)
 	for i, v := range m.mean {
-		m.shift[i] = v - m.base.mean
+		m.shift[i] = v - m.base.Mean
 	}
 	m.delta = linalg.NewSym(n, nil)
 	m.delta.Copy(m.cov)
@@ -167,7 +166,7 @@ func (m *empiricalGP) interpolate(x *linalg.Dense) *linalg.Dense {
 		return b
 	}
 	var cross linalg.Dense
-	kernel.Cross(&cross, m.base.h.Kernel, m.grid, points.Pick(x, off))
+	kernel.Cross(&cross, m.base.Kernel, m.grid, points.Pick(x, off))
 	m.chol.SolveTo(&cross, &cross)
 	for j, i := range off {
 		row := b.Row(i)
@@ -182,7 +181,7 @@ func (m *empiricalGP) interpolate(x *linalg.Dense) *linalg.Dense {
 func (m *empiricalGP) featuresAt(_ context.Context, x *linalg.Dense) (*features, error) {
 	f := &features{phi: m.interpolate(x), mean: make([]float64, points.Len(x))}
 	for i := range f.mean {
-		f.mean[i] = m.base.mean + linalg.Dot(f.phi.Row(i), m.shift)
+		f.mean[i] = m.base.Mean + linalg.Dot(f.phi.Row(i), m.shift)
 	}
 	return f, nil
 }
@@ -193,9 +192,9 @@ func (m *empiricalGP) Surrogate(seed uint64) cmbo.Surrogate {
 }
 
 func (m *empiricalGP) run(seed uint64) *empiricalRun {
-	r := &empiricalRun{m: m, featurePrior: featurePrior{kernel: m.base.h.Kernel, weight: m.delta, scale: 1}}
+	r := &empiricalRun{m: m, featurePrior: featurePrior{kernel: m.base.Kernel, weight: m.delta, scale: 1}}
 	r.kept = kept[*features]{lists: &m.lists, compute: m.featuresAt}
-	r.priorRun = *newPriorRun(m.dim, seed, &r.featurePrior, m.base.h.NoiseVariance)
+	r.priorRun = *newPriorRun(m.dim, seed, &r.featurePrior, m.base.NoiseVariance)
 	return r
 }
 
@@ -234,7 +233,7 @@ const (
 func (r *empiricalRun) noiseOf(ctx context.Context, n int) (float64, error) {
 	n = min(n, len(r.d.Y))
 	if n == 0 {
-		return r.m.base.h.NoiseVariance, nil
+		return r.m.base.NoiseVariance, nil
 	}
 	x := points.First(r.d.X, n)
 	mean, resid := make([]float64, n), append([]float64(nil), r.d.Y[:n]...)

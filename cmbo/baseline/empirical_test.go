@@ -6,6 +6,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
+	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
@@ -13,7 +14,7 @@ import (
 )
 
 // empirical makes a model from observations and a base process that is given.
-func empirical(t testing.TB, obs []observations, base gpParams, gridPoints *linalg.Dense, c *config) *empiricalGP {
+func empirical(t testing.TB, obs []observations, base hierarchy.Base, gridPoints *linalg.Dense, c *config) *empiricalGP {
 	m, err := newEmpiricalGP(ctx, obs, base, gridPoints)
 	require.NoError(t, err)
 	require.NoError(t, m.expectMaximize(ctx, obs, c))
@@ -35,7 +36,7 @@ func TestEMOnCompleteData(t *testing.T) {
 		}
 		obs[i] = observations{id: "t", x: x, z: f[i], noise: make([]float64, n)}
 	}
-	base := gpParams{mean: 0.4, h: gp.Hyper{Kernel: kernel.Scale(1, kernel.Matern32(0.5)), NoiseVariance: 1e-9}}
+	base := hierarchy.Base{Mean: 0.4, Kernel: kernel.Scale(1, kernel.Matern32(0.5)), NoiseVariance: 1e-9}
 	m := empirical(t, obs, base, x, &config{iterations: 3, workers: 2})
 	mean, cov := sampleMoments(f, k)
 	near(t, mean, m.mean, 1e-7, "mean")
@@ -76,7 +77,7 @@ func partial(t testing.TB, k, n, seen int) ([]observations, *linalg.Dense) {
 func TestEMRaisesTheLikelihood(t *testing.T) {
 	obs, x := partial(t, 12, 10, 5)
 	obs[3].noise[1] = 0.3
-	base := gpParams{mean: 0, h: gp.Hyper{Kernel: kernel.Scale(1, kernel.Matern32(0.5)), NoiseVariance: 0.01}}
+	base := hierarchy.Base{Mean: 0, Kernel: kernel.Scale(1, kernel.Matern32(0.5)), NoiseVariance: 0.01}
 	for name, g := range map[string]*linalg.Dense{"all points": x, "some": points.First(x, 6)} {
 		t.Run(name, func(t *testing.T) {
 			m := empirical(t, obs, base, g, &config{iterations: 12, workers: 2})
@@ -93,9 +94,9 @@ func TestEMRaisesTheLikelihood(t *testing.T) {
 				for i := range a {
 					a[i] = make([]float64, n)
 					for j := range n {
-						a[i][j] = base.h.Kernel.Eval(o.x.Row(i), o.x.Row(j))
+						a[i][j] = base.Kernel.Eval(o.x.Row(i), o.x.Row(j))
 					}
-					a[i][i] += base.h.Noise(o.noise)[i]
+					a[i][i] += gp.Noise(o.noise, len(o.z), base.NoiseVariance)[i]
 				}
 				alpha, logDet := solve(a, o.z)
 				want -= 0.5 * (linalg.Dot(alpha, o.z) + logDet + float64(n)*math.Log(2*math.Pi))
@@ -109,13 +110,13 @@ func TestEMRaisesTheLikelihood(t *testing.T) {
 // of a task's values on the grid.
 func TestEMStep(t *testing.T) {
 	obs, x := partial(t, 4, 6, 3)
-	base := gpParams{mean: 0.2, h: gp.Hyper{Kernel: kernel.Scale(1, kernel.Matern32(0.5)), NoiseVariance: 0.05}}
+	base := hierarchy.Base{Mean: 0.2, Kernel: kernel.Scale(1, kernel.Matern32(0.5)), NoiseVariance: 0.05}
 	m := empirical(t, obs, base, x, &config{iterations: 1, workers: 1})
 	const n = 6
 	means, covs := make([][]float64, 4), make([][][]float64, 4)
 	for i, o := range obs {
 		mu := func([]float64) float64 { return 0.2 }
-		means[i], _ = gpOracle(base.h.Kernel.Eval, mu, o.x, o.z, base.h.Noise(o.noise), x)
+		means[i], _ = gpOracle(base.Kernel.Eval, mu, o.x, o.z, gp.Noise(o.noise, len(o.z), base.NoiseVariance), x)
 		// cov(f_p, f_q | y) by polarisation: the variance of f_p + f_q.
 		covs[i] = make([][]float64, n)
 		for p := range n {
@@ -126,13 +127,13 @@ func TestEMStep(t *testing.T) {
 				for s := range a {
 					a[s] = make([]float64, len(o.z))
 					for u := range a[s] {
-						a[s][u] = base.h.Kernel.Eval(o.x.Row(s), o.x.Row(u))
+						a[s][u] = base.Kernel.Eval(o.x.Row(s), o.x.Row(u))
 					}
 					a[s][s] += 0.05
-					cp[s], cq[s] = base.h.Kernel.Eval(o.x.Row(s), x.Row(p)), base.h.Kernel.Eval(o.x.Row(s), x.Row(q))
+					cp[s], cq[s] = base.Kernel.Eval(o.x.Row(s), x.Row(p)), base.Kernel.Eval(o.x.Row(s), x.Row(q))
 				}
 				w, _ := solve(a, cq)
-				covs[i][p][q] = base.h.Kernel.Eval(x.Row(p), x.Row(q)) - linalg.Dot(cp, w)
+				covs[i][p][q] = base.Kernel.Eval(x.Row(p), x.Row(q)) - linalg.Dot(cp, w)
 			}
 		}
 	}
@@ -154,7 +155,7 @@ func TestEMStep(t *testing.T) {
 // as a draw would be. On the grid it is mean and covariance as learned.
 func TestEmpiricalPrior(t *testing.T) {
 	obs, x := partial(t, 8, 9, 5)
-	base := gpParams{mean: 0.1, h: gp.Hyper{Kernel: kernel.Scale(0.8, kernel.Matern52(0.6)), NoiseVariance: 0.02}}
+	base := hierarchy.Base{Mean: 0.1, Kernel: kernel.Scale(0.8, kernel.Matern52(0.6)), NoiseVariance: 0.02}
 	m := empirical(t, obs, base, x, &config{iterations: 5, shrinkage: 0.2, workers: 1})
 	r := testRNG(t)
 	off := randomPoints(r, 3, 2)
@@ -189,17 +190,17 @@ func TestEmpiricalPrior(t *testing.T) {
 		for i := range 9 {
 			row := make([]float64, 9)
 			for j := range row {
-				row[j] = base.h.Kernel.Eval(x.Row(i), x.Row(j))
+				row[j] = base.Kernel.Eval(x.Row(i), x.Row(j))
 			}
 			gram = append(gram, row)
 		}
 		for p := range 3 {
 			c := make([]float64, 9)
 			for i := range c {
-				c[i] = base.h.Kernel.Eval(x.Row(i), off.Row(p))
+				c[i] = base.Kernel.Eval(x.Row(i), off.Row(p))
 			}
 			b, _ := solve(gram, c)
-			wantMean, wantVar := 0.1, base.h.Kernel.Eval(off.Row(p), off.Row(p))
+			wantMean, wantVar := 0.1, base.Kernel.Eval(off.Row(p), off.Row(p))
 			for i := range b {
 				wantMean += b[i] * (m.mean[i] - 0.1)
 				wantVar -= b[i] * c[i]
@@ -224,7 +225,7 @@ func TestEMRecoversTheProcess(t *testing.T) {
 	}
 	const k, n = 400, 10
 	obs, x := partial(t, k, n, 4)
-	base := gpParams{mean: 1, h: gp.Hyper{Kernel: kernel.Scale(1, kernel.Matern32(1)), NoiseVariance: 0.01}}
+	base := hierarchy.Base{Mean: 1, Kernel: kernel.Scale(1, kernel.Matern32(1)), NoiseVariance: 0.01}
 	m := empirical(t, obs, base, x, &config{iterations: 60, workers: 2})
 	for p := range n {
 		vp := x.At(p, 0)*x.At(p, 0) + x.At(p, 1)*x.At(p, 1)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
+	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/internal/testutil"
@@ -90,12 +91,13 @@ func publicTasks(obs []observations) []cmbo.Task {
 }
 
 // pretrained returns the process of tasks whose values are taken as they are, and the loss.
-func pretrained(t *testing.T, obs []observations) (gpParams, float64) {
+func pretrained(t *testing.T, obs []observations) (hierarchy.Base, float64) {
 	c, obs, err := settle(config{method: "HyperBO", ard: true}, square(t), publicTasks(obs), []Option{WithYPolicy(cmbo.RawValues)})
 	require.NoError(t, err)
-	p, loss, err := pretrain(ctx, c.template(2), obs, c)
+	p, err := pretrain(ctx, c.template(2), obs, c)
 	require.NoError(t, err)
-	return p, loss
+	theta := searched(p)
+	return p, newMultiNLL(p.Kernel, obs, 1).Eval(ctx, theta, make([]float64, len(theta)))
 }
 
 // With one task, pre-training is type-II maximum likelihood: no start of package
@@ -106,7 +108,7 @@ func TestHyperBOWithOneTaskIsMaximumLikelihood(t *testing.T) {
 	k := kernel.Scale(1, kernel.Matern32(0.3, 0.6))
 	obs := gpTasks(t, k, 0, 0.05, 1, 30, false)
 	p, loss := pretrained(t, obs)
-	mean, kh, sigma := p.mean, p.h.Kernel, p.h.NoiseVariance
+	mean, kh, sigma := p.Mean, p.Kernel, p.NoiseVariance
 	resid := make([]float64, 30)
 	for i, z := range obs[0].z {
 		resid[i] = z - mean
@@ -124,13 +126,13 @@ func TestHyperBOWithOneTaskIsMaximumLikelihood(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.InDelta(t, res.LogMarginal, -loss, 1e-5)
-	want := gpParams{mean: mean, h: gp.Hyper{Kernel: res.Kernel, NoiseVariance: res.Noise}}.vector()
-	near(t, want, p.vector(), 0.02, "parameters")
+	want := searched(hierarchy.Base{Mean: mean, Kernel: res.Kernel, NoiseVariance: res.Noise})
+	near(t, want, searched(p), 0.02, "parameters")
 
 	// The mean is the generalised least-squares one.
-	post, err := gp.Condition(ctx, gp.FromKernel{Kernel: p.h.Kernel}, obs[0].x, obs[0].z, p.h.Noise(obs[0].noise))
+	post, err := gp.Condition(ctx, gp.FromKernel{Kernel: p.Kernel}, obs[0].x, obs[0].z, gp.Noise(obs[0].noise, len(obs[0].z), p.NoiseVariance))
 	require.NoError(t, err)
-	gls, err := leastSquaresMean(&source{observations: obs[0], h: p.h, post: post})
+	gls, err := leastSquaresMean(&source{observations: obs[0], h: gp.Hyper{Kernel: p.Kernel, NoiseVariance: p.NoiseVariance}, post: post})
 	require.NoError(t, err)
 	require.InDelta(t, gls, mean, 1e-3)
 }
@@ -144,7 +146,7 @@ func TestHyperBORecoversTheProcess(t *testing.T) {
 	const tasks, n = 60, 25
 	obs := gpTasks(t, k, 1.5, 0.04, tasks, n, false)
 	p, _ := pretrained(t, obs)
-	mean, kh, sigma := p.mean, p.h.Kernel, p.h.NoiseVariance
+	mean, kh, sigma := p.Mean, p.Kernel, p.NoiseVariance
 	got := kh.AppendParams(nil)
 	want := k.AppendParams(nil)
 	// Standard errors from the curvature at the optimum would be about 0.1 here:
@@ -185,9 +187,9 @@ func TestPretrainWithoutAStart(t *testing.T) {
 	k := kernel.Scale(1, kernel.Matern32(0.5))
 	obs := gpTasks(t, k, 0, 0.1, 1, 3, false)
 	obs[0].x.Set(0, 0, math.NaN())
-	p, _, err := pretrain(ctx, k, obs, &config{seed: 1, workers: 1})
+	p, err := pretrain(ctx, k, obs, &config{seed: 1, workers: 1})
 	require.NoError(t, err)
 	_, v := meanVariance(obs[0].z)
-	require.InEpsilon(t, 0.01*v, p.h.NoiseVariance, 1e-12)
-	require.InEpsilon(t, v, p.h.Kernel.Eval([]float64{0, 0}, []float64{0, 0}), 1e-12)
+	require.InEpsilon(t, 0.01*v, p.NoiseVariance, 1e-12)
+	require.InEpsilon(t, v, p.Kernel.Eval([]float64{0, 0}, []float64{0, 0}), 1e-12)
 }

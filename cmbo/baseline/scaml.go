@@ -308,14 +308,10 @@ func (o *scamlObjective) fit(ctx context.Context, seed uint64) (scamlParams, err
 			}
 			starts = append(starts, x)
 		}
-		var m optim.Minimizer
-		res := m.MultiStart(until(ctx, o.eval), starts, lo, hi, optim.Options{FuncTol: 1e-6, GradTol: 1e-3, MaxIter: 100})
-		if !math.IsNaN(res.F) && !math.IsInf(res.F, 0) {
-			theta = res.X // else no start will do: the first one stands
+		var err error
+		if theta, err = minimize(ctx, o.eval, starts, lo, hi, optim.Options{FuncTol: 1e-6, GradTol: 1e-3, MaxIter: 100}); err != nil {
+			return scamlParams{}, err
 		}
-	}
-	if err := ctx.Err(); err != nil {
-		return scamlParams{}, err
 	}
 	p, err := o.params(theta)
 	return p, numerical(ctx, err, "fitting weights to %d observations", len(o.z))
