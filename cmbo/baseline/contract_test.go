@@ -330,7 +330,7 @@ func TestSurrogatesRejectBadArguments(t *testing.T) {
 		"nan point":   {X: nan, Y: good.Y, Raw: good.Raw},
 		"nan value":   {X: good.X, Y: []float64{1, 2, math.NaN(), 0, 0}, Raw: good.Raw},
 		"inf raw":     {X: good.X, Y: good.Y, Raw: []float64{1, 2, math.Inf(1), 0, 0}},
-		"noise sign":  {X: good.X, Y: good.Y, Raw: good.Raw, NoiseVariance: []float64{1, 1, -1, 1, 1}},
+		"noise sign":  {X: good.X, Y: good.Y, Raw: good.Raw, NoiseVariance: []float64{1, 1, -1, 1, 1}, RawNoiseVariance: []float64{1, 1, -1, 1, 1}},
 		"no points":   {Y: good.Y, Raw: good.Raw},
 		"nan pending": {Pending: nan},
 	}

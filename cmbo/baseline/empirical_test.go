@@ -351,7 +351,7 @@ func TestFittedNoise(t *testing.T) {
 	var found []float64
 	for _, sd := range []float64{0.01, 0.5} {
 		d := dataAt(func(x []float64) float64 { return f(x) + sd*r.NormFloat64() }, x, 1)
-		d.NoiseVariance[2] = 0.04
+		setNoise(&d, 2, 0.04)
 		s := m.Surrogate(1).(*empiricalRun)
 		require.NoError(t, s.Fit(ctx, d))
 		mean, variance := make([]float64, 12), make([]float64, 12)

@@ -87,18 +87,15 @@ func TestTargetFollowsFromData(t *testing.T) {
 	require.NoError(t, err)
 	x, z := randomPoints(r, 27, 2), randomPoints(r, 4, 2)
 	d := dataAt(func(x []float64) float64 { return 1e3 + 5*bump([]float64{0.2, 0.9})(x) }, x, 28)
-	for i := range d.NoiseVariance {
-		if i%3 == 0 {
-			d.NoiseVariance[i] = 0.02
-		}
+	for i := 0; i < 27; i += 3 {
+		setNoise(&d, i, 0.02)
 	}
-	unitAll := unit(d.Raw, d.Y)
 	at := func(n int) cmbo.Data {
 		p := firstOf(d, n, n+1)
 		p.NoiseVariance = make([]float64, n)
 		u := unit(p.Raw, p.Y)
 		for i := range n {
-			p.NoiseVariance[i] = d.NoiseVariance[i] * unitAll * unitAll / u / u
+			p.NoiseVariance[i] = d.RawNoiseVariance[i] / u / u
 		}
 		return p
 	}

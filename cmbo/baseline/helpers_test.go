@@ -85,7 +85,7 @@ func randomPoints(r *rand.Rand, n, dim int) *linalg.Dense {
 // dataAt evaluates f at points and scales as a run with z-scores would.
 func dataAt(f func([]float64) float64, x *linalg.Dense, step int) cmbo.Data {
 	n, dim := x.Dims()
-	d := cmbo.Data{X: x, Raw: make([]float64, n), NoiseVariance: make([]float64, n), Pending: linalg.NewDense(0, dim, nil), Step: step}
+	d := cmbo.Data{X: x, Raw: make([]float64, n), NoiseVariance: make([]float64, n), RawNoiseVariance: make([]float64, n), Pending: linalg.NewDense(0, dim, nil), Step: step}
 	for i := range n {
 		d.Raw[i] = f(x.Row(i))
 	}
@@ -93,9 +93,15 @@ func dataAt(f func([]float64) float64, x *linalg.Dense, step int) cmbo.Data {
 	return d
 }
 
+// setNoise gives value i of d a noise variance, in scaled units.
+func setNoise(d *cmbo.Data, i int, v float64) {
+	u := unit(d.Raw, d.Y)
+	d.NoiseVariance[i], d.RawNoiseVariance[i] = v, v*u*u
+}
+
 // firstOf returns what a run would have said after its first n observations.
 func firstOf(d cmbo.Data, n, step int) cmbo.Data {
-	out := cmbo.Data{X: points.First(d.X, n), Raw: d.Raw[:n], NoiseVariance: d.NoiseVariance[:n], Pending: d.Pending, Step: step}
+	out := cmbo.Data{X: points.First(d.X, n), Raw: d.Raw[:n], NoiseVariance: d.NoiseVariance[:n], RawNoiseVariance: d.RawNoiseVariance[:n], Pending: d.Pending, Step: step}
 	out.Y = cmbo.ZScore.Apply(out.Raw)
 	return out
 }

@@ -162,7 +162,7 @@ func TestHyperBOPrediction(t *testing.T) {
 	m, err := learnHyperBO(ctx, square(t), family(r, 4, 10))
 	require.NoError(t, err)
 	d := dataAt(bump([]float64{0.6, 0.2}), randomPoints(r, 5, 2), 1)
-	d.NoiseVariance[2] = 0.4
+	setNoise(&d, 2, 0.4)
 	z := randomPoints(r, 4, 2)
 	s := m.Surrogate(1)
 	prior, sigma := s.(*priorRun).prior.(gp.FromKernel), s.(*priorRun).noiseVariance

@@ -7,7 +7,9 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/internal/parallel"
+	"github.com/gocmbo/cmbo/internal/qmc"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -21,8 +23,7 @@ type ranker struct {
 	c    *config
 
 	z, eps normals
-	order  [][]int // by source: which of its draws stands beside each of the target's
-	seen   prefix
+	order  [][]int  // by source: which of its draws stands beside each of the target's
 	ranked []ranked // by source
 }
 
@@ -52,6 +53,11 @@ func newRanker(b *past, c *config, seed uint64) *ranker {
 
 // weigher returns a function that weighs with the data of t.
 func (r *ranker) weigher(t *target) func(context.Context) ([]float64, error) {
+	t.forget = func(n int) {
+		if r.ranked != nil && n < len(r.ranked[0].mean) {
+			r.ranked = nil
+		}
+	}
 	return func(ctx context.Context) ([]float64, error) { return r.weights(ctx, t) }
 }
 
@@ -80,9 +86,7 @@ func (r *ranker) weights(ctx context.Context, t *target) ([]float64, error) {
 
 // update takes in observations that are new.
 func (r *ranker) update(ctx context.Context, d cmbo.Data) error {
-	same := r.seen.sync(d)
-	if r.ranked == nil || same < len(r.ranked[0].mean) {
-		same = 0
+	if r.ranked == nil {
 		r.ranked = make([]ranked, len(r.past.sources))
 		for i := range r.ranked {
 			r.ranked[i].loss = make([]float64, r.c.samples)
@@ -90,7 +94,7 @@ func (r *ranker) update(ctx context.Context, d cmbo.Data) error {
 	}
 	z := r.z.get(len(d.Y))
 	err := parallel.For(ctx, r.past.workers, len(r.ranked), func(_, i int) error {
-		for range len(d.Y) - same {
+		for range len(d.Y) - len(r.ranked[i].mean) {
 			if err := r.ranked[i].add(ctx, r.past.sources[i], d.X, d.Raw, z); err != nil {
 				return err
 			}
@@ -164,4 +168,39 @@ func (r *ranker) award(own []float64) []float64 {
 		}
 	}
 	return w
+}
+
+// normals holds standard normal numbers for a fixed number of joint draws: row i
+// holds those of coordinate i, one a draw. Coordinates come in blocks, each the
+// scrambled Sobol points of its own stream in an order of its own, and never
+// change as more are asked for. Without the order two blocks, or two sequences,
+// would go through the same points in step, which no scrambling undoes.
+type normals struct {
+	seed  uint64
+	label string
+	draws int
+	rows  [][]float64
+}
+
+// get returns at least the first n rows.
+func (z *normals) get(n int) [][]float64 {
+	for len(z.rows) < n {
+		src := rng.Stream(z.seed, z.label, uint64(len(z.rows)/qmc.MaxDim))
+		q := qmc.New(qmc.MaxDim, src)
+		order := src.Perm(z.draws)
+		block := make([][]float64, qmc.MaxDim)
+		for i := range block {
+			block[i] = make([]float64, z.draws)
+		}
+		u := make([]float64, qmc.MaxDim)
+		for _, s := range order {
+			q.Next(u)
+			for i, v := range u {
+				// A coordinate may be 0, of which there is no quantile.
+				block[i][s] = special.NormQuantile(max(v, 0x1p-54))
+			}
+		}
+		z.rows = append(z.rows, block...)
+	}
+	return z.rows
 }

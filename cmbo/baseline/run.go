@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
@@ -30,10 +29,10 @@ func (r *run) take(d cmbo.Data) error {
 		d.Pending = linalg.NewDense(0, r.dim, nil)
 	}
 	if d.NoiseVariance == nil {
-		d.NoiseVariance = make([]float64, n)
+		d.NoiseVariance, d.RawNoiseVariance = make([]float64, n), make([]float64, n)
 	}
-	if rows := points.Len(d.X); rows != n || len(d.Raw) != n || len(d.NoiseVariance) != n {
-		return fmt.Errorf("%w: %d points, %d values, %d raw values, %d noise variances", cmbo.ErrDimension, rows, n, len(d.Raw), len(d.NoiseVariance))
+	if rows := points.Len(d.X); rows != n || len(d.Raw) != n || len(d.NoiseVariance) != n || len(d.RawNoiseVariance) != n {
+		return fmt.Errorf("%w: %d points, %d values, %d raw values, %d noise variances, %d raw ones", cmbo.ErrDimension, rows, n, len(d.Raw), len(d.NoiseVariance), len(d.RawNoiseVariance))
 	}
 	for _, x := range []*linalg.Dense{d.X, d.Pending} {
 		if err := r.checkPoints(x); err != nil {
@@ -88,40 +87,4 @@ func (r *run) ready(ctx context.Context, x *linalg.Dense, dst ...[]float64) erro
 		}
 	}
 	return nil
-}
-
-// prefix is a copy of observations as they came in, to tell which results
-// computed before still stand.
-type prefix struct {
-	x     [][]float64
-	raw   []float64
-	noise []float64 // in squared units of raw
-}
-
-// sync makes p the observations of d and returns how many of the first ones
-// are the same as before.
-func (p *prefix) sync(d cmbo.Data) int {
-	u := unit(d.Raw, d.Y)
-	n := len(d.Raw)
-	noise := make([]float64, n)
-	for i, v := range d.NoiseVariance {
-		noise[i] = roundBits(v * u * u)
-	}
-	same := 0
-	for same < min(n, len(p.raw)) && p.raw[same] == d.Raw[same] && p.noise[same] == noise[same] && slices.Equal(p.x[same], d.X.Row(same)) {
-		same++
-	}
-	p.x, p.raw, p.noise = p.x[:same], p.raw[:same], noise
-	for i := same; i < n; i++ {
-		p.x = append(p.x, slices.Clone(d.X.Row(i)))
-		p.raw = append(p.raw, d.Raw[i])
-	}
-	return same
-}
-
-// roundBits rounds a noise variance that went to scaled units and back to 30
-// bits, so that it does not depend on the scale it went through.
-func roundBits(v float64) float64 {
-	m, e := math.Frexp(v)
-	return math.Ldexp(math.Round(math.Ldexp(m, 30)), e-30)
 }

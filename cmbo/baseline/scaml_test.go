@@ -46,7 +46,7 @@ func scamlOn(t testing.TB, r *rand.Rand, n int) (runs, *scamlRun, cmbo.Data) {
 	m, err := learnScaMLGP(ctx, square(t), family(r, 3, 8))
 	require.NoError(t, err)
 	d := dataAt(bump([]float64{0.6, 0.4}), randomPoints(r, n, 2), n+1)
-	d.NoiseVariance[1] = 0.2
+	setNoise(&d, 1, 0.2)
 	s := m.Surrogate(1).(*scamlRun)
 	require.NoError(t, s.Fit(ctx, d))
 	return m, s, d

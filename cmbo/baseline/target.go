@@ -10,6 +10,11 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
+// learnPlainGP makes GP, the model that [cmbo.New] brings without a prior. See METHODS.md.
+var learnPlainGP = alone(config{method: "GP", either: true}, func(dim int, seed uint64, c *config) cmbo.Surrogate {
+	return newTarget(dim, seed, c)
+})
+
 // target is the Gaussian process of a run's own data: cmbo's plain one, of which other methods
 // use the parts. It follows from the data alone: the fit that serves n observations is the one
 // to the first gp.RefitCount(n) of them, scaled by themselves.
@@ -21,7 +26,9 @@ type target struct {
 	adjust func(ctx context.Context, z []float64, x *linalg.Dense) error
 
 	fits gp.Fits
-	seen prefix
+	// A copy of the latest observations, to tell which results computed before still stand.
+	x          linalg.Dense
+	raw, noise []float64
 	// forget, if not nil, is told that what was computed for more than the
 	// first n observations no longer stands.
 	forget func(n int)
@@ -66,7 +73,15 @@ func (t *target) receive(d cmbo.Data) error {
 	if err := t.take(d); err != nil {
 		return err
 	}
-	same := t.seen.sync(t.d)
+	same := points.Same(&t.x, t.d.X)
+	for i := range same {
+		if t.raw[i] != t.d.Raw[i] || t.noise[i] != t.d.RawNoiseVariance[i] {
+			same = i
+			break
+		}
+	}
+	t.x.Copy(t.d.X)
+	t.raw, t.noise = append(t.raw[:0], t.d.Raw...), append(t.noise[:0], t.d.RawNoiseVariance...)
 	t.fits.Forget(same)
 	if t.forget != nil {
 		t.forget(same)
@@ -87,7 +102,7 @@ func (t *target) first(ctx context.Context, n int) (x *linalg.Dense, z, noise []
 	u := unit(raw, z)
 	noise = make([]float64, n)
 	for i := range noise {
-		noise[i] = t.seen.noise[i] / u / u
+		noise[i] = t.noise[i] / u / u
 	}
 	if t.adjust != nil && n > 0 {
 		err = t.adjust(ctx, z, x)
