@@ -8,6 +8,7 @@ import (
 	"os"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -60,6 +61,36 @@ func TestTasksOfFailuresAlone(t *testing.T) {
 			got[i] = append(mean, sd...)
 		}
 		require.Equal(t, got[0], got[1], m.Name)
+	}
+}
+
+// Nothing of other data is left: points, values or noise variances that a surrogate was fitted
+// to before, all of them or the last ones.
+func TestOtherDataAreForgotten(t *testing.T) {
+	r := testRNG(t)
+	d := dataAt(bump([]float64{0.6, 0.2}), randomPoints(r, 6, 2), 7)
+	moved, values, noise := firstOf(d, 6, 7), firstOf(d, 6, 7), firstOf(d, 6, 7)
+	moved.X = randomPoints(r, 6, 2)
+	values.Raw = append(slices.Clone(d.Raw[:4]), d.Raw[5], d.Raw[4])
+	values.Y = cmbo.ZScore.Apply(values.Raw)
+	noise.NoiseVariance, noise.RawNoiseVariance = make([]float64, 6), make([]float64, 6)
+	setNoise(&noise, 2, 3)
+	z := randomPoints(r, 4, 2)
+	for name, m := range learnAll(t, family(r, 3, 8)) {
+		fresh := m.Surrogate(1)
+		require.NoError(t, fresh.Fit(ctx, d))
+		mean, sd := predict(t, fresh, z)
+		for _, other := range []cmbo.Data{moved, values, noise} {
+			s := m.Surrogate(1)
+			require.NoError(t, s.Fit(ctx, other))
+			require.NoError(t, s.Fit(ctx, d))
+			m2, s2 := predict(t, s, z)
+			require.Equal(t, mean, m2, name)
+			require.Equal(t, sd, s2, name)
+			if w, ok := s.(cmbo.Weigher); ok {
+				require.Equal(t, fresh.(cmbo.Weigher).Weights(), w.Weights(), name)
+			}
+		}
 	}
 }
 
