@@ -20,11 +20,8 @@ type gc3p struct {
 	dim   int
 	net   network
 	theta []float64 // of the layers, then of the mean and of the deviation: 50 weights and a bias each
-	lists memo[*scores]
+	lists memo[*pointMoments]
 }
-
-// scores are what the network predicts at a list of points.
-type scores struct{ mean, sd []float64 }
 
 const (
 	scoreWidth   = 50
@@ -162,9 +159,9 @@ func softplus(x float64) (v, slope float64) {
 }
 
 // predict returns what weights predict at inputs.
-func (m *gc3p) predict(theta []float64, x *linalg.Dense) *scores {
+func (m *gc3p) predict(theta []float64, x *linalg.Dense) *pointMoments {
 	n, k := points.Len(x), m.net.size()
-	s := &scores{mean: make([]float64, n), sd: make([]float64, n)}
+	s := &pointMoments{mean: make([]float64, n), sd: make([]float64, n)}
 	if n == 0 {
 		return s
 	}
@@ -183,7 +180,9 @@ func (m *gc3p) predict(theta []float64, x *linalg.Dense) *scores {
 // Surrogate returns the surrogate of one run, a [cmbo.Scorer].
 func (m *gc3p) Surrogate(seed uint64) cmbo.Surrogate {
 	r := &gc3pRun{target: newTarget(m.dim, seed, m.c)}
-	r.kept = kept[*scores]{lists: &m.lists, compute: func(_ context.Context, x *linalg.Dense) (*scores, error) { return m.predict(m.theta, centred(x)), nil }}
+	r.kept = kept[*pointMoments]{lists: &m.lists, compute: func(_ context.Context, x *linalg.Dense) (*pointMoments, error) {
+		return m.predict(m.theta, centred(x)), nil
+	}}
 	r.target.adjust = func(ctx context.Context, z []float64, x *linalg.Dense) error {
 		copy(z, cmbo.Copula.Apply(z))
 		s, err := r.of(ctx, x)
@@ -200,7 +199,7 @@ func (m *gc3p) Surrogate(seed uint64) cmbo.Surrogate {
 
 type gc3pRun struct {
 	*target
-	kept[*scores]
+	kept[*pointMoments]
 
 	best         float64 // the largest score told
 	shift, scale float64 // scores in the run's scaled units: shift + scale·score

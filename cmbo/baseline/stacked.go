@@ -18,11 +18,11 @@ type stackedGP struct {
 	c      *config
 	dim    int
 	levels []*source
-	lists  memo[*levelMoments]
+	lists  memo[*pointMoments]
 }
 
-// levelMoments are the mean and the deviation of a stack at a list of points.
-type levelMoments struct{ mean, sd []float64 }
+// pointMoments are means and deviations at a list of points.
+type pointMoments struct{ mean, sd []float64 }
 
 // learnStackedGP fits the levels below the target's and works without tasks.
 func learnStackedGP(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*stackedGP, error) {
@@ -59,9 +59,9 @@ func (m *stackedGP) subtract(ctx context.Context, z []float64, x *linalg.Dense) 
 }
 
 // at returns the moments of the stack at the rows of x.
-func (m *stackedGP) at(ctx context.Context, x *linalg.Dense) (*levelMoments, error) {
+func (m *stackedGP) at(ctx context.Context, x *linalg.Dense) (*pointMoments, error) {
 	n := points.Len(x)
-	out := &levelMoments{mean: make([]float64, n), sd: make([]float64, n)}
+	out := &pointMoments{mean: make([]float64, n), sd: make([]float64, n)}
 	mu, sd := make([]float64, n), make([]float64, n)
 	for i, s := range m.levels {
 		if err := s.post.Moments(ctx, mu, sd, x); err != nil {
@@ -98,14 +98,14 @@ func geometricMean(base, top []float64, a float64) {
 
 // Surrogate returns the surrogate of one run.
 func (m *stackedGP) Surrogate(seed uint64) cmbo.Surrogate {
-	r := &stackedRun{target: newTarget(m.dim, seed, m.c), m: m, kept: kept[*levelMoments]{lists: &m.lists, compute: m.at}}
+	r := &stackedRun{target: newTarget(m.dim, seed, m.c), m: m, kept: kept[*pointMoments]{lists: &m.lists, compute: m.at}}
 	r.adjust = m.subtract
 	return r
 }
 
 type stackedRun struct {
 	*target
-	kept[*levelMoments] // of the levels below
+	kept[*pointMoments] // of the levels below
 	m                   *stackedGP
 }
 

@@ -1,3 +1,6 @@
+// Package cluster groups Gaussian posteriors: k-means in the 2-Wasserstein
+// distance or the Jeffreys divergence, with bounds that leave few distances to
+// evaluate.
 package cluster
 
 import (
