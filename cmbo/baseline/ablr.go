@@ -238,7 +238,8 @@ func (r *ablrRun) Fit(ctx context.Context, d cmbo.Data) error {
 			}
 			return loss
 		}
-		logs, err = minimize(ctx, f, [][]float64{logs}, []float64{minLogAlpha, minLogBeta}, []float64{maxLogAlpha, maxLogBeta}, optim.Options{FuncTol: 1e-9, MaxIter: 50})
+		lo, hi := []float64{minLogAlpha, minLogBeta}, []float64{maxLogAlpha, maxLogBeta}
+		logs, err = minimize(ctx, f, [][]float64{logs}, lo, hi, optim.Options{FuncTol: 1e-9, MaxIter: 50})
 		if err != nil {
 			return err
 		}

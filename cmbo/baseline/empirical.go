@@ -42,7 +42,7 @@ func trainEmpiricalGP(ctx context.Context, dim int, obs []observations, c *confi
 	if err != nil {
 		return nil, err
 	}
-	m, err := newEmpiricalGP(ctx, obs, base, gridOf(obs, c))
+	m, err := newEmpiricalGP(ctx, base, gridOf(obs, c))
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func gridOf(tasks []observations, c *config) *linalg.Dense {
 }
 
 // newEmpiricalGP prepares the base process on the grid.
-func newEmpiricalGP(ctx context.Context, tasks []observations, base hierarchy.Base, grid *linalg.Dense) (*empiricalGP, error) {
+func newEmpiricalGP(ctx context.Context, base hierarchy.Base, grid *linalg.Dense) (*empiricalGP, error) {
 	_, dim := grid.Dims()
 	n := points.Len(grid)
 	m := &empiricalGP{dim: dim, base: base, grid: grid, row: make(map[string]int, n), gram: linalg.NewSym(n, nil)}

@@ -15,7 +15,7 @@ import (
 
 // empirical makes a model from observations and a base process that is given.
 func empirical(t testing.TB, obs []observations, base hierarchy.Base, gridPoints *linalg.Dense, c *config) *empiricalGP {
-	m, err := newEmpiricalGP(ctx, obs, base, gridPoints)
+	m, err := newEmpiricalGP(ctx, base, gridPoints)
 	require.NoError(t, err)
 	require.NoError(t, m.expectMaximize(ctx, obs, c))
 	return m

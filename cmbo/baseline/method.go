@@ -119,11 +119,13 @@ func (start runs) Surrogate(seed uint64) cmbo.Surrogate { return start(seed) }
 
 // fromTasks returns the constructor of a method that trains on tasks with values, and fails with
 // [cmbo.ErrNoTasks] without.
-func fromTasks[M Model](base config, train func(ctx context.Context, dim int, tasks []observations, c *config) (M, error)) learnFunc[M] {
+func fromTasks[M Model](base config,
+	train func(ctx context.Context, dim int, tasks []observations, c *config) (M, error)) learnFunc[M] {
 	return func(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (m M, err error) {
 		c, obs, err := settle(base, space, tasks, opts)
 		if err == nil && len(obs) == 0 {
-			err = fmt.Errorf("%w: %s learns from the values of past tasks alone, and none of %d tasks has one", cmbo.ErrNoTasks, c.method, len(tasks))
+			const format = "%w: %s learns from the values of past tasks alone, and none of %d tasks has one"
+			err = fmt.Errorf(format, cmbo.ErrNoTasks, c.method, len(tasks))
 		}
 		if err != nil {
 			return m, err

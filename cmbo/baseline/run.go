@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
@@ -31,8 +32,10 @@ func (r *run) take(d cmbo.Data) error {
 	if d.NoiseVariance == nil {
 		d.NoiseVariance, d.RawNoiseVariance = make([]float64, n), make([]float64, n)
 	}
-	if rows := points.Len(d.X); rows != n || len(d.Raw) != n || len(d.NoiseVariance) != n || len(d.RawNoiseVariance) != n {
-		return fmt.Errorf("%w: %d points, %d values, %d raw values, %d noise variances, %d raw ones", cmbo.ErrDimension, rows, n, len(d.Raw), len(d.NoiseVariance), len(d.RawNoiseVariance))
+	lengths := []int{points.Len(d.X), n, len(d.Raw), len(d.NoiseVariance), len(d.RawNoiseVariance)}
+	if slices.Min(lengths) != slices.Max(lengths) {
+		const format = "%w: the numbers of points, values, raw values, noise variances and raw ones are %d"
+		return fmt.Errorf(format, cmbo.ErrDimension, lengths)
 	}
 	for _, x := range []*linalg.Dense{d.X, d.Pending} {
 		if err := r.checkPoints(x); err != nil {

@@ -309,7 +309,8 @@ func (o *scamlObjective) fit(ctx context.Context, seed uint64) (scamlParams, err
 			starts = append(starts, x)
 		}
 		var err error
-		if theta, err = minimize(ctx, o.eval, starts, lo, hi, optim.Options{FuncTol: 1e-6, GradTol: 1e-3, MaxIter: 100}); err != nil {
+		theta, err = minimize(ctx, o.eval, starts, lo, hi, optim.Options{FuncTol: 1e-6, GradTol: 1e-3, MaxIter: 100})
+		if err != nil {
 			return scamlParams{}, err
 		}
 	}
