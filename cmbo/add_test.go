@@ -17,7 +17,7 @@ func TestPriorAddRejects(t *testing.T) {
 	_, err = p.Add(ctx, tasks[2:4])
 	require.ErrorIs(t, err, cmbo.ErrTask)
 	require.ErrorContains(t, err, "task-02")
-	for _, o := range []cmbo.LearnOption{cmbo.WithSeed(9), cmbo.WithMinimize(), cmbo.WithYPolicy(cmbo.RawValues), cmbo.WithARD(), cmbo.WithPriorKernel(kernel.Matern32(0.3))} {
+	for _, o := range []cmbo.LearnOption{cmbo.WithSeed(9), cmbo.WithMinimize(), cmbo.WithYPolicy(cmbo.RawValues), cmbo.WithPriorKernel(kernel.Matern32(0.3))} {
 		_, err = p.Add(ctx, tasks[3:], o)
 		require.ErrorIs(t, err, cmbo.ErrOption)
 	}

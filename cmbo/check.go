@@ -62,7 +62,7 @@ func (o option) applyCheck(c *checkConfig) error {
 		}
 		c.outputs = run.outputs
 		c.with = append(c.with, o)
-	case optPriorKernel, optARD: // with a prior they concern Learn
+	case optPriorKernel: // with a prior it concerns Learn
 	default:
 		c.with = append(c.with, o)
 	}

@@ -86,10 +86,8 @@ func TestSnapshotHoldsConfig(t *testing.T) {
 		"acquisition": {opts: []Option{WithAcquisition(UCB(0.3))}},
 		"surrogate":   {[]Option{WithSurrogate(flat{})}, []Option{WithSurrogate(flat{})}},
 		"kernel":      {opts: []Option{WithPriorKernel(kernel.Scale(0.7, kernel.Matern52(0.2, 0.3)))}},
-		"ard":         {opts: []Option{WithARD()}},
 		"noise":       {opts: []Option{WithNoiseVariance(0.03)}},
 		"initial":     {opts: []Option{WithInitial(3)}},
-		"repeats":     {opts: []Option{WithRepeats()}},
 		"checkpoints": {opts: []Option{WithCheckpoints()}},
 		"outputs":     {opts: []Option{WithOutput("b"), WithOutput("a", Optional())}},
 		"cost":        {[]Option{WithCost(norm1)}, []Option{WithCost(norm1)}},
@@ -145,7 +143,7 @@ func TestOptionNames(t *testing.T) {
 	text, err := os.ReadFile("option.go")
 	require.NoError(t, err)
 	identities := regexp.MustCompile(`(?m)^\topt(\w+) +optionID = "(\w+)"$`).FindAllStringSubmatch(string(text), -1)
-	require.Len(t, seen, 26)
+	require.Len(t, seen, 24)
 	for _, m := range identities {
 		require.Equal(t, "With"+m[1], m[2])
 		require.True(t, seen[m[2]], m[2])
@@ -176,22 +174,14 @@ func TestOptionsContradict(t *testing.T) {
 	box, p := configPrior(t)
 	k := kernel.Scale(1, kernel.Matern52(0.3))
 	for _, pair := range [][2]Option{
-		{WithSurrogate(flat{}), WithPrior(p)}, {WithSurrogate(flat{}), WithPriorKernel(k)}, {WithSurrogate(flat{}), WithARD()},
-		{WithSurrogate(flat{}), WithNoiseVariance(1)}, {WithPrior(p), WithPriorKernel(k)}, {WithPrior(p), WithARD()}, {WithPriorKernel(k), WithARD()},
+		{WithSurrogate(flat{}), WithPrior(p)}, {WithSurrogate(flat{}), WithPriorKernel(k)},
+		{WithSurrogate(flat{}), WithNoiseVariance(1)}, {WithPrior(p), WithPriorKernel(k)},
 	} {
 		for _, opts := range [][]Option{{pair[0], pair[1]}, {pair[1], pair[0]}} {
 			_, err := New(box, opts...)
 			require.ErrorIs(t, err, ErrOption)
 			require.ErrorContains(t, err, "contradicts")
 		}
-	}
-	tasks := randomTasks("contradict", 3, 5, 2)
-	for _, opts := range [][]LearnOption{
-		{WithARD(), WithPriorKernel(k)},
-	} {
-		_, err := Learn(context.Background(), box, tasks, opts...)
-		require.ErrorIs(t, err, ErrOption)
-		require.ErrorContains(t, err, "contradicts")
 	}
 }
 

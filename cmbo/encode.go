@@ -122,7 +122,7 @@ func encodeConfig(e *codec.Encoder, c *learnConfig) error {
 	e.Bool(c.minimize)
 	e.Bool(c.positive)
 	e.Text(c.y.String())
-	e.Bool(c.ard)
+	e.Bool(false)
 	e.Int(c.indexPoints)
 	if err := e.Kernel(c.kernel); err != nil {
 		return optionErrorf("%v", err)
@@ -312,7 +312,10 @@ func decodeConfig(d *codec.Decoder) *learnConfig {
 		d.Fail("an unknown y policy")
 		y = 0
 	}
-	c.y, c.ard = YPolicy(y), d.Bool()
+	c.y = YPolicy(y)
+	if d.Bool() && d.Err == nil {
+		d.Err = fmt.Errorf("%w: lengthscales per coordinate were asked for by an option that does not exist; learn it again", ErrVersion)
+	}
 	if c.indexPoints = d.Int(); c.indexPoints < 1 {
 		d.Fail("a count of %d", c.indexPoints)
 	}

@@ -119,6 +119,11 @@ func TestPriorRefusesDamage(t *testing.T) {
 		require.ErrorIs(t, err, cmbo.ErrVersion)
 		require.ErrorContains(t, err, fmt.Sprintf("prior of version %d, this release reads 13: learn it again", v))
 	}
+	// An option that does not exist follows the y policy.
+	other := bytes.Replace(b, []byte("\x06zscore\x00"), []byte("\x06zscore\x01"), 1)
+	require.NotEqual(t, b, other)
+	_, err = cmbo.DecodePrior(bytes.NewReader(cmbo.Reseal(other)))
+	require.ErrorIs(t, err, cmbo.ErrVersion)
 	// The kind of the model follows the version.
 	for kind, want := range map[byte]error{1: cmbo.ErrVersion, 3: cmbo.ErrCorrupt} {
 		other := bytes.Clone(b)

@@ -43,9 +43,8 @@ var (
 	// ErrLearners: learners that cannot be merged, being of other spaces, options, passes
 	// or tasks before this pass.
 	ErrLearners = errors.New("cmbo: learners do not fit")
-	// ErrNoCandidates: every point that could be proposed has been proposed or observed,
-	// or has failed if repeats are allowed: all of a finite or small discrete space, or all
-	// that were drawn from a larger one.
+	// ErrNoCandidates: every point that could be proposed has been proposed or observed:
+	// all of a finite or small discrete space, or all that were drawn from a larger one.
 	ErrNoCandidates = errors.New("cmbo: no candidates left")
 	// ErrUnknownTrial: no trial of that ID was handed out.
 	ErrUnknownTrial = errors.New("cmbo: unknown trial")

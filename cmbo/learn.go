@@ -107,7 +107,7 @@ func (p *Prior) Add(ctx context.Context, tasks []Task, opts ...LearnOption) (*Pr
 		if err := c.apply(opts); err != nil {
 			return nil, err
 		}
-		if c.seed != old.seed || c.sense() != old.sense() || c.y != old.y || c.ard != old.ard || !sameKernel(c.kernel, old.kernel) {
+		if c.seed != old.seed || c.sense() != old.sense() || c.y != old.y || !sameKernel(c.kernel, old.kernel) {
 			return nil, optionErrorf("an option that would need the tasks known already to be fitted again")
 		}
 		t := &trainingSet{config: c, space: p.space, finite: p.finite, known: p}

@@ -181,7 +181,6 @@ func TestLearnKernels(t *testing.T) {
 	space, _ := grid(t, 6)
 	tasks := family(6, 15)
 	for name, opts := range map[string][]cmbo.LearnOption{
-		"ARD":       {cmbo.WithARD()},
 		"composite": {cmbo.WithPriorKernel(kernel.Sum(kernel.Scale(1, kernel.SquaredExp(0.5)), kernel.Constant(0.1)))},
 		"foreign":   {cmbo.WithPriorKernel(foreign{0.5})},
 	} {
@@ -193,11 +192,6 @@ func TestLearnKernels(t *testing.T) {
 	}
 	o := newOptimizer(t, space, cmbo.WithPriorKernel(foreign{0.5}), cmbo.WithInitial(2))
 	drive(t, o, bump([]float64{0.3, 0.3}), 6)
-	o = newOptimizer(t, space, cmbo.WithARD(), cmbo.WithInitial(2))
-	drive(t, o, bump([]float64{0.3, 0.3}), 6)
-	step, ok := o.LastStep()
-	require.True(t, ok)
-	require.Len(t, step.Parameters, 4, "variance, two lengthscales, noise")
 }
 
 // A run whose past tasks have two values each takes its own values for values, and not for noise.

@@ -196,7 +196,7 @@ func (c *runConfig) unbound(space *Space) (Surrogate, error) {
 	if c.y == ZScore {
 		shares = viewShares
 	}
-	return plainRun{gp.NewPlain(space.Dim(), c.ard, c.kernel, c.noise, scaling.Policy(c.y).Scale, shares, c.seed)}, nil
+	return plainRun{gp.NewPlain(space.Dim(), c.kernel, c.noise, scaling.Policy(c.y).Scale, shares, c.seed)}, nil
 }
 
 // rows returns the candidates of a finite or listed space.
@@ -232,7 +232,7 @@ func (o *Optimizer) Tell(id int, y float64, opts ...ObservationOption) error {
 }
 
 // TellFailed says that the evaluation of an open trial failed. Its point is not proposed
-// again, not even [WithRepeats], unless it is enqueued. From failures and successes, past
+// again, unless it is enqueued. From failures and successes, past
 // ones too, the optimiser learns the probability that a point succeeds: see [Step]. A failure
 // that says nothing of the point, such as that of a machine, is one for [Optimizer.Cancel].
 // [Outputs] may be told; what it cost must be, unless it is [Optional]. It fails as

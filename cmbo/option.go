@@ -60,7 +60,6 @@ type optionID string
 const (
 	optYPolicy       optionID = "WithYPolicy"
 	optPriorKernel   optionID = "WithPriorKernel"
-	optARD           optionID = "WithARD"
 	optPrior         optionID = "WithPrior"
 	optSurrogate     optionID = "WithSurrogate"
 	optNoiseVariance optionID = "WithNoiseVariance"
@@ -85,9 +84,11 @@ func (g givenOptions) matter() bool {
 	return slices.ContainsFunc(g, func(o option) bool { return !o.idle })
 }
 
-// contradictions reports two options that cannot both be meant.
-func (g givenOptions) contradictions(pairs [][2]optionID) error {
-	for _, p := range pairs {
+// contradictions reports two options that New does not take together.
+func (g givenOptions) contradictions() error {
+	for _, p := range [][2]optionID{
+		{optSurrogate, optPrior}, {optSurrogate, optPriorKernel}, {optSurrogate, optNoiseVariance}, {optPrior, optPriorKernel},
+	} {
 		if g.has(p[0]) && g.has(p[1]) {
 			return optionErrorf("%s contradicts %s", p[1], p[0])
 		}
@@ -105,7 +106,6 @@ type sharedConfig struct {
 	y           YPolicy
 	parallelism int
 	kernel      kernel.Kernel // a template, nil for the default; for runs without a prior
-	ard         bool
 }
 
 // learnConfig is what Learn works with; newLearnConfig holds the defaults.
@@ -128,7 +128,6 @@ type runConfig struct {
 	surrogate   Surrogate
 	noise       float64 // given noise variance, NaN to learn it
 	initial     int     // size of the initial design
-	repeats     bool
 	checkpoints bool
 	outputs     []runlog.Output // in the order of their names
 	cost        func(x []float64) float64
@@ -158,7 +157,6 @@ func newLearnConfig(opts []LearnOption) (*learnConfig, error) {
 	return c, c.apply(opts)
 }
 
-// apply applies options and checks what they make together.
 func (c *learnConfig) apply(opts []LearnOption) error {
 	c.given = nil
 	for _, o := range opts {
@@ -169,7 +167,7 @@ func (c *learnConfig) apply(opts []LearnOption) error {
 			return err
 		}
 	}
-	return c.given.contradictions([][2]optionID{{optPriorKernel, optARD}})
+	return nil
 }
 
 // settled returns a copy without what concerned one call alone.
@@ -177,12 +175,6 @@ func (c *learnConfig) settled() *learnConfig {
 	s := *c
 	s.given, s.progress, s.parallelism = nil, nil, 0
 	return &s
-}
-
-// Options of which New takes one or the other.
-var runContradictions = [][2]optionID{
-	{optSurrogate, optPrior}, {optSurrogate, optPriorKernel}, {optSurrogate, optARD}, {optSurrogate, optNoiseVariance},
-	{optPrior, optPriorKernel}, {optPrior, optARD}, {optPriorKernel, optARD},
 }
 
 func newRunConfig(opts []Option) (*runConfig, error) {
@@ -193,7 +185,7 @@ func newRunConfig(opts []Option) (*runConfig, error) {
 	if err := c.apply(opts); err != nil {
 		return nil, err
 	}
-	if err := c.given.contradictions(runContradictions); err != nil {
+	if err := c.given.contradictions(); err != nil {
 		return nil, err
 	}
 	if c.context != nil && c.prior == nil {
@@ -261,7 +253,8 @@ func WithParallelism(n int) SharedOption {
 
 // WithPriorKernel sets the kernel of the process that all tasks share. Its parameters are a
 // template: they are fitted to all tasks together. The default is a scaled Matérn-3/2 with a
-// lengthscale per coordinate. Given to New, it is the kernel of a run without a prior.
+// lengthscale per coordinate. Given to New, it is the kernel of a run without a prior, which has
+// one lengthscale for all coordinates or one for each by default, as the evidence has it at each fit.
 func WithPriorKernel(k kernel.Kernel) SharedOption {
 	o := shared(optPriorKernel, func(c *sharedConfig) error {
 		c.kernel = k
@@ -269,12 +262,4 @@ func WithPriorKernel(k kernel.Kernel) SharedOption {
 	})
 	o.restore = true
 	return o
-}
-
-// WithARD gives the default kernels one lengthscale per coordinate, as that of the
-// hierarchical prior has it anyway. For New it
-// concerns a run without a prior, which has one lengthscale for all coordinates or one
-// for each by default, as the evidence has it at each fit of its hyperparameters.
-func WithARD() SharedOption {
-	return shared(optARD, func(c *sharedConfig) error { c.ard = true; return nil })
 }

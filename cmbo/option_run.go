@@ -57,12 +57,6 @@ func WithInitial(n int) Option {
 	}}
 }
 
-// WithRepeats lets a point be proposed again after it was asked or observed, unless an
-// evaluation of it failed.
-func WithRepeats() Option {
-	return option{id: "WithRepeats", run: func(c *runConfig) error { c.repeats = true; return nil }}
-}
-
 // WithCheckpoints says that an evaluation that was stopped ([Optimizer.TellStopped]) can go on
 // where it stopped. So stopping is not final: [Optimizer.Report] advises it as soon as going on
 // promises less improvement a step than the trial did when it began, and Ask proposes the

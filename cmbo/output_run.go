@@ -101,7 +101,7 @@ func (m *outputModel) begin(ctx context.Context, c *runConfig, dim int) error {
 		scale := func(y, noise []float64) (scaled, variances []float64) {
 			return scaling.ZScore.Scale(m.ownWarp(y).ApplyAll(y), noise)
 		}
-		m.model = consulted{plainRun{gp.NewPlain(dim, c.ard, c.kernel, math.NaN(), scale, nil, c.seed)}}
+		m.model = consulted{plainRun{gp.NewPlain(dim, c.kernel, math.NaN(), scale, nil, c.seed)}}
 		return nil
 	}
 	past, err := m.past.model.At(ctx, c.context)

@@ -17,7 +17,7 @@ import (
 )
 
 // Ask proposes the next point and opens a trial for it. A point is proposed once, unless
-// [WithRepeats] was given, its trial was cancelled or it is enqueued. It fails with
+// its trial was cancelled or it is enqueued. It fails with
 // [ErrNoCandidates] when nothing is left, with [ErrBudget], with [ErrNumerical] if the model
 // cannot be conditioned on the data, and with ctx.Err(). It takes O(t² N) time for t points
 // and N candidates, the default O(t N) for candidates that it knows.
@@ -178,7 +178,7 @@ func (o *draft) designPoint(ctx context.Context, id int) (runlog.Event, error) {
 	var free []int
 	for i := range enumerable {
 		row := o.designRow(o.h.Started() + i)
-		if o.mayPropose(points.Key(row)) {
+		if o.h.Proposable(points.Key(row)) {
 			rows, free = append(rows, row), append(free, len(rows))
 			if o.budgeted() == nil {
 				break
@@ -203,9 +203,6 @@ func (o *Optimizer) designRow(i int) []float64 {
 	return o.design[i]
 }
 
-// mayPropose reports whether the point of a key may be proposed.
-func (o *draft) mayPropose(key string) bool { return o.h.Proposable(key, o.config.repeats) }
-
 // free lists the candidates that may be proposed, one of each set of equals.
 func (o *draft) free() []int {
 	rows := o.rows()
@@ -214,7 +211,7 @@ func (o *draft) free() []int {
 		if o.listed == nil && o.space.First(r) != r {
 			continue
 		}
-		if o.mayPropose(points.Key(rows[r])) {
+		if o.h.Proposable(points.Key(rows[r])) {
 			idx = append(idx, r)
 		}
 	}
@@ -222,9 +219,6 @@ func (o *draft) free() []int {
 }
 
 func (o *draft) exhausted() error {
-	if o.config.repeats {
-		return fmt.Errorf("%w: all %d rows failed", ErrNoCandidates, len(o.rows()))
-	}
 	return fmt.Errorf("%w: all %d rows are observed or asked, %d trials are open", ErrNoCandidates, len(o.rows()), len(o.h.Pending()))
 }
 
@@ -256,7 +250,7 @@ func (o *draft) candidates(id int) (c proposable, err error) {
 	seen := make(map[string]bool) // whole numbers and choices are drawn again
 	for _, b := range o.drawn {
 		for i, key := range b.keys {
-			if !seen[key] && o.mayPropose(key) {
+			if !seen[key] && o.h.Proposable(key) {
 				seen[key] = true
 				c.free = append(c.free, len(c.rows)+i)
 			}
@@ -266,7 +260,7 @@ func (o *draft) candidates(id int) (c proposable, err error) {
 	if o.config.checkpoints {
 		var paused [][]float64
 		for _, e := range o.h.Estimates {
-			if key := points.Key(e.X); !seen[key] && o.mayPropose(key) {
+			if key := points.Key(e.X); !seen[key] && o.h.Proposable(key) {
 				c.free, paused = append(c.free, len(c.rows)+len(paused)), append(paused, e.X)
 			}
 		}

@@ -27,7 +27,7 @@ func TestDesignOfFiniteSpace(t *testing.T) {
 		target := s.EncodeAll([][]float64{d.designRow(i)}).Row(0)
 		want, least := 0, math.Inf(1)
 		for r := range d.rows() {
-			if !d.mayPropose(points.Key(d.rows()[r])) {
+			if !d.h.Proposable(points.Key(d.rows()[r])) {
 				continue
 			}
 			switch far := linalg.SqDist(o.points.Row(r), target); {
@@ -44,31 +44,24 @@ func TestDesignOfFiniteSpace(t *testing.T) {
 	assert.Positive(t, ties)
 }
 
-// Where nothing is left Ask says why: all rows are asked or observed, or, where they may be asked
-// again, have failed.
+// Where nothing is left Ask says why.
 func TestExhaustedSaysWhy(t *testing.T) {
-	for repeats, text := range map[bool]string{false: "all 3 rows are observed or asked, 1 trials are open", true: "all 3 rows failed"} {
-		s, err := NewSpace(Int("a", 0, 2))
+	s, err := NewSpace(Int("a", 0, 2))
+	require.NoError(t, err)
+	for _, initial := range []int{0, 5} {
+		o, err := New(s, WithInitial(initial))
 		require.NoError(t, err)
-		var opts []Option
-		if repeats {
-			opts = append(opts, WithRepeats())
-		}
-		for _, initial := range []int{0, 5} {
-			o, err := New(s, append(opts, WithInitial(initial))...)
+		for row := range 3 {
+			require.NoError(t, o.Enqueue([]float64{float64(row)}))
+			trial, err := o.Ask(context.Background())
 			require.NoError(t, err)
-			for row := range 3 {
-				require.NoError(t, o.Enqueue([]float64{float64(row)}))
-				trial, err := o.Ask(context.Background())
-				require.NoError(t, err)
-				if repeats || row > 0 {
-					require.NoError(t, o.TellFailed(trial.ID))
-				}
+			if row > 0 {
+				require.NoError(t, o.TellFailed(trial.ID))
 			}
-			_, err = o.Ask(context.Background())
-			assert.ErrorIs(t, err, ErrNoCandidates)
-			assert.ErrorContains(t, err, text)
 		}
+		_, err = o.Ask(context.Background())
+		assert.ErrorIs(t, err, ErrNoCandidates)
+		assert.ErrorContains(t, err, "all 3 rows are observed or asked, 1 trials are open")
 	}
 }
 

@@ -92,8 +92,7 @@ func TestRestoreRefusesOptions(t *testing.T) {
 		"seed 0": cmbo.WithSeed(0), "seed": cmbo.WithSeed(1), "y": cmbo.WithYPolicy(cmbo.ZScore), "other y": cmbo.WithYPolicy(cmbo.MinMax),
 		"acquisition": cmbo.WithAcquisition(cmbo.UCB(0)), "other acquisition": cmbo.WithAcquisition(cmbo.EI()),
 		"initial": cmbo.WithInitial(0), "other initial": cmbo.WithInitial(5), "noise": cmbo.WithNoiseVariance(1),
-		"candidates": cmbo.WithCandidateCounts(100, 0), "repeats": cmbo.WithRepeats(), "minimize": cmbo.WithMinimize(),
-		"ARD": cmbo.WithARD(),
+		"candidates": cmbo.WithCandidateCounts(100, 0), "minimize": cmbo.WithMinimize(),
 	} {
 		_, err := cmbo.Restore(bytes.NewReader(b.Bytes()), cmbo.WithPrior(prior), o)
 		require.ErrorIs(t, err, cmbo.ErrOption, name)
@@ -181,12 +180,11 @@ func TestSurrogateNumbersAreChecked(t *testing.T) {
 	}
 }
 
-// TestDesignExhausted: a range of two numbers has a design of no more, and with repeats
-// only failures use them up.
+// TestDesignExhausted: a range of two numbers has a design of no more.
 func TestDesignExhausted(t *testing.T) {
 	s, err := cmbo.NewSpace(cmbo.Float("x", 1, math.Nextafter(1, 2)))
 	require.NoError(t, err)
-	o := newOptimizer(t, s, cmbo.WithRepeats(), cmbo.WithInitial(5))
+	o := newOptimizer(t, s, cmbo.WithInitial(5))
 	for range 2 {
 		trial, err := o.Ask(ctx)
 		require.NoError(t, err)

@@ -33,10 +33,8 @@ type snapshotOptions struct {
 	Surrogate   string       `json:"surrogate,omitempty"`
 	Kernel      *kernel.Spec `json:"kernel,omitempty"`
 	Foreign     string       `json:"foreign_kernel,omitempty"` // type of a kernel without a description
-	ARD         bool         `json:"ard,omitempty"`
 	Noise       *float64     `json:"noise_variance,omitempty"`
 	Initial     int          `json:"initial"`
-	Repeats     bool         `json:"repeats,omitempty"`
 	Checkpoints bool         `json:"checkpoints,omitempty"`
 	Sobol       int          `json:"sobol_candidates"`
 	Local       int          `json:"local_candidates"`
@@ -82,7 +80,7 @@ func (o *Optimizer) snapshot() (*snapshotState, error) {
 	}
 	s.Options = snapshotOptions{
 		Seed: c.seed, Minimize: c.minimize, Positive: c.positive, YPolicy: c.y.String(), Acquisition: c.acquisition.String(),
-		ARD: c.ard, Initial: c.initial, Repeats: c.repeats, Checkpoints: c.checkpoints, Sobol: c.sobol, Local: c.local, Outputs: c.outputs, Context: c.context, KnownCost: c.cost != nil,
+		Initial: c.initial, Checkpoints: c.checkpoints, Sobol: c.sobol, Local: c.local, Outputs: c.outputs, Context: c.context, KnownCost: c.cost != nil,
 	}
 	p := &s.Options
 	if c.prior != nil {
@@ -259,8 +257,8 @@ func inWords(c Context) string {
 // again.
 func (s *snapshotOptions) restore(given *runConfig) (*runConfig, error) {
 	c := &runConfig{
-		sharedConfig: sharedConfig{seed: s.Seed, minimize: s.Minimize, positive: s.Positive, ard: s.ARD, parallelism: given.parallelism},
-		initial:      s.Initial, repeats: s.Repeats, checkpoints: s.Checkpoints, sobol: s.Sobol, local: s.Local, outputs: s.Outputs,
+		sharedConfig: sharedConfig{seed: s.Seed, minimize: s.Minimize, positive: s.Positive, parallelism: given.parallelism},
+		initial:      s.Initial, checkpoints: s.Checkpoints, sobol: s.Sobol, local: s.Local, outputs: s.Outputs,
 		noise: math.NaN(),
 		prior: given.prior, surrogate: given.surrogate, cost: given.cost, journal: given.journal, mark: given.mark,
 	}

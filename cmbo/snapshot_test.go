@@ -52,8 +52,8 @@ func kits(t testing.TB) []kit {
 	add("plain list", list, []cmbo.Option{cmbo.WithSeed(5), cmbo.WithInitial(2), cmbo.WithAcquisition(cmbo.PI()), cmbo.WithYPolicy(cmbo.MinMax)})
 	add("plain mixed", mixed, []cmbo.Option{cmbo.WithMinimize(), cmbo.WithCandidateCounts(20, 6)})
 	add("plain ARD kernel", box, []cmbo.Option{cmbo.WithPriorKernel(kernel.Scale(1, kernel.Matern52(0.3, 0.4))), cmbo.WithCandidateCounts(20, 6), cmbo.WithAcquisition(cmbo.MaxValuePI())})
-	add("foreign kernel", box, []cmbo.Option{cmbo.WithPriorKernel(foreign{0.5}), cmbo.WithCandidateCounts(20, 6), cmbo.WithRepeats()}, cmbo.WithPriorKernel(foreign{0.5}))
-	add("small discrete", small, []cmbo.Option{cmbo.WithInitial(3), cmbo.WithARD()})
+	add("foreign kernel", box, []cmbo.Option{cmbo.WithPriorKernel(foreign{0.5}), cmbo.WithCandidateCounts(20, 6)}, cmbo.WithPriorKernel(foreign{0.5}))
+	add("small discrete", small, []cmbo.Option{cmbo.WithInitial(3)})
 	limits := []cmbo.Option{cmbo.WithOutput("seconds", cmbo.AtMost(1.5)), cmbo.WithOutput("parts", cmbo.AtLeast(0.2), cmbo.Optional()), cmbo.WithOutput("kept")}
 	tasks := family(5, 10)
 	for i := range tasks {
@@ -347,6 +347,7 @@ func TestRestoreRefusesForgedState(t *testing.T) {
 		want    error
 	}{
 		{`"initial":1`, `"initial":1,"weights":"evidence"`, cmbo.ErrVersion},
+		{`"initial":1`, `"initial":1,"repeats":true`, cmbo.ErrVersion},
 		{`"event":"told"`, `"event":"told","cluster":2`, cmbo.ErrVersion},
 		{`"initial":1`, `"initial":"1","weights":"evidence"`, cmbo.ErrCorrupt},
 	} {
@@ -637,8 +638,8 @@ func TestResumeJournal(t *testing.T) {
 		opts  []cmbo.Option
 		want  error
 	}{
-		"seed 4, not 1":          {list, nil, cmbo.ErrOption},
-		"repeats none, not true": {list, []cmbo.Option{cmbo.WithSeed(4), cmbo.WithRepeats()}, cmbo.ErrOption},
+		"seed 4, not 1":              {list, nil, cmbo.ErrOption},
+		"checkpoints none, not true": {list, []cmbo.Option{cmbo.WithSeed(4), cmbo.WithCheckpoints()}, cmbo.ErrOption},
 		"begun with candidates[1][1] 0.5, not 0.3333333333333333": {other, []cmbo.Option{cmbo.WithSeed(4)}, cmbo.ErrSpace},
 		"begun with candidates[1][1] 0.5":                         {other, []cmbo.Option{cmbo.WithSeed(4), cmbo.WithPrior(learn(t, other, family(4, 10), smallSets...))}, cmbo.ErrSpace},
 		"the run had none":                                        {list, []cmbo.Option{cmbo.WithSeed(4), cmbo.WithPrior(learn(t, list, family(4, 10), smallSets...))}, cmbo.ErrPriorMismatch},

@@ -46,16 +46,15 @@ func DefaultKernel(dim int, ard bool) kernel.Kernel {
 }
 
 // NewPlain returns the model of a run whose points have dim coordinates. template is
-// the kernel whose parameters are fitted, nil for the default, Matérn-3/2 with a
-// lengthscale for each coordinate if ard is set, else with one for all of them or one
-// for each as the evidence has it at each fit; noise is the noise variance where none is
+// the kernel whose parameters are fitted, nil for the default, Matérn-3/2 with one
+// lengthscale for all coordinates or one for each as the evidence has it at each fit; noise is the noise variance where none is
 // given, NaN to fit it. A fit takes its values through scale, and as one of the views of shares
 // shows them.
-func NewPlain(dim int, ard bool, template kernel.Kernel, noise float64, scale Scaling, shares []float64, seed uint64) *Plain {
+func NewPlain(dim int, template kernel.Kernel, noise float64, scale Scaling, shares []float64, seed uint64) *Plain {
 	fits := Fits{Template: template, Noise: noise, Seed: seed, Shares: shares}
 	if template == nil {
-		fits.Template = DefaultKernel(dim, ard)
-		if !ard && dim > 1 {
+		fits.Template = DefaultKernel(dim, false)
+		if dim > 1 {
 			fits.Other = DefaultKernel(dim, true)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 // TestCheckFitted: parameters are those of one of the forms that a fit chooses from,
 // and of a noise variance.
 func TestCheckFitted(t *testing.T) {
-	g := NewPlain(3, false, nil, math.NaN(), nil, nil, 1)
+	g := NewPlain(3, nil, math.NaN(), nil, nil, 1)
 	for n := range 8 {
 		err := g.CheckFitted(make([]float64, n))
 		if n == 3 || n == 5 { // the variance, one lengthscale or three, and the noise

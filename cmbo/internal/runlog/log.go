@@ -122,14 +122,13 @@ type Log struct {
 	Events       []Event
 	Trials       []Trial // trial ID - 1
 	Observations []Observation
-	Estimates    []Estimate      // of trials that were stopped
-	labels       []label         // of the points evaluated, in the order of the answers
-	Failures     int             // among them
-	Seen         [][]float64     // every point asked or observed
-	Used         map[string]int  // rows that are not to be proposed: how many reasons
-	failed       map[string]bool // those of which an evaluation failed
-	paused       map[string]int  // by row: the trial whose evaluation can go on
-	Queue        [][]float64     // points that are proposed next
+	Estimates    []Estimate     // of trials that were stopped
+	labels       []label        // of the points evaluated, in the order of the answers
+	Failures     int            // among them
+	Seen         [][]float64    // every point asked or observed
+	Used         map[string]int // rows that are not to be proposed: how many reasons
+	paused       map[string]int // by row: the trial whose evaluation can go on
+	Queue        [][]float64    // points that are proposed next
 	// Fitted holds parameters by the number of observations they belong to.
 	Fitted map[int][]float64
 }
@@ -137,7 +136,7 @@ type Log struct {
 // NewLog returns an empty log of a run over s whose evaluations have further outputs, in
 // the order of their names.
 func NewLog(s *space.Space, outputs ...Output) *Log {
-	return &Log{space: s, outputs: outputs, Used: make(map[string]int), failed: make(map[string]bool), paused: make(map[string]int), Fitted: make(map[int][]float64)}
+	return &Log{space: s, outputs: outputs, Used: make(map[string]int), paused: make(map[string]int), Fitted: make(map[int][]float64)}
 }
 
 // Apply appends an event that has been validated.
@@ -160,7 +159,6 @@ func (h *Log) Apply(e Event) {
 		t := &h.Trials[e.Trial-1]
 		t.Status, t.Outputs = Failed, e.Outputs
 		h.labels = append(h.labels, label{t.X, false, false, true, false, e.Outputs})
-		h.failed[points.Key(t.X)] = true
 		delete(h.paused, points.Key(t.X))
 		h.Failures++
 	case EventCancelled:
@@ -249,10 +247,8 @@ func (h *Log) Started() int {
 }
 
 // Proposable reports whether the point of a key may be proposed: it was not asked or
-// observed, or cancelled since; with repeats, no evaluation of it failed.
-func (h *Log) Proposable(key string, repeats bool) bool {
-	return h.Used[key] == 0 || repeats && !h.failed[key]
-}
+// observed, or cancelled since.
+func (h *Log) Proposable(key string) bool { return h.Used[key] == 0 }
 
 // Oriented returns the values of observations with larger being better, and their noise
 // variances.
@@ -382,7 +378,7 @@ func (h *Log) Clone() *Log {
 	c := *h
 	c.Estimates = slices.Clip(h.Estimates)
 	c.Events, c.Observations, c.Seen, c.Queue, c.labels = slices.Clip(h.Events), slices.Clip(h.Observations), slices.Clip(h.Seen), slices.Clip(h.Queue), slices.Clip(h.labels)
-	c.Trials, c.Used, c.failed, c.paused, c.Fitted = slices.Clone(h.Trials), maps.Clone(h.Used), maps.Clone(h.failed), maps.Clone(h.paused), maps.Clone(h.Fitted)
+	c.Trials, c.Used, c.paused, c.Fitted = slices.Clone(h.Trials), maps.Clone(h.Used), maps.Clone(h.paused), maps.Clone(h.Fitted)
 	return &c
 }
 

@@ -166,7 +166,6 @@ func queue(events []Event) [][]float64 {
 func checkLog(t *testing.T, h *Log) {
 	t.Helper()
 	asked := make(map[int][]float64) // points of the trials
-	failed := make(map[[2]float64]bool)
 	used := make(map[[2]float64]int)
 	fitted := make(map[int][]float64)
 	curves := make(map[int]space.Curve)
@@ -231,7 +230,6 @@ func checkLog(t *testing.T, h *Log) {
 		case EventFailed:
 			failures++
 			delete(paused, [2]float64(asked[e.Trial]))
-			failed[[2]float64(asked[e.Trial])] = true
 			labelled, labels, ours, ends = append(labelled, asked[e.Trial]), append(labels, hierarchy.Failed), append(ours, 1), append(ends, hierarchy.Failed)
 		case EventFitted:
 			fitted[e.Count] = e.Params
@@ -262,8 +260,7 @@ func checkLog(t *testing.T, h *Log) {
 	assert.Len(t, h.Used, len(used))
 	for _, x := range [][]float64{{0, 0}, {0.5, 1}, {2, 1}, {1, 3}, {1, 2}, {1.5, 1}} {
 		key := points.Key(x)
-		assert.Equal(t, used[[2]float64(x)] == 0, h.Proposable(key, false))
-		assert.Equal(t, !failed[[2]float64(x)], h.Proposable(key, true))
+		assert.Equal(t, used[[2]float64(x)] == 0, h.Proposable(key))
 	}
 	assert.Equal(t, h.space.EncodeAll(observed), h.Encoded(h.Observations))
 	assert.Equal(t, h.space.EncodeAll(pending), h.EncodedPending())

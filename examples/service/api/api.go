@@ -98,9 +98,7 @@ type Options struct {
 	Acquisition   string   `json:"acquisition,omitempty"`     // EI, which is the default, UCB(beta), PI, MaxValuePI or, without a prior, Thompson
 	YPolicy       string   `json:"y_policy,omitempty"`
 	Initial       *int     `json:"initial,omitempty"`
-	Repeats       bool     `json:"repeats,omitempty"`
 	Checkpoints   bool     `json:"checkpoints,omitempty"` // trials that were stopped can go on: see cmbo.WithCheckpoints
-	ARD           bool     `json:"ard,omitempty"`         // without a prior
 	NoiseVariance *float64 `json:"noise_variance,omitempty"`
 	Sobol         *int     `json:"sobol_candidates,omitempty"`
 	Local         *int     `json:"local_candidates,omitempty"`
@@ -138,7 +136,6 @@ type Learn struct {
 	Positive    bool   `json:"positive_values,omitempty"`
 	YPolicy     string `json:"y_policy,omitempty"`
 	IndexPoints *int   `json:"index_points,omitempty"`
-	ARD         bool   `json:"ard,omitempty"`
 }
 
 // A Task is the history of a past tuning run; see cmbo.Task.

@@ -9,7 +9,7 @@ import (
 
 // sharedOptions turns what requests for studies and for priors have in common
 // into cmbo's options.
-func sharedOptions(seed *uint64, minimize, positive bool, policy string, ard bool) ([]cmbo.SharedOption, error) {
+func sharedOptions(seed *uint64, minimize, positive bool, policy string) ([]cmbo.SharedOption, error) {
 	var opts []cmbo.SharedOption
 	if seed != nil {
 		opts = append(opts, cmbo.WithSeed(*seed))
@@ -27,15 +27,12 @@ func sharedOptions(seed *uint64, minimize, positive bool, policy string, ard boo
 		}
 		opts = append(opts, cmbo.WithYPolicy(p))
 	}
-	if ard {
-		opts = append(opts, cmbo.WithARD())
-	}
 	return opts, nil
 }
 
 // runOptions turns a request's options into cmbo's.
 func runOptions(o *api.Options, l *Limits) ([]cmbo.Option, error) {
-	shared, err := sharedOptions(o.Seed, o.Minimize, o.Positive, o.YPolicy, o.ARD)
+	shared, err := sharedOptions(o.Seed, o.Minimize, o.Positive, o.YPolicy)
 	if err != nil {
 		return nil, err
 	}
@@ -55,9 +52,6 @@ func runOptions(o *api.Options, l *Limits) ([]cmbo.Option, error) {
 			return nil, err
 		}
 		opts = append(opts, cmbo.WithInitial(*o.Initial))
-	}
-	if o.Repeats {
-		opts = append(opts, cmbo.WithRepeats())
 	}
 	if o.Checkpoints {
 		opts = append(opts, cmbo.WithCheckpoints())
@@ -110,7 +104,7 @@ func runOptions(o *api.Options, l *Limits) ([]cmbo.Option, error) {
 
 // learnOptions turns a request's options into cmbo's.
 func learnOptions(q *api.Learn, l *Limits) ([]cmbo.LearnOption, error) {
-	shared, err := sharedOptions(q.Seed, q.Minimize, q.Positive, q.YPolicy, q.ARD)
+	shared, err := sharedOptions(q.Seed, q.Minimize, q.Positive, q.YPolicy)
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ func slowStudy(t *testing.T, m *study.Manager, rng *rand.Rand, id string) (s *st
 		t.Fatal(err)
 	}
 	initial, sobol := told+2, 10000
-	s, _, err = m.Create(t.Context(), id, &api.NewStudy{ID: id, Space: space, Options: api.Options{Initial: &initial, ARD: true, Sobol: &sobol}})
+	s, _, err = m.Create(t.Context(), id, &api.NewStudy{ID: id, Space: space, Options: api.Options{Initial: &initial, Sobol: &sobol}})
 	if err != nil {
 		t.Fatal(err)
 	}
