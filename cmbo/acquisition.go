@@ -10,22 +10,22 @@ func UCB(beta float64) acq.Func { return acq.UCB{Beta: beta} }
 // EI is the expected improvement over the best value told so far, compared
 // through its logarithm; before the first value, over the scaled value 0, where the
 // hierarchical prior asks for the largest mean: see [WithAcquisition].
-func EI() acq.Func { return acq.AdaptiveEI{} }
+func EI() acq.Func { return acq.AdaptiveEI }
 
 // PI is the probability that a point beats the best value told by a tenth of
 // the range of the values told (by 0.1 in scaled units while fewer than two
 // distinct values are known; the target is 0 before the first).
-func PI() acq.Func { return acq.AdaptivePI{} }
+func PI() acq.Func { return acq.AdaptivePI }
 
 // MaxValuePI is the probability of improvement over an estimate of the maximum, never
 // below the best value told: with the paper's prior the weighted sum of the
 // prototypes' largest means on the candidates (on the index set for a parameter
 // space). Without an estimate, see [MaxValueEstimator], it is [PI].
-func MaxValuePI() acq.Func { return acq.MaxValuePI{} }
+func MaxValuePI() acq.Func { return acq.MaxValuePI }
 
 // Thompson is Thompson sampling, with a model that is a [Sampler], as that of a run without a
 // prior and those of package paper are; the hierarchical prior is none.
-func Thompson() acq.Func { return acq.Thompson{} }
+func Thompson() acq.Func { return acq.Thompson }
 
 // ParseAcquisition returns the acquisition of a name, letter case ignored: "UCB"
 // (with beta 3), "UCB(beta)", "EI", "PI", "MaxValuePI", "Thompson", or a name given

@@ -43,23 +43,6 @@ func (u UCB) Score(mean, sd float64) float64 {
 // String returns for example "UCB(3)".
 func (u UCB) String() string { return fmt.Sprintf("UCB(%g)", u.Beta) }
 
-// Validate reports a Beta that is not a finite number >= 0, which Score takes but no
-// search for a maximum wants.
-func (u UCB) Validate() error {
-	if !(u.Beta >= 0 && u.Beta <= math.MaxFloat64) {
-		return fmt.Errorf("UCB needs a finite beta >= 0, have %g", u.Beta)
-	}
-	return nil
-}
-
-// checkTarget reports a value to improve on that is not finite.
-func checkTarget(name, what string, v float64) error {
-	if !(math.Abs(v) <= math.MaxFloat64) {
-		return fmt.Errorf("%s needs a finite %s, have %g", name, what, v)
-	}
-	return nil
-}
-
 // valid reports whether mean and sd may be those of a posterior and the parameter
 // p is finite.
 func valid(mean, sd, p float64) bool {

@@ -5,63 +5,80 @@ import (
 	"slices"
 )
 
-// AdaptiveEI is [EI] over the best value told so far, over 0 before the first.
-type AdaptiveEI struct{}
-
-// Adapt returns the EI over the best value told.
-func (AdaptiveEI) Adapt(p Proposal) Func {
-	if len(p.Told) == 0 {
-		return EI{}
-	}
-	return EI{Best: slices.Max(p.Told)}
+// A Proposal is what an [Adaptive] function may look at before it scores the
+// candidates of one proposal. Values are on the model's scale, larger being
+// better.
+type Proposal struct {
+	// Told holds the values told so far.
+	Told []float64
+	// MaxValue is an estimate, made before any value was told, of the largest
+	// value there is; NaN if the model has none.
+	MaxValue float64
+	// Mean and SD are those of the candidates.
+	Mean, SD []float64
 }
 
-// Score is that of the first proposal.
-func (AdaptiveEI) Score(mean, sd float64) float64 { return EI{}.Score(mean, sd) }
+// An Adaptive is a [Func] whose parameters follow the run: Adapt returns the
+// function for one proposal.
+type Adaptive interface {
+	Func
+	Adapt(p Proposal) Func
+}
 
-// String returns "EI".
-func (AdaptiveEI) String() string { return "EI" }
+// rule is an [Adaptive] of this package by its name.
+type rule string
 
-// AdaptivePI is [PI] over the best value told plus a tenth of the range of the
-// values told: plus 0.1 while fewer than two distinct values are known, and over 0
-// before the first.
-type AdaptivePI struct{}
+const (
+	// AdaptiveEI is [EI] over the best value told so far, over 0 before the first.
+	AdaptiveEI rule = "EI"
+	// AdaptivePI is [PI] over the best value told plus a tenth of the range of the
+	// values told: plus 0.1 while fewer than two distinct values are known, and over 0
+	// before the first.
+	AdaptivePI rule = "PI"
+	// MaxValuePI is [PI] over the model's estimate of the maximum, never below the best
+	// value told, and AdaptivePI if the model has no estimate.
+	MaxValuePI rule = "MaxValuePI"
+	// Thompson is Thompson sampling: the point proposed is where a function drawn from
+	// the posterior is largest. The caller has to draw the function at all candidates
+	// jointly; Score, which sees one at a time, knows no more than the mean.
+	//
+	// W. R. Thompson, On the likelihood that one unknown probability exceeds another
+	// in view of the evidence of two samples, Biometrika 25 (1933) 285–294.
+	Thompson rule = "Thompson"
+)
 
-// piMargin is how far the target lies above the best value, in ranges.
+// piMargin is how far the target of AdaptivePI lies above the best value, in ranges.
 const piMargin = 0.1
 
-// Adapt returns the PI over the target.
-func (AdaptivePI) Adapt(p Proposal) Func {
-	if len(p.Told) == 0 {
+// Adapt returns the function for one proposal, of Thompson itself.
+func (r rule) Adapt(p Proposal) Func {
+	switch {
+	case r == Thompson:
+		return r
+	case r == MaxValuePI && !math.IsNaN(p.MaxValue):
+		return PI{slices.Max(append([]float64{p.MaxValue}, p.Told...))}
+	case r == AdaptiveEI && len(p.Told) == 0:
+		return EI{}
+	case len(p.Told) == 0:
 		return PI{}
 	}
 	best, lo := slices.Max(p.Told), slices.Min(p.Told)
-	if best > lo {
-		return PI{Target: best + piMargin*(best-lo)}
+	switch {
+	case r == AdaptiveEI:
+		return EI{best}
+	case best > lo:
+		return PI{best + piMargin*(best-lo)}
 	}
-	return PI{Target: best + piMargin}
+	return PI{best + piMargin}
 }
 
-// Score is that of the first proposal.
-func (AdaptivePI) Score(mean, sd float64) float64 { return PI{}.Score(mean, sd) }
-
-// String returns "PI".
-func (AdaptivePI) String() string { return "PI" }
-
-// MaxValuePI is [PI] over the model's estimate of the maximum, never below the best
-// value told, and [AdaptivePI] if the model has no estimate.
-type MaxValuePI struct{}
-
-// Adapt returns the PI over the estimate.
-func (MaxValuePI) Adapt(p Proposal) Func {
-	if math.IsNaN(p.MaxValue) {
-		return AdaptivePI{}.Adapt(p)
+// Score is that of the first proposal, without an estimate of the maximum.
+func (r rule) Score(mean, sd float64) float64 {
+	if r == Thompson {
+		return UCB{}.Score(mean, sd)
 	}
-	return PI{Target: slices.Max(append([]float64{p.MaxValue}, p.Told...))}
+	return r.Adapt(Proposal{MaxValue: math.NaN()}).Score(mean, sd)
 }
 
-// Score is that of the first proposal without an estimate.
-func (MaxValuePI) Score(mean, sd float64) float64 { return PI{}.Score(mean, sd) }
-
-// String returns "MaxValuePI".
-func (MaxValuePI) String() string { return "MaxValuePI" }
+// String returns the name.
+func (r rule) String() string { return string(r) }

@@ -3,40 +3,21 @@ package acq
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 )
 
-// A Proposal is what an [Adaptive] function may look at before it scores the
-// candidates of one proposal. Values are on the model's scale, larger being
-// better.
-type Proposal struct {
-	// Told holds the values told so far.
-	Told []float64
-	// MaxValue is an estimate, made before any value was told, of the largest
-	// value there is; NaN if the model has none.
-	MaxValue float64
-	// Mean and SD are those of the candidates.
-	Mean, SD []float64
-}
-
-// An Adaptive is a [Func] whose parameters follow the run: Adapt returns the
-// function for one proposal.
-type Adaptive interface {
-	Func
-	Adapt(p Proposal) Func
-}
-
 // named holds the functions that [Parse] knows, by their names in lower case. Each
 // makes a function from the text in parentheses after its name, "" without.
 var named = map[string]func(arg string) (Func, error){
 	"ucb":        parameter(UCB{DefaultBeta}, func(v float64) Func { return UCB{v} }),
-	"ei":         parameter(AdaptiveEI{}, func(v float64) Func { return EI{v} }),
-	"pi":         parameter(AdaptivePI{}, func(v float64) Func { return PI{v} }),
-	"maxvaluepi": parameter(MaxValuePI{}, nil),
-	"thompson":   parameter(Thompson{}, nil),
+	"ei":         parameter(AdaptiveEI, func(v float64) Func { return EI{v} }),
+	"pi":         parameter(AdaptivePI, func(v float64) Func { return PI{v} }),
+	"maxvaluepi": parameter(MaxValuePI, nil),
+	"thompson":   parameter(Thompson, nil),
 }
 
 var namedLock sync.RWMutex
@@ -60,11 +41,22 @@ func parameter(without Func, with func(v float64) Func) func(string) (Func, erro
 	}
 }
 
-// Validate reports a parameter that no search for a maximum wants, of a function
-// that has such a method of its own.
+// Validate reports a parameter of a function of this package with which no score is of use: a Beta
+// that is negative or not finite, or a value to improve on that is not finite.
 func Validate(f Func) error {
-	if v, ok := f.(interface{ Validate() error }); ok {
-		return v.Validate()
+	switch f := f.(type) {
+	case UCB:
+		if !(f.Beta >= 0 && f.Beta <= math.MaxFloat64) {
+			return fmt.Errorf("UCB needs a finite beta >= 0, have %g", f.Beta)
+		}
+	case EI:
+		if !(math.Abs(f.Best) <= math.MaxFloat64) {
+			return fmt.Errorf("EI needs a finite best value, have %g", f.Best)
+		}
+	case PI:
+		if !(math.Abs(f.Target) <= math.MaxFloat64) {
+			return fmt.Errorf("PI needs a finite target, have %g", f.Target)
+		}
 	}
 	return nil
 }

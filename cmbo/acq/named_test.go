@@ -19,7 +19,7 @@ func TestParse(t *testing.T) {
 		_, err := fmt.Sscanf(arg, "%g", &f.share)
 		return f, err
 	})
-	for _, f := range []Func{UCB{3}, UCB{0}, UCB{0.1}, AdaptiveEI{}, AdaptivePI{}, MaxValuePI{}, Thompson{}, EI{-0.3}, PI{1e-7}, tenth{0.1}} {
+	for _, f := range []Func{UCB{3}, UCB{0}, UCB{0.1}, AdaptiveEI, AdaptivePI, MaxValuePI, Thompson, EI{-0.3}, PI{1e-7}, tenth{0.1}} {
 		got, err := Parse(f.String())
 		if err != nil || got != f {
 			t.Errorf("Parse(%q) = %v, %v", f, got, err)
@@ -28,7 +28,7 @@ func TestParse(t *testing.T) {
 	if f, err := Parse(" ucb"); err != nil || f != (UCB{DefaultBeta}) {
 		t.Errorf("%v, %v", f, err)
 	}
-	for _, name := range []string{"", "UCB(", "UCB(-1)", "UCB(NaN)", "UCB(Inf)", "UCB(x)", "EI(NaN)", "EI(Inf)", "PI(-Inf)", "Thompson(1)", "MaxValuePI(2)", "mean", "share(x)"} {
+	for _, name := range []string{"", "UCB(", "UCB(-1)", "UCB(NaN)", "UCB(Inf)", "UCB(x)", "EI(NaN)", "EI(Inf)", "PI(-Inf)", "PI(NaN)", "Thompson(1)", "MaxValuePI(2)", "mean", "share(x)"} {
 		if f, err := Parse(name); err == nil {
 			t.Errorf("Parse(%q) = %v", name, f)
 		}
@@ -63,15 +63,15 @@ func TestAdapt(t *testing.T) {
 		most float64
 		want Func
 	}{
-		{AdaptiveEI{}, nil, nan, EI{}},
-		{AdaptiveEI{}, []float64{-3, -1, -2}, nan, EI{-1}},
-		{AdaptivePI{}, nil, nan, PI{}},
-		{AdaptivePI{}, []float64{2}, nan, PI{2 + 0.1}},
-		{AdaptivePI{}, []float64{-4, -2}, nan, PI{-2 + 0.1*2}},
-		{MaxValuePI{}, []float64{-4, -2}, nan, PI{-2 + 0.1*2}},
-		{MaxValuePI{}, nil, -7, PI{-7}},
-		{MaxValuePI{}, []float64{-4, -2}, -7, PI{-2}},
-		{MaxValuePI{}, []float64{-4, -2}, 5, PI{5}},
+		{AdaptiveEI, nil, nan, EI{}},
+		{AdaptiveEI, []float64{-3, -1, -2}, nan, EI{-1}},
+		{AdaptivePI, nil, nan, PI{}},
+		{AdaptivePI, []float64{2}, nan, PI{2 + 0.1}},
+		{AdaptivePI, []float64{-4, -2}, nan, PI{-2 + 0.1*2}},
+		{MaxValuePI, []float64{-4, -2}, nan, PI{-2 + 0.1*2}},
+		{MaxValuePI, nil, -7, PI{-7}},
+		{MaxValuePI, []float64{-4, -2}, -7, PI{-2}},
+		{MaxValuePI, []float64{-4, -2}, 5, PI{5}},
 	} {
 		if got := tt.f.Adapt(Proposal{Told: tt.told, MaxValue: tt.most}); got != tt.want {
 			t.Errorf("%s after %v: %v, want %v", tt.f, tt.told, got, tt.want)
